@@ -1,0 +1,155 @@
+#include "symbol/symbol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "symbol/image.h"
+
+#define FRAMES_MAX 64
+
+struct module {
+	char *path;
+	struct image *image;	/* NULL: the file cannot be used */
+	uint64_t base, start, end;
+};
+
+struct frames {
+	struct symbol_frame *frame;
+	size_t count;
+};
+
+struct symbols {
+	struct module *modules;
+	size_t count, capacity;
+	size_t last;		/* where the last address was found */
+	bool overlap;		/* some took the place of others */
+	uint64_t low, high;	/* of all of them */
+	/* What was found for a pc: programs come back to the same ones millions of times. */
+	struct map known;
+	struct frames *frames;
+	size_t frames_count, frames_capacity;
+};
+
+struct symbols *symbols_new(void)
+{
+	return xcalloc(1, sizeof(struct symbols));
+}
+
+static void forget(struct symbols *s)
+{
+	for (size_t i = 0; i < s->frames_count; i++)
+		free(s->frames[i].frame);
+	s->frames_count = 0;
+	map_free(&s->known);
+}
+
+void symbols_free(struct symbols *s)
+{
+	if (!s)
+		return;
+	forget(s);
+	for (size_t i = 0; i < s->count; i++) {
+		image_close(s->modules[i].image);
+		free(s->modules[i].path);
+	}
+	free(s->modules);
+	free(s->frames);
+	free(s);
+}
+
+int symbols_add(struct symbols *s, const char *path, const uint8_t *build_id,
+		size_t build_id_size, uint64_t base, uint64_t start, uint64_t end,
+		struct err *err)
+{
+	struct module *m;
+
+	forget(s);
+	s->modules = xgrow(s->modules, s->count, &s->capacity, sizeof(*s->modules));
+	m = &s->modules[s->count++];
+	*m = (struct module){
+		.path = xstrdup(path),
+		.image = image_open(path, build_id, build_id_size, err),
+		.base = base,
+		.start = start,
+		.end = end,
+	};
+	for (size_t i = 0; i + 1 < s->count; i++)
+		if (start < s->modules[i].end && s->modules[i].start < end)
+			s->overlap = true;
+	s->low = s->count == 1 || start < s->low ? start : s->low;
+	s->high = s->count == 1 || end > s->high ? end : s->high;
+	s->last = s->count - 1;
+	return m->image ? 0 : -1;
+}
+
+static bool covers(const struct module *m, uint64_t addr)
+{
+	return addr >= m->start && addr < m->end;
+}
+
+/* The module added last wins: it took the place of one that was unloaded. */
+static struct module *find_module(struct symbols *s, uint64_t addr)
+{
+	if (s->count == 0 || addr < s->low || addr >= s->high)
+		return NULL;
+	if (!s->overlap && covers(&s->modules[s->last], addr))
+		return &s->modules[s->last];
+	for (size_t i = s->count; i-- > 0;)
+		if (covers(&s->modules[i], addr)) {
+			s->last = i;
+			return &s->modules[i];
+		}
+	return NULL;
+}
+
+static struct frames look_up(struct symbols *s, uint64_t pc)
+{
+	struct symbol_frame all[FRAMES_MAX] = { { .function = "??" } };
+	struct module *m = pc == 0 ? NULL : find_module(s, pc - 1);
+	struct frames found = { .count = 1 };
+
+	if (m && m->image)
+		found.count = image_frames(m->image, pc - 1 - m->base, all, FRAMES_MAX);
+	found.frame = xmalloc(found.count * sizeof(*all));
+	memcpy(found.frame, all, found.count * sizeof(*all));
+	return found;
+}
+
+size_t symbols_frames(struct symbols *s, uint64_t pc, struct symbol_frame *out, size_t max)
+{
+	bool added;
+	uint64_t *index = map_put(&s->known, pc, &added);
+	const struct frames *found;
+	size_t count;
+
+	if (added) {
+		*index = s->frames_count;
+		s->frames = xgrow(s->frames, s->frames_count, &s->frames_capacity,
+				  sizeof(*s->frames));
+		s->frames[s->frames_count++] = look_up(s, pc);
+	}
+	found = &s->frames[*index];
+	count = found->count < max ? found->count : max;
+	memcpy(out, found->frame, count * sizeof(*out));
+	return count;
+}
+
+bool symbols_variable(struct symbols *s, uint64_t addr, struct symbol_variable *out)
+{
+	struct module *m = find_module(s, addr);
+
+	return m && m->image && image_variable(m->image, addr - m->base, out);
+}
+
+const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset)
+{
+	struct module *m = find_module(s, pc);
+
+	if (!m)
+		return NULL;
+	if (offset)
+		*offset = pc - m->base;
+	return m->path;
+}

@@ -1,0 +1,59 @@
+/*
+ * Addresses to names: functions with inlined frames, and global variables.
+ *
+ * Own indexes over elfutils' libdw, built once per module: clang writes no
+ * .debug_aranges, and libdw's scope walk is slow and misses inlined frames in
+ * LTO binaries. A module without DWARF falls back to its symbol table.
+ */
+#ifndef SYMBOL_SYMBOL_H
+#define SYMBOL_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct symbol_frame {
+	const char *function;	/* never NULL: "??" if unknown; C++ names demangled */
+	const char *file;	/* NULL if unknown; relative where below the folder of compilation */
+	unsigned line, column;	/* 0 if unknown */
+	bool inlined;		/* into the next frame */
+};
+
+struct symbol_variable {
+	const char *name;
+	uint64_t offset;	/* of the address into it */
+	uint64_t size;
+	const char *file;	/* NULL if no debug information */
+	unsigned line;
+};
+
+struct symbols;
+
+struct symbols *symbols_new(void);
+void symbols_free(struct symbols *s);
+
+/*
+ * A module mapped at [start, end) with the load bias `base`; one that overlaps
+ * earlier ones took their place. build_id may be NULL; if the file's differs,
+ * -1: the program was rebuilt since. After -1 symbols_module() still knows it.
+ * Strings in results live as long as `s`. The DWARF is read at the first look-up.
+ */
+int symbols_add(struct symbols *s, const char *path, const uint8_t *build_id,
+		size_t build_id_size, uint64_t base, uint64_t start, uint64_t end,
+		struct err *err);
+
+/*
+ * Innermost frame first; returns how many, at least 1 (max is at least 1). The
+ * pc is one of a trace, just after the instruction meant: pc - 1 is looked up.
+ */
+size_t symbols_frames(struct symbols *s, uint64_t pc, struct symbol_frame *out, size_t max);
+
+/* A global or static variable at that address; a function's own is `function::name`. */
+bool symbols_variable(struct symbols *s, uint64_t addr, struct symbol_variable *out);
+
+/* The module's path and the address within the file; NULL if in none. */
+const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * From bytes to one ordered stream of events.
+ *
+ * Order: per thread as executed; across threads by time. A kind with extra
+ * records has a time of its own, which never contradicts the order in which
+ * threads synchronised; the events between two times of a thread are spread
+ * evenly between them; equal times go by thread id. See docs/trace-format.md.
+ *
+ * A cut trace (the process was killed, the disk was full) is read as far as it
+ * goes and reader_info().incomplete says so. A damaged one is an error that
+ * names the place; reading stops there.
+ */
+#ifndef TRACE_READER_H
+#define TRACE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "trace/format.h"
+
+struct event {
+	uint64_t time;		/* trace clock; with TRACE_TOTAL_ORDER a position */
+	uint64_t addr;		/* location or object */
+	uint64_t size;		/* bytes, for accesses and ranges; else 0 */
+	uint64_t pc;		/* 0 if unknown */
+	uint64_t arg;		/* kinds.def says what it is */
+	uint64_t extra[2];	/* second extra record */
+	uint32_t thread;	/* id, from 1; reader_thread() has the name */
+	uint16_t kind;		/* enum trace_kind */
+	uint8_t detail;
+	uint16_t result;	/* errno returned, or a CAS's failure order */
+	uint32_t depth;		/* function activations around it that the trace knows */
+};
+
+struct reader_thread {
+	uint32_t id, parent;	/* parent 0: main or made outside */
+	uint32_t ordinal;	/* n-th child of its parent */
+	const char *name;	/* "0", "0.2.1"; "~1" if made outside our interposers */
+	uint64_t stack_low, stack_high;
+	uint64_t events;	/* known after all was read */
+};
+
+struct reader_module {
+	uint64_t time, base, start, end;
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_size;
+};
+
+struct reader_info {
+	const struct trace_header *header;
+	bool incomplete;	/* no END chunk: killed, crashed or still running */
+	uint64_t torn_bytes;	/* bytes of chunks half written when it ended */
+	uint64_t missing;	/* chunks that never got into it; each hole is a LOST event, arg 0 */
+	uint64_t file_size;
+	uint64_t records, chunks;
+	const struct reader_thread *threads;
+	size_t thread_count;
+	const struct reader_module *modules;
+	size_t module_count;
+};
+
+struct reader;
+
+/* A trace, or a text trace (text.h); -1 and *err if it is neither. */
+struct reader *reader_open(const char *path, struct err *err);
+void reader_close(struct reader *r);
+
+/* 1 and *ev, 0 at the end, -1 if damaged. */
+int reader_next(struct reader *r, struct event *ev, struct err *err);
+
+/* Start again from the first event. */
+int reader_rewind(struct reader *r, struct err *err);
+
+const struct reader_info *reader_info(const struct reader *r);
+
+/* NULL if no such thread. */
+const struct reader_thread *reader_thread(const struct reader *r, uint32_t id);
+
+/* The value of a META or END key, NULL if absent. `nth` for repeated keys ("arg"). */
+const char *reader_meta(const struct reader *r, const char *key, size_t nth);
+
+/* The n-th key and value of all; false if there are no more. */
+bool reader_meta_at(const struct reader *r, size_t n, const char **key, const char **value);
+
+#endif

@@ -1,0 +1,453 @@
+/* snarl-cc's command lines: exact words in, exact words out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "wrap/response.h"
+#include "wrap/rewrite.h"
+
+static struct compiler_home home = { "/L", "/X", "/I" };
+
+#define GCC_COMPILE "-g -D__SNARL__=1 -idirafter /I -B/X "
+#define GCC_END " -specs=/L/snarl-gcc.specs"
+#define CLANG_TSAN                                                                          \
+	"-Xclang -fsanitize=thread -Xclang -mllvm -Xclang -tsan-instrument-read-before-write=1 " \
+	"-Xclang -mllvm -Xclang -tsan-distinguish-volatile=1 "
+#define CLANG_COMPILE CLANG_TSAN "-g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as "
+#define RUNTIME "-Xlinker -u -Xlinker __tsan_init -Xlinker /L/libsnarlrt.a "
+#define RUNTIME_STATIC "-Xlinker -u -Xlinker __tsan_init -Xlinker /L/libsnarlrt-static.a "
+#define TAIL " -Xlinker --dynamic-list=/L/snarl-exports.txt -lpthread -ldl"
+#define TAIL_STATIC " -Wl,@/L/snarl-wraps.txt -lpthread -ldl"
+#define TAIL_SHARED " -Xlinker --unresolved-symbols=ignore-all"
+
+static int run(enum compiler_kind kind, bool no_inline, const char *line, struct rewrite *out,
+	       struct err *err)
+{
+	struct rewrite_config config = { .kind = kind, .no_inline = no_inline, .home = &home };
+	struct args in = { 0 };
+	int result;
+
+	response_parse(line, strlen(line), &in);
+	result = rewrite(&in, &config, out, err);
+	args_free(&in);
+	return result;
+}
+
+static void check(enum compiler_kind kind, const char *line, const char *expected)
+{
+	struct rewrite out;
+	struct err err = { "" };
+	char *got;
+
+	assert_int_equal(run(kind, false, line, &out, &err), 0);
+	got = args_quote(&out.words);
+	assert_string_equal(got, expected);
+	free(got);
+	rewrite_free(&out);
+}
+
+static void gcc(const char *line, const char *expected)
+{
+	check(COMPILER_GCC, line, expected);
+}
+
+static void clang(const char *line, const char *expected)
+{
+	check(COMPILER_CLANG, line, expected);
+}
+
+static void test_compile(void **state)
+{
+	(void)state;
+	gcc("-c a.c", GCC_COMPILE "-c a.c" GCC_END);
+	gcc("-O2 -c a.c b.cc -o x", GCC_COMPILE "-O2 -c a.c b.cc -o x" GCC_END);
+	gcc("-S -o - a.c", GCC_COMPILE "-S -o - a.c" GCC_END);
+	gcc("-MD -MF a.d -MT x.c -c a.c", GCC_COMPILE "-MD -MF a.d -MT x.c -c a.c" GCC_END);
+	gcc("-x c -c -", GCC_COMPILE "-x c -c -" GCC_END);
+	gcc("-c 'a b.c'", GCC_COMPILE "-c 'a b.c'" GCC_END);
+	gcc("-frobnicate --unknown=1 -c a.c", GCC_COMPILE "-frobnicate --unknown=1 -c a.c" GCC_END);
+	clang("-c a.c", CLANG_COMPILE "-c a.c");
+	clang("-flto -c a.c", CLANG_COMPILE "-flto -c a.c");
+	clang("-fintegrated-as -c a.c",
+	      CLANG_TSAN "-g -D__SNARL__=1 -idirafter /I -fintegrated-as -c a.c");
+}
+
+static void test_no_code(void **state)
+{
+	(void)state;
+	gcc("-E a.c", "-D__SNARL__=1 -idirafter /I -B/X -E a.c" GCC_END);
+	gcc("-E -dM -", "-D__SNARL__=1 -idirafter /I -B/X -E -dM -" GCC_END);
+	gcc("-MM a.c", "-D__SNARL__=1 -idirafter /I -B/X -MM a.c" GCC_END);
+	gcc("-fsyntax-only a.c", "-D__SNARL__=1 -idirafter /I -B/X -fsyntax-only a.c" GCC_END);
+}
+
+static void test_questions(void **state)
+{
+	static const char *const lines[] = {
+		"", "--version", "-v", "-dumpmachine", "-print-search-dirs", "-print-prog-name=ld",
+		"--help=optimizers", "-Wl,--version", "--version a.c", "-cc1 -triple x a.c",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		gcc(lines[i], lines[i]);
+		clang(lines[i], lines[i]);
+	}
+}
+
+static void test_link(void **state)
+{
+	(void)state;
+	gcc("a.o -lfoo -o x", "-B/X " RUNTIME "a.o -lfoo -o x" GCC_END TAIL);
+	clang("a.o -lfoo -o x", RUNTIME "a.o -lfoo -o x" TAIL);
+	gcc("a.c", GCC_COMPILE RUNTIME "a.c" GCC_END TAIL);
+	clang("a.c b.o", CLANG_COMPILE RUNTIME "a.c b.o" TAIL);
+	clang("-O1 -- a.c", CLANG_COMPILE RUNTIME "-O1" TAIL " -- a.c");
+	gcc("-no-pie a.o", "-B/X " RUNTIME "-no-pie a.o" GCC_END TAIL);
+	gcc("-ltsan a.o", "-B/X " RUNTIME "a.o" GCC_END TAIL);
+}
+
+static void test_other_links(void **state)
+{
+	(void)state;
+	gcc("-static a.o", "-B/X " RUNTIME_STATIC "-static a.o" GCC_END TAIL_STATIC);
+	clang("-static-pie a.o", RUNTIME_STATIC "-static-pie a.o" TAIL_STATIC);
+	gcc("-shared a.o -o l.so", "-B/X -shared a.o -o l.so" GCC_END TAIL_SHARED);
+	clang("-shared -Wl,-z,defs a.o", "-shared -Wl,-z,defs a.o" TAIL_SHARED);
+	clang("-Wl,-soname,x,-shared a.o", "-Wl,-soname,x,-shared a.o" TAIL_SHARED);
+	clang("-r a.o b.o", "-r a.o b.o");
+	clang("-Xlinker -r a.o", "-Xlinker -r a.o");
+	clang("-Wl,-q,--relocatable a.o", "-Wl,-q,--relocatable a.o");
+	clang("-nostdlib a.o", RUNTIME "-nostdlib a.o" TAIL
+	      " -Wl,--start-group -lc -lgcc -lgcc_s -Wl,--end-group");
+	clang("-static -nostdlib a.o", RUNTIME_STATIC "-static -nostdlib a.o" TAIL_STATIC
+	      " -Wl,--start-group -lc -lgcc -lgcc_eh -Wl,--end-group");
+}
+
+/* Neither linked nor instrumented: a precompiled header, hand-written assembly. */
+static void test_inputs(void **state)
+{
+	(void)state;
+	gcc("a.h", GCC_COMPILE "a.h" GCC_END);
+	gcc("-x c++-header a", GCC_COMPILE "-x c++-header a" GCC_END);
+	clang("-c a.s", "-c a.s");
+	clang("-c a.S", "-c a.S");
+	clang("-x assembler -c a.c", "-x assembler -c a.c");
+	clang("-xc -c a.s", CLANG_COMPILE "-xc -c a.s");
+	clang("-x c a -x none b.o", CLANG_COMPILE RUNTIME "-x c a -x none b.o" TAIL);
+	/* values of options are no inputs */
+	gcc("-o a.c", "-o a.c");
+	gcc("-I b.c -include c.c", "-I b.c -include c.c");
+	clang("-c -include x.c a.s", "-c -include x.c a.s");
+	/* nor are they options */
+	gcc("-o -shared a.o", "-B/X " RUNTIME "-o -shared a.o" GCC_END TAIL);
+	gcc("-D --snarl-print -c a.c", GCC_COMPILE "-D --snarl-print -c a.c" GCC_END);
+}
+
+static void test_debug(void **state)
+{
+	static const char *const levels[] = {
+		"-g", "-g0", "-g1", "-g3", "-ggdb", "-ggdb3", "-gdwarf-4", "-gline-tables-only",
+	};
+	static const char *const details[] = {
+		"-gz", "-gno-column-info", "-grecord-gcc-switches", "-gsplit-dwarf",
+	};
+	char line[100], expected[200];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		snprintf(line, sizeof(line), "%s -c a.c", levels[i]);
+		snprintf(expected, sizeof(expected), "-D__SNARL__=1 -idirafter /I -B/X %s%s", line,
+			 GCC_END);
+		gcc(line, expected);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(details); i++) {
+		snprintf(line, sizeof(line), "%s -c a.c", details[i]);
+		snprintf(expected, sizeof(expected), GCC_COMPILE "%s" GCC_END, line);
+		gcc(line, expected);
+	}
+}
+
+static void test_sanitizers(void **state)
+{
+	(void)state;
+	gcc("-fsanitize=thread -c a.c", GCC_COMPILE "-c a.c" GCC_END);
+	gcc("-fsanitize=undefined -c a.c", GCC_COMPILE "-fsanitize=undefined -c a.c" GCC_END);
+	gcc("-fsanitize=thread,undefined -c a.c",
+	    GCC_COMPILE "-fsanitize=undefined -c a.c" GCC_END);
+	/* they do not turn snarl off */
+	gcc("-fno-sanitize=thread -c a.c", GCC_COMPILE "-c a.c" GCC_END);
+	gcc("-c a.c -fno-sanitize=all", GCC_COMPILE "-c a.c" GCC_END);
+	gcc("-fsanitize=undefined -fno-sanitize=all -c a.c", GCC_COMPILE "-c a.c" GCC_END);
+	gcc("-fsanitize=address -fno-sanitize=all -c a.c", GCC_COMPILE "-c a.c" GCC_END);
+	gcc("-fno-sanitize=alignment,thread -c a.c",
+	    GCC_COMPILE "-fno-sanitize=alignment -c a.c" GCC_END);
+	gcc("-fsanitize=address -fno-sanitize=address -c a.c",
+	    GCC_COMPILE "-fsanitize=address -fno-sanitize=address -c a.c" GCC_END);
+	clang("-fsanitize=thread -fsanitize-ignorelist=f -c a.c",
+	      CLANG_TSAN "-Xclang -fsanitize-ignorelist=f "
+	      "-g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as -c a.c");
+}
+
+static void test_conflicts(void **state)
+{
+	static const char *const names[] = {
+		"address", "hwaddress", "memory", "leak", "kernel-address", "kernel-memory",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct err err = { "" };
+		struct rewrite out;
+		char line[100], expected[200];
+
+		snprintf(line, sizeof(line), "-fsanitize=undefined,%s -c a.c", names[i]);
+		snprintf(expected, sizeof(expected),
+			 "-fsanitize=%s cannot be combined with snarl's own instrumentation: "
+			 "remove it, or build without snarl", names[i]);
+		assert_int_equal(run(COMPILER_GCC, false, line, &out, &err), -1);
+		assert_string_equal(err.text, expected);
+		rewrite_free(&out);
+	}
+}
+
+static void test_machines(void **state)
+{
+	static const char *const lines[] = {
+		"-m32 -c a.c", "-m64 -mx32 -c a.c", "--target=aarch64-linux-gnu -c a.c",
+		"-target i386-linux-gnu -c a.c",
+	};
+	struct err err = { "" };
+	struct rewrite out;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		assert_int_equal(run(COMPILER_CLANG, false, lines[i], &out, &err), -1);
+		assert_non_null(strstr(err.text, "snarl instruments x86-64 code only"));
+		rewrite_free(&out);
+	}
+	clang("-m32 -m64 -c a.c", CLANG_COMPILE "-m32 -m64 -c a.c");
+	clang("--target=x86_64-linux-gnu -c a.c", CLANG_COMPILE "--target=x86_64-linux-gnu -c a.c");
+	clang("-faddrsig -c a.c", CLANG_COMPILE "-c a.c");	/* not for GNU as */
+}
+
+static void test_own_options(void **state)
+{
+	struct err err = { "" };
+	struct rewrite out;
+
+	(void)state;
+	gcc("--no-inline -c a.c", "-g -D__SNARL__=1 -idirafter /I -c a.c" GCC_END);
+	clang("--snarl-no-inline -c a.c", CLANG_TSAN "-g -D__SNARL__=1 -idirafter /I -c a.c");
+	gcc("--snarl-no-instrument a.c", "-g -idirafter /I " RUNTIME "a.c" TAIL);
+	clang("--snarl-no-instrument -c a.c", "-g -idirafter /I -c a.c");
+	assert_int_equal(run(COMPILER_GCC, true, "--snarl-print -c a.c", &out, &err), 0);
+	assert_true(out.print);
+	assert_string_equal(out.words.v[0], "-g");
+	assert_int_equal(out.words.count, 7);	/* no -B */
+	rewrite_free(&out);
+}
+
+static void test_executable_code(void **state)
+{
+	static const struct {
+		const char *line;
+		bool executable;
+	} cases[] = {
+		{ "-c a.c", true },
+		{ "-fPIE -c a.c", true },
+		{ "-fPIC -c a.c", false },
+		{ "-fpic -c a.c", false },
+		{ "-fPIC -fPIE -c a.c", true },
+		{ "-fPIE -fPIC -c a.c", false },
+		{ "-fPIC -fno-pic -c a.c", true },
+		{ "-shared a.c", false },
+		{ "-r a.c", false },
+		{ "-flto a.o", true },
+		{ "-flto -shared a.o", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err err = { "" };
+		struct rewrite out;
+
+		assert_int_equal(run(COMPILER_GCC, false, cases[i].line, &out, &err), 0);
+		assert_int_equal(out.executable_code, cases[i].executable);
+		rewrite_free(&out);
+	}
+}
+
+static void check_response(const char *text, const char *expected)
+{
+	struct args a = { 0 };
+	char *got;
+
+	response_parse(text, strlen(text), &a);
+	got = args_quote(&a);
+	assert_string_equal(got, expected);
+	free(got);
+	args_free(&a);
+}
+
+static void test_response_parse(void **state)
+{
+	(void)state;
+	check_response("", "");
+	check_response(" \n\t", "");
+	check_response("a b\nc\r\n", "a b c");
+	check_response("'a b' \"c d\" e\\ f", "'a b' 'c d' 'e f'");
+	check_response("a\"b c\"d", "'ab cd'");
+	check_response("\"\" ''", "'' ''");
+	check_response("\"a\\\"b\" 'c\\'d'", "'a\"b' 'c'\\''d'");
+	check_response("a\\", "'a\\'");
+	check_response("\"open", "open");
+}
+
+static void test_response_round_trip(void **state)
+{
+	static const char *const words[] = {
+		"a", "", "b c", "\"", "'", "\\", "x\\\"y", "new\nline", "@f", "-DX=\"a b\"",
+	};
+	struct args a = { 0 }, b = { 0 };
+	size_t size;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		args_add(&a, words[i]);
+	text = response_text(&a, &size);
+	response_parse(text, size, &b);
+	assert_int_equal(a.count, b.count);
+	for (size_t i = 0; i < a.count; i++)
+		assert_string_equal(a.v[i], b.v[i]);
+	free(text);
+	args_free(&a);
+	args_free(&b);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void test_response_files(void **state)
+{
+	char folder[] = "/tmp/snarl-rewrite-XXXXXX", path[100], at[102], text[300], *got;
+	struct args a = { 0 };
+	struct err err = { "" };
+	char *words[] = { "first", at, "@/nonexistent/file", "@" };
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/inner", folder);
+	write_file(path, "-shared 'x y'");
+	snprintf(text, sizeof(text), "a @%s b", path);
+	snprintf(path, sizeof(path), "%s/outer", folder);
+	write_file(path, text);
+	snprintf(at, sizeof(at), "@%s", path);
+	assert_int_equal(response_expand(words, ARRAY_SIZE(words), &a, &err), 0);
+	got = args_quote(&a);
+	assert_string_equal(got, "first a -shared 'x y' b @/nonexistent/file @");
+	free(got);
+	args_free(&a);
+
+	write_file(path, at);	/* names itself */
+	assert_int_equal(response_expand(words, ARRAY_SIZE(words), &a, &err), -1);
+	assert_non_null(strstr(err.text, "too many response files"));
+	args_free(&a);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/inner", folder);
+	unlink(path);
+	rmdir(folder);
+}
+
+static void test_response_shorten(void **state)
+{
+	struct args a = { 0 }, back = { 0 };
+	struct err err = { "" };
+	char *file;
+
+	(void)state;
+	args_add(&a, "gcc");
+	for (int i = 0; i < 1000; i++)
+		args_addf(&a, "-DX%d=\"a b\"", i);
+	assert_int_equal(response_shorten(&a, 1, 1 << 20, &err), 0);
+	assert_int_equal(a.count, 1001);
+	assert_int_equal(response_shorten(&a, 1, 1000, &err), 0);
+	assert_int_equal(a.count, 2);
+	file = a.v[1];
+	assert_int_equal(response_expand(&file, 1, &back, &err), 0);
+	assert_int_equal(back.count, 1000);
+	assert_string_equal(back.v[999], "-DX999=\"a b\"");
+	close(atoi(strrchr(file, '/') + 1));
+	args_free(&back);
+	args_free(&a);
+}
+
+static void check_command(const char *cc, const char *cxx_value, bool cxx, const char *expected,
+			  enum compiler_kind kind)
+{
+	struct args a = { 0 };
+	char *got;
+
+	compiler_command(cc, cxx_value, cxx, &a);
+	got = args_quote(&a);
+	assert_string_equal(got, expected);
+	assert_int_equal(compiler_kind(&a), kind);
+	free(got);
+	args_free(&a);
+}
+
+static void test_compilers(void **state)
+{
+	(void)state;
+	check_command(NULL, NULL, false, "gcc", COMPILER_GCC);
+	check_command(NULL, NULL, true, "g++", COMPILER_GCC);
+	check_command("", "", true, "g++", COMPILER_GCC);
+	check_command("clang-19", NULL, false, "clang-19", COMPILER_CLANG);
+	check_command("clang-19", NULL, true, "clang++-19", COMPILER_CLANG);
+	check_command(NULL, "/opt/x/g++-12", false, "/opt/x/gcc-12", COMPILER_GCC);
+	check_command("ccache gcc -m64", NULL, true, "ccache g++ -m64", COMPILER_GCC);
+	check_command("x86_64-linux-gnu-gcc-12", NULL, true, "x86_64-linux-gnu-g++-12",
+		      COMPILER_GCC);
+	check_command("cc", NULL, true, "c++", COMPILER_UNKNOWN);
+	check_command("/opt/gcc/bin/odd", NULL, true, "g++", COMPILER_GCC);
+	check_command("/opt/gcc/bin/odd", NULL, false, "/opt/gcc/bin/odd", COMPILER_UNKNOWN);
+	check_command("gcc", "clang++", true, "clang++", COMPILER_CLANG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_compile),
+		cmocka_unit_test(test_no_code),
+		cmocka_unit_test(test_questions),
+		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_other_links),
+		cmocka_unit_test(test_inputs),
+		cmocka_unit_test(test_debug),
+		cmocka_unit_test(test_sanitizers),
+		cmocka_unit_test(test_conflicts),
+		cmocka_unit_test(test_machines),
+		cmocka_unit_test(test_own_options),
+		cmocka_unit_test(test_executable_code),
+		cmocka_unit_test(test_response_parse),
+		cmocka_unit_test(test_response_round_trip),
+		cmocka_unit_test(test_response_files),
+		cmocka_unit_test(test_response_shorten),
+		cmocka_unit_test(test_compilers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

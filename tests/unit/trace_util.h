@@ -1,0 +1,226 @@
+/*
+ * For tests of src/trace: files made byte by byte, and events read back.
+ */
+#ifndef TRACE_UTIL_H
+#define TRACE_UTIL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "trace/codec.h"
+#include "trace/kinds.h"
+#include "trace/reader.h"
+#include "trace/text.h"
+
+#define UNUSED __attribute__((unused))
+
+static char test_dir[] = "/tmp/snarl-test-XXXXXX";
+
+static UNUSED const char *test_path(const char *name)
+{
+	static char paths[8][512];
+	static unsigned next;
+	char *path = paths[next++ % 8];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", test_dir, name);
+	return path;
+}
+
+static UNUSED int test_setup(void **state)
+{
+	(void)state;
+	return mkdtemp(test_dir) ? 0 : -1;
+}
+
+static UNUSED int test_teardown(void **state)
+{
+	char command[160];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", test_dir);
+	return system(command);
+}
+
+static UNUSED void save(const char *path, const void *data, size_t size)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, size, f), size);
+	assert_int_equal(fclose(f), 0);
+}
+
+static UNUSED struct buf load(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	struct buf b = { 0 };
+	size_t got;
+
+	assert_non_null(f);
+	while ((got = fread(buf_reserve(&b, 65536), 1, 65536, f)) > 0)
+		b.size += got;
+	fclose(f);
+	return b;
+}
+
+static UNUSED void raw_header(struct buf *b, unsigned flags)
+{
+	struct trace_header h = { .magic = TRACE_MAGIC, .version = TRACE_VERSION,
+				  .size = sizeof(h), .start_time = 5, .pid = 7, .flags = flags };
+
+	h.check = trace_check(&h, offsetof(struct trace_header, check));
+	buf_add(b, &h, sizeof(h));
+}
+
+static UNUSED void raw_chunk(struct buf *b, struct trace_chunk c, const void *payload, size_t size)
+{
+	c.magic = TRACE_CHUNK_MAGIC;
+	c.stored = (uint32_t)size;
+	if (!(c.flags & TRACE_CHUNK_ZSTD))
+		c.size = (uint32_t)size;
+	c.check = trace_check(payload, size);
+	c.header_check = trace_check(&c, offsetof(struct trace_chunk, header_check));
+	buf_add(b, &c, sizeof(c));
+	buf_add(b, payload, size);
+}
+
+static UNUSED size_t raw_encode(uint8_t *out, uint64_t time, const struct trace_record *r, size_t n)
+{
+	struct trace_coder *coder = xmalloc(sizeof(*coder));
+	const struct trace_record *in = r;
+	uint8_t *p = out;
+
+	trace_coder_init(coder, time);
+	while (in < r + n)
+		p = trace_encode(coder, p, &in, r + n);
+	p = trace_encode_end(coder, p);
+	free(coder);
+	return (size_t)(p - out);
+}
+
+static UNUSED void raw_events(struct buf *b, uint32_t thread, uint64_t seq, uint64_t time,
+			      const struct trace_record *r, size_t n)
+{
+	uint8_t *payload = xmalloc(n * TRACE_RECORD_MAX + TRACE_SLACK);
+	size_t size = raw_encode(payload, time, r, n);
+
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_EVENTS, .thread = thread,
+					   .count = (uint32_t)n, .seq = seq, .time = time },
+		  payload, size);
+	free(payload);
+}
+
+static UNUSED void raw_end(struct buf *b)
+{
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_END }, "", 0);
+}
+
+static inline struct trace_record rec(unsigned kind, uint64_t addr, uint64_t pc)
+{
+	return (struct trace_record){ addr, TRACE_SITE(kind, 0, pc) };
+}
+
+static inline struct trace_record extra(uint64_t time, uint64_t arg)
+{
+	return (struct trace_record){ time, arg };
+}
+
+/* All events as "thread kind addr t depth" lines, easy to compare. */
+static UNUSED char *brief(struct reader *r, struct err *err)
+{
+	struct buf b = { 0 };
+	struct event ev;
+	int got;
+
+	while ((got = reader_next(r, &ev, err)) > 0)
+		buf_addf(&b, "%s %s %llx t%llu d%u\n", reader_thread(r, ev.thread)->name,
+			 kind_name(ev.kind), (unsigned long long)ev.addr,
+			 (unsigned long long)ev.time, ev.depth);
+	if (got < 0)
+		buf_add_text(&b, "damaged\n");
+	buf_string(&b);
+	return (char *)b.data;
+}
+
+static UNUSED void assert_brief(const struct buf *file, const char *expected)
+{
+	struct err err = { "" };
+	struct reader *r;
+	char *got;
+
+	save(test_path("brief"), file->data, file->size);
+	r = reader_open(test_path("brief"), &err);
+	if (!r)
+		fail_msg("%s", err.text);
+	got = brief(r, &err);
+	assert_string_equal(got, expected);
+	free(got);
+	/* And again from the start. */
+	assert_int_equal(reader_rewind(r, &err), 0);
+	got = brief(r, &err);
+	assert_string_equal(got, expected);
+	free(got);
+	reader_close(r);
+}
+
+static UNUSED void assert_refused(const void *data, size_t size, const char *why)
+{
+	struct err err = { "" };
+
+	save(test_path("refused"), data, size);
+	if (reader_open(test_path("refused"), &err))
+		fail_msg("was read");
+	if (!strstr(err.text, why))
+		fail_msg("'%s' is not in '%s'", why, err.text);
+}
+
+static UNUSED void assert_same_event(const struct event *a, const struct event *b)
+{
+	assert_int_equal(a->thread, b->thread);
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->time, b->time);
+	assert_int_equal(a->addr, b->addr);
+	assert_int_equal(a->size, b->size);
+	assert_int_equal(a->pc, b->pc);
+	assert_int_equal(a->arg, b->arg);
+	assert_int_equal(a->extra[0], b->extra[0]);
+	assert_int_equal(a->extra[1], b->extra[1]);
+	assert_int_equal(a->detail, b->detail);
+	assert_int_equal(a->result, b->result);
+	assert_int_equal(a->depth, b->depth);
+}
+
+/* Both, from their start, hold the same; returns how many events. */
+static UNUSED size_t assert_same_events(struct reader *a, struct reader *b)
+{
+	struct event ea, eb;
+	struct err err;
+	size_t n = 0;
+	int got;
+
+	reader_rewind(a, &err);
+	reader_rewind(b, &err);
+	for (;; n++) {
+		got = reader_next(a, &ea, &err);
+		assert_int_equal(got, reader_next(b, &eb, &err));
+		if (got <= 0)
+			break;
+		assert_same_event(&ea, &eb);
+		assert_string_equal(reader_thread(a, ea.thread)->name,
+				    reader_thread(b, eb.thread)->name);
+	}
+	assert_int_equal(got, 0);
+	return n;
+}
+
+#endif
