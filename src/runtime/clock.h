@@ -1,0 +1,90 @@
+/*
+ * The trace clock: the time stamp counter, made causal.
+ *
+ * Each synchronisation object hashes to a stripe that remembers the latest time
+ * given out for it. A new time is later than the counter, than the thread's own
+ * last time and than the stripe's, so sorting by time never contradicts the order
+ * in which threads met on an object, even where counters of two CPUs disagree.
+ * (A hybrid logical clock: Kulkarni et al., OPODIS 2014.) Bit 0 of a stripe is a
+ * lock, so that an atomic operation and its time are one step; times are even.
+ */
+#ifndef RUNTIME_CLOCK_H
+#define RUNTIME_CLOCK_H
+
+#include "runtime/rt.h"
+#include "runtime/sys.h"
+
+#define CLOCK_STRIPES 1024u
+
+struct clock_stripe {
+	uint64_t time __attribute__((aligned(64)));
+};
+
+extern SNARLRT_HIDDEN struct clock_stripe snarlrt_stripes[CLOCK_STRIPES];
+
+SNARLRT_HIDDEN uint64_t clock_stripe_wait(uint64_t *stripe);
+
+static inline uint64_t *clock_stripe_of(const void *object)
+{
+	return &snarlrt_stripes[((uintptr_t)object >> 3) * 0x9e3779b97f4a7c15ull >> 54].time;
+}
+
+static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)
+{
+	uint64_t now = sys_ticks() & ~1ull;
+
+	if (now <= self->last_time)
+		now = self->last_time + 2;
+	if (now <= seen)
+		now = seen + 2;
+	self->last_time = now;
+	return now;
+}
+
+/* A time for an event that meets nobody. */
+static inline uint64_t clock_now(struct snarlrt_thread *self)
+{
+	return clock_after(self, 0);
+}
+
+/* A time for an event on `object`, later than all before on it. */
+static inline uint64_t clock_meet(struct snarlrt_thread *self, const void *object)
+{
+	uint64_t *stripe = clock_stripe_of(object);
+	uint64_t seen = __atomic_load_n(stripe, __ATOMIC_RELAXED), now;
+
+	do {
+		if (unlikely(seen & 1))
+			seen = clock_stripe_wait(stripe);
+		now = clock_after(self, seen);
+	} while (!__atomic_compare_exchange_n(stripe, &seen, now, true, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
+	return now;
+}
+
+/* For atomics: lock the stripe, do the operation, unlock with its time. */
+static inline uint64_t clock_lock(struct snarlrt_thread *self, const void *object)
+{
+	uint64_t *stripe = clock_stripe_of(object);
+	uint64_t seen = __atomic_load_n(stripe, __ATOMIC_RELAXED);
+
+	do {
+		if (unlikely(seen & 1))
+			seen = clock_stripe_wait(stripe);
+	} while (!__atomic_compare_exchange_n(stripe, &seen, seen | 1, true, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
+	self->held_stripe = stripe;
+	return seen;
+}
+
+/* `seen` is what clock_lock returned. Pairs with the exchange above. */
+static inline uint64_t clock_unlock(struct snarlrt_thread *self, uint64_t seen)
+{
+	uint64_t now = clock_after(self, seen);
+
+	__atomic_store_n(self->held_stripe, now, __ATOMIC_RELEASE);
+	self->held_stripe = NULL;
+	return now;
+}
+
+#endif

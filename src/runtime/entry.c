@@ -1,0 +1,233 @@
+/*
+ * The compiler's calls that are not hot enough for assembly, and the slow ends
+ * of those that are.
+ */
+#include "runtime/clock.h"
+#include "runtime/entry.h"
+#include "runtime/shadow.h"
+
+extern SNARLRT_HIDDEN const int32_t snarlrt_restarts[], snarlrt_restarts_end[];
+
+/*
+ * The append as wrap/inline.c writes it, from the load of tls.cur to its store;
+ * -1 stands for bytes that differ from site to site. An executable's form and a
+ * shared library's.
+ */
+static const int16_t inlined_exec[] = {
+	0x64, 0x48, 0x8b, 0x04, 0x25, -1, -1, -1, -1,	/* mov %fs:cur,%rax */
+	0xa9, 0xff, 0x0f, 0x00, 0x00,			/* test $4095,%eax */
+	0x74, -1,					/* je */
+	0x48, 0x8d, 0x0d, -1, -1, -1, -1,		/* lea site(%rip),%rcx */
+	0x48, 0x89, 0x38,				/* mov %rdi,(%rax) */
+	0x48, 0x89, 0x48, 0x08,				/* mov %rcx,8(%rax) */
+	0x66, 0xc7, 0x40, 0x0e, -1, -1,			/* movw $op,14(%rax) */
+	0x48, 0x83, 0xc0, 0x10,				/* add $16,%rax */
+	0x64, 0x48, 0x89, 0x04, 0x25,			/* mov %rax,%fs:cur */
+};
+static const int16_t inlined_pic[] = {
+	0x64, 0x48, 0x8b, 0x01,				/* mov %fs:(%rcx),%rax */
+	0xa9, 0xff, 0x0f, 0x00, 0x00,			/* test $4095,%eax */
+	0x74, -1,					/* je */
+	0x48, 0x8d, 0x15, -1, -1, -1, -1,		/* lea site(%rip),%rdx */
+	0x48, 0x89, 0x38,				/* mov %rdi,(%rax) */
+	0x48, 0x89, 0x50, 0x08,				/* mov %rdx,8(%rax) */
+	0x66, 0xc7, 0x40, 0x0e, -1, -1,			/* movw $op,14(%rax) */
+	0x48, 0x83, 0xc0, 0x10,				/* add $16,%rax */
+	0x64, 0x48, 0x89, 0x01,				/* mov %rax,%fs:(%rcx) */
+};
+
+/* The start of the append that `rip` is inside of, or 0. The bytes at rip are looked at first. */
+static uintptr_t inlined_start(uintptr_t rip, const int16_t *form, size_t size, size_t last)
+{
+	for (size_t at = last; at > 0; at--) {
+		const uint8_t *code = (const uint8_t *)(rip - at);
+		size_t i = size;
+
+		while (i > 0 && (form[i - 1] < 0 || form[i - 1] == code[i - 1]))
+			i--;
+		if (i == 0)
+			return rip - at;
+	}
+	return 0;
+}
+
+uintptr_t snarlrt_thunk_restart(uintptr_t rip)
+{
+	uintptr_t start;
+
+	for (const int32_t *e = snarlrt_restarts; e < snarlrt_restarts_end; e += 2) {
+		uintptr_t commit = (uintptr_t)(e + 1) + (uintptr_t)(intptr_t)e[1];
+
+		start = (uintptr_t)e + (uintptr_t)(intptr_t)e[0];
+		if (rip > start && rip < commit)
+			return start;
+	}
+	/* The store is the last instruction of the form: at its start it is still to come. */
+	start = inlined_start(rip, inlined_exec, ARRAY_SIZE(inlined_exec),
+			      ARRAY_SIZE(inlined_exec) - 5);
+	if (!start)
+		start = inlined_start(rip, inlined_pic, ARRAY_SIZE(inlined_pic),
+				      ARRAY_SIZE(inlined_pic) - 4);
+	return start ? start : rip;
+}
+
+/* An access that the fast path could not settle. */
+void snarlrt_access(uint64_t addr, uint64_t site)
+{
+	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
+	struct snarlrt_thread *self = snarlrt_enter();
+	enum shadow_verdict verdict = SHADOW_KEEP;
+
+	if (!self)
+		return;
+	if (snarlrt.filter)
+		verdict = shadow_touch(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK));
+	if (verdict != SHADOW_DROP) {
+		if (verdict == SHADOW_UNDECIDED)
+			__snarl_tls.undecided++;
+		snarlrt_tell_frames(self);
+		snarlrt_append(self, &r, 1);
+	}
+	snarlrt_leave(self);
+}
+
+void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
+{
+	struct snarlrt_thread *self;
+	enum shadow_verdict verdict = SHADOW_KEEP;
+	struct trace_record r[2];
+
+	if (size == 0)
+		return;
+	self = snarlrt_enter();
+	if (!self)
+		return;
+	if (snarlrt.filter)
+		verdict = shadow_touch((uint64_t)addr, size);
+	if (verdict != SHADOW_DROP) {
+		if (verdict == SHADOW_UNDECIDED)
+			__snarl_tls.undecided++;
+		snarlrt_tell_frames(self);
+		r[0].addr = (uint64_t)addr & TRACE_ADDR_MASK;
+		r[0].site = TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc);
+		r[1].addr = self->last_time;
+		r[1].site = size;
+		snarlrt_append(self, r, 2);
+	}
+	snarlrt_leave(self);
+}
+
+/* The call stack is full, or the thread has none. */
+void snarlrt_entry_slow(uint64_t caller)
+{
+	struct snarlrt_thread *self = snarlrt_enter();
+
+	if (!self)
+		return;
+	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* just attached */
+		*__snarl_tls.frame++ = (struct snarlrt_frame){ caller, caller };
+	else
+		self->too_deep++;
+	snarlrt_leave(self);
+}
+
+/* The function's entry is in the trace already, so its exit must be too. */
+void snarlrt_exit_slow(uint64_t pc)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct snarlrt_thread *self;
+	struct trace_record r;
+
+	if (!tls->self)
+		return;
+	self = snarlrt_enter();
+	if (!self)
+		return;
+	if (tls->frame > self->frames) {
+		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
+		tls->frame--;
+		tls->told = tls->frame;
+		snarlrt_append(self, &r, 1);
+	}
+	snarlrt_leave(self);
+}
+
+static inline void note_access(const void *addr, unsigned kind, unsigned detail, const void *pc)
+{
+	snarlrt_access((uint64_t)addr, TRACE_SITE(kind, detail, pc));
+}
+
+/* One stamp for the sizes: unaligned forms, read and write at once, with given pc. */
+#define ACCESSES(n, log2)                                                                 \
+	SNARLRT_EXPORT void __tsan_unaligned_read##n(void *p)                             \
+	{                                                                                 \
+		note_access(p, TRACE_READ, log2, SNARLRT_PC());                                \
+	}                                                                                 \
+	SNARLRT_EXPORT void __tsan_unaligned_write##n(void *p)                            \
+	{                                                                                 \
+		note_access(p, TRACE_WRITE, log2, SNARLRT_PC());                               \
+	}                                                                                 \
+	SNARLRT_EXPORT void __tsan_unaligned_volatile_read##n(void *p)                    \
+	{                                                                                 \
+		note_access(p, TRACE_READ, log2 | TRACE_VOLATILE, SNARLRT_PC());               \
+	}                                                                                 \
+	SNARLRT_EXPORT void __tsan_unaligned_volatile_write##n(void *p)                   \
+	{                                                                                 \
+		note_access(p, TRACE_WRITE, log2 | TRACE_VOLATILE, SNARLRT_PC());              \
+	}                                                                                 \
+	SNARLRT_EXPORT void __tsan_read_write##n(void *p)                                 \
+	{                                                                                 \
+		note_access(p, TRACE_READ, log2, SNARLRT_PC());                                \
+		note_access(p, TRACE_WRITE, log2, SNARLRT_PC());                               \
+	}                                                                                 \
+	SNARLRT_EXPORT void __tsan_unaligned_read_write##n(void *p)                       \
+	{                                                                                 \
+		note_access(p, TRACE_READ, log2, SNARLRT_PC());                                \
+		note_access(p, TRACE_WRITE, log2, SNARLRT_PC());                               \
+	}                                                                                 \
+	SNARLRT_EXPORT void __tsan_read##n##_pc(void *p, void *pc)                        \
+	{                                                                                 \
+		note_access(p, TRACE_READ, log2, pc);                                          \
+	}                                                                                 \
+	SNARLRT_EXPORT void __tsan_write##n##_pc(void *p, void *pc)                       \
+	{                                                                                 \
+		note_access(p, TRACE_WRITE, log2, pc);                                         \
+	}
+
+ACCESSES(1, 0)
+ACCESSES(2, 1)
+ACCESSES(4, 2)
+ACCESSES(8, 3)
+ACCESSES(16, 4)
+
+SNARLRT_EXPORT void __tsan_read_range(void *p, size_t size)
+{
+	snarlrt_range(false, p, size, SNARLRT_PC());
+}
+
+SNARLRT_EXPORT void __tsan_write_range(void *p, size_t size)
+{
+	snarlrt_range(true, p, size, SNARLRT_PC());
+}
+
+SNARLRT_EXPORT void __tsan_read_range_pc(void *p, size_t size, void *pc)
+{
+	snarlrt_range(false, p, size, pc);
+}
+
+SNARLRT_EXPORT void __tsan_write_range_pc(void *p, size_t size, void *pc)
+{
+	snarlrt_range(true, p, size, pc);
+}
+
+SNARLRT_EXPORT void __tsan_vptr_read(void **p)
+{
+	note_access(p, TRACE_READ, 3 | TRACE_VPTR, SNARLRT_PC());
+}
+
+/* Constructors and destructors store the same table again and again: no write then. */
+SNARLRT_EXPORT void __tsan_vptr_update(void **p, void *value)
+{
+	if (*p != value)
+		note_access(p, TRACE_WRITE, 3 | TRACE_VPTR, SNARLRT_PC());
+}

@@ -1,0 +1,42 @@
+/*
+ * The entry points the compilers call (entry.c, atomic.c, entry_x86_64.S), and
+ * what the assembly calls back.
+ */
+#ifndef RUNTIME_ENTRY_H
+#define RUNTIME_ENTRY_H
+
+#include "runtime/rt.h"
+
+SNARLRT_HIDDEN void snarlrt_access(uint64_t addr, uint64_t site);
+SNARLRT_HIDDEN void snarlrt_entry_slow(uint64_t caller);
+SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
+
+/* Where a thread interrupted at `rip` by a signal has to go on. */
+SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
+
+#define DECLARE_ACCESSES(n)                                  \
+	void __tsan_unaligned_read##n(void *p);              \
+	void __tsan_unaligned_write##n(void *p);             \
+	void __tsan_unaligned_volatile_read##n(void *p);     \
+	void __tsan_unaligned_volatile_write##n(void *p);    \
+	void __tsan_read_write##n(void *p);                  \
+	void __tsan_unaligned_read_write##n(void *p);        \
+	void __tsan_read##n##_pc(void *p, void *pc);         \
+	void __tsan_write##n##_pc(void *p, void *pc);
+
+DECLARE_ACCESSES(1)
+DECLARE_ACCESSES(2)
+DECLARE_ACCESSES(4)
+DECLARE_ACCESSES(8)
+DECLARE_ACCESSES(16)
+#undef DECLARE_ACCESSES
+
+void __tsan_read_range(void *p, size_t size);
+void __tsan_write_range(void *p, size_t size);
+void __tsan_read_range_pc(void *p, size_t size, void *pc);
+void __tsan_write_range_pc(void *p, size_t size, void *pc);
+void __tsan_vptr_read(void **p);
+void __tsan_vptr_update(void **p, void *value);
+void __tsan_init(void);
+
+#endif

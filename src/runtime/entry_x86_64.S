@@ -1,0 +1,173 @@
+/*
+ * The hottest entry points, by hand, for three reasons: they touch two
+ * registers only; the site is the return address, so they stay leaf functions;
+ * and each append is a restartable sequence.
+ *
+ * Restartable: a signal handler may append records of its own to the same ring
+ * between any two instructions here. Until the store to tls.cur (the commit)
+ * nothing counts, so the signal trampoline sends an interrupted append back to
+ * its start (snarlrt_thunk_restart and the table snarlrt_restarts).
+ *
+ * Code where the shadow check and the append are inlined (wrap/inline.c) calls
+ * these for all else; there the trampoline knows the append by its bytes. The
+ * address is in %rdi. Offsets into __snarl_tls are those of struct snarlrt_tls.
+ */
+#ifdef __x86_64__
+
+#define TLS(field) %fs:__snarl_tls@tpoff+field
+#define CUR 0
+#define OWN 8
+#define OWN_UNCUT 10
+#define OWN2 12
+#define FRAME 16
+#define TOLD 24
+#define FRAME_END 32
+#define UNDECIDED 60
+#define SAVED 64
+
+#define SHADOW 0x7fff8000
+#define STAMP_MASK 4095
+
+	.pushsection .rodata.snarlrt_restarts, "a", @progbits
+	.p2align 3
+	.globl snarlrt_restarts
+	.hidden snarlrt_restarts
+snarlrt_restarts:
+	.popsection
+
+	.text
+	.p2align 6
+
+/* An entry of the table that snarlrt_thunk_restart walks: from \start to here. */
+.macro restartable start
+.Lcommit\@:
+	.pushsection .rodata.snarlrt_restarts, "a", @progbits
+	.long \start - .
+	.long .Lcommit\@ - .
+	.popsection
+.endm
+
+.macro entry name
+	.globl \name
+	.type \name, @function
+\name:
+.endm
+
+/* kind and detail as one 16-bit number: detail << 8 | kind */
+.macro access name, size, op
+	.p2align 5
+entry __tsan_\name
+	movq %rdi, %rax
+	shrq $3, %rax
+	.if \size == 16
+	movl SHADOW(,%rax,2), %eax
+	cmpl %eax, TLS(OWN2)
+	.else
+	movzwl SHADOW(,%rax,2), %eax
+	cmpw %ax, TLS(OWN)
+	.endif
+	je 9f
+	.if \size == 16
+	incl %eax			/* both granules shared? */
+	jne 8f
+	.else
+	cmpw $-1, %ax
+	jne 2f
+	.endif
+1:	movq TLS(CUR), %rax
+	testl $STAMP_MASK, %eax		/* also when it is NULL: calls to tell first */
+	je 8f
+	movq (%rsp), %rcx
+	movq %rdi, (%rax)
+	movq %rcx, 8(%rax)
+	movw $\op, 14(%rax)
+	addq $16, %rax
+	movq %rax, TLS(CUR)
+	restartable 1b
+9:	ret
+	.if \size != 16
+2:	cmpw %ax, TLS(OWN_UNCUT)	/* private, but we may have to tell later */
+	jne 8f
+	incl TLS(UNDECIDED)
+	jmp 1b
+	.endif
+8:	movabsq $((\op) << 48), %rsi
+	orq (%rsp), %rsi
+	jmp snarlrt_access
+	.size __tsan_\name, . - __tsan_\name
+.endm
+
+#define READ 3
+#define WRITE 4
+#define VOLATILE 8
+
+	access read1, 1, READ
+	access read2, 2, 0x100 + READ
+	access read4, 4, 0x200 + READ
+	access read8, 8, 0x300 + READ
+	access read16, 16, 0x400 + READ
+	access write1, 1, WRITE
+	access write2, 2, 0x100 + WRITE
+	access write4, 4, 0x200 + WRITE
+	access write8, 8, 0x300 + WRITE
+	access write16, 16, 0x400 + WRITE
+	access volatile_read1, 1, 0x800 + READ
+	access volatile_read2, 2, 0x900 + READ
+	access volatile_read4, 4, 0xa00 + READ
+	access volatile_read8, 8, 0xb00 + READ
+	access volatile_read16, 16, 0xc00 + READ
+	access volatile_write1, 1, 0x800 + WRITE
+	access volatile_write2, 2, 0x900 + WRITE
+	access volatile_write4, 4, 0xa00 + WRITE
+	access volatile_write8, 8, 0xb00 + WRITE
+	access volatile_write16, 16, 0xc00 + WRITE
+
+/*
+ * %rdi: the pc the function returns to. It is told to the trace only if
+ * something happens inside: taking tls.cur away sends the next append to C.
+ */
+	.p2align 5
+entry __tsan_func_entry
+1:	movq TLS(FRAME), %rax
+	cmpq TLS(FRAME_END), %rax
+	jae snarlrt_entry_slow
+	movq TLS(CUR), %rcx
+	testq %rcx, %rcx
+	je 2f
+	movq %rcx, TLS(SAVED)
+	movq $0, TLS(CUR)
+2:	movq (%rsp), %rcx
+	movq %rdi, (%rax)
+	movq %rcx, 8(%rax)
+	addq $16, %rax
+	movq %rax, TLS(FRAME)
+	restartable 1b
+	ret
+	.size __tsan_func_entry, . - __tsan_func_entry
+
+	.p2align 5
+entry __tsan_func_exit
+	movq TLS(FRAME), %rax
+	subq $16, %rax
+	cmpq TLS(TOLD), %rax
+	jb 8f
+	movq %rax, TLS(FRAME)
+	je 1f
+	ret
+1:	cmpq $0, TLS(CUR)		/* a handler may have been here first */
+	jne 2f
+	movq TLS(SAVED), %rcx
+	movq %rcx, TLS(CUR)
+	restartable 1b
+2:	ret
+8:	movq (%rsp), %rdi
+	jmp snarlrt_exit_slow
+	.size __tsan_func_exit, . - __tsan_func_exit
+
+	.pushsection .rodata.snarlrt_restarts, "a", @progbits
+	.globl snarlrt_restarts_end
+	.hidden snarlrt_restarts_end
+snarlrt_restarts_end:
+	.popsection
+#endif
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,120 @@
+/*
+ * Comes first: before constructors of libraries, before main.
+ *
+ * The inlined checks read shadow memory and the thread's own shadow value, both
+ * zero until we are here, which compare equal: code that runs earlier records
+ * nothing and harms nothing, once the shadow is mapped. So it is mapped in any
+ * mode.
+ */
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "runtime/call.h"
+#include "runtime/entry.h"
+#include "runtime/process.h"
+#include "runtime/shadow.h"
+#include "runtime/sites.h"
+#include "runtime/sys.h"
+#include "runtime/thread.h"
+
+struct snarlrt snarlrt;
+
+static const char *find_option(char **envp)
+{
+	static const char key[] = SNARL_OPTIONS_ENV "=";
+
+	for (; envp && *envp; envp++) {
+		size_t i = 0;
+
+		while (key[i] && (*envp)[i] == key[i])
+			i++;
+		if (!key[i])
+			return *envp + i;
+	}
+	return NULL;
+}
+
+/* The strings the kernel put above the first frame mark the stack's top. */
+static void main_stack(struct snarlrt_thread *t, char **envp)
+{
+	struct rlimit limit = { .rlim_cur = 8u << 20 };
+	const char *top = (const char *)envp;
+
+	for (; envp && *envp; envp++)
+		top = *envp;
+	while (*top)
+		top++;
+	sys_call(SYS_getrlimit, RLIMIT_STACK, &limit, 0);
+	if (limit.rlim_cur > 1u << 30)
+		limit.rlim_cur = 1u << 30;
+	t->stack_high = ((uint64_t)top + 2 * 4096) & ~4095ull;
+	t->stack_low = t->stack_high - limit.rlim_cur;
+}
+
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	snarlrt_finish(status);
+}
+
+static void start_recording(const struct snarlrt_options *o, char **envp)
+{
+	struct snarlrt_thread *self;
+
+	if (!snarlrt_process_open(o))
+		return;
+	if (o->sites[0])
+		snarlrt_sites_apply(o->sites);
+	snarlrt.mode = SNARLRT_RECORD;
+	snarlrt_thread_init();
+	self = snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL);
+	if (self)
+		main_stack(self, envp);
+	/* Registered before all others, so it runs after all others. */
+	on_exit(at_exit, NULL);
+	snarlrt_process_init();
+	snarlrt_modules_scan();
+}
+
+static void init(char **envp)
+{
+	static struct snarlrt_options options;
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	shadow_map();
+	snarlrt_real_resolve();
+	snarlrt_options_parse(&options, find_option(envp));
+	if (!options.record)
+		return;
+	if (!options.trace[0]) {
+		sys_warn("SNARL_OPTIONS has mode=record but no trace=FILE; not recording");
+		return;
+	}
+	start_recording(&options, envp);
+}
+
+static void preinit(int argc, char **argv, char **envp)
+{
+	(void)argc;
+	(void)argv;
+	init(envp);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const at_start)(int, char **,
+									       char **) = preinit;
+
+void snarlrt_init(void)
+{
+	extern char **environ;
+
+	init(environ);
+}
+
+/* Called by a constructor of every instrumented file. */
+SNARLRT_EXPORT void __tsan_init(void)
+{
+	snarlrt_init();
+}

@@ -1,0 +1,109 @@
+/*
+ * pthread_mutex_*. A lock is noted once held, an unlock while still held;
+ * format.h says what happens if an unlock fails after all.
+ */
+#include "runtime/real.h"
+#include "runtime/rt.h"
+
+static uint64_t type_of(const pthread_mutexattr_t *attr)
+{
+	int type;
+
+	if (!attr || pthread_mutexattr_gettype(attr, &type))
+		return PTHREAD_MUTEX_DEFAULT;
+	return (uint64_t)type;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+	int result;
+
+	snarlrt_real_ready();
+	result = REAL(pthread_mutex_init)(mutex, attr);
+	snarlrt_note(TRACE_MUTEX_INIT, 0, mutex, type_of(attr), result, SNARLRT_PC());
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	int result;
+
+	snarlrt_real_ready();
+	result = REAL(pthread_mutex_destroy)(mutex);
+	snarlrt_note(TRACE_MUTEX_DESTROY, 0, mutex, 0, result, SNARLRT_PC());
+	return result;
+}
+
+/*
+ * Not tried first to save the two calls: glibc's trylock of a robust mutex that
+ * is not recoverable leaves it locked.
+ */
+SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	int result;
+
+	snarlrt_real_ready();
+	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, SNARLRT_PC());
+	result = REAL(pthread_mutex_lock)(mutex);
+	snarlrt_wait_end();
+	snarlrt_note(TRACE_MUTEX_LOCK, 0, mutex, 0, result, SNARLRT_PC());
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	int result;
+
+	snarlrt_real_ready();
+	result = REAL(pthread_mutex_trylock)(mutex);
+	snarlrt_note(TRACE_MUTEX_TRYLOCK, 0, mutex, 0, result, SNARLRT_PC());
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *mutex,
+					      const struct timespec *limit)
+{
+	int result;
+
+	snarlrt_real_ready();
+	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
+	result = REAL(pthread_mutex_timedlock)(mutex, limit);
+	snarlrt_wait_end();
+	snarlrt_note(TRACE_MUTEX_TIMEDLOCK, TRACE_TIMED, mutex, 0, result, SNARLRT_PC());
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+					      const struct timespec *limit)
+{
+	int result;
+
+	snarlrt_real_ready();
+	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
+	result = REAL(pthread_mutex_clocklock)(mutex, clock, limit);
+	snarlrt_wait_end();
+	snarlrt_note(TRACE_MUTEX_TIMEDLOCK, TRACE_TIMED, mutex, 0, result, SNARLRT_PC());
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	int result;
+
+	snarlrt_real_ready();
+	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, SNARLRT_PC());
+	result = REAL(pthread_mutex_unlock)(mutex);
+	if (unlikely(result))
+		snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, result, SNARLRT_PC());
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_consistent(pthread_mutex_t *mutex)
+{
+	int result;
+
+	snarlrt_real_ready();
+	result = REAL(pthread_mutex_consistent)(mutex);
+	snarlrt_note(TRACE_MUTEX_CONSISTENT, 0, mutex, 0, result, SNARLRT_PC());
+	return result;
+}

@@ -1,0 +1,101 @@
+/*
+ * sem_*. These report errors by errno. Named semaphores need nothing more:
+ * sem_open gives memory that the same calls work on.
+ */
+#include "runtime/blocking.h"
+#include "runtime/real.h"
+
+SNARLRT_INTERPOSE int sem_init(sem_t *sem, int shared, unsigned value)
+{
+	int got;
+
+	snarlrt_real_ready();
+	got = REAL(sem_init)(sem, shared, value);
+	snarlrt_note(TRACE_SEM_INIT, 0, sem, value, got ? errno : 0, SNARLRT_PC());
+	return got;
+}
+
+SNARLRT_INTERPOSE int sem_destroy(sem_t *sem)
+{
+	int got;
+
+	snarlrt_real_ready();
+	got = REAL(sem_destroy)(sem);
+	snarlrt_note(TRACE_SEM_DESTROY, 0, sem, 0, got ? errno : 0, SNARLRT_PC());
+	return got;
+}
+
+SNARLRT_INTERPOSE int sem_wait(sem_t *sem)
+{
+	struct snarlrt_blocking call SNARLRT_BLOCKING = {
+		.kind = TRACE_SEM_WAIT,
+		.object = sem,
+		.pc = SNARLRT_PC(),
+	};
+	int got;
+
+	snarlrt_real_ready();
+	snarlrt_blocking_begin(&call, TRACE_SEM_WAIT);
+	got = REAL(sem_wait)(sem);
+	call.result = got ? errno : 0;
+	call.returned = true;
+	return got;
+}
+
+SNARLRT_INTERPOSE int sem_trywait(sem_t *sem)
+{
+	int got;
+
+	snarlrt_real_ready();
+	got = REAL(sem_trywait)(sem);
+	snarlrt_note(TRACE_SEM_TRYWAIT, 0, sem, 0, got ? errno : 0, SNARLRT_PC());
+	return got;
+}
+
+SNARLRT_INTERPOSE int sem_timedwait(sem_t *sem, const struct timespec *limit)
+{
+	struct snarlrt_blocking call SNARLRT_BLOCKING = {
+		.kind = TRACE_SEM_TIMEDWAIT,
+		.detail = TRACE_TIMED,
+		.object = sem,
+		.pc = SNARLRT_PC(),
+	};
+	int got;
+
+	snarlrt_real_ready();
+	snarlrt_blocking_begin(&call, TRACE_SEM_TIMEDWAIT);
+	got = REAL(sem_timedwait)(sem, limit);
+	call.result = got ? errno : 0;
+	call.returned = true;
+	return got;
+}
+
+SNARLRT_INTERPOSE int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *limit)
+{
+	struct snarlrt_blocking call SNARLRT_BLOCKING = {
+		.kind = TRACE_SEM_TIMEDWAIT,
+		.detail = TRACE_TIMED,
+		.object = sem,
+		.pc = SNARLRT_PC(),
+	};
+	int got;
+
+	snarlrt_real_ready();
+	snarlrt_blocking_begin(&call, TRACE_SEM_TIMEDWAIT);
+	got = REAL(sem_clockwait)(sem, clock, limit);
+	call.result = got ? errno : 0;
+	call.returned = true;
+	return got;
+}
+
+SNARLRT_INTERPOSE int sem_post(sem_t *sem)
+{
+	int got;
+
+	snarlrt_real_ready();
+	snarlrt_note(TRACE_SEM_POST, 0, sem, 0, 0, SNARLRT_PC());
+	got = REAL(sem_post)(sem);
+	if (unlikely(got))
+		snarlrt_note(TRACE_SEM_POST, 0, sem, 0, errno, SNARLRT_PC());
+	return got;
+}

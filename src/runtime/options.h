@@ -1,0 +1,21 @@
+/*
+ * SNARL_OPTIONS, as interface.h describes it.
+ */
+#ifndef RUNTIME_OPTIONS_H
+#define RUNTIME_OPTIONS_H
+
+#include "runtime/rt.h"
+
+struct snarlrt_options {
+	bool record;
+	bool fork_off, no_filter, quiet;
+	uint64_t window;
+	char trace[3072];	/* absolute once parsed */
+	char live[512];
+	char sites[3072];
+};
+
+/* Unknown keys and bad values get a warning each and are otherwise ignored. */
+SNARLRT_HIDDEN void snarlrt_options_parse(struct snarlrt_options *o, const char *text);
+
+#endif

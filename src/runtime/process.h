@@ -1,0 +1,16 @@
+/*
+ * Start, fork, exec and end of a recorded process.
+ */
+#ifndef RUNTIME_PROCESS_H
+#define RUNTIME_PROCESS_H
+
+#include "runtime/options.h"
+
+/* Creates the trace and the live memory; false if that failed (and was said). */
+SNARLRT_HIDDEN bool snarlrt_process_open(const struct snarlrt_options *o);
+
+SNARLRT_HIDDEN void snarlrt_stash_forked(void);
+SNARLRT_HIDDEN void snarlrt_modules_forked(void);
+SNARLRT_HIDDEN void snarlrt_buffer_forked(void);
+
+#endif

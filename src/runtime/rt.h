@@ -1,0 +1,210 @@
+/*
+ * The runtime's private side. Everything here lives in somebody else's process:
+ * no malloc, no stdio, no libc call that may lock, allocate or set errno; the
+ * kernel is reached through sys.h only.
+ *
+ * Threads: struct snarlrt_tls is what the hot path touches (its offsets are
+ * known to entry_x86_64.S and to wrap/inline.c); struct snarlrt_thread is the
+ * rest, reached through tls.self.
+ *
+ * Shadow: two bytes for each 8 bytes of memory at SHADOW_BASE + addr / 8 * 2:
+ *   0             nobody yet
+ *   id * 2        private to thread `id`, each access is kept for now
+ *   id * 2 + 1    private to thread `id`, its history was cut: nothing is kept
+ *   SHADOW_SHARED touched by two threads: everything is kept
+ * tls.own holds id * 2 + 1, so that one compare lets the common case go.
+ */
+#ifndef RUNTIME_RT_H
+#define RUNTIME_RT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/interface.h"
+#include "trace/codec.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define SNARLRT_HIDDEN __attribute__((visibility("hidden")))
+#define SNARLRT_EXPORT __attribute__((visibility("default")))
+/* Interposers are weak: a program that brings its own definition keeps it. */
+#define SNARLRT_INTERPOSE __attribute__((visibility("default"), weak))
+
+#define SNARLRT_PC() __builtin_return_address(0)
+
+#define SHADOW_BASE 0x7fff8000ull
+#define SHADOW_SHARED 0xffffu
+#define SHADOW_MAX_ID 0x7ffeu	/* later threads own nothing: all they touch is shared */
+#define STAMP_BYTES 4096u	/* a time stamp at least this often in a ring */
+
+struct snarlrt_frame {
+	uint64_t caller;	/* pc the function will return to */
+	uint64_t pc;		/* in the function, just after its entry hook */
+};
+
+/* Offsets are fixed: entry_x86_64.S and wrap/inline.c use them as numbers. */
+struct snarlrt_tls {
+	struct trace_record *cur;	/* 0: next record of the ring; NULL: not now, ask C */
+	uint16_t own;			/* 8: own shadow value once cut; 0 when not recording */
+	uint16_t own_uncut;		/* 10: own & ~1 */
+	uint32_t own2;			/* 12: own twice, for 16-byte accesses */
+	struct snarlrt_frame *frame;	/* 16: first free frame of the call stack */
+	struct snarlrt_frame *told;	/* 24: frames below are in the trace; -1: no call stack */
+	struct snarlrt_frame *frame_end;	/* 32: NULL: no call stack yet */
+	struct snarlrt_thread *self;	/* 40: NULL: not attached */
+	uint32_t busy;			/* 48: inside the runtime */
+	uint32_t hidden;		/* 52: >0: do not note events (libc's own doings) */
+	uint32_t ended;			/* 56: do not attach again */
+	uint32_t undecided;		/* 60: private accesses in the ring */
+	struct trace_record *saved;	/* 64: cur, while calls wait to be told */
+};
+
+/* Exported for instrumented shared libraries. */
+extern SNARLRT_EXPORT __thread struct snarlrt_tls __snarl_tls
+	__attribute__((tls_model("initial-exec")));
+
+struct snarlrt_thread {
+	uint32_t id;			/* from 1, never used again */
+	uint32_t slot;
+	struct live_slot *live;
+	struct trace_record *ring, *ring_end;
+	uint64_t last_time;		/* the thread's clock; only grows */
+	uint32_t parent, ordinal;	/* its name, told again by a forked child */
+	uint32_t children;		/* threads it created */
+	uint32_t too_deep;		/* calls beyond the call stack's end */
+	struct snarlrt_frame *frames;
+	uint8_t *out;			/* where a chunk is encoded: header, payload */
+	struct trace_coder *coder;
+	uint64_t stack_low, stack_high;
+	uint64_t *held_stripe;		/* clock.h: locked around an atomic under way */
+	siginfo_t *deferred;		/* signals that came while busy (deferred.c) */
+	uint32_t deferred_count;
+	struct snarlrt_thread *next_free;
+};
+
+enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD };
+
+/* The one global. */
+struct snarlrt {
+	enum snarlrt_mode mode;
+	bool filter;
+	bool fork_off;
+	bool quiet;
+	bool threaded;			/* a second thread was seen */
+	uint64_t window;
+	uint32_t next_thread;		/* ids given out so far */
+	uint32_t next_foreign;
+	struct live_header *live;
+	char trace_path[4096];
+	int trace_fd;
+};
+
+extern SNARLRT_HIDDEN struct snarlrt snarlrt;
+
+/*
+ * For interposers.
+ *
+ * note: append a timed event, ordered against all other events on `object`.
+ * Call it while the thing is held: after acquiring, before releasing. Does
+ * nothing when off, hidden or inside the runtime; keeps errno.
+ */
+SNARLRT_HIDDEN void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object,
+				 uint64_t arg, int result, const void *pc);
+
+/* An access to [addr, addr + size), as the program's memcpy and read(2) make. */
+SNARLRT_HIDDEN void snarlrt_range(bool write, const void *addr, size_t size, const void *pc);
+
+/* Forget who owned this memory: it is new, or gone. */
+SNARLRT_HIDDEN void snarlrt_fresh(const void *addr, size_t size);
+
+/* Around a call that may block for ever: a killed run then shows who waited for what. */
+SNARLRT_HIDDEN void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc);
+SNARLRT_HIDDEN void snarlrt_wait_end(void);
+
+/* Around libc calls whose own mallocs and locks are nobody's business. They nest. */
+static inline void snarlrt_hide(void)
+{
+	__snarl_tls.hidden++;
+}
+
+static inline void snarlrt_unhide(void)
+{
+	__snarl_tls.hidden--;
+}
+
+/* Finds all real functions; cheap once done. Interposers call it first of all. */
+SNARLRT_HIDDEN void snarlrt_real_resolve(void);
+extern SNARLRT_HIDDEN bool snarlrt_real_done;
+
+static inline void snarlrt_real_ready(void)
+{
+	if (unlikely(!snarlrt_real_done))
+		snarlrt_real_resolve();
+}
+
+/* init.c: idempotent; called from preinit_array, __tsan_init and early interposers. */
+SNARLRT_HIDDEN void snarlrt_init(void);
+
+/* thread.c */
+SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent,
+							    uint32_t ordinal, const void *routine);
+SNARLRT_HIDDEN void snarlrt_thread_exit(void);	/* writes out and gives the slot back */
+SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_foreign(void);
+
+/*
+ * Everything that touches a thread's ring or shadow runs between enter and
+ * leave. NULL: not recording, hidden, or entered already. While busy, signals
+ * are put off (interpose_signal.c), so nothing here is re-entered.
+ */
+SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_enter_slow(void);
+SNARLRT_HIDDEN void snarlrt_deliver_deferred(struct snarlrt_thread *self);
+
+static inline struct snarlrt_thread *snarlrt_enter(void)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	if (unlikely(!tls->self || tls->busy || tls->hidden))
+		return snarlrt_enter_slow();
+	tls->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!tls->cur)
+		tls->cur = tls->saved;
+	return tls->self;
+}
+
+static inline void snarlrt_leave(struct snarlrt_thread *self)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	if (tls->frame != tls->told) {
+		tls->saved = tls->cur;
+		tls->cur = NULL;
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	tls->busy = 0;
+	if (unlikely(self->deferred_count))
+		snarlrt_deliver_deferred(self);
+}
+
+/* buffer.c: the ring, between enter and leave. */
+SNARLRT_HIDDEN void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *records,
+				   unsigned count);
+SNARLRT_HIDDEN void snarlrt_flush(struct snarlrt_thread *self);
+SNARLRT_HIDDEN bool snarlrt_chunk_write(struct trace_chunk *chunk);	/* payload behind it */
+SNARLRT_HIDDEN void snarlrt_tell_frames(struct snarlrt_thread *self);
+
+/* stash.c */
+SNARLRT_HIDDEN void snarlrt_stash_push(struct trace_chunk *chunk);
+SNARLRT_HIDDEN void snarlrt_stash_drain(void);	/* decide all that is in it; at exit and exec */
+
+/* process.c */
+SNARLRT_HIDDEN void snarlrt_finish(int status);	/* at exit: flush this thread, drain, END chunk */
+SNARLRT_HIDDEN void snarlrt_forked_child(void);
+SNARLRT_HIDDEN void snarlrt_before_exec(void);
+SNARLRT_HIDDEN void snarlrt_modules_scan(void);	/* write MODULE chunks for new ones */
+
+#endif

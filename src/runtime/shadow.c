@@ -1,0 +1,170 @@
+/*
+ * Owners of memory, and what happens to them when memory is freed.
+ *
+ * A granule that was shared and then freed starts anew for its next user. But an
+ * access of its earlier life may still wait in the stash for a verdict; so the
+ * page is marked in a small table with the time of the change, and accesses older
+ * than the mark are kept (two pages may share a mark: that keeps too much, never
+ * too little).
+ */
+#include <sys/mman.h>
+
+#include "runtime/clock.h"
+#include "runtime/shadow.h"
+#include "runtime/sys.h"
+
+#define USER_END (1ull << 47)
+#define MARKS 65536u
+#define BIG (256u << 10)	/* bytes of shadow from which the kernel clears faster */
+#define PAGE 4096ull
+
+static uint64_t marks[MARKS];	/* by page: when shared memory was last reset there */
+
+static inline uint16_t *shadow_of(uint64_t addr)
+{
+	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
+}
+
+static inline uint64_t *mark_of(uint64_t addr)
+{
+	return &marks[(addr >> 12) * 0x9e3779b97f4a7c15ull >> 48];
+}
+
+void shadow_map(void)
+{
+	void *want = (void *)SHADOW_BASE;
+	size_t size = USER_END / 4;
+	void *got = sys_mmap(want, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+			     0);
+
+	if (got != want)
+		sys_die("cannot reserve address space for the shadow memory "
+			"(is there a 'ulimit -v', or vm.overcommit_memory=2?)");
+	sys_call(SYS_madvise, want, size, MADV_DONTDUMP);
+	sys_call(SYS_madvise, want, size, MADV_NOHUGEPAGE);
+}
+
+static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *tls)
+{
+	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+	if (seen == SHADOW_SHARED)
+		return SHADOW_KEEP;
+	if (seen == tls->own)
+		return SHADOW_DROP;
+	if (seen == tls->own_uncut)
+		return SHADOW_UNDECIDED;
+	if (seen == 0 && tls->own_uncut) {
+		if (!snarlrt.threaded) {
+			*s = tls->own_uncut;
+			return SHADOW_UNDECIDED;
+		}
+		if (__atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return SHADOW_UNDECIDED;
+	}
+	if (seen & 1 && seen != SHADOW_SHARED)
+		__atomic_fetch_add(&snarlrt.live->cut_locations, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(s, SHADOW_SHARED, __ATOMIC_RELAXED);
+	return SHADOW_KEEP;
+}
+
+enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
+{
+	const struct snarlrt_tls *tls = &__snarl_tls;
+	enum shadow_verdict verdict = SHADOW_DROP;
+	uint16_t *s, *end;
+
+	if (size == 0)
+		return SHADOW_DROP;
+	if (addr >= USER_END || size > USER_END - addr)
+		return SHADOW_KEEP;
+	s = shadow_of(addr);
+	end = shadow_of(addr + size - 1);
+	for (; s <= end; s++) {
+		enum shadow_verdict v;
+
+		if (likely(*s == tls->own))
+			continue;
+		v = touch_granule(s, tls);
+		if (v > verdict)
+			verdict = v;
+	}
+	return verdict;
+}
+
+bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, bool cut)
+{
+	uint16_t uncut = id <= SHADOW_MAX_ID ? (uint16_t)(id * 2) : 0;
+	bool keep = false;
+	uint16_t *s, *end;
+
+	if (addr >= USER_END || size > USER_END - addr || !uncut)
+		return true;
+	if (size == 0)
+		return false;
+	s = shadow_of(addr);
+	end = shadow_of(addr + size - 1);
+	for (; s <= end; s++) {
+		uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+		if (seen != 0 && (seen & ~1u) != uncut) {
+			keep = true;
+		} else if (__atomic_load_n(mark_of(addr), __ATOMIC_RELAXED) > time ||
+			   __atomic_load_n(mark_of(addr + size - 1), __ATOMIC_RELAXED) > time) {
+			keep = true;
+		} else if (cut && seen == uncut) {
+			__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED);
+		}
+	}
+	return keep;
+}
+
+static void mark_pages(uint64_t addr, uint64_t size, uint64_t now)
+{
+	for (uint64_t page = addr & ~(PAGE - 1); page < addr + size; page += PAGE)
+		__atomic_store_n(mark_of(page), now, __ATOMIC_RELAXED);
+}
+
+/* Whole pages of shadow go back to the kernel, so that big blocks stay cheap. */
+static void fresh_big(uint16_t *s, uint16_t *end)
+{
+	uint64_t low = ((uint64_t)s + PAGE - 1) & ~(PAGE - 1), high = (uint64_t)end & ~(PAGE - 1);
+
+	while ((uint64_t)s < low)
+		*s++ = 0;
+	sys_call(SYS_madvise, low, high - low, MADV_DONTNEED);
+	for (s = (uint16_t *)high; s < end; s++)
+		*s = 0;
+}
+
+void snarlrt_fresh(const void *start, size_t size)
+{
+	uint64_t addr = (uint64_t)start, end = (addr + size) & ~7ull;
+	struct snarlrt_thread *self;
+	bool shared = false;
+	uint16_t *s, *last;
+
+	addr = (addr + 7) & ~7ull;
+	if (!snarlrt.filter || addr >= end || end > USER_END)
+		return;
+	self = snarlrt_enter();
+	if (!self)
+		return;
+	s = shadow_of(addr);
+	last = shadow_of(end);
+	if ((uint64_t)last - (uint64_t)s >= BIG) {
+		mark_pages(addr, end - addr, clock_now(self));
+		fresh_big(s, last);
+	} else {
+		for (; s < last; s++) {
+			shared |= *s == SHADOW_SHARED;
+			*s = 0;
+		}
+		if (shared)
+			mark_pages(addr, end - addr, clock_now(self));
+	}
+	snarlrt_leave(self);
+}

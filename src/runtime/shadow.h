@@ -1,0 +1,29 @@
+/*
+ * Who touched which memory: see the top of rt.h for the values.
+ */
+#ifndef RUNTIME_SHADOW_H
+#define RUNTIME_SHADOW_H
+
+#include "runtime/rt.h"
+
+enum shadow_verdict {
+	SHADOW_DROP,		/* private, history cut: forget the access */
+	SHADOW_UNDECIDED,	/* private so far */
+	SHADOW_KEEP,		/* shared */
+};
+
+/* Reserves the address space; dies with a message if that is not possible. */
+SNARLRT_HIDDEN void shadow_map(void);
+
+/* The current thread touches [addr, addr + size): updates owners. */
+SNARLRT_HIDDEN enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size);
+
+/*
+ * An access thread `id` made at or after `time` and that is no longer waited for:
+ * true if another thread came to share the memory. Otherwise its history is
+ * cut, and from now on the owner's accesses to it are not kept.
+ */
+SNARLRT_HIDDEN bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size,
+				  bool cut);
+
+#endif

@@ -1,0 +1,6 @@
+#include "runtime/sites.h"
+
+void snarlrt_sites_apply(const char *path)
+{
+	(void)path;
+}

@@ -1,0 +1,77 @@
+/*
+ * Raw output and memory.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "runtime/arena.h"
+#include "runtime/lock.h"
+#include "runtime/sys.h"
+
+#define BLOCK (256u << 10)
+
+int sys_write_all(int fd, const void *data, size_t size)
+{
+	const char *p = data;
+
+	while (size > 0) {
+		long n = sys_call(SYS_write, fd, p, size);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? (int)n : -EIO;
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* One write, so that lines of two threads do not mix. */
+void sys_warn(const char *text)
+{
+	char line[512] = "snarl: ";
+	size_t n = 7;
+
+	while (*text && n < sizeof(line) - 1)
+		line[n++] = *text++;
+	line[n++] = '\n';
+	sys_write_all(2, line, n);
+}
+
+void sys_die(const char *text)
+{
+	sys_warn(text);
+	sys_call(SYS_exit_group, 3, 0, 0);
+	__builtin_trap();
+}
+
+void *arena_pages(size_t size)
+{
+	void *p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return sys_failed(p) ? NULL : p;
+}
+
+void *arena_alloc(size_t size)
+{
+	static struct snarlrt_lock lock;
+	static char *next, *end;
+	void *p = NULL;
+
+	size = (size + 15) & ~(size_t)15;
+	if (size >= BLOCK)
+		return arena_pages(size);
+	snarlrt_lock(&lock);
+	if ((size_t)(end - next) < size) {
+		next = arena_pages(BLOCK);
+		end = next ? next + BLOCK : NULL;
+	}
+	if (next) {
+		p = next;
+		next += size;
+	}
+	snarlrt_unlock(&lock);
+	return p;
+}

@@ -1,0 +1,64 @@
+/*
+ * The kernel without libc: no errno, no cancellation, no interposers. Errors
+ * come back as negative errno values.
+ */
+#ifndef RUNTIME_SYS_H
+#define RUNTIME_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+static inline long sys_call6(long n, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+#define sys_call(n, a, b, c) sys_call6((n), (long)(a), (long)(b), (long)(c), 0, 0, 0)
+
+static inline void *sys_mmap(void *addr, size_t size, int prot, int flags, int fd, long offset)
+{
+	return (void *)sys_call6(SYS_mmap, (long)addr, (long)size, prot, flags, fd, offset);
+}
+
+static inline int sys_failed(const void *p)
+{
+	return (unsigned long)p > -4096ul;
+}
+
+/* Zeroes it at the speed of the cache. */
+static inline void sys_clear(void *p, size_t size)
+{
+	__asm__ volatile("rep stosb" : "+D"(p), "+c"(size) : "a"(0) : "memory");
+}
+
+/* Writes all of it; 0, or a negative errno. */
+int sys_write_all(int fd, const void *data, size_t size) __attribute__((visibility("hidden")));
+
+/* One line "snarl: <text>" to stderr by raw write. */
+void sys_warn(const char *text) __attribute__((visibility("hidden")));
+void sys_die(const char *text) __attribute__((visibility("hidden"), noreturn));
+
+static inline uint64_t sys_ticks(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+static inline void sys_pause(void)
+{
+	__asm__ volatile("pause");
+}
+
+#endif
