@@ -1,0 +1,358 @@
+/*
+ * The assembler the compilers find through -B: inlines the checks (inline.c)
+ * and lets the real assembler do the rest.
+ *
+ * The text goes to the real assembler through a pipe: no temporary file, and
+ * both work at once. If there is nothing to inline, or the command line is not
+ * understood, this process simply becomes the real assembler.
+ *
+ * SNARL_REAL_AS names it; otherwise it is the next `as` in PATH.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "wrap/inline.h"
+#include "wrap/response.h"
+#include "wrap/rewrite.h"
+
+#define GUARD_ENV "SNARL_AS_RUNNING"
+#define BLOCK (1u << 20)
+
+enum { EXIT_CANNOT = 3 };
+
+struct input {
+	const char *path;	/* "-": standard input */
+	const char *text;	/* mapped; NULL: to be read */
+	size_t size;
+	int fd;
+};
+
+struct command {
+	struct args words;	/* options, without inputs once they are known */
+	struct input *inputs;
+	size_t count, room;
+	bool foreign;		/* other syntax or word size, only a question, or unclear */
+};
+
+/* The pipe to the real assembler. */
+struct pipe_out {
+	int fd;
+	bool broken;		/* nobody reads any more: its exit code says why */
+	size_t used;
+	char buffer[256u << 10];
+};
+
+static void die(const char *what, const char *reason)
+{
+	fprintf(stderr, "snarl-as: %s: %s\n", what, reason);
+	exit(EXIT_CANNOT);
+}
+
+/* Options of GNU as whose value is the next word. */
+static bool has_value(const char *word)
+{
+	static const char *const list[] = {
+		"-o", "-I", "--defsym", "--MD", "-MD", "--debug-prefix-map", "--hash-size", "--itbl",
+		"-t", "--listing-lhs-width", "--listing-lhs-width2", "--listing-rhs-width",
+		"--listing-cont-lines", "--scfi",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		if (strcmp(word, list[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_foreign(const char *word)
+{
+	static const char *const list[] = {
+		"--", "--32", "--x32", "--version", "-version", "--help", "--target-help",
+		"-msyntax=intel", "-mmnemonic=intel",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		if (strcmp(word, list[i]) == 0)
+			return true;
+	return false;
+}
+
+static void add_input(struct command *c, const char *path)
+{
+	c->inputs = xgrow(c->inputs, c->count, &c->room, sizeof(*c->inputs));
+	c->inputs[c->count++] = (struct input){ .path = path, .fd = -1 };
+}
+
+static void parse(const struct args *in, struct command *c)
+{
+	for (size_t i = 0; i < in->count; i++) {
+		const char *word = in->v[i];
+
+		if (word[0] != '-' || word[1] == '\0') {
+			add_input(c, word);
+			continue;
+		}
+		c->foreign |= is_foreign(word);
+		args_add(&c->words, word);
+		if (has_value(word) && i + 1 < in->count)
+			args_add(&c->words, in->v[++i]);
+	}
+	if (c->count == 0)
+		add_input(c, "-");
+}
+
+/* Maps files, keeps other things open for reading; false if one cannot be opened. */
+static bool open_input(struct input *in)
+{
+	struct stat st;
+	void *map;
+
+	in->fd = strcmp(in->path, "-") == 0 ? 0 : open(in->path, O_RDONLY | O_CLOEXEC);
+	if (in->fd < 0 || fstat(in->fd, &st) || S_ISDIR(st.st_mode))
+		return false;
+	if (!S_ISREG(st.st_mode) || in->fd == 0)
+		return true;
+	if (st.st_size == 0) {
+		in->text = "";
+		return true;
+	}
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, in->fd, 0);
+	if (map == MAP_FAILED)
+		return true;
+	in->text = map;
+	in->size = (size_t)st.st_size;
+	return true;
+}
+
+/* Opens all inputs. False: nothing is to be done that the real one cannot do alone. */
+static bool is_wanted(struct command *c)
+{
+	bool wanted = false;
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct input *in = &c->inputs[i];
+
+		if (!open_input(in))
+			return false;
+		if (!in->text || inline_wanted(in->text, in->size))
+			wanted = true;
+	}
+	return wanted;
+}
+
+static void pipe_flush(struct pipe_out *out)
+{
+	for (size_t done = 0; done < out->used && !out->broken;) {
+		ssize_t got = write(out->fd, out->buffer + done, out->used - done);
+
+		if (got > 0)
+			done += (size_t)got;
+		else if (got < 0 && errno == EPIPE)
+			out->broken = true;
+		else if (got < 0 && errno != EINTR)
+			die("pipe to the assembler", strerror(errno));
+	}
+	out->used = 0;
+}
+
+static void pipe_write(void *context, const char *text, size_t size)
+{
+	struct pipe_out *out = context;
+
+	while (size > 0 && !out->broken) {
+		size_t part = sizeof(out->buffer) - out->used;
+
+		if (part > size)
+			part = size;
+		memcpy(out->buffer + out->used, text, part);
+		out->used += part;
+		text += part;
+		size -= part;
+		if (out->used == sizeof(out->buffer))
+			pipe_flush(out);
+	}
+}
+
+/* Feeds all whole lines; returns how much of the text that was. */
+static size_t feed_lines(struct inliner *in, const char *text, size_t size,
+			 const struct inline_sink *sink)
+{
+	const char *last = memrchr(text, '\n', size);
+
+	if (!last)
+		return 0;
+	inliner_feed(in, text, (size_t)(last + 1 - text), sink);
+	return (size_t)(last + 1 - text);
+}
+
+static void stream(struct inliner *in, const struct input *from, const struct inline_sink *sink)
+{
+	size_t room = BLOCK, used = 0;
+	char *buffer = xmalloc(room), last = '\n';
+	ssize_t got;
+
+	while ((got = read(from->fd, buffer + used, room - used)) != 0) {
+		size_t fed;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			die(from->path, strerror(errno));
+		used += (size_t)got;
+		last = buffer[used - 1];
+		fed = feed_lines(in, buffer, used, sink);
+		memmove(buffer, buffer + fed, used - fed);
+		used -= fed;
+		if (used == room)	/* a line longer than the buffer */
+			buffer = xrealloc(buffer, room *= 2);
+	}
+	inliner_feed(in, buffer, used, sink);
+	if (last != '\n')
+		sink->write(sink->context, "\n", 1);
+	free(buffer);
+}
+
+static void transform(const struct command *c, struct pipe_out *out)
+{
+	const char *pic = getenv(REWRITE_PIC_ENV);
+	struct inline_sink sink = { pipe_write, out };
+	struct inliner in;
+
+	/* The form for shared libraries works everywhere. */
+	inliner_init(&in, !(pic && strcmp(pic, "0") == 0));
+	for (size_t i = 0; i < c->count && !out->broken; i++) {
+		const struct input *from = &c->inputs[i];
+
+		if (!from->text) {
+			stream(&in, from, &sink);
+			continue;
+		}
+		inliner_feed(&in, from->text, from->size, &sink);
+		if (from->size > 0 && from->text[from->size - 1] != '\n')
+			pipe_write(out, "\n", 1);
+	}
+	pipe_flush(out);
+}
+
+static bool is_self(const char *path)
+{
+	struct stat a, b;
+
+	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* From malloc. */
+static char *find_real(void)
+{
+	const char *named = getenv("SNARL_REAL_AS");
+	const char *path = getenv("PATH");
+
+	if (named && *named)
+		return xstrdup(named);
+	if (!path || !*path)
+		path = "/usr/local/bin:/usr/bin:/bin";
+	for (;;) {
+		size_t size = strcspn(path, ":");
+		char *as = xasprintf("%.*s%sas", (int)size, path, size ? "/" : "");
+		struct stat st;
+
+		if (stat(as, &st) == 0 && S_ISREG(st.st_mode) && access(as, X_OK) == 0 &&
+		    !is_self(as))
+			return as;
+		free(as);
+		if (!path[size])
+			return xstrdup("/usr/bin/as");
+		path += size + 1;
+	}
+}
+
+static void become_real(const char *real, char **words)
+{
+	execvp(real, words);
+	fprintf(stderr, "snarl-as: cannot run the assembler '%s': %s; install binutils or set "
+		"SNARL_REAL_AS\n", real, strerror(errno));
+	_exit(EXIT_CANNOT);
+}
+
+/* Starts the real assembler; its input is the pipe returned in *fd. */
+static pid_t start_real(const char *real, struct command *c, int *fd)
+{
+	struct args argv = { 0 };
+	int ends[2];
+	pid_t self = getpid(), pid;
+
+	args_add(&argv, "as");
+	args_add_all(&argv, &c->words);
+	args_add(&argv, "-");
+	if (pipe2(ends, O_CLOEXEC))
+		die("pipe", strerror(errno));
+	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)BLOCK);	/* fewer switches; may be refused */
+	pid = fork();
+	if (pid < 0)
+		die("fork", strerror(errno));
+	if (pid == 0) {
+		/* A cut text must never become an object file: die with the feeder. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != self)
+			_exit(EXIT_CANNOT);
+		signal(SIGPIPE, SIG_DFL);
+		dup2(ends[0], 0);
+		become_real(real, argv.v);
+	}
+	close(ends[0]);
+	*fd = ends[1];
+	args_free(&argv);
+	return pid;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			die("wait", strerror(errno));
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+		return 128 + WTERMSIG(status);
+	}
+	return WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+	static struct pipe_out out;
+	const char *wanted = getenv("SNARL_INLINE");
+	struct command command = { 0 };
+	struct args in = { 0 };
+	struct err err;
+	char *real;
+	pid_t pid;
+
+	if (getenv(GUARD_ENV))
+		die("SNARL_REAL_AS", "leads back to snarl's own assembler; set it to the real one");
+	setenv(GUARD_ENV, "1", 1);
+	real = find_real();
+	if (argc < 1 || response_expand(argv + 1, (size_t)argc - 1, &in, &err))
+		become_real(real, argv);
+	parse(&in, &command);
+	if (command.foreign || (wanted && strcmp(wanted, "0") == 0) || !is_wanted(&command))
+		become_real(real, argv);
+	signal(SIGPIPE, SIG_IGN);
+	pid = start_real(real, &command, &out.fd);
+	transform(&command, &out);
+	close(out.fd);
+	return wait_for(pid);
+}

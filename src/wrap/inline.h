@@ -1,0 +1,46 @@
+/*
+ * Inlines the hot check of memory-access hooks into compiler output (x86-64,
+ * AT&T syntax): before the call of the hook the shadow of the address is
+ * compared with the thread's own value, and the call is made only if they
+ * differ. gcc and clang make these calls where every call-clobbered register
+ * is dead, so %rax, %rcx and the flags are free; %rdi still holds the address.
+ *
+ * Each call becomes one line, so that the assembler's messages keep their line
+ * numbers. The MD5 of clang's .file lines goes, because GNU as garbles it.
+ * What is not fully understood is left as it was: a plain call works.
+ */
+#ifndef WRAP_INLINE_H
+#define WRAP_INLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Receives the output in pieces, in order. */
+struct inline_sink {
+	void (*write)(void *context, const char *text, size_t size);
+	void *context;
+};
+
+/* State carried from line to line of one assembly. */
+struct inliner {
+	bool pic;		/* may end up in a shared library */
+	bool user;		/* between #APP and #NO_APP: text of the programmer */
+	bool intel;		/* after .intel_syntax */
+	uint32_t macro;		/* depth of .macro, .rept, .irp, .irpc */
+	uint64_t count;		/* calls replaced so far; numbers the labels */
+};
+
+void inliner_init(struct inliner *in, bool pic);
+
+/*
+ * Transforms `text`, which must consist of whole lines; only the very last
+ * line of an input may lack its newline (none is added).
+ */
+void inliner_feed(struct inliner *in, const char *text, size_t size,
+		  const struct inline_sink *sink);
+
+/* Quick test: false if feeding `text` would certainly change nothing. */
+bool inline_wanted(const char *text, size_t size);
+
+#endif

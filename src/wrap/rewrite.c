@@ -1,0 +1,155 @@
+/*
+ * How libtsan is kept out. The drivers link it wherever they see
+ * -fsanitize=thread, so they must not see it: the option goes straight to the
+ * compiler proper, with -Xclang for clang and with a specs file for gcc (which
+ * its link-time optimiser reads too). Compiling and linking in one command,
+ * -static and other sanitizers then behave as they always do. Options that
+ * suppress the link (-fno-sanitize-link-runtime, a libtsan of our own under
+ * -B) lose the runtime of -fsanitize=undefined or fail with -static.
+ *
+ * Linker inputs are given with -Xlinker: unlike file names they are not
+ * subject to -x, unlike -Wl they may contain commas.
+ */
+#include "wrap/rewrite.h"
+
+#include <string.h>
+
+#include "wrap/scan.h"
+
+static void add_xclang(struct args *a, const char *word)
+{
+	args_add(a, "-Xclang");
+	args_add(a, word);
+}
+
+static void add_linker(struct args *a, const char *word)
+{
+	args_add(a, "-Xlinker");
+	args_add(a, word);
+}
+
+/* A read followed by a write of the same place stays a read: atomicity needs both. */
+static void add_clang_instrumentation(struct args *a, const struct scan *s)
+{
+	add_xclang(a, "-fsanitize=thread");
+	add_xclang(a, "-mllvm");
+	add_xclang(a, "-tsan-instrument-read-before-write=1");
+	add_xclang(a, "-mllvm");
+	add_xclang(a, "-tsan-distinguish-volatile=1");
+	for (size_t i = 0; i < s->ignorelists.count; i++)
+		add_xclang(a, s->ignorelists.v[i]);
+}
+
+/* Before the user's words, so that theirs win. */
+static void add_compile_head(struct args *a, const struct scan *s,
+			     const struct rewrite_config *config, bool inlining)
+{
+	if (config->kind == COMPILER_CLANG && !s->no_instrument)
+		add_clang_instrumentation(a, s);
+	if (!s->debug && !s->stops_early)
+		args_add(a, "-g");
+	if (!s->no_instrument)
+		args_add(a, "-D__SNARL__=1");
+	if (config->home->include) {
+		args_add(a, "-idirafter");
+		args_add(a, config->home->include);
+	}
+	if (inlining && config->kind == COMPILER_CLANG) {
+		args_addf(a, "-B%s", config->home->libexec);
+		args_add(a, "-fno-integrated-as");
+	}
+}
+
+/* The runtime comes before the user's libraries and libc, whose functions it replaces. */
+static void add_link_head(struct args *a, const struct scan *s, const char *lib)
+{
+	add_linker(a, "-u");
+	add_linker(a, "__tsan_init");
+	args_add(a, "-Xlinker");
+	args_addf(a, "%s/%s", lib, s->is_static ? "libsnarlrt-static.a" : "libsnarlrt.a");
+}
+
+static void add_link_tail(struct args *a, const struct scan *s, const char *lib)
+{
+	if (s->is_static) {
+		args_addf(a, "-Wl,@%s/snarl-wraps.txt", lib);
+	} else {
+		args_add(a, "-Xlinker");
+		args_addf(a, "--dynamic-list=%s/snarl-exports.txt", lib);
+	}
+	args_add(a, "-lpthread");
+	args_add(a, "-ldl");
+	if (s->bare) {
+		args_add(a, "-Wl,--start-group");
+		args_add(a, "-lc");
+		args_add(a, "-lgcc");
+		args_add(a, s->is_static ? "-lgcc_eh" : "-lgcc_s");
+		args_add(a, "-Wl,--end-group");
+	}
+}
+
+static void add_user(struct args *a, const struct scan *s, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		args_add(a, s->words.v[i]);
+}
+
+static int build(const struct scan *s, const struct rewrite_config *config, struct rewrite *out,
+		 struct err *err)
+{
+	const struct compiler_home *home = config->home;
+	bool gcc = config->kind == COMPILER_GCC;
+	bool inlining = home->libexec && !config->no_inline && !s->no_inline &&
+			!(s->own_assembler && !gcc) && !s->no_instrument;
+	bool executable = s->links && !s->shared && !s->relocatable;
+	struct args *a = &out->words;
+
+	if (executable && s->is_static && strchr(home->lib, ','))
+		return err_set(err, "-static does not work from a folder with a comma in its name: "
+			       "'%s'", home->lib);
+	if (s->compiles)
+		add_compile_head(a, s, config, inlining);
+	/* Also when linking: gcc's link-time optimiser compiles then. */
+	if (inlining && gcc)
+		args_addf(a, "-B%s", home->libexec);
+	if (executable)
+		add_link_head(a, s, home->lib);
+	add_user(a, s, 0, s->end);
+	if (gcc && !s->no_instrument)
+		args_addf(a, "-specs=%s/snarl-gcc.specs", home->lib);
+	if (executable)
+		add_link_tail(a, s, home->lib);
+	/*
+	 * The hooks of a shared library are found in the executable, so -z defs
+	 * would fail; this undoes it in GNU ld, gold, lld and mold alike.
+	 */
+	if (s->links && s->shared && !s->relocatable)
+		add_linker(a, "--unresolved-symbols=ignore-all");
+	add_user(a, s, s->end, s->words.count);
+	out->executable_code = !s->pic && !s->shared && !s->relocatable;
+	return 0;
+}
+
+int rewrite(const struct args *in, const struct rewrite_config *config, struct rewrite *out,
+	    struct err *err)
+{
+	struct scan s;
+	int failed;
+
+	*out = (struct rewrite){ 0 };
+	failed = scan_read(in, config->kind == COMPILER_CLANG, &s, err);
+	if (!failed) {
+		out->print = s.print;
+		if (s.information)
+			args_add_all(&out->words, &s.words);
+		else
+			failed = build(&s, config, out, err);
+	}
+	scan_free(&s);
+	return failed;
+}
+
+void rewrite_free(struct rewrite *r)
+{
+	args_free(&r->words);
+}

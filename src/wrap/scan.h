@@ -1,0 +1,42 @@
+/*
+ * What a compiler's command line asks for, as far as wrapping it depends on
+ * that. Unknown options are passed on untouched.
+ */
+#ifndef WRAP_SCAN_H
+#define WRAP_SCAN_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "wrap/args.h"
+
+struct scan {
+	struct args words;	/* the user's, without what is ours to say */
+	size_t end;		/* index of "--" in words, or their count */
+	struct args ignorelists;	/* clang's -fsanitize-ignorelist=…, taken out of words */
+	bool information;	/* --version and the like: nothing is compiled */
+	bool compiles;		/* a source of C, C++ or the like among the inputs */
+	bool links;		/* up to an executable or library */
+	bool stops_early;	/* -E, -M, -fsyntax-only: no code is made */
+	bool shared;
+	bool relocatable;	/* ld -r */
+	bool is_static;		/* -static, -static-pie */
+	bool bare;		/* -nostdlib and the like: no libc unless named */
+	bool pic;		/* -fPIC, -fpic; not -fPIE */
+	bool debug;		/* some level of -g chosen, be it none */
+	bool own_assembler;	/* clang -fintegrated-as asked for */
+	/* Our own options; they are taken out. */
+	bool no_inline;		/* --no-inline, --snarl-no-inline */
+	bool no_instrument;	/* --snarl-no-instrument */
+	bool print;		/* --snarl-print */
+};
+
+/*
+ * Reads the command line without argv[0] and without response files. Returns
+ * -1 if it cannot be instrumented. scan_free in either case.
+ */
+int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err);
+
+void scan_free(struct scan *s);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * snarl-cc at work: environment and files around the pure rewrite().
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wrap/response.h"
+#include "wrap/rewrite.h"
+
+#define GUARD_ENV "SNARL_CC_RUNNING"
+
+enum { EXIT_USAGE = 2, EXIT_CANNOT = 3 };
+
+static int complain(bool cxx, const struct err *err, int code)
+{
+	fprintf(stderr, "snarl-%s: %s\n", cxx ? "c++" : "cc", err->text);
+	return code;
+}
+
+static void print_command(const struct args *command, bool executable_code)
+{
+	char *line = args_quote(command);
+
+	printf("%s%s\n", executable_code ? REWRITE_PIC_ENV "=0 " : "", line);
+	free(line);
+}
+
+static int run(struct args *command, size_t own_words, bool executable_code, struct err *err)
+{
+	if (executable_code)
+		setenv(REWRITE_PIC_ENV, "0", 1);
+	else
+		unsetenv(REWRITE_PIC_ENV);
+	if (response_shorten(command, own_words, RESPONSE_LIMIT, err))
+		return -1;
+	execvp(command->v[0], command->v);
+	return err_set(err, "cannot run the compiler '%s': %s; set SNARL_CC and SNARL_CXX",
+		       command->v[0], strerror(errno));
+}
+
+static bool names_self(const struct args *command)
+{
+	for (size_t i = 0; i < command->count; i++) {
+		const char *slash = strrchr(command->v[i], '/');
+
+		if (strncmp(slash ? slash + 1 : command->v[i], "snarl-c", 7) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Fills `command`; returns 0 or an exit code. */
+static int prepare(int argc, char **argv, bool cxx, struct args *command, size_t *own_words,
+		   struct rewrite *out, struct err *err)
+{
+	const char *wanted = getenv("SNARL_INLINE");
+	struct compiler_home home;
+	struct rewrite_config config = {
+		.no_inline = wanted && strcmp(wanted, "0") == 0,
+		.home = &home,
+	};
+	struct args in = { 0 };
+	int code = 0;
+
+	compiler_command(getenv("SNARL_CC"), getenv("SNARL_CXX"), cxx, command);
+	*own_words = command->count;
+	if (getenv(GUARD_ENV) || names_self(command)) {
+		err_set(err, "the compiler '%s' leads back to snarl-cc; set SNARL_CC and SNARL_CXX "
+			"to gcc or clang", command->v[0]);
+		return EXIT_USAGE;
+	}
+	setenv(GUARD_ENV, "1", 1);	/* before anything is run */
+	config.kind = compiler_kind(command);
+	if (config.kind == COMPILER_UNKNOWN && compiler_ask(command, &config.kind, err))
+		return EXIT_CANNOT;
+	if (compiler_find_home(getenv("SNARL_HOME"), &home, err))
+		return EXIT_CANNOT;
+	if (response_expand(argv + 1, argc > 0 ? (size_t)argc - 1 : 0, &in, err) ||
+	    rewrite(&in, &config, out, err))
+		code = EXIT_USAGE;
+	else
+		args_add_all(command, &out->words);
+	args_free(&in);
+	compiler_home_free(&home);
+	return code;
+}
+
+int wrap_main(int argc, char **argv, bool cxx)
+{
+	struct args command = { 0 };
+	struct rewrite out = { 0 };
+	struct err err = { "" };
+	size_t own_words;
+	int code;
+
+	code = prepare(argc, argv, cxx, &command, &own_words, &out, &err);
+	if (code)
+		complain(cxx, &err, code);
+	else if (out.print)
+		print_command(&command, out.executable_code);
+	else if (run(&command, own_words, out.executable_code, &err))
+		code = complain(cxx, &err, EXIT_CANNOT);
+	rewrite_free(&out);
+	args_free(&command);
+	return code;
+}
