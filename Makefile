@@ -1,0 +1,216 @@
+# The whole build. `make help` lists what can be asked for.
+#
+# Sources are found by folder: a new file in src/cmd or src/runtime is built
+# without an edit here. Two flag sets: the tool's, and the runtime's, which is
+# linked into other people's programs.
+
+CC ?= cc
+PREFIX ?= /usr/local
+B := build
+# ASan builds live beside the plain ones in a tree of the same shape. The runtime
+# is never built with ASan: it runs inside the target, not inside the tool.
+T := $(B)$(if $(ASAN),/asan)
+
+comma := ,
+is_clang := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes
+COMMON := -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -MMD -MP $(WARN)
+SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+TOOL_CFLAGS := $(COMMON) -O2 -g $(SAN) $(CFLAGS)
+TOOL_LIBS := -ldw -lelf -lzstd -ljansson
+RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=initial-exec -fexceptions \
+	-fno-stack-protector -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin \
+	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
+
+LIB_DIRS := base trace symbol
+lib_src := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
+rewrite_src := $(filter-out src/wrap/main.c src/wrap/as.c,$(wildcard src/wrap/*.c))
+tool_src := src/main.c $(wildcard src/cmd/*.c)
+rt_src := $(wildcard src/runtime/*.c) $(wildcard src/runtime/*.S)
+unit_src := $(wildcard tests/unit/*_test.c)
+tools_src := $(wildcard tests/tools/*.c)
+
+obj = $(patsubst src/%,$(T)/obj/%.o,$(1))
+lib_obj := $(call obj,$(lib_src) $(rewrite_src))
+tool_obj := $(call obj,$(tool_src))
+rt_obj := $(patsubst src/%,$(B)/rt/%.o,$(rt_src))
+rts_obj := $(patsubst src/%,$(B)/rts/%.o,$(rt_src))
+unit_bin := $(patsubst tests/unit/%.c,$(T)/tests/unit/%,$(unit_src))
+tools_bin := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(tools_src))
+
+# What the compiler links programs with; the ASan tree has copies.
+support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/snarl-wraps.txt \
+	lib/snarl-gcc.specs include/snarl.h share/snarl-toolchain.cmake
+
+.DELETE_ON_ERROR:
+.PHONY: all help demo check check-asan bench fuzz symbols install clean deps unit tools
+
+all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support))
+
+help:
+	@echo 'make            build/bin/snarl, snarl-cc, snarl-c++ and the runtime'
+	@echo 'make demo       build, compile an example with snarl-cc, record it, show the trace'
+	@echo 'make check      all tests; tests/run NAME for one'
+	@echo 'make check-asan the tool and its tests under ASan and UBSan'
+	@echo 'make bench      overhead against native and ThreadSanitizer; QUICK=1 for one round'
+	@echo 'make fuzz       a minute of fuzzing of the trace reader'
+	@echo 'make symbols    write docs/symbols.txt anew'
+	@echo 'make install    PREFIX=/usr/local DESTDIR='
+	@echo 'make clean'
+
+deps:
+	@scripts/deps
+
+# $(call remember,FILE,TEXT): FILE changes only when TEXT does. What depends on it
+# is made again after another compiler, other flags, or a source file's removal.
+remember = $(if $(call same,$(strip $(2)),$(shell cat $(1) 2>/dev/null)),,$(shell mkdir -p $(dir $(1)))$(file >$(1),$(strip $(2))))
+same = $(and $(findstring x$(1)x,x$(2)x),$(findstring x$(2)x,x$(1)x))
+ifneq ($(filter-out clean help deps,$(or $(MAKECMDGOALS),all)),)
+$(call remember,$(T)/flags.tool,$(CC) $(TOOL_CFLAGS) $(LDFLAGS))
+$(call remember,$(B)/flags.rt,$(CC) $(RT_CFLAGS))
+$(call remember,$(T)/sources.tool,$(lib_src) $(rewrite_src) $(tool_src))
+$(call remember,$(B)/sources.rt,$(rt_src))
+endif
+
+$(T)/obj/%.c.o: src/%.c $(T)/flags.tool
+	@mkdir -p $(@D)
+	$(CC) $(TOOL_CFLAGS) -c $< -o $@
+
+$(B)/rt/%.c.o: src/%.c $(B)/flags.rt
+	@mkdir -p $(@D)
+	$(CC) $(RT_CFLAGS) -c $< -o $@
+
+$(B)/rt/%.S.o: src/%.S $(B)/flags.rt
+	@mkdir -p $(@D)
+	$(CC) $(RT_CFLAGS) -c $< -o $@
+
+$(B)/rts/%.c.o: src/%.c $(B)/flags.rt
+	@mkdir -p $(@D)
+	$(CC) $(RT_CFLAGS) -DSNARLRT_STATIC -c $< -o $@
+
+# -g0: GNU ld 2.40 crashes on a --wrap whose __wrap_ symbol only debug information names.
+$(B)/rts/%.S.o: src/%.S $(B)/flags.rt
+	@mkdir -p $(@D)
+	$(CC) $(RT_CFLAGS) -g0 -DSNARLRT_STATIC -c $< -o $@
+
+$(T)/lib/libsnarl.a: $(lib_obj) $(T)/sources.tool
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $(lib_obj)
+
+$(T)/bin/snarl: $(tool_obj) $(T)/lib/libsnarl.a
+	@mkdir -p $(@D)
+	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
+
+$(T)/bin/snarl-cc: $(call obj,src/wrap/main.c) $(T)/lib/libsnarl.a
+	@mkdir -p $(@D)
+	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $^ -o $@
+
+$(T)/bin/snarl-c++: $(T)/bin/snarl-cc
+	ln -sf snarl-cc $@
+
+# Named as, because the compilers look for exactly that under their -B folder.
+$(T)/libexec/as: $(call obj,src/wrap/as.c) $(T)/lib/libsnarl.a
+	@mkdir -p $(@D)
+	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $^ -o $@
+
+# One object with only the entry points left global (tests compare with docs/symbols.txt).
+# Without its section groups: a hidden symbol in one, made local here, would be missing
+# in a program whose own copy of the group the linker drops in favour of ours.
+$(B)/rt/snarlrt.o: $(rt_obj) $(B)/sources.rt
+	ld -r --force-group-allocation -o $@.tmp $(rt_obj)
+	objcopy --localize-hidden $@.tmp $@ && rm -f $@.tmp
+
+# For -static: the linker's --wrap takes the place of symbol interposition.
+$(B)/rts/snarlrt.o: $(rts_obj) $(B)/lib/snarl-wraps.txt $(B)/sources.rt
+	ld -r --force-group-allocation -o $@.tmp $(rts_obj)
+	sed 's/.*=\(.*\)/\1 __wrap_\1/' $(B)/lib/snarl-wraps.txt > $@.syms
+	objcopy --localize-hidden --redefine-syms=$@.syms $@.tmp $@ && rm -f $@.tmp
+
+$(B)/lib/libsnarlrt.a: $(B)/rt/snarlrt.o
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $<
+
+$(B)/lib/libsnarlrt-static.a: $(B)/rts/snarlrt.o
+	@mkdir -p $(@D)
+	rm -f $@ && ar rcs $@ $<
+
+# What the executable exports for instrumented shared libraries.
+$(B)/lib/snarl-exports.txt: $(B)/rt/snarlrt.o
+	@mkdir -p $(@D)
+	nm -g --defined-only $< | awk 'BEGIN { print "{" } { print $$3 ";" } END { print "};" }' > $@
+
+$(B)/lib/snarl-wraps.txt: src/runtime/reals.def
+	@mkdir -p $(@D)
+	sed -n 's/^REAL_FN(\([A-Za-z0-9_]*\).*/--wrap=\1/p' $< > $@
+
+$(B)/lib/snarl-gcc.specs: src/wrap/snarl-gcc.specs
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(B)/include/snarl.h: include/snarl.h
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(B)/share/snarl-toolchain.cmake: src/wrap/snarl-toolchain.cmake
+	@mkdir -p $(@D)
+	cp $< $@
+
+ifneq ($(T),$(B))
+$(addprefix $(T)/,$(support)): $(T)/%: $(B)/%
+	@mkdir -p $(@D)
+	cp $< $@
+endif
+
+$(T)/tests/unit/%: tests/unit/%.c $(T)/lib/libsnarl.a $(T)/flags.tool
+	@mkdir -p $(@D)
+	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $< $(T)/lib/libsnarl.a $(TOOL_LIBS) -lcmocka -o $@
+
+unit: $(unit_bin)
+
+# Helpers of the tests, never sanitised: they judge, they are not judged.
+$(B)/tests/tools/%: tests/tools/%.c $(B)/lib/libsnarl.a $(B)/flags.tool
+	@mkdir -p $(@D)
+	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $< $(B)/lib/libsnarl.a $(TOOL_LIBS) -o $@
+
+tools: $(tools_bin)
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@scripts/demo
+
+check: deps
+	@$(MAKE) --no-print-directory all unit tools
+	@tests/run
+
+check-asan: deps
+	@$(MAKE) --no-print-directory all tools
+	@$(MAKE) --no-print-directory ASAN=1 all unit
+	@tests/run --asan
+
+bench: deps
+	@$(MAKE) --no-print-directory all
+	@tests/bench/run
+
+fuzz: deps
+	@$(MAKE) --no-print-directory all
+	@tests/fuzz/run
+
+symbols: $(B)/rt/snarlrt.o
+	nm -g --defined-only $< | awk '{ print $$3 }' | LC_ALL=C sort > docs/symbols.txt
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/snarl/libexec \
+		$(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/snarl
+	install -m755 $(B)/bin/snarl $(B)/bin/snarl-cc $(DESTDIR)$(PREFIX)/bin
+	ln -sf snarl-cc $(DESTDIR)$(PREFIX)/bin/snarl-c++
+	install -m755 $(B)/libexec/as $(DESTDIR)$(PREFIX)/lib/snarl/libexec
+	install -m644 $(B)/lib/libsnarlrt.a $(B)/lib/libsnarlrt-static.a \
+		$(B)/lib/snarl-exports.txt $(B)/lib/snarl-wraps.txt $(B)/lib/snarl-gcc.specs $(DESTDIR)$(PREFIX)/lib/snarl
+	install -m644 include/snarl.h $(DESTDIR)$(PREFIX)/include
+	install -D -m644 include/snarl.h $(DESTDIR)$(PREFIX)/lib/snarl/include/snarl.h
+	install -m644 $(B)/share/snarl-toolchain.cmake $(DESTDIR)$(PREFIX)/share/snarl
+
+clean:
+	rm -rf $(B)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

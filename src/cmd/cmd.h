@@ -1,0 +1,52 @@
+/*
+ * The commands: one file each. A new one is a file here, an `extern` below, a
+ * line in main.c's table and a page in docs/.
+ *
+ * A command gets argv with its own name first, parses with getopt_long into a
+ * struct of its own and returns the exit code. Results go to stdout, all else
+ * to stderr.
+ */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include <stdbool.h>
+
+enum cmd_exit {
+	CMD_OK = 0,
+	CMD_BUG = 1,		/* a bug was proved */
+	CMD_USAGE = 2,
+	CMD_FAILED = 3,		/* snarl or the target could not run */
+	CMD_DIVERGED = 4,	/* a replay went another way */
+	CMD_UNSUPPORTED = 77,	/* not on this machine */
+};
+
+struct cmd {
+	const char *name;
+	const char *summary;	/* one line of `snarl help` */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct cmd cmd_cc;
+extern const struct cmd cmd_cxx;
+extern const struct cmd cmd_record;
+extern const struct cmd cmd_dump;
+extern const struct cmd cmd_doctor;
+
+/* One line "snarl NAME: …" on stderr; returns CMD_USAGE and mentions --help. */
+int cmd_usage(const struct cmd *cmd, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The same without the hint; returns CMD_FAILED. */
+int cmd_fail(const struct cmd *cmd, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* For what getopt_long() did not like: call it with ':' first in the short options. */
+int cmd_bad_option(const struct cmd *cmd, char **argv, int result);
+
+/* Flushes stdout; CMD_FAILED if not all could be written, a closed pipe excepted. */
+int cmd_flush(const struct cmd *cmd, int code);
+
+/* The word of `count` that is nearest to `word`, NULL if none is near. */
+const char *cmd_nearest(const char *word, const char *const *words, unsigned count);
+
+#endif

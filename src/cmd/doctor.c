@@ -1,0 +1,130 @@
+#include "cmd/doctor.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "cmd/cmd.h"
+
+static const char usage[] =
+	"usage: snarl doctor [--json]\n"
+	"\n"
+	"Says what this machine supports, and what to do about what it does not. At the\n"
+	"end a tiny program is compiled, recorded and dumped with each compiler found.\n"
+	"\n"
+	"  --json    one JSON object: {\"ok\":…,\"checks\":[{\"name\",\"level\",\"text\",\"advice\"}…]}\n"
+	"\n"
+	"Exit: 0, or 3 if something that snarl cannot do without fails.\n";
+
+void doctor_say(struct doctor_finding *f, enum doctor_level level, const char *format, ...)
+{
+	va_list list;
+
+	f->level = level;
+	va_start(list, format);
+	vsnprintf(f->text, sizeof(f->text), format, list);
+	va_end(list);
+}
+
+void doctor_advise(struct doctor_finding *f, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(f->advice, sizeof(f->advice), format, list);
+	va_end(list);
+}
+
+static const char *level_name(enum doctor_level level)
+{
+	static const char *const name[] = { "ok", "warn", "fail" };
+
+	return name[level];
+}
+
+static void report(const struct doctor_check *check, const struct doctor_finding *f,
+		   struct json *j)
+{
+	if (!j) {
+		printf("%-5s %-12s %s\n", level_name(f->level), check->name, f->text);
+		if (f->advice[0])
+			printf("%-5s %-12s %s\n", "", "", f->advice);
+		fflush(stdout);
+		return;
+	}
+	json_open(j, NULL, '{');
+	json_text(j, "name", check->name);
+	json_text(j, "level", level_name(f->level));
+	json_text(j, "text", f->text);
+	if (f->advice[0])
+		json_text(j, "advice", f->advice);
+	json_close(j, '}');
+}
+
+static bool examine(const struct doctor_check *checks, struct json *j)
+{
+	bool well = true;
+
+	for (; checks->name; checks++) {
+		struct doctor_finding f = { 0 };
+
+		checks->look(&f);
+		report(checks, &f, j);
+		well = well && f.level != DOCTOR_FAIL;
+	}
+	return well;
+}
+
+static int doctor(bool json)
+{
+	struct buf out = { 0 };
+	struct json writer = { .out = &out }, *j = json ? &writer : NULL;
+	bool well;
+
+	if (j) {
+		json_open(j, NULL, '{');
+		json_open(j, "checks", '[');
+	}
+	well = examine(doctor_machine, j);
+	well &= examine(doctor_tools, j);
+	if (j) {
+		json_close(j, ']');
+		json_bool(j, "ok", well);
+		json_close(j, '}');
+		puts(buf_string(&out));
+	} else if (well) {
+		puts("snarl works here");
+	} else {
+		puts("snarl does not work here");
+	}
+	buf_free(&out);
+	return cmd_flush(&cmd_doctor, well ? CMD_OK : CMD_FAILED);
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	bool json = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1)
+		switch (c) {
+		case 'j': json = true; break;
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_doctor, CMD_OK);
+		default: return cmd_bad_option(&cmd_doctor, argv, c);
+		}
+	if (optind < argc)
+		return cmd_usage(&cmd_doctor, "nothing to do with '%s'", argv[optind]);
+	return doctor(json);
+}
+
+const struct cmd cmd_doctor = {
+	.name = "doctor",
+	.summary = "what this machine supports, and a trial of it all",
+	.run = run,
+};

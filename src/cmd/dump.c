@@ -1,0 +1,387 @@
+#include "cmd/dump.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "trace/kinds.h"
+
+#define FLUSH_BYTES (64u << 10)
+
+static const char usage[] =
+	"usage: snarl dump [options] TRACE\n"
+	"\n"
+	"Shows the events of a trace in their order. TRACE is what snarl record wrote,\n"
+	"or a text trace.\n"
+	"\n"
+	"  --text           the text form, names as remarks after ';' (default); it can be\n"
+	"                   read back as a trace\n"
+	"  --json           one JSON object a line\n"
+	"  --stats          counts by kind, thread, place and object, and what was lost;\n"
+	"                   with --json as one JSON object\n"
+	"  --chunks         the pieces of the file\n"
+	"  --raw            text without names\n"
+	"  --no-symbols     do not look into the program's files for names\n"
+	"  --thread NAME,…  only these threads (0 is main, 0.2 its second child)\n"
+	"  --kind KIND,…    only these kinds (read, lock, …) or classes (access, mutex,\n"
+	"                   atomic, heap, thread, …)\n"
+	"  --limit N        stop after N events\n"
+	"\n"
+	"  snarl dump --kind mutex,cond trace.snarl\n"
+	"  snarl dump --json trace.snarl | jq 'select(.op == \"write\") | .object.name'\n";
+
+struct dump_filter {
+	bool kind[TRACE_KIND_COUNT];
+	bool all_kinds;
+	const char *threads;	/* names with commas between; NULL: all */
+	struct map wanted;	/* thread id to 1 + whether */
+	uint64_t left;		/* events still to show */
+};
+
+struct options {
+	const struct dump_form *form;
+	bool stats, chunks, json, no_symbols;
+	struct dump_filter filter;
+};
+
+/* Out of a list with commas between. */
+static bool listed(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	while (*list) {
+		size_t n = strcspn(list, ",");
+
+		if (n == length && strncmp(list, word, n) == 0)
+			return true;
+		list += n + (list[n] == ',');
+	}
+	return false;
+}
+
+/* The first name in the list that no thread of the trace has; its length in *size. */
+static const char *stranger(const struct dump *d, const char *list, size_t *size)
+{
+	const struct reader_info *info = reader_info(d->reader);
+
+	while (*list) {
+		size_t n = *size = strcspn(list, ","), i = 0;
+
+		while (i < info->thread_count && (strlen(info->threads[i].name) != n ||
+						  strncmp(info->threads[i].name, list, n) != 0))
+			i++;
+		if (i == info->thread_count)
+			return list;
+		list += n + (list[n] == ',');
+	}
+	return NULL;
+}
+
+static bool wanted(struct dump *d, struct dump_filter *filter, const struct event *ev)
+{
+	const struct reader_thread *thread;
+	bool added;
+	uint64_t *known;
+
+	if (!filter->all_kinds && !filter->kind[ev->kind])
+		return false;
+	if (!filter->threads)
+		return true;
+	known = map_put(&filter->wanted, ev->thread, &added);
+	if (added) {
+		thread = reader_thread(d->reader, ev->thread);
+		*known = 1 + (thread && listed(filter->threads, thread->name));
+	}
+	return *known == 2;
+}
+
+int dump_next(struct dump *d, struct dump_filter *filter, struct event *ev,
+	      struct object *object, bool *has_object, struct err *err)
+{
+	int got;
+
+	while ((got = reader_next(d->reader, ev, err)) > 0) {
+		/* Also what is not shown changes what addresses mean. */
+		*has_object = d->objects && objects_step(d->objects, ev, object);
+		if (wanted(d, filter, ev))
+			return 1;
+	}
+	return got;
+}
+
+void dump_flush(struct dump *d, bool now)
+{
+	size_t done = 0;
+
+	if (d->out.size < FLUSH_BYTES && !now)
+		return;
+	while (!d->failure && done < d->out.size) {
+		ssize_t n = write(STDOUT_FILENO, d->out.data + done, d->out.size - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n < 0 && errno != EINTR)
+			d->failure = errno;
+	}
+	buf_clear(&d->out);
+}
+
+double dump_time(const struct dump *d, const struct event *ev)
+{
+	uint64_t start = reader_info(d->reader)->header->start_time;
+
+	return ev->time > start ? (double)(ev->time - start) / d->ticks_per_us : 0;
+}
+
+const char *dump_place(struct dump *d, uint64_t pc,
+		       void (*make)(struct dump *d, uint64_t pc, struct buf *out))
+{
+	uint64_t *known = map_put(&d->places, pc, NULL);
+
+	if (*known == 0) {
+		*known = d->pool.size + 1;
+		buf_clear(&d->scratch);
+		make(d, pc, &d->scratch);
+		buf_add(&d->pool, buf_string(&d->scratch), d->scratch.size + 1);
+	}
+	return (const char *)d->pool.data + *known - 1;
+}
+
+const char *dump_label(struct dump *d, uint64_t addr)
+{
+	const uint64_t *known = map_find(&d->labels, addr);
+
+	return known ? (const char *)d->pool.data + *known - 1 : NULL;
+}
+
+/* "object:0x…" and "label:0x…", which a text trace brings. */
+static void read_labels(struct dump *d)
+{
+	const char *key, *value;
+
+	for (size_t i = 0; reader_meta_at(d->reader, i, &key, &value); i++) {
+		const char *number = strchr(key, ':');
+
+		if (strncmp(key, "object:0x", 9) != 0 && strncmp(key, "label:0x", 8) != 0)
+			continue;
+		*map_put(&d->labels, strtoull(number + 1, NULL, 16), NULL) = d->pool.size + 1;
+		buf_add(&d->pool, value, strlen(value) + 1);
+	}
+}
+
+static void read_clock(struct dump *d)
+{
+	const char *rate = reader_meta(d->reader, "ticks_per_second", 0);
+
+	if (rate && !(reader_info(d->reader)->header->flags & TRACE_TOTAL_ORDER))
+		d->ticks_per_us = strtod(rate, NULL) / 1e6;
+}
+
+/* The kernel's own page is in no file. */
+static bool has_file(const struct reader_module *m)
+{
+	return strchr(m->path, '/') != NULL;
+}
+
+static void read_modules(struct dump *d)
+{
+	const struct reader_info *info = reader_info(d->reader);
+	struct err err;
+
+	d->symbols = symbols_new();
+	for (size_t i = 0; i < info->module_count; i++) {
+		const struct reader_module *m = &info->modules[i];
+
+		if (symbols_add(d->symbols, m->path, m->build_id, m->build_id_size, m->base,
+				m->start, m->end, &err) < 0 && has_file(m))
+			log_warn("no names from %s", err.text);
+	}
+}
+
+static void show(struct dump *d, struct options *o, struct err *err, int *result)
+{
+	struct object object;
+	struct event ev;
+	bool has_object;
+	int got = 1;
+
+	if (o->form->begin && o->filter.left > 0)
+		o->form->begin(d);
+	while (o->filter.left > 0 && !d->failure &&
+	       (got = dump_next(d, &o->filter, &ev, &object, &has_object, err)) > 0) {
+		o->form->event(d, &ev, has_object ? &object : NULL);
+		o->filter.left--;
+		dump_flush(d, false);
+	}
+	*result = got < 0 ? -1 : 0;
+}
+
+static int dump_file(struct dump *d, struct options *o)
+{
+	const struct reader_info *info;
+	const char *name;
+	struct err err;
+	int result = 0;
+	size_t size;
+
+	if (o->chunks) {
+		result = dump_chunks(d, o->json, &err);
+	} else {
+		d->reader = reader_open(d->path, &err);
+		if (!d->reader)
+			return cmd_fail(&cmd_dump, "%s", err.text);
+		name = o->filter.threads ? stranger(d, o->filter.threads, &size) : NULL;
+		if (name)
+			return cmd_usage(&cmd_dump, "no thread of this trace is called '%.*s'",
+					 (int)size, name);
+		read_labels(d);
+		read_clock(d);
+		if (!o->no_symbols && o->form != &dump_raw)
+			read_modules(d);
+		if (o->form != &dump_raw)
+			d->objects = objects_new(d->reader, d->symbols);
+		if (o->stats)
+			result = dump_stats(d, &o->filter, o->json, &err);
+		else
+			show(d, o, &err, &result);
+	}
+	dump_flush(d, true);
+	if (result < 0)
+		return cmd_fail(&cmd_dump, "%s", err.text);
+	if (d->failure && d->failure != EPIPE)
+		return cmd_fail(&cmd_dump, "cannot write the output: %s", strerror(d->failure));
+	info = d->reader ? reader_info(d->reader) : NULL;
+	if (info && info->incomplete && !o->stats && !d->failure)
+		log_warn("%s ends early: the program was killed, crashed, or still runs", d->path);
+	return CMD_OK;
+}
+
+static void dump_free(struct dump *d)
+{
+	objects_free(d->objects);
+	symbols_free(d->symbols);
+	if (d->reader)
+		reader_close(d->reader);
+	map_free(&d->places);
+	map_free(&d->labels);
+	buf_free(&d->pool);
+	buf_free(&d->scratch);
+	buf_free(&d->out);
+}
+
+/* A kind, or all kinds of a class. */
+static bool add_kind(struct dump_filter *filter, const char *name, size_t size)
+{
+	int kind = kind_find(name, size);
+	bool found = kind >= 0;
+
+	if (found)
+		filter->kind[kind] = true;
+	for (unsigned k = 0; k < TRACE_KIND_COUNT; k++) {
+		const char *class = kind_class_name(kind_class(k));
+
+		if (class && strlen(class) == size && strncmp(class, name, size) == 0)
+			found = filter->kind[k] = true;
+	}
+	return found;
+}
+
+static int add_kinds(struct dump_filter *filter, const char *list)
+{
+	filter->all_kinds = false;
+	while (*list) {
+		size_t n = strcspn(list, ",");
+
+		if (n > 0 && !add_kind(filter, list, n))
+			return cmd_usage(&cmd_dump, "no kind of event is called '%.*s'", (int)n, list);
+		list += n + (list[n] == ',');
+	}
+	return CMD_OK;
+}
+
+static int parse_limit(uint64_t *limit, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	*limit = strtoull(text, &end, 10);
+	if (errno != 0 || end == text || *end || *text < '0' || *text > '9')
+		return cmd_usage(&cmd_dump, "--limit needs a number, not '%s'", text);
+	return CMD_OK;
+}
+
+enum { OPT_TEXT = 256, OPT_JSON, OPT_STATS, OPT_CHUNKS, OPT_RAW, OPT_NO_SYMBOLS };
+
+static const struct option long_options[] = {
+	{ "text", no_argument, NULL, OPT_TEXT },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "stats", no_argument, NULL, OPT_STATS },
+	{ "chunks", no_argument, NULL, OPT_CHUNKS },
+	{ "raw", no_argument, NULL, OPT_RAW },
+	{ "no-symbols", no_argument, NULL, OPT_NO_SYMBOLS },
+	{ "thread", required_argument, NULL, 't' },
+	{ "kind", required_argument, NULL, 'k' },
+	{ "limit", required_argument, NULL, 'n' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* -1: go on. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK;
+
+	while (code == CMD_OK && (c = getopt_long(argc, argv, ":t:k:n:h", long_options, NULL)) != -1)
+		switch (c) {
+		case OPT_TEXT: o->form = &dump_text; break;
+		case OPT_JSON: o->form = &dump_json; o->json = true; break;
+		case OPT_STATS: o->stats = true; break;
+		case OPT_CHUNKS: o->chunks = true; break;
+		case OPT_RAW: o->form = &dump_raw; break;
+		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
+		case 't': o->filter.threads = optarg; break;
+		case 'k': code = add_kinds(&o->filter, optarg); break;
+		case 'n': code = parse_limit(&o->filter.left, optarg); break;
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_dump, CMD_OK);
+		default: return cmd_bad_option(&cmd_dump, argv, c);
+		}
+	if (code != CMD_OK)
+		return code;
+	if (optind == argc)
+		return cmd_usage(&cmd_dump, "which trace?");
+	if (optind + 1 < argc)
+		return cmd_usage(&cmd_dump, "one trace at a time, not also '%s'", argv[optind + 1]);
+	return -1;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = {
+		.form = &dump_text,
+		.filter = { .all_kinds = true, .left = UINT64_MAX },
+	};
+	struct dump d = { 0 };
+	int code = parse(&o, argc, argv);
+
+	if (code >= 0)
+		return code;
+	signal(SIGPIPE, SIG_IGN);
+	d.path = argv[optind];
+	code = dump_file(&d, &o);
+	dump_free(&d);
+	map_free(&o.filter.wanted);
+	return code;
+}
+
+const struct cmd cmd_dump = {
+	.name = "dump",
+	.summary = "show the events of a trace",
+	.run = run,
+};

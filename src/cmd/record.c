@@ -1,0 +1,341 @@
+#include "cmd/record.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/proc.h"
+#include "cmd/cmd.h"
+#include "cmd/run.h"
+#include "cmd/sites.h"
+#include "runtime/interface.h"
+
+#define PATH_LIMIT 3000u	/* the runtime's, with room for what it appends */
+#define WINDOW_LEAST (1ull << 20)
+#define WINDOW_MOST (64ull << 30)
+
+static const char usage[] =
+	"usage: snarl record [options] [--] PROGRAM [ARGUMENT…]\n"
+	"\n"
+	"Runs a program that was built with snarl-cc and writes what its threads do to a\n"
+	"trace; snarl dump shows it.\n"
+	"\n"
+	"  -o, --out FILE       the trace (default: trace.snarl). An older one is replaced\n"
+	"                       when the new one is complete. Other processes that the\n"
+	"                       program starts get FILE.PID\n"
+	"      --window SIZE    memory for accesses not yet known to be shared (default\n"
+	"                       128M; 1M to 64G). If it is too small, the summary says so\n"
+	"      --no-filter      keep every access, also to memory only one thread uses\n"
+	"      --sites TRACE    record only at places that touched shared memory in an\n"
+	"                       earlier trace of the same build: faster\n"
+	"      --fork record|off  what forked children do (default: record)\n"
+	"      --wait SECONDS   how long to wait for processes that the program left\n"
+	"                       running (default: 2)\n"
+	"      --exit-code      exit as the program did, not by whether recording worked\n"
+	"      --keep-live      keep the live memory as FILE.live, to look into snarl itself\n"
+	"  -q, --quiet          no summary, no warnings of the runtime\n"
+	"      --json           the summary as JSON on stdout; what the program prints there\n"
+	"                       goes to stderr\n"
+	"\n"
+	"Exit: 0 recorded, however the program ended; 3 it could not be run or recorded.\n"
+	"\n"
+	"  snarl record -- ./bank 100\n"
+	"  snarl record --out run.snarl --window 1G -- ./server --port 8080\n";
+
+struct options {
+	const char *out, *window, *fork, *sites;
+	double wait;
+	bool no_filter, exit_code, keep_live, quiet, json;
+	char **program;
+};
+
+/* What the command line says goes before what is in SNARL_OPTIONS already. */
+static bool is_ours(const struct options *o, const char *key, size_t size)
+{
+	const struct {
+		const char *key;
+		bool set;
+	} ours[] = {
+		{ "mode", true }, { "trace", true }, { "live", true }, { "window", o->window },
+		{ "fork", o->fork }, { "sites", o->sites }, { "filter", o->no_filter },
+		{ "quiet", o->quiet },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		if (ours[i].set && strlen(ours[i].key) == size &&
+		    strncmp(ours[i].key, key, size) == 0)
+			return true;
+	return false;
+}
+
+static void add_option(struct buf *out, const char *key, const char *value)
+{
+	if (out->size > 0)
+		buf_add_char(out, ':');
+	buf_addf(out, "%s=", key);
+	for (; *value; value++) {
+		if (*value == ':' || *value == '%')
+			buf_addf(out, "%%%02x", (unsigned char)*value);
+		else
+			buf_add_char(out, *value);
+	}
+}
+
+static void build_options(struct buf *out, const struct options *o, const char *work,
+			  const char *live, const char *sites)
+{
+	const char *given = getenv(SNARL_OPTIONS_ENV);
+
+	while (given && *given) {
+		size_t n = strcspn(given, ":");
+
+		if (n > 0 && !is_ours(o, given, strcspn(given, "=:"))) {
+			if (out->size > 0)
+				buf_add_char(out, ':');
+			buf_add(out, given, n);
+		}
+		given += n + (given[n] == ':');
+	}
+	add_option(out, "mode", "record");
+	add_option(out, "trace", work);
+	if (live)
+		add_option(out, "live", live);
+	if (o->window)
+		add_option(out, "window", o->window);
+	if (o->fork)
+		add_option(out, "fork", o->fork);
+	if (sites)
+		add_option(out, "sites", sites);
+	if (o->no_filter)
+		add_option(out, "filter", "off");
+	if (o->quiet)
+		add_option(out, "quiet", "1");
+}
+
+/* The absolute path of the trace; NULL and *err if nothing can be written there. */
+static char *absolute(const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+	char *real = realpath(folder, NULL), *result = NULL;
+	struct stat st;
+
+	if (!real)
+		err_set(err, "cannot record to %s: %s", path, strerror(errno));
+	else if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+		 (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		err_set(err, "cannot record to %s: not a regular file", path);
+	else if (access(real, W_OK | X_OK) != 0)
+		err_set(err, "cannot record to %s: %s", path, strerror(errno));
+	else if (strlen(real) + strlen(name) > PATH_LIMIT)
+		err_set(err, "cannot record to %s: the path is too long", path);
+	else
+		result = xasprintf("%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
+	free(folder);
+	free(real);
+	return result;
+}
+
+static void tell_end(const struct options *o, int status)
+{
+	const char *name = o->program[0];
+
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "snarl: %s was killed by signal %d (%s)\n", name, WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) != 0)
+		fprintf(stderr, "snarl: %s ended with exit status %d\n", name,
+			WEXITSTATUS(status));
+}
+
+static void print_json(const struct options *o, const struct run *run,
+		       const struct record_traces *t)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	json_open(&j, NULL, '{');
+	json_open(&j, "program", '[');
+	for (char **word = o->program; *word; word++)
+		json_text(&j, NULL, *word);
+	json_close(&j, ']');
+	if (WIFSIGNALED(run->status))
+		json_number(&j, "signal", (uint64_t)WTERMSIG(run->status));
+	else
+		json_number(&j, "status", (uint64_t)WEXITSTATUS(run->status));
+	json_real(&j, "seconds", run->seconds);
+	record_json(&j, &t->items[0]);
+	json_open(&j, "children", '[');
+	for (size_t i = 1; i < t->count; i++) {
+		json_open(&j, NULL, '{');
+		record_json(&j, &t->items[i]);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	puts(buf_string(&out));
+	buf_free(&out);
+}
+
+static int report(const struct options *o, const struct run *run, const struct record_traces *t)
+{
+	if (t->count == 0)
+		return cmd_fail(&cmd_record,
+				"%s was not built with snarl-cc (no trace was written)",
+				o->program[0]);
+	if (o->json)
+		print_json(o, run, t);
+	if (!o->quiet) {
+		tell_end(o, run->status);
+		for (size_t i = 0; i < t->count; i++)
+			record_tell(&t->items[i], i > 0, run->seconds);
+		if (run->left)
+			fputs("snarl: processes that the program started still run\n", stderr);
+	}
+	return cmd_flush(&cmd_record, o->exit_code ? proc_code(run->status) : CMD_OK);
+}
+
+static int record(const struct options *o, const char *out, struct err *err)
+{
+	char *work = xasprintf("%s.tmp-%d", out, (int)getpid());
+	char *sites = xasprintf("%s.sites", work), *live = NULL;
+	struct run run = { .argv = o->program, .to_stderr = o->json, .wait = o->wait };
+	struct record_traces traces = { 0 };
+	struct buf text = { 0 };
+	int live_fd = memfd_create("snarl-live", MFD_CLOEXEC), code = -1;
+
+	if (live_fd >= 0)
+		live = xasprintf("/proc/%d/fd/%d", (int)getpid(), live_fd);
+	if (o->sites && sites_prepare(o->sites, sites, err) < 0)
+		goto done;
+	build_options(&text, o, work, live, o->sites ? sites : NULL);
+	run.options = buf_string(&text);
+	if (run_program(&run, err) < 0 ||
+	    record_collect(&traces, work, live_fd, out, run.left, o->keep_live, err) < 0)
+		goto done;
+	code = report(o, &run, &traces);
+done:
+	unlink(sites);
+	if (live_fd >= 0)
+		close(live_fd);
+	record_free(&traces);
+	buf_free(&text);
+	free(sites);
+	free(live);
+	free(work);
+	return code;
+}
+
+static int check_window(const char *text)
+{
+	char *end;
+	unsigned long long value;
+	unsigned shift = 0;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	switch (*end) {
+	case 'k': case 'K': shift = 10; end++; break;
+	case 'm': case 'M': shift = 20; end++; break;
+	case 'g': case 'G': shift = 30; end++; break;
+	}
+	if (errno != 0 || *end || *text < '0' || *text > '9' || value > WINDOW_MOST ||
+	    value << shift < WINDOW_LEAST || value << shift > WINDOW_MOST)
+		return cmd_usage(&cmd_record, "--window needs a size from 1M to 64G, not '%s'",
+				 text);
+	return CMD_OK;
+}
+
+static int check_wait(const char *text, double *seconds)
+{
+	char *end;
+
+	*seconds = strtod(text, &end);
+	if (end == text || *end || !(*seconds >= 0 && *seconds <= 1e6))
+		return cmd_usage(&cmd_record, "--wait needs a number of seconds, not '%s'", text);
+	return CMD_OK;
+}
+
+static int check_fork(const char *text)
+{
+	if (strcmp(text, "record") != 0 && strcmp(text, "off") != 0)
+		return cmd_usage(&cmd_record, "--fork is record or off, not '%s'", text);
+	return CMD_OK;
+}
+
+enum { OPT_WINDOW = 256, OPT_NO_FILTER, OPT_SITES, OPT_FORK, OPT_WAIT, OPT_EXIT_CODE,
+       OPT_KEEP_LIVE, OPT_JSON };
+
+static const struct option long_options[] = {
+	{ "out", required_argument, NULL, 'o' },
+	{ "window", required_argument, NULL, OPT_WINDOW },
+	{ "no-filter", no_argument, NULL, OPT_NO_FILTER },
+	{ "sites", required_argument, NULL, OPT_SITES },
+	{ "fork", required_argument, NULL, OPT_FORK },
+	{ "wait", required_argument, NULL, OPT_WAIT },
+	{ "exit-code", no_argument, NULL, OPT_EXIT_CODE },
+	{ "keep-live", no_argument, NULL, OPT_KEEP_LIVE },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* -1: go on. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK;
+
+	/* '+': what follows the program's name is the program's. */
+	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1)
+		switch (c) {
+		case 'o': o->out = optarg; break;
+		case OPT_WINDOW: o->window = optarg; code = check_window(optarg); break;
+		case OPT_NO_FILTER: o->no_filter = true; break;
+		case OPT_SITES: o->sites = optarg; break;
+		case OPT_FORK: o->fork = optarg; code = check_fork(optarg); break;
+		case OPT_WAIT: code = check_wait(optarg, &o->wait); break;
+		case OPT_EXIT_CODE: o->exit_code = true; break;
+		case OPT_KEEP_LIVE: o->keep_live = true; break;
+		case 'q': o->quiet = true; break;
+		case OPT_JSON: o->json = true; break;
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_record, CMD_OK);
+		default: return cmd_bad_option(&cmd_record, argv, c);
+		}
+	if (code != CMD_OK)
+		return code;
+	if (optind == argc)
+		return cmd_usage(&cmd_record, "which program?");
+	if (o->sites && o->no_filter)
+		return cmd_usage(&cmd_record, "--sites and --no-filter contradict each other");
+	o->program = argv + optind;
+	return -1;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .out = "trace.snarl", .wait = 2 };
+	int code = parse(&o, argc, argv);
+	struct err err;
+	char *out;
+
+	if (code >= 0)
+		return code;
+	out = absolute(o.out, &err);
+	code = out ? record(&o, out, &err) : -1;
+	free(out);
+	return code < 0 ? cmd_fail(&cmd_record, "%s", err.text) : code;
+}
+
+const struct cmd cmd_record = {
+	.name = "record",
+	.summary = "run a program and write what its threads do to a trace",
+	.run = run,
+};

@@ -1,0 +1,290 @@
+#include "cmd/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "runtime/interface.h"
+#include "trace/finish.h"
+#include "trace/reader.h"
+
+#define LIVE_SUFFIX ".live"
+
+static const char *const loss_keys[RECORD_LOSSES] = {
+	"lost_records", "lost_threads", "lost_signals", "cut_locations", "cut_records",
+};
+
+static uint32_t pid_of(const char *path)
+{
+	struct trace_header header = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (read(fd, &header, sizeof(header)) != (ssize_t)sizeof(header))
+		header.pid = 0;
+	close(fd);
+	return header.pid;
+}
+
+/* Whether the program found the memory we made for it and used it. */
+static bool live_used(int fd)
+{
+	struct live_header header = { 0 };
+
+	return fd >= 0 && pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+	       header.magic == LIVE_MAGIC;
+}
+
+static int copy_file(int from, const char *path)
+{
+	int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct stat st;
+	off_t at = 0;
+	bool good = to >= 0 && fstat(from, &st) == 0 && ftruncate(to, st.st_size) == 0;
+
+	/* Mostly holes: copy only what is there. */
+	while (good && (at = lseek(from, at, SEEK_DATA)) >= 0) {
+		off_t end = lseek(from, at, SEEK_HOLE);
+		char block[65536];
+
+		while (good && at < end) {
+			ssize_t got = pread(from, block, sizeof(block), at);
+
+			good = got > 0 && pwrite(to, block, (size_t)got, at) == got;
+			at += got > 0 ? got : 0;
+		}
+	}
+	if (to >= 0)
+		close(to);
+	return good ? 0 : -1;
+}
+
+/* Once all is in the trace nobody needs it; when that failed it must not be lost. */
+static void dispose_live(const char *live, int live_fd, const char *keep_as)
+{
+	if (!keep_as) {
+		if (live)
+			unlink(live);
+	} else if (live_fd >= 0) {
+		if (copy_file(live_fd, keep_as) < 0)
+			log_warn("cannot keep the live memory as %s: %s", keep_as, strerror(errno));
+	} else if (live && strcmp(live, keep_as) != 0) {
+		rename(live, keep_as);
+	}
+}
+
+static void describe(struct record_trace *t)
+{
+	struct err err;
+	struct reader *r = reader_open(t->path, &err);
+	const struct reader_info *info;
+
+	if (!r) {
+		log_warn("%s", err.text);
+		return;
+	}
+	info = reader_info(r);
+	t->records = info->records;
+	t->bytes = info->file_size;
+	t->threads = info->thread_count;
+	t->incomplete = info->incomplete;
+	t->pid = info->header->pid;
+	for (size_t i = 0; i < RECORD_LOSSES; i++) {
+		const char *value = reader_meta(r, loss_keys[i], 0);
+
+		t->losses[i] = value ? strtoull(value, NULL, 10) : 0;
+	}
+	reader_close(r);
+}
+
+static struct record_trace *add(struct record_traces *t, const char *path)
+{
+	struct record_trace *item;
+
+	t->items = xgrow(t->items, t->count, &t->capacity, sizeof(*t->items));
+	item = &t->items[t->count++];
+	*item = (struct record_trace){ .path = xstrdup(path), .pid = pid_of(path) };
+	return item;
+}
+
+static int collect_one(struct record_traces *t, const char *work, int live_fd, const char *out,
+		       bool left, bool keep_live, struct err *err)
+{
+	struct record_trace *item = add(t, work);
+	char *live_file = xasprintf("%s" LIVE_SUFFIX, work);
+	char *kept = xasprintf("%s" LIVE_SUFFIX, out), *live = NULL;
+	bool from_fd = live_used(live_fd);
+	int result = -1;
+
+	if (left && item->pid && kill((pid_t)item->pid, 0) == 0) {
+		item->running = true;
+		result = 0;
+		goto done;
+	}
+	if (from_fd)
+		live = xasprintf("/proc/self/fd/%d", live_fd);
+	else if (access(live_file, R_OK) == 0)
+		live = xstrdup(live_file);
+	if (finish_trace(work, live, NULL, err) < 0) {
+		dispose_live(from_fd ? NULL : live, from_fd ? live_fd : -1, live_file);
+		err_prefix(err, "the recording is kept as %s, but could not be finished", work);
+		goto done;
+	}
+	if (rename(work, out) < 0) {
+		err_set(err, "cannot move %s to %s: %s", work, out, strerror(errno));
+		goto done;
+	}
+	dispose_live(from_fd ? NULL : live, from_fd ? live_fd : -1, keep_live ? kept : NULL);
+	free(item->path);
+	item->path = xstrdup(out);
+	describe(item);
+	result = 0;
+done:
+	free(live_file);
+	free(kept);
+	free(live);
+	return result;
+}
+
+/* The rest of a name that is WORK.PID or WORK.PID.N, NULL for all others. */
+static const char *child_suffix(const char *name, const char *work)
+{
+	const char *base = strrchr(work, '/') + 1;
+	size_t length = strlen(base);
+
+	if (strncmp(name, base, length) != 0 || name[length] != '.' ||
+	    strspn(name + length, ".0123456789") != strlen(name + length))
+		return NULL;
+	return name + length;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+static int collect_children(struct record_traces *t, const char *work, const char *out, bool left,
+			    bool keep_live, struct err *err)
+{
+	char *folder = xstrndup(work, (size_t)(strrchr(work, '/') - work) + 1);
+	struct dirent **entries;
+	int count = scandir(folder, &entries, NULL, by_name), result = 0;
+
+	for (int i = 0; i < count; i++) {
+		const char *suffix = child_suffix(entries[i]->d_name, work);
+
+		if (suffix && result == 0) {
+			char *from = xasprintf("%s%s", folder, entries[i]->d_name);
+			char *to = xasprintf("%s%s", out, suffix);
+
+			result = collect_one(t, from, -1, to, left, keep_live, err);
+			free(from);
+			free(to);
+		}
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+	free(folder);
+	return result;
+}
+
+int record_collect(struct record_traces *t, const char *work, int live_fd, const char *out,
+		   bool left, bool keep_live, struct err *err)
+{
+	*t = (struct record_traces){ 0 };
+	if (access(work, F_OK) != 0)
+		return 0;
+	if (collect_one(t, work, live_fd, out, left, keep_live, err) < 0)
+		return -1;
+	return collect_children(t, work, out, left, keep_live, err);
+}
+
+void record_free(struct record_traces *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->items[i].path);
+	free(t->items);
+	*t = (struct record_traces){ 0 };
+}
+
+static void tell_losses(const struct record_trace *t)
+{
+	static const char *const meaning[RECORD_LOSSES] = {
+		"records were lost: no room on the disk or in memory",
+		"threads were not recorded: too many at once",
+		"records of signal handlers were lost",
+		"locations became shared after their early history was dropped; a larger --window keeps it",
+		NULL,	/* dropping what stays private is no loss */
+	};
+
+	for (size_t i = 0; i < RECORD_LOSSES; i++)
+		if (t->losses[i] && meaning[i])
+			fprintf(stderr, "snarl: %llu %s\n", (unsigned long long)t->losses[i],
+				meaning[i]);
+}
+
+static void tell_size(uint64_t bytes)
+{
+	if (bytes < 10000)
+		fprintf(stderr, "%llu bytes", (unsigned long long)bytes);
+	else if (bytes < 10000000)
+		fprintf(stderr, "%llu KB", (unsigned long long)(bytes + 500) / 1000);
+	else
+		fprintf(stderr, "%llu MB", (unsigned long long)(bytes + 500000) / 1000000);
+}
+
+/* As seen from here. */
+static const char *shorter(const char *path)
+{
+	char here[4096];
+	size_t length;
+
+	if (!getcwd(here, sizeof(here)))
+		return path;
+	length = strlen(here);
+	return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+void record_tell(const struct record_trace *t, bool child, double seconds)
+{
+	if (t->running) {
+		fprintf(stderr, "snarl: process %u still runs; what it records stays in %s\n",
+			t->pid, shorter(t->path));
+		return;
+	}
+	fputs("snarl: ", stderr);
+	if (child)
+		fprintf(stderr, "process %u: ", t->pid);
+	fprintf(stderr, "%s: %llu records of %zu thread%s, ", shorter(t->path),
+		(unsigned long long)t->records, t->threads, t->threads == 1 ? "" : "s");
+	tell_size(t->bytes);
+	if (!child)
+		fprintf(stderr, ", %.2f s", seconds);
+	fputs(t->incomplete ? ", up to its violent end\n" : "\n", stderr);
+	tell_losses(t);
+}
+
+void record_json(struct json *j, const struct record_trace *t)
+{
+	json_text(j, "trace", t->path);
+	json_number(j, "pid", t->pid);
+	json_bool(j, "running", t->running);
+	json_bool(j, "incomplete", t->incomplete);
+	json_number(j, "records", t->records);
+	json_number(j, "threads", t->threads);
+	json_number(j, "bytes", t->bytes);
+	json_open(j, "losses", '{');
+	for (size_t i = 0; i < RECORD_LOSSES; i++)
+		json_number(j, loss_keys[i], t->losses[i]);
+	json_close(j, '}');
+}

@@ -1,0 +1,94 @@
+/*
+ * The command table and dispatch, nothing else.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+
+#define VERSION "0.1.0"
+
+static const struct cmd *const commands[] = {
+	&cmd_cc, &cmd_cxx, &cmd_record, &cmd_dump, &cmd_doctor,
+};
+
+static const struct cmd *find_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int unknown(const char *name)
+{
+	const char *names[ARRAY_SIZE(commands)], *nearest;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		names[i] = commands[i]->name;
+	nearest = cmd_nearest(name, names, ARRAY_SIZE(names));
+	if (nearest)
+		fprintf(stderr, "snarl: no command '%s'; did you mean '%s'?\n", name, nearest);
+	else
+		fprintf(stderr, "snarl: no command '%s' (see snarl help)\n", name);
+	return CMD_USAGE;
+}
+
+static void print_help(FILE *out)
+{
+	fputs("snarl finds and proves concurrency bugs in C and C++ programs.\n"
+	      "\n"
+	      "usage: snarl COMMAND [options] …\n"
+	      "\n",
+	      out);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\n"
+	      "A first look:\n"
+	      "  snarl-cc -O1 -pthread bank.c -o bank\n"
+	      "  snarl record -- ./bank\n"
+	      "  snarl dump trace.snarl | less\n"
+	      "\n"
+	      "snarl COMMAND --help tells more. Exit codes: 0 fine, 1 bug proved, 2 usage,\n"
+	      "3 snarl or the program could not run, 4 replay diverged, 77 not supported here.\n",
+	      out);
+}
+
+static int help(int argc, char **argv)
+{
+	static char option[] = "--help";
+	char *args[] = { NULL, option, NULL };
+	const struct cmd *cmd;
+
+	if (argc < 2) {
+		print_help(stdout);
+		return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+	}
+	cmd = find_command(argv[1]);
+	if (!cmd)
+		return unknown(argv[1]);
+	args[0] = argv[1];
+	return cmd->run(2, args);
+}
+
+int main(int argc, char **argv)
+{
+	const struct cmd *cmd;
+
+	if (argc < 2) {
+		print_help(stderr);
+		return CMD_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+		puts("snarl " VERSION);
+		return CMD_OK;
+	}
+	if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+	    strcmp(argv[1], "-h") == 0)
+		return help(argc - 1, argv + 1);
+	cmd = find_command(argv[1]);
+	if (!cmd)
+		return unknown(argv[1]);
+	return cmd->run(argc - 1, argv + 1);
+}

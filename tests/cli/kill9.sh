@@ -1,0 +1,33 @@
+# kill -9 at 200 seeded moments: every trace is readable, and holds all that the
+# program had done. Nothing is left beside the trace.
+. "$SNARL_ROOT/tests/lib.sh"
+rounds=${KILLS:-200}
+
+${CC:-cc} -O1 "$SNARL_ROOT/tests/cli/kill9/killer.c" -o killer
+for cc in $(compilers); do
+	SNARL_CC=$cc snarl-cc -O1 -pthread "$SNARL_ROOT/tests/cli/kill9/victim.c" -o victim.$cc
+	echo $cc
+done >built
+count=$(wc -l <built)
+
+seed=0
+while [ $seed -lt "$rounds" ]; do
+	cc=$(sed -n "$((seed % count + 1))p" built)
+	rm -rf run
+	mkdir run
+	./killer $seed progress snarl record --exit-code --out run/t.snarl -- ./victim.$cc progress >told 2>err ||
+		{ cat err; fail "seed $seed: the recording did not start"; }
+	read -r _ status _ first second <told
+	[ "$status" = 137 ] || { cat err; fail "seed $seed: record ended with $status, not 137"; }
+	snarl dump --stats run/t.snarl >stats 2>err || { cat err; fail "seed $seed: unreadable"; }
+	"$tools/count" run/t.snarl unlock >unlocks || fail "seed $seed: damaged"
+	set -- $(awk '$1 == "0" { a = $2 } $1 == "0.1" { b = $2 } END { print a + 0, b + 0 }' unlocks)
+	[ "$1" -ge "$first" ] && [ "$2" -ge "$second" ] ||
+		fail "seed $seed: did $first and $second rounds, the trace has $1 and $2"
+	# The one that was under way may be there too, no more.
+	[ "$1" -le $((first + 1)) ] && [ "$2" -le $((second + 1)) ] ||
+		fail "seed $seed: did $first and $second rounds, the trace has $1 and $2"
+	[ "$(ls run)" = t.snarl ] || fail "seed $seed: left behind: $(ls run)"
+	seed=$((seed + 1))
+done
+echo "$rounds kills"
