@@ -36,6 +36,7 @@ tool_obj := $(call obj,$(tool_src))
 rt_obj := $(patsubst src/%,$(B)/rt/%.o,$(rt_src))
 rts_obj := $(patsubst src/%,$(B)/rts/%.o,$(rt_src))
 unit_bin := $(patsubst tests/unit/%.c,$(T)/tests/unit/%,$(unit_src))
+no_leaks := $(if $(ASAN),tests/asan/no_leaks.c)
 tools_bin := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(tools_src))
 
 # What the compiler links programs with; the ASan tree has copies.
@@ -101,7 +102,7 @@ $(T)/bin/snarl: $(tool_obj) $(T)/lib/libsnarl.a
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
 
-$(T)/bin/snarl-cc: $(call obj,src/wrap/main.c) $(T)/lib/libsnarl.a
+$(T)/bin/snarl-cc: $(call obj,src/wrap/main.c) $(T)/lib/libsnarl.a $(no_leaks)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $^ -o $@
 
@@ -109,7 +110,7 @@ $(T)/bin/snarl-c++: $(T)/bin/snarl-cc
 	ln -sf snarl-cc $@
 
 # Named as, because the compilers look for exactly that under their -B folder.
-$(T)/libexec/as: $(call obj,src/wrap/as.c) $(T)/lib/libsnarl.a
+$(T)/libexec/as: $(call obj,src/wrap/as.c) $(T)/lib/libsnarl.a $(no_leaks)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $^ -o $@
 

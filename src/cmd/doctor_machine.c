@@ -59,7 +59,7 @@ static void look_memory(struct doctor_finding *f)
 
 	doctor_say(f, megabytes >= 1024 ? DOCTOR_OK : DOCTOR_WARN, "%lu MB", megabytes);
 	if (megabytes < 1024)
-		doctor_advise(f, "record with --window 16M");
+		doctor_advise(f, "record with --window 1M");
 }
 
 static void look_shadow(struct doctor_finding *f)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "trace/kinds.h"
+#include "trace/sites.h"
 
 #define FLUSH_BYTES (64u << 10)
 
@@ -27,6 +28,8 @@ static const char usage[] =
 	"  --stats          counts by kind, thread, place and object, and what was lost;\n"
 	"                   with --json as one JSON object\n"
 	"  --chunks         the pieces of the file\n"
+	"  --sites          the places in it that touched shared memory, as a list for\n"
+	"                   snarl record --sites\n"
 	"  --raw            text without names\n"
 	"  --no-symbols     do not look into the program's files for names\n"
 	"  --thread NAME,…  only these threads (0 is main, 0.2 its second child)\n"
@@ -47,7 +50,7 @@ struct dump_filter {
 
 struct options {
 	const struct dump_form *form;
-	bool stats, chunks, json, no_symbols;
+	bool stats, chunks, sites, json, no_symbols;
 	struct dump_filter filter;
 };
 
@@ -223,6 +226,17 @@ static void show(struct dump *d, struct options *o, struct err *err, int *result
 	*result = got < 0 ? -1 : 0;
 }
 
+static int dump_sites(struct dump *d, struct err *err)
+{
+	struct sites sites = { 0 };
+	int result = sites_add(&sites, d->path, NULL, err);
+
+	if (result == 0)
+		sites_format(&sites, &d->out);
+	sites_free(&sites);
+	return result;
+}
+
 static int dump_file(struct dump *d, struct options *o)
 {
 	const struct reader_info *info;
@@ -233,6 +247,8 @@ static int dump_file(struct dump *d, struct options *o)
 
 	if (o->chunks) {
 		result = dump_chunks(d, o->json, &err);
+	} else if (o->sites) {
+		result = dump_sites(d, &err);
 	} else {
 		d->reader = reader_open(d->path, &err);
 		if (!d->reader)
@@ -317,13 +333,15 @@ static int parse_limit(uint64_t *limit, const char *text)
 	return CMD_OK;
 }
 
-enum { OPT_TEXT = 256, OPT_JSON, OPT_STATS, OPT_CHUNKS, OPT_RAW, OPT_NO_SYMBOLS };
+enum { OPT_TEXT = 256, OPT_JSON, OPT_STATS, OPT_CHUNKS, OPT_RAW, OPT_SITES,
+       OPT_NO_SYMBOLS };
 
 static const struct option long_options[] = {
 	{ "text", no_argument, NULL, OPT_TEXT },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "stats", no_argument, NULL, OPT_STATS },
 	{ "chunks", no_argument, NULL, OPT_CHUNKS },
+	{ "sites", no_argument, NULL, OPT_SITES },
 	{ "raw", no_argument, NULL, OPT_RAW },
 	{ "no-symbols", no_argument, NULL, OPT_NO_SYMBOLS },
 	{ "thread", required_argument, NULL, 't' },
@@ -344,6 +362,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_JSON: o->form = &dump_json; o->json = true; break;
 		case OPT_STATS: o->stats = true; break;
 		case OPT_CHUNKS: o->chunks = true; break;
+		case OPT_SITES: o->sites = true; break;
 		case OPT_RAW: o->form = &dump_raw; break;
 		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
 		case 't': o->filter.threads = optarg; break;

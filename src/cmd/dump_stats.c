@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cmd/dump.h"
 #include "trace/kinds.h"
+#include "trace/sites.h"
 
 #define TOP 15u
 
@@ -200,8 +201,11 @@ static uint64_t loss(const struct dump *d, size_t i)
 static void show_losses(struct buf *out, struct json *j, const struct dump *d)
 {
 	const struct reader_info *info = reader_info(d->reader);
+	struct sites_effect sites;
 
+	sites_effect(d->reader, &sites);
 	if (j) {
+		sites_json(&sites, j);
 		json_open(j, "losses", '{');
 		for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
 			json_number(j, losses[i].key, loss(d, i));
@@ -216,6 +220,9 @@ static void show_losses(struct buf *out, struct json *j, const struct dump *d)
 	if (info->torn_bytes)
 		buf_addf(out, "%llu bytes at the end were half written\n",
 			 (unsigned long long)info->torn_bytes);
+	sites_describe(&sites, out);
+	if (sites.asked)
+		buf_add_char(out, '\n');
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
 		if (loss(d, i))
 			buf_addf(out, "%llu %s\n", (unsigned long long)loss(d, i),

@@ -10,16 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
-#include "cmd/sites.h"
 #include "runtime/interface.h"
 
 #define PATH_LIMIT 3000u	/* the runtime's, with room for what it appends */
-#define WINDOW_LEAST (1ull << 20)
-#define WINDOW_MOST (64ull << 30)
+#define WINDOW_LEAST (64ull << 10)
+#define WINDOW_MOST (16ull << 30)
 
 static const char usage[] =
 	"usage: snarl record [options] [--] PROGRAM [ARGUMENT…]\n"
@@ -30,11 +30,13 @@ static const char usage[] =
 	"  -o, --out FILE       the trace (default: trace.snarl). An older one is replaced\n"
 	"                       when the new one is complete. Other processes that the\n"
 	"                       program starts get FILE.PID\n"
-	"      --window SIZE    memory for accesses not yet known to be shared (default\n"
-	"                       128M; 1M to 64G). If it is too small, the summary says so\n"
+	"      --window N       records that wait until it is known whether their memory\n"
+	"                       is shared (default 4M; 64K to 16G). If that was not enough,\n"
+	"                       the summary says so\n"
 	"      --no-filter      keep every access, also to memory only one thread uses\n"
 	"      --sites TRACE    record only at places that touched shared memory in an\n"
-	"                       earlier trace of the same build: faster\n"
+	"                       earlier trace of the same build: faster. May be given again:\n"
+	"                       places of any. Takes lists of snarl dump --sites as well\n"
 	"      --fork record|off  what forked children do (default: record)\n"
 	"      --wait SECONDS   how long to wait for processes that the program left\n"
 	"                       running (default: 2)\n"
@@ -47,10 +49,12 @@ static const char usage[] =
 	"Exit: 0 recorded, however the program ended; 3 it could not be run or recorded.\n"
 	"\n"
 	"  snarl record -- ./bank 100\n"
-	"  snarl record --out run.snarl --window 1G -- ./server --port 8080\n";
+	"  snarl record --out run.snarl --window 64M -- ./server --port 8080\n";
 
 struct options {
-	const char *out, *window, *fork, *sites;
+	const char *out, *window, *fork;
+	const char **sites;
+	size_t site_count, site_capacity;
 	double wait;
 	bool no_filter, exit_code, keep_live, quiet, json;
 	char **program;
@@ -64,7 +68,7 @@ static bool is_ours(const struct options *o, const char *key, size_t size)
 		bool set;
 	} ours[] = {
 		{ "mode", true }, { "trace", true }, { "live", true }, { "window", o->window },
-		{ "fork", o->fork }, { "sites", o->sites }, { "filter", o->no_filter },
+		{ "fork", o->fork }, { "sites", o->site_count }, { "filter", o->no_filter },
 		{ "quiet", o->quiet },
 	};
 
@@ -202,6 +206,38 @@ static int report(const struct options *o, const struct run *run, const struct r
 	return cmd_flush(&cmd_record, o->exit_code ? proc_code(run->status) : CMD_OK);
 }
 
+/* What a list made of it may lack, or have too much of. */
+static void tell_source(const char *path, const struct sites_source *source)
+{
+	if (source->unfiltered)
+		log_warn("%s was recorded with --no-filter: all places in it stay on", path);
+	if (source->lost)
+		log_warn("%s lost %llu records: places may be missing", path,
+			 (unsigned long long)source->lost);
+	if (source->cut)
+		log_warn("%s lacks the early history of %llu locations: places may be missing; "
+			 "record it anew with a larger --window", path,
+			 (unsigned long long)source->cut);
+}
+
+static int write_sites(const struct options *o, const char *path, struct err *err)
+{
+	struct sites sites = { 0 };
+	int result = 0;
+
+	for (size_t i = 0; i < o->site_count && result == 0; i++) {
+		struct sites_source source;
+
+		result = sites_add(&sites, o->sites[i], &source, err);
+		if (result == 0 && !o->quiet)
+			tell_source(o->sites[i], &source);
+	}
+	if (result == 0)
+		result = sites_write(&sites, path, err);
+	sites_free(&sites);
+	return result;
+}
+
 static int record(const struct options *o, const char *out, struct err *err)
 {
 	char *work = xasprintf("%s.tmp-%d", out, (int)getpid());
@@ -213,9 +249,9 @@ static int record(const struct options *o, const char *out, struct err *err)
 
 	if (live_fd >= 0)
 		live = xasprintf("/proc/%d/fd/%d", (int)getpid(), live_fd);
-	if (o->sites && sites_prepare(o->sites, sites, err) < 0)
+	if (o->site_count && write_sites(o, sites, err) < 0)
 		goto done;
-	build_options(&text, o, work, live, o->sites ? sites : NULL);
+	build_options(&text, o, work, live, o->site_count ? sites : NULL);
 	run.options = buf_string(&text);
 	if (run_program(&run, err) < 0 ||
 	    record_collect(&traces, work, live_fd, out, run.left, o->keep_live, err) < 0)
@@ -248,7 +284,7 @@ static int check_window(const char *text)
 	}
 	if (errno != 0 || *end || *text < '0' || *text > '9' || value > WINDOW_MOST ||
 	    value << shift < WINDOW_LEAST || value << shift > WINDOW_MOST)
-		return cmd_usage(&cmd_record, "--window needs a size from 1M to 64G, not '%s'",
+		return cmd_usage(&cmd_record, "--window needs a number from 64K to 16G, not '%s'",
 				 text);
 	return CMD_OK;
 }
@@ -288,6 +324,12 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
+static void add_sites(struct options *o, const char *path)
+{
+	o->sites = xgrow(o->sites, o->site_count, &o->site_capacity, sizeof(*o->sites));
+	o->sites[o->site_count++] = path;
+}
+
 /* -1: go on. */
 static int parse(struct options *o, int argc, char **argv)
 {
@@ -299,7 +341,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case 'o': o->out = optarg; break;
 		case OPT_WINDOW: o->window = optarg; code = check_window(optarg); break;
 		case OPT_NO_FILTER: o->no_filter = true; break;
-		case OPT_SITES: o->sites = optarg; break;
+		case OPT_SITES: add_sites(o, optarg); break;
 		case OPT_FORK: o->fork = optarg; code = check_fork(optarg); break;
 		case OPT_WAIT: code = check_wait(optarg, &o->wait); break;
 		case OPT_EXIT_CODE: o->exit_code = true; break;
@@ -313,7 +355,7 @@ static int parse(struct options *o, int argc, char **argv)
 		return code;
 	if (optind == argc)
 		return cmd_usage(&cmd_record, "which program?");
-	if (o->sites && o->no_filter)
+	if (o->site_count && o->no_filter)
 		return cmd_usage(&cmd_record, "--sites and --no-filter contradict each other");
 	o->program = argv + optind;
 	return -1;
@@ -326,12 +368,15 @@ static int run(int argc, char **argv)
 	struct err err;
 	char *out;
 
-	if (code >= 0)
-		return code;
-	out = absolute(o.out, &err);
-	code = out ? record(&o, out, &err) : -1;
-	free(out);
-	return code < 0 ? cmd_fail(&cmd_record, "%s", err.text) : code;
+	if (code < 0) {
+		out = absolute(o.out, &err);
+		code = out ? record(&o, out, &err) : -1;
+		free(out);
+		if (code < 0)
+			code = cmd_fail(&cmd_record, "%s", err.text);
+	}
+	free(o.sites);
+	return code;
 }
 
 const struct cmd cmd_record = {

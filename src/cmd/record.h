@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "trace/sites.h"
 
 #define RECORD_LOSSES 5
 
@@ -22,6 +23,7 @@ struct record_trace {
 	bool incomplete;	/* the process did not end in good order */
 	bool running;		/* it still runs: left as it is */
 	uint64_t losses[RECORD_LOSSES];
+	struct sites_effect sites;
 };
 
 struct record_traces {

@@ -103,6 +103,7 @@ static void describe(struct record_trace *t)
 
 		t->losses[i] = value ? strtoull(value, NULL, 10) : 0;
 	}
+	sites_effect(r, &t->sites);
 	reader_close(r);
 }
 
@@ -233,6 +234,16 @@ static void tell_losses(const struct record_trace *t)
 				meaning[i]);
 }
 
+static void tell_sites(const struct record_trace *t)
+{
+	struct buf text = { 0 };
+
+	sites_describe(&t->sites, &text);
+	if (text.size)
+		fprintf(stderr, "snarl: %s\n", buf_string(&text));
+	buf_free(&text);
+}
+
 static void tell_size(uint64_t bytes)
 {
 	if (bytes < 10000)
@@ -271,6 +282,7 @@ void record_tell(const struct record_trace *t, bool child, double seconds)
 	if (!child)
 		fprintf(stderr, ", %.2f s", seconds);
 	fputs(t->incomplete ? ", up to its violent end\n" : "\n", stderr);
+	tell_sites(t);
 	tell_losses(t);
 }
 
@@ -283,6 +295,7 @@ void record_json(struct json *j, const struct record_trace *t)
 	json_number(j, "records", t->records);
 	json_number(j, "threads", t->threads);
 	json_number(j, "bytes", t->bytes);
+	sites_json(&t->sites, j);
 	json_open(j, "losses", '{');
 	for (size_t i = 0; i < RECORD_LOSSES; i++)
 		json_number(j, loss_keys[i], t->losses[i]);

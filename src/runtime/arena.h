@@ -13,4 +13,7 @@ SNARLRT_HIDDEN void *arena_alloc(size_t size);
 /* The same for whole pages that are only touched as far as they are used. */
 SNARLRT_HIDDEN void *arena_pages(size_t size);
 
+/* Around a fork. */
+SNARLRT_HIDDEN void arena_fork(bool begin);
+
 #endif

@@ -93,8 +93,7 @@ void snarlrt_flush(struct snarlrt_thread *self)
 	if (in == end)
 		return;
 	trace_coder_init(self->coder, self->live->time);
-	while (in < end)
-		out = trace_encode(self->coder, out, &in, end);
+	out = trace_encode(self->coder, out, in, end);
 	out = trace_encode_end(self->coder, out);
 	*chunk = (struct trace_chunk){
 		.type = TRACE_CHUNK_EVENTS,
@@ -116,17 +115,25 @@ void snarlrt_flush(struct snarlrt_thread *self)
 	tls->cur = self->ring;
 }
 
+/* The thunks never write at a multiple of STAMP_BYTES: so a time comes by often enough. */
+static void make_room(struct snarlrt_thread *self, unsigned count)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	if (tls->cur + count + 1 > self->ring_end)
+		snarlrt_flush(self);
+	if ((uintptr_t)tls->cur % STAMP_BYTES == 0 && tls->cur != self->ring)
+		*tls->cur++ = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+}
+
 void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *records,
 		    unsigned count)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
-	if (unlikely(tls->cur + count + 1 > self->ring_end))
-		snarlrt_flush(self);
-	/* The thunks never write here, so that a time comes by often enough. */
-	if (unlikely((uintptr_t)tls->cur % STAMP_BYTES == 0 && tls->cur != self->ring)) {
-		*tls->cur++ = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
-	}
+	if (unlikely(tls->cur + count + 1 > self->ring_end ||
+		     (uintptr_t)tls->cur % STAMP_BYTES == 0))
+		make_room(self, count);
 	/* The site of the first record makes all of them valid: it goes in last. */
 	for (unsigned i = count; i-- > 0;) {
 		tls->cur[i].addr = records[i].addr;
@@ -160,7 +167,11 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	snarlrt_tell_frames(self);
 	r[0].addr = ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48;
 	r[0].site = TRACE_SITE(kind, detail, pc);
-	r[1].addr = clock_meet(self, object);
+	/* A wait lets go of its mutex and takes it again: ordered with both. */
+	if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE)
+		r[1].addr = clock_meet_both(self, object, (const void *)arg);
+	else
+		r[1].addr = clock_meet(self, object);
 	r[1].site = arg;
 	snarlrt_append(self, r, 2);
 	snarlrt_leave(self);

@@ -7,6 +7,8 @@
  * in which threads met on an object, even where counters of two CPUs disagree.
  * (A hybrid logical clock: Kulkarni et al., OPODIS 2014.) Bit 0 of a stripe is a
  * lock, so that an atomic operation and its time are one step; times are even.
+ * Reading the counter costs as much as all the rest, so a thread looks at it at
+ * every CLOCK_LOOK-th event only and counts on in between.
  */
 #ifndef RUNTIME_CLOCK_H
 #define RUNTIME_CLOCK_H
@@ -15,6 +17,7 @@
 #include "runtime/sys.h"
 
 #define CLOCK_STRIPES 1024u
+#define CLOCK_LOOK 16u
 
 struct clock_stripe {
 	uint64_t time __attribute__((aligned(64)));
@@ -31,19 +34,24 @@ static inline uint64_t *clock_stripe_of(const void *object)
 
 static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)
 {
-	uint64_t now = sys_ticks() & ~1ull;
+	uint64_t now = self->last_time + 2;
 
-	if (now <= self->last_time)
-		now = self->last_time + 2;
+	if (unlikely(self->unlooked++ % CLOCK_LOOK == 0)) {
+		uint64_t counter = sys_ticks() & ~1ull;
+
+		if (now < counter)
+			now = counter;
+	}
 	if (now <= seen)
 		now = seen + 2;
 	self->last_time = now;
 	return now;
 }
 
-/* A time for an event that meets nobody. */
+/* The time as it is: for stamps, and for events that meet nobody. */
 static inline uint64_t clock_now(struct snarlrt_thread *self)
 {
+	self->unlooked = 0;
 	return clock_after(self, 0);
 }
 
@@ -62,10 +70,8 @@ static inline uint64_t clock_meet(struct snarlrt_thread *self, const void *objec
 	return now;
 }
 
-/* For atomics: lock the stripe, do the operation, unlock with its time. */
-static inline uint64_t clock_lock(struct snarlrt_thread *self, const void *object)
+static inline uint64_t clock_stripe_lock(uint64_t *stripe)
 {
-	uint64_t *stripe = clock_stripe_of(object);
 	uint64_t seen = __atomic_load_n(stripe, __ATOMIC_RELAXED);
 
 	do {
@@ -73,6 +79,31 @@ static inline uint64_t clock_lock(struct snarlrt_thread *self, const void *objec
 			seen = clock_stripe_wait(stripe);
 	} while (!__atomic_compare_exchange_n(stripe, &seen, seen | 1, true, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
+	return seen;
+}
+
+/* One time, later than all before on either; stripes are locked in the order of addresses. */
+static inline uint64_t clock_meet_both(struct snarlrt_thread *self, const void *one,
+				       const void *other)
+{
+	uint64_t *a = clock_stripe_of(one), *b = clock_stripe_of(other), seen, seen2, now;
+
+	if (a == b)
+		return clock_meet(self, one);
+	seen = clock_stripe_lock(a < b ? a : b);
+	seen2 = clock_stripe_lock(a < b ? b : a);
+	now = clock_after(self, seen > seen2 ? seen : seen2);
+	__atomic_store_n(a, now, __ATOMIC_RELEASE);
+	__atomic_store_n(b, now, __ATOMIC_RELEASE);
+	return now;
+}
+
+/* For atomics: lock the stripe, do the operation, unlock with its time. */
+static inline uint64_t clock_lock(struct snarlrt_thread *self, const void *object)
+{
+	uint64_t *stripe = clock_stripe_of(object);
+	uint64_t seen = clock_stripe_lock(stripe);
+
 	self->held_stripe = stripe;
 	return seen;
 }

@@ -6,6 +6,8 @@
 #include "runtime/entry.h"
 #include "runtime/shadow.h"
 
+#define SMALL_RANGE 256u	/* bytes; larger ones have time for a call */
+
 extern SNARLRT_HIDDEN const int32_t snarlrt_restarts[], snarlrt_restarts_end[];
 
 /*
@@ -91,14 +93,32 @@ void snarlrt_access(uint64_t addr, uint64_t site)
 	snarlrt_leave(self);
 }
 
+/* Structures are copied by memcpy: let private ones pass as the inlined check does. */
+static bool is_cut(uint64_t addr, size_t size)
+{
+	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
+	const uint16_t *end = (const uint16_t *)(SHADOW_BASE + ((addr + size - 1) >> 3) * 2);
+
+	for (; s <= end; s++)
+		if (*s != __snarl_tls.own)
+			return false;
+	return true;
+}
+
 void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 {
 	struct snarlrt_thread *self;
 	enum shadow_verdict verdict = SHADOW_KEEP;
 	struct trace_record r[2];
 
-	if (size == 0)
+	if (size == 0 || (size <= SMALL_RANGE && is_cut((uint64_t)addr, size)))
 		return;
+	/* As small as a plain access, it is one: shorter, and foretold by the codec. */
+	if (size <= 16 && (size & (size - 1)) == 0) {
+		snarlrt_access((uint64_t)addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ,
+							  __builtin_ctzll(size), pc));
+		return;
+	}
 	self = snarlrt_enter();
 	if (!self)
 		return;

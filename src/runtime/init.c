@@ -35,10 +35,11 @@ static const char *find_option(char **envp)
 }
 
 /* The strings the kernel put above the first frame mark the stack's top. */
-static void main_stack(struct snarlrt_thread *t, char **envp)
+static void main_stack(char **envp)
 {
 	struct rlimit limit = { .rlim_cur = 8u << 20 };
 	const char *top = (const char *)envp;
+	uint64_t high;
 
 	for (; envp && *envp; envp++)
 		top = *envp;
@@ -47,8 +48,8 @@ static void main_stack(struct snarlrt_thread *t, char **envp)
 	sys_call(SYS_getrlimit, RLIMIT_STACK, &limit, 0);
 	if (limit.rlim_cur > 1u << 30)
 		limit.rlim_cur = 1u << 30;
-	t->stack_high = ((uint64_t)top + 2 * 4096) & ~4095ull;
-	t->stack_low = t->stack_high - limit.rlim_cur;
+	high = ((uint64_t)top + 2 * 4096) & ~4095ull;
+	snarlrt_thread_main_stack(high - limit.rlim_cur, high);
 }
 
 static void at_exit(int status, void *unused)
@@ -59,17 +60,16 @@ static void at_exit(int status, void *unused)
 
 static void start_recording(const struct snarlrt_options *o, char **envp)
 {
-	struct snarlrt_thread *self;
-
 	if (!snarlrt_process_open(o))
 		return;
 	if (o->sites[0])
-		snarlrt_sites_apply(o->sites);
+		snarlrt_sites_load(o->sites);
 	snarlrt.mode = SNARLRT_RECORD;
 	snarlrt_thread_init();
-	self = snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL);
-	if (self)
-		main_stack(self, envp);
+	main_stack(envp);
+	/* Should main() leave by pthread_exit, it ends like any other thread. */
+	if (snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL))
+		snarlrt_thread_arm_exit();
 	/* Registered before all others, so it runs after all others. */
 	on_exit(at_exit, NULL);
 	snarlrt_process_init();
@@ -113,8 +113,13 @@ void snarlrt_init(void)
 	init(environ);
 }
 
-/* Called by a constructor of every instrumented file. */
+/*
+ * Called by a constructor of every instrumented file, before all others. That of a
+ * library that was just opened may be the first to know of it.
+ */
 SNARLRT_EXPORT void __tsan_init(void)
 {
 	snarlrt_init();
+	if (snarlrt.mode != SNARLRT_OFF)
+		snarlrt_modules_scan();
 }

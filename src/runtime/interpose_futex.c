@@ -1,16 +1,18 @@
 /*
  * syscall(): futexes made by hand, as std::atomic::wait and many a home-made
- * lock do. All other numbers pass through as they are.
+ * lock do; and children made by hand. All other numbers pass through as they are.
  *
  * A wait is noted when it is over, a wake before it is made. The priority
  * inheriting operations are a wait and a wake too: the word is taken in user
  * space when nobody competes, so these calls are no locks and unlocks.
  */
+#include "runtime/process.h"
 #include "runtime/real.h"
 #include "runtime/rt.h"
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 
@@ -134,6 +136,19 @@ static long futex_waitv(const struct args *a, const void *pc)
 	return got;
 }
 
+/* A new process with a copy of the memory, and its own or the same stack. */
+static bool makes_child(long number, const struct args *a)
+{
+	const uint64_t *clone3 = (const uint64_t *)a->v[0];	/* flags first, the stack sixth */
+
+	switch (number) {
+	case SYS_fork: return true;
+	case SYS_clone: return !(a->v[0] & CLONE_VM) && a->v[1] == 0;
+	case SYS_clone3: return a->v[1] >= 64 && !(clone3[0] & CLONE_VM) && clone3[5] == 0;
+	}
+	return false;
+}
+
 /* The caller may have passed fewer than six: the rest is garbage nobody looks at. */
 SNARLRT_INTERPOSE long syscall(long number, ...)
 {
@@ -149,5 +164,7 @@ SNARLRT_INTERPOSE long syscall(long number, ...)
 		return futex(&a, SNARLRT_PC());
 	if (number == SYS_futex_waitv)
 		return futex_waitv(&a, SNARLRT_PC());
+	if (unlikely(makes_child(number, &a)))
+		return snarlrt_fork_by_hand(number, a.v, SNARLRT_PC());
 	return pass(number, &a);
 }

@@ -53,13 +53,18 @@ void *snarlrt_dlmopen_enter(const void *pc)
 	return from_executable(pc) ? (void *)dlmopen_here : (void *)REAL(dlmopen);
 }
 
-/* Its last chance to be told. */
+/* Before: its last chance to be told. After: another one may take its place. */
 SNARLRT_INTERPOSE int dlclose(void *handle)
 {
+	int got;
+
 	snarlrt_real_ready();
-	if (snarlrt.mode != SNARLRT_OFF)
-		snarlrt_modules_scan();
-	return REAL(dlclose)(handle);
+	if (snarlrt.mode == SNARLRT_OFF)
+		return REAL(dlclose)(handle);
+	snarlrt_modules_scan();
+	got = REAL(dlclose)(handle);
+	snarlrt_modules_scan();
+	return got;
 }
 
 #endif

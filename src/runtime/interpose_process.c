@@ -2,17 +2,24 @@
  * Processes: their making and their end.
  *
  * fork: the child's runtime must be its own before anything instrumented runs
- * in it, atfork handlers included; so a handler of ours is registered before all
- * others (snarlrt_process_init). It also serves the forks inside libc (daemon,
- * forkpty). _Fork runs no handlers.
+ * in it, atfork and signal handlers included; so handlers of ours are registered
+ * before all others (snarlrt_process_init), which makes them the last to prepare
+ * and the first afterwards. They also serve the forks inside libc (daemon,
+ * forkpty). _Fork, clone and the bare system calls run none.
  *
  * vfork: the child borrows the parent's memory and its thread until it execs or
  * exits. Recording what it does as the parent's would be wrong, and so would
  * be a second process writing the parent's ring; so the thread records nothing
  * meanwhile (tail_x86_64.S calls vfork_before and vfork_after).
  */
+#include <sched.h>
+
+#include "runtime/arena.h"
 #include "runtime/call.h"
+#include "runtime/deferred.h"
+#include "runtime/process.h"
 #include "runtime/sys.h"
+#include "runtime/thread.h"
 
 __thread bool snarlrt_vforked;
 bool snarlrt_exit_noted;
@@ -20,6 +27,8 @@ bool snarlrt_exit_noted;
 static bool registered;
 static int quick_status;
 static __thread unsigned forking;	/* in a static program fork() ends in our _Fork() */
+static __thread bool prepared;
+static __thread uint64_t fork_mask;
 
 bool snarlrt_own_process(void)
 {
@@ -27,13 +36,48 @@ bool snarlrt_own_process(void)
 	       snarlrt.live->pid == (uint32_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
-/* In a new child, once: whoever comes first, our handler or the end of fork(). */
-static void forked(void)
+/* The other threads of the runtime are stopped where they hold nothing that the child needs. */
+static void fork_prepare(void)
 {
-	if (snarlrt.mode == SNARLRT_OFF || snarlrt_own_process())
+	struct snarlrt_thread *self;
+
+	if (snarlrt.mode == SNARLRT_OFF || prepared)
 		return;
-	snarlrt_exit_noted = false;
-	snarlrt_forked_child();
+	self = snarlrt_enter();		/* a stranger gets its name now: the child needs one */
+	if (self)
+		snarlrt_leave(self);
+	fork_mask = snarlrt_signals_block();
+	snarlrt_modules_fork(true);
+	snarlrt_birth_fork(true);
+	snarlrt_thread_fork(true);
+	arena_fork(true);
+	prepared = true;
+}
+
+static void fork_done(bool child)
+{
+	if (!prepared)
+		return;
+	prepared = false;
+	arena_fork(false);
+	snarlrt_thread_fork(false);
+	snarlrt_birth_fork(false);
+	snarlrt_modules_fork(false);
+	if (child) {
+		snarlrt_exit_noted = false;
+		snarlrt_forked_child();
+	}
+	snarlrt_signals_set(fork_mask);
+}
+
+static void fork_parent(void)
+{
+	fork_done(false);
+}
+
+static void fork_child(void)
+{
+	fork_done(true);
 }
 
 static void quick_end(void)
@@ -43,7 +87,8 @@ static void quick_end(void)
 
 void snarlrt_process_init(void)
 {
-	registered = pthread_atfork(NULL, NULL, forked) == 0 && at_quick_exit(quick_end) == 0;
+	registered = pthread_atfork(fork_prepare, fork_parent, fork_child) == 0 &&
+		     at_quick_exit(quick_end) == 0;
 }
 
 static pid_t note_fork(pid_t pid, const void *pc)
@@ -53,23 +98,78 @@ static pid_t note_fork(pid_t pid, const void *pc)
 	return pid;
 }
 
-#define FORK_FN(name)                                                                     \
-	SNARLRT_INTERPOSE pid_t name(void)                                                \
-	{                                                                                 \
-		pid_t pid;                                                                \
-                                                                                          \
-		snarlrt_real_ready();                                                     \
-		forking++;                                                                \
-		pid = REAL(name)();                                                       \
-		if (pid == 0)                                                             \
-			forked();                                                         \
-		if (--forking == 0)                                                       \
-			note_fork(pid, SNARLRT_PC());                                     \
-		return pid;                                                               \
-	}
+SNARLRT_INTERPOSE pid_t fork(void)
+{
+	pid_t pid;
 
-FORK_FN(fork)
-FORK_FN(_Fork)
+	snarlrt_real_ready();
+	forking++;
+	pid = REAL(fork)();
+	forking--;
+	return note_fork(pid, SNARLRT_PC());
+}
+
+SNARLRT_INTERPOSE pid_t _Fork(void)
+{
+	bool alone = !prepared;
+	pid_t pid;
+
+	snarlrt_real_ready();
+	if (alone)
+		fork_prepare();
+	pid = REAL(_Fork)();
+	if (alone)
+		fork_done(pid == 0);
+	return forking ? pid : note_fork(pid, SNARLRT_PC());
+}
+
+/* syscall(): no libc state is told of the child, but ours has to be. */
+long snarlrt_fork_by_hand(long number, const long *v, const void *pc)
+{
+	long pid;
+
+	fork_prepare();
+	pid = REAL(syscall)(number, v[0], v[1], v[2], v[3], v[4], v[5]);
+	fork_done(pid == 0);
+	return note_fork((pid_t)pid, pc);
+}
+
+struct cloned {
+	int (*main)(void *);
+	void *arg;
+};
+
+static int cloned_main(void *v)
+{
+	struct cloned *c = v;
+	int status;
+
+	fork_done(true);
+	status = c->main(c->arg);
+	snarlrt_finish(status);
+	return status;
+}
+
+/* One that shares our memory runs on our thread's variables: nothing can be done for it. */
+SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *arg, ...)
+{
+	struct cloned c = { start, arg };
+	void *more[3];
+	va_list args;
+	int pid;
+
+	snarlrt_real_ready();
+	va_start(args, arg);
+	for (int i = 0; i < 3; i++)
+		more[i] = va_arg(args, void *);
+	va_end(args);
+	if (snarlrt.mode == SNARLRT_OFF || flags & CLONE_VM)
+		return REAL(clone)(start, stack, flags, arg, more[0], more[1], more[2]);
+	fork_prepare();
+	pid = REAL(clone)(start ? cloned_main : NULL, stack, flags, &c, more[0], more[1], more[2]);
+	fork_done(false);
+	return note_fork(pid, SNARLRT_PC());
+}
 
 static __thread struct {
 	struct snarlrt_tls tls;

@@ -105,13 +105,41 @@ static void handler_end(struct snarlrt_handler **h)
 	put_back(*h);
 }
 
-static bool put_off(int number, siginfo_t *info, struct snarlrt_handler *h)
+static bool put_off(int number, siginfo_t *info, ucontext_t *interrupted,
+		    struct snarlrt_handler *h)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
+	uint64_t during = *(const uint64_t *)&actions[number].mask;
 
 	h->busy = tls->busy && tls->self;
 	h->stripe = h->busy ? tls->self->held_stripe : NULL;
-	return snarlrt_defer_signal(number, info);
+	if (!(actions[number].flags & SA_NODEFER))
+		during |= 1ull << (number - 1);
+	return snarlrt_defer_signal(number, info, interrupted, during);
+}
+
+/*
+ * Looking for an append reads the code around. That need not be there: a jump to
+ * nowhere is a signal too, and generated code may begin or end with its page.
+ */
+static bool code_around(uintptr_t rip, int number, const siginfo_t *info)
+{
+	uintptr_t first = (rip - 64) & ~4095ul, last = (rip + 15) & ~4095ul;
+	unsigned char in_core[2];
+
+	if (rip >> 47 || ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0 &&
+			  (uintptr_t)info->si_addr - first < last + 4096 - first))
+		return false;
+	return first == last || sys_call(SYS_mincore, first, last + 4096 - first, in_core) == 0;
+}
+
+/* An append that was interrupted starts anew, behind what the handler appends. */
+static void restart_append(ucontext_t *interrupted, int number, const siginfo_t *info)
+{
+	greg_t *rip = &interrupted->uc_mcontext.gregs[REG_RIP];
+
+	if (code_around((uintptr_t)*rip, number, info))
+		*rip = (greg_t)snarlrt_thunk_restart((uintptr_t)*rip);
 }
 
 static void trampoline(int number, siginfo_t *info, void *context);
@@ -137,13 +165,12 @@ static void trampoline(int number, siginfo_t *info, void *context)
 	uintptr_t handler = user & ~WITH_INFO;
 	struct snarlrt_handler here = { .number = number, .pc = (const void *)(handler + 1) };
 
-	if (put_off(number, info, &here)) {
+	if (put_off(number, info, interrupted, &here)) {
 		if (actions[number].flags & SA_RESETHAND)
 			install_again(number);
 		return;
 	}
-	interrupted->uc_mcontext.gregs[REG_RIP] = (greg_t)snarlrt_thunk_restart(
-			(uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP]);
+	restart_append(interrupted, number, info);
 	{
 		struct snarlrt_handler *h __attribute__((cleanup(handler_end))) = &here;
 

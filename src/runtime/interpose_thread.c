@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "runtime/arena.h"
+#include "runtime/deferred.h"
 #include "runtime/lock.h"
 #include "runtime/real.h"
 #include "runtime/thread.h"
@@ -13,6 +14,8 @@ struct birth {
 	void *(*routine)(void *);
 	void *arg;
 	uint32_t id, parent, ordinal;
+	bool masked;		/* all signals are blocked until it is attached, then: */
+	uint64_t mask;
 	struct birth *next_free;
 };
 
@@ -38,6 +41,14 @@ static void birth_free(struct birth *b)
 	b->next_free = free_births;
 	free_births = b;
 	snarlrt_unlock(&birth_lock);
+}
+
+void snarlrt_birth_fork(bool begin)
+{
+	if (begin)
+		snarlrt_lock(&birth_lock);
+	else
+		snarlrt_unlock(&birth_lock);
 }
 
 /*
@@ -72,10 +83,23 @@ static void *thread_main(void *v)
 
 	birth_free(v);
 	snarlrt_handle_set((uintptr_t)pthread_self(), b.id);
-	if (snarlrt.mode == SNARLRT_RECORD &&
+	if (snarlrt.mode == SNARLRT_RECORD && !__snarl_tls.self &&
 	    snarlrt_thread_attach(b.id, b.parent, b.ordinal, (const void *)(uintptr_t)b.routine))
 		snarlrt_thread_arm_exit();
+	if (b.masked)
+		snarlrt_signals_set(b.mask);
 	return b.routine(b.arg);
+}
+
+/*
+ * A handler that runs before the thread has its name would make it a stranger. So
+ * it is born with all signals blocked, unless its attributes say what is to be blocked.
+ */
+static bool inherits_mask(const pthread_attr_t *attr)
+{
+	sigset_t set;
+
+	return !attr || pthread_attr_getsigmask_np(attr, &set) != 0;
 }
 
 int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routine)(void *),
@@ -83,13 +107,22 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct birth *b;
+	uint64_t mask;
 	uint32_t id;
 	int error;
 
 	snarlrt_real_ready();
-	if (snarlrt.mode != SNARLRT_RECORD || !(b = birth_alloc()))
+	if (snarlrt.mode != SNARLRT_RECORD)
 		return REAL(pthread_create)(out, attr, routine, arg);
+	mask = snarlrt_signals_block();
+	b = birth_alloc();
+	if (!b) {
+		snarlrt_signals_set(mask);
+		return REAL(pthread_create)(out, attr, routine, arg);
+	}
 	snarlrt.threaded = true;
+	b->masked = inherits_mask(attr);
+	b->mask = mask;
 	b->routine = routine;
 	b->arg = arg;
 	b->id = snarlrt_thread_new_id();
@@ -105,12 +138,14 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 	if (error) {
 		snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)id, id, error, pc);
 		birth_free(b);
+		snarlrt_signals_set(mask);
 		return error;
 	}
 	/* It may be joined before it ran; from now on b is the child's. */
 	snarlrt_handle_set((uintptr_t)*out, id);
 	if (tls->self)
 		tls->self->children++;
+	snarlrt_signals_set(mask);
 	return 0;
 }
 
@@ -179,6 +214,7 @@ SNARLRT_INTERPOSE int pthread_cancel(pthread_t thread)
 	uint32_t id = snarlrt_handle_get((uintptr_t)thread);
 
 	snarlrt_real_ready();
+	snarlrt_cancel_guard();
 	snarlrt_note(TRACE_THREAD_CANCEL, 0, (void *)(uintptr_t)id, id, 0, SNARLRT_PC());
 	return REAL(pthread_cancel)(thread);
 }

@@ -5,41 +5,56 @@
 #include <link.h>
 
 #include "runtime/arena.h"
-#include "runtime/clock.h"
+#include "runtime/deferred.h"
 #include "runtime/lock.h"
 #include "runtime/process.h"
 #include "runtime/rt.h"
+#include "runtime/sites.h"
 #include "runtime/sys.h"
 
 #define BUILD_ID_MAX 64u
 
+struct found {
+	unsigned long long adds, subs;
+	struct trace_chunk chunk;
+	struct trace_module module;
+	uint8_t rest[BUILD_ID_MAX + 4096];	/* the build-id, then the path */
+};
+
+/* Dropped when it is no longer mapped. */
 struct module {
-	uint64_t base, start;
+	uint64_t base, start, end;
+	uint32_t check;		/* of build-id and path: another file may take its place */
+	uint32_t round;		/* of the last scan that saw it */
+	bool told;		/* in the trace */
+	struct snarlrt_sites sites;
 	struct module *next;
 };
 
-struct found {
-	struct trace_chunk chunk;
-	struct trace_module module;
-	uint8_t rest[BUILD_ID_MAX + 4096];
-};
-
-static struct module *known;
+static struct module *known, *unused;
 static struct snarlrt_lock scan_lock;
+static uint32_t round;
+static unsigned long long adds, subs;	/* as of the last scan */
 
-static bool seen_before(uint64_t base, uint64_t start)
+static struct module *find_module(const struct trace_module *found, uint32_t check)
 {
 	struct module *m;
 
 	for (m = known; m; m = m->next)
-		if (m->base == base && m->start == start)
-			return true;
-	m = arena_alloc(sizeof(*m));
-	if (m) {
-		*m = (struct module){ base, start, known };
-		known = m;
-	}
-	return false;
+		if (m->base == found->base && m->start == found->start && m->check == check)
+			return m;
+	m = unused ? unused : arena_alloc(sizeof(*m));
+	if (!m)
+		return NULL;
+	if (m == unused)
+		unused = m->next;
+	*m = (struct module){ .base = found->base,
+			      .start = found->start,
+			      .end = found->end,
+			      .check = check,
+			      .next = known };
+	known = m;
+	return m;
 }
 
 static uint32_t copy_build_id(uint8_t *to, uint64_t base, const ElfW(Phdr) *ph)
@@ -78,58 +93,120 @@ static uint32_t copy_path(uint8_t *to, size_t room, const char *name)
 	return n;
 }
 
-static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
+static void describe(struct found *f, const struct dl_phdr_info *info)
 {
-	struct found *f = arg;
-	uint64_t start = UINT64_MAX, end = 0;
-	uint32_t id_size = 0;
+	struct trace_module *m = &f->module;
 
-	(void)size;
+	*m = (struct trace_module){ .base = info->dlpi_addr, .start = UINT64_MAX };
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
 		if (ph->p_type == PT_LOAD) {
-			if (info->dlpi_addr + ph->p_vaddr < start)
-				start = info->dlpi_addr + ph->p_vaddr;
-			if (info->dlpi_addr + ph->p_vaddr + ph->p_memsz > end)
-				end = info->dlpi_addr + ph->p_vaddr + ph->p_memsz;
+			if (m->base + ph->p_vaddr < m->start)
+				m->start = m->base + ph->p_vaddr;
+			if (m->base + ph->p_vaddr + ph->p_memsz > m->end)
+				m->end = m->base + ph->p_vaddr + ph->p_memsz;
 		}
-		if (ph->p_type == PT_NOTE && !id_size)
-			id_size = copy_build_id(f->rest, info->dlpi_addr, ph);
+		if (ph->p_type == PT_NOTE && !m->build_id_size)
+			m->build_id_size = copy_build_id(f->rest, m->base, ph);
 	}
-	if (end == 0 || seen_before(info->dlpi_addr, start))
-		return 0;
-	f->module = (struct trace_module){ .time = sys_ticks() & ~1ull,
-					   .base = info->dlpi_addr,
-					   .start = start,
-					   .end = end,
-					   .build_id_size = id_size };
-	f->module.path_size = copy_path(f->rest + id_size, sizeof(f->rest) - id_size,
-					info->dlpi_name);
+	m->path_size = copy_path(f->rest + m->build_id_size, sizeof(f->rest) - m->build_id_size,
+				 info->dlpi_name);
+}
+
+static void tell_module(struct found *f, struct module *m)
+{
+	f->module.time = sys_ticks() & ~1ull;
 	f->chunk = (struct trace_chunk){ .type = TRACE_CHUNK_MODULE,
 					 .time = f->module.time,
-					 .stored = (uint32_t)sizeof(f->module) + id_size +
-						   f->module.path_size };
+					 .stored = (uint32_t)sizeof(f->module) +
+						   f->module.build_id_size + f->module.path_size };
 	snarlrt_chunk_write(&f->chunk);
+	snarlrt_sites_tell();
+	snarlrt_sites_tell_module(&m->sites);
+	m->told = true;
+}
+
+static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct found *f = arg;
+	struct module *m;
+
+	(void)size;
+	/* Constructors ask for each file of a library; most often nothing is new. */
+	if (known && info->dlpi_adds == adds && info->dlpi_subs == subs)
+		return 1;
+	f->adds = info->dlpi_adds;
+	f->subs = info->dlpi_subs;
+	describe(f, info);
+	if (f->module.end == 0)
+		return 0;
+	m = find_module(&f->module,
+			trace_check(f->rest, f->module.build_id_size + f->module.path_size));
+	if (!m)
+		return 0;
+	m->round = round;
+	snarlrt_sites_apply(&m->sites, info, f->rest, f->module.build_id_size);
+	if (!m->told)
+		tell_module(f, m);
 	return 0;
+}
+
+/* What another file or the heap will do in their place is no affair of theirs. */
+static void drop_unmapped(void)
+{
+	struct module **at = &known;
+
+	while (*at) {
+		struct module *m = *at;
+
+		if (m->round == round) {
+			at = &m->next;
+			continue;
+		}
+		snarlrt_fresh((const void *)m->start, m->end - m->start);
+		*at = m->next;
+		m->next = unused;
+		unused = m;
+	}
 }
 
 void snarlrt_modules_scan(void)
 {
 	static struct found found;
+	uint64_t mask;
+	int nothing_new;
 
 	if (snarlrt.mode != SNARLRT_RECORD)
 		return;
-	snarlrt_hide();
+	mask = snarlrt_signals_block();
 	snarlrt_lock(&scan_lock);
-	dl_iterate_phdr(on_module, &found);
-	snarlrt_unlock(&scan_lock);
+	round++;
+	snarlrt_hide();
+	nothing_new = dl_iterate_phdr(on_module, &found);
 	snarlrt_unhide();
+	if (!nothing_new) {
+		drop_unmapped();
+		adds = found.adds;
+		subs = found.subs;
+	}
+	snarlrt_unlock(&scan_lock);
+	snarlrt_signals_set(mask);
+}
+
+void snarlrt_modules_fork(bool begin)
+{
+	if (begin)
+		snarlrt_lock(&scan_lock);
+	else
+		snarlrt_unlock(&scan_lock);
 }
 
 /* A forked child writes a trace of its own, and all modules anew. */
 void snarlrt_modules_forked(void)
 {
-	known = NULL;
-	scan_lock.state = 0;
+	for (struct module *m = known; m; m = m->next)
+		m->told = false;
+	adds = subs = 0;
+	snarlrt_sites_forked();
 }

@@ -4,7 +4,7 @@
 #include "runtime/options.h"
 #include "runtime/sys.h"
 
-#define DEFAULT_WINDOW (8ull << 20)
+#define DEFAULT_WINDOW (4ull << 20)
 #define MIN_WINDOW (64ull << 10)
 #define MAX_WINDOW (16ull << 30)
 

@@ -17,6 +17,7 @@
 static struct snarlrt_options options;	/* as given, for forked children */
 static uint64_t start_ticks, start_ns;
 static size_t live_size;
+static uint32_t finished;
 
 static uint64_t clock_ns(int clock)
 {
@@ -224,6 +225,7 @@ void snarlrt_forked_child(void)
 		return;
 	}
 	tls->busy = 1;
+	finished = 0;
 	snarlrt_buffer_forked();
 	snarlrt_stash_forked();
 	snarlrt_modules_forked();
@@ -273,7 +275,6 @@ void snarlrt_finish(int status)
 		struct trace_chunk chunk;
 		char text[512];
 	} out;
-	static uint32_t finished;
 	struct live_header *live = snarlrt.live;
 	uint64_t ns;
 	size_t n = 0;

@@ -10,7 +10,11 @@
 SNARLRT_HIDDEN bool snarlrt_process_open(const struct snarlrt_options *o);
 
 SNARLRT_HIDDEN void snarlrt_stash_forked(void);
+SNARLRT_HIDDEN void snarlrt_modules_fork(bool begin);	/* around a fork */
 SNARLRT_HIDDEN void snarlrt_modules_forked(void);
 SNARLRT_HIDDEN void snarlrt_buffer_forked(void);
+
+/* interpose_process.c: a system call that makes a child with memory of its own. */
+SNARLRT_HIDDEN long snarlrt_fork_by_hand(long number, const long *v, const void *pc);
 
 #endif

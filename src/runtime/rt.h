@@ -73,6 +73,7 @@ struct snarlrt_thread {
 	struct live_slot *live;
 	struct trace_record *ring, *ring_end;
 	uint64_t last_time;		/* the thread's clock; only grows */
+	uint32_t unlooked;		/* times given out since it met the counter */
 	uint32_t parent, ordinal;	/* its name, told again by a forked child */
 	uint32_t children;		/* threads it created */
 	uint32_t too_deep;		/* calls beyond the call stack's end */
@@ -81,7 +82,7 @@ struct snarlrt_thread {
 	struct trace_coder *coder;
 	uint64_t stack_low, stack_high;
 	uint64_t *held_stripe;		/* clock.h: locked around an atomic under way */
-	siginfo_t *deferred;		/* signals that came while busy (deferred.c) */
+	struct snarlrt_deferred *deferred;	/* signals that came while busy (deferred.h) */
 	uint32_t deferred_count;
 	struct snarlrt_thread *next_free;
 };

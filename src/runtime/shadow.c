@@ -94,6 +94,14 @@ enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
 	return verdict;
 }
 
+/* Was there another life of this memory after `time`, and was it shared in it? */
+static bool reset_since(const uint16_t *s, uint64_t time)
+{
+	uint64_t addr = ((uint64_t)s - SHADOW_BASE) / 2 * 8;
+
+	return __atomic_load_n(mark_of(addr), __ATOMIC_RELAXED) > time;
+}
+
 bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, bool cut)
 {
 	uint16_t uncut = id <= SHADOW_MAX_ID ? (uint16_t)(id * 2) : 0;
@@ -109,15 +117,11 @@ bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, boo
 	for (; s <= end; s++) {
 		uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-		if (seen != 0 && (seen & ~1u) != uncut) {
+		if ((seen != 0 && (seen & ~1u) != uncut) || reset_since(s, time))
 			keep = true;
-		} else if (__atomic_load_n(mark_of(addr), __ATOMIC_RELAXED) > time ||
-			   __atomic_load_n(mark_of(addr + size - 1), __ATOMIC_RELAXED) > time) {
-			keep = true;
-		} else if (cut && seen == uncut) {
+		else if (cut && seen == uncut)
 			__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED,
 						    __ATOMIC_RELAXED);
-		}
 	}
 	return keep;
 }

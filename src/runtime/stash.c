@@ -20,8 +20,9 @@
 
 static struct snarlrt_lock stash_lock;
 
-/* For deciding, under the lock. */
-static struct trace_coder decoder, encoder;
+/* For deciding, under the lock. The first records of `raw` become what is kept. */
+static struct trace_coder coder;
+static struct trace_record raw[LIVE_RING_RECORDS + 3];
 static uint8_t decided[sizeof(struct trace_chunk) +
 		       LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK]
 	__attribute__((aligned(16)));
@@ -29,8 +30,7 @@ static uint8_t decided[sizeof(struct trace_chunk) +
 struct filter {
 	const struct trace_chunk *chunk;
 	bool cut;
-	uint8_t *out;
-	uint32_t count;
+	struct trace_record *kept;
 	uint64_t dropped;
 	/* Told only if something kept follows: the calls around it, the last stamp. */
 	struct trace_record entry[PENDING];
@@ -50,22 +50,14 @@ static uint64_t entry_bytes(const struct trace_chunk *chunk)
 	return (sizeof(*chunk) + chunk->stored + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
 }
 
-static void put(struct filter *f, const struct trace_record *records)
-{
-	const struct trace_record *in = records;
-
-	f->out = trace_encode(&encoder, f->out, &in,
-			      records + 1 + trace_extra(trace_site_kind(records->site)));
-	f->count += (uint32_t)(in - records);
-}
-
+/* What is pending was read from the same array: kept never overtakes reading. */
 static void put_pending(struct filter *f)
 {
 	if (f->stamp.site)
-		put(f, &f->stamp);
+		*f->kept++ = f->stamp;
 	f->stamp.site = 0;
 	for (unsigned i = 0; i < f->entries; i++)
-		put(f, &f->entry[i]);
+		*f->kept++ = f->entry[i];
 	f->entries = 0;
 }
 
@@ -86,52 +78,56 @@ static bool wanted(struct filter *f, const struct trace_record *r, unsigned kind
 	return false;
 }
 
-static void filter_event(struct filter *f, const struct trace_record *r)
+/* Looks at one event and returns the next. */
+static const struct trace_record *filter_event(struct filter *f, const struct trace_record *r)
 {
-	unsigned kind = trace_site_kind(r->site);
+	unsigned kind = trace_site_kind(r->site), count = 1 + trace_extra(kind);
 
 	if (kind == TRACE_STAMP) {
 		f->stamp = *r;
-		return;
+		return r + 1;
 	}
 	if (kind == TRACE_FUNC_ENTRY) {
 		if (f->entries == PENDING)
 			put_pending(f);
 		f->entry[f->entries++] = *r;
-		return;
+		return r + 1;
 	}
 	if (kind == TRACE_FUNC_EXIT && f->entries) {
 		f->entries--;
-		return;
+		return r + 1;
 	}
 	if (wanted(f, r, kind)) {
 		put_pending(f);
-		put(f, r);
+		for (unsigned i = 0; i < count; i++)
+			*f->kept++ = r[i];
 	}
+	return r + count;
 }
 
 /* Writes what is left of a chunk; an empty one too, so that numbers have no holes. */
 static void decide(struct trace_chunk *chunk, bool cut)
 {
-	struct trace_chunk *kept = (struct trace_chunk *)decided;
-	const uint8_t *in = (const uint8_t *)(chunk + 1), *end = in + chunk->stored;
-	struct filter f = { .chunk = chunk, .cut = cut, .out = (uint8_t *)(kept + 1) };
-	struct trace_record r[3];
-	unsigned count;
+	struct trace_chunk *out = (struct trace_chunk *)decided;
+	const uint8_t *payload = (const uint8_t *)(chunk + 1);
+	struct filter f = { .chunk = chunk, .cut = cut, .kept = raw };
+	uint8_t *end;
+	size_t count = 0;
 
-	trace_coder_init(&decoder, chunk->time);
-	trace_coder_init(&encoder, chunk->time);
-	while (in && (in < end || decoder.foretold)) {
-		in = trace_decode(&decoder, in, end, r, &count);
-		if (in)
-			filter_event(&f, r);
-	}
+	trace_coder_init(&coder, chunk->time);
+	if (!trace_decode_many(&coder, payload, payload + chunk->stored, raw, ARRAY_SIZE(raw),
+			       &count))
+		count = 0;
+	for (const struct trace_record *r = raw; r < raw + count;)
+		r = filter_event(&f, r);
 	put_pending(&f);
-	f.out = trace_encode_end(&encoder, f.out);
-	*kept = *chunk;
-	kept->stored = (uint32_t)(f.out - (uint8_t *)(kept + 1));
-	kept->count = f.count;
-	snarlrt_chunk_write(kept);
+	*out = *chunk;
+	out->count = (uint32_t)(f.kept - raw);
+	trace_coder_init(&coder, chunk->time);
+	end = trace_encode(&coder, (uint8_t *)(out + 1), raw, f.kept);
+	end = trace_encode_end(&coder, end);
+	out->stored = (uint32_t)(end - (uint8_t *)(out + 1));
+	snarlrt_chunk_write(out);
 	if (cut)
 		snarlrt.live->cut_records += f.dropped;
 }

@@ -54,16 +54,25 @@ void *arena_pages(size_t size)
 	return sys_failed(p) ? NULL : p;
 }
 
+static struct snarlrt_lock arena_lock;
+
+void arena_fork(bool begin)
+{
+	if (begin)
+		snarlrt_lock(&arena_lock);
+	else
+		snarlrt_unlock(&arena_lock);
+}
+
 void *arena_alloc(size_t size)
 {
-	static struct snarlrt_lock lock;
 	static char *next, *end;
 	void *p = NULL;
 
 	size = (size + 15) & ~(size_t)15;
 	if (size >= BLOCK)
 		return arena_pages(size);
-	snarlrt_lock(&lock);
+	snarlrt_lock(&arena_lock);
 	if ((size_t)(end - next) < size) {
 		next = arena_pages(BLOCK);
 		end = next ? next + BLOCK : NULL;
@@ -72,6 +81,6 @@ void *arena_alloc(size_t size)
 		p = next;
 		next += size;
 	}
-	snarlrt_unlock(&lock);
+	snarlrt_unlock(&arena_lock);
 	return p;
 }

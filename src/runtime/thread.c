@@ -9,6 +9,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/clock.h"
+#include "runtime/deferred.h"
 #include "runtime/lock.h"
 #include "runtime/thread.h"
 
@@ -21,6 +22,7 @@ __thread struct snarlrt_tls __snarl_tls = { .told = (struct snarlrt_frame *)-1 }
 
 static struct snarlrt_lock thread_lock;
 static struct snarlrt_thread *free_threads;
+static uint64_t main_stack_low, main_stack_high;
 
 /* pthread_t to id, for join. Open addressing; stale entries are overwritten. */
 static struct {
@@ -40,6 +42,7 @@ static uint32_t handle_slot(uintptr_t handle)
 
 void snarlrt_handle_set(uintptr_t handle, uint32_t id)
 {
+	uint64_t mask = snarlrt_signals_block();
 	uint32_t i;
 
 	snarlrt_lock(&thread_lock);
@@ -53,19 +56,23 @@ void snarlrt_handle_set(uintptr_t handle, uint32_t id)
 		handles[i].handle = handle;
 	}
 	snarlrt_unlock(&thread_lock);
+	snarlrt_signals_set(mask);
 }
 
 uint32_t snarlrt_handle_get(uintptr_t handle)
 {
+	uint64_t mask;
 	uint32_t id = 0, i;
 
+	if (!__atomic_load_n(&handles, __ATOMIC_ACQUIRE))
+		return 0;
+	mask = snarlrt_signals_block();
 	snarlrt_lock(&thread_lock);
-	if (handles) {
-		i = handle_slot(handle);
-		if (handles[i].handle == handle)
-			id = handles[i].id;
-	}
+	i = handle_slot(handle);
+	if (handles[i].handle == handle)
+		id = handles[i].id;
 	snarlrt_unlock(&thread_lock);
+	snarlrt_signals_set(mask);
 	return id;
 }
 
@@ -79,18 +86,16 @@ static struct live_slot *slots(void)
 	return (struct live_slot *)((char *)snarlrt.live + snarlrt.live->slots);
 }
 
+/* The first that is free, so that no more rings are touched than threads are alive. */
 static bool take_slot(struct snarlrt_thread *t)
 {
-	static uint32_t hint;
-	uint32_t start = __atomic_load_n(&hint, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < LIVE_SLOTS; i++) {
+		uint32_t free = 0;
 
-	for (uint32_t n = 0; n < LIVE_SLOTS; n++) {
-		uint32_t i = (start + n) % LIVE_SLOTS, free = 0;
-
-		if (__atomic_compare_exchange_n(&slots()[i].thread, &free, t->id, false,
+		if (__atomic_load_n(&slots()[i].thread, __ATOMIC_RELAXED) == 0 &&
+		    __atomic_compare_exchange_n(&slots()[i].thread, &free, t->id, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			t->slot = i;
-			__atomic_store_n(&hint, i + 1, __ATOMIC_RELAXED);
 			return true;
 		}
 	}
@@ -114,7 +119,8 @@ static struct snarlrt_thread *thread_alloc(void)
 	t->frames = arena_pages(FRAMES_BYTES);
 	t->out = arena_alloc(OUT_BYTES);
 	t->coder = arena_alloc(sizeof(*t->coder));
-	return t->frames && t->out && t->coder ? t : NULL;
+	t->deferred = arena_alloc(sizeof(*t->deferred));
+	return t->frames && t->out && t->coder && t->deferred ? t : NULL;
 }
 
 static void thread_free(struct snarlrt_thread *t)
@@ -125,16 +131,26 @@ static void thread_free(struct snarlrt_thread *t)
 	snarlrt_unlock(&thread_lock);
 }
 
+void snarlrt_thread_main_stack(uint64_t low, uint64_t high)
+{
+	main_stack_low = low;
+	main_stack_high = high;
+}
+
 /*
  * Not for threads made outside: they attach wherever their first hook is, where
- * a libc call that allocates may not be made. The main thread's is set by init.c.
+ * a libc call that allocates may not be made.
  */
-static void find_stack(struct snarlrt_thread *t)
+static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal)
 {
 	pthread_attr_t attr;
 	void *low;
 	size_t size;
 
+	t->stack_low = ordinal == 0 ? main_stack_low : 0;
+	t->stack_high = ordinal == 0 ? main_stack_high : 0;
+	if (!parent)
+		return;
 	snarlrt_hide();
 	if (pthread_getattr_np(pthread_self(), &attr) == 0) {
 		if (pthread_attr_getstack(&attr, &low, &size) == 0) {
@@ -186,6 +202,7 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 					     const void *routine)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
+	uint64_t mask = snarlrt_signals_block();	/* nobody could put them off yet */
 	struct snarlrt_thread *t;
 
 	tls->busy = 1;
@@ -201,21 +218,22 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 		__atomic_fetch_add(&snarlrt.live->lost_threads, 1, __ATOMIC_RELAXED);
 		tls->ended = 1;
 		tls->busy = 0;
+		snarlrt_signals_set(mask);
 		return NULL;
 	}
 	t->children = 0;
 	t->too_deep = 0;
 	t->last_time = 0;
 	t->deferred_count = 0;
-	t->stack_low = t->stack_high = 0;
-	if (parent)
-		find_stack(t);
+	t->held_stripe = NULL;
+	find_stack(t, parent, ordinal);
 	tls->self = t;
 	tls->frame = tls->told = t->frames;
 	tls->frame_end = t->frames + FRAMES_BYTES / sizeof(*t->frames);
 	snarlrt_thread_place(t, 0);
 	snarlrt_thread_start_event(t, parent, ordinal, routine);
 	tls->busy = 0;
+	snarlrt_signals_set(mask);
 	/* The stack may be a dead thread's. What is above us is in use already. */
 	if (parent && t->stack_low)
 		snarlrt_fresh((void *)t->stack_low,
@@ -247,12 +265,17 @@ void snarlrt_thread_exit(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
+	uint64_t mask;
 
 	if (!self)
 		return;
+	tls->hidden = 0;
 	snarlrt_note(TRACE_THREAD_EXIT, 0, NULL, 0, 0, NULL);
-	if (!snarlrt_enter())
+	mask = snarlrt_signals_block();
+	if (!snarlrt_enter()) {
+		snarlrt_signals_set(mask);
 		return;
+	}
 	snarlrt_flush(self);
 	tls->ended = 1;
 	tls->own = tls->own_uncut = 0;
@@ -264,13 +287,22 @@ void snarlrt_thread_exit(void)
 	__atomic_store_n(&self->live->thread, 0, __ATOMIC_RELEASE);
 	thread_free(self);
 	tls->busy = 0;
+	snarlrt_signals_set(mask);
 }
 
-/* In a forked child: nobody else is left, whatever they held. */
+void snarlrt_thread_fork(bool begin)
+{
+	if (begin)
+		snarlrt_lock(&thread_lock);
+	else
+		snarlrt_unlock(&thread_lock);
+}
+
+/* In a forked child: nobody else is left, and nobody will finish an atomic. */
 void snarlrt_thread_forked(void)
 {
-	thread_lock.state = 0;
-	free_threads = NULL;
+	for (uint32_t i = 0; i < CLOCK_STRIPES; i++)
+		snarlrt_stripes[i].time &= ~1ull;
 	__snarl_tls.self->slot = 0;
 	slots()[0].thread = __snarl_tls.self->id;
 }

@@ -231,7 +231,7 @@ bad:
 static int read_start(struct index *idx, uint64_t offset, struct reader_thread *t, bool *found,
 		      struct err *err)
 {
-	struct trace_coder *coder = xmalloc(sizeof(*coder));
+	struct trace_coder *coder = xcalloc(1, sizeof(*coder));
 	struct trace_record r[3] = { 0 };
 	struct trace_chunk chunk;
 	const uint8_t *in;

@@ -175,7 +175,7 @@ static void encode_ring(struct finish *f, const struct piece *p, struct trace_ch
 			struct buf *payload)
 {
 	const struct live_slot *slot = &f->live.slots[p->at];
-	struct trace_coder *coder = xmalloc(sizeof(*coder));
+	struct trace_coder *coder = xcalloc(1, sizeof(*coder));
 	const struct trace_record *in = f->records, *end;
 	uint8_t *out;
 	uint64_t time = slot->time;
@@ -197,8 +197,7 @@ static void encode_ring(struct finish *f, const struct piece *p, struct trace_ch
 		.seq = p->seq, .time = p->source == FROM_RING_TAIL ? time : slot->time,
 	};
 	trace_coder_init(coder, chunk->time);
-	while (in < end)
-		out = trace_encode(coder, out, &in, end);
+	out = trace_encode(coder, out, in, end);
 	out = trace_encode_end(coder, out);
 	payload->size = (size_t)(out - payload->data);
 	free(coder);

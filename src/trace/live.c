@@ -156,7 +156,7 @@ size_t live_ring(struct live *l, size_t slot, struct trace_record *records, uint
 		count = (size_t)((l->size - start) / sizeof(*records));
 	if (!live_read(l, start, records, count * sizeof(*records)))
 		return 0;
-	while (n < count && records[n].site) {
+	while (n < count && trace_site_kind(records[n].site)) {
 		unsigned kind = trace_site_kind(records[n].site), extra = trace_extra(kind);
 
 		if (kind == TRACE_NONE || kind >= TRACE_KIND_COUNT || extra >= count - n) {

@@ -99,7 +99,7 @@ static void spread_to_next(struct stream *s, const struct index *idx)
 
 static bool at_end(const struct stream *s)
 {
-	return s->at == s->payload.size && !s->coder->foretold;
+	return s->at == s->payload.size && trace_decode_done(s->coder);
 }
 
 /* Decodes up to the next time. Needs s->left > 0. */
@@ -220,7 +220,7 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	s->left = chunk.count;
 	if (!s->left && s->payload.size)
 		return damaged(s, err);
-	s->coder = xmalloc(sizeof(*s->coder));
+	s->coder = xcalloc(1, sizeof(*s->coder));
 	trace_coder_init(s->coder, chunk.time);
 	s->limit = chunk.time;
 	reach_limit(s);

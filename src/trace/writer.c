@@ -139,10 +139,9 @@ static void flush(struct writer *w, struct writer_thread *t)
 
 static void put(struct writer_thread *t, const struct trace_record *records, unsigned count)
 {
-	const struct trace_record *in = records;
 	uint8_t *out = buf_reserve(&t->payload, count * TRACE_RECORD_MAX + TRACE_SLACK);
 
-	out = trace_encode(t->coder, out, &in, records + count);
+	out = trace_encode(t->coder, out, records, records + count);
 	t->payload.size = (size_t)(out - t->payload.data);
 	t->count += count;
 }
@@ -178,7 +177,7 @@ void writer_event(struct writer *w, const struct event *ev)
 		flush(w, t);
 	if (!t->count) {
 		if (!t->coder)
-			t->coder = xmalloc(sizeof(*t->coder));
+			t->coder = xcalloc(1, sizeof(*t->coder));
 		t->chunk_time = ev->time - (ev->time || w->header.flags & TRACE_TOTAL_ORDER);
 		t->time = t->chunk_time;
 		t->since_stamp = 0;

@@ -41,7 +41,7 @@ PATH=$SNARL_BUILD/libexec:$PATH "$as" a.s -o a.o || fail "as, first in PATH"
 "$as" --version | grep -q '^GNU assembler' || fail "as --version"
 printf '\tnop\n' | "$as" -o a.o || fail "as, standard input"
 printf '\tcall __tsan_read4' >b.s
-"$as" b.s a.s -o a.o && nm a.o | grep -q ' U __snarl_read4$' || fail "as, two files"
+"$as" b.s a.s -o a.o && nm a.o | grep -q ' U __snarl_tls$' || fail "as, two files"
 refused 3 'leads back' env SNARL_REAL_AS="$as" "$as" b.s -o a.o
 refused 3 "cannot run the assembler '/nonexistent'" env SNARL_REAL_AS=/nonexistent "$as" a.s -o a.o
 status=0

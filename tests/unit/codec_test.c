@@ -12,10 +12,34 @@ static uint64_t next_random(void)
 	return seed >> 24 ^ seed << 40;
 }
 
+/* The same, many at a time into arrays of odd sizes. */
+static void check_many(struct trace_coder *coder, const uint8_t *bytes, size_t size,
+		       const struct trace_record *in, size_t n, uint64_t time)
+{
+	static const size_t rooms[] = { 3, 4, 7, 100, 300000 };
+
+	for (size_t k = 0; k < ARRAY_SIZE(rooms); k++) {
+		struct trace_record *out = calloc(rooms[k], sizeof(*out));
+		const uint8_t *p = bytes;
+		size_t at = 0, got = 0;
+
+		trace_coder_init(coder, time);
+		while (at < n) {
+			p = trace_decode_many(coder, p, bytes + size, out, rooms[k], &got);
+			assert_non_null(p);
+			assert_in_range(got, 1, n - at);
+			assert_memory_equal(out, in + at, got * sizeof(*out));
+			at += got;
+		}
+		assert_true(p == bytes + size && trace_decode_done(coder));
+		free(out);
+	}
+}
+
 static void check_round_trip(const struct trace_record *in, size_t n, uint64_t time)
 {
 	uint8_t *bytes = malloc(n * TRACE_RECORD_MAX + TRACE_SLACK);
-	struct trace_coder *coder = malloc(sizeof(*coder));
+	struct trace_coder *coder = calloc(1, sizeof(*coder));
 	size_t size = raw_encode(bytes, time, in, n), at = 0;
 	uint8_t *exact = malloc(size);	/* so that ASan sees a read too far */
 	const uint8_t *p = exact;
@@ -36,7 +60,8 @@ static void check_round_trip(const struct trace_record *in, size_t n, uint64_t t
 		}
 	}
 	assert_ptr_equal(p, exact + size);
-	assert_int_equal(coder->foretold, 0);
+	check_many(coder, exact, size, in, n, time);
+	assert_true(trace_decode_done(coder));
 	free(exact);
 	free(coder);
 	free(bytes);
@@ -88,30 +113,43 @@ static void test_loops_cost_nothing(void **state)
 	check_round_trip(in, 8192, 0);
 }
 
-/*
- * An event with extra records takes over the slot of a site that was foretold;
- * what follows that place in the chain must not be taken for a plain record.
- */
-static void test_slot_taken_by_timed_event(void **state)
+/* Two sites that share a slot throw each other out; what was linked to it must not mislead. */
+static void test_slot_taken_over(void **state)
 {
 	uint64_t y = TRACE_SITE(TRACE_READ, 0, 0x1111), a = TRACE_SITE(TRACE_READ, 0, 0x2222);
-	struct trace_record in[32];
-	uint64_t lock = 0;
+	uint64_t b = 0, lock = TRACE_SITE(TRACE_MUTEX_LOCK, 0, 0x3333);
+	struct trace_record in[64];
 	size_t n = 0;
 
 	(void)state;
-	for (uint64_t pc = 1; !lock; pc++)
-		if (trace_slot_of(TRACE_SITE(TRACE_MUTEX_LOCK, 0, pc)) == trace_slot_of(a))
-			lock = TRACE_SITE(TRACE_MUTEX_LOCK, 0, pc);
+	for (uint64_t pc = 1; !b; pc++)
+		if (trace_slot_of(TRACE_SITE(TRACE_WRITE, 0, pc)) == trace_slot_of(a))
+			b = TRACE_SITE(TRACE_WRITE, 0, pc);
 	assert_int_not_equal(trace_slot_of(y), trace_slot_of(a));
-	in[n++] = (struct trace_record){ 0x10, y };
-	in[n++] = (struct trace_record){ 0x20, a };
 	for (int i = 0; i < 3; i++) {
+		in[n++] = (struct trace_record){ 0x10, y };
+		in[n++] = (struct trace_record){ 0x20, a };
+		in[n++] = (struct trace_record){ 0x10, y };
+		in[n++] = (struct trace_record){ 0x20, b };
 		in[n++] = (struct trace_record){ 0x30, lock };
 		in[n++] = (struct trace_record){ 100 + (uint64_t)i, y };	/* looks like a site */
 		in[n++] = (struct trace_record){ 0x10, y };
 	}
 	check_round_trip(in, n, 0);
+}
+
+/* More in a row than a count of two bytes can tell, and just as many. */
+static void test_long_runs(void **state)
+{
+	static const size_t lengths[] = { 17, 18, 65535 + 3, 65536 + 3, 3 * 65535 + 4 };
+	struct trace_record *in = calloc(200000, sizeof(*in));
+
+	(void)state;
+	for (size_t i = 0; i < 200000; i++)
+		in[i] = rec(TRACE_READ, 0x1000 + 8 * i, 0x400100);
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++)
+		check_round_trip(in, lengths[i], 0);
+	free(in);
 }
 
 static void test_random_sequences(void **state)
@@ -144,12 +182,22 @@ static void test_random_sequences(void **state)
 
 static void test_bad_bytes(void **state)
 {
-	static const uint8_t too_short[] = { 0 }, empty_slot[] = { 5, 0 }, length[] = { 5, 9 << 2 };
-	static const uint8_t cut[] = { 0, 15 << 2, 1, 2, 3 }, none[] = { 1, 14 << 2 };
+	static const uint8_t no_slot[] = { 10 }, empty_slot[] = { 10, 5, 0 }, token[] = { 12, 0, 0 };
+	static const uint8_t foretold[] = { 1 << 4 | 9 }, nothing[] = { 9 }, many[] = { 15 << 4 | 9, 1 };
+	static const uint8_t delta[] = { 3, 1, 2, 3 }, cut[] = { 11, 0, 0, 1, 2, 3 };
+	static const uint8_t far[] = { 10, 1, 4 };
+	static const uint8_t stamp_in_chain[] = { 11, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0,
+						  TRACE_STAMP, 0 };
 	const struct {
 		const uint8_t *bytes;
 		size_t size;
-	} bad[] = { { too_short, 1 }, { empty_slot, 2 }, { length, 2 }, { cut, 5 }, { none, 2 } };
+	} bad[] = {
+		{ no_slot, sizeof(no_slot) }, { empty_slot, sizeof(empty_slot) },
+		{ token, sizeof(token) }, { foretold, sizeof(foretold) },
+		{ nothing, sizeof(nothing) }, { many, sizeof(many) }, { delta, sizeof(delta) },
+		{ cut, sizeof(cut) }, { far, sizeof(far) },
+		{ stamp_in_chain, sizeof(stamp_in_chain) },
+	};
 	static struct trace_coder coder;
 
 	(void)state;
@@ -205,7 +253,8 @@ int main(void)
 		cmocka_unit_test(test_every_kind),
 		cmocka_unit_test(test_boundaries),
 		cmocka_unit_test(test_loops_cost_nothing),
-		cmocka_unit_test(test_slot_taken_by_timed_event),
+		cmocka_unit_test(test_slot_taken_over),
+		cmocka_unit_test(test_long_runs),
 		cmocka_unit_test(test_random_sequences),
 		cmocka_unit_test(test_bad_bytes),
 		cmocka_unit_test(test_check_sum),

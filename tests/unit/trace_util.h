@@ -96,13 +96,11 @@ static UNUSED void raw_chunk(struct buf *b, struct trace_chunk c, const void *pa
 
 static UNUSED size_t raw_encode(uint8_t *out, uint64_t time, const struct trace_record *r, size_t n)
 {
-	struct trace_coder *coder = xmalloc(sizeof(*coder));
-	const struct trace_record *in = r;
-	uint8_t *p = out;
+	struct trace_coder *coder = xcalloc(1, sizeof(*coder));
+	uint8_t *p;
 
 	trace_coder_init(coder, time);
-	while (in < r + n)
-		p = trace_encode(coder, p, &in, r + n);
+	p = trace_encode(coder, out, r, r + n);
 	p = trace_encode_end(coder, p);
 	free(coder);
 	return (size_t)(p - out);

@@ -1,11 +1,10 @@
 /*
- * The writer: what goes in comes out, whole or not at all; and the site list.
+ * The writer: what goes in comes out, whole or not at all.
  */
 #include <dirent.h>
 #include <sys/resource.h>
 #include <signal.h>
 
-#include "trace/sites.h"
 #include "trace/writer.h"
 #include "trace_util.h"
 
@@ -165,40 +164,6 @@ static void test_nothing_half_written(void **state)
 	buf_free(&b);
 }
 
-static void test_sites(void **state)
-{
-	static const char text[] = "snarl-text 1\n"
-				   "module 0x100000 0x100000-0x200000 b0b1 /lib/b\n"
-				   "module 0x400000 0x401000-0x500000 a0a1 /bin/a\n"
-				   "module 0 0x600000-0x700000 - /none\n"
-				   "0 write x @0x401234\n"
-				   "0 read x @0x401200\n"
-				   "0 read x @0x401234\n"
-				   "0 read-range x:9 @0x100010\n"
-				   "0 lock m @0x402000\n"
-				   "0 atomic-load x @0x402010\n"
-				   "0 write x @0x600010\n"
-				   "0 write x\n";
-	struct sites_stats stats;
-	struct reader *r;
-	struct buf b;
-
-	(void)state;
-	save(test_path("text"), text, strlen(text));
-	r = reader_open(test_path("text"), NULL);
-	assert_non_null(r);
-	assert_int_equal(sites_write(r, test_path("sites"), &stats, NULL), 0);
-	assert_int_equal(stats.sites, 3);
-	assert_int_equal(stats.unknown, 2);
-	b = load(test_path("sites"));
-	assert_string_equal(buf_string(&b), "snarl-sites 1\n"
-					    "a0a1 1200\n"
-					    "a0a1 1234\n"
-					    "b0b1 10\n");
-	buf_free(&b);
-	reader_close(r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,7 +172,6 @@ int main(void)
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_parallel),
 		cmocka_unit_test(test_nothing_half_written),
-		cmocka_unit_test(test_sites),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

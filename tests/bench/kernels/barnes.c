@@ -1,7 +1,7 @@
 /*
  * Bodies that attract each other in the plane, far groups taken as one body.
  * Each thread builds the tree of its half of the space and moves its half of the
- * bodies, for which it walks both trees.
+ * bodies, for which it walks copies of both trees.
  */
 #include <math.h>
 
@@ -11,6 +11,7 @@
 #define SOFT 1e-3
 #define STEP 1e-3
 #define DEEPEST 48
+#define POOL(bodies) ((size_t)(bodies) * 8 + DEEPEST * 8)	/* nodes, at most */
 
 struct body {
 	double x, y, vx, vy, mass;
@@ -101,13 +102,13 @@ static void build(int self)
 			insert(self, i);
 }
 
-static void attract(struct body *b, int body, int tree)
+static void attract(struct body *b, int body, const struct node *tree)
 {
 	int stack[4 * DEEPEST], depth = 0;
 
 	stack[depth++] = 0;
 	while (depth > 0) {
-		const struct node *n = &pool[tree][stack[--depth]];
+		const struct node *n = &tree[stack[--depth]];
 		double dx = n->x - b->x, dy = n->y - b->y;
 		double d2 = dx * dx + dy * dy + SOFT;
 
@@ -130,13 +131,22 @@ static void part(int self)
 {
 	int first = (int)(self * count / THREADS), last = (int)((self + 1) * count / THREADS);
 
+	struct node *copy[THREADS];
+
+	for (int t = 0; t < THREADS; t++)
+		copy[t] = kernel_alloc(POOL(count) * sizeof(*copy[t]));
 	for (long step = 0; step < steps; step++) {
 		build(self);
 		kernel_sync();
+		for (int t = 0; t < THREADS; t++)
+			memcpy(copy[t], pool[t], (size_t)used[t] * sizeof(*copy[t]));
 		for (int i = first; i < last; i++) {
-			bodies[i].ax = bodies[i].ay = 0;
-			for (int tree = 0; tree < THREADS; tree++)
-				attract(&bodies[i], i, tree);
+			struct body b = bodies[i];
+
+			b.ax = b.ay = 0;
+			for (int t = 0; t < THREADS; t++)
+				attract(&b, i, copy[t]);
+			bodies[i] = b;
 		}
 		kernel_sync();
 		for (int i = first; i < last; i++) {
@@ -149,6 +159,8 @@ static void part(int self)
 		}
 		kernel_sync();
 	}
+	for (int t = 0; t < THREADS; t++)
+		free(copy[t]);
 }
 
 static double uniform(uint64_t *seed)
@@ -164,7 +176,7 @@ int main(int argc, char **argv)
 	count = argc > 2 ? atol(argv[2]) : 6000;
 	bodies = kernel_alloc((size_t)count * sizeof(*bodies));
 	for (int t = 0; t < THREADS; t++)
-		pool[t] = kernel_alloc(((size_t)count * 8 + DEEPEST * 8) * sizeof(*pool[t]));
+		pool[t] = kernel_alloc(POOL(count) * sizeof(*pool[t]));
 	for (long i = 0; i < count; i++)
 		bodies[i] = (struct body){ .x = uniform(&seed), .y = uniform(&seed),
 					   .mass = 1.0 / (double)count };

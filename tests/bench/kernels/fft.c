@@ -1,7 +1,8 @@
 /*
  * A complex transform of R * R points in six steps: transpose, transform rows,
- * twiddle, transpose, transform rows, transpose. Each thread has half the rows;
- * the transposes carry the data from one thread to the other.
+ * twiddle, transpose, transform rows, transpose. Each thread has half the rows and
+ * transforms them in a row of its own; the transposes carry the data from one
+ * thread to the other.
  */
 #include <math.h>
 
@@ -12,7 +13,12 @@ struct complex {
 };
 
 static long side, rounds;	/* R, a power of two */
-static struct complex *data, *other, *roots, *twiddles;
+static struct complex *data, *other, *twiddles;
+
+/* What a thread works with: a row and the roots of unity. */
+struct workspace {
+	struct complex *x, *roots;
+};
 
 static void transpose(struct complex *to, const struct complex *from, int self)
 {
@@ -23,21 +29,22 @@ static void transpose(struct complex *to, const struct complex *from, int self)
 			to[i * side + j] = from[j * side + i];
 }
 
-static void row_transform(struct complex *x)
+/* Puts a row into place, digits of its positions reversed. */
+static void row_load(struct complex *x, const struct complex *from)
 {
+	x[0] = from[0];
 	for (long i = 1, j = 0; i < side; i++) {
 		long bit = side >> 1;
 
 		for (; j & bit; bit >>= 1)
 			j ^= bit;
 		j ^= bit;
-		if (i < j) {
-			struct complex t = x[i];
-
-			x[i] = x[j];
-			x[j] = t;
-		}
+		x[j] = from[i];
 	}
+}
+
+static void row_transform(struct complex *x, const struct complex *roots)
+{
 	for (long half = 1; half < side; half *= 2) {
 		long stride = side / (2 * half);
 
@@ -56,32 +63,53 @@ static void row_transform(struct complex *x)
 	}
 }
 
-static void rows(struct complex *x, int self, int twiddle)
+static void rows(struct complex *to, int self, const struct workspace *own, int twiddle)
 {
 	long first = self * side / THREADS, last = (self + 1) * side / THREADS;
 
 	for (long i = first; i < last; i++) {
-		row_transform(&x[i * side]);
-		for (long j = 0; twiddle && j < side; j++) {
-			struct complex *c = &x[i * side + j], w = twiddles[i * side + j];
-			double re = c->re * w.re - c->im * w.im;
+		struct complex *row = &to[i * side];
 
-			c->im = c->re * w.im + c->im * w.re;
-			c->re = re;
+		row_load(own->x, row);
+		row_transform(own->x, own->roots);
+		for (long j = 0; j < side; j++) {
+			double re = own->x[j].re, im = own->x[j].im;
+			double c = 1, s = 0;
+
+			if (twiddle) {
+				c = twiddles[i * side + j].re;
+				s = twiddles[i * side + j].im;
+			}
+			row[j].re = re * c - im * s;
+			row[j].im = re * s + im * c;
 		}
 	}
 }
 
+static struct workspace row_new(void)
+{
+	const double pi = 3.14159265358979323846;
+	struct workspace own = { kernel_alloc((size_t)side * sizeof(*own.x)),
+				 kernel_alloc((size_t)side * sizeof(*own.roots)) };
+
+	for (long i = 0; i < side; i++)
+		own.roots[i] = (struct complex){ cos(-2 * pi * (double)i / (double)side),
+						 sin(-2 * pi * (double)i / (double)side) };
+	return own;
+}
+
 static void part(int self)
 {
+	struct workspace own = row_new();
+
 	for (long round = 0; round < rounds; round++) {
 		transpose(other, data, self);
 		kernel_sync();
-		rows(other, self, 1);
+		rows(other, self, &own, 1);
 		kernel_sync();
 		transpose(data, other, self);
 		kernel_sync();
-		rows(data, self, 0);
+		rows(data, self, &own, 0);
 		kernel_sync();
 		transpose(other, data, self);
 		kernel_sync();
@@ -92,6 +120,8 @@ static void part(int self)
 		}
 		kernel_sync();
 	}
+	free(own.x);
+	free(own.roots);
 }
 
 int main(int argc, char **argv)
@@ -106,7 +136,6 @@ int main(int argc, char **argv)
 	data = kernel_alloc((size_t)points * sizeof(*data));
 	other = kernel_alloc((size_t)points * sizeof(*other));
 	twiddles = kernel_alloc((size_t)points * sizeof(*twiddles));
-	roots = kernel_alloc((size_t)side * sizeof(*roots));
 	for (long i = 0; i < points; i++) {
 		double angle = -2 * pi * (double)(i / side * (i % side)) / (double)points;
 
@@ -114,9 +143,6 @@ int main(int argc, char **argv)
 		data[i].im = 0;
 		twiddles[i] = (struct complex){ cos(angle), sin(angle) };
 	}
-	for (long i = 0; i < side; i++)
-		roots[i] = (struct complex){ cos(-2 * pi * (double)i / (double)side),
-					     sin(-2 * pi * (double)i / (double)side) };
 	kernel_run(part);
 	/* Rounded: compilers contract products differently. */
 	for (long i = 0; i < points; i++)
@@ -125,6 +151,5 @@ int main(int argc, char **argv)
 	free(data);
 	free(other);
 	free(twiddles);
-	free(roots);
 	return 0;
 }

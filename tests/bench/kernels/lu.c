@@ -1,16 +1,21 @@
 /*
  * Factors a dense matrix into L and U, block by block, without pivoting (the
  * matrix is made diagonally dominant). Blocks are contiguous and belong to the
- * threads like the fields of a chess board.
+ * threads like the fields of a chess board; the bulk of the work is done in a
+ * thread's own copies of them.
  */
 #include <math.h>
 
 #include "kernel.h"
 
-#define BLOCK 16
+#define BLOCK 32
 
 static long blocks;	/* per side */
 static double *matrix;
+
+struct workspace {
+	double a[BLOCK * BLOCK], b[BLOCK * BLOCK], sum[BLOCK * BLOCK];
+};
 
 static double *block_at(long i, long j)
 {
@@ -52,19 +57,37 @@ static void solve_column(const double *d, double *b)
 		}
 }
 
-static void update(double *c, const double *a, const double *b)
+static void load(double *to, const double *from)
+{
+	for (int i = 0; i < BLOCK * BLOCK; i++)
+		to[i] = from[i];
+}
+
+static void multiply(double *restrict sum, const double *restrict a, const double *restrict b)
 {
 	for (int i = 0; i < BLOCK; i++)
-		for (int k = 0; k < BLOCK; k++) {
-			double x = a[i * BLOCK + k];
+		for (int j = 0; j < BLOCK; j++) {
+			double s = 0;
 
-			for (int j = 0; j < BLOCK; j++)
-				c[i * BLOCK + j] -= x * b[k * BLOCK + j];
+			for (int k = 0; k < BLOCK; k++)
+				s += a[i * BLOCK + k] * b[k * BLOCK + j];
+			sum[i * BLOCK + j] = s;
 		}
+}
+
+/* The row's block a is loaded already. */
+static void update(struct workspace *own, double *c, const double *b)
+{
+	load(own->b, b);
+	multiply(own->sum, own->a, own->b);
+	for (int i = 0; i < BLOCK * BLOCK; i++)
+		c[i] -= own->sum[i];
 }
 
 static void part(int self)
 {
+	struct workspace *own = kernel_alloc(sizeof(*own));
+
 	for (long k = 0; k < blocks; k++) {
 		if (owner(k, k) == self)
 			factor_diagonal(block_at(k, k));
@@ -76,12 +99,15 @@ static void part(int self)
 				solve_column(block_at(k, k), block_at(i, k));
 		}
 		kernel_sync();
-		for (long i = k + 1; i < blocks; i++)
+		for (long i = k + 1; i < blocks; i++) {
+			load(own->a, block_at(i, k));
 			for (long j = k + 1; j < blocks; j++)
 				if (owner(i, j) == self)
-					update(block_at(i, j), block_at(i, k), block_at(k, j));
+					update(own, block_at(i, j), block_at(k, j));
+		}
 		kernel_sync();
 	}
+	free(own);
 }
 
 int main(int argc, char **argv)
@@ -89,7 +115,7 @@ int main(int argc, char **argv)
 	uint64_t seed = 2, sum = 0;
 	long n, count;
 
-	blocks = kernel_size(argc, argv, 96);
+	blocks = kernel_size(argc, argv, 32);
 	n = blocks * BLOCK;
 	count = n * n;
 	matrix = kernel_alloc((size_t)count * sizeof(*matrix));

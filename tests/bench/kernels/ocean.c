@@ -1,6 +1,6 @@
 /*
- * Red-black relaxation of a square grid. Each thread has half the rows and reads
- * one row of its neighbour's; a mutex guards the sum of all changes.
+ * Red-black relaxation of a square grid. Each thread fills and owns half the rows
+ * and reads one row of its neighbour's; a mutex guards the sum of all changes.
  */
 #include <math.h>
 
@@ -27,10 +27,29 @@ static double sweep(long first, long last, long colour)
 	return change;
 }
 
+/* The border goes with the rows next to it. */
+static void fill(long first, long last)
+{
+	long width = side + 2;
+
+	if (first == 1)
+		first = 0;
+	if (last == side + 1)
+		last = side + 2;
+	for (long i = first; i < last; i++) {
+		uint64_t seed = 4 + (uint64_t)i;
+
+		for (long j = 0; j < width; j++)
+			grid[i * width + j] = (double)(kernel_random(&seed) >> 48);
+	}
+}
+
 static void part(int self)
 {
 	long first = 1 + self * side / THREADS, last = 1 + (self + 1) * side / THREADS;
 
+	fill(first, last);
+	kernel_sync();
 	for (long step = 0; step < steps; step++) {
 		double change = 0;
 
@@ -47,15 +66,13 @@ static void part(int self)
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = 4, sum = 0;
+	uint64_t sum = 0;
 	long cells;
 
 	steps = kernel_size(argc, argv, 400);
 	side = argc > 2 ? atol(argv[2]) : 1024;
 	cells = (side + 2) * (side + 2);
 	grid = kernel_alloc((size_t)cells * sizeof(*grid));
-	for (long i = 0; i < cells; i++)
-		grid[i] = (double)(kernel_random(&seed) >> 48);
 	kernel_run(part);
 	for (long i = 0; i < cells; i++)
 		sum = kernel_mix(sum, (uint64_t)llround(grid[i] * 16));

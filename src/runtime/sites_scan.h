@@ -1,0 +1,27 @@
+/*
+ * Finds in machine code what wrap/inline.c put there. A pure function, so that
+ * it can be tested outside of a recorded process.
+ */
+#ifndef RUNTIME_SITES_SCAN_H
+#define RUNTIME_SITES_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SITES_JUMP_SIZE 2u
+
+/* An inlined site: `start` is its first byte, `end` the one behind, which is its pc in traces. */
+typedef void sites_found(void *context, size_t start, size_t end);
+
+/* Calls back for each site, in ascending order; returns how many there are. */
+size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *context)
+	__attribute__((visibility("hidden")));
+
+/* The jump to be written over the start of a site to switch it off. */
+static inline void sites_jump(uint8_t jump[SITES_JUMP_SIZE], size_t start, size_t end)
+{
+	jump[0] = 0xeb;
+	jump[1] = (uint8_t)(end - start - SITES_JUMP_SIZE);
+}
+
+#endif

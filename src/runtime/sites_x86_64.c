@@ -1,0 +1,97 @@
+/*
+ * The scan for inlined sites. Their middle, the append, is not looked at: the
+ * check of the shadow before it, and the call at its end that the check jumps
+ * behind, are like nothing else.
+ */
+#include "runtime/sites_scan.h"
+
+#include <emmintrin.h>
+#include <stdbool.h>
+
+#define SHIFT_AT 4u	/* in a site: c1 e8, of the shift */
+#define BLOCK 16u
+#define CALL_SIZE 5u
+#define MAX_SIZE 120u	/* what a short jump over all of it can do, and a little less */
+
+struct bytes {
+	const uint8_t *at, *end;
+};
+
+static bool take(struct bytes *b, const char *code, size_t size, size_t operand)
+{
+	if ((size_t)(b->end - b->at) < size + operand)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if (b->at[i] != (uint8_t)code[i])
+			return false;
+	b->at += size + operand;
+	return true;
+}
+
+#define TAKE(b, code, operand) take((b), code, sizeof(code) - 1, operand)
+
+/* cmp of the shadow value with the thread's own: an executable's form and a library's. */
+static bool take_compare(struct bytes *b, bool wide)
+{
+	bool pic;
+
+	if (wide ? TAKE(b, "\x64\x39\x04\x25", 4) : TAKE(b, "\x64\x66\x39\x04\x25", 4))
+		return true;
+	/* mov __snarl_tls@gottpoff(%rip),%rcx; the linker makes mov $number,%rcx of it. */
+	pic = TAKE(b, "\x48\x8b\x0d", 4) || TAKE(b, "\x48\xc7\xc1", 4);
+	return pic && (wide ? TAKE(b, "\x64\x39\x41", 1) : TAKE(b, "\x64\x66\x39\x41", 1));
+}
+
+/* The size of the site that begins here, 0 if none does. */
+static size_t site_size(const uint8_t *text, size_t left)
+{
+	struct bytes b = { text, text + left };
+	const uint8_t *end;
+	bool wide;
+
+	/* mov %rdi,%rax; shr $3,%rax; then mov or movzwl shadow(,%rax,2),%eax */
+	if (!TAKE(&b, "\x48\x89\xf8\x48\xc1\xe8\x03", 0))
+		return 0;
+	wide = TAKE(&b, "\x8b\x04\x45\x00\x80\xff\x7f", 0);
+	if (!wide && !TAKE(&b, "\x0f\xb7\x04\x45\x00\x80\xff\x7f", 0))
+		return 0;
+	/* je to the end, before which there is a call */
+	if (!take_compare(&b, wide) || !TAKE(&b, "\x74", 1) || b.at[-1] > 0x7f)
+		return 0;
+	if ((size_t)(b.end - b.at) < b.at[-1] || b.at[-1] < CALL_SIZE)
+		return 0;
+	end = b.at + b.at[-1];
+	if (end[-(int)CALL_SIZE] != 0xe8 || end - text > (ptrdiff_t)MAX_SIZE)
+		return 0;
+	return (size_t)(end - text);
+}
+
+/* Which of the 16 bytes at p are the c1 of c1 e8. */
+static unsigned shifts(const uint8_t *p)
+{
+	__m128i one = _mm_loadu_si128((const __m128i *)(const void *)p);
+	__m128i two = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
+	__m128i both = _mm_and_si128(_mm_cmpeq_epi8(one, _mm_set1_epi8((char)0xc1)),
+				     _mm_cmpeq_epi8(two, _mm_set1_epi8((char)0xe8)));
+
+	return (unsigned)_mm_movemask_epi8(both);
+}
+
+size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *context)
+{
+	size_t count = 0, at = SHIFT_AT;
+
+	/* A site is longer than a block: none begins in the bytes left out at the end. */
+	for (; size > BLOCK && at < size - BLOCK; at += BLOCK) {
+		for (unsigned mask = shifts(text + at); mask; mask &= mask - 1) {
+			size_t start = at + (unsigned)__builtin_ctz(mask) - SHIFT_AT;
+			size_t length = site_size(text + start, size - start);
+
+			if (length == 0)
+				continue;
+			found(context, start, start + length);
+			count++;
+		}
+	}
+	return count;
+}

@@ -1,0 +1,118 @@
+/*
+ * The list of sites as text: docs/trace-format.md has its form. The tool writes
+ * it and reads it back, the runtime reads it, both with this one file: no libc.
+ */
+#ifndef TRACE_SITELIST_H
+#define TRACE_SITELIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SITELIST_NAME "snarl-sites "	/* what all versions start with */
+#define SITELIST_MAGIC SITELIST_NAME "1\n"
+#define SITELIST_END_LINE "end\n"
+#define SITELIST_ID_MAX 64u
+
+struct sitelist_line {
+	uint8_t id[SITELIST_ID_MAX];
+	uint32_t id_size;
+	bool place;		/* false: only tells that the module is known */
+	uint64_t offset;	/* pc less load bias */
+};
+
+struct sitelist {
+	const char *at, *end;
+	uint64_t lines;		/* read so far: the number of the last one */
+	struct sitelist_line last;
+};
+
+enum sitelist_got { SITELIST_BAD = -1, SITELIST_END, SITELIST_LINE };
+
+static inline bool sitelist_take(struct sitelist *l, const char *word)
+{
+	const char *p = l->at;
+
+	while (*word && p < l->end && *p == *word)
+		p++, word++;
+	if (*word)
+		return false;
+	l->at = p;
+	return true;
+}
+
+/* False if it is no such list. */
+static inline bool sitelist_open(struct sitelist *l, const char *text, size_t size)
+{
+	*l = (struct sitelist){ .at = text, .end = text + size, .lines = 1 };
+	return sitelist_take(l, SITELIST_MAGIC);
+}
+
+static inline int sitelist_digit(const struct sitelist *l, size_t ahead)
+{
+	char c = (size_t)(l->end - l->at) > ahead ? l->at[ahead] : ' ';
+
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static inline int sitelist_compare_ids(const uint8_t *a, size_t a_size, const uint8_t *b,
+				       size_t b_size)
+{
+	for (size_t i = 0; i < a_size && i < b_size; i++)
+		if (a[i] != b[i])
+			return a[i] < b[i] ? -1 : 1;
+	return a_size == b_size ? 0 : a_size < b_size ? -1 : 1;
+}
+
+/* The order of the lines: a module's own first, then its places. */
+static inline int sitelist_compare(const struct sitelist_line *a, const struct sitelist_line *b)
+{
+	int by_id = sitelist_compare_ids(a->id, a->id_size, b->id, b->id_size);
+
+	if (by_id || a->place != b->place)
+		return by_id ? by_id : a->place ? 1 : -1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static inline bool sitelist_number(struct sitelist *l, uint64_t *value)
+{
+	int digit = sitelist_digit(l, 0);
+
+	if (digit < 0)
+		return false;
+	for (*value = 0; digit >= 0; digit = sitelist_digit(l, 0)) {
+		if (*value >> 60)
+			return false;
+		*value = *value << 4 | (unsigned)digit;
+		l->at++;
+	}
+	return true;
+}
+
+/* The next line, in l->last. A list whose end is missing is bad, and so is a line out of order. */
+static inline enum sitelist_got sitelist_next(struct sitelist *l)
+{
+	struct sitelist_line line = { 0 };
+
+	l->lines++;
+	if (sitelist_take(l, SITELIST_END_LINE))
+		return l->at == l->end ? SITELIST_END : SITELIST_BAD;
+	while (sitelist_digit(l, 0) >= 0) {
+		int low = sitelist_digit(l, 1);
+
+		if (low < 0 || line.id_size == SITELIST_ID_MAX)
+			return SITELIST_BAD;
+		line.id[line.id_size++] = (uint8_t)(sitelist_digit(l, 0) << 4 | low);
+		l->at += 2;
+	}
+	line.place = sitelist_take(l, " ");
+	if (line.id_size == 0 || (line.place && !sitelist_number(l, &line.offset)) ||
+	    !sitelist_take(l, "\n") || sitelist_compare(&l->last, &line) >= 0)
+		return SITELIST_BAD;
+	l->last = line;
+	return SITELIST_LINE;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * The worst case for a recorder: as ocean.c, but the grid is filled by the main
+ * thread, so that both threads touch all of it. Red-black relaxation of a square grid. Each thread has half the rows and reads
+ * one row of its neighbour's; a mutex guards the sum of all changes.
+ */
+#include <math.h>
+
+#include "kernel.h"
+
+static long side, steps;	/* without the border */
+static double *grid;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long total_change;	/* in millionths: sums in any order are the same */
+
+static double sweep(long first, long last, long colour)
+{
+	long width = side + 2;
+	double change = 0;
+
+	for (long i = first; i < last; i++)
+		for (long j = 1 + (i + colour) % 2; j <= side; j += 2) {
+			double *c = &grid[i * width + j];
+			double value = 0.2 * (c[0] + c[-1] + c[1] + c[-width] + c[width]);
+
+			change += fabs(value - *c);
+			*c = value;
+		}
+	return change;
+}
+
+static void part(int self)
+{
+	long first = 1 + self * side / THREADS, last = 1 + (self + 1) * side / THREADS;
+
+	for (long step = 0; step < steps; step++) {
+		double change = 0;
+
+		for (long colour = 0; colour < 2; colour++) {
+			change += sweep(first, last, colour);
+			kernel_sync();
+		}
+		pthread_mutex_lock(&lock);
+		total_change += lround(change * 1e3);
+		pthread_mutex_unlock(&lock);
+		kernel_sync();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = 4, sum = 0;
+	long cells;
+
+	steps = kernel_size(argc, argv, 100);
+	side = argc > 2 ? atol(argv[2]) : 1024;
+	cells = (side + 2) * (side + 2);
+	grid = kernel_alloc((size_t)cells * sizeof(*grid));
+	for (long i = 0; i < cells; i++)
+		grid[i] = (double)(kernel_random(&seed) >> 48);
+	kernel_run(part);
+	for (long i = 0; i < cells; i++)
+		sum = kernel_mix(sum, (uint64_t)llround(grid[i] * 16));
+	printf("ocean_shared %016llx\n", (unsigned long long)kernel_mix(sum, (uint64_t)(total_change / 1000)));
+	free(grid);
+	return 0;
+}

@@ -1,0 +1,122 @@
+#!/bin/sh
+# snarl record: where the trace goes, what is said, how it exits.
+. "$SNARL_ROOT/tests/lib.sh"
+
+cat >prog.c <<'END'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int counter;
+static void *work(void *arg)
+{
+	counter++;
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL))
+		return 99;
+	printf("counter %d\n", ++counter);
+	fflush(stdout);
+	if (argc > 1 && argv[1][0] == 'w')
+		pause();
+	if (argc > 1 && argv[1][0] == 'k')
+		raise(SIGKILL);
+	return argc > 1 ? atoi(argv[1]) : 0;
+}
+END
+snarl-cc -O1 -pthread prog.c -o prog
+mkdir empty
+
+# recorded ARGS…: runs snarl record; status, out and err are left.
+recorded() {
+	status=0
+	snarl record "$@" >out 2>err </dev/null || status=$?
+}
+expect() {
+	[ "$status" = "$1" ] || { cat out err; fail "$2: exit $status, not $1"; }
+}
+
+recorded -- ./prog
+expect 0 "plain"
+[ "$(cat out)" = "counter 2" ] || fail "the program's output: $(cat out)"
+[ -s trace.snarl ] || fail "no trace.snarl"
+[ "$(wc -l <err)" = 1 ] && grep -q '^snarl: trace.snarl: [0-9]* records of 2 threads, ' err ||
+	fail "summary: $(cat err)"
+snarl dump --json trace.snarl | grep -c '"name":"counter"' >count
+[ "$(cat count)" -ge 4 ] || fail "only $(cat count) accesses to counter"
+
+recorded --quiet --out empty/t.snarl -- ./prog 3
+expect 0 "status of the program is not ours"
+[ ! -s err ] || fail "--quiet: $(cat err)"
+[ "$(ls empty)" = t.snarl ] || fail "left behind: $(ls empty)"
+recorded --exit-code -- ./prog 3
+expect 3 "--exit-code"
+grep -q 'prog ended with exit status 3' err || fail "$(cat err)"
+recorded --exit-code -- ./prog k
+expect 137 "killed"
+grep -q 'was killed by signal 9' err || fail "$(cat err)"
+snarl dump --stats trace.snarl | grep -q '^incomplete' || fail "a killed run is incomplete"
+
+recorded --json --out j.snarl -- ./prog 5
+expect 0 "--json"
+case $(cat out) in
+'{"program":["./prog","5"],"status":5,'*'"trace":"'*'/j.snarl"'*'"children":[]}') ;;
+*) fail "--json: $(cat out)" ;;
+esac
+
+# What cannot be recorded leaves the old trace alone, and nothing new.
+cp trace.snarl old
+for words in "./nothing" "./prog.c" "$PWD"; do
+	recorded -- $words
+	expect 3 "$words"
+	[ "$(wc -l <err)" = 1 ] && grep -q '^snarl record: cannot start ' err || fail "$(cat err)"
+done
+recorded -- /bin/true
+expect 3 "not instrumented"
+echo 'snarl record: /bin/true was not built with snarl-cc (no trace was written)' >want
+same "not instrumented" want err
+same "old trace" old trace.snarl
+recorded --out nowhere/t.snarl -- ./prog
+expect 3 "no such folder"
+recorded --out empty -- ./prog
+expect 3 "a folder"
+ls | grep tmp- && fail "left behind"
+
+# What comes in the environment is kept, unless we say something else.
+SNARL_OPTIONS=filter=off:mode=off
+export SNARL_OPTIONS
+recorded --out all.snarl -- ./prog
+expect 0 "SNARL_OPTIONS"
+unset SNARL_OPTIONS
+snarl dump --stats --json all.snarl | grep -q '"filtered":false' || fail "filter=off was lost"
+
+# A path with what separates options.
+mkdir 'a:b%c d'
+recorded --out 'a:b%c d/t.snarl' -- ./prog
+expect 0 "odd path"
+[ -s 'a:b%c d/t.snarl' ] || fail "odd path: nothing there"
+
+# SIGTERM to snarl reaches the program, and the trace is there.
+mkfifo told
+snarl record --exit-code --out term.snarl -- ./prog w >told 2>err &
+recorder=$!
+read -r line <told
+kill -TERM $recorder
+status=0
+wait $recorder || status=$?
+expect 143 "SIGTERM"
+snarl dump term.snarl 2>/dev/null | grep -q ' join ' || fail "the trace ends before the output"
+
+# Two programs, one after the other: the second gets a file of its own.
+recorded --out two.snarl -- sh -c './prog; ./prog; exit 4'
+expect 0 "two processes"
+[ "$(ls two.snarl* | wc -l)" = 2 ] || fail "two processes: $(ls two.snarl*)"
+grep -q '^snarl: process [0-9]*: two.snarl.[0-9]*: ' err || fail "$(cat err)"
+for trace in two.snarl*; do
+	snarl dump "$trace" | grep -q ' counter  work prog.c' || fail "$trace is not whole"
+done

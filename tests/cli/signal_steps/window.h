@@ -1,0 +1,3 @@
+extern int shared[16];
+
+void window(int which);

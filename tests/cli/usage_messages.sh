@@ -1,0 +1,53 @@
+#!/bin/sh
+# Wrong command lines: one line, exit 2, and a hint. Help: exit 0, on stdout.
+. "$SNARL_ROOT/tests/lib.sh"
+
+# wrong MESSAGE ARGS…
+wrong() {
+	message=$1
+	shift
+	status=0
+	snarl "$@" >out 2>err </dev/null || status=$?
+	[ $status = 2 ] || fail "snarl $*: exit $status, not 2"
+	[ ! -s out ] || fail "snarl $*: something on stdout"
+	echo "$message" >want
+	same "snarl $*" want err
+}
+wrong "snarl: no command 'dmup'; did you mean 'dump'?" dmup
+wrong "snarl: no command 'rec'; did you mean 'record'?" rec
+wrong "snarl: no command 'xyzzyplugh' (see snarl help)" xyzzyplugh
+wrong "snarl: no command 'recrod'; did you mean 'record'?" help recrod
+wrong "snarl record: which program? (see snarl record --help)" record
+wrong "snarl record: which program? (see snarl record --help)" record --quiet --
+wrong "snarl record: unknown option '--foo' (see snarl record --help)" record --foo -- true
+wrong "snarl record: option '--out' needs a value (see snarl record --help)" record --out
+wrong "snarl record: --window needs a number from 64K to 16G, not '7 ' (see snarl record --help)" \
+	record --window '7 ' -- true
+wrong "snarl record: --window needs a number from 64K to 16G, not '65G' (see snarl record --help)" \
+	record --window 65G -- true
+wrong "snarl record: --fork is record or off, not 'on' (see snarl record --help)" \
+	record --fork on -- true
+wrong "snarl record: --wait needs a number of seconds, not '-1' (see snarl record --help)" \
+	record --wait -1 -- true
+wrong "snarl record: --sites and --no-filter contradict each other (see snarl record --help)" \
+	record --sites x --no-filter -- true
+wrong "snarl dump: which trace? (see snarl dump --help)" dump
+wrong "snarl dump: one trace at a time, not also 'b' (see snarl dump --help)" dump a b
+wrong "snarl dump: no kind of event is called 'bla' (see snarl dump --help)" dump --kind lock,bla a
+wrong "snarl dump: --limit needs a number, not '-3' (see snarl dump --help)" dump --limit -3 a
+wrong "snarl dump: unknown option '-z' (see snarl dump --help)" dump -z a
+wrong "snarl dump: option '--text=3' takes no value (see snarl dump --help)" dump --text=3 a
+wrong "snarl doctor: nothing to do with 'x' (see snarl doctor --help)" doctor x
+
+for words in help --help -h "help record" "record --help" "dump -h" "doctor --help" --version; do
+	snarl $words >out 2>err </dev/null || fail "snarl $words: exit $?"
+	[ -s out ] && [ ! -s err ] || fail "snarl $words: not on stdout"
+done
+status=0
+snarl >out 2>err </dev/null || status=$?
+[ $status = 2 ] && [ ! -s out ] && [ -s err ] || fail "snarl alone: exit $status"
+# Every command of the help has a page of its own.
+snarl help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v -e '^cc$' -e '^snarl' >commands
+for command in $(cat commands); do
+	[ -e "$SNARL_ROOT/docs/$command.md" ] || fail "no docs/$command.md"
+done
