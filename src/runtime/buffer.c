@@ -156,6 +156,13 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 	}
 }
 
+/* Kinds that come so often that reading the counter for each would show. */
+static bool is_frequent(enum trace_kind kind)
+{
+	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) || kind == TRACE_MALLOC ||
+	       kind == TRACE_FREE;
+}
+
 void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
 		  int result, const void *pc)
 {
@@ -167,6 +174,8 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	snarlrt_tell_frames(self);
 	r[0].addr = ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48;
 	r[0].site = TRACE_SITE(kind, detail, pc);
+	if (!is_frequent(kind))
+		self->unlooked = 0;
 	/* A wait lets go of its mutex and takes it again: ordered with both. */
 	if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE)
 		r[1].addr = clock_meet_both(self, object, (const void *)arg);

@@ -7,8 +7,8 @@
  * in which threads met on an object, even where counters of two CPUs disagree.
  * (A hybrid logical clock: Kulkarni et al., OPODIS 2014.) Bit 0 of a stripe is a
  * lock, so that an atomic operation and its time are one step; times are even.
- * Reading the counter costs as much as all the rest, so a thread looks at it at
- * every CLOCK_LOOK-th event only and counts on in between.
+ * Reading the counter costs as much as all the rest, so for frequent kinds a thread
+ * looks at it at every CLOCK_LOOK-th event only and counts on in between.
  */
 #ifndef RUNTIME_CLOCK_H
 #define RUNTIME_CLOCK_H

@@ -73,15 +73,49 @@ uintptr_t snarlrt_thunk_restart(uintptr_t rip)
 	return start ? start : rip;
 }
 
+/*
+ * Memory that changes hands within one granule: the first touch of it, or the
+ * second thread's. False if it is anything else, or the ring needs attention.
+ */
+static inline bool access_new(struct snarlrt_tls *tls, uint64_t addr, uint64_t site)
+{
+	uint16_t *s = (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2), seen = *s;
+	struct trace_record *cur = tls->cur;
+
+	if ((uintptr_t)cur % STAMP_BYTES == 0 || !tls->own_uncut || addr > TRACE_ADDR_MASK >> 1 ||
+	    (addr & 7) + (1u << (site >> 56 & TRACE_SIZE_MASK)) > 8)
+		return false;
+	if (seen == 0) {
+		if (!__atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+			return false;
+		tls->undecided++;
+	} else if (!(seen & 1) && seen != tls->own_uncut) {
+		__atomic_store_n(s, SHADOW_SHARED, __ATOMIC_RELAXED);
+	} else {
+		return false;
+	}
+	cur->addr = addr;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cur->site = site;
+	tls->cur = cur + 1;
+	return true;
+}
+
 /* An access that the fast path could not settle. */
 void snarlrt_access(uint64_t addr, uint64_t site)
 {
 	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
-	struct snarlrt_thread *self = snarlrt_enter();
 	enum shadow_verdict verdict = SHADOW_KEEP;
+	struct snarlrt_thread *self;
 
+	self = snarlrt_enter();
 	if (!self)
 		return;
+	if (__snarl_tls.frame == __snarl_tls.told && access_new(&__snarl_tls, addr, site)) {
+		snarlrt_leave(self);
+		return;
+	}
 	if (snarlrt.filter)
 		verdict = shadow_touch(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK));
 	if (verdict != SHADOW_DROP) {

@@ -16,9 +16,15 @@ static __attribute__((noinline)) int inner(int i)
 	return shared[i + 1];
 }
 
+/* Most often there is nothing in it to be told of. */
+static __attribute__((noinline)) int quiet(int i)
+{
+	return i > 100 ? inner(i) + 1 : i;
+}
+
 static __attribute__((noinline)) int outer(int i)
 {
-	shared[i] = inner(i + 1);
+	shared[i] = inner(quiet(i) + 1);
 	return inner(i + 3) + shared[i];
 }
 
