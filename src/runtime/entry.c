@@ -74,18 +74,23 @@ uintptr_t snarlrt_thunk_restart(uintptr_t rip)
 }
 
 /*
- * Memory that changes hands within one granule: the first touch of it, or the
- * second thread's. False if it is anything else, or the ring needs attention.
+ * The common cases within one granule, and shared memory within two: false if it
+ * is anything else, or the ring needs attention.
  */
-static inline bool access_new(struct snarlrt_tls *tls, uint64_t addr, uint64_t site)
+static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t site)
 {
 	uint16_t *s = (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2), seen = *s;
+	uint64_t bytes = (addr & 7) + (1u << (site >> 56 & TRACE_SIZE_MASK));
 	struct trace_record *cur = tls->cur;
 
-	if ((uintptr_t)cur % STAMP_BYTES == 0 || !tls->own_uncut || addr > TRACE_ADDR_MASK >> 1 ||
-	    (addr & 7) + (1u << (site >> 56 & TRACE_SIZE_MASK)) > 8)
+	if ((uintptr_t)cur % STAMP_BYTES == 0 || !tls->own_uncut || bytes > 16 ||
+	    addr > TRACE_ADDR_MASK >> 1)
 		return false;
-	if (seen == 0) {
+	if (seen == SHADOW_SHARED && (bytes <= 8 || s[1] == SHADOW_SHARED)) {
+		;
+	} else if (bytes > 8) {
+		return false;
+	} else if (seen == 0) {
 		if (!__atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED))
 			return false;
@@ -112,7 +117,7 @@ void snarlrt_access(uint64_t addr, uint64_t site)
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	if (__snarl_tls.frame == __snarl_tls.told && access_new(&__snarl_tls, addr, site)) {
+	if (__snarl_tls.frame == __snarl_tls.told && access_quick(&__snarl_tls, addr, site)) {
 		snarlrt_leave(self);
 		return;
 	}

@@ -16,7 +16,8 @@
  *   fork=record|off     what a forked child does; default record
  *   filter=on|off       off keeps every access; default on
  *   window=RECORDS      undecided history kept before it is cut; K, M, G allowed
- *   sites=PATH          keep only these access sites (see docs/trace-format.md)
+ *   sites=PATH          of inlined accesses, keep only those at these places
+ *                       (docs/trace-format.md)
  *   quiet=0|1           1: not even a warning on stderr
  *
  * The live memory holds what is not in the trace yet, so that a process killed

@@ -424,7 +424,8 @@ static int open_both(struct finish *f, const char *path, const char *live_path, 
 				       path);
 		return index_scan(&f->idx, NULL, 0, options, err);
 	}
-	if (f->has_live && f->live.header.lost_records)
+	/* What is missing may be in the live memory: threads go on after the END chunk. */
+	if (f->has_live)
 		options |= INDEX_LOSSY;
 	if (index_open(&f->idx, path, options, err) < 0)
 		return err_prefix(err, "'%s'", path);

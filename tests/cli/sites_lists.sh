@@ -154,8 +154,49 @@ grep -q '^snarl: no site was switched off: the program has no inlined ones (was 
 accesses t.snarl >got
 same "--no-inline" all got
 
+# Where code cannot be changed, all is recorded and the program runs on.
+cat >deny.c <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROT_READ | PROT_WRITE | PROT_EXEC, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 77;
+	execv(argv[1], argv + 1);
+	return 1;
+}
+END
+gcc deny.c -o deny
+if ./deny /bin/true; then
+	recorded --sites 1.snarl --out t.snarl -- ./deny ./prog 12
+	expect 0 "no change of code"
+	[ "$(cat out)" = "2 2 25" ] || fail "no change of code: $(cat out)"
+	grep -q '^snarl: this system forbids to change code: all sites are recorded$' err &&
+		grep -q '^snarl: 0 of [0-9]* inlined sites were switched off$' err || fail "$(cat err)"
+	accesses t.snarl >got
+	same "no change of code" all got
+fi
+
 # Damaged lists: the command refuses them, the runtime records everything.
 cp t.snarl kept.snarl
+cp t.snarl old
 sed 's/end//' 1.sites >noend.sites
 sed '$d' 1.sites >cut.sites
 { head -n 1 1.sites; echo end; sed 1d 1.sites; } >middle.sites
@@ -183,7 +224,7 @@ grep -q 'the list was not used: it cannot be opened: .*nowhere.sites' err || fai
 recorded --sites nowhere.snarl --out kept.snarl -- ./prog 12
 expect 3 "a trace that is not there"
 [ "$(wc -l <err)" = 1 ] && grep -q '^snarl record: nowhere.snarl: No such file' err || fail "$(cat err)"
-snarl dump --stats --json kept.snarl | grep -q calls || fail "the old trace was lost"
+same "the old trace" old kept.snarl
 recorded --sites 1.snarl --no-filter -- ./prog 12
 expect 2 "--no-filter and --sites"
 ls | grep tmp- && fail "left behind"

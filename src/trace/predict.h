@@ -1,0 +1,132 @@
+/*
+ * What both sides of the codec know: the table that foretells the next record.
+ * codec.h has the whole picture.
+ */
+#ifndef TRACE_PREDICT_H
+#define TRACE_PREDICT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/format.h"
+
+#define TRACE_CHAINED 1024u
+#define TRACE_SLOTS (TRACE_CHAINED + 1)
+#define TRACE_NO_STRIDE (1ull << 63)	/* the stride of kinds with extra records; no address fits it */
+#define TRACE_RECORD_MAX 22u	/* encoded bytes of one record, at most */
+#define TRACE_SLACK 24u		/* the encoder may scribble this far past its end */
+
+enum trace_token {
+	TRACE_TOKEN_COUNT = 9,
+	TRACE_TOKEN_SLOT = 10,
+	TRACE_TOKEN_NEW = 11,
+	TRACE_TOKEN_MANY = 15,	/* in the upper half: the count is in the next two bytes */
+};
+
+static inline unsigned trace_extra(unsigned kind)
+{
+	static const uint8_t extra[TRACE_KIND_COUNT] = {
+#define TRACE_KIND(name, text, extra, class) extra,
+#include "trace/kinds.def"
+#undef TRACE_KIND
+	};
+
+	return kind < TRACE_KIND_COUNT ? extra[kind] : 0;
+}
+
+struct trace_slot {
+	uint64_t site, addr;
+	uint64_t stride, last;		/* a stride counts when seen twice in a row */
+	struct trace_slot *next;	/* the site that came after this one */
+	uint64_t chunk;			/* the slot is empty in any other chunk */
+};
+
+struct trace_coder {
+	uint64_t time;			/* last one seen in this chunk */
+	uint64_t chunk;			/* counts trace_coder_init */
+	uint32_t foretold;		/* records counted and not written, or still to be read */
+	uint32_t pending, token;	/* reading: what comes after them */
+	struct trace_slot *before;	/* the last foretellable record's */
+	struct trace_slot none;		/* stands where there is no slot; its site is 0 */
+	struct trace_slot slot[TRACE_SLOTS];
+};
+
+static inline int trace_chained(uint64_t site)
+{
+	return trace_site_kind(site) != TRACE_STAMP;
+}
+
+static inline unsigned trace_slot_of(uint64_t site)
+{
+	return trace_chained(site) ? (unsigned)(site * 0x9e3779b97f4a7c15ull >> 54)
+				   : TRACE_CHAINED;
+}
+
+static inline uint64_t trace_zigzag(uint64_t delta)
+{
+	return delta << 1 ^ -(delta >> 63);
+}
+
+static inline uint64_t trace_unzigzag(uint64_t z)
+{
+	return z >> 1 ^ -(z & 1);
+}
+
+static inline unsigned trace_bytes(uint64_t v)
+{
+	return v ? (71 - (unsigned)__builtin_clzll(v)) / 8 : 0;
+}
+
+/* Little-endian on purpose: x86-64 and aarch64 both are. */
+static inline void trace_put(uint8_t *p, uint64_t v)
+{
+	__builtin_memcpy(p, &v, 8);
+}
+
+/* `time` is the chunk header's. The coder is zeroed before its first use. */
+static inline void trace_coder_init(struct trace_coder *c, uint64_t time)
+{
+	c->time = time;
+	c->chunk++;
+	c->foretold = c->pending = 0;
+	c->none.next = &c->none;
+	c->before = &c->none;
+}
+
+static inline void trace_slot_take(struct trace_coder *c, struct trace_slot *s,
+				   const struct trace_record *r)
+{
+	s->site = r->site;
+	s->addr = r->addr;
+	s->stride = trace_extra(trace_site_kind(r->site)) ? TRACE_NO_STRIDE : 0;
+	s->last = 0;
+	s->next = &c->none;
+	s->chunk = c->chunk;
+}
+
+static inline uint64_t trace_foretold(const struct trace_slot *s)
+{
+	return s->stride == TRACE_NO_STRIDE ? s->addr : s->addr + s->stride;
+}
+
+static inline void trace_slot_advance(struct trace_slot *s, uint64_t addr)
+{
+	uint64_t stride = addr - s->addr;
+
+	/* A stride no program has, but a hostile chunk may: it would look like none. */
+	if (stride == s->last && s->stride != TRACE_NO_STRIDE && stride != TRACE_NO_STRIDE)
+		s->stride = stride;
+	s->last = stride;
+	s->addr = addr;
+}
+
+/* What both sides do after a record of the chain that was not foretold. */
+static inline void trace_chain(struct trace_coder *c, struct trace_slot *s)
+{
+	if (s < &c->slot[TRACE_CHAINED]) {
+		c->before->next = s;
+		c->before = s;
+	}
+}
+
+#endif

@@ -1,0 +1,68 @@
+# Threads in numbers, and all the ways they end: nothing is lost, everyone has its
+# name, its start, its end and its one lock and unlock in the trace.
+. "$SNARL_ROOT/tests/lib.sh"
+here=$SNARL_ROOT/tests/cli/threads
+
+# per_thread KIND: how often "so many of KIND" occurs among the threads but main.
+per_thread() {
+	"$tools/count" t.snarl "$1" | awk '$1 != "0" { n[$2]++ } END { for (i in n) print n[i] " x " i }'
+}
+
+# expect KIND WANTED
+expect() {
+	got=$(per_thread "$1")
+	[ "$got" = "$2" ] || fail "$what: $1: $got, not $2"
+}
+
+life() {
+	what=$*
+	RECORD_OPTIONS= record t.snarl ./life "$@"
+	! grep lost record.err || fail "$what: something was lost"
+}
+
+wrap gcc "$here/life.c" life -O1 -pthread
+
+life alive 256
+expect lock "256 x 1"
+expect unlock "256 x 1"
+expect start "256 x 1"
+expect end "256 x 1"
+
+life many 5000
+[ "$(cat record.out)" = 5000 ] || fail "many: $(cat record.out)"
+expect lock "5000 x 1"
+expect end "5000 x 1"
+"$tools/count" t.snarl lock | awk '$1 != "0" && $1 != "0." ++n { print; exit 1 }' || fail "many: names"
+# Places are used again: no more memory than for those alive at a time.
+[ "$(wc -c <t.snarl)" -lt 3000000 ] || fail "many: $(wc -c <t.snarl) bytes"
+
+life detached 300
+expect lock "300 x 1"
+
+life keys 10
+[ "$(cat record.out)" = 50 ] || fail "keys: $(cat record.out)"
+expect lock "10 x 5"
+expect unlock "10 x 5"
+
+life main 1
+[ "$(cat record.out)" = 2 ] || fail "main: $(cat record.out)"
+"$tools/count" t.snarl end >ends
+printf '0 1\n0.1 1\n' >want
+same "main: ends" want ends
+
+i=0
+while [ $i -lt "${ROUNDS:-100}" ]; do
+	life hot $((i * 37 % 400))
+	"$tools/count" t.snarl unlock >unlocks || fail "hot: unreadable"
+	[ "$(wc -l <unlocks)" = 4 ] || { cat unlocks; fail "hot: threads"; }
+	"$tools/count" t.snarl exit-process | grep -q '^0.3 1$' || fail "hot: no exit in the trace"
+	i=$((i + 1))
+done
+
+for cc in $(compilers); do
+	wrap "$cc" "$here/locals.cc" locals -O1 -pthread
+	RECORD_OPTIONS= record t.snarl ./locals
+	what="thread_local, $cc"
+	expect lock "20 x 1"
+	expect unlock "20 x 1"
+done
