@@ -132,23 +132,52 @@ static void mark_pages(uint64_t addr, uint64_t size, uint64_t now)
 		__atomic_store_n(mark_of(page), now, __ATOMIC_RELAXED);
 }
 
-/* Whole pages of shadow go back to the kernel, so that big blocks stay cheap. */
-static void fresh_big(uint16_t *s, uint16_t *end)
+/* Forgets the owners of some granules; the memory they stand for gets a mark if need be. */
+static void fresh_some(struct snarlrt_thread *self, uint16_t *s, uint16_t *end)
+{
+	uint64_t addr = ((uint64_t)s - SHADOW_BASE) / 2 * 8;
+	uint64_t size = (uint64_t)(end - s) * 8;
+	bool shared = false;
+
+	for (; s < end; s++) {
+		shared |= *s == SHADOW_SHARED;
+		*s = 0;
+	}
+	if (shared)
+		mark_pages(addr, size, clock_now(self));
+}
+
+/*
+ * Big blocks, stacks above all, are mostly untouched, and so is their shadow: only
+ * the pages that are there are looked at, and go back to the kernel.
+ */
+static void fresh_big(struct snarlrt_thread *self, uint16_t *s, uint16_t *end)
 {
 	uint64_t low = ((uint64_t)s + PAGE - 1) & ~(PAGE - 1), high = (uint64_t)end & ~(PAGE - 1);
+	unsigned char there[512];
 
-	while ((uint64_t)s < low)
-		*s++ = 0;
+	fresh_some(self, s, (uint16_t *)low);
+	fresh_some(self, (uint16_t *)high, end);
+	for (uint64_t at = low; at < high; at += sizeof(there) * PAGE) {
+		uint64_t pages = (high - at) / PAGE;
+
+		if (pages > sizeof(there))
+			pages = sizeof(there);
+		if (sys_call(SYS_mincore, at, pages * PAGE, there) != 0)
+			for (uint64_t i = 0; i < pages; i++)
+				there[i] = 1;
+		for (uint64_t i = 0; i < pages; i++)
+			if (there[i] & 1)
+				fresh_some(self, (uint16_t *)(at + i * PAGE),
+					   (uint16_t *)(at + (i + 1) * PAGE));
+	}
 	sys_call(SYS_madvise, low, high - low, MADV_DONTNEED);
-	for (s = (uint16_t *)high; s < end; s++)
-		*s = 0;
 }
 
 void snarlrt_fresh(const void *start, size_t size)
 {
 	uint64_t addr = (uint64_t)start, end = (addr + size) & ~7ull;
 	struct snarlrt_thread *self;
-	bool shared = false;
 	uint16_t *s, *last;
 
 	addr = (addr + 7) & ~7ull;
@@ -159,16 +188,9 @@ void snarlrt_fresh(const void *start, size_t size)
 		return;
 	s = shadow_of(addr);
 	last = shadow_of(end);
-	if ((uint64_t)last - (uint64_t)s >= BIG) {
-		mark_pages(addr, end - addr, clock_now(self));
-		fresh_big(s, last);
-	} else {
-		for (; s < last; s++) {
-			shared |= *s == SHADOW_SHARED;
-			*s = 0;
-		}
-		if (shared)
-			mark_pages(addr, end - addr, clock_now(self));
-	}
+	if ((uint64_t)last - (uint64_t)s >= BIG)
+		fresh_big(self, s, last);
+	else
+		fresh_some(self, s, last);
 	snarlrt_leave(self);
 }

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 {
 	uint64_t sum = 0;
 
-	transfers = kernel_size(argc, argv, 6000000);
+	transfers = kernel_size(argc, argv, 10000000);
 	for (int i = 0; i < ACCOUNTS; i++)
 		pthread_mutex_init(&accounts[i].lock, NULL);
 	kernel_run(part);

@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	uint64_t seed = 2, sum = 0;
 	long n, count;
 
-	blocks = kernel_size(argc, argv, 32);
+	blocks = kernel_size(argc, argv, 52);
 	n = blocks * BLOCK;
 	count = n * n;
 	matrix = kernel_alloc((size_t)count * sizeof(*matrix));
