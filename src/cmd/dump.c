@@ -105,12 +105,69 @@ static bool wanted(struct dump *d, struct dump_filter *filter, const struct even
 	return *known == 2;
 }
 
+/* The kernel's own page is in no file. */
+static bool has_file(const struct reader_module *m)
+{
+	return strchr(m->path, '/') != NULL;
+}
+
+static void read_module(struct dump *d, const struct reader_module *m)
+{
+	struct err err;
+
+	if (symbols_add(d->symbols, m->path, m->build_id, m->build_id_size, m->base, m->start,
+			m->end, &err) < 0 && has_file(m))
+		log_warn("no names from %s", err.text);
+}
+
+/* Is it where an earlier one was? */
+static bool took_a_place(const struct reader_info *info, size_t i)
+{
+	const struct reader_module *m = &info->modules[i];
+
+	for (size_t j = 0; j < i; j++)
+		if (m->start < info->modules[j].end && info->modules[j].start < m->end)
+			return true;
+	return false;
+}
+
+/* The first in each place are known from the start: they may be told late. */
+static void read_modules(struct dump *d)
+{
+	const struct reader_info *info = reader_info(d->reader);
+
+	d->symbols = symbols_new();
+	for (size_t i = 0; i < info->module_count; i++)
+		if (!took_a_place(info, i))
+			read_module(d, &info->modules[i]);
+}
+
+/* Those that took the place of another one mean something from their time on. */
+static void pass_modules(struct dump *d, uint64_t time)
+{
+	const struct reader_info *info = reader_info(d->reader);
+
+	for (; d->modules_passed < info->module_count; d->modules_passed++) {
+		const struct reader_module *m = &info->modules[d->modules_passed];
+
+		if (m->time > time)
+			return;
+		if (!took_a_place(info, d->modules_passed))
+			continue;
+		read_module(d, m);
+		map_free(&d->places);
+		d->places = (struct map){ 0 };
+	}
+}
+
 int dump_next(struct dump *d, struct dump_filter *filter, struct event *ev,
 	      struct object *object, bool *has_object, struct err *err)
 {
 	int got;
 
 	while ((got = reader_next(d->reader, ev, err)) > 0) {
+		if (d->symbols)
+			pass_modules(d, ev->time);
 		/* Also what is not shown changes what addresses mean. */
 		*has_object = d->objects && objects_step(d->objects, ev, object);
 		if (wanted(d, filter, ev))
@@ -185,27 +242,6 @@ static void read_clock(struct dump *d)
 
 	if (rate && !(reader_info(d->reader)->header->flags & TRACE_TOTAL_ORDER))
 		d->ticks_per_us = strtod(rate, NULL) / 1e6;
-}
-
-/* The kernel's own page is in no file. */
-static bool has_file(const struct reader_module *m)
-{
-	return strchr(m->path, '/') != NULL;
-}
-
-static void read_modules(struct dump *d)
-{
-	const struct reader_info *info = reader_info(d->reader);
-	struct err err;
-
-	d->symbols = symbols_new();
-	for (size_t i = 0; i < info->module_count; i++) {
-		const struct reader_module *m = &info->modules[i];
-
-		if (symbols_add(d->symbols, m->path, m->build_id, m->build_id_size, m->base,
-				m->start, m->end, &err) < 0 && has_file(m))
-			log_warn("no names from %s", err.text);
-	}
 }
 
 static void show(struct dump *d, struct options *o, struct err *err, int *result)

@@ -15,6 +15,7 @@ struct dump {
 	const char *path;
 	struct reader *reader;
 	struct symbols *symbols;	/* NULL: names are not wanted */
+	size_t modules_passed;		/* of the trace, by time */
 	struct objects *objects;	/* NULL: plain text only */
 	struct buf out;			/* written when full */
 	int failure;			/* errno of a write; EPIPE: nobody reads any more */

@@ -120,6 +120,8 @@ SNARLRT_HIDDEN void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr
 
 void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
 {
+	struct snarlrt_tls *tls = &__snarl_tls;
+	bool held = tls->self && !tls->busy;
 	int saved = errno;
 
 	snarlrt_real_ready();
@@ -129,10 +131,19 @@ void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
 			.stack = stack,
 			.depth = snarlrt_depth(),
 			.handlers = snarlrt_handlers,
-			.hidden = __snarl_tls.hidden,
+			.hidden = tls->hidden,
 		};
 
+		/* A handler may come here too: it has to wait. */
+		if (held)
+			tls->busy = 1;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		remember(&new);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		if (held)
+			tls->busy = 0;
+		if (held && unlikely(tls->self->deferred_count))
+			snarlrt_deliver_deferred(tls->self);
 	}
 	errno = saved;
 	switch (which) {

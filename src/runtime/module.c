@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include "runtime/arena.h"
+#include "runtime/clock.h"
 #include "runtime/deferred.h"
 #include "runtime/lock.h"
 #include "runtime/process.h"
@@ -15,6 +16,7 @@
 #define BUILD_ID_MAX 64u
 
 struct found {
+	bool told;		/* a new one */
 	unsigned long long adds, subs;
 	struct trace_chunk chunk;
 	struct trace_module module;
@@ -78,18 +80,30 @@ static uint32_t copy_build_id(uint8_t *to, uint64_t base, const ElfW(Phdr) *ph)
 	return 0;
 }
 
-/* The main program has no name of its own here. */
+/*
+ * The main program has no name of its own here. A library opened by a relative path
+ * keeps it, whatever folder the program goes to later.
+ */
 static uint32_t copy_path(uint8_t *to, size_t room, const char *name)
 {
 	uint32_t n = 0;
+	bool relative = false;
 	long got;
 
 	if (!name || !name[0]) {
 		got = sys_call(SYS_readlink, "/proc/self/exe", to, room);
 		return got > 0 ? (uint32_t)got : 0;
 	}
-	for (; name[n] && n < room; n++)
-		to[n] = (uint8_t)name[n];
+	for (const char *p = name; *p && name[0] != '/'; p++)
+		relative |= *p == '/';
+	got = relative ? sys_call(SYS_getcwd, to, room - 1, 0) : 0;
+	if (got > 1) {
+		n = (uint32_t)got;	/* its NUL included, which becomes the slash */
+		to[n - 1] = '/';
+		name += name[0] == '.' && name[1] == '/' ? 2 : 0;
+	}
+	for (; *name && n < room; n++)
+		to[n] = (uint8_t)*name++;
 	return n;
 }
 
@@ -124,7 +138,7 @@ static void tell_module(struct found *f, struct module *m)
 	snarlrt_chunk_write(&f->chunk);
 	snarlrt_sites_tell();
 	snarlrt_sites_tell_module(&m->sites);
-	m->told = true;
+	m->told = f->told = true;
 }
 
 static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -171,6 +185,19 @@ static void drop_unmapped(void)
 	}
 }
 
+/* What follows is to be seen as later, though accesses have no time of their own. */
+static void stamp(void)
+{
+	struct snarlrt_thread *self = snarlrt_enter();
+	struct trace_record r;
+
+	if (!self)
+		return;
+	r = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+	snarlrt_append(self, &r, 1);
+	snarlrt_leave(self);
+}
+
 void snarlrt_modules_scan(void)
 {
 	static struct found found;
@@ -187,6 +214,9 @@ void snarlrt_modules_scan(void)
 	snarlrt_unhide();
 	if (!nothing_new) {
 		drop_unmapped();
+		if (found.told && adds)
+			stamp();
+		found.told = false;
 		adds = found.adds;
 		subs = found.subs;
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "runtime/call.h"
@@ -12,11 +13,13 @@
 #include "runtime/thread.h"
 
 #define PAGE 4096ull
+#define POPULATE_WRITE 23	/* of madvise, Linux 5.14 */
 #define STASH_RECORD_BYTES 8u	/* address space for each record of the window; most need less */
 
 static struct snarlrt_options options;	/* as given, for forked children */
 static uint64_t start_ticks, start_ns;
 static size_t live_size;
+static bool live_on_disk;	/* which may be full: then touching a page would kill us */
 static uint32_t finished;
 
 static uint64_t clock_ns(int clock)
@@ -91,6 +94,32 @@ static bool write_header(int fd)
 	return sys_write_all(fd, &h, sizeof(h)) == 0;
 }
 
+bool snarlrt_live_room(const void *start, size_t size)
+{
+	uint64_t low = (uint64_t)start & ~(PAGE - 1);
+	long got;
+
+	if (!live_on_disk)
+		return true;
+	do
+		got = sys_call(SYS_madvise, low, (uint64_t)start + size - low, POPULATE_WRITE);
+	while (got == -EINTR);
+	return got == 0 || got == -EINVAL;	/* an older kernel cannot say */
+}
+
+/* The kernel does not refuse, it kills. */
+static bool may_grow_to(uint64_t size)
+{
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+
+	sys_call(SYS_getrlimit, RLIMIT_FSIZE, &limit, 0);
+	if (size <= limit.rlim_cur)
+		return true;
+	sys_warn("the limit of file sizes (ulimit -f) is less than recording needs: "
+		 "raise it to 2 GB or more");
+	return false;
+}
+
 /*
  * `at` is NULL at start; a forked child puts its own memory where the parent's
  * was, so that pointers stay right.
@@ -112,17 +141,18 @@ static struct live_header *map_live(bool first, void *at)
 
 		append_text(path, n, sizeof(path), ".live");
 		fd = sys_call(SYS_open, path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		live_on_disk = true;
 	}
 	if (fd < 0)
 		return NULL;
-	if (sys_call(SYS_ftruncate, fd, live_size, 0) < 0) {
+	if (!may_grow_to(live_size) || sys_call(SYS_ftruncate, fd, live_size, 0) < 0) {
 		sys_call(SYS_close, fd, 0, 0);
 		return NULL;
 	}
 	live = sys_mmap(at, live_size, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), (int)fd, 0);
 	sys_call(SYS_close, fd, 0, 0);
-	if (sys_failed(live))
+	if (sys_failed(live) || !snarlrt_live_room(live, rings))
 		return NULL;
 	live->version = LIVE_VERSION;
 	live->pid = (uint32_t)sys_call(SYS_getpid, 0, 0, 0);
@@ -229,14 +259,13 @@ void snarlrt_forked_child(void)
 	snarlrt_buffer_forked();
 	snarlrt_stash_forked();
 	snarlrt_modules_forked();
-	if (!open_files(at)) {
+	if (!open_files(at) || !snarlrt_thread_forked()) {
 		sys_mmap(at, live_size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 		tls->busy = 0;
 		stop_recording();
 		return;
 	}
-	snarlrt_thread_forked();
 	tls->told = self->frames;
 	snarlrt_thread_place(self, 0);
 	snarlrt_thread_start_event(self, self->parent, self->ordinal, NULL);

@@ -9,6 +9,9 @@
 /* Creates the trace and the live memory; false if that failed (and was said). */
 SNARLRT_HIDDEN bool snarlrt_process_open(const struct snarlrt_options *o);
 
+/* Is there room on the disk for this part of the live memory? Ask before it is first touched. */
+SNARLRT_HIDDEN bool snarlrt_live_room(const void *start, size_t size);
+
 SNARLRT_HIDDEN void snarlrt_stash_forked(void);
 SNARLRT_HIDDEN void snarlrt_modules_fork(bool begin);	/* around a fork */
 SNARLRT_HIDDEN void snarlrt_modules_forked(void);

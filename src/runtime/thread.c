@@ -11,6 +11,7 @@
 #include "runtime/clock.h"
 #include "runtime/deferred.h"
 #include "runtime/lock.h"
+#include "runtime/process.h"
 #include "runtime/thread.h"
 
 #define FRAMES_BYTES (16u << 20)	/* address space only; touched as deep as calls go */
@@ -86,6 +87,12 @@ static struct live_slot *slots(void)
 	return (struct live_slot *)((char *)snarlrt.live + snarlrt.live->slots);
 }
 
+static struct trace_record *ring_of(uint32_t slot)
+{
+	return (struct trace_record *)((char *)snarlrt.live + snarlrt.live->rings +
+				       (size_t)slot * LIVE_RING_BYTES);
+}
+
 /* The first that is free, so that no more rings are touched than threads are alive. */
 static bool take_slot(struct snarlrt_thread *t)
 {
@@ -96,7 +103,10 @@ static bool take_slot(struct snarlrt_thread *t)
 		    __atomic_compare_exchange_n(&slots()[i].thread, &free, t->id, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			t->slot = i;
-			return true;
+			if (snarlrt_live_room(ring_of(i), LIVE_RING_BYTES))
+				return true;
+			__atomic_store_n(&slots()[i].thread, 0, __ATOMIC_RELEASE);
+			return false;
 		}
 	}
 	return false;
@@ -168,8 +178,7 @@ void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
 	uint32_t own = t->id <= SHADOW_MAX_ID ? t->id * 2 : 0;
 
 	t->live = &slots()[t->slot];
-	t->ring = (struct trace_record *)((char *)snarlrt.live + snarlrt.live->rings +
-					  (size_t)t->slot * LIVE_RING_BYTES);
+	t->ring = ring_of(t->slot);
 	t->ring_end = t->ring + LIVE_RING_RECORDS;
 	t->live->waiting_in = 0;
 	t->live->seq = seq;
@@ -299,10 +308,11 @@ void snarlrt_thread_fork(bool begin)
 }
 
 /* In a forked child: nobody else is left, and nobody will finish an atomic. */
-void snarlrt_thread_forked(void)
+bool snarlrt_thread_forked(void)
 {
 	for (uint32_t i = 0; i < CLOCK_STRIPES; i++)
 		snarlrt_stripes[i].time &= ~1ull;
 	__snarl_tls.self->slot = 0;
 	slots()[0].thread = __snarl_tls.self->id;
+	return snarlrt_live_room(ring_of(0), LIVE_RING_BYTES);
 }

@@ -22,10 +22,10 @@ SNARLRT_HIDDEN void snarlrt_thread_start_event(struct snarlrt_thread *t, uint32_
 /* Before the first attach. */
 SNARLRT_HIDDEN void snarlrt_thread_main_stack(uint64_t low, uint64_t high);
 
-/* Around a fork, so that the child finds nothing half done; then in the child. */
+/* Around a fork, so that the child finds nothing half done; then in the child: false, no room. */
 SNARLRT_HIDDEN void snarlrt_thread_fork(bool begin);
 SNARLRT_HIDDEN void snarlrt_birth_fork(bool begin);
-SNARLRT_HIDDEN void snarlrt_thread_forked(void);
+SNARLRT_HIDDEN bool snarlrt_thread_forked(void);
 
 /* Has the current thread call snarlrt_thread_exit after all other destructors. */
 SNARLRT_HIDDEN void snarlrt_thread_arm_exit(void);

@@ -28,6 +28,12 @@ expect unlock "256 x 1"
 expect start "256 x 1"
 expect end "256 x 1"
 
+# More than there are places for: that is counted, and nobody is harmed.
+RECORD_OPTIONS= record t.snarl ./life alive 2100
+[ "$(cat record.out)" = 2100 ] || fail "alive 2100: $(cat record.out)"
+grep -q '53 threads were not recorded' record.err || { cat record.err; fail "alive 2100"; }
+snarl dump --stats t.snarl | grep -q '53 threads not recorded' || fail "alive 2100: statistics"
+
 life many 5000
 [ "$(cat record.out)" = 5000 ] || fail "many: $(cat record.out)"
 expect lock "5000 x 1"
@@ -49,6 +55,18 @@ life main 1
 "$tools/count" t.snarl end >ends
 printf '0 1\n0.1 1\n' >want
 same "main: ends" want ends
+
+life foreign 5
+[ "$(cat record.out)" = 5 ] || fail "foreign: $(cat record.out)"
+# The C library's own thread behind them may have left something too.
+"$tools/count" t.snarl lock >locks
+[ "$(grep -c '^~[0-9]* 1$' locks)" = 5 ] || { cat locks; fail "foreign: locks"; }
+
+life bare 20
+[ "$(cat record.out)" = 20 ] || fail "bare: $(cat record.out)"
+"$tools/count" t.snarl lock >locks
+echo "0 20" >want
+same "bare: locks" want locks
 
 i=0
 while [ $i -lt "${ROUNDS:-100}" ]; do

@@ -4,10 +4,13 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -183,6 +186,52 @@ static void keys(int n)
 		pthread_join(start(with_keys, NULL, 0), NULL);
 }
 
+static void on_timer(union sigval unused)
+{
+	(void)unused;
+	once_and_post(NULL);
+}
+
+/* foreign N: threads that the C library makes for itself */
+static void foreign(int n)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_timer };
+	struct itimerspec soon = { .it_value = { 0, 1000 } };
+	timer_t timer;
+
+	sem_init(&done, 0, 0);
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+	for (int i = 0; i < n; i++) {
+		timer_settime(timer, 0, &soon, NULL);
+		while (sem_wait(&done) != 0)
+			;
+	}
+}
+
+static char bare_stack[64 << 10];
+static volatile int bare_there;
+
+/* It has no thread-local memory of its own, so it is not instrumented. */
+static __attribute__((no_sanitize("thread"))) int bare_main(void *unused)
+{
+	(void)unused;
+	bare_there = 1;
+	return 0;
+}
+
+/* bare N: made past the C library */
+static void bare(int n)
+{
+	for (int i = 0; i < n; i++) {
+		bare_there = 0;
+		clone(bare_main, bare_stack + sizeof(bare_stack),
+		      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD, NULL);
+		while (!bare_there)
+			sched_yield();
+		count();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -191,6 +240,7 @@ int main(int argc, char **argv)
 	} modes[] = {
 		{ "alive", alive }, { "many", many }, { "detached", detached },
 		{ "hot", hot_exit }, { "main", main_exit }, { "keys", keys },
+		{ "foreign", foreign }, { "bare", bare },
 	};
 
 	for (size_t i = 0; argc == 3 && i < sizeof(modes) / sizeof(modes[0]); i++) {

@@ -1,0 +1,156 @@
+# Nothing in a hook changes errno or the rounding of floating point, whichever way it
+# takes: fast, slow, or over a full ring.
+. "$SNARL_ROOT/tests/lib.sh"
+
+cat >kept.c <<'END'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <xmmintrin.h>
+
+static int shared[64];
+static char bytes[256], more[256];
+static atomic_int counter;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static sem_t sem;
+static jmp_buf back;
+
+static void nothing(void)
+{
+}
+
+static void handler(int number)
+{
+	shared[number % 64]++;
+}
+
+static void *thread(void *unused)
+{
+	for (int i = 0; i < 64; i++)
+		shared[i]++;
+	return unused;
+}
+
+static __attribute__((noinline)) void accesses(void)
+{
+	for (int i = 0; i < 64; i++)
+		shared[i] += i;
+	*(char *)&shared[0] = 1;
+	*(short *)&shared[1] = 1;
+	*(long *)&shared[2] = 1;
+	*(volatile int *)&shared[4] = 1;
+	*(__int128 *)&shared[8] = 1;
+}
+
+static void atomics(void)
+{
+	atomic_fetch_add(&counter, 1);
+	atomic_load(&counter);
+	atomic_store(&counter, 2);
+	atomic_exchange(&counter, 3);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void locks(void)
+{
+	pthread_mutex_lock(&m);
+	pthread_mutex_trylock(&m);
+	pthread_cond_signal(&c);
+	pthread_cond_broadcast(&c);
+	pthread_mutex_unlock(&m);
+	pthread_rwlock_rdlock(&rw);
+	pthread_rwlock_unlock(&rw);
+	pthread_rwlock_wrlock(&rw);
+	pthread_rwlock_unlock(&rw);
+	pthread_spin_lock(&spin);
+	pthread_spin_unlock(&spin);
+	pthread_once(&once, nothing);
+	sem_post(&sem);
+	sem_wait(&sem);
+}
+
+static void memory(void)
+{
+	void *p = malloc(100);
+
+	p = realloc(p, 5000);
+	free(p);
+	free(calloc(3, 4));
+	memcpy(bytes, more, 200);
+	memset(bytes, 1, 100);
+	memmove(bytes + 1, bytes, 100);
+	bytes[255] = 0;
+	(void)strlen(bytes);
+}
+
+static void rest(void)
+{
+	pthread_t t;
+
+	if (setjmp(back) == 0)
+		longjmp(back, 1);
+	raise(SIGUSR1);
+	sched_yield();
+	pthread_create(&t, NULL, thread, NULL);
+	pthread_join(t, NULL);
+}
+
+static void check(const char *what, int round)
+{
+	if (errno != 4711 || fegetround() != FE_UPWARD || (_mm_getcsr() & 0x8040) != 0x8040) {
+		printf("%s, round %d: errno %d, rounding %x, mxcsr %x\n", what, round, errno,
+		       fegetround(), _mm_getcsr());
+		exit(1);
+	}
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	pthread_spin_init(&spin, 0);
+	sem_init(&sem, 0, 0);
+	pthread_key_create(&key, NULL);
+	signal(SIGUSR1, handler);
+	pthread_create(&t, NULL, thread, NULL);
+	pthread_join(t, NULL);
+	fesetround(FE_UPWARD);
+	_mm_setcsr(_mm_getcsr() | 0x8040);	/* denormals are zero */
+	errno = 4711;
+	/* The ring is full many times over. */
+	for (int i = 0; i < 3000; i++) {
+		accesses();
+		check("accesses", i);
+		atomics();
+		check("atomics", i);
+		locks();
+		check("locks", i);
+		memory();
+		check("memory", i);
+		if (i % 100 == 0)
+			rest();
+		check("rest", i);
+	}
+	return 0;
+}
+END
+
+for cc in $(compilers); do
+	wrap "$cc" kept.c prog -O1 -pthread -lm -mcx16
+	RECORD_OPTIONS= record t.snarl ./prog
+	RECORD_OPTIONS=--no-filter record t.snarl ./prog
+done

@@ -1,0 +1,124 @@
+# Programs that close everything, go elsewhere, or have little: few descriptors, small
+# files, a full disk. Never are they disturbed; what could not be kept is said.
+. "$SNARL_ROOT/tests/lib.sh"
+
+cat >scarce.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int shared[64];
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+/* Places in no order that could be foretold: they need room in the trace. */
+static void *work(void *n)
+{
+	unsigned x = 1;
+
+	for (long i = 0; i < (long)n; i++) {
+		x = x * 1664525 + 1013904223;
+		shared[x >> 26]++;
+		if (i % 1000 == 0) {
+			pthread_mutex_lock(&m);
+			shared[0]++;
+			pthread_mutex_unlock(&m);
+		}
+	}
+	return NULL;
+}
+
+static void both(long n)
+{
+	pthread_t thread[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, work, (void *)n);
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc == 3 ? atol(argv[2]) : 0;
+	int status = 0;
+
+	if (strcmp(argv[1], "close") == 0) {
+		both(n);
+		close_range(3, ~0u, 0);
+		both(n);
+		/* Its descriptors are as if alone; then it takes them all. */
+		if (open("/dev/null", O_RDONLY) != 3)
+			return 4;
+		for (int i = 3; i < 1000; i++)
+			dup2(1, i);
+		both(n);
+	} else if (strcmp(argv[1], "elsewhere") == 0) {
+		if (chdir("/") != 0)
+			return 5;
+		umask(0777);
+		close_range(3, ~0u, 0);
+		both(n);
+	} else if (strcmp(argv[1], "child") == 0) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			both(n);
+			exit(0);
+		}
+		waitpid(pid, &status, 0);
+	} else {
+		both(n);
+	}
+	printf("%d\n", shared[0] > 0 || status == 0 ? 0 : 1);
+	return status != 0;
+}
+END
+wrap gcc scarce.c prog -O1 -pthread
+
+# locks WANTED: in the threads of the trace, together
+locks() {
+	"$tools/count" t.snarl lock >counts || fail "$what: unreadable"
+	[ "$(awk '{ n += $2 } END { print n }' counts)" = "$1" ] || { cat counts; fail "$what"; }
+	! grep lost record.err || fail "$what: something was lost"
+}
+
+what="all descriptors closed"
+RECORD_OPTIONS= record t.snarl ./prog close 20000
+locks 120
+what="another folder, no permissions"
+RECORD_OPTIONS= record t.snarl ./prog elsewhere 20000
+locks 40
+what="20 descriptors"
+(ulimit -n 20 && RECORD_OPTIONS= record t.snarl ./prog plain 20000)
+locks 40
+
+what="small files"
+(ulimit -f 1000 && RECORD_OPTIONS= record t.snarl ./prog plain 20000) || fail "$what"
+grep -q 'ulimit -f' record.err || { cat record.err; fail "$what: nothing said"; }
+
+mkdir read-only
+chmod 555 read-only
+snarl record --out read-only/t.snarl ./prog plain 10 >out 2>err && [ "$(id -u)" != 0 ] &&
+	fail "recorded to a read-only folder"
+chmod 755 read-only
+
+# The rest needs a file system of its own.
+mkdir small
+mount -t tmpfs -o size=600k none small 2>/dev/null || exit 0
+trap 'umount small' EXIT
+for how in plain child; do
+	status=0
+	snarl record --exit-code --out small/t.snarl ./prog $how 300000 >out 2>err || status=$?
+	[ "$(cat out)" = 0 ] || { cat out err; fail "full disk, $how: the program failed"; }
+	[ $status = 0 ] || [ $status = 3 ] || { cat err; fail "full disk, $how: exit $status"; }
+	grep -qi -e 'lost' -e 'no space' -e unrecorded err || { cat err; fail "full disk, $how: nothing said"; }
+	ls -l small
+	cat err
+	rm -f small/*
+done
