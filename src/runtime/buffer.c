@@ -8,6 +8,7 @@
  * the reader of the live memory recognises by its number.
  */
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "runtime/clock.h"
@@ -47,8 +48,13 @@ static int trace_file(void)
 	snarlrt.trace_fd = (int)sys_call(SYS_open, snarlrt.trace_path,
 					 O_WRONLY | O_APPEND | O_CLOEXEC, 0);
 	if (snarlrt.trace_fd >= 0) {
-		long high = sys_call(SYS_fcntl, snarlrt.trace_fd, F_DUPFD_CLOEXEC, 500);
+		struct rlimit limit = { .rlim_cur = 1024 };
+		long high;
 
+		/* Out of the program's way: it may count on its numbers. */
+		sys_call(SYS_getrlimit, RLIMIT_NOFILE, &limit, 0);
+		high = sys_call(SYS_fcntl, snarlrt.trace_fd, F_DUPFD_CLOEXEC,
+				limit.rlim_cur > 500 ? 500 : limit.rlim_cur - 1);
 		if (high >= 0) {
 			sys_call(SYS_close, snarlrt.trace_fd, 0, 0);
 			snarlrt.trace_fd = (int)high;
@@ -58,6 +64,18 @@ static int trace_file(void)
 		file_ino = st.st_ino;
 	}
 	return snarlrt.trace_fd;
+}
+
+/* Beyond ulimit -f the kernel does not refuse, it kills. */
+static bool may_grow_by(uint64_t bytes)
+{
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+	struct stat st;
+
+	sys_call(SYS_getrlimit, RLIMIT_FSIZE, &limit, 0);
+	return limit.rlim_cur == RLIM_INFINITY ||
+	       (sys_call(SYS_fstat, snarlrt.trace_fd, &st, 0) == 0 &&
+		(uint64_t)st.st_size + bytes <= limit.rlim_cur);
 }
 
 bool snarlrt_chunk_write(struct trace_chunk *chunk)
@@ -70,7 +88,8 @@ bool snarlrt_chunk_write(struct trace_chunk *chunk)
 	chunk->header_check = trace_check(chunk, offsetof(struct trace_chunk, header_check));
 	snarlrt_lock(&file_lock);
 	fd = trace_file();
-	failed = fd < 0 || sys_write_all(fd, chunk, sizeof(*chunk) + chunk->stored) < 0;
+	failed = fd < 0 || !may_grow_by(sizeof(*chunk) + chunk->stored) ||
+		 sys_write_all(fd, chunk, sizeof(*chunk) + chunk->stored) < 0;
 	snarlrt_unlock(&file_lock);
 	if (failed)
 		__atomic_fetch_add(&snarlrt.live->lost_records, chunk->count, __ATOMIC_RELAXED);

@@ -138,6 +138,8 @@ static bool is_cut(uint64_t addr, size_t size)
 	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
 	const uint16_t *end = (const uint16_t *)(SHADOW_BASE + ((addr + size - 1) >> 3) * 2);
 
+	if (addr > TRACE_ADDR_MASK >> 1)
+		return false;	/* nobody's address: the program is about to crash */
 	for (; s <= end; s++)
 		if (*s != __snarl_tls.own)
 			return false;
@@ -185,8 +187,10 @@ void snarlrt_entry_slow(uint64_t caller)
 		return;
 	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* just attached */
 		*__snarl_tls.frame++ = (struct snarlrt_frame){ caller, caller };
-	else
+	else {
+		snarlrt_tell_frames(self);	/* told: the exits come to C, too */
 		self->too_deep++;
+	}
 	snarlrt_leave(self);
 }
 
@@ -202,7 +206,9 @@ void snarlrt_exit_slow(uint64_t pc)
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	if (tls->frame > self->frames) {
+	if (self->too_deep) {
+		self->too_deep--;
+	} else if (tls->frame > self->frames) {
 		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
 		tls->frame--;
 		tls->told = tls->frame;

@@ -147,11 +147,12 @@ entry __tsan_func_entry
 
 	.p2align 5
 entry __tsan_func_exit
-	movq TLS(FRAME), %rax
+3:	movq TLS(FRAME), %rax
 	subq $16, %rax
 	cmpq TLS(TOLD), %rax
 	jb 8f
 	movq %rax, TLS(FRAME)
+	restartable 3b			/* a handler may tell the frame we are about to drop */
 	je 1f
 	ret
 1:	cmpq $0, TLS(CUR)		/* a handler may have been here first */

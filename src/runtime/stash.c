@@ -177,6 +177,7 @@ void snarlrt_stash_push(struct trace_chunk *chunk)
 	struct live_header *live = snarlrt.live;
 	uint64_t bytes = entry_bytes(chunk);
 	uint64_t *to, *from = (uint64_t *)chunk;
+	bool room;
 
 	chunk->magic = TRACE_CHUNK_MAGIC;
 	chunk->size = chunk->stored;
@@ -187,11 +188,16 @@ void snarlrt_stash_push(struct trace_chunk *chunk)
 	skip_to_start(bytes + sizeof(*chunk));
 	make_room(bytes + sizeof(*chunk));
 	to = (uint64_t *)stash_at(live->stash_head);
-	for (uint64_t i = 0; i < bytes / 8; i++)
+	room = snarlrt_live_room(to, bytes + sizeof(*chunk));
+	for (uint64_t i = 0; room && i < bytes / 8; i++)
 		to[i] = from[i];
-	__atomic_store_n(&live->stash_head, live->stash_head + bytes, __ATOMIC_RELEASE);
-	live->stash_records += chunk->count;
+	if (room) {
+		__atomic_store_n(&live->stash_head, live->stash_head + bytes, __ATOMIC_RELEASE);
+		live->stash_records += chunk->count;
+	}
 	snarlrt_unlock(&stash_lock);
+	if (!room)
+		snarlrt_chunk_write(chunk);	/* undecided as it is; if that fails it is counted */
 }
 
 void snarlrt_stash_drain(void)
