@@ -9,6 +9,9 @@
 #include "kernel.h"
 
 #define BLOCK 32
+#ifndef IN_PLACE
+#define IN_PLACE 0
+#endif
 
 static long blocks;	/* per side */
 static double *matrix;
@@ -75,9 +78,21 @@ static void multiply(double *restrict sum, const double *restrict a, const doubl
 		}
 }
 
-/* The row's block a is loaded already. */
-static void update(struct workspace *own, double *c, const double *b)
+static void update_in_place(double *c, const double *a, const double *b)
 {
+	for (int i = 0; i < BLOCK; i++)
+		for (int k = 0; k < BLOCK; k++)
+			for (int j = 0; j < BLOCK; j++)
+				c[i * BLOCK + j] -= a[i * BLOCK + k] * b[k * BLOCK + j];
+}
+
+/* The row's block a is loaded already. */
+static void update(struct workspace *own, double *c, const double *a, const double *b)
+{
+	if (IN_PLACE) {
+		update_in_place(c, a, b);
+		return;
+	}
 	load(own->b, b);
 	multiply(own->sum, own->a, own->b);
 	for (int i = 0; i < BLOCK * BLOCK; i++)
@@ -103,7 +118,7 @@ static void part(int self)
 			load(own->a, block_at(i, k));
 			for (long j = k + 1; j < blocks; j++)
 				if (owner(i, j) == self)
-					update(own, block_at(i, j), block_at(k, j));
+					update(own, block_at(i, j), block_at(i, k), block_at(k, j));
 		}
 		kernel_sync();
 	}
