@@ -132,11 +132,10 @@ static void make_absolute(char *path, size_t size)
 	path[n] = '/';
 }
 
-void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
+static void parse_all(struct snarlrt_options *o, const char *text)
 {
 	static char key[32], value[3072];
 
-	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW };
 	while (text && *text) {
 		const char *start = text;
 
@@ -154,6 +153,16 @@ void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
 		if (*text == ':')
 			text++;
 	}
+}
+
+/* Twice, because quiet=1 may stand behind what would be warned about. */
+void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
+{
+	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW };
+	sys_quiet = true;
+	parse_all(o, text);
+	sys_quiet = o->quiet;
+	parse_all(o, text);
 	if (o->window < MIN_WINDOW)
 		o->window = MIN_WINDOW;
 	if (o->window > MAX_WINDOW)

@@ -214,7 +214,6 @@ bool snarlrt_process_open(const struct snarlrt_options *o)
 	options = *o;
 	snarlrt.filter = !o->no_filter;
 	snarlrt.fork_off = o->fork_off;
-	snarlrt.quiet = o->quiet;
 	snarlrt.window = o->window;
 	if (!open_files(NULL))
 		return false;

@@ -94,7 +94,6 @@ struct snarlrt {
 	enum snarlrt_mode mode;
 	bool filter;
 	bool fork_off;
-	bool quiet;
 	bool threaded;			/* a second thread was seen */
 	uint64_t window;
 	uint32_t next_thread;		/* ids given out so far */
@@ -154,7 +153,6 @@ SNARLRT_HIDDEN void snarlrt_init(void);
 SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent,
 							    uint32_t ordinal, const void *routine);
 SNARLRT_HIDDEN void snarlrt_thread_exit(void);	/* writes out and gives the slot back */
-SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_foreign(void);
 
 /*
  * Everything that touches a thread's ring or shadow runs between enter and

@@ -117,7 +117,7 @@ void snarlrt_sites_load(const char *path)
 
 	list.wanted = true;
 	list.trouble = load(path);
-	if (!list.trouble || snarlrt.quiet)
+	if (!list.trouble)
 		return;
 	n = append_text(line, 0, sizeof(line), "all sites are recorded, the list was not used: ");
 	n = append_text(line, n, sizeof(line), list.trouble);
@@ -198,7 +198,7 @@ static bool make_writable(struct segment *s)
 		return s->writable;
 	s->writable = s->protection & PROT_WRITE || protect(s, s->protection | PROT_WRITE);
 	s->denied = !s->writable;
-	if (s->denied && !list.denied && !snarlrt.quiet)
+	if (s->denied && !list.denied)
 		sys_warn("this system forbids to change code: all sites are recorded");
 	list.denied |= s->denied;
 	return s->writable;

@@ -27,8 +27,10 @@ int sys_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+_Bool sys_quiet;
+
 /* One write, so that lines of two threads do not mix. */
-void sys_warn(const char *text)
+static void say(const char *text)
 {
 	char line[512] = "snarl: ";
 	size_t n = 7;
@@ -39,9 +41,15 @@ void sys_warn(const char *text)
 	sys_write_all(2, line, n);
 }
 
+void sys_warn(const char *text)
+{
+	if (!sys_quiet)
+		say(text);
+}
+
 void sys_die(const char *text)
 {
-	sys_warn(text);
+	say(text);
 	sys_call(SYS_exit_group, 3, 0, 0);
 	__builtin_trap();
 }

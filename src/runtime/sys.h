@@ -44,6 +44,9 @@ static inline void sys_clear(void *p, size_t size)
 /* Writes all of it; 0, or a negative errno. */
 int sys_write_all(int fd, const void *data, size_t size) __attribute__((visibility("hidden")));
 
+/* With the option quiet=1 only sys_die speaks. */
+extern _Bool sys_quiet __attribute__((visibility("hidden")));
+
 /* One line "snarl: <text>" to stderr by raw write. */
 void sys_warn(const char *text) __attribute__((visibility("hidden")));
 void sys_die(const char *text) __attribute__((visibility("hidden"), noreturn));

@@ -120,3 +120,15 @@ grep -q '^snarl: process [0-9]*: two.snarl.[0-9]*: ' err || fail "$(cat err)"
 for trace in two.snarl*; do
 	snarl dump "$trace" | grep -q ' counter  work prog.c' || fail "$trace is not whole"
 done
+
+
+# The runtime by itself: warnings unless quiet, wherever that stands; what is fatal is said.
+bad=mode=record:trace=$PWD/nowhere/t.snarl:bogus=1
+SNARL_OPTIONS=$bad ./prog >out 2>err || fail "the program was disturbed"
+[ "$(grep -c '^snarl: ' err)" = 2 ] || { cat err; fail "two warnings expected"; }
+SNARL_OPTIONS=$bad:quiet=1 ./prog >out 2>err || fail "the program was disturbed"
+[ ! -s err ] || { cat err; fail "quiet=1 was not quiet"; }
+status=0
+(ulimit -v 4000000 && SNARL_OPTIONS=quiet=1 ./prog >out 2>err) || status=$?
+expect 3 "no address space"
+grep -q '^snarl: cannot reserve address space' err || fail "no reason given"
