@@ -1,0 +1,322 @@
+/*
+ * Systematic search: one run after the other, none twice, until all are made
+ * (CHESS: Musuvathi, Qadeer, PLDI 2007; Musuvathi et al., OSDI 2008). First all
+ * runs without a preemption, then those with up to 1, … up to `depth`; with
+ * SCHED_MAX_DEPTH there is one round without a bound.
+ *
+ * The stack of choices made (frames) outlives a run. A run follows it, then goes
+ * on without preemption and adds a frame for every step; after it, the deepest
+ * frame with a choice not tried yet is turned to that and the next run begins.
+ *
+ * Sleep sets (Godefroid, 1996) keep a choice that was tried from being made again
+ * later, when nothing in between depends on it. Without a bound, what is to be
+ * tried is found by dynamic partial order reduction: only where two events of the
+ * run could be swapped and somebody would notice (source sets of Abdulla, Aronis,
+ * Jonsson, Sagonas, POPL 2014, which go together with sleep sets). That does not
+ * hold under a bound (Coons, Musuvathi, McKinley, OOPSLA 2013), so there all threads
+ * are tried at every start of a turn and before every event that another thread
+ * may conflict with; and a choice sleeps only if the bound cut off nothing below it.
+ *
+ * Fairness (Musuvathi, Qadeer, PLDI 2008): a thread that yields for the second
+ * time lets those run first that could have run since the first time but did
+ * not. Leaving a thread that yields is no preemption.
+ */
+#include "sched/chess.h"
+#include "sched/chess_race.h"
+#include "sched/pick.h"
+
+static uint32_t lowest(uint64_t set)
+{
+	return (uint32_t)__builtin_ctzll(set);
+}
+
+/* The first of `set` after `thread`, round and round. */
+static uint32_t next_of(uint64_t set, uint32_t thread)
+{
+	uint64_t above = thread < 63 ? set & ~0ull << (thread + 1) : 0;
+
+	return lowest(above ? above : set);
+}
+
+static uint64_t bit(uint32_t thread)
+{
+	return 1ull << thread;
+}
+
+void chess_status(const void *state, struct chess_status *out)
+{
+	const struct chess *c = state;
+
+	out->bound = c->bound;
+	out->runs = c->runs;
+	out->redundant = c->redundant;
+	out->truncated = c->truncated;
+	out->diverged = c->diverged;
+}
+
+static void chess_init(void *state, const struct sched_params *params)
+{
+	struct chess *c = state;
+
+	c->limit = params->depth ? params->depth : 2;
+	c->bounded = c->limit < SCHED_MAX_DEPTH;
+}
+
+static void chess_begin(void *state, const struct sched_run *run)
+{
+	struct chess *c = state;
+
+	(void)run;
+	c->at = 0;
+	c->blind = false;
+	c->threads = 0;
+	for (uint32_t i = 0; i < CHESS_THREADS; i++) {
+		c->owes[i] = 0;
+		c->since[i] = ~0ull;
+	}
+}
+
+/* The threads of `runnable` that fairness lets run: all but those that owe one of them. */
+static uint64_t fair(struct chess *c, const struct sched_point *point, uint64_t runnable)
+{
+	uint64_t allowed = 0;
+
+	if (point->yields && point->running < CHESS_THREADS) {
+		c->owes[point->running] |= runnable & ~bit(point->running) &
+					   ~c->since[point->running];
+		c->since[point->running] = 0;
+	}
+	for (uint64_t left = runnable; left; left &= left - 1)
+		if (!(c->owes[lowest(left)] & runnable))
+			allowed |= left & -left;
+	return allowed ? allowed : runnable;
+}
+
+static void note_scheduled(struct chess *c, uint32_t thread)
+{
+	for (uint32_t i = 0; i < c->threads; i++) {
+		c->since[i] |= bit(thread);
+		c->owes[i] &= ~bit(thread);
+	}
+}
+
+/* What slept or was tried at the last step and does not depend on that step sleeps on. */
+static uint64_t asleep(const struct chess *c, const struct sched_point *point, uint64_t runnable)
+{
+	const struct chess_frame *below = chess_step_before(c, c->at);
+	uint64_t sleep = 0;
+
+	if (!below)
+		return 0;
+	for (uint64_t left = (below->sleep | below->rested) & runnable & ~bit(below->chosen); left;
+	     left &= left - 1)
+		if (!sched_dependent(&point->pending[lowest(left)], &below->event))
+			sleep |= left & -left;
+	return sleep;
+}
+
+static uint32_t cost(const struct chess_frame *f, uint32_t thread)
+{
+	return !f->options && !f->free && thread != f->previous;
+}
+
+static struct chess_frame *push(struct chess *c)
+{
+	struct chess_frame *f = &c->frames[c->at];
+	const struct chess_frame *below = c->at ? f - 1 : NULL;
+
+	f->preempts = below ? below->preempts + cost(below, below->chosen) : 0;
+	f->done = f->rested = f->sleep = 0;
+	f->options = f->cut = f->cut_below = false;
+	c->count = ++c->at;
+	return f;
+}
+
+/* A step nobody has taken before; false: all that can run sleeps. */
+static bool extend(struct chess *c, const struct sched_point *point, uint64_t runnable,
+		   uint64_t allowed)
+{
+	uint64_t sleep = asleep(c, point, runnable), awake = allowed & ~sleep;
+	struct chess_frame *f;
+
+	if (!awake)
+		return false;
+	f = push(c);
+	f->sleep = sleep;
+	f->runnable = runnable;
+	f->allowed = allowed;
+	f->previous = (uint8_t)point->running;
+	f->free = !point->step || !point->runs || point->yields ||
+		  !(allowed & bit(point->running));
+	if (awake & bit(point->running) && pick_may_stay(point))
+		f->chosen = f->previous;
+	else
+		f->chosen = (uint8_t)next_of(awake, point->running);
+	f->todo = c->bounded && (f->free || f->chosen != f->previous) ? allowed : bit(f->chosen);
+	return true;
+}
+
+static void note_pending(struct chess *c, const struct sched_point *point)
+{
+	for (c->threads = 0; c->threads < point->threads; c->threads++)
+		c->pending[c->threads] = point->pending[c->threads];
+}
+
+/* Finds or makes the frame of this step; NULL: from here on nothing is branched. */
+static struct chess_frame *frame_of(struct chess *c, const struct sched_point *point)
+{
+	uint64_t runnable = 0, allowed;
+
+	if (point->threads > CHESS_THREADS || (c->at == c->count && c->at == CHESS_FRAMES)) {
+		c->truncated = true;
+		return NULL;
+	}
+	for (size_t i = 0; i < point->count; i++)
+		runnable |= bit(point->runnable[i]);
+	note_pending(c, point);
+	allowed = fair(c, point, runnable);
+	if (c->at == c->count) {
+		if (!extend(c, point, runnable, allowed)) {
+			c->redundant++;
+			return NULL;
+		}
+	} else {
+		struct chess_frame *f = &c->frames[c->at++];
+
+		if (f->options || f->runnable != runnable) {
+			c->diverged = true;
+			c->count = --c->at;
+			return NULL;
+		}
+	}
+	return &c->frames[c->at - 1];
+}
+
+static void chess_pick(void *state, const struct sched_point *point, struct sched_choice *out)
+{
+	struct chess *c = state;
+	struct chess_frame *f;
+
+	out->thread = pick_onward(point);
+	out->steps = SCHED_NO_LIMIT;
+	if (c->blind || point->threads == 1)
+		return;		/* what a thread does alone comes before all else */
+	f = frame_of(c, point);
+	if (!f) {
+		c->blind = true;
+		return;
+	}
+	out->thread = f->chosen;
+	out->steps = 1;
+	f->event = point->pending[f->chosen];
+	c->pending[f->chosen] = (struct sched_event){ .op = SCHED_OP_OTHER };	/* not known yet */
+	note_scheduled(c, f->chosen);
+}
+
+/* Such choices are frames too: all of them are to be tried. */
+static uint32_t chess_choose(void *state, uint32_t count)
+{
+	struct chess *c = state;
+	struct chess_frame *f;
+
+	if (c->blind || count < 2)
+		return 0;
+	if (c->at < c->count) {
+		f = &c->frames[c->at];
+		if (f->options && f->chosen < count) {
+			c->at++;
+			return f->chosen;
+		}
+		c->diverged = true;
+		c->count = c->at;
+	} else if (c->at < CHESS_FRAMES && count <= 64) {
+		f = push(c);
+		f->options = true;
+		f->runnable = f->allowed = f->todo = ~0ull >> (64 - count);
+		f->chosen = 0;
+		return 0;
+	} else {
+		c->truncated = true;
+	}
+	c->blind = true;
+	return 0;
+}
+
+/* The choice of the topmost frame has been tried with all that follows from it. */
+static void settle(struct chess_frame *f)
+{
+	f->done |= bit(f->chosen);
+	if (!f->cut_below)
+		f->rested |= bit(f->chosen);
+	f->cut |= f->cut_below;
+	f->cut_below = false;
+}
+
+/* Turns the topmost frame to something not tried; false: there is nothing. */
+static bool turn(struct chess *c, struct chess_frame *f)
+{
+	uint64_t left;
+
+	while ((left = f->todo & ~f->done & (f->options ? ~0ull : ~f->sleep))) {
+		uint32_t thread = lowest(left);
+
+		if (!c->bounded || f->preempts + cost(f, thread) <= c->bound) {
+			f->chosen = (uint8_t)thread;
+			return true;
+		}
+		f->done |= bit(thread);
+		f->cut = true;
+	}
+	return false;
+}
+
+/* What the last thread to run blocked at has not been seen yet. */
+static void chess_stuck(void *state, const struct sched_point *point)
+{
+	struct chess *c = state;
+
+	if (c->blind || point->threads > CHESS_THREADS)
+		return;
+	note_pending(c, point);
+}
+
+static bool chess_end(void *state)
+{
+	struct chess *c = state;
+	bool cut = false;
+
+	c->runs++;
+	if (c->at < c->count)
+		c->count = c->at;	/* it ended early */
+	chess_find_races(c);
+	while (c->count) {
+		struct chess_frame *f = &c->frames[c->count - 1];
+
+		settle(f);
+		if (turn(c, f)) {
+			c->fresh = c->count - 1;
+			return true;
+		}
+		c->count--;
+		cut = f->cut;
+		if (c->count)
+			f[-1].cut_below |= cut;
+	}
+	c->fresh = 0;
+	if (!cut || c->bound >= c->limit)
+		return false;
+	c->bound++;
+	return true;
+}
+
+const struct strategy strategy_chess = {
+	.name = "chess",
+	.summary = "all interleavings with few preemptions, one after the other",
+	.state_size = sizeof(struct chess),
+	.init = chess_init,
+	.begin = chess_begin,
+	.pick = chess_pick,
+	.choose = chess_choose,
+	.stuck = chess_stuck,
+	.end = chess_end,
+};

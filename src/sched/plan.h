@@ -1,0 +1,68 @@
+/*
+ * A schedule as the runtime follows it: what a schedule file (the text form,
+ * docs/schedule-format.md) becomes in memory. Plain data, laid out in one
+ * block by the tool and mapped into the target.
+ *
+ * `exact` is a list of turns: thread × steps, with the choices other than
+ * threads in between. `goal` is a list of orders between named events.
+ */
+#ifndef SCHED_PLAN_H
+#define SCHED_PLAN_H
+
+#include <stdint.h>
+
+enum sched_turn_kind {
+	SCHED_TURN_RUN,		/* thread takes `steps` steps */
+	SCHED_TURN_EXPIRE,	/* the time-out of `thread` comes now */
+	SCHED_TURN_WAKE,	/* the signal under way wakes `thread` */
+	SCHED_TURN_SPURIOUS,	/* `thread` returns from its wait for no reason */
+	SCHED_TURN_SIGNAL,	/* signal number `steps` reaches `thread` here */
+	SCHED_TURN_CHOOSE,	/* a choice that is not a thread: `steps` */
+};
+
+struct sched_turn {
+	uint64_t name;		/* hash of the thread's path */
+	uint64_t steps;
+	uint32_t kind;		/* enum sched_turn_kind */
+	uint32_t check;		/* hash of the events of this turn; 0: not known */
+};
+
+/* The n-th time (from 1) that a thread is at a site; site 0: any, thread 0: any. */
+struct sched_name {
+	uint64_t thread;	/* hash of the path */
+	uint64_t site;		/* pc in the target */
+	uint64_t nth;
+};
+
+/* `second` must not happen before `first` has. */
+struct sched_order {
+	struct sched_name first, second;
+};
+
+struct sched_plan {
+	uint64_t size;		/* of the whole block */
+	uint64_t turns;		/* count; struct sched_turn[] follow the header */
+	uint64_t orders;	/* count; struct sched_order[] follow the turns */
+};
+
+static inline const struct sched_turn *sched_plan_turns(const struct sched_plan *p)
+{
+	return (const struct sched_turn *)(p + 1);
+}
+
+static inline const struct sched_order *sched_plan_orders(const struct sched_plan *p)
+{
+	return (const struct sched_order *)(sched_plan_turns(p) + p->turns);
+}
+
+/* The hash of a thread's path: of its parent's (main: SCHED_MAIN) and its ordinal, from 1. */
+#define SCHED_MAIN 0x736e61726cull
+
+static inline uint64_t sched_child_name(uint64_t parent, uint32_t ordinal)
+{
+	uint64_t h = (parent ^ ordinal) * 0x9e3779b97f4a7c15ull;
+
+	return (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull | 1;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * Selectively uniform random walk (Zhao, Wolff, Mathur, Roychoudhury, ASPLOS
+ * 2025): the next thread is drawn with a chance in proportion to the events it
+ * has left, those of threads it has not created yet included. If the counts are
+ * right and nothing blocks, every interleaving has the same chance: the orders
+ * allowed by creation alone form a forest, and the share of its linear
+ * extensions that begin with a root is the share of events below that root.
+ *
+ * Counts come from an earlier run; threads are recognised by name, since their
+ * numbers depend on the schedule. What is not known counts as one event left, so
+ * that the first run is a plain random walk. The events of interest are all
+ * visible ones.
+ */
+#include "sched/pick.h"
+#include "sched/plan.h"
+
+/* A thread of the earlier run. */
+struct profile {
+	uint64_t name;
+	uint64_t events;
+	uint64_t below;		/* events of the threads it created, and they */
+	uint32_t parent;
+	uint32_t children;
+	uint32_t live;		/* its number in this run */
+};
+
+struct surw {
+	uint64_t seed;
+	uint64_t rng;
+	uint64_t asked;		/* step of the last question */
+	uint32_t chosen;
+	uint32_t known;		/* threads met in this run */
+	uint32_t profiles;
+	struct profile profile[SCHED_MAX_THREADS];
+	uint64_t own[SCHED_MAX_THREADS];	/* events left */
+	uint64_t unborn[SCHED_MAX_THREADS];	/* of descendants not created yet */
+};
+
+static void surw_init(void *state, const struct sched_params *params)
+{
+	struct surw *s = state;
+
+	s->seed = params->seed;
+}
+
+static void surw_begin(void *state, const struct sched_run *run)
+{
+	struct surw *s = state;
+	uint32_t n = run->threads < SCHED_MAX_THREADS ? run->threads : SCHED_MAX_THREADS;
+
+	s->rng = pick_seed(s->seed, run->number);
+	s->asked = 0;
+	s->chosen = 0;
+	s->known = 0;
+	s->profiles = run->events && run->parent ? n : 0;
+	for (uint32_t i = 0; i < s->profiles; i++) {
+		struct profile *p = &s->profile[i];
+
+		p->events = run->events[i];
+		p->below = 0;
+		p->parent = run->parent[i];
+		p->children = 0;
+		p->live = SCHED_MAX_THREADS;
+		p->name = i ? 0 : SCHED_MAIN;
+		if (i && p->parent < i)
+			p->name = sched_child_name(s->profile[p->parent].name,
+						   ++s->profile[p->parent].children);
+	}
+	/* Children have higher numbers than their parents. */
+	for (uint32_t i = s->profiles; i-- > 1;) {
+		struct profile *p = &s->profile[i];
+
+		if (p->parent < i)
+			s->profile[p->parent].below += p->events + p->below;
+	}
+}
+
+/* A thread seen for the first time takes its events over from its parent. */
+static void adopt(struct surw *s, uint32_t thread, uint64_t name)
+{
+	s->own[thread] = 0;
+	s->unborn[thread] = 0;
+	for (uint32_t i = 0; i < s->profiles; i++) {
+		struct profile *p = &s->profile[i];
+		uint32_t parent = i && p->parent < i ? s->profile[p->parent].live : SCHED_MAX_THREADS;
+
+		if (p->name != name)
+			continue;
+		p->live = thread;
+		s->own[thread] = p->events;
+		s->unborn[thread] = p->below;
+		if (parent < SCHED_MAX_THREADS)
+			s->unborn[parent] -= p->events + p->below;
+		return;
+	}
+}
+
+static uint64_t weight_of(const struct surw *s, uint32_t thread)
+{
+	uint64_t weight = s->own[thread] + s->unborn[thread];
+
+	return weight ? weight : 1;
+}
+
+static void surw_pick(void *state, const struct sched_point *point, struct sched_choice *out)
+{
+	struct surw *s = state;
+	bool leave = point->runs && !pick_may_stay(point);
+	uint64_t total = 0, drawn;
+
+	if (point->step > s->asked && s->own[s->chosen])
+		s->own[s->chosen]--;
+	for (; s->known < point->threads; s->known++)
+		adopt(s, s->known, point->name[s->known]);
+	for (size_t i = 0; i < point->count; i++)
+		if (!leave || point->runnable[i] != point->running)
+			total += weight_of(s, point->runnable[i]);
+	drawn = rng_below(&s->rng, total);
+	for (size_t i = 0; i < point->count; i++) {
+		uint64_t weight = weight_of(s, point->runnable[i]);
+
+		if (leave && point->runnable[i] == point->running)
+			continue;
+		out->thread = point->runnable[i];
+		if (drawn < weight)
+			break;
+		drawn -= weight;
+	}
+	out->steps = 1;
+	s->asked = point->step;
+	s->chosen = out->thread;
+}
+
+static uint32_t surw_choose(void *state, uint32_t count)
+{
+	struct surw *s = state;
+
+	return (uint32_t)rng_below(&s->rng, count);
+}
+
+const struct strategy strategy_surw = {
+	.name = "surw",
+	.summary = "all interleavings with the same chance, by counts of an earlier run",
+	.state_size = sizeof(struct surw),
+	.init = surw_init,
+	.begin = surw_begin,
+	.pick = surw_pick,
+	.choose = surw_choose,
+};

@@ -1,0 +1,148 @@
+/*
+ * What all strategies have in common: they are found by name, pick only who can
+ * run (the simulator checks), do the same again for the same seed, let spinning
+ * threads wait, and work in memory that held an earlier run.
+ */
+#include "sched_sim.h"
+
+static void test_found_by_name(void **state)
+{
+	size_t count = 0;
+
+	(void)state;
+	for (; strategies[count]; count++) {
+		assert_ptr_equal(strategy_find(strategies[count]->name), strategies[count]);
+		assert_true(strlen(strategies[count]->summary) < 72);
+		assert_true(strategies[count]->state_size <= 4 << 20);
+	}
+	assert_int_equal(count, 10);
+	assert_null(strategy_find(""));
+	assert_null(strategy_find("pc"));
+	assert_null(strategy_find("pctx"));
+}
+
+/* With threads created on the way, as in real programs: all by the first. */
+static void created_program(struct sim_program *p, uint64_t *rng, unsigned threads)
+{
+	struct sim_thread main_thread;
+
+	sim_random_program(p, rng, threads, 10, rng_below(rng, 2));
+	main_thread = p->thread[0];
+	p->thread[0].length = 0;
+	for (unsigned t = 1; t < threads; t++) {
+		sim_add(p, 0, SCHED_OP_WRITE, 1);
+		sim_add(p, 0, SCHED_OP_CREATE, t);
+		p->thread[t].late = true;
+	}
+	for (unsigned i = 0; i < main_thread.length; i++)
+		p->thread[0].event[p->thread[0].length++] = main_thread.event[i];
+	for (unsigned t = 1; t < threads; t++)
+		sim_add(p, 0, SCHED_OP_JOIN, t);
+}
+
+static unsigned runs_of(const struct strategy *strategy, const struct sim_program *p, uint64_t seed,
+			struct sim_result *r, unsigned runs)
+{
+	struct sim_search search;
+	unsigned n = 0;
+
+	sim_open(&search, strategy->name, (struct sched_params){ .seed = seed });
+	while (n < runs && sim_next(&search, p, &r[n++]))
+		;
+	sim_close(&search);
+	return n;
+}
+
+static void test_same_seed_same_runs(void **state)
+{
+	static struct sim_result first[8], second[8], third[8];
+	uint64_t rng = 11;
+
+	(void)state;
+	for (size_t i = 0; strategies[i]; i++) {
+		bool varies = false;
+
+		for (unsigned k = 0; k < 60; k++) {
+			struct sim_program p;
+			unsigned n;
+
+			created_program(&p, &rng, 2 + k % 4);
+			n = runs_of(strategies[i], &p, k, first, 8);
+			assert_int_equal(n, runs_of(strategies[i], &p, k, second, 8));
+			for (unsigned run = 0; run < n; run++)
+				assert_memory_equal(first[run].thread, second[run].thread,
+						    sizeof(first[run].thread));
+			runs_of(strategies[i], &p, k + 1, third, 1);
+			varies |= memcmp(first[0].thread, third[0].thread, sizeof(first[0].thread));
+			for (unsigned run = 0; run < n; run++)
+				assert_false(first[run].endless);
+		}
+		assert_int_equal(varies, !strstr("roundrobin chess exact goal", strategies[i]->name));
+	}
+}
+
+/* Two wait for a flag in a loop; every strategy comes to the end, soon. */
+static void test_spinning_threads_let_others_run(void **state)
+{
+	struct sim_program p = { 0 };
+	static struct sim_result r[200];
+
+	(void)state;
+	sim_add_spin(&p, 0, 1);
+	sim_add(&p, 0, SCHED_OP_WRITE, 2);
+	sim_add_spin(&p, 1, 1);
+	sim_add(&p, 1, SCHED_OP_WRITE, 2);
+	for (unsigned i = 0; i < 5; i++)
+		sim_add(&p, 2, SCHED_OP_WRITE, 3);
+	sim_add(&p, 2, SCHED_OP_WRITE, 1);
+	for (size_t i = 0; strategies[i]; i++) {
+		unsigned n = runs_of(strategies[i], &p, 1, r, 200);
+
+		for (unsigned k = 0; k < n; k++) {
+			if (r[k].endless || r[k].stuck || r[k].steps > 100)
+				fail_msg("%s, run %u: %s", strategies[i]->name, k, sim_text(&r[k]));
+		}
+	}
+}
+
+/* A run depends on seed and number alone: the fifth is the same without the first four. */
+static void test_a_run_by_its_number(void **state)
+{
+	static const char *const names[] = { "random", "roundrobin", "pct", "pct-large", "pos", "delay",
+					     "surw" };
+	struct sim_result fifth, alone;
+	struct sim_program p;
+	uint64_t rng = 12;
+
+	(void)state;
+	created_program(&p, &rng, 4);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct sim_search search, other;
+
+		sim_open(&search, names[i], (struct sched_params){ .seed = 1 });
+		for (unsigned run = 0; run < 4; run++)
+			sim_next(&search, &p, &fifth);
+		sim_open(&other, names[i], (struct sched_params){ .seed = 1 });
+		other.run = search.run;
+		other.run.events = search.events;
+		other.run.parent = search.parent;
+		other.strategy->begin(other.state, &other.run);
+		sim_drive(other.strategy, other.state, &p, &alone);
+		sim_next(&search, &p, &fifth);
+		assert_memory_equal(fifth.thread, alone.thread, sizeof(fifth.thread));
+		sim_close(&search);
+		sim_close(&other);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_found_by_name),
+		cmocka_unit_test(test_same_seed_same_runs),
+		cmocka_unit_test(test_spinning_threads_let_others_run),
+		cmocka_unit_test(test_a_run_by_its_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
