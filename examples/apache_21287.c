@@ -1,0 +1,71 @@
+/*
+ * Apache bug 21287: was I the last? Two requests let go of the same cached object; each
+ * lowers the count (a) and then looks whether it has become 0 (b). Both steps are atomic,
+ * the two together are not.
+ *
+ * If both have lowered the count before one looks, both see 0 and both clean up: the body
+ * is freed twice. No data race on the count. The assertion in object_cleanup() fails, or
+ * free() itself complains.
+ *
+ * The repaired twin asks the lowering itself what the count was before.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LENGTH 16
+
+struct object {
+	atomic_int refcount;	/* each lowering pairs with the look of the last user */
+	atomic_int served;
+	char *body;
+};
+
+static struct object object;
+
+static void object_cleanup(struct object *o)
+{
+	assert(o->body);
+	free(o->body);
+	o->body = NULL;
+}
+
+static void object_put(struct object *o)
+{
+	atomic_fetch_sub(&o->refcount, 1);		/* (a) */
+	if (atomic_load(&o->refcount) == 0)		/* (b) */
+		object_cleanup(o);
+}
+
+static void *serve(void *arg)
+{
+	struct object *o = arg;
+	int sent = 0;
+
+	for (int i = 0; i < LENGTH; i += 4)
+		sent += o->body[i];
+	atomic_fetch_add(&o->served, sent);
+	object_put(o);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t first, second;
+
+	object.body = malloc(LENGTH);
+	if (!object.body)
+		return 1;
+	for (int i = 0; i < LENGTH; i++)
+		object.body[i] = 1;
+	atomic_init(&object.refcount, 2);
+	pthread_create(&first, NULL, serve, &object);
+	pthread_create(&second, NULL, serve, &object);
+	pthread_join(first, NULL);
+	pthread_join(second, NULL);
+	assert(!object.body);
+	printf("%d served\n", object.served);
+	return 0;
+}

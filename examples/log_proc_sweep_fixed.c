@@ -1,0 +1,74 @@
+/*
+ * log_proc_sweep.c, repaired: the processor holds the lock until the record is added.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define RECORDS 4
+#define SWEEPS 2
+
+struct log {
+	int count;
+	int records[RECORDS];
+};
+
+static struct log storage;
+static struct log *current;
+static int swept;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void log_need(void)
+{
+	if (!current) {
+		storage.count = 0;
+		current = &storage;
+	}
+}
+
+static void log_add(int record)
+{
+	pthread_mutex_lock(&lock);
+	log_need();
+	current->records[current->count] = record;
+	current->count++;
+	pthread_mutex_unlock(&lock);
+}
+
+static void *processor(void *arg)
+{
+	(void)arg;
+	for (int i = 1; i < RECORDS; i++)
+		log_add(i);
+	return NULL;
+}
+
+static void *sweeper(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < SWEEPS; i++) {
+		pthread_mutex_lock(&lock);
+		if (current) {
+			swept += current->count;
+			current = NULL;
+		}
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t processing, sweeping;
+
+	log_add(0);
+	pthread_create(&processing, NULL, processor, NULL);
+	pthread_create(&sweeping, NULL, sweeper, NULL);
+	pthread_join(processing, NULL);
+	pthread_join(sweeping, NULL);
+	if (current)
+		swept += current->count;
+	assert(swept == RECORDS);
+	printf("%d records\n", swept);
+	return 0;
+}

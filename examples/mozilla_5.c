@@ -1,0 +1,76 @@
+/*
+ * After the shape of a bug of Mozilla's thread class (Mozilla-5): an order
+ * violation. Who starts a thread gives it a first event and then stores its handle; the
+ * handling of the event reads it there. A thread that finds no event has nothing to do
+ * and ends.
+ *
+ * Breaks when the new thread reads `t->handle` in thread_main() after main has posted
+ * the event and before it has stored the handle: NULL is followed. The twin stores the
+ * handle before it posts.
+ *
+ * Lesson: a new thread may run before its creator comes back.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define THREADS 2
+
+struct handle {
+	pthread_t id;
+	int priority;
+};
+
+struct thread {
+	pthread_mutex_t lock;
+	bool event;		/* there is one */
+	struct handle *handle;	/* known once the thread is started */
+};
+
+static void thread_post(struct thread *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->event = true;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void *thread_main(void *arg)
+{
+	struct thread *t = arg;
+	bool event;
+
+	pthread_mutex_lock(&t->lock);
+	event = t->event;
+	pthread_mutex_unlock(&t->lock);
+	if (event)
+		t->handle->priority++;
+	return NULL;
+}
+
+int main(void)
+{
+	static struct thread threads[THREADS] = {
+		{ .lock = PTHREAD_MUTEX_INITIALIZER },
+		{ .lock = PTHREAD_MUTEX_INITIALIZER },
+	};
+	struct handle *handle;
+
+	for (int i = 0; i < THREADS; i++) {
+		handle = calloc(1, sizeof(*handle));
+		if (!handle)
+			return 1;
+		pthread_create(&handle->id, NULL, thread_main, &threads[i]);
+		thread_post(&threads[i]);
+		threads[i].handle = handle;
+	}
+	for (int i = 0; i < THREADS; i++) {
+		handle = threads[i].handle;
+		pthread_join(handle->id, NULL);
+		if (handle->priority > 1)
+			return 1;
+		free(handle);
+	}
+	printf("%d threads ended\n", THREADS);
+	return 0;
+}

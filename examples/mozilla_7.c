@@ -1,0 +1,87 @@
+/*
+ * After the shape of a bug of Mozilla's IMAP client (Mozilla-7, 190106): an order
+ * violation, and a data race. The protocol thread connects, sets its input stream
+ * and waits for data there. The network thread hands data to the stream of a connected
+ * client; if there is none, it has nobody to tell. A client that connects after the
+ * network has gone does without.
+ *
+ * Breaks when the network thread reads `c->input` in network() after the client has
+ * connected and before protocol() has written it: the event is ignored, and the
+ * protocol thread waits for ever. The twin sets the stream before it connects.
+ *
+ * Lesson: say that you are ready when you are.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct stream {
+	sem_t ready;
+	int bytes;
+};
+
+struct connection {
+	pthread_mutex_t lock;
+	bool connected, gone;	/* the client, the network */
+	struct stream *input;	/* NULL: nobody reads yet */
+	struct stream stream;
+};
+
+/* False: the network is gone. */
+static bool client_connect(struct connection *c)
+{
+	bool online;
+
+	pthread_mutex_lock(&c->lock);
+	online = !c->gone;
+	c->connected = online;
+	pthread_mutex_unlock(&c->lock);
+	return online;
+}
+
+static void *protocol(void *arg)
+{
+	struct connection *c = arg;
+	bool online;
+
+	online = client_connect(c);
+	c->input = &c->stream;
+	if (online)
+		sem_wait(&c->stream.ready);
+	return NULL;
+}
+
+static void *network(void *arg)
+{
+	struct connection *c = arg;
+	struct stream *input;
+	bool connected;
+
+	pthread_mutex_lock(&c->lock);
+	connected = c->connected;
+	c->gone = !connected;
+	pthread_mutex_unlock(&c->lock);
+	if (!connected)
+		return NULL;
+	input = c->input;
+	if (input) {
+		input->bytes = 14;
+		sem_post(&input->ready);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	static struct connection c = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t client, server;
+
+	sem_init(&c.stream.ready, 0, 0);
+	pthread_create(&client, NULL, protocol, &c);
+	pthread_create(&server, NULL, network, &c);
+	pthread_join(client, NULL);
+	pthread_join(server, NULL);
+	printf("disconnected\n");
+	return c.connected && c.stream.bytes != 14;
+}

@@ -1,0 +1,88 @@
+/*
+ * MySQL bug 12848: a value that is right only at the end. To resize the query cache,
+ * its size is set to what was asked for (a), and then to what could be had (c), which
+ * may be less. Who stores a query reads the size (b) before it takes the lock.
+ *
+ * Read between (a) and (c), the size is larger than the table of bins: the query goes to
+ * a bin that does not exist, and the program crashes. Older and newer sizes do no harm;
+ * only the temporary one does.
+ *
+ * The repaired twin reads the size under the lock.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define MEMORY 8	/* bins that can be had */
+#define ASKED 16
+#define QUERIES 3
+
+struct bin {
+	int queries;
+};
+
+static struct bin memory[MEMORY];
+static struct bin *bins[ASKED];	/* NULL from cache_size on */
+static int cache_size;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Returns how many bins there are now. Kept apart, or the compiler sees one store. */
+static __attribute__((noinline)) int cache_init(void)
+{
+	int count = cache_size;
+
+	while (count > MEMORY)
+		count /= 2;
+	for (int i = 0; i < count; i++)
+		bins[i] = &memory[i];
+	return count;
+}
+
+static void cache_resize(int size)
+{
+	pthread_mutex_lock(&lock);
+	cache_size = size;		/* (a) */
+	cache_size = cache_init();	/* (c) */
+	pthread_mutex_unlock(&lock);
+}
+
+static void query_store(int hash)
+{
+	int size = cache_size;		/* (b) */
+
+	pthread_mutex_lock(&lock);
+	bins[hash % size]->queries++;
+	pthread_mutex_unlock(&lock);
+}
+
+static void *client(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < QUERIES; i++)
+		query_store(ASKED - 1 - i);
+	return NULL;
+}
+
+static void *administrator(void *arg)
+{
+	(void)arg;
+	cache_resize(ASKED);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t storing, resizing;
+	int stored = 0;
+
+	cache_resize(MEMORY / 2);
+	pthread_create(&storing, NULL, client, NULL);
+	pthread_create(&resizing, NULL, administrator, NULL);
+	pthread_join(storing, NULL);
+	pthread_join(resizing, NULL);
+	for (int i = 0; i < MEMORY; i++)
+		stored += memory[i].queries;
+	assert(stored == QUERIES);
+	printf("%d queries stored\n", stored);
+	return 0;
+}

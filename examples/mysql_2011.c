@@ -1,0 +1,118 @@
+/*
+ * MySQL bug 2011: reading a log while it is rotated. The reader's next_event() asks
+ * whether the file it reads is the one being written (a); if so, the events in it end
+ * where the writer is now (c), else where the file was closed.
+ *
+ * Both questions lock, but not together. If the log is rotated (b) in between, the
+ * reader holds its position in the old file against the length of the new one: two
+ * variables that must agree. No data race. The assertion in next_event() fails.
+ *
+ * The repaired twin asks both questions in one critical section.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define FILES 2
+#define ROOM 4
+#define READS 2
+
+static int events[FILES][ROOM];
+static int closed_length[FILES];
+
+/* What is written now. */
+static int log_file;
+static int log_length;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where the reader is, and the last event it saw. */
+static int at_file;
+static int at_event;
+static int seen;
+
+static void log_write(int event)
+{
+	pthread_mutex_lock(&lock);
+	events[log_file][log_length++] = event;
+	pthread_mutex_unlock(&lock);
+}
+
+static void log_rotate(void)
+{
+	pthread_mutex_lock(&lock);
+	closed_length[log_file] = log_length;
+	log_file++;				/* (b) */
+	log_length = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+static void log_state(int *file, int *length)
+{
+	pthread_mutex_lock(&lock);
+	*file = log_file;			/* (a) */
+	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&lock);
+	*length = log_length;			/* (c) */
+	pthread_mutex_unlock(&lock);
+}
+
+/* Returns 0 if there is none at the moment. */
+static int next_event(void)
+{
+	int file, length;
+
+	log_state(&file, &length);
+	if (at_file < file && at_event == closed_length[at_file]) {
+		at_file++;
+		at_event = 0;
+	}
+	if (at_file < file)
+		length = closed_length[at_file];
+	assert(at_event <= length);
+	return at_event < length ? events[at_file][at_event++] : 0;
+}
+
+/* Returns whether there was one. */
+static bool event_read(void)
+{
+	int event = next_event();
+
+	if (event)
+		assert(event == ++seen);
+	return event;
+}
+
+static void *reader(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < READS; i++)
+		event_read();
+	return NULL;
+}
+
+static void *writer(void *arg)
+{
+	(void)arg;
+	log_rotate();
+	log_write(3);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t reading, writing;
+
+	log_write(1);
+	log_write(2);
+	event_read();
+	pthread_create(&reading, NULL, reader, NULL);
+	pthread_create(&writing, NULL, writer, NULL);
+	pthread_join(reading, NULL);
+	pthread_join(writing, NULL);
+	while (event_read())
+		;
+	assert(seen == 3);
+	printf("%d events read\n", seen);
+	return 0;
+}
