@@ -22,11 +22,11 @@ RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=initial-exec
 	-fno-stack-protector -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin \
 	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
 
-LIB_DIRS := base trace symbol
+LIB_DIRS := base trace symbol sched explore
 lib_src := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
 rewrite_src := $(filter-out src/wrap/main.c src/wrap/as.c,$(wildcard src/wrap/*.c))
 tool_src := src/main.c $(wildcard src/cmd/*.c)
-rt_src := $(wildcard src/runtime/*.c) $(wildcard src/runtime/*.S)
+rt_src := $(wildcard src/runtime/*.c) $(wildcard src/runtime/*.S) $(wildcard src/sched/*.c)
 unit_src := $(wildcard tests/unit/*_test.c)
 tools_src := $(wildcard tests/tools/*.c)
 
@@ -44,7 +44,7 @@ support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/sn
 	lib/snarl-gcc.specs include/snarl.h share/snarl-toolchain.cmake
 
 .DELETE_ON_ERROR:
-.PHONY: all help demo check check-asan bench fuzz symbols install clean deps unit tools
+.PHONY: all help demo check check-asan bench bench-strategies fuzz symbols install clean deps unit tools
 
 all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support))
 
@@ -54,6 +54,7 @@ help:
 	@echo 'make check      all tests; tests/run NAME for one'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
 	@echo 'make bench      overhead against native and ThreadSanitizer; QUICK=1 for one round'
+	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 CAP=10000 WRITE='
 	@echo 'make fuzz       a minute of fuzzing of the trace reader'
 	@echo 'make symbols    write docs/symbols.txt anew'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
@@ -191,6 +192,11 @@ check-asan: deps
 bench: deps
 	@$(MAKE) --no-print-directory all
 	@tests/bench/run
+	@tests/bench/control
+
+bench-strategies: deps
+	@$(MAKE) --no-print-directory all
+	@tests/bench/strategies
 
 fuzz: deps
 	@$(MAKE) --no-print-directory all

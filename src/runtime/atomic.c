@@ -8,6 +8,7 @@
  */
 #include "runtime/atomic.h"
 #include "runtime/clock.h"
+#include "runtime/control.h"
 #include "runtime/shadow.h"
 
 struct operation {
@@ -16,10 +17,17 @@ struct operation {
 	uint64_t seen;
 };
 
-static inline struct operation begin(const volatile void *addr)
+static inline struct operation begin(const volatile void *addr, enum trace_kind kind,
+				     unsigned log2, const void *pc)
 {
-	struct operation op = { snarlrt_enter(), addr, 0 };
+	struct operation op = { NULL, addr, 0 };
 
+	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
+		if (ctl_on())
+			ctl_atomic(kind, log2, addr, pc);
+		return op;
+	}
+	op.self = snarlrt_enter();
 	if (op.self)
 		op.seen = clock_lock(op.self, (const void *)addr);
 	return op;
@@ -35,8 +43,11 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 	struct snarlrt_thread *self = op->self;
 	struct trace_record r[2];
 
-	if (!self)
+	if (!self) {
+		if (ctl_on())
+			ctl_atomic_done(kind, log2, order, fail_order, op->addr, value, pc);
 		return;
+	}
 	r[1].addr = clock_unlock(self, op->seen);
 	r[1].site = value;
 	if (snarlrt.filter)
@@ -52,7 +63,7 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 #define RMW(bits, type, log2, name, kind, builtin)                                         \
 	SNARLRT_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo) \
 	{                                                                                  \
-		struct operation op = begin(p);                                            \
+		struct operation op = begin(p, kind, log2, SNARLRT_PC());                  \
 		type old = builtin(p, v, __ATOMIC_SEQ_CST);                                \
 		end(&op, kind, log2, mo, 0, (uint64_t)old, SNARLRT_PC());                  \
 		return old;                                                                \
@@ -62,7 +73,7 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 	SNARLRT_EXPORT int __tsan_atomic##bits##_compare_exchange_##name(                  \
 		volatile type *p, type *expected, type v, int mo, int fail)                \
 	{                                                                                  \
-		struct operation op = begin(p);                                            \
+		struct operation op = begin(p, TRACE_ATOMIC_CAS, log2, SNARLRT_PC());      \
 		type old = *expected;                                                      \
 		int ok = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST,      \
 						     __ATOMIC_SEQ_CST);                    \
@@ -76,14 +87,14 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 #define ATOMICS(bits, type, log2)                                                          \
 	SNARLRT_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)     \
 	{                                                                                  \
-		struct operation op = begin(p);                                            \
+		struct operation op = begin(p, TRACE_ATOMIC_LOAD, log2, SNARLRT_PC());     \
 		type v = __atomic_load_n(p, __ATOMIC_SEQ_CST);                             \
 		end(&op, TRACE_ATOMIC_LOAD, log2, mo, 0, (uint64_t)v, SNARLRT_PC());       \
 		return v;                                                                  \
 	}                                                                                  \
 	SNARLRT_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)  \
 	{                                                                                  \
-		struct operation op = begin(p);                                            \
+		struct operation op = begin(p, TRACE_ATOMIC_STORE, log2, SNARLRT_PC());    \
 		if (mo == __ATOMIC_SEQ_CST)                                                \
 			__atomic_store_n(p, v, __ATOMIC_SEQ_CST);                          \
 		else                                                                       \
@@ -102,7 +113,7 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 	SNARLRT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(                    \
 		volatile type *p, type expected, type v, int mo, int fail)                 \
 	{                                                                                  \
-		struct operation op = begin(p);                                            \
+		struct operation op = begin(p, TRACE_ATOMIC_CAS, log2, SNARLRT_PC());      \
 		type old = expected;                                                       \
 		int ok = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST,      \
 						     __ATOMIC_SEQ_CST);                    \
@@ -160,7 +171,7 @@ static u128 rmw128(volatile u128 *p, u128 v, enum op128 what)
 
 SNARLRT_EXPORT u128 __tsan_atomic128_load(const volatile u128 *p, int mo)
 {
-	struct operation op = begin(p);
+	struct operation op = begin(p, TRACE_ATOMIC_LOAD, 4, SNARLRT_PC());
 	u128 v = cas128((volatile u128 *)p, 0, 0);
 
 	end(&op, TRACE_ATOMIC_LOAD, 4, mo, 0, (uint64_t)v, SNARLRT_PC());
@@ -169,7 +180,7 @@ SNARLRT_EXPORT u128 __tsan_atomic128_load(const volatile u128 *p, int mo)
 
 SNARLRT_EXPORT void __tsan_atomic128_store(volatile u128 *p, u128 v, int mo)
 {
-	struct operation op = begin(p);
+	struct operation op = begin(p, TRACE_ATOMIC_STORE, 4, SNARLRT_PC());
 
 	rmw128(p, v, OP_XCHG);
 	end(&op, TRACE_ATOMIC_STORE, 4, mo, 0, (uint64_t)v, SNARLRT_PC());
@@ -178,7 +189,7 @@ SNARLRT_EXPORT void __tsan_atomic128_store(volatile u128 *p, u128 v, int mo)
 #define RMW128(name, kind, what)                                                           \
 	SNARLRT_EXPORT u128 __tsan_atomic128_##name(volatile u128 *p, u128 v, int mo)      \
 	{                                                                                  \
-		struct operation op = begin(p);                                            \
+		struct operation op = begin(p, kind, 4, SNARLRT_PC());                     \
 		u128 old = rmw128(p, v, what);                                             \
 		end(&op, kind, 4, mo, 0, (uint64_t)old, SNARLRT_PC());                     \
 		return old;                                                                \
@@ -195,7 +206,7 @@ RMW128(fetch_nand, TRACE_ATOMIC_NAND, OP_NAND)
 static inline u128 cas128_noted(volatile u128 *p, u128 expected, u128 v, int mo, int fail,
 				const void *pc)
 {
-	struct operation op = begin(p);
+	struct operation op = begin(p, TRACE_ATOMIC_CAS, 4, pc);
 	u128 old = cas128(p, expected, v);
 
 	end(&op, old == expected ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, 4, mo, fail,

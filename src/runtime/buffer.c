@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "runtime/clock.h"
+#include "runtime/control.h"
 #include "runtime/lock.h"
 #include "runtime/process.h"
 #include "runtime/rt.h"
@@ -185,9 +186,14 @@ static bool is_frequent(enum trace_kind kind)
 void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
 		  int result, const void *pc)
 {
-	struct snarlrt_thread *self = snarlrt_enter();
+	struct snarlrt_thread *self;
 	struct trace_record r[2];
 
+	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
+		ctl_note(kind, detail, object, arg, result, pc);
+		return;
+	}
+	self = snarlrt_enter();
 	if (!self)
 		return;
 	snarlrt_tell_frames(self);

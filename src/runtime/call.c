@@ -2,12 +2,14 @@
  * The cold half of call.h.
  */
 #include "runtime/call.h"
+#include "runtime/control.h"
 
 void snarlrt_call_open(struct snarlrt_call *c)
 {
 	snarlrt_note(TRACE_CALL_ENTER, c->what, c->object, 0, 0, c->pc);
 	snarlrt_wait_begin(TRACE_CALL_ENTER, c->object, c->pc);
 	c->open = true;
+	c->control = ctl_on();
 }
 
 void snarlrt_call_close(struct snarlrt_call *c, long value, int error, unsigned detail)

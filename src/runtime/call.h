@@ -45,6 +45,7 @@ struct snarlrt_call {
 	const void *object, *pc;
 	uint8_t what;		/* enum trace_call */
 	bool open;		/* entered, not left; false also if nobody watches */
+	bool control;		/* the thread is under control: ask before the real call */
 };
 
 SNARLRT_HIDDEN void snarlrt_call_open(struct snarlrt_call *c);
@@ -54,7 +55,7 @@ SNARLRT_HIDDEN void snarlrt_call_close(struct snarlrt_call *c, long value, int e
 static inline struct snarlrt_call snarlrt_call_enter(enum trace_call what, const void *object,
 						     const void *pc)
 {
-	struct snarlrt_call c = { object, pc, (uint8_t)what, false };
+	struct snarlrt_call c = { object, pc, (uint8_t)what, false, false };
 
 	snarlrt_real_ready();
 	if (snarlrt_watching())
@@ -86,6 +87,26 @@ static inline void snarlrt_call_unwind(struct snarlrt_call *c)
 #define SNARLRT_CALL(c, what, fd)                                                          \
 	struct snarlrt_call c __attribute__((cleanup(snarlrt_call_unwind))) =              \
 		snarlrt_call_enter(what, snarlrt_fd(fd), SNARLRT_PC())
+
+/*
+ * Under control each call has its point just before the real one
+ * (control_outside.h): may waits until that will not block (`events` as for
+ * poll); false with errno set: it must not be made. now is for what never blocks.
+ *
+ *	return snarlrt_call_leave(&c, snarlrt_may(&c, fd, POLLIN) ? REAL(…)(…) : -1);
+ */
+SNARLRT_HIDDEN bool ctl_call_may(struct snarlrt_call *c, int fd, short events);
+SNARLRT_HIDDEN bool ctl_call_point(struct snarlrt_call *c);	/* always true */
+
+static inline bool snarlrt_may(struct snarlrt_call *c, int fd, short events)
+{
+	return likely(!c->control) || ctl_call_may(c, fd, events);
+}
+
+static inline bool snarlrt_now(struct snarlrt_call *c)
+{
+	return likely(!c->control) || ctl_call_point(c);
+}
 
 /* Calls on no descriptor in particular have this one. */
 #define SNARLRT_NO_FD 0
@@ -124,6 +145,9 @@ extern SNARLRT_HIDDEN __thread bool snarlrt_vforked;
 
 /* Recording, and not a child that borrows the memory of the recorded process. */
 SNARLRT_HIDDEN bool snarlrt_own_process(void);
+
+/* Under control, before another program is started: it is not to be controlled. */
+SNARLRT_HIDDEN void snarlrt_control_alone(void);
 
 /* Registers what has to come before the program's own; called once, at start. */
 SNARLRT_HIDDEN void snarlrt_process_init(void);

@@ -3,6 +3,7 @@
  * of those that are.
  */
 #include "runtime/clock.h"
+#include "runtime/control.h"
 #include "runtime/entry.h"
 #include "runtime/shadow.h"
 
@@ -114,6 +115,11 @@ void snarlrt_access(uint64_t addr, uint64_t site)
 	enum shadow_verdict verdict = SHADOW_KEEP;
 	struct snarlrt_thread *self;
 
+	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
+		if (ctl_on())
+			ctl_access(addr & TRACE_ADDR_MASK, 1ull << (site >> 56 & TRACE_SIZE_MASK), site);
+		return;
+	}
 	self = snarlrt_enter();
 	if (!self)
 		return;
@@ -160,6 +166,12 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 							  __builtin_ctzll(size), pc));
 		return;
 	}
+	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
+		if (ctl_on())
+			ctl_access((uint64_t)addr & TRACE_ADDR_MASK, size,
+				   TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc));
+		return;
+	}
 	self = snarlrt_enter();
 	if (!self)
 		return;
@@ -201,6 +213,8 @@ void snarlrt_exit_slow(uint64_t pc)
 	struct snarlrt_thread *self;
 	struct trace_record r;
 
+	if (unlikely(snarlrt.mode == SNARLRT_CONTROL) && ctl.tracing && ctl_on())
+		ctl_trace_exit(ctl.current, pc);
 	if (!tls->self)
 		return;
 	self = snarlrt_enter();

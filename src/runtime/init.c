@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "runtime/call.h"
+#include "runtime/control.h"
 #include "runtime/entry.h"
 #include "runtime/process.h"
 #include "runtime/shadow.h"
@@ -76,6 +77,29 @@ static void start_recording(const struct snarlrt_options *o, char **envp)
 	snarlrt_modules_scan();
 }
 
+static void at_controlled_exit(int status, void *unused)
+{
+	(void)unused;
+	ctl_finish(status);
+}
+
+static void start_control(const struct snarlrt_options *o, char **envp)
+{
+	if (!ctl_open(o->block, o->server, o->kernel_threads)) {
+		sys_warn("SNARL_OPTIONS has mode=control but no usable control=FILE; "
+			 "the program runs on its own");
+		return;
+	}
+	snarlrt.mode = SNARLRT_CONTROL;
+	/* Each run of a server would need a file of its own: only a run by itself has one. */
+	ctl.tracing = o->trace[0] && o->server < 0 && snarlrt_process_open(o);
+	on_exit(at_controlled_exit, NULL);
+	snarlrt_process_init();
+	main_stack(envp);
+	if (ctl.tracing)
+		snarlrt_modules_scan();
+}
+
 static void init(char **envp)
 {
 	static struct snarlrt_options options;
@@ -87,6 +111,8 @@ static void init(char **envp)
 	shadow_map();
 	snarlrt_real_resolve();
 	snarlrt_options_parse(&options, find_option(envp));
+	if (options.control)
+		start_control(&options, envp);
 	if (!options.record)
 		return;
 	if (!options.trace[0]) {

@@ -5,7 +5,7 @@
  * Options reach the runtime as SNARL_OPTIONS=key=value:key=value. A value may
  * hold any byte but ':' and NUL; "%3a" and "%25" stand for ':' and '%'.
  *
- *   mode=off|record     default off
+ *   mode=off|record|control   default off
  *   trace=PATH          where to record; created, never overwritten: if it is
  *                       there already (a forked child, an exec'd image), the
  *                       process takes PATH.PID, then PATH.PID.2 …
@@ -19,6 +19,13 @@
  *   sites=PATH          of inlined accesses, keep only those at these places
  *                       (docs/trace-format.md)
  *   quiet=0|1           1: not even a warning on stderr
+ *
+ * and in control mode:
+ *   control=PATH        the block below, created by the tool (a memfd under
+ *                       /proc/PID/fd, or a file); needed
+ *   server=FD           serve runs on this socket (below) instead of making one
+ *   backend=user|kernel user-level threads (default where the CPU has FSGSBASE), or
+ *                       kernel threads passing a token
  *
  * The live memory holds what is not in the trace yet, so that a process killed
  * at any moment loses nothing it committed: a ring of raw records for each
@@ -84,5 +91,147 @@ struct live_header {
 };
 
 _Static_assert(sizeof(struct live_slot) == 64, "slot");
+
+/*
+ * Control mode. The block is shared memory: the tool fills in the request before
+ * a run, the runtime everything else. It outlives the process that ran.
+ */
+#define CTL_MAGIC 0x4c5443414e53ull
+#define CTL_VERSION 1u
+#define CTL_TEXT 512u
+#define CTL_STACK 64u		/* frames of a call stack in a report */
+#define CTL_REPORT_THREADS 64u
+#define CTL_THREADS 1024u	/* SCHED_MAX_THREADS */
+#define CTL_BLOCK_AT 0x5fe000000000ull	/* where the runtime maps it */
+#define CTL_STATUS 97		/* exit status of a run that the runtime ended */
+
+enum ctl_outcome {
+	CTL_RUNNING,		/* the run did not come to an end: killed, crashed */
+	CTL_EXITED,		/* exit, _exit, or return from main: `status` */
+	CTL_FAILED,		/* the runtime ended it: `failure` */
+	CTL_DIVERGED,		/* the exact schedule could not be followed: `text`, `turn` */
+	CTL_STEPS,		/* more steps than max_steps */
+	CTL_UNSUPPORTED,	/* the program does what control cannot: `text` */
+};
+
+enum ctl_failure {
+	CTL_FAIL_NONE,
+	CTL_FAIL_DEADLOCK,	/* nobody can ever go on */
+	CTL_FAIL_HANG,		/* threads run, but only in circles */
+	CTL_FAIL_UAF,
+	CTL_FAIL_DOUBLE_FREE,
+	CTL_FAIL_BAD_FREE,	/* of what was never allocated */
+	CTL_FAIL_MISUSE,
+};
+
+/* request.flags */
+#define CTL_HASH 1u		/* compute `hash` and the check of each turn */
+#define CTL_SPURIOUS 2u		/* spurious wake-ups are possible */
+#define CTL_TIMEOUTS 4u		/* time-outs may come early, by the strategy's choice */
+#define CTL_IGNORE_MISUSE 8u
+#define CTL_REAL_TIME 16u	/* clocks show the real time */
+#define CTL_TRACE 32u		/* record too (trace=, live= are given) */
+#define CTL_SNAPSHOT 64u	/* stop after `stop_at` steps and serve from there */
+#define CTL_LEARN 128u		/* list what becomes shared, for later runs */
+
+struct ctl_request {
+	char strategy[32];
+	uint64_t seed;
+	uint32_t depth, switch_permille;
+	uint32_t flags;
+	uint32_t begin_search;	/* 1: the strategy is initialised anew before this run */
+	uint64_t run;		/* number of the run in the search */
+	uint64_t max_steps;	/* 0: no limit */
+	uint64_t stop_at;
+	uint64_t plan_size;	/* bytes of the plan area used; 0: none */
+	uint64_t shared_count;	/* granules known to be shared, in the shared area */
+	/* What is known of earlier runs (sched_run); all 0 if nothing. */
+	uint64_t length;
+	uint32_t threads;
+	uint32_t parent[CTL_THREADS];
+	uint64_t events[CTL_THREADS];
+};
+
+/* A thread as it stood at the end. Call stacks are innermost first; pc of calls. */
+struct ctl_report_thread {
+	uint32_t number, parent, ordinal;
+	uint32_t state;		/* 0 runnable, 1 blocked, 2 ended, 3 outside, 4 asleep */
+	uint32_t op;		/* enum sched_op of what it stood before */
+	uint32_t kind;		/* enum trace_kind of it, if known */
+	uint64_t object, site;
+	uint32_t owner;		/* number of the thread that holds `object`, or UINT32_MAX */
+	uint32_t held_count;
+	struct {
+		uint64_t object, pc;
+	} held[16];
+	uint32_t stack_count;
+	uint64_t stack[CTL_STACK];
+};
+
+/*
+ * A run may end in any way, so the strategy's end() is the tool's to call. If
+ * `outcome` stays CTL_RUNNING, the turn under way is not among the turns: it is
+ * `thread`'s.
+ */
+struct ctl_report {
+	uint32_t outcome;	/* enum ctl_outcome */
+	uint32_t failure;	/* enum ctl_failure */
+	int32_t status;		/* exit status, for CTL_EXITED */
+	uint32_t thread;	/* number of the running thread, kept up to date at each switch */
+	uint64_t object, pc, pc2, pc3;	/* uaf: use, free, malloc; misuse: pc */
+	char text[CTL_TEXT];
+	uint64_t steps, switches;
+	uint64_t hash;
+	uint64_t turn;		/* diverged: index of the turn */
+	uint64_t now;		/* virtual time passed, ns */
+	uint32_t threads;	/* there were so many */
+	uint32_t infeasible;	/* goal: could not be kept */
+	uint64_t turns;		/* in the turn area */
+	uint64_t turns_lost;	/* did not fit */
+	uint64_t shared_new;	/* granules found shared in this run: behind shared_count in the area */
+	uint64_t events[CTL_THREADS];	/* visible events of each thread */
+	uint32_t parent[CTL_THREADS], ordinal[CTL_THREADS];	/* of each thread: its name */
+	uint32_t described;	/* entries of `at` */
+	struct ctl_report_thread at[CTL_REPORT_THREADS];
+};
+
+/* Offsets are from the start of the block. */
+struct ctl_block {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t ready;		/* the runtime is there and controls */
+	uint64_t size;
+	uint64_t turns, turns_size;	/* struct sched_turn[]: what the run did, an exact schedule */
+	uint64_t plan, plan_size;	/* struct sched_plan: what it shall do */
+	uint64_t shared, shared_size;	/* uint64_t[]: addresses of granules (8 bytes) */
+	uint64_t state, state_size;	/* the strategy's own */
+	struct ctl_request request;
+	struct ctl_report report;
+};
+
+/*
+ * The fork server speaks over a SOCK_SEQPACKET socket, one struct per message.
+ *
+ *   server: { CTL_HELLO, pid }              ready, before main (or at a snapshot)
+ *   tool:   { CTL_RUN }                     one run as the block's request says
+ *   server: { CTL_STARTED, pid }
+ *   server: { CTL_ENDED, pid, wait status }
+ *   tool:   { CTL_QUIT }                    the server ends; so it does when the socket closes
+ *
+ * A run is the leader of a process group of its own, so that what it leaves
+ * behind can be ended with it.
+ *
+ * A run that reaches its snapshot (CTL_SNAPSHOT) becomes a server itself on the
+ * same socket: it says CTL_HELLO with its pid and serves until CTL_QUIT; then
+ * CTL_ENDED for that run follows from the outer one.
+ */
+enum ctl_message_kind { CTL_HELLO = 1, CTL_RUN, CTL_STARTED, CTL_ENDED, CTL_QUIT };
+
+struct ctl_message {
+	uint32_t kind;
+	int32_t pid;
+	int32_t status;
+	uint32_t pad;
+};
 
 #endif

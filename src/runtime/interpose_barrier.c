@@ -2,8 +2,8 @@
  * pthread_barrier_*. Which thread is told to be the serial one is chance, so
  * that is in the argument and the result is 0 for all.
  */
+#include "runtime/model.h"
 #include "runtime/real.h"
-#include "runtime/rt.h"
 
 SNARLRT_INTERPOSE int pthread_barrier_init(pthread_barrier_t *barrier,
 					   const pthread_barrierattr_t *attr, unsigned count)
@@ -11,6 +11,8 @@ SNARLRT_INTERPOSE int pthread_barrier_init(pthread_barrier_t *barrier,
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_point(SCHED_OP_OTHER, barrier, SNARLRT_PC());
 	result = REAL(pthread_barrier_init)(barrier, attr, count);
 	snarlrt_note(TRACE_BARRIER_INIT, 0, barrier, count, result, SNARLRT_PC());
 	return result;
@@ -22,6 +24,8 @@ SNARLRT_INTERPOSE int pthread_barrier_destroy(pthread_barrier_t *barrier)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_barrier_destroy(barrier, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_BARRIER_DESTROY, barrier, SNARLRT_PC());
 	result = REAL(pthread_barrier_destroy)(barrier);
 	snarlrt_wait_end();
@@ -35,6 +39,8 @@ SNARLRT_INTERPOSE int pthread_barrier_wait(pthread_barrier_t *barrier)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_barrier_wait(barrier, SNARLRT_PC());
 	snarlrt_note(TRACE_BARRIER_ENTER, 0, barrier, 0, 0, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_BARRIER_ENTER, barrier, SNARLRT_PC());
 	got = REAL(pthread_barrier_wait)(barrier);

@@ -4,6 +4,7 @@
  * the interposed ones, so nothing is noted twice.
  */
 #include "runtime/blocking.h"
+#include "runtime/model.h"
 #include "runtime/real.h"
 #include "runtime/thread.h"
 
@@ -23,9 +24,22 @@ static int c11_of(int error)
 {
 	switch (error) {
 	case 0: return thrd_success;
+	case EBUSY: return thrd_busy;
 	case ENOMEM: return thrd_nomem;
+	case ETIMEDOUT: return thrd_timedout;
 	default: return thrd_error;
 	}
+}
+
+/* libc's are the same underneath. */
+static inline pthread_mutex_t *mutex_of(mtx_t *mutex)
+{
+	return (pthread_mutex_t *)(void *)mutex;
+}
+
+static inline pthread_cond_t *cond_of(cnd_t *cond)
+{
+	return (pthread_cond_t *)(void *)cond;
 }
 
 /*
@@ -40,8 +54,21 @@ SNARLRT_INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t routine, void *ar
 	return c11_of(snarlrt_thread_create(thread, NULL, start, arg, SNARLRT_PC()));
 }
 
+static int join_controlled(thrd_t thread, int *value, const void *pc)
+{
+	void *result = NULL;
+	int error = ctl_thread_join(thread, &result, true, CTL_NEVER, pc);
+
+	if (!error && value)
+		*value = (int)(intptr_t)result;
+	return c11_of(error);
+}
+
 SNARLRT_INTERPOSE int thrd_join(thrd_t thread, int *value)
 {
+	if (ctl_on())
+		return join_controlled(thread, value, SNARLRT_PC());
+
 	uint32_t id = snarlrt_handle_get(thread);
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_THREAD_JOIN,
@@ -67,6 +94,8 @@ SNARLRT_INTERPOSE int thrd_detach(thrd_t thread)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return c11_of(ctl_thread_detach(thread, SNARLRT_PC()));
 	got = REAL(thrd_detach)(thread);
 	snarlrt_note(TRACE_THREAD_DETACH, TRACE_C11, (const void *)(uintptr_t)id, id, error_of(got),
 		     SNARLRT_PC());
@@ -82,7 +111,20 @@ SNARLRT_INTERPOSE void thrd_yield(void)
 {
 	snarlrt_real_ready();
 	snarlrt_note(TRACE_YIELD, TRACE_C11, NULL, 0, 0, SNARLRT_PC());
+	if (ctl_on()) {
+		ctl_yield(SNARLRT_PC());
+		return;
+	}
 	REAL(thrd_yield)();
+}
+
+static int sleep_controlled(uint64_t deadline, struct timespec *left, const void *pc)
+{
+	uint64_t ns_left = ctl_sleep(deadline, pc);
+
+	if (ns_left && left)
+		*left = ctl_timespec(ns_left);
+	return ns_left ? -1 : 0;
 }
 
 SNARLRT_INTERPOSE int thrd_sleep(const struct timespec *duration, struct timespec *left)
@@ -98,6 +140,12 @@ SNARLRT_INTERPOSE int thrd_sleep(const struct timespec *duration, struct timespe
 
 	snarlrt_real_ready();
 	snarlrt_blocking_begin(&call, TRACE_SLEEP);
+	if (ctl_on() && duration->tv_sec >= 0 && model_limit_valid(duration)) {
+		got = sleep_controlled(ctl_after(ctl_time_ns(duration)), left, SNARLRT_PC());
+		call.result = got ? EINTR : 0;
+		call.returned = true;
+		return got;
+	}
 	got = REAL(thrd_sleep)(duration, left);
 	call.result = got == 0 ? 0 : got == -1 ? EINTR : EINVAL;
 	call.returned = true;
@@ -110,6 +158,8 @@ SNARLRT_INTERPOSE int mtx_init(mtx_t *mutex, int type)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_point(SCHED_OP_OTHER, mutex, SNARLRT_PC());
 	got = REAL(mtx_init)(mutex, type);
 	snarlrt_note(TRACE_MUTEX_INIT, TRACE_C11, mutex, posix, error_of(got), SNARLRT_PC());
 	return got;
@@ -118,6 +168,8 @@ SNARLRT_INTERPOSE int mtx_init(mtx_t *mutex, int type)
 SNARLRT_INTERPOSE void mtx_destroy(mtx_t *mutex)
 {
 	snarlrt_real_ready();
+	if (ctl_on())
+		model_mutex_destroying(mutex_of(mutex), SNARLRT_PC());
 	REAL(mtx_destroy)(mutex);
 	snarlrt_note(TRACE_MUTEX_DESTROY, TRACE_C11, mutex, 0, 0, SNARLRT_PC());
 }
@@ -127,6 +179,8 @@ SNARLRT_INTERPOSE int mtx_lock(mtx_t *mutex)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return c11_of(model_mutex_lock(mutex_of(mutex), TRACE_C11, SNARLRT_PC()));
 	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, SNARLRT_PC());
 	got = REAL(mtx_lock)(mutex);
 	snarlrt_wait_end();
@@ -139,6 +193,8 @@ SNARLRT_INTERPOSE int mtx_trylock(mtx_t *mutex)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return c11_of(model_mutex_trylock(mutex_of(mutex), TRACE_C11, SNARLRT_PC()));
 	got = REAL(mtx_trylock)(mutex);
 	snarlrt_note(TRACE_MUTEX_TRYLOCK, TRACE_C11, mutex, 0, error_of(got), SNARLRT_PC());
 	return got;
@@ -149,6 +205,9 @@ SNARLRT_INTERPOSE int mtx_timedlock(mtx_t *mutex, const struct timespec *limit)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return c11_of(model_mutex_timedlock(mutex_of(mutex), CLOCK_REALTIME, limit,
+						    TRACE_C11, SNARLRT_PC()));
 	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
 	got = REAL(mtx_timedlock)(mutex, limit);
 	snarlrt_wait_end();
@@ -162,6 +221,8 @@ SNARLRT_INTERPOSE int mtx_unlock(mtx_t *mutex)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return c11_of(model_mutex_unlock(mutex_of(mutex), TRACE_C11, SNARLRT_PC()));
 	snarlrt_note(TRACE_MUTEX_UNLOCK, TRACE_C11, mutex, 0, 0, SNARLRT_PC());
 	got = REAL(mtx_unlock)(mutex);
 	if (unlikely(got != thrd_success))
@@ -174,6 +235,8 @@ SNARLRT_INTERPOSE int cnd_init(cnd_t *cond)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_point(SCHED_OP_OTHER, cond, SNARLRT_PC());
 	got = REAL(cnd_init)(cond);
 	snarlrt_note(TRACE_COND_INIT, TRACE_C11, cond, 0, error_of(got), SNARLRT_PC());
 	return got;
@@ -182,6 +245,8 @@ SNARLRT_INTERPOSE int cnd_init(cnd_t *cond)
 SNARLRT_INTERPOSE void cnd_destroy(cnd_t *cond)
 {
 	snarlrt_real_ready();
+	if (ctl_on())
+		model_cond_destroying(cond_of(cond), SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_COND_DESTROY, cond, SNARLRT_PC());
 	REAL(cnd_destroy)(cond);
 	snarlrt_wait_end();
@@ -196,6 +261,10 @@ static inline void wait_begin(const struct snarlrt_blocking *call)
 
 SNARLRT_INTERPOSE int cnd_wait(cnd_t *cond, mtx_t *mutex)
 {
+	if (ctl_on())
+		return c11_of(model_cond_wait(cond_of(cond), mutex_of(mutex), TRACE_C11,
+					      SNARLRT_PC()));
+
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_COND_WAKE,
 		.detail = TRACE_C11,
@@ -215,6 +284,10 @@ SNARLRT_INTERPOSE int cnd_wait(cnd_t *cond, mtx_t *mutex)
 
 SNARLRT_INTERPOSE int cnd_timedwait(cnd_t *cond, mtx_t *mutex, const struct timespec *limit)
 {
+	if (ctl_on())
+		return c11_of(model_cond_timedwait(cond_of(cond), mutex_of(mutex), CLOCK_REALTIME,
+						   limit, TRACE_C11, SNARLRT_PC()));
+
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_COND_WAKE,
 		.detail = TRACE_C11 | TRACE_TIMED,
@@ -237,6 +310,8 @@ SNARLRT_INTERPOSE int cnd_signal(cnd_t *cond)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return c11_of(model_cond_signal(cond_of(cond), TRACE_C11, SNARLRT_PC()));
 	snarlrt_note(TRACE_COND_SIGNAL, TRACE_C11, cond, 0, 0, SNARLRT_PC());
 	got = REAL(cnd_signal)(cond);
 	if (unlikely(got != thrd_success))
@@ -249,6 +324,8 @@ SNARLRT_INTERPOSE int cnd_broadcast(cnd_t *cond)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return c11_of(model_cond_broadcast(cond_of(cond), TRACE_C11, SNARLRT_PC()));
 	snarlrt_note(TRACE_COND_BROADCAST, TRACE_C11, cond, 0, 0, SNARLRT_PC());
 	got = REAL(cnd_broadcast)(cond);
 	if (unlikely(got != thrd_success))

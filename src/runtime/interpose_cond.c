@@ -4,6 +4,7 @@
  * the wait gets its mutex back too before it unwinds.
  */
 #include "runtime/blocking.h"
+#include "runtime/model.h"
 #include "runtime/real.h"
 
 SNARLRT_INTERPOSE int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
@@ -11,6 +12,8 @@ SNARLRT_INTERPOSE int pthread_cond_init(pthread_cond_t *cond, const pthread_cond
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_point(SCHED_OP_OTHER, cond, SNARLRT_PC());
 	result = REAL(pthread_cond_init)(cond, attr);
 	snarlrt_note(TRACE_COND_INIT, 0, cond, 0, result, SNARLRT_PC());
 	return result;
@@ -22,6 +25,8 @@ SNARLRT_INTERPOSE int pthread_cond_destroy(pthread_cond_t *cond)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		model_cond_destroying(cond, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_COND_DESTROY, cond, SNARLRT_PC());
 	result = REAL(pthread_cond_destroy)(cond);
 	snarlrt_wait_end();
@@ -37,6 +42,9 @@ static inline void wait_begin(const struct snarlrt_blocking *call)
 
 SNARLRT_INTERPOSE int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
+	if (ctl_on())
+		return model_cond_wait(cond, mutex, 0, SNARLRT_PC());
+
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_COND_WAKE,
 		.object = cond,
@@ -54,6 +62,9 @@ SNARLRT_INTERPOSE int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m
 SNARLRT_INTERPOSE int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 					     const struct timespec *limit)
 {
+	if (ctl_on())
+		return model_cond_timedwait(cond, mutex, MODEL_COND_CLOCK, limit, 0, SNARLRT_PC());
+
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_COND_WAKE,
 		.detail = TRACE_TIMED,
@@ -72,6 +83,9 @@ SNARLRT_INTERPOSE int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex
 SNARLRT_INTERPOSE int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 					     clockid_t clock, const struct timespec *limit)
 {
+	if (ctl_on())
+		return model_cond_timedwait(cond, mutex, clock, limit, 0, SNARLRT_PC());
+
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_COND_WAKE,
 		.detail = TRACE_TIMED,
@@ -92,6 +106,8 @@ SNARLRT_INTERPOSE int pthread_cond_signal(pthread_cond_t *cond)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_cond_signal(cond, 0, SNARLRT_PC());
 	snarlrt_note(TRACE_COND_SIGNAL, 0, cond, 0, 0, SNARLRT_PC());
 	result = REAL(pthread_cond_signal)(cond);
 	if (unlikely(result))
@@ -104,6 +120,8 @@ SNARLRT_INTERPOSE int pthread_cond_broadcast(pthread_cond_t *cond)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_cond_broadcast(cond, 0, SNARLRT_PC());
 	snarlrt_note(TRACE_COND_BROADCAST, 0, cond, 0, 0, SNARLRT_PC());
 	result = REAL(pthread_cond_broadcast)(cond);
 	if (unlikely(result))

@@ -2,12 +2,21 @@
  * exec: the image goes, and with it all that is not in the trace yet, so it is
  * written out before. If the call comes back, EXEC is noted once more with the
  * error.
+ *
+ * Under control the new image is on its own: it finds mode=off in its environment
+ * (interpose_process.c), and the thread's mask of signals made real.
  */
-#include "runtime/call.h"
+#include "runtime/control_outside.h"
+#include "runtime/deferred.h"
 
 static bool leaving(const void *pc)
 {
 	snarlrt_real_ready();
+	if (unlikely(ctl_on())) {
+		ctl_source_point(0, pc);
+		snarlrt_control_alone();
+		snarlrt_signals_set(ctl_self()->sigmask);
+	}
 	if (!snarlrt_watching() || !snarlrt_own_process())
 		return false;
 	snarlrt_note(TRACE_EXEC, 0, NULL, 0, 0, pc);

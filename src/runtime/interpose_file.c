@@ -2,7 +2,7 @@
  * Calls on files that may block: opening (a FIFO waits for its other end),
  * closing, writing back, locking.
  */
-#include "runtime/call.h"
+#include "runtime/control_outside.h"
 
 /* libc reads the mode only where one is meant; so do we. */
 static mode_t open_mode(int flags, va_list args)
@@ -10,7 +10,8 @@ static mode_t open_mode(int flags, va_list args)
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
 }
 
-#define OPEN_FN(name, params, args)                                                       \
+/* `at`: the directory, as openat() has it. */
+#define OPEN_FN(name, at, params, args)                                                   \
 	SNARLRT_INTERPOSE int name params                                                 \
 	{                                                                                 \
 		SNARLRT_CALL(c, TRACE_CALL_OPEN, SNARLRT_NO_FD);                          \
@@ -20,37 +21,82 @@ static mode_t open_mode(int flags, va_list args)
 		va_start(rest, flags);                                                    \
 		mode = open_mode(flags, rest);                                            \
 		va_end(rest);                                                             \
-		return (int)snarlrt_call_leave(&c, REAL(name) args);                      \
+		return (int)snarlrt_call_leave(                                           \
+			&c, c.control ? ctl_call_open(&c, at, path, flags, mode) :        \
+					REAL(name) args);                                 \
+	}
+
+/* One that says how to open without a mode. */
+#define OPEN_2_FN(name, at, flags, mode, params, args)                                    \
+	SNARLRT_INTERPOSE int name params                                                 \
+	{                                                                                 \
+		SNARLRT_CALL(c, TRACE_CALL_OPEN, SNARLRT_NO_FD);                          \
+		return (int)snarlrt_call_leave(                                           \
+			&c, c.control ? ctl_call_open(&c, at, path, flags, mode) :        \
+					REAL(name) args);                                 \
 	}
 
 #define SIMPLE_FN(name, what, fd, params, args)                                           \
 	SNARLRT_INTERPOSE int name params                                                 \
 	{                                                                                 \
 		SNARLRT_CALL(c, what, fd);                                                \
+		snarlrt_now(&c);                                                          \
 		return (int)snarlrt_call_leave(&c, REAL(name) args);                      \
 	}
 
-OPEN_FN(open, (const char *path, int flags, ...), (path, flags, mode))
-OPEN_FN(open64, (const char *path, int flags, ...), (path, flags, mode))
-OPEN_FN(openat, (int dir, const char *path, int flags, ...), (dir, path, flags, mode))
-OPEN_FN(openat64, (int dir, const char *path, int flags, ...), (dir, path, flags, mode))
-SIMPLE_FN(creat, TRACE_CALL_OPEN, SNARLRT_NO_FD, (const char *path, mode_t mode), (path, mode))
-SIMPLE_FN(creat64, TRACE_CALL_OPEN, SNARLRT_NO_FD, (const char *path, mode_t mode), (path, mode))
-SIMPLE_FN(__open_2, TRACE_CALL_OPEN, SNARLRT_NO_FD, (const char *path, int flags), (path, flags))
-SIMPLE_FN(__open64_2, TRACE_CALL_OPEN, SNARLRT_NO_FD, (const char *path, int flags), (path, flags))
-SIMPLE_FN(__openat_2, TRACE_CALL_OPEN, SNARLRT_NO_FD, (int dir, const char *path, int flags),
-	  (dir, path, flags))
-SIMPLE_FN(__openat64_2, TRACE_CALL_OPEN, SNARLRT_NO_FD, (int dir, const char *path, int flags),
-	  (dir, path, flags))
+OPEN_FN(open, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode))
+OPEN_FN(open64, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode))
+OPEN_FN(openat, dir, (int dir, const char *path, int flags, ...), (dir, path, flags, mode))
+OPEN_FN(openat64, dir, (int dir, const char *path, int flags, ...), (dir, path, flags, mode))
+OPEN_2_FN(creat, AT_FDCWD, O_CREAT | O_WRONLY | O_TRUNC, mode, (const char *path, mode_t mode),
+	  (path, mode))
+OPEN_2_FN(creat64, AT_FDCWD, O_CREAT | O_WRONLY | O_TRUNC, mode, (const char *path, mode_t mode),
+	  (path, mode))
+OPEN_2_FN(__open_2, AT_FDCWD, flags, 0, (const char *path, int flags), (path, flags))
+OPEN_2_FN(__open64_2, AT_FDCWD, flags, 0, (const char *path, int flags), (path, flags))
+OPEN_2_FN(__openat_2, dir, flags, 0, (int dir, const char *path, int flags), (dir, path, flags))
+OPEN_2_FN(__openat64_2, dir, flags, 0, (int dir, const char *path, int flags), (dir, path, flags))
 
 SIMPLE_FN(close, TRACE_CALL_CLOSE, fd, (int fd), (fd))
 SIMPLE_FN(fsync, TRACE_CALL_FSYNC, fd, (int fd), (fd))
 SIMPLE_FN(fdatasync, TRACE_CALL_FSYNC, fd, (int fd), (fd))
 SIMPLE_FN(msync, TRACE_CALL_FSYNC, SNARLRT_NO_FD, (void *p, size_t size, int flags),
 	  (p, size, flags))
-SIMPLE_FN(flock, TRACE_CALL_FLOCK, fd, (int fd, int operation), (fd, operation))
-SIMPLE_FN(lockf, TRACE_CALL_FLOCK, fd, (int fd, int command, off_t size), (fd, command, size))
-SIMPLE_FN(lockf64, TRACE_CALL_FLOCK, fd, (int fd, int command, off64_t size), (fd, command, size))
+/*
+ * Locks are tried under control: `impatient` are the arguments that make the call
+ * return at once.
+ */
+#define LOCK(c, patient, real, impatient)                                                 \
+	({                                                                                \
+		int locked_;                                                              \
+                                                                                          \
+		snarlrt_now(c);                                                           \
+		do                                                                        \
+			locked_ = (c)->control && (patient) ? impatient : real;           \
+		while (locked_ < 0 && (c)->control && (patient) &&                        \
+		       (errno == EAGAIN || errno == EACCES) && ctl_call_retry(c));        \
+		locked_;                                                                  \
+	})
+
+SNARLRT_INTERPOSE int flock(int fd, int operation)
+{
+	SNARLRT_CALL(c, TRACE_CALL_FLOCK, fd);
+	return (int)snarlrt_call_leave(&c, LOCK(&c, !(operation & LOCK_NB),
+						REAL(flock)(fd, operation),
+						REAL(flock)(fd, operation | LOCK_NB)));
+}
+
+#define LOCKF_FN(name, offset)                                                            \
+	SNARLRT_INTERPOSE int name(int fd, int command, offset size)                      \
+	{                                                                                 \
+		SNARLRT_CALL(c, TRACE_CALL_FLOCK, fd);                                    \
+		return (int)snarlrt_call_leave(&c, LOCK(&c, command == F_LOCK,            \
+							REAL(name)(fd, command, size),    \
+							REAL(name)(fd, F_TLOCK, size)));  \
+	}
+
+LOCKF_FN(lockf, off_t)
+LOCKF_FN(lockf64, off64_t)
 
 /* The third argument is an int, a pointer or absent: a register that we hand on. */
 #define FCNTL_FN(name)                                                                    \
@@ -69,7 +115,10 @@ SIMPLE_FN(lockf64, TRACE_CALL_FLOCK, fd, (int fd, int command, off64_t size), (f
 		if (command == F_SETLKW || command == F_OFD_SETLKW)                       \
 			c = snarlrt_call_enter(TRACE_CALL_FLOCK, snarlrt_fd(fd),          \
 					       SNARLRT_PC());                             \
-		return (int)snarlrt_call_leave(&c, REAL(name)(fd, command, arg));         \
+		return (int)snarlrt_call_leave(                                           \
+			&c, LOCK(&c, true, REAL(name)(fd, command, arg),                  \
+				 REAL(name)(fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK, \
+					    arg)));                                       \
 	}
 
 FCNTL_FN(fcntl)

@@ -6,6 +6,7 @@
  * inheriting operations are a wait and a wake too: the word is taken in user
  * space when nobody competes, so these calls are no locks and unlocks.
  */
+#include "runtime/model.h"
 #include "runtime/process.h"
 #include "runtime/real.h"
 #include "runtime/rt.h"
@@ -89,7 +90,10 @@ static long futex(const struct args *a, const void *pc)
 {
 	unsigned timed = a->v[3] ? TRACE_TIMED : 0;
 	uint32_t value = (uint32_t)a->v[2];
+	long answer;
 
+	if (ctl_on() && model_futex(a->v, &answer, pc))
+		return answer;
 	switch ((int)a->v[1] & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
@@ -125,6 +129,10 @@ static long futex_waitv(const struct args *a, const void *pc)
 	uint64_t expected = 0;
 	long got;
 
+	if (ctl_on()) {
+		errno = ENOSYS;		/* as before Linux 5.16; callers have another way */
+		return -1;
+	}
 	snarlrt_wait_begin(TRACE_FUTEX_WAIT, words, pc);
 	got = pass(SYS_futex_waitv, a);
 	snarlrt_wait_end();

@@ -7,6 +7,7 @@
  * copy of its own can share a guard with us. Byte 0 is all the compiler looks at.
  */
 #include "runtime/blocking.h"
+#include "runtime/model.h"
 #include "runtime/sys.h"
 
 #include <limits.h>
@@ -57,14 +58,21 @@ static void settle(uint32_t *word, uint32_t value)
 
 SNARLRT_INTERPOSE int __cxa_guard_acquire(uint64_t *guard)
 {
-	int mine = acquire((uint32_t *)guard, SNARLRT_PC());
+	int mine;
 
+	if (ctl_on())
+		return model_guard_acquire(guard, SNARLRT_PC());
+	mine = acquire((uint32_t *)guard, SNARLRT_PC());
 	snarlrt_note(TRACE_GUARD_ACQUIRE, 0, guard, 0, mine, SNARLRT_PC());
 	return mine;
 }
 
 SNARLRT_INTERPOSE void __cxa_guard_release(uint64_t *guard)
 {
+	if (ctl_on()) {
+		model_guard_release(guard, SNARLRT_PC());
+		return;
+	}
 	snarlrt_note(TRACE_GUARD_RELEASE, 0, guard, 0, 0, SNARLRT_PC());
 	settle((uint32_t *)guard, GUARD_DONE);
 }
@@ -72,6 +80,10 @@ SNARLRT_INTERPOSE void __cxa_guard_release(uint64_t *guard)
 /* The initialiser threw. */
 SNARLRT_INTERPOSE void __cxa_guard_abort(uint64_t *guard)
 {
+	if (ctl_on()) {
+		model_guard_abort(guard, SNARLRT_PC());
+		return;
+	}
 	snarlrt_note(TRACE_GUARD_ABORT, 0, guard, 0, 0, SNARLRT_PC());
 	settle((uint32_t *)guard, 0);
 }

@@ -14,10 +14,16 @@
  * Before the real functions are known (ld.so allocates, and so does the look-up
  * itself) memory comes from a small static arena whose blocks are never reused;
  * free() knows them by their address.
+ *
+ * Under control all memory is control_heap.c's, which notes events itself. Of
+ * blocks that libc gave out before the mode was known, free() takes any in libc's
+ * first heap, the one behind the program's data.
  */
 #include <limits.h>
 
 #include "runtime/call.h"
+#include "runtime/control_heap.h"
+#include "runtime/sys.h"
 
 #define EARLY_BYTES (64u << 10)
 #define EARLY_ALIGN 16u
@@ -78,10 +84,82 @@ static void note_gone(void *p, const void *pc)
 	snarlrt_fresh(p, usable(p));
 }
 
+static inline bool controlled(void)
+{
+	return unlikely(snarlrt.mode == SNARLRT_CONTROL);
+}
+
+/* Under control, or a block from there (a process may end control before it ends). */
+static inline bool controlled_block(const void *p)
+{
+	return unlikely(snarlrt.mode == SNARLRT_CONTROL || ctl_heap_has(p));
+}
+
+static bool libc_gave(const void *p)
+{
+	extern char _end[];
+	uintptr_t brk = (uintptr_t)sys_call(SYS_brk, 0, 0, 0);
+
+	return (uintptr_t)p > (uintptr_t)_end && (uintptr_t)p < brk;
+}
+
+static void controlled_free(void *p, const void *pc)
+{
+	if (ctl_heap_has(p))
+		ctl_heap_free(p, pc);
+	else if (libc_gave(p))
+		REAL(free)(p);
+	else
+		ctl_heap_bad_free(p, NULL, pc);
+}
+
+static void *controlled_realloc(void *p, size_t size, const void *pc)
+{
+	size_t room;
+	void *to;
+
+	if (!p)
+		return ctl_heap_alloc(size, 0, false, pc);
+	if (size == 0) {
+		controlled_free(p, pc);
+		return NULL;
+	}
+	if (ctl_heap_has(p))
+		return ctl_heap_realloc(p, size, pc);
+	if (!libc_gave(p)) {
+		ctl_heap_bad_free(p, NULL, pc);
+		errno = ENOMEM;
+		return NULL;
+	}
+	to = ctl_heap_alloc(size, 0, false, pc);
+	room = usable(p);
+	if (to) {
+		REAL(memcpy)(to, p, room < size ? room : size);
+		REAL(free)(p);
+	}
+	return to;
+}
+
+/* Like libc, it takes the next power of two for what is none. */
+static void *controlled_aligned(size_t align, size_t size, const void *pc)
+{
+	size_t power = sizeof(void *);
+
+	if (align > SIZE_MAX / 2 + 1) {
+		errno = EINVAL;
+		return NULL;
+	}
+	while (power < align)
+		power *= 2;
+	return ctl_heap_alloc(size, power, false, pc);
+}
+
 SNARLRT_INTERPOSE void *malloc(size_t size)
 {
 	void *p;
 
+	if (controlled())
+		return ctl_heap_alloc(size, 0, false, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
 	if (!snarlrt_found(REAL(malloc)))
 		return early_alloc(size, 0);
@@ -97,6 +175,8 @@ SNARLRT_INTERPOSE void *calloc(size_t count, size_t size)
 	bool too_big = __builtin_mul_overflow(count, size, &total);
 	void *p;
 
+	if (controlled())
+		return ctl_heap_alloc(too_big ? SIZE_MAX : total, 0, true, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
 	if (!snarlrt_found(REAL(calloc)))
 		return too_big ? NULL : early_alloc(total, 0);	/* never used before: zero */
@@ -110,6 +190,10 @@ SNARLRT_INTERPOSE void free(void *p)
 {
 	if (!p || early_has(p))
 		return;
+	if (controlled_block(p)) {
+		controlled_free(p, caller(SNARLRT_PC()));
+		return;
+	}
 	snarlrt_real_ready();
 	if (!snarlrt_found(REAL(free)))
 		return;
@@ -126,12 +210,15 @@ static void *early_realloc(void *p, size_t size, const void *pc)
 
 	if (size == 0)
 		return NULL;
-	to = snarlrt_found(REAL(malloc)) ? REAL(malloc)(size) : early_alloc(size, 0);
+	if (controlled())
+		to = ctl_heap_alloc(size, 0, false, caller(pc));
+	else
+		to = snarlrt_found(REAL(malloc)) ? REAL(malloc)(size) : early_alloc(size, 0);
 	if (!to)
 		return NULL;
 	for (size_t i = 0; i < keep; i++)
 		to[i] = ((char *)p)[i];
-	if (snarlrt_found(REAL(malloc)) && snarlrt_watching())
+	if (snarlrt_found(REAL(malloc)) && snarlrt_watching() && !controlled())
 		note_new(to, size, pc);
 	return to;
 }
@@ -143,6 +230,8 @@ static void *do_realloc(void *p, size_t size, const void *pc)
 	snarlrt_real_ready();
 	if (p && early_has(p))
 		return early_realloc(p, size, pc);
+	if (controlled_block(p))
+		return controlled_realloc(p, size, caller(pc));
 	if (!snarlrt_found(REAL(realloc)))
 		return early_alloc(size, 0);
 	if (!snarlrt_watching())
@@ -187,6 +276,8 @@ SNARLRT_INTERPOSE void *reallocarray(void *p, size_t count, size_t size)
 	{                                                                                 \
 		void *p;                                                                  \
                                                                                           \
+		if (controlled())                                                         \
+			return controlled_aligned(align, size, caller(SNARLRT_PC()));     \
 		snarlrt_real_ready();                                                     \
 		if (!snarlrt_found(REAL(name)))                                                   \
 			return early_alloc(size, align);                                  \
@@ -199,10 +290,27 @@ SNARLRT_INTERPOSE void *reallocarray(void *p, size_t count, size_t size)
 ALIGNED(memalign)
 ALIGNED(aligned_alloc)
 
+static int controlled_posix(void **out, size_t align, size_t size, const void *pc)
+{
+	int saved = errno;
+	void *p;
+
+	if (align % sizeof(void *) || align & (align - 1) || !align)
+		return EINVAL;
+	p = ctl_heap_alloc(size, align, false, pc);
+	errno = saved;
+	if (!p)
+		return ENOMEM;
+	*out = p;
+	return 0;
+}
+
 SNARLRT_INTERPOSE int posix_memalign(void **out, size_t align, size_t size)
 {
 	int error;
 
+	if (controlled())
+		return controlled_posix(out, align, size, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
 	if (!snarlrt_found(REAL(posix_memalign))) {
 		*out = early_alloc(size, align);
@@ -218,11 +326,21 @@ SNARLRT_INTERPOSE int posix_memalign(void **out, size_t align, size_t size)
 	return error;
 }
 
-#define PAGED(name)                                                                       \
+static void *controlled_paged(size_t size, size_t unit, const void *pc)
+{
+	size_t rest = unit - 1 - (size + unit - 1) % unit;
+
+	return ctl_heap_alloc(size + rest < size ? SIZE_MAX : size + rest, 4096, false, pc);
+}
+
+/* room: of the last page, pvalloc gives all. */
+#define PAGED(name, room)                                                                 \
 	SNARLRT_INTERPOSE void *name(size_t size)                                         \
 	{                                                                                 \
 		void *p;                                                                  \
                                                                                           \
+		if (controlled())                                                         \
+			return controlled_paged(size, room, caller(SNARLRT_PC()));        \
 		snarlrt_real_ready();                                                     \
 		if (!snarlrt_found(REAL(name)))                                                   \
 			return early_alloc(size, 4096);                                   \
@@ -232,8 +350,8 @@ SNARLRT_INTERPOSE int posix_memalign(void **out, size_t align, size_t size)
 		return p;                                                                 \
 	}
 
-PAGED(valloc)
-PAGED(pvalloc)
+PAGED(valloc, 1)
+PAGED(pvalloc, 4096)
 
 SNARLRT_INTERPOSE size_t malloc_usable_size(void *p)
 {
@@ -241,6 +359,8 @@ SNARLRT_INTERPOSE size_t malloc_usable_size(void *p)
 		return 0;
 	if (early_has(p))
 		return early_size(p);
+	if (ctl_heap_has(p))
+		return ctl_heap_size(p);
 	snarlrt_real_ready();
 	return usable(p);
 }

@@ -10,6 +10,7 @@
  */
 #include "runtime/arena.h"
 #include "runtime/call.h"
+#include "runtime/control.h"
 
 #define FEW 8u
 
@@ -28,10 +29,24 @@ struct jumps {
 
 static __thread struct jumps jumps;
 
+/* Under control the call stack belongs to the controlled thread. */
+static void cut_controlled(struct snarlrt_tls *tls, uint64_t depth)
+{
+	struct snarlrt_frame *to = tls->control->frames + depth;
+
+	if (to >= tls->frame)
+		return;
+	tls->frame = to;
+	if (tls->told > to)
+		tls->told = to;
+}
+
 uint64_t snarlrt_depth(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
+	if (tls->control && tls->frame_end)
+		return (uint64_t)(tls->frame - tls->control->frames);
 	if (!tls->self || !tls->frame_end)
 		return 0;
 	return (uint64_t)(tls->frame - tls->self->frames) + tls->self->too_deep;
@@ -57,6 +72,8 @@ void snarlrt_cut(uint64_t depth, const void *pc)
 	struct snarlrt_thread *self;
 
 	snarlrt_note(TRACE_JUMP, 0, NULL, depth, 0, pc);
+	if (tls->control && tls->frame_end)
+		cut_controlled(tls, depth);
 	if (!tls->self || !tls->frame_end)
 		return;
 	self = snarlrt_enter();		/* a signal handler must not see half of it */

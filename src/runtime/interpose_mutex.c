@@ -2,8 +2,8 @@
  * pthread_mutex_*. A lock is noted once held, an unlock while still held;
  * format.h says what happens if an unlock fails after all.
  */
+#include "runtime/model.h"
 #include "runtime/real.h"
-#include "runtime/rt.h"
 
 static uint64_t type_of(const pthread_mutexattr_t *attr)
 {
@@ -19,6 +19,8 @@ SNARLRT_INTERPOSE int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_m
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_point(SCHED_OP_OTHER, mutex, SNARLRT_PC());
 	result = REAL(pthread_mutex_init)(mutex, attr);
 	snarlrt_note(TRACE_MUTEX_INIT, 0, mutex, type_of(attr), result, SNARLRT_PC());
 	return result;
@@ -29,6 +31,8 @@ SNARLRT_INTERPOSE int pthread_mutex_destroy(pthread_mutex_t *mutex)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		model_mutex_destroying(mutex, SNARLRT_PC());
 	result = REAL(pthread_mutex_destroy)(mutex);
 	snarlrt_note(TRACE_MUTEX_DESTROY, 0, mutex, 0, result, SNARLRT_PC());
 	return result;
@@ -43,6 +47,8 @@ SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_lock(mutex, 0, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, SNARLRT_PC());
 	result = REAL(pthread_mutex_lock)(mutex);
 	snarlrt_wait_end();
@@ -55,6 +61,8 @@ SNARLRT_INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *mutex)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_trylock(mutex, 0, SNARLRT_PC());
 	result = REAL(pthread_mutex_trylock)(mutex);
 	snarlrt_note(TRACE_MUTEX_TRYLOCK, 0, mutex, 0, result, SNARLRT_PC());
 	return result;
@@ -66,6 +74,8 @@ SNARLRT_INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *mutex,
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_timedlock(mutex, CLOCK_REALTIME, limit, 0, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
 	result = REAL(pthread_mutex_timedlock)(mutex, limit);
 	snarlrt_wait_end();
@@ -79,6 +89,8 @@ SNARLRT_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t 
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_timedlock(mutex, clock, limit, 0, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
 	result = REAL(pthread_mutex_clocklock)(mutex, clock, limit);
 	snarlrt_wait_end();
@@ -91,6 +103,8 @@ SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_unlock(mutex, 0, SNARLRT_PC());
 	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, SNARLRT_PC());
 	result = REAL(pthread_mutex_unlock)(mutex);
 	if (unlikely(result))
@@ -103,6 +117,8 @@ SNARLRT_INTERPOSE int pthread_mutex_consistent(pthread_mutex_t *mutex)
 	int result;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_consistent(mutex, SNARLRT_PC());
 	result = REAL(pthread_mutex_consistent)(mutex);
 	snarlrt_note(TRACE_MUTEX_CONSISTENT, 0, mutex, 0, result, SNARLRT_PC());
 	return result;

@@ -7,6 +7,7 @@
  * out, and nothing of ours is left behind.
  */
 #include "runtime/blocking.h"
+#include "runtime/model.h"
 #include "runtime/real.h"
 
 struct once_call {
@@ -63,6 +64,9 @@ static inline void once_begin(struct once_call *call)
 
 SNARLRT_INTERPOSE int pthread_once(pthread_once_t *once, void (*routine)(void))
 {
+	if (ctl_on())
+		return model_once(once, routine, 0, SNARLRT_PC());
+
 	struct once_call call __attribute__((cleanup(once_end))) = {
 		.routine = routine,
 		.pass = { .object = once, .pc = SNARLRT_PC() },
@@ -77,6 +81,11 @@ SNARLRT_INTERPOSE int pthread_once(pthread_once_t *once, void (*routine)(void))
 
 SNARLRT_INTERPOSE void call_once(once_flag *once, void (*routine)(void))
 {
+	if (ctl_on()) {
+		model_once(&once->__data, routine, TRACE_C11, SNARLRT_PC());
+		return;
+	}
+
 	struct once_call call __attribute__((cleanup(once_end))) = {
 		.routine = routine,
 		.pass = { .object = once, .detail = TRACE_C11, .pc = SNARLRT_PC() },

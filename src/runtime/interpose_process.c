@@ -11,11 +11,15 @@
  * exits. Recording what it does as the parent's would be wrong, and so would
  * be a second process writing the parent's ring; so the thread records nothing
  * meanwhile (tail_x86_64.S calls vfork_before and vfork_after).
+ *
+ * Under control making a process is a point. The child of a fork goes on alone and
+ * is not part of the run that is watched; another image is not controlled at all.
  */
 #include <sched.h>
 
 #include "runtime/arena.h"
-#include "runtime/call.h"
+#include "runtime/control_heap.h"
+#include "runtime/control_poll.h"
 #include "runtime/deferred.h"
 #include "runtime/process.h"
 #include "runtime/sys.h"
@@ -32,7 +36,7 @@ static __thread uint64_t fork_mask;
 
 bool snarlrt_own_process(void)
 {
-	return snarlrt.mode != SNARLRT_OFF && !snarlrt_vforked &&
+	return snarlrt.mode != SNARLRT_OFF && !snarlrt_vforked && snarlrt.live &&
 	       snarlrt.live->pid == (uint32_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
@@ -51,6 +55,7 @@ static void fork_prepare(void)
 	snarlrt_birth_fork(true);
 	snarlrt_thread_fork(true);
 	arena_fork(true);
+	ctl_heap_fork(true);
 	prepared = true;
 }
 
@@ -59,6 +64,7 @@ static void fork_done(bool child)
 	if (!prepared)
 		return;
 	prepared = false;
+	ctl_heap_fork(false);
 	arena_fork(false);
 	snarlrt_thread_fork(false);
 	snarlrt_birth_fork(false);
@@ -66,6 +72,11 @@ static void fork_done(bool child)
 	if (child) {
 		snarlrt_exit_noted = false;
 		snarlrt_forked_child();
+	}
+	if (child && snarlrt.mode == SNARLRT_CONTROL && ctl.begun) {
+		ctl_forked_child();
+		ctl_signal_forked();
+		fork_mask = ctl_self()->sigmask;
 	}
 	snarlrt_signals_set(fork_mask);
 }
@@ -82,7 +93,22 @@ static void fork_child(void)
 
 static void quick_end(void)
 {
+	ctl_finish(quick_status);
 	snarlrt_finish(quick_status);
+}
+
+/*
+ * What this process starts is not to be controlled: the environment, in which they
+ * would find our options, says so from the first of them on. The new text is shorter.
+ */
+void snarlrt_control_alone(void)
+{
+	static const char key[] = SNARL_OPTIONS_ENV "=", off[] = "mode=off";
+	size_t k = sizeof(key) - 1;
+
+	for (char **e = environ; e && *e; e++)
+		if (REAL(strncmp)(*e, key, k) == 0 && REAL(strlen)(*e + k) >= sizeof(off) - 1)
+			REAL(memcpy)(*e + k, off, sizeof(off));
 }
 
 void snarlrt_process_init(void)
@@ -98,11 +124,21 @@ static pid_t note_fork(pid_t pid, const void *pc)
 	return pid;
 }
 
+static void new_process(const void *pc)
+{
+	if (likely(!ctl_on()))
+		return;
+	ctl_source_point(0, pc);
+	ctl_outside_child();
+	snarlrt_control_alone();
+}
+
 SNARLRT_INTERPOSE pid_t fork(void)
 {
 	pid_t pid;
 
 	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
 	forking++;
 	pid = REAL(fork)();
 	forking--;
@@ -116,6 +152,8 @@ SNARLRT_INTERPOSE pid_t _Fork(void)
 
 	snarlrt_real_ready();
 	if (alone)
+		new_process(SNARLRT_PC());
+	if (alone)
 		fork_prepare();
 	pid = REAL(_Fork)();
 	if (alone)
@@ -128,6 +166,7 @@ long snarlrt_fork_by_hand(long number, const long *v, const void *pc)
 {
 	long pid;
 
+	new_process(pc);
 	fork_prepare();
 	pid = REAL(syscall)(number, v[0], v[1], v[2], v[3], v[4], v[5]);
 	fork_done(pid == 0);
@@ -147,6 +186,7 @@ static int cloned_main(void *v)
 	fork_done(true);
 	status = c->main(c->arg);
 	snarlrt_finish(status);
+	ctl_finish(status);
 	return status;
 }
 
@@ -163,6 +203,7 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 	for (int i = 0; i < 3; i++)
 		more[i] = va_arg(args, void *);
 	va_end(args);
+	new_process(SNARLRT_PC());
 	if (snarlrt.mode == SNARLRT_OFF || flags & CLONE_VM)
 		return REAL(clone)(start, stack, flags, arg, more[0], more[1], more[2]);
 	fork_prepare();
@@ -181,6 +222,7 @@ SNARLRT_HIDDEN long snarlrt_vfork_after(long got, const void *pc);
 
 void snarlrt_vfork_before(void)
 {
+	new_process(NULL);
 	if (aside.depth++ > 0)
 		return;
 	aside.tls = __snarl_tls;
@@ -215,6 +257,7 @@ SNARLRT_INTERPOSE int posix_spawn(pid_t *pid, const char *path,
 	int error;
 
 	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
 	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
 	error = REAL(posix_spawn)(&child, path, actions, attr, argv, envp);
 	snarlrt_unhide();
@@ -234,6 +277,7 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
 	int error;
 
 	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
 	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
 	error = REAL(posix_spawnp)(&child, file, actions, attr, argv, envp);
 	snarlrt_unhide();
@@ -242,6 +286,51 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
 	if (error == 0 && pid)
 		*pid = child;
 	return error;
+}
+
+/*
+ * Under control the shell is waited for like any other child, so that the other
+ * threads go on. (libc's ignores SIGINT and SIGQUIT meanwhile; nobody sends them here.)
+ */
+static int system_outside(const char *command, const void *pc)
+{
+	char *argv[] = { "sh", "-c", (char *)command, NULL };
+	struct snarlrt_call c = { .what = TRACE_CALL_WAIT, .pc = pc, .control = true };
+	int status = -1, error;
+	pid_t pid;
+
+	new_process(pc);
+	snarlrt_hide();
+	error = REAL(posix_spawn)(&pid, "/bin/sh", NULL, NULL, argv, environ);
+	snarlrt_unhide();
+	if (error)
+		return 127 << 8;
+	while (!ctl_call_child(&c, P_PID, (id_t)pid, WEXITED))
+		;
+	return REAL(waitpid)(pid, &status, 0) == pid ? status : -1;
+}
+
+SNARLRT_INTERPOSE int system(const char *command)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()) || !command)
+		return REAL(system)(command);
+	return system_outside(command, SNARLRT_PC());
+}
+
+/* Nothing waits here but for the child's end, in pclose(): then everybody does. */
+SNARLRT_INTERPOSE FILE *popen(const char *command, const char *mode)
+{
+	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
+	return REAL(popen)(command, mode);
+}
+
+SNARLRT_INTERPOSE int pclose(FILE *f)
+{
+	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
+	return REAL(pclose)(f);
 }
 
 /* Once: in a static program exit() ends in our _exit(). */
@@ -257,6 +346,7 @@ static void note_exit(int status, const void *pc)
 /* What is still to be written is written by a handler that runs last of all. */
 SNARLRT_INTERPOSE void exit(int status)
 {
+	ctl_exit_begins();
 	note_exit(status, SNARLRT_PC());
 	REAL(exit)(status);
 	__builtin_unreachable();
@@ -268,6 +358,8 @@ SNARLRT_INTERPOSE void exit(int status)
 		note_exit(status, SNARLRT_PC());                                          \
 		if (snarlrt_own_process())                                                \
 			snarlrt_finish(status);                                           \
+		if (!snarlrt_vforked)                                                     \
+			ctl_finish(status);                                               \
 		REAL(name)(status);                                                       \
 		__builtin_unreachable();                                                  \
 	}
@@ -279,8 +371,10 @@ SNARLRT_INTERPOSE void quick_exit(int status)
 {
 	note_exit(status, SNARLRT_PC());
 	quick_status = status;
-	if (!registered)
+	if (!registered) {
 		snarlrt_finish(status);
+		ctl_finish(status);
+	}
 	REAL(quick_exit)(status);
 	__builtin_unreachable();
 }

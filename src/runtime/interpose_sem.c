@@ -3,6 +3,7 @@
  * sem_open gives memory that the same calls work on.
  */
 #include "runtime/blocking.h"
+#include "runtime/model.h"
 #include "runtime/real.h"
 
 SNARLRT_INTERPOSE int sem_init(sem_t *sem, int shared, unsigned value)
@@ -10,6 +11,8 @@ SNARLRT_INTERPOSE int sem_init(sem_t *sem, int shared, unsigned value)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_point(SCHED_OP_OTHER, sem, SNARLRT_PC());
 	got = REAL(sem_init)(sem, shared, value);
 	snarlrt_note(TRACE_SEM_INIT, 0, sem, value, got ? errno : 0, SNARLRT_PC());
 	return got;
@@ -20,6 +23,8 @@ SNARLRT_INTERPOSE int sem_destroy(sem_t *sem)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		model_sem_destroying(sem, SNARLRT_PC());
 	got = REAL(sem_destroy)(sem);
 	snarlrt_note(TRACE_SEM_DESTROY, 0, sem, 0, got ? errno : 0, SNARLRT_PC());
 	return got;
@@ -27,6 +32,9 @@ SNARLRT_INTERPOSE int sem_destroy(sem_t *sem)
 
 SNARLRT_INTERPOSE int sem_wait(sem_t *sem)
 {
+	if (ctl_on())
+		return model_sem_wait(sem, SNARLRT_PC());
+
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_SEM_WAIT,
 		.object = sem,
@@ -47,6 +55,8 @@ SNARLRT_INTERPOSE int sem_trywait(sem_t *sem)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_sem_trywait(sem, SNARLRT_PC());
 	got = REAL(sem_trywait)(sem);
 	snarlrt_note(TRACE_SEM_TRYWAIT, 0, sem, 0, got ? errno : 0, SNARLRT_PC());
 	return got;
@@ -54,6 +64,9 @@ SNARLRT_INTERPOSE int sem_trywait(sem_t *sem)
 
 SNARLRT_INTERPOSE int sem_timedwait(sem_t *sem, const struct timespec *limit)
 {
+	if (ctl_on())
+		return model_sem_timedwait(sem, CLOCK_REALTIME, limit, SNARLRT_PC());
+
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_SEM_TIMEDWAIT,
 		.detail = TRACE_TIMED,
@@ -72,6 +85,9 @@ SNARLRT_INTERPOSE int sem_timedwait(sem_t *sem, const struct timespec *limit)
 
 SNARLRT_INTERPOSE int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *limit)
 {
+	if (ctl_on())
+		return model_sem_timedwait(sem, clock, limit, SNARLRT_PC());
+
 	struct snarlrt_blocking call SNARLRT_BLOCKING = {
 		.kind = TRACE_SEM_TIMEDWAIT,
 		.detail = TRACE_TIMED,
@@ -93,6 +109,8 @@ SNARLRT_INTERPOSE int sem_post(sem_t *sem)
 	int got;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return model_sem_post(sem, SNARLRT_PC());
 	snarlrt_note(TRACE_SEM_POST, 0, sem, 0, 0, SNARLRT_PC());
 	got = REAL(sem_post)(sem);
 	if (unlikely(got))

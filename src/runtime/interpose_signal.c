@@ -9,10 +9,15 @@
  *
  * What a handler may find half done (the thread hidden, or noted as waiting) is
  * set aside while it runs. A handler left by longjmp puts it back there.
+ *
+ * Under control the trampoline only keeps the signal (control_signal.c), and the
+ * handler is called at a point. So the kernel is told to restart what it
+ * interrupts, and never takes a handler down.
  */
 #include <ucontext.h>
 
 #include "runtime/call.h"
+#include "runtime/control_outside.h"
 #include "runtime/deferred.h"
 #include "runtime/entry.h"
 #include "runtime/sys.h"
@@ -31,6 +36,8 @@ struct snarlrt_handler {
 	uint64_t waiting_for, waiting_pc;
 	uint64_t *stripe;	/* of an atomic that faulted */
 	bool busy;
+	bool virtual;		/* under control: called at a point */
+	uint64_t sigmask;	/* then the thread's virtual mask before */
 };
 
 static struct action {
@@ -50,8 +57,12 @@ void snarlrt_handlers_left(struct snarlrt_handler *down_to)
 	/* Only if it is there: a buffer may be older than we think. */
 	while (h && h != down_to)
 		h = h->outer;
-	if (h == down_to)
-		snarlrt_handlers = down_to;
+	if (h != down_to)
+		return;
+	for (h = snarlrt_handlers; h != down_to; h = h->outer)
+		if (h->virtual && ctl_on())
+			ctl_sigmask_set(h->sigmask);
+	snarlrt_handlers = down_to;
 }
 
 static void set_aside(struct snarlrt_handler *h)
@@ -158,6 +169,20 @@ static void install_again(int number)
 	errno = saved;
 }
 
+static void run(struct snarlrt_handler *here, uint64_t user, siginfo_t *info, void *context)
+{
+	struct snarlrt_handler *h __attribute__((cleanup(handler_end))) = here;
+	uintptr_t handler = user & ~WITH_INFO;
+
+	set_aside(h);
+	snarlrt_note(TRACE_SIGNAL_ENTER, 0, NULL, (uint64_t)h->number, 0, h->pc);
+	if (user & WITH_INFO)
+		((void (*)(int, siginfo_t *, void *))handler)(h->number, info, context);
+	else
+		((void (*)(int))handler)(h->number);
+	h->returned = true;
+}
+
 static void trampoline(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
@@ -165,23 +190,54 @@ static void trampoline(int number, siginfo_t *info, void *context)
 	uintptr_t handler = user & ~WITH_INFO;
 	struct snarlrt_handler here = { .number = number, .pc = (const void *)(handler + 1) };
 
+	if (snarlrt.mode == SNARLRT_CONTROL && ctl_signal_catch(number, info))
+		return;
 	if (put_off(number, info, interrupted, &here)) {
 		if (actions[number].flags & SA_RESETHAND)
 			install_again(number);
 		return;
 	}
 	restart_append(interrupted, number, info);
-	{
-		struct snarlrt_handler *h __attribute__((cleanup(handler_end))) = &here;
+	run(&here, user, info, context);
+}
 
-		set_aside(h);
-		snarlrt_note(TRACE_SIGNAL_ENTER, 0, NULL, (uint64_t)number, 0, h->pc);
-		if (user & WITH_INFO)
-			((void (*)(int, siginfo_t *, void *))handler)(number, info, context);
-		else
-			((void (*)(int))handler)(number);
-		h->returned = true;
+struct ctl_signal_action snarlrt_signal_action(int number)
+{
+	struct ctl_signal_action a = { .handler = SIG_DFL };
+	struct sigaction now;
+
+	if (REAL(sigaction)(number, NULL, &now) != 0)
+		return a;
+	a.handler = now.sa_handler;
+	if (now.sa_sigaction == trampoline) {
+		a.flags = actions[number].flags;
+		a.mask = *(const uint64_t *)&actions[number].mask;
 	}
+	return a;
+}
+
+void snarlrt_signal_run(int number, siginfo_t *info)
+{
+	struct action *a = &actions[number];
+	uint64_t user = a->user, mask = *(const uint64_t *)&a->mask;
+	struct snarlrt_handler here = {
+		.number = number,
+		.pc = (const void *)(uintptr_t)((user & ~WITH_INFO) + 1),
+		.virtual = true,
+	};
+	ucontext_t context = { 0 };
+
+	if (!(a->flags & SA_NODEFER))
+		mask |= 1ull << (number - 1);
+	if (a->flags & SA_RESETHAND) {
+		struct sigaction gone = { .sa_handler = SIG_DFL };
+
+		REAL(sigaction)(number, &gone, NULL);
+	}
+	here.sigmask = ctl_self()->sigmask;
+	ctl_sigmask_set(here.sigmask | mask);
+	run(&here, user, info, &context);
+	ctl_sigmask_set(here.sigmask);
 }
 
 static bool is_function(const struct sigaction *act)
@@ -191,13 +247,25 @@ static bool is_function(const struct sigaction *act)
 }
 
 /* What the program would have seen. */
-static void show(struct sigaction *old, uint64_t user)
+static void show(struct sigaction *old, const struct action *before)
 {
 	if (old->sa_sigaction != trampoline)
 		return;
-	old->sa_sigaction = (void (*)(int, siginfo_t *, void *))(uintptr_t)(user & ~WITH_INFO);
-	if (!(user & WITH_INFO))
+	old->sa_sigaction =
+		(void (*)(int, siginfo_t *, void *))(uintptr_t)(before->user & ~WITH_INFO);
+	if (snarlrt.mode == SNARLRT_CONTROL)
+		old->sa_flags = before->flags;
+	if (!(before->user & WITH_INFO))
 		old->sa_flags &= ~SA_SIGINFO;
+}
+
+/* Those that instructions cause are handled on the spot, by the kernel's rules. */
+static int kernel_flags(int number, int flags)
+{
+	if (snarlrt.mode != SNARLRT_CONTROL || number == SIGSEGV || number == SIGBUS ||
+	    number == SIGFPE || number == SIGILL || number == SIGTRAP)
+		return flags;
+	return (flags | SA_RESTART) & ~SA_RESETHAND;
 }
 
 static int install(int number, const struct sigaction *act, struct sigaction *old)
@@ -215,6 +283,7 @@ static int install(int number, const struct sigaction *act, struct sigaction *ol
 		mine.sa_flags |= SA_SIGINFO;
 		a->mask = mine.sa_mask;
 		a->flags = mine.sa_flags;
+		mine.sa_flags = kernel_flags(number, mine.sa_flags);
 		__atomic_store_n(&a->user,
 				 (uint64_t)(uintptr_t)act->sa_sigaction |
 					 (act->sa_flags & SA_SIGINFO ? WITH_INFO : 0),
@@ -226,7 +295,7 @@ static int install(int number, const struct sigaction *act, struct sigaction *ol
 	if (got != 0 && ours)
 		*a = before;
 	if (got == 0 && old)
-		show(old, before.user);
+		show(old, &before);
 	return got;
 }
 
@@ -281,6 +350,10 @@ SNARLRT_INTERPOSE int siginterrupt(int number, int interrupt)
 
 	snarlrt_real_ready();
 	got = REAL(siginterrupt)(number, interrupt);
+	if (got == 0 && snarlrt.mode == SNARLRT_CONTROL) {
+		actions[number].flags &= ~SA_RESTART;
+		actions[number].flags |= interrupt ? 0 : SA_RESTART;
+	}
 	if (got == 0 && interrupt)
 		sigaddset(&interrupting, number);
 	else if (got == 0)

@@ -1,10 +1,12 @@
 /*
  * pthread_create and the rest of a thread's life.
  */
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 
 #include "runtime/arena.h"
+#include "runtime/control.h"
 #include "runtime/deferred.h"
 #include "runtime/lock.h"
 #include "runtime/real.h"
@@ -112,6 +114,8 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 	int error;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return ctl_thread_create(out, attr, routine, arg, pc);
 	if (snarlrt.mode != SNARLRT_RECORD)
 		return REAL(pthread_create)(out, attr, routine, arg);
 	mask = snarlrt_signals_block();
@@ -178,23 +182,32 @@ static void unwound(void *unused)
 
 SNARLRT_INTERPOSE int pthread_join(pthread_t thread, void **value)
 {
+	if (ctl_on())
+		return ctl_thread_join(thread, value, true, CTL_NEVER, SNARLRT_PC());
 	JOIN(REAL(pthread_join)(thread, value));
 }
 
 SNARLRT_INTERPOSE int pthread_tryjoin_np(pthread_t thread, void **value)
 {
+	if (ctl_on())
+		return ctl_thread_join(thread, value, false, CTL_NEVER, SNARLRT_PC());
 	JOIN(REAL(pthread_tryjoin_np)(thread, value));
 }
 
 SNARLRT_INTERPOSE int pthread_timedjoin_np(pthread_t thread, void **value,
 					   const struct timespec *limit)
 {
+	if (ctl_on())
+		return ctl_thread_join(thread, value, true, ctl_deadline(CLOCK_REALTIME, limit),
+				       SNARLRT_PC());
 	JOIN(REAL(pthread_timedjoin_np)(thread, value, limit));
 }
 
 SNARLRT_INTERPOSE int pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clock,
 					   const struct timespec *limit)
 {
+	if (ctl_on())
+		return ctl_thread_join(thread, value, true, ctl_deadline(clock, limit), SNARLRT_PC());
 	JOIN(REAL(pthread_clockjoin_np)(thread, value, clock, limit));
 }
 
@@ -204,6 +217,8 @@ SNARLRT_INTERPOSE int pthread_detach(pthread_t thread)
 	int error;
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return ctl_thread_detach(thread, SNARLRT_PC());
 	error = REAL(pthread_detach)(thread);
 	snarlrt_note(TRACE_THREAD_DETACH, 0, (void *)(uintptr_t)id, id, error, SNARLRT_PC());
 	return error;
@@ -214,7 +229,64 @@ SNARLRT_INTERPOSE int pthread_cancel(pthread_t thread)
 	uint32_t id = snarlrt_handle_get((uintptr_t)thread);
 
 	snarlrt_real_ready();
+	if (ctl_on())
+		return ctl_thread_cancel(thread, SNARLRT_PC());
 	snarlrt_cancel_guard();
 	snarlrt_note(TRACE_THREAD_CANCEL, 0, (void *)(uintptr_t)id, id, 0, SNARLRT_PC());
 	return REAL(pthread_cancel)(thread);
+}
+
+SNARLRT_INTERPOSE void pthread_exit(void *result)
+{
+	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_thread_exit(result);
+	REAL(pthread_exit)(result);
+	__builtin_unreachable();
+}
+
+/* Under control cancellation is ours, and so is its state. */
+SNARLRT_INTERPOSE int pthread_setcancelstate(int state, int *old)
+{
+	struct ctl_thread *t = ctl_self();
+
+	snarlrt_real_ready();
+	if (!ctl_on())
+		return REAL(pthread_setcancelstate)(state, old);
+	if (state != PTHREAD_CANCEL_ENABLE && state != PTHREAD_CANCEL_DISABLE)
+		return EINVAL;
+	if (old)
+		*old = t->cancel_disabled ? PTHREAD_CANCEL_DISABLE : PTHREAD_CANCEL_ENABLE;
+	t->cancel_disabled = state == PTHREAD_CANCEL_DISABLE;
+	if (t->cancel_async)
+		ctl_cancel_act();
+	return 0;
+}
+
+SNARLRT_INTERPOSE int pthread_setcanceltype(int type, int *old)
+{
+	struct ctl_thread *t = ctl_self();
+
+	snarlrt_real_ready();
+	if (!ctl_on())
+		return REAL(pthread_setcanceltype)(type, old);
+	if (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS)
+		return EINVAL;
+	if (old)
+		*old = t->cancel_async ? PTHREAD_CANCEL_ASYNCHRONOUS : PTHREAD_CANCEL_DEFERRED;
+	t->cancel_async = type == PTHREAD_CANCEL_ASYNCHRONOUS;
+	if (t->cancel_async)
+		ctl_cancel_act();
+	return 0;
+}
+
+SNARLRT_INTERPOSE void pthread_testcancel(void)
+{
+	snarlrt_real_ready();
+	if (!ctl_on()) {
+		REAL(pthread_testcancel)();
+		return;
+	}
+	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
+	ctl_cancel_act();
 }

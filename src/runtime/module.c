@@ -204,7 +204,7 @@ void snarlrt_modules_scan(void)
 	uint64_t mask;
 	int nothing_new;
 
-	if (snarlrt.mode != SNARLRT_RECORD)
+	if (snarlrt.mode == SNARLRT_OFF || !snarlrt.live)
 		return;
 	mask = snarlrt_signals_block();
 	snarlrt_lock(&scan_lock);

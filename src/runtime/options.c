@@ -78,10 +78,25 @@ static bool set(struct snarlrt_options *o, const char *key, const char *value)
 {
 	if (same(key, "mode")) {
 		o->record = same(value, "record");
-		return o->record || same(value, "off");
+		o->control = same(value, "control");
+		return o->record || o->control || same(value, "off");
 	}
 	if (same(key, "trace"))
 		return copy(o->trace, sizeof(o->trace), value), true;
+	if (same(key, "control"))
+		return copy(o->block, sizeof(o->block), value), true;
+	if (same(key, "backend")) {
+		o->kernel_threads = same(value, "kernel");
+		return o->kernel_threads || same(value, "user");
+	}
+	if (same(key, "server")) {
+		uint64_t fd;
+
+		if (!parse_size(value, &fd) || fd > 1u << 20)
+			return false;
+		o->server = (int)fd;
+		return true;
+	}
 	if (same(key, "live"))
 		return copy(o->live, sizeof(o->live), value), true;
 	if (same(key, "sites"))
@@ -158,7 +173,7 @@ static void parse_all(struct snarlrt_options *o, const char *text)
 /* Twice, because quiet=1 may stand behind what would be warned about. */
 void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
 {
-	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW };
+	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW, .server = -1 };
 	sys_quiet = true;
 	parse_all(o, text);
 	sys_quiet = o->quiet;

@@ -7,11 +7,13 @@
 #include "runtime/rt.h"
 
 struct snarlrt_options {
-	bool record;
+	bool record, control, kernel_threads;
+	int server;		/* descriptor, or -1 */
 	bool fork_off, no_filter, quiet;
 	uint64_t window;
 	char trace[3072];	/* absolute once parsed */
 	char live[512];
+	char block[512];	/* control= */
 	char sites[3072];
 };
 

@@ -307,10 +307,9 @@ void snarlrt_finish(int status)
 	uint64_t ns;
 	size_t n = 0;
 
-	if (snarlrt.mode != SNARLRT_RECORD ||
-	    __atomic_exchange_n(&finished, 1, __ATOMIC_ACQ_REL))
+	if (snarlrt.mode == SNARLRT_OFF || !live || __atomic_exchange_n(&finished, 1, __ATOMIC_ACQ_REL))
 		return;
-	if (!snarlrt_exit_noted)
+	if (!snarlrt_exit_noted && snarlrt.mode == SNARLRT_RECORD)
 		snarlrt_note(TRACE_EXIT, 0, NULL, (uint64_t)status, 0, NULL);
 	flush_self();
 	snarlrt_stash_drain();

@@ -41,6 +41,8 @@
 #define SHADOW_MAX_ID 0x7ffeu	/* later threads own nothing: all they touch is shared */
 #define STAMP_BYTES 4096u	/* a time stamp at least this often in a ring */
 
+struct ctl_thread;
+
 struct snarlrt_frame {
 	uint64_t caller;	/* pc the function will return to */
 	uint64_t pc;		/* in the function, just after its entry hook */
@@ -61,6 +63,7 @@ struct snarlrt_tls {
 	uint32_t ended;			/* 56: do not attach again */
 	uint32_t undecided;		/* 60: private accesses in the ring */
 	struct trace_record *saved;	/* 64: cur, while calls wait to be told */
+	struct ctl_thread *control;	/* 72: the thread under control (control.h), or NULL */
 };
 
 /* Exported for instrumented shared libraries. */
@@ -87,7 +90,7 @@ struct snarlrt_thread {
 	struct snarlrt_thread *next_free;
 };
 
-enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD };
+enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL };
 
 /* The one global. */
 struct snarlrt {

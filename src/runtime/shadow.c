@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "runtime/clock.h"
+#include "runtime/control.h"
 #include "runtime/shadow.h"
 #include "runtime/sys.h"
 
@@ -180,6 +181,10 @@ void snarlrt_fresh(const void *start, size_t size)
 	struct snarlrt_thread *self;
 	uint16_t *s, *last;
 
+	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
+		ctl_fresh(addr, size);
+		return;
+	}
 	addr = (addr + 7) & ~7ull;
 	if (!snarlrt.filter || addr >= end || end > USER_END)
 		return;

@@ -9,6 +9,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/clock.h"
+#include "runtime/control.h"
 #include "runtime/deferred.h"
 #include "runtime/lock.h"
 #include "runtime/process.h"
@@ -159,7 +160,12 @@ static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordin
 
 	t->stack_low = ordinal == 0 ? main_stack_low : 0;
 	t->stack_high = ordinal == 0 ? main_stack_high : 0;
-	if (!parent)
+	if (snarlrt.mode == SNARLRT_CONTROL && ctl.current->stack) {
+		/* libc would allocate to tell, and the run be another than without a trace. */
+		t->stack_low = (uint64_t)ctl.current->stack;
+		t->stack_high = t->stack_low + ctl.current->stack_size;
+	}
+	if (!parent || snarlrt.mode == SNARLRT_CONTROL)
 		return;
 	snarlrt_hide();
 	if (pthread_getattr_np(pthread_self(), &attr) == 0) {
@@ -244,7 +250,7 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	tls->busy = 0;
 	snarlrt_signals_set(mask);
 	/* The stack may be a dead thread's. What is above us is in use already. */
-	if (parent && t->stack_low)
+	if (parent && t->stack_low && snarlrt.mode == SNARLRT_RECORD)
 		snarlrt_fresh((void *)t->stack_low,
 			      (uint64_t)__builtin_frame_address(0) - t->stack_low - 4096);
 	return t;

@@ -25,11 +25,13 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -83,6 +85,7 @@ int __snprintf_chk(char *s, size_t n, int flag, size_t room, const char *format,
 int __vsprintf_chk(char *s, int flag, size_t room, const char *format, va_list args);
 int __vsnprintf_chk(char *s, size_t n, int flag, size_t room, const char *format, va_list args);
 
+ssize_t __getdelim(char **restrict line, size_t *restrict n, int end, FILE *restrict f);
 ssize_t __read_chk(int fd, void *buf, size_t n, size_t room);
 ssize_t __pread_chk(int fd, void *buf, size_t n, off_t at, size_t room);
 ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t at, size_t room);
@@ -100,5 +103,11 @@ int __openat64_2(int dir, const char *path, int flags);
 void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
 __sighandler_t __sysv_signal(int sig, __sighandler_t handler);
 __sighandler_t bsd_signal(int sig, __sighandler_t handler);
+
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+		      int (*init)(int, char **, char **), void (*fini)(void),
+		      void (*rtld_fini)(void), void *stack_end);
+
+int __cxa_thread_atexit_impl(void (*run)(void *), void *object, void *dso);
 
 #endif

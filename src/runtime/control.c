@@ -1,0 +1,388 @@
+/*
+ * Points: where a thread under control stops, and who goes on.
+ *
+ * A thread that spins lets others go first. If all who can run do nothing else for
+ * long, time passes; if no time-out is pending either, the program hangs.
+ */
+#include <errno.h>
+
+#include "runtime/control_outside.h"
+#include "runtime/control_step.h"
+#include "runtime/sys.h"
+#include "sched/exact.h"
+
+#define IDLE_TIME 8u		/* rounds of it after which time passes */
+#define IDLE_HANG 2000u		/* … after which it is a hang */
+#define WORLD_NS 10000000u	/* the world's chance before a time-out is let come, real ns */
+
+struct ctl ctl;
+
+void ctl_ask_soon(void)
+{
+	struct ctl_thread *t = ctl.current;
+
+	ctl_account(t);
+	grant(t, 0);
+}
+
+static bool is_ready(struct ctl_thread *t)
+{
+	struct ctl_wait *w = t->wait;
+
+	if (w->cancel_point && t->cancel_pending && !t->cancel_disabled)
+		w->cancelled = true;
+	return w->cancelled || w->expired || w->interrupted || !w->ready || w->ready(w);
+}
+
+void ctl_changed(const void *object)
+{
+	bool more = false;
+
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		struct ctl_thread *t = ctl.threads[i];
+		bool before = t->runnable;
+
+		if (t->state != CTL_LIVE || !t->wait)
+			continue;
+		if (t->wait->event.object != (uint64_t)(uintptr_t)object && t->wait->also != object)
+			continue;
+		t->runnable = is_ready(t);
+		more |= t->runnable && !before;
+	}
+	if (more) {
+		ctl.progress++;
+		ctl_ask_soon();
+	}
+}
+
+static void expire(struct ctl_thread *t, bool log)
+{
+	if (log) {
+		ctl_turn_end(ctl.current);
+		ctl_turn_log(t->name, SCHED_TURN_EXPIRE, 0, 0);
+	}
+	if (ctl.now < t->wait->deadline)
+		ctl.now = t->wait->deadline;
+	t->wait->expired = true;
+	t->runnable = true;
+}
+
+static struct ctl_thread *earliest(void)
+{
+	struct ctl_thread *best = NULL;
+
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		struct ctl_thread *t = ctl.threads[i];
+
+		if (t->state == CTL_LIVE && t->wait && !t->runnable &&
+		    t->wait->deadline != CTL_NEVER &&
+		    (!best || t->wait->deadline < best->wait->deadline))
+			best = t;
+	}
+	return best;
+}
+
+static struct ctl_thread *by_name(uint64_t name)
+{
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i]->name == name && ctl.threads[i]->state == CTL_LIVE)
+			return ctl.threads[i];
+	return NULL;
+}
+
+static size_t collect(uint32_t *runnable)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i]->state == CTL_LIVE && ctl.threads[i]->runnable)
+			runnable[n++] = i;
+	return n;
+}
+
+/* Everybody who can run only goes in circles, for so many rounds at least. */
+static bool all_idle(const uint32_t *runnable, size_t count, uint32_t rounds)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct ctl_thread *t = ctl.threads[runnable[i]];
+
+		if (t->idle < rounds || t->progress != ctl.progress)
+			return false;
+	}
+	return count > 0;
+}
+
+static void deadlock(void)
+{
+	struct sched_point p = {
+		.step = ctl.steps,
+		.running = ctl.current->number,
+		.threads = ctl.count,
+		.pending = ctl.pending,
+		.name = ctl.name,
+	};
+
+	if (ctl.strategy->stuck)
+		ctl.strategy->stuck(ctl.state, &p);
+	ctl_fail(CTL_FAIL_DEADLOCK, NULL, NULL, NULL, NULL, "no thread can go on");
+}
+
+/* Lets the earliest time-out or timer come. False: there is none. */
+static bool pass_time(bool log)
+{
+	struct ctl_thread *t = earliest();
+	uint64_t timer = ctl_timers_next();
+
+	if (timer != CTL_NEVER && (!t || timer <= t->wait->deadline)) {
+		if (ctl.now < timer)
+			ctl.now = timer;
+		ctl_timers_due();
+		return true;
+	}
+	if (t)
+		expire(t, log);
+	return t != NULL;
+}
+
+static bool time_may_pass(void)
+{
+	return earliest() || ctl_timers_next() != CTL_NEVER;
+}
+
+/* Nobody can run: time passes, or the world moves, or it is over. */
+static void nobody(void)
+{
+	if (!ctl_outside_any()) {
+		if (!pass_time(false))
+			deadlock();
+	} else if (!time_may_pass()) {
+		ctl_outside_block(CTL_NEVER);
+	} else if (!ctl_outside_block(WORLD_NS)) {
+		pass_time(true);
+	}
+}
+
+/* A signal from outside reaches `t` here. */
+static void take_signal(struct ctl_thread *t, int number)
+{
+	ctl_turn_end(ctl.current);
+	ctl_turn_log(t->name, SCHED_TURN_SIGNAL, (uint64_t)number, 0);
+	ctl_signal_accept(t, number);
+}
+
+/* What the plan has besides runs, and the world it waits for. True: something was done. */
+static bool follow_plan(void)
+{
+	const struct sched_turn *turn = exact_due(ctl.state, ctl.steps);
+	struct ctl_thread *t;
+
+	if (turn && turn->kind == SCHED_TURN_EXPIRE) {
+		t = by_name(turn->name);
+		if (!t || !t->wait || t->wait->deadline == CTL_NEVER)
+			ctl_diverged("the schedule lets a time-out come where none is pending");
+		exact_advance(ctl.state);
+		expire(t, true);
+		return true;
+	}
+	if (turn && turn->kind == SCHED_TURN_SIGNAL) {
+		t = by_name(turn->name);
+		if (!t)
+			ctl_diverged("the schedule has a signal for a thread that is gone");
+		exact_advance(ctl.state);
+		take_signal(t, (int)turn->steps);
+		return true;
+	}
+	t = by_name(exact_wants(ctl.state, ctl.steps));
+	if (t && t->wait && t->wait->outside && !t->runnable) {
+		ctl_outside_block(CTL_NEVER);
+		return true;
+	}
+	return false;
+}
+
+static void expire_due(void)
+{
+	struct ctl_thread *t;
+
+	if (ctl_timers_next() <= ctl.now)
+		ctl_timers_due();
+	while ((t = earliest()) && t->wait->deadline <= ctl.now)
+		expire(t, false);
+}
+
+static size_t who_can_run(uint32_t *runnable)
+{
+	struct ctl_thread *t;
+	size_t count;
+	int number;
+
+	for (;;) {
+		expire_due();
+		ctl_outside_probe();
+		if (ctl_is_exact() && !exact_done(ctl.state)) {
+			if (follow_plan())
+				continue;
+		} else if ((number = ctl_signal_arrived(&t)) != 0) {
+			take_signal(t, number);
+		}
+		count = collect(runnable);
+		if (!count) {
+			nobody();
+			continue;
+		}
+		if (all_idle(runnable, count, IDLE_TIME)) {
+			if (!pass_time(false) && !ctl_outside_any() &&
+			    all_idle(runnable, count, IDLE_HANG))
+				ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
+					 "threads run, but only in circles");
+			count = collect(runnable);
+		}
+		return count;
+	}
+}
+
+/* A time-out that comes before it must: one time in 16; a search that tries all tries both. */
+static void maybe_early(void)
+{
+	const struct strategy *s = ctl.strategy;
+
+	if (ctl_is_exact() || !s->choose || !earliest())
+		return;
+	if (s->choose(ctl.state, s->end ? 2 : 16) == 1)
+		expire(earliest(), true);
+}
+
+static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *steps)
+{
+	static uint32_t runnable[SCHED_MAX_THREADS];
+	struct sched_choice c = { 0, 1 };
+	struct sched_point p = {
+		.step = ctl.steps,
+		.running = t->number,
+		.yields = yields,
+		.runnable = runnable,
+		.threads = ctl.count,
+		.pending = ctl.pending,
+		.name = ctl.name,
+	};
+
+	if (ctl.flags & CTL_TIMEOUTS)
+		maybe_early();
+	p.count = who_can_run(runnable);
+	p.runs = t->state == CTL_LIVE && t->runnable;
+	ctl.strategy->pick(ctl.state, &p, &c);
+	if (ctl_is_exact() && exact_lost(ctl.state, &ctl.block->report.turn))
+		ctl_diverged("the thread whose turn it is cannot run");
+	if (c.thread >= ctl.count || !ctl.threads[c.thread]->runnable || !c.steps)
+		sys_die("a strategy chose a thread that cannot run");
+	*steps = c.steps;
+	return ctl.threads[c.thread];
+}
+
+static void limits(void)
+{
+	const struct ctl_request *q = &ctl.block->request;
+
+	if (q->max_steps && ctl.steps > q->max_steps && !ctl.private_child)
+		ctl_end_run(CTL_STEPS);
+	if (ctl.flags & CTL_SNAPSHOT && ctl.steps >= q->stop_at && !ctl.private_child) {
+		ctl.flags &= ~CTL_SNAPSHOT;
+		ctl_serve();
+	}
+}
+
+/* The question. Returns when `t` is chosen; never, if it ended. */
+static void question(struct ctl_thread *t, bool yields)
+{
+	struct ctl_thread *next;
+	uint64_t steps;
+
+	limits();
+	next = choose(t, yields, &steps);
+	grant(next, steps - 1);
+	if (next == t)
+		return;
+	ctl_turn_end(t);
+	ctl.block->report.switches++;
+	ctl.block->report.thread = next->number;
+	ctl.current = next;
+	if (t->state == CTL_DONE)
+		gate_leave(t, next);
+	else
+		gate_switch(t, next);
+}
+
+void ctl_leave_for_good(struct ctl_thread *t)
+{
+	question(t, false);
+}
+
+void ctl_wait(struct ctl_wait *w)
+{
+	struct ctl_thread *t = ctl.current;
+	bool yields = w->event.op == SCHED_OP_YIELD;
+	int saved = errno;
+	uint64_t more;
+
+	ctl_account(t);
+	if (ctl.tracing)
+		ctl_trace_frames(t);
+	yields |= ctl_is_spinning(t);
+	w->thread = t->number;
+	t->wait = w;
+	ctl.pending[t->number] = w->event;
+	t->runnable = is_ready(t);
+	more = remaining(t);
+	if (t->runnable && more && !yields)
+		grant(t, more - 1);
+	else
+		question(t, yields);
+	t->wait = NULL;
+	ctl_count_steps(t, 1);
+	ctl_signal_deliver();
+	errno = saved;
+	if (t->cancel_async && t->cancel_pending && !t->cancel_disabled)
+		ctl_cancel_act();
+}
+
+void ctl_started(struct ctl_thread *t)
+{
+	ctl_count_steps(t, 1);
+}
+
+void ctl_last_turn(void)
+{
+	ctl_account(ctl.current);
+	ctl_turn_end(ctl.current);
+}
+
+void ctl_point(enum sched_op op, const void *object, const void *pc)
+{
+	struct ctl_wait w = CTL_WAIT(op, object, NULL, pc);
+
+	ctl_wait(&w);
+}
+
+uint32_t ctl_choose_thread(const uint32_t *candidates, uint32_t count)
+{
+	uint32_t i = 0;
+
+	if (count == 1)
+		return candidates[0];
+	if (ctl_is_exact()) {
+		const struct sched_turn *turn = exact_peek(ctl.state);
+
+		if (turn && turn->kind == SCHED_TURN_WAKE) {
+			while (i < count && ctl.name[candidates[i]] != turn->name)
+				i++;
+			if (i == count)
+				ctl_diverged("the schedule wakes a thread that does not wait");
+			exact_advance(ctl.state);
+		}
+	} else if (ctl.strategy->choose) {
+		i = ctl.strategy->choose(ctl.state, count);
+	}
+	ctl_turn_end(ctl.current);
+	ctl_turn_log(ctl.name[candidates[i]], SCHED_TURN_WAKE, 0, 0);
+	return candidates[i];
+}

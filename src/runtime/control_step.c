@@ -1,0 +1,227 @@
+/*
+ * Steps: what a thread under control did since it was let go.
+ *
+ * Steps that need no question are counted by the ring itself: tls.cur is put so
+ * that it reaches the end of the thread's page after as many inlined appends as
+ * the thread may take steps; there the access comes to C. So a step without a
+ * question costs what an append costs. The page is read (hash, trace, spinning)
+ * when it is full or the thread stops.
+ *
+ * Spinning: a thread whose last events changed nothing, and were the same few,
+ * lets others go first (control.c).
+ */
+#include "runtime/control_outside.h"
+#include "runtime/control_step.h"
+
+#define STILL 64u		/* events without change that count as spinning */
+
+static void changed_something(struct ctl_thread *t)
+{
+	t->still = 0;
+	t->recent_count = 0;
+	ctl.progress++;
+}
+
+/* An event that changed nothing; the same few again and again are a circle. False: they differ. */
+static bool changed_nothing(struct ctl_thread *t, uint64_t object, uint64_t site)
+{
+	uint64_t key = object ^ site << 20;
+	uint32_t i;
+
+	for (i = 0; i < t->recent_count && t->recent[i] != key; i++)
+		;
+	if (i == ARRAY_SIZE(t->recent)) {
+		t->recent_count = 0;
+		t->still = 0;
+		return false;
+	}
+	if (i == t->recent_count)
+		t->recent[t->recent_count++] = key;
+	t->still++;
+	return true;
+}
+
+/* Plain accesses of the page since it was granted. */
+static void look_at_page(struct ctl_thread *t, uint64_t count)
+{
+	const struct trace_record *r = t->granted;
+	bool wrote = false;
+
+	for (uint64_t i = 0; i < count; i++)
+		wrote |= (r[i].site >> 48 & 0xff) == TRACE_WRITE;
+	if (wrote)
+		changed_something(t);
+	else
+		for (uint64_t i = count; i > 0 && changed_nothing(t, r[i - 1].addr, r[i - 1].site); i--)
+			;
+	if (ctl.tracing)
+		ctl_trace_page(t, r, count);
+	if (ctl.flags & CTL_HASH)
+		for (uint64_t i = 0; i < count; i++) {
+			mix(r[i].addr);
+			mix(r[i].site);
+		}
+}
+
+void ctl_count_steps(struct ctl_thread *t, uint64_t n)
+{
+	t->steps += n;
+	ctl.steps += n;
+	ctl.now += n * CTL_STEP_NS;
+}
+
+void ctl_account(struct ctl_thread *t)
+{
+	uint64_t count = (uint64_t)(here(t) - t->granted);
+
+	if (!count)
+		return;
+	ctl_count_steps(t, count);
+	look_at_page(t, count);
+	t->granted += count;
+}
+
+bool ctl_is_spinning(struct ctl_thread *t)
+{
+	if (t->still < STILL)
+		return false;
+	t->still = 0;
+	t->idle = t->progress == ctl.progress ? t->idle + 1 : 0;
+	t->progress = ctl.progress;
+	return true;
+}
+
+static bool is_plain(uint64_t kind)
+{
+	return kind == TRACE_READ || kind == TRACE_READ_RANGE;
+}
+
+static void trace_access(uint64_t addr, uint64_t size, uint64_t site)
+{
+	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
+	uint64_t kind = site >> 48 & 0xff;
+
+	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
+		ctl_trace_event(ctl.current, &r, size);
+	else
+		ctl_trace_page(ctl.current, &r, 1);
+}
+
+/* A visible access: the point before it. */
+static void visible(uint64_t addr, uint64_t size, uint64_t site)
+{
+	bool reads = is_plain(site >> 48 & 0xff);
+	struct ctl_wait w = CTL_WAIT(reads ? SCHED_OP_READ : SCHED_OP_WRITE, addr, NULL,
+				     site & TRACE_ADDR_MASK);
+
+	w.event.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+	ctl_wait(&w);
+	ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK));	/* freed meanwhile? */
+	if (reads)
+		changed_nothing(ctl.current, addr, site);
+	else
+		changed_something(ctl.current);
+	if (ctl.flags & CTL_HASH) {
+		mix(addr);
+		mix(site);
+	}
+	if (ctl.tracing)
+		trace_access(addr, size, site);
+}
+
+void ctl_access(uint64_t addr, uint64_t size, uint64_t site)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	if (!ctl_touch(addr, size, !is_plain(site >> 48 & 0xff),
+		       (const void *)(site & TRACE_ADDR_MASK)))
+		return;
+	if (!tls->cur)
+		tls->cur = tls->saved;	/* taken away by a call, so that it be told */
+	visible(addr, size, site);
+}
+
+static enum sched_op atomic_op(enum trace_kind kind)
+{
+	if (kind == TRACE_ATOMIC_LOAD)
+		return SCHED_OP_READ;
+	return kind == TRACE_ATOMIC_STORE ? SCHED_OP_WRITE : SCHED_OP_UPDATE;
+}
+
+void ctl_atomic(enum trace_kind kind, unsigned log2, const volatile void *addr, const void *pc)
+{
+	struct ctl_wait w = CTL_WAIT(atomic_op(kind), addr, NULL, pc);
+
+	w.event.size = 1u << log2;
+	ctl_touch((uint64_t)(uintptr_t)addr, 1u << log2, kind != TRACE_ATOMIC_LOAD, pc);
+	ctl_wait(&w);
+	ctl_touch((uint64_t)(uintptr_t)addr, 1u << log2, kind != TRACE_ATOMIC_LOAD, pc);
+}
+
+static uint64_t value_at(const volatile void *addr, unsigned log2)
+{
+	switch (log2) {
+	case 0: return *(const volatile uint8_t *)addr;
+	case 1: return *(const volatile uint16_t *)addr;
+	case 2: return *(const volatile uint32_t *)addr;
+	}
+	return *(const volatile uint64_t *)addr;
+}
+
+/* `value` is what a read-modify-write found; one that leaves it so changed nothing. */
+void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_order,
+		     const volatile void *addr, uint64_t value, const void *pc)
+{
+	struct ctl_thread *t = ctl.current;
+	uint64_t object = (uint64_t)(uintptr_t)addr;
+
+	if (kind == TRACE_ATOMIC_STORE ||
+	    (atomic_op(kind) == SCHED_OP_UPDATE && log2 < 4 && value_at(addr, log2) != value))
+		changed_something(t);
+	else
+		changed_nothing(t, object, (uint64_t)(uintptr_t)pc);
+	if (ctl.flags & CTL_HASH) {
+		mix(object);
+		mix((uint64_t)(uintptr_t)pc | (uint64_t)kind << 48);
+		mix(value);
+	}
+	if (ctl.tracing) {
+		unsigned detail = log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT;
+		struct trace_record r = { (object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48,
+					  TRACE_SITE(kind, detail, pc) };
+
+		ctl_trace_event(t, &r, value);
+	}
+}
+
+/* Locking, looking and unlocking again and again is going in circles, too. */
+static bool is_polling(enum trace_kind kind)
+{
+	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) ||
+	       kind == TRACE_COND_SIGNAL || kind == TRACE_COND_BROADCAST;
+}
+
+void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
+	      const void *pc)
+{
+	if (!ctl_on())
+		return;
+	if (ctl.tracing || ctl.flags & CTL_HASH)
+		ctl_account(ctl.current);	/* what came before goes first */
+	if (result != 0 || is_polling(kind))
+		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
+	else if (kind != TRACE_MALLOC && kind != TRACE_FREE)
+		changed_something(ctl.current);
+	if (ctl.flags & CTL_HASH) {
+		mix((uint64_t)(uintptr_t)object);
+		mix((uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48);
+	}
+	if (ctl.tracing && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
+		struct trace_record r = {
+			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
+			TRACE_SITE(kind, detail, pc),
+		};
+
+		ctl_trace_event(ctl.current, &r, arg);
+	}
+}

@@ -1,0 +1,127 @@
+/*
+ * Recording under control: the same trace as in record mode, in the total order
+ * of the run.
+ *
+ * Each thread has a ring beside its page. What the page holds goes to the ring
+ * before anything else is noted, and at the latest when the thread stops, behind a
+ * time stamp; since only one thread runs at a time, the stamps order everything.
+ * While the ring is written to, it takes the page's place in thread-local storage.
+ */
+#include "runtime/control.h"
+#include "runtime/process.h"
+#include "runtime/sys.h"
+#include "runtime/thread.h"
+
+static struct trace_record *page_cur, *page_saved;
+
+/* Strictly growing over all threads. */
+static uint64_t next_time(struct snarlrt_thread *self)
+{
+	static uint64_t last;
+	uint64_t now = sys_ticks() & ~1ull;
+
+	last = now > last ? now : last + 2;
+	self->last_time = last;
+	return last;
+}
+
+static struct snarlrt_thread *begin(struct ctl_thread *t)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	page_cur = tls->cur;
+	page_saved = tls->saved;
+	tls->cur = t->ring_cur;
+	tls->self = t->ring;
+	tls->busy = 1;
+	return t->ring;
+}
+
+static void end(struct ctl_thread *t)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	t->ring_cur = tls->cur;
+	tls->cur = page_cur;
+	tls->saved = page_saved;
+	tls->self = NULL;
+	tls->busy = 0;
+}
+
+/* Takes the place of the call stack's set-up too, so it comes before that. */
+void ctl_trace_attach(struct ctl_thread *t)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct trace_record *cur = tls->cur;
+	uint32_t parent = t->number ? t->parent + 1 : 0;
+
+	tls->ended = 0;
+	t->ring = snarlrt_thread_attach(t->id, parent, t->ordinal,
+					(const void *)(uintptr_t)t->routine);
+	t->ring_cur = tls->cur;
+	tls->self = NULL;
+	tls->cur = cur;
+}
+
+void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records, uint64_t count)
+{
+	struct snarlrt_thread *self = begin(t);
+	struct trace_record stamp = { next_time(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+
+	snarlrt_append(self, &stamp, 1);
+	for (uint64_t i = 0; i < count; i++)
+		snarlrt_append(self, &records[i], 1);
+	end(t);
+}
+
+void ctl_trace_frames(struct ctl_thread *t)
+{
+	struct snarlrt_thread *self = begin(t);
+
+	snarlrt_tell_frames(self);
+	end(t);
+}
+
+void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)
+{
+	struct snarlrt_thread *self = begin(t);
+	struct trace_record both[2] = { *r, { 0, arg } };
+
+	snarlrt_tell_frames(self);
+	both[1].addr = next_time(self);
+	snarlrt_append(self, both, 2);
+	end(t);
+}
+
+/* A call that the trace knows of returned. */
+void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct trace_record r = { 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
+	struct snarlrt_thread *self;
+
+	ctl_account(t);
+	if (tls->frame <= t->frames)
+		return;
+	self = begin(t);
+	tls->frame--;
+	tls->told = tls->frame;
+	snarlrt_append(self, &r, 1);
+	end(t);
+}
+
+/* All rings, by whoever is the last to run. */
+void ctl_trace_finish(int status)
+{
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		struct ctl_thread *t = ctl.threads[i];
+		struct snarlrt_thread *self;
+
+		if (!t->ring)
+			continue;
+		self = begin(t);
+		snarlrt_flush(self);
+		end(t);
+	}
+	snarlrt_finish(status);
+}

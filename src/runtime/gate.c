@@ -1,0 +1,270 @@
+/*
+ * Where threads under control stand, and how the turn is handed on.
+ *
+ * User-level threads: each thread of the program has a kernel thread that only
+ * lends its stack and thread-local storage and sleeps. Its code runs on the one
+ * kernel thread that is awake, with the stack switched and the FS base set, so
+ * that errno, pthread_self() and libc's caches are its own. Since only one
+ * kernel thread runs, fork() copies the whole program at any point.
+ *
+ * Kernel threads: each runs itself, and sleeps on its word until it is its turn.
+ *
+ * Stacks come from a place of our own in both, so that addresses are the same in
+ * every run and with either back end. They are never used twice.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "runtime/control.h"
+#include "runtime/deferred.h"
+#include "runtime/real.h"
+#include "runtime/sys.h"
+
+#define STACKS 0x600000000000ull	/* address space for them */
+#define STACK_DEFAULT (8ull << 20)
+#define STACK_LEAST (256ull << 10)	/* thread-local storage and the lender's frames are on it, too */
+#define LENDER_FRAMES 8192		/* bytes the lender keeps for itself at the top */
+#define HWCAP2_FSGSBASE 2ul
+
+static uint64_t next_stack = STACKS;
+
+bool gate_user_possible(void)
+{
+	return getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE;
+}
+
+static inline uint64_t fs_base(void)
+{
+	uint64_t v;
+
+	__asm__ volatile("rdfsbase %0" : "=r"(v));
+	return v;
+}
+
+/*
+ * gate_swap(from, to, fs): callee-saved registers and floating-point control
+ * words go to the old stack, *from gets its pointer, and the new one's come back.
+ */
+SNARLRT_HIDDEN void gate_swap(void **from, void *to, uint64_t fs);
+__asm__(".text\n"
+	".p2align 4\n"
+	".type gate_swap, @function\n"
+	"gate_swap:\n"
+	"	pushq %rbp\n"
+	"	pushq %rbx\n"
+	"	pushq %r12\n"
+	"	pushq %r13\n"
+	"	pushq %r14\n"
+	"	pushq %r15\n"
+	"	subq $8, %rsp\n"
+	"	stmxcsr (%rsp)\n"
+	"	fnstcw 4(%rsp)\n"
+	"	movq %rsp, (%rdi)\n"
+	"	movl (%rsp), %eax\n"
+	"	movzwl 4(%rsp), %ecx\n"
+	"	movq %rsi, %rsp\n"
+	"	wrfsbase %rdx\n"
+	"	cmpl %eax, (%rsp)\n"
+	"	jne 2f\n"
+	"	cmpw %cx, 4(%rsp)\n"
+	"	jne 2f\n"
+	"1:	addq $8, %rsp\n"
+	"	popq %r15\n"
+	"	popq %r14\n"
+	"	popq %r13\n"
+	"	popq %r12\n"
+	"	popq %rbx\n"
+	"	popq %rbp\n"
+	"	ret\n"
+	"2:	ldmxcsr (%rsp)\n"
+	"	fldcw 4(%rsp)\n"
+	"	jmp 1b\n"
+	".size gate_swap, . - gate_swap\n");
+
+/* gate_call_on(stack_top, fn, arg): the frame pointer leads back, for unwinders and gdb. */
+__asm__(".text\n"
+	".globl gate_call_on\n"
+	".hidden gate_call_on\n"
+	".p2align 4\n"
+	".type gate_call_on, @function\n"
+	"gate_call_on:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	movq %rsp, %rbp\n"
+	"	.cfi_def_cfa_register rbp\n"
+	"	movq %rdi, %rsp\n"
+	"	movq %rdx, %rdi\n"
+	"	callq *%rsi\n"
+	"	movq %rbp, %rsp\n"
+	"	popq %rbp\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size gate_call_on, . - gate_call_on\n");
+
+static void futex_wait_for(uint32_t *word)
+{
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == 0)
+		sys_call6(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+}
+
+static void futex_set(uint32_t *word)
+{
+	__atomic_store_n(word, 1, __ATOMIC_RELEASE);
+	sys_call6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static void enter_user(void)
+{
+	ctl_thread_main(ctl.current);
+}
+
+/* What gate_swap finds on a stack that never ran. */
+static void *first_frame(char *top)
+{
+	uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15ull);
+
+	*--sp = 0;		/* as if called: the stack is off by 8 at entry */
+	*--sp = (uint64_t)(uintptr_t)enter_user;
+	for (int i = 0; i < 6; i++)
+		*--sp = 0;
+	--sp;
+	__asm__ volatile("stmxcsr (%0)\n\tfnstcw 4(%0)" : : "r"(sp) : "memory");
+	return sp;
+}
+
+/* Runs in the new kernel thread, all signals blocked. */
+static void *lend(void *v)
+{
+	struct ctl_thread *t = v;
+
+	__snarl_tls.hidden = 1;
+	t->tls = &__snarl_tls;
+	if (ctl.kernel_threads) {
+		futex_set(&t->lent);
+		futex_wait_for(&t->go);
+		__atomic_store_n(&t->go, 0, __ATOMIC_RELAXED);
+		ctl_thread_main(t);
+	}
+	t->fs = fs_base();
+	t->sp = first_frame((char *)__builtin_frame_address(0) - LENDER_FRAMES);
+	futex_set(&t->lent);
+	futex_wait_for(&t->release);
+	return NULL;
+}
+
+/* A stack of the size asked for, with a hole below it. */
+static bool take_stack(struct ctl_thread *t, size_t size)
+{
+	void *got;
+
+	size = ((size < STACK_LEAST ? STACK_LEAST : size) + 4095) & ~4095ull;
+	got = sys_mmap((void *)next_stack, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if ((uint64_t)got != next_stack)
+		return false;
+	next_stack += size + (64u << 10);
+	t->stack = got;
+	t->stack_size = size;
+	return true;
+}
+
+static bool has_own_stack(const pthread_attr_t *attr)
+{
+	void *low = NULL;
+	size_t size = 0;
+
+	return attr && pthread_attr_getstack(attr, &low, &size) == 0 && size &&
+	       (uintptr_t)low + size > size;
+}
+
+static int real_create(struct ctl_thread *t, const pthread_attr_t *attr)
+{
+	pthread_attr_t mine;
+	size_t size = STACK_DEFAULT;
+	int error = pthread_attr_init(&mine);
+
+	if (error)
+		return error;
+	if (has_own_stack(attr)) {
+		void *low;
+
+		pthread_attr_getstack(attr, &low, &size);
+		error = pthread_attr_setstack(&mine, low, size);
+	} else {
+		if (attr)
+			pthread_attr_getstacksize(attr, &size);
+		if (!take_stack(t, size))
+			error = EAGAIN;
+		else
+			error = pthread_attr_setstack(&mine, t->stack, t->stack_size);
+	}
+	if (!error)
+		error = REAL(pthread_create)(&t->handle, &mine, lend, t);
+	pthread_attr_destroy(&mine);
+	return error;
+}
+
+int gate_create(struct ctl_thread *t, const pthread_attr_t *attr)
+{
+	uint64_t mask = snarlrt_signals_block();	/* the lender inherits it: nobody signals it */
+	int error;
+
+	snarlrt_hide();
+	error = real_create(t, attr);
+	snarlrt_unhide();
+	if (!error) {
+		t->lender = (int)sys_call(SYS_getpid, 0, 0, 0);
+		futex_wait_for(&t->lent);
+	}
+	snarlrt_signals_set(mask);
+	return error;
+}
+
+void gate_attach_main(struct ctl_thread *t)
+{
+	t->tls = &__snarl_tls;
+	t->handle = pthread_self();
+	t->lender = 0;
+	if (!ctl.kernel_threads)
+		t->fs = fs_base();
+}
+
+void gate_switch(struct ctl_thread *from, struct ctl_thread *to)
+{
+	if (!ctl.kernel_threads) {
+		gate_swap(&from->sp, to->sp, to->fs);
+		return;
+	}
+	futex_set(&to->go);
+	futex_wait_for(&from->go);
+	__atomic_store_n(&from->go, 0, __ATOMIC_RELAXED);
+}
+
+/* For a thread that ended. A kernel thread sleeps until it is reaped, then really ends. */
+void gate_leave(struct ctl_thread *from, struct ctl_thread *to)
+{
+	void *nowhere;
+
+	if (!ctl.kernel_threads)
+		gate_swap(&nowhere, to->sp, to->fs);
+	futex_set(&to->go);
+	futex_wait_for(&from->release);
+}
+
+void gate_reap(struct ctl_thread *t)
+{
+	if (t->lender != (int)sys_call(SYS_getpid, 0, 0, 0))
+		return;		/* main, or left behind by a fork */
+	t->lender = 0;
+	futex_set(&t->release);
+	snarlrt_hide();
+	REAL(pthread_join)(t->handle, NULL);
+	snarlrt_unhide();
+	if (t->stack)
+		sys_call(SYS_madvise, t->stack, t->stack_size, MADV_DONTNEED);
+}
