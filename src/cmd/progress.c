@@ -1,0 +1,73 @@
+#include "cmd/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PLAIN_SECONDS 5.0
+#define BAR 20
+
+void progress_init(struct progress *p, bool quiet, uint64_t runs, double seconds)
+{
+	*p = (struct progress){ .quiet = quiet, .terminal = isatty(STDERR_FILENO), .runs = runs,
+				.seconds = seconds };
+	p->next = p->terminal ? 0.2 : PLAIN_SECONDS;
+}
+
+/* How much is done, by runs or by time; below 0 if there is no end in sight. */
+static double done(const struct progress *p, const struct search_stats *s)
+{
+	double by_runs = p->runs ? (double)s->runs / (double)p->runs : -1;
+	double by_time = p->seconds > 0 ? s->seconds / p->seconds : -1;
+	double most = by_runs > by_time ? by_runs : by_time;
+
+	return most > 1 ? 1 : most;
+}
+
+static void draw_bar(const struct progress *p, const struct search_stats *s)
+{
+	double part = done(p, s);
+
+	fputs("\r\033[K", stderr);
+	if (part >= 0) {
+		fputc('[', stderr);
+		for (int i = 0; i < BAR; i++)
+			fputc(i < (int)(part * BAR) ? '#' : '.', stderr);
+		fprintf(stderr, "] %3d%% ", (int)(part * 100));
+	}
+}
+
+static void print_numbers(const struct progress *p, const struct search_stats *s)
+{
+	fprintf(stderr, "%llu runs, %.0f/s, %.1f steps each, %llu shared words, %llu failed",
+		(unsigned long long)s->runs, p->speed,
+		s->runs ? (double)s->steps / (double)s->runs : 0.0,
+		(unsigned long long)s->shared, (unsigned long long)s->failed);
+}
+
+void progress_show(struct progress *p, const struct search_stats *s)
+{
+	if (p->quiet || s->seconds < p->next)
+		return;
+	if (s->seconds > p->last_time)
+		p->speed = (double)(s->runs - p->last_runs) / (s->seconds - p->last_time);
+	p->last_runs = s->runs;
+	p->last_time = s->seconds;
+	p->next = s->seconds + (p->terminal ? 0.2 : PLAIN_SECONDS);
+	if (p->terminal)
+		draw_bar(p, s);
+	else
+		fputs("snarl: ", stderr);
+	print_numbers(p, s);
+	if (!p->terminal)
+		fputc('\n', stderr);
+	p->drawn = p->terminal;
+	fflush(stderr);
+}
+
+void progress_clear(struct progress *p)
+{
+	if (p->drawn)
+		fputs("\r\033[K", stderr);
+	p->drawn = false;
+}

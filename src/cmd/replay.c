@@ -1,0 +1,321 @@
+#include "cmd/replay.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/numbers.h"
+#include "explore/strays.h"
+
+static const char usage[] =
+	"usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]\n"
+	"\n"
+	"Runs a program once more with the interleaving that made it fail. BUG is a folder\n"
+	"that snarl test made (snarl-out/bugs/B001), or a schedule file. The program, its\n"
+	"arguments, environment, folder and stdin are those of the schedule; what comes\n"
+	"after -- takes their place.\n"
+	"\n"
+	"      --times N        so often, in fresh processes (default 1)\n"
+	"      --gdb            under gdb, stopped before main: breakpoints and steps do not\n"
+	"                       change the interleaving\n"
+	"      --backend user|kernel  user-level threads (default), or kernel threads; with\n"
+	"                       --gdb the default is kernel, so that gdb sees the threads\n"
+	"      --no-fork-server start the program anew for every replay\n"
+	"      --timeout T      kill a run that takes longer (default 60s)\n"
+	"  -q, --quiet          neither the program's output nor a summary\n"
+	"\n"
+	"Exit: 1 it failed every time as recorded, 0 it passed, 3 it could not be run,\n"
+	"4 the program did not follow the schedule, or failed in another way.\n"
+	"\n"
+	"  snarl replay snarl-out/bugs/B001\n"
+	"  snarl replay --gdb snarl-out/bugs/B001\n";
+
+struct count {
+	uint64_t same, passed, other, diverged;
+};
+
+static void tell_divergence(const struct replay_options *o, const struct oracle_result *got)
+{
+	const struct schedule *s = &o->schedule;
+
+	fprintf(stderr, "snarl: diverged");
+	if (got->turn < s->turn_count) {
+		const struct schedule_turn *t = &s->turns[got->turn];
+
+		fprintf(stderr, " at turn %llu of %zu", (unsigned long long)got->turn + 1, s->turn_count);
+		if (t->kind == SCHED_TURN_RUN && t->steps != SCHED_NO_LIMIT)
+			fprintf(stderr, " (thread %s was to take %llu steps)", s->threads.items[t->thread],
+				(unsigned long long)t->steps);
+		else if (t->kind != SCHED_TURN_CHOOSE)
+			fprintf(stderr, " (of thread %s)", s->threads.items[t->thread]);
+	}
+	fprintf(stderr, ": %s\n", got->text);
+}
+
+static void show(const struct capture *c, FILE *to)
+{
+	struct buf text = { 0 };
+
+	capture_text(c, &text);
+	fwrite(text.data, 1, text.size, to);
+	fflush(to);
+	buf_free(&text);
+}
+
+static void tell_one(const struct replay_options *o, struct replay *r, struct places *places,
+		     const struct oracle_result *got)
+{
+	struct buf text = { 0 };
+
+	if (o->quiet)
+		return;
+	if (o->times == 1) {
+		show(&r->server.result.out, stdout);
+		show(&r->server.result.error, stderr);
+	}
+	if (got->verdict == ORACLE_DIVERGED) {
+		tell_divergence(o, got);
+		return;
+	}
+	oracle_describe(got, server_report(&r->server), places, &text);
+	if (o->times == 1)
+		fprintf(stderr, "snarl: %s\n",
+			got->verdict == ORACLE_CUT ? "given up: too many steps" : buf_string(&text));
+	buf_free(&text);
+}
+
+static void sort_in(struct count *n, const struct schedule *s, const struct oracle_result *got)
+{
+	if (got->verdict == ORACLE_DIVERGED)
+		n->diverged++;
+	else if (got->verdict == ORACLE_PASSED)
+		n->passed++;
+	else if (got->verdict == ORACLE_FAILED && replay_same(s, got))
+		n->same++;
+	else
+		n->other++;
+}
+
+static int conclude(const struct replay_options *o, const struct count *n)
+{
+	const char *failure = o->schedule.failure;
+
+	if (!o->quiet && o->times > 1)
+		fprintf(stderr, "snarl: %llu of %llu replays failed as recorded%s%s%s\n",
+			(unsigned long long)n->same, (unsigned long long)o->times,
+			failure ? " (" : "", failure ? failure : "", failure ? ")" : "");
+	if (!o->quiet && n->passed)
+		fprintf(stderr, "snarl: %llu passed\n", (unsigned long long)n->passed);
+	if (!o->quiet && n->other)
+		fprintf(stderr, "snarl: %llu failed in another way than recorded%s%s%s\n",
+			(unsigned long long)n->other, failure ? " (" : "", failure ? failure : "",
+			failure ? ")" : "");
+	if (n->same == o->times)
+		return CMD_BUG;
+	return n->passed == o->times ? CMD_OK : CMD_DIVERGED;
+}
+
+static int replay(const struct replay_options *o, struct err *err)
+{
+	struct replay_config config = { .target = &o->target, .backend = o->backend, .exec = o->exec,
+					.timeout = o->timeout };
+	struct oracle oracle;
+	struct oracle_result got;
+	struct count n = { 0 };
+	struct places places;
+	struct replay r;
+	int result;
+
+	strays_adopt();
+	places_init(&places);
+	oracle_from(&oracle, &o->schedule);
+	result = replay_open(&r, &config, &o->schedule, err);
+	if (result == 0 && r.server.pid > 0)
+		places_read(&places, r.server.pid);
+	places_add_program(&places, o->target.program);
+	for (uint64_t i = 0; i < o->times && result == 0; i++) {
+		result = replay_once(&r, &o->schedule, &places, &oracle, &got, err);
+		if (result == 0 && got.verdict == ORACLE_BROKEN)
+			result = err_set(err, "the program cannot be controlled: %.300s", got.text);
+		if (result < 0)
+			break;
+		tell_one(o, &r, &places, &got);
+		sort_in(&n, &o->schedule, &got);
+	}
+	replay_close(&r);
+	strays_end_all(NULL, 0);
+	places_free(&places);
+	return result < 0 ? -1 : cmd_flush(&cmd_replay, conclude(o, &n));
+}
+
+/* The schedule of BUG, and the folder it is in. */
+static int read_bug(struct replay_options *o, const char *bug, struct err *err)
+{
+	struct stat st;
+	char *slash;
+
+	if (stat(bug, &st) == 0 && S_ISDIR(st.st_mode))
+		o->path = xasprintf("%s/schedule.txt", bug);
+	else
+		o->path = xstrdup(bug);
+	slash = strrchr(o->path, '/');
+	o->folder = slash ? xstrndup(o->path, (size_t)(slash - o->path) + (slash == o->path)) :
+			    xstrdup(".");
+	return schedule_read(&o->schedule, o->path, err);
+}
+
+/* Another program and arguments than the schedule's. */
+static int take_program(struct replay_options *o, char **argv, struct err *err)
+{
+	struct schedule *s = &o->schedule;
+	struct target t = { .input = -1 };
+	int result = target_program(&t, argv[0], err);
+
+	if (result == 0) {
+		free(s->program);
+		s->program = xstrdup(t.program);
+		while (s->arguments.count > 0)
+			free(s->arguments.items[--s->arguments.count]);
+		for (; *argv; argv++)
+			schedule_list_add(&s->arguments, *argv);
+		if (!s->directory)
+			s->directory = getcwd(NULL, 0);
+	}
+	target_free(&t);
+	return result;
+}
+
+int replay_load(struct replay_options *o, const char *bug, char **program, struct err *err)
+{
+	const char *built;
+
+	if (read_bug(o, bug, err) < 0 || (program && take_program(o, program, err) < 0))
+		return -1;
+	if (o->schedule.turn_count == 0 && o->schedule.goal_count == 0)
+		return err_set(err, "%s has neither an exact nor a goal part", o->path);
+	if (schedule_get_target(&o->schedule, o->folder, &o->target, err) < 0)
+		return -1;
+	built = o->schedule.build_id;
+	if (built && strcmp(built, o->target.build_id) != 0 && !o->quiet)
+		fprintf(stderr, "snarl: %s is not the build this schedule was made with; it may diverge\n",
+			o->target.program);
+	return 0;
+}
+
+enum { OPT_TIMES = 256, OPT_GDB, OPT_INTO, OPT_GIVEN, OPT_BACKEND, OPT_NO_FORK_SERVER, OPT_TIMEOUT };
+
+static const struct option long_options[] = {
+	{ "times", required_argument, NULL, OPT_TIMES },
+	{ "gdb", no_argument, NULL, OPT_GDB },
+	{ "into", required_argument, NULL, OPT_INTO },	/* this and the next: see replay_gdb.c */
+	{ "given", no_argument, NULL, OPT_GIVEN },
+	{ "backend", required_argument, NULL, OPT_BACKEND },
+	{ "no-fork-server", no_argument, NULL, OPT_NO_FORK_SERVER },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int parse_backend(struct replay_options *o, const char *text)
+{
+	o->backend = text;
+	if (strcmp(text, "user") == 0 || strcmp(text, "kernel") == 0)
+		return CMD_OK;
+	return cmd_usage(&cmd_replay, "--backend is user or kernel, not '%s'", text);
+}
+
+/* -1: go on. */
+static int parse(struct replay_options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK;
+
+	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:qh", long_options, NULL)) != -1)
+		switch (c) {
+		case OPT_TIMES:
+			code = numbers_count(&cmd_replay, "--times", optarg, 1, 1000000000, &o->times);
+			break;
+		case OPT_GDB: o->gdb = true; break;
+		case OPT_INTO: o->into = optarg; break;
+		case OPT_GIVEN: o->given = true; break;
+		case OPT_BACKEND: code = parse_backend(o, optarg); break;
+		case OPT_NO_FORK_SERVER: o->exec = true; break;
+		case OPT_TIMEOUT:
+			code = numbers_seconds(&cmd_replay, "--timeout", optarg, &o->timeout);
+			break;
+		case 'q': o->quiet = true; break;
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_replay, CMD_OK);
+		default: return cmd_bad_option(&cmd_replay, argv, c);
+		}
+	return code == CMD_OK ? -1 : code;
+}
+
+/* Options may also come after BUG; what follows "--" is the program's. */
+static int parse_all(struct replay_options *o, int argc, char **argv, const char **bug,
+		     char ***program)
+{
+	int code = parse(o, argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (optind == argc)
+		return cmd_usage(&cmd_replay, "which bug?");
+	*bug = argv[optind++];
+	*program = NULL;
+	if (optind < argc && strcmp(argv[optind], "--") != 0) {
+		argv[optind - 1] = argv[0];
+		argv += optind - 1;
+		argc -= optind - 1;
+		optind = 1;
+		for (int i = 1; i < argc; i++)
+			if (strcmp(argv[i], "--") == 0) {
+				*program = argv + i + 1;
+				argc = i;
+			}
+		code = parse(o, argc, argv);
+		if (code >= 0)
+			return code;
+		if (optind < argc)
+			return cmd_usage(&cmd_replay, "one bug at a time; '%s' is too much", argv[optind]);
+	} else if (optind < argc) {
+		*program = argv + optind + 1;
+	}
+	if (*program && !**program)
+		return cmd_usage(&cmd_replay, "which program?");
+	return -1;
+}
+
+static int run(int argc, char **argv)
+{
+	struct replay_options o = { .times = 1, .timeout = 60, .target = { .input = -1 } };
+	const char *bug = NULL;
+	char **program = NULL;
+	int code = parse_all(&o, argc, argv, &bug, &program);
+	struct err err = { "" };
+
+	if (code < 0) {
+		code = replay_load(&o, bug, o.into && !o.given ? NULL : program, &err);
+		if (code == 0)
+			code = o.into ? replay_into(&o, &err) : o.gdb ? replay_gdb(&o, program, &err) :
+									replay(&o, &err);
+		if (code < 0)
+			code = cmd_fail(&cmd_replay, "%s", err.text);
+	}
+	target_free(&o.target);
+	schedule_free(&o.schedule);
+	free(o.path);
+	free(o.folder);
+	return code;
+}
+
+const struct cmd cmd_replay = {
+	.name = "replay",
+	.summary = "run a program again with the interleaving that made it fail",
+	.run = run,
+};

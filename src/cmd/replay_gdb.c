@@ -1,0 +1,170 @@
+/*
+ * Replay under gdb. gdb is told to start the program through an exec-wrapper:
+ * `snarl replay --into FILE BUG`, which sets up everything that a replay needs
+ * (environment, folder, stdin, no address randomisation) and becomes the program.
+ * Since the interleaving is the schedule's, stopping somewhere changes nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/proc.h"
+#include "cmd/cmd.h"
+#include "cmd/replay.h"
+
+/* For the shell that gdb starts the wrapper by. */
+static void add_quoted(struct buf *out, const char *text)
+{
+	buf_add_char(out, '\'');
+	for (; *text; text++)
+		if (*text == '\'')
+			buf_add_text(out, "'\\''");
+		else
+			buf_add_char(out, *text);
+	buf_add_char(out, '\'');
+}
+
+static char *wrapper_command(const struct replay_options *o, char **program, const char *block,
+			     struct err *err)
+{
+	char self[4096], *full = realpath(o->path, NULL), *result = NULL;
+	ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	struct buf text = { 0 };
+
+	if (size <= 0 || !full) {
+		err_set(err, "cannot tell where snarl or %s is: %s", o->path, strerror(errno));
+	} else {
+		self[size] = '\0';
+		buf_add_text(&text, "set exec-wrapper ");
+		add_quoted(&text, self);
+		buf_addf(&text, " replay --quiet --backend %s --into ", o->backend ? o->backend : "kernel");
+		add_quoted(&text, block);
+		buf_add_char(&text, ' ');
+		add_quoted(&text, full);
+		/* gdb appends the program's name and arguments; they are wanted only if given anew. */
+		buf_add_text(&text, program ? " --given --" : " --");
+		result = xstrdup(buf_string(&text));
+	}
+	free(full);
+	buf_free(&text);
+	return result;
+}
+
+static int make_block_file(char *path, size_t size, struct err *err)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd;
+
+	snprintf(path, size, "%s/snarl-gdb-XXXXXX", folder && *folder ? folder : "/tmp");
+	fd = mkostemp(path, O_CLOEXEC);
+	return fd < 0 ? err_set(err, "cannot make %s: %s", path, strerror(errno)) : fd;
+}
+
+static int tell(int fd, const struct replay_options *o)
+{
+	struct ctl_block *b = mmap(NULL, sizeof(*b), PROT_READ, MAP_SHARED, fd, 0);
+	int code = CMD_OK;
+
+	if (b == MAP_FAILED || b->magic != CTL_MAGIC)
+		return CMD_OK;	/* it was never started */
+	if (b->report.outcome == CTL_DIVERGED) {
+		if (!o->quiet)
+			fprintf(stderr, "snarl: diverged at turn %llu: %.400s\n",
+				(unsigned long long)b->report.turn + 1, b->report.text);
+		code = CMD_DIVERGED;
+	}
+	munmap(b, sizeof(*b));
+	return code;
+}
+
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+/* gdb --args PROGRAM ARGUMENT… with our settings before. */
+static char **gdb_words(const struct replay_options *o, char **program, char *wrapper)
+{
+	static const char *const first[] = { "gdb", "-q", "-ex", "set disable-randomization on", "-ex",
+					     "set follow-fork-mode parent", "-ex" };
+	size_t count = 0, more = 0;
+	char **argv;
+
+	while (program && program[more])
+		more++;
+	argv = xcalloc(ARRAY_SIZE(first) + more + 5, sizeof(*argv));
+	while (count < ARRAY_SIZE(first)) {
+		argv[count] = (char *)first[count];
+		count++;
+	}
+	argv[count++] = wrapper;
+	argv[count++] = (char *)"--args";
+	argv[count++] = o->target.program;
+	for (size_t i = 1; i < more; i++)
+		argv[count++] = program[i];
+	return argv;
+}
+
+int replay_gdb(const struct replay_options *o, char **program, struct err *err)
+{
+	struct sigaction action = { .sa_handler = ignore };
+	char block[512];
+	int fd = make_block_file(block, sizeof(block), err), code = -1, failure;
+	char *wrapper = fd < 0 ? NULL : wrapper_command(o, program, block, err);
+	char **argv = gdb_words(o, program, wrapper);
+	struct proc_start start = { .argv = argv, .in = -1, .out = -1, .error = -1 };
+	pid_t pid;
+
+	if (wrapper) {
+		sigaction(SIGINT, &action, NULL);	/* ^C is for gdb; exec forgets the handler */
+		pid = proc_spawn(&start, &failure, err);
+		if (pid < 0 && failure == ENOENT)
+			err_set(err, "gdb is not installed");
+		if (pid > 0) {
+			proc_wait(pid);
+			code = tell(fd, o);
+		}
+	}
+	free(wrapper);
+	free(argv);
+	if (fd >= 0) {
+		unlink(block);
+		close(fd);
+	}
+	return code;
+}
+
+int replay_into(const struct replay_options *o, struct err *err)
+{
+	struct server server = { .memory = -1 };
+	struct server_config config = {
+		.target = &o->target,
+		.plan_size = sizeof(struct sched_plan) +
+			     o->schedule.turn_count * sizeof(struct sched_turn) +
+			     o->schedule.goal_count * sizeof(struct sched_order),
+	};
+	struct target_start start = { .control = o->into, .server = -1, .input = o->target.input,
+				      .output = -1, .error = -1, .backend = o->backend };
+	struct places places;
+	int fd = open(o->into, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, "cannot open %s: %s", o->into, strerror(errno));
+	places_init(&places);
+	places_add_program(&places, o->target.program);
+	if (server_map_file(&server, &config, fd, err) < 0 ||
+	    replay_prepare(server.block, &o->schedule, &places, 0, err) < 0)
+		return -1;
+	if (o->target.input >= 0)
+		lseek(o->target.input, 0, SEEK_SET);
+	else
+		start.input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return err_set(err, "cannot start %s: %s", o->target.program,
+		       strerror(target_exec(&o->target, &start)));
+}

@@ -1,0 +1,33 @@
+/*
+ * What snarl test has found, as results.json.
+ */
+#ifndef CMD_TEST_H
+#define CMD_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "explore/bug.h"
+#include "explore/search.h"
+
+struct test_results {
+	struct {
+		struct bug *bug;
+		bool proved;
+	} *items;
+	size_t count, capacity, proved;
+};
+
+/* Takes over the bug. */
+void test_results_add(struct test_results *r, struct bug *b, bool proved);
+void test_results_free(struct test_results *r);
+
+/* To `out`/results.json, if that folder can be made, and to stdout if wanted. */
+int test_results_write(const struct test_results *r, const char *out, const struct target *target,
+		       const struct search_stats *stats, struct places *places, bool to_stdout,
+		       struct err *err);
+
+/* Strategies that search; the others follow a schedule. */
+bool test_strategy_is_search(const struct strategy *s);
+
+#endif

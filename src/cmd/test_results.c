@@ -1,0 +1,102 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "cmd/test.h"
+
+bool test_strategy_is_search(const struct strategy *s)
+{
+	return strcmp(s->name, "exact") != 0 && strcmp(s->name, "goal") != 0;
+}
+
+void test_results_add(struct test_results *r, struct bug *b, bool proved)
+{
+	r->items = xgrow(r->items, r->count, &r->capacity, sizeof(*r->items));
+	r->items[r->count].bug = b;
+	r->items[r->count++].proved = proved;
+	r->proved += proved;
+}
+
+void test_results_free(struct test_results *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		bug_free(r->items[i].bug);
+		free(r->items[i].bug);
+	}
+	free(r->items);
+}
+
+static void add_bugs(const struct test_results *r, struct json *j, struct places *places)
+{
+	json_open(j, "bugs", '[');
+	for (size_t i = 0; i < r->count; i++) {
+		const struct bug *b = r->items[i].bug;
+		char *folder;
+
+		if (!r->items[i].proved)
+			continue;
+		folder = xasprintf("bugs/%s/", b->id);
+		json_open(j, NULL, '{');
+		bug_json(b, j, folder, places);
+		json_close(j, '}');
+		free(folder);
+	}
+	json_close(j, ']');
+}
+
+static void build(const struct test_results *r, const struct target *target,
+		  const struct search_stats *stats, struct places *places, struct buf *out)
+{
+	struct json j = { .out = out };
+
+	json_open(&j, NULL, '{');
+	json_number(&j, "version", 1);
+	json_text(&j, "program", target->program);
+	json_open(&j, "arguments", '[');
+	for (char **a = target->argv; *a; a++)
+		json_text(&j, NULL, *a);
+	json_close(&j, ']');
+	json_number(&j, "runs", stats->runs);
+	json_real(&j, "seconds", stats->seconds);
+	json_number(&j, "steps", stats->steps);
+	json_number(&j, "threads", stats->threads);
+	json_number(&j, "failed_runs", stats->failed);
+	json_number(&j, "cut_runs", stats->cut);
+	json_bool(&j, "exhausted", stats->exhausted);
+	add_bugs(r, &j, places);
+	json_number(&j, "not_replayed", r->count - r->proved);
+	json_open(&j, "candidates", '{');
+	json_close(&j, '}');
+	json_open(&j, "coverage", '{');
+	json_number(&j, "shared_words", stats->shared);
+	json_close(&j, '}');
+	json_close(&j, '}');
+	buf_add_char(out, '\n');
+}
+
+int test_results_write(const struct test_results *r, const char *out, const struct target *target,
+		       const struct search_stats *stats, struct places *places, bool to_stdout,
+		       struct err *err)
+{
+	char *path = xasprintf("%s/results.json", out), *work = xasprintf("%s.tmp", path);
+	struct buf text = { 0 };
+	bool ok;
+	FILE *f;
+
+	build(r, target, stats, places, &text);
+	if (to_stdout)
+		fwrite(text.data, 1, text.size, stdout);
+	mkdir(out, 0777);
+	f = fopen(work, "we");
+	ok = f && fwrite(text.data, 1, text.size, f) == text.size;
+	ok = (!f || fclose(f) == 0) && ok && rename(work, path) == 0;
+	if (!ok)
+		err_set(err, "cannot write %s: %s", path, strerror(errno));
+	buf_free(&text);
+	free(work);
+	free(path);
+	return ok ? 0 : -1;
+}

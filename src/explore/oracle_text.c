@@ -1,0 +1,112 @@
+/*
+ * A failure in words.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "explore/oracle.h"
+#include "explore/schedule.h"
+
+static const struct ctl_report_thread *described(const struct ctl_report *report, uint32_t number)
+{
+	for (uint32_t i = 0; i < report->described && i < CTL_REPORT_THREADS; i++)
+		if (report->at[i].number == number)
+			return &report->at[i];
+	return NULL;
+}
+
+/* "since bank.c:31 (transfer)", if it is known where `object` was taken. */
+static void add_since(const struct ctl_report_thread *t, uint64_t object, struct places *places,
+		      struct buf *out)
+{
+	for (uint32_t i = 0; t && i < t->held_count && i < ARRAY_SIZE(t->held); i++)
+		if (t->held[i].object == object) {
+			buf_add_text(out, " since ");
+			places_describe(places, t->held[i].pc, out);
+			return;
+		}
+}
+
+static void add_waiting(const struct oracle_site *site, const struct ctl_report *report,
+			struct places *places, struct buf *out)
+{
+	const struct ctl_report_thread *t = described(report, site->thread);
+
+	buf_add_text(out, "\n  thread ");
+	schedule_path(report, site->thread, out);
+	if (!t) {
+		buf_add_text(out, " waits");
+		return;
+	}
+	buf_add_text(out, t->state == 0 ? " runs at " : " waits at ");
+	places_describe(places, site->pc, out);
+	if (t->object && t->state != 0) {
+		buf_add_text(out, t->op == SCHED_OP_JOIN ? " to join" : " for ");
+		if (t->op != SCHED_OP_JOIN)
+			places_object(places, t->object, out);
+	}
+	if (t->owner < CTL_THREADS) {
+		buf_add_text(out, ", held by thread ");
+		schedule_path(report, t->owner, out);
+		add_since(described(report, t->owner), t->object, places, out);
+	}
+}
+
+static void add_sites(const struct oracle_result *r, const struct ctl_report *report,
+		      struct places *places, struct buf *out)
+{
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct oracle_site *site = &r->sites[i];
+
+		if (!site->pc)
+			continue;
+		buf_addf(out, "\n  %s at ", site->op);
+		places_describe(places, site->pc, out);
+		if (site->thread != UINT32_MAX) {
+			buf_add_text(out, " by thread ");
+			schedule_path(report, site->thread, out);
+		}
+	}
+}
+
+static void add_text(const struct oracle_result *r, struct buf *out)
+{
+	if (*r->text)
+		buf_addf(out, "\n  %s", r->text);
+}
+
+void oracle_describe(const struct oracle_result *r, const struct ctl_report *report,
+		     struct places *places, struct buf *out)
+{
+	switch (r->failure) {
+	case ORACLE_NONE: buf_add_text(out, "passed"); return;
+	case ORACLE_ASSERT: buf_add_text(out, "assertion failed"); break;
+	case ORACLE_SIGNAL:
+		buf_addf(out, "killed by signal %d (%s)", r->number, strsignal(r->number));
+		break;
+	case ORACLE_EXIT: buf_addf(out, "exit status %d", r->number); break;
+	case ORACLE_DEADLOCK: buf_add_text(out, "deadlock"); break;
+	case ORACLE_HANG: buf_add_text(out, "hang: threads run, but only in circles"); break;
+	case ORACLE_TIMEOUT: buf_add_text(out, "did not end in time"); break;
+	case ORACLE_OUTPUT: buf_add_text(out, "the output is not the expected one"); break;
+	case ORACLE_CHECK: buf_add_text(out, "the check command says no"); break;
+	case ORACLE_UAF: buf_add_text(out, "use after free"); break;
+	case ORACLE_DOUBLE_FREE: buf_add_text(out, "double free"); break;
+	case ORACLE_BAD_FREE: buf_add_text(out, "free of what was not allocated"); break;
+	case ORACLE_MISUSE: buf_add_text(out, "misuse"); break;
+	case ORACLE_BOMB: buf_add_text(out, "made too many processes"); break;
+	}
+	if (r->failure == ORACLE_SIGNAL || r->failure == ORACLE_ASSERT ||
+	    r->failure == ORACLE_TIMEOUT) {
+		buf_add_text(out, " in thread ");
+		schedule_path(report, r->thread, out);
+	}
+	if (r->failure == ORACLE_DEADLOCK || r->failure == ORACLE_HANG) {
+		for (size_t i = 0; i < r->site_count; i++)
+			add_waiting(&r->sites[i], report, places, out);
+		return;
+	}
+	add_text(r, out);
+	add_sites(r, report, places, out);
+}

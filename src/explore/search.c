@@ -1,0 +1,455 @@
+#include "explore/search.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "explore/strays.h"
+
+#define GENERATION_MOST 256u
+#define RESTARTS_MAX 100u	/* of a search that goes on from run to run */
+#define STRAYS_SECONDS 1.0
+#define PROGRESS_SECONDS 0.1
+
+struct worker {
+	struct server server;
+	uint64_t run;
+	bool busy;
+	size_t granules;	/* of the search that are in the block already */
+};
+
+struct search {
+	const struct search_config *config;
+	struct search_stats *stats;
+	struct places *places;
+	struct worker *workers;
+	unsigned count;
+	bool goes_on;		/* the strategy's state lives from run to run */
+	bool anew;		/* … it begins anew with the next run */
+	uint64_t base;		/* … and counts runs from this one */
+	unsigned restarts;
+	uint64_t next;		/* run to start */
+	uint64_t limit;		/* end of the generation */
+	uint64_t again;		/* run that was lost and has to be made again; UINT64_MAX: none */
+	bool over;
+	/* What is known. */
+	struct map known;	/* granules */
+	uint64_t *granules;	/* those of earlier generations, in the order found */
+	size_t granule_count, granule_capacity;
+	uint64_t *fresh;	/* of this generation */
+	size_t fresh_count, fresh_capacity;
+	uint64_t length, longest_run;	/* of the longest run */
+	uint32_t threads, known_threads;
+	uint64_t known_length;
+	uint64_t events[CTL_THREADS], known_events[CTL_THREADS];
+	uint32_t parent[CTL_THREADS], known_parent[CTL_THREADS];
+	/* Failures of this generation, one per signature; and signatures of all before. */
+	struct search_failure **failures;
+	size_t failure_count, failure_capacity;
+	struct map signatures;
+	double began, strays_at, progress_at;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void search_failure_free(struct search_failure *f)
+{
+	free(f->report);
+	schedule_free(&f->schedule);
+	buf_free(&f->out);
+	buf_free(&f->error);
+	free(f);
+}
+
+static bool stopped(const struct search *s)
+{
+	return s->over || (s->config->stop && *s->config->stop) ||
+	       (s->config->seconds > 0 && now() - s->began >= s->config->seconds);
+}
+
+static void prepare(struct search *s, struct worker *w)
+{
+	const struct search_config *c = s->config;
+	struct ctl_block *b = w->server.block;
+	struct ctl_request *q = &b->request;
+	uint64_t *shared = server_area(&w->server, b->shared);
+	uint32_t threads = s->known_threads < CTL_THREADS ? s->known_threads : CTL_THREADS;
+
+	snprintf(q->strategy, sizeof(q->strategy), "%s", c->strategy->name);
+	q->seed = c->seed;
+	q->depth = c->depth;
+	q->switch_permille = c->switch_permille;
+	q->flags = c->flags | CTL_LEARN;
+	q->begin_search = !s->goes_on || s->anew;
+	q->run = w->run - s->base;
+	q->max_steps = c->max_steps;
+	q->plan_size = 0;
+	if (s->anew) {
+		s->anew = false;
+		q->run = 0;
+	}
+	/* What a run found lies behind the known ones, so new knowledge overwrites it. */
+	if (s->granule_count > w->granules)
+		memcpy(shared + w->granules, s->granules + w->granules,
+		       (s->granule_count - w->granules) * sizeof(*shared));
+	w->granules = s->granule_count;
+	q->shared_count = s->granule_count;
+	q->length = s->known_length;
+	q->threads = threads;
+	memcpy(q->parent, s->known_parent, threads * sizeof(*q->parent));
+	memcpy(q->events, s->known_events, threads * sizeof(*q->events));
+}
+
+/* Granules the run found shared that nobody knew. */
+static void learn_shared(struct search *s, struct worker *w)
+{
+	struct ctl_block *b = w->server.block;
+	const uint64_t *shared = server_area(&w->server, b->shared);
+	uint64_t most = b->shared_size / sizeof(*shared), count = b->report.shared_new;
+
+	for (uint64_t i = 0; i < count && s->granule_count + i < most; i++) {
+		bool added;
+
+		map_put(&s->known, shared[s->granule_count + i], &added);
+		if (!added)
+			continue;
+		s->fresh = xgrow(s->fresh, s->fresh_count, &s->fresh_capacity, sizeof(*s->fresh));
+		s->fresh[s->fresh_count++] = shared[s->granule_count + i];
+	}
+}
+
+static void learn_length(struct search *s, const struct worker *w)
+{
+	const struct ctl_report *r = &w->server.block->report;
+	uint32_t threads = r->threads < CTL_THREADS ? r->threads : CTL_THREADS;
+
+	if (threads > s->stats->threads)
+		s->stats->threads = threads;
+	/* Ties go to the earlier run, whoever ended first. */
+	if (r->steps < s->length || (r->steps == s->length && w->run > s->longest_run))
+		return;
+	s->length = r->steps;
+	s->longest_run = w->run;
+	s->threads = threads;
+	memcpy(s->events, r->events, threads * sizeof(*s->events));
+	memcpy(s->parent, r->parent, threads * sizeof(*s->parent));
+}
+
+static struct search_failure *keep(struct search *s, struct worker *w,
+				   const struct oracle_result *result)
+{
+	struct search_failure *f = xcalloc(1, sizeof(*f));
+	const struct search_config *c = s->config;
+	struct buf brief = { 0 };
+
+	f->run = w->run;
+	f->result = *result;
+	f->report = xmalloc(sizeof(*f->report));
+	memcpy(f->report, &w->server.block->report, sizeof(*f->report));
+	schedule_set_target(&f->schedule, c->server.target);
+	schedule_set_turns(&f->schedule, w->server.block);
+	schedule_set_shared(&f->schedule, s->granules, s->granule_count);
+	oracle_brief(result, &brief);
+	f->schedule.failure = xstrdup(buf_string(&brief));
+	buf_free(&brief);
+	f->schedule.strategy = xstrdup(c->strategy->name);
+	f->schedule.seed = c->seed;
+	f->schedule.run = w->run;
+	f->schedule.depth = c->depth;
+	f->schedule.flags = c->flags;
+	f->schedule.steps = f->report->steps;
+	oracle_note(c->oracle, &f->schedule);
+	capture_text(&w->server.result.out, &f->out);
+	capture_text(&w->server.result.error, &f->error);
+	return f;
+}
+
+static void add_failure(struct search *s, struct worker *w, const struct oracle_result *result)
+{
+	struct search_failure **place = NULL;
+
+	s->stats->failed++;
+	if (map_find(&s->signatures, result->signature))
+		return;
+	for (size_t i = 0; i < s->failure_count; i++)
+		if (s->failures[i]->result.signature == result->signature)
+			place = &s->failures[i];
+	if (place && (*place)->run < w->run)
+		return;
+	if (place) {
+		search_failure_free(*place);
+	} else {
+		s->failures = xgrow(s->failures, s->failure_count, &s->failure_capacity,
+				    sizeof(*s->failures));
+		place = &s->failures[s->failure_count++];
+	}
+	*place = keep(s, w, result);
+	/* Later runs do not matter any more, unless all failures are wanted. */
+	if (!s->config->keep_going && w->run + 1 < s->limit)
+		s->limit = w->run + 1;
+}
+
+/* Turns to the next run of a strategy that goes on; it may have none. */
+static void go_on(struct search *s, struct worker *w)
+{
+	struct ctl_block *b = w->server.block;
+
+	if (s->fresh_count > 0 && s->restarts < RESTARTS_MAX) {
+		s->restarts++;
+		s->anew = true;		/* there are more steps than it knew of */
+		s->base = w->run + 1;
+	} else if (!s->config->strategy->end(server_area(&w->server, b->state))) {
+		s->stats->exhausted = true;
+		s->over = true;
+	}
+	s->limit = w->run + 1;
+}
+
+static int ended(struct search *s, struct worker *w, struct err *err)
+{
+	struct oracle_result result;
+
+	w->busy = false;
+	if (w->server.result.lost) {
+		s->stats->lost++;
+		s->again = w->run;
+		if (s->goes_on) {
+			s->anew = true;
+			s->base = w->run;
+		}
+		return 0;
+	}
+	if (oracle_judge(s->config->oracle, &w->server, &result, err) < 0)
+		return -1;
+	if (result.verdict == ORACLE_BROKEN)
+		return err_set(err, "the program cannot be controlled: %.300s", result.text);
+	s->stats->runs++;
+	s->stats->steps += w->server.block->report.steps;
+	if (result.verdict == ORACLE_CUT)
+		s->stats->cut++;
+	learn_shared(s, w);
+	if (!w->server.result.timed_out)
+		learn_length(s, w);
+	if (result.verdict == ORACLE_FAILED)
+		add_failure(s, w, &result);
+	if (s->goes_on)
+		go_on(s, w);
+	return 0;
+}
+
+static int by_run(const void *a, const void *b)
+{
+	uint64_t x = (*(struct search_failure *const *)a)->run;
+	uint64_t y = (*(struct search_failure *const *)b)->run;
+
+	return x < y ? -1 : x > y;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* All runs of it have ended: what they found is told, and what they taught holds from now on. */
+static void end_generation(struct search *s)
+{
+	if (s->failure_count > 1)
+		qsort(s->failures, s->failure_count, sizeof(*s->failures), by_run);
+	for (size_t i = 0; i < s->failure_count; i++) {
+		bool told = i == 0 || s->config->keep_going;
+
+		if (!told || s->over) {
+			search_failure_free(s->failures[i]);
+			continue;
+		}
+		map_put(&s->signatures, s->failures[i]->result.signature, NULL);
+		s->stats->failures++;
+		if (!s->config->found(s->config->ctx, s->failures[i]))
+			s->over = true;
+	}
+	s->failure_count = 0;
+	if (s->fresh_count > 1)
+		qsort(s->fresh, s->fresh_count, sizeof(*s->fresh), by_value);
+	for (size_t i = 0; i < s->fresh_count; i++) {
+		s->granules = xgrow(s->granules, s->granule_count, &s->granule_capacity,
+				    sizeof(*s->granules));
+		s->granules[s->granule_count++] = s->fresh[i];
+	}
+	s->fresh_count = 0;
+	s->stats->shared = s->granule_count;
+	s->known_length = s->length;
+	s->known_threads = s->threads;
+	memcpy(s->known_events, s->events, sizeof(s->events));
+	memcpy(s->known_parent, s->parent, sizeof(s->parent));
+	if (s->limit < s->next)
+		s->limit = s->next;
+	s->limit += s->goes_on || s->limit == 0 ? 1 :
+		    s->limit < GENERATION_MOST ? s->limit : GENERATION_MOST;
+}
+
+static bool any_busy(const struct search *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->workers[i].busy)
+			return true;
+	return false;
+}
+
+/* The number of the next run; false: none may be started now. */
+static bool take(struct search *s, uint64_t *run)
+{
+	if (s->again != UINT64_MAX) {
+		*run = s->again;
+		s->again = UINT64_MAX;
+		return true;
+	}
+	if (stopped(s) || (s->config->runs && s->next >= s->config->runs) || s->next >= s->limit)
+		return false;
+	*run = s->next++;
+	return true;
+}
+
+static int feed(struct search *s, struct err *err)
+{
+	for (unsigned i = 0; i < s->count; i++) {
+		struct worker *w = &s->workers[i];
+
+		if (w->busy || !take(s, &w->run))
+			continue;
+		prepare(s, w);
+		if (server_start(&w->server, err) < 0)
+			return -1;
+		w->busy = true;
+	}
+	return 0;
+}
+
+static void wait_for_any(struct search *s)
+{
+	struct pollfd polls[64 * SERVER_POLLS];
+	size_t count = 0;
+	int patience = 100;
+
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->workers[i].busy) {
+			int ms = server_patience(&s->workers[i].server);
+
+			count += server_polls(&s->workers[i].server, polls + count);
+			patience = ms >= 0 && ms < patience ? ms : patience;
+		}
+	poll(polls, count, patience);
+}
+
+static void look_after(struct search *s)
+{
+	pid_t keep[64];
+	double t = now();
+
+	if (t - s->progress_at >= PROGRESS_SECONDS) {
+		s->progress_at = t;
+		s->stats->seconds = t - s->began;
+		if (s->config->progress)
+			s->config->progress(s->config->ctx, s->stats);
+	}
+	/* What left its group: only when no run is under way that it could belong to. */
+	if (t - s->strays_at >= STRAYS_SECONDS && !any_busy(s)) {
+		s->strays_at = t;
+		for (unsigned i = 0; i < s->count; i++)
+			keep[i] = s->workers[i].server.pid;
+		strays_end_all(keep, s->count);
+	}
+}
+
+static int loop(struct search *s, struct err *err)
+{
+	for (;;) {
+		if (feed(s, err) < 0)
+			return -1;
+		if (!any_busy(s)) {
+			end_generation(s);
+			look_after(s);
+			if (stopped(s) || (s->config->runs && s->next >= s->config->runs))
+				return 0;
+			continue;
+		}
+		wait_for_any(s);
+		for (unsigned i = 0; i < s->count; i++)
+			if (s->workers[i].busy && server_attend(&s->workers[i].server) &&
+			    ended(s, &s->workers[i], err) < 0)
+				return -1;
+		look_after(s);
+		if (s->config->stop && *s->config->stop)
+			return 0;
+	}
+}
+
+static int open_workers(struct search *s, struct err *err)
+{
+	struct server_config config = s->config->server;
+	unsigned jobs = s->goes_on ? 1 : s->config->jobs > 64 ? 64 : s->config->jobs;
+
+	s->workers = xcalloc(jobs, sizeof(*s->workers));
+	for (s->count = 0; s->count < jobs;) {
+		struct worker *w = &s->workers[s->count++];
+
+		if (server_open(&w->server, &config, err) < 0)
+			return -1;
+		config.exec = s->stats->exec = w->server.exec;
+		if (s->count == 1 && w->server.pid > 0)
+			places_read(s->places, w->server.pid);
+	}
+	places_add_program(s->places, s->config->server.target->program);
+	return 0;
+}
+
+static void clean_up(struct search *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		server_close(&s->workers[i].server);
+	strays_end_all(NULL, 0);
+	for (size_t i = 0; i < s->failure_count; i++)
+		search_failure_free(s->failures[i]);
+	free(s->workers);
+	free(s->failures);
+	free(s->granules);
+	free(s->fresh);
+	map_free(&s->known);
+	map_free(&s->signatures);
+	free(s);
+}
+
+int search_run(const struct search_config *config, struct places *places,
+	       struct search_stats *stats, struct err *err)
+{
+	struct search *s = xcalloc(1, sizeof(*s));
+	int result;
+
+	*stats = (struct search_stats){ 0 };
+	s->config = config;
+	s->stats = stats;
+	s->places = places;
+	s->goes_on = config->strategy->end != NULL;
+	s->anew = s->goes_on;
+	s->limit = 1;
+	s->again = UINT64_MAX;
+	s->began = s->progress_at = s->strays_at = now();
+	strays_adopt();
+	result = open_workers(s, err);
+	if (result == 0)
+		result = loop(s, err);
+	stats->seconds = now() - s->began;
+	clean_up(s);
+	return result;
+}

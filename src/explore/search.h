@@ -1,0 +1,67 @@
+/*
+ * Many runs of a strategy, by several workers from one thread.
+ *
+ * What is found does not depend on the number of workers: run i is made from
+ * (seed, i) and from what runs of earlier generations have taught (which memory
+ * is shared, how long a run is), and of several failures the one of the lowest
+ * run counts. Generations end before runs 1, 2, 4, 8, … 256, 512, 768, …
+ */
+#ifndef EXPLORE_SEARCH_H
+#define EXPLORE_SEARCH_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "explore/oracle.h"
+#include "explore/places.h"
+#include "explore/schedule.h"
+#include "explore/server.h"
+#include "sched/strategy.h"
+
+struct search_stats {
+	uint64_t runs;		/* ended */
+	uint64_t failed, cut, lost;	/* of them; lost ones were made again, and are not in `runs` */
+	uint64_t steps;		/* of all */
+	uint64_t shared;	/* granules known to be shared */
+	uint64_t failures;	/* different ones */
+	uint32_t threads;	/* most in a run */
+	double seconds;
+	bool exhausted;		/* the strategy has nothing left to try */
+	bool exec;		/* every run was a process of its own */
+};
+
+/* A failing run. */
+struct search_failure {
+	uint64_t run;
+	struct oracle_result result;
+	struct ctl_report *report;	/* a copy */
+	struct schedule schedule;	/* exact, with the target's surroundings */
+	struct buf out, error;		/* what it printed */
+};
+
+struct search_config {
+	struct server_config server;
+	const struct strategy *strategy;
+	struct oracle *oracle;
+	uint64_t seed, runs;	/* runs 0: no limit */
+	uint32_t depth, switch_permille, flags;	/* flags: CTL_… for the schedule */
+	uint64_t max_steps;
+	double seconds;		/* 0: no limit */
+	unsigned jobs;
+	bool keep_going;
+	volatile sig_atomic_t *stop;	/* not 0: come to an end */
+	/* Now and then, at least every 100 ms. */
+	void (*progress)(void *ctx, const struct search_stats *stats);
+	/* A failure that is not like one before; false ends the search. `f` is the callee's to free. */
+	bool (*found)(void *ctx, struct search_failure *f);
+	void *ctx;
+};
+
+void search_failure_free(struct search_failure *f);
+
+/* `places` gets the modules of the program. -1 if the program cannot be run. */
+int search_run(const struct search_config *config, struct places *places,
+	       struct search_stats *stats, struct err *err);
+
+#endif

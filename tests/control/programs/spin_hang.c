@@ -1,0 +1,24 @@
+/*
+ * fails: hang. Two threads look for what nobody will ever do.
+ */
+#include "want.h"
+
+#include <stdatomic.h>
+
+static atomic_int never;
+
+static void *looks(void *arg)
+{
+	while (!atomic_load(&never))
+		;
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t = start(looks, NULL);
+
+	looks(NULL);
+	finish(t);
+	return 0;
+}

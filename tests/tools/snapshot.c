@@ -1,0 +1,108 @@
+/*
+ * snapshot PROGRAM [ARGUMENT…]: stops runs of it at every n-th step, goes on from
+ * there in several ways, and replays each from the beginning: it has to end the
+ * same way after the same steps. Prints how many were made and failed, or what differs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "explore/replay.h"
+#include "explore/search.h"
+
+#define CONTINUATIONS 5
+#define STOPS 8
+
+static void die(const char *what, const struct err *err)
+{
+	fprintf(stderr, "snapshot: %s: %s\n", what, err->text);
+	exit(1);
+}
+
+static void request(struct server *s, uint64_t seed)
+{
+	struct ctl_request *q = server_request(s);
+
+	memset(q, 0, sizeof(*q));
+	snprintf(q->strategy, sizeof(q->strategy), "random");
+	q->seed = seed;
+	q->switch_permille = 300;
+	q->begin_search = 1;
+	q->flags = CTL_HASH;
+}
+
+static void compare(const struct target *target, struct server *s, uint64_t at, uint64_t seed)
+{
+	struct replay_config config = { .target = target, .timeout = 60 };
+	const struct ctl_report *r = server_report(s);
+	struct schedule schedule = { 0 };
+	struct oracle oracle = { 0 };
+	struct oracle_result result;
+	struct replay replay;
+	struct err err;
+
+	schedule_set_turns(&schedule, s->block);
+	if (replay_open(&replay, &config, &schedule, &err) < 0 ||
+	    replay_once(&replay, &schedule, NULL, &oracle, &result, &err) < 0)
+		die("replay", &err);
+	if (result.verdict == ORACLE_DIVERGED || replay.server.result.status != s->result.status ||
+	    server_report(&replay.server)->steps != r->steps ||
+	    server_report(&replay.server)->hash != r->hash ||
+	    replay.server.result.out.hash != s->result.out.hash) {
+		struct buf text = { 0 };
+
+		schedule_text(&schedule, &text);
+		fprintf(stderr, "snapshot at step %llu, seed %llu: status %x and %x, %llu and %llu steps, %s\n%s",
+			(unsigned long long)at, (unsigned long long)seed, (unsigned)s->result.status,
+			(unsigned)replay.server.result.status, (unsigned long long)r->steps,
+			(unsigned long long)server_report(&replay.server)->steps, result.text,
+			buf_string(&text));
+		exit(1);
+	}
+	replay_close(&replay);
+	schedule_free(&schedule);
+}
+
+int main(int argc, char **argv)
+{
+	struct target target;
+	struct server s;
+	struct err err;
+	uint64_t steps;
+	unsigned stopped = 0, made = 0, failed = 0;
+
+	if (argc < 2 || target_init(&target, argv + 1, NULL, &err) < 0 ||
+	    server_open(&s, &(struct server_config){ .target = &target, .timeout = 60 }, &err) < 0)
+		die("cannot start", &err);
+	request(&s, 1);
+	if (server_run(&s, &err) < 0)
+		die("run", &err);
+	steps = server_report(&s)->steps;
+	for (uint64_t i = 0; i < STOPS; i++) {
+		int got;
+
+		request(&s, 1);
+		server_request(&s)->stop_at = 1 + steps * i / STOPS;
+		got = server_snapshot(&s, &err);
+		if (got < 0)
+			die("snapshot", &err);
+		if (got == 0)
+			continue;
+		stopped++;
+		for (uint64_t seed = 1; seed <= CONTINUATIONS; seed++) {
+			request(&s, seed);
+			if (server_run(&s, &err) < 0)
+				die("continuation", &err);
+			made++;
+			failed += s.result.status != 0;
+			compare(&target, &s, server_request(&s)->stop_at, seed);
+		}
+		if (server_leave(&s, &err) < 0)
+			die("leave", &err);
+	}
+	server_close(&s);
+	printf("%u snapshots, %u runs, %s\n", stopped, made, failed ? "some failed" : "none failed");
+	target_free(&target);
+	return 0;
+}
