@@ -13,7 +13,7 @@
 
 #define IDLE_TIME 8u		/* rounds of it after which time passes */
 #define IDLE_HANG 2000u		/* … after which it is a hang */
-#define WORLD_NS 10000000u	/* the world's chance before a time-out is let come, real ns */
+#define WORLD_NS 500000000u	/* the world's chance before a time-out is let come, real ns */
 
 struct ctl ctl;
 
@@ -31,6 +31,10 @@ static bool is_ready(struct ctl_thread *t)
 
 	if (w->cancel_point && t->cancel_pending && !t->cancel_disabled)
 		w->cancelled = true;
+	if (unlikely(ctl_signal_due(t))) {
+		w->interrupted = w->interruptible;
+		return true;
+	}
 	return w->cancelled || w->expired || w->interrupted || !w->ready || w->ready(w);
 }
 
@@ -149,6 +153,18 @@ static bool time_may_pass(void)
 	return earliest() || ctl_timers_next() != CTL_NEVER;
 }
 
+/* The world gets as much real time as is left on the virtual clock, within reason. */
+static uint64_t patience(void)
+{
+	struct ctl_thread *t = earliest();
+	uint64_t until = ctl_timers_next();
+
+	if (t && t->wait->deadline < until)
+		until = t->wait->deadline;
+	until = until > ctl.now ? until - ctl.now : 0;
+	return until < WORLD_NS ? until : WORLD_NS;
+}
+
 /* Nobody can run: time passes, or the world moves, or it is over. */
 static void nobody(void)
 {
@@ -157,7 +173,7 @@ static void nobody(void)
 			deadlock();
 	} else if (!time_may_pass()) {
 		ctl_outside_block(CTL_NEVER);
-	} else if (!ctl_outside_block(WORLD_NS)) {
+	} else if (!ctl_outside_block(patience())) {
 		pass_time(true);
 	}
 }
@@ -193,7 +209,7 @@ static bool follow_plan(void)
 		return true;
 	}
 	t = by_name(exact_wants(ctl.state, ctl.steps));
-	if (t && t->wait && t->wait->outside && !t->runnable) {
+	if (t && t->wait && t->wait->outside && !t->runnable && ctl_outside_any()) {
 		ctl_outside_block(CTL_NEVER);
 		return true;
 	}
@@ -317,11 +333,10 @@ void ctl_leave_for_good(struct ctl_thread *t)
 	question(t, false);
 }
 
-void ctl_wait(struct ctl_wait *w)
+/* Stands before `w` until chosen and ready. */
+static void stand(struct ctl_thread *t, struct ctl_wait *w)
 {
-	struct ctl_thread *t = ctl.current;
 	bool yields = w->event.op == SCHED_OP_YIELD;
-	int saved = errno;
 	uint64_t more;
 
 	ctl_account(t);
@@ -339,7 +354,21 @@ void ctl_wait(struct ctl_wait *w)
 		question(t, yields);
 	t->wait = NULL;
 	ctl_count_steps(t, 1);
-	ctl_signal_deliver();
+}
+
+void ctl_wait(struct ctl_wait *w)
+{
+	struct ctl_thread *t = ctl.current;
+	int saved = errno;
+	bool due;
+
+	do {
+		stand(t, w);
+		/* Handlers run before what was waited for, which may be gone after them. */
+		due = ctl_signal_due(t);
+		if (unlikely(due))
+			ctl_signal_deliver();
+	} while (unlikely(due) && !w->interrupted && !w->cancelled && !w->expired);
 	errno = saved;
 	if (t->cancel_async && t->cancel_pending && !t->cancel_disabled)
 		ctl_cancel_act();

@@ -137,6 +137,7 @@ struct ctl {
 	uint64_t turns;		/* written to the block's log */
 	uint64_t hash;
 	uint64_t turn_hash;	/* of the turn under way */
+	uint64_t events;	/* hashed so far */
 	uint64_t progress;	/* events that changed something */
 	uint64_t applied;	/* granules of the block marked shared */
 	uint32_t flags;		/* request.flags */

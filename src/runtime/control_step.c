@@ -57,10 +57,8 @@ static void look_at_page(struct ctl_thread *t, uint64_t count)
 	if (ctl.tracing)
 		ctl_trace_page(t, r, count);
 	if (ctl.flags & CTL_HASH)
-		for (uint64_t i = 0; i < count; i++) {
-			mix(r[i].addr);
-			mix(r[i].site);
-		}
+		for (uint64_t i = 0; i < count; i++)
+			ctl_hash_event(r[i].addr, r[i].site, 0);
 }
 
 void ctl_count_steps(struct ctl_thread *t, uint64_t n)
@@ -121,10 +119,8 @@ static void visible(uint64_t addr, uint64_t size, uint64_t site)
 		changed_nothing(ctl.current, addr, site);
 	else
 		changed_something(ctl.current);
-	if (ctl.flags & CTL_HASH) {
-		mix(addr);
-		mix(site);
-	}
+	if (ctl.flags & CTL_HASH)
+		ctl_hash_event(addr, site, 0);
 	if (ctl.tracing)
 		trace_access(addr, size, site);
 }
@@ -180,11 +176,8 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 		changed_something(t);
 	else
 		changed_nothing(t, object, (uint64_t)(uintptr_t)pc);
-	if (ctl.flags & CTL_HASH) {
-		mix(object);
-		mix((uint64_t)(uintptr_t)pc | (uint64_t)kind << 48);
-		mix(value);
-	}
+	if (ctl.flags & CTL_HASH)
+		ctl_hash_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
 	if (ctl.tracing) {
 		unsigned detail = log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT;
 		struct trace_record r = { (object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48,
@@ -198,7 +191,8 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 static bool is_polling(enum trace_kind kind)
 {
 	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) ||
-	       kind == TRACE_COND_SIGNAL || kind == TRACE_COND_BROADCAST;
+	       kind == TRACE_COND_SIGNAL || kind == TRACE_COND_BROADCAST || kind == TRACE_YIELD ||
+	       kind == TRACE_SLEEP || kind == TRACE_CALL_ENTER;
 }
 
 void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
@@ -212,10 +206,9 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
 	else if (kind != TRACE_MALLOC && kind != TRACE_FREE)
 		changed_something(ctl.current);
-	if (ctl.flags & CTL_HASH) {
-		mix((uint64_t)(uintptr_t)object);
-		mix((uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48);
-	}
+	if (ctl.flags & CTL_HASH)
+		ctl_hash_event((uint64_t)(uintptr_t)object,
+			       (uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48, 0);
 	if (ctl.tracing && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
 		struct trace_record r = {
 			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,

@@ -34,12 +34,6 @@ static inline void grant(struct ctl_thread *t, uint64_t steps)
 	t->granted = t->tls->cur = page_end(t) - room;
 }
 
-static inline void mix(uint64_t v)
-{
-	ctl.turn_hash = (ctl.turn_hash ^ v) * 0x9e3779b97f4a7c15ull;
-	ctl.turn_hash ^= ctl.turn_hash >> 32;
-}
-
 SNARLRT_HIDDEN void ctl_count_steps(struct ctl_thread *t, uint64_t n);
 SNARLRT_HIDDEN bool ctl_is_spinning(struct ctl_thread *t);	/* since the last time it said so */
 
@@ -48,5 +42,8 @@ SNARLRT_HIDDEN bool ctl_is_exact(void);
 SNARLRT_HIDDEN void ctl_turn_log(uint64_t name, uint32_t kind, uint64_t steps, uint32_t check);
 SNARLRT_HIDDEN void ctl_turn_end(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_diverged(const char *text);
+
+/* With CTL_HASH: an event of the current thread, into the hash and against the plan. */
+SNARLRT_HIDDEN void ctl_hash_event(uint64_t object, uint64_t site, uint64_t value);
 
 #endif

@@ -77,6 +77,7 @@ void ctl_thread_first(void)
 	gate_attach_main(t);
 	t->tls->cur = t->granted = t->page + PAGE / sizeof(*t->page);
 	t->started = true;
+	ctl_signal_born(t, NULL);
 	thread_enter(t);
 	ctl.current = t;
 	attach(t);

@@ -43,6 +43,40 @@ void ctl_diverged(const char *text)
 	ctl_end_run(CTL_DIVERGED);
 }
 
+/*
+ * One byte is enough to see the first event that differs 255 times in 256; the
+ * hash of the turn sees the rest.
+ */
+static void check_event(uint8_t check, uint64_t object, uint64_t site)
+{
+	struct ctl_block *b = ctl.block;
+	const struct sched_plan *plan = (const struct sched_plan *)((const char *)b + b->plan);
+	uint64_t n = ctl.events++;
+
+	if (n < b->checks_size) {
+		((uint8_t *)b + b->checks)[n] = check;
+		b->report.checks = n + 1;
+	}
+	if (!b->request.plan_size || !ctl_is_exact() || n >= plan->checks ||
+	    sched_plan_checks(plan)[n] == check)
+		return;
+	b->report.event = n + 1;
+	b->report.object = object;
+	b->report.pc = site & TRACE_ADDR_MASK;
+	ctl_diverged("an event is not the schedule's");
+}
+
+void ctl_hash_event(uint64_t object, uint64_t site, uint64_t value)
+{
+	uint64_t h = (object * 0x9e3779b97f4a7c15ull ^ site) * 0xbf58476d1ce4e5b9ull ^ value;
+
+	h = (h ^ h >> 29) * 0x94d049bb133111ebull;
+	ctl.turn_hash = (ctl.turn_hash ^ h) * 0x9e3779b97f4a7c15ull;
+	ctl.turn_hash ^= ctl.turn_hash >> 32;
+	if (!ctl.private_child)
+		check_event((uint8_t)(h >> 56), object, site);
+}
+
 void ctl_turn_end(struct ctl_thread *t)
 {
 	uint64_t steps = t->steps - t->turn_began;

@@ -183,10 +183,12 @@ struct ctl_report {
 	uint64_t steps, switches;
 	uint64_t hash;
 	uint64_t turn;		/* diverged: index of the turn */
+	uint64_t event;		/* … and number of the event, from 1, at `pc` on `object`; 0: not known */
 	uint64_t now;		/* virtual time passed, ns */
 	uint32_t threads;	/* there were so many */
 	uint32_t infeasible;	/* goal: could not be kept */
 	uint64_t turns;		/* in the turn area */
+	uint64_t checks;	/* in the check area */
 	uint64_t turns_lost;	/* did not fit */
 	uint64_t shared_new;	/* granules found shared in this run: behind shared_count in the area */
 	uint64_t events[CTL_THREADS];	/* visible events of each thread */
@@ -205,6 +207,7 @@ struct ctl_block {
 	uint64_t plan, plan_size;	/* struct sched_plan: what it shall do */
 	uint64_t shared, shared_size;	/* uint64_t[]: addresses of granules (8 bytes) */
 	uint64_t state, state_size;	/* the strategy's own */
+	uint64_t checks, checks_size;	/* with CTL_HASH: a byte for each of the first events */
 	struct ctl_request request;
 	struct ctl_report report;
 };

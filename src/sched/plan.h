@@ -43,6 +43,7 @@ struct sched_plan {
 	uint64_t size;		/* of the whole block */
 	uint64_t turns;		/* count; struct sched_turn[] follow the header */
 	uint64_t orders;	/* count; struct sched_order[] follow the turns */
+	uint64_t checks;	/* count; a byte for each of the first events follows the orders */
 };
 
 static inline const struct sched_turn *sched_plan_turns(const struct sched_plan *p)
@@ -53,6 +54,11 @@ static inline const struct sched_turn *sched_plan_turns(const struct sched_plan 
 static inline const struct sched_order *sched_plan_orders(const struct sched_plan *p)
 {
 	return (const struct sched_order *)(sched_plan_turns(p) + p->turns);
+}
+
+static inline const uint8_t *sched_plan_checks(const struct sched_plan *p)
+{
+	return (const uint8_t *)(sched_plan_orders(p) + p->orders);
 }
 
 /* The hash of a thread's path: of its parent's (main: SCHED_MAIN) and its ordinal, from 1. */
