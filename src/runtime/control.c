@@ -11,6 +11,7 @@
 #include "runtime/sys.h"
 #include "sched/exact.h"
 
+#define GREEDY 100000u		/* steps in a row after which a thread lets others go first */
 #define IDLE_TIME 8u		/* rounds of it after which time passes */
 #define IDLE_HANG 2000u		/* … after which it is a hang */
 #define WORLD_NS 500000000u	/* the world's chance before a time-out is let come, real ns */
@@ -333,6 +334,17 @@ void ctl_leave_for_good(struct ctl_thread *t)
 	question(t, false);
 }
 
+/* One that never stops by itself is no excuse for the others never to run. */
+static bool is_greedy(struct ctl_thread *t)
+{
+	uint64_t since = t->rested > t->turn_began ? t->rested : t->turn_began;
+
+	if (t->steps - since < GREEDY)
+		return false;
+	t->rested = t->steps;
+	return true;
+}
+
 /* Stands before `w` until chosen and ready. */
 static void stand(struct ctl_thread *t, struct ctl_wait *w)
 {
@@ -342,7 +354,7 @@ static void stand(struct ctl_thread *t, struct ctl_wait *w)
 	ctl_account(t);
 	if (ctl.tracing)
 		ctl_trace_frames(t);
-	yields |= ctl_is_spinning(t);
+	yields |= ctl_is_spinning(t) | is_greedy(t);
 	w->thread = t->number;
 	t->wait = w;
 	ctl.pending[t->number] = w->event;

@@ -85,6 +85,7 @@ struct ctl_thread {
 	struct trace_record *granted;	/* where cur stood when the page was handed out */
 	uint64_t steps;		/* executed, counted up to the last accounting */
 	uint64_t turn_began;	/* its steps when it was let go */
+	uint64_t rested;	/* its steps when it last let others go first for having gone on long */
 	/* going in circles: events since the last that changed anything */
 	uint32_t still, idle;
 	uint64_t progress;	/* ctl.progress when last found spinning */
@@ -247,6 +248,10 @@ SNARLRT_HIDDEN void ctl_trace_frames(struct ctl_thread *t);	/* calls not told ye
 SNARLRT_HIDDEN void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg);
 SNARLRT_HIDDEN void ctl_trace_exit(struct ctl_thread *t, uint64_t pc);
 SNARLRT_HIDDEN void ctl_trace_finish(int status);
+
+/* control_crash.c */
+SNARLRT_HIDDEN void ctl_crash_install(void);
+SNARLRT_HIDDEN bool ctl_is_crash_handler(const void *handler);
 
 /* forkserver.c: returns in each child that is to run; the caller's process never returns. */
 SNARLRT_HIDDEN void ctl_serve(void);

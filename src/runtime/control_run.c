@@ -20,10 +20,12 @@ bool ctl_open(const char *path, int server, bool kernel_threads)
 	if (fd < 0)
 		return false;
 	if (sys_call(SYS_read, fd, &head, sizeof(head)) != (long)sizeof(head) ||
-	    head.magic != CTL_MAGIC || head.version != CTL_VERSION) {
+	    head.magic != CTL_MAGIC) {
 		sys_call(SYS_close, fd, 0, 0);
 		return false;
 	}
+	if (head.version != CTL_VERSION)
+		sys_die("the program was built by another version of snarl; build it again");
 	b = sys_mmap((void *)CTL_BLOCK_AT, head.size, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_FIXED_NOREPLACE, (int)fd, 0);
 	sys_call(SYS_close, fd, 0, 0);
@@ -120,6 +122,8 @@ static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
 		return;
 	for (const struct snarlrt_frame *f = tls->frame; f > t->frames;) {
 		f--;
+		if (!to->inner)
+			to->inner = f->pc;
 		if (to->stack_count < CTL_STACK)
 			to->stack[to->stack_count++] = f->caller;
 	}

@@ -63,6 +63,8 @@ static void check_event(uint8_t check, uint64_t object, uint64_t site)
 	b->report.event = n + 1;
 	b->report.object = object;
 	b->report.pc = site & TRACE_ADDR_MASK;
+	b->report.kind = trace_site_kind(site);
+	exact_lose_here(ctl.state);
 	ctl_diverged("an event is not the schedule's");
 }
 

@@ -97,7 +97,7 @@ _Static_assert(sizeof(struct live_slot) == 64, "slot");
  * a run, the runtime everything else. It outlives the process that ran.
  */
 #define CTL_MAGIC 0x4c5443414e53ull
-#define CTL_VERSION 1u
+#define CTL_VERSION (1u << 24 | (uint32_t)sizeof(struct ctl_block))	/* built with the same one */
 #define CTL_TEXT 512u
 #define CTL_STACK 64u		/* frames of a call stack in a report */
 #define CTL_REPORT_THREADS 64u
@@ -164,6 +164,7 @@ struct ctl_report_thread {
 	struct {
 		uint64_t object, pc;
 	} held[16];
+	uint64_t inner;		/* a pc in the innermost instrumented function; 0: unknown */
 	uint32_t stack_count;
 	uint64_t stack[CTL_STACK];
 };
@@ -178,12 +179,20 @@ struct ctl_report {
 	uint32_t failure;	/* enum ctl_failure */
 	int32_t status;		/* exit status, for CTL_EXITED */
 	uint32_t thread;	/* number of the running thread, kept up to date at each switch */
-	uint64_t object, pc, pc2, pc3;	/* uaf: use, free, malloc; misuse: pc */
+	uint64_t object, pc, pc2, pc3;	/* uaf: use, free, malloc; misuse: pc; signal: where, on what */
+	uint32_t signal;	/* that is about to kill the run, or 0 */
+	/*
+	 * signal: if pc is in a library, the call that led there is the first of these
+	 * (0 ends them) that lies in the function of the thread's innermost frame,
+	 * at[].inner; others may be left over from earlier calls.
+	 */
+	uint64_t calls[32];
 	char text[CTL_TEXT];
 	uint64_t steps, switches;
 	uint64_t hash;
 	uint64_t turn;		/* diverged: index of the turn */
 	uint64_t event;		/* … and number of the event, from 1, at `pc` on `object`; 0: not known */
+	uint32_t kind;		/* … enum trace_kind of what came instead */
 	uint64_t now;		/* virtual time passed, ns */
 	uint32_t threads;	/* there were so many */
 	uint32_t infeasible;	/* goal: could not be kept */

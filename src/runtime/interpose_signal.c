@@ -249,6 +249,8 @@ static bool is_function(const struct sigaction *act)
 /* What the program would have seen. */
 static void show(struct sigaction *old, const struct action *before)
 {
+	if (ctl_is_crash_handler((const void *)(uintptr_t)old->sa_sigaction))
+		*old = (struct sigaction){ .sa_handler = SIG_DFL };
 	if (old->sa_sigaction != trampoline)
 		return;
 	old->sa_sigaction =
