@@ -4,7 +4,9 @@
  * it would have. Installed once, before the server forks; a handler of the
  * program's own takes its place.
  */
+#include <elf.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 
 #include "runtime/control.h"
@@ -33,13 +35,31 @@ __asm__(".text\n"
 	"	mov $15, %eax\n"	/* rt_sigreturn */
 	"	syscall\n");
 
+static uint64_t code_start, code_end;	/* of the executable */
+
+/* From what the kernel told about it; the linker's symbols would be exported with ours. */
+static void find_code(void)
+{
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	size_t count = getauxval(AT_PHNUM);
+	uint64_t bias = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (ph[i].p_type == PT_PHDR)
+			bias = (uint64_t)ph - ph[i].p_vaddr;
+	for (size_t i = 0; i < count; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X) {
+			code_start = bias + ph[i].p_vaddr;
+			code_end = code_start + ph[i].p_memsz;
+		}
+}
+
 /* Is it the place behind a call, in the program itself? */
 static bool in_program(uint64_t pc)
 {
-	extern const char __executable_start[], __etext[];
 	const uint8_t *p = (const uint8_t *)pc;
 
-	if (pc < (uint64_t)__executable_start + 8 || pc >= (uint64_t)__etext)
+	if (pc < code_start + 8 || pc >= code_end)
 		return false;
 	return p[-5] == 0xe8 || (p[-6] == 0xff && p[-5] == 0x15) || p[-2] == 0xff || p[-3] == 0xff;
 }
@@ -95,6 +115,7 @@ void ctl_crash_install(void)
 		.restorer = snarlrt_crash_return,
 	};
 
+	find_code();
 	sys_call(SYS_sigaltstack, &alternate, 0, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++) {
 		struct action old = { 0 };

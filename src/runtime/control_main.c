@@ -2,8 +2,10 @@
  * Control takes main's place: constructors have run, nothing of the program's
  * own has. Here the fork server waits, and main gets a stack and arguments at
  * addresses that do not depend on the environment, whose size moves the kernel's.
+ * The variables get such ones, too: those that the tool puts first stay where they are.
  */
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime/control.h"
 #include "runtime/real.h"
@@ -12,6 +14,7 @@
 #define MAIN_STACK 0x5ff000000000ull
 #define MAIN_STACK_BYTES (8ull << 20)
 #define ARGUMENTS 0x5ff800000000ull
+#define ENVIRONMENT 0x5ff900000000ull
 
 static struct {
 	int (*main)(int, char **, char **);
@@ -19,22 +22,25 @@ static struct {
 	char **argv, **envp;
 } program;
 
-static char **copy_arguments(int argc, char **argv)
+/* The texts first, so that their places depend on nothing behind them. */
+static char **copy_list(uint64_t at, char **list)
 {
-	size_t bytes = ((size_t)argc + 1) * sizeof(char *);
+	size_t count = 0, bytes = 0;
 	char **to, *text;
 
-	for (int i = 0; i < argc; i++)
-		for (const char *p = argv[i]; bytes++, *p; p++)
+	for (; list[count]; count++)
+		for (const char *p = list[count]; bytes++, *p; p++)
 			;
-	to = sys_mmap((void *)ARGUMENTS, (bytes + 4095) & ~4095ull, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	if (sys_failed(to))
-		return argv;
-	text = (char *)(to + argc + 1);
-	for (int i = 0; i < argc; i++) {
+	bytes = (bytes + 15) & ~15ull;
+	text = sys_mmap((void *)at, (bytes + (count + 1) * sizeof(*to) + 4095) & ~4095ull,
+			PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (sys_failed(text))
+		return list;
+	to = (char **)(text + bytes);
+	for (size_t i = 0; i < count; i++) {
 		to[i] = text;
-		for (const char *p = argv[i]; (*text++ = *p); p++)
+		for (const char *p = list[i]; (*text++ = *p); p++)
 			;
 	}
 	return to;
@@ -52,8 +58,8 @@ static int controlled(int argc, char **argv, char **envp)
 	char *stack;
 
 	program.argc = argc;
-	program.argv = copy_arguments(argc, argv);
-	program.envp = envp;
+	program.argv = copy_list(ARGUMENTS, argv);
+	program.envp = envp == environ ? environ = copy_list(ENVIRONMENT, envp) : envp;
 	stack = sys_mmap((void *)MAIN_STACK, MAIN_STACK_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_failed(stack))
