@@ -19,10 +19,10 @@ SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=al
 TOOL_CFLAGS := $(COMMON) -O2 -g $(SAN) $(CFLAGS)
 TOOL_LIBS := -ldw -lelf -lzstd
 RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=initial-exec -fexceptions \
-	-fno-stack-protector -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin \
+	-fno-stack-protector -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
 	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
 
-LIB_DIRS := base trace symbol sched explore
+LIB_DIRS := base trace symbol sched analyze explore
 lib_src := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
 rewrite_src := $(filter-out src/wrap/main.c src/wrap/as.c,$(wildcard src/wrap/*.c))
 tool_src := src/main.c $(wildcard src/cmd/*.c)
@@ -193,6 +193,7 @@ bench: deps
 	@$(MAKE) --no-print-directory all
 	@tests/bench/run
 	@tests/bench/control
+	@tests/bench/analyze
 
 bench-strategies: deps
 	@$(MAKE) --no-print-directory all

@@ -10,7 +10,8 @@
 #define VERSION "0.1.0"
 
 static const struct cmd *const commands[] = {
-	&cmd_cc, &cmd_cxx, &cmd_test, &cmd_replay, &cmd_record, &cmd_dump, &cmd_doctor,
+	&cmd_cc, &cmd_cxx, &cmd_test, &cmd_replay, &cmd_record, &cmd_dump, &cmd_analyze,
+	&cmd_doctor,
 };
 
 static const struct cmd *find_command(const char *name)

@@ -39,10 +39,10 @@ static void draw_bar(const struct progress *p, const struct search_stats *s)
 
 static void print_numbers(const struct progress *p, const struct search_stats *s)
 {
-	fprintf(stderr, "%llu runs, %.0f/s, %.1f steps each, %llu shared words, %llu failed",
-		(unsigned long long)s->runs, p->speed,
-		s->runs ? (double)s->steps / (double)s->runs : 0.0,
-		(unsigned long long)s->shared, (unsigned long long)s->failed);
+	fprintf(stderr, "%llu runs, %.0f/s, %llu%s interleavings, %llu shared words, %llu failed",
+		(unsigned long long)s->runs, p->speed, (unsigned long long)s->interleavings,
+		s->interleavings == COVERAGE_MAX ? "+" : "", (unsigned long long)s->shared,
+		(unsigned long long)s->failed);
 }
 
 void progress_show(struct progress *p, const struct search_stats *s)

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
+#include "explore/replay_trace.h"
 #include "explore/strays.h"
 
 static const char usage[] =
@@ -18,8 +19,8 @@ static const char usage[] =
 	"\n"
 	"Runs a program once more with the interleaving that made it fail. BUG is a folder\n"
 	"that snarl test made (snarl-out/bugs/B001), or a schedule file. The program, its\n"
-	"arguments, environment, folder and stdin are those of the schedule; what comes\n"
-	"after -- takes their place.\n"
+	"arguments, folder, stdin and saved variables are those of the schedule; what comes\n"
+	"after -- takes the place of program and arguments.\n"
 	"\n"
 	"      --times N        so often, in fresh processes (default 1)\n"
 	"      --gdb            under gdb, stopped before main: breakpoints and steps do not\n"
@@ -27,6 +28,7 @@ static const char usage[] =
 	"      --backend user|kernel  user-level threads (default), or kernel threads; with\n"
 	"                       --gdb the default is kernel, so that gdb sees the threads\n"
 	"      --no-fork-server start the program anew for every replay\n"
+	"      --trace FILE     record it, for snarl dump; starts the program anew\n"
 	"      --timeout T      kill a run that takes longer (default 60s)\n"
 	"  -q, --quiet          neither the program's output nor a summary\n"
 	"\n"
@@ -40,37 +42,21 @@ struct count {
 	uint64_t same, passed, other, diverged;
 };
 
-static void tell_divergence(const struct replay_options *o, const struct oracle_result *got)
-{
-	const struct schedule *s = &o->schedule;
-
-	fprintf(stderr, "snarl: diverged");
-	if (got->turn < s->turn_count) {
-		const struct schedule_turn *t = &s->turns[got->turn];
-
-		fprintf(stderr, " at turn %llu of %zu", (unsigned long long)got->turn + 1, s->turn_count);
-		if (t->kind == SCHED_TURN_RUN && t->steps != SCHED_NO_LIMIT)
-			fprintf(stderr, " (thread %s was to take %llu steps)", s->threads.items[t->thread],
-				(unsigned long long)t->steps);
-		else if (t->kind != SCHED_TURN_CHOOSE)
-			fprintf(stderr, " (of thread %s)", s->threads.items[t->thread]);
-	}
-	fprintf(stderr, ": %s\n", got->text);
-}
-
 static void show(const struct capture *c, FILE *to)
 {
 	struct buf text = { 0 };
 
 	capture_text(c, &text);
-	fwrite(text.data, 1, text.size, to);
+	if (text.size)
+		fwrite(text.data, 1, text.size, to);
 	fflush(to);
 	buf_free(&text);
 }
 
 static void tell_one(const struct replay_options *o, struct replay *r, struct places *places,
-		     const struct oracle_result *got)
+		     struct oracle_result *got)
 {
+	const struct ctl_report *report = server_report(&r->server);
 	struct buf text = { 0 };
 
 	if (o->quiet)
@@ -79,12 +65,12 @@ static void tell_one(const struct replay_options *o, struct replay *r, struct pl
 		show(&r->server.result.out, stdout);
 		show(&r->server.result.error, stderr);
 	}
-	if (got->verdict == ORACLE_DIVERGED) {
-		tell_divergence(o, got);
-		return;
-	}
-	oracle_describe(got, server_report(&r->server), places, &text);
-	if (o->times == 1)
+	oracle_refine(got, report, places);
+	if (got->verdict == ORACLE_DIVERGED)
+		oracle_describe_divergence(got, &o->schedule, report, places, &text);
+	else
+		oracle_describe(got, report, places, &text);
+	if (o->times == 1 || got->verdict == ORACLE_DIVERGED)
 		fprintf(stderr, "snarl: %s\n",
 			got->verdict == ORACLE_CUT ? "given up: too many steps" : buf_string(&text));
 	buf_free(&text);
@@ -121,13 +107,12 @@ static int conclude(const struct replay_options *o, const struct count *n)
 	return n->passed == o->times ? CMD_OK : CMD_DIVERGED;
 }
 
-static int replay(const struct replay_options *o, struct err *err)
+/* All of them; what came of it is in *n. */
+static int replay_all(const struct replay_options *o, const struct replay_config *config,
+		      struct count *n, struct err *err)
 {
-	struct replay_config config = { .target = &o->target, .backend = o->backend, .exec = o->exec,
-					.timeout = o->timeout };
 	struct oracle oracle;
 	struct oracle_result got;
-	struct count n = { 0 };
 	struct places places;
 	struct replay r;
 	int result;
@@ -135,7 +120,7 @@ static int replay(const struct replay_options *o, struct err *err)
 	strays_adopt();
 	places_init(&places);
 	oracle_from(&oracle, &o->schedule);
-	result = replay_open(&r, &config, &o->schedule, err);
+	result = replay_open(&r, config, &o->schedule, err);
 	if (result == 0 && r.server.pid > 0)
 		places_read(&places, r.server.pid);
 	places_add_program(&places, o->target.program);
@@ -146,11 +131,34 @@ static int replay(const struct replay_options *o, struct err *err)
 		if (result < 0)
 			break;
 		tell_one(o, &r, &places, &got);
-		sort_in(&n, &o->schedule, &got);
+		sort_in(n, &o->schedule, &got);
 	}
 	replay_close(&r);
 	strays_end_all(NULL, 0);
 	places_free(&places);
+	return result;
+}
+
+static int replay(const struct replay_options *o, struct err *err)
+{
+	struct replay_config config = { .target = &o->target, .backend = o->backend, .exec = o->exec,
+					.timeout = o->timeout };
+	struct replay_trace trace = { .live = -1 };
+	struct count n = { 0 };
+	struct err closing;
+	int result = 0;
+
+	if (o->trace) {
+		result = replay_trace_open(&trace, o->trace, err);
+		config.options = trace.options;
+		config.exec = true;
+	}
+	if (result == 0)
+		result = replay_all(o, &config, &n, err);
+	if (o->trace && replay_trace_close(&trace, result == 0, &closing) < 0 && result == 0) {
+		*err = closing;
+		result = -1;
+	}
 	return result < 0 ? -1 : cmd_flush(&cmd_replay, conclude(o, &n));
 }
 
@@ -208,7 +216,8 @@ int replay_load(struct replay_options *o, const char *bug, char **program, struc
 	return 0;
 }
 
-enum { OPT_TIMES = 256, OPT_GDB, OPT_INTO, OPT_GIVEN, OPT_BACKEND, OPT_NO_FORK_SERVER, OPT_TIMEOUT };
+enum { OPT_TIMES = 256, OPT_GDB, OPT_INTO, OPT_GIVEN, OPT_BACKEND, OPT_NO_FORK_SERVER, OPT_TIMEOUT,
+       OPT_TRACE };
 
 static const struct option long_options[] = {
 	{ "times", required_argument, NULL, OPT_TIMES },
@@ -217,6 +226,7 @@ static const struct option long_options[] = {
 	{ "given", no_argument, NULL, OPT_GIVEN },
 	{ "backend", required_argument, NULL, OPT_BACKEND },
 	{ "no-fork-server", no_argument, NULL, OPT_NO_FORK_SERVER },
+	{ "trace", required_argument, NULL, OPT_TRACE },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
@@ -246,6 +256,7 @@ static int parse(struct replay_options *o, int argc, char **argv)
 		case OPT_GIVEN: o->given = true; break;
 		case OPT_BACKEND: code = parse_backend(o, optarg); break;
 		case OPT_NO_FORK_SERVER: o->exec = true; break;
+		case OPT_TRACE: o->trace = optarg; break;
 		case OPT_TIMEOUT:
 			code = numbers_seconds(&cmd_replay, "--timeout", optarg, &o->timeout);
 			break;
@@ -254,6 +265,13 @@ static int parse(struct replay_options *o, int argc, char **argv)
 		default: return cmd_bad_option(&cmd_replay, argv, c);
 		}
 	return code == CMD_OK ? -1 : code;
+}
+
+static int check(const struct replay_options *o)
+{
+	if (o->trace && (o->times > 1 || o->gdb))
+		return cmd_usage(&cmd_replay, "--trace records one replay: not with --times or --gdb");
+	return -1;
 }
 
 /* Options may also come after BUG; what follows "--" is the program's. */
@@ -288,7 +306,7 @@ static int parse_all(struct replay_options *o, int argc, char **argv, const char
 	}
 	if (*program && !**program)
 		return cmd_usage(&cmd_replay, "which program?");
-	return -1;
+	return check(o);
 }
 
 static int run(int argc, char **argv)

@@ -15,6 +15,7 @@
 struct replay_options {
 	uint64_t times;
 	const char *backend;
+	const char *trace;	/* file to record to, or NULL */
 	const char *into;	/* of a start by gdb: the file with the block */
 	double timeout;
 	bool gdb, exec, quiet;

@@ -69,14 +69,22 @@ static int make_block_file(char *path, size_t size, struct err *err)
 static int tell(int fd, const struct replay_options *o)
 {
 	struct ctl_block *b = mmap(NULL, sizeof(*b), PROT_READ, MAP_SHARED, fd, 0);
+	struct oracle_result result = { 0 };
+	struct buf text = { 0 };
+	struct places places;
 	int code = CMD_OK;
 
 	if (b == MAP_FAILED || b->magic != CTL_MAGIC)
 		return CMD_OK;	/* it was never started */
 	if (b->report.outcome == CTL_DIVERGED) {
+		places_init(&places);
+		places_add_program(&places, o->target.program);
+		oracle_divergence(&b->report, &result);
+		oracle_describe_divergence(&result, &o->schedule, &b->report, &places, &text);
 		if (!o->quiet)
-			fprintf(stderr, "snarl: diverged at turn %llu: %.400s\n",
-				(unsigned long long)b->report.turn + 1, b->report.text);
+			fprintf(stderr, "snarl: %s\n", buf_string(&text));
+		buf_free(&text);
+		places_free(&places);
 		code = CMD_DIVERGED;
 	}
 	munmap(b, sizeof(*b));
@@ -145,9 +153,7 @@ int replay_into(const struct replay_options *o, struct err *err)
 	struct server server = { .memory = -1 };
 	struct server_config config = {
 		.target = &o->target,
-		.plan_size = sizeof(struct sched_plan) +
-			     o->schedule.turn_count * sizeof(struct sched_turn) +
-			     o->schedule.goal_count * sizeof(struct sched_order),
+		.plan_size = schedule_plan_size(&o->schedule),
 	};
 	struct target_start start = { .control = o->into, .server = -1, .input = o->target.input,
 				      .output = -1, .error = -1, .backend = o->backend };

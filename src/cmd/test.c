@@ -50,8 +50,8 @@ static const char usage[] =
 	"      --max-steps N    give up a run after so many steps (default 20M; 0: never)\n"
 	"      --backend user|kernel  user-level threads (default), or kernel threads\n"
 	"      --no-fork-server start the program anew for every run\n"
-	"      --env NAME[=VALUE]  give the program this variable, too: those that look like\n"
-	"                       secrets or belong to the session are left out\n"
+	"      --env NAME[=VALUE]  save this variable for replays (and set it); saved are\n"
+	"                       otherwise only language, time zone, LD_* and MALLOC_*\n"
 	"  -o, --out DIR        where bugs are saved (default: snarl-out)\n"
 	"  -q, --quiet          no progress, no summary\n"
 	"      --json           results as JSON on stdout\n"
@@ -110,6 +110,8 @@ static void tell_bug(const struct session *s, const struct bug *b, bool proved)
 	if (proved) {
 		fprintf(stderr, "  saved as %s, replayed %u of %u times\n", b->path, b->good, b->replays);
 		fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
+		if (!b->traced)
+			fprintf(stderr, "  it has no trace: %s\n", b->no_trace);
 	} else {
 		fprintf(stderr, "  a candidate only, it did not replay: %s\n",
 			*b->why ? b->why : s->err.text);
@@ -130,7 +132,7 @@ static bool on_found(void *ctx, struct search_failure *f)
 	progress_clear(&s->progress);
 	bug_init(b, f, &s->places);
 	proved = bug_prove(b, &config, (unsigned)o->replays, &s->places, &s->err);
-	if (proved && bug_save(b, o->out, &s->target, &s->places, &s->err) < 0) {
+	if (proved && bug_save(b, o->out, &config, &s->places, &s->err) < 0) {
 		s->failed_to_save = true;
 		fprintf(stderr, "snarl: run %llu failed: %s\n", (unsigned long long)f->run + 1, b->text);
 		bug_free(b);
@@ -148,8 +150,10 @@ static int tell_end(struct session *s)
 
 	if (s->o->quiet)
 		return CMD_OK;
-	fprintf(stderr, "snarl: %llu runs in %.1f s (%.0f/s), %zu bug%s", (unsigned long long)st->runs,
-		st->seconds, st->seconds > 0 ? (double)st->runs / st->seconds : 0.0,
+	fprintf(stderr, "snarl: %llu runs in %.1f s (%.0f/s), %llu%s interleavings, %zu bug%s",
+		(unsigned long long)st->runs, st->seconds,
+		st->seconds > 0 ? (double)st->runs / st->seconds : 0.0,
+		(unsigned long long)st->interleavings, st->interleavings == COVERAGE_MAX ? "+" : "",
 		s->results.proved, s->results.proved == 1 ? "" : "s");
 	if (s->results.count > s->results.proved)
 		fprintf(stderr, ", %zu failures that did not replay",
@@ -159,6 +163,8 @@ static int tell_end(struct session *s)
 			(unsigned long long)s->o->max_steps);
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
+	if (st->truncated)
+		fputs(", not all could be tried: runs are too long or have too many threads", stderr);
 	if (interrupted)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
@@ -240,8 +246,9 @@ static int choose_strategy(struct options *o, const char *name)
 	for (size_t i = 0; strategies[i] && count < ARRAY_SIZE(names); i++)
 		names[count++] = strategies[i]->name;
 	nearest = cmd_nearest(name, names, count);
-	return cmd_usage(&cmd_test, "no strategy '%s'%s%s%s; --strategy help lists them", name,
-			 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+	if (nearest)
+		return cmd_usage(&cmd_test, "no strategy '%s'; did you mean '%s'?", name, nearest);
+	return cmd_usage(&cmd_test, "no strategy '%s'; --strategy help lists them", name);
 }
 
 enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_DEPTH, OPT_SWITCH, OPT_TIMEOUTS, OPT_SPURIOUS,

@@ -71,6 +71,7 @@ static void build(const struct test_results *r, const struct target *target,
 	json_open(&j, "candidates", '{');
 	json_close(&j, '}');
 	json_open(&j, "coverage", '{');
+	json_number(&j, "interleavings", stats->interleavings);
 	json_number(&j, "shared_words", stats->shared);
 	json_close(&j, '}');
 	json_close(&j, '}');

@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "explore/replay_trace.h"
 
 #define BUGS_MAX 100000
+#define TRACE_STEPS_MAX 10000000u	/* of a run that is recorded unasked */
 
 static char *in_words(const struct search_failure *f, struct places *places)
 {
@@ -79,10 +81,8 @@ bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times
 			continue;
 		}
 		b->good++;
-		if (b->replays == 0) {
+		if (b->replays == 0)
 			schedule_set_turns(s, replay.server.block);
-			s->steps = replay.server.block->report.steps;
-		}
 	}
 	replay_close(&replay);
 	return b->good == times;
@@ -170,11 +170,42 @@ static void site_json(const struct oracle_site *site, const struct ctl_report *r
 	buf_free(&object);
 }
 
+/* "PROGRAM: FILE:LINE: FUNCTION: Assertion …" of the C library says where it was. */
+static void assert_json(const struct search_failure *f, struct json *j)
+{
+	const char *file = strstr(f->result.text, ": "), *end = strstr(f->result.text, ": Assertion `");
+	const char *function, *colon;
+	struct buf thread = { 0 };
+	char *text;
+
+	file = file ? file + 2 : NULL;
+	function = file ? strstr(file, ": ") : NULL;
+	if (!end || !function || function >= end)
+		return;
+	for (colon = function - 1; colon > file && *colon != ':'; colon--)
+		;
+	if (colon == file)
+		return;
+	json_open(j, NULL, '{');
+	schedule_path(f->report, f->result.thread, &thread);
+	json_text(j, "thread", buf_string(&thread));
+	text = xstrndup(function + 2, (size_t)(end - function) - 2);
+	json_text(j, "function", text);
+	free(text);
+	text = xstrndup(file, (size_t)(colon - file));
+	json_text(j, "file", text);
+	free(text);
+	json_number(j, "line", strtoul(colon + 1, NULL, 10));
+	json_text(j, "op", "assert");
+	json_close(j, '}');
+	buf_free(&thread);
+}
+
 void bug_json(const struct bug *b, struct json *j, const char *folder, struct places *places)
 {
 	const struct search_failure *f = b->failure;
 	struct buf object = { 0 };
-	char *schedule;
+	char *schedule, *trace;
 
 	json_text(j, "id", b->id);
 	json_text(j, "class", oracle_class(f->result.failure));
@@ -185,10 +216,13 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 	json_text(j, "text", b->text);
 	json_number(j, "runs_to_first", f->run + 1);
 	json_open(j, "sites", '[');
+	if (f->result.failure == ORACLE_ASSERT)
+		assert_json(f, j);
 	for (size_t i = 0; i < f->result.site_count; i++)
 		site_json(&f->result.sites[i], f->report, j, places);
 	json_close(j, ']');
-	if (f->report->object && f->result.site_count) {
+	if (f->report->object && f->result.site_count &&
+	    (f->result.failure != ORACLE_SIGNAL || places_knows(places, f->report->object))) {
 		places_object(places, f->report->object, &object);
 		json_text(j, "variable", buf_string(&object));
 		buf_free(&object);
@@ -200,6 +234,9 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 	schedule = xasprintf("%s%s", folder, "schedule.txt");
 	json_text(j, "schedule", schedule);
 	free(schedule);
+	trace = xasprintf("%strace.snarl", folder);
+	json_text(j, "trace", b->traced ? trace : NULL);
+	free(trace);
 	json_text(j, "strategy", f->schedule.strategy);
 	json_number(j, "seed", f->schedule.seed);
 	json_number(j, "steps", f->schedule.steps);
@@ -243,6 +280,10 @@ static int write_report(const struct bug *b, struct err *err)
 		 f->report->threads);
 	buf_addf(&text, "replayed: %u of %u times\n", b->good, b->replays);
 	buf_addf(&text, "replay:   snarl replay %s\n", b->path);
+	if (b->traced)
+		buf_addf(&text, "trace:    snarl dump %s/trace.snarl\n", b->path);
+	else
+		buf_addf(&text, "no trace: %s\n", b->no_trace);
 	if (f->out.size) {
 		buf_add_text(&text, "\n--- stdout of the run ---\n");
 		buf_add(&text, f->out.data, f->out.size);
@@ -256,9 +297,26 @@ static int write_report(const struct bug *b, struct err *err)
 	return result;
 }
 
-int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
-	     struct err *err)
+static void record(struct bug *b, const struct replay_config *config, const struct places *places)
 {
+	const struct schedule *s = &b->failure->schedule;
+	char *path = xasprintf("%s/trace.snarl", b->path);
+	struct err err = { "" };
+
+	if (b->failure->result.failure == ORACLE_TIMEOUT || b->failure->result.failure == ORACLE_BOMB)
+		err_set(&err, "the run comes to no end of its own");
+	else if (s->steps > TRACE_STEPS_MAX)
+		err_set(&err, "more than %u steps", TRACE_STEPS_MAX);
+	else
+		b->traced = replay_record(config, s, places, path, &err) == 0;
+	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", err.text);
+	free(path);
+}
+
+int bug_save(struct bug *b, const char *out, const struct replay_config *config,
+	     struct places *places, struct err *err)
+{
+	const struct target *target = config->target;
 	char *schedule;
 	int result;
 
@@ -269,6 +327,8 @@ int bug_save(struct bug *b, const char *out, const struct target *target, struct
 	free(schedule);
 	if (result == 0 && target->input >= 0)
 		result = copy_input(b, target, err);
+	if (result == 0)
+		record(b, config, places);
 	if (result == 0)
 		result = write_json(b, places, err);
 	return result < 0 ? -1 : write_report(b, err);

@@ -1,6 +1,6 @@
 /*
  * A failure that was found: proved by replaying it, and kept in a folder
- * (bugs/B001 with schedule.txt, bug.json, report.txt).
+ * (bugs/B001 with schedule.txt, bug.json, report.txt, trace.snarl).
  */
 #ifndef EXPLORE_BUG_H
 #define EXPLORE_BUG_H
@@ -20,6 +20,8 @@ struct bug {
 	char *text;		/* the failure in words */
 	unsigned replays, good;	/* made; failed in the same way */
 	char why[256];		/* it is not proved: what came instead */
+	bool traced;		/* trace.snarl is there */
+	char no_trace[256];	/* why not */
 };
 
 /* Takes over `f`. */
@@ -33,9 +35,9 @@ void bug_free(struct bug *b);
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err);
 
-/* Into a new folder below `out`, which is made. */
-int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
-	     struct err *err);
+/* Into a new folder below `out`, which is made. One more replay makes the trace; it may be missing. */
+int bug_save(struct bug *b, const char *out, const struct replay_config *config,
+	     struct places *places, struct err *err);
 
 /* Its members, for bug.json and the list in results.json. `folder`: path to begin "schedule" with. */
 void bug_json(const struct bug *b, struct json *j, const char *folder, struct places *places);

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/proc.h"
+#include "trace/kinds.h"
 
 static const struct {
 	const char *name, *class;
@@ -128,8 +129,9 @@ static void judge_signal(const struct server *s, int signal, struct oracle_resul
 	fail(r, ORACLE_SIGNAL, signal);
 	if (signal == SIGABRT && find_message(&s->result.error, r->text, sizeof(r->text)))
 		r->failure = ORACLE_ASSERT;
-	if (report->pc)
-		add_site(r, report->thread, report->pc, report->object, "crash");
+	if (report->signal == (uint32_t)signal && report->pc)
+		add_site(r, report->thread, report->pc, report->object,
+			 signal == SIGABRT ? "abort" : "crash");
 }
 
 static const char *wait_op(uint32_t op)
@@ -165,6 +167,7 @@ static void judge_deadlock(const struct ctl_report *report, struct oracle_result
 		add_site(r, report->at[i].number, report->at[i].site, report->at[i].object,
 			 wait_op(report->at[i].op));
 	}
+	r->telling = r->site_count;
 	for (uint32_t i = 0; i < count; i++)
 		if (!in_cycle[i] && report->at[i].state != 2)
 			add_site(r, report->at[i].number, report->at[i].site, report->at[i].object,
@@ -265,7 +268,18 @@ static int judge_end(struct oracle *o, const struct server *s, struct oracle_res
 	return 0;
 }
 
-static void sign(struct oracle_result *r)
+void oracle_divergence(const struct ctl_report *report, struct oracle_result *out)
+{
+	out->verdict = ORACLE_DIVERGED;
+	out->thread = report->thread;
+	out->turn = report->turn;
+	out->event = report->event;
+	snprintf(out->text, sizeof(out->text), "%.*s", (int)CTL_TEXT - 1, report->text);
+	if (report->event && kind_name(report->kind))
+		add_site(out, report->thread, report->pc, report->object, kind_name(report->kind));
+}
+
+static void sign(struct oracle_result *r, const struct ctl_report *report)
 {
 	uint64_t hash = capture_hash(CAPTURE_EMPTY, &r->failure, sizeof(r->failure));
 	uint64_t sum = 0;
@@ -276,10 +290,27 @@ static void sign(struct oracle_result *r)
 		for (const char *p = r->text; *p; p++)
 			hash = capture_hash(hash, p, 1);
 	/* A deadlock is the same whoever is named first, so the places are summed up. */
-	for (size_t i = 0; i < r->site_count; i++)
+	if (!r->telling)
+		r->telling = r->site_count;
+	for (size_t i = 0; i < r->telling; i++)
 		if (r->sites[i].pc)
 			sum += capture_hash(CAPTURE_EMPTY, &r->sites[i].pc, sizeof(r->sites[i].pc));
+	/* All calls of abort() crash at one place. */
+	if (r->failure == ORACLE_SIGNAL && report->signal)
+		for (size_t i = 0; i < ARRAY_SIZE(report->calls) && report->calls[i]; i++)
+			hash = capture_hash(hash, &report->calls[i], sizeof(report->calls[i]));
 	r->signature = capture_hash(hash, &sum, sizeof(sum));
+}
+
+/* It ended before main, or never asked for a schedule. */
+static void judge_early_end(int status, struct oracle_result *r)
+{
+	r->verdict = ORACLE_BROKEN;
+	if (WIFSIGNALED(status))
+		snprintf(r->text, sizeof(r->text), "killed by signal %d (%s) before main",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(r->text, sizeof(r->text), "it ended before main; was it built with snarl-cc?");
 }
 
 int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result *r,
@@ -300,13 +331,21 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 		judge_runtime(report, r);
 	} else if (report->outcome == CTL_STEPS) {
 		r->verdict = ORACLE_CUT;
-	} else if (report->outcome == CTL_DIVERGED || report->outcome == CTL_UNSUPPORTED) {
-		r->verdict = report->outcome == CTL_DIVERGED ? ORACLE_DIVERGED : ORACLE_BROKEN;
-		r->turn = report->turn;
+	} else if (report->outcome == CTL_DIVERGED) {
+		oracle_divergence(report, r);
+	} else if (report->outcome == CTL_UNSUPPORTED) {
+		r->verdict = ORACLE_BROKEN;
 		snprintf(r->text, sizeof(r->text), "%.*s", (int)CTL_TEXT - 1, report->text);
+	} else if (report->outcome == CTL_RUNNING && WIFEXITED(s->result.status) &&
+		   WEXITSTATUS(s->result.status) == CTL_STATUS) {
+		r->verdict = ORACLE_BROKEN;
+		snprintf(r->text, sizeof(r->text), "its runtime gave up; if it was built by another "
+			 "version of snarl-cc, build it again");
+	} else if (s->exec && !s->block->ready) {
+		judge_early_end(s->result.status, r);
 	} else {
 		result = judge_end(o, s, r, err);
 	}
-	sign(r);
+	sign(r, report);
 	return result;
 }

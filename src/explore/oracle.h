@@ -68,7 +68,8 @@ struct oracle_result {
 	uint32_t thread;	/* that ran last */
 	struct oracle_site sites[ORACLE_SITES];	/* the most telling first */
 	size_t site_count;
-	uint64_t turn;		/* diverged: which */
+	size_t telling;		/* the first so many make it this failure and no other */
+	uint64_t turn, event;	/* diverged: which turn, from 0; which event, from 1, or 0 */
 	uint64_t signature;	/* equal for failures of the same kind at the same places */
 };
 
@@ -96,5 +97,22 @@ void oracle_brief(const struct oracle_result *r, struct buf *out);
  */
 void oracle_describe(const struct oracle_result *r, const struct ctl_report *report,
 		     struct places *places, struct buf *out);
+
+/*
+ * Once, before it is described: `places` learns of libraries that the run opened, and
+ * the place of a crash in a library becomes that of the call in the program.
+ */
+void oracle_refine(struct oracle_result *r, const struct ctl_report *report, struct places *places);
+
+/* Equal for failures of one class at the same lines; finer than that: the signature. */
+uint64_t oracle_identity(const struct oracle_result *r, struct places *places);
+
+/* The same for a run that did not follow `s`: where it left it, and what it did instead. */
+void oracle_describe_divergence(const struct oracle_result *r, const struct schedule *s,
+				const struct ctl_report *report, struct places *places,
+				struct buf *out);
+
+/* Without a server: from the report alone. */
+void oracle_divergence(const struct ctl_report *report, struct oracle_result *out);
 
 #endif

@@ -67,6 +67,10 @@ static void add_sites(const struct oracle_result *r, const struct ctl_report *re
 			buf_add_text(out, " by thread ");
 			schedule_path(report, site->thread, out);
 		}
+		if (site->object && r->failure == ORACLE_SIGNAL) {
+			buf_add_text(out, ", accessing ");
+			places_object(places, site->object, out);
+		}
 	}
 }
 
@@ -109,4 +113,75 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 	}
 	add_text(r, out);
 	add_sites(r, report, places, out);
+}
+
+/* The number of the thread with that path; UINT32_MAX: it is not there. */
+static uint32_t find_thread(const struct ctl_report *report, const char *path)
+{
+	uint32_t found = UINT32_MAX;
+
+	for (uint32_t i = 0; i < report->described && i < CTL_REPORT_THREADS; i++) {
+		struct buf name = { 0 };
+
+		schedule_path(report, report->at[i].number, &name);
+		if (strcmp(buf_string(&name), path) == 0)
+			found = report->at[i].number;
+		buf_free(&name);
+	}
+	return found;
+}
+
+/* The turn of the schedule, and where its thread stands instead. */
+static void add_turn(const struct schedule *s, uint64_t turn, struct buf *out)
+{
+	const struct schedule_turn *t = &s->turns[turn];
+
+	buf_addf(out, " turn %llu of %zu", (unsigned long long)turn + 1, s->turn_count);
+	if (t->kind == SCHED_TURN_RUN && t->steps != SCHED_NO_LIMIT)
+		buf_addf(out, " (thread %s was to take %llu steps)", s->threads.items[t->thread],
+			 (unsigned long long)t->steps);
+	else if (t->kind != SCHED_TURN_CHOOSE)
+		buf_addf(out, " (of thread %s)", s->threads.items[t->thread]);
+}
+
+void oracle_describe_divergence(const struct oracle_result *r, const struct schedule *s,
+				const struct ctl_report *report, struct places *places,
+				struct buf *out)
+{
+	const struct schedule_turn *t = r->turn < s->turn_count ? &s->turns[r->turn] : NULL;
+
+	buf_add_text(out, "diverged");
+	if (r->event)
+		buf_addf(out, " at event %llu%s", (unsigned long long)r->event, t ? " in" : "");
+	else if (t)
+		buf_add_text(out, " at");
+	if (t)
+		add_turn(s, r->turn, out);
+	buf_addf(out, ": %s", r->text);
+	for (size_t i = 0; i < r->site_count; i++) {
+		const struct oracle_site *site = &r->sites[i];
+
+		buf_add_text(out, "\n  thread ");
+		schedule_path(report, site->thread, out);
+		buf_addf(out, " did this instead: %s", site->op);
+		if (site->object) {
+			buf_add_text(out, " of ");
+			places_object(places, site->object, out);
+		}
+		buf_add_text(out, " at ");
+		places_describe(places, site->pc, out);
+	}
+	if (!r->event && t && t->kind == SCHED_TURN_RUN) {
+		struct oracle_site site = { .thread = find_thread(report, s->threads.items[t->thread]) };
+		const struct ctl_report_thread *at = described(report, site.thread);
+
+		if (!at) {
+			buf_addf(out, "\n  there is no thread %s", s->threads.items[t->thread]);
+		} else if (at->state == 2) {
+			buf_addf(out, "\n  thread %s has ended", s->threads.items[t->thread]);
+		} else if (at->site) {
+			site.pc = at->site;
+			add_waiting(&site, report, places, out);
+		}
+	}
 }

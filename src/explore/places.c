@@ -49,6 +49,15 @@ static void add(struct places *p, const char *path, const struct elf_facts *fact
 		    end, &err);
 }
 
+void places_add_module(struct places *p, const char *path, uint64_t base)
+{
+	struct elf_facts facts;
+	struct err err;
+
+	if (elf_read(path, &facts, &err) == 0)
+		add(p, path, &facts, base);
+}
+
 void places_add_program(struct places *p, const char *path)
 {
 	struct elf_facts facts;
@@ -147,6 +156,13 @@ void places_describe(struct places *p, uint64_t pc, struct buf *out)
 	} else {
 		buf_add_hex(out, pc);
 	}
+}
+
+bool places_knows(struct places *p, uint64_t addr)
+{
+	struct symbol_variable v;
+
+	return symbols_variable(p->symbols, addr, &v);
 }
 
 void places_object(struct places *p, uint64_t addr, struct buf *out)

@@ -5,6 +5,7 @@
 #ifndef EXPLORE_PLACES_H
 #define EXPLORE_PLACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,6 +32,9 @@ void places_free(struct places *p);
 /* Adds what is mapped in that process and not known yet. A process that is gone adds nothing. */
 void places_read(struct places *p, pid_t pid);
 
+/* A library that a run opened. */
+void places_add_module(struct places *p, const char *path, uint64_t base);
+
 /* Without a process to look at: the program alone, where it is loaded without randomisation. */
 void places_add_program(struct places *p, const char *path);
 
@@ -45,6 +49,9 @@ void places_frame(struct places *p, uint64_t pc, struct symbol_frame *out);
 
 /* Appends "bank.c:41 (deposit)", "deposit in bank+0x1234" or "0x7f…". */
 void places_describe(struct places *p, uint64_t pc, struct buf *out);
+
+/* Is it a variable of the program? */
+bool places_knows(struct places *p, uint64_t addr);
 
 /* Appends the name of what lies at an address: "balance", "table+16 (bank.c:7)" or "0x…". */
 void places_object(struct places *p, uint64_t addr, struct buf *out);

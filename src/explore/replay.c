@@ -12,9 +12,9 @@ int replay_open(struct replay *r, const struct replay_config *config, const stru
 {
 	struct server_config server = {
 		.target = config->target, .backend = config->backend, .exec = config->exec,
+		.options = config->options,
 		.timeout = config->timeout, .keep = s->check ? 64u << 20 : 0,
-		.plan_size = sizeof(struct sched_plan) + s->turn_count * sizeof(struct sched_turn) +
-			     s->goal_count * sizeof(struct sched_order),
+		.plan_size = schedule_plan_size(s),
 	};
 
 	r->max_steps = config->max_steps;

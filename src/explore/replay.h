@@ -13,6 +13,7 @@ struct replay_config {
 	const struct target *target;
 	const char *backend;	/* NULL: the runtime's default */
 	bool exec;
+	const char *options;	/* more of SNARL_OPTIONS, or NULL */
 	double timeout;
 	uint64_t max_steps;
 };

@@ -44,6 +44,7 @@ void schedule_free(struct schedule *s)
 	free(s->shared);
 	free_list(&s->threads);
 	free(s->turns);
+	buf_free(&s->events);
 	for (size_t i = 0; i < s->goal_count; i++) {
 		free_event(&s->goals[i].first);
 		free_event(&s->goals[i].second);
@@ -113,8 +114,8 @@ void schedule_set_target(struct schedule *s, const struct target *t)
 	s->directory = xstrdup(t->directory);
 	for (char **a = t->argv; *a; a++)
 		schedule_list_add(&s->arguments, *a);
-	for (char **e = t->env; *e; e++)
-		schedule_list_add(&s->environment, *e);
+	for (size_t i = 0; i < t->env_saved; i++)
+		schedule_list_add(&s->environment, t->env[i]);
 	s->input = t->input >= 0 ? xstrdup("stdin") : NULL;
 	s->input_size = t->input_size;
 	s->input_hash = t->input_hash;
@@ -150,6 +151,7 @@ int schedule_get_target(const struct schedule *s, const char *folder, struct tar
 	for (size_t i = 0; i < s->environment.count; i++)
 		target_set_env(t, s->environment.items[i]);
 	t->directory = xstrdup(s->directory ? s->directory : "/");
+	target_take_rest(t);
 	if (!s->program)
 		return err_set(err, "the schedule names no program; give one after --");
 	if (s->arguments.count == 0)
@@ -209,6 +211,15 @@ static void add_last(struct schedule *s, const struct ctl_report *r)
 	add_turn(s, &turn);
 }
 
+static void set_events(struct schedule *s, const struct ctl_block *b)
+{
+	uint64_t count = b->report.checks < b->checks_size ? b->report.checks : b->checks_size;
+
+	buf_clear(&s->events);
+	buf_add(&s->events, (const char *)b + b->checks,
+		count < SCHEDULE_EVENTS_MAX ? count : SCHEDULE_EVENTS_MAX);
+}
+
 void schedule_set_turns(struct schedule *s, const struct ctl_block *b)
 {
 	const struct sched_turn *turns = (const void *)((const char *)b + b->turns);
@@ -216,7 +227,9 @@ void schedule_set_turns(struct schedule *s, const struct ctl_block *b)
 	struct map names = { 0 };
 
 	name_threads(s, &b->report, &names);
+	set_events(s, b);
 	s->turn_count = 0;
+	s->steps = b->report.steps;
 	for (uint64_t i = 0; i < count && i < most; i++) {
 		uint64_t *known = map_find(&names, turns[i].name);
 		struct schedule_turn turn = { .kind = turns[i].kind, .steps = turns[i].steps,
@@ -224,6 +237,8 @@ void schedule_set_turns(struct schedule *s, const struct ctl_block *b)
 
 		if (turn.kind > SCHED_TURN_CHOOSE)
 			continue;
+		if (turn.kind == SCHED_TURN_RUN && !b->report.steps)
+			s->steps += turn.steps;	/* the run was killed and did not count them */
 		if (known) {
 			turn.thread = (uint32_t)*known - 1;
 		} else if (turn.kind != SCHED_TURN_CHOOSE) {
@@ -295,14 +310,20 @@ static int plan_name(const struct schedule_event *e, const struct places *places
 	return 0;
 }
 
+uint64_t schedule_plan_size(const struct schedule *s)
+{
+	return sizeof(struct sched_plan) + s->turn_count * sizeof(struct sched_turn) +
+	       s->goal_count * sizeof(struct sched_order) + s->events.size;
+}
+
 int schedule_plan(const struct schedule *s, const struct places *places, struct buf *plan,
 		  struct err *err)
 {
 	struct sched_plan head = {
-		.size = sizeof(head) + s->turn_count * sizeof(struct sched_turn) +
-			s->goal_count * sizeof(struct sched_order),
+		.size = schedule_plan_size(s),
 		.turns = s->turn_count,
 		.orders = s->goal_count,
+		.checks = s->events.size,
 	};
 	uint64_t *hashes = xcalloc(s->threads.count + 1, sizeof(*hashes));
 
@@ -327,5 +348,6 @@ int schedule_plan(const struct schedule *s, const struct places *places, struct 
 			return -1;
 		buf_add(plan, &order, sizeof(order));
 	}
+	buf_add(plan, s->events.data, s->events.size);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "sched/plan.h"
 
 #define SCHEDULE_MAX_PATH 255u	/* of a thread: "0.1.2" */
+#define SCHEDULE_EVENTS_MAX (1u << 20)	/* checks of events that are kept */
 
 struct schedule_list {
 	char **items;
@@ -59,7 +60,7 @@ struct schedule {
 	char *strategy;		/* that found it; NULL: hand-made */
 	uint32_t depth;
 	uint32_t flags;		/* CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME */
-	uint64_t steps;		/* the run took so many; 0: not known */
+	uint64_t steps;		/* the run took so many, but for a last turn cut short; 0: not known */
 	char *failure;		/* what it ends in: "assert", "signal 11"; NULL: not known */
 	/* What was expected, to judge a replay by; see oracle.h. */
 	int expect_exit;	/* -1: any */
@@ -71,6 +72,7 @@ struct schedule {
 	struct schedule_list threads;	/* paths, each once */
 	struct schedule_turn *turns;
 	size_t turn_count, turn_capacity;
+	struct buf events;	/* a byte for each of the first events; may be empty */
 	struct schedule_goal *goals;
 	size_t goal_count, goal_capacity;
 	/* private */
@@ -94,7 +96,7 @@ void schedule_set_target(struct schedule *s, const struct target *t);
 int schedule_get_target(const struct schedule *s, const char *folder, struct target *t,
 			struct err *err);
 
-/* From a run that has ended: its turns, and what was known to be shared when it began. */
+/* From a run that has ended: its turns and events, and what was known to be shared when it began. */
 void schedule_set_turns(struct schedule *s, const struct ctl_block *b);
 void schedule_set_shared(struct schedule *s, const uint64_t *granules, size_t count);
 
@@ -104,6 +106,7 @@ void schedule_set_shared(struct schedule *s, const uint64_t *granules, size_t co
  */
 int schedule_plan(const struct schedule *s, const struct places *places, struct buf *plan,
 		  struct err *err);
+uint64_t schedule_plan_size(const struct schedule *s);
 void schedule_granules(const struct schedule *s, struct buf *out);
 
 /* The text form; what it writes, the parser reads back unchanged. */

@@ -13,7 +13,7 @@
 
 #define SHARED_MAX (1ull << 27)	/* bytes of all ranges: what a block has room for */
 
-enum part { PART_FIRST, PART_HEADER, PART_SHARED, PART_EXACT, PART_GOAL, PART_END };
+enum part { PART_FIRST, PART_HEADER, PART_SHARED, PART_EXACT, PART_EVENTS, PART_GOAL, PART_END };
 
 struct parser {
 	struct words words;
@@ -256,6 +256,25 @@ static int parse_turn(struct parser *p, const char *first)
 	return 0;
 }
 
+/* Any number of bytes in a line. */
+static int parse_events(struct parser *p)
+{
+	while (!words_at_end(&p->words)) {
+		const char *rest = p->words.end;
+		uint64_t value;
+
+		if (p->words.end - p->words.p > 2)
+			p->words.end = p->words.p + 2;
+		if (words_hex(&p->words, "each event", 2, &value) < 0)
+			return -1;
+		p->words.end = rest;
+		if (p->s->events.size == SCHEDULE_EVENTS_MAX)
+			return words_bad(&p->words, "more than %u events", SCHEDULE_EVENTS_MAX);
+		buf_add_char(&p->s->events, (char)value);
+	}
+	return 0;
+}
+
 /* After "(": BUILD-ID+0xOFFSET, FUNCTION; either may be missing. */
 static int parse_details(struct parser *p, struct schedule_event *e)
 {
@@ -328,15 +347,15 @@ static int parse_section(struct parser *p, const char *first, bool *found)
 		const char *name;
 		enum part part;
 	} sections[] = {
-		{ "shared", PART_SHARED }, { "exact", PART_EXACT }, { "goal", PART_GOAL },
-		{ "end", PART_END },
+		{ "shared", PART_SHARED }, { "exact", PART_EXACT }, { "events", PART_EVENTS },
+		{ "goal", PART_GOAL }, { "end", PART_END },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
 		if (strcmp(first, sections[i].name) == 0) {
 			*found = true;
 			if (p->part >= sections[i].part)
-				return words_bad(&p->words, "'%s' comes too late; the order is shared, exact, goal, end",
+				return words_bad(&p->words, "'%s' comes too late; the order is shared, exact, events, goal, end",
 					   first);
 			p->part = sections[i].part;
 		}
@@ -375,6 +394,7 @@ static int parse_line(struct parser *p)
 		case PART_HEADER: result = parse_header(p, first); break;
 		case PART_SHARED: p->words.p = start; result = parse_shared(p); break;
 		case PART_EXACT: result = parse_turn(p, first); break;
+		case PART_EVENTS: p->words.p = start; result = parse_events(p); break;
 		default: p->words.p = start; result = parse_goal(p); break;
 		}
 	free(first);

@@ -8,6 +8,8 @@
 
 #include "sched/strategy.h"
 
+#define EVENTS_IN_LINE 32u
+
 /* Words that need no quotes; the rest is quoted, with C's escapes. */
 static bool is_plain(const char *text, const char *also_not)
 {
@@ -145,6 +147,19 @@ static void add_event(const struct schedule_event *e, struct buf *out)
 	buf_add_char(out, ')');
 }
 
+static void add_events(const struct schedule *s, struct buf *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < s->events.size; i++) {
+		buf_add_text(out, i == 0 ? "\nevents\n\t" : i % EVENTS_IN_LINE == 0 ? "\n\t" : "");
+		buf_add_char(out, digits[s->events.data[i] >> 4]);
+		buf_add_char(out, digits[s->events.data[i] & 15]);
+	}
+	if (s->events.size)
+		buf_add_char(out, '\n');
+}
+
 void schedule_text(const struct schedule *s, struct buf *out)
 {
 	buf_add_text(out, "snarl-schedule 1\n");
@@ -158,6 +173,7 @@ void schedule_text(const struct schedule *s, struct buf *out)
 		buf_add_text(out, "\nexact\n");
 	for (size_t i = 0; i < s->turn_count; i++)
 		add_turn(s, &s->turns[i], out);
+	add_events(s, out);
 	if (s->goal_count)
 		buf_add_text(out, "\ngoal\n");
 	for (size_t i = 0; i < s->goal_count; i++) {

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "explore/strays.h"
+#include "sched/chess.h"
 
 #define GENERATION_MOST 256u
 #define RESTARTS_MAX 100u	/* of a search that goes on from run to run */
@@ -50,7 +51,8 @@ struct search {
 	/* Failures of this generation, one per signature; and signatures of all before. */
 	struct search_failure **failures;
 	size_t failure_count, failure_capacity;
-	struct map signatures;
+	struct map signatures, identities;
+	struct coverage coverage;
 	double began, strays_at, progress_at;
 };
 
@@ -167,7 +169,6 @@ static struct search_failure *keep(struct search *s, struct worker *w,
 	f->schedule.run = w->run;
 	f->schedule.depth = c->depth;
 	f->schedule.flags = c->flags;
-	f->schedule.steps = f->report->steps;
 	oracle_note(c->oracle, &f->schedule);
 	capture_text(&w->server.result.out, &f->out);
 	capture_text(&w->server.result.error, &f->error);
@@ -199,6 +200,17 @@ static void add_failure(struct search *s, struct worker *w, const struct oracle_
 		s->limit = w->run + 1;
 }
 
+/* Was there more to a run than the strategy could branch at? Then not all was tried. */
+static bool was_truncated(const struct search *s, struct worker *w)
+{
+	struct chess_status status = { 0 };
+
+	if (strcmp(s->config->strategy->name, "chess") == 0)
+		chess_status(server_area(&w->server, w->server.block->state), &status);
+	s->stats->truncated |= status.truncated;
+	return status.truncated;
+}
+
 /* Turns to the next run of a strategy that goes on; it may have none. */
 static void go_on(struct search *s, struct worker *w)
 {
@@ -209,7 +221,7 @@ static void go_on(struct search *s, struct worker *w)
 		s->anew = true;		/* there are more steps than it knew of */
 		s->base = w->run + 1;
 	} else if (!s->config->strategy->end(server_area(&w->server, b->state))) {
-		s->stats->exhausted = true;
+		s->stats->exhausted = !was_truncated(s, w);
 		s->over = true;
 	}
 	s->limit = w->run + 1;
@@ -237,6 +249,7 @@ static int ended(struct search *s, struct worker *w, struct err *err)
 	s->stats->steps += w->server.block->report.steps;
 	if (result.verdict == ORACLE_CUT)
 		s->stats->cut++;
+	s->stats->interleavings = coverage_add(&s->coverage, w->server.block);
 	learn_shared(s, w);
 	if (!w->server.result.timed_out)
 		learn_length(s, w);
@@ -262,23 +275,35 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Different signatures may still be one and the same at a second look, at the sources. */
+static bool is_new(struct search *s, struct search_failure *f)
+{
+	bool added;
+
+	oracle_refine(&f->result, f->report, s->places);
+	map_put(&s->identities, oracle_identity(&f->result, s->places), &added);
+	return added;
+}
+
 /* All runs of it have ended: what they found is told, and what they taught holds from now on. */
 static void end_generation(struct search *s)
 {
+	bool enough = false;
+
 	if (s->failure_count > 1)
 		qsort(s->failures, s->failure_count, sizeof(*s->failures), by_run);
 	for (size_t i = 0; i < s->failure_count; i++) {
 		bool told = i == 0 || s->config->keep_going;
 
-		if (!told || s->over) {
+		map_put(&s->signatures, s->failures[i]->result.signature, NULL);
+		if (!told || enough || !is_new(s, s->failures[i])) {
 			search_failure_free(s->failures[i]);
 			continue;
 		}
-		map_put(&s->signatures, s->failures[i]->result.signature, NULL);
 		s->stats->failures++;
-		if (!s->config->found(s->config->ctx, s->failures[i]))
-			s->over = true;
+		enough = !s->config->found(s->config->ctx, s->failures[i]);
 	}
+	s->over |= enough;
 	s->failure_count = 0;
 	if (s->fresh_count > 1)
 		qsort(s->fresh, s->fresh_count, sizeof(*s->fresh), by_value);
@@ -427,6 +452,8 @@ static void clean_up(struct search *s)
 	free(s->fresh);
 	map_free(&s->known);
 	map_free(&s->signatures);
+	map_free(&s->identities);
+	coverage_free(&s->coverage);
 	free(s);
 }
 

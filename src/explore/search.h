@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "explore/coverage.h"
 #include "explore/oracle.h"
 #include "explore/places.h"
 #include "explore/schedule.h"
@@ -24,10 +25,12 @@ struct search_stats {
 	uint64_t failed, cut, lost;	/* of them; lost ones were made again, and are not in `runs` */
 	uint64_t steps;		/* of all */
 	uint64_t shared;	/* granules known to be shared */
+	uint64_t interleavings;	/* different ones so far; COVERAGE_MAX: or more */
 	uint64_t failures;	/* different ones */
 	uint32_t threads;	/* most in a run */
 	double seconds;
 	bool exhausted;		/* the strategy has nothing left to try */
+	bool truncated;		/* … nor has it, but runs were too long or had too many threads to try all */
 	bool exec;		/* every run was a process of its own */
 };
 
@@ -53,7 +56,10 @@ struct search_config {
 	volatile sig_atomic_t *stop;	/* not 0: come to an end */
 	/* Now and then, at least every 100 ms. */
 	void (*progress)(void *ctx, const struct search_stats *stats);
-	/* A failure that is not like one before; false ends the search. `f` is the callee's to free. */
+	/*
+	 * A failure that is not like one before (oracle_identity); false ends the search.
+	 * `f` is the callee's to free.
+	 */
 	bool (*found)(void *ctx, struct search_failure *f);
 	void *ctx;
 };

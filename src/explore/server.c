@@ -51,7 +51,7 @@ int server_start(struct server *s, struct err *err)
 {
 	if (s->deaths >= DEATHS_MAX)
 		return err_set(err, "%s: the fork server was lost %u times in a row (%s); does the "
-			       "program kill its parent? --no-fork-server does without",
+			       "program kill its parent?",
 			       s->config.target->program, s->deaths, s->reason);
 	if (!s->exec && s->state == SERVER_DOWN && server_up(s, err) < 0)
 		return -1;
@@ -60,7 +60,7 @@ int server_start(struct server *s, struct err *err)
 	capture_copy(&s->result.out, &s->early_out);
 	capture_copy(&s->result.error, &s->early_error);
 	s->run = 0;
-	s->killed = false;
+	s->killed = s->stopped = false;
 	if (s->exec) {
 		memset(&s->block->report, 0, offsetof(struct ctl_report, events));
 		s->block->ready = 0;
@@ -172,8 +172,11 @@ bool server_attend(struct server *s)
 			s->run = m.pid;
 		else if (m.kind == CTL_ENDED)
 			return ended(s, m.status);
-		else if (m.kind == CTL_HELLO) {
-			s->state = SERVER_IDLE;	/* a snapshot */
+		else if (m.kind == CTL_HELLO)
+			s->stopped = true;
+		/* Both, in whatever order they come: else the next run would be taken for this one. */
+		if (s->stopped && s->run) {
+			s->state = SERVER_IDLE;
 			s->depth++;
 			return true;
 		}

@@ -33,6 +33,7 @@ struct server_config {
 	const struct target *target;
 	const char *backend;	/* NULL: the runtime's default */
 	bool exec;		/* a process for every run, no fork server */
+	const char *options;	/* more of SNARL_OPTIONS, or NULL */
 	double timeout;		/* seconds a run may take; 0: no limit */
 	size_t keep;		/* bytes of stdout to keep; 0: CAPTURE_HEAD */
 	uint64_t plan_size;	/* room for plans */
@@ -64,6 +65,7 @@ struct server {
 	unsigned deaths;	/* of servers since the last run that ended well */
 	double began, deadline;	/* of the run */
 	bool killed;
+	bool stopped;		/* a snapshot said hello */
 	unsigned tasks;		/* of the machine before the first run */
 	struct capture early_out, early_error;	/* printed before main */
 	struct server_result result;

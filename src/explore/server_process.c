@@ -15,12 +15,14 @@
 
 #include "base/log.h"
 #include "base/proc.h"
+#include "explore/schedule.h"
 #include "explore/server_internal.h"
 #include "explore/strays.h"
 #include "sched/strategy.h"
 
 #define TURNS_SIZE (256ull << 20)	/* address space; only what is used costs memory */
 #define SHARED_SIZE (128ull << 20)
+#define CHECKS_SIZE SCHEDULE_EVENTS_MAX
 #define HELLO_SECONDS 30.0	/* for what comes before main */
 #define TICK_MS 50
 
@@ -45,7 +47,9 @@ static int make_block(struct server *s, struct err *err)
 	head.shared_size = SHARED_SIZE;
 	head.state = head.shared + head.shared_size;
 	head.state_size = pages(state);
-	head.size = head.state + head.state_size;
+	head.checks = head.state + head.state_size;
+	head.checks_size = CHECKS_SIZE;
+	head.size = head.checks + pages(head.checks_size);
 	if (s->memory < 0 || ftruncate(s->memory, (off_t)head.size) < 0)
 		return err_set(err, "cannot make the memory shared with the program: %s",
 			       strerror(errno));
@@ -101,7 +105,7 @@ int server_spawn(struct server *s, bool serve, struct err *err)
 {
 	struct target_start start = {
 		.control = s->control, .server = -1, .input = -1, .output = -1, .error = -1,
-		.backend = s->config.backend,
+		.backend = s->config.backend, .extra = s->config.options,
 	};
 	int pair[2] = { -1, -1 };
 

@@ -1,42 +1,30 @@
 #include "explore/target.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/personality.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/proc.h"
 #include "explore/capture.h"
 #include "explore/elf.h"
-#include "runtime/interface.h"
 
 #define STDIN_HINT_MS 2000
 
-/*
- * What the program does not get unless it is asked for: names that differ from
- * login to login and would move the stack, and secrets, because the environment
- * is written to the schedule.
- */
-static const char *const left_out[] = {
-	"SNARL_*", "_", "PWD", "OLDPWD", "SHLVL", "SSH_*", "XDG_*", "DBUS_*", "GPG_*", "LS_COLORS",
-	"PS[0-9]", "PROMPT*", "TERM_*", "COLORTERM", "WINDOWID", "WINDOWPATH", "STY", "TMUX*", "LINES",
-	"COLUMNS", "HIST*", "MAIL", "INVOCATION_ID", "JOURNAL_STREAM", "*TOKEN*", "*SECRET*",
-	"*PASSW*", "*CREDENTIAL*", "*_KEY", "*_KEY_*", "*AUTH*", "MAKEFLAGS", "MFLAGS", "MAKELEVEL",
+/* What changes how a program runs wherever it is: part of a schedule. */
+static const char *const matters[] = {
+	"LANG", "LANGUAGE", "LC_*", "TZ", "LD_*", "MALLOC_*", "GLIBC_TUNABLES",
 };
+
+/* Of snarl itself, and what the shell says of the command: snarl's, not the program's. */
+static const char *const left_out[] = { "SNARL_*", "_" };
 
 static bool named(const char *text, const char *name, size_t size)
 {
@@ -58,25 +46,41 @@ void target_set_env(struct target *t, const char *text)
 	t->env[i] = xstrdup(text);
 }
 
-static bool wanted(const char *text)
+static bool is_one_of(const char *text, const char *const *patterns, size_t count)
 {
 	size_t size = strcspn(text, "=");
 	char name[128];
 
-	if (text[size] != '=' || size == 0 || size >= sizeof(name))
+	if (size >= sizeof(name))
 		return false;
 	memcpy(name, text, size);
 	name[size] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)
-		if (fnmatch(left_out[i], name, 0) == 0)
-			return false;
-	return true;
+	for (size_t i = 0; i < count; i++)
+		if (fnmatch(patterns[i], name, 0) == 0)
+			return true;
+	return false;
 }
 
-static void take_environment(struct target *t, const char *const *keep)
+static bool has_env(const struct target *t, const char *text)
+{
+	size_t size = strcspn(text, "=");
+
+	for (size_t i = 0; i < t->env_count; i++)
+		if (named(t->env[i], text, size))
+			return true;
+	return false;
+}
+
+static bool is_variable(const char *text)
+{
+	return *text && *text != '=' && strchr(text, '=') &&
+	       !is_one_of(text, left_out, ARRAY_SIZE(left_out));
+}
+
+static void take_saved(struct target *t, const char *const *keep)
 {
 	for (char **e = environ; *e; e++)
-		if (wanted(*e))
+		if (is_variable(*e) && is_one_of(*e, matters, ARRAY_SIZE(matters)))
 			target_set_env(t, *e);
 	for (; keep && *keep; keep++) {
 		const char *value = strchr(*keep, '=') ? NULL : getenv(*keep);
@@ -86,6 +90,17 @@ static void take_environment(struct target *t, const char *const *keep)
 			target_set_env(t, text ? text : *keep);
 		free(text);
 	}
+}
+
+void target_take_rest(struct target *t)
+{
+	char *here = xasprintf("PWD=%s", t->directory);
+
+	t->env_saved = t->env_count;
+	for (char **e = environ; *e; e++)
+		if (is_variable(*e) && !is_one_of(*e, matters, ARRAY_SIZE(matters)) && !has_env(t, *e))
+			target_set_env(t, named(*e, "PWD", 3) ? here : *e);
+	free(here);
 }
 
 /* As the shell would find it; absolute, or NULL with errno. */
@@ -151,7 +166,8 @@ int target_init(struct target *t, char *const *argv, const char *const *keep, st
 	t->directory = getcwd(NULL, 0);
 	if (!t->directory)
 		return err_set(err, "cannot tell the current folder: %s", strerror(errno));
-	take_environment(t, keep);
+	take_saved(t, keep);
+	target_take_rest(t);
 	return target_program(t, argv[0], err);
 }
 

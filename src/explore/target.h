@@ -20,16 +20,17 @@ struct target {
 	char **argv;		/* NULL-terminated, argv[0] as typed */
 	char **env;		/* NULL-terminated, "NAME=value", without SNARL_OPTIONS */
 	size_t env_count;
+	size_t env_saved;	/* the first so many go into schedules; the rest comes from whoever runs it */
 	char *directory;
 	int input;		/* a regular file, read from its start in every run; -1: /dev/null */
 	uint64_t input_size, input_hash;
 };
 
 /*
- * Finds argv[0] as execvp() does and takes the environment of this process, but
- * for what describes the session or looks like a secret; `keep` (NULL-terminated,
- * may be NULL) are names kept all the same, or NAME=value to set one. -1 if it
- * is no ELF executable.
+ * Finds argv[0] as execvp() does and takes the environment of this process. Part of
+ * it is saved in schedules: what matters wherever the program runs (language, time
+ * zone, the loader's, malloc's), and `keep` (NULL-terminated, may be NULL): names, or
+ * NAME=value to set one. -1 if it is no ELF executable.
  */
 int target_init(struct target *t, char *const *argv, const char *const *keep, struct err *err);
 
@@ -39,6 +40,9 @@ int target_program(struct target *t, const char *name, struct err *err);
 /* Copies `fd` to a temporary file unless it is a terminal; nothing to read is /dev/null. */
 int target_input(struct target *t, int fd, struct err *err);
 void target_set_env(struct target *t, const char *text);	/* "NAME=value" */
+
+/* What is set now is what is saved; the rest is added from this process. Needs `directory`. */
+void target_take_rest(struct target *t);
 void target_free(struct target *t);
 
 /* How one process of it is started. */

@@ -6,6 +6,9 @@
  * in the stash. Only then is the ring cleared, from its start, and its number
  * moved on: a process killed in between leaves at worst the same chunk twice, which
  * the reader of the live memory recognises by its number.
+ *
+ * Chunks are small and a write is dear, so they gather in live memory, in the
+ * outbox, and are written many at a time.
  */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -18,9 +21,12 @@
 #include "runtime/rt.h"
 #include "runtime/sys.h"
 
-struct clock_stripe snarlrt_stripes[CLOCK_STRIPES];
+#define FEW 16u		/* one in so many */
+
+struct clock_stripe snarlrt_stripes[CLOCK_STRIPES] SNARLRT_BIG;
 
 static struct snarlrt_lock file_lock;
+static bool outbox_tried;
 static uint64_t file_dev, file_ino;	/* to notice that the program closed our file */
 
 uint64_t clock_stripe_wait(uint64_t *stripe)
@@ -79,27 +85,104 @@ static bool may_grow_by(uint64_t bytes)
 		(uint64_t)st.st_size + bytes <= limit.rlim_cur);
 }
 
+static bool file_write(const void *data, uint64_t size)
+{
+	int fd = trace_file();
+
+	return fd >= 0 && may_grow_by(size) && sys_write_all(fd, data, size) == 0;
+}
+
+/* `chunk` may lie anywhere. */
+static bool file_write_chunk(const uint8_t *bytes)
+{
+	struct trace_chunk chunk;
+	bool done;
+
+	__builtin_memcpy(&chunk, bytes, sizeof(chunk));
+	done = file_write(bytes, sizeof(chunk) + chunk.stored);
+	if (!done)
+		__atomic_fetch_add(&snarlrt.live->lost_records, chunk.count, __ATOMIC_RELAXED);
+	return done;
+}
+
+/* Under the lock. If there is no room for all of it, as much as there is room for. */
+static void outbox_write(void)
+{
+	struct live_header *live = snarlrt.live;
+	const uint8_t *at = (const uint8_t *)live + live->out, *end = at + live->out_used;
+
+	if (at == end)
+		return;
+	if (!file_write(at, live->out_used))
+		while (at < end) {
+			struct trace_chunk chunk;
+
+			__builtin_memcpy(&chunk, at, sizeof(chunk));
+			file_write_chunk(at);
+			at += sizeof(chunk) + chunk.stored;
+		}
+	__atomic_store_n(&live->out_used, 0, __ATOMIC_RELEASE);
+}
+
+/* False if it has to go to the file at once. Under the lock. */
+static bool outbox_add(const struct trace_chunk *chunk, uint64_t size)
+{
+	struct live_header *live = snarlrt.live;
+	uint8_t *box = (uint8_t *)live + live->out;
+
+	/* After the end nobody would write the outbox any more. */
+	if (chunk->type != TRACE_CHUNK_EVENTS || live->ended)
+		return false;
+	if (!outbox_tried) {
+		outbox_tried = true;
+		if (!snarlrt_live_room(box, live->out_size))
+			live->out_size = 0;
+	}
+	if (size > live->out_size - live->out_used)
+		outbox_write();
+	if (size > live->out_size)
+		return false;
+	sys_copy(box + live->out_used, chunk, size);
+	__atomic_store_n(&live->out_used, live->out_used + size, __ATOMIC_RELEASE);
+	return true;
+}
+
 bool snarlrt_chunk_write(struct trace_chunk *chunk)
 {
-	int fd, failed;
+	bool done = true;
 
 	chunk->magic = TRACE_CHUNK_MAGIC;
 	chunk->size = chunk->stored;
 	chunk->check = trace_check(chunk + 1, chunk->stored);
 	chunk->header_check = trace_check(chunk, offsetof(struct trace_chunk, header_check));
 	snarlrt_lock(&file_lock);
-	fd = trace_file();
-	failed = fd < 0 || !may_grow_by(sizeof(*chunk) + chunk->stored) ||
-		 sys_write_all(fd, chunk, sizeof(*chunk) + chunk->stored) < 0;
+	if (!outbox_add(chunk, sizeof(*chunk) + chunk->stored)) {
+		outbox_write();
+		done = file_write_chunk((const uint8_t *)chunk);
+	}
 	snarlrt_unlock(&file_lock);
-	if (failed)
-		__atomic_fetch_add(&snarlrt.live->lost_records, chunk->count, __ATOMIC_RELAXED);
-	return !failed;
+	return done;
+}
+
+void snarlrt_outbox_flush(void)
+{
+	snarlrt_lock(&file_lock);
+	outbox_write();
+	snarlrt_unlock(&file_lock);
 }
 
 static void ring_clear(struct snarlrt_thread *self, struct trace_record *end)
 {
 	sys_clear(self->ring, (size_t)((char *)end - (char *)self->ring));
+}
+
+/*
+ * Deciding costs as much as all the rest. Where but a few accesses of a whole ring are
+ * to memory that may be private they are kept, which is never wrong.
+ */
+static bool is_worth_deciding(uint32_t undecided, uint32_t count)
+{
+	return undecided && (undecided > count / FEW || count < LIVE_RING_RECORDS / 2);
 }
 
 void snarlrt_flush(struct snarlrt_thread *self)
@@ -123,7 +206,7 @@ void snarlrt_flush(struct snarlrt_thread *self)
 		.seq = self->live->seq,
 		.time = self->live->time,
 	};
-	if (tls->undecided && snarlrt.filter)
+	if (snarlrt.filter && is_worth_deciding(tls->undecided, chunk->count))
 		snarlrt_stash_push(chunk);
 	else
 		snarlrt_chunk_write(chunk);
@@ -172,8 +255,24 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 					  TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->told->pc) };
 
 		tls->told++;
-		snarlrt_append(self, &r, 1);
+		if (!snarlrt_append_quick(r.addr, r.site))
+			snarlrt_append(self, &r, 1);
 	}
+}
+
+/* Both where the ring needs no attention, which it does for two at the end of a page too. */
+static inline bool append_pair_quick(const struct trace_record r[2])
+{
+	volatile struct trace_record *cur = __snarl_tls.cur;	/* by halves, as r was written */
+
+	if (((uintptr_t)cur + sizeof(*cur)) % STAMP_BYTES < 2 * sizeof(*cur))
+		return false;
+	cur[1].addr = r[1].addr;
+	cur[1].site = r[1].site;
+	cur[0].addr = r[0].addr;
+	cur[0].site = r[0].site;
+	__snarl_tls.cur += 2;
+	return true;
 }
 
 /* Kinds that come so often that reading the counter for each would show. */
@@ -196,7 +295,8 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	snarlrt_tell_frames(self);
+	if (__snarl_tls.told != __snarl_tls.frame)
+		snarlrt_tell_frames(self);
 	r[0].addr = ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48;
 	r[0].site = TRACE_SITE(kind, detail, pc);
 	if (!is_frequent(kind))
@@ -207,7 +307,8 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	else
 		r[1].addr = clock_meet(self, object);
 	r[1].site = arg;
-	snarlrt_append(self, r, 2);
+	if (!append_pair_quick(r))
+		snarlrt_append(self, r, 2);
 	snarlrt_leave(self);
 }
 
@@ -235,5 +336,6 @@ void snarlrt_wait_end(void)
 void snarlrt_buffer_forked(void)
 {
 	file_lock.state = 0;
+	outbox_tried = false;
 	snarlrt.trace_fd = -1;
 }

@@ -6,10 +6,8 @@
  */
 #include <errno.h>
 
-#include "runtime/control_outside.h"
 #include "runtime/control_step.h"
 #include "runtime/sys.h"
-#include "sched/exact.h"
 
 #define GREEDY 100000u		/* steps in a row after which a thread lets others go first */
 #define IDLE_TIME 8u		/* rounds of it after which time passes */
@@ -76,7 +74,7 @@ static struct ctl_thread *earliest(void)
 {
 	struct ctl_thread *best = NULL;
 
-	for (uint32_t i = 0; i < ctl.count; i++) {
+	for (uint32_t i = 0; ctl.timed && i < ctl.count; i++) {
 		struct ctl_thread *t = ctl.threads[i];
 
 		if (t->state == CTL_LIVE && t->wait && !t->runnable &&
@@ -236,7 +234,7 @@ static size_t who_can_run(uint32_t *runnable)
 	for (;;) {
 		expire_due();
 		ctl_outside_probe();
-		if (ctl_is_exact() && !exact_done(ctl.state)) {
+		if (is_exact() && !exact_done(ctl.state)) {
 			if (follow_plan())
 				continue;
 		} else if ((number = ctl_signal_arrived(&t)) != 0) {
@@ -263,7 +261,7 @@ static void maybe_early(void)
 {
 	const struct strategy *s = ctl.strategy;
 
-	if (ctl_is_exact() || !s->choose || !earliest())
+	if (is_exact() || !s->choose || !earliest())
 		return;
 	if (s->choose(ctl.state, s->end ? 2 : 16) == 1)
 		expire(earliest(), true);
@@ -271,13 +269,12 @@ static void maybe_early(void)
 
 static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *steps)
 {
-	static uint32_t runnable[SCHED_MAX_THREADS];
 	struct sched_choice c = { 0, 1 };
 	struct sched_point p = {
 		.step = ctl.steps,
 		.running = t->number,
 		.yields = yields,
-		.runnable = runnable,
+		.runnable = ctl.runnable,
 		.threads = ctl.count,
 		.pending = ctl.pending,
 		.name = ctl.name,
@@ -285,10 +282,10 @@ static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *st
 
 	if (ctl.flags & CTL_TIMEOUTS)
 		maybe_early();
-	p.count = who_can_run(runnable);
+	p.count = who_can_run(ctl.runnable);
 	p.runs = t->state == CTL_LIVE && t->runnable;
 	ctl.strategy->pick(ctl.state, &p, &c);
-	if (ctl_is_exact() && exact_lost(ctl.state, &ctl.block->report.turn))
+	if (is_exact() && exact_lost(ctl.state, &ctl.block->report.turn))
 		ctl_diverged("the thread whose turn it is cannot run");
 	if (c.thread >= ctl.count || !ctl.threads[c.thread]->runnable || !c.steps)
 		sys_die("a strategy chose a thread that cannot run");
@@ -348,30 +345,33 @@ static bool is_greedy(struct ctl_thread *t)
 /* Stands before `w` until chosen and ready. */
 static void stand(struct ctl_thread *t, struct ctl_wait *w)
 {
-	bool yields = w->event.op == SCHED_OP_YIELD;
+	bool yields = w->event.op == SCHED_OP_YIELD, timed = w->deadline != CTL_NEVER;
 	uint64_t more;
 
-	ctl_account(t);
+	account(t);
 	if (ctl.tracing)
 		ctl_trace_frames(t);
-	yields |= ctl_is_spinning(t) | is_greedy(t);
+	yields |= is_spinning(t);
+	yields |= is_greedy(t);
 	w->thread = t->number;
 	t->wait = w;
 	ctl.pending[t->number] = w->event;
 	t->runnable = is_ready(t);
+	ctl.timed += timed;
 	more = remaining(t);
 	if (t->runnable && more && !yields)
 		grant(t, more - 1);
 	else
 		question(t, yields);
+	ctl.timed -= timed;
 	t->wait = NULL;
-	ctl_count_steps(t, 1);
+	count_steps(t, 1);
 }
 
 void ctl_wait(struct ctl_wait *w)
 {
 	struct ctl_thread *t = ctl.current;
-	int saved = errno;
+	int *error = &errno, saved = *error;
 	bool due;
 
 	do {
@@ -381,14 +381,14 @@ void ctl_wait(struct ctl_wait *w)
 		if (unlikely(due))
 			ctl_signal_deliver();
 	} while (unlikely(due) && !w->interrupted && !w->cancelled && !w->expired);
-	errno = saved;
+	*error = saved;
 	if (t->cancel_async && t->cancel_pending && !t->cancel_disabled)
 		ctl_cancel_act();
 }
 
 void ctl_started(struct ctl_thread *t)
 {
-	ctl_count_steps(t, 1);
+	count_steps(t, 1);
 }
 
 void ctl_last_turn(void)
@@ -410,7 +410,7 @@ uint32_t ctl_choose_thread(const uint32_t *candidates, uint32_t count)
 
 	if (count == 1)
 		return candidates[0];
-	if (ctl_is_exact()) {
+	if (is_exact()) {
 		const struct sched_turn *turn = exact_peek(ctl.state);
 
 		if (turn && turn->kind == SCHED_TURN_WAKE) {

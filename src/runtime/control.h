@@ -36,6 +36,7 @@
 
 #define CTL_NEVER UINT64_MAX	/* no deadline */
 #define CTL_HELD 32u		/* locks remembered per thread, for reports */
+#define CTL_AHEAD 16u		/* threads made before the run, at most */
 
 struct ctl_wait;
 typedef bool ctl_ready(const struct ctl_wait *w);
@@ -91,12 +92,12 @@ struct ctl_thread {
 	uint64_t progress;	/* ctl.progress when last found spinning */
 	uint64_t recent[8];
 	uint32_t recent_count;
-	struct trace_record *page;	/* 4096-aligned, 4096 bytes */
 	/* gate.c */
 	void *sp;
 	uint64_t fs;
 	uint32_t go, lent, release;	/* futex words */
 	int lender;		/* process in which the kernel thread behind it exists */
+	bool ahead;		/* … which was made before the run */
 	char *stack;		/* of our making, or NULL */
 	struct snarlrt_frame *frames;	/* its call stack, as the hooks keep it */
 	size_t stack_size;
@@ -131,7 +132,7 @@ struct ctl {
 	const struct strategy *strategy;
 	void *state;		/* of the strategy; in the block */
 	struct ctl_thread *current;
-	struct ctl_thread *threads[SCHED_MAX_THREADS];
+	struct ctl_thread **threads;	/* [count]; this and the next three: control_thread.c */
 	uint32_t count;		/* numbers given out */
 	uint64_t steps;		/* executed by all threads */
 	uint64_t now;		/* virtual ns since the epoch */
@@ -139,13 +140,16 @@ struct ctl {
 	uint64_t hash;
 	uint64_t turn_hash;	/* of the turn under way */
 	uint64_t events;	/* hashed so far */
+	uint32_t timed;		/* threads that stand before something with a deadline */
 	uint64_t progress;	/* events that changed something */
 	uint64_t applied;	/* granules of the block marked shared */
 	uint32_t flags;		/* request.flags */
 	int server;		/* the fork server's socket, or -1 */
 	bool tracing;		/* a trace is recorded, too */
-	struct sched_event pending[SCHED_MAX_THREADS];
-	uint64_t name[SCHED_MAX_THREADS];
+	bool lending;		/* libc makes a thread for us: what it allocates is nobody's */
+	struct sched_event *pending;	/* [count] */
+	uint64_t *name;			/* [count] */
+	uint32_t *runnable;		/* for control.c: room for `count` */
 };
 
 extern SNARLRT_HIDDEN struct ctl ctl;
@@ -233,6 +237,7 @@ SNARLRT_HIDDEN void ctl_describe_threads(void);	/* fills report.at */
 
 /* control_thread.c, control.c: the main thread; a thread's first step. */
 SNARLRT_HIDDEN void ctl_thread_first(void);
+SNARLRT_HIDDEN void ctl_threads_prepare(uint32_t threads);	/* before a fork: runs will have so many */
 SNARLRT_HIDDEN int ctl_main_thread(int (*main)(int, char **, char **), int argc, char **argv,
 				   char **envp);
 SNARLRT_HIDDEN void ctl_exit_begins(void);	/* exit() was called: the thread's destructors run */
@@ -269,6 +274,7 @@ SNARLRT_HIDDEN void ctl_atomic_done(enum trace_kind kind, unsigned log2, int ord
 
 /* gate.c */
 SNARLRT_HIDDEN int gate_create(struct ctl_thread *t, const pthread_attr_t *attr);
+SNARLRT_HIDDEN void gate_lend_ahead(uint32_t count);	/* in the fork server */
 SNARLRT_HIDDEN void gate_attach_main(struct ctl_thread *t);
 SNARLRT_HIDDEN void gate_switch(struct ctl_thread *from, struct ctl_thread *to);
 SNARLRT_HIDDEN void gate_leave(struct ctl_thread *from, struct ctl_thread *to);	/* user: no return */

@@ -85,12 +85,18 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	struct ctl_report *r = &ctl.block->report;
 
+	/* One that was sent does not come again by itself, as that of an instruction does. */
+	if (info->si_code <= 0)
+		sys_call(SYS_tgkill, sys_call(SYS_getpid, 0, 0, 0), sys_call(SYS_gettid, 0, 0, 0),
+			 number);
 	if (!ctl.begun || ctl.ended || ctl.private_child)
 		return;
 	/* Big freed blocks are taken away altogether. */
 	if (number == SIGSEGV && info->si_code > 0)
 		ctl_heap_bad_access((uint64_t)(uintptr_t)info->si_addr, 1,
 				    regs[REG_ERR] & 2, (const void *)regs[REG_RIP]);
+	if (!(__snarl_tls.busy | __snarl_tls.hidden))
+		ctl_account(ctl.current);	/* what it did up to here is part of the run */
 	r->signal = (uint32_t)number;
 	r->pc = (uint64_t)regs[REG_RIP] + 1;	/* pcs lie behind what they mean */
 	look_for_calls(regs, r);

@@ -21,6 +21,8 @@ static inline uint32_t caller_number(void)
 {
 	const struct ctl_thread *t = ctl.current;
 
+	if (ctl.lending)
+		return CTL_HEAP_OUTSIDE;
 	if (!ctl.begun || !t)
 		return 0;
 	return t->tls && t->tls != &__snarl_tls ? CTL_HEAP_OUTSIDE : t->number;

@@ -31,7 +31,7 @@ static void put_number(struct line *l, uint64_t n)
 /* 0.2.1: its place in the creation tree, as everywhere. */
 static void put_path(struct line *l, uint32_t number)
 {
-	const struct ctl_thread *t = number < SCHED_MAX_THREADS ? ctl.threads[number] : NULL;
+	const struct ctl_thread *t = number < ctl.count ? ctl.threads[number] : NULL;
 
 	if (!t || number == 0) {
 		put_number(l, number);

@@ -44,7 +44,7 @@ static struct {
 	} key[PTHREAD_KEYS_MAX];
 	struct ctl_keys *free;
 	struct at_exit *free_exits;
-} keys;
+} keys SNARLRT_BIG;
 
 static __thread struct ctl_keys *own_keys;
 static __thread struct at_exit *own_exits;

@@ -13,8 +13,8 @@
 
 #define MAIN_STACK 0x5ff000000000ull
 #define MAIN_STACK_BYTES (8ull << 20)
-#define ARGUMENTS 0x5ff800000000ull
-#define ENVIRONMENT 0x5ff900000000ull
+#define ARGUMENTS 0x5ff001000000ull
+#define ENVIRONMENT 0x5ff002000000ull
 
 static struct {
 	int (*main)(int, char **, char **);
@@ -50,6 +50,8 @@ static int call_main(void *unused)
 {
 	(void)unused;
 	ctl_begin();
+	if (ctl.server < 0)
+		snarlrt_modules_scan();
 	return ctl_main_thread(program.main, program.argc, program.argv, program.envp);
 }
 
@@ -64,6 +66,8 @@ static int controlled(int argc, char **argv, char **envp)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_failed(stack))
 		ctl_unsupported("the address space for main's stack is taken");
+	/* Written to before the fork, so that the run's first write is its first fault there. */
+	*(volatile uint16_t *)(SHADOW_BASE + ((uint64_t)stack + MAIN_STACK_BYTES - 64) / 8 * 2) = 0;
 	if (ctl.server >= 0)
 		ctl_serve();
 	return gate_call_on(stack + MAIN_STACK_BYTES - 64, call_main, NULL);

@@ -17,14 +17,14 @@
 #define NAP_MOST 10000000ull
 #define NAP_RETRY 1000000ull	/* what can only be tried is tried again after a nap of this */
 
-static struct pollfd all[ROOM];
+static struct pollfd all[ROOM] SNARLRT_BIG;
 static bool stale;		/* system calls were made since the last look */
 static uint64_t generation;	/* of the world, as far as we changed it */
 
 static struct {
 	dev_t dev;
 	ino_t ino;
-} own[OWN];
+} own[OWN] SNARLRT_BIG;
 static uint32_t own_count;
 static bool had_children;
 

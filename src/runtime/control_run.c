@@ -270,7 +270,7 @@ void ctl_held_drop(const void *object)
  */
 void ctl_forked_child(void)
 {
-	static struct ctl_block block;	/* the shared one is the parent's */
+	static struct ctl_block block SNARLRT_BIG;	/* the shared one is the parent's */
 	static uint64_t state[64];
 	struct ctl_thread *self = ctl.current;
 	struct sched_params params = { 0 };

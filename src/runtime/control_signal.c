@@ -33,7 +33,7 @@ static struct sent {
 	uint32_t target;	/* thread number, or PROCESS */
 	uint64_t order;
 	siginfo_t info;
-} queue[QUEUE];
+} queue[QUEUE] SNARLRT_BIG;
 
 static uint64_t order;
 static uint64_t shared;		/* pending for the process */
@@ -42,7 +42,7 @@ static uint64_t began;		/* … and when */
 
 /* From outside; written by the trampoline, which may come at any moment. */
 static uint64_t arrived;
-static siginfo_t arrived_info[SIGNALS];
+static siginfo_t arrived_info[SIGNALS] SNARLRT_BIG;
 static uint64_t made_up;	/* accepted before they came: swallowed when they do */
 
 static bool by_program(const siginfo_t *info)
@@ -290,7 +290,7 @@ void ctl_signal_born(struct ctl_thread *t, const struct ctl_thread *parent)
 void ctl_signal_gone(struct ctl_thread *t)
 {
 	t->sigpending = 0;
-	for (uint32_t i = 0; i < QUEUE; i++)
+	for (uint32_t i = 0; order && i < QUEUE; i++)
 		if (queue[i].target == t->number)
 			queue[i].number = 0;
 	tell_kernel();
@@ -323,7 +323,7 @@ void ctl_signal_deliver(void)
 	bool any = false, all = true;
 	uint64_t bits, now = ctl.now;
 
-	while ((bits = due(t)) != 0) {
+	while (unlikely(t->sigpending | shared) && (bits = due(t)) != 0) {
 		int number = __builtin_ctzll(bits) + 1;
 		struct ctl_signal_action a = snarlrt_signal_action(number);
 		siginfo_t info;

@@ -43,7 +43,7 @@ static struct {
 	struct slot_block *first, *last;	/* the queue of freed blocks */
 	uint64_t queued_bytes, queued_blocks;
 	struct part part[PARTS + 1];
-} heap;
+} heap SNARLRT_BIG __attribute__((aligned(4096)));
 
 static uint32_t class_of(uint64_t size)
 {

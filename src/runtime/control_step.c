@@ -2,7 +2,7 @@
  * Steps: what a thread under control did since it was let go.
  *
  * Steps that need no question are counted by the ring itself: tls.cur is put so
- * that it reaches the end of the thread's page after as many inlined appends as
+ * that it reaches the end of the page after as many inlined appends as
  * the thread may take steps; there the access comes to C. So a step without a
  * question costs what an append costs. The page is read (hash, trace, spinning)
  * when it is full or the thread stops.
@@ -10,10 +10,9 @@
  * Spinning: a thread whose last events changed nothing, and were the same few,
  * lets others go first (control.c).
  */
-#include "runtime/control_outside.h"
 #include "runtime/control_step.h"
 
-#define STILL 64u		/* events without change that count as spinning */
+struct trace_record ctl_page[PAGE_RECORDS] __attribute__((aligned(4096)));
 
 static void changed_something(struct ctl_thread *t)
 {
@@ -42,9 +41,8 @@ static bool changed_nothing(struct ctl_thread *t, uint64_t object, uint64_t site
 }
 
 /* Plain accesses of the page since it was granted. */
-static void look_at_page(struct ctl_thread *t, uint64_t count)
+static void look_at_page(struct ctl_thread *t, const struct trace_record *r, uint64_t count)
 {
-	const struct trace_record *r = t->granted;
 	bool wrote = false;
 
 	for (uint64_t i = 0; i < count; i++)
@@ -61,32 +59,15 @@ static void look_at_page(struct ctl_thread *t, uint64_t count)
 			ctl_hash_event(r[i].addr, r[i].site, 0);
 }
 
-void ctl_count_steps(struct ctl_thread *t, uint64_t n)
-{
-	t->steps += n;
-	ctl.steps += n;
-	ctl.now += n * CTL_STEP_NS;
-}
-
 void ctl_account(struct ctl_thread *t)
 {
 	uint64_t count = (uint64_t)(here(t) - t->granted);
 
 	if (!count)
 		return;
-	ctl_count_steps(t, count);
-	look_at_page(t, count);
-	t->granted += count;
-}
-
-bool ctl_is_spinning(struct ctl_thread *t)
-{
-	if (t->still < STILL)
-		return false;
-	t->still = 0;
-	t->idle = t->progress == ctl.progress ? t->idle + 1 : 0;
-	t->progress = ctl.progress;
-	return true;
+	count_steps(t, count);
+	t->granted += count;	/* before: a divergence found there ends the run, which accounts */
+	look_at_page(t, t->granted - count, count);
 }
 
 static bool is_plain(uint64_t kind)
@@ -105,6 +86,13 @@ static void trace_access(uint64_t addr, uint64_t size, uint64_t site)
 		ctl_trace_page(ctl.current, &r, 1);
 }
 
+/* All of it is shared and alive: the common case of what ctl_touch() finds. */
+static inline bool known_shared(uint64_t addr, uint64_t size)
+{
+	return (addr & 7) + size <= 8 && !(addr >> 47) &&
+	       *(const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == SHADOW_SHARED;
+}
+
 /* A visible access: the point before it. */
 static void visible(uint64_t addr, uint64_t size, uint64_t site)
 {
@@ -114,7 +102,8 @@ static void visible(uint64_t addr, uint64_t size, uint64_t site)
 
 	w.event.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 	ctl_wait(&w);
-	ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK));	/* freed meanwhile? */
+	if (!known_shared(addr, size))	/* freed meanwhile? */
+		ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK));
 	if (reads)
 		changed_nothing(ctl.current, addr, site);
 	else
@@ -129,7 +118,8 @@ void ctl_access(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
-	if (!ctl_touch(addr, size, !is_plain(site >> 48 & 0xff),
+	if (!known_shared(addr, size) &&
+	    !ctl_touch(addr, size, !is_plain(site >> 48 & 0xff),
 		       (const void *)(site & TRACE_ADDR_MASK)))
 		return;
 	if (!tls->cur)
@@ -206,7 +196,8 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
 	else if (kind != TRACE_MALLOC && kind != TRACE_FREE)
 		changed_something(ctl.current);
-	if (ctl.flags & CTL_HASH)
+	/* The end of the process is told only to a trace. */
+	if (ctl.flags & CTL_HASH && kind != TRACE_EXIT && kind != TRACE_EXEC)
 		ctl_hash_event((uint64_t)(uintptr_t)object,
 			       (uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48, 0);
 	if (ctl.tracing && kind != TRACE_THREAD_START) {	/* that one is told on attaching */

@@ -11,24 +11,60 @@
 
 #include "runtime/arena.h"
 #include "runtime/control_outside.h"
+#include "runtime/control_step.h"
 #include "runtime/real.h"
 #include "runtime/thread.h"
 
-#define FRAMES_BYTES (1u << 20)
-#define PAGE 4096u
+#define THREAD_BYTES (1u << 20)	/* the struct, and behind it its call stack */
 #define REAP_EVERY 128u
+#define FEW 16u			/* threads most programs do with */
+#define ROW_BYTES (sizeof(*ctl.threads) + sizeof(*ctl.name) + sizeof(*ctl.pending) + \
+		   sizeof(*ctl.runnable))
+
+static uint64_t few[FEW * ROW_BYTES / 8];	/* their rows; more get others */
+static struct ctl_thread *spare[CTL_AHEAD];
+static uint32_t spare_count, spare_used;
+
+static void rows_move(void *to, uint32_t most)
+{
+	struct ctl_thread **threads = to;
+	uint64_t *name = (uint64_t *)(threads + most);
+	struct sched_event *pending = (struct sched_event *)(name + most);
+
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		threads[i] = ctl.threads[i];
+		name[i] = ctl.name[i];
+		pending[i] = ctl.pending[i];
+	}
+	ctl.threads = threads;
+	ctl.name = name;
+	ctl.pending = pending;
+	ctl.runnable = (uint32_t *)(pending + most);
+}
 
 static struct ctl_thread *thread_new(void)
 {
-	struct ctl_thread *t;
-
 	if (ctl.count >= SCHED_MAX_THREADS)
 		ctl_unsupported("more than 1,024 threads in one run; "
 				"control cannot follow so many");
-	t = arena_alloc(sizeof(*t));
-	if (t)
-		t->page = arena_pages(PAGE);
-	return t && t->page ? t : NULL;
+	if (ctl.count == FEW) {
+		void *more = arena_pages(SCHED_MAX_THREADS * ROW_BYTES);
+
+		if (!more)
+			return NULL;
+		rows_move(more, SCHED_MAX_THREADS);
+	}
+	return spare_used < spare_count ? spare[spare_used++] : arena_pages(THREAD_BYTES);
+}
+
+void ctl_threads_prepare(uint32_t threads)
+{
+	if (threads > CTL_AHEAD)
+		threads = CTL_AHEAD;
+	while (spare_count < threads && (spare[spare_count] = arena_pages(THREAD_BYTES)))
+		spare_count++;
+	if (!ctl.kernel_threads && threads > 1)
+		gate_lend_ahead(threads - 1);
 }
 
 static void thread_enter(struct ctl_thread *t)
@@ -48,34 +84,32 @@ static void thread_enter(struct ctl_thread *t)
 static void attach(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
-	struct snarlrt_frame *frames;
 
 	if (ctl.tracing)
 		ctl_trace_attach(t);
-	frames = t->ring ? t->ring->frames : arena_pages(FRAMES_BYTES);
+	t->frames = t->ring ? t->ring->frames : (struct snarlrt_frame *)(t + 1);
 	tls->own = (uint16_t)(t->id * 2 + 1);
 	tls->own2 = (uint32_t)tls->own << 16 | tls->own;
 	tls->own_uncut = SHADOW_SHARED - 1;	/* nobody's */
 	if (!tls->cur)
-		tls->cur = t->granted = t->page + PAGE / sizeof(*t->page);
-	t->frames = frames;
-	if (frames) {
-		tls->frame = tls->told = frames;
-		tls->frame_end = frames + FRAMES_BYTES / sizeof(*frames);
-	}
+		tls->cur = t->granted = page_end();
+	tls->frame = tls->told = t->frames;
+	tls->frame_end = t->frames + (THREAD_BYTES - sizeof(*t)) / sizeof(*t->frames);
 	tls->hidden = 0;
 	tls->control = t;
 }
 
 void ctl_thread_first(void)
 {
-	struct ctl_thread *t = thread_new();
+	struct ctl_thread *t;
 
+	rows_move(few, FEW);
+	t = thread_new();
 	if (!t)
 		ctl_unsupported("no memory for control");
 	t->name = SCHED_MAIN;
 	gate_attach_main(t);
-	t->tls->cur = t->granted = t->page + PAGE / sizeof(*t->page);
+	t->tls->cur = t->granted = page_end();
 	t->started = true;
 	ctl_signal_born(t, NULL);
 	thread_enter(t);
@@ -141,7 +175,7 @@ int ctl_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routin
 	self->children++;
 	snarlrt.threaded = true;
 	thread_enter(t);
-	t->tls->cur = t->granted = t->page + PAGE / sizeof(*t->page);
+	t->tls->cur = t->granted = page_end();
 	t->first = (struct ctl_wait)CTL_WAIT(SCHED_OP_START, NULL, NULL, (uintptr_t)routine + 1);
 	t->first.thread = t->number;
 	t->wait = &t->first;

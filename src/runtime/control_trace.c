@@ -14,15 +14,14 @@
 
 static struct trace_record *page_cur, *page_saved;
 
-/* Strictly growing over all threads. */
-static uint64_t next_time(struct snarlrt_thread *self)
+/* Strictly growing over all threads; with room for `more` events, each one later than the one before. */
+static uint64_t next_time(struct snarlrt_thread *self, uint64_t more)
 {
 	static uint64_t last;
-	uint64_t now = sys_ticks() & ~1ull;
+	uint64_t now = sys_ticks() & ~1ull, time = now > last ? now : last + 2;
 
-	last = now > last ? now : last + 2;
-	self->last_time = last;
-	return last;
+	last = self->last_time = (time + more + 1) & ~1ull;
+	return time;
 }
 
 static struct snarlrt_thread *begin(struct ctl_thread *t)
@@ -66,7 +65,7 @@ void ctl_trace_attach(struct ctl_thread *t)
 void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records, uint64_t count)
 {
 	struct snarlrt_thread *self = begin(t);
-	struct trace_record stamp = { next_time(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+	struct trace_record stamp = { next_time(self, count), TRACE_SITE(TRACE_STAMP, 0, 0) };
 
 	snarlrt_append(self, &stamp, 1);
 	for (uint64_t i = 0; i < count; i++)
@@ -88,7 +87,7 @@ void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_
 	struct trace_record both[2] = { *r, { 0, arg } };
 
 	snarlrt_tell_frames(self);
-	both[1].addr = next_time(self);
+	both[1].addr = next_time(self, 0);
 	snarlrt_append(self, both, 2);
 	end(t);
 }

@@ -3,7 +3,6 @@
  * the run is still the plan's.
  */
 #include "runtime/control_step.h"
-#include "sched/exact.h"
 
 /* The turn log is an exact schedule of the run. */
 void ctl_turn_log(uint64_t name, uint32_t kind, uint64_t steps, uint32_t check)
@@ -19,11 +18,6 @@ void ctl_turn_log(uint64_t name, uint32_t kind, uint64_t steps, uint32_t check)
 	}
 	turns[ctl.turns++] = (struct sched_turn){ name, steps, kind, check };
 	b->report.turns = ctl.turns;
-}
-
-bool ctl_is_exact(void)
-{
-	return ctl.strategy == &strategy_exact;
 }
 
 void ctl_diverged(const char *text)
@@ -57,7 +51,7 @@ static void check_event(uint8_t check, uint64_t object, uint64_t site)
 		((uint8_t *)b + b->checks)[n] = check;
 		b->report.checks = n + 1;
 	}
-	if (!b->request.plan_size || !ctl_is_exact() || n >= plan->checks ||
+	if (!b->request.plan_size || !is_exact() || n >= plan->checks ||
 	    sched_plan_checks(plan)[n] == check)
 		return;
 	b->report.event = n + 1;
@@ -86,7 +80,7 @@ void ctl_turn_end(struct ctl_thread *t)
 
 	if (steps)
 		ctl_turn_log(t->name, SCHED_TURN_RUN, steps, check);
-	if (ctl_is_exact() && check && steps && !ctl.private_child &&
+	if (is_exact() && check && steps && !ctl.private_child &&
 	    !exact_check(ctl.state, steps, check))
 		ctl_diverged("the events of a turn are not those of the schedule");
 	ctl.hash = (ctl.hash ^ ctl.turn_hash ^ t->name) * 0xbf58476d1ce4e5b9ull;

@@ -82,9 +82,8 @@ static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t
 {
 	uint16_t *s = (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2), seen = *s;
 	uint64_t bytes = (addr & 7) + (1u << (site >> 56 & TRACE_SIZE_MASK));
-	struct trace_record *cur = tls->cur;
 
-	if ((uintptr_t)cur % STAMP_BYTES == 0 || !tls->own_uncut || bytes > 16 ||
+	if ((uintptr_t)tls->cur % STAMP_BYTES == 0 || !tls->own_uncut || bytes > 16 ||
 	    addr > TRACE_ADDR_MASK >> 1)
 		return false;
 	if (seen == SHADOW_SHARED && (bytes <= 8 || s[1] == SHADOW_SHARED)) {
@@ -101,15 +100,10 @@ static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t
 	} else {
 		return false;
 	}
-	cur->addr = addr;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	cur->site = site;
-	tls->cur = cur + 1;
-	return true;
+	return snarlrt_append_quick(addr, site);
 }
 
-/* An access that the fast path could not settle. */
-void snarlrt_access(uint64_t addr, uint64_t site)
+static inline void access_settle(uint64_t addr, uint64_t site)
 {
 	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
 	enum shadow_verdict verdict = SHADOW_KEEP;
@@ -123,7 +117,11 @@ void snarlrt_access(uint64_t addr, uint64_t site)
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	if (__snarl_tls.frame == __snarl_tls.told && access_quick(&__snarl_tls, addr, site)) {
+	/* Not private, so it will be recorded: the calls can be told first. */
+	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
+	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)
+		snarlrt_tell_frames(self);
+	if (access_quick(&__snarl_tls, addr, site)) {
 		snarlrt_leave(self);
 		return;
 	}
@@ -138,8 +136,14 @@ void snarlrt_access(uint64_t addr, uint64_t site)
 	snarlrt_leave(self);
 }
 
+/* An access that the fast path could not settle. */
+void snarlrt_access(uint64_t addr, uint64_t site)
+{
+	access_settle(addr, site);
+}
+
 /* Structures are copied by memcpy: let private ones pass as the inlined check does. */
-static bool is_cut(uint64_t addr, size_t size)
+static inline bool is_cut(uint64_t addr, size_t size)
 {
 	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
 	const uint16_t *end = (const uint16_t *)(SHADOW_BASE + ((addr + size - 1) >> 3) * 2);
@@ -162,8 +166,8 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 		return;
 	/* As small as a plain access, it is one: shorter, and foretold by the codec. */
 	if (size <= 16 && (size & (size - 1)) == 0) {
-		snarlrt_access((uint64_t)addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ,
-							  __builtin_ctzll(size), pc));
+		access_settle((uint64_t)addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ,
+							 __builtin_ctzll(size), pc));
 		return;
 	}
 	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
@@ -226,7 +230,8 @@ void snarlrt_exit_slow(uint64_t pc)
 		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
 		tls->frame--;
 		tls->told = tls->frame;
-		snarlrt_append(self, &r, 1);
+		if (!snarlrt_append_quick(r.addr, r.site))
+			snarlrt_append(self, &r, 1);
 	}
 	snarlrt_leave(self);
 }

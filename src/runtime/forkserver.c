@@ -79,13 +79,18 @@ void ctl_serve(void)
 
 		if (input >= 0)		/* every run reads it from here */
 			sys_call(SYS_lseek, 0, input, SEEK_SET);
-		if (!in_run)
+		if (!in_run) {
 			ctl_shared_apply();
+			ctl_threads_prepare(ctl.block->request.threads);
+		}
 		snarlrt_hide();
 		pid = REAL(_Fork)();
 		snarlrt_unhide();
 		if (pid == 0) {
 			become_run(self);
+			/* Not for the program to find, and only a snapshot serves on. */
+			if (!(ctl.block->request.flags & CTL_SNAPSHOT))
+				sys_call(SYS_close, ctl.server, 0, 0);
 			if (in_run)
 				ctl_continue();
 			return;

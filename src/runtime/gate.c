@@ -11,9 +11,15 @@
  *
  * Stacks come from a place of our own in both, so that addresses are the same in
  * every run and with either back end. They are never used twice.
+ *
+ * Since a user-level thread needs its kernel thread only to be born, the fork server
+ * makes the first ones of a run ahead, as many as earlier runs had: a fork copies
+ * them as memory, and a run need not make them. What they have from their birth
+ * is then made what it would be: locale, floating-point control words.
  */
 #include <errno.h>
 #include <linux/futex.h>
+#include <locale.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -22,13 +28,20 @@
 #include "runtime/real.h"
 #include "runtime/sys.h"
 
-#define STACKS 0x600000000000ull	/* address space for them */
+#define STACKS 0x5ff003000000ull	/* of the usual size; near main's: page tables are shared */
+#define ODD_STACKS 0x600000000000ull	/* of other sizes */
+#define STACK_HOLE (64ull << 10)	/* below each */
 #define STACK_DEFAULT (8ull << 20)
 #define STACK_LEAST (256ull << 10)	/* thread-local storage and the lender's frames are on it, too */
-#define LENDER_FRAMES 8192		/* bytes the lender keeps for itself at the top */
+#define LENDER_FRAMES 512		/* bytes the lender keeps for itself while it sleeps */
 #define HWCAP2_FSGSBASE 2ul
 
-static uint64_t next_stack = STACKS;
+static uint32_t usual_stacks;		/* taken by threads of this run */
+static uint64_t next_odd = ODD_STACKS;
+static struct ctl_thread ahead[CTL_AHEAD] SNARLRT_BIG;	/* only what the gate needs */
+static uint32_t ahead_count;
+
+extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 */
 
 bool gate_user_possible(void)
 {
@@ -118,22 +131,30 @@ static void futex_set(uint32_t *word)
 	sys_call6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
-static void enter_user(void)
+static int enter(void *unused)
 {
+	(void)unused;
+	if (ctl.current->ahead)
+		uselocale(LC_GLOBAL_LOCALE);	/* as it is now */
 	ctl_thread_main(ctl.current);
+	return 0;
+}
+
+static void control_words(void *sp)
+{
+	__asm__ volatile("stmxcsr (%0)\n\tfnstcw 4(%0)" : : "r"(sp) : "memory");
 }
 
 /* What gate_swap finds on a stack that never ran. */
 static void *first_frame(char *top)
 {
-	uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15ull);
+	uint64_t *sp = (uint64_t *)top;	/* a multiple of 16 */
 
 	*--sp = 0;		/* as if called: the stack is off by 8 at entry */
-	*--sp = (uint64_t)(uintptr_t)enter_user;
+	*--sp = (uint64_t)(uintptr_t)enter;
 	for (int i = 0; i < 6; i++)
 		*--sp = 0;
-	--sp;
-	__asm__ volatile("stmxcsr (%0)\n\tfnstcw 4(%0)" : : "r"(sp) : "memory");
+	control_words(--sp);
 	return sp;
 }
 
@@ -141,6 +162,8 @@ static void *first_frame(char *top)
 static void *lend(void *v)
 {
 	struct ctl_thread *t = v;
+	/* Both back ends begin here, so that addresses on the stack are the same. */
+	char *top = (char *)(((uintptr_t)__builtin_frame_address(0) - LENDER_FRAMES) & ~15ull);
 
 	__snarl_tls.hidden = 1;
 	t->tls = &__snarl_tls;
@@ -148,10 +171,11 @@ static void *lend(void *v)
 		futex_set(&t->lent);
 		futex_wait_for(&t->go);
 		__atomic_store_n(&t->go, 0, __ATOMIC_RELAXED);
-		ctl_thread_main(t);
+		gate_call_on(top, enter, NULL);
+		return NULL;
 	}
 	t->fs = fs_base();
-	t->sp = first_frame((char *)__builtin_frame_address(0) - LENDER_FRAMES);
+	t->sp = first_frame(top);
 	futex_set(&t->lent);
 	futex_wait_for(&t->release);
 	return NULL;
@@ -160,14 +184,20 @@ static void *lend(void *v)
 /* A stack of the size asked for, with a hole below it. */
 static bool take_stack(struct ctl_thread *t, size_t size)
 {
+	uint64_t at = STACKS + usual_stacks * (STACK_DEFAULT + STACK_HOLE);
 	void *got;
 
 	size = ((size < STACK_LEAST ? STACK_LEAST : size) + 4095) & ~4095ull;
-	got = sys_mmap((void *)next_stack, size, PROT_READ | PROT_WRITE,
+	if (size == STACK_DEFAULT)
+		usual_stacks++;
+	else
+		at = next_odd;
+	got = sys_mmap((void *)at, size, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	if ((uint64_t)got != next_stack)
+	if ((uint64_t)got != at)
 		return false;
-	next_stack += size + (64u << 10);
+	if (size != STACK_DEFAULT)
+		next_odd += size + STACK_HOLE;
 	t->stack = got;
 	t->stack_size = size;
 	return true;
@@ -209,18 +239,66 @@ static int real_create(struct ctl_thread *t, const pthread_attr_t *attr)
 	return error;
 }
 
+/* Has the stack of one that was made ahead. */
+static bool is_usual(const pthread_attr_t *attr)
+{
+	size_t size;
+
+	return !attr || (!has_own_stack(attr) && pthread_attr_getstacksize(attr, &size) == 0 &&
+			 size == STACK_DEFAULT);
+}
+
+static void take_ahead(struct ctl_thread *t)
+{
+	const struct ctl_thread *from = &ahead[usual_stacks++];
+
+	t->handle = from->handle;
+	t->tls = from->tls;
+	t->fs = from->fs;
+	t->sp = from->sp;
+	t->stack = from->stack;
+	t->stack_size = from->stack_size;
+	t->lender = from->lender;
+	t->ahead = true;
+	control_words(t->sp);
+	if (&__libc_single_threaded)
+		__libc_single_threaded = 0;
+}
+
+void gate_lend_ahead(uint32_t count)
+{
+	char single = &__libc_single_threaded ? __libc_single_threaded : 0;
+
+	while (ahead_count < count && ahead_count < CTL_AHEAD) {
+		usual_stacks = ahead_count;
+		if (gate_create(&ahead[ahead_count], NULL))
+			break;
+		ahead_count++;
+	}
+	usual_stacks = 0;
+	if (single)
+		__libc_single_threaded = single;	/* the program has made none yet */
+}
+
 int gate_create(struct ctl_thread *t, const pthread_attr_t *attr)
 {
-	uint64_t mask = snarlrt_signals_block();	/* the lender inherits it: nobody signals it */
+	uint64_t mask;
 	int error;
 
+	if (usual_stacks < ahead_count && is_usual(attr)) {
+		take_ahead(t);
+		return 0;
+	}
+	mask = snarlrt_signals_block();		/* the lender inherits it: nobody signals it */
 	snarlrt_hide();
+	ctl.lending = true;
 	error = real_create(t, attr);
 	snarlrt_unhide();
 	if (!error) {
 		t->lender = (int)sys_call(SYS_getpid, 0, 0, 0);
 		futex_wait_for(&t->lent);
 	}
+	ctl.lending = false;
 	snarlrt_signals_set(mask);
 	return error;
 }

@@ -103,7 +103,7 @@ static void start_control(const struct snarlrt_options *o, char **envp)
 
 static void init(char **envp)
 {
-	static struct snarlrt_options options;
+	static struct snarlrt_options options SNARLRT_BIG;
 	static bool done;
 
 	if (done)

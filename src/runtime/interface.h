@@ -29,8 +29,9 @@
  *
  * The live memory holds what is not in the trace yet, so that a process killed
  * at any moment loses nothing it committed: a ring of raw records for each
- * running thread, and the stash, a circular queue of whole chunks whose accesses
- * may still turn out to be private. `trace/finish.c` moves both into the trace.
+ * running thread, the stash, a circular queue of whole chunks whose accesses may
+ * still turn out to be private, and the outbox, chunks that go to the file with the
+ * next write. `trace/finish.c` moves all of them into the trace.
  */
 #ifndef RUNTIME_INTERFACE_H
 #define RUNTIME_INTERFACE_H
@@ -42,9 +43,10 @@
 #define SNARL_OPTIONS_ENV "SNARL_OPTIONS"
 
 #define LIVE_MAGIC 0x4556494c4c524e53ull	/* "SNRLLIVE" */
-#define LIVE_VERSION 1u
+#define LIVE_VERSION 2u
 #define LIVE_SLOTS 2048u		/* threads alive at once; more go unrecorded, counted */
 #define LIVE_RING_BYTES (128u << 10)
+#define LIVE_OUT_BYTES (256u << 10)	/* written to the file when that much is there */
 #define LIVE_RING_RECORDS (LIVE_RING_BYTES / 16)
 
 /*
@@ -88,6 +90,8 @@ struct live_header {
 	uint64_t lost_signals;	/* records of handlers that interrupted the runtime */
 	uint64_t ticks_per_second;	/* of the trace clock; 0 if not measured */
 	uint64_t ended;		/* 1: exit() or return from main */
+	/* Whole chunks on their way to the file, one behind the other; they may be there too. */
+	uint64_t out, out_size, out_used;
 };
 
 _Static_assert(sizeof(struct live_slot) == 64, "slot");
@@ -101,6 +105,7 @@ _Static_assert(sizeof(struct live_slot) == 64, "slot");
 #define CTL_TEXT 512u
 #define CTL_STACK 64u		/* frames of a call stack in a report */
 #define CTL_REPORT_THREADS 64u
+#define CTL_MODULES 32u		/* libraries opened in a run that are told */
 #define CTL_THREADS 1024u	/* SCHED_MAX_THREADS */
 #define CTL_BLOCK_AT 0x5fe000000000ull	/* where the runtime maps it */
 #define CTL_STATUS 97		/* exit status of a run that the runtime ended */
@@ -169,6 +174,12 @@ struct ctl_report_thread {
 	uint64_t stack[CTL_STACK];
 };
 
+/* A library that the run opened. */
+struct ctl_module {
+	uint64_t base;		/* load bias */
+	char path[248];
+};
+
 /*
  * A run may end in any way, so the strategy's end() is the tool's to call. If
  * `outcome` stays CTL_RUNNING, the turn under way is not among the turns: it is
@@ -196,6 +207,7 @@ struct ctl_report {
 	uint64_t now;		/* virtual time passed, ns */
 	uint32_t threads;	/* there were so many */
 	uint32_t infeasible;	/* goal: could not be kept */
+	uint32_t modules;	/* entries of `module` */
 	uint64_t turns;		/* in the turn area */
 	uint64_t checks;	/* in the check area */
 	uint64_t turns_lost;	/* did not fit */
@@ -204,6 +216,7 @@ struct ctl_report {
 	uint32_t parent[CTL_THREADS], ordinal[CTL_THREADS];	/* of each thread: its name */
 	uint32_t described;	/* entries of `at` */
 	struct ctl_report_thread at[CTL_REPORT_THREADS];
+	struct ctl_module module[CTL_MODULES];
 };
 
 /* Offsets are from the start of the block. */

@@ -30,7 +30,7 @@
 
 __thread const void *snarlrt_heap_pc;
 
-static char early[EARLY_BYTES] __attribute__((aligned(EARLY_ALIGN)));
+static char early[EARLY_BYTES] SNARLRT_BIG __attribute__((aligned(EARLY_ALIGN)));
 static size_t early_used;
 
 /* Each block has its size in the 16 bytes before it. */
@@ -73,7 +73,7 @@ static void note_new(void *p, size_t size, const void *pc)
 	if (p) {
 		size_t room = usable(p);
 
-		snarlrt_fresh(p, room > size ? room : size);
+		snarlrt_born(p, room > size ? room : size, caller(pc));
 	}
 	snarlrt_note(TRACE_MALLOC, 0, p, size, p ? 0 : ENOMEM, caller(pc));
 }
@@ -81,7 +81,7 @@ static void note_new(void *p, size_t size, const void *pc)
 static void note_gone(void *p, const void *pc)
 {
 	snarlrt_note(TRACE_FREE, 0, p, 0, 0, caller(pc));
-	snarlrt_fresh(p, usable(p));
+	snarlrt_died(p, usable(p));
 }
 
 static inline bool controlled(void)

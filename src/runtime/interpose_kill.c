@@ -123,6 +123,15 @@ static bool to_us(pid_t pid)
 	return pid == (pid_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
+/* The parent of the run is snarl's: what the program sends it is not meant for that. */
+static bool to_snarl(pid_t pid)
+{
+	long parent = sys_call(SYS_getppid, 0, 0, 0);
+
+	return !ctl.private_child &&
+	       (pid == -1 || pid == (pid_t)parent || pid == -(pid_t)sys_call(SYS_getpgid, parent, 0, 0));
+}
+
 SNARLRT_INTERPOSE int kill(pid_t pid, int number)
 {
 	snarlrt_real_ready();
@@ -131,6 +140,8 @@ SNARLRT_INTERPOSE int kill(pid_t pid, int number)
 	if (to_us(pid))
 		return failed(sends(NULL, number, SI_USER, NULL, SNARLRT_PC()));
 	ctl_source_point(0, SNARLRT_PC());
+	if (to_snarl(pid))
+		return 0;
 	return REAL(kill)(pid, number);
 }
 

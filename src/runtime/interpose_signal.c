@@ -44,7 +44,7 @@ static struct action {
 	uint64_t user;		/* the program's handler; one word, so that it is never torn */
 	int flags;		/* as installed */
 	sigset_t mask;
-} actions[SIGNALS];
+} actions[SIGNALS] SNARLRT_BIG;
 
 static sigset_t interrupting;	/* what siginterrupt() was told */
 

@@ -46,7 +46,7 @@ static bool may_return(const struct ctl_wait *w)
 /* In order of arrival; valid until the next call. */
 static uint32_t *members(const void *object, model_wanted *wanted, uint64_t arg, uint32_t *count)
 {
-	static uint32_t found[SCHED_MAX_THREADS];
+	static uint32_t found[SCHED_MAX_THREADS] SNARLRT_BIG;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < ctl.count; i++) {

@@ -6,6 +6,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/clock.h"
+#include "runtime/control.h"
 #include "runtime/deferred.h"
 #include "runtime/lock.h"
 #include "runtime/process.h"
@@ -16,6 +17,7 @@
 #define BUILD_ID_MAX 64u
 
 struct found {
+	uint64_t seen;		/* on_opened() */
 	bool told;		/* a new one */
 	unsigned long long adds, subs;
 	struct trace_chunk chunk;
@@ -198,12 +200,57 @@ static void stamp(void)
 	snarlrt_leave(self);
 }
 
+/*
+ * Under control: what was opened since main began, for the names in reports; without a
+ * server, whose memory the tool can look at before main, all.
+ */
+static int on_opened(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	static uint64_t at_start;	/* they are listed in the order they were loaded */
+	struct ctl_report *r = &ctl.block->report;
+	struct found *f = arg;
+	struct ctl_module *m;
+
+	(void)size;
+	f->seen++;
+	if (!ctl.begun)
+		at_start = ctl.server < 0 ? 0 : f->seen;
+	if (f->seen <= at_start || r->modules >= CTL_MODULES)
+		return 0;
+	describe(f, info);
+	for (uint32_t i = 0; i < r->modules; i++)
+		if (r->module[i].base == f->module.base)
+			return 0;
+	if (f->module.path_size >= sizeof(m->path))
+		return 0;
+	m = &r->module[r->modules++];
+	m->base = f->module.base;
+	for (uint32_t i = 0; i < f->module.path_size; i++)
+		m->path[i] = (char)f->rest[f->module.build_id_size + i];
+	m->path[f->module.path_size] = 0;
+	return 0;
+}
+
+static void tell_opened(void)
+{
+	static struct found found;
+
+	if (!ctl.block || ctl.private_child || ctl.ended)
+		return;
+	found.seen = 0;
+	snarlrt_hide();
+	dl_iterate_phdr(on_opened, &found);
+	snarlrt_unhide();
+}
+
 void snarlrt_modules_scan(void)
 {
 	static struct found found;
 	uint64_t mask;
 	int nothing_new;
 
+	if (snarlrt.mode == SNARLRT_CONTROL)
+		tell_opened();
 	if (snarlrt.mode == SNARLRT_OFF || !snarlrt.live)
 		return;
 	mask = snarlrt_signals_block();

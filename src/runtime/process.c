@@ -16,7 +16,7 @@
 #define POPULATE_WRITE 23	/* of madvise, Linux 5.14 */
 #define STASH_RECORD_BYTES 8u	/* address space for each record of the window; most need less */
 
-static struct snarlrt_options options;	/* as given, for forked children */
+static struct snarlrt_options options SNARLRT_BIG;	/* as given, for forked children */
 static uint64_t start_ticks, start_ns;
 static size_t live_size;
 static bool live_on_disk;	/* which may be full: then touching a page would kill us */
@@ -85,7 +85,8 @@ static bool write_header(int fd)
 		.start_time = sys_ticks() & ~1ull,
 		.start_unix_ns = clock_ns(CLOCK_REALTIME),
 		.pid = (uint32_t)sys_call(SYS_getpid, 0, 0, 0),
-		.flags = snarlrt.filter ? 0 : TRACE_UNFILTERED,
+		.flags = (snarlrt.filter ? 0 : TRACE_UNFILTERED) |
+			 (snarlrt.mode == SNARLRT_CONTROL ? TRACE_TOTAL_ORDER : 0),
 	};
 
 	start_ticks = h.start_time;
@@ -129,7 +130,8 @@ static struct live_header *map_live(bool first, void *at)
 	char path[4200];
 	size_t slots = (sizeof(struct live_header) + PAGE - 1) & ~(PAGE - 1);
 	size_t rings = (slots + LIVE_SLOTS * sizeof(struct live_slot) + PAGE - 1) & ~(PAGE - 1);
-	size_t stash = rings + (size_t)LIVE_SLOTS * LIVE_RING_BYTES;
+	size_t box = rings + (size_t)LIVE_SLOTS * LIVE_RING_BYTES;
+	size_t stash = box + LIVE_OUT_BYTES;
 	struct live_header *live;
 	long fd = -ENOENT;
 
@@ -159,6 +161,8 @@ static struct live_header *map_live(bool first, void *at)
 	live->size = live_size;
 	live->slots = slots;
 	live->rings = rings;
+	live->out = box;
+	live->out_size = LIVE_OUT_BYTES;
 	live->stash = stash;
 	live->stash_size = live_size - stash;
 	__atomic_store_n(&live->magic, LIVE_MAGIC, __ATOMIC_RELEASE);
@@ -191,8 +195,8 @@ static void write_command(void)
 	static struct {
 		struct trace_chunk chunk;
 		char text[16384];
-	} out;
-	static char args[8192];
+	} out SNARLRT_BIG;
+	static char args[8192] SNARLRT_BIG;
 	size_t n = 0, size = sizeof(out.text);
 	long fd = sys_call(SYS_open, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0), got;
 

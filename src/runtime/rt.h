@@ -34,6 +34,12 @@
 /* Interposers are weak: a program that brings its own definition keeps it. */
 #define SNARLRT_INTERPOSE __attribute__((visibility("default"), weak))
 
+/*
+ * Big and seldom used: kept apart, so that what every controlled run writes to lies
+ * in few pages. After a fork each page that is written costs a fault and a copy.
+ */
+#define SNARLRT_BIG __attribute__((section(".bss.snarlrt_big")))
+
 #define SNARLRT_PC() __builtin_return_address(0)
 
 #define SHADOW_BASE 0x7fff8000ull
@@ -80,6 +86,7 @@ struct snarlrt_thread {
 	uint32_t parent, ordinal;	/* its name, told again by a forked child */
 	uint32_t children;		/* threads it created */
 	uint32_t too_deep;		/* calls beyond the call stack's end */
+	uint32_t births;		/* blocks that might have been born shared */
 	struct snarlrt_frame *frames;
 	uint8_t *out;			/* where a chunk is encoded: header, payload */
 	struct trace_coder *coder;
@@ -123,6 +130,10 @@ SNARLRT_HIDDEN void snarlrt_range(bool write, const void *addr, size_t size, con
 
 /* Forget who owned this memory: it is new, or gone. */
 SNARLRT_HIDDEN void snarlrt_fresh(const void *addr, size_t size);
+
+/* The same for a block of the heap, at its allocation and its release. */
+SNARLRT_HIDDEN void snarlrt_born(const void *addr, size_t size, const void *pc);
+SNARLRT_HIDDEN void snarlrt_died(const void *addr, size_t size);
 
 /* Around a call that may block for ever: a killed run then shows who waited for what. */
 SNARLRT_HIDDEN void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc);
@@ -197,7 +208,26 @@ SNARLRT_HIDDEN void snarlrt_append(struct snarlrt_thread *self, const struct tra
 				   unsigned count);
 SNARLRT_HIDDEN void snarlrt_flush(struct snarlrt_thread *self);
 SNARLRT_HIDDEN bool snarlrt_chunk_write(struct trace_chunk *chunk);	/* payload behind it */
+SNARLRT_HIDDEN void snarlrt_outbox_flush(void);	/* what was written goes to the file now */
 SNARLRT_HIDDEN void snarlrt_tell_frames(struct snarlrt_thread *self);
+
+/*
+ * One record where the ring needs no attention: false if it does. The site makes it
+ * valid, so it goes in last.
+ */
+static inline bool snarlrt_append_quick(uint64_t addr, uint64_t site)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct trace_record *cur = tls->cur;
+
+	if (unlikely((uintptr_t)cur % STAMP_BYTES == 0))
+		return false;
+	cur->addr = addr;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cur->site = site;
+	tls->cur = cur + 1;
+	return true;
+}
 
 /* stash.c */
 SNARLRT_HIDDEN void snarlrt_stash_push(struct trace_chunk *chunk);

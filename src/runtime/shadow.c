@@ -18,8 +18,10 @@
 #define MARKS 65536u
 #define BIG (256u << 10)	/* bytes of shadow from which the kernel clears faster */
 #define PAGE 4096ull
+#define BLOCK_MAX (64u << 10)
 
-static uint64_t marks[MARKS];	/* by page: when shared memory was last reset there */
+static uint64_t marks[MARKS] SNARLRT_BIG;	/* by page: when shared memory was last reset there */
+static uint64_t last_mark;	/* the latest of them, or later */
 
 static inline uint16_t *shadow_of(uint64_t addr)
 {
@@ -105,6 +107,7 @@ static bool reset_since(const uint16_t *s, uint64_t time)
 
 bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, bool cut)
 {
+	bool marked = __atomic_load_n(&last_mark, __ATOMIC_RELAXED) > time;
 	uint16_t uncut = id <= SHADOW_MAX_ID ? (uint16_t)(id * 2) : 0;
 	bool keep = false;
 	uint16_t *s, *end;
@@ -118,7 +121,7 @@ bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, boo
 	for (; s <= end; s++) {
 		uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-		if ((seen != 0 && (seen & ~1u) != uncut) || reset_since(s, time))
+		if ((seen != 0 && (seen & ~1u) != uncut) || (marked && reset_since(s, time)))
 			keep = true;
 		else if (cut && seen == uncut)
 			__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED,
@@ -127,25 +130,61 @@ bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, boo
 	return keep;
 }
 
+/* A mark is there before the owners are forgotten: who does not see them sees it. */
 static void mark_pages(uint64_t addr, uint64_t size, uint64_t now)
 {
+	uint64_t last = __atomic_load_n(&last_mark, __ATOMIC_RELAXED);
+
 	for (uint64_t page = addr & ~(PAGE - 1); page < addr + size; page += PAGE)
 		__atomic_store_n(mark_of(page), now, __ATOMIC_RELAXED);
+	while (last < now && !__atomic_compare_exchange_n(&last_mark, &last, now, true,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* What some granules are, all of them together. */
+struct census {
+	bool shared, touched;	/* at least one is */
+};
+
+static struct census count(const uint16_t *s, const uint16_t *end)
+{
+	const uint64_t low = 0x0001000100010001ull, high = low << 15;
+	struct census c = { false, false };
+	uint64_t four;
+
+	for (; end - s >= 4; s += 4) {
+		__builtin_memcpy(&four, s, sizeof(four));
+		c.touched |= four != 0;
+		c.shared |= ((~four - low) & four & high) != 0;
+	}
+	for (; s < end; s++) {
+		c.touched |= *s != 0;
+		c.shared |= *s == SHADOW_SHARED;
+	}
+	return c;
+}
+
+static void fill(uint16_t *s, const uint16_t *end, uint16_t value)
+{
+	uint64_t four = value * 0x0001000100010001ull;
+
+	for (; end - s >= 4; s += 4)
+		__builtin_memcpy(s, &four, sizeof(four));
+	for (; s < end; s++)
+		*s = value;
 }
 
 /* Forgets the owners of some granules; the memory they stand for gets a mark if need be. */
 static void fresh_some(struct snarlrt_thread *self, uint16_t *s, uint16_t *end)
 {
 	uint64_t addr = ((uint64_t)s - SHADOW_BASE) / 2 * 8;
-	uint64_t size = (uint64_t)(end - s) * 8;
-	bool shared = false;
+	struct census c = count(s, end);
 
-	for (; s < end; s++) {
-		shared |= *s == SHADOW_SHARED;
-		*s = 0;
-	}
-	if (shared)
-		mark_pages(addr, size, clock_now(self));
+	if (c.shared)
+		mark_pages(addr, (uint64_t)(end - s) * 8, clock_now(self));
+	if (c.touched)
+		fill(s, end, 0);
 }
 
 /*
@@ -198,4 +237,71 @@ void snarlrt_fresh(const void *start, size_t size)
 	else
 		fresh_some(self, s, last);
 	snarlrt_leave(self);
+}
+
+/*
+ * Blocks that threads hand to each other are private first and shared then, and each
+ * word of them is looked at twice on the way. Where the blocks of one allocation site
+ * always come to that, the next ones are born shared: what is kept too much is little.
+ * Some are still born as nobody's, to see whether it stays so.
+ */
+#define SITES 1024u
+#define BIRTHS 4096u
+#define HABIT 8u	/* blocks in a row that came to be shared */
+#define WATCH 32u	/* one in so many is */
+
+static uint8_t habits[SITES];
+static uint64_t births[BIRTHS];	/* by address: address / 16 and the site's number */
+
+static inline uint64_t *birth_of(uint64_t addr)
+{
+	return &births[addr * 0x9e3779b97f4a7c15ull >> 52];
+}
+
+static bool born_shared(struct snarlrt_thread *self, uint64_t addr, const void *pc)
+{
+	uint64_t site = (uint64_t)pc * 0x9e3779b97f4a7c15ull >> 54;
+
+	__atomic_store_n(birth_of(addr), addr >> 4 << 10 | site, __ATOMIC_RELAXED);
+	return __atomic_load_n(&habits[site], __ATOMIC_RELAXED) >= HABIT &&
+	       ++self->births % WATCH != 0;
+}
+
+void snarlrt_born(const void *start, size_t size, const void *pc)
+{
+	uint64_t addr = (uint64_t)start;
+	struct snarlrt_thread *self;
+
+	snarlrt_fresh(start, size);
+	if (!snarlrt.filter || !snarlrt.threaded || size > BLOCK_MAX || addr % 16 ||
+	    addr > USER_END - BLOCK_MAX)
+		return;
+	self = snarlrt_enter();
+	if (!self)
+		return;
+	if (born_shared(self, addr, pc))
+		fill(shadow_of(addr), shadow_of(addr + size), SHADOW_SHARED);
+	snarlrt_leave(self);
+}
+
+/* Two threads that learn at the same time may forget each other's: it is but a habit. */
+static void learn(uint64_t site, bool shared)
+{
+	uint8_t habit = __atomic_load_n(&habits[site], __ATOMIC_RELAXED);
+
+	if (!shared)
+		habit = 0;
+	else if (habit < HABIT)
+		habit++;
+	__atomic_store_n(&habits[site], habit, __ATOMIC_RELAXED);
+}
+
+void snarlrt_died(const void *start, size_t size)
+{
+	uint64_t addr = (uint64_t)start;
+	uint64_t birth = __atomic_load_n(birth_of(addr), __ATOMIC_RELAXED);
+
+	if (snarlrt.filter && birth >> 10 == addr >> 4 && size <= BLOCK_MAX)
+		learn(birth & (SITES - 1), count(shadow_of(addr), shadow_of(addr + size)).shared);
+	snarlrt_fresh(start, size);
 }

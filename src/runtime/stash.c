@@ -21,8 +21,8 @@
 static struct snarlrt_lock stash_lock;
 
 /* For deciding, under the lock. The first records of `raw` become what is kept. */
-static struct trace_coder coder;
-static struct trace_record raw[LIVE_RING_RECORDS + 3];
+static struct trace_coder coder SNARLRT_BIG;
+static struct trace_record raw[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
 static uint8_t decided[sizeof(struct trace_chunk) +
 		       LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK]
 	__attribute__((aligned(16)));
@@ -120,6 +120,11 @@ static void decide(struct trace_chunk *chunk, bool cut)
 		count = 0;
 	for (const struct trace_record *r = raw; r < raw + count;)
 		r = filter_event(&f, r);
+	/* Nothing to take out: it can go as it is. */
+	if (f.dropped == 0 && count > 0) {
+		snarlrt_chunk_write(chunk);
+		return;
+	}
 	put_pending(&f);
 	*out = *chunk;
 	out->count = (uint32_t)(f.kept - raw);
@@ -209,6 +214,7 @@ void snarlrt_stash_drain(void)
 	while (live->stash_tail < live->stash_head)
 		decide_oldest(false);
 	snarlrt_unlock(&stash_lock);
+	snarlrt_outbox_flush();
 	if (self)
 		snarlrt_leave(self);
 }

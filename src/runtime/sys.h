@@ -41,6 +41,11 @@ static inline void sys_clear(void *p, size_t size)
 	__asm__ volatile("rep stosb" : "+D"(p), "+c"(size) : "a"(0) : "memory");
 }
 
+static inline void sys_copy(void *to, const void *from, size_t size)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
 /* Writes all of it; 0, or a negative errno. */
 int sys_write_all(int fd, const void *data, size_t size) __attribute__((visibility("hidden")));
 

@@ -67,6 +67,13 @@ void exact_lose(void *state)
 	lose(e, e->next);
 }
 
+void exact_lose_here(void *state)
+{
+	struct exact *e = state;
+
+	lose(e, e->current);
+}
+
 bool exact_lost(const void *state, uint64_t *turn)
 {
 	const struct exact *e = state;

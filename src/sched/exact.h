@@ -36,6 +36,9 @@ void exact_advance(void *state);
 /* The caller found that the run cannot follow the first turn not begun. */
 void exact_lose(void *state);
 
+/* … the RUN turn under way: what it does is not the plan's. */
+void exact_lose_here(void *state);
+
 /* The run has left the plan; *turn: the index of the turn it could not follow. */
 bool exact_lost(const void *state, uint64_t *turn);
 

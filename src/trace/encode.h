@@ -99,10 +99,14 @@ static inline uint8_t *trace_encode_extra(struct trace_coder *c, uint8_t *out,
 static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 				    const struct trace_record *in, const struct trace_record *end)
 {
-	while (in < end) {
-		const struct trace_record *from = in;
-		struct trace_slot *before = c->before, *s = before->next;
-		unsigned kind, extra, n;
+	struct trace_slot *before = c->before;
+	uint32_t counted = c->foretold;			/* before `from`, foretold and not written */
+	const struct trace_record *from = in;
+
+	for (;;) {
+		struct trace_slot *s = before->next;
+		unsigned extra;
+		uint64_t site;
 
 		while (in < end && s->site == in->site && s->addr + s->stride == in->addr) {
 			s->addr = in->addr;
@@ -111,30 +115,41 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 			s = s->next;
 			in++;
 		}
-		c->before = before;
-		c->foretold += (uint32_t)(in - from);
-		if (in == end)
+		if (in >= end)
 			break;
-		kind = trace_site_kind(in->site);
-		extra = trace_extra(kind);
-		if (s->site == in->site) {
+		site = in->site;
+		if (s->site == site) {
 			uint64_t z = trace_zigzag(in->addr - trace_foretold(s));
+			unsigned n = trace_bytes(z);
 
-			n = trace_bytes(z);
-			out = trace_put_token(c, out, n);
+			counted += (uint32_t)(in - from);
+			if (counted < TRACE_TOKEN_MANY) {
+				*out++ = (uint8_t)(counted << 4 | n);
+			} else {
+				c->foretold = counted;
+				out = trace_put_token(c, out, n);
+			}
 			trace_put(out, z);
 			out += n;
 			trace_slot_advance(s, in->addr);
-			c->before = s;
+			before = s;
 		} else {
+			c->before = before;
+			c->foretold = counted + (uint32_t)(in - from);
 			out = trace_encode_other(c, out, in);
-			if (kind == TRACE_STAMP)
+			if (trace_site_kind(site) == TRACE_STAMP)
 				c->time = in->addr;
+			before = c->before;
 		}
 		in++;
+		extra = trace_extra(trace_site_kind(site));
 		if (extra)
 			out = trace_encode_extra(c, out, &in, extra);
+		from = in;
+		counted = 0;
 	}
+	c->before = before;
+	c->foretold = counted + (uint32_t)(in - from);
 	return out;
 }
 

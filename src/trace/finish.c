@@ -124,6 +124,9 @@ static void collect(struct finish *f)
 	position = f->live.header.stash_tail;
 	while (live_stash_next(&f->live, &position, &chunk, &offset))
 		add_piece(f, FROM_STASH, chunk.thread, chunk.seq, offset);
+	position = 0;
+	while (live_out_next(&f->live, &position, &chunk, &offset))
+		add_piece(f, FROM_STASH, chunk.thread, chunk.seq, offset);
 	sort_pieces(f);
 	collect_rings(f);
 	for (size_t i = 0; i < f->count; i++) {

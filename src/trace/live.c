@@ -142,6 +142,24 @@ bool live_stash_next(struct live *l, uint64_t *position, struct trace_chunk *chu
 	return false;
 }
 
+bool live_out_next(struct live *l, uint64_t *position, struct trace_chunk *chunk, uint64_t *offset)
+{
+	const struct live_header *h = &l->header;
+
+	if (*position >= h->out_used)
+		return false;
+	*offset = h->out + *position;
+	if (h->out_used <= h->out_size && h->out_size <= l->size &&
+	    h->out <= l->size - h->out_size &&
+	    stash_chunk(l, *offset, h->out_used - *position, chunk)) {
+		*position += sizeof(*chunk) + chunk->stored;
+		return true;
+	}
+	l->damaged++;
+	*position = h->out_used;
+	return false;
+}
+
 size_t live_ring(struct live *l, size_t slot, struct trace_record *records, uint64_t *time)
 {
 	uint64_t start = l->header.rings + slot * LIVE_RING_BYTES;

@@ -34,6 +34,9 @@ void live_close(struct live *l);
 bool live_stash_next(struct live *l, uint64_t *position, struct trace_chunk *chunk,
 		     uint64_t *offset);
 
+/* The same for the outbox; *position begins at 0. */
+bool live_out_next(struct live *l, uint64_t *position, struct trace_chunk *chunk, uint64_t *offset);
+
 /* Bytes of the live memory; false if they are not all there. */
 bool live_read(const struct live *l, uint64_t offset, void *to, size_t size);
 

@@ -89,18 +89,6 @@ static bool parse_call(struct cursor c, struct hook *hook)
 	return c.at == c.end || *c.at == '#';
 }
 
-/* Two granules at once are rare: only the check is inlined. */
-static int format_check16(char *text, size_t size, const struct hook *hook,
-			  unsigned long long label, bool pic)
-{
-	return snprintf(text, size,
-			"\tmovq %%rdi,%%rax; shrq $3,%%rax; movl " SHADOW "(,%%rax,2),%%eax; "
-			"%s; je .Lsnarl%llu; call " HOOK "%s%u@PLT; .Lsnarl%llu:",
-			pic ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:" OWN2 "(%rcx)"
-			    : "cmpl %eax,%fs:__snarl_tls@tpoff+" OWN2,
-			label, hook->kind, hook->size, label);
-}
-
 /*
  * Private memory: one compare and on. Shared memory: append a record, whose
  * site is the address just behind, as for a call. All else is the call's: memory
@@ -109,24 +97,31 @@ static int format_check16(char *text, size_t size, const struct hook *hook,
 static int format_access(char *text, size_t size, const struct hook *hook,
 			 unsigned long long label, bool pic)
 {
+	bool wide = hook->size == 16;	/* two granules: two shadow words at once */
 	unsigned op = (unsigned)__builtin_ctz(hook->size) << 8;
 	const char *load = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *scratch = pic ? "%rdx" : "%rcx";
+	const char *compare;
 
+	if (pic)
+		compare = wide ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:" OWN2 "(%rcx)"
+			       : "movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:" OWN "(%rcx)";
+	else
+		compare = wide ? "cmpl %eax,%fs:__snarl_tls@tpoff+" OWN2
+			       : "cmpw %ax,%fs:__snarl_tls@tpoff+" OWN;
 	op |= strstr(hook->kind, "write") ? TRACE_WRITE : TRACE_READ;
 	if (strstr(hook->kind, "volatile"))
 		op |= TRACE_VOLATILE << 8;
 	return snprintf(text, size,
-			"\tmovq %%rdi,%%rax; shrq $3,%%rax; movzwl " SHADOW "(,%%rax,2),%%eax; "
-			"%s; je .Lsnarl%llu; cmpw $-1,%%ax; jne .Lsnarlc%llu; "
+			"\tmovq %%rdi,%%rax; shrq $3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
+			"%s; je .Lsnarl%llu; %s; jne .Lsnarlc%llu; "
 			"movq %s,%%rax; testl $4095,%%eax; je .Lsnarlc%llu; "
 			"leaq .Lsnarl%llu(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
 			"movw $%u,14(%%rax); addq $16,%%rax; movq %%rax,%s; jmp .Lsnarl%llu; "
 			".Lsnarlc%llu: call " HOOK "%s%u@PLT; .Lsnarl%llu:",
-			pic ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:" OWN "(%rcx)"
-			    : "cmpw %ax,%fs:__snarl_tls@tpoff+" OWN,
-			label, label, load, label, label, scratch, scratch, op, load, label, label,
-			hook->kind, hook->size, label);
+			wide ? "movl" : "movzwl", compare, label,
+			wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, load, label, label, scratch,
+			scratch, op, load, label, label, hook->kind, hook->size, label);
 }
 
 static void emit_check(struct inliner *in, const struct hook *hook,
@@ -134,12 +129,8 @@ static void emit_check(struct inliner *in, const struct hook *hook,
 {
 	unsigned long long label = in->count++;
 	char text[640];
-	int length;
+	int length = format_access(text, sizeof(text), hook, label, in->pic);
 
-	if (hook->size == 16)
-		length = format_check16(text, sizeof(text), hook, label, in->pic);
-	else
-		length = format_access(text, sizeof(text), hook, label, in->pic);
 	sink->write(sink->context, text, (size_t)length);
 }
 

@@ -58,6 +58,7 @@ check() {
 		next
 	}
 	!started { next }
+	$3 == "stack" { next }	# private: kept in a chunk that has little of it
 	$2 == "signal" { handlers++; inside = 1 }
 	inside { in_handler = in_handler $0 ";" }
 	!inside && $2 != "exit-process" && $2 != "output" { add($0) }

@@ -25,6 +25,7 @@ allowed() {
 allowed base
 allowed trace base runtime
 allowed symbol base trace
+allowed analyze base trace symbol
 allowed wrap base trace runtime
 allowed sched
 allowed runtime trace sched

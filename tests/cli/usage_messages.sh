@@ -31,6 +31,23 @@ wrong "snarl record: --wait needs a number of seconds, not '-1' (see snarl recor
 	record --wait -1 -- true
 wrong "snarl record: --sites and --no-filter contradict each other (see snarl record --help)" \
 	record --sites x --no-filter -- true
+wrong "snarl test: which program? (see snarl test --help)" test
+wrong "snarl test: no strategy 'pctt'; did you mean 'pct'? (see snarl test --help)" \
+	test --strategy pctt -- true
+wrong "snarl test: no strategy 'xyzzy'; --strategy help lists them (see snarl test --help)" \
+	test -s xyzzy -- true
+wrong "snarl test: 'exact' follows a schedule: use snarl replay (see snarl test --help)" \
+	test -s exact -- true
+wrong "snarl test: --runs needs a number above 0, not '0' (see snarl test --help)" test --runs 0 -- true
+wrong "snarl test: --jobs needs a number from 1 to 64, not 'x' (see snarl test --help)" test -j x -- true
+wrong "snarl test: --time needs a time such as 90, 1.5s, 10m or 2h, not '1x' (see snarl test --help)" \
+	test --time 1x -- true
+wrong "snarl test: --backend is user or kernel, not 'x' (see snarl test --help)" \
+	test --backend x -- true
+wrong "snarl replay: which bug? (see snarl replay --help)" replay
+wrong "snarl replay: one bug at a time; 'b' is too much (see snarl replay --help)" replay a b
+wrong "snarl replay: unknown option '--foo' (see snarl replay --help)" replay a --foo
+wrong "snarl replay: which program? (see snarl replay --help)" replay a --
 wrong "snarl dump: which trace? (see snarl dump --help)" dump
 wrong "snarl dump: one trace at a time, not also 'b' (see snarl dump --help)" dump a b
 wrong "snarl dump: no kind of event is called 'bla' (see snarl dump --help)" dump --kind lock,bla a

@@ -17,6 +17,8 @@
 #define RINGS (SLOTS + LIVE_SLOTS * sizeof(struct live_slot))
 #define STASH (RINGS + 2 * LIVE_RING_BYTES)
 #define STASH_SIZE 65536u
+#define OUT (STASH + STASH_SIZE)
+#define OUT_SIZE 4096u
 
 static uint8_t *memory;
 
@@ -39,11 +41,12 @@ static int fresh_memory(void **state)
 {
 	(void)state;
 	free(memory);
-	memory = calloc(1, STASH + STASH_SIZE);
+	memory = calloc(1, OUT + OUT_SIZE);
 	*header() = (struct live_header){
 		.magic = LIVE_MAGIC, .version = LIVE_VERSION, .pid = 4242,
-		.size = STASH + STASH_SIZE, .slots = SLOTS, .rings = RINGS, .stash = STASH,
-		.stash_size = STASH_SIZE, .ticks_per_second = 1000000000,
+		.size = OUT + OUT_SIZE, .slots = SLOTS, .rings = RINGS, .stash = STASH,
+		.stash_size = STASH_SIZE, .out = OUT, .out_size = OUT_SIZE,
+		.ticks_per_second = 1000000000,
 	};
 	unlink(test_path("t.snarl"));
 	return 0;
@@ -69,12 +72,24 @@ static void stash(uint32_t thread, uint64_t seq, uint64_t time, uint64_t addr)
 	buf_free(&b);
 }
 
+/* An unaligned chunk each: they lie one behind the other. */
+static void post(uint32_t thread, uint64_t seq, uint64_t time, uint64_t addr)
+{
+	const struct trace_record r[] = { rec(TRACE_FREE, addr, 1), extra(time, 8) };
+	struct buf b = { 0 };
+
+	raw_events(&b, thread, seq, time, r, 2);
+	memcpy(memory + OUT + header()->out_used, b.data, b.size);
+	header()->out_used += b.size;
+	buf_free(&b);
+}
+
 static struct finish_stats finish(const char *trace)
 {
 	struct finish_stats stats;
 	struct err err = { "" };
 
-	save(test_path("live"), memory, STASH + STASH_SIZE);
+	save(test_path("live"), memory, OUT + OUT_SIZE);
 	if (finish_trace(test_path(trace), test_path("live"), &stats, &err) < 0)
 		fail_msg("%s", err.text);
 	return stats;
@@ -181,6 +196,39 @@ static void test_copies_are_skipped(void **state)
 		      "0 lock 1 t20 d0\n"
 		      "0 malloc a1 t30 d0\n"
 		      "0 blocked 9 t36 d0\n");
+}
+
+static void test_outbox(void **state)
+{
+	struct finish_stats stats;
+	uint64_t first;
+
+	(void)state;
+	save_trace(false);
+	post(1, 0, 5, 0xbad);	/* in the file already */
+	post(1, 1, 30, 0xa1);
+	first = header()->out_used;
+	post(2, 0, 25, 0xb0);
+	*slot(0) = (struct live_slot){ .thread = 1, .seq = 1, .time = 30 };
+	ring(0)[0] = rec(TRACE_MALLOC, 0xa1, 5);	/* its copy is in the outbox */
+	ring(0)[1] = extra(35, 0);
+	stats = finish("t.snarl");
+	assert_int_equal(stats.stashed, 2);
+	assert_int_equal(stats.damaged, 0);
+	assert_events("0 start 0 t10 d0\n"
+		      "0 lock 1 t20 d0\n"
+		      "?2 free b0 t25 d0\n"
+		      "0 free a1 t30 d0\n");
+	/* Damage ends it, and is counted. */
+	save_trace(false);
+	memory[OUT + first]++;
+	slot(0)->thread = 0;
+	stats = finish("t.snarl");
+	assert_int_equal(stats.stashed, 1);
+	assert_int_equal(stats.damaged, 1);
+	save_trace(false);
+	header()->out = UINT64_MAX - 8;
+	assert_int_equal(finish("t.snarl").damaged, 1);
 }
 
 static void test_no_trace_yet(void **state)
@@ -378,7 +426,7 @@ static void test_disk_full(void **state)
 	*slot(0) = (struct live_slot){ .thread = 9, .time = 3 };
 	ring(0)[0] = rec(TRACE_MUTEX_LOCK, 1, 5);
 	ring(0)[1] = extra(4, 0);
-	save(test_path("live"), memory, STASH + STASH_SIZE);
+	save(test_path("live"), memory, OUT + OUT_SIZE);
 	/* Incompressible, so that the copy is as large as the original. */
 	raw_header(&b, 0);
 	for (size_t i = 0; i < sizeof(junk); i++)
@@ -415,7 +463,7 @@ static void test_in_place(void **state)
 	*slot(0) = (struct live_slot){ .thread = 1, .seq = 1, .time = 30 };
 	ring(0)[0] = rec(TRACE_MUTEX_LOCK, 5, 5);
 	ring(0)[1] = extra(40, 0);
-	save(test_path("live"), memory, STASH + STASH_SIZE);
+	save(test_path("live"), memory, OUT + OUT_SIZE);
 	assert_int_equal(finish_trace(test_path(name), test_path("live"), &limited_stats, &err), 0);
 	assert_false(limited_stats.rewritten);
 	r = reader_open(test_path(name), &err);
@@ -437,6 +485,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_all_parts, fresh_memory),
 		cmocka_unit_test_setup(test_copies_are_skipped, fresh_memory),
+		cmocka_unit_test_setup(test_outbox, fresh_memory),
 		cmocka_unit_test_setup(test_no_trace_yet, fresh_memory),
 		cmocka_unit_test_setup(test_torn_ring, fresh_memory),
 		cmocka_unit_test_setup(test_nonsense, fresh_memory),

@@ -54,27 +54,30 @@ static void check_untouched(const char *text)
 
 /* The record's kind and size, as a number: detail << 8 | kind. */
 #define APPEND(label, op, cur, scratch)                                                     \
-	"cmpw $-1,%ax; jne .Lsnarlc" label "; movq " cur ",%rax; testl $4095,%eax; "            \
+	"jne .Lsnarlc" label "; movq " cur ",%rax; testl $4095,%eax; "                          \
 	"je .Lsnarlc" label "; leaq .Lsnarl" label "(%rip)," scratch "; movq %rdi,(%rax); "     \
 	"movq " scratch ",8(%rax); movw $" op ",14(%rax); addq $16,%rax; movq %rax," cur "; "   \
 	"jmp .Lsnarl" label "; .Lsnarlc" label ": "
 #define EXEC(label, op, call)                                                               \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                     \
-	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" label "; "                               \
+	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" label "; cmpw $-1,%ax; "                 \
 	APPEND(label, op, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
 	"@PLT; .Lsnarl" label ":"
-#define EXEC16(label, call)                                                                 \
+#define EXEC16(label, op, call)                                                             \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                       \
-	"cmpl %eax,%fs:__snarl_tls@tpoff+12; je .Lsnarl" label "; call __tsan_" call            \
+	"cmpl %eax,%fs:__snarl_tls@tpoff+12; je .Lsnarl" label "; cmpl $-1,%eax; "              \
+	APPEND(label, op, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
 	"@PLT; .Lsnarl" label ":"
 #define PIC(label, op, call)                                                                \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                     \
-	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:8(%rcx); je .Lsnarl" label "; "     \
+	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:8(%rcx); je .Lsnarl" label          \
+	"; cmpw $-1,%ax; "                                                                      \
 	APPEND(label, op, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
-#define PIC16(label, call)                                                                  \
+#define PIC16(label, op, call)                                                              \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                       \
 	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:12(%rcx); je .Lsnarl" label        \
-	"; call __tsan_" call "@PLT; .Lsnarl" label ":"
+	"; cmpl $-1,%eax; "                                                                     \
+	APPEND(label, op, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
 
 static void test_spellings(void **state)
 {
@@ -127,10 +130,10 @@ static void test_every_hook(void **state)
 			check(text, false, expected);
 		}
 	}
-	check("\tcall\t__tsan_read16@PLT\n", false, EXEC16("0", "read16") "\n");
-	check("\tcall\t__tsan_volatile_write16\n", false, EXEC16("0", "volatile_write16") "\n");
-	check("\tcall\t__tsan_write16@PLT\n", true, PIC16("0", "write16") "\n");
-	check("\tcall\t__tsan_volatile_read16@PLT\n", true, PIC16("0", "volatile_read16") "\n");
+	check("\tcall\t__tsan_read16@PLT\n", false, EXEC16("0", "1027", "read16") "\n");
+	check("\tcall\t__tsan_volatile_write16\n", false, EXEC16("0", "3076", "volatile_write16") "\n");
+	check("\tcall\t__tsan_write16@PLT\n", true, PIC16("0", "1028", "write16") "\n");
+	check("\tcall\t__tsan_volatile_read16@PLT\n", true, PIC16("0", "3075", "volatile_read16") "\n");
 }
 
 static void test_labels_are_unique(void **state)
@@ -238,7 +241,7 @@ static void test_no_newline_at_the_end(void **state)
 {
 	(void)state;
 	check("\tcall\t__tsan_read4@PLT", false, EXEC("0", "515", "read4"));
-	check("\tnop\n\tcall\t__tsan_write16", true, "\tnop\n" PIC16("0", "write16"));
+	check("\tnop\n\tcall\t__tsan_write16", true, "\tnop\n" PIC16("0", "1028", "write16"));
 	check_untouched("\tnop\n\tret");
 }
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "explore/coverage.h"
 #include "explore/oracle.h"
 
 #define EXIT(code) ((code) << 8)
@@ -166,6 +167,7 @@ static void test_ends_that_say_nothing(void **state)
 	f->report->outcome = CTL_UNSUPPORTED;
 	judge(f, ORACLE_BROKEN, ORACLE_NONE);
 	f->report->outcome = CTL_RUNNING;
+	judge(f, ORACLE_BROKEN, ORACLE_NONE);	/* status CTL_STATUS, and no word of why */
 	f->server.result.lost = true;
 	judge(f, ORACLE_BROKEN, ORACLE_NONE);
 	f->server.result.lost = false;
@@ -212,6 +214,34 @@ static void test_deadlock(void **state)
 	assert_true(f->result.signature != signature);
 }
 
+/* Who waits besides does not make it another failure. */
+static void test_bystanders(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t signature, identity;
+	struct places places;
+
+	places_init(&places);
+	f->report->outcome = CTL_FAILED;
+	f->report->failure = CTL_FAIL_DEADLOCK;
+	block(f, 0, 0xa1, 1);
+	block(f, 1, 0xa2, 2);
+	block(f, 2, 0xa1, 1);
+	judge(f, ORACLE_FAILED, ORACLE_DEADLOCK);
+	assert_int_equal(f->result.telling, 2);
+	signature = f->result.signature;
+	identity = oracle_identity(&f->result, &places);
+	f->report->at[0].site = 0x400;
+	judge(f, ORACLE_FAILED, ORACLE_DEADLOCK);
+	assert_true(f->result.signature == signature);
+	assert_true(oracle_identity(&f->result, &places) == identity);
+	f->report->at[1].site = 0x400;
+	judge(f, ORACLE_FAILED, ORACLE_DEADLOCK);
+	assert_true(f->result.signature != signature);
+	assert_true(oracle_identity(&f->result, &places) != identity);
+	places_free(&places);
+}
+
 /* Nobody owns what is waited for: no circle, but all are named. */
 static void test_lost_wakeup(void **state)
 {
@@ -246,6 +276,103 @@ static void test_memory(void **state)
 	f->report->failure = CTL_FAIL_MISUSE;
 	judge(f, ORACLE_FAILED, ORACLE_MISUSE);
 	assert_string_equal(oracle_failure_name(f->result.failure), "misuse");
+}
+
+static void check_divergence(struct fixture *f, const struct schedule *s, const char *want)
+{
+	struct buf out = { 0 };
+	struct places places;
+
+	judge(f, ORACLE_DIVERGED, ORACLE_NONE);
+	places_init(&places);
+	oracle_describe_divergence(&f->result, s, f->report, &places, &out);
+	assert_string_equal(buf_string(&out), want);
+	buf_free(&out);
+	places_free(&places);
+}
+
+static void test_divergence(void **state)
+{
+	struct fixture *f = *state;
+	struct schedule s;
+	struct err err;
+	const char *text = "snarl-schedule 1\nexact\n0 x 2\n0.1 x 5\n0.7 x *\nchoose 1\nend\n";
+
+	assert_int_equal(schedule_parse(&s, text, strlen(text), "f", &err), 0);
+	f->report->outcome = CTL_DIVERGED;
+	f->report->turn = 1;
+	f->report->event = 14;
+	f->report->thread = 1;
+	f->report->kind = TRACE_WRITE;
+	f->report->pc = 0x10;
+	f->report->object = 0x20;
+	strcpy(f->report->text, "no");
+	check_divergence(f, &s, "diverged at event 14 in turn 2 of 4 (thread 0.1 was to take 5 steps): no\n"
+				"  thread 0.1 did this instead: write of 0x20 at 0x10");
+	f->report->kind = 9999;
+	check_divergence(f, &s, "diverged at event 14 in turn 2 of 4 (thread 0.1 was to take 5 steps): no");
+	/* The turn cannot be taken: where its thread stands. */
+	f->report->event = 0;
+	block(f, 0, 0xa1, 1);
+	block(f, 1, 0xa2, UINT32_MAX);
+	check_divergence(f, &s, "diverged at turn 2 of 4 (thread 0.1 was to take 5 steps): no\n"
+				"  thread 0.1 waits at 0x101 for 0xa2");
+	f->report->at[1].state = 2;
+	check_divergence(f, &s, "diverged at turn 2 of 4 (thread 0.1 was to take 5 steps): no\n"
+				"  thread 0.1 has ended");
+	f->report->turn = 2;
+	check_divergence(f, &s, "diverged at turn 3 of 4 (of thread 0.7): no\n  there is no thread 0.7");
+	f->report->turn = 3;
+	check_divergence(f, &s, "diverged at turn 4 of 4: no");
+	f->report->turn = 9;
+	check_divergence(f, &s, "diverged: no");
+	schedule_free(&s);
+}
+
+/* The library's place is not that of the program; a message says more than either. */
+static void test_crash_site(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t signature;
+
+	f->server.result.status = SIGSEGV;
+	f->report->outcome = CTL_RUNNING;
+	f->report->pc = 0x10;
+	judge(f, ORACLE_FAILED, ORACLE_SIGNAL);
+	assert_int_equal(f->result.site_count, 0);	/* another signal's, or of an older run */
+	f->report->signal = SIGSEGV;
+	f->report->calls[0] = 0x50;
+	judge(f, ORACLE_FAILED, ORACLE_SIGNAL);
+	assert_int_equal(f->result.site_count, 1);
+	assert_string_equal(f->result.sites[0].op, "crash");
+	signature = f->result.signature;
+	f->report->calls[0] = 0x60;
+	judge(f, ORACLE_FAILED, ORACLE_SIGNAL);
+	assert_true(f->result.signature != signature);
+}
+
+static void test_interleavings(void **state)
+{
+	struct sched_turn turns[2] = { { .name = 1, .steps = 2 }, { .name = 3, .steps = 4 } };
+	struct ctl_block *b = xcalloc(1, sizeof(*b) + sizeof(turns));
+	struct coverage c = { 0 };
+
+	(void)state;
+	b->turns = sizeof(*b);
+	b->turns_size = sizeof(turns);
+	b->report.turns = 2;
+	memcpy(b + 1, turns, sizeof(turns));
+	assert_int_equal(coverage_add(&c, b), 1);
+	((struct sched_turn *)(b + 1))[1].check = 9;	/* the same turns */
+	assert_int_equal(coverage_add(&c, b), 1);
+	((struct sched_turn *)(b + 1))[1].steps = 5;
+	assert_int_equal(coverage_add(&c, b), 2);
+	b->report.turns = 1;
+	assert_int_equal(coverage_add(&c, b), 3);
+	b->report.turns = UINT64_MAX;	/* a damaged report */
+	assert_int_equal(coverage_add(&c, b), 3);
+	coverage_free(&c);
+	free(b);
 }
 
 /* What the target wrote is not to be trusted. */
@@ -287,7 +414,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_exit), TEST(test_signal), TEST(test_output), TEST(test_check_command),
 		TEST(test_ends_that_say_nothing), TEST(test_deadlock), TEST(test_lost_wakeup),
-		TEST(test_memory), TEST(test_damaged_report), TEST(test_expect_output_file),
+		TEST(test_memory),
+		TEST(test_bystanders), TEST(test_divergence), TEST(test_crash_site), TEST(test_interleavings), TEST(test_damaged_report), TEST(test_expect_output_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

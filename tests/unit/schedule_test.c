@@ -2,6 +2,7 @@
  * Schedule files: what is written is read back, and what is wrong with a bad
  * one is said with its line.
  */
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,6 +54,10 @@ static const char full[] =
 	"\t@00000000000000ab x 1\n"
 	"\t0.1.4294967295 x *\n"
 	"\n"
+	"events\n"
+	"\t000102030405060708090a0b0c0d0e0ff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff\n"
+	"\t89ab\n"
+	"\n"
 	"goal\n"
 	"\t0.2 bank.c:41#3 (0123456789abcdef+0x1234, deposit) after 0.1 bank.c:30#1\n"
 	"\t* \"a b.c\":7#1 (\"operator()(int, char)\") after 0 *#2 (ab+0x1)\n"
@@ -82,6 +87,8 @@ static void test_round_trip(void **state)
 	assert_true(s.seed == UINT64_MAX && s.depth == 3 && s.run == 16);
 	assert_int_equal(s.expect_exit, -1);
 	assert_true(s.turns[7].steps == SCHED_NO_LIMIT);
+	assert_int_equal(s.events.size, 34);
+	assert_memory_equal(s.events.data + 31, "\xff\x89\xab", 3);
 	assert_string_equal(s.goals[1].second.function, "operator()(int, char)");
 	assert_null(s.goals[1].second.thread);
 	schedule_free(&s);
@@ -147,7 +154,7 @@ static void test_bad_files(void **state)
 		  "f:2: the size of stdin has to be from 1 to 9223372036854775807");
 	check_bad(HEAD "stdin in 4 ff\nend\n", "f:2: the hash of stdin has to be 16 hex digits");
 	check_bad(HEAD "goal\nexact\nend\n",
-		  "f:3: 'exact' comes too late; the order is shared, exact, goal, end");
+		  "f:3: 'exact' comes too late; the order is shared, exact, events, goal, end");
 	check_bad(HEAD "expect-exit 256\nend\n", "f:2: the exit status has to be from 0 to 255");
 }
 
@@ -193,6 +200,33 @@ static void test_bad_turns(void **state)
 		  "f:3: '@12' is not a thread: 0 is main, 0.2 its second child");
 }
 
+static void test_bad_events(void **state)
+{
+	const size_t most = 2u << 20;	/* digits */
+	char *text = xmalloc(most + 200);
+	struct schedule s;
+	struct err err = { "" };
+	int size = snprintf(text, 100, HEAD "events\n");
+
+	(void)state;
+	check_bad(HEAD "events\nabc\nend\n", "f:3: each event has to be 2 hex digits");
+	check_bad(HEAD "events\nab\na g0\nend\n", "f:4: each event has to be 2 hex digits");
+	check_bad(HEAD "events\nAB\nend\n", "f:3: each event has to be 2 hex digits");
+	check_bad(HEAD "events\nexact\nend\n",
+		  "f:3: 'exact' comes too late; the order is shared, exact, events, goal, end");
+	check_bad(HEAD "goal\nevents\nend\n",
+		  "f:3: 'events' comes too late; the order is shared, exact, events, goal, end");
+	memset(text + size, '7', most);
+	strcpy(text + size + most, "\nend\n");
+	parse_good(&s, text);
+	assert_int_equal(s.events.size, most / 2);
+	schedule_free(&s);
+	strcpy(text + size + most, "\n77\nend\n");
+	assert_int_equal(schedule_parse(&s, text, strlen(text), "f", &err), -1);
+	assert_string_equal(err.text, "f:4: more than 1048576 events");
+	free(text);
+}
+
 static void test_bad_goals(void **state)
 {
 	(void)state;
@@ -235,11 +269,14 @@ static void test_path_hash(void **state)
 /* Threads 0 – 0.1 – 0.1.1 and a block as the runtime leaves it behind. */
 static struct ctl_block *make_block(const struct sched_turn *turns, size_t count)
 {
-	struct ctl_block *b = xcalloc(1, sizeof(*b) + count * sizeof(*turns));
+	struct ctl_block *b = xcalloc(1, sizeof(*b) + count * sizeof(*turns) + 4);
 
 	b->turns = sizeof(*b);
 	b->turns_size = count * sizeof(*turns);
 	memcpy(b + 1, turns, b->turns_size);
+	b->checks = b->turns + b->turns_size;
+	b->checks_size = 4;
+	memcpy((char *)b + b->checks, "abcd", 4);
 	b->report.turns = count;
 	b->report.threads = 3;
 	b->report.ordinal[1] = 1;
@@ -264,15 +301,23 @@ static void test_from_run_and_back(void **state)
 	struct err err;
 
 	(void)state;
+	b->report.checks = 3;
 	schedule_set_turns(&s, b);
 	schedule_text(&s, &text);
-	assert_string_equal(buf_string(&text), HEAD "\nexact\n\t0 x 4 check=89ab12cd\n\t0.1 timeout\n"
-			    "\twake 0.1.1\n\tchoose 1\n\t@0000000000000abc x 2\n\nend\n");
+	assert_string_equal(buf_string(&text), HEAD "steps 6\n\nexact\n\t0 x 4 check=89ab12cd\n\t0.1 timeout\n"
+			    "\twake 0.1.1\n\tchoose 1\n\t@0000000000000abc x 2\n\n"
+			    "events\n\t616263\n\nend\n");
 	assert_int_equal(schedule_plan(&s, NULL, &plan, &err), 0);
 	memcpy(&head, plan.data, sizeof(head));
 	assert_int_equal(head.turns, ARRAY_SIZE(turns));
 	assert_int_equal(head.size, plan.size);
 	assert_memory_equal(plan.data + sizeof(head), turns, sizeof(turns));
+	assert_int_equal(head.checks, 3);
+	assert_memory_equal(sched_plan_checks((const struct sched_plan *)(const void *)plan.data), "abc", 3);
+	/* More than there is room for: a damaged report. */
+	b->report.checks = UINT64_MAX;
+	schedule_set_turns(&s, b);
+	assert_int_equal(s.events.size, 4);
 	schedule_free(&s);
 	buf_free(&text);
 	buf_free(&plan);
@@ -361,16 +406,46 @@ static void test_mutations(void **state)
 	}
 }
 
+/* What the fuzzer found worth keeping. Tests run in the root of the sources. */
+static void test_corpus(void **state)
+{
+	DIR *dir = opendir("tests/fuzz/schedules");
+	struct dirent *e;
+	int files = 0;
+
+	(void)state;
+	assert_non_null(dir);
+	while ((e = readdir(dir))) {
+		uint8_t data[20000];
+		char path[512];
+		size_t size;
+		FILE *f;
+
+		if (*e->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "tests/fuzz/schedules/%s", e->d_name);
+		f = fopen(path, "r");
+		assert_non_null(f);
+		size = fread(data, 1, sizeof(data), f);
+		fclose(f);
+		fuzz_schedule(data, size);
+		files++;
+	}
+	closedir(dir);
+	assert_true(files >= 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_loose_form),
 		cmocka_unit_test(test_bad_files), cmocka_unit_test(test_bad_shared),
 		cmocka_unit_test(test_bad_turns), cmocka_unit_test(test_bad_goals),
+		cmocka_unit_test(test_bad_events),
 		cmocka_unit_test(test_nul_byte), cmocka_unit_test(test_path_hash),
 		cmocka_unit_test(test_from_run_and_back), cmocka_unit_test(test_last_turn),
 		cmocka_unit_test(test_shared), cmocka_unit_test(test_goal_places),
-		cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_mutations), cmocka_unit_test(test_corpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "explore/schedule.h"
 #include "explore/server.h"
 #include "explore/strays.h"
 #include "fake_target.h"
@@ -235,29 +236,45 @@ static void test_snapshot(void **state)
 	close_fake(&f);
 }
 
-/* The session's variables and secrets stay here, what was asked for goes along. */
+/* What matters and what was asked for comes first, to be saved; the rest follows. */
 static void test_environment(void **state)
 {
+	static const char *const want[] = { "LC_ALL=C", "MALLOC_X=1", "MY_TOKEN=t", "GIVEN=1", "PLAIN=x", "SSH_CLIENT=c" };
 	char *argv[] = { (char *)"/proc/self/exe", NULL };
-	const char *const keep[] = { "MY_TOKEN", "GIVEN=1", NULL };
+	const char *const keep[] = { "MY_TOKEN", "GIVEN=1", "MISSING", NULL };
+	struct schedule s = { .program = argv[0], .directory = (char *)"/" };
 	struct target t;
 	struct err err;
-	unsigned seen = 0;
 
 	(void)state;
 	clearenv();
 	setenv("PLAIN", "x", 1);
+	setenv("LC_ALL", "C", 1);
 	setenv("MY_TOKEN", "t", 1);
-	setenv("API_SECRET", "s", 1);
 	setenv("SSH_CLIENT", "c", 1);
+	setenv("MALLOC_X", "1", 1);
 	setenv("SNARL_OPTIONS", "o", 1);
 	assert_int_equal(target_init(&t, argv, keep, &err), 0);
-	for (char **e = t.env; *e; e++)
-		seen |= strcmp(*e, "PLAIN=x") == 0 ? 1 : strcmp(*e, "MY_TOKEN=t") == 0 ? 2 :
-			strcmp(*e, "GIVEN=1") == 0 ? 4 : 8;
-	assert_int_equal(seen, 7);
-	assert_int_equal(t.env_count, 3);
+	assert_int_equal(t.env_saved, 4);
+	assert_int_equal(t.env_count, ARRAY_SIZE(want));
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+		assert_string_equal(t.env[i], want[i]);
 	target_free(&t);
+
+	/* Back from a schedule: LC_ALL and MALLOC_X were not set then. */
+	schedule_list_add(&s.environment, "TZ=UTC");
+	schedule_list_add(&s.environment, "PLAIN=y");
+	setenv("PWD", "/elsewhere", 1);
+	assert_int_equal(schedule_get_target(&s, ".", &t, &err), 0);
+	assert_int_equal(t.env_count, 5);
+	assert_string_equal(t.env[0], "TZ=UTC");
+	assert_string_equal(t.env[1], "PLAIN=y");
+	assert_string_equal(t.env[2], "MY_TOKEN=t");
+	assert_string_equal(t.env[3], "SSH_CLIENT=c");
+	assert_string_equal(t.env[4], "PWD=/");
+	target_free(&t);
+	s.program = s.directory = NULL;
+	schedule_free(&s);
 	unsetenv("SNARL_OPTIONS");
 }
 

@@ -1,7 +1,10 @@
 /*
  * Bodies that attract each other in the plane, far groups taken as one body.
- * Each thread builds the tree of its half of the space and moves its half of the
- * bodies, for which it walks copies of both trees.
+ *
+ * Sharing, much as in SPLASH's barnes: bodies are read by all and moved by their
+ * owner; the tree is built by both threads, here each one half of the space, and
+ * walked by both, recursively and where it stands; what is summed up for a body on the
+ * way is the thread's own.
  */
 #include <math.h>
 
@@ -102,50 +105,44 @@ static void build(int self)
 			insert(self, i);
 }
 
-static void attract(struct body *b, int body, const struct node *tree)
+static void pull(struct body *b, const struct node *n, double dx, double dy, double d2)
 {
-	int stack[4 * DEEPEST], depth = 0;
+	double f = n->mass / (d2 * sqrt(d2));
 
-	stack[depth++] = 0;
-	while (depth > 0) {
-		const struct node *n = &tree[stack[--depth]];
-		double dx = n->x - b->x, dy = n->y - b->y;
-		double d2 = dx * dx + dy * dy + SOFT;
+	b->ax += dx * f;
+	b->ay += dy * f;
+}
 
-		if (n->mass == 0 || n->body == body)
-			continue;
-		if (n->body >= 0 || n->size * n->size < OPENING * OPENING * d2) {
-			double f = n->mass / (d2 * sqrt(d2));
+static void walk(struct body *b, int body, const struct node *tree, int at)
+{
+	const struct node *n = &tree[at];
+	double dx = n->x - b->x, dy = n->y - b->y;
+	double d2 = dx * dx + dy * dy + SOFT;
 
-			b->ax += dx * f;
-			b->ay += dy * f;
-			continue;
-		}
-		for (int q = 0; q < 4; q++)
-			if (n->child[q])
-				stack[depth++] = n->child[q];
+	if (n->mass == 0 || n->body == body)
+		return;
+	if (n->body >= 0 || n->size * n->size < OPENING * OPENING * d2) {
+		pull(b, n, dx, dy, d2);
+		return;
 	}
+	for (int q = 0; q < 4; q++)
+		if (n->child[q])
+			walk(b, body, tree, n->child[q]);
 }
 
 static void part(int self)
 {
 	int first = (int)(self * count / THREADS), last = (int)((self + 1) * count / THREADS);
 
-	struct node *copy[THREADS];
-
-	for (int t = 0; t < THREADS; t++)
-		copy[t] = kernel_alloc(POOL(count) * sizeof(*copy[t]));
 	for (long step = 0; step < steps; step++) {
 		build(self);
 		kernel_sync();
-		for (int t = 0; t < THREADS; t++)
-			memcpy(copy[t], pool[t], (size_t)used[t] * sizeof(*copy[t]));
 		for (int i = first; i < last; i++) {
 			struct body b = bodies[i];
 
 			b.ax = b.ay = 0;
 			for (int t = 0; t < THREADS; t++)
-				attract(&b, i, copy[t]);
+				walk(&b, i, pool[t], 0);
 			bodies[i] = b;
 		}
 		kernel_sync();
@@ -159,8 +156,6 @@ static void part(int self)
 		}
 		kernel_sync();
 	}
-	for (int t = 0; t < THREADS; t++)
-		free(copy[t]);
 }
 
 static double uniform(uint64_t *seed)

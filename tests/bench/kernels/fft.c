@@ -1,8 +1,11 @@
 /*
  * A complex transform of R * R points in six steps: transpose, transform rows,
- * twiddle, transpose, transform rows, transpose. Each thread has half the rows and
- * transforms them in a row of its own; the transposes carry the data from one
- * thread to the other.
+ * twiddle, transpose, transform rows, transpose. Each thread has half the rows.
+ *
+ * Sharing, as in SPLASH's fft: one thread fills the arrays; each thread works on its
+ * rows in place, with roots of unity of its own; a transpose writes the own rows and
+ * reads, a patch at a time, what is to be found of them in everybody's rows. So the
+ * second thread's rows are shared from the start, the first one's half and half.
  */
 #include <math.h>
 
@@ -15,31 +18,34 @@ struct complex {
 static long side, rounds;	/* R, a power of two */
 static struct complex *data, *other, *twiddles;
 
-/* What a thread works with: a row and the roots of unity. */
-struct workspace {
-	struct complex *x, *roots;
-};
+#define PATCH 8
 
 static void transpose(struct complex *to, const struct complex *from, int self)
 {
 	long first = self * side / THREADS, last = (self + 1) * side / THREADS;
 
-	for (long i = first; i < last; i++)
-		for (long j = 0; j < side; j++)
-			to[i * side + j] = from[j * side + i];
+	for (long top = first; top < last; top += PATCH)
+		for (long left = 0; left < side; left += PATCH)
+			for (long i = top; i < top + PATCH; i++)
+				for (long j = left; j < left + PATCH; j++)
+					to[i * side + j] = from[j * side + i];
 }
 
-/* Puts a row into place, digits of its positions reversed. */
-static void row_load(struct complex *x, const struct complex *from)
+/* Swaps each point with the one whose position has the digits reversed. */
+static void row_reverse(struct complex *x)
 {
-	x[0] = from[0];
 	for (long i = 1, j = 0; i < side; i++) {
 		long bit = side >> 1;
 
 		for (; j & bit; bit >>= 1)
 			j ^= bit;
 		j ^= bit;
-		x[j] = from[i];
+		if (i < j) {
+			struct complex t = x[i];
+
+			x[i] = x[j];
+			x[j] = t;
+		}
 	}
 }
 
@@ -63,53 +69,48 @@ static void row_transform(struct complex *x, const struct complex *roots)
 	}
 }
 
-static void rows(struct complex *to, int self, const struct workspace *own, int twiddle)
+static void rows(struct complex *to, int self, const struct complex *roots, int twiddle)
 {
 	long first = self * side / THREADS, last = (self + 1) * side / THREADS;
 
 	for (long i = first; i < last; i++) {
 		struct complex *row = &to[i * side];
 
-		row_load(own->x, row);
-		row_transform(own->x, own->roots);
-		for (long j = 0; j < side; j++) {
-			double re = own->x[j].re, im = own->x[j].im;
-			double c = 1, s = 0;
+		row_reverse(row);
+		row_transform(row, roots);
+		for (long j = 0; j < side && twiddle; j++) {
+			double re = row[j].re, im = row[j].im;
+			double c = twiddles[i * side + j].re, s = twiddles[i * side + j].im;
 
-			if (twiddle) {
-				c = twiddles[i * side + j].re;
-				s = twiddles[i * side + j].im;
-			}
 			row[j].re = re * c - im * s;
 			row[j].im = re * s + im * c;
 		}
 	}
 }
 
-static struct workspace row_new(void)
+static struct complex *roots_new(void)
 {
 	const double pi = 3.14159265358979323846;
-	struct workspace own = { kernel_alloc((size_t)side * sizeof(*own.x)),
-				 kernel_alloc((size_t)side * sizeof(*own.roots)) };
+	struct complex *roots = kernel_alloc((size_t)side * sizeof(*roots));
 
 	for (long i = 0; i < side; i++)
-		own.roots[i] = (struct complex){ cos(-2 * pi * (double)i / (double)side),
-						 sin(-2 * pi * (double)i / (double)side) };
-	return own;
+		roots[i] = (struct complex){ cos(-2 * pi * (double)i / (double)side),
+					     sin(-2 * pi * (double)i / (double)side) };
+	return roots;
 }
 
 static void part(int self)
 {
-	struct workspace own = row_new();
+	struct complex *roots = roots_new();
 
 	for (long round = 0; round < rounds; round++) {
 		transpose(other, data, self);
 		kernel_sync();
-		rows(other, self, &own, 1);
+		rows(other, self, roots, 1);
 		kernel_sync();
 		transpose(data, other, self);
 		kernel_sync();
-		rows(data, self, &own, 0);
+		rows(data, self, roots, 0);
 		kernel_sync();
 		transpose(other, data, self);
 		kernel_sync();
@@ -120,8 +121,7 @@ static void part(int self)
 		}
 		kernel_sync();
 	}
-	free(own.x);
-	free(own.roots);
+	free(roots);
 }
 
 int main(int argc, char **argv)
@@ -130,8 +130,8 @@ int main(int argc, char **argv)
 	uint64_t seed = 1, sum = 0;
 	long points;
 
-	rounds = kernel_size(argc, argv, 60);
-	side = argc > 2 ? atol(argv[2]) : 512;
+	rounds = kernel_size(argc, argv, 6);
+	side = argc > 2 ? atol(argv[2]) : 1024;
 	points = side * side;
 	data = kernel_alloc((size_t)points * sizeof(*data));
 	other = kernel_alloc((size_t)points * sizeof(*other));

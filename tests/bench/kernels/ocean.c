@@ -1,6 +1,9 @@
 /*
- * Red-black relaxation of a square grid. Each thread fills and owns half the rows
- * and reads one row of its neighbour's; a mutex guards the sum of all changes.
+ * Red-black relaxation of a square grid.
+ *
+ * Sharing, as in SPLASH's ocean with contiguous partitions: each thread fills and
+ * owns half the rows and reads one row of its neighbour's; a mutex guards the sum of all
+ * changes.
  */
 #include <math.h>
 

@@ -1,87 +1,65 @@
 /*
- * Sorts 32-bit keys by 8 bits at a time: each thread counts its half, both
- * sets of counts become positions, each thread moves its keys there, a bundle
- * at a time.
+ * Sorts keys by 10 bits at a time: each thread counts its half, both sets of counts
+ * become positions, each thread moves its keys there.
+ *
+ * Sharing, as in SPLASH's radix: each thread makes and counts its own keys, with counts
+ * of its own that the other one reads once in a pass; the moves go all over the
+ * other array, one key at a time.
  */
 #include "kernel.h"
 
-#define DIGITS 256
-#define WAITING 32
+#define BITS 10
+#define DIGITS (1 << BITS)
+#define KEY_BITS (2 * BITS)
 
 static long count, rounds;
-static uint32_t *keys, *moved;
+static uint64_t *keys, *moved;
 static long counts[THREADS][DIGITS];
 
-/* Keys on their way, so that each digit's are moved many at a time. */
-struct workspace {
-	uint32_t waiting[DIGITS][WAITING];
-	long position[DIGITS], counts[DIGITS];
-	int used[DIGITS];
-};
-
-static void move(struct workspace *own, uint32_t *to, unsigned digit)
-{
-	memcpy(&to[own->position[digit]], own->waiting[digit],
-	       (size_t)own->used[digit] * sizeof(*to));
-	own->position[digit] += own->used[digit];
-	own->used[digit] = 0;
-}
-
-static void pass(struct workspace *own, const uint32_t *from, uint32_t *to, unsigned shift, int self)
+static void pass(long *position, const uint64_t *from, uint64_t *to, unsigned shift, int self)
 {
 	long first = self * count / THREADS, last = (self + 1) * count / THREADS;
-	long before = 0;
+	long *own = counts[self], before = 0;
 
-	memset(own->counts, 0, sizeof(own->counts));
+	for (int digit = 0; digit < DIGITS; digit++)
+		own[digit] = 0;
 	for (long i = first; i < last; i++)
-		own->counts[from[i] >> shift & (DIGITS - 1)]++;
-	memcpy(counts[self], own->counts, sizeof(own->counts));
+		own[from[i] >> shift & (DIGITS - 1)]++;
 	kernel_sync();
 	for (int digit = 0; digit < DIGITS; digit++)
 		for (int t = 0; t < THREADS; t++) {
 			if (t == self)
-				own->position[digit] = before;
+				position[digit] = before;
 			before += counts[t][digit];
 		}
-	for (long i = first; i < last; i++) {
-		uint32_t key = from[i];
-		unsigned digit = key >> shift & (DIGITS - 1);
-
-		own->waiting[digit][own->used[digit]++] = key;
-		if (own->used[digit] == WAITING)
-			move(own, to, digit);
-	}
-	for (unsigned digit = 0; digit < DIGITS; digit++)
-		move(own, to, digit);
+	for (long i = first; i < last; i++)
+		to[position[from[i] >> shift & (DIGITS - 1)]++] = from[i];
 	kernel_sync();
 }
 
 static void part(int self)
 {
 	long first = self * count / THREADS, last = (self + 1) * count / THREADS;
-	struct workspace *own = kernel_alloc(sizeof(*own));
+	long *position = kernel_alloc(DIGITS * sizeof(*position));
 
-	memset(own, 0, sizeof(*own));
 	for (long round = 0; round < rounds; round++) {
 		uint64_t seed = (uint64_t)(3 + round * THREADS + self);
 
 		for (long i = first; i < last; i++)
-			keys[i] = (uint32_t)(kernel_random(&seed) >> 32);
+			keys[i] = kernel_random(&seed) >> (64 - KEY_BITS);
 		kernel_sync();
-		for (unsigned shift = 0; shift < 32; shift += 16) {
-			pass(own, keys, moved, shift, self);
-			pass(own, moved, keys, shift + 8, self);
-		}
+		pass(position, keys, moved, 0, self);
+		pass(position, moved, keys, BITS, self);
 	}
-	free(own);
+	free(position);
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t sum = 0;
 
-	rounds = kernel_size(argc, argv, 50);
-	count = argc > 2 ? atol(argv[2]) : 1L << 20;
+	rounds = kernel_size(argc, argv, 6);
+	count = argc > 2 ? atol(argv[2]) : 1L << 22;
 	keys = kernel_alloc((size_t)count * sizeof(*keys));
 	moved = kernel_alloc((size_t)count * sizeof(*moved));
 	kernel_run(part);

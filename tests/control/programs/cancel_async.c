@@ -52,7 +52,7 @@ static void cancel(void *(*routine)(void *), int expected)
 	int how = 0;
 	pthread_t t;
 
-	running = 0;
+	running = first = second = 0;
 	t = start(routine, &how);
 	while (!running)
 		;

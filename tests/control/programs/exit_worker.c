@@ -11,7 +11,7 @@
 static pthread_t caller;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static sem_t never;
-static atomic_int past;
+static atomic_int went_on;
 
 static void handler(void)
 {
@@ -30,13 +30,13 @@ static void *holds(void *arg)
 {
 	pthread_mutex_lock(&held);
 	sem_wait(&never);
-	past = 1;
+	went_on = 1;
 	return arg;
 }
 
 static void *looks(void *arg)
 {
-	while (!past)
+	while (!went_on)
 		;
 	abort();
 	return arg;

@@ -1,4 +1,6 @@
 /*
+ * runs: 1
+ * slow: seconds a run
  * More is freed than can be kept aside, so memory is used again: small blocks,
  * large ones whose pages were given back, huge and aligned ones. Passes under every
  * schedule.

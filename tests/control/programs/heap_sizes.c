@@ -1,4 +1,5 @@
 /*
+ * runs: 4
  * The malloc family keeps its promises under control: alignment, contents, zeroes,
  * errors. Passes under every schedule.
  */

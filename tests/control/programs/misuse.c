@@ -1,4 +1,5 @@
 /*
+ * fails: misuse, with each name it lists.
  * misuse NAME: one mistake in the use of a primitive, the same under every
  * schedule. With no name it lists them.
  */

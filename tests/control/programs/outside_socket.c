@@ -1,4 +1,8 @@
-/* Sockets: a server on loopback with a thread per client, a socket pair, time-outs, datagrams. */
+/*
+ * runs: 10
+ * Sockets: a server on loopback with a thread per client, a socket pair, time-outs,
+ * datagrams.
+ */
 #include "want.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 /*
+ * runs: 10
  * Virtual time: sleepers wake in the order of their times, whoever runs first and
  * however long they compute; clocks agree; an alarm comes in between. (It sleeps for
  * hours: not to be run without control.)

@@ -15,7 +15,6 @@ static int queue[JOBS], head, tail, done, sum;
 
 static void *works(void *arg)
 {
-	(void)arg;
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		int job;
@@ -30,6 +29,7 @@ static void *works(void *arg)
 		if (++done == JOBS)
 			pthread_cond_signal(&all_done);
 	}
+	return arg;
 }
 
 static void at_the_end(void)

@@ -1,4 +1,5 @@
 /*
+ * fails: deadlock, with each name it lists.
  * stuck NAME: a thread waits for what can never come, the same under every
  * schedule. With no name it lists them.
  */

@@ -1,0 +1,397 @@
+/*
+ * snarl analyze: candidates of a trace, without a run to prove them.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/names.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "trace/kinds.h"
+
+#define STACK_SHOWN 16
+#define FRAMES 16
+#define MAX_ASKED 16
+
+static const char usage_head[] =
+	"usage: snarl analyze [options] TRACE\n"
+	"\n"
+	"Shows what may go wrong in other runs of the program, judged by this one: pairs\n"
+	"and groups of events, and the order in which they would do harm. These are\n"
+	"candidates; snarl hunt runs the program to prove them.\n"
+	"\n"
+	"  -a, --analysis NAME  only this one; may be given several times\n"
+	"  -n, --limit N        show N candidates at most\n"
+	"  --json               one JSON object\n"
+	"  --no-symbols         do not look into the program's files for names\n"
+	"\n"
+	"Analyses:\n";
+
+static const char usage_tail[] =
+	"\n"
+	"  snarl analyze -a race -a race-predict trace.snarl\n"
+	"  snarl analyze --json trace.snarl | jq '.candidates[] | .variable'\n";
+
+struct options {
+	const struct analysis *asked[MAX_ASKED + 1];
+	size_t asked_count;
+	uint64_t limit;
+	bool json, no_symbols;
+};
+
+struct show {
+	struct reader *reader;
+	struct analysis_context ctx;
+	struct analysis_stats stats;
+	struct findings *found;
+	struct names *names;
+	size_t shown;		/* of the candidates */
+	struct buf out;
+};
+
+static const char *const class_names[] = {
+	[CANDIDATE_RACE] = "race", [CANDIDATE_ATOMICITY] = "atomicity",
+	[CANDIDATE_ATOMICITY2] = "atomicity2", [CANDIDATE_DEADLOCK] = "deadlock",
+	[CANDIDATE_ORDER] = "order", [CANDIDATE_MISUSE] = "misuse",
+};
+
+static const char *const prune_names[PRUNE_REASONS] = {
+	[PRUNE_HB] = "in a fixed order", [PRUNE_LOCK] = "with a lock in common",
+	[PRUNE_HISTORY] = "by acquisition histories", [PRUNE_READS_FROM] = "by what they read",
+	[PRUNE_SAME] = "like others",
+};
+
+static const char *const prune_keys[PRUNE_REASONS] = {
+	[PRUNE_HB] = "ordered", [PRUNE_LOCK] = "lock", [PRUNE_HISTORY] = "history",
+	[PRUNE_READS_FROM] = "reads_from", [PRUNE_SAME] = "same",
+};
+
+static const char *thread_name(const struct show *s, uint32_t id)
+{
+	const struct reader_thread *t = reader_thread(s->reader, id);
+
+	return t ? t->name : "?";
+}
+
+static void text_locks(struct show *s, const struct candidate_event *e)
+{
+	size_t count = locks_count(s->ctx.locks, e->lockset);
+	struct locks_held held;
+
+	for (size_t i = 0; i < count; i++) {
+		locks_at(s->ctx.locks, e->lockset, i, &held);
+		buf_addf(&s->out, "%s%s%s (taken at ", i ? ", " : "       holding ",
+			 names_lock(s->names, e, i), held.shared ? " to read" : "");
+		names_place(s->names, held.acquired_pc, &s->out);
+		buf_add_char(&s->out, ')');
+	}
+	if (count > 0)
+		buf_add_char(&s->out, '\n');
+}
+
+static void text_event(struct show *s, const struct candidate *c, uint8_t number)
+{
+	const struct candidate_event *e = &c->event[number];
+	uint64_t pcs[STACK_SHOWN];
+	size_t depth = stacks_pcs(s->ctx.stacks, e->stack, pcs, STACK_SHOWN);
+
+	buf_addf(&s->out, "  %u  %s %s %s  ", number + 1u, thread_name(s, e->thread),
+		 kind_name(e->kind), names_object(s->names, e));
+	names_place(s->names, e->pc, &s->out);
+	if (e->nth > 1)
+		buf_addf(&s->out, ", time %llu", (unsigned long long)e->nth);
+	buf_add_char(&s->out, '\n');
+	for (size_t i = 0; i < depth; i++) {
+		buf_add_text(&s->out, "       called from ");
+		names_place(s->names, pcs[i], &s->out);
+		buf_add_char(&s->out, '\n');
+	}
+	text_locks(s, e);
+}
+
+static void text_candidate(struct show *s, size_t number)
+{
+	const struct candidate *c = findings_at(s->found, number);
+
+	buf_addf(&s->out, "%zu. %s %s on %s", number + 1, class_names[c->class], c->pattern,
+		 c->events ? names_object(s->names, &c->event[0]) : "?");
+	if (c->count > 1)
+		buf_addf(&s->out, ", met %llu times", (unsigned long long)c->count);
+	buf_add_char(&s->out, '\n');
+	for (uint8_t i = 0; i < c->events; i++)
+		text_event(s, c, i);
+	for (uint8_t i = 0; i < c->orders; i++)
+		buf_addf(&s->out, "%s%u before %u", i ? ", " : "     to try: ",
+			 c->order[i].first + 1u, c->order[i].second + 1u);
+	if (c->orders > 0)
+		buf_add_text(&s->out, c->seen ? " (it happened in this run)\n" : "\n");
+	if (c->note)
+		buf_addf(&s->out, "     %s\n", c->note);
+	buf_add_char(&s->out, '\n');
+}
+
+static void text_summary(struct show *s)
+{
+	size_t count = findings_count(s->found);
+	const char *separator = "; passed over: ";
+
+	buf_addf(&s->out, "%zu candidate%s in %llu events of %llu thread%s", count,
+		 count == 1 ? "" : "s", (unsigned long long)s->stats.events,
+		 (unsigned long long)s->stats.threads, s->stats.threads == 1 ? "" : "s");
+	if (s->shown < count)
+		buf_addf(&s->out, ", %zu shown", s->shown);
+	for (unsigned i = 0; i < PRUNE_REASONS; i++) {
+		uint64_t n = findings_pruned_count(s->found, i);
+
+		if (n == 0)
+			continue;
+		buf_addf(&s->out, "%s%llu %s", separator, (unsigned long long)n, prune_names[i]);
+		separator = ", ";
+	}
+	buf_add_char(&s->out, '\n');
+}
+
+static void json_frame(struct show *s, struct json *j, uint64_t pc)
+{
+	struct symbol_frame frames[FRAMES], *f = frames;
+	size_t count = names_frames(s->names, pc, frames, FRAMES);
+
+	for (size_t i = count; i-- > 0;)
+		if (frames[i].file)
+			f = &frames[i];
+	json_text(j, "function", f->function);
+	json_text(j, "file", f->file);
+	json_number(j, "line", f->line);
+	json_hex(j, "pc", pc);
+}
+
+static void json_event(struct show *s, struct json *j, const struct candidate_event *e)
+{
+	uint64_t pcs[STACK_SHOWN];
+	size_t depth = stacks_pcs(s->ctx.stacks, e->stack, pcs, STACK_SHOWN);
+	struct locks_held held;
+
+	json_open(j, NULL, '{');
+	json_text(j, "thread", thread_name(s, e->thread));
+	json_frame(s, j, e->pc);
+	json_text(j, "op", kind_name(e->kind));
+	json_number(j, "nth", e->nth);
+	json_number(j, "index", e->index);
+	json_text(j, "object", names_object(s->names, e));
+	json_hex(j, "addr", e->addr);
+	json_number(j, "size", e->size);
+	json_open(j, "locks", '[');
+	for (size_t i = 0; i < locks_count(s->ctx.locks, e->lockset); i++) {
+		locks_at(s->ctx.locks, e->lockset, i, &held);
+		json_open(j, NULL, '{');
+		json_text(j, "lock", names_lock(s->names, e, i));
+		json_hex(j, "addr", held.lock);
+		json_bool(j, "shared", held.shared);
+		json_frame(s, j, held.acquired_pc);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_open(j, "stack", '[');
+	for (size_t i = 0; i < depth; i++) {
+		json_open(j, NULL, '{');
+		json_frame(s, j, pcs[i]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void json_candidate(struct show *s, struct json *j, const struct candidate *c)
+{
+	json_open(j, NULL, '{');
+	json_text(j, "class", class_names[c->class]);
+	json_text(j, "pattern", c->pattern);
+	json_text(j, "variable", c->events ? names_object(s->names, &c->event[0]) : NULL);
+	json_hex(j, "addr", c->addr);
+	json_number(j, "size", c->size);
+	json_bool(j, "seen", c->seen);
+	json_number(j, "count", c->count);
+	json_real(j, "score", c->score);
+	json_open(j, "sites", '[');
+	for (uint8_t i = 0; i < c->events; i++)
+		json_event(s, j, &c->event[i]);
+	json_close(j, ']');
+	json_open(j, "orders", '[');
+	for (uint8_t i = 0; i < c->orders; i++) {
+		json_open(j, NULL, '{');
+		json_number(j, "first", c->order[i].first);
+		json_number(j, "second", c->order[i].second);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_text(j, "note", c->note);
+	json_close(j, '}');
+}
+
+static void show_json(struct show *s, const char *path)
+{
+	struct json j = { .out = &s->out };
+
+	json_open(&j, NULL, '{');
+	json_number(&j, "version", 1);
+	json_text(&j, "trace", path);
+	json_number(&j, "events", s->stats.events);
+	json_number(&j, "accesses", s->stats.accesses);
+	json_number(&j, "threads", s->stats.threads);
+	json_real(&j, "seconds", s->stats.seconds);
+	json_bool(&j, "incomplete", reader_info(s->reader)->incomplete);
+	json_number(&j, "predicted", findings_count(s->found));
+	json_open(&j, "candidates", '[');
+	for (size_t i = 0; i < s->shown; i++)
+		json_candidate(s, &j, findings_at(s->found, i));
+	json_close(&j, ']');
+	json_open(&j, "pruned", '{');
+	for (unsigned i = 0; i < PRUNE_REASONS; i++)
+		json_number(&j, prune_keys[i], findings_pruned_count(s->found, i));
+	json_close(&j, '}');
+	json_number(&j, "dropped", findings_dropped_count(s->found));
+	json_close(&j, '}');
+	buf_add_char(&s->out, '\n');
+}
+
+static int analyze(struct show *s, const struct options *o, const char *path)
+{
+	struct err err, later;
+	int damaged;
+
+	s->reader = reader_open(path, &err);
+	if (!s->reader)
+		return cmd_fail(&cmd_analyze, "%s", err.text);
+	damaged = analysis_run(s->reader, o->asked_count ? o->asked : NULL, &s->ctx, s->found,
+			       &s->stats, &err) < 0;
+	s->shown = findings_count(s->found);
+	if (s->shown > o->limit)
+		s->shown = (size_t)o->limit;
+	s->names = names_new(s->reader, &s->ctx, !o->no_symbols);
+	names_learn(s->names, s->found, s->shown, &later);	/* damage was told above */
+	if (o->json) {
+		show_json(s, path);
+	} else {
+		for (size_t i = 0; i < s->shown; i++)
+			text_candidate(s, i);
+		text_summary(s);
+	}
+	fwrite(s->out.data, 1, s->out.size, stdout);
+	if (damaged)
+		return cmd_flush(&cmd_analyze, cmd_fail(&cmd_analyze, "%s", err.text));
+	if (reader_info(s->reader)->incomplete)
+		log_warn("%s ends early: the program was killed, crashed, or still runs", path);
+	if (findings_dropped_count(s->found) > 0)
+		log_warn("%llu accesses were forgotten to bound memory: candidates may be missing",
+			 (unsigned long long)findings_dropped_count(s->found));
+	return cmd_flush(&cmd_analyze, CMD_OK);
+}
+
+static int help(void)
+{
+	fputs(usage_head, stdout);
+	for (size_t i = 0; analyses[i]; i++)
+		printf("  %-14s %s\n", analyses[i]->name, analyses[i]->summary);
+	fputs(usage_tail, stdout);
+	return cmd_flush(&cmd_analyze, CMD_OK);
+}
+
+static int ask_for(struct options *o, const char *name)
+{
+	const struct analysis *a = analysis_find(name);
+	const char *names[MAX_ASKED], *nearest;
+	unsigned count = 0;
+
+	if (a) {
+		for (size_t i = 0; i < o->asked_count; i++)
+			if (o->asked[i] == a)
+				return CMD_OK;
+		o->asked[o->asked_count++] = a;
+		return CMD_OK;
+	}
+	for (; analyses[count] && count < MAX_ASKED; count++)
+		names[count] = analyses[count]->name;
+	nearest = cmd_nearest(name, names, count);
+	if (nearest)
+		return cmd_usage(&cmd_analyze, "no analysis '%s'; did you mean '%s'?", name, nearest);
+	return cmd_usage(&cmd_analyze, "no analysis '%s'", name);
+}
+
+static int set_limit(struct options *o, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	o->limit = strtoull(text, &end, 10);
+	if (errno != 0 || *end || *text < '0' || *text > '9')
+		return cmd_usage(&cmd_analyze, "--limit needs a number, not '%s'", text);
+	return CMD_OK;
+}
+
+enum { OPT_JSON = 256, OPT_NO_SYMBOLS };
+
+static const struct option long_options[] = {
+	{ "analysis", required_argument, NULL, 'a' },
+	{ "limit", required_argument, NULL, 'n' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "no-symbols", no_argument, NULL, OPT_NO_SYMBOLS },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* -1: go on. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK;
+
+	while (code == CMD_OK && (c = getopt_long(argc, argv, ":a:n:h", long_options, NULL)) != -1)
+		switch (c) {
+		case 'a': code = ask_for(o, optarg); break;
+		case 'n': code = set_limit(o, optarg); break;
+		case OPT_JSON: o->json = true; break;
+		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
+		case 'h': return help();
+		default: return cmd_bad_option(&cmd_analyze, argv, c);
+		}
+	if (code != CMD_OK)
+		return code;
+	if (optind == argc)
+		return cmd_usage(&cmd_analyze, "which trace?");
+	if (optind + 1 < argc)
+		return cmd_usage(&cmd_analyze, "one trace at a time, not also '%s'", argv[optind + 1]);
+	return -1;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .limit = UINT64_MAX };
+	struct show s = { 0 };
+	int code = parse(&o, argc, argv);
+
+	if (code >= 0)
+		return code;
+	signal(SIGPIPE, SIG_IGN);
+	analysis_context_init(&s.ctx);
+	s.found = findings_new();
+	code = analyze(&s, &o, argv[optind]);
+	names_free(s.names);
+	findings_free(s.found);
+	analysis_context_free(&s.ctx);
+	if (s.reader)
+		reader_close(s.reader);
+	buf_free(&s.out);
+	return code;
+}
+
+const struct cmd cmd_analyze = {
+	.name = "analyze",
+	.summary = "candidates for bugs, predicted from a trace",
+	.run = run,
+};

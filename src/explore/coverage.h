@@ -1,0 +1,22 @@
+/*
+ * How many different interleavings a search has seen: the turn logs of its runs, by
+ * their hashes.
+ */
+#ifndef EXPLORE_COVERAGE_H
+#define EXPLORE_COVERAGE_H
+
+#include "base/map.h"
+#include "runtime/interface.h"
+
+#define COVERAGE_MAX (4u << 20)	/* counted up to here */
+
+struct coverage {
+	struct map seen;
+};
+
+void coverage_free(struct coverage *c);
+
+/* A run has ended; returns how many different ones there were so far. */
+uint64_t coverage_add(struct coverage *c, const struct ctl_block *b);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * The trace of a replay: the options that make the runtime record, and what the run
+ * left behind brought into its final form.
+ *
+ *	replay_trace_open(&t, "trace.snarl", &err);
+ *	config.options = t.options, config.exec = true;
+ *	… one replay …
+ *	replay_trace_close(&t, true, &err);
+ */
+#ifndef EXPLORE_REPLAY_TRACE_H
+#define EXPLORE_REPLAY_TRACE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "explore/places.h"
+#include "explore/replay.h"
+#include "explore/schedule.h"
+
+struct replay_trace {
+	char *path, *work;	/* where it goes; where it is recorded */
+	char *options;		/* for the runtime */
+	int live;		/* the memory that outlives the run */
+};
+
+/* The folder of `path` must be there. Close it in any case. */
+int replay_trace_open(struct replay_trace *t, const char *path, struct err *err);
+
+/* `keep`: the trace appears as `path`; else nothing is left of it. */
+int replay_trace_close(struct replay_trace *t, bool keep, struct err *err);
+
+/*
+ * Replays `s` once more in a process of its own and records that. It has to do the
+ * same, event by event, else there is no trace and *err says why.
+ */
+int replay_record(const struct replay_config *config, const struct schedule *s,
+		  const struct places *places, const char *path, struct err *err);
+
+#endif

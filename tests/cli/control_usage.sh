@@ -1,0 +1,114 @@
+#!/bin/sh
+# snarl test and snarl replay: wrong arguments, exit codes, JSON, bad schedule files.
+. "$SNARL_ROOT/tests/lib.sh"
+. "$SNARL_ROOT/tests/control/lib.sh"
+need python3
+control_bug
+bug=snarl-out/bugs/B001
+
+# wrong MESSAGE ARGS…: exit 2 and this line
+wrong() {
+	message=$1
+	shift
+	status=0
+	snarl "$@" >out 2>err </dev/null || status=$?
+	[ $status = 2 ] || { cat err; fail "snarl $*: exit $status, not 2"; }
+	[ ! -s out ] || fail "snarl $*: something on stdout"
+	echo "$message" >want
+	same "snarl $*" want err
+}
+wrong "snarl test: which program? (see snarl test --help)" test
+wrong "snarl test: which program? (see snarl test --help)" test --runs 3 --
+wrong "snarl test: unknown option '--foo' (see snarl test --help)" test --foo -- ./bug
+wrong "snarl test: option '--runs' needs a value (see snarl test --help)" test --runs
+wrong "snarl test: no strategy 'pcd'; did you mean 'pct'? (see snarl test --help)" \
+	test --strategy pcd -- ./bug
+wrong "snarl test: 'exact' follows a schedule: use snarl replay (see snarl test --help)" \
+	test --strategy exact -- ./bug
+wrong "snarl test: --backend is user or kernel, not 'both' (see snarl test --help)" \
+	test --backend both -- ./bug
+wrong "snarl replay: which bug? (see snarl replay --help)" replay
+wrong "snarl replay: --backend is user or kernel, not 'x' (see snarl replay --help)" \
+	replay --backend x "$bug"
+wrong "snarl replay: which program? (see snarl replay --help)" replay "$bug" --
+wrong "snarl replay: one bug at a time; 'b' is too much (see snarl replay --help)" replay "$bug" b
+for option in --runs --time --jobs --seed --depth --switch --replays --expect-exit --timeout --max-steps; do
+	for value in '' x -1 '1 ' 99999999999999999999999 1e; do
+		status=0
+		snarl test "$option" "$value" -- ./bug >out 2>err </dev/null || status=$?
+		[ $status = 2 ] || { cat err; fail "test $option '$value': exit $status, not 2"; }
+		[ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -q -e "$option" err ||
+			{ cat err; fail "test $option '$value': not one line that names it"; }
+	done
+done
+for words in "test --help" "test -h" "replay --help" "help test" "help replay" "test --strategy help"; do
+	snarl $words >out 2>err </dev/null || fail "snarl $words: exit $?"
+	[ -s out ] && [ ! -s err ] || fail "snarl $words: not on stdout"
+done
+
+# expect CODE ARGS…
+expect() {
+	code=$1
+	shift
+	status=0
+	snarl "$@" >out 2>err </dev/null || status=$?
+	[ $status = "$code" ] || { cat err; fail "snarl $*: exit $status, not $code"; }
+}
+echo 'int main(void) { return 5; }' >five.c
+snarl-cc five.c -o five
+expect 1 test -o o1 --runs 3 -- ./five
+expect 0 test -o o1 --runs 3 --expect-exit 5 -- ./five
+expect 0 test -o o1 --runs 3 --expect-exit any -- ./five
+expect 1 test -o o1 --runs 3 --expect-exit any --check 'test $SNARL_STATUS = 4' -- ./five
+expect 0 test -o o1 --runs 3 --check 'test $SNARL_STATUS = 5' -- ./five
+expect 3 test -o o1 --runs 3 --check /nowhere/check -- ./five
+echo wrong >wanted
+expect 1 test -o o1 --runs 3 --expect-exit 5 --expect-output wanted -- ./five
+: >wanted
+expect 0 test -o o1 --runs 3 --expect-exit 5 --expect-output wanted -- ./five
+expect 3 test -o o1 --expect-output nowhere -- ./five
+expect 3 test -o /proc/nowhere -- ./bug
+grep -q 'cannot' err || { cat err; fail "no reason why the bug was not saved"; }
+expect 3 replay nowhere
+expect 3 replay /dev/null
+
+# JSON: the bug's file, the results' file, and stdout, which holds nothing else.
+expect 1 test --json -o o2 -- ./bug
+python3 - <<'END2' || fail "not the JSON expected"
+import json
+r, o, b = (json.load(open(f)) for f in ("o2/results.json", "out", "o2/bugs/B001/bug.json"))
+assert r == o, (r, o)
+assert r["version"] == 1 and r["runs"] >= 1 and r["seconds"] >= 0
+assert r["arguments"] == ["./bug"], r["arguments"]
+assert len(r["bugs"]) == 1
+f = r["bugs"][0]
+for k in ("id", "class", "failure", "runs_to_first", "sites", "schedule", "replays"):
+    assert k in f, (k, f)
+assert f["id"] == "B001" and f["failure"] == "assert" and f["replays"] == [3, 3], f
+assert f["schedule"] == "bugs/B001/schedule.txt", f
+assert b["id"] == "B001" and b["failure"] == "assert"
+END2
+printf '#include <stdlib.h>\nint main(int c, char **v) { return c > 9 ? atoi(v[0]) : 0; }\n' >quiet.c
+snarl-cc quiet.c -o quiet
+expect 0 test --json -q --runs 5 -o o3 -- ./quiet "$(printf 'a\377"\\\n\001b')"
+[ ! -s err ] || { cat err; fail "--quiet is not quiet"; }
+python3 -c 'import json; r = json.load(open("out")); assert r["bugs"] == [] and r["runs"] == 5, r' ||
+	fail "JSON of odd arguments"
+
+# Bad schedules: FILE:LINE: reason, exit 3; never a crash, whatever line is spoilt.
+cp $bug/schedule.txt good.txt
+expect 1 replay -q good.txt
+lines=$(wc -l <good.txt)
+line=1
+while [ $line -le "$lines" ]; do
+	sed "${line}s/.*/spoilt line/" good.txt >bad.txt
+	expect 3 replay bad.txt
+	grep -q "^snarl replay: bad.txt:$line: " err || { cat err; fail "line $line spoilt: which line?"; }
+	line=$((line + 1))
+done
+: >empty.txt
+expect 3 replay empty.txt
+head -c 300 /dev/urandom >noise.txt
+expect 3 replay noise.txt
+head -c 200 good.txt >cut.txt
+expect 3 replay cut.txt

@@ -1,0 +1,87 @@
+# A bug comes with a trace of its run, in the run's own order: turn by turn as the
+# schedule has it. snarl replay --trace makes one, too.
+. "$SNARL_ROOT/tests/lib.sh"
+
+cat >crash.c <<'C'
+#include <pthread.h>
+
+static int value, a, b;
+static int *volatile p = &value;
+
+static void *use(void *arg)
+{
+	a++;
+	if (p) {
+		b++;
+		*p = 1;	/* line 11 */
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, use, NULL);
+	a++;
+	p = NULL;
+	b++;
+	return pthread_join(t, NULL);
+}
+C
+snarl-cc -g -O1 -pthread crash.c -o crash
+for program in bank inversion mysql_791; do
+	snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$program.c" -o $program
+done
+
+# The thread of every step, by the schedule; "…" for an open end.
+by_schedule() {
+	awk '/^events/ { exit } on && $2 == "x" { if ($3 == "*") print $1, "…"; else for (i = 0; i < $3; i++) print $1 }
+		/^exact/ { on = 1 }' "$1"
+}
+
+# … and by the trace: what is no step left out.
+by_trace() {
+	snarl dump "$1" 2>/dev/null | awk '/^0 start/ { on = 1; next }
+		on && $2 != "enter" && $2 != "exit" && $2 != "malloc" && $2 != "free" &&
+		$2 != "blocked" && $2 != "exit-process" { print $1 }'
+}
+
+# in_order SCHEDULE TRACE: they agree; behind an open end only that thread comes.
+in_order() {
+	by_schedule "$1" >wanted
+	by_trace "$2" >got
+	[ -s got ] || fail "$2: no events"
+	awk 'NR == FNR { want[NR] = $1; open[NR] = $2; count = NR; next }
+		{ n = FNR < count ? FNR : count }
+		$1 != want[n] || (FNR > count && !open[n]) { print "step", FNR, "is by", $1, "not", want[n]; exit 1 }
+		END { if (FNR < count - (open[count] != "")) { print FNR, "steps instead of", count; exit 1 } }' \
+		wanted got || { cat "$1"; snarl dump "$2"; fail "$2: not in the order of $1"; }
+}
+
+for program in crash bank inversion mysql_791; do
+	snarl test --quiet --out out-$program -- ./$program </dev/null || [ $? = 1 ]
+	bug=out-$program/bugs/B001
+	[ -s $bug/trace.snarl ] || { cat $bug/report.txt; fail "$program: no trace"; }
+	grep -q '"trace":"trace.snarl"' $bug/bug.json || fail "$program: bug.json"
+	in_order $bug/schedule.txt $bug/trace.snarl
+	for backend in user kernel; do
+		status=0
+		snarl replay --quiet --backend $backend --trace again.snarl $bug || status=$?
+		[ $status = 1 ] || fail "$program: replay --trace: exit $status"
+		in_order $bug/schedule.txt again.snarl
+	done
+	[ "$(ls $bug | tr '\n' ' ')" = "bug.json report.txt schedule.txt trace.snarl " ] || fail "$(ls $bug)"
+done
+# The last thing before the crash is there.
+snarl dump out-crash/bugs/B001/trace.snarl 2>/dev/null | tail -n 1 >last
+grep -q '^0\.1 read .*; p  use crash\.c:11' last || { cat last; fail "the end of the trace"; }
+
+status=0
+snarl replay --trace t --times 2 out-bank/bugs/B001 2>err || status=$?
+[ $status = 2 ] || fail "--trace --times: exit $status"
+status=0
+snarl replay --trace nowhere/t out-bank/bugs/B001 2>err || status=$?
+[ $status = 3 ] || fail "--trace nowhere: exit $status"
+grep -q 'cannot record to nowhere/t: No such file' err || { cat err; fail "--trace nowhere"; }
+[ -z "$(ls | grep tmp-)" ] || fail "files were left: $(ls)"

@@ -1,0 +1,11 @@
+# Continuations of snapshots are runs like others: replayed from the beginning they
+# end the same way, after the same steps (tests/tools/snapshot.c).
+. "$SNARL_ROOT/tests/lib.sh"
+
+for program in bank bank_fixed inversion buffer joblist session; do
+	snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$program.c" -o $program
+	"$tools/snapshot" ./$program >out 2>&1 </dev/null || { cat out; fail "$program"; }
+	case $(cat out) in
+	"0 snapshots"*) fail "$program: never stopped" ;;
+	esac
+done

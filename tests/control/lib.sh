@@ -1,0 +1,90 @@
+# Sourced by tests/cli/control_*.sh after tests/lib.sh; see tests/control/README.md.
+
+control_programs=$SNARL_ROOT/tests/control/programs
+rerun=$tools/rerun
+
+# Stdin of all programs: lines.c counts it, the others do not care.
+seq 20 | sed 's/^/line /' >lines.txt
+
+# control_sources [PATTERN]: the programs, one a line.
+control_sources() {
+	for control_source in "$control_programs"/${1:-*}.c "$control_programs"/${1:-*}.cc; do
+		[ ! -e "$control_source" ] || echo "$control_source"
+	done
+}
+
+# control_field SOURCE KEY: what its first comment says after "KEY:".
+control_field() {
+	sed -n "1,/\*\//s/^[ /*]*$2: *//p" "$1" | sed 's/ *\*\/$//'
+}
+
+# control_name SOURCE
+control_name() {
+	control_name_base=$(basename "$1")
+	echo "${control_name_base%.*}"
+}
+
+# control_build CC FOLDER SOURCE…: all of them, two at a time.
+control_build() {
+	control_cc=$1 control_folder=$2
+	shift 2
+	mkdir -p "$control_folder"
+	export SNARL_CC="$control_cc" SNARL_CXX="$(cxx_of "$control_cc")" control_folder
+	printf '%s\n' "$@" | xargs -P 2 -I '{}' sh -c '
+		out=$control_folder/$(basename "{}")
+		case {} in
+		*.cc) snarl-c++ -std=c++17 -O1 -g -pthread "{}" -o "${out%.*}" ;;
+		*) snarl-cc -D_GNU_SOURCE -O1 -g -pthread "{}" -o "${out%.*}" ;;
+		esac 2>"$out.err" || { cat "$out.err"; exit 255; }' ||
+		fail "$control_cc: a program does not compile"
+	unset SNARL_CC SNARL_CXX
+}
+
+# control_arguments SOURCE PROGRAM: a line for each way it is to be run.
+control_arguments() {
+	case $(control_field "$1" fails) in
+	*"each name it lists"*) "$2" | sed 's/^/ /' ;;
+	*) echo ;;
+	esac
+}
+
+# A cheap program with a bug that every strategy finds, and its saved bug as snarl-out/bugs/B001.
+control_bug() {
+	cat >bug.c <<'BUG'
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+
+static int counter;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *add(void *arg)
+{
+	int seen = counter;
+
+	pthread_mutex_lock(&lock);
+	counter = seen + 1;
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t[3];
+
+	(void)argv;
+	printf("%d arguments\n", argc - 1);
+	fflush(stdout);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, add, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	assert(counter == 3);
+	return 0;
+}
+BUG
+	snarl-cc -O1 -g -pthread bug.c -o bug
+	control_status=0
+	snarl test -q -o snarl-out -- ./bug one two </dev/null 2>err || control_status=$?
+	[ $control_status = 1 ] || { cat err; fail "the bug was not found: exit $control_status"; }
+}

@@ -1,0 +1,241 @@
+#include "analyze_atomicity_util.h"
+
+#define TWO "0 create 0.1\n0 create 0.2\n"
+#define LOCKED(thread, take, access) \
+	thread " lock m @" take "\n" thread " " access "\n" thread " unlock m\n"
+
+static void check(const char *text, const char *expected)
+{
+	assert_candidates(text, &analysis_atomicity, 3, expected);
+}
+
+static void pruned(const char *text, enum prune_reason why, uint64_t count)
+{
+	assert_pruned(text, &analysis_atomicity, why, count);
+}
+
+static void test_patterns(void **state)
+{
+	(void)state;
+	/* The other before, … */
+	check(TWO "0.2 write x @r\n0.1 read x @p\n0.1 read x @i\n", "RWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 write x @r\n0.1 write x @p\n0.1 read x @i\n", "WWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 read x @r\n0.1 write x @p\n0.1 write x @i\n", "WRW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 write x @r\n0.1 write x @p\n0.1 write x @i\n", "WWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* … behind, … */
+	check(TWO "0.1 read x @p\n0.1 write x @i\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* … and inside: it happened. */
+	check(TWO "0.1 read x @p\n0.2 write x @r\n0.1 write x @i\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 seen\n");
+	/* What is as if one came after the other. */
+	check(TWO "0.2 read x @r\n0.1 read x @p\n0.1 read x @i\n", "");
+	check(TWO "0.2 read x @r\n0.1 write x @p\n0.1 read x @i\n", "");
+	check(TWO "0.2 read x @r\n0.1 read x @p\n0.1 write x @i\n", "");
+	/* Other places. */
+	check(TWO "0.2 write y @r\n0.1 read x @p\n0.1 write x @i\n", "");
+}
+
+static void test_sections(void **state)
+{
+	(void)state;
+	/* A deposit in two critical sections. The other's is to be held back as a whole. */
+	check(TWO LOCKED("0.1", "l1", "read x @p") LOCKED("0.1", "l2", "write x @i")
+	      LOCKED("0.2", "l3", "write x @r"),
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@l2#1\n");
+	/* One section: no way in. */
+	pruned(TWO "0.1 lock m\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
+	       LOCKED("0.2", "l3", "write x @r"), PRUNE_LOCK, 1);
+	/* The other does not lock: it may come any time, and nobody is held at a lock. */
+	check(TWO "0.1 lock m\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n0.2 write x @r\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* Another lock does not help. */
+	check(TWO "0.1 lock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock n\n"
+	      LOCKED("0.2", "l3", "write x @r"), "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* A lock around both sections. */
+	pruned(TWO "0.1 lock g\n" LOCKED("0.1", "l1", "read x @p") LOCKED("0.1", "l2", "write x @i")
+	       "0.1 unlock g\n0.2 lock g\n" LOCKED("0.2", "l3", "write x @r") "0.2 unlock g\n",
+	       PRUNE_LOCK, 1);
+	/* Readers exclude writers, but not each other. */
+	pruned(TWO "0.1 rdlock m\n0.1 read x @p\n0.1 read x @i\n0.1 rwunlock m\n"
+	       "0.2 wrlock m\n0.2 write x @r\n0.2 rwunlock m\n", PRUNE_LOCK, 1);
+	check(TWO "0.1 rdlock m\n0.1 read x @p\n0.1 read x @i\n0.1 rwunlock m\n"
+	      "0.2 rdlock m\n0.2 write x @r\n0.2 rwunlock m\n", "RWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* Waiting on a condition gives the lock away. */
+	check(TWO "0.1 lock m @l1\n0.1 read x @p\n0.1 cond-wait c m\n0.1 cond-wake c m @w\n"
+	      "0.1 write x @i\n0.1 unlock m\n" LOCKED("0.2", "l3", "write x @r"),
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@w#1\n");
+	/* A recursive lock is given back by its last unlock. */
+	pruned(TWO "0.1 lock m\n0.1 lock m\n0.1 read x @p\n0.1 unlock m\n0.1 write x @i\n0.1 unlock m\n"
+	       LOCKED("0.2", "l3", "write x @r"), PRUNE_LOCK, 1);
+}
+
+static void test_acquisition_history(void **state)
+{
+	(void)state;
+	/*
+	 * 0.1 is between p and i with m held, and took and gave back n since; 0.2 is at r
+	 * with n held, and took and gave back m since. Each would have had to be first.
+	 */
+	pruned(TWO "0.1 lock m\n0.1 lock n\n0.1 unlock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
+	       "0.2 lock n\n0.2 lock m\n0.2 unlock m\n0.2 write x @r\n0.2 unlock n\n", PRUNE_HISTORY, 1);
+	/* Without the second, 0.1 may have done with n before. r has to be held before n is taken. */
+	check(TWO "0.1 lock m\n0.1 lock n\n0.1 unlock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
+	      "0.2 lock n @l\n0.2 write x @r\n0.2 unlock n\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l#1\n");
+}
+
+static void test_strong_order(void **state)
+{
+	(void)state;
+	/* Before its creation, and after its end. */
+	pruned("0 read x @p\n0 write x @i\n0 create 0.1\n0.1 write x @r\n", PRUNE_HB, 1);
+	pruned("0 create 0.1\n0.1 write x @r\n0.1 end\n0 join 0.1\n0 read x @p\n0 write x @i\n",
+	       PRUNE_HB, 1);
+	/* Always in between: that is what the block is for. */
+	pruned("0 write x @p\n0 create 0.1\n0.1 write x @r\n0.1 end\n0 join 0.1\n0 read x @i\n",
+	       PRUNE_HB, 1);
+	/* A join that comes too late. */
+	check("0 write x @p\n0 create 0.1\n0.1 write x @r\n0.1 end\n0 read x @i\n0 join 0.1\n",
+	      "WWR 0@p#1 0.1@r#1 0@i#1 seen\n");
+	/* A semaphore between i and r, and only behind p. */
+	pruned(TWO "0.1 read x @p\n0.1 write x @i\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write x @r\n",
+	       PRUNE_HB, 1);
+	check(TWO "0.1 read x @p\n0.1 sem-post s\n0.2 sem-wait s\n0.1 write x @i\n0.2 write x @r\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+}
+
+static void test_other_sequences(void **state)
+{
+	(void)state;
+	/* Two writes, and a read of what its own thread wrote: p cannot get in between. */
+	check(TWO LOCKED("0.1", "l1", "write x @p") LOCKED("0.1", "l2", "write x @i")
+	      "0.2 lock m @l3\n0.2 write x @w\n0.2 read x @r\n0.2 unlock m\n",
+	      "WWW 0.1@p#1 0.2@w#1 0.1@i#1 hold 1@l3#1 2@l2#1\n");
+	/* It begins with a read. The write is in the same section: no other schedule. */
+	check(TWO LOCKED("0.1", "l1", "write x @p") LOCKED("0.1", "l2", "write x @i")
+	      "0.2 lock m @l3\n0.2 read x @r\n0.2 write x @w\n0.2 unlock m\n",
+	      "WRW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@l2#1\n");
+	/* Unlocked, p may come between the write and the read. */
+	check(TWO "0.1 write x @p\n0.1 write x @i\n0.2 write x @w\n0.2 read x @r\n",
+	      "WWW 0.1@p#1 0.2@w#1 0.1@i#1\nWWR 0.2@w#1 0.1@i#1 0.2@r#1\n"
+	      "WWR 0.2@w#1 0.1@p#1 0.2@r#1\nWRW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* Own reads between two writes do not hide them. */
+	check(TWO "0.1 write x @p\n0.1 read x @q\n0.1 write x @i\n0.2 read x @r\n",
+	      "WRW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+}
+
+static void test_atomics(void **state)
+{
+	(void)state;
+	/* A count lowered and looked at. */
+	check(TWO "0.1 atomic-sub n @p\n0.1 atomic-load n @i\n0.2 atomic-sub n @r\n",
+	      "WWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.1 atomic-load n @p\n0.1 atomic-store n @i\n0.2 atomic-cas-fail n @q\n"
+	      "0.2 atomic-cas n @r\n",
+	      "RWR 0.2@q#1 0.1@i#1 0.2@r#1\nRWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* A single update has no inside. */
+	check(TWO "0.1 atomic-add n @p\n0.2 atomic-add n @r\n", "");
+}
+
+static void test_bytes(void **state)
+{
+	(void)state;
+	/* Neighbours in a granule are different places, … */
+	check(TWO "0.1 read x:4 @p\n0.1 write x:4 @i\n0.2 write x+4:4 @r\n", "");
+	/* … and do not come between. */
+	check(TWO "0.1 read x:4 @p\n0.1 write x+4:4 @q\n0.1 write x:4 @i\n0.2 write x:4 @r\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* Partly the same. */
+	check(TWO "0.1 read x:4 @p\n0.1 write x:4 @i\n0.2 write x+2:1 @r\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.1 read x:8 @p\n0.1 write x+4:4 @i\n0.2 write x:4 @r\n", "");
+	/* Across granules, and ranges. */
+	check(TWO "0.1 read x+6:4 @p\n0.1 write x+8:2 @i\n0.2 write-range x:100 @r\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.1 read-range x:100 @p\n0.1 read-range x:100 @i\n0.2 write x+96:4 @r\n0.2 write x+100:4 @s\n",
+	      "RWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
+}
+
+static void test_blocks(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	/* User blocks are all that counts where they are. */
+	check(TWO "0.1 block-begin\n0.1 read x @p\n0.1 block-end\n0.1 block-begin\n0.1 write x @i\n"
+	      "0.1 block-end\n0.2 write x @r\n", "");
+	check(TWO "0.1 block-begin\n0.1 read x @p\n0.1 write x @i\n0.1 block-end\n0.2 write x @r\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* Far apart, in two activations or in one. */
+	for (int one = 0; one < 2; one++) {
+		buf_clear(&b);
+		buf_add_text(&b, TWO "0.2 write x @r\n0.1 enter @f\n0.1 read x @p\n");
+		if (!one)
+			buf_add_text(&b, "0.1 exit @f\n0.1 enter @g\n");
+		for (int i = 0; i < 1100; i++)
+			buf_add_text(&b, "0.1 read y @y\n");
+		buf_add_text(&b, "0.1 write x @i\n");
+		check(buf_string(&b), one ? "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n" : "");
+	}
+	buf_free(&b);
+}
+
+static void test_memory(void **state)
+{
+	(void)state;
+	/* Freed in between: another object. */
+	check(TWO "0.2 malloc x 16\n0.2 write x @r\n0.2 free x\n0.1 malloc x 16\n0.1 read x @p\n0.1 write x @i\n",
+	      "");
+	check(TWO "0.1 malloc x 16\n0.1 write x @p\n0.1 free x\n0.1 malloc x 16\n0.1 write x @i\n0.2 read x @r\n",
+	      "");
+	check(TWO "0.2 mmap x 4096\n0.2 write x+8 @r\n0.2 munmap x 4096\n0.1 read x+8 @p\n0.1 write x+8 @i\n",
+	      "");
+	/* What an annotation takes out. */
+	check(TWO "0.2 ignore-begin detail=2\n0.2 write x @r\n0.2 ignore-end detail=2\n0.1 read x @p\n"
+	      "0.1 write x @i\n", "");
+	check("0 benign x 4\n" TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", "");
+}
+
+static void test_instances(void **state)
+{
+	struct analyzed x;
+
+	(void)state;
+	/* Many times the same: one candidate, its events as near as they were. */
+	analyze(&x, TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n0.1 read x @p\n0.1 write x @i\n"
+		"0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", &analysis_atomicity);
+	for (size_t k = 0; k < findings_count(x.out); k++)
+		assert_true(findings_at(x.out, k)->count >= 1);
+	assert_int_equal(findings_at(x.out, 0)->addr, findings_at(x.out, 0)->event[1].addr);
+	assert_int_equal(findings_at(x.out, 0)->size, 4);
+	assert_int_equal(findings_at(x.out, 0)->orders, 2);
+	assert_int_equal(findings_at(x.out, 0)->order[0].first, 0);
+	assert_int_equal(findings_at(x.out, 0)->order[0].second, 1);
+	assert_int_equal(findings_at(x.out, 0)->order[1].first, 1);
+	assert_int_equal(findings_at(x.out, 0)->order[1].second, 2);
+	analyzed_free(&x);
+	/* Two variables of one section: one schedule, told once. */
+	check(TWO "0.1 lock m @l1\n0.1 read x @p\n0.1 read y @q\n0.1 unlock m\n"
+	      "0.1 lock m @l2\n0.1 write x @i\n0.1 write y @j\n0.1 unlock m\n"
+	      "0.2 lock m @l3\n0.2 write x @r\n0.2 write y @s\n0.2 unlock m\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@l2#1\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_acquisition_history),
+		cmocka_unit_test(test_strong_order),
+		cmocka_unit_test(test_other_sequences),
+		cmocka_unit_test(test_atomics),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_instances),
+	};
+
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

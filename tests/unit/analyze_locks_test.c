@@ -1,0 +1,144 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/locks.h"
+
+enum { A = 1000, B = 2000, C = 3000 };
+
+static uint32_t take(struct locks *l, uint32_t set, uint64_t lock)
+{
+	return locks_acquire(l, set, lock, false, lock + 1);
+}
+
+static void test_sets(void **state)
+{
+	struct locks *l = locks_new();
+	uint32_t a = take(l, LOCKS_NONE, A), ab = take(l, a, B), b;
+	struct locks_held held;
+
+	(void)state;
+	assert_int_equal(take(l, LOCKS_NONE, A), a);
+	assert_int_equal(locks_count(l, LOCKS_NONE), 0);
+	assert_int_equal(locks_count(l, ab), 2);
+	locks_at(l, ab, 1, &held);
+	assert_int_equal(held.lock, B);
+	assert_int_equal(held.acquired_pc, B + 1);
+	assert_int_equal(held.history_count, 0);
+	locks_at(l, ab, 0, &held);
+	assert_int_equal(held.history_count, 1);
+	assert_int_equal(held.history[0], B);
+
+	/* Given back in another order; what was taken since stays in the history. */
+	b = locks_release(l, ab, A);
+	assert_int_equal(b, take(l, LOCKS_NONE, B));
+	assert_false(locks_has(l, b, A));
+	assert_true(locks_has(l, b, B));
+	assert_int_not_equal(locks_release(l, ab, B), a);
+	locks_at(l, locks_release(l, ab, B), 0, &held);
+	assert_int_equal(held.lock, A);
+	assert_int_equal(held.history_count, 1);
+	assert_int_equal(locks_release(l, locks_release(l, ab, B), A), LOCKS_NONE);
+
+	/* Another place of acquisition is another set; not held, nothing to release. */
+	assert_int_not_equal(locks_acquire(l, LOCKS_NONE, A, false, 5), a);
+	assert_int_not_equal(locks_acquire(l, LOCKS_NONE, A, true, A + 1), a);
+	assert_int_equal(locks_release(l, a, C), a);
+	assert_int_equal(locks_index(l, ab, C), LOCKS_ABSENT);
+	assert_int_equal(locks_index(l, ab, B), 1);
+	locks_free(l);
+}
+
+static void test_recursion(void **state)
+{
+	struct locks *l = locks_new();
+	uint32_t once = take(l, LOCKS_NONE, A), twice = take(l, once, A);
+
+	(void)state;
+	assert_int_not_equal(once, twice);
+	assert_int_equal(locks_count(l, twice), 1);
+	assert_int_equal(locks_release(l, twice, A), once);
+	assert_int_equal(locks_release(l, once, A), LOCKS_NONE);
+	locks_free(l);
+}
+
+static void test_exclude(void **state)
+{
+	struct locks *l = locks_new();
+	uint32_t a = take(l, LOCKS_NONE, A), ba = take(l, take(l, LOCKS_NONE, B), A);
+	uint32_t read = locks_acquire(l, LOCKS_NONE, A, true, 7);
+
+	(void)state;
+	assert_false(locks_exclude(l, LOCKS_NONE, a));
+	assert_true(locks_exclude(l, a, ba));
+	assert_true(locks_exclude(l, ba, a));
+	assert_false(locks_exclude(l, a, take(l, LOCKS_NONE, B)));
+	assert_false(locks_exclude(l, read, read));
+	assert_true(locks_exclude(l, read, a));
+	locks_free(l);
+}
+
+/* Each holds what the other has taken since: one of the two must have been first. */
+static void test_compatible(void **state)
+{
+	struct locks *l = locks_new();
+	uint32_t a = take(l, LOCKS_NONE, A), b = take(l, LOCKS_NONE, B);
+	uint32_t a_then_b = locks_release(l, take(l, a, B), B);
+	uint32_t b_then_a = locks_release(l, take(l, b, A), A);
+	uint32_t read = locks_acquire(l, LOCKS_NONE, B, true, 9);
+
+	(void)state;
+	assert_false(locks_compatible(l, a_then_b, b_then_a));
+	assert_false(locks_compatible(l, b_then_a, a_then_b));
+	assert_true(locks_compatible(l, a_then_b, b));
+	assert_true(locks_compatible(l, a, b_then_a));
+	assert_true(locks_compatible(l, a_then_b, LOCKS_NONE));
+	/* Whether a read lock would have blocked the other is not known. */
+	assert_true(locks_compatible(l, a_then_b, locks_release(l, take(l, read, A), A)));
+	locks_free(l);
+}
+
+/* Histories are cut, sets grow: numbers stay what they were. */
+static void test_many(void **state)
+{
+	struct locks *l = locks_new();
+	uint32_t outer = take(l, LOCKS_NONE, A), set = outer, sets[600];
+	struct locks_held held;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		set = locks_release(l, take(l, set, 10000 - i), 10000 - i);
+	locks_at(l, set, 0, &held);
+	assert_int_equal(held.history_count, 64);
+	for (size_t i = 1; i < held.history_count; i++)
+		assert_true(held.history[i - 1] < held.history[i]);
+	for (uint64_t i = 0; i < 600; i++)
+		sets[i] = take(l, LOCKS_NONE, 20000 + i);
+	for (uint64_t i = 0; i < 600; i++) {
+		assert_int_equal(take(l, LOCKS_NONE, 20000 + i), sets[i]);
+		assert_true(locks_has(l, sets[i], 20000 + i));
+		assert_int_equal(locks_release(l, sets[i], 20000 + i), LOCKS_NONE);
+	}
+	/* More at once than can be: the rest is not noticed, and nothing breaks. */
+	set = LOCKS_NONE;
+	for (uint64_t i = 0; i < 300; i++)
+		set = take(l, set, 30000 + i);
+	assert_int_equal(locks_count(l, set), 256);
+	for (uint64_t i = 0; i < 300; i++)
+		set = locks_release(l, set, 30000 + i);
+	assert_int_equal(set, LOCKS_NONE);
+	locks_free(l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sets), cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_exclude), cmocka_unit_test(test_compatible),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
