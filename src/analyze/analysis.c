@@ -1,0 +1,252 @@
+/*
+ * The table of analyses, and the driver: one pass for all of them, a second one
+ * to number the events that candidates name.
+ */
+#include "analyze/analysis.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/track.h"
+#include "base/mem.h"
+
+const struct analysis *const analyses[] = {
+	&analysis_race,
+	&analysis_race_predict,
+	&analysis_atomicity,
+	&analysis_atomicity2,
+	&analysis_deadlock,
+	&analysis_order,
+	&analysis_misuse,
+	NULL,
+};
+
+const struct analysis *analysis_find(const char *name)
+{
+	for (size_t i = 0; analyses[i]; i++)
+		if (strcmp(analyses[i]->name, name) == 0)
+			return analyses[i];
+	return NULL;
+}
+
+void analysis_context_init(struct analysis_context *ctx)
+{
+	*ctx = (struct analysis_context){ .locks = locks_new(), .stacks = stacks_new() };
+}
+
+void analysis_context_free(struct analysis_context *ctx)
+{
+	locks_free(ctx->locks);
+	stacks_free(ctx->stacks);
+	*ctx = (struct analysis_context){ 0 };
+}
+
+static int first_pass(struct reader *trace, const struct analysis *const *which, void **states,
+		      struct track *track, struct findings *out, struct analysis_stats *stats,
+		      struct err *err)
+{
+	const struct view *view;
+	struct event ev;
+	int got;
+
+	while ((got = reader_next(trace, &ev, err)) > 0) {
+		view = track_before(track, &ev);
+		if (!view)
+			return err_set(err, "thread %u: more threads than can be analysed (%u)",
+				       ev.thread, TRACK_MAX_THREADS);
+		stats->events++;
+		stats->accesses += access_of(ev.kind) != 0;
+		for (size_t i = 0; which[i]; i++)
+			which[i]->event(states[i], &ev, view, out);
+		track_after(track, &ev);
+	}
+	return got;
+}
+
+/* The events of candidates, by thread and pc, are counted from the start of the trace. */
+struct counting {
+	struct map at;		/* hash of (thread, pc) to number in `counts`, plus 1 */
+	uint64_t *counts;
+	size_t count, capacity;
+	struct map wanted;	/* (thread, index) to number in `events`, plus 1 */
+	struct candidate_event *events;
+	size_t event_count, event_capacity, left;
+	uint64_t *indexes;	/* by thread */
+	size_t threads;
+	uint64_t filter[1024];	/* bits by hash of pc: most events are of no candidate */
+};
+
+/* Ids are below 2^20, threads have less than 2^44 events. */
+static uint64_t index_key(uint32_t thread, uint64_t index)
+{
+	return (uint64_t)thread << 44 | index;
+}
+
+/* Not unique, but two pcs of one program that collide are not to be met. */
+static uint64_t pc_key(uint32_t thread, uint64_t pc)
+{
+	uint64_t hash = pc * 0x9e3779b97f4a7c15ull + thread;
+
+	return (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
+}
+
+static bool in_filter(struct counting *c, uint64_t pc, bool add)
+{
+	uint64_t hash = pc * 0x9e3779b97f4a7c15ull >> 48;
+	uint64_t bit = 1ull << (hash & 63);
+
+	if (add)
+		c->filter[hash >> 6] |= bit;
+	return (c->filter[hash >> 6] & bit) != 0;
+}
+
+static void counting_want(struct counting *c, const struct candidate_event *e)
+{
+	bool added;
+	uint64_t *number = map_put(&c->at, pc_key(e->thread, e->pc), &added);
+
+	if (added) {
+		c->counts = xgrow(c->counts, c->count, &c->capacity, sizeof(*c->counts));
+		c->counts[c->count++] = 0;
+		*number = c->count;
+	}
+	number = map_put(&c->wanted, index_key(e->thread, e->index), &added);
+	if (added) {
+		c->events = xgrow(c->events, c->event_count, &c->event_capacity,
+				  sizeof(*c->events));
+		c->events[c->event_count++] = *e;
+		*number = c->event_count;
+	}
+	in_filter(c, e->pc, true);
+	if (e->thread >= c->threads)
+		c->threads = e->thread + 1;
+}
+
+static void counting_see(struct counting *c, const struct event *ev)
+{
+	struct candidate_event *e;
+	const uint64_t *number;
+	uint64_t index, nth;
+
+	if (ev->thread >= c->threads)
+		return;
+	index = c->indexes[ev->thread]++;
+	if (!in_filter(c, ev->pc, false))
+		return;
+	number = map_find(&c->at, pc_key(ev->thread, ev->pc));
+	if (!number)
+		return;
+	c->counts[*number - 1]++;
+	nth = c->counts[*number - 1];
+	number = map_find(&c->wanted, index_key(ev->thread, index));
+	if (!number)
+		return;
+	e = &c->events[*number - 1];
+	e->nth = nth;
+	e->time = ev->time;
+	e->kind = ev->kind;
+	e->addr = ev->addr;
+	e->size = ev->size;
+	c->left--;
+}
+
+static void counting_tell(const struct counting *c, struct candidate_event *e)
+{
+	const uint64_t *number = map_find(&c->wanted, index_key(e->thread, e->index));
+	const struct candidate_event *seen = &c->events[*number - 1];
+
+	e->nth = seen->nth;
+	if (e->time == 0 && seen->nth > 0) {
+		e->time = seen->time;
+		e->kind = seen->kind;
+		e->addr = seen->addr;
+		e->size = seen->size;
+	}
+}
+
+/* Ends with the last event that is asked for: mostly they are the first of their kind. */
+static int second_pass(struct reader *trace, struct findings *out, struct err *err)
+{
+	struct counting *c = xcalloc(1, sizeof(*c));
+	struct event ev;
+	int got = 0;
+
+	for (size_t i = 0; i < findings_count(out); i++)
+		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
+			counting_want(c, &findings_at(out, i)->event[e]);
+	c->indexes = xcalloc(c->threads + 1, sizeof(*c->indexes));
+	c->left = c->event_count;
+	if (c->left > 0)
+		got = reader_rewind(trace, err);
+	while (c->left > 0 && got >= 0 && (got = reader_next(trace, &ev, err)) > 0)
+		counting_see(c, &ev);
+	for (size_t i = 0; i < findings_count(out); i++)
+		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
+			counting_tell(c, &findings_at(out, i)->event[e]);
+	map_free(&c->at);
+	map_free(&c->wanted);
+	free(c->counts);
+	free(c->events);
+	free(c->indexes);
+	free(c);
+	return got < 0 ? got : 0;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* What the set holds, for those who have only the candidate. */
+static void count_locks(const struct analysis_context *ctx, struct findings *out)
+{
+	for (size_t i = 0; i < findings_count(out); i++)
+		for (uint8_t e = 0; e < findings_at(out, i)->events; e++) {
+			struct candidate_event *event = &findings_at(out, i)->event[e];
+
+			event->lockset_size = (uint16_t)locks_count(ctx->locks, event->lockset);
+		}
+}
+
+int analysis_run(struct reader *trace, const struct analysis *const *which,
+		 struct analysis_context *ctx, struct findings *out, struct analysis_stats *stats,
+		 struct err *err)
+{
+	struct analysis_stats unused;
+	double start = now();
+	struct track track;
+	size_t count = 0;
+	void **states;
+	int got, again;
+
+	if (!stats)
+		stats = &unused;
+	*stats = (struct analysis_stats){ 0 };
+	if (!which)
+		which = analyses;
+	while (which[count])
+		count++;
+	ctx->reader = trace;
+	if (reader_rewind(trace, err) < 0)
+		return -1;
+	states = xcalloc(count + 1, sizeof(*states));
+	for (size_t i = 0; i < count; i++)
+		states[i] = which[i]->open(ctx);
+	track_init(&track, ctx);
+	got = first_pass(trace, which, states, &track, out, stats, err);
+	for (size_t i = 0; i < count; i++) {
+		which[i]->finish(states[i], out);
+		which[i]->close(states[i]);
+	}
+	free(states);
+	track_free(&track);
+	count_locks(ctx, out);
+	again = second_pass(trace, out, got < 0 ? NULL : err);
+	stats->threads = reader_info(trace)->thread_count;
+	stats->seconds = now() - start;
+	return got < 0 ? got : again;
+}

@@ -1,0 +1,115 @@
+/*
+ * Analyses: folds over the events of a trace.
+ *
+ * The driver reads the trace once for all of them and keeps, for each thread, what
+ * they share (struct view): clocks, locks held, the block of code it is in. A
+ * view is of the moment *before* the event takes effect for releases and *after*
+ * it for acquisitions, so that the lockset of a lock event contains the lock.
+ *
+ * Adding one: a file with a `struct analysis`, its extern, a line in the table of
+ * analysis.c, a paragraph in docs/analyze.md, tests with text traces.
+ */
+#ifndef ANALYZE_ANALYSIS_H
+#define ANALYZE_ANALYSIS_H
+
+#include "analyze/access.h"
+#include "analyze/candidate.h"
+#include "analyze/locks.h"
+#include "analyze/stacks.h"
+#include "analyze/vclock.h"
+#include "base/err.h"
+#include "trace/reader.h"
+
+/* Where a lock of the thread's set was taken: an event of the thread. */
+struct view_acquired {
+	uint64_t index, time;
+	uint16_t kind;		/* enum trace_kind; COND_WAKE takes its mutex again */
+};
+
+struct view {
+	uint32_t thread;		/* trace id */
+	uint64_t index;			/* of the thread's events, from 0 */
+	const struct vclock *strong;	/* create/join, barrier, cond, sem, once, annotations, pipes */
+	const struct vclock *order;	/* … and atomics release → acquire: not critical sections */
+	const struct vclock *full;	/* … and lock release → acquire */
+	uint64_t epoch;			/* the thread's own component of `full` now */
+	uint64_t strong_epoch;		/* … of `strong` */
+	uint64_t order_epoch;		/* … and of `order` */
+	uint32_t lockset;		/* locks.h: interned, with modes and acquisition history */
+	const struct view_acquired *acquired;	/* of each of the set, as locks_at() numbers them */
+	/*
+	 * Which code it is in: a number that no other activation or user block of any
+	 * thread has; 0: outside all. User blocks (snarl.h) hide the functions within.
+	 */
+	uint32_t block;			/* the innermost user block, else function activation */
+	const uint32_t *activations;	/* of functions, outermost first */
+	uint32_t activation_count;
+	uint32_t user_block;		/* 0: none is open */
+	uint32_t stack;			/* stacks.h: interned call stack */
+	uint32_t ignore;		/* bits of IGNORE_BEGIN in force; 1|2 within BENIGN memory */
+	/*
+	 * Memory whose history ends here: freed or unmapped, newly given out, the stack
+	 * of a thread that ends or begins. Size 0: none.
+	 */
+	uint64_t gone_addr, gone_size;
+};
+
+/* An annotation says that this access does not count. */
+static inline bool view_ignores(const struct view *view, unsigned access)
+{
+	return (view->ignore & access & 3u) != 0;
+}
+
+/* The event as candidates name it. */
+static inline struct candidate_event view_event(const struct view *view, const struct event *ev)
+{
+	return (struct candidate_event){
+		.thread = ev->thread, .kind = ev->kind, .index = view->index, .time = ev->time,
+		.addr = ev->addr, .size = ev->size, .pc = ev->pc, .lockset = view->lockset,
+		.stack = view->stack,
+	};
+}
+
+/* analysis_context_init() before a run; the findings' numbers of sets and stacks mean these. */
+struct analysis_context {
+	struct locks *locks;		/* interned locksets */
+	struct stacks *stacks;
+	const struct reader *reader;	/* analysis_run() sets it */
+};
+
+void analysis_context_init(struct analysis_context *ctx);
+void analysis_context_free(struct analysis_context *ctx);
+
+struct analysis {
+	const char *name;	/* as typed after --analysis */
+	const char *summary;	/* one line of --help */
+	void *(*open)(const struct analysis_context *ctx);
+	void (*event)(void *state, const struct event *ev, const struct view *view,
+		      struct findings *out);
+	void (*finish)(void *state, struct findings *out);
+	void (*close)(void *state);
+};
+
+extern const struct analysis analysis_race, analysis_race_predict, analysis_atomicity,
+	analysis_atomicity2, analysis_deadlock, analysis_order, analysis_misuse;
+
+/* The table; NULL ends it. */
+extern const struct analysis *const analyses[];
+const struct analysis *analysis_find(const char *name);
+
+struct analysis_stats {
+	uint64_t events, accesses, threads;
+	double seconds;
+};
+
+/*
+ * Runs those in `which` (NULL-terminated; NULL: all) over the trace, then counts
+ * the n-th of every event named by a candidate in a second pass, which also fills
+ * in time, kind, address and size of events that have no time. -1 if the trace is
+ * damaged; what was found until then is in `out`.
+ */
+int analysis_run(struct reader *trace, const struct analysis *const *which,
+		 struct analysis_context *ctx, struct findings *out, struct analysis_stats *stats,
+		 struct err *err);
+
+#endif

@@ -1,0 +1,304 @@
+/*
+ * Atomicity of two locations that are used together, such as a length and a
+ * pointer: a thread uses x and then y in one block, another thread both as well, and
+ * each place is written by one of the two. The blocks are not as if one came after
+ * the other when the first comes first at x and last at y:
+ *
+ *	a(x) before b(x)  and  b(y) before a(y)
+ *
+ * (conflict cycle of two; Maple's idioms 4 and 5). If the other uses x first too, it
+ * runs as a whole between a(x) and a(y): the first thread has to pass a lockset that
+ * lets it. If it uses y first, both are amid their blocks at one moment, and the
+ * locksets there have to go with each other. Every access may be locked all the same.
+ *
+ * Couples are made of an access and the last NEAR others of the thread, each place and
+ * direction once. What is remembered of them is bounded (couples.h).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/couples.h"
+#include "analyze/told.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define NEAR 8u
+
+/* A thread's last accesses, in no order. */
+struct near {
+	struct couple_side side[NEAR];	/* moment all zero: none */
+	uint64_t next_pc[NEAR];		/* of the access that came after it last time, … */
+	uint32_t next_sites[NEAR];	/* … and the number of the two sites */
+};
+
+struct atomicity2 {
+	struct locks *locks;
+	struct moments *moments;
+	struct couples couples;
+	struct told told;
+	struct near **threads;
+	size_t thread_count;
+};
+
+static void *atomicity2_open(const struct analysis_context *ctx)
+{
+	struct atomicity2 *a = xcalloc(1, sizeof(*a));
+
+	a->locks = ctx->locks;
+	a->moments = moments_new(ctx->locks);
+	couples_init(&a->couples, a->moments);
+	return a;
+}
+
+static void atomicity2_close(void *state)
+{
+	struct atomicity2 *a = state;
+
+	for (size_t i = 0; i < a->thread_count; i++)
+		free(a->threads[i]);
+	free(a->threads);
+	told_free(&a->told);
+	couples_free(&a->couples);
+	moments_free(a->moments);
+	free(a);
+}
+
+static struct near *near_of(struct atomicity2 *a, uint32_t id)
+{
+	size_t count = a->thread_count;
+
+	if (id >= count) {
+		a->thread_count = id + 1 > count * 2 ? id + 1 : count * 2;
+		a->threads = xrealloc(a->threads, a->thread_count * sizeof(*a->threads));
+		memset(a->threads + count, 0, (a->thread_count - count) * sizeof(*a->threads));
+	}
+	if (!a->threads[id])
+		a->threads[id] = xcalloc(1, sizeof(**a->threads));
+	return a->threads[id];
+}
+
+static bool overlap(const struct couple_side *a, const struct couple_side *b)
+{
+	return a->at.addr < b->at.addr + b->at.size && b->at.addr < a->at.addr + a->at.size;
+}
+
+static bool conflict(const struct couple_side *a, const struct couple_side *b)
+{
+	return overlap(a, b) && ((a->access | b->access) & ACCESS_WRITE);
+}
+
+/* What the thread between two accesses lets another do, and the other way round. */
+static enum prune_reason meet(const struct atomicity2 *a, const struct couple *k,
+			      const struct couple *o, bool crossing)
+{
+	enum prune_reason why = PRUNE_LOCK, other;
+
+	if (!crossing) {
+		why = moments_meet(a->moments, k->cut, k->cuts,
+				   moments_lockset(a->moments, &o->side[0].at));
+		if (why != PRUNE_REASONS)
+			return why;
+		return moments_meet(a->moments, k->cut, k->cuts,
+				    moments_lockset(a->moments, &o->side[1].at));
+	}
+	for (unsigned i = 0; i < o->cuts; i++) {
+		other = moments_meet(a->moments, k->cut, k->cuts, o->cut[i]);
+		if (other == PRUNE_REASONS)
+			return other;
+		if (other == PRUNE_HISTORY)
+			why = other;
+	}
+	return why;
+}
+
+static void add_hold(const struct atomicity2 *a, struct candidate *c, unsigned which,
+		     const struct couple_side *held, uint64_t after, const struct couple_side *other)
+{
+	struct candidate_event entry;
+
+	if (c->hold[which] >= 0 ||
+	    !moments_hold(a->moments, &held->at, after, &other->at, &entry))
+		return;
+	c->hold[which] = (int8_t)c->events;
+	c->event[c->events++] = entry;
+}
+
+static void set_location(const struct couple_side *a, const struct couple_side *b, uint64_t *addr,
+			 uint64_t *size)
+{
+	uint64_t low = a->at.addr > b->at.addr ? a->at.addr : b->at.addr;
+	uint64_t a_end = a->at.addr + a->at.size, b_end = b->at.addr + b->at.size;
+
+	*addr = low;
+	*size = (a_end < b_end ? a_end : b_end) - low;
+}
+
+/* As "RxWxWyRy": the accesses in an order that breaks the blocks. */
+static void set_pattern(struct candidate *c, const struct couple *k, const struct couple *o,
+			unsigned ox)
+{
+	const struct couple_side *side[4] = { &k->side[0], &o->side[0], &o->side[1], &k->side[1] };
+	const char places[4] = { 'x', ox == 0 ? 'x' : 'y', ox == 0 ? 'y' : 'x', 'y' };
+
+	for (unsigned i = 0; i < 4; i++) {
+		c->pattern[2 * i] = side[i]->access & ACCESS_WRITE ? 'W' : 'R';
+		c->pattern[2 * i + 1] = places[i];
+	}
+	c->pattern[8] = '\0';
+}
+
+/*
+ * The other's events are in its own order; `ox` is its side at x, the first place of
+ * `k`, so `ox` 1 means that the two cross.
+ */
+static void emit(struct atomicity2 *a, const struct couple *k, const struct couple *o, unsigned ox,
+		 struct findings *out)
+{
+	const struct couple_side *kx = &k->side[0], *ky = &k->side[1];
+	const struct couple_side *bx = &o->side[ox], *by = &o->side[1 - ox];
+	struct candidate c = { .class = CANDIDATE_ATOMICITY2, .events = 4, .orders = 2, .count = 1 };
+	const struct moment *at[4], *meets[4];
+
+	set_pattern(&c, k, o, ox);
+	memset(c.hold, -1, sizeof(c.hold));
+	c.event[0] = moments_event(a->moments, &kx->at, kx->pc, kx->kind);
+	c.event[1 + ox] = moments_event(a->moments, &bx->at, bx->pc, bx->kind);
+	c.event[2 - ox] = moments_event(a->moments, &by->at, by->pc, by->kind);
+	c.event[3] = moments_event(a->moments, &ky->at, ky->pc, ky->kind);
+	c.order[0] = (struct candidate_order){ 0, (uint8_t)(1 + ox) };
+	c.order[1] = (struct candidate_order){ (uint8_t)(2 - ox), 3 };
+	at[0] = meets[1 + ox] = &kx->at;
+	at[1 + ox] = meets[0] = &bx->at;
+	at[2 - ox] = meets[3] = &by->at;
+	at[3] = meets[2 - ox] = &ky->at;
+	add_hold(a, &c, 1 + ox, bx, MOMENTS_ANY, kx);
+	add_hold(a, &c, 3, ky, kx->at.index, by);
+	if (ox == 0)
+		add_hold(a, &c, 3, ky, kx->at.index, bx);
+	c.seen = kx->at.time < bx->at.time && by->at.time < ky->at.time;
+	set_location(kx, bx, &c.addr, &c.size);
+	set_location(ky, by, &c.addr2, &c.size2);
+	c.note = "two places that are used together may disagree";
+	told_add(&a->told, a->moments, &c, at, meets, 4, out);
+}
+
+static void match(struct atomicity2 *a, const struct couple *k, const struct couple *o,
+		  struct findings *out)
+{
+	/* Fields that share a granule may be the same place by granule and not by bytes. */
+	unsigned ox = overlap(&k->side[0], &o->side[0]) ? 0 : 1;
+	const struct couple_side *bx = &o->side[ox], *by = &o->side[1 - ox];
+	enum prune_reason why;
+
+	if (!conflict(&k->side[0], bx) || !conflict(&k->side[1], by))
+		return;
+	if (moments_fixed(a->moments, &k->side[0].at, &bx->at, &by->at, &k->side[1].at))
+		why = PRUNE_HB;
+	else
+		why = meet(a, k, o, ox == 1);
+	if (why == PRUNE_REASONS)
+		emit(a, k, o, ox, out);
+	else
+		findings_pruned(out, why, 1);
+}
+
+static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out)
+{
+	const struct couple *list = a->couples.list, *k = &list[fresh], *o;
+
+	for (uint32_t n = 0; (n = couples_same_places(&a->couples, fresh, n));) {
+		o = &list[n];
+		if (o->thread == k->thread)
+			continue;
+		match(a, k, o, out);
+		/* Crossing is the same seen from either side. */
+		if (overlap(&k->side[0], &o->side[0]))
+			match(a, o, k, out);
+	}
+}
+
+/* The thread's place for this access among its last ones: the same again, or the oldest. */
+static unsigned near_slot(const struct near *near, const struct couple_side *now)
+{
+	unsigned oldest = 0;
+
+	for (unsigned i = 0; i < NEAR; i++) {
+		const struct couple_side *s = &near->side[i];
+
+		if (s->at.addr == now->at.addr && s->access == now->access && s->at.situation)
+			return i;
+		if (!s->at.situation)
+			return i;
+		if (s->at.index < near->side[oldest].at.index)
+			oldest = i;
+	}
+	return oldest;
+}
+
+static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
+			      const struct view *view, struct findings *out)
+{
+	struct near *near = near_of(a, ev->thread);
+	struct couple_side now = { .pc = ev->pc, .kind = ev->kind,
+				   .access = (uint8_t)access_of(ev->kind),
+				   .granule = ev->addr / GRANULE_BYTES };
+	struct couple_side *s;
+	uint32_t fresh;
+	unsigned slot;
+
+	moments_now(a->moments, ev, view, &now.at);
+	now.generation = couples_generation(&a->couples, now.granule);
+	for (unsigned i = 0; i < NEAR; i++) {
+		s = &near->side[i];
+		if (!s->at.situation || overlap(s, &now) ||
+		    !moments_together(&s->at, &now.at, view))
+			continue;
+		if (near->next_pc[i] != ev->pc || !near->next_sites[i]) {
+			near->next_pc[i] = ev->pc;
+			near->next_sites[i] = couples_sites(&a->couples, ev->thread, s->pc, ev->pc);
+		}
+		fresh = couples_note(&a->couples, near->next_sites[i], s, &now);
+		if (fresh)
+			match_all(a, fresh, out);
+	}
+	slot = near_slot(near, &now);
+	s = &near->side[slot];
+	if (s->pc != now.pc)
+		near->next_sites[slot] = 0;
+	moments_keep(a->moments, &s->at, &now.at);
+	now.at = s->at;
+	*s = now;
+}
+
+static void atomicity2_event(void *state, const struct event *ev, const struct view *view,
+			     struct findings *out)
+{
+	struct atomicity2 *a = state;
+	unsigned access = access_of(ev->kind);
+
+	if (!access)
+		moments_sync(a->moments, ev, view);
+	else if (!view_ignores(view, access) && ev->size)
+		atomicity2_access(a, ev, view, out);
+	if (view->gone_size)
+		couples_forget(&a->couples, view->gone_addr, view->gone_size);
+}
+
+static void atomicity2_finish(void *state, struct findings *out)
+{
+	struct atomicity2 *a = state;
+
+	(void)out;
+	log_debug("atomicity2", "%llu couples of places forgotten for others of the same sites, "
+		  "%llu not looked at", (unsigned long long)a->couples.replaced,
+		  (unsigned long long)a->couples.skipped);
+}
+
+const struct analysis analysis_atomicity2 = {
+	.name = "atomicity2",
+	.summary = "two locations used together in a block, and by another thread in between",
+	.open = atomicity2_open,
+	.event = atomicity2_event,
+	.finish = atomicity2_finish,
+	.close = atomicity2_close,
+};

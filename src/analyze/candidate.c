@@ -1,0 +1,170 @@
+/*
+ * The list of candidates. Each has a key of its class, pattern, sites, wanted
+ * orders and which of its events are by one thread; a table by its hash finds equals.
+ */
+#include "analyze/candidate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct findings {
+	struct candidate *list;
+	size_t count, capacity;
+	uint32_t *table;	/* numbers in `list`, plus 1 */
+	size_t table_size;
+	uint64_t pruned[PRUNE_REASONS], dropped;
+};
+
+struct findings *findings_new(void)
+{
+	return xcalloc(1, sizeof(struct findings));
+}
+
+void findings_free(struct findings *f)
+{
+	if (!f)
+		return;
+	free(f->list);
+	free(f->table);
+	free(f);
+}
+
+/* The first event of the same thread: equal for equal shapes, whoever the threads are. */
+static uint8_t same_thread_as(const struct candidate *c, uint8_t event)
+{
+	uint8_t i = 0;
+
+	while (c->event[i].thread != c->event[event].thread)
+		i++;
+	return i;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
+	return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of(const struct candidate *c)
+{
+	uint64_t hash = (uint64_t)c->class << 8 | c->events;
+
+	for (const char *p = c->pattern; *p; p++)
+		hash = mix(hash, (unsigned char)*p);
+	for (uint8_t i = 0; i < c->events; i++)
+		hash = mix(hash, c->event[i].pc << 8 | same_thread_as(c, i));
+	for (uint8_t i = 0; i < c->orders; i++)
+		hash = mix(hash, (uint64_t)c->order[i].first << 8 | c->order[i].second);
+	return hash;
+}
+
+static bool equal(const struct candidate *a, const struct candidate *b)
+{
+	if (a->class != b->class || a->events != b->events || a->orders != b->orders ||
+	    strcmp(a->pattern, b->pattern) != 0)
+		return false;
+	for (uint8_t i = 0; i < a->events; i++)
+		if (a->event[i].pc != b->event[i].pc || same_thread_as(a, i) != same_thread_as(b, i))
+			return false;
+	for (uint8_t i = 0; i < a->orders; i++)
+		if (a->order[i].first != b->order[i].first ||
+		    a->order[i].second != b->order[i].second)
+			return false;
+	return true;
+}
+
+static uint32_t *place(const struct findings *f, const struct candidate *c, uint64_t hash)
+{
+	size_t i = hash & (f->table_size - 1);
+
+	while (f->table[i] && !equal(&f->list[f->table[i] - 1], c))
+		i = (i + 1) & (f->table_size - 1);
+	return &f->table[i];
+}
+
+static void grow_table(struct findings *f)
+{
+	free(f->table);
+	f->table_size = f->table_size ? f->table_size * 2 : 64;
+	f->table = xcalloc(f->table_size, sizeof(*f->table));
+	for (size_t i = 0; i < f->count; i++)
+		*place(f, &f->list[i], hash_of(&f->list[i])) = (uint32_t)i + 1;
+}
+
+/*
+ * A race whose sites met in the other order as well: the order wanted there was
+ * seen here. Told once, as seen.
+ */
+static struct candidate *other_way_round(struct findings *f, const struct candidate *c)
+{
+	struct candidate turned;
+	uint32_t *at;
+
+	if (c->class != CANDIDATE_RACE || c->events != 2)
+		return NULL;
+	turned = *c;
+	turned.event[0] = c->event[1];
+	turned.event[1] = c->event[0];
+	turned.pattern[0] = c->pattern[1];
+	turned.pattern[1] = c->pattern[0];
+	at = place(f, &turned, hash_of(&turned));
+	if (!*at)
+		return NULL;
+	f->list[*at - 1].seen = true;
+	return &f->list[*at - 1];
+}
+
+struct candidate *findings_add(struct findings *f, const struct candidate *c)
+{
+	uint64_t weight = c->count ? c->count : 1;
+	struct candidate *known = NULL;
+	uint32_t *at;
+
+	if (f->count * 2 >= f->table_size)
+		grow_table(f);
+	at = place(f, c, hash_of(c));
+	known = *at ? &f->list[*at - 1] : other_way_round(f, c);
+	if (known) {
+		known->seen |= c->seen;
+		known->count += weight;
+		return known;
+	}
+	f->list = xgrow(f->list, f->count, &f->capacity, sizeof(*f->list));
+	known = &f->list[f->count++];
+	*at = (uint32_t)f->count;
+	*known = *c;
+	known->count = weight;
+	return known;
+}
+
+size_t findings_count(const struct findings *f)
+{
+	return f->count;
+}
+
+struct candidate *findings_at(struct findings *f, size_t i)
+{
+	return &f->list[i];
+}
+
+void findings_pruned(struct findings *f, enum prune_reason why, uint64_t count)
+{
+	f->pruned[why] += count;
+}
+
+uint64_t findings_pruned_count(const struct findings *f, enum prune_reason why)
+{
+	return f->pruned[why];
+}
+
+void findings_dropped(struct findings *f, uint64_t count)
+{
+	f->dropped += count;
+}
+
+uint64_t findings_dropped_count(const struct findings *f)
+{
+	return f->dropped;
+}

@@ -1,0 +1,83 @@
+/*
+ * What every analysis emits, and what pruning, ranking and proving consume: a few
+ * events of a trace and the order in which they are to happen for harm to show.
+ */
+#ifndef ANALYZE_CANDIDATE_H
+#define ANALYZE_CANDIDATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CANDIDATE_EVENTS 8u	/* longer lock cycles are told by their first ones */
+
+enum candidate_class {
+	CANDIDATE_RACE,		/* two conflicting accesses, unordered */
+	CANDIDATE_ATOMICITY,	/* p, r, i on one location */
+	CANDIDATE_ATOMICITY2,	/* two locations used together */
+	CANDIDATE_DEADLOCK,	/* a cycle of locks, or a wait that can miss its wake-up */
+	CANDIDATE_ORDER,	/* use before init, after free, after destroy, … */
+	CANDIDATE_MISUSE,	/* seen in the trace itself */
+};
+
+/* An event by its place in the trace; its name (thread, site, n-th) besides. */
+struct candidate_event {
+	uint32_t thread;	/* trace id */
+	uint16_t kind;		/* enum trace_kind */
+	uint16_t lockset_size;
+	uint64_t index;		/* of the thread's events, from 0 */
+	uint64_t time;
+	uint64_t addr, size;
+	uint64_t pc;
+	uint64_t nth;		/* from 1: the n-th event of this thread at this pc; 0: not counted yet */
+	uint32_t lockset;	/* locks.h: interned set held at it */
+	uint32_t stack;		/* stacks.h: interned call stack, 0: unknown */
+};
+
+/* Events by their place in `event`: `second` after `first`. */
+struct candidate_order {
+	uint8_t first, second;
+};
+
+struct candidate {
+	enum candidate_class class;
+	char pattern[12];	/* "RWW", "WR", "lock-cycle", "use-free", … */
+	bool seen;		/* the order wanted is the one the trace has: it happened */
+	uint8_t events, orders;
+	struct candidate_event event[CANDIDATE_EVENTS];
+	struct candidate_order order[CANDIDATE_EVENTS];	/* what a proving run has to enforce */
+	/*
+	 * A held lock may forbid stopping right before an event: `hold` says which
+	 * event's thread has to be stopped before it enters its critical section, as the
+	 * index of the acquiring event in `event`, or -1.
+	 */
+	int8_t hold[CANDIDATE_EVENTS];
+	uint64_t addr, size;	/* the location (first of two) */
+	uint64_t addr2, size2;	/* the second, or 0 */
+	uint64_t count;		/* how many dynamic instances of the same sites were seen */
+	double score;		/* rank.c: higher is tried earlier */
+	const char *note;	/* static text: why it matters; may be NULL */
+};
+
+/* A growing list; equal ones (class, pattern, sites, threads' order) are one with a count. */
+struct findings;
+
+struct findings *findings_new(void);
+void findings_free(struct findings *f);
+
+/* Takes a copy. Returns the entry it became or was merged into; good until the next add. */
+struct candidate *findings_add(struct findings *f, const struct candidate *c);
+
+size_t findings_count(const struct findings *f);
+struct candidate *findings_at(struct findings *f, size_t i);
+
+/* Why candidates fell away before they became ones, for the statistics. */
+enum prune_reason { PRUNE_HB, PRUNE_LOCK, PRUNE_HISTORY, PRUNE_READS_FROM, PRUNE_SAME, PRUNE_REASONS };
+void findings_pruned(struct findings *f, enum prune_reason why, uint64_t count);
+uint64_t findings_pruned_count(const struct findings *f, enum prune_reason why);
+
+/* Accesses forgotten to bound memory: if there are any, candidates may be missing. */
+void findings_dropped(struct findings *f, uint64_t count);
+uint64_t findings_dropped_count(const struct findings *f);
+
+#endif

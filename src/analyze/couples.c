@@ -1,0 +1,232 @@
+#include "analyze/couples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define STRANGE 256u	/* couples at unknown places in a row that make two sites a walk */
+
+void couples_init(struct couples *c, struct moments *moments)
+{
+	*c = (struct couples){ .moments = moments, .count = 1, .sites_count = 1 };
+	granules_init(&c->generations);
+	c->list = xgrow(NULL, 0, &c->capacity, sizeof(*c->list));
+	c->sites = xgrow(NULL, 0, &c->sites_capacity, sizeof(*c->sites));
+	c->list[0] = (struct couple){ 0 };
+	c->sites[0] = (struct couple_sites){ 0 };
+	c->sites_size = c->places_size = 1024;
+	c->sites_table = xcalloc(c->sites_size, sizeof(*c->sites_table));
+	c->places_table = xcalloc(c->places_size, sizeof(*c->places_table));
+}
+
+void couples_free(struct couples *c)
+{
+	granules_free(&c->generations);
+	free(c->list);
+	free(c->sites);
+	free(c->sites_table);
+	free(c->places_table);
+	*c = (struct couples){ 0 };
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
+	return hash ^ hash >> 32;
+}
+
+uint32_t couples_generation(struct couples *c, uint64_t granule)
+{
+	uint32_t *number = granules_at(&c->generations, granule);
+
+	if (!*number)
+		*number = 1;
+	return *number;
+}
+
+static void next_generation(void *ctx, uint32_t *number)
+{
+	(void)ctx;
+	if (++*number == 0)
+		*number = 1;
+}
+
+void couples_forget(struct couples *c, uint64_t addr, uint64_t size)
+{
+	granules_each(&c->generations, addr, size, next_generation, NULL);
+}
+
+static uint32_t *sites_place(const struct couples *c, uint32_t thread, uint64_t pc0, uint64_t pc1)
+{
+	size_t i = mix(mix(thread, pc0), pc1) & (c->sites_size - 1);
+	const struct couple_sites *s;
+
+	for (; c->sites_table[i]; i = (i + 1) & (c->sites_size - 1)) {
+		s = &c->sites[c->sites_table[i]];
+		if (s->pc[0] == pc0 && s->pc[1] == pc1 && s->thread == thread)
+			break;
+	}
+	return &c->sites_table[i];
+}
+
+uint32_t couples_sites(struct couples *c, uint32_t thread, uint64_t pc0, uint64_t pc1)
+{
+	uint32_t *at = sites_place(c, thread, pc0, pc1);
+
+	if (*at)
+		return *at;
+	c->sites = xgrow(c->sites, c->sites_count, &c->sites_capacity, sizeof(*c->sites));
+	c->sites[c->sites_count] = (struct couple_sites){ .pc = { pc0, pc1 }, .thread = thread };
+	*at = (uint32_t)c->sites_count++;
+	if (c->sites_count * 2 >= c->sites_size) {
+		free(c->sites_table);
+		c->sites_size *= 2;
+		c->sites_table = xcalloc(c->sites_size, sizeof(*c->sites_table));
+		for (uint32_t n = 1; n < c->sites_count; n++)
+			*sites_place(c, c->sites[n].thread, c->sites[n].pc[0], c->sites[n].pc[1]) = n;
+	}
+	return (uint32_t)c->sites_count - 1;
+}
+
+/* The same for (x, y) and (y, x). */
+static uint64_t places_hash(const struct couple_side *a, const struct couple_side *b)
+{
+	uint64_t x = mix(a->granule, a->generation), y = mix(b->granule, b->generation);
+
+	return mix(x + y, x ^ y);
+}
+
+static uint32_t *places_head(const struct couples *c, const struct couple *k)
+{
+	return &c->places_table[places_hash(&k->side[0], &k->side[1]) & (c->places_size - 1)];
+}
+
+static void places_link(struct couples *c, uint32_t n)
+{
+	uint32_t *head = places_head(c, &c->list[n]);
+
+	c->list[n].next_place = *head;
+	*head = n;
+}
+
+static void places_unlink(struct couples *c, uint32_t n)
+{
+	uint32_t *from = places_head(c, &c->list[n]);
+
+	while (*from != n)
+		from = &c->list[*from].next_place;
+	*from = c->list[n].next_place;
+}
+
+static void places_grow(struct couples *c)
+{
+	if (c->count < c->places_size)
+		return;
+	free(c->places_table);
+	c->places_size *= 2;
+	c->places_table = xcalloc(c->places_size, sizeof(*c->places_table));
+	for (uint32_t n = 1; n < c->count; n++)
+		places_link(c, n);
+}
+
+static bool same_place(const struct couple_side *a, const struct couple_side *b)
+{
+	return a->granule == b->granule && a->generation == b->generation;
+}
+
+static bool side_alike(const struct moments *m, const struct couple_side *a,
+		       const struct couple_side *b)
+{
+	return same_place(a, b) && a->at.addr == b->at.addr &&
+	       (a->at.situation == b->at.situation ||
+		(moments_lockset(m, &a->at) == moments_lockset(m, &b->at) &&
+		 a->at.epoch == b->at.epoch));
+}
+
+static void side_keep(struct moments *m, struct couple_side *kept, const struct couple_side *now)
+{
+	struct moment at = kept->at;
+
+	moments_keep(m, &at, &now->at);
+	*kept = *now;
+	kept->at = at;
+}
+
+/* Its place among the couples of its sites; their number if it is not there. */
+static uint32_t couple_find(const struct couples *c, const struct couple_sites *s,
+			    const struct couple *like)
+{
+	const struct couple *k;
+	uint32_t i;
+
+	for (i = 0; i < s->count; i++) {
+		k = &c->list[s->couple[i]];
+		if (side_alike(c->moments, &k->side[0], &like->side[0]) &&
+		    side_alike(c->moments, &k->side[1], &like->side[1]) &&
+		    k->cuts == like->cuts &&
+		    memcmp(k->cut, like->cut, like->cuts * sizeof(*k->cut)) == 0)
+			break;
+	}
+	return i;
+}
+
+/* One more, or the least recent of its sites if there are enough. Returns its place. */
+static uint32_t couple_take(struct couples *c, struct couple_sites *s)
+{
+	if (s->count == COUPLES_KEPT) {
+		places_unlink(c, s->couple[s->count - 1]);
+		c->replaced++;
+		return s->count - 1;
+	}
+	c->list = xgrow(c->list, c->count, &c->capacity, sizeof(*c->list));
+	c->list[c->count] = (struct couple){ .thread = s->thread };
+	s->couple[s->count] = (uint32_t)c->count++;
+	return s->count++;
+}
+
+uint32_t couples_note(struct couples *c, uint32_t sites, const struct couple_side *first,
+		      const struct couple_side *second)
+{
+	struct couple_sites *s = &c->sites[sites];
+	struct couple like = { .side = { *first, *second } };
+	uint32_t at, n;
+	bool fresh;
+
+	if (s->strange > STRANGE && places_hash(first, second) >> 32 & (COUPLES_SPARSE - 1)) {
+		c->skipped++;
+		return 0;
+	}
+	like.cuts = moments_cuts(c->moments, &first->at, like.cut);
+	at = couple_find(c, s, &like);
+	fresh = at == s->count;
+	s->strange = fresh ? s->strange + 1 : 0;
+	if (fresh)
+		at = couple_take(c, s);
+	n = s->couple[at];
+	side_keep(c->moments, &c->list[n].side[0], first);
+	side_keep(c->moments, &c->list[n].side[1], second);
+	memmove(s->couple + 1, s->couple, at * sizeof(*s->couple));
+	s->couple[0] = n;
+	if (!fresh)
+		return 0;
+	memcpy(c->list[n].cut, like.cut, sizeof(like.cut));
+	c->list[n].cuts = like.cuts;
+	places_link(c, n);
+	places_grow(c);
+	return n;
+}
+
+uint32_t couples_same_places(const struct couples *c, uint32_t couple, uint32_t previous)
+{
+	const struct couple *k = &c->list[couple], *o;
+	uint32_t n = previous ? c->list[previous].next_place : *places_head(c, k);
+
+	for (; n; n = o->next_place) {
+		o = &c->list[n];
+		if ((same_place(&k->side[0], &o->side[0]) && same_place(&k->side[1], &o->side[1])) ||
+		    (same_place(&k->side[0], &o->side[1]) && same_place(&k->side[1], &o->side[0])))
+			break;
+	}
+	return n;
+}

@@ -1,0 +1,400 @@
+/*
+ * Sets and histories are interned by content. What an event does to a set is
+ * looked up by (set, lock, mode, pc), so that a repeated critical section costs
+ * two probes; comparing two sets goes through a small cache of pairs.
+ *
+ * A history keeps at most HISTORY_MAX locks. What is left out makes two sets look
+ * compatible that may not be: one candidate more for a run to refute, never one
+ * less.
+ */
+#include "analyze/locks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define HISTORY_MAX 64u
+#define CACHE_SIZE (1u << 15)
+#define MAX_HELD 256u	/* locks of one thread at once; more are not noticed */
+
+struct entry {
+	uint64_t lock, pc;
+	uint32_t history;	/* number in `histories` */
+	uint32_t depth;		/* recursive acquisitions beyond the first */
+	bool shared;
+};
+
+/* A run of elements in a pool. */
+struct span {
+	size_t first;
+	uint32_t count;
+};
+
+struct step {
+	uint64_t lock, pc;	/* pc ~0: a release */
+	uint32_t set, result;	/* result 0 with `used`: the empty set */
+	bool shared, used;
+};
+
+struct pair {
+	uint32_t a, b;		/* b > 0 if in use: the empty set is never asked about */
+	bool exclude, compatible;
+};
+
+struct table {
+	uint32_t *at;		/* numbers, plus 1 */
+	size_t size;
+};
+
+struct locks {
+	struct entry *entries;
+	size_t entry_count, entry_capacity;
+	struct span *sets;	/* 0 is the empty one */
+	size_t set_count, set_capacity;
+	uint64_t *elements;
+	size_t element_count, element_capacity;
+	struct span *histories;
+	size_t history_count, history_capacity;
+	struct table set_table, history_table;
+	struct step *steps;
+	size_t step_count, step_size;
+	struct pair *cache;
+};
+
+struct locks *locks_new(void)
+{
+	struct locks *l = xcalloc(1, sizeof(*l));
+
+	l->sets = xgrow(NULL, 0, &l->set_capacity, sizeof(*l->sets));
+	l->sets[l->set_count++] = (struct span){ 0 };
+	l->histories = xgrow(NULL, 0, &l->history_capacity, sizeof(*l->histories));
+	l->histories[l->history_count++] = (struct span){ 0 };
+	l->step_size = 256;
+	l->steps = xcalloc(l->step_size, sizeof(*l->steps));
+	l->cache = xcalloc(CACHE_SIZE, sizeof(*l->cache));
+	return l;
+}
+
+void locks_free(struct locks *l)
+{
+	if (!l)
+		return;
+	free(l->entries);
+	free(l->sets);
+	free(l->elements);
+	free(l->histories);
+	free(l->set_table.at);
+	free(l->history_table.at);
+	free(l->steps);
+	free(l->cache);
+	free(l);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
+	return hash ^ hash >> 32;
+}
+
+static uint64_t hash_set(const struct entry *e, size_t count)
+{
+	uint64_t hash = count;
+
+	for (size_t i = 0; i < count; i++) {
+		hash = mix(hash, e[i].lock);
+		hash = mix(hash, e[i].pc);
+		hash = mix(hash, (uint64_t)e[i].history << 32 | e[i].depth << 1 | e[i].shared);
+	}
+	return hash;
+}
+
+static uint64_t hash_history(const uint64_t *locks, size_t count)
+{
+	uint64_t hash = count;
+
+	for (size_t i = 0; i < count; i++)
+		hash = mix(hash, locks[i]);
+	return hash;
+}
+
+static bool same_entries(const struct entry *a, const struct entry *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (a[i].lock != b[i].lock || a[i].pc != b[i].pc || a[i].history != b[i].history ||
+		    a[i].depth != b[i].depth || a[i].shared != b[i].shared)
+			return false;
+	return true;
+}
+
+/* Makes room for one more than `count`; the caller fills an empty one again. */
+static bool table_full(struct table *t, size_t count)
+{
+	if (count * 2 < t->size)
+		return false;
+	free(t->at);
+	t->size = t->size ? t->size * 2 : 256;
+	t->at = xcalloc(t->size, sizeof(*t->at));
+	return true;
+}
+
+static void table_put(struct table *t, uint64_t hash, uint32_t number)
+{
+	size_t i = hash & (t->size - 1);
+
+	while (t->at[i])
+		i = (i + 1) & (t->size - 1);
+	t->at[i] = number + 1;
+}
+
+static uint32_t intern_history(struct locks *l, const uint64_t *locks, uint32_t count)
+{
+	uint64_t hash = hash_history(locks, count);
+	struct table *t = &l->history_table;
+	struct span *s;
+
+	if (count == 0)
+		return 0;
+	if (table_full(t, l->history_count))
+		for (uint32_t i = 1; i < l->history_count; i++)
+			table_put(t, hash_history(l->elements + l->histories[i].first,
+						  l->histories[i].count), i);
+	for (size_t i = hash & (t->size - 1); t->at[i]; i = (i + 1) & (t->size - 1)) {
+		s = &l->histories[t->at[i] - 1];
+		if (s->count == count && memcmp(l->elements + s->first, locks,
+						count * sizeof(*locks)) == 0)
+			return t->at[i] - 1;
+	}
+	l->histories = xgrow(l->histories, l->history_count, &l->history_capacity,
+			     sizeof(*l->histories));
+	l->histories[l->history_count] = (struct span){ l->element_count, count };
+	for (uint32_t i = 0; i < count; i++) {
+		l->elements = xgrow(l->elements, l->element_count, &l->element_capacity,
+				    sizeof(*l->elements));
+		l->elements[l->element_count++] = locks[i];
+	}
+	table_put(t, hash, (uint32_t)l->history_count);
+	return (uint32_t)l->history_count++;
+}
+
+static uint32_t intern_set(struct locks *l, const struct entry *entries, uint32_t count)
+{
+	uint64_t hash = hash_set(entries, count);
+	struct table *t = &l->set_table;
+	struct span *s;
+
+	if (count == 0)
+		return LOCKS_NONE;
+	if (table_full(t, l->set_count))
+		for (uint32_t i = 1; i < l->set_count; i++)
+			table_put(t, hash_set(l->entries + l->sets[i].first, l->sets[i].count), i);
+	for (size_t i = hash & (t->size - 1); t->at[i]; i = (i + 1) & (t->size - 1)) {
+		s = &l->sets[t->at[i] - 1];
+		if (s->count == count && same_entries(l->entries + s->first, entries, count))
+			return t->at[i] - 1;
+	}
+	l->sets = xgrow(l->sets, l->set_count, &l->set_capacity, sizeof(*l->sets));
+	l->sets[l->set_count] = (struct span){ l->entry_count, count };
+	for (uint32_t i = 0; i < count; i++) {
+		l->entries = xgrow(l->entries, l->entry_count, &l->entry_capacity,
+				   sizeof(*l->entries));
+		l->entries[l->entry_count++] = entries[i];
+	}
+	table_put(t, hash, (uint32_t)l->set_count);
+	return (uint32_t)l->set_count++;
+}
+
+/* The history with one lock more. */
+static uint32_t history_add(struct locks *l, uint32_t history, uint64_t lock)
+{
+	const struct span *s = &l->histories[history];
+	const uint64_t *old = l->elements + s->first;
+	uint64_t locks[HISTORY_MAX];
+	uint32_t n = 0, i = 0;
+
+	while (i < s->count && old[i] < lock)
+		locks[n++] = old[i++];
+	if ((i < s->count && old[i] == lock) || s->count == HISTORY_MAX)
+		return history;
+	locks[n++] = lock;
+	while (i < s->count)
+		locks[n++] = old[i++];
+	return intern_history(l, locks, n);
+}
+
+static struct step *step_place(const struct locks *l, const struct step *key)
+{
+	size_t i = mix(mix(key->set * 2u + key->shared, key->lock), key->pc) & (l->step_size - 1);
+	struct step *s;
+
+	for (;; i = (i + 1) & (l->step_size - 1)) {
+		s = &l->steps[i];
+		if (!s->used || (s->set == key->set && s->lock == key->lock && s->pc == key->pc &&
+				 s->shared == key->shared))
+			return s;
+	}
+}
+
+static void step_add(struct locks *l, const struct step *step)
+{
+	struct step *old = l->steps;
+	size_t size = l->step_size;
+
+	if (++l->step_count * 2 >= size) {
+		l->step_size *= 2;
+		l->steps = xcalloc(l->step_size, sizeof(*l->steps));
+		for (size_t i = 0; i < size; i++)
+			if (old[i].used)
+				*step_place(l, &old[i]) = old[i];
+		free(old);
+	}
+	*step_place(l, step) = *step;
+}
+
+/* A copy with room for one more; its size, MAX_HELD if it is full. */
+static uint32_t unpack(const struct locks *l, uint32_t set, struct entry *out)
+{
+	const struct span *s = &l->sets[set];
+
+	if (s->count)
+		memcpy(out, l->entries + s->first, s->count * sizeof(*out));
+	return s->count;
+}
+
+uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared, uint64_t pc)
+{
+	struct step key = { .set = set, .lock = lock, .pc = pc, .shared = shared, .used = true };
+	struct step *known = step_place(l, &key);
+	struct entry held[MAX_HELD];
+	uint32_t count, i = 0;
+
+	if (known->used)
+		return known->result;
+	count = unpack(l, set, held);
+	while (i < count && held[i].lock != lock)
+		i++;
+	if (i < count) {
+		held[i].depth++;
+	} else if (count == MAX_HELD) {
+		return set;
+	} else {
+		for (i = 0; i < count; i++)
+			held[i].history = history_add(l, held[i].history, lock);
+		held[count++] = (struct entry){ .lock = lock, .pc = pc, .shared = shared };
+	}
+	key.result = intern_set(l, held, count);
+	step_add(l, &key);
+	return key.result;
+}
+
+uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock)
+{
+	struct step key = { .set = set, .lock = lock, .pc = ~0ull, .used = true };
+	struct step *known = step_place(l, &key);
+	struct entry held[MAX_HELD];
+	uint32_t count;
+	size_t i;
+
+	if (known->used)
+		return known->result;
+	i = locks_index(l, set, lock);
+	if (i == LOCKS_ABSENT)
+		return set;
+	count = unpack(l, set, held);
+	if (held[i].depth > 0)
+		held[i].depth--;
+	else
+		memmove(held + i, held + i + 1, (--count - i) * sizeof(*held));
+	key.result = intern_set(l, held, count);
+	step_add(l, &key);
+	return key.result;
+}
+
+size_t locks_count(const struct locks *l, uint32_t set)
+{
+	return l->sets[set].count;
+}
+
+void locks_at(const struct locks *l, uint32_t set, size_t i, struct locks_held *out)
+{
+	const struct entry *e = &l->entries[l->sets[set].first + i];
+	const struct span *h = &l->histories[e->history];
+
+	*out = (struct locks_held){
+		.lock = e->lock, .shared = e->shared, .depth = e->depth, .acquired_pc = e->pc,
+		.history = h->count ? l->elements + h->first : NULL, .history_count = h->count,
+	};
+}
+
+size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock)
+{
+	const struct span *s = &l->sets[set];
+
+	for (size_t i = 0; i < s->count; i++)
+		if (l->entries[s->first + i].lock == lock)
+			return i;
+	return LOCKS_ABSENT;
+}
+
+bool locks_has(const struct locks *l, uint32_t set, uint64_t lock)
+{
+	return locks_index(l, set, lock) != LOCKS_ABSENT;
+}
+
+static bool has_taken(const struct locks *l, const struct entry *e, uint64_t lock)
+{
+	const struct span *h = &l->histories[e->history];
+
+	for (uint32_t i = 0; i < h->count; i++)
+		if (l->elements[h->first + i] == lock)
+			return true;
+	return false;
+}
+
+static void compare(const struct locks *l, struct pair *p)
+{
+	const struct span *a = &l->sets[p->a], *b = &l->sets[p->b];
+
+	p->exclude = false;
+	p->compatible = true;
+	for (uint32_t i = 0; i < a->count; i++)
+		for (uint32_t j = 0; j < b->count; j++) {
+			const struct entry *x = &l->entries[a->first + i];
+			const struct entry *y = &l->entries[b->first + j];
+
+			if (x->lock == y->lock)
+				p->exclude |= !(x->shared && y->shared);
+			else if (!x->shared && !y->shared && has_taken(l, x, y->lock) &&
+				 has_taken(l, y, x->lock))
+				p->compatible = false;
+		}
+}
+
+static const struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
+{
+	struct pair *p;
+
+	if (a > b) {
+		uint32_t swap = a;
+
+		a = b;
+		b = swap;
+	}
+	p = &l->cache[mix(a, b) & (CACHE_SIZE - 1)];
+	if (p->a != a || p->b != b) {
+		p->a = a;
+		p->b = b;
+		compare(l, p);
+	}
+	return p;
+}
+
+bool locks_exclude(struct locks *l, uint32_t a, uint32_t b)
+{
+	return a && b && compared(l, a, b)->exclude;
+}
+
+bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)
+{
+	return !a || !b || compared(l, a, b)->compatible;
+}

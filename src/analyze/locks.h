@@ -1,0 +1,54 @@
+/*
+ * Interned locksets: which locks a thread holds, how (read or write), since which
+ * critical section, and the acquisition history of each: the locks taken since it
+ * was (algorithms.md §0). Equal sets have equal numbers, so that comparing a pair
+ * is a table look-up after the first time.
+ */
+#ifndef ANALYZE_LOCKS_H
+#define ANALYZE_LOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOCKS_NONE 0u	/* the empty set */
+#define LOCKS_ABSENT ((size_t)-1)
+
+struct locks_held {
+	uint64_t lock;
+	bool shared;		/* a read lock */
+	uint32_t depth;		/* times it was taken again since */
+	uint64_t acquired_pc;
+	const uint64_t *history;	/* locks taken since, ascending */
+	size_t history_count;
+};
+
+struct locks;
+
+struct locks *locks_new(void);
+void locks_free(struct locks *l);
+
+/*
+ * What a thread's events do to its set; returns the new one. A lock that is held
+ * already (recursive, or several read locks) has to be released as often.
+ */
+uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared, uint64_t pc);
+uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock);
+
+size_t locks_count(const struct locks *l, uint32_t set);
+void locks_at(const struct locks *l, uint32_t set, size_t i, struct locks_held *out);
+bool locks_has(const struct locks *l, uint32_t set, uint64_t lock);
+
+/* Its place for locks_at(), LOCKS_ABSENT if not in the set. Places keep their order. */
+size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock);
+
+/* A lock in both, not read-held in both: the two cannot be held at once. */
+bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
+
+/*
+ * Acquisition histories allow that one thread is in `a` and another in `b` at one
+ * moment. Of its own it does not look for common locks.
+ */
+bool locks_compatible(struct locks *l, uint32_t a, uint32_t b);
+
+#endif

@@ -1,0 +1,413 @@
+#include "analyze/moments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define ACQUIRED_MAX 4u		/* the outermost sections are those to be held back at */
+#define CHANGES 64u		/* a power of 2 */
+#define USER_BLOCK 0x80000000u
+
+/* A strong clock of a thread. */
+struct epoch {
+	struct vclock clock;
+	uint64_t own;
+	uint32_t thread;
+	uint32_t refs;		/* by situations; when free: the next free one */
+};
+
+struct situation {
+	uint32_t refs;		/* when free: the next free one */
+	uint32_t epoch, lockset;
+	uint32_t released;	/* of the thread until then */
+	struct view_acquired acquired[ACQUIRED_MAX];
+};
+
+struct change {
+	uint64_t index;		/* from this event of the thread on */
+	uint32_t lockset;
+};
+
+struct thread {
+	bool stale;		/* it synchronised since `situation` was made */
+	uint32_t situation;	/* has a reference */
+	uint32_t released;	/* releases made so far */
+	uint32_t changes;	/* made so far; the last CHANGES of them: */
+	struct change change[CHANGES];
+};
+
+struct moments {
+	struct locks *locks;
+	struct thread **threads;
+	size_t thread_count;
+	struct epoch *epochs;		/* 0 is none */
+	size_t epoch_count, epoch_capacity;
+	uint32_t free_epoch;
+	struct situation *situations;	/* 0 is none */
+	size_t situation_count, situation_capacity;
+	uint32_t free_situation;
+};
+
+struct moments *moments_new(struct locks *locks)
+{
+	struct moments *m = xcalloc(1, sizeof(*m));
+
+	m->locks = locks;
+	m->epochs = xgrow(NULL, 0, &m->epoch_capacity, sizeof(*m->epochs));
+	m->epochs[m->epoch_count++] = (struct epoch){ 0 };
+	m->situations = xgrow(NULL, 0, &m->situation_capacity, sizeof(*m->situations));
+	m->situations[m->situation_count++] = (struct situation){ 0 };
+	return m;
+}
+
+void moments_free(struct moments *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->thread_count; i++)
+		free(m->threads[i]);
+	for (size_t i = 0; i < m->epoch_count; i++)
+		vclock_free(&m->epochs[i].clock);
+	free(m->threads);
+	free(m->epochs);
+	free(m->situations);
+	free(m);
+}
+
+static struct thread *make_thread(struct moments *m, uint32_t id)
+{
+	size_t count = m->thread_count;
+
+	if (id >= count) {
+		m->thread_count = id + 1 > count * 2 ? id + 1 : count * 2;
+		m->threads = xrealloc(m->threads, m->thread_count * sizeof(*m->threads));
+		memset(m->threads + count, 0, (m->thread_count - count) * sizeof(*m->threads));
+	}
+	m->threads[id] = xcalloc(1, sizeof(**m->threads));
+	m->threads[id]->stale = true;
+	return m->threads[id];
+}
+
+static inline struct thread *thread_of(struct moments *m, uint32_t id)
+{
+	if (id < m->thread_count && m->threads[id])
+		return m->threads[id];
+	return make_thread(m, id);
+}
+
+static void release_situation(struct moments *m, uint32_t number)
+{
+	struct situation *s = &m->situations[number];
+	struct epoch *e = &m->epochs[s->epoch];
+
+	if (!number || --s->refs > 0)
+		return;
+	if (--e->refs == 0) {
+		e->refs = m->free_epoch;
+		m->free_epoch = s->epoch;
+	}
+	s->refs = m->free_situation;
+	m->free_situation = number;
+}
+
+static bool same_clock(const struct vclock *a, const struct vclock *b)
+{
+	return a->count == b->count &&
+	       (a->count == 0 || memcmp(a->at, b->at, a->count * sizeof(*a->at)) == 0);
+}
+
+/* The thread's strong clock now: that of the situation before, or a new one. */
+static uint32_t epoch_now(struct moments *m, const struct view *view, uint32_t before)
+{
+	uint32_t number = m->free_epoch;
+	struct epoch *e = &m->epochs[before];
+
+	if (before && e->own == view->strong_epoch && same_clock(&e->clock, view->strong))
+		return before;
+	if (number) {
+		m->free_epoch = m->epochs[number].refs;
+	} else {
+		m->epochs = xgrow(m->epochs, m->epoch_count, &m->epoch_capacity, sizeof(*m->epochs));
+		number = (uint32_t)m->epoch_count++;
+		m->epochs[number] = (struct epoch){ 0 };
+	}
+	e = &m->epochs[number];
+	vclock_copy(&e->clock, view->strong);
+	e->own = view->strong_epoch;
+	e->thread = view->thread;
+	e->refs = 0;
+	return number;
+}
+
+static void situation_now(struct moments *m, struct thread *t, const struct view *view)
+{
+	uint32_t number = m->free_situation;
+	uint32_t epoch = epoch_now(m, view, m->situations[t->situation].epoch);
+	size_t held = locks_count(m->locks, view->lockset);
+	struct situation *s;
+
+	if (number) {
+		m->free_situation = m->situations[number].refs;
+	} else {
+		m->situations = xgrow(m->situations, m->situation_count, &m->situation_capacity,
+				      sizeof(*m->situations));
+		number = (uint32_t)m->situation_count++;
+	}
+	s = &m->situations[number];
+	*s = (struct situation){ .refs = 1, .epoch = epoch, .lockset = view->lockset,
+				 .released = t->released };
+	for (size_t i = 0; i < held && i < ACQUIRED_MAX; i++)
+		s->acquired[i] = view->acquired[i];
+	m->epochs[epoch].refs++;
+	release_situation(m, t->situation);
+	t->situation = number;
+	t->stale = false;
+}
+
+static void changed(struct thread *t, uint64_t index, uint32_t lockset)
+{
+	if (t->changes && t->change[(t->changes - 1) % CHANGES].lockset == lockset)
+		return;
+	t->change[t->changes++ % CHANGES] = (struct change){ index, lockset };
+}
+
+/* The lock that the event lets go of, 0: none. */
+static uint64_t released_lock(const struct event *ev)
+{
+	if (ev->result)
+		return 0;
+	switch (ev->kind) {
+	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
+		return ev->addr;
+	case TRACE_COND_WAIT:
+		return ev->arg;
+	default:
+		return 0;
+	}
+}
+
+void moments_sync(struct moments *m, const struct event *ev, const struct view *view)
+{
+	struct thread *t;
+	uint64_t lock;
+
+	if (ev->kind == TRACE_FUNC_ENTRY || ev->kind == TRACE_FUNC_EXIT)
+		return;
+	t = thread_of(m, ev->thread);
+	t->stale = true;
+	changed(t, view->index, view->lockset);
+	lock = released_lock(ev);
+	if (lock) {
+		/* The view is of the moment before. */
+		t->released++;
+		changed(t, view->index + 1, locks_release(m->locks, view->lockset, lock));
+	}
+}
+
+void moments_now(struct moments *m, const struct event *ev, const struct view *view,
+		 struct moment *out)
+{
+	struct thread *t = thread_of(m, ev->thread);
+
+	if (t->stale)
+		situation_now(m, t, view);
+	*out = (struct moment){
+		.index = view->index, .time = ev->time, .addr = ev->addr,
+		.size = ev->size < UINT32_MAX ? (uint32_t)ev->size : UINT32_MAX,
+		.situation = t->situation, .epoch = m->situations[t->situation].epoch,
+		.stack = view->stack,
+		.block = view->user_block ? view->user_block | USER_BLOCK : view->block,
+	};
+}
+
+void moments_keep(struct moments *m, struct moment *kept, const struct moment *now)
+{
+	if (kept->situation != now->situation) {
+		m->situations[now->situation].refs++;
+		release_situation(m, kept->situation);
+	}
+	*kept = *now;
+}
+
+void moments_drop(struct moments *m, struct moment *kept)
+{
+	release_situation(m, kept->situation);
+	*kept = (struct moment){ 0 };
+}
+
+uint32_t moments_thread(const struct moments *m, const struct moment *a)
+{
+	return m->epochs[a->epoch].thread;
+}
+
+uint32_t moments_lockset(const struct moments *m, const struct moment *a)
+{
+	return m->situations[a->situation].lockset;
+}
+
+bool moments_same_section(const struct moments *m, const struct moment *a, const struct moment *b)
+{
+	const struct situation *x = &m->situations[a->situation], *y = &m->situations[b->situation];
+
+	return x->lockset && x->released == y->released;
+}
+
+bool moments_ordered(const struct moments *m, const struct moment *a, const struct moment *b)
+{
+	const struct epoch *x = &m->epochs[a->epoch];
+	const struct epoch *y = &m->epochs[b->epoch];
+
+	return vclock_saw(&y->clock, x->thread, x->own);
+}
+
+bool moments_fixed(const struct moments *m, const struct moment *a1, const struct moment *b1,
+		   const struct moment *b2, const struct moment *a2)
+{
+	return moments_ordered(m, b1, a1) || moments_ordered(m, a2, b2) ||
+	       (moments_ordered(m, a1, b1) && moments_ordered(m, b2, a2));
+}
+
+bool moments_together(const struct moment *p, const struct moment *i, const struct view *view)
+{
+	if (p->block == i->block && p->block)
+		return true;
+	if ((p->block | i->block) & USER_BLOCK)
+		return false;
+	if (i->index - p->index <= MOMENTS_WINDOW)
+		return true;
+	for (uint32_t k = view->activation_count; k > 0 && p->block; k--)
+		if (view->activations[k - 1] == p->block)
+			return true;
+	return false;
+}
+
+/* Whoever can meet a thread in `b` can meet one in `a`: fewer locks, taken no earlier. */
+static bool covers(const struct moments *m, uint32_t a, uint32_t b)
+{
+	struct locks_held x, y;
+	size_t at, k, n = locks_count(m->locks, a);
+
+	if (n > locks_count(m->locks, b))
+		return false;
+	for (size_t i = 0; a != b && i < n; i++) {
+		locks_at(m->locks, a, i, &x);
+		at = locks_index(m->locks, b, x.lock);
+		if (at == LOCKS_ABSENT)
+			return false;
+		locks_at(m->locks, b, at, &y);
+		if (y.shared && !x.shared)
+			return false;
+		/* Both ascend. */
+		for (size_t j = k = 0; j < x.history_count; j++, k++) {
+			while (k < y.history_count && y.history[k] < x.history[j])
+				k++;
+			if (k == y.history_count || y.history[k] != x.history[j])
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Keeps sets of which none covers another, those with the fewest locks. */
+static unsigned add_cut(const struct moments *m, uint32_t *cuts, unsigned count, uint32_t set)
+{
+	unsigned kept = 0, at = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (covers(m, cuts[i], set))
+			return count;
+	for (unsigned i = 0; i < count; i++)
+		if (!covers(m, set, cuts[i]))
+			cuts[kept++] = cuts[i];
+	while (at < kept && locks_count(m->locks, cuts[at]) <= locks_count(m->locks, set))
+		at++;
+	if (at == MOMENTS_CUTS)
+		return kept;
+	if (kept < MOMENTS_CUTS)
+		kept++;
+	memmove(cuts + at + 1, cuts + at, (kept - 1 - at) * sizeof(*cuts));
+	cuts[at] = set;
+	return kept;
+}
+
+unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS])
+{
+	const struct thread *t = m->threads[moments_thread(m, p)];
+	const struct change *c;
+	unsigned count = 1;
+
+	cuts[0] = moments_lockset(m, p);
+	for (uint32_t n = t->changes; n > 0 && cuts[0] && t->changes - n < CHANGES; n--) {
+		c = &t->change[(n - 1) % CHANGES];
+		if (c->index <= p->index)
+			break;
+		count = add_cut(m, cuts, count, c->lockset);
+	}
+	return cuts[0] ? count : 1;
+}
+
+enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, unsigned count,
+			       uint32_t set)
+{
+	enum prune_reason why = PRUNE_LOCK;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (locks_exclude(m->locks, cuts[i], set))
+			continue;
+		if (locks_compatible(m->locks, cuts[i], set))
+			return PRUNE_REASONS;
+		why = PRUNE_HISTORY;
+	}
+	return why;
+}
+
+struct candidate_event moments_event(const struct moments *m, const struct moment *a, uint64_t pc,
+				     uint16_t kind)
+{
+	uint32_t lockset = moments_lockset(m, a);
+
+	return (struct candidate_event){
+		.thread = moments_thread(m, a), .kind = kind, .index = a->index, .time = a->time,
+		.addr = a->addr, .size = a->size, .pc = pc, .lockset = lockset, .stack = a->stack,
+		.lockset_size = (uint16_t)locks_count(m->locks, lockset),
+	};
+}
+
+/* A thread on its way to `set` takes the lock, in a mode that excludes `held`. */
+static bool needs(const struct moments *m, uint32_t set, const struct locks_held *held)
+{
+	struct locks_held other;
+
+	for (size_t i = 0; i < locks_count(m->locks, set); i++) {
+		locks_at(m->locks, set, i, &other);
+		if (other.lock == held->lock)
+			return !(other.shared && held->shared);
+		for (size_t k = 0; k < other.history_count; k++)
+			if (other.history[k] == held->lock)
+				return true;
+	}
+	return false;
+}
+
+bool moments_hold(const struct moments *m, const struct moment *a, uint64_t after,
+		  const struct moment *other, struct candidate_event *out)
+{
+	const struct situation *s = &m->situations[a->situation];
+	size_t count = locks_count(m->locks, s->lockset);
+	struct locks_held held;
+
+	for (size_t i = 0; i < count && i < ACQUIRED_MAX; i++) {
+		locks_at(m->locks, s->lockset, i, &held);
+		if ((after != MOMENTS_ANY && s->acquired[i].index <= after) ||
+		    !needs(m, moments_lockset(m, other), &held))
+			continue;
+		*out = (struct candidate_event){
+			.thread = moments_thread(m, a), .kind = s->acquired[i].kind,
+			.index = s->acquired[i].index, .time = s->acquired[i].time,
+			.addr = held.lock, .pc = held.acquired_pc,
+		};
+		return true;
+	}
+	return false;
+}

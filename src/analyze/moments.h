@@ -1,0 +1,89 @@
+/*
+ * The surroundings of an access, kept for as long as some history names them: the
+ * locks held and where each was taken, the strong clock, the block of code; and
+ * through which locksets a thread went between two of its accesses.
+ *
+ * Situations are what changes only when a thread synchronises. They are shared by all
+ * accesses made within one and counted, so that memory follows what is remembered,
+ * not the length of the trace.
+ */
+#ifndef ANALYZE_MOMENTS_H
+#define ANALYZE_MOMENTS_H
+
+#include "analyze/analysis.h"
+
+#define MOMENTS_CUTS 3u		/* locksets kept of those between two accesses */
+#define MOMENTS_WINDOW 1000u	/* events of a thread that may belong together, whatever the block */
+
+/* An access; all zero is none. */
+struct moment {
+	uint64_t index, time, addr;
+	uint32_t size;		/* bytes, at most 4 GiB - 1 */
+	uint32_t situation;	/* 0: none */
+	uint32_t epoch;		/* equal numbers: equal strong clocks of one thread */
+	uint32_t stack;
+	uint32_t block;		/* highest bit: a user block */
+};
+
+struct moments;
+
+struct moments *moments_new(struct locks *locks);
+void moments_free(struct moments *m);
+
+/* Every event that is no access, in the order of the trace. */
+void moments_sync(struct moments *m, const struct event *ev, const struct view *view);
+
+/* The access as a moment; good until the thread's next event, unless kept. */
+void moments_now(struct moments *m, const struct event *ev, const struct view *view,
+		 struct moment *out);
+
+/* Puts `now` into the place of what was kept there (all zero: nothing). */
+void moments_keep(struct moments *m, struct moment *kept, const struct moment *now);
+void moments_drop(struct moments *m, struct moment *kept);
+
+uint32_t moments_thread(const struct moments *m, const struct moment *a);
+uint32_t moments_lockset(const struct moments *m, const struct moment *a);
+
+/* No lock was released between them: both by one thread, `a` first. */
+bool moments_same_section(const struct moments *m, const struct moment *a, const struct moment *b);
+
+/* By strong happens-before; different threads. */
+bool moments_ordered(const struct moments *m, const struct moment *a, const struct moment *b);
+
+/*
+ * Whether the order "a1 before b1 and b2 before a2", the a of one thread and the b of
+ * another, is no question of the schedule: strong happens-before forbids it, or has
+ * it in every run (what a thread does before it creates and after it joins another).
+ */
+bool moments_fixed(const struct moments *m, const struct moment *a1, const struct moment *b1,
+		   const struct moment *b2, const struct moment *a2);
+
+/* `p` and the thread's present access `i` are of one block, or near enough. */
+bool moments_together(const struct moment *p, const struct moment *i, const struct view *view);
+
+/*
+ * The locksets of the thread between `p` and its present access, from right after
+ * `p` on: those that no other makes needless, fewest locks first, at most MOMENTS_CUTS.
+ * The empty set comes alone.
+ */
+unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS]);
+
+/* PRUNE_REASONS if a thread in one of the sets lets another be in `set`, else why not. */
+enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, unsigned count,
+			       uint32_t set);
+
+/* The access as candidates name it. */
+struct candidate_event moments_event(const struct moments *m, const struct moment *a, uint64_t pc,
+				     uint16_t kind);
+
+/*
+ * If `a` cannot be held back right before it without keeping `other` from running
+ * (it is in a critical section that `other` needs), true and in *out the event that
+ * enters the outermost such section. Only sections entered after the thread's event
+ * number `after` count; MOMENTS_ANY: all.
+ */
+#define MOMENTS_ANY UINT64_MAX
+bool moments_hold(const struct moments *m, const struct moment *a, uint64_t after,
+		  const struct moment *other, struct candidate_event *out);
+
+#endif

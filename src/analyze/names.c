@@ -1,0 +1,247 @@
+#include "analyze/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "symbol/object.h"
+
+#define FRAMES 16
+
+/* Names known of one event: its object and its locks, behind each other in `pool`. */
+struct names {
+	struct reader *reader;
+	const struct analysis_context *ctx;
+	struct symbols *symbols;	/* NULL: not wanted */
+	struct map events;		/* (thread, index) to the place in `pool`, plus 1 */
+	struct map sets;		/* the same to the lockset */
+	struct map labels;		/* address to the place in `pool`, plus 1 */
+	struct buf pool, scratch;
+	size_t left;			/* events not come to yet */
+};
+
+static uint64_t key_of(const struct candidate_event *e)
+{
+	return (uint64_t)e->thread << 44 | e->index;
+}
+
+static uint64_t keep(struct names *n, const char *text)
+{
+	uint64_t at = n->pool.size + 1;
+
+	buf_add(&n->pool, text, strlen(text) + 1);
+	return at;
+}
+
+static const char *kept(const struct names *n, const uint64_t *at)
+{
+	return at && *at ? (const char *)n->pool.data + *at - 1 : NULL;
+}
+
+static void read_labels(struct names *n)
+{
+	const char *key, *value;
+
+	for (size_t i = 0; reader_meta_at(n->reader, i, &key, &value); i++)
+		if (strncmp(key, "object:0x", 9) == 0 || strncmp(key, "label:0x", 8) == 0)
+			*map_put(&n->labels, strtoull(strchr(key, ':') + 1, NULL, 16), NULL) =
+				keep(n, value);
+}
+
+/* Where an earlier one was before: its places are told of the earlier one. */
+static bool took_a_place(const struct reader_info *info, size_t i)
+{
+	const struct reader_module *m = &info->modules[i];
+
+	for (size_t j = 0; j < i; j++)
+		if (m->start < info->modules[j].end && info->modules[j].start < m->end)
+			return true;
+	return false;
+}
+
+static void read_modules(struct names *n)
+{
+	const struct reader_info *info = reader_info(n->reader);
+	struct err err;
+
+	n->symbols = symbols_new();
+	for (size_t i = 0; i < info->module_count; i++) {
+		const struct reader_module *m = &info->modules[i];
+
+		/* The kernel's own page is in no file. */
+		if (!took_a_place(info, i) &&
+		    symbols_add(n->symbols, m->path, m->build_id, m->build_id_size, m->base,
+				m->start, m->end, &err) < 0 && strchr(m->path, '/'))
+			log_warn("no names from %s", err.text);
+	}
+}
+
+struct names *names_new(struct reader *r, const struct analysis_context *ctx, bool symbols)
+{
+	struct names *n = xcalloc(1, sizeof(*n));
+
+	n->reader = r;
+	n->ctx = ctx;
+	read_labels(n);
+	if (symbols)
+		read_modules(n);
+	return n;
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	symbols_free(n->symbols);
+	map_free(&n->events);
+	map_free(&n->sets);
+	map_free(&n->labels);
+	buf_free(&n->pool);
+	buf_free(&n->scratch);
+	free(n);
+}
+
+/* A name of a text trace, where it or what precedes it on its page has one. */
+static bool add_label(struct names *n, uint64_t addr)
+{
+	const char *label = kept(n, map_find(&n->labels, addr));
+	uint64_t offset = addr & 0xfff;
+
+	if (!label) {
+		label = kept(n, map_find(&n->labels, addr - offset));
+		if (!label)
+			return false;
+		buf_addf(&n->scratch, "%s+%llu", label, (unsigned long long)offset);
+		return true;
+	}
+	buf_add_text(&n->scratch, label);
+	return true;
+}
+
+static void describe(struct names *n, struct objects *objects, uint64_t addr)
+{
+	struct object object;
+
+	buf_clear(&n->scratch);
+	objects_at(objects, addr, &object);
+	if (object.kind != OBJECT_RAW || !add_label(n, addr))
+		object_describe(&object, &n->scratch);
+	keep(n, buf_string(&n->scratch));
+}
+
+/* For malloc and free the block itself; for others what the address is by then. */
+static void learn(struct names *n, struct objects *objects, const struct event *ev,
+		  const struct object *object, uint32_t lockset, uint64_t *at)
+{
+	struct locks_held held;
+
+	*at = n->pool.size + 1;
+	if (object && object->kind != OBJECT_RAW) {
+		buf_clear(&n->scratch);
+		object_describe(object, &n->scratch);
+		keep(n, buf_string(&n->scratch));
+	} else {
+		describe(n, objects, ev->addr);
+	}
+	for (size_t i = 0; i < locks_count(n->ctx->locks, lockset); i++) {
+		locks_at(n->ctx->locks, lockset, i, &held);
+		describe(n, objects, held.lock);
+	}
+	n->left--;
+}
+
+static void want(struct names *n, const struct candidate_event *e)
+{
+	bool added;
+
+	map_put(&n->events, key_of(e), &added);
+	*map_put(&n->sets, key_of(e), NULL) = e->lockset;
+	n->left += added;
+}
+
+int names_learn(struct names *n, struct findings *f, size_t count, struct err *err)
+{
+	struct objects *objects = objects_new(n->reader, n->symbols);
+	struct map indexes = { 0 };
+	struct object object;
+	struct event ev;
+	int got = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (uint8_t e = 0; e < findings_at(f, i)->events; e++)
+			want(n, &findings_at(f, i)->event[e]);
+	if (n->left > 0)
+		got = reader_rewind(n->reader, err);
+	while (n->left > 0 && got >= 0 && (got = reader_next(n->reader, &ev, err)) > 0) {
+		uint64_t key = (uint64_t)ev.thread << 44 | (*map_put(&indexes, ev.thread, NULL))++;
+		bool has = objects_step(objects, &ev, &object);
+		uint64_t *at = map_find(&n->events, key);
+
+		if (at && !*at)
+			learn(n, objects, &ev, has ? &object : NULL,
+			      (uint32_t)*map_find(&n->sets, key), at);
+	}
+	map_free(&indexes);
+	objects_free(objects);
+	return got < 0 ? -1 : 0;
+}
+
+size_t names_frames(struct names *n, uint64_t pc, struct symbol_frame *out, size_t max)
+{
+	const char *label = kept(n, map_find(&n->labels, pc));
+
+	if (!label && n->symbols && pc)
+		return symbols_frames(n->symbols, pc, out, max);
+	out[0] = (struct symbol_frame){ .function = label ? label : "??" };
+	return 1;
+}
+
+void names_place(struct names *n, uint64_t pc, struct buf *out)
+{
+	struct symbol_frame frames[FRAMES], *f = frames;
+	size_t count = names_frames(n, pc, frames, FRAMES);
+	const char *module;
+	uint64_t offset;
+
+	for (size_t i = count; i-- > 0;)
+		if (frames[i].file)
+			f = &frames[i];
+	if (strcmp(f->function, "??") != 0)
+		buf_add_text(out, f->function);
+	if (f->file) {
+		buf_addf(out, " %s:%u", f->file, f->line);
+		return;
+	}
+	module = n->symbols ? symbols_module(n->symbols, pc, &offset) : NULL;
+	if (module)
+		buf_addf(out, "%s%s+0x%llx", *f->function == '?' ? "" : " in ", module,
+			 (unsigned long long)offset);
+	else if (*f->function == '?')
+		buf_add_hex(out, pc);
+}
+
+/* The i-th of the strings at a place. */
+static const char *nth_of(const struct names *n, const struct candidate_event *e, size_t i)
+{
+	const char *text = kept(n, map_find(&n->events, key_of(e)));
+
+	for (; text && i > 0; i--)
+		text += strlen(text) + 1;
+	return text ? text : "?";
+}
+
+const char *names_object(struct names *n, const struct candidate_event *e)
+{
+	return nth_of(n, e, 0);
+}
+
+const char *names_lock(struct names *n, const struct candidate_event *e, size_t i)
+{
+	const uint64_t *set = map_find(&n->sets, key_of(e));
+
+	if (!set || i >= locks_count(n->ctx->locks, (uint32_t)*set))
+		return "?";
+	return nth_of(n, e, i + 1);
+}

@@ -1,0 +1,397 @@
+/*
+ * Order violations: a passing run had it the right way round by luck.
+ *
+ * before-init: memory that one thread has to itself until it has written it, then used
+ * by another one that nothing makes come later (or a lock, condition, … initialised
+ * so). Critical sections order nothing here: they may be entered the other way round.
+ * The wanted order is the use before the write.
+ *
+ * use-free, use-destroy: memory given back, or an object destroyed, by a thread that
+ * nothing makes come after another one's last use. Wanted: the use after that.
+ *
+ * Where times are estimates, a use that seems to come before the write counts as well.
+ *
+ * Ordered are events by create and join, conditions, semaphores, barriers, annotations
+ * and by release and acquire of atomics, and besides:
+ * - by what a thread has seen: who reads a flag that another one set (a write that is
+ *   no step of a counter) comes after that, and after the section it was set in;
+ * - before a free, by the block itself: who lowers a count in it after another one did,
+ *   both under a lock or atomically, comes after that one's lowering;
+ * - by unpublishing: a section in which the freeing thread wrote what the user reads in
+ *   the section of its use. Entered later, the user would find nothing to use.
+ *
+ * Dropped: of each place all but the last use of each kind of USES_THREADS threads
+ * (uses.h); critical sections older than SECTIONS_KEPT.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/order.h"
+#include "base/mem.h"
+#include "trace/kinds.h"
+
+static void *order_open(const struct analysis_context *ctx)
+{
+	struct order *o = xcalloc(1, sizeof(*o));
+
+	o->ctx = ctx;
+	o->total = reader_info(ctx->reader)->header->flags & TRACE_TOTAL_ORDER;
+	o->sections = sections_new();
+	o->data = uses_new();
+	o->objects = uses_new();
+	return o;
+}
+
+static void order_close(void *state)
+{
+	struct order *o = state;
+
+	for (size_t i = 0; i < o->thread_count; i++)
+		vclock_free(&o->threads[i].seen);
+	free(o->threads);
+	vclock_free(&o->block);
+	uses_free(o->data);
+	uses_free(o->objects);
+	sections_free(o->sections);
+	free(o);
+}
+
+static struct order_thread *thread_of(struct order *o, uint32_t id)
+{
+	if (id >= o->thread_count) {
+		size_t count = id + 16;
+
+		o->threads = xrealloc(o->threads, count * sizeof(*o->threads));
+		memset(o->threads + o->thread_count, 0,
+		       (count - o->thread_count) * sizeof(*o->threads));
+		o->thread_count = count;
+	}
+	return &o->threads[id];
+}
+
+void order_advance(struct vclock *v, uint32_t thread, uint64_t value)
+{
+	uint64_t had = vclock_get(v, thread);
+
+	if (value <= had)
+		return;
+	vclock_tick(v, thread);
+	v->at[thread] = value;
+}
+
+uint64_t order_end_of(const struct order *o, const struct use *use, uint32_t lockset)
+{
+	uint64_t end = use->at.index;
+
+	for (size_t i = 0; i < locks_count(o->ctx->locks, lockset); i++) {
+		struct locks_held held;
+		const struct section *s;
+
+		locks_at(o->ctx->locks, lockset, i, &held);
+		s = sections_around(o->sections, use->at.thread, held.lock, use->at.index);
+		if (s && !(s->shared && held.shared) && s->last != UINT64_MAX && s->last > end)
+			end = s->last;
+	}
+	return end;
+}
+
+/* Sections by which the two exclude each other: stop one before it enters the outermost. */
+static const struct section *entry(const struct order *o, const struct candidate_event *stopped,
+				   const struct candidate_event *other)
+{
+	const struct section *outer = NULL;
+
+	for (size_t i = 0; i < locks_count(o->ctx->locks, stopped->lockset); i++) {
+		struct locks_held held;
+		const struct section *s;
+		bool needed;
+
+		locks_at(o->ctx->locks, stopped->lockset, i, &held);
+		s = sections_around(o->sections, stopped->thread, held.lock, stopped->index);
+		needed = locks_has(o->ctx->locks, other->lockset, held.lock) ||
+			 sections_left(o->sections, other->thread, held.lock, 0);
+		if (s && needed && s->first < (outer ? outer->first : stopped->index))
+			outer = s;
+	}
+	return outer;
+}
+
+void order_tell(struct order *o, const char *pattern, const char *note,
+		const struct candidate_event *early, const struct candidate_event *late,
+		const struct candidate_event *use)
+{
+	struct candidate c = { .class = CANDIDATE_ORDER, .events = 2, .orders = 1,
+			       .order = { { 0, 1 } }, .event = { *early, *late },
+			       .addr = use->addr, .size = use->size, .count = 1, .note = note };
+	const struct section *s = entry(o, late, early);
+
+	memset(c.hold, -1, sizeof(c.hold));
+	strncpy(c.pattern, pattern, sizeof(c.pattern) - 1);
+	if (s) {
+		c.event[2] = section_begin(s);
+		c.events = 3;
+		c.hold[1] = 2;
+	}
+	findings_add(o->out, &c);
+}
+
+/* A section of the writer that began strongly before the user came, and that both need. */
+static bool entered_first(const struct order *o, const struct use *init)
+{
+	uint32_t mine = o->view->lockset;
+
+	for (size_t i = 0; i < locks_count(o->ctx->locks, mine); i++) {
+		struct locks_held held;
+		const struct section *s;
+
+		locks_at(o->ctx->locks, mine, i, &held);
+		s = sections_around(o->sections, init->at.thread, held.lock, init->at.index);
+		if (s && !(s->shared && held.shared) &&
+		    vclock_saw(o->view->strong, s->thread, s->strong_epoch))
+			return true;
+	}
+	return false;
+}
+
+/* The thread of the event uses what `init` made. True: it can come first. */
+static bool before_init(struct order *o, const struct use *init)
+{
+	struct candidate_event use = view_event(o->view, o->ev);
+
+	if (vclock_saw(o->view->order, init->at.thread, init->order_epoch)) {
+		findings_pruned(o->out, PRUNE_HB, 1);
+	} else if (vclock_get(&thread_of(o, use.thread)->seen, init->at.thread) > init->at.index) {
+		findings_pruned(o->out, PRUNE_READS_FROM, 1);
+	} else if (entered_first(o, init)) {
+		findings_pruned(o->out, PRUNE_LOCK, 1);
+	} else {
+		order_tell(o, "before-init",
+		     o->uses == o->data ? "it may be used before its first write" :
+					  "it may be used before it is initialised",
+		     &use, &init->at, &use);
+		return true;
+	}
+	return false;
+}
+
+static uint32_t the_use(struct order *o)
+{
+	const struct order_thread *t = thread_of(o, o->view->thread);
+
+	if (!o->use)
+		o->use = uses_add(o->uses, &(struct use){
+			.at = view_event(o->view, o->ev), .order_epoch = o->view->order_epoch,
+			.section_reads = o->view->lockset ? t->section_reads : 0,
+			.access = (uint8_t)o->access,
+		});
+	return o->use;
+}
+
+static void begin_owner(struct order *o, struct place *p)
+{
+	p->owner = o->view->thread;
+	p->read_first = o->access & ACCESS_READ;
+	uses_set(o->uses, &p->first, p->read_first ? 0 : the_use(o));
+	uses_set(o->uses, &p->latest, p->read_first ? 0 : the_use(o));
+}
+
+/*
+ * Times of accesses are estimates unless the order is total: a first write that seems to
+ * come after another thread's read may have come before it, so the run had luck.
+ */
+static void misplaced(struct order *o, const struct place *p)
+{
+	const struct candidate_event write = view_event(o->view, o->ev);
+	const struct use *read;
+	uint32_t n;
+
+	if (o->total || !p->read_first || p->last_write || o->access != ACCESS_WRITE)
+		return;
+	n = uses_last(p, p->owner, false);
+	read = n ? uses_at(o->uses, n) : NULL;
+	if (read && !(read->access & ACCESS_ATOMIC) &&
+	    o->threads[o->view->thread].timed < read->at.time)
+		order_tell(o, "before-init", "it may be used before its first write", &read->at, &write,
+			   &write);
+}
+
+/* Who has it alone, and when that ends. */
+static void own(struct order *o, struct place *p)
+{
+	const struct view *v = o->view;
+	uint64_t bit = 1ull << (v->thread & 63);
+
+	if (!p->owner || (!p->shared && p->owner != v->thread &&
+			  vclock_saw(v->strong, p->owner, p->owner_epoch)))
+		begin_owner(o, p);
+	else if (!p->shared && p->owner == v->thread && (o->access & ACCESS_WRITE) && p->first &&
+		 uses_at(o->uses, p->latest)->order_epoch != v->order_epoch)
+		uses_set(o->uses, &p->latest, the_use(o));
+	if (p->owner == v->thread) {
+		p->owner_epoch = v->strong_epoch;
+		return;
+	}
+	if (!p->shared)
+		misplaced(o, p);
+	p->shared = true;
+	if (!p->first || (p->met & bit))
+		return;
+	p->met |= bit;
+	if (!before_init(o, uses_at(o->uses, p->first)) && p->latest != p->first)
+		before_init(o, uses_at(o->uses, p->latest));
+}
+
+static void saw_all(struct order *o)
+{
+	struct vclock *seen = &thread_of(o, o->view->thread)->seen;
+
+	for (size_t i = 0; i < o->saw_count; i++)
+		order_advance(seen, o->saw[i].thread, o->saw[i].index);
+	o->saw_count = 0;
+}
+
+/* What was read says who came before. */
+static void see(struct order *o, const struct place *p)
+{
+	const struct use *w = p->last_write && p->blind ? uses_at(o->uses, p->last_write) : NULL;
+
+	if (!w || w->at.thread == o->view->thread ||
+	    vclock_get(&o->threads[o->view->thread].seen, w->at.thread) > w->at.index)
+		return;
+	if (o->saw_count == ORDER_SAW)
+		saw_all(o);
+	o->saw[o->saw_count].thread = w->at.thread;
+	o->saw[o->saw_count++].index = order_end_of(o, w, o->view->lockset) + 1;
+}
+
+static void touch(void *ctx, struct place *p)
+{
+	struct order *o = ctx;
+	const struct order_thread *t;
+	uint32_t read, use;
+
+	own(o, p);
+	if (o->access & ACCESS_READ)
+		see(o, p);
+	use = the_use(o);
+	if (o->access & ACCESS_WRITE) {
+		t = thread_of(o, o->view->thread);
+		read = uses_last(p, o->view->thread, false);
+		p->blind = !(o->access & ACCESS_READ) &&
+			   (!read || uses_at(o->uses, read)->at.index < t->section_first);
+		uses_set(o->uses, &p->last_write, use);
+	}
+	uses_note(o->uses, p, use);
+}
+
+static void accessed(struct order *o, struct order_thread *t)
+{
+	uint64_t end = o->ev->addr + o->ev->size;
+
+	o->uses = o->data;
+	o->use = 0;
+	uses_each(o->data, o->ev->addr, o->ev->size, touch, o);
+	saw_all(o);
+	for (uint64_t a = o->ev->addr & ~7ull; a < end && (o->access & ACCESS_READ); a += 8)
+		if (!~(t->section_reads |= section_granule(a)))
+			break;
+}
+
+enum object_use { OBJECT_NONE, OBJECT_INIT, OBJECT_USE, OBJECT_RELEASE, OBJECT_DESTROY };
+
+static enum object_use object_use(unsigned kind)
+{
+	switch (kind) {
+	case TRACE_MUTEX_INIT: case TRACE_RWLOCK_INIT: case TRACE_SPIN_INIT: case TRACE_COND_INIT:
+	case TRACE_SEM_INIT: case TRACE_BARRIER_INIT:
+		return OBJECT_INIT;
+	case TRACE_MUTEX_DESTROY: case TRACE_RWLOCK_DESTROY: case TRACE_SPIN_DESTROY:
+	case TRACE_COND_DESTROY: case TRACE_SEM_DESTROY: case TRACE_BARRIER_DESTROY:
+		return OBJECT_DESTROY;
+	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
+		return OBJECT_RELEASE;
+	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
+	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
+	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
+	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
+	case TRACE_COND_WAIT: case TRACE_COND_SIGNAL: case TRACE_COND_BROADCAST:
+	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT: case TRACE_SEM_POST:
+	case TRACE_BARRIER_ENTER:
+		return OBJECT_USE;
+	default:
+		return OBJECT_NONE;
+	}
+}
+
+static void used(struct order *o, enum object_use how)
+{
+	o->uses = o->objects;
+	o->use = 0;
+	/* Releases are kept beside the other uses: both may come too late. */
+	o->access = how == OBJECT_INIT || how == OBJECT_RELEASE ? ACCESS_WRITE : ACCESS_READ;
+	if (how == OBJECT_INIT)
+		uses_forget(o->objects, o->ev->addr, 1);
+	if (how == OBJECT_DESTROY) {
+		order_destroyed(o);
+		uses_forget(o->objects, o->ev->addr, 1);
+	} else {
+		uses_each(o->objects, o->ev->addr, 1, touch, o);
+		o->saw_count = 0;	/* using an object shows nothing of who made it */
+	}
+}
+
+static void order_event(void *state, const struct event *ev, const struct view *view,
+			struct findings *out)
+{
+	struct order *o = state;
+	struct order_thread *t = thread_of(o, view->thread);
+	enum object_use how = object_use(ev->kind);
+	enum section_change change;
+	size_t count;
+
+	o->ev = ev;
+	o->view = view;
+	o->out = out;
+	o->access = access_of(ev->kind);
+	if (o->access) {
+		if (view_ignores(view, o->access))
+			return;
+		sections_access(o->sections, ev);
+		accessed(o, t);
+		return;
+	}
+	if (kind_extra(ev->kind))
+		t->timed = ev->time;
+	if (view->gone_size) {
+		if (ev->kind == TRACE_FREE || ev->kind == TRACE_MUNMAP)
+			order_freed(o);
+		uses_forget(o->data, view->gone_addr, view->gone_size);
+		uses_forget(o->objects, view->gone_addr, view->gone_size);
+	}
+	if (how && !ev->result && !(view->ignore & 4))
+		used(o, how);
+	change = sections_event(o->sections, ev, view);
+	if (change == SECTION_BEGUN || change == SECTION_ENDED) {
+		sections_held(o->sections, view->thread, &count);
+		if (count == (change == SECTION_BEGUN)) {
+			t->section_first = view->index + (change == SECTION_ENDED);
+			t->section_reads = 0;
+		}
+	}
+	if (ev->kind == TRACE_THREAD_JOIN && !ev->result && ev->arg) {
+		thread_of(o, (uint32_t)ev->arg);
+		vclock_join(&o->threads[view->thread].seen, &o->threads[ev->arg].seen);
+	}
+}
+
+static void order_finish(void *state, struct findings *out)
+{
+	const struct order *o = state;
+
+	findings_dropped(out, uses_dropped(o->data) + uses_dropped(o->objects));
+}
+
+const struct analysis analysis_order = {
+	.name = "order", .summary = "use before initialisation, after free and after destroy",
+	.open = order_open, .event = order_event, .finish = order_finish, .close = order_close,
+};

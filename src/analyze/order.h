@@ -1,0 +1,63 @@
+/*
+ * Inside the analysis of order: order.c follows who makes and uses what, order_end.c
+ * judges when something is given back.
+ */
+#ifndef ANALYZE_ORDER_H
+#define ANALYZE_ORDER_H
+
+#include "analyze/sections.h"
+#include "analyze/uses.h"
+
+#define ORDER_SAW 8u
+
+struct order_thread {
+	struct vclock seen;	/* event indices of others, plus 1, that it must come after */
+	uint64_t section_reads, section_first;
+	uint64_t timed;		/* its last event that has a time of its own */
+};
+
+struct order {
+	const struct analysis_context *ctx;
+	struct sections *sections;
+	struct uses *data, *objects;
+	bool total;		/* times are positions, not estimates */
+	struct order_thread *threads;
+	size_t thread_count;
+
+	/* The event under way, for the callbacks on places. */
+	const struct event *ev;
+	const struct view *view;
+	struct findings *out;
+	struct uses *uses;
+	unsigned access;	/* enum access; what uses of objects count as */
+	uint32_t use;		/* 0: not made yet */
+	struct {
+		uint32_t thread;
+		uint64_t index;
+	} saw[ORDER_SAW];	/* what it reads shows only when all places were judged */
+	size_t saw_count;
+	struct vclock block;	/* a block given back: what its users' counts say */
+};
+
+/*
+ * `early` is to come before `late`, whose thread may have to stop before a section;
+ * `use` is one of them.
+ */
+void order_tell(struct order *o, const char *pattern, const char *note,
+		const struct candidate_event *early, const struct candidate_event *late,
+		const struct candidate_event *use);
+
+/*
+ * The event of `use`'s thread up to which another one that holds `lockset` must come
+ * later, if it comes after `use`: the end of the section that keeps them apart.
+ */
+uint64_t order_end_of(const struct order *o, const struct use *use, uint32_t lockset);
+
+/* Components are event indices plus 1 here, not times; they only grow. */
+void order_advance(struct vclock *v, uint32_t thread, uint64_t value);
+
+/* The event under way frees or unmaps the view's memory; destroys its object. */
+void order_freed(struct order *o);
+void order_destroyed(struct order *o);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * Something is given back: who used it last, and could that use have come later?
+ */
+#include "analyze/order.h"
+
+/* What a use of the block by who gives it back says: it came after who wrote there before. */
+static void count_use(struct order *o, const struct place *p, const struct use *mine)
+{
+	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++) {
+		const struct use *theirs = uses_at(o->uses, p->last[i].use);
+
+		if (theirs->at.thread == o->view->thread || !(theirs->access & ACCESS_WRITE) ||
+		    theirs->at.time > mine->at.time)
+			continue;
+		if ((mine->access & theirs->access & ACCESS_ATOMIC) ||
+		    locks_exclude(o->ctx->locks, mine->at.lockset, theirs->at.lockset))
+			order_advance(&o->block, theirs->at.thread,
+				order_end_of(o, theirs, mine->at.lockset) + 1);
+	}
+}
+
+static void count_block(void *ctx, struct place *p)
+{
+	struct order *o = ctx;
+
+	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++)
+		if (p->last[i].who / 2 == o->view->thread)
+			count_use(o, p, uses_at(o->uses, p->last[i].use));
+}
+
+/* What the user read in its section, the giver wrote later in one that excludes it. */
+static bool unpublishes(const struct order *o, const struct section *s, const struct use *use)
+{
+	struct locks_held held;
+	size_t i;
+
+	if (s->time <= use->at.time || !(s->writes & use->section_reads))
+		return false;
+	i = locks_index(o->ctx->locks, use->at.lockset, s->lock);
+	if (i == LOCKS_ABSENT)
+		return false;
+	locks_at(o->ctx->locks, use->at.lockset, i, &held);
+	return !(s->shared && held.shared);
+}
+
+/* Had the user entered its section later, it would have found something else. */
+static bool unpublished(const struct order *o, const struct use *use)
+{
+	const struct section *mine, *s;
+	size_t count;
+
+	if (!use->at.lockset)
+		return false;
+	mine = sections_held(o->sections, o->view->thread, &count);
+	for (size_t i = 0; i < count; i++)
+		if (unpublishes(o, &mine[i], use))
+			return true;
+	for (size_t back = 0; back < SECTIONS_KEPT; back++) {
+		s = sections_left(o->sections, o->view->thread, 0, back);
+		if (!s || s->end_time <= use->at.time)
+			return false;
+		if (unpublishes(o, s, use))
+			return true;
+	}
+	return false;
+}
+
+static void gone(void *ctx, struct place *p)
+{
+	struct order *o = ctx;
+	const struct vclock *seen = &o->threads[o->view->thread].seen;
+	struct candidate_event end = view_event(o->view, o->ev);
+	bool freed = o->view->gone_size != 0;
+
+	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++) {
+		const struct use *use = uses_at(o->uses, p->last[i].use);
+
+		if (use->at.thread == o->view->thread)
+			continue;
+		if (vclock_saw(o->view->order, use->at.thread, use->order_epoch))
+			findings_pruned(o->out, PRUNE_HB, 1);
+		else if (vclock_get(seen, use->at.thread) > use->at.index ||
+			 vclock_get(&o->block, use->at.thread) > use->at.index)
+			findings_pruned(o->out, PRUNE_READS_FROM, 1);
+		else if (unpublished(o, use))
+			findings_pruned(o->out, PRUNE_LOCK, 1);
+		else
+			order_tell(o, freed ? "use-free" : "use-destroy",
+			     freed ? "it may be freed before its last use" :
+				     "it may be destroyed before its last use",
+			     &end, &use->at, &use->at);
+	}
+}
+
+void order_freed(struct order *o)
+{
+	const struct view *v = o->view;
+
+	for (uint32_t i = 0; i < o->block.count; i++)
+		o->block.at[i] = 0;
+	o->uses = o->data;
+	uses_known(o->data, v->gone_addr, v->gone_size, count_block, o);
+	uses_known(o->data, v->gone_addr, v->gone_size, gone, o);
+	o->uses = o->objects;
+	uses_known(o->objects, v->gone_addr, v->gone_size, gone, o);
+}
+
+void order_destroyed(struct order *o)
+{
+	for (uint32_t i = 0; i < o->block.count; i++)
+		o->block.at[i] = 0;
+	o->uses = o->objects;
+	uses_known(o->objects, o->ev->addr, 1, gone, o);
+}

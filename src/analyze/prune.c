@@ -1,0 +1,116 @@
+/*
+ * The last pruning, over all analyses. What needs clocks and locks was dropped where
+ * the candidate was made (findings_pruned()); here is what the list alone shows.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/hunt_list.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+const char *drop_reason_name(enum drop_reason why)
+{
+	static const char *const names[DROP_REASONS] = { "seen", "impossible", "same" };
+
+	return names[why];
+}
+
+/* The wanted orders and each thread's own have a cycle. */
+static bool impossible(const struct candidate *c)
+{
+	bool before[CANDIDATE_EVENTS][CANDIDATE_EVENTS] = { { false } };
+
+	for (int i = 0; i < c->orders; i++)
+		before[c->order[i].first][c->order[i].second] = true;
+	for (int a = 0; a < c->events; a++)
+		for (int b = 0; b < c->events; b++)
+			before[a][b] |= c->event[a].thread == c->event[b].thread &&
+					c->event[a].index < c->event[b].index;
+	for (int k = 0; k < c->events; k++)
+		for (int a = 0; a < c->events; a++)
+			for (int b = 0; b < c->events; b++)
+				before[a][b] |= before[a][k] && before[k][b];
+	for (int a = 0; a < c->events; a++)
+		if (before[a][a])
+			return true;
+	return false;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+/*
+ * Which sites and threads are wanted in which order, whatever the pattern is called: the
+ * orders as a set. One that the trace has anyway counts too, it is what makes a triple.
+ */
+static uint64_t wanted(const struct candidate *c)
+{
+	uint64_t set = c->orders;
+
+	for (int i = 0; i < c->orders; i++) {
+		const struct candidate_event *a = &c->event[c->order[i].first];
+		const struct candidate_event *b = &c->event[c->order[i].second];
+
+		set += mix(mix(mix(mix(1, a->thread), a->pc), b->thread), b->pc);
+	}
+	return set;
+}
+
+/* Which of two that want the same tells more of the harm. */
+static int weight(const struct candidate *c)
+{
+	static const int weights[] = {
+		[CANDIDATE_RACE] = 1, [CANDIDATE_ATOMICITY] = 3, [CANDIDATE_ATOMICITY2] = 2,
+		[CANDIDATE_DEADLOCK] = 5, [CANDIDATE_ORDER] = 4, [CANDIDATE_MISUSE] = 6,
+	};
+
+	return weights[c->class];
+}
+
+void prune_list(struct findings *f, bool total, struct hunt_list *out)
+{
+	struct map known = { 0 };	/* wanted() -> 1 + place */
+	size_t count = findings_count(f);
+
+	*out = (struct hunt_list){ .predicted = count };
+	out->at = xcalloc(count + 1, sizeof(struct candidate *));
+	for (int why = 0; why < PRUNE_REASONS; why++)
+		out->predicted += findings_pruned_count(f, (enum prune_reason)why);
+	for (size_t i = 0; i < count; i++) {
+		struct candidate *c = findings_at(f, i);
+		uint64_t *same;
+
+		if (candidate_is_result(c)) {
+			out->at[out->count++] = c;
+			continue;
+		}
+		if (c->seen && total) {
+			out->dropped[DROP_SEEN]++;
+			continue;
+		}
+		if (impossible(c)) {
+			out->dropped[DROP_IMPOSSIBLE]++;
+			continue;
+		}
+		same = map_put(&known, wanted(c), NULL);
+		if (!*same) {
+			out->at[out->count++] = c;
+			*same = out->count;
+			continue;
+		}
+		out->dropped[DROP_SAME]++;
+		if (weight(c) > weight(out->at[*same - 1]))
+			out->at[*same - 1] = c;
+	}
+	map_free(&known);
+}
+
+void hunt_list_free(struct hunt_list *l)
+{
+	free(l->at);
+	*l = (struct hunt_list){ 0 };
+}

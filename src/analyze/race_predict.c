@@ -1,0 +1,231 @@
+/*
+ * Races that this run did not show: conflicting accesses that locks kept in order
+ * by chance.
+ *
+ * Two tiers. What is possible by locks alone: no order between the two but that of
+ * critical sections, no lock in common, acquisition histories compatible. That
+ * over-approximates: what was read on the way may forbid it. Of these, those are
+ * marked for which reorder.c finds a sync-preserving reordering; with a trace of
+ * total order they are real: an execution of the same program brings the two
+ * together. Pairs that are unordered even so are analysis_race's.
+ *
+ * Remembered is, for each granule, the last access of each (thread, site, bytes,
+ * lockset): the last OWN_RECORDS of each thread, at most CELL_RECORDS; beyond, the oldest
+ * leaves and is counted as dropped.
+ */
+#include <stdlib.h>
+
+#include "analyze/reorder.h"
+#include "analyze/shadow.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#define CELL_RECORDS 32u
+#define OWN_RECORDS 4u	/* of one thread */
+#define TRIES 8u	/* instances of a pair of sites for which a reordering is looked for */
+
+static const char by_locks[] = "predicted: no lock or strong order keeps them apart";
+static const char by_reordering[] =
+	"predicted: a reordering that keeps all critical sections whole brings them together";
+
+struct pair {
+	size_t finding;
+	uint32_t tries;		/* TRIES: enough */
+};
+
+struct predict {
+	struct shadow shadow;
+	struct reorder *reorder;
+	struct locks *locks;
+	struct map pair_at;	/* hash of the sites to number, plus 1 */
+	struct pair *pairs;
+	size_t pair_count, pair_capacity;
+	uint64_t pruned[PRUNE_REASONS], dropped;
+};
+
+static void *predict_open(const struct analysis_context *ctx)
+{
+	struct predict *p = xcalloc(1, sizeof(*p));
+
+	shadow_init(&p->shadow);
+	p->locks = ctx->locks;
+	p->reorder = reorder_new(ctx->locks);
+	return p;
+}
+
+static void predict_close(void *state)
+{
+	struct predict *p = state;
+
+	shadow_free(&p->shadow);
+	reorder_free(p->reorder);
+	map_free(&p->pair_at);
+	free(p->pairs);
+	free(p);
+}
+
+/* The instance with a reordering takes the place of the first one seen. */
+static void look_for_order(struct predict *p, struct pair *pair, const struct record *old,
+			   const struct view *view, const struct candidate *c,
+			   struct findings *out)
+{
+	struct candidate *entry = findings_at(out, pair->finding);
+
+	pair->tries++;
+	if (reorder_ask(p->reorder, who_thread(old->who), who_index(old->who), view) != REORDER_YES)
+		return;
+	pair->tries = TRIES;
+	if (entry->note != by_locks)
+		return;		/* it was seen to race */
+	for (unsigned i = 0; i < 2; i++)
+		entry->event[i] = c->event[i];
+	entry->addr = c->addr;
+	entry->size = c->size;
+	entry->note = by_reordering;
+}
+
+static void report(struct predict *p, const struct record *old, uint64_t granule,
+		   const struct event *ev, const struct view *view, struct findings *out)
+{
+	uint64_t first = old->site & ~(0xffull << 48);
+	uint64_t second = record_site(ev->pc, 0, access_of(ev->kind));
+	uint64_t *number = map_put(&p->pair_at, (first * 0x9e3779b97f4a7c15ull) ^ second, NULL);
+	struct candidate c, *entry;
+	struct pair *pair;
+
+	if (*number && p->pairs[*number - 1].tries == TRIES) {
+		findings_at(out, p->pairs[*number - 1].finding)->count++;
+		return;
+	}
+	record_candidate(&c, old, granule, ev, view);
+	c.note = by_locks;
+	if (!*number) {
+		p->pairs = xgrow(p->pairs, p->pair_count, &p->pair_capacity, sizeof(*p->pairs));
+		entry = findings_add(out, &c);
+		p->pairs[p->pair_count] = (struct pair){
+			.finding = (size_t)(entry - findings_at(out, 0)),
+			/* Known the other way round, or as a race: its events stay. */
+			.tries = entry->count > 1 ? TRIES - 1 : 0,
+		};
+		*number = ++p->pair_count;
+	} else {
+		findings_at(out, p->pairs[*number - 1].finding)->count++;
+	}
+	pair = &p->pairs[*number - 1];
+	if (findings_at(out, pair->finding)->event[0].pc == c.event[0].pc)
+		look_for_order(p, pair, old, view, &c, out);
+}
+
+static void judge(struct predict *p, const struct record *old, uint64_t base,
+		  const struct event *ev, const struct view *view, struct findings *out)
+{
+	if (vclock_saw(view->order, who_thread(old->who), old->order_epoch))
+		p->pruned[PRUNE_HB]++;
+	else if (!vclock_saw(view->full, who_thread(old->who), old->epoch))
+		return;
+	else if (locks_exclude(p->locks, old->lockset, view->lockset))
+		p->pruned[PRUNE_LOCK]++;
+	else if (!locks_compatible(p->locks, old->lockset, view->lockset))
+		p->pruned[PRUNE_HISTORY]++;
+	else
+		report(p, old, base, ev, view, out);
+}
+
+/* Also a write to some of the bytes depends on who wrote the others: they are one to us. */
+static void flow(struct predict *p, uint64_t *written, unsigned mask, unsigned access,
+		 const struct view *view)
+{
+	if (*written && who_thread(*written) != view->thread &&
+	    (access & ACCESS_READ || mask != 0xff))
+		reorder_depends(p->reorder, view, who_thread(*written), who_index(*written));
+	if (access & ACCESS_WRITE)
+		*written = record_who(view->thread, view->index);
+}
+
+struct now {
+	const struct event *ev;
+	const struct view *view;
+	struct findings *out;
+	uint64_t base;		/* of the granule */
+	uint64_t site;
+	unsigned mask, access;
+	unsigned own;		/* records of the thread … */
+	struct record *same, *oldest;	/* … that of this access, and the first of all */
+};
+
+/* True: it stands for this access too, and whoever came since has met it. */
+static inline bool meet(struct predict *p, struct record *old, struct now *n)
+{
+	if (who_thread(old->who) != n->view->thread) {
+		if (record_mask(old) & n->mask && shadow_conflict(n->access, record_access(old)))
+			judge(p, old, n->base, n->ev, n->view, n->out);
+		return false;
+	}
+	if (old->site == n->site && old->lockset == n->view->lockset) {
+		n->same = old;
+		if (old->order_epoch == (uint32_t)n->view->order_epoch)
+			return true;
+	}
+	n->own++;
+	if (!n->oldest || old->who < n->oldest->who)
+		n->oldest = old;
+	return false;
+}
+
+static void granule(struct predict *p, struct now *n)
+{
+	struct place place = shadow_place(&p->shadow, n->base);
+	uint32_t *link = place.more, *last = NULL;
+	unsigned linked = 0;
+	bool met = false;
+
+	n->site = record_site(n->ev->pc, n->mask, n->access);
+	n->own = 0;
+	n->same = n->oldest = NULL;
+	flow(p, place.written, n->mask, n->access, n->view);
+	for (unsigned i = 0; i < SHADOW_HOMES && !met; i++)
+		met = place.home[i].site && meet(p, &place.home[i], n);
+	for (; *link && !met; last = link, link = &p->shadow.next[*link], linked++)
+		met = meet(p, &p->shadow.pool[*link], n);
+	if (!n->same && n->own >= OWN_RECORDS)
+		n->same = n->oldest;
+	if (!n->same && linked + SHADOW_HOMES >= CELL_RECORDS) {
+		shadow_drop(&p->shadow, last);
+		p->dropped++;
+	}
+	record_set(n->same ? n->same : shadow_add(&p->shadow, &place), n->site, n->view);
+}
+
+static void predict_event(void *state, const struct event *ev, const struct view *view,
+			  struct findings *out)
+{
+	unsigned access = access_of(ev->kind);
+	struct now n = { .ev = ev, .view = view, .out = out, .access = access };
+	uint64_t end = ev->addr + ev->size;
+	struct predict *p = state;
+
+	reorder_event(p->reorder, ev, view);
+	if (view->gone_size > 0)
+		shadow_forget(&p->shadow, view->gone_addr, view->gone_size);
+	if (!access || ev->size == 0 || view_ignores(view, access))
+		return;
+	for (n.base = ev->addr & ~7ull; n.base < end; n.base += 8) {
+		n.mask = shadow_mask(n.base, ev->addr, end);
+		granule(p, &n);
+	}
+}
+
+static void predict_finish(void *state, struct findings *out)
+{
+	struct predict *p = state;
+
+	for (unsigned i = 0; i < PRUNE_REASONS; i++)
+		findings_pruned(out, i, p->pruned[i]);
+	findings_dropped(out, p->dropped + p->shadow.dropped);
+}
+
+const struct analysis analysis_race_predict = {
+	.name = "race-predict", .summary = "races that another order of critical sections would show",
+	.open = predict_open, .event = predict_event, .finish = predict_finish,
+	.close = predict_close,
+};

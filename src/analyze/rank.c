@@ -1,0 +1,134 @@
+/*
+ * Likely harmful first. A score is a sum of small judgements, in the table and
+ * functions below; the numbers order, they do not measure.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/access.h"
+#include "analyze/hunt_list.h"
+
+static const struct {
+	const char *pattern;
+	double score;
+} patterns[] = {
+	/* Harm whatever the values are. */
+	{ "stuck", 20 }, { "lock-cycle", 9 }, { "use-free", 9 }, { "use-destroy", 8.5 },
+	{ "wait-hold", 8 }, { "lost-wake", 7.5 },
+	/* A stale value is written back, two reads disagree, … */
+	{ "RWW", 6.5 }, { "RWR", 6 }, { "WWR", 5.5 }, { "WRW", 5 }, { "WWW", 3 },
+	{ "before-init", 6 }, { "cancel-held", 5 },
+};
+
+static double base(const struct candidate *c)
+{
+	static const double classes[] = {
+		[CANDIDATE_RACE] = 4.5, [CANDIDATE_ATOMICITY] = 5, [CANDIDATE_ATOMICITY2] = 5.5,
+		[CANDIDATE_DEADLOCK] = 7, [CANDIDATE_ORDER] = 6, [CANDIDATE_MISUSE] = 20,
+	};
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (strcmp(patterns[i].pattern, c->pattern) == 0)
+			return patterns[i].score;
+	return classes[c->class];
+}
+
+/* Pointers turn NULL or dangling, single bytes are mostly states and flags. */
+static double value(const struct candidate *c)
+{
+	double best = 0;
+
+	for (int i = 0; i < c->events; i++) {
+		const struct candidate_event *e = &c->event[i];
+		unsigned access = access_of(e->kind);
+
+		if (!(access & ACCESS_WRITE))
+			continue;
+		if (e->size == 8 && best < 1)
+			best = 1;
+		else if (e->size == 1 && best < 0.5)
+			best = 0.5;
+	}
+	return best;
+}
+
+/* Made to be used by several threads at once; counters most of all. */
+static double meant_so(const struct candidate *c)
+{
+	int accesses = 0, atomics = 0, adds = 0;
+
+	for (int i = 0; i < c->events; i++) {
+		unsigned access = access_of(c->event[i].kind);
+
+		accesses += access != 0;
+		atomics += (access & ACCESS_ATOMIC) != 0;
+		adds += c->event[i].kind == TRACE_ATOMIC_ADD || c->event[i].kind == TRACE_ATOMIC_SUB;
+	}
+	if (!accesses || atomics < accesses)
+		return 0;
+	return adds == accesses ? -3 : -1.5;
+}
+
+/* What is done all the time was most likely tested; what is done once was not. */
+static double rare(const struct candidate *c)
+{
+	double score = 1;
+	uint64_t most = c->count;
+
+	for (int i = 0; i < c->events; i++)
+		most = c->event[i].nth > most ? c->event[i].nth : most;
+	for (; most > 1 && score > -1; most /= 2)
+		score -= 0.25;
+	return score;
+}
+
+static double score(const struct candidate *c, const struct rank_hints *hints)
+{
+	double sum = base(c) + value(c) + meant_so(c) + rare(c);
+
+	/* It seems to have gone well. */
+	if (c->seen && !candidate_is_result(c))
+		sum -= 1;
+	/* Each thing to arrange is one that may not come about. */
+	sum -= 0.1 * c->orders;
+	for (int i = 0; i < c->events; i++)
+		sum -= c->hold[i] >= 0 ? 0.1 : 0;
+	for (int i = 0; hints && hints->near_oracle && i < c->events; i++)
+		if (hints->near_oracle(hints->ctx, &c->event[i])) {
+			sum += 2;
+			break;
+		}
+	if (hints && hints->tested)
+		sum -= 5.0 * hints->tested(hints->ctx, c);
+	return sum;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct candidate *x = *(struct candidate *const *)a;
+	const struct candidate *y = *(struct candidate *const *)b;
+
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	for (int i = 0; i < x->events && i < y->events; i++) {
+		const struct candidate_event *e = &x->event[i], *g = &y->event[i];
+
+		if (e->time != g->time)
+			return e->time < g->time ? -1 : 1;
+		if (e->thread != g->thread)
+			return e->thread < g->thread ? -1 : 1;
+		if (e->index != g->index)
+			return e->index < g->index ? -1 : 1;
+	}
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	return strcmp(x->pattern, y->pattern);
+}
+
+void rank_list(struct hunt_list *l, const struct rank_hints *hints)
+{
+	for (size_t i = 0; i < l->count; i++)
+		l->at[i]->score = score(l->at[i], hints);
+	if (l->count)
+		qsort(l->at, l->count, sizeof(l->at[0]), compare);
+}

@@ -1,0 +1,162 @@
+/*
+ * What is remembered of accesses, by location: for each 8-byte granule a few
+ * records. A record covers those bytes of its granule that its mask says.
+ *
+ * Most granules have one or two records. These have a home in the page, so that what
+ * lies side by side in memory does so here; more are kept in a pool and linked. When there
+ * is no room all is forgotten and begun anew: memory is bounded, and what was lost
+ * is counted.
+ */
+#ifndef ANALYZE_SHADOW_H
+#define ANALYZE_SHADOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+
+#define SHADOW_PAGE_SHIFT 9	/* bytes of memory in a page */
+#define SHADOW_CELLS (1u << (SHADOW_PAGE_SHIFT - 3))
+#define SHADOW_HOMES 2u
+#define SHADOW_RECENT 2048u	/* pages found without a search; a power of two */
+#define SHADOW_PAGES (1u << 18)	/* at most: 1.3 GiB */
+#define SHADOW_MORE (1u << 24)	/* records in the pool, at most: 0.6 GiB */
+
+/* An access of a thread to bytes of one granule. */
+struct record {
+	uint64_t who;		/* thread and index of its event */
+	uint64_t site;		/* pc, and in the upper 16 bits mask and enum access; 0: free */
+	uint32_t epoch;		/* of `full` */
+	uint32_t order_epoch;
+	uint32_t stack;
+	uint32_t lockset;
+};
+
+struct cell {
+	struct record home[SHADOW_HOMES];
+};
+
+struct page {
+	struct cell cells[SHADOW_CELLS];
+	uint32_t more[SHADOW_CELLS];	/* in the pool, newest first; 0: none */
+	/* For race_predict.c: who wrote last, as `who` of a record. */
+	uint64_t written[SHADOW_CELLS];
+	uint64_t number;		/* address >> SHADOW_PAGE_SHIFT */
+};
+
+struct shadow {
+	struct page **pages;	/* by hash of the number, NULL: free */
+	size_t page_count, table_size;
+	struct record *pool;	/* 0 is not used */
+	uint32_t *next;		/* of each in the pool */
+	size_t pool_count, pool_capacity, next_capacity;
+	uint32_t free;		/* first of the free ones, linked */
+	struct page *recent[SHADOW_RECENT];
+	uint64_t dropped;	/* records lost for lack of room */
+};
+
+/* Where a granule's records are. */
+struct place {
+	struct record *home;
+	uint32_t *more;
+	uint64_t *written;
+};
+
+void shadow_init(struct shadow *s);
+void shadow_free(struct shadow *s);
+
+/* The page is made if there is none; others may go for it. */
+struct page *shadow_page(struct shadow *s, uint64_t number);
+
+static inline struct place shadow_place(struct shadow *s, uint64_t addr)
+{
+	uint64_t number = addr >> SHADOW_PAGE_SHIFT;
+	struct page *page = s->recent[number & (SHADOW_RECENT - 1)];
+	unsigned cell = addr >> 3 & (SHADOW_CELLS - 1);
+
+	if (__builtin_expect(!page || page->number != number, 0))
+		page = shadow_page(s, number);
+	return (struct place){ page->cells[cell].home, &page->more[cell], &page->written[cell] };
+}
+
+/* A record for the granule; all fields are the caller's. */
+struct record *shadow_add(struct shadow *s, const struct place *p);
+
+/* Takes the one that *link names out of the pool. One at home is free when its site is 0. */
+void shadow_drop(struct shadow *s, uint32_t *link);
+
+/* The memory's history ends. */
+void shadow_forget(struct shadow *s, uint64_t addr, uint64_t size);
+
+/* Threads are below 2^20, events of one below 2^44. */
+static inline uint64_t record_who(uint32_t thread, uint64_t index)
+{
+	return (uint64_t)thread << 44 | index;
+}
+
+static inline uint32_t who_thread(uint64_t who)
+{
+	return (uint32_t)(who >> 44);
+}
+
+static inline uint64_t who_index(uint64_t who)
+{
+	return who & ((1ull << 44) - 1);
+}
+
+static inline void record_set(struct record *r, uint64_t site, const struct view *view)
+{
+	r->who = record_who(view->thread, view->index);
+	r->site = site;
+	r->epoch = (uint32_t)view->epoch;
+	r->order_epoch = (uint32_t)view->order_epoch;
+	r->stack = view->stack;
+	r->lockset = view->lockset;
+}
+
+static inline uint64_t record_site(uint64_t pc, unsigned mask, unsigned access)
+{
+	return (pc & TRACE_ADDR_MASK) | (uint64_t)mask << 48 | (uint64_t)access << 56;
+}
+
+static inline unsigned record_mask(const struct record *r)
+{
+	return r->site >> 48 & 0xff;
+}
+
+static inline unsigned record_access(const struct record *r)
+{
+	return (unsigned)(r->site >> 56);
+}
+
+/* Bytes [addr, end) of the granule at `base`. */
+static inline unsigned shadow_mask(uint64_t base, uint64_t addr, uint64_t end)
+{
+	unsigned from = addr > base ? (unsigned)(addr - base) : 0;
+	unsigned to = end < base + 8 ? (unsigned)(end - base) : 8;
+
+	return ((1u << to) - 1) & ~((1u << from) - 1) & 0xff;
+}
+
+/* One of them writes, and not both are atomic. */
+static inline bool shadow_conflict(unsigned a, unsigned b)
+{
+	return ((a | b) & ACCESS_WRITE) && !(a & b & ACCESS_ATOMIC);
+}
+
+/* Whatever conflicts with `b` conflicts with `a`. */
+static inline bool shadow_dominates(unsigned a, unsigned b)
+{
+	if ((a & ACCESS_WRITE) == 0 && (b & ACCESS_WRITE))
+		return false;
+	return !(a & ACCESS_ATOMIC) || (b & ACCESS_ATOMIC);
+}
+
+/* As candidates name it; time and nth are filled in by the driver. */
+struct candidate_event record_event(const struct record *r, uint64_t granule);
+
+/* Two accesses, the one in the record first, wanted the other way round. */
+void record_candidate(struct candidate *c, const struct record *r, uint64_t granule,
+		      const struct event *ev, const struct view *view);
+
+#endif

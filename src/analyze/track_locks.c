@@ -1,0 +1,150 @@
+/*
+ * What events do to the set of locks a thread holds, and the order that locks
+ * make (full).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "analyze/track.h"
+#include "base/mem.h"
+
+enum lock_op { LOCK_NOTHING, LOCK_TAKE, LOCK_TAKE_SHARED, LOCK_GIVE };
+
+static enum lock_op op_of(unsigned kind)
+{
+	switch (kind) {
+	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
+	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
+	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK: case TRACE_COND_WAKE:
+		return LOCK_TAKE;
+	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
+		return LOCK_TAKE_SHARED;
+	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
+	case TRACE_COND_WAIT:
+		return LOCK_GIVE;
+	default:
+		return LOCK_NOTHING;
+	}
+}
+
+/* A condition variable's events are about its mutex. */
+static uint64_t lock_of(const struct event *ev)
+{
+	return ev->kind == TRACE_COND_WAIT || ev->kind == TRACE_COND_WAKE ? ev->arg : ev->addr;
+}
+
+/* A place in the set comes or goes when the lock was not held, or is no more. */
+static void set_add(struct track *t, struct track_thread *self, uint64_t lock, bool shared,
+		    uint64_t pc, const struct view_acquired *at)
+{
+	size_t count = locks_count(t->ctx->locks, self->lockset);
+
+	self->lockset = locks_acquire(t->ctx->locks, self->lockset, lock, shared, pc);
+	if (locks_count(t->ctx->locks, self->lockset) == count)
+		return;
+	self->acquired = xgrow(self->acquired, count, &self->acquired_capacity,
+			       sizeof(*self->acquired));
+	self->acquired[count] = *at;
+}
+
+static void set_remove(struct track *t, struct track_thread *self, uint64_t lock)
+{
+	size_t count = locks_count(t->ctx->locks, self->lockset);
+	size_t place = locks_index(t->ctx->locks, self->lockset, lock);
+
+	if (place == LOCKS_ABSENT)
+		return;
+	self->released_at = self->acquired[place];
+	self->lockset = locks_release(t->ctx->locks, self->lockset, lock);
+	if (locks_count(t->ctx->locks, self->lockset) < count)
+		memmove(self->acquired + place, self->acquired + place + 1,
+			(count - place - 1) * sizeof(*self->acquired));
+}
+
+/* Unlocked by another thread, or the unlocking was lost: it cannot be held by both. */
+static void take_from(struct track *t, struct sync *s, const struct track_thread *self)
+{
+	struct track_thread *other = s->owner ? t->threads[s->owner] : NULL;
+
+	if (other && other != self)
+		while (locks_has(t->ctx->locks, other->lockset, s->addr))
+			set_remove(t, other, s->addr);
+	s->owner = 0;
+}
+
+static void take(struct track *t, struct track_thread *self, const struct event *ev, bool shared)
+{
+	struct view_acquired at = { .index = self->index, .time = ev->time, .kind = ev->kind };
+	struct sync *s = track_sync_at(t, lock_of(ev));
+
+	if (s->owner != self->id)
+		take_from(t, s, self);
+	if (!shared)
+		s->owner = self->id;
+	set_add(t, self, s->addr, shared, ev->pc, &at);
+	self->released = 0;
+	if (self->ignoring[2] > 0)
+		return;
+	vclock_join(&self->clocks.at[CLOCK_FULL], &s->clocks.at[CLOCK_FULL]);
+	if (!shared)
+		vclock_join(&self->clocks.at[CLOCK_FULL], &s->readers);
+}
+
+/* The release before it failed: the lock is held as before, if it was. */
+static void take_back(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	struct locks_held held;
+	size_t place;
+
+	if (self->released != ev->addr || self->released == 0)
+		return;
+	self->released = 0;
+	place = locks_index(t->ctx->locks, self->released_from, ev->addr);
+	if (place == LOCKS_ABSENT)
+		return;
+	locks_at(t->ctx->locks, self->released_from, place, &held);
+	set_add(t, self, held.lock, held.shared, held.acquired_pc, &self->released_at);
+	if (!held.shared)
+		track_sync_at(t, ev->addr)->owner = self->id;
+}
+
+static void give(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	struct sync *s = track_sync_at(t, lock_of(ev));
+	size_t place = locks_index(t->ctx->locks, self->lockset, s->addr);
+	struct locks_held held = { 0 };
+
+	self->released = s->addr;
+	self->released_from = self->lockset;
+	if (place != LOCKS_ABSENT)
+		locks_at(t->ctx->locks, self->lockset, place, &held);
+	else
+		take_from(t, s, self);
+	set_remove(t, self, s->addr);
+	if (s->owner == self->id && !locks_has(t->ctx->locks, self->lockset, s->addr))
+		s->owner = 0;
+	if (self->ignoring[2] > 0)
+		return;
+	vclock_join(held.shared ? &s->readers : &s->clocks.at[CLOCK_FULL],
+		    &self->clocks.at[CLOCK_FULL]);
+	clocks_tick(&self->clocks, self->id, CLOCK_FULL);
+}
+
+void track_lock_acquire(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	enum lock_op op = op_of(ev->kind);
+
+	if (op == LOCK_TAKE || op == LOCK_TAKE_SHARED) {
+		/* A wake-up has the mutex again, whatever it says. */
+		if (ev->result == 0 || ev->result == EOWNERDEAD || ev->kind == TRACE_COND_WAKE)
+			take(t, self, ev, op == LOCK_TAKE_SHARED);
+	} else if (op == LOCK_GIVE && ev->result != 0) {
+		take_back(t, self, ev);
+	}
+}
+
+void track_lock_release(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	if (op_of(ev->kind) == LOCK_GIVE && ev->result == 0)
+		give(t, self, ev);
+}

@@ -1,0 +1,298 @@
+/*
+ * Pages of 512 granules by hash; a granule is a list of places in one pool.
+ */
+#include "analyze/uses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/access.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#define PAGE_SHIFT 12
+#define PAGE_GRANULES 512u
+
+struct node {
+	struct place place;
+	uint32_t next;		/* of the same granule, or free */
+};
+
+struct page {
+	uint32_t granules[PAGE_GRANULES];	/* nodes; 0: none */
+	uint32_t used;				/* granules that have some */
+};
+
+struct uses {
+	struct map pages;	/* number -> struct page */
+	uint64_t near_number;	/* the page looked up last */
+	struct page *near;
+	struct node *nodes;	/* number 0 is not used */
+	size_t node_count, node_capacity;
+	uint32_t free_node;
+	struct use *list;
+	size_t count, capacity;
+	uint32_t free_use;	/* `references` of free ones links them */
+	uint64_t dropped;
+};
+
+struct uses *uses_new(void)
+{
+	struct uses *u = xcalloc(1, sizeof(*u));
+
+	u->nodes = xgrow(NULL, 0, &u->node_capacity, sizeof(*u->nodes));
+	u->list = xgrow(NULL, 0, &u->capacity, sizeof(*u->list));
+	memset(&u->list[0], 0, sizeof(u->list[0]));
+	u->node_count = u->count = 1;
+	return u;
+}
+
+static void page_free(void *ctx, uint64_t key, uint64_t value)
+{
+	(void)ctx;
+	(void)key;
+	free((void *)(uintptr_t)value);
+}
+
+void uses_free(struct uses *u)
+{
+	map_each(&u->pages, page_free, NULL);
+	map_free(&u->pages);
+	free(u->nodes);
+	free(u->list);
+	free(u);
+}
+
+struct use *uses_at(const struct uses *u, uint32_t use)
+{
+	return &u->list[use];
+}
+
+uint32_t uses_add(struct uses *u, const struct use *use)
+{
+	uint32_t n = u->free_use;
+
+	if (n) {
+		u->free_use = u->list[n].references;
+	} else {
+		u->list = xgrow(u->list, u->count, &u->capacity, sizeof(*u->list));
+		n = (uint32_t)u->count++;
+	}
+	u->list[n] = *use;
+	u->list[n].references = 0;
+	return n;
+}
+
+void uses_set(struct uses *u, uint32_t *slot, uint32_t use)
+{
+	uint32_t old = *slot;
+
+	if (use)
+		u->list[use].references++;
+	*slot = use;
+	if (old && --u->list[old].references == 0) {
+		u->list[old].references = u->free_use;
+		u->free_use = old;
+	}
+}
+
+static uint32_t who(uint32_t thread, bool write)
+{
+	return 2 * thread + write;
+}
+
+uint32_t uses_last(const struct place *place, uint32_t thread, bool write)
+{
+	for (unsigned i = 0; i < 2 * USES_THREADS && place->last[i].use; i++)
+		if (place->last[i].who == who(thread, write))
+			return place->last[i].use;
+	return 0;
+}
+
+void uses_note(struct uses *u, struct place *place, uint32_t use)
+{
+	uint32_t me = who(u->list[use].at.thread, u->list[use].access & ACCESS_WRITE);
+	unsigned i = 0;
+
+	while (i < 2 * USES_THREADS - 1 && place->last[i].use && place->last[i].who != me)
+		i++;
+	u->dropped += place->last[i].use && place->last[i].who != me;
+	u->list[use].references++;
+	uses_set(u, &place->last[i].use, 0);
+	memmove(place->last + 1, place->last, i * sizeof(place->last[0]));
+	place->last[0].use = use;
+	place->last[0].who = me;
+}
+
+uint64_t uses_dropped(const struct uses *u)
+{
+	return u->dropped;
+}
+
+static struct page *page_at(struct uses *u, uint64_t number, bool make)
+{
+	uint64_t *found;
+
+	if (u->near && u->near_number == number)
+		return u->near;
+	found = make ? map_put(&u->pages, number, NULL) : map_find(&u->pages, number);
+	if (!found || (!*found && !make))
+		return NULL;
+	if (!*found)
+		*found = (uintptr_t)xcalloc(1, sizeof(struct page));
+	u->near_number = number;
+	u->near = (struct page *)(uintptr_t)*found;
+	return u->near;
+}
+
+static uint32_t node_new(struct uses *u, struct page *page, uint64_t granule)
+{
+	uint32_t n = u->free_node, *first = &page->granules[granule % PAGE_GRANULES];
+
+	if (n) {
+		u->free_node = u->nodes[n].next;
+	} else {
+		u->nodes = xgrow(u->nodes, u->node_count, &u->node_capacity, sizeof(*u->nodes));
+		n = (uint32_t)u->node_count++;
+	}
+	memset(&u->nodes[n], 0, sizeof(u->nodes[n]));
+	u->nodes[n].next = *first;
+	page->used += !*first;
+	*first = n;
+	return n;
+}
+
+/* What is not in `mask` goes to a copy. */
+static void split(struct uses *u, struct page *page, uint64_t granule, uint32_t n, uint8_t mask)
+{
+	uint32_t copy = node_new(u, page, granule);
+	struct place *p = &u->nodes[copy].place;
+
+	*p = u->nodes[n].place;
+	p->mask &= (uint8_t)~mask;
+	u->nodes[n].place.mask &= mask;
+	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++)
+		u->list[p->last[i].use].references++;
+	u->list[p->first].references++;
+	u->list[p->latest].references++;
+	u->list[p->last_write].references++;
+}
+
+static uint8_t bytes_within(uint64_t granule, uint64_t addr, uint64_t end)
+{
+	uint64_t low = granule * 8 < addr ? addr - granule * 8 : 0;
+	uint64_t high = granule * 8 + 8 > end ? end - granule * 8 : 8;
+
+	return (uint8_t)((0xffu << low) & (0xffu >> (8 - high)));
+}
+
+void uses_each(struct uses *u, uint64_t addr, uint64_t size,
+	       void (*fn)(void *ctx, struct place *place), void *ctx)
+{
+	uint64_t end = addr + size;
+
+	for (uint64_t g = addr / 8; g * 8 < end; g++) {
+		struct page *page = page_at(u, g / PAGE_GRANULES, true);
+		uint8_t mask = bytes_within(g, addr, end), missing = mask;
+
+		for (uint32_t n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next) {
+			uint8_t had = u->nodes[n].place.mask;
+
+			missing &= (uint8_t)~had;
+			if ((had & mask) && (had & ~mask))
+				split(u, page, g, n, mask);
+		}
+		if (missing) {
+			uint32_t n = node_new(u, page, g);	/* may move them all */
+
+			u->nodes[n].place.mask = missing;
+		}
+		for (uint32_t n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next)
+			if (u->nodes[n].place.mask & mask)
+				fn(ctx, &u->nodes[n].place);
+	}
+}
+
+/*
+ * Granules in [addr, end) of pages that have some, page by page; a range of more pages
+ * than there are (unmapping a terabyte) goes through those there are.
+ */
+static void each_granule(struct uses *u, uint64_t addr, uint64_t end,
+			 void (*fn)(struct uses *u, struct page *page, uint64_t granule, void *ctx),
+			 void *ctx)
+{
+	uint64_t first = addr / 8 / PAGE_GRANULES, last = (end - 1) / 8 / PAGE_GRANULES;
+	bool sparse = last - first > u->pages.capacity;
+	size_t count = sparse ? u->pages.capacity : last - first + 1;
+
+	for (size_t i = 0; i < count && addr < end; i++) {
+		uint64_t number = sparse ? u->pages.entries[i].key : first + i;
+		struct page *page = number >= first && number <= last ? page_at(u, number, false) : NULL;
+		uint64_t g = number * PAGE_GRANULES;
+
+		for (uint64_t k = 0; page && page->used && k < PAGE_GRANULES; k++, g++)
+			if (page->granules[k] && g * 8 < end && g * 8 + 8 > addr)
+				fn(u, page, g, ctx);
+	}
+}
+
+struct range {
+	uint64_t addr, end;
+	void (*fn)(void *ctx, struct place *place);
+	void *ctx;
+};
+
+static void granule_known(struct uses *u, struct page *page, uint64_t granule, void *ctx)
+{
+	const struct range *r = ctx;
+
+	for (uint32_t n = page->granules[granule % PAGE_GRANULES]; n; n = u->nodes[n].next)
+		if (u->nodes[n].place.mask & bytes_within(granule, r->addr, r->end))
+			r->fn(r->ctx, &u->nodes[n].place);
+}
+
+void uses_known(struct uses *u, uint64_t addr, uint64_t size,
+		void (*fn)(void *ctx, struct place *place), void *ctx)
+{
+	struct range r = { addr, addr + size, fn, ctx };
+
+	each_granule(u, addr, addr + size, granule_known, &r);
+}
+
+static void place_clear(struct uses *u, struct place *p)
+{
+	uses_set(u, &p->first, 0);
+	uses_set(u, &p->latest, 0);
+	uses_set(u, &p->last_write, 0);
+	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++)
+		uses_set(u, &p->last[i].use, 0);
+}
+
+static void granule_forget(struct uses *u, struct page *page, uint64_t granule, void *ctx)
+{
+	const struct range *r = ctx;
+	uint32_t *at = &page->granules[granule % PAGE_GRANULES];
+
+	while (*at) {
+		uint32_t n = *at;
+		struct node *node = &u->nodes[n];
+
+		node->place.mask &= (uint8_t)~bytes_within(granule, r->addr, r->end);
+		if (node->place.mask) {
+			at = &node->next;
+			continue;
+		}
+		place_clear(u, &node->place);
+		*at = node->next;
+		node->next = u->free_node;
+		u->free_node = n;
+	}
+	page->used -= !page->granules[granule % PAGE_GRANULES];
+}
+
+void uses_forget(struct uses *u, uint64_t addr, uint64_t size)
+{
+	struct range r = { addr, addr + size, NULL, NULL };
+
+	each_granule(u, addr, addr + size, granule_forget, &r);
+}

@@ -1,0 +1,80 @@
+/*
+ * Who used which memory last: for each place the last read and the last write of each
+ * thread, who had it alone, and who wrote it first.
+ *
+ * A place is one granule (8 bytes) or some bytes of it: as many as were always used
+ * together. Nothing is known of memory that was given back (uses_forget()). Of each
+ * place USES_THREADS threads are remembered; more take the place of the oldest.
+ */
+#ifndef ANALYZE_USES_H
+#define ANALYZE_USES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/candidate.h"
+
+#define USES_THREADS 8u
+
+/* One event; all places it touched share it. */
+struct use {
+	struct candidate_event at;
+	uint64_t order_epoch;	/* of its thread: view.order */
+	uint64_t section_reads;	/* what was read in the sections around it, section_granule() */
+	uint8_t access;		/* enum access */
+	uint32_t references;
+};
+
+struct place {
+	uint8_t mask;		/* bytes of the granule */
+	bool shared;		/* `owner` is no longer the only one */
+	bool read_first;	/* its owner found something there: it was not made here */
+	uint32_t owner;		/* thread, 0: nobody yet */
+	uint64_t owner_epoch;	/* at its last access */
+	uint32_t first, latest;	/* the owner's first write, and first since its last release */
+	uint32_t last_write;
+	bool blind;		/* … was of something not read before in the same section */
+	uint64_t met;		/* threads (modulo 64) judged against the first write */
+	struct {
+		uint32_t use;		/* newest first; 0 ends them */
+		uint32_t who;		/* 2 * thread, + 1 for a write: saves looking there */
+	} last[2 * USES_THREADS];
+};
+
+struct uses;
+
+struct uses *uses_new(void);
+void uses_free(struct uses *u);
+
+/*
+ * Calls back for each place of [addr, addr + size), which it makes and splits as
+ * needed, so that none is partly within.
+ */
+void uses_each(struct uses *u, uint64_t addr, uint64_t size,
+	       void (*fn)(void *ctx, struct place *place), void *ctx);
+
+/* The same for those that are there, without splitting. */
+void uses_known(struct uses *u, uint64_t addr, uint64_t size,
+		void (*fn)(void *ctx, struct place *place), void *ctx);
+
+void uses_forget(struct uses *u, uint64_t addr, uint64_t size);
+
+/* A new one with no references; uses_note() and uses_set() make them. */
+uint32_t uses_add(struct uses *u, const struct use *use);
+
+/* Good until the next uses_add(). */
+struct use *uses_at(const struct uses *u, uint32_t use);
+
+/* Makes `*slot` (first, latest, last_write) refer to `use`, or nothing if 0. */
+void uses_set(struct uses *u, uint32_t *slot, uint32_t use);
+
+/* The last of its thread and kind (write or not) in this place. */
+void uses_note(struct uses *u, struct place *place, uint32_t use);
+
+/* Uses of threads that gave way to others'. */
+uint64_t uses_dropped(const struct uses *u);
+
+/* 0 if there is none. */
+uint32_t uses_last(const struct place *place, uint32_t thread, bool write);
+
+#endif
