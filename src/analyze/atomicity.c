@@ -25,7 +25,6 @@
 
 #include "analyze/history.h"
 #include "analyze/told.h"
-#include "base/log.h"
 #include "base/mem.h"
 
 #define SEEN_MAX 8u		/* times that something is looked for inside a pair */
@@ -442,9 +441,7 @@ static void atomicity_finish(void *state, struct findings *out)
 {
 	struct atomicity *a = state;
 
-	(void)out;
-	log_debug("atomicity", "%llu accesses and pairs left out where there were many, %llu ranges cut",
-		  (unsigned long long)a->history.dropped, (unsigned long long)a->cut_ranges);
+	findings_dropped(out, a->history.dropped + a->cut_ranges);
 }
 
 const struct analysis analysis_atomicity = {

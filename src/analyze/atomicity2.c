@@ -19,7 +19,6 @@
 
 #include "analyze/couples.h"
 #include "analyze/told.h"
-#include "base/log.h"
 #include "base/mem.h"
 
 #define NEAR 8u
@@ -288,10 +287,7 @@ static void atomicity2_finish(void *state, struct findings *out)
 {
 	struct atomicity2 *a = state;
 
-	(void)out;
-	log_debug("atomicity2", "%llu couples of places forgotten for others of the same sites, "
-		  "%llu not looked at", (unsigned long long)a->couples.replaced,
-		  (unsigned long long)a->couples.skipped);
+	findings_dropped(out, a->couples.replaced + a->couples.skipped);
 }
 
 const struct analysis analysis_atomicity2 = {

@@ -3,9 +3,9 @@
  *
  * Memory is cut into granules of 8 bytes. A granule has a cell for each thread and
  * set of bytes it used there, most recent first. A cell has representatives of its
- * accesses: one for each site, kind, lockset, and for a few strong clocks each, always
- * the latest of its like; and of its local pairs, two accesses of one block with
- * nothing of the thread to the location in between.
+ * accesses: one for each site, kind, lockset, and for a few strong clocks each; and of
+ * its local pairs, two accesses of one block with nothing of the thread to the location
+ * in between.
  *
  * Bounded: a cell keeps HISTORY_REPS representatives and HISTORY_PAIRS pairs; what
  * does not fit is counted in `dropped`. Of one site and lockset the first
@@ -83,9 +83,10 @@ void history_init(struct history *h, struct moments *moments);
 void history_free(struct history *h);
 
 /*
- * The thread's cell for exactly these bytes, made if need be; it is moved to the
- * front of the granule's list, which is a number of h->granules. *recent is the thread's cell that touched some of the bytes last (0: none),
- * and inside[0..*insiders) are other threads' cells that touched them since.
+ * The thread's cell for exactly these bytes, made if need be; it is moved to the front
+ * of the granule's list, which is a number of h->granules. *recent is the thread's cell
+ * that touched some of the bytes last (0: none), and inside[0..*insiders) are other
+ * threads' cells that touched them since.
  */
 #define HISTORY_INSIDE 8u
 uint32_t history_cell(struct history *h, uint32_t *granule, uint32_t thread, uint8_t bytes,
@@ -103,7 +104,8 @@ uint32_t history_note_pair(struct history *h, uint32_t cell, const struct histor
 			   const struct moment *p, const struct moment *i, bool *fresh);
 
 /* The access is over: it was the cell's last one. */
-void history_settle(struct history *h, struct history_cell *c, const struct history_last *now);
+void history_settle(struct history *h, struct history_cell *c,
+		    const struct history_last *now);
 
 /* The latest moment known of a representative of the cell. */
 static inline const struct moment *history_latest(const struct history *h,

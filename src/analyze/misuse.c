@@ -12,7 +12,7 @@
  * redestroy    destroyed again
  * use-dead     used after it was destroyed
  * join-twice, join-detach, join-self, detach-bad
- * end-held     a thread ended with a lock, which nobody can get any more
+ * end-held     a thread ended with a lock, and nobody got it as a robust one
  * exit-held    the process exits from within a critical section
  *
  * After lost records nothing is said of what a thread seems not to hold, nor of a lock
@@ -38,6 +38,7 @@ struct object {
 	uint32_t users;				/* holders, waiters, threads in it */
 	struct candidate_event user;		/* the last of them */
 	uint64_t mutex;				/* of those who wait on a condition */
+	struct candidate_event orphan, orphaned;	/* taken, and its holder's end */
 	uint32_t next;				/* in the same page, plus 1 */
 };
 
@@ -104,29 +105,6 @@ static struct object *object_of(struct misuse *m, uint64_t addr)
 	return &m->objects[*at - 1];
 }
 
-static void forget(struct object *o, uint64_t addr, uint64_t size)
-{
-	if (o->addr - addr < size)
-		*o = (struct object){ .addr = o->addr, .next = o->next };
-}
-
-static void memory_gone(struct misuse *m, uint64_t addr, uint64_t size)
-{
-	uint64_t first = addr >> PAGE_SHIFT, last = (addr + size - 1) >> PAGE_SHIFT;
-
-	if (last - first >= m->count) {
-		for (size_t i = 0; i < m->count; i++)
-			forget(&m->objects[i], addr, size);
-		return;
-	}
-	for (uint64_t page = first; page <= last; page++) {
-		const uint64_t *n = map_find(&m->pages, page);
-
-		for (uint64_t i = n ? *n : 0; i; i = m->objects[i - 1].next)
-			forget(&m->objects[i - 1], addr, size);
-	}
-}
-
 static bool on_a_stack(const struct misuse *m, uint64_t addr)
 {
 	const struct reader_info *info = reader_info(m->reader);
@@ -138,11 +116,10 @@ static bool on_a_stack(const struct misuse *m, uint64_t addr)
 }
 
 /* `before` is the event that makes this one wrong; thread 0: there is none. */
-static void tell(struct findings *out, const char *pattern, const char *note,
-		 const struct candidate_event *before, const struct event *ev,
-		 const struct view *view)
+static void tell_pair(struct findings *out, const char *pattern, const char *note,
+		      const struct candidate_event *before, const struct candidate_event *at)
 {
-	struct candidate c = { .class = CANDIDATE_MISUSE, .seen = true, .addr = ev->addr,
+	struct candidate c = { .class = CANDIDATE_MISUSE, .seen = true, .addr = at->addr,
 			       .count = 1, .note = note };
 
 	memset(c.hold, -1, sizeof(c.hold));
@@ -151,8 +128,48 @@ static void tell(struct findings *out, const char *pattern, const char *note,
 		c.event[c.events++] = *before;
 		c.order[c.orders++] = (struct candidate_order){ 0, 1 };
 	}
-	c.event[c.events++] = view_event(view, ev);
+	c.event[c.events++] = *at;
 	findings_add(out, &c);
+}
+
+static void tell(struct findings *out, const char *pattern, const char *note,
+		 const struct candidate_event *before, const struct event *ev,
+		 const struct view *view)
+{
+	struct candidate_event at = view_event(view, ev);
+
+	tell_pair(out, pattern, note, before, &at);
+}
+
+static void tell_orphan(const struct object *o, struct findings *out)
+{
+	if (o->orphaned.thread)
+		tell_pair(out, "end-held", "a thread ends and keeps a lock", &o->orphan, &o->orphaned);
+}
+
+static void forget(struct object *o, uint64_t addr, uint64_t size, struct findings *out)
+{
+	if (o->addr - addr >= size)
+		return;
+	tell_orphan(o, out);
+	*o = (struct object){ .addr = o->addr, .next = o->next };
+}
+
+static void memory_gone(struct misuse *m, uint64_t addr, uint64_t size, struct findings *out)
+{
+	uint64_t first = addr >> PAGE_SHIFT, last = (addr + size - 1) >> PAGE_SHIFT;
+
+	if (last - first >= m->count) {
+		for (size_t i = 0; i < m->count; i++)
+			forget(&m->objects[i], addr, size, out);
+		return;
+	}
+	for (uint64_t page = first; page <= last; page++) {
+		const uint64_t *n = map_find(&m->pages, page);
+
+		for (uint64_t i = n ? *n : 0; i; i = m->objects[i - 1].next)
+			forget(&m->objects[i - 1], addr, size, out);
+	}
 }
 
 static bool is_init(unsigned kind)
@@ -172,6 +189,8 @@ static void life(struct misuse *m, struct object *o, const struct event *ev,
 		 const struct view *view, struct findings *out)
 {
 	if (is_init(ev->kind)) {
+		if (ev->result)
+			return;
 		if (o->life == LIFE_ALIVE && !on_a_stack(m, ev->addr))
 			tell(out, "reinit", "initialised again without being destroyed", &o->made, ev,
 			     view);
@@ -234,6 +253,10 @@ static void on_object(struct misuse *m, const struct event *ev, const struct vie
 	struct object *o = object_of(m, ev->addr);
 
 	life(m, o, ev, view, out);
+	if (ev->result == EOWNERDEAD) {
+		o->orphaned.thread = 0;
+		leave(o);
+	}
 	if (ev->result == EDEADLK)
 		tell(out, "relock", "locks what it holds", o->users ? &o->user : NULL, ev, view);
 	if (ev->kind == TRACE_COND_WAIT) {
@@ -241,7 +264,11 @@ static void on_object(struct misuse *m, const struct event *ev, const struct vie
 		leave(object_of(m, ev->arg));
 	} else if (ev->kind == TRACE_COND_WAKE) {
 		leave(o);
-		enter(object_of(m, ev->arg), ev, view);
+		if (ev->result == EPERM)
+			tell(out, "wait-nolock", "waits on a condition without holding the mutex", NULL,
+			     ev, view);
+		else
+			enter(object_of(m, ev->arg), ev, view);
 	} else if (change == SECTION_BEGUN || (ev->kind == TRACE_BARRIER_ENTER && !ev->result)) {
 		enter(o, ev, view);
 	} else if (change == SECTION_ENDED || ev->kind == TRACE_BARRIER_LEAVE) {
@@ -286,10 +313,16 @@ static void on_end(struct misuse *m, const struct event *ev, const struct view *
 	for (size_t i = 0; i < count; i++) {
 		struct candidate_event taken = section_begin(&held[i]);
 
-		if (ev->kind == TRACE_THREAD_EXIT)
-			tell(out, "end-held", "a thread ends and keeps a lock", &taken, ev, view);
-		else
+		/* A robust mutex may still be saved. */
+		if (ev->kind == TRACE_THREAD_EXIT) {
+			struct object *o = object_of(m, held[i].lock);
+
+			o->orphan = taken;
+			o->orphaned = view_event(view, ev);
+			o->orphaned.addr = o->addr;
+		} else {
 			tell(out, "exit-held", "exits from within a critical section", &taken, ev, view);
+		}
 	}
 }
 
@@ -316,7 +349,7 @@ static void misuse_event(void *state, const struct event *ev, const struct view 
 	if (!m->first)
 		m->first = view->thread;
 	if (view->gone_size)
-		memory_gone(m, view->gone_addr, view->gone_size);
+		memory_gone(m, view->gone_addr, view->gone_size, out);
 	switch (kind_class(ev->kind)) {
 	case TRACE_CLASS_MUTEX:
 	case TRACE_CLASS_RWLOCK:
@@ -342,8 +375,10 @@ static void misuse_event(void *state, const struct event *ev, const struct view 
 
 static void misuse_finish(void *state, struct findings *out)
 {
-	(void)state;
-	(void)out;
+	const struct misuse *m = state;
+
+	for (size_t i = 0; i < m->count; i++)
+		tell_orphan(&m->objects[i], out);
 }
 
 const struct analysis analysis_misuse = {

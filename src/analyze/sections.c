@@ -118,8 +118,8 @@ enum section_change sections_event(struct sections *s, const struct event *ev,
 	case TRACE_RWLOCK_TRYRDLOCK:
 	case TRACE_RWLOCK_TIMEDRDLOCK:
 		return got ? begin(t, ev->addr, true, false, ev, view) : SECTION_NONE;
-	case TRACE_COND_WAKE:
-		return begin(t, ev->arg, false, true, ev, view);
+	case TRACE_COND_WAKE:	/* EPERM: it was not held before either */
+		return ev->result == EPERM ? SECTION_NONE : begin(t, ev->arg, false, true, ev, view);
 	case TRACE_MUTEX_UNLOCK:
 	case TRACE_RWLOCK_UNLOCK:
 	case TRACE_SPIN_UNLOCK:

@@ -4,7 +4,9 @@
  * between check and wait), or there is no state that both touch (a signal that
  * comes first is forgotten). Safe is a change made under the mutex, with the lock held
  * at the signal or not, and one after which the signaller takes the mutex; so is a
- * signaller that has seen, under the mutex, what the waiter wrote before it waited.
+ * signaller that has seen, under the mutex, what the waiter wrote before it waited. A
+ * condition may be signalled for several reasons: one that goes with state the waiter
+ * checks is enough to take it that the others do, too.
  * Waits with a time limit end by themselves.
  *
  * Bounded: of each thread the last RECENT accesses; for each condition SIDES_MAX waits
@@ -35,10 +37,11 @@ struct recent {
 /* One side of a wake-up: a wait, or a signal. */
 struct side {
 	struct candidate_event at;
-	uint64_t mutex;			/* wait on a condition */
+	uint64_t mutex;			/* wait: and when it was taken */
+	uint64_t section_epoch;
 	struct {
-		uint64_t lock, writes;	/* signal: granules written under it not long ago */
-		uint64_t first;		/* where it was taken last */
+		uint64_t lock, writes;	/* signal: granules written under it before such signals */
+		uint64_t first;		/* where it was taken before this one, plus 1 */
 	} under[LOCKS_MAX];
 	uint64_t strong_epoch;
 	struct vclock strong;
@@ -145,7 +148,8 @@ static void side_fill(struct side *s, const struct event *ev, const struct view 
 	vclock_copy(&s->strong, view->strong);
 	s->state_count = 0;
 	s->partial = false;
-	memset(s->under, 0, sizeof(s->under));
+	for (size_t i = 0; i < LOCKS_MAX; i++)
+		s->under[i].first = 0;	/* what was written under it before still tells */
 }
 
 /* Accesses since the thread's event `since`, newest first. */
@@ -183,6 +187,7 @@ static void wait_begins(struct wakeups *w, const struct event *ev, const struct 
 		return;
 	side_fill(s, ev, view);
 	s->mutex = ev->arg;
+	s->section_epoch = in->strong_epoch;
 	side_state(w, s, view->thread, in->first);
 }
 
@@ -191,8 +196,8 @@ static void side_under(struct side *s, const struct section *in)
 	for (size_t i = 0; i < LOCKS_MAX; i++) {
 		if (s->under[i].lock && s->under[i].lock != in->lock)
 			continue;
-		if (!s->under[i].lock)
-			s->under[i].first = in->first;	/* the newest comes first */
+		if (!s->under[i].first)
+			s->under[i].first = in->first + 1;	/* the newest comes first */
 		s->under[i].lock = in->lock;
 		s->under[i].writes |= in->writes;
 		return;
@@ -253,7 +258,7 @@ static bool wrote_under(const struct side *wake, uint64_t mutex, uint64_t addr)
 static bool took_after(const struct side *wake, uint64_t mutex, uint64_t index)
 {
 	for (size_t i = 0; i < LOCKS_MAX; i++)
-		if (wake->under[i].lock == mutex && wake->under[i].first > index)
+		if (wake->under[i].lock == mutex && wake->under[i].first > index + 1)
 			return true;
 	return false;
 }
@@ -289,14 +294,15 @@ static bool agreed(const struct wakeups *w, const struct side *wait, const struc
 	return common;
 }
 
-static void lost_wake(struct wakeups *w, const struct side *wait, const struct side *wake,
+/* `safe`: some signal of the condition goes with state that the waiter checks. */
+static void lost_wake(struct wakeups *w, const struct side *wait, const struct side *wake, bool safe,
 		      struct findings *out)
 {
 	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "lost-wake",
 			       .addr = wake->at.addr, .count = 1 };
 	const struct touched *checked, *changed;
-	bool common = agreed(w, wait, wake, &checked, &changed);
 
+	agreed(w, wait, wake, &checked, &changed);
 	if (wait->at.thread == wake->at.thread)
 		return;
 	if (vclock_saw(&wait->strong, wake->at.thread, wake->strong_epoch) ||
@@ -304,7 +310,13 @@ static void lost_wake(struct wakeups *w, const struct side *wait, const struct s
 		findings_pruned(out, PRUNE_HB, 1);
 		return;
 	}
-	if (common && !changed) {
+	/* It knows that the other one has the mutex, and gets it only when that one waits. */
+	if (vclock_saw(&wake->strong, wait->at.thread, wait->section_epoch) &&
+	    took_after(wake, wait->mutex, 0)) {
+		findings_pruned(out, PRUNE_LOCK, 1);
+		return;
+	}
+	if (safe && !changed) {
 		findings_pruned(out, PRUNE_LOCK, 1);
 		return;
 	}
@@ -330,9 +342,15 @@ void wakeups_finish(struct wakeups *w, struct findings *out)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct condition *c = &w->conditions[i];
 
-		for (size_t a = 0; a < c->wait_count; a++)
+		for (size_t a = 0; a < c->wait_count; a++) {
+			const struct touched *checked, *changed;
+			bool safe = false;
+
 			for (size_t b = 0; b < c->wake_count; b++)
-				lost_wake(w, &c->waits[a], &c->wakes[b], out);
+				safe |= agreed(w, &c->waits[a], &c->wakes[b], &checked, &changed);
+			for (size_t b = 0; b < c->wake_count; b++)
+				lost_wake(w, &c->waits[a], &c->wakes[b], safe, out);
+		}
 	}
 	findings_dropped(out, w->dropped);
 }

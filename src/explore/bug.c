@@ -81,8 +81,14 @@ bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times
 			continue;
 		}
 		b->good++;
-		if (b->replays == 0)
-			schedule_set_turns(s, replay.server.block);
+		if (b->replays > 0)
+			continue;
+		schedule_set_turns(s, replay.server.block);
+		if (schedule_plan_size(s) <= replay.server.block->plan_size)
+			continue;
+		replay_close(&replay);	/* with its checks it needs more room */
+		if (replay_open(&replay, config, s, err) < 0)
+			break;
 	}
 	replay_close(&replay);
 	return b->good == times;

@@ -64,8 +64,14 @@ int main(void) { kill(0, SIGKILL); pause(); }
 C
 try parent 3 'the fork server was lost 3 times in a row' --runs 20 -j1 <<'C'
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-int main(void) { kill(getppid(), SIGKILL); for (;;) pause(); }
+int main(void) { syscall(SYS_kill, getppid(), SIGKILL); for (;;) pause(); }
+C
+try shielded 0 '20 runs' --runs 20 -j1 <<'C'
+#include <signal.h>
+#include <unistd.h>
+int main(void) { return kill(getppid(), SIGKILL); }
 C
 try children 0 '50 runs' --runs 50 <<'C'
 #include <unistd.h>

@@ -202,6 +202,17 @@ static void test_lost_wake(void **state)
 	deadlock(TWO "0.1 lock m\n0.1 write waiting @note\n0.1 cond-wait c m @wait\n"
 		     "0.2 lock m\n0.2 read waiting @see\n0.2 cond-signal c @sig\n0.2 unlock m\n"
 		     "0.1 cond-wake c m\n0.1 unlock m\n", "");
+	/* Signals for other reasons than the one waited for: a queue that was not empty. */
+	deadlock(TWO WAITER "0.2 lock m\n0.2 write ready @set\n0.2 cond-signal c @sig\n0.2 unlock m\n" WOKEN
+			    "0.2 lock m\n0.2 write other @set\n0.2 cond-signal c @sig\n0.2 unlock m\n"
+			    "0 lock m\n0 write other\n0 cond-signal c @sig\n0 unlock m\n", "");
+	/* Told by one who has the mutex: it is to be had only when that one waits. */
+	deadlock(TWO "0.1 lock m\n0.1 sem-post s\n0.1 cond-wait c m @wait\n"
+		     "0.2 sem-wait s\n0.2 lock m\n0.2 cond-signal c @sig\n0.2 unlock m\n"
+		     "0.1 cond-wake c m\n0.1 unlock m\n", "");
+	deadlock(TWO "0.1 lock m\n0.1 sem-post s\n0.1 cond-wait c m @wait\n0.2 sem-wait s\n"
+		     "0.2 cond-signal c @sig\n0.1 cond-wake c m\n0.1 unlock m\n",
+		 "lost-wake 0.2 cond-signal @sig#1, 0.1 cond-wait @wait#1\n");
 	/* It ends by itself. */
 	deadlock(TWO "0.1 lock m\n0.1 cond-wait c m @wait timed\n0.2 cond-signal c @sig\n"
 		     "0.1 cond-wake c m timed\n0.1 unlock m\n", "");

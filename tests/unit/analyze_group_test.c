@@ -58,7 +58,7 @@ static void test_prune(void **state)
 	c.order[1] = (struct candidate_order){ 1, 0 };
 	findings_add(f, &c);
 	findings_pruned(f, PRUNE_HB, 5);
-	prune_list(f, &l);
+	prune_list(f, true, &l);
 	assert_int_equal(l.predicted, 12);
 	assert_int_equal(l.count, 3);
 	assert_int_equal(l.dropped[DROP_SEEN], 1);
@@ -70,6 +70,12 @@ static void test_prune(void **state)
 	for (int i = 0; i < DROP_REASONS; i++)
 		assert_non_null(drop_reason_name(i));
 	hunt_list_free(&l);
+	/* Where times are estimates, nothing was seen for sure. */
+	prune_list(f, false, &l);
+	assert_int_equal(l.count, 4);
+	assert_int_equal(l.dropped[DROP_SEEN], 0);
+	assert_true(l.at[2]->seen);
+	hunt_list_free(&l);
 	findings_free(f);
 }
 
@@ -80,7 +86,7 @@ static void test_prune_nothing(void **state)
 	struct hunt_list l;
 
 	(void)state;
-	prune_list(f, &l);
+	prune_list(f, true, &l);
 	assert_int_equal(l.count, 0);
 	rank_list(&l, NULL);
 	group_list(&l, 8, &g);
@@ -203,7 +209,8 @@ static void test_group(void **state)
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(g.at[i].member[0], i);
 	hunt_groups_free(&g);
-	/* What was seen needs no run. */
+	/* A result needs no run. */
+	c[0].class = CANDIDATE_MISUSE;
 	c[0].seen = true;
 	group(&g, &l, at, c, 2, 8);
 	assert_int_equal(g.count, 1);

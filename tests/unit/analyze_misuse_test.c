@@ -55,6 +55,8 @@ static void test_wait(void **state)
 	(void)state;
 	misuse("0 lock m\n0 cond-wait c m\n0 cond-wake c m\n0 unlock m\n", "");
 	misuse("0 lock m\n0 unlock m\n0 cond-wait c m @wait\n0 cond-wake c m\n0 unlock m\n", "wait-nolock 0 cond-wait @wait#1\n");
+	misuse("0 cond-wait c m @wait\n0 cond-wake c m @wait =EPERM\n0 exit-process arg=0\n",
+	       "wait-nolock 0 cond-wake @wait#2\n");
 	misuse(TWO "0.1 lock m\n0.1 cond-wait c m @one\n0.2 lock n\n0.2 cond-wait c n @two\n"
 		   "0.1 cond-wake c m\n0.1 unlock m\n0.2 cond-wake c n\n0.2 unlock n\n",
 	       "two-mutexes 0.1 cond-wait @one#1, 0.2 cond-wait @two#1\n");
@@ -70,6 +72,7 @@ static void test_lives(void **state)
 	       "");
 	misuse("0 mutex-init m 0 @first\n0 mutex-init m 0 @second\n",
 	       "reinit 0 mutex-init @first#1, 0 mutex-init @second#1\n");
+	misuse("0 barrier-init b 0 =EINVAL\n0 barrier-init b 2\n", "");
 	misuse("0 cond-destroy c @first\n0 cond-destroy c @second\n",
 	       "redestroy 0 cond-destroy @first#1, 0 cond-destroy @second#1\n");
 	misuse("0 mutex-destroy m @end\n0 lock m @use\n0 unlock m @more\n",
@@ -114,6 +117,11 @@ static void test_threads(void **state)
 	       "detach-bad 0 detach @one#1, 0 detach @two#1\n");
 	misuse("0 create 0.1\n0.1 join 0.1 @join =EDEADLK\n", "join-self 0.1 join @join#1\n");
 	misuse("0 create 0.1\n0.1 lock m @in\n0.1 end @end\n", "end-held 0.1 lock @in#1, 0.1 end @end#1\n");
+	/* Another one takes over a robust mutex, and destroys it when it is done. */
+	misuse("0 create 0.1\n0.1 lock m @in\n0.1 end @end\n0 lock m =EOWNERDEAD\n0 mutex-consistent m\n"
+	       "0 unlock m\n0 mutex-destroy m\n", "");
+	misuse("0 malloc h 64\n0 create 0.1\n0.1 lock h @in\n0.1 end @end\n0 free h\n",
+	       "end-held 0.1 lock @in#1, 0.1 end @end#1\n");
 	misuse("0 lock m @in\n0 exit-process arg=1 @exit\n", "exit-held 0 lock @in#1, 0 exit-process @exit#1\n");
 	/* Others may be in the middle of something when the process ends. */
 	misuse("0 create 0.1\n0.1 lock m\n0 exit-process arg=0\n", "");

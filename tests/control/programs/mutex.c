@@ -1,4 +1,7 @@
-/* Every kind of mutex, every answer it can give; no schedule makes a difference. */
+/*
+ * runs: 50
+ * Every kind of mutex, every answer it can give; no schedule makes a difference.
+ */
 #include "want.h"
 
 static int counter;

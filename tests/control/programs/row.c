@@ -1,5 +1,5 @@
 /*
- * runs: 20
+ * runs: 10
  * 300 threads one after another, and 300 detached ones of which a few run at once.
  */
 #include "want.h"

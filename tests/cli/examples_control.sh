@@ -1,0 +1,44 @@
+# Every example's bug is found, by the strategy that is the quickest for it by
+# docs/strategies-table.md, and replays; every repaired twin passes 300 runs.
+. "$SNARL_ROOT/tests/lib.sh"
+
+table=$SNARL_ROOT/docs/strategies-table.md
+
+# quickest EXAMPLE: the name at the head of the column with the least number.
+quickest() {
+	awk -F'|' -v name="$1" '
+		{ gsub(/ /, "") }
+		$2 == "example" { for (i = 3; i < NF; i++) head[i] = $i }
+		$2 == name {
+			for (i = 3; i < NF; i++)
+				if ($i ~ /^[0-9]+$/ && (!best || $i + 0 < $best + 0))
+					best = i
+			print head[best]
+		}' "$table"
+}
+
+build() {
+	printf '%s\n' "$@" | xargs -P 2 -I '{}' sh -c '
+		snarl-cc -O1 -g -pthread "{}" -o "$(basename "{}" .c)"' || fail "an example does not compile"
+}
+build "$SNARL_ROOT"/examples/*.c
+
+for source in "$SNARL_ROOT"/examples/*.c; do
+	name=$(basename "$source" .c)
+	status=0
+	case $name in
+	*_fixed)
+		snarl test --quiet --runs 300 --out out -- "./$name" 2>err || status=$?
+		[ $status = 0 ] || { cat err; fail "$name: exit $status"; }
+		;;
+	*)
+		strategy=$(quickest "$name")
+		[ -n "$strategy" ] || fail "$name is not in $table: make bench-strategies WRITE=1"
+		snarl test --quiet --strategy "$strategy" --out "$name.out" -- "./$name" 2>err || status=$?
+		[ $status = 1 ] || { cat err; fail "$name: $strategy: exit $status, no bug was proved"; }
+		status=0
+		snarl replay --quiet --times 3 "$name.out/bugs/B001" >/dev/null 2>err || status=$?
+		[ $status = 1 ] || { cat err; fail "$name: exit $status of the replay"; }
+		;;
+	esac
+done
