@@ -193,7 +193,7 @@ struct ctl_report {
 	uint64_t object, pc, pc2, pc3;	/* uaf: use, free, malloc; misuse: pc; signal: where, on what */
 	uint32_t signal;	/* that is about to kill the run, or 0 */
 	/*
-	 * signal: if pc is in a library, the call that led there is the first of these
+	 * signal: if pc is in a library, the call that led there is the last of these
 	 * (0 ends them) that lies in the function of the thread's innermost frame,
 	 * at[].inner; others may be left over from earlier calls.
 	 */
