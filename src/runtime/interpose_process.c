@@ -91,8 +91,10 @@ static void fork_child(void)
 	fork_done(true);
 }
 
-static void quick_end(void)
+/* As at_quick_exit() registers it: that one is linked statically, and would be seen as ours. */
+static void quick_end(void *unused)
 {
+	(void)unused;
 	ctl_finish(quick_status);
 	snarlrt_finish(quick_status);
 }
@@ -114,7 +116,7 @@ void snarlrt_control_alone(void)
 void snarlrt_process_init(void)
 {
 	registered = pthread_atfork(fork_prepare, fork_parent, fork_child) == 0 &&
-		     at_quick_exit(quick_end) == 0;
+		     __cxa_at_quick_exit(quick_end, NULL) == 0;
 }
 
 static pid_t note_fork(pid_t pid, const void *pc)

@@ -110,4 +110,6 @@ int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
 
 int __cxa_thread_atexit_impl(void (*run)(void *), void *object, void *dso);
 
+int __cxa_at_quick_exit(void (*handler)(void *), void *library);
+
 #endif

@@ -33,8 +33,8 @@ control_build() {
 	printf '%s\n' "$@" | xargs -P 2 -I '{}' sh -c '
 		out=$control_folder/$(basename "{}")
 		case {} in
-		*.cc) snarl-c++ -std=c++17 -O1 -g -pthread "{}" -o "${out%.*}" ;;
-		*) snarl-cc -D_GNU_SOURCE -O1 -g -pthread "{}" -o "${out%.*}" ;;
+		*.cc) snarl-c++ -std=c++17 -O1 -g -pthread "{}" -o "${out%.*}" -lm ;;
+		*) snarl-cc -D_GNU_SOURCE -O1 -g -pthread "{}" -o "${out%.*}" -lm ;;
 		esac 2>"$out.err" || { cat "$out.err"; exit 255; }' ||
 		fail "$control_cc: a program does not compile"
 	unset SNARL_CC SNARL_CXX
@@ -87,4 +87,34 @@ BUG
 	control_status=0
 	snarl test -q -o snarl-out -- ./bug one two </dev/null 2>err || control_status=$?
 	[ $control_status = 1 ] || { cat err; fail "the bug was not found: exit $control_status"; }
+}
+
+# control_try PROGRAM-AND-ARGUMENTS BACKEND STRATEGY RUNS: passes, or fails as $fails says.
+control_try() {
+	status=0
+	rm -rf out
+	# Options and arguments are meant to be split.
+	snarl test --json --timeout 60 --backend "$2" --strategy "$3" --runs "$4" \
+		$(control_field "$source" options) -o out -- $1 <lines.txt >json 2>err || status=$?
+	case $fails,$status in
+	,0) ;;
+	?*,1)
+		grep -q "\"failure\":\"$fails\"" json || { cat err; fail "$1: not $fails"; } ;;
+	*)
+		cat err out/bugs/B001/report.txt 2>/dev/null || :
+		fail "$1: exit $status of snarl test --backend $2 --strategy $3 --runs $4" ;;
+	esac
+	! grep -q 'did not replay' err || { cat err; fail "$1: a failure that does not replay"; }
+}
+
+# control_head SOURCE: sets source, fails, slow, runs, few
+control_head() {
+	source=$1
+	fails=$(control_field "$source" fails | sed 's/[ ,.].*//')
+	slow=$(control_field "$source" slow)
+	runs=$(control_field "$source" runs)
+	runs=${runs:-200}
+	few=$(((runs + 9) / 10))
+	# What fails under some schedules only needs more; it ends with the first.
+	[ -z "$fails" ] || few=$runs
 }

@@ -1,4 +1,5 @@
 /*
+ * runs: 40
  * Children: forked by two threads at once, waited for, talked to through pipes,
  * signalled by; popen, system, posix_spawn.
  */

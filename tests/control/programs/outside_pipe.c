@@ -1,4 +1,5 @@
 /*
+ * runs: 40
  * Pipes between threads: a line each way, a big block that does not fit into the
  * pipe, readers that race for tokens, a FIFO opened from both sides.
  */

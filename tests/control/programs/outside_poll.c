@@ -1,4 +1,7 @@
-/* poll, select and epoll: ready at once, made ready by another thread, time-outs. */
+/*
+ * runs: 40
+ * poll, select and epoll: ready at once, made ready by another thread, time-outs.
+ */
 #define _GNU_SOURCE	/* ppoll */
 #include "want.h"
 

@@ -1,4 +1,5 @@
 /*
+ * runs: 40
  * Signals a program sends itself: raise, kill, pthread_kill, sigqueue; blocked and
  * let in; waited for; ending a sleep, not ending a restarted read; by longjmp out.
  */

@@ -1,4 +1,5 @@
 /*
+ * slow: with kernel threads, there are many switches
  * fails: hang. Two threads look for what nobody will ever do.
  */
 #include "want.h"
