@@ -10,8 +10,8 @@
 #define VERSION "0.1.0"
 
 static const struct cmd *const commands[] = {
-	&cmd_cc, &cmd_cxx, &cmd_test, &cmd_replay, &cmd_record, &cmd_dump, &cmd_analyze,
-	&cmd_doctor,
+	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_record, &cmd_dump,
+	&cmd_analyze, &cmd_doctor,
 };
 
 static const struct cmd *find_command(const char *name)
@@ -48,8 +48,8 @@ static void print_help(FILE *out)
 	fputs("\n"
 	      "A first look:\n"
 	      "  snarl-cc -O1 -pthread bank.c -o bank\n"
-	      "  snarl record -- ./bank\n"
-	      "  snarl dump trace.snarl | less\n"
+	      "  snarl hunt -- ./bank\n"
+	      "  snarl replay snarl-out/bugs/B001\n"
 	      "\n"
 	      "snarl COMMAND --help tells more. Exit codes: 0 fine, 1 bug proved, 2 usage,\n"
 	      "3 snarl or the program could not run, 4 replay diverged, 77 not supported here.\n",

@@ -17,6 +17,17 @@ struct findings {
 	uint64_t pruned[PRUNE_REASONS], dropped;
 };
 
+const char *candidate_class_name(enum candidate_class class)
+{
+	static const char *const names[] = {
+		[CANDIDATE_RACE] = "race", [CANDIDATE_ATOMICITY] = "atomicity",
+		[CANDIDATE_ATOMICITY2] = "atomicity2", [CANDIDATE_DEADLOCK] = "deadlock",
+		[CANDIDATE_ORDER] = "order", [CANDIDATE_MISUSE] = "misuse",
+	};
+
+	return names[class];
+}
+
 struct findings *findings_new(void)
 {
 	return xcalloc(1, sizeof(struct findings));

@@ -20,6 +20,9 @@ enum candidate_class {
 	CANDIDATE_MISUSE,	/* seen in the trace itself */
 };
 
+/* "race", "atomicity", "atomicity2", … */
+const char *candidate_class_name(enum candidate_class class);
+
 /* An event by its place in the trace; its name (thread, site, n-th) besides. */
 struct candidate_event {
 	uint32_t thread;	/* trace id */

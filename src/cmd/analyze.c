@@ -56,12 +56,6 @@ struct show {
 	struct buf out;
 };
 
-static const char *const class_names[] = {
-	[CANDIDATE_RACE] = "race", [CANDIDATE_ATOMICITY] = "atomicity",
-	[CANDIDATE_ATOMICITY2] = "atomicity2", [CANDIDATE_DEADLOCK] = "deadlock",
-	[CANDIDATE_ORDER] = "order", [CANDIDATE_MISUSE] = "misuse",
-};
-
 static const char *const prune_names[PRUNE_REASONS] = {
 	[PRUNE_HB] = "in a fixed order", [PRUNE_LOCK] = "with a lock in common",
 	[PRUNE_HISTORY] = "by acquisition histories", [PRUNE_READS_FROM] = "by what they read",
@@ -120,7 +114,7 @@ static void text_candidate(struct show *s, size_t number)
 {
 	const struct candidate *c = findings_at(s->found, number);
 
-	buf_addf(&s->out, "%zu. %s %s on %s", number + 1, class_names[c->class], c->pattern,
+	buf_addf(&s->out, "%zu. %s %s on %s", number + 1, candidate_class_name(c->class), c->pattern,
 		 c->events ? names_object(s->names, &c->event[0]) : "?");
 	if (c->count > 1)
 		buf_addf(&s->out, ", met %llu times", (unsigned long long)c->count);
@@ -211,7 +205,7 @@ static void json_event(struct show *s, struct json *j, const struct candidate_ev
 static void json_candidate(struct show *s, struct json *j, const struct candidate *c)
 {
 	json_open(j, NULL, '{');
-	json_text(j, "class", class_names[c->class]);
+	json_text(j, "class", candidate_class_name(c->class));
 	json_text(j, "pattern", c->pattern);
 	json_text(j, "variable", c->events ? names_object(s->names, &c->event[0]) : NULL);
 	json_hex(j, "addr", c->addr);

@@ -31,6 +31,7 @@ extern const struct cmd cmd_cxx;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_dump;
 extern const struct cmd cmd_analyze;
+extern const struct cmd cmd_hunt;
 extern const struct cmd cmd_test;
 extern const struct cmd cmd_replay;
 extern const struct cmd cmd_doctor;

@@ -39,8 +39,8 @@ static void draw_bar(const struct progress *p, const struct search_stats *s)
 
 static void print_numbers(const struct progress *p, const struct search_stats *s)
 {
-	fprintf(stderr, "%llu runs, %.0f/s, %llu%s interleavings, %llu shared words, %llu failed",
-		(unsigned long long)s->runs, p->speed, (unsigned long long)s->interleavings,
+	fprintf(stderr, "%s%llu runs, %.0f/s, %llu%s interleavings, %llu shared words, %llu failed",
+		p->note, (unsigned long long)s->runs, p->speed, (unsigned long long)s->interleavings,
 		s->interleavings == COVERAGE_MAX ? "+" : "", (unsigned long long)s->shared,
 		(unsigned long long)s->failed);
 }

@@ -18,6 +18,7 @@ struct progress {
 	double next;		/* seconds into the search when the next line is due */
 	uint64_t last_runs;	/* for the present speed */
 	double last_time, speed;
+	char note[96];		/* what is being done, "" or "prove 12 left, " */
 };
 
 void progress_init(struct progress *p, bool quiet, uint64_t runs, double seconds);

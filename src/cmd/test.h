@@ -1,5 +1,5 @@
 /*
- * What snarl test has found, as results.json.
+ * What snarl test or snarl hunt has found, as results.json.
  */
 #ifndef CMD_TEST_H
 #define CMD_TEST_H
@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "explore/bug.h"
+#include "explore/hunt.h"
 #include "explore/search.h"
 
 struct test_results {
@@ -22,10 +23,10 @@ struct test_results {
 void test_results_add(struct test_results *r, struct bug *b, bool proved);
 void test_results_free(struct test_results *r);
 
-/* To `out`/results.json, if that folder can be made, and to stdout if wanted. */
+/* To `out`/results.json, if that folder can be made, and to stdout if wanted. `hunt` may be NULL. */
 int test_results_write(const struct test_results *r, const char *out, const struct target *target,
-		       const struct search_stats *stats, struct places *places, bool to_stdout,
-		       struct err *err);
+		       const struct search_stats *stats, const struct hunt_stats *hunt,
+		       struct places *places, bool to_stdout, struct err *err);
 
 /* Strategies that search; the others follow a schedule. */
 bool test_strategy_is_search(const struct strategy *s);

@@ -47,8 +47,24 @@ static void add_bugs(const struct test_results *r, struct json *j, struct places
 	json_close(j, ']');
 }
 
+static void add_candidates(const struct hunt_stats *h, struct json *j)
+{
+	json_open(j, "candidates", '{');
+	if (h) {
+		json_number(j, "predicted", h->predicted);
+		json_number(j, "pruned", h->predicted - h->leads);
+		json_number(j, "tried", h->leads - h->left);
+		json_number(j, "proved", h->proved);
+		json_number(j, "infeasible", h->infeasible);
+		json_number(j, "harmless", h->harmless);
+		json_number(j, "unreached", h->unreached);
+	}
+	json_close(j, '}');
+}
+
 static void build(const struct test_results *r, const struct target *target,
-		  const struct search_stats *stats, struct places *places, struct buf *out)
+		  const struct search_stats *stats, const struct hunt_stats *hunt,
+		  struct places *places, struct buf *out)
 {
 	struct json j = { .out = out };
 
@@ -68,8 +84,7 @@ static void build(const struct test_results *r, const struct target *target,
 	json_bool(&j, "exhausted", stats->exhausted);
 	add_bugs(r, &j, places);
 	json_number(&j, "not_replayed", r->count - r->proved);
-	json_open(&j, "candidates", '{');
-	json_close(&j, '}');
+	add_candidates(hunt, &j);
 	json_open(&j, "coverage", '{');
 	json_number(&j, "interleavings", stats->interleavings);
 	json_number(&j, "shared_words", stats->shared);
@@ -79,15 +94,15 @@ static void build(const struct test_results *r, const struct target *target,
 }
 
 int test_results_write(const struct test_results *r, const char *out, const struct target *target,
-		       const struct search_stats *stats, struct places *places, bool to_stdout,
-		       struct err *err)
+		       const struct search_stats *stats, const struct hunt_stats *hunt,
+		       struct places *places, bool to_stdout, struct err *err)
 {
 	char *path = xasprintf("%s/results.json", out), *work = xasprintf("%s.tmp", path);
 	struct buf text = { 0 };
 	bool ok;
 	FILE *f;
 
-	build(r, target, stats, places, &text);
+	build(r, target, stats, hunt, places, &text);
 	if (to_stdout)
 		fwrite(text.data, 1, text.size, stdout);
 	mkdir(out, 0777);

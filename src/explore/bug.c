@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "explore/replay_trace.h"
+#include "trace/kinds.h"
 
 #define BUGS_MAX 100000
 #define TRACE_STEPS_MAX 10000000u	/* of a run that is recorded unasked */
@@ -34,8 +35,14 @@ void bug_init(struct bug *b, struct search_failure *f, struct places *places)
 void bug_free(struct bug *b)
 {
 	search_failure_free(b->failure);
+	lead_free(b->cause);
 	free(b->text);
 	free(b->path);
+}
+
+const struct lead *bug_cause(const struct bug *b)
+{
+	return b->failure->lead ? b->failure->lead : b->cause;
 }
 
 static void note_difference(struct bug *b, const struct oracle_result *got)
@@ -176,6 +183,23 @@ static void site_json(const struct oracle_site *site, const struct ctl_report *r
 	buf_free(&object);
 }
 
+static void event_json(const struct lead *lead, unsigned which, struct json *j, struct places *places)
+{
+	const struct lead_event *e = &lead->event[which];
+	struct symbol_frame frame;
+
+	json_open(j, NULL, '{');
+	json_text(j, "thread", e->thread);
+	places_frame(places, lead->c.event[which].pc, &frame);
+	json_text(j, "function", frame.function);
+	json_text(j, "file", frame.file);
+	json_number(j, "line", frame.line);
+	json_text(j, "op", kind_name(lead->c.event[which].kind));
+	json_text(j, "object", e->object);
+	json_text(j, "locks", e->locks);
+	json_close(j, '}');
+}
+
 /* "PROGRAM: FILE:LINE: FUNCTION: Assertion …" of the C library says where it was. */
 static void assert_json(const struct search_failure *f, struct json *j)
 {
@@ -210,24 +234,31 @@ static void assert_json(const struct search_failure *f, struct json *j)
 void bug_json(const struct bug *b, struct json *j, const char *folder, struct places *places)
 {
 	const struct search_failure *f = b->failure;
+	const struct lead *lead = bug_cause(b);
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t count = lead ? lead_events(lead, events) : 0;
 	struct buf object = { 0 };
 	char *schedule, *trace;
 
 	json_text(j, "id", b->id);
-	json_text(j, "class", oracle_class(f->result.failure));
-	json_text(j, "pattern", NULL);
+	json_text(j, "class", lead ? lead_class(lead) : oracle_class(f->result.failure));
+	json_text(j, "pattern", lead ? lead->c.pattern : NULL);
 	json_text(j, "failure", oracle_failure_name(f->result.failure));
 	if (f->result.failure == ORACLE_SIGNAL || f->result.failure == ORACLE_EXIT)
 		json_number(j, "number", (uint64_t)f->result.number);
 	json_text(j, "text", b->text);
 	json_number(j, "runs_to_first", f->run + 1);
 	json_open(j, "sites", '[');
+	for (size_t i = 0; i < count; i++)
+		event_json(lead, events[i], j, places);
 	if (f->result.failure == ORACLE_ASSERT)
 		assert_json(f, j);
 	for (size_t i = 0; i < f->result.site_count; i++)
 		site_json(&f->result.sites[i], f->report, j, places);
 	json_close(j, ']');
-	if (f->report->object && f->result.site_count &&
+	if (lead) {
+		json_text(j, "variable", lead->event[0].object);
+	} else if (f->report->object && f->result.site_count &&
 	    (f->result.failure != ORACLE_SIGNAL || places_knows(places, f->report->object))) {
 		places_object(places, f->report->object, &object);
 		json_text(j, "variable", buf_string(&object));
@@ -235,6 +266,7 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 	} else {
 		json_text(j, "variable", NULL);
 	}
+	json_text(j, "cause", f->lead ? "predicted" : lead ? "seen" : NULL);
 	json_open(j, "interleavings", '[');
 	json_close(j, ']');
 	schedule = xasprintf("%s%s", folder, "schedule.txt");
@@ -273,13 +305,18 @@ static int write_json(const struct bug *b, struct places *places, struct err *er
 	return result;
 }
 
-static int write_report(const struct bug *b, struct err *err)
+static int write_report(const struct bug *b, struct places *places, struct err *err)
 {
 	const struct search_failure *f = b->failure;
 	struct buf text = { 0 };
 	int result;
 
 	buf_addf(&text, "%s: %s\n\n", f->schedule.program, b->text);
+	if (bug_cause(b)) {
+		buf_addf(&text, "%s: ", f->lead ? "cause" : "likely cause");
+		lead_describe(bug_cause(b), places, &text);
+		buf_add_char(&text, '\n');
+	}
 	buf_addf(&text, "found by %s in run %llu (seed %llu), after %llu steps of %u threads\n",
 		 f->schedule.strategy, (unsigned long long)f->run + 1,
 		 (unsigned long long)f->schedule.seed, (unsigned long long)f->schedule.steps,
@@ -316,6 +353,8 @@ static void record(struct bug *b, const struct replay_config *config, const stru
 	else
 		b->traced = replay_record(config, s, places, path, &err) == 0;
 	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", err.text);
+	if (b->traced && b->explain && !b->failure->lead)
+		b->cause = b->explain(b->explain_ctx, b->failure, path);
 	free(path);
 }
 
@@ -337,5 +376,5 @@ int bug_save(struct bug *b, const char *out, const struct replay_config *config,
 		record(b, config, places);
 	if (result == 0)
 		result = write_json(b, places, err);
-	return result < 0 ? -1 : write_report(b, err);
+	return result < 0 ? -1 : write_report(b, places, err);
 }

@@ -30,6 +30,17 @@ static void free_event(struct schedule_event *e)
 	free(e->build_id);
 }
 
+void schedule_free_goals(struct schedule *s)
+{
+	for (size_t i = 0; i < s->goal_count; i++) {
+		free_event(&s->goals[i].first);
+		free_event(&s->goals[i].second);
+	}
+	free(s->goals);
+	s->goals = NULL;
+	s->goal_count = s->goal_capacity = 0;
+}
+
 void schedule_free(struct schedule *s)
 {
 	free(s->program);
@@ -45,11 +56,7 @@ void schedule_free(struct schedule *s)
 	free_list(&s->threads);
 	free(s->turns);
 	buf_free(&s->events);
-	for (size_t i = 0; i < s->goal_count; i++) {
-		free_event(&s->goals[i].first);
-		free_event(&s->goals[i].second);
-	}
-	free(s->goals);
+	schedule_free_goals(s);
 	strmap_free(&s->thread_index);
 	*s = (struct schedule){ 0 };
 }

@@ -81,6 +81,7 @@ struct schedule {
 
 /* All zero is an empty schedule. */
 void schedule_free(struct schedule *s);
+void schedule_free_goals(struct schedule *s);
 
 void schedule_list_add(struct schedule_list *l, const char *text);
 uint32_t schedule_thread(struct schedule *s, const char *path);	/* finds or adds */

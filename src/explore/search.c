@@ -38,9 +38,8 @@ struct search {
 	uint64_t again;		/* run that was lost and has to be made again; UINT64_MAX: none */
 	bool over;
 	/* What is known. */
+	struct search_memory *memory, own;
 	struct map known;	/* granules */
-	uint64_t *granules;	/* those of earlier generations, in the order found */
-	size_t granule_count, granule_capacity;
 	uint64_t *fresh;	/* of this generation */
 	size_t fresh_count, fresh_capacity;
 	uint64_t length, longest_run;	/* of the longest run */
@@ -51,8 +50,9 @@ struct search {
 	/* Failures of this generation, one per signature; and signatures of all before. */
 	struct search_failure **failures;
 	size_t failure_count, failure_capacity;
-	struct map signatures, identities;
-	struct coverage coverage;
+	struct map signatures;
+	uint64_t runs_before;	/* of other searches, in the same statistics */
+	double seconds_before;
 	double began, strays_at, progress_at;
 };
 
@@ -62,15 +62,6 @@ static double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-void search_failure_free(struct search_failure *f)
-{
-	free(f->report);
-	schedule_free(&f->schedule);
-	buf_free(&f->out);
-	buf_free(&f->error);
-	free(f);
 }
 
 static bool stopped(const struct search *s)
@@ -91,7 +82,7 @@ static void prepare(struct search *s, struct worker *w)
 	q->seed = c->seed;
 	q->depth = c->depth;
 	q->switch_permille = c->switch_permille;
-	q->flags = c->flags | CTL_LEARN;
+	q->flags = c->flags | (c->learned ? 0 : CTL_LEARN);
 	q->begin_search = !s->goes_on || s->anew;
 	q->run = w->run - s->base;
 	q->max_steps = c->max_steps;
@@ -101,15 +92,17 @@ static void prepare(struct search *s, struct worker *w)
 		q->run = 0;
 	}
 	/* What a run found lies behind the known ones, so new knowledge overwrites it. */
-	if (s->granule_count > w->granules)
-		memcpy(shared + w->granules, s->granules + w->granules,
-		       (s->granule_count - w->granules) * sizeof(*shared));
-	w->granules = s->granule_count;
-	q->shared_count = s->granule_count;
+	if (s->memory->count > w->granules)
+		memcpy(shared + w->granules, s->memory->granules + w->granules,
+		       (s->memory->count - w->granules) * sizeof(*shared));
+	w->granules = s->memory->count;
+	q->shared_count = s->memory->count;
 	q->length = s->known_length;
 	q->threads = threads;
 	memcpy(q->parent, s->known_parent, threads * sizeof(*q->parent));
 	memcpy(q->events, s->known_events, threads * sizeof(*q->events));
+	if (c->shape)
+		c->shape(c->ctx, w->run, &w->server);
 }
 
 /* Granules the run found shared that nobody knew. */
@@ -119,14 +112,14 @@ static void learn_shared(struct search *s, struct worker *w)
 	const uint64_t *shared = server_area(&w->server, b->shared);
 	uint64_t most = b->shared_size / sizeof(*shared), count = b->report.shared_new;
 
-	for (uint64_t i = 0; i < count && s->granule_count + i < most; i++) {
+	for (uint64_t i = 0; i < count && s->memory->count + i < most; i++) {
 		bool added;
 
-		map_put(&s->known, shared[s->granule_count + i], &added);
+		map_put(&s->known, shared[s->memory->count + i], &added);
 		if (!added)
 			continue;
 		s->fresh = xgrow(s->fresh, s->fresh_count, &s->fresh_capacity, sizeof(*s->fresh));
-		s->fresh[s->fresh_count++] = shared[s->granule_count + i];
+		s->fresh[s->fresh_count++] = shared[s->memory->count + i];
 	}
 }
 
@@ -147,34 +140,6 @@ static void learn_length(struct search *s, const struct worker *w)
 	memcpy(s->parent, r->parent, threads * sizeof(*s->parent));
 }
 
-static struct search_failure *keep(struct search *s, struct worker *w,
-				   const struct oracle_result *result)
-{
-	struct search_failure *f = xcalloc(1, sizeof(*f));
-	const struct search_config *c = s->config;
-	struct buf brief = { 0 };
-
-	f->run = w->run;
-	f->result = *result;
-	f->report = xmalloc(sizeof(*f->report));
-	memcpy(f->report, &w->server.block->report, sizeof(*f->report));
-	schedule_set_target(&f->schedule, c->server.target);
-	schedule_set_turns(&f->schedule, w->server.block);
-	schedule_set_shared(&f->schedule, s->granules, s->granule_count);
-	oracle_brief(result, &brief);
-	f->schedule.failure = xstrdup(buf_string(&brief));
-	buf_free(&brief);
-	f->schedule.strategy = xstrdup(c->strategy->name);
-	f->schedule.seed = c->seed;
-	f->schedule.run = w->run;
-	f->schedule.depth = c->depth;
-	f->schedule.flags = c->flags;
-	oracle_note(c->oracle, &f->schedule);
-	capture_text(&w->server.result.out, &f->out);
-	capture_text(&w->server.result.error, &f->error);
-	return f;
-}
-
 static void add_failure(struct search *s, struct worker *w, const struct oracle_result *result)
 {
 	struct search_failure **place = NULL;
@@ -185,7 +150,7 @@ static void add_failure(struct search *s, struct worker *w, const struct oracle_
 	for (size_t i = 0; i < s->failure_count; i++)
 		if (s->failures[i]->result.signature == result->signature)
 			place = &s->failures[i];
-	if (place && (*place)->run < w->run)
+	if (place && (*place)->schedule.run < w->run)
 		return;
 	if (place) {
 		search_failure_free(*place);
@@ -194,7 +159,8 @@ static void add_failure(struct search *s, struct worker *w, const struct oracle_
 				    sizeof(*s->failures));
 		place = &s->failures[s->failure_count++];
 	}
-	*place = keep(s, w, result);
+	*place = search_failure_new(&w->server, s->memory, s->config->oracle, w->run, result);
+	(*place)->run = s->runs_before + w->run;
 	/* Later runs do not matter any more, unless all failures are wanted. */
 	if (!s->config->keep_going && w->run + 1 < s->limit)
 		s->limit = w->run + 1;
@@ -249,10 +215,12 @@ static int ended(struct search *s, struct worker *w, struct err *err)
 	s->stats->steps += w->server.block->report.steps;
 	if (result.verdict == ORACLE_CUT)
 		s->stats->cut++;
-	s->stats->interleavings = coverage_add(&s->coverage, w->server.block);
+	s->stats->interleavings = coverage_add(&s->memory->coverage, w->server.block);
 	learn_shared(s, w);
 	if (!w->server.result.timed_out)
 		learn_length(s, w);
+	if (s->config->judged)
+		s->config->judged(s->config->ctx, w->run, &w->server, &result);
 	if (result.verdict == ORACLE_FAILED)
 		add_failure(s, w, &result);
 	if (s->goes_on)
@@ -281,7 +249,7 @@ static bool is_new(struct search *s, struct search_failure *f)
 	bool added;
 
 	oracle_refine(&f->result, f->report, s->places);
-	map_put(&s->identities, oracle_identity(&f->result, s->places), &added);
+	map_put(&s->memory->identities, oracle_identity(&f->result, s->places), &added);
 	return added;
 }
 
@@ -308,12 +276,12 @@ static void end_generation(struct search *s)
 	if (s->fresh_count > 1)
 		qsort(s->fresh, s->fresh_count, sizeof(*s->fresh), by_value);
 	for (size_t i = 0; i < s->fresh_count; i++) {
-		s->granules = xgrow(s->granules, s->granule_count, &s->granule_capacity,
-				    sizeof(*s->granules));
-		s->granules[s->granule_count++] = s->fresh[i];
+		s->memory->granules = xgrow(s->memory->granules, s->memory->count, &s->memory->capacity,
+				    sizeof(*s->memory->granules));
+		s->memory->granules[s->memory->count++] = s->fresh[i];
 	}
 	s->fresh_count = 0;
-	s->stats->shared = s->granule_count;
+	s->stats->shared = s->memory->count;
 	s->known_length = s->length;
 	s->known_threads = s->threads;
 	memcpy(s->known_events, s->events, sizeof(s->events));
@@ -384,7 +352,7 @@ static void look_after(struct search *s)
 
 	if (t - s->progress_at >= PROGRESS_SECONDS) {
 		s->progress_at = t;
-		s->stats->seconds = t - s->began;
+		s->stats->seconds = s->seconds_before + t - s->began;
 		if (s->config->progress)
 			s->config->progress(s->config->ctx, s->stats);
 	}
@@ -448,12 +416,10 @@ static void clean_up(struct search *s)
 		search_failure_free(s->failures[i]);
 	free(s->workers);
 	free(s->failures);
-	free(s->granules);
 	free(s->fresh);
 	map_free(&s->known);
 	map_free(&s->signatures);
-	map_free(&s->identities);
-	coverage_free(&s->coverage);
+	search_memory_free(&s->own);
 	free(s);
 }
 
@@ -463,8 +429,12 @@ int search_run(const struct search_config *config, struct places *places,
 	struct search *s = xcalloc(1, sizeof(*s));
 	int result;
 
-	*stats = (struct search_stats){ 0 };
 	s->config = config;
+	s->memory = config->memory ? config->memory : &s->own;
+	for (size_t i = 0; i < s->memory->count; i++)
+		map_put(&s->known, s->memory->granules[i], NULL);
+	s->runs_before = stats->runs;
+	s->seconds_before = stats->seconds;
 	s->stats = stats;
 	s->places = places;
 	s->goes_on = config->strategy->end != NULL;
@@ -476,7 +446,7 @@ int search_run(const struct search_config *config, struct places *places,
 	result = open_workers(s, err);
 	if (result == 0)
 		result = loop(s, err);
-	stats->seconds = now() - s->began;
+	stats->seconds = s->seconds_before + now() - s->began;
 	clean_up(s);
 	return result;
 }

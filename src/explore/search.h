@@ -13,12 +13,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "explore/coverage.h"
 #include "explore/oracle.h"
 #include "explore/places.h"
 #include "explore/schedule.h"
 #include "explore/server.h"
 #include "sched/strategy.h"
+
+/* What outlives a search, so that another one may go on with it. All zero: nothing is known. */
+struct search_memory {
+	uint64_t *granules;	/* shared memory, in the order found */
+	size_t count, capacity;
+	struct map identities;	/* of failures that were told */
+	struct coverage coverage;
+};
+
+void search_memory_free(struct search_memory *m);
 
 struct search_stats {
 	uint64_t runs;		/* ended */
@@ -34,9 +45,12 @@ struct search_stats {
 	bool exec;		/* every run was a process of its own */
 };
 
+struct lead;
+
 /* A failing run. */
 struct search_failure {
-	uint64_t run;
+	uint64_t run;		/* from 0, of all runs in the statistics */
+	const struct lead *lead;	/* what made it fail, if that was predicted; not owned */
 	struct oracle_result result;
 	struct ctl_report *report;	/* a copy */
 	struct schedule schedule;	/* exact, with the target's surroundings */
@@ -53,6 +67,8 @@ struct search_config {
 	double seconds;		/* 0: no limit */
 	unsigned jobs;
 	bool keep_going;
+	struct search_memory *memory;	/* NULL: nothing is known before, nothing is kept */
+	bool learned;		/* all shared memory is known: events are counted as in the runs before */
 	volatile sig_atomic_t *stop;	/* not 0: come to an end */
 	/* Now and then, at least every 100 ms. */
 	void (*progress)(void *ctx, const struct search_stats *stats);
@@ -61,12 +77,24 @@ struct search_config {
 	 * `f` is the callee's to free.
 	 */
 	bool (*found)(void *ctx, struct search_failure *f);
+	/* May give a run another strategy (one without end()), seed or plan; or NULL. */
+	void (*shape)(void *ctx, uint64_t run, struct server *s);
+	/* A run has ended, in any order; or NULL. */
+	void (*judged)(void *ctx, uint64_t run, const struct server *s,
+		       const struct oracle_result *result);
 	void *ctx;
 };
 
+/* From a run that has just ended. */
+struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
+					  const struct oracle *oracle, uint64_t run,
+					  const struct oracle_result *result);
 void search_failure_free(struct search_failure *f);
 
-/* `places` gets the modules of the program. -1 if the program cannot be run. */
+/*
+ * `places` gets the modules of the program. Adds to *stats, which is zero at first. -1 if
+ * the program cannot be run.
+ */
 int search_run(const struct search_config *config, struct places *places,
 	       struct search_stats *stats, struct err *err);
 

@@ -47,6 +47,14 @@ static uint64_t nth(const struct sched_name *name)
 	return name->nth ? name->nth : 1;
 }
 
+/* Is a step of `thread` at `site` the first event of this order? */
+static bool is_first(const struct goal *g, uint32_t order, uint64_t thread, uint64_t site)
+{
+	const struct sched_name *first = &g->order[order].first;
+
+	return matches(first, thread, site) && g->progress[order].first + 1 == nth(first);
+}
+
 /* Is a step of `thread` at `site` the second event of this order? */
 static bool is_second(const struct goal *g, uint32_t order, uint64_t thread, uint64_t site)
 {
@@ -61,15 +69,17 @@ void goal_result(const void *state, struct goal_result *out)
 	const struct goal *g = state;
 
 	out->orders = g->orders;
-	out->met = 0;
+	out->met = out->kept = 0;
 	out->infeasible = g->infeasible;
 	out->truncated = g->truncated;
 	for (uint32_t i = 0; i < g->orders; i++) {
 		const struct progress *p = &g->progress[i];
-		bool last = g->asked != SCHED_NO_LIMIT && p->first_done &&
-			    is_second(g, i, g->chosen, g->site);
+		bool asked = g->asked != SCHED_NO_LIMIT;
+		bool second = asked && p->first_done && is_second(g, i, g->chosen, g->site);
+		bool first = asked && is_first(g, i, g->chosen, g->site);
 
-		out->met += !p->given_up && (p->second_done || last);
+		out->met += !p->given_up && (p->second_done || second);
+		out->kept += !p->given_up && (p->first_done || first);
 	}
 }
 

@@ -20,6 +20,7 @@ enum goal_then {
 struct goal_result {
 	uint32_t orders;	/* that were wanted */
 	uint32_t met;		/* both events happened, in this order */
+	uint32_t kept;		/* the first happened, and the second not before it */
 	bool infeasible;	/* once everybody was held, and one had to be let go */
 	bool truncated;		/* the plan has more orders than GOAL_MAX_ORDERS */
 };

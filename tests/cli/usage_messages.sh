@@ -44,6 +44,12 @@ wrong "snarl test: --time needs a time such as 90, 1.5s, 10m or 2h, not '1x' (se
 	test --time 1x -- true
 wrong "snarl test: --backend is user or kernel, not 'x' (see snarl test --help)" \
 	test --backend x -- true
+wrong "snarl hunt: which program? (see snarl hunt --help)" hunt
+wrong "snarl hunt: unknown option '--strategy' (see snarl hunt --help)" hunt --strategy pct -- true
+wrong "snarl hunt: --profiles needs a number from 1 to 1000, not '0' (see snarl hunt --help)" \
+	hunt --profiles 0 -- true
+wrong "snarl hunt: --backend is user or kernel, not 'x' (see snarl hunt --help)" \
+	hunt --backend x -- true
 wrong "snarl replay: which bug? (see snarl replay --help)" replay
 wrong "snarl replay: one bug at a time; 'b' is too much (see snarl replay --help)" replay a b
 wrong "snarl replay: unknown option '--foo' (see snarl replay --help)" replay a --foo
@@ -56,7 +62,7 @@ wrong "snarl dump: unknown option '-z' (see snarl dump --help)" dump -z a
 wrong "snarl dump: option '--text=3' takes no value (see snarl dump --help)" dump --text=3 a
 wrong "snarl doctor: nothing to do with 'x' (see snarl doctor --help)" doctor x
 
-for words in help --help -h "help record" "record --help" "dump -h" "doctor --help" --version; do
+for words in help --help -h "help record" "record --help" "hunt --help" "dump -h" "doctor --help" --version; do
 	snarl $words >out 2>err </dev/null || fail "snarl $words: exit $?"
 	[ -s out ] && [ ! -s err ] || fail "snarl $words: not on stdout"
 done

@@ -260,6 +260,7 @@ static void test_goal_forces_the_orders(void **state)
 		goal_result(search.state, &result);
 		assert_int_equal(result.orders, 2);
 		assert_int_equal(result.met, 2);
+		assert_int_equal(result.kept, 2);
 		assert_false(result.infeasible || result.truncated);
 		sim_close(&search);
 	}
@@ -317,6 +318,7 @@ static void test_goal_that_cannot_be(void **state)
 		goal_result(search.state, &result);
 		assert_true(result.infeasible);
 		assert_int_equal(result.met, 1);
+		assert_int_equal(result.kept, 1);
 	}
 	sim_close(&search);
 }
@@ -337,6 +339,27 @@ static void test_goal_met_at_the_end(void **state)
 	assert_string_equal(sim_text(&r), "01");
 	goal_result(search.state, &result);
 	assert_int_equal(result.met, 1);
+	sim_close(&search);
+}
+
+/* The run ends with the first event, before the second: kept, though not met. */
+static void test_goal_kept(void **state)
+{
+	struct plan plan = { .head = { .orders = 2 }, .orders = {
+		{ name_of(0, 0), name_of(1, 3) }, { name_of(0, 7), name_of(1, 0) } } };
+	struct goal_result result;
+	struct sim_search search;
+	struct sim_program p;
+	struct sim_result r;
+
+	(void)state;
+	writers(&p, 1, 1);
+	sim_open(&search, "goal", (struct sched_params){ .plan = &plan });
+	sim_next(&search, &p, &r);
+	assert_string_equal(sim_text(&r), "0");
+	goal_result(search.state, &result);
+	assert_int_equal(result.met, 0);
+	assert_int_equal(result.kept, 1);
 	sim_close(&search);
 }
 
@@ -385,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_goal_counts),
 		cmocka_unit_test(test_goal_that_cannot_be),
 		cmocka_unit_test(test_goal_met_at_the_end),
+		cmocka_unit_test(test_goal_kept),
 		cmocka_unit_test(test_goal_continuations),
 	};
 

@@ -70,6 +70,7 @@ static void search(struct seen *seen, struct search_stats *stats, const char *wh
 		config.strategy = &none;
 	places_init(&places);
 	assert_int_equal(target_init(&target, argv, NULL, &err), 0);
+	*stats = (struct search_stats){ 0 };
 	if (search_run(&config, &places, stats, &err) < 0)
 		fail_msg("%s", err.text);
 	target_free(&target);

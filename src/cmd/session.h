@@ -1,0 +1,48 @@
+/*
+ * A program that is run again and again, and what was found: what snarl test and snarl
+ * hunt have in common.
+ */
+#ifndef CMD_SESSION_H
+#define CMD_SESSION_H
+
+#include <signal.h>
+
+#include "cmd/explore_options.h"
+#include "cmd/progress.h"
+#include "cmd/test.h"
+#include "explore/bug.h"
+#include "explore/hunt.h"
+#include "explore/search.h"
+#include "explore/target.h"
+
+struct session {
+	const struct explore_options *o;
+	struct oracle oracle;
+	struct target target;
+	struct places places;
+	struct progress progress;
+	struct test_results results;
+	struct search_stats stats;
+	struct err err;		/* of saving */
+	bool failed_to_save;
+	struct hunt *hunter;		/* of snarl hunt, or NULL */
+	const struct hunt_stats *hunt;	/* its figures, or NULL */
+};
+
+/* Ctrl-C sets it; a second one ends snarl. */
+extern volatile sig_atomic_t session_interrupted;
+
+/* CMD_OK, or what was told. Close it in any case. */
+int session_open(struct session *s, const struct explore_options *o);
+void session_close(struct session *s);
+
+/* What a search needs to know from the options; its ctx is the session. */
+void session_config(struct session *s, struct search_config *out);
+
+/* search_config.found: proves, saves and tells it. */
+bool session_found(void *ctx, struct search_failure *f);
+
+/* Tells of the end, writes the results. `result` and `err`: of the search. Returns the exit code. */
+int session_end(struct session *s, int result, const struct err *err);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * The hunt: watch a few runs, predict what may go wrong in others, make these.
+ *
+ *   profile  a few controlled runs, until it is known which memory is shared; then the
+ *            same again with a trace each
+ *   predict  the analyses over each trace
+ *   prove    every candidate several times: its order of events by the strategy goal,
+ *            then onward by different policies
+ *   search   what is left of the budget, by strategies in turn
+ *
+ * All is made from the seed, and does not depend on how many runs are made at a time.
+ */
+#ifndef EXPLORE_HUNT_H
+#define EXPLORE_HUNT_H
+
+#include "explore/lead.h"
+#include "explore/search.h"
+
+enum hunt_stage { HUNT_PROFILE, HUNT_PREDICT, HUNT_PROVE, HUNT_SEARCH };
+
+struct hunt_stats {
+	enum hunt_stage stage;
+	uint64_t predicted;	/* candidates of all traces */
+	uint64_t leads;		/* left of them after pruning */
+	uint64_t left;		/* of these, not tried yet */
+	uint64_t proved;	/* made a run fail */
+	uint64_t harmless;	/* came about, and no run failed */
+	uint64_t infeasible;	/* could not come about */
+	uint64_t unreached;	/* the runs did not come to its events */
+	char no_trace[256];	/* why a profile run has none; "" */
+};
+
+struct hunt_config {
+	struct search_config search;	/* of all; its strategy, shape, judged and memory are not used */
+	unsigned profiles;	/* runs to watch */
+};
+
+struct hunt;
+
+struct hunt *hunt_new(const struct hunt_config *config);
+void hunt_free(struct hunt *h);	/* with the leads that failures refer to */
+
+/* As search_run(). */
+int hunt_run(struct hunt *h, struct places *places, struct search_stats *stats, struct err *err);
+
+/* For struct bug; ctx is the hunt. May run the program a few times more, as replays do. */
+struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace);
+
+const struct hunt_stats *hunt_stats(const struct hunt *h);
+const char *hunt_stage_name(enum hunt_stage stage);
+
+#endif

@@ -1,0 +1,352 @@
+#include "explore/lead.h"
+
+#include <stdlib.h>
+
+#include "analyze/analysis.h"
+#include "analyze/hunt_list.h"
+#include "analyze/names.h"
+#include "base/mem.h"
+#include "trace/kinds.h"
+
+/* A trace with its analysis. */
+struct study {
+	struct reader *reader;
+	struct analysis_context ctx;
+	struct findings *found;
+	struct names *names;
+};
+
+void lead_free(struct lead *lead)
+{
+	if (!lead)
+		return;
+	for (unsigned i = 0; i < CANDIDATE_EVENTS; i++) {
+		free(lead->event[i].thread);
+		free(lead->event[i].object);
+		free(lead->event[i].locks);
+	}
+	free(lead);
+}
+
+struct lead *lead_copy(const struct lead *lead)
+{
+	struct lead *copy = xcalloc(1, sizeof(*copy));
+
+	*copy = *lead;
+	for (unsigned i = 0; i < lead->c.events; i++) {
+		copy->event[i].thread = xstrdup(lead->event[i].thread);
+		copy->event[i].object = xstrdup(lead->event[i].object);
+		copy->event[i].locks = xstrdup(lead->event[i].locks);
+	}
+	return copy;
+}
+
+void leads_free(struct leads *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		lead_free(l->at[i]);
+	free(l->at);
+	map_free(&l->known);
+	*l = (struct leads){ 0 };
+}
+
+static void study_close(struct study *s)
+{
+	names_free(s->names);
+	findings_free(s->found);
+	analysis_context_free(&s->ctx);
+	reader_close(s->reader);
+}
+
+/* A trace that ends early is good as far as it goes. */
+static int study_open(struct study *s, const char *path, struct err *err)
+{
+	struct analysis_stats stats;
+
+	*s = (struct study){ .reader = reader_open(path, err) };
+	if (!s->reader)
+		return -1;
+	analysis_context_init(&s->ctx);
+	s->found = findings_new();
+	if (analysis_run(s->reader, NULL, &s->ctx, s->found, &stats, err) < 0) {
+		study_close(s);
+		return -1;
+	}
+	s->names = names_new(s->reader, &s->ctx, true);
+	names_learn(s->names, s->found, findings_count(s->found), err);
+	return 0;
+}
+
+static void name_event(const struct study *s, const struct candidate_event *e, struct lead_event *out)
+{
+	const struct reader_thread *thread = reader_thread(s->reader, e->thread);
+	size_t count = locks_count(s->ctx.locks, e->lockset);
+	struct buf locks = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&locks, "%s%s", i ? ", " : "", names_lock(s->names, e, i));
+	out->thread = xstrdup(thread ? thread->name : "?");
+	out->object = xstrdup(names_object(s->names, e));
+	out->locks = xstrdup(buf_string(&locks));
+	buf_free(&locks);
+}
+
+static bool plan_event(const struct lead *lead, unsigned which, struct sched_name *out)
+{
+	const struct candidate_event *e = &lead->c.event[which];
+
+	*out = (struct sched_name){ .site = e->pc, .nth = e->nth ? e->nth : 1 };
+	return e->pc && schedule_path_hash(lead->event[which].thread, &out->thread);
+}
+
+/* Where the thread of an order's second event waits: before it, or before a lock around it. */
+static unsigned waits_at(const struct candidate *c, unsigned second)
+{
+	return c->hold[second] >= 0 ? (unsigned)c->hold[second] : second;
+}
+
+/*
+ * A thread that has to wait for another does so before it takes a lock that the other
+ * needs on the way: `hold`. False if an event has no name that holds in other runs.
+ */
+static bool plan_orders(struct lead *lead)
+{
+	const struct candidate *c = &lead->c;
+
+	for (unsigned i = 0; i < c->orders; i++)
+		if (!plan_event(lead, c->order[i].first, &lead->order[i].first) ||
+		    !plan_event(lead, waits_at(c, c->order[i].second), &lead->order[i].second))
+			return false;
+	return c->orders > 0;
+}
+
+static struct lead *lead_new(const struct study *s, const struct candidate *c)
+{
+	struct lead *lead = xcalloc(1, sizeof(*lead));
+
+	lead->c = *c;
+	for (unsigned i = 0; i < c->events; i++)
+		name_event(s, &c->event[i], &lead->event[i]);
+	return lead;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/* Equal if the same is wanted of the same threads at the same places. */
+static uint64_t wanted(const struct lead *lead)
+{
+	uint64_t sum = lead->c.orders;
+
+	for (unsigned i = 0; i < lead->c.orders; i++) {
+		const struct sched_order *o = &lead->order[i];
+
+		sum += mix(mix(mix(mix(1, o->first.thread), o->first.site), o->second.thread),
+			   o->second.site);
+	}
+	return sum;
+}
+
+static void add(struct leads *l, struct lead *lead)
+{
+	bool added = false;
+
+	if (plan_orders(lead))
+		map_put(&l->known, wanted(lead), &added);
+	if (!added) {
+		lead_free(lead);
+		return;
+	}
+	lead->number = l->count;
+	l->at = xgrow(l->at, l->count, &l->capacity, sizeof(*l->at));
+	l->at[l->count++] = lead;
+}
+
+int leads_add_trace(struct leads *l, const char *path, struct err *err)
+{
+	struct hunt_list list;
+	struct study s;
+
+	if (study_open(&s, path, err) < 0)
+		return -1;
+	prune_list(s.found, true, &list);
+	rank_list(&list, NULL);
+	l->predicted += list.predicted;
+	for (size_t i = 0; i < list.count; i++)
+		if (!candidate_is_result(list.at[i]))
+			add(l, lead_new(&s, list.at[i]));
+	hunt_list_free(&list);
+	study_close(&s);
+	return 0;
+}
+
+static int by_score(const void *a, const void *b)
+{
+	const struct lead *x = *(struct lead *const *)a, *y = *(struct lead *const *)b;
+
+	if (x->c.score != y->c.score)
+		return x->c.score > y->c.score ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void leads_sort(struct leads *l)
+{
+	if (l->count)
+		qsort(l->at, l->count, sizeof(struct lead *), by_score);
+}
+
+/* Could the candidate be why? A deadlock that was predicted need not have come to its last event. */
+static bool explains(const struct candidate *c, enum oracle_failure failure)
+{
+	if (c->class == CANDIDATE_DEADLOCK)
+		return failure == ORACLE_DEADLOCK;
+	return c->seen && c->class != CANDIDATE_MISUSE;
+}
+
+/* A failure whose kind is that of the candidate is most likely it. */
+double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_failure failure)
+{
+	bool memory = failure == ORACLE_UAF || failure == ORACLE_DOUBLE_FREE;
+	bool same = c->class == CANDIDATE_DEADLOCK || (memory && c->class == CANDIDATE_ORDER);
+
+	/* Ranking thinks little of what was seen; here that speaks for it. */
+	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
+}
+
+struct lead *lead_of_failure(const char *path, enum oracle_failure failure, double *fitness)
+{
+	const struct candidate *best = NULL;
+	struct lead *lead = NULL;
+	struct hunt_list list;
+	struct study s;
+	struct err err;
+
+	*fitness = 0;
+	if (study_open(&s, path, &err) < 0)
+		return NULL;
+	prune_list(s.found, false, &list);
+	rank_list(&list, NULL);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct candidate *c = list.at[i];
+		double fits = lead_fitness(c, c->seen ? c->orders : 0, failure);
+
+		if (explains(c, failure) && fits > *fitness) {
+			*fitness = fits;
+			best = c;
+		}
+	}
+	if (best)
+		lead = lead_new(&s, best);
+	hunt_list_free(&list);
+	study_close(&s);
+	return lead;
+}
+
+const char *lead_class(const struct lead *lead)
+{
+	return candidate_class_name(lead->c.class == CANDIDATE_ATOMICITY2 ? CANDIDATE_ATOMICITY :
+									    lead->c.class);
+}
+
+size_t lead_events(const struct lead *lead, uint8_t *out)
+{
+	const struct candidate *c = &lead->c;
+	bool done[CANDIDATE_EVENTS] = { false };
+	size_t count = 0;
+
+	/* What is only there for a thread to stop at is not part of the story. */
+	for (unsigned i = 0; i < c->events; i++)
+		if (c->hold[i] >= 0)
+			done[c->hold[i]] = true;
+	for (bool more = true; more;) {
+		more = false;
+		for (uint8_t i = 0; i < c->events && !more; i++) {
+			bool ready = !done[i];
+
+			for (unsigned k = 0; k < c->orders; k++)
+				ready &= c->order[k].second != i || done[c->order[k].first];
+			for (unsigned k = 0; k < c->events; k++)
+				ready &= done[k] || c->event[k].thread != c->event[i].thread ||
+					 c->event[k].index >= c->event[i].index;
+			if (ready) {
+				out[count++] = i;
+				done[i] = more = true;
+			}
+		}
+	}
+	return count;
+}
+
+static bool goal_event(const struct lead *lead, unsigned which, struct places *places,
+		       struct schedule_event *out)
+{
+	const struct candidate_event *e = &lead->c.event[which];
+	const struct places_module *m = places_module(places, e->pc);
+	struct symbol_frame frame;
+
+	if (!m || !*m->build_id)
+		return false;
+	places_frame(places, e->pc, &frame);
+	*out = (struct schedule_event){
+		.thread = xstrdup(lead->event[which].thread), .build_id = xstrdup(m->build_id),
+		.file = frame.file ? xstrdup(frame.file) : NULL, .line = frame.line,
+		.function = frame.function ? xstrdup(frame.function) : NULL,
+		.offset = e->pc - m->base, .nth = e->nth ? e->nth : 1,
+	};
+	return true;
+}
+
+void lead_goals(const struct lead *lead, struct places *places, struct schedule *s)
+{
+	for (unsigned i = 0; i < lead->c.orders; i++) {
+		struct schedule_goal goal = { 0 };
+		bool named = goal_event(lead, lead->c.order[i].first, places, &goal.first) &&
+			     goal_event(lead, waits_at(&lead->c, lead->c.order[i].second), places,
+					&goal.second);
+
+		s->goals = xgrow(s->goals, s->goal_count, &s->goal_capacity, sizeof(*s->goals));
+		s->goals[s->goal_count++] = goal;
+		if (!named) {
+			schedule_free_goals(s);
+			return;
+		}
+	}
+}
+
+/* How far to the right the thread of an event stands: others came before it. */
+static unsigned column(const struct candidate *c, const uint8_t *events, size_t at)
+{
+	unsigned others = 0;
+
+	for (size_t i = 0; i < at; i++) {
+		bool counted = false;
+
+		if (c->event[events[i]].thread == c->event[events[at]].thread)
+			return column(c, events, i);
+		for (size_t k = 0; k < i; k++)
+			counted |= c->event[events[k]].thread == c->event[events[i]].thread;
+		others += !counted;
+	}
+	return others;
+}
+
+void lead_describe(const struct lead *lead, struct places *places, struct buf *out)
+{
+	const struct candidate *c = &lead->c;
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t count = lead_events(lead, events);
+
+	buf_addf(out, "%s %s on %s", lead_class(lead), c->pattern, lead->event[0].object);
+	buf_addf(out, "%s%s\n", c->note ? ": " : "", c->note ? c->note : "");
+	for (size_t i = 0; i < count; i++) {
+		const struct lead_event *e = &lead->event[events[i]];
+
+		buf_addf(out, "  %*s%s: %s %s at ", (int)column(c, events, i) * 8, "", e->thread,
+			 kind_name(c->event[events[i]].kind), e->object);
+		places_describe(places, c->event[events[i]].pc, out);
+		buf_addf(out, "%s%s\n", *e->locks ? ", holding " : "", e->locks);
+	}
+}

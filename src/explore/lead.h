@@ -1,0 +1,83 @@
+/*
+ * Candidates as hunt follows them: in terms of the running program (names of threads,
+ * places, n-th times) and of its people, independent of the trace they come from.
+ */
+#ifndef EXPLORE_LEAD_H
+#define EXPLORE_LEAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/candidate.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "explore/oracle.h"
+#include "sched/plan.h"
+
+struct lead_event {
+	char *thread;		/* "0.2" */
+	char *object;		/* "balance" */
+	char *locks;		/* "lock, table_lock" held at it; "" if none */
+};
+
+/* What came of a run; a higher one says more. */
+enum lead_outcome {
+	LEAD_UNTRIED,
+	LEAD_UNREACHED,		/* the run did not come to all events */
+	LEAD_INFEASIBLE,	/* the order could not be kept */
+	LEAD_HARMLESS,		/* it came about, and the run passed */
+	LEAD_FAILED,		/* … or failed */
+};
+
+struct lead {
+	struct candidate c;	/* its numbers of threads, locksets and stacks mean nothing any more */
+	struct lead_event event[CANDIDATE_EVENTS];
+	struct sched_order order[CANDIDATE_EVENTS];	/* c.orders of them, for the strategy goal */
+	size_t number;		/* in the order found */
+	enum lead_outcome outcome;	/* the best of the runs that tried it */
+};
+
+struct leads {
+	struct lead **at;
+	size_t count, capacity;
+	uint64_t predicted;	/* by all traces, before pruning */
+	struct map known;	/* private */
+};
+
+void leads_free(struct leads *l);
+
+/* Adds what a trace made under control predicts and is not there yet. -1 if it cannot be read. */
+int leads_add_trace(struct leads *l, const char *path, struct err *err);
+
+/* Likely harmful first. */
+void leads_sort(struct leads *l);
+
+/*
+ * The likeliest cause of a failure by its trace, and by what `l` knows from other runs;
+ * NULL if nothing tells. Free it with lead_free().
+ */
+struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_failure failure);
+
+/* The same by the trace alone; *fitness is how well it fits. */
+struct lead *lead_of_failure(const char *path, enum oracle_failure failure, double *fitness);
+
+struct lead *lead_copy(const struct lead *lead);
+void lead_free(struct lead *lead);
+
+/* How well a candidate fits a failure, if so many of its orders came about; higher is better. */
+double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_failure failure);
+
+/* "atomicity", "race", …: as in bug.json. */
+const char *lead_class(const struct lead *lead);
+
+/* The events that tell the story, in the order that does harm; returns how many. */
+size_t lead_events(const struct lead *lead, uint8_t *out);
+
+/* Its orders as the goals of a schedule; none if a place has no build-id to name it by. */
+void lead_goals(const struct lead *lead, struct places *places, struct schedule *s);
+
+/* Appends it in words, a line for each of them. */
+void lead_describe(const struct lead *lead, struct places *places, struct buf *out);
+
+#endif

@@ -1,0 +1,53 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "explore/search.h"
+
+#define OF_THE_SCHEDULE (CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME)
+
+void search_memory_free(struct search_memory *m)
+{
+	free(m->granules);
+	map_free(&m->identities);
+	coverage_free(&m->coverage);
+	*m = (struct search_memory){ 0 };
+}
+
+struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
+					  const struct oracle *oracle, uint64_t run,
+					  const struct oracle_result *result)
+{
+	struct search_failure *f = xcalloc(1, sizeof(*f));
+	const struct ctl_request *q = &s->block->request;
+	struct buf brief = { 0 };
+
+	f->run = run;
+	f->result = *result;
+	f->report = xmalloc(sizeof(*f->report));
+	memcpy(f->report, &s->block->report, sizeof(*f->report));
+	schedule_set_target(&f->schedule, s->config.target);
+	schedule_set_turns(&f->schedule, s->block);
+	schedule_set_shared(&f->schedule, memory->granules, memory->count);
+	oracle_brief(result, &brief);
+	f->schedule.failure = xstrdup(buf_string(&brief));
+	buf_free(&brief);
+	f->schedule.strategy = xstrdup(q->strategy);
+	f->schedule.seed = q->seed;
+	f->schedule.run = run;
+	f->schedule.depth = q->depth;
+	f->schedule.flags = q->flags & OF_THE_SCHEDULE;
+	oracle_note(oracle, &f->schedule);
+	capture_text(&s->result.out, &f->out);
+	capture_text(&s->result.error, &f->error);
+	return f;
+}
+
+void search_failure_free(struct search_failure *f)
+{
+	free(f->report);
+	schedule_free(&f->schedule);
+	buf_free(&f->out);
+	buf_free(&f->error);
+	free(f);
+}

@@ -1,0 +1,107 @@
+# snarl hunt finds the bugs of some examples with default options, names class, pattern
+# and variable, and what it saves replays. Their repaired twins have none.
+. "$SNARL_ROOT/tests/lib.sh"
+need python3
+
+build() { snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$1.c" -o "$1"; }
+
+# hunt STATUS PROGRAM OPTIONS…: into out-PROGRAM; the exit status has to be this
+hunt() {
+	hunt_want=$1 hunt_program=$2
+	shift 2
+	rm -rf "out-$hunt_program"
+	status=0
+	snarl hunt --out "out-$hunt_program" "$@" -- "./$hunt_program" >hunt.out 2>hunt.err </dev/null || status=$?
+	[ $status = "$hunt_want" ] || { cat hunt.err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
+}
+
+# expect PROGRAM EXPRESSION: about the results r and their first bug b
+expect() {
+	python3 - "$@" <<-'EOF' || { cat "out-$1/results.json"; fail "$1: $2"; }
+		import json, sys
+		r = json.load(open("out-" + sys.argv[1] + "/results.json"))
+		b = r["bugs"][0] if r["bugs"] else None
+		c = r["candidates"]
+		sys.exit(not eval(sys.argv[2]))
+	EOF
+}
+
+# CLASS is a pattern: what has no lock at all is a race as well as broken atomicity.
+while read -r program class variable; do
+	build "$program"
+	build "${program}_fixed"
+	hunt 1 "$program"
+	[ ! -s hunt.out ] || fail "$program: something on stdout"
+	expect "$program" "b['class'] in '$class'.split('|') and b['pattern']"
+	expect "$program" "b['variable'].startswith('$variable')"
+	expect "$program" "b['runs_to_first'] <= 50 and b['replays'] == [3, 3]"
+	expect "$program" "len(b['sites']) >= 2 and all(s['file'].endswith('$program.c') for s in b['sites'][:2])"
+	expect "$program" "len({s['thread'] for s in b['sites'][:3]}) >= 2"
+	bug=out-$program/bugs/B001
+	grep -q 'cause: ' hunt.err && grep -q 'cause: ' $bug/report.txt || fail "$program: no cause"
+	status=0
+	snarl replay --quiet --times 20 $bug </dev/null || status=$?
+	[ $status = 1 ] || fail "$program: replay: exit $status"
+	hunt 0 "${program}_fixed" --runs 300
+	expect "${program}_fixed" "not r['bugs'] and r['not_replayed'] == 0 and r['runs'] == 300"
+	expect "${program}_fixed" "c['proved'] == 0 and c['tried'] == c['harmless'] + c['infeasible'] + c['unreached']"
+	expect "${program}_fixed" "c['predicted'] >= c['pruned'] + c['tried']"
+done <<'EOF'
+bank atomicity balance
+buffer atomicity length
+inversion deadlock left
+session order heap@session.c
+mysql_791 atomicity|race log_type
+apache_25520 atomicity|race file_length
+EOF
+
+# What was predicted is in the schedule, too, and makes the program fail by itself.
+expect buffer "b['cause'] == 'predicted' and b['strategy'] == 'goal' and c['proved'] == 1"
+awk '/^(exact|events)$/ { skip = 1 } /^goal$/ { skip = 0 } !skip' out-buffer/bugs/B001/schedule.txt >goal.txt
+grep -q ' after ' goal.txt || fail "no goals"
+status=0
+snarl replay --quiet goal.txt </dev/null || status=$?
+[ $status = 1 ] || fail "goals alone: exit $status"
+
+# The same whatever -j is, and with both ways to run it.
+for jobs in 1 2 5; do
+	hunt 1 mysql_791 -j $jobs --seed 3
+	cp out-mysql_791/bugs/B001/schedule.txt j$jobs
+	python3 -c 'import json; print(json.load(open("out-mysql_791/results.json"))["candidates"])' >c$jobs
+done
+for jobs in 2 5; do
+	same "-j 1 and $jobs" j1 j$jobs
+	same "candidates of -j 1 and $jobs" c1 c$jobs
+done
+hunt 1 buffer --no-fork-server
+expect buffer "b['cause'] == 'predicted'"
+hunt 1 buffer --backend kernel
+expect buffer "b['cause'] == 'predicted'"
+
+# All of the budget is used, not more, however small; --json is results.json.
+for runs in 1 3 5 8 9 40; do
+	hunt 0 bank_fixed --runs $runs --json --quiet
+	[ ! -s hunt.err ] || fail "--quiet: $(cat hunt.err)"
+	same "--json" out-bank_fixed/results.json hunt.out
+	expect bank_fixed "r['runs'] == $runs"
+done
+hunt 0 bank_fixed --time 0.5
+hunt 1 session --keep-going --runs 400
+expect session "len({(s['class'], str(s['sites'])) for s in r['bugs']}) == len(r['bugs'])"
+ls "${TMPDIR:-/tmp}" | grep snarl-hunt && fail "folders of traces are left"
+
+# Ctrl-C keeps the results.
+snarl hunt --out out-int --time 60 -- ./bank_fixed 2>err </dev/null &
+pid=$!
+until [ -n "$(cat /proc/$pid/task/$pid/children 2>/dev/null)" ]; do :; done
+kill -INT $pid
+status=0
+wait $pid || status=$?
+[ $status = 0 ] || { cat err; fail "Ctrl-C: exit $status"; }
+grep -q interrupted err || { cat err; fail "Ctrl-C: not told"; }
+[ -s out-int/results.json ] || fail "Ctrl-C: no results"
+
+# What cannot be hunted.
+status=0
+snarl hunt -- true >hunt.out 2>hunt.err </dev/null || status=$?
+[ $status = 3 ] && grep -q '^snarl hunt: .*snarl-cc' hunt.err || { cat hunt.err; fail "true: exit $status"; }

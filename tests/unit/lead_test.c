@@ -1,0 +1,168 @@
+#include "trace_util.h"
+
+#include "explore/lead.h"
+
+/* Labels have another pc in every trace, so places are numbers. */
+#define LOCKED(thread, take, access) \
+	thread " lock m @" take "\n" thread " " access "\n" thread " unlock m\n"
+
+/* A deposit in two critical sections, and another thread's behind it. */
+static const char deposit[] =
+	"0 create 0.1\n0 create 0.2\n"
+	LOCKED("0.1", "0x11", "read x @0x21") LOCKED("0.1", "0x12", "write x @0x22")
+	LOCKED("0.2", "0x13", "write x @0x23");
+
+/* The same, as it does harm. */
+static const char harm[] =
+	"0 create 0.1\n0 create 0.2\n"
+	LOCKED("0.1", "0x11", "read x @0x21") LOCKED("0.2", "0x13", "write x @0x23")
+	LOCKED("0.1", "0x12", "write x @0x22");
+
+static const char *trace(const char *text)
+{
+	struct buf b = { 0 };
+
+	buf_addf(&b, "snarl-text 1\n%s", text);
+	save(test_path("trace"), b.data, b.size);
+	buf_free(&b);
+	return test_path("trace");
+}
+
+static void add(struct leads *l, const char *text)
+{
+	struct err err = { "" };
+
+	if (leads_add_trace(l, trace(text), &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static uint64_t thread(const char *path)
+{
+	uint64_t hash = 0;
+
+	assert_true(schedule_path_hash(path, &hash));
+	return hash;
+}
+
+static void test_orders(void **state)
+{
+	struct leads l = { 0 };
+	const struct lead *lead;
+	uint8_t events[CANDIDATE_EVENTS];
+
+	(void)state;
+	add(&l, deposit);
+	assert_int_equal(l.count, 1);
+	lead = l.at[0];
+	assert_string_equal(lead_class(lead), "atomicity");
+	assert_string_equal(lead->c.pattern, "RWW");
+	assert_int_equal(lead->c.orders, 2);
+	/* Both wait before they take the lock, not in the critical section. */
+	assert_int_equal(lead->order[0].first.thread, thread("0.1"));
+	assert_int_equal(lead->order[0].first.site, lead->c.event[0].pc);
+	assert_int_equal(lead->order[0].second.thread, thread("0.2"));
+	assert_int_equal(lead->order[0].second.site, lead->c.event[lead->c.hold[1]].pc);
+	assert_int_equal(lead->order[1].first.site, lead->c.event[1].pc);
+	assert_int_equal(lead->order[1].second.site, lead->c.event[lead->c.hold[2]].pc);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(lead->order[i].first.nth, 1);
+		assert_int_equal(lead->order[i].second.nth, 1);
+	}
+	/* What is there to stop at is not told. */
+	assert_int_equal(lead_events(lead, events), 3);
+	for (uint8_t i = 0; i < 3; i++)
+		assert_int_equal(events[i], i);
+	assert_string_equal(lead->event[0].thread, "0.1");
+	assert_string_equal(lead->event[1].thread, "0.2");
+	leads_free(&l);
+}
+
+static void test_other_traces(void **state)
+{
+	struct leads l = { 0 };
+	struct err err;
+
+	(void)state;
+	add(&l, deposit);
+	add(&l, deposit);
+	assert_int_equal(l.count, 1);
+	assert_true(l.predicted >= 2);
+	leads_sort(&l);
+	assert_int_equal(leads_add_trace(&l, test_path("nothing there"), &err), -1);
+	assert_int_equal(l.count, 1);
+	leads_free(&l);
+	/* What happened in a run that passed is not tried. */
+	add(&l, harm);
+	assert_int_equal(l.count, 0);
+	assert_true(l.predicted >= 1);
+	leads_free(&l);
+}
+
+/* The cause of a failure with this trace; passing runs had `others`, or NULL. */
+static struct lead *explain(const char *others, const char *text, enum oracle_failure failure)
+{
+	struct leads l = { 0 };
+	struct lead *lead;
+
+	if (others)
+		add(&l, others);
+	leads_sort(&l);
+	lead = leads_explain(&l, text ? trace(text) : test_path("nothing there"), failure);
+	leads_free(&l);
+	return lead;
+}
+
+static void test_cause(void **state)
+{
+	static const char cut[] = "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n";
+	static const char late[] = "0 create 0.1\n0 create 0.2\n0.2 write x @0x24\n0.1 read x @0x21\n";
+	struct lead *lead = explain(NULL, harm, ORACLE_ASSERT);
+
+	(void)state;
+	assert_non_null(lead);
+	assert_string_equal(lead->c.pattern, "RWW");
+	lead_free(lead);
+	/* What did not happen is not the cause; nor has what is not there one. */
+	assert_null(explain(NULL, deposit, ORACLE_ASSERT));
+	assert_null(explain(deposit, deposit, ORACLE_ASSERT));
+	assert_null(explain(deposit, NULL, ORACLE_ASSERT));
+	/* It ended before the write that others made first. */
+	assert_null(explain(NULL, cut, ORACLE_SIGNAL));
+	lead = explain(late, cut, ORACLE_SIGNAL);
+	assert_non_null(lead);
+	assert_string_equal(lead_class(lead), "order");
+	lead_free(lead);
+}
+
+static void test_cycle(void **state)
+{
+	static const char text[] =
+		"0 create 0.1\n0 create 0.2\n"
+		"0.1 lock a @0x31\n0.1 lock b @0x32\n0.1 unlock b\n0.1 unlock a\n"
+		"0.2 lock b @0x33\n0.2 lock a @0x34\n0.2 unlock a\n0.2 unlock b\n";
+	static const char stuck[] = "0 create 0.1\n0 create 0.2\n0.1 lock a @0x31\n0.2 lock b @0x33\n";
+	uint8_t events[CANDIDATE_EVENTS];
+	struct lead *lead = explain(text, stuck, ORACLE_DEADLOCK);
+
+	(void)state;
+	assert_non_null(lead);
+	assert_string_equal(lead_class(lead), "deadlock");
+	assert_int_equal(lead_events(lead, events), 4);
+	/* Both locks are taken before one is waited for. */
+	assert_true(lead->c.event[events[0]].thread != lead->c.event[events[1]].thread);
+	assert_true(lead->c.event[events[2]].thread != lead->c.event[events[3]].thread);
+	lead_free(lead);
+	assert_null(explain(text, stuck, ORACLE_SIGNAL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_other_traces),
+		cmocka_unit_test(test_cause),
+		cmocka_unit_test(test_cycle),
+	};
+
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
