@@ -19,7 +19,7 @@ static const char usage[] =
 	"      --runs N         how many (default 10000; with --time: no limit)\n"
 	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
 	EXPLORE_USAGE_RUNS
-	"      --depth D        pct, pctlarge: bug depth; chess: preemptions\n"
+	"      --depth D        pct, pct-large: bug depth; chess: preemptions\n"
 	"      --switch N       random: chance of a switch at each step, in 1/1000\n"
 	EXPLORE_USAGE_REST
 	"\n"

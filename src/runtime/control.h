@@ -116,7 +116,6 @@ struct ctl_thread {
 	/* models that need a word per thread */
 	const void *cond;	/* waiting for a signal of this condition; NULL: got it */
 	uint64_t cond_turn;	/* order of arrival */
-	struct ctl_keys *keys;	/* control_keys.c */
 	/* control_trace.c; NULL: not recording */
 	struct snarlrt_thread *ring;
 	struct trace_record *ring_cur;

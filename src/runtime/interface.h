@@ -135,7 +135,6 @@ enum ctl_failure {
 #define CTL_TIMEOUTS 4u		/* time-outs may come early, by the strategy's choice */
 #define CTL_IGNORE_MISUSE 8u
 #define CTL_REAL_TIME 16u	/* clocks show the real time */
-#define CTL_TRACE 32u		/* record too (trace=, live= are given) */
 #define CTL_SNAPSHOT 64u	/* stop after `stop_at` steps and serve from there */
 #define CTL_LEARN 128u		/* list what becomes shared, for later runs */
 
@@ -206,7 +205,6 @@ struct ctl_report {
 	uint32_t kind;		/* … enum trace_kind of what came instead */
 	uint64_t now;		/* virtual time passed, ns */
 	uint32_t threads;	/* there were so many */
-	uint32_t infeasible;	/* goal: could not be kept */
 	uint32_t modules;	/* entries of `module` */
 	uint64_t turns;		/* in the turn area */
 	uint64_t checks;	/* in the check area */
