@@ -19,7 +19,7 @@ SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=al
 TOOL_CFLAGS := $(COMMON) -O2 -g $(SAN) $(CFLAGS)
 TOOL_LIBS := -ldw -lelf -lzstd
 RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=initial-exec -fexceptions \
-	-fno-stack-protector -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
+	-fno-stack-protector -mno-red-zone -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
 	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
 
 LIB_DIRS := base trace symbol sched analyze explore

@@ -1,6 +1,6 @@
 #include "explore/coverage.h"
 
-#include "sched/plan.h"
+#include "sched/turn.h"
 
 void coverage_free(struct coverage *c)
 {
@@ -15,15 +15,16 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 
 uint64_t coverage_add(struct coverage *c, const struct ctl_block *b)
 {
-	const struct sched_turn *turns = (const void *)((const char *)b + b->turns);
-	uint64_t most = b->turns_size / sizeof(*turns);
+	const uint32_t *words = (const void *)((const char *)b + b->turns);
+	uint64_t most = b->turns_size / sizeof(*words);
 	uint64_t count = b->report.turns < most ? b->report.turns : most;
-	uint64_t hash = mix(count, b->report.thread);	/* the last turn may be missing */
+	uint64_t hash = mix(0, b->report.thread);	/* the last turn may be missing */
+	struct turn turn;
 
 	if (map_count(&c->seen) >= COVERAGE_MAX)
 		return COVERAGE_MAX;
-	for (uint64_t i = 0; i < count; i++)
-		hash = mix(mix(hash, turns[i].name + turns[i].kind), turns[i].steps);
+	for (uint64_t at = 0; turn_get(words, count, &at, &turn);)
+		hash = mix(mix(hash, turn.thread << TURN_KIND_BITS | turn.kind), turn.steps);
 	map_put(&c->seen, hash, NULL);
 	return map_count(&c->seen);
 }

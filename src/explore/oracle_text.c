@@ -140,7 +140,7 @@ static void add_turn(const struct schedule *s, uint64_t turn, struct buf *out)
 	if (t->kind == SCHED_TURN_RUN && t->steps != SCHED_NO_LIMIT)
 		buf_addf(out, " (thread %s was to take %llu steps)", s->threads.items[t->thread],
 			 (unsigned long long)t->steps);
-	else if (t->kind != SCHED_TURN_CHOOSE)
+	else
 		buf_addf(out, " (of thread %s)", s->threads.items[t->thread]);
 }
 

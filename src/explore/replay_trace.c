@@ -111,8 +111,7 @@ static bool is_same_run(const struct schedule *s, const struct ctl_block *b)
 		const struct schedule_turn *a = &s->turns[i], *c = &now.turns[i];
 
 		same = a->kind == c->kind && a->steps == c->steps && a->check == c->check &&
-		       (a->kind == SCHED_TURN_CHOOSE ||
-			strcmp(s->threads.items[a->thread], now.threads.items[c->thread]) == 0);
+		       strcmp(s->threads.items[a->thread], now.threads.items[c->thread]) == 0;
 	}
 	schedule_free(&now);
 	return same;

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "explore/capture.h"
 #include "sched/strategy.h"
+#include "sched/turn.h"
 
 #define GRANULE 8u
 
@@ -184,20 +185,15 @@ void schedule_path(const struct ctl_report *r, uint32_t number, struct buf *out)
 		buf_addf(out, ".%u", parts[--count]);
 }
 
-/* Hash to path + 1 for the threads of the run. */
-static void name_threads(struct schedule *s, const struct ctl_report *r, struct map *names)
+static uint32_t thread_of(struct schedule *s, const struct ctl_report *r, uint32_t number)
 {
-	uint32_t threads = r->threads < CTL_THREADS ? r->threads : CTL_THREADS;
+	struct buf path = { 0 };
+	uint32_t thread;
 
-	for (uint32_t i = 0; i < threads; i++) {
-		struct buf path = { 0 };
-		uint64_t hash;
-
-		schedule_path(r, i, &path);
-		if (schedule_path_hash(buf_string(&path), &hash))
-			*map_put(names, hash, NULL) = schedule_thread(s, buf_string(&path)) + 1;
-		buf_free(&path);
-	}
+	schedule_path(r, number, &path);
+	thread = schedule_thread(s, buf_string(&path));
+	buf_free(&path);
+	return thread;
 }
 
 static void add_turn(struct schedule *s, const struct schedule_turn *turn)
@@ -209,13 +205,8 @@ static void add_turn(struct schedule *s, const struct schedule_turn *turn)
 /* A run that was killed has not written down its last turn. */
 static void add_last(struct schedule *s, const struct ctl_report *r)
 {
-	struct schedule_turn turn = { .kind = SCHED_TURN_RUN, .steps = SCHED_NO_LIMIT };
-	struct buf path = { 0 };
-
-	schedule_path(r, r->thread, &path);
-	turn.thread = schedule_thread(s, buf_string(&path));
-	buf_free(&path);
-	add_turn(s, &turn);
+	add_turn(s, &(struct schedule_turn){ .thread = thread_of(s, r, r->thread), .kind = SCHED_TURN_RUN,
+					     .steps = SCHED_NO_LIMIT });
 }
 
 static void set_events(struct schedule *s, const struct ctl_block *b)
@@ -229,35 +220,28 @@ static void set_events(struct schedule *s, const struct ctl_block *b)
 
 void schedule_set_turns(struct schedule *s, const struct ctl_block *b)
 {
-	const struct sched_turn *turns = (const void *)((const char *)b + b->turns);
-	uint64_t count = b->report.turns, most = b->turns_size / sizeof(*turns);
-	struct map names = { 0 };
+	const uint32_t *words = (const void *)((const char *)b + b->turns);
+	uint64_t most = b->turns_size / sizeof(*words);
+	uint64_t count = b->report.turns < most ? b->report.turns : most;
+	uint32_t threads = b->report.threads < CTL_THREADS ? b->report.threads : CTL_THREADS;
+	uint32_t *names = xcalloc(threads + 1, sizeof(*names));
+	struct turn turn;
 
-	name_threads(s, &b->report, &names);
+	for (uint32_t i = 0; i < threads; i++)
+		names[i] = thread_of(s, &b->report, i);
 	set_events(s, b);
 	s->turn_count = 0;
 	s->steps = b->report.steps;
-	for (uint64_t i = 0; i < count && i < most; i++) {
-		uint64_t *known = map_find(&names, turns[i].name);
-		struct schedule_turn turn = { .kind = turns[i].kind, .steps = turns[i].steps,
-					      .check = turns[i].check };
-
-		if (turn.kind > SCHED_TURN_CHOOSE)
-			continue;
+	for (uint64_t at = 0; turn_get(words, count, &at, &turn);) {
+		if (turn.kind > SCHED_TURN_SIGNAL || turn.thread >= threads)
+			continue;	/* damaged */
 		if (turn.kind == SCHED_TURN_RUN && !b->report.steps)
 			s->steps += turn.steps;	/* the run was killed and did not count them */
-		if (known) {
-			turn.thread = (uint32_t)*known - 1;
-		} else if (turn.kind != SCHED_TURN_CHOOSE) {
-			char *text = xasprintf("@%016llx", (unsigned long long)turns[i].name);
-
-			turn.thread = schedule_thread(s, text);
-			free(text);
-		}
-		add_turn(s, &turn);
+		add_turn(s, &(struct schedule_turn){ .thread = names[turn.thread], .kind = turn.kind,
+						     .steps = turn.steps, .check = turn.check });
 	}
-	map_free(&names);
-	if (b->report.outcome == CTL_RUNNING && count <= most)
+	free(names);
+	if (b->report.outcome == CTL_RUNNING && b->report.turns <= most)
 		add_last(s, &b->report);
 }
 
@@ -340,8 +324,8 @@ int schedule_plan(const struct schedule *s, const struct places *places, struct 
 	for (size_t i = 0; i < s->turn_count; i++) {
 		const struct schedule_turn *t = &s->turns[i];
 		struct sched_turn turn = {
-			.name = t->kind == SCHED_TURN_CHOOSE ? 0 : hashes[t->thread],
-			.steps = t->steps, .kind = t->kind, .check = t->check,
+			.name = hashes[t->thread], .steps = t->steps, .kind = t->kind,
+			.check = t->check,
 		};
 
 		buf_add(plan, &turn, sizeof(turn));

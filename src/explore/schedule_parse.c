@@ -203,12 +203,10 @@ static int parse_turn_of(struct parser *p, const char *path, struct schedule_tur
 		turn->kind = SCHED_TURN_RUN;
 	} else if (strcmp(what, "timeout") == 0) {
 		turn->kind = SCHED_TURN_EXPIRE;
-	} else if (strcmp(what, "spurious") == 0) {
-		turn->kind = SCHED_TURN_SPURIOUS;
 	} else if (strcmp(what, "signal") == 0) {
 		turn->kind = SCHED_TURN_SIGNAL;
 	} else {
-		words_bad(&p->words, "'%.60s' is not x, timeout, spurious or signal", what);
+		words_bad(&p->words, "'%.60s' is not x, timeout or signal", what);
 		free(what);
 		return -1;
 	}
@@ -235,10 +233,7 @@ static int parse_turn(struct parser *p, const char *first)
 	struct schedule_turn turn = { 0 };
 	int result;
 
-	if (strcmp(first, "choose") == 0) {
-		turn.kind = SCHED_TURN_CHOOSE;
-		result = words_number(&p->words, "the choice", 0, UINT32_MAX, &turn.steps);
-	} else if (strcmp(first, "wake") == 0) {
+	if (strcmp(first, "wake") == 0) {
 		char *path = thread_word(p);
 
 		turn.kind = SCHED_TURN_WAKE;

@@ -100,7 +100,7 @@ static void add_header(const struct schedule *s, struct buf *out)
 
 static void add_turn(const struct schedule *s, const struct schedule_turn *t, struct buf *out)
 {
-	const char *thread = t->kind == SCHED_TURN_CHOOSE ? "" : s->threads.items[t->thread];
+	const char *thread = s->threads.items[t->thread];
 
 	buf_add_char(out, '\t');
 	switch (t->kind) {
@@ -116,11 +116,9 @@ static void add_turn(const struct schedule *s, const struct schedule_turn *t, st
 		break;
 	case SCHED_TURN_EXPIRE: buf_addf(out, "%s timeout", thread); break;
 	case SCHED_TURN_WAKE: buf_addf(out, "wake %s", thread); break;
-	case SCHED_TURN_SPURIOUS: buf_addf(out, "%s spurious", thread); break;
-	case SCHED_TURN_SIGNAL:
+	default:
 		buf_addf(out, "%s signal %llu", thread, (unsigned long long)t->steps);
 		break;
-	default: buf_addf(out, "choose %llu", (unsigned long long)t->steps); break;
 	}
 	buf_add_char(out, '\n');
 }

@@ -9,9 +9,7 @@
 #include "runtime/control_step.h"
 #include "runtime/sys.h"
 
-#define GREEDY 100000u		/* steps in a row after which a thread lets others go first */
-#define IDLE_TIME 8u		/* rounds of it after which time passes */
-#define IDLE_HANG 2000u		/* … after which it is a hang */
+#define IDLE_HANG 2000u		/* rounds of spinning after which it is a hang */
 #define WORLD_NS 500000000u	/* the world's chance before a time-out is let come, real ns */
 
 struct ctl ctl;
@@ -22,6 +20,7 @@ void ctl_ask_soon(void)
 
 	ctl_account(t);
 	grant(t, 0);
+	ctl_stir();
 }
 
 static bool is_ready(struct ctl_thread *t)
@@ -51,6 +50,8 @@ void ctl_changed(const void *object)
 			continue;
 		t->runnable = is_ready(t);
 		more |= t->runnable && !before;
+		if (t->runnable != before)
+			ctl_stir();
 	}
 	if (more) {
 		ctl.progress++;
@@ -62,12 +63,13 @@ static void expire(struct ctl_thread *t, bool log)
 {
 	if (log) {
 		ctl_turn_end(ctl.current);
-		ctl_turn_log(t->name, SCHED_TURN_EXPIRE, 0, 0);
+		ctl_turn_log(t, SCHED_TURN_EXPIRE, 0, 0);
 	}
 	if (ctl.now < t->wait->deadline)
 		ctl.now = t->wait->deadline;
 	t->wait->expired = true;
 	t->runnable = true;
+	ctl_stir();
 }
 
 static struct ctl_thread *earliest(void)
@@ -147,19 +149,20 @@ static bool pass_time(bool log)
 	return t != NULL;
 }
 
-static bool time_may_pass(void)
+/* When the next time-out or timer comes; CTL_NEVER: there is none. */
+static uint64_t next_time(void)
 {
-	return earliest() || ctl_timers_next() != CTL_NEVER;
+	struct ctl_thread *t = earliest();
+	uint64_t timer = ctl_timers_next();
+
+	return t && t->wait->deadline < timer ? t->wait->deadline : timer;
 }
 
 /* The world gets as much real time as is left on the virtual clock, within reason. */
 static uint64_t patience(void)
 {
-	struct ctl_thread *t = earliest();
-	uint64_t until = ctl_timers_next();
+	uint64_t until = next_time();
 
-	if (t && t->wait->deadline < until)
-		until = t->wait->deadline;
 	until = until > ctl.now ? until - ctl.now : 0;
 	return until < WORLD_NS ? until : WORLD_NS;
 }
@@ -170,7 +173,7 @@ static void nobody(void)
 	if (!ctl_outside_any()) {
 		if (!pass_time(false))
 			deadlock();
-	} else if (!time_may_pass()) {
+	} else if (next_time() == CTL_NEVER) {
 		ctl_outside_block(CTL_NEVER);
 	} else if (!ctl_outside_block(patience())) {
 		pass_time(true);
@@ -181,7 +184,7 @@ static void nobody(void)
 static void take_signal(struct ctl_thread *t, int number)
 {
 	ctl_turn_end(ctl.current);
-	ctl_turn_log(t->name, SCHED_TURN_SIGNAL, (uint64_t)number, 0);
+	ctl_turn_log(t, SCHED_TURN_SIGNAL, (uint64_t)number, 0);
 	ctl_signal_accept(t, number);
 }
 
@@ -284,6 +287,7 @@ static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *st
 		maybe_early();
 	p.count = who_can_run(ctl.runnable);
 	p.runs = t->state == CTL_LIVE && t->runnable;
+	ctl_calm(&p, next_time());
 	ctl.strategy->pick(ctl.state, &p, &c);
 	if (is_exact() && exact_lost(ctl.state, &ctl.block->report.turn))
 		ctl_diverged("the thread whose turn it is cannot run");
@@ -348,6 +352,7 @@ static void stand(struct ctl_thread *t, struct ctl_wait *w)
 	bool yields = w->event.op == SCHED_OP_YIELD, timed = w->deadline != CTL_NEVER;
 	uint64_t more;
 
+	ctl_stir();
 	account(t);
 	if (ctl.tracing)
 		ctl_trace_frames(t);
@@ -368,22 +373,34 @@ static void stand(struct ctl_thread *t, struct ctl_wait *w)
 	count_steps(t, 1);
 }
 
+/* Handlers run before what was waited for, which may be gone after them. */
+static bool was_interrupted(struct ctl_thread *t, const struct ctl_wait *w)
+{
+	if (likely(!ctl_signal_due(t)))
+		return false;
+	ctl_signal_deliver();
+	return !w->interrupted && !w->cancelled && !w->expired;
+}
+
+void ctl_resume(struct ctl_thread *t, struct ctl_wait *w)
+{
+	int *error = &errno, saved = *error;
+
+	while (unlikely(was_interrupted(t, w)))
+		stand(t, w);
+	*error = saved;
+	if (t->cancel_async && t->cancel_pending && !t->cancel_disabled)
+		ctl_cancel_act();
+}
+
 void ctl_wait(struct ctl_wait *w)
 {
 	struct ctl_thread *t = ctl.current;
 	int *error = &errno, saved = *error;
-	bool due;
 
-	do {
-		stand(t, w);
-		/* Handlers run before what was waited for, which may be gone after them. */
-		due = ctl_signal_due(t);
-		if (unlikely(due))
-			ctl_signal_deliver();
-	} while (unlikely(due) && !w->interrupted && !w->cancelled && !w->expired);
+	stand(t, w);
 	*error = saved;
-	if (t->cancel_async && t->cancel_pending && !t->cancel_disabled)
-		ctl_cancel_act();
+	ctl_resume(t, w);
 }
 
 void ctl_started(struct ctl_thread *t)
@@ -397,11 +414,20 @@ void ctl_last_turn(void)
 	ctl_turn_end(ctl.current);
 }
 
+void ctl_step(enum sched_op op, uint64_t object, uint64_t size, uint64_t site)
+{
+	struct ctl_wait w;
+
+	if (likely(ctl_step_quick(op, object, size, site)))
+		return;
+	w = (struct ctl_wait)CTL_WAIT(op, object, NULL, site);
+	w.event.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+	ctl_wait(&w);
+}
+
 void ctl_point(enum sched_op op, const void *object, const void *pc)
 {
-	struct ctl_wait w = CTL_WAIT(op, object, NULL, pc);
-
-	ctl_wait(&w);
+	ctl_step(op, (uint64_t)(uintptr_t)object, 1, (uint64_t)(uintptr_t)pc);
 }
 
 uint32_t ctl_choose_thread(const uint32_t *candidates, uint32_t count)
@@ -424,6 +450,6 @@ uint32_t ctl_choose_thread(const uint32_t *candidates, uint32_t count)
 		i = ctl.strategy->choose(ctl.state, count);
 	}
 	ctl_turn_end(ctl.current);
-	ctl_turn_log(ctl.name[candidates[i]], SCHED_TURN_WAKE, 0, 0);
+	ctl_turn_log(ctl.threads[candidates[i]], SCHED_TURN_WAKE, 0, 0);
 	return candidates[i];
 }

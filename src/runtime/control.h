@@ -20,7 +20,7 @@
  * point; snarlrt_note and snarlrt_range do not make one (a range access has its
  * point inside snarlrt_range, see ctl_access).
  *
- * Files: control.c points and choices; control_thread.c births, deaths, joins,
+ * Files: control.c points and choices; control_quick.c the short way through most of them; control_thread.c births, deaths, joins,
  * cancellation; gate.c the two ways to hand on (user-level switch, kernel
  * threads); control_run.c begin and end of a run, failures; forkserver.c.
  */
@@ -79,7 +79,7 @@ struct ctl_thread {
 	bool runnable;		/* its wait is ready */
 	bool spinning;		/* found reading the same things again and again */
 	struct ctl_wait *wait;	/* what it stands before; NULL: it runs */
-	struct ctl_wait first;	/* its start */
+	struct ctl_wait own;	/* its start, later the wait of the short way (control_quick.c) */
 	struct snarlrt_tls *tls;
 	/* steps */
 	uint64_t left;		/* steps still granted beyond what the ring page has room for */
@@ -93,7 +93,9 @@ struct ctl_thread {
 	uint64_t recent[8];
 	uint32_t recent_count;
 	/* gate.c */
-	void *sp;
+	uint32_t mxcsr;		/* floating-point control words, while it does not run; apart, */
+	void *sp;		/* since compilers join two loads to one that waits for two stores */
+	uint16_t x87;
 	uint64_t fs;
 	uint32_t go, lent, release;	/* futex words */
 	int lender;		/* process in which the kernel thread behind it exists */
@@ -135,7 +137,7 @@ struct ctl {
 	uint32_t count;		/* numbers given out */
 	uint64_t steps;		/* executed by all threads */
 	uint64_t now;		/* virtual ns since the epoch */
-	uint64_t turns;		/* written to the block's log */
+	uint64_t turns;		/* words written to the block's log */
 	uint64_t hash;
 	uint64_t turn_hash;	/* of the turn under way */
 	uint64_t events;	/* hashed so far */
@@ -143,6 +145,7 @@ struct ctl {
 	uint64_t progress;	/* events that changed something */
 	uint64_t applied;	/* granules of the block marked shared */
 	uint32_t flags;		/* request.flags */
+	uint64_t calm_until;	/* steps below which the short way may be taken; 0: not */
 	int server;		/* the fork server's socket, or -1 */
 	bool tracing;		/* a trace is recorded, too */
 	bool lending;		/* libc makes a thread for us: what it allocates is nobody's */
@@ -163,6 +166,12 @@ static inline bool ctl_on(void)
 	       !ctl.ended && !(__snarl_tls.busy | __snarl_tls.hidden);
 }
 
+/* Something happened that concerns others: the next point goes the long way (control_quick.c). */
+static inline void ctl_stir(void)
+{
+	ctl.calm_until = 0;
+}
+
 static inline struct ctl_thread *ctl_self(void)
 {
 	return ctl.current;
@@ -173,6 +182,9 @@ SNARLRT_HIDDEN void ctl_wait(struct ctl_wait *w);
 
 /* A point before something that is always possible. */
 SNARLRT_HIDDEN void ctl_point(enum sched_op op, const void *object, const void *pc);
+
+/* The same before an access to memory. */
+SNARLRT_HIDDEN void ctl_step(enum sched_op op, uint64_t object, uint64_t size, uint64_t site);
 
 /* The state of `object` changed: waits for it (event.object or also) are asked again. */
 SNARLRT_HIDDEN void ctl_changed(const void *object);

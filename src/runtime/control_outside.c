@@ -32,6 +32,7 @@ void ctl_outside_stale(void)
 {
 	stale = true;
 	generation++;
+	ctl_stir();
 }
 
 static long poll_now(struct pollfd *fds, uint32_t count, const struct timespec *limit,

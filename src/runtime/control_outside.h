@@ -76,6 +76,9 @@ SNARLRT_HIDDEN bool ctl_outside_block(uint64_t ns);
 SNARLRT_HIDDEN int ctl_signal_arrived(struct ctl_thread **target);
 SNARLRT_HIDDEN void ctl_signal_accept(struct ctl_thread *t, int number);
 
+/* Is there any signal, for whomever? */
+SNARLRT_HIDDEN bool ctl_signal_any(void);
+
 /* Is a handler to run in this thread? */
 SNARLRT_HIDDEN bool ctl_signal_due(const struct ctl_thread *t);
 

@@ -19,9 +19,6 @@
 #include "runtime/deferred.h"
 #include "runtime/sys.h"
 
-#define BIT(number) (1ull << ((number) - 1))
-#define BY_INSTRUCTION \
-	(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS))
 #define NO_EFFECT (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT))
 #define SIGNALS 65
 #define QUEUE 128u
@@ -37,6 +34,7 @@ static struct sent {
 
 static uint64_t order;
 static uint64_t shared;		/* pending for the process */
+static bool ever;		/* a signal came in this run */
 static bool ran, restarts;	/* by the last delivery: handlers; all of them with SA_RESTART */
 static uint64_t began;		/* … and when */
 
@@ -57,6 +55,8 @@ static bool put(int number, uint32_t target, const siginfo_t *info)
 {
 	struct sent *s = NULL;
 
+	ever = true;
+	ctl_stir();
 	for (uint32_t i = 0; i < QUEUE; i++) {
 		if (queue[i].number == number && queue[i].target == target && number < SIGRTMIN)
 			return true;
@@ -80,6 +80,8 @@ bool ctl_signal_catch(int number, const siginfo_t *info)
 		return false;
 	if (info->si_code == SI_TKILL && by_program(info))
 		return false;
+	ever = true;
+	ctl_stir();
 	/* SIGPIPE comes out of the write under way. Others of ours were let in just now. */
 	if (by_program(info)) {
 		if (number == SIGPIPE) {
@@ -120,6 +122,15 @@ static uint64_t due(const struct ctl_thread *t)
 		if (taker(__builtin_ctzll(rest) + 1) == t)
 			bits |= rest & -rest;
 	return bits;
+}
+
+bool ctl_signal_any(void)
+{
+	uint64_t bits = shared | __atomic_load_n(&arrived, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; unlikely(ever) && i < ctl.count; i++)
+		bits |= ctl.threads[i]->sigpending;
+	return bits != 0;
 }
 
 bool ctl_signal_due(const struct ctl_thread *t)

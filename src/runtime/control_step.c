@@ -14,13 +14,6 @@
 
 struct trace_record ctl_page[PAGE_RECORDS] __attribute__((aligned(4096)));
 
-static void changed_something(struct ctl_thread *t)
-{
-	t->still = 0;
-	t->recent_count = 0;
-	ctl.progress++;
-}
-
 /* An event that changed nothing; the same few again and again are a circle. False: they differ. */
 static bool changed_nothing(struct ctl_thread *t, uint64_t object, uint64_t site)
 {
@@ -70,11 +63,6 @@ void ctl_account(struct ctl_thread *t)
 	look_at_page(t, t->granted - count, count);
 }
 
-static bool is_plain(uint64_t kind)
-{
-	return kind == TRACE_READ || kind == TRACE_READ_RANGE;
-}
-
 static void trace_access(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
@@ -86,22 +74,10 @@ static void trace_access(uint64_t addr, uint64_t size, uint64_t site)
 		ctl_trace_page(ctl.current, &r, 1);
 }
 
-/* All of it is shared and alive: the common case of what ctl_touch() finds. */
-static inline bool known_shared(uint64_t addr, uint64_t size)
+void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
 {
-	return (addr & 7) + size <= 8 && !(addr >> 47) &&
-	       *(const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == SHADOW_SHARED;
-}
+	bool reads = is_read(site);
 
-/* A visible access: the point before it. */
-static void visible(uint64_t addr, uint64_t size, uint64_t site)
-{
-	bool reads = is_plain(site >> 48 & 0xff);
-	struct ctl_wait w = CTL_WAIT(reads ? SCHED_OP_READ : SCHED_OP_WRITE, addr, NULL,
-				     site & TRACE_ADDR_MASK);
-
-	w.event.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
-	ctl_wait(&w);
 	if (!known_shared(addr, size))	/* freed meanwhile? */
 		ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK));
 	if (reads)
@@ -114,17 +90,18 @@ static void visible(uint64_t addr, uint64_t size, uint64_t site)
 		trace_access(addr, size, site);
 }
 
-void ctl_access(uint64_t addr, uint64_t size, uint64_t site)
+void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
+	bool reads = is_read(site);
 
 	if (!known_shared(addr, size) &&
-	    !ctl_touch(addr, size, !is_plain(site >> 48 & 0xff),
-		       (const void *)(site & TRACE_ADDR_MASK)))
+	    !ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK)))
 		return;
 	if (!tls->cur)
 		tls->cur = tls->saved;	/* taken away by a call, so that it be told */
-	visible(addr, size, site);
+	ctl_step(reads ? SCHED_OP_READ : SCHED_OP_WRITE, addr, size, site & TRACE_ADDR_MASK);
+	ctl_accessed(addr, size, site);
 }
 
 static enum sched_op atomic_op(enum trace_kind kind)
@@ -136,12 +113,11 @@ static enum sched_op atomic_op(enum trace_kind kind)
 
 void ctl_atomic(enum trace_kind kind, unsigned log2, const volatile void *addr, const void *pc)
 {
-	struct ctl_wait w = CTL_WAIT(atomic_op(kind), addr, NULL, pc);
+	uint64_t object = (uint64_t)(uintptr_t)addr, size = 1u << log2;
 
-	w.event.size = 1u << log2;
-	ctl_touch((uint64_t)(uintptr_t)addr, 1u << log2, kind != TRACE_ATOMIC_LOAD, pc);
-	ctl_wait(&w);
-	ctl_touch((uint64_t)(uintptr_t)addr, 1u << log2, kind != TRACE_ATOMIC_LOAD, pc);
+	ctl_touch(object, size, kind != TRACE_ATOMIC_LOAD, pc);
+	ctl_step(atomic_op(kind), object, size, (uint64_t)(uintptr_t)pc);
+	ctl_touch(object, size, kind != TRACE_ATOMIC_LOAD, pc);
 }
 
 static uint64_t value_at(const volatile void *addr, unsigned log2)

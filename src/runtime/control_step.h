@@ -7,6 +7,7 @@
 
 #include "runtime/control_outside.h"
 #include "sched/exact.h"
+#include "sched/turn.h"
 
 #define PAGE_RECORDS 256u
 
@@ -48,6 +49,20 @@ static inline void count_steps(struct ctl_thread *t, uint64_t n)
 	ctl.now += n * CTL_STEP_NS;
 }
 
+static inline bool is_read(uint64_t site)
+{
+	uint64_t kind = site >> 48 & 0xff;
+
+	return kind == TRACE_READ || kind == TRACE_READ_RANGE;
+}
+
+/* All of it is shared and alive: the common case of what ctl_touch() finds. */
+static inline bool known_shared(uint64_t addr, uint64_t size)
+{
+	return (addr & 7) + size <= 8 && !(addr >> 47) &&
+	       *(const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == SHADOW_SHARED;
+}
+
 /* What is in the page, if anything. */
 static inline void account(struct ctl_thread *t)
 {
@@ -56,6 +71,8 @@ static inline void account(struct ctl_thread *t)
 }
 
 #define STILL 64u		/* events without change that count as spinning */
+#define GREEDY 100000u		/* steps in a row after which a thread lets others go first */
+#define IDLE_TIME 8u		/* rounds of spinning after which time passes */
 
 /* Since the last time it said so. */
 static inline bool is_spinning(struct ctl_thread *t)
@@ -74,8 +91,48 @@ static inline bool is_exact(void)
 	return ctl.strategy == &strategy_exact;
 }
 
-/* control_turn.c: the turn log, an exact schedule of the run, and whether it is the plan's. */
-SNARLRT_HIDDEN void ctl_turn_log(uint64_t name, uint32_t kind, uint64_t steps, uint32_t check);
+/* control.c: on from where it stood, after handlers and cancellation. */
+SNARLRT_HIDDEN void ctl_resume(struct ctl_thread *t, struct ctl_wait *w);
+
+static inline void changed_something(struct ctl_thread *t)
+{
+	t->still = 0;
+	t->recent_count = 0;
+	ctl.progress++;
+}
+
+/* control_step.c: a visible access on the long way; what is to be done when it was let happen. */
+SNARLRT_HIDDEN void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site);
+SNARLRT_HIDDEN void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site);
+
+/*
+ * control_quick.c. Said on the long way, when all that is at hand was done: who can run is
+ * in *point, and the clock's next event is at `next_time` or CTL_NEVER.
+ */
+SNARLRT_HIDDEN void ctl_calm(const struct sched_point *point, uint64_t next_time);
+
+/* A point before something that is always possible. False: go the long way. */
+SNARLRT_HIDDEN bool ctl_step_quick(enum sched_op op, uint64_t object, uint64_t size, uint64_t site);
+
+static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint64_t steps,
+				uint32_t check)
+{
+	struct ctl_block *b = ctl.block;
+	const struct turn turn = { t->number, kind, steps, check };
+
+	if (unlikely(ctl.private_child))
+		return;
+	if (unlikely((ctl.turns + TURN_WORDS) * sizeof(uint32_t) > b->turns_size)) {
+		b->report.turns_lost++;
+		return;
+	}
+	ctl.turns += turn_put((uint32_t *)((char *)b + b->turns) + ctl.turns, &turn);
+	b->report.turns = ctl.turns;
+}
+
+#define CTL_HASH_FACTOR 0xbf58476d1ce4e5b9ull	/* of ctl.hash, for every turn */
+
+/* control_turn.c: the end of a turn, and whether the run is still the plan's. */
 SNARLRT_HIDDEN void ctl_turn_end(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_diverged(const char *text);
 

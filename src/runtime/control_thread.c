@@ -40,6 +40,7 @@ static void rows_move(void *to, uint32_t most)
 	ctl.name = name;
 	ctl.pending = pending;
 	ctl.runnable = (uint32_t *)(pending + most);
+	ctl_stir();
 }
 
 static struct ctl_thread *thread_new(void)
@@ -72,6 +73,8 @@ static void thread_enter(struct ctl_thread *t)
 	t->number = ctl.count;
 	t->id = t->number + 1;
 	t->state = CTL_LIVE;
+	t->own = (struct ctl_wait)CTL_WAIT(SCHED_OP_START, NULL, NULL, (uintptr_t)t->routine + 1);
+	t->own.thread = t->number;
 	ctl.threads[ctl.count] = t;
 	ctl.name[ctl.count] = t->name;
 	ctl.block->report.parent[ctl.count] = t->parent;
@@ -176,11 +179,9 @@ int ctl_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routin
 	snarlrt.threaded = true;
 	thread_enter(t);
 	t->tls->cur = t->granted = page_end();
-	t->first = (struct ctl_wait)CTL_WAIT(SCHED_OP_START, NULL, NULL, (uintptr_t)routine + 1);
-	t->first.thread = t->number;
-	t->wait = &t->first;
+	t->wait = &t->own;
 	t->runnable = true;
-	ctl.pending[t->number] = t->first.event;
+	ctl.pending[t->number] = t->own.event;
 	*out = t->handle;
 	ctl_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)t->id, t->id, 0, pc);
 	ctl_ask_soon();

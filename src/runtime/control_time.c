@@ -148,6 +148,7 @@ uint64_t ctl_timer_set(uint64_t ns, uint64_t every, uint64_t *every_before)
 	timer.set = ns != 0;
 	timer.at = ctl_after(ns);
 	timer.every = every;
+	ctl_stir();
 	return left;
 }
 

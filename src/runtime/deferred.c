@@ -1,10 +1,6 @@
 #include "runtime/deferred.h"
 #include "runtime/sys.h"
 
-#define BIT(number) (1ull << ((number) - 1))
-#define BY_INSTRUCTION \
-	(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS))
-
 uint64_t snarlrt_signals_block(void)
 {
 	uint64_t all = ~0ull, before = 0;

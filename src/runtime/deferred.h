@@ -17,6 +17,10 @@
 
 #include "runtime/rt.h"
 
+#define BIT(number) (1ull << ((number) - 1))
+#define BY_INSTRUCTION \
+	(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS))
+
 /* Those that instructions cause are never blocked: 6, and one other. */
 #define DEFERRED_MAX 7u
 

@@ -25,6 +25,7 @@
 
 #include "runtime/control.h"
 #include "runtime/deferred.h"
+#include "runtime/gate.h"
 #include "runtime/real.h"
 #include "runtime/sys.h"
 
@@ -57,44 +58,23 @@ static inline uint64_t fs_base(void)
 }
 
 /*
- * gate_swap(from, to, fs): callee-saved registers and floating-point control
- * words go to the old stack, *from gets its pointer, and the new one's come back.
+ * gate_hop(from, to, fs): *from gets the stack pointer of the one who leaves, `to` is the
+ * new one's, which was left in the same way. Whoever calls it has saved all other
+ * registers, which is cheap for one that uses few.
  */
-SNARLRT_HIDDEN void gate_swap(void **from, void *to, uint64_t fs);
 __asm__(".text\n"
+	".globl gate_hop\n"
+	".hidden gate_hop\n"
 	".p2align 4\n"
-	".type gate_swap, @function\n"
-	"gate_swap:\n"
+	".type gate_hop, @function\n"
+	"gate_hop:\n"
 	"	pushq %rbp\n"
-	"	pushq %rbx\n"
-	"	pushq %r12\n"
-	"	pushq %r13\n"
-	"	pushq %r14\n"
-	"	pushq %r15\n"
-	"	subq $8, %rsp\n"
-	"	stmxcsr (%rsp)\n"
-	"	fnstcw 4(%rsp)\n"
 	"	movq %rsp, (%rdi)\n"
-	"	movl (%rsp), %eax\n"
-	"	movzwl 4(%rsp), %ecx\n"
 	"	movq %rsi, %rsp\n"
 	"	wrfsbase %rdx\n"
-	"	cmpl %eax, (%rsp)\n"
-	"	jne 2f\n"
-	"	cmpw %cx, 4(%rsp)\n"
-	"	jne 2f\n"
-	"1:	addq $8, %rsp\n"
-	"	popq %r15\n"
-	"	popq %r14\n"
-	"	popq %r13\n"
-	"	popq %r12\n"
-	"	popq %rbx\n"
 	"	popq %rbp\n"
 	"	ret\n"
-	"2:	ldmxcsr (%rsp)\n"
-	"	fldcw 4(%rsp)\n"
-	"	jmp 1b\n"
-	".size gate_swap, . - gate_swap\n");
+	".size gate_hop, . - gate_hop\n");
 
 /* gate_call_on(stack_top, fn, arg): the frame pointer leads back, for unwinders and gdb. */
 __asm__(".text\n"
@@ -140,21 +120,14 @@ static int enter(void *unused)
 	return 0;
 }
 
-static void control_words(void *sp)
-{
-	__asm__ volatile("stmxcsr (%0)\n\tfnstcw 4(%0)" : : "r"(sp) : "memory");
-}
-
-/* What gate_swap finds on a stack that never ran. */
+/* What gate_hop finds on a stack that never ran. */
 static void *first_frame(char *top)
 {
 	uint64_t *sp = (uint64_t *)top;	/* a multiple of 16 */
 
 	*--sp = 0;		/* as if called: the stack is off by 8 at entry */
 	*--sp = (uint64_t)(uintptr_t)enter;
-	for (int i = 0; i < 6; i++)
-		*--sp = 0;
-	control_words(--sp);
+	*--sp = 0;		/* its frame pointer: the outermost */
 	return sp;
 }
 
@@ -171,11 +144,13 @@ static void *lend(void *v)
 		futex_set(&t->lent);
 		futex_wait_for(&t->go);
 		__atomic_store_n(&t->go, 0, __ATOMIC_RELAXED);
+		snarlrt_signals_set(~BY_INSTRUCTION);	/* its own faults are its own */
 		gate_call_on(top, enter, NULL);
 		return NULL;
 	}
 	t->fs = fs_base();
 	t->sp = first_frame(top);
+	gate_words(t);
 	futex_set(&t->lent);
 	futex_wait_for(&t->release);
 	return NULL;
@@ -260,7 +235,7 @@ static void take_ahead(struct ctl_thread *t)
 	t->stack_size = from->stack_size;
 	t->lender = from->lender;
 	t->ahead = true;
-	control_words(t->sp);
+	gate_words(t);
 	if (&__libc_single_threaded)
 		__libc_single_threaded = 0;
 }
@@ -315,7 +290,7 @@ void gate_attach_main(struct ctl_thread *t)
 void gate_switch(struct ctl_thread *from, struct ctl_thread *to)
 {
 	if (!ctl.kernel_threads) {
-		gate_swap(&from->sp, to->sp, to->fs);
+		gate_to(from, to);
 		return;
 	}
 	futex_set(&to->go);
@@ -326,10 +301,8 @@ void gate_switch(struct ctl_thread *from, struct ctl_thread *to)
 /* For a thread that ended. A kernel thread sleeps until it is reaped, then really ends. */
 void gate_leave(struct ctl_thread *from, struct ctl_thread *to)
 {
-	void *nowhere;
-
 	if (!ctl.kernel_threads)
-		gate_swap(&nowhere, to->sp, to->fs);
+		gate_to(from, to);
 	futex_set(&to->go);
 	futex_wait_for(&from->release);
 }

@@ -206,7 +206,7 @@ struct ctl_report {
 	uint64_t now;		/* virtual time passed, ns */
 	uint32_t threads;	/* there were so many */
 	uint32_t modules;	/* entries of `module` */
-	uint64_t turns;		/* in the turn area */
+	uint64_t turns;		/* words in the turn area */
 	uint64_t checks;	/* in the check area */
 	uint64_t turns_lost;	/* did not fit */
 	uint64_t shared_new;	/* granules found shared in this run: behind shared_count in the area */
@@ -223,7 +223,7 @@ struct ctl_block {
 	uint32_t version;
 	uint32_t ready;		/* the runtime is there and controls */
 	uint64_t size;
-	uint64_t turns, turns_size;	/* struct sched_turn[]: what the run did, an exact schedule */
+	uint64_t turns, turns_size;	/* words of turn.h: what the run did, an exact schedule */
 	uint64_t plan, plan_size;	/* struct sched_plan: what it shall do */
 	uint64_t shared, shared_size;	/* uint64_t[]: addresses of granules (8 bytes) */
 	uint64_t state, state_size;	/* the strategy's own */

@@ -182,21 +182,6 @@ static void exact_pick(void *state, const struct sched_point *point, struct sche
 	out->steps = SCHED_NO_LIMIT;
 }
 
-static uint32_t exact_choose(void *state, uint32_t count)
-{
-	struct exact *e = state;
-	const struct sched_turn *turn = exact_peek(e);
-
-	if (!turn)
-		return 0;
-	if (turn->kind != SCHED_TURN_CHOOSE || turn->steps >= count) {
-		exact_lose(e);
-		return 0;
-	}
-	exact_advance(e);
-	return (uint32_t)turn->steps;
-}
-
 const struct strategy strategy_exact = {
 	.name = "exact",
 	.summary = "the turns of a schedule file, one after the other",
@@ -204,5 +189,4 @@ const struct strategy strategy_exact = {
 	.init = exact_init,
 	.begin = exact_begin,
 	.pick = exact_pick,
-	.choose = exact_choose,
 };

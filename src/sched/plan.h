@@ -3,8 +3,7 @@
  * docs/schedule-format.md) becomes in memory. Plain data, laid out in one
  * block by the tool and mapped into the target.
  *
- * `exact` is a list of turns: thread × steps, with the choices other than
- * threads in between. `goal` is a list of orders between named events.
+ * `exact` is a list of turns: thread × steps, with what else was decided in between. `goal` is a list of orders between named events.
  */
 #ifndef SCHED_PLAN_H
 #define SCHED_PLAN_H
@@ -15,9 +14,7 @@ enum sched_turn_kind {
 	SCHED_TURN_RUN,		/* thread takes `steps` steps */
 	SCHED_TURN_EXPIRE,	/* the time-out of `thread` comes now */
 	SCHED_TURN_WAKE,	/* the signal under way wakes `thread` */
-	SCHED_TURN_SPURIOUS,	/* `thread` returns from its wait for no reason */
 	SCHED_TURN_SIGNAL,	/* signal number `steps` reaches `thread` here */
-	SCHED_TURN_CHOOSE,	/* a choice that is not a thread: `steps` */
 };
 
 struct sched_turn {

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "explore/coverage.h"
 #include "explore/oracle.h"
+#include "sched/turn.h"
 
 #define EXIT(code) ((code) << 8)
 
@@ -296,7 +297,7 @@ static void test_divergence(void **state)
 	struct fixture *f = *state;
 	struct schedule s;
 	struct err err;
-	const char *text = "snarl-schedule 1\nexact\n0 x 2\n0.1 x 5\n0.7 x *\nchoose 1\nend\n";
+	const char *text = "snarl-schedule 1\nexact\n0 x 2\n0.1 x 5\n0.7 x *\nend\n";
 
 	assert_int_equal(schedule_parse(&s, text, strlen(text), "f", &err), 0);
 	f->report->outcome = CTL_DIVERGED;
@@ -307,23 +308,21 @@ static void test_divergence(void **state)
 	f->report->pc = 0x10;
 	f->report->object = 0x20;
 	strcpy(f->report->text, "no");
-	check_divergence(f, &s, "diverged at event 14 in turn 2 of 4 (thread 0.1 was to take 5 steps): no\n"
+	check_divergence(f, &s, "diverged at event 14 in turn 2 of 3 (thread 0.1 was to take 5 steps): no\n"
 				"  thread 0.1 did this instead: write of 0x20 at 0x10");
 	f->report->kind = 9999;
-	check_divergence(f, &s, "diverged at event 14 in turn 2 of 4 (thread 0.1 was to take 5 steps): no");
+	check_divergence(f, &s, "diverged at event 14 in turn 2 of 3 (thread 0.1 was to take 5 steps): no");
 	/* The turn cannot be taken: where its thread stands. */
 	f->report->event = 0;
 	block(f, 0, 0xa1, 1);
 	block(f, 1, 0xa2, UINT32_MAX);
-	check_divergence(f, &s, "diverged at turn 2 of 4 (thread 0.1 was to take 5 steps): no\n"
+	check_divergence(f, &s, "diverged at turn 2 of 3 (thread 0.1 was to take 5 steps): no\n"
 				"  thread 0.1 waits at 0x101 for 0xa2");
 	f->report->at[1].state = 2;
-	check_divergence(f, &s, "diverged at turn 2 of 4 (thread 0.1 was to take 5 steps): no\n"
+	check_divergence(f, &s, "diverged at turn 2 of 3 (thread 0.1 was to take 5 steps): no\n"
 				"  thread 0.1 has ended");
 	f->report->turn = 2;
-	check_divergence(f, &s, "diverged at turn 3 of 4 (of thread 0.7): no\n  there is no thread 0.7");
-	f->report->turn = 3;
-	check_divergence(f, &s, "diverged at turn 4 of 4: no");
+	check_divergence(f, &s, "diverged at turn 3 of 3 (of thread 0.7): no\n  there is no thread 0.7");
 	f->report->turn = 9;
 	check_divergence(f, &s, "diverged: no");
 	schedule_free(&s);
@@ -353,24 +352,28 @@ static void test_crash_site(void **state)
 
 static void test_interleavings(void **state)
 {
-	struct sched_turn turns[2] = { { .name = 1, .steps = 2 }, { .name = 3, .steps = 4 } };
-	struct ctl_block *b = xcalloc(1, sizeof(*b) + sizeof(turns));
+	uint32_t words[2 * TURN_WORDS] = { 0 };
+	struct ctl_block *b = xcalloc(1, sizeof(*b) + sizeof(words));
+	struct turn first = { .thread = 1, .steps = 2 }, second = { .thread = 3, .steps = 4 };
+	uint32_t *at = (uint32_t *)(b + 1);
 	struct coverage c = { 0 };
 
 	(void)state;
 	b->turns = sizeof(*b);
-	b->turns_size = sizeof(turns);
-	b->report.turns = 2;
-	memcpy(b + 1, turns, sizeof(turns));
+	b->turns_size = sizeof(words);
+	b->report.turns = turn_put(at, &first) + turn_put(at + 1, &second);
+	assert_int_equal(b->report.turns, 2);
 	assert_int_equal(coverage_add(&c, b), 1);
-	((struct sched_turn *)(b + 1))[1].check = 9;	/* the same turns */
+	second.check = 9;	/* the same turns */
+	b->report.turns = 1 + turn_put(at + 1, &second);
 	assert_int_equal(coverage_add(&c, b), 1);
-	((struct sched_turn *)(b + 1))[1].steps = 5;
+	second.steps = 5;
+	turn_put(at + 1, &second);
 	assert_int_equal(coverage_add(&c, b), 2);
 	b->report.turns = 1;
 	assert_int_equal(coverage_add(&c, b), 3);
-	b->report.turns = UINT64_MAX;	/* a damaged report */
-	assert_int_equal(coverage_add(&c, b), 3);
+	b->report.turns = UINT64_MAX;	/* a damaged report: all there is room for */
+	assert_int_equal(coverage_add(&c, b), 4);
 	coverage_free(&c);
 	free(b);
 }

@@ -157,15 +157,14 @@ static void pick_at(const struct sim_search *search, uint64_t step, uint32_t run
 		.threads = 2, .pending = pending, .name = names }, choice);
 }
 
-/* main 5 steps, its signal wakes the other, a time-out, the other 2 steps, a choice. */
+/* main 5 steps, its signal wakes the other, a time-out, the other 2 steps, and 1 more. */
 static void test_exact_turns_of_other_kinds(void **state)
 {
-	struct plan plan = { .head = { .turns = 6 }, .turns = {
+	struct plan plan = { .head = { .turns = 5 }, .turns = {
 		{ .name = SCHED_MAIN, .steps = 5 },
 		{ .name = 5, .kind = SCHED_TURN_WAKE },
 		{ .name = 5, .kind = SCHED_TURN_EXPIRE },
 		{ .name = 5, .steps = 2 },
-		{ .kind = SCHED_TURN_CHOOSE, .steps = 1 },
 		{ .name = 5, .steps = 1 } } };
 	struct sched_choice choice;
 	struct sim_search search;
@@ -195,30 +194,12 @@ static void test_exact_turns_of_other_kinds(void **state)
 	pick_at(&search, 5, 0, &choice);
 	assert_int_equal(choice.thread, 1);
 	assert_int_equal(choice.steps, 2);
-	assert_int_equal(search.strategy->choose(search.state, 3), 1);
 	pick_at(&search, 7, 1, &choice);
 	assert_int_equal(choice.thread, 1);
 	assert_int_equal(choice.steps, 1);
 	assert_true(exact_done(search.state));
 	assert_null(exact_peek(search.state));
 	assert_false(exact_lost(search.state, &turn));
-	assert_int_equal(search.strategy->choose(search.state, 3), 0);
-	sim_close(&search);
-}
-
-static void test_exact_choice_out_of_range(void **state)
-{
-	struct plan plan = { .head = { .turns = 1 },
-			     .turns = { { .kind = SCHED_TURN_CHOOSE, .steps = 3 } } };
-	struct sim_search search;
-	uint64_t turn = 9;
-
-	(void)state;
-	sim_open(&search, "exact", (struct sched_params){ .plan = &plan });
-	search.strategy->begin(search.state, &search.run);
-	assert_int_equal(search.strategy->choose(search.state, 3), 0);
-	assert_true(exact_lost(search.state, &turn));
-	assert_int_equal(turn, 0);
 	sim_close(&search);
 }
 
@@ -403,7 +384,6 @@ int main(void)
 		cmocka_unit_test(test_exact_goes_on_after_the_plan),
 		cmocka_unit_test(test_exact_knows_when_it_is_lost),
 		cmocka_unit_test(test_exact_turns_of_other_kinds),
-		cmocka_unit_test(test_exact_choice_out_of_range),
 		cmocka_unit_test(test_goal_forces_the_orders),
 		cmocka_unit_test(test_goal_counts),
 		cmocka_unit_test(test_goal_that_cannot_be),

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "explore/schedule.h"
 #include "sched/strategy.h"
+#include "sched/turn.h"
 #include "../fuzz/schedule.h"
 
 static const char full[] =
@@ -48,9 +49,7 @@ static const char full[] =
 	"\t0 x 12 check=89ab12cd\n"
 	"\t0.2 timeout\n"
 	"\twake 0.3\n"
-	"\t0.1 spurious\n"
 	"\t0.1 signal 10\n"
-	"\tchoose 2\n"
 	"\t@00000000000000ab x 1\n"
 	"\t0.1.4294967295 x *\n"
 	"\n"
@@ -81,12 +80,12 @@ static void test_round_trip(void **state)
 	parse_good(&s, full);
 	schedule_text(&s, &text);
 	assert_string_equal(buf_string(&text), full);
-	assert_int_equal(s.turn_count, 8);
+	assert_int_equal(s.turn_count, 6);
 	assert_int_equal(s.threads.count, 6);
 	assert_string_equal(s.arguments.items[2], "a \"b\"\\\n\x01");
 	assert_true(s.seed == UINT64_MAX && s.depth == 3 && s.run == 16);
 	assert_int_equal(s.expect_exit, -1);
-	assert_true(s.turns[7].steps == SCHED_NO_LIMIT);
+	assert_true(s.turns[5].steps == SCHED_NO_LIMIT);
 	assert_int_equal(s.events.size, 34);
 	assert_memory_equal(s.events.data + 31, "\xff\x89\xab", 3);
 	assert_string_equal(s.goals[1].second.function, "operator()(int, char)");
@@ -187,7 +186,7 @@ static void test_bad_turns(void **state)
 	check_bad(HEAD "exact\n0. x 3\nend\n",
 		  "f:3: '0.' is not a thread: 0 is main, 0.2 its second child");
 	check_bad(HEAD "exact\n0 y 3\nend\n",
-		  "f:3: 'y' is not x, timeout, spurious or signal");
+		  "f:3: 'y' is not x, timeout or signal");
 	check_bad(HEAD "exact\n0 x 0\nend\n",
 		  "f:3: the number of steps has to be from 1 to 18446744073709551615");
 	check_bad(HEAD "exact\n0\nend\n", "f:3: what the thread does is missing");
@@ -195,7 +194,8 @@ static void test_bad_turns(void **state)
 	check_bad(HEAD "exact\n0 x 3 chuck\nend\n", "f:3: 'chuck' does not belong here");
 	check_bad(HEAD "exact\n0 signal 65\nend\n", "f:3: the signal has to be from 1 to 64");
 	check_bad(HEAD "exact\nwake\nend\n", "f:3: a thread is missing");
-	check_bad(HEAD "exact\nchoose x\nend\n", "f:3: the choice has to be a number");
+	check_bad(HEAD "exact\nchoose 1\nend\n",
+		  "f:3: 'choose' is not a thread: 0 is main, 0.2 its second child");
 	check_bad(HEAD "exact\n@12 x 1\nend\n",
 		  "f:3: '@12' is not a thread: 0 is main, 0.2 its second child");
 }
@@ -267,17 +267,19 @@ static void test_path_hash(void **state)
 }
 
 /* Threads 0 – 0.1 – 0.1.1 and a block as the runtime leaves it behind. */
-static struct ctl_block *make_block(const struct sched_turn *turns, size_t count)
+static struct ctl_block *make_block(const struct turn *turns, size_t count)
 {
-	struct ctl_block *b = xcalloc(1, sizeof(*b) + count * sizeof(*turns) + 4);
+	size_t words = 0, most = count * TURN_WORDS;
+	struct ctl_block *b = xcalloc(1, sizeof(*b) + most * sizeof(uint32_t) + 4);
 
 	b->turns = sizeof(*b);
-	b->turns_size = count * sizeof(*turns);
-	memcpy(b + 1, turns, b->turns_size);
+	b->turns_size = most * sizeof(uint32_t);
+	for (size_t i = 0; i < count; i++)
+		words += turn_put((uint32_t *)(b + 1) + words, &turns[i]);
 	b->checks = b->turns + b->turns_size;
 	b->checks_size = 4;
 	memcpy((char *)b + b->checks, "abcd", 4);
-	b->report.turns = count;
+	b->report.turns = words;
 	b->report.threads = 3;
 	b->report.ordinal[1] = 1;
 	b->report.parent[2] = 1;
@@ -286,13 +288,45 @@ static struct ctl_block *make_block(const struct sched_turn *turns, size_t count
 	return b;
 }
 
+/* Words that end in the middle of a turn, as in a damaged block. */
+static void test_cut_off(void **state)
+{
+	uint32_t words[TURN_WORDS];
+	struct turn turn = { 5, SCHED_TURN_RUN, 1ull << 40, 0 };
+	uint64_t at = 0;
+
+	(void)state;
+	assert_int_equal(turn_put(words, &turn), 3);
+	assert_true(turn_get(words, 3, &at, &turn));
+	assert_int_equal(at, 3);
+	assert_false(turn_get(words, 3, &at, &turn));
+	for (uint64_t n = 1; n < 3; n++) {
+		at = 0;
+		assert_false(turn_get(words, n, &at, &turn));
+	}
+	/* The largest that fits in one word, and the smallest that does not. */
+	turn = (struct turn){ 1023, SCHED_TURN_SIGNAL, (1u << TURN_STEPS_BITS) - 1, 0 };
+	assert_int_equal(turn_put(words, &turn), 1);
+	turn.steps++;
+	assert_int_equal(turn_put(words, &turn), 3);
+	at = 0;
+	assert_true(turn_get(words, 3, &at, &turn));
+	assert_true(turn.thread == 1023 && turn.kind == SCHED_TURN_SIGNAL && turn.check == 0 &&
+		    turn.steps == 1u << TURN_STEPS_BITS);
+}
+
 static void test_from_run_and_back(void **state)
 {
 	uint64_t child = sched_child_name(SCHED_MAIN, 1), grandchild = sched_child_name(child, 1);
-	const struct sched_turn turns[] = {
+	const uint64_t many = 0x123456789abull;
+	const struct turn turns[] = {
+		{ 0, SCHED_TURN_RUN, 4, 0x89ab12cd }, { 1, SCHED_TURN_EXPIRE, 0, 0 },
+		{ 2, SCHED_TURN_WAKE, 0, 0 }, { 7, SCHED_TURN_RUN, 3, 0 },	/* there is no such thread */
+		{ 2, SCHED_TURN_RUN, many, 0 },
+	};
+	const struct sched_turn wanted[] = {
 		{ SCHED_MAIN, 4, SCHED_TURN_RUN, 0x89ab12cd }, { child, 0, SCHED_TURN_EXPIRE, 0 },
-		{ grandchild, 0, SCHED_TURN_WAKE, 0 }, { 0, 1, SCHED_TURN_CHOOSE, 0 },
-		{ 0xabc, 2, SCHED_TURN_RUN, 0 },
+		{ grandchild, 0, SCHED_TURN_WAKE, 0 }, { grandchild, many, SCHED_TURN_RUN, 0 },
 	};
 	struct ctl_block *b = make_block(turns, ARRAY_SIZE(turns));
 	struct schedule s = { 0 };
@@ -304,14 +338,14 @@ static void test_from_run_and_back(void **state)
 	b->report.checks = 3;
 	schedule_set_turns(&s, b);
 	schedule_text(&s, &text);
-	assert_string_equal(buf_string(&text), HEAD "steps 6\n\nexact\n\t0 x 4 check=89ab12cd\n\t0.1 timeout\n"
-			    "\twake 0.1.1\n\tchoose 1\n\t@0000000000000abc x 2\n\n"
+	assert_string_equal(buf_string(&text), HEAD "steps 1250999896495\n\nexact\n\t0 x 4 check=89ab12cd\n\t0.1 timeout\n"
+			    "\twake 0.1.1\n\t0.1.1 x 1250999896491\n\n"
 			    "events\n\t616263\n\nend\n");
 	assert_int_equal(schedule_plan(&s, NULL, &plan, &err), 0);
 	memcpy(&head, plan.data, sizeof(head));
-	assert_int_equal(head.turns, ARRAY_SIZE(turns));
+	assert_int_equal(head.turns, ARRAY_SIZE(wanted));
 	assert_int_equal(head.size, plan.size);
-	assert_memory_equal(plan.data + sizeof(head), turns, sizeof(turns));
+	assert_memory_equal(plan.data + sizeof(head), wanted, sizeof(wanted));
 	assert_int_equal(head.checks, 3);
 	assert_memory_equal(sched_plan_checks((const struct sched_plan *)(const void *)plan.data), "abc", 3);
 	/* More than there is room for: a damaged report. */
@@ -327,7 +361,7 @@ static void test_from_run_and_back(void **state)
 /* A run that was killed did not write down its last turn. */
 static void test_last_turn(void **state)
 {
-	const struct sched_turn turn = { SCHED_MAIN, 4, SCHED_TURN_RUN, 0 };
+	const struct turn turn = { 0, SCHED_TURN_RUN, 4, 0 };
 	struct ctl_block *b = make_block(&turn, 1);
 	struct schedule s = { 0 };
 
@@ -443,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_bad_turns), cmocka_unit_test(test_bad_goals),
 		cmocka_unit_test(test_bad_events),
 		cmocka_unit_test(test_nul_byte), cmocka_unit_test(test_path_hash),
+		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_from_run_and_back), cmocka_unit_test(test_last_turn),
 		cmocka_unit_test(test_shared), cmocka_unit_test(test_goal_places),
 		cmocka_unit_test(test_mutations), cmocka_unit_test(test_corpus),

@@ -1,0 +1,70 @@
+/*
+ * The turn log: what a run did, as an exact schedule. Written by the runtime for
+ * every switch, read by the tool when the run has ended, however it ended.
+ *
+ * A turn is a word of 32 bits, since a run may have many millions of them and each
+ * page they fill costs as much as hundreds of switches: the thread's number, the kind,
+ * and its steps if they fit; else, or if there is a check, two words more follow.
+ */
+#ifndef SCHED_TURN_H
+#define SCHED_TURN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sched/plan.h"
+
+#define TURN_THREAD_BITS 10u	/* SCHED_MAX_THREADS */
+#define TURN_KIND_BITS 3u
+#define TURN_MORE (1u << (TURN_THREAD_BITS + TURN_KIND_BITS))
+#define TURN_STEPS_SHIFT (TURN_THREAD_BITS + TURN_KIND_BITS + 1)
+#define TURN_STEPS_BITS (32 - TURN_STEPS_SHIFT)
+#define TURN_WORDS 3u		/* of the longest */
+
+struct turn {
+	uint32_t thread;	/* number */
+	uint32_t kind;		/* enum sched_turn_kind */
+	uint64_t steps;
+	uint32_t check;
+};
+
+/* To `at`, where there is room for TURN_WORDS. Returns how many it took. */
+static inline size_t turn_put(uint32_t *at, const struct turn *t)
+{
+	bool more = t->steps >> TURN_STEPS_BITS || t->check;
+
+	at[0] = t->thread | t->kind << TURN_THREAD_BITS | (uint32_t)t->steps << TURN_STEPS_SHIFT;
+	if (!more)
+		return 1;
+	at[0] |= TURN_MORE;
+	at[1] = (uint32_t)(t->steps >> TURN_STEPS_BITS);
+	at[2] = t->check;
+	return TURN_WORDS;
+}
+
+/* The turn at words[*at], of `count`; *at goes behind it. False: there is none. */
+static inline bool turn_get(const uint32_t *words, uint64_t count, uint64_t *at, struct turn *out)
+{
+	uint32_t word;
+
+	if (*at >= count)
+		return false;
+	word = words[*at];
+	*out = (struct turn){
+		.thread = word & ((1u << TURN_THREAD_BITS) - 1),
+		.kind = word >> TURN_THREAD_BITS & ((1u << TURN_KIND_BITS) - 1),
+		.steps = word >> TURN_STEPS_SHIFT,
+	};
+	*at += 1;
+	if (!(word & TURN_MORE))
+		return true;
+	if (count - *at < TURN_WORDS - 1)
+		return false;	/* cut off */
+	out->steps |= (uint64_t)words[*at] << TURN_STEPS_BITS;
+	out->check = words[*at + 1];
+	*at += TURN_WORDS - 1;
+	return true;
+}
+
+#endif
