@@ -363,17 +363,21 @@ int bug_save(struct bug *b, const char *out, const struct replay_config *config,
 {
 	const struct target *target = config->target;
 	char *schedule;
-	int result;
+	int result = 0;
 
 	if (take_folder(b, out, err) < 0)
 		return -1;
 	schedule = xasprintf("%s/schedule.txt", b->path);
-	result = schedule_write(&b->failure->schedule, schedule, err);
-	free(schedule);
-	if (result == 0 && target->input >= 0)
+	if (target->input >= 0)
 		result = copy_input(b, target, err);
 	if (result == 0)
 		record(b, config, places);
+	/* Whether it was predicted or seen: what has to be asked again when the program is mended. */
+	if (result == 0 && b->cause)
+		lead_goals(b->cause, places, &b->failure->schedule);
+	if (result == 0)
+		result = schedule_write(&b->failure->schedule, schedule, err);
+	free(schedule);
 	if (result == 0)
 		result = write_json(b, places, err);
 	return result < 0 ? -1 : write_report(b, places, err);

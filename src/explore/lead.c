@@ -295,6 +295,7 @@ static bool goal_event(const struct lead *lead, unsigned which, struct places *p
 		.file = frame.file ? xstrdup(frame.file) : NULL, .line = frame.line,
 		.function = frame.function ? xstrdup(frame.function) : NULL,
 		.offset = e->pc - m->base, .nth = e->nth ? e->nth : 1,
+		.op = xstrdup(kind_name(e->kind)), .object = xstrdup(lead->event[which].object),
 	};
 	return true;
 }
@@ -302,10 +303,11 @@ static bool goal_event(const struct lead *lead, unsigned which, struct places *p
 void lead_goals(const struct lead *lead, struct places *places, struct schedule *s)
 {
 	for (unsigned i = 0; i < lead->c.orders; i++) {
-		struct schedule_goal goal = { 0 };
+		unsigned second = lead->c.order[i].second, waits = waits_at(&lead->c, second);
+		struct schedule_goal goal = { .is_held = waits != second };
 		bool named = goal_event(lead, lead->c.order[i].first, places, &goal.first) &&
-			     goal_event(lead, waits_at(&lead->c, lead->c.order[i].second), places,
-					&goal.second);
+			     goal_event(lead, second, places, &goal.second) &&
+			     (!goal.is_held || goal_event(lead, waits, places, &goal.held));
 
 		s->goals = xgrow(s->goals, s->goal_count, &s->goal_capacity, sizeof(*s->goals));
 		s->goals[s->goal_count++] = goal;
@@ -314,6 +316,9 @@ void lead_goals(const struct lead *lead, struct places *places, struct schedule 
 			return;
 		}
 	}
+	s->cause = xstrdup(lead_class(lead));
+	s->pattern = xstrdup(lead->c.pattern);
+	s->variable = xstrdup(lead->event[0].object);
 }
 
 /* How far to the right the thread of an event stands: others came before it. */

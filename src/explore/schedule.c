@@ -29,6 +29,8 @@ static void free_event(struct schedule_event *e)
 	free(e->file);
 	free(e->function);
 	free(e->build_id);
+	free(e->op);
+	free(e->object);
 }
 
 void schedule_free_goals(struct schedule *s)
@@ -36,6 +38,7 @@ void schedule_free_goals(struct schedule *s)
 	for (size_t i = 0; i < s->goal_count; i++) {
 		free_event(&s->goals[i].first);
 		free_event(&s->goals[i].second);
+		free_event(&s->goals[i].held);
 	}
 	free(s->goals);
 	s->goals = NULL;
@@ -52,6 +55,9 @@ void schedule_free(struct schedule *s)
 	free(s->input);
 	free(s->strategy);
 	free(s->failure);
+	free(s->cause);
+	free(s->pattern);
+	free(s->variable);
 	free(s->check);
 	free(s->shared);
 	free_list(&s->threads);
@@ -332,10 +338,11 @@ int schedule_plan(const struct schedule *s, const struct places *places, struct 
 	}
 	free(hashes);
 	for (size_t i = 0; i < s->goal_count; i++) {
+		const struct schedule_goal *g = &s->goals[i];
 		struct sched_order order;
 
-		if (plan_name(&s->goals[i].first, places, &order.first, err) < 0 ||
-		    plan_name(&s->goals[i].second, places, &order.second, err) < 0)
+		if (plan_name(&g->first, places, &order.first, err) < 0 ||
+		    plan_name(g->is_held ? &g->held : &g->second, places, &order.second, err) < 0)
 			return -1;
 		buf_add(plan, &order, sizeof(order));
 	}

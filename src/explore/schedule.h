@@ -45,10 +45,13 @@ struct schedule_event {
 	uint64_t offset;	/* of the pc in the file with that build-id */
 	uint32_t line;
 	uint64_t nth;		/* from 1 */
+	char *op, *object;	/* what it does, and to what: "read", "balance"; both or none */
 };
 
 struct schedule_goal {
 	struct schedule_event second, first;	/* in the order of the text: second after first */
+	bool is_held;
+	struct schedule_event held;	/* … if so: where the thread of `second` waits, on the way to it */
 };
 
 struct schedule {
@@ -62,6 +65,7 @@ struct schedule {
 	uint32_t flags;		/* CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME */
 	uint64_t steps;		/* the run took so many, but for a last turn cut short; 0: not known */
 	char *failure;		/* what it ends in: "assert", "signal 11"; NULL: not known */
+	char *cause, *pattern, *variable;	/* of the goals: "atomicity", "RWW", "balance"; all or none */
 	/* What was expected, to judge a replay by; see oracle.h. */
 	int expect_exit;	/* -1: any */
 	bool expect_output;

@@ -98,6 +98,14 @@ static int parse_expect_output(struct parser *p)
 	return words_hex(&p->words, "the hash of the output", 16, &p->s->output_hash);
 }
 
+static int parse_cause(struct parser *p)
+{
+	p->s->cause = words_take(&p->words, "", "the class of the cause");
+	p->s->pattern = p->s->cause ? words_take(&p->words, "", "its pattern") : NULL;
+	p->s->variable = p->s->pattern ? words_take(&p->words, "", "its variable") : NULL;
+	return p->s->variable ? 0 : -1;
+}
+
 static int parse_list(struct parser *p, struct schedule_list *list, const char *key)
 {
 	char *text = words_take(&p->words, "", key);
@@ -128,7 +136,7 @@ static int parse_header(struct parser *p, const char *name)
 		{ "seed", .value = &s->seed }, { "run", .value = &s->run },
 		{ "steps", .value = &s->steps }, { "depth", .value = &depth },
 		{ "flags", .parse = parse_flags }, { "stdin", .parse = parse_stdin },
-		{ "expect-exit", .parse = parse_expect_exit },
+		{ "cause", .parse = parse_cause }, { "expect-exit", .parse = parse_expect_exit },
 		{ "expect-output", .parse = parse_expect_output },
 	};
 	const char *last;
@@ -270,7 +278,15 @@ static int parse_events(struct parser *p)
 	return 0;
 }
 
-/* After "(": BUILD-ID+0xOFFSET, FUNCTION; either may be missing. */
+/* After "FUNCTION,": OP OBJECT */
+static int parse_deed(struct parser *p, struct schedule_event *e)
+{
+	e->op = words_take(&p->words, ",)", "what the event does");
+	e->object = e->op ? words_take(&p->words, ",)", "to what it does it") : NULL;
+	return e->object ? 0 : -1;
+}
+
+/* After "(": BUILD-ID+0xOFFSET, FUNCTION, OP OBJECT; the first may be missing, as may what follows. */
 static int parse_details(struct parser *p, struct schedule_event *e)
 {
 	char *first = words_take(&p->words, ",)+", "build-id+0xoffset or a function");
@@ -291,6 +307,9 @@ static int parse_details(struct parser *p, struct schedule_event *e)
 	} else {
 		e->function = first;
 	}
+	words_skip(&p->words);
+	if (e->function && words_literal(&p->words, ",") && parse_deed(p, e) < 0)
+		return -1;
 	words_skip(&p->words);
 	return words_literal(&p->words, ")") ? 0 : words_bad(&p->words, "')' is missing");
 }
@@ -331,8 +350,14 @@ static int parse_goal(struct parser *p)
 	if (parse_event(p, &g->second) < 0)
 		return -1;
 	words_skip(&p->words);
+	if (words_literal(&p->words, "held at ")) {
+		g->is_held = true;
+		if (parse_event(p, &g->held) < 0)
+			return -1;
+		words_skip(&p->words);
+	}
 	if (!words_literal(&p->words, "after"))
-		return words_bad(&p->words, "a goal is EVENT after EVENT");
+		return words_bad(&p->words, "a goal is EVENT [held at EVENT] after EVENT");
 	return parse_event(p, &g->first);
 }
 

@@ -88,6 +88,15 @@ static void add_header(const struct schedule *s, struct buf *out)
 	}
 	add_number(out, "steps", s->steps);
 	add_value(out, "failure", s->failure);
+	if (s->cause) {
+		buf_add_text(out, "cause ");
+		add_word(out, s->cause, "");
+		buf_add_char(out, ' ');
+		add_word(out, s->pattern, "");
+		buf_add_char(out, ' ');
+		add_word(out, s->variable, "");
+		buf_add_char(out, '\n');
+	}
 	if (s->expect_exit < 0)
 		buf_add_text(out, "expect-exit any\n");
 	else
@@ -133,15 +142,21 @@ static void add_event(const struct schedule_event *e, struct buf *out)
 		buf_add_char(out, '*');
 	}
 	buf_addf(out, "#%llu", (unsigned long long)e->nth);
-	if (!e->build_id && !e->function)
+	if (!e->build_id && !e->function && !e->op)
 		return;
 	buf_add_text(out, " (");
 	if (e->build_id)
 		buf_addf(out, "%s+0x%llx", e->build_id, (unsigned long long)e->offset);
-	if (e->build_id && e->function)
+	if (e->build_id && (e->function || e->op))
 		buf_add_text(out, ", ");
-	if (e->function)
-		add_word(out, e->function, "(),+");
+	if (e->function || e->op)
+		add_word(out, e->function ? e->function : "??", "(),+");
+	if (e->op) {
+		buf_add_text(out, ", ");
+		add_word(out, e->op, "(),+");
+		buf_add_char(out, ' ');
+		add_word(out, e->object, "(),+");
+	}
 	buf_add_char(out, ')');
 }
 
@@ -177,6 +192,10 @@ void schedule_text(const struct schedule *s, struct buf *out)
 	for (size_t i = 0; i < s->goal_count; i++) {
 		buf_add_char(out, '\t');
 		add_event(&s->goals[i].second, out);
+		if (s->goals[i].is_held) {
+			buf_add_text(out, " held at ");
+			add_event(&s->goals[i].held, out);
+		}
 		buf_add_text(out, " after ");
 		add_event(&s->goals[i].first, out);
 		buf_add_char(out, '\n');

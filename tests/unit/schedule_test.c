@@ -37,6 +37,7 @@ static const char full[] =
 	"flags spurious timeouts ignore-misuse real-time\n"
 	"steps 40\n"
 	"failure \"signal 11\"\n"
+	"cause atomicity RWW \"a b\"\n"
 	"expect-exit any\n"
 	"expect-output 5 0123456789abcdef\n"
 	"check \"grep -q ok\"\n"
@@ -60,6 +61,8 @@ static const char full[] =
 	"goal\n"
 	"\t0.2 bank.c:41#3 (0123456789abcdef+0x1234, deposit) after 0.1 bank.c:30#1\n"
 	"\t* \"a b.c\":7#1 (\"operator()(int, char)\") after 0 *#2 (ab+0x1)\n"
+	"\t0.2 bank.c:41#3 (ab+0x4, deposit, write \"balance+8\") held at 0.2 bank.c:40#3 (deposit, lock m) "
+	"after 0.1 bank.c:30#1 (ab+0x1, ??, read heap@q.c:3#1)\n"
 	"\n"
 	"end\n";
 
@@ -90,6 +93,11 @@ static void test_round_trip(void **state)
 	assert_memory_equal(s.events.data + 31, "\xff\x89\xab", 3);
 	assert_string_equal(s.goals[1].second.function, "operator()(int, char)");
 	assert_null(s.goals[1].second.thread);
+	assert_string_equal(s.variable, "a b");
+	assert_string_equal(s.goals[2].second.object, "balance+8");
+	assert_true(s.goals[2].is_held && !s.goals[1].is_held);
+	assert_string_equal(s.goals[2].held.op, "lock");
+	assert_string_equal(s.goals[2].first.object, "heap@q.c:3#1");
 	schedule_free(&s);
 	buf_free(&text);
 }
@@ -230,7 +238,7 @@ static void test_bad_events(void **state)
 static void test_bad_goals(void **state)
 {
 	(void)state;
-	check_bad(HEAD "goal\n0 a.c:1\nend\n", "f:3: a goal is EVENT after EVENT");
+	check_bad(HEAD "goal\n0 a.c:1\nend\n", "f:3: a goal is EVENT [held at EVENT] after EVENT");
 	check_bad(HEAD "goal\n0 a.c after 0 a.c:1\nend\n",
 		  "f:3: after the file comes ':' and the line");
 	check_bad(HEAD "goal\n0 a.c:0 after 0 a.c:1\nend\n",
@@ -241,6 +249,13 @@ static void test_bad_goals(void **state)
 	check_bad(HEAD "goal\n0 a.c:1 (ab+1) after 0 a.c:1\nend\n",
 		  "f:3: the offset has to begin with 0x");
 	check_bad(HEAD "goal\n0 a.c:1 (ab+0x1 after 0 a.c:1\nend\n", "f:3: ')' is missing");
+	check_bad(HEAD "goal\n0 a.c:1 (f, read) after 0 a.c:1\nend\n",
+		  "f:3: to what it does it is missing");
+	check_bad(HEAD "goal\n0 a.c:1 (f, read x, y) after 0 a.c:1\nend\n", "f:3: ')' is missing");
+	check_bad(HEAD "goal\n0 a.c:1 held at 0 a.c after 0 a.c:1\nend\n",
+		  "f:3: after the file comes ':' and the line");
+	check_bad(HEAD "cause race\nend\n", "f:2: its pattern is missing");
+	check_bad(HEAD "cause a b c\ncause a b c\nend\n", "f:3: 'cause' is given twice");
 }
 
 static void test_nul_byte(void **state)
@@ -411,6 +426,13 @@ static void test_goal_places(void **state)
 	assert_true(order.second.thread == sched_child_name(SCHED_MAIN, 1));
 	assert_true(order.second.site == 0x1010 && order.second.nth == 2);
 	assert_true(order.first.thread == 0 && order.first.site == 0 && order.first.nth == 4);
+	schedule_free(&s);
+	buf_clear(&plan);
+	/* Who is held waits at that place, not at the event itself. */
+	parse_good(&s, HEAD "goal\n0.1 a.c:3#2 (ab+0x10) held at 0.1 a.c:2 (ab+0xc) after * *#4\nend\n");
+	assert_int_equal(schedule_plan(&s, &places, &plan, &err), 0);
+	memcpy(&order, plan.data + sizeof(struct sched_plan), sizeof(order));
+	assert_true(order.second.site == 0x100c && order.second.nth == 1);
 	schedule_free(&s);
 	buf_clear(&plan);
 	parse_good(&s, HEAD "goal\n0.1 a.c:3 (cd+0x10) after * *#4\nend\n");
