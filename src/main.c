@@ -10,8 +10,8 @@
 #define VERSION "0.1.0"
 
 static const struct cmd *const commands[] = {
-	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_record, &cmd_dump,
-	&cmd_analyze, &cmd_doctor,
+	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_check_fix, &cmd_record,
+	&cmd_dump, &cmd_analyze, &cmd_doctor,
 };
 
 static const struct cmd *find_command(const char *name)
@@ -44,7 +44,7 @@ static void print_help(FILE *out)
 	      "\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n"
 	      "A first look:\n"
 	      "  snarl-cc -O1 -pthread bank.c -o bank\n"

@@ -14,7 +14,7 @@ static void on_interrupt(int sig)
 	session_interrupted = 1;
 }
 
-static void on_progress(void *ctx, const struct search_stats *stats)
+void session_progress(void *ctx, const struct search_stats *stats)
 {
 	struct session *s = ctx;
 	const struct hunt_stats *h = s->hunt;
@@ -139,7 +139,7 @@ void session_config(struct session *s, struct search_config *out)
 		.oracle = &s->oracle, .seed = o->seed, .runs = o->runs,
 		.flags = o->flags, .max_steps = o->max_steps, .seconds = o->seconds,
 		.jobs = (unsigned)o->jobs, .keep_going = o->keep_going, .stop = &session_interrupted,
-		.progress = on_progress, .found = session_found, .ctx = s,
+		.progress = session_progress, .found = session_found, .ctx = s,
 	};
 }
 

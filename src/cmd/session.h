@@ -42,6 +42,9 @@ void session_config(struct session *s, struct search_config *out);
 /* search_config.found: proves, saves and tells it. */
 bool session_found(void *ctx, struct search_failure *f);
 
+/* search_config.progress. */
+void session_progress(void *ctx, const struct search_stats *stats);
+
 /* Tells of the end, writes the results. `result` and `err`: of the search. Returns the exit code. */
 int session_end(struct session *s, int result, const struct err *err);
 

@@ -28,6 +28,10 @@ int test_results_write(const struct test_results *r, const char *out, const stru
 		       const struct search_stats *stats, const struct hunt_stats *hunt,
 		       struct places *places, bool to_stdout, struct err *err);
 
+/* Parts of it: members "bugs" and "candidates" (hunt may be NULL). */
+void test_results_bugs(const struct test_results *r, struct json *j, struct places *places);
+void test_results_candidates(const struct hunt_stats *h, struct json *j);
+
 /* Strategies that search; the others follow a schedule. */
 bool test_strategy_is_search(const struct strategy *s);
 

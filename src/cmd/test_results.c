@@ -29,7 +29,7 @@ void test_results_free(struct test_results *r)
 	free(r->items);
 }
 
-static void add_bugs(const struct test_results *r, struct json *j, struct places *places)
+void test_results_bugs(const struct test_results *r, struct json *j, struct places *places)
 {
 	json_open(j, "bugs", '[');
 	for (size_t i = 0; i < r->count; i++) {
@@ -47,7 +47,7 @@ static void add_bugs(const struct test_results *r, struct json *j, struct places
 	json_close(j, ']');
 }
 
-static void add_candidates(const struct hunt_stats *h, struct json *j)
+void test_results_candidates(const struct hunt_stats *h, struct json *j)
 {
 	json_open(j, "candidates", '{');
 	if (h) {
@@ -82,9 +82,9 @@ static void build(const struct test_results *r, const struct target *target,
 	json_number(&j, "failed_runs", stats->failed);
 	json_number(&j, "cut_runs", stats->cut);
 	json_bool(&j, "exhausted", stats->exhausted);
-	add_bugs(r, &j, places);
+	test_results_bugs(r, &j, places);
 	json_number(&j, "not_replayed", r->count - r->proved);
-	add_candidates(hunt, &j);
+	test_results_candidates(hunt, &j);
 	json_open(&j, "coverage", '{');
 	json_number(&j, "interleavings", stats->interleavings);
 	json_number(&j, "shared_words", stats->shared);

@@ -8,13 +8,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "explore/follow.h"
 #include "explore/profile.h"
-#include "sched/goal.h"
 
-#define POLICIES 3u		/* enum goal_then */
-#define SEEDS 3u
-#define ROUNDS (POLICIES * SEEDS)
-#define CALM_PERMILLE 20u	/* switches of the first seed: near to the run that was watched */
 #define TRACE_PASSES 3u		/* over all profile runs, until nothing more is found shared */
 #define PROVE_SHARE 0.75	/* of the runs that are left */
 
@@ -232,6 +228,8 @@ static void predict(struct hunt *h, const char *folder)
 		unlink(path);
 		free(path);
 	}
+	if (h->config.wanted)
+		leads_keep(&h->leads, h->config.wanted, h->config.ctx);
 	leads_sort(&h->leads);
 	h->stats.predicted = h->leads.predicted;
 	h->stats.leads = h->stats.left = h->leads.count;
@@ -270,36 +268,8 @@ static int profile(struct hunt *h, struct search_stats *stats, struct err *err)
 static void shape_proof(void *ctx, uint64_t run, struct server *s)
 {
 	struct hunt *h = ctx;
-	const struct lead *lead = lead_of_run(h, run);
-	struct ctl_request *q = server_request(s);
-	uint64_t round = run / h->leads.count;
-	size_t orders = lead->c.orders * sizeof(struct sched_order);
-	struct sched_plan *plan = server_area(s, s->block->plan);
 
-	snprintf(q->strategy, sizeof(q->strategy), "goal");
-	q->depth = (uint32_t)(round % POLICIES);
-	q->switch_permille = round < POLICIES ? CALM_PERMILLE : 0;
-	*plan = (struct sched_plan){ .size = sizeof(*plan) + orders, .orders = lead->c.orders };
-	memcpy(plan + 1, lead->order, orders);
-	q->plan_size = plan->size;
-}
-
-static enum lead_outcome outcome_of(const struct lead *lead, const struct server *s,
-				    const struct oracle_result *result)
-{
-	struct goal_result goal;
-
-	goal_result((const char *)s->block + s->block->state, &goal);
-	if (result->verdict == ORACLE_FAILED) {
-		/* What comes second may have been too late to happen at all. */
-		if (goal.kept == goal.orders ||
-		    (result->failure == ORACLE_DEADLOCK && lead->c.class == CANDIDATE_DEADLOCK &&
-		     !goal.infeasible))
-			return LEAD_FAILED;
-	} else if (goal.met == goal.orders) {
-		return LEAD_HARMLESS;
-	}
-	return goal.infeasible ? LEAD_INFEASIBLE : LEAD_UNREACHED;
+	follow_shape(lead_of_run(h, run), run / h->leads.count, s);
 }
 
 static void note_proof(void *ctx, uint64_t run, const struct server *s,
@@ -307,7 +277,7 @@ static void note_proof(void *ctx, uint64_t run, const struct server *s,
 {
 	struct hunt *h = ctx;
 
-	h->outcomes[run] = outcome_of(lead_of_run(h, run), s, result);
+	h->outcomes[run] = follow_outcome(lead_of_run(h, run), s, result);
 	h->stats.left -= run < h->leads.count && h->stats.left > 0;
 	h->stats.proved += h->outcomes[run] == LEAD_FAILED;
 }
@@ -336,7 +306,7 @@ static void count_leads(struct hunt *h)
 
 static int prove(struct hunt *h, struct search_stats *stats, struct err *err)
 {
-	uint64_t wanted = h->leads.count * ROUNDS;
+	uint64_t wanted = h->leads.count * FOLLOW_ROUNDS;
 	struct search_config config;
 	int result;
 
@@ -350,8 +320,7 @@ static int prove(struct hunt *h, struct search_stats *stats, struct err *err)
 	config.learned = true;
 	config.shape = shape_proof;
 	config.judged = note_proof;
-	config.server.plan_size = sizeof(struct sched_plan) +
-				  CANDIDATE_EVENTS * sizeof(struct sched_order);
+	config.server.plan_size = FOLLOW_PLAN_SIZE;
 	h->outcomes = xcalloc(wanted, 1);
 	h->proofs = wanted;
 	result = search_run(&config, h->places, stats, err);

@@ -33,6 +33,9 @@ struct hunt_stats {
 struct hunt_config {
 	struct search_config search;	/* of all; its strategy, shape, judged and memory are not used */
 	unsigned profiles;	/* runs to watch */
+	/* Which candidates to try; NULL: all. */
+	bool (*wanted)(void *ctx, const struct lead *lead);
+	void *ctx;
 };
 
 struct hunt;

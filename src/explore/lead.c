@@ -107,9 +107,9 @@ static unsigned waits_at(const struct candidate *c, unsigned second)
 
 /*
  * A thread that has to wait for another does so before it takes a lock that the other
- * needs on the way: `hold`. False if an event has no name that holds in other runs.
+ * needs on the way: `hold`.
  */
-static bool plan_orders(struct lead *lead)
+bool lead_plan(struct lead *lead)
 {
 	const struct candidate *c = &lead->c;
 
@@ -154,7 +154,7 @@ static void add(struct leads *l, struct lead *lead)
 {
 	bool added = false;
 
-	if (plan_orders(lead))
+	if (lead_plan(lead))
 		map_put(&l->known, wanted(lead), &added);
 	if (!added) {
 		lead_free(lead);
@@ -196,6 +196,18 @@ void leads_sort(struct leads *l)
 {
 	if (l->count)
 		qsort(l->at, l->count, sizeof(struct lead *), by_score);
+}
+
+void leads_keep(struct leads *l, bool (*wanted)(void *ctx, const struct lead *lead), void *ctx)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (wanted(ctx, l->at[i]))
+			l->at[kept++] = l->at[i];
+		else
+			lead_free(l->at[i]);
+	l->count = kept;
 }
 
 /* Could the candidate be why? A deadlock that was predicted need not have come to its last event. */

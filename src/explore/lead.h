@@ -53,6 +53,9 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err);
 /* Likely harmful first. */
 void leads_sort(struct leads *l);
 
+/* Only those stay of which `wanted` says so. */
+void leads_keep(struct leads *l, bool (*wanted)(void *ctx, const struct lead *lead), void *ctx);
+
 /*
  * The likeliest cause of a failure by its trace, and by what `l` knows from other runs;
  * NULL if nothing tells. Free it with lead_free().
@@ -61,6 +64,9 @@ struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_
 
 /* The same by the trace alone; *fitness is how well it fits. */
 struct lead *lead_of_failure(const char *path, enum oracle_failure failure, double *fitness);
+
+/* Sets `order` from the candidate; false if an event has no name that holds in other runs. */
+bool lead_plan(struct lead *lead);
 
 struct lead *lead_copy(const struct lead *lead);
 void lead_free(struct lead *lead);

@@ -1,0 +1,364 @@
+#include "cmd/check_fix.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/numbers.h"
+
+static const char usage[] =
+	"usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]]\n"
+	"\n"
+	"Was a bug fixed? Asks the program, built anew with snarl-cc, for every interleaving\n"
+	"that is known to make it fail: it is no longer possible, possible but harmless, or\n"
+	"still fails. Then looks for others that are about the same variables. BUG is a folder\n"
+	"that snarl hunt or snarl test made (snarl-out/bugs/B001), a schedule file, or\n"
+	"snarl-out for all bugs of its results.json. Without PROGRAM it is that of the first\n"
+	"bug, with its arguments, folder and input.\n"
+	"\n"
+	"      --runs N         how many in all (default 1000; with --time: no limit)\n"
+	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
+	"      --profiles N     runs to watch and find the events of the bugs in (default 4)\n"
+	EXPLORE_USAGE_RUNS
+	EXPLORE_USAGE_REST
+	"\n"
+	"Exit: 0 nothing fails (what was not reached is told), 1 a failure was proved: it is not\n"
+	"fixed, or not completely; 3 the program could not be run.\n"
+	"\n"
+	"  snarl check-fix snarl-out/bugs/B001\n"
+	"  snarl check-fix snarl-out -- ./bank_fixed 100\n";
+
+struct options {
+	struct explore_options explore;
+	uint64_t profiles;
+	bool oracle;		/* an option says what a failure is */
+	char **bugs;
+	int bug_count;
+};
+
+static bool is_about_them(void *ctx, const struct lead *lead)
+{
+	const struct check_fix *cf = ctx;
+
+	return checkfix_concerns(cf->known, cf->count, lead);
+}
+
+/* Is it what one of the known ones ends in? */
+static bool is_like_them(const struct check_fix *cf, const char *failure)
+{
+	for (size_t i = 0; i < cf->count; i++)
+		if (cf->known[i].schedule.failure && strcmp(cf->known[i].schedule.failure, failure) == 0)
+			return true;
+	return false;
+}
+
+/* Beside the known ones: the fix is not complete, or something else is wrong. */
+static void note_failure(struct check_fix *cf)
+{
+	const struct bug *b = cf->session.results.items[cf->session.results.count - 1].bug;
+	const struct lead *cause = bug_cause(b);
+
+	if (is_like_them(cf, b->failure->schedule.failure) ||
+	    (cause && checkfix_concerns(cf->known, cf->count, cause)))
+		cf->near = true;
+	else
+		cf->other = true;
+}
+
+/* False if it was proved; the verdict says the rest. */
+static bool found_known(void *ctx, struct search_failure *f)
+{
+	struct check_fix *cf = ctx;
+
+	map_put(&cf->identities, oracle_identity(&f->result, &cf->session.places), NULL);
+	return session_found(&cf->session, f);
+}
+
+/* In the hunt around them. */
+static bool found_near(void *ctx, struct search_failure *f)
+{
+	struct check_fix *cf = ctx;
+	size_t proved = cf->session.results.proved;
+	bool added;
+
+	map_put(&cf->identities, oracle_identity(&f->result, &cf->session.places), &added);
+	if (!added) {
+		search_failure_free(f);
+		return true;
+	}
+	if (session_found(&cf->session, f))
+		return true;
+	if (cf->session.results.proved > proved)
+		note_failure(cf);
+	return cf->keep_going && !cf->session.failed_to_save;
+}
+
+static void keep_other(void *ctx, struct search_failure *f)
+{
+	struct check_fix *cf = ctx;
+
+	cf->others = xgrow(cf->others, cf->other_count, &cf->other_capacity, sizeof(struct search_failure *));
+	cf->others[cf->other_count++] = f;
+}
+
+/* By then one that tells why may have been found. */
+static void tell_others(struct check_fix *cf)
+{
+	for (size_t i = 0; i < cf->other_count; i++)
+		found_near(cf, cf->others[i]);
+	free(cf->others);
+}
+
+static void on_progress(void *ctx, const struct search_stats *stats)
+{
+	session_progress(&((struct check_fix *)ctx)->session, stats);
+}
+
+static void configure(struct check_fix *cf, struct search_config *out)
+{
+	session_config(&cf->session, out);
+	out->ctx = cf;
+	out->progress = on_progress;
+}
+
+/* Other candidates about the same, and what is left of the budget. */
+static int look_around(struct check_fix *cf, const struct options *o, struct hunt **hunt, struct err *err)
+{
+	struct session *s = &cf->session;
+	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = is_about_them, .ctx = cf };
+	struct search_stats stats = { 0 };
+	int result;
+
+	configure(cf, &config.search);
+	config.search.found = found_near;
+	config.search.keep_going = true;
+	if (config.search.runs && s->stats.runs >= config.search.runs)
+		return 0;
+	if (config.search.seconds > 0 && s->stats.seconds >= config.search.seconds)
+		return 0;
+	config.search.runs -= config.search.runs ? s->stats.runs : 0;
+	config.search.seconds -= config.search.seconds > 0 ? s->stats.seconds : 0;
+	s->hunter = *hunt = hunt_new(&config);
+	s->hunt = hunt_stats(*hunt);
+	result = hunt_run(*hunt, &s->places, &stats, err);
+	s->stats.runs += stats.runs;
+	s->stats.seconds += stats.seconds;
+	return result;
+}
+
+static void set_oracles(struct check_fix *cf, const struct options *o)
+{
+	for (size_t i = 0; i < cf->count; i++) {
+		cf->known[i].oracle = o->explore.oracle;
+		if (!o->oracle)
+			oracle_from(&cf->known[i].oracle, &cf->known[i].schedule);
+	}
+	cf->session.oracle = cf->known[0].oracle;
+}
+
+static void note_same_build(const struct check_fix *cf)
+{
+	const struct target *t = &cf->session.target;
+
+	for (size_t i = 0; i < cf->count && !cf->session.o->quiet; i++)
+		if (cf->known[i].schedule.build_id && strcmp(cf->known[i].schedule.build_id, t->build_id) == 0) {
+			fprintf(stderr, "snarl: %s is the very build that %s was found in\n", t->program,
+				cf->known[i].name);
+			return;
+		}
+}
+
+static int conclude(struct check_fix *cf, int result, const struct err *err)
+{
+	struct session *s = &cf->session;
+	const struct explore_options *o = s->o;
+	struct err writing;
+
+	progress_clear(&s->progress);
+	if (s->failed_to_save)
+		return cmd_fail(o->cmd, "the bug cannot be saved: %s", s->err.text);
+	if (result < 0 && s->stats.runs == 0)
+		return cmd_fail(o->cmd, "%s", err->text);
+	check_fix_tell(cf);
+	if (check_fix_write(cf, &writing) < 0)
+		return cmd_fail(o->cmd, "%s", writing.text);
+	if (result < 0)
+		return cmd_fail(o->cmd, "%s", err->text);
+	return cmd_flush(o->cmd, s->results.proved ? CMD_BUG : CMD_OK);
+}
+
+static int check(struct check_fix *cf, const struct options *o)
+{
+	struct checkfix_config config = { .profiles = (unsigned)o->profiles };
+	struct hunt *hunt = NULL;
+	struct err err = { "" };
+	int result;
+
+	set_oracles(cf, o);
+	note_same_build(cf);
+	configure(cf, &config.search);
+	config.search.oracle = &cf->session.oracle;
+	config.search.found = found_known;
+	config.kept = keep_other;
+	result = checkfix_run(&config, cf->known, cf->count, &cf->session.places, &cf->session.stats, &err);
+	if (result == 0 && !session_interrupted && !cf->session.failed_to_save)
+		result = look_around(cf, o, &hunt, &err);
+	tell_others(cf);
+	result = conclude(cf, result, &err);
+	test_results_free(&cf->session.results);	/* failures refer to the hunt's leads */
+	cf->session.results = (struct test_results){ 0 };
+	if (hunt)
+		hunt_free(hunt);
+	return result;
+}
+
+/* Without a program: the surroundings of the first bug. */
+static int take_program(struct options *o, const struct checkfix_known *k, struct err *err)
+{
+	const struct schedule *s = &k->schedule;
+
+	if (!s->program)
+		return err_set(err, "%s names no program; give one after --", k->path);
+	o->explore.program = xcalloc(s->arguments.count + 2, sizeof(char *));
+	o->explore.program[0] = s->program;
+	for (size_t i = 1; i < s->arguments.count; i++)
+		o->explore.program[i] = s->arguments.items[i];
+	for (size_t i = 0; i < s->environment.count; i++) {
+		optarg = s->environment.items[i];
+		explore_options_take(&o->explore, OPT_ENV);
+	}
+	return 0;
+}
+
+/* The input of the first bug, unless snarl has one of its own. */
+static int take_input(struct session *s, const struct checkfix_known *k, struct err *err)
+{
+	struct target saved;
+	int result;
+
+	if (s->target.input >= 0 || !k->schedule.input)
+		return 0;
+	{
+		char *slash, *folder = xstrdup(k->path);
+
+		slash = strrchr(folder, '/');
+		if (slash)
+			*slash = '\0';
+		result = schedule_get_target(&k->schedule, slash ? folder : ".", &saved, err);
+		free(folder);
+	}
+	if (result == 0) {
+		s->target.input = saved.input;
+		s->target.input_size = saved.input_size;
+		s->target.input_hash = saved.input_hash;
+		saved.input = -1;
+	}
+	target_free(&saved);
+	return result;
+}
+
+static int check_fix(struct options *o)
+{
+	struct check_fix cf = { .keep_going = o->explore.keep_going };
+	bool given = o->explore.program != NULL;
+	struct err err;
+	int code = CMD_OK;
+
+	for (int i = 0; i < o->bug_count && code == CMD_OK; i++)
+		if (check_fix_load(&cf, o->bugs[i], &err) < 0)
+			code = cmd_fail(&cmd_check_fix, "%s", err.text);
+	if (code == CMD_OK && cf.count == 0)
+		code = cmd_fail(&cmd_check_fix, "%s has no bugs", o->bugs[0]);
+	if (code == CMD_OK && !given && take_program(o, &cf.known[0], &err) < 0)
+		code = cmd_fail(&cmd_check_fix, "%s", err.text);
+	if (code == CMD_OK) {
+		o->explore.keep_going = false;
+		code = session_open(&cf.session, &o->explore);
+		if (code == CMD_OK && take_input(&cf.session, &cf.known[0], &err) < 0)
+			code = cmd_fail(&cmd_check_fix, "%s", err.text);
+		if (code == CMD_OK && !given && cf.known[0].schedule.directory) {
+			free(cf.session.target.directory);
+			cf.session.target.directory = xstrdup(cf.known[0].schedule.directory);
+		}
+		if (code == CMD_OK)
+			code = check(&cf, o);
+		session_close(&cf.session);
+	}
+	for (size_t i = 0; i < cf.count; i++)
+		checkfix_known_free(&cf.known[i]);
+	free(cf.known);
+	map_free(&cf.identities);
+	if (!given)
+		free(o->explore.program);
+	return code;
+}
+
+enum { OPT_PROFILES = EXPLORE_OPT_OWN };
+
+static const struct option long_options[] = {
+	{ "profiles", required_argument, NULL, OPT_PROFILES },
+	EXPLORE_LONG_OPTIONS,
+	{ 0 },
+};
+
+/* -1: go on. Options may stand among the bugs; what follows "--" is the program's. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK, words = 1;
+
+	while (words < argc && strcmp(argv[words], "--") != 0)
+		words++;
+	while (code == CMD_OK &&
+	       (c = getopt_long(words, argv, ":" EXPLORE_SHORT_OPTIONS, long_options, NULL)) != -1)
+		switch (c) {
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_check_fix, CMD_OK);
+		case ':': case '?': return cmd_bad_option(&cmd_check_fix, argv, c);
+		case OPT_PROFILES:
+			code = numbers_count(&cmd_check_fix, "--profiles", optarg, 1, 1000, &o->profiles);
+			break;
+		default:
+			o->oracle |= c == OPT_EXPECT_EXIT || c == OPT_EXPECT_OUTPUT || c == OPT_SAME_OUTPUT ||
+				     c == OPT_CHECK;
+			code = explore_options_take(&o->explore, c);
+		}
+	if (code != CMD_OK)
+		return code;
+	if (optind == words)
+		return cmd_usage(&cmd_check_fix, "which bug?");
+	o->bugs = argv + optind;
+	o->bug_count = words - optind;
+	if (words < argc && words + 1 == argc)
+		return cmd_usage(&cmd_check_fix, "which program?");
+	if (words == argc)
+		optind = argc - 1;	/* there is always a word for it: a bug */
+	else
+		optind = words + 1;
+	code = explore_options_end(&o->explore, argc, argv);
+	if (words == argc)
+		o->explore.program = NULL;
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .profiles = 4 };
+	int code;
+
+	explore_options_init(&o.explore, &cmd_check_fix, 1000);
+	code = parse(&o, argc, argv);
+	if (code < 0)
+		code = check_fix(&o);
+	explore_options_free(&o.explore);
+	return code;
+}
+
+const struct cmd cmd_check_fix = {
+	.name = "check-fix",
+	.summary = "ask a rebuilt program for the interleavings that made it fail",
+	.run = run,
+};

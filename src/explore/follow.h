@@ -1,0 +1,19 @@
+/*
+ * Runs that follow a lead: by the strategy goal, and what came of them.
+ */
+#ifndef EXPLORE_FOLLOW_H
+#define EXPLORE_FOLLOW_H
+
+#include "explore/lead.h"
+#include "explore/server.h"
+
+#define FOLLOW_ROUNDS 9u	/* ways to go on after the last event, times seeds */
+#define FOLLOW_PLAN_SIZE (sizeof(struct sched_plan) + CANDIDATE_EVENTS * sizeof(struct sched_order))
+
+/* The n-th try, of FOLLOW_ROUNDS; later ones differ by the number of their run alone. */
+void follow_shape(const struct lead *lead, uint64_t round, struct server *s);
+
+enum lead_outcome follow_outcome(const struct lead *lead, const struct server *s,
+				 const struct oracle_result *result);
+
+#endif
