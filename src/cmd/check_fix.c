@@ -1,5 +1,6 @@
 #include "cmd/check_fix.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -238,27 +239,21 @@ static int take_program(struct options *o, const struct checkfix_known *k, struc
 /* The input of the first bug, unless snarl has one of its own. */
 static int take_input(struct session *s, const struct checkfix_known *k, struct err *err)
 {
-	struct target saved;
-	int result;
+	const char *slash = strrchr(k->path, '/');
+	char *folder, *path;
+	int fd, result;
 
 	if (s->target.input >= 0 || !k->schedule.input)
 		return 0;
-	{
-		char *slash, *folder = xstrdup(k->path);
-
-		slash = strrchr(folder, '/');
-		if (slash)
-			*slash = '\0';
-		result = schedule_get_target(&k->schedule, slash ? folder : ".", &saved, err);
-		free(folder);
-	}
-	if (result == 0) {
-		s->target.input = saved.input;
-		s->target.input_size = saved.input_size;
-		s->target.input_hash = saved.input_hash;
-		saved.input = -1;
-	}
-	target_free(&saved);
+	folder = slash ? xstrndup(k->path, (size_t)(slash - k->path) + 1) : xstrdup("");
+	path = xasprintf("%s%s", *k->schedule.input == '/' ? "" : folder, k->schedule.input);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	result = fd < 0 ? err_set(err, "cannot open %s, the input of the bug: %s", path, strerror(errno)) :
+			  target_input(&s->target, fd, err);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	free(folder);
 	return result;
 }
 

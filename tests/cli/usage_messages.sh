@@ -50,6 +50,12 @@ wrong "snarl hunt: --profiles needs a number from 1 to 1000, not '0' (see snarl 
 	hunt --profiles 0 -- true
 wrong "snarl hunt: --backend is user or kernel, not 'x' (see snarl hunt --help)" \
 	hunt --backend x -- true
+wrong "snarl check-fix: which bug? (see snarl check-fix --help)" check-fix
+wrong "snarl check-fix: which bug? (see snarl check-fix --help)" check-fix -- true
+wrong "snarl check-fix: which program? (see snarl check-fix --help)" check-fix a b --
+wrong "snarl check-fix: unknown option '--foo' (see snarl check-fix --help)" check-fix a --foo -- true
+wrong "snarl check-fix: --profiles needs a number from 1 to 1000, not '0' (see snarl check-fix --help)" \
+	check-fix a --profiles 0 -- true
 wrong "snarl replay: which bug? (see snarl replay --help)" replay
 wrong "snarl replay: one bug at a time; 'b' is too much (see snarl replay --help)" replay a b
 wrong "snarl replay: unknown option '--foo' (see snarl replay --help)" replay a --foo

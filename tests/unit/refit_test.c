@@ -1,0 +1,278 @@
+#include "trace_util.h"
+
+#include "base/mem.h"
+#include "explore/refit.h"
+#include "trace/kinds.h"
+
+static const char bank[] =
+	"snarl-schedule 1\ncause atomicity RWW balance\ngoal\n"
+	"0.2 bank.c:30#2 (ab+0x30, set, write balance) held at 0.2 bank.c:29#2 (ab+0x29, set, lock m) "
+	"after 0.1 bank.c:22#3 (ab+0x22, get, read balance)\n"
+	"0.1 bank.c:30#3 (ab+0x30, set, write balance) after 0.2 bank.c:30#2 (ab+0x30, set, write balance)\n"
+	"end\n";
+
+struct fixture {
+	struct schedule schedule;
+	struct refit *r;
+	uint64_t index[4];	/* of each thread: 0.1 is 1 */
+};
+
+static void begin(struct fixture *f, const char *text)
+{
+	struct err err = { "" };
+
+	*f = (struct fixture){ .r = NULL };
+	if (schedule_parse(&f->schedule, text, strlen(text), "file", &err) < 0)
+		fail_msg("%s", err.text);
+	f->r = refit_new(&f->schedule);
+	assert_non_null(f->r);
+}
+
+static void end(struct fixture *f)
+{
+	refit_free(f->r);
+	schedule_free(&f->schedule);
+}
+
+static void see(struct fixture *f, uint32_t thread, const char *function, unsigned line, unsigned kind,
+		const char *object, uint64_t pc, uint64_t nth, const struct refit_lock *lock)
+{
+	char name[] = "0.0";
+
+	name[2] = (char)('0' + thread);
+	refit_see(f->r, &(struct refit_seen){
+		.thread = name, .id = thread + 10, .kind = (uint16_t)kind, .line = line,
+		.index = f->index[thread]++, .pc = pc, .nth = nth, .function = function, .file = "b.c",
+		.object = object, .locks = lock, .lock_count = lock != NULL,
+	});
+}
+
+/* get() and set() of the bank, each under the lock; lines and addresses are others. */
+static void deposit(struct fixture *f, uint32_t thread, uint64_t nth)
+{
+	struct refit_lock lock = { .nth = nth, .addr = 1, .kind = TRACE_MUTEX_LOCK, .object = "m" };
+
+	lock.index = f->index[thread];
+	lock.pc = 0x100;
+	see(f, thread, "get", 121, TRACE_MUTEX_LOCK, "m", 0x100, nth, NULL);
+	see(f, thread, "get", 122, TRACE_READ, "balance", 0x101, nth, &lock);
+	lock.index = f->index[thread];
+	lock.pc = 0x200;
+	see(f, thread, "set", 129, TRACE_MUTEX_LOCK, "m", 0x200, nth, NULL);
+	see(f, thread, "set", 130, TRACE_WRITE, "balance", 0x201, nth, &lock);
+}
+
+static uint64_t thread(const char *path)
+{
+	uint64_t hash = 0;
+
+	assert_true(schedule_path_hash(path, &hash));
+	return hash;
+}
+
+static void is_name(const struct sched_name *name, const char *path, uint64_t site, uint64_t nth)
+{
+	assert_true(name->thread == thread(path));
+	assert_int_equal(name->site, site);
+	assert_int_equal(name->nth, nth);
+}
+
+static size_t seen_fits(const struct fixture *f)
+{
+	size_t count = 0;
+
+	while (count < f->r->fit_count && !f->r->fits[count].imagined)
+		count++;
+	return count;
+}
+
+static void test_shifted(void **state)
+{
+	struct fixture f;
+	const struct lead *lead;
+
+	(void)state;
+	begin(&f, bank);
+	for (uint32_t t = 1; t <= 2; t++)
+		for (uint64_t n = 1; n <= 3; n++)
+			deposit(&f, t, n);
+	refit_end_trace(f.r);
+	assert_int_equal(seen_fits(&f), 2);
+	assert_int_equal(f.r->fits[0].level, REFIT_SAME);
+	lead = f.r->fits[0].lead;
+	assert_string_equal(lead_class(lead), "atomicity");
+	assert_string_equal(lead->c.pattern, "RWW");
+	/* Who has to wait does so before the lock. */
+	is_name(&lead->order[0].first, "0.1", 0x101, 3);
+	is_name(&lead->order[0].second, "0.2", 0x200, 2);
+	is_name(&lead->order[1].first, "0.2", 0x201, 2);
+	is_name(&lead->order[1].second, "0.1", 0x200, 3);
+	/* … or at the event itself. */
+	lead = f.r->fits[1].lead;
+	is_name(&lead->order[0].second, "0.2", 0x201, 2);
+	is_name(&lead->order[1].second, "0.1", 0x201, 3);
+	/* A second trace with the same adds nothing. */
+	memset(f.index, 0, sizeof(f.index));
+	for (uint32_t t = 1; t <= 2; t++)
+		for (uint64_t n = 1; n <= 3; n++)
+			deposit(&f, t, n);
+	refit_end_trace(f.r);
+	assert_int_equal(seen_fits(&f), 2);
+	end(&f);
+}
+
+/* Threads 0.2 and 0.3 instead of 0.1 and 0.2: each has to stay one. */
+static void test_renamed(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, bank);
+	for (uint32_t t = 2; t <= 3; t++)
+		for (uint64_t n = 1; n <= 3; n++)
+			deposit(&f, t, n);
+	refit_end_trace(f.r);
+	assert_true(seen_fits(&f) >= 2);
+	assert_int_equal(f.r->fits[0].level, REFIT_RENAMED);
+	for (size_t i = 0; i < seen_fits(&f); i++) {
+		const struct sched_order *o = f.r->fits[i].lead->order;
+
+		assert_true(o[0].first.thread == o[1].second.thread);
+		assert_true(o[0].second.thread == o[1].first.thread);
+		assert_true(o[0].first.thread != o[0].second.thread);
+	}
+	end(&f);
+}
+
+/* One of two became add(): its accesses are the same elsewhere. */
+static void test_moved(void **state)
+{
+	struct fixture f;
+	struct buf text = { 0 };
+
+	(void)state;
+	begin(&f, bank);
+	for (uint64_t n = 1; n <= 3; n++)
+		deposit(&f, 2, n);
+	for (uint64_t n = 1; n <= 3; n++) {
+		see(&f, 1, "add", 5, TRACE_READ, "balance", 0x301, n, NULL);
+		see(&f, 1, "add", 5, TRACE_WRITE, "balance", 0x302, n, NULL);
+	}
+	refit_end_trace(f.r);
+	assert_true(seen_fits(&f) >= 1);
+	assert_int_equal(f.r->fits[0].level, REFIT_MOVED);
+	refit_missing(f.r, &text);
+	assert_non_null(strstr(buf_string(&text), "read balance in get (bank.c:22): thread 0.1 does it no more"));
+	buf_free(&text);
+	end(&f);
+}
+
+static void test_gone(void **state)
+{
+	struct fixture f;
+	struct buf text = { 0 };
+
+	(void)state;
+	begin(&f, bank);
+	see(&f, 1, "get", 22, TRACE_READ, "sum", 0x101, 1, NULL);
+	refit_end_trace(f.r);
+	assert_int_equal(f.r->fit_count, 0);
+	refit_missing(f.r, &text);
+	assert_string_equal(buf_string(&text),
+			    "read balance in get (bank.c:22): the function does no such thing any more; "
+			    "write balance in set (bank.c:30): no such function was run in 1 runs");
+	buf_free(&text);
+	end(&f);
+}
+
+/* What the goals put first cannot come later in its own thread, unless other rounds are imagined. */
+static void test_program_order(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, bank);
+	see(&f, 1, "set", 30, TRACE_WRITE, "balance", 0x201, 3, NULL);
+	see(&f, 1, "get", 22, TRACE_READ, "balance", 0x101, 3, NULL);
+	see(&f, 2, "set", 30, TRACE_WRITE, "balance", 0x201, 2, NULL);
+	refit_end_trace(f.r);
+	assert_int_equal(seen_fits(&f), 0);
+	assert_true(f.r->fit_count > 0);
+	is_name(&f.r->fits[0].lead->order[0].first, "0.1", 0x101, 3);
+	end(&f);
+}
+
+/* The n-th time counts with any object; the next one with the right object is meant. */
+static void test_objects(void **state)
+{
+	static const char text[] =
+		"snarl-schedule 1\ngoal\n"
+		"0.1 m.c:2 (move, lock left) after 0.2 m.c:1 (move, lock left)\nend\n";
+	struct fixture f;
+
+	(void)state;
+	begin(&f, text);
+	see(&f, 2, "move", 9, TRACE_MUTEX_LOCK, "right", 0x10, 1, NULL);
+	see(&f, 2, "move", 9, TRACE_MUTEX_TIMEDLOCK, "left", 0x10, 2, NULL);
+	see(&f, 1, "move.part.0", 9, TRACE_MUTEX_LOCK, "left", 0x11, 1, NULL);
+	see(&f, 1, "move", 9, TRACE_MUTEX_UNLOCK, "left", 0x12, 1, NULL);
+	refit_end_trace(f.r);
+	assert_int_equal(seen_fits(&f), 1);
+	is_name(&f.r->fits[0].lead->order[0].first, "0.2", 0x10, 2);
+	is_name(&f.r->fits[0].lead->order[0].second, "0.1", 0x11, 1);
+	end(&f);
+}
+
+static void test_too_much(void **state)
+{
+	struct schedule s = { 0 };
+
+	(void)state;
+	assert_null(refit_new(&s));
+	s.goal_count = CANDIDATE_EVENTS + 1;
+	assert_null(refit_new(&s));
+}
+
+static void test_same_object(void **state)
+{
+	(void)state;
+	assert_int_equal(refit_same_object("balance", "balance"), 0);
+	assert_int_equal(refit_same_object("balance", "balances"), -1);
+	assert_int_equal(refit_same_object("balance+8", "balance+8"), 0);
+	assert_int_equal(refit_same_object("balance", "balance+8"), REFIT_OTHER_PART);
+	assert_int_equal(refit_same_object("freed heap@q.c:3#1+8", "heap@q.c:3#1+8"), 0);
+	assert_int_equal(refit_same_object("heap@q.c:3#1+8", "heap@r.c:9#1+8"), 1);
+	assert_int_equal(refit_same_object("heap@q.c:3#1+8", "heap@q.c:9#2+8"), 5);
+	assert_int_equal(refit_same_object("heap@q.c:3#1", "heap@q.c:3#1+8"), REFIT_OTHER_PART);
+	assert_int_equal(refit_same_object("heap@q.c:3#1", "mmap@q.c:3#1"), -1);
+	assert_int_equal(refit_same_object("stack of 0.1", "ended stack of 0.2"), 2);
+	assert_int_equal(refit_same_object("0x10", "0x20"), 2);
+}
+
+static void test_same_kind(void **state)
+{
+	(void)state;
+	assert_true(refit_same_kind(TRACE_READ, TRACE_ATOMIC_LOAD));
+	assert_true(refit_same_kind(TRACE_READ, TRACE_ATOMIC_ADD));
+	assert_true(refit_same_kind(TRACE_ATOMIC_ADD, TRACE_WRITE));
+	assert_false(refit_same_kind(TRACE_READ, TRACE_WRITE));
+	assert_true(refit_same_kind(TRACE_MUTEX_LOCK, TRACE_SPIN_LOCK));
+	assert_false(refit_same_kind(TRACE_MUTEX_LOCK, TRACE_MUTEX_UNLOCK));
+	assert_true(refit_same_kind(TRACE_FREE, TRACE_FREE));
+	assert_false(refit_same_kind(TRACE_FREE, TRACE_MALLOC));
+	assert_true(refit_same_kind(-1, TRACE_FREE));
+	assert_false(refit_same_kind(-1, TRACE_FUNC_ENTRY));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shifted), cmocka_unit_test(test_renamed),
+		cmocka_unit_test(test_moved), cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_program_order), cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_too_much), cmocka_unit_test(test_same_object),
+		cmocka_unit_test(test_same_kind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
