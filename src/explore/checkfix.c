@@ -340,7 +340,7 @@ static enum checkfix_verdict verdict_of(enum lead_outcome best, bool proved, boo
 static void judge(const struct trying *t)
 {
 	const struct refit_fit *first = &t->known->refit->fits[0];
-	struct tally seen = { LEAD_UNTRIED }, imagined = { LEAD_UNTRIED }, *used = &seen;
+	struct tally seen = { 0 }, imagined = { 0 }, *used = &seen;
 	struct checkfix_known *k = t->known;
 	bool moved = !first->imagined && first->level == REFIT_MOVED;
 
