@@ -71,20 +71,28 @@ static void note_failure(struct check_fix *cf)
 		cf->other = true;
 }
 
-/* False if it was proved; the verdict says the rest. */
-static bool found_known(void *ctx, struct search_failure *f)
+/* Proves, saves and tells it; its number among the results, or -1. */
+static int tell(struct check_fix *cf, struct search_failure *f)
+{
+	const struct test_results *r = &cf->session.results;
+	size_t proved = r->proved;
+
+	session_found(&cf->session, f);
+	return r->proved > proved ? (int)r->count - 1 : -1;
+}
+
+static int prove_known(void *ctx, struct search_failure *f)
 {
 	struct check_fix *cf = ctx;
 
 	map_put(&cf->identities, oracle_identity(&f->result, &cf->session.places), NULL);
-	return session_found(&cf->session, f);
+	return tell(cf, f);
 }
 
 /* In the hunt around them. */
 static bool found_near(void *ctx, struct search_failure *f)
 {
 	struct check_fix *cf = ctx;
-	size_t proved = cf->session.results.proved;
 	bool added;
 
 	map_put(&cf->identities, oracle_identity(&f->result, &cf->session.places), &added);
@@ -92,11 +100,10 @@ static bool found_near(void *ctx, struct search_failure *f)
 		search_failure_free(f);
 		return true;
 	}
-	if (session_found(&cf->session, f))
-		return true;
-	if (cf->session.results.proved > proved)
-		note_failure(cf);
-	return cf->keep_going && !cf->session.failed_to_save;
+	if (tell(cf, f) < 0)
+		return !cf->session.failed_to_save;
+	note_failure(cf);
+	return cf->keep_going;
 }
 
 static void keep_other(void *ctx, struct search_failure *f)
@@ -204,7 +211,7 @@ static int check(struct check_fix *cf, const struct options *o)
 	note_same_build(cf);
 	configure(cf, &config.search);
 	config.search.oracle = &cf->session.oracle;
-	config.search.found = found_known;
+	config.prove = prove_known;
 	config.kept = keep_other;
 	result = checkfix_run(&config, cf->known, cf->count, &cf->session.places, &cf->session.stats, &err);
 	if (result == 0 && !session_interrupted && !cf->session.failed_to_save)
@@ -272,7 +279,6 @@ static int check_fix(struct options *o)
 	if (code == CMD_OK && !given && take_program(o, &cf.known[0], &err) < 0)
 		code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK) {
-		o->explore.keep_going = false;
 		code = session_open(&cf.session, &o->explore);
 		if (code == CMD_OK && take_input(&cf.session, &cf.known[0], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);

@@ -93,9 +93,7 @@ static void add_why(const struct checkfix_known *k, struct buf *out)
 
 static const struct bug *bug_of(const struct check_fix *cf, const struct checkfix_known *k)
 {
-	if (!checkfix_is_failure(k->verdict) || k->failure >= cf->session.results.count)
-		return NULL;
-	return cf->session.results.items[k->failure].bug;
+	return checkfix_is_failure(k->verdict) ? cf->session.results.items[k->failure].bug : NULL;
 }
 
 static void tell_one(const struct check_fix *cf, const struct checkfix_known *k)

@@ -22,7 +22,6 @@ struct checkfix {
 	struct search_stats *stats;
 	struct search_memory memory;
 	double began;
-	size_t told;		/* failures */
 };
 
 /* Runs that try one of them. */
@@ -138,13 +137,6 @@ static bool is_over(const struct checkfix *cf)
 	       (c->seconds > 0 && now() - cf->began >= c->seconds);
 }
 
-/* Is it proved? */
-static bool tell(struct checkfix *cf, struct search_failure *f)
-{
-	cf->told++;
-	return !cf->config->search.found(cf->config->search.ctx, f);
-}
-
 static void keep(struct checkfix *cf, struct search_failure *f)
 {
 	cf->config->kept(cf->config->search.ctx, f);
@@ -256,8 +248,8 @@ static bool on_found(void *ctx, struct search_failure *f)
 		lead_goals(f->lead, t->cf->places, &f->schedule);
 	}
 	t->found = true;
-	t->known->failure = t->cf->told;
-	t->proved = tell(t->cf, f);
+	t->known->failure = t->cf->config->prove(t->cf->config->search.ctx, f);
+	t->proved = t->known->failure >= 0;
 	if (t->proved)
 		t->last = run;
 	return !t->proved;

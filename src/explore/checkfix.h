@@ -39,13 +39,15 @@ struct checkfix_known {
 	uint64_t tries, came;	/* runs that were to have the order; that had it */
 	uint64_t weak_tries;	/* runs by the strategy that found it */
 	bool weak;		/* … of which one failed */
-	size_t failure;		/* FAILS and LEFT: which of the failures that were told, from 0 */
+	int failure;		/* FAILS and LEFT: the number that `prove` gave it */
 };
 
 struct checkfix_config {
-	struct search_config search;	/* `found`: false if the failure is proved; keep_going is not used */
+	struct search_config search;	/* its `found` and keep_going are not used */
 	unsigned profiles;	/* runs to watch */
-	/* A failure that is none of the known interleavings; the callee's to free. ctx: that of `search`. */
+	/* A known one failed: what is proved gets a number, else -1. Both: `f` is the callee's; ctx: of `search`. */
+	int (*prove)(void *ctx, struct search_failure *f);
+	/* A failure that is none of them. */
 	void (*kept)(void *ctx, struct search_failure *f);
 };
 
