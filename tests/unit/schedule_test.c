@@ -235,29 +235,6 @@ static void test_bad_events(void **state)
 	free(text);
 }
 
-static void test_bad_goals(void **state)
-{
-	(void)state;
-	check_bad(HEAD "goal\n0 a.c:1\nend\n", "f:3: a goal is EVENT [held at EVENT] after EVENT");
-	check_bad(HEAD "goal\n0 a.c after 0 a.c:1\nend\n",
-		  "f:3: after the file comes ':' and the line");
-	check_bad(HEAD "goal\n0 a.c:0 after 0 a.c:1\nend\n",
-		  "f:3: the line has to be from 1 to 4294967295");
-	check_bad(HEAD "goal\n0 a.c:1#0 after 0 a.c:1\nend\n",
-		  "f:3: the count after # has to be from 1 to 18446744073709551615");
-	check_bad(HEAD "goal\n0 a.c:1 (xy+0x1) after 0 a.c:1\nend\n", "f:3: 'xy' is not a build-id");
-	check_bad(HEAD "goal\n0 a.c:1 (ab+1) after 0 a.c:1\nend\n",
-		  "f:3: the offset has to begin with 0x");
-	check_bad(HEAD "goal\n0 a.c:1 (ab+0x1 after 0 a.c:1\nend\n", "f:3: ')' is missing");
-	check_bad(HEAD "goal\n0 a.c:1 (f, read) after 0 a.c:1\nend\n",
-		  "f:3: to what it does it is missing");
-	check_bad(HEAD "goal\n0 a.c:1 (f, read x, y) after 0 a.c:1\nend\n", "f:3: ')' is missing");
-	check_bad(HEAD "goal\n0 a.c:1 held at 0 a.c after 0 a.c:1\nend\n",
-		  "f:3: after the file comes ':' and the line");
-	check_bad(HEAD "cause race\nend\n", "f:2: its pattern is missing");
-	check_bad(HEAD "cause a b c\ncause a b c\nend\n", "f:3: 'cause' is given twice");
-}
-
 static void test_nul_byte(void **state)
 {
 	static const char text[] = HEAD "seed 1\0\nend\n";
@@ -409,39 +386,6 @@ static void test_shared(void **state)
 	schedule_free(&s);
 }
 
-static void test_goal_places(void **state)
-{
-	struct places_module module = { .build_id = "ab", .base = 0x1000, .start = 0x1000,
-					.end = 0x2000 };
-	struct places places = { .modules = &module, .count = 1 };
-	struct buf plan = { 0 };
-	struct sched_order order;
-	struct schedule s;
-	struct err err;
-
-	(void)state;
-	parse_good(&s, HEAD "goal\n0.1 a.c:3#2 (ab+0x10) after * *#4\nend\n");
-	assert_int_equal(schedule_plan(&s, &places, &plan, &err), 0);
-	memcpy(&order, plan.data + sizeof(struct sched_plan), sizeof(order));
-	assert_true(order.second.thread == sched_child_name(SCHED_MAIN, 1));
-	assert_true(order.second.site == 0x1010 && order.second.nth == 2);
-	assert_true(order.first.thread == 0 && order.first.site == 0 && order.first.nth == 4);
-	schedule_free(&s);
-	buf_clear(&plan);
-	/* Who is held waits at that place, not at the event itself. */
-	parse_good(&s, HEAD "goal\n0.1 a.c:3#2 (ab+0x10) held at 0.1 a.c:2 (ab+0xc) after * *#4\nend\n");
-	assert_int_equal(schedule_plan(&s, &places, &plan, &err), 0);
-	memcpy(&order, plan.data + sizeof(struct sched_plan), sizeof(order));
-	assert_true(order.second.site == 0x100c && order.second.nth == 1);
-	schedule_free(&s);
-	buf_clear(&plan);
-	parse_good(&s, HEAD "goal\n0.1 a.c:3 (cd+0x10) after * *#4\nend\n");
-	assert_int_equal(schedule_plan(&s, &places, &plan, &err), -1);
-	assert_string_equal(err.text, "the program has no place a.c:3 (cd+0x10)");
-	schedule_free(&s);
-	buf_free(&plan);
-}
-
 /* Cut anywhere and with bytes changed, it is read or refused, never worse. */
 static void test_mutations(void **state)
 {
@@ -496,12 +440,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_loose_form),
 		cmocka_unit_test(test_bad_files), cmocka_unit_test(test_bad_shared),
-		cmocka_unit_test(test_bad_turns), cmocka_unit_test(test_bad_goals),
+		cmocka_unit_test(test_bad_turns),
 		cmocka_unit_test(test_bad_events),
 		cmocka_unit_test(test_nul_byte), cmocka_unit_test(test_path_hash),
 		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_from_run_and_back), cmocka_unit_test(test_last_turn),
-		cmocka_unit_test(test_shared), cmocka_unit_test(test_goal_places),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_mutations), cmocka_unit_test(test_corpus),
 	};
 
