@@ -42,26 +42,80 @@ void analysis_context_free(struct analysis_context *ctx)
 	*ctx = (struct analysis_context){ 0 };
 }
 
+/* Events read ahead, so that analyses can ask for memory in time. */
+#define STEP 8u
+#define RING (STEP * (ANALYSIS_AHEAD + 1))	/* a power of two */
+
+struct ahead {
+	struct event ring[RING];
+	bool access[RING];
+	size_t read, done;
+	int got;		/* of the last reading */
+	struct err err;
+	bool soon;		/* somebody wants to know */
+};
+
+static const struct event *access_ahead(const struct ahead *a, size_t distance)
+{
+	size_t at = (a->done + distance) % RING;
+
+	return a->read - a->done > distance && a->access[at] ? &a->ring[at] : NULL;
+}
+
+static void tell_soon(const struct ahead *a, const struct analysis *const *which, void **states)
+{
+	const struct event *ahead[ANALYSIS_AHEAD];
+
+	for (unsigned i = 0; i < ANALYSIS_AHEAD; i++)
+		ahead[i] = access_ahead(a, STEP * (ANALYSIS_AHEAD - i));
+	for (size_t i = 0; which[i]; i++)
+		if (which[i]->soon)
+			which[i]->soon(states[i], ahead);
+}
+
+/* The next event; NULL at the end. */
+static const struct event *ahead_next(struct ahead *a, struct reader *trace,
+				      const struct analysis *const *which, void **states)
+{
+	size_t wanted = a->soon ? STEP * ANALYSIS_AHEAD + 1 : 1;
+
+	while (a->got > 0 && a->read - a->done < wanted) {
+		struct event *ev = &a->ring[a->read % RING];
+
+		a->got = reader_next(trace, ev, &a->err);
+		if (a->got <= 0)
+			break;
+		a->access[a->read++ % RING] = access_of(ev->kind) != 0;
+	}
+	if (a->read == a->done)
+		return NULL;
+	if (a->soon)
+		tell_soon(a, which, states);
+	return &a->ring[a->done++ % RING];
+}
+
 static int first_pass(struct reader *trace, const struct analysis *const *which, void **states,
 		      struct track *track, struct findings *out, struct analysis_stats *stats,
 		      struct err *err)
 {
+	struct ahead ahead = { .got = 1 };
+	const struct event *ev;
 	const struct view *view;
-	struct event ev;
-	int got;
 
-	while ((got = reader_next(trace, &ev, err)) > 0) {
-		view = track_before(track, &ev);
+	for (size_t i = 0; which[i]; i++)
+		ahead.soon |= which[i]->soon != NULL;
+	while ((ev = ahead_next(&ahead, trace, which, states))) {
+		view = track_before(track, ev);
 		if (!view)
 			return err_set(err, "thread %u: more threads than can be analysed (%u)",
-				       ev.thread, TRACK_MAX_THREADS);
+				       ev->thread, TRACK_MAX_THREADS);
 		stats->events++;
-		stats->accesses += access_of(ev.kind) != 0;
+		stats->accesses += access_of(ev->kind) != 0;
 		for (size_t i = 0; which[i]; i++)
-			which[i]->event(states[i], &ev, view, out);
-		track_after(track, &ev);
+			which[i]->event(states[i], ev, view, out);
+		track_after(track, ev);
 	}
-	return got;
+	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : 0;
 }
 
 /* The events of candidates, by thread and pc, are counted from the start of the trace. */

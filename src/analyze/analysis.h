@@ -80,12 +80,20 @@ struct analysis_context {
 void analysis_context_init(struct analysis_context *ctx);
 void analysis_context_free(struct analysis_context *ctx);
 
+#define ANALYSIS_AHEAD 3u
+
 struct analysis {
 	const char *name;	/* as typed after --analysis */
 	const char *summary;	/* one line of --help */
 	void *(*open)(const struct analysis_context *ctx);
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
+	/*
+	 * NULL, or asks the processor for memory that accesses to come will need: ahead[0] is
+	 * the furthest, ahead[1] some events nearer, so that what was asked for when it was
+	 * ahead[0] says where the rest is, and so on. NULL: no access. Changes nothing.
+	 */
+	void (*soon)(const void *state, const struct event *const ahead[ANALYSIS_AHEAD]);
 	void (*finish)(void *state, struct findings *out);
 	void (*close)(void *state);
 };

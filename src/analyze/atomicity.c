@@ -30,25 +30,11 @@
 #define SEEN_MAX 8u		/* times that something is looked for inside a pair */
 #define RANGE_MAX 8192u		/* granules of one access that are looked at */
 
-/*
- * What was told often enough is only counted: most locations are used by the same few
- * sites in the same way.
- */
-struct memo {
-	uint64_t key;		/* hash of the sites and locksets of a candidate */
-	uint32_t hits;
-	uint32_t number;	/* of the candidate, plus 1 */
-};
-
-#define MEMOS 4096u		/* a power of two */
-#define MEMO_ENOUGH 64u
-
 struct atomicity {
 	struct locks *locks;
 	struct moments *moments;
 	struct history history;
 	struct told told;
-	struct memo *memo;
 	uint64_t cut_ranges;
 };
 
@@ -59,7 +45,6 @@ static void *atomicity_open(const struct analysis_context *ctx)
 	a->locks = ctx->locks;
 	a->moments = moments_new(ctx->locks);
 	history_init(&a->history, a->moments);
-	a->memo = xcalloc(MEMOS, sizeof(*a->memo));
 	return a;
 }
 
@@ -69,17 +54,8 @@ static void atomicity_close(void *state)
 
 	history_free(&a->history);
 	told_free(&a->told);
-	free(a->memo);
 	moments_free(a->moments);
 	free(a);
-}
-
-/* Never 0. */
-static inline uint32_t tag_of(uint64_t a, uint64_t b)
-{
-	uint64_t hash = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xd6e8feb86659fd93ull;
-
-	return (uint32_t)(hash >> 32) | 1;
 }
 
 enum pattern { RWR, WWR, WRW, RWW, WWW, FITS };
@@ -129,288 +105,244 @@ static void hold(struct candidate *c, unsigned which, const struct candidate_eve
 	c->event[c->events++] = *entry;
 }
 
-static uint32_t emit(struct atomicity *a, const struct history_pair *pair, const struct history_rep *r,
-		 const struct moment *r_at, enum pattern pattern, struct findings *out)
+static void emit(struct atomicity *a, const struct history_pair *pair, const struct moment *r,
+		 enum pattern pattern, uint64_t key, const struct told_part parts[3],
+		 struct findings *out)
 {
-	const struct history_rep *p = &a->history.reps[pair->p_rep];
-	const struct history_rep *i = &a->history.reps[pair->i_rep];
 	struct candidate c = { .class = CANDIDATE_ATOMICITY, .events = 3, .orders = 2, .count = 1 };
-	const struct moment *at[3] = { &pair->p, r_at, &pair->i };
-	const struct moment *meets[3] = { r_at, &pair->p, r_at };
 	struct candidate_event entry;
 
 	memcpy(c.pattern, patterns[pattern].name, 4);
 	c.note = patterns[pattern].note;
 	memset(c.hold, -1, sizeof(c.hold));
-	c.event[0] = moments_event(a->moments, &pair->p, p->pc, p->kind);
-	c.event[1] = moments_event(a->moments, r_at, r->pc, r->kind);
-	c.event[2] = moments_event(a->moments, &pair->i, i->pc, i->kind);
+	for (unsigned k = 0; k < 3; k++)
+		c.event[k] = moments_event(a->moments, parts[k].at, parts[k].pc,
+					   a->history.whats[parts[k].at->tag].kind);
 	c.order[0] = (struct candidate_order){ 0, 1 };
 	c.order[1] = (struct candidate_order){ 1, 2 };
-	if (moments_hold(a->moments, r_at, MOMENTS_ANY, &pair->p, &entry))
+	if (moments_hold(a->moments, r, MOMENTS_ANY, &pair->p, &entry))
 		hold(&c, 1, &entry);
-	if (moments_hold(a->moments, &pair->i, pair->p.index, r_at, &entry))
+	if (moments_hold(a->moments, &pair->i, pair->p.index, r, &entry))
 		hold(&c, 2, &entry);
-	c.seen = pair->p.time < r_at->time && r_at->time < pair->i.time;
+	c.seen = pair->p.time < r->time && r->time < pair->i.time;
 	set_location(&c);
-	return told_add(&a->told, a->moments, &c, at, meets, 3, out);
+	told_add(&a->told, key, parts, 3, &c, out);
 }
 
-static struct memo *memo_of(const struct atomicity *a, const struct history_pair *pair,
-			    const struct history_rep *p, const struct history_rep *r,
-			    const struct history_rep *i)
+/* Most of what is found was told before: that has to be cheap. */
+static void tell(struct atomicity *a, const struct history_pair *pair, const struct moment *r,
+		 enum pattern pattern, struct findings *out)
 {
-	uint64_t key = tag_of(p->pc, (uint64_t)p->lockset << 32 | i->lockset);
-	struct memo *memo;
+	const struct history_what *whats = a->history.whats;
+	const struct history_what *what[3] = { &whats[pair->p.tag], &whats[r->tag], &whats[pair->i.tag] };
+	const struct told_part parts[3] = {
+		{ what[0]->pc, &pair->p, what[0]->lockset, what[1]->lockset },
+		{ what[1]->pc, r, what[1]->lockset, what[0]->lockset },
+		{ what[2]->pc, &pair->i, what[2]->lockset, what[1]->lockset },
+	};
+	uint64_t key = told_key(a->locks, parts, 3);
 
-	key = key << 32 | tag_of(i->pc, (uint64_t)r->lockset << 32 | pair->cut[0] << 2 |
-						(uint32_t)pair->wide << 1 | r->own);
-	key = (key ^ r->pc) * 0xd6e8feb86659fd93ull;
-	memo = &a->memo[key >> 52 & (MEMOS - 1)];
-	if (memo->key != key)
-		*memo = (struct memo){ .key = key };
-	return memo;
+	if (!told_again(&a->told, key, parts, 3, pair->p.time < r->time && r->time < pair->i.time, out))
+		emit(a, pair, r, pattern, key, parts, out);
 }
 
-static void match(struct atomicity *a, const struct history_pair *pair, const struct history_rep *r,
-		  const struct moment *r_at, struct findings *out)
+/* `fixed`: that strong happens-before leaves no choice is known already. */
+static void match(struct atomicity *a, const struct history_pair *pair, const struct moment *r_at,
+		  bool fixed, struct findings *out)
 {
-	const struct history_rep *p = &a->history.reps[pair->p_rep];
-	const struct history_rep *i = &a->history.reps[pair->i_rep];
+	const struct history_what *p = &a->history.whats[pair->p.tag];
+	const struct history_what *i = &a->history.whats[pair->i.tag];
+	const struct history_what *r = &a->history.whats[r_at->tag];
 	enum pattern pattern = pattern_of(p->access, r->access, i->access, pair->wide);
 	enum prune_reason why;
-	struct memo *memo;
 
 	if (pattern == FITS)
 		return;
-	memo = memo_of(a, pair, p, r, i);
-	if (memo->hits >= MEMO_ENOUGH && memo->number) {
-		struct candidate *known = findings_at(out, memo->number - 1);
-
-		if (known->seen || !(pair->p.time < r_at->time && r_at->time < pair->i.time)) {
-			known->count++;
-			return;
-		}
-	}
-	if (moments_fixed(a->moments, &pair->p, r_at, r_at, &pair->i))
+	if (fixed || moments_fixed(a->moments, &pair->p, r_at, r_at, &pair->i))
 		why = PRUNE_HB;
 	else if (pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
 		why = PRUNE_LOCK;
 	else
 		why = moments_meet(a->moments, pair->cut, pair->cuts, r->lockset);
-	if (why == PRUNE_REASONS) {
-		memo->number = emit(a, pair, r, r_at, pattern, out);
-		memo->hits++;
-	} else {
+	if (why == PRUNE_REASONS)
+		tell(a, pair, r_at, pattern, out);
+	else
 		findings_pruned(out, why, 1);
-	}
 }
 
-/* With all that other threads did to the location; own cells have been moved to the front. */
-static void match_pair(struct atomicity *a, uint32_t granule, const struct history_pair *pair,
-		       uint32_t thread, struct findings *out)
+/* With all that other threads did to the location. */
+static void match_pair(struct atomicity *a, const struct history_cell *c,
+		       const struct history_pair *pair, struct findings *out)
 {
-	const struct history *h = &a->history;
+	const struct history_cell *const *others;
+	size_t count = history_others(&a->history, c, pair->bytes, &others);
 
-	for (uint32_t n = granule; n; n = h->cells[n].next) {
-		if (h->cells[n].thread == thread || !(h->cells[n].bytes & pair->bytes))
-			continue;
-		for (uint32_t r = h->cells[n].reps; r; r = h->reps[r].next)
-			match(a, pair, &h->reps[r], history_latest(h, &h->cells[n], r), out);
+	for (size_t n = 0; n < count; n++) {
+		bool before = moments_ordered(a->moments, &others[n]->last, &pair->p);
+
+		for (unsigned k = others[n]->rep_count; k-- > 0;)
+			match(a, pair, history_rep(&a->history, others[n], k), before, out);
 	}
 }
 
-static void match_rep(struct atomicity *a, uint32_t granule, const struct history_rep *r,
-		      const struct moment *now, uint32_t thread, uint8_t bytes,
+static void match_rep(struct atomicity *a, const struct history_cell *c, const struct moment *now,
 		      struct findings *out)
 {
-	const struct history *h = &a->history;
+	const struct history_cell *const *others;
+	size_t count = history_others(&a->history, c, c->bytes, &others);
+	const struct history_pair *pair;
 
-	for (uint32_t n = granule; n; n = h->cells[n].next) {
-		if (h->cells[n].thread == thread)
+	for (size_t n = 0; n < count; n++) {
+		bool before = moments_ordered(a->moments, &others[n]->last, now);
+
+		for (unsigned k = others[n]->pair_count; k-- > 0;) {
+			pair = history_pair(&a->history, others[n], k);
+			if (pair->bytes & c->bytes)
+				match(a, pair, now, before, out);
+		}
+	}
+}
+
+/* The other threads' accesses within the pair in the trace itself. */
+static void match_inside(struct atomicity *a, const struct history_cell *const *inside, size_t count,
+			 const struct history_pair *pair, struct findings *out)
+{
+	const struct history *h = &a->history;
+	const struct moment *write, *last;
+
+	for (size_t k = 0; k < count; k++) {
+		const struct history_cell *c = inside[k];
+
+		if (!(c->bytes & pair->bytes))
 			continue;
-		for (uint32_t k = h->cells[n].pairs; k; k = h->pairs[k].next)
-			if (h->pairs[k].bytes & bytes)
-				match(a, &h->pairs[k], r, now, out);
+		last = c->noted ? &c->last : NULL;
+		write = c->older && c->older_noted ? history_older(h, c) : NULL;
+		if (write && write->time > pair->p.time)
+			match(a, pair, write, false, out);
+		if (last && last->time > pair->p.time)
+			match(a, pair, last, false, out);
 	}
 }
 
 /* One granule of the present access, and what is known of it. */
 struct touch {
 	const struct view *view;
-	struct history_rep like;
-	struct history_last now;	/* its tag is a hash of what `like` is about */
-	uint32_t *granule;
-	uint32_t cell, recent;
-	uint32_t inside[HISTORY_INSIDE];
-	unsigned insiders;
+	struct history_what what;
+	struct moment now;
+	struct history_place at;
 };
 
-/* Its place, or how many there are. */
-static inline unsigned find_tag(const uint32_t *tags, unsigned count, uint32_t tag)
+/* False if the two are not of one block. */
+static bool make_pair(const struct atomicity *a, const struct touch *t, const struct moment *p,
+		      bool wide, struct history_like *out)
 {
-	unsigned i = 0;
-
-	while (i < count && tags[i] != tag)
-		i++;
-	return i;
+	if (!moments_together(p, &t->now, t->view))
+		return false;
+	out->p = p;
+	out->i = &t->now;
+	out->wide = wide;
+	out->bytes = t->at.cell->bytes & t->at.recent->bytes;
+	out->cuts = (uint8_t)moments_cuts(a->moments, p, out->cut);
+	return true;
 }
 
-/* A place for it; the first ones stay if there is no room. */
-static inline unsigned add_tag(uint32_t *tags, uint8_t *count, uint32_t tag)
+static void note_pair(struct atomicity *a, const struct touch *t, const struct moment *p, bool wide,
+		      struct findings *out)
 {
-	unsigned i = find_tag(tags, *count, tag);
-
-	if (i == *count && *count < HISTORY_TAGS)
-		(*count)++;
-	i = i < HISTORY_TAGS ? i : HISTORY_TAGS - 1;
-	tags[i] = tag;
-	return i;
-}
-
-/* The other threads' accesses within the pair in the trace itself. */
-static void match_inside(struct atomicity *a, const struct touch *t, const struct history_pair *pair,
-			 struct findings *out)
-{
-	const struct history *h = &a->history;
-
-	for (unsigned k = 0; k < t->insiders; k++) {
-		const struct history_cell *c = &h->cells[t->inside[k]];
-		const struct history_last *last[2] = { &c->last_write, &c->last };
-
-		for (unsigned j = 0; j < 2; j++)
-			if (last[j]->rep && last[j]->at.time > pair->p.time &&
-			    (c->bytes & pair->bytes) && !(j == 1 && last[0]->rep == last[1]->rep))
-				match(a, pair, &h->reps[last[j]->rep], &last[j]->at, out);
-	}
-}
-
-/* What tells pairs of one cell apart: the two accesses, and where the thread was between. */
-static uint32_t pair_tag(const struct atomicity *a, const struct history_last *p,
-			 const struct history_last *i, bool wide)
-{
-	uint32_t cut[MOMENTS_CUTS];
-	uint64_t between = 0;
-	unsigned cuts;
-
-	if (p->at.situation != i->at.situation) {
-		cuts = moments_cuts(a->moments, &p->at, cut);
-		for (unsigned k = 0; k < cuts; k++)
-			between = between * 31 + cut[k] + 1;
-	}
-	return tag_of((uint64_t)p->tag << 32 | i->tag, between << 1 | wide);
-}
-
-static void note_pair(struct atomicity *a, const struct touch *t, const struct history_last *p,
-		      bool wide, struct findings *out)
-{
-	struct history *h = &a->history;
-	struct history_cell *c = &h->cells[t->cell];
-	struct history_pair like = { .p_rep = p->rep, .i_rep = t->now.rep, .wide = wide };
+	const struct history_cell *const *inside;
+	struct history_cell *c = t->at.cell;
+	const struct history_pair *pair;
+	struct history_like like;
+	size_t count;
 	bool fresh;
-	uint32_t n;
 
-	if (!p->rep || !moments_together(&p->at, &t->now.at, t->view))
+	if (!make_pair(a, t, p, wide, &like))
 		return;
-	like.bytes = c->bytes & h->cells[t->recent].bytes;
-	like.cuts = (uint8_t)moments_cuts(a->moments, &p->at, like.cut);
-	n = history_note_pair(h, t->cell, &like, &p->at, &t->now.at, &fresh);
-	if (!n)
+	pair = history_note_pair(&a->history, c, &like, &fresh);
+	if (!pair)
 		return;
-	if (t->recent == t->cell)
-		add_tag(c->pair_tag, &c->pair_tags, pair_tag(a, p, &t->now, wide));
 	if (fresh) {
-		match_pair(a, *t->granule, &h->pairs[n], t->view->thread, out);
-	} else if (t->insiders && c->seen < SEEN_MAX) {
-		c->seen++;
-		match_inside(a, t, &h->pairs[n], out);
+		match_pair(a, c, pair, out);
+	} else if (!t->at.quiet && c->seen < SEEN_MAX) {
+		count = history_inside(&a->history, t->at.recent, c->bytes, &inside);
+		c->seen += count > 0;
+		match_inside(a, inside, count, pair, out);
 	}
 }
 
 /* The thread wrote here, but read last. */
 static inline bool is_wide(const struct history_cell *c, unsigned access)
 {
-	return (access & ACCESS_WRITE) && c->last_write.rep &&
-	       c->last_write.at.index != c->last.at.index;
+	return (access & ACCESS_WRITE) && c->older && c->older_noted;
 }
 
-static bool is_known_pair(const struct atomicity *a, const struct touch *t,
-			  const struct history_cell *c, const struct history_last *p, bool wide)
+static inline bool is_known_pair(const struct atomicity *a, const struct touch *t,
+				 const struct moment *p, bool wide)
 {
-	if (p->at.epoch != t->now.at.epoch)
-		return false;
-	return find_tag(c->pair_tag, c->pair_tags, pair_tag(a, p, &t->now, wide)) < c->pair_tags ||
-	       !moments_together(&p->at, &t->now.at, t->view);
+	struct history_like like;
+
+	return !make_pair(a, t, p, wide, &like) ||
+	       (p->epoch == t->now.epoch && (t->at.quiet || t->at.cell->seen >= SEEN_MAX) &&
+		history_has_pair(&a->history, t->at.cell, &like));
 }
 
-/* Nothing about this access is new: no list needs to be looked at. */
-static bool is_known(const struct atomicity *a, struct touch *t, const struct history_cell *c)
+/* Nothing about this access is new. */
+static inline bool is_known(const struct atomicity *a, const struct touch *t)
 {
-	unsigned i = find_tag(c->rep_tag, c->rep_tags, t->now.tag);
+	const struct history_cell *c = t->at.cell;
 
-	if (i == c->rep_tags || t->recent != t->cell || !c->last.rep ||
-	    (t->insiders && c->seen < SEEN_MAX) || !is_known_pair(a, t, c, &c->last, false))
-		return false;
-	t->now.rep = c->tagged_rep[i];
-	return !is_wide(c, t->now.access) || is_known_pair(a, t, c, &c->last_write, true);
+	return t->at.recent == c && c->noted && history_has(&a->history, c, &t->now) &&
+	       is_known_pair(a, t, &c->last, false) &&
+	       (!is_wide(c, t->what.access) ||
+		is_known_pair(a, t, history_older(&a->history, c), true));
 }
 
-static void note(struct atomicity *a, struct touch *t, struct findings *out)
+static void note(struct atomicity *a, const struct touch *t, struct findings *out)
 {
+	const struct history_cell *recent = t->at.recent;
 	struct history *h = &a->history;
-	struct history_cell *c = &h->cells[t->cell], *recent = &h->cells[t->recent];
-	bool fresh = false;
+	bool fresh, noted = history_note(h, t->at.cell, &t->now, &fresh);
 
-	if (c->last.at.epoch != t->now.at.epoch)
-		c->rep_tags = c->pair_tags = 0;
-	t->now.rep = history_note(h, t->cell, &t->like, &t->now.at, &fresh);
-	if (t->now.rep) {
-		c->tagged_rep[add_tag(c->rep_tag, &c->rep_tags, t->now.tag)] = t->now.rep;
-		note_pair(a, t, &recent->last, false, out);
-		if (is_wide(recent, t->now.access))
-			note_pair(a, t, &recent->last_write, true, out);
+	if (noted && recent) {
+		if (recent->noted)
+			note_pair(a, t, &recent->last, false, out);
+		if (is_wide(recent, t->what.access))
+			note_pair(a, t, history_older(h, recent), true, out);
 	}
-	history_settle(h, c, &t->now);
+	history_settle(h, t->at.cell, &t->now, &t->what, noted);
 	if (fresh)
-		match_rep(a, *t->granule, &h->reps[t->now.rep], &t->now.at, t->view->thread, c->bytes,
-			  out);
+		match_rep(a, t->at.cell, &t->now, out);
 }
 
 static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_t bytes,
 		  struct findings *out)
 {
-	struct history *h = &a->history;
-	const struct history_last *p;
-	struct history_cell *c;
+	const struct history_cell *p;
 
-	t->granule = granules_at(&h->granules, granule);
-	t->cell = history_cell(h, t->granule, t->view->thread, bytes, &t->recent, t->inside,
-			       &t->insiders);
-	c = &h->cells[t->cell];
-	p = &h->cells[t->recent].last;
-	t->now.own = t->like.lockset && p->rep && !(t->now.access & ACCESS_WRITE) &&
-		     ((p->access & ACCESS_WRITE) || p->own) &&
-		     moments_same_section(a->moments, &p->at, &t->now.at);
-	t->like.own = t->now.own;
-	t->now.tag = tag_of(t->like.pc, (uint64_t)t->like.lockset << 32 |
-					(uint64_t)t->like.kind << 1 | t->now.own);
-	if (is_known(a, t, c))
-		history_settle(h, c, &t->now);
+	history_place(&a->history, granule, t->view->thread, bytes, &t->at);
+	p = t->at.recent;
+	t->what.own = t->what.lockset && p && p->noted && !(t->what.access & ACCESS_WRITE) &&
+		      ((p->access & ACCESS_WRITE) || p->own) &&
+		      a->history.whats[p->last.tag].lockset &&
+		      moments_same_section(a->moments, &p->last, t->view->thread);
+	t->now.tag = history_what(&a->history, &t->what);
+	if (is_known(a, t))
+		history_settle(&a->history, t->at.cell, &t->now, &t->what, true);
 	else
 		note(a, t, out);
 }
 
 static void atomicity_access(struct atomicity *a, const struct event *ev, const struct view *view,
-			     struct findings *out)
+			     unsigned access, struct findings *out)
 {
 	uint64_t granule = ev->addr / GRANULE_BYTES, first = ev->addr % GRANULE_BYTES;
-	uint8_t access = (uint8_t)access_of(ev->kind);
-	struct touch t = { .view = view, .now.access = access,
-			   .like = { .pc = ev->pc, .lockset = view->lockset, .kind = ev->kind,
-				     .access = access } };
 	uint64_t left = ev->size, take;
+	struct touch t;
 
-	moments_now(a->moments, ev, view, &t.now.at);
+	t.view = view;
+	t.what = (struct history_what){ .pc = ev->pc, .lockset = view->lockset, .kind = ev->kind,
+					.access = (uint8_t)access };
+	moments_now(a->moments, ev, view, &t.now);
 	for (unsigned n = 0; left > 0; n++) {
 		if (n == RANGE_MAX) {
 			a->cut_ranges++;
@@ -432,9 +364,19 @@ static void atomicity_event(void *state, const struct event *ev, const struct vi
 	if (!access)
 		moments_sync(a->moments, ev, view);
 	else if (!view_ignores(view, access))
-		atomicity_access(a, ev, view, out);
+		atomicity_access(a, ev, view, access, out);
 	if (view->gone_size)
 		history_forget(&a->history, view->gone_addr, view->gone_size);
+}
+
+static void atomicity_soon(const void *state, const struct event *const ahead[ANALYSIS_AHEAD])
+{
+	const struct atomicity *a = state;
+
+	for (unsigned step = 0; step < ANALYSIS_AHEAD; step++)
+		if (ahead[step])
+			history_prefetch(&a->history, ahead[step]->addr / GRANULE_BYTES,
+					 ahead[step]->thread, step);
 }
 
 static void atomicity_finish(void *state, struct findings *out)
@@ -449,6 +391,7 @@ const struct analysis analysis_atomicity = {
 	.summary = "two accesses of a block that another thread's access can come between",
 	.open = atomicity_open,
 	.event = atomicity_event,
+	.soon = atomicity_soon,
 	.finish = atomicity_finish,
 	.close = atomicity_close,
 };

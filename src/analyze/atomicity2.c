@@ -39,12 +39,23 @@ struct atomicity2 {
 	size_t thread_count;
 };
 
+static void mark(void *ctx)
+{
+	const struct atomicity2 *a = ctx;
+
+	couples_mark(&a->couples);
+	for (size_t i = 0; i < a->thread_count; i++)
+		for (unsigned k = 0; a->threads[i] && k < NEAR; k++)
+			moments_mark(a->moments, &a->threads[i]->side[k].at);
+}
+
 static void *atomicity2_open(const struct analysis_context *ctx)
 {
 	struct atomicity2 *a = xcalloc(1, sizeof(*a));
 
 	a->locks = ctx->locks;
 	a->moments = moments_new(ctx->locks);
+	moments_marker(a->moments, mark, a);
 	couples_init(&a->couples, a->moments);
 	return a;
 }
@@ -146,17 +157,12 @@ static void set_pattern(struct candidate *c, const struct couple *k, const struc
 	c->pattern[8] = '\0';
 }
 
-/*
- * The other's events are in its own order; `ox` is its side at x, the first place of
- * `k`, so `ox` 1 means that the two cross.
- */
 static void emit(struct atomicity2 *a, const struct couple *k, const struct couple *o, unsigned ox,
-		 struct findings *out)
+		 uint64_t key, const struct told_part parts[4], struct findings *out)
 {
 	const struct couple_side *kx = &k->side[0], *ky = &k->side[1];
 	const struct couple_side *bx = &o->side[ox], *by = &o->side[1 - ox];
 	struct candidate c = { .class = CANDIDATE_ATOMICITY2, .events = 4, .orders = 2, .count = 1 };
-	const struct moment *at[4], *meets[4];
 
 	set_pattern(&c, k, o, ox);
 	memset(c.hold, -1, sizeof(c.hold));
@@ -166,10 +172,6 @@ static void emit(struct atomicity2 *a, const struct couple *k, const struct coup
 	c.event[3] = moments_event(a->moments, &ky->at, ky->pc, ky->kind);
 	c.order[0] = (struct candidate_order){ 0, (uint8_t)(1 + ox) };
 	c.order[1] = (struct candidate_order){ (uint8_t)(2 - ox), 3 };
-	at[0] = meets[1 + ox] = &kx->at;
-	at[1 + ox] = meets[0] = &bx->at;
-	at[2 - ox] = meets[3] = &by->at;
-	at[3] = meets[2 - ox] = &ky->at;
 	add_hold(a, &c, 1 + ox, bx, MOMENTS_ANY, kx);
 	add_hold(a, &c, 3, ky, kx->at.index, by);
 	if (ox == 0)
@@ -178,7 +180,36 @@ static void emit(struct atomicity2 *a, const struct couple *k, const struct coup
 	set_location(kx, bx, &c.addr, &c.size);
 	set_location(ky, by, &c.addr2, &c.size2);
 	c.note = "two places that are used together may disagree";
-	told_add(&a->told, a->moments, &c, at, meets, 4, out);
+	told_add(&a->told, key, parts, 4, &c, out);
+}
+
+static struct told_part part(const struct atomicity2 *a, const struct couple_side *s,
+			     const struct couple_side *meets)
+{
+	return (struct told_part){ s->pc, &s->at, moments_lockset(a->moments, &s->at),
+				   moments_lockset(a->moments, &meets->at) };
+}
+
+/*
+ * The other's events are in its own order; `ox` is its side at x, the first place of
+ * `k`, so `ox` 1 means that the two cross.
+ */
+static void tell(struct atomicity2 *a, const struct couple *k, const struct couple *o, unsigned ox,
+		 struct findings *out)
+{
+	const struct couple_side *kx = &k->side[0], *ky = &k->side[1];
+	const struct couple_side *bx = &o->side[ox], *by = &o->side[1 - ox];
+	struct told_part parts[4];
+	uint64_t key;
+
+	parts[0] = part(a, kx, bx);
+	parts[1 + ox] = part(a, bx, kx);
+	parts[2 - ox] = part(a, by, ky);
+	parts[3] = part(a, ky, by);
+	key = told_key(a->locks, parts, 4) + ox;
+	if (!told_again(&a->told, key, parts, 4,
+			kx->at.time < bx->at.time && by->at.time < ky->at.time, out))
+		emit(a, k, o, ox, key, parts, out);
 }
 
 static void match(struct atomicity2 *a, const struct couple *k, const struct couple *o,
@@ -196,7 +227,7 @@ static void match(struct atomicity2 *a, const struct couple *k, const struct cou
 	else
 		why = meet(a, k, o, ox == 1);
 	if (why == PRUNE_REASONS)
-		emit(a, k, o, ox, out);
+		tell(a, k, o, ox, out);
 	else
 		findings_pruned(out, why, 1);
 }
@@ -264,8 +295,6 @@ static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 	s = &near->side[slot];
 	if (s->pc != now.pc)
 		near->next_sites[slot] = 0;
-	moments_keep(a->moments, &s->at, &now.at);
-	now.at = s->at;
 	*s = now;
 }
 

@@ -36,6 +36,14 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
+void couples_mark(const struct couples *c)
+{
+	for (size_t n = 1; n < c->count; n++) {
+		moments_mark(c->moments, &c->list[n].side[0].at);
+		moments_mark(c->moments, &c->list[n].side[1].at);
+	}
+}
+
 uint32_t couples_generation(struct couples *c, uint64_t granule)
 {
 	uint32_t *number = granules_at(&c->generations, granule);
@@ -144,15 +152,6 @@ static bool side_alike(const struct moments *m, const struct couple_side *a,
 		 a->at.epoch == b->at.epoch));
 }
 
-static void side_keep(struct moments *m, struct couple_side *kept, const struct couple_side *now)
-{
-	struct moment at = kept->at;
-
-	moments_keep(m, &at, &now->at);
-	*kept = *now;
-	kept->at = at;
-}
-
 /* Its place among the couples of its sites; their number if it is not there. */
 static uint32_t couple_find(const struct couples *c, const struct couple_sites *s,
 			    const struct couple *like)
@@ -204,8 +203,8 @@ uint32_t couples_note(struct couples *c, uint32_t sites, const struct couple_sid
 	if (fresh)
 		at = couple_take(c, s);
 	n = s->couple[at];
-	side_keep(c->moments, &c->list[n].side[0], first);
-	side_keep(c->moments, &c->list[n].side[1], second);
+	c->list[n].side[0] = *first;
+	c->list[n].side[1] = *second;
 	memmove(s->couple + 1, s->couple, at * sizeof(*s->couple));
 	s->couple[0] = n;
 	if (!fresh)

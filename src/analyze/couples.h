@@ -58,6 +58,9 @@ struct couples {
 void couples_init(struct couples *c, struct moments *moments);
 void couples_free(struct couples *c);
 
+/* For moments_marker(). */
+void couples_mark(const struct couples *c);
+
 uint32_t couples_generation(struct couples *c, uint64_t granule);
 
 /* The number of the two sites, made if need be. */

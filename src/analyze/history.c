@@ -2,226 +2,401 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 
-/* A new element of a pool: a freed one, or one more. */
-#define TAKE(h, name, pool, count, capacity)						\
-	static uint32_t name(struct history *h)						\
-	{										\
-		uint32_t n = h->free_##pool;						\
-											\
-		if (n) {								\
-			h->free_##pool = h->pool##s[n].next;				\
-		} else {								\
-			h->pool##s = xgrow(h->pool##s, h->count, &h->capacity,		\
-					   sizeof(*h->pool##s));			\
-			n = (uint32_t)h->count++;					\
-		}									\
-		memset(&h->pool##s[n], 0, sizeof(h->pool##s[n]));			\
-		return n;								\
-	}
+#define REGION_SHIFT 7		/* lines of a region: 4 KiB of memory */
+#define SORTED 32u		/* beyond, the order of other threads' cells is as it comes */
+#define SPARE_UNITS 1024u	/* more than one access needs */
+#define FIRST_ROOM 1024u	/* blocks */
 
-TAKE(h, take_rep, rep, rep_count, rep_capacity)
-TAKE(h, take_pair, pair, pair_count, pair_capacity)
-TAKE(h, take_cell, cell, cell_count, cell_capacity)
+_Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
+
+/* Pages, so that cells are cache lines and growing moves nothing; large ones when it pays. */
+static void *grow(void *old, size_t from, size_t to)
+{
+	void *p = old ? mremap(old, from, to, MREMAP_MAYMOVE) :
+			mmap(NULL, to, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return xmalloc(SIZE_MAX / 2);	/* which says that there is no memory */
+	if (to >= 16u << 20)
+		madvise(p, to, MADV_HUGEPAGE);
+	return p;
+}
+
+static void set_blocks(struct history *h, size_t room)
+{
+	h->cells = grow(h->cells, h->block_room * HISTORY_LINE * sizeof(*h->cells),
+			room * HISTORY_LINE * sizeof(*h->cells));
+	h->blocks = grow(h->blocks, h->block_room * sizeof(*h->blocks), room * sizeof(*h->blocks));
+	h->block_room = room;
+}
+
+static void set_units(struct history *h, size_t room)
+{
+	h->units = grow(h->units, h->unit_room * HISTORY_UNIT, room * HISTORY_UNIT);
+	h->unit_room = room;
+}
+
+static void begin(struct history *h)
+{
+	h->block_count = 1;
+	h->unit_count = 1;
+	memset(h->free_units, 0, sizeof(h->free_units));
+	h->slot_used = 0;
+}
+
+static void mark(void *ctx);
 
 void history_init(struct history *h, struct moments *moments)
 {
-	*h = (struct history){ .moments = moments };
-	/* Number 0 of each is none. */
-	take_rep(h);
-	take_pair(h);
-	take_cell(h);
-	granules_init(&h->granules);
+	*h = (struct history){ .moments = moments, .block_limit = HISTORY_CELLS / HISTORY_LINE,
+			       .unit_limit = HISTORY_UNITS,
+			       .slot_count = 1024, .what_size = 256, .what_count = 1 };
+	set_blocks(h, FIRST_ROOM);
+	set_units(h, FIRST_ROOM * HISTORY_LINE);
+	h->slots = xcalloc(h->slot_count, sizeof(*h->slots));
+	h->what_table = xcalloc(h->what_size, sizeof(*h->what_table));
+	h->whats = xgrow(NULL, 0, &h->what_capacity, sizeof(*h->whats));
+	h->whats[0] = (struct history_what){ 0 };
+	begin(h);
+	moments_marker(moments, mark, h);
 }
 
 void history_free(struct history *h)
 {
-	free(h->reps);
-	free(h->pairs);
-	free(h->cells);
-	granules_free(&h->granules);
+	munmap(h->cells, h->block_room * HISTORY_LINE * sizeof(*h->cells));
+	munmap(h->blocks, h->block_room * sizeof(*h->blocks));
+	munmap(h->units, h->unit_room * HISTORY_UNIT);
+	map_free(&h->regions);
+	free(h->slots);
+	free(h->whats);
+	free(h->what_table);
+	free(h->others);
 	*h = (struct history){ 0 };
 }
 
-uint32_t history_cell(struct history *h, uint32_t *granule, uint32_t thread, uint8_t bytes,
-		      uint32_t *recent, uint32_t inside[HISTORY_INSIDE], unsigned *insiders)
+static void mark(void *ctx)
 {
-	uint32_t n = *granule, *from = granule;
-	struct history_cell *c;
+	const struct history *h = ctx;
 
-	*recent = 0;
-	*insiders = 0;
-	for (; n; from = &c->next, n = c->next) {
-		c = &h->cells[n];
-		if (c->thread != thread) {
-			if (!*recent && (c->bytes & bytes) && *insiders < HISTORY_INSIDE)
-				inside[(*insiders)++] = n;
+	for (size_t n = HISTORY_LINE; n < h->block_count * HISTORY_LINE; n++) {
+		const struct history_cell *c = &h->cells[n];
+
+		if (!c->bytes)
 			continue;
+		moments_mark(h->moments, &c->last);
+		if (c->older)
+			moments_mark(h->moments, history_older(h, c));
+		for (unsigned i = 0; i < c->rep_count; i++)
+			moments_mark(h->moments, history_rep_first(h, c, i));
+		for (unsigned i = 0; i < c->pair_count; i++) {
+			moments_mark(h->moments, &history_pair(h, c, i)->p);
+			moments_mark(h->moments, &history_pair(h, c, i)->i);
 		}
-		if (!*recent && (c->bytes & bytes))
-			*recent = n;
+	}
+}
+
+/* Addresses have 48 bits, threads 20. */
+static inline uint64_t key_of(uint64_t line, uint32_t thread)
+{
+	return line << 21 | (uint64_t)thread << 1 | 1;
+}
+
+/* Four lines side by side have slots side by side. */
+static inline size_t slot_start(const struct history *h, uint64_t key)
+{
+	uint64_t hash = (key & ~(3ull << 21)) * 0x9e3779b97f4a7c15ull;
+
+	return ((hash >> 30 & ~3ull) | (key >> 21 & 3)) & (h->slot_count - 1);
+}
+
+static inline struct history_slot *slot_of(const struct history *h, uint64_t key)
+{
+	size_t i = slot_start(h, key);
+
+	while (h->slots[i].key && h->slots[i].key != key)
+		i = (i + 1) & (h->slot_count - 1);
+	return &h->slots[i];
+}
+
+static struct history_slot *slot_add(struct history *h, uint64_t key, uint32_t block, uint32_t ring)
+{
+	struct history_slot *old = h->slots, *s;
+	size_t count = h->slot_count;
+
+	if (++h->slot_used * 2 > count) {
+		h->slot_count *= 2;
+		h->slots = xcalloc(h->slot_count, sizeof(*h->slots));
+		for (size_t i = 0; i < count; i++)
+			if (old[i].key)
+				*slot_of(h, old[i].key) = old[i];
+		free(old);
+	}
+	s = slot_of(h, key);
+	*s = (struct history_slot){ key, block, ring };
+	return s;
+}
+
+/* There is no room: what was known is lost. */
+static void forget_all(struct history *h)
+{
+	for (size_t n = HISTORY_LINE; n < h->block_count * HISTORY_LINE; n++)
+		h->dropped += h->cells[n].bytes != 0;
+	memset(h->slots, 0, h->slot_count * sizeof(*h->slots));
+	map_free(&h->regions);
+	begin(h);
+}
+
+/* One more block of the line. `ring` 0: its first. */
+static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uint32_t ring)
+{
+	uint32_t n = (uint32_t)h->block_count++;
+	struct history_block *b = &h->blocks[n];
+
+	memset(&h->cells[n * HISTORY_LINE], 0, HISTORY_LINE * sizeof(*h->cells));
+	*b = (struct history_block){ .line = line, .thread = thread, .next = n, .ring = n };
+	if (ring) {
+		b->ring = ring;
+		b->next = h->blocks[ring].next;
+		h->blocks[ring].next = n;
+	}
+	return n;
+}
+
+static struct history_slot *add_line(struct history *h, uint64_t line, uint32_t thread)
+{
+	struct history_slot *any = slot_of(h, key_of(line, 0));
+	uint32_t ring = any->key ? any->ring : 0, n = add_block(h, line, thread, ring);
+
+	if (!ring) {
+		*map_put(&h->regions, line >> REGION_SHIFT, NULL) = 1;
+		ring = n;
+		slot_add(h, key_of(line, 0), n, n);
+	}
+	return slot_add(h, key_of(line, thread), n, ring);
+}
+
+/* Two blocks at most and some units are taken by an access to a granule. */
+static void more_room(struct history *h)
+{
+	bool blocks = h->block_count + 2 > h->block_room;
+
+	if (blocks && h->block_room < h->block_limit)
+		set_blocks(h, 2 * h->block_room);
+	else if (!blocks && h->unit_room < h->unit_limit)
+		set_units(h, 2 * h->unit_room);
+	else
+		forget_all(h);
+}
+
+static inline void make_room(struct history *h)
+{
+	while (__builtin_expect(h->block_count + 2 > h->block_room ||
+				h->unit_count + SPARE_UNITS > h->unit_room, 0))
+		more_room(h);
+}
+
+/* The thread begins to use bytes of the granule. */
+static void begin_cell(struct history *h, struct history_cell *c, uint8_t bytes)
+{
+	uint32_t n = (uint32_t)(c - h->cells), g = n % HISTORY_LINE, block = n / HISTORY_LINE;
+	struct history_cell *o;
+
+	c->bytes = bytes;
+	for (uint32_t b = h->blocks[block].next; b != block; b = h->blocks[b].next) {
+		o = &h->cells[b * HISTORY_LINE + g];
+		if (!o->bytes || h->blocks[b].thread == h->blocks[block].thread)
+			continue;
+		o->shared = c->shared = 1;
+	}
+}
+
+/* Not the first cell of the thread for this granule, or one of several. */
+static void place_among(struct history *h, struct history_cell *first, uint8_t bytes,
+			struct history_place *out)
+{
+	struct history_cell *c = first, *exact = NULL, *end = first;
+	uint32_t block = (uint32_t)(first - h->cells) / HISTORY_LINE, n;
+	bool shared = false;
+
+	out->recent = NULL;
+	for (;; c = &h->cells[c->next]) {
 		if (c->bytes == bytes)
+			exact = c;
+		if ((c->bytes & bytes) && (!out->recent || c->last.index > out->recent->last.index))
+			out->recent = c;
+		shared |= c->shared;
+		end = c;
+		if (!c->next)
 			break;
 	}
-	if (n) {
-		*from = h->cells[n].next;
+	if (!exact && !first->bytes) {
+		exact = first;
+		begin_cell(h, exact, bytes);
+	} else if (!exact) {
+		n = add_block(h, h->blocks[block].line, h->blocks[block].thread, h->blocks[block].ring);
+		n = n * HISTORY_LINE + (uint32_t)(first - h->cells) % HISTORY_LINE;
+		end->next = n;
+		exact = &h->cells[n];
+		begin_cell(h, exact, bytes);
+	}
+	out->cell = exact;
+	out->quiet = !(shared | exact->shared);
+}
+
+void history_place(struct history *h, uint64_t granule, uint32_t thread, uint8_t bytes,
+		   struct history_place *out)
+{
+	uint64_t line = granule / HISTORY_LINE;
+	struct history_cell *c;
+	struct history_slot *s;
+
+	make_room(h);
+	s = slot_of(h, key_of(line, thread));
+	if (__builtin_expect(!s->key, 0))
+		s = add_line(h, line, thread);
+	c = &h->cells[s->block * HISTORY_LINE + granule % HISTORY_LINE];
+	if (__builtin_expect(c->bytes == bytes && !c->next, 1)) {
+		out->cell = out->recent = c;
+		out->quiet = true;
+		if (!c->shared)
+			return;
 	} else {
-		n = take_cell(h);
-		h->cells[n].thread = thread;
-		h->cells[n].bytes = bytes;
+		place_among(h, c, bytes, out);
+		if (!out->cell->shared)
+			return;
 	}
-	h->cells[n].next = *granule;
-	*granule = n;
-	return n;
+	out->toucher = &h->blocks[s->ring].toucher[granule % HISTORY_LINE];
+	out->quiet &= *out->toucher == thread;
+	*out->toucher = thread;
 }
 
-static inline bool rep_alike(const struct history_rep *a, const struct history_rep *b)
+void history_prefetch(const struct history *h, uint64_t granule, uint32_t thread, unsigned step)
 {
-	return a->pc == b->pc && a->lockset == b->lockset && a->kind == b->kind && a->own == b->own;
+	uint64_t key = key_of(granule / HISTORY_LINE, thread);
+	const struct history_slot *s = &h->slots[slot_start(h, key)];
+	const struct history_cell *c;
+
+	if (step == 0) {
+		__builtin_prefetch(s);
+		return;
+	}
+	if (s->key != key)
+		return;
+	c = &h->cells[s->block * HISTORY_LINE + granule % HISTORY_LINE];
+	if (step == 1) {
+		__builtin_prefetch(c, 1);
+		return;
+	}
+	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i += 8)
+		__builtin_prefetch(h->units + (size_t)c->reps * HISTORY_UNIT + i * 8);
+	for (unsigned i = 0; i < c->pair_count; i += 8)
+		__builtin_prefetch(h->units + (size_t)c->pairs * HISTORY_UNIT + i * 8);
 }
 
-uint32_t history_note(struct history *h, uint32_t cell, const struct history_rep *like,
-		      const struct moment *now, bool *fresh)
+uint32_t history_thread(const struct history *h, const struct history_cell *cell)
 {
-	struct history_cell *c = &h->cells[cell];
-	uint32_t newest = 0, epochs = 0, n;
-	struct history_rep *r;
+	return h->blocks[(cell - h->cells) / HISTORY_LINE].thread;
+}
 
-	*fresh = false;
-	for (n = c->reps; n; n = r->next) {
-		r = &h->reps[n];
-		if (!rep_alike(r, like))
+/* `a` was used after `b`. */
+static bool is_later(const struct history *h, const struct history_cell *a,
+		     const struct history_cell *b)
+{
+	uint32_t s, t;
+
+	if (a->last.time != b->last.time)
+		return a->last.time > b->last.time;
+	s = history_thread(h, a);
+	t = history_thread(h, b);
+	return s != t ? s > t : a->last.index > b->last.index;
+}
+
+size_t history_others(struct history *h, const struct history_cell *cell, uint8_t bytes,
+		      const struct history_cell *const **others)
+{
+	uint32_t n = (uint32_t)(cell - h->cells), block = n / HISTORY_LINE, g = n % HISTORY_LINE;
+	uint32_t thread = h->blocks[block].thread;
+	const struct history_cell *c;
+	size_t count = 0, i;
+
+	for (uint32_t b = h->blocks[block].next; b != block; b = h->blocks[b].next) {
+		c = &h->cells[b * HISTORY_LINE + g];
+		if (h->blocks[b].thread == thread || !(c->bytes & bytes))
 			continue;
-		if (r->at.epoch == now->epoch)
-			return n;
-		if (!newest || r->at.index > h->reps[newest].at.index)
-			newest = n;
-		epochs++;
+		h->others = xgrow(h->others, count, &h->other_capacity, sizeof(*h->others));
+		h->others[count++] = c;
 	}
-	if (epochs >= HISTORY_EPOCHS) {
-		n = newest;
-	} else if (c->rep_count == HISTORY_REPS) {
-		h->dropped++;
-		return 0;
-	} else {
-		n = take_rep(h);
-		h->reps[n] = *like;
-		h->reps[n].next = c->reps;
-		c->reps = n;
-		c->rep_count++;
+	for (size_t k = 1; count <= SORTED && k < count; k++) {
+		c = h->others[k];
+		for (i = k; i > 0 && is_later(h, c, h->others[i - 1]); i--)
+			h->others[i] = h->others[i - 1];
+		h->others[i] = c;
 	}
-	moments_keep(h->moments, &h->reps[n].at, now);
-	*fresh = true;
-	return n;
+	*others = h->others;
+	return count;
 }
 
-static inline void settle(struct history *h, struct history_last *last,
-			  const struct history_last *now)
+size_t history_inside(struct history *h, const struct history_cell *recent, uint8_t bytes,
+		      const struct history_cell *const **inside)
 {
-	moments_keep(h->moments, &last->at, &now->at);
-	last->rep = now->rep;
-	last->tag = now->tag;
-	last->access = now->access;
-	last->own = now->own;
+	size_t count = history_others(h, recent, bytes, inside), kept = 0;
+
+	for (size_t i = 0; i < count && kept < HISTORY_INSIDE; i++)
+		if (is_later(h, h->others[i], recent))
+			h->others[kept++] = h->others[i];
+	return kept;
 }
 
-void history_settle(struct history *h, struct history_cell *c, const struct history_last *now)
+/* A cell stays in its block, empty. */
+static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64_t end)
 {
-	settle(h, &c->last, now);
-	if (now->access & ACCESS_WRITE)
-		settle(h, &c->last_write, now);
-}
+	const struct history_slot *s = slot_of(h, key_of(line, 0));
+	uint64_t granule = line * HISTORY_LINE;
+	uint32_t b = s->block;
 
-static inline bool pair_alike(const struct history *h, const struct history_pair *a,
-			      const struct history_pair *b)
-{
-	const struct history_rep *r = h->reps;
+	if (!s->key)
+		return;
+	do {
+		for (uint32_t g = 0; g < HISTORY_LINE; g++) {
+			struct history_cell *c = &h->cells[b * HISTORY_LINE + g];
+			uint32_t next = c->next;
 
-	if (a->wide != b->wide || a->bytes != b->bytes || a->cuts != b->cuts)
-		return false;
-	for (unsigned i = 0; i < a->cuts; i++)
-		if (a->cut[i] != b->cut[i])
-			return false;
-	return (a->p_rep == b->p_rep || rep_alike(&r[a->p_rep], &r[b->p_rep])) &&
-	       (a->i_rep == b->i_rep || rep_alike(&r[a->i_rep], &r[b->i_rep]));
-}
-
-uint32_t history_note_pair(struct history *h, uint32_t cell, const struct history_pair *like,
-			   const struct moment *p, const struct moment *i, bool *fresh)
-{
-	struct history_cell *c = &h->cells[cell];
-	uint32_t newest = 0, epochs = 0, n;
-	struct history_pair *old;
-
-	*fresh = true;
-	for (n = c->pairs; n; n = old->next) {
-		old = &h->pairs[n];
-		if (!pair_alike(h, old, like))
-			continue;
-		if (old->p.epoch == p->epoch && old->i.epoch == i->epoch) {
-			*fresh = false;
-			break;
+			if (!c->bytes || granule + g < first || granule + g >= end)
+				continue;
+			history_empty(h, c);
+			*c = (struct history_cell){ .next = next };
 		}
-		if (!newest || old->i.index > h->pairs[newest].i.index)
-			newest = n;
-		epochs++;
-	}
-	if (!n && epochs >= HISTORY_EPOCHS) {
-		n = newest;
-	} else if (!n && c->pair_count == HISTORY_PAIRS) {
-		h->dropped++;
-		return 0;
-	} else if (!n) {
-		n = take_pair(h);
-		h->pairs[n] = *like;
-		h->pairs[n].next = c->pairs;
-		c->pairs = n;
-		c->pair_count++;
-	}
-	moments_keep(h->moments, &h->pairs[n].p, p);
-	moments_keep(h->moments, &h->pairs[n].i, i);
-	return n;
+		b = h->blocks[b].next;
+	} while (b != s->block);
 }
 
-static void forget_cell(struct history *h, uint32_t cell)
+static void forget_region(struct history *h, uint64_t region, uint64_t first, uint64_t end)
 {
-	struct history_cell *c = &h->cells[cell];
-	uint32_t n, next;
-
-	for (n = c->reps; n; n = next) {
-		next = h->reps[n].next;
-		moments_drop(h->moments, &h->reps[n].at);
-		h->reps[n].next = h->free_rep;
-		h->free_rep = n;
-	}
-	for (n = c->pairs; n; n = next) {
-		next = h->pairs[n].next;
-		moments_drop(h->moments, &h->pairs[n].p);
-		moments_drop(h->moments, &h->pairs[n].i);
-		h->pairs[n].next = h->free_pair;
-		h->free_pair = n;
-	}
-	moments_drop(h->moments, &c->last.at);
-	moments_drop(h->moments, &c->last_write.at);
-	c->next = h->free_cell;
-	h->free_cell = cell;
-}
-
-static void forget_granule(void *ctx, uint32_t *cells)
-{
-	struct history *h = ctx;
-	uint32_t n, next;
-
-	for (n = *cells; n; n = next) {
-		next = h->cells[n].next;
-		forget_cell(h, n);
-	}
-	*cells = 0;
+	for (uint64_t line = region << REGION_SHIFT; line < (region + 1) << REGION_SHIFT; line++)
+		if ((line + 1) * HISTORY_LINE > first && line * HISTORY_LINE < end)
+			forget_line(h, line, first, end);
 }
 
 void history_forget(struct history *h, uint64_t addr, uint64_t size)
 {
-	granules_each(&h->granules, addr, size, forget_granule, h);
+	uint64_t last = size > UINT64_MAX - addr ? UINT64_MAX : addr + size - 1;
+	uint64_t first = addr / GRANULE_BYTES, end = last / GRANULE_BYTES + 1;
+	uint64_t from = first / HISTORY_LINE >> REGION_SHIFT, to = (end - 1) / HISTORY_LINE >> REGION_SHIFT;
+
+	if (!size)
+		return;
+	/* More regions than there are at all: look at those. */
+	if (to - from >= h->regions.capacity) {
+		for (size_t i = 0; i < h->regions.capacity; i++)
+			if (h->regions.entries[i].key)
+				forget_region(h, h->regions.entries[i].key, first, end);
+		from = to = 0;	/* which lives apart */
+	}
+	for (uint64_t region = from; region <= to; region++)
+		if (map_find(&h->regions, region))
+			forget_region(h, region, first, end);
 }

@@ -1,31 +1,40 @@
 /*
  * What threads did to each location, condensed.
  *
- * Memory is cut into granules of 8 bytes. A granule has a cell for each thread and
- * set of bytes it used there, most recent first. A cell has representatives of its
- * accesses: one for each site, kind, lockset, and for a few strong clocks each; and of
- * its local pairs, two accesses of one block with nothing of the thread to the location
- * in between.
+ * Memory is cut into granules of 8 bytes, four of them are a line. A thread has a block
+ * of cells for each line it used: a cell for each granule, and further blocks where it
+ * used other bytes of one. A cell has its last access and representatives of all: one for
+ * each site, kind, lockset, and for a few strong clocks each; and of its local pairs, two
+ * accesses of one block of code with nothing of the thread to the location in between.
  *
- * Bounded: a cell keeps HISTORY_REPS representatives and HISTORY_PAIRS pairs; what
- * does not fit is counted in `dropped`. Of one site and lockset the first
- * HISTORY_EPOCHS - 1 clocks are kept and the latest.
+ * An access looks at one slot of a table and one cell, a cache line each, and goes
+ * through the keys of what the cell has. Blocks of one line know each other by a ring, which
+ * is followed only when there is something new.
+ *
+ * Bounded: a cell keeps HISTORY_REPS representatives and HISTORY_PAIRS pairs; what does
+ * not fit is counted in `dropped`. Of one site and lockset the first HISTORY_EPOCHS - 1
+ * clocks are kept and the latest. Beyond HISTORY_CELLS cells or HISTORY_UNITS of what they have
+ * all is forgotten, and begun anew.
  */
 #ifndef ANALYZE_HISTORY_H
 #define ANALYZE_HISTORY_H
 
-#include "analyze/granules.h"
 #include "analyze/moments.h"
+#include "base/map.h"
 
+#define GRANULE_BYTES 8u
 #define HISTORY_REPS 24u
 #define HISTORY_PAIRS 32u
 #define HISTORY_EPOCHS 4u
+#define HISTORY_LINE 4u			/* granules of a line */
+#define HISTORY_CELLS (1u << 24)	/* 1 GiB */
+#define HISTORY_UNITS (1u << 25)	/* 2 GiB */
+#define HISTORY_UNIT 64u
 
-struct history_rep {
-	struct moment at;	/* one of them; history_latest() may know a later one */
+/* What tells accesses apart but for place and time; numbers stand for them. */
+struct history_what {
 	uint64_t pc;
 	uint32_t lockset;
-	uint32_t next;		/* of the cell; 0: the last */
 	uint16_t kind;		/* enum trace_kind */
 	uint8_t access;		/* enum access */
 	bool own;		/* reads what the thread wrote since it took its locks */
@@ -33,92 +42,135 @@ struct history_rep {
 
 struct history_pair {
 	struct moment p, i;	/* one of them */
-	uint32_t p_rep, i_rep;	/* their sites and kinds */
-	uint32_t next;		/* of the cell; 0: the last */
 	uint32_t cut[MOMENTS_CUTS];	/* locksets in between */
 	uint8_t cuts;
 	uint8_t bytes;		/* that both touch */
 	bool wide;		/* reads of the thread lie between the two writes */
 };
 
-/* What one of the thread's last accesses was. */
-struct history_last {
-	struct moment at;
-	uint32_t rep;		/* 0: none, or there was no room for it */
-	uint32_t tag;
-	uint8_t access;
-	bool own;
+/* A pair that may be new. */
+struct history_like {
+	const struct moment *p, *i;
+	uint32_t cut[MOMENTS_CUTS];
+	uint8_t cuts, bytes;
+	bool wide;
 };
 
-#define HISTORY_TAGS 6u
-
-/*
- * The tags are hashes of what has been noted under the present strong clock, so that
- * the same again needs no look at the lists.
- */
+/* A cache line. */
 struct history_cell {
+	struct moment last;	/* the latest access, its tag a number of a history_what */
+	uint32_t reps, pairs;	/* units; history_note.c */
+	uint32_t next;		/* of the thread and granule, with other bytes; 0: none */
+	uint32_t bytes : 8;	/* 0: not in use */
+	uint32_t rep_count : 5, pair_count : 6;
+	uint32_t seen : 4;	/* times that something was looked for inside a pair */
+	uint32_t access : 3, own : 1;	/* of the last access */
+	uint32_t noted : 1;	/* it has a representative */
+	uint32_t older : 1, older_noted : 1;	/* it is a read, and a write came before it */
+	uint32_t shared : 1;	/* other threads have cells of the granule too */
+};
+
+struct history_block {
+	uint64_t line;
 	uint32_t thread;
-	uint32_t next;		/* of the granule, less recent; 0: the last */
-	uint8_t bytes;
-	uint8_t rep_count, pair_count;
-	uint8_t rep_tags, pair_tags;	/* how many there are */
-	uint8_t seen;		/* times that something was looked for inside a pair */
-	uint32_t rep_tag[HISTORY_TAGS], tagged_rep[HISTORY_TAGS], pair_tag[HISTORY_TAGS];
-	struct history_last last, last_write;
-	uint32_t reps, pairs;	/* lists; 0: empty */
+	uint32_t next;		/* of the line, a ring */
+	uint32_t ring;		/* the block that has: */
+	uint32_t toucher[HISTORY_LINE];	/* who used each granule last, if it is shared */
+};
+
+struct history_slot {
+	uint64_t key;		/* line and thread; thread 0: of any thread. 0: free */
+	uint32_t block, ring;
 };
 
 struct history {
 	struct moments *moments;
-	struct history_rep *reps;	/* 0 of each pool is none */
-	struct history_pair *pairs;
-	struct history_cell *cells;
-	size_t rep_count, rep_capacity, pair_count, pair_capacity, cell_count, cell_capacity;
-	uint32_t free_rep, free_pair, free_cell;	/* linked by `next` */
-	struct granules granules;	/* to the first cell of each */
+	struct history_cell *cells;	/* HISTORY_LINE of each block; block 0 is none */
+	struct history_block *blocks;
+	size_t block_count, block_room, block_limit;
+	struct history_slot *slots;
+	size_t slot_count, slot_used;	/* count: a power of two */
+	struct map regions;		/* that have a line */
+	uint8_t *units;
+	size_t unit_count, unit_room, unit_limit;
+	uint32_t free_units[16];	/* linked, by kind and size */
+	struct history_what *whats;	/* 0 is none */
+	size_t what_count, what_capacity;
+	uint32_t *what_table;		/* by hash; 0: free */
+	size_t what_size;
+	const struct history_cell **others;
+	size_t other_capacity;
 	uint64_t dropped;
+};
+
+/* Where an access of a thread to one granule is at home. */
+struct history_place {
+	struct history_cell *cell;	/* for exactly these bytes */
+	struct history_cell *recent;	/* that touched some of the bytes last; NULL: none */
+	uint32_t *toucher;
+	bool quiet;			/* no other thread came since `recent` */
 };
 
 void history_init(struct history *h, struct moments *moments);
 void history_free(struct history *h);
 
+/* The cache lines of the access: its slot, later its cell, later what the cell has. */
+void history_prefetch(const struct history *h, uint64_t granule, uint32_t thread, unsigned step);
+
+/* Makes the cell if there is none. Good until the next call. */
+void history_place(struct history *h, uint64_t granule, uint32_t thread, uint8_t bytes,
+		   struct history_place *out);
+
+/* The number of `what`. */
+uint32_t history_what(struct history *h, const struct history_what *what);
+
 /*
- * The thread's cell for exactly these bytes, made if need be; it is moved to the front
- * of the granule's list, which is a number of h->granules. *recent is the thread's cell
- * that touched some of the bytes last (0: none), and inside[0..*insiders) are other
- * threads' cells that touched them since.
+ * Other threads' cells of the granule in which `cell` is that share some of its bytes, most
+ * recent first (if they are not many); valid until the next call.
  */
+size_t history_others(struct history *h, const struct history_cell *cell, uint8_t bytes,
+		      const struct history_cell *const **others);
+
+/* Of these, those that were there after `recent`, at most HISTORY_INSIDE. */
 #define HISTORY_INSIDE 8u
-uint32_t history_cell(struct history *h, uint32_t *granule, uint32_t thread, uint8_t bytes,
-		      uint32_t *recent, uint32_t inside[HISTORY_INSIDE], unsigned *insiders);
+size_t history_inside(struct history *h, const struct history_cell *recent, uint8_t bytes,
+		      const struct history_cell *const **inside);
+
+uint32_t history_thread(const struct history *h, const struct history_cell *cell);
+
+/* The cell has a representative of now.tag under this clock, a pair like this. */
+bool history_has(const struct history *h, const struct history_cell *c, const struct moment *now);
+bool history_has_pair(const struct history *h, const struct history_cell *c,
+		      const struct history_like *like);
 
 /*
- * The cell's representative of `like` (pc, kind, access, lockset, own). *fresh if there
- * was none with the clock of `now`, which is then its moment. 0 if there is no room.
+ * Makes a representative of `now` if there is none with its clock (*fresh). False if there
+ * is no room. history_settle() has to follow before the next.
  */
-uint32_t history_note(struct history *h, uint32_t cell, const struct history_rep *like,
-		      const struct moment *now, bool *fresh);
+bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool *fresh);
 
-/* The same for a pair of the cell; `like` has p_rep, i_rep, cut, cuts, bytes, wide. */
-uint32_t history_note_pair(struct history *h, uint32_t cell, const struct history_pair *like,
-			   const struct moment *p, const struct moment *i, bool *fresh);
+/* The same for a pair. NULL if there is no room. */
+const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
+					     const struct history_like *like, bool *fresh);
 
 /* The access is over: it was the cell's last one. */
-void history_settle(struct history *h, struct history_cell *c,
-		    const struct history_last *now);
+void history_settle(struct history *h, struct history_cell *c, const struct moment *now,
+		    const struct history_what *what, bool noted);
 
-/* The latest moment known of a representative of the cell. */
-static inline const struct moment *history_latest(const struct history *h,
-						  const struct history_cell *c, uint32_t rep)
-{
-	if (c->last.rep == rep)
-		return &c->last.at;
-	if (c->last_write.rep == rep)
-		return &c->last_write.at;
-	return &h->reps[rep].at;
-}
+/* The cell's last write, when it is older than its last access. */
+const struct moment *history_older(const struct history *h, const struct history_cell *c);
+
+/* Representative n, its latest moment known or the first; pair n. New ones have higher numbers. */
+const struct moment *history_rep(const struct history *h, const struct history_cell *c, unsigned n);
+const struct moment *history_rep_first(const struct history *h, const struct history_cell *c,
+				       unsigned n);
+const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
+					unsigned n);
 
 /* Memory that is given back or anew. */
 void history_forget(struct history *h, uint64_t addr, uint64_t size);
+
+/* For history.c: gives back what the cell has but itself. */
+void history_empty(struct history *h, struct history_cell *c);
 
 #endif

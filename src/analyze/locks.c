@@ -40,6 +40,7 @@ struct step {
 struct pair {
 	uint32_t a, b;		/* b > 0 if in use: the empty set is never asked about */
 	bool exclude, compatible;
+	int8_t needed[2];	/* of a by b, of b by a; -1: none */
 };
 
 struct table {
@@ -370,6 +371,32 @@ static void compare(const struct locks *l, struct pair *p)
 		}
 }
 
+bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared)
+{
+	const struct span *s = &l->sets[set];
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct entry *x = &l->entries[s->first + i];
+
+		if (x->lock == lock)
+			return !(x->shared && shared);
+		if (has_taken(l, x, lock))
+			return true;
+	}
+	return false;
+}
+
+static int8_t needed_of(const struct locks *l, uint32_t a, uint32_t b)
+{
+	const struct span *s = &l->sets[a];
+
+	for (uint32_t i = 0; i < s->count && i < LOCKS_OUTER; i++)
+		if (locks_takes(l, b, l->entries[s->first + i].lock,
+				l->entries[s->first + i].shared))
+			return (int8_t)i;
+	return -1;
+}
+
 static const struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
 {
 	struct pair *p;
@@ -385,6 +412,8 @@ static const struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
 		p->a = a;
 		p->b = b;
 		compare(l, p);
+		p->needed[0] = needed_of(l, a, b);
+		p->needed[1] = needed_of(l, b, a);
 	}
 	return p;
 }
@@ -397,4 +426,18 @@ bool locks_exclude(struct locks *l, uint32_t a, uint32_t b)
 bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)
 {
 	return !a || !b || compared(l, a, b)->compatible;
+}
+
+size_t locks_needed(struct locks *l, uint32_t a, uint32_t b)
+{
+	int8_t place = a && b ? compared(l, a, b)->needed[a > b] : -1;
+
+	return place < 0 ? LOCKS_ABSENT : (size_t)place;
+}
+
+uint64_t locks_entry(struct locks *l, uint32_t a, uint32_t b, uint64_t pc)
+{
+	size_t place = locks_needed(l, a, b);
+
+	return place == LOCKS_ABSENT ? pc : l->entries[l->sets[a].first + place].pc;
 }

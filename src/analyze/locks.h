@@ -51,4 +51,17 @@ bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
  */
 bool locks_compatible(struct locks *l, uint32_t a, uint32_t b);
 
+/* A thread on its way to `set` takes the lock, in a mode that excludes this one. */
+bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared);
+
+/*
+ * A thread on its way to set `b` takes locks that exclude some in `a`: the place of the
+ * outermost of these in `a`, if among the first LOCKS_OUTER; else LOCKS_ABSENT.
+ */
+#define LOCKS_OUTER 4u
+size_t locks_needed(struct locks *l, uint32_t a, uint32_t b);
+
+/* Where that one was taken, or `pc` if there is none: the place to stop at before `a`. */
+uint64_t locks_entry(struct locks *l, uint32_t a, uint32_t b, uint64_t pc);
+
 #endif

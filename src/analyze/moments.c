@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 
-#define ACQUIRED_MAX 4u		/* the outermost sections are those to be held back at */
 #define CHANGES 64u		/* a power of 2 */
+#define SITUATIONS 65536u	/* to begin with */
 #define USER_BLOCK 0x80000000u
 
 /* A strong clock of a thread. */
@@ -14,14 +14,14 @@ struct epoch {
 	struct vclock clock;
 	uint64_t own;
 	uint32_t thread;
-	uint32_t refs;		/* by situations; when free: the next free one */
+	bool marked;
+	uint32_t next;		/* when free */
 };
 
 struct situation {
-	uint32_t refs;		/* when free: the next free one */
-	uint32_t epoch, lockset;
-	uint32_t released;	/* of the thread until then */
-	struct view_acquired acquired[ACQUIRED_MAX];
+	bool marked;
+	uint32_t epoch, lockset;	/* epoch 0: free, then `lockset` is the next free one */
+	struct view_acquired acquired[LOCKS_OUTER];
 };
 
 struct change {
@@ -31,8 +31,8 @@ struct change {
 
 struct thread {
 	bool stale;		/* it synchronised since `situation` was made */
-	uint32_t situation;	/* has a reference */
-	uint32_t released;	/* releases made so far */
+	uint32_t situation, epoch;	/* now */
+	uint64_t released;	/* its events until the last release */
 	uint32_t changes;	/* made so far; the last CHANGES of them: */
 	struct change change[CHANGES];
 };
@@ -47,6 +47,9 @@ struct moments {
 	struct situation *situations;	/* 0 is none */
 	size_t situation_count, situation_capacity;
 	uint32_t free_situation;
+	size_t enough;			/* situations at which it pays to look for unused ones */
+	void (*mark)(void *ctx);
+	void *mark_ctx;
 };
 
 struct moments *moments_new(struct locks *locks)
@@ -54,6 +57,7 @@ struct moments *moments_new(struct locks *locks)
 	struct moments *m = xcalloc(1, sizeof(*m));
 
 	m->locks = locks;
+	m->enough = SITUATIONS;
 	m->epochs = xgrow(NULL, 0, &m->epoch_capacity, sizeof(*m->epochs));
 	m->epochs[m->epoch_count++] = (struct epoch){ 0 };
 	m->situations = xgrow(NULL, 0, &m->situation_capacity, sizeof(*m->situations));
@@ -96,19 +100,54 @@ static inline struct thread *thread_of(struct moments *m, uint32_t id)
 	return make_thread(m, id);
 }
 
-static void release_situation(struct moments *m, uint32_t number)
+void moments_marker(struct moments *m, void (*mark)(void *ctx), void *ctx)
 {
-	struct situation *s = &m->situations[number];
-	struct epoch *e = &m->epochs[s->epoch];
+	m->mark = mark;
+	m->mark_ctx = ctx;
+}
 
-	if (!number || --s->refs > 0)
-		return;
-	if (--e->refs == 0) {
-		e->refs = m->free_epoch;
-		m->free_epoch = s->epoch;
+void moments_mark(struct moments *m, const struct moment *kept)
+{
+	m->situations[kept->situation].marked = true;
+}
+
+static void free_unmarked(struct moments *m)
+{
+	size_t kept = 1;
+
+	m->free_situation = m->free_epoch = 0;
+	for (uint32_t n = (uint32_t)m->situation_count; n-- > 1;) {
+		struct situation *s = &m->situations[n];
+
+		if (s->marked) {
+			s->marked = false;
+			m->epochs[s->epoch].marked = true;
+			kept++;
+		} else {
+			s->epoch = 0;
+			s->lockset = m->free_situation;
+			m->free_situation = n;
+		}
 	}
-	s->refs = m->free_situation;
-	m->free_situation = number;
+	for (uint32_t n = (uint32_t)m->epoch_count; n-- > 1;) {
+		struct epoch *e = &m->epochs[n];
+
+		if (!e->marked) {
+			e->next = m->free_epoch;
+			m->free_epoch = n;
+		}
+		e->marked = false;
+	}
+	m->enough = kept * 4 > SITUATIONS ? kept * 4 : SITUATIONS;
+}
+
+static void collect(struct moments *m)
+{
+	for (size_t i = 0; i < m->thread_count; i++)
+		if (m->threads[i])
+			m->situations[m->threads[i]->situation].marked = true;
+	m->mark(m->mark_ctx);
+	free_unmarked(m);
 }
 
 static bool same_clock(const struct vclock *a, const struct vclock *b)
@@ -126,7 +165,7 @@ static uint32_t epoch_now(struct moments *m, const struct view *view, uint32_t b
 	if (before && e->own == view->strong_epoch && same_clock(&e->clock, view->strong))
 		return before;
 	if (number) {
-		m->free_epoch = m->epochs[number].refs;
+		m->free_epoch = m->epochs[number].next;
 	} else {
 		m->epochs = xgrow(m->epochs, m->epoch_count, &m->epoch_capacity, sizeof(*m->epochs));
 		number = (uint32_t)m->epoch_count++;
@@ -136,32 +175,34 @@ static uint32_t epoch_now(struct moments *m, const struct view *view, uint32_t b
 	vclock_copy(&e->clock, view->strong);
 	e->own = view->strong_epoch;
 	e->thread = view->thread;
-	e->refs = 0;
 	return number;
 }
 
 static void situation_now(struct moments *m, struct thread *t, const struct view *view)
 {
-	uint32_t number = m->free_situation;
-	uint32_t epoch = epoch_now(m, view, m->situations[t->situation].epoch);
 	size_t held = locks_count(m->locks, view->lockset);
 	struct situation *s;
+	uint32_t epoch, number;
 
+	if (!m->free_situation && m->mark && m->situation_count >= m->enough)
+		collect(m);
+	epoch = epoch_now(m, view, m->situations[t->situation].epoch);
+	number = m->free_situation;
 	if (number) {
-		m->free_situation = m->situations[number].refs;
+		m->free_situation = m->situations[number].lockset;
 	} else {
 		m->situations = xgrow(m->situations, m->situation_count, &m->situation_capacity,
 				      sizeof(*m->situations));
 		number = (uint32_t)m->situation_count++;
 	}
 	s = &m->situations[number];
-	*s = (struct situation){ .refs = 1, .epoch = epoch, .lockset = view->lockset,
-				 .released = t->released };
-	for (size_t i = 0; i < held && i < ACQUIRED_MAX; i++)
+	s->marked = false;
+	s->epoch = epoch;
+	s->lockset = view->lockset;
+	for (size_t i = 0; i < held && i < LOCKS_OUTER; i++)
 		s->acquired[i] = view->acquired[i];
-	m->epochs[epoch].refs++;
-	release_situation(m, t->situation);
 	t->situation = number;
+	t->epoch = epoch;
 	t->stale = false;
 }
 
@@ -200,7 +241,7 @@ void moments_sync(struct moments *m, const struct event *ev, const struct view *
 	lock = released_lock(ev);
 	if (lock) {
 		/* The view is of the moment before. */
-		t->released++;
+		t->released = view->index + 1;
 		changed(t, view->index + 1, locks_release(m->locks, view->lockset, lock));
 	}
 }
@@ -212,28 +253,15 @@ void moments_now(struct moments *m, const struct event *ev, const struct view *v
 
 	if (t->stale)
 		situation_now(m, t, view);
-	*out = (struct moment){
-		.index = view->index, .time = ev->time, .addr = ev->addr,
-		.size = ev->size < UINT32_MAX ? (uint32_t)ev->size : UINT32_MAX,
-		.situation = t->situation, .epoch = m->situations[t->situation].epoch,
-		.stack = view->stack,
-		.block = view->user_block ? view->user_block | USER_BLOCK : view->block,
-	};
-}
-
-void moments_keep(struct moments *m, struct moment *kept, const struct moment *now)
-{
-	if (kept->situation != now->situation) {
-		m->situations[now->situation].refs++;
-		release_situation(m, kept->situation);
-	}
-	*kept = *now;
-}
-
-void moments_drop(struct moments *m, struct moment *kept)
-{
-	release_situation(m, kept->situation);
-	*kept = (struct moment){ 0 };
+	out->index = view->index;
+	out->time = ev->time;
+	out->addr = ev->addr;
+	out->size = ev->size < UINT32_MAX ? (uint32_t)ev->size : UINT32_MAX;
+	out->situation = t->situation;
+	out->epoch = t->epoch;
+	out->stack = view->stack;
+	out->block = view->user_block ? view->user_block | USER_BLOCK : view->block;
+	out->tag = 0;
 }
 
 uint32_t moments_thread(const struct moments *m, const struct moment *a)
@@ -246,11 +274,9 @@ uint32_t moments_lockset(const struct moments *m, const struct moment *a)
 	return m->situations[a->situation].lockset;
 }
 
-bool moments_same_section(const struct moments *m, const struct moment *a, const struct moment *b)
+bool moments_same_section(const struct moments *m, const struct moment *p, uint32_t thread)
 {
-	const struct situation *x = &m->situations[a->situation], *y = &m->situations[b->situation];
-
-	return x->lockset && x->released == y->released;
+	return p->index >= m->threads[thread]->released;
 }
 
 bool moments_ordered(const struct moments *m, const struct moment *a, const struct moment *b)
@@ -374,37 +400,22 @@ struct candidate_event moments_event(const struct moments *m, const struct momen
 	};
 }
 
-/* A thread on its way to `set` takes the lock, in a mode that excludes `held`. */
-static bool needs(const struct moments *m, uint32_t set, const struct locks_held *held)
-{
-	struct locks_held other;
-
-	for (size_t i = 0; i < locks_count(m->locks, set); i++) {
-		locks_at(m->locks, set, i, &other);
-		if (other.lock == held->lock)
-			return !(other.shared && held->shared);
-		for (size_t k = 0; k < other.history_count; k++)
-			if (other.history[k] == held->lock)
-				return true;
-	}
-	return false;
-}
-
 bool moments_hold(const struct moments *m, const struct moment *a, uint64_t after,
 		  const struct moment *other, struct candidate_event *out)
 {
 	const struct situation *s = &m->situations[a->situation];
-	size_t count = locks_count(m->locks, s->lockset);
+	size_t place = locks_needed(m->locks, s->lockset, moments_lockset(m, other));
 	struct locks_held held;
 
-	for (size_t i = 0; i < count && i < ACQUIRED_MAX; i++) {
-		locks_at(m->locks, s->lockset, i, &held);
-		if ((after != MOMENTS_ANY && s->acquired[i].index <= after) ||
-		    !needs(m, moments_lockset(m, other), &held))
+	/* Those further in were taken later. */
+	for (; place < locks_count(m->locks, s->lockset) && place < LOCKS_OUTER; place++) {
+		locks_at(m->locks, s->lockset, place, &held);
+		if ((after != MOMENTS_ANY && s->acquired[place].index <= after) ||
+		    !locks_takes(m->locks, moments_lockset(m, other), held.lock, held.shared))
 			continue;
 		*out = (struct candidate_event){
-			.thread = moments_thread(m, a), .kind = s->acquired[i].kind,
-			.index = s->acquired[i].index, .time = s->acquired[i].time,
+			.thread = moments_thread(m, a), .kind = s->acquired[place].kind,
+			.index = s->acquired[place].index, .time = s->acquired[place].time,
 			.addr = held.lock, .pc = held.acquired_pc,
 		};
 		return true;

@@ -4,8 +4,9 @@
  * through which locksets a thread went between two of its accesses.
  *
  * Situations are what changes only when a thread synchronises. They are shared by all
- * accesses made within one and counted, so that memory follows what is remembered,
- * not the length of the trace.
+ * accesses made within one. When there are many, the keeper marks those that it has
+ * moments of, and the others are used again: memory follows what is remembered, not the
+ * length of the trace, and keeping a moment is copying it.
  */
 #ifndef ANALYZE_MOMENTS_H
 #define ANALYZE_MOMENTS_H
@@ -23,6 +24,7 @@ struct moment {
 	uint32_t epoch;		/* equal numbers: equal strong clocks of one thread */
 	uint32_t stack;
 	uint32_t block;		/* highest bit: a user block */
+	uint32_t tag;		/* the keeper's */
 };
 
 struct moments;
@@ -33,19 +35,19 @@ void moments_free(struct moments *m);
 /* Every event that is no access, in the order of the trace. */
 void moments_sync(struct moments *m, const struct event *ev, const struct view *view);
 
-/* The access as a moment; good until the thread's next event, unless kept. */
+/* The access as a moment, tag 0. It may be kept until the next call of the marker. */
 void moments_now(struct moments *m, const struct event *ev, const struct view *view,
 		 struct moment *out);
 
-/* Puts `now` into the place of what was kept there (all zero: nothing). */
-void moments_keep(struct moments *m, struct moment *kept, const struct moment *now);
-void moments_drop(struct moments *m, struct moment *kept);
+/* `mark` calls moments_mark() for every moment that is kept; without it, all of them are. */
+void moments_marker(struct moments *m, void (*mark)(void *ctx), void *ctx);
+void moments_mark(struct moments *m, const struct moment *kept);
 
 uint32_t moments_thread(const struct moments *m, const struct moment *a);
 uint32_t moments_lockset(const struct moments *m, const struct moment *a);
 
-/* No lock was released between them: both by one thread, `a` first. */
-bool moments_same_section(const struct moments *m, const struct moment *a, const struct moment *b);
+/* No lock was released between `p`, made with locks held, and the thread's present event. */
+bool moments_same_section(const struct moments *m, const struct moment *p, uint32_t thread);
 
 /* By strong happens-before; different threads. */
 bool moments_ordered(const struct moments *m, const struct moment *a, const struct moment *b);

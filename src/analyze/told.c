@@ -1,23 +1,87 @@
 #include "analyze/told.h"
 
-/* Where the section begins that has to be moved with the access, or the access itself. */
-static uint64_t unit(const struct moments *m, const struct moment *at, const struct moment *meets,
-		     uint64_t pc)
-{
-	struct candidate_event entry;
+#include <stdlib.h>
 
-	return moments_hold(m, at, MOMENTS_ANY, meets, &entry) ? entry.pc : pc;
+#include "base/mem.h"
+
+/*
+ * So many instances are compared for the nearest. More would find little, and the
+ * driver's second pass ends with the last event that a candidate names.
+ */
+#define TOLD_COMPARED 256u
+
+struct told_entry {
+	uint64_t sites;		/* hash */
+	uint64_t span;		/* from its first to its last event */
+	uint32_t number;	/* of the candidate */
+	bool seen;
+};
+
+void told_free(struct told *t)
+{
+	map_free(&t->by_units);
+	free(t->list);
+	*t = (struct told){ 0 };
 }
 
-static uint64_t span(const struct candidate *c, unsigned count)
+static inline uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
+	return hash ^ hash >> 32;
+}
+
+/* By where the sections begin that have to be moved with the accesses, or the accesses. */
+uint64_t told_key(struct locks *locks, const struct told_part *parts, unsigned count)
+{
+	uint64_t hash = count;
+
+	for (unsigned i = 0; i < count; i++)
+		hash = mix(hash, locks_entry(locks, parts[i].lockset, parts[i].other, parts[i].pc));
+	return hash;
+}
+
+static uint64_t sites_of(const struct told_part *parts, unsigned count)
+{
+	uint64_t hash = count;
+
+	for (unsigned i = 0; i < count; i++)
+		hash = mix(hash, parts[i].pc);
+	return hash;
+}
+
+static uint64_t span_of(const struct told_part *parts, unsigned count)
 {
 	uint64_t low = UINT64_MAX, high = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		low = c->event[i].time < low ? c->event[i].time : low;
-		high = c->event[i].time > high ? c->event[i].time : high;
+		low = parts[i].at->time < low ? parts[i].at->time : low;
+		high = parts[i].at->time > high ? parts[i].at->time : high;
 	}
 	return high - low;
+}
+
+bool told_again(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,
+		bool seen, struct findings *out)
+{
+	const uint64_t *number = map_find(&t->by_units, key);
+	const struct told_entry *e;
+	struct candidate *known;
+	bool same;
+
+	if (!number)
+		return false;
+	e = &t->list[*number - 1];
+	if (seen && !e->seen)
+		return false;
+	known = findings_at(out, e->number);
+	same = e->sites == sites_of(parts, count);
+	if (same && e->seen == seen && known->count < TOLD_COMPARED &&
+	    span_of(parts, count) < e->span)
+		return false;
+	known->count++;
+	if (!same)
+		findings_pruned(out, PRUNE_SAME, 1);
+	return true;
 }
 
 static bool same_sites(const struct candidate *a, const struct candidate *b)
@@ -31,10 +95,14 @@ static bool same_sites(const struct candidate *a, const struct candidate *b)
 }
 
 /* Another instance of the same sites: the one that needs less reordering, seen before unseen. */
-static void take_nearer(struct candidate *known, const struct candidate *c, unsigned count)
+static void take_nearer(struct told_entry *e, const struct told_part *parts, unsigned count,
+			const struct candidate *c, struct candidate *known)
 {
-	if (known->seen != c->seen ? !c->seen : span(c, count) >= span(known, count))
+	uint64_t span = span_of(parts, count);
+
+	if (e->seen != c->seen ? !c->seen : span >= e->span)
 		return;
+	e->span = span;
 	for (unsigned i = 0; i < c->events; i++)
 		known->event[i] = c->event[i];
 	known->addr = c->addr;
@@ -43,31 +111,30 @@ static void take_nearer(struct candidate *known, const struct candidate *c, unsi
 	known->size2 = c->size2;
 }
 
-uint32_t told_add(struct told *t, const struct moments *m, const struct candidate *c,
-	      const struct moment *const at[], const struct moment *const meets[], unsigned count,
-	      struct findings *out)
+void told_add(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,
+	      const struct candidate *c, struct findings *out)
 {
-	uint64_t hash = count, *number;
+	uint64_t *number = map_put(&t->by_units, key, NULL);
 	struct candidate *known;
+	struct told_entry *e;
 
-	for (unsigned i = 0; i < count; i++) {
-		hash = (hash ^ unit(m, at[i], meets[i], c->event[i].pc)) * 0xd6e8feb86659fd93ull;
-		hash ^= hash >> 32;
-	}
-	for (unsigned i = 0; i < c->orders; i++)
-		hash = hash * 31 + c->order[i].first * 8u + c->order[i].second;
-	number = map_put(&t->by_units, hash, NULL);
 	if (!*number) {
 		known = findings_add(out, c);
-		*number = (uint64_t)(known - findings_at(out, 0)) + 1;
-		return (uint32_t)*number;
+		t->list = xgrow(t->list, t->count, &t->capacity, sizeof(*t->list));
+		t->list[t->count++] = (struct told_entry){
+			.sites = sites_of(parts, count), .span = span_of(parts, count),
+			.number = (uint32_t)(known - findings_at(out, 0)), .seen = c->seen,
+		};
+		*number = t->count;
+		return;
 	}
-	known = findings_at(out, *number - 1);
+	e = &t->list[*number - 1];
+	known = findings_at(out, e->number);
 	known->count++;
 	if (same_sites(known, c))
-		take_nearer(known, c, count);
+		take_nearer(e, parts, count, c, known);
 	else
 		findings_pruned(out, PRUNE_SAME, 1);
 	known->seen |= c->seen;
-	return (uint32_t)*number;
+	e->seen = known->seen;
 }

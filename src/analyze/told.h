@@ -11,23 +11,33 @@
 
 /* All zero is empty. */
 struct told {
-	struct map by_units;	/* hash of the units of a candidate's events to its number, plus 1 */
+	struct map by_units;	/* key of a candidate to its number in `list`, plus 1 */
+	struct told_entry *list;
+	size_t count, capacity;
 };
 
-static inline void told_free(struct told *t)
-{
-	map_free(&t->by_units);
-}
+/* An access of a candidate: its moment, and what it is ordered with. */
+struct told_part {
+	uint64_t pc;
+	const struct moment *at;
+	uint32_t lockset;
+	uint32_t other;		/* the lockset of the access of the other thread that it meets */
+};
+
+void told_free(struct told *t);
+
+/* Of the schedule that a candidate of these accesses, in this order, asks for. */
+uint64_t told_key(struct locks *locks, const struct told_part *parts, unsigned count);
 
 /*
- * Adds `c`, whose first `count` events are accesses; at[] are their moments, and
- * meets[k] is that of the other thread's access that event k is ordered with. If its
- * schedule was told, that candidate counts one more (PRUNE_SAME if the sites are
- * others), and of two with the same sites the one nearer in time is kept. Returns
- * the candidate's number in `out`, plus 1.
+ * True if a candidate with this key is known that is near enough in time: it counts one
+ * more (PRUNE_SAME if the sites are others), and need not be made.
  */
-uint32_t told_add(struct told *t, const struct moments *m, const struct candidate *c,
-	      const struct moment *const at[], const struct moment *const meets[], unsigned count,
-	      struct findings *out);
+bool told_again(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,
+		bool seen, struct findings *out);
+
+/* Adds `c`, whose first events are the parts, or puts it in the place of one less near. */
+void told_add(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,
+	      const struct candidate *c, struct findings *out);
 
 #endif

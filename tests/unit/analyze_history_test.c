@@ -80,140 +80,261 @@ static void tick(struct moments *m, struct actor *a)
 	a->view.strong_epoch = ++a->clock[a->view.thread];
 }
 
+/* Keeps two moments. */
+struct keeper {
+	struct moments *moments;
+	struct moment kept, other;
+	unsigned marked;
+};
+
+static void mark_kept(void *ctx)
+{
+	struct keeper *k = ctx;
+
+	moments_mark(k->moments, &k->kept);
+	moments_mark(k->moments, &k->other);
+	k->marked++;
+}
+
 static void test_moments(void **state)
 {
 	struct locks *locks = locks_new();
-	struct moments *m = moments_new(locks);
+	struct keeper k = { .moments = moments_new(locks) };
+	struct moments *m = k.moments;
 	struct actor a, b;
-	struct moment first, now, kept = { 0 }, other = { 0 };
+	struct moment now;
 	uint32_t highest = 0;
 
 	(void)state;
 	actor_init(&a, 1);
 	actor_init(&b, 2);
-	first = act(m, &a, 0x10);
-	moments_keep(m, &kept, &first);
-	now = act(m, &b, 0x10);
-	moments_keep(m, &other, &now);
-	assert_int_equal(moments_thread(m, &kept), 1);
-	assert_int_equal(moments_thread(m, &other), 2);
-	assert_false(moments_ordered(m, &kept, &other));
+	moments_marker(m, mark_kept, &k);
+	k.kept = act(m, &a, 0x10);
+	k.other = act(m, &b, 0x10);
+	assert_int_equal(moments_thread(m, &k.kept), 1);
+	assert_int_equal(moments_thread(m, &k.other), 2);
+	assert_false(moments_ordered(m, &k.kept, &k.other));
 	/* b takes what a releases. */
 	tick(m, &a);
 	b.clock[1] = 1;
 	tick(m, &b);
 	now = act(m, &b, 0x10);
-	assert_int_not_equal(now.epoch, other.epoch);
-	assert_true(moments_ordered(m, &kept, &now));
-	assert_false(moments_ordered(m, &other, &now) && moments_ordered(m, &now, &other));
+	assert_int_not_equal(now.epoch, k.other.epoch);
+	assert_true(moments_ordered(m, &k.kept, &now));
+	assert_false(moments_ordered(m, &k.other, &now) && moments_ordered(m, &now, &k.other));
 	/* Situations and clocks that nobody keeps are used again. */
-	for (int i = 0; i < 10000; i++) {
+	for (int i = 0; i < 1000000; i++) {
 		tick(m, &a);
 		now = act(m, &a, 0x10);
 		highest = now.situation > highest ? now.situation : highest;
+		assert_int_not_equal(now.situation, k.kept.situation);
+		assert_int_not_equal(now.epoch, k.other.epoch);
 	}
-	assert_true(highest < 10);
-	assert_int_equal(moments_thread(m, &kept), 1);
-	assert_int_equal(kept.index, 0);
-	moments_drop(m, &kept);
-	moments_drop(m, &other);
+	assert_true(highest < 100000);
+	assert_true(k.marked > 5);
+	assert_int_equal(moments_thread(m, &k.kept), 1);
+	assert_int_equal(moments_thread(m, &k.other), 2);
+	assert_true(moments_ordered(m, &k.kept, &now));
+	assert_false(moments_ordered(m, &k.other, &now));
 	moments_free(m);
 	locks_free(locks);
 }
 
-static uint32_t cell_of(struct history *h, uint32_t thread, uint8_t bytes, uint32_t *recent,
-			uint32_t *inside, unsigned *insiders)
+/* A history with its surroundings, and one thread's access to granule 0x200 (0x1000). */
+struct setting {
+	struct locks *locks;
+	struct moments *moments;
+	struct history h;
+	struct actor actor[3];
+};
+
+static void setting_init(struct setting *s)
 {
-	return history_cell(h, granules_at(&h->granules, 0x1000 / 8), thread, bytes, recent, inside,
-			    insiders);
+	s->locks = locks_new();
+	s->moments = moments_new(s->locks);
+	history_init(&s->h, s->moments);
+	for (uint32_t i = 1; i < 3; i++)
+		actor_init(&s->actor[i], i);
+}
+
+static void setting_free(struct setting *s)
+{
+	history_free(&s->h);
+	moments_free(s->moments);
+	locks_free(s->locks);
+}
+
+static struct history_what write_at(uint64_t pc)
+{
+	return (struct history_what){ .pc = pc, .kind = TRACE_WRITE, .access = ACCESS_WRITE };
+}
+
+/* An access as the analysis makes it, without pairs. */
+static struct history_place use(struct setting *s, uint32_t thread, uint64_t granule, uint8_t bytes,
+				uint64_t pc, uint64_t time, bool *fresh)
+{
+	struct history_what what = write_at(pc);
+	struct history_place at;
+	struct moment now = act(s->moments, &s->actor[thread], granule * 8);
+
+	now.time = time;
+	now.tag = history_what(&s->h, &what);
+	history_place(&s->h, granule, thread, bytes, &at);
+	history_settle(&s->h, at.cell, &now, &what, history_note(&s->h, at.cell, &now, fresh));
+	return at;
 }
 
 static void test_cells(void **state)
 {
-	struct locks *locks = locks_new();
-	struct moments *m = moments_new(locks);
-	uint32_t inside[HISTORY_INSIDE], recent, one, two, part;
-	struct history h;
-	unsigned n;
+	const struct history_cell *const *others;
+	struct history_place one, two, part, at;
+	struct setting s;
+	bool fresh;
 
 	(void)state;
-	history_init(&h, m);
-	one = cell_of(&h, 1, 0xff, &recent, inside, &n);
-	assert_int_equal(recent, 0);
-	assert_int_equal(n, 0);
-	two = cell_of(&h, 2, 0x0f, &recent, inside, &n);
-	assert_int_not_equal(one, two);
-	assert_int_equal(recent, 0);
+	setting_init(&s);
+	one = use(&s, 1, 0x200, 0xff, 7, 1, &fresh);
+	assert_null(one.recent);
+	assert_true(one.quiet);
+	two = use(&s, 2, 0x200, 0x0f, 7, 2, &fresh);
+	assert_ptr_not_equal(one.cell, two.cell);
+	assert_null(two.recent);
 	/* Thread 2 was there since, though not at these bytes. */
-	part = cell_of(&h, 1, 0xf0, &recent, inside, &n);
-	assert_int_equal(recent, one);
-	assert_int_equal(n, 0);
-	assert_int_equal(cell_of(&h, 1, 0xff, &recent, inside, &n), one);
-	assert_int_equal(recent, part);
-	assert_int_equal(n, 0);
-	assert_int_equal(cell_of(&h, 2, 0x0f, &recent, inside, &n), two);
-	assert_int_equal(recent, two);
-	assert_int_equal(n, 1);
-	assert_int_equal(inside[0], one);
-	history_free(&h);
-	moments_free(m);
-	locks_free(locks);
+	part = use(&s, 1, 0x200, 0xf0, 7, 3, &fresh);
+	assert_ptr_equal(part.recent, one.cell);
+	assert_int_equal(history_inside(&s.h, one.cell, 0xf0, &others), 0);
+	at = use(&s, 1, 0x200, 0xff, 7, 4, &fresh);
+	assert_ptr_equal(at.cell, one.cell);
+	assert_ptr_equal(at.recent, part.cell);
+	history_place(&s.h, 0x200, 2, 0x0f, &at);
+	assert_ptr_equal(at.cell, two.cell);
+	assert_ptr_equal(at.recent, two.cell);
+	assert_false(at.quiet);
+	assert_int_equal(history_inside(&s.h, at.recent, 0x0f, &others), 1);
+	assert_ptr_equal(others[0], one.cell);
+	assert_int_equal(history_thread(&s.h, others[0]), 1);
+	/* Most recent first; those that share bytes. */
+	assert_int_equal(history_others(&s.h, two.cell, 0xff, &others), 2);
+	assert_ptr_equal(others[0], one.cell);
+	assert_ptr_equal(others[1], part.cell);
+	assert_int_equal(history_others(&s.h, two.cell, 0x0f, &others), 1);
+	/* Once it has come back, nobody else was there since. */
+	history_place(&s.h, 0x200, 2, 0x0f, &at);
+	assert_true(at.quiet);
+	/* A neighbour in the same line is a place of its own. */
+	at = use(&s, 2, 0x201, 0xff, 7, 5, &fresh);
+	assert_null(at.recent);
+	assert_true(at.quiet);
+	assert_int_equal(history_others(&s.h, at.cell, 0xff, &others), 0);
+	setting_free(&s);
 }
 
 static void test_bounds(void **state)
 {
-	struct locks *locks = locks_new();
-	struct moments *m = moments_new(locks);
-	uint32_t inside[HISTORY_INSIDE], recent, cell, newest = 0, reps = 0;
-	struct history_rep like = { .kind = TRACE_WRITE, .access = ACCESS_WRITE };
-	struct moment now, first;
-	struct history h;
-	struct actor a;
-	unsigned n;
+	struct history_place at = { 0 };
+	struct setting s;
+	size_t units;
 	bool fresh;
 
 	(void)state;
-	history_init(&h, m);
-	actor_init(&a, 1);
-	cell = cell_of(&h, 1, 0xff, &recent, inside, &n);
-	first = act(m, &a, 0x1000);
+	setting_init(&s);
 	/* One site under ever new clocks: the first ones stay, and the latest. */
-	for (int i = 0; i < 100; i++) {
-		now = i ? act(m, &a, 0x1000) : first;
-		newest = history_note(&h, cell, &like, &now, &fresh);
-		assert_int_not_equal(newest, 0);
+	for (uint64_t i = 0; i < 100; i++) {
+		at = use(&s, 1, 0x200, 0xff, 1, i, &fresh);
 		assert_true(fresh);
-		assert_int_equal(history_note(&h, cell, &like, &now, &fresh), newest);
+		use(&s, 1, 0x200, 0xff, 1, i, &fresh);
 		assert_false(fresh);
-		tick(m, &a);
+		tick(s.moments, &s.actor[1]);
 	}
-	for (uint32_t r = h.cells[cell].reps; r; r = h.reps[r].next)
-		reps++;
-	assert_int_equal(reps, HISTORY_EPOCHS);
-	assert_int_equal(h.reps[newest].at.index, now.index);
-	assert_int_equal(h.dropped, 0);
+	assert_int_equal(at.cell->rep_count, HISTORY_EPOCHS);
+	for (unsigned i = 0; i < HISTORY_EPOCHS; i++)
+		assert_int_equal(history_rep_first(&s.h, at.cell, i)->time,
+				 i < HISTORY_EPOCHS - 1 ? i : 99);
+	assert_int_equal(s.h.dropped, 0);
 	/* Ever new sites: no more than there is room for. */
-	for (uint64_t pc = 1; pc <= 100; pc++) {
-		like.pc = pc;
-		now = act(m, &a, 0x1000);
-		history_note(&h, cell, &like, &now, &fresh);
+	for (uint64_t pc = 2; pc <= 101; pc++)
+		use(&s, 1, 0x200, 0xff, pc, 100, &fresh);
+	assert_int_equal(at.cell->rep_count, HISTORY_REPS);
+	assert_int_equal(s.h.dropped, 100 - (HISTORY_REPS - HISTORY_EPOCHS));
+	/* What is forgotten is used again, and only that is forgotten. */
+	use(&s, 1, 0x201, 0xff, 1, 101, &fresh);
+	history_forget(&s.h, 0x1004, 1);
+	units = s.h.unit_count;
+	for (uint64_t pc = 1; pc <= HISTORY_REPS; pc++) {
+		at = use(&s, 1, 0x200, 0xff, pc, 102, &fresh);
+		assert_int_equal(at.recent == NULL, pc == 1);
+		assert_true(fresh);
 	}
-	assert_int_equal(h.cells[cell].rep_count, HISTORY_REPS);
-	assert_int_equal(h.dropped, 100 - (HISTORY_REPS - HISTORY_EPOCHS));
-	/* What is forgotten is used again. */
-	history_forget(&h, 0x1004, 1);
-	assert_int_equal(*granules_at(&h.granules, 0x1000 / 8), 0);
-	reps = (uint32_t)h.rep_count;
-	cell = cell_of(&h, 1, 0xff, &recent, inside, &n);
-	assert_int_equal(recent, 0);
-	for (like.pc = 1; like.pc <= HISTORY_REPS; like.pc++) {
-		now = act(m, &a, 0x1000);
-		assert_int_not_equal(history_note(&h, cell, &like, &now, &fresh), 0);
+	assert_int_equal(s.h.unit_count, units);
+	assert_non_null(use(&s, 1, 0x201, 0xff, 1, 103, &fresh).recent);
+	setting_free(&s);
+}
+
+/* A line for each of many addresses: they are found again, and forgotten by ranges. */
+static void test_lines(void **state)
+{
+	struct setting s;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	for (uint64_t n = 0; n < 5000; n++)
+		use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh);
+	for (uint64_t n = 0; n < 5000; n++)
+		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).cell->last.time, n);
+	history_forget(&s.h, (0x200 + 40 * 10) * 8, 40 * 8 * 5);
+	for (uint64_t n = 0; n < 100; n++)
+		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent == NULL,
+				 n >= 10 && n < 15);
+	/* Up to the end of memory. */
+	history_forget(&s.h, (0x200 + 40 * 50) * 8 - 1, UINT64_MAX);
+	for (uint64_t n = 0; n < 100; n++)
+		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent == NULL,
+				 n >= 50);
+	setting_free(&s);
+}
+
+/* When there is no room for more, all is forgotten and counted. */
+static void test_full(void **state)
+{
+	struct setting s;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	s.h.block_limit = s.h.block_room;
+	for (uint64_t n = 0; n < s.h.block_limit * 3; n++)
+		assert_null(use(&s, 1, n * HISTORY_LINE, 0xff, 1, n, &fresh).recent);
+	assert_true(s.h.dropped > s.h.block_limit && s.h.dropped < 3 * s.h.block_limit);
+	assert_int_equal(s.h.block_room, s.h.block_limit);
+	setting_free(&s);
+}
+
+/* The older write is kept while reads follow it, as representatives come. */
+static void test_older(void **state)
+{
+	struct history_what what;
+	struct history_place at;
+	struct setting s;
+	struct moment now;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	at = use(&s, 1, 0x200, 0xff, 1, 5, &fresh);
+	assert_false(at.cell->older);
+	for (uint64_t pc = 2; pc < 40; pc++) {
+		what = (struct history_what){ .pc = pc, .kind = TRACE_READ, .access = ACCESS_READ };
+		now = act(s.moments, &s.actor[1], 0x1000);
+		now.tag = history_what(&s.h, &what);
+		history_place(&s.h, 0x200, 1, 0xff, &at);
+		history_settle(&s.h, at.cell, &now, &what, history_note(&s.h, at.cell, &now, &fresh));
+		assert_true(at.cell->older && at.cell->older_noted);
+		assert_int_equal(history_older(&s.h, at.cell)->time, 5);
 	}
-	assert_int_equal(h.rep_count, reps);
-	history_free(&h);
-	moments_free(m);
-	locks_free(locks);
+	at = use(&s, 1, 0x200, 0xff, 1, 6, &fresh);
+	assert_false(at.cell->older);
+	setting_free(&s);
 }
 
 static struct couple_side side(struct moments *m, struct couples *c, struct actor *a, uint64_t addr,
@@ -276,6 +397,9 @@ int main(void)
 		cmocka_unit_test(test_moments),
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_older),
 		cmocka_unit_test(test_couples),
 	};
 

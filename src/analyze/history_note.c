@@ -1,0 +1,349 @@
+/*
+ * What a cell has beyond its last access, which is its only representative at first. From
+ * the second on they are in one run of units: a key each (clock and number of the
+ * history_what), the moments in the same order, and after them the older write. So are
+ * its pairs. How much room a run has follows from how many it holds: when they fill it,
+ * a larger one takes its place.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/history.h"
+#include "base/mem.h"
+
+static const unsigned rep_rooms[] = { 2, 4, 8, HISTORY_REPS };
+static const unsigned pair_rooms[] = { 1, 2, 3, 4, 8, HISTORY_PAIRS };
+
+#define REP_ROOMS ARRAY_SIZE(rep_rooms)	/* classes of runs: first those, then of pairs */
+
+static inline unsigned class_of(const unsigned *rooms, unsigned count)
+{
+	unsigned class = 0;
+
+	while (rooms[class] < count)
+		class++;
+	return class;
+}
+
+static inline unsigned rep_room(const struct history_cell *c)
+{
+	return c->rep_count > 8 ? HISTORY_REPS : rep_rooms[class_of(rep_rooms, c->rep_count)];
+}
+
+static inline unsigned pair_room(const struct history_cell *c)
+{
+	return c->pair_count > 8 ? HISTORY_PAIRS : pair_rooms[class_of(pair_rooms, c->pair_count)];
+}
+
+static uint32_t units_of(size_t bytes)
+{
+	return (uint32_t)((bytes + HISTORY_UNIT - 1) / HISTORY_UNIT);
+}
+
+static uint32_t rep_units(unsigned room)
+{
+	return units_of(room * sizeof(uint64_t) + (room + 1) * sizeof(struct moment));
+}
+
+static uint32_t pair_units(unsigned room)
+{
+	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_pair)));
+}
+
+static inline void *at(const struct history *h, uint32_t unit)
+{
+	return h->units + (size_t)unit * HISTORY_UNIT;
+}
+
+static uint32_t take(struct history *h, unsigned class, uint32_t units)
+{
+	uint32_t n = h->free_units[class];
+
+	if (n) {
+		h->free_units[class] = *(uint32_t *)at(h, n);
+		return n;
+	}
+	n = (uint32_t)h->unit_count;
+	h->unit_count += units;
+	return n;
+}
+
+static void give(struct history *h, unsigned class, uint32_t unit)
+{
+	*(uint32_t *)at(h, unit) = h->free_units[class];
+	h->free_units[class] = unit;
+}
+
+static inline uint64_t *rep_keys(const struct history *h, const struct history_cell *c)
+{
+	return at(h, c->reps);
+}
+
+static inline struct moment *rep_moments(const struct history *h, const struct history_cell *c)
+{
+	return (struct moment *)(rep_keys(h, c) + rep_room(c));
+}
+
+static inline uint64_t *pair_keys(const struct history *h, const struct history_cell *c)
+{
+	return at(h, c->pairs);
+}
+
+static inline struct history_pair *pairs(const struct history *h, const struct history_cell *c)
+{
+	return (struct history_pair *)(pair_keys(h, c) + pair_room(c));
+}
+
+static inline uint64_t rep_key(const struct moment *m)
+{
+	return (uint64_t)m->epoch << 32 | m->tag;
+}
+
+static inline uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
+	return hash ^ hash >> 32;
+}
+
+/* Lower half: what it is; upper half: under which clocks. */
+static inline uint64_t pair_key(const struct history_like *p)
+{
+	uint64_t hash = mix(mix(0, (uint64_t)p->p->tag << 32 | p->i->tag),
+			    (uint64_t)p->bytes << 8 | (uint64_t)p->cuts << 1 | p->wide);
+
+	for (unsigned i = 0; i < p->cuts; i++)
+		hash = mix(hash, p->cut[i]);
+	return mix(mix(0, p->p->epoch), p->i->epoch) << 32 | (uint32_t)hash;
+}
+
+static inline unsigned find(const uint64_t *keys, unsigned count, uint64_t key)
+{
+	unsigned i = 0;
+
+	while (i < count && keys[i] != key)
+		i++;
+	return i;
+}
+
+bool history_has(const struct history *h, const struct history_cell *c, const struct moment *now)
+{
+	uint64_t key = rep_key(now);
+
+	if (rep_key(&c->last) == key && c->noted)
+		return true;
+	return c->rep_count > 1 && find(rep_keys(h, c), c->rep_count, key) < c->rep_count;
+}
+
+bool history_has_pair(const struct history *h, const struct history_cell *c,
+		      const struct history_like *like)
+{
+	return c->pair_count &&
+	       find(pair_keys(h, c), c->pair_count, pair_key(like)) < c->pair_count;
+}
+
+/* One more, not the first; the run moves if it is full. */
+static unsigned add_rep(struct history *h, struct history_cell *c)
+{
+	unsigned n = c->rep_count++, class = class_of(rep_rooms, n), room = rep_rooms[class], bigger;
+	uint32_t old = c->reps;
+	uint64_t *from = at(h, old), *to;
+
+	if (n == 1) {
+		c->reps = take(h, 0, rep_units(rep_rooms[0]));
+		rep_keys(h, c)[0] = rep_key(&c->last);
+		rep_moments(h, c)[0] = c->last;
+	} else if (n == room) {
+		bigger = rep_rooms[class + 1];
+		c->reps = take(h, class + 1, rep_units(bigger));
+		to = at(h, c->reps);
+		memcpy(to, from, n * sizeof(*to));
+		memcpy((struct moment *)(to + bigger), from + room, n * sizeof(struct moment));
+		if (c->older)
+			((struct moment *)(to + bigger))[bigger] = ((struct moment *)(from + room))[room];
+		give(h, class, old);
+	}
+	return n;
+}
+
+static unsigned add_pair(struct history *h, struct history_cell *c)
+{
+	unsigned n = c->pair_count, room = pair_room(c), class;
+	uint32_t old = c->pairs, bigger;
+	uint64_t *from = at(h, old), *to;
+
+	if (!n) {
+		c->pairs = take(h, REP_ROOMS, pair_units(1));
+	} else if (n == room) {
+		class = class_of(pair_rooms, n);
+		bigger = pair_rooms[class + 1];
+		c->pairs = take(h, REP_ROOMS + class + 1, pair_units(bigger));
+		to = at(h, c->pairs);
+		memcpy(to, from, n * sizeof(*to));
+		memcpy(to + bigger, from + room, n * sizeof(struct history_pair));
+		give(h, REP_ROOMS + class, old);
+	}
+	c->pair_count++;
+	return n;
+}
+
+bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool *fresh)
+{
+	unsigned newest = HISTORY_REPS, epochs = 0, n;
+	uint64_t key = rep_key(now);
+	const struct moment *moments;
+	const uint64_t *keys;
+
+	*fresh = !history_has(h, c, now);
+	if (!*fresh)
+		return true;
+	if (!c->rep_count) {
+		c->rep_count = 1;	/* which history_settle() makes the last access */
+		return true;
+	}
+	keys = rep_keys(h, c);
+	moments = rep_moments(h, c);
+	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
+		if ((uint32_t)keys[i] != now->tag)
+			continue;
+		if (newest == HISTORY_REPS || moments[i].index > moments[newest].index)
+			newest = i;
+		epochs++;
+	}
+	if (epochs >= HISTORY_EPOCHS) {
+		n = newest;
+	} else if (c->rep_count == HISTORY_REPS) {
+		h->dropped++;
+		*fresh = false;
+		return false;
+	} else {
+		n = add_rep(h, c);
+	}
+	rep_keys(h, c)[n] = key;
+	rep_moments(h, c)[n] = *now;
+	return true;
+}
+
+const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
+					     const struct history_like *like, bool *fresh)
+{
+	unsigned newest = HISTORY_PAIRS, epochs = 0, n;
+	uint64_t key = pair_key(like), *keys = pair_keys(h, c);
+	const struct history_pair *list = pairs(h, c);
+	struct history_pair *pair;
+
+	*fresh = true;
+	for (n = 0; n < c->pair_count; n++) {
+		if ((uint32_t)keys[n] != (uint32_t)key)
+			continue;
+		if (keys[n] == key) {
+			*fresh = false;
+			break;
+		}
+		if (newest == HISTORY_PAIRS || list[n].i.index > list[newest].i.index)
+			newest = n;
+		epochs++;
+	}
+	if (*fresh && epochs >= HISTORY_EPOCHS) {
+		n = newest;
+	} else if (*fresh && c->pair_count == HISTORY_PAIRS) {
+		h->dropped++;
+		return NULL;
+	} else if (*fresh) {
+		n = add_pair(h, c);
+	}
+	pair_keys(h, c)[n] = key;
+	pair = &pairs(h, c)[n];
+	pair->p = *like->p;
+	pair->i = *like->i;
+	memcpy(pair->cut, like->cut, sizeof(pair->cut));
+	pair->cuts = like->cuts;
+	pair->bytes = like->bytes;
+	pair->wide = like->wide;
+	return pair;
+}
+
+void history_settle(struct history *h, struct history_cell *c, const struct moment *now,
+		    const struct history_what *what, bool noted)
+{
+	if (what->access & ACCESS_WRITE) {
+		c->older = 0;
+	} else if (c->access & ACCESS_WRITE) {
+		rep_moments(h, c)[rep_room(c)] = c->last;
+		c->older = 1;
+		c->older_noted = c->noted;
+	}
+	c->last = *now;
+	c->access = what->access;
+	c->own = what->own;
+	c->noted = noted;
+}
+
+const struct moment *history_older(const struct history *h, const struct history_cell *c)
+{
+	return &rep_moments(h, c)[rep_room(c)];
+}
+
+const struct moment *history_rep_first(const struct history *h, const struct history_cell *c,
+				       unsigned n)
+{
+	return c->rep_count > 1 ? &rep_moments(h, c)[n] : &c->last;
+}
+
+const struct moment *history_rep(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	uint64_t key = c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
+
+	if (c->noted && rep_key(&c->last) == key)
+		return &c->last;
+	if (c->older && c->older_noted && rep_key(history_older(h, c)) == key)
+		return history_older(h, c);
+	return history_rep_first(h, c, n);
+}
+
+const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
+					unsigned n)
+{
+	return &pairs(h, c)[n];
+}
+
+void history_empty(struct history *h, struct history_cell *c)
+{
+	if (c->rep_count > 1)
+		give(h, class_of(rep_rooms, c->rep_count), c->reps);
+	if (c->pair_count)
+		give(h, REP_ROOMS + class_of(pair_rooms, c->pair_count), c->pairs);
+}
+
+static inline bool same_what(const struct history_what *a, const struct history_what *b)
+{
+	return a->pc == b->pc && a->lockset == b->lockset && a->kind == b->kind && a->own == b->own;
+}
+
+static uint32_t *what_place(const struct history *h, const struct history_what *what)
+{
+	size_t i = mix(mix(0, what->pc), (uint64_t)what->lockset << 32 | (uint32_t)what->kind << 1 |
+						what->own) & (h->what_size - 1);
+
+	while (h->what_table[i] && !same_what(&h->whats[h->what_table[i]], what))
+		i = (i + 1) & (h->what_size - 1);
+	return &h->what_table[i];
+}
+
+uint32_t history_what(struct history *h, const struct history_what *what)
+{
+	uint32_t *number = what_place(h, what);
+
+	if (*number)
+		return *number;
+	h->whats = xgrow(h->whats, h->what_count, &h->what_capacity, sizeof(*h->whats));
+	h->whats[h->what_count] = *what;
+	*number = (uint32_t)h->what_count++;
+	if (h->what_count * 2 > h->what_size) {
+		free(h->what_table);
+		h->what_size *= 2;
+		h->what_table = xcalloc(h->what_size, sizeof(*h->what_table));
+		for (uint32_t n = 1; n < h->what_count; n++)
+			*what_place(h, &h->whats[n]) = n;
+	}
+	return (uint32_t)h->what_count - 1;
+}
