@@ -53,7 +53,7 @@ help:
 	@echo 'make demo       build, compile an example with snarl-cc, record it, show the trace'
 	@echo 'make check      all tests; tests/run NAME for one'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
-	@echo 'make bench      overhead against native and ThreadSanitizer; QUICK=1 for one round'
+	@echo 'make bench      overhead, control mode, analyses; QUICK=1 for one round and short traces'
 	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 CAP=10000 WRITE='
 	@echo 'make fuzz       a minute of fuzzing of the trace reader'
 	@echo 'make symbols    write docs/symbols.txt anew'

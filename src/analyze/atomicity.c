@@ -134,15 +134,17 @@ static void tell(struct atomicity *a, const struct history_pair *pair, const str
 		 enum pattern pattern, struct findings *out)
 {
 	const struct history_what *whats = a->history.whats;
-	const struct history_what *what[3] = { &whats[pair->p.tag], &whats[r->tag], &whats[pair->i.tag] };
+	const struct history_what *p = &whats[pair->p.tag], *i = &whats[pair->i.tag];
+	const struct history_what *other = &whats[r->tag];
 	const struct told_part parts[3] = {
-		{ what[0]->pc, &pair->p, what[0]->lockset, what[1]->lockset },
-		{ what[1]->pc, r, what[1]->lockset, what[0]->lockset },
-		{ what[2]->pc, &pair->i, what[2]->lockset, what[1]->lockset },
+		{ p->pc, &pair->p, p->lockset, other->lockset },
+		{ other->pc, r, other->lockset, p->lockset },
+		{ i->pc, &pair->i, i->lockset, other->lockset },
 	};
 	uint64_t key = told_key(a->locks, parts, 3);
+	bool seen = pair->p.time < r->time && r->time < pair->i.time;
 
-	if (!told_again(&a->told, key, parts, 3, pair->p.time < r->time && r->time < pair->i.time, out))
+	if (!told_again(&a->told, key, parts, 3, seen, out))
 		emit(a, pair, r, pattern, key, parts, out);
 }
 

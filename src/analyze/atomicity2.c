@@ -277,7 +277,7 @@ static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 	unsigned slot;
 
 	moments_now(a->moments, ev, view, &now.at);
-	now.generation = couples_generation(&a->couples, now.granule);
+	couples_place(&a->couples, &now);
 	for (unsigned i = 0; i < NEAR; i++) {
 		s = &near->side[i];
 		if (!s->at.situation || overlap(s, &now) ||

@@ -44,13 +44,14 @@ void couples_mark(const struct couples *c)
 	}
 }
 
-uint32_t couples_generation(struct couples *c, uint64_t granule)
+void couples_place(struct couples *c, struct couple_side *side)
 {
-	uint32_t *number = granules_at(&c->generations, granule);
+	uint32_t *number = granules_at(&c->generations, side->granule);
 
 	if (!*number)
 		*number = 1;
-	return *number;
+	side->generation = *number;
+	side->place = mix(side->granule, *number);
 }
 
 static void next_generation(void *ctx, uint32_t *number)
@@ -98,11 +99,9 @@ uint32_t couples_sites(struct couples *c, uint32_t thread, uint64_t pc0, uint64_
 }
 
 /* The same for (x, y) and (y, x). */
-static uint64_t places_hash(const struct couple_side *a, const struct couple_side *b)
+static inline uint64_t places_hash(const struct couple_side *a, const struct couple_side *b)
 {
-	uint64_t x = mix(a->granule, a->generation), y = mix(b->granule, b->generation);
-
-	return mix(x + y, x ^ y);
+	return mix(a->place + b->place, a->place ^ b->place);
 }
 
 static uint32_t *places_head(const struct couples *c, const struct couple *k)
@@ -138,7 +137,7 @@ static void places_grow(struct couples *c)
 		places_link(c, n);
 }
 
-static bool same_place(const struct couple_side *a, const struct couple_side *b)
+static inline bool same_place(const struct couple_side *a, const struct couple_side *b)
 {
 	return a->granule == b->granule && a->generation == b->generation;
 }
@@ -154,17 +153,17 @@ static bool side_alike(const struct moments *m, const struct couple_side *a,
 
 /* Its place among the couples of its sites; their number if it is not there. */
 static uint32_t couple_find(const struct couples *c, const struct couple_sites *s,
-			    const struct couple *like)
+			    const struct couple_side *first, const struct couple_side *second,
+			    const uint32_t *cut, uint32_t cuts)
 {
 	const struct couple *k;
 	uint32_t i;
 
 	for (i = 0; i < s->count; i++) {
 		k = &c->list[s->couple[i]];
-		if (side_alike(c->moments, &k->side[0], &like->side[0]) &&
-		    side_alike(c->moments, &k->side[1], &like->side[1]) &&
-		    k->cuts == like->cuts &&
-		    memcmp(k->cut, like->cut, like->cuts * sizeof(*k->cut)) == 0)
+		if (side_alike(c->moments, &k->side[0], first) &&
+		    side_alike(c->moments, &k->side[1], second) && k->cuts == cuts &&
+		    memcmp(k->cut, cut, cuts * sizeof(*k->cut)) == 0)
 			break;
 	}
 	return i;
@@ -188,16 +187,15 @@ uint32_t couples_note(struct couples *c, uint32_t sites, const struct couple_sid
 		      const struct couple_side *second)
 {
 	struct couple_sites *s = &c->sites[sites];
-	struct couple like = { .side = { *first, *second } };
-	uint32_t at, n;
+	uint32_t at, n, cuts, cut[MOMENTS_CUTS];
 	bool fresh;
 
 	if (s->strange > STRANGE && places_hash(first, second) >> 32 & (COUPLES_SPARSE - 1)) {
 		c->skipped++;
 		return 0;
 	}
-	like.cuts = moments_cuts(c->moments, &first->at, like.cut);
-	at = couple_find(c, s, &like);
+	cuts = moments_cuts(c->moments, &first->at, cut);
+	at = couple_find(c, s, first, second, cut, cuts);
 	fresh = at == s->count;
 	s->strange = fresh ? s->strange + 1 : 0;
 	if (fresh)
@@ -209,8 +207,8 @@ uint32_t couples_note(struct couples *c, uint32_t sites, const struct couple_sid
 	s->couple[0] = n;
 	if (!fresh)
 		return 0;
-	memcpy(c->list[n].cut, like.cut, sizeof(like.cut));
-	c->list[n].cuts = like.cuts;
+	memcpy(c->list[n].cut, cut, cuts * sizeof(*cut));
+	c->list[n].cuts = cuts;
 	places_link(c, n);
 	places_grow(c);
 	return n;

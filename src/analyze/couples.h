@@ -21,6 +21,7 @@ struct couple_side {
 	struct moment at;
 	uint64_t pc;
 	uint64_t granule;
+	uint64_t place;		/* hash of both: couples_place() */
 	uint32_t generation;	/* of the memory there: another after it was freed */
 	uint16_t kind;
 	uint8_t access;
@@ -61,7 +62,8 @@ void couples_free(struct couples *c);
 /* For moments_marker(). */
 void couples_mark(const struct couples *c);
 
-uint32_t couples_generation(struct couples *c, uint64_t granule);
+/* Sets generation and place of a side, by its granule. */
+void couples_place(struct couples *c, struct couple_side *side);
 
 /* The number of the two sites, made if need be. */
 uint32_t couples_sites(struct couples *c, uint32_t thread, uint64_t pc0, uint64_t pc1);

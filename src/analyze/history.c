@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "analyze/pages.h"
 #include "base/mem.h"
 
 #define REGION_SHIFT 7		/* lines of a region: 4 KiB of memory */
@@ -13,30 +13,18 @@
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
 
-/* Pages, so that cells are cache lines and growing moves nothing; large ones when it pays. */
-static void *grow(void *old, size_t from, size_t to)
-{
-	void *p = old ? mremap(old, from, to, MREMAP_MAYMOVE) :
-			mmap(NULL, to, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		return xmalloc(SIZE_MAX / 2);	/* which says that there is no memory */
-	if (to >= 16u << 20)
-		madvise(p, to, MADV_HUGEPAGE);
-	return p;
-}
-
 static void set_blocks(struct history *h, size_t room)
 {
-	h->cells = grow(h->cells, h->block_room * HISTORY_LINE * sizeof(*h->cells),
-			room * HISTORY_LINE * sizeof(*h->cells));
-	h->blocks = grow(h->blocks, h->block_room * sizeof(*h->blocks), room * sizeof(*h->blocks));
+	h->cells = pages_grow(h->cells, h->block_room * HISTORY_LINE * sizeof(*h->cells),
+			      room * HISTORY_LINE * sizeof(*h->cells));
+	h->blocks = pages_grow(h->blocks, h->block_room * sizeof(*h->blocks),
+			       room * sizeof(*h->blocks));
 	h->block_room = room;
 }
 
 static void set_units(struct history *h, size_t room)
 {
-	h->units = grow(h->units, h->unit_room * HISTORY_UNIT, room * HISTORY_UNIT);
+	h->units = pages_grow(h->units, h->unit_room * HISTORY_UNIT, room * HISTORY_UNIT);
 	h->unit_room = room;
 }
 
@@ -67,9 +55,9 @@ void history_init(struct history *h, struct moments *moments)
 
 void history_free(struct history *h)
 {
-	munmap(h->cells, h->block_room * HISTORY_LINE * sizeof(*h->cells));
-	munmap(h->blocks, h->block_room * sizeof(*h->blocks));
-	munmap(h->units, h->unit_room * HISTORY_UNIT);
+	pages_free(h->cells, h->block_room * HISTORY_LINE * sizeof(*h->cells));
+	pages_free(h->blocks, h->block_room * sizeof(*h->blocks));
+	pages_free(h->units, h->unit_room * HISTORY_UNIT);
 	map_free(&h->regions);
 	free(h->slots);
 	free(h->whats);
@@ -237,7 +225,8 @@ static void place_among(struct history *h, struct history_cell *first, uint8_t b
 		exact = first;
 		begin_cell(h, exact, bytes);
 	} else if (!exact) {
-		n = add_block(h, h->blocks[block].line, h->blocks[block].thread, h->blocks[block].ring);
+		n = add_block(h, h->blocks[block].line, h->blocks[block].thread,
+			      h->blocks[block].ring);
 		n = n * HISTORY_LINE + (uint32_t)(first - h->cells) % HISTORY_LINE;
 		end->next = n;
 		exact = &h->cells[n];
@@ -385,7 +374,8 @@ void history_forget(struct history *h, uint64_t addr, uint64_t size)
 {
 	uint64_t last = size > UINT64_MAX - addr ? UINT64_MAX : addr + size - 1;
 	uint64_t first = addr / GRANULE_BYTES, end = last / GRANULE_BYTES + 1;
-	uint64_t from = first / HISTORY_LINE >> REGION_SHIFT, to = (end - 1) / HISTORY_LINE >> REGION_SHIFT;
+	uint64_t from = first / HISTORY_LINE >> REGION_SHIFT;
+	uint64_t to = (end - 1) / HISTORY_LINE >> REGION_SHIFT;
 
 	if (!size)
 		return;

@@ -28,7 +28,7 @@
 #define HISTORY_EPOCHS 4u
 #define HISTORY_LINE 4u			/* granules of a line */
 #define HISTORY_CELLS (1u << 24)	/* 1 GiB */
-#define HISTORY_UNITS (1u << 25)	/* 2 GiB */
+#define HISTORY_UNITS (1u << 24)	/* 1 GiB */
 #define HISTORY_UNIT 64u
 
 /* What tells accesses apart but for place and time; numbers stand for them. */

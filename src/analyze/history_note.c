@@ -144,7 +144,8 @@ bool history_has_pair(const struct history *h, const struct history_cell *c,
 /* One more, not the first; the run moves if it is full. */
 static unsigned add_rep(struct history *h, struct history_cell *c)
 {
-	unsigned n = c->rep_count++, class = class_of(rep_rooms, n), room = rep_rooms[class], bigger;
+	unsigned n = c->rep_count++, class = class_of(rep_rooms, n);
+	unsigned room = rep_rooms[class], bigger;
 	uint32_t old = c->reps;
 	uint64_t *from = at(h, old), *to;
 
@@ -157,9 +158,10 @@ static unsigned add_rep(struct history *h, struct history_cell *c)
 		c->reps = take(h, class + 1, rep_units(bigger));
 		to = at(h, c->reps);
 		memcpy(to, from, n * sizeof(*to));
-		memcpy((struct moment *)(to + bigger), from + room, n * sizeof(struct moment));
+		memcpy(to + bigger, from + room, n * sizeof(struct moment));
 		if (c->older)
-			((struct moment *)(to + bigger))[bigger] = ((struct moment *)(from + room))[room];
+			memcpy((struct moment *)(to + bigger) + bigger,
+			       (struct moment *)(from + room) + room, sizeof(struct moment));
 		give(h, class, old);
 	}
 	return n;

@@ -174,16 +174,30 @@ static bool before_init(struct order *o, const struct use *init)
 	return false;
 }
 
+/* Made for every event: field by field, without a copy. */
 static uint32_t the_use(struct order *o)
 {
-	const struct order_thread *t = thread_of(o, o->view->thread);
+	const struct view *v = o->view;
+	struct use *use;
 
-	if (!o->use)
-		o->use = uses_add(o->uses, &(struct use){
-			.at = view_event(o->view, o->ev), .order_epoch = o->view->order_epoch,
-			.section_reads = o->view->lockset ? t->section_reads : 0,
-			.access = (uint8_t)o->access,
-		});
+	if (o->use)
+		return o->use;
+	o->use = uses_add(o->uses);
+	use = uses_at(o->uses, o->use);
+	use->at.thread = v->thread;
+	use->at.kind = o->ev->kind;
+	use->at.lockset_size = 0;
+	use->at.index = v->index;
+	use->at.time = o->ev->time;
+	use->at.addr = o->ev->addr;
+	use->at.size = o->ev->size;
+	use->at.pc = o->ev->pc;
+	use->at.nth = 0;
+	use->at.lockset = v->lockset;
+	use->at.stack = v->stack;
+	use->order_epoch = v->order_epoch;
+	use->section_reads = v->lockset ? o->threads[v->thread].section_reads : 0;
+	use->access = (uint8_t)o->access;
 	return o->use;
 }
 
@@ -384,6 +398,15 @@ static void order_event(void *state, const struct event *ev, const struct view *
 	}
 }
 
+static void order_soon(const void *state, const struct event *const ahead[ANALYSIS_AHEAD])
+{
+	const struct order *o = state;
+
+	for (unsigned step = 0; step < ANALYSIS_AHEAD; step++)
+		if (ahead[step])
+			uses_prefetch(o->data, ahead[step]->addr, step);
+}
+
 static void order_finish(void *state, struct findings *out)
 {
 	const struct order *o = state;
@@ -393,5 +416,5 @@ static void order_finish(void *state, struct findings *out)
 
 const struct analysis analysis_order = {
 	.name = "order", .summary = "use before initialisation, after free and after destroy",
-	.open = order_open, .event = order_event, .finish = order_finish, .close = order_close,
+	.open = order_open, .event = order_event, .soon = order_soon, .finish = order_finish, .close = order_close,
 };

@@ -7,16 +7,15 @@
 #include <string.h>
 
 #include "analyze/access.h"
+#include "analyze/pages.h"
 #include "base/map.h"
 #include "base/mem.h"
 
 #define PAGE_SHIFT 12
 #define PAGE_GRANULES 512u
 
-struct node {
-	struct place place;
-	uint32_t next;		/* of the same granule, or free */
-};
+#define RECENT 256u		/* pages found without a search; a power of two */
+#define FIRST_ROOM 4096u
 
 struct page {
 	uint32_t granules[PAGE_GRANULES];	/* nodes; 0: none */
@@ -25,13 +24,15 @@ struct page {
 
 struct uses {
 	struct map pages;	/* number -> struct page */
-	uint64_t near_number;	/* the page looked up last */
-	struct page *near;
-	struct node *nodes;	/* number 0 is not used */
-	size_t node_count, node_capacity;
+	struct {
+		uint64_t number;
+		struct page *page;	/* NULL: none */
+	} recent[RECENT];
+	struct place *nodes;	/* number 0 is not used */
+	size_t node_count, node_room;
 	uint32_t free_node;
 	struct use *list;
-	size_t count, capacity;
+	size_t count, room;
 	uint32_t free_use;	/* `references` of free ones links them */
 	uint64_t dropped;
 };
@@ -40,9 +41,9 @@ struct uses *uses_new(void)
 {
 	struct uses *u = xcalloc(1, sizeof(*u));
 
-	u->nodes = xgrow(NULL, 0, &u->node_capacity, sizeof(*u->nodes));
-	u->list = xgrow(NULL, 0, &u->capacity, sizeof(*u->list));
-	memset(&u->list[0], 0, sizeof(u->list[0]));
+	u->node_room = u->room = FIRST_ROOM;
+	u->nodes = pages_grow(NULL, 0, u->node_room * sizeof(*u->nodes));
+	u->list = pages_grow(NULL, 0, u->room * sizeof(*u->list));
 	u->node_count = u->count = 1;
 	return u;
 }
@@ -58,8 +59,8 @@ void uses_free(struct uses *u)
 {
 	map_each(&u->pages, page_free, NULL);
 	map_free(&u->pages);
-	free(u->nodes);
-	free(u->list);
+	pages_free(u->nodes, u->node_room * sizeof(*u->nodes));
+	pages_free(u->list, u->room * sizeof(*u->list));
 	free(u);
 }
 
@@ -68,17 +69,20 @@ struct use *uses_at(const struct uses *u, uint32_t use)
 	return &u->list[use];
 }
 
-uint32_t uses_add(struct uses *u, const struct use *use)
+uint32_t uses_add(struct uses *u)
 {
 	uint32_t n = u->free_use;
 
 	if (n) {
 		u->free_use = u->list[n].references;
 	} else {
-		u->list = xgrow(u->list, u->count, &u->capacity, sizeof(*u->list));
+		if (u->count == u->room) {
+			u->list = pages_grow(u->list, u->room * sizeof(*u->list),
+					     2 * u->room * sizeof(*u->list));
+			u->room *= 2;
+		}
 		n = (uint32_t)u->count++;
 	}
-	u->list[n] = *use;
 	u->list[n].references = 0;
 	return n;
 }
@@ -131,18 +135,19 @@ uint64_t uses_dropped(const struct uses *u)
 
 static struct page *page_at(struct uses *u, uint64_t number, bool make)
 {
+	size_t near = number % RECENT;
 	uint64_t *found;
 
-	if (u->near && u->near_number == number)
-		return u->near;
+	if (u->recent[near].page && u->recent[near].number == number)
+		return u->recent[near].page;
 	found = make ? map_put(&u->pages, number, NULL) : map_find(&u->pages, number);
 	if (!found || (!*found && !make))
 		return NULL;
 	if (!*found)
 		*found = (uintptr_t)xcalloc(1, sizeof(struct page));
-	u->near_number = number;
-	u->near = (struct page *)(uintptr_t)*found;
-	return u->near;
+	u->recent[near].number = number;
+	u->recent[near].page = (struct page *)(uintptr_t)*found;
+	return u->recent[near].page;
 }
 
 static uint32_t node_new(struct uses *u, struct page *page, uint64_t granule)
@@ -152,7 +157,11 @@ static uint32_t node_new(struct uses *u, struct page *page, uint64_t granule)
 	if (n) {
 		u->free_node = u->nodes[n].next;
 	} else {
-		u->nodes = xgrow(u->nodes, u->node_count, &u->node_capacity, sizeof(*u->nodes));
+		if (u->node_count == u->node_room) {
+			u->nodes = pages_grow(u->nodes, u->node_room * sizeof(*u->nodes),
+					      2 * u->node_room * sizeof(*u->nodes));
+			u->node_room *= 2;
+		}
 		n = (uint32_t)u->node_count++;
 	}
 	memset(&u->nodes[n], 0, sizeof(u->nodes[n]));
@@ -166,11 +175,14 @@ static uint32_t node_new(struct uses *u, struct page *page, uint64_t granule)
 static void split(struct uses *u, struct page *page, uint64_t granule, uint32_t n, uint8_t mask)
 {
 	uint32_t copy = node_new(u, page, granule);
-	struct place *p = &u->nodes[copy].place;
+	struct place *p = &u->nodes[copy];
+	uint32_t next;
 
-	*p = u->nodes[n].place;
+	next = p->next;
+	*p = u->nodes[n];
+	p->next = next;
 	p->mask &= (uint8_t)~mask;
-	u->nodes[n].place.mask &= mask;
+	u->nodes[n].mask &= mask;
 	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++)
 		u->list[p->last[i].use].references++;
 	u->list[p->first].references++;
@@ -186,17 +198,47 @@ static uint8_t bytes_within(uint64_t granule, uint64_t addr, uint64_t end)
 	return (uint8_t)((0xffu << low) & (0xffu >> (8 - high)));
 }
 
+/* No room: all is forgotten. */
+static void forget_all(struct uses *u)
+{
+	u->dropped += u->node_count - 1;
+	map_each(&u->pages, page_free, NULL);
+	map_free(&u->pages);
+	memset(u->recent, 0, sizeof(u->recent));
+	u->node_count = u->count = 1;
+	u->free_node = u->free_use = 0;
+}
+
+void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step)
+{
+	uint64_t number = addr >> PAGE_SHIFT;
+	const struct page *page = u->recent[number % RECENT].page;
+	uint32_t n;
+
+	if (!page || u->recent[number % RECENT].number != number)
+		return;
+	n = step ? page->granules[addr / 8 % PAGE_GRANULES] : 0;
+	if (step == 0)
+		__builtin_prefetch(&page->granules[addr / 8 % PAGE_GRANULES]);
+	else if (step == 1)
+		__builtin_prefetch(&u->nodes[n], 1);
+	else if (n)
+		__builtin_prefetch(&u->list[u->nodes[n].last[0].use].references, 1);
+}
+
 void uses_each(struct uses *u, uint64_t addr, uint64_t size,
 	       void (*fn)(void *ctx, struct place *place), void *ctx)
 {
 	uint64_t end = addr + size;
 
+	if (u->node_count > USES_PLACES || u->count > USES_EVENTS)
+		forget_all(u);
 	for (uint64_t g = addr / 8; g * 8 < end; g++) {
 		struct page *page = page_at(u, g / PAGE_GRANULES, true);
 		uint8_t mask = bytes_within(g, addr, end), missing = mask;
 
 		for (uint32_t n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next) {
-			uint8_t had = u->nodes[n].place.mask;
+			uint8_t had = u->nodes[n].mask;
 
 			missing &= (uint8_t)~had;
 			if ((had & mask) && (had & ~mask))
@@ -205,11 +247,11 @@ void uses_each(struct uses *u, uint64_t addr, uint64_t size,
 		if (missing) {
 			uint32_t n = node_new(u, page, g);	/* may move them all */
 
-			u->nodes[n].place.mask = missing;
+			u->nodes[n].mask = missing;
 		}
 		for (uint32_t n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next)
-			if (u->nodes[n].place.mask & mask)
-				fn(ctx, &u->nodes[n].place);
+			if (u->nodes[n].mask & mask)
+				fn(ctx, &u->nodes[n]);
 	}
 }
 
@@ -247,8 +289,8 @@ static void granule_known(struct uses *u, struct page *page, uint64_t granule, v
 	const struct range *r = ctx;
 
 	for (uint32_t n = page->granules[granule % PAGE_GRANULES]; n; n = u->nodes[n].next)
-		if (u->nodes[n].place.mask & bytes_within(granule, r->addr, r->end))
-			r->fn(r->ctx, &u->nodes[n].place);
+		if (u->nodes[n].mask & bytes_within(granule, r->addr, r->end))
+			r->fn(r->ctx, &u->nodes[n]);
 }
 
 void uses_known(struct uses *u, uint64_t addr, uint64_t size,
@@ -275,14 +317,14 @@ static void granule_forget(struct uses *u, struct page *page, uint64_t granule, 
 
 	while (*at) {
 		uint32_t n = *at;
-		struct node *node = &u->nodes[n];
+		struct place *node = &u->nodes[n];
 
-		node->place.mask &= (uint8_t)~bytes_within(granule, r->addr, r->end);
-		if (node->place.mask) {
+		node->mask &= (uint8_t)~bytes_within(granule, r->addr, r->end);
+		if (node->mask) {
 			at = &node->next;
 			continue;
 		}
-		place_clear(u, &node->place);
+		place_clear(u, node);
 		*at = node->next;
 		node->next = u->free_node;
 		u->free_node = n;

@@ -4,7 +4,8 @@
  *
  * A place is one granule (8 bytes) or some bytes of it: as many as were always used
  * together. Nothing is known of memory that was given back (uses_forget()). Of each
- * place USES_THREADS threads are remembered; more take the place of the oldest.
+ * place USES_THREADS threads are remembered; more take the place of the oldest. Beyond
+ * USES_PLACES places or USES_EVENTS events all is forgotten, and begun anew.
  */
 #ifndef ANALYZE_USES_H
 #define ANALYZE_USES_H
@@ -15,6 +16,8 @@
 #include "analyze/candidate.h"
 
 #define USES_THREADS 8u
+#define USES_PLACES (1u << 22)	/* 0.8 GiB */
+#define USES_EVENTS (1u << 24)	/* 1.6 GiB */
 
 /* One event; all places it touched share it. */
 struct use {
@@ -25,15 +28,17 @@ struct use {
 	uint32_t references;
 };
 
+/* What most accesses look at comes first: a cache line. */
 struct place {
 	uint8_t mask;		/* bytes of the granule */
 	bool shared;		/* `owner` is no longer the only one */
 	bool read_first;	/* its owner found something there: it was not made here */
+	bool blind;		/* the last write was of something not read before in the same section */
 	uint32_t owner;		/* thread, 0: nobody yet */
 	uint64_t owner_epoch;	/* at its last access */
 	uint32_t first, latest;	/* the owner's first write, and first since its last release */
 	uint32_t last_write;
-	bool blind;		/* … was of something not read before in the same section */
+	uint32_t next;		/* place of the same granule, or free; uses.c */
 	uint64_t met;		/* threads (modulo 64) judged against the first write */
 	struct {
 		uint32_t use;		/* newest first; 0 ends them */
@@ -45,6 +50,9 @@ struct uses;
 
 struct uses *uses_new(void);
 void uses_free(struct uses *u);
+
+/* The cache lines of an access to come, as struct analysis says. */
+void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step);
 
 /*
  * Calls back for each place of [addr, addr + size), which it makes and splits as
@@ -59,8 +67,8 @@ void uses_known(struct uses *u, uint64_t addr, uint64_t size,
 
 void uses_forget(struct uses *u, uint64_t addr, uint64_t size);
 
-/* A new one with no references; uses_note() and uses_set() make them. */
-uint32_t uses_add(struct uses *u, const struct use *use);
+/* A new one with no references, which uses_note() and uses_set() make; the rest is the caller's. */
+uint32_t uses_add(struct uses *u);
 
 /* Good until the next uses_add(). */
 struct use *uses_at(const struct uses *u, uint32_t use);
@@ -71,7 +79,7 @@ void uses_set(struct uses *u, uint32_t *slot, uint32_t use);
 /* The last of its thread and kind (write or not) in this place. */
 void uses_note(struct uses *u, struct place *place, uint32_t use);
 
-/* Uses of threads that gave way to others'. */
+/* Uses of threads that gave way to others', and places forgotten for lack of room. */
 uint64_t uses_dropped(const struct uses *u);
 
 /* 0 if there is none. */

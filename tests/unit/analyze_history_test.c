@@ -340,9 +340,11 @@ static void test_older(void **state)
 static struct couple_side side(struct moments *m, struct couples *c, struct actor *a, uint64_t addr,
 			       uint64_t pc)
 {
-	return (struct couple_side){ .at = act(m, a, addr), .pc = pc, .granule = addr / 8,
-				     .generation = couples_generation(c, addr / 8),
-				     .kind = TRACE_WRITE, .access = ACCESS_WRITE };
+	struct couple_side side = { .at = act(m, a, addr), .pc = pc, .granule = addr / 8,
+				    .kind = TRACE_WRITE, .access = ACCESS_WRITE };
+
+	couples_place(c, &side);
+	return side;
 }
 
 static uint32_t couple(struct moments *m, struct couples *c, struct actor *a, uint64_t x, uint64_t y)

@@ -1,0 +1,14 @@
+/*
+ * Arrays that grow to many gigabytes at most: they begin with a page, so that elements of 64
+ * bytes are cache lines, are zero, and move without being copied.
+ */
+#ifndef ANALYZE_PAGES_H
+#define ANALYZE_PAGES_H
+
+#include <stddef.h>
+
+/* From `from` bytes (0: there is none yet) to `to`. Out of memory ends the tool with one line. */
+void *pages_grow(void *old, size_t from, size_t to);
+void pages_free(void *p, size_t size);
+
+#endif
