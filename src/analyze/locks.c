@@ -37,10 +37,12 @@ struct step {
 	bool shared, used;
 };
 
+#define UNKNOWN (-2)
+
 struct pair {
 	uint32_t a, b;		/* b > 0 if in use: the empty set is never asked about */
 	bool exclude, compatible;
-	int8_t needed[2];	/* of a by b, of b by a; -1: none */
+	int8_t needed[2];	/* of a by b, of b by a; -1: none, UNKNOWN until asked for */
 };
 
 struct table {
@@ -397,7 +399,7 @@ static int8_t needed_of(const struct locks *l, uint32_t a, uint32_t b)
 	return -1;
 }
 
-static const struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
+static struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
 {
 	struct pair *p;
 
@@ -412,8 +414,7 @@ static const struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
 		p->a = a;
 		p->b = b;
 		compare(l, p);
-		p->needed[0] = needed_of(l, a, b);
-		p->needed[1] = needed_of(l, b, a);
+		p->needed[0] = p->needed[1] = UNKNOWN;
 	}
 	return p;
 }
@@ -430,9 +431,14 @@ bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)
 
 size_t locks_needed(struct locks *l, uint32_t a, uint32_t b)
 {
-	int8_t place = a && b ? compared(l, a, b)->needed[a > b] : -1;
+	int8_t *place;
 
-	return place < 0 ? LOCKS_ABSENT : (size_t)place;
+	if (!a || !b)
+		return LOCKS_ABSENT;
+	place = &compared(l, a, b)->needed[a > b];
+	if (*place == UNKNOWN)
+		*place = needed_of(l, a, b);
+	return *place < 0 ? LOCKS_ABSENT : (size_t)*place;
 }
 
 uint64_t locks_entry(struct locks *l, uint32_t a, uint32_t b, uint64_t pc)
