@@ -277,6 +277,7 @@ static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *st
 		.step = ctl.steps,
 		.running = t->number,
 		.yields = yields,
+		.idle = yields && t->progress == ctl.progress ? t->idle : 0,
 		.runnable = ctl.runnable,
 		.threads = ctl.count,
 		.pending = ctl.pending,

@@ -38,6 +38,7 @@ void ctl_calm(const struct sched_point *point, uint64_t next_time)
 	calm = *point;
 	calm.runs = true;
 	calm.yields = false;
+	calm.idle = 0;
 	ctl.calm_until = until;
 	/* A signal that came meanwhile found it too early to end. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

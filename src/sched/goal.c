@@ -5,14 +5,17 @@
  * CalFuzzer (Sen, PLDI 2008) and of Maple's active scheduler (Yu et al., OOPSLA
  * 2012); here events are named by thread, site and n-th time.
  *
- * If all that can run is held, the orders cannot all be had from here: the one
- * held last is let go, its order given up, and the run goes on.
+ * If all that can run is held, or does nothing but wait in circles for who is held, the
+ * orders cannot all be had from here: the one held last is let go, its order given
+ * up, and the run goes on.
  *
  * Every step is asked for while an order is open, since every event counts.
  */
 #include "sched/goal.h"
 #include "sched/pick.h"
 #include "sched/plan.h"
+
+#define IDLE 8u		/* rounds of spinning that tell that it waits for who is held */
 
 struct progress {
 	uint64_t first, second;	/* how often each name has been at its site */
@@ -153,7 +156,15 @@ static bool is_held(const struct goal *g, const struct sched_point *point, uint3
 	return false;
 }
 
-/* All runnable threads are held: gives up what holds the latest of them. */
+static bool any_held(const struct goal *g, const struct sched_point *point)
+{
+	for (size_t i = 0; i < point->count; i++)
+		if (g->held_since[point->runnable[i]])
+			return true;
+	return false;
+}
+
+/* Nobody gets on while they are held: gives up what holds the latest of them. */
 static uint32_t let_go(struct goal *g, const struct sched_point *point)
 {
 	uint32_t latest = point->runnable[0];
@@ -180,6 +191,8 @@ static uint32_t walk(struct goal *g, const struct sched_point *point)
 
 	if (stays && !g->held_since[point->running])
 		return point->running;
+	if (point->idle >= IDLE && any_held(g, point))
+		return let_go(g, point);
 	g->until = point->step + pick_geometric(&g->rng, g->permille);
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];

@@ -87,6 +87,7 @@ struct sched_point {
 	uint32_t running;		/* who got here; may be blocked or gone */
 	bool runs;			/* `running` is among the runnable */
 	bool yields;			/* it asked to let others go first, or spins */
+	uint32_t idle;			/* … how often so far, while nobody changed anything */
 	const uint32_t *runnable;	/* ascending, never empty */
 	size_t count;
 	size_t threads;			/* numbers given out so far */

@@ -304,6 +304,30 @@ static void test_goal_that_cannot_be(void **state)
 	sim_close(&search);
 }
 
+/* Thread 1 spins until thread 0 has written, which is to come after what 1 does then. */
+static void test_goal_of_one_who_spins(void **state)
+{
+	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 1), name_of(0, 0) } } };
+	struct sim_program p = { 0 };
+	struct goal_result result;
+	struct sim_search search;
+	struct sim_result r;
+
+	(void)state;
+	sim_add(&p, 0, SCHED_OP_WRITE, 1);
+	sim_add_spin(&p, 1, 1);
+	sim_add(&p, 1, SCHED_OP_WRITE, 2);
+	sim_open(&search, "goal", (struct sched_params){ .seed = 1, .plan = &plan });
+	for (unsigned i = 0; i < 10; i++) {
+		sim_next(&search, &p, &r);
+		assert_false(r.endless);
+		goal_result(search.state, &result);
+		assert_true(result.infeasible);
+		assert_int_equal(result.met, 0);
+	}
+	sim_close(&search);
+}
+
 /* The last step of the run completes the order; nobody asks after it. */
 static void test_goal_met_at_the_end(void **state)
 {
@@ -387,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_goal_forces_the_orders),
 		cmocka_unit_test(test_goal_counts),
 		cmocka_unit_test(test_goal_that_cannot_be),
+		cmocka_unit_test(test_goal_of_one_who_spins),
 		cmocka_unit_test(test_goal_met_at_the_end),
 		cmocka_unit_test(test_goal_kept),
 		cmocka_unit_test(test_goal_continuations),

@@ -192,6 +192,7 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 	struct sched_event pending[SIM_THREADS];
 	struct sim *s = &r->end;
 	bool yields = false;
+	uint32_t idle = 0;	/* failed looks in a row */
 	size_t count;
 
 	memset(r, 0, sizeof(*r));
@@ -206,7 +207,7 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 			pending[n] = *sim_pending(s, s->which[n]);
 		strategy->pick(state, &(struct sched_point){
 			.step = r->steps, .running = running, .runs = runs, .yields = yields && runs,
-			.runnable = runnable, .count = count, .threads = s->born,
+			.idle = idle, .runnable = runnable, .count = count, .threads = s->born,
 			.pending = pending, .name = s->name }, &choice);
 		r->questions++;
 		assert_true(choice.steps >= 1);
@@ -224,6 +225,9 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 			if (e->pad[0] && !s->written[e->object]) {
 				s->position[which]--;
 				yields = true;
+				idle++;
+			} else {
+				idle = 0;
 			}
 			early = yields || !sim_enabled(s, which) || s->born > born ||
 				sim_runnable(s, now) > count;
