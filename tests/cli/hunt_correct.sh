@@ -1,0 +1,57 @@
+# Correct programs that fool tools: snarl hunt reports no bug in them, whatever the seed,
+# and races that do no harm stay candidates. Each can be broken by -DBROKEN, and is then
+# found, so that the silence means something.
+#
+# First line of a program: /* races */ it has races on purpose; others have none, by the
+# analysis of any run. /* options: … */ for snarl hunt.
+. "$SNARL_ROOT/tests/lib.sh"
+need python3
+
+# hunt STATUS PROGRAM OPTIONS…: the exit status has to be this
+hunt() {
+	hunt_want=$1 hunt_program=$2
+	shift 2
+	rm -rf out
+	status=0
+	snarl hunt --runs 500 --out out "$@" -- "./$hunt_program" >hunt.out 2>hunt.err </dev/null || status=$?
+	[ $status = "$hunt_want" ] || { cat hunt.err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
+}
+
+# expect PROGRAM EXPRESSION: about the results r, their bugs b and candidates c
+expect() {
+	python3 - "$2" <<-'END' || { cat out/results.json; fail "$1: $2"; }
+		import json, sys
+		r = json.load(open("out/results.json"))
+		b, c = r["bugs"], r["candidates"]
+		sys.exit(not eval(sys.argv[1]))
+	END
+}
+
+# no_races PROGRAM: by happens-before alone, in a run as it comes
+no_races() {
+	record "$1.snarl" "./$1"
+	snarl analyze -a race "$1.snarl" >races
+	grep -q '^0 candidates' races || { cat races; fail "$1: a race"; }
+}
+
+no_bug="r['runs'] == 500 and not b and r['failed_runs'] == 0 and r['cut_runs'] == 0 and c['proved'] == 0"
+seeds='1 2'
+for cc in $(compilers); do
+	for source in "$SNARL_ROOT"/tests/correct/*.c "$SNARL_ROOT"/tests/correct/*.cc; do
+		name=$(basename "${source%.*}")
+		head=$(head -n 1 "$source")
+		options=$(echo "$head" | sed -n 's/^\/\* options: \(.*\) \*\/$/\1/p')
+		case $head in '/* races */') also=" and c['harmless'] > 0" ;; *) also= ;; esac
+		wrap "$cc" "$source" "$name" -g -O1 -Wall -Wextra -Werror -pthread
+		for seed in $seeds; do
+			hunt 0 "$name" --seed $seed $options
+			expect "$name" "$no_bug$also"
+		done
+		[ "$seeds" != 3 ] || continue
+		[ -n "$also" ] || no_races "$name"
+		wrap "$cc" "$source" broken -g -O1 -pthread -DBROKEN
+		hunt 1 broken $options
+		expect "$name, broken" "len(b) == 1 and b[0]['replays'] == [3, 3]"
+	done
+	seeds=3		# the other compiler need not go through all of it again
+done
