@@ -160,6 +160,18 @@ struct candidate *findings_at(struct findings *f, size_t i)
 	return &f->list[i];
 }
 
+size_t findings_remove(struct findings *f, bool (*gone)(void *ctx, const struct candidate *c),
+		       void *ctx)
+{
+	size_t kept = 0, all = f->count;
+
+	for (size_t i = 0; i < all; i++)
+		if (!gone(ctx, &f->list[i]))
+			f->list[kept++] = f->list[i];
+	f->count = kept;
+	return all - kept;
+}
+
 void findings_pruned(struct findings *f, enum prune_reason why, uint64_t count)
 {
 	f->pruned[why] += count;

@@ -74,6 +74,10 @@ struct candidate *findings_add(struct findings *f, const struct candidate *c);
 size_t findings_count(const struct findings *f);
 struct candidate *findings_at(struct findings *f, size_t i);
 
+/* Takes out those that `gone` says; returns how many. Nothing may be added afterwards. */
+size_t findings_remove(struct findings *f, bool (*gone)(void *ctx, const struct candidate *c),
+		       void *ctx);
+
 /* Why candidates fell away before they became ones, for the statistics. */
 enum prune_reason { PRUNE_HB, PRUNE_LOCK, PRUNE_HISTORY, PRUNE_READS_FROM, PRUNE_SAME, PRUNE_REASONS };
 void findings_pruned(struct findings *f, enum prune_reason why, uint64_t count);

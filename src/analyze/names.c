@@ -222,6 +222,22 @@ void names_place(struct names *n, uint64_t pc, struct buf *out)
 		buf_add_hex(out, pc);
 }
 
+const char *names_module(struct names *n, uint64_t pc)
+{
+	uint64_t offset;
+
+	return n->symbols && pc ? symbols_module(n->symbols, pc, &offset) : NULL;
+}
+
+const char *names_global(struct names *n, uint64_t addr)
+{
+	struct symbol_variable v;
+
+	if (n->symbols && symbols_variable(n->symbols, addr, &v))
+		return v.name;
+	return kept(n, map_find(&n->labels, addr));
+}
+
 /* The i-th of the strings at a place. */
 static const char *nth_of(const struct names *n, const struct candidate_event *e, size_t i)
 {

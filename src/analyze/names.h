@@ -27,6 +27,10 @@ size_t names_frames(struct names *n, uint64_t pc, struct symbol_frame *out, size
 /* Appends "deposit bank.c:13" of the innermost frame that has a source, or "bank+0x1234". */
 void names_place(struct names *n, uint64_t pc, struct buf *out);
 
+/* The file that holds the code, and the global variable at an address; NULL if in none. */
+const char *names_module(struct names *n, uint64_t pc);
+const char *names_global(struct names *n, uint64_t addr);
+
 /* What the event's address is: `balance`, `heap@q.c:31#2+8`, `0x7f…`. */
 const char *names_object(struct names *n, const struct candidate_event *e);
 

@@ -10,6 +10,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/names.h"
+#include "analyze/suppress.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -29,6 +30,7 @@ static const char usage_head[] =
 	"\n"
 	"  -a, --analysis NAME  only this one; may be given several times\n"
 	"  -n, --limit N        show N candidates at most\n"
+	"  --suppressions FILE  what is not to be told, as for ThreadSanitizer\n"
 	"  --json               one JSON object\n"
 	"  --no-symbols         do not look into the program's files for names\n"
 	"\n"
@@ -44,6 +46,7 @@ struct options {
 	size_t asked_count;
 	uint64_t limit;
 	bool json, no_symbols;
+	struct suppressions *suppress;
 };
 
 struct show {
@@ -53,7 +56,13 @@ struct show {
 	struct findings *found;
 	struct names *names;
 	size_t shown;		/* of the candidates */
+	size_t suppressed;	/* … besides */
 	struct buf out;
+};
+
+struct show_filter {
+	struct show *show;
+	const struct suppressions *suppress;
 };
 
 static const char *const prune_names[PRUNE_REASONS] = {
@@ -149,6 +158,8 @@ static void text_summary(struct show *s)
 		buf_addf(&s->out, "%s%llu %s", separator, (unsigned long long)n, prune_names[i]);
 		separator = ", ";
 	}
+	if (s->suppressed > 0)
+		buf_addf(&s->out, "; %zu suppressed", s->suppressed);
 	buf_add_char(&s->out, '\n');
 }
 
@@ -246,6 +257,7 @@ static void show_json(struct show *s, const char *path)
 	for (size_t i = 0; i < s->shown; i++)
 		json_candidate(s, &j, findings_at(s->found, i));
 	json_close(&j, ']');
+	json_number(&j, "suppressed", s->suppressed);
 	json_open(&j, "pruned", '{');
 	for (unsigned i = 0; i < PRUNE_REASONS; i++)
 		json_number(&j, prune_keys[i], findings_pruned_count(s->found, i));
@@ -253,6 +265,23 @@ static void show_json(struct show *s, const char *path)
 	json_number(&j, "dropped", findings_dropped_count(s->found));
 	json_close(&j, '}');
 	buf_add_char(&s->out, '\n');
+}
+
+static bool is_suppressed(void *ctx, const struct candidate *c)
+{
+	const struct show_filter *f = ctx;
+
+	return suppress_candidate(f->suppress, f->show->names, &f->show->ctx, c) != SUPPRESS_NOTHING;
+}
+
+/* What is suppressed has to be named first. */
+static void suppress(struct show *s, const struct suppressions *suppress)
+{
+	struct show_filter filter = { s, suppress };
+	struct err err;
+
+	names_learn(s->names, s->found, findings_count(s->found), &err);
+	s->suppressed = findings_remove(s->found, is_suppressed, &filter);
 }
 
 static int analyze(struct show *s, const struct options *o, const char *path)
@@ -265,10 +294,12 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 		return cmd_fail(&cmd_analyze, "%s", err.text);
 	damaged = analysis_run(s->reader, o->asked_count ? o->asked : NULL, &s->ctx, s->found,
 			       &s->stats, &err) < 0;
+	s->names = names_new(s->reader, &s->ctx, !o->no_symbols);
+	if (o->suppress)
+		suppress(s, o->suppress);
 	s->shown = findings_count(s->found);
 	if (s->shown > o->limit)
 		s->shown = (size_t)o->limit;
-	s->names = names_new(s->reader, &s->ctx, !o->no_symbols);
 	names_learn(s->names, s->found, s->shown, &later);	/* damage was told above */
 	if (o->json) {
 		show_json(s, path);
@@ -329,13 +360,14 @@ static int set_limit(struct options *o, const char *text)
 	return CMD_OK;
 }
 
-enum { OPT_JSON = 256, OPT_NO_SYMBOLS };
+enum { OPT_JSON = 256, OPT_NO_SYMBOLS, OPT_SUPPRESSIONS };
 
 static const struct option long_options[] = {
 	{ "analysis", required_argument, NULL, 'a' },
 	{ "limit", required_argument, NULL, 'n' },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "no-symbols", no_argument, NULL, OPT_NO_SYMBOLS },
+	{ "suppressions", required_argument, NULL, OPT_SUPPRESSIONS },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -351,6 +383,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case 'n': code = set_limit(o, optarg); break;
 		case OPT_JSON: o->json = true; break;
 		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
+		case OPT_SUPPRESSIONS: code = cmd_suppressions(&cmd_analyze, optarg, &o->suppress); break;
 		case 'h': return help();
 		default: return cmd_bad_option(&cmd_analyze, argv, c);
 		}
@@ -369,13 +402,16 @@ static int run(int argc, char **argv)
 	struct show s = { 0 };
 	int code = parse(&o, argc, argv);
 
-	if (code >= 0)
+	if (code >= 0) {
+		suppress_free(o.suppress);
 		return code;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	analysis_context_init(&s.ctx);
 	s.found = findings_new();
 	code = analyze(&s, &o, argv[optind]);
 	names_free(s.names);
+	suppress_free(o.suppress);
 	findings_free(s.found);
 	analysis_context_free(&s.ctx);
 	if (s.reader)

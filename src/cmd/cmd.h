@@ -45,6 +45,10 @@ int cmd_usage(const struct cmd *cmd, const char *format, ...)
 int cmd_fail(const struct cmd *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* --suppressions: adds the file to *s, made if NULL. CMD_OK, or CMD_USAGE after "FILE:LINE: reason". */
+struct suppressions;
+int cmd_suppressions(const struct cmd *cmd, const char *path, struct suppressions **s);
+
 /* For what getopt_long() did not like: call it with ':' first in the short options. */
 int cmd_bad_option(const struct cmd *cmd, char **argv, int result);
 

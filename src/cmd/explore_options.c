@@ -20,6 +20,7 @@ void explore_options_init(struct explore_options *o, const struct cmd *cmd, uint
 void explore_options_free(struct explore_options *o)
 {
 	free(o->keep);
+	suppress_free(o->suppress);
 }
 
 static int parse_exit(struct explore_options *o, const char *text)
@@ -84,6 +85,7 @@ int explore_options_take(struct explore_options *o, int c)
 	case OPT_MAX_STEPS: return count(o, "--max-steps", 0, UINT64_MAX, &o->max_steps);
 	case OPT_BACKEND: return parse_backend(o, optarg);
 	case OPT_NO_FORK_SERVER: o->exec = true; break;
+	case OPT_SUPPRESSIONS: return cmd_suppressions(o->cmd, optarg, &o->suppress);
 	case OPT_ENV: add_keep(o, optarg); break;
 	case 'o': o->out = optarg; break;
 	case 'q': o->quiet = true; break;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "cmd/cmd.h"
+#include "analyze/suppress.h"
 #include "explore/oracle.h"
 
 struct explore_options {
@@ -23,6 +24,7 @@ struct explore_options {
 	bool exec, keep_going, quiet, json;
 	const char **keep;	/* of --env; NULL ends it */
 	size_t keep_count, keep_capacity;
+	struct suppressions *suppress;	/* NULL: none */
 	char **program;
 };
 
@@ -30,7 +32,7 @@ struct explore_options {
 enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNORE_MISUSE,
        OPT_REAL_TIME, OPT_KEEP_GOING, OPT_REPLAYS, OPT_EXPECT_EXIT, OPT_EXPECT_OUTPUT,
        OPT_SAME_OUTPUT, OPT_CHECK, OPT_TIMEOUT, OPT_MAX_STEPS, OPT_BACKEND, OPT_NO_FORK_SERVER,
-       OPT_ENV, OPT_JSON, EXPLORE_OPT_OWN };
+       OPT_ENV, OPT_SUPPRESSIONS, OPT_JSON, EXPLORE_OPT_OWN };
 
 #define EXPLORE_SHORT_OPTIONS "j:o:qh"
 #define EXPLORE_LONG_OPTIONS \
@@ -53,6 +55,7 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	{ "backend", required_argument, NULL, OPT_BACKEND }, \
 	{ "no-fork-server", no_argument, NULL, OPT_NO_FORK_SERVER }, \
 	{ "env", required_argument, NULL, OPT_ENV }, \
+	{ "suppressions", required_argument, NULL, OPT_SUPPRESSIONS }, \
 	{ "out", required_argument, NULL, 'o' }, \
 	{ "quiet", no_argument, NULL, 'q' }, \
 	{ "json", no_argument, NULL, OPT_JSON }, \
@@ -85,6 +88,7 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	"      --no-fork-server start the program anew for every run\n" \
 	"      --env NAME[=VALUE]  save this variable for replays (and set it); saved are\n" \
 	"                       otherwise only language, time zone, LD_* and MALLOC_*\n" \
+	"      --suppressions FILE  what is not to be told, as for ThreadSanitizer\n" \
 	"  -o, --out DIR        where bugs are saved (default: snarl-out)\n" \
 	"  -q, --quiet          no progress, no summary\n" \
 	"      --json           results as JSON on stdout\n"

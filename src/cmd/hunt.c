@@ -32,7 +32,8 @@ struct options {
 
 static int hunt(const struct options *o)
 {
-	struct hunt_config config = { .profiles = (unsigned)o->profiles };
+	struct hunt_config config = { .profiles = (unsigned)o->profiles,
+				      .suppress = o->explore.suppress };
 	struct err err = { "" };
 	struct session s;
 	struct hunt *h;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "explore/suppressed.h"
 
 volatile sig_atomic_t session_interrupted;
 
@@ -78,6 +79,12 @@ bool session_found(void *ctx, struct search_failure *f)
 		b->explain_ctx = s->hunter;
 	}
 	proved = bug_prove(b, &config, (unsigned)o->replays, &s->places, &s->err);
+	if (proved && o->suppress && suppressed_failure(b, o->suppress, &config, &s->places)) {
+		s->results.suppressed++;
+		bug_free(b);
+		free(b);
+		return true;
+	}
 	if (proved && bug_save(b, o->out, &config, &s->places, &s->err) < 0) {
 		s->failed_to_save = true;
 		fprintf(stderr, "snarl: run %llu failed: %s\n", (unsigned long long)f->run + 1, b->text);
@@ -97,6 +104,9 @@ static void tell_candidates(const struct hunt_stats *h)
 		(unsigned long long)(h->leads - h->left), (unsigned long long)h->proved,
 		(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
 		(unsigned long long)h->unreached);
+	if (h->suppressed)
+		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
+			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
 	if (*h->no_trace)
 		fprintf(stderr, "snarl: of a run there is no trace to predict from: %s\n", h->no_trace);
 }
@@ -117,6 +127,9 @@ static void tell_end(struct session *s)
 	if (s->results.count > s->results.proved)
 		fprintf(stderr, ", %zu failures that did not replay",
 			s->results.count - s->results.proved);
+	if (s->results.suppressed)
+		fprintf(stderr, ", %zu failure%s suppressed", s->results.suppressed,
+			s->results.suppressed == 1 ? "" : "s");
 	if (st->cut)
 		fprintf(stderr, ", %llu runs given up after %llu steps", (unsigned long long)st->cut,
 			(unsigned long long)s->o->max_steps);

@@ -17,6 +17,7 @@ struct test_results {
 		bool proved;
 	} *items;
 	size_t count, capacity, proved;
+	size_t suppressed;	/* failures that were not to be told; not among the items */
 };
 
 /* Takes over the bug. */

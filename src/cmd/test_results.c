@@ -52,7 +52,8 @@ void test_results_candidates(const struct hunt_stats *h, struct json *j)
 	json_open(j, "candidates", '{');
 	if (h) {
 		json_number(j, "predicted", h->predicted);
-		json_number(j, "pruned", h->predicted - h->leads);
+		json_number(j, "pruned", h->predicted - h->leads - h->suppressed);
+		json_number(j, "suppressed", h->suppressed);
 		json_number(j, "tried", h->leads - h->left);
 		json_number(j, "proved", h->proved);
 		json_number(j, "infeasible", h->infeasible);
@@ -84,6 +85,7 @@ static void build(const struct test_results *r, const struct target *target,
 	json_bool(&j, "exhausted", stats->exhausted);
 	test_results_bugs(r, &j, places);
 	json_number(&j, "not_replayed", r->count - r->proved);
+	json_number(&j, "suppressed", r->suppressed);
 	test_results_candidates(hunt, &j);
 	json_open(&j, "coverage", '{');
 	json_number(&j, "interleavings", stats->interleavings);

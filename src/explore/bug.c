@@ -353,7 +353,7 @@ static void record(struct bug *b, const struct replay_config *config, const stru
 	else
 		b->traced = replay_record(config, s, places, path, &err) == 0;
 	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", err.text);
-	if (b->traced && b->explain && !b->failure->lead)
+	if (b->traced && b->explain && !b->failure->lead && !b->cause)
 		b->cause = b->explain(b->explain_ctx, b->failure, path);
 	free(path);
 }

@@ -8,7 +8,7 @@
 #include "explore/lead.h"
 #include "trace/reader.h"
 
-#define LEADS_MAX 4096u		/* the best so many are looked at */
+#define LEADS_MAX 4096u		/* the best so many are looked at, and so many of the suppressed */
 
 struct progress {
 	uint64_t first, second;	/* how often each was at its site */
@@ -39,6 +39,20 @@ static void follow(const struct lead *lead, struct followed *f, uint64_t thread,
 	}
 }
 
+/* The best of those to be tried, then what is suppressed. */
+static size_t known_count(const struct leads *l)
+{
+	return (l->count < LEADS_MAX ? l->count : LEADS_MAX) +
+	       (l->suppressed_count < LEADS_MAX ? l->suppressed_count : LEADS_MAX);
+}
+
+static const struct lead *known_at(const struct leads *l, size_t i)
+{
+	size_t first = l->count < LEADS_MAX ? l->count : LEADS_MAX;
+
+	return i < first ? l->at[i] : l->suppressed[i - first];
+}
+
 static void follow_all(const struct leads *l, size_t count, struct reader *r, struct followed *f)
 {
 	struct map sites = { 0 };
@@ -46,9 +60,9 @@ static void follow_all(const struct leads *l, size_t count, struct reader *r, st
 	struct err err;
 
 	for (size_t i = 0; i < count; i++)
-		for (unsigned k = 0; k < l->at[i]->c.orders; k++) {
-			map_put(&sites, l->at[i]->order[k].first.site, NULL);
-			map_put(&sites, l->at[i]->order[k].second.site, NULL);
+		for (unsigned k = 0; k < known_at(l, i)->c.orders; k++) {
+			map_put(&sites, known_at(l, i)->order[k].first.site, NULL);
+			map_put(&sites, known_at(l, i)->order[k].second.site, NULL);
 		}
 	while (reader_next(r, &ev, &err) == 1) {
 		const struct reader_thread *thread;
@@ -60,7 +74,7 @@ static void follow_all(const struct leads *l, size_t count, struct reader *r, st
 		if (!thread || !schedule_path_hash(thread->name, &name))
 			continue;
 		for (size_t i = 0; i < count; i++)
-			follow(l->at[i], &f[i], name, ev.pc);
+			follow(known_at(l, i), &f[i], name, ev.pc);
 	}
 	map_free(&sites);
 }
@@ -87,7 +101,7 @@ static double likelihood(const struct lead *lead, const struct followed *f,
 static struct lead *by_leads(const struct leads *l, const char *path, enum oracle_failure failure,
 			     double *most)
 {
-	size_t count = l->count < LEADS_MAX ? l->count : LEADS_MAX;
+	size_t count = known_count(l);
 	struct followed *followed = xcalloc(count + 1, sizeof(*followed));
 	const struct lead *best = NULL;
 	struct err err;
@@ -98,11 +112,11 @@ static struct lead *by_leads(const struct leads *l, const char *path, enum oracl
 		reader_close(r);
 	}
 	for (size_t i = 0; r && i < count; i++) {
-		double score = likelihood(l->at[i], &followed[i], failure);
+		double score = likelihood(known_at(l, i), &followed[i], failure);
 
 		if (score > *most) {
 			*most = score;
-			best = l->at[i];
+			best = known_at(l, i);
 		}
 	}
 	free(followed);
@@ -113,7 +127,7 @@ struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_
 {
 	double by_others = 0, by_itself = 0;
 	struct lead *others = by_leads(l, path, failure, &by_others);
-	struct lead *itself = lead_of_failure(path, failure, &by_itself);
+	struct lead *itself = lead_of_failure(path, failure, l->suppress, &by_itself);
 
 	if (itself && by_itself >= by_others) {
 		lead_free(others);

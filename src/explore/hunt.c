@@ -51,6 +51,7 @@ struct hunt *hunt_new(const struct hunt_config *config)
 	struct hunt *h = xcalloc(1, sizeof(*h));
 
 	h->config = *config;
+	h->leads.suppress = config->suppress;
 	return h;
 }
 
@@ -180,7 +181,7 @@ static void watch_others(struct hunt *h, struct leads *out)
 struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace)
 {
 	struct hunt *h = ctx;
-	struct leads others = { 0 };
+	struct leads others = { .suppress = h->leads.suppress };
 	struct lead *lead;
 
 	if (h->stats.stage == HUNT_PROFILE)
@@ -232,6 +233,7 @@ static void predict(struct hunt *h, const char *folder)
 		leads_keep(&h->leads, h->config.wanted, h->config.ctx);
 	leads_sort(&h->leads);
 	h->stats.predicted = h->leads.predicted;
+	h->stats.suppressed = h->leads.suppressed_count;
 	h->stats.leads = h->stats.left = h->leads.count;
 }
 

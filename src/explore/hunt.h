@@ -22,6 +22,7 @@ struct hunt_stats {
 	enum hunt_stage stage;
 	uint64_t predicted;	/* candidates of all traces */
 	uint64_t leads;		/* left of them after pruning */
+	uint64_t suppressed;	/* besides: wanted by nobody */
 	uint64_t left;		/* of these, not tried yet */
 	uint64_t proved;	/* made a run fail */
 	uint64_t harmless;	/* came about, and no run failed */
@@ -36,6 +37,7 @@ struct hunt_config {
 	/* Which candidates to try; NULL: all. */
 	bool (*wanted)(void *ctx, const struct lead *lead);
 	void *ctx;
+	const struct suppressions *suppress;	/* or NULL; outlives the hunt */
 };
 
 struct hunt;

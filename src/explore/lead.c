@@ -14,6 +14,7 @@ struct study {
 	struct analysis_context ctx;
 	struct findings *found;
 	struct names *names;
+	const struct suppressions *suppress;
 };
 
 void lead_free(struct lead *lead)
@@ -45,7 +46,10 @@ void leads_free(struct leads *l)
 {
 	for (size_t i = 0; i < l->count; i++)
 		lead_free(l->at[i]);
+	for (size_t i = 0; i < l->suppressed_count; i++)
+		lead_free(l->suppressed[i]);
 	free(l->at);
+	free(l->suppressed);
 	map_free(&l->known);
 	*l = (struct leads){ 0 };
 }
@@ -59,11 +63,12 @@ static void study_close(struct study *s)
 }
 
 /* A trace that ends early is good as far as it goes. */
-static int study_open(struct study *s, const char *path, struct err *err)
+static int study_open(struct study *s, const char *path, const struct suppressions *suppress,
+		      struct err *err)
 {
 	struct analysis_stats stats;
 
-	*s = (struct study){ .reader = reader_open(path, err) };
+	*s = (struct study){ .reader = reader_open(path, err), .suppress = suppress };
 	if (!s->reader)
 		return -1;
 	analysis_context_init(&s->ctx);
@@ -125,6 +130,7 @@ static struct lead *lead_new(const struct study *s, const struct candidate *c)
 	struct lead *lead = xcalloc(1, sizeof(*lead));
 
 	lead->c = *c;
+	lead->suppressed = suppress_candidate(s->suppress, s->names, &s->ctx, c);
 	for (unsigned i = 0; i < c->events; i++)
 		name_event(s, &c->event[i], &lead->event[i]);
 	return lead;
@@ -160,6 +166,12 @@ static void add(struct leads *l, struct lead *lead)
 		lead_free(lead);
 		return;
 	}
+	if (lead->suppressed != SUPPRESS_NOTHING) {
+		l->suppressed = xgrow(l->suppressed, l->suppressed_count, &l->suppressed_capacity,
+				      sizeof(*l->suppressed));
+		l->suppressed[l->suppressed_count++] = lead;
+		return;
+	}
 	lead->number = l->count;
 	l->at = xgrow(l->at, l->count, &l->capacity, sizeof(*l->at));
 	l->at[l->count++] = lead;
@@ -170,7 +182,7 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err)
 	struct hunt_list list;
 	struct study s;
 
-	if (study_open(&s, path, err) < 0)
+	if (study_open(&s, path, l->suppress, err) < 0)
 		return -1;
 	prune_list(s.found, true, &list);
 	rank_list(&list, NULL);
@@ -228,7 +240,8 @@ double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_fail
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
 }
 
-struct lead *lead_of_failure(const char *path, enum oracle_failure failure, double *fitness)
+struct lead *lead_of_failure(const char *path, enum oracle_failure failure,
+			     const struct suppressions *suppress, double *fitness)
 {
 	const struct candidate *best = NULL;
 	struct lead *lead = NULL;
@@ -237,7 +250,7 @@ struct lead *lead_of_failure(const char *path, enum oracle_failure failure, doub
 	struct err err;
 
 	*fitness = 0;
-	if (study_open(&s, path, &err) < 0)
+	if (study_open(&s, path, suppress, &err) < 0)
 		return NULL;
 	prune_list(s.found, false, &list);
 	rank_list(&list, NULL);

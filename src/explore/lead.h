@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyze/candidate.h"
+#include "analyze/suppress.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "explore/oracle.h"
@@ -35,12 +36,16 @@ struct lead {
 	struct lead_event event[CANDIDATE_EVENTS];
 	struct sched_order order[CANDIDATE_EVENTS];	/* c.orders of them, for the strategy goal */
 	size_t number;		/* in the order found */
+	enum suppress_extent suppressed;	/* how much of it */
 	enum lead_outcome outcome;	/* the best of the runs that tried it */
 };
 
 struct leads {
 	struct lead **at;
 	size_t count, capacity;
+	struct lead **suppressed;	/* not to be tried, but known if they explain a failure */
+	size_t suppressed_count, suppressed_capacity;
+	const struct suppressions *suppress;	/* set before the first trace is added; or NULL */
 	uint64_t predicted;	/* by all traces, before pruning */
 	struct map known;	/* private */
 };
@@ -62,8 +67,9 @@ void leads_keep(struct leads *l, bool (*wanted)(void *ctx, const struct lead *le
  */
 struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_failure failure);
 
-/* The same by the trace alone; *fitness is how well it fits. */
-struct lead *lead_of_failure(const char *path, enum oracle_failure failure, double *fitness);
+/* The same by the trace alone; *fitness is how well it fits. `suppress` may be NULL. */
+struct lead *lead_of_failure(const char *path, enum oracle_failure failure,
+			     const struct suppressions *suppress, double *fitness);
 
 /* Sets `order` from the candidate; false if an event has no name that holds in other runs. */
 bool lead_plan(struct lead *lead);
