@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #define PAGE_SHIFT 12
+#define SCALAR 16u	/* bytes of the largest that is accessed as one */
 
 void track_init(struct track *t, const struct analysis_context *ctx)
 {
@@ -127,6 +128,7 @@ static void benign_add(struct track *t, uint64_t addr, uint64_t size)
 static bool benign_covers(const struct track *t, const struct event *ev)
 {
 	size_t low = 0, high = t->benign_count;
+	const struct benign *b;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
@@ -136,7 +138,12 @@ static bool benign_covers(const struct track *t, const struct event *ev)
 		else
 			high = middle;
 	}
-	return low > 0 && ev->addr + ev->size <= t->benign[low - 1].end;
+	if (low == 0)
+		return false;
+	b = &t->benign[low - 1];
+	if (b->end - b->addr == 1 && ev->addr == b->addr)
+		return ev->size <= SCALAR;	/* AnnotateBenignRace() says only where it begins */
+	return ev->addr + ev->size <= b->end;
 }
 
 static void benign_forget(struct track *t, uint64_t addr, uint64_t size)

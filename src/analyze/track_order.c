@@ -175,6 +175,13 @@ static void atomic_acquire(struct track *t, struct track_thread *self, const str
 		    &t->syncs[*number - 1].clocks, CLOCK_ORDER);
 }
 
+/* What an annotation of the same object says stays: it is not about one value. */
+static void forget_stores(struct clocks *c)
+{
+	for (unsigned level = CLOCK_ORDER; level < CLOCKS; level++)
+		vclock_copy(&c->at[level], &c->at[CLOCK_STRONG]);
+}
+
 /*
  * A release store begins a release sequence and hides earlier ones; what a thread
  * stores after its own release, and read-modify-writes of all, continue it.
@@ -198,7 +205,7 @@ static void atomic_release(struct track *t, struct track_thread *self, const str
 		return;
 	s = track_sync_at(t, ev->addr);
 	if (!(access & ACCESS_READ) && (access_releases(order) || s->owner != self->id)) {
-		clocks_clear(&s->clocks);
+		forget_stores(&s->clocks);
 		s->owner = self->id;
 	}
 	if (access_releases(order)) {

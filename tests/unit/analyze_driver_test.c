@@ -119,6 +119,9 @@ static void test_annotations(void **state)
 	views("0 benign x 8 @a\n0 read x+4:4 @b\n0 read x+6:4 @c\n0 read x @d\n0 malloc x 64 @e\n"
 	      "0 read x @f\n",
 	      "a:\nb: ignore 3\nc:\nd: ignore 3\ne: gone 64\nf:\n");
+	/* Without a size: whatever begins there, but not what is copied over it, nor beside it. */
+	views("0 benign x 1 @a\n0 read x:4 @b\n0 read x:16 @c\n0 read-range x:17 @d\n0 read x+1:1 @e\n",
+	      "a:\nb: ignore 3\nc: ignore 3\nd:\ne:\n");
 }
 
 /* Levels of order: what is only by locks, by atomics, and strong. */

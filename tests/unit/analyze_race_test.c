@@ -68,6 +68,10 @@ static void test_order(void **state)
 	race("0 create 0.1\n0 once-begin o\n0 write x @a\n0 once-end o\n0.1 once-pass o\n0.1 read x @b\n",
 	     "");
 	race("0 create 0.1\n0 write x @a\n0 hb-before h\n0.1 hb-after h\n0.1 write x @b\n", "");
+	/* An atomic that is annotated: stores to it do not undo what the annotation says. */
+	race("0 create 0.1\n0 write x @a\n0 hb-before f\n0 atomic-store f release\n"
+	     "0.1 atomic-store f relaxed\n0.1 hb-after f\n0.1 write x @b\n",
+	     "");
 	race("0 create 0.1\n0.1 lock m\n0.1 cond-wait c m\n0 write x @a\n0 cond-signal c\n"
 	     "0.1 cond-wake c m\n0.1 read x @b\n",
 	     "");
