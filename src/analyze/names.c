@@ -200,14 +200,12 @@ size_t names_frames(struct names *n, uint64_t pc, struct symbol_frame *out, size
 
 void names_place(struct names *n, uint64_t pc, struct buf *out)
 {
-	struct symbol_frame frames[FRAMES], *f = frames;
+	struct symbol_frame frames[FRAMES];
 	size_t count = names_frames(n, pc, frames, FRAMES);
+	const struct symbol_frame *f = symbol_own_frame(frames, count);
 	const char *module;
 	uint64_t offset;
 
-	for (size_t i = count; i-- > 0;)
-		if (frames[i].file)
-			f = &frames[i];
 	if (strcmp(f->function, "??") != 0)
 		buf_add_text(out, f->function);
 	if (f->file) {

@@ -24,7 +24,7 @@ int names_learn(struct names *n, struct findings *f, size_t count, struct err *e
 /* Innermost first, at least one; a label of a text trace is a function without a file. */
 size_t names_frames(struct names *n, uint64_t pc, struct symbol_frame *out, size_t max);
 
-/* Appends "deposit bank.c:13" of the innermost frame that has a source, or "bank+0x1234". */
+/* Appends "deposit bank.c:13" of the frame to show (symbol_own_frame), or "bank+0x1234". */
 void names_place(struct names *n, uint64_t pc, struct buf *out);
 
 /* The file that holds the code, and the global variable at an address; NULL if in none. */

@@ -165,12 +165,10 @@ static void text_summary(struct show *s)
 
 static void json_frame(struct show *s, struct json *j, uint64_t pc)
 {
-	struct symbol_frame frames[FRAMES], *f = frames;
+	struct symbol_frame frames[FRAMES];
 	size_t count = names_frames(s->names, pc, frames, FRAMES);
+	const struct symbol_frame *f = symbol_own_frame(frames, count);
 
-	for (size_t i = count; i-- > 0;)
-		if (frames[i].file)
-			f = &frames[i];
 	json_text(j, "function", f->function);
 	json_text(j, "file", f->file);
 	json_number(j, "line", f->line);

@@ -87,9 +87,14 @@ static void name_event(const struct study *s, const struct candidate_event *e, s
 	const struct reader_thread *thread = reader_thread(s->reader, e->thread);
 	size_t count = locks_count(s->ctx.locks, e->lockset);
 	struct buf locks = { 0 };
+	struct locks_held held;
 
-	for (size_t i = 0; i < count; i++)
-		buf_addf(&locks, "%s%s", i ? ", " : "", names_lock(s->names, e, i));
+	for (size_t i = 0; i < count; i++) {
+		locks_at(s->ctx.locks, e->lockset, i, &held);
+		/* One that is taken just now is not held by it. */
+		if (held.lock != e->addr || held.acquired_pc != e->pc)
+			buf_addf(&locks, "%s%s", locks.size ? ", " : "", names_lock(s->names, e, i));
+	}
 	out->thread = xstrdup(thread ? thread->name : "?");
 	out->object = xstrdup(names_object(s->names, e));
 	out->locks = xstrdup(buf_string(&locks));

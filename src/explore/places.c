@@ -131,12 +131,7 @@ void places_frame(struct places *p, uint64_t pc, struct symbol_frame *out)
 	struct symbol_frame frames[FRAMES];
 	size_t count = symbols_frames(p->symbols, pc, frames, FRAMES);
 
-	*out = frames[0];
-	for (size_t i = 0; i < count; i++)
-		if (frames[i].file && frames[i].line) {
-			*out = frames[i];
-			return;
-		}
+	*out = *symbol_own_frame(frames, count);
 }
 
 void places_describe(struct places *p, uint64_t pc, struct buf *out)

@@ -44,7 +44,7 @@ const struct places_module *places_module(const struct places *p, uint64_t pc);
 /* The pc of an offset in a module of that build; 0 if there is none. */
 uint64_t places_find(const struct places *p, const char *build_id, uint64_t offset);
 
-/* The innermost frame that has a source position, else the innermost. */
+/* The frame to show: symbol_own_frame(). */
 void places_frame(struct places *p, uint64_t pc, struct symbol_frame *out);
 
 /* Appends "bank.c:41 (deposit)", "deposit in bank+0x1234" or "0x7f…". */

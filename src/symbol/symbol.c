@@ -153,3 +153,27 @@ const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset)
 		*offset = pc - m->base;
 	return m->path;
 }
+
+static bool is_systems(const char *file)
+{
+	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/include/" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		if (strncmp(file, folders[i], strlen(folders[i])) == 0)
+			return true;
+	return false;
+}
+
+const struct symbol_frame *symbol_own_frame(const struct symbol_frame *frames, size_t count)
+{
+	const struct symbol_frame *best = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!frames[i].file || !frames[i].line)
+			continue;
+		if (!is_systems(frames[i].file))
+			return &frames[i];
+		best = best ? best : &frames[i];
+	}
+	return best ? best : frames;
+}

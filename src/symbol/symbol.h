@@ -50,6 +50,13 @@ int symbols_add(struct symbols *s, const char *path, const uint8_t *build_id,
  */
 size_t symbols_frames(struct symbols *s, uint64_t pc, struct symbol_frame *out, size_t max);
 
+/*
+ * Which of them people want to see: the innermost with a source that is not a header of
+ * the system, whose inlined functions (std::mutex::lock, atoi) are nobody's own; else the
+ * innermost with a source; else the first.
+ */
+const struct symbol_frame *symbol_own_frame(const struct symbol_frame *frames, size_t count);
+
 /* A global or static variable at that address; a function's own is `function::name`. */
 bool symbols_variable(struct symbols *s, uint64_t addr, struct symbol_variable *out);
 

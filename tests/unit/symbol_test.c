@@ -225,9 +225,29 @@ static void test_spans(void **state)
 	spans_free(&s);
 }
 
+/* Of inlined frames, innermost first, the one of the program's own. */
+static void test_own_frame(void **state)
+{
+	const struct symbol_frame frames[] = {
+		{ .function = "??" },
+		{ .function = "pthread_mutex_lock_inline", .file = "/usr/include/c++/12/mutex", .line = 7 },
+		{ .function = "std::lock_guard", .file = "/usr/include/c++/12/lock.h", .line = 8 },
+		{ .function = "no_line", .file = "a.cc" },
+		{ .function = "put", .file = "queue.cc", .line = 9 },
+		{ .function = "main", .file = "main.cc", .line = 10 },
+	};
+
+	(void)state;
+	assert_string_equal(symbol_own_frame(frames, 6)->function, "put");
+	assert_string_equal(symbol_own_frame(frames + 5, 1)->function, "main");
+	assert_string_equal(symbol_own_frame(frames, 3)->function, "pthread_mutex_lock_inline");
+	assert_string_equal(symbol_own_frame(frames, 1)->function, "??");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_own_frame),
 		cmocka_unit_test(test_function_and_line),
 		cmocka_unit_test(test_inlined_frames),
 		cmocka_unit_test(test_variables),
