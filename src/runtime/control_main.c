@@ -10,6 +10,7 @@
 #include "runtime/control.h"
 #include "runtime/real.h"
 #include "runtime/sys.h"
+#include "runtime/thread.h"
 
 #define MAIN_STACK 0x5ff000000000ull
 #define MAIN_STACK_BYTES (8ull << 20)
@@ -66,6 +67,7 @@ static int controlled(int argc, char **argv, char **envp)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_failed(stack))
 		ctl_unsupported("the address space for main's stack is taken");
+	snarlrt_thread_main_stack((uint64_t)stack, (uint64_t)stack + MAIN_STACK_BYTES);
 	/* Written to before the fork, so that the run's first write is its first fault there. */
 	*(volatile uint16_t *)(SHADOW_BASE + ((uint64_t)stack + MAIN_STACK_BYTES - 64) / 8 * 2) = 0;
 	if (ctl.server >= 0)
