@@ -62,8 +62,7 @@ struct live_slot {
 	uint64_t time;
 	uint64_t waiting_for;	/* its object */
 	uint64_t waiting_pc;
-	uint64_t lost;		/* records dropped by this thread, not told yet */
-	uint64_t pad[2];
+	uint64_t pad[3];
 };
 
 /* Offsets are from the start of the live memory. */

@@ -96,16 +96,15 @@ static void collect_rings(struct finish *f)
 
 	for (size_t i = 0; i < f->live.slot_count; i++) {
 		const struct live_slot *slot = &f->live.slots[i];
-		bool written, tail;
+		bool written;
 		uint64_t time;
 
 		if (!slot->thread)
 			continue;
 		written = have(f, sorted, slot->thread, slot->seq);
-		tail = slot->lost || slot->waiting_in;
-		if (!written && (live_ring(&f->live, i, f->records, &time) || tail))
+		if (!written && (live_ring(&f->live, i, f->records, &time) || slot->waiting_in))
 			add_piece(f, FROM_RING, slot->thread, slot->seq, i);
-		else if (written && tail)
+		else if (written && slot->waiting_in)
 			add_piece(f, FROM_RING_TAIL, slot->thread, slot->seq + 1, i);
 	}
 	sort_pieces(f);
@@ -187,8 +186,6 @@ static void encode_ring(struct finish *f, const struct piece *p, struct trace_ch
 	n = live_ring(&f->live, p->at, f->records, &time);
 	if (p->source == FROM_RING_TAIL)
 		n = 0;
-	if (slot->lost)
-		n = add_record(f, n, TRACE_LOST, 0, 0, time + 1, slot->lost);
 	if (slot->waiting_in)
 		n = add_record(f, n, TRACE_BLOCKED, slot->waiting_for, slot->waiting_pc, time + 1,
 			       slot->waiting_in);
