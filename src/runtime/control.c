@@ -188,6 +188,15 @@ static void take_signal(struct ctl_thread *t, int number)
 	ctl_signal_accept(t, number);
 }
 
+/* To a replay that is the end; to who only begins with the plan, the end of that part. */
+static bool cannot_follow(const char *text)
+{
+	if (is_exact())
+		ctl_diverged(text);
+	exact_end(ctl.state);
+	return false;
+}
+
 /* What the plan has besides runs, and the world it waits for. True: something was done. */
 static bool follow_plan(void)
 {
@@ -197,7 +206,7 @@ static bool follow_plan(void)
 	if (turn && turn->kind == SCHED_TURN_EXPIRE) {
 		t = by_name(turn->name);
 		if (!t || !t->wait || t->wait->deadline == CTL_NEVER)
-			ctl_diverged("the schedule lets a time-out come where none is pending");
+			return cannot_follow("the schedule lets a time-out come where none is pending");
 		exact_advance(ctl.state);
 		expire(t, true);
 		return true;
@@ -205,7 +214,7 @@ static bool follow_plan(void)
 	if (turn && turn->kind == SCHED_TURN_SIGNAL) {
 		t = by_name(turn->name);
 		if (!t)
-			ctl_diverged("the schedule has a signal for a thread that is gone");
+			return cannot_follow("the schedule has a signal for a thread that is gone");
 		exact_advance(ctl.state);
 		take_signal(t, (int)turn->steps);
 		return true;
@@ -237,7 +246,7 @@ static size_t who_can_run(uint32_t *runnable)
 	for (;;) {
 		expire_due();
 		ctl_outside_probe();
-		if (is_exact() && !exact_done(ctl.state)) {
+		if (is_following()) {
 			if (follow_plan())
 				continue;
 		} else if ((number = ctl_signal_arrived(&t)) != 0) {
@@ -264,7 +273,7 @@ static void maybe_early(void)
 {
 	const struct strategy *s = ctl.strategy;
 
-	if (is_exact() || !s->choose || !earliest())
+	if (is_following() || !s->choose || !earliest())
 		return;
 	if (s->choose(ctl.state, s->end ? 2 : 16) == 1)
 		expire(earliest(), true);
@@ -437,15 +446,17 @@ uint32_t ctl_choose_thread(const uint32_t *candidates, uint32_t count)
 
 	if (count == 1)
 		return candidates[0];
-	if (is_exact()) {
+	if (is_following()) {
 		const struct sched_turn *turn = exact_peek(ctl.state);
 
 		if (turn && turn->kind == SCHED_TURN_WAKE) {
 			while (i < count && ctl.name[candidates[i]] != turn->name)
 				i++;
-			if (i == count)
-				ctl_diverged("the schedule wakes a thread that does not wait");
 			exact_advance(ctl.state);
+		}
+		if (i == count) {
+			cannot_follow("the schedule wakes a thread that does not wait");
+			i = 0;
 		}
 	} else if (ctl.strategy->choose) {
 		i = ctl.strategy->choose(ctl.state, count);

@@ -91,6 +91,12 @@ static inline bool is_exact(void)
 	return ctl.strategy == &strategy_exact;
 }
 
+/* … or for now one that another strategy begins with? */
+static inline bool is_following(void)
+{
+	return ctl.strategy->follows && !exact_done(ctl.state);
+}
+
 /* control.c: on from where it stood, after handlers and cancellation. */
 SNARLRT_HIDDEN void ctl_resume(struct ctl_thread *t, struct ctl_wait *w);
 

@@ -6,17 +6,6 @@
 #include "sched/exact.h"
 #include "sched/pick.h"
 
-struct exact {
-	const struct sched_plan *plan;
-	uint64_t next;		/* first turn not begun */
-	uint64_t current;	/* the RUN turn under way, if steps are left */
-	uint64_t left;		/* its steps not taken yet, as of `asked` */
-	uint64_t asked;		/* step of the last question */
-	uint64_t lost_at;
-	uint64_t checked;	/* turns below were compared with what happened */
-	bool lost;
-};
-
 static uint64_t turns_of(const struct exact *e)
 {
 	return e->plan ? e->plan->turns : 0;
@@ -88,6 +77,15 @@ bool exact_done(const void *state)
 	const struct exact *e = state;
 
 	return e->next >= turns_of(e);
+}
+
+void exact_end(void *state)
+{
+	struct exact *e = state;
+
+	e->next = turns_of(e);
+	e->left = 0;
+	e->lost = false;
 }
 
 uint64_t exact_wants(const void *state, uint64_t step)
@@ -184,6 +182,7 @@ static void exact_pick(void *state, const struct sched_point *point, struct sche
 
 const struct strategy strategy_exact = {
 	.name = "exact",
+	.follows = true,
 	.summary = "the turns of a schedule file, one after the other",
 	.state_size = sizeof(struct exact),
 	.init = exact_init,

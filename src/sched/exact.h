@@ -8,7 +8,7 @@
  * Turns of kind CHOOSE are taken by choose(). A turn nobody took before pick()
  * needs the one after it means that the plan is lost.
  *
- * `state` is that of strategy_exact, after its begin(). Only exact_lost() can be
+ * `state` is that of a strategy that `follows`, after its begin(). Only exact_lost() can be
  * asked where the plan itself is not mapped.
  */
 #ifndef SCHED_EXACT_H
@@ -16,6 +16,18 @@
 
 #include "sched/plan.h"
 #include "sched/strategy.h"
+
+/* Private; here for strategies that follow a plan first, whose state begins with it. */
+struct exact {
+	const struct sched_plan *plan;
+	uint64_t next;		/* first turn not begun */
+	uint64_t current;	/* the RUN turn under way, if steps are left */
+	uint64_t left;		/* its steps not taken yet, as of `asked` */
+	uint64_t asked;		/* step of the last question */
+	uint64_t lost_at;
+	uint64_t checked;	/* turns below were compared with what happened */
+	bool lost;
+};
 
 /*
  * The first turn not begun; NULL at the end of the plan. The RUN turn before it
@@ -41,6 +53,9 @@ void exact_lose_here(void *state);
 
 /* The run has left the plan; *turn: the index of the turn it could not follow. */
 bool exact_lost(const void *state, uint64_t *turn);
+
+/* What is left of the plan does not matter any more. */
+void exact_end(void *state);
 
 /* All turns were begun. */
 bool exact_done(const void *state);

@@ -109,6 +109,7 @@ struct strategy {
 	const char *name;	/* as typed after --strategy */
 	const char *summary;	/* one line of --help */
 	size_t state_size;	/* the caller provides it, zeroed */
+	bool follows;		/* a plan's turns, as long as exact_done() is false; exact.h */
 	void (*init)(void *state, const struct sched_params *params);
 	void (*begin)(void *state, const struct sched_run *run);
 	void (*pick)(void *state, const struct sched_point *point, struct sched_choice *out);
