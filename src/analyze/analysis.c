@@ -42,6 +42,15 @@ void analysis_context_free(struct analysis_context *ctx)
 	*ctx = (struct analysis_context){ 0 };
 }
 
+/*
+ * Where the order is total, times are positions in it, not those of a clock: what is found in
+ * the trace of a run does not depend on how fast that was.
+ */
+static bool is_total(const struct reader *trace)
+{
+	return reader_info(trace)->header->flags & TRACE_TOTAL_ORDER;
+}
+
 /* Events read ahead, so that analyses can ask for memory in time. */
 #define STEP 8u
 #define RING (STEP * (ANALYSIS_AHEAD + 1))	/* a power of two */
@@ -53,6 +62,7 @@ struct ahead {
 	int got;		/* of the last reading */
 	struct err err;
 	bool soon;		/* somebody wants to know */
+	bool total;
 };
 
 static const struct event *access_ahead(const struct ahead *a, size_t distance)
@@ -86,6 +96,8 @@ static const struct event *ahead_next(struct ahead *a, struct reader *trace,
 		if (a->got <= 0)
 			break;
 		a->access[a->read++ % RING] = access_of(ev->kind) != 0;
+		if (a->total)
+			ev->time = a->read;
 	}
 	if (a->read == a->done)
 		return NULL;
@@ -98,7 +110,7 @@ static int first_pass(struct reader *trace, const struct analysis *const *which,
 		      struct track *track, struct findings *out, struct analysis_stats *stats,
 		      struct err *err)
 {
-	struct ahead ahead = { .got = 1 };
+	struct ahead ahead = { .got = 1, .total = is_total(trace) };
 	const struct event *ev;
 	const struct view *view;
 
@@ -223,6 +235,8 @@ static void counting_tell(const struct counting *c, struct candidate_event *e)
 static int second_pass(struct reader *trace, struct findings *out, struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
+	bool total = is_total(trace);
+	uint64_t position = 0;
 	struct event ev;
 	int got = 0;
 
@@ -233,8 +247,12 @@ static int second_pass(struct reader *trace, struct findings *out, struct err *e
 	c->left = c->event_count;
 	if (c->left > 0)
 		got = reader_rewind(trace, err);
-	while (c->left > 0 && got >= 0 && (got = reader_next(trace, &ev, err)) > 0)
+	while (c->left > 0 && got >= 0 && (got = reader_next(trace, &ev, err)) > 0) {
+		position++;
+		if (total)
+			ev.time = position;
 		counting_see(c, &ev);
+	}
 	for (size_t i = 0; i < findings_count(out); i++)
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
 			counting_tell(c, &findings_at(out, i)->event[e]);
