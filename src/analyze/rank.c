@@ -14,10 +14,10 @@ static const struct {
 } patterns[] = {
 	/* Harm whatever the values are. */
 	{ "stuck", 20 }, { "lock-cycle", 9 }, { "use-free", 9 }, { "use-destroy", 8.5 },
-	{ "wait-hold", 8 }, { "lost-wake", 7.5 },
+	{ "wait-hold", 8 }, { "lost-wake", 7.5 }, { "late-wake", 5.2 },
 	/* A stale value is written back, two reads disagree, … */
 	{ "RWW", 6.5 }, { "RWR", 6 }, { "WWR", 5.5 }, { "WRW", 5 }, { "WWW", 3 },
-	{ "before-init", 6 }, { "cancel-held", 5 },
+	{ "before-init", 5.3 }, { "cancel-held", 5 },
 };
 
 static double base(const struct candidate *c)

@@ -9,6 +9,10 @@
  * checks is enough to take it that the others do, too.
  * Waits with a time limit end by themselves.
  *
+ * Late wake-ups: the change and the signal are not one critical section. A waiter that comes
+ * in between may use up what was changed without having to wait, and be woken for it later.
+ * That does harm if it does not look again when it was woken.
+ *
  * Bounded: of each thread the last RECENT accesses; for each condition SIDES_MAX waits
  * and signals that differ in thread or site, the newest of each.
  */
@@ -32,6 +36,7 @@ struct touched {
 struct recent {
 	struct touched at[RECENT];
 	uint64_t count;
+	size_t woken, wait;		/* the condition it was woken at, plus 1, and the wait; 0: long ago */
 };
 
 /* One side of a wake-up: a wait, or a signal. */
@@ -39,6 +44,8 @@ struct side {
 	struct candidate_event at;
 	uint64_t mutex;			/* wait: and when it was taken */
 	uint64_t section_epoch;
+	bool inside;
+	struct candidate_event enter;	/* … the outermost section that it is in */
 	struct {
 		uint64_t lock, writes;	/* signal: granules written under it before such signals */
 		uint64_t first;		/* where it was taken before this one, plus 1 */
@@ -48,6 +55,7 @@ struct side {
 	struct touched state[STATE_MAX];	/* wait: in the section; signal: before it */
 	size_t state_count;
 	bool partial;			/* there was more than is known */
+	bool woken, rechecks;		/* wait: ever; and then looked again under the mutex */
 };
 
 struct condition {
@@ -187,6 +195,9 @@ static void wait_begins(struct wakeups *w, const struct event *ev, const struct 
 		return;
 	side_fill(s, ev, view);
 	s->mutex = ev->arg;
+	s->enter = section_begin(in);
+	recent_of(w, view->thread)->wait = (size_t)(s - c->waits);
+	recent_of(w, view->thread)->woken = 0;
 	s->section_epoch = in->strong_epoch;
 	side_state(w, s, view->thread, in->first);
 }
@@ -217,10 +228,39 @@ static void wakes(struct wakeups *w, const struct event *ev, const struct view *
 	side_fill(s, ev, view);
 	side_state(w, s, view->thread, 0);
 	in = sections_held(w->sections, view->thread, &count);
+	s->inside = count > 0;
+	if (s->inside)
+		s->enter = section_begin(&in[0]);
 	for (size_t i = 0; i < count; i++)
 		side_under(s, &in[i]);
 	for (size_t i = 0; i < LOCKS_MAX && (in = sections_left(w->sections, view->thread, 0, i)); i++)
 		side_under(s, in);
+}
+
+/* A thread goes on behind its wait. */
+static void woken(struct wakeups *w, const struct event *ev, uint32_t thread)
+{
+	const uint64_t *at = map_find(&w->at, ev->addr);
+	struct recent *t = recent_of(w, thread);
+
+	for (size_t i = 0; at && i < w->conditions[*at - 1].wait_count; i++)
+		if (w->conditions[*at - 1].waits[i].at.thread == thread && t->wait == i) {
+			w->conditions[*at - 1].waits[i].woken = true;
+			t->woken = *at;
+		}
+}
+
+static bool overlap(const struct candidate_event *a, const struct candidate_event *b)
+{
+	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
+}
+
+static void looks_again(struct wakeups *w, const struct recent *t, const struct touched *a)
+{
+	struct side *s = &w->conditions[t->woken - 1].waits[t->wait];
+
+	for (size_t i = 0; a->read && i < s->state_count; i++)
+		s->rechecks |= overlap(&s->state[i].at, &a->at);
 }
 
 void wakeups_event(struct wakeups *w, const struct event *ev, const struct view *view)
@@ -233,17 +273,18 @@ void wakeups_event(struct wakeups *w, const struct event *ev, const struct view 
 		t->at[t->count++ % RECENT] = (struct touched){
 			view_event(view, ev), access & ACCESS_READ, access & ACCESS_WRITE,
 		};
+		if (t->woken)
+			looks_again(w, t, &t->at[(t->count - 1) % RECENT]);
 	} else if (ev->kind == TRACE_COND_WAIT) {
 		wait_begins(w, ev, view);
 	} else if (ev->kind == TRACE_COND_SIGNAL || ev->kind == TRACE_COND_BROADCAST) {
 		if (!ev->result)
 			wakes(w, ev, view);
+	} else if (ev->kind == TRACE_COND_WAKE) {
+		woken(w, ev, view->thread);
+	} else if (ev->kind == TRACE_MUTEX_UNLOCK) {
+		recent_of(w, view->thread)->woken = 0;
 	}
-}
-
-static bool overlap(const struct candidate_event *a, const struct candidate_event *b)
-{
-	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
 }
 
 /* What the signaller did under the waiter's mutex: wrote this, or took it after `index`. */
@@ -337,6 +378,60 @@ static void lost_wake(struct wakeups *w, const struct side *wait, const struct s
 	findings_add(out, &c);
 }
 
+/* A change before the section of the signal, and the first look at it in that of the wait. */
+static bool apart(const struct side *wait, const struct side *wake, const struct touched **looked,
+		  const struct touched **changed)
+{
+	*looked = *changed = NULL;
+	for (size_t k = 0; k < wake->state_count && !*changed; k++) {
+		const struct touched *b = &wake->state[k];
+
+		if (!b->write || (wake->inside && b->at.index > wake->enter.index))
+			continue;
+		for (size_t i = 0; i < wait->state_count; i++)
+			if (wait->state[i].read && overlap(&wait->state[i].at, &b->at)) {
+				*looked = &wait->state[i];
+				*changed = b;
+			}
+	}
+	return *changed != NULL;
+}
+
+static void late_wake(struct wakeups *w, const struct side *wait, const struct side *wake,
+		      struct findings *out)
+{
+	struct candidate c = { .class = CANDIDATE_ATOMICITY2, .pattern = "late-wake", .events = 4,
+			       .orders = 2, .order = { { 0, 1 }, { 2, 3 } }, .count = 1,
+			       .note = "the wake-up may come when what was changed is used up already" };
+	const struct touched *looked, *changed;
+
+	if (wait->at.thread == wake->at.thread || !wait->woken || wait->rechecks || !apart(wait, wake, &looked, &changed))
+		return;
+	if (vclock_saw(&wait->strong, wake->at.thread, wake->strong_epoch) ||
+	    vclock_saw(&wake->strong, wait->at.thread, wait->strong_epoch)) {
+		findings_pruned(out, PRUNE_HB, 1);
+		return;
+	}
+	memset(c.hold, -1, sizeof(c.hold));
+	c.addr = changed->at.addr;
+	c.size = changed->at.size;
+	c.addr2 = wake->at.addr;
+	c.event[0] = changed->at;
+	c.event[1] = looked->at;
+	c.event[2] = wait->at;
+	c.event[3] = wake->at;
+	c.seen = changed->at.time < looked->at.time && wait->at.time < wake->at.time;
+	if (locks_has(w->ctx->locks, changed->at.lockset, wait->mutex)) {
+		c.hold[1] = (int8_t)c.events;
+		c.event[c.events++] = wait->enter;
+	}
+	if (wake->inside) {
+		c.hold[3] = (int8_t)c.events;
+		c.event[c.events++] = wake->enter;
+	}
+	findings_add(out, &c);
+}
+
 void wakeups_finish(struct wakeups *w, struct findings *out)
 {
 	for (size_t i = 0; i < w->count; i++) {
@@ -350,6 +445,8 @@ void wakeups_finish(struct wakeups *w, struct findings *out)
 				safe |= agreed(w, &c->waits[a], &c->wakes[b], &checked, &changed);
 			for (size_t b = 0; b < c->wake_count; b++)
 				lost_wake(w, &c->waits[a], &c->wakes[b], safe, out);
+			for (size_t b = 0; b < c->wake_count; b++)
+				late_wake(w, &c->waits[a], &c->wakes[b], out);
 		}
 	}
 	findings_dropped(out, w->dropped);

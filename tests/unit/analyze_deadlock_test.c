@@ -218,6 +218,34 @@ static void test_lost_wake(void **state)
 		     "0.1 cond-wake c m timed\n0.1 unlock m\n", "");
 }
 
+#define ONCE "0.1 cond-wake c m\n0.1 unlock m\n"
+
+/* The change and the signal in two steps, and a waiter that does not look again. */
+static void test_late_wake(void **state)
+{
+	(void)state;
+	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m @take\n0.2 cond-signal c @sig\n0.2 unlock m\n" ONCE,
+		 "late-wake 0.2 write @set#1, 0.1 read @check#1, 0.1 cond-wait @wait#1, "
+		 "0.2 cond-signal @sig#1, 0.2 lock @take#1\n");
+	/* In two critical sections: it must not be held in its own. */
+	deadlock(TWO "0.1 lock m @in\n0.1 read ready @check\n0.1 cond-wait c m @wait\n"
+		     "0.2 lock m\n0.2 write ready @set\n0.2 unlock m\n0.2 cond-signal c @sig\n" ONCE,
+		 "late-wake 0.2 write @set#1, 0.1 read @check#1, 0.1 cond-wait @wait#1, "
+		 "0.2 cond-signal @sig#1, 0.1 lock @in#1\n");
+	/* One critical section; a waiter that looks again; one that was never woken. */
+	deadlock(TWO WAITER "0.2 lock m\n0.2 write ready @set\n0.2 cond-signal c @sig\n0.2 unlock m\n" ONCE,
+		 "");
+	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m\n0.2 cond-signal c @sig\n0.2 unlock m\n" WOKEN,
+		 "");
+	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m\n0.2 cond-signal c @sig\n0.2 unlock m\n",
+		 "");
+	/* Looking at something else is not looking again. */
+	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m @take\n0.2 cond-signal c @sig\n0.2 unlock m\n"
+			    "0.1 cond-wake c m\n0.1 read other\n0.1 unlock m\n0.1 read ready\n",
+		 "late-wake 0.2 write @set#1, 0.1 read @check#1, 0.1 cond-wait @wait#1, "
+		 "0.2 cond-signal @sig#1, 0.2 lock @take#1\n");
+}
+
 static void test_wait_hold(void **state)
 {
 	(void)state;
@@ -426,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_longer),
 		cmocka_unit_test(test_blocked),
 		cmocka_unit_test(test_lost_wake),
+		cmocka_unit_test(test_late_wake),
 		cmocka_unit_test(test_wait_hold),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_random_runs),
