@@ -20,6 +20,9 @@ struct worker {
 	struct server server;
 	uint64_t run;
 	bool busy;
+	struct snapshots shots;
+	struct snapshots_point point;	/* where its run begins */
+	bool on_the_way;	/* … and it makes another one first to get there */
 	size_t granules;	/* of the search that are in the block already */
 };
 
@@ -43,10 +46,9 @@ struct search {
 	uint64_t *fresh;	/* of this generation */
 	size_t fresh_count, fresh_capacity;
 	uint64_t length, longest_run;	/* of the longest run */
-	uint32_t threads, known_threads;
-	uint64_t known_length;
-	uint64_t events[CTL_THREADS], known_events[CTL_THREADS];
-	uint32_t parent[CTL_THREADS], known_parent[CTL_THREADS];
+	uint32_t threads;
+	uint64_t events[CTL_THREADS];
+	uint32_t parent[CTL_THREADS];
 	/* Failures of this generation, one per signature; and signatures of all before. */
 	struct search_failure **failures;
 	size_t failure_count, failure_capacity;
@@ -76,7 +78,7 @@ static void prepare(struct search *s, struct worker *w)
 	struct ctl_block *b = w->server.block;
 	struct ctl_request *q = &b->request;
 	uint64_t *shared = server_area(&w->server, b->shared);
-	uint32_t threads = s->known_threads < CTL_THREADS ? s->known_threads : CTL_THREADS;
+	uint32_t threads = s->memory->threads < CTL_THREADS ? s->memory->threads : CTL_THREADS;
 
 	snprintf(q->strategy, sizeof(q->strategy), "%s", c->strategy->name);
 	q->seed = c->seed;
@@ -97,12 +99,23 @@ static void prepare(struct search *s, struct worker *w)
 		       (s->memory->count - w->granules) * sizeof(*shared));
 	w->granules = s->memory->count;
 	q->shared_count = s->memory->count;
-	q->length = s->known_length;
+	q->length = s->memory->length;
 	q->threads = threads;
-	memcpy(q->parent, s->known_parent, threads * sizeof(*q->parent));
-	memcpy(q->events, s->known_events, threads * sizeof(*q->events));
-	if (c->shape)
+	memcpy(q->parent, s->memory->parent, threads * sizeof(*q->parent));
+	memcpy(q->events, s->memory->events, threads * sizeof(*q->events));
+}
+
+/* Starts the run, or first the one that leads to where it begins. */
+static int start(struct search *s, struct worker *w, struct err *err)
+{
+	const struct search_config *c = s->config;
+
+	prepare(s, w);
+	w->on_the_way = snapshots_towards(&w->shots, &w->server, &w->point);
+	if (!w->on_the_way && c->shape)
 		c->shape(c->ctx, w->run, &w->server);
+	w->busy = true;
+	return server_start(&w->server, err);
 }
 
 /* Granules the run found shared that nobody knew. */
@@ -198,6 +211,10 @@ static int ended(struct search *s, struct worker *w, struct err *err)
 	struct oracle_result result;
 
 	w->busy = false;
+	if (w->on_the_way) {
+		snapshots_arrived(&w->shots, &w->server, &w->point);
+		return start(s, w, err);
+	}
 	if (w->server.result.lost) {
 		s->stats->lost++;
 		s->again = w->run;
@@ -282,10 +299,12 @@ static void end_generation(struct search *s)
 	}
 	s->fresh_count = 0;
 	s->stats->shared = s->memory->count;
-	s->known_length = s->length;
-	s->known_threads = s->threads;
-	memcpy(s->known_events, s->events, sizeof(s->events));
-	memcpy(s->known_parent, s->parent, sizeof(s->parent));
+	if (s->length > s->memory->length) {
+		s->memory->length = s->length;
+		s->memory->threads = s->threads;
+		memcpy(s->memory->events, s->events, sizeof(s->events));
+		memcpy(s->memory->parent, s->parent, sizeof(s->parent));
+	}
 	if (s->limit < s->next)
 		s->limit = s->next;
 	s->limit += s->goes_on || s->limit == 0 ? 1 :
@@ -321,10 +340,11 @@ static int feed(struct search *s, struct err *err)
 
 		if (w->busy || !take(s, &w->run))
 			continue;
-		prepare(s, w);
-		if (server_start(&w->server, err) < 0)
+		w->point = (struct snapshots_point){ 0 };
+		if (s->config->from)
+			s->config->from(s->config->ctx, w->run, &w->point);
+		if (start(s, w, err) < 0)
 			return -1;
-		w->busy = true;
 	}
 	return 0;
 }
@@ -409,8 +429,10 @@ static int open_workers(struct search *s, struct err *err)
 
 static void clean_up(struct search *s)
 {
-	for (unsigned i = 0; i < s->count; i++)
+	for (unsigned i = 0; i < s->count; i++) {
+		snapshots_free(&s->workers[i].shots);
 		server_close(&s->workers[i].server);
+	}
 	strays_end_all(NULL, 0);
 	for (size_t i = 0; i < s->failure_count; i++)
 		search_failure_free(s->failures[i]);

@@ -19,6 +19,7 @@
 #include "explore/places.h"
 #include "explore/schedule.h"
 #include "explore/server.h"
+#include "explore/snapshots.h"
 #include "sched/strategy.h"
 
 /* What outlives a search, so that another one may go on with it. All zero: nothing is known. */
@@ -27,6 +28,11 @@ struct search_memory {
 	size_t count, capacity;
 	struct map identities;	/* of failures that were told */
 	struct coverage coverage;
+	/* Of the longest run: how long, and what each thread did in it. */
+	uint64_t length;
+	uint32_t threads;
+	uint64_t events[CTL_THREADS];
+	uint32_t parent[CTL_THREADS];
 };
 
 void search_memory_free(struct search_memory *m);
@@ -77,8 +83,13 @@ struct search_config {
 	 * `f` is the callee's to free.
 	 */
 	bool (*found)(void *ctx, struct search_failure *f);
-	/* May give a run another strategy (one without end()), seed or plan; or NULL. */
+	/*
+	 * May give a run another strategy (one without end()), seed or plan; or NULL. If
+	 * s->depth is not 0, it begins at the point that from() said.
+	 */
 	void (*shape)(void *ctx, uint64_t run, struct server *s);
+	/* Where runs begin, if possible, that share what is before; or NULL. Needs `learned`. */
+	void (*from)(void *ctx, uint64_t run, struct snapshots_point *out);
 	/* A run has ended, in any order; or NULL. */
 	void (*judged)(void *ctx, uint64_t run, const struct server *s,
 		       const struct oracle_result *result);

@@ -176,6 +176,7 @@ bool server_attend(struct server *s)
 			s->stopped = true;
 		/* Both, in whatever order they come: else the next run would be taken for this one. */
 		if (s->stopped && s->run) {
+			server_drain(s, &s->result.out, &s->result.error);
 			s->state = SERVER_IDLE;
 			s->depth++;
 			return true;
