@@ -197,7 +197,7 @@ static void build(struct check_fix *cf, struct buf *out)
 	json_close(&j, ']');
 	test_results_bugs(&s->results, &j, &s->places);
 	json_number(&j, "not_replayed", s->results.count - s->results.proved);
-	test_results_candidates(s->hunt, &j);
+	test_results_candidates(s->hunt, &j, NULL);
 	json_close(&j, '}');
 	buf_add_char(out, '\n');
 }

@@ -16,48 +16,78 @@ static const char usage[] =
 	"\n"
 	"      --runs N         how many in all (default 2000; with --time: no limit)\n"
 	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
-	"      --profiles N     runs to watch and predict from (default 4)\n"
+	"      --saturation N   end when N runs in a row show nothing new (default 1000; 0: never)\n"
+	"      --profiles N     runs to watch and predict from (default 4), of each input\n"
+	"      --input-dir DIR  hunt with each file in DIR: in the place of @@ in the arguments,\n"
+	"                       or as stdin if there is no @@\n"
+	"      --snapshots N    what runs have in common is run once if it has N steps or more\n"
+	"                       (default 2000; 0: never). What is found does not depend on it\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
 	"\n"
 	"Exit: 0 no failure, 1 a bug was proved, 3 the program could not be run.\n"
 	"\n"
 	"  snarl hunt -- ./bank 100\n"
-	"  snarl hunt --time 10m --keep-going -- ./server --selftest\n";
+	"  snarl hunt --time 10m --keep-going -- ./server --selftest\n"
+	"  snarl hunt --input-dir corpus -- ./parser --threads 4 @@\n";
 
 struct options {
 	struct explore_options explore;
-	uint64_t profiles;
+	uint64_t profiles, saturation, snapshots;
+	const char *input_dir;
 };
+
+/* After what was found, before the figures. */
+static void tell_saturation(struct session *s)
+{
+	if (s->o->quiet || !s->hunt->saturated)
+		return;
+	progress_clear(&s->progress);
+	fprintf(stderr, "snarl: %llu runs in a row showed nothing new: ended early\n",
+		(unsigned long long)s->hunt->saturated);
+}
 
 static int hunt(const struct options *o)
 {
-	struct hunt_config config = { .profiles = (unsigned)o->profiles,
+	struct inputs inputs;
+	struct hunt_config config = { .inputs = &inputs, .profiles = (unsigned)o->profiles,
+				      .saturation = o->saturation, .snapshots = o->snapshots,
 				      .suppress = o->explore.suppress };
 	struct err err = { "" };
 	struct session s;
 	struct hunt *h;
 	int code = session_open(&s, &o->explore);
 
-	if (code == CMD_OK) {
-		session_config(&s, &config.search);
-		h = hunt_new(&config);
-		s.hunter = h;
-		s.hunt = hunt_stats(h);
-		code = hunt_run(h, &s.places, &s.stats, &err);
-		code = session_end(&s, code, &err);
+	if (code != CMD_OK) {
 		session_close(&s);
-		hunt_free(h);
 		return code;
 	}
+	if (inputs_open(&inputs, &s.target, o->input_dir, &err) < 0) {
+		inputs_close(&inputs);
+		session_close(&s);
+		return cmd_fail(&cmd_hunt, "%s", err.text);
+	}
+	session_config(&s, &config.search);
+	h = hunt_new(&config);
+	s.hunter = h;
+	s.hunt = hunt_stats(h);
+	code = hunt_run(h, &s.places, &s.stats, &err);
+	inputs_restore(&inputs);
+	tell_saturation(&s);
+	code = session_end(&s, code, &err);
+	hunt_free(h);
+	inputs_close(&inputs);
 	session_close(&s);
 	return code;
 }
 
-enum { OPT_PROFILES = EXPLORE_OPT_OWN };
+enum { OPT_PROFILES = EXPLORE_OPT_OWN, OPT_SATURATION, OPT_INPUT_DIR, OPT_SNAPSHOTS };
 
 static const struct option long_options[] = {
 	{ "profiles", required_argument, NULL, OPT_PROFILES },
+	{ "saturation", required_argument, NULL, OPT_SATURATION },
+	{ "input-dir", required_argument, NULL, OPT_INPUT_DIR },
+	{ "snapshots", required_argument, NULL, OPT_SNAPSHOTS },
 	EXPLORE_LONG_OPTIONS,
 	{ 0 },
 };
@@ -75,6 +105,13 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_PROFILES:
 			code = numbers_count(&cmd_hunt, "--profiles", optarg, 1, 1000, &o->profiles);
 			break;
+		case OPT_SATURATION:
+			code = numbers_count(&cmd_hunt, "--saturation", optarg, 0, UINT64_MAX, &o->saturation);
+			break;
+		case OPT_SNAPSHOTS:
+			code = numbers_count(&cmd_hunt, "--snapshots", optarg, 0, UINT64_MAX, &o->snapshots);
+			break;
+		case OPT_INPUT_DIR: o->input_dir = optarg; break;
 		default: code = explore_options_take(&o->explore, c);
 		}
 	return code != CMD_OK ? code : explore_options_end(&o->explore, argc, argv);
@@ -82,7 +119,7 @@ static int parse(struct options *o, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .profiles = 4 };
+	struct options o = { .profiles = 4, .saturation = 1000, .snapshots = 2000 };
 	int code;
 
 	explore_options_init(&o.explore, &cmd_hunt, 2000);

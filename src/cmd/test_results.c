@@ -6,6 +6,9 @@
 
 #include "base/mem.h"
 #include "cmd/test.h"
+#include "trace/kinds.h"
+
+#define LIST_MOST 1000u		/* candidates told one by one, the best first */
 
 bool test_strategy_is_search(const struct strategy *s)
 {
@@ -47,18 +50,58 @@ void test_results_bugs(const struct test_results *r, struct json *j, struct plac
 	json_close(j, ']');
 }
 
-void test_results_candidates(const struct hunt_stats *h, struct json *j)
+static void add_lead(const struct lead *lead, struct json *j, struct places *places)
+{
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t count = lead_events(lead, events);
+
+	json_open(j, NULL, '{');
+	json_text(j, "class", lead_class(lead));
+	json_text(j, "pattern", lead->c.pattern);
+	json_text(j, "variable", lead->event[0].object);
+	json_text(j, "outcome", lead_outcome_name(lead->outcome));
+	json_text(j, "why", lead_why(lead));
+	json_number(j, "runs", lead->runs);
+	json_number(j, "exposed", lead->exposed);
+	json_open(j, "events", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct candidate_event *e = &lead->c.event[events[i]];
+		struct symbol_frame frame;
+
+		places_frame(places, e->pc, &frame);
+		json_open(j, NULL, '{');
+		json_text(j, "thread", lead->event[events[i]].thread);
+		json_text(j, "op", kind_name(e->kind));
+		json_text(j, "function", frame.function ? frame.function : "");
+		json_text(j, "file", frame.file ? frame.file : "");
+		json_number(j, "line", frame.line);
+		json_number(j, "nth", e->nth ? e->nth : 1);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+void test_results_candidates(const struct hunt_stats *h, struct json *j, struct places *places)
 {
 	json_open(j, "candidates", '{');
 	if (h) {
 		json_number(j, "predicted", h->predicted);
 		json_number(j, "pruned", h->predicted - h->leads - h->suppressed);
 		json_number(j, "suppressed", h->suppressed);
+		json_number(j, "seen", h->seen);
+		json_number(j, "grouped", h->grouped);
 		json_number(j, "tried", h->leads - h->left);
 		json_number(j, "proved", h->proved);
 		json_number(j, "infeasible", h->infeasible);
 		json_number(j, "harmless", h->harmless);
 		json_number(j, "unreached", h->unreached);
+		if (places)
+			json_open(j, "list", '[');
+		for (size_t i = 0; places && i < h->list->count && i < LIST_MOST; i++)
+			add_lead(h->list->at[i], j, places);
+		if (places)
+			json_close(j, ']');
 	}
 	json_close(j, '}');
 }
@@ -86,7 +129,7 @@ static void build(const struct test_results *r, const struct target *target,
 	test_results_bugs(r, &j, places);
 	json_number(&j, "not_replayed", r->count - r->proved);
 	json_number(&j, "suppressed", r->suppressed);
-	test_results_candidates(hunt, &j);
+	test_results_candidates(hunt, &j, places);
 	json_open(&j, "coverage", '{');
 	json_number(&j, "interleavings", stats->interleavings);
 	json_number(&j, "shared_words", stats->shared);

@@ -152,7 +152,8 @@ static unsigned watch(struct checkfix *cf, const char *folder, struct err *err)
 		struct search_failure *failure = NULL;
 
 		unlink(path);
-		if (profile_trace(&cf->config->search, &cf->memory, i, path, cf->stats, &failure, err) == 0)
+		if (profile_trace(&cf->config->search, &cf->memory, i, NULL, path, cf->stats, &failure,
+				  NULL, err) == 0)
 			traces += !failure;
 		if (failure) {
 			oracle_refine(&failure->result, failure->report, cf->places);

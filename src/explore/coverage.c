@@ -13,7 +13,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-uint64_t coverage_add(struct coverage *c, const struct ctl_block *b)
+uint64_t coverage_hash(const struct ctl_block *b)
 {
 	const uint32_t *words = (const void *)((const char *)b + b->turns);
 	uint64_t most = b->turns_size / sizeof(*words);
@@ -21,10 +21,15 @@ uint64_t coverage_add(struct coverage *c, const struct ctl_block *b)
 	uint64_t hash = mix(0, b->report.thread);	/* the last turn may be missing */
 	struct turn turn;
 
-	if (map_count(&c->seen) >= COVERAGE_MAX)
-		return COVERAGE_MAX;
 	for (uint64_t at = 0; turn_get(words, count, &at, &turn);)
 		hash = mix(mix(hash, turn.thread << TURN_KIND_BITS | turn.kind), turn.steps);
-	map_put(&c->seen, hash, NULL);
+	return hash;
+}
+
+uint64_t coverage_add(struct coverage *c, const struct ctl_block *b)
+{
+	if (map_count(&c->seen) >= COVERAGE_MAX)
+		return COVERAGE_MAX;
+	map_put(&c->seen, coverage_hash(b), NULL);
 	return map_count(&c->seen);
 }

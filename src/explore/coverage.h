@@ -16,6 +16,9 @@ struct coverage {
 
 void coverage_free(struct coverage *c);
 
+/* Of the interleaving of a run that has ended. */
+uint64_t coverage_hash(const struct ctl_block *b);
+
 /* A run has ended; returns how many different ones there were so far. */
 uint64_t coverage_add(struct coverage *c, const struct ctl_block *b);
 

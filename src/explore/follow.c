@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sched/goal.h"
-
 #define POLICIES 3u		/* enum goal_then */
 #define CALM_PERMILLE 20u	/* switches of the first seed: near to the run that was watched */
 
@@ -22,20 +20,26 @@ void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 	q->plan_size = plan->size;
 }
 
+enum lead_outcome follow_judge(const struct lead *lead, const struct goal_result *goal,
+			       const struct oracle_result *result)
+{
+	if (result->verdict == ORACLE_FAILED) {
+		/* What comes second may have been too late to happen at all. */
+		if (goal->kept == goal->orders ||
+		    (result->failure == ORACLE_DEADLOCK && lead->c.class == CANDIDATE_DEADLOCK &&
+		     !goal->infeasible))
+			return LEAD_FAILED;
+	} else if (goal->met == goal->orders) {
+		return LEAD_HARMLESS;
+	}
+	return goal->infeasible ? LEAD_INFEASIBLE : LEAD_UNREACHED;
+}
+
 enum lead_outcome follow_outcome(const struct lead *lead, const struct server *s,
 				 const struct oracle_result *result)
 {
 	struct goal_result goal;
 
 	goal_result((const char *)s->block + s->block->state, &goal);
-	if (result->verdict == ORACLE_FAILED) {
-		/* What comes second may have been too late to happen at all. */
-		if (goal.kept == goal.orders ||
-		    (result->failure == ORACLE_DEADLOCK && lead->c.class == CANDIDATE_DEADLOCK &&
-		     !goal.infeasible))
-			return LEAD_FAILED;
-	} else if (goal.met == goal.orders) {
-		return LEAD_HARMLESS;
-	}
-	return goal.infeasible ? LEAD_INFEASIBLE : LEAD_UNREACHED;
+	return follow_judge(lead, &goal, result);
 }

@@ -6,6 +6,7 @@
 
 #include "explore/lead.h"
 #include "explore/server.h"
+#include "sched/goal.h"
 
 #define FOLLOW_ROUNDS 9u	/* ways to go on after the last event, times seeds */
 #define FOLLOW_PLAN_SIZE (sizeof(struct sched_plan) + CANDIDATE_EVENTS * sizeof(struct sched_order))
@@ -13,6 +14,9 @@
 /* The n-th try, of FOLLOW_ROUNDS; later ones differ by the number of their run alone. */
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s);
 
+/* By how its orders fared; and by the state of a run that had no other orders. */
+enum lead_outcome follow_judge(const struct lead *lead, const struct goal_result *goal,
+			       const struct oracle_result *result);
 enum lead_outcome follow_outcome(const struct lead *lead, const struct server *s,
 				 const struct oracle_result *result);
 

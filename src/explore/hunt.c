@@ -1,4 +1,4 @@
-#include "explore/hunt.h"
+#include "explore/hunt_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,23 +8,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "explore/follow.h"
-#include "explore/profile.h"
 
 #define TRACE_PASSES 3u		/* over all profile runs, until nothing more is found shared */
-#define PROVE_SHARE 0.75	/* of the runs that are left */
-
-struct hunt {
-	struct hunt_config config;
-	struct places *places;
-	struct search_memory memory;
-	struct leads leads;
-	struct hunt_stats stats;
-	uint8_t *outcomes;	/* of the proving runs: enum lead_outcome */
-	uint64_t proofs;	/* how many of them count */
-	bool over;		/* the one who asked has enough */
-	double began;
-};
 
 static double now(void)
 {
@@ -51,7 +36,12 @@ struct hunt *hunt_new(const struct hunt_config *config)
 	struct hunt *h = xcalloc(1, sizeof(*h));
 
 	h->config = *config;
+	h->stats.list = &h->leads;
 	h->leads.suppress = config->suppress;
+	h->none = (struct inputs){ .count = 1 };
+	if (!h->config.inputs)
+		h->config.inputs = &h->none;
+	h->of_input = xcalloc(h->config.inputs->count, sizeof(*h->of_input));
 	return h;
 }
 
@@ -59,30 +49,57 @@ void hunt_free(struct hunt *h)
 {
 	search_memory_free(&h->memory);
 	leads_free(&h->leads);
-	free(h->outcomes);
+	for (size_t i = 0; i < h->config.inputs->count; i++)
+		free(h->of_input[i].granules);
+	free(h->of_input);
+	for (size_t i = 0; i < h->profile_count; i++)
+		profile_free(&h->profiles[i]);
+	free(h->profiles);
+	profile_free(&h->best);
+	feedback_free(&h->feedback);
+	for (size_t i = 0; i < h->postponed_count; i++)
+		search_failure_free(h->postponed[i].failure);
+	free(h->postponed);
 	free(h);
 }
 
-/* Every lead is tried once, then each again by the next policy, and so on. */
-static struct lead *lead_of_run(const struct hunt *h, uint64_t run)
+int hunt_select(struct hunt *h, size_t input, struct err *err)
 {
-	return h->leads.at[run % h->leads.count];
+	struct search_memory *m = &h->memory;
+	struct hunt_granules *old = &h->of_input[h->input], *new = &h->of_input[input];
+
+	if (input != h->input) {
+		*old = (struct hunt_granules){ m->granules, m->count, m->capacity };
+		m->granules = new->granules;
+		m->count = new->count;
+		m->capacity = new->capacity;
+		*new = (struct hunt_granules){ 0 };
+		h->input = input;
+	}
+	return inputs_select(h->config.inputs, input, err);
 }
 
 static bool on_found(void *ctx, struct search_failure *f)
 {
 	struct hunt *h = ctx;
-	uint64_t run;
+	bool proving = h->attempts != NULL;
+	uint64_t run = f->schedule.run;
 
-	if (h->stats.stage == HUNT_PROVE && h->outcomes[f->schedule.run] == LEAD_FAILED) {
-		f->lead = lead_of_run(h, f->schedule.run);
-		lead_goals(f->lead, h->places, &f->schedule);
+	if (proving && h->grouping) {
+		/* Which of them it was, the next runs will show. */
+		h->postponed = xgrow(h->postponed, h->postponed_count, &h->postponed_capacity,
+				     sizeof(*h->postponed));
+		h->postponed[h->postponed_count++] = (struct hunt_postponed){ f, h->input };
+		if (!h->config.search.keep_going)
+			hunt_prove_ended(h, run);
+		return h->config.search.keep_going;
 	}
-	run = f->schedule.run;
+	if (proving)
+		hunt_prove_found(h, f);
 	h->over |= !h->config.search.found(h->config.search.ctx, f);
 	/* Later runs may have ended already, but count only if all failures are wanted. */
-	if (h->stats.stage == HUNT_PROVE && h->over && !h->config.search.keep_going)
-		h->proofs = run + 1;
+	if (proving && h->over && !h->config.search.keep_going)
+		hunt_prove_ended(h, run);
 	return !h->over;
 }
 
@@ -93,9 +110,8 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 	h->config.search.progress(h->config.search.ctx, stats);
 }
 
-/* The part of a search that a stage is; false if nothing is left of the budget. */
-static bool begin(struct hunt *h, enum hunt_stage stage, struct search_stats *stats,
-		  struct search_config *out)
+bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_stats *stats,
+		struct search_config *out)
 {
 	const struct search_config *c = &h->config.search;
 
@@ -120,8 +136,7 @@ static void shape_profile(void *ctx, uint64_t run, struct server *s)
 	profile_shape(h->config.search.seed, run, server_request(s));
 }
 
-/* A failure outside a search. */
-static void tell(struct hunt *h, struct search_failure *f)
+void hunt_tell(struct hunt *h, struct search_failure *f)
 {
 	bool added;
 
@@ -133,7 +148,7 @@ static void tell(struct hunt *h, struct search_failure *f)
 		search_failure_free(f);
 }
 
-static char *make_folder(struct err *err)
+char *hunt_folder(struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *folder = xasprintf("%s/snarl-hunt-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -152,7 +167,7 @@ static void watch_others(struct hunt *h, struct leads *out)
 	struct search_memory memory = { 0 };
 	struct search_stats stats = { 0 };
 	struct err err;
-	char *folder = make_folder(&err);
+	char *folder = hunt_folder(&err);
 
 	memory.granules = xmalloc(size + 1);
 	memory.capacity = h->memory.count;
@@ -161,13 +176,15 @@ static void watch_others(struct hunt *h, struct leads *out)
 	for (unsigned i = 0; folder && i < h->config.profiles; i++) {
 		char *path = xasprintf("%s/%u", folder, i);
 		struct search_failure *failure = NULL;
+		struct profile made;
 
 		memory.count = h->memory.count;
-		if (profile_trace(&h->config.search, &memory, i, path, &stats, &failure, &err) == 0 &&
-		    !failure)
+		if (profile_trace(&h->config.search, &memory, i, NULL, path, &stats, &failure, &made,
+				  &err) == 0 && !failure)
 			leads_add_trace(out, path, &err);
 		if (failure)
 			search_failure_free(failure);
+		profile_free(&made);
 		unlink(path);
 		free(path);
 	}
@@ -181,178 +198,143 @@ static void watch_others(struct hunt *h, struct leads *out)
 struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace)
 {
 	struct hunt *h = ctx;
+	bool early = h->stats.stage == HUNT_PROFILE && !h->leads.count;
 	struct leads others = { .suppress = h->leads.suppress };
 	struct lead *lead;
 
-	if (h->stats.stage == HUNT_PROFILE)
+	if (early)
 		watch_others(h, &others);
-	lead = leads_explain(h->stats.stage == HUNT_PROFILE ? &others : &h->leads, trace,
-			     f->result.failure);
+	lead = leads_explain(early ? &others : &h->leads, trace, f->result.failure);
 	leads_free(&others);
 	return lead;
 }
 
-/* One pass over the profile runs; how many traces there are. */
-static unsigned trace_all(struct hunt *h, const char *folder, struct search_stats *stats)
+int hunt_watch(struct hunt *h, const struct search_config *config, uint64_t run,
+	       const struct profile *again, const char *path, struct search_stats *stats)
 {
-	struct search_config config;
-	unsigned traces = 0;
+	struct search_failure *failure;
+	struct profile made;
+	struct err err;
 
-	for (unsigned i = 0; i < h->config.profiles && begin(h, HUNT_PROFILE, stats, &config); i++) {
-		char *path = xasprintf("%s/%u", folder, i);
-		struct search_failure *failure;
-		struct err err;
-
-		unlink(path);
-		if (profile_trace(&config, &h->memory, i, path, stats, &failure, &err) < 0)
-			snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
-		else if (failure)
-			tell(h, failure);
-		else
-			traces++;
-		free(path);
+	unlink(path);
+	if (profile_trace(config, &h->memory, run, again, path, stats, &failure, &made, &err) < 0) {
+		snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
+		profile_free(&made);
+		return 0;
 	}
-	return traces;
+	if (failure) {
+		profile_free(&made);
+		hunt_tell(h, failure);
+		return 0;
+	}
+	made.input = h->input;
+	h->profiles = xgrow(h->profiles, h->profile_count, &h->profile_capacity, sizeof(*h->profiles));
+	h->profiles[h->profile_count++] = made;
+	return 1;
 }
 
-static void predict(struct hunt *h, const char *folder)
+int hunt_predict(struct hunt *h, const char *path, size_t profile)
 {
-	h->stats.stage = HUNT_PREDICT;
-	for (unsigned i = 0; i < h->config.profiles; i++) {
-		volatile sig_atomic_t *stop = h->config.search.stop;
-		char *path = xasprintf("%s/%u", folder, i);
-		bool wanted = !h->over && !(stop && *stop) && access(path, F_OK) == 0;
-		struct err err;
+	enum hunt_stage stage = h->stats.stage;
+	struct err err;
+	int result;
 
-		if (wanted && leads_add_trace(&h->leads, path, &err) < 0)
-			snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
-		unlink(path);
-		free(path);
-	}
+	h->stats.stage = HUNT_PREDICT;
+	h->leads.source = profile;
+	result = leads_add_trace(&h->leads, path, &err);
+	if (result < 0)
+		snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
+	h->stats.predicted = h->leads.predicted;
+	h->stats.seen = h->leads.seen;
+	h->stats.stage = stage;
+	return result;
+}
+
+void hunt_sort(struct hunt *h)
+{
 	if (h->config.wanted)
 		leads_keep(&h->leads, h->config.wanted, h->config.ctx);
 	leads_sort(&h->leads);
-	h->stats.predicted = h->leads.predicted;
 	h->stats.suppressed = h->leads.suppressed_count;
-	h->stats.leads = h->stats.left = h->leads.count;
+	h->stats.leads = h->leads.count;
+	hunt_count(h);
 }
 
-/* Watches the program and finds leads. */
-static int profile(struct hunt *h, struct search_stats *stats, struct err *err)
+/* One pass over the profile runs of an input; profiles from `first` on are theirs. */
+static void trace_all(struct hunt *h, const char *folder, size_t first, struct search_stats *stats)
 {
 	struct search_config config;
-	char *folder;
+
+	while (h->profile_count > first) {
+		char *path = xasprintf("%s/%zu", folder, --h->profile_count);
+
+		profile_free(&h->profiles[h->profile_count]);
+		unlink(path);
+		free(path);
+	}
+	for (unsigned i = 0; i < h->config.profiles && hunt_begin(h, HUNT_PROFILE, stats, &config); i++) {
+		char *path = xasprintf("%s/%zu", folder, h->profile_count);
+
+		if (!hunt_watch(h, &config, i, NULL, path, stats))
+			unlink(path);
+		free(path);
+	}
+}
+
+/* Watches the program with the input selected, and finds leads. */
+static int profile_input(struct hunt *h, const char *folder, struct search_stats *stats, struct err *err)
+{
+	volatile sig_atomic_t *stop = h->config.search.stop;
+	size_t first = h->profile_count;
+	struct search_config config;
 	int result = 0;
 
-	if (begin(h, HUNT_PROFILE, stats, &config)) {
+	if (hunt_begin(h, HUNT_PROFILE, stats, &config)) {
 		config.shape = shape_profile;
 		if (!config.runs || config.runs > h->config.profiles)
 			config.runs = h->config.profiles;
 		result = search_run(&config, h->places, stats, err);
 	}
-	if (result < 0 || h->over)
-		return result;
-	folder = make_folder(err);
-	if (!folder)
-		return -1;
-	for (unsigned pass = 0; pass < TRACE_PASSES; pass++) {
+	for (unsigned pass = 0; result == 0 && !h->over && pass < TRACE_PASSES; pass++) {
 		size_t known = h->memory.count;
 
-		if (!trace_all(h, folder, stats) || h->memory.count == known)
+		trace_all(h, folder, first, stats);
+		if (h->profile_count == first || h->memory.count == known)
 			break;
 	}
-	predict(h, folder);
-	rmdir(folder);
-	free(folder);
-	return 0;
-}
+	for (size_t i = first; i < h->profile_count; i++) {
+		char *path = xasprintf("%s/%zu", folder, i);
 
-static void shape_proof(void *ctx, uint64_t run, struct server *s)
-{
-	struct hunt *h = ctx;
-
-	follow_shape(lead_of_run(h, run), run / h->leads.count, s);
-}
-
-static void note_proof(void *ctx, uint64_t run, const struct server *s,
-		       const struct oracle_result *result)
-{
-	struct hunt *h = ctx;
-
-	h->outcomes[run] = follow_outcome(lead_of_run(h, run), s, result);
-	h->stats.left -= run < h->leads.count && h->stats.left > 0;
-	h->stats.proved += h->outcomes[run] == LEAD_FAILED;
-}
-
-/* Of the runs that count, whoever made them: the same for any number of jobs. */
-static void count_leads(struct hunt *h)
-{
-	struct hunt_stats *st = &h->stats;
-
-	for (uint64_t i = 0; i < h->proofs; i++) {
-		struct lead *lead = lead_of_run(h, i);
-
-		if (h->outcomes[i] > lead->outcome)
-			lead->outcome = h->outcomes[i];
+		if (result == 0 && !h->over && !(stop && *stop))
+			hunt_predict(h, path, i);
+		unlink(path);
+		free(path);
 	}
-	st->left = st->proved = 0;
-	for (size_t i = 0; i < h->leads.count; i++)
-		switch (h->leads.at[i]->outcome) {
-		case LEAD_UNTRIED: st->left++; break;
-		case LEAD_UNREACHED: st->unreached++; break;
-		case LEAD_INFEASIBLE: st->infeasible++; break;
-		case LEAD_HARMLESS: st->harmless++; break;
-		case LEAD_FAILED: st->proved++; break;
-		}
-}
-
-static int prove(struct hunt *h, struct search_stats *stats, struct err *err)
-{
-	uint64_t wanted = h->leads.count * FOLLOW_ROUNDS;
-	struct search_config config;
-	int result;
-
-	if (!h->leads.count || !begin(h, HUNT_PROVE, stats, &config))
-		return 0;
-	if (config.runs && (double)wanted > (double)config.runs * PROVE_SHARE)
-		wanted = (uint64_t)((double)config.runs * PROVE_SHARE) + 1;
-	if (config.seconds > 0)
-		config.seconds *= PROVE_SHARE;
-	config.runs = wanted;
-	config.learned = true;
-	config.shape = shape_proof;
-	config.judged = note_proof;
-	config.server.plan_size = FOLLOW_PLAN_SIZE;
-	h->outcomes = xcalloc(wanted, 1);
-	h->proofs = wanted;
-	result = search_run(&config, h->places, stats, err);
-	count_leads(h);
 	return result;
 }
 
-static void shape_search(void *ctx, uint64_t run, struct server *s)
+static int profile(struct hunt *h, struct search_stats *stats, struct err *err)
 {
-	static const struct {
-		const char *strategy;
-		uint32_t depth;
-	} ways[] = { { "pct", 3 }, { "pos", 0 }, { "random", 0 } };
-	struct ctl_request *q = server_request(s);
+	char *folder = hunt_folder(err);
+	int result = folder ? 0 : -1;
 
-	(void)ctx;
-	snprintf(q->strategy, sizeof(q->strategy), "%s", ways[run % ARRAY_SIZE(ways)].strategy);
-	q->depth = ways[run % ARRAY_SIZE(ways)].depth;
+	for (size_t i = 0; result == 0 && !h->over && i < h->config.inputs->count; i++) {
+		result = hunt_select(h, i, err);
+		if (result == 0)
+			result = profile_input(h, folder, stats, err);
+	}
+	if (folder)
+		rmdir(folder);
+	free(folder);
+	hunt_sort(h);
+	return result;
 }
 
 int hunt_run(struct hunt *h, struct places *places, struct search_stats *stats, struct err *err)
 {
-	struct search_config config;
-
 	h->began = now();
 	h->places = places;
-	if (profile(h, stats, err) < 0 || prove(h, stats, err) < 0)
+	if (profile(h, stats, err) < 0 || hunt_prove(h, HUNT_TRIES_FIRST, stats, err) < 0)
 		return -1;
-	if (!begin(h, HUNT_SEARCH, stats, &config))
-		return 0;
-	config.shape = shape_search;
-	return search_run(&config, h->places, stats, err);
+	return hunt_search(h, stats, err);
 }

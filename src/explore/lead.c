@@ -123,11 +123,46 @@ bool lead_plan(struct lead *lead)
 {
 	const struct candidate *c = &lead->c;
 
-	for (unsigned i = 0; i < c->orders; i++)
-		if (!plan_event(lead, c->order[i].first, &lead->order[i].first) ||
-		    !plan_event(lead, waits_at(c, c->order[i].second), &lead->order[i].second))
+	lead->orders = c->orders;
+	for (unsigned i = 0; i < c->orders; i++) {
+		unsigned second = c->order[i].second, waits = waits_at(c, second);
+		struct sched_order *o = &lead->order[i];
+
+		if (!plan_event(lead, c->order[i].first, &o->first) ||
+		    !plan_event(lead, waits, &o->second))
 			return false;
+		if (waits == second)
+			continue;
+		lead->order[lead->orders] = *o;
+		if (!plan_event(lead, second, &lead->order[lead->orders++].second))
+			return false;
+	}
 	return c->orders > 0;
+}
+
+static uint64_t nth_of(const struct candidate_event *e)
+{
+	return e->nth ? e->nth : 1;
+}
+
+/* All events of a thread go back by the same number of rounds. */
+bool lead_first(const struct lead *lead, struct lead *out)
+{
+	bool earlier = false;
+
+	*out = *lead;
+	for (unsigned i = 0; i < lead->c.events; i++) {
+		uint64_t least = UINT64_MAX;
+
+		for (unsigned k = 0; k < lead->c.events; k++)
+			if (lead->c.event[k].thread == lead->c.event[i].thread &&
+			    nth_of(&lead->c.event[k]) < least)
+				least = nth_of(&lead->c.event[k]);
+		out->c.event[i].nth = nth_of(&lead->c.event[i]) - least + 1;
+		earlier |= least > 1;
+	}
+	lead_plan(out);
+	return earlier;
 }
 
 static struct lead *lead_new(const struct study *s, const struct candidate *c)
@@ -178,6 +213,7 @@ static void add(struct leads *l, struct lead *lead)
 		return;
 	}
 	lead->number = l->count;
+	lead->source = l->source;
 	l->at = xgrow(l->at, l->count, &l->capacity, sizeof(*l->at));
 	l->at[l->count++] = lead;
 }
@@ -192,6 +228,7 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err)
 	prune_list(s.found, true, &list);
 	rank_list(&list, NULL);
 	l->predicted += list.predicted;
+	l->seen += list.dropped[DROP_SEEN];
 	for (size_t i = 0; i < list.count; i++)
 		if (!candidate_is_result(list.at[i]))
 			add(l, lead_new(&s, list.at[i]));
@@ -273,6 +310,26 @@ struct lead *lead_of_failure(const char *path, enum oracle_failure failure,
 	hunt_list_free(&list);
 	study_close(&s);
 	return lead;
+}
+
+const char *lead_outcome_name(enum lead_outcome outcome)
+{
+	static const char *const names[] = { "untried", "unreached", "infeasible", "harmless", "proved" };
+
+	return names[outcome];
+}
+
+const char *lead_why(const struct lead *lead)
+{
+	static const char *const why[] = {
+		"the budget was used up before its turn",
+		"no run came to all of its events",
+		"whoever could run had to be held: the other side needs what the held one has, or comes later",
+		"the order came about, and no run failed",
+		"a run failed in this order",
+	};
+
+	return why[lead->outcome];
 }
 
 const char *lead_class(const struct lead *lead)

@@ -34,10 +34,24 @@ enum lead_outcome {
 struct lead {
 	struct candidate c;	/* its numbers of threads, locksets and stacks mean nothing any more */
 	struct lead_event event[CANDIDATE_EVENTS];
-	struct sched_order order[CANDIDATE_EVENTS];	/* c.orders of them, for the strategy goal */
+	/*
+	 * For the strategy goal: those of c with where to wait, then for who waits before a lock
+	 * the event itself, so that the pattern is complete when all are met.
+	 */
+	struct sched_order order[2 * CANDIDATE_EVENTS];
+	uint8_t orders;
 	size_t number;		/* in the order found */
 	enum suppress_extent suppressed;	/* how much of it */
+	size_t source;		/* the watched run it comes from: leads.source when it was added */
 	enum lead_outcome outcome;	/* the best of the runs that tried it */
+	unsigned tries;		/* ways to prove it that were tried, each once */
+	unsigned runs;		/* that tried it, alone or in a group */
+	unsigned exposed;	/* … in which its order came about, without harm */
+	bool grouped;		/* it was tried in a run with others */
+	bool suspect;		/* … which failed */
+	bool lost;		/* the watched run did not lead to where one has to wait */
+	uint64_t prefix;	/* steps of the watched run up to there; 0: not known */
+	struct sched_order rest[2 * CANDIDATE_EVENTS];	/* … and its orders from there on */
 };
 
 struct leads {
@@ -47,6 +61,8 @@ struct leads {
 	size_t suppressed_count, suppressed_capacity;
 	const struct suppressions *suppress;	/* set before the first trace is added; or NULL */
 	uint64_t predicted;	/* by all traces, before pruning */
+	uint64_t seen;		/* … of them, happened in a run that passed */
+	size_t source;		/* of those added next; the caller's */
 	struct map known;	/* private */
 };
 
@@ -74,11 +90,21 @@ struct lead *lead_of_failure(const char *path, enum oracle_failure failure,
 /* Sets `order` from the candidate; false if an event has no name that holds in other runs. */
 bool lead_plan(struct lead *lead);
 
+/*
+ * The same of the first times that its threads come to these places; false if it is that
+ * already. *out borrows from `lead`.
+ */
+bool lead_first(const struct lead *lead, struct lead *out);
+
 struct lead *lead_copy(const struct lead *lead);
 void lead_free(struct lead *lead);
 
 /* How well a candidate fits a failure, if so many of its orders came about; higher is better. */
 double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_failure failure);
+
+/* "proved", "harmless", …; and in words what that means for this one. */
+const char *lead_outcome_name(enum lead_outcome outcome);
+const char *lead_why(const struct lead *lead);
 
 /* "atomicity", "race", …: as in bug.json. */
 const char *lead_class(const struct lead *lead);

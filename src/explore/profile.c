@@ -1,10 +1,12 @@
 #include "explore/profile.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "explore/replay_trace.h"
+#include "sched/turn.h"
 
 void profile_shape(uint64_t seed, uint64_t run, struct ctl_request *q)
 {
@@ -22,15 +24,65 @@ void profile_shape(uint64_t seed, uint64_t run, struct ctl_request *q)
 	q->run = ways[way].permille ? run : 9 + 10 * round;
 }
 
+void profile_free(struct profile *p)
+{
+	free(p->turns);
+	p->turns = NULL;
+	p->count = 0;
+}
+
+/* The names of a run's threads, by their numbers: parents have lower ones. */
+static uint32_t name_threads(const struct ctl_report *r, uint64_t *names)
+{
+	uint32_t count = r->threads < CTL_THREADS ? r->threads : CTL_THREADS;
+
+	for (uint32_t i = 0; i < count; i++)
+		names[i] = i && r->parent[i] < i ? sched_child_name(names[r->parent[i]], r->ordinal[i]) :
+						   SCHED_MAIN;
+	return count;
+}
+
+struct sched_turn *profile_turns(const struct ctl_block *b, size_t *count)
+{
+	const uint32_t *words = (const void *)((const char *)b + b->turns);
+	uint64_t names[CTL_THREADS];
+	uint32_t threads = name_threads(&b->report, names);
+	struct sched_turn *turns;
+	struct turn turn;
+
+	*count = 0;
+	if (b->report.turns_lost || !b->report.turns || b->report.turns > PROFILE_TURNS_MAX)
+		return NULL;
+	turns = xmalloc(b->report.turns * sizeof(*turns));
+	for (uint64_t at = 0; turn_get(words, b->report.turns, &at, &turn);)
+		if (turn.thread < threads)
+			turns[(*count)++] = (struct sched_turn){ names[turn.thread], turn.steps, turn.kind, 0 };
+	return turns;
+}
+
+static void make_again(const struct profile *again, struct server *s)
+{
+	struct ctl_request *q = server_request(s);
+	struct sched_plan *plan = server_area(s, s->block->plan);
+	size_t size = again->count * sizeof(*again->turns);
+
+	snprintf(q->strategy, sizeof(q->strategy), "exact");
+	*plan = (struct sched_plan){ .size = sizeof(*plan) + size, .turns = again->count };
+	memcpy(plan + 1, again->turns, size);
+	q->plan_size = plan->size;
+}
+
 static void prepare(const struct search_config *config, const struct search_memory *memory,
-		    uint64_t run, struct server *s)
+		    uint64_t run, const struct profile *again, struct server *s)
 {
 	struct ctl_request *q = server_request(s);
 	size_t most = s->block->shared_size / sizeof(uint64_t);
-	size_t count = memory->count < most ? memory->count : most;
+	size_t known = again ? again->known : memory->count, count = known < most ? known : most;
 
 	memset(q, 0, sizeof(*q));
 	profile_shape(config->seed, run, q);
+	if (again)
+		make_again(again, s);
 	q->flags = config->flags | CTL_LEARN;
 	q->begin_search = 1;
 	q->max_steps = config->max_steps;
@@ -53,16 +105,19 @@ static void learn(struct search_memory *memory, struct server *s)
 }
 
 static int make(const struct search_config *config, struct search_memory *memory, uint64_t run,
-		struct server *s, struct search_stats *stats, struct search_failure **failure,
-		struct err *err)
+		const struct profile *again, struct server *s, struct search_stats *stats,
+		struct search_failure **failure, struct profile *out, struct err *err)
 {
 	struct oracle_result result;
 
-	prepare(config, memory, run, s);
+	prepare(config, memory, run, again, s);
+	out->known = again ? again->known : memory->count;
 	if (server_run(s, err) < 0 || oracle_judge(config->oracle, s, &result, err) < 0)
 		return -1;
 	if (result.verdict == ORACLE_BROKEN)
 		return err_set(err, "the program cannot be controlled: %.300s", result.text);
+	if (result.verdict == ORACLE_DIVERGED)
+		return err_set(err, "the run could not be made again");
 	stats->runs++;
 	stats->steps += s->block->report.steps;
 	if (result.verdict == ORACLE_CUT) {
@@ -75,32 +130,43 @@ static int make(const struct search_config *config, struct search_memory *memory
 		(*failure)->run = stats->runs - 1;
 		return 0;
 	}
-	learn(memory, s);
+	out->turns = profile_turns(s->block, &out->count);
+	if (!again)
+		learn(memory, s);
 	return 0;
 }
 
 int profile_trace(const struct search_config *config, struct search_memory *memory, uint64_t run,
-		  const char *path, struct search_stats *stats, struct search_failure **failure,
-		  struct err *err)
+		  const struct profile *again, const char *path, struct search_stats *stats,
+		  struct search_failure **failure, struct profile *out, struct err *err)
 {
 	struct server_config recording = config->server;
 	struct server server = { 0 };
 	struct replay_trace trace;
+	struct profile unused;
 	struct err closing;
 	int result = replay_trace_open(&trace, path, err);
 
 	*failure = NULL;
+	if (!out)
+		out = &unused;
+	*out = (struct profile){ 0 };
 	if (result == 0) {
 		recording.exec = true;
 		recording.options = trace.options;
+		if (again)
+			recording.plan_size = sizeof(struct sched_plan) +
+					      again->count * sizeof(*again->turns);
 		result = server_open(&server, &recording, err);
 		if (result == 0)
-			result = make(config, memory, run, &server, stats, failure, err);
+			result = make(config, memory, run, again, &server, stats, failure, out, err);
 		server_close(&server);
 	}
 	if (replay_trace_close(&trace, result == 0 && !*failure, &closing) < 0 && result == 0) {
 		*err = closing;
 		result = -1;
 	}
+	if (out == &unused)
+		profile_free(&unused);
 	return result;
 }

@@ -1,13 +1,15 @@
 /*
  * snapshot PROGRAM [ARGUMENT…]: stops runs of it at every n-th step, goes on from
  * there in several ways, and replays each from the beginning: it has to end the
- * same way after the same steps. Prints how many were made and failed, or what differs.
+ * same way after the same steps. Then the same for points of one run, each reached from
+ * the one before. Prints how many were made and failed, or what differs.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "explore/profile.h"
 #include "explore/replay.h"
 #include "explore/search.h"
 
@@ -64,16 +66,67 @@ static void compare(const struct target *target, struct server *s, uint64_t at, 
 	schedule_free(&schedule);
 }
 
+/* Goes to a point of the run, from the server's or the start; false if there is none. */
+static bool go_to(struct snapshots *shots, struct server *s, const struct snapshots_point *point)
+{
+	struct err err;
+
+	request(s, 1);
+	if (!snapshots_towards(shots, s, point))
+		return shots->depth > 0;
+	if (server_run(s, &err) < 0)
+		die("to a point", &err);
+	snapshots_arrived(shots, s, point);
+	return shots->depth > 0;
+}
+
+/* Forward, each from the one before, and back to the second. */
+static void nest(const struct target *target, struct server *s, unsigned *made, unsigned *deepest)
+{
+	static const unsigned order[] = { 1, 2, 3, 3, 2, 4 };
+	struct snapshots shots = { 0 };
+	struct snapshots_point point;
+	struct sched_turn *turns;
+	struct err err;
+	uint64_t steps;
+
+	request(s, 1);
+	if (server_run(s, &err) < 0)
+		die("run", &err);
+	steps = server_report(s)->steps;
+	turns = profile_turns(s->block, &point.count);
+	point.turns = turns;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		point.steps = 1 + steps * order[i] / 5;
+		if (!snapshots_possible(&point) || !go_to(&shots, s, &point))
+			continue;
+		*deepest = shots.depth > *deepest ? shots.depth : *deepest;
+		for (uint64_t seed = 1; seed <= 2; seed++) {
+			request(s, seed);
+			if (server_run(s, &err) < 0)
+				die("continuation", &err);
+			++*made;
+			compare(target, s, point.steps, seed);
+		}
+	}
+	point.steps = 0;
+	if (go_to(&shots, s, &point))
+		die("back to the start", &(struct err){ "there still is a snapshot" });
+	snapshots_free(&shots);
+	free(turns);
+}
+
 int main(int argc, char **argv)
 {
 	struct target target;
 	struct server s;
 	struct err err;
 	uint64_t steps;
-	unsigned stopped = 0, made = 0, failed = 0;
+	unsigned stopped = 0, made = 0, failed = 0, deepest = 0;
 
 	if (argc < 2 || target_init(&target, argv + 1, NULL, &err) < 0 ||
-	    server_open(&s, &(struct server_config){ .target = &target, .timeout = 60 }, &err) < 0)
+	    server_open(&s, &(struct server_config){ .target = &target, .timeout = 60,
+						     .plan_size = 1 << 20 }, &err) < 0)
 		die("cannot start", &err);
 	request(&s, 1);
 	if (server_run(&s, &err) < 0)
@@ -101,8 +154,10 @@ int main(int argc, char **argv)
 		if (server_leave(&s, &err) < 0)
 			die("leave", &err);
 	}
+	nest(&target, &s, &made, &deepest);
 	server_close(&s);
-	printf("%u snapshots, %u runs, %s\n", stopped, made, failed ? "some failed" : "none failed");
+	printf("%u snapshots, %u deep, %u runs, %s\n", stopped, deepest, made,
+	       failed ? "some failed" : "none failed");
 	target_free(&target);
 	return 0;
 }

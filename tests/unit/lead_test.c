@@ -68,12 +68,42 @@ static void test_orders(void **state)
 		assert_int_equal(lead->order[i].first.nth, 1);
 		assert_int_equal(lead->order[i].second.nth, 1);
 	}
+	/* It is complete when the accesses themselves came. */
+	assert_int_equal(lead->orders, 4);
+	for (unsigned i = 2; i < 4; i++) {
+		assert_int_equal(lead->order[i].first.site, lead->order[i - 2].first.site);
+		assert_int_equal(lead->order[i].second.site, lead->c.event[i - 1].pc);
+	}
 	/* What is there to stop at is not told. */
 	assert_int_equal(lead_events(lead, events), 3);
 	for (uint8_t i = 0; i < 3; i++)
 		assert_int_equal(events[i], i);
 	assert_string_equal(lead->event[0].thread, "0.1");
 	assert_string_equal(lead->event[1].thread, "0.2");
+	leads_free(&l);
+}
+
+/* Of a loop the first round, if it is another one that was found. */
+static void test_first(void **state)
+{
+	struct leads l = { 0 };
+	struct lead first;
+
+	(void)state;
+	add(&l, deposit);
+	assert_false(lead_first(l.at[0], &first));
+	assert_memory_equal(first.order, l.at[0]->order, sizeof(first.order));
+	/* The thread with the pair is in its third round, the other one in its fifth. */
+	for (unsigned i = 0; i < l.at[0]->c.events; i++)
+		l.at[0]->c.event[i].nth = strcmp(l.at[0]->event[i].thread, "0.1") == 0 ? 3 : 5;
+	l.at[0]->c.event[2].nth = 4;
+	assert_true(lead_first(l.at[0], &first));
+	assert_int_equal(first.c.event[0].nth, 1);
+	assert_int_equal(first.c.event[1].nth, 1);
+	assert_int_equal(first.c.event[2].nth, 2);
+	assert_int_equal(first.order[0].first.nth, 1);
+	assert_int_equal(first.order[3].second.nth, 2);
+	assert_int_equal(first.orders, l.at[0]->orders);
 	leads_free(&l);
 }
 
@@ -159,6 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_first),
 		cmocka_unit_test(test_other_traces),
 		cmocka_unit_test(test_cause),
 		cmocka_unit_test(test_cycle),

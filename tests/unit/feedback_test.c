@@ -1,0 +1,139 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "explore/feedback.h"
+#include "sched/turn.h"
+
+/* A block with these turns: "ab" are two threads, a letter a step. */
+static struct ctl_block *block(const char *steps)
+{
+	struct ctl_block *b = xcalloc(1, sizeof(*b) + 256 * sizeof(uint32_t));
+	uint32_t *words = (uint32_t *)(b + 1);
+
+	b->turns = sizeof(*b);
+	b->turns_size = 256 * sizeof(*words);
+	while (*steps) {
+		size_t count = strspn(steps, (char[]){ *steps, 0 });
+		struct turn turn = { (uint32_t)(*steps - 'a'), SCHED_TURN_RUN, count, 0 };
+
+		b->report.turns += turn_put(words + b->report.turns, &turn);
+		steps += count;
+	}
+	return b;
+}
+
+static uint64_t note(struct feedback *f, uint64_t run, const char *steps)
+{
+	struct ctl_block *b = block(steps);
+	uint64_t fresh = feedback_note(f, run, b);
+
+	free(b);
+	return fresh;
+}
+
+static void test_what_is_new(void **state)
+{
+	struct feedback f = { 0 };
+
+	(void)state;
+	feedback_begin(&f, 4);
+	assert_int_equal(note(&f, 0, "aabb"), 1);	/* a left before its third step */
+	assert_int_equal(note(&f, 1, "aabb"), 1);	/* not in this slice, whoever was first */
+	assert_int_equal(note(&f, 2, "abab"), 3);
+	assert_int_equal(note(&f, 3, "aaaa"), 0);
+	assert_int_equal(feedback_end(&f), 3);
+	assert_int_equal(f.quiet, 0);
+	feedback_begin(&f, 3);
+	assert_int_equal(note(&f, 0, "aabbbb"), 0);
+	assert_int_equal(note(&f, 1, "ababa"), 1);	/* b left before its third */
+	assert_int_equal(note(&f, 2, "aac"), 1);	/* to another one */
+	assert_int_equal(feedback_end(&f), 2);
+	feedback_free(&f);
+}
+
+/* Runs since the last new interleaving, by their numbers. */
+static void test_quiet(void **state)
+{
+	struct feedback f = { 0 };
+
+	(void)state;
+	feedback_begin(&f, 4);
+	note(&f, 3, "ab");
+	note(&f, 2, "ab");
+	note(&f, 0, "ab");
+	note(&f, 1, "ba");
+	feedback_end(&f);
+	assert_int_equal(f.quiet, 2);
+	feedback_begin(&f, 4);
+	note(&f, 1, "ba");
+	note(&f, 0, "ab");
+	feedback_end(&f);	/* the others were not made */
+	assert_int_equal(f.quiet, 4);
+	feedback_begin(&f, 3);
+	note(&f, 0, "aab");
+	note(&f, 1, "aab");
+	note(&f, 2, "ab");
+	feedback_end(&f);
+	assert_int_equal(f.quiet, 2);
+	assert_int_equal(f.longest, 4);
+	feedback_free(&f);
+}
+
+static void count(const struct feedback *f, unsigned *runs)
+{
+	memset(runs, 0, FEEDBACK_WAYS * sizeof(*runs));
+	for (uint64_t i = 0; i < f->slice; i++)
+		runs[f->way[i]]++;
+}
+
+/* At first all are equal; then who found what is new gets most, and nobody nothing. */
+static void test_shares(void **state)
+{
+	unsigned runs[FEEDBACK_WAYS];
+	struct feedback f = { 0 };
+	char steps[40];
+
+	(void)state;
+	feedback_begin(&f, 100);
+	count(&f, runs);
+	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
+		assert_int_equal(runs[i], 100 / FEEDBACK_WAYS);
+	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
+		assert_int_equal(f.way[i], i);	/* in the order of the table */
+	for (uint64_t run = 0; run < f.slice; run++) {
+		memset(steps, 'b', sizeof(steps));
+		memset(steps, 'a', f.way[run] == 2 ? 1 + run / 4 : 1);
+		steps[sizeof(steps) - 1] = 0;
+		note(&f, run, f.way[run] == 2 ? steps : "bbb");
+	}
+	assert_int_equal(feedback_end(&f), 25);
+	feedback_begin(&f, 200);
+	count(&f, runs);
+	assert_int_equal(runs[2], 140);
+	assert_true(runs[0] == 20 && runs[1] == 20 && runs[3] == 20);
+	/* Nothing was new: equal again. */
+	feedback_end(&f);
+	feedback_begin(&f, 1000);
+	assert_int_equal(f.slice, FEEDBACK_SLICE_MOST);
+	count(&f, runs);
+	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
+		assert_int_equal(runs[i], FEEDBACK_SLICE_MOST / FEEDBACK_WAYS);
+	feedback_free(&f);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_new), cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_shares),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
