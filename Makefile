@@ -44,7 +44,7 @@ support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/sn
 	lib/snarl-gcc.specs include/snarl.h share/snarl-toolchain.cmake
 
 .DELETE_ON_ERROR:
-.PHONY: all help demo check check-asan bench bench-strategies fuzz symbols install clean deps unit tools
+.PHONY: all help demo check check-asan bench bench-strategies bench-hunt fuzz symbols install clean deps unit tools
 
 all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support))
 
@@ -54,6 +54,7 @@ help:
 	@echo 'make check      all tests; tests/run NAME for one'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
 	@echo 'make bench      overhead, control mode, analyses; QUICK=1 for one round and short traces'
+	@echo 'make bench-hunt  runs that snarl hunt needs for each example; SEEDS=20 MOST=50 WRITE='
 	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 CAP=10000 WRITE='
 	@echo 'make fuzz       a minute of fuzzing of the trace reader'
 	@echo 'make symbols    write docs/symbols.txt anew'
@@ -194,6 +195,10 @@ bench: deps
 	@tests/bench/run
 	@tests/bench/control
 	@tests/bench/analyze
+
+bench-hunt: deps
+	@$(MAKE) --no-print-directory all
+	@tests/bench/hunt
 
 bench-strategies: deps
 	@$(MAKE) --no-print-directory all
