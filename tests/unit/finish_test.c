@@ -144,7 +144,7 @@ static void test_all_parts(void **state)
 	ring(0)[0] = rec(TRACE_MUTEX_UNLOCK, 1, 5);
 	ring(0)[1] = extra(60, 0);
 	ring(0)[2] = rec(TRACE_WRITE, 0x10, 6);
-	*slot(1) = (struct live_slot){ .thread = 2, .seq = 1, .time = 70, .lost = 5 };
+	*slot(1) = (struct live_slot){ .thread = 2, .seq = 1, .time = 70 };
 	ring(1)[0] = rec(TRACE_WRITE, 0x20, 6);
 	stats = finish("t.snarl");
 	assert_int_equal(stats.stashed, 3);
@@ -160,8 +160,7 @@ static void test_all_parts(void **state)
 		      "0 unlock 1 t60 d0\n"
 		      "0 write 10 t60 d0\n"
 		      "0 blocked 77 t61 d0\n"
-		      "?2 write 20 t70 d0\n"
-		      "?2 lost 0 t71 d0\n");
+		      "?2 write 20 t70 d0\n");
 	r = reader_open(test_path("t.snarl"), NULL);
 	assert_true(reader_info(r)->incomplete);
 	assert_string_equal(reader_meta(r, "exe", 0), "a");
@@ -273,8 +272,7 @@ static void test_torn_ring(void **state)
 	ring(0)[1] = rec(200, 5, 5);		/* no such kind */
 	ring(0)[2] = rec(TRACE_WRITE, 6, 5);
 	/* Full to the brim, and the last event's extra record would be outside. */
-	*slot(1) = (struct live_slot){ .thread = 2, .time = 40, .waiting_in = TRACE_MUTEX_LOCK,
-				       .lost = 1 };
+	*slot(1) = (struct live_slot){ .thread = 2, .time = 40, .waiting_in = TRACE_MUTEX_LOCK };
 	for (size_t i = 0; i < LIVE_RING_RECORDS; i++)
 		ring(1)[i] = rec(TRACE_FUNC_EXIT, 6, 5);
 	ring(1)[LIVE_RING_RECORDS - 1] = rec(TRACE_MUTEX_LOCK, 6, 5);
@@ -287,7 +285,7 @@ static void test_torn_ring(void **state)
 		n++;
 		last = ev.kind;
 	}
-	assert_int_equal(n, 3 + LIVE_RING_RECORDS - 1 + 2);
+	assert_int_equal(n, 3 + LIVE_RING_RECORDS - 1 + 1);
 	assert_int_equal(last, TRACE_BLOCKED);
 	reader_close(r);
 }
