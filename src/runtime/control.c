@@ -458,6 +458,12 @@ uint32_t ctl_choose_thread(const uint32_t *candidates, uint32_t count)
 			cannot_follow("the schedule wakes a thread that does not wait");
 			i = 0;
 		}
+	} else if (ctl.strategy->wake) {
+		uint64_t names[SCHED_MAX_THREADS];
+
+		for (uint32_t k = 0; k < count; k++)
+			names[k] = ctl.name[candidates[k]];
+		i = ctl.strategy->wake(ctl.state, names, count);
 	} else if (ctl.strategy->choose) {
 		i = ctl.strategy->choose(ctl.state, count);
 	}

@@ -4,7 +4,8 @@
 #include "sched/strategy.h"
 
 extern const struct strategy strategy_random, strategy_roundrobin, strategy_pct, strategy_pctlarge,
-	strategy_pos, strategy_surw, strategy_delay, strategy_chess, strategy_exact, strategy_goal;
+	strategy_pos, strategy_surw, strategy_delay, strategy_chess, strategy_exact, strategy_goal,
+	strategy_loose;
 
 const struct strategy *const strategies[] = {
 	&strategy_random,
@@ -17,6 +18,7 @@ const struct strategy *const strategies[] = {
 	&strategy_chess,
 	&strategy_exact,
 	&strategy_goal,
+	&strategy_loose,
 	NULL,
 };
 

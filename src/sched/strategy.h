@@ -118,6 +118,8 @@ struct strategy {
 	 * NULL: the first, always.
 	 */
 	uint32_t (*choose)(void *state, uint32_t count);
+	/* Which of these threads, by name, a signal wakes. NULL: choose() says. */
+	uint32_t (*wake)(void *state, const uint64_t *names, uint32_t count);
 	/*
 	 * The run ends in a deadlock: nobody is runnable (count 0), and `pending` says
 	 * what each thread waits for. Comes before end(). NULL: does not care.

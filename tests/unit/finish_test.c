@@ -160,7 +160,7 @@ static void test_all_parts(void **state)
 		      "0 unlock 1 t60 d0\n"
 		      "0 write 10 t60 d0\n"
 		      "0 blocked 77 t61 d0\n"
-		      "?2 write 20 t70 d0\n");
+		      "?2 write 20 t71 d0\n");
 	r = reader_open(test_path("t.snarl"), NULL);
 	assert_true(reader_info(r)->incomplete);
 	assert_string_equal(reader_meta(r, "exe", 0), "a");
