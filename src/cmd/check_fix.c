@@ -90,7 +90,7 @@ static int prove_known(void *ctx, struct search_failure *f)
 }
 
 /* In the hunt around them. */
-static bool found_near(void *ctx, struct search_failure *f)
+static enum search_answer found_near(void *ctx, struct search_failure *f)
 {
 	struct check_fix *cf = ctx;
 	bool added;
@@ -98,12 +98,12 @@ static bool found_near(void *ctx, struct search_failure *f)
 	map_put(&cf->identities, oracle_identity(&f->result, &cf->session.places), &added);
 	if (!added) {
 		search_failure_free(f);
-		return true;
+		return SEARCH_MORE;
 	}
 	if (tell(cf, f) < 0)
-		return !cf->session.failed_to_save;
+		return cf->session.failed_to_save ? SEARCH_ENOUGH : SEARCH_MORE;
 	note_failure(cf);
-	return cf->keep_going;
+	return cf->keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
 }
 
 static void keep_other(void *ctx, struct search_failure *f)
@@ -280,6 +280,7 @@ static int check_fix(struct options *o)
 		code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK) {
 		code = session_open(&cf.session, &o->explore);
+		cf.session.plain = true;	/* each is the answer to an interleaving that was asked for */
 		if (code == CMD_OK && take_input(&cf.session, &cf.known[0], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
 		if (code == CMD_OK && !given && cf.known[0].schedule.directory) {

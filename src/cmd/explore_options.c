@@ -13,7 +13,7 @@ void explore_options_init(struct explore_options *o, const struct cmd *cmd, uint
 
 	*o = (struct explore_options){
 		.cmd = cmd, .runs = runs, .jobs = cpus < 1 ? 1 : cpus > 64 ? 64 : (uint64_t)cpus,
-		.seed = 1, .replays = 3, .timeout = 10, .max_steps = 20000000, .out = "snarl-out",
+		.seed = 1, .replays = 20, .timeout = 10, .max_steps = 20000000, .out = "snarl-out",
 	};
 }
 
@@ -76,6 +76,7 @@ int explore_options_take(struct explore_options *o, int c)
 	case OPT_IGNORE_MISUSE: o->flags |= CTL_IGNORE_MISUSE; break;
 	case OPT_REAL_TIME: o->flags |= CTL_REAL_TIME; break;
 	case OPT_KEEP_GOING: o->keep_going = true; break;
+	case OPT_NO_MINIMISE: o->no_minimise = true; break;
 	case OPT_REPLAYS: return count(o, "--replays", 1, 100000, &o->replays);
 	case OPT_EXPECT_EXIT: return parse_exit(o, optarg);
 	case OPT_EXPECT_OUTPUT: return parse_output(o, optarg);

@@ -21,7 +21,7 @@ struct explore_options {
 	uint32_t flags;		/* CTL_… */
 	struct oracle oracle;
 	const char *backend, *out;
-	bool exec, keep_going, quiet, json;
+	bool exec, keep_going, no_minimise, quiet, json;
 	const char **keep;	/* of --env; NULL ends it */
 	size_t keep_count, keep_capacity;
 	struct suppressions *suppress;	/* NULL: none */
@@ -30,9 +30,9 @@ struct explore_options {
 
 /* Values of long options that have no letter; a command's own begin at EXPLORE_OPT_OWN. */
 enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNORE_MISUSE,
-       OPT_REAL_TIME, OPT_KEEP_GOING, OPT_REPLAYS, OPT_EXPECT_EXIT, OPT_EXPECT_OUTPUT,
-       OPT_SAME_OUTPUT, OPT_CHECK, OPT_TIMEOUT, OPT_MAX_STEPS, OPT_BACKEND, OPT_NO_FORK_SERVER,
-       OPT_ENV, OPT_SUPPRESSIONS, OPT_JSON, EXPLORE_OPT_OWN };
+       OPT_REAL_TIME, OPT_KEEP_GOING, OPT_NO_MINIMISE, OPT_REPLAYS, OPT_EXPECT_EXIT,
+       OPT_EXPECT_OUTPUT, OPT_SAME_OUTPUT, OPT_CHECK, OPT_TIMEOUT, OPT_MAX_STEPS, OPT_BACKEND,
+       OPT_NO_FORK_SERVER, OPT_ENV, OPT_SUPPRESSIONS, OPT_JSON, EXPLORE_OPT_OWN };
 
 #define EXPLORE_SHORT_OPTIONS "j:o:qh"
 #define EXPLORE_LONG_OPTIONS \
@@ -45,6 +45,7 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	{ "ignore-misuse", no_argument, NULL, OPT_IGNORE_MISUSE }, \
 	{ "real-time", no_argument, NULL, OPT_REAL_TIME }, \
 	{ "keep-going", no_argument, NULL, OPT_KEEP_GOING }, \
+	{ "no-minimise", no_argument, NULL, OPT_NO_MINIMISE }, \
 	{ "replays", required_argument, NULL, OPT_REPLAYS }, \
 	{ "expect-exit", required_argument, NULL, OPT_EXPECT_EXIT }, \
 	{ "expect-output", required_argument, NULL, OPT_EXPECT_OUTPUT }, \
@@ -72,7 +73,8 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	"      --ignore-misuse  misuse of locks and the like is not a failure\n" \
 	"      --real-time      clocks show the real time (runs may then not replay)\n" \
 	"      --keep-going     do not stop at the first failure: find different ones\n" \
-	"      --replays N      replays that prove a bug (default 3)\n" \
+	"      --no-minimise    keep a failure as it was found, with all switches of threads\n" \
+	"      --replays N      replays that prove a bug (default 20)\n" \
 	"\n" \
 	"What is a failure: a signal, an assertion, deadlock, hang, use after free, double\n" \
 	"free, misuse of a lock, no end in time, and\n" \

@@ -5,7 +5,13 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "explore/attempt.h"
+#include "explore/cluster.h"
+#include "explore/followup.h"
+#include "explore/story.h"
 #include "explore/suppressed.h"
+
+#define REDUNDANT_MOST 20u	/* failures that turned out to be known ones, before it is taken for granted */
 
 volatile sig_atomic_t session_interrupted;
 
@@ -27,74 +33,185 @@ void session_progress(void *ctx, const struct search_stats *stats)
 	progress_show(&s->progress, stats);
 }
 
+/* Indented, but for its first line. */
+static void print_indented(const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		fputc(*p, stderr);
+		if (*p == '\n' && p[1])
+			fputs("  ", stderr);
+	}
+}
+
 static void tell_cause(const struct bug *b, struct places *places)
 {
 	struct buf text = { 0 };
 
 	if (!bug_cause(b))
 		return;
-	lead_describe(bug_cause(b), places, &text);
+	story_tell(bug_cause(b), places, &text);
 	fprintf(stderr, "  %s: ", b->failure->lead ? "cause" : "likely cause");
-	for (const char *p = buf_string(&text); *p; p++) {
-		fputc(*p, stderr);
-		if (*p == '\n' && p[1])
-			fputs("  ", stderr);
-	}
+	print_indented(buf_string(&text));
 	buf_free(&text);
 }
 
-static void tell_bug(struct session *s, const struct bug *b, bool proved)
+static void tell_proved(const struct bug *b, struct places *places)
 {
-	if (s->o->quiet)
-		return;
-	fprintf(stderr, "snarl: run %llu failed: %s\n", (unsigned long long)b->failure->run + 1,
-		b->text);
-	if (proved) {
-		tell_cause(b, &s->places);
-		fprintf(stderr, "  saved as %s, replayed %u of %u times\n", b->path, b->good, b->replays);
-		fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
-		if (!b->traced)
-			fprintf(stderr, "  it has no trace: %s\n", b->no_trace);
-	} else {
-		fprintf(stderr, "  a candidate only, it did not replay: %s\n",
-			*b->why ? b->why : s->err.text);
-		if (b->path)
-			fprintf(stderr, "  its schedule: %s/schedule.txt\n", b->path);
-	}
+	const struct minimised *m = &b->minimised;
+
+	tell_cause(b, places);
+	fprintf(stderr, "  saved as %s, replayed %u of %u times", b->path, b->good, b->replays);
+	if (m->done)
+		fprintf(stderr, ", with %llu switches between threads (of %llu)",
+			(unsigned long long)m->switches, (unsigned long long)m->from);
+	fprintf(stderr, "\n  replay it: snarl replay %s\n", b->path);
+	if (!b->traced)
+		fprintf(stderr, "  it has no trace: %s\n", b->no_trace);
 }
 
-bool session_found(void *ctx, struct search_failure *f)
+static void tell_doubtful(const struct bug *b, const struct err *err)
+{
+	fprintf(stderr, "  a candidate only, it did not replay: %s\n", *b->why ? b->why : err->text);
+}
+
+static void tell_failure(struct session *s, const struct bug *b)
+{
+	progress_clear(&s->progress);
+	fprintf(stderr, "snarl: run %llu failed: %s\n", (unsigned long long)b->failure->run + 1, b->text);
+}
+
+/* Between the runs that are made for a failure. */
+static void on_followup(void *ctx)
 {
 	struct session *s = ctx;
-	const struct explore_options *o = s->o;
-	struct replay_config config = { .target = &s->target, .backend = o->backend,
-					.exec = s->stats.exec, .timeout = o->timeout, .max_steps = o->max_steps };
-	struct bug *b = xcalloc(1, sizeof(*b));
-	bool proved;
+	struct search_stats stats = s->stats;
 
-	progress_clear(&s->progress);
-	bug_init(b, f, &s->places);
-	if (s->hunter) {
-		b->explain = hunt_explain;
-		b->explain_ctx = s->hunter;
+	stats.seconds = attempt_now() - s->began;
+	snprintf(s->progress.note, sizeof(s->progress.note), "minimise and replay a failure; ");
+	progress_show(&s->progress, &stats);
+	*s->progress.note = '\0';
+}
+
+static void configure(struct session *s, struct followup_config *out)
+{
+	const struct explore_options *o = s->o;
+
+	*out = (struct followup_config){
+		.attempt = { .replay = { .target = &s->target, .backend = o->backend,
+					 .exec = s->stats.exec, .timeout = o->timeout,
+					 .max_steps = o->max_steps },
+			     .stop = &session_interrupted, .progress = on_followup, .ctx = s },
+		.replays = (unsigned)o->replays, .out = o->out,
+		.minimise = !o->no_minimise && !s->plain,
+		.runs = o->runs, .seconds = o->seconds, .hunter = s->hunter, .places = &s->places,
+	};
+}
+
+/* The bug that was found before and has the same cause; or NULL. */
+static struct bug *known(struct session *s, const struct bug *b)
+{
+	for (size_t i = 0; i < s->results.count && !s->plain; i++)
+		if (s->results.items[i].proved && bug_same(s->results.items[i].bug, b, &s->places))
+			return s->results.items[i].bug;
+	return NULL;
+}
+
+/* Another failure of a bug. It is kept if it looks different. */
+static int add_to(struct session *s, struct bug *of, struct bug *b)
+{
+	if (bug_shows_as(of, &b->failure->result, &s->places)) {
+		s->redundant++;
+		bug_free(b);
+		free(b);
+		return 0;
 	}
-	proved = bug_prove(b, &config, (unsigned)o->replays, &s->places, &s->err);
-	if (proved && o->suppress && suppressed_failure(b, o->suppress, &config, &s->places)) {
+	if (!s->o->quiet) {
+		tell_failure(s, b);
+		fprintf(stderr, "  the same cause as %s: saved there as failures/%02zu.txt\n", of->path,
+			of->other_count + 2);
+	}
+	bug_add_other(of, b);
+	return bug_update(of, &s->places, &s->err);
+}
+
+/* A bug of its own. */
+static int add_new(struct session *s, struct followup *u, struct bug *b)
+{
+	size_t before = b->interleavings.count;
+
+	if (bug_save(b, s->o->out, &s->target, &s->places, &s->err) < 0)
+		return -1;
+	if (!s->o->quiet) {
+		tell_failure(s, b);
+		tell_proved(b, &s->places);
+	}
+	followup_gather(u, b);
+	if (!s->o->quiet && b->interleavings.count > before)
+		fprintf(stderr, "  %zu different orders of its events fail: %s/interleavings\n",
+			b->interleavings.count, b->path);
+	return bug_update(b, &s->places, &s->err);
+}
+
+/*
+ * It need not be looked into: a known bug shows like that, and it was made to fail by what
+ * that bug is about; or that was always the case lately.
+ */
+static bool is_old(struct session *s, const struct search_failure *f)
+{
+	for (size_t i = 0; i < s->results.count && !s->plain; i++) {
+		const struct bug *b = s->results.items[i].bug;
+
+		if (s->results.items[i].proved && bug_shows_as(b, &f->result, &s->places) &&
+		    (s->redundant >= REDUNDANT_MOST ||
+		     (f->lead && bug_cause(b) && cluster_same(bug_cause(b), f->lead, &s->places))))
+			return true;
+	}
+	return false;
+}
+
+enum search_answer session_found(void *ctx, struct search_failure *f)
+{
+	struct session *s = ctx;
+	struct bug *b, *of;
+	struct followup_config config;
+	struct followup u;
+	bool proved, told;
+	int code;
+
+	if (is_old(s, f)) {
+		search_failure_free(f);
+		return SEARCH_MORE;
+	}
+	b = xcalloc(1, sizeof(*b));
+	configure(s, &config);
+	followup_open(&u, &config, f);
+	proved = followup_prove(&u, b, f, &code, &s->err);
+	if (!proved && !s->o->quiet) {
+		tell_failure(s, b);
+		tell_doubtful(b, &s->err);
+	}
+	told = !proved || code < 0 || !s->o->suppress ||
+	       !suppressed_failure(b, s->o->suppress, &config.attempt.replay, &s->places);
+	of = proved ? known(s, b) : NULL;
+	if (!told) {
 		s->results.suppressed++;
 		bug_free(b);
 		free(b);
-		return true;
+	} else if (code == 0 && of) {
+		code = add_to(s, of, b);
+	} else {
+		if (proved && code == 0)
+			code = add_new(s, &u, b);
+		if (code < 0)
+			tell_failure(s, b);
+		test_results_add(&s->results, b, proved);
 	}
-	if (proved && bug_save(b, o->out, &config, &s->places, &s->err) < 0) {
-		s->failed_to_save = true;
-		fprintf(stderr, "snarl: run %llu failed: %s\n", (unsigned long long)f->run + 1, b->text);
-		bug_free(b);
-		free(b);
-		return false;
-	}
-	tell_bug(s, b, proved);
-	test_results_add(&s->results, b, proved);
-	return o->keep_going || !proved;
+	followup_close(&u);
+	progress_clear(&s->progress);
+	s->failed_to_save |= code < 0;
+	if (code < 0 || (proved && told && !s->o->keep_going))
+		return SEARCH_ENOUGH;
+	return proved ? SEARCH_MORE : SEARCH_DOUBT;
 }
 
 static void tell_candidates(const struct hunt_stats *h)
@@ -180,7 +297,7 @@ int session_open(struct session *s, const struct explore_options *o)
 	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
 	struct err err;
 
-	*s = (struct session){ .o = o, .oracle = o->oracle };
+	*s = (struct session){ .o = o, .oracle = o->oracle, .began = attempt_now() };
 	places_init(&s->places);
 	if (target_init(&s->target, o->program, o->keep, &err) < 0 ||
 	    target_input(&s->target, STDIN_FILENO, &err) < 0)

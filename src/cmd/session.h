@@ -24,6 +24,9 @@ struct session {
 	struct test_results results;
 	struct search_stats stats;
 	struct err err;		/* of saving */
+	double began;
+	unsigned redundant;	/* failures that nothing new came of */
+	bool plain;		/* every failure is a bug of its own, and kept as it was found */
 	bool failed_to_save;
 	struct hunt *hunter;		/* of snarl hunt, or NULL */
 	const struct hunt_stats *hunt;	/* its figures, or NULL */
@@ -39,8 +42,8 @@ void session_close(struct session *s);
 /* What a search needs to know from the options; its ctx is the session. */
 void session_config(struct session *s, struct search_config *out);
 
-/* search_config.found: proves, saves and tells it. */
-bool session_found(void *ctx, struct search_failure *f);
+/* search_config.found: makes it small, proves, saves and tells it. */
+enum search_answer session_found(void *ctx, struct search_failure *f);
 
 /* search_config.progress. */
 void session_progress(void *ctx, const struct search_stats *stats);

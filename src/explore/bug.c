@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "explore/cluster.h"
 #include "explore/replay_trace.h"
-#include "trace/kinds.h"
 
 #define BUGS_MAX 100000
 #define TRACE_STEPS_MAX 10000000u	/* of a run that is recorded unasked */
@@ -34,15 +34,47 @@ void bug_init(struct bug *b, struct search_failure *f, struct places *places)
 
 void bug_free(struct bug *b)
 {
+	if (b->trace)
+		unlink(b->trace);
+	for (size_t i = 0; i < b->other_count; i++) {
+		bug_free(b->others[i]);
+		free(b->others[i]);
+	}
+	interleavings_free(&b->interleavings);
 	search_failure_free(b->failure);
 	lead_free(b->cause);
+	free(b->others);
+	free(b->trace);
 	free(b->text);
 	free(b->path);
 }
 
 const struct lead *bug_cause(const struct bug *b)
 {
-	return b->failure->lead ? b->failure->lead : b->cause;
+	return b->cause ? b->cause : b->failure->lead;
+}
+
+bool bug_shows_as(const struct bug *b, const struct oracle_result *r, struct places *places)
+{
+	uint64_t identity = oracle_identity(r, places);
+	bool alike = oracle_identity(&b->failure->result, places) == identity;
+
+	for (size_t i = 0; i < b->other_count && !alike; i++)
+		alike = oracle_identity(&b->others[i]->failure->result, places) == identity;
+	return alike;
+}
+
+bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
+{
+	const struct lead *x = bug_cause(a), *y = bug_cause(b);
+
+	return x && y ? cluster_same(x, y, places) : bug_shows_as(a, &b->failure->result, places);
+}
+
+void bug_add_other(struct bug *b, struct bug *other)
+{
+	b->others = xgrow(b->others, b->other_count, &b->other_capacity, sizeof(*b->others));
+	b->others[b->other_count++] = other;
 }
 
 static void note_difference(struct bug *b, const struct oracle_result *got)
@@ -69,35 +101,12 @@ static void note_difference(struct bug *b, const struct oracle_result *got)
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err)
 {
-	struct schedule *s = &b->failure->schedule;
-	struct oracle expect;
-	struct oracle_result got;
-	struct replay replay;
+	struct oracle_result other;
 
 	*err = (struct err){ "" };
-	oracle_from(&expect, s);
-	if (replay_open(&replay, config, s, err) < 0) {
-		replay_close(&replay);
-		return false;
-	}
-	for (; b->replays < times; b->replays++) {
-		if (replay_once(&replay, s, places, &expect, &got, err) < 0)
-			break;
-		if (got.verdict != ORACLE_FAILED || !replay_same(s, &got)) {
-			note_difference(b, &got);
-			continue;
-		}
-		b->good++;
-		if (b->replays > 0)
-			continue;
-		schedule_set_turns(s, replay.server.block);
-		if (schedule_plan_size(s) <= replay.server.block->plan_size)
-			continue;
-		replay_close(&replay);	/* with its checks it needs more room */
-		if (replay_open(&replay, config, s, err) < 0)
-			break;
-	}
-	replay_close(&replay);
+	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other, err);
+	if (b->good < b->replays)
+		note_difference(b, &other);
 	return b->good == times;
 }
 
@@ -156,134 +165,6 @@ static int copy_input(const struct bug *b, const struct target *t, struct err *e
 	return result;
 }
 
-static void site_json(const struct oracle_site *site, const struct ctl_report *report,
-		      struct json *j, struct places *places)
-{
-	struct buf thread = { 0 }, object = { 0 };
-	struct symbol_frame frame;
-
-	json_open(j, NULL, '{');
-	if (site->thread != UINT32_MAX) {
-		schedule_path(report, site->thread, &thread);
-		json_text(j, "thread", buf_string(&thread));
-	} else {
-		json_text(j, "thread", NULL);
-	}
-	places_frame(places, site->pc, &frame);
-	json_text(j, "function", frame.function);
-	json_text(j, "file", frame.file);
-	json_number(j, "line", frame.line);
-	json_text(j, "op", site->op);
-	if (site->object) {
-		places_object(places, site->object, &object);
-		json_text(j, "object", buf_string(&object));
-	}
-	json_close(j, '}');
-	buf_free(&thread);
-	buf_free(&object);
-}
-
-static void event_json(const struct lead *lead, unsigned which, struct json *j, struct places *places)
-{
-	const struct lead_event *e = &lead->event[which];
-	struct symbol_frame frame;
-
-	json_open(j, NULL, '{');
-	json_text(j, "thread", e->thread);
-	places_frame(places, lead->c.event[which].pc, &frame);
-	json_text(j, "function", frame.function);
-	json_text(j, "file", frame.file);
-	json_number(j, "line", frame.line);
-	json_text(j, "op", kind_name(lead->c.event[which].kind));
-	json_text(j, "object", e->object);
-	json_text(j, "locks", e->locks);
-	json_close(j, '}');
-}
-
-/* "PROGRAM: FILE:LINE: FUNCTION: Assertion …" of the C library says where it was. */
-static void assert_json(const struct search_failure *f, struct json *j)
-{
-	const char *file = strstr(f->result.text, ": "), *end = strstr(f->result.text, ": Assertion `");
-	const char *function, *colon;
-	struct buf thread = { 0 };
-	char *text;
-
-	file = file ? file + 2 : NULL;
-	function = file ? strstr(file, ": ") : NULL;
-	if (!end || !function || function >= end)
-		return;
-	for (colon = function - 1; colon > file && *colon != ':'; colon--)
-		;
-	if (colon == file)
-		return;
-	json_open(j, NULL, '{');
-	schedule_path(f->report, f->result.thread, &thread);
-	json_text(j, "thread", buf_string(&thread));
-	text = xstrndup(function + 2, (size_t)(end - function) - 2);
-	json_text(j, "function", text);
-	free(text);
-	text = xstrndup(file, (size_t)(colon - file));
-	json_text(j, "file", text);
-	free(text);
-	json_number(j, "line", strtoul(colon + 1, NULL, 10));
-	json_text(j, "op", "assert");
-	json_close(j, '}');
-	buf_free(&thread);
-}
-
-void bug_json(const struct bug *b, struct json *j, const char *folder, struct places *places)
-{
-	const struct search_failure *f = b->failure;
-	const struct lead *lead = bug_cause(b);
-	uint8_t events[CANDIDATE_EVENTS];
-	size_t count = lead ? lead_events(lead, events) : 0;
-	struct buf object = { 0 };
-	char *schedule, *trace;
-
-	json_text(j, "id", b->id);
-	json_text(j, "class", lead ? lead_class(lead) : oracle_class(f->result.failure));
-	json_text(j, "pattern", lead ? lead->c.pattern : NULL);
-	json_text(j, "failure", oracle_failure_name(f->result.failure));
-	if (f->result.failure == ORACLE_SIGNAL || f->result.failure == ORACLE_EXIT)
-		json_number(j, "number", (uint64_t)f->result.number);
-	json_text(j, "text", b->text);
-	json_number(j, "runs_to_first", f->run + 1);
-	json_open(j, "sites", '[');
-	for (size_t i = 0; i < count; i++)
-		event_json(lead, events[i], j, places);
-	if (f->result.failure == ORACLE_ASSERT)
-		assert_json(f, j);
-	for (size_t i = 0; i < f->result.site_count; i++)
-		site_json(&f->result.sites[i], f->report, j, places);
-	json_close(j, ']');
-	if (lead) {
-		json_text(j, "variable", lead->event[0].object);
-	} else if (f->report->object && f->result.site_count &&
-	    (f->result.failure != ORACLE_SIGNAL || places_knows(places, f->report->object))) {
-		places_object(places, f->report->object, &object);
-		json_text(j, "variable", buf_string(&object));
-		buf_free(&object);
-	} else {
-		json_text(j, "variable", NULL);
-	}
-	json_text(j, "cause", f->lead ? "predicted" : lead ? "seen" : NULL);
-	json_open(j, "interleavings", '[');
-	json_close(j, ']');
-	schedule = xasprintf("%s%s", folder, "schedule.txt");
-	json_text(j, "schedule", schedule);
-	free(schedule);
-	trace = xasprintf("%strace.snarl", folder);
-	json_text(j, "trace", b->traced ? trace : NULL);
-	free(trace);
-	json_text(j, "strategy", f->schedule.strategy);
-	json_number(j, "seed", f->schedule.seed);
-	json_number(j, "steps", f->schedule.steps);
-	json_open(j, "replays", '[');
-	json_number(j, NULL, b->good);
-	json_number(j, NULL, b->replays);
-	json_close(j, ']');
-}
-
 static int write_json(const struct bug *b, struct places *places, struct err *err)
 {
 	struct buf text = { 0 };
@@ -307,61 +188,127 @@ static int write_json(const struct bug *b, struct places *places, struct err *er
 
 static int write_report(const struct bug *b, struct places *places, struct err *err)
 {
-	const struct search_failure *f = b->failure;
 	struct buf text = { 0 };
 	int result;
 
-	buf_addf(&text, "%s: %s\n\n", f->schedule.program, b->text);
-	if (bug_cause(b)) {
-		buf_addf(&text, "%s: ", f->lead ? "cause" : "likely cause");
-		lead_describe(bug_cause(b), places, &text);
-		buf_add_char(&text, '\n');
-	}
-	buf_addf(&text, "found by %s in run %llu (seed %llu), after %llu steps of %u threads\n",
-		 f->schedule.strategy, (unsigned long long)f->run + 1,
-		 (unsigned long long)f->schedule.seed, (unsigned long long)f->schedule.steps,
-		 f->report->threads);
-	buf_addf(&text, "replayed: %u of %u times\n", b->good, b->replays);
-	buf_addf(&text, "replay:   snarl replay %s\n", b->path);
-	if (b->traced)
-		buf_addf(&text, "trace:    snarl dump %s/trace.snarl\n", b->path);
-	else
-		buf_addf(&text, "no trace: %s\n", b->no_trace);
-	if (f->out.size) {
-		buf_add_text(&text, "\n--- stdout of the run ---\n");
-		buf_add(&text, f->out.data, f->out.size);
-	}
-	if (f->error.size) {
-		buf_add_text(&text, "\n--- stderr of the run ---\n");
-		buf_add(&text, f->error.data, f->error.size);
-	}
+	bug_report(b, places, &text);
 	result = write_file(b->path, "report.txt", &text, err);
 	buf_free(&text);
 	return result;
 }
 
-static void record(struct bug *b, const struct replay_config *config, const struct places *places)
+static void record(struct bug *b, const char *out, const struct replay_config *config,
+		   const struct places *places)
 {
 	const struct schedule *s = &b->failure->schedule;
-	char *path = xasprintf("%s/trace.snarl", b->path);
 	struct err err = { "" };
 
+	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
 	if (b->failure->result.failure == ORACLE_TIMEOUT || b->failure->result.failure == ORACLE_BOMB)
 		err_set(&err, "the run comes to no end of its own");
 	else if (s->steps > TRACE_STEPS_MAX)
 		err_set(&err, "more than %u steps", TRACE_STEPS_MAX);
 	else
-		b->traced = replay_record(config, s, places, path, &err) == 0;
+		b->traced = replay_record(config, s, places, b->trace, &err) == 0;
 	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", err.text);
-	if (b->traced && b->explain && !b->failure->lead && !b->cause)
-		b->cause = b->explain(b->explain_ctx, b->failure, path);
-	free(path);
+	if (b->traced && b->explain)
+		b->cause = b->explain(b->explain_ctx, b->failure, b->trace);
 }
 
-int bug_save(struct bug *b, const char *out, const struct replay_config *config,
-	     struct places *places, struct err *err)
+/* If the cause was predicted, what the trace says only tells how it came about. */
+static void settle_cause(struct bug *b, struct places *places)
 {
-	const struct target *target = config->target;
+	const struct lead *lead = b->failure->lead;
+
+	if (!lead || !b->cause || (cluster_implies(lead, b->cause, places) &&
+				   cluster_implies(b->cause, lead, places)))
+		return;
+	lead_free(b->cause);
+	b->cause = NULL;
+}
+
+int bug_examine(struct bug *b, const char *out, const struct replay_config *config,
+		struct places *places, struct err *err)
+{
+	if (make_folder(out, err) < 0)
+		return -1;
+	record(b, out, config, places);
+	settle_cause(b, places);
+	if (bug_cause(b))
+		interleavings_begin(&b->interleavings, bug_cause(b));
+	return 0;
+}
+
+void bug_examine_other(struct bug *b, struct schedule *s, const char *out,
+		       const struct replay_config *config, struct places *places)
+{
+	char *path = xasprintf("%s/trace-%d.other.tmp", out, (int)getpid());
+	struct oracle_result other;
+	unsigned made;
+	struct err err;
+
+	if (!bug_cause(b) && b->explain && s->steps <= TRACE_STEPS_MAX &&
+	    replay_prove(s, config, 1, places, &made, &other, &err) == 1 &&
+	    replay_record(config, s, places, path, &err) == 0)
+		b->cause = b->explain(b->explain_ctx, b->failure, path);
+	unlink(path);
+	free(path);
+	if (b->cause && !b->interleavings.count)
+		interleavings_begin(&b->interleavings, b->cause);
+}
+
+static int move_trace(struct bug *b, struct err *err)
+{
+	char *path = xasprintf("%s/trace.snarl", b->path);
+	int result = 0;
+
+	if (b->traced && rename(b->trace, path) < 0)
+		result = err_set(err, "cannot move the trace to %s: %s", path, strerror(errno));
+	free(b->trace);
+	b->trace = NULL;
+	free(path);
+	return result;
+}
+
+/* A schedule in a folder of the bug's own. Its stdin stays where the bug's is. */
+static int write_schedule(const struct bug *b, const char *folder, size_t number, struct schedule *s,
+			  struct err *err)
+{
+	char *in = xasprintf("%s/%s", b->path, folder), *path, *input = s->input;
+	char above[] = "../stdin";
+	int result = make_folder(in, err);
+
+	path = xasprintf("%s/%02zu.txt", in, number);
+	if (input)
+		s->input = above;
+	if (result == 0)
+		result = schedule_write(s, path, err);
+	s->input = input;
+	free(path);
+	free(in);
+	return result;
+}
+
+int bug_update(const struct bug *b, struct places *places, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < b->interleavings.count && result == 0; i++) {
+		struct search_failure *f = b->interleavings.at[i].failure;
+
+		result = write_schedule(b, "interleavings", i + 1, &(f ? f : b->failure)->schedule, err);
+	}
+	/* The first failure is the bug's own. */
+	for (size_t i = 0; i < b->other_count && result == 0; i++)
+		result = write_schedule(b, "failures", i + 2, &b->others[i]->failure->schedule, err);
+	if (result == 0)
+		result = write_json(b, places, err);
+	return result < 0 ? -1 : write_report(b, places, err);
+}
+
+int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
+	     struct err *err)
+{
 	char *schedule;
 	int result = 0;
 
@@ -371,14 +318,9 @@ int bug_save(struct bug *b, const char *out, const struct replay_config *config,
 	if (target->input >= 0)
 		result = copy_input(b, target, err);
 	if (result == 0)
-		record(b, config, places);
-	/* Whether it was predicted or seen: what has to be asked again when the program is mended. */
-	if (result == 0 && b->cause)
-		lead_goals(b->cause, places, &b->failure->schedule);
-	if (result == 0)
 		result = schedule_write(&b->failure->schedule, schedule, err);
 	free(schedule);
 	if (result == 0)
-		result = write_json(b, places, err);
-	return result < 0 ? -1 : write_report(b, places, err);
+		result = move_trace(b, err);
+	return result < 0 ? -1 : bug_update(b, places, err);
 }

@@ -235,14 +235,14 @@ static void judged(void *ctx, uint64_t run, const struct server *s, const struct
 	t->outcomes[t->from + run] = follow_outcome(lead_of_run(t, t->from + run), s, result);
 }
 
-static bool on_found(void *ctx, struct search_failure *f)
+static enum search_answer on_found(void *ctx, struct search_failure *f)
 {
 	struct trying *t = ctx;
 	uint64_t run = t->from + f->schedule.run;
 
 	if (t->ways && t->outcomes[run] != LEAD_FAILED) {
 		keep(t->cf, f);
-		return true;
+		return SEARCH_MORE;
 	}
 	if (t->ways) {
 		f->lead = lead_of_run(t, run);
@@ -253,7 +253,7 @@ static bool on_found(void *ctx, struct search_failure *f)
 	t->proved = t->known->failure >= 0;
 	if (t->proved)
 		t->last = run;
-	return !t->proved;
+	return t->proved ? SEARCH_ENOUGH : SEARCH_MORE;
 }
 
 static void on_progress(void *ctx, const struct search_stats *stats)

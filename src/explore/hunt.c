@@ -49,6 +49,7 @@ void hunt_free(struct hunt *h)
 {
 	search_memory_free(&h->memory);
 	leads_free(&h->leads);
+	leads_free(&h->others);
 	for (size_t i = 0; i < h->config.inputs->count; i++)
 		free(h->of_input[i].granules);
 	free(h->of_input);
@@ -79,11 +80,12 @@ int hunt_select(struct hunt *h, size_t input, struct err *err)
 	return inputs_select(h->config.inputs, input, err);
 }
 
-static bool on_found(void *ctx, struct search_failure *f)
+static enum search_answer on_found(void *ctx, struct search_failure *f)
 {
 	struct hunt *h = ctx;
 	bool proving = h->attempts != NULL;
 	uint64_t run = f->schedule.run;
+	enum search_answer answer;
 
 	if (proving && h->grouping) {
 		/* Which of them it was, the next runs will show. */
@@ -92,15 +94,16 @@ static bool on_found(void *ctx, struct search_failure *f)
 		h->postponed[h->postponed_count++] = (struct hunt_postponed){ f, h->input };
 		if (!h->config.search.keep_going)
 			hunt_prove_ended(h, run);
-		return h->config.search.keep_going;
+		return h->config.search.keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
 	}
 	if (proving)
 		hunt_prove_found(h, f);
-	h->over |= !h->config.search.found(h->config.search.ctx, f);
+	answer = h->config.search.found(h->config.search.ctx, f);
+	h->over |= answer == SEARCH_ENOUGH;
 	/* Later runs may have ended already, but count only if all failures are wanted. */
 	if (proving && h->over && !h->config.search.keep_going)
 		hunt_prove_ended(h, run);
-	return !h->over;
+	return answer;
 }
 
 static void on_progress(void *ctx, const struct search_stats *stats)
@@ -138,12 +141,12 @@ static void shape_profile(void *ctx, uint64_t run, struct server *s)
 
 void hunt_tell(struct hunt *h, struct search_failure *f)
 {
-	bool added;
+	uint64_t identity;
 
 	oracle_refine(&f->result, f->report, h->places);
-	map_put(&h->memory.identities, oracle_identity(&f->result, h->places), &added);
-	if (added)
-		on_found(h, f);
+	identity = oracle_identity(&f->result, h->places);
+	if (search_memory_wants(&h->memory, identity))
+		search_memory_told(&h->memory, identity, on_found(h, f));
 	else
 		search_failure_free(f);
 }
@@ -195,18 +198,21 @@ static void watch_others(struct hunt *h, struct leads *out)
 	leads_sort(out);
 }
 
+const struct leads *hunt_leads(struct hunt *h)
+{
+	if (h->stats.stage != HUNT_PROFILE || h->leads.count)
+		return &h->leads;
+	if (!h->watched) {
+		h->others.suppress = h->leads.suppress;
+		watch_others(h, &h->others);
+	}
+	h->watched = true;
+	return &h->others;
+}
+
 struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace)
 {
-	struct hunt *h = ctx;
-	bool early = h->stats.stage == HUNT_PROFILE && !h->leads.count;
-	struct leads others = { .suppress = h->leads.suppress };
-	struct lead *lead;
-
-	if (early)
-		watch_others(h, &others);
-	lead = leads_explain(early ? &others : &h->leads, trace, f->result.failure);
-	leads_free(&others);
-	return lead;
+	return leads_explain(hunt_leads(ctx), trace, f->result.failure);
 }
 
 int hunt_watch(struct hunt *h, const struct search_config *config, uint64_t run,

@@ -29,6 +29,8 @@ struct hunt {
 	size_t input;
 	struct inputs none;		/* if there are no others */
 	struct leads leads;
+	struct leads others;	/* of runs that pass, if one failed before anything was predicted */
+	bool watched;		/* … they are known */
 	struct hunt_stats stats;
 	struct profile *profiles;	/* runs that were watched */
 	size_t profile_count, profile_capacity;

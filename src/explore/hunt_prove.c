@@ -139,6 +139,15 @@ static void note(void *ctx, uint64_t run, const struct server *s, const struct o
 	h->stats.left -= a->way == 0 && a->count == 1 && h->stats.left > 0;
 }
 
+/* Leads about the same memory are one cause. */
+static uint64_t cause(void *ctx, uint64_t run)
+{
+	const struct hunt *h = ctx;
+	const struct attempt *a = &h->attempts[run];
+
+	return a->outcome[0] == LEAD_FAILED ? a->member[0]->c.addr + 1 : 0;
+}
+
 void hunt_prove_found(struct hunt *h, struct search_failure *f)
 {
 	const struct attempt *a = &h->attempts[f->schedule.run];
@@ -217,6 +226,7 @@ static int run_attempts(struct hunt *h, struct budget *b, struct search_stats *s
 	config.learned = true;
 	config.shape = shape;
 	config.judged = note;
+	config.cause = cause;
 	config.from = from;
 	config.server.plan_size = sizeof(struct sched_plan) + most * sizeof(struct sched_turn) +
 				  orders * sizeof(struct sched_order);

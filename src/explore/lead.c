@@ -332,6 +332,25 @@ const char *lead_why(const struct lead *lead)
 	return why[lead->outcome];
 }
 
+bool lead_seen_any(const char *path, bool (*is)(void *ctx, const struct lead *lead), void *ctx)
+{
+	struct study s;
+	struct err err;
+	bool found = false;
+
+	if (study_open(&s, path, NULL, &err) < 0)
+		return false;
+	for (size_t i = 0; i < findings_count(s.found) && !found; i++) {
+		const struct candidate *c = findings_at(s.found, i);
+		struct lead *lead = c->seen ? lead_new(&s, c) : NULL;
+
+		found = lead && is(ctx, lead);
+		lead_free(lead);
+	}
+	study_close(&s);
+	return found;
+}
+
 const char *lead_class(const struct lead *lead)
 {
 	return candidate_class_name(lead->c.class == CANDIDATE_ATOMICITY2 ? CANDIDATE_ATOMICITY :
@@ -406,39 +425,4 @@ void lead_goals(const struct lead *lead, struct places *places, struct schedule 
 	s->cause = xstrdup(lead_class(lead));
 	s->pattern = xstrdup(lead->c.pattern);
 	s->variable = xstrdup(lead->event[0].object);
-}
-
-/* How far to the right the thread of an event stands: others came before it. */
-static unsigned column(const struct candidate *c, const uint8_t *events, size_t at)
-{
-	unsigned others = 0;
-
-	for (size_t i = 0; i < at; i++) {
-		bool counted = false;
-
-		if (c->event[events[i]].thread == c->event[events[at]].thread)
-			return column(c, events, i);
-		for (size_t k = 0; k < i; k++)
-			counted |= c->event[events[k]].thread == c->event[events[i]].thread;
-		others += !counted;
-	}
-	return others;
-}
-
-void lead_describe(const struct lead *lead, struct places *places, struct buf *out)
-{
-	const struct candidate *c = &lead->c;
-	uint8_t events[CANDIDATE_EVENTS];
-	size_t count = lead_events(lead, events);
-
-	buf_addf(out, "%s %s on %s", lead_class(lead), c->pattern, lead->event[0].object);
-	buf_addf(out, "%s%s\n", c->note ? ": " : "", c->note ? c->note : "");
-	for (size_t i = 0; i < count; i++) {
-		const struct lead_event *e = &lead->event[events[i]];
-
-		buf_addf(out, "  %*s%s: %s %s at ", (int)column(c, events, i) * 8, "", e->thread,
-			 kind_name(c->event[events[i]].kind), e->object);
-		places_describe(places, c->event[events[i]].pc, out);
-		buf_addf(out, "%s%s\n", *e->locks ? ", holding " : "", e->locks);
-	}
 }

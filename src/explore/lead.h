@@ -96,6 +96,9 @@ bool lead_plan(struct lead *lead);
  */
 bool lead_first(const struct lead *lead, struct lead *out);
 
+/* Does `is` hold for one of the orders that a trace has? The lead is good during the call only. */
+bool lead_seen_any(const char *path, bool (*is)(void *ctx, const struct lead *lead), void *ctx);
+
 struct lead *lead_copy(const struct lead *lead);
 void lead_free(struct lead *lead);
 
@@ -114,8 +117,5 @@ size_t lead_events(const struct lead *lead, uint8_t *out);
 
 /* Its orders as the goals of a schedule; none if a place has no build-id to name it by. */
 void lead_goals(const struct lead *lead, struct places *places, struct schedule *s);
-
-/* Appends it in words, a line for each of them. */
-void lead_describe(const struct lead *lead, struct places *places, struct buf *out);
 
 #endif

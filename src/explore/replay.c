@@ -81,3 +81,34 @@ bool replay_same(const struct schedule *s, const struct oracle_result *result)
 	buf_free(&brief);
 	return same;
 }
+
+unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,
+		      const struct places *places, unsigned *made, struct oracle_result *other,
+		      struct err *err)
+{
+	struct oracle expect;
+	struct oracle_result got;
+	struct replay replay;
+	unsigned good = 0;
+	int code = replay_open(&replay, config, s, err);
+
+	oracle_from(&expect, s);
+	for (*made = 0; code == 0 && *made < times; ++*made) {
+		code = replay_once(&replay, s, places, &expect, &got, err);
+		if (code < 0)
+			break;
+		if (got.verdict != ORACLE_FAILED || !replay_same(s, &got)) {
+			*other = got;
+			continue;
+		}
+		if (good++ > 0)
+			continue;
+		schedule_set_turns(s, replay.server.block);
+		if (schedule_plan_size(s) <= replay.server.block->plan_size)
+			continue;
+		replay_close(&replay);	/* with its checks it needs more room */
+		code = replay_open(&replay, config, s, err);
+	}
+	replay_close(&replay);
+	return good;
+}

@@ -39,6 +39,15 @@ int replay_prepare(struct ctl_block *b, const struct schedule *s, const struct p
 int replay_once(struct replay *r, const struct schedule *s, const struct places *places,
 		struct oracle *oracle, struct oracle_result *out, struct err *err);
 
+/*
+ * So many times in fresh processes, as it promises. The first time that it does gives the
+ * schedule its checks. Returns how often it did; *made: how many there were, which is
+ * fewer if the program could not be run any more; *other: the last that was different.
+ */
+unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,
+		      const struct places *places, unsigned *made, struct oracle_result *other,
+		      struct err *err);
+
 /* Is this the failure the schedule promises? True if it promises none. */
 bool replay_same(const struct schedule *s, const struct oracle_result *result);
 

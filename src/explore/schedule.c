@@ -33,13 +33,17 @@ static void free_event(struct schedule_event *e)
 	free(e->object);
 }
 
+void schedule_free_goal(struct schedule_goal *g)
+{
+	free_event(&g->first);
+	free_event(&g->second);
+	free_event(&g->held);
+}
+
 void schedule_free_goals(struct schedule *s)
 {
-	for (size_t i = 0; i < s->goal_count; i++) {
-		free_event(&s->goals[i].first);
-		free_event(&s->goals[i].second);
-		free_event(&s->goals[i].held);
-	}
+	for (size_t i = 0; i < s->goal_count; i++)
+		schedule_free_goal(&s->goals[i]);
 	free(s->goals);
 	s->goals = NULL;
 	s->goal_count = s->goal_capacity = 0;
@@ -135,6 +139,51 @@ void schedule_set_target(struct schedule *s, const struct target *t)
 	s->input_hash = t->input_hash;
 }
 
+static void add_turn(struct schedule *s, const struct schedule_turn *turn)
+{
+	s->turns = xgrow(s->turns, s->turn_count, &s->turn_capacity, sizeof(*s->turns));
+	s->turns[s->turn_count++] = *turn;
+}
+
+static char *copy_text(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+void schedule_copy_header(struct schedule *to, const struct schedule *from)
+{
+	*to = (struct schedule){
+		.program = copy_text(from->program), .build_id = copy_text(from->build_id),
+		.directory = copy_text(from->directory), .input = copy_text(from->input),
+		.input_size = from->input_size, .input_hash = from->input_hash,
+		.seed = from->seed, .run = from->run, .depth = from->depth, .flags = from->flags,
+		.strategy = copy_text(from->strategy), .expect_exit = from->expect_exit,
+		.expect_output = from->expect_output, .output_size = from->output_size,
+		.output_hash = from->output_hash, .check = copy_text(from->check),
+	};
+	for (size_t i = 0; i < from->arguments.count; i++)
+		schedule_list_add(&to->arguments, from->arguments.items[i]);
+	for (size_t i = 0; i < from->environment.count; i++)
+		schedule_list_add(&to->environment, from->environment.items[i]);
+	for (size_t i = 0; i < from->shared_count; i++) {
+		to->shared = xgrow(to->shared, to->shared_count, &to->shared_capacity,
+				   sizeof(*to->shared));
+		to->shared[to->shared_count++] = from->shared[i];
+	}
+}
+
+void schedule_copy_run(struct schedule *to, const struct schedule *from)
+{
+	to->steps = from->steps;
+	to->failure = copy_text(from->failure);
+	for (size_t i = 0; i < from->turn_count; i++) {
+		struct schedule_turn turn = from->turns[i];
+
+		turn.thread = schedule_thread(to, from->threads.items[turn.thread]);
+		add_turn(to, &turn);
+	}
+}
+
 static int open_input(const struct schedule *s, const char *folder, struct target *t,
 		      struct err *err)
 {
@@ -200,12 +249,6 @@ static uint32_t thread_of(struct schedule *s, const struct ctl_report *r, uint32
 	thread = schedule_thread(s, buf_string(&path));
 	buf_free(&path);
 	return thread;
-}
-
-static void add_turn(struct schedule *s, const struct schedule_turn *turn)
-{
-	s->turns = xgrow(s->turns, s->turn_count, &s->turn_capacity, sizeof(*s->turns));
-	s->turns[s->turn_count++] = *turn;
 }
 
 /* A run that was killed has not written down its last turn. */

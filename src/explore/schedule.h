@@ -86,6 +86,7 @@ struct schedule {
 /* All zero is an empty schedule. */
 void schedule_free(struct schedule *s);
 void schedule_free_goals(struct schedule *s);
+void schedule_free_goal(struct schedule_goal *g);	/* what it holds */
 
 void schedule_list_add(struct schedule_list *l, const char *text);
 uint32_t schedule_thread(struct schedule *s, const char *path);	/* finds or adds */
@@ -100,6 +101,12 @@ void schedule_path(const struct ctl_report *r, uint32_t number, struct buf *out)
 void schedule_set_target(struct schedule *s, const struct target *t);
 int schedule_get_target(const struct schedule *s, const char *folder, struct target *t,
 			struct err *err);
+
+/* All but what a run of it did: turns, threads, events, steps, failure, goals. */
+void schedule_copy_header(struct schedule *to, const struct schedule *from);
+
+/* … and that, but for the events and goals. */
+void schedule_copy_run(struct schedule *to, const struct schedule *from);
 
 /* From a run that has ended: its turns and events, and what was known to be shared when it began. */
 void schedule_set_turns(struct schedule *s, const struct ctl_block *b);

@@ -153,12 +153,29 @@ static void learn_length(struct search *s, const struct worker *w)
 	memcpy(s->parent, r->parent, threads * sizeof(*s->parent));
 }
 
-static void add_failure(struct search *s, struct worker *w, const struct oracle_result *result)
+/* Failures that look the same are different if their runs were made for different causes. */
+static uint64_t with_cause(uint64_t sign, uint64_t cause)
 {
+	return sign ^ cause * 0x9e3779b97f4a7c15ull;
+}
+
+/* Failures of this signature are not told any more. */
+static bool is_settled(const struct search *s, uint64_t signature)
+{
+	const uint64_t *settled = map_find(&s->signatures, signature);
+
+	return settled && *settled;
+}
+
+static void add_failure(struct search *s, struct worker *w, struct oracle_result *result)
+{
+	const struct search_config *c = s->config;
 	struct search_failure **place = NULL;
+	uint64_t cause = c->cause ? c->cause(c->ctx, w->run) : 0;
 
 	s->stats->failed++;
-	if (map_find(&s->signatures, result->signature))
+	result->signature = with_cause(result->signature, cause);
+	if (is_settled(s, result->signature))
 		return;
 	for (size_t i = 0; i < s->failure_count; i++)
 		if (s->failures[i]->result.signature == result->signature)
@@ -174,6 +191,7 @@ static void add_failure(struct search *s, struct worker *w, const struct oracle_
 	}
 	*place = search_failure_new(&w->server, s->memory, s->config->oracle, w->run, result);
 	(*place)->run = s->runs_before + w->run;
+	(*place)->cause = cause;
 	/* Later runs do not matter any more, unless all failures are wanted. */
 	if (!s->config->keep_going && w->run + 1 < s->limit)
 		s->limit = w->run + 1;
@@ -261,13 +279,23 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Different signatures may still be one and the same at a second look, at the sources. */
-static bool is_new(struct search *s, struct search_failure *f)
+static enum search_answer tell(struct search *s, struct search_failure *f)
 {
-	bool added;
+	uint64_t identity, signature = f->result.signature;
+	enum search_answer answer;
 
 	oracle_refine(&f->result, f->report, s->places);
-	map_put(&s->memory->identities, oracle_identity(&f->result, s->places), &added);
-	return added;
+	identity = with_cause(oracle_identity(&f->result, s->places), f->cause);
+	if (search_memory_wants(s->memory, identity)) {
+		s->stats->failures++;
+		answer = s->config->found(s->config->ctx, f);
+		search_memory_told(s->memory, identity, answer);
+	} else {
+		answer = SEARCH_MORE;
+		search_failure_free(f);
+	}
+	*map_put(&s->signatures, signature, NULL) = !search_memory_wants(s->memory, identity);
+	return answer;
 }
 
 /* All runs of it have ended: what they found is told, and what they taught holds from now on. */
@@ -277,17 +305,11 @@ static void end_generation(struct search *s)
 
 	if (s->failure_count > 1)
 		qsort(s->failures, s->failure_count, sizeof(*s->failures), by_run);
-	for (size_t i = 0; i < s->failure_count; i++) {
-		bool told = i == 0 || s->config->keep_going;
-
-		map_put(&s->signatures, s->failures[i]->result.signature, NULL);
-		if (!told || enough || !is_new(s, s->failures[i])) {
+	for (size_t i = 0; i < s->failure_count; i++)
+		if (!enough && (i == 0 || s->config->keep_going))
+			enough = tell(s, s->failures[i]) == SEARCH_ENOUGH;
+		else
 			search_failure_free(s->failures[i]);
-			continue;
-		}
-		s->stats->failures++;
-		enough = !s->config->found(s->config->ctx, s->failures[i]);
-	}
 	s->over |= enough;
 	s->failure_count = 0;
 	if (s->fresh_count > 1)

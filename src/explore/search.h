@@ -26,7 +26,7 @@
 struct search_memory {
 	uint64_t *granules;	/* shared memory, in the order found */
 	size_t count, capacity;
-	struct map identities;	/* of failures that were told */
+	struct map identities;	/* of failures that were told; how often without proof */
 	struct coverage coverage;
 	/* Of the longest run: how long, and what each thread did in it. */
 	uint64_t length;
@@ -34,8 +34,6 @@ struct search_memory {
 	uint64_t events[CTL_THREADS];
 	uint32_t parent[CTL_THREADS];
 };
-
-void search_memory_free(struct search_memory *m);
 
 struct search_stats {
 	uint64_t runs;		/* ended */
@@ -53,9 +51,25 @@ struct search_stats {
 
 struct lead;
 
+#define SEARCH_DOUBTS 3u	/* failures alike that are told as long as none is proved */
+
+/* To a failure that was told. */
+enum search_answer {
+	SEARCH_ENOUGH,		/* come to an end */
+	SEARCH_MORE,
+	SEARCH_DOUBT,		/* more, and another one like it: this one did not prove */
+};
+
+void search_memory_free(struct search_memory *m);
+
+/* A failure of this identity: shall it be told? Then say what came of it. */
+bool search_memory_wants(const struct search_memory *m, uint64_t identity);
+void search_memory_told(struct search_memory *m, uint64_t identity, enum search_answer answer);
+
 /* A failing run. */
 struct search_failure {
 	uint64_t run;		/* from 0, of all runs in the statistics */
+	uint64_t cause;		/* of search_config.cause */
 	const struct lead *lead;	/* what made it fail, if that was predicted; not owned */
 	struct oracle_result result;
 	struct ctl_report *report;	/* a copy */
@@ -79,10 +93,12 @@ struct search_config {
 	/* Now and then, at least every 100 ms. */
 	void (*progress)(void *ctx, const struct search_stats *stats);
 	/*
-	 * A failure that is not like one before (oracle_identity); false ends the search.
-	 * `f` is the callee's to free.
+	 * A failure that is not like one before (oracle_identity, and `cause`). `f` is the
+	 * callee's to free.
 	 */
-	bool (*found)(void *ctx, struct search_failure *f);
+	enum search_answer (*found)(void *ctx, struct search_failure *f);
+	/* What a failing run was made for, after judged(); 0: nothing. Or NULL. */
+	uint64_t (*cause)(void *ctx, uint64_t run);
 	/*
 	 * May give a run another strategy (one without end()), seed or plan; or NULL. If
 	 * s->depth is not 0, it begins at the point that from() said.
@@ -100,6 +116,8 @@ struct search_config {
 struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
 					  const struct oracle *oracle, uint64_t run,
 					  const struct oracle_result *result);
+/* The surroundings of another one: nothing is known yet of how it ran and ended. */
+struct search_failure *search_failure_like(const struct search_failure *like);
 void search_failure_free(struct search_failure *f);
 
 /*

@@ -14,6 +14,20 @@ void search_memory_free(struct search_memory *m)
 	*m = (struct search_memory){ 0 };
 }
 
+bool search_memory_wants(const struct search_memory *m, uint64_t identity)
+{
+	const uint64_t *doubts = map_find(&m->identities, identity);
+
+	return !doubts || (*doubts > 0 && *doubts < SEARCH_DOUBTS);
+}
+
+void search_memory_told(struct search_memory *m, uint64_t identity, enum search_answer answer)
+{
+	uint64_t *doubts = map_put(&m->identities, identity, NULL);
+
+	*doubts = answer == SEARCH_DOUBT ? *doubts + 1 : 0;
+}
+
 struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
 					  const struct oracle *oracle, uint64_t run,
 					  const struct oracle_result *result)
@@ -40,6 +54,16 @@ struct search_failure *search_failure_new(const struct server *s, const struct s
 	oracle_note(oracle, &f->schedule);
 	capture_text(&s->result.out, &f->out);
 	capture_text(&s->result.error, &f->error);
+	return f;
+}
+
+struct search_failure *search_failure_like(const struct search_failure *like)
+{
+	struct search_failure *f = xcalloc(1, sizeof(*f));
+
+	f->run = like->run;
+	f->report = xcalloc(1, sizeof(*f->report));
+	schedule_copy_header(&f->schedule, &like->schedule);
 	return f;
 }
 

@@ -47,7 +47,7 @@ snarl hunt --quiet --out found -- ./bank </dev/null && fail "no bug in bank"
 grep -q '^cause atomicity RWW balance$' found/bugs/B001/schedule.txt || fail "no cause in the schedule"
 check 1 found/bugs/B001 -- ./bank_half
 expect 'r["verdict"] == "incomplete" and k["verdict"] == "left" and k["match"] == "moved"'
-expect 'k["variable"] == b["variable"] == "balance" and k["failure"] == b["id"] and b["replays"] == [3, 3]'
+expect 'k["variable"] == b["variable"] == "balance" and k["failure"] == b["id"] and b["replays"] == [20, 20]'
 expect '[s["function"] for s in b["sites"][:3]] == ["balance_get", "balance_add", "balance_set"]'
 grep -q '^snarl: the fix is incomplete: ' check.err || { cat check.err; fail "not told"; }
 grep -q '^  replay it: snarl replay out/bugs/B001$' check.err || fail "no replay command"

@@ -84,7 +84,7 @@ assert len(r["bugs"]) == 1
 f = r["bugs"][0]
 for k in ("id", "class", "failure", "runs_to_first", "sites", "schedule", "replays"):
     assert k in f, (k, f)
-assert f["id"] == "B001" and f["failure"] == "assert" and f["replays"] == [3, 3], f
+assert f["id"] == "B001" and f["failure"] == "assert" and f["replays"] == [20, 20], f
 assert f["schedule"] == "bugs/B001/schedule.txt", f
 assert b["id"] == "B001" and b["failure"] == "assert"
 END2

@@ -20,7 +20,7 @@ struct seen {
 	struct buf text;	/* of all */
 };
 
-static bool on_found(void *ctx, struct search_failure *f)
+static enum search_answer on_found(void *ctx, struct search_failure *f)
 {
 	struct seen *seen = ctx;
 
@@ -29,13 +29,25 @@ static bool on_found(void *ctx, struct search_failure *f)
 	buf_addf(&seen->text, "run %llu exit %d after %.*s", (unsigned long long)f->run,
 		 f->result.number, (int)f->out.size, (const char *)f->out.data);
 	search_failure_free(f);
-	return true;
+	return SEARCH_MORE;
 }
 
-static bool on_found_stop(void *ctx, struct search_failure *f)
+static enum search_answer on_found_stop(void *ctx, struct search_failure *f)
 {
 	on_found(ctx, f);
-	return false;
+	return SEARCH_ENOUGH;
+}
+
+static enum search_answer on_found_doubt(void *ctx, struct search_failure *f)
+{
+	on_found(ctx, f);
+	return SEARCH_DOUBT;
+}
+
+static uint64_t odd_or_even(void *ctx, uint64_t run)
+{
+	(void)ctx;
+	return run % 2;
 }
 
 static bool endless_end(void *state)
@@ -103,6 +115,29 @@ static void test_same_with_any_jobs(void **state)
 	}
 }
 
+/* Of failures alike three are told if none is proved; and one for each cause. */
+static void test_doubts_and_causes(void **state)
+{
+	struct search_config config = { .runs = 3000, .seed = 7, .jobs = 3, .keep_going = true };
+	struct search_stats stats;
+	struct seen seen;
+
+	(void)state;
+	search(&seen, &stats, "random", config);
+	assert_int_equal(seen.count, 3);
+	buf_free(&seen.text);
+	config.cause = odd_or_even;
+	search(&seen, &stats, "random", config);
+	assert_int_equal(seen.count, 6);
+	buf_free(&seen.text);
+	config.cause = NULL;
+	config.found = on_found_doubt;
+	search(&seen, &stats, "random", config);
+	assert_int_equal(seen.count, 3 * SEARCH_DOUBTS);
+	assert_true(stats.failed > seen.count);
+	buf_free(&seen.text);
+}
+
 static void test_seed_matters(void **state)
 {
 	struct search_config config = { .runs = 300, .seed = 7, .jobs = 2, .keep_going = true };
@@ -156,7 +191,8 @@ static void test_stop(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_with_any_jobs), cmocka_unit_test(test_seed_matters),
+		cmocka_unit_test(test_same_with_any_jobs),
+		cmocka_unit_test(test_doubts_and_causes), cmocka_unit_test(test_seed_matters),
 		cmocka_unit_test(test_strategy_that_goes_on), cmocka_unit_test(test_stop),
 	};
 

@@ -1,0 +1,115 @@
+#include "explore/followup.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define SHARE 6u		/* of the budget, at most */
+#define GATHER_SECONDS 10.0
+
+/* Of the time that is allowed in all, or of what is reasonable. */
+static double share(const struct followup_config *c, double most)
+{
+	double part = c->seconds / SHARE;
+
+	return c->seconds > 0 && part < most ? part : most;
+}
+
+/* A run that comes to no end of its own takes the whole time-out, every time. */
+static bool is_endless(const struct search_failure *f)
+{
+	return f->result.failure == ORACLE_TIMEOUT || f->result.failure == ORACLE_BOMB;
+}
+
+void followup_open(struct followup *u, const struct followup_config *config,
+		   const struct search_failure *f)
+{
+	*u = (struct followup){ .config = config };
+	/* What goes wrong here will go wrong when it is replayed, and is told then. */
+	if (config->minimise && !is_endless(f))
+		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
+}
+
+void followup_close(struct followup *u)
+{
+	if (u->config->minimise)
+		attempt_close(&u->attempt);
+}
+
+static void minimise(struct followup *u, struct search_failure *f, struct minimised *out)
+{
+	attempt_allow(&u->attempt, MINIMISE_RUNS, share(u->config, MINIMISE_SECONDS));
+	if (minimise_switches(f, &u->attempt, false, u->config->places, out) < 0 || !out->done ||
+	    !f->lead)
+		return;
+	if (!out->has_lead) {
+		f->lead = NULL;		/* it fails without that order, too */
+		schedule_free_goals(&f->schedule);
+	}
+}
+
+/* The order of the cause as goals: what has to be asked again when the program is mended. */
+static void set_goals(struct followup *u, struct bug *b)
+{
+	struct search_failure *f = b->failure;
+	unsigned before = u->attempt.runs;
+
+	if (b->cause && !f->schedule.goal_count)
+		lead_goals(b->cause, u->config->places, &f->schedule);
+	if (!u->open)
+		return;
+	attempt_allow(&u->attempt, MINIMISE_GOAL_RUNS, share(u->config, MINIMISE_SECONDS));
+	if (f->schedule.goal_count)
+		minimise_goals(f, &u->attempt, u->config->places);
+	b->goal_runs = u->attempt.runs - before;
+}
+
+bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
+		    struct err *err)
+{
+	const struct followup_config *c = u->config;
+	struct schedule first = { 0 };
+	struct minimised m = { 0 };
+	bool proved;
+
+	*code = 0;
+	schedule_copy_header(&first, &f->schedule);
+	schedule_copy_run(&first, &f->schedule);
+	if (u->open)
+		minimise(u, f, &m);
+	bug_init(b, f, c->places);
+	b->minimised = m;
+	if (c->hunter) {
+		b->explain = hunt_explain;
+		b->explain_ctx = c->hunter;
+	}
+	proved = bug_prove(b, &c->attempt.replay, c->replays, c->places, err);
+	if (proved)
+		*code = bug_examine(b, c->out, &c->attempt.replay, c->places, err);
+	/* In a long run the one place where it goes wrong may be overlooked. */
+	if (proved && *code == 0 && m.switches < m.from)
+		bug_examine_other(b, &first, c->out, &c->attempt.replay, c->places);
+	if (proved && *code == 0)
+		set_goals(u, b);
+	schedule_free(&first);
+	return proved;
+}
+
+void followup_gather(struct followup *u, struct bug *b)
+{
+	const struct followup_config *c = u->config;
+	uint64_t part = c->runs / SHARE;
+	struct interleavings_config config = { .attempts = &u->attempt, .replays = c->replays,
+					       .places = c->places };
+	char *scratch;
+
+	if (!c->hunter || !u->open || !b->interleavings.count)
+		return;
+	attempt_allow(&u->attempt, c->runs && part < INTERLEAVINGS_RUNS ? part : INTERLEAVINGS_RUNS,
+		      share(c, GATHER_SECONDS));
+	config.leads = hunt_leads(c->hunter);
+	config.scratch = scratch = xasprintf("%s/trace-%d.tmp", c->out, (int)getpid());
+	interleavings_gather(&b->interleavings, b->failure, &config);
+	free(scratch);
+}
