@@ -9,13 +9,13 @@
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 {
 	struct ctl_request *q = server_request(s);
-	size_t orders = lead->c.orders * sizeof(struct sched_order);
+	size_t orders = lead->orders * sizeof(struct sched_order);
 	struct sched_plan *plan = server_area(s, s->block->plan);
 
 	snprintf(q->strategy, sizeof(q->strategy), "goal");
 	q->depth = (uint32_t)(round % POLICIES);
 	q->switch_permille = round < POLICIES ? CALM_PERMILLE : 0;
-	*plan = (struct sched_plan){ .size = sizeof(*plan) + orders, .orders = lead->c.orders };
+	*plan = (struct sched_plan){ .size = sizeof(*plan) + orders, .orders = lead->orders };
 	memcpy(plan + 1, lead->order, orders);
 	q->plan_size = plan->size;
 }

@@ -9,7 +9,7 @@
 #include "sched/goal.h"
 
 #define FOLLOW_ROUNDS 9u	/* ways to go on after the last event, times seeds */
-#define FOLLOW_PLAN_SIZE (sizeof(struct sched_plan) + CANDIDATE_EVENTS * sizeof(struct sched_order))
+#define FOLLOW_PLAN_SIZE (sizeof(struct sched_plan) + 2 * CANDIDATE_EVENTS * sizeof(struct sched_order))
 
 /* The n-th try, of FOLLOW_ROUNDS; later ones differ by the number of their run alone. */
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s);

@@ -98,7 +98,7 @@ static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struc
 	q = attempt_prepare(m->attempt, "loose");
 	q->flags |= m->keep_lead ? CTL_HASH : 0;
 	if (!attempt_plan(m->attempt, turns, count, lead ? lead->order : NULL,
-			  lead ? lead->c.orders : 0) ||
+			  lead ? lead->orders : 0) ||
 	    !fails_alike(m) || !take_turns(m, got))
 		return false;
 	loose_result(server_area(&m->attempt->server, m->attempt->server.block->state), &loose);
@@ -236,7 +236,7 @@ struct search_failure *minimise_direct(const struct search_failure *like, const 
 	struct goal_result goal;
 
 	for (size_t i = 0; !f && i < DIRECT_WAYS && !attempt_over(a); i++) {
-		direct(a, i, lead->order, lead->c.orders);
+		direct(a, i, lead->order, lead->orders);
 		if (!attempt_run(a))
 			continue;
 		goal_result(server_area(&a->server, a->server.block->state), &goal);

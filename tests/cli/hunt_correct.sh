@@ -51,7 +51,7 @@ for cc in $(compilers); do
 		[ -n "$also" ] || no_races "$name"
 		wrap "$cc" "$source" broken -g -O1 -pthread -DBROKEN
 		hunt 1 broken $options
-		expect "$name, broken" "len(b) == 1 and b[0]['replays'] == [3, 3]"
+		expect "$name, broken" "len(b) == 1 and b[0]['replays'] == [20, 20]"
 	done
 	seeds=3		# the other compiler need not go through all of it again
 done
