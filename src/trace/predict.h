@@ -41,6 +41,24 @@ struct trace_slot {
 	uint64_t chunk;			/* the slot is empty in any other chunk */
 };
 
+/* A loop that the encoder runs along with (encode.h). */
+#define TRACE_CYCLE_MAX 64u
+
+struct trace_place {
+	struct trace_record was;	/* the last one here */
+	uint64_t stride;
+	uint64_t last;			/* the slot's, if the last one was not foretold */
+	uint64_t missed;		/* the turn in which it was not */
+	uint64_t extra;			/* the kind's extra records */
+	struct trace_slot *slot;
+};
+
+struct trace_cycle {
+	struct trace_place place[TRACE_CYCLE_MAX];
+	struct trace_place *next, *end;
+	uint64_t turn;
+};
+
 struct trace_coder {
 	uint64_t time;			/* last one seen in this chunk */
 	uint64_t chunk;			/* counts trace_coder_init */
@@ -49,6 +67,7 @@ struct trace_coder {
 	struct trace_slot *before;	/* the last foretellable record's */
 	struct trace_slot none;		/* stands where there is no slot; its site is 0 */
 	struct trace_slot slot[TRACE_SLOTS];
+	struct trace_cycle cycle;
 };
 
 static inline int trace_chained(uint64_t site)

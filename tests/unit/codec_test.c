@@ -180,6 +180,83 @@ static void test_random_sequences(void **state)
 	}
 }
 
+/* Event by event: so few records at a time that no loop is ever seen in them. */
+static size_t encode_one_by_one(uint8_t *out, uint64_t time, const struct trace_record *in, size_t n)
+{
+	struct trace_coder *coder = calloc(1, sizeof(*coder));
+	uint8_t *p = out;
+	size_t i = 0;
+
+	trace_coder_init(coder, time);
+	while (i < n) {
+		size_t count = 1 + trace_extra(trace_site_kind(in[i].site));
+
+		p = trace_encode(coder, p, in + i, in + i + count);
+		i += count;
+	}
+	p = trace_encode_end(coder, p);
+	free(coder);
+	return (size_t)(p - out);
+}
+
+/* A loop over some sites: each goes its way, sometimes starts anew, sometimes is left out. */
+static size_t random_loop(struct trace_record *in, size_t n, size_t room)
+{
+	static const unsigned kinds[] = { TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_MUTEX_LOCK,
+					  TRACE_READ_RANGE };
+	uint64_t size = 1 + next_random() % 80, base = next_random() % 4 << 20, addr[80], step[80];
+	uint64_t restless = 2 + next_random() % 200, astray = 10 + next_random() % 500;
+	unsigned mixed = next_random() % 2 ? ARRAY_SIZE(kinds) : 3;
+
+	for (size_t i = 0; i < size; i++) {
+		addr[i] = next_random() & TRACE_ADDR_MASK >> 1;
+		step[i] = next_random() % 5 * 8;
+	}
+	for (size_t k = 0, turns = next_random() % 300; k < size * turns && n + 4 < room; k++) {
+		size_t i = k % size;
+		unsigned kind = kinds[i % mixed];
+
+		if (next_random() % astray == 0)
+			continue;
+		if (next_random() % restless == 0)
+			addr[i] += next_random() >> next_random() % 64 & 0xffffffff;
+		if (next_random() % restless == 1)
+			step[i] += 8;
+		addr[i] += step[i];
+		in[n++] = rec(kind, addr[i] & TRACE_ADDR_MASK, 0x400000 + base + 16 * i);
+		for (unsigned e = 0; e < trace_extra(kind); e++)
+			in[n++] = (struct trace_record){ next_random() >> 30, next_random() >> 50 };
+		if (n % 256 == 0)
+			in[n++] = (struct trace_record){ n * 1000, TRACE_SITE(TRACE_STAMP, 0, 0) };
+	}
+	return n;
+}
+
+/* What is done for loops makes it faster and no different. */
+static void test_loops_are_encoded_the_same(void **state)
+{
+	enum { ROOM = 8192 };
+	struct trace_record *in = calloc(ROOM, sizeof(*in));
+	uint8_t *fast = malloc(ROOM * TRACE_RECORD_MAX + TRACE_SLACK);
+	uint8_t *slow = malloc(ROOM * TRACE_RECORD_MAX + TRACE_SLACK);
+
+	(void)state;
+	for (uint64_t start = 1; start < 300; start++) {
+		size_t n = 0, size;
+
+		seed = start;
+		while (n + 4 < ROOM)
+			n = random_loop(in, n, ROOM);
+		size = raw_encode(fast, start, in, n);
+		assert_int_equal(encode_one_by_one(slow, start, in, n), size);
+		assert_memory_equal(slow, fast, size);
+		check_round_trip(in, n, start);
+	}
+	free(slow);
+	free(fast);
+	free(in);
+}
+
 static void test_bad_bytes(void **state)
 {
 	static const uint8_t no_slot[] = { 10 }, empty_slot[] = { 10, 5, 0 }, token[] = { 12, 0, 0 };
@@ -256,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_slot_taken_over),
 		cmocka_unit_test(test_long_runs),
 		cmocka_unit_test(test_random_sequences),
+		cmocka_unit_test(test_loops_are_encoded_the_same),
 		cmocka_unit_test(test_bad_bytes),
 		cmocka_unit_test(test_check_sum),
 		cmocka_unit_test(test_names),
