@@ -88,7 +88,7 @@ void json_bool(struct json *j, const char *key, bool value)
 	buf_add_text(j->out, value ? "true" : "false");
 }
 
-void json_real(struct json *j, const char *key, double value)
+void json_decimal(struct json *j, const char *key, double value)
 {
 	begin(j, key);
 	buf_addf(j->out, "%.3f", value);

@@ -21,7 +21,7 @@ void json_open(struct json *j, const char *key, char bracket);	/* '{' or '[' */
 void json_close(struct json *j, char bracket);			/* '}' or ']' */
 void json_text(struct json *j, const char *key, const char *text);	/* NULL: null */
 void json_bool(struct json *j, const char *key, bool value);
-void json_real(struct json *j, const char *key, double value);	/* with three decimals */
+void json_decimal(struct json *j, const char *key, double value);	/* with three decimals */
 
 /* Beyond 2^53, where readers lose digits, a string. */
 void json_number(struct json *j, const char *key, uint64_t value);

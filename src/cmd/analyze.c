@@ -221,7 +221,7 @@ static void json_candidate(struct show *s, struct json *j, const struct candidat
 	json_number(j, "size", c->size);
 	json_bool(j, "seen", c->seen);
 	json_number(j, "count", c->count);
-	json_real(j, "score", c->score);
+	json_decimal(j, "score", c->score);
 	json_open(j, "sites", '[');
 	for (uint8_t i = 0; i < c->events; i++)
 		json_event(s, j, &c->event[i]);
@@ -248,7 +248,7 @@ static void show_json(struct show *s, const char *path)
 	json_number(&j, "events", s->stats.events);
 	json_number(&j, "accesses", s->stats.accesses);
 	json_number(&j, "threads", s->stats.threads);
-	json_real(&j, "seconds", s->stats.seconds);
+	json_decimal(&j, "seconds", s->stats.seconds);
 	json_bool(&j, "incomplete", reader_info(s->reader)->incomplete);
 	json_number(&j, "predicted", findings_count(s->found));
 	json_open(&j, "candidates", '[');

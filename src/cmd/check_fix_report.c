@@ -189,7 +189,7 @@ static void build(struct check_fix *cf, struct buf *out)
 		json_text(&j, NULL, *a);
 	json_close(&j, ']');
 	json_number(&j, "runs", s->stats.runs);
-	json_real(&j, "seconds", s->stats.seconds);
+	json_decimal(&j, "seconds", s->stats.seconds);
 	json_text(&j, "verdict", check_fix_verdict(cf));
 	json_open(&j, "known", '[');
 	for (size_t i = 0; i < cf->count; i++)

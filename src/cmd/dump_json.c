@@ -162,7 +162,7 @@ static void event(struct dump *d, const struct event *ev, const struct object *o
 	json_open(&j, NULL, '{');
 	json_text(&j, "thread", thread ? thread->name : "?");
 	if (d->ticks_per_us > 0)
-		json_real(&j, "us", dump_time(d, ev));
+		json_decimal(&j, "us", dump_time(d, ev));
 	else
 		json_number(&j, "time", ev->time);
 	json_text(&j, "op", kind_name(ev->kind));

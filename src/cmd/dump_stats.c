@@ -243,7 +243,7 @@ static void show_head(struct buf *out, struct json *j, const struct dump *d,
 		json_number(j, "events", s->events);
 		json_number(j, "bytes", info->file_size);
 		json_number(j, "chunks", info->chunks);
-		json_real(j, "seconds", seconds);
+		json_decimal(j, "seconds", seconds);
 		json_bool(j, "filtered", !(info->header->flags & TRACE_UNFILTERED));
 		return;
 	}

@@ -174,7 +174,7 @@ static void print_json(const struct options *o, const struct run *run,
 		json_number(&j, "signal", (uint64_t)WTERMSIG(run->status));
 	else
 		json_number(&j, "status", (uint64_t)WEXITSTATUS(run->status));
-	json_real(&j, "seconds", run->seconds);
+	json_decimal(&j, "seconds", run->seconds);
 	record_json(&j, &t->items[0]);
 	json_open(&j, "children", '[');
 	for (size_t i = 1; i < t->count; i++) {

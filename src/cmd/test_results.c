@@ -121,7 +121,7 @@ static void build(const struct test_results *r, const struct target *target,
 		json_text(&j, NULL, *a);
 	json_close(&j, ']');
 	json_number(&j, "runs", stats->runs);
-	json_real(&j, "seconds", stats->seconds);
+	json_decimal(&j, "seconds", stats->seconds);
 	json_number(&j, "steps", stats->steps);
 	json_number(&j, "threads", stats->threads);
 	json_number(&j, "failed_runs", stats->failed);

@@ -58,7 +58,7 @@ static void test_structure(void **state)
 	json_close(&j, ']');
 	json_members(&j, "", 0);
 	json_members(&j, "\"x\":1", 5);
-	json_real(&j, "r", 1.5);
+	json_decimal(&j, "r", 1.5);
 	json_close(&j, '}');
 	assert_string_equal(buf_string(&b),
 			    "{\"n\":9007199254740992,\"big\":\"18446744073709551615\","
