@@ -17,7 +17,7 @@ WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes
 COMMON := -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -MMD -MP $(WARN)
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 TOOL_CFLAGS := $(COMMON) -O2 -g $(SAN) $(CFLAGS)
-TOOL_LIBS := -ldw -lelf -lzstd
+TOOL_LIBS := -ldw -lelf -lzstd -ljansson
 RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=initial-exec -fexceptions \
 	-fno-stack-protector -mno-red-zone -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
 	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
@@ -173,7 +173,7 @@ unit: $(unit_bin)
 # Helpers of the tests, never sanitised: they judge, they are not judged.
 $(B)/tests/tools/%: tests/tools/%.c $(B)/lib/libsnarl.a $(B)/flags.tool
 	@mkdir -p $(@D)
-	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $< $(B)/lib/libsnarl.a $(TOOL_LIBS) -ljansson -o $@
+	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $< $(B)/lib/libsnarl.a $(TOOL_LIBS) -o $@
 
 tools: $(tools_bin)
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cmd/baseline.h"
 #include "cmd/numbers.h"
 
 void explore_options_init(struct explore_options *o, const struct cmd *cmd, uint64_t runs)
@@ -21,6 +22,7 @@ void explore_options_free(struct explore_options *o)
 {
 	free(o->keep);
 	suppress_free(o->suppress);
+	baseline_free(o->baseline);
 }
 
 static int parse_exit(struct explore_options *o, const char *text)
@@ -49,6 +51,16 @@ static int parse_backend(struct explore_options *o, const char *text)
 	if (strcmp(text, "user") == 0 || strcmp(text, "kernel") == 0)
 		return CMD_OK;
 	return cmd_usage(o->cmd, "--backend is user or kernel, not '%s'", text);
+}
+
+static int parse_baseline(struct explore_options *o, const char *path)
+{
+	struct err err;
+
+	baseline_free(o->baseline);
+	o->baseline = baseline_read(path, &err);
+	o->keep_going = true;	/* what is known must not hide what is new */
+	return o->baseline ? CMD_OK : cmd_usage(o->cmd, "%s", err.text);
 }
 
 static void add_keep(struct explore_options *o, const char *text)
@@ -87,6 +99,8 @@ int explore_options_take(struct explore_options *o, int c)
 	case OPT_BACKEND: return parse_backend(o, optarg);
 	case OPT_NO_FORK_SERVER: o->exec = true; break;
 	case OPT_SUPPRESSIONS: return cmd_suppressions(o->cmd, optarg, &o->suppress);
+	case OPT_BASELINE: return parse_baseline(o, optarg);
+	case OPT_GEN_SUPPRESSIONS: o->gen_suppressions = true; break;
 	case OPT_ENV: add_keep(o, optarg); break;
 	case 'o': o->out = optarg; break;
 	case 'q': o->quiet = true; break;
@@ -99,6 +113,8 @@ int explore_options_end(struct explore_options *o, int argc, char **argv)
 {
 	if (optind == argc)
 		return cmd_usage(o->cmd, "which program?");
+	if (o->json && o->gen_suppressions)
+		return cmd_usage(o->cmd, "--json and --gen-suppressions both print on stdout");
 	if (o->seconds > 0 && !o->runs_given)
 		o->runs = 0;
 	o->program = argv + optind;

@@ -21,7 +21,8 @@ struct explore_options {
 	uint32_t flags;		/* CTL_… */
 	struct oracle oracle;
 	const char *backend, *out;
-	bool exec, keep_going, no_minimise, quiet, json;
+	bool exec, keep_going, no_minimise, quiet, json, gen_suppressions;
+	struct baseline *baseline;	/* NULL: none */
 	const char **keep;	/* of --env; NULL ends it */
 	size_t keep_count, keep_capacity;
 	struct suppressions *suppress;	/* NULL: none */
@@ -32,7 +33,8 @@ struct explore_options {
 enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNORE_MISUSE,
        OPT_REAL_TIME, OPT_KEEP_GOING, OPT_NO_MINIMISE, OPT_REPLAYS, OPT_EXPECT_EXIT,
        OPT_EXPECT_OUTPUT, OPT_SAME_OUTPUT, OPT_CHECK, OPT_TIMEOUT, OPT_MAX_STEPS, OPT_BACKEND,
-       OPT_NO_FORK_SERVER, OPT_ENV, OPT_SUPPRESSIONS, OPT_JSON, EXPLORE_OPT_OWN };
+       OPT_NO_FORK_SERVER, OPT_ENV, OPT_SUPPRESSIONS, OPT_BASELINE,
+       OPT_GEN_SUPPRESSIONS, OPT_JSON, EXPLORE_OPT_OWN };
 
 #define EXPLORE_SHORT_OPTIONS "j:o:qh"
 #define EXPLORE_LONG_OPTIONS \
@@ -62,11 +64,20 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	{ "json", no_argument, NULL, OPT_JSON }, \
 	{ "help", no_argument, NULL, 'h' }
 
+/* Of those that look for bugs, but do not begin with some. */
+#define EXPLORE_NEWS_OPTIONS \
+	{ "baseline", required_argument, NULL, OPT_BASELINE }, \
+	{ "gen-suppressions", no_argument, NULL, OPT_GEN_SUPPRESSIONS }
+
 /* The part of --help about them, but for the budget. */
 #define EXPLORE_USAGE_RUNS \
 	"  -j, --jobs N         runs at the same time (default: one per CPU). What is found\n" \
 	"                       does not depend on it\n" \
 	"      --seed N         other interleavings (default 1)\n"
+#define EXPLORE_USAGE_NEWS \
+	"      --baseline FILE  a results.json: only what is not in it counts; goes on after\n" \
+	"                       what is\n" \
+	"      --gen-suppressions  print lines that suppress what was found\n"
 #define EXPLORE_USAGE_REST \
 	"      --timeouts       let time-outs of waits and sleeps come early, too\n" \
 	"      --spurious       let waits on conditions return for no reason, too\n" \

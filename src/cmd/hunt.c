@@ -24,6 +24,7 @@ static const char usage[] =
 	"                       (default 2000; 0: never). What is found does not depend on it\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
+	EXPLORE_USAGE_NEWS
 	"\n"
 	"Exit: 0 no failure, 1 a bug was proved, 3 the program could not be run.\n"
 	"\n"
@@ -89,6 +90,7 @@ static const struct option long_options[] = {
 	{ "input-dir", required_argument, NULL, OPT_INPUT_DIR },
 	{ "snapshots", required_argument, NULL, OPT_SNAPSHOTS },
 	EXPLORE_LONG_OPTIONS,
+	EXPLORE_NEWS_OPTIONS,
 	{ 0 },
 };
 

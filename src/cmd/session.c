@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cmd/baseline.h"
 #include "explore/attempt.h"
 #include "explore/cluster.h"
 #include "explore/followup.h"
@@ -80,6 +81,14 @@ static void tell_failure(struct session *s, const struct bug *b)
 	fprintf(stderr, "snarl: run %llu failed: %s\n", (unsigned long long)b->failure->run + 1, b->text);
 }
 
+static void tell_known(struct session *s, const struct bug *b, const char *known)
+{
+	progress_clear(&s->progress);
+	if (!s->o->quiet)
+		fprintf(stderr, "snarl: run %llu failed as known: %s of the baseline, saved as %s\n",
+			(unsigned long long)b->failure->run + 1, known, b->path);
+}
+
 /* Between the runs that are made for a failure. */
 static void on_followup(void *ctx)
 {
@@ -138,15 +147,19 @@ static int add_to(struct session *s, struct bug *of, struct bug *b)
 static int add_new(struct session *s, struct followup *u, struct bug *b)
 {
 	size_t before = b->interleavings.count;
+	const char *known;
 
 	if (bug_save(b, s->o->out, &s->target, &s->places, &s->err) < 0)
 		return -1;
-	if (!s->o->quiet) {
+	known = s->o->baseline ? baseline_find(s->o->baseline, b, &s->places) : NULL;
+	if (known) {
+		tell_known(s, b, known);
+	} else if (!s->o->quiet) {
 		tell_failure(s, b);
 		tell_proved(b, &s->places);
 	}
 	followup_gather(u, b);
-	if (!s->o->quiet && b->interleavings.count > before)
+	if (!s->o->quiet && !known && b->interleavings.count > before)
 		fprintf(stderr, "  %zu different orders of its events fail: %s/interleavings\n",
 			b->interleavings.count, b->path);
 	return bug_update(b, &s->places, &s->err);
@@ -257,6 +270,8 @@ static void tell_end(struct session *s)
 	if (session_interrupted)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
+	if (s->o->baseline)
+		baseline_tell(s->o->baseline, stderr);
 }
 
 void session_config(struct session *s, struct search_config *out)
@@ -277,6 +292,7 @@ int session_end(struct session *s, int result, const struct err *err)
 {
 	const struct explore_options *o = s->o;
 	struct err writing;
+	size_t fresh;
 
 	progress_clear(&s->progress);
 	if (result < 0 && s->stats.runs == 0)
@@ -289,7 +305,11 @@ int session_end(struct session *s, int result, const struct err *err)
 		return cmd_fail(o->cmd, "%s", writing.text);
 	if (result < 0)
 		return cmd_fail(o->cmd, "%s", err->text);
-	return cmd_flush(o->cmd, s->results.proved ? CMD_BUG : CMD_OK);
+	for (size_t i = 0; o->gen_suppressions && i < s->results.count; i++)
+		if (s->results.items[i].proved)
+			baseline_suppressions(s->results.items[i].bug, &s->places, stdout);
+	fresh = o->baseline ? baseline_new(o->baseline) : s->results.proved;
+	return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_OK);
 }
 
 int session_open(struct session *s, const struct explore_options *o)
@@ -297,7 +317,8 @@ int session_open(struct session *s, const struct explore_options *o)
 	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
 	struct err err;
 
-	*s = (struct session){ .o = o, .oracle = o->oracle, .began = attempt_now() };
+	*s = (struct session){ .o = o, .oracle = o->oracle, .began = attempt_now(),
+			       .results = { .baseline = o->baseline } };
 	places_init(&s->places);
 	if (target_init(&s->target, o->program, o->keep, &err) < 0 ||
 	    target_input(&s->target, STDIN_FILENO, &err) < 0)

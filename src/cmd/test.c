@@ -22,6 +22,7 @@ static const char usage[] =
 	"      --depth D        pct, pct-large: bug depth; chess: preemptions\n"
 	"      --switch N       random: chance of a switch at each step, in 1/1000\n"
 	EXPLORE_USAGE_REST
+	EXPLORE_USAGE_NEWS
 	"\n"
 	"Exit: 0 no failure, 1 a bug was proved, 3 the program could not be run.\n"
 	"\n"
@@ -86,6 +87,7 @@ static const struct option long_options[] = {
 	{ "depth", required_argument, NULL, OPT_DEPTH },
 	{ "switch", required_argument, NULL, OPT_SWITCH },
 	EXPLORE_LONG_OPTIONS,
+	EXPLORE_NEWS_OPTIONS,
 	{ 0 },
 };
 

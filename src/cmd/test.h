@@ -18,6 +18,7 @@ struct test_results {
 	} *items;
 	size_t count, capacity, proved;
 	size_t suppressed;	/* failures that were not to be told; not among the items */
+	const struct baseline *baseline;	/* what they were compared with, or NULL */
 };
 
 /* Takes over the bug. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "cmd/baseline.h"
 #include "cmd/test.h"
 #include "trace/kinds.h"
 
@@ -131,6 +132,8 @@ static void build(const struct test_results *r, const struct target *target,
 	json_number(&j, "not_replayed", r->count - r->proved);
 	json_number(&j, "suppressed", r->suppressed);
 	test_results_candidates(hunt, &j, places);
+	if (r->baseline)
+		baseline_json(r->baseline, &j);
 	json_open(&j, "coverage", '{');
 	json_number(&j, "interleavings", stats->interleavings);
 	json_number(&j, "shared_words", stats->shared);

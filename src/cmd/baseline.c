@@ -1,0 +1,330 @@
+#include "cmd/baseline.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct entry {
+	char *id, *identity, *words;	/* words: for people */
+	const char *was;	/* of a bug that was asked for: its number in the baseline, or NULL */
+	bool met;		/* of one of the baseline */
+};
+
+struct entries {
+	struct entry *items;
+	size_t count, capacity;
+};
+
+struct baseline {
+	char *path;
+	struct entries old, now;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* "heap@q.c:31#2+8" is "heap@q.c+8": lines move, and so does the order of allocations. */
+static void add_unnumbered(struct buf *out, const char *text)
+{
+	while (*text) {
+		if ((*text == ':' || *text == '#') && text[1] >= '0' && text[1] <= '9') {
+			text++;
+			while (*text >= '0' && *text <= '9')
+				text++;
+		} else {
+			buf_add_char(out, *text++);
+		}
+	}
+}
+
+static const char *function_of(const json_t *site)
+{
+	const char *function = text_of(site, "function"), *file = text_of(site, "file");
+
+	return *function ? function : *file ? file : "?";
+}
+
+static bool has_cause(const json_t *bug)
+{
+	return json_is_string(json_object_get(bug, "cause"));
+}
+
+/* Events of a cause are told with the locks held; what else there is are places of the failure. */
+static bool site_counts(const json_t *bug, const json_t *site)
+{
+	return !has_cause(bug) || json_object_get(site, "locks");
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What the bug does where; sorted, since who comes first depends on the schedule. */
+static void add_sites(struct buf *out, const json_t *bug)
+{
+	const json_t *sites = json_object_get(bug, "sites"), *site;
+	char **texts = xcalloc(json_array_size(sites) + 1, sizeof(*texts));
+	size_t i, count = 0;
+
+	json_array_foreach(sites, i, site) {
+		struct buf text = { 0 };
+
+		if (!site_counts(bug, site))
+			continue;
+		buf_addf(&text, "%s %s ", function_of(site), text_of(site, "op"));
+		add_unnumbered(&text, text_of(site, "object"));
+		texts[count++] = xstrdup(buf_string(&text));
+		buf_free(&text);
+	}
+	qsort(texts, count, sizeof(*texts), compare_texts);
+	for (i = 0; i < count; i++) {
+		buf_addf(out, "\n%s", texts[i]);
+		free(texts[i]);
+	}
+	free(texts);
+}
+
+static char *identity_of(const json_t *bug)
+{
+	struct buf text = { 0 };
+	char *result;
+
+	buf_addf(&text, "%s %s ", text_of(bug, "class"), text_of(bug, "pattern"));
+	if (!has_cause(bug))
+		buf_addf(&text, "%s ", text_of(bug, "failure"));
+	add_unnumbered(&text, text_of(bug, "variable"));
+	add_sites(&text, bug);
+	result = xstrdup(buf_string(&text));
+	buf_free(&text);
+	return result;
+}
+
+/* "atomicity RWW on balance in balance_get, balance_set" */
+static char *words_of(const json_t *bug)
+{
+	const json_t *sites = json_object_get(bug, "sites"), *site;
+	const char *pattern = text_of(bug, "pattern"), *variable = text_of(bug, "variable"), *last = "";
+	struct buf text = { 0 };
+	bool first = true;
+	char *result;
+	size_t i;
+
+	buf_addf(&text, "%s%s%s", text_of(bug, has_cause(bug) ? "class" : "failure"), *pattern ? " " : "", pattern);
+	if (*variable)
+		buf_addf(&text, " on %s", variable);
+	json_array_foreach(sites, i, site) {
+		const char *function = function_of(site);
+
+		if (!site_counts(bug, site) || strcmp(function, last) == 0)
+			continue;
+		buf_addf(&text, "%s%s", first ? " in " : ", ", function);
+		last = function;
+		first = false;
+	}
+	result = xstrdup(buf_string(&text));
+	buf_free(&text);
+	return result;
+}
+
+static struct entry *add_entry(struct entries *list, const json_t *bug)
+{
+	struct entry *e;
+
+	list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
+	e = &list->items[list->count++];
+	*e = (struct entry){ .id = xstrdup(text_of(bug, "id")), .identity = identity_of(bug),
+			     .words = words_of(bug) };
+	return e;
+}
+
+struct baseline *baseline_read(const char *path, struct err *err)
+{
+	struct baseline *l;
+	json_error_t error;
+	json_t *root = json_load_file(path, 0, &error), *bugs = json_object_get(root, "bugs"), *bug;
+	size_t i;
+
+	if (!root && error.line < 0) {
+		err_set(err, "cannot read the baseline %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (!json_is_array(bugs) || json_integer_value(json_object_get(root, "version")) != 1) {
+		json_decref(root);
+		err_set(err, "%s is no results.json of snarl hunt or snarl test", path);
+		return NULL;
+	}
+	l = xcalloc(1, sizeof(*l));
+	l->path = xstrdup(path);
+	json_array_foreach(bugs, i, bug)
+		add_entry(&l->old, bug);
+	json_decref(root);
+	return l;
+}
+
+static void free_entries(struct entries *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->items[i].id);
+		free(list->items[i].identity);
+		free(list->items[i].words);
+	}
+	free(list->items);
+}
+
+void baseline_free(struct baseline *l)
+{
+	if (!l)
+		return;
+	free_entries(&l->old);
+	free_entries(&l->now);
+	free(l->path);
+	free(l);
+}
+
+/* As it will be read from results.json; whoever asks has a new reference. */
+static json_t *bug_object(const struct bug *b, struct places *places)
+{
+	struct buf text = { 0 };
+	struct json j = { .out = &text };
+	json_t *result;
+
+	json_open(&j, NULL, '{');
+	bug_json(b, &j, "", places);
+	json_close(&j, '}');
+	result = json_loadb((const char *)text.data, text.size, 0, NULL);
+	buf_free(&text);
+	return result;
+}
+
+const char *baseline_find(struct baseline *l, const struct bug *b, struct places *places)
+{
+	json_t *bug = bug_object(b, places);
+	struct entry *e = add_entry(&l->now, bug);
+
+	json_decref(bug);
+	for (size_t i = 0; i < l->old.count; i++)
+		if (strcmp(l->old.items[i].identity, e->identity) == 0) {
+			l->old.items[i].met = true;
+			if (!e->was)
+				e->was = l->old.items[i].id;
+		}
+	return e->was;
+}
+
+size_t baseline_new(const struct baseline *l)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < l->now.count; i++)
+		count += !l->now.items[i].was;
+	return count;
+}
+
+void baseline_tell(const struct baseline *l, FILE *to)
+{
+	size_t fresh = baseline_new(l), gone = 0;
+
+	for (size_t i = 0; i < l->old.count; i++)
+		gone += !l->old.items[i].met;
+	fprintf(to, "snarl: compared with %s: %zu new, %zu known, %zu not found again\n", l->path, fresh,
+		l->now.count - fresh, gone);
+	for (size_t i = 0; i < l->old.count; i++)
+		if (!l->old.items[i].met)
+			fprintf(to, "  not found again: %s, %s\n", l->old.items[i].id, l->old.items[i].words);
+}
+
+void baseline_json(const struct baseline *l, struct json *j)
+{
+	json_open(j, "baseline", '{');
+	json_text(j, "file", l->path);
+	json_open(j, "new", '[');
+	for (size_t i = 0; i < l->now.count; i++)
+		if (!l->now.items[i].was)
+			json_text(j, NULL, l->now.items[i].id);
+	json_close(j, ']');
+	json_open(j, "known", '[');
+	for (size_t i = 0; i < l->now.count; i++)
+		if (l->now.items[i].was) {
+			json_open(j, NULL, '{');
+			json_text(j, "id", l->now.items[i].id);
+			json_text(j, "was", l->now.items[i].was);
+			json_close(j, '}');
+		}
+	json_close(j, ']');
+	json_open(j, "gone", '[');
+	for (size_t i = 0; i < l->old.count; i++)
+		if (!l->old.items[i].met) {
+			json_open(j, NULL, '{');
+			json_text(j, "id", l->old.items[i].id);
+			json_text(j, "text", l->old.items[i].words);
+			json_close(j, '}');
+		}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+/* The name of a global variable, without the place in it; or "". */
+static char *variable_of(const json_t *site)
+{
+	const char *object = text_of(site, "object");
+	size_t size = strcspn(object, "+ @");
+
+	return xstrndup(object, object[size] == '@' || object[size] == ' ' ? 0 : size);
+}
+
+/* The type of a line that is about such bugs; NULL: there is none. */
+static const char *suppression_type(const json_t *bug)
+{
+	const char *class = text_of(bug, "class");
+
+	if (strcmp(class, "deadlock") == 0)
+		return "deadlock";
+	if (strcmp(class, "misuse") == 0)
+		return "mutex";
+	if (has_cause(bug) || strcmp(class, "memory") == 0)
+		return "race";
+	return NULL;
+}
+
+static void add_line(struct buf *out, const char *type, const char *name)
+{
+	char *line = xasprintf("%s:^%s$\n", type, name);
+
+	if (!strstr(buf_string(out), line))
+		buf_add_text(out, line);
+	free(line);
+}
+
+void baseline_suppressions(const struct bug *b, struct places *places, FILE *to)
+{
+	json_t *bug = bug_object(b, places), *sites = json_object_get(bug, "sites"), *site;
+	const char *type = suppression_type(bug);
+	char *words = words_of(bug);
+	struct buf lines = { 0 };
+	size_t i;
+
+	json_array_foreach(sites, i, site) {
+		char *variable = variable_of(site);
+
+		if (type && site_counts(bug, site) && *text_of(site, "function")) {
+			if (strcmp(type, "race") == 0 && *variable)
+				add_line(&lines, type, variable);
+			else
+				add_line(&lines, strcmp(type, "race") == 0 ? "race_top" : type, function_of(site));
+		}
+		free(variable);
+	}
+	fprintf(to, "# %s: %s\n%s", text_of(bug, "id"), words,
+		lines.size ? buf_string(&lines) : "# no line can be about it: its cause is not known\n");
+	buf_free(&lines);
+	free(words);
+	json_decref(bug);
+}
