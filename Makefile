@@ -41,7 +41,7 @@ tools_bin := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(tools_src))
 
 # What the compiler links programs with; the ASan tree has copies.
 support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/snarl-wraps.txt \
-	lib/snarl-gcc.specs include/snarl.h share/snarl-toolchain.cmake
+	lib/snarl-gcc.specs lib/snarl-gdb.py include/snarl.h share/snarl-toolchain.cmake
 
 .DELETE_ON_ERROR:
 .PHONY: all help demo check check-asan bench bench-strategies bench-hunt fuzz symbols install clean deps unit tools
@@ -150,6 +150,10 @@ $(B)/lib/snarl-gcc.specs: src/wrap/snarl-gcc.specs
 	@mkdir -p $(@D)
 	cp $< $@
 
+$(B)/lib/snarl-gdb.py: src/cmd/snarl-gdb.py
+	@mkdir -p $(@D)
+	cp $< $@
+
 $(B)/include/snarl.h: include/snarl.h
 	@mkdir -p $(@D)
 	cp $< $@
@@ -218,7 +222,7 @@ install: all
 	ln -sf snarl-cc $(DESTDIR)$(PREFIX)/bin/snarl-c++
 	install -m755 $(B)/libexec/as $(DESTDIR)$(PREFIX)/lib/snarl/libexec
 	install -m644 $(B)/lib/libsnarlrt.a $(B)/lib/libsnarlrt-static.a \
-		$(B)/lib/snarl-exports.txt $(B)/lib/snarl-wraps.txt $(B)/lib/snarl-gcc.specs $(DESTDIR)$(PREFIX)/lib/snarl
+		$(B)/lib/snarl-exports.txt $(B)/lib/snarl-wraps.txt $(B)/lib/snarl-gcc.specs $(B)/lib/snarl-gdb.py $(DESTDIR)$(PREFIX)/lib/snarl
 	install -m644 include/snarl.h $(DESTDIR)$(PREFIX)/include
 	install -D -m644 include/snarl.h $(DESTDIR)$(PREFIX)/lib/snarl/include/snarl.h
 	install -m644 $(B)/share/snarl-toolchain.cmake $(DESTDIR)$(PREFIX)/share/snarl

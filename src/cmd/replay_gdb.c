@@ -17,6 +17,7 @@
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/replay.h"
+#include "wrap/compiler.h"
 
 /* For the shell that gdb starts the wrapper by. */
 static void add_quoted(struct buf *out, const char *text)
@@ -68,14 +69,17 @@ static int make_block_file(char *path, size_t size, struct err *err)
 
 static int tell(int fd, const struct replay_options *o)
 {
-	struct ctl_block *b = mmap(NULL, sizeof(*b), PROT_READ, MAP_SHARED, fd, 0);
+	struct ctl_block *b;
 	struct oracle_result result = { 0 };
 	struct buf text = { 0 };
 	struct places places;
 	int code = CMD_OK;
 
-	if (b == MAP_FAILED || b->magic != CTL_MAGIC)
+	if (lseek(fd, 0, SEEK_END) < (off_t)sizeof(*b))
 		return CMD_OK;	/* it was never started */
+	b = mmap(NULL, sizeof(*b), PROT_READ, MAP_SHARED, fd, 0);
+	if (b == MAP_FAILED || b->magic != CTL_MAGIC)
+		return CMD_OK;
 	if (b->report.outcome == CTL_DIVERGED) {
 		places_init(&places);
 		places_add_program(&places, o->target.program);
@@ -96,8 +100,27 @@ static void ignore(int sig)
 	(void)sig;
 }
 
+/* What gdb is told first: our commands, and to run to the bug if the schedule is one's. */
+static int first_commands(const struct replay_options *o, char **source, char **start, struct err *err)
+{
+	struct compiler_home home;
+	char *full = realpath(o->folder, NULL), *bug = xasprintf("%s/bug.json", full ? full : o->folder);
+
+	*source = *start = NULL;
+	if (compiler_find_home(getenv("SNARL_HOME"), &home, err) == 0) {
+		*source = xasprintf("source %s/snarl-gdb.py", home.lib);
+		if (access(bug, R_OK) == 0)
+			*start = xasprintf("snarl-start %s", full);
+		compiler_home_free(&home);
+	}
+	free(full);
+	free(bug);
+	return *source ? 0 : -1;
+}
+
 /* gdb --args PROGRAM ARGUMENT… with our settings before. */
-static char **gdb_words(const struct replay_options *o, char **program, char *wrapper)
+static char **gdb_words(const struct replay_options *o, char **program, char *wrapper, char *source,
+			char *start)
 {
 	static const char *const first[] = { "gdb", "-q", "-ex", "set disable-randomization on", "-ex",
 					     "set follow-fork-mode parent", "-ex" };
@@ -106,12 +129,18 @@ static char **gdb_words(const struct replay_options *o, char **program, char *wr
 
 	while (program && program[more])
 		more++;
-	argv = xcalloc(ARRAY_SIZE(first) + more + 5, sizeof(*argv));
+	argv = xcalloc(ARRAY_SIZE(first) + more + 9, sizeof(*argv));
 	while (count < ARRAY_SIZE(first)) {
 		argv[count] = (char *)first[count];
 		count++;
 	}
 	argv[count++] = wrapper;
+	argv[count++] = (char *)"-ex";
+	argv[count++] = source;
+	if (start) {
+		argv[count++] = (char *)"-ex";
+		argv[count++] = start;
+	}
 	argv[count++] = (char *)"--args";
 	argv[count++] = o->target.program;
 	for (size_t i = 1; i < more; i++)
@@ -125,11 +154,12 @@ int replay_gdb(const struct replay_options *o, char **program, struct err *err)
 	char block[512];
 	int fd = make_block_file(block, sizeof(block), err), code = -1, failure;
 	char *wrapper = fd < 0 ? NULL : wrapper_command(o, program, block, err);
-	char **argv = gdb_words(o, program, wrapper);
-	struct proc_start start = { .argv = argv, .in = -1, .out = -1, .error = -1 };
+	struct proc_start start = { .in = -1, .out = -1, .error = -1 };
+	char *source = NULL, *run = NULL, **argv = NULL;
 	pid_t pid;
 
-	if (wrapper) {
+	if (wrapper && first_commands(o, &source, &run, err) == 0) {
+		start.argv = argv = gdb_words(o, program, wrapper, source, run);
 		sigaction(SIGINT, &action, NULL);	/* ^C is for gdb; exec forgets the handler */
 		pid = proc_spawn(&start, &failure, err);
 		if (pid < 0 && failure == ENOENT)
@@ -140,6 +170,8 @@ int replay_gdb(const struct replay_options *o, char **program, struct err *err)
 		}
 	}
 	free(wrapper);
+	free(source);
+	free(run);
 	free(argv);
 	if (fd >= 0) {
 		unlink(block);
@@ -167,6 +199,7 @@ int replay_into(const struct replay_options *o, struct err *err)
 	if (server_map_file(&server, &config, fd, err) < 0 ||
 	    replay_prepare(server.block, &o->schedule, &places, 0, err) < 0)
 		return -1;
+	server.block->request.flags |= CTL_DEBUG;
 	if (o->target.input >= 0)
 		lseek(o->target.input, 0, SEEK_SET);
 	else

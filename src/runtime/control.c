@@ -23,6 +23,17 @@ void ctl_ask_soon(void)
 	ctl_stir();
 }
 
+/* So many steps without a question; one by one if a debugger looks on. */
+static void let(struct ctl_thread *t, uint64_t steps)
+{
+	if (likely(!(ctl.flags & CTL_DEBUG))) {
+		grant(t, steps);
+		return;
+	}
+	grant(t, 0);
+	t->left = steps;
+}
+
 static bool is_ready(struct ctl_thread *t)
 {
 	struct ctl_wait *w = t->wait;
@@ -327,13 +338,15 @@ static void question(struct ctl_thread *t, bool yields)
 
 	limits();
 	next = choose(t, yields, &steps);
-	grant(next, steps - 1);
+	let(next, steps - 1);
 	if (next == t)
 		return;
 	ctl_turn_end(t);
 	ctl.block->report.switches++;
 	ctl.block->report.thread = next->number;
 	ctl.current = next;
+	if (unlikely(ctl.flags & CTL_DEBUG))
+		snarlrt_debug_switch(t, next);
 	if (t->state == CTL_DONE)
 		gate_leave(t, next);
 	else
@@ -375,7 +388,7 @@ static void stand(struct ctl_thread *t, struct ctl_wait *w)
 	ctl.timed += timed;
 	more = remaining(t);
 	if (t->runnable && more && !yields)
-		grant(t, more - 1);
+		let(t, more - 1);
 	else
 		question(t, yields);
 	ctl.timed -= timed;
@@ -411,10 +424,14 @@ void ctl_wait(struct ctl_wait *w)
 	stand(t, w);
 	*error = saved;
 	ctl_resume(t, w);
+	if (unlikely(ctl.flags & CTL_DEBUG))
+		snarlrt_debug_step(t, w);
 }
 
 void ctl_started(struct ctl_thread *t)
 {
+	if (unlikely(ctl.flags & CTL_DEBUG))
+		snarlrt_debug_step(t, &t->own);
 	count_steps(t, 1);
 }
 

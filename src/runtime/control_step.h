@@ -142,6 +142,15 @@ static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint6
 SNARLRT_HIDDEN void ctl_turn_end(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_diverged(const char *text);
 
+/*
+ * control_debug.c, only with CTL_DEBUG: `t` is about to do what it stood before; `from` stops
+ * and `to` goes on.
+ */
+SNARLRT_HIDDEN void snarlrt_debug_step(struct ctl_thread *t, const struct ctl_wait *w);
+SNARLRT_HIDDEN void snarlrt_debug_here(struct ctl_thread *t, const struct ctl_wait *w);
+SNARLRT_HIDDEN void snarlrt_debug_switch(struct ctl_thread *from, struct ctl_thread *to);
+extern SNARLRT_HIDDEN uint64_t snarlrt_debug_site;
+
 /* With CTL_HASH: an event of the current thread, into the hash and against the plan. */
 SNARLRT_HIDDEN void ctl_hash_event(uint64_t object, uint64_t site, uint64_t value);
 

@@ -136,6 +136,7 @@ enum ctl_failure {
 #define CTL_REAL_TIME 16u	/* clocks show the real time */
 #define CTL_SNAPSHOT 64u	/* stop after `stop_at` steps and serve from there */
 #define CTL_LEARN 128u		/* list what becomes shared, for later runs */
+#define CTL_DEBUG 256u		/* a debugger wants to see every step and switch (control_debug.c) */
 
 struct ctl_request {
 	char strategy[32];

@@ -1,0 +1,186 @@
+# Under gdb a replay stops before the first event of the bug, the right one of several at that
+# place, and says what will happen; snarl-next and snarl-threads follow the schedule. With both
+# back ends, word for word. Without a cause it stops where it fails.
+. "$SNARL_ROOT/tests/lib.sh"
+need gdb
+[ -z "$SNARL_ASAN" ] || skip "gdb and ASan do not go together"
+gdb -q -batch -ex 'python print("yes")' 2>/dev/null | grep -qx yes || skip "this gdb has no python"
+
+cat >bank.c <<'C'
+#include <assert.h>
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long balance;
+
+static long get(void)
+{
+	pthread_mutex_lock(&lock);
+	long value = balance;
+	pthread_mutex_unlock(&lock);
+	return value;
+}
+
+static void set(long value)
+{
+	pthread_mutex_lock(&lock);
+	balance = value;
+	pthread_mutex_unlock(&lock);
+}
+
+static void *teller(void *arg)
+{
+	for (int i = 0; i < 2; i++)
+		set(get() + 10);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t tellers[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&tellers[i], NULL, teller, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(tellers[i], NULL);
+	assert(balance == 40);
+	return 0;
+}
+C
+snarl-cc -g -O0 -no-pie -pthread bank.c -o bank
+address=$(nm bank | sed -n 's/^0*\([0-9a-f]*\) b balance$/0x\1/p')
+mkdir bug
+# 0.1 begins, pays in 10, reads 10; 0.2 begins and pays in 10; 0.1 writes 20; 0.2 goes on.
+cat >bug/schedule.txt <<S
+snarl-schedule 1
+program $PWD/bank
+directory $PWD
+argument ./bank
+failure assert
+
+shared
+	$address+8
+
+exact
+	0 x 2
+	0.1 x 10
+	0.2 x 7
+	0.1 x 3
+	0.2 x 6
+
+end
+S
+cat >bug/bug.json <<'J'
+{"version":1,"class":"atomicity","pattern":"RWW","failure":"assert","text":"assertion failed in thread 0","cause":"seen",
+"sites":[{"thread":"0.1","function":"get","file":"bank.c","line":10,"op":"read","object":"balance","locks":"lock"},
+{"thread":"0.2","function":"set","file":"bank.c","line":18,"op":"write","object":"balance","locks":"lock"},
+{"thread":"0.1","function":"set","file":"bank.c","line":18,"op":"write","object":"balance","locks":"lock"},
+{"thread":"0","function":"main","file":"bank.c","line":37,"op":"assert"}]}
+J
+status=0
+snarl replay --quiet --trace bug/trace.snarl bug || status=$?
+[ $status = 1 ] || fail "the schedule does not make it fail: exit $status"
+
+cat >commands <<'C'
+snarl-threads
+print balance
+next
+snarl-next
+snarl-threads
+print balance
+snarl-next
+print balance
+snarl-next 2
+kill
+snarl-next
+snarl-start
+print balance
+kill
+quit
+C
+cat >wanted <<'W'
+snarl: stopped before the first event of the bug, in thread 0.1. What will happen:
+  1. 0.1: read balance at bank.c:10 (get), holding lock
+  2. 0.2: write balance at bank.c:18 (set), holding lock
+  3. 0.1: write balance at bank.c:18 (set), holding lock
+  then: assertion failed in thread 0
+snarl-next runs to the next switch between threads, snarl-threads shows who stands where.
+#0  ADDR in get () at bank.c:10
+10		long value = balance;
+  0    waiting to join a thread at bank.c:36 (main)
+* 0.1  running, at bank.c:10 (get); holds lock (since bank.c:9 (get))
+  0.2  ready to start
+$1 = 10
+11		pthread_mutex_unlock(&lock);
+snarl: 0.1 stops; it is to lock lock at bank.c:17 (set)
+snarl: 0.2 goes on, to start
+#0  teller (arg=ADDR) at bank.c:23
+23	{
+  0    waiting to join a thread at bank.c:36 (main)
+  0.1  ready to lock lock at bank.c:17 (set)
+* 0.2  running, at bank.c:23 (teller)
+$2 = 10
+snarl: 0.2 stops; it is to lock lock at bank.c:9 (get)
+snarl: 0.1 goes on, to lock lock at bank.c:17 (set)
+#4  ADDR in set (value=20) at bank.c:17
+17		pthread_mutex_lock(&lock);
+$3 = 20
+snarl: 0.1 stops; it is to end
+snarl: 0.2 goes on, to lock lock at bank.c:9 (get)
+snarl: 0.2 has ended
+snarl: 0.1 goes on, to end
+snarl: the program is not running; snarl-start starts it
+snarl: stopped before the first event of the bug, in thread 0.1. What will happen:
+  1. 0.1: read balance at bank.c:10 (get), holding lock
+  2. 0.2: write balance at bank.c:18 (set), holding lock
+  3. 0.1: write balance at bank.c:18 (set), holding lock
+  then: assertion failed in thread 0
+snarl-next runs to the next switch between threads, snarl-threads shows who stands where.
+#0  ADDR in get () at bank.c:10
+10		long value = balance;
+$4 = 10
+W
+
+# told OUTPUT: without prompts, gdb's own remarks, and numbers that depend on the build
+told() {
+	sed -e 's/^\((gdb) \)*//' -e 's/0x[0-9a-f]*/ADDR/g' -e 's/^#[0-9]* \( .* in set \)/#4 \1/' "$1" |
+		grep -v -e '^Reading symbols' -e '^Kill the' -e '^\[Inferior' -e '^$' -e '^\[Thread' -e '^warning: ' || true
+}
+for backend in kernel user; do
+	timeout 120 snarl replay --gdb --backend $backend bug <commands >out 2>&1 || { cat out; fail "$backend: exit $?"; }
+	told out >got
+	same "$backend: other words" wanted got
+done
+
+# No cause: stopped where the runtime finds the failure, with the program's frame chosen.
+cat >stuck.c <<'C'
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+int main(void)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
+	return 0;
+}
+C
+snarl-cc -g -O0 -no-pie -pthread stuck.c -o stuck
+snarl test --quiet -- ./stuck </dev/null || [ $? = 1 ]
+printf 'snarl-threads\nkill\nquit\n' | timeout 120 snarl replay --gdb snarl-out/bugs/B001 >out 2>&1 || { cat out; fail "stuck: exit $?"; }
+cat >wanted <<'W'
+snarl: its cause is not known; stopped where it fails:
+  then: deadlock
+    thread 0 waits at stuck.c:8 (main) for lock (stuck.c:3), held by thread 0 since stuck.c:7 (main)
+snarl-next runs to the next switch between threads, snarl-threads shows who stands where.
+#N  ADDR in main () at stuck.c:8
+8		pthread_mutex_lock(&lock);
+* 0  waiting to lock lock at stuck.c:8 (main); holds lock (since stuck.c:7 (main))
+W
+told out | sed 's/^#[0-9]*  */#N  /' >got
+same "stuck: other words" wanted got
+
+# A schedule file alone: gdb as it is, with the commands; never started, nothing is broken.
+cp bug/schedule.txt alone.txt
+printf 'snarl-next\nquit\n' | timeout 120 snarl replay --gdb alone.txt >out 2>&1 || { cat out; fail "alone: exit $?"; }
+[ "$(told out)" = 'snarl: the program is not running; snarl-start starts it' ] || { cat out; fail "alone"; }
