@@ -43,15 +43,28 @@ tools_bin := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(tools_src))
 support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/snarl-wraps.txt \
 	lib/snarl-gcc.specs lib/snarl-gdb.py include/snarl.h share/snarl-toolchain.cmake
 
-.DELETE_ON_ERROR:
-.PHONY: all help demo check check-asan bench bench-strategies bench-hunt fuzz symbols install clean deps unit tools
+# What is only installed: man pages from docs/, completions from --help, files for other
+# build systems. A page of a command begins with its name.
+VERSION := $(shell sed -n 's/^\#define VERSION "\(.*\)"/\1/p' src/main.c)
+cmd_docs := $(shell grep -l '^\# snarl' docs/*.md)
+man := $(patsubst docs/%.md,man1/snarl-%.1,$(filter-out docs/snarl.md,$(cmd_docs))) man1/snarl.1 \
+	man5/snarl-schedule.5 man5/snarl-trace.5 man7/snarl-strategies.7 man7/snarl-suppressions.7 man7/snarl-ci.7
+extras := $(addprefix share/man/,$(man)) share/completions/snarl.bash share/completions/_snarl \
+	share/completions/snarl.fish share/SnarlConfigVersion.cmake
 
-all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support))
+.DELETE_ON_ERROR:
+.PHONY: all extras check-deb help demo check check-asan bench bench-strategies bench-hunt fuzz symbols install install-built clean deps unit tools
+
+all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support)) \
+	$(if $(ASAN),,extras)
+
+extras: $(addprefix $(B)/,$(extras))
 
 help:
 	@echo 'make            build/bin/snarl, snarl-cc, snarl-c++ and the runtime'
 	@echo 'make demo       build, compile an example with snarl-cc, record it, show the trace'
 	@echo 'make check      all tests; tests/run NAME for one'
+	@echo 'make check-deb  a Debian package of it, built and tried'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
 	@echo 'make bench      overhead, control mode, analyses; QUICK=1 for one round and short traces'
 	@echo 'make bench-hunt  runs that snarl hunt needs for each example; SEEDS=20 MOST=50 WRITE='
@@ -68,7 +81,7 @@ deps:
 # is made again after another compiler, other flags, or a source file's removal.
 remember = $(if $(call same,$(strip $(2)),$(shell cat $(1) 2>/dev/null)),,$(shell mkdir -p $(dir $(1)))$(file >$(1),$(strip $(2))))
 same = $(and $(findstring x$(1)x,x$(2)x),$(findstring x$(2)x,x$(1)x))
-ifneq ($(filter-out clean help deps,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help deps install-built,$(or $(MAKECMDGOALS),all)),)
 $(call remember,$(T)/flags.tool,$(CC) $(TOOL_CFLAGS) $(LDFLAGS))
 $(call remember,$(B)/flags.rt,$(CC) $(RT_CFLAGS))
 $(call remember,$(T)/sources.tool,$(lib_src) $(rewrite_src) $(tool_src))
@@ -162,6 +175,28 @@ $(B)/share/snarl-toolchain.cmake: src/wrap/snarl-toolchain.cmake
 	@mkdir -p $(@D)
 	cp $< $@
 
+# $(call man_rule,PAGE OF docs/,NAME,SECTION)
+define man_rule
+$(B)/share/man/man$(3)/$(2).$(3): docs/$(1).md scripts/man src/main.c
+	@mkdir -p $$(@D)
+	scripts/man $(2) $(3) $(VERSION) <$$< >$$@
+endef
+$(foreach p,$(filter-out snarl,$(patsubst docs/%.md,%,$(cmd_docs))),$(eval $(call man_rule,$(p),snarl-$(p),1)))
+$(eval $(call man_rule,snarl,snarl,1))
+$(eval $(call man_rule,schedule-format,snarl-schedule,5))
+$(eval $(call man_rule,trace-format,snarl-trace,5))
+$(eval $(call man_rule,strategies,snarl-strategies,7))
+$(eval $(call man_rule,suppressions,snarl-suppressions,7))
+$(eval $(call man_rule,ci,snarl-ci,7))
+
+$(B)/share/completions/%: $(B)/bin/snarl scripts/completions
+	@mkdir -p $(@D)
+	scripts/completions $(if $(filter _snarl,$*),zsh,$(subst .,,$(suffix $*))) $< >$@
+
+$(B)/share/%.cmake: cmake/%.cmake.in src/main.c
+	@mkdir -p $(@D)
+	sed 's|@VERSION@|$(VERSION)|' $< >$@
+
 ifneq ($(T),$(B))
 $(addprefix $(T)/,$(support)): $(T)/%: $(B)/%
 	@mkdir -p $(@D)
@@ -194,6 +229,9 @@ check-asan: deps
 	@$(MAKE) --no-print-directory ASAN=1 all unit
 	@tests/run --asan
 
+check-deb: deps
+	@tests/deb/run
+
 bench: deps
 	@$(MAKE) --no-print-directory all
 	@tests/bench/run
@@ -215,17 +253,36 @@ fuzz: deps
 symbols: $(B)/rt/snarlrt.o
 	nm -g --defined-only $< | awk '{ print $$3 }' | LC_ALL=C sort > docs/symbols.txt
 
+# PREFIX is written into the pkg-config file; all else finds its files from where it is.
+dest := $(DESTDIR)$(PREFIX)
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/snarl/libexec \
-		$(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/snarl
-	install -m755 $(B)/bin/snarl $(B)/bin/snarl-cc $(DESTDIR)$(PREFIX)/bin
-	ln -sf snarl-cc $(DESTDIR)$(PREFIX)/bin/snarl-c++
-	install -m755 $(B)/libexec/as $(DESTDIR)$(PREFIX)/lib/snarl/libexec
-	install -m644 $(B)/lib/libsnarlrt.a $(B)/lib/libsnarlrt-static.a \
-		$(B)/lib/snarl-exports.txt $(B)/lib/snarl-wraps.txt $(B)/lib/snarl-gcc.specs $(B)/lib/snarl-gdb.py $(DESTDIR)$(PREFIX)/lib/snarl
-	install -m644 include/snarl.h $(DESTDIR)$(PREFIX)/include
-	install -D -m644 include/snarl.h $(DESTDIR)$(PREFIX)/lib/snarl/include/snarl.h
-	install -m644 $(B)/share/snarl-toolchain.cmake $(DESTDIR)$(PREFIX)/share/snarl
+	@$(MAKE) --no-print-directory install-built
+
+# Without a look at what has to be built: with other flags than before that would be all.
+install-built:
+	install -d $(dest)/bin $(dest)/lib/snarl/libexec $(dest)/lib/snarl/include $(dest)/include \
+		$(dest)/share/snarl $(dest)/share/pkgconfig $(dest)/share/cmake/Snarl $(dest)/share/meson/native \
+		$(dest)/share/man/man1 $(dest)/share/man/man5 $(dest)/share/man/man7 $(dest)/share/doc/snarl/examples \
+		$(dest)/share/bash-completion/completions $(dest)/share/zsh/site-functions \
+		$(dest)/share/fish/vendor_completions.d
+	install -m755 $(B)/bin/snarl $(B)/bin/snarl-cc $(dest)/bin
+	ln -sf snarl-cc $(dest)/bin/snarl-c++
+	install -m755 $(B)/libexec/as $(dest)/lib/snarl/libexec
+	install -m644 $(addprefix $(B)/,$(filter lib/%,$(support))) $(dest)/lib/snarl
+	install -m644 include/snarl.h $(dest)/include
+	install -m644 include/snarl.h $(dest)/lib/snarl/include
+	install -m644 $(B)/share/snarl-toolchain.cmake $(dest)/share/snarl
+	install -m644 cmake/SnarlConfig.cmake $(B)/share/SnarlConfigVersion.cmake $(dest)/share/cmake/Snarl
+	install -m644 meson/snarl.ini $(dest)/share/meson/native/snarl
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' include/snarl.pc.in >$(dest)/share/pkgconfig/snarl.pc
+	chmod 644 $(dest)/share/pkgconfig/snarl.pc
+	for page in $(man); do install -m644 $(B)/share/man/$$page $(dest)/share/man/$$page || exit 1; done
+	ln -sf snarl-cc.1 $(dest)/share/man/man1/snarl-c++.1
+	install -m644 $(B)/share/completions/snarl.bash $(dest)/share/bash-completion/completions/snarl
+	install -m644 $(B)/share/completions/_snarl $(dest)/share/zsh/site-functions
+	install -m644 $(B)/share/completions/snarl.fish $(dest)/share/fish/vendor_completions.d
+	install -m644 README.md docs/*.md $(dest)/share/doc/snarl
+	install -m644 examples/* $(dest)/share/doc/snarl/examples
 
 clean:
 	rm -rf $(B)

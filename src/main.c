@@ -44,15 +44,16 @@ static void print_help(FILE *out)
 	      "\n",
 	      out);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(out, "  %-9s  %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n"
 	      "A first look:\n"
 	      "  snarl-cc -O1 -pthread bank.c -o bank\n"
 	      "  snarl hunt -- ./bank\n"
 	      "  snarl replay snarl-out/bugs/B001\n"
 	      "\n"
-	      "snarl COMMAND --help tells more. Exit codes: 0 fine, 1 bug proved, 2 usage,\n"
-	      "3 snarl or the program could not run, 4 replay diverged, 77 not supported here.\n",
+	      "snarl help COMMAND tells more, man snarl-COMMAND all. Exit codes: 0 fine, 1 bug\n"
+	      "proved, 2 usage, 3 snarl or the program could not run, 4 replay diverged, 77 not\n"
+	      "supported here.\n",
 	      out);
 }
 
@@ -69,6 +70,10 @@ static int help(int argc, char **argv)
 	cmd = find_command(argv[1]);
 	if (!cmd)
 		return unknown(argv[1]);
+	if (cmd->help) {
+		fputs(cmd->help, stdout);
+		return cmd_flush(cmd, CMD_OK);
+	}
 	args[0] = argv[1];
 	return cmd->run(2, args);
 }

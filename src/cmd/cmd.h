@@ -23,6 +23,7 @@ enum cmd_exit {
 struct cmd {
 	const char *name;
 	const char *summary;	/* one line of `snarl help` */
+	const char *help;	/* what `snarl help NAME` prints; NULL: what NAME --help does */
 	int (*run)(int argc, char **argv);
 };
 
