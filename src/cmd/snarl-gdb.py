@@ -162,6 +162,11 @@ def select_program():
         frame.select()
 
 
+def tell_failure():
+    print("snarl: here it fails: %s" % gdb.newest_frame().read_var("text").string())
+    select_program()
+
+
 def settle(thread):
     """The thread was let go and stands in the runtime: on to its own code, if nothing of what it
     is about to do is done by then; else only its frame is chosen."""
@@ -178,7 +183,11 @@ def settle(thread):
     else:
         select_program()
         return True
-    return run_to([stop]) is not None
+    fails = Stop(FAILS)
+    hit = run_to([stop, fails])
+    if hit is fails:
+        tell_failure()
+    return hit is not None
 
 
 def show_place():
@@ -357,8 +366,7 @@ class Next(gdb.Command):
                 break
             number = self.told()
         if hit is fails:
-            print("snarl: here it fails: %s" % gdb.newest_frame().read_var("text").string())
-            select_program()
+            tell_failure()
             return True
         if hit is None:
             return False
