@@ -229,8 +229,8 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 
 static void tell_candidates(const struct hunt_stats *h)
 {
-	fprintf(stderr, "snarl: %llu candidates, %llu tried: %llu proved, %llu harmless, "
-		"%llu infeasible, %llu not reached\n", (unsigned long long)h->leads,
+	fprintf(stderr, "snarl: %llu candidate%s, %llu tried: %llu made a run fail, %llu harmless, "
+		"%llu infeasible, %llu not reached\n", (unsigned long long)h->leads, h->leads == 1 ? "" : "s",
 		(unsigned long long)(h->leads - h->left), (unsigned long long)h->proved,
 		(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
 		(unsigned long long)h->unreached);

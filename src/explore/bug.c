@@ -14,7 +14,23 @@
 #include "explore/replay_trace.h"
 
 #define BUGS_MAX 100000
+#define LAST_WORDS 200		/* bytes of a line of the program's that are quoted */
 #define TRACE_STEPS_MAX 10000000u	/* of a run that is recorded unasked */
+
+/* The last line it wrote to stderr: most programs say there why they give up. */
+static void add_last_words(const struct search_failure *f, struct buf *out)
+{
+	const char *text = (const char *)f->error.data;
+	size_t end = f->error.size, start;
+
+	while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
+		end--;
+	for (start = end; start > 0 && text[start - 1] != '\n'; start--)
+		;
+	if (end > start)
+		buf_addf(out, "\n  %.*s", end - start < LAST_WORDS ? (int)(end - start) : LAST_WORDS,
+			 text + start);
+}
 
 static char *in_words(const struct search_failure *f, struct places *places)
 {
@@ -22,8 +38,14 @@ static char *in_words(const struct search_failure *f, struct places *places)
 	char *result;
 
 	oracle_describe(&f->result, f->report, places, &text);
+	if (f->result.failure == ORACLE_EXIT && !*f->result.text)
+		add_last_words(f, &text);
 	result = xstrdup(buf_string(&text));
 	buf_free(&text);
+	/* It goes to a terminal, and some of it is the program's. */
+	for (unsigned char *p = (unsigned char *)result; *p; p++)
+		if ((*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7f)
+			*p = '?';
 	return result;
 }
 
