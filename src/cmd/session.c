@@ -51,7 +51,7 @@ static void tell_cause(const struct bug *b, struct places *places)
 	if (!bug_cause(b))
 		return;
 	story_tell(bug_cause(b), places, &text);
-	fprintf(stderr, "  %s: ", b->failure->lead ? "cause" : "likely cause");
+	fprintf(stderr, "  %s: ", bug_is_predicted(b) ? "cause" : "likely cause");
 	print_indented(buf_string(&text));
 	buf_free(&text);
 }

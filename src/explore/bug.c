@@ -71,6 +71,11 @@ void bug_free(struct bug *b)
 	free(b->path);
 }
 
+bool bug_is_predicted(const struct bug *b)
+{
+	return b->failure->lead || b->foretold;
+}
+
 const struct lead *bug_cause(const struct bug *b)
 {
 	return b->cause ? b->cause : b->failure->lead;

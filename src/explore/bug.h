@@ -30,6 +30,7 @@ struct bug {
 	struct lead *(*explain)(void *ctx, const struct search_failure *f, const char *trace);
 	void *explain_ctx;
 	struct lead *cause;	/* … which is this, unless another one was predicted; owned */
+	bool foretold;		/* the run was made for an order like that, by other threads perhaps */
 	char *trace;		/* where it is until the bug is saved; owned */
 	bool traced;		/* there is a trace */
 	char no_trace[256];	/* why not */
@@ -69,6 +70,9 @@ int bug_update(const struct bug *b, struct places *places, struct err *err);
 
 /* What made it fail, as far as it is known; or NULL. */
 const struct lead *bug_cause(const struct bug *b);
+
+/* … was it predicted, and the run made to have it? Else it was found in the run. */
+bool bug_is_predicted(const struct bug *b);
 
 /* Are these two failures one bug? By their causes; if one is not known, by what they look like. */
 bool bug_same(const struct bug *a, const struct bug *b, struct places *places);

@@ -229,7 +229,7 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 		site_json(&f->result.sites[i], f->report, j, places);
 	json_close(j, ']');
 	variable_json(b, j, places);
-	json_text(j, "cause", f->lead ? "predicted" : lead ? "seen" : NULL);
+	json_text(j, "cause", bug_is_predicted(b) ? "predicted" : lead ? "seen" : NULL);
 	interleavings_json(b, j, folder, places);
 	failures_json(b, j, folder);
 	json_text(j, "schedule", schedule);

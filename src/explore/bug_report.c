@@ -39,7 +39,7 @@ void bug_report(const struct bug *b, struct places *places, struct buf *out)
 
 	buf_addf(out, "%s: %s\n\n", f->schedule.program, b->text);
 	if (bug_cause(b)) {
-		buf_addf(out, "%s: ", f->lead ? "cause" : "likely cause");
+		buf_addf(out, "%s: ", bug_is_predicted(b) ? "cause" : "likely cause");
 		story_tell(bug_cause(b), places, out);
 		buf_add_char(out, '\n');
 	}

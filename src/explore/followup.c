@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "explore/cluster.h"
 
 #define SHARE 6u		/* of the budget, at most */
 #define GATHER_SECONDS 10.0
@@ -69,6 +70,7 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 		    struct err *err)
 {
 	const struct followup_config *c = u->config;
+	const struct lead *predicted = f->lead;
 	struct schedule first = { 0 };
 	struct minimised m = { 0 };
 	bool proved;
@@ -90,6 +92,8 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 	/* In a long run the one place where it goes wrong may be overlooked. */
 	if (proved && *code == 0 && m.switches < m.from)
 		bug_examine_other(b, &first, c->out, &c->attempt.replay, c->places);
+	b->foretold = predicted && b->cause && cluster_implies(b->cause, predicted, c->places) &&
+		      cluster_implies(predicted, b->cause, c->places);
 	if (proved && *code == 0)
 		set_goals(u, b);
 	schedule_free(&first);

@@ -64,7 +64,7 @@ expect "c['grouped'] >= 3 and c['harmless'] == c['tried'] == len(c['list'])"
 expect "all(l['outcome'] == 'harmless' and l['exposed'] >= 1 and l['runs'] >= l['exposed'] for l in c['list'])"
 for variable in first second third; do
 	snarl-cc -g -O1 -pthread -DHARM=$variable phases.c -o $variable
-	hunt 1 $variable --no-minimise
+	hunt 1 $variable
 	expect "b['variable'] == '$variable' and b['cause'] == 'predicted' and b['runs_to_first'] <= 12"
 	expect "c['grouped'] >= 3 and c['proved'] == 1"
 done
