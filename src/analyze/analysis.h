@@ -26,6 +26,14 @@ struct view_acquired {
 	uint16_t kind;		/* enum trace_kind; COND_WAKE takes its mutex again */
 };
 
+/* What a semaphore is used for, as far as the trace knows. */
+enum view_sem {
+	VIEW_SEM_SIGNAL,	/* posted by who did not wait on it: strong order */
+	VIEW_SEM_LOCK,		/* begins with 1, posted by who waited: as good as a mutex */
+	VIEW_SEM_POOL,		/* begins with more, used so: held by several at once */
+	VIEW_SEM_TURNED,	/* this post shows that it is no lock: nobody holds it */
+};
+
 struct view {
 	uint32_t thread;		/* trace id */
 	uint64_t index;			/* of the thread's events, from 0 */
@@ -52,6 +60,7 @@ struct view {
 	 * of a thread that ends or begins. Size 0: none.
 	 */
 	uint64_t gone_addr, gone_size;
+	enum view_sem sem;		/* of the event's semaphore, if it has one */
 };
 
 /* An annotation says that this access does not count. */

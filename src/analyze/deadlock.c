@@ -175,7 +175,10 @@ static void blocked(struct deadlock *d, const struct event *ev, const struct vie
 	bool shared = ev->arg == TRACE_RWLOCK_RDLOCK;
 	size_t count;
 
+	if (ev->arg == TRACE_SEM_WAIT && view->sem != VIEW_SEM_LOCK)
+		return;
 	switch (ev->arg) {
+	case TRACE_SEM_WAIT:
 	case TRACE_MUTEX_LOCK:
 	case TRACE_RWLOCK_RDLOCK:
 	case TRACE_RWLOCK_WRLOCK:

@@ -247,7 +247,9 @@ static void waits(struct object *o, bool unheld, const struct event *ev, const s
 static void on_object(struct misuse *m, const struct event *ev, const struct view *view,
 		      struct findings *out)
 {
-	enum section_change change = sections_event(m->sections, ev, view);
+	/* What was waited for may be posted by anybody, or never. */
+	enum section_change change = kind_class(ev->kind) == TRACE_CLASS_SEM ? SECTION_NONE :
+				     sections_event(m->sections, ev, view);
 	uint64_t lock = ev->kind == TRACE_COND_WAIT ? ev->arg : ev->addr;
 	bool unheld = change == SECTION_UNHELD && !may_hold(m, lock, view->thread);
 	struct object *o = object_of(m, ev->addr);

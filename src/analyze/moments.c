@@ -214,7 +214,7 @@ static void changed(struct thread *t, uint64_t index, uint32_t lockset)
 }
 
 /* The lock that the event lets go of, 0: none. */
-static uint64_t released_lock(const struct event *ev)
+static uint64_t released_lock(const struct event *ev, const struct view *view)
 {
 	if (ev->result)
 		return 0;
@@ -223,6 +223,8 @@ static uint64_t released_lock(const struct event *ev)
 		return ev->addr;
 	case TRACE_COND_WAIT:
 		return ev->arg;
+	case TRACE_SEM_POST:
+		return view->sem == VIEW_SEM_LOCK || view->sem == VIEW_SEM_POOL ? ev->addr : 0;
 	default:
 		return 0;
 	}
@@ -238,7 +240,7 @@ void moments_sync(struct moments *m, const struct event *ev, const struct view *
 	t = thread_of(m, ev->thread);
 	t->stale = true;
 	changed(t, view->index, view->lockset);
-	lock = released_lock(ev);
+	lock = released_lock(ev, view);
 	if (lock) {
 		/* The view is of the moment before. */
 		t->released = view->index + 1;

@@ -244,7 +244,8 @@ void reorder_event(struct reorder *r, const struct event *ev, const struct view 
 	if (!plain && !vclock_leq(view->order, &t->seen))
 		learn(r, view->thread, view);
 	if (ev->kind == TRACE_MUTEX_UNLOCK || ev->kind == TRACE_RWLOCK_UNLOCK ||
-	    ev->kind == TRACE_SPIN_UNLOCK || ev->kind == TRACE_COND_WAIT)
+	    ev->kind == TRACE_SPIN_UNLOCK || ev->kind == TRACE_COND_WAIT ||
+	    ev->kind == TRACE_SEM_POST)
 		release(r, t, ev, view);
 	t->last = view->index;
 }

@@ -95,6 +95,36 @@ static enum section_change end(struct thread *t, uint64_t lock, bool wholly,
 	return SECTION_UNHELD;
 }
 
+/* It was no lock after all. */
+static void forget(struct sections *s, uint64_t lock)
+{
+	for (size_t n = 0; n < s->count; n++) {
+		struct thread *t = &s->threads[n];
+		size_t kept = 0;
+
+		for (size_t i = 0; i < t->count; i++)
+			if (t->held[i].lock != lock)
+				t->held[kept++] = t->held[i];
+		t->count = kept;
+	}
+}
+
+/* If it is used as a lock. */
+static enum section_change semaphore(struct sections *s, struct thread *t, const struct event *ev,
+				     const struct view *view)
+{
+	bool shared = view->sem == VIEW_SEM_POOL;
+
+	if (view->sem == VIEW_SEM_TURNED)
+		forget(s, ev->addr);
+	if (ev->result || (!shared && view->sem != VIEW_SEM_LOCK))
+		return SECTION_NONE;
+	if (ev->kind == TRACE_SEM_POST)
+		return end(t, ev->addr, false, ev, view);
+	return begin(t, ev->addr, shared, ev->kind == TRACE_SEM_WAIT && !(ev->detail & TRACE_TIMED), ev,
+		     view);
+}
+
 enum section_change sections_event(struct sections *s, const struct event *ev,
 				   const struct view *view)
 {
@@ -126,6 +156,8 @@ enum section_change sections_event(struct sections *s, const struct event *ev,
 		return ev->result == 0 ? end(t, ev->addr, false, ev, view) : SECTION_NONE;
 	case TRACE_COND_WAIT:
 		return end(t, ev->arg, true, ev, view);
+	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT: case TRACE_SEM_POST:
+		return semaphore(s, t, ev, view);
 	default:
 		return SECTION_NONE;
 	}

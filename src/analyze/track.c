@@ -91,6 +91,7 @@ static void sync_clear(struct sync *s)
 	if (s->round)
 		clocks_clear(s->round);
 	s->owner = s->waiting = s->count = 0;
+	s->sem = VIEW_SEM_SIGNAL;
 }
 
 void track_forget(struct track *t, uint64_t addr, uint64_t size)
@@ -325,5 +326,6 @@ void track_after(struct track *t, const struct event *ev)
 	if (t->view.gone_size > 0)
 		track_forget(t, t->view.gone_addr, t->view.gone_size);
 	t->view.gone_size = 0;
+	t->view.sem = VIEW_SEM_SIGNAL;
 	t->view.thread = 0;	/* of the past */
 }

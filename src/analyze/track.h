@@ -31,6 +31,7 @@ struct sync {
 	uint32_t waiting;	/* cond: threads in it; barrier: entered in this round */
 	uint32_t count;		/* barrier: how many make a round, 0: unknown */
 	uint32_t next;		/* in the same page, plus 1 */
+	enum view_sem sem;	/* semaphore */
 };
 
 struct track_thread {

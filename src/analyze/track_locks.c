@@ -1,6 +1,11 @@
 /*
  * What events do to the set of locks a thread holds, and the order that locks
  * make (full).
+ *
+ * A semaphore that begins with 1 is a lock for as long as who posts has waited on it; one
+ * that begins with more is a lock that several may hold, as readers do. The order in which
+ * threads got it may be another in another run. The first post by anybody else makes
+ * it one that signals, from then on.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +15,17 @@
 
 enum lock_op { LOCK_NOTHING, LOCK_TAKE, LOCK_TAKE_SHARED, LOCK_GIVE };
 
-static enum lock_op op_of(unsigned kind)
+static enum lock_op sem_op(enum view_sem sem, bool post)
+{
+	if (sem != VIEW_SEM_LOCK && sem != VIEW_SEM_POOL)
+		return LOCK_NOTHING;
+	if (post)
+		return LOCK_GIVE;
+	return sem == VIEW_SEM_LOCK ? LOCK_TAKE : LOCK_TAKE_SHARED;
+}
+
+/* `sem`: what the event's semaphore is. */
+static enum lock_op op_of(unsigned kind, enum view_sem sem)
 {
 	switch (kind) {
 	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
@@ -22,6 +37,10 @@ static enum lock_op op_of(unsigned kind)
 	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
 	case TRACE_COND_WAIT:
 		return LOCK_GIVE;
+	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT:
+		return sem_op(sem, false);
+	case TRACE_SEM_POST:
+		return sem_op(sem, true);
 	default:
 		return LOCK_NOTHING;
 	}
@@ -130,10 +149,44 @@ static void give(struct track *t, struct track_thread *self, const struct event 
 	clocks_tick(&self->clocks, self->id, CLOCK_FULL);
 }
 
+/* Who posts did not wait on it: it tells something, and was no lock all along. */
+static void sem_turn(struct track *t, struct sync *s)
+{
+	for (uint32_t i = 0; i < t->thread_count; i++)
+		while (t->threads[i] && locks_has(t->ctx->locks, t->threads[i]->lockset, s->addr))
+			set_remove(t, t->threads[i], s->addr);
+	s->owner = 0;
+	s->sem = VIEW_SEM_SIGNAL;
+}
+
+/* What the event's semaphore is used for; a post may show that it is another thing. */
+static enum view_sem sem_use(struct track *t, const struct track_thread *self,
+			     const struct event *ev)
+{
+	const uint64_t *number = map_find(&t->sync_at, ev->addr);
+	struct sync *s = number ? &t->syncs[*number - 1] : NULL;
+
+	if (!s || s->sem == VIEW_SEM_SIGNAL)
+		return VIEW_SEM_SIGNAL;
+	if (ev->kind != TRACE_SEM_POST || ev->result != 0 ||
+	    locks_has(t->ctx->locks, self->lockset, s->addr))
+		return s->sem;
+	sem_turn(t, s);
+	return VIEW_SEM_TURNED;
+}
+
+static bool is_sem(const struct event *ev)
+{
+	return (ev->kind >= TRACE_SEM_WAIT && ev->kind <= TRACE_SEM_POST) ||
+	       (ev->kind == TRACE_BLOCKED && ev->arg == TRACE_SEM_WAIT);
+}
+
 void track_lock_acquire(struct track *t, struct track_thread *self, const struct event *ev)
 {
-	enum lock_op op = op_of(ev->kind);
+	enum lock_op op;
 
+	t->view.sem = is_sem(ev) ? sem_use(t, self, ev) : VIEW_SEM_SIGNAL;
+	op = op_of(ev->kind, t->view.sem);
 	if (op == LOCK_TAKE || op == LOCK_TAKE_SHARED) {
 		/* A wake-up has the mutex again, whatever it says. */
 		if (ev->result == 0 || ev->result == EOWNERDEAD || ev->kind == TRACE_COND_WAKE)
@@ -145,6 +198,6 @@ void track_lock_acquire(struct track *t, struct track_thread *self, const struct
 
 void track_lock_release(struct track *t, struct track_thread *self, const struct event *ev)
 {
-	if (op_of(ev->kind) == LOCK_GIVE && ev->result == 0)
+	if (op_of(ev->kind, t->view.sem) == LOCK_GIVE && ev->result == 0)
 		give(t, self, ev);
 }

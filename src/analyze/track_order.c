@@ -2,7 +2,8 @@
  * Who is ordered before whom: threads' lives, condition variables, semaphores,
  * barriers, once, annotations and pipes (strong); atomics and fences (order).
  *
- * Deliberate simplifications. A semaphore's wait comes after all posts so far. A
+ * Deliberate simplifications. A semaphore's wait comes after all posts so far, unless
+ * it is used as a lock (track_locks.c). A
  * wake-up comes after all signals sent since somebody began to wait. Which
  * descriptors are the ends of a pipe is not in the trace: a read with data from
  * n comes after the writes to n, and to n + 1 if it is only ever written and n
@@ -261,7 +262,7 @@ void track_acquire(struct track *t, struct track_thread *self, const struct even
 		cond_wake(t, self, ev);
 		break;
 	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT:
-		if (ev->result == 0)
+		if (ev->result == 0 && t->view.sem == VIEW_SEM_SIGNAL)
 			acquire(t, self, ev->addr, CLOCK_STRONG);
 		break;
 	case TRACE_BARRIER_LEAVE:
@@ -284,6 +285,8 @@ void track_acquire(struct track *t, struct track_thread *self, const struct even
 		track_forget(t, ev->addr, 1);
 		if (ev->kind == TRACE_BARRIER_INIT)
 			track_sync_at(t, ev->addr)->count = (uint32_t)ev->arg;
+		if (ev->kind == TRACE_SEM_INIT && ev->arg > 0)
+			track_sync_at(t, ev->addr)->sem = ev->arg == 1 ? VIEW_SEM_LOCK : VIEW_SEM_POOL;
 		break;
 	default:
 		if (access_of(ev->kind) & ACCESS_ATOMIC || ev->kind == TRACE_FENCE)
@@ -303,7 +306,11 @@ void track_release(struct track *t, struct track_thread *self, const struct even
 	case TRACE_COND_WAIT: case TRACE_COND_SIGNAL: case TRACE_COND_BROADCAST:
 		cond_release(t, self, ev);
 		break;
-	case TRACE_SEM_POST: case TRACE_ONCE_END: case TRACE_GUARD_RELEASE: case TRACE_GUARD_ABORT:
+	case TRACE_SEM_POST:
+		if (ev->result == 0 && (t->view.sem == VIEW_SEM_SIGNAL || t->view.sem == VIEW_SEM_TURNED))
+			release(t, self, ev->addr, CLOCK_STRONG);
+		break;
+	case TRACE_ONCE_END: case TRACE_GUARD_RELEASE: case TRACE_GUARD_ABORT:
 	case TRACE_HB_BEFORE:
 		if (ev->result == 0)
 			release(t, self, ev->addr, CLOCK_STRONG);
