@@ -1,15 +1,15 @@
 /*
  * Waits that end in a deadlock because of what else happens, or never ended:
  *
- * - wait-hold: a thread waits (condition, semaphore, join) and still holds a lock that
- *   the other side takes before it wakes it.
+ * - wait-hold: a thread waits (condition, semaphore, barrier, join, once) and still holds
+ *   a lock that the other side takes before it wakes it.
  * - cancel-held: a thread may be cancelled within a critical section whose lock others
  *   need. Whether there is a cancellation point within, or cancelling was disabled,
  *   the trace does not say: a run will.
  * - stuck: the trace ends with all threads waiting.
  *
- * Bounded: the last wake-up of WAKERS_MAX threads for each condition or semaphore, and
- * the numbers below.
+ * Bounded: the last wake-up of WAKERS_MAX threads for each condition, semaphore or
+ * barrier, and the numbers below.
  */
 #include "analyze/waits.h"
 
@@ -21,6 +21,7 @@
 
 #define WAKERS_MAX 8u
 #define CANCELS_MAX 256u
+#define INSIDE_MAX 4u		/* locks taken by an initialiser that runs once */
 
 struct thread {
 	struct vclock entered;		/* strong, when it took the first of the locks it holds */
@@ -42,6 +43,14 @@ struct object {
 	size_t wake_count;
 };
 
+/* An initialiser that others wait for. */
+struct once {
+	uint32_t thread;		/* who runs or ran it */
+	uint64_t begun;
+	struct section inside[INSIDE_MAX];
+	size_t inside_count;
+};
+
 struct waits {
 	const struct analysis_context *ctx;
 	const struct sections *sections;
@@ -50,6 +59,9 @@ struct waits {
 	struct object *objects;
 	size_t object_count, object_capacity;
 	struct map object_at;		/* address -> 1 + number */
+	struct once *onces;
+	size_t once_count, once_capacity;
+	struct map once_at;		/* … */
 	struct map taken;		/* lock -> 1 + thread that took it, UINT64_MAX: several */
 	struct candidate *cancels;
 	size_t cancel_count, cancel_capacity;
@@ -79,9 +91,11 @@ void waits_free(struct waits *w)
 	}
 	free(w->threads);
 	free(w->objects);
+	free(w->onces);
 	free(w->cancels);
 	free(w->takes);
 	map_free(&w->object_at);
+	map_free(&w->once_at);
 	map_free(&w->taken);
 	map_free(&w->last_taken);
 	free(w);
@@ -183,6 +197,61 @@ static void waited_for_object(struct waits *w, const struct event *ev, const str
 		waited(w, o->wakes[i].thread, o->wakes[i].index, ev, view, out);
 }
 
+static void once_begins(struct waits *w, const struct event *ev, const struct view *view)
+{
+	uint64_t *at = map_put(&w->once_at, ev->addr, NULL);
+
+	if (!*at) {
+		w->onces = xgrow(w->onces, w->once_count, &w->once_capacity, sizeof(*w->onces));
+		*at = ++w->once_count;
+	}
+	w->onces[*at - 1] = (struct once){ .thread = view->thread, .begun = view->index };
+}
+
+static void once_ends(struct waits *w, const struct event *ev, const struct view *view)
+{
+	const uint64_t *at = map_find(&w->once_at, ev->addr);
+	struct once *o = at ? &w->onces[*at - 1] : NULL;
+	const struct section *s;
+
+	if (!o || o->thread != view->thread)
+		return;
+	for (size_t back = 0; (s = sections_left(w->sections, view->thread, 0, back)); back++) {
+		if (s->last < o->begun)
+			break;
+		if (s->first < o->begun || !s->patient)
+			continue;
+		if (o->inside_count == INSIDE_MAX) {
+			w->dropped++;
+			break;
+		}
+		o->inside[o->inside_count++] = *s;
+	}
+}
+
+/* It came when all was done; earlier, it would have waited for that with what it holds. */
+static void once_passes(struct waits *w, const struct event *ev, const struct view *view,
+			struct findings *out)
+{
+	const uint64_t *at = map_find(&w->once_at, ev->addr);
+	const struct once *o = at ? &w->onces[*at - 1] : NULL;
+	const struct thread *t = thread_of(w, view->thread);
+	const struct section *held;
+	size_t count;
+
+	if (!o || !o->inside_count || o->thread == view->thread)
+		return;
+	held = sections_held(w->sections, view->thread, &count);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < o->inside_count; k++) {
+			const struct section *s = &o->inside[k];
+
+			if (s->lock == held[i].lock && !(s->shared && held[i].shared) &&
+			    !vclock_saw(&t->entered, s->thread, s->strong_epoch))
+				tell_hold(&held[i], s, ev, view, out);
+		}
+}
+
 static void cancel_add(struct waits *w, const struct section *s, const struct candidate_event *at)
 {
 	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "cancel-held", .events = 3,
@@ -269,17 +338,35 @@ void waits_event(struct waits *w, const struct event *ev, const struct view *vie
 	case TRACE_COND_SIGNAL:
 	case TRACE_COND_BROADCAST:
 	case TRACE_SEM_POST:
+	case TRACE_BARRIER_ENTER:
 		if (!ev->result)
 			wakes(w, ev, view);
 		break;
 	case TRACE_COND_WAKE:
 	case TRACE_SEM_WAIT:
+	case TRACE_BARRIER_LEAVE:
 		if (!ev->result && !(ev->detail & TRACE_TIMED))
 			waited_for_object(w, ev, view, out);
 		break;
 	case TRACE_THREAD_JOIN:
 		if (!ev->result && !(ev->detail & TRACE_TIMED))
 			waited(w, (uint32_t)ev->arg, UINT64_MAX, ev, view, out);
+		break;
+	case TRACE_ONCE_BEGIN:
+		once_begins(w, ev, view);
+		break;
+	case TRACE_ONCE_END:
+	case TRACE_GUARD_RELEASE:
+		once_ends(w, ev, view);
+		break;
+	case TRACE_ONCE_PASS:
+		once_passes(w, ev, view, out);
+		break;
+	case TRACE_GUARD_ACQUIRE:	/* 1: this thread is to initialise */
+		if (ev->result == 1)
+			once_begins(w, ev, view);
+		else
+			once_passes(w, ev, view, out);
 		break;
 	case TRACE_THREAD_CANCEL:
 		if (!ev->result)

@@ -268,6 +268,44 @@ static void test_wait_hold(void **state)
 		 "0 sem-wait s @wait\n0 unlock k\n", "");
 }
 
+#define TWO_AT_BARRIER "0 barrier-init b 2\n" TWO
+
+static void test_barrier_hold(void **state)
+{
+	(void)state;
+	deadlock(TWO_AT_BARRIER "0.2 lock k @theirs\n0.2 unlock k\n0.2 barrier-enter b\n0.1 lock k @mine\n"
+		 "0.1 barrier-enter b\n0.1 barrier-leave b @leave\n0.2 barrier-leave b\n0.1 unlock k\n",
+		 "wait-hold 0.1 lock @mine#1, 0.2 lock @theirs#1, 0.1 barrier-leave @leave#1\n");
+	/* Taken behind the barrier only; or a round earlier, so it was given back by then. */
+	deadlock(TWO_AT_BARRIER "0.2 barrier-enter b\n0.1 lock k\n0.1 barrier-enter b\n0.1 barrier-leave b\n"
+		 "0.2 barrier-leave b\n0.1 unlock k\n0.2 lock k\n0.2 unlock k\n", "");
+	deadlock(TWO_AT_BARRIER "0.2 lock k\n0.2 unlock k\n0.2 barrier-enter b\n0.1 barrier-enter b\n"
+		 "0.1 barrier-leave b\n0.2 barrier-leave b\n0.2 barrier-enter b\n0.1 lock k\n"
+		 "0.1 barrier-enter b\n0.1 barrier-leave b\n0.2 barrier-leave b\n0.1 unlock k\n", "");
+	/* Both only read it. */
+	deadlock(TWO_AT_BARRIER "0.2 rdlock k\n0.2 rwunlock k\n0.2 barrier-enter b\n0.1 rdlock k\n"
+		 "0.1 barrier-enter b\n0.1 barrier-leave b\n0.2 barrier-leave b\n0.1 rwunlock k\n", "");
+}
+
+static void test_once_hold(void **state)
+{
+	(void)state;
+	/* That 0.2 uses the lock later, too, makes no difference. */
+	deadlock(TWO "0.2 once-begin o\n0.2 lock k @theirs\n0.2 unlock k\n0.2 once-end o\n0.2 lock k\n0.2 unlock k\n"
+		 "0.1 lock k @mine\n0.1 once-pass o @pass\n0.1 unlock k\n",
+		 "wait-hold 0.1 lock @mine#1, 0.2 lock @theirs#1, 0.1 once-pass @pass#1\n");
+	deadlock(TWO "0.2 guard-acquire o =1\n0.2 lock k @theirs\n0.2 unlock k\n0.2 guard-release o\n"
+		 "0.1 lock k @mine\n0.1 guard-acquire o @pass\n0.1 unlock k\n",
+		 "wait-hold 0.1 lock @mine#1, 0.2 lock @theirs#1, 0.1 guard-acquire @pass#1\n");
+	/* The lock is taken outside the initialiser; tried there; or it is over for sure. */
+	deadlock(TWO "0.2 lock k\n0.2 unlock k\n0.2 once-begin o\n0.2 once-end o\n0.2 lock k\n0.2 unlock k\n"
+		 "0.1 lock k\n0.1 once-pass o\n0.1 unlock k\n", "");
+	deadlock(TWO "0.2 once-begin o\n0.2 trylock k\n0.2 unlock k\n0.2 once-end o\n"
+		 "0.1 lock k\n0.1 once-pass o\n0.1 unlock k\n", "");
+	deadlock(TWO "0.2 once-begin o\n0.2 lock k\n0.2 unlock k\n0.2 once-end o\n0.1 once-pass o\n"
+		 "0.1 lock k\n0.1 once-pass o\n0.1 unlock k\n", "");
+}
+
 static void test_cancel(void **state)
 {
 	(void)state;
@@ -456,6 +494,8 @@ int main(void)
 		cmocka_unit_test(test_lost_wake),
 		cmocka_unit_test(test_late_wake),
 		cmocka_unit_test(test_wait_hold),
+		cmocka_unit_test(test_barrier_hold),
+		cmocka_unit_test(test_once_hold),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_random_runs),
 	};
