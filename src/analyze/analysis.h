@@ -52,7 +52,7 @@ struct view {
 	uint32_t block;			/* the innermost user block, else function activation */
 	const uint32_t *activations;	/* of functions, outermost first */
 	uint32_t activation_count;
-	uint32_t user_block;		/* 0: none is open */
+	uint32_t user_block;		/* the outermost, which has all of the others; 0: none is open */
 	uint32_t stack;			/* stacks.h: interned call stack */
 	uint32_t ignore;		/* bits of IGNORE_BEGIN in force; 1|2 within BENIGN memory */
 	/*

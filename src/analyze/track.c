@@ -280,8 +280,8 @@ static void view_fill(struct track *t, const struct track_thread *self)
 	v->activations = self->activations;
 	v->activation_count = (uint32_t)self->depth;
 	v->stack = self->depth ? self->stacks[self->depth - 1] : 0;
-	v->user_block = self->user_count ? self->user_blocks[self->user_count - 1] : 0;
-	v->block = v->user_block ? v->user_block :
+	v->user_block = self->user_count ? self->user_blocks[0] : 0;
+	v->block = self->user_count ? self->user_blocks[self->user_count - 1] :
 		   self->depth ? self->activations[self->depth - 1] : 0;
 	v->ignore = ignored(self);
 }

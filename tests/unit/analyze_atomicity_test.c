@@ -167,6 +167,11 @@ static void test_blocks(void **state)
 	      "0.1 block-end\n0.2 write x @r\n", "");
 	check(TWO "0.1 block-begin\n0.1 read x @p\n0.1 write x @i\n0.1 block-end\n0.2 write x @r\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	/* One within another: both are in the outer one, whichever the accesses are in. */
+	check(TWO "0.1 block-begin\n0.1 read x @p\n0.1 block-begin\n0.1 write x @i\n0.1 block-end\n"
+	      "0.1 block-end\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.1 block-begin\n0.1 block-begin\n0.1 read x @p\n0.1 block-end\n0.1 block-begin\n0.1 write x @i\n"
+	      "0.1 block-end\n0.1 block-end\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	/* Far apart, in two activations or in one. */
 	for (int one = 0; one < 2; one++) {
 		buf_clear(&b);
