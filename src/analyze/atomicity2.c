@@ -12,7 +12,7 @@
  * locksets there have to go with each other. Every access may be locked all the same.
  *
  * Couples are made of an access and the last NEAR others of the thread, each place and
- * direction once. What is remembered of them is bounded (couples.h).
+ * direction once, and NEAR_SITE of a site. What is remembered of them is bounded (couples.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@
 #include "base/mem.h"
 
 #define NEAR 8u
+#define NEAR_SITE 2u	/* of one site: a walk through an array leaves room for others */
 
 /* A thread's last accesses, in no order. */
 struct near {
@@ -247,22 +248,30 @@ static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out
 	}
 }
 
-/* The thread's place for this access among its last ones: the same again, or the oldest. */
+/*
+ * The thread's place for this access among its last ones: the same again, that of an
+ * earlier one of the site, or the oldest.
+ */
 static unsigned near_slot(const struct near *near, const struct couple_side *now)
 {
-	unsigned oldest = 0;
+	unsigned oldest = 0, own = 0, own_oldest = 0, i;
 
-	for (unsigned i = 0; i < NEAR; i++) {
+	for (i = 0; i < NEAR && near->side[i].at.situation; i++) {
 		const struct couple_side *s = &near->side[i];
 
-		if (s->at.addr == now->at.addr && s->access == now->access && s->at.situation)
-			return i;
-		if (!s->at.situation)
+		if (s->at.addr == now->at.addr && s->access == now->access)
 			return i;
 		if (s->at.index < near->side[oldest].at.index)
 			oldest = i;
+		if (s->pc != now->pc)
+			continue;
+		if (!own || s->at.index < near->side[own_oldest].at.index)
+			own_oldest = i;
+		own++;
 	}
-	return oldest;
+	if (own >= NEAR_SITE)
+		return own_oldest;
+	return i < NEAR ? i : oldest;
 }
 
 static void atomicity2_access(struct atomicity2 *a, const struct event *ev,

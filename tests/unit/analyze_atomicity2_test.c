@@ -124,6 +124,21 @@ static void test_walk(void **state)
 	buf_free(&b);
 }
 
+/* A length, a loop over an array and then the pointer: the loop is not all that is remembered. */
+static void test_loop_between(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	buf_add_text(&b, TWO LOCKED("0.1", "m", "k", "read x @a"));
+	for (int i = 0; i < 20; i++)
+		buf_addf(&b, "0.1 read from+%d:1 @r\n0.1 write to+%d:1 @w\n", i, i);
+	buf_add_text(&b, LOCKED("0.1", "m", "l", "read y @b")
+		     "0.2 lock m @o\n0.2 write x @c\n0.2 write y @d\n0.2 unlock m\n");
+	check(buf_string(&b), "RxWxWyRy 0.1@a#1 0.2@c#1 0.2@d#1 0.1@b#1 hold 1@o#1 3@l#1\n");
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +148,7 @@ int main(void)
 		cmocka_unit_test(test_same_schedule),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_loop_between),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
