@@ -6,8 +6,9 @@
  * so). Critical sections order nothing here: they may be entered the other way round.
  * The wanted order is the use before the write.
  *
- * use-free, use-destroy: memory given back, or an object destroyed, by a thread that
- * nothing makes come after another one's last use. Wanted: the use after that.
+ * use-free, use-destroy: memory given back (a thread's stack is when it ends), or an object
+ * destroyed, by a thread that nothing makes come after another one's last use. Wanted: the
+ * use after that.
  *
  * Where times are estimates, a use that seems to come before the write counts as well.
  *
@@ -37,8 +38,8 @@ static void *order_open(const struct analysis_context *ctx)
 	o->ctx = ctx;
 	o->total = reader_info(ctx->reader)->header->flags & TRACE_TOTAL_ORDER;
 	o->sections = sections_new();
-	o->data = uses_new();
-	o->objects = uses_new();
+	o->data = uses_new(USES_PLACES, USES_EVENTS);
+	o->objects = uses_new(USES_PLACES, USES_EVENTS);
 	return o;
 }
 
@@ -377,7 +378,7 @@ static void order_event(void *state, const struct event *ev, const struct view *
 	if (kind_extra(ev->kind))
 		t->timed = ev->time;
 	if (view->gone_size) {
-		if (ev->kind == TRACE_FREE || ev->kind == TRACE_MUNMAP)
+		if (ev->kind == TRACE_FREE || ev->kind == TRACE_MUNMAP || ev->kind == TRACE_THREAD_EXIT)
 			order_freed(o);
 		uses_forget(o->data, view->gone_addr, view->gone_size);
 		uses_forget(o->objects, view->gone_addr, view->gone_size);

@@ -86,6 +86,8 @@ static void gone(void *ctx, struct place *p)
 			findings_pruned(o->out, PRUNE_LOCK, 1);
 		else
 			order_tell(o, freed ? "use-free" : "use-destroy",
+			     o->ev->kind == TRACE_THREAD_EXIT ?
+				     "the thread on whose stack it is may end before its last use" :
 			     freed ? "it may be freed before its last use" :
 				     "it may be destroyed before its last use",
 			     &end, &use->at, &use->at);

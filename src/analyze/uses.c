@@ -34,13 +34,16 @@ struct uses {
 	struct use *list;
 	size_t count, room;
 	uint32_t free_use;	/* `references` of free ones links them */
+	size_t place_limit, event_limit;
 	uint64_t dropped;
 };
 
-struct uses *uses_new(void)
+struct uses *uses_new(size_t places, size_t events)
 {
 	struct uses *u = xcalloc(1, sizeof(*u));
 
+	u->place_limit = places;
+	u->event_limit = events;
 	u->node_room = u->room = FIRST_ROOM;
 	u->nodes = pages_grow(NULL, 0, u->node_room * sizeof(*u->nodes));
 	u->list = pages_grow(NULL, 0, u->room * sizeof(*u->list));
@@ -231,7 +234,7 @@ void uses_each(struct uses *u, uint64_t addr, uint64_t size,
 {
 	uint64_t end = addr + size;
 
-	if (u->node_count > USES_PLACES || u->count > USES_EVENTS)
+	if (u->node_count > u->place_limit || u->count > u->event_limit)
 		forget_all(u);
 	for (uint64_t g = addr / 8; g * 8 < end; g++) {
 		struct page *page = page_at(u, g / PAGE_GRANULES, true);

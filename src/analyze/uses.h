@@ -5,12 +5,13 @@
  * A place is one granule (8 bytes) or some bytes of it: as many as were always used
  * together. Nothing is known of memory that was given back (uses_forget()). Of each
  * place USES_THREADS threads are remembered; more take the place of the oldest. Beyond
- * USES_PLACES places or USES_EVENTS events all is forgotten, and begun anew.
+ * so many places or events all is forgotten, and begun anew.
  */
 #ifndef ANALYZE_USES_H
 #define ANALYZE_USES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analyze/candidate.h"
@@ -48,7 +49,8 @@ struct place {
 
 struct uses;
 
-struct uses *uses_new(void);
+/* At most so many places and events; those of one access may be more. */
+struct uses *uses_new(size_t places, size_t events);
 void uses_free(struct uses *u);
 
 /* The cache lines of an access to come, as struct analysis says. */

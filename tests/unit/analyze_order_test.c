@@ -119,6 +119,11 @@ static void test_use_free(void **state)
 	order(HEAP TWO "0.1 read h @use\n0.1 sem-post s\n0.2 sem-wait s\n0.2 free h @free\n", "");
 	order(HEAP TWO "0.1 read h @use\n0.1 sem-post s\n0.1 read h @late\n0.2 sem-wait s\n0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 read @late#1\n");
+	/* A thread's stack is gone when it ends; what it waited for was before that. */
+	order("0 create 0.1\n0.1 start stack=0x7000-0x8000\n0.1 create 0.1.1\n0.1.1 read 0x7100:8 @use\n0.1 end @end\n",
+	      "use-free 0.1 end @end#1, 0.1.1 read @use#1\n");
+	order("0 create 0.1\n0.1 start stack=0x7000-0x8000\n0.1 create 0.1.1\n0.1.1 read 0x7100:8 @use\n"
+	      "0.1.1 sem-post s\n0.1 sem-wait s\n0.1 end @end\n", "");
 	/* New memory has no past. */
 	order(HEAP ONE "0 write h @init\n0 free h\n0 malloc h 64\n0.1 read h @use\n", "");
 }
