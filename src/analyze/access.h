@@ -5,6 +5,7 @@
 #define ANALYZE_ACCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "trace/format.h"
 
@@ -32,6 +33,16 @@ static inline unsigned access_of(unsigned kind)
 	default:
 		return 0;
 	}
+}
+
+/*
+ * A counter is stepped by whoever comes: that another thread was there first is the order
+ * of this run, as with locks. The step that finds 1 may be the one that lets the last
+ * reference go, which comes after the others.
+ */
+static inline bool access_by_chance(unsigned kind, uint64_t found)
+{
+	return (kind == TRACE_ATOMIC_ADD || kind == TRACE_ATOMIC_SUB) && found != 1;
 }
 
 /* By an atomic's memory order (__ATOMIC_…). */

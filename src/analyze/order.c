@@ -286,7 +286,7 @@ static void touch(void *ctx, struct place *p)
 	uint32_t read, use;
 
 	own(o, p);
-	if (o->access & ACCESS_READ)
+	if (o->access & ACCESS_READ && !access_by_chance(o->ev->kind, o->ev->arg))
 		see(o, p);
 	use = the_use(o);
 	if (o->access & ACCESS_WRITE) {

@@ -173,7 +173,8 @@ static void atomic_acquire(struct track *t, struct track_thread *self, const str
 	if (!number || !(access_of(ev->kind) & ACCESS_READ))
 		return;
 	clocks_join(access_acquires(order_of(ev)) ? &self->clocks : &self->loaded,
-		    &t->syncs[*number - 1].clocks, CLOCK_ORDER);
+		    &t->syncs[*number - 1].clocks,
+		    access_by_chance(ev->kind, ev->arg) ? CLOCK_FULL : CLOCK_ORDER);
 }
 
 /* What an annotation of the same object says stays: it is not about one value. */

@@ -160,7 +160,14 @@ static void test_levels(void **state)
 	level(0, "0 read x\n0.1 read x @z\n");
 	level(4, "0 lock m\n0 unlock m\n0.1 lock m @z\n");
 	level(6, "0 atomic-store f release\n0.1 atomic-load f acquire @z\n");
+	/* A counter that both step; the last reference. */
+	level(4, "0 atomic-add n 7\n0.1 atomic-add n 8 @z\n");
+	level(4, "0 atomic-add n 7\n0.1 atomic-add n 8 relaxed\n0.1 fence acquire @z\n");
+	level(6, "0 atomic-store p 0x1234\n0.1 atomic-xchg p 0x1234 @z\n");
+	level(6, "0 atomic-sub n 2\n0.1 atomic-sub n 1 @z\n");
 	level(7, "0 sem-post s\n0.1 sem-wait s @z\n");
+	level(4, "0 sem-init s 1\n0 sem-wait s\n0 sem-post s\n0.1 sem-wait s @z\n");
+	level(7, "0 sem-init s 1\n0 sem-post s\n0.1 sem-wait s @z\n");
 	level(7, "0 create 0.1\n0.1 read x @z\n");
 	level(7, "0.1 start @z\n");	/* told before its creation is */
 	level(7, "0 end\n0.1 join 0 @z\n");

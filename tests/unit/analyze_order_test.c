@@ -145,6 +145,10 @@ static void test_count(void **state)
 	order(HEAP "0 write h @two\n" TWO
 	      "0.1 write h+8 @before\n0.1 atomic-sub h 2 relaxed\n0.2 atomic-sub h 1 relaxed\n0.2 free h @free\n",
 	      "");
+	/* The last reference, counted elsewhere; a counter that says nothing. */
+	order(HEAP TWO "0.1 write h @use\n0.1 atomic-sub n 2\n0.2 atomic-sub n 1\n0.2 free h @free\n", "");
+	order(HEAP TWO "0.1 write h @use\n0.1 atomic-add n 2\n0.2 atomic-add n 3\n0.2 free h @free\n",
+	      "use-free 0.2 free @free#1, 0.1 write @use#1\n");
 	/* Another counter than one in the block proves nothing. */
 	order(HEAP TWO "0.1 write h+8 @use\n0.1 lock m\n0.1 read n\n0.1 write n\n0.1 unlock m\n"
 		       "0.2 lock m\n0.2 read n\n0.2 write n\n0.2 unlock m\n0.2 free h @free\n",

@@ -203,6 +203,9 @@ static void test_predict(void **state)
 	predict("0 create 0.1\n0 write x @a\n0 atomic-store f release\n0.1 atomic-load f acquire\n"
 		"0.1 write x @b\n",
 		"");
+	/* … but that a counter was stepped before is luck. */
+	predict("0 create 0.1\n0 write x @a\n0 atomic-add n 7\n0.1 atomic-add n 8\n0.1 write x @b\n",
+		"WW 0 write @a#1, 0.1 write @b#1\n");
 	/* What races as it is, is not predicted. */
 	predict("0 create 0.1\n0 write x @a\n0.1 write x @b\n", "");
 	/* Read locks do not exclude each other; one to write does. */
