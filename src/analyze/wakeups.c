@@ -1,78 +1,9 @@
-/*
- * Lost wake-ups: a thread checks some state under a mutex and waits on a condition; who
- * signals changes that state without the mutex (the change and the signal can come
- * between check and wait), or there is no state that both touch (a signal that
- * comes first is forgotten). Safe is a change made under the mutex, with the lock held
- * at the signal or not, and one after which the signaller takes the mutex; so is a
- * signaller that has seen, under the mutex, what the waiter wrote before it waited. A
- * condition may be signalled for several reasons: one that goes with state the waiter
- * checks is enough to take it that the others do, too.
- * Waits with a time limit end by themselves.
- *
- * Late wake-ups: the change and the signal are not one critical section. A waiter that comes
- * in between may use up what was changed without having to wait, and be woken for it later.
- * That does harm if it does not look again when it was woken.
- *
- * Bounded: of each thread the last RECENT accesses; for each condition SIDES_MAX waits
- * and signals that differ in thread or site, the newest of each.
- */
+#include "analyze/wakeups.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/waits.h"
-#include "base/map.h"
 #include "base/mem.h"
-
-#define RECENT 32u
-#define SIDES_MAX 64u
-#define STATE_MAX 12u
-#define LOCKS_MAX 4u
-
-struct touched {
-	struct candidate_event at;
-	bool read, write;
-};
-
-struct recent {
-	struct touched at[RECENT];
-	uint64_t count;
-	size_t woken, wait;		/* the condition it was woken at, plus 1, and the wait; 0: long ago */
-};
-
-/* One side of a wake-up: a wait, or a signal. */
-struct side {
-	struct candidate_event at;
-	uint64_t mutex;			/* wait: and when it was taken */
-	uint64_t section_epoch;
-	bool inside;
-	struct candidate_event enter;	/* … the outermost section that it is in */
-	struct {
-		uint64_t lock, writes;	/* signal: granules written under it before such signals */
-		uint64_t first;		/* where it was taken before this one, plus 1 */
-	} under[LOCKS_MAX];
-	uint64_t strong_epoch;
-	struct vclock strong;
-	struct touched state[STATE_MAX];	/* wait: in the section; signal: before it */
-	size_t state_count;
-	bool partial;			/* there was more than is known */
-	bool woken, rechecks;		/* wait: ever; and then looked again under the mutex */
-};
-
-struct condition {
-	struct side *waits, *wakes;
-	size_t wait_count, wait_capacity, wake_count, wake_capacity;
-};
-
-struct wakeups {
-	const struct analysis_context *ctx;
-	const struct sections *sections;
-	struct recent **threads;
-	size_t thread_count;
-	struct condition *conditions;
-	size_t count, capacity;
-	struct map at;			/* address -> 1 + number */
-	uint64_t dropped;
-};
 
 struct wakeups *wakeups_new(const struct analysis_context *ctx, const struct sections *sections)
 {
@@ -250,17 +181,12 @@ static void woken(struct wakeups *w, const struct event *ev, uint32_t thread)
 		}
 }
 
-static bool overlap(const struct candidate_event *a, const struct candidate_event *b)
-{
-	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
-}
-
 static void looks_again(struct wakeups *w, const struct recent *t, const struct touched *a)
 {
 	struct side *s = &w->conditions[t->woken - 1].waits[t->wait];
 
 	for (size_t i = 0; a->read && i < s->state_count; i++)
-		s->rechecks |= overlap(&s->state[i].at, &a->at);
+		s->rechecks |= touched_overlap(&s->state[i].at, &a->at);
 }
 
 void wakeups_event(struct wakeups *w, const struct event *ev, const struct view *view)
@@ -285,169 +211,4 @@ void wakeups_event(struct wakeups *w, const struct event *ev, const struct view 
 	} else if (ev->kind == TRACE_MUTEX_UNLOCK) {
 		recent_of(w, view->thread)->woken = 0;
 	}
-}
-
-/* What the signaller did under the waiter's mutex: wrote this, or took it after `index`. */
-static bool wrote_under(const struct side *wake, uint64_t mutex, uint64_t addr)
-{
-	for (size_t i = 0; i < LOCKS_MAX; i++)
-		if (wake->under[i].lock == mutex && (wake->under[i].writes & section_granule(addr)))
-			return true;
-	return false;
-}
-
-static bool took_after(const struct side *wake, uint64_t mutex, uint64_t index)
-{
-	for (size_t i = 0; i < LOCKS_MAX; i++)
-		if (wake->under[i].lock == mutex && wake->under[i].first > index + 1)
-			return true;
-	return false;
-}
-
-/*
- * Whether both touch, under the mutex or (the signaller) before it takes it, state that
- * one of them writes. A change that the mutex does not guard goes to *changed.
- */
-static bool agreed(const struct wakeups *w, const struct side *wait, const struct side *wake,
-		   const struct touched **checked, const struct touched **changed)
-{
-	bool common = wait->partial;
-
-	*checked = *changed = NULL;
-	for (size_t i = 0; i < wait->state_count; i++) {
-		const struct touched *a = &wait->state[i];
-
-		common |= wrote_under(wake, wait->mutex, a->at.addr);
-		for (size_t k = 0; k < wake->state_count; k++) {
-			const struct touched *b = &wake->state[k];
-			bool guarded = locks_has(w->ctx->locks, b->at.lockset, wait->mutex) ||
-				       took_after(wake, wait->mutex, b->at.index);
-
-			if (!overlap(&a->at, &b->at) || !(a->write || b->write))
-				continue;
-			common |= guarded;
-			if (a->read && b->write && !guarded && !*changed) {
-				*checked = a;
-				*changed = b;
-			}
-		}
-	}
-	return common;
-}
-
-/* `safe`: some signal of the condition goes with state that the waiter checks. */
-static void lost_wake(struct wakeups *w, const struct side *wait, const struct side *wake, bool safe,
-		      struct findings *out)
-{
-	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "lost-wake",
-			       .addr = wake->at.addr, .count = 1 };
-	const struct touched *checked, *changed;
-
-	agreed(w, wait, wake, &checked, &changed);
-	if (wait->at.thread == wake->at.thread)
-		return;
-	if (vclock_saw(&wait->strong, wake->at.thread, wake->strong_epoch) ||
-	    vclock_saw(&wake->strong, wait->at.thread, wait->strong_epoch)) {
-		findings_pruned(out, PRUNE_HB, 1);
-		return;
-	}
-	/* It knows that the other one has the mutex, and gets it only when that one waits. */
-	if (vclock_saw(&wake->strong, wait->at.thread, wait->section_epoch) &&
-	    took_after(wake, wait->mutex, 0)) {
-		findings_pruned(out, PRUNE_LOCK, 1);
-		return;
-	}
-	if (safe && !changed) {
-		findings_pruned(out, PRUNE_LOCK, 1);
-		return;
-	}
-	memset(c.hold, -1, sizeof(c.hold));
-	if (changed) {
-		c.event[c.events++] = checked->at;
-		c.event[c.events++] = changed->at;
-		c.order[c.orders++] = (struct candidate_order){ 0, 1 };
-		c.addr2 = changed->at.addr;
-		c.size2 = changed->at.size;
-		c.note = "the state waited for is changed without the mutex";
-	} else {
-		c.note = "no state says that the signal was given before the wait";
-	}
-	c.order[c.orders++] = (struct candidate_order){ c.events, (uint8_t)(c.events + 1) };
-	c.event[c.events++] = wake->at;
-	c.event[c.events++] = wait->at;
-	findings_add(out, &c);
-}
-
-/* A change before the section of the signal, and the first look at it in that of the wait. */
-static bool apart(const struct side *wait, const struct side *wake, const struct touched **looked,
-		  const struct touched **changed)
-{
-	*looked = *changed = NULL;
-	for (size_t k = 0; k < wake->state_count && !*changed; k++) {
-		const struct touched *b = &wake->state[k];
-
-		if (!b->write || (wake->inside && b->at.index > wake->enter.index))
-			continue;
-		for (size_t i = 0; i < wait->state_count; i++)
-			if (wait->state[i].read && overlap(&wait->state[i].at, &b->at)) {
-				*looked = &wait->state[i];
-				*changed = b;
-			}
-	}
-	return *changed != NULL;
-}
-
-static void late_wake(struct wakeups *w, const struct side *wait, const struct side *wake,
-		      struct findings *out)
-{
-	struct candidate c = { .class = CANDIDATE_ATOMICITY2, .pattern = "late-wake", .events = 4,
-			       .orders = 2, .order = { { 0, 1 }, { 2, 3 } }, .count = 1,
-			       .note = "the wake-up may come when what was changed is used up already" };
-	const struct touched *looked, *changed;
-
-	if (wait->at.thread == wake->at.thread || !wait->woken || wait->rechecks || !apart(wait, wake, &looked, &changed))
-		return;
-	if (vclock_saw(&wait->strong, wake->at.thread, wake->strong_epoch) ||
-	    vclock_saw(&wake->strong, wait->at.thread, wait->strong_epoch)) {
-		findings_pruned(out, PRUNE_HB, 1);
-		return;
-	}
-	memset(c.hold, -1, sizeof(c.hold));
-	c.addr = changed->at.addr;
-	c.size = changed->at.size;
-	c.addr2 = wake->at.addr;
-	c.event[0] = changed->at;
-	c.event[1] = looked->at;
-	c.event[2] = wait->at;
-	c.event[3] = wake->at;
-	c.seen = changed->at.time < looked->at.time && wait->at.time < wake->at.time;
-	if (locks_has(w->ctx->locks, changed->at.lockset, wait->mutex)) {
-		c.hold[1] = (int8_t)c.events;
-		c.event[c.events++] = wait->enter;
-	}
-	if (wake->inside) {
-		c.hold[3] = (int8_t)c.events;
-		c.event[c.events++] = wake->enter;
-	}
-	findings_add(out, &c);
-}
-
-void wakeups_finish(struct wakeups *w, struct findings *out)
-{
-	for (size_t i = 0; i < w->count; i++) {
-		const struct condition *c = &w->conditions[i];
-
-		for (size_t a = 0; a < c->wait_count; a++) {
-			const struct touched *checked, *changed;
-			bool safe = false;
-
-			for (size_t b = 0; b < c->wake_count; b++)
-				safe |= agreed(w, &c->waits[a], &c->wakes[b], &checked, &changed);
-			for (size_t b = 0; b < c->wake_count; b++)
-				lost_wake(w, &c->waits[a], &c->wakes[b], safe, out);
-			for (size_t b = 0; b < c->wake_count; b++)
-				late_wake(w, &c->waits[a], &c->wakes[b], out);
-		}
-	}
-	findings_dropped(out, w->dropped);
 }

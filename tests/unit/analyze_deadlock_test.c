@@ -1,6 +1,6 @@
 /*
- * Deadlocks: cycles and what is none, waits that can miss their wake-up, and random
- * traces against a search through everything.
+ * Deadlocks: cycles and what is none, and random traces against a search through
+ * everything.
  */
 #include "analyze_util.h"
 
@@ -168,153 +168,6 @@ static void test_blocked(void **state)
 	deadlock("0 create 0.1\n0.1 blocked s sem-wait @w\n0 write x @a\n", "");
 	/* Input may come from outside. */
 	deadlock("0 create 0.1\n0.1 blocked s sem-wait @w\n0 blocked 0 call\n", "");
-}
-
-#define WAITER "0.1 lock m\n0.1 read ready @check\n0.1 cond-wait c m @wait\n"
-#define WOKEN "0.1 cond-wake c m\n0.1 read ready @again\n0.1 unlock m\n"
-
-static void test_lost_wake(void **state)
-{
-	(void)state;
-	/* As it should be: under the lock, or the signal after it. */
-	deadlock(TWO WAITER "0.2 lock m\n0.2 write ready @set\n0.2 cond-signal c @sig\n0.2 unlock m\n" WOKEN,
-		 "");
-	deadlock(TWO WAITER "0.2 lock m\n0.2 write ready @set\n0.2 unlock m\n0.2 cond-signal c @sig\n" WOKEN,
-		 "");
-	/* Without the lock. */
-	deadlock(TWO WAITER "0.2 write ready @set\n0.2 cond-signal c @sig\n" WOKEN,
-		 "lost-wake 0.1 read @check#1, 0.2 write @set#1, 0.2 cond-signal @sig#1, "
-		 "0.1 cond-wait @wait#1\n");
-	/* Changed without it, but then taken: the waiter waits by then, or has not looked yet. */
-	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m\n0.2 cond-signal c @sig\n0.2 unlock m\n" WOKEN,
-		 "");
-	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m\n0.2 unlock m\n0.2 cond-signal c @sig\n" WOKEN,
-		 "");
-	/* Another lock does not help. */
-	deadlock(TWO WAITER "0.2 lock n\n0.2 write ready @set\n0.2 cond-signal c @sig\n0.2 unlock n\n" WOKEN,
-		 "lost-wake 0.1 read @check#1, 0.2 write @set#1, 0.2 cond-signal @sig#1, "
-		 "0.1 cond-wait @wait#1\n");
-	/* Nothing is checked. */
-	deadlock(TWO "0.1 lock m\n0.1 cond-wait c m @wait\n0.2 lock m\n0.2 cond-signal c @sig\n0.2 unlock m\n"
-		     "0.1 cond-wake c m\n0.1 unlock m\n",
-		 "lost-wake 0.2 cond-signal @sig#1, 0.1 cond-wait @wait#1\n");
-	/* Who signals has seen that the other one waits. */
-	deadlock(TWO "0.1 lock m\n0.1 write waiting @note\n0.1 cond-wait c m @wait\n"
-		     "0.2 lock m\n0.2 read waiting @see\n0.2 cond-signal c @sig\n0.2 unlock m\n"
-		     "0.1 cond-wake c m\n0.1 unlock m\n", "");
-	/* Signals for other reasons than the one waited for: a queue that was not empty. */
-	deadlock(TWO WAITER "0.2 lock m\n0.2 write ready @set\n0.2 cond-signal c @sig\n0.2 unlock m\n" WOKEN
-			    "0.2 lock m\n0.2 write other @set\n0.2 cond-signal c @sig\n0.2 unlock m\n"
-			    "0 lock m\n0 write other\n0 cond-signal c @sig\n0 unlock m\n", "");
-	/* Told by one who has the mutex: it is to be had only when that one waits. */
-	deadlock(TWO "0.1 lock m\n0.1 sem-post s\n0.1 cond-wait c m @wait\n"
-		     "0.2 sem-wait s\n0.2 lock m\n0.2 cond-signal c @sig\n0.2 unlock m\n"
-		     "0.1 cond-wake c m\n0.1 unlock m\n", "");
-	deadlock(TWO "0.1 lock m\n0.1 sem-post s\n0.1 cond-wait c m @wait\n0.2 sem-wait s\n"
-		     "0.2 cond-signal c @sig\n0.1 cond-wake c m\n0.1 unlock m\n",
-		 "lost-wake 0.2 cond-signal @sig#1, 0.1 cond-wait @wait#1\n");
-	/* It ends by itself. */
-	deadlock(TWO "0.1 lock m\n0.1 cond-wait c m @wait timed\n0.2 cond-signal c @sig\n"
-		     "0.1 cond-wake c m timed\n0.1 unlock m\n", "");
-}
-
-#define ONCE "0.1 cond-wake c m\n0.1 unlock m\n"
-
-/* The change and the signal in two steps, and a waiter that does not look again. */
-static void test_late_wake(void **state)
-{
-	(void)state;
-	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m @take\n0.2 cond-signal c @sig\n0.2 unlock m\n" ONCE,
-		 "late-wake 0.2 write @set#1, 0.1 read @check#1, 0.1 cond-wait @wait#1, "
-		 "0.2 cond-signal @sig#1, 0.2 lock @take#1\n");
-	/* In two critical sections: it must not be held in its own. */
-	deadlock(TWO "0.1 lock m @in\n0.1 read ready @check\n0.1 cond-wait c m @wait\n"
-		     "0.2 lock m\n0.2 write ready @set\n0.2 unlock m\n0.2 cond-signal c @sig\n" ONCE,
-		 "late-wake 0.2 write @set#1, 0.1 read @check#1, 0.1 cond-wait @wait#1, "
-		 "0.2 cond-signal @sig#1, 0.1 lock @in#1\n");
-	/* One critical section; a waiter that looks again; one that was never woken. */
-	deadlock(TWO WAITER "0.2 lock m\n0.2 write ready @set\n0.2 cond-signal c @sig\n0.2 unlock m\n" ONCE,
-		 "");
-	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m\n0.2 cond-signal c @sig\n0.2 unlock m\n" WOKEN,
-		 "");
-	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m\n0.2 cond-signal c @sig\n0.2 unlock m\n",
-		 "");
-	/* Looking at something else is not looking again. */
-	deadlock(TWO WAITER "0.2 write ready @set\n0.2 lock m @take\n0.2 cond-signal c @sig\n0.2 unlock m\n"
-			    "0.1 cond-wake c m\n0.1 read other\n0.1 unlock m\n0.1 read ready\n",
-		 "late-wake 0.2 write @set#1, 0.1 read @check#1, 0.1 cond-wait @wait#1, "
-		 "0.2 cond-signal @sig#1, 0.2 lock @take#1\n");
-}
-
-static void test_wait_hold(void **state)
-{
-	(void)state;
-	deadlock("0 create 0.1\n0.1 lock k @theirs\n0.1 unlock k\n0 lock k @mine\n0.1 end\n0 join 0.1 @join\n"
-		 "0 unlock k\n",
-		 "wait-hold 0 lock @mine#1, 0.1 lock @theirs#1, 0 join @join#1\n");
-	/* Given back before the join; or taken before the thread was there. */
-	deadlock("0 create 0.1\n0.1 lock k @theirs\n0.1 unlock k\n0 lock k @mine\n0 unlock k\n0.1 end\n"
-		 "0 join 0.1 @join\n", "");
-	deadlock("0 create 0.1\n0.1 lock k @theirs\n0.1 unlock k\n0.1 sem-post s\n0 sem-wait s\n0 lock k @mine\n"
-		 "0.1 end\n0 join 0.1 @join\n0 unlock k\n", "");
-	deadlock("0 sem-init s 0\n0 create 0.1\n0.1 lock k @theirs\n0.1 unlock k\n0.1 sem-post s\n0 lock k @mine\n"
-		 "0 sem-wait s @wait\n0 unlock k\n",
-		 "wait-hold 0 lock @mine#1, 0.1 lock @theirs#1, 0 sem-wait @wait#1\n");
-	/* A semaphore that begins with tokens needs no waker. */
-	deadlock("0 sem-init s 2\n0 create 0.1\n0.1 lock k @theirs\n0.1 unlock k\n0.1 sem-post s\n0 lock k @mine\n"
-		 "0 sem-wait s @wait\n0 unlock k\n", "");
-	/* The lock is taken after the post. */
-	deadlock("0 sem-init s 0\n0 create 0.1\n0.1 sem-post s\n0.1 lock k @theirs\n0.1 unlock k\n0 lock k @mine\n"
-		 "0 sem-wait s @wait\n0 unlock k\n", "");
-}
-
-#define TWO_AT_BARRIER "0 barrier-init b 2\n" TWO
-
-static void test_barrier_hold(void **state)
-{
-	(void)state;
-	deadlock(TWO_AT_BARRIER "0.2 lock k @theirs\n0.2 unlock k\n0.2 barrier-enter b\n0.1 lock k @mine\n"
-		 "0.1 barrier-enter b\n0.1 barrier-leave b @leave\n0.2 barrier-leave b\n0.1 unlock k\n",
-		 "wait-hold 0.1 lock @mine#1, 0.2 lock @theirs#1, 0.1 barrier-leave @leave#1\n");
-	/* Taken behind the barrier only; or a round earlier, so it was given back by then. */
-	deadlock(TWO_AT_BARRIER "0.2 barrier-enter b\n0.1 lock k\n0.1 barrier-enter b\n0.1 barrier-leave b\n"
-		 "0.2 barrier-leave b\n0.1 unlock k\n0.2 lock k\n0.2 unlock k\n", "");
-	deadlock(TWO_AT_BARRIER "0.2 lock k\n0.2 unlock k\n0.2 barrier-enter b\n0.1 barrier-enter b\n"
-		 "0.1 barrier-leave b\n0.2 barrier-leave b\n0.2 barrier-enter b\n0.1 lock k\n"
-		 "0.1 barrier-enter b\n0.1 barrier-leave b\n0.2 barrier-leave b\n0.1 unlock k\n", "");
-	/* Both only read it. */
-	deadlock(TWO_AT_BARRIER "0.2 rdlock k\n0.2 rwunlock k\n0.2 barrier-enter b\n0.1 rdlock k\n"
-		 "0.1 barrier-enter b\n0.1 barrier-leave b\n0.2 barrier-leave b\n0.1 rwunlock k\n", "");
-}
-
-static void test_once_hold(void **state)
-{
-	(void)state;
-	/* That 0.2 uses the lock later, too, makes no difference. */
-	deadlock(TWO "0.2 once-begin o\n0.2 lock k @theirs\n0.2 unlock k\n0.2 once-end o\n0.2 lock k\n0.2 unlock k\n"
-		 "0.1 lock k @mine\n0.1 once-pass o @pass\n0.1 unlock k\n",
-		 "wait-hold 0.1 lock @mine#1, 0.2 lock @theirs#1, 0.1 once-pass @pass#1\n");
-	deadlock(TWO "0.2 guard-acquire o =1\n0.2 lock k @theirs\n0.2 unlock k\n0.2 guard-release o\n"
-		 "0.1 lock k @mine\n0.1 guard-acquire o @pass\n0.1 unlock k\n",
-		 "wait-hold 0.1 lock @mine#1, 0.2 lock @theirs#1, 0.1 guard-acquire @pass#1\n");
-	/* The lock is taken outside the initialiser; tried there; or it is over for sure. */
-	deadlock(TWO "0.2 lock k\n0.2 unlock k\n0.2 once-begin o\n0.2 once-end o\n0.2 lock k\n0.2 unlock k\n"
-		 "0.1 lock k\n0.1 once-pass o\n0.1 unlock k\n", "");
-	deadlock(TWO "0.2 once-begin o\n0.2 trylock k\n0.2 unlock k\n0.2 once-end o\n"
-		 "0.1 lock k\n0.1 once-pass o\n0.1 unlock k\n", "");
-	deadlock(TWO "0.2 once-begin o\n0.2 lock k\n0.2 unlock k\n0.2 once-end o\n0.1 once-pass o\n"
-		 "0.1 lock k\n0.1 once-pass o\n0.1 unlock k\n", "");
-}
-
-static void test_cancel(void **state)
-{
-	(void)state;
-	deadlock(TWO "0.1 lock k @in\n0.1 unlock k @out\n0.2 cancel 0.1 @cancel\n0.2 lock k\n0.2 unlock k\n",
-		 "cancel-held 0.1 lock @in#1, 0.2 cancel @cancel#1, 0.1 unlock @out#1\n");
-	/* Nobody else needs it; it is over for sure. */
-	deadlock(TWO "0.1 lock k @in\n0.1 unlock k @out\n0.2 cancel 0.1 @cancel\n", "");
-	deadlock(TWO "0.1 lock k @in\n0.1 unlock k @out\n0.1 sem-post s\n0.2 sem-wait s\n"
-		     "0.2 cancel 0.1 @cancel\n0.2 lock k\n0.2 unlock k\n", "");
 }
 
 /* ---- everything against a search through everything ---- */
@@ -491,12 +344,6 @@ int main(void)
 		cmocka_unit_test(test_kinds_of_locks),
 		cmocka_unit_test(test_longer),
 		cmocka_unit_test(test_blocked),
-		cmocka_unit_test(test_lost_wake),
-		cmocka_unit_test(test_late_wake),
-		cmocka_unit_test(test_wait_hold),
-		cmocka_unit_test(test_barrier_hold),
-		cmocka_unit_test(test_once_hold),
-		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_random_runs),
 	};
 
