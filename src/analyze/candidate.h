@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CANDIDATE_EVENTS 8u	/* longer lock cycles are told by their first ones */
+#define CANDIDATE_EVENTS 32u	/* a hold and a wait for each thread of a lock cycle */
 
 enum candidate_class {
 	CANDIDATE_RACE,		/* two conflicting accesses, unordered */

@@ -24,7 +24,7 @@
 #define DEPENDENCIES_MAX 65536u
 #define MOMENTS_MAX 4u
 #define STEPS_MAX (1u << 20)
-#define CYCLE_MAX 16u
+#define CYCLE_MAX (CANDIDATE_EVENTS / 2)
 
 struct held {
 	uint64_t lock;
@@ -300,31 +300,25 @@ static void index_holders(struct deadlock *d)
 	}
 }
 
-/*
- * Each thread's hold and then its wait; every wait comes after the next one's hold.
- * Of cycles of more than four threads the first four are told.
- */
+/* Each thread's hold and then its wait; every wait comes after the next one's hold. */
 static void tell(struct deadlock *d, size_t length, struct findings *out)
 {
 	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "lock-cycle", .seen = true,
 			       .count = 1, .note = "each thread waits for a lock the next one holds" };
-	size_t told = length < CANDIDATE_EVENTS / 2 ? length : CANDIDATE_EVENTS / 2;
 
 	memset(c.hold, -1, sizeof(c.hold));
-	for (size_t i = 0; i < length; i++)
-		c.seen &= d->deps[d->chain[i]].blocked;
-	for (size_t i = 0; i < told; i++) {
+	for (size_t i = 0; i < length; i++) {
 		const struct dependency *dep = &d->deps[d->chain[i]];
 		const struct dependency *before = &d->deps[d->chain[(i + length - 1) % length]];
 		const struct held *h = holds(d, dep, before->lock, before->shared);
 
+		c.seen &= dep->blocked;
 		c.event[2 * i] = h->taken;
 		c.event[2 * i + 1] = dep->at;
-		if (i + 1 < told || told == length)
-			c.order[c.orders++] = (struct candidate_order){
-				(uint8_t)(2 * ((i + 1) % told)), (uint8_t)(2 * i + 1) };
+		c.order[c.orders++] = (struct candidate_order){
+			(uint8_t)(2 * ((i + 1) % length)), (uint8_t)(2 * i + 1) };
 	}
-	c.events = (uint8_t)(2 * told);
+	c.events = (uint8_t)(2 * length);
 	c.addr = c.event[0].addr;
 	c.addr2 = c.event[2].addr;
 	findings_add(out, &c);
