@@ -96,27 +96,6 @@ uint64_t order_end_of(const struct order *o, const struct use *use, uint32_t loc
 	return end;
 }
 
-/* Sections by which the two exclude each other: stop one before it enters the outermost. */
-static const struct section *entry(const struct order *o, const struct candidate_event *stopped,
-				   const struct candidate_event *other)
-{
-	const struct section *outer = NULL;
-
-	for (size_t i = 0; i < locks_count(o->ctx->locks, stopped->lockset); i++) {
-		struct locks_held held;
-		const struct section *s;
-		bool needed;
-
-		locks_at(o->ctx->locks, stopped->lockset, i, &held);
-		s = sections_around(o->sections, stopped->thread, held.lock, stopped->index);
-		needed = locks_has(o->ctx->locks, other->lockset, held.lock) ||
-			 sections_left(o->sections, other->thread, held.lock, 0);
-		if (s && needed && s->first < (outer ? outer->first : stopped->index))
-			outer = s;
-	}
-	return outer;
-}
-
 void order_tell(struct order *o, const char *pattern, const char *note,
 		const struct candidate_event *early, const struct candidate_event *late,
 		const struct candidate_event *use)
@@ -124,7 +103,7 @@ void order_tell(struct order *o, const char *pattern, const char *note,
 	struct candidate c = { .class = CANDIDATE_ORDER, .events = 2, .orders = 1,
 			       .order = { { 0, 1 } }, .event = { *early, *late },
 			       .addr = use->addr, .size = use->size, .count = 1, .note = note };
-	const struct section *s = entry(o, late, early);
+	const struct section *s = sections_entry(o->sections, o->ctx->locks, late, early);
 
 	memset(c.hold, -1, sizeof(c.hold));
 	strncpy(c.pattern, pattern, sizeof(c.pattern) - 1);

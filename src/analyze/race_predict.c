@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "analyze/reorder.h"
+#include "analyze/sections.h"
 #include "analyze/shadow.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -31,11 +32,14 @@ static const char by_reordering[] =
 struct pair {
 	size_t finding;
 	uint32_t tries;		/* TRIES: enough */
+	struct candidate_event entry;	/* of the section before which event 0 is to be held; thread 0: none */
+	uint64_t index;		/* of that event 0 */
 };
 
 struct predict {
 	struct shadow shadow;
 	struct reorder *reorder;
+	struct sections *sections;
 	struct locks *locks;
 	struct map pair_at;	/* hash of the sites to number, plus 1 */
 	struct pair *pairs;
@@ -50,6 +54,7 @@ static void *predict_open(const struct analysis_context *ctx)
 	shadow_init(&p->shadow);
 	p->locks = ctx->locks;
 	p->reorder = reorder_new(ctx->locks);
+	p->sections = sections_new();
 	return p;
 }
 
@@ -59,9 +64,19 @@ static void predict_close(void *state)
 
 	shadow_free(&p->shadow);
 	reorder_free(p->reorder);
+	sections_free(p->sections);
 	map_free(&p->pair_at);
 	free(p->pairs);
 	free(p);
+}
+
+/* Stopped in a section that the other one passes, it would keep that one from coming first. */
+static void note_entry(struct predict *p, struct pair *pair, const struct candidate *c)
+{
+	const struct section *s = sections_entry(p->sections, p->locks, &c->event[0], &c->event[1]);
+
+	pair->entry = s ? section_begin(s) : (struct candidate_event){ 0 };
+	pair->index = c->event[0].index;
 }
 
 /* The instance with a reordering takes the place of the first one seen. */
@@ -82,6 +97,7 @@ static void look_for_order(struct predict *p, struct pair *pair, const struct re
 	entry->addr = c->addr;
 	entry->size = c->size;
 	entry->note = by_reordering;
+	note_entry(p, pair, c);
 }
 
 static void report(struct predict *p, const struct record *old, uint64_t granule,
@@ -108,6 +124,7 @@ static void report(struct predict *p, const struct record *old, uint64_t granule
 			.tries = entry->count > 1 ? TRIES - 1 : 0,
 		};
 		*number = ++p->pair_count;
+		note_entry(p, &p->pairs[p->pair_count - 1], &c);
 	} else {
 		findings_at(out, p->pairs[*number - 1].finding)->count++;
 	}
@@ -205,6 +222,8 @@ static void predict_event(void *state, const struct event *ev, const struct view
 	struct predict *p = state;
 
 	reorder_event(p->reorder, ev, view);
+	if (!access)
+		sections_event(p->sections, ev, view);
 	if (view->gone_size > 0)
 		shadow_forget(&p->shadow, view->gone_addr, view->gone_size);
 	if (!access || ev->size == 0 || view_ignores(view, access))
@@ -219,6 +238,17 @@ static void predict_finish(void *state, struct findings *out)
 {
 	struct predict *p = state;
 
+	/* Only now: until here, a race is known by its two accesses. */
+	for (size_t i = 0; i < p->pair_count; i++) {
+		struct candidate *c = findings_at(out, p->pairs[i].finding);
+
+		if (c->events != 2 || p->pairs[i].entry.thread != c->event[0].thread ||
+		    p->pairs[i].index != c->event[0].index)
+			continue;
+		c->hold[0] = 2;
+		c->event[2] = p->pairs[i].entry;
+		c->events = 3;
+	}
 	for (unsigned i = 0; i < PRUNE_REASONS; i++)
 		findings_pruned(out, i, p->pruned[i]);
 	findings_dropped(out, p->dropped + p->shadow.dropped);

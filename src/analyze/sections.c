@@ -229,6 +229,41 @@ const struct section *sections_left(const struct sections *s, uint32_t thread, u
 	return NULL;
 }
 
+/* The thread of the event is or was in a section of the lock that `mine` excludes. */
+static bool passes(const struct sections *s, const struct locks *locks,
+		   const struct candidate_event *e, const struct section *mine)
+{
+	size_t place = locks_index(locks, e->lockset, mine->lock);
+	const struct section *left = sections_left(s, e->thread, mine->lock, 0);
+	struct locks_held held;
+
+	if (left && !(left->shared && mine->shared))
+		return true;
+	if (place == LOCKS_ABSENT)
+		return false;
+	locks_at(locks, e->lockset, place, &held);
+	return !(held.shared && mine->shared);
+}
+
+const struct section *sections_entry(const struct sections *s, const struct locks *locks,
+				     const struct candidate_event *stopped,
+				     const struct candidate_event *other)
+{
+	const struct section *outer = NULL;
+
+	for (size_t i = 0; i < locks_count(locks, stopped->lockset); i++) {
+		const struct section *around;
+		struct locks_held held;
+
+		locks_at(locks, stopped->lockset, i, &held);
+		around = sections_around(s, stopped->thread, held.lock, stopped->index);
+		if (around && passes(s, locks, other, around) &&
+		    around->first < (outer ? outer->first : stopped->index))
+			outer = around;
+	}
+	return outer;
+}
+
 void sections_access(struct sections *s, const struct event *ev)
 {
 	unsigned access = access_of(ev->kind);

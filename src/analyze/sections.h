@@ -58,6 +58,14 @@ const struct section *sections_around(const struct sections *s, uint32_t thread,
 const struct section *sections_left(const struct sections *s, uint32_t thread, uint64_t lock,
 				    size_t back);
 
+/*
+ * Where to stop a thread that is to come to `stopped` after another did `other`: the
+ * outermost section around it whose lock the other one has or had; NULL: right before it.
+ */
+const struct section *sections_entry(const struct sections *s, const struct locks *locks,
+				     const struct candidate_event *stopped,
+				     const struct candidate_event *other);
+
 /* Notes an access within all sections that its thread is in. */
 void sections_access(struct sections *s, const struct event *ev);
 

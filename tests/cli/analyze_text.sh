@@ -25,6 +25,9 @@ cat >want <<'END'
        called from 0x0
        holding m (taken at worker:7)
   2  0 read x  main:7
+  3  0.1 lock m  worker:7
+       called from 0x0
+       holding m (taken at worker:7)
      to try: 2 before 1
      predicted: no lock or strong order keeps them apart
 

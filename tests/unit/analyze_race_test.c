@@ -224,8 +224,13 @@ static void test_histories(void **state)
 	predict("0 create 0.1\n0 lock m\n0 lock n\n0 unlock n\n0 write x @a\n0 unlock m\n"
 		"0.1 lock n\n0.1 lock m\n0.1 unlock m\n0.1 write x @b\n0.1 unlock n\n",
 		"");
-	predict("0 create 0.1\n0 lock m\n0 lock n\n0 unlock n\n0 write x @a\n0 unlock m\n"
+	/* The first is to be held back before the section that the other one passes on its way. */
+	predict("0 create 0.1\n0 lock m @in\n0 lock n\n0 unlock n\n0 write x @a\n0 unlock m\n"
 		"0.1 lock m\n0.1 unlock m\n0.1 lock n\n0.1 write x @b\n0.1 unlock n\n",
+		"WW 0 write @a#1, 0.1 write @b#1, 0 lock @in#1\n");
+	/* If both only read the lock, it is in nobody's way; a section that it has left neither. */
+	predict("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0 lock n\n0 unlock n\n"
+		"0.1 lock n\n0.1 unlock n\n0.1 rdlock m\n0.1 rwunlock m\n0.1 write x @b\n",
 		"WW 0 write @a#1, 0.1 write @b#1\n");
 }
 
