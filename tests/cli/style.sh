@@ -30,8 +30,9 @@ allowed wrap base trace runtime
 allowed sched
 allowed runtime trace sched
 allowed explore base trace symbol analyze sched runtime
+allowed report base trace symbol analyze explore sched
 # Of the runtime only interface.h is for the tool, but the inlining needs the offsets.
-found=$(grep -n '"runtime/' src/base/* src/trace/* src/symbol/* src/explore/* src/cmd/* src/main.c |
+found=$(grep -n '"runtime/' src/base/* src/trace/* src/symbol/* src/explore/* src/report/* src/cmd/* src/main.c |
 	grep -v '"runtime/interface.h"' || true)
 [ -z "$found" ] || { echo "$found"; fail "the tool may include runtime/interface.h only"; }
 # Of the trace, the runtime takes format, codec and list of sites: nothing that allocates or prints.

@@ -1,0 +1,261 @@
+/*
+ * What stands beside bug.json: the schedule, a passing one, what the run printed, and
+ * the program's sources.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <jansson.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "explore/schedule.h"
+#include "report/model.h"
+#include "sched/strategy.h"
+
+#define OUTPUT_MAX (64u << 10)	/* bytes of each stream that are shown */
+#define SOURCE_MAX (16u << 20)
+
+/* The whole of a file as a string; false if it cannot be read or is larger. */
+static bool slurp(const char *path, size_t most, struct buf *out)
+{
+	FILE *f = fopen(path, "re");
+	size_t got;
+
+	if (!f)
+		return false;
+	do {
+		got = fread(buf_reserve(out, 1 << 16), 1, 1 << 16, f);
+		out->size += got;
+	} while (got > 0 && out->size <= most);
+	fclose(f);
+	return out->size <= most;
+}
+
+static const char *turn_text(struct report_bug *b, const struct schedule_turn *t)
+{
+	switch (t->kind) {
+	case SCHED_TURN_EXPIRE: return "its time-out comes";
+	case SCHED_TURN_WAKE: return "is the one that wakes up";
+	case SCHED_TURN_SIGNAL:
+		return pool_format(&b->pool, "gets signal %llu", (unsigned long long)t->steps);
+	default:
+		if (t->steps == SCHED_NO_LIMIT)
+			return "runs until the end";
+		return pool_format(&b->pool, "%llu step%s", (unsigned long long)t->steps,
+				   t->steps == 1 ? "" : "s");
+	}
+}
+
+static bool read_turns(struct report_bug *b, const char *name, struct report_turns *out,
+		       struct err *err)
+{
+	char *path = xasprintf("%s/%s", b->path, name);
+	struct schedule s = { 0 };
+	bool ok = schedule_read(&s, path, err) == 0;
+
+	free(path);
+	if (!ok)
+		return false;
+	out->count = s.turn_count;
+	out->at = xcalloc(s.turn_count + 1, sizeof(*out->at));
+	for (size_t i = 0; i < s.turn_count; i++) {
+		const struct schedule_turn *t = &s.turns[i];
+
+		out->at[i].thread = t->thread < s.threads.count ?
+			pool_text(&b->pool, s.threads.items[t->thread]) : "?";
+		out->at[i].what = turn_text(b, t);
+	}
+	schedule_free(&s);
+	return true;
+}
+
+static bool same_turn(const struct report_turn *a, const struct report_turn *b)
+{
+	return strcmp(a->thread, b->thread) == 0 && strcmp(a->what, b->what) == 0;
+}
+
+void report_read_schedule(struct report_bug *b)
+{
+	const char *passing = json_string_value(json_object_get(b->json, "passing"));
+	struct err err;
+	size_t i = 0;
+
+	if (!read_turns(b, "schedule.txt", &b->failing, &err) && !strstr(err.text, "No such file"))
+		report_note(b, "The schedule is not shown: %s", err.text);
+	/* Only names of files in the folder itself. */
+	if (!passing || strchr(passing, '/') || !read_turns(b, passing, &b->passing, &err))
+		return;
+	while (i < b->failing.count && i < b->passing.count &&
+	       same_turn(&b->failing.at[i], &b->passing.at[i]))
+		i++;
+	if (i < b->failing.count || i < b->passing.count)
+		b->first_difference = i;
+}
+
+static const char *cut_output(struct report_bug *b, const char *from, const char *to)
+{
+	size_t size = (size_t)(to - from);
+
+	while (size && from[size - 1] == '\n')
+		size--;
+	if (size > OUTPUT_MAX)
+		return pool_format(&b->pool, "… the first %zu bytes are left out\n%s", size - OUTPUT_MAX,
+				   pool_bytes(&b->pool, from + size - OUTPUT_MAX, OUTPUT_MAX));
+	return size ? pool_bytes(&b->pool, from, size) : NULL;
+}
+
+void report_read_output(struct report_bug *b)
+{
+	static const char out_mark[] = "\n--- stdout of the run ---\n";
+	static const char err_mark[] = "\n--- stderr of the run ---\n";
+	char *path = xasprintf("%s/report.txt", b->path);
+	struct buf text = { 0 };
+	const char *whole, *out, *errors, *end;
+
+	if (slurp(path, 64u << 20, &text)) {
+		whole = buf_string(&text);
+		end = whole + strlen(whole);
+		out = strstr(whole, out_mark);
+		errors = strstr(out ? out : whole, err_mark);
+		if (out)
+			b->output = cut_output(b, out + strlen(out_mark), errors ? errors : end);
+		if (errors)
+			b->errors = cut_output(b, errors + strlen(err_mark), end);
+	}
+	buf_free(&text);
+	free(path);
+}
+
+/* Sources that were looked for; `text` is empty if there is none to show. */
+struct sources {
+	struct report_bug *bug;
+	struct strmap index;	/* name as in the debug information, to place + 1 */
+	struct buf *texts;
+	size_t count, capacity;
+	char *folders[3];	/* that relative names may begin in; NULL: unknown */
+	struct timespec built;	/* of the program; 0: unknown */
+	bool changed;
+};
+
+static bool later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static void load_source(struct sources *s, const char *name, struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(s->folders); i++) {
+		char *path;
+		struct stat st;
+		bool found;
+
+		if (*name != '/' && !s->folders[i])
+			continue;
+		path = *name == '/' ? xstrdup(name) : xasprintf("%s/%s", s->folders[i], name);
+		found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+		if (found && s->built.tv_sec && later(&st.st_mtim, &s->built)) {
+			if (!s->changed)
+				report_note(s->bug, "%s has changed since the program was built: "
+					    "its lines are not shown", name);
+			s->changed = true;
+		} else if (found && !slurp(path, SOURCE_MAX, out)) {
+			buf_clear(out);
+		}
+		free(path);
+		if (found)
+			return;
+	}
+}
+
+/* A line without indentation, a single blank where there are several. */
+static const char *without_blanks(struct report_bug *b, const char *p, const char *end)
+{
+	struct buf line = { 0 };
+	const char *text;
+
+	for (; p < end; p++)
+		if (!strchr(" \t\r\f\v", *p))
+			buf_add_char(&line, *p);
+		else if (line.size && line.data[line.size - 1] != ' ')
+			buf_add_char(&line, ' ');
+	if (line.size && line.data[line.size - 1] == ' ')
+		line.size--;
+	text = line.size ? pool_bytes(&b->pool, line.data, line.size) : NULL;
+	buf_free(&line);
+	return text;
+}
+
+static const char *source_line(struct sources *s, const char *file, unsigned line)
+{
+	bool added;
+	uint64_t *place = strmap_put(&s->index, file, strlen(file), &added);
+	const char *p;
+
+	if (added) {
+		s->texts = xgrow(s->texts, s->count, &s->capacity, sizeof(*s->texts));
+		s->texts[s->count] = (struct buf){ 0 };
+		*place = ++s->count;
+		load_source(s, file, &s->texts[s->count - 1]);
+	}
+	p = buf_string(&s->texts[*place - 1]);
+	while (--line && p)
+		p = (p = strchr(p, '\n')) ? p + 1 : NULL;
+	if (!p)
+		return NULL;
+	return without_blanks(s->bug, p, p + strcspn(p, "\n"));
+}
+
+static void add_source(struct sources *s, struct report_place *at)
+{
+	if (at->file && at->line)
+		at->source = source_line(s, at->file, at->line);
+}
+
+static void all_sources(struct sources *s)
+{
+	struct report_bug *b = s->bug;
+
+	for (size_t i = 0; i < b->site_count; i++)
+		add_source(s, &b->sites[i].at);
+	for (size_t i = 0; i < b->step_count; i++) {
+		add_source(s, &b->steps[i].at);
+		for (size_t k = 0; k < b->steps[i].stack_count; k++)
+			add_source(s, &b->steps[i].stack[k]);
+	}
+	for (size_t i = 0; i < b->interleaving_count; i++)
+		for (size_t k = 0; k < b->interleavings[i].count; k++)
+			add_source(s, &b->interleavings[i].events[k].at);
+}
+
+void report_read_sources(struct report_bug *b)
+{
+	struct sources s = { .bug = b };
+	struct schedule schedule = { 0 };
+	struct stat st;
+	struct err err;
+	char *path = xasprintf("%s/schedule.txt", b->path), *slash;
+
+	if (schedule_read(&schedule, path, &err) == 0 && schedule.directory)
+		s.folders[0] = xstrdup(schedule.directory);
+	schedule_free(&schedule);
+	free(path);
+	if (b->program && *b->program == '/') {
+		s.folders[1] = xstrdup(b->program);
+		slash = strrchr(s.folders[1], '/');
+		*slash = '\0';
+		if (stat(b->program, &st) == 0)
+			s.built = st.st_mtim;
+	}
+	s.folders[2] = xstrdup(".");
+	all_sources(&s);
+	for (size_t i = 0; i < s.count; i++)
+		buf_free(&s.texts[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(s.folders); i++)
+		free(s.folders[i]);
+	free(s.texts);
+	strmap_free(&s.index);
+}

@@ -1,0 +1,195 @@
+/*
+ * What is known of the steps without the trace: sites of bug.json that it does not have,
+ * numbers, and what leads from one to another.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/find.h"
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+struct report_step *report_add_step(struct report_bug *b)
+{
+	b->steps = xgrow(b->steps, b->step_count, &b->step_capacity, sizeof(*b->steps));
+	b->steps[b->step_count] = (struct report_step){ 0 };
+	return &b->steps[b->step_count++];
+}
+
+void report_add_arrow(struct report_bug *b, enum report_arrow_kind kind, size_t from, size_t to)
+{
+	b->arrows = xgrow(b->arrows, b->arrow_count, &b->arrow_capacity, sizeof(*b->arrows));
+	b->arrows[b->arrow_count++] = (struct report_arrow){ kind, from, to };
+}
+
+static bool touch(const struct report_step *a, const struct report_step *b)
+{
+	return a->addr && b->addr && a->addr < b->addr + (b->size ? b->size : 1) &&
+	       b->addr < a->addr + (a->size ? a->size : 1);
+}
+
+/* From each named access to the next one of another thread on the same memory. */
+static void add_conflicts(struct report_bug *b)
+{
+	for (size_t i = 0; i < b->step_count; i++)
+		for (size_t k = i + 1; b->steps[i].role == REPORT_CAUSE && k < b->step_count; k++) {
+			const struct report_step *x = &b->steps[i], *y = &b->steps[k];
+
+			if (y->role != REPORT_CAUSE || !touch(x, y))
+				continue;
+			if (x->thread != y->thread && (x->writes || y->writes))
+				report_add_arrow(b, REPORT_CONFLICT, i, k);
+			break;
+		}
+}
+
+static void add_site(struct report_bug *b, struct report_site *s, bool traced)
+{
+	bool stuck = find_pending(b, s);
+	size_t thread = report_thread(b, s->thread);
+	struct report_step *step = report_add_step(b);
+
+	*step = (struct report_step){
+		.thread = thread, .op = s->op, .at = s->at, .pending = stuck || (s->cause && traced), .value = s->value,
+		.object = s->object, .locks = s->locks, .ordinal = UINT64_MAX,
+		.role = stuck || !s->cause ? REPORT_FAILURE : REPORT_CAUSE,
+	};
+	s->step = b->step_count - 1;
+}
+
+/* Does the cause tell of this place of the failure, too? */
+static bool is_told(const struct report_bug *b, const struct report_site *s)
+{
+	for (size_t i = 0; i < b->site_count; i++) {
+		const struct report_site *c = &b->sites[i];
+
+		if (c->cause && c->step != REPORT_NONE && b->steps[c->step].pending &&
+		    same_text(c->thread, s->thread) && c->at.line == s->at.line &&
+		    same_text(c->at.file, s->at.file))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sites that the trace does not have: events never got past, where it failed, and what the
+ * run did not come to any more. Without a trace, all in the order of the list.
+ */
+static void add_sites(struct report_bug *b, bool traced)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < b->site_count; i++)
+		if (b->sites[i].thread && b->sites[i].cause && b->sites[i].step == REPORT_NONE &&
+		    (!traced || find_pending(b, &b->sites[i]))) {
+			add_site(b, &b->sites[i], traced);
+			any = any || b->steps[b->step_count - 1].role == REPORT_FAILURE;
+		}
+	for (size_t i = 0; i < b->site_count; i++)
+		if (b->sites[i].thread && !b->sites[i].cause && !is_told(b, &b->sites[i])) {
+			add_site(b, &b->sites[i], traced);
+			/* Who waits for those in a circle has no part in it. */
+			if (any)
+				b->steps[b->step_count - 1].role = REPORT_CONTEXT;
+		}
+	for (size_t i = 0; i < b->site_count; i++)
+		if (b->sites[i].thread && b->sites[i].cause && b->sites[i].step == REPORT_NONE)
+			add_site(b, &b->sites[i], traced);
+}
+
+static void number_steps(struct report_bug *b)
+{
+	unsigned number = 0, rank = 0;
+
+	for (size_t i = 0; i < b->step_count; i++)
+		if (b->steps[i].role == REPORT_CAUSE ||
+		    (b->steps[i].role == REPORT_FAILURE && b->steps[i].pending))
+			b->steps[i].number = ++number;
+	for (size_t i = 0; i < b->site_count; i++)
+		if (b->sites[i].cause && b->sites[i].step != REPORT_NONE)
+			b->steps[b->sites[i].step].rank = ++rank;
+}
+
+/* Who stands before a lock waits for the thread whose bar is open. */
+static void add_waits(struct report_bug *b)
+{
+	for (size_t i = 0; i < b->step_count; i++) {
+		const struct report_step *s = &b->steps[i];
+
+		for (size_t k = 0; s->pending && s->object && k < b->bar_count; k++) {
+			const struct report_bar *bar = &b->bars[k];
+			size_t size = strlen(bar->lock);
+
+			if (bar->open && bar->thread != s->thread && strncmp(bar->lock, s->object, size) == 0 &&
+			    (s->object[size] == '\0' || s->object[size] == ' '))
+				report_add_arrow(b, REPORT_WAIT, i, bar->from);
+		}
+	}
+	for (size_t k = 0; k < b->bar_count; k++)
+		if (b->bars[k].open && b->step_count)
+			b->bars[k].to = b->step_count - 1;
+}
+
+/* A use of freed memory never happens; what it was about is known by its block. */
+static void add_freed(struct report_bug *b)
+{
+	for (size_t i = 0; i < b->step_count; i++)
+		for (size_t k = i + 1; k < b->step_count && same_text(b->steps[i].op, "free"); k++)
+			if (b->steps[k].pending && b->steps[k].thread != b->steps[i].thread)
+				report_add_arrow(b, REPORT_CONFLICT, i, k);
+}
+
+/* 0.2 before 0.10, a parent before its children. */
+static int by_path(const void *x, const void *y)
+{
+	const struct report_thread *a = x, *b = y;
+	const char *p = a->name, *q = b->name;
+
+	while (*p && *q) {
+		char *p_end, *q_end;
+		unsigned long n = strtoul(p, &p_end, 10), m = strtoul(q, &q_end, 10);
+
+		if (p_end == p || q_end == q)
+			break;
+		if (n != m)
+			return n < m ? -1 : 1;
+		p = p_end + (*p_end == '.');
+		q = q_end + (*q_end == '.');
+	}
+	return strcmp(p, q);
+}
+
+static void sort_threads(struct report_bug *b)
+{
+	const char **name = xcalloc(b->thread_count + 1, sizeof(*name));
+	size_t *place = xcalloc(b->thread_count + 1, sizeof(*place));
+
+	for (size_t i = 0; i < b->thread_count; i++)
+		name[i] = b->threads[i].name;
+	if (b->thread_count)
+		qsort(b->threads, b->thread_count, sizeof(*b->threads), by_path);
+	for (size_t i = 0; i < b->thread_count; i++)
+		for (size_t k = 0; k < b->thread_count; k++)
+			if (b->threads[k].name == name[i])
+				place[i] = k;
+	for (size_t i = 0; i < b->step_count; i++)
+		b->steps[i].thread = place[b->steps[i].thread];
+	for (size_t i = 0; i < b->bar_count; i++)
+		b->bars[i].thread = place[b->bars[i].thread];
+	free(name);
+	free(place);
+}
+
+void report_link_steps(struct report_bug *b, bool traced)
+{
+	add_sites(b, traced);
+	number_steps(b);
+	add_conflicts(b);
+	add_freed(b);
+	add_waits(b);
+	sort_threads(b);
+}

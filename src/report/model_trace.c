@@ -1,0 +1,355 @@
+/*
+ * The picture: rows of the trace with names for people, what was held, and what leads
+ * from one thread to another. Without a trace, the events of bug.json alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/rows.h"
+#include "trace/kinds.h"
+
+#define STACK_SHOWN 16u
+
+struct drawing {
+	struct report_bug *bug;
+	struct rows rows;
+	struct lookup lookup;
+	struct reader *reader;
+};
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static struct report_place place_of(struct drawing *d, uint64_t pc)
+{
+	const struct symbol_frame *f = &lookup_place(&d->lookup, pc)->frame;
+	struct pool *pool = &d->bug->pool;
+
+	return (struct report_place){
+		.function = strcmp(f->function, "??") ? pool_text(pool, f->function) : NULL,
+		.file = pool_text(pool, f->file), .line = f->line,
+	};
+}
+
+static const char *object_name(struct drawing *d, const struct object *object)
+{
+	struct buf text = { 0 };
+	const char *name;
+
+	lookup_object(&d->lookup, object, &text);
+	name = pool_text(&d->bug->pool, buf_string(&text));
+	buf_free(&text);
+	return name;
+}
+
+static const char *lock_name(struct drawing *d, uint64_t lock)
+{
+	struct object object;
+
+	objects_at(d->rows.objects, lock, &object);
+	return object_name(d, &object);
+}
+
+static const char *locks_text(struct drawing *d, const struct row *row)
+{
+	struct buf text = { 0 };
+	const char *result;
+
+	for (unsigned i = 0; i < row->held_count; i++)
+		buf_addf(&text, "%s%s", i ? ", " : "", lock_name(d, row->held[i].lock));
+	result = text.size ? pool_text(&d->bug->pool, buf_string(&text)) : NULL;
+	buf_free(&text);
+	return result;
+}
+
+static const char *value_text(struct drawing *d, const struct event *ev)
+{
+	uint64_t value = ev->arg;
+
+	if (ev->kind < TRACE_ATOMIC_LOAD || ev->kind > TRACE_ATOMIC_CAS_FAIL)
+		return NULL;
+	return pool_format(&d->bug->pool, value > 0xffffff ? "%#llx" : "%llu", (unsigned long long)value);
+}
+
+static void add_stack(struct drawing *d, struct report_step *s, const struct row *row)
+{
+	struct symbol_frame frames[STACK_SHOWN];
+	struct pool *pool = &d->bug->pool;
+
+	s->stack = xcalloc(STACK_SHOWN, sizeof(*s->stack));
+	for (size_t i = 0; i <= row->stack_count && s->stack_count < STACK_SHOWN; i++) {
+		uint64_t pc = i ? row->stack[i - 1] : row->ev.pc;
+		size_t count = symbols_frames(d->lookup.symbols, pc, frames, STACK_SHOWN);
+
+		if (strcmp(frames[0].function, "??") == 0)
+			frames[0] = lookup_place(&d->lookup, pc)->frame;	/* of a text trace */
+
+		for (size_t k = 0; k < count && s->stack_count < STACK_SHOWN; k++) {
+			if (!frames[k].file && i > 0)
+				continue;	/* what calls main and threads */
+			s->stack[s->stack_count++] = (struct report_place){
+				pool_text(pool, frames[k].function), pool_text(pool, frames[k].file),
+				frames[k].line, NULL };
+		}
+	}
+}
+
+static const char *event_object(struct drawing *d, const struct row *row)
+{
+	const struct reader_thread *t;
+
+	switch (row->ev.kind) {
+	case TRACE_THREAD_CREATE: case TRACE_THREAD_JOIN: case TRACE_THREAD_DETACH:
+		t = reader_thread(d->reader, (uint32_t)row->ev.arg);
+		return t ? pool_format(&d->bug->pool, "thread %s", t->name) : NULL;
+	default:
+		return row->has_object ? object_name(d, &row->object) : NULL;
+	}
+}
+
+static bool is_write(const struct event *ev)
+{
+	return ev->kind == TRACE_WRITE || ev->kind == TRACE_WRITE_RANGE || ev->kind == TRACE_FREE ||
+	       (ev->kind >= TRACE_ATOMIC_STORE && ev->kind <= TRACE_ATOMIC_CAS);
+}
+
+static void add_row(struct drawing *d, const struct row *row)
+{
+	const struct reader_thread *t = reader_thread(d->reader, row->ev.thread);
+	struct report_site *site = row->site == REPORT_NONE ? NULL : &d->bug->sites[row->site];
+	size_t thread = report_thread(d->bug, t ? t->name : "?");
+	struct report_step *s = report_add_step(d->bug);
+
+	s->thread = thread;
+	s->op = kind_name(row->ev.kind);
+	s->at = place_of(d, row->ev.pc);
+	s->object = event_object(d, row);
+	s->locks = locks_text(d, row);
+	s->value = value_text(d, &row->ev);
+	/* Few events that have nothing to do with it are not worth a word. */
+	s->skipped = row->dropped || row->skipped >= 5 ? row->skipped + row->dropped : 0;
+	s->ordinal = row->ordinal;
+	s->addr = row->ev.addr;
+	s->size = row->ev.size;
+	if (row->ev.kind == TRACE_FREE && row->has_object)
+		s->size = row->object.size;
+	s->writes = is_write(&row->ev);
+	if (!site)
+		return;
+	s->role = REPORT_CAUSE;
+	site->step = d->bug->step_count - 1;
+	if (site->value)
+		s->value = site->value;
+	add_stack(d, s, row);
+}
+
+static void add_bar(struct report_bug *b, size_t thread, size_t row, const char *lock)
+{
+	b->bars = xgrow(b->bars, b->bar_count, &b->bar_capacity, sizeof(*b->bars));
+	b->bars[b->bar_count++] = (struct report_bar){ thread, row, row, lock, false };
+}
+
+/* A row of the thread that still has the lock makes its bar longer. */
+static void add_bars(struct drawing *d)
+{
+	struct report_bug *b = d->bug;
+	uint64_t *since = xcalloc(d->rows.count * ROWS_HELD + 1, sizeof(*since));
+
+	for (size_t i = 0; i < d->rows.count; i++)
+		for (unsigned k = 0; k < d->rows.at[i].held_count; k++) {
+			const struct rows_held *held = &d->rows.at[i].held[k];
+			size_t bar = 0;
+
+			while (bar < b->bar_count && (since[bar] != held->since ||
+						      b->bars[bar].thread != b->steps[i].thread))
+				bar++;
+			if (bar == b->bar_count) {
+				since[bar] = held->since;
+				add_bar(b, b->steps[i].thread, i, lock_name(d, held->lock));
+			}
+			b->bars[bar].to = i;
+		}
+	for (size_t i = 0; i < b->bar_count; i++)
+		for (size_t id = 0; id < d->rows.thread_count; id++)
+			for (unsigned k = 0; k < d->rows.threads[id].held_count; k++)
+				if (d->rows.threads[id].held[k].since == since[i])
+					b->bars[i].open = true;
+	free(since);
+}
+
+static size_t row_at(const struct rows *rows, uint64_t ordinal)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->at[i].ordinal == ordinal)
+			return i;
+	return REPORT_NONE;
+}
+
+static void add_handovers(struct drawing *d)
+{
+	const struct rows *rows = &d->rows;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		size_t from = rows->at[i].handed ? row_at(rows, rows->at[i].handed - 1) : REPORT_NONE;
+
+		if (from != REPORT_NONE && rows->at[from].ev.thread != rows->at[i].ev.thread)
+			report_add_arrow(d->bug, REPORT_HANDOVER, from, i);
+	}
+}
+
+static const char *object_text(struct drawing *d, const struct object *o)
+{
+	struct pool *pool = &d->bug->pool;
+
+	switch (o->kind) {
+	case OBJECT_GLOBAL:
+		if (!o->file)
+			return pool_format(pool, "variable of %llu bytes", (unsigned long long)o->size);
+		return pool_format(pool, "variable of %llu bytes, declared at %s:%u",
+				   (unsigned long long)o->size, o->file, o->line);
+	case OBJECT_HEAP:
+	case OBJECT_MAPPING:
+		return pool_format(pool, "%s of %llu bytes, allocated by thread %s in %s%s",
+				   o->kind == OBJECT_HEAP ? "heap block" : "mapping",
+				   (unsigned long long)o->size, o->thread_name ? o->thread_name : "?",
+				   o->function, o->file ? pool_format(pool, " (%s:%u)", o->file, o->line) : "");
+	case OBJECT_STACK:
+		return pool_format(pool, "on the stack of thread %s", o->thread_name);
+	default:
+		return NULL;
+	}
+}
+
+static void add_object(struct drawing *d, const struct object *object)
+{
+	struct report_bug *b = d->bug;
+	struct object whole = *object;
+	const char *text, *name;
+
+	lookup_origin(&d->lookup, &whole);
+	whole.offset = 0;
+	text = object_text(d, &whole);
+	name = object_name(d, &whole);
+	for (size_t i = 0; i < b->object_count; i++)
+		if (strcmp(b->objects[i].name, name) == 0)
+			return;
+	if (!text)
+		return;
+	b->objects = xgrow(b->objects, b->object_count, &b->object_capacity, sizeof(*b->objects));
+	b->objects[b->object_count++] = (struct report_object){ name, text };
+}
+
+static void add_objects(struct drawing *d)
+{
+	for (size_t i = 0; i < d->rows.count; i++) {
+		const struct row *row = &d->rows.at[i];
+		struct object lock;
+
+		if (row->site == REPORT_NONE)
+			continue;
+		if (row->has_object)
+			add_object(d, &row->object);
+		for (unsigned k = 0; k < row->held_count; k++) {
+			objects_at(d->rows.objects, row->held[k].lock, &lock);
+			add_object(d, &lock);
+		}
+	}
+}
+
+static void name_threads(struct drawing *d)
+{
+	for (size_t id = 0; id < d->rows.thread_count; id++) {
+		const struct reader_thread *t = reader_thread(d->reader, (uint32_t)id);
+		uint64_t pc = d->rows.threads[id].start_pc;
+
+		for (size_t i = 0; t && i < d->bug->thread_count; i++)
+			if (strcmp(d->bug->threads[i].name, t->name) == 0)
+				d->bug->threads[i].function = pc ? place_of(d, pc).function :
+					strcmp(t->name, "0") == 0 ? "main" : NULL;
+	}
+}
+
+/*
+ * Of a block that was freed and then used, the used part is what other accesses are
+ * looked for at: "heap@q.c:31#1+8" after the free of "heap@q.c:31#1".
+ */
+static void aim_at_use(const struct report_bug *b, struct found *found, const bool *has)
+{
+	for (size_t i = 0; i < b->site_count && i < FIND_SITES; i++)
+		for (size_t k = 0; has[i] && same_text(b->sites[i].op, "free") && k < b->site_count; k++) {
+			const char *whole = b->sites[i].object, *part = b->sites[k].object;
+			size_t size = whole ? strlen(whole) : 0;
+
+			if (!size || !part || !b->sites[k].cause || k == i || strncmp(whole, part, size) != 0)
+				continue;
+			if (part[size] == '+')
+				found[i].addr += strtoull(part + size + 1, NULL, 10);
+			break;
+		}
+}
+
+static void draw(struct drawing *d, struct err *err)
+{
+	struct found found[FIND_SITES];
+	bool has[FIND_SITES] = { false };
+	struct report_bug *b = d->bug;
+	int result = find_sites(b, d->reader, &d->lookup, found, has, err);
+
+	aim_at_use(b, found, has);
+	if (reader_rewind(d->reader, err) < 0)
+		return;
+	d->rows = (struct rows){ .bug = b, .reader = d->reader, .found = found, .has = has,
+				 .objects = objects_new(d->reader, d->lookup.symbols), .lookup = &d->lookup,
+				 .site_count = b->site_count < FIND_SITES ? b->site_count : FIND_SITES };
+	if (rows_collect(&d->rows, err) < 0 || result < 0)
+		report_note(b, "The trace is damaged, what came later is missing: %s", err->text);
+	for (size_t i = 0; i < d->rows.count; i++)
+		add_row(d, &d->rows.at[i]);
+	add_bars(d);
+	add_handovers(d);
+	add_objects(d);
+	name_threads(d);
+	objects_free(d->rows.objects);
+	rows_free(&d->rows);
+}
+
+static void read_modules(struct drawing *d)
+{
+	const struct reader_info *info = reader_info(d->reader);
+	struct err err;
+
+	for (size_t i = 0; i < info->module_count; i++) {
+		const struct reader_module *m = &info->modules[i];
+
+		if (symbols_add(d->lookup.symbols, m->path, m->build_id, m->build_id_size, m->base,
+				m->start, m->end, &err) < 0 && same_text(m->path, d->bug->program))
+			report_note(d->bug, "Places are missing: %s", err.text);
+	}
+}
+
+void report_read_trace(struct report_bug *b)
+{
+	char *path = xasprintf("%s/trace.snarl", b->path);
+	struct drawing d = { .bug = b };
+	struct err err = { "" };
+
+	for (size_t i = 0; i < b->site_count; i++)
+		if (b->sites[i].thread)
+			report_thread(b, b->sites[i].thread);
+	d.reader = reader_open(path, &err);
+	if (d.reader) {
+		d.lookup = (struct lookup){ .symbols = symbols_new(), .bug = b, .reader = d.reader };
+		read_modules(&d);
+		draw(&d, &err);
+		lookup_free(&d.lookup);
+		symbols_free(d.lookup.symbols);
+		reader_close(d.reader);
+	} else {
+		report_note(b, "Only the places named in bug.json are shown: %s", err.text);
+	}
+	report_link_steps(b, d.reader != NULL);
+	free(path);
+}

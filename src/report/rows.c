@@ -1,0 +1,270 @@
+#include "report/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/kinds.h"
+
+#define CLOSE 4u	/* rows kept before the first that bug.json names, */
+#define BEFORE 8u	/* … more if it names but one or two: they alone tell little */
+#define NEAR 4u		/* … and at each side of others */
+#define ALONE 24u	/* rows before the end, if it names none */
+
+uint64_t rows_acquires(const struct event *ev)
+{
+	if (ev->result != 0 && ev->result != EOWNERDEAD && ev->kind != TRACE_COND_WAKE)
+		return 0;
+	switch (ev->kind) {
+	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
+	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
+	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
+	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
+		return ev->addr;
+	case TRACE_COND_WAKE:
+		return ev->arg;
+	default:
+		return 0;
+	}
+}
+
+uint64_t rows_releases(const struct event *ev)
+{
+	if (ev->result != 0)
+		return 0;
+	switch (ev->kind) {
+	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
+		return ev->addr;
+	case TRACE_COND_WAIT:
+		return ev->arg;
+	default:
+		return 0;
+	}
+}
+
+static struct rows_thread *thread_of(struct rows *rows, uint32_t id)
+{
+	while (id >= rows->thread_count) {
+		const struct reader_thread *t = reader_thread(rows->reader, (uint32_t)rows->thread_count);
+		struct rows_thread *new;
+
+		rows->threads = xgrow(rows->threads, rows->thread_count, &rows->thread_capacity,
+				      sizeof(*rows->threads));
+		new = &rows->threads[rows->thread_count++];
+		*new = (struct rows_thread){ 0 };
+		for (size_t i = 0; t && i < rows->bug->site_count; i++)
+			if (rows->bug->sites[i].thread && strcmp(rows->bug->sites[i].thread, t->name) == 0)
+				new->concerned = true;
+	}
+	return &rows->threads[id];
+}
+
+static void take(struct rows_thread *t, uint64_t lock, uint64_t ordinal)
+{
+	if (lock && t->held_count < ROWS_HELD)
+		t->held[t->held_count++] = (struct rows_held){ lock, ordinal };
+}
+
+static void give(struct rows_thread *t, uint64_t lock)
+{
+	for (unsigned i = t->held_count; lock && i-- > 0; )
+		if (t->held[i].lock == lock) {
+			memmove(&t->held[i], &t->held[i + 1], (--t->held_count - i) * sizeof(t->held[0]));
+			return;
+		}
+}
+
+static void call(struct rows_thread *t, const struct event *ev)
+{
+	if (ev->kind == TRACE_FUNC_ENTRY) {
+		t->stack = xgrow(t->stack, t->depth, &t->capacity, sizeof(*t->stack));
+		t->stack[t->depth++] = ev->addr;
+	} else if (ev->kind == TRACE_FUNC_EXIT && ev->depth < t->depth) {
+		t->depth = ev->depth;
+	} else if (ev->kind == TRACE_JUMP && ev->arg < t->depth) {
+		t->depth = ev->arg;
+	}
+}
+
+static size_t site_of(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->site_count; i++)
+		if (rows->has[i] && rows->found[i].ordinal == rows->ordinal)
+			return i;
+	return REPORT_NONE;
+}
+
+static bool overlaps(const struct rows *rows, uint64_t addr, uint64_t size)
+{
+	for (size_t i = 0; i < rows->site_count; i++) {
+		const struct found *f = &rows->found[i];
+
+		if (rows->has[i] && addr < f->addr + (f->size ? f->size : 1) &&
+		    f->addr < addr + (size ? size : 1))
+			return true;
+	}
+	return false;
+}
+
+static bool is_shared(const struct object *o)
+{
+	return o->kind == OBJECT_GLOBAL || o->kind == OBJECT_HEAP || o->kind == OBJECT_MAPPING;
+}
+
+static bool concerned(struct rows *rows, uint32_t id)
+{
+	return thread_of(rows, id)->concerned;
+}
+
+/* What libraries do for themselves is of no interest. */
+static bool in_program(struct rows *rows, uint64_t pc)
+{
+	const char *module;
+	uint64_t offset;
+
+	if (lookup_place(rows->lookup, pc)->frame.file)
+		return true;
+	module = symbols_module(rows->lookup->symbols, pc, &offset);
+	return !module || !rows->bug->program || strcmp(module, rows->bug->program) == 0;
+}
+
+/* Is it worth a row, though nobody named it? */
+static bool matters(struct rows *rows, const struct event *ev, const struct object *object)
+{
+	bool self = concerned(rows, ev->thread);
+
+	switch (kind_class(ev->kind)) {
+	case TRACE_CLASS_ACCESS:
+	case TRACE_CLASS_ATOMIC:
+		if (rows->named)
+			return overlaps(rows, ev->addr, ev->size);
+		return object && is_shared(object) && ev->kind != TRACE_FENCE;
+	case TRACE_CLASS_HEAP:
+		return rows->named && overlaps(rows, ev->addr, ev->kind == TRACE_MALLOC ? ev->arg : 1);
+	case TRACE_CLASS_THREAD:
+		if (ev->kind == TRACE_THREAD_CREATE)
+			return self && ev->arg &&
+			       concerned(rows, (uint32_t)ev->arg);
+		return self && ev->kind != TRACE_THREAD_START && ev->kind != TRACE_THREAD_EXIT;
+	case TRACE_CLASS_MUTEX: case TRACE_CLASS_RWLOCK: case TRACE_CLASS_SPIN: case TRACE_CLASS_COND:
+	case TRACE_CLASS_SEM: case TRACE_CLASS_BARRIER: case TRACE_CLASS_ONCE: case TRACE_CLASS_USER:
+		return self || !rows->named;
+	default:
+		return false;
+	}
+}
+
+static void drop(struct rows *rows, size_t i)
+{
+	free(rows->at[i].stack);
+	if (i + 1 < rows->count) {
+		rows->at[i + 1].skipped += rows->at[i].skipped;
+		rows->at[i + 1].dropped += rows->at[i].dropped + 1;
+	}
+	memmove(&rows->at[i], &rows->at[i + 1], (rows->count - i - 1) * sizeof(rows->at[0]));
+	rows->count--;
+}
+
+/* What was done to the memory concerned says more than locks taken for other things. */
+static size_t least_telling(const struct rows *rows)
+{
+	for (size_t i = 0; i + CLOSE < rows->count; i++)
+		if (kind_class(rows->at[i].ev.kind) != TRACE_CLASS_ACCESS &&
+		    kind_class(rows->at[i].ev.kind) != TRACE_CLASS_ATOMIC)
+			return i;
+	return 0;
+}
+
+/* Of those between two that are named, the first and the last few stay. */
+static void thin(struct rows *rows)
+{
+	size_t many = rows->count - rows->segment;
+
+	if (!rows->met) {
+		if (many > (rows->named == 0 ? ALONE : rows->named > 2 ? CLOSE : BEFORE))
+			drop(rows, rows->named ? least_telling(rows) : 0);
+	} else if (many > 2 * NEAR) {
+		drop(rows, rows->segment + NEAR);
+	}
+}
+
+static void copy_stack(struct row *row, const struct rows_thread *t)
+{
+	row->stack = xmalloc((t->depth + 1) * sizeof(*row->stack));
+	for (size_t i = 0; i < t->depth; i++)
+		row->stack[i] = t->stack[t->depth - 1 - i];
+	row->stack_count = t->depth;
+}
+
+static void push(struct rows *rows, const struct event *ev, size_t site, const struct object *object)
+{
+	struct rows_thread *t = thread_of(rows, ev->thread);
+	uint64_t lock = rows_acquires(ev), *released = lock ? map_find(&rows->released, lock) : NULL;
+	struct row *row;
+
+	rows->at = xgrow(rows->at, rows->count, &rows->capacity, sizeof(*rows->at));
+	row = &rows->at[rows->count++];
+	*row = (struct row){ .ev = *ev, .ordinal = rows->ordinal, .site = site,
+			     .skipped = rows->passed, .held_count = t->held_count,
+			     .handed = released ? *released : 0, .has_object = object != NULL };
+	rows->passed = 0;
+	if (object)
+		row->object = *object;
+	memcpy(row->held, t->held, sizeof(row->held));
+	if (site == REPORT_NONE) {
+		thin(rows);
+		return;
+	}
+	copy_stack(row, t);
+	rows->met = true;
+	rows->segment = rows->count;
+}
+
+static void step(struct rows *rows, const struct event *ev)
+{
+	struct rows_thread *t = thread_of(rows, ev->thread);
+	struct object object;
+	bool known = objects_step(rows->objects, ev, &object);
+	size_t site = site_of(rows);
+
+	if (kind_class(ev->kind) == TRACE_CLASS_FUNC || ev->kind == TRACE_JUMP)
+		call(t, ev);
+	if (ev->kind == TRACE_THREAD_START)
+		t->start_pc = ev->pc;
+	take(t, rows_acquires(ev), rows->ordinal);
+	if (site != REPORT_NONE ||
+	    (matters(rows, ev, known ? &object : NULL) && in_program(rows, ev->pc)))
+		push(rows, ev, site, known ? &object : NULL);
+	else
+		rows->passed += kind_class(ev->kind) != TRACE_CLASS_FUNC && ev->kind != TRACE_THREAD_START &&
+				ev->kind != TRACE_THREAD_EXIT;
+	t = thread_of(rows, ev->thread);
+	give(t, rows_releases(ev));
+	if (rows_releases(ev))
+		*map_put(&rows->released, rows_releases(ev), NULL) = rows->ordinal + 1;
+	rows->ordinal++;
+}
+
+int rows_collect(struct rows *rows, struct err *err)
+{
+	struct event ev;
+	int got;
+
+	for (size_t i = 0; i < rows->site_count; i++)
+		rows->named += rows->has[i];
+	while ((got = reader_next(rows->reader, &ev, err)) > 0)
+		step(rows, &ev);
+	return got;
+}
+
+void rows_free(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		free(rows->at[i].stack);
+	for (size_t i = 0; i < rows->thread_count; i++)
+		free(rows->threads[i].stack);
+	free(rows->threads);
+	free(rows->at);
+	map_free(&rows->released);
+}
