@@ -11,7 +11,7 @@
 
 static const struct cmd *const commands[] = {
 	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_check_fix, &cmd_record,
-	&cmd_dump, &cmd_analyze, &cmd_doctor,
+	&cmd_dump, &cmd_analyze, &cmd_report, &cmd_doctor,
 };
 
 static const struct cmd *find_command(const char *name)

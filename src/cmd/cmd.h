@@ -36,6 +36,7 @@ extern const struct cmd cmd_hunt;
 extern const struct cmd cmd_test;
 extern const struct cmd cmd_replay;
 extern const struct cmd cmd_check_fix;
+extern const struct cmd cmd_report;
 extern const struct cmd cmd_doctor;
 
 /* One line "snarl NAME: …" on stderr; returns CMD_USAGE and mentions --help. */

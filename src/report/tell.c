@@ -1,0 +1,418 @@
+#include "report/tell.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const struct pattern {
+	const char *name;
+	const char *title;	/* %s: the variable */
+	const char *effect[3];	/* of the steps in their order */
+	const char *hint;
+} patterns[] = {
+	{ "RWW", "Lost update on %s",
+	  { NULL, "in between", "with a value made from what step 1 read: what step 2 wrote is lost" },
+	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	{ "RWR", "Inconsistent reads of %s: another thread wrote in between",
+	  { NULL, "in between", "again: what it saw in step 1 no longer holds" },
+	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	{ "WWR", "Overwritten value: %s changed between a write and reading it back",
+	  { NULL, "over it", "back and gets what step 2 wrote instead of its own" },
+	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	{ "WRW", "Premature read of %s: its change was not complete",
+	  { NULL, "too early: this value was not meant to be seen", "for good" },
+	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	{ "WWW", "Lost write to %s",
+	  { NULL, "in between", "over it" },
+	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	{ "RW", "Data race on %s", { NULL, "with nothing that orders the two" },
+	  "Let both accesses hold the same lock, or make them atomic." },
+	{ "WR", "Data race on %s", { NULL, "with nothing that orders the two" },
+	  "Let both accesses hold the same lock, or make them atomic." },
+	{ "WW", "Data race on %s", { NULL, "with nothing that orders the two" },
+	  "Let both accesses hold the same lock, or make them atomic." },
+	{ "lock-cycle", "Deadlock: each thread waits for a lock that the next one holds", { NULL },
+	  "Take these locks in the same order everywhere." },
+	{ "wait-hold", "Deadlock: a thread waits with a lock that its waker needs", { NULL },
+	  "Let go of the lock before waiting, or wake without it." },
+	{ "cancel-held", "A thread was cancelled while it held %s", { NULL },
+	  "Release it in a cleanup handler, or disable cancellation while it is held." },
+	{ "lost-wake", "A wake-up was lost", { NULL },
+	  "Change the state waited for while holding the mutex, and look at it in a loop before waiting." },
+	{ "stuck", "Nobody is left to wake this thread", { NULL }, NULL },
+	{ "use-free", "Use after free of %s", { NULL, "although it is gone" },
+	  "Whoever frees it must know that nobody uses it any more: by a count whose last step "
+	  "decides, or by waiting for the users first." },
+	{ "use-destroy", "Use of %s after it was destroyed", { NULL, "although it is gone" },
+	  "Wait for the users before it is destroyed." },
+	{ "before-init", "Use of %s before it was initialised", { "too early", "too late" },
+	  "Initialise it before the thread that uses it is started, or let that one wait." },
+};
+
+static const struct {
+	const char *failure, *title;
+} failures[] = {
+	{ "assert", "An assertion failed" }, { "signal", "The program crashed" },
+	{ "exit", "The program ended with a wrong exit status" }, { "deadlock", "Deadlock" },
+	{ "hang", "The program hangs: its threads run only in circles" },
+	{ "timeout", "The program did not come to an end" }, { "output", "The output is wrong" },
+	{ "check", "The check of the result failed" }, { "uaf", "Memory was used after it was freed" },
+	{ "double-free", "Memory was freed twice" }, { "bad-free", "Something was freed that was not allocated" },
+	{ "misuse", "A lock or the like was misused" }, { "processes", "The program made a flood of processes" },
+};
+
+static const struct {
+	const char *op, *verb;
+} verbs[] = {
+	{ "read", "reads" }, { "write", "writes" }, { "read-range", "reads" }, { "write-range", "writes" },
+	{ "atomic-load", "atomically reads" }, { "atomic-store", "atomically writes" },
+	{ "atomic-xchg", "atomically swaps" }, { "atomic-add", "atomically adds to" },
+	{ "atomic-sub", "atomically subtracts from" }, { "atomic-and", "atomically masks" },
+	{ "atomic-or", "atomically sets bits of" }, { "atomic-xor", "atomically flips bits of" },
+	{ "atomic-cas", "atomically replaces" }, { "atomic-cas-fail", "fails to replace" },
+	{ "lock", "locks" }, { "trylock", "locks" }, { "timedlock", "locks" }, { "unlock", "unlocks" },
+	{ "rdlock", "read-locks" }, { "tryrdlock", "read-locks" }, { "timedrdlock", "read-locks" },
+	{ "wrlock", "write-locks" }, { "trywrlock", "write-locks" }, { "timedwrlock", "write-locks" },
+	{ "rwunlock", "unlocks" }, { "spinlock", "locks" }, { "spin-trylock", "locks" },
+	{ "spin-unlock", "unlocks" }, { "cond-wait", "begins to wait on" }, { "cond-wake", "wakes up on" },
+	{ "cond-signal", "signals" }, { "cond-broadcast", "signals all on" }, { "sem-wait", "passes" },
+	{ "sem-trywait", "passes" }, { "sem-timedwait", "passes" }, { "sem-post", "posts" },
+	{ "barrier-enter", "comes to" }, { "barrier-leave", "leaves" }, { "create", "starts" },
+	{ "join", "joins" }, { "malloc", "allocates" }, { "free", "frees" },
+	{ "cancel", "cancels" }, { "detach", "detaches" }, { "use", "uses" }, { "misuse", "misuses" },
+	{ "once-begin", "runs the initialiser of" }, { "once-end", "has initialised" }, { "once-pass", "finds initialised:" },
+	{ "assert", "fails its assertion" }, { "crash", "crashes" }, { "abort", "aborts" },
+	{ "wait", "waits" }, { "call", "is in a call" }, { "stand", "stands" },
+};
+
+static bool is(const char *a, const char *b)
+{
+	return a && strcmp(a, b) == 0;
+}
+
+static const struct pattern *pattern_of(const struct report_bug *b)
+{
+	for (size_t i = 0; b->pattern && i < ARRAY_SIZE(patterns); i++)
+		if (strcmp(patterns[i].name, b->pattern) == 0)
+			return &patterns[i];
+	return NULL;
+}
+
+/* "RxWxWyRy": of two variables. */
+static bool is_two(const struct report_bug *b)
+{
+	return b->pattern && strlen(b->pattern) == 8 && strchr(b->pattern, 'x') && strchr(b->pattern, 'y');
+}
+
+void tell_object(const char *object, struct buf *out)
+{
+	bool heap = strncmp(object, "heap@", 5) == 0, map = strncmp(object, "mmap@", 5) == 0;
+	const char *hash = heap || map ? strrchr(object, '#') : NULL, *plus, *place = strstr(object, " (");
+
+	if (!hash) {	/* "left (bank.c:15)": where it is declared is told elsewhere */
+		buf_add(out, object, place ? (size_t)(place - object) : strlen(object));
+		return;
+	}
+	buf_add_text(out, heap ? "block from " : "mapping from ");
+	buf_add(out, object + 5, (size_t)(hash - object - 5));
+	plus = strchr(hash, '+');
+	if (strncmp(hash, "#1+", 3) != 0 && strcmp(hash, "#1") != 0)
+		buf_add(out, hash, plus ? (size_t)(plus - hash) : strlen(hash));
+	if (plus)
+		buf_addf(out, " at %s", plus);
+}
+
+/* The other variable of two. */
+static const char *second_variable(const struct report_bug *b)
+{
+	for (size_t i = 0; i < b->site_count; i++)
+		if (b->sites[i].cause && b->sites[i].object && b->variable &&
+		    strcmp(b->sites[i].object, b->variable) != 0)
+			return b->sites[i].object;
+	return NULL;
+}
+
+static void capital(struct buf *out, size_t start)
+{
+	if (start < out->size)
+		out->data[start] = (uint8_t)toupper(out->data[start]);
+}
+
+/* The block allocated at q.c:31, without what is only for telling blocks apart. */
+static void title_object(const char *object, struct buf *out)
+{
+	struct buf name = { 0 };
+
+	tell_object(object ? object : "something", &name);
+	if (strncmp(buf_string(&name), "block from ", 11) == 0)
+		buf_addf(out, "the block allocated at %s", buf_string(&name) + 11);
+	else
+		buf_add_text(out, buf_string(&name));
+	buf_free(&name);
+}
+
+/* Of a circle of two: who they are. */
+static bool pair_title(const struct report_bug *b, struct buf *out)
+{
+	const char *first = NULL, *second = NULL;
+
+	for (size_t i = 0; i < b->site_count; i++) {
+		const char *thread = b->sites[i].cause ? b->sites[i].thread : NULL;
+
+		if (!thread || is(first, thread) || is(second, thread))
+			continue;
+		if (second)
+			return false;
+		*(first ? &second : &first) = thread;
+	}
+	if (!second || !is(b->pattern, "lock-cycle"))
+		return false;
+	buf_addf(out, "Deadlock: threads %s and %s each hold a lock that the other one waits for", first, second);
+	return true;
+}
+
+void tell_title(const struct report_bug *b, struct buf *out)
+{
+	const struct pattern *p = pattern_of(b);
+	const char *second = is_two(b) ? second_variable(b) : NULL, *gap;
+
+	if (pair_title(b, out))
+		return;
+	if (second) {
+		buf_add_text(out, "Two variables out of step: ");
+		tell_object(b->variable, out);
+		buf_add_text(out, " and ");
+		tell_object(second, out);
+		return;
+	}
+	if (p) {
+		gap = strstr(p->title, "%s");
+		buf_add(out, p->title, gap ? (size_t)(gap - p->title) : strlen(p->title));
+		if (gap) {
+			title_object(b->variable, out);
+			buf_add_text(out, gap + 2);
+		}
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++)
+		if (is(b->failure, failures[i].failure)) {
+			buf_add_text(out, failures[i].title);
+			return;
+		}
+	buf_addf(out, "The program failed%s%s", b->failure ? ": " : "", b->failure ? b->failure : "");
+}
+
+static bool is_address(const char *object)
+{
+	return strncmp(object, "0x", 2) == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t size = strlen(text), n = strlen(end);
+
+	return size > n && strcmp(text + size - n, end) == 0;
+}
+
+static void waiting(const struct report_step *s, struct buf *out)
+{
+	if (is(s->op, "join")) {
+		buf_add_text(out, "waits for a thread to end");
+	} else if (is(s->op, "wait") || is(s->op, "call") || is(s->op, "stand")) {
+		buf_add_text(out, "waits");
+	} else {
+		buf_add_text(out, "waits for ");
+		tell_object(s->object ? s->object : "a lock", out);
+	}
+}
+
+void tell_step(const struct report_bug *b, const struct report_step *s, struct buf *out)
+{
+	const char *verb = s->op;
+
+	if (s->pending && s->role != REPORT_CAUSE && (is(b->failure, "deadlock") || is(b->failure, "hang"))) {
+		waiting(s, out);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (strcmp(verbs[i].op, s->op) == 0)
+			verb = verbs[i].verb;
+	if (s->pending && s->role == REPORT_CAUSE)
+		buf_add_text(out, "(not reached) ");
+	if (ends_with(s->op, "-init"))
+		verb = "initialises";
+	else if (ends_with(s->op, "-destroy"))
+		verb = "destroys";
+	buf_add_text(out, verb);
+	if (is(s->op, "crash") && s->object)
+		buf_add_text(out, " accessing");
+	else if (!s->object || (is_address(s->object) && s->role == REPORT_FAILURE))
+		return;
+	buf_add_char(out, ' ');
+	tell_object(s->object, out);
+}
+
+/* The steps of the cause, by thread: does the first read come before the write it belongs to? */
+static bool reads_old(const struct report_bug *b, const struct report_step *read)
+{
+	for (size_t i = 0; i < b->step_count; i++) {
+		const struct report_step *w = &b->steps[i];
+
+		if (w->number && w->writes && w->thread != read->thread && is(w->object, read->object))
+			return w->number > read->number;
+	}
+	return false;
+}
+
+void tell_effect(const struct report_bug *b, const struct report_step *s, struct buf *out)
+{
+	const struct pattern *p = pattern_of(b);
+
+	if (!s->number)
+		return;
+	if (is_two(b) && is(s->op, "read")) {
+		buf_add_text(out, reads_old(b, s) ? "while it is still old" : "when it is already new");
+		return;
+	}
+	/* They speak of steps by the numbers they have if the run kept the order of the list. */
+	if (p && s->number == s->rank && s->number <= ARRAY_SIZE(p->effect) && p->effect[s->number - 1])
+		buf_add_text(out, p->effect[s->number - 1]);
+}
+
+/* A lock that a thread has at both steps, though not all the time between. */
+static const char *let_go(const struct report_bug *b, size_t first, size_t last)
+{
+	for (size_t i = 0; i < b->bar_count; i++)
+		for (size_t k = i + 1; k < b->bar_count; k++) {
+			const struct report_bar *x = &b->bars[i], *y = &b->bars[k];
+
+			if (x->thread == b->steps[first].thread && y->thread == x->thread &&
+			    x->from <= first && first <= x->to && x->to < last &&
+			    y->from <= last && last <= y->to && strcmp(x->lock, y->lock) == 0)
+				return x->lock;
+		}
+	return NULL;
+}
+
+void tell_outcome(const struct report_bug *b, struct buf *out)
+{
+	size_t first = REPORT_NONE, last = REPORT_NONE;
+	const char *lock;
+
+	if (is(b->failure, "deadlock")) {
+		buf_add_text(out, "None of them can go on.");
+		return;
+	}
+	if (!is(b->class, "atomicity"))
+		return;
+	for (size_t i = 0; i < b->step_count; i++)
+		if (b->steps[i].number && first == REPORT_NONE)
+			first = i;
+		else if (b->steps[i].number && b->steps[i].thread == b->steps[first].thread)
+			last = i;
+	if (first == REPORT_NONE || last == REPORT_NONE)
+		return;
+	lock = let_go(b, first, last);
+	if (!lock)
+		return;
+	tell_thread(b, b->steps[first].thread, out);
+	buf_addf(out, " holds %s at steps %u and %u, but lets go of it in between.", lock,
+		 b->steps[first].number, b->steps[last].number);
+}
+
+void tell_hint(const struct report_bug *b, struct buf *out)
+{
+	const struct pattern *p = pattern_of(b);
+
+	if (is_two(b))
+		buf_add_text(out, "What must agree needs one lock, held over both accesses by everybody.");
+	else if (p && p->hint)
+		buf_add_text(out, p->hint);
+}
+
+void tell_failure(const struct report_bug *b, struct buf *out)
+{
+	const char *text = b->text ? b->text : b->failure ? b->failure : "the run failed";
+	size_t start = out->size;
+
+	buf_add(out, text, strcspn(text, "\n"));
+	capital(out, start);
+}
+
+/* The length of a path of the bug's sources at `text`, up to its last slash; else 0. */
+static size_t folder_at(const struct report_bug *b, const char *text)
+{
+	for (size_t i = 0; i < b->site_count; i++) {
+		const char *file = b->sites[i].at.file, *slash = file ? strrchr(file, '/') : NULL;
+
+		if (slash && strncmp(text, file, strlen(file)) == 0)
+			return (size_t)(slash + 1 - file);
+	}
+	return 0;
+}
+
+void tell_details(const struct report_bug *b, struct buf *out)
+{
+	const char *p = b->text ? strchr(b->text, '\n') : NULL;
+
+	if (!p)
+		return;
+	for (p += 1 + strspn(p + 1, " "); *p; p++) {
+		p += folder_at(b, p);
+		buf_add_char(out, *p);
+		if (*p == '\n')
+			p += strspn(p + 1, " ");
+	}
+}
+
+void tell_thread(const struct report_bug *b, size_t thread, struct buf *out)
+{
+	buf_addf(out, "Thread %s", b->threads[thread].name);
+	if (b->threads[thread].function)
+		buf_addf(out, " (%s)", b->threads[thread].function);
+}
+
+void tell_place(const struct report_place *at, struct buf *out)
+{
+	const char *slash = at->file ? strrchr(at->file, '/') : NULL;
+
+	if (!at->file)
+		return;
+	buf_add_text(out, slash ? slash + 1 : at->file);
+	if (at->line)
+		buf_addf(out, ":%u", at->line);
+}
+
+const char *tell_common_file(const struct report_bug *b)
+{
+	const char *file = NULL;
+
+	for (size_t i = 0; i < b->step_count; i++) {
+		const char *other = b->steps[i].at.file;
+
+		if (other && file && strcmp(file, other) != 0)
+			return NULL;
+		file = other ? other : file;
+	}
+	return file;
+}
+
+void tell_replay(const struct report_bug *b, struct buf *out)
+{
+	bool plain = !b->path[strspn(b->path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_./+-,:@%")];
+
+	buf_add_text(out, "snarl replay ");
+	if (plain) {
+		buf_add_text(out, b->path);
+		return;
+	}
+	buf_add_char(out, '\'');
+	for (const char *p = b->path; *p; p++)
+		if (*p == '\'')
+			buf_add_text(out, "'\\''");
+		else
+			buf_add_char(out, *p);
+	buf_add_char(out, '\'');
+}

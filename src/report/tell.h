@@ -1,0 +1,41 @@
+/*
+ * A bug in plain words. All text is appended as it is, to be escaped by whoever shows it.
+ */
+#ifndef REPORT_TELL_H
+#define REPORT_TELL_H
+
+#include "report/model.h"
+
+/* "Lost update on balance": what went wrong, in one line. */
+void tell_title(const struct report_bug *b, struct buf *out);
+
+/* "reads balance", "waits for right": what a step does. */
+void tell_step(const struct report_bug *b, const struct report_step *s, struct buf *out);
+
+/* What comes of it: "in between"; nothing if there is nothing to say. */
+void tell_effect(const struct report_bug *b, const struct report_step *s, struct buf *out);
+
+/* What follows from all steps, and how such things are repaired; may be nothing. */
+void tell_outcome(const struct report_bug *b, struct buf *out);
+void tell_hint(const struct report_bug *b, struct buf *out);
+
+/* "Assertion failed in thread 0": the first line of the failure; and those after it, folders of sources left out. */
+void tell_failure(const struct report_bug *b, struct buf *out);
+void tell_details(const struct report_bug *b, struct buf *out);
+
+/* "thread 0.2 (teller)". */
+void tell_thread(const struct report_bug *b, size_t thread, struct buf *out);
+
+/* "bank.c:22", the folder left out; nothing if unknown. */
+void tell_place(const struct report_place *at, struct buf *out);
+
+/* The file of all steps of the picture; NULL if they differ. */
+const char *tell_common_file(const struct report_bug *b);
+
+/* The name of an object for people: "block from q.c:31 at +8". */
+void tell_object(const char *object, struct buf *out);
+
+/* "snarl replay out/bugs/B001" */
+void tell_replay(const struct report_bug *b, struct buf *out);
+
+#endif

@@ -1,0 +1,33 @@
+# snarl report as text, against what was written down: a lost update, a deadlock and a use after
+# free from traces written by hand; then other widths, ASCII, colour and its absence.
+. "$SNARL_ROOT/tests/lib.sh"
+cp -r "$SNARL_ROOT/tests/cli/report/." .
+cp lost/bank.c .
+export LC_ALL=C.UTF-8
+unset NO_COLOR
+
+for bug in lost deadlock freed; do
+	snarl report --width 100 $bug >$bug.txt || fail "$bug: exit $?"
+	same "$bug is told in another way" $bug/expect.txt $bug.txt
+done
+
+LC_ALL=C snarl report --width 60 lost >narrow.txt || fail "narrow: exit $?"
+same "60 columns of ASCII" lost/expect-60.txt narrow.txt
+! LC_ALL=C grep -q '[^ -~]' narrow.txt || fail "not ASCII"
+
+for width in 40 77 100 200; do
+	LC_ALL=C snarl report --width $width lost | awk -v most=$width 'length($0) > most { print; bad = 1 } END { exit bad }' ||
+		fail "wider than $width columns"
+done
+
+# A pipe has no colour; a terminal has, unless NO_COLOR says no.
+! grep -q "$(printf '\033')" lost.txt || fail "colour without a terminal"
+need script
+script -qec 'snarl report lost' /dev/null >colour.txt </dev/null || fail "on a terminal: exit $?"
+grep -q "$(printf '\033')\[1m" colour.txt || fail "no colour on a terminal"
+NO_COLOR=1 script -qec 'snarl report lost' /dev/null >plain.txt </dev/null
+! grep -q "$(printf '\033')" plain.txt || fail "NO_COLOR does not count"
+
+# Nothing of the program's text reaches the terminal's ears.
+snarl report --width 100 hostile >hostile.txt || fail "hostile: exit $?"
+! LC_ALL=C grep -q "$(printf '[\033\007\r]')" hostile.txt || fail "control characters in the output"

@@ -1,0 +1,276 @@
+/*
+ * Escaping, against hostile text; and the model of a bug whose trace is known.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "report/escape.h"
+#include "report/format.h"
+#include "report/tell.h"
+
+static void expect_html(const char *text, const char *wanted)
+{
+	struct buf out = { 0 };
+
+	escape_html(&out, text);
+	assert_string_equal(buf_string(&out), wanted);
+	buf_free(&out);
+}
+
+static void test_html(void **state)
+{
+	(void)state;
+	expect_html("", "");
+	expect_html("a < b && c > \"d\" 'e'", "a &lt; b &amp;&amp; c &gt; &quot;d&quot; &#39;e&#39;");
+	expect_html("</script><!--", "&lt;/script&gt;&lt;!--");
+	expect_html("ä € 𝄞\n\tx", "ä € 𝄞\n\tx");
+	expect_html("a\x1b[31m\x07z\x7f", "a�[31m�z�");
+	expect_html("\xff\xc3", "��");			/* no UTF-8, and cut */
+	expect_html("\xc0\xbc" "script", "��script");	/* < in too long a form */
+	expect_html("\xe0\x80\xbc\xed\xa0\x80|", "��|");	/* the same, and a surrogate */
+	expect_html("\xf4\x90\x80\x80", "�");		/* beyond the last */
+	expect_html("a\xe2\x80\xae" "b", "a�b");	/* turns the direction round */
+	expect_html("\xef\xbf\xbe", "�");		/* no character */
+}
+
+static void expect_cut(const char *text, size_t most, const char *wanted)
+{
+	struct buf out = { 0 };
+
+	escape_html_cut(&out, text, most);
+	assert_string_equal(buf_string(&out), wanted);
+	buf_free(&out);
+}
+
+static void test_cut(void **state)
+{
+	(void)state;
+	expect_cut("balance", 7, "balance");
+	expect_cut("balance", 6, "balan…");
+	expect_cut("<<<<", 3, "&lt;&lt;…");
+	expect_cut("ä€𝄞x", 3, "ä€…");
+	expect_cut("a\nb", 9, "a b");
+	expect_cut("ab", 1, "…");
+}
+
+static void expect_terminal(const char *text, size_t most, bool ascii, const char *wanted, size_t width)
+{
+	struct buf out = { 0 };
+
+	assert_int_equal(escape_terminal(&out, text, most, ascii), width);
+	assert_string_equal(buf_string(&out), wanted);
+	buf_free(&out);
+}
+
+static void test_terminal(void **state)
+{
+	(void)state;
+	expect_terminal("value = x;", 10, false, "value = x;", 10);
+	expect_terminal("value = x;", 9, false, "value = …", 9);
+	expect_terminal("value = x;", 9, true, "value =..", 9);
+	expect_terminal("a\x1b]0;t\x07\r\n", 20, false, "a�]0;t�� ", 9);
+	expect_terminal("größe", 20, true, "gr??e", 5);
+	expect_terminal("日本", 3, false, "日…", 3);	/* two columns each */
+	expect_terminal("日本", 2, false, "…", 1);
+	expect_terminal("e\xcc\x81", 5, false, "e\xcc\x81", 1);
+	expect_terminal("abc", 0, false, "", 0);
+	expect_terminal("abc", 1, true, "", 0);
+}
+
+/* Any bytes give valid UTF-8 without < > & " ' and controls, and never more than asked for. */
+static void test_random(void **state)
+{
+	uint32_t seed = 1;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		static const char odd[] = "<>&\"'\x1b\xc0\xe2\x80\xae\xff\xf4\n";
+		char text[24] = "";
+		struct buf html = { 0 }, again = { 0 }, term = { 0 };
+		size_t most;
+
+		for (size_t i = 0; i < sizeof(text) - 1; i++) {
+			seed = seed * 1664525 + 1013904223;
+			text[i] = (char)(seed >> 31 ? seed >> 16 : (uint8_t)odd[(seed >> 16) % (sizeof(odd) - 1)]);
+		}
+		escape_html(&html, text);
+		assert_null(strpbrk(buf_string(&html), "<>\"'\x1b\x7f"));
+		escape_html(&again, buf_string(&html));	/* what is there is valid: only & becomes longer */
+		for (const uint8_t *p = html.data, *q = again.data; *p; p++, q++)
+			if (*p == '&') {
+				assert_memory_equal(q, "&amp;", 5);
+				q += 4;
+			} else {
+				assert_int_equal(*p, *q);
+			}
+		most = seed % 24;
+		assert_true(escape_terminal(&term, text, most, true) <= most);
+		assert_true(term.size <= most);
+		for (size_t i = 0; i < term.size; i++)
+			assert_in_range(term.data[i], 0x20, 0x7e);
+		buf_free(&html);
+		buf_free(&again);
+		buf_free(&term);
+	}
+}
+
+static void expect_object(const char *object, const char *wanted)
+{
+	struct buf out = { 0 };
+
+	tell_object(object, &out);
+	assert_string_equal(buf_string(&out), wanted);
+	buf_free(&out);
+}
+
+static void test_objects(void **state)
+{
+	(void)state;
+	expect_object("balance", "balance");
+	expect_object("table+16 (bank.c:7)", "table+16");
+	expect_object("heap@q.c:31#1", "block from q.c:31");
+	expect_object("heap@q.c:31#1+8", "block from q.c:31 at +8");
+	expect_object("heap@q.c:31#12+8", "block from q.c:31#12 at +8");
+	expect_object("mmap@q.c:3#1", "mapping from q.c:3");
+	expect_object("heap@", "heap@");
+	expect_object("", "");
+}
+
+/* Folder of the hand-made bugs; tests run from the root of the sources. */
+#define BUGS "tests/cli/report/"
+
+static void open_bug(struct report *r, const char *path)
+{
+	struct err err;
+
+	if (report_open(r, path, true, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(r->single);
+	assert_int_equal(r->bug_count, 1);
+}
+
+static bool has_arrow(const struct report_bug *b, enum report_arrow_kind kind, unsigned from, unsigned to)
+{
+	for (size_t i = 0; i < b->arrow_count; i++)
+		if (b->arrows[i].kind == kind && b->steps[b->arrows[i].from].number == from &&
+		    b->steps[b->arrows[i].to].number == to)
+			return true;
+	return false;
+}
+
+static void test_lost(void **state)
+{
+	struct report r;
+	struct report_bug *b;
+	uint64_t ordinal[4] = { 0 };
+	size_t handovers = 0;
+
+	(void)state;
+	open_bug(&r, BUGS "lost");
+	b = &r.bugs[0];
+	assert_int_equal(b->thread_count, 3);
+	assert_string_equal(b->threads[2].name, "0.2");
+	for (size_t i = 0; i < b->step_count; i++)
+		if (b->steps[i].number)
+			ordinal[b->steps[i].number] = b->steps[i].ordinal;
+	/* Of two deposits, the one with the other thread amid. */
+	assert_int_equal(ordinal[1], 9);
+	assert_int_equal(ordinal[2], 15);
+	assert_int_equal(ordinal[3], 18);
+	assert_true(has_arrow(b, REPORT_CONFLICT, 1, 2));
+	assert_true(has_arrow(b, REPORT_CONFLICT, 2, 3));
+	assert_false(has_arrow(b, REPORT_CONFLICT, 1, 3));
+	for (size_t i = 0; i < b->arrow_count; i++)
+		handovers += b->arrows[i].kind == REPORT_HANDOVER;
+	assert_int_equal(handovers, 2);
+	/* 0.1 has m three times, 0.2 twice; each from lock to unlock. */
+	assert_int_equal(b->bar_count, 5);
+	for (size_t i = 0; i < b->bar_count; i++) {
+		assert_string_equal(b->bars[i].lock, "m");
+		assert_string_equal(b->steps[b->bars[i].from].op, "lock");
+		assert_string_equal(b->steps[b->bars[i].to].op, "unlock");
+		assert_int_equal(b->bars[i].to - b->bars[i].from, 2);
+		assert_false(b->bars[i].open);
+	}
+	assert_int_equal(b->interleaving_count, 2);
+	assert_int_equal(b->first_difference, 1);
+	assert_true(b->has_switches && b->switches == 4);
+	assert_string_equal(b->output, "balance 20");
+	report_close(&r);
+}
+
+static void test_deadlock(void **state)
+{
+	struct report r;
+	struct report_bug *b;
+	size_t open = 0;
+
+	(void)state;
+	open_bug(&r, BUGS "deadlock");
+	b = &r.bugs[0];
+	assert_true(has_arrow(b, REPORT_WAIT, 3, 1));	/* 0.1 waits for what 0.2 locked first */
+	assert_true(has_arrow(b, REPORT_WAIT, 4, 2));
+	for (size_t i = 0; i < b->bar_count; i++)
+		open += b->bars[i].open && b->bars[i].to == b->step_count - 1;
+	assert_int_equal(open, 2);
+	report_close(&r);
+}
+
+static void test_freed(void **state)
+{
+	struct report r;
+	struct report_bug *b;
+	size_t values = 0;
+
+	(void)state;
+	open_bug(&r, BUGS "freed");
+	b = &r.bugs[0];
+	assert_true(has_arrow(b, REPORT_CONFLICT, 1, 2));
+	for (size_t i = 0; i < b->step_count; i++)
+		values += b->steps[i].value != NULL;
+	assert_int_equal(values, 2);	/* of the atomic ones */
+	assert_true(b->object_count >= 1);
+	assert_string_equal(b->objects[0].text, "heap block of 16 bytes, allocated by thread 0 in main (s.c:40)");
+	report_close(&r);
+}
+
+/* Every format has something to say of a bug that is all nonsense. */
+static void test_hostile(void **state)
+{
+	struct report_style style = { .width = 80 };
+	struct report r;
+
+	(void)state;
+	open_bug(&r, BUGS "hostile");
+	assert_int_equal(r.bugs[0].seed, UINT64_MAX);
+	assert_int_equal(r.bugs[0].passing.count, 0);
+	for (size_t i = 0; report_formats[i]; i++) {
+		struct buf out = { 0 };
+
+		report_formats[i]->all(&r, &style, &out);
+		assert_true(out.size > 100);
+		if (report_formats[i] == &report_html)
+			assert_null(strstr(buf_string(&out), "<script>alert"));
+		buf_free(&out);
+	}
+	report_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_html), cmocka_unit_test(test_cut), cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_random), cmocka_unit_test(test_objects), cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_deadlock), cmocka_unit_test(test_freed), cmocka_unit_test(test_hostile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
