@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "cmd/baseline.h"
 #include "explore/attempt.h"
@@ -11,6 +12,7 @@
 #include "explore/followup.h"
 #include "explore/story.h"
 #include "explore/suppressed.h"
+#include "report/format.h"
 
 #define REDUNDANT_MOST 20u	/* failures that turned out to be known ones, before it is taken for granted */
 
@@ -65,7 +67,8 @@ static void tell_proved(const struct bug *b, struct places *places)
 	if (m->done)
 		fprintf(stderr, ", with %llu switches between threads (of %llu)",
 			(unsigned long long)m->switches, (unsigned long long)m->from);
-	fprintf(stderr, "\n  replay it: snarl replay %s\n", b->path);
+	fprintf(stderr, "\n  look at it: %s/report.html\n", b->path);
+	fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
 	if (!b->traced)
 		fprintf(stderr, "  it has no trace: %s\n", b->no_trace);
 }
@@ -125,6 +128,18 @@ static struct bug *known(struct session *s, const struct bug *b)
 	return NULL;
 }
 
+/* Its files anew, and its page. */
+static int update(struct session *s, struct bug *b)
+{
+	struct err err;
+
+	if (bug_update(b, &s->places, &s->err) < 0)
+		return -1;
+	if (report_save_bug(b->path, &err) < 0)
+		log_warn("no %s/report.html: %s", b->path, err.text);
+	return 0;
+}
+
 /* Another failure of a bug. It is kept if it looks different. */
 static int add_to(struct session *s, struct bug *of, struct bug *b)
 {
@@ -140,7 +155,7 @@ static int add_to(struct session *s, struct bug *of, struct bug *b)
 			of->other_count + 2);
 	}
 	bug_add_other(of, b);
-	return bug_update(of, &s->places, &s->err);
+	return update(s, of);
 }
 
 /* A bug of its own. */
@@ -162,7 +177,7 @@ static int add_new(struct session *s, struct followup *u, struct bug *b)
 	if (!s->o->quiet && !known && b->interleavings.count > before)
 		fprintf(stderr, "  %zu different orders of its events fail: %s/interleavings\n",
 			b->interleavings.count, b->path);
-	return bug_update(b, &s->places, &s->err);
+	return update(s, b);
 }
 
 /*
@@ -303,6 +318,8 @@ int session_end(struct session *s, int result, const struct err *err)
 	if (test_results_write(&s->results, o->out, &s->target, &s->stats, s->hunt, &s->places,
 			       o->json, &writing) < 0 && s->results.proved > 0)
 		return cmd_fail(o->cmd, "%s", writing.text);
+	if (report_save_index(o->out, &writing) < 0)
+		log_warn("no %s/index.html: %s", o->out, writing.text);
 	if (result < 0)
 		return cmd_fail(o->cmd, "%s", err->text);
 	for (size_t i = 0; o->gen_suppressions && i < s->results.count; i++)
