@@ -100,7 +100,7 @@ static void add_story(const struct report_bug *b, struct buf *out)
 	tell_hint(b, &text);
 	html_paragraph(out, "hint", &text);
 	buf_add_text(out, "<h2>See it again</h2>\n");
-	tell_replay(b, &text);
+	tell_replay(b, NULL, &text);
 	html_command(out, buf_string(&text));
 	buf_free(&text);
 	if (b->replays) {
@@ -296,10 +296,37 @@ static void add_schedule(const struct report_bug *b, struct buf *out)
 	buf_add_text(out, "</div></div></section>\n");
 }
 
+/* How to see another schedule of the bug's folder. */
+static void add_replay(const struct report_bug *b, const char *schedule, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	tell_replay(b, schedule, &text);
+	buf_add_text(out, "<p class=\"dim\"><code>");
+	text_of(out, &text);
+	buf_add_text(out, "</code></p>");
+}
+
+static void add_shown(const struct report_bug *b, struct buf *out)
+{
+	if (b->shown_count < 2)
+		return;
+	buf_addf(out, "<section aria-labelledby=\"ways\"><h2 id=\"ways\">Ways in which it shows (%zu)</h2>\n<ul>\n",
+		 b->shown_count);
+	for (size_t i = 0; i < b->shown_count; i++) {
+		buf_add_text(out, "<li>");
+		escape_html(out, b->shown[i].text ? b->shown[i].text : "a failure");
+		if (b->shown[i].schedule)
+			add_replay(b, b->shown[i].schedule, out);
+		buf_add_text(out, "</li>\n");
+	}
+	buf_add_text(out, "</ul></section>\n");
+}
+
 static void add_interleavings(const struct report_bug *b, struct buf *out)
 {
-	if (!b->interleaving_count)
-		return;
+	if (b->interleaving_count < 2)
+		return;		/* the picture shows it */
 	buf_addf(out, "<section aria-labelledby=\"orders\"><h2 id=\"orders\">All orders that were proved to fail (%zu)</h2>\n"
 		 "<ul class=\"cards\">\n", b->interleaving_count);
 	for (size_t i = 0; i < b->interleaving_count; i++) {
@@ -312,11 +339,8 @@ static void add_interleavings(const struct report_bug *b, struct buf *out)
 		buf_add_text(out, "</h3>");
 		svg_events(in->events, in->count, buf_string(&label), out);
 		buf_free(&label);
-		if (in->schedule) {
-			buf_add_text(out, "<p class=\"dim\">");
-			escape_html(out, in->schedule);
-			buf_add_text(out, "</p>");
-		}
+		if (in->schedule)
+			add_replay(b, in->schedule, out);
 		buf_add_text(out, "</li>\n");
 	}
 	buf_add_text(out, "</ul></section>\n");
@@ -362,9 +386,6 @@ static void add_facts(const struct report_bug *b, struct buf *out)
 	if (b->length && b->has_switches)
 		buf_addf(&text, ", %llu switches between threads", (unsigned long long)b->switches);
 	fact(out, "Length", &text);
-	if (b->has_failures)
-		buf_addf(&text, "%llu runs failed like this", (unsigned long long)b->failures);
-	fact(out, "Failures", &text);
 	if (b->program)
 		buf_add_text(&text, b->program);
 	fact(out, "Program", &text);
@@ -402,6 +423,7 @@ static void html_bug(const struct report_bug *b, bool index, struct buf *out)
 	add_picture(b, out);
 	buf_add_text(out, "</div>\n");
 	add_interleavings(b, out);
+	add_shown(b, out);
 	add_steps(b, out);
 	add_stacks(b, out);
 	add_objects(b, out);

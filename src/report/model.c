@@ -52,6 +52,7 @@ static void bug_close(struct report_bug *b)
 		free(b->steps[i].stack);
 	free(b->sites);
 	free(b->interleavings);
+	free(b->shown);
 	free(b->threads);
 	free(b->steps);
 	free(b->bars);

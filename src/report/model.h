@@ -105,14 +105,19 @@ struct report_interleaving {
 	size_t count;
 };
 
+/* A failure that has the same cause. */
+struct report_shown {
+	const char *text, *schedule;	/* text: several lines */
+};
+
 struct report_bug {
 	struct pool pool;	/* has all text below */
 	struct json_t *json;	/* bug.json as it is, of jansson */
 	const char *path;	/* its folder */
 	const char *id, *class, *pattern, *failure, *text, *variable, *cause, *strategy;
 	const char *program, *command;	/* the executable; as it was called */
-	uint64_t runs_to_first, seed, length, switches, failures;	/* length: steps of the run */
-	bool has_switches, has_failures;
+	uint64_t runs_to_first, seed, length, switches;	/* length: steps of the run */
+	bool has_switches;
 	uint64_t replays, good;
 	bool current;		/* in results.json, too */
 
@@ -120,6 +125,9 @@ struct report_bug {
 	size_t site_count;
 	struct report_interleaving *interleavings;
 	size_t interleaving_count;
+
+	struct report_shown *shown;	/* the ways it shows, this one among them */
+	size_t shown_count;
 
 	struct report_thread *threads;
 	size_t thread_count, thread_capacity;

@@ -83,6 +83,19 @@ static void read_interleavings(struct report_bug *b)
 	}
 }
 
+static void read_shown(struct report_bug *b)
+{
+	json_t *list = json_object_get(b->json, "failures"), *item;
+	size_t i;
+
+	b->shown = xcalloc(json_array_size(list) + 1, sizeof(*b->shown));
+	b->shown_count = json_array_size(list);
+	json_array_foreach(list, i, item) {
+		b->shown[i].text = text_of(b, item, "text");
+		b->shown[i].schedule = text_of(b, item, "schedule");
+	}
+}
+
 /* As typed: blanks and the like in quotes. */
 static void read_command(struct report_bug *b)
 {
@@ -132,7 +145,6 @@ static void read_members(struct report_bug *b, const char *folder)
 	b->seed = number_of(j, "seed", NULL);
 	b->length = number_of(j, "steps", NULL);
 	b->switches = number_of(j, "switches", &b->has_switches);
-	b->failures = number_of(j, "failures", &b->has_failures);
 	b->good = (uint64_t)json_integer_value(json_array_get(replays, 0));
 	b->replays = (uint64_t)json_integer_value(json_array_get(replays, 1));
 	b->sites = read_sites(b, json_object_get(j, "sites"), &b->site_count);
@@ -154,5 +166,6 @@ int report_read_bug(struct report_bug *b, const char *folder, struct err *err)
 	read_members(b, folder);
 	read_command(b);
 	read_interleavings(b);
+	read_shown(b);
 	return 0;
 }

@@ -398,21 +398,24 @@ const char *tell_common_file(const struct report_bug *b)
 	return file;
 }
 
-void tell_replay(const struct report_bug *b, struct buf *out)
+void tell_replay(const struct report_bug *b, const char *schedule, struct buf *out)
 {
-	bool plain = !b->path[strspn(b->path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_./+-,:@%")];
+	struct buf path = { 0 };
+	const char *p;
 
+	buf_addf(&path, "%s%s%s", b->path, schedule ? "/" : "", schedule ? schedule : "");
+	p = buf_string(&path);
 	buf_add_text(out, "snarl replay ");
-	if (plain) {
-		buf_add_text(out, b->path);
-		return;
+	if (!p[strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,:@%")]) {
+		buf_add_text(out, p);
+	} else {
+		buf_add_char(out, '\'');
+		for (; *p; p++)
+			if (*p == '\'')
+				buf_add_text(out, "'\\''");
+			else
+				buf_add_char(out, *p);
+		buf_add_char(out, '\'');
 	}
-	buf_add_char(out, '\'');
-	for (const char *p = b->path; *p; p++)
-		if (*p == '\'')
-			buf_add_text(out, "'\\''");
-		else
-			buf_add_char(out, *p);
-	buf_add_char(out, '\'');
+	buf_free(&path);
 }

@@ -35,7 +35,7 @@ const char *tell_common_file(const struct report_bug *b);
 /* The name of an object for people: "block from q.c:31 at +8". */
 void tell_object(const char *object, struct buf *out);
 
-/* "snarl replay out/bugs/B001" */
-void tell_replay(const struct report_bug *b, struct buf *out);
+/* "snarl replay out/bugs/B001"; or of a schedule in that folder. */
+void tell_replay(const struct report_bug *b, const char *schedule, struct buf *out);
 
 #endif

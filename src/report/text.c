@@ -265,7 +265,7 @@ static void one_bug(struct screen *s)
 	for (size_t i = 0; i < b->note_count; i++)
 		wrap(s, b->notes[i], 2);
 	buf_add_text(&text, "replay it: ");
-	tell_replay(b, &text);
+	tell_replay(b, NULL, &text);
 	spaces(s, 2);
 	put(s, &text, (size_t)-1, false);
 	buf_add_char(s->out, '\n');
