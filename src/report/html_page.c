@@ -32,7 +32,7 @@ static const char style[] =
 	".cmd code{flex:1}button{font:inherit;color:var(--fg);background:var(--bg);border:1px solid var(--edge);border-radius:6px;padding:4px 12px;cursor:pointer}"
 	"button:hover{border-color:var(--link)}:focus-visible{outline:3px solid var(--link);outline-offset:2px}"
 	".scroll{overflow-x:auto}.picture{display:block;height:auto;font-family:inherit}.picture{max-width:100%}.narrow{display:none}"
-	"@media(min-width:1280px){.top{display:grid;grid-template-columns:minmax(0,430px) minmax(0,1fr);gap:36px}"
+	"@media(min-width:1440px){.top{display:grid;grid-template-columns:minmax(0,430px) minmax(0,1fr);gap:36px}"
 	".top>section>h2:first-child{margin-top:.3em}}"
 	"@media(max-width:760px){.wide{display:none}.narrow{display:block;width:100%}h1{font-size:1.4rem}}"
 	".t0{--c:var(--t0)}.t1{--c:var(--t1)}.t2{--c:var(--t2)}.t3{--c:var(--t3)}.t4{--c:var(--t4)}.t5{--c:var(--t5)}.t6{--c:var(--t6)}.t7{--c:var(--t7)}"

@@ -363,7 +363,7 @@ void svg_bug(const struct report_bug *b, enum svg_form form, const char *id, str
 	place_rows(&p);
 	buf_addf(out, "<svg class=\"picture %s\" role=\"group\" aria-label=\"The interleaving, a %s per thread, time "
 		 "downwards\" viewBox=\"0 0 %d %d\" width=\"%d\" style=\"min-width:%dpx\">\n", p.wide ? "wide" : "narrow",
-		 p.wide ? "column" : "line", p.width, p.height, p.width, p.wide ? p.width * 4 / 5 : 0);
+		 p.wide ? "column" : "line", p.width, p.height, p.width, p.wide ? p.width * 3 / 4 : 0);
 	draw_markers(&p);
 	draw_head(&p);
 	draw_bars(&p);
@@ -375,44 +375,54 @@ void svg_bug(const struct report_bug *b, enum svg_form form, const char *id, str
 	free(p.rows);
 }
 
+static const char *thread_of(const struct report_site *s)
+{
+	return s->thread ? s->thread : "?";
+}
+
+/* Threads by their first events; *lanes: how many there are up to this one. */
 static size_t lane_of(const struct report_site *sites, size_t i, size_t *lanes)
 {
-	size_t lane = 0;
+	size_t lane = REPORT_NONE;
 
 	*lanes = 0;
 	for (size_t k = 0; k <= i; k++) {
 		bool first = true;
 
 		for (size_t n = 0; n < k; n++)
-			first = first && strcmp(sites[n].thread ? sites[n].thread : "?",
-						sites[k].thread ? sites[k].thread : "?") != 0;
+			first = first && strcmp(thread_of(&sites[n]), thread_of(&sites[k])) != 0;
+		if (lane == REPORT_NONE && strcmp(thread_of(&sites[k]), thread_of(&sites[i])) == 0)
+			lane = *lanes;
 		*lanes += first;
 	}
-	for (size_t k = 0; k < i; k++)	/* the lane of its first event */
-		if (strcmp(sites[k].thread ? sites[k].thread : "?", sites[i].thread ? sites[i].thread : "?") == 0)
-			return lane_of(sites, k, lanes);
-	lane = *lanes - 1;
 	return lane;
 }
 
 void svg_events(const struct report_site *sites, size_t count, const char *label, struct buf *out)
 {
-	size_t lanes;
+	size_t lanes = 0, left;
 
-	buf_addf(out, "<svg class=\"small\" role=\"img\" viewBox=\"0 0 240 %zu\" width=\"240\" aria-label=\"", count * 24 + 8);
+	if (count)
+		lane_of(sites, count - 1, &lanes);
+	left = 14 + lanes * 18;
+	buf_addf(out, "<svg class=\"small\" role=\"img\" viewBox=\"0 0 240 %zu\" width=\"240\" aria-label=\"",
+		 count * 24 + 8);
 	escape_html(out, label);
 	buf_add_text(out, "\">");
 	for (size_t i = 0; i < count; i++) {
-		size_t lane = lane_of(sites, i, &lanes);
+		size_t all, lane = lane_of(sites, i, &all);
 		struct buf text = { 0 };
 
-		buf_addf(out, "<circle class=\"dot t%zu cause\" cx=\"%zu\" cy=\"%zu\" r=\"5\"/>", 1 + lane % (REPORT_COLOURS - 1),
-			 10 + lane * 18, i * 24 + 14);
-		buf_addf(&text, "%s %s %s ", sites[i].thread ? sites[i].thread : "?", sites[i].op,
-			 sites[i].object ? sites[i].object : "");
+		buf_addf(out, "<circle class=\"dot t%zu cause\" cx=\"%zu\" cy=\"%zu\" r=\"5\"/>",
+			 1 + lane % (REPORT_COLOURS - 1), 10 + lane * 18, i * 24 + 14);
+		buf_addf(&text, "%s %s ", thread_of(&sites[i]), sites[i].op);
 		tell_place(&sites[i].at, &text);
-		buf_addf(out, "<text class=\"line\" x=\"64\" y=\"%zu\">", i * 24 + 18);
-		escape_html_cut(out, buf_string(&text), 27);
+		if (sites[i].object) {
+			buf_add_char(&text, ' ');
+			tell_object(sites[i].object, &text);
+		}
+		buf_addf(out, "<text class=\"line\" x=\"%zu\" y=\"%zu\">", left, i * 24 + 18);
+		escape_html_cut(out, buf_string(&text), left < 200 ? (240 - left) * 10 / 68 : 4);
 		buf_add_text(out, "</text>");
 		buf_free(&text);
 	}

@@ -34,7 +34,7 @@ cat >inside.js <<'END'
 	function box(e) { return e.getBoundingClientRect(); }
 	function all(s, e) { return Array.from((e || document).querySelectorAll(s)); }
 	function shown(e) { return box(e).width > 0; }
-	var wide = innerWidth > 760, desk = innerWidth >= 1280;
+	var wide = innerWidth > 760, desk = innerWidth >= 1440;
 	expect(document.documentElement.scrollWidth <= innerWidth, 'wider than the window: ' + document.documentElement.scrollWidth);
 	expect(performance.getEntriesByType('resource').length === 0, 'something was loaded');
 	all('body *').forEach(function (e) {
