@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "report/identity.h"
 
 struct entry {
 	char *id, *identity, *words;	/* words: for people */
@@ -23,85 +24,12 @@ struct baseline {
 	struct entries old, now;
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-/* "heap@q.c:31#2+8" is "heap@q.c+8": lines move, and so does the order of allocations. */
-static void add_unnumbered(struct buf *out, const char *text)
-{
-	while (*text) {
-		if ((*text == ':' || *text == '#') && text[1] >= '0' && text[1] <= '9') {
-			text++;
-			while (*text >= '0' && *text <= '9')
-				text++;
-		} else {
-			buf_add_char(out, *text++);
-		}
-	}
-}
-
-static const char *function_of(const json_t *site)
-{
-	const char *function = text_of(site, "function"), *file = text_of(site, "file");
-
-	return *function ? function : *file ? file : "?";
-}
-
-static bool has_cause(const json_t *bug)
-{
-	return json_is_string(json_object_get(bug, "cause"));
-}
-
-/* Events of a cause are told with the locks held; what else there is are places of the failure. */
-static bool site_counts(const json_t *bug, const json_t *site)
-{
-	return !has_cause(bug) || json_object_get(site, "locks");
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* What the bug does where; sorted, since who comes first depends on the schedule. */
-static void add_sites(struct buf *out, const json_t *bug)
-{
-	const json_t *sites = json_object_get(bug, "sites"), *site;
-	char **texts = xcalloc(json_array_size(sites) + 1, sizeof(*texts));
-	size_t i, count = 0;
-
-	json_array_foreach(sites, i, site) {
-		struct buf text = { 0 };
-
-		if (!site_counts(bug, site))
-			continue;
-		buf_addf(&text, "%s %s ", function_of(site), text_of(site, "op"));
-		add_unnumbered(&text, text_of(site, "object"));
-		texts[count++] = xstrdup(buf_string(&text));
-		buf_free(&text);
-	}
-	qsort(texts, count, sizeof(*texts), compare_texts);
-	for (i = 0; i < count; i++) {
-		buf_addf(out, "\n%s", texts[i]);
-		free(texts[i]);
-	}
-	free(texts);
-}
-
 static char *identity_of(const json_t *bug)
 {
 	struct buf text = { 0 };
 	char *result;
 
-	buf_addf(&text, "%s %s ", text_of(bug, "class"), text_of(bug, "pattern"));
-	if (!has_cause(bug))
-		buf_addf(&text, "%s ", text_of(bug, "failure"));
-	add_unnumbered(&text, text_of(bug, "variable"));
-	add_sites(&text, bug);
+	identity_add(&text, bug);
 	result = xstrdup(buf_string(&text));
 	buf_free(&text);
 	return result;
@@ -111,19 +39,19 @@ static char *identity_of(const json_t *bug)
 static char *words_of(const json_t *bug)
 {
 	const json_t *sites = json_object_get(bug, "sites"), *site;
-	const char *pattern = text_of(bug, "pattern"), *variable = text_of(bug, "variable"), *last = "";
+	const char *pattern = identity_text(bug, "pattern"), *variable = identity_text(bug, "variable"), *last = "";
 	struct buf text = { 0 };
 	bool first = true;
 	char *result;
 	size_t i;
 
-	buf_addf(&text, "%s%s%s", text_of(bug, has_cause(bug) ? "class" : "failure"), *pattern ? " " : "", pattern);
+	buf_addf(&text, "%s%s%s", identity_text(bug, identity_has_cause(bug) ? "class" : "failure"), *pattern ? " " : "", pattern);
 	if (*variable)
 		buf_addf(&text, " on %s", variable);
 	json_array_foreach(sites, i, site) {
-		const char *function = function_of(site);
+		const char *function = identity_function(site);
 
-		if (!site_counts(bug, site) || strcmp(function, last) == 0)
+		if (!identity_counts(bug, site) || strcmp(function, last) == 0)
 			continue;
 		buf_addf(&text, "%s%s", first ? " in " : ", ", function);
 		last = function;
@@ -140,7 +68,7 @@ static struct entry *add_entry(struct entries *list, const json_t *bug)
 
 	list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
 	e = &list->items[list->count++];
-	*e = (struct entry){ .id = xstrdup(text_of(bug, "id")), .identity = identity_of(bug),
+	*e = (struct entry){ .id = xstrdup(identity_text(bug, "id")), .identity = identity_of(bug),
 			     .words = words_of(bug) };
 	return e;
 }
@@ -274,7 +202,7 @@ void baseline_json(const struct baseline *l, struct json *j)
 /* The name of a global variable, without the place in it; or "". */
 static char *variable_of(const json_t *site)
 {
-	const char *object = text_of(site, "object");
+	const char *object = identity_text(site, "object");
 	size_t size = strcspn(object, "+ @");
 
 	return xstrndup(object, object[size] == '@' || object[size] == ' ' ? 0 : size);
@@ -283,13 +211,13 @@ static char *variable_of(const json_t *site)
 /* The type of a line that is about such bugs; NULL: there is none. */
 static const char *suppression_type(const json_t *bug)
 {
-	const char *class = text_of(bug, "class");
+	const char *class = identity_text(bug, "class");
 
 	if (strcmp(class, "deadlock") == 0)
 		return "deadlock";
 	if (strcmp(class, "misuse") == 0)
 		return "mutex";
-	if (has_cause(bug) || strcmp(class, "memory") == 0)
+	if (identity_has_cause(bug) || strcmp(class, "memory") == 0)
 		return "race";
 	return NULL;
 }
@@ -314,15 +242,15 @@ void baseline_suppressions(const struct bug *b, struct places *places, FILE *to)
 	json_array_foreach(sites, i, site) {
 		char *variable = variable_of(site);
 
-		if (type && site_counts(bug, site) && *text_of(site, "function")) {
+		if (type && identity_counts(bug, site) && *identity_text(site, "function")) {
 			if (strcmp(type, "race") == 0 && *variable)
 				add_line(&lines, type, variable);
 			else
-				add_line(&lines, strcmp(type, "race") == 0 ? "race_top" : type, function_of(site));
+				add_line(&lines, strcmp(type, "race") == 0 ? "race_top" : type, identity_function(site));
 		}
 		free(variable);
 	}
-	fprintf(to, "# %s: %s\n%s", text_of(bug, "id"), words,
+	fprintf(to, "# %s: %s\n%s", identity_text(bug, "id"), words,
 		lines.size ? buf_string(&lines) : "# no line can be about it: its cause is not known\n");
 	buf_free(&lines);
 	free(words);

@@ -1,9 +1,6 @@
 /*
  * An earlier results.json to compare with: which bugs are new, which are gone.
- *
- * A bug is known again by what stays when lines move and the schedule is another one: class,
- * pattern, variable, and function and kind of each event of its cause; if the cause is not known,
- * the kind of failure and its places instead.
+ * What makes two bugs one is in report/identity.h.
  */
 #ifndef CMD_BASELINE_H
 #define CMD_BASELINE_H

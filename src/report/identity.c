@@ -1,0 +1,103 @@
+#include "report/identity.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+const char *identity_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/*
+ * "heap@q.c:31#2+8" is "heap@q.c+8": lines move, and so does the order of allocations. What
+ * has an address instead of a name has nothing that stays.
+ */
+static void add_unnumbered(struct buf *out, const char *text)
+{
+	if (strncmp(text, "0x", 2) == 0)
+		return;
+	while (*text) {
+		if ((*text == ':' || *text == '#') && text[1] >= '0' && text[1] <= '9') {
+			text++;
+			while (*text >= '0' && *text <= '9')
+				text++;
+		} else {
+			buf_add_char(out, *text++);
+		}
+	}
+}
+
+const char *identity_function(const json_t *site)
+{
+	const char *function = identity_text(site, "function"), *file = identity_text(site, "file");
+
+	return *function ? function : *file ? file : "?";
+}
+
+bool identity_has_cause(const json_t *bug)
+{
+	return json_is_string(json_object_get(bug, "cause"));
+}
+
+/* Events of a cause are told with the locks held. */
+bool identity_counts(const json_t *bug, const json_t *site)
+{
+	return !identity_has_cause(bug) || json_object_get(site, "locks");
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What the bug does where; sorted, since who comes first depends on the schedule. */
+static void add_sites(struct buf *out, const json_t *bug)
+{
+	const json_t *sites = json_object_get(bug, "sites"), *site;
+	char **texts = xcalloc(json_array_size(sites) + 1, sizeof(*texts));
+	size_t i, count = 0;
+
+	json_array_foreach(sites, i, site) {
+		struct buf text = { 0 };
+
+		if (!identity_counts(bug, site))
+			continue;
+		buf_addf(&text, "%s %s ", identity_function(site), identity_text(site, "op"));
+		add_unnumbered(&text, identity_text(site, "object"));
+		texts[count++] = xstrdup(buf_string(&text));
+		buf_free(&text);
+	}
+	qsort(texts, count, sizeof(*texts), compare_texts);
+	for (i = 0; i < count; i++) {
+		buf_addf(out, "\n%s", texts[i]);
+		free(texts[i]);
+	}
+	free(texts);
+}
+
+void identity_add(struct buf *out, const json_t *bug)
+{
+	buf_addf(out, "%s %s ", identity_text(bug, "class"), identity_text(bug, "pattern"));
+	if (!identity_has_cause(bug))
+		buf_addf(out, "%s ", identity_text(bug, "failure"));
+	add_unnumbered(out, identity_text(bug, "variable"));
+	add_sites(out, bug);
+}
+
+/* FNV-1a. */
+uint64_t identity_hash(const json_t *bug)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	struct buf text = { 0 };
+
+	identity_add(&text, bug);
+	for (size_t i = 0; i < text.size; i++)
+		hash = (hash ^ text.data[i]) * 0x100000001b3u;
+	buf_free(&text);
+	return hash;
+}
