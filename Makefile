@@ -45,7 +45,7 @@ support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/sn
 
 # What is only installed: man pages from docs/, completions from --help, files for other
 # build systems. A page of a command begins with its name.
-VERSION := $(shell sed -n 's/^\#define VERSION "\(.*\)"/\1/p' src/main.c)
+VERSION := $(shell sed -n 's/^\#define VERSION "\(.*\)"/\1/p' src/base/version.h)
 cmd_docs := $(shell grep -l '^\# snarl' docs/*.md)
 man := $(patsubst docs/%.md,man1/snarl-%.1,$(filter-out docs/snarl.md,$(cmd_docs))) man1/snarl.1 \
 	man5/snarl-schedule.5 man5/snarl-trace.5 man7/snarl-strategies.7 man7/snarl-suppressions.7 man7/snarl-ci.7
@@ -177,7 +177,7 @@ $(B)/share/snarl-toolchain.cmake: src/wrap/snarl-toolchain.cmake
 
 # $(call man_rule,PAGE OF docs/,NAME,SECTION)
 define man_rule
-$(B)/share/man/man$(3)/$(2).$(3): docs/$(1).md scripts/man src/main.c
+$(B)/share/man/man$(3)/$(2).$(3): docs/$(1).md scripts/man src/base/version.h
 	@mkdir -p $$(@D)
 	scripts/man $(2) $(3) $(VERSION) <$$< >$$@
 endef
@@ -193,7 +193,7 @@ $(B)/share/completions/%: $(B)/bin/snarl scripts/completions
 	@mkdir -p $(@D)
 	scripts/completions $(if $(filter _snarl,$*),zsh,$(subst .,,$(suffix $*))) $< >$@
 
-$(B)/share/%.cmake: cmake/%.cmake.in src/main.c
+$(B)/share/%.cmake: cmake/%.cmake.in src/base/version.h
 	@mkdir -p $(@D)
 	sed 's|@VERSION@|$(VERSION)|' $< >$@
 

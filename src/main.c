@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/version.h"
 #include "cmd/cmd.h"
-
-#define VERSION "0.1.0"
 
 static const struct cmd *const commands[] = {
 	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_check_fix, &cmd_record,
