@@ -143,12 +143,22 @@ static int add_bugs(struct report *r, const char *bugs, bool whole, struct err *
 	return result;
 }
 
+static struct report_bug *bug_of(struct report *r, const json_t *named)
+{
+	const char *id = json_string_value(json_object_get(named, "id"));
+
+	for (size_t i = 0; id && i < r->bug_count; i++)
+		if (strcmp(r->bugs[i].id, id) == 0)
+			return &r->bugs[i];
+	return NULL;
+}
+
 static int read_results(struct report *r, struct err *err)
 {
 	char *path = xasprintf("%s/results.json", r->path);
 	json_error_t bad;
-	const char *id;
-	json_t *bug;
+	struct report_bug *b;
+	json_t *named;
 	size_t i;
 
 	r->json = json_load_file(path, 0, &bad);
@@ -159,12 +169,13 @@ static int read_results(struct report *r, struct err *err)
 	if (!json_is_object(r->json))
 		return -1;
 	r->program = pool_text(&r->pool, json_string_value(json_object_get(r->json, "program")));
-	json_array_foreach(json_object_get(r->json, "bugs"), i, bug) {
-		id = json_string_value(json_object_get(bug, "id"));
-		for (size_t k = 0; id && k < r->bug_count; k++)
-			if (strcmp(r->bugs[k].id, id) == 0)
-				r->bugs[k].current = true;
-	}
+	r->command = report_command(&r->pool, json_object_get(r->json, "arguments"));
+	json_array_foreach(json_object_get(r->json, "bugs"), i, named)
+		if ((b = bug_of(r, named)))
+			b->current = true;
+	json_array_foreach(json_object_get(json_object_get(r->json, "baseline"), "known"), i, named)
+		if ((b = bug_of(r, named)))
+			b->known = true;
 	return 0;
 }
 
@@ -183,8 +194,10 @@ int report_open(struct report *r, const char *path, bool whole, struct err *err)
 	if (exists(path, "bug.json")) {
 		r->single = true;
 		result = add_bug(r, r->path, whole, err);
-		if (result == 0)
+		if (result == 0) {
 			r->program = pool_text(&r->pool, r->bugs[0].program);
+			r->command = pool_text(&r->pool, r->bugs[0].command);
+		}
 		return result;
 	}
 	if (!exists(path, "results.json") && !exists(path, "bugs"))

@@ -120,6 +120,7 @@ struct report_bug {
 	bool has_switches;
 	uint64_t replays, good;
 	bool current;		/* in results.json, too */
+	bool known;		/* in the baseline that the hunt was given */
 
 	struct report_site *sites;
 	size_t site_count;
@@ -153,7 +154,7 @@ struct report {
 	struct json_t *json;		/* results.json; NULL: none, or one bug was asked for */
 	const char *path;
 	bool single;		/* `path` is a bug's folder */
-	const char *program;
+	const char *program, *command;	/* command: as it was called; NULL: unknown */
 	struct report_bug *bugs;	/* by their numbers */
 	size_t bug_count, bug_capacity;
 };
@@ -180,6 +181,9 @@ void report_add_arrow(struct report_bug *b, enum report_arrow_kind kind, size_t 
 
 /* After the steps of the trace, if there is one: those it does not have, numbers and arrows. */
 void report_link_steps(struct report_bug *b, bool traced);
+
+/* The words of a command as typed, of a list of JSON; NULL if there are none. */
+const char *report_command(struct pool *p, const struct json_t *list);
 
 /* The parts of a bug, each by its file; called by report_open(). */
 int report_read_bug(struct report_bug *b, const char *folder, struct err *err);

@@ -97,10 +97,11 @@ static void read_shown(struct report_bug *b)
 }
 
 /* As typed: blanks and the like in quotes. */
-static void read_command(struct report_bug *b)
+const char *report_command(struct pool *p, const json_t *list)
 {
-	json_t *list = json_object_get(b->json, "arguments"), *item;
 	struct buf text = { 0 };
+	const char *result;
+	json_t *item;
 	size_t i;
 
 	json_array_foreach(list, i, item) {
@@ -121,8 +122,9 @@ static void read_command(struct report_bug *b)
 		if (!plain)
 			buf_add_char(&text, '\'');
 	}
-	b->command = text.size ? pool_text(&b->pool, buf_string(&text)) : NULL;
+	result = text.size ? pool_text(p, buf_string(&text)) : NULL;
 	buf_free(&text);
+	return result;
 }
 
 static void read_members(struct report_bug *b, const char *folder)
@@ -164,7 +166,7 @@ int report_read_bug(struct report_bug *b, const char *folder, struct err *err)
 	if (result < 0)
 		return -1;
 	read_members(b, folder);
-	read_command(b);
+	b->command = report_command(&b->pool, json_object_get(b->json, "arguments"));
 	read_interleavings(b);
 	read_shown(b);
 	return 0;
