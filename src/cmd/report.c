@@ -21,7 +21,10 @@ static const char usage_head[] =
 	"Shows what snarl hunt or snarl test found. DIR is their folder (default snarl-out), or\n"
 	"that of one bug in it.\n"
 	"\n"
-	"  -f, --format FORMAT  see below; default text\n"
+	"  -f, --format ";
+
+static const char usage_middle[] =
+	"  see below; default text\n"
 	"  -o, --out PATH       write there instead of stdout; html: a folder. - is stdout\n"
 	"  --width N            columns of text; default those of the terminal, else 100\n"
 	"\n"
@@ -51,6 +54,9 @@ static const struct option long_options[] = {
 static int print_help(void)
 {
 	fputs(usage_head, stdout);
+	for (size_t i = 0; report_formats[i]; i++)	/* shells complete what stands here */
+		printf("%s%s", i ? "|" : "", report_formats[i]->name);
+	fputs(usage_middle, stdout);
 	for (size_t i = 0; report_formats[i]; i++)
 		printf("  %-8s %s\n", report_formats[i]->name, report_formats[i]->summary);
 	fputs(usage_tail, stdout);
@@ -164,5 +170,5 @@ static int run(int argc, char **argv)
 }
 
 const struct cmd cmd_report = {
-	.name = "report", .summary = "show results: text, HTML, JSON", .run = run,
+	.name = "report", .summary = "show results: text, HTML, SARIF, JUnit …", .run = run,
 };

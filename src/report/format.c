@@ -13,6 +13,9 @@ const struct report_format *const report_formats[] = {
 	&report_text,
 	&report_html,
 	&report_json,
+	&report_sarif,
+	&report_junit,
+	&report_perfetto,
 	NULL,
 };
 

@@ -26,6 +26,9 @@ struct report_format {
 extern const struct report_format report_text;
 extern const struct report_format report_html;
 extern const struct report_format report_json;
+extern const struct report_format report_sarif;
+extern const struct report_format report_junit;
+extern const struct report_format report_perfetto;
 
 /* NULL after the last one. */
 extern const struct report_format *const report_formats[];

@@ -49,7 +49,7 @@ static void add_card(const struct report *r, const struct report_bug *b, struct 
 		escape_html(out, b->class);
 		buf_add_text(out, "</span>");
 	}
-	buf_add_text(out, r->json && !b->current ? "found earlier</p>\n" : "</p>\n");
+	buf_add_text(out, report_is_current(r, b) ? "</p>\n" : "found earlier</p>\n");
 	buf_clear(&text);
 	tell_failure(b, &text);
 	html_paragraph(out, "bad", &text);

@@ -75,6 +75,11 @@ void report_close(struct report *r)
 	*r = (struct report){ 0 };
 }
 
+bool report_is_current(const struct report *r, const struct report_bug *b)
+{
+	return !r->json || b->current;
+}
+
 static int add_bug(struct report *r, const char *folder, bool whole, struct err *err)
 {
 	struct report_bug *b;

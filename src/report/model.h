@@ -51,7 +51,7 @@ struct report_step {
 	bool pending;		/* did not happen: a failure stands here, others the run never came to */
 	struct report_place at;
 	const char *object, *locks, *value;	/* NULL: none, unknown */
-	struct report_place *stack;	/* callers, innermost first; cause and failure only */
+	struct report_place *stack;	/* its own place and its callers, innermost first; cause and failure only */
 	size_t stack_count;
 	uint64_t skipped;	/* events between the row before and this one, calls and returns left out */
 	uint64_t ordinal;	/* place among the events of the trace */
@@ -166,6 +166,9 @@ struct report {
  */
 int report_open(struct report *r, const char *path, bool whole, struct err *err);
 void report_close(struct report *r);
+
+/* Is it of the hunt that results.json tells of? Others are left from earlier ones. */
+bool report_is_current(const struct report *r, const struct report_bug *b);
 
 /* A number for its colour, below REPORT_COLOURS; main has a colour of its own. */
 size_t report_colour(const struct report_bug *b, size_t thread);

@@ -203,6 +203,24 @@ void tell_title(const struct report_bug *b, struct buf *out)
 	buf_addf(out, "The program failed%s%s", b->failure ? ": " : "", b->failure ? b->failure : "");
 }
 
+void tell_kind(const struct report_bug *b, struct buf *out)
+{
+	buf_add_text(out, b->class ? b->class : "failure");
+	if (b->pattern || b->failure)
+		buf_addf(out, "/%s", b->pattern ? b->pattern : b->failure);
+}
+
+void tell_kind_title(const struct report_bug *b, struct buf *out)
+{
+	struct report_bug kind = { .pattern = b->pattern, .failure = b->failure,
+				   .variable = is(b->pattern, "cancel-held") ? "a lock" : "shared memory" };
+
+	if (is_two(b))
+		buf_add_text(out, "Two variables out of step");
+	else
+		tell_title(&kind, out);
+}
+
 static bool is_address(const char *object)
 {
 	return strncmp(object, "0x", 2) == 0;

@@ -9,6 +9,10 @@
 /* "Lost update on balance": what went wrong, in one line. */
 void tell_title(const struct report_bug *b, struct buf *out);
 
+/* "atomicity/RWW": the kind of bug; and what bugs of that kind are, whatever the variable. */
+void tell_kind(const struct report_bug *b, struct buf *out);
+void tell_kind_title(const struct report_bug *b, struct buf *out);
+
 /* "reads balance", "waits for right": what a step does. */
 void tell_step(const struct report_bug *b, const struct report_step *s, struct buf *out);
 

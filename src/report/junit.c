@@ -1,0 +1,122 @@
+/*
+ * JUnit's XML, for test runners and CI: a case per command that was hunted, with a failure
+ * for each of its bugs that holds the report as text.
+ */
+#include <string.h>
+
+#include <jansson.h>
+
+#include "report/escape.h"
+#include "report/format.h"
+#include "report/tell.h"
+
+#define WIDTH 100u
+
+static const char *hunted(const struct report *r)
+{
+	return r->command ? r->command : r->program ? r->program : "unknown command";
+}
+
+/* Of the case that a bug belongs to: a hunt is one, whatever its inputs; else each command is. */
+static const char *command_of(const struct report *r, const struct report_bug *b)
+{
+	return !r->json && b->command ? b->command : hunted(r);
+}
+
+/* Appends an attribute; clears `value`. */
+static void attribute(struct buf *out, const char *name, struct buf *value)
+{
+	buf_addf(out, " %s=\"", name);
+	escape_html(out, buf_string(value));
+	buf_add_char(out, '"');
+	buf_clear(value);
+}
+
+/* What the hunt's baseline has does not fail it; it is told all the same. */
+static void put_bug(const struct report *r, size_t bug, struct buf *out)
+{
+	struct report one = { .path = r->path, .bugs = &r->bugs[bug], .bug_count = 1 };
+	struct report_style style = { .width = WIDTH };
+	struct buf text = { 0 };
+
+	buf_add_text(out, r->bugs[bug].known ? "      <system-out>Known: " : "      <failure");
+	if (!r->bugs[bug].known) {
+		buf_addf(&text, "%s: ", r->bugs[bug].id);
+		tell_title(&r->bugs[bug], &text);
+		attribute(out, "message", &text);
+		tell_kind(&r->bugs[bug], &text);
+		attribute(out, "type", &text);
+		buf_add_char(out, '>');
+	}
+	/* which of the inputs it was */
+	if (r->bugs[bug].command && strcmp(r->bugs[bug].command, command_of(r, &r->bugs[bug])) != 0)
+		buf_addf(&text, "%s\n", r->bugs[bug].command);
+	report_text.all(&one, &style, &text);
+	escape_html(out, buf_string(&text));
+	buf_add_text(out, r->bugs[bug].known ? "</system-out>\n" : "</failure>\n");
+	buf_free(&text);
+}
+
+/* Returns whether it failed. */
+static bool put_case(const struct report *r, const char *command, const char *time, struct buf *out)
+{
+	const char *program = r->program ? r->program : r->bug_count ? r->bugs[0].program : NULL;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+	struct buf text = { 0 };
+	bool failed = false;
+
+	buf_add_text(out, "    <testcase");
+	buf_addf(&text, "snarl.%s", slash ? slash + 1 : program ? program : "program");
+	attribute(out, "classname", &text);
+	buf_add_text(&text, command);
+	attribute(out, "name", &text);
+	buf_addf(out, " time=\"%s\">\n", time);
+	for (int known = 0; known <= 1; known++)	/* readers want failures first */
+		for (size_t i = 0; i < r->bug_count; i++)
+			if (report_is_current(r, &r->bugs[i]) && r->bugs[i].known == known &&
+			    strcmp(command_of(r, &r->bugs[i]), command) == 0) {
+				put_bug(r, i, out);
+				failed = failed || !known;
+			}
+	buf_add_text(out, "    </testcase>\n");
+	buf_free(&text);
+	return failed;
+}
+
+/* Has a bug before this one its command? */
+static bool is_told(const struct report *r, size_t bug)
+{
+	for (size_t i = 0; i < bug; i++)
+		if (strcmp(command_of(r, &r->bugs[i]), command_of(r, &r->bugs[bug])) == 0)
+			return true;
+	return false;
+}
+
+static void junit_all(const struct report *r, const struct report_style *style, struct buf *out)
+{
+	struct buf cases = { 0 }, time = { 0 };
+	size_t tests = 0, failed = 0;
+
+	(void)style;
+	buf_addf(&time, "%.3f", json_number_value(json_object_get(r->json, "seconds")));
+	if (r->json || !r->bug_count) {
+		failed += put_case(r, hunted(r), buf_string(&time), &cases);
+		tests++;
+	}
+	for (size_t i = 0; !r->json && i < r->bug_count; i++)
+		if (!is_told(r, i)) {
+			failed += put_case(r, command_of(r, &r->bugs[i]), "0.000", &cases);
+			tests++;
+		}
+	buf_addf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+		 "  <testsuite name=\"snarl\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\" time=\"%s\">\n",
+		 tests, failed, buf_string(&time));
+	buf_add(out, cases.data, cases.size);
+	buf_add_text(out, "  </testsuite>\n</testsuites>\n");
+	buf_free(&cases);
+	buf_free(&time);
+}
+
+const struct report_format report_junit = {
+	.name = "junit", .summary = "JUnit XML, for CI: a case per command, a failure per bug", .all = junit_all,
+};

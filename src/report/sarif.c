@@ -1,0 +1,424 @@
+/*
+ * SARIF 2.1.0: a rule per kind of bug, a result per bug, and its interleaving as a code flow
+ * with a thread flow per thread of the program.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/version.h"
+#include "report/format.h"
+#include "report/identity.h"
+#include "report/tell.h"
+#include "report/uri.h"
+
+#define ROOT "SRCROOT"	/* stands for the working folder */
+
+struct sarif {
+	struct json j;
+	char *folder;
+	bool compared;		/* the hunt was given a baseline */
+	struct buf text;	/* for what is put together; empty between uses */
+	char **rules;		/* ids */
+	size_t rule_count, rule_capacity;
+};
+
+/*
+ * "text" of a message. There, "[a](b)" is a link, which text of the program must not become, and
+ * "{0}" a placeholder: the standard wants braces doubled. Clears `text`.
+ */
+static void put_message(struct sarif *s, const char *key, struct buf *text)
+{
+	struct buf safe = { 0 };
+
+	for (const char *p = buf_string(text); *p; p++) {
+		buf_add_char(&safe, *p);
+		if (*p == '{' || *p == '}')
+			buf_add_char(&safe, *p);
+		else if (p[0] == ']' && p[1] == '(')
+			buf_add_char(&safe, ' ');
+	}
+	json_open(&s->j, key, '{');
+	json_text(&s->j, "text", buf_string(&safe));
+	json_close(&s->j, '}');
+	buf_free(&safe);
+	buf_clear(text);
+}
+
+/* Left out if there is nothing. */
+static void put_known(struct sarif *s, const char *key, const char *text)
+{
+	if (text)
+		json_text(&s->j, key, text);
+}
+
+static void put_place(struct sarif *s, const struct report_place *at)
+{
+	struct json *j = &s->j;
+
+	if (at->file) {
+		bool below = uri_file(&s->text, s->folder, at->file);
+
+		json_open(j, "physicalLocation", '{');
+		json_open(j, "artifactLocation", '{');
+		json_text(j, "uri", buf_string(&s->text));
+		if (below)
+			json_text(j, "uriBaseId", ROOT);
+		json_close(j, '}');
+		buf_clear(&s->text);
+		if (at->line) {
+			json_open(j, "region", '{');
+			json_number(j, "startLine", at->line);
+			if (at->source) {
+				json_open(j, "snippet", '{');
+				json_text(j, "text", at->source);
+				json_close(j, '}');
+			}
+			json_close(j, '}');
+		}
+		json_close(j, '}');
+	}
+	if (at->function) {
+		json_open(j, "logicalLocations", '[');
+		json_open(j, NULL, '{');
+		json_text(j, "fullyQualifiedName", at->function);
+		json_text(j, "kind", "function");
+		json_close(j, '}');
+		json_close(j, ']');
+	}
+}
+
+/* "1: Thread 0.1 (teller) reads balance" */
+static void tell_whole(const struct report_bug *b, const struct report_step *step, struct buf *out)
+{
+	if (step->number)
+		buf_addf(out, "%u: ", step->number);
+	tell_thread(b, step->thread, out);
+	buf_add_char(out, ' ');
+	tell_step(b, step, out);
+}
+
+static void put_stack(struct sarif *s, const struct report_step *step)
+{
+	struct json *j = &s->j;
+
+	if (!step->stack_count)
+		return;
+	json_open(j, "stack", '{');
+	json_open(j, "frames", '[');
+	for (size_t i = 0; i < step->stack_count; i++) {
+		json_open(j, NULL, '{');
+		json_open(j, "location", '{');
+		put_place(s, &step->stack[i]);
+		json_close(j, '}');
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static bool has(const char *op, const char *part)
+{
+	return strstr(op, part) != NULL;
+}
+
+/* In words that the standard suggests. */
+static void put_kinds(struct sarif *s, const struct report_step *step)
+{
+	bool done = !step->pending;	/* who waits for a lock has not got it */
+	bool lock = done && has(step->op, "lock"), gone = has(step->op, "unlock") || strcmp(step->op, "free") == 0;
+	bool memory = done && (strcmp(step->op, "malloc") == 0 || strcmp(step->op, "free") == 0);
+
+	if (!lock && !memory && step->role != REPORT_FAILURE)
+		return;
+	json_open(&s->j, "kinds", '[');
+	if (step->role == REPORT_FAILURE)
+		json_text(&s->j, NULL, "danger");
+	if (lock || memory) {
+		json_text(&s->j, NULL, gone ? "release" : "acquire");
+		json_text(&s->j, NULL, lock ? "lock" : "memory");
+	}
+	json_close(&s->j, ']');
+}
+
+static void put_state(struct sarif *s, const struct report_step *step)
+{
+	if (!step->value && !step->locks)
+		return;
+	json_open(&s->j, "state", '{');
+	if (step->value) {
+		buf_add_text(&s->text, step->value);
+		put_message(s, "value", &s->text);
+	}
+	if (step->locks) {
+		buf_add_text(&s->text, step->locks);
+		put_message(s, "locks", &s->text);
+	}
+	json_close(&s->j, '}');
+}
+
+static void put_step(struct sarif *s, const struct report_bug *b, size_t i)
+{
+	const struct report_step *step = &b->steps[i];
+	struct json *j = &s->j;
+
+	json_open(j, NULL, '{');
+	json_open(j, "location", '{');
+	put_place(s, &step->at);
+	tell_whole(b, step, &s->text);
+	put_message(s, "message", &s->text);
+	json_close(j, '}');
+	put_stack(s, step);
+	put_kinds(s, step);
+	put_state(s, step);
+	json_number(j, "executionOrder", i + 1);
+	if (step->role != REPORT_CONTEXT)
+		json_text(j, "importance", "essential");
+	json_close(j, '}');
+}
+
+static void put_thread(struct sarif *s, const struct report_bug *b, size_t thread)
+{
+	struct json *j = &s->j;
+	bool any = false;
+
+	for (size_t i = 0; i < b->step_count; i++) {
+		if (b->steps[i].thread != thread)
+			continue;
+		if (!any) {	/* a flow without locations is not valid */
+			json_open(j, NULL, '{');
+			json_text(j, "id", b->threads[thread].name);
+			tell_thread(b, thread, &s->text);
+			put_message(s, "message", &s->text);
+			json_open(j, "locations", '[');
+			any = true;
+		}
+		put_step(s, b, i);
+	}
+	if (any) {
+		json_close(j, ']');
+		json_close(j, '}');
+	}
+}
+
+static void put_flow(struct sarif *s, const struct report_bug *b)
+{
+	struct json *j = &s->j;
+
+	if (!b->step_count)
+		return;
+	json_open(j, "codeFlows", '[');
+	json_open(j, NULL, '{');
+	json_open(j, "threadFlows", '[');
+	for (size_t i = 0; i < b->thread_count; i++)
+		put_thread(s, b, i);
+	json_close(j, ']');
+	json_close(j, '}');
+	json_close(j, ']');
+}
+
+static bool is_named(const struct report_step *step)
+{
+	return step->number || step->role == REPORT_FAILURE;
+}
+
+/* Where a reader should look first: the cause begins there; else where it failed. */
+static void put_locations(struct sarif *s, const struct report_bug *b)
+{
+	const struct report_place *first = NULL;
+
+	for (size_t i = 0; !first && i < b->step_count; i++)
+		if (b->steps[i].number && b->steps[i].at.file)
+			first = &b->steps[i].at;
+	for (size_t i = 0; !first && i < b->step_count; i++)
+		if (is_named(&b->steps[i]) && b->steps[i].at.file)
+			first = &b->steps[i].at;
+	for (size_t i = 0; !first && i < b->site_count; i++)
+		if (b->sites[i].at.file)
+			first = &b->sites[i].at;
+	json_open(&s->j, "locations", '[');
+	if (first) {
+		json_open(&s->j, NULL, '{');
+		put_place(s, first);
+		json_close(&s->j, '}');
+	}
+	json_close(&s->j, ']');
+	json_open(&s->j, "relatedLocations", '[');
+	for (size_t i = 0; i < b->step_count; i++) {
+		if (!is_named(&b->steps[i]) || !b->steps[i].at.file)
+			continue;
+		json_open(&s->j, NULL, '{');
+		json_number(&s->j, "id", i + 1);
+		put_place(s, &b->steps[i].at);
+		tell_whole(b, &b->steps[i], &s->text);
+		put_message(s, "message", &s->text);
+		json_close(&s->j, '}');
+	}
+	json_close(&s->j, ']');
+}
+
+/* The first sentence is all that some viewers show. */
+static void tell_bug(const struct report_bug *b, struct buf *out)
+{
+	struct buf more = { 0 };
+
+	tell_title(b, out);
+	buf_add_text(out, ".\n");
+	tell_failure(b, out);
+	tell_details(b, &more);
+	if (more.size)
+		buf_addf(out, ":\n%s", buf_string(&more));
+	for (size_t i = 0; i < b->step_count; i++)
+		if (is_named(&b->steps[i])) {
+			buf_add_char(out, '\n');
+			tell_whole(b, &b->steps[i], out);
+			buf_clear(&more);
+			tell_effect(b, &b->steps[i], &more);
+			if (more.size)
+				buf_addf(out, " %s", buf_string(&more));
+		}
+	buf_clear(&more);
+	tell_outcome(b, &more);
+	if (more.size)
+		buf_addf(out, "\n%s", buf_string(&more));
+	buf_add_text(out, "\nReplay it: ");
+	tell_replay(b, NULL, out);
+	buf_free(&more);
+}
+
+/* Its place in the list. */
+static size_t rule_of(struct sarif *s, const char *id)
+{
+	size_t i = 0;
+
+	while (i < s->rule_count && strcmp(s->rules[i], id) != 0)
+		i++;
+	return i;
+}
+
+static void put_rule(struct sarif *s, const struct report_bug *b)
+{
+	struct json *j = &s->j;
+
+	tell_kind(b, &s->text);
+	if (rule_of(s, buf_string(&s->text)) < s->rule_count) {
+		buf_clear(&s->text);
+		return;
+	}
+	s->rules = xgrow(s->rules, s->rule_count, &s->rule_capacity, sizeof(*s->rules));
+	s->rules[s->rule_count++] = xstrdup(buf_string(&s->text));
+	json_open(j, NULL, '{');
+	json_text(j, "id", buf_string(&s->text));
+	buf_clear(&s->text);
+	tell_kind_title(b, &s->text);
+	put_message(s, "shortDescription", &s->text);
+	tell_hint(b, &s->text);
+	if (s->text.size)
+		put_message(s, "help", &s->text);
+	json_open(j, "defaultConfiguration", '{');
+	json_text(j, "level", "error");
+	json_close(j, '}');
+	json_open(j, "properties", '{');
+	json_open(j, "tags", '[');
+	json_text(j, NULL, "concurrency");
+	json_close(j, ']');
+	json_close(j, '}');
+	json_close(j, '}');
+}
+
+static void put_result(struct sarif *s, const struct report_bug *b)
+{
+	struct json *j = &s->j;
+
+	json_open(j, NULL, '{');
+	tell_kind(b, &s->text);
+	json_text(j, "ruleId", buf_string(&s->text));
+	json_number(j, "ruleIndex", rule_of(s, buf_string(&s->text)));
+	buf_clear(&s->text);
+	json_text(j, "kind", "fail");
+	json_text(j, "level", "error");
+	if (s->compared)
+		json_text(j, "baselineState", b->known ? "unchanged" : "new");
+	tell_bug(b, &s->text);
+	put_message(s, "message", &s->text);
+	put_locations(s, b);
+	put_flow(s, b);
+	json_open(j, "partialFingerprints", '{');
+	buf_addf(&s->text, "%016llx", (unsigned long long)identity_hash(b->json));
+	json_text(j, "snarlIdentity/v1", buf_string(&s->text));
+	buf_clear(&s->text);
+	json_close(j, '}');
+	json_open(j, "properties", '{');
+	json_text(j, "id", b->id);
+	put_known(s, "failure", b->failure);
+	put_known(s, "variable", b->variable);
+	put_known(s, "command", b->command);
+	tell_replay(b, NULL, &s->text);
+	json_text(j, "replay", buf_string(&s->text));
+	buf_clear(&s->text);
+	json_close(j, '}');
+	json_close(j, '}');
+}
+
+static void put_run(struct sarif *s, const struct report *r)
+{
+	struct json *j = &s->j;
+
+	json_open(j, "tool", '{');
+	json_open(j, "driver", '{');
+	json_text(j, "name", "snarl");
+	json_text(j, "version", VERSION);
+	json_text(j, "semanticVersion", VERSION);
+	json_open(j, "rules", '[');
+	for (size_t i = 0; i < r->bug_count; i++)
+		if (report_is_current(r, &r->bugs[i]))
+			put_rule(s, &r->bugs[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+	json_close(j, '}');
+	json_open(j, "originalUriBaseIds", '{');
+	json_open(j, ROOT, '{');
+	uri_folder(&s->text, s->folder);
+	json_text(j, "uri", buf_string(&s->text));
+	buf_clear(&s->text);
+	json_close(j, '}');
+	json_close(j, '}');
+	json_open(j, "results", '[');
+	for (size_t i = 0; i < r->bug_count; i++)
+		if (report_is_current(r, &r->bugs[i]))
+			put_result(s, &r->bugs[i]);
+	json_close(j, ']');
+}
+
+static void sarif_all(const struct report *r, const struct report_style *style, struct buf *out)
+{
+	struct sarif s = { .j = { .out = out }, .folder = getcwd(NULL, 0),
+			   .compared = json_is_object(json_object_get(r->json, "baseline")) };
+
+	(void)style;
+	if (!s.folder)	/* it was removed: nothing is below it */
+		s.folder = xstrdup("/");
+	json_open(&s.j, NULL, '{');
+	json_text(&s.j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+	json_text(&s.j, "version", "2.1.0");
+	json_open(&s.j, "runs", '[');
+	json_open(&s.j, NULL, '{');
+	put_run(&s, r);
+	json_close(&s.j, '}');
+	json_close(&s.j, ']');
+	json_close(&s.j, '}');
+	buf_add_char(out, '\n');
+	for (size_t i = 0; i < s.rule_count; i++)
+		free(s.rules[i]);
+	free(s.rules);
+	free(s.folder);
+	buf_free(&s.text);
+}
+
+const struct report_format report_sarif = {
+	.name = "sarif", .summary = "SARIF 2.1.0, for code scanning and editors", .all = sarif_all,
+};
