@@ -23,6 +23,7 @@ struct report_place {
 	const char *function, *file;	/* NULL: unknown */
 	unsigned line;			/* 0: unknown */
 	const char *source;		/* that line, without blanks around it; NULL: not to be had */
+	const char *path;		/* where the file was found; NULL: nowhere */
 };
 
 /* An event as bug.json names it. */

@@ -46,7 +46,7 @@ static void read_site(struct report_bug *b, json_t *from, struct report_site *ou
 		.object = text_of(b, from, "object"), .locks = text_of(b, from, "locks"),
 		.value = value_of(b, from), .cause = json_object_get(from, "locks") != NULL,
 		.at = { text_of(b, from, "function"), text_of(b, from, "file"),
-			(unsigned)number_of(from, "line", NULL), NULL },
+			(unsigned)number_of(from, "line", NULL), NULL, NULL },
 		.step = REPORT_NONE,
 	};
 	if (!out->op)

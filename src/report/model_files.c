@@ -130,11 +130,16 @@ void report_read_output(struct report_bug *b)
 	free(path);
 }
 
-/* Sources that were looked for; `text` is empty if there is none to show. */
+struct source {
+	struct buf text;	/* empty: there is none to show */
+	const char *path;	/* NULL: it was not found */
+};
+
+/* Sources that were looked for. */
 struct sources {
 	struct report_bug *bug;
 	struct strmap index;	/* name as in the debug information, to place + 1 */
-	struct buf *texts;
+	struct source *at;
 	size_t count, capacity;
 	char *folders[3];	/* that relative names may begin in; NULL: unknown */
 	struct timespec built;	/* of the program; 0: unknown */
@@ -146,7 +151,7 @@ static bool later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-static void load_source(struct sources *s, const char *name, struct buf *out)
+static void load_source(struct sources *s, const char *name, struct source *out)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(s->folders); i++) {
 		char *path;
@@ -162,9 +167,11 @@ static void load_source(struct sources *s, const char *name, struct buf *out)
 				report_note(s->bug, "%s has changed since the program was built: "
 					    "its lines are not shown", name);
 			s->changed = true;
-		} else if (found && !slurp(path, SOURCE_MAX, out)) {
-			buf_clear(out);
+		} else if (found && !slurp(path, SOURCE_MAX, &out->text)) {
+			buf_clear(&out->text);
 		}
+		if (found)
+			out->path = pool_text(&s->bug->pool, path);
 		free(path);
 		if (found)
 			return;
@@ -189,19 +196,24 @@ static const char *without_blanks(struct report_bug *b, const char *p, const cha
 	return text;
 }
 
-static const char *source_line(struct sources *s, const char *file, unsigned line)
+static struct source *source_of(struct sources *s, const char *file)
 {
 	bool added;
 	uint64_t *place = strmap_put(&s->index, file, strlen(file), &added);
-	const char *p;
 
 	if (added) {
-		s->texts = xgrow(s->texts, s->count, &s->capacity, sizeof(*s->texts));
-		s->texts[s->count] = (struct buf){ 0 };
+		s->at = xgrow(s->at, s->count, &s->capacity, sizeof(*s->at));
+		s->at[s->count] = (struct source){ 0 };
 		*place = ++s->count;
-		load_source(s, file, &s->texts[s->count - 1]);
+		load_source(s, file, &s->at[s->count - 1]);
 	}
-	p = buf_string(&s->texts[*place - 1]);
+	return &s->at[*place - 1];
+}
+
+static const char *source_line(struct sources *s, struct source *source, unsigned line)
+{
+	const char *p = buf_string(&source->text);
+
 	while (--line && p)
 		p = (p = strchr(p, '\n')) ? p + 1 : NULL;
 	if (!p)
@@ -211,8 +223,13 @@ static const char *source_line(struct sources *s, const char *file, unsigned lin
 
 static void add_source(struct sources *s, struct report_place *at)
 {
-	if (at->file && at->line)
-		at->source = source_line(s, at->file, at->line);
+	struct source *source = at->file ? source_of(s, at->file) : NULL;
+
+	if (!source)
+		return;
+	at->path = source->path;
+	if (at->line)
+		at->source = source_line(s, source, at->line);
 }
 
 static void all_sources(struct sources *s)
@@ -253,9 +270,9 @@ void report_read_sources(struct report_bug *b)
 	s.folders[2] = xstrdup(".");
 	all_sources(&s);
 	for (size_t i = 0; i < s.count; i++)
-		buf_free(&s.texts[i]);
+		buf_free(&s.at[i].text);
 	for (size_t i = 0; i < ARRAY_SIZE(s.folders); i++)
 		free(s.folders[i]);
-	free(s.texts);
+	free(s.at);
 	strmap_free(&s.index);
 }

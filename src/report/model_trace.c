@@ -88,11 +88,11 @@ static void add_stack(struct drawing *d, struct report_step *s, const struct row
 			frames[0] = lookup_place(&d->lookup, pc)->frame;	/* of a text trace */
 
 		for (size_t k = 0; k < count && s->stack_count < STACK_SHOWN; k++) {
-			if (!frames[k].file && i > 0)
-				continue;	/* what calls main and threads */
+			if (i > 0 && (!frames[k].file || strcmp(frames[k].function, "ctl_thread_main") == 0))
+				continue;	/* what calls main and threads; the runtime may have lines, too */
 			s->stack[s->stack_count++] = (struct report_place){
 				pool_text(pool, frames[k].function), pool_text(pool, frames[k].file),
-				frames[k].line, NULL };
+				frames[k].line, NULL, NULL };
 		}
 	}
 }

@@ -61,7 +61,7 @@ static void put_place(struct sarif *s, const struct report_place *at)
 	struct json *j = &s->j;
 
 	if (at->file) {
-		bool below = uri_file(&s->text, s->folder, at->file);
+		bool below = uri_file(&s->text, s->folder, at->path ? at->path : at->file);
 
 		json_open(j, "physicalLocation", '{');
 		json_open(j, "artifactLocation", '{');

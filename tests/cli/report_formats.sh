@@ -23,6 +23,8 @@ sed -i 's/"B001"/"B004"/; s/"RWW"/"RWR"/' all/bugs/B004/bug.json
 mkdir -p inputs/bugs none bare
 cp -r all/bugs/B001 inputs/bugs/
 echo '{"version":1,"program":"/nowhere/bank","arguments":["./bank","@@"],"bugs":[{"id":"B001"}]}' >inputs/results.json
+cp -r inputs known
+sed -i 's/}$/,"baseline":{"new":[],"known":[{"id":"B001","was":"B001"}]}}/' known/results.json
 cp -r inputs unsaid
 echo '{"version":1,"program":"/nowhere/bank","bugs":[{"id":"B001"}]}' >unsaid/results.json
 echo '{"version":1,"program":"/x/y","arguments":["./y"],"seconds":1.5,"bugs":[]}' >none/results.json
@@ -53,7 +55,17 @@ sites[0]['object'] = '[click](http://evil) {0}'
 json.dump({'class': 'race', 'pattern': 'WW', 'sites': sites}, open('work %20#ü/names/bug.json', 'w'))
 END
 
-for bug in lost deadlock freed hostile all none bare moved other inputs unsaid; do
+# Built in a folder of its own: the debug information names sources as seen from there.
+mkdir -p tree/src tree/build tree/bug
+touch tree/src/deep.c tree/build/bank
+python3 - <<'END'
+import json, os
+site = {'thread': '0', 'op': 'read', 'file': '../src/deep.c', 'line': 1, 'locks': '', 'function': 'f'}
+json.dump({'program': os.path.realpath('tree/build/bank'), 'sites': [site]}, open('tree/bug/bug.json', 'w'))
+END
+(cd tree && snarl report -f sarif bug >../tree.sarif) || fail "sarif of tree: exit $?"
+
+for bug in lost deadlock freed hostile all none bare moved other inputs unsaid known; do
 	for format in sarif junit perfetto; do
 		snarl report -f $format $bug >$bug.$format || fail "$format of $bug: exit $?"
 	done
@@ -66,7 +78,7 @@ import copy, json, os
 from sarif import artifacts, validate
 
 logs = {name: json.load(open(name + '.sarif'))
-        for name in 'lost deadlock freed hostile all none bare moved other names'.split()}
+        for name in 'lost deadlock freed hostile all none bare moved other names tree'.split()}
 for name, log in logs.items():
     try:
         validate(log)
@@ -190,6 +202,7 @@ same([(p['physicalLocation']['artifactLocation']['uri'], 'uriBaseId' in p['physi
      [('src/a%20b.c', True), ('file:///usr/include/x%3F.h', False), (f'file://{here}/up.c', False),
       ('a%3Ab.c', True), ('%C3%BC.c', True), (f'file://{here}/work%20%2520%23%C3%BCnot/below.c', False)])
 same(names['relatedLocations'][0]['message']['text'], '1: Thread 0 reads [click] (http://evil) {{0}}')
+same(list(artifacts(results('tree')[0]['locations'])), [{'uri': 'src/deep.c', 'uriBaseId': 'SRCROOT'}])
 same(list(artifacts(results('hostile')[0]['locations'])), [{'uri': 'file:///src/%3Ci%3E.c'}])
 END
 
@@ -220,7 +233,7 @@ def validate(element):
         validate(child)
 
 suites = {}
-for name in 'lost deadlock freed hostile all none bare inputs unsaid'.split():
+for name in 'lost deadlock freed hostile all none bare inputs unsaid known'.split():
     data = open(name + '.junit', 'rb').read()
     text = data.decode()
     assert not re.search('[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]', text), f'{name}: forbidden'
@@ -254,6 +267,8 @@ assert case[2].text.startswith('Known: B002: Deadlock: threads 0.1 and 0.2'), ca
 case, = suites['inputs']
 same((case.get('name'), len(case)), ('./bank @@', 1))
 assert case[0].text.startswith("./bank 'two words'\nB001: Lost update"), case[0].text
+case, = suites['known']
+same(([e.tag for e in case], suites['known'].get('failures')), (['system-out'], '0'))
 case, = suites['unsaid']
 same((case.get('name'), len(case)), ('/nowhere/bank', 1))
 
