@@ -47,6 +47,10 @@ void schedule_free_goals(struct schedule *s)
 	free(s->goals);
 	s->goals = NULL;
 	s->goal_count = s->goal_capacity = 0;
+	free(s->cause);
+	free(s->pattern);
+	free(s->variable);
+	s->cause = s->pattern = s->variable = NULL;
 }
 
 void schedule_free(struct schedule *s)
@@ -59,9 +63,6 @@ void schedule_free(struct schedule *s)
 	free(s->input);
 	free(s->strategy);
 	free(s->failure);
-	free(s->cause);
-	free(s->pattern);
-	free(s->variable);
 	free(s->check);
 	free(s->shared);
 	free_list(&s->threads);
