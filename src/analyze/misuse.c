@@ -81,14 +81,7 @@ static void misuse_close(void *state)
 
 static struct thread *thread_of(struct misuse *m, uint32_t id)
 {
-	if (id >= m->thread_count) {
-		size_t count = id + 16;
-
-		m->threads = xrealloc(m->threads, count * sizeof(*m->threads));
-		memset(m->threads + m->thread_count, 0,
-		       (count - m->thread_count) * sizeof(*m->threads));
-		m->thread_count = count;
-	}
+	m->threads = xreach(m->threads, id, &m->thread_count, sizeof(*m->threads));
 	return &m->threads[id];
 }
 

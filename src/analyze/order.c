@@ -59,14 +59,7 @@ static void order_close(void *state)
 
 static struct order_thread *thread_of(struct order *o, uint32_t id)
 {
-	if (id >= o->thread_count) {
-		size_t count = id + 16;
-
-		o->threads = xrealloc(o->threads, count * sizeof(*o->threads));
-		memset(o->threads + o->thread_count, 0,
-		       (count - o->thread_count) * sizeof(*o->threads));
-		o->thread_count = count;
-	}
+	o->threads = xreach(o->threads, id, &o->thread_count, sizeof(*o->threads));
 	return &o->threads[id];
 }
 

@@ -38,13 +38,7 @@ void sections_free(struct sections *s)
 
 static struct thread *thread_of(struct sections *s, uint32_t id)
 {
-	if (id >= s->count) {
-		size_t count = id + 16;
-
-		s->threads = xrealloc(s->threads, count * sizeof(*s->threads));
-		memset(s->threads + s->count, 0, (count - s->count) * sizeof(*s->threads));
-		s->count = count;
-	}
+	s->threads = xreach(s->threads, id, &s->count, sizeof(*s->threads));
 	return &s->threads[id];
 }
 

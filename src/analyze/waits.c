@@ -103,14 +103,7 @@ void waits_free(struct waits *w)
 
 static struct thread *thread_of(struct waits *w, uint32_t id)
 {
-	if (id >= w->thread_count) {
-		size_t count = id + 16;
-
-		w->threads = xrealloc(w->threads, count * sizeof(*w->threads));
-		memset(w->threads + w->thread_count, 0,
-		       (count - w->thread_count) * sizeof(*w->threads));
-		w->thread_count = count;
-	}
+	w->threads = xreach(w->threads, id, &w->thread_count, sizeof(*w->threads));
 	if (!w->threads[id])
 		w->threads[id] = xcalloc(1, sizeof(struct thread));
 	return w->threads[id];

@@ -37,14 +37,7 @@ void wakeups_free(struct wakeups *w)
 
 static struct recent *recent_of(struct wakeups *w, uint32_t id)
 {
-	if (id >= w->thread_count) {
-		size_t count = id + 16;
-
-		w->threads = xrealloc(w->threads, count * sizeof(*w->threads));
-		memset(w->threads + w->thread_count, 0,
-		       (count - w->thread_count) * sizeof(*w->threads));
-		w->thread_count = count;
-	}
+	w->threads = xreach(w->threads, id, &w->thread_count, sizeof(*w->threads));
 	if (!w->threads[id])
 		w->threads[id] = xcalloc(1, sizeof(struct recent));
 	return w->threads[id];

@@ -61,3 +61,17 @@ void *xgrow(void *array, size_t count, size_t *capacity, size_t size)
 	*capacity = *capacity * 2 + 8;
 	return xrealloc(array, *capacity * size);
 }
+
+void *xreach(void *array, size_t index, size_t *count, size_t size)
+{
+	size_t before = *count;
+
+	if (index < before)
+		return array;
+	if (index > SIZE_MAX / 2 / size - 16)
+		checked(NULL);
+	*count = index + 16;
+	array = xrealloc(array, *count * size);
+	memset((char *)array + before * size, 0, (*count - before) * size);
+	return array;
+}

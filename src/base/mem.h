@@ -23,4 +23,7 @@ char *xasprintf(const char *format, ...)
  */
 void *xgrow(void *array, size_t count, size_t *capacity, size_t size);
 
+/* Makes array[index] be there, of *count elements of `size` bytes; new ones are zero. */
+void *xreach(void *array, size_t index, size_t *count, size_t size);
+
 #endif
