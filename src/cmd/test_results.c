@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "cmd/baseline.h"
@@ -154,7 +153,7 @@ int test_results_write(const struct test_results *r, const char *out, const stru
 	build(r, target, stats, hunt, places, &text);
 	if (to_stdout)
 		fwrite(text.data, 1, text.size, stdout);
-	mkdir(out, 0777);
+	bug_folder(out, err);	/* if that fails, so does this */
 	f = fopen(work, "we");
 	ok = f && fwrite(text.data, 1, text.size, f) == text.size;
 	ok = (!f || fclose(f) == 0) && ok && rename(work, path) == 0;

@@ -137,18 +137,28 @@ bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times
 	return b->good == times;
 }
 
-static int make_folder(const char *path, struct err *err)
+int bug_folder(const char *path, struct err *err)
 {
-	if (mkdir(path, 0777) == 0 || errno == EEXIST)
-		return 0;
-	return err_set(err, "cannot make the folder %s: %s", path, strerror(errno));
+	char *part = xstrdup(path);
+	int result = 0;
+
+	for (char *slash = part; result == 0 && (slash = strchr(slash + 1, '/'));) {
+		*slash = 0;
+		if (mkdir(part, 0777) < 0 && errno != EEXIST)
+			result = err_set(err, "cannot make the folder %s: %s", part, strerror(errno));
+		*slash = '/';
+	}
+	free(part);
+	if (result == 0 && mkdir(path, 0777) < 0 && errno != EEXIST)
+		result = err_set(err, "cannot make the folder %s: %s", path, strerror(errno));
+	return result;
 }
 
 /* The next free number. */
 static int take_folder(struct bug *b, const char *out, struct err *err)
 {
 	char *bugs = xasprintf("%s/bugs", out);
-	int result = make_folder(out, err) < 0 ? -1 : make_folder(bugs, err);
+	int result = bug_folder(bugs, err);
 
 	for (int i = 1; result == 0 && i < BUGS_MAX; i++) {
 		snprintf(b->id, sizeof(b->id), "B%03d", i);
@@ -257,7 +267,7 @@ static void settle_cause(struct bug *b, struct places *places)
 int bug_examine(struct bug *b, const char *out, const struct replay_config *config,
 		struct places *places, struct err *err)
 {
-	if (make_folder(out, err) < 0)
+	if (bug_folder(out, err) < 0)
 		return -1;
 	record(b, out, config, places);
 	settle_cause(b, places);
@@ -303,7 +313,7 @@ static int write_schedule(const struct bug *b, const char *folder, size_t number
 {
 	char *in = xasprintf("%s/%s", b->path, folder), *path, *input = s->input;
 	char above[] = "../stdin";
-	int result = make_folder(in, err);
+	int result = bug_folder(in, err);
 
 	path = xasprintf("%s/%02zu.txt", in, number);
 	if (input)

@@ -68,6 +68,9 @@ int bug_save(struct bug *b, const char *out, const struct target *target, struct
 /* Writes what became known since then: interleavings, other failures. */
 int bug_update(const struct bug *b, struct places *places, struct err *err);
 
+/* Makes a folder for results, and those that it lies in. */
+int bug_folder(const char *path, struct err *err);
+
 /* What made it fail, as far as it is known; or NULL. */
 const struct lead *bug_cause(const struct bug *b);
 

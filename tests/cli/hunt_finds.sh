@@ -105,3 +105,12 @@ grep -q interrupted err || { cat err; fail "Ctrl-C: not told"; }
 status=0
 snarl hunt -- true >hunt.out 2>hunt.err </dev/null || status=$?
 [ $status = 3 ] && grep -q '^snarl hunt: .*snarl-cc' hunt.err || { cat hunt.err; fail "true: exit $status"; }
+
+# Results are not lost because a folder above theirs is missing.
+for program in bank bank_fixed; do
+	build $program
+	status=0
+	snarl hunt --quiet --runs 20 --out deep/down/$program -- ./$program >hunt.out 2>hunt.err </dev/null || status=$?
+	[ -s deep/down/$program/results.json ] || { cat hunt.err; fail "$program: no results; exit $status"; }
+done
+[ -s deep/down/bank/bugs/B001/schedule.txt ] || fail "no bug in deep/down/bank"
