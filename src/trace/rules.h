@@ -1,0 +1,74 @@
+/*
+ * What passing runs have taught about a program, as the runtime uses it in the modes
+ * check and guard: a file that `snarl learn` compiles for one set of modules (build-ids)
+ * and the runtime maps. The runtime includes this file: no libc here.
+ *
+ * Sites are numbered over all modules; site 0 stands for "none". Numbers in the lists of a
+ * site are such numbers. A module whose build-id is not here is not watched.
+ */
+#ifndef TRACE_RULES_H
+#define TRACE_RULES_H
+
+#include <stdint.h>
+
+#define RULES_MAGIC 0x53454c55524c4e53ull	/* "SNLRULES" */
+#define RULES_VERSION 1u
+#define RULES_ID_MAX 64u
+
+enum rules_flag {
+	/*
+	 * AVIO: the thread's access before this one, to the same memory, and this one were
+	 * never interleaved unserializably in a passing run.
+	 */
+	RULES_INVARIANT = 1,
+	/* PSet: the places of other threads it has followed immediately are listed. */
+	RULES_PSET = 2,
+	/* It may follow a place that is not in its list: what check and guard watch. */
+	RULES_OPEN = 4,
+	/* It is in the list of another one, or missing in an open one's: its accesses must be seen. */
+	RULES_SOURCE = 8,
+	/* LifeTx: the access belongs to a learnt transaction. */
+	RULES_IN_TX = 16,
+	/* LifeTx: a transaction ends right before this access, and the next one begins. */
+	RULES_CUT = 32,
+	RULES_WRITE = 64,	/* else it only reads; atomics that do both write */
+};
+
+struct rules_site {
+	uint64_t offset;	/* pc (address after the call) less load bias */
+	uint32_t module;
+	uint32_t flags;		/* enum rules_flag */
+	uint32_t before, before_count;	/* PSet: in the list of numbers, ascending */
+};
+
+/*
+ * A function that holds a transaction: it begins with the first access marked
+ * RULES_IN_TX in an activation of it, and ends with that activation at the latest.
+ */
+struct rules_function {
+	uint64_t offset;	/* of its entry, less load bias */
+	uint32_t module;
+	uint32_t flags;		/* 1: a transaction; 2: ends the transaction under way at its entry; 4: at its exit */
+};
+
+struct rules_module {
+	uint8_t id[RULES_ID_MAX];
+	uint32_t id_size;
+	uint32_t first_site, sites;	/* its sites, ascending by offset */
+	uint32_t first_function, functions;	/* likewise */
+};
+
+/* Offsets are from the start of the file, aligned to 8; counts of elements. */
+struct rules_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t check;		/* trace_check of all behind the header */
+	uint64_t size;		/* of the file */
+	uint32_t modules, sites, functions, numbers;	/* sites: with the empty one */
+	uint64_t modules_at, sites_at, functions_at, numbers_at;
+};
+
+_Static_assert(sizeof(struct rules_site) == 24, "site");
+_Static_assert(sizeof(struct rules_header) == 72, "header");
+
+#endif
