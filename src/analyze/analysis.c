@@ -303,6 +303,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	while (which[count])
 		count++;
 	ctx->reader = trace;
+	reader_leave_out_values(trace);
 	if (reader_rewind(trace, err) < 0)
 		return -1;
 	states = xcalloc(count + 1, sizeof(*states));

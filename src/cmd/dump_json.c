@@ -117,7 +117,7 @@ static void add_detail(struct json *j, const struct event *ev)
 
 		if (name)
 			json_text(j, "call", name);
-	} else if (ev->detail) {
+	} else if (ev->detail && ev->kind != TRACE_VALUE) {
 		json_number(j, "detail", ev->detail);
 	}
 }
@@ -148,7 +148,8 @@ static void add_arg(struct dump *d, struct json *j, const struct event *ev)
 	case TRACE_WRITE_RANGE:
 		return;
 	default:
-		if (kind_extra(ev->kind) > 0 && (ev->arg || kind_class(ev->kind) == TRACE_CLASS_ATOMIC))
+		if (kind_extra(ev->kind) > 0 && (ev->arg || kind_class(ev->kind) == TRACE_CLASS_ATOMIC ||
+						 ev->kind == TRACE_VALUE))
 			json_number(j, "arg", ev->arg);
 	}
 }

@@ -150,7 +150,7 @@ static int replay(const struct replay_options *o, struct err *err)
 	int result = 0;
 
 	if (o->trace) {
-		result = replay_trace_open(&trace, o->trace, err);
+		result = replay_trace_open(&trace, o->trace, true, err);
 		config.options = trace.options;
 		config.exec = true;
 	}

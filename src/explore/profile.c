@@ -145,7 +145,7 @@ int profile_trace(const struct search_config *config, struct search_memory *memo
 	struct replay_trace trace;
 	struct profile unused;
 	struct err closing;
-	int result = replay_trace_open(&trace, path, err);
+	int result = replay_trace_open(&trace, path, false, err);
 
 	*failure = NULL;
 	if (!out)

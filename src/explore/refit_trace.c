@@ -173,6 +173,7 @@ int refit_read(struct refit *const *r, size_t count, const char *path, struct pl
 
 	if (!rd.reader)
 		return -1;
+	reader_leave_out_values(rd.reader);
 	info = reader_info(rd.reader);
 	for (size_t i = 0; i < info->module_count; i++)
 		places_add_module(places, info->modules[i].path, info->modules[i].base);

@@ -37,7 +37,7 @@ static void add_option(struct buf *out, const char *key, const char *value)
 			buf_add_char(out, *value);
 }
 
-int replay_trace_open(struct replay_trace *t, const char *path, struct err *err)
+int replay_trace_open(struct replay_trace *t, const char *path, bool values, struct err *err)
 {
 	struct buf options = { 0 };
 	char live[64];
@@ -53,6 +53,7 @@ int replay_trace_open(struct replay_trace *t, const char *path, struct err *err)
 	add_option(&options, "trace", t->work);
 	add_option(&options, "live", live);
 	add_option(&options, "fork", "off");
+	add_option(&options, "values", values ? "1" : "0");
 	t->options = xstrdup(buf_string(&options));
 	buf_free(&options);
 	return 0;
@@ -126,7 +127,7 @@ int replay_record(const struct replay_config *config, const struct schedule *s,
 	struct oracle_result got;
 	struct oracle oracle;
 	struct err closing;
-	int result = replay_trace_open(&trace, path, err);
+	int result = replay_trace_open(&trace, path, true, err);
 
 	if (result == 0) {
 		oracle_from(&oracle, s);

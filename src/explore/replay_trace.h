@@ -23,8 +23,8 @@ struct replay_trace {
 	int live;		/* the memory that outlives the run */
 };
 
-/* The folder of `path` must be there. Close it in any case. */
-int replay_trace_open(struct replay_trace *t, const char *path, struct err *err);
+/* The folder of `path` must be there; `values`: of accesses, too. Close it in any case. */
+int replay_trace_open(struct replay_trace *t, const char *path, bool values, struct err *err);
 
 /* `keep`: the trace appears as `path`; else nothing is left of it. */
 int replay_trace_close(struct replay_trace *t, bool keep, struct err *err);

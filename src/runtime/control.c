@@ -23,10 +23,10 @@ void ctl_ask_soon(void)
 	ctl_stir();
 }
 
-/* So many steps without a question; one by one if a debugger looks on. */
+/* So many steps without a question; one by one if each is to be looked at. */
 static void let(struct ctl_thread *t, uint64_t steps)
 {
-	if (likely(!(ctl.flags & CTL_DEBUG))) {
+	if (likely(!(ctl.flags & CTL_DEBUG) && !ctl.values)) {
 		grant(t, steps);
 		return;
 	}

@@ -148,6 +148,7 @@ struct ctl {
 	uint64_t calm_until;	/* steps below which the short way may be taken; 0: not */
 	int server;		/* the fork server's socket, or -1 */
 	bool tracing;		/* a trace is recorded, too */
+	bool values;		/* … with what accesses read and write */
 	bool lending;		/* libc makes a thread for us: what it allocates is nobody's */
 	struct sched_event *pending;	/* [count] */
 	uint64_t *name;			/* [count] */
@@ -262,6 +263,10 @@ SNARLRT_HIDDEN void ctl_trace_page(struct ctl_thread *t, const struct trace_reco
 				   uint64_t count);
 SNARLRT_HIDDEN void ctl_trace_frames(struct ctl_thread *t);	/* calls not told yet */
 SNARLRT_HIDDEN void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg);
+/* With ctl.values, of the access just told: what is in memory; and a write that is yet to be made. */
+SNARLRT_HIDDEN void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2);
+SNARLRT_HIDDEN void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsigned log2);
+SNARLRT_HIDDEN void ctl_trace_crash(uint64_t addr);	/* the thread dies of an access to `addr`, or 0 */
 SNARLRT_HIDDEN void ctl_trace_exit(struct ctl_thread *t, uint64_t pc);
 SNARLRT_HIDDEN void ctl_trace_finish(int status);
 

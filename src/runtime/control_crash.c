@@ -95,8 +95,11 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	if (number == SIGSEGV && info->si_code > 0)
 		ctl_heap_bad_access((uint64_t)(uintptr_t)info->si_addr, 1,
 				    regs[REG_ERR] & 2, (const void *)regs[REG_RIP]);
-	if (!(__snarl_tls.busy | __snarl_tls.hidden))
+	if (!(__snarl_tls.busy | __snarl_tls.hidden)) {
 		ctl_account(ctl.current);	/* what it did up to here is part of the run */
+		if (ctl.values)
+			ctl_trace_crash(info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0);
+	}
 	r->signal = (uint32_t)number;
 	r->pc = (uint64_t)regs[REG_RIP] + 1;	/* pcs lie behind what they mean */
 	look_for_calls(regs, r);

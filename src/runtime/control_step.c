@@ -72,6 +72,10 @@ static void trace_access(uint64_t addr, uint64_t size, uint64_t site)
 		ctl_trace_event(ctl.current, &r, size);
 	else
 		ctl_trace_page(ctl.current, &r, 1);
+	if (ctl.values && kind == TRACE_READ)
+		ctl_trace_read(ctl.current, addr, site >> 56 & TRACE_SIZE_MASK);
+	else if (ctl.values && kind == TRACE_WRITE)
+		ctl_trace_written(ctl.current, addr, site >> 56 & TRACE_SIZE_MASK);
 }
 
 void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
@@ -150,6 +154,10 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 					  TRACE_SITE(kind, detail, pc) };
 
 		ctl_trace_event(t, &r, value);
+		/* The event has the old value, and of 16 bytes only half. */
+		if (ctl.values && (log2 == 4 || (atomic_op(kind) == SCHED_OP_UPDATE &&
+						 kind != TRACE_ATOMIC_CAS_FAIL)))
+			ctl_trace_read(t, object, log2);
 	}
 }
 

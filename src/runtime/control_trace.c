@@ -6,7 +6,12 @@
  * before anything else is noted, and at the latest when the thread stops, behind a
  * time stamp; since only one thread runs at a time, the stamps order everything.
  * While the ring is written to, it takes the page's place in thread-local storage.
+ *
+ * Values: hooks come before the access. So what is read is in memory already, and
+ * what is written is there when the thread comes back to us, before anybody else runs.
  */
+#include <sys/uio.h>
+
 #include "runtime/control.h"
 #include "runtime/process.h"
 #include "runtime/sys.h"
@@ -47,6 +52,65 @@ static void end(struct ctl_thread *t)
 	tls->busy = 0;
 }
 
+/* Of memory that may be gone, or never was there. */
+static bool look(uint64_t addr, void *to, size_t size)
+{
+	struct iovec local = { to, size }, remote = { (void *)addr, size };
+
+	return sys_call6(SYS_process_vm_readv, sys_call(SYS_getpid, 0, 0, 0), (long)&local, 1,
+			 (long)&remote, 1, 0) == (long)size;
+}
+
+void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2)
+{
+	uint64_t value[2] = { 0 };
+	struct snarlrt_thread *self;
+
+	if (log2 > 4 || !look(addr, value, 1ull << log2))
+		return;
+	self = begin(t);
+	for (unsigned i = 0; i < (log2 == 4 ? 2 : 1); i++) {
+		struct trace_record both[2] = { { (addr + 8 * i) & TRACE_ADDR_MASK,
+						  TRACE_SITE(TRACE_VALUE, log2 == 4 ? 3 : log2, 0) },
+						{ next_time(self, 0), value[i] } };
+
+		snarlrt_append(self, both, 2);
+	}
+	end(t);
+}
+
+/* A write that was let happen. */
+static struct {
+	struct ctl_thread *thread;	/* NULL: none */
+	uint64_t addr;
+	unsigned log2;
+} written;
+
+void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsigned log2)
+{
+	written.thread = t;
+	written.addr = addr;
+	written.log2 = log2;
+}
+
+/* Its value goes before whatever else is told. */
+static void settle(void)
+{
+	struct ctl_thread *t = written.thread;
+
+	if (likely(!t))
+		return;
+	written.thread = NULL;
+	ctl_trace_read(t, written.addr, written.log2);
+}
+
+void ctl_trace_crash(uint64_t addr)
+{
+	if (addr - written.addr < 1ull << written.log2)
+		written.thread = NULL;
+	settle();
+}
+
 /* Takes the place of the call stack's set-up too, so it comes before that. */
 void ctl_trace_attach(struct ctl_thread *t)
 {
@@ -64,9 +128,12 @@ void ctl_trace_attach(struct ctl_thread *t)
 
 void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records, uint64_t count)
 {
-	struct snarlrt_thread *self = begin(t);
-	struct trace_record stamp = { next_time(self, count), TRACE_SITE(TRACE_STAMP, 0, 0) };
+	struct snarlrt_thread *self;
+	struct trace_record stamp = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
 
+	settle();
+	self = begin(t);
+	stamp.addr = next_time(self, count);
 	snarlrt_append(self, &stamp, 1);
 	for (uint64_t i = 0; i < count; i++)
 		snarlrt_append(self, &records[i], 1);
@@ -75,17 +142,18 @@ void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records, ui
 
 void ctl_trace_frames(struct ctl_thread *t)
 {
-	struct snarlrt_thread *self = begin(t);
-
-	snarlrt_tell_frames(self);
+	settle();
+	snarlrt_tell_frames(begin(t));
 	end(t);
 }
 
 void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)
 {
-	struct snarlrt_thread *self = begin(t);
 	struct trace_record both[2] = { *r, { 0, arg } };
+	struct snarlrt_thread *self;
 
+	settle();
+	self = begin(t);
 	snarlrt_tell_frames(self);
 	both[1].addr = next_time(self, 0);
 	snarlrt_append(self, both, 2);
@@ -102,6 +170,7 @@ void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
 	ctl_account(t);
 	if (tls->frame <= t->frames)
 		return;
+	settle();
 	self = begin(t);
 	tls->frame--;
 	tls->told = tls->frame;
@@ -112,6 +181,7 @@ void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
 /* All rings, by whoever is the last to run. */
 void ctl_trace_finish(int status)
 {
+	settle();
 	for (uint32_t i = 0; i < ctl.count; i++) {
 		struct ctl_thread *t = ctl.threads[i];
 		struct snarlrt_thread *self;

@@ -93,6 +93,7 @@ static void start_control(const struct snarlrt_options *o, char **envp)
 	snarlrt.mode = SNARLRT_CONTROL;
 	/* Each run of a server would need a file of its own: only a run by itself has one. */
 	ctl.tracing = o->trace[0] && o->server < 0 && snarlrt_process_open(o);
+	ctl.values = ctl.tracing && o->values;
 	ctl_crash_install();
 	on_exit(at_controlled_exit, NULL);
 	snarlrt_process_init();

@@ -24,6 +24,7 @@
  *   control=PATH        the block below, created by the tool (a memfd under
  *                       /proc/PID/fd, or a file); needed
  *   server=FD           serve runs on this socket (below) instead of making one
+ *   values=0|1          1: with trace=PATH, what accesses read and write, too
  *   backend=user|kernel user-level threads (default where the CPU has FSGSBASE), or
  *                       kernel threads passing a token
  *

@@ -109,6 +109,10 @@ static bool set(struct snarlrt_options *o, const char *key, const char *value)
 		o->no_filter = same(value, "off");
 		return o->no_filter || same(value, "on");
 	}
+	if (same(key, "values")) {
+		o->values = same(value, "1");
+		return o->values || same(value, "0");
+	}
 	if (same(key, "quiet")) {
 		o->quiet = same(value, "1");
 		return o->quiet || same(value, "0");

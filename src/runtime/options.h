@@ -9,7 +9,7 @@
 struct snarlrt_options {
 	bool record, control, kernel_threads;
 	int server;		/* descriptor, or -1 */
-	bool fork_off, no_filter, quiet;
+	bool fork_off, no_filter, quiet, values;
 	uint64_t window;
 	char trace[3072];	/* absolute once parsed */
 	char live[512];

@@ -215,7 +215,7 @@ static bool has_address(const struct event *ev)
 {
 	switch (kind_class(ev->kind)) {
 	case TRACE_CLASS_NONE:
-		return ev->kind == TRACE_BLOCKED && ev->addr != 0;
+		return (ev->kind == TRACE_BLOCKED || ev->kind == TRACE_VALUE) && ev->addr != 0;
 	case TRACE_CLASS_FUNC:
 	case TRACE_CLASS_THREAD:
 	case TRACE_CLASS_PROCESS:

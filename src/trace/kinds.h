@@ -23,7 +23,7 @@ int kind_find(const char *name, size_t size);
 /* Whether `detail` holds a size, and so the event has one. */
 static inline int kind_has_size(unsigned kind)
 {
-	return kind == TRACE_READ || kind == TRACE_WRITE ||
+	return kind == TRACE_READ || kind == TRACE_WRITE || kind == TRACE_VALUE ||
 	       (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL);
 }
 

@@ -33,7 +33,7 @@ struct reader {
 	size_t stream_count;
 	struct heap_entry *heap;
 	size_t heap_count;
-	bool failed;
+	bool failed, no_values;
 	struct err why;
 
 	struct text *text;		/* or this, and the rest of these */
@@ -252,7 +252,7 @@ static int fail(struct reader *r, struct err *err)
 	return err_set(err, "%s", r->why.text);
 }
 
-int reader_next(struct reader *r, struct event *ev, struct err *err)
+static int next(struct reader *r, struct event *ev, struct err *err)
 {
 	struct stream *s;
 
@@ -277,6 +277,21 @@ int reader_next(struct reader *r, struct event *ev, struct err *err)
 		catalog_find(&r->catalog, s->thread)->events = s->delivered;
 	heap_moved(r);
 	return 1;
+}
+
+int reader_next(struct reader *r, struct event *ev, struct err *err)
+{
+	int got;
+
+	do
+		got = next(r, ev, err);
+	while (got > 0 && ev->kind == TRACE_VALUE && r->no_values);
+	return got;
+}
+
+void reader_leave_out_values(struct reader *r)
+{
+	r->no_values = true;
 }
 
 int reader_rewind(struct reader *r, struct err *err)

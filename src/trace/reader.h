@@ -71,6 +71,9 @@ void reader_close(struct reader *r);
 /* 1 and *ev, 0 at the end, -1 if damaged. */
 int reader_next(struct reader *r, struct event *ev, struct err *err);
 
+/* From now on without `value` events, for who counts events and has no use for these. */
+void reader_leave_out_values(struct reader *r);
+
 /* Start again from the first event. */
 int reader_rewind(struct reader *r, struct err *err);
 

@@ -145,7 +145,7 @@ static void add_arg(struct buf *out, const struct reader *r, const struct event 
 	case TEXT_ARG_SIGNED:
 	case TEXT_ARG_HEX: break;
 	}
-	if (!ev->arg)
+	if (!ev->arg && ev->kind != TRACE_VALUE)
 		return;
 	buf_add_text(out, ev->addr ? " " : " arg=");
 	if (text_arg_form(ev->kind) == TEXT_ARG_HEX) {

@@ -65,6 +65,7 @@ enum text_arg text_arg_form(unsigned kind)
 	case TRACE_BLOCKED: return TEXT_ARG_KIND;
 	case TRACE_CALL_LEAVE: return TEXT_ARG_SIGNED;
 	case TRACE_FUTEX_REQUEUE:
+	case TRACE_VALUE:
 	case TRACE_COND_WAIT:
 	case TRACE_COND_WAKE: return TEXT_ARG_HEX;
 	default: break;
