@@ -1,0 +1,71 @@
+/*
+ * Static events and iRoots, each once.
+ */
+#include "sched/iroot_internal.h"
+
+uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access)
+{
+	bool added;
+	uint32_t *number = iroot_table_put(p, &p->events, iroot_mix(site, access), &added);
+	struct iroot_event *e;
+
+	if (!number)
+		return 0;
+	if (added) {
+		*number = iroot_alloc(p, sizeof(*e));
+		if (!*number)
+			return 0;
+		e = iroot_at(p, *number);
+		e->site = site;
+		e->access = access;
+	}
+	return *number;
+}
+
+const struct iroot_event *iroot_event_at(const struct iroot_profile *p, uint32_t number)
+{
+	return iroot_at(p, number);
+}
+
+/* The crossing of idiom 5 is the same from either side. */
+static bool is_later(const struct iroot_profile *p, uint32_t a, uint32_t b)
+{
+	const struct iroot_event *x = iroot_at(p, a), *y = iroot_at(p, b);
+
+	return x->site != y->site ? x->site > y->site : x->access > y->access;
+}
+
+void iroot_found_add(struct iroot_profile *p, uint32_t flag, uint32_t idiom, uint32_t a, uint32_t b,
+		     uint32_t c, uint32_t d)
+{
+	struct iroot_found *f;
+	uint32_t *number;
+	bool added;
+
+	if (idiom == 5 && (is_later(p, a, c) || (a == c && is_later(p, b, d)))) {
+		uint32_t first = a, second = b;
+
+		a = c, b = d;
+		c = first, d = second;
+	}
+	number = iroot_table_put(p, &p->found, iroot_mix(iroot_mix(idiom, (uint64_t)a << 32 | b),
+							 (uint64_t)c << 32 | d), &added);
+	if (!number)
+		return;
+	if (added) {
+		*number = iroot_alloc(p, sizeof(*f));
+		if (!*number)
+			return;
+		f = iroot_at(p, *number);
+		f->idiom = idiom;
+		f->event[0] = a, f->event[1] = b, f->event[2] = c, f->event[3] = d;
+		if (p->last_found)
+			((struct iroot_found *)iroot_at(p, p->last_found))->next = *number;
+		else
+			p->all_found = *number;
+		p->last_found = *number;
+		p->found_count++;
+	}
+	if (*number)
+		((struct iroot_found *)iroot_at(p, *number))->flags |= flag;
+}

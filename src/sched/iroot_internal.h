@@ -1,0 +1,244 @@
+/*
+ * Between the files of sched/iroot_profile.h.
+ *
+ * Everything is in one piece of memory and refers to the rest by offset, in units of 8 bytes
+ * (`ref`, a uint32_t; 0 is nothing), so that it means the same wherever it is mapped.
+ */
+#ifndef SCHED_IROOT_INTERNAL_H
+#define SCHED_IROOT_INTERNAL_H
+
+#include "sched/iroot_profile.h"
+
+#define IROOT_MAGIC 0x544f4f5249524e53ull	/* "SNRIROOT" */
+#define IROOT_HELD 8u		/* locks of a thread that are known at a time */
+#define IROOT_HISTORY 64u	/* different accesses of a thread to a location that are kept */
+#define IROOT_PAIR_PLACES 16u	/* variables that a pair of sites is remembered for */
+
+/* From 64-bit keys to values; grows. Keys are hashes of what is meant, taken for unique. */
+struct iroot_table {
+	uint32_t slots;
+	uint32_t mask, count;
+};
+
+struct iroot_held {
+	uint32_t lock;		/* ref of its place */
+	uint32_t section;	/* number of the critical section */
+	uint32_t depth;		/* taken so often */
+	uint32_t shared;
+};
+
+/* A strong clock at a moment: component i is thread i's. */
+struct iroot_clock {
+	uint32_t count, pad;
+	uint32_t at[];
+};
+
+/* An instance of a dependency or an access that is remembered for idioms of two variables. */
+struct iroot_instance {
+	uint64_t var;		/* 0: none */
+	uint64_t first, second;	/* its thread's events; an access has only `first` */
+	uint32_t node, pad;
+};
+
+/* With its last instance, and the last of another variable than that. */
+struct iroot_recent {
+	uint32_t event[2];	/* numbers of static events; an access has one */
+	uint32_t direction;
+	uint32_t next;		/* the one before it */
+	struct iroot_instance instance[2];
+};
+
+struct iroot_recents {
+	uint32_t first;	/* the last */
+	uint32_t count;
+};
+
+struct iroot_thread {
+	uint32_t number;	/* as its user says */
+	uint32_t own;		/* index of its component in clocks */
+	uint32_t clock;	/* struct iroot_clock; a copy of it is made when it changes */
+	bool clock_used;	/* … since somebody keeps it */
+	bool ended;		/* somebody joined it */
+	uint64_t events;
+	struct iroot_held held[IROOT_HELD];
+	uint32_t held_count;
+	struct iroot_recents recents;
+	uint32_t next;
+};
+
+/*
+ * Bytes of a place that a thread touched last with one access; and who came next after that, if
+ * anybody of another thread did.
+ */
+struct iroot_mark {
+	uint8_t mask;		/* of no other mark of this thread */
+	uint8_t last;		/* … nobody touched since */
+	uint8_t conflict;	/* the next one depends on it */
+	uint8_t shared;		/* a shared lock */
+	uint32_t thread, event;
+	uint32_t next_thread, next_event;	/* thread 0: nobody yet */
+	uint32_t next;
+	uint64_t index, next_index;
+};
+
+/* A granule of 8 bytes, or a lock. */
+struct iroot_place {
+	uint64_t addr;
+	uint32_t number;
+	uint32_t is_lock;
+	uint32_t marks;
+	uint32_t histories;	/* of threads */
+	uint32_t sections;	/* lock */
+	uint32_t next;		/* all that are alive or were */
+};
+
+/* An access of a history, whole. */
+struct iroot_entry {
+	uint8_t mask, access, shared, pad;
+	uint32_t node;
+	uint32_t clock, before;	/* its own; of the access before, or 0 */
+	uint32_t after;			/* the thread's component at the access after, or 0 */
+	uint32_t locks;		/* struct iroot_lockset */
+	uint32_t next;
+};
+
+/* … and one of which it is not known what comes after it. */
+struct iroot_pending {
+	struct iroot_entry entry;
+	uint64_t index;
+	uint32_t event;
+	uint32_t held_count;
+	struct {
+		uint32_t lock, section, shared, first;
+	} held[IROOT_HELD];
+	uint32_t next;
+};
+
+struct iroot_lockset {
+	uint32_t count, pad;
+	struct {
+		uint32_t lock;
+		uint8_t shared, first, last, pad;
+	} at[];
+};
+
+struct iroot_history {
+	uint32_t thread;
+	uint32_t pending, entries;
+	uint32_t count;
+	uint32_t next;
+};
+
+/* An access as pairs and predicted dependencies know it. */
+struct iroot_node {
+	uint64_t var;
+	uint32_t thread, event;
+	uint32_t after, before;	/* struct iroot_edge */
+};
+
+struct iroot_edge {
+	uint32_t node;
+	uint32_t next;
+};
+
+#define IROOT_PAIR_NEXT 1u	/* one variable, and the thread did not touch it in between */
+#define IROOT_PAIR_SAME 2u	/* one variable */
+#define IROOT_PAIR_OTHER 4u	/* two variables */
+
+struct iroot_pair {
+	uint32_t first, second;	/* nodes */
+	uint32_t kinds, pad;
+	uint32_t next, pad2;
+};
+
+/* An iRoot, by static events. */
+struct iroot_found {
+	uint32_t idiom, flags;
+	uint32_t event[IROOT_EVENTS];
+	uint32_t next, pad;
+};
+
+struct iroot_profile {
+	uint64_t magic;
+	uint32_t version, window;
+	uint64_t size, used, lost;	/* bytes */
+	uint32_t finished, last_thread;	/* ref of the thread of the last step */
+	uint64_t steps, dependencies, place_count, entry_count, pair_count;
+	struct iroot_table events, places, locks, threads, syncs, pairs_of, found, known, sets,
+		nodes, edges, pairs, pair_sites;
+	uint32_t event_count, found_count, thread_count, pad;
+	uint32_t all_threads, all_places, all_pairs, all_found, last_pair, last_found;
+	uint32_t free_marks, free_pending, free_entries;
+};
+
+static inline void *iroot_at(const struct iroot_profile *p, uint32_t ref)
+{
+	return (char *)(uintptr_t)p + (uint64_t)ref * 8;
+}
+
+static inline uint64_t iroot_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;	/* small numbers must not cancel out */
+	hash = (hash ^ hash >> 32 ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/* iroot_memory.c. 0 if nothing is left; zeroed. */
+uint32_t iroot_alloc(struct iroot_profile *p, uint64_t bytes);
+uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64_t key, bool *added);
+uint32_t iroot_table_get(const struct iroot_profile *p, const struct iroot_table *t, uint64_t key);
+
+/* iroot_place.c: a granule (addr >> 3) or a lock; 0 if nothing is left. */
+uint32_t iroot_place_granule(struct iroot_profile *p, uint64_t granule);
+uint32_t iroot_place_lock(struct iroot_profile *p, uint64_t addr);
+void iroot_place_forget(struct iroot_profile *p, uint64_t addr, uint64_t size);
+
+/* iroot_order.c */
+struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number);
+void iroot_order_step(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step);
+uint32_t iroot_clock_keep(struct iroot_profile *p, struct iroot_thread *t);
+static inline uint32_t iroot_clock_get(const struct iroot_clock *c, uint32_t i)
+{
+	return i < c->count ? c->at[i] : 0;
+}
+
+/* An access to a place, split by granules; `mask` of its bytes. */
+struct iroot_touch {
+	struct iroot_place *place;
+	struct iroot_thread *thread;
+	uint32_t event;		/* static */
+	uint8_t access, mask, shared;	/* enum iroot_access; a shared lock */
+	uint64_t index;		/* of the thread's events */
+};
+
+/* iroot_found.c: numbers of static events, iRoots. */
+uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access);
+const struct iroot_event *iroot_event_at(const struct iroot_profile *p, uint32_t number);
+void iroot_found_add(struct iroot_profile *p, uint32_t flag, uint32_t idiom, uint32_t a, uint32_t b,
+		     uint32_t c, uint32_t d);
+
+/* iroot_recent.c: the entry, made or moved to the front; NULL if nothing is left. */
+struct iroot_recent *iroot_recent_touch(struct iroot_profile *p, struct iroot_recents *r,
+					uint32_t first, uint32_t second, uint32_t direction);
+void iroot_recent_set(struct iroot_recent *r, const struct iroot_instance *instance);
+
+/* One writes; of locks, the first gives back what the second takes. */
+static inline bool iroot_conflict(uint32_t first, uint32_t second)
+{
+	if (first == IROOT_RELEASE || second == IROOT_ACQUIRE)
+		return first == IROOT_RELEASE && second == IROOT_ACQUIRE;
+	return (first == IROOT_WRITE && second <= IROOT_WRITE) ||
+	       (second == IROOT_WRITE && first <= IROOT_WRITE);
+}
+
+/* iroot_observe.c, iroot_predict.c, iroot_pairs.c, iroot_join.c */
+void iroot_observe(struct iroot_profile *p, const struct iroot_touch *t);
+void iroot_predict(struct iroot_profile *p, const struct iroot_touch *t);
+void iroot_predict_forget(struct iroot_profile *p, struct iroot_place *place);
+uint32_t iroot_node(struct iroot_profile *p, uint64_t var, uint32_t thread, uint32_t event);
+void iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind);
+void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, uint32_t node);
+bool iroot_edge_is(const struct iroot_profile *p, uint32_t first, uint32_t second);
+void iroot_join(struct iroot_profile *p);
+
+#endif

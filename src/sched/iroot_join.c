@@ -1,0 +1,107 @@
+/*
+ * Compound iRoots that other schedules may have: pairs of accesses of one thread, joined by
+ * predicted dependencies with pairs of another one.
+ */
+#include "sched/iroot_internal.h"
+
+#define WORK_MOST (64u << 20)	/* pairs looked up; beyond, some iRoots are missing */
+
+static uint32_t kinds_of(const struct iroot_profile *p, uint32_t first, uint32_t second)
+{
+	uint32_t ref = iroot_table_get(p, &p->pairs, (uint64_t)first << 32 | second);
+
+	return ref ? ((const struct iroot_pair *)iroot_at(p, ref))->kinds : 0;
+}
+
+static const struct iroot_node *node_at(const struct iroot_profile *p, uint32_t node)
+{
+	return iroot_at(p, node);
+}
+
+struct joining {
+	struct iroot_profile *p;
+	uint64_t work;
+};
+
+static void add(struct iroot_profile *p, uint32_t idiom, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	iroot_found_add(p, IROOT_PREDICTED, idiom, node_at(p, a)->event, node_at(p, b)->event,
+			node_at(p, c)->event, d ? node_at(p, d)->event : 0);
+}
+
+/* A … D, with A → b and c → D. */
+static void join_around(struct joining *j, const struct iroot_pair *pair, uint32_t b, uint32_t c)
+{
+	struct iroot_profile *p = j->p;
+	uint32_t a = pair->first, d = pair->second;
+
+	if (node_at(p, b)->thread != node_at(p, c)->thread)
+		return;
+	j->work++;
+	if (pair->kinds & IROOT_PAIR_NEXT) {
+		if (b == c)
+			add(p, 2, a, b, d, 0);
+		if (kinds_of(p, b, c) & (IROOT_PAIR_SAME | IROOT_PAIR_NEXT))
+			add(p, 3, a, b, c, d);
+	}
+	if (pair->kinds & IROOT_PAIR_OTHER) {
+		if (kinds_of(p, b, c) & IROOT_PAIR_OTHER)
+			add(p, 4, a, b, c, d);
+		if (kinds_of(p, c, b) & IROOT_PAIR_OTHER)
+			add(p, 5, a, b, c, d);
+	}
+}
+
+/* A … C, with A → b and C → d. */
+static void join_along(struct joining *j, const struct iroot_pair *pair, uint32_t b, uint32_t d)
+{
+	if (node_at(j->p, b)->thread != node_at(j->p, d)->thread)
+		return;
+	j->work++;
+	if (kinds_of(j->p, b, d) & IROOT_PAIR_OTHER)
+		add(j->p, 6, pair->first, b, pair->second, d);
+}
+
+static void join_pair(struct joining *j, const struct iroot_pair *pair)
+{
+	const struct iroot_node *first = node_at(j->p, pair->first), *second = node_at(j->p, pair->second);
+
+	for (uint32_t i = first->after; i;) {
+		const struct iroot_edge *out = iroot_at(j->p, i);
+
+		for (uint32_t k = second->before; k;) {
+			const struct iroot_edge *in = iroot_at(j->p, k);
+
+			join_around(j, pair, out->node, in->node);
+			k = in->next;
+		}
+		for (uint32_t k = pair->kinds & IROOT_PAIR_OTHER ? second->after : 0; k;) {
+			const struct iroot_edge *other = iroot_at(j->p, k);
+
+			join_along(j, pair, out->node, other->node);
+			k = other->next;
+		}
+		i = out->next;
+	}
+}
+
+void iroot_join(struct iroot_profile *p)
+{
+	struct joining j = { .p = p };
+
+	for (uint32_t ref = p->all_places; ref;) {
+		struct iroot_place *place = iroot_at(p, ref);
+
+		iroot_predict_forget(p, place);
+		ref = place->next;
+	}
+	for (uint32_t ref = p->all_pairs; ref;) {
+		const struct iroot_pair *pair = iroot_at(p, ref);
+
+		ref = pair->next;
+		if (j.work > WORK_MOST)
+			p->lost++;
+		else
+			join_pair(&j, pair);
+	}
+}

@@ -1,0 +1,79 @@
+#include "sched/iroot_internal.h"
+
+uint32_t iroot_alloc(struct iroot_profile *p, uint64_t bytes)
+{
+	uint64_t at = p->used, end = at + ((bytes + 7) & ~7ull);
+
+	if (end > p->size) {
+		p->lost++;
+		return 0;
+	}
+	p->used = end;
+	return (uint32_t)(at / 8);
+}
+
+struct slot {
+	uint64_t key;		/* 0: free */
+	uint32_t value, pad;
+};
+
+static struct slot *find(struct slot *slots, uint32_t mask, uint64_t key)
+{
+	uint32_t i = (uint32_t)(key >> 20) & mask;
+
+	while (slots[i].key != 0 && slots[i].key != key)
+		i = (i + 1) & mask;
+	return &slots[i];
+}
+
+/* The old one is not used again: all of them together are as large as the new one. */
+static bool grow(struct iroot_profile *p, struct iroot_table *t)
+{
+	uint32_t mask = t->slots ? t->mask * 2 + 1 : 63;
+	uint32_t ref = iroot_alloc(p, (mask + 1ull) * sizeof(struct slot));
+	struct slot *old = iroot_at(p, t->slots), *slots = iroot_at(p, ref);
+
+	if (!ref)
+		return false;
+	for (uint32_t i = 0; t->slots && i <= t->mask; i++)
+		if (old[i].key) {
+			struct slot *s = find(slots, mask, old[i].key);
+
+			s->key = old[i].key;
+			s->value = old[i].value;
+		}
+	t->slots = ref;
+	t->mask = mask;
+	return true;
+}
+
+static uint64_t real_key(uint64_t key)
+{
+	key = iroot_mix(key, 0);
+	return key ? key : 1;
+}
+
+uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64_t key, bool *added)
+{
+	struct slot *s;
+
+	key = real_key(key);
+	if (t->slots) {
+		s = find(iroot_at(p, t->slots), t->mask, key);
+		*added = s->key == 0;
+		if (!*added)
+			return &s->value;
+	}
+	if ((!t->slots || t->count + 1 > t->mask / 4 * 3) && !grow(p, t))
+		return NULL;
+	s = find(iroot_at(p, t->slots), t->mask, key);
+	s->key = key;
+	t->count++;
+	*added = true;
+	return &s->value;
+}
+
+uint32_t iroot_table_get(const struct iroot_profile *p, const struct iroot_table *t, uint64_t key)
+{
+	return t->slots ? find(iroot_at(p, t->slots), t->mask, real_key(key))->value : 0;
+}

@@ -1,0 +1,165 @@
+#include "sched/iroot_profile.h"
+
+#include "sched/iroot_internal.h"
+
+#define RANGE_MOST (1u << 20)	/* bytes of one access that are looked at */
+
+struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t window)
+{
+	struct iroot_profile *p = memory;
+
+	if (size < 64u << 10)
+		return NULL;
+	p->size = size;
+	p->used = (sizeof(*p) + 7) & ~7ull;
+	p->window = window;
+	p->version = IROOT_PROFILE_VERSION;
+	p->magic = IROOT_MAGIC;
+	return p;
+}
+
+struct iroot_profile *iroot_profile_open(void *memory, uint64_t size)
+{
+	struct iroot_profile *p = memory;
+
+	return size >= sizeof(*p) && p->magic == IROOT_MAGIC && p->version == IROOT_PROFILE_VERSION &&
+	       p->size <= size && p->used <= p->size ? p : NULL;
+}
+
+static void touch(struct iroot_profile *p, struct iroot_touch *t, uint32_t place)
+{
+	if (!place)
+		return;
+	t->place = iroot_at(p, place);
+	iroot_observe(p, t);
+	iroot_predict(p, t);
+}
+
+static void access_step(struct iroot_profile *p, struct iroot_thread *thread,
+			const struct iroot_step *step)
+{
+	struct iroot_touch t = { .thread = thread, .index = ++thread->events };
+	uint64_t addr = step->addr, size = step->size;
+
+	t.access = step->op == IROOT_OP_READ ? IROOT_READ : IROOT_WRITE;
+	t.event = iroot_event_number(p, step->site, t.access);
+	p->lost += size > RANGE_MOST;
+	if (size > RANGE_MOST)
+		size = RANGE_MOST;
+	while (t.event && size > 0) {
+		uint64_t part = 8 - (addr & 7);
+
+		if (part > size)
+			part = size;
+		t.mask = (uint8_t)(((1u << part) - 1) << (addr & 7));
+		touch(p, &t, iroot_place_granule(p, addr / 8));
+		addr += part;
+		size -= part;
+	}
+}
+
+static struct iroot_held *held_find(struct iroot_thread *t, uint32_t lock)
+{
+	for (uint32_t i = t->held_count; i-- > 0;)
+		if (t->held[i].lock == lock)
+			return &t->held[i];
+	return NULL;
+}
+
+static void held_drop(struct iroot_thread *t, struct iroot_held *h)
+{
+	for (t->held_count--; h < t->held + t->held_count; h++)
+		*h = h[1];
+}
+
+/* The set that a lock's own events see does not have it. */
+static void lock_step(struct iroot_profile *p, struct iroot_thread *thread, const struct iroot_step *step)
+{
+	struct iroot_touch t = { .thread = thread, .mask = 1 };
+	uint32_t place = iroot_place_lock(p, step->addr);
+	struct iroot_held *h = held_find(thread, place);
+	bool release = step->op == IROOT_OP_RELEASE;
+
+	if (!place || (release ? h && --h->depth > 0 : h && h->depth++ > 0))
+		return;		/* nobody sees it */
+	t.index = ++thread->events;
+	t.access = release ? IROOT_RELEASE : IROOT_ACQUIRE;
+	t.shared = release ? h && h->shared : step->op == IROOT_OP_ACQUIRE_SHARED;
+	t.event = iroot_event_number(p, step->site, t.access);
+	if (release && h)
+		held_drop(thread, h);
+	if (t.event)
+		touch(p, &t, place);
+	if (release)
+		return;
+	if (thread->held_count == IROOT_HELD) {
+		p->lost++;
+		return;
+	}
+	thread->held[thread->held_count++] = (struct iroot_held){
+		.lock = place, .depth = 1, .shared = t.shared,
+		.section = ++((struct iroot_place *)iroot_at(p, place))->sections };
+}
+
+void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step)
+{
+	struct iroot_thread *t;
+
+	if (step->op == IROOT_OP_FRESH) {
+		iroot_place_forget(p, step->addr, step->size);
+		return;
+	}
+	t = step->op != IROOT_OP_NONE ? iroot_thread(p, step->thread) : NULL;
+	if (!t)
+		return;
+	switch (step->op) {
+	case IROOT_OP_READ: case IROOT_OP_WRITE:
+		p->steps++;
+		access_step(p, t, step);
+		break;
+	case IROOT_OP_ACQUIRE: case IROOT_OP_ACQUIRE_SHARED: case IROOT_OP_RELEASE:
+		p->steps++;
+		lock_step(p, t, step);
+		break;
+	default:
+		iroot_order_step(p, t, step);
+	}
+}
+
+void iroot_profile_finish(struct iroot_profile *p)
+{
+	if (!p->finished)
+		iroot_join(p);
+	p->finished = 1;
+}
+
+uint32_t iroot_profile_count(const struct iroot_profile *p)
+{
+	return p->found_count;
+}
+
+uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, struct iroot *out)
+{
+	const struct iroot_found *f;
+
+	*cursor = *cursor ? ((const struct iroot_found *)iroot_at(p, *cursor))->next : p->all_found;
+	if (!*cursor)
+		return 0;
+	f = iroot_at(p, *cursor);
+	out->idiom = f->idiom;
+	for (unsigned i = 0; i < IROOT_EVENTS; i++) {
+		const struct iroot_event none = { 0 }, *e = f->event[i] ? iroot_at(p, f->event[i]) : &none;
+
+		out->event[i].site = e->site;
+		out->event[i].access = e->access;
+	}
+	return f->flags;
+}
+
+void iroot_profile_stats(const struct iroot_profile *p, struct iroot_profile_stats *out)
+{
+	*out = (struct iroot_profile_stats){ .steps = p->steps, .dependencies = p->dependencies,
+					     .places = p->place_count, .entries = p->entry_count,
+					     .pairs = p->pair_count, .lost = p->lost,
+					     .bytes = p->used };
+}
