@@ -1,6 +1,7 @@
 #include "explore/server_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,16 @@ void server_idle(struct server *s, int ms)
 	poll(polls, count, ms);
 }
 
+/* By giving back its pages: mostly few were used. */
+static void clear_profile(struct server *s)
+{
+	const struct ctl_block *b = s->block;
+
+	if (fallocate(s->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)b->profile,
+		      (off_t)b->profile_size) < 0)
+		memset(server_area(s, b->profile), 0, b->profile_size);
+}
+
 int server_start(struct server *s, struct err *err)
 {
 	if (s->deaths >= DEATHS_MAX)
@@ -55,6 +66,8 @@ int server_start(struct server *s, struct err *err)
 			       s->config.target->program, s->deaths, s->reason);
 	if (!s->exec && s->state == SERVER_DOWN && server_up(s, err) < 0)
 		return -1;
+	if (s->block->profile_size && s->depth == 0)
+		clear_profile(s);
 	s->result.status = 0;
 	s->result.timed_out = s->result.lost = s->result.bomb = false;
 	capture_copy(&s->result.out, &s->early_out);

@@ -37,6 +37,7 @@ struct server_config {
 	double timeout;		/* seconds a run may take; 0: no limit */
 	size_t keep;		/* bytes of stdout to keep; 0: CAPTURE_HEAD */
 	uint64_t plan_size;	/* room for plans */
+	uint64_t profile_size;	/* … and for profiles of runs with CTL_PROFILE; 0: none */
 };
 
 struct server_result {

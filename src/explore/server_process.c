@@ -49,7 +49,9 @@ static int make_block(struct server *s, struct err *err)
 	head.state_size = pages(state);
 	head.checks = head.state + head.state_size;
 	head.checks_size = CHECKS_SIZE;
-	head.size = head.checks + pages(head.checks_size);
+	head.profile = head.checks + pages(head.checks_size);
+	head.profile_size = pages(s->config.profile_size);
+	head.size = head.profile + head.profile_size;
 	if (s->memory < 0 || ftruncate(s->memory, (off_t)head.size) < 0)
 		return err_set(err, "cannot make the memory shared with the program: %s",
 			       strerror(errno));

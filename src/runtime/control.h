@@ -149,6 +149,7 @@ struct ctl {
 	int server;		/* the fork server's socket, or -1 */
 	bool tracing;		/* a trace is recorded, too */
 	bool values;		/* … with what accesses read and write */
+	struct iroot_profile *profile;	/* the run is folded into it; or NULL */
 	bool lending;		/* libc makes a thread for us: what it allocates is nobody's */
 	struct sched_event *pending;	/* [count] */
 	uint64_t *name;			/* [count] */
@@ -269,6 +270,19 @@ SNARLRT_HIDDEN void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsig
 SNARLRT_HIDDEN void ctl_trace_crash(uint64_t addr);	/* the thread dies of an access to `addr`, or 0 */
 SNARLRT_HIDDEN void ctl_trace_exit(struct ctl_thread *t, uint64_t pc);
 SNARLRT_HIDDEN void ctl_trace_finish(int status);
+
+/* control_profile.c: but for the first only if ctl.profile. */
+SNARLRT_HIDDEN void ctl_profile_begin(void);
+SNARLRT_HIDDEN void ctl_profile_attach(const struct ctl_thread *t);
+SNARLRT_HIDDEN void ctl_profile_page(struct ctl_thread *t, const struct trace_record *records,
+				     uint64_t count);
+SNARLRT_HIDDEN void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg);
+
+/* A trace or a profile wants to know of all that happens, in order. */
+static inline bool ctl_watched(void)
+{
+	return ctl.tracing || ctl.profile;
+}
 
 /* control_crash.c */
 SNARLRT_HIDDEN void ctl_crash_install(void);

@@ -27,7 +27,7 @@ void ctl_calm(const struct sched_point *point, uint64_t next_time)
 	uint64_t until = ctl.block->request.max_steps;
 
 	ctl.calm_until = 0;
-	if (ctl.kernel_threads || ctl.tracing || ctl.private_child || is_exact() || is_following() ||
+	if (ctl.kernel_threads || ctl_watched() || ctl.private_child || is_exact() || is_following() ||
 	    ctl.flags & (CTL_HASH | CTL_TIMEOUTS | CTL_SNAPSHOT) || ctl_signal_any() ||
 	    next_time <= ctl.now)
 		return;

@@ -80,6 +80,7 @@ void ctl_begin(void)
 	ctl.flags = ctl.block->request.flags;
 	report_clear(&ctl.block->report);
 	ctl_shared_apply();
+	ctl_profile_begin();
 	ctl_thread_first();
 	strategy_start();
 	ctl.block->ready = 1;
@@ -280,6 +281,7 @@ void ctl_forked_child(void)
 	ctl.private_child = true;
 	ctl.server = -1;
 	ctl.tracing = false;
+	ctl.profile = NULL;
 	ctl.flags = 0;
 	ctl.block = &block;
 	ctl.state = state;

@@ -47,6 +47,8 @@ static void look_at_page(struct ctl_thread *t, const struct trace_record *r, uin
 			;
 	if (ctl.tracing)
 		ctl_trace_page(t, r, count);
+	if (ctl.profile)
+		ctl_profile_page(t, r, count);
 	if (ctl.flags & CTL_HASH)
 		for (uint64_t i = 0; i < count; i++)
 			ctl_hash_event(r[i].addr, r[i].site, 0);
@@ -63,19 +65,31 @@ void ctl_account(struct ctl_thread *t)
 	look_at_page(t, t->granted - count, count);
 }
 
-static void trace_access(uint64_t addr, uint64_t size, uint64_t site)
+static void tell_event(const struct trace_record *r, uint64_t arg)
+{
+	if (ctl.tracing)
+		ctl_trace_event(ctl.current, r, arg);
+	if (ctl.profile)
+		ctl_profile_event(ctl.current, r, arg);
+}
+
+static void tell_access(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
 	uint64_t kind = site >> 48 & 0xff;
 
-	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
-		ctl_trace_event(ctl.current, &r, size);
-	else
+	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE) {
+		tell_event(&r, size);
+		return;
+	}
+	if (ctl.tracing)
 		ctl_trace_page(ctl.current, &r, 1);
 	if (ctl.values && kind == TRACE_READ)
 		ctl_trace_read(ctl.current, addr, site >> 56 & TRACE_SIZE_MASK);
 	else if (ctl.values && kind == TRACE_WRITE)
 		ctl_trace_written(ctl.current, addr, site >> 56 & TRACE_SIZE_MASK);
+	if (ctl.profile)
+		ctl_profile_page(ctl.current, &r, 1);
 }
 
 void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
@@ -90,8 +104,8 @@ void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
 		changed_something(ctl.current);
 	if (ctl.flags & CTL_HASH)
 		ctl_hash_event(addr, site, 0);
-	if (ctl.tracing)
-		trace_access(addr, size, site);
+	if (ctl_watched())
+		tell_access(addr, size, site);
 }
 
 void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site)
@@ -148,12 +162,12 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 		changed_nothing(t, object, (uint64_t)(uintptr_t)pc);
 	if (ctl.flags & CTL_HASH)
 		ctl_hash_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
-	if (ctl.tracing) {
+	if (ctl_watched()) {
 		unsigned detail = log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT;
 		struct trace_record r = { (object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48,
 					  TRACE_SITE(kind, detail, pc) };
 
-		ctl_trace_event(t, &r, value);
+		tell_event(&r, value);
 		/* The event has the old value, and of 16 bytes only half. */
 		if (ctl.values && (log2 == 4 || (atomic_op(kind) == SCHED_OP_UPDATE &&
 						 kind != TRACE_ATOMIC_CAS_FAIL)))
@@ -174,7 +188,7 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 {
 	if (!ctl_on())
 		return;
-	if (ctl.tracing || ctl.flags & CTL_HASH)
+	if (ctl_watched() || ctl.flags & CTL_HASH)
 		ctl_account(ctl.current);	/* what came before goes first */
 	if (result != 0 || is_polling(kind))
 		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
@@ -184,12 +198,12 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 	if (ctl.flags & CTL_HASH && kind != TRACE_EXIT && kind != TRACE_EXEC)
 		ctl_hash_event((uint64_t)(uintptr_t)object,
 			       (uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48, 0);
-	if (ctl.tracing && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
+	if (ctl_watched() && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
 		struct trace_record r = {
 			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
 			TRACE_SITE(kind, detail, pc),
 		};
 
-		ctl_trace_event(ctl.current, &r, arg);
+		tell_event(&r, arg);
 	}
 }

@@ -90,6 +90,8 @@ static void attach(struct ctl_thread *t)
 
 	if (ctl.tracing)
 		ctl_trace_attach(t);
+	if (ctl.profile)
+		ctl_profile_attach(t);
 	t->frames = t->ring ? t->ring->frames : (struct snarlrt_frame *)(t + 1);
 	tls->own = (uint16_t)(t->id * 2 + 1);
 	tls->own2 = (uint32_t)tls->own << 16 | tls->own;

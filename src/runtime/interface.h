@@ -138,6 +138,7 @@ enum ctl_failure {
 #define CTL_SNAPSHOT 64u	/* stop after `stop_at` steps and serve from there */
 #define CTL_LEARN 128u		/* list what becomes shared, for later runs */
 #define CTL_DEBUG 256u		/* a debugger wants to see every step and switch (control_debug.c) */
+#define CTL_PROFILE 512u	/* fold the run into the profile area (sched/iroot_profile.h) */
 
 struct ctl_request {
 	char strategy[32];
@@ -229,6 +230,7 @@ struct ctl_block {
 	uint64_t shared, shared_size;	/* uint64_t[]: addresses of granules (8 bytes) */
 	uint64_t state, state_size;	/* the strategy's own */
 	uint64_t checks, checks_size;	/* with CTL_HASH: a byte for each of the first events */
+	uint64_t profile, profile_size;	/* with CTL_PROFILE: struct iroot_profile; zero before the run */
 	struct ctl_request request;
 	struct ctl_report report;
 };

@@ -1,0 +1,17 @@
+/*
+ * The iRoots of a trace: those that its run exposed, and those to be expected of others.
+ */
+#ifndef ANALYZE_IROOT_H
+#define ANALYZE_IROOT_H
+
+#include "base/err.h"
+#include "sched/iroot_profile.h"
+#include "trace/reader.h"
+
+/* The steps of an event; returns how many there are. */
+unsigned iroot_steps(const struct event *ev, struct iroot_step *out);
+
+/* All of the trace into `p`, which is finished then. -1 if it is damaged. */
+int iroot_trace(struct reader *trace, struct iroot_profile *p, struct err *err);
+
+#endif
