@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyze/spins.h"
 #include "analyze/track.h"
 #include "base/mem.h"
 
@@ -63,6 +64,7 @@ struct ahead {
 	struct err err;
 	bool soon;		/* somebody wants to know */
 	bool total;
+	struct spins spins;
 };
 
 static const struct event *access_ahead(const struct ahead *a, size_t distance)
@@ -95,6 +97,7 @@ static const struct event *ahead_next(struct ahead *a, struct reader *trace,
 		a->got = reader_next(trace, ev, &a->err);
 		if (a->got <= 0)
 			break;
+		spins_translate(&a->spins, ev);
 		a->access[a->read++ % RING] = access_of(ev->kind) != 0;
 		if (a->total)
 			ev->time = a->read;
@@ -114,19 +117,23 @@ static int first_pass(struct reader *trace, const struct analysis *const *which,
 	const struct event *ev;
 	const struct view *view;
 
+	spins_init(&ahead.spins, reader_info(trace)->path);
 	for (size_t i = 0; which[i]; i++)
 		ahead.soon |= which[i]->soon != NULL;
 	while ((ev = ahead_next(&ahead, trace, which, states))) {
 		view = track_before(track, ev);
-		if (!view)
+		if (!view) {
+			spins_free(&ahead.spins);
 			return err_set(err, "thread %u: more threads than can be analysed (%u)",
 				       ev->thread, TRACK_MAX_THREADS);
+		}
 		stats->events++;
 		stats->accesses += access_of(ev->kind) != 0;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
 		track_after(track, ev);
 	}
+	spins_free(&ahead.spins);
 	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : 0;
 }
 
@@ -223,6 +230,8 @@ static void counting_tell(const struct counting *c, struct candidate_event *e)
 	const struct candidate_event *seen = &c->events[*number - 1];
 
 	e->nth = seen->nth;
+	if (access_of(seen->kind) & ACCESS_ATOMIC)
+		e->kind = seen->kind;	/* of a lock made of it: as the program says it */
 	if (e->time == 0 && seen->nth > 0) {
 		e->time = seen->time;
 		e->kind = seen->kind;

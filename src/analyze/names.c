@@ -154,10 +154,13 @@ static void learn(struct names *n, struct objects *objects, const struct event *
 
 static void want(struct names *n, const struct candidate_event *e)
 {
+	uint64_t *set = map_put(&n->sets, key_of(e), NULL);
 	bool added;
 
+	/* Where a thread is only to be stopped, a candidate may not say what it holds. */
+	if (e->lockset != LOCKS_NONE)
+		*set = e->lockset;
 	map_put(&n->events, key_of(e), &added);
-	*map_put(&n->sets, key_of(e), NULL) = e->lockset;
 	n->left += added;
 }
 

@@ -93,7 +93,7 @@ static double likelihood(const struct lead *lead, const struct followed *f,
 			return -1;
 		ended += f->order[i].ended;
 	}
-	if (lead->c.class == CANDIDATE_DEADLOCK && failure != ORACLE_DEADLOCK)
+	if (lead->c.class == CANDIDATE_DEADLOCK && !oracle_is_stuck(failure))
 		return -1;
 	return lead_fitness(&lead->c, ended, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0);
 }

@@ -26,7 +26,7 @@ enum lead_outcome follow_judge(const struct lead *lead, const struct goal_result
 	if (result->verdict == ORACLE_FAILED) {
 		/* What comes second may have been too late to happen at all. */
 		if (goal->kept == goal->orders ||
-		    (result->failure == ORACLE_DEADLOCK && lead->c.class == CANDIDATE_DEADLOCK &&
+		    (oracle_is_stuck(result->failure) && lead->c.class == CANDIDATE_DEADLOCK &&
 		     !goal->infeasible))
 			return LEAD_FAILED;
 	} else if (goal->met == goal->orders) {

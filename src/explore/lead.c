@@ -268,7 +268,7 @@ void leads_keep(struct leads *l, bool (*wanted)(void *ctx, const struct lead *le
 static bool explains(const struct candidate *c, enum oracle_failure failure)
 {
 	if (c->class == CANDIDATE_DEADLOCK)
-		return failure == ORACLE_DEADLOCK;
+		return oracle_is_stuck(failure);
 	return c->seen && c->class != CANDIDATE_MISUSE;
 }
 

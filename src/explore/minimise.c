@@ -85,7 +85,7 @@ static bool take_turns(struct minimise *m, struct shrink_run *got)
 /* A deadlock may keep the last events of its own prediction from happening. */
 static bool cut_short(const struct lead *lead, const struct oracle_result *got)
 {
-	return lead->c.class == CANDIDATE_DEADLOCK && got->failure == ORACLE_DEADLOCK;
+	return lead->c.class == CANDIDATE_DEADLOCK && oracle_is_stuck(got->failure);
 }
 
 static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)

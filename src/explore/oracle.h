@@ -44,6 +44,12 @@ enum oracle_failure {
 	ORACLE_BOMB,
 };
 
+/* Nobody gets on: all wait, or go round in circles (for a lock that spins). */
+static inline bool oracle_is_stuck(enum oracle_failure failure)
+{
+	return failure == ORACLE_DEADLOCK || failure == ORACLE_HANG;
+}
+
 /* What is expected; all zero: exit status 0. */
 struct oracle {
 	int exit;		/* status of a good run; ORACLE_ANY_EXIT: each is good */

@@ -106,7 +106,7 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 		buf_add_text(out, " in thread ");
 		schedule_path(report, r->thread, out);
 	}
-	if (r->failure == ORACLE_DEADLOCK || r->failure == ORACLE_HANG) {
+	if (oracle_is_stuck(r->failure)) {
 		for (size_t i = 0; i < r->site_count; i++)
 			add_waiting(&r->sites[i], report, places, out);
 		return;

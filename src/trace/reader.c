@@ -137,7 +137,7 @@ struct reader *reader_open(const char *path, struct err *err)
 	uint64_t size;
 	int got;
 
-	r->path = xstrdup(path);
+	r->info.path = r->path = xstrdup(path);
 	if (index_map(path, &data, &size, err) < 0)
 		goto fail;
 	if (index_type_of(data, size) == INDEX_TEXT) {

@@ -50,6 +50,7 @@ struct reader_module {
 };
 
 struct reader_info {
+	const char *path;	/* as it was opened */
 	const struct trace_header *header;
 	bool incomplete;	/* no END chunk: killed, crashed or still running */
 	uint64_t torn_bytes;	/* bytes of chunks half written when it ended */

@@ -63,6 +63,53 @@ status=0
 snarl replay --quiet goal.txt </dev/null || status=$?
 [ $status = 1 ] || fail "goals alone: exit $status"
 
+# Locks that the program makes itself are locks: two in opposite orders are a circle.
+cat >spins.c <<'EOF'
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int left, right;
+static int both;
+
+static void take(atomic_int *word)
+{
+	while (atomic_exchange_explicit(word, 1, memory_order_acquire))
+		;
+}
+
+static void give(atomic_int *word)
+{
+	atomic_store_explicit(word, 0, memory_order_release);
+}
+
+static void *worker(void *arg)
+{
+	atomic_int *first = arg, *second = first == &left ? &right : &left;
+
+	take(first);
+	take(second);
+	both++;
+	give(second);
+	give(first);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t a, b;
+
+	pthread_create(&a, NULL, worker, &left);
+	pthread_create(&b, NULL, worker, &right);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return both != 2;
+}
+EOF
+snarl-cc -g -O1 -pthread spins.c -o spins
+hunt 1 spins
+expect spins "b['failure'] == 'hang' and b['class'] == 'deadlock' and b['pattern'] == 'lock-cycle'"
+expect spins "b['cause'] == 'predicted' and b['variable'] in ('left', 'right') and b['replays'] == [20, 20]"
+
 # The same whatever -j is, and with both ways to run it.
 for jobs in 1 2 5; do
 	hunt 1 mysql_791 -j $jobs --seed 3
