@@ -57,6 +57,8 @@ static void add_object(struct dump *d, struct json *j, const struct object *obje
 	json_text(j, "kind", object_kind_name(object->kind));
 	if (object->name || label)
 		json_text(j, "name", object->name ? object->name : label);
+	if (object->part && *object->part)
+		json_text(j, "part", object->part);
 	if (object->kind != OBJECT_RAW) {
 		json_number(j, "offset", object->offset);
 		json_number(j, "size", object->size);
@@ -77,6 +79,13 @@ static void add_object(struct dump *d, struct json *j, const struct object *obje
 	if (object->gone)
 		json_bool(j, "gone", true);
 	json_close(j, '}');
+}
+
+static void add_value(struct dump *d, struct json *j, const struct event *ev, const struct object *object)
+{
+	buf_clear(&d->scratch);
+	symbol_value(object->type, ev->arg, ev->size, &d->scratch);
+	json_text(j, "value", buf_string(&d->scratch));
 }
 
 static void add_result(struct json *j, const struct event *ev)
@@ -176,6 +185,8 @@ static void event(struct dump *d, const struct event *ev, const struct object *o
 	add_result(&j, ev);
 	if (object)
 		add_object(d, &j, object);
+	if (object && ev->kind == TRACE_VALUE)
+		add_value(d, &j, ev, object);
 	if (ev->pc) {
 		json_hex(&j, "pc", ev->pc);
 		if (d->symbols) {

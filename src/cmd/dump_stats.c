@@ -32,7 +32,7 @@ static void count_object(struct stats *s, struct dump *d, const struct object *o
 	const char *label = object->kind == OBJECT_RAW ? dump_label(d, object->addr) : NULL;
 	size_t size;
 
-	whole.offset = 0;
+	object_whole(&whole);
 	whole.gone = false;
 	buf_clear(&s->name);
 	if (label)

@@ -108,6 +108,11 @@ static void event(struct dump *d, const struct event *ev, const struct object *o
 		add_object(d, object);
 		separator = "  ";
 	}
+	if (object && ev->kind == TRACE_VALUE) {
+		buf_add_text(&d->out, separator[0] == '\t' ? separator : " = ");
+		symbol_value(object->type, ev->arg, ev->size, &d->out);
+		separator = "  ";
+	}
 	if (*place) {
 		buf_add_text(&d->out, separator);
 		buf_add_text(&d->out, place);

@@ -162,15 +162,18 @@ bool places_knows(struct places *p, uint64_t addr)
 
 void places_object(struct places *p, uint64_t addr, struct buf *out)
 {
+	struct symbol_part part = { .path = "" };
 	struct symbol_variable v;
 
 	if (!symbols_variable(p->symbols, addr, &v)) {
 		buf_add_hex(out, addr);
 		return;
 	}
-	buf_addf(out, "%s", v.name);
-	if (v.offset)
-		buf_addf(out, "+%" PRIu64, v.offset);
+	if (!symbols_part(p->symbols, addr, 0, &part))
+		part.rest = v.offset;
+	buf_addf(out, "%s%s", v.name, part.path);
+	if (part.rest)
+		buf_addf(out, "+%" PRIu64, part.rest);
 	if (v.file && v.line)
 		buf_addf(out, " (%s:%u)", v.file, v.line);
 }

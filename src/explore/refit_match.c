@@ -40,11 +40,15 @@ bool refit_same_kind(int old, unsigned kind)
 	return deed_of(kind) != DEED_OTHER && deed_of(kind) == deed_of((unsigned)old);
 }
 
-/* What is before "+8"; "heap@q.c:31#2" is a block by place and order of its allocation. */
+/* What is before "+8", ".head", "[3].len"; "heap@q.c:31#2" is a block by place and order of its allocation. */
 static size_t whole(const char *text)
 {
-	const char *offset = strrchr(text, '+');
+	const char *offset = strrchr(text, '+'), *p = text;
 
+	if (!strchr(text, '@'))
+		for (p += strcspn(p, ".["); *p; p += 1 + strcspn(p + 1, ".["))
+			if (*p == '[' || p[1] < '0' || p[1] > '9')	/* "calls.0" is a name of the linker's */
+				return (size_t)(p - text);
 	return offset && strspn(offset + 1, "0123456789") == strlen(offset + 1) ? (size_t)(offset - text) :
 										    strlen(text);
 }

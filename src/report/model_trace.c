@@ -230,7 +230,7 @@ static void add_object(struct drawing *d, const struct object *object)
 	const char *text, *name;
 
 	lookup_origin(&d->lookup, &whole);
-	whole.offset = 0;
+	object_whole(&whole);
 	text = object_text(d, &whole);
 	name = object_name(d, &whole);
 	for (size_t i = 0; i < b->object_count; i++)

@@ -113,6 +113,8 @@ void debug_close(struct debug *d)
 	free(d->strings);
 	free(d->units);
 	free(d->variables);
+	free(d->parts);
+	map_free(&d->part_of);
 	spans_free(&d->spans);
 	spans_free(&d->variable_spans);
 	free(d);

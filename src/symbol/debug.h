@@ -27,4 +27,7 @@ size_t debug_frames(struct debug *d, uint64_t addr, struct symbol_frame *out, si
 
 bool debug_variable(struct debug *d, uint64_t addr, struct symbol_variable *out);
 
+/* field.c: as symbols_part(). */
+bool debug_part(struct debug *d, uint64_t addr, uint64_t size, struct symbol_part *out);
+
 #endif

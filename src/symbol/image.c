@@ -349,3 +349,9 @@ bool image_variable(struct image *image, uint64_t addr, struct symbol_variable *
 	};
 	return true;
 }
+
+bool image_part(struct image *image, uint64_t addr, uint64_t size, struct symbol_part *out)
+{
+	image_ready(image);
+	return image->debug && debug_part(image->debug, addr, size, out);
+}

@@ -19,5 +19,6 @@ void image_close(struct image *image);
 size_t image_frames(struct image *image, uint64_t addr, struct symbol_frame *out, size_t max);
 
 bool image_variable(struct image *image, uint64_t addr, struct symbol_variable *out);
+bool image_part(struct image *image, uint64_t addr, uint64_t size, struct symbol_part *out);
 
 #endif

@@ -179,9 +179,10 @@ static bool at_stack(struct objects *o, uint64_t addr, struct object *out)
 	return true;
 }
 
-static bool at_global(struct objects *o, uint64_t addr, struct object *out)
+static bool at_global(struct objects *o, uint64_t addr, uint64_t size, struct object *out)
 {
 	struct symbol_variable variable;
+	struct symbol_part part;
 
 	if (!o->symbols || !symbols_variable(o->symbols, addr, &variable))
 		return false;
@@ -191,10 +192,15 @@ static bool at_global(struct objects *o, uint64_t addr, struct object *out)
 	out->size = variable.size;
 	out->file = variable.file;
 	out->line = variable.line;
+	if (symbols_part(o->symbols, addr, size, &part)) {
+		out->part = part.path;
+		out->rest = part.rest;
+		out->type = part.type;
+	}
 	return true;
 }
 
-void objects_at(struct objects *o, uint64_t addr, struct object *out)
+static void find(struct objects *o, uint64_t addr, uint64_t size, struct object *out)
 {
 	const struct block *block;
 
@@ -205,10 +211,22 @@ void objects_at(struct objects *o, uint64_t addr, struct object *out)
 	if (block) {
 		out->kind = OBJECT_HEAP;
 		describe_block(o, block, out);
-	} else if (!at_global(o, addr, out) && (block = blocks_find(&o->mappings, addr)) != NULL) {
+	} else if (!at_global(o, addr, size, out) && (block = blocks_find(&o->mappings, addr)) != NULL) {
 		out->kind = OBJECT_MAPPING;
 		describe_block(o, block, out);
 	}
+}
+
+void objects_at(struct objects *o, uint64_t addr, struct object *out)
+{
+	find(o, addr, 0, out);
+}
+
+void object_whole(struct object *object)
+{
+	object->offset = object->rest = 0;
+	object->part = NULL;
+	object->type = NULL;
 }
 
 static bool has_address(const struct event *ev)
@@ -239,7 +257,7 @@ bool objects_step(struct objects *o, const struct event *ev, struct object *out)
 	else if (ev->kind == TRACE_THREAD_START)
 		start_thread(o, ev);
 	if (known)
-		objects_at(o, ev->addr, out);
+		find(o, ev->addr, ev->size, out);
 	if (ev->kind == TRACE_FREE)
 		release(o, ev);
 	else if (ev->kind == TRACE_MUNMAP && ev->result == 0 && ev->addr + ev->arg > ev->addr)
@@ -258,6 +276,8 @@ const char *object_kind_name(enum object_kind kind)
 
 void object_describe(const struct object *object, struct buf *out)
 {
+	uint64_t offset = object->part ? object->rest : object->offset;
+
 	if (object->gone)
 		buf_add_text(out, object->kind == OBJECT_STACK ? "ended " : "freed ");
 	switch (object->kind) {
@@ -270,6 +290,8 @@ void object_describe(const struct object *object, struct buf *out)
 		return;
 	case OBJECT_GLOBAL:
 		buf_add_text(out, object->name);
+		if (object->part)
+			buf_add_text(out, object->part);
 		break;
 	case OBJECT_HEAP:
 	case OBJECT_MAPPING:
@@ -287,8 +309,8 @@ void object_describe(const struct object *object, struct buf *out)
 		buf_add_dec(out, object->order);
 		break;
 	}
-	if (object->offset != 0) {
+	if (offset != 0) {
 		buf_add_char(out, '+');
-		buf_add_dec(out, object->offset);
+		buf_add_dec(out, offset);
 	}
 }

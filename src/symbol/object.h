@@ -29,6 +29,9 @@ struct object {
 	uint64_t addr;
 	uint64_t offset, size;	/* into and of the whole */
 	const char *name;	/* global: the variable's; else NULL */
+	const char *part;	/* global: ".head", "[3].len"; NULL: not known, `offset` says it */
+	uint64_t rest;		/* … of the address into that part */
+	const struct symbol_type *type;	/* of the part; NULL: unknown */
 	const char *function;	/* heap, mapping: that allocated it; may be "??" */
 	const char *file;	/* where declared or allocated; NULL if unknown */
 	unsigned line;
@@ -58,7 +61,10 @@ void objects_at(struct objects *o, uint64_t addr, struct object *out);
 /* "global", "heap", "mapping", "stack", "raw". */
 const char *object_kind_name(enum object_kind kind);
 
-/* Short form: `balance+8`, `heap@q.c:31#2+8`, `stack of 0.1`, `0x7f12…`. */
+/* Makes it the variable, block or stack itself. */
+void object_whole(struct object *object);
+
+/* Short form: `balance`, `queue.head`, `slots[3].len`, `buffer+8`, `heap@q.c:31#2+8`, `stack of 0.1`, `0x7f12…`. */
 void object_describe(const struct object *object, struct buf *out);
 
 #endif

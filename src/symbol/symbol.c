@@ -143,6 +143,13 @@ bool symbols_variable(struct symbols *s, uint64_t addr, struct symbol_variable *
 	return m && m->image && image_variable(m->image, addr - m->base, out);
 }
 
+bool symbols_part(struct symbols *s, uint64_t addr, uint64_t size, struct symbol_part *out)
+{
+	struct module *m = find_module(s, addr);
+
+	return m && m->image && image_part(m->image, addr - m->base, size, out);
+}
+
 const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset)
 {
 	struct module *m = find_module(s, pc);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 struct symbol_frame {
@@ -27,6 +28,31 @@ struct symbol_variable {
 	uint64_t size;
 	const char *file;	/* NULL if no debug information */
 	unsigned line;
+};
+
+enum symbol_type_kind {
+	SYMBOL_OTHER,
+	SYMBOL_SIGNED, SYMBOL_UNSIGNED, SYMBOL_CHAR, SYMBOL_BOOL, SYMBOL_FLOAT, SYMBOL_POINTER, SYMBOL_ENUM,
+};
+
+struct symbol_enumerator {
+	const char *name;
+	uint64_t value;
+};
+
+/* Of what a value can be shown of: no structures, no arrays. */
+struct symbol_type {
+	enum symbol_type_kind kind;
+	uint64_t size;
+	struct symbol_enumerator *enumerators;
+	size_t enumerator_count;
+};
+
+/* A member or an element of a variable. */
+struct symbol_part {
+	const char *path;	/* ".head", "[3].len"; "": the variable itself */
+	uint64_t rest;		/* of the address into that part */
+	const struct symbol_type *type;	/* NULL: unknown, or not of one value */
 };
 
 struct symbols;
@@ -59,6 +85,12 @@ const struct symbol_frame *symbol_own_frame(const struct symbol_frame *frames, s
 
 /* A global or static variable at that address; a function's own is `function::name`. */
 bool symbols_variable(struct symbols *s, uint64_t addr, struct symbol_variable *out);
+
+/* The part of that variable which holds `size` bytes from there; 0: the smallest. False if types are not known. */
+bool symbols_part(struct symbols *s, uint64_t addr, uint64_t size, struct symbol_part *out);
+
+/* Appends a value of `size` bytes, up to 8, as people write it; `t` may be NULL. */
+void symbol_value(const struct symbol_type *t, uint64_t value, uint64_t size, struct buf *out);
 
 /* The module's path and the address within the file; NULL if in none. */
 const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset);

@@ -4,6 +4,7 @@
 #ifndef SYMBOL_UNIT_H
 #define SYMBOL_UNIT_H
 
+#include "base/map.h"
 #include "symbol/debug.h"
 
 /* A namespace, class or function that names are qualified with; 0 is the unit itself. */
@@ -79,6 +80,9 @@ struct debug {
 	struct spans variable_spans;
 	struct debug_variable *variables;
 	size_t variable_count, variable_capacity;
+	struct map part_of;	/* address and size to number in `parts` */
+	struct symbol_part *parts;
+	size_t part_count, part_capacity;
 	char **strings;		/* made here, freed at the end */
 	size_t string_count, string_capacity;
 };

@@ -48,7 +48,7 @@ sed -n 's/.*\t; //p' out.txt >remarks
 cat >want <<'END'
 heap@bank.c:4#1  worker bank.c:4:1
 worker::calls  worker bank.c:4:1
-balance+8  worker bank.c:4:1
+balance[2]  worker bank.c:4:1
 m  work:12
 heap@bank.c:4#1+8  work:13
 stack of 0.1  work:14

@@ -240,6 +240,12 @@ static void test_same_object(void **state)
 	assert_int_equal(refit_same_object("balance", "balances"), -1);
 	assert_int_equal(refit_same_object("balance+8", "balance+8"), 0);
 	assert_int_equal(refit_same_object("balance", "balance+8"), REFIT_OTHER_PART);
+	assert_int_equal(refit_same_object("queue.head", "queue.head"), 0);
+	assert_int_equal(refit_same_object("queue.head", "queue.tail"), REFIT_OTHER_PART);
+	assert_int_equal(refit_same_object("queue+8", "queue.head"), REFIT_OTHER_PART);
+	assert_int_equal(refit_same_object("slots[3].len", "slots[2].len"), REFIT_OTHER_PART);
+	assert_int_equal(refit_same_object("queue", "queues.head"), -1);
+	assert_int_equal(refit_same_object("calls.0", "calls.1"), -1);
 	assert_int_equal(refit_same_object("freed heap@q.c:3#1+8", "heap@q.c:3#1+8"), 0);
 	assert_int_equal(refit_same_object("heap@q.c:3#1+8", "heap@r.c:9#1+8"), 1);
 	assert_int_equal(refit_same_object("heap@q.c:3#1+8", "heap@q.c:9#2+8"), 5);
