@@ -373,6 +373,8 @@ int find_sites(const struct report_bug *b, struct reader *r, struct lookup *l,
 		const struct reader_thread *t = reader_thread(r, ev.thread);
 		bool known = objects_step(objects, &ev, &object);
 
+		if (ev.kind == TRACE_VALUE)
+			continue;
 		if (ev.pc && t)
 			look_at(f, t->name, &ev, ordinal, l, known ? &object : NULL);
 		ordinal++;

@@ -16,7 +16,7 @@
 #define FIND_SITES 64u		/* more are left out */
 
 struct found {
-	uint64_t ordinal;	/* among all events of the trace, from 0 */
+	uint64_t ordinal;	/* among all events of the trace but values, from 0 */
 	uint64_t addr, size;
 };
 

@@ -37,8 +37,6 @@ static void add_story_step(const struct report_bug *b, size_t i, struct buf *out
 	text_of(out, &text);
 	buf_add_text(out, "</b> ");
 	tell_step(b, s, &text);
-	if (s->value)
-		buf_addf(&text, " = %s", s->value);
 	tell_effect(b, s, &effect);
 	if (effect.size)
 		buf_addf(&text, " %s", buf_string(&effect));
@@ -177,8 +175,6 @@ static void add_step_row(const struct report_bug *b, size_t i, struct buf *out)
 	text_of(out, &text);
 	buf_add_text(out, "</td>");
 	tell_step(b, s, &text);
-	if (s->value)
-		buf_addf(&text, " = %s", s->value);
 	cell(out, "", buf_string(&text));
 	buf_clear(&text);
 	buf_addf(&text, "%s%s", s->at.function ? s->at.function : "", s->at.function && s->at.file ? ", " : "");

@@ -65,13 +65,33 @@ static const char *locks_text(struct drawing *d, const struct row *row)
 	return result;
 }
 
-static const char *value_text(struct drawing *d, const struct event *ev)
+static void add_values(const struct row *row, struct buf *out)
 {
-	uint64_t value = ev->arg;
+	if (row->ev.size <= 8)
+		symbol_value(row->object.type, row->value[0], row->ev.size, out);
+	else if (row->values == 2 && row->value[1])
+		buf_addf(out, "%#llx%016llx", (unsigned long long)row->value[1], (unsigned long long)row->value[0]);
+	else if (row->values == 2)
+		buf_add_hex(out, row->value[0]);
+}
 
-	if (ev->kind < TRACE_ATOMIC_LOAD || ev->kind > TRACE_ATOMIC_CAS_FAIL)
-		return NULL;
-	return pool_format(&d->bug->pool, value > 0xffffff ? "%#llx" : "%llu", (unsigned long long)value);
+/* Of an atomic operation that may change it: "40, now 42". */
+static const char *value_text(struct drawing *d, const struct row *row)
+{
+	const struct event *ev = &row->ev;
+	struct buf text = { 0 };
+	const char *result;
+
+	if (ev->kind >= TRACE_ATOMIC_LOAD && ev->kind <= TRACE_ATOMIC_CAS_FAIL && ev->size <= 8)
+		symbol_value(row->object.type, ev->arg, ev->size, &text);
+	if (row->values) {
+		if (text.size)
+			buf_add_text(&text, ", now ");
+		add_values(row, &text);
+	}
+	result = text.size ? pool_text(&d->bug->pool, buf_string(&text)) : NULL;
+	buf_free(&text);
+	return result;
 }
 
 static void add_stack(struct drawing *d, struct report_step *s, const struct row *row)
@@ -128,7 +148,7 @@ static void add_row(struct drawing *d, const struct row *row)
 	s->at = place_of(d, row->ev.pc);
 	s->object = event_object(d, row);
 	s->locks = locks_text(d, row);
-	s->value = value_text(d, &row->ev);
+	s->value = value_text(d, row);
 	/* Few events that have nothing to do with it are not worth a word. */
 	s->skipped = row->dropped || row->skipped >= 5 ? row->skipped + row->dropped : 0;
 	s->ordinal = row->ordinal;

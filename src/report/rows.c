@@ -221,6 +221,16 @@ static void push(struct rows *rows, const struct event *ev, size_t site, const s
 	rows->segment = rows->count;
 }
 
+/* It belongs to the event before it. */
+static void add_value(struct rows *rows, const struct event *ev)
+{
+	struct row *row = rows->count ? &rows->at[rows->count - 1] : NULL;
+
+	if (row && row->ordinal + 1 == rows->ordinal && row->ev.thread == ev->thread &&
+	    row->values < ARRAY_SIZE(row->value))
+		row->value[row->values++] = ev->arg;
+}
+
 static void step(struct rows *rows, const struct event *ev)
 {
 	struct rows_thread *t = thread_of(rows, ev->thread);
@@ -254,7 +264,10 @@ int rows_collect(struct rows *rows, struct err *err)
 	for (size_t i = 0; i < rows->site_count; i++)
 		rows->named += rows->has[i];
 	while ((got = reader_next(rows->reader, &ev, err)) > 0)
-		step(rows, &ev);
+		if (ev.kind == TRACE_VALUE)
+			add_value(rows, &ev);
+		else
+			step(rows, &ev);
 	return got;
 }
 

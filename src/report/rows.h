@@ -28,6 +28,8 @@ struct row {
 	uint64_t handed;	/* acquires: ordinal + 1 of the release before; 0: there was none */
 	uint64_t *stack;	/* pcs of callers, innermost first; rows with a site only */
 	size_t stack_count;
+	uint64_t value[2];	/* what was read, or is in memory then; two words of 16 bytes */
+	unsigned values;	/* … as many as are known */
 };
 
 struct rows_thread {

@@ -94,8 +94,6 @@ static void context_text(const struct picture *p, const struct report_step *s, s
 	if (!p->wide)
 		buf_addf(out, "%s ", p->bug->threads[s->thread].name);
 	tell_step(p->bug, s, out);
-	if (s->value)
-		buf_addf(out, " = %s", s->value);
 	if (!s->at.file)
 		return;
 	short_place(p, s, text_right(p, s->thread) - text_left(p, s->thread) - characters(out) * 13 / 2 - 12, &place);
@@ -266,8 +264,6 @@ static void draw_card(struct picture *p, size_t row)
 	if (!p->wide)
 		buf_addf(&what, "%s ", p->bug->threads[s->thread].name);
 	tell_step(p->bug, s, &what);
-	if (s->value)
-		buf_addf(&what, " = %s", s->value);
 	short_place(p, s, right - at - 16 - characters(&what) * 8, &place);
 	buf_addf(p->out, "<text class=\"what\" x=\"%d\" y=\"%d\">", at, y + 20);
 	cut_text(p, &what, right - at - 16 - characters(&place) * 7, 8);
@@ -290,7 +286,7 @@ static void draw_line(struct picture *p, size_t row)
 	context_text(p, s, &text);
 	buf_addf(p->out, "<text class=\"line%s\" x=\"%d\" y=\"%d\">", s->pending ? " pending" : "", x,
 		 p->rows[row].y + 15);
-	cut_text(p, &text, text_right(p, s->thread) - x, 6);
+	cut_text(p, &text, 2 * (text_right(p, s->thread) - x), 13);
 	if (s->at.source) {
 		buf_add_text(p->out, "<title>");
 		escape_html(p->out, s->at.source);

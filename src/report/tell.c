@@ -50,6 +50,17 @@ static const struct pattern {
 	  "Initialise it before the thread that uses it is started, or let that one wait." },
 };
 
+/* With values: $1 $2 $3 of the steps, $a and $b the threads of the first and the second. */
+static const struct {
+	const char *pattern, *text;
+} values[] = {
+	{ "RWW", "$a read $1 before $b wrote $2, and then wrote $3 over it." },
+	{ "RWR", "$a read $1, then $b wrote $2, and $a read $3." },
+	{ "WWR", "$a wrote $1, $b wrote $2 over it, and $a read $3." },
+	{ "WRW", "$b read $2 after $a wrote $1 and before it wrote $3." },
+	{ "WWW", "$a wrote $1, $b wrote $2, and $a wrote $3 over it." },
+};
+
 static const struct {
 	const char *failure, *title;
 } failures[] = {
@@ -245,9 +256,17 @@ static void waiting(const struct report_step *s, struct buf *out)
 	}
 }
 
+/* "reads 100 from balance": what must not be cut off where there is little room comes first. */
+static const char *value_before(const struct report_step *s)
+{
+	if (is(s->op, "read") || is(s->op, "atomic-load"))
+		return "from";
+	return is(s->op, "write") || is(s->op, "atomic-store") ? "to" : NULL;
+}
+
 void tell_step(const struct report_bug *b, const struct report_step *s, struct buf *out)
 {
-	const char *verb = s->op;
+	const char *verb = s->op, *between;
 
 	if (s->pending && s->role != REPORT_CAUSE && (is(b->failure, "deadlock") || is(b->failure, "hang"))) {
 		waiting(s, out);
@@ -267,8 +286,13 @@ void tell_step(const struct report_bug *b, const struct report_step *s, struct b
 		buf_add_text(out, " accessing");
 	else if (!s->object || (is_address(s->object) && s->role == REPORT_FAILURE))
 		return;
+	between = s->value ? value_before(s) : NULL;
+	if (between)
+		buf_addf(out, " %s %s", s->value, between);
 	buf_add_char(out, ' ');
 	tell_object(s->object, out);
+	if (s->value && !between)
+		buf_addf(out, " = %s", s->value);
 }
 
 /* The steps of the cause, by thread: does the first read come before the write it belongs to? */
@@ -313,6 +337,42 @@ static const char *let_go(const struct report_bug *b, size_t first, size_t last)
 	return NULL;
 }
 
+static const struct report_step *step_number(const struct report_bug *b, unsigned number)
+{
+	for (size_t i = 0; i < b->step_count; i++)
+		if (b->steps[i].number == number)
+			return &b->steps[i];
+	return NULL;
+}
+
+/* "Thread 0.2 read 100 before thread 0.1 wrote 70, …", if all values are known. */
+static void tell_values(const struct report_bug *b, struct buf *out)
+{
+	const struct report_step *s;
+	size_t start = out->size;
+	const char *t = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		if (is(b->pattern, values[i].pattern))
+			t = values[i].text;
+	for (unsigned i = 1; i <= 3; i++)
+		if (!t || !(s = step_number(b, i)) || s->rank != i || !s->value || s->pending)
+			return;
+	for (; *t; t++) {
+		if (*t != '$') {
+			buf_add_char(out, *t);
+			continue;
+		}
+		t++;
+		s = step_number(b, *t == 'a' ? 1 : *t == 'b' ? 2 : (unsigned)(*t - '0'));
+		if (*t == 'a' || *t == 'b')
+			buf_addf(out, "thread %s", b->threads[s->thread].name);
+		else
+			buf_add_text(out, s->value);
+	}
+	capital(out, start);
+}
+
 void tell_outcome(const struct report_bug *b, struct buf *out)
 {
 	size_t first = REPORT_NONE, last = REPORT_NONE;
@@ -324,6 +384,7 @@ void tell_outcome(const struct report_bug *b, struct buf *out)
 	}
 	if (!is(b->class, "atomicity"))
 		return;
+	tell_values(b, out);
 	for (size_t i = 0; i < b->step_count; i++)
 		if (b->steps[i].number && first == REPORT_NONE)
 			first = i;
@@ -334,6 +395,8 @@ void tell_outcome(const struct report_bug *b, struct buf *out)
 	lock = let_go(b, first, last);
 	if (!lock)
 		return;
+	if (out->size)
+		buf_add_char(out, ' ');
 	tell_thread(b, b->steps[first].thread, out);
 	buf_addf(out, " holds %s at steps %u and %u, but lets go of it in between.", lock,
 		 b->steps[first].number, b->steps[last].number);

@@ -13,7 +13,7 @@ void tell_title(const struct report_bug *b, struct buf *out);
 void tell_kind(const struct report_bug *b, struct buf *out);
 void tell_kind_title(const struct report_bug *b, struct buf *out);
 
-/* "reads balance", "waits for right": what a step does. */
+/* "reads 100 from balance", "waits for right": what a step does. */
 void tell_step(const struct report_bug *b, const struct report_step *s, struct buf *out);
 
 /* What comes of it: "in between"; nothing if there is nothing to say. */

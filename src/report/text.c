@@ -157,8 +157,6 @@ static void row(struct screen *s, size_t i)
 	else
 		buf_add_text(&text, step->role == REPORT_FAILURE ? s->style->ascii ? "x " : "✗ " : "  ");
 	tell_step(s->bug, step, &text);
-	if (step->value)
-		buf_addf(&text, " = %s", step->value);
 	if (s->file && step->at.line)
 		buf_addf(&place, ":%u", step->at.line);
 	else

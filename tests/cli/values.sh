@@ -142,3 +142,27 @@ for text in with without; do
 done
 jq -e '.predicted > 0' with.json >/dev/null || fail "nothing predicted"
 same "analyses look at values" without.json with.json
+
+# Every read finds what was written last: the memory of the run, from its values alone.
+snarl dump out-bank/bugs/B001/trace.snarl 2>/dev/null | awk -F '\t; ' '{ split($1, w, " "); op = w[2] }
+	op == "value" && $2 ~ /^balance = / { split($2, v, " "); n++
+		if (before == "read" && v[3] != now) { print "read", v[3], "but it is", now; exit 1 }
+		now = v[3] }
+	{ before = op }
+	BEGIN { now = 0 } END { exit n < 14 }' || fail "what was read is not what was written"
+
+# The report tells them, and in which order they went wrong.
+snarl hunt --quiet --out out-hunt -- ./bank </dev/null || [ $? = 1 ]
+snarl report --width 120 out-hunt/bugs/B001 >report.txt
+snarl report --format json out-hunt/bugs/B001 >report.json
+sentence=$(jq -r '[.bugs[0].picture[] | select(.number)] | sort_by(.number) |
+	"Thread \(.[0].thread) read \(.[0].value) before thread \(.[1].thread) wrote \(.[1].value), and then wrote \(.[2].value) over it."' report.json)
+grep -Fq "$sentence" report.txt || { cat report.txt; fail "not told: $sentence"; }
+jq -e '[.bugs[0].picture[] | select(.op == "read" or .op == "write") | .value | tonumber % 10] | length > 5 and all(. == 0)' \
+	report.json >/dev/null || fail "values of the picture"
+jq -e '.bugs[0].picture[] | select(.number == 1) | .text == "reads \(.value) from balance"' report.json >/dev/null || fail "text of step 1"
+for format in html sarif perfetto; do
+	snarl report --format $format -o - out-hunt/bugs/B001 >told.$format
+	value=$(jq -r '.bugs[0].picture[] | select(.number == 3) | .value' report.json)
+	grep -q "writes $value to balance" told.$format || fail "$format: no value of step 3"
+done
