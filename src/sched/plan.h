@@ -3,12 +3,15 @@
  * docs/schedule-format.md) becomes in memory. Plain data, laid out in one
  * block by the tool and mapped into the target.
  *
- * `exact` is a list of turns: thread × steps, with what else was decided in between. `goal` is a list of orders between named events.
+ * `exact` is a list of turns: thread × steps, with what else was decided in between. `goal` is a list of orders
+ * between named events. `active` wants an interleaving root.
  */
 #ifndef SCHED_PLAN_H
 #define SCHED_PLAN_H
 
 #include <stdint.h>
+
+#include "sched/iroot.h"
 
 enum sched_turn_kind {
 	SCHED_TURN_RUN,		/* thread takes `steps` steps */
@@ -36,11 +39,31 @@ struct sched_order {
 	struct sched_name first, second;
 };
 
+/* Where a thread of a run that was watched came to an event. Counts are of its own steps before it. */
+struct sched_reached {
+	uint64_t thread;	/* hash of the path; 0: not known */
+	uint64_t at;
+	uint64_t unlocked;	/* the last moment before that at which it held no lock */
+};
+
+/* An interleaving root to be exposed. */
+struct sched_wanted {
+	struct iroot iroot;	/* its sites are pcs */
+	uint64_t way;		/* which of the orders that its idiom leaves open; any number */
+	/*
+	 * If both threads are known: who plays which part, and where the first of its events is. The
+	 * plan's turns are followed for `prefix` steps.
+	 */
+	struct sched_reached part[2];
+	uint64_t prefix;
+};
+
 struct sched_plan {
 	uint64_t size;		/* of the whole block */
 	uint64_t turns;		/* count; struct sched_turn[] follow the header */
 	uint64_t orders;	/* count; struct sched_order[] follow the turns */
-	uint64_t checks;	/* count; a byte for each of the first events follows the orders */
+	uint64_t wanted;	/* 0 or 1; struct sched_wanted follows the orders */
+	uint64_t checks;	/* count; a byte for each of the first events follows that */
 };
 
 static inline const struct sched_turn *sched_plan_turns(const struct sched_plan *p)
@@ -53,9 +76,14 @@ static inline const struct sched_order *sched_plan_orders(const struct sched_pla
 	return (const struct sched_order *)(sched_plan_turns(p) + p->turns);
 }
 
+static inline const struct sched_wanted *sched_plan_wanted(const struct sched_plan *p)
+{
+	return (const struct sched_wanted *)(sched_plan_orders(p) + p->orders);
+}
+
 static inline const uint8_t *sched_plan_checks(const struct sched_plan *p)
 {
-	return (const uint8_t *)(sched_plan_orders(p) + p->orders);
+	return (const uint8_t *)(sched_plan_wanted(p) + p->wanted);
 }
 
 /* The hash of a thread's path: of its parent's (main: SCHED_MAIN) and its ordinal, from 1. */

@@ -5,7 +5,7 @@
 
 extern const struct strategy strategy_random, strategy_roundrobin, strategy_pct, strategy_pctlarge,
 	strategy_pos, strategy_surw, strategy_delay, strategy_chess, strategy_exact, strategy_goal,
-	strategy_loose;
+	strategy_loose, strategy_active;
 
 const struct strategy *const strategies[] = {
 	&strategy_random,
@@ -19,6 +19,7 @@ const struct strategy *const strategies[] = {
 	&strategy_exact,
 	&strategy_goal,
 	&strategy_loose,
+	&strategy_active,
 	NULL,
 };
 

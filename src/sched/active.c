@@ -1,0 +1,388 @@
+/*
+ * Active: brings about one interleaving root (iroot.h), as Maple's active scheduler does (Yu,
+ * Narayanasamy, Pereira, Pokam, OOPSLA 2012). Threads have strict priorities, which in runs 0 and 1
+ * are opposite to each other. Its events are brought about one after the other, in one of the orders
+ * that the idiom allows:
+ *
+ *  - Before the first: who comes to the first event of either part is held, until two threads stand
+ *    before both, at the same memory. Then they go, in the order wanted.
+ *  - From then on ("watch mode") who has done its part stays behind, who is to come next goes first, and
+ *    who else is about to touch memory that must not be touched is held.
+ *  - If all who can run are held, one is let go: best one whose event is next (the other part may
+ *    come yet, as when it waits for a lock), then one that does no harm, else any.
+ *
+ * Who can run is known, so that nothing is given up for lack of time, and several candidates are held
+ * at a time instead of a coin thrown for each. Where the paper has no remedy:
+ *
+ *  - preconditions: if both parts are known from another run, its turns are followed up to shortly
+ *    before the first of them;
+ *  - late occurrences: … and then these times are meant, not the first ones;
+ *  - locks around both events: … and each thread is held where it has no lock yet;
+ *  - synchronisation of the program's own: who writes what somebody spins on is not held.
+ *
+ * Whether it was exposed is not this machine's to say, but match.h's. Afterwards the run goes on
+ * without preemption. Every step is asked for until then.
+ */
+#include "sched/active_internal.h"
+
+#define IDLE 2u			/* rounds of spinning that tell that it waits for who is held */
+#define FAVOUR 64u		/* steps in which who was let go for that may do it */
+
+/* Those of 5 begin with A and C, by either, and end with B and D; 6 may do one thread's first. */
+static const uint8_t orders[][IROOT_EVENTS] = {
+	{ 0, 1, 2, 3 },
+	{ 0, 2, 3, 1 }, { 2, 0, 1, 3 }, { 0, 2, 1, 3 }, { 2, 0, 3, 1 },	/* 5 */
+	{ 0, 1, 2, 3 }, { 0, 2, 1, 3 },					/* 6 */
+};
+
+static void active_init(void *state, const struct sched_params *params)
+{
+	struct active *a = state;
+	const struct sched_plan *plan = params->plan;
+
+	strategy_exact.init(&a->guide, params);
+	a->seed = params->seed;
+	a->any = plan && plan->wanted;
+	if (!a->any)
+		return;
+	a->wanted = *sched_plan_wanted(plan);
+	match_init(&a->match, &a->wanted.iroot);
+	a->any = a->match.possible;
+	if (a->any) {
+		uint64_t idiom = a->wanted.iroot.idiom;
+		unsigned from = idiom == 5 ? 1 : idiom == 6 ? 5 : 0;
+
+		for (unsigned i = 0; i < IROOT_EVENTS; i++)
+			a->order[i] = orders[from + a->wanted.way % active_ways(idiom)][i];
+	}
+	a->cast = a->any && a->wanted.part[0].thread && a->wanted.part[1].thread;
+}
+
+static void active_begin(void *state, const struct sched_run *run)
+{
+	struct active *a = state;
+
+	strategy_exact.begin(&a->guide, run);
+	a->guided = a->cast && a->wanted.prefix && !exact_done(&a->guide);
+	if (!a->guided)
+		exact_end(&a->guide);
+	a->number = run->number;
+	a->rng = pick_seed(a->seed, run->number);
+	a->asked = SCHED_NO_LIMIT;
+	a->favoured = NOBODY;
+	a->demoted = 0;
+	a->spinners = 0;
+	a->result = (struct active_result){ 0 };
+	for (unsigned i = 0; i < SCHED_MAX_THREADS; i++)
+		a->life[i] = (struct life){ 0 };
+	for (unsigned i = 0; i < IROOT_EVENTS; i++)
+		a->seen_count[i] = 0;
+	match_begin(&a->match);
+	active_reset(a);
+}
+
+/* In run 0 who was created first, in run 1 who was created last, then by chance. */
+static uint64_t rank_of(struct active *a, uint32_t thread)
+{
+	struct life *l = &a->life[thread];
+
+	if (!l->seen) {
+		l->seen = true;
+		l->rank = a->number == 0 ? 2 * SCHED_MAX_THREADS - thread :
+			  a->number == 1 ? SCHED_MAX_THREADS + thread :
+					   SCHED_MAX_THREADS + rng_below(&a->rng, 1u << 30);
+		l->rank += 1ull << 32;
+	}
+	return l->rank;
+}
+
+/* Somebody waits in circles for what this does. */
+static bool is_awaited(const struct active *a, const struct sched_point *point, uint32_t thread)
+{
+	const struct sched_event *e = &point->pending[thread];
+
+	if (!a->spinners || match_access(e) != IROOT_WRITE)
+		return false;
+	for (uint32_t i = 0; i < point->threads; i++)
+		if (i != thread && a->life[i].spins &&
+		    match_overlap(a->life[i].spins, 1, e->object, e->size))
+			return true;
+	return false;
+}
+
+/* Two threads that stand before the first events of both parts, at once. */
+static bool meet(struct active *a, const struct sched_point *point)
+{
+	uint32_t first = a->order[0], part = active_part(a, first);
+	uint32_t other = active_first(a->wanted.iroot.idiom, !part);
+	bool same = active_shape(a)->variable[first] == active_shape(a)->variable[other];
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < point->count; i++) {
+		uint32_t t = point->runnable[i];
+		const struct sched_event *e = &point->pending[t];
+
+		if (!active_is_at(a, first, e) || !active_is_due(a, t, point->name[t], first))
+			continue;
+		for (uint32_t u = 0; u < point->threads; u++) {
+			const struct sched_event *f = &point->pending[u];
+
+			if (u == t || !active_is_at(a, other, f) || !active_is_due(a, u, point->name[u], other) ||
+			    match_overlap(e->object, e->size, f->object, f->size) != same ||
+			    rng_below(&a->rng, ++found) != 0)
+				continue;
+			a->player[part] = t;
+			a->player[!part] = u;
+		}
+	}
+	return found > 0;
+}
+
+/* Is a part of the cast, before its first event, at a place where it is to wait for the other one? */
+static bool is_gated(const struct active *a, const struct sched_point *point, uint32_t thread)
+{
+	uint32_t lead = active_part(a, a->order[0]);
+
+	for (unsigned part = 0; part < 2; part++) {
+		const struct sched_reached *r = &a->wanted.part[part], *o = &a->wanted.part[!part];
+
+		if (point->name[thread] != r->thread || a->life[thread].own < r->unlocked ||
+		    a->life[thread].own > r->at)
+			continue;
+		for (uint32_t u = 0; u < point->threads; u++)
+			if (point->name[u] == o->thread) {
+				uint64_t own = a->life[u].own;
+
+				/* First both have no lock, then the first comes to its event. */
+				return part == lead ? own < o->unlocked : own < o->at;
+			}
+		return true;	/* it is not there yet */
+	}
+	return false;
+}
+
+/*
+ * Who stands before the next event stays there for a while if another has to follow at once
+ * and is not there yet.
+ */
+static bool stays(const struct active *a, const struct sched_point *point)
+{
+	const struct iroot_shape *s = active_shape(a);
+	uint32_t event = a->order[a->next], then, other;
+
+	if (a->next + 1 >= s->events || a->variable[s->variable[event]].live)
+		return false;
+	then = a->order[a->next + 1];
+	other = a->player[active_part(a, then)];
+	if (other == NOBODY || s->thread[event] == s->thread[then])
+		return false;
+	for (unsigned d = 0; d < s->dependencies; d++)
+		if (s->dependency[d][0] == event && s->dependency[d][1] == then)
+			return !active_is_at(a, then, &point->pending[other]);
+	return false;
+}
+
+static bool is_held(const struct active *a, const struct sched_point *point, uint32_t thread)
+{
+	const struct sched_event *e = &point->pending[thread];
+
+	if (is_awaited(a, point, thread))
+		return false;
+	if (!a->next) {
+		if (a->cast && is_gated(a, point, thread))
+			return true;
+		for (unsigned part = 0; part < 2; part++) {
+			uint32_t event = active_first(a->wanted.iroot.idiom, part);
+
+			if (active_is_at(a, event, e) && active_is_due(a, thread, point->name[thread], event))
+				return true;
+		}
+		return false;
+	}
+	if (active_may_be(a, a->order[a->next], thread, e))
+		return a->stays;
+	if (active_disturbs(a, thread, e))
+		return true;
+	return a->player[!active_part(a, a->order[a->next])] == thread && !a->stays;
+}
+
+/* How gladly a thread is let go that is held. */
+static unsigned ease(const struct active *a, const struct sched_point *point, uint32_t thread)
+{
+	const struct sched_event *e = &point->pending[thread];
+
+	if (a->next && active_may_be(a, a->order[a->next], thread, e))
+		return 4;
+	if (!a->next && active_is_at(a, a->order[0], e) && active_is_due(a, thread, point->name[thread], a->order[0]))
+		return 2;
+	if (active_disturbs(a, thread, e))
+		return active_is_at(a, a->order[0], e);	/* which begins anew */
+	if (!a->next && active_is_at(a, active_first(a->wanted.iroot.idiom, !active_part(a, a->order[0])), e))
+		return a->cast ? 0 : 2;	/* else a coin decides */
+	return 3;
+}
+
+static uint32_t let_go(struct active *a, const struct sched_point *point)
+{
+	uint32_t found = point->runnable[0];
+	unsigned best = 0;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < point->count; i++) {
+		uint32_t thread = point->runnable[i];
+		unsigned how = ease(a, point, thread);
+
+		if ((point->yields && thread == point->running && point->count > 1) || how < best)
+			continue;
+		seen = how > best ? 0 : seen;
+		best = how;
+		if (rng_below(&a->rng, ++seen) == 0)
+			found = thread;
+	}
+	return found;
+}
+
+/* One that is to be let go since another spins: it may do a little more than a step. */
+static uint32_t favour(struct active *a, const struct sched_point *point)
+{
+	a->favoured = let_go(a, point);
+	a->result.spun |= is_held(a, point, a->favoured);
+	a->favoured_until = point->step + FAVOUR;
+	return a->favoured;
+}
+
+/* Who spins goes behind all others. */
+static void note_spin(struct active *a, const struct sched_point *point)
+{
+	struct life *l = &a->life[point->running];
+	const struct sched_event *e = &point->pending[point->running];
+
+	rank_of(a, point->running);
+	l->rank = (1ull << 31) - ++a->demoted;
+	if (!l->spins && (e->op == SCHED_OP_READ || e->op == SCHED_OP_UPDATE)) {
+		l->spins = e->object;
+		a->spinners += e->object != 0;
+	}
+}
+
+static uint64_t urgency(struct active *a, const struct sched_point *point, uint32_t thread)
+{
+	uint64_t rank = rank_of(a, thread);
+	uint32_t part;
+
+	if (rank >> 32 == 0)
+		return rank;	/* spins */
+	if (a->next) {
+		part = active_part(a, a->order[a->next]) ^ a->stays;
+		return a->player[part] == thread ? UINT64_MAX : rank;
+	}
+	part = active_part(a, a->order[0]);
+	if (a->cast && point->name[thread] == a->wanted.part[part].thread)
+		return UINT64_MAX;
+	return a->cast && point->name[thread] == a->wanted.part[!part].thread ? UINT64_MAX - 1 : rank;
+}
+
+/* The most urgent of those who are not held. */
+static uint32_t towards(struct active *a, const struct sched_point *point)
+{
+	uint32_t best = NOBODY;
+	uint64_t most = 0;
+
+	if (!a->next && meet(a, point)) {
+		uint32_t first = a->player[active_part(a, a->order[0])];
+
+		a->player[0] = a->player[1] = NOBODY;
+		return first;
+	}
+	a->stays = false;
+	for (size_t i = 0; a->next && i < point->count; i++) {
+		uint32_t thread = point->runnable[i];
+
+		if (!active_may_be(a, a->order[a->next], thread, &point->pending[thread]))
+			continue;
+		a->stays = stays(a, point);
+		if (!a->stays)
+			return thread;
+	}
+	for (size_t i = 0; i < point->count; i++) {
+		uint32_t thread = point->runnable[i];
+		uint64_t how = urgency(a, point, thread);
+
+		if (!is_held(a, point, thread) && (best == NOBODY || how > most)) {
+			best = thread;
+			most = how;
+		}
+	}
+	if (best == NOBODY)
+		return let_go(a, point);
+	if (best == point->running && point->yields && point->count > 1 && point->idle >= IDLE)
+		return favour(a, point);
+	return best;
+}
+
+/* The thread whose turn it is by the plan; false: on without it. */
+static bool guide(struct active *a, const struct sched_point *point, struct sched_choice *out)
+{
+	uint64_t turn;
+
+	if (!a->guided)
+		return false;
+	if (point->step < a->wanted.prefix) {
+		strategy_exact.pick(&a->guide, point, out);
+		if (!exact_lost(&a->guide, &turn) && a->guide.left)
+			return true;
+	}
+	a->guided = false;
+	exact_end(&a->guide);
+	return false;
+}
+
+static void active_pick(void *state, const struct sched_point *point, struct sched_choice *out)
+{
+	struct active *a = state;
+
+	if (a->asked != SCHED_NO_LIMIT && point->step > a->asked)
+		active_executed(a);
+	a->asked = SCHED_NO_LIMIT;
+	if (!a->any || a->match.exposed) {
+		exact_end(&a->guide);
+		out->thread = pick_onward(point);
+		out->steps = SCHED_NO_LIMIT;
+		return;
+	}
+	if (point->yields)
+		note_spin(a, point);
+	if (a->favoured != NOBODY && (point->step >= a->favoured_until || point->yields ||
+				      !pick_runnable(point, a->favoured) ||
+				      ease(a, point, a->favoured) == 0))
+		a->favoured = NOBODY;
+	if (guide(a, point, out))
+		;
+	else if (a->favoured != NOBODY)
+		out->thread = a->favoured;
+	else
+		out->thread = towards(a, point);
+	out->steps = 1;
+	a->asked = point->step;
+	a->chosen = out->thread;
+	a->chosen_name = point->name[out->thread];
+	a->event = point->pending[out->thread];
+}
+
+static uint32_t active_choose(void *state, uint32_t count)
+{
+	struct active *a = state;
+
+	return (uint32_t)rng_below(&a->rng, count);
+}
+
+const struct strategy strategy_active = {
+	.name = "active",
+	.follows = true,
+	.summary = "brings about an interleaving that is wanted for coverage",
+	.state_size = sizeof(struct active),
+	.init = active_init,
+	.begin = active_begin,
+	.pick = active_pick,
+	.choose = active_choose,
+};

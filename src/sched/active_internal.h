@@ -1,0 +1,97 @@
+/*
+ * The state of the strategy `active`, which active.c (who is next) and active_note.c (what happened)
+ * share.
+ */
+#ifndef SCHED_ACTIVE_INTERNAL_H
+#define SCHED_ACTIVE_INTERNAL_H
+
+#include "sched/active.h"
+#include "sched/exact.h"
+#include "sched/match.h"
+#include "sched/pick.h"
+
+#define NOBODY SCHED_MAX_THREADS
+
+struct life {
+	uint64_t own;		/* steps taken */
+	uint64_t rank;		/* the higher goes first */
+	uint64_t unlocked, unlocked_step;	/* when it last held no lock, as of its next step */
+	uint64_t spins;		/* on this object; 0: does not */
+	uint32_t locks;		/* held */
+	bool seen;
+	bool waited;		/* its last step was a wait: it may take a lock again that it has */
+};
+
+struct variable {
+	uint64_t object, size;	/* size 0: not known yet */
+	bool live;		/* a dependency has begun there */
+};
+
+struct active {
+	struct exact guide;			/* first, as `follows` has it */
+	bool guided;				/* the plan's turns are followed */
+	bool any;				/* there is something to expose */
+	bool cast;				/* who plays the parts is known beforehand */
+	uint64_t seed, rng, number;
+	struct sched_wanted wanted;
+	uint8_t order[IROOT_EVENTS];		/* in which its events are to come */
+	struct match match;
+	/* The attempt under way. */
+	uint32_t next;				/* events of `order` that have */
+	uint32_t player[2];			/* threads; NOBODY: open */
+	uint64_t began[2];			/* own steps of each before its first event */
+	struct variable variable[2];
+	bool stays;				/* who stands before the next event lets the other come closer */
+	/* The run. */
+	uint64_t asked;				/* step of the last question; SCHED_NO_LIMIT: counted */
+	uint32_t chosen;
+	struct sched_event event;		/* before which it stood */
+	uint64_t chosen_name;
+	uint32_t favoured;			/* goes on whatever holds it */
+	uint64_t favoured_until;
+	uint64_t demoted;			/* ranks below all others that were given out */
+	uint32_t spinners;
+	struct active_result result;
+	struct life life[SCHED_MAX_THREADS];
+	uint32_t seen_count[IROOT_EVENTS];
+	struct active_seen seen[IROOT_EVENTS][ACTIVE_SEEN];
+};
+
+static inline const struct iroot_shape *active_shape(const struct active *a)
+{
+	return &iroot_shapes[a->wanted.iroot.idiom];
+}
+
+static inline uint32_t active_part(const struct active *a, uint32_t event)
+{
+	return active_shape(a)->thread[event];
+}
+
+/* Is a step this event, as far as its place tells? */
+static inline bool active_is_at(const struct active *a, uint32_t event, const struct sched_event *e)
+{
+	return match_is(&a->wanted.iroot.event[event], e->site, match_access(e));
+}
+
+/* … and may it be one of the attempt under way, by who plays and what is known of its memory? */
+bool active_may_be(const struct active *a, uint32_t event, uint32_t thread,
+		   const struct sched_event *e);
+
+/* If parts were handed out: is this the time of `event` that was meant, or a later one? */
+static inline bool active_is_due(const struct active *a, uint32_t thread, uint64_t name, uint32_t event)
+{
+	const struct sched_reached *r = &a->wanted.part[active_part(a, event)];
+
+	return !a->cast || (name == r->thread && a->life[thread].own >= r->at);
+}
+
+/* Does a step of `thread` touch memory that it must not touch in the attempt under way? */
+bool active_disturbs(const struct active *a, uint32_t thread, const struct sched_event *e);
+
+/* Forgets the attempt. */
+void active_reset(struct active *a);
+
+/* The step asked for was taken. */
+void active_executed(struct active *a);
+
+#endif

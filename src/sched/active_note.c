@@ -1,0 +1,155 @@
+#include "sched/active_internal.h"
+
+uint32_t active_ways(uint64_t idiom)
+{
+	return idiom == 5 ? 4 : idiom == 6 ? 2 : 1;
+}
+
+uint32_t active_first(uint64_t idiom, uint32_t part)
+{
+	return !part ? 0 : idiom == 5 ? 2 : 1;
+}
+
+void active_result(const void *state, struct active_result *out)
+{
+	const struct active *a = state;
+	struct match last = a->match;
+	struct match_event e = { a->event.object, a->event.size, 0, a->chosen, 0 };
+
+	*out = a->result;
+	out->possible = a->any && a->match.possible;
+	out->exposed = a->match.exposed;
+	if (!a->any || a->asked == SCHED_NO_LIMIT || out->exposed)
+		return;
+	/* Nobody asks after the last step of a run, but it was taken: perhaps it crashed. */
+	e.own = a->life[a->chosen].own;
+	out->exposed = match_event(&last, &e, a->event.site, match_access(&a->event));
+}
+
+uint32_t active_seen(const void *state, uint32_t event, const struct active_seen **out)
+{
+	const struct active *a = state;
+
+	*out = a->seen[event];
+	return a->seen_count[event] < ACTIVE_SEEN ? a->seen_count[event] : ACTIVE_SEEN;
+}
+
+void active_reset(struct active *a)
+{
+	a->next = 0;
+	a->player[0] = a->player[1] = NOBODY;
+	a->variable[0] = a->variable[1] = (struct variable){ 0 };
+}
+
+static bool touches(const struct variable *v, const struct sched_event *e)
+{
+	return v->size && e->object && match_access(e) != MATCH_NONE &&
+	       match_overlap(v->object, v->size, e->object, e->size);
+}
+
+bool active_disturbs(const struct active *a, uint32_t thread, const struct sched_event *e)
+{
+	for (unsigned v = 0; v < 2; v++)
+		if (a->variable[v].live && touches(&a->variable[v], e))
+			return true;
+	/* Of 3, one thread leaves the variable alone in between, but for the other. */
+	return a->wanted.iroot.idiom == 3 && a->player[0] == thread && touches(&a->variable[0], e);
+}
+
+/* A fair choice of those to keep, as they come (Vitter's algorithm R). */
+static void note_seen(struct active *a, uint32_t event)
+{
+	const struct life *l = &a->life[a->chosen];
+	uint64_t place = a->seen_count[event]++;
+
+	a->result.reached[event]++;
+	if (place >= ACTIVE_SEEN)
+		place = rng_below(&a->rng, place + 1);
+	if (place < ACTIVE_SEEN)
+		a->seen[event][place] = (struct active_seen){
+			{ a->chosen_name, l->own, l->unlocked }, a->event.object, a->event.size,
+			a->asked, l->unlocked_step };
+}
+
+/* Locks held, as far as its steps tell. */
+static void note_locks(struct life *l, const struct sched_event *e)
+{
+	if (e->op == SCHED_OP_ACQUIRE && !l->waited)
+		l->locks++;
+	else if (e->op == SCHED_OP_RELEASE)
+		l->locks -= l->locks > 0;
+	l->waited = e->op == SCHED_OP_WAIT;
+}
+
+bool active_may_be(const struct active *a, uint32_t event, uint32_t thread,
+		   const struct sched_event *e)
+{
+	uint32_t part = active_part(a, event), v = active_shape(a)->variable[event];
+
+	if (!active_is_at(a, event, e) || a->player[!part] == thread ||
+	    (a->player[part] != NOBODY && a->player[part] != thread))
+		return false;
+	return a->variable[v].size ? touches(&a->variable[v], e) : !touches(&a->variable[!v], e);
+}
+
+static void advance(struct active *a, const struct sched_event *e)
+{
+	uint32_t event = a->order[a->next++], part = active_part(a, event);
+	struct variable *v = &a->variable[active_shape(a)->variable[event]];
+
+	if (event == active_first(a->wanted.iroot.idiom, part))
+		a->began[part] = a->life[a->chosen].own;
+	a->player[part] = a->chosen;
+	v->object = e->object;
+	v->size = e->size;
+	v->live = false;
+	for (unsigned d = 0; d < active_shape(a)->dependencies; d++)
+		v->live |= active_shape(a)->dependency[d][0] == event;
+	if (a->next > a->result.furthest)
+		a->result.furthest = a->next;
+	if (a->next == active_shape(a)->events)
+		active_reset(a);	/* and still not exposed: once more */
+}
+
+/* The attempt cannot succeed any more. */
+static bool is_broken(const struct active *a, const struct sched_event *e)
+{
+	for (unsigned part = 0; part < 2; part++)
+		if (a->player[part] == a->chosen &&
+		    (e->op == SCHED_OP_EXIT ||
+		     a->life[a->chosen].own > a->began[part] + IROOT_WINDOW))
+			return true;
+	return active_disturbs(a, a->chosen, e);
+}
+
+void active_executed(struct active *a)
+{
+	struct life *l = &a->life[a->chosen];
+	const struct sched_event *e = &a->event;
+	struct match_event m = { e->object, e->size, l->own, a->chosen, 0 };
+
+	if (!l->locks) {
+		l->unlocked = l->own;
+		l->unlocked_step = a->asked;
+	}
+	for (unsigned i = 0; i < active_shape(a)->events; i++)
+		if (active_is_at(a, i, e))
+			note_seen(a, i);
+	if (a->next && active_may_be(a, a->order[a->next], a->chosen, e)) {
+		advance(a, e);
+	} else if (a->next && is_broken(a, e)) {
+		a->result.gave_up++;
+		active_reset(a);
+	}
+	if (!a->next && active_may_be(a, a->order[0], a->chosen, e) &&
+	    active_is_due(a, a->chosen, a->chosen_name, a->order[0]))
+		advance(a, e);
+	match_event(&a->match, &m, e->site, match_access(e));
+	note_locks(l, e);
+	l->own++;
+	if (l->spins && l->spins != e->object) {
+		l->spins = 0;
+		a->spinners--;
+	}
+}
+
