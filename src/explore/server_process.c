@@ -51,7 +51,9 @@ static int make_block(struct server *s, struct err *err)
 	head.checks_size = CHECKS_SIZE;
 	head.profile = head.checks + pages(head.checks_size);
 	head.profile_size = pages(s->config.profile_size);
-	head.size = head.profile + head.profile_size;
+	head.depends = head.profile + head.profile_size;
+	head.depends_size = CTL_DEPENDS_BYTES;
+	head.size = head.depends + pages(head.depends_size);
 	if (s->memory < 0 || ftruncate(s->memory, (off_t)head.size) < 0)
 		return err_set(err, "cannot make the memory shared with the program: %s",
 			       strerror(errno));

@@ -28,7 +28,7 @@ void ctl_calm(const struct sched_point *point, uint64_t next_time)
 
 	ctl.calm_until = 0;
 	if (ctl.kernel_threads || ctl_watched() || ctl.private_child || is_exact() || is_following() ||
-	    ctl.flags & (CTL_HASH | CTL_TIMEOUTS | CTL_SNAPSHOT) || ctl_signal_any() ||
+	    ctl.flags & (CTL_LOOK | CTL_TIMEOUTS | CTL_SNAPSHOT) || ctl_signal_any() ||
 	    next_time <= ctl.now)
 		return;
 	if (!until)

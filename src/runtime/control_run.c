@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "runtime/control.h"
+#include "runtime/control_step.h"
 #include "runtime/process.h"
 #include "runtime/sys.h"
 #include "sched/exact.h"
@@ -82,6 +82,8 @@ void ctl_begin(void)
 	ctl_shared_apply();
 	ctl_profile_begin();
 	ctl_thread_first();
+	if (ctl.flags & CTL_DEPENDS)
+		ctl_depends_begin();
 	strategy_start();
 	ctl.block->ready = 1;
 	ctl.begun = true;

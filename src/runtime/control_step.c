@@ -49,9 +49,9 @@ static void look_at_page(struct ctl_thread *t, const struct trace_record *r, uin
 		ctl_trace_page(t, r, count);
 	if (ctl.profile)
 		ctl_profile_page(t, r, count);
-	if (ctl.flags & CTL_HASH)
+	if (ctl.flags & CTL_LOOK)
 		for (uint64_t i = 0; i < count; i++)
-			ctl_hash_event(r[i].addr, r[i].site, 0);
+			ctl_look_event(r[i].addr, r[i].site, 0);
 }
 
 void ctl_account(struct ctl_thread *t)
@@ -102,8 +102,8 @@ void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
 		changed_nothing(ctl.current, addr, site);
 	else
 		changed_something(ctl.current);
-	if (ctl.flags & CTL_HASH)
-		ctl_hash_event(addr, site, 0);
+	if (ctl.flags & CTL_LOOK)
+		ctl_look_event(addr, site, 0);
 	if (ctl_watched())
 		tell_access(addr, size, site);
 }
@@ -160,8 +160,8 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 		changed_something(t);
 	else
 		changed_nothing(t, object, (uint64_t)(uintptr_t)pc);
-	if (ctl.flags & CTL_HASH)
-		ctl_hash_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
+	if (ctl.flags & CTL_LOOK)
+		ctl_look_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
 	if (ctl_watched()) {
 		unsigned detail = log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT;
 		struct trace_record r = { (object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48,
@@ -188,15 +188,15 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 {
 	if (!ctl_on())
 		return;
-	if (ctl_watched() || ctl.flags & CTL_HASH)
+	if (ctl_watched() || ctl.flags & CTL_LOOK)
 		ctl_account(ctl.current);	/* what came before goes first */
 	if (result != 0 || is_polling(kind))
 		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
 	else if (kind != TRACE_MALLOC && kind != TRACE_FREE)
 		changed_something(ctl.current);
 	/* The end of the process is told only to a trace. */
-	if (ctl.flags & CTL_HASH && kind != TRACE_EXIT && kind != TRACE_EXEC)
-		ctl_hash_event((uint64_t)(uintptr_t)object,
+	if (ctl.flags & CTL_LOOK && kind != TRACE_EXIT && kind != TRACE_EXEC)
+		ctl_look_event((uint64_t)(uintptr_t)object,
 			       (uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48, 0);
 	if (ctl_watched() && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
 		struct trace_record r = {

@@ -151,7 +151,13 @@ SNARLRT_HIDDEN void snarlrt_debug_here(struct ctl_thread *t, const struct ctl_wa
 SNARLRT_HIDDEN void snarlrt_debug_switch(struct ctl_thread *from, struct ctl_thread *to);
 extern SNARLRT_HIDDEN uint64_t snarlrt_debug_site;
 
-/* With CTL_HASH: an event of the current thread, into the hash and against the plan. */
-SNARLRT_HIDDEN void ctl_hash_event(uint64_t object, uint64_t site, uint64_t value);
+#define CTL_LOOK (CTL_HASH | CTL_DEPENDS)	/* every event is looked at */
+
+/* With CTL_LOOK: an event of the current thread. */
+SNARLRT_HIDDEN void ctl_look_event(uint64_t object, uint64_t site, uint64_t value);
+
+/* control_depends.c, with CTL_DEPENDS: the same, and the beginning of a run. */
+SNARLRT_HIDDEN void ctl_depends_event(uint64_t object, uint64_t site);
+SNARLRT_HIDDEN void ctl_depends_begin(void);
 
 #endif

@@ -46,7 +46,8 @@ static void check_event(uint8_t check, uint64_t object, uint64_t site)
 	ctl_diverged("an event is not the schedule's");
 }
 
-void ctl_hash_event(uint64_t object, uint64_t site, uint64_t value)
+/* Into the hash and against the plan. */
+static void hash_event(uint64_t object, uint64_t site, uint64_t value)
 {
 	uint64_t h = (object * 0x9e3779b97f4a7c15ull ^ site) * 0xbf58476d1ce4e5b9ull ^ value;
 
@@ -55,6 +56,14 @@ void ctl_hash_event(uint64_t object, uint64_t site, uint64_t value)
 	ctl.turn_hash ^= ctl.turn_hash >> 32;
 	if (!ctl.private_child)
 		check_event((uint8_t)(h >> 56), object, site);
+}
+
+void ctl_look_event(uint64_t object, uint64_t site, uint64_t value)
+{
+	if (ctl.flags & CTL_HASH)
+		hash_event(object, site, value);
+	if (ctl.flags & CTL_DEPENDS)
+		ctl_depends_event(object, site);
 }
 
 void ctl_turn_end(struct ctl_thread *t)

@@ -108,6 +108,7 @@ _Static_assert(sizeof(struct live_slot) == 64, "slot");
 #define CTL_MODULES 32u		/* libraries opened in a run that are told */
 #define CTL_THREADS 1024u	/* SCHED_MAX_THREADS */
 #define CTL_BLOCK_AT 0x5fe000000000ull	/* where the runtime maps it */
+#define CTL_DEPENDS_BYTES 8192u
 #define CTL_STATUS 97		/* exit status of a run that the runtime ended */
 
 enum ctl_outcome {
@@ -139,6 +140,7 @@ enum ctl_failure {
 #define CTL_LEARN 128u		/* list what becomes shared, for later runs */
 #define CTL_DEBUG 256u		/* a debugger wants to see every step and switch (control_debug.c) */
 #define CTL_PROFILE 512u	/* fold the run into the profile area (sched/iroot_profile.h) */
+#define CTL_DEPENDS 1024u	/* note which places depend on which */
 
 struct ctl_request {
 	char strategy[32];
@@ -231,6 +233,12 @@ struct ctl_block {
 	uint64_t state, state_size;	/* the strategy's own */
 	uint64_t checks, checks_size;	/* with CTL_HASH: a byte for each of the first events */
 	uint64_t profile, profile_size;	/* with CTL_PROFILE: struct iroot_profile; zero before the run */
+	/*
+	 * With CTL_DEPENDS: a bit for each dependency of the run (an access follows on one of another
+	 * thread to the same memory or lock, by their places), and for each two of a thread in a row; by a
+	 * hash, so that different ones may share a bit.
+	 */
+	uint64_t depends, depends_size;
 	struct ctl_request request;
 	struct ctl_report report;
 };
