@@ -14,7 +14,7 @@
 #include "explore/coverage.h"
 #include "runtime/interface.h"
 
-#define FEEDBACK_WAYS 4u
+#define FEEDBACK_WAYS 5u
 #define FEEDBACK_SLICE_MOST 256u
 
 struct feedback {

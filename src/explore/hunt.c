@@ -58,6 +58,7 @@ void hunt_free(struct hunt *h)
 	free(h->profiles);
 	profile_free(&h->best);
 	feedback_free(&h->feedback);
+	greybox_free(&h->greybox);
 	for (size_t i = 0; i < h->postponed_count; i++)
 		search_failure_free(h->postponed[i].failure);
 	free(h->postponed);

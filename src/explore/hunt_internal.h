@@ -5,6 +5,7 @@
 #define EXPLORE_HUNT_INTERNAL_H
 
 #include "explore/feedback.h"
+#include "explore/greybox.h"
 #include "explore/hunt.h"
 #include "explore/profile.h"
 
@@ -42,6 +43,7 @@ struct hunt {
 	size_t postponed_count, postponed_capacity;
 	/* hunt_search.c */
 	struct feedback feedback;
+	struct greybox greybox;	/* one of the ways */
 	uint64_t searched;	/* runs of slices before */
 	struct profile best;	/* the run of this slice that found most that is new */
 	uint64_t best_new, best_run;

@@ -13,12 +13,13 @@
 
 #define SLICE_LEAST 32u
 #define WATCH_LEAST 4u		/* new switches that make a run worth a trace */
+#define DEPENDENCY_WORTH 16u	/* … so many for each place that depended on a new one */
 #define WATCHED_MOST 64u	/* traces in this stage */
 
 static const struct {
 	const char *strategy;
 	uint32_t depth;
-} ways[FEEDBACK_WAYS] = { { "pct", 3 }, { "pos", 0 }, { "random", 0 }, { "surw", 0 } };
+} ways[FEEDBACK_WAYS] = { { "pct", 3 }, { "pos", 0 }, { "random", 0 }, { "surw", 0 }, { "feedback", 0 } };
 
 static void shape(void *ctx, uint64_t run, struct server *s)
 {
@@ -26,6 +27,11 @@ static void shape(void *ctx, uint64_t run, struct server *s)
 	struct ctl_request *q = server_request(s);
 	unsigned way = h->feedback.way[run];
 
+	q->flags |= CTL_DEPENDS;
+	if (way == FEEDBACK_WAYS - 1) {
+		greybox_shape(&h->greybox, h->config.search.seed, run, s);
+		return;
+	}
 	snprintf(q->strategy, sizeof(q->strategy), "%s", ways[way].strategy);
 	q->depth = ways[way].depth;
 	q->run = h->searched + run;
@@ -34,7 +40,8 @@ static void shape(void *ctx, uint64_t run, struct server *s)
 static void note(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
 {
 	struct hunt *h = ctx;
-	uint64_t fresh = feedback_note(&h->feedback, run, s->block);
+	uint64_t switches = feedback_note(&h->feedback, run, s->block);
+	uint64_t fresh = greybox_judged(&h->greybox, run, s) * DEPENDENCY_WORTH + switches;
 
 	/* Of equal ones the first, whichever ended first. */
 	if (result->verdict != ORACLE_PASSED || fresh < WATCH_LEAST || fresh < h->best_new ||
@@ -87,9 +94,12 @@ static int search_slice(struct hunt *h, const struct search_config *budget, uint
 	h->best_new = h->best_run = 0;
 	config.shape = shape;
 	config.judged = note;
+	config.server.plan_size = GREYBOX_PLAN_SIZE;
+	h->greybox.base = h->searched;
 	result = search_run(&config, h->places, stats, err);
 	h->searched += config.runs;
 	feedback_end(&h->feedback);
+	greybox_generation(&h->greybox);
 	if (result == 0)
 		result = watch_best(h, stats, err);
 	profile_free(&h->best);

@@ -327,6 +327,8 @@ static void end_generation(struct search *s)
 		memcpy(s->memory->events, s->events, sizeof(s->events));
 		memcpy(s->memory->parent, s->parent, sizeof(s->parent));
 	}
+	if (s->config->generation)
+		s->config->generation(s->config->ctx);
 	if (s->limit < s->next)
 		s->limit = s->next;
 	s->limit += s->goes_on || s->limit == 0 ? 1 :

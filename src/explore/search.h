@@ -109,6 +109,8 @@ struct search_config {
 	/* A run has ended, in any order; or NULL. */
 	void (*judged)(void *ctx, uint64_t run, const struct server *s,
 		       const struct oracle_result *result);
+	/* All runs that were begun have ended: what shape() looks at may change now; or NULL. */
+	void (*generation)(void *ctx);
 	void *ctx;
 };
 

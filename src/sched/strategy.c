@@ -5,7 +5,7 @@
 
 extern const struct strategy strategy_random, strategy_roundrobin, strategy_pct, strategy_pctlarge,
 	strategy_pos, strategy_surw, strategy_delay, strategy_chess, strategy_exact, strategy_goal,
-	strategy_loose, strategy_active;
+	strategy_loose, strategy_active, strategy_feedback;
 
 const struct strategy *const strategies[] = {
 	&strategy_random,
@@ -16,6 +16,7 @@ const struct strategy *const strategies[] = {
 	&strategy_surw,
 	&strategy_delay,
 	&strategy_chess,
+	&strategy_feedback,
 	&strategy_exact,
 	&strategy_goal,
 	&strategy_loose,
