@@ -9,8 +9,8 @@
 #include "cmd/cmd.h"
 
 static const struct cmd *const commands[] = {
-	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_check_fix, &cmd_record,
-	&cmd_dump, &cmd_analyze, &cmd_report, &cmd_doctor,
+	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_check_fix, &cmd_cover,
+	&cmd_record, &cmd_dump, &cmd_analyze, &cmd_report, &cmd_doctor,
 };
 
 static const struct cmd *find_command(const char *name)

@@ -34,6 +34,7 @@ extern const struct cmd cmd_dump;
 extern const struct cmd cmd_analyze;
 extern const struct cmd cmd_hunt;
 extern const struct cmd cmd_test;
+extern const struct cmd cmd_cover;
 extern const struct cmd cmd_replay;
 extern const struct cmd cmd_check_fix;
 extern const struct cmd cmd_report;

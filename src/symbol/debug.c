@@ -152,6 +152,7 @@ static size_t function_frames(struct debug *d, struct unit *u, struct unit_funct
 		if (!call->name)
 			call->name = unit_name(d, &call->die);
 		at.function = call->name;
+		at.begin = unit_begin(d, &call->die);
 		at.inlined = true;
 		out[count++] = at;
 		/* Where it was called from is where the function around it stands. */
@@ -170,6 +171,7 @@ static size_t function_frames(struct debug *d, struct unit *u, struct unit_funct
 	if (!f->name)
 		f->name = unit_name(d, &f->die);
 	at.function = f->name;
+	at.begin = unit_begin(d, &f->die);
 	at.inlined = false;
 	out[count++] = at;
 	return count;

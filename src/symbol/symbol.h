@@ -19,6 +19,7 @@ struct symbol_frame {
 	const char *function;	/* never NULL: "??" if unknown; C++ names demangled */
 	const char *file;	/* NULL if unknown; relative where below the folder of compilation */
 	unsigned line, column;	/* 0 if unknown */
+	unsigned begin;		/* line on which the function begins; 0 if unknown */
 	bool inlined;		/* into the next frame */
 };
 

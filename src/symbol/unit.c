@@ -201,6 +201,13 @@ static uint64_t inherited(struct debug *d, Dwarf_Die *die, unsigned attribute, s
 	return value;
 }
 
+unsigned unit_begin(struct debug *d, Dwarf_Die *die)
+{
+	struct unit *from;
+
+	return (unsigned)inherited(d, die, DW_AT_decl_line, &from);
+}
+
 void unit_describe(struct debug *d, struct debug_variable *v)
 {
 	struct unit *from = NULL;

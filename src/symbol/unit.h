@@ -108,6 +108,9 @@ const struct unit_row *unit_line(struct debug *d, struct unit *u, uint64_t addr)
 /* Relative to the folder of compilation where it lies below. NULL if unknown. */
 const char *unit_file(struct debug *d, struct unit *u, uint64_t number);
 
+/* The line on which a function begins, 0 if unknown. */
+unsigned unit_begin(struct debug *d, Dwarf_Die *die);
+
 /* An attribute's number, 0 if absent. */
 uint64_t unit_number(Dwarf_Die *die, unsigned attribute);
 

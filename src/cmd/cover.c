@@ -1,0 +1,340 @@
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/numbers.h"
+#include "cmd/session.h"
+#include "explore/bug.h"
+#include "explore/cover_search.h"
+#include "report/cover.h"
+
+static const char usage[] =
+	"usage: snarl cover [options] [--] PROGRAM [ARGUMENT…]\n"
+	"       snarl cover [options] [DATABASE]\n"
+	"       snarl cover [options] --merge DATABASE…\n"
+	"\n"
+	"Shows which interleavings of a program were tested, in all runs, inputs and builds so\n"
+	"far, and which are left: iRoots, small patterns of dependencies between two threads.\n"
+	"With a PROGRAM that was built with snarl-cc, makes runs and adds what they exposed and\n"
+	"what they let one expect.\n"
+	"\n"
+	"      --runs N         how many (default 200; with --time: no limit)\n"
+	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
+	"      --saturation N   end when N runs in a row show nothing new (default 25; 0: never)\n"
+	"  -s, --strategy NAME  only by this one (default: several by turns)\n"
+	"  -j, --jobs N         runs at the same time (default: one per CPU)\n"
+	"      --seed N         other interleavings (default 1)\n"
+	"      --timeouts       let time-outs of waits and sleeps come early, too\n"
+	"      --spurious       let waits on conditions return for no reason, too\n"
+	"      --timeout T      end a run that takes longer (default 10s)\n"
+	"      --max-steps N    give up a run after so many steps (default 20M; 0: never)\n"
+	"      --backend user|kernel  user-level threads (default), or kernel threads\n"
+	"      --no-fork-server start the program anew for every run\n"
+	"\n"
+	"      --db FILE        the database (default: memo.db in the folder of --out)\n"
+	"      --program NAME   of several in the database, this one\n"
+	"      --merge          add the databases that follow to it\n"
+	"      --diff OLD       what changed since: a database, or what --json printed\n"
+	"      --fail-under PERCENT  exit 1 if less of what is known and feasible is exposed\n"
+	"      --untested N     how many of what is left to list (default 20)\n"
+	"      --html FILE      write a page (after runs: coverage.html in the folder of --out)\n"
+	"      --json           print all as JSON\n"
+	"  -o, --out DIR        folder of results (default: snarl-out)\n"
+	"  -q, --quiet          no progress, no summary\n"
+	"\n"
+	"Exit: 0, 1 --fail-under is not met, 3 the program could not be run or a file not read.\n"
+	"\n"
+	"  snarl cover -- ./bank 100\n"
+	"  snarl cover --diff main.json --fail-under 80\n"
+	"  snarl cover --merge ci-*/memo.db\n";
+
+struct options {
+	struct explore_options explore;
+	const struct strategy *strategy;
+	uint64_t saturation, untested;
+	const char *db, *name, *diff, *html;
+	bool merge;
+	double fail_under;	/* below 0: not asked for */
+	char **operands;
+	int operand_count;
+};
+
+struct covering {
+	struct session session;
+	struct cover cover;
+};
+
+static void on_progress(void *ctx, const struct search_stats *stats)
+{
+	struct covering *c = ctx;
+
+	snprintf(c->session.progress.note, sizeof(c->session.progress.note),
+		 "%llu of %zu known iRoots exposed; ", (unsigned long long)c->cover.exposed, c->cover.count);
+	progress_show(&c->session.progress, stats);
+}
+
+static void tell_runs(const struct options *o, const struct cover_search *s, const struct covering *c)
+{
+	if (o->explore.quiet)
+		return;
+	fprintf(stderr, "snarl: %llu runs in %.1f s: %llu iRoots newly exposed, %llu newly expected%s%s\n",
+		(unsigned long long)c->session.stats.runs, c->session.stats.seconds,
+		(unsigned long long)s->exposed, (unsigned long long)s->predicted,
+		s->saturated ? ", ended early since nothing new came" : "",
+		session_interrupted ? ", interrupted" : "");
+	if (s->failed)
+		fprintf(stderr, "snarl: %llu of the runs failed; to find out why: snarl hunt\n",
+			(unsigned long long)s->failed);
+	if (c->cover.lost)
+		fprintf(stderr, "snarl: runs were too large to remember all of them: iRoots may be missing\n");
+}
+
+static int make_runs(const struct options *o, const char *db)
+{
+	struct covering c = { 0 };
+	struct cover_search s = { .saturation = o->saturation, .stop = &session_interrupted };
+	struct err err = { "" };
+	int code = session_open(&c.session, &o->explore);
+
+	if (code == CMD_OK && cover_open(&c.cover, db, &c.session.target, &c.session.places, &err) < 0)
+		code = cmd_fail(&cmd_cover, "%s", err.text);
+	if (code == CMD_OK) {
+		session_config(&c.session, &s.search);
+		s.search.strategy = o->strategy;
+		s.search.progress = on_progress;
+		s.search.ctx = &c;
+		code = cover_search_run(&s, &c.cover, &c.session.stats, &err);
+		progress_clear(&c.session.progress);
+		if (code == 0)
+			tell_runs(o, &s, &c);
+		else
+			code = cmd_fail(&cmd_cover, "%s", err.text);
+	}
+	cover_close(&c.cover);
+	session_close(&c.session);
+	return code;
+}
+
+static int write_html(const struct cover_state *s, const char *path)
+{
+	struct buf page = { 0 };
+	char *folder = getcwd(NULL, 0);
+	FILE *f = fopen(path, "we");
+	bool ok;
+
+	cover_html(s, folder ? folder : ".", &page);
+	ok = f && fwrite(page.data, 1, page.size, f) == page.size;
+	ok = (!f || fclose(f) == 0) && ok;
+	buf_free(&page);
+	free(folder);
+	return ok ? CMD_OK : cmd_fail(&cmd_cover, "cannot write %s: %s", path, strerror(errno));
+}
+
+static int print(const struct options *o, const struct cover_state *s, const struct cover_state *old)
+{
+	struct buf out = { 0 };
+
+	if (o->explore.json)
+		cover_json(s, old, &out);
+	else if (old)
+		cover_diff_text(old, s, o->untested, &out);
+	else
+		cover_text(s, o->untested, &out);
+	fwrite(out.data, 1, out.size, stdout);
+	buf_free(&out);
+	return cmd_flush(&cmd_cover, CMD_OK);
+}
+
+static int show(const struct options *o, const char *db, const char *name, const char *html)
+{
+	struct cover_state s = { 0 }, old = { 0 };
+	struct err err;
+	int code = CMD_OK;
+
+	if (cover_read(&s, db, name, &err) < 0 || (o->diff && cover_read(&old, o->diff, name, &err) < 0))
+		code = cmd_fail(&cmd_cover, "%s", err.text);
+	if (code == CMD_OK && html)
+		code = write_html(&s, html);
+	if (code == CMD_OK && (!o->explore.quiet || o->explore.json))
+		code = print(o, &s, o->diff ? &old : NULL);
+	if (code == CMD_OK && o->fail_under >= 0 && cover_percent(&s.all) < o->fail_under) {
+		fprintf(stderr, "snarl: %.1f %% are exposed, --fail-under asks for %g %%\n",
+			cover_percent(&s.all), o->fail_under);
+		code = CMD_BUG;
+	}
+	cover_state_free(&s);
+	cover_state_free(&old);
+	return code;
+}
+
+static int merge(const struct options *o, const char *db)
+{
+	struct err err;
+	struct memo *m = memo_open(db, true, &err);
+	int code = m ? CMD_OK : cmd_fail(&cmd_cover, "%s", err.text);
+
+	for (int i = 0; code == CMD_OK && i < o->operand_count; i++)
+		if (memo_merge(m, o->operands[i], &err) < 0)
+			code = cmd_fail(&cmd_cover, "%s", err.text);
+	memo_close(m);
+	return code;
+}
+
+/* A database or JSON, and not a program? */
+static bool is_data(const char *path)
+{
+	char head[16] = "";
+	FILE *f = fopen(path, "re");
+	size_t got = f ? fread(head, 1, sizeof(head), f) : 0;
+
+	if (f)
+		fclose(f);
+	return got > 0 && (memcmp(head, "SQLite format 3", 16) == 0 || head[0] == '{');
+}
+
+static int cover(struct options *o)
+{
+	char *own = xasprintf("%s/%s", o->explore.out, MEMO_FILE);
+	char *html = o->html ? xstrdup(o->html) : NULL, *name = o->name ? xstrdup(o->name) : NULL;
+	const char *db = o->db ? o->db : own, *slash;
+	bool runs = o->operand_count > 0 && !o->merge && !is_data(o->operands[0]);
+	struct err err;
+	int code = CMD_OK;
+
+	if ((runs || o->merge) && bug_folder(o->explore.out, &err) < 0)
+		code = cmd_fail(&cmd_cover, "%s", err.text);
+	else if (o->merge)
+		code = merge(o, db);
+	else if (runs)
+		code = make_runs(o, db);
+	else if (o->operand_count > 0)
+		db = o->operands[0];
+	if (code == CMD_OK && runs) {
+		slash = strrchr(o->operands[0], '/');
+		if (!name)
+			name = xstrdup(slash ? slash + 1 : o->operands[0]);
+		if (!html)
+			html = xasprintf("%s/coverage.html", o->explore.out);
+	}
+	if (code == CMD_OK && !(o->merge && o->explore.quiet))
+		code = show(o, db, name, html);
+	free(own);
+	free(html);
+	free(name);
+	return code;
+}
+
+static int parse_percent(struct options *o, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	o->fail_under = strtod(text, &end);
+	if (errno || end == text || (*end && strcmp(end, "%") != 0) || !(o->fail_under >= 0) ||
+	    o->fail_under > 100)
+		return cmd_usage(&cmd_cover, "--fail-under takes 0 to 100, not '%s'", text);
+	return CMD_OK;
+}
+
+static int parse_strategy(struct options *o, const char *name)
+{
+	o->strategy = strategy_find(name);
+	if (o->strategy && test_strategy_is_search(o->strategy))
+		return CMD_OK;
+	return cmd_usage(&cmd_cover, "no strategy '%s' to search with; snarl test --strategy help lists them",
+			 name);
+}
+
+enum { OPT_SATURATION = EXPLORE_OPT_OWN, OPT_DB, OPT_PROGRAM, OPT_MERGE, OPT_DIFF, OPT_FAIL_UNDER,
+       OPT_UNTESTED, OPT_HTML };
+
+static const struct option long_options[] = {
+	{ "runs", required_argument, NULL, OPT_RUNS },
+	{ "time", required_argument, NULL, OPT_TIME },
+	{ "saturation", required_argument, NULL, OPT_SATURATION },
+	{ "strategy", required_argument, NULL, 's' },
+	{ "jobs", required_argument, NULL, 'j' },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "timeouts", no_argument, NULL, OPT_TIMEOUTS },
+	{ "spurious", no_argument, NULL, OPT_SPURIOUS },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "max-steps", required_argument, NULL, OPT_MAX_STEPS },
+	{ "backend", required_argument, NULL, OPT_BACKEND },
+	{ "no-fork-server", no_argument, NULL, OPT_NO_FORK_SERVER },
+	{ "db", required_argument, NULL, OPT_DB },
+	{ "program", required_argument, NULL, OPT_PROGRAM },
+	{ "merge", no_argument, NULL, OPT_MERGE },
+	{ "diff", required_argument, NULL, OPT_DIFF },
+	{ "fail-under", required_argument, NULL, OPT_FAIL_UNDER },
+	{ "untested", required_argument, NULL, OPT_UNTESTED },
+	{ "html", required_argument, NULL, OPT_HTML },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "out", required_argument, NULL, 'o' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* -1: go on. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK;
+
+	while (code == CMD_OK &&
+	       (c = getopt_long(argc, argv, "+:s:" EXPLORE_SHORT_OPTIONS, long_options, NULL)) != -1)
+		switch (c) {
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_cover, CMD_OK);
+		case ':': case '?': return cmd_bad_option(&cmd_cover, argv, c);
+		case 's': code = parse_strategy(o, optarg); break;
+		case OPT_SATURATION:
+			code = numbers_count(&cmd_cover, "--saturation", optarg, 0, UINT64_MAX, &o->saturation);
+			break;
+		case OPT_UNTESTED:
+			code = numbers_count(&cmd_cover, "--untested", optarg, 0, UINT64_MAX, &o->untested);
+			break;
+		case OPT_FAIL_UNDER: code = parse_percent(o, optarg); break;
+		case OPT_DB: o->db = optarg; break;
+		case OPT_PROGRAM: o->name = optarg; break;
+		case OPT_MERGE: o->merge = true; break;
+		case OPT_DIFF: o->diff = optarg; break;
+		case OPT_HTML: o->html = optarg; break;
+		default: code = explore_options_take(&o->explore, c);
+		}
+	if (code != CMD_OK)
+		return code;
+	o->operands = argv + optind;
+	o->operand_count = argc - optind;
+	o->explore.program = o->operands;
+	if (o->explore.seconds > 0 && !o->explore.runs_given)
+		o->explore.runs = 0;
+	if (o->merge && !o->operand_count)
+		return cmd_usage(&cmd_cover, "--merge: which databases?");
+	if (!o->merge && o->operand_count > 1 && is_data(o->operands[0]))
+		return cmd_usage(&cmd_cover, "nothing can stand after the database, as '%s' does", o->operands[1]);
+	return -1;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .saturation = 25, .untested = 20, .fail_under = -1 };
+	int code;
+
+	explore_options_init(&o.explore, &cmd_cover, 200);
+	code = parse(&o, argc, argv);
+	if (code < 0)
+		code = cover(&o);
+	explore_options_free(&o.explore);
+	return code;
+}
+
+const struct cmd cmd_cover = {
+	.name = "cover",
+	.summary = "which interleavings were tested, and which are left",
+	.run = run,
+};

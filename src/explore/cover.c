@@ -1,0 +1,284 @@
+#include "explore/cover.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "explore/attempt.h"
+
+#define FLUSH_SECONDS 2.0
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
+	hash = (hash ^ hash >> 32 ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void cover_key(struct places *places, uint64_t pc, struct buf *out)
+{
+	const struct places_module *module = places_module(places, pc);
+	struct symbol_frame frame;
+
+	places_frame(places, pc, &frame);
+	if (frame.file && frame.line && frame.begin && frame.begin <= frame.line)
+		buf_addf(out, "%s %s +%u:%u", base_name(frame.file), frame.function,
+			 frame.line - frame.begin, frame.column);
+	else if (frame.file && frame.line)
+		buf_addf(out, "%s %s %u:%u", base_name(frame.file), frame.function, frame.line,
+			 frame.column);
+	else
+		buf_addf(out, "%s 0x%llx", module ? base_name(module->path) : "?",
+			 (unsigned long long)(module ? pc - module->base : pc));
+}
+
+/* The number of an event; a pc is looked up once. */
+static int64_t event_number(struct cover *c, const struct iroot_event *e, struct err *err)
+{
+	bool added;
+	uint64_t *number = map_put(&c->events, mix(e->site, e->access), &added);
+	struct symbol_frame frame;
+	struct buf key = { 0 };
+	struct memo_event event;
+
+	if (!added && *number)
+		return (int64_t)*number;
+	cover_key(c->places, e->site, &key);
+	places_frame(c->places, e->site, &frame);
+	event = (struct memo_event){ .key = buf_string(&key), .access = (enum iroot_access)e->access,
+				     .function = frame.function, .file = frame.file,
+				     .line = frame.line, .column = frame.column };
+	*number = (uint64_t)memo_event(c->memo, c->program, &event, err);
+	buf_free(&key);
+	if ((int64_t)*number < 0) {
+		*number = 0;
+		return -1;
+	}
+	return (int64_t)*number;
+}
+
+static struct cover_root *root_of(struct cover *c, const struct memo_root *r)
+{
+	uint64_t hash = r->idiom, *at;
+	bool added;
+
+	for (unsigned i = 0; i < IROOT_EVENTS; i++)
+		hash = mix(hash, (uint64_t)r->event[i]);
+	at = map_put(&c->at, hash, &added);
+	if (added) {
+		c->roots = xgrow(c->roots, c->count, &c->capacity, sizeof(*c->roots));
+		c->roots[c->count] = (struct cover_root){ .memo = *r };
+		c->roots[c->count].memo.exposed = c->roots[c->count].memo.predicted = 0;
+		*at = ++c->count;
+	}
+	return &c->roots[*at - 1];
+}
+
+static int load(void *ctx, const struct memo_root *r)
+{
+	struct cover *c = ctx;
+
+	root_of(c, r)->memo = *r;
+	c->exposed += r->exposed > 0;
+	return 0;
+}
+
+static char *describe_input(const struct target *t)
+{
+	struct buf b = { 0 };
+	char *text;
+
+	for (char **arg = t->argv + 1; *t->argv && *arg; arg++)
+		buf_addf(&b, "%s%s", b.size ? " " : "", *arg);
+	if (t->input >= 0)
+		buf_addf(&b, "%s< %016llx", b.size ? " " : "", (unsigned long long)t->input_hash);
+	text = xstrdup(buf_string(&b));
+	buf_free(&b);
+	return text;
+}
+
+int cover_open(struct cover *c, const char *path, const struct target *target, struct places *places,
+	       struct err *err)
+{
+	*c = (struct cover){ .places = places, .input = describe_input(target), .flushed = attempt_now() };
+	c->memo = memo_open(path, true, err);
+	if (!c->memo || memo_begin(c->memo, err) < 0)
+		return -1;
+	c->program = memo_program(c->memo, base_name(target->program), target->build_id, err);
+	if (c->program < 0 || memo_each_root(c->memo, c->program, load, c, err) < 0)
+		return -1;
+	return memo_commit(c->memo, err);
+}
+
+void cover_close(struct cover *c)
+{
+	memo_close(c->memo);
+	map_free(&c->events);
+	map_free(&c->at);
+	free(c->roots);
+	free(c->input);
+	*c = (struct cover){ 0 };
+}
+
+/* What of it is not in the database yet. */
+static int write_root(struct cover *c, struct cover_root *root, int64_t run, struct err *err)
+{
+	struct memo_root r = root->memo;
+	bool before = root->memo.exposed > 0;
+
+	r.exposed = root->new_exposed;
+	r.predicted = root->new_predicted;
+	r.attempts = r.failed = 0;
+	if (memo_root(c->memo, c->program, &r, run, err) < 0)
+		return -1;
+	root->memo = r;
+	root->new_exposed = root->new_predicted = 0;
+	c->exposed += !before && r.exposed > 0;
+	return 0;
+}
+
+/* 1: it has to be written now. */
+static int see(struct cover *c, const struct iroot *root, uint32_t flags, struct cover_root **out,
+	       struct err *err)
+{
+	struct memo_root r = { .idiom = (uint32_t)root->idiom };
+	struct cover_root *known;
+
+	for (unsigned i = 0; i < IROOT_EVENTS && (i < 2 || root->event[i].site); i++) {
+		r.event[i] = event_number(c, &root->event[i], err);
+		if (r.event[i] < 0)
+			return -1;
+	}
+	known = *out = root_of(c, &r);
+	if (!known->here.idiom)
+		known->here = *root;
+	/* Several places of one name count once. */
+	if (flags & IROOT_PREDICTED && known->seen_predicted != c->runs) {
+		known->new_predicted++;
+		known->seen_predicted = c->runs;
+	}
+	if (flags & IROOT_EXPOSED && known->seen_exposed != c->runs) {
+		known->new_exposed++;
+		known->seen_exposed = c->runs;
+	}
+	c->dirty = true;
+	return (known->new_exposed && !known->memo.exposed) || (known->new_predicted && !known->memo.predicted);
+}
+
+static int add_all(struct cover *c, struct iroot_profile *p, struct memo_run *r, int64_t run,
+		   struct err *err)
+{
+	struct cover_root *root;
+	uint32_t cursor = 0, flags;
+	struct iroot found;
+
+	while ((flags = iroot_profile_next(p, &cursor, &found))) {
+		int is_new = see(c, &found, flags, &root, err);
+		bool exposed, known;
+
+		if (is_new < 0)
+			return -1;
+		if (!is_new)
+			continue;
+		exposed = root->memo.exposed > 0;
+		known = root->memo.id != 0;
+		if (write_root(c, root, run, err) < 0)
+			return -1;
+		r->new_exposed += !exposed && root->memo.exposed == 1;
+		r->new_predicted += !known && root->memo.predicted == 1;
+	}
+	return 0;
+}
+
+static int flush_all(struct cover *c, struct err *err)
+{
+	for (size_t i = 0; c->dirty && i < c->count; i++)
+		if ((c->roots[i].new_exposed || c->roots[i].new_predicted) &&
+		    write_root(c, &c->roots[i], 0, err) < 0)
+			return -1;
+	c->dirty = false;
+	c->flushed = attempt_now();
+	return 0;
+}
+
+int cover_flush(struct cover *c, struct err *err)
+{
+	if (!c->dirty)
+		return 0;
+	if (memo_begin(c->memo, err) < 0)
+		return -1;
+	if (flush_all(c, err) < 0) {
+		memo_rollback(c->memo);
+		return -1;
+	}
+	return memo_commit(c->memo, err);
+}
+
+int cover_add(struct cover *c, struct iroot_profile *p, struct memo_run *r, struct err *err)
+{
+	struct iroot_profile_stats stats;
+	int64_t run;
+
+	iroot_profile_finish(p);
+	iroot_profile_stats(p, &stats);
+	c->lost += stats.lost;
+	c->runs++;
+	r->input = c->input;
+	r->new_exposed = r->new_predicted = 0;
+	if (memo_begin(c->memo, err) < 0)
+		return -1;
+	run = memo_run(c->memo, c->program, r, err);
+	if (run < 0 || add_all(c, p, r, run, err) < 0)
+		goto failed;
+	r->exposed = c->exposed;
+	r->known = c->count;
+	if (memo_run_figures(c->memo, run, r, err) < 0 ||
+	    (attempt_now() - c->flushed > FLUSH_SECONDS && flush_all(c, err) < 0))
+		goto failed;
+	if (memo_commit(c->memo, err) < 0)
+		return -1;
+	log_debug("cover", "run %llu: %llu of %llu iRoots exposed", (unsigned long long)c->runs,
+		  (unsigned long long)r->exposed, (unsigned long long)r->known);
+	return 0;
+failed:
+	memo_rollback(c->memo);
+	return -1;
+}
+
+int cover_attempt(struct cover *c, struct cover_root *root, bool exposed, struct err *err)
+{
+	if (memo_begin(c->memo, err) < 0)
+		return -1;
+	if (memo_attempt(c->memo, root->memo.id, exposed, 0, err) < 0) {
+		memo_rollback(c->memo);
+		return -1;
+	}
+	if (memo_commit(c->memo, err) < 0)
+		return -1;
+	c->exposed += exposed && !root->memo.exposed;
+	root->memo.exposed += exposed;
+	root->memo.attempts++;
+	root->memo.failed += !exposed;
+	return 0;
+}
+
+struct cover_root *cover_untested(struct cover *c, uint32_t idiom, size_t *at)
+{
+	while (*at < c->count) {
+		struct cover_root *r = &c->roots[(*at)++];
+
+		if (r->memo.idiom == idiom && r->here.idiom && !r->memo.exposed &&
+		    r->memo.failed < MEMO_ATTEMPTS)
+			return r;
+	}
+	return NULL;
+}
