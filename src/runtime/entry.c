@@ -162,7 +162,8 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 	enum shadow_verdict verdict = SHADOW_KEEP;
 	struct trace_record r[2];
 
-	if (size == 0 || (size <= SMALL_RANGE && is_cut((uint64_t)addr, size)))
+	if (size == 0 || snarlrt.mode == SNARLRT_OFF ||
+	    (size <= SMALL_RANGE && is_cut((uint64_t)addr, size)))
 		return;
 	/* As small as a plain access, it is one: shorter, and foretold by the codec. */
 	if (size <= 16 && (size & (size - 1)) == 0) {

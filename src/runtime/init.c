@@ -4,13 +4,15 @@
  * The inlined checks read shadow memory and the thread's own shadow value, both
  * zero until we are here, which compare equal: code that runs earlier records
  * nothing and harms nothing, once the shadow is mapped. So it is mapped in any
- * mode.
+ * mode; in a production build (dual.h), whose checks do not run before they are asked
+ * for, when that happens.
  */
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "runtime/call.h"
 #include "runtime/control.h"
+#include "runtime/dual.h"
 #include "runtime/entry.h"
 #include "runtime/process.h"
 #include "runtime/shadow.h"
@@ -110,18 +112,17 @@ static void init(char **envp)
 	if (done)
 		return;
 	done = true;
-	shadow_map();
 	snarlrt_real_resolve();
 	snarlrt_options_parse(&options, find_option(envp));
+	if (!dual_program() || options.control || options.record)
+		shadow_map();
 	if (options.control)
 		start_control(&options, envp);
-	if (!options.record)
-		return;
-	if (!options.trace[0]) {
+	else if (options.record && options.trace[0])
+		start_recording(&options, envp);
+	else if (options.record)
 		sys_warn("SNARL_OPTIONS has mode=record but no trace=FILE; not recording");
-		return;
-	}
-	start_recording(&options, envp);
+	dual_start(options.active, snarlrt.mode != SNARLRT_OFF);
 }
 
 static void preinit(int argc, char **argv, char **envp)
@@ -148,6 +149,7 @@ void snarlrt_init(void)
 SNARLRT_EXPORT void __tsan_init(void)
 {
 	snarlrt_init();
+	shadow_map();
 	if (snarlrt.mode != SNARLRT_OFF)
 		snarlrt_modules_scan();
 }

@@ -18,6 +18,9 @@
  *   window=RECORDS      undecided history kept before it is cut; K, M, G allowed
  *   sites=PATH          of inlined accesses, keep only those at these places
  *                       (docs/trace-format.md)
+ *   active=all|none|PATH  production builds: which functions run instrumented; a
+ *                       list of sites means those that hold one. Default none with
+ *                       mode=off, else all
  *   quiet=0|1           1: not even a warning on stderr
  *
  * and in control mode:

@@ -18,6 +18,7 @@
 #include <sched.h>
 
 #include "runtime/arena.h"
+#include "runtime/dual.h"
 #include "runtime/control_heap.h"
 #include "runtime/control_poll.h"
 #include "runtime/deferred.h"
@@ -52,6 +53,7 @@ static void fork_prepare(void)
 		snarlrt_leave(self);
 	fork_mask = snarlrt_signals_block();
 	snarlrt_modules_fork(true);
+	dual_fork(true);
 	snarlrt_birth_fork(true);
 	snarlrt_thread_fork(true);
 	arena_fork(true);
@@ -68,6 +70,7 @@ static void fork_done(bool child)
 	arena_fork(false);
 	snarlrt_thread_fork(false);
 	snarlrt_birth_fork(false);
+	dual_fork(false);
 	snarlrt_modules_fork(false);
 	if (child) {
 		snarlrt_exit_noted = false;

@@ -9,6 +9,7 @@
 #include "runtime/control.h"
 #include "runtime/deferred.h"
 #include "runtime/lock.h"
+#include "runtime/module.h"
 #include "runtime/process.h"
 #include "runtime/rt.h"
 #include "runtime/sites.h"
@@ -269,6 +270,47 @@ void snarlrt_modules_scan(void)
 	}
 	snarlrt_unlock(&scan_lock);
 	snarlrt_signals_set(mask);
+}
+
+struct wanted_id {
+	uint64_t address, base;
+	uint32_t room, size;
+	uint8_t *id;
+};
+
+static int on_wanted(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct wanted_id *w = arg;
+	bool inside = false;
+	uint32_t found = 0;
+	uint8_t id[BUILD_ID_MAX];
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		inside |= ph->p_type == PT_LOAD && w->address - info->dlpi_addr - ph->p_vaddr < ph->p_memsz;
+		if (ph->p_type == PT_NOTE && !found)
+			found = copy_build_id(id, info->dlpi_addr, ph);
+	}
+	if (!inside)
+		return 0;
+	w->base = info->dlpi_addr;
+	w->size = found <= w->room ? found : 0;
+	for (uint32_t i = 0; i < w->size; i++)
+		w->id[i] = id[i];
+	return 1;
+}
+
+uint32_t snarlrt_module_id(const void *address, uint8_t *id, uint32_t room, uint64_t *base)
+{
+	struct wanted_id w = { .address = (uint64_t)address, .id = id, .room = room };
+
+	snarlrt_hide();
+	dl_iterate_phdr(on_wanted, &w);
+	snarlrt_unhide();
+	*base = w.base;
+	return w.size;
 }
 
 void snarlrt_modules_fork(bool begin)

@@ -101,6 +101,8 @@ static bool set(struct snarlrt_options *o, const char *key, const char *value)
 		return copy(o->live, sizeof(o->live), value), true;
 	if (same(key, "sites"))
 		return copy(o->sites, sizeof(o->sites), value), true;
+	if (same(key, "active"))
+		return copy(o->active, sizeof(o->active), value), true;
 	if (same(key, "fork")) {
 		o->fork_off = same(value, "off");
 		return o->fork_off || same(value, "record");
@@ -189,4 +191,6 @@ void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
 	make_absolute(o->trace, sizeof(o->trace));
 	make_absolute(o->live, sizeof(o->live));
 	make_absolute(o->sites, sizeof(o->sites));
+	if (!same(o->active, "all") && !same(o->active, "none"))
+		make_absolute(o->active, sizeof(o->active));
 }

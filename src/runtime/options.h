@@ -15,6 +15,7 @@ struct snarlrt_options {
 	char live[512];
 	char block[512];	/* control= */
 	char sites[3072];
+	char active[3072];	/* "": not said */
 };
 
 /* Unknown keys and bad values get a warning each and are otherwise ignored. */

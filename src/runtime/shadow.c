@@ -35,12 +35,14 @@ static inline uint64_t *mark_of(uint64_t addr)
 
 void shadow_map(void)
 {
-	void *want = (void *)SHADOW_BASE;
+	static bool done;
+	void *want = (void *)SHADOW_BASE, *got;
 	size_t size = USER_END / 4;
-	void *got = sys_mmap(want, size, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-			     0);
 
+	if (__atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
+		return;
+	got = sys_mmap(want, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (got != want)
 		sys_die("cannot reserve address space for the shadow memory "
 			"(is there a 'ulimit -v', or vm.overcommit_memory=2?)");

@@ -12,7 +12,7 @@ enum shadow_verdict {
 	SHADOW_KEEP,		/* shared */
 };
 
-/* Reserves the address space; dies with a message if that is not possible. */
+/* Reserves the address space, once; dies with a message if that is not possible. */
 SNARLRT_HIDDEN void shadow_map(void);
 
 /* The current thread touches [addr, addr + size): updates owners. */

@@ -1,106 +1,21 @@
 #include "runtime/sites.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 
-#include "runtime/arena.h"
+#include "runtime/sitefile.h"
 #include "runtime/sites_scan.h"
 #include "runtime/sys.h"
-#include "trace/sitelist.h"
 
 #define PAGE 4096ull
-
-/* A module of the list. */
-struct listed {
-	struct listed *next;
-	uint8_t id[SITELIST_ID_MAX];
-	uint32_t id_size;
-	const uint64_t *places;		/* ascending */
-	size_t count;
-};
 
 static struct {
 	bool wanted;		/* a list was given */
 	bool told;		/* in the trace */
 	bool denied;		/* code could not be changed, and that was said */
 	const char *trouble;	/* why it is not used */
-	struct listed *modules;
+	struct sitefile file;
 } list;
-
-static bool same_id(const struct listed *l, const uint8_t *id, uint32_t size)
-{
-	return sitelist_compare_ids(l->id, l->id_size, id, size) == 0;
-}
-
-static const struct listed *find_listed(const uint8_t *id, uint32_t size)
-{
-	const struct listed *l = list.modules;
-
-	while (l && !same_id(l, id, size))
-		l = l->next;
-	return size ? l : NULL;
-}
-
-static struct listed *add_listed(const struct sitelist_line *line, const uint64_t *places)
-{
-	struct listed *l = arena_alloc(sizeof(*l));
-
-	if (!l)
-		return NULL;
-	for (uint32_t i = 0; i < line->id_size; i++)
-		l->id[i] = line->id[i];
-	l->id_size = line->id_size;
-	l->places = places;
-	l->next = list.modules;
-	list.modules = l;
-	return l;
-}
-
-/* NULL, or what is wrong. */
-static const char *parse(const char *text, size_t size)
-{
-	struct sitelist in;
-	struct listed *module = NULL;
-	enum sitelist_got got;
-	uint64_t *place;
-
-	if (!sitelist_open(&in, text, size))
-		return "it is not a list of sites";
-	/* Room for the shortest lines there can be; only what is used is touched. */
-	place = arena_pages(size / 5 * sizeof(*place) + PAGE);
-	if (!place)
-		return "no memory for it";
-	while ((got = sitelist_next(&in)) == SITELIST_LINE) {
-		if (!module || !same_id(module, in.last.id, in.last.id_size))
-			module = add_listed(&in.last, place);
-		if (!module)
-			return "no memory for it";
-		if (in.last.place) {
-			*place++ = in.last.offset;
-			module->count++;
-		}
-	}
-	return got == SITELIST_END ? NULL : "it is damaged";
-}
-
-static const char *load(const char *path)
-{
-	long fd = sys_call(SYS_open, path, O_RDONLY | O_CLOEXEC, 0), size;
-	const char *text, *trouble;
-
-	if (fd < 0)
-		return "it cannot be opened";
-	size = sys_call(SYS_lseek, fd, 0, SEEK_END);
-	text = size > 0 ? sys_mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, (int)fd, 0)
-			: (const char *)-1;
-	sys_call(SYS_close, fd, 0, 0);
-	if (sys_failed(text))
-		return size == 0 ? "it is empty" : "it cannot be read";
-	trouble = parse(text, (size_t)size);
-	sys_call(SYS_munmap, text, size, 0);
-	return trouble;
-}
 
 static size_t append_text(char *to, size_t n, size_t size, const char *text)
 {
@@ -112,18 +27,10 @@ static size_t append_text(char *to, size_t n, size_t size, const char *text)
 
 void snarlrt_sites_load(const char *path)
 {
-	char line[480];
-	size_t n;
-
 	list.wanted = true;
-	list.trouble = load(path);
-	if (!list.trouble)
-		return;
-	n = append_text(line, 0, sizeof(line), "all sites are recorded, the list was not used: ");
-	n = append_text(line, n, sizeof(line), list.trouble);
-	n = append_text(line, n, sizeof(line), ": ");
-	append_text(line, n, sizeof(line), path);
-	sys_warn(line);
+	list.trouble = sitefile_load(&list.file, path);
+	if (list.trouble)
+		sys_warn_about("all sites are recorded, the list was not used: ", list.trouble, path);
 }
 
 /* Of the dynamic section; addresses in it are relocated or not, as the C library likes. */
@@ -177,7 +84,7 @@ static bool may_have_sites(const struct dl_phdr_info *info)
 /* One executable segment under way. */
 struct segment {
 	struct snarlrt_sites *sites;
-	const struct listed *listed;
+	bool listed;		/* the list names the module */
 	uint8_t *text;
 	uint64_t base;
 	const uint64_t *place, *places_end;	/* not passed yet */
@@ -222,11 +129,13 @@ static void on_site(void *context, size_t start, size_t end)
 	s->sites->jump = s->text + start;
 }
 
-static void apply_segment(struct snarlrt_sites *sites, const struct listed *listed, uint64_t base,
-			  const ElfW(Phdr) *ph)
+static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, size_t count,
+			  uint64_t base, const ElfW(Phdr) *ph)
 {
 	struct segment s = { .sites = sites,
-			     .listed = listed,
+			     .listed = places != NULL,
+			     .place = places,
+			     .places_end = places + count,
 			     .text = (uint8_t *)(base + ph->p_vaddr),
 			     .base = base,
 			     .first_page = (base + ph->p_vaddr) & ~(PAGE - 1),
@@ -235,10 +144,6 @@ static void apply_segment(struct snarlrt_sites *sites, const struct listed *list
 	s.pages = ((base + ph->p_vaddr + ph->p_filesz + PAGE - 1) & ~(PAGE - 1)) - s.first_page;
 	if (ph->p_flags & PF_W)
 		s.protection |= PROT_WRITE;
-	if (listed) {
-		s.place = listed->places;
-		s.places_end = s.place + listed->count;
-	}
 	sites_scan(s.text, ph->p_filesz, on_site, &s);
 	if (s.writable)
 		protect(&s, s.protection);
@@ -247,18 +152,19 @@ static void apply_segment(struct snarlrt_sites *sites, const struct listed *list
 void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *info,
 			 const uint8_t *id, uint32_t id_size)
 {
-	const struct listed *listed = find_listed(id, id_size);
+	size_t count;
+	const uint64_t *places = sitefile_places(&list.file, id, id_size, &count);
 
 	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
 		return;
-	*s = (struct snarlrt_sites){ .unknown = !listed };
-	if (!(listed && listed->count) && !may_have_sites(info))
+	*s = (struct snarlrt_sites){ .unknown = !places };
+	if (count == 0 && !may_have_sites(info))
 		return;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & (PF_R | PF_X)) == (PF_R | PF_X))
-			apply_segment(s, listed, info->dlpi_addr, ph);
+			apply_segment(s, places, count, info->dlpi_addr, ph);
 	}
 }
 

@@ -47,6 +47,19 @@ void sys_warn(const char *text)
 		say(text);
 }
 
+void sys_warn_about(const char *text, const char *reason, const char *subject)
+{
+	const char *parts[] = { text, reason, ": ", subject };
+	char line[480];
+	size_t n = 0;
+
+	for (size_t i = 0; i < 4; i++)
+		for (const char *p = parts[i]; *p && n + 1 < sizeof(line); p++)
+			line[n++] = *p;
+	line[n] = 0;
+	sys_warn(line);
+}
+
 void sys_die(const char *text)
 {
 	say(text);

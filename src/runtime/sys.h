@@ -54,6 +54,9 @@ extern _Bool sys_quiet __attribute__((visibility("hidden")));
 
 /* One line "snarl: <text>" to stderr by raw write. */
 void sys_warn(const char *text) __attribute__((visibility("hidden")));
+/* "<text><reason>: <subject>" in one line, cut where it gets too long. */
+void sys_warn_about(const char *text, const char *reason, const char *subject)
+	__attribute__((visibility("hidden")));
 void sys_die(const char *text) __attribute__((visibility("hidden"), noreturn));
 
 static inline uint64_t sys_ticks(void)
