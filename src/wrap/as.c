@@ -6,7 +6,10 @@
  * both work at once. If there is nothing to inline, or the command line is not
  * understood, this process simply becomes the real assembler.
  *
- * SNARL_REAL_AS names it; otherwise it is the next `as` in PATH.
+ * For a production build it first compiles the source again and merges the two texts
+ * (twice.h).
+ *
+ * SNARL_REAL_AS names the real one; otherwise it is the next `as` in PATH.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +24,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "wrap/inline.h"
 #include "wrap/response.h"
 #include "wrap/rewrite.h"
+#include "wrap/twice.h"
 
 #define GUARD_ENV "SNARL_AS_RUNNING"
 #define BLOCK (1u << 20)
@@ -222,10 +227,55 @@ static void stream(struct inliner *in, const struct input *from, const struct in
 	free(buffer);
 }
 
+static bool wants_inline(void)
+{
+	const char *wanted = getenv("SNARL_INLINE");
+
+	return !wanted || strcmp(wanted, "0") != 0;
+}
+
+/* All that the pipe or file holds, so that it can be merged. */
+static void read_all(struct input *in)
+{
+	struct buf text = { 0 };
+	ssize_t got;
+
+	do {
+		got = read(in->fd, buf_reserve(&text, BLOCK), BLOCK);
+		if (got > 0)
+			text.size += (size_t)got;
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	if (got < 0)
+		die(in->path, strerror(errno));
+	in->text = text.data ? (const char *)text.data : "";
+	in->size = text.size;
+}
+
+/* A production build: the input's text becomes that of both compilations. */
+static void compile_twice(struct input *in, const char *how)
+{
+	struct dual_counts counts;
+	struct buf merged = { 0 };
+	struct err err;
+
+	if (!in->text)
+		read_all(in);
+	switch (twice(how, in->text, in->size, &merged, &counts, &err)) {
+	case 1:
+		in->text = (const char *)merged.data;
+		in->size = merged.size;
+		break;
+	case -1:
+		fprintf(stderr, "snarl-cc: a source stays plain: %s\n", err.text);
+		break;
+	}
+}
+
 static void transform(const struct command *c, struct pipe_out *out)
 {
 	const char *pic = getenv(REWRITE_PIC_ENV);
 	struct inline_sink sink = { pipe_write, out };
+	bool inlining = wants_inline();
 	struct inliner in;
 
 	/* The form for shared libraries works everywhere. */
@@ -235,6 +285,10 @@ static void transform(const struct command *c, struct pipe_out *out)
 
 		if (!from->text) {
 			stream(&in, from, &sink);
+			continue;
+		}
+		if (!inlining) {
+			pipe_write(out, from->text, from->size);
 			continue;
 		}
 		inliner_feed(&in, from->text, from->size, &sink);
@@ -334,7 +388,7 @@ static int wait_for(pid_t pid)
 int main(int argc, char **argv)
 {
 	static struct pipe_out out;
-	const char *wanted = getenv("SNARL_INLINE");
+	const char *dual = getenv(REWRITE_DUAL_ENV);
 	struct command command = { 0 };
 	struct args in = { 0 };
 	struct err err;
@@ -348,8 +402,10 @@ int main(int argc, char **argv)
 	if (argc < 1 || response_expand(argv + 1, (size_t)argc - 1, &in, &err))
 		become_real(real, argv);
 	parse(&in, &command);
-	if (command.foreign || (wanted && strcmp(wanted, "0") == 0) || !is_wanted(&command))
+	if (command.foreign || (!dual && !wants_inline()) || (!is_wanted(&command) && !dual))
 		become_real(real, argv);
+	if (dual && command.count == 1 && command.inputs[0].fd >= 0)
+		compile_twice(&command.inputs[0], dual);
 	signal(SIGPIPE, SIG_IGN);
 	pid = start_real(real, &command, &out.fd);
 	transform(&command, &out);

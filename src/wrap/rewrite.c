@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "wrap/rewrite_dual.h"
 #include "wrap/scan.h"
 
 static void add_xclang(struct args *a, const char *word)
@@ -29,26 +30,28 @@ static void add_linker(struct args *a, const char *word)
 }
 
 /* A read followed by a write of the same place stays a read: atomicity needs both. */
-static void add_clang_instrumentation(struct args *a, const struct scan *s)
+void rewrite_clang_instrumentation(const struct scan *s, struct args *out)
 {
-	add_xclang(a, "-fsanitize=thread");
-	add_xclang(a, "-mllvm");
-	add_xclang(a, "-tsan-instrument-read-before-write=1");
-	add_xclang(a, "-mllvm");
-	add_xclang(a, "-tsan-distinguish-volatile=1");
+	add_xclang(out, "-fsanitize=thread");
+	add_xclang(out, "-mllvm");
+	add_xclang(out, "-tsan-instrument-read-before-write=1");
+	add_xclang(out, "-mllvm");
+	add_xclang(out, "-tsan-distinguish-volatile=1");
 	for (size_t i = 0; i < s->ignorelists.count; i++)
-		add_xclang(a, s->ignorelists.v[i]);
+		add_xclang(out, s->ignorelists.v[i]);
 }
 
 /* Before the user's words, so that theirs win. */
 static void add_compile_head(struct args *a, const struct scan *s,
 			     const struct rewrite_config *config, bool inlining)
 {
-	if (config->kind == COMPILER_CLANG && !s->no_instrument)
-		add_clang_instrumentation(a, s);
+	bool instrument = !s->no_instrument && !s->production;
+
+	if (config->kind == COMPILER_CLANG && instrument)
+		rewrite_clang_instrumentation(s, a);
 	if (!s->debug && !s->stops_early)
 		args_add(a, "-g");
-	if (!s->no_instrument)
+	if (instrument)
 		args_add(a, "-D__SNARL__=1");
 	if (config->home->include) {
 		args_add(a, "-idirafter");
@@ -99,7 +102,8 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 {
 	const struct compiler_home *home = config->home;
 	bool gcc = config->kind == COMPILER_GCC;
-	bool inlining = home->libexec && !config->no_inline && !s->no_inline &&
+	bool dual = s->production && !s->no_instrument;
+	bool inlining = home->libexec && (dual || (!config->no_inline && !s->no_inline)) &&
 			!(s->own_assembler && !gcc) && !s->no_instrument;
 	bool executable = s->links && !s->shared && !s->relocatable;
 	struct args *a = &out->words;
@@ -107,6 +111,10 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	if (executable && s->is_static && strchr(home->lib, ','))
 		return err_set(err, "-static does not work from a folder with a comma in its name: "
 			       "'%s'", home->lib);
+	if (dual && s->compiles && !s->stops_early && (!home->libexec || (s->own_assembler && !gcc)))
+		return err_set(err, home->libexec ? "-fintegrated-as cannot be combined with --production"
+						  : "--production needs snarl's own assembler, which is "
+						    "missing: install snarl again");
 	if (s->compiles)
 		add_compile_head(a, s, config, inlining);
 	/* Also when linking: gcc's link-time optimiser compiles then. */
@@ -115,7 +123,9 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	if (executable)
 		add_link_head(a, s, home->lib);
 	add_user(a, s, 0, s->end);
-	if (gcc && !s->no_instrument)
+	if (dual && s->compiles && !s->stops_early)
+		rewrite_dual(s, config, a, &out->dual);
+	if (gcc && !s->no_instrument && !dual)
 		args_addf(a, "-specs=%s/snarl-gcc.specs", home->lib);
 	if (executable)
 		add_link_tail(a, s, home->lib);
@@ -126,6 +136,7 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	if (s->links && s->shared && !s->relocatable)
 		add_linker(a, "--unresolved-symbols=ignore-all");
 	add_user(a, s, s->end, s->words.count);
+	out->no_inline = dual && (config->no_inline || s->no_inline);
 	out->executable_code = !s->pic && !s->shared && !s->relocatable;
 	return 0;
 }
@@ -152,4 +163,5 @@ int rewrite(const struct args *in, const struct rewrite_config *config, struct r
 void rewrite_free(struct rewrite *r)
 {
 	args_free(&r->words);
+	args_free(&r->dual);
 }

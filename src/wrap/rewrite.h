@@ -13,6 +13,15 @@
 /* Tells the inlining assembler that the code ends up in an executable: "0". */
 #define REWRITE_PIC_ENV "SNARL_AS_PIC"
 
+/*
+ * Production builds: how the assembler is to compile the source a second time. Words in
+ * the form of a response file: "gcc" or "clang", the compiler, its words, of which those
+ * with a mark are sources, or for the instrumented compilation alone.
+ */
+#define REWRITE_DUAL_ENV "SNARL_DUAL"
+#define REWRITE_SOURCE '\001'
+#define REWRITE_INST '\002'
+
 struct rewrite_config {
 	enum compiler_kind kind;	/* not COMPILER_UNKNOWN */
 	bool no_inline;
@@ -21,7 +30,9 @@ struct rewrite_config {
 
 struct rewrite {
 	struct args words;	/* what follows the compiler's own words */
+	struct args dual;	/* REWRITE_DUAL_ENV without the compiler; empty: compiled once */
 	bool executable_code;	/* the code goes into an executable, never a shared library */
+	bool no_inline;		/* the assembler is not to inline */
 	bool print;		/* show the command instead of running it */
 };
 

@@ -64,6 +64,7 @@ struct reading {
 	size_t inputs, headers;
 	struct args sanitizers;	/* conflicting ones switched on so far */
 	const char *machine;	/* an option that asks for other code than x86-64 */
+	const char *single;	/* an option that a production build cannot have */
 };
 
 static bool starts(const char *word, const char *prefix)
@@ -129,6 +130,12 @@ static void read_input(struct reading *r, const char *path)
 	enum input input = r->language ? input_by_language(r->language) : input_by_name(path);
 
 	r->inputs++;
+	r->s->inputs = xgrow(r->s->inputs, r->s->input_count, &r->s->input_room,
+			     sizeof(*r->s->inputs));
+	r->s->inputs[r->s->input_count++] = (struct scan_input){
+		.at = r->s->words.count,
+		.source = input == INPUT_SOURCE && strcmp(path, "-") != 0,
+	};
 	if (input == INPUT_HEADER)
 		r->headers++;
 	if (input == INPUT_SOURCE || input == INPUT_HEADER)
@@ -176,9 +183,12 @@ static void forget_all_sanitizers(struct reading *r)
 {
 	struct args left = { 0 };
 
-	for (size_t i = 0; i < r->s->words.count; i++)
+	for (size_t i = 0, input = 0; i < r->s->words.count; i++) {
+		if (input < r->s->input_count && r->s->inputs[input].at == i)
+			r->s->inputs[input++].at = left.count;
 		if (!starts(r->s->words.v[i], "-fsanitize="))
 			args_add(&left, r->s->words.v[i]);
+	}
 	args_free(&r->s->words);
 	r->s->words = left;
 	args_free(&r->sanitizers);
@@ -227,6 +237,8 @@ static bool read_special(struct reading *r, const char *word)
 		s->no_inline = true;
 	else if (strcmp(word, "--snarl-no-instrument") == 0)
 		s->no_instrument = true;
+	else if (strcmp(word, "--production") == 0 || strcmp(word, "--snarl-production") == 0)
+		s->production = true;
 	else if (strcmp(word, "--snarl-print") == 0)
 		s->print = true;
 	else if (starts(word, "-fsanitize="))
@@ -290,6 +302,22 @@ static void read_machine(struct reading *r, const char *word)
 		r->machine = NULL;
 }
 
+/* What cannot be compiled twice and merged as text. */
+static void read_single(struct reading *r, const char *word)
+{
+	static const char *const list[] = {
+		"--coverage", "-fprofile-arcs", "-ftest-coverage", "-fprofile-generate",
+		"-fprofile-instr-generate", "-fcoverage-mapping", "-masm=intel", "-mcmodel=large",
+	};
+
+	if (starts(word, "-flto"))
+		r->single = word;
+	else if (strcmp(word, "-fno-lto") == 0 && r->single && starts(r->single, "-flto"))
+		r->single = NULL;
+	else if (starts_with_one_of(word, list, ARRAY_SIZE(list)))
+		r->single = word;
+}
+
 /* What kind of code it makes. */
 static void read_code(struct reading *r, const char *word)
 {
@@ -349,6 +377,7 @@ static void read_words(struct reading *r, const struct args *in)
 			read_stage(r, word);
 			read_code(r, word);
 			read_machine(r, word);
+			read_single(r, word);
 		}
 		args_add(&s->words, word);
 	}
@@ -372,6 +401,9 @@ int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err
 		result = err_set(err, "-fsanitize=%s cannot be combined with snarl's own "
 				 "instrumentation: remove it, or build without snarl",
 				 r.sanitizers.v[0]);
+	else if (s->production && r.single && !s->no_instrument)
+		result = err_set(err, "%s cannot be combined with --production, which compiles each file "
+				 "twice: remove one of them", r.single);
 	args_free(&r.sanitizers);
 	return result;
 }
@@ -380,5 +412,6 @@ void scan_free(struct scan *s)
 {
 	args_free(&s->words);
 	args_free(&s->ignorelists);
+	free(s->inputs);
 	*s = (struct scan){ 0 };
 }

@@ -10,10 +10,18 @@
 #include "base/err.h"
 #include "wrap/args.h"
 
+/* An input among the words. */
+struct scan_input {
+	size_t at;
+	bool source;		/* something to compile */
+};
+
 struct scan {
 	struct args words;	/* the user's, without what is ours to say */
 	size_t end;		/* index of "--" in words, or their count */
 	struct args ignorelists;	/* clang's -fsanitize-ignorelist=…, taken out of words */
+	struct scan_input *inputs;
+	size_t input_count, input_room;
 	bool information;	/* --version and the like: nothing is compiled */
 	bool compiles;		/* a source of C, C++ or the like among the inputs */
 	bool links;		/* up to an executable or library */
@@ -28,6 +36,7 @@ struct scan {
 	/* Our own options; they are taken out. */
 	bool no_inline;		/* --no-inline, --snarl-no-inline */
 	bool no_instrument;	/* --snarl-no-instrument */
+	bool production;	/* --production */
 	bool print;		/* --snarl-print */
 };
 

@@ -20,20 +20,35 @@ static int complain(bool cxx, const struct err *err, int code)
 	return code;
 }
 
-static void print_command(const struct args *command, bool executable_code)
+static void print_command(const struct args *command, const struct rewrite *r)
 {
-	char *line = args_quote(command);
+	char *line = args_quote(command), *dual = args_quote(&r->dual);
 
-	printf("%s%s\n", executable_code ? REWRITE_PIC_ENV "=0 " : "", line);
+	if (r->dual.count > 0)
+		printf(REWRITE_DUAL_ENV "=%s ", dual);
+	printf("%s%s\n", r->executable_code ? REWRITE_PIC_ENV "=0 " : "", line);
 	free(line);
+	free(dual);
 }
 
-static int run(struct args *command, size_t own_words, bool executable_code, struct err *err)
+/* What the assembler has to know, besides the text it gets. */
+static void set_environment(const struct rewrite *r)
 {
-	if (executable_code)
+	if (r->executable_code)
 		setenv(REWRITE_PIC_ENV, "0", 1);
 	else
 		unsetenv(REWRITE_PIC_ENV);
+	if (r->no_inline)
+		setenv("SNARL_INLINE", "0", 1);
+	if (r->dual.count > 0)
+		setenv(REWRITE_DUAL_ENV, r->dual.v[0], 1);
+	else
+		unsetenv(REWRITE_DUAL_ENV);
+}
+
+static int run(struct args *command, size_t own_words, const struct rewrite *r, struct err *err)
+{
+	set_environment(r);
 	if (response_shorten(command, own_words, RESPONSE_LIMIT, err))
 		return -1;
 	execvp(command->v[0], command->v);
@@ -50,6 +65,22 @@ static bool names_self(const struct args *command)
 			return true;
 	}
 	return false;
+}
+
+/* The second compilation's words as one, with the compiler's own in front. */
+static void pack_dual(const struct args *command, enum compiler_kind kind, struct rewrite *r)
+{
+	struct args all = { 0 };
+	size_t size;
+
+	if (r->dual.count == 0)
+		return;
+	args_add(&all, kind == COMPILER_GCC ? "gcc" : "clang");
+	args_add_all(&all, command);
+	args_add_all(&all, &r->dual);
+	args_truncate(&r->dual, 0);
+	args_take(&r->dual, response_text(&all, &size));
+	args_free(&all);
 }
 
 /* Fills `command`; returns 0 or an exit code. */
@@ -81,7 +112,8 @@ static int prepare(int argc, char **argv, bool cxx, struct args *command, size_t
 	if (response_expand(argv + 1, argc > 0 ? (size_t)argc - 1 : 0, &in, err) ||
 	    rewrite(&in, &config, out, err))
 		code = EXIT_USAGE;
-	else
+	pack_dual(command, config.kind, out);
+	if (code == 0)
 		args_add_all(command, &out->words);
 	args_free(&in);
 	compiler_home_free(&home);
@@ -100,8 +132,8 @@ int wrap_main(int argc, char **argv, bool cxx)
 	if (code)
 		complain(cxx, &err, code);
 	else if (out.print)
-		print_command(&command, out.executable_code);
-	else if (run(&command, own_words, out.executable_code, &err))
+		print_command(&command, &out);
+	else if (run(&command, own_words, &out, &err))
 		code = complain(cxx, &err, EXIT_CANNOT);
 	rewrite_free(&out);
 	args_free(&command);
