@@ -93,12 +93,14 @@ static int conclude(const struct replay_options *o, const struct count *n)
 {
 	const char *failure = o->schedule.failure;
 
-	if (!o->quiet && o->times > 1)
+	/* One that promises no failure is the passing one of a bug. */
+	if (!o->quiet && o->times > 1 && (failure || !n->passed))
 		fprintf(stderr, "snarl: %llu of %llu replays failed as recorded%s%s%s\n",
 			(unsigned long long)n->same, (unsigned long long)o->times,
 			failure ? " (" : "", failure ? failure : "", failure ? ")" : "");
 	if (!o->quiet && n->passed)
-		fprintf(stderr, "snarl: %llu passed\n", (unsigned long long)n->passed);
+		fprintf(stderr, "snarl: %llu of %llu replays passed\n", (unsigned long long)n->passed,
+			(unsigned long long)o->times);
 	if (!o->quiet && n->other)
 		fprintf(stderr, "snarl: %llu failed in another way than recorded%s%s%s\n",
 			(unsigned long long)n->other, failure ? " (" : "", failure ? failure : "",
@@ -150,7 +152,7 @@ static int replay(const struct replay_options *o, struct err *err)
 	int result = 0;
 
 	if (o->trace) {
-		result = replay_trace_open(&trace, o->trace, true, err);
+		result = replay_trace_open(&trace, o->trace, o->schedule.steps <= REPLAY_VALUES_STEPS, err);
 		config.options = trace.options;
 		config.exec = true;
 	}

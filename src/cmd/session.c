@@ -173,6 +173,7 @@ static int add_new(struct session *s, struct followup *u, struct bug *b)
 		tell_failure(s, b);
 		tell_proved(b, &s->places);
 	}
+	followup_compare(u, b);
 	followup_gather(u, b);
 	if (!s->o->quiet && !known && b->interleavings.count > before)
 		fprintf(stderr, "  %zu different orders of its events fail: %s/interleavings\n",

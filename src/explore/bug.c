@@ -63,6 +63,7 @@ void bug_free(struct bug *b)
 		free(b->others[i]);
 	}
 	interleavings_free(&b->interleavings);
+	passing_free(&b->passing);
 	search_failure_free(b->failure);
 	lead_free(b->cause);
 	free(b->others);
@@ -246,7 +247,7 @@ static void record(struct bug *b, const char *out, const struct replay_config *c
 	else if (s->steps > TRACE_STEPS_MAX)
 		err_set(&err, "more than %u steps", TRACE_STEPS_MAX);
 	else
-		b->traced = replay_record(config, s, places, b->trace, &err) == 0;
+		b->traced = replay_record(config, s, places, b->trace, true, &err) == 0;
 	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", err.text);
 	if (b->traced && b->explain)
 		b->cause = b->explain(b->explain_ctx, b->failure, b->trace);
@@ -286,7 +287,7 @@ void bug_examine_other(struct bug *b, struct schedule *s, const char *out,
 
 	if (!bug_cause(b) && b->explain && s->steps <= TRACE_STEPS_MAX &&
 	    replay_prove(s, config, 1, places, &made, &other, &err) == 1 &&
-	    replay_record(config, s, places, path, &err) == 0)
+	    replay_record(config, s, places, path, false, &err) == 0)
 		b->cause = b->explain(b->explain_ctx, b->failure, path);
 	unlink(path);
 	free(path);
@@ -326,6 +327,15 @@ static int write_schedule(const struct bug *b, const char *folder, size_t number
 	return result;
 }
 
+static int write_passing(const struct bug *b, struct err *err)
+{
+	char *path = xasprintf("%s/passing.txt", b->path);
+	int result = schedule_write(&b->passing.schedule, path, err);
+
+	free(path);
+	return result;
+}
+
 int bug_update(const struct bug *b, struct places *places, struct err *err)
 {
 	int result = 0;
@@ -338,6 +348,8 @@ int bug_update(const struct bug *b, struct places *places, struct err *err)
 	/* The first failure is the bug's own. */
 	for (size_t i = 0; i < b->other_count && result == 0; i++)
 		result = write_schedule(b, "failures", i + 2, &b->others[i]->failure->schedule, err);
+	if (result == 0 && b->passing.found)
+		result = write_passing(b, err);
 	if (result == 0)
 		result = write_json(b, places, err);
 	return result < 0 ? -1 : write_report(b, places, err);

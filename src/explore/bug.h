@@ -14,6 +14,7 @@
 #include "explore/interleavings.h"
 #include "explore/lead.h"
 #include "explore/minimise.h"
+#include "explore/passing.h"
 #include "explore/replay.h"
 #include "explore/search.h"
 
@@ -35,6 +36,7 @@ struct bug {
 	bool traced;		/* there is a trace */
 	char no_trace[256];	/* why not */
 	struct interleavings interleavings;	/* the first is its own; none if no cause is known */
+	struct passing passing;	/* the nearest run that passes */
 	struct bug **others;	/* failures of the same cause that look different; owned */
 	size_t other_count, other_capacity;
 };
@@ -65,7 +67,7 @@ void bug_examine_other(struct bug *b, struct schedule *s, const char *out,
 int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
 	     struct err *err);
 
-/* Writes what became known since then: interleavings, other failures. */
+/* Writes what became known since then: interleavings, other failures, the nearest run that passes. */
 int bug_update(const struct bug *b, struct places *places, struct err *err);
 
 /* Makes a folder for results, and those that it lies in. */

@@ -211,6 +211,49 @@ static void variable_json(const struct bug *b, struct json *j, struct places *pl
 	}
 }
 
+static void passing_event_json(const struct passing_event *e, const char *key, struct json *j)
+{
+	if (!e->there) {
+		json_text(j, key, NULL);
+		return;
+	}
+	json_open(j, key, '{');
+	json_text(j, "thread", e->thread);
+	json_text(j, "function", e->function);
+	json_text(j, "file", e->file);
+	json_number(j, "line", e->line);
+	json_text(j, "op", e->op);
+	json_text(j, "object", e->object);
+	json_close(j, '}');
+}
+
+static void passing_json(const struct passing *p, struct json *j, const char *folder)
+{
+	char *schedule = xasprintf("%spassing.txt", folder), *trace = xasprintf("%spassing.snarl", folder);
+
+	if (p->found) {
+		json_open(j, "passing", '{');
+		json_text(j, "schedule", schedule);
+		json_text(j, "trace", p->traced ? trace : NULL);
+		replays_json(p->replays, p->replays, j);
+		json_number(j, "runs", p->runs);
+		if (p->differs) {
+			json_open(j, "first_difference", '{');
+			json_number(j, "event", p->event);
+			passing_event_json(&p->in_failing, "failing", j);
+			passing_event_json(&p->in_passing, "passing", j);
+			json_close(j, '}');
+		} else {
+			json_text(j, "first_difference", NULL);
+		}
+		json_close(j, '}');
+	} else {
+		json_text(j, "passing", NULL);
+	}
+	free(schedule);
+	free(trace);
+}
+
 void bug_json(const struct bug *b, struct json *j, const char *folder, struct places *places)
 {
 	const struct search_failure *f = b->failure;
@@ -237,6 +280,7 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 	json_text(j, "strategy", f->schedule.strategy);
 	json_number(j, "seed", f->schedule.seed);
 	json_number(j, "steps", f->schedule.steps);
+	passing_json(&b->passing, j, folder);
 	minimised_json(&b->minimised, b->goal_runs, j);
 	replays_json(b->good, b->replays, j);
 	free(schedule);

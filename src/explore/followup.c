@@ -100,6 +100,24 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 	return proved;
 }
 
+void followup_compare(struct followup *u, struct bug *b)
+{
+	const struct followup_config *c = u->config;
+	char *path, *failing;
+
+	if (!u->open)
+		return;
+	attempt_allow(&u->attempt, PASSING_RUNS, share(c, PASSING_SECONDS));
+	passing_find(&b->passing, &b->failure->schedule, &u->attempt, c->replays, c->places);
+	if (!b->passing.found || !b->traced)
+		return;
+	path = xasprintf("%s/passing.snarl", b->path);
+	failing = xasprintf("%s/trace.snarl", b->path);
+	passing_trace(&b->passing, &c->attempt.replay, c->places, path, failing);
+	free(path);
+	free(failing);
+}
+
 void followup_gather(struct followup *u, struct bug *b)
 {
 	const struct followup_config *c = u->config;

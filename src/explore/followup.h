@@ -40,7 +40,11 @@ void followup_close(struct followup *u);
 bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
 		    struct err *err);
 
-/* A bug that is saved: gathers its interleavings. They are saved by bug_update(). */
+/*
+ * A bug that is saved: the nearest run that passes, and its interleavings. They are saved by
+ * bug_update(), but for the trace of the first.
+ */
+void followup_compare(struct followup *u, struct bug *b);
 void followup_gather(struct followup *u, struct bug *b);
 
 #endif

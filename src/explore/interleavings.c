@@ -68,7 +68,7 @@ static bool is_explained(const struct interleavings *l, const struct search_fail
 	struct err err;
 
 	c->attempts->runs++;
-	if (replay_record(&c->attempts->config.replay, &f->schedule, c->places, c->scratch, &err) == 0) {
+	if (replay_record(&c->attempts->config.replay, &f->schedule, c->places, c->scratch, false, &err) == 0) {
 		cause = leads_explain(c->leads, c->scratch, f->result.failure);
 		explained = (cause && (is_known(&known, cause) ||
 				       !cluster_same(l->at[0].lead, cause, c->places))) ||

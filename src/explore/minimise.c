@@ -51,8 +51,7 @@ static bool fails_alike(struct minimise *m)
 	return oracle_identity(got, m->places) == m->identity;
 }
 
-/* The turns of the schedule as the runtime names them, as positions. */
-static size_t positions_of(const struct schedule *s, struct sched_turn **out)
+size_t minimise_positions(const struct schedule *s, struct sched_turn **out)
 {
 	struct sched_turn *turns = xcalloc(s->turn_count + 1, sizeof(*turns));
 
@@ -76,7 +75,7 @@ static bool take_turns(struct minimise *m, struct shrink_run *got)
 		return false;
 	schedule_set_turns(&now, b);
 	free(m->turns);
-	got->count = positions_of(&now, &m->turns);
+	got->count = minimise_positions(&now, &m->turns);
 	got->turns = m->turns;
 	schedule_free(&now);
 	return true;
@@ -152,7 +151,7 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 					.most = a->most - a->runs, .thorough = !keep_lead };
 	struct shrink_result result;
 	struct sched_turn *turns;
-	size_t count = positions_of(&f->schedule, &turns);
+	size_t count = minimise_positions(&f->schedule, &turns);
 
 	*out = (struct minimised){ 0 };
 	set_up(&m, f, a, places);

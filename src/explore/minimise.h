@@ -30,6 +30,9 @@ struct minimised {
 int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lead,
 		      struct places *places, struct minimised *out);
 
+/* The turns of a schedule as the strategy `loose` wants them; *out is the caller's to free. */
+size_t minimise_positions(const struct schedule *s, struct sched_turn **out);
+
 /*
  * Drops what is not needed of the schedule's goals: an order without which directed runs
  * fail as often. If none fails with all of them, all stay.

@@ -118,8 +118,8 @@ static bool is_same_run(const struct schedule *s, const struct ctl_block *b)
 	return same;
 }
 
-int replay_record(const struct replay_config *config, const struct schedule *s,
-		  const struct places *places, const char *path, struct err *err)
+static int record(const struct replay_config *config, const struct schedule *s,
+		  const struct places *places, const char *path, bool values, struct err *err)
 {
 	struct replay_config recording = *config;
 	struct replay replay = { 0 };
@@ -127,7 +127,7 @@ int replay_record(const struct replay_config *config, const struct schedule *s,
 	struct oracle_result got;
 	struct oracle oracle;
 	struct err closing;
-	int result = replay_trace_open(&trace, path, true, err);
+	int result = replay_trace_open(&trace, path, values, err);
 
 	if (result == 0) {
 		oracle_from(&oracle, s);
@@ -145,4 +145,13 @@ int replay_record(const struct replay_config *config, const struct schedule *s,
 		result = -1;
 	}
 	return result;
+}
+
+int replay_record(const struct replay_config *config, const struct schedule *s,
+		  const struct places *places, const char *path, bool values, struct err *err)
+{
+	/* They take time, and a run its time-out; a trace without them is better than none. */
+	if (values && s->steps <= REPLAY_VALUES_STEPS && record(config, s, places, path, true, err) == 0)
+		return 0;
+	return record(config, s, places, path, false, err);
 }

@@ -17,6 +17,8 @@
 #include "explore/replay.h"
 #include "explore/schedule.h"
 
+#define REPLAY_VALUES_STEPS (1u << 20)	/* of longer runs no values are recorded: it takes a microsecond for each */
+
 struct replay_trace {
 	char *path, *work;	/* where it goes; where it is recorded */
 	char *options;		/* for the runtime */
@@ -31,9 +33,10 @@ int replay_trace_close(struct replay_trace *t, bool keep, struct err *err);
 
 /*
  * Replays `s` once more in a process of its own and records that. It has to do the
- * same, event by event, else there is no trace and *err says why.
+ * same, event by event, else there is no trace and *err says why. `values`: of accesses,
+ * too, if it can be had.
  */
 int replay_record(const struct replay_config *config, const struct schedule *s,
-		  const struct places *places, const char *path, struct err *err);
+		  const struct places *places, const char *path, bool values, struct err *err);
 
 #endif

@@ -50,7 +50,7 @@ static struct lead *find_cause(struct bug *b, const struct suppressions *s,
 	struct err err;
 	int fd = mkstemp(path);
 
-	if (fd >= 0 && replay_record(config, &b->failure->schedule, places, path, &err) == 0)
+	if (fd >= 0 && replay_record(config, &b->failure->schedule, places, path, false, &err) == 0)
 		cause = b->explain ? b->explain(b->explain_ctx, b->failure, path) :
 				     leads_explain(&none, path, b->failure->result.failure);
 	if (fd >= 0) {

@@ -287,8 +287,7 @@ static void add_schedule(const struct report_bug *b, struct buf *out)
 	if (b->passing.count)
 		add_turns(b, &b->passing, "The nearest run that passes", out);
 	else
-		buf_add_text(out, "<p class=\"dim\">There is no passing schedule to compare with: bug.json names none "
-			     "(<code>passing</code>).</p>");
+		buf_add_text(out, "<p class=\"dim\">No run that passes was found near this one.</p>");
 	buf_add_text(out, "</div></div></section>\n");
 }
 
@@ -418,6 +417,7 @@ static void html_bug(const struct report_bug *b, bool index, struct buf *out)
 	add_story(b, out);
 	add_picture(b, out);
 	buf_add_text(out, "</div>\n");
+	html_passing(b, out);
 	add_interleavings(b, out);
 	add_shown(b, out);
 	add_steps(b, out);

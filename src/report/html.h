@@ -16,6 +16,9 @@ void html_paragraph(struct buf *out, const char *class, struct buf *text);
 /* A command in a box, with a button that copies it. */
 void html_command(struct buf *out, const char *command);
 
+/* The section with the failing run beside the nearest one that passes; nothing if there is none. */
+void html_passing(const struct report_bug *b, struct buf *out);
+
 void html_index(const struct report *r, struct buf *out);
 
 #endif

@@ -49,6 +49,7 @@ static json_t *step_of(const struct report_bug *b, const struct report_step *s)
 	json_object_set_new(j, "number", s->number ? json_integer(s->number) : json_null());
 	json_object_set_new(j, "failure", json_boolean(s->role == REPORT_FAILURE));
 	json_object_set_new(j, "pending", json_boolean(s->pending));
+	json_object_set_new(j, "event", s->event ? json_integer((json_int_t)s->event) : json_null());
 	json_object_set_new(j, "skipped", json_integer((json_int_t)s->skipped));
 	tell_step(b, s, &text);
 	json_object_set_new(j, "text", string_of(&text));
@@ -76,6 +77,12 @@ static json_t *bug_of(const struct report_bug *b)
 		json_array_append_new(steps, step_of(b, &b->steps[i]));
 	json_object_set_new(j, "thread_list", threads);
 	json_object_set_new(j, "picture", steps);
+	if (b->beside) {
+		steps = json_array();
+		for (size_t i = 0; i < b->beside->step_count; i++)
+			json_array_append_new(steps, step_of(b->beside, &b->beside->steps[i]));
+		json_object_set_new(j, "passing_picture", steps);
+	}
 	return j;
 }
 

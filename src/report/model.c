@@ -25,6 +25,14 @@ size_t report_thread(struct report_bug *b, const char *name)
 	return b->thread_count++;
 }
 
+size_t report_find_thread(const struct report_bug *b, const char *name)
+{
+	for (size_t i = 0; i < b->thread_count; i++)
+		if (strcmp(b->threads[i].name, name) == 0)
+			return i;
+	return 0;
+}
+
 size_t report_colour(const struct report_bug *b, size_t thread)
 {
 	if (strcmp(b->threads[0].name, "0") == 0)
@@ -63,6 +71,9 @@ static void bug_close(struct report_bug *b)
 	free(b->notes);
 	json_decref(b->json);
 	pool_free(&b->pool);
+	if (b->beside)
+		bug_close(b->beside);
+	free(b->beside);
 }
 
 void report_close(struct report *r)

@@ -56,6 +56,7 @@ struct report_step {
 	size_t stack_count;
 	uint64_t skipped;	/* events between the row before and this one, calls and returns left out */
 	uint64_t ordinal;	/* place among the events of the trace */
+	uint64_t event;		/* … from 1, calls and returns left out; 0: not of the trace */
 	uint64_t addr;		/* 0: unknown */
 	uint64_t size;
 	bool writes;
@@ -144,6 +145,10 @@ struct report_bug {
 
 	struct report_turns failing, passing;	/* passing: of the nearest run that passed */
 	size_t first_difference;		/* between the two, or REPORT_NONE */
+	const char *passing_schedule;		/* its file; NULL: none */
+	struct report_bug *beside;		/* threads and steps of that run; NULL: unknown */
+	uint64_t parts_at;			/* number of the first event in which it differs; 0: unknown */
+	struct report_site parts_failing, parts_passing;	/* … in this run, in that one; op NULL: it had ended */
 	const char *output, *errors;		/* what the run printed; NULL: nothing */
 
 	const char **notes;
@@ -174,6 +179,9 @@ bool report_is_current(const struct report *r, const struct report_bug *b);
 /* A number for its colour, below REPORT_COLOURS; main has a colour of its own. */
 size_t report_colour(const struct report_bug *b, size_t thread);
 
+/* The index of a thread; 0 if there is none of that name. */
+size_t report_find_thread(const struct report_bug *b, const char *name);
+
 /* The index of a thread, which is added if it is new. */
 size_t report_thread(struct report_bug *b, const char *name);
 void report_note(struct report_bug *b, const char *format, ...)
@@ -186,6 +194,12 @@ void report_add_arrow(struct report_bug *b, enum report_arrow_kind kind, size_t 
 /* After the steps of the trace, if there is one: those it does not have, numbers and arrows. */
 void report_link_steps(struct report_bug *b, bool traced);
 
+/* The same for the run beside it: numbers are those of the failing one. */
+void report_link_passing(const struct report_bug *b, struct report_bug *beside);
+
+/* An event of bug.json; NULL: all zero. */
+void report_read_site(struct report_bug *b, struct json_t *from, struct report_site *out);
+
 /* The words of a command as typed, of a list of JSON; NULL if there are none. */
 const char *report_command(struct pool *p, const struct json_t *list);
 
@@ -193,6 +207,7 @@ const char *report_command(struct pool *p, const struct json_t *list);
 int report_read_bug(struct report_bug *b, const char *folder, struct err *err);
 void report_read_schedule(struct report_bug *b);
 void report_read_trace(struct report_bug *b);
+void report_read_passing(struct report_bug *b, const char *trace);
 void report_read_output(struct report_bug *b);
 void report_read_sources(struct report_bug *b);
 

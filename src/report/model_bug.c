@@ -39,7 +39,7 @@ static const char *value_of(struct report_bug *b, json_t *from)
 	return text_of(b, from, "value");
 }
 
-static void read_site(struct report_bug *b, json_t *from, struct report_site *out)
+void report_read_site(struct report_bug *b, json_t *from, struct report_site *out)
 {
 	*out = (struct report_site){
 		.thread = text_of(b, from, "thread"), .op = text_of(b, from, "op"),
@@ -63,7 +63,7 @@ static struct report_site *read_sites(struct report_bug *b, json_t *list, size_t
 
 	*count = json_array_size(list);
 	json_array_foreach(list, i, item)
-		read_site(b, item, &sites[i]);
+		report_read_site(b, item, &sites[i]);
 	return sites;
 }
 

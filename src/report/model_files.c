@@ -78,17 +78,53 @@ static bool same_turn(const struct report_turn *a, const struct report_turn *b)
 	return strcmp(a->thread, b->thread) == 0 && strcmp(a->what, b->what) == 0;
 }
 
+/* Only names of files in the folder itself. */
+static const char *file_of(const json_t *name)
+{
+	const char *text = json_string_value(name);
+
+	return text && !strchr(text, '/') ? text : NULL;
+}
+
+static void read_difference(struct report_bug *b, const json_t *difference)
+{
+	json_t *failing = json_object_get(difference, "failing"), *passing = json_object_get(difference, "passing");
+	json_int_t event = json_integer_value(json_object_get(difference, "event"));
+
+	if (event <= 0)
+		return;
+	b->parts_at = (uint64_t)event;
+	if (json_is_object(failing))
+		report_read_site(b, failing, &b->parts_failing);
+	if (json_is_object(passing))
+		report_read_site(b, passing, &b->parts_passing);
+}
+
+/* The name of its schedule alone, or an object. */
+static const char *read_passing(struct report_bug *b)
+{
+	const json_t *passing = json_object_get(b->json, "passing");
+	const char *trace = file_of(json_object_get(passing, "trace"));
+
+	if (!json_is_object(passing))
+		return file_of(passing);
+	read_difference(b, json_object_get(passing, "first_difference"));
+	if (trace)
+		report_read_passing(b, trace);
+	return file_of(json_object_get(passing, "schedule"));
+}
+
 void report_read_schedule(struct report_bug *b)
 {
-	const char *passing = json_string_value(json_object_get(b->json, "passing"));
+	const char *passing = read_passing(b);
 	struct err err;
 	size_t i = 0;
 
 	if (!read_turns(b, "schedule.txt", &b->failing, &err) && !strstr(err.text, "No such file"))
 		report_note(b, "The schedule is not shown: %s", err.text);
-	/* Only names of files in the folder itself. */
-	if (!passing || strchr(passing, '/') || !read_turns(b, passing, &b->passing, &err))
+	if (!passing || !read_turns(b, passing, &b->passing, &err))
 		return;
+	b->passing_schedule = pool_text(&b->pool, passing);
 	while (i < b->failing.count && i < b->passing.count &&
 	       same_turn(&b->failing.at[i], &b->passing.at[i]))
 		i++;

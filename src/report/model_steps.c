@@ -185,6 +185,14 @@ static void sort_threads(struct report_bug *b)
 	free(place);
 }
 
+void report_link_passing(const struct report_bug *b, struct report_bug *beside)
+{
+	for (size_t i = 0; i < b->site_count; i++)
+		if (b->sites[i].step != REPORT_NONE && beside->sites[i].step != REPORT_NONE)
+			beside->steps[beside->sites[i].step].number = b->steps[b->sites[i].step].number;
+	sort_threads(beside);
+}
+
 void report_link_steps(struct report_bug *b, bool traced)
 {
 	add_sites(b, traced);

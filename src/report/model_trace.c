@@ -152,6 +152,7 @@ static void add_row(struct drawing *d, const struct row *row)
 	/* Few events that have nothing to do with it are not worth a word. */
 	s->skipped = row->dropped || row->skipped >= 5 ? row->skipped + row->dropped : 0;
 	s->ordinal = row->ordinal;
+	s->event = row->event;
 	s->addr = row->ev.addr;
 	s->size = row->ev.size;
 	if (row->ev.kind == TRACE_FREE && row->has_object)
@@ -350,9 +351,10 @@ static void read_modules(struct drawing *d)
 	}
 }
 
-void report_read_trace(struct report_bug *b)
+/* False and a note if there is none. */
+static bool read_trace(struct report_bug *b, const char *name)
 {
-	char *path = xasprintf("%s/trace.snarl", b->path);
+	char *path = xasprintf("%s/%s", b->path, name);
 	struct drawing d = { .bug = b };
 	struct err err = { "" };
 
@@ -370,6 +372,28 @@ void report_read_trace(struct report_bug *b)
 	} else {
 		report_note(b, "Only the places named in bug.json are shown: %s", err.text);
 	}
-	report_link_steps(b, d.reader != NULL);
 	free(path);
+	return d.reader != NULL;
+}
+
+void report_read_trace(struct report_bug *b)
+{
+	report_link_steps(b, read_trace(b, "trace.snarl"));
+}
+
+/* A bug that did not happen: it has the events of the cause, in another order, and no failure. */
+void report_read_passing(struct report_bug *b, const char *trace)
+{
+	struct report_bug *beside = xcalloc(1, sizeof(*beside));
+
+	*beside = (struct report_bug){ .path = b->path, .program = b->program, .site_count = b->site_count,
+				       .pattern = b->pattern, .class = b->class };
+	beside->sites = xcalloc(b->site_count + 1, sizeof(*beside->sites));
+	for (size_t i = 0; i < b->site_count; i++) {
+		beside->sites[i] = b->sites[i];
+		beside->sites[i].step = REPORT_NONE;
+	}
+	if (read_trace(beside, trace))
+		report_link_passing(b, beside);
+	b->beside = beside;
 }

@@ -205,7 +205,7 @@ static void push(struct rows *rows, const struct event *ev, size_t site, const s
 
 	rows->at = xgrow(rows->at, rows->count, &rows->capacity, sizeof(*rows->at));
 	row = &rows->at[rows->count++];
-	*row = (struct row){ .ev = *ev, .ordinal = rows->ordinal, .site = site,
+	*row = (struct row){ .ev = *ev, .ordinal = rows->ordinal, .event = rows->event, .site = site,
 			     .skipped = rows->passed, .held_count = t->held_count,
 			     .handed = released ? *released : 0, .has_object = object != NULL };
 	rows->passed = 0;
@@ -238,6 +238,7 @@ static void step(struct rows *rows, const struct event *ev)
 	bool known = objects_step(rows->objects, ev, &object);
 	size_t site = site_of(rows);
 
+	rows->event += kind_class(ev->kind) != TRACE_CLASS_FUNC;
 	if (kind_class(ev->kind) == TRACE_CLASS_FUNC || ev->kind == TRACE_JUMP)
 		call(t, ev);
 	if (ev->kind == TRACE_THREAD_START)

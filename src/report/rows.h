@@ -18,6 +18,7 @@ struct rows_held {
 struct row {
 	struct event ev;
 	uint64_t ordinal;
+	uint64_t event;		/* number among events that are no calls and returns, from 1 */
 	uint64_t skipped;	/* events since the row before; calls and returns do not count */
 	uint64_t dropped;	/* rows that were here, and were too many */
 	size_t site;		/* of the bug, or REPORT_NONE */
@@ -58,7 +59,7 @@ struct rows {
 	size_t segment;		/* row after the last one with a site */
 	size_t named;		/* sites that will be met */
 	bool met;		/* … one was */
-	uint64_t ordinal, passed;
+	uint64_t ordinal, event, passed;
 };
 
 /* Set bug, reader, objects, lookup, found, has and site_count; all else is zero. */

@@ -50,17 +50,6 @@ static const struct pattern {
 	  "Initialise it before the thread that uses it is started, or let that one wait." },
 };
 
-/* With values: $1 $2 $3 of the steps, $a and $b the threads of the first and the second. */
-static const struct {
-	const char *pattern, *text;
-} values[] = {
-	{ "RWW", "$a read $1 before $b wrote $2, and then wrote $3 over it." },
-	{ "RWR", "$a read $1, then $b wrote $2, and $a read $3." },
-	{ "WWR", "$a wrote $1, $b wrote $2 over it, and $a read $3." },
-	{ "WRW", "$b read $2 after $a wrote $1 and before it wrote $3." },
-	{ "WWW", "$a wrote $1, $b wrote $2, and $a wrote $3 over it." },
-};
-
 static const struct {
 	const char *failure, *title;
 } failures[] = {
@@ -90,7 +79,7 @@ static const struct {
 	{ "cond-signal", "signals" }, { "cond-broadcast", "signals all on" }, { "sem-wait", "passes" },
 	{ "sem-trywait", "passes" }, { "sem-timedwait", "passes" }, { "sem-post", "posts" },
 	{ "barrier-enter", "comes to" }, { "barrier-leave", "leaves" }, { "create", "starts" },
-	{ "join", "joins" }, { "malloc", "allocates" }, { "free", "frees" },
+	{ "start", "begins" }, { "end", "ends" }, { "join", "joins" }, { "malloc", "allocates" }, { "free", "frees" },
 	{ "cancel", "cancels" }, { "detach", "detaches" }, { "use", "uses" }, { "misuse", "misuses" },
 	{ "once-begin", "runs the initialiser of" }, { "once-end", "has initialised" }, { "once-pass", "finds initialised:" },
 	{ "assert", "fails its assertion" }, { "crash", "crashes" }, { "abort", "aborts" },
@@ -320,86 +309,6 @@ void tell_effect(const struct report_bug *b, const struct report_step *s, struct
 	/* They speak of steps by the numbers they have if the run kept the order of the list. */
 	if (p && s->number == s->rank && s->number <= ARRAY_SIZE(p->effect) && p->effect[s->number - 1])
 		buf_add_text(out, p->effect[s->number - 1]);
-}
-
-/* A lock that a thread has at both steps, though not all the time between. */
-static const char *let_go(const struct report_bug *b, size_t first, size_t last)
-{
-	for (size_t i = 0; i < b->bar_count; i++)
-		for (size_t k = i + 1; k < b->bar_count; k++) {
-			const struct report_bar *x = &b->bars[i], *y = &b->bars[k];
-
-			if (x->thread == b->steps[first].thread && y->thread == x->thread &&
-			    x->from <= first && first <= x->to && x->to < last &&
-			    y->from <= last && last <= y->to && strcmp(x->lock, y->lock) == 0)
-				return x->lock;
-		}
-	return NULL;
-}
-
-static const struct report_step *step_number(const struct report_bug *b, unsigned number)
-{
-	for (size_t i = 0; i < b->step_count; i++)
-		if (b->steps[i].number == number)
-			return &b->steps[i];
-	return NULL;
-}
-
-/* "Thread 0.2 read 100 before thread 0.1 wrote 70, …", if all values are known. */
-static void tell_values(const struct report_bug *b, struct buf *out)
-{
-	const struct report_step *s;
-	size_t start = out->size;
-	const char *t = NULL;
-
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		if (is(b->pattern, values[i].pattern))
-			t = values[i].text;
-	for (unsigned i = 1; i <= 3; i++)
-		if (!t || !(s = step_number(b, i)) || s->rank != i || !s->value || s->pending)
-			return;
-	for (; *t; t++) {
-		if (*t != '$') {
-			buf_add_char(out, *t);
-			continue;
-		}
-		t++;
-		s = step_number(b, *t == 'a' ? 1 : *t == 'b' ? 2 : (unsigned)(*t - '0'));
-		if (*t == 'a' || *t == 'b')
-			buf_addf(out, "thread %s", b->threads[s->thread].name);
-		else
-			buf_add_text(out, s->value);
-	}
-	capital(out, start);
-}
-
-void tell_outcome(const struct report_bug *b, struct buf *out)
-{
-	size_t first = REPORT_NONE, last = REPORT_NONE;
-	const char *lock;
-
-	if (is(b->failure, "deadlock")) {
-		buf_add_text(out, "None of them can go on.");
-		return;
-	}
-	if (!is(b->class, "atomicity"))
-		return;
-	tell_values(b, out);
-	for (size_t i = 0; i < b->step_count; i++)
-		if (b->steps[i].number && first == REPORT_NONE)
-			first = i;
-		else if (b->steps[i].number && b->steps[i].thread == b->steps[first].thread)
-			last = i;
-	if (first == REPORT_NONE || last == REPORT_NONE)
-		return;
-	lock = let_go(b, first, last);
-	if (!lock)
-		return;
-	if (out->size)
-		buf_add_char(out, ' ');
-	tell_thread(b, b->steps[first].thread, out);
-	buf_addf(out, " holds %s at steps %u and %u, but lets go of it in between.", lock,
-		 b->steps[first].number, b->steps[last].number);
 }
 
 void tell_hint(const struct report_bug *b, struct buf *out)

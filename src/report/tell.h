@@ -23,6 +23,9 @@ void tell_effect(const struct report_bug *b, const struct report_step *s, struct
 void tell_outcome(const struct report_bug *b, struct buf *out);
 void tell_hint(const struct report_bug *b, struct buf *out);
 
+/* Where the nearest run that passes parts from this one; nothing if that is unknown. */
+void tell_difference(const struct report_bug *b, struct buf *out);
+
 /* "Assertion failed in thread 0": the first line of the failure; and those after it, folders of sources left out. */
 void tell_failure(const struct report_bug *b, struct buf *out);
 void tell_details(const struct report_bug *b, struct buf *out);

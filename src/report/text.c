@@ -235,6 +235,9 @@ static void effects(struct screen *s)
 	buf_clear(&text);
 	tell_hint(s->bug, &text);
 	wrap(s, buf_string(&text), 2);
+	buf_clear(&text);
+	tell_difference(s->bug, &text);
+	wrap(s, buf_string(&text), 2);
 	buf_free(&text);
 	buf_free(&effect);
 }
@@ -267,6 +270,13 @@ static void one_bug(struct screen *s)
 	spaces(s, 2);
 	put(s, &text, (size_t)-1, false);
 	buf_add_char(s->out, '\n');
+	if (b->passing_schedule) {
+		buf_add_text(&text, "see it pass: ");
+		tell_replay(b, b->passing_schedule, &text);
+		spaces(s, 2);
+		put(s, &text, (size_t)-1, false);
+		buf_add_char(s->out, '\n');
+	}
 	buf_free(&text);
 }
 
