@@ -20,6 +20,7 @@ const struct analysis *const analyses[] = {
 	&analysis_deadlock,
 	&analysis_order,
 	&analysis_misuse,
+	&analysis_recheck,
 	NULL,
 };
 

@@ -108,7 +108,8 @@ struct analysis {
 };
 
 extern const struct analysis analysis_race, analysis_race_predict, analysis_atomicity,
-	analysis_atomicity2, analysis_deadlock, analysis_order, analysis_misuse;
+	analysis_atomicity2, analysis_deadlock, analysis_order, analysis_misuse,
+	analysis_recheck;
 
 /* The table; NULL ends it. */
 extern const struct analysis *const analyses[];

@@ -46,6 +46,7 @@ struct candidate {
 	enum candidate_class class;
 	char pattern[12];	/* "RWW", "WR", "lock-cycle", "use-free", … */
 	bool seen;		/* the order wanted is the one the trace has: it happened */
+	bool spurious;		/* a wait has to return for no reason */
 	uint8_t events, orders;
 	struct candidate_event event[CANDIDATE_EVENTS];
 	struct candidate_order order[CANDIDATE_EVENTS];	/* what a proving run has to enforce */

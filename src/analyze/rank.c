@@ -15,7 +15,7 @@ static const struct {
 	/* Harm whatever the values are. */
 	{ "stuck", 20 }, { "lock-cycle", 9 }, { "use-free", 9 }, { "use-destroy", 8.5 },
 	{ "wait-hold", 8 }, { "lost-wake", 7.5 }, { "late-wake", 5.2 },
-	{ "wrong-wake", 5.5 },
+	{ "wrong-wake", 5.5 }, { "no-recheck", 4.6 },
 	/* A stale value is written back, two reads disagree, … */
 	{ "RWW", 6.5 }, { "RWR", 6 }, { "WWR", 5.5 }, { "WRW", 5 }, { "WWW", 3 },
 	{ "before-init", 5.3 }, { "cancel-held", 5 },

@@ -78,7 +78,7 @@ static void from(void *ctx, uint64_t run, struct snapshots_point *out)
 
 	if (a->guided && a->count == 1 && h->config.snapshots &&
 	    lead->prefix >= h->config.snapshots &&
-	    !(h->config.search.flags & NO_SNAPSHOT) && snapshots_possible(&point))
+	    !(h->config.search.flags & NO_SNAPSHOT) && !lead->c.spurious && snapshots_possible(&point))
 		*out = point;
 }
 
@@ -95,6 +95,7 @@ static void shape(void *ctx, uint64_t run, struct server *s)
 	snprintf(q->strategy, sizeof(q->strategy), "goal");
 	q->depth = ways[a->way].then;
 	q->switch_permille = ways[a->way].permille;
+	q->flags |= a->member[0]->c.spurious ? CTL_SPURIOUS : 0;
 	*plan = (struct sched_plan){ .turns = a->guided && !s->depth ? p->count : 0 };
 	if (plan->turns)
 		memcpy(turns, p->turns, plan->turns * sizeof(*turns));
@@ -276,7 +277,7 @@ static void add_groups(struct hunt *h, size_t source, size_t *capacity)
 	for (size_t i = 0; i < h->leads.count; i++) {
 		struct lead *lead = h->leads.at[i];
 
-		if (lead->source == source && !lead->runs && has_guide(h, lead)) {
+		if (lead->source == source && !lead->runs && has_guide(h, lead) && !lead->c.spurious) {
 			leads[list.count] = lead;
 			list.at[list.count++] = &lead->c;
 		}

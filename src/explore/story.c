@@ -281,7 +281,9 @@ void story_locks(const struct lead *lead, struct places *places, struct buf *out
 			tell_lock_order(&s);
 		break;
 	case CANDIDATE_ORDER:
-		buf_add_text(out, "  nothing makes one thread wait for the other here; a lock alone would not\n");
+		buf_add_text(out, strcmp(lead->c.pattern, "no-recheck") == 0 ?
+			     "  what was waited for has to be looked at again after each wait: in a loop\n" :
+			     "  nothing makes one thread wait for the other here; a lock alone would not\n");
 		break;
 	case CANDIDATE_ATOMICITY2:
 		if (!find_missing(&s, true) && !tell_two_sections(&s))

@@ -384,6 +384,8 @@ static void stand(struct ctl_thread *t, struct ctl_wait *w)
 	w->thread = t->number;
 	t->wait = w;
 	ctl.pending[t->number] = w->event;
+	if (w->unnamed)
+		ctl.pending[t->number].site = 0;
 	t->runnable = is_ready(t);
 	ctl.timed += timed;
 	more = remaining(t);

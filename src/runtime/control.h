@@ -54,6 +54,7 @@ struct ctl_wait {
 	bool cancelled;		/* set when cancellation woke it: the model cleans up and calls ctl_cancel_act() */
 	bool interruptible;	/* a due signal (control_outside.h) makes it ready, too */
 	bool interrupted;	/* set when a signal handler is to run or ran (EINTR) */
+	bool unnamed;		/* amid an event: strategies are told of no place */
 	bool outside;		/* waits for the world: `probe` of control_outside.h, not for us */
 };
 

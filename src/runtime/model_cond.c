@@ -144,6 +144,7 @@ static int wait_noted(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mut
 	snarlrt_note(TRACE_COND_WAIT, detail, cond, (uintptr_t)mutex, 0, pc);
 	check_usable(cond, pc);
 	asleep->cancel_point = true;
+	asleep->unnamed = true;		/* traces have two events of a wait: when it begins, and has the mutex again */
 	if (valid)
 		result = wait_for(asleep, cond, mutex, pc, &cancelled);
 	if (cancelled) {

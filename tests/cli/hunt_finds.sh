@@ -53,6 +53,7 @@ inversion deadlock left
 session order heap@session.c
 mysql_791 atomicity|race log_type
 apache_25520 atomicity|race file_length|used
+pickup order arrived|parcels
 EOF
 
 # What was predicted is in the schedule, too, and makes the program fail by itself.
@@ -109,6 +110,48 @@ snarl-cc -g -O1 -pthread spins.c -o spins
 hunt 1 spins
 expect spins "b['failure'] == 'hang' and b['class'] == 'deadlock' and b['pattern'] == 'lock-cycle'"
 expect spins "b['cause'] == 'predicted' and b['variable'] in ('left', 'right') and b['replays'] == [20, 20]"
+
+# A wait that returns for no reason: only runs for that candidate have such, and the schedule says so.
+cat >early.c <<'EOF'
+#include <assert.h>
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int ready, value;
+
+static void *user(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	LOOK (!ready)
+		pthread_cond_wait(&changed, &lock);
+	assert(value == 7);
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, user, NULL);
+	pthread_mutex_lock(&lock);
+	value = 7;
+	ready = 1;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, NULL);
+	return 0;
+}
+EOF
+snarl-cc -g -O1 -pthread -DLOOK=if early.c -o early
+hunt 1 early
+expect early "b['class'] == 'order' and b['pattern'] == 'no-recheck' and b['cause'] == 'predicted'"
+expect early "b['failure'] == 'assert' and b['replays'] == [20, 20] and r['failed_runs'] == 1"
+grep -q '^flags spurious$' out-early/bugs/B001/schedule.txt || fail "early: no flag in the schedule"
+snarl-cc -g -O1 -pthread -DLOOK=while early.c -o late
+hunt 0 late --runs 500
+expect late "not r['bugs'] and r['failed_runs'] == 0"
 
 # The same whatever -j is, and with both ways to run it.
 for jobs in 1 2 5; do
