@@ -179,16 +179,27 @@ static void direct(struct attempt *a, size_t way, const struct sched_order *orde
 	attempt_plan(a, NULL, 0, orders, count);
 }
 
-/* In how many ways do runs that are directed by these orders fail? */
-static unsigned count_failing(struct minimise *m, const struct sched_order *orders, size_t count)
-{
-	unsigned failing = 0;
+/* What comes of runs that are directed by these orders. */
+struct tally {
+	unsigned failing;	/* as the first one did */
+	unsigned harmless;	/* had all of the orders, and passed */
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(ways) && !attempt_over(m->attempt); i++) {
-		direct(m->attempt, i, orders, count);
-		failing += fails_alike(m);
+static struct tally direct_all(struct minimise *m, const struct sched_order *orders, size_t count)
+{
+	struct attempt *a = m->attempt;
+	struct tally t = { 0 };
+	struct goal_result goal;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways) && !attempt_over(a); i++) {
+		direct(a, i, orders, count);
+		t.failing += fails_alike(m);
+		if (a->got.verdict != ORACLE_PASSED)
+			continue;
+		goal_result(server_area(&a->server, a->server.block->state), &goal);
+		t.harmless += goal.met == goal.orders;
 	}
-	return failing;
+	return t;
 }
 
 static void drop_goal(struct schedule *s, struct sched_order *orders, size_t at)
@@ -199,17 +210,24 @@ static void drop_goal(struct schedule *s, struct sched_order *orders, size_t at)
 	memmove(&orders[at], &orders[at + 1], (s->goal_count - at) * sizeof(*orders));
 }
 
+/*
+ * An order goes if the others lead to the failure as often, and do not come about more often
+ * in runs that pass: what tells those from the failing ones has to be asked for when the
+ * program is mended, or an order that is impossible by then would seem to do no harm.
+ */
 static void drop_goals(struct minimise *m, struct sched_order *orders)
 {
 	struct schedule *s = &m->f->schedule;
-	unsigned needed = count_failing(m, orders, s->goal_count);
+	struct tally all = direct_all(m, orders, s->goal_count);
 
-	for (size_t i = s->goal_count; needed && i-- > 0 && s->goal_count > 1;) {
+	for (size_t i = s->goal_count; all.failing && i-- > 0 && s->goal_count > 1;) {
 		struct sched_order *without = xcalloc(s->goal_count, sizeof(*without));
+		struct tally rest;
 
 		memcpy(without, orders, i * sizeof(*orders));
 		memcpy(without + i, orders + i + 1, (s->goal_count - i - 1) * sizeof(*orders));
-		if (count_failing(m, without, s->goal_count - 1) >= needed)
+		rest = direct_all(m, without, s->goal_count - 1);
+		if (rest.failing >= all.failing && rest.harmless <= all.harmless)
 			drop_goal(s, orders, i);
 		free(without);
 	}
@@ -222,7 +240,8 @@ int minimise_goals(struct search_failure *f, struct attempt *a, struct places *p
 	int code = schedule_plan(&f->schedule, places, &plan, a->err);
 
 	set_up(&m, f, a, places);
-	if (code == 0)
+	/* What was to be atomic is broken by all of them together: one alone is no fault. */
+	if (code == 0 && !(f->schedule.cause && strcmp(f->schedule.cause, "atomicity") == 0))
 		drop_goals(&m, (struct sched_order *)(uintptr_t)sched_plan_orders((void *)plan.data));
 	buf_free(&plan);
 	return a->broken ? -1 : code;
