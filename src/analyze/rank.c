@@ -21,6 +21,13 @@ static const struct {
 	{ "before-init", 5.3 }, { "cancel-held", 5 },
 };
 
+/* What comes too early is overwritten: harm follows only if somebody reads it in between. */
+static bool is_overwritten(const struct candidate *c)
+{
+	return strcmp(c->pattern, "before-init") == 0 && access_of(c->event[0].kind) == ACCESS_WRITE &&
+	       access_of(c->event[1].kind) == ACCESS_WRITE;
+}
+
 static double base(const struct candidate *c)
 {
 	static const double classes[] = {
@@ -28,6 +35,8 @@ static double base(const struct candidate *c)
 		[CANDIDATE_DEADLOCK] = 7, [CANDIDATE_ORDER] = 6, [CANDIDATE_MISUSE] = 20,
 	};
 
+	if (is_overwritten(c))
+		return 3;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
 		if (strcmp(patterns[i].pattern, c->pattern) == 0)
 			return patterns[i].score;

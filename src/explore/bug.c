@@ -253,7 +253,10 @@ static void record(struct bug *b, const char *out, const struct replay_config *c
 		b->cause = b->explain(b->explain_ctx, b->failure, b->trace);
 }
 
-/* If the cause was predicted, what the trace says only tells how it came about. */
+/*
+ * If the cause was predicted, what the trace says only tells how it came about; unless that is
+ * broken atomicity of which the predicted order is a part.
+ */
 static void settle_cause(struct bug *b, struct places *places)
 {
 	const struct lead *lead = b->failure->lead;
@@ -261,6 +264,11 @@ static void settle_cause(struct bug *b, struct places *places)
 	if (!lead || !b->cause || (cluster_implies(lead, b->cause, places) &&
 				   cluster_implies(b->cause, lead, places)))
 		return;
+	if (strcmp(lead_class(b->cause), "atomicity") == 0 && strcmp(lead_class(lead), "atomicity") != 0 &&
+	    cluster_implies(b->cause, lead, places)) {
+		schedule_free_goals(&b->failure->schedule);
+		return;
+	}
 	lead_free(b->cause);
 	b->cause = NULL;
 }
