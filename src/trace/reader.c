@@ -33,6 +33,7 @@ struct reader {
 	size_t stream_count;
 	struct heap_entry *heap;
 	size_t heap_count;
+	struct heap_entry second;	/* comes next but for the top: mostly that one goes on */
 	bool failed, no_values;
 	struct err why;
 
@@ -70,6 +71,16 @@ static void sift_down(struct reader *r, size_t at)
 	r->heap[at] = e;
 }
 
+static void heap_second(struct reader *r)
+{
+	const struct heap_entry *h = r->heap;
+
+	if (r->heap_count > 2)
+		r->second = before(&h[2], &h[1]) ? h[2] : h[1];
+	else
+		r->second = r->heap_count > 1 ? h[1] : (struct heap_entry){ UINT64_MAX, SIZE_MAX };
+}
+
 static void heap_build(struct reader *r)
 {
 	r->heap_count = r->stream_count;
@@ -77,6 +88,7 @@ static void heap_build(struct reader *r)
 		r->heap[i] = (struct heap_entry){ r->streams[i].key, i };
 	for (size_t i = r->heap_count / 2; i-- > 0;)
 		sift_down(r, i);
+	heap_second(r);
 }
 
 /* The top's stream has moved: put it where it belongs. */
@@ -84,12 +96,16 @@ static void heap_moved(struct reader *r)
 {
 	struct stream *s = &r->streams[r->heap->stream];
 
-	if (s->state == STREAM_END)
+	if (s->state == STREAM_END) {
 		r->heap[0] = r->heap[--r->heap_count];
-	else
+	} else {
 		r->heap->key = s->key;
+		if (before(r->heap, &r->second))
+			return;
+	}
 	if (r->heap_count)
 		sift_down(r, 0);
+	heap_second(r);
 }
 
 static void open_streams(struct reader *r)
