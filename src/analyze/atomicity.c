@@ -30,11 +30,25 @@
 #define SEEN_MAX 8u		/* times that something is looked for inside a pair */
 #define RANGE_MAX 8192u		/* granules of one access that are looked at */
 
+enum pattern { RWR, WWR, WRW, RWW, WWW, FITS };
+
+/* On a pair of this shape and an access of this kind, whatever the clocks: asked often. */
+struct verdict {
+	uint64_t key;		/* numbers of the shape and the history_what; 0: none */
+	uint32_t told;		/* told.h; 0: not known */
+	uint8_t pattern;	/* enum pattern */
+	uint8_t why;		/* enum prune_reason, unless it fits; PRUNE_REASONS: a candidate */
+};
+
+#define VERDICT_BITS 14		/* so many are kept, each at its place */
+
 struct atomicity {
 	struct locks *locks;
 	struct moments *moments;
 	struct history history;
 	struct told told;
+	struct verdict *verdicts;
+	uint64_t pruned[PRUNE_REASONS];
 	uint64_t cut_ranges;
 };
 
@@ -45,6 +59,7 @@ static void *atomicity_open(const struct analysis_context *ctx)
 	a->locks = ctx->locks;
 	a->moments = moments_new(ctx->locks);
 	history_init(&a->history, a->moments);
+	a->verdicts = xcalloc(1u << VERDICT_BITS, sizeof(*a->verdicts));
 	return a;
 }
 
@@ -55,10 +70,9 @@ static void atomicity_close(void *state)
 	history_free(&a->history);
 	told_free(&a->told);
 	moments_free(a->moments);
+	free(a->verdicts);
 	free(a);
 }
-
-enum pattern { RWR, WWR, WRW, RWW, WWW, FITS };
 
 static const struct {
 	const char *name, *note;
@@ -131,7 +145,7 @@ static void emit(struct atomicity *a, const struct history_pair *pair, const str
 
 /* Most of what is found was told before: that has to be cheap. */
 static void tell(struct atomicity *a, const struct history_pair *pair, const struct moment *r,
-		 enum pattern pattern, struct findings *out)
+		 struct verdict *v, struct findings *out)
 {
 	const struct history_what *whats = a->history.whats;
 	const struct history_what *p = &whats[pair->p.tag], *i = &whats[pair->i.tag];
@@ -141,49 +155,126 @@ static void tell(struct atomicity *a, const struct history_pair *pair, const str
 		{ other->pc, r, other->lockset, p->lockset },
 		{ i->pc, &pair->i, i->lockset, other->lockset },
 	};
-	uint64_t key = told_key(a->locks, parts, 3);
 	bool seen = pair->p.time < r->time && r->time < pair->i.time;
+	uint64_t key;
 
-	if (!told_again(&a->told, key, parts, 3, seen, out))
-		emit(a, pair, r, pattern, key, parts, out);
+	if (v->told && told_again(&a->told, v->told, parts, 3, seen, out))
+		return;
+	key = told_key(a->locks, parts, 3);
+	if (!v->told) {
+		v->told = told_find(&a->told, key);
+		if (told_again(&a->told, v->told, parts, 3, seen, out))
+			return;
+	}
+	emit(a, pair, r, v->pattern, key, parts, out);
+}
+
+static void judge(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
+{
+	const struct history_shape *s = &a->history.shapes[shape];
+	const struct history_what *p = &a->history.whats[s->p], *i = &a->history.whats[s->i];
+	const struct history_what *r = &a->history.whats[what];
+
+	v->told = 0;
+	v->pattern = pattern_of(p->access, r->access, i->access, s->wide);
+	if (v->pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
+		v->why = PRUNE_LOCK;
+	else if (v->pattern != FITS)
+		v->why = moments_meet(a->moments, s->cut, s->cuts, r->lockset);
+}
+
+static inline struct verdict *verdict_of(struct atomicity *a, uint32_t shape, uint32_t what)
+{
+	uint64_t key = (uint64_t)shape << 32 | what;
+	struct verdict *v = &a->verdicts[key * 0x9e3779b97f4a7c15ull >> (64 - VERDICT_BITS)];
+
+	if (__builtin_expect(v->key != key, 0)) {
+		v->key = key;
+		judge(a, shape, what, v);
+	}
+	return v;
+}
+
+/* Whether the two go together but for time, and how; NULL if not, which was counted. */
+static inline struct verdict *compare(struct atomicity *a, const struct history_pair *pair,
+				      uint32_t what, uint32_t epoch, bool fixed)
+{
+	struct verdict *v = verdict_of(a, pair->shape, what);
+
+	if (v->pattern == FITS)
+		return NULL;
+	if (fixed || moments_fixed(a->moments, pair->p.epoch, epoch, epoch, pair->i.epoch))
+		a->pruned[PRUNE_HB]++;
+	else if (v->why != PRUNE_REASONS)
+		a->pruned[v->why]++;
+	else
+		return v;
+	return NULL;
 }
 
 /* `fixed`: that strong happens-before leaves no choice is known already. */
-static void match(struct atomicity *a, const struct history_pair *pair, const struct moment *r_at,
-		  bool fixed, struct findings *out)
+static inline void match(struct atomicity *a, const struct history_pair *pair,
+			 const struct moment *r, bool fixed, struct findings *out)
 {
-	const struct history_what *p = &a->history.whats[pair->p.tag];
-	const struct history_what *i = &a->history.whats[pair->i.tag];
-	const struct history_what *r = &a->history.whats[r_at->tag];
-	enum pattern pattern = pattern_of(p->access, r->access, i->access, pair->wide);
-	enum prune_reason why;
+	struct verdict *v = compare(a, pair, r->tag, r->epoch, fixed);
 
-	if (pattern == FITS)
-		return;
-	if (fixed || moments_fixed(a->moments, &pair->p, r_at, r_at, &pair->i))
-		why = PRUNE_HB;
-	else if (pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
-		why = PRUNE_LOCK;
-	else
-		why = moments_meet(a->moments, pair->cut, pair->cuts, r->lockset);
-	if (why == PRUNE_REASONS)
-		tell(a, pair, r_at, pattern, out);
-	else
-		findings_pruned(out, why, 1);
+	if (v)
+		tell(a, pair, r, v, out);
+}
+
+/*
+ * Nothing at the location goes with the pair, or with the access, whoever did it, that was
+ * not told often enough: then what is pruned counts by kind. An access comes after the
+ * others' pairs, so that the trace does not show it within.
+ */
+static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
+		       uint32_t what, const struct findings *out)
+{
+	const struct history_kinds *kinds = history_kinds(&a->history, c);
+	unsigned count = !kinds ? 0 : shape ? kinds->reps : kinds->pairs;
+	uint64_t pruned[PRUNE_REASONS] = { 0 };
+	const struct verdict *v;
+
+	for (unsigned i = 0; i < count; i++) {
+		v = shape ? verdict_of(a, shape, kinds->rep[i]) : verdict_of(a, kinds->pair[i], what);
+		if (v->pattern == FITS)
+			continue;
+		if (v->why != PRUNE_REASONS)
+			pruned[v->why]++;
+		else if (!told_enough(&a->told, v->told, shape != 0, out))
+			return false;
+	}
+	for (unsigned i = 0; i < PRUNE_REASONS; i++)
+		a->pruned[i] += pruned[i];
+	return kinds != NULL;
 }
 
 /* With all that other threads did to the location. */
 static void match_pair(struct atomicity *a, const struct history_cell *c,
 		       const struct history_pair *pair, struct findings *out)
 {
+	const struct history_what *whats = a->history.whats;
 	const struct history_cell *const *others;
-	size_t count = history_others(&a->history, c, pair->bytes, &others);
+	uint32_t what, epoch;
+	struct verdict *v;
+	size_t count;
 
+	/* Reads alone do not harm but between two writes. */
+	if (!(whats[pair->p.tag].access & whats[pair->i.tag].access & ACCESS_WRITE) &&
+	    !history_written(&a->history, c))
+		return;
+	if (none_meets(a, c, pair->shape, 0, out))
+		return;
+	count = history_others(&a->history, c, pair->bytes, &others);
 	for (size_t n = 0; n < count; n++) {
-		bool before = moments_ordered(a->moments, &others[n]->last, &pair->p);
+		bool before = moments_ordered(a->moments, others[n]->last.epoch, pair->p.epoch);
 
-		for (unsigned k = others[n]->rep_count; k-- > 0;)
-			match(a, pair, history_rep(&a->history, others[n], k), before, out);
+		for (unsigned k = others[n]->rep_count; k-- > 0;) {
+			what = history_rep_what(&a->history, others[n], k, &epoch);
+			v = compare(a, pair, what, epoch, before);
+			if (v)
+				tell(a, pair, history_rep(&a->history, others[n], k), v, out);
+		}
 	}
 }
 
@@ -191,11 +282,16 @@ static void match_rep(struct atomicity *a, const struct history_cell *c, const s
 		      struct findings *out)
 {
 	const struct history_cell *const *others;
-	size_t count = history_others(&a->history, c, c->bytes, &others);
 	const struct history_pair *pair;
+	size_t count;
 
+	if (!(a->history.whats[now->tag].access & ACCESS_WRITE) && !history_written(&a->history, c))
+		return;
+	if (none_meets(a, c, 0, now->tag, out))
+		return;
+	count = history_others(&a->history, c, c->bytes, &others);
 	for (size_t n = 0; n < count; n++) {
-		bool before = moments_ordered(a->moments, &others[n]->last, now);
+		bool before = moments_ordered(a->moments, others[n]->last.epoch, now->epoch);
 
 		for (unsigned k = others[n]->pair_count; k-- > 0;) {
 			pair = history_pair(&a->history, others[n], k);
@@ -265,6 +361,8 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 		return;
 	if (fresh) {
 		match_pair(a, c, pair, out);
+	} else if (!t->at.quiet && c->seen < SEEN_MAX && none_meets(a, c, pair->shape, 0, out)) {
+		c->seen++;
 	} else if (!t->at.quiet && c->seen < SEEN_MAX) {
 		count = history_inside(&a->history, t->at.recent, c->bytes, &inside);
 		c->seen += count > 0;
@@ -385,6 +483,8 @@ static void atomicity_finish(void *state, struct findings *out)
 {
 	struct atomicity *a = state;
 
+	for (unsigned i = 0; i < PRUNE_REASONS; i++)
+		findings_pruned(out, i, a->pruned[i]);
 	findings_dropped(out, a->history.dropped + a->cut_ranges);
 }
 

@@ -208,7 +208,7 @@ static void tell(struct atomicity2 *a, const struct couple *k, const struct coup
 	parts[2 - ox] = part(a, by, ky);
 	parts[3] = part(a, ky, by);
 	key = told_key(a->locks, parts, 4) + ox;
-	if (!told_again(&a->told, key, parts, 4,
+	if (!told_again(&a->told, told_find(&a->told, key), parts, 4,
 			kx->at.time < bx->at.time && by->at.time < ky->at.time, out))
 		emit(a, k, o, ox, key, parts, out);
 }
@@ -223,7 +223,8 @@ static void match(struct atomicity2 *a, const struct couple *k, const struct cou
 
 	if (!conflict(&k->side[0], bx) || !conflict(&k->side[1], by))
 		return;
-	if (moments_fixed(a->moments, &k->side[0].at, &bx->at, &by->at, &k->side[1].at))
+	if (moments_fixed(a->moments, k->side[0].at.epoch, bx->at.epoch, by->at.epoch,
+			  k->side[1].at.epoch))
 		why = PRUNE_HB;
 	else
 		why = meet(a, k, o, ox == 1);

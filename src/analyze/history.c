@@ -12,6 +12,7 @@
 #define FIRST_ROOM 1024u	/* blocks */
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
+_Static_assert(sizeof(struct history_block) == 64, "no larger");
 
 static void set_blocks(struct history *h, size_t room)
 {
@@ -45,10 +46,12 @@ void history_init(struct history *h, struct moments *moments)
 			       .slot_count = 1024, .what_size = 256, .what_count = 1 };
 	set_blocks(h, FIRST_ROOM);
 	set_units(h, FIRST_ROOM * HISTORY_LINE);
-	h->slots = xcalloc(h->slot_count, sizeof(*h->slots));
+	h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
 	h->what_table = xcalloc(h->what_size, sizeof(*h->what_table));
 	h->whats = xgrow(NULL, 0, &h->what_capacity, sizeof(*h->whats));
 	h->whats[0] = (struct history_what){ 0 };
+	h->shapes = xgrow(NULL, 0, &h->shape_capacity, sizeof(*h->shapes));
+	h->shapes[h->shape_count++] = (struct history_shape){ 0 };
 	begin(h);
 	moments_marker(moments, mark, h);
 }
@@ -59,9 +62,11 @@ void history_free(struct history *h)
 	pages_free(h->blocks, h->block_room * sizeof(*h->blocks));
 	pages_free(h->units, h->unit_room * HISTORY_UNIT);
 	map_free(&h->regions);
-	free(h->slots);
+	pages_free(h->slots, h->slot_count * sizeof(*h->slots));
 	free(h->whats);
 	free(h->what_table);
+	free(h->shapes);
+	map_free(&h->shape_at);
 	free(h->others);
 	*h = (struct history){ 0 };
 }
@@ -93,11 +98,15 @@ static inline uint64_t key_of(uint64_t line, uint32_t thread)
 	return line << 21 | (uint64_t)thread << 1 | 1;
 }
 
-/* Four lines side by side have slots side by side. */
+/*
+ * Four lines side by side have slots side by side. Threads and lines both go by even steps:
+ * one multiplication leaves crowds.
+ */
 static inline size_t slot_start(const struct history *h, uint64_t key)
 {
 	uint64_t hash = (key & ~(3ull << 21)) * 0x9e3779b97f4a7c15ull;
 
+	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
 	return ((hash >> 30 & ~3ull) | (key >> 21 & 3)) & (h->slot_count - 1);
 }
 
@@ -117,11 +126,11 @@ static struct history_slot *slot_add(struct history *h, uint64_t key, uint32_t b
 
 	if (++h->slot_used * 2 > count) {
 		h->slot_count *= 2;
-		h->slots = xcalloc(h->slot_count, sizeof(*h->slots));
+		h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
 		for (size_t i = 0; i < count; i++)
 			if (old[i].key)
 				*slot_of(h, old[i].key) = old[i];
-		free(old);
+		pages_free(old, count * sizeof(*old));
 	}
 	s = slot_of(h, key);
 	*s = (struct history_slot){ key, block, ring };
@@ -150,6 +159,8 @@ static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uin
 		b->ring = ring;
 		b->next = h->blocks[ring].next;
 		h->blocks[ring].next = n;
+		if (h->blocks[ring].crowd < HISTORY_CROWD && ++h->blocks[ring].crowd == HISTORY_CROWD)
+			history_kinds_begin(h, ring);
 	}
 	return n;
 }
@@ -187,19 +198,44 @@ static inline void make_room(struct history *h)
 		more_room(h);
 }
 
-/* The thread begins to use bytes of the granule. */
+/* The thread begins to use bytes of the granule. If several had it, their cells know. */
 static void begin_cell(struct history *h, struct history_cell *c, uint8_t bytes)
 {
 	uint32_t n = (uint32_t)(c - h->cells), g = n % HISTORY_LINE, block = n / HISTORY_LINE;
+	struct history_block *ring = &h->blocks[h->blocks[block].ring];
 	struct history_cell *o;
 
 	c->bytes = bytes;
+	c->shared = ring->shared >> g & 1;
+	if (c->shared || !(ring->used >> g & 1)) {
+		ring->used |= 1u << g;
+		return;
+	}
 	for (uint32_t b = h->blocks[block].next; b != block; b = h->blocks[b].next) {
 		o = &h->cells[b * HISTORY_LINE + g];
 		if (!o->bytes || h->blocks[b].thread == h->blocks[block].thread)
 			continue;
 		o->shared = c->shared = 1;
+		ring->shared |= 1u << g;
 	}
+}
+
+void history_wrote(struct history *h, struct history_cell *c)
+{
+	uint32_t n = (uint32_t)(c - h->cells), thread = h->blocks[n / HISTORY_LINE].thread;
+	uint32_t *writer = &h->blocks[h->blocks[n / HISTORY_LINE].ring].writer[n % HISTORY_LINE];
+
+	*writer = *writer && *writer != thread ? HISTORY_MANY : thread;
+	c->wrote = 1;
+}
+
+bool history_written(const struct history *h, const struct history_cell *cell)
+{
+	uint32_t n = (uint32_t)(cell - h->cells);
+	const struct history_block *b = &h->blocks[n / HISTORY_LINE];
+	uint32_t writer = h->blocks[b->ring].writer[n % HISTORY_LINE];
+
+	return writer && writer != b->thread;
 }
 
 /* Not the first cell of the thread for this granule, or one of several. */
@@ -345,10 +381,20 @@ static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64
 {
 	const struct history_slot *s = slot_of(h, key_of(line, 0));
 	uint64_t granule = line * HISTORY_LINE;
+	struct history_block *ring;
 	uint32_t b = s->block;
 
 	if (!s->key)
 		return;
+	ring = &h->blocks[s->ring];
+	for (uint32_t g = 0; g < HISTORY_LINE; g++) {
+		if (granule + g < first || granule + g >= end)
+			continue;
+		ring->used &= ~(1u << g);
+		ring->shared &= ~(1u << g);
+		ring->writer[g] = 0;
+		history_kinds_forget(h, ring, g);
+	}
 	do {
 		for (uint32_t g = 0; g < HISTORY_LINE; g++) {
 			struct history_cell *c = &h->cells[b * HISTORY_LINE + g];

@@ -40,12 +40,20 @@ struct history_what {
 	bool own;		/* reads what the thread wrote since it took its locks */
 };
 
-struct history_pair {
-	struct moment p, i;	/* one of them */
-	uint32_t cut[MOMENTS_CUTS];	/* locksets in between */
+/* What tells pairs apart but for place and time; numbers stand for them, too. */
+struct history_shape {
+	uint32_t p, i;		/* numbers of history_whats */
+	uint32_t cut[MOMENTS_CUTS];	/* locksets in between; 0 beyond `cuts` */
 	uint8_t cuts;
 	uint8_t bytes;		/* that both touch */
-	bool wide;		/* reads of the thread lie between the two writes */
+	uint8_t wide;		/* reads of the thread lie between the two writes */
+	uint8_t unused;		/* 0 */
+};
+
+struct history_pair {
+	struct moment p, i;	/* one of them */
+	uint32_t shape;
+	uint8_t bytes;		/* as the shape's */
 };
 
 /* A pair that may be new. */
@@ -68,6 +76,7 @@ struct history_cell {
 	uint32_t noted : 1;	/* it has a representative */
 	uint32_t older : 1, older_noted : 1;	/* it is a read, and a write came before it */
 	uint32_t shared : 1;	/* other threads have cells of the granule too */
+	uint32_t wrote : 1;	/* the thread is among the granule's writers */
 };
 
 struct history_block {
@@ -75,7 +84,21 @@ struct history_block {
 	uint32_t thread;
 	uint32_t next;		/* of the line, a ring */
 	uint32_t ring;		/* the block that has: */
+	uint32_t kinds;		/* units, one for each granule; 0: none yet */
+	uint8_t used, shared;	/* bits: granules that have a cell, that several threads have */
+	uint8_t crowd;		/* blocks of the ring, up to HISTORY_CROWD */
 	uint32_t toucher[HISTORY_LINE];	/* who used each granule last, if it is shared */
+	uint32_t writer[HISTORY_LINE];	/* who wrote to each; 0: nobody, HISTORY_MANY */
+};
+
+#define HISTORY_MANY UINT32_MAX
+#define HISTORY_CROWD 16u
+
+/* What was done to a granule, by any thread. */
+struct history_kinds {
+	uint8_t reps, pairs;
+	uint32_t rep[7];	/* numbers of history_whats */
+	uint32_t pair[8];	/* of history_shapes */
 };
 
 struct history_slot {
@@ -98,6 +121,9 @@ struct history {
 	size_t what_count, what_capacity;
 	uint32_t *what_table;		/* by hash; 0: free */
 	size_t what_size;
+	struct history_shape *shapes;	/* 0 is none */
+	size_t shape_count, shape_capacity;
+	struct map shape_at;		/* hash to the last of that hash */
 	const struct history_cell **others;
 	size_t other_capacity;
 	uint64_t dropped;
@@ -138,6 +164,9 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 
 uint32_t history_thread(const struct history *h, const struct history_cell *cell);
 
+/* Another thread than the cell's wrote to the granule. */
+bool history_written(const struct history *h, const struct history_cell *cell);
+
 /* The cell has a representative of now.tag under this clock, a pair like this. */
 bool history_has(const struct history *h, const struct history_cell *c, const struct moment *now);
 bool history_has_pair(const struct history *h, const struct history_cell *c,
@@ -167,10 +196,26 @@ const struct moment *history_rep_first(const struct history *h, const struct his
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
 					unsigned n);
 
+/* The clock and the history_what of representative n. */
+uint32_t history_rep_what(const struct history *h, const struct history_cell *c, unsigned n,
+			  uint32_t *epoch);
+
+/* NULL: not known. The cell's own thread's are among them. */
+const struct history_kinds *history_kinds(const struct history *h, const struct history_cell *c);
+
 /* Memory that is given back or anew. */
 void history_forget(struct history *h, uint64_t addr, uint64_t size);
 
 /* For history.c: gives back what the cell has but itself. */
 void history_empty(struct history *h, struct history_cell *c);
+
+/* For history.c and history_note.c: to keep the kinds. */
+void history_kinds_begin(struct history *h, uint32_t ring);
+void history_kinds_rep(struct history *h, const struct history_cell *c, uint32_t what);
+void history_kinds_pair(struct history *h, const struct history_cell *c, uint32_t shape);
+void history_kinds_forget(struct history *h, const struct history_block *ring, unsigned granule);
+
+/* For history_note.c: the cell's thread writes for the first time. */
+void history_wrote(struct history *h, struct history_cell *c);
 
 #endif

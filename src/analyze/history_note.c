@@ -198,6 +198,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	*fresh = !history_has(h, c, now);
 	if (!*fresh)
 		return true;
+	history_kinds_rep(h, c, now->tag);
 	if (!c->rep_count) {
 		c->rep_count = 1;	/* which history_settle() makes the last access */
 		return true;
@@ -223,6 +224,33 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	rep_keys(h, c)[n] = key;
 	rep_moments(h, c)[n] = *now;
 	return true;
+}
+
+static bool same_shape(const struct history_shape *a, const struct history_shape *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* Hashes of different ones are hardly ever equal: then the later has several numbers. */
+static uint32_t shape_of(struct history *h, const struct history_like *like)
+{
+	struct history_shape s = { .p = like->p->tag, .i = like->i->tag, .cuts = like->cuts,
+				   .bytes = like->bytes, .wide = like->wide };
+	uint64_t hash = mix(mix(0, (uint64_t)s.p << 32 | s.i),
+			    (uint64_t)s.bytes << 8 | (uint64_t)s.cuts << 1 | s.wide);
+	uint64_t *number;
+
+	for (unsigned i = 0; i < s.cuts; i++) {
+		s.cut[i] = like->cut[i];
+		hash = mix(hash, s.cut[i]);
+	}
+	number = map_put(&h->shape_at, hash, NULL);
+	if (!*number || !same_shape(&h->shapes[*number], &s)) {
+		h->shapes = xgrow(h->shapes, h->shape_count, &h->shape_capacity, sizeof(*h->shapes));
+		h->shapes[h->shape_count] = s;
+		*number = h->shape_count++;
+	}
+	return (uint32_t)*number;
 }
 
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
@@ -257,10 +285,11 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 	pair = &pairs(h, c)[n];
 	pair->p = *like->p;
 	pair->i = *like->i;
-	memcpy(pair->cut, like->cut, sizeof(pair->cut));
-	pair->cuts = like->cuts;
-	pair->bytes = like->bytes;
-	pair->wide = like->wide;
+	if (*fresh) {
+		pair->shape = shape_of(h, like);
+		pair->bytes = like->bytes;
+		history_kinds_pair(h, c, pair->shape);
+	}
 	return pair;
 }
 
@@ -269,6 +298,8 @@ void history_settle(struct history *h, struct history_cell *c, const struct mome
 {
 	if (what->access & ACCESS_WRITE) {
 		c->older = 0;
+		if (!c->wrote)
+			history_wrote(h, c);
 	} else if (c->access & ACCESS_WRITE) {
 		rep_moments(h, c)[rep_room(c)] = c->last;
 		c->older = 1;
@@ -300,6 +331,15 @@ const struct moment *history_rep(const struct history *h, const struct history_c
 	if (c->older && c->older_noted && rep_key(history_older(h, c)) == key)
 		return history_older(h, c);
 	return history_rep_first(h, c, n);
+}
+
+uint32_t history_rep_what(const struct history *h, const struct history_cell *c, unsigned n,
+			  uint32_t *epoch)
+{
+	uint64_t key = c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
+
+	*epoch = (uint32_t)(key >> 32);
+	return (uint32_t)key;
 }
 
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,

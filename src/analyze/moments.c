@@ -281,16 +281,15 @@ bool moments_same_section(const struct moments *m, const struct moment *p, uint3
 	return p->index >= m->threads[thread]->released;
 }
 
-bool moments_ordered(const struct moments *m, const struct moment *a, const struct moment *b)
+bool moments_ordered(const struct moments *m, uint32_t a, uint32_t b)
 {
-	const struct epoch *x = &m->epochs[a->epoch];
-	const struct epoch *y = &m->epochs[b->epoch];
+	const struct epoch *x = &m->epochs[a];
+	const struct epoch *y = &m->epochs[b];
 
 	return vclock_saw(&y->clock, x->thread, x->own);
 }
 
-bool moments_fixed(const struct moments *m, const struct moment *a1, const struct moment *b1,
-		   const struct moment *b2, const struct moment *a2)
+bool moments_fixed(const struct moments *m, uint32_t a1, uint32_t b1, uint32_t b2, uint32_t a2)
 {
 	return moments_ordered(m, b1, a1) || moments_ordered(m, a2, b2) ||
 	       (moments_ordered(m, a1, b1) && moments_ordered(m, b2, a2));

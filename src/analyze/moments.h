@@ -49,16 +49,15 @@ uint32_t moments_lockset(const struct moments *m, const struct moment *a);
 /* No lock was released between `p`, made with locks held, and the thread's present event. */
 bool moments_same_section(const struct moments *m, const struct moment *p, uint32_t thread);
 
-/* By strong happens-before; different threads. */
-bool moments_ordered(const struct moments *m, const struct moment *a, const struct moment *b);
+/* By strong happens-before; different threads. It is all in their epochs. */
+bool moments_ordered(const struct moments *m, uint32_t a, uint32_t b);
 
 /*
  * Whether the order "a1 before b1 and b2 before a2", the a of one thread and the b of
  * another, is no question of the schedule: strong happens-before forbids it, or has
  * it in every run (what a thread does before it creates and after it joins another).
  */
-bool moments_fixed(const struct moments *m, const struct moment *a1, const struct moment *b1,
-		   const struct moment *b2, const struct moment *a2);
+bool moments_fixed(const struct moments *m, uint32_t a1, uint32_t b1, uint32_t b2, uint32_t a2);
 
 /* `p` and the thread's present access `i` are of one block, or near enough. */
 bool moments_together(const struct moment *p, const struct moment *i, const struct view *view);

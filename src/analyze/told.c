@@ -60,17 +60,23 @@ static uint64_t span_of(const struct told_part *parts, unsigned count)
 	return high - low;
 }
 
-bool told_again(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,
-		bool seen, struct findings *out)
+uint32_t told_find(const struct told *t, uint64_t key)
 {
 	const uint64_t *number = map_find(&t->by_units, key);
+
+	return number ? (uint32_t)*number : 0;
+}
+
+bool told_again(struct told *t, uint32_t number, const struct told_part *parts, unsigned count,
+		bool seen, struct findings *out)
+{
 	const struct told_entry *e;
 	struct candidate *known;
 	bool same;
 
 	if (!number)
 		return false;
-	e = &t->list[*number - 1];
+	e = &t->list[number - 1];
 	if (seen && !e->seen)
 		return false;
 	known = findings_at(out, e->number);
@@ -82,6 +88,14 @@ bool told_again(struct told *t, uint64_t key, const struct told_part *parts, uns
 	if (!same)
 		findings_pruned(out, PRUNE_SAME, 1);
 	return true;
+}
+
+bool told_enough(const struct told *t, uint32_t number, bool shown, const struct findings *out)
+{
+	const struct told_entry *e = number ? &t->list[number - 1] : NULL;
+
+	return e && (e->seen || !shown) &&
+	       findings_at((struct findings *)out, e->number)->count >= TOLD_COMPARED;
 }
 
 static bool same_sites(const struct candidate *a, const struct candidate *b)

@@ -29,12 +29,21 @@ void told_free(struct told *t);
 /* Of the schedule that a candidate of these accesses, in this order, asks for. */
 uint64_t told_key(struct locks *locks, const struct told_part *parts, unsigned count);
 
+/* Its number; 0: none was told yet. */
+uint32_t told_find(const struct told *t, uint64_t key);
+
 /*
- * True if a candidate with this key is known that is near enough in time: it counts one
- * more (PRUNE_SAME if the sites are others), and need not be made.
+ * True if the candidate with this number is near enough in time: it counts one more
+ * (PRUNE_SAME if the sites are others), and another need not be made.
  */
-bool told_again(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,
+bool told_again(struct told *t, uint32_t number, const struct told_part *parts, unsigned count,
 		bool seen, struct findings *out);
+
+/*
+ * Instances that the trace does not show can change nothing but the count of the candidate
+ * with this number; with `shown`, those it shows neither.
+ */
+bool told_enough(const struct told *t, uint32_t number, bool shown, const struct findings *out);
 
 /* Adds `c`, whose first events are the parts, or puts it in the place of one less near. */
 void told_add(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,

@@ -44,17 +44,19 @@ static void test_granules(void **state)
 	granules_free(&g);
 }
 
+#define ACTORS (HISTORY_CROWD + 5)
+
 /* A thread as an analysis sees it. */
 struct actor {
 	struct view view;
 	struct vclock strong;
-	uint64_t clock[4];
+	uint64_t clock[ACTORS];
 };
 
 static void actor_init(struct actor *a, uint32_t thread)
 {
 	memset(a, 0, sizeof(*a));
-	a->strong = (struct vclock){ .count = 4, .capacity = 4, .at = a->clock };
+	a->strong = (struct vclock){ .count = ACTORS, .capacity = ACTORS, .at = a->clock };
 	a->clock[thread] = 1;
 	a->view = (struct view){ .thread = thread, .strong = &a->strong, .strong_epoch = 1 };
 }
@@ -113,15 +115,15 @@ static void test_moments(void **state)
 	k.other = act(m, &b, 0x10);
 	assert_int_equal(moments_thread(m, &k.kept), 1);
 	assert_int_equal(moments_thread(m, &k.other), 2);
-	assert_false(moments_ordered(m, &k.kept, &k.other));
+	assert_false(moments_ordered(m, k.kept.epoch, k.other.epoch));
 	/* b takes what a releases. */
 	tick(m, &a);
 	b.clock[1] = 1;
 	tick(m, &b);
 	now = act(m, &b, 0x10);
 	assert_int_not_equal(now.epoch, k.other.epoch);
-	assert_true(moments_ordered(m, &k.kept, &now));
-	assert_false(moments_ordered(m, &k.other, &now) && moments_ordered(m, &now, &k.other));
+	assert_true(moments_ordered(m, k.kept.epoch, now.epoch));
+	assert_false(moments_ordered(m, k.other.epoch, now.epoch) && moments_ordered(m, now.epoch, k.other.epoch));
 	/* Situations and clocks that nobody keeps are used again. */
 	for (int i = 0; i < 1000000; i++) {
 		tick(m, &a);
@@ -134,8 +136,8 @@ static void test_moments(void **state)
 	assert_true(k.marked > 5);
 	assert_int_equal(moments_thread(m, &k.kept), 1);
 	assert_int_equal(moments_thread(m, &k.other), 2);
-	assert_true(moments_ordered(m, &k.kept, &now));
-	assert_false(moments_ordered(m, &k.other, &now));
+	assert_true(moments_ordered(m, k.kept.epoch, now.epoch));
+	assert_false(moments_ordered(m, k.other.epoch, now.epoch));
 	moments_free(m);
 	locks_free(locks);
 }
@@ -145,7 +147,7 @@ struct setting {
 	struct locks *locks;
 	struct moments *moments;
 	struct history h;
-	struct actor actor[3];
+	struct actor actor[ACTORS];
 };
 
 static void setting_init(struct setting *s)
@@ -153,7 +155,7 @@ static void setting_init(struct setting *s)
 	s->locks = locks_new();
 	s->moments = moments_new(s->locks);
 	history_init(&s->h, s->moments);
-	for (uint32_t i = 1; i < 3; i++)
+	for (uint32_t i = 1; i < ACTORS; i++)
 		actor_init(&s->actor[i], i);
 }
 
@@ -337,6 +339,93 @@ static void test_older(void **state)
 	setting_free(&s);
 }
 
+/* Who wrote is known for each granule, until its memory is another. */
+static void test_writers(void **state)
+{
+	struct history_what what = { .pc = 9, .kind = TRACE_READ, .access = ACCESS_READ };
+	struct history_place one, two;
+	struct setting s;
+	struct moment now;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	now = act(s.moments, &s.actor[1], 0x1000);
+	now.tag = history_what(&s.h, &what);
+	history_place(&s.h, 0x200, 1, 0xff, &one);
+	history_settle(&s.h, one.cell, &now, &what, history_note(&s.h, one.cell, &now, &fresh));
+	assert_false(history_written(&s.h, one.cell));
+	/* The first writer is another for all but itself; a second one for all. */
+	two = use(&s, 2, 0x200, 0xff, 7, 2, &fresh);
+	assert_true(history_written(&s.h, one.cell));
+	assert_false(history_written(&s.h, two.cell));
+	use(&s, 1, 0x200, 0xff, 7, 3, &fresh);
+	assert_true(history_written(&s.h, one.cell));
+	assert_true(history_written(&s.h, two.cell));
+	assert_false(history_written(&s.h, use(&s, 1, 0x201, 0xff, 7, 4, &fresh).cell));
+	history_forget(&s.h, 0x1000, 8);
+	two = use(&s, 2, 0x200, 0xff, 7, 5, &fresh);
+	assert_true(two.quiet);
+	assert_false(history_written(&s.h, two.cell));
+	history_place(&s.h, 0x200, 1, 0xff, &one);
+	assert_true(one.cell->shared);
+	assert_true(history_written(&s.h, one.cell));
+	setting_free(&s);
+}
+
+static const struct history_pair *pair_up(struct setting *s, uint32_t thread, uint64_t granule,
+					  uint8_t bytes, uint32_t cut)
+{
+	struct history_place at;
+	struct moment p, i;
+	struct history_like like = { .p = &p, .i = &i, .cut = { cut }, .cuts = 1, .bytes = bytes };
+	bool fresh;
+
+	history_place(&s->h, granule, thread, 0xff, &at);
+	p = i = at.cell->last;
+	return history_note_pair(&s->h, at.cell, &like, &fresh);
+}
+
+/* What many threads do at a place is known by kind; what went before them, too. */
+static void test_kinds(void **state)
+{
+	const struct history_kinds *kinds;
+	const struct history_cell *cell;
+	struct setting s;
+	uint32_t shape;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	for (uint32_t thread = 1; thread < ACTORS; thread++) {
+		cell = use(&s, thread, 0x201, 0xff, 1 + thread % 2, thread, &fresh).cell;
+		shape = pair_up(&s, thread, 0x201, 0xff, thread % 3)->shape;
+		assert_int_equal(s.h.shapes[shape].cut[0], thread % 3);
+		assert_int_equal(s.h.shapes[shape].p, cell->last.tag);
+		/* The first block of a line does not count. */
+		if (thread <= HISTORY_CROWD)
+			assert_null(history_kinds(&s.h, cell));
+	}
+	kinds = history_kinds(&s.h, cell);
+	assert_non_null(kinds);
+	assert_int_equal(kinds->reps, 2);
+	assert_int_equal(kinds->pairs, 6);
+	assert_int_equal(s.h.whats[kinds->rep[0]].pc + s.h.whats[kinds->rep[1]].pc, 3);
+	/* A neighbour has its own, and one that does not fit makes it unknown. */
+	cell = use(&s, 1, 0x202, 0xff, 7, 99, &fresh).cell;
+	assert_int_equal(history_kinds(&s.h, cell)->reps, 1);
+	assert_int_equal(history_kinds(&s.h, cell)->pairs, 0);
+	for (uint64_t pc = 10; pc < 16; pc++)
+		use(&s, 1, 0x202, 0xff, pc, 100 + pc, &fresh);
+	assert_int_equal(history_kinds(&s.h, cell)->reps, 7);
+	use(&s, 2, 0x202, 0xff, 16, 200, &fresh);
+	assert_null(history_kinds(&s.h, cell));
+	history_forget(&s.h, 0x202 * 8, 8);
+	assert_int_equal(history_kinds(&s.h, cell)->reps, 0);
+	assert_int_equal(kinds->reps, 2);
+	setting_free(&s);
+}
+
 static struct couple_side side(struct moments *m, struct couples *c, struct actor *a, uint64_t addr,
 			       uint64_t pc)
 {
@@ -402,6 +491,8 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_older),
+		cmocka_unit_test(test_writers),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_couples),
 	};
 
