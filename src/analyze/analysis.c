@@ -53,13 +53,11 @@ static bool is_total(const struct reader *trace)
 	return reader_info(trace)->header->flags & TRACE_TOTAL_ORDER;
 }
 
-/* Events read ahead, so that analyses can ask for memory in time. */
-#define STEP 8u
-#define RING (STEP * (ANALYSIS_AHEAD + 1))	/* a power of two */
+#define RING 32u	/* a power of two, above ANALYSIS_AHEAD */
 
+/* Events read ahead, so that analyses can ask for memory in time. */
 struct ahead {
 	struct event ring[RING];
-	bool access[RING];
 	size_t read, done;
 	int got;		/* of the last reading */
 	struct err err;
@@ -68,46 +66,33 @@ struct ahead {
 	struct spins spins;
 };
 
-static const struct event *access_ahead(const struct ahead *a, size_t distance)
+static void tell_soon(const struct event *ev, const struct analysis *const *which, void **states)
 {
-	size_t at = (a->done + distance) % RING;
-
-	return a->read - a->done > distance && a->access[at] ? &a->ring[at] : NULL;
-}
-
-static void tell_soon(const struct ahead *a, const struct analysis *const *which, void **states)
-{
-	const struct event *ahead[ANALYSIS_AHEAD];
-
-	for (unsigned i = 0; i < ANALYSIS_AHEAD; i++)
-		ahead[i] = access_ahead(a, STEP * (ANALYSIS_AHEAD - i));
 	for (size_t i = 0; which[i]; i++)
 		if (which[i]->soon)
-			which[i]->soon(states[i], ahead);
+			which[i]->soon(states[i], ev);
 }
 
 /* The next event; NULL at the end. */
 static const struct event *ahead_next(struct ahead *a, struct reader *trace,
 				      const struct analysis *const *which, void **states)
 {
-	size_t wanted = a->soon ? STEP * ANALYSIS_AHEAD + 1 : 1;
+	size_t end = a->done + (a->soon ? ANALYSIS_AHEAD : 0);
 
-	while (a->got > 0 && a->read - a->done < wanted) {
+	while (a->read <= end && a->got > 0) {
 		struct event *ev = &a->ring[a->read % RING];
 
 		a->got = reader_next(trace, ev, &a->err);
 		if (a->got <= 0)
 			break;
 		spins_translate(&a->spins, ev);
-		a->access[a->read++ % RING] = access_of(ev->kind) != 0;
+		a->read++;
 		if (a->total)
 			ev->time = a->read;
+		if (a->soon && access_of(ev->kind))
+			tell_soon(ev, which, states);
 	}
-	if (a->read == a->done)
-		return NULL;
-	if (a->soon)
-		tell_soon(a, which, states);
-	return &a->ring[a->done++ % RING];
+	return a->read == a->done ? NULL : &a->ring[a->done++ % RING];
 }
 
 static int first_pass(struct reader *trace, const struct analysis *const *which, void **states,

@@ -89,7 +89,7 @@ struct analysis_context {
 void analysis_context_init(struct analysis_context *ctx);
 void analysis_context_free(struct analysis_context *ctx);
 
-#define ANALYSIS_AHEAD 3u
+#define ANALYSIS_AHEAD 24u	/* events */
 
 struct analysis {
 	const char *name;	/* as typed after --analysis */
@@ -98,11 +98,10 @@ struct analysis {
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	/*
-	 * NULL, or asks the processor for memory that accesses to come will need: ahead[0] is
-	 * the furthest, ahead[1] some events nearer, so that what was asked for when it was
-	 * ahead[0] says where the rest is, and so on. NULL: no access. Changes nothing.
+	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the
+	 * processor for memory that it will need. Nothing that is found may depend on it.
 	 */
-	void (*soon)(const void *state, const struct event *const ahead[ANALYSIS_AHEAD]);
+	void (*soon)(void *state, const struct event *ev);
 	void (*finish)(void *state, struct findings *out);
 	void (*close)(void *state);
 };

@@ -228,7 +228,7 @@ static inline void match(struct atomicity *a, const struct history_pair *pair,
  * others' pairs, so that the trace does not show it within.
  */
 static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
-		       uint32_t what, const struct findings *out)
+		       uint32_t what, struct findings *out)
 {
 	const struct history_kinds *kinds = history_kinds(&a->history, c);
 	unsigned count = !kinds ? 0 : shape ? kinds->reps : kinds->pairs;
@@ -469,14 +469,11 @@ static void atomicity_event(void *state, const struct event *ev, const struct vi
 		history_forget(&a->history, view->gone_addr, view->gone_size);
 }
 
-static void atomicity_soon(const void *state, const struct event *const ahead[ANALYSIS_AHEAD])
+static void atomicity_soon(void *state, const struct event *ev)
 {
-	const struct atomicity *a = state;
+	struct atomicity *a = state;
 
-	for (unsigned step = 0; step < ANALYSIS_AHEAD; step++)
-		if (ahead[step])
-			history_prefetch(&a->history, ahead[step]->addr / GRANULE_BYTES,
-					 ahead[step]->thread, step);
+	history_prefetch(&a->history, ev->addr / GRANULE_BYTES, ev->thread);
 }
 
 static void atomicity_finish(void *state, struct findings *out)

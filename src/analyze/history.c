@@ -299,27 +299,34 @@ void history_place(struct history *h, uint64_t granule, uint32_t thread, uint8_t
 	*out->toucher = thread;
 }
 
-void history_prefetch(const struct history *h, uint64_t granule, uint32_t thread, unsigned step)
+/* What the cell has. */
+static inline void prefetch_rest(const struct history *h, const struct history_cell *c)
 {
-	uint64_t key = key_of(granule / HISTORY_LINE, thread);
-	const struct history_slot *s = &h->slots[slot_start(h, key)];
-	const struct history_cell *c;
-
-	if (step == 0) {
-		__builtin_prefetch(s);
-		return;
-	}
-	if (s->key != key)
-		return;
-	c = &h->cells[s->block * HISTORY_LINE + granule % HISTORY_LINE];
-	if (step == 1) {
-		__builtin_prefetch(c, 1);
-		return;
-	}
 	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i += 8)
 		__builtin_prefetch(h->units + (size_t)c->reps * HISTORY_UNIT + i * 8);
 	for (unsigned i = 0; i < c->pair_count; i += 8)
 		__builtin_prefetch(h->units + (size_t)c->pairs * HISTORY_UNIT + i * 8);
+}
+
+void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
+{
+	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
+	struct history_ahead *a = &h->ahead[n % size];
+	const struct history_slot *s;
+
+	a->key = key_of(granule / HISTORY_LINE, thread);
+	a->slot = (uint32_t)slot_start(h, a->key);
+	a->granule = granule % HISTORY_LINE;
+	__builtin_prefetch(&h->slots[a->slot]);
+
+	a = &h->ahead[(n - HISTORY_AHEAD / 3) % size];
+	s = &h->slots[a->slot];
+	a->granule = s->key == a->key ? s->block * HISTORY_LINE + a->granule : 0;
+	__builtin_prefetch(&h->cells[a->granule], 1);
+
+	a = &h->ahead[(n - HISTORY_AHEAD / 3 * 2) % size];
+	if (a->granule)
+		prefetch_rest(h, &h->cells[a->granule]);
 }
 
 uint32_t history_thread(const struct history *h, const struct history_cell *cell)

@@ -106,6 +106,15 @@ struct history_slot {
 	uint32_t block, ring;
 };
 
+#define HISTORY_AHEAD ANALYSIS_AHEAD
+
+/* An access to come. */
+struct history_ahead {
+	uint64_t key;		/* of its slot */
+	uint32_t slot;		/* where the slot should be */
+	uint32_t granule;	/* within its line; once the slot is known its cell, 0: none */
+};
+
 struct history {
 	struct moments *moments;
 	struct history_cell *cells;	/* HISTORY_LINE of each block; block 0 is none */
@@ -126,6 +135,8 @@ struct history {
 	struct map shape_at;		/* hash to the last of that hash */
 	const struct history_cell **others;
 	size_t other_capacity;
+	struct history_ahead ahead[32];	/* a ring */
+	uint32_t ahead_count;
 	uint64_t dropped;
 };
 
@@ -140,8 +151,11 @@ struct history_place {
 void history_init(struct history *h, struct moments *moments);
 void history_free(struct history *h);
 
-/* The cache lines of the access: its slot, later its cell, later what the cell has. */
-void history_prefetch(const struct history *h, uint64_t granule, uint32_t thread, unsigned step);
+/*
+ * Such an access is to come, some HISTORY_AHEAD later: its slot is asked for, those of the
+ * one HISTORY_AHEAD / 3 before its cell, and so on, as each says where the next is.
+ */
+void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
 
 /* Makes the cell if there is none. Good until the next call. */
 void history_place(struct history *h, uint64_t granule, uint32_t thread, uint8_t bytes,

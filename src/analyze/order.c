@@ -371,13 +371,15 @@ static void order_event(void *state, const struct event *ev, const struct view *
 	}
 }
 
-static void order_soon(const void *state, const struct event *const ahead[ANALYSIS_AHEAD])
+static void order_soon(void *state, const struct event *ev)
 {
-	const struct order *o = state;
+	struct order *o = state;
+	uint32_t n = o->soon_count++;
 
-	for (unsigned step = 0; step < ANALYSIS_AHEAD; step++)
-		if (ahead[step])
-			uses_prefetch(o->data, ahead[step]->addr, step);
+	o->soon[n % ORDER_SOON] = ev->addr;
+	uses_prefetch(o->data, ev->addr, 0);
+	uses_prefetch(o->data, o->soon[(n - ANALYSIS_AHEAD / 3) % ORDER_SOON], 1);
+	uses_prefetch(o->data, o->soon[(n - ANALYSIS_AHEAD / 3 * 2) % ORDER_SOON], 2);
 }
 
 static void order_finish(void *state, struct findings *out)

@@ -16,7 +16,11 @@ struct order_thread {
 	uint64_t timed;		/* its last event that has a time of its own */
 };
 
+#define ORDER_SOON 32u	/* a power of two, above ANALYSIS_AHEAD */
+
 struct order {
+	uint64_t soon[ORDER_SOON];	/* a ring: addresses of accesses to come */
+	uint32_t soon_count;
 	const struct analysis_context *ctx;
 	struct sections *sections;
 	struct uses *data, *objects;

@@ -90,12 +90,12 @@ bool told_again(struct told *t, uint32_t number, const struct told_part *parts, 
 	return true;
 }
 
-bool told_enough(const struct told *t, uint32_t number, bool shown, const struct findings *out)
+bool told_enough(const struct told *t, uint32_t number, bool shown, struct findings *out)
 {
 	const struct told_entry *e = number ? &t->list[number - 1] : NULL;
 
 	return e && (e->seen || !shown) &&
-	       findings_at((struct findings *)out, e->number)->count >= TOLD_COMPARED;
+	       findings_at(out, e->number)->count >= TOLD_COMPARED;
 }
 
 static bool same_sites(const struct candidate *a, const struct candidate *b)

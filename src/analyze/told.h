@@ -43,7 +43,7 @@ bool told_again(struct told *t, uint32_t number, const struct told_part *parts, 
  * Instances that the trace does not show can change nothing but the count of the candidate
  * with this number; with `shown`, those it shows neither.
  */
-bool told_enough(const struct told *t, uint32_t number, bool shown, const struct findings *out);
+bool told_enough(const struct told *t, uint32_t number, bool shown, struct findings *out);
 
 /* Adds `c`, whose first events are the parts, or puts it in the place of one less near. */
 void told_add(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,

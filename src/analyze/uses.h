@@ -53,7 +53,7 @@ struct uses;
 struct uses *uses_new(size_t places, size_t events);
 void uses_free(struct uses *u);
 
-/* The cache lines of an access to come, as struct analysis says. */
+/* The cache lines of an access to come: first step 0, then 1 and 2, as each says where the next is. */
 void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step);
 
 /*
