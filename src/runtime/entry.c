@@ -242,24 +242,8 @@ static inline void note_access(const void *addr, unsigned kind, unsigned detail,
 	snarlrt_access((uint64_t)addr, TRACE_SITE(kind, detail, pc));
 }
 
-/* One stamp for the sizes: unaligned forms, read and write at once, with given pc. */
+/* One stamp for the sizes: read and write at once, with given pc. */
 #define ACCESSES(n, log2)                                                                 \
-	SNARLRT_EXPORT void __tsan_unaligned_read##n(void *p)                             \
-	{                                                                                 \
-		note_access(p, TRACE_READ, log2, SNARLRT_PC());                                \
-	}                                                                                 \
-	SNARLRT_EXPORT void __tsan_unaligned_write##n(void *p)                            \
-	{                                                                                 \
-		note_access(p, TRACE_WRITE, log2, SNARLRT_PC());                               \
-	}                                                                                 \
-	SNARLRT_EXPORT void __tsan_unaligned_volatile_read##n(void *p)                    \
-	{                                                                                 \
-		note_access(p, TRACE_READ, log2 | TRACE_VOLATILE, SNARLRT_PC());               \
-	}                                                                                 \
-	SNARLRT_EXPORT void __tsan_unaligned_volatile_write##n(void *p)                   \
-	{                                                                                 \
-		note_access(p, TRACE_WRITE, log2 | TRACE_VOLATILE, SNARLRT_PC());              \
-	}                                                                                 \
 	SNARLRT_EXPORT void __tsan_read_write##n(void *p)                                 \
 	{                                                                                 \
 		note_access(p, TRACE_READ, log2, SNARLRT_PC());                                \

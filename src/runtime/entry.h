@@ -15,10 +15,6 @@ SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
 SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
 
 #define DECLARE_ACCESSES(n)                                  \
-	void __tsan_unaligned_read##n(void *p);              \
-	void __tsan_unaligned_write##n(void *p);             \
-	void __tsan_unaligned_volatile_read##n(void *p);     \
-	void __tsan_unaligned_volatile_write##n(void *p);    \
 	void __tsan_read_write##n(void *p);                  \
 	void __tsan_unaligned_read_write##n(void *p);        \
 	void __tsan_read##n##_pc(void *p, void *pc);         \

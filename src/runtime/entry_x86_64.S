@@ -122,6 +122,46 @@ entry __tsan_\name
 	access volatile_write8, 8, 0xb00 + WRITE
 	access volatile_write16, 16, 0xc00 + WRITE
 
+/* Clang's, where it does not know the alignment: most lie well all the same. */
+.macro unaligned name, size, op
+	.p2align 4
+entry __tsan_unaligned_\name
+	.if \size >= 8
+	testb $7, %dil
+	je __tsan_\name
+	.else
+	movl %edi, %eax
+	andl $7, %eax
+	cmpl $(8 - \size), %eax
+	jbe __tsan_\name
+	.endif
+	movabsq $((\op) << 48), %rsi
+	orq (%rsp), %rsi
+	jmp snarlrt_access
+	.size __tsan_unaligned_\name, . - __tsan_unaligned_\name
+.endm
+
+	unaligned read1, 1, READ
+	unaligned read2, 2, 0x100 + READ
+	unaligned read4, 4, 0x200 + READ
+	unaligned read8, 8, 0x300 + READ
+	unaligned read16, 16, 0x400 + READ
+	unaligned write1, 1, WRITE
+	unaligned write2, 2, 0x100 + WRITE
+	unaligned write4, 4, 0x200 + WRITE
+	unaligned write8, 8, 0x300 + WRITE
+	unaligned write16, 16, 0x400 + WRITE
+	unaligned volatile_read1, 1, 0x800 + READ
+	unaligned volatile_read2, 2, 0x900 + READ
+	unaligned volatile_read4, 4, 0xa00 + READ
+	unaligned volatile_read8, 8, 0xb00 + READ
+	unaligned volatile_read16, 16, 0xc00 + READ
+	unaligned volatile_write1, 1, 0x800 + WRITE
+	unaligned volatile_write2, 2, 0x900 + WRITE
+	unaligned volatile_write4, 4, 0xa00 + WRITE
+	unaligned volatile_write8, 8, 0xb00 + WRITE
+	unaligned volatile_write16, 16, 0xc00 + WRITE
+
 /*
  * %rdi: the pc the function returns to. It is told to the trace only if
  * something happens inside: taking tls.cur away sends the next append to C.

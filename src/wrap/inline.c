@@ -21,6 +21,7 @@
 struct hook {
 	const char *kind;
 	unsigned size;
+	bool unaligned;
 };
 
 /* A piece of text that is being taken apart from the left. */
@@ -70,6 +71,7 @@ static bool parse_call(struct cursor c, struct hook *hook)
 	indirect = take(&c, "*");
 	if (!take(&c, HOOK))
 		return false;
+	hook->unaligned = take(&c, "unaligned_");
 	is_volatile = take(&c, "volatile_");
 	write = take(&c, "write");
 	if (!write && !take(&c, "read"))
@@ -90,6 +92,18 @@ static bool parse_call(struct cursor c, struct hook *hook)
 }
 
 /*
+ * What the sequence below takes for granted: that the access is within one granule,
+ * or has two to itself. It stays outside of what the runtime knows as the site.
+ */
+static int format_alignment(char *text, size_t room, unsigned size, unsigned long long label)
+{
+	if (size >= 8)
+		return snprintf(text, room, "\ttestb $7,%%dil; jne .Lsnarlc%llu;", label);
+	return snprintf(text, room, "\tmovl %%edi,%%eax; andl $7,%%eax; cmpl $%u,%%eax; "
+			"ja .Lsnarlc%llu;", 8 - size, label);
+}
+
+/*
  * Private memory: one compare and on. Shared memory: append a record, whose
  * site is the address just behind, as for a call. All else is the call's: memory
  * on its way to be shared, a ring that is full or waits for something.
@@ -101,7 +115,8 @@ static int format_access(char *text, size_t size, const struct hook *hook,
 	unsigned op = (unsigned)__builtin_ctz(hook->size) << 8;
 	const char *load = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *scratch = pic ? "%rdx" : "%rcx";
-	const char *compare;
+	const char *prefix = hook->unaligned ? "unaligned_" : "", *compare;
+	int length = hook->unaligned ? format_alignment(text, size, hook->size, label) : 0;
 
 	if (pic)
 		compare = wide ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:" OWN2 "(%rcx)"
@@ -112,16 +127,19 @@ static int format_access(char *text, size_t size, const struct hook *hook,
 	op |= strstr(hook->kind, "write") ? TRACE_WRITE : TRACE_READ;
 	if (strstr(hook->kind, "volatile"))
 		op |= TRACE_VOLATILE << 8;
-	return snprintf(text, size,
+	text += length;
+	size -= (size_t)length;
+	length += snprintf(text, size,
 			"\tmovq %%rdi,%%rax; shrq $3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
 			"%s; je .Lsnarl%llu; %s; jne .Lsnarlc%llu; "
 			"movq %s,%%rax; testl $4095,%%eax; je .Lsnarlc%llu; "
 			"leaq .Lsnarl%llu(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
 			"movw $%u,14(%%rax); addq $16,%%rax; movq %%rax,%s; jmp .Lsnarl%llu; "
-			".Lsnarlc%llu: call " HOOK "%s%u@PLT; .Lsnarl%llu:",
+			".Lsnarlc%llu: call " HOOK "%s%s%u@PLT; .Lsnarl%llu:",
 			wide ? "movl" : "movzwl", compare, label,
 			wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, load, label, label, scratch,
-			scratch, op, load, label, label, hook->kind, hook->size, label);
+			scratch, op, load, label, label, prefix, hook->kind, hook->size, label);
+	return length;
 }
 
 static void emit_check(struct inliner *in, const struct hook *hook,

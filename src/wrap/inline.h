@@ -4,6 +4,7 @@
  * compared with the thread's own value, and the call is made only if they
  * differ. gcc and clang make these calls where every call-clobbered register
  * is dead, so %rax, %rcx and the flags are free; %rdi still holds the address.
+ * Accesses of unknown alignment are first tested for it.
  *
  * Each call becomes one line, so that the assembler's messages keep their line
  * numbers. The MD5 of clang's .file lines goes, because GNU as garbles it.

@@ -136,6 +136,22 @@ static void test_every_hook(void **state)
 	check("\tcall\t__tsan_volatile_read16@PLT\n", true, PIC16("0", "3075", "volatile_read16") "\n");
 }
 
+/* Within one granule, or just two: otherwise the call. */
+static void test_unaligned(void **state)
+{
+	(void)state;
+	check("\tcallq\t__tsan_unaligned_read4@PLT\n", false,
+	      "\tmovl %edi,%eax; andl $7,%eax; cmpl $4,%eax; ja .Lsnarlc0;"
+	      EXEC("0", "515", "unaligned_read4") "\n");
+	check("\tcallq\t__tsan_unaligned_volatile_write2@PLT\n", true,
+	      "\tmovl %edi,%eax; andl $7,%eax; cmpl $6,%eax; ja .Lsnarlc0;"
+	      PIC("0", "2308", "unaligned_volatile_write2") "\n");
+	check("\tcallq\t__tsan_unaligned_write8@PLT\n", false,
+	      "\ttestb $7,%dil; jne .Lsnarlc0;" EXEC("0", "772", "unaligned_write8") "\n");
+	check("\tcallq\t__tsan_unaligned_read16@PLT\n", true,
+	      "\ttestb $7,%dil; jne .Lsnarlc0;" PIC16("0", "1027", "unaligned_read16") "\n");
+}
+
 static void test_labels_are_unique(void **state)
 {
 	struct output out = { 0 };
@@ -176,7 +192,7 @@ static void test_left_alone(void **state)
 	check_untouched("\tjmp\t__tsan_read4@PLT\n");		/* a tail call */
 	check_untouched("\tcall\t__tsan_func_entry@PLT\n");
 	check_untouched("\tcall\t__tsan_read_range@PLT\n");
-	check_untouched("\tcall\t__tsan_unaligned_read4@PLT\n");
+	check_untouched("\tcall\t__tsan_unaligned_read_write4@PLT\n");
 	check_untouched("\tcall\t__tsan_read4_pc@PLT\n");
 	check_untouched("\tcall\t__tsan_read_write4@PLT\n");
 	check_untouched("\tcall\t__tsan_read3@PLT\n");
@@ -315,6 +331,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spellings),
 		cmocka_unit_test(test_every_hook),
+		cmocka_unit_test(test_unaligned),
 		cmocka_unit_test(test_labels_are_unique),
 		cmocka_unit_test(test_lines_keep_their_numbers),
 		cmocka_unit_test(test_left_alone),
