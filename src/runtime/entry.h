@@ -11,6 +11,9 @@ SNARLRT_HIDDEN void snarlrt_access(uint64_t addr, uint64_t site);
 SNARLRT_HIDDEN void snarlrt_entry_slow(uint64_t caller);
 SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
 
+/* Tells a copy of 16 bytes if that is easy; false: nothing was told. */
+SNARLRT_HIDDEN bool snarlrt_note_copy16(void *to, const void *from, const void *pc);
+
 /* Where a thread interrupted at `rip` by a signal has to go on. */
 SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
 

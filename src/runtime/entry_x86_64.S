@@ -163,6 +163,77 @@ entry __tsan_unaligned_\name
 	unaligned volatile_write16, 16, 0xc00 + WRITE
 
 /*
+ * snarlrt_note_copy16(to, from, pc): 16 bytes copied, as clang does small structures by
+ * memcpy. One commit for both records. Returns 0, with nothing told, if anything is
+ * not plain: one is neither private and cut nor shared, or the ring needs attention.
+ */
+.macro record at, addr, op
+	movq \addr, \at(%rax)
+	movq %rdx, \at + 8(%rax)
+	movw $\op, \at + 14(%rax)
+.endm
+
+.macro commit start, size
+	addq $\size, %rax
+	movq %rax, TLS(CUR)
+	restartable \start
+.endm
+
+	.p2align 5
+	.hidden snarlrt_note_copy16
+entry snarlrt_note_copy16
+	movq %rdi, %rax
+	orq %rsi, %rax
+	testb $7, %al
+	jne 8f
+	shrq $47, %rax
+	jne 8f				/* nobody's address: it will crash elsewhere */
+	movq %rsi, %rax
+	shrq $3, %rax
+	movl SHADOW(,%rax,2), %eax
+	movq %rdi, %rcx
+	shrq $3, %rcx
+	movl SHADOW(,%rcx,2), %ecx
+	cmpl %eax, TLS(OWN2)
+	je 4f
+	incl %eax
+	jne 8f
+	cmpl %ecx, TLS(OWN2)
+	je 3f
+	incl %ecx
+	jne 8f
+2:	movq TLS(CUR), %rax
+	testl $STAMP_MASK, %eax
+	je 8f
+	leal 16(%rax), %ecx
+	testl $STAMP_MASK, %ecx
+	je 8f
+	record 0, %rsi, (0x400 + READ)
+	record 16, %rdi, (0x400 + WRITE)
+	commit 2b, 32
+	jmp 9f
+3:	movq TLS(CUR), %rax
+	testl $STAMP_MASK, %eax
+	je 8f
+	record 0, %rsi, (0x400 + READ)
+	commit 3b, 16
+	jmp 9f
+4:	cmpl %ecx, TLS(OWN2)
+	je 9f
+	incl %ecx
+	jne 8f
+5:	movq TLS(CUR), %rax
+	testl $STAMP_MASK, %eax
+	je 8f
+	record 0, %rdi, (0x400 + WRITE)
+	commit 5b, 16
+9:	movl $1, %eax
+	ret
+8:	xorl %eax, %eax
+	ret
+	.size snarlrt_note_copy16, . - snarlrt_note_copy16
+
+/*
  * %rdi: the pc the function returns to. It is told to the trace only if
  * something happens inside: taking tls.cur away sends the next append to C.
  */
