@@ -59,7 +59,7 @@ static int run_once(const struct target *target, const char *path, uint64_t run)
 	void *memory;
 	int code;
 
-	if (replay_trace_open(&trace, path, &err) < 0)
+	if (replay_trace_open(&trace, path, false, &err) < 0)
 		return fail(&err);
 	config.options = trace.options;
 	if (server_open(&server, &config, &err) < 0)
