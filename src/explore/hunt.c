@@ -10,6 +10,8 @@
 #include "base/mem.h"
 
 #define TRACE_PASSES 3u		/* over all profile runs, until nothing more is found shared */
+#define WATCH_SHARE 0.25	/* of --time: no further pass after that */
+#define PREDICT_SHARE 0.5	/* … no further trace is looked through if that would take longer */
 
 static double now(void)
 {
@@ -288,10 +290,39 @@ static void trace_all(struct hunt *h, const char *folder, size_t first, struct s
 	}
 }
 
+/* Have less than this share of the time been used, or would be in `more` seconds? */
+static bool has_time(const struct hunt *h, double share, double more)
+{
+	double all = h->config.search.seconds;
+
+	return all <= 0 || now() - h->began + more < all * share;
+}
+
+/* Looks through the traces of the runs from `first` on: one at least, the others if there is time. */
+static void predict_all(struct hunt *h, const char *folder, size_t first, struct search_stats *stats)
+{
+	volatile sig_atomic_t *stop = h->config.search.stop;
+	double longest = 0;
+
+	h->stats.stage = HUNT_PREDICT;
+	for (size_t i = first; i < h->profile_count; i++) {
+		char *path = xasprintf("%s/%zu", folder, i);
+		double began = now();
+
+		if (!h->over && !(stop && *stop) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
+			if (h->config.search.progress)
+				on_progress(h, stats);
+			hunt_predict(h, path, i);
+		}
+		longest = now() - began > longest ? now() - began : longest;
+		unlink(path);
+		free(path);
+	}
+}
+
 /* Watches the program with the input selected, and finds leads. */
 static int profile_input(struct hunt *h, const char *folder, struct search_stats *stats, struct err *err)
 {
-	volatile sig_atomic_t *stop = h->config.search.stop;
 	size_t first = h->profile_count;
 	struct search_config config;
 	int result = 0;
@@ -306,17 +337,13 @@ static int profile_input(struct hunt *h, const char *folder, struct search_stats
 		size_t known = h->memory.count;
 
 		trace_all(h, folder, first, stats);
-		if (h->profile_count == first || h->memory.count == known)
+		if (h->profile_count == first || h->memory.count == known ||
+		    !has_time(h, WATCH_SHARE, 0))
 			break;
 	}
-	for (size_t i = first; i < h->profile_count; i++) {
-		char *path = xasprintf("%s/%zu", folder, i);
-
-		if (result == 0 && !h->over && !(stop && *stop))
-			hunt_predict(h, path, i);
-		unlink(path);
-		free(path);
-	}
+	if (result < 0)
+		h->over = true;
+	predict_all(h, folder, first, stats);
 	return result;
 }
 
