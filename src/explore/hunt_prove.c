@@ -351,6 +351,7 @@ static int pass(struct hunt *h, unsigned begin, unsigned end, struct budget *b,
 
 		if (hunt_select(h, input, err) < 0)
 			return -1;
+		leads_sort(&h->leads);	/* by what the last pass showed, too */
 		h->grouping = begin == GROUPS;
 		if (!h->grouping) {
 			add_singles(h, begin, end, true, &capacity);

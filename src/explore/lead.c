@@ -240,14 +240,43 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err)
 static int by_score(const void *a, const void *b)
 {
 	const struct lead *x = *(struct lead *const *)a, *y = *(struct lead *const *)b;
+	double first = x->c.score + x->near, second = y->c.score + y->near;
 
-	if (x->c.score != y->c.score)
-		return x->c.score > y->c.score ? -1 : 1;
+	if (first != second)
+		return first > second ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The best that came of each place. */
+static void places_known(const struct leads *l, struct map *outcomes)
+{
+	for (size_t i = 0; i < l->count; i++)
+		for (unsigned e = 0; e < l->at[i]->c.events; e++) {
+			uint64_t *best = map_put(outcomes, l->at[i]->c.event[e].pc, NULL);
+
+			if (l->at[i]->outcome > *best)
+				*best = l->at[i]->outcome;
+		}
+}
+
+static double near(const struct lead *lead, const struct map *outcomes)
+{
+	uint64_t best = LEAD_UNTRIED;
+
+	for (unsigned e = 0; e < lead->c.events; e++)
+		if (*map_find(outcomes, lead->c.event[e].pc) > best)
+			best = *map_find(outcomes, lead->c.event[e].pc);
+	return best == LEAD_FAILED ? 2 : best == LEAD_HARMLESS ? 0.5 : 0;
 }
 
 void leads_sort(struct leads *l)
 {
+	struct map outcomes = { 0 };
+
+	places_known(l, &outcomes);
+	for (size_t i = 0; i < l->count; i++)
+		l->at[i]->near = near(l->at[i], &outcomes);
+	map_free(&outcomes);
 	if (l->count)
 		qsort(l->at, l->count, sizeof(struct lead *), by_score);
 }

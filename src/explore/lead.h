@@ -41,6 +41,7 @@ struct lead {
 	struct sched_order order[2 * CANDIDATE_EVENTS];
 	uint8_t orders;
 	size_t number;		/* in the order found */
+	double near;		/* what is known of its places, to be added to its score: leads_sort() */
 	enum suppress_extent suppressed;	/* how much of it */
 	size_t source;		/* the watched run it comes from: leads.source when it was added */
 	enum lead_outcome outcome;	/* the best of the runs that tried it */
@@ -71,7 +72,10 @@ void leads_free(struct leads *l);
 /* Adds what a trace made under control predicts and is not there yet. -1 if it cannot be read. */
 int leads_add_trace(struct leads *l, const char *path, struct err *err);
 
-/* Likely harmful first. */
+/*
+ * Likely harmful first: by score, and by what is known of its places by now. Where a lead
+ * failed, others may; where an order could be had, others can.
+ */
 void leads_sort(struct leads *l);
 
 /* Only those stay of which `wanted` says so. */

@@ -128,6 +128,40 @@ static void test_other_traces(void **state)
 	leads_free(&l);
 }
 
+/* Where a lead failed comes first, then where an order came about, then the score decides. */
+static void test_sort(void **state)
+{
+	static const struct {
+		uint64_t place;
+		double score;
+		enum lead_outcome outcome;
+	} had[] = {
+		{ 1, 1, LEAD_UNTRIED }, { 2, 2, LEAD_INFEASIBLE }, { 3, 1.5, LEAD_UNTRIED },
+		{ 3, 1, LEAD_HARMLESS }, { 4, 0.2, LEAD_UNTRIED }, { 4, 0.1, LEAD_FAILED },
+		{ 2, 1.9, LEAD_UNTRIED }, { 1, 1, LEAD_UNTRIED },
+	};
+	static const size_t sorted[] = { 4, 5, 1, 2, 6, 3, 0, 7 };
+	struct leads l = { 0 };
+
+	(void)state;
+	l.at = xcalloc(ARRAY_SIZE(had), sizeof(*l.at));
+	for (l.count = 0; l.count < ARRAY_SIZE(had); l.count++) {
+		struct lead *lead = l.at[l.count] = xcalloc(1, sizeof(*lead));
+
+		lead->number = l.count;
+		lead->outcome = had[l.count].outcome;
+		lead->c.score = had[l.count].score;
+		lead->c.events = 1;
+		lead->c.event[0].pc = had[l.count].place;
+	}
+	for (int twice = 0; twice < 2; twice++) {
+		leads_sort(&l);
+		for (size_t i = 0; i < l.count; i++)
+			assert_int_equal(l.at[i]->number, sorted[i]);
+	}
+	leads_free(&l);
+}
+
 /* The cause of a failure with this trace; passing runs had `others`, or NULL. */
 static struct lead *explain(const char *others, const char *text, enum oracle_failure failure)
 {
@@ -191,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_first),
 		cmocka_unit_test(test_other_traces),
+		cmocka_unit_test(test_sort),
 		cmocka_unit_test(test_cause),
 		cmocka_unit_test(test_cycle),
 	};
