@@ -61,12 +61,13 @@ static bool took_a_place(const struct reader_info *info, size_t i)
 	return false;
 }
 
-static void read_modules(struct names *n)
+static void read_modules(struct names *n, const struct symbols *known)
 {
 	const struct reader_info *info = reader_info(n->reader);
 	struct err err;
 
 	n->symbols = symbols_new();
+	symbols_share(n->symbols, known);
 	for (size_t i = 0; i < info->module_count; i++) {
 		const struct reader_module *m = &info->modules[i];
 
@@ -78,7 +79,8 @@ static void read_modules(struct names *n)
 	}
 }
 
-struct names *names_new(struct reader *r, const struct analysis_context *ctx, bool symbols)
+struct names *names_new(struct reader *r, const struct analysis_context *ctx, bool symbols,
+			const struct symbols *known)
 {
 	struct names *n = xcalloc(1, sizeof(*n));
 
@@ -86,7 +88,7 @@ struct names *names_new(struct reader *r, const struct analysis_context *ctx, bo
 	n->ctx = ctx;
 	read_labels(n);
 	if (symbols)
-		read_modules(n);
+		read_modules(n, known);
 	return n;
 }
 

@@ -14,8 +14,12 @@
 
 struct names;
 
-/* `r` and `ctx` outlive it. Without symbols, pcs and addresses stay numbers or labels. */
-struct names *names_new(struct reader *r, const struct analysis_context *ctx, bool symbols);
+/*
+ * `r` and `ctx` outlive it. Without symbols, pcs and addresses stay numbers or labels. `known`:
+ * whose files need not be read again (symbols_share()), or NULL.
+ */
+struct names *names_new(struct reader *r, const struct analysis_context *ctx, bool symbols,
+			const struct symbols *known);
 void names_free(struct names *n);
 
 /* For the first `count` of `f`; -1 if the trace is damaged: what comes later has no name. */

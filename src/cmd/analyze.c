@@ -292,7 +292,7 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 		return cmd_fail(&cmd_analyze, "%s", err.text);
 	damaged = analysis_run(s->reader, o->asked_count ? o->asked : NULL, &s->ctx, s->found,
 			       &s->stats, &err) < 0;
-	s->names = names_new(s->reader, &s->ctx, !o->no_symbols);
+	s->names = names_new(s->reader, &s->ctx, !o->no_symbols, NULL);
 	if (o->suppress)
 		suppress(s, o->suppress);
 	s->shown = findings_count(s->found);

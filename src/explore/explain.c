@@ -127,7 +127,7 @@ struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_
 {
 	double by_others = 0, by_itself = 0;
 	struct lead *others = by_leads(l, path, failure, &by_others);
-	struct lead *itself = lead_of_failure(path, failure, l->suppress, &by_itself);
+	struct lead *itself = lead_of_failure(l, path, failure, &by_itself);
 
 	if (itself && by_itself >= by_others) {
 		lead_free(others);

@@ -368,6 +368,7 @@ int hunt_run(struct hunt *h, struct places *places, struct search_stats *stats, 
 {
 	h->began = now();
 	h->places = places;
+	h->leads.symbols = h->others.symbols = places->symbols;
 	if (profile(h, stats, err) < 0 || hunt_prove(h, HUNT_TRIES_FIRST, stats, err) < 0)
 		return -1;
 	return hunt_search(h, stats, err);

@@ -72,7 +72,7 @@ static bool is_explained(const struct interleavings *l, const struct search_fail
 		cause = leads_explain(c->leads, c->scratch, f->result.failure);
 		explained = (cause && (is_known(&known, cause) ||
 				       !cluster_same(l->at[0].lead, cause, c->places))) ||
-			    lead_seen_any(c->scratch, is_known, &known);
+			    leads_seen_any(c->leads, c->scratch, is_known, &known);
 	}
 	unlink(c->scratch);
 	lead_free(cause);

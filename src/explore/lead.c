@@ -63,12 +63,11 @@ static void study_close(struct study *s)
 }
 
 /* A trace that ends early is good as far as it goes. */
-static int study_open(struct study *s, const char *path, const struct suppressions *suppress,
-		      struct err *err)
+static int study_open(struct study *s, const char *path, const struct leads *l, struct err *err)
 {
 	struct analysis_stats stats;
 
-	*s = (struct study){ .reader = reader_open(path, err), .suppress = suppress };
+	*s = (struct study){ .reader = reader_open(path, err), .suppress = l->suppress };
 	if (!s->reader)
 		return -1;
 	analysis_context_init(&s->ctx);
@@ -77,7 +76,7 @@ static int study_open(struct study *s, const char *path, const struct suppressio
 		study_close(s);
 		return -1;
 	}
-	s->names = names_new(s->reader, &s->ctx, true);
+	s->names = names_new(s->reader, &s->ctx, true, l->symbols);
 	names_learn(s->names, s->found, findings_count(s->found), err);
 	return 0;
 }
@@ -223,7 +222,7 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err)
 	struct hunt_list list;
 	struct study s;
 
-	if (study_open(&s, path, l->suppress, err) < 0)
+	if (study_open(&s, path, l, err) < 0)
 		return -1;
 	prune_list(s.found, true, &list);
 	rank_list(&list, NULL);
@@ -311,8 +310,8 @@ double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_fail
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
 }
 
-struct lead *lead_of_failure(const char *path, enum oracle_failure failure,
-			     const struct suppressions *suppress, double *fitness)
+struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
+			     double *fitness)
 {
 	const struct candidate *best = NULL;
 	struct lead *lead = NULL;
@@ -321,7 +320,7 @@ struct lead *lead_of_failure(const char *path, enum oracle_failure failure,
 	struct err err;
 
 	*fitness = 0;
-	if (study_open(&s, path, suppress, &err) < 0)
+	if (study_open(&s, path, l, &err) < 0)
 		return NULL;
 	prune_list(s.found, false, &list);
 	rank_list(&list, NULL);
@@ -361,13 +360,13 @@ const char *lead_why(const struct lead *lead)
 	return why[lead->outcome];
 }
 
-bool lead_seen_any(const char *path, bool (*is)(void *ctx, const struct lead *lead), void *ctx)
+bool leads_seen_any(const struct leads *l, const char *path, bool (*is)(void *ctx, const struct lead *lead), void *ctx)
 {
 	struct study s;
 	struct err err;
 	bool found = false;
 
-	if (study_open(&s, path, NULL, &err) < 0)
+	if (study_open(&s, path, l, &err) < 0)
 		return false;
 	for (size_t i = 0; i < findings_count(s.found) && !found; i++) {
 		const struct candidate *c = findings_at(s.found, i);

@@ -61,6 +61,7 @@ struct leads {
 	struct lead **suppressed;	/* not to be tried, but known if they explain a failure */
 	size_t suppressed_count, suppressed_capacity;
 	const struct suppressions *suppress;	/* set before the first trace is added; or NULL */
+	const struct symbols *symbols;	/* of files that need not be read again for names; or NULL */
 	uint64_t predicted;	/* by all traces, before pruning */
 	uint64_t seen;		/* … of them, happened in a run that passed */
 	size_t source;		/* of those added next; the caller's */
@@ -87,9 +88,9 @@ void leads_keep(struct leads *l, bool (*wanted)(void *ctx, const struct lead *le
  */
 struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_failure failure);
 
-/* The same by the trace alone; *fitness is how well it fits. `suppress` may be NULL. */
-struct lead *lead_of_failure(const char *path, enum oracle_failure failure,
-			     const struct suppressions *suppress, double *fitness);
+/* The same by the trace alone; *fitness is how well it fits. */
+struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
+			     double *fitness);
 
 /* Sets `order` from the candidate; false if an event has no name that holds in other runs. */
 bool lead_plan(struct lead *lead);
@@ -101,7 +102,7 @@ bool lead_plan(struct lead *lead);
 bool lead_first(const struct lead *lead, struct lead *out);
 
 /* Does `is` hold for one of the orders that a trace has? The lead is good during the call only. */
-bool lead_seen_any(const char *path, bool (*is)(void *ctx, const struct lead *lead), void *ctx);
+bool leads_seen_any(const struct leads *l, const char *path, bool (*is)(void *ctx, const struct lead *lead), void *ctx);
 
 struct lead *lead_copy(const struct lead *lead);
 void lead_free(struct lead *lead);

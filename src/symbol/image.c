@@ -38,6 +38,7 @@ struct image {
 	size_t symbol_count, symbol_capacity;
 	struct spans functions, objects;
 	char *path;
+	unsigned others;	/* who share it */
 };
 
 static void file_close(struct file *f)
@@ -133,9 +134,17 @@ fail:
 	return NULL;
 }
 
+struct image *image_share(struct image *image, const uint8_t *build_id, size_t build_id_size)
+{
+	if (!build_id || !build_id_size || !same_build(image->main.elf, build_id, build_id_size))
+		return NULL;
+	image->others++;
+	return image;
+}
+
 void image_close(struct image *image)
 {
-	if (!image)
+	if (!image || image->others-- > 0)
 		return;
 	debug_close(image->debug);
 	if (image->dwarf)

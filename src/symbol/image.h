@@ -13,6 +13,9 @@ struct image;
 /* NULL and *err if it cannot be read or its build-id is not the one given (may be NULL). */
 struct image *image_open(const char *path, const uint8_t *build_id, size_t build_id_size,
 			 struct err *err);
+
+/* The same once more, if it is of this build: both have to be closed. Else NULL. */
+struct image *image_share(struct image *image, const uint8_t *build_id, size_t build_id_size);
 void image_close(struct image *image);
 
 /* As symbols_frames(), but `addr` is looked up as it is. */

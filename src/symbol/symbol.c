@@ -30,6 +30,7 @@ struct symbols {
 	struct map known;
 	struct frames *frames;
 	size_t frames_count, frames_capacity;
+	const struct symbols *other;	/* whose files are taken; NULL: nobody's */
 };
 
 struct symbols *symbols_new(void)
@@ -59,6 +60,25 @@ void symbols_free(struct symbols *s)
 	free(s);
 }
 
+void symbols_share(struct symbols *s, const struct symbols *other)
+{
+	s->other = other;
+}
+
+static struct image *image_of(const struct symbols *s, const char *path, const uint8_t *build_id,
+			      size_t build_id_size, struct err *err)
+{
+	struct image *image = NULL;
+
+	for (size_t i = 0; s->other && i < s->other->count && !image; i++) {
+		const struct module *m = &s->other->modules[i];
+
+		if (m->image && strcmp(m->path, path) == 0)
+			image = image_share(m->image, build_id, build_id_size);
+	}
+	return image ? image : image_open(path, build_id, build_id_size, err);
+}
+
 int symbols_add(struct symbols *s, const char *path, const uint8_t *build_id,
 		size_t build_id_size, uint64_t base, uint64_t start, uint64_t end,
 		struct err *err)
@@ -70,7 +90,7 @@ int symbols_add(struct symbols *s, const char *path, const uint8_t *build_id,
 	m = &s->modules[s->count++];
 	*m = (struct module){
 		.path = xstrdup(path),
-		.image = image_open(path, build_id, build_id_size, err),
+		.image = image_of(s, path, build_id, build_id_size, err),
 		.base = base,
 		.start = start,
 		.end = end,

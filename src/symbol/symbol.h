@@ -59,6 +59,9 @@ struct symbol_part {
 struct symbols;
 
 struct symbols *symbols_new(void);
+
+/* Files that `other` knows by now are not read again when they are added; until then it must stay. */
+void symbols_share(struct symbols *s, const struct symbols *other);
 void symbols_free(struct symbols *s);
 
 /*
