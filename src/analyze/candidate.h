@@ -47,6 +47,7 @@ struct candidate {
 	char pattern[12];	/* "RWW", "WR", "lock-cycle", "use-free", … */
 	bool seen;		/* the order wanted is the one the trace has: it happened */
 	bool spurious;		/* a wait has to return for no reason */
+	bool doubtful;		/* by what was read on the way there, it seems impossible */
 	uint8_t events, orders;
 	struct candidate_event event[CANDIDATE_EVENTS];
 	struct candidate_order order[CANDIDATE_EVENTS];	/* what a proving run has to enforce */

@@ -29,6 +29,7 @@ struct hunt_list {
 	size_t count;
 	uint64_t predicted;	/* before: with what the analyses dropped themselves */
 	uint64_t dropped[DROP_REASONS];
+	uint64_t doubtful;	/* of those in the list; they come late */
 };
 
 /* Happened in the run itself, and needs no other one to be told. */

@@ -106,6 +106,8 @@ void prune_list(struct findings *f, bool total, struct hunt_list *out)
 		if (weight(c) > weight(out->at[*same - 1]))
 			out->at[*same - 1] = c;
 	}
+	for (size_t i = 0; i < out->count; i++)
+		out->doubtful += out->at[i]->doubtful;
 	map_free(&known);
 }
 

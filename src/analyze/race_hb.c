@@ -61,6 +61,7 @@ static void report(struct race *r, const struct record *old, uint64_t granule,
 	record_candidate(&c, old, granule, ev, view);
 	entry = findings_add(out, &c);
 	entry->note = NULL;	/* a prediction of the same pair came true */
+	entry->doubtful = false;
 	*k = (struct known_pair){ first, second, (size_t)(entry - findings_at(out, 0)) };
 }
 

@@ -85,9 +85,13 @@ static void look_for_order(struct predict *p, struct pair *pair, const struct re
 			   struct findings *out)
 {
 	struct candidate *entry = findings_at(out, pair->finding);
+	enum reorder_answer answer;
 
 	pair->tries++;
-	if (reorder_ask(p->reorder, who_thread(old->who), who_index(old->who), view) != REORDER_YES)
+	answer = reorder_ask(p->reorder, who_thread(old->who), who_index(old->who), view);
+	if (entry->note == by_locks)
+		entry->doubtful = answer == REORDER_NO && (pair->tries == 1 || entry->doubtful);
+	if (answer != REORDER_YES)
 		return;
 	pair->tries = TRIES;
 	if (entry->note != by_locks)

@@ -99,6 +99,9 @@ static double score(const struct candidate *c, const struct rank_hints *hints)
 	/* It seems to have gone well. */
 	if (c->seen && !candidate_is_result(c))
 		sum -= 1;
+	/* What was read on the way may not matter: late, but not never. */
+	if (c->doubtful)
+		sum -= 2;
 	/* Each thing to arrange is one that may not come about. */
 	sum -= 0.1 * c->orders;
 	for (int i = 0; i < c->events; i++)

@@ -220,6 +220,7 @@ static void json_candidate(struct show *s, struct json *j, const struct candidat
 	json_hex(j, "addr", c->addr);
 	json_number(j, "size", c->size);
 	json_bool(j, "seen", c->seen);
+	json_bool(j, "doubtful", c->doubtful);
 	json_number(j, "count", c->count);
 	json_decimal(j, "score", c->score);
 	json_open(j, "sites", '[');

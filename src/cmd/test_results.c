@@ -91,6 +91,7 @@ void test_results_candidates(const struct hunt_stats *h, struct json *j, struct 
 		json_number(j, "pruned", h->predicted - h->leads - h->suppressed);
 		json_number(j, "suppressed", h->suppressed);
 		json_number(j, "seen", h->seen);
+		json_number(j, "doubtful", h->doubtful);
 		json_number(j, "grouped", h->grouped);
 		json_number(j, "tried", h->leads - h->left);
 		json_number(j, "proved", h->proved);

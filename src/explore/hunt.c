@@ -255,6 +255,7 @@ int hunt_predict(struct hunt *h, const char *path, size_t profile)
 		snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
 	h->stats.predicted = h->leads.predicted;
 	h->stats.seen = h->leads.seen;
+	h->stats.doubtful = h->leads.doubtful;
 	h->stats.stage = stage;
 	return result;
 }

@@ -26,6 +26,7 @@ struct hunt_stats {
 	enum hunt_stage stage;
 	uint64_t predicted;	/* candidates of all traces */
 	uint64_t seen;		/* of them, happened in a run that passed */
+	uint64_t doubtful;	/* … and of those kept, seem impossible by what was read; they come late */
 	uint64_t leads;		/* left of them after pruning */
 	uint64_t suppressed;	/* besides: wanted by nobody */
 	uint64_t grouped;	/* of the leads, tried in a run with others */

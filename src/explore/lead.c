@@ -228,6 +228,7 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err)
 	rank_list(&list, NULL);
 	l->predicted += list.predicted;
 	l->seen += list.dropped[DROP_SEEN];
+	l->doubtful += list.doubtful;
 	for (size_t i = 0; i < list.count; i++)
 		if (!candidate_is_result(list.at[i]))
 			add(l, lead_new(&s, list.at[i]));

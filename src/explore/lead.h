@@ -64,6 +64,7 @@ struct leads {
 	const struct symbols *symbols;	/* of files that need not be read again for names; or NULL */
 	uint64_t predicted;	/* by all traces, before pruning */
 	uint64_t seen;		/* … of them, happened in a run that passed */
+	uint64_t doubtful;	/* … and of those kept, seem impossible */
 	size_t source;		/* of those added next; the caller's */
 	struct map known;	/* private */
 };

@@ -253,6 +253,30 @@ static void test_together(void **state)
 	analyzed_free(&x);
 }
 
+/* What the second thread read on its way to x: what the first wrote after x, or not. */
+static void assert_doubtful(const char *read, bool expected)
+{
+	struct buf b = { 0 };
+	struct analyzed x;
+
+	buf_addf(&b, "0 create 0.1\n0 create 0.2\n0.1 write x @a\n0.1 lock m\n0.1 write y\n0.1 unlock m\n"
+		     "0.2 lock m\n0.2 %s\n0.2 unlock m\n0.2 read x @b\n", read);
+	analyze(&x, buf_string(&b), &analysis_race_predict);
+	assert_int_equal(findings_count(x.out), 1);
+	assert_int_equal(findings_at(x.out, 0)->doubtful, expected);
+	analyzed_free(&x);
+	buf_free(&b);
+}
+
+static void test_doubtful(void **state)
+{
+	(void)state;
+	assert_doubtful("read y", true);
+	assert_doubtful("read z", false);
+	assert_doubtful("write y", true);	/* of 8 bytes, some stay as they were */
+	assert_doubtful("write y:8", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_annotations), cmocka_unit_test(test_both_orders),
 		cmocka_unit_test(test_predict), cmocka_unit_test(test_histories),
 		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_doubtful),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
