@@ -25,7 +25,8 @@
 #define READS 6u
 #define WAITS 256u
 
-static const char stolen[] = "another thread may be faster than the one that is woken, which does not look again";
+static const char stolen[] =
+	"another thread may be faster than the one that is woken, which does not look again";
 static const char no_reason[] = "a wait may return for no reason, and the thread does not look again";
 
 /* Something a thread did, and the section of the wait's mutex that it did it in. */

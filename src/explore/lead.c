@@ -361,7 +361,8 @@ const char *lead_why(const struct lead *lead)
 	return why[lead->outcome];
 }
 
-bool leads_seen_any(const struct leads *l, const char *path, bool (*is)(void *ctx, const struct lead *lead), void *ctx)
+bool leads_seen_any(const struct leads *l, const char *path,
+		    bool (*is)(void *ctx, const struct lead *lead), void *ctx)
 {
 	struct study s;
 	struct err err;

@@ -103,7 +103,8 @@ bool lead_plan(struct lead *lead);
 bool lead_first(const struct lead *lead, struct lead *out);
 
 /* Does `is` hold for one of the orders that a trace has? The lead is good during the call only. */
-bool leads_seen_any(const struct leads *l, const char *path, bool (*is)(void *ctx, const struct lead *lead), void *ctx);
+bool leads_seen_any(const struct leads *l, const char *path,
+		    bool (*is)(void *ctx, const struct lead *lead), void *ctx);
 
 struct lead *lead_copy(const struct lead *lead);
 void lead_free(struct lead *lead);
