@@ -20,6 +20,7 @@ static void merge(struct dual *d, struct buf *out, struct dual_counts *counts)
 	d->fate = xcalloc(d->inst.symbol_count, sizeof(*d->fate));
 	d->twin = xcalloc(d->inst.symbol_count, sizeof(*d->twin));
 	d->keep = xcalloc(d->inst.atom_count, sizeof(*d->keep));
+	d->names_code = xcalloc(d->inst.atom_count, sizeof(*d->names_code));
 	d->pair = xcalloc(d->inst.atom_count, sizeof(*d->pair));
 	d->paired = xcalloc(d->plain.atom_count, sizeof(*d->paired));
 	list_groups(d);
@@ -29,6 +30,7 @@ static void merge(struct dual *d, struct buf *out, struct dual_counts *counts)
 	free(d->fate);
 	free(d->twin);
 	free(d->keep);
+	free(d->names_code);
 	free(d->pair);
 	free(d->paired);
 	strmap_free(&d->constants);

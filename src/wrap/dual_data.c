@@ -143,7 +143,7 @@ static uint32_t find_variable(const struct dual *d, uint32_t symbol)
 static void judge_named(struct dual *d, uint32_t symbol)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
-	uint32_t found = find_variable(d, symbol);
+	uint32_t found = s->atom && d->names_code[s->atom] ? 0 : find_variable(d, symbol);
 
 	d->twin[symbol] = found;
 	if (found && asmtext_same(d->plain.symbols[found].name, s->name))
@@ -209,7 +209,7 @@ static void judge_unnamed(struct dual *d, uint32_t symbol, struct buf *key)
 	} else if (is_read_only(section)) {
 		d->fate[symbol] = DUAL_INST;
 		d->keep[s->atom] = true;
-	} else if (found && same_variable(d, symbol, found)) {
+	} else if (found && !d->names_code[s->atom] && same_variable(d, symbol, found)) {
 		d->fate[symbol] = DUAL_PLAIN;
 	} else if (is_stub(s->name)) {
 		d->fate[symbol] = DUAL_INST;
@@ -234,6 +234,17 @@ static void judge(struct dual *d, uint32_t symbol, struct buf *key)
 		judge_unnamed(d, symbol, key);
 	else
 		judge_named(d, symbol);
+}
+
+/* Tables for computed gotos: the other version's would lead into the other version. */
+static void find_code_tables(struct dual *d)
+{
+	for (size_t i = 0; i < d->inst.ref_count; i++) {
+		const struct asmtext_symbol *s = &d->inst.symbols[d->inst.refs[i].symbol];
+
+		if (asmtext_local(s->name) && dual_is_function(&d->inst, s->atom))
+			d->names_code[d->inst.refs[i].atom] = true;
+	}
 }
 
 /* References of each atom as a list. */
@@ -317,6 +328,7 @@ void dual_pair_data(struct dual *d)
 	struct buf key = { 0 };
 
 	list_constants(d);
+	find_code_tables(d);
 	for (size_t i = 1; i < d->inst.symbol_count; i++)
 		judge(d, (uint32_t)i, &key);
 	look_over_statics(d);

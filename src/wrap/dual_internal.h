@@ -24,6 +24,7 @@ struct dual {
 	uint8_t *fate;		/* of inst's symbols: enum dual_fate */
 	uint32_t *twin;		/* of inst's symbols: plain's symbol, for DUAL_TWIN */
 	bool *keep;		/* of inst's atoms */
+	bool *names_code;	/* of inst's data: it refers to places within functions */
 	uint32_t *pair;		/* of inst's functions: plain's atom, or 0 */
 	uint32_t *paired;	/* of plain's functions: inst's atom, or 0 */
 	struct strmap constants;	/* plain's, by what is in them: symbols */
