@@ -8,12 +8,14 @@
 #include "cmd/cmd.h"
 
 static const char usage[] =
-	"usage: snarl doctor [--json]\n"
+	"usage: snarl doctor [--json] [--file PROG]\n"
 	"\n"
 	"Says what this machine supports, and what to do about what it does not. At the\n"
 	"end a tiny program is compiled, recorded and dumped with each compiler found.\n"
 	"\n"
-	"  --json    one JSON object: {\"ok\":…,\"checks\":[{\"name\",\"level\",\"text\",\"advice\"}…]}\n"
+	"  --json       one JSON object: {\"ok\":…,\"checks\":[{\"name\",\"level\",\"text\",\"advice\"}…]}\n"
+	"  --file PROG  says instead whether a program or library is a production build, and how\n"
+	"               many of its functions can be switched\n"
 	"\n"
 	"Exit: 0, or 3 if something that snarl cannot do without fails.\n";
 
@@ -106,21 +108,24 @@ static int run(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
+		{ "file", required_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
+	const char *file = NULL;
 	bool json = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1)
 		switch (c) {
 		case 'j': json = true; break;
+		case 'f': file = optarg; break;
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_doctor, CMD_OK);
 		default: return cmd_bad_option(&cmd_doctor, argv, c);
 		}
 	if (optind < argc)
 		return cmd_usage(&cmd_doctor, "nothing to do with '%s'", argv[optind]);
-	return doctor(json);
+	return file ? doctor_file(file, json) : doctor(json);
 }
 
 const struct cmd cmd_doctor = {

@@ -4,6 +4,8 @@
 #ifndef CMD_DOCTOR_H
 #define CMD_DOCTOR_H
 
+#include <stdbool.h>
+
 enum doctor_level {
 	DOCTOR_OK,
 	DOCTOR_WARN,	/* something will be slower or missing */
@@ -26,6 +28,9 @@ void doctor_say(struct doctor_finding *f, enum doctor_level level, const char *f
 	__attribute__((format(printf, 3, 4)));
 void doctor_advise(struct doctor_finding *f, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* --file: says how it was built; an exit code. */
+int doctor_file(const char *path, bool json);
 
 /* Arrays that end with a NULL name. */
 extern const struct doctor_check doctor_machine[];	/* processor and kernel */

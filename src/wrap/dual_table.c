@@ -37,17 +37,24 @@ static void add_record_section(const struct dual *d, uint32_t atom, struct buf *
 	buf_add_text(out, "\n\t.p2align 2\n");
 }
 
-/* {entry, inst, size, kind}; places relative to where they are written. */
-static void add_record(const struct dual *d, uint32_t entry, bool entry_inst, uint32_t inst,
-		       unsigned kind, struct buf *out)
+/*
+ * {entry, inst, size, kind}; places relative to where they are written. A label for the
+ * entry, because the name may mean another library's function.
+ */
+static void add_record(const struct dual *d, uint32_t caller, uint32_t inst, struct buf *out)
 {
 	buf_add_text(out, "\t.long ");
-	add_word(out, name_of(&d->inst, entry));
-	buf_addf(out, "%s-.\n\t.long ", entry_inst ? ".inst" : "");
+	if (caller)
+		add_word(out, name_of(&d->inst, caller));
+	if (caller)
+		buf_add_text(out, ".inst");
+	else
+		buf_addf(out, ".Linst.entry%u", inst);
+	buf_add_text(out, "-.\n\t.long ");
 	add_word(out, name_of(&d->inst, inst));
 	buf_addf(out, ".inst-.\n\t.long .Linst.end%u-", inst);
 	add_word(out, name_of(&d->inst, inst));
-	buf_addf(out, ".inst\n\t.long %u\n", kind);
+	buf_addf(out, ".inst\n\t.long %u\n", caller ? DUAL_INNER : DUAL_PAIR);
 }
 
 /* Who can be reached only from instrumented code, from where? */
@@ -67,7 +74,7 @@ static void add_inner(const struct dual *d, struct buf *out)
 		if (!added)
 			continue;
 		add_record_section(d, from, out);
-		add_record(d, from, true, to, DUAL_INNER, out);
+		add_record(d, from, to, out);
 	}
 	map_free(&seen);
 }
@@ -133,7 +140,7 @@ void dual_write_table(const struct dual *d, struct buf *out, struct dual_counts 
 		if (!d->pair[i])
 			continue;
 		add_record_section(d, (uint32_t)i, out);
-		add_record(d, (uint32_t)i, false, (uint32_t)i, DUAL_PAIR, out);
+		add_record(d, 0, (uint32_t)i, out);
 		if (!told && !d->inst.sections[d->inst.atoms[i].section].group.size) {
 			buf_addf(out, "\t.long 0,0,%zu,%u\n", counts->plain, DUAL_COUNT);
 			told = true;

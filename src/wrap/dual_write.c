@@ -81,7 +81,8 @@ static void write_plain(const struct dual *d, struct buf *out)
 			bool endbr;
 
 			entry = entry_line(t, atom, &endbr);
-			buf_add_text(out, endbr ? "\t.p2align 3\n\t.nops 4\n" : "\t.p2align 3\n");
+			buf_addf(out, "\t.p2align 3\n%s.Linst.entry%u:\n", endbr ? "\t.nops 4\n" : "",
+				 d->paired[atom]);
 		}
 		add_line(out, t->lines[i].text);
 		if (i == entry)

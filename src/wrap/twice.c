@@ -18,6 +18,8 @@
 #include "wrap/response.h"
 #include "wrap/rewrite.h"
 
+#define HEAD_LINES 40	/* notes of properties may come first */
+
 /* A list of words with the marks of rewrite.h. */
 struct plan {
 	struct args words;	/* from the compiler's own on */
@@ -39,7 +41,7 @@ static char *find_name(const char *text, size_t size)
 {
 	const char *end = text + size;
 
-	for (int line = 0; line < 3 && text < end; line++) {
+	for (int line = 0; line < HEAD_LINES && text < end; line++) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		const char *quote, *last;
 
