@@ -8,6 +8,15 @@
 #include "runtime/rt.h"
 
 SNARLRT_HIDDEN void snarlrt_access(uint64_t addr, uint64_t site);
+
+/* The same for __snarl_access and __snarl_access_wide, whose callers keep values in registers. */
+SNARLRT_HIDDEN void snarlrt_access_keeping(void);
+SNARLRT_HIDDEN void snarlrt_access_keeping_wide(void);
+
+/* The vector registers there are: 0 xmm, 1 ymm, 2 zmm. */
+extern SNARLRT_HIDDEN uint32_t snarlrt_vectors;
+SNARLRT_HIDDEN void snarlrt_vectors_find(void);	/* once, at the start */
+
 SNARLRT_HIDDEN void snarlrt_entry_slow(uint64_t caller);
 SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
 
@@ -30,6 +39,8 @@ DECLARE_ACCESSES(8)
 DECLARE_ACCESSES(16)
 #undef DECLARE_ACCESSES
 
+void __snarl_access(void);	/* arguments in registers: entry_x86_64.S */
+void __snarl_access_wide(void);
 void __tsan_read_range(void *p, size_t size);
 void __tsan_write_range(void *p, size_t size);
 void __tsan_read_range_pc(void *p, size_t size, void *pc);

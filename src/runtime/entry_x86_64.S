@@ -234,6 +234,40 @@ entry snarlrt_note_copy16
 	.size snarlrt_note_copy16, . - snarlrt_note_copy16
 
 /*
+ * What code with the check inlined before registers were given out (wrap/ir.c) calls for
+ * all but the common cases: %rdi the address, %eax the access as above, and every register
+ * but %rax and %rcx is kept; by the wide one also those of AVX, except zmm16 to zmm31 and
+ * the masks.
+ */
+.macro access_keeping name, slow
+	.p2align 5
+entry \name
+	shlq $48, %rax
+	orq (%rsp), %rax		/* the record's site */
+	btq $(48 + 8 + 2), %rax		/* 16 bytes: two granules */
+	jc \slow
+	movq %rdi, %rcx
+	shrq $3, %rcx
+	movzwl SHADOW(,%rcx,2), %ecx
+	cmpw %cx, TLS(OWN_UNCUT)
+	jne \slow
+	incl TLS(UNDECIDED)
+1:	movq TLS(CUR), %rcx
+	testl $STAMP_MASK, %ecx
+	je \slow
+	movq %rdi, (%rcx)
+	movq %rax, 8(%rcx)
+	addq $16, %rcx
+	movq %rcx, TLS(CUR)
+	restartable 1b
+	ret
+	.size \name, . - \name
+.endm
+
+	access_keeping __snarl_access, snarlrt_access_keeping
+	access_keeping __snarl_access_wide, snarlrt_access_keeping_wide
+
+/*
  * %rdi: the pc the function returns to. It is told to the trace only if
  * something happens inside: taking tls.cur away sends the next append to C.
  */

@@ -112,6 +112,7 @@ static void init(char **envp)
 	if (done)
 		return;
 	done = true;
+	snarlrt_vectors_find();
 	snarlrt_real_resolve();
 	snarlrt_options_parse(&options, find_option(envp));
 	if (!dual_program() || options.control || options.record)
