@@ -9,6 +9,9 @@
  * For a production build it first compiles the source again and merges the two texts
  * (twice.h).
  *
+ * From clang comes, where possible, not assembly but LLVM's code (rewrite.c): its hooks
+ * are inlined (ir.c), and the compiler makes the object file of it.
+ *
  * SNARL_REAL_AS names the real one; otherwise it is the next `as` in PATH.
  */
 #include <errno.h>
@@ -27,6 +30,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "wrap/inline.h"
+#include "wrap/ir.h"
 #include "wrap/response.h"
 #include "wrap/rewrite.h"
 #include "wrap/twice.h"
@@ -271,15 +275,21 @@ static void compile_twice(struct input *in, const char *how)
 	}
 }
 
-static void transform(const struct command *c, struct pipe_out *out)
+/* The form for shared libraries works everywhere. */
+static bool is_pic(void)
 {
 	const char *pic = getenv(REWRITE_PIC_ENV);
+
+	return !(pic && strcmp(pic, "0") == 0);
+}
+
+static void transform(const struct command *c, struct pipe_out *out)
+{
 	struct inline_sink sink = { pipe_write, out };
 	bool inlining = wants_inline();
 	struct inliner in;
 
-	/* The form for shared libraries works everywhere. */
-	inliner_init(&in, !(pic && strcmp(pic, "0") == 0));
+	inliner_init(&in, is_pic());
 	for (size_t i = 0; i < c->count && !out->broken; i++) {
 		const struct input *from = &c->inputs[i];
 
@@ -339,16 +349,13 @@ static void become_real(const char *real, char **words)
 	_exit(EXIT_CANNOT);
 }
 
-/* Starts the real assembler; its input is the pipe returned in *fd. */
-static pid_t start_real(const char *real, struct command *c, int *fd)
+/* Starts the real assembler or the compiler; its input is the pipe returned in *fd. */
+static pid_t start(const char *program, struct args *argv, int *fd)
 {
-	struct args argv = { 0 };
 	int ends[2];
 	pid_t self = getpid(), pid;
 
-	args_add(&argv, "as");
-	args_add_all(&argv, &c->words);
-	args_add(&argv, "-");
+	args_add(argv, "-");
 	if (pipe2(ends, O_CLOEXEC))
 		die("pipe", strerror(errno));
 	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)BLOCK);	/* fewer switches; may be refused */
@@ -362,11 +369,11 @@ static pid_t start_real(const char *real, struct command *c, int *fd)
 			_exit(EXIT_CANNOT);
 		signal(SIGPIPE, SIG_DFL);
 		dup2(ends[0], 0);
-		become_real(real, argv.v);
+		become_real(program, argv->v);
 	}
 	close(ends[0]);
 	*fd = ends[1];
-	args_free(&argv);
+	args_free(argv);
 	return pid;
 }
 
@@ -385,15 +392,61 @@ static int wait_for(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-int main(int argc, char **argv)
+static int assemble(const char *real, struct command *c)
 {
 	static struct pipe_out out;
+	struct args argv = { 0 };
+	pid_t pid;
+
+	args_add(&argv, "as");
+	args_add_all(&argv, &c->words);
+	signal(SIGPIPE, SIG_IGN);
+	pid = start(real, &argv, &out.fd);
+	transform(c, &out);
+	close(out.fd);
+	return wait_for(pid);
+}
+
+static bool is_ir(const struct command *c)
+{
+	return c->count == 1 && c->inputs[0].text &&
+	       ir_recognise(c->inputs[0].text, c->inputs[0].size);
+}
+
+/* The rest of the compiler's work, as snarl-cc told us to do it. */
+static int compile_ir(struct command *c)
+{
+	static struct pipe_out out;
+	struct inline_sink sink = { pipe_write, &out };
+	const char *words = getenv(REWRITE_CODEGEN_ENV);
+	struct args argv = { 0 };
+	pid_t pid;
+
+	if (!words)
+		die(c->inputs[0].path, "LLVM code, but " REWRITE_CODEGEN_ENV " is not set; "
+		    "compile with snarl-cc");
+	response_parse(words, strlen(words), &argv);
+	for (size_t i = 0; i + 1 < c->words.count; i++)
+		if (strcmp(c->words.v[i], "-o") == 0) {
+			args_add(&argv, "-o");
+			args_add(&argv, c->words.v[i + 1]);
+		}
+	signal(SIGPIPE, SIG_IGN);
+	pid = start(argv.v[0], &argv, &out.fd);
+	ir_transform(c->inputs[0].text, c->inputs[0].size, is_pic(), &sink);
+	pipe_flush(&out);
+	close(out.fd);
+	return wait_for(pid);
+}
+
+int main(int argc, char **argv)
+{
 	const char *dual = getenv(REWRITE_DUAL_ENV);
 	struct command command = { 0 };
 	struct args in = { 0 };
 	struct err err;
+	bool hooks;
 	char *real;
-	pid_t pid;
 
 	if (getenv(GUARD_ENV))
 		die("SNARL_REAL_AS", "leads back to snarl's own assembler; set it to the real one");
@@ -402,13 +455,12 @@ int main(int argc, char **argv)
 	if (argc < 1 || response_expand(argv + 1, (size_t)argc - 1, &in, &err))
 		become_real(real, argv);
 	parse(&in, &command);
-	if (command.foreign || (!dual && !wants_inline()) || (!is_wanted(&command) && !dual))
+	hooks = is_wanted(&command);
+	if (is_ir(&command))
+		return compile_ir(&command);
+	if (command.foreign || (!dual && (!wants_inline() || !hooks)))
 		become_real(real, argv);
 	if (dual && command.count == 1 && command.inputs[0].fd >= 0)
 		compile_twice(&command.inputs[0], dual);
-	signal(SIGPIPE, SIG_IGN);
-	pid = start_real(real, &command, &out.fd);
-	transform(&command, &out);
-	close(out.fd);
-	return wait_for(pid);
+	return assemble(real, &command);
 }

@@ -7,6 +7,10 @@
  * suppress the link (-fno-sanitize-link-runtime, a libtsan of our own under
  * -B) lose the runtime of -fsanitize=undefined or fail with -static.
  *
+ * clang goes in two steps where it can: our assembler gets LLVM's code in place of
+ * assembly, inlines the hooks and calls clang again for the rest (ir.h). The driver does not
+ * know, so files, dependencies and linking are as they always are.
+ *
  * Linker inputs are given with -Xlinker: unlike file names they are not
  * subject to -x, unlike -Wl they may contain commas.
  */
@@ -41,6 +45,16 @@ void rewrite_clang_instrumentation(const struct scan *s, struct args *out)
 		add_xclang(out, s->ignorelists.v[i]);
 }
 
+/* The options go through the environment, where a word has at most 128 KB. */
+static bool goes_in_two_steps(const struct scan *s, const struct rewrite_config *config)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < s->options.count; i++)
+		size += strlen(s->options.v[i]) + 1;
+	return config->two_steps && s->only_objects && !s->production && size < 32u << 10;
+}
+
 /* Before the user's words, so that theirs win. */
 static void add_compile_head(struct args *a, const struct scan *s,
 			     const struct rewrite_config *config, bool inlining)
@@ -60,7 +74,22 @@ static void add_compile_head(struct args *a, const struct scan *s,
 	if (inlining && config->kind == COMPILER_CLANG) {
 		args_addf(a, "-B%s", config->home->libexec);
 		args_add(a, "-fno-integrated-as");
+		if (goes_in_two_steps(s, config))
+			add_xclang(a, "-emit-llvm");
 	}
+}
+
+/* The user's options again: many of them matter to the very end. */
+static void add_codegen(struct args *a, const struct scan *s)
+{
+	args_add_all(a, &s->options);
+	args_add(a, "-fintegrated-as");
+	args_add(a, "-mno-relax-all");	/* the runtime knows the code by its bytes */
+	args_add(a, "-Wno-unused-command-line-argument");
+	add_xclang(a, "-disable-llvm-passes");
+	args_add(a, "-c");
+	args_add(a, "-x");
+	args_add(a, "ir");
 }
 
 /* The runtime comes before the user's libraries and libc, whose functions it replaces. */
@@ -117,6 +146,8 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 						    "missing: install snarl again");
 	if (s->compiles)
 		add_compile_head(a, s, config, inlining);
+	if (inlining && !gcc && goes_in_two_steps(s, config))
+		add_codegen(&out->codegen, s);
 	/* Also when linking: gcc's link-time optimiser compiles then. */
 	if (inlining && gcc)
 		args_addf(a, "-B%s", home->libexec);
@@ -164,4 +195,5 @@ void rewrite_free(struct rewrite *r)
 {
 	args_free(&r->words);
 	args_free(&r->dual);
+	args_free(&r->codegen);
 }

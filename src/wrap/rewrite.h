@@ -22,15 +22,24 @@
 #define REWRITE_SOURCE '\001'
 #define REWRITE_INST '\002'
 
+/*
+ * What the inlining assembler is to run for the rest of clang's work, as the text of a
+ * response file.
+ */
+#define REWRITE_CODEGEN_ENV "SNARL_AS_CODEGEN"
+
+
 struct rewrite_config {
 	enum compiler_kind kind;	/* not COMPILER_UNKNOWN */
 	bool no_inline;
+	bool two_steps;			/* clang may be stopped at LLVM's code and called again */
 	const struct compiler_home *home;
 };
 
 struct rewrite {
 	struct args words;	/* what follows the compiler's own words */
 	struct args dual;	/* REWRITE_DUAL_ENV without the compiler; empty: compiled once */
+	struct args codegen;	/* clang's second step, likewise; empty: there is none */
 	bool executable_code;	/* the code goes into an executable, never a shared library */
 	bool no_inline;		/* the assembler is not to inline */
 	bool print;		/* show the command instead of running it */

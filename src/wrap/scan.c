@@ -125,6 +125,20 @@ static enum input input_by_name(const char *path)
 	return INPUT_OBJECT;
 }
 
+/* C or C++, preprocessed or not. */
+static bool is_c(const char *language, const char *path)
+{
+	static const char *const languages[] = { "c", "c++", "cpp-output", "c++-cpp-output" };
+	static const char *const names[] = {
+		"c", "i", "ii", "C", "cc", "cp", "cpp", "cxx", "c++", "CPP",
+	};
+	const char *dot = strrchr(path, '.');
+
+	if (language)
+		return is_one_of(language, languages, ARRAY_SIZE(languages));
+	return dot && is_one_of(dot + 1, names, ARRAY_SIZE(names));
+}
+
 static void read_input(struct reading *r, const char *path)
 {
 	enum input input = r->language ? input_by_language(r->language) : input_by_name(path);
@@ -136,6 +150,8 @@ static void read_input(struct reading *r, const char *path)
 		.at = r->s->words.count,
 		.source = input == INPUT_SOURCE && strcmp(path, "-") != 0,
 	};
+	if (input != INPUT_OBJECT && !is_c(r->language, path))
+		r->s->only_objects = false;
 	if (input == INPUT_HEADER)
 		r->headers++;
 	if (input == INPUT_SOURCE || input == INPUT_HEADER)
@@ -343,6 +359,38 @@ static void read_code(struct reading *r, const char *word)
 		r->language = strcmp(word + 2, "none") == 0 ? NULL : word + 2;
 }
 
+/* Other outputs, other steps to the object, or an assembler that is not clang's own. */
+static bool is_detour(const char *word)
+{
+	static const char *const list[] = {
+		"-S", "--assemble", "-flto", "-fembed-bitcode", "-gsplit-dwarf", "-save-temps",
+		"--save-temps", "-fno-integrated-as", "-no-integrated-as", "-fopenmp-targets",
+		"--offload", "-fmodule", "-emit-", "-fthinlto", "-Wa,", "-MJ", "-gen-cdb-fragment-path",
+		"-serialize-diagnostics", "--serialize-diagnostics", "-ftime-trace", "-fstack-usage",
+		"-fsave-optimization-record", "-foptimization-record", "-mbranches-within-32B", "-malign-branch",
+		"-x86-align-branch", "-x86-branches", "-mcmodel=large",
+	};
+
+	return starts_with_one_of(word, list, ARRAY_SIZE(list));
+}
+
+/* `value`: NULL if the option has none of its own. */
+static void keep_option(struct scan *s, const char *word, const char *value)
+{
+	static const char *const about_files[] = {
+		"-o", "--output", "-x", "--language", "-c", "--compile",
+	};
+
+	if (is_detour(word) || strcmp(word, "-Xassembler") == 0 || (value && is_detour(value)))
+		s->only_objects = false;
+	if (is_one_of(word, about_files, ARRAY_SIZE(about_files)) || starts(word, "-x") ||
+	    starts(word, "--language=") || starts(word, "--output=") || starts(word, "-o"))
+		return;
+	args_add(&s->options, word);
+	if (value)
+		args_add(&s->options, value);
+}
+
 static void read_value(struct reading *r, const char *option, const char *value)
 {
 	if (strcmp(option, "-x") == 0 || strcmp(option, "--language") == 0)
@@ -369,6 +417,7 @@ static void read_words(struct reading *r, const struct args *in)
 			s->end = s->words.count;
 		} else if (is_one_of(word, with_value, ARRAY_SIZE(with_value)) && i + 1 < in->count) {
 			read_value(r, word, in->v[i + 1]);
+			keep_option(s, word, in->v[i + 1]);
 			args_add(&s->words, word);
 			word = in->v[++i];
 		} else if (read_special(r, word)) {
@@ -378,6 +427,7 @@ static void read_words(struct reading *r, const struct args *in)
 			read_code(r, word);
 			read_machine(r, word);
 			read_single(r, word);
+			keep_option(s, word, NULL);
 		}
 		args_add(&s->words, word);
 	}
@@ -390,8 +440,9 @@ int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err
 	struct reading r = { .s = s, .clang = clang };
 	int result = 0;
 
-	*s = (struct scan){ 0 };
+	*s = (struct scan){ .only_objects = true };
 	read_words(&r, in);
+	s->only_objects &= s->compiles && !s->stops_early;
 	s->links = !r.no_link && r.inputs > r.headers;
 	if (r.inputs == 0 || s->information)
 		s->information = true;
@@ -411,6 +462,7 @@ int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err
 void scan_free(struct scan *s)
 {
 	args_free(&s->words);
+	args_free(&s->options);
 	args_free(&s->ignorelists);
 	free(s->inputs);
 	*s = (struct scan){ 0 };

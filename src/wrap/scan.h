@@ -19,6 +19,7 @@ struct scan_input {
 struct scan {
 	struct args words;	/* the user's, without what is ours to say */
 	size_t end;		/* index of "--" in words, or their count */
+	struct args options;	/* words but for inputs, their languages and outputs */
 	struct args ignorelists;	/* clang's -fsanitize-ignorelist=…, taken out of words */
 	struct scan_input *inputs;
 	size_t input_count, input_room;
@@ -33,6 +34,7 @@ struct scan {
 	bool pic;		/* -fPIC, -fpic; not -fPIE */
 	bool debug;		/* some level of -g chosen, be it none */
 	bool own_assembler;	/* clang -fintegrated-as asked for */
+	bool only_objects;	/* C and C++ become objects, straight, and nothing else is made */
 	/* Our own options; they are taken out. */
 	bool no_inline;		/* --no-inline, --snarl-no-inline */
 	bool no_instrument;	/* --snarl-no-instrument */

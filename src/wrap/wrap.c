@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "wrap/response.h"
 #include "wrap/rewrite.h"
 
@@ -20,19 +21,45 @@ static int complain(bool cxx, const struct err *err, int code)
 	return code;
 }
 
+/* From malloc: what our assembler is to run for clang's second step. */
+static char *codegen_text(const struct rewrite *r, const char *compiler)
+{
+	struct args words = { 0 };
+	size_t size;
+	char *text;
+
+	args_add(&words, compiler);
+	args_add_all(&words, &r->codegen);
+	text = response_text(&words, &size);
+	args_free(&words);
+	text = xrealloc(text, size + 1);
+	text[size] = '\0';
+	return text;
+}
+
 static void print_command(const struct args *command, const struct rewrite *r)
 {
 	char *line = args_quote(command), *dual = args_quote(&r->dual);
 
 	if (r->dual.count > 0)
 		printf(REWRITE_DUAL_ENV "=%s ", dual);
+	if (r->codegen.count > 0) {
+		struct args text = { 0 };
+		char *quoted;
+
+		args_take(&text, codegen_text(r, command->v[0]));
+		quoted = args_quote(&text);
+		printf(REWRITE_CODEGEN_ENV "=%s ", quoted);
+		free(quoted);
+		args_free(&text);
+	}
 	printf("%s%s\n", r->executable_code ? REWRITE_PIC_ENV "=0 " : "", line);
 	free(line);
 	free(dual);
 }
 
 /* What the assembler has to know, besides the text it gets. */
-static void set_environment(const struct rewrite *r)
+static void set_environment(const struct rewrite *r, const char *compiler)
 {
 	if (r->executable_code)
 		setenv(REWRITE_PIC_ENV, "0", 1);
@@ -44,11 +71,18 @@ static void set_environment(const struct rewrite *r)
 		setenv(REWRITE_DUAL_ENV, r->dual.v[0], 1);
 	else
 		unsetenv(REWRITE_DUAL_ENV);
+	unsetenv(REWRITE_CODEGEN_ENV);
+	if (r->codegen.count > 0) {
+		char *text = codegen_text(r, compiler);
+
+		setenv(REWRITE_CODEGEN_ENV, text, 1);
+		free(text);
+	}
 }
 
 static int run(struct args *command, size_t own_words, const struct rewrite *r, struct err *err)
 {
-	set_environment(r);
+	set_environment(r, command->v[0]);
 	if (response_shorten(command, own_words, RESPONSE_LIMIT, err))
 		return -1;
 	execvp(command->v[0], command->v);
@@ -103,6 +137,8 @@ static int prepare(int argc, char **argv, bool cxx, struct args *command, size_t
 			"to gcc or clang", command->v[0]);
 		return EXIT_USAGE;
 	}
+	/* A launcher such as ccache would be confused by the second call. */
+	config.two_steps = command->count == 1;
 	setenv(GUARD_ENV, "1", 1);	/* before anything is run */
 	config.kind = compiler_kind(command);
 	if (config.kind == COMPILER_UNKNOWN && compiler_ask(command, &config.kind, err))

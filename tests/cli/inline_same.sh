@@ -14,8 +14,7 @@ calls_of() {
 
 compared=0 unstable=
 for cc in $(compilers); do
-	# With plain calls clang takes its own assembler, whose line tables differ a little.
-	case $cc in clang*) what=all ;; *) what=all+lines ;; esac
+	what=all+lines
 	programs $cc >list
 	while read -r name source arguments; do
 		extra=

@@ -1,5 +1,5 @@
 # Nothing in a hook changes errno or the rounding of floating point, whichever way it
-# takes: fast, slow, or over a full ring.
+# takes: fast, slow, or over a full ring. Nor a register that the compiler counts on.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >kept.c <<'END'
@@ -153,4 +153,100 @@ for cc in $(compilers); do
 	wrap "$cc" kept.c prog -O1 -pthread -lm -mcx16
 	RECORD_OPTIONS= record t.snarl ./prog
 	RECORD_OPTIONS=--no-filter record t.snarl ./prog
+done
+
+# As many values as there are registers, kept over accesses to memory of all kinds: new,
+# private, shared. Under control other threads, which do the same, run in between.
+cat >values.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __AVX512F__
+typedef double vector __attribute__((vector_size(64)));
+#elif defined __AVX2__
+typedef double vector __attribute__((vector_size(32)));
+#else
+typedef double vector __attribute__((vector_size(16)));
+#endif
+
+static volatile long shared[64], own[2][64];
+
+#define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#define LOAD(n) vector v##n = from[n]; long l##n = (long)from[n][0] + n;
+#define TOUCH(n) shared[n] = 1; own[self][n] = shared[n]; fresh[n] = (char)n; v##n += from[n]; l##n += n;
+#define STORE(n) to[n] = v##n; sum += l##n;
+
+__attribute__((noinline, no_sanitize("thread"))) static int wrong(const vector *from, const vector *to,
+								   long sum, int self)
+{
+	long expected = 0;
+
+	for (int n = 0; n < 13; n++) {
+		expected += (long)from[n][0] + 2 * n;
+		for (size_t i = 0; i < sizeof(vector) / sizeof(double); i++)
+			if (to[n][i] != 2 * from[n][i]) {
+				printf("thread %d: vector %d[%zu] is %g\n", self, n, i, to[n][i]);
+				return 1;
+			}
+	}
+	if (sum != expected)
+		printf("thread %d: the sum is %ld, not %ld\n", self, sum, expected);
+	return sum != expected;
+}
+
+__attribute__((noinline)) static long touch(const vector *from, vector *to, int self, volatile char *fresh)
+{
+	long sum = 0;
+	EACH(LOAD)
+	EACH(TOUCH)
+	EACH(STORE)
+	return sum;
+}
+
+static int rounds;
+
+static void *part(void *arg)
+{
+	int self = arg != NULL;
+	vector from[13], to[13];
+
+	for (int r = 0; r < rounds; r++) {
+		char *fresh = malloc(64);
+
+		for (int n = 0; n < 13; n++)
+			for (size_t i = 0; i < sizeof(vector) / sizeof(double); i++)
+				from[n][i] = 1000 * self + 100 * r + 10 * n + (int)i;
+		memset(to, 0, sizeof(to));
+		if (wrong(from, to, touch(from, to, self, fresh), self))
+			abort();
+		free(fresh);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	(void)argc;
+	rounds = atoi(argv[1]);
+	pthread_create(&t, NULL, part, &t);
+	part(NULL);
+	pthread_join(t, NULL);
+	return 0;
+}
+END
+for cc in $(compilers); do
+	for flags in -O0 -O2 '-O2 -fPIC' '-O2 -mavx2' '-O2 -mavx512f -mprefer-vector-width=512'; do
+		case $flags in *avx2) cpu=avx2 ;; *avx512f*) cpu=avx512f ;; *) cpu=sse2 ;; esac
+		grep -qw $cpu /proc/cpuinfo || continue
+		wrap "$cc" values.c prog $flags -pthread -Wno-psabi
+		record t.snarl ./prog 2000
+		snarl test --quiet --strategy random --runs 30 --out out -- ./prog 2 >said 2>&1 ||
+			{ cat said; fail "$cc $flags: under control"; }
+		snarl test --quiet --backend kernel --strategy pos --runs 5 --out out -- ./prog 2 >said 2>&1 ||
+			{ cat said; fail "$cc $flags: under control, kernel threads"; }
+	done
 done
