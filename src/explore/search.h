@@ -17,6 +17,7 @@
 #include "explore/coverage.h"
 #include "explore/oracle.h"
 #include "explore/places.h"
+#include "explore/spares.h"
 #include "explore/schedule.h"
 #include "explore/server.h"
 #include "explore/snapshots.h"
@@ -87,6 +88,7 @@ struct search_config {
 	double seconds;		/* 0: no limit */
 	unsigned jobs;
 	bool keep_going;
+	struct spares *spares;	/* servers kept from search to search; or NULL */
 	struct search_memory *memory;	/* NULL: nothing is known before, nothing is kept */
 	bool learned;		/* all shared memory is known: events are counted as in the runs before */
 	volatile sig_atomic_t *stop;	/* not 0: come to an end */
