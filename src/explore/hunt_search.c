@@ -41,7 +41,8 @@ static void note(void *ctx, uint64_t run, const struct server *s, const struct o
 {
 	struct hunt *h = ctx;
 	uint64_t switches = feedback_note(&h->feedback, run, s->block);
-	uint64_t fresh = greybox_judged(&h->greybox, run, s) * DEPENDENCY_WORTH + switches;
+	uint64_t bits = greybox_judged(&h->greybox, h->config.search.seed, run, s);
+	uint64_t fresh = bits * DEPENDENCY_WORTH + switches;
 
 	/* Of equal ones the first, whichever ended first. */
 	if (result->verdict != ORACLE_PASSED || fresh < WATCH_LEAST || fresh < h->best_new ||
