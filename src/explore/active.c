@@ -8,6 +8,7 @@
 
 #define CASTS 16u		/* choices of who plays that are kept of a root */
 #define TURNS_MOST (64u << 20)	/* turns kept for all of them, bytes */
+#define PASS 32u		/* runs before it is looked at what they exposed by the way */
 
 /* Who may play, and the run that showed it. */
 struct active_cast {
@@ -195,12 +196,12 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 /* --- which runs to make --- */
 
 /*
- * The n-th try of a root. First each order of its events and each order of priorities, one
+ * The next try of a root; false: there is none. First each order of its events and each order of priorities, one
  * of both at a time; then casts, if there are any.
  */
-static bool plan_try(const struct active_config *c, struct active_target *t, unsigned n, struct try *out)
+static bool plan_try(const struct active_config *c, struct active_target *t, struct try *out)
 {
-	unsigned ways = active_ways(t->iroot.idiom), plain = ways == 1 ? 2 : 4;
+	unsigned ways = active_ways(t->iroot.idiom), plain = ways == 1 ? 2 : 4, n = t->runs;
 
 	if (t->iroot.idiom < 1 || t->iroot.idiom > IROOT_IDIOMS)
 		t->outcome = ACTIVE_IMPOSSIBLE;
@@ -208,14 +209,18 @@ static bool plan_try(const struct active_config *c, struct active_target *t, uns
 	if (t->cast && c->search.memory && t->cast->guide.known != c->search.memory->count)
 		active_target_free(t);
 
+	if (t->outcome == ACTIVE_EXPOSED || t->outcome == ACTIVE_IMPOSSIBLE)
+		return false;
 	*out = (struct try){ .target = t, .number = n, .way = n };
 	if (n < plain) {
 		out->number = n % 2;
 		out->way = n ^ n >> 1;
 	} else if (t->cast && t->cast->next < t->cast->count) {
 		out->parts = t->cast->parts[t->cast->next++];
+	} else if (t->outcome == ACTIVE_MISSED) {
+		return false;	/* nobody was seen that could play it */
 	}
-	return t->outcome != ACTIVE_EXPOSED && t->outcome != ACTIVE_IMPOSSIBLE && n < ACTIVE_TRIES_MOST;
+	return true;
 }
 
 static int by_order(const void *a, const void *b)
@@ -256,7 +261,7 @@ static int pass(struct active_batch *b, struct places *places, struct search_sta
 		uint64_t runs, double seconds, struct err *err)
 {
 	struct search_config config;
-	size_t most = 0;
+	size_t most = 0, plan_size;
 	int result;
 
 	for (uint64_t i = 0; i < b->count; i++) {
@@ -269,10 +274,12 @@ static int pass(struct active_batch *b, struct places *places, struct search_sta
 		b->over = true;
 		return 0;
 	}
-	config.server.plan_size = sizeof(struct sched_plan) + most * sizeof(struct sched_turn) +
-				  sizeof(struct sched_wanted);
+	plan_size = sizeof(struct sched_plan) + most * sizeof(struct sched_turn) + sizeof(struct sched_wanted);
+	if (config.server.plan_size < plan_size)
+		config.server.plan_size = plan_size;
 	result = search_run(&config, places, stats, err);
 	settle(b);
+	b->over |= config.runs < b->count || (config.stop && *config.stop) || !b->tries[b->count - 1].ended;
 	return result;
 }
 
@@ -280,7 +287,7 @@ int active_try(const struct active_config *config, struct active_target *targets
 	       struct places *places, struct search_stats *stats, struct err *err)
 {
 	struct active_target **order = xcalloc(count + 1, sizeof(*order));
-	struct active_batch b = { .config = config, .tries = xcalloc(count + 1, sizeof(*b.tries)) };
+	struct active_batch b = { .config = config, .tries = xcalloc(PASS, sizeof(*b.tries)) };
 	unsigned tries = config->tries ? config->tries : ACTIVE_TRIES;
 	uint64_t runs = stats->runs;
 	double seconds = stats->seconds;
@@ -290,14 +297,13 @@ int active_try(const struct active_config *config, struct active_target *targets
 		order[i] = &targets[i];
 	if (count > 1)
 		qsort(order, count, sizeof(*order), by_order);
-	for (unsigned n = 0; n < tries && !b.over && result == 0; n++) {
-		b.count = 0;
-		for (size_t i = 0; i < count; i++)
-			b.count += plan_try(config, order[i], n, &b.tries[b.count]);
-		if (!b.count)
-			break;
-		result = pass(&b, places, stats, runs, seconds, err);
-	}
+	for (unsigned level = 0; level < tries && !b.over && result == 0; level++)
+		for (size_t i = 0; i < count && !b.over && result == 0;) {
+			for (b.count = 0; i < count && b.count < PASS; i++)
+				b.count += order[i]->runs == level && plan_try(config, order[i], &b.tries[b.count]);
+			if (b.count)
+				result = pass(&b, places, stats, runs, seconds, err);
+		}
 	free(b.tries);
 	free(order);
 	return result;

@@ -20,7 +20,6 @@
 #include "sched/iroot.h"
 
 #define ACTIVE_TRIES 8u		/* runs for a root, unless told otherwise */
-#define ACTIVE_TRIES_MOST 64u
 
 /* Of the runs so far; a higher one says more. */
 enum active_outcome {
@@ -35,7 +34,7 @@ struct active_target {
 	struct iroot iroot;	/* its sites are pcs in the target */
 	bool library;		/* not all of them are in the program's own code: comes later */
 	enum active_outcome outcome;	/* at first untried; exposed: is left alone */
-	unsigned runs;		/* made for it */
+	unsigned runs;		/* made for it, in all: the next is another one */
 	bool failed;		/* one that exposed it failed */
 	bool spun;		/* it was in the way of a loop that waits: maybe the order cannot be had */
 	struct active_cast *cast;	/* private; active_target_free() */
@@ -48,7 +47,7 @@ struct active_config {
 	 * targets to ACTIVE_EXPOSED that its run happened to expose.
 	 */
 	struct search_config search;
-	unsigned tries;		/* runs for each at most; 0: ACTIVE_TRIES */
+	unsigned tries;		/* runs for each at most, with those made before; 0: ACTIVE_TRIES */
 };
 
 /* -1 if the program cannot be run. Ends early as a search does: failure, Ctrl-C, time or runs are up. */

@@ -20,8 +20,8 @@
  *  - locks around both events: … and each thread is held where it has no lock yet;
  *  - synchronisation of the program's own: who writes what somebody spins on is not held.
  *
- * Whether it was exposed is not this machine's to say, but match.h's. Afterwards the run goes on
- * without preemption. Every step is asked for until then.
+ * Whether it was exposed is not this machine's to say, but match.h's. Afterwards the run is a
+ * random walk. Every step is asked for until then.
  */
 #include "sched/active_internal.h"
 
@@ -70,6 +70,7 @@ static void active_begin(void *state, const struct sched_run *run)
 	a->rng = pick_seed(a->seed, run->number);
 	a->asked = SCHED_NO_LIMIT;
 	a->favoured = NOBODY;
+	a->until = 0;
 	a->demoted = 0;
 	a->spinners = 0;
 	a->result = (struct active_result){ 0 };
@@ -337,6 +338,19 @@ static bool guide(struct active *a, const struct sched_point *point, struct sche
 	return false;
 }
 
+/* Nothing is left to do: a random walk, which may show something else. */
+static void afterwards(struct active *a, const struct sched_point *point, struct sched_choice *out)
+{
+	exact_end(&a->guide);
+	if (!pick_may_stay(point) || point->step >= a->until) {
+		a->until = point->step + pick_geometric(&a->rng, PICK_PERMILLE);
+		out->thread = pick_other(point, &a->rng);
+	} else {
+		out->thread = point->running;
+	}
+	out->steps = pick_steps(point, a->until);
+}
+
 static void active_pick(void *state, const struct sched_point *point, struct sched_choice *out)
 {
 	struct active *a = state;
@@ -345,9 +359,7 @@ static void active_pick(void *state, const struct sched_point *point, struct sch
 		active_executed(a);
 	a->asked = SCHED_NO_LIMIT;
 	if (!a->any || a->match.exposed) {
-		exact_end(&a->guide);
-		out->thread = pick_onward(point);
-		out->steps = SCHED_NO_LIMIT;
+		afterwards(a, point, out);
 		return;
 	}
 	if (point->yields)

@@ -49,6 +49,7 @@ struct active {
 	uint64_t chosen_name;
 	uint32_t favoured;			/* goes on whatever holds it */
 	uint64_t favoured_until;
+	uint64_t until;				/* when the walk afterwards leaves its thread */
 	uint64_t demoted;			/* ranks below all others that were given out */
 	uint32_t spinners;
 	struct active_result result;

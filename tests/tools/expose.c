@@ -1,0 +1,306 @@
+/*
+ * expose STRATEGY RUNS SECONDS SEED PROGRAM [ARGUMENT…]: how many interleaving roots a strategy
+ * exposes. RUNS or SECONDS 0: no limit; JOBS=N in the environment: runs at a time, default 1. Prints a line at runs 1, 2, 3, 5, 8, 12 … and the end:
+ *
+ *	RUNS SECONDS EXPOSED1 … EXPOSED6
+ *
+ * STRATEGY `chase` is what Maple was measured by: some runs with few switches are watched, then what they
+ * let one expect and did not expose is chased to the end. Its last line is "chased", then of each idiom
+ * how many these are, and how many of them were exposed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "explore/active.h"
+#include "explore/greybox.h"
+#include "sched/iroot_profile.h"
+
+#define PROFILES 12u		/* runs that are watched before the first root is chased, at most */
+#define SLICE 16u		/* runs of one kind in a row */
+#define QUIET 3u		/* … and that expect nothing new, for them to be enough */
+
+struct known {
+	struct active_target target;
+	struct active_target *listed;	/* its copy that is chased now, or NULL */
+	bool predicted, exposed, chased;
+};
+
+struct bench {
+	struct map at;		/* hash to place in `roots`, plus 1 */
+	struct known *roots;
+	size_t count, capacity;
+	uint64_t exposed[IROOT_IDIOMS + 1];
+	uint64_t runs, next;	/* made; of the next line */
+	unsigned fresh;		/* predicted first by the last run */
+	uint64_t news;		/* roots exposed, of all idioms */
+	enum { NEVER, IF_NEW, ALWAYS } predict;	/* is looked at what a run lets one expect? */
+	double began;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void line(const struct bench *b)
+{
+	printf("%llu %.3f", (unsigned long long)b->runs, now() - b->began);
+	for (unsigned i = 1; i <= IROOT_IDIOMS; i++)
+		printf(" %llu", (unsigned long long)b->exposed[i]);
+	printf("\n");
+}
+
+static struct known *find(struct bench *b, const struct iroot *r)
+{
+	const uint64_t *words = (const uint64_t *)r;
+	uint64_t h = 0, *number;
+
+	for (size_t i = 0; i < sizeof(*r) / sizeof(*words); i++) {
+		h = (h ^ words[i]) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	number = map_put(&b->at, h, NULL);
+	if (!*number) {
+		b->roots = xgrow(b->roots, b->count, &b->capacity, sizeof(*b->roots));
+		b->roots[b->count] = (struct known){ .target = { .iroot = *r } };
+		*number = ++b->count;
+	}
+	return &b->roots[*number - 1];
+}
+
+static void judged(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+{
+	struct bench *b = ctx;
+	struct iroot_profile *p = iroot_profile_open((char *)s->block + s->block->profile,
+						     s->block->profile_size);
+	uint32_t cursor = 0, flags;
+	uint64_t before = b->news;
+	struct iroot root;
+
+	(void)run;
+	(void)result;
+	b->fresh = 0;
+	if (p && b->predict == ALWAYS)
+		iroot_profile_finish(p);
+	while (p && (flags = iroot_profile_next(p, &cursor, &root))) {
+		struct known *k = find(b, &root);
+
+		b->exposed[root.idiom] += !k->exposed && flags & IROOT_EXPOSED;
+		b->news += !k->exposed && flags & IROOT_EXPOSED;
+		b->fresh += !k->predicted && flags & IROOT_PREDICTED;
+		k->exposed |= (flags & IROOT_EXPOSED) != 0;
+		if (k->exposed && k->listed)
+			k->listed->outcome = ACTIVE_EXPOSED;
+		k->predicted |= (flags & IROOT_PREDICTED) != 0;
+	}
+	/* What it lets one expect takes long to say; most of those that show nothing new expect nothing new. */
+	if (p && b->predict == IF_NEW && b->news > before) {
+		iroot_profile_finish(p);
+		for (cursor = 0; (flags = iroot_profile_next(p, &cursor, &root));)
+			if (flags & IROOT_PREDICTED)
+				find(b, &root)->predicted = true;
+	}
+	if (++b->runs >= b->next) {
+		line(b);
+		b->next += b->next / 2 + 1;
+	}
+}
+
+static enum search_answer found(void *ctx, struct search_failure *f)
+{
+	(void)ctx;
+	search_failure_free(f);
+	return SEARCH_MORE;
+}
+
+/* What is left of the budget; false: nothing. */
+static bool left(const struct bench *b, const struct search_config *all, struct search_config *out)
+{
+	*out = *all;
+	out->runs = all->runs ? all->runs - b->runs : 0;
+	out->seconds = all->seconds > 0 ? all->seconds - (now() - b->began) : 0;
+	return (!all->runs || b->runs < all->runs) && (all->seconds <= 0 || out->seconds > 0);
+}
+
+/* Runs to begin with, until they let one expect nothing new. */
+static int watch(struct bench *b, struct greybox *g, const struct search_config *all, struct places *places,
+		 struct search_stats *stats, struct err *err)
+{
+	struct search_config config;
+	unsigned quiet = 0;
+
+	for (unsigned i = 0; i < PROFILES && quiet < QUIET && left(b, all, &config); i++) {
+		config.runs = 1;
+		if (greybox_run(g, &config, places, stats, err) < 0)
+			return -1;
+		quiet = b->fresh ? 0 : quiet + 1;
+	}
+	return 0;
+}
+
+/* The same with few switches. */
+static void shape_calm(void *ctx, uint64_t run, struct server *s)
+{
+	const struct bench *b = ctx;
+
+	(void)run;
+	profile_shape(1, b->runs, server_request(s));
+}
+
+static int watch_calm(struct bench *b, const struct search_config *all, struct places *places,
+		      struct search_stats *stats, struct err *err)
+{
+	struct search_config config;
+	unsigned quiet = 0;
+
+	b->predict = ALWAYS;
+	while (b->runs < PROFILES && quiet < QUIET && left(b, all, &config)) {
+		config.shape = shape_calm;
+		config.runs = 1;
+		if (search_run(&config, places, stats, err) < 0)
+			return -1;
+		quiet = b->fresh ? 0 : quiet + 1;
+	}
+	for (size_t i = 0; i < b->count; i++)
+		b->roots[i].chased = b->roots[i].predicted && !b->roots[i].exposed;
+	b->predict = NEVER;
+	return 0;
+}
+
+static int chase(struct bench *b, const struct search_config *config, unsigned tries,
+		 struct places *places, struct search_stats *stats, struct err *err)
+{
+	struct active_config chase = { .search = *config, .tries = tries };
+	struct active_target *list = xcalloc(b->count + 1, sizeof(*list));
+	size_t *from = xcalloc(b->count + 1, sizeof(*from)), count = 0;
+	int result;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->roots[i].predicted && !b->roots[i].exposed) {
+			from[count] = i;
+			b->roots[i].listed = &list[count];
+			list[count++] = b->roots[i].target;
+		}
+	result = count ? active_try(&chase, list, count, places, stats, err) : 0;
+	for (size_t i = 0; i < count; i++) {
+		b->roots[from[i]].target = list[i];
+		b->roots[from[i]].listed = NULL;
+	}
+	free(list);
+	free(from);
+	return result;
+}
+
+/* What is to be done next: chase what was not tried yet, look for more, or try what was missed again. */
+enum way { CHASE, LOOK, AGAIN, WAYS };
+
+/* That which lately exposed more for a run; the other now and then. */
+static enum way choose(const double *worth, unsigned turn)
+{
+	enum way better = worth[CHASE] > worth[LOOK] ? CHASE : LOOK;
+
+	if (worth[better] < worth[AGAIN])
+		better = AGAIN;
+	return turn % 8 == 7 ? (better + 1 + turn / 8 % 2) % WAYS : better;
+}
+
+static int active(struct bench *b, const struct search_config *all, struct places *places,
+		  struct search_stats *stats, struct err *err)
+{
+	double worth[WAYS] = { 1e8, 1e9, 0.1 };
+	struct greybox g = { .base = 0 };
+	struct search_config config;
+	unsigned turn = 0;
+	int result;
+
+	b->predict = ALWAYS;
+	result = watch(b, &g, all, places, stats, err);
+	while (result == 0 && left(b, all, &config)) {
+		uint64_t runs = b->runs, news = b->news;
+		enum way way = choose(worth, turn++);
+
+		if (!config.runs || config.runs > SLICE)
+			config.runs = SLICE;
+		b->predict = way == LOOK ? IF_NEW : NEVER;
+		result = way == LOOK ? greybox_run(&g, &config, places, stats, err) :
+			 chase(b, &config, way == CHASE ? 1 : ACTIVE_TRIES, places, stats, err);
+		worth[way] = b->runs > runs ? (double)(b->news - news) / (double)(b->runs - runs) : 0;
+		if (way == LOOK && worth[CHASE] <= 0)
+			worth[CHASE] = worth[LOOK];	/* there may be others to chase now */
+	}
+	greybox_free(&g);
+	return result;
+}
+
+static void chased(const struct bench *b)
+{
+	uint64_t all[IROOT_IDIOMS + 1] = { 0 }, got[IROOT_IDIOMS + 1] = { 0 };
+
+	for (size_t i = 0; i < b->count; i++) {
+		uint64_t idiom = b->roots[i].target.iroot.idiom;
+
+		all[idiom] += b->roots[i].chased;
+		got[idiom] += b->roots[i].chased && b->roots[i].exposed;
+	}
+	printf("chased");
+	for (unsigned i = 1; i <= IROOT_IDIOMS; i++)
+		printf(" %llu %llu", (unsigned long long)all[i], (unsigned long long)got[i]);
+	printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = { .next = 1, .began = now() };
+	struct search_config config = { 0 };
+	struct search_memory memory = { 0 };
+	struct search_stats stats = { 0 };
+	struct greybox greybox = { .base = 0 };
+	static struct spares spares;
+	struct oracle oracle = { 0 };
+	struct places places;
+	struct target target;
+	struct err err = { "" };
+	const char *jobs = getenv("JOBS");
+	bool chases = argc > 1 && strcmp(argv[1], "chase") == 0;
+	int result;
+
+	if (argc < 6) {
+		fprintf(stderr, "usage: expose STRATEGY RUNS SECONDS SEED PROGRAM [ARGUMENT…]\n");
+		return 2;
+	}
+	config = (struct search_config){
+		.server = { .target = &target, .timeout = 20, .profile_size = IROOT_MEMORY,
+			    .plan_size = GREYBOX_PLAN_SIZE },
+		.strategy = strategy_find(chases ? "active" : argv[1]), .oracle = &oracle, .seed = strtoull(argv[4], NULL, 10),
+		.runs = strtoull(argv[2], NULL, 10), .seconds = strtod(argv[3], NULL), .jobs = jobs ? (unsigned)atoi(jobs) : 1,
+		.keep_going = true, .flags = CTL_PROFILE, .memory = &memory, .spares = &spares, .found = found,
+		.judged = judged, .max_steps = 20000000, .ctx = &b,
+	};
+	places_init(&places);
+	if (!config.strategy || target_init(&target, argv + 5, NULL, &err) < 0) {
+		fprintf(stderr, "expose: %s\n", config.strategy ? err.text : "no such strategy");
+		return 2;
+	}
+	if (chases)
+		result = watch_calm(&b, &config, &places, &stats, &err) < 0 ? -1 :
+			 chase(&b, &config, ACTIVE_TRIES, &places, &stats, &err);
+	else if (strcmp(argv[1], "active") == 0)
+		result = active(&b, &config, &places, &stats, &err);
+	else if (strcmp(argv[1], "feedback") == 0)
+		result = greybox_run(&greybox, &config, &places, &stats, &err);
+	else
+		result = search_run(&config, &places, &stats, &err);
+	spares_free(&spares);
+	line(&b);
+	if (chases)
+		chased(&b);
+	if (result < 0)
+		fprintf(stderr, "expose: %s\n", err.text);
+	return result < 0;
+}

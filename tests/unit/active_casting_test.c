@@ -1,0 +1,93 @@
+/*
+ * Who may play the parts of an interleaving root, by what a run has seen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "explore/active.h"
+
+/* Thread t came to it after `at` steps of its own, having taken a lock `held` steps before; at memory x. */
+static struct active_seen seen(uint64_t t, uint64_t at, uint64_t held, uint64_t x)
+{
+	return (struct active_seen){ { t, at, at - held }, x, 4, 100 * t + at, 100 * t + at - held };
+}
+
+static void test_one_dependency(void **state)
+{
+	const struct iroot root = { .idiom = 1 };
+	const struct active_seen a[] = { seen(1, 5, 0, 8), seen(2, 6, 0, 8), seen(1, 9, 3, 64) };
+	const struct active_seen b[] = { seen(2, 7, 2, 10), seen(1, 8, 0, 8) };
+	const struct active_seen *const both[IROOT_EVENTS] = { a, b };
+	const uint32_t count[IROOT_EVENTS] = { 3, 2 };
+	struct active_parts parts[8];
+
+	(void)state;
+	/* Not of one thread, and at overlapping memory: 1 then 2, or 2 then 1. */
+	assert_int_equal(active_casting(&root, both, count, 1, parts, 8), 2);
+	for (unsigned i = 0; i < 2; i++) {
+		bool first = parts[i].part[0].thread == 1;
+
+		assert_int_equal(parts[i].part[0].at, first ? 5 : 6);
+		assert_int_equal(parts[i].part[1].thread, first ? 2 : 1);
+		assert_int_equal(parts[i].part[1].at, first ? 7 : 8);
+		assert_int_equal(parts[i].part[1].unlocked, first ? 5 : 8);
+		/* Up to where the first of them is free. */
+		assert_int_equal(parts[i].prefix, first ? 105 : 108);
+		assert_int_equal(parts[i].score, 0);
+	}
+	assert_int_not_equal(parts[0].part[0].thread, parts[1].part[0].thread);
+	assert_int_equal(active_casting(&root, both, count, 1, parts, 1), 1);
+}
+
+/* Those come first after which the rest of the root was seen, too. */
+static void test_the_rest(void **state)
+{
+	const struct iroot root = { .idiom = 4 };	/* A and D of one, B and C of the other */
+	const struct active_seen a[] = { seen(1, 5, 0, 8), seen(1, 15, 0, 8), seen(1, 25, 0, 8) };
+	const struct active_seen b[] = { seen(2, 3, 0, 8), seen(2, 13, 0, 8) };
+	const struct active_seen c[] = { seen(2, 4, 0, 16), seen(2, 14, 0, 8) };	/* not its variable */
+	const struct active_seen d[] = { seen(1, 16, 0, 16), seen(2, 30, 0, 16) };
+	const struct active_seen *const all[IROOT_EVENTS] = { a, b, c, d };
+	const uint32_t count[IROOT_EVENTS] = { 3, 2, 2, 2 };
+	struct active_parts parts[8];
+
+	(void)state;
+	assert_int_equal(active_casting(&root, all, count, 7, parts, 8), 6);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(parts[i].score, 2);	/* A at 5 or 15, B at 3 */
+		assert_int_equal(parts[i].part[1].at, 3);
+		assert_in_range(parts[i].part[0].at, 5, 15);
+	}
+	assert_int_equal(parts[5].score, 0);
+	assert_int_equal(parts[5].part[0].at, 25);
+	assert_int_equal(parts[5].part[1].at, 13);
+}
+
+/* The two that begin are of different memory. */
+static void test_crossing(void **state)
+{
+	const struct iroot root = { .idiom = 5 };
+	const struct active_seen a[] = { seen(1, 5, 0, 8) }, c[] = { seen(2, 3, 0, 8), seen(2, 4, 0, 16) };
+	const struct active_seen *const all[IROOT_EVENTS] = { a, a, c, c };
+	const uint32_t count[IROOT_EVENTS] = { 1, 0, 2, 0 };
+	struct active_parts parts[8];
+
+	(void)state;
+	assert_int_equal(active_casting(&root, all, count, 7, parts, 8), 1);
+	assert_int_equal(parts[0].part[1].at, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_dependency),
+		cmocka_unit_test(test_the_rest),
+		cmocka_unit_test(test_crossing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
