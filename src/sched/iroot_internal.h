@@ -12,6 +12,7 @@
 #define IROOT_MAGIC 0x544f4f5249524e53ull	/* "SNRIROOT" */
 #define IROOT_HELD 8u		/* locks of a thread that are known at a time */
 #define IROOT_HISTORY 64u	/* different accesses of a thread to a location that are kept */
+#define IROOT_DONE 4096u
 #define IROOT_PAIR_PLACES 16u	/* variables that a pair of sites is remembered for */
 
 /* From 64-bit keys to values; grows. Keys are hashes of what is meant, taken for unique. */
@@ -43,14 +44,19 @@ struct iroot_instance {
 /* With its last instance, and the last of another variable than that. */
 struct iroot_recent {
 	uint32_t event[2];	/* numbers of static events; an access has one */
-	uint32_t direction;
-	uint32_t next;		/* the one before it */
+	uint32_t direction, pad;
+	uint64_t stamp;		/* when it was last met */
 	struct iroot_instance instance[2];
+	uint8_t joined[IROOT_RECENT];	/* by place of others: what need not be done again with them */
 };
 
+/* Without order; the oldest gives way. */
 struct iroot_recents {
-	uint32_t first;	/* the last */
-	uint32_t count;
+	uint32_t entries;	/* ref of an array */
+	uint32_t count, capacity;
+	uint32_t id;
+	uint64_t stamp;
+	uint64_t state;		/* hash of the instances' nodes: the same if they are */
 };
 
 struct iroot_thread {
@@ -107,11 +113,11 @@ struct iroot_pending {
 	struct iroot_entry entry;
 	uint64_t index;
 	uint32_t event;
-	uint32_t held_count;
+	uint32_t next;
+	uint32_t held_count, pad;
 	struct {
 		uint32_t lock, section, shared, first;
-	} held[IROOT_HELD];
-	uint32_t next;
+	} held[];		/* none, or room for IROOT_HELD */
 };
 
 struct iroot_lockset {
@@ -165,10 +171,12 @@ struct iroot_profile {
 	uint32_t finished, last_thread;	/* ref of the thread of the last step */
 	uint64_t steps, dependencies, place_count, entry_count, pair_count;
 	struct iroot_table events, places, locks, threads, syncs, pairs_of, found, known, sets,
-		nodes, edges, pairs, pair_sites;
-	uint32_t event_count, found_count, thread_count, pad;
+		nodes, edges, pairs, pair_sites, recents;
+	uint32_t event_count, found_count, thread_count, recents_count;
+	uint32_t done, pad;		/* ref of uint64_t[IROOT_DONE]: what iroot_pairs.c need not do again */
 	uint32_t all_threads, all_places, all_pairs, all_found, last_pair, last_found;
-	uint32_t free_marks, free_pending, free_entries;
+	uint32_t free_marks, free_entries;
+	uint32_t free_pending[2];	/* … [1]: with room for locks */
 };
 
 static inline void *iroot_at(const struct iroot_profile *p, uint32_t ref)
@@ -217,10 +225,11 @@ const struct iroot_event *iroot_event_at(const struct iroot_profile *p, uint32_t
 void iroot_found_add(struct iroot_profile *p, uint32_t flag, uint32_t idiom, uint32_t a, uint32_t b,
 		     uint32_t c, uint32_t d);
 
-/* iroot_recent.c: the entry, made or moved to the front; NULL if nothing is left. */
-struct iroot_recent *iroot_recent_touch(struct iroot_profile *p, struct iroot_recents *r,
-					uint32_t first, uint32_t second, uint32_t direction);
-void iroot_recent_set(struct iroot_recent *r, const struct iroot_instance *instance);
+/* iroot_recent.c: the entry, made if it is new; NULL if nothing is left. Others may move. */
+struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_recents *list,
+				       uint32_t first, uint32_t second, uint32_t direction);
+void iroot_recent_set(struct iroot_recents *list, struct iroot_recent *r,
+		      const struct iroot_instance *instance);
 
 /* One writes; of locks, the first gives back what the second takes. */
 static inline bool iroot_conflict(uint32_t first, uint32_t second)
@@ -236,7 +245,8 @@ void iroot_observe(struct iroot_profile *p, const struct iroot_touch *t);
 void iroot_predict(struct iroot_profile *p, const struct iroot_touch *t);
 void iroot_predict_forget(struct iroot_profile *p, struct iroot_place *place);
 uint32_t iroot_node(struct iroot_profile *p, uint64_t var, uint32_t thread, uint32_t event);
-void iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind);
+/* False: it is a new one, and there are enough of these two sites. */
+bool iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind);
 void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, uint32_t node);
 bool iroot_edge_is(const struct iroot_profile *p, uint32_t first, uint32_t second);
 void iroot_join(struct iroot_profile *p);

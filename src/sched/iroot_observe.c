@@ -19,35 +19,41 @@ static bool near(const struct iroot_profile *p, uint64_t first, uint64_t second)
 	return first < second && second - first <= p->window;
 }
 
-/* `d` came about now, from thread `from` to `to`; `e` before, in the same or the other direction. */
-static void join_two(struct iroot_profile *p, const struct iroot_recent *e,
-		     const struct iroot_instance *a, const struct iroot_recent *d,
-		     const struct iroot_instance *b)
+/* The idiom that an earlier dependency makes with one that came about now, or 0. */
+static uint32_t idiom_of(const struct iroot_profile *p, const struct iroot_instance *before,
+			 const struct iroot_instance *now, bool along)
 {
-	const uint32_t *x = e->event, *y = d->event;
-
-	if (!a->var || a->var == b->var)
-		return;
-	if (e->direction == d->direction) {
-		if (near(p, a->first, b->first) && near(p, a->second, b->second))
-			iroot_found_add(p, IROOT_EXPOSED, 6, x[0], x[1], y[0], y[1]);
-		return;
-	}
-	if (!near(p, a->first, b->second))
-		return;
-	if (near(p, a->second, b->first))
-		iroot_found_add(p, IROOT_EXPOSED, 4, x[0], x[1], y[0], y[1]);
-	else if (near(p, b->first, a->second))
-		iroot_found_add(p, IROOT_EXPOSED, 5, x[0], x[1], y[0], y[1]);
+	if (!before->var || before->var == now->var)
+		return 0;
+	if (along)
+		return near(p, before->first, now->first) && near(p, before->second, now->second) ? 6 : 0;
+	if (!near(p, before->first, now->second))
+		return 0;
+	return near(p, before->second, now->first) ? 4 : near(p, now->first, before->second) ? 5 : 0;
 }
 
-/* Of the same thread as the first of `d`, or the second: with everything that was between these two. */
+static void join_two(struct iroot_profile *p, const struct iroot_recent *e, uint32_t at,
+		     struct iroot_recent *d, const struct iroot_instance *now)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t idiom = idiom_of(p, &e->instance[i], now, e->direction == d->direction);
+
+		if (!idiom || d->joined[at] & 1u << idiom)
+			continue;
+		d->joined[at] |= (uint8_t)(1u << idiom);
+		iroot_found_add(p, IROOT_EXPOSED, idiom, e->event[0], e->event[1], d->event[0],
+				d->event[1]);
+	}
+}
+
+/* The dependency that came about now, with those between the same two threads. */
 static void join_all(struct iroot_profile *p, struct iroot_mark *from, const struct iroot_touch *t,
 		     uint64_t var)
 {
 	uint32_t to = t->thread->own, low = from->thread < to ? from->thread : to;
 	uint32_t high = from->thread < to ? to : from->thread;
 	struct iroot_instance now = { .var = var, .first = from->index, .second = t->index };
+	const struct iroot_recent *e;
 	struct iroot_recents *list;
 	struct iroot_recent *d;
 	uint32_t *number;
@@ -59,17 +65,13 @@ static void join_all(struct iroot_profile *p, struct iroot_mark *from, const str
 	if (!number || !*number)
 		return;
 	list = iroot_at(p, *number);
-	d = iroot_recent_touch(p, list, from->event, t->event, from->thread < to);
+	d = iroot_recent_meet(p, list, from->event, t->event, from->thread < to);
 	if (!d)
 		return;
-	for (uint32_t ref = list->first; ref;) {
-		const struct iroot_recent *e = iroot_at(p, ref);
-
-		join_two(p, e, &e->instance[0], d, &now);
-		join_two(p, e, &e->instance[1], d, &now);
-		ref = e->next;
-	}
-	iroot_recent_set(d, &now);
+	e = iroot_at(p, list->entries);
+	for (uint32_t i = 0; i < list->count; i++)
+		join_two(p, &e[i], i, d, &now);
+	iroot_recent_set(list, d, &now);
 }
 
 /* The thread's own access before, of which the one that is depended on now, or an earlier one, depended. */

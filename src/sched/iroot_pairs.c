@@ -39,7 +39,7 @@ static bool is_wanted(struct iroot_profile *p, uint32_t first, uint32_t second)
 	return true;
 }
 
-void iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind)
+bool iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind)
 {
 	uint64_t key = (uint64_t)first << 32 | second;
 	uint32_t ref = iroot_table_get(p, &p->pairs, key), *slot;
@@ -48,11 +48,11 @@ void iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, ui
 
 	if (!ref) {
 		if (!is_wanted(p, first, second))
-			return;
+			return false;
 		ref = iroot_alloc(p, sizeof(*pair));
 		slot = ref ? iroot_table_put(p, &p->pairs, key, &added) : NULL;
 		if (!slot)
-			return;
+			return true;
 		*slot = ref;
 		pair = iroot_at(p, ref);
 		pair->first = first;
@@ -65,14 +65,43 @@ void iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, ui
 		p->pair_count++;
 	}
 	((struct iroot_pair *)iroot_at(p, ref))->kinds |= kind;
+	return true;
 }
 
-static void pair_with(struct iroot_profile *p, const struct iroot_instance *before,
-		      const struct iroot_touch *t, uint64_t var, uint32_t node)
+enum paired { PAIRED, PAIRED_ENOUGH, PAIRED_NOT_NOW };
+
+static enum paired pair_with(struct iroot_profile *p, const struct iroot_instance *before,
+			     const struct iroot_touch *t, uint64_t var, uint32_t node)
 {
-	if (before->var && before->first < t->index && t->index - before->first <= p->window)
-		iroot_pair_add(p, before->node, node,
-			       before->var == var ? IROOT_PAIR_SAME : IROOT_PAIR_OTHER);
+	if (!before->var)
+		return PAIRED;
+	if (before->first == t->index || t->index - before->first > p->window)
+		return PAIRED_NOT_NOW;
+	return iroot_pair_add(p, before->node, node, before->var == var ? IROOT_PAIR_SAME :
+									   IROOT_PAIR_OTHER) ?
+	       PAIRED : PAIRED_ENOUGH;
+}
+
+/* With all that the thread did lately; true if the same again would add nothing. */
+static bool pair_all(struct iroot_profile *p, const struct iroot_touch *t, struct iroot_recent *r,
+		     uint32_t node)
+{
+	const struct iroot_recents *list = &t->thread->recents;
+	const struct iroot_recent *e = iroot_at(p, list->entries);
+	uint64_t var = ((const struct iroot_node *)iroot_at(p, node))->var;
+	bool all = true;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		enum paired a, b;
+
+		if (r->joined[i])
+			continue;
+		a = pair_with(p, &e[i].instance[0], t, var, node);
+		b = pair_with(p, &e[i].instance[1], t, var, node);
+		r->joined[i] = a == PAIRED_ENOUGH || b == PAIRED_ENOUGH;
+		all &= a != PAIRED_NOT_NOW && b != PAIRED_NOT_NOW;
+	}
+	return all;
 }
 
 void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, uint32_t node)
@@ -80,16 +109,14 @@ void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, uint3
 	uint64_t var = ((const struct iroot_node *)iroot_at(p, node))->var;
 	struct iroot_instance now = { .var = var, .first = t->index, .node = node };
 	struct iroot_recents *list = &t->thread->recents;
-	struct iroot_recent *r;
+	struct iroot_recent *r = iroot_recent_meet(p, list, t->event, 0, 0);
+	uint64_t key = iroot_mix(list->state, node);
+	uint64_t *done = (uint64_t *)iroot_at(p, p->done) + key % IROOT_DONE;
 
-	for (uint32_t ref = list->first; ref;) {
-		const struct iroot_recent *e = iroot_at(p, ref);
-
-		pair_with(p, &e->instance[0], t, var, node);
-		pair_with(p, &e->instance[1], t, var, node);
-		ref = e->next;
-	}
-	r = iroot_recent_touch(p, list, t->event, 0, 0);
-	if (r)
-		iroot_recent_set(r, &now);
+	if (!r)
+		return;
+	/* Loops come here again and again with the same accesses before. */
+	if (*done != key && pair_all(p, t, r, node))
+		*done = key;
+	iroot_recent_set(list, r, &now);
 }

@@ -253,13 +253,14 @@ static bool holds(const struct iroot_pending *w, uint32_t lock, uint32_t section
 static void wait_for_next(struct iroot_profile *p, struct iroot_history *h, const struct iroot_touch *t,
 			  uint32_t node, uint32_t before, const bool *first)
 {
-	uint32_t ref = p->free_pending;
+	bool locks = t->thread->held_count > 0;
+	uint32_t ref = p->free_pending[locks];
 	struct iroot_pending *w;
 
 	if (ref)
-		p->free_pending = ((struct iroot_pending *)iroot_at(p, ref))->next;
+		p->free_pending[locks] = ((struct iroot_pending *)iroot_at(p, ref))->next;
 	else
-		ref = iroot_alloc(p, sizeof(*w));
+		ref = iroot_alloc(p, sizeof(*w) + (locks ? IROOT_HELD * sizeof(w->held[0]) : 0));
 	if (!ref)
 		return;
 	w = iroot_at(p, ref);
@@ -277,6 +278,14 @@ static void wait_for_next(struct iroot_profile *p, struct iroot_history *h, cons
 	}
 	w->next = h->pending;
 	h->pending = ref;
+}
+
+static void pending_free(struct iroot_profile *p, uint32_t ref)
+{
+	struct iroot_pending *w = iroot_at(p, ref);
+
+	w->next = p->free_pending[w->held_count > 0];
+	p->free_pending[w->held_count > 0] = ref;
 }
 
 /* Of those that end: the clock of the last one, and whether they were in the same sections. */
@@ -304,8 +313,7 @@ static uint32_t settle_before(struct iroot_profile *p, struct iroot_history *h, 
 			iroot_pair_add(p, w->entry.node, node, IROOT_PAIR_NEXT);
 		settle(p, t->place, h, w, t);
 		*link = w->next;
-		w->next = p->free_pending;
-		p->free_pending = ref;
+		pending_free(p, ref);
 	}
 	return clock;
 }
@@ -338,8 +346,7 @@ void iroot_predict_forget(struct iroot_profile *p, struct iroot_place *place)
 			uint32_t next = w->next;
 
 			settle(p, place, h, w, NULL);
-			w->next = p->free_pending;
-			p->free_pending = h->pending;
+			pending_free(p, h->pending);
 			h->pending = next;
 		}
 		ref = h->next;

@@ -8,11 +8,12 @@ struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t w
 {
 	struct iroot_profile *p = memory;
 
-	if (size < 64u << 10)
+	if (size < 256u << 10)
 		return NULL;
 	p->size = size;
 	p->used = (sizeof(*p) + 7) & ~7ull;
 	p->window = window;
+	p->done = iroot_alloc(p, IROOT_DONE * sizeof(uint64_t));
 	p->version = IROOT_PROFILE_VERSION;
 	p->magic = IROOT_MAGIC;
 	return p;

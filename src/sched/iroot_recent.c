@@ -1,52 +1,93 @@
 /*
- * The different things that happened last, the newest first.
+ * The different things that happened last.
  */
 #include "sched/iroot_internal.h"
 
-static bool is_same(const struct iroot_recent *r, uint32_t first, uint32_t second, uint32_t direction)
+#define FIRST 8u	/* places at first */
+
+static uint64_t key_of(const struct iroot_recents *list, uint32_t first, uint32_t second,
+		       uint32_t direction)
 {
-	return r->event[0] == first && r->event[1] == second && r->direction == direction;
+	return iroot_mix(iroot_mix(list->id, (uint64_t)first << 32 | second), direction);
 }
 
-static void restart(struct iroot_recent *r, uint32_t first, uint32_t second, uint32_t direction)
+static uint64_t state_of(const struct iroot_recent *r)
 {
-	r->event[0] = first;
-	r->event[1] = second;
-	r->direction = direction;
-	r->instance[0].var = r->instance[1].var = 0;
+	return (r->instance[0].var ? iroot_mix(1, r->instance[0].node) : 0) +
+	       (r->instance[1].var ? iroot_mix(1, r->instance[1].node) : 0);
 }
 
-struct iroot_recent *iroot_recent_touch(struct iroot_profile *p, struct iroot_recents *list,
-					uint32_t first, uint32_t second, uint32_t direction)
+static bool grow(struct iroot_profile *p, struct iroot_recents *list)
 {
-	uint32_t *link = &list->first, *last = link, ref;
+	uint32_t capacity = list->capacity ? list->capacity * 2 : FIRST;
+	uint32_t ref = iroot_alloc(p, capacity * sizeof(struct iroot_recent));
+	const uint64_t *from = iroot_at(p, list->entries);
+	uint64_t *to = iroot_at(p, ref);
+
+	if (!ref)
+		return false;
+	for (size_t i = 0; i < list->count * sizeof(struct iroot_recent) / sizeof(*to); i++)
+		to[i] = from[i];
+	list->entries = ref;
+	list->capacity = capacity;
+	return true;
+}
+
+/* Whose place it takes is met anew some day. */
+static uint32_t give_way(struct iroot_profile *p, struct iroot_recents *list)
+{
+	struct iroot_recent *at = iroot_at(p, list->entries);
+	uint32_t oldest = 0;
+	uint32_t *place;
+	bool added;
+
+	for (uint32_t i = 1; i < list->count; i++)
+		if (at[i].stamp < at[oldest].stamp)
+			oldest = i;
+	place = iroot_table_put(p, &p->recents, key_of(list, at[oldest].event[0], at[oldest].event[1],
+						       at[oldest].direction), &added);
+	if (place)
+		*place = 0;
+	list->state -= state_of(&at[oldest]);
+	at[oldest].instance[0].var = at[oldest].instance[1].var = 0;
+	for (uint32_t i = 0; i < list->count; i++)
+		at[i].joined[oldest] = at[oldest].joined[i] = 0;
+	return oldest;
+}
+
+struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_recents *list,
+				       uint32_t first, uint32_t second, uint32_t direction)
+{
 	struct iroot_recent *r;
+	uint32_t *place, at;
+	bool added;
 
-	while (*link && !is_same(iroot_at(p, *link), first, second, direction)) {
-		last = link;
-		link = &((struct iroot_recent *)iroot_at(p, *link))->next;
-	}
-	if (!*link && list->count < IROOT_RECENT) {
-		*link = iroot_alloc(p, sizeof(*r));
-		if (!*link)
+	if (!list->id)
+		list->id = ++p->recents_count;
+	place = iroot_table_put(p, &p->recents, key_of(list, first, second, direction), &added);
+	if (!place)
+		return NULL;
+	if (!*place) {
+		if (list->count == list->capacity && list->capacity < IROOT_RECENT && !grow(p, list))
 			return NULL;
-		restart(iroot_at(p, *link), first, second, direction);
-		list->count++;
-	} else if (!*link) {	/* the oldest gives way */
-		link = last;
-		restart(iroot_at(p, *link), first, second, direction);
+		at = list->count < list->capacity ? list->count++ : give_way(p, list);
+		*place = at + 1;
+		r = (struct iroot_recent *)iroot_at(p, list->entries) + at;
+		r->event[0] = first;
+		r->event[1] = second;
+		r->direction = direction;
 	}
-	ref = *link;
-	r = iroot_at(p, ref);
-	*link = r->next;
-	r->next = list->first;
-	list->first = ref;
+	r = (struct iroot_recent *)iroot_at(p, list->entries) + (*place - 1);
+	r->stamp = ++list->stamp;
 	return r;
 }
 
-void iroot_recent_set(struct iroot_recent *r, const struct iroot_instance *instance)
+void iroot_recent_set(struct iroot_recents *list, struct iroot_recent *r,
+		      const struct iroot_instance *instance)
 {
+	list->state -= state_of(r);
 	if (r->instance[0].var && r->instance[0].var != instance->var)
 		r->instance[1] = r->instance[0];
 	r->instance[0] = *instance;
+	list->state += state_of(r);
 }
