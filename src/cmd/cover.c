@@ -11,6 +11,7 @@
 #include "cmd/numbers.h"
 #include "cmd/session.h"
 #include "explore/bug.h"
+#include "explore/cover_chase.h"
 #include "explore/cover_search.h"
 #include "report/cover.h"
 
@@ -24,9 +25,11 @@ static const char usage[] =
 	"With a PROGRAM that was built with snarl-cc, makes runs and adds what they exposed and\n"
 	"what they let one expect.\n"
 	"\n"
-	"      --runs N         how many (default 200; with --time: no limit)\n"
+	"      --runs N         how many (default 200, with --chase 2000; with --time: no limit)\n"
 	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
 	"      --saturation N   end when N runs in a row show nothing new (default 25; 0: never)\n"
+	"      --chase          after a few runs, try to expose what they let one expect, one by\n"
+	"                       one, until nothing is left or the budget is used up\n"
 	"  -s, --strategy NAME  only by this one (default: several by turns)\n"
 	"  -j, --jobs N         runs at the same time (default: one per CPU)\n"
 	"      --seed N         other interleavings (default 1)\n"
@@ -59,7 +62,7 @@ struct options {
 	const struct strategy *strategy;
 	uint64_t saturation, untested;
 	const char *db, *name, *diff, *html;
-	bool merge;
+	bool merge, chase;
 	double fail_under;	/* below 0: not asked for */
 	char **operands;
 	int operand_count;
@@ -68,6 +71,7 @@ struct options {
 struct covering {
 	struct session session;
 	struct cover cover;
+	struct search_memory memory;
 };
 
 static void on_progress(void *ctx, const struct search_stats *stats)
@@ -95,28 +99,58 @@ static void tell_runs(const struct options *o, const struct cover_search *s, con
 		fprintf(stderr, "snarl: runs were too large to remember all of them: iRoots may be missing\n");
 }
 
+static void configure(struct covering *c, struct search_config *out)
+{
+	session_config(&c->session, out);
+	out->memory = &c->memory;
+	out->found = NULL;
+	out->keep_going = true;
+	out->progress = on_progress;
+	out->ctx = c;
+}
+
+static int search(const struct options *o, struct covering *c, struct err *err)
+{
+	struct cover_search s = { .saturation = o->saturation, .stop = &session_interrupted };
+	int result;
+
+	configure(c, &s.search);
+	s.search.strategy = o->strategy;
+	result = cover_search_run(&s, &c->cover, &c->session.stats, err);
+	progress_clear(&c->session.progress);
+	if (result == 0)
+		tell_runs(o, &s, c);
+	return result;
+}
+
+static int chase(const struct options *o, struct covering *c, struct err *err)
+{
+	struct cover_chase x = { 0 };
+	int result;
+
+	configure(c, &x.search);
+	result = cover_chase_run(&x, &c->cover, &c->session.stats, err);
+	progress_clear(&c->session.progress);
+	if (result == 0 && !o->explore.quiet)
+		fprintf(stderr, "snarl: %llu runs in %.1f s: %llu iRoots chased, %llu of them exposed%s%s\n",
+			(unsigned long long)c->session.stats.runs, c->session.stats.seconds,
+			(unsigned long long)x.tried, (unsigned long long)x.exposed,
+			x.over ? ", nothing is left to try" : "", session_interrupted ? ", interrupted" : "");
+	return result;
+}
+
 static int make_runs(const struct options *o, const char *db)
 {
 	struct covering c = { 0 };
-	struct cover_search s = { .saturation = o->saturation, .stop = &session_interrupted };
 	struct err err = { "" };
 	int code = session_open(&c.session, &o->explore);
 
 	if (code == CMD_OK && cover_open(&c.cover, db, &c.session.target, &c.session.places, &err) < 0)
 		code = cmd_fail(&cmd_cover, "%s", err.text);
-	if (code == CMD_OK) {
-		session_config(&c.session, &s.search);
-		s.search.strategy = o->strategy;
-		s.search.progress = on_progress;
-		s.search.ctx = &c;
-		code = cover_search_run(&s, &c.cover, &c.session.stats, &err);
-		progress_clear(&c.session.progress);
-		if (code == 0)
-			tell_runs(o, &s, &c);
-		else
-			code = cmd_fail(&cmd_cover, "%s", err.text);
-	}
+	if (code == CMD_OK && (o->chase ? chase(o, &c, &err) : search(o, &c, &err)) < 0)
+		code = cmd_fail(&cmd_cover, "%s", err.text);
 	cover_close(&c.cover);
+	search_memory_free(&c.memory);
 	session_close(&c.session);
 	return code;
 }
@@ -252,12 +286,13 @@ static int parse_strategy(struct options *o, const char *name)
 }
 
 enum { OPT_SATURATION = EXPLORE_OPT_OWN, OPT_DB, OPT_PROGRAM, OPT_MERGE, OPT_DIFF, OPT_FAIL_UNDER,
-       OPT_UNTESTED, OPT_HTML };
+       OPT_UNTESTED, OPT_HTML, OPT_CHASE };
 
 static const struct option long_options[] = {
 	{ "runs", required_argument, NULL, OPT_RUNS },
 	{ "time", required_argument, NULL, OPT_TIME },
 	{ "saturation", required_argument, NULL, OPT_SATURATION },
+	{ "chase", no_argument, NULL, OPT_CHASE },
 	{ "strategy", required_argument, NULL, 's' },
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "seed", required_argument, NULL, OPT_SEED },
@@ -302,6 +337,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_MERGE: o->merge = true; break;
+		case OPT_CHASE: o->chase = true; break;
 		case OPT_DIFF: o->diff = optarg; break;
 		case OPT_HTML: o->html = optarg; break;
 		default: code = explore_options_take(&o->explore, c);
@@ -313,6 +349,8 @@ static int parse(struct options *o, int argc, char **argv)
 	o->explore.program = o->operands;
 	if (o->explore.seconds > 0 && !o->explore.runs_given)
 		o->explore.runs = 0;
+	if (o->chase && !o->explore.runs_given && o->explore.runs)
+		o->explore.runs = 2000;
 	if (o->merge && !o->operand_count)
 		return cmd_usage(&cmd_cover, "--merge: which databases?");
 	if (!o->merge && o->operand_count > 1 && is_data(o->operands[0]))

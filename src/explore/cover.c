@@ -254,20 +254,22 @@ failed:
 	return -1;
 }
 
-int cover_attempt(struct cover *c, struct cover_root *root, bool exposed, struct err *err)
+int cover_attempt(struct cover *c, struct cover_root *root, unsigned runs, bool exposed, struct err *err)
 {
 	if (memo_begin(c->memo, err) < 0)
 		return -1;
-	if (memo_attempt(c->memo, root->memo.id, exposed, 0, err) < 0) {
+	if (memo_attempt(c->memo, root->memo.id, runs, exposed, 0, err) < 0) {
 		memo_rollback(c->memo);
 		return -1;
 	}
 	if (memo_commit(c->memo, err) < 0)
 		return -1;
-	c->exposed += exposed && !root->memo.exposed;
-	root->memo.exposed += exposed;
-	root->memo.attempts++;
-	root->memo.failed += !exposed;
+	if (exposed && !root->memo.exposed) {
+		root->memo.exposed = 1;
+		c->exposed++;
+	}
+	root->memo.attempts += runs;
+	root->memo.failed += exposed ? 0 : runs;
 	return 0;
 }
 

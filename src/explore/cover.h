@@ -46,8 +46,8 @@ void cover_close(struct cover *c);	/* what was not written is lost: cover_flush(
 int cover_add(struct cover *c, struct iroot_profile *p, struct memo_run *r, struct err *err);
 int cover_flush(struct cover *c, struct err *err);
 
-/* Was an iRoot exposed, when that was the aim? */
-int cover_attempt(struct cover *c, struct cover_root *root, bool exposed, struct err *err);
+/* Was an iRoot exposed, when that was the aim of these runs? */
+int cover_attempt(struct cover *c, struct cover_root *root, unsigned runs, bool exposed, struct err *err);
 
 /* Expected but neither exposed nor given up; by idiom, the next after *at, which is 0 at first. NULL: none. */
 struct cover_root *cover_untested(struct cover *c, uint32_t idiom, size_t *at);

@@ -57,51 +57,46 @@ static void on_judged(void *ctx, uint64_t run, const struct server *server,
 		x->stop = 1;
 }
 
-/* Not what is asked for here. */
 static enum search_answer on_found(void *ctx, struct search_failure *f)
 {
-	(void)ctx;
+	const struct search_config *c = &((struct searching *)ctx)->s->search;
+
+	if (c->found)
+		return c->found(c->ctx, f);
 	search_failure_free(f);
 	return SEARCH_MORE;
 }
 
-struct telling {
-	struct searching searching;	/* first: it is the ctx */
-	void (*progress)(void *ctx, const struct search_stats *stats);
-	void *ctx;
-};
-
 static void on_progress(void *ctx, const struct search_stats *stats)
 {
-	struct telling *t = ctx;
+	struct searching *x = ctx;
 
-	if (t->searching.s->stop && *t->searching.s->stop)
-		t->searching.stop = 1;
-	if (t->progress)
-		t->progress(t->ctx, stats);
+	if (x->s->stop && *x->s->stop)
+		x->stop = 1;
+	if (x->s->search.progress)
+		x->s->search.progress(x->s->search.ctx, stats);
 }
 
 int cover_search_run(struct cover_search *s, struct cover *c, struct search_stats *stats, struct err *err)
 {
-	struct telling t = { .searching = { .s = s, .cover = c }, .progress = s->search.progress,
-			     .ctx = s->search.ctx };
+	struct searching x = { .s = s, .cover = c };
 	struct search_config config = s->search;
 	struct err flushing;
 	int result;
 
 	config.server.profile_size = IROOT_MEMORY;
-	config.keep_going = true;
-	config.stop = &t.searching.stop;
+	config.keep_going |= !config.found;
+	config.stop = &x.stop;
 	config.shape = on_shape;
 	config.judged = on_judged;
 	config.found = on_found;
 	config.progress = on_progress;
-	config.ctx = &t;
+	config.ctx = &x;
 	if (!config.strategy)
 		config.strategy = strategy_find(mix[0].strategy);
 	result = search_run(&config, c->places, stats, err);
-	if (t.searching.broken) {
-		*err = t.searching.err;
+	if (x.broken) {
+		*err = x.err;
 		return -1;
 	}
 	if (cover_flush(c, &flushing) < 0 && result == 0) {

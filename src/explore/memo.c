@@ -60,9 +60,9 @@ static const char *const texts[STATEMENTS] = {
 		 " attempts = attempts + excluded.attempts, failed = failed + excluded.failed,"
 		 " first_run = coalesce(first_run, excluded.first_run)"
 		 " RETURNING id, exposed, predicted, attempts, failed, first_run",
-	[ATTEMPT] = "UPDATE iroot SET attempts = attempts + 1, failed = failed + (1 - ?2),"
-		    " exposed = exposed + ?2,"
-		    " first_run = CASE WHEN ?2 THEN coalesce(first_run, ?3) ELSE first_run END"
+	[ATTEMPT] = "UPDATE iroot SET attempts = attempts + ?4, failed = failed + (1 - ?2) * ?4,"
+		    " exposed = max(exposed, ?2),"
+		    " first_run = CASE WHEN ?2 THEN coalesce(first_run, nullif(?3, 0)) ELSE first_run END"
 		    " WHERE id = ?1",
 	[PROGRAMS] = "SELECT id, name, build, (SELECT count(*) FROM run WHERE run.program = program.id)"
 		     " FROM program ORDER BY id",
@@ -342,11 +342,12 @@ int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t by, 
 	return got == SQLITE_DONE ? 0 : -1;
 }
 
-int memo_attempt(struct memo *m, int64_t root, bool exposed, int64_t by, struct err *err)
+int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int64_t by, struct err *err)
 {
 	sqlite3_bind_int64(m->at[ATTEMPT], 1, root);
 	sqlite3_bind_int(m->at[ATTEMPT], 2, exposed);
 	sqlite3_bind_int64(m->at[ATTEMPT], 3, by);
+	sqlite3_bind_int64(m->at[ATTEMPT], 4, runs);
 	return (int)run(m, ATTEMPT, err);
 }
 

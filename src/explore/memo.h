@@ -19,7 +19,7 @@
 
 #define MEMO_VERSION 1
 #define MEMO_FILE "memo.db"	/* in the folder of results */
-#define MEMO_ATTEMPTS 2u	/* that failed, and an iRoot counts as infeasible */
+#define MEMO_ATTEMPTS 8u	/* runs that were to expose it and failed: an iRoot counts as infeasible */
 
 struct memo;
 
@@ -61,15 +61,15 @@ struct memo_root {
 	int64_t event[IROOT_EVENTS];	/* 0: none */
 	uint64_t exposed;	/* runs that did */
 	uint64_t predicted;	/* runs that let one expect it */
-	uint64_t attempts, failed;	/* to expose it */
+	uint64_t attempts, failed;	/* runs that were to expose it */
 	int64_t first_run;	/* that exposed it, or 0 */
 };
 
 /* Adds the numbers of *r to those that are there; sets r->id, and the numbers to the sums. */
 int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t run, struct err *err);
 
-/* An iRoot was tried; `exposed` counts as a run that exposed it. */
-int memo_attempt(struct memo *m, int64_t root, bool exposed, int64_t run, struct err *err);
+/* Runs were to expose an iRoot. If they did, and no profile has said so, that is one run that did. */
+int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int64_t by, struct err *err);
 
 /* Reading. The strings live during the call. Each stops when the callback does not return 0. */
 int memo_each_program(struct memo *m, int (*fn)(void *ctx, int64_t id, const char *name,

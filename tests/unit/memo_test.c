@@ -120,12 +120,12 @@ static void test_roots(void **state)
 	assert_int_equal(r.exposed, 2);
 	assert_int_equal(r.first_run, second);	/* the first is the first */
 	r = add_root(m, p, b, a, 0, 1, first);
-	assert_int_equal(memo_attempt(m, r.id, false, 0, &err), 0);
-	assert_int_equal(memo_attempt(m, r.id, false, 0, &err), 0);
+	assert_int_equal(memo_attempt(m, r.id, 1, false, 0, &err), 0);
+	assert_int_equal(memo_attempt(m, r.id, 1, false, 0, &err), 0);
 	r = add_root(m, p, b, a, 0, 0, first);
 	assert_int_equal(r.attempts, 2);
 	assert_int_equal(r.failed, 2);
-	assert_int_equal(memo_attempt(m, r.id, true, second, &err), 0);
+	assert_int_equal(memo_attempt(m, r.id, 1, true, second, &err), 0);
 	r = add_root(m, p, b, a, 0, 0, first);
 	assert_int_equal(r.exposed, 1);
 	assert_int_equal(r.first_run, second);
