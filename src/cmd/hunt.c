@@ -1,6 +1,8 @@
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
 #include "cmd/session.h"
@@ -20,6 +22,8 @@ static const char usage[] =
 	"      --profiles N     runs to watch and predict from (default 4), of each input\n"
 	"      --input-dir DIR  hunt with each file in DIR: in the place of @@ in the arguments,\n"
 	"                       or as stdin if there is no @@\n"
+	"      --coverage       spend what is left on interleavings that no run had yet, as snarl\n"
+	"                       cover --chase does, and remember them in memo.db\n"
 	"      --snapshots N    what runs have in common is run once if it has N steps or more\n"
 	"                       (default 2000; 0: never). What is found does not depend on it\n"
 	EXPLORE_USAGE_RUNS
@@ -36,6 +40,7 @@ struct options {
 	struct explore_options explore;
 	uint64_t profiles, saturation, snapshots;
 	const char *input_dir;
+	bool coverage;
 };
 
 /* After what was found, before the figures. */
@@ -48,6 +53,27 @@ static void tell_saturation(struct session *s)
 		(unsigned long long)s->hunt->saturated);
 }
 
+static void tell_coverage(struct session *s)
+{
+	const struct cover *c = s->hunt->cover;
+
+	if (s->o->quiet || !c || !c->count)
+		return;
+	progress_clear(&s->progress);
+	fprintf(stderr, "snarl: %llu of %zu known iRoots are exposed; %llu were chased, %llu of these exposed: "
+		"snarl cover -o %s\n", (unsigned long long)c->exposed, c->count,
+		(unsigned long long)s->hunt->chased, (unsigned long long)s->hunt->chased_exposed, s->o->out);
+}
+
+static int open_cover(struct cover *c, struct session *s, struct err *err)
+{
+	char *path = xasprintf("%s/%s", s->o->out, MEMO_FILE);
+	int result = bug_folder(s->o->out, err) < 0 ? -1 : cover_open(c, path, &s->target, &s->places, err);
+
+	free(path);
+	return result;
+}
+
 static int hunt(const struct options *o)
 {
 	struct inputs inputs;
@@ -56,6 +82,7 @@ static int hunt(const struct options *o)
 				      .suppress = o->explore.suppress };
 	struct err err = { "" };
 	struct session s;
+	struct cover cover = { 0 };
 	struct hunt *h;
 	int code = session_open(&s, &o->explore);
 
@@ -68,6 +95,13 @@ static int hunt(const struct options *o)
 		session_close(&s);
 		return cmd_fail(&cmd_hunt, "%s", err.text);
 	}
+	if (o->coverage && open_cover(&cover, &s, &err) < 0) {
+		cover_close(&cover);
+		inputs_close(&inputs);
+		session_close(&s);
+		return cmd_fail(&cmd_hunt, "%s", err.text);
+	}
+	config.cover = o->coverage ? &cover : NULL;
 	session_config(&s, &config.search);
 	h = hunt_new(&config);
 	s.hunter = h;
@@ -75,20 +109,23 @@ static int hunt(const struct options *o)
 	code = hunt_run(h, &s.places, &s.stats, &err);
 	inputs_restore(&inputs);
 	tell_saturation(&s);
+	tell_coverage(&s);
 	code = session_end(&s, code, &err);
 	hunt_free(h);
+	cover_close(&cover);
 	inputs_close(&inputs);
 	session_close(&s);
 	return code;
 }
 
-enum { OPT_PROFILES = EXPLORE_OPT_OWN, OPT_SATURATION, OPT_INPUT_DIR, OPT_SNAPSHOTS };
+enum { OPT_PROFILES = EXPLORE_OPT_OWN, OPT_SATURATION, OPT_INPUT_DIR, OPT_SNAPSHOTS, OPT_COVERAGE };
 
 static const struct option long_options[] = {
 	{ "profiles", required_argument, NULL, OPT_PROFILES },
 	{ "saturation", required_argument, NULL, OPT_SATURATION },
 	{ "input-dir", required_argument, NULL, OPT_INPUT_DIR },
 	{ "snapshots", required_argument, NULL, OPT_SNAPSHOTS },
+	{ "coverage", no_argument, NULL, OPT_COVERAGE },
 	EXPLORE_LONG_OPTIONS,
 	EXPLORE_NEWS_OPTIONS,
 	{ 0 },
@@ -114,6 +151,7 @@ static int parse(struct options *o, int argc, char **argv)
 			code = numbers_count(&cmd_hunt, "--snapshots", optarg, 0, UINT64_MAX, &o->snapshots);
 			break;
 		case OPT_INPUT_DIR: o->input_dir = optarg; break;
+		case OPT_COVERAGE: o->coverage = true; break;
 		default: code = explore_options_take(&o->explore, c);
 		}
 	return code != CMD_OK ? code : explore_options_end(&o->explore, argc, argv);

@@ -108,6 +108,32 @@ void test_results_candidates(const struct hunt_stats *h, struct json *j, struct 
 	json_close(j, '}');
 }
 
+static void add_iroots(const struct hunt_stats *h, struct json *j)
+{
+	uint64_t at[IROOT_IDIOMS + 1][3] = { { 0 } };	/* exposed, untested, infeasible; [0]: all */
+
+	for (size_t i = 0; i < h->cover->count; i++) {
+		const struct memo_root *r = &h->cover->roots[i].memo;
+		unsigned verdict = r->exposed ? 0 : r->failed >= MEMO_ATTEMPTS ? 2 : 1;
+
+		at[r->idiom][verdict]++;
+		at[0][verdict]++;
+	}
+	json_open(j, "iroots", '[');
+	for (unsigned i = 0; i <= IROOT_IDIOMS; i++) {
+		json_open(j, NULL, '{');
+		if (i)
+			json_number(j, "idiom", i);
+		json_number(j, "exposed", at[i][0]);
+		json_number(j, "untested", at[i][1]);
+		json_number(j, "infeasible", at[i][2]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_number(j, "chased", h->chased);
+	json_number(j, "chased_exposed", h->chased_exposed);
+}
+
 static void build(const struct test_results *r, const struct target *target,
 		  const struct search_stats *stats, const struct hunt_stats *hunt,
 		  struct places *places, struct buf *out)
@@ -137,6 +163,8 @@ static void build(const struct test_results *r, const struct target *target,
 	json_open(&j, "coverage", '{');
 	json_number(&j, "interleavings", stats->interleavings);
 	json_number(&j, "shared_words", stats->shared);
+	if (hunt && hunt->cover)
+		add_iroots(hunt, &j);
 	json_close(&j, '}');
 	json_close(&j, '}');
 	buf_add_char(out, '\n');

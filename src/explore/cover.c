@@ -106,6 +106,12 @@ static char *describe_input(const struct target *t)
 	return text;
 }
 
+void cover_input(struct cover *c, const struct target *target)
+{
+	free(c->input);
+	c->input = describe_input(target);
+}
+
 int cover_open(struct cover *c, const char *path, const struct target *target, struct places *places,
 	       struct err *err)
 {

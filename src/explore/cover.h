@@ -39,6 +39,9 @@ int cover_open(struct cover *c, const char *path, const struct target *target, s
 	       struct err *err);
 void cover_close(struct cover *c);	/* what was not written is lost: cover_flush() */
 
+/* Another input from now on. */
+void cover_input(struct cover *c, const struct target *target);
+
 /*
  * A run has ended. What is new is in the database when this returns, and r has the run's
  * figures; that known ones were seen again may come later.

@@ -23,7 +23,7 @@ static double now(void)
 
 const char *hunt_stage_name(enum hunt_stage stage)
 {
-	static const char *const names[] = { "profile", "predict", "prove", "search" };
+	static const char *const names[] = { "profile", "predict", "prove", "search", "cover" };
 
 	return names[stage];
 }
@@ -39,6 +39,7 @@ struct hunt *hunt_new(const struct hunt_config *config)
 
 	h->config = *config;
 	h->stats.list = &h->leads;
+	h->stats.cover = config->cover;
 	h->leads.suppress = config->suppress;
 	h->none = (struct inputs){ .count = 1 };
 	if (!h->config.inputs)
@@ -372,5 +373,5 @@ int hunt_run(struct hunt *h, struct places *places, struct search_stats *stats, 
 	h->leads.symbols = h->others.symbols = places->symbols;
 	if (profile(h, stats, err) < 0 || hunt_prove(h, HUNT_TRIES_FIRST, stats, err) < 0)
 		return -1;
-	return hunt_search(h, stats, err);
+	return h->config.cover ? hunt_cover(h, stats, err) : hunt_search(h, stats, err);
 }

@@ -10,17 +10,20 @@
  *   search   what is left of the budget, by the strategies that find what is new; runs that
  *            were very new are watched as well, and what they predict is proved
  *
+ * In place of the search, iRoots that no run exposed yet can be chased (cover_chase.h).
+ *
  * With several inputs each stage is made with all of them. All is made from the seed, and
  * does not depend on how many runs are made at a time, nor on snapshots.
  */
 #ifndef EXPLORE_HUNT_H
 #define EXPLORE_HUNT_H
 
+#include "explore/cover.h"
 #include "explore/inputs.h"
 #include "explore/lead.h"
 #include "explore/search.h"
 
-enum hunt_stage { HUNT_PROFILE, HUNT_PREDICT, HUNT_PROVE, HUNT_SEARCH };
+enum hunt_stage { HUNT_PROFILE, HUNT_PREDICT, HUNT_PROVE, HUNT_SEARCH, HUNT_COVER };
 
 struct hunt_stats {
 	enum hunt_stage stage;
@@ -36,6 +39,8 @@ struct hunt_stats {
 	uint64_t infeasible;	/* … could not come about */
 	uint64_t unreached;	/* … the runs did not come to its events */
 	uint64_t saturated;	/* not 0: it ended since so many runs in a row showed nothing new */
+	uint64_t chased, chased_exposed;	/* iRoots; of them, exposed */
+	const struct cover *cover;	/* what is known of iRoots, or NULL */
 	char no_trace[256];	/* why a profile run has none; "" */
 	const struct leads *list;	/* all of them, with their outcomes */
 };
@@ -50,6 +55,7 @@ struct hunt_config {
 	bool (*wanted)(void *ctx, const struct lead *lead);
 	void *ctx;
 	const struct suppressions *suppress;	/* or NULL; outlives the hunt */
+	struct cover *cover;	/* chase what is untested in it, in place of the search; or NULL */
 };
 
 struct hunt;

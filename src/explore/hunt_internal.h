@@ -85,6 +85,9 @@ void hunt_tell(struct hunt *h, struct search_failure *f);	/* a failure outside a
 void hunt_prove_ended(struct hunt *h, uint64_t run);	/* later runs do not count */
 void hunt_count(struct hunt *h);
 
+/* hunt_cover.c */
+int hunt_cover(struct hunt *h, struct search_stats *stats, struct err *err);
+
 /* hunt_search.c */
 int hunt_search(struct hunt *h, struct search_stats *stats, struct err *err);
 
