@@ -255,7 +255,7 @@ static void record(struct bug *b, const char *out, const struct replay_config *c
 
 /*
  * If the cause was predicted, what the trace says only tells how it came about; unless that is
- * broken atomicity of which the predicted order is a part.
+ * broken atomicity of one variable, of which the predicted order is a part.
  */
 static void settle_cause(struct bug *b, struct places *places)
 {
@@ -264,7 +264,7 @@ static void settle_cause(struct bug *b, struct places *places)
 	if (!lead || !b->cause || (cluster_implies(lead, b->cause, places) &&
 				   cluster_implies(b->cause, lead, places)))
 		return;
-	if (strcmp(lead_class(b->cause), "atomicity") == 0 && strcmp(lead_class(lead), "atomicity") != 0 &&
+	if (b->cause->c.class == CANDIDATE_ATOMICITY && strcmp(lead_class(lead), "atomicity") != 0 &&
 	    cluster_implies(b->cause, lead, places)) {
 		schedule_free_goals(&b->failure->schedule);
 		return;
