@@ -235,17 +235,18 @@ entry snarlrt_note_copy16
 
 /*
  * What code with the check inlined before registers were given out (wrap/ir.c) calls for
- * all but the common cases: %rdi the address, %eax the access as above, and every register
- * but %rax and %rcx is kept; by the wide one also those of AVX, except zmm16 to zmm31 and
- * the masks.
+ * all but the common cases: %rdi the address, %eax the access as above, with bit 16 if it
+ * lies over two granules. Every register but %rax and %rcx is kept; by the wide one also
+ * those of AVX, except zmm16 to zmm31 and the masks.
  */
 .macro access_keeping name, slow
 	.p2align 5
 entry \name
+	movl %eax, %ecx
 	shlq $48, %rax
 	orq (%rsp), %rax		/* the record's site */
-	btq $(48 + 8 + 2), %rax		/* 16 bytes: two granules */
-	jc \slow
+	testl $0x10400, %ecx		/* or 16 bytes long */
+	jne \slow
 	movq %rdi, %rcx
 	shrq $3, %rcx
 	movzwl SHADOW(,%rcx,2), %ecx

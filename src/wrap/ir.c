@@ -21,6 +21,8 @@
 #define OWN2 "12"
 #define END ".Lsnarl${:uid}"
 #define CALL ".Lsnarlc${:uid}"
+#define SPLIT ".Lsnarls${:uid}"
+#define OVER_GRANULES 0x10000u	/* in %eax for __snarl_access: no one granule holds it */
 
 #define SPOILED ",~{memory},~{dirflag},~{fpsr},~{flags}"
 #define SPOILED_EXEC "{di},~{rax},~{rcx}" SPOILED
@@ -38,7 +40,7 @@ struct ir_module {
 };
 
 struct ir_call {
-	bool write, is_volatile;
+	bool write, is_volatile, unaligned;
 	unsigned size;
 	const char *arguments;	/* in parentheses */
 	const char *rest;	/* behind them */
@@ -78,6 +80,7 @@ static bool parse(const char *at, const char *end, struct ir_call *call)
 	take(&at, end, "tail ");
 	if (!take(&at, end, "call void @__tsan_"))
 		return false;
+	call->unaligned = take(&at, end, "unaligned_");
 	call->is_volatile = take(&at, end, "volatile_");
 	call->write = take(&at, end, "write");
 	if (!call->write && !take(&at, end, "read"))
@@ -96,6 +99,19 @@ static bool parse(const char *at, const char *end, struct ir_call *call)
 	return call->rest == end || *call->rest == ',';
 }
 
+/*
+ * What the rest takes for granted: that the access is within one granule, or has two to
+ * itself. It stays outside of what the runtime knows as the site.
+ */
+static int format_alignment(char *text, size_t room, unsigned size, unsigned op)
+{
+	if (size >= 8)
+		return snprintf(text, room, "testb $$7,%%dil; movl $$%u,%%eax; jne " SPLIT "; ",
+				op | OVER_GRANULES);
+	return snprintf(text, room, "movl %%edi,%%eax; andl $$7,%%eax; cmpl $$%u,%%eax; "
+			"movl $$%u,%%eax; ja " SPLIT "; ", 8 - size, op | OVER_GRANULES);
+}
+
 static int format(char *text, size_t size, const struct ir_call *call, const struct ir_module *module)
 {
 	bool wide = call->size == 16, pic = module->pic;
@@ -103,6 +119,7 @@ static int format(char *text, size_t size, const struct ir_call *call, const str
 	const char *cur = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *site = pic ? "%rdx" : "%rcx";
 	const char *compare;
+	char alignment[160] = "";
 
 	if (pic)
 		compare = wide ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:" OWN2 "(%rcx)"
@@ -113,15 +130,17 @@ static int format(char *text, size_t size, const struct ir_call *call, const str
 	op |= call->write ? TRACE_WRITE : TRACE_READ;
 	if (call->is_volatile)
 		op |= TRACE_VOLATILE << 8;
+	if (call->unaligned)
+		format_alignment(alignment, sizeof(alignment), call->size, op);
 	return snprintf(text, size,
-			"  call void asm sideeffect alignstack \""
+			"  call void asm sideeffect alignstack \"%s"
 			"movq %%rdi,%%rax; shrq $$3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
 			"%s; je " END "; %s; jne " CALL "; "
 			"movq %s,%%rax; testl $$4095,%%eax; je " CALL "; "
 			"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
 			"movw $$%u,14(%%rax); addq $$16,%%rax; movq %%rax,%s; jmp " END "; "
-			CALL ": movl $$%u,%%eax; call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
-			wide ? "movl" : "movzwl", compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax",
+			CALL ": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
+			alignment, wide ? "movl" : "movzwl", compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax",
 			cur, site, site, op, cur, op, module->avx ? "_wide" : "",
 			pic ? SPOILED_PIC : SPOILED_EXEC, module->avx512 ? SPOILED_AVX512 : "");
 }

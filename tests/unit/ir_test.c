@@ -51,7 +51,8 @@ static void check(const char *text, bool pic, const char *expected)
 	"je .Lsnarlc${:uid}; leaq .Lsnarl${:uid}(%rip),%rcx; movq %rdi,(%rax); "                 \
 	"movq %rcx,8(%rax); movw $$" op ",14(%rax); addq $$16,%rax; "                            \
 	"movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl${:uid}; "                                  \
-	".Lsnarlc${:uid}: movl $$" op ",%eax; call __snarl_access@PLT; .Lsnarl${:uid}:\", "      \
+	".Lsnarlc${:uid}: movl $$" op ",%eax; .Lsnarls${:uid}: call __snarl_access@PLT; "         \
+	".Lsnarl${:uid}:\", "                                                                   \
 	"\"{di},~{rax},~{rcx},~{memory},~{dirflag},~{fpsr},~{flags}\""
 #define EXEC8(op) EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", op)
 #define EXEC16(op) EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", op)
@@ -72,13 +73,43 @@ static void test_forms(void **state)
 	      "[8 x double]* @\"a)b\", i64 0, i64 1) to i8*)), !dbg !9\n  ret void\n");
 }
 
+/* The same behind a test for accesses that lie over two granules. */
+static void test_unaligned(void **state)
+{
+	static const struct {
+		const char *hook, *aligned, *test;
+	} cases[] = {
+		{ "unaligned_read8", "read8", "testb $$7,%dil; movl $$66307,%eax; jne .Lsnarls${:uid}; " },
+		{ "unaligned_write16", "write16",
+		  "testb $$7,%dil; movl $$66564,%eax; jne .Lsnarls${:uid}; " },
+		{ "unaligned_volatile_write4", "volatile_write4",
+		  "movl %edi,%eax; andl $$7,%eax; cmpl $$4,%eax; movl $$68100,%eax; "
+		  "ja .Lsnarls${:uid}; " },
+	};
+	const char *start = "  call void asm sideeffect alignstack \"";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char line[80], expected[2048], *aligned;
+
+		snprintf(line, sizeof(line), "  call void @__tsan_%s(ptr %%1)\n", cases[i].aligned);
+		aligned = transform(line, false);
+		assert_memory_equal(aligned, start, strlen(start));
+		snprintf(expected, sizeof(expected), "%s%s%s", start, cases[i].test,
+			 aligned + strlen(start));
+		snprintf(line, sizeof(line), "  call void @__tsan_%s(ptr %%1)\n", cases[i].hook);
+		check(line, false, expected);
+		free(aligned);
+	}
+}
+
 static void test_left_alone(void **state)
 {
 	static const char *const texts[] = {
 		"",
 		"\n",
 		"  call void @__tsan_func_exit()\n",
-		"  call void @__tsan_unaligned_read8(i8* %5)\n",
+		"  call void @__tsan_unaligned_read_write8(i8* %5)\n",
 		"  call void @__tsan_read8(i8* %5) #3\n",
 		"  call void @__tsan_read8(i8* %5) [ \"funclet\"(token %1) ]\n",
 		"  call void @__tsan_read8(i8* nonnull\n",
@@ -190,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_unaligned),
 		cmocka_unit_test(test_left_alone),
 		cmocka_unit_test(test_same_code),
 		cmocka_unit_test(test_libraries),
