@@ -48,7 +48,7 @@ support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/sn
 VERSION := $(shell sed -n 's/^\#define VERSION "\(.*\)"/\1/p' src/base/version.h)
 cmd_docs := $(shell grep -l '^\# snarl' docs/*.md)
 man := $(patsubst docs/%.md,man1/snarl-%.1,$(filter-out docs/snarl.md,$(cmd_docs))) man1/snarl.1 \
-	man5/snarl-schedule.5 man5/snarl-trace.5 man7/snarl-strategies.7 man7/snarl-suppressions.7 man7/snarl-ci.7
+	man5/snarl-schedule.5 man5/snarl-trace.5 man7/snarl-strategies.7 man7/snarl-suppressions.7 man7/snarl-ci.7 man7/snarl-production.7
 extras := $(addprefix share/man/,$(man)) share/completions/snarl.bash share/completions/_snarl \
 	share/completions/snarl.fish share/SnarlConfigVersion.cmake
 
@@ -66,7 +66,7 @@ help:
 	@echo 'make check      all tests; tests/run NAME for one'
 	@echo 'make check-deb  a Debian package of it, built and tried'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
-	@echo 'make bench      overhead, control mode, analyses; QUICK=1 for one round and short traces'
+	@echo 'make bench      overhead, production builds, control mode, analyses; QUICK=1 for one round and short traces'
 	@echo 'make bench-hunt  runs that snarl hunt needs for each example; SEEDS=20 MOST=50 WRITE='
 	@echo 'make bench-coverage  interleavings that each strategy covers; RUNS=300 SECONDS_EACH=1 WRITE='
 	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 CAP=10000 WRITE='
@@ -189,6 +189,7 @@ $(eval $(call man_rule,trace-format,snarl-trace,5))
 $(eval $(call man_rule,strategies,snarl-strategies,7))
 $(eval $(call man_rule,suppressions,snarl-suppressions,7))
 $(eval $(call man_rule,ci,snarl-ci,7))
+$(eval $(call man_rule,production,snarl-production,7))
 
 $(B)/share/completions/%: $(B)/bin/snarl scripts/completions
 	@mkdir -p $(@D)
@@ -236,6 +237,7 @@ check-deb: deps
 bench: deps
 	@$(MAKE) --no-print-directory all
 	@tests/bench/run
+	@tests/bench/production
 	@tests/bench/control
 	@tests/bench/analyze
 

@@ -31,6 +31,7 @@ share/man/man1/snarl.1
 share/man/man5/snarl-schedule.5
 share/man/man5/snarl-trace.5
 share/man/man7/snarl-ci.7
+share/man/man7/snarl-production.7
 share/man/man7/snarl-strategies.7
 share/man/man7/snarl-suppressions.7
 share/meson/native/snarl
