@@ -11,6 +11,7 @@
 	"Compiles and links with gcc or clang so that snarl can watch the program. All options\n" \
 	"of the compiler work, and\n" \
 	"\n" \
+	"      --production     functions plain and instrumented, switched when needed (snarl-production(7))\n" \
 	"      --no-inline      plain calls instead of inlined checks (--snarl-no-inline, too)\n" \
 	"      --snarl-no-instrument  compile these files without instrumentation\n" \
 	"      --snarl-print    print the command instead of running it\n" \

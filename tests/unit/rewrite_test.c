@@ -427,6 +427,57 @@ static void test_compilers(void **state)
 	check_command("gcc", "clang++", true, "clang++", COMPILER_CLANG);
 }
 
+/* `@` marks a source, `+` a word for the instrumented compilation alone. */
+static void production(enum compiler_kind kind, const char *line, const char *expected,
+		       const char *expected_dual)
+{
+	struct rewrite out;
+	struct err err = { "" };
+	char *got;
+
+	assert_int_equal(run(kind, false, line, &out, &err), 0);
+	got = args_quote(&out.words);
+	assert_string_equal(got, expected);
+	free(got);
+	for (size_t i = 0; i < out.dual.count; i++)
+		if (out.dual.v[i][0] == REWRITE_SOURCE || out.dual.v[i][0] == REWRITE_INST)
+			out.dual.v[i][0] = out.dual.v[i][0] == REWRITE_SOURCE ? '@' : '+';
+	got = args_quote(&out.dual);
+	assert_string_equal(got, expected_dual);
+	free(got);
+	rewrite_free(&out);
+}
+
+#define PLAIN_GCC "-g -idirafter /I -B/X "
+#define PLAIN_GCC_END " -fno-ipa-ra -fno-ipa-stack-alignment -gno-as-loc-support"
+#define DUAL_GCC "-g -idirafter /I -w "
+#define DUAL_GCC_END PLAIN_GCC_END " +-specs=/L/snarl-gcc.specs +-U__SANITIZE_THREAD__"
+
+static void test_production(void **state)
+{
+	struct rewrite out;
+	struct err err;
+
+	(void)state;
+	production(COMPILER_GCC, "--production -O2 -c a.c -o x.o -MD -MF a.d -Werror",
+		   PLAIN_GCC "-O2 -c a.c -o x.o -MD -MF a.d -Werror" PLAIN_GCC_END,
+		   DUAL_GCC "-O2 @a.c" DUAL_GCC_END);
+	production(COMPILER_GCC, "-g3 -D -c -x c a b.o --snarl-production -include -o -L/l -lz",
+		   "-idirafter /I -B/X " RUNTIME "-g3 -D -c -x c a b.o -include -o -L/l -lz" PLAIN_GCC_END TAIL,
+		   "-idirafter /I -w -g3 -D -c -x c @a @b.o -include -o" DUAL_GCC_END);
+	production(COMPILER_GCC, "--production a.o s.S", "-B/X " RUNTIME "a.o s.S" TAIL, "");
+	production(COMPILER_GCC, "--production -E a.c", "-idirafter /I -B/X -E a.c", "");
+	production(COMPILER_CLANG, "--production -fsanitize=undefined a.c -fno-sanitize=all b.c -c -- c.c",
+		   "-g -idirafter /I -B/X -fno-integrated-as a.c b.c -c -- c.c",
+		   "-g -idirafter /I -fno-integrated-as -Qunused-arguments -w @a.c @b.c @c.c +-Xclang "
+		   "+-fsanitize=thread +-Xclang +-mllvm +-Xclang +-tsan-instrument-read-before-write=1 "
+		   "+-Xclang +-mllvm +-Xclang +-tsan-distinguish-volatile=1");
+	assert_int_equal(run(COMPILER_GCC, false, "--production -flto=auto -c a.c", &out, &err), -1);
+	assert_string_equal(err.text, "-flto=auto cannot be combined with --production, which compiles each "
+			    "file twice: remove one of them");
+	rewrite_free(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_response_files),
 		cmocka_unit_test(test_response_shorten),
 		cmocka_unit_test(test_compilers),
+		cmocka_unit_test(test_production),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
