@@ -30,3 +30,9 @@ for way in environment toolchain; do
 	project_check "$way/demo" "$way/libcount.so"
 	project_check "$way/democpp" "$way/libcount.so"
 done
+
+CC='snarl-cc --production' CXX='snarl-c++ --production' cmake -S . -B production >log 2>&1 ||
+	{ cat log; fail "cmake, production"; }
+make -C production >log 2>&1 || { cat log; fail "make, production"; }
+project_check_production production/demo production/libcount.so
+project_check_production production/democpp production/libcount.so
