@@ -88,6 +88,8 @@ static void add_user(const struct scan *s, struct args *dual)
 			;	/* "--" */
 		} else if (once_only(word)) {
 			i += once_only(word) - 1;
+		} else if (strcmp(word, "-g3") == 0 || strcmp(word, "-ggdb3") == 0) {
+			args_add(dual, "-g2");	/* macros once will do */
 		} else {
 			args_add(dual, word);
 			if (takes_value(word) && i + 1 < s->words.count)

@@ -464,7 +464,7 @@ static void test_production(void **state)
 		   DUAL_GCC "-O2 @a.c" DUAL_GCC_END);
 	production(COMPILER_GCC, "-g3 -D -c -x c a b.o --snarl-production -include -o -L/l -lz",
 		   "-idirafter /I -B/X " RUNTIME "-g3 -D -c -x c a b.o -include -o -L/l -lz" PLAIN_GCC_END TAIL,
-		   "-idirafter /I -w -g3 -D -c -x c @a @b.o -include -o" DUAL_GCC_END);
+		   "-idirafter /I -w -g2 -D -c -x c @a @b.o -include -o" DUAL_GCC_END);
 	production(COMPILER_GCC, "--production a.o s.S", "-B/X " RUNTIME "a.o s.S" TAIL, "");
 	production(COMPILER_GCC, "--production -E a.c", "-idirafter /I -B/X -E a.c", "");
 	production(COMPILER_CLANG, "--production -fsanitize=undefined a.c -fno-sanitize=all b.c -c -- c.c",
