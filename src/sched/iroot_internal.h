@@ -173,7 +173,8 @@ struct iroot_profile {
 	struct iroot_table events, places, locks, threads, syncs, pairs_of, found, known, sets,
 		nodes, edges, pairs, pair_sites, recents;
 	uint32_t event_count, found_count, thread_count, recents_count;
-	uint32_t done, pad;		/* ref of uint64_t[IROOT_DONE]: what iroot_pairs.c need not do again */
+	uint32_t busy;			/* in the middle of a step */
+	uint32_t done;			/* ref of uint64_t[IROOT_DONE]: what iroot_pairs.c need not do again */
 	uint32_t all_threads, all_places, all_pairs, all_found, last_pair, last_found;
 	uint32_t free_marks, free_entries;
 	uint32_t free_pending[2];	/* … [1]: with room for locks */

@@ -24,7 +24,7 @@ struct iroot_profile *iroot_profile_open(void *memory, uint64_t size)
 	struct iroot_profile *p = memory;
 
 	return size >= sizeof(*p) && p->magic == IROOT_MAGIC && p->version == IROOT_PROFILE_VERSION &&
-	       p->size <= size && p->used <= p->size ? p : NULL;
+	       p->size <= size && p->used <= p->size && !p->busy ? p : NULL;
 }
 
 static void touch(struct iroot_profile *p, struct iroot_touch *t, uint32_t place)
@@ -102,7 +102,7 @@ static void lock_step(struct iroot_profile *p, struct iroot_thread *thread, cons
 		.section = ++((struct iroot_place *)iroot_at(p, place))->sections };
 }
 
-void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step)
+static void take(struct iroot_profile *p, const struct iroot_step *step)
 {
 	struct iroot_thread *t;
 
@@ -125,6 +125,15 @@ void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step)
 	default:
 		iroot_order_step(p, t, step);
 	}
+}
+
+void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step)
+{
+	p->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* who is killed in between leaves it so */
+	take(p, step);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	p->busy = 0;
 }
 
 void iroot_profile_finish(struct iroot_profile *p)

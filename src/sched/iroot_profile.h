@@ -75,7 +75,7 @@ struct iroot_profile;
 /* NULL if that is too little memory. */
 struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t window);
 
-/* What another process began there; NULL if nothing is there. */
+/* What another process began there; NULL if nothing is there, or it was killed in the middle of a step. */
 struct iroot_profile *iroot_profile_open(void *memory, uint64_t size);
 
 void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step);
