@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "explore/attempt.h"
+#include "symbol/key.h"
 
 #define FLUSH_SECONDS 2.0
 
@@ -30,15 +31,7 @@ void cover_key(struct places *places, uint64_t pc, struct buf *out)
 	struct symbol_frame frame;
 
 	places_frame(places, pc, &frame);
-	if (frame.file && frame.line && frame.begin && frame.begin <= frame.line)
-		buf_addf(out, "%s %s +%u:%u", base_name(frame.file), frame.function,
-			 frame.line - frame.begin, frame.column);
-	else if (frame.file && frame.line)
-		buf_addf(out, "%s %s %u:%u", base_name(frame.file), frame.function, frame.line,
-			 frame.column);
-	else
-		buf_addf(out, "%s 0x%llx", module ? base_name(module->path) : "?",
-			 (unsigned long long)(module ? pc - module->base : pc));
+	symbol_key(&frame, module ? module->path : NULL, module ? pc - module->base : pc, out);
 }
 
 /* The number of an event; a pc is looked up once. */
