@@ -22,7 +22,7 @@ RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=initial-exec
 	-fno-stack-protector -mno-red-zone -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
 	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
 
-LIB_DIRS := base trace symbol sched analyze explore report
+LIB_DIRS := base trace symbol sched analyze learn explore report
 lib_src := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
 rewrite_src := $(filter-out src/wrap/main.c src/wrap/as.c,$(wildcard src/wrap/*.c))
 tool_src := src/main.c $(wildcard src/cmd/*.c)

@@ -1,0 +1,55 @@
+/*
+ * Lifeguard transactions (Yu, Narayanasamy: LifeTx): regions of code that passing runs never
+ * saw interleaved unserializably. At first a thread is one transaction; whenever a run is not
+ * serializable by those there are, the one that did the last access of the cycle is split
+ * before it, and the place of the split is remembered.
+ *
+ * Transactions are nodes of a graph; edges go along each thread, from an access to a later one of another
+ * thread that conflicts, and from what orders threads to what waits for it (locks too, whose
+ * own memory does not count). A node whose transaction has ended and into which no edge leads
+ * cannot be in a cycle any more, and goes.
+ *
+ * The place of a split between two accesses of a thread: the entry of the outermost function that was
+ * called in between; else the exit of the one that returned in between to where the second one is;
+ * else before the second access. Loops have no events. Besides, a transaction ends
+ * before each call that may block, locks excepted; that is not learnt, but always so.
+ */
+#ifndef LEARN_LIFETX_H
+#define LEARN_LIFETX_H
+
+#include "learn/fold.h"
+
+/* Of a site: of a function the second and the third, else the first. */
+enum lifetx_cut { LIFETX_BEFORE = 1, LIFETX_ENTRY = 2, LIFETX_EXIT = 4 };
+
+struct lifetx;
+
+struct lifetx *lifetx_new(unsigned granularity);
+void lifetx_free(struct lifetx *l);
+
+/* Known before the run; or'ed to what is there. */
+void lifetx_set_cuts(struct lifetx *l, uint32_t site, unsigned cuts);
+
+/* Only accesses at these sites make a transaction worth keeping; they are needed before the first step. */
+void lifetx_watch(struct lifetx *l, uint32_t site);
+
+/* All ops of enum iroot_op. `blocks`: the call may, or did. */
+void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks);
+void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function);
+void lifetx_exit(struct lifetx *l, uint32_t thread);
+void lifetx_jump(struct lifetx *l, uint32_t thread, size_t depth);	/* to so many activations */
+void lifetx_finish(struct lifetx *l);
+
+/* enum lifetx_cut */
+unsigned lifetx_cuts(const struct lifetx *l, uint32_t site);
+
+/*
+ * (function, site): at least two watched accesses of a transaction, `site` among them, were
+ * made within one activation of the function, and of none that it called.
+ */
+const struct learn_pairs *lifetx_members(const struct lifetx *l);
+
+size_t lifetx_splits(const struct lifetx *l);	/* in this run */
+size_t lifetx_live(const struct lifetx *l);	/* nodes now */
+
+#endif
