@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor.h"
-#include "runtime/dual_table.h"
+#include "trace/dual.h"
 
 struct table {
 	bool there;

@@ -6,7 +6,7 @@
 #include "runtime/arena.h"
 #include "runtime/deferred.h"
 #include "runtime/dual_patch.h"
-#include "runtime/dual_table.h"
+#include "trace/dual.h"
 #include "runtime/lock.h"
 #include "runtime/module.h"
 #include "runtime/shadow.h"

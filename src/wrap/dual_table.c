@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "runtime/dual_table.h"
+#include "trace/dual.h"
 #include "wrap/dual_internal.h"
 
 static void add_word(struct buf *out, struct asmtext_word w)
