@@ -239,6 +239,7 @@ bench: deps
 	@tests/bench/run
 	@tests/bench/production
 	@tests/bench/control
+	@tests/bench/profile
 	@tests/bench/analyze
 
 bench-hunt: deps
