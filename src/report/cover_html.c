@@ -197,7 +197,7 @@ static void add_items(const struct cover_state *s, struct sources *sources, enum
 	buf_free(&text);
 }
 
-#define LIST_HEAD "<div class=\"scroll\"><table><thead><tr><th>Idiom</th><th>A</th><th>B</th><th>C</th><th>D</th>" \
+#define LIST_HEAD "<div class=\"scroll\"><table><thead><tr><th style=\"white-space:nowrap\">Idiom</th><th>A</th><th>B</th><th>C</th><th>D</th>" \
 		  "</tr></thead><tbody>\n"
 
 void cover_html(const struct cover_state *s, const char *folder, struct buf *out)
@@ -205,7 +205,7 @@ void cover_html(const struct cover_state *s, const char *folder, struct buf *out
 	struct sources sources = { .folder = folder };
 	struct buf title = { 0 };
 
-	buf_addf(&title, "%s: %.1f %% of its interleavings covered", s->program, cover_percent(&s->all));
+	buf_addf(&title, "%s: %.1f %% of its known iRoots exposed", s->program, cover_percent(&s->all));
 	html_begin(out, buf_string(&title));
 	buf_add_text(out, "<header><h1>");
 	escape_html(out, buf_string(&title));
