@@ -53,6 +53,8 @@ SNARLRT_INTERPOSE int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m
 	};
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_cond_wait)(cond, mutex);
 	wait_begin(&call);
 	call.result = REAL(pthread_cond_wait)(cond, mutex);
 	call.returned = true;
@@ -95,6 +97,8 @@ SNARLRT_INTERPOSE int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex
 	};
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_cond_clockwait)(cond, mutex, clock, limit);
 	wait_begin(&call);
 	call.result = REAL(pthread_cond_clockwait)(cond, mutex, clock, limit);
 	call.returned = true;
@@ -106,6 +110,8 @@ SNARLRT_INTERPOSE int pthread_cond_signal(pthread_cond_t *cond)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_cond_signal)(cond);
 	if (ctl_on())
 		return model_cond_signal(cond, 0, SNARLRT_PC());
 	snarlrt_note(TRACE_COND_SIGNAL, 0, cond, 0, 0, SNARLRT_PC());
@@ -120,6 +126,8 @@ SNARLRT_INTERPOSE int pthread_cond_broadcast(pthread_cond_t *cond)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_cond_broadcast)(cond);
 	if (ctl_on())
 		return model_cond_broadcast(cond, 0, SNARLRT_PC());
 	snarlrt_note(TRACE_COND_BROADCAST, 0, cond, 0, 0, SNARLRT_PC());

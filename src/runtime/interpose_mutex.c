@@ -47,6 +47,8 @@ SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_mutex_lock)(mutex);
 	if (ctl_on())
 		return model_mutex_lock(mutex, 0, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, SNARLRT_PC());
@@ -61,6 +63,8 @@ SNARLRT_INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *mutex)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_mutex_trylock)(mutex);
 	if (ctl_on())
 		return model_mutex_trylock(mutex, 0, SNARLRT_PC());
 	result = REAL(pthread_mutex_trylock)(mutex);
@@ -74,6 +78,8 @@ SNARLRT_INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *mutex,
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_mutex_timedlock)(mutex, limit);
 	if (ctl_on())
 		return model_mutex_timedlock(mutex, CLOCK_REALTIME, limit, 0, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
@@ -89,6 +95,8 @@ SNARLRT_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t 
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_mutex_clocklock)(mutex, clock, limit);
 	if (ctl_on())
 		return model_mutex_timedlock(mutex, clock, limit, 0, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
@@ -103,6 +111,8 @@ SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_mutex_unlock)(mutex);
 	if (ctl_on())
 		return model_mutex_unlock(mutex, 0, SNARLRT_PC());
 	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, SNARLRT_PC());

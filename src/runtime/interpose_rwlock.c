@@ -34,6 +34,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_rdlock)(lock);
 	if (ctl_on())
 		return model_rwlock_rdlock(lock, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_RWLOCK_RDLOCK, lock, SNARLRT_PC());
@@ -48,6 +50,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_tryrdlock)(lock);
 	if (ctl_on())
 		return model_rwlock_tryrdlock(lock, SNARLRT_PC());
 	result = REAL(pthread_rwlock_tryrdlock)(lock);
@@ -61,6 +65,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock,
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_timedrdlock)(lock, limit);
 	if (ctl_on())
 		return model_rwlock_timedrdlock(lock, CLOCK_REALTIME, limit, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_RWLOCK_TIMEDRDLOCK, lock, SNARLRT_PC());
@@ -76,6 +82,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_clockrdlock)(lock, clock, limit);
 	if (ctl_on())
 		return model_rwlock_timedrdlock(lock, clock, limit, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_RWLOCK_TIMEDRDLOCK, lock, SNARLRT_PC());
@@ -90,6 +98,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_wrlock)(lock);
 	if (ctl_on())
 		return model_rwlock_wrlock(lock, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_RWLOCK_WRLOCK, lock, SNARLRT_PC());
@@ -104,6 +114,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_trywrlock)(lock);
 	if (ctl_on())
 		return model_rwlock_trywrlock(lock, SNARLRT_PC());
 	result = REAL(pthread_rwlock_trywrlock)(lock);
@@ -117,6 +129,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock,
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_timedwrlock)(lock, limit);
 	if (ctl_on())
 		return model_rwlock_timedwrlock(lock, CLOCK_REALTIME, limit, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_RWLOCK_TIMEDWRLOCK, lock, SNARLRT_PC());
@@ -132,6 +146,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_clockwrlock)(lock, clock, limit);
 	if (ctl_on())
 		return model_rwlock_timedwrlock(lock, clock, limit, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_RWLOCK_TIMEDWRLOCK, lock, SNARLRT_PC());
@@ -146,6 +162,8 @@ SNARLRT_INTERPOSE int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_rwlock_unlock)(lock);
 	if (ctl_on())
 		return model_rwlock_unlock(lock, SNARLRT_PC());
 	snarlrt_note(TRACE_RWLOCK_UNLOCK, 0, lock, 0, 0, SNARLRT_PC());

@@ -43,6 +43,8 @@ SNARLRT_INTERPOSE int sem_wait(sem_t *sem)
 	int got;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(sem_wait)(sem);
 	snarlrt_blocking_begin(&call, TRACE_SEM_WAIT);
 	got = REAL(sem_wait)(sem);
 	call.result = got ? errno : 0;
@@ -55,6 +57,8 @@ SNARLRT_INTERPOSE int sem_trywait(sem_t *sem)
 	int got;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(sem_trywait)(sem);
 	if (ctl_on())
 		return model_sem_trywait(sem, SNARLRT_PC());
 	got = REAL(sem_trywait)(sem);
@@ -97,6 +101,8 @@ SNARLRT_INTERPOSE int sem_clockwait(sem_t *sem, clockid_t clock, const struct ti
 	int got;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(sem_clockwait)(sem, clock, limit);
 	snarlrt_blocking_begin(&call, TRACE_SEM_TIMEDWAIT);
 	got = REAL(sem_clockwait)(sem, clock, limit);
 	call.result = got ? errno : 0;
@@ -109,6 +115,8 @@ SNARLRT_INTERPOSE int sem_post(sem_t *sem)
 	int got;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(sem_post)(sem);
 	if (ctl_on())
 		return model_sem_post(sem, SNARLRT_PC());
 	snarlrt_note(TRACE_SEM_POST, 0, sem, 0, 0, SNARLRT_PC());

@@ -34,6 +34,8 @@ SNARLRT_INTERPOSE int pthread_spin_lock(pthread_spinlock_t *lock)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_spin_lock)(lock);
 	if (ctl_on())
 		return model_spin_lock(lock, SNARLRT_PC());
 	snarlrt_wait_begin(TRACE_SPIN_LOCK, (const void *)lock, SNARLRT_PC());
@@ -48,6 +50,8 @@ SNARLRT_INTERPOSE int pthread_spin_trylock(pthread_spinlock_t *lock)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_spin_trylock)(lock);
 	if (ctl_on())
 		return model_spin_trylock(lock, SNARLRT_PC());
 	result = REAL(pthread_spin_trylock)(lock);
@@ -60,6 +64,8 @@ SNARLRT_INTERPOSE int pthread_spin_unlock(pthread_spinlock_t *lock)
 	int result;
 
 	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_spin_unlock)(lock);
 	if (ctl_on())
 		return model_spin_unlock(lock, SNARLRT_PC());
 	snarlrt_note(TRACE_SPIN_UNLOCK, 0, (const void *)lock, 0, 0, SNARLRT_PC());
