@@ -8,6 +8,7 @@
 
 #define CASTS 16u		/* choices of who plays that are kept of a root */
 #define TURNS_MOST (64u << 20)	/* turns kept for all of them, bytes */
+#define WANDER 900u		/* permille of steps by chance before the first event */
 #define PASS 32u		/* runs before it is looked at what they exposed by the way */
 
 /* Who may play, and the run that showed it. */
@@ -22,6 +23,7 @@ struct try {
 	struct active_target *target;
 	struct active_parts parts;	/* thread 0: nobody is cast */
 	uint64_t number, way;
+	uint32_t permille;
 	/* What came of it. */
 	enum active_outcome outcome;
 	bool failed, spun, ended;
@@ -87,7 +89,8 @@ static void shape(void *ctx, uint64_t run, struct server *s)
 	snprintf(q->strategy, sizeof(q->strategy), "active");
 	q->seed = seed_of(b->config, &t->target->iroot);
 	q->run = t->number;
-	q->depth = q->switch_permille = 0;
+	q->depth = 0;
+	q->switch_permille = t->permille;
 	*plan = (struct sched_plan){ .wanted = 1 };
 	if (guide && guide->turns && guide->known == q->shared_count) {
 		plan->turns = guide->count;
@@ -196,25 +199,27 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 /* --- which runs to make --- */
 
 /*
- * The next try of a root; false: there is none. First each order of its events and each order of priorities, one
- * of both at a time; then casts, if there are any.
+ * The next try of a root; false: there is none. First a run that wanders, since that also shows most by
+ * the way; then the orders of its events and of priorities, then casts, if there are any.
  */
 static bool plan_try(const struct active_config *c, struct active_target *t, struct try *out)
 {
-	unsigned ways = active_ways(t->iroot.idiom), plain = ways == 1 ? 2 : 4, n = t->runs;
+	unsigned n = t->runs, plain = active_ways(t->iroot.idiom) == 1 ? 3 : 5;
 
 	if (t->iroot.idiom < 1 || t->iroot.idiom > IROOT_IDIOMS)
 		t->outcome = ACTIVE_IMPOSSIBLE;
 	/* With more memory known to be shared, its steps count otherwise. */
 	if (t->cast && c->search.memory && t->cast->guide.known != c->search.memory->count)
 		active_target_free(t);
-
 	if (t->outcome == ACTIVE_EXPOSED || t->outcome == ACTIVE_IMPOSSIBLE)
 		return false;
-	*out = (struct try){ .target = t, .number = n, .way = n };
+	*out = (struct try){ .target = t, .number = n + 2, .way = n, .permille = WANDER };
+	if (n == 0)
+		return true;
 	if (n < plain) {
-		out->number = n % 2;
-		out->way = n ^ n >> 1;
+		out->number = (n - 1) % 2;
+		out->way = (n - 1) ^ (n - 1) >> 1;
+		out->permille = 0;
 	} else if (t->cast && t->cast->next < t->cast->count) {
 		out->parts = t->cast->parts[t->cast->next++];
 	} else if (t->outcome == ACTIVE_MISSED) {
@@ -239,7 +244,7 @@ static bool begin_pass(const struct active_batch *b, const struct search_stats *
 		       double seconds, struct search_config *out)
 {
 	const struct search_config *c = &b->config->search;
-	uint64_t made = stats->runs - runs;
+	uint64_t made = stats->runs - runs, left = c->runs > made ? c->runs - made : 0;
 
 	*out = *c;
 	out->strategy = strategy_find("active");
@@ -251,8 +256,8 @@ static bool begin_pass(const struct active_batch *b, const struct search_stats *
 	out->from = NULL;
 	out->ctx = (void *)(uintptr_t)b;
 	out->runs = b->count;
-	if (c->runs && c->runs - made < out->runs)
-		out->runs = c->runs > made ? c->runs - made : 0;
+	if (c->runs && left < out->runs)
+		out->runs = left;
 	out->seconds = c->seconds > 0 ? c->seconds - (stats->seconds - seconds) : 0;
 	return out->runs > 0 && (c->seconds <= 0 || out->seconds > 0) && !(c->stop && *c->stop);
 }
@@ -300,7 +305,8 @@ int active_try(const struct active_config *config, struct active_target *targets
 	for (unsigned level = 0; level < tries && !b.over && result == 0; level++)
 		for (size_t i = 0; i < count && !b.over && result == 0;) {
 			for (b.count = 0; i < count && b.count < PASS; i++)
-				b.count += order[i]->runs == level && plan_try(config, order[i], &b.tries[b.count]);
+				b.count += order[i]->runs == level &&
+					   plan_try(config, order[i], &b.tries[b.count]);
 			if (b.count)
 				result = pass(&b, places, stats, runs, seconds, err);
 		}

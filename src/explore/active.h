@@ -7,7 +7,7 @@
  *	… targets[i].outcome …
  *
  * All are tried in one way before any is tried in the next, idiom 1 first, the program's own
- * code before libraries: first undirected but for the root itself, with opposite priorities of the
+ * code before libraries: first undirected but for the root itself, by chance and with opposite priorities of the
  * threads; then, from what these runs have shown, with the very threads and times that may meet, after the
  * turns of the run that showed it. What comes of it does not depend on the number of jobs.
  */

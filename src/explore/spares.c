@@ -1,11 +1,16 @@
 #include "explore/spares.h"
 
+#include <time.h>
+
 #include "explore/strays.h"
+
+#define STRAYS_SECONDS 1	/* all processes of the machine are looked at for that */
 
 void spares_free(struct spares *p)
 {
 	while (p->count > 0)
 		server_close(&p->server[--p->count]);
+	strays_end_all(NULL, 0);
 }
 
 static bool fits(const struct server *s, const struct server_config *c)
@@ -38,12 +43,20 @@ void spares_close(struct spares *p, struct server *s)
 		server_close(s);
 }
 
-void spares_end_strays(const struct spares *p)
+void spares_end_strays(struct spares *p)
 {
 	pid_t keep[SPARES_MOST];
-	size_t count = 0;
+	struct timespec now;
 
-	for (unsigned i = 0; p && i < p->count; i++)
-		keep[count++] = p->server[i].pid;
-	strays_end_all(keep, count);
+	if (!p) {
+		strays_end_all(NULL, 0);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (p->looked && now.tv_sec - p->looked < STRAYS_SECONDS)
+		return;
+	p->looked = now.tv_sec;
+	for (unsigned i = 0; i < p->count; i++)
+		keep[i] = p->server[i].pid;
+	strays_end_all(keep, p->count);
 }

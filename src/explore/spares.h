@@ -12,6 +12,7 @@
 struct spares {
 	struct server server[SPARES_MOST];
 	unsigned count;
+	int64_t looked;		/* when it was last looked for strays, s */
 };
 
 void spares_free(struct spares *p);
@@ -22,7 +23,7 @@ int spares_open(struct spares *p, struct server *s, const struct server_config *
 /* As server_close(), but keeps it, if no run is under way. `p` may be NULL. */
 void spares_close(struct spares *p, struct server *s);
 
-/* Ends processes that runs have left behind. */
-void spares_end_strays(const struct spares *p);
+/* Ends processes that runs have left behind; now and then only, if there are spares. */
+void spares_end_strays(struct spares *p);
 
 #endif

@@ -42,6 +42,7 @@ static void active_init(void *state, const struct sched_params *params)
 
 	strategy_exact.init(&a->guide, params);
 	a->seed = params->seed;
+	a->permille = params->switch_permille < 1000 ? params->switch_permille : 1000;
 	a->any = plan && plan->wanted;
 	if (!a->any)
 		return;
@@ -55,6 +56,8 @@ static void active_init(void *state, const struct sched_params *params)
 		for (unsigned i = 0; i < IROOT_EVENTS; i++)
 			a->order[i] = orders[from + a->wanted.way % active_ways(idiom)][i];
 	}
+	for (unsigned i = 0; i < IROOT_EVENTS; i++)
+		a->releases |= a->wanted.iroot.event[i].access == IROOT_RELEASE;
 	a->cast = a->any && a->wanted.part[0].thread && a->wanted.part[1].thread;
 }
 
@@ -223,9 +226,10 @@ static unsigned ease(const struct active *a, const struct sched_point *point, ui
 	return 3;
 }
 
+/* One of those that are held; NOBODY: none is. */
 static uint32_t let_go(struct active *a, const struct sched_point *point)
 {
-	uint32_t found = point->runnable[0];
+	uint32_t found = NOBODY;
 	unsigned best = 0;
 	uint64_t seen = 0;
 
@@ -233,7 +237,8 @@ static uint32_t let_go(struct active *a, const struct sched_point *point)
 		uint32_t thread = point->runnable[i];
 		unsigned how = ease(a, point, thread);
 
-		if ((point->yields && thread == point->running && point->count > 1) || how < best)
+		if (how < best || !is_held(a, point, thread) ||
+		    (point->yields && thread == point->running && point->count > 1))
 			continue;
 		seen = how > best ? 0 : seen;
 		best = how;
@@ -243,11 +248,13 @@ static uint32_t let_go(struct active *a, const struct sched_point *point)
 	return found;
 }
 
-/* One that is to be let go since another spins: it may do a little more than a step. */
-static uint32_t favour(struct active *a, const struct sched_point *point)
+/* All who are not held spin: one who is may do a little more than a step. */
+static uint32_t favour(struct active *a, const struct sched_point *point, uint32_t spinner)
 {
 	a->favoured = let_go(a, point);
-	a->result.spun |= is_held(a, point, a->favoured);
+	if (a->favoured == NOBODY)
+		return spinner;
+	a->result.spun = true;
 	a->favoured_until = point->step + FAVOUR;
 	return a->favoured;
 }
@@ -266,13 +273,18 @@ static void note_spin(struct active *a, const struct sched_point *point)
 	}
 }
 
+static bool is_spinner(const struct active *a, uint32_t thread)
+{
+	return a->life[thread].seen && !(a->life[thread].rank >> 32);
+}
+
 static uint64_t urgency(struct active *a, const struct sched_point *point, uint32_t thread)
 {
 	uint64_t rank = rank_of(a, thread);
 	uint32_t part;
 
-	if (rank >> 32 == 0)
-		return rank;	/* spins */
+	if (is_spinner(a, thread))
+		return rank;
 	if (a->next) {
 		part = active_part(a, a->order[a->next]) ^ a->stays;
 		return a->player[part] == thread ? UINT64_MAX : rank;
@@ -281,6 +293,21 @@ static uint64_t urgency(struct active *a, const struct sched_point *point, uint3
 	if (a->cast && point->name[thread] == a->wanted.part[part].thread)
 		return UINT64_MAX;
 	return a->cast && point->name[thread] == a->wanted.part[!part].thread ? UINT64_MAX - 1 : rank;
+}
+
+/* Any of those who are not held and do not spin; NOBODY: there is none. */
+static uint32_t wander(struct active *a, const struct sched_point *point)
+{
+	uint32_t found = NOBODY;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < point->count; i++) {
+		uint32_t thread = point->runnable[i];
+
+		if (!is_spinner(a, thread) && !is_held(a, point, thread) && rng_below(&a->rng, ++seen) == 0)
+			found = thread;
+	}
+	return found;
 }
 
 /* The most urgent of those who are not held. */
@@ -294,6 +321,11 @@ static uint32_t towards(struct active *a, const struct sched_point *point)
 
 		a->player[0] = a->player[1] = NOBODY;
 		return first;
+	}
+	if (!a->next && a->permille && rng_below(&a->rng, 1000) < a->permille) {
+		best = wander(a, point);
+		if (best != NOBODY)
+			return best;
 	}
 	a->stays = false;
 	for (size_t i = 0; a->next && i < point->count; i++) {
@@ -316,8 +348,8 @@ static uint32_t towards(struct active *a, const struct sched_point *point)
 	}
 	if (best == NOBODY)
 		return let_go(a, point);
-	if (best == point->running && point->yields && point->count > 1 && point->idle >= IDLE)
-		return favour(a, point);
+	if (point->yields && point->idle >= IDLE && is_spinner(a, best))
+		return favour(a, point, best);
 	return best;
 }
 
@@ -343,7 +375,7 @@ static void afterwards(struct active *a, const struct sched_point *point, struct
 {
 	exact_end(&a->guide);
 	if (!pick_may_stay(point) || point->step >= a->until) {
-		a->until = point->step + pick_geometric(&a->rng, PICK_PERMILLE);
+		a->until = point->step + pick_geometric(&a->rng, a->permille ? a->permille : PICK_PERMILLE);
 		out->thread = pick_other(point, &a->rng);
 	} else {
 		out->thread = point->running;
@@ -351,9 +383,25 @@ static void afterwards(struct active *a, const struct sched_point *point, struct
 	out->steps = pick_steps(point, a->until);
 }
 
-static void active_pick(void *state, const struct sched_point *point, struct sched_choice *out)
+/* To wait for a condition is to give back the lock, if that is what is wanted there. */
+static void see_waits(struct active *a, struct sched_point *point)
+{
+	for (size_t t = 0; t < point->threads; t++) {
+		struct sched_event *e = &a->pending[t];
+
+		*e = point->pending[t];
+		for (unsigned i = 0; e->op == SCHED_OP_WAIT && a->life[t].lock && i < IROOT_EVENTS; i++)
+			if (match_is(&a->wanted.iroot.event[i], e->site, IROOT_RELEASE))
+				*e = (struct sched_event){ .object = a->life[t].lock, .size = 1,
+							   .site = e->site, .op = SCHED_OP_RELEASE };
+	}
+	point->pending = a->pending;
+}
+
+static void active_pick(void *state, const struct sched_point *at, struct sched_choice *out)
 {
 	struct active *a = state;
+	struct sched_point seen = *at, *point = &seen;
 
 	if (a->asked != SCHED_NO_LIMIT && point->step > a->asked)
 		active_executed(a);
@@ -362,6 +410,8 @@ static void active_pick(void *state, const struct sched_point *point, struct sch
 		afterwards(a, point, out);
 		return;
 	}
+	if (a->releases)
+		see_waits(a, point);
 	if (point->yields)
 		note_spin(a, point);
 	if (a->favoured != NOBODY && (point->step >= a->favoured_until || point->yields ||

@@ -17,6 +17,7 @@ struct life {
 	uint64_t rank;		/* the higher goes first */
 	uint64_t unlocked, unlocked_step;	/* when it last held no lock, as of its next step */
 	uint64_t spins;		/* on this object; 0: does not */
+	uint64_t lock;		/* taken last and not given back; 0: none */
 	uint32_t locks;		/* held */
 	bool seen;
 	bool waited;		/* its last step was a wait: it may take a lock again that it has */
@@ -33,6 +34,7 @@ struct active {
 	bool any;				/* there is something to expose */
 	bool cast;				/* who plays the parts is known beforehand */
 	uint64_t seed, rng, number;
+	uint32_t permille;			/* chance of a step of anybody, as long as nothing has begun */
 	struct sched_wanted wanted;
 	uint8_t order[IROOT_EVENTS];		/* in which its events are to come */
 	struct match match;
@@ -52,6 +54,8 @@ struct active {
 	uint64_t until;				/* when the walk afterwards leaves its thread */
 	uint64_t demoted;			/* ranks below all others that were given out */
 	uint32_t spinners;
+	bool releases;				/* an unlock is wanted, maybe one that a wait does */
+	struct sched_event pending[SCHED_MAX_THREADS];	/* … then: as this strategy sees them */
 	struct active_result result;
 	struct life life[SCHED_MAX_THREADS];
 	uint32_t seen_count[IROOT_EVENTS];

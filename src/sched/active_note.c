@@ -74,10 +74,13 @@ static void note_seen(struct active *a, uint32_t event)
 /* Locks held, as far as its steps tell. */
 static void note_locks(struct life *l, const struct sched_event *e)
 {
-	if (e->op == SCHED_OP_ACQUIRE && !l->waited)
-		l->locks++;
-	else if (e->op == SCHED_OP_RELEASE)
+	if (e->op == SCHED_OP_ACQUIRE) {
+		l->locks += !l->waited;
+		l->lock = e->object;
+	} else if (e->op == SCHED_OP_RELEASE) {
 		l->locks -= l->locks > 0;
+		l->lock = 0;
+	}
 	l->waited = e->op == SCHED_OP_WAIT;
 }
 
