@@ -34,7 +34,7 @@ struct bench {
 	size_t count, capacity;
 	uint64_t exposed[IROOT_IDIOMS + 1];
 	uint64_t runs, next;	/* made; of the next line */
-	unsigned fresh;		/* predicted first by the last run */
+	unsigned fresh;		/* predicted first, since it was set to 0 */
 	uint64_t news;		/* roots exposed, of all idioms */
 	enum { NEVER, IF_NEW, ALWAYS } predict;	/* is looked at what a run lets one expect? */
 	double began;
@@ -85,7 +85,6 @@ static void judged(void *ctx, uint64_t run, const struct server *s, const struct
 
 	(void)run;
 	(void)result;
-	b->fresh = 0;
 	if (p && b->predict == ALWAYS)
 		iroot_profile_finish(p);
 	while (p && (flags = iroot_profile_next(p, &cursor, &root))) {
@@ -99,7 +98,7 @@ static void judged(void *ctx, uint64_t run, const struct server *s, const struct
 			k->listed->outcome = ACTIVE_EXPOSED;
 		k->predicted |= (flags & IROOT_PREDICTED) != 0;
 	}
-	/* What it lets one expect takes long to say; most of those that show nothing new expect nothing new. */
+	/* What it lets one expect takes long to say; those that show nothing new mostly expect nothing new. */
 	if (p && b->predict == IF_NEW && b->news > before) {
 		iroot_profile_finish(p);
 		for (cursor = 0; (flags = iroot_profile_next(p, &cursor, &root));)
@@ -128,23 +127,7 @@ static bool left(const struct bench *b, const struct search_config *all, struct 
 	return (!all->runs || b->runs < all->runs) && (all->seconds <= 0 || out->seconds > 0);
 }
 
-/* Runs to begin with, until they let one expect nothing new. */
-static int watch(struct bench *b, struct greybox *g, const struct search_config *all, struct places *places,
-		 struct search_stats *stats, struct err *err)
-{
-	struct search_config config;
-	unsigned quiet = 0;
-
-	for (unsigned i = 0; i < PROFILES && quiet < QUIET && left(b, all, &config); i++) {
-		config.runs = 1;
-		if (greybox_run(g, &config, places, stats, err) < 0)
-			return -1;
-		quiet = b->fresh ? 0 : quiet + 1;
-	}
-	return 0;
-}
-
-/* The same with few switches. */
+/* Runs with few switches, until they let one expect nothing new. */
 static void shape_calm(void *ctx, uint64_t run, struct server *s)
 {
 	const struct bench *b = ctx;
@@ -162,6 +145,7 @@ static int watch_calm(struct bench *b, const struct search_config *all, struct p
 	b->predict = ALWAYS;
 	while (b->runs < PROFILES && quiet < QUIET && left(b, all, &config)) {
 		config.shape = shape_calm;
+		b->fresh = 0;
 		config.runs = 1;
 		if (search_run(&config, places, stats, err) < 0)
 			return -1;
@@ -217,17 +201,15 @@ static int active(struct bench *b, const struct search_config *all, struct place
 	struct greybox g = { .base = 0 };
 	struct search_config config;
 	unsigned turn = 0;
-	int result;
+	int result = 0;
 
-	b->predict = ALWAYS;
-	result = watch(b, &g, all, places, stats, err);
 	while (result == 0 && left(b, all, &config)) {
 		uint64_t runs = b->runs, news = b->news;
 		enum way way = choose(worth, turn++);
 
 		if (!config.runs || config.runs > SLICE)
 			config.runs = SLICE;
-		b->predict = way == LOOK ? IF_NEW : NEVER;
+		b->predict = way != LOOK ? NEVER : turn == 1 ? ALWAYS : IF_NEW;
 		result = way == LOOK ? greybox_run(&g, &config, places, stats, err) :
 			 chase(b, &config, way == CHASE ? 1 : ACTIVE_TRIES, places, stats, err);
 		worth[way] = b->runs > runs ? (double)(b->news - news) / (double)(b->runs - runs) : 0;
