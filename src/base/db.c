@@ -1,0 +1,182 @@
+#include "base/db.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define BUSY_MS 60000
+
+static int fail(struct db *d, struct err *err)
+{
+	return err_set(err, "%s: %s", d->path, d->sql ? sqlite3_errmsg(d->sql) : "out of memory");
+}
+
+static int64_t pragma(struct db *d, const char *sql)
+{
+	sqlite3_stmt *s;
+	int64_t value = -1;
+
+	if (sqlite3_prepare_v2(d->sql, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+		value = sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	return value;
+}
+
+/* Switching may be refused at once if others do the same now. */
+static int write_ahead(struct db *d)
+{
+	int got = SQLITE_BUSY;
+
+	for (unsigned i = 0; got == SQLITE_BUSY && i < BUSY_MS / 10; i++) {
+		got = sqlite3_exec(d->sql, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", NULL,
+				   NULL, NULL);
+		if (got == SQLITE_BUSY)
+			usleep(10000);
+	}
+	return got == SQLITE_OK ? 0 : -1;
+}
+
+static int make_schema(struct db *d)
+{
+	char version[96];
+	int result = 0;
+
+	if (sqlite3_exec(d->sql, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+		return -1;
+	sqlite3_snprintf(sizeof(version), version, "PRAGMA user_version = %d; PRAGMA application_id = %d",
+			 d->kind->version, (int)d->kind->application);
+	/* Another one may have been quicker. */
+	if (pragma(d, "PRAGMA user_version") == 0 &&
+	    (sqlite3_exec(d->sql, d->kind->schema, NULL, NULL, NULL) != SQLITE_OK ||
+	     sqlite3_exec(d->sql, version, NULL, NULL, NULL) != SQLITE_OK))
+		result = -1;
+	if (sqlite3_exec(d->sql, result ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+		result = -1;
+	return result;
+}
+
+static int check(struct db *d, bool create, struct err *err)
+{
+	int64_t version = pragma(d, "PRAGMA user_version");
+
+	if (version < 0)
+		return fail(d, err);
+	if (version == 0 && create && pragma(d, "SELECT count(*) FROM sqlite_master") == 0) {
+		if (write_ahead(d) < 0 || make_schema(d) < 0)
+			return fail(d, err);
+		version = pragma(d, "PRAGMA user_version");
+	}
+	if (pragma(d, "PRAGMA application_id") != (int64_t)d->kind->application)
+		return err_set(err, "%s is no %s of snarl", d->path, d->kind->what);
+	if (version != d->kind->version)
+		return err_set(err, "%s is of version %lld, this snarl knows %d: use a newer one", d->path,
+			       (long long)version, d->kind->version);
+	return 0;
+}
+
+int db_open(struct db *d, const struct db_kind *kind, const char *path, bool create, struct err *err)
+{
+	*d = (struct db){ .path = xstrdup(path), .kind = kind,
+			  .at = xcalloc(kind->count, sizeof(sqlite3_stmt *)) };
+	if (!create && access(path, F_OK) != 0)
+		return err_set(err, "no %s %s: %s", kind->what, path, kind->hint);
+	if (sqlite3_open_v2(path, &d->sql, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
+			    NULL) != SQLITE_OK ||
+	    sqlite3_busy_timeout(d->sql, BUSY_MS) != SQLITE_OK)
+		return fail(d, err);
+	if (check(d, create, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < kind->count; i++)
+		if (sqlite3_prepare_v3(d->sql, kind->statements[i], -1, SQLITE_PREPARE_PERSISTENT, &d->at[i],
+				       NULL) != SQLITE_OK)
+			return fail(d, err);
+	return 0;
+}
+
+void db_close(struct db *d)
+{
+	for (unsigned i = 0; d->at && i < d->kind->count; i++)
+		sqlite3_finalize(d->at[i]);
+	sqlite3_close(d->sql);
+	free(d->at);
+	free(d->path);
+	*d = (struct db){ 0 };
+}
+
+int db_exec(struct db *d, const char *sql, struct err *err)
+{
+	return sqlite3_exec(d->sql, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(d, err);
+}
+
+int db_begin(struct db *d, struct err *err)
+{
+	return db_exec(d, "BEGIN IMMEDIATE", err);
+}
+
+void db_rollback(struct db *d)
+{
+	if (d->sql && !sqlite3_get_autocommit(d->sql))
+		sqlite3_exec(d->sql, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int db_commit(struct db *d, struct err *err)
+{
+	int result = db_exec(d, "COMMIT", err);
+
+	if (result < 0)
+		db_rollback(d);
+	return result;
+}
+
+void db_bind(struct db *d, unsigned statement, int first, unsigned count, const int64_t *numbers)
+{
+	for (unsigned i = 0; i < count; i++)
+		sqlite3_bind_int64(d->at[statement], first + (int)i, numbers[i]);
+}
+
+void db_bind_text(struct db *d, unsigned statement, int at, const char *text)
+{
+	sqlite3_bind_text(d->at[statement], at, text ? text : "", -1, SQLITE_TRANSIENT);
+}
+
+int db_run(struct db *d, unsigned statement, int64_t *out, unsigned columns, struct err *err)
+{
+	sqlite3_stmt *s = d->at[statement];
+	int got = sqlite3_step(s), result = 0;
+
+	for (unsigned i = 0; i < columns; i++)
+		out[i] = got == SQLITE_ROW ? sqlite3_column_int64(s, (int)i) : 0;
+	/* With RETURNING the change is made only when all rows were taken. */
+	while (got == SQLITE_ROW)
+		got = sqlite3_step(s);
+	if (got != SQLITE_DONE)
+		result = fail(d, err);
+	sqlite3_reset(s);
+	return result;
+}
+
+int db_row(struct db *d, unsigned statement, struct err *err)
+{
+	int got = sqlite3_step(d->at[statement]);
+
+	if (got == SQLITE_ROW)
+		return 1;
+	if (got != SQLITE_DONE)
+		fail(d, err);
+	sqlite3_reset(d->at[statement]);
+	return got == SQLITE_DONE ? 0 : -1;
+}
+
+int64_t db_number(struct db *d, unsigned statement, int column)
+{
+	return sqlite3_column_int64(d->at[statement], column);
+}
+
+const char *db_text(struct db *d, unsigned statement, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(d->at[statement], column);
+
+	return text ? text : "";
+}

@@ -1,0 +1,413 @@
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/learn.h"
+#include "cmd/numbers.h"
+#include "cmd/session.h"
+#include "explore/attempt.h"
+#include "explore/plain.h"
+#include "explore/profile.h"
+#include "learn/compile.h"
+#include "learn/learner.h"
+
+static const char usage[] =
+	"usage: snarl learn [options] [--] PROGRAM [ARGUMENT…]\n"
+	"       snarl learn [options] --traces TRACE…\n"
+	"       snarl learn [options] --merge DATABASE…\n"
+	"       snarl learn [options] --dump [DATABASE]\n"
+	"\n"
+	"Learns from runs that pass which accesses stay together, which follow which, and which\n"
+	"make transactions, until runs teach nothing new. snarl check tells what breaks these\n"
+	"rules, snarl guard keeps a program to them.\n"
+	"\n"
+	"      --runs N         at most (default 100)\n"
+	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
+	"      --stable M       end when M runs in a row taught nothing new (default 5; 0: never)\n"
+	"      --schedules      under control, each run another interleaving; without: as they come,\n"
+	"                       threads in parallel\n"
+	"      --seed N         other interleavings (default 1)\n"
+	"      --threshold T    an invariant may be broken in T passing runs (default 0): some may\n"
+	"                       have gone wrong unnoticed\n"
+	"      --granularity N  bytes of memory that count as one: 1, 2, 4 … 64 (default 8)\n"
+	"\n"
+	"Runs that fail teach nothing. A failure is a signal, an assertion, and\n"
+	"      --expect-exit N|any   an exit status other than this (default 0)\n"
+	"      --expect-output FILE  other output on stdout than in FILE\n"
+	"      --same-output    other output on stdout than the first run that passes\n"
+	"      --check CMD      a shell command that gets the output on stdin and the exit\n"
+	"                       status in SNARL_STATUS; its status other than 0\n"
+	"      --timeout T      a run that takes longer (default 10s)\n"
+	"\n"
+	"      --timeouts       under control: let time-outs of waits and sleeps come early, too\n"
+	"      --spurious       … and let waits on conditions return for no reason\n"
+	"      --max-steps N    … give up a run after so many steps (default 20M; 0: never)\n"
+	"      --backend user|kernel  … user-level threads (default), or kernel threads\n"
+	"      --db FILE        the database (default: learn.db in the folder of --out)\n"
+	"      --program NAME   of several in the database, this one\n"
+	"      --traces         learn from the traces that follow, all of runs that passed\n"
+	"      --merge          add the databases that follow to it\n"
+	"      --dump           print what is known\n"
+	"  -o, --out DIR        folder of results (default: snarl-out)\n"
+	"  -q, --quiet          no progress, no summary\n"
+	"      --json           the summary as JSON on stdout\n"
+	"\n"
+	"Exit: 0; 3 the program could not be run, or no run passed.\n"
+	"\n"
+	"  snarl learn -- ./bank 100\n"
+	"  snarl learn --schedules --stable 20 -- ./bank 100\n"
+	"  snarl learn --dump\n";
+
+enum form { FORM_RUN, FORM_TRACES, FORM_MERGE, FORM_DUMP };
+
+struct options {
+	struct explore_options explore;
+	uint64_t stable, threshold, granularity;
+	bool schedules;
+	const char *db, *name;
+	enum form form;
+	char **operands;
+	int operand_count;
+};
+
+/* What the runs have come to. */
+struct tally {
+	uint64_t made, passed, quiet;	/* quiet: in a row without news */
+	bool settled;			/* ended for that reason */
+	struct store_news all;
+};
+
+static void add_news(struct tally *t, const struct store_news *n)
+{
+	t->passed++;
+	t->quiet = store_news_sum(n) ? 0 : t->quiet + 1;
+	t->all.sites += n->sites;
+	t->all.broken += n->broken;
+	t->all.pairs += n->pairs;
+	t->all.expected += n->expected;
+	t->all.cuts += n->cuts;
+}
+
+static void show_progress(struct session *s, const struct tally *t)
+{
+	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
+				      .seconds = attempt_now() - s->began };
+
+	snprintf(s->progress.note, sizeof(s->progress.note), "%llu places, nothing new for %llu runs; ",
+		 (unsigned long long)t->all.sites, (unsigned long long)t->quiet);
+	progress_show(&s->progress, &stats);
+}
+
+/* One run to a trace; *passed: there is one. */
+static int make_run(const struct options *o, struct session *s, struct search_config *config,
+		    struct search_memory *memory, uint64_t number, const char *path, bool *passed,
+		    struct err *err)
+{
+	struct search_failure *failure = NULL;
+	struct oracle_result result;
+	int code;
+
+	if (!o->schedules) {
+		code = plain_trace(&s->target, &s->oracle, o->explore.timeout, path, &result, err);
+		*passed = code == 0 && result.verdict == ORACLE_PASSED;
+		return code;
+	}
+	code = profile_trace(config, memory, number, NULL, path, &s->stats, &failure, NULL, err);
+	*passed = code == 0 && !failure;
+	if (failure)
+		search_failure_free(failure);
+	return code;
+}
+
+static bool time_is_up(const struct options *o, const struct session *s)
+{
+	return session_interrupted ||
+	       (o->explore.seconds > 0 && attempt_now() - s->began >= o->explore.seconds);
+}
+
+static int make_runs(const struct options *o, struct session *s, struct learner *l, struct tally *t,
+		     struct err *err)
+{
+	char *path = xasprintf("%s/learn-%d.snarl", o->explore.out, (int)getpid());
+	const char *input = o->explore.program[1] ? o->explore.program[1] : "";
+	struct search_memory memory = { 0 };
+	struct search_config config;
+	int code = 0;
+
+	session_config(s, &config);
+	while (code == 0 && !t->settled && !time_is_up(o, s) &&
+	       (!o->explore.runs || t->made < o->explore.runs)) {
+		struct store_news news;
+		bool passed = false;
+
+		code = make_run(o, s, &config, &memory, t->made, path, &passed, err);
+		/* Ctrl-C reaches the program, too. */
+		if (session_interrupted) {
+			code = 0;
+			break;
+		}
+		t->made++;
+		if (code == 0 && passed) {
+			code = learner_trace(l, path, input, o->schedules ? "controlled" : "parallel",
+					     o->explore.seed + t->made - 1, &news, err);
+			if (code == 0)
+				add_news(t, &news);
+			t->settled = o->stable && t->quiet >= o->stable;
+		}
+		show_progress(s, t);
+	}
+	progress_clear(&s->progress);
+	unlink(path);
+	search_memory_free(&memory);
+	free(path);
+	return code;
+}
+
+static int learn_traces(const struct options *o, struct learner *l, struct tally *t, struct err *err)
+{
+	for (int i = 0; i < o->operand_count; i++) {
+		struct store_news news;
+
+		if (learner_trace(l, o->operands[i], o->operands[i], "trace", 0, &news, err) < 0)
+			return -1;
+		t->made++;
+		add_news(t, &news);
+	}
+	return 0;
+}
+
+static void tell(const struct options *o, const struct tally *t, const struct learner *l,
+		 const struct compile_stats *c, const char *rules)
+{
+	if (o->explore.quiet)
+		return;
+	fprintf(stderr, "snarl: %llu runs, %llu passed and taught %llu new places, %llu pairs, %llu cuts; "
+		"%llu invariants fell%s%s\n", (unsigned long long)t->made, (unsigned long long)t->passed,
+		(unsigned long long)t->all.sites, (unsigned long long)t->all.pairs,
+		(unsigned long long)t->all.cuts, (unsigned long long)t->all.broken,
+		t->settled ? "; the last ones nothing new" : "", session_interrupted ? "; interrupted" : "");
+	if (l->lost)
+		fprintf(stderr, "snarl: runs were too large to look at all of them: pairs may be missing\n");
+	fprintf(stderr, "snarl: %s: %u places, %u with an invariant, %u open, %u transactions of %u places\n",
+		rules, c->sites, c->invariants, c->open, c->transactions, c->members);
+}
+
+static void print_json(const struct tally *t, const struct compile_stats *c, const char *db,
+		       const char *rules)
+{
+	struct buf out = { 0 };
+	struct json j = { .out = &out };
+
+	json_open(&j, NULL, '{');
+	json_number(&j, "version", 1);
+	json_number(&j, "runs", t->made);
+	json_number(&j, "passed", t->passed);
+	json_bool(&j, "settled", t->settled);
+	json_open(&j, "new", '{');
+	json_number(&j, "places", t->all.sites);
+	json_number(&j, "broken", t->all.broken);
+	json_number(&j, "pairs", t->all.pairs);
+	json_number(&j, "expected", t->all.expected);
+	json_number(&j, "cuts", t->all.cuts);
+	json_close(&j, '}');
+	json_number(&j, "places", c->sites);
+	json_number(&j, "invariants", c->invariants);
+	json_number(&j, "open", c->open);
+	json_number(&j, "transactions", c->transactions);
+	json_number(&j, "members", c->members);
+	json_text(&j, "database", db);
+	json_text(&j, "rules", rules);
+	json_close(&j, '}');
+	printf("%s\n", buf_string(&out));
+	buf_free(&out);
+}
+
+/* The rules of what is known now. */
+static int write_rules(const struct options *o, struct store *store, const char *name, const char *path,
+		       struct compile_stats *stats, struct err *err)
+{
+	struct known k;
+	int result = store_load(store, name, &k, err);
+
+	if (result == 0)
+		result = compile_write(&k, o->threshold, path, stats, err);
+	known_free(&k);
+	return result;
+}
+
+static int learn(const struct options *o, struct store *store, const char *db, const char *rules,
+		 struct err *err)
+{
+	const char *slash = strrchr(o->operands[0], '/');
+	const char *name = o->name ? o->name : o->form == FORM_TRACES ? "traces" :
+			   slash ? slash + 1 : o->operands[0];
+	struct compile_stats stats;
+	struct session session = { 0 };
+	struct learner learner = { 0 };
+	struct tally tally = { 0 };
+	int code = o->form == FORM_RUN ? session_open(&session, &o->explore) : CMD_OK;
+
+	if (code == CMD_OK &&
+	    (learner_open(&learner, store, name, (unsigned)o->granularity, o->threshold, err) < 0 ||
+	     (o->form == FORM_RUN ? make_runs(o, &session, &learner, &tally, err) :
+				    learn_traces(o, &learner, &tally, err)) < 0))
+		code = cmd_fail(&cmd_learn, "%s", err->text);
+	if (code == CMD_OK && !tally.passed && !session_interrupted)
+		code = cmd_fail(&cmd_learn, "none of %llu runs passed: look why with snarl hunt, or say what "
+				"is expected (--expect-exit)", (unsigned long long)tally.made);
+	if (code == CMD_OK && write_rules(o, store, name, rules, &stats, err) < 0)
+		code = cmd_fail(&cmd_learn, "%s", err->text);
+	if (code == CMD_OK)
+		tell(o, &tally, &learner, &stats, rules);
+	if (code == CMD_OK && o->explore.json)
+		print_json(&tally, &stats, db, rules);
+	learner_close(&learner);
+	if (o->form == FORM_RUN)
+		session_close(&session);
+	return code;
+}
+
+static int dump(const struct options *o, struct store *store, struct err *err)
+{
+	struct known k;
+	struct buf out = { 0 };
+	int code = CMD_OK;
+
+	if (store_load(store, o->name, &k, err) < 0)
+		code = cmd_fail(&cmd_learn, "%s", err->text);
+	else
+		learn_dump(&k, o->threshold, &out);
+	fwrite(out.data, 1, out.size, stdout);
+	buf_free(&out);
+	known_free(&k);
+	return code;
+}
+
+static int merge(const struct options *o, struct store *store, const char *rules, struct err *err)
+{
+	struct compile_stats stats;
+
+	for (int i = 0; i < o->operand_count; i++)
+		if (store_merge(store, o->operands[i], err) < 0)
+			return cmd_fail(&cmd_learn, "%s", err->text);
+	/* With several programs there is no one set of rules. */
+	if (write_rules(o, store, o->name, rules, &stats, err) == 0 && !o->explore.quiet)
+		fprintf(stderr, "snarl: %s: %u places, %u open\n", rules, stats.sites, stats.open);
+	return CMD_OK;
+}
+
+static int act(const struct options *o)
+{
+	char *own = xasprintf("%s/%s", o->explore.out, STORE_FILE);
+	char *rules = xasprintf("%s/%s", o->explore.out, COMPILE_FILE);
+	const char *db = o->form == FORM_DUMP && o->operand_count ? o->operands[0] : o->db ? o->db : own;
+	struct store *store = NULL;
+	struct err err = { "" };
+	int code = CMD_OK;
+
+	if ((o->form != FORM_DUMP && bug_folder(o->explore.out, &err) < 0) ||
+	    !(store = store_open(db, o->form != FORM_DUMP, &err)))
+		code = cmd_fail(&cmd_learn, "%s", err.text);
+	else if (o->form == FORM_DUMP)
+		code = dump(o, store, &err);
+	else if (o->form == FORM_MERGE)
+		code = merge(o, store, rules, &err);
+	else
+		code = learn(o, store, db, rules, &err);
+	store_close(store);
+	free(own);
+	free(rules);
+	return cmd_flush(&cmd_learn, code);
+}
+
+enum { OPT_STABLE = EXPLORE_OPT_OWN, OPT_SCHEDULES, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM,
+       OPT_TRACES, OPT_MERGE, OPT_DUMP };
+
+static const struct option long_options[] = {
+	{ "runs", required_argument, NULL, OPT_RUNS },
+	{ "time", required_argument, NULL, OPT_TIME },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "stable", required_argument, NULL, OPT_STABLE },
+	{ "schedules", no_argument, NULL, OPT_SCHEDULES },
+	{ "threshold", required_argument, NULL, OPT_THRESHOLD },
+	{ "granularity", required_argument, NULL, OPT_GRANULARITY },
+	{ "expect-exit", required_argument, NULL, OPT_EXPECT_EXIT },
+	{ "expect-output", required_argument, NULL, OPT_EXPECT_OUTPUT },
+	{ "same-output", no_argument, NULL, OPT_SAME_OUTPUT },
+	{ "check", required_argument, NULL, OPT_CHECK },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "timeouts", no_argument, NULL, OPT_TIMEOUTS },
+	{ "spurious", no_argument, NULL, OPT_SPURIOUS },
+	{ "max-steps", required_argument, NULL, OPT_MAX_STEPS },
+	{ "backend", required_argument, NULL, OPT_BACKEND },
+	{ "db", required_argument, NULL, OPT_DB },
+	{ "program", required_argument, NULL, OPT_PROGRAM },
+	{ "traces", no_argument, NULL, OPT_TRACES },
+	{ "merge", no_argument, NULL, OPT_MERGE },
+	{ "dump", no_argument, NULL, OPT_DUMP },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "out", required_argument, NULL, 'o' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* -1: go on. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK;
+
+	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1)
+		switch (c) {
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_learn, CMD_OK);
+		case ':': case '?': return cmd_bad_option(&cmd_learn, argv, c);
+		case OPT_STABLE:
+			code = numbers_count(&cmd_learn, "--stable", optarg, 0, UINT64_MAX, &o->stable);
+			break;
+		case OPT_THRESHOLD:
+			code = numbers_count(&cmd_learn, "--threshold", optarg, 0, 1u << 30, &o->threshold);
+			break;
+		case OPT_GRANULARITY: code = learn_granularity(&cmd_learn, optarg, &o->granularity); break;
+		case OPT_SCHEDULES: o->schedules = true; break;
+		case OPT_DB: o->db = optarg; break;
+		case OPT_PROGRAM: o->name = optarg; break;
+		case OPT_TRACES: o->form = FORM_TRACES; break;
+		case OPT_MERGE: o->form = FORM_MERGE; break;
+		case OPT_DUMP: o->form = FORM_DUMP; break;
+		default: code = explore_options_take(&o->explore, c);
+		}
+	if (code != CMD_OK)
+		return code;
+	o->operands = argv + optind;
+	o->operand_count = argc - optind;
+	o->explore.program = o->operands;
+	if (o->explore.seconds > 0 && !o->explore.runs_given)
+		o->explore.runs = 0;
+	if (!o->operand_count && o->form != FORM_DUMP)
+		return cmd_usage(&cmd_learn, o->form == FORM_MERGE ? "--merge: which databases?" :
+				 o->form == FORM_TRACES ? "--traces: which?" : "which program?");
+	return -1;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .stable = 5, .granularity = LEARN_GRANULARITY };
+	int code;
+
+	explore_options_init(&o.explore, &cmd_learn, 100);
+	code = parse(&o, argc, argv);
+	if (code < 0)
+		code = act(&o);
+	explore_options_free(&o.explore);
+	return code;
+}
+
+const struct cmd cmd_learn = {
+	.name = "learn",
+	.summary = "what stays together and what follows what in runs that pass",
+	.run = run,
+};

@@ -1,0 +1,293 @@
+#include "learn/compile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "learn/lifetx.h"
+#include "trace/codec.h"
+#include "trace/rules.h"
+
+uint8_t *compile_marks(const struct known *k)
+{
+	uint8_t *marks = xcalloc(k->count + 1, 1);
+
+	for (size_t i = 0; i < k->pair_count; i++)
+		if (k->pairs[i].expected && !k->pairs[i].seen) {
+			marks[k->pairs[i].second] |= COMPILE_OPEN;
+			marks[k->pairs[i].first] |= COMPILE_MISSING;
+		}
+	/* A transaction of which every order that is possible was seen needs no guard. */
+	for (size_t i = 0; i < k->member_count; i++)
+		if (marks[k->members[i].second] & (COMPILE_OPEN | COMPILE_MISSING))
+			marks[k->members[i].first] |= COMPILE_HOLDS_TX;
+	for (size_t i = 0; i < k->member_count; i++)
+		if (marks[k->members[i].first] & COMPILE_HOLDS_TX)
+			marks[k->members[i].second] |= COMPILE_IN_TX;
+	return marks;
+}
+
+/* The rules while they are made. Number 0 of the sites is empty. */
+struct rules {
+	const struct known *k;
+	uint64_t threshold;
+	uint8_t *marks;
+	bool any_tx;
+	struct rules_module *modules;
+	size_t module_count, module_capacity;
+	struct rules_site *sites;
+	size_t site_count, site_capacity;
+	struct rules_function *functions;
+	size_t function_count, function_capacity;
+	/* (site of k, number here), in the order of k's. */
+	struct link {
+		uint32_t known, number;
+	} *links;
+	size_t link_count, link_capacity;
+	uint32_t *numbers;
+	size_t number_count, number_capacity;
+};
+
+static void add_module(struct rules *r, const char *build)
+{
+	struct rules_module m = { .first_site = (uint32_t)r->site_count,
+				  .first_function = (uint32_t)r->function_count };
+	unsigned byte;
+
+	for (; m.id_size < RULES_ID_MAX && sscanf(build, "%2x", &byte) == 1; build += 2)
+		m.id[m.id_size++] = (uint8_t)byte;
+	r->modules = xgrow(r->modules, r->module_count, &r->module_capacity, sizeof(*r->modules));
+	r->modules[r->module_count++] = m;
+}
+
+static uint32_t flags_of(const struct rules *r, uint32_t site)
+{
+	const struct known_site *s = &r->k->sites[site];
+	uint8_t marks = r->marks[site];
+	uint32_t flags = RULES_PSET;
+
+	flags |= known_holds(s, r->threshold) ? RULES_INVARIANT : 0;
+	flags |= marks & COMPILE_OPEN ? RULES_OPEN : 0;
+	flags |= marks & COMPILE_MISSING ? RULES_SOURCE : 0;
+	flags |= marks & COMPILE_IN_TX ? RULES_IN_TX : 0;
+	flags |= r->any_tx && s->cuts & LIFETX_BEFORE ? RULES_CUT : 0;
+	return flags | (s->access == LEARN_WRITE ? RULES_WRITE : 0);
+}
+
+/* A call may read and write, as memcpy does: its invariant holds if both do. */
+static void add_site(struct rules *r, const struct known_place *p)
+{
+	uint32_t module = (uint32_t)r->module_count - 1, flags = flags_of(r, p->site);
+	struct rules_site *last = r->site_count ? &r->sites[r->site_count - 1] : NULL;
+
+	if (r->site_count > 1 && last->module == module && last->offset == p->offset) {
+		last->flags = ((last->flags | flags) & ~(uint32_t)RULES_INVARIANT) |
+			      (last->flags & flags & RULES_INVARIANT);
+	} else {
+		r->sites = xgrow(r->sites, r->site_count, &r->site_capacity, sizeof(*r->sites));
+		r->sites[r->site_count++] = (struct rules_site){ .offset = p->offset, .module = module,
+								 .flags = flags };
+		r->modules[module].sites++;
+	}
+	r->links = xgrow(r->links, r->link_count, &r->link_capacity, sizeof(*r->links));
+	r->links[r->link_count++] = (struct link){ p->site, (uint32_t)r->site_count - 1 };
+}
+
+static void add_function(struct rules *r, const struct known_place *p)
+{
+	uint32_t flags = r->k->sites[p->site].cuts & (LIFETX_ENTRY | LIFETX_EXIT);
+
+	flags |= r->marks[p->site] & COMPILE_HOLDS_TX ? 1 : 0;
+	if (!flags || !r->any_tx)
+		return;
+	r->functions = xgrow(r->functions, r->function_count, &r->function_capacity, sizeof(*r->functions));
+	r->functions[r->function_count++] = (struct rules_function){
+		.offset = p->offset, .module = (uint32_t)r->module_count - 1, .flags = flags };
+	r->modules[r->module_count - 1].functions++;
+}
+
+static int by_known(const void *a, const void *b)
+{
+	const struct link *x = a, *y = b;
+
+	if (x->known != y->known)
+		return x->known < y->known ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The links of a site of k; *count of them. */
+static const struct link *links_of(const struct rules *r, uint32_t known, size_t *count)
+{
+	size_t low = 0, high = r->link_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (r->links[middle].known < known)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (*count = 0; low + *count < r->link_count && r->links[low + *count].known == known;)
+		++*count;
+	return r->links + low;
+}
+
+static void add_number(struct rules *r, uint32_t number)
+{
+	r->numbers = xgrow(r->numbers, r->number_count, &r->number_capacity, sizeof(*r->numbers));
+	r->numbers[r->number_count++] = number;
+}
+
+/* Pairs (number of M, number of P), sorted by M. */
+struct follow {
+	uint32_t m, p;
+};
+
+static int by_m(const void *a, const void *b)
+{
+	const struct follow *x = a, *y = b;
+
+	if (x->m != y->m)
+		return x->m < y->m ? -1 : 1;
+	return x->p < y->p ? -1 : x->p > y->p;
+}
+
+static void add_sets(struct rules *r)
+{
+	struct follow *all = NULL;
+	size_t count = 0, capacity = 0;
+
+	for (size_t i = 0; i < r->k->pair_count; i++) {
+		const struct known_pair *pair = &r->k->pairs[i];
+		size_t ps, ms;
+		const struct link *p = links_of(r, pair->first, &ps), *m = links_of(r, pair->second, &ms);
+
+		for (size_t j = 0; pair->seen && j < ms; j++)
+			for (size_t n = 0; n < ps; n++) {
+				all = xgrow(all, count, &capacity, sizeof(*all));
+				all[count++] = (struct follow){ m[j].number, p[n].number };
+			}
+	}
+	if (count > 1)
+		qsort(all, count, sizeof(*all), by_m);
+	for (size_t i = 0; i < count; i++) {
+		struct rules_site *m = &r->sites[all[i].m];
+
+		if (i > 0 && all[i].m == all[i - 1].m && all[i].p == all[i - 1].p)
+			continue;
+		if (!m->before_count)
+			m->before = (uint32_t)r->number_count;
+		m->before_count++;
+		add_number(r, all[i].p);
+		/* Who watches M has to see who came before. */
+		if (m->flags & RULES_OPEN)
+			r->sites[all[i].p].flags |= RULES_SOURCE;
+	}
+	free(all);
+}
+
+static uint64_t put(struct buf *out, const void *data, size_t size)
+{
+	uint64_t at;
+
+	while (out->size % 8)
+		buf_add_char(out, '\0');
+	at = out->size;
+	if (size)
+		buf_add(out, data, size);
+	return at;
+}
+
+static void write_out(const struct rules *r, struct buf *out)
+{
+	struct rules_header h = {
+		.magic = RULES_MAGIC, .version = RULES_VERSION, .modules = (uint32_t)r->module_count,
+		.sites = (uint32_t)r->site_count, .functions = (uint32_t)r->function_count,
+		.numbers = (uint32_t)r->number_count,
+	};
+
+	buf_clear(out);
+	buf_add(out, &h, sizeof(h));
+	h.modules_at = put(out, r->modules, r->module_count * sizeof(*r->modules));
+	h.sites_at = put(out, r->sites, r->site_count * sizeof(*r->sites));
+	h.functions_at = put(out, r->functions, r->function_count * sizeof(*r->functions));
+	h.numbers_at = put(out, r->numbers, r->number_count * sizeof(*r->numbers));
+	h.size = out->size;
+	h.check = trace_check(out->data + sizeof(h), out->size - sizeof(h));
+	memcpy(out->data, &h, sizeof(h));
+}
+
+static void count_up(const struct rules *r, struct compile_stats *s)
+{
+	*s = (struct compile_stats){ .modules = (uint32_t)r->module_count,
+				     .sites = (uint32_t)r->site_count - 1,
+				     .functions = (uint32_t)r->function_count };
+	for (size_t i = 1; i < r->site_count; i++) {
+		s->invariants += (r->sites[i].flags & RULES_INVARIANT) != 0;
+		s->open += (r->sites[i].flags & RULES_OPEN) != 0;
+		s->members += (r->sites[i].flags & RULES_IN_TX) != 0;
+	}
+	for (size_t i = 0; i < r->function_count; i++)
+		s->transactions += r->functions[i].flags & 1;
+}
+
+void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats)
+{
+	struct rules r = { .k = k, .threshold = threshold, .marks = compile_marks(k) };
+	const char *build = NULL;
+
+	for (size_t i = 0; i < k->count; i++)
+		r.any_tx |= (r.marks[i] & COMPILE_HOLDS_TX) != 0;
+	r.sites = xgrow(r.sites, 0, &r.site_capacity, sizeof(*r.sites));
+	r.sites[r.site_count++] = (struct rules_site){ 0 };
+	for (size_t i = 0; i < k->place_count; i++) {
+		const struct known_place *p = &k->places[i];
+
+		if (!p->current || !*p->build)
+			continue;
+		if (!build || strcmp(build, p->build) != 0)
+			add_module(&r, p->build);
+		build = p->build;
+		if (k->sites[p->site].access == LEARN_FUNCTION)
+			add_function(&r, p);
+		else
+			add_site(&r, p);
+	}
+	if (r.link_count > 1)
+		qsort(r.links, r.link_count, sizeof(*r.links), by_known);
+	add_sets(&r);
+	write_out(&r, out);
+	count_up(&r, stats);
+	free(r.marks);
+	free(r.modules);
+	free(r.sites);
+	free(r.functions);
+	free(r.links);
+	free(r.numbers);
+}
+
+int compile_write(const struct known *k, uint64_t threshold, const char *path, struct compile_stats *stats,
+		  struct err *err)
+{
+	char *work = xasprintf("%s.tmp-%d", path, (int)getpid());
+	int fd = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), result = 0;
+	struct buf out = { 0 };
+	bool good = fd >= 0;
+
+	compile_rules(k, threshold, &out, stats);
+	good = good && write(fd, out.data, out.size) == (ssize_t)out.size;
+	if (fd >= 0)
+		good = close(fd) == 0 && good;
+	if (!good || rename(work, path) < 0) {
+		result = err_set(err, "cannot write %s: %s", path, strerror(errno));
+		unlink(work);
+	}
+	buf_free(&out);
+	free(work);
+	return result;
+}

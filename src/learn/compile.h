@@ -1,0 +1,32 @@
+/*
+ * From what was learnt to the file that the runtime maps (trace/rules.h).
+ */
+#ifndef LEARN_COMPILE_H
+#define LEARN_COMPILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "learn/store.h"
+
+#define COMPILE_FILE "rules.bin"	/* in the folder of results */
+
+struct compile_stats {
+	uint32_t modules, sites, functions;
+	uint32_t invariants;	/* sites whose pairs were never broken apart */
+	uint32_t open;		/* sites that may follow what they never did */
+	uint32_t transactions;	/* functions that hold one that matters */
+	uint32_t members;	/* sites in them */
+};
+
+/* Of the builds of the last run. */
+void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats);
+
+/* The same as a file, whole or not at all. */
+int compile_write(const struct known *k, uint64_t threshold, const char *path, struct compile_stats *stats,
+		  struct err *err);
+
+/* For people: is a site open, and by which pairs? Marks by site of `k`, to be freed. */
+enum compile_mark { COMPILE_OPEN = 1, COMPILE_MISSING = 2, COMPILE_IN_TX = 4, COMPILE_HOLDS_TX = 8 };
+uint8_t *compile_marks(const struct known *k);
+
+#endif

@@ -1,0 +1,311 @@
+#include "learn/learner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/names.h"
+#include "base/mem.h"
+#include "symbol/key.h"
+
+#define FRAMES 16
+
+int learner_open(struct learner *l, struct store *store, const char *program, unsigned granularity,
+		 uint64_t threshold, struct err *err)
+{
+	*l = (struct learner){ .store = store, .granularity = granularity, .threshold = threshold };
+	if (store_begin(store, err) < 0)
+		return -1;
+	l->program = store_program(store, program, err);
+	if (l->program < 0) {
+		store_rollback(store);
+		return -1;
+	}
+	return store_commit(store, err);
+}
+
+void learner_close(struct learner *l)
+{
+	map_free(&l->at);
+	free(l->items);
+	*l = (struct learner){ 0 };
+}
+
+/* Where the pcs of a trace are. */
+struct naming {
+	struct reader *reader;
+	struct analysis_context ctx;
+	struct names *names;	/* made when they are needed: reading debug information takes time */
+};
+
+static void naming_free(struct naming *n)
+{
+	if (!n->names)
+		return;
+	names_free(n->names);
+	analysis_context_free(&n->ctx);
+}
+
+static const struct reader_module *module_of(const struct reader *r, uint64_t pc)
+{
+	const struct reader_info *info = reader_info(r);
+	const struct reader_module *found = NULL;
+
+	for (size_t i = 0; i < info->module_count; i++)
+		if (pc > info->modules[i].start && pc <= info->modules[i].end)
+			found = &info->modules[i];
+	return found;
+}
+
+static void hex(const struct reader_module *m, char *out, size_t size)
+{
+	*out = '\0';
+	for (size_t i = 0; m && i < m->build_id_size && 2 * i + 3 <= size; i++)
+		snprintf(out + 2 * i, 3, "%02x", m->build_id[i]);
+}
+
+static int64_t look_up(struct learner *l, struct naming *n, const struct learn_site *site,
+		       const struct reader_module *m, const char *build, unsigned *cuts, struct err *err)
+{
+	struct symbol_frame frames[FRAMES];
+	const struct symbol_frame *frame;
+	struct store_place place = { .access = site->access, .build = build,
+				     .offset = m ? site->pc - m->base : site->pc };
+	struct buf key = { 0 };
+	int64_t id;
+
+	if (!n->names) {
+		analysis_context_init(&n->ctx);
+		n->ctx.reader = n->reader;
+		n->names = names_new(n->reader, &n->ctx, true);
+	}
+	frame = symbol_own_frame(frames, names_frames(n->names, site->pc, frames, FRAMES));
+	if (!m && strcmp(frame->function, "??") != 0)
+		buf_add_text(&key, frame->function);	/* a label of a text trace */
+	else
+		symbol_key(frame, m ? m->path : NULL, place.offset, &key);
+	place.key = buf_string(&key);
+	place.function = frame->function;
+	place.file = frame->file;
+	place.line = frame->line;
+	place.column = frame->column;
+	id = store_site(l->store, l->program, &place, cuts, err);
+	buf_free(&key);
+	return id;
+}
+
+static uint64_t hash_of(const char *build, uint64_t offset, enum learn_access access)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (; *build; build++)
+		hash = (hash ^ (uint8_t)*build) * 0x100000001b3ull;
+	hash = (hash ^ offset) * 0x9e3779b97f4a7c15ull;
+	return (hash ^ hash >> 29) * 4 + access;
+}
+
+static int find_site(struct learner *l, struct naming *n, const struct learn_site *site,
+		     struct learner_site *out, struct err *err)
+{
+	const struct reader_module *m = module_of(n->reader, site->pc);
+	char build[2 * 64 + 1];
+	uint64_t *at;
+
+	hex(m, build, sizeof(build));
+	at = map_put(&l->at, hash_of(build, m ? site->pc - m->base : site->pc, site->access), NULL);
+	if (!*at) {
+		struct learner_site found = { 0 };
+
+		found.id = look_up(l, n, site, m, build, &found.cuts, err);
+		if (found.id < 0)
+			return -1;
+		l->items = xgrow(l->items, l->count, &l->capacity, sizeof(*l->items));
+		l->items[l->count] = found;
+		*at = ++l->count;
+	}
+	*out = l->items[*at - 1];
+	return 0;
+}
+
+int learner_sites(struct learner *l, const struct lesson *lesson, struct reader *trace,
+		  struct learner_site *items, struct err *err)
+{
+	struct naming n = { .reader = trace };
+	int result = 0;
+
+	for (size_t i = 1; i < lesson->sites.count && result == 0; i++)
+		result = find_site(l, &n, &lesson->sites.items[i], &items[i], err);
+	naming_free(&n);
+	return result;
+}
+
+/* Of the modules that the sites are in. */
+static int note_builds(struct learner *l, const struct lesson *lesson, const struct reader *trace,
+		       struct err *err)
+{
+	const struct reader_module *last = NULL;
+	char build[2 * 64 + 1];
+
+	/* Those of earlier times may be of another build of the program. */
+	if (!l->traces++ && store_forget_builds(l->store, l->program, err) < 0)
+		return -1;
+	for (size_t i = 1; i < lesson->sites.count; i++) {
+		const struct reader_module *m = module_of(trace, lesson->sites.items[i].pc);
+
+		if (!m || m == last)
+			continue;
+		last = m;
+		hex(m, build, sizeof(build));
+		if (store_build(l->store, l->program, build, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Several places of a build may be one in the sources: each number counts once for a run. */
+struct sums {
+	struct map sites;	/* id to 1: met, 2: its invariant was broken */
+	struct map pairs;	/* P << 32 | M to 1: seen, 2: expected */
+	struct map members;
+};
+
+static void sum_up(struct sums *s, const struct lesson *lesson, const struct learner_site *at)
+{
+	const struct learn_pairs *seen = pset_pairs(lesson->pset), *members = lifetx_members(lesson->lifetx);
+
+	for (size_t i = 1; i < lesson->sites.count; i++)
+		if (lesson->sites.items[i].access != LEARN_FUNCTION)
+			*map_put(&s->sites, (uint64_t)at[i].id, NULL) |= 1;
+	for (size_t i = 0; i < avio_count(lesson->avio); i++)
+		*map_put(&s->sites, (uint64_t)at[avio_at(lesson->avio, i)->i].id, NULL) |= 2;
+	for (size_t i = 0; i < seen->count; i++)
+		*map_put(&s->pairs, (uint64_t)at[seen->items[i].first].id << 32 |
+				    (uint64_t)at[seen->items[i].second].id, NULL) |= 1;
+	for (size_t i = 0; i < lesson->expected.count; i++)
+		*map_put(&s->pairs, (uint64_t)at[lesson->expected.items[i].first].id << 32 |
+				    (uint64_t)at[lesson->expected.items[i].second].id, NULL) |= 2;
+	for (size_t i = 0; i < members->count; i++)
+		*map_put(&s->members, (uint64_t)at[members->items[i].first].id << 32 |
+				      (uint64_t)at[members->items[i].second].id, NULL) = 1;
+}
+
+struct writing {
+	struct learner *l;
+	struct store_news *news;
+	int result;
+	struct err *err;
+};
+
+static void write_site(void *ctx, uint64_t id, uint64_t bits)
+{
+	struct writing *w = ctx;
+
+	if (w->result == 0)
+		w->result = store_saw(w->l->store, (int64_t)id, bits & 2, w->l->threshold, w->news, w->err);
+}
+
+static void write_pair(void *ctx, uint64_t key, uint64_t bits)
+{
+	struct writing *w = ctx;
+
+	if (w->result == 0)
+		w->result = store_follows(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
+					  bits & 1, bits & 2, w->news, w->err);
+}
+
+static void write_member(void *ctx, uint64_t key, uint64_t value)
+{
+	struct writing *w = ctx;
+
+	(void)value;
+	if (w->result == 0)
+		w->result = store_member(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->err);
+}
+
+static int write_all(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
+		     struct store_news *news, struct err *err)
+{
+	struct writing w = { .l = l, .news = news, .err = err };
+	struct sums s = { 0 };
+
+	sum_up(&s, lesson, at);
+	map_each(&s.sites, write_site, &w);
+	map_each(&s.pairs, write_pair, &w);
+	map_each(&s.members, write_member, &w);
+	for (size_t i = 0; i < avio_count(lesson->avio) && w.result == 0; i++) {
+		const struct avio_triple *t = avio_at(lesson->avio, i);
+
+		w.result = store_triple(l->store, at[t->p].id, at[t->r].id, at[t->i].id, t->pattern, err);
+	}
+	for (uint32_t i = 1; i < lesson->sites.count && w.result == 0; i++) {
+		unsigned cuts = lifetx_cuts(lesson->lifetx, i);
+
+		if (cuts & ~at[i].cuts)
+			w.result = store_cut(l->store, at[i].id, cuts, news, err);
+	}
+	map_free(&s.sites);
+	map_free(&s.pairs);
+	map_free(&s.members);
+	return w.result;
+}
+
+/* What others know of them now, for later runs of this process. */
+static void remember_cuts(struct learner *l, const struct lesson *lesson, const struct learner_site *at)
+{
+	for (size_t k = 0; k < l->count; k++)
+		for (uint32_t i = 1; i < lesson->sites.count; i++)
+			if (at[i].id == l->items[k].id)
+				l->items[k].cuts |= lifetx_cuts(lesson->lifetx, i);
+}
+
+static int learn(struct learner *l, struct reader *trace, struct lesson *lesson, struct learner_site *at,
+		 const char *input, const char *how, uint64_t seed, struct store_news *news, struct err *err)
+{
+	uint8_t *cuts = xcalloc(lesson->sites.count + 1, 1);
+	int result = -1;
+
+	if (store_begin(l->store, err) < 0)
+		goto done;
+	if (learner_sites(l, lesson, trace, at, err) == 0) {
+		for (size_t i = 1; i < lesson->sites.count; i++)
+			cuts[i] = (uint8_t)at[i].cuts;
+		if (lesson_transactions(lesson, trace, l->granularity, cuts, err) == 0 &&
+		    write_all(l, lesson, at, news, err) == 0 &&
+		    note_builds(l, lesson, trace, err) == 0 &&
+		    store_run(l->store, l->program, input, how, seed, news, err) == 0)
+			result = store_commit(l->store, err);
+	}
+	if (result < 0) {
+		store_rollback(l->store);
+		/* Numbers that were made are not there any more. */
+		map_free(&l->at);
+		l->count = 0;
+	} else if (news->cuts) {
+		remember_cuts(l, lesson, at);
+	}
+done:
+	free(cuts);
+	return result;
+}
+
+int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
+		  struct store_news *news, struct err *err)
+{
+	struct reader *trace = reader_open(path, err);
+	struct lesson lesson = { 0 };
+	struct learner_site *at = NULL;
+	int result = -1;
+
+	*news = (struct store_news){ 0 };
+	if (!trace)
+		return -1;
+	if (lesson_read(&lesson, trace, l->granularity, err) == 0) {
+		at = xcalloc(lesson.sites.count + 1, sizeof(*at));
+		result = learn(l, trace, &lesson, at, input, how, seed, news, err);
+		l->lost += lesson.lost;
+	}
+	free(at);
+	lesson_free(&lesson);
+	reader_close(trace);
+	return result;
+}

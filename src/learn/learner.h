@@ -1,0 +1,43 @@
+/*
+ * Traces of passing runs into the database.
+ */
+#ifndef LEARN_LEARNER_H
+#define LEARN_LEARNER_H
+
+#include "learn/lesson.h"
+#include "learn/store.h"
+
+struct learner {
+	struct store *store;
+	int64_t program;
+	unsigned granularity;
+	uint64_t threshold;
+	uint64_t traces;	/* so far */
+	uint64_t lost;		/* of all traces: pairs may be missing */
+	/* Sites that this process has looked up. */
+	struct map at;		/* hash of build, offset and access to place in `items`, plus 1 */
+	struct learner_site {
+		int64_t id;
+		unsigned cuts;
+	} *items;
+	size_t count, capacity;
+};
+
+/* `store` stays the caller's. */
+int learner_open(struct learner *l, struct store *store, const char *program, unsigned granularity,
+		 uint64_t threshold, struct err *err);
+void learner_close(struct learner *l);
+
+/* What it taught is in the database when this returns. `how`: "parallel", "controlled", … */
+int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
+		  struct store_news *news, struct err *err);
+
+/*
+ * The numbers in the database of all sites of a lesson, made if they are new; `items` has l->sites.count.
+ * Within a transaction.
+ */
+struct reader;
+int learner_sites(struct learner *l, const struct lesson *lesson, struct reader *trace,
+		  struct learner_site *items, struct err *err);
+
+#endif

@@ -1,0 +1,149 @@
+#include "learn/lesson.h"
+
+#include <stdlib.h>
+
+#include "analyze/iroot.h"
+#include "base/mem.h"
+#include "learn/unordered.h"
+#include "trace/step.h"
+
+unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_t at, struct learn_step *out)
+{
+	struct iroot_step steps[TRACE_STEPS];
+	unsigned count = iroot_steps(ev, steps);
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct iroot_step *s = &steps[i];
+
+		out[i] = (struct learn_step){ .thread = s->thread, .op = s->op, .addr = s->addr,
+					      .size = s->size, .at = at };
+		if (s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE)
+			out[i].site = learn_sites_number(sites, s->site,
+							 s->op == IROOT_OP_READ ? LEARN_READ : LEARN_WRITE);
+	}
+	return count;
+}
+
+/* The prediction of idiom 1, where the two are not in a fixed order. */
+static void take_expected(struct lesson *l, struct iroot_profile *p, const struct unordered *u)
+{
+	struct iroot_profile_stats stats;
+	uint32_t cursor = 0, flags;
+	struct iroot r;
+
+	iroot_profile_finish(p);
+	while ((flags = iroot_profile_next(p, &cursor, &r))) {
+		uint32_t first, second;
+
+		if (r.idiom != 1 || !(flags & IROOT_PREDICTED) || r.event[0].access > IROOT_WRITE)
+			continue;
+		first = learn_sites_number(&l->sites, r.event[0].site,
+					   r.event[0].access == IROOT_READ ? LEARN_READ : LEARN_WRITE);
+		second = learn_sites_number(&l->sites, r.event[1].site,
+					    r.event[1].access == IROOT_READ ? LEARN_READ : LEARN_WRITE);
+		if (unordered_have(u, first, second))
+			learn_pairs_add(&l->expected, first, second);
+	}
+	iroot_profile_stats(p, &stats);
+	l->lost += stats.lost;
+}
+
+int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, struct err *err)
+{
+	void *memory = xcalloc(1, IROOT_MEMORY);
+	/* Of two events of a thread none is near enough: only idiom 1 is wanted. */
+	struct iroot_profile *profile = iroot_profile_init(memory, IROOT_MEMORY, 0);
+	struct unordered *unordered = unordered_new(trace);
+	uint64_t at = 0;
+	struct event ev;
+	int got;
+
+	*l = (struct lesson){ .avio = avio_new(granularity), .pset = pset_new(granularity) };
+	got = reader_rewind(trace, err) < 0 ? -1 : 1;
+	while (got > 0 && (got = reader_next(trace, &ev, err)) > 0) {
+		struct learn_step steps[TRACE_STEPS];
+		struct iroot_step same[TRACE_STEPS];
+		unsigned count = lesson_steps(&l->sites, &ev, at++, steps);
+
+		if (ev.kind == TRACE_FUNC_ENTRY)
+			learn_sites_number(&l->sites, ev.pc, LEARN_FUNCTION);
+		for (unsigned i = 0; i < count; i++) {
+			avio_step(l->avio, &steps[i]);
+			pset_step(l->pset, &steps[i]);
+		}
+		unordered_event(unordered, &ev, count ? steps[0].site : 0);
+		count = iroot_steps(&ev, same);
+		for (unsigned i = 0; i < count; i++)
+			iroot_profile_step(profile, &same[i]);
+	}
+	if (got == 0)
+		take_expected(l, profile, unordered);
+	unordered_free(unordered);
+	free(memory);
+	return got;
+}
+
+/* Calls that may wait for another thread or the world; locks are in the middle of transactions. */
+static bool blocks(const struct event *ev)
+{
+	switch (ev->kind) {
+	case TRACE_COND_WAIT: case TRACE_COND_WAKE: case TRACE_SEM_WAIT: case TRACE_SEM_TIMEDWAIT:
+	case TRACE_BARRIER_ENTER: case TRACE_THREAD_JOIN: case TRACE_THREAD_EXIT: case TRACE_CALL_ENTER:
+	case TRACE_SLEEP: case TRACE_YIELD: case TRACE_FUTEX_WAIT:
+		return true;
+	}
+	return false;
+}
+
+static void transaction_event(struct lesson *l, const struct event *ev, uint64_t at)
+{
+	struct learn_step steps[TRACE_STEPS];
+	unsigned count;
+
+	if (ev->kind == TRACE_FUNC_ENTRY) {
+		lifetx_enter(l->lifetx, ev->thread, learn_sites_number(&l->sites, ev->pc, LEARN_FUNCTION));
+	} else if (ev->kind == TRACE_FUNC_EXIT) {
+		lifetx_exit(l->lifetx, ev->thread);
+	} else if (ev->kind == TRACE_JUMP) {
+		lifetx_jump(l->lifetx, ev->thread, ev->arg);
+	} else {
+		count = lesson_steps(&l->sites, ev, at, steps);
+		if (!count && blocks(ev))
+			steps[count++] = (struct learn_step){ .thread = ev->thread, .op = IROOT_OP_NONE };
+		for (unsigned i = 0; i < count; i++)
+			lifetx_step(l->lifetx, &steps[i], i == 0 && blocks(ev));
+	}
+}
+
+int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,
+			struct err *err)
+{
+	uint64_t at = 0;
+	struct event ev;
+	int got;
+
+	l->lifetx = lifetx_new(granularity);
+	for (uint32_t i = 1; i < l->sites.count; i++)
+		if (cuts[i])
+			lifetx_set_cuts(l->lifetx, i, cuts[i]);
+	for (size_t i = 0; i < l->expected.count; i++) {
+		lifetx_watch(l->lifetx, l->expected.items[i].first);
+		lifetx_watch(l->lifetx, l->expected.items[i].second);
+	}
+	if (reader_rewind(trace, err) < 0)
+		return -1;
+	while ((got = reader_next(trace, &ev, err)) > 0)
+		transaction_event(l, &ev, at++);
+	lifetx_finish(l->lifetx);
+	return got;
+}
+
+void lesson_free(struct lesson *l)
+{
+	learn_sites_free(&l->sites);
+	avio_free(l->avio);
+	pset_free(l->pset);
+	lifetx_free(l->lifetx);
+	learn_pairs_free(&l->expected);
+	*l = (struct lesson){ 0 };
+}

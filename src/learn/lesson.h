@@ -1,0 +1,40 @@
+/*
+ * What one run teaches, from its trace: the folds of this folder over all of its events, and
+ * which places may follow which in other runs.
+ */
+#ifndef LEARN_LESSON_H
+#define LEARN_LESSON_H
+
+#include "base/err.h"
+#include "learn/avio.h"
+#include "learn/lifetx.h"
+#include "learn/pset.h"
+#include "trace/reader.h"
+
+struct lesson {
+	struct learn_sites sites;
+	struct avio *avio;
+	struct pset *pset;
+	/*
+	 * (P, M): in another run M may follow P immediately. Some time they touched the same
+	 * memory, unordered by creation, join, barriers, conditions, semaphores; and by the locks
+	 * held P may be the last access of a critical section, M the first of one.
+	 */
+	struct learn_pairs expected;
+	struct lifetx *lifetx;	/* lesson_transactions() */
+	uint64_t lost;		/* what did not fit: pairs may be missing */
+};
+
+/* All but the transactions. -1 if the trace is damaged; free it in any case. */
+int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, struct err *err);
+
+/* `cuts`: known before, by site. */
+int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,
+			struct err *err);
+
+void lesson_free(struct lesson *l);
+
+/* The steps of an event as the folds take them; returns how many (TRACE_STEPS at most). */
+unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_t at, struct learn_step *out);
+
+#endif

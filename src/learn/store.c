@@ -1,0 +1,280 @@
+/*
+ * The SQL, prepared once; store_load.c reads.
+ */
+#include "learn/store_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/mem.h"
+
+static const char schema[] =
+	"CREATE TABLE program (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+	"CREATE TABLE build (program INTEGER NOT NULL REFERENCES program, build TEXT NOT NULL,"
+	" UNIQUE (program, build));"
+	"CREATE TABLE site (id INTEGER PRIMARY KEY, program INTEGER NOT NULL REFERENCES program,"
+	" key TEXT NOT NULL, access INTEGER NOT NULL, function TEXT NOT NULL, file TEXT NOT NULL,"
+	" line INTEGER NOT NULL, column INTEGER NOT NULL, runs INTEGER NOT NULL DEFAULT 0,"
+	" broken INTEGER NOT NULL DEFAULT 0, cuts INTEGER NOT NULL DEFAULT 0,"
+	" UNIQUE (program, key, access));"
+	"CREATE TABLE place (build TEXT NOT NULL, offset INTEGER NOT NULL,"
+	" site INTEGER NOT NULL REFERENCES site, PRIMARY KEY (build, offset, site)) WITHOUT ROWID;"
+	"CREATE INDEX place_site ON place (site);"
+	"CREATE TABLE triple (p INTEGER NOT NULL, r INTEGER NOT NULL, i INTEGER NOT NULL,"
+	" pattern INTEGER NOT NULL, runs INTEGER NOT NULL, PRIMARY KEY (p, r, i, pattern)) WITHOUT ROWID;"
+	"CREATE TABLE follows (m INTEGER NOT NULL, p INTEGER NOT NULL, seen INTEGER NOT NULL,"
+	" expected INTEGER NOT NULL, PRIMARY KEY (m, p)) WITHOUT ROWID;"
+	"CREATE TABLE member (function INTEGER NOT NULL, site INTEGER NOT NULL, runs INTEGER NOT NULL,"
+	" PRIMARY KEY (function, site)) WITHOUT ROWID;"
+	"CREATE TABLE run (id INTEGER PRIMARY KEY, program INTEGER NOT NULL REFERENCES program,"
+	" time INTEGER NOT NULL, input TEXT NOT NULL, how TEXT NOT NULL, seed INTEGER NOT NULL,"
+	" sites INTEGER NOT NULL, broken INTEGER NOT NULL, pairs INTEGER NOT NULL,"
+	" expected INTEGER NOT NULL, cuts INTEGER NOT NULL);"
+	"CREATE INDEX run_program ON run (program);";
+
+static const char *const texts[STATEMENTS] = {
+	[PROGRAM] = "INSERT INTO program (name) VALUES (?1) ON CONFLICT (name) DO UPDATE SET name = name"
+		    " RETURNING id",
+	[SITE] = "INSERT INTO site (program, key, access, function, file, line, column)"
+		 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (program, key, access) DO UPDATE"
+		 " SET function = excluded.function, file = excluded.file, line = excluded.line,"
+		 " column = excluded.column RETURNING id, cuts",
+	[PLACE] = "INSERT INTO place (build, offset, site) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+	[SAW] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
+	[TRIPLE] = "INSERT INTO triple VALUES (?1, ?2, ?3, ?4, 1)"
+		   " ON CONFLICT DO UPDATE SET runs = runs + 1",
+	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
+		    " SET seen = seen + ?3, expected = expected + ?4 RETURNING seen, expected",
+	[MEMBER] = "INSERT INTO member VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET runs = runs + 1",
+	[CUT] = "UPDATE site SET cuts = cuts | ?2 WHERE id = ?1 AND cuts & ?2 != ?2 RETURNING cuts",
+	[RUN] = "INSERT INTO run (program, seed, sites, broken, pairs, expected, cuts, time, input, how)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+	[BUILD] = "INSERT INTO build VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+	[FORGET_BUILDS] = "DELETE FROM build WHERE program = ?1",
+	[PROGRAMS] = "SELECT id, name FROM program ORDER BY id",
+	[SITES] = "SELECT id, access, line, column, cuts, runs, broken, key, function, file FROM site"
+		  " WHERE program = ?1 ORDER BY file, line, column, access, id",
+	[PLACES] = "SELECT place.site, place.offset, place.build,"
+		   " EXISTS (SELECT 1 FROM build b WHERE b.program = ?1 AND b.build = place.build)"
+		   " FROM place JOIN site ON site.id = place.site WHERE site.program = ?1"
+		   " ORDER BY place.build, place.offset, site.access",
+	[PAIRS] = "SELECT p, m, seen, follows.expected FROM follows JOIN site ON site.id = m"
+		  " WHERE site.program = ?1 ORDER BY m, p",
+	[MEMBERS] = "SELECT member.function, member.site FROM member JOIN site ON site.id = member.site"
+		    " WHERE site.program = ?1 ORDER BY member.function, member.site",
+	[TRIPLES] = "SELECT p, r, i, pattern, triple.runs FROM triple JOIN site ON site.id = i"
+		    " WHERE site.program = ?1 ORDER BY i, p, r, pattern",
+	[RUNS] = "SELECT sites, broken, pairs, expected, cuts, input, how FROM run WHERE program = ?1 ORDER BY id",
+};
+
+/* Of the other database, by the names of things; numbers differ. */
+static const char merging[] =
+	"INSERT INTO program (name) SELECT name FROM other.program WHERE true ON CONFLICT DO NOTHING;"
+	"CREATE TEMP TABLE programs AS SELECT o.id AS old, p.id AS new FROM other.program o"
+	" JOIN program p ON p.name = o.name;"
+	"INSERT INTO build SELECT p.new, build FROM other.build o JOIN programs p ON p.old = o.program"
+	" WHERE NOT EXISTS (SELECT 1 FROM main.build b WHERE b.program = p.new) ON CONFLICT DO NOTHING;"
+	"INSERT INTO site (program, key, access, function, file, line, column, runs, broken, cuts)"
+	" SELECT p.new, key, access, function, file, line, column, runs, broken, cuts FROM other.site"
+	" JOIN programs p ON p.old = program WHERE true ON CONFLICT (program, key, access) DO UPDATE SET"
+	" runs = runs + excluded.runs, broken = broken + excluded.broken, cuts = cuts | excluded.cuts;"
+	"CREATE TEMP TABLE sites AS SELECT o.id AS old, s.id AS new FROM other.site o"
+	" JOIN programs p ON p.old = o.program"
+	" JOIN site s ON s.program = p.new AND s.key = o.key AND s.access = o.access;"
+	"CREATE UNIQUE INDEX temp.sites_old ON sites (old);"
+	"INSERT INTO place SELECT build, offset, s.new FROM other.place JOIN sites s ON s.old = site"
+	" WHERE true ON CONFLICT DO NOTHING;"
+	"INSERT INTO triple SELECT p.new, r.new, i.new, pattern, runs FROM other.triple o"
+	" JOIN sites p ON p.old = o.p JOIN sites r ON r.old = o.r JOIN sites i ON i.old = o.i"
+	" WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs;"
+	"INSERT INTO follows SELECT m.new, p.new, seen, expected FROM other.follows o"
+	" JOIN sites p ON p.old = o.p JOIN sites m ON m.old = o.m"
+	" WHERE true ON CONFLICT DO UPDATE SET seen = seen + excluded.seen,"
+	" expected = expected + excluded.expected;"
+	"INSERT INTO member SELECT f.new, s.new, runs FROM other.member o JOIN sites f ON f.old = o.function"
+	" JOIN sites s ON s.old = o.site WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs;"
+	"INSERT INTO run (program, time, input, how, seed, sites, broken, pairs, expected, cuts)"
+	" SELECT p.new, time, input, how, seed, sites, broken, pairs, expected, cuts FROM other.run"
+	" JOIN programs p ON p.old = program ORDER BY other.run.id;"
+	"DROP TABLE programs; DROP TABLE sites;";
+
+static const struct db_kind kind = {
+	.what = "database of what was learnt", .hint = "snarl learn -- PROGRAM makes one",
+	.application = 0x736e6c6eu, .version = 1,	/* "snln" */
+	.schema = schema, .statements = texts, .count = STATEMENTS,
+};
+
+struct store *store_open(const char *path, bool create, struct err *err)
+{
+	struct store *s = xcalloc(1, sizeof(*s));
+
+	if (db_open(&s->db, &kind, path, create, err) == 0)
+		return s;
+	store_close(s);
+	return NULL;
+}
+
+void store_close(struct store *s)
+{
+	if (s)
+		db_close(&s->db);
+	free(s);
+}
+
+int store_begin(struct store *s, struct err *err)
+{
+	return db_begin(&s->db, err);
+}
+
+int store_commit(struct store *s, struct err *err)
+{
+	return db_commit(&s->db, err);
+}
+
+void store_rollback(struct store *s)
+{
+	db_rollback(&s->db);
+}
+
+int64_t store_program(struct store *s, const char *name, struct err *err)
+{
+	int64_t id;
+
+	db_bind_text(&s->db, PROGRAM, 1, name);
+	return db_run(&s->db, PROGRAM, &id, 1, err) < 0 ? -1 : id;
+}
+
+int64_t store_site(struct store *s, int64_t program, const struct store_place *p, unsigned *cuts,
+		   struct err *err)
+{
+	int64_t got[2];
+
+	db_bind(&s->db, SITE, 1, 1, &program);
+	db_bind_text(&s->db, SITE, 2, p->key);
+	db_bind(&s->db, SITE, 3, 1, (int64_t[]){ p->access });
+	db_bind_text(&s->db, SITE, 4, p->function);
+	db_bind_text(&s->db, SITE, 5, p->file);
+	db_bind(&s->db, SITE, 6, 2, (int64_t[]){ p->line, p->column });
+	if (db_run(&s->db, SITE, got, 2, err) < 0)
+		return -1;
+	db_bind_text(&s->db, PLACE, 1, p->build);
+	db_bind(&s->db, PLACE, 2, 2, (int64_t[]){ (int64_t)p->offset, got[0] });
+	*cuts = (unsigned)got[1];
+	return db_run(&s->db, PLACE, NULL, 0, err) < 0 ? -1 : got[0];
+}
+
+uint64_t store_news_sum(const struct store_news *n)
+{
+	return n->sites + n->broken + n->pairs + n->expected + n->cuts;
+}
+
+int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
+	      struct err *err)
+{
+	int64_t got[2];
+
+	db_bind(&s->db, SAW, 1, 2, (int64_t[]){ site, broken });
+	if (db_run(&s->db, SAW, got, 2, err) < 0)
+		return -1;
+	news->sites += got[0] == 1;
+	news->broken += broken && (uint64_t)got[1] == threshold + 1;
+	return 0;
+}
+
+int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern, struct err *err)
+{
+	db_bind(&s->db, TRIPLE, 1, 4, (int64_t[]){ p, r, i, pattern });
+	return db_run(&s->db, TRIPLE, NULL, 0, err);
+}
+
+int store_follows(struct store *s, int64_t p, int64_t m, bool seen, bool expected, struct store_news *news,
+		  struct err *err)
+{
+	int64_t got[2];
+
+	db_bind(&s->db, FOLLOWS, 1, 4, (int64_t[]){ p, m, seen, expected });
+	if (db_run(&s->db, FOLLOWS, got, 2, err) < 0)
+		return -1;
+	news->pairs += seen && got[0] == 1;
+	news->expected += expected && got[1] == 1;
+	return 0;
+}
+
+int store_member(struct store *s, int64_t function, int64_t site, struct err *err)
+{
+	db_bind(&s->db, MEMBER, 1, 2, (int64_t[]){ function, site });
+	return db_run(&s->db, MEMBER, NULL, 0, err);
+}
+
+int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err)
+{
+	int64_t changed;
+
+	db_bind(&s->db, CUT, 1, 2, (int64_t[]){ site, cuts });
+	if (db_run(&s->db, CUT, &changed, 1, err) < 0)
+		return -1;
+	news->cuts += changed != 0;
+	return 0;
+}
+
+int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
+	      const struct store_news *n, struct err *err)
+{
+	db_bind(&s->db, RUN, 1, 8, (int64_t[]){ program, (int64_t)seed, (int64_t)n->sites, (int64_t)n->broken,
+						(int64_t)n->pairs, (int64_t)n->expected, (int64_t)n->cuts,
+						(int64_t)time(NULL) });
+	db_bind_text(&s->db, RUN, 9, input);
+	db_bind_text(&s->db, RUN, 10, how);
+	return db_run(&s->db, RUN, NULL, 0, err);
+}
+
+int store_build(struct store *s, int64_t program, const char *build, struct err *err)
+{
+	db_bind(&s->db, BUILD, 1, 1, &program);
+	db_bind_text(&s->db, BUILD, 2, build);
+	return db_run(&s->db, BUILD, NULL, 0, err);
+}
+
+int store_forget_builds(struct store *s, int64_t program, struct err *err)
+{
+	db_bind(&s->db, FORGET_BUILDS, 1, 1, &program);
+	return db_run(&s->db, FORGET_BUILDS, NULL, 0, err);
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int store_merge(struct store *s, const char *path, struct err *err)
+{
+	struct store *other;
+	char *attach;
+	int result;
+
+	if (same_file(s->db.path, path))
+		return err_set(err, "%s cannot be merged into itself", path);
+	/* Is it one of ours at all? */
+	other = store_open(path, false, err);
+	if (!other)
+		return -1;
+	store_close(other);
+	attach = sqlite3_mprintf("ATTACH %Q AS other", path);
+	result = db_exec(&s->db, attach, err);
+	sqlite3_free(attach);
+	if (result < 0)
+		return -1;
+	result = db_begin(&s->db, err);
+	if (result == 0 && db_exec(&s->db, merging, err) < 0) {
+		db_rollback(&s->db);
+		result = -1;
+	} else if (result == 0) {
+		result = db_commit(&s->db, err);
+	}
+	db_exec(&s->db, "DETACH other", NULL);
+	return result;
+}

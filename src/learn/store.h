@@ -1,0 +1,131 @@
+/*
+ * What passing runs have taught, of every input and build: a database (SQLite).
+ *
+ * A place is known by where it stands in its function (symbol/key.h), so that what is known of a
+ * function holds as long as that is not changed; and by its offsets in the builds it was met in.
+ * All changes are between store_begin() and store_commit(), which should be near each other.
+ */
+#ifndef LEARN_STORE_H
+#define LEARN_STORE_H
+
+#include "base/err.h"
+#include "learn/avio.h"
+#include "learn/fold.h"
+
+#define STORE_FILE "learn.db"	/* in the folder of results */
+
+struct store;
+
+/* NULL: not there (unless `create`), no database of ours, or of a later version. ":memory:" is one for now. */
+struct store *store_open(const char *path, bool create, struct err *err);
+void store_close(struct store *s);
+
+int store_begin(struct store *s, struct err *err);
+int store_commit(struct store *s, struct err *err);
+void store_rollback(struct store *s);
+
+/* Its number, made if it is new; -1: error. */
+int64_t store_program(struct store *s, const char *name, struct err *err);
+
+struct store_place {
+	const char *key;
+	enum learn_access access;
+	const char *function, *file;	/* "" or NULL if unknown */
+	unsigned line, column;
+	const char *build;	/* hex; "" if unknown */
+	uint64_t offset;
+};
+
+/* The number of a site and its cuts (enum lifetx_cut); -1: error. */
+int64_t store_site(struct store *s, int64_t program, const struct store_place *p, unsigned *cuts,
+		   struct err *err);
+
+/* What was new in a run: 0 of everything, and it taught nothing. */
+struct store_news {
+	uint64_t sites;		/* not met before */
+	uint64_t broken;	/* invariants that do not hold any more */
+	uint64_t pairs;		/* of predecessor sets */
+	uint64_t expected;	/* pairs that may come */
+	uint64_t cuts;
+};
+
+uint64_t store_news_sum(const struct store_news *n);
+
+/* Each adds one run to what is known, and to *news what is new. `threshold`: runs that may break an invariant. */
+int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
+	      struct err *err);
+int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern, struct err *err);
+int store_follows(struct store *s, int64_t p, int64_t m, bool seen, bool expected, struct store_news *news,
+		  struct err *err);
+int store_member(struct store *s, int64_t function, int64_t site, struct err *err);
+int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err);
+int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
+	      const struct store_news *news, struct err *err);
+
+/* The builds whose modules were in the last run: rules are for these. */
+int store_build(struct store *s, int64_t program, const char *build, struct err *err);
+int store_forget_builds(struct store *s, int64_t program, struct err *err);
+
+/* Adds all of another database. */
+int store_merge(struct store *s, const char *path, struct err *err);
+
+/* All that is known of a program. Numbers of sites are places in `sites`. */
+struct known_site {
+	int64_t id;
+	char *key, *function, *file;	/* "" if unknown */
+	unsigned line, column, cuts;
+	enum learn_access access;
+	uint64_t runs, broken;	/* runs that met it, and that broke its invariant */
+};
+
+struct known_place {
+	uint32_t site;
+	char *build;
+	uint64_t offset;
+	bool current;		/* a build of the last run */
+};
+
+struct known_pair {
+	uint32_t first, second;
+	uint64_t seen, expected;	/* in so many runs */
+};
+
+struct known_triple {
+	uint32_t p, r, i;
+	enum avio_pattern pattern;
+	uint64_t runs;
+};
+
+struct known_run {
+	char *input, *how;
+	struct store_news news;
+};
+
+struct known {
+	char *program;
+	struct known_site *sites;
+	size_t count, capacity;
+	struct known_place *places;	/* by build, then offset */
+	size_t place_count, place_capacity;
+	struct known_pair *pairs;	/* (P, M) by M */
+	size_t pair_count, pair_capacity;
+	struct known_pair *members;	/* (function, site) */
+	size_t member_count, member_capacity;
+	struct known_triple *triples;
+	size_t triple_count, triple_capacity;
+	struct known_run *runs;
+	size_t run_count, run_capacity;
+	struct map at;		/* id to place in `sites`, plus 1 */
+};
+
+/* `program` NULL: the only one; -1 if it is not there, or there are several to choose from. */
+int store_load(struct store *s, const char *program, struct known *k, struct err *err);
+void known_free(struct known *k);
+
+/* Does its invariant hold? */
+static inline bool known_holds(const struct known_site *s, uint64_t threshold)
+{
+	return s->access != LEARN_FUNCTION && s->runs && s->broken <= threshold;
+}
+
+#endif

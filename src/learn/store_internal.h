@@ -1,0 +1,19 @@
+/*
+ * For store.c and store_load.c alone.
+ */
+#ifndef LEARN_STORE_INTERNAL_H
+#define LEARN_STORE_INTERNAL_H
+
+#include "base/db.h"
+#include "learn/store.h"
+
+enum statement {
+	PROGRAM, SITE, PLACE, SAW, TRIPLE, FOLLOWS, MEMBER, CUT, RUN, BUILD, FORGET_BUILDS, PROGRAMS, SITES,
+	PLACES, PAIRS, MEMBERS, TRIPLES, RUNS, STATEMENTS
+};
+
+struct store {
+	struct db db;
+};
+
+#endif

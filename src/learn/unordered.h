@@ -1,0 +1,25 @@
+/*
+ * Places that touch the same memory in no fixed order: conflicting accesses of two threads that
+ * creation, join, barriers, conditions, semaphores and the like leave unordered. Locks do not count.
+ */
+#ifndef LEARN_UNORDERED_H
+#define LEARN_UNORDERED_H
+
+#include <stdbool.h>
+
+#include "learn/fold.h"
+#include "trace/reader.h"
+
+struct unordered;
+
+/* `trace` outlives it. */
+struct unordered *unordered_new(const struct reader *trace);
+void unordered_free(struct unordered *u);
+
+/* Every event of the trace; `site` of those that access memory. */
+void unordered_event(struct unordered *u, const struct event *ev, uint32_t site);
+
+/* Were the two ever? In any order. */
+bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b);
+
+#endif
