@@ -48,21 +48,51 @@ static void take_expected(struct lesson *l, struct iroot_profile *p, const struc
 	l->lost += stats.lost;
 }
 
-int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, struct err *err)
+/* What to expect of other runs, while it is found out. */
+struct expecting {
+	void *memory;
+	struct iroot_profile *profile;
+	struct unordered *unordered;
+};
+
+static void expecting_open(struct expecting *e, const struct reader *trace)
 {
-	void *memory = xcalloc(1, IROOT_MEMORY);
+	e->memory = xcalloc(1, IROOT_MEMORY);
 	/* Of two events of a thread none is near enough: only idiom 1 is wanted. */
-	struct iroot_profile *profile = iroot_profile_init(memory, IROOT_MEMORY, 0);
-	struct unordered *unordered = unordered_new(trace);
+	e->profile = iroot_profile_init(e->memory, IROOT_MEMORY, 0);
+	e->unordered = unordered_new(trace);
+}
+
+static void expecting_event(struct expecting *e, const struct event *ev, uint32_t site)
+{
+	struct iroot_step steps[TRACE_STEPS];
+	unsigned count = iroot_steps(ev, steps);
+
+	unordered_event(e->unordered, ev, site);
+	for (unsigned i = 0; i < count; i++)
+		iroot_profile_step(e->profile, &steps[i]);
+}
+
+static void expecting_close(struct expecting *e)
+{
+	unordered_free(e->unordered);
+	free(e->memory);
+}
+
+int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, struct err *err)
+{
+	struct expecting expecting;
 	uint64_t at = 0;
 	struct event ev;
 	int got;
 
 	*l = (struct lesson){ .avio = avio_new(granularity), .pset = pset_new(granularity) };
-	got = reader_rewind(trace, err) < 0 ? -1 : 1;
-	while (got > 0 && (got = reader_next(trace, &ev, err)) > 0) {
+	if (reader_rewind(trace, err) < 0)
+		return -1;
+	if (expect)
+		expecting_open(&expecting, trace);
+	while ((got = reader_next(trace, &ev, err)) > 0) {
 		struct learn_step steps[TRACE_STEPS];
-		struct iroot_step same[TRACE_STEPS];
 		unsigned count = lesson_steps(&l->sites, &ev, at++, steps);
 
 		if (ev.kind == TRACE_FUNC_ENTRY)
@@ -71,15 +101,13 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, st
 			avio_step(l->avio, &steps[i]);
 			pset_step(l->pset, &steps[i]);
 		}
-		unordered_event(unordered, &ev, count ? steps[0].site : 0);
-		count = iroot_steps(&ev, same);
-		for (unsigned i = 0; i < count; i++)
-			iroot_profile_step(profile, &same[i]);
+		if (expect)
+			expecting_event(&expecting, &ev, count ? steps[0].site : 0);
 	}
-	if (got == 0)
-		take_expected(l, profile, unordered);
-	unordered_free(unordered);
-	free(memory);
+	if (expect && got == 0)
+		take_expected(l, expecting.profile, expecting.unordered);
+	if (expect)
+		expecting_close(&expecting);
 	return got;
 }
 

@@ -25,8 +25,11 @@ struct lesson {
 	uint64_t lost;		/* what did not fit: pairs may be missing */
 };
 
-/* All but the transactions. -1 if the trace is damaged; free it in any case. */
-int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, struct err *err);
+/*
+ * All but the transactions; without `expect` not what to expect either. -1 if the trace is
+ * damaged; free it in any case.
+ */
+int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, struct err *err);
 
 /* `cuts`: known before, by site. */
 int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,

@@ -1,0 +1,199 @@
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cmd/check.h"
+#include "cmd/cmd.h"
+#include "cmd/learn.h"
+#include "cmd/numbers.h"
+#include "learn/detect.h"
+
+static const char usage[] =
+	"usage: snarl check [options] --trace TRACE…\n"
+	"       snarl check [options] --postmortem PASSING… -- FAILING…\n"
+	"\n"
+	"Tells what a run did that passing runs never did: accesses that always stayed together\n"
+	"and were broken apart by another thread. What passing runs do is known from snarl learn,\n"
+	"or with --postmortem from the traces of such runs.\n"
+	"\n"
+	"      --trace          look at the traces that follow, of snarl record or of a bug\n"
+	"      --postmortem     compare traces of passing and failing runs: most telling first\n"
+	"      --pset           tell of dependencies between threads, too, that no passing run had\n"
+	"      --threshold T    an invariant may be broken in T passing runs (default 0)\n"
+	"      --granularity N  bytes of memory that count as one: 1, 2, 4 … 64 (default 8)\n"
+	"      --db FILE        the database (default: learn.db in the folder of --out)\n"
+	"      --program NAME   of several in the database, this one\n"
+	"  -n, --limit N        show N at most\n"
+	"  -o, --out DIR        folder of results (default: snarl-out)\n"
+	"  -q, --quiet          no summary\n"
+	"      --json           as JSON on stdout\n"
+	"\n"
+	"Exit: 0 nothing, 1 there is something, 3 a file could not be read.\n"
+	"\n"
+	"  snarl check --trace snarl-out/bugs/B001/trace.snarl\n"
+	"  snarl check --postmortem pass-*.snarl -- fail.snarl\n";
+
+enum form { FORM_NONE, FORM_TRACE, FORM_POSTMORTEM };
+
+struct options {
+	enum form form;
+	bool pset, quiet, json;
+	uint64_t threshold, granularity, limit;
+	const char *db, *name, *out;
+	char **passing, **failing;
+	int passing_count, failing_count;
+};
+
+static int learn_passing(const struct options *o, struct store *store, struct err *err)
+{
+	struct learner l;
+	int result = learner_open(&l, store, "postmortem", (unsigned)o->granularity, o->threshold, err);
+
+	for (int i = 0; i < o->passing_count && result == 0; i++) {
+		struct store_news news;
+
+		result = learner_trace(&l, o->passing[i], o->passing[i], "trace", 0, &news, err);
+	}
+	learner_close(&l);
+	return result;
+}
+
+/* Those that are told: after a death, also what is only unusual. */
+static size_t telling(const struct options *o, const struct detect *d)
+{
+	uint64_t count = d->ranks[DETECT_BROKEN];
+
+	if (o->form == FORM_POSTMORTEM)
+		count += d->ranks[DETECT_NEW] + d->ranks[DETECT_UNTRAINED];
+	return (size_t)count;
+}
+
+static int look(const struct options *o, struct store *store, struct err *err)
+{
+	struct detect d;
+	struct buf out = { 0 };
+	size_t count = 0;
+	int result = detect_open(&d, store, o->form == FORM_POSTMORTEM ? "postmortem" : o->name,
+				 (unsigned)o->granularity, err);
+
+	d.pairs = o->pset;
+	for (int i = 0; i < o->failing_count && result == 0; i++)
+		result = detect_trace(&d, o->failing[i], err);
+	if (result == 0)
+		result = detect_finish(&d, o->threshold, err);
+	if (result == 0) {
+		count = telling(o, &d);
+		if (o->json)
+			check_json(&d, count, o->limit, &out);
+		else
+			check_text(&d, count, o->limit, &out);
+		fwrite(out.data, 1, out.size, stdout);
+		if (!o->quiet)
+			check_summary(&d, count, stderr);
+	}
+	buf_free(&out);
+	detect_close(&d);
+	return result < 0 ? cmd_fail(&cmd_check, "%s", err->text) : count ? CMD_BUG : CMD_OK;
+}
+
+static int act(const struct options *o)
+{
+	char *own = xasprintf("%s/%s", o->out, STORE_FILE);
+	bool postmortem = o->form == FORM_POSTMORTEM;
+	struct err err = { "" };
+	struct store *store = store_open(postmortem ? ":memory:" : o->db ? o->db : own, postmortem, &err);
+	int code;
+
+	if (!store || (postmortem && learn_passing(o, store, &err) < 0))
+		code = cmd_fail(&cmd_check, "%s", err.text);
+	else
+		code = look(o, store, &err);
+	store_close(store);
+	free(own);
+	return cmd_flush(&cmd_check, code);
+}
+
+enum { OPT_TRACE = 256, OPT_POSTMORTEM, OPT_PSET, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM, OPT_JSON };
+
+static const struct option long_options[] = {
+	{ "trace", no_argument, NULL, OPT_TRACE },
+	{ "postmortem", no_argument, NULL, OPT_POSTMORTEM },
+	{ "pset", no_argument, NULL, OPT_PSET },
+	{ "threshold", required_argument, NULL, OPT_THRESHOLD },
+	{ "granularity", required_argument, NULL, OPT_GRANULARITY },
+	{ "db", required_argument, NULL, OPT_DB },
+	{ "program", required_argument, NULL, OPT_PROGRAM },
+	{ "limit", required_argument, NULL, 'n' },
+	{ "out", required_argument, NULL, 'o' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* -1: go on. */
+static int take_operands(struct options *o, int argc, char **argv)
+{
+	int split = optind;
+
+	if (o->form == FORM_NONE)
+		return cmd_usage(&cmd_check, "--trace or --postmortem?");
+	o->failing = argv + optind;
+	o->failing_count = argc - optind;
+	if (o->form == FORM_POSTMORTEM) {
+		while (split < argc && strcmp(argv[split], "--") != 0)
+			split++;
+		o->passing = argv + optind;
+		o->passing_count = split - optind;
+		o->failing = argv + split + 1;
+		o->failing_count = argc - split - 1;
+		if (!o->passing_count || o->failing_count <= 0)
+			return cmd_usage(&cmd_check, "--postmortem: traces of passing runs, --, and of failing ones");
+	} else if (o->failing_count > 0 && strcmp(o->failing[0], "--") == 0) {
+		o->failing++;
+		o->failing_count--;
+	}
+	return o->failing_count > 0 ? -1 : cmd_usage(&cmd_check, "--trace: which?");
+}
+
+/* -1: go on. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK;
+
+	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:n:o:qh", long_options, NULL)) != -1)
+		switch (c) {
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_check, CMD_OK);
+		case OPT_TRACE: o->form = FORM_TRACE; break;
+		case OPT_POSTMORTEM: o->form = FORM_POSTMORTEM; break;
+		case OPT_PSET: o->pset = true; break;
+		case OPT_THRESHOLD:
+			code = numbers_count(&cmd_check, "--threshold", optarg, 0, 1u << 30, &o->threshold);
+			break;
+		case OPT_GRANULARITY: code = learn_granularity(&cmd_check, optarg, &o->granularity); break;
+		case OPT_DB: o->db = optarg; break;
+		case OPT_PROGRAM: o->name = optarg; break;
+		case 'n': code = numbers_count(&cmd_check, "--limit", optarg, 0, UINT64_MAX, &o->limit); break;
+		case 'o': o->out = optarg; break;
+		case 'q': o->quiet = true; break;
+		case OPT_JSON: o->json = true; break;
+		default: return cmd_bad_option(&cmd_check, argv, c);
+		}
+	return code == CMD_OK ? take_operands(o, argc, argv) : code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { .out = "snarl-out", .granularity = LEARN_GRANULARITY, .limit = UINT64_MAX };
+	int code = parse(&o, argc, argv);
+
+	return code < 0 ? act(&o) : code;
+}
+
+const struct cmd cmd_check = {
+	.name = "check",
+	.summary = "what a run did that passing runs never did",
+	.run = run,
+};
