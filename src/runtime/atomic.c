@@ -10,6 +10,7 @@
 #include "runtime/clock.h"
 #include "runtime/control.h"
 #include "runtime/shadow.h"
+#include "runtime/watch.h"
 
 struct operation {
 	struct snarlrt_thread *self;	/* NULL: not recording, just do it */
@@ -22,8 +23,10 @@ static inline struct operation begin(const volatile void *addr, enum trace_kind 
 {
 	struct operation op = { NULL, addr, 0 };
 
-	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
-		if (ctl_on())
+	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_access((uint64_t)addr, 1ull << log2, (uint64_t)pc, kind != TRACE_ATOMIC_LOAD);
+		else if (ctl_on())
 			ctl_atomic(kind, log2, addr, pc);
 		return op;
 	}

@@ -20,6 +20,7 @@
 #include "runtime/process.h"
 #include "runtime/rt.h"
 #include "runtime/sys.h"
+#include "runtime/watch.h"
 
 #define FEW 16u		/* one in so many */
 
@@ -288,8 +289,11 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	struct snarlrt_thread *self;
 	struct trace_record r[2];
 
-	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
-		ctl_note(kind, detail, object, arg, result, pc);
+	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_note(kind, object, arg, result);
+		else
+			ctl_note(kind, detail, object, arg, result, pc);
 		return;
 	}
 	self = snarlrt_enter();
@@ -317,6 +321,8 @@ void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc
 {
 	struct snarlrt_thread *self = __snarl_tls.self;
 
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
+		watch_wait_begin(kind, object);
 	if (!self || __snarl_tls.hidden)
 		return;
 	self->live->waiting_for = (uint64_t)object & TRACE_ADDR_MASK;
@@ -329,6 +335,8 @@ void snarlrt_wait_end(void)
 {
 	struct snarlrt_thread *self = __snarl_tls.self;
 
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
+		watch_wait_end();
 	if (self)
 		self->live->waiting_in = 0;
 }

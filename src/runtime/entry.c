@@ -6,6 +6,7 @@
 #include "runtime/control.h"
 #include "runtime/entry.h"
 #include "runtime/shadow.h"
+#include "runtime/watch.h"
 
 #define SMALL_RANGE 256u	/* bytes; larger ones have time for a call */
 
@@ -109,8 +110,11 @@ static inline void access_settle(uint64_t addr, uint64_t site)
 	enum shadow_verdict verdict = SHADOW_KEEP;
 	struct snarlrt_thread *self;
 
-	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
-		if (ctl_on())
+	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_access(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK), site,
+				     trace_site_kind(site) == TRACE_WRITE);
+		else if (ctl_on())
 			ctl_access(addr & TRACE_ADDR_MASK, 1ull << (site >> 56 & TRACE_SIZE_MASK), site);
 		return;
 	}
@@ -165,6 +169,10 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 	if (size == 0 || snarlrt.mode == SNARLRT_OFF ||
 	    (size <= SMALL_RANGE && is_cut((uint64_t)addr, size)))
 		return;
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
+		watch_access((uint64_t)addr, size, (uint64_t)pc, write);
+		return;
+	}
 	/* As small as a plain access, it is one: shorter, and foretold by the codec. */
 	if (size <= 16 && (size & (size - 1)) == 0) {
 		access_settle((uint64_t)addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ,
@@ -198,7 +206,13 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 /* The call stack is full, or the thread has none. */
 void snarlrt_entry_slow(uint64_t caller)
 {
-	struct snarlrt_thread *self = snarlrt_enter();
+	struct snarlrt_thread *self;
+
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
+		watch_entry((uint64_t)SNARLRT_PC());
+		return;
+	}
+	self = snarlrt_enter();
 
 	if (!self)
 		return;
@@ -218,6 +232,10 @@ void snarlrt_exit_slow(uint64_t pc)
 	struct snarlrt_thread *self;
 	struct trace_record r;
 
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
+		watch_exit();
+		return;
+	}
 	if (unlikely(snarlrt.mode == SNARLRT_CONTROL) && ctl.tracing && ctl_on())
 		ctl_trace_exit(ctl.current, pc);
 	if (!tls->self)

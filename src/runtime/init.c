@@ -19,6 +19,7 @@
 #include "runtime/sites.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
+#include "runtime/watch.h"
 
 struct snarlrt snarlrt;
 
@@ -104,6 +105,18 @@ static void start_control(const struct snarlrt_options *o, char **envp)
 		snarlrt_modules_scan();
 }
 
+static void start_watching(const struct snarlrt_options *o)
+{
+	if (!watch_start(o))
+		return;
+	shadow_map();
+	snarlrt.mode = SNARLRT_WATCH;
+	snarlrt_thread_init();
+	watch_attach();
+	snarlrt_process_init();
+	snarlrt_modules_scan();
+}
+
 static void init(char **envp)
 {
 	static struct snarlrt_options options SNARLRT_BIG;
@@ -123,7 +136,12 @@ static void init(char **envp)
 		start_recording(&options, envp);
 	else if (options.record)
 		sys_warn("SNARL_OPTIONS has mode=record but no trace=FILE; not recording");
-	dual_start(options.active, snarlrt.mode != SNARLRT_OFF);
+	else if (options.check || options.guard || options.noise)
+		start_watching(&options);
+	if (snarlrt.mode == SNARLRT_WATCH)
+		watch_dual_start();
+	else
+		dual_start(options.active, snarlrt.mode != SNARLRT_OFF);
 }
 
 static void preinit(int argc, char **argv, char **envp)

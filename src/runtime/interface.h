@@ -5,7 +5,7 @@
  * Options reach the runtime as SNARL_OPTIONS=key=value:key=value. A value may
  * hold any byte but ':' and NUL; "%3a" and "%25" stand for ':' and '%'.
  *
- *   mode=off|record|control   default off
+ *   mode=off|record|control|check|guard   default off
  *   trace=PATH          where to record; created, never overwritten: if it is
  *                       there already (a forked child, an exec'd image), the
  *                       process takes PATH.PID, then PATH.PID.2 …
@@ -30,6 +30,16 @@
  *   values=0|1          1: with trace=PATH, what accesses read and write, too
  *   backend=user|kernel user-level threads (default where the CPU has FSGSBASE), or
  *                       kernel threads passing a token
+ *
+ * and in modes check and guard (docs/check.md, docs/guard.md):
+ *   rules=PATH          what was learnt (trace/rules.h); needed
+ *   log=PATH            shared memory for what happens (trace/watchlog.h), made by the tool
+ *   protect=both|pset|tx  what guard keeps; default both
+ *   wait=MICROSECONDS   the longest delay of an access; default 10000
+ *   granularity=BYTES   of memory, 1 to 64; default 8
+ *   noise=PERMILLE      naps at so many accesses of a thousand at places of the rules;
+ *                       with mode=off and without rules, wherever memory is shared
+ *   seed=N              of the noise
  *
  * The live memory holds what is not in the trace yet, so that a process killed
  * at any moment loses nothing it committed: a ring of raw records for each

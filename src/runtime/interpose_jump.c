@@ -11,6 +11,7 @@
 #include "runtime/arena.h"
 #include "runtime/call.h"
 #include "runtime/control.h"
+#include "runtime/watch.h"
 
 #define FEW 8u
 
@@ -47,6 +48,8 @@ uint64_t snarlrt_depth(void)
 
 	if (tls->control && tls->frame_end)
 		return (uint64_t)(tls->frame - tls->control->frames);
+	if (snarlrt.mode == SNARLRT_WATCH)
+		return watch_self.depth;
 	if (!tls->self || !tls->frame_end)
 		return 0;
 	return (uint64_t)(tls->frame - tls->self->frames) + tls->self->too_deep;
@@ -71,6 +74,8 @@ void snarlrt_cut(uint64_t depth, const void *pc)
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self;
 
+	if (snarlrt.mode == SNARLRT_WATCH)
+		watch_jumped(depth);
 	snarlrt_note(TRACE_JUMP, 0, NULL, depth, 0, pc);
 	if (tls->control && tls->frame_end)
 		cut_controlled(tls, depth);

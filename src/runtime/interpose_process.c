@@ -25,6 +25,7 @@
 #include "runtime/process.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
+#include "runtime/watch.h"
 
 __thread bool snarlrt_vforked;
 bool snarlrt_exit_noted;
@@ -75,6 +76,8 @@ static void fork_done(bool child)
 	if (child) {
 		snarlrt_exit_noted = false;
 		snarlrt_forked_child();
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_forked();
 	}
 	if (child && snarlrt.mode == SNARLRT_CONTROL && ctl.begun) {
 		ctl_forked_child();

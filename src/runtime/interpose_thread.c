@@ -11,6 +11,7 @@
 #include "runtime/lock.h"
 #include "runtime/real.h"
 #include "runtime/thread.h"
+#include "runtime/watch.h"
 
 struct birth {
 	void *(*routine)(void *);
@@ -63,6 +64,8 @@ static void on_exit_key(void *round)
 
 	if (n < PTHREAD_DESTRUCTOR_ITERATIONS)
 		pthread_setspecific(exit_key, (void *)(n + 1));
+	else if (snarlrt.mode == SNARLRT_WATCH)
+		watch_thread_exit();
 	else
 		snarlrt_thread_exit();
 }
@@ -88,6 +91,8 @@ static void *thread_main(void *v)
 	if (snarlrt.mode == SNARLRT_RECORD && !__snarl_tls.self &&
 	    snarlrt_thread_attach(b.id, b.parent, b.ordinal, (const void *)(uintptr_t)b.routine))
 		snarlrt_thread_arm_exit();
+	if (snarlrt.mode == SNARLRT_WATCH)
+		watch_attach();
 	if (b.masked)
 		snarlrt_signals_set(b.mask);
 	return b.routine(b.arg);
@@ -116,7 +121,7 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 	snarlrt_real_ready();
 	if (ctl_on())
 		return ctl_thread_create(out, attr, routine, arg, pc);
-	if (snarlrt.mode != SNARLRT_RECORD)
+	if (snarlrt.mode != SNARLRT_RECORD && snarlrt.mode != SNARLRT_WATCH)
 		return REAL(pthread_create)(out, attr, routine, arg);
 	mask = snarlrt_signals_block();
 	b = birth_alloc();

@@ -14,6 +14,7 @@
 #include "runtime/rt.h"
 #include "runtime/sites.h"
 #include "runtime/sys.h"
+#include "runtime/watch.h"
 
 #define BUILD_ID_MAX 64u
 
@@ -127,12 +128,19 @@ static void describe(struct found *f, const struct dl_phdr_info *info)
 		if (ph->p_type == PT_NOTE && !m->build_id_size)
 			m->build_id_size = copy_build_id(f->rest, m->base, ph);
 	}
-	m->path_size = copy_path(f->rest + m->build_id_size, sizeof(f->rest) - m->build_id_size,
+	m->path_size = copy_path(f->rest + m->build_id_size, sizeof(f->rest) - 1 - m->build_id_size,
 				 info->dlpi_name);
 }
 
 static void tell_module(struct found *f, struct module *m)
 {
+	m->told = f->told = true;
+	if (snarlrt.mode == SNARLRT_WATCH) {
+		f->rest[f->module.build_id_size + f->module.path_size] = 0;
+		watch_module(f->rest, f->module.build_id_size, f->module.base,
+			     (const char *)f->rest + f->module.build_id_size);
+		return;
+	}
 	f->module.time = sys_ticks() & ~1ull;
 	f->chunk = (struct trace_chunk){ .type = TRACE_CHUNK_MODULE,
 					 .time = f->module.time,
@@ -141,7 +149,6 @@ static void tell_module(struct found *f, struct module *m)
 	snarlrt_chunk_write(&f->chunk);
 	snarlrt_sites_tell();
 	snarlrt_sites_tell_module(&m->sites);
-	m->told = f->told = true;
 }
 
 static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -252,7 +259,7 @@ void snarlrt_modules_scan(void)
 
 	if (snarlrt.mode == SNARLRT_CONTROL)
 		tell_opened();
-	if (snarlrt.mode == SNARLRT_OFF || !snarlrt.live)
+	if (snarlrt.mode == SNARLRT_OFF || (!snarlrt.live && snarlrt.mode != SNARLRT_WATCH))
 		return;
 	mask = snarlrt_signals_block();
 	snarlrt_lock(&scan_lock);

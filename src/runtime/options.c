@@ -7,6 +7,8 @@
 #define DEFAULT_WINDOW (4ull << 20)
 #define MIN_WINDOW (64ull << 10)
 #define MAX_WINDOW (16ull << 30)
+#define DEFAULT_WAIT_US 10000u
+#define MAX_WAIT_US 1000000u
 
 static bool same(const char *a, const char *b)
 {
@@ -74,12 +76,40 @@ static void copy(char *to, size_t size, const char *from)
 	to[n] = 0;
 }
 
+static bool set_watch(struct snarlrt_options *o, const char *key, const char *value)
+{
+	uint64_t n;
+
+	if (same(key, "rules"))
+		return copy(o->rules, sizeof(o->rules), value), true;
+	if (same(key, "log"))
+		return copy(o->log, sizeof(o->log), value), true;
+	if (same(key, "protect")) {
+		o->no_pset = same(value, "tx");
+		o->no_tx = same(value, "pset");
+		return o->no_pset || o->no_tx || same(value, "both");
+	}
+	if (!parse_size(value, &n))
+		return false;
+	if (same(key, "seed"))
+		return o->seed = n, true;
+	if (same(key, "wait") && n <= MAX_WAIT_US)
+		return o->wait_us = n, true;
+	if (same(key, "noise") && n <= 1000)
+		return o->noise = (uint32_t)n, true;
+	if (same(key, "granularity") && n >= 1 && n <= 64 && (n & (n - 1)) == 0)
+		return o->granularity = (uint32_t)__builtin_ctzll(n), true;
+	return false;
+}
+
 static bool set(struct snarlrt_options *o, const char *key, const char *value)
 {
 	if (same(key, "mode")) {
 		o->record = same(value, "record");
 		o->control = same(value, "control");
-		return o->record || o->control || same(value, "off");
+		o->check = same(value, "check");
+		o->guard = same(value, "guard");
+		return o->record || o->control || o->check || o->guard || same(value, "off");
 	}
 	if (same(key, "trace"))
 		return copy(o->trace, sizeof(o->trace), value), true;
@@ -121,7 +151,7 @@ static bool set(struct snarlrt_options *o, const char *key, const char *value)
 	}
 	if (same(key, "window"))
 		return parse_size(value, &o->window);
-	return false;
+	return set_watch(o, key, value);
 }
 
 static void warn_option(const char *key)
@@ -179,7 +209,7 @@ static void parse_all(struct snarlrt_options *o, const char *text)
 /* Twice, because quiet=1 may stand behind what would be warned about. */
 void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
 {
-	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW, .server = -1 };
+	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW, .server = -1, .wait_us = DEFAULT_WAIT_US, .granularity = 3 };
 	sys_quiet = true;
 	parse_all(o, text);
 	sys_quiet = o->quiet;
@@ -191,6 +221,8 @@ void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
 	make_absolute(o->trace, sizeof(o->trace));
 	make_absolute(o->live, sizeof(o->live));
 	make_absolute(o->sites, sizeof(o->sites));
+	make_absolute(o->rules, sizeof(o->rules));
+	make_absolute(o->log, sizeof(o->log));
 	if (!same(o->active, "all") && !same(o->active, "none"))
 		make_absolute(o->active, sizeof(o->active));
 }

@@ -8,6 +8,10 @@
 
 struct snarlrt_options {
 	bool record, control, kernel_threads;
+	bool check, guard, no_pset, no_tx;
+	uint32_t noise;		/* per mille */
+	uint32_t granularity;	/* log2 of bytes */
+	uint64_t seed, wait_us;
 	int server;		/* descriptor, or -1 */
 	bool fork_off, no_filter, quiet, values;
 	uint64_t window;
@@ -15,6 +19,8 @@ struct snarlrt_options {
 	char live[512];
 	char block[512];	/* control= */
 	char sites[3072];
+	char rules[3072];
+	char log[512];
 	char active[3072];	/* "": not said */
 };
 

@@ -97,7 +97,7 @@ struct snarlrt_thread {
 	struct snarlrt_thread *next_free;
 };
 
-enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL };
+enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };
 
 /* The one global. */
 struct snarlrt {

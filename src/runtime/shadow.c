@@ -13,6 +13,7 @@
 #include "runtime/control.h"
 #include "runtime/shadow.h"
 #include "runtime/sys.h"
+#include "runtime/watch.h"
 
 #define USER_END (1ull << 47)
 #define MARKS 65536u
@@ -222,8 +223,11 @@ void snarlrt_fresh(const void *start, size_t size)
 	struct snarlrt_thread *self;
 	uint16_t *s, *last;
 
-	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
-		ctl_fresh(addr, size);
+	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_fresh(addr, size);
+		else
+			ctl_fresh(addr, size);
 		return;
 	}
 	addr = (addr + 7) & ~7ull;

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <sys/mman.h>
 
+#include "runtime/rules.h"
 #include "runtime/sitefile.h"
 #include "runtime/sites_scan.h"
 #include "runtime/sys.h"
@@ -11,6 +12,7 @@
 
 static struct {
 	bool wanted;		/* a list was given */
+	bool rules;		/* it is the rules' */
 	bool told;		/* in the trace */
 	bool denied;		/* code could not be changed, and that was said */
 	const char *trouble;	/* why it is not used */
@@ -31,6 +33,11 @@ void snarlrt_sites_load(const char *path)
 	list.trouble = sitefile_load(&list.file, path);
 	if (list.trouble)
 		sys_warn_about("all sites are recorded, the list was not used: ", list.trouble, path);
+}
+
+void snarlrt_sites_use_rules(void)
+{
+	list.wanted = list.rules = true;
 }
 
 /* Of the dynamic section; addresses in it are relocated or not, as the C library likes. */
@@ -153,7 +160,8 @@ void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *inf
 			 const uint8_t *id, uint32_t id_size)
 {
 	size_t count;
-	const uint64_t *places = sitefile_places(&list.file, id, id_size, &count);
+	const uint64_t *places = list.rules ? rules_offsets(id, id_size, &count)
+					    : sitefile_places(&list.file, id, id_size, &count);
 
 	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
 		return;

@@ -19,6 +19,9 @@ struct snarlrt_sites {
 /* Reads the list. If that fails, says so, and everything is recorded. */
 SNARLRT_HIDDEN void snarlrt_sites_load(const char *path);
 
+/* Keeps on what is active by the rules (rules.h), everywhere. */
+SNARLRT_HIDDEN void snarlrt_sites_use_rules(void);
+
 /*
  * Switches off what is not in the list; before the module's code runs. Does it
  * again if the module was unmapped meanwhile and mapped anew.

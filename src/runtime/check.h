@@ -1,0 +1,11 @@
+/*
+ * AVIO's invariants, watched while the program runs (check.c); docs/check.md.
+ */
+#ifndef RUNTIME_CHECK_H
+#define RUNTIME_CHECK_H
+
+#include "runtime/rules.h"
+
+SNARLRT_HIDDEN void check_access(uint64_t tag, const struct rules_place *place, bool write);
+
+#endif

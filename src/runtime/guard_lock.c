@@ -1,0 +1,135 @@
+/*
+ * Accesses, and the locks around them.
+ *
+ * A thread that is delayed while it holds a lock which the transaction needs to get on would be delayed
+ * in vain. So a transaction that touched memory under a lock and let it go leaves its
+ * mark at the lock as well, and others are delayed before they take it; or, should that
+ * have come between, give it back at once and take it again later, which nobody can see.
+ */
+#include <pthread.h>
+
+#include "runtime/guard.h"
+#include "runtime/real.h"
+
+static bool conflict(struct cell *c, const struct rules_place *place, bool write, bool exclusive,
+		     struct guard_conflict *out)
+{
+	return (watch.tx && tx_conflict(c, exclusive, out)) ||
+	       (watch.pset && pset_conflict(c, place, write, out));
+}
+
+void guard_access(uint64_t tag, const struct rules_place *place, bool write)
+{
+	bool exclusive = watch.tx && tx_exclusive(place, write);
+	struct guard_delay delay = { 0 };
+	struct guard_conflict in_the_way;
+	struct cell *c;
+
+	if (watch.tx)
+		tx_before_access(place);
+	while ((c = cell_lock(tag)) && !delay.vain &&
+	       conflict(c, place, write, exclusive, &in_the_way)) {
+		cell_unlock(c);
+		guard_wait(&delay, &in_the_way, place->site);
+	}
+	if (watch.tx)
+		tx_begin_access(place);
+	if (c) {
+		if (watch.pset)
+			pset_done(c, place, write);
+		if (watch.tx)
+			tx_done(c, place, exclusive);
+		cell_moved(c);
+		cell_unlock(c);
+	}
+	guard_wait_end(&delay);
+}
+
+void guard_held_add(const void *lock)
+{
+	struct watch_thread *me = watch_me();
+
+	for (unsigned i = 0; i < WATCH_HELD; i++)
+		if (!me->held[i]) {
+			__atomic_store_n(&me->held[i], (uint64_t)lock & ~1ull, __ATOMIC_RELAXED);
+			return;
+		}
+}
+
+void guard_held_remove(const void *lock)
+{
+	struct watch_thread *me = watch_me();
+
+	for (unsigned i = WATCH_HELD; i-- > 0;)
+		if ((me->held[i] & ~1ull) == ((uint64_t)lock & ~1ull)) {
+			__atomic_store_n(&me->held[i], 0, __ATOMIC_RELAXED);
+			return;
+		}
+}
+
+static uint64_t lock_tag(const void *lock)
+{
+	return (uint64_t)lock >> 3 | CELL_LOCK;
+}
+
+static bool lock_conflict(const void *lock, struct guard_conflict *out)
+{
+	struct cell *c = cell_lock(lock_tag(lock));
+	bool found = c && tx_conflict(c, true, out);
+
+	if (c)
+		cell_unlock(c);
+	return found;
+}
+
+void guard_lock_before(const void *lock)
+{
+	struct guard_delay delay = { 0 };
+	struct guard_conflict in_the_way;
+
+	while (!delay.vain && lock_conflict(lock, &in_the_way))
+		guard_wait(&delay, &in_the_way, 0);
+	guard_wait_end(&delay);
+}
+
+/* Not for mutexes that count or check: those are their owners' business. */
+static bool is_plain(const pthread_mutex_t *m)
+{
+	return m->__data.__kind == PTHREAD_MUTEX_TIMED_NP || m->__data.__kind == PTHREAD_MUTEX_ADAPTIVE_NP;
+}
+
+void guard_lock_held(const void *lock, bool plain)
+{
+	pthread_mutex_t *m = (pthread_mutex_t *)lock;
+	struct guard_delay delay = { 0 };
+	struct guard_conflict in_the_way;
+
+	if (!plain || !is_plain(m))
+		return;
+	while (!delay.vain && lock_conflict(lock, &in_the_way)) {
+		REAL(pthread_mutex_unlock)(m);
+		guard_wait(&delay, &in_the_way, 0);
+		watch_me()->state = WATCH_BLOCKED;
+		REAL(pthread_mutex_lock)(m);
+		watch_me()->state = WATCH_RUNNING;
+	}
+	guard_wait_end(&delay);
+}
+
+void guard_unlock(const void *lock)
+{
+	struct watch_thread *me = watch_me();
+	struct cell *c;
+	bool touched = false;
+
+	tx_end_if_over();
+	for (unsigned i = 0; i < WATCH_HELD; i++)
+		touched |= me->held[i] == ((uint64_t)lock | 1);
+	if (!touched || !(me->epoch & 1))
+		return;
+	c = cell_lock(lock_tag(lock));
+	if (!c)
+		return;
+	tx_done(c, NULL, true);
+	cell_unlock(c);
+}

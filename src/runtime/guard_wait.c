@@ -1,0 +1,136 @@
+/*
+ * How long to wait, and for whom.
+ *
+ * A thread says whom it waits for before it looks whether it may: of two that would wait for each
+ * other at least one sees that.
+ */
+#include <linux/futex.h>
+#include <time.h>
+
+#include "runtime/guard.h"
+#include "runtime/sys.h"
+
+#define NAP_NS 100000u		/* then look again who else waits */
+#define VAIN 3u			/* time-outs after which a pair is let pass, unless more delays helped */
+#define HOPS 64
+
+static uint32_t holder_of(uint64_t lock)
+{
+	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < used; i++)
+		for (uint32_t k = 0; k < WATCH_HELD; k++)
+			if ((__atomic_load_n(&watch.threads[i].held[k], __ATOMIC_RELAXED) & ~1ull) == lock)
+				return i;
+	return WATCH_ANYBODY;
+}
+
+/* Follows who waits for whom to one that runs, and is not us. */
+static bool moves(uint32_t place)
+{
+	uint32_t me = watch_self.place - 1;
+
+	for (int i = 0; i < HOPS; i++) {
+		struct watch_thread *t = &watch.threads[place];
+		uint64_t lock;
+
+		if (place == me || !__atomic_load_n(&t->serial, __ATOMIC_RELAXED))
+			return false;
+		switch (__atomic_load_n(&t->state, __ATOMIC_SEQ_CST)) {
+		case WATCH_RUNNING:
+			return true;
+		case WATCH_WAITING:
+			place = __atomic_load_n(&t->waiting_for, __ATOMIC_SEQ_CST);
+			break;
+		default:
+			lock = __atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED);
+			place = lock ? holder_of(lock) : WATCH_ANYBODY;
+		}
+		if (place == WATCH_ANYBODY)
+			return false;
+	}
+	return false;
+}
+
+static bool anybody_moves(void)
+{
+	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < used; i++)
+		if (i != watch_self.place - 1 && __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
+		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == WATCH_RUNNING)
+			return true;
+	return false;
+}
+
+static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
+{
+	struct watchlog_record *r = watch_record(c->kind, c->site, site, 0);
+	uint64_t vain;
+
+	d->began = watch_now();
+	d->record = r;
+	if (!r)
+		return false;
+	watch_count(&r->count, 1);
+	r->thread[0] = watch_self.serial;
+	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
+	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
+}
+
+/* Nothing is said of it as a time-out: it could not help. */
+static void let_pass(struct guard_delay *d)
+{
+	d->vain = true;
+	if (d->record)
+		watch_count(&d->record->passed, 1);
+}
+
+void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
+{
+	struct watch_thread *me = watch_me();
+	struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t now;
+
+	if (!d->began && !begin(d, c, site)) {
+		let_pass(d);
+		return;
+	}
+	now = watch_now();
+	if (now - d->began >= watch.wait_ns) {
+		d->vain = true;
+		watch_count(&d->record->timed_out, 1);
+		return;
+	}
+	if (now - d->began + NAP_NS > watch.wait_ns)
+		nap.tv_nsec = (long)(watch.wait_ns - (now - d->began));
+	__atomic_store_n(&me->waiting_for, c->place, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->state, WATCH_WAITING, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (watch.log->off || !(c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place))) {
+		let_pass(d);
+	} else {
+		__atomic_fetch_add(c->waiters, 1, __ATOMIC_SEQ_CST);
+		sys_call6(SYS_futex, (long)c->word, FUTEX_WAIT_PRIVATE, c->value, (long)&nap, 0, 0);
+		__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&me->state, WATCH_RUNNING, __ATOMIC_SEQ_CST);
+}
+
+void guard_wait_end(struct guard_delay *d)
+{
+	struct watchlog_record *r = d->record;
+	uint64_t took, longest;
+
+	if (!r)
+		return;
+	took = watch_now() - d->began;
+	if (!d->vain)
+		watch_count(&r->resolved, 1);
+	watch_count(&r->wait_ns, took);
+	longest = __atomic_load_n(&r->longest_ns, __ATOMIC_RELAXED);
+	while (took > longest &&
+	       !__atomic_compare_exchange_n(&r->longest_ns, &longest, took, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+}

@@ -1,0 +1,67 @@
+/*
+ * What is known of a piece of memory (8 bytes unless told otherwise). A direct-mapped table:
+ * where two pieces meet, the newer one stays.
+ */
+#ifndef RUNTIME_WATCH_CELL_H
+#define RUNTIME_WATCH_CELL_H
+
+#include "runtime/watch.h"
+
+#define CELL_OWNS 6u
+#define CELL_READS 5u
+#define CELL_TX 4u
+#define CELL_LOCK (1ull << 62)	/* in a tag: the address of a lock */
+
+/* AVIO: a thread's last access, and what others did since. */
+struct cell_own {
+	uint16_t serial;
+	uint8_t write, first_reads;
+	uint32_t site;
+	uint32_t first, last;	/* sites of the first remote access, of the last remote write */
+};
+
+struct cell_last {
+	uint32_t site;		/* 0: none */
+	uint16_t serial, place;
+};
+
+struct cell_tx {
+	uint32_t site, epoch;
+	uint16_t place;
+	uint16_t exclusive;
+};
+
+struct cell {
+	uint32_t lock;
+	uint32_t version;	/* moves with each access: waited for as a futex */
+	uint64_t tag;		/* 0: nobody's */
+	uint32_t waiters;
+	uint32_t count;		/* owns or reads */
+	union {
+		struct cell_own own[CELL_OWNS];
+		struct {
+			struct cell_last write;
+			struct cell_last read[CELL_READS];	/* since the write, the newest last */
+			struct cell_tx tx[CELL_TX];
+		};
+	};
+} __attribute__((aligned(128)));
+
+_Static_assert(sizeof(struct cell) == 128, "cell");
+
+SNARLRT_HIDDEN bool cells_init(void);
+SNARLRT_HIDDEN void cells_forked(void);
+
+/* NULL: busy, counted. Unlock it soon. */
+SNARLRT_HIDDEN struct cell *cell_lock(uint64_t tag);
+SNARLRT_HIDDEN void cell_forget(uint64_t tag);
+
+static inline void cell_unlock(struct cell *c)
+{
+	__atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);	/* pairs with that of cell_lock */
+}
+
+/* Waits of others end, if there are any. Locked or not. */
+SNARLRT_HIDDEN void cell_moved(struct cell *c);
+
+#endif
