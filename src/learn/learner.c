@@ -77,7 +77,7 @@ static int64_t look_up(struct learner *l, struct naming *n, const struct learn_s
 	if (!n->names) {
 		analysis_context_init(&n->ctx);
 		n->ctx.reader = n->reader;
-		n->names = names_new(n->reader, &n->ctx, true);
+		n->names = names_new(n->reader, &n->ctx, true, NULL);
 	}
 	frame = symbol_own_frame(frames, names_frames(n->names, site->pc, frames, FRAMES));
 	if (!m && strcmp(frame->function, "??") != 0)
