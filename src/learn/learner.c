@@ -112,6 +112,11 @@ static int find_site(struct learner *l, struct naming *n, const struct learn_sit
 	uint64_t *at;
 
 	hex(m, build, sizeof(build));
+	if (!*build) {
+		/* The same address may be another place the next time. */
+		out->id = look_up(l, n, site, m, build, &out->cuts, err);
+		return out->id < 0 ? -1 : 0;
+	}
 	at = map_put(&l->at, hash_of(build, m ? site->pc - m->base : site->pc, site->access), NULL);
 	if (!*at) {
 		struct learner_site found = { 0 };

@@ -1,0 +1,279 @@
+/*
+ * Text traces into a database, out of it again, and to rules.
+ */
+#include "trace_util.h"
+
+#include <unistd.h>
+
+#include "learn/compile.h"
+#include "learn/learner.h"
+#include "learn/lifetx.h"
+#include "trace/codec.h"
+#include "trace/rules.h"
+
+static struct store *store;
+static struct learner learner;
+
+static int set_up(void **state)
+{
+	struct err err = { "" };
+
+	(void)state;
+	store = store_open(":memory:", true, &err);
+	return store && learner_open(&learner, store, "prog", 8, 0, &err) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	learner_close(&learner);
+	store_close(store);
+	return 0;
+}
+
+static void write_trace(const char *name, const char *text)
+{
+	struct buf b = { 0 };
+
+	buf_addf(&b, "snarl-text 1\n%s", text);
+	save(test_path(name), b.data, b.size);
+	buf_free(&b);
+}
+
+static struct store_news teach(struct learner *l, const char *text)
+{
+	struct store_news news;
+	struct err err = { "" };
+
+	write_trace("taught", text);
+	if (learner_trace(l, test_path("taught"), "", "trace", 1, &news, &err) < 0)
+		fail_msg("%s", err.text);
+	return news;
+}
+
+static void load_known(struct store *s, struct known *k)
+{
+	struct err err = { "" };
+
+	if (store_load(s, "prog", k, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static uint32_t site(const struct known *k, const char *key, enum learn_access access)
+{
+	for (uint32_t i = 0; i < k->count; i++)
+		if (strcmp(k->sites[i].key, key) == 0 && k->sites[i].access == access)
+			return i;
+	fail_msg("no place %s", key);
+	return 0;
+}
+
+static bool follows(const struct known *k, const char *p, enum learn_access pa, const char *m,
+		    enum learn_access ma, bool expected)
+{
+	for (size_t i = 0; i < k->pair_count; i++)
+		if (k->pairs[i].first == site(k, p, pa) && k->pairs[i].second == site(k, m, ma))
+			return expected ? k->pairs[i].expected > 0 : k->pairs[i].seen > 0;
+	return false;
+}
+
+/* Two critical sections, read in the first, write in the second; one thread after the other. */
+static const char bank[] =
+	"0 create 0.1\n0 create 0.2\n"
+	"0.1 enter @teller\n"
+	"0.1 lock m @l1\n0.1 read x:8 @get\n0.1 unlock m @u1\n0.1 lock m @l2\n0.1 write x:8 @set\n0.1 unlock m @u2\n"
+	"0.1 exit\n"
+	"0.2 enter @teller\n"
+	"0.2 lock m @l1\n0.2 read x:8 @get\n0.2 unlock m @u1\n0.2 lock m @l2\n0.2 write x:8 @set\n0.2 unlock m @u2\n"
+	"0.2 exit\n";
+
+static void test_bank(void **state)
+{
+	struct store_news n = teach(&learner, bank);
+	struct known k;
+	uint8_t *marks;
+
+	(void)state;
+	assert_int_equal(n.sites, 2);
+	assert_int_equal(n.broken, 0);
+	assert_int_equal(n.pairs, 1);
+	assert_int_equal(n.cuts, 0);
+	n = teach(&learner, bank);
+	assert_int_equal(store_news_sum(&n), 0);
+	load_known(store, &k);
+	assert_int_equal(k.run_count, 2);
+	assert_true(follows(&k, "set", LEARN_WRITE, "get", LEARN_READ, false));
+	/* Never seen, but the locks allow both. */
+	assert_true(follows(&k, "get", LEARN_READ, "set", LEARN_WRITE, true));
+	assert_true(follows(&k, "set", LEARN_WRITE, "set", LEARN_WRITE, true));
+	marks = compile_marks(&k);
+	assert_true(marks[site(&k, "set", LEARN_WRITE)] & COMPILE_OPEN);
+	assert_false(marks[site(&k, "get", LEARN_READ)] & COMPILE_OPEN);
+	assert_true(marks[site(&k, "teller", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
+	assert_true(marks[site(&k, "get", LEARN_READ)] & COMPILE_IN_TX);
+	free(marks);
+	known_free(&k);
+}
+
+/* What a barrier orders cannot come in another order. */
+static void test_barrier(void **state)
+{
+	struct known k;
+	uint8_t *marks;
+
+	(void)state;
+	teach(&learner, "0 barrier-init b 2\n0 create 0.1\n"
+	      "0 write x:8 @w\n0 barrier-enter b\n0.1 barrier-enter b\n0 barrier-leave b\n0.1 barrier-leave b\n"
+	      "0.1 read x:8 @r\n0 barrier-enter b\n0.1 barrier-enter b\n0 barrier-leave b\n0.1 barrier-leave b\n"
+	      "0.1 write x:8 @v\n");
+	load_known(store, &k);
+	assert_true(follows(&k, "w", LEARN_WRITE, "r", LEARN_READ, false));
+	marks = compile_marks(&k);
+	for (size_t i = 0; i < k.count; i++)
+		assert_int_equal(marks[i], 0);
+	free(marks);
+	known_free(&k);
+}
+
+static const char torn[] = "0 create 0.1\n0 read x:8 @a\n0.1 write x:8 @w\n0 read x:8 @b\n";
+
+/* Broken once: it falls; with a threshold of one it falls with the second. */
+static void test_threshold(void **state)
+{
+	struct learner lenient;
+	struct store_news n;
+	struct err err;
+	struct known k;
+
+	(void)state;
+	n = teach(&learner, torn);
+	assert_int_equal(n.broken, 1);
+	assert_int_equal(n.cuts, 1);
+	n = teach(&learner, torn);
+	assert_int_equal(store_news_sum(&n), 0);
+	load_known(store, &k);
+	assert_int_equal(k.sites[site(&k, "b", LEARN_READ)].broken, 2);
+	assert_int_equal(k.sites[site(&k, "b", LEARN_READ)].cuts, LIFETX_BEFORE);
+	assert_false(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 1));
+	assert_true(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 2));
+	assert_true(known_holds(&k.sites[site(&k, "a", LEARN_READ)], 0));
+	assert_int_equal(k.triple_count, 1);
+	assert_int_equal(k.triples[0].pattern, AVIO_RWR);
+	assert_int_equal(k.triples[0].runs, 2);
+	known_free(&k);
+	assert_int_equal(learner_open(&lenient, store, "other", 8, 1, &err), 0);
+	assert_int_equal(teach(&lenient, torn).broken, 0);
+	assert_int_equal(teach(&lenient, torn).broken, 1);
+	learner_close(&lenient);
+}
+
+static void test_merge(void **state)
+{
+	char path[2][256];
+	struct err err = { "" };
+	struct known k;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct store *s;
+		struct learner l;
+
+		snprintf(path[i], sizeof(path[i]), "%s", test_path(i ? "b.db" : "a.db"));
+		s = store_open(path[i], true, &err);
+		assert_non_null(s);
+		assert_int_equal(learner_open(&l, s, "prog", 8, 0, &err), 0);
+		/* So that the same things have different numbers. */
+		teach(&l, i ? "0 write y:8 @other\n" : bank);
+		teach(&l, torn);
+		learner_close(&l);
+		store_close(s);
+	}
+	assert_int_equal(store_merge(store, path[0], &err), 0);
+	assert_int_equal(store_merge(store, path[1], &err), 0);
+	load_known(store, &k);
+	assert_int_equal(k.run_count, 4);
+	assert_int_equal(k.sites[site(&k, "b", LEARN_READ)].runs, 2);
+	assert_int_equal(k.sites[site(&k, "b", LEARN_READ)].broken, 2);
+	assert_int_equal(k.sites[site(&k, "other", LEARN_WRITE)].runs, 1);
+	assert_int_equal(k.triple_count, 1);
+	assert_int_equal(k.triples[0].runs, 2);
+	assert_true(follows(&k, "set", LEARN_WRITE, "get", LEARN_READ, false));
+	assert_true(follows(&k, "a", LEARN_READ, "w", LEARN_WRITE, false));
+	known_free(&k);
+	/* Not twice the same file. */
+	struct store *own = store_open(path[0], false, &err);
+
+	assert_int_equal(store_merge(own, path[0], &err), -1);
+	assert_non_null(strstr(err.text, "into itself"));
+	store_close(own);
+	for (int i = 0; i < 2; i++)
+		unlink(path[i]);
+}
+
+/*
+ * Rules by hand: one module, a read and a write that may follow it but never did, a place at
+ * which memcpy reads and writes, and a function that holds the first two.
+ */
+static void test_rules(void **state)
+{
+	struct known_site sites[] = {
+		{ .access = LEARN_READ, .runs = 3 }, { .access = LEARN_WRITE, .runs = 3, .broken = 1, .cuts = LIFETX_BEFORE },
+		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_WRITE, .runs = 3 },
+		{ .access = LEARN_FUNCTION, .cuts = LIFETX_EXIT },
+	};
+	struct known_place places[] = {
+		{ 4, (char *)"abcd", 0x10, true }, { 0, (char *)"abcd", 0x20, true }, { 0, (char *)"abcd", 0x28, true },
+		{ 1, (char *)"abcd", 0x30, true }, { 2, (char *)"abcd", 0x40, true }, { 3, (char *)"abcd", 0x40, true },
+		{ 0, (char *)"eeee", 0x99, false },	/* an old build */
+	};
+	struct known_pair pairs[] = { { 0, 1, 0, 2 }, { 1, 0, 2, 2 }, { 3, 1, 1, 0 }, { 1, 1, 1, 1 } };
+	struct known_pair members[] = { { 4, 0, 0, 0 }, { 4, 1, 0, 0 } };
+	struct known k = { .sites = sites, .count = 5, .places = places, .place_count = 7, .pairs = pairs,
+			   .pair_count = 4, .members = members, .member_count = 2 };
+	struct compile_stats stats;
+	struct rules_header h;
+	struct buf out = { 0 };
+
+	(void)state;
+	compile_rules(&k, 0, &out, &stats);
+	memcpy(&h, out.data, sizeof(h));
+	assert_true(h.magic == RULES_MAGIC && h.version == RULES_VERSION && h.size == out.size);
+	assert_int_equal(h.check, trace_check(out.data + sizeof(h), out.size - sizeof(h)));
+	assert_int_equal(h.modules, 1);
+	assert_int_equal(h.sites, 5);	/* with the empty one */
+	assert_int_equal(h.functions, 1);
+
+	const struct rules_module *m = (const void *)(out.data + h.modules_at);
+	const struct rules_site *s = (const void *)(out.data + h.sites_at);
+	const struct rules_function *f = (const void *)(out.data + h.functions_at);
+	const uint32_t *numbers = (const void *)(out.data + h.numbers_at);
+
+	assert_true(m->id_size == 2 && m->id[0] == 0xab && m->id[1] == 0xcd);
+	assert_true(m->first_site == 1 && m->sites == 4 && m->first_function == 0 && m->functions == 1);
+	assert_true(f->offset == 0x10 && f->flags == (1 | 4));
+	/* Of the write's three predecessors one was never seen; the read has two places. */
+	assert_int_equal(s[1].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_IN_TX);
+	assert_int_equal(s[2].flags, s[1].flags);
+	assert_true(s[1].offset == 0x20 && s[2].offset == 0x28);
+	assert_int_equal(s[3].flags, RULES_PSET | RULES_OPEN | RULES_SOURCE | RULES_IN_TX | RULES_CUT | RULES_WRITE);
+	assert_int_equal(s[3].before_count, 2);
+	assert_true(numbers[s[3].before] == 3 && numbers[s[3].before + 1] == 4);
+	assert_true(s[1].before_count == 1 && numbers[s[1].before] == 3);
+	/* memcpy: the invariant of its read is broken. */
+	assert_int_equal(s[4].flags, RULES_PSET | RULES_SOURCE | RULES_WRITE);
+	assert_true(stats.sites == 4 && stats.open == 1 && stats.transactions == 1 && stats.members == 3);
+	buf_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_bank, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_barrier, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
+		cmocka_unit_test(test_rules),
+	};
+
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
