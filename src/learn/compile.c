@@ -78,23 +78,17 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	return flags | (s->access == LEARN_WRITE ? RULES_WRITE : 0);
 }
 
-/* A call may read and write, as memcpy does: its invariant holds if both do. */
+/* A call may read and write, as memcpy does: two sites at one offset, the one that reads first. */
 static void add_site(struct rules *r, const struct known_place *p)
 {
-	uint32_t module = (uint32_t)r->module_count - 1, flags = flags_of(r, p->site);
-	struct rules_site *last = r->site_count ? &r->sites[r->site_count - 1] : NULL;
+	uint32_t module = (uint32_t)r->module_count - 1;
 
-	if (r->site_count > 1 && last->module == module && last->offset == p->offset) {
-		last->flags = ((last->flags | flags) & ~(uint32_t)RULES_INVARIANT) |
-			      (last->flags & flags & RULES_INVARIANT);
-	} else {
-		r->sites = xgrow(r->sites, r->site_count, &r->site_capacity, sizeof(*r->sites));
-		r->sites[r->site_count++] = (struct rules_site){ .offset = p->offset, .module = module,
-								 .flags = flags };
-		r->modules[module].sites++;
-	}
+	r->sites = xgrow(r->sites, r->site_count, &r->site_capacity, sizeof(*r->sites));
+	r->sites[r->site_count] = (struct rules_site){ .offset = p->offset, .module = module,
+						       .flags = flags_of(r, p->site) };
+	r->modules[module].sites++;
 	r->links = xgrow(r->links, r->link_count, &r->link_capacity, sizeof(*r->links));
-	r->links[r->link_count++] = (struct link){ p->site, (uint32_t)r->site_count - 1 };
+	r->links[r->link_count++] = (struct link){ p->site, (uint32_t)r->site_count++ };
 }
 
 static void add_function(struct rules *r, const struct known_place *p)

@@ -46,7 +46,7 @@ struct rules_site {
  * RULES_IN_TX in an activation of it, and ends with that activation at the latest.
  */
 struct rules_function {
-	uint64_t offset;	/* of its entry, less load bias */
+	uint64_t offset;	/* within its first bytes: pc of its entry's hook, less load bias */
 	uint32_t module;
 	uint32_t flags;		/* 1: a transaction; 2: ends the transaction under way at its entry; 4: at its exit */
 };
@@ -54,7 +54,8 @@ struct rules_function {
 struct rules_module {
 	uint8_t id[RULES_ID_MAX];
 	uint32_t id_size;
-	uint32_t first_site, sites;	/* its sites, ascending by offset */
+	/* Its sites, ascending by offset; of two at one offset (memcpy) the one that reads comes first. */
+	uint32_t first_site, sites;
 	uint32_t first_function, functions;	/* likewise */
 };
 
