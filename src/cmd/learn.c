@@ -107,6 +107,8 @@ static int make_run(const struct options *o, struct session *s, struct search_co
 		    struct search_memory *memory, uint64_t number, const char *path, bool *passed,
 		    struct err *err)
 {
+	/* Few switches show what users will see, many what else there is. */
+	static const uint32_t permille[] = { 0, 100, 0, 400 };
 	struct search_failure *failure = NULL;
 	struct oracle_result result;
 	int code;
@@ -116,6 +118,7 @@ static int make_run(const struct options *o, struct session *s, struct search_co
 		*passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
 	}
+	config->switch_permille = permille[number % ARRAY_SIZE(permille)];
 	code = profile_trace(config, memory, number, NULL, path, &s->stats, &failure, NULL, err);
 	*passed = code == 0 && !failure;
 	if (failure)

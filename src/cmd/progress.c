@@ -39,10 +39,12 @@ static void draw_bar(const struct progress *p, const struct search_stats *s)
 
 static void print_numbers(const struct progress *p, const struct search_stats *s)
 {
-	fprintf(stderr, "%s%llu runs, %.0f/s, %llu%s interleavings, %llu shared words, %llu failed",
-		p->note, (unsigned long long)s->runs, p->speed, (unsigned long long)s->interleavings,
-		s->interleavings == COVERAGE_MAX ? "+" : "", (unsigned long long)s->shared,
-		(unsigned long long)s->failed);
+	fprintf(stderr, "%s%llu runs, %.0f/s, ", p->note, (unsigned long long)s->runs, p->speed);
+	/* Nobody counts them in runs that are not controlled. */
+	if (s->interleavings)
+		fprintf(stderr, "%llu%s interleavings, %llu shared words, ", (unsigned long long)s->interleavings,
+			s->interleavings == COVERAGE_MAX ? "+" : "", (unsigned long long)s->shared);
+	fprintf(stderr, "%llu failed", (unsigned long long)s->failed);
 }
 
 void progress_show(struct progress *p, const struct search_stats *s)

@@ -81,6 +81,11 @@ static void prepare(const struct search_config *config, const struct search_memo
 
 	memset(q, 0, sizeof(*q));
 	profile_shape(config->seed, run, q);
+	if (config->switch_permille) {
+		snprintf(q->strategy, sizeof(q->strategy), "random");
+		q->switch_permille = config->switch_permille;
+		q->run = run;
+	}
 	if (again)
 		make_again(again, s);
 	q->flags = config->flags | CTL_LEARN;
