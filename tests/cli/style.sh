@@ -29,6 +29,7 @@ allowed analyze base trace symbol sched
 allowed wrap base trace runtime
 allowed sched
 allowed runtime trace sched
+allowed learn base trace symbol analyze sched
 allowed explore base trace symbol analyze sched runtime
 allowed report base trace symbol analyze explore sched
 # Of the runtime only interface.h is for the tool, but the inlining needs the offsets.
