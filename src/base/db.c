@@ -1,14 +1,14 @@
 #include "base/db.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
 #define BUSY_MS 60000
 
-static int fail(struct db *d, struct err *err)
+int db_fail(struct db *d, struct err *err)
 {
 	return err_set(err, "%s: %s", d->path, d->sql ? sqlite3_errmsg(d->sql) : "out of memory");
 }
@@ -62,10 +62,10 @@ static int check(struct db *d, bool create, struct err *err)
 	int64_t version = pragma(d, "PRAGMA user_version");
 
 	if (version < 0)
-		return fail(d, err);
+		return db_fail(d, err);
 	if (version == 0 && create && pragma(d, "SELECT count(*) FROM sqlite_master") == 0) {
 		if (write_ahead(d) < 0 || make_schema(d) < 0)
-			return fail(d, err);
+			return db_fail(d, err);
 		version = pragma(d, "PRAGMA user_version");
 	}
 	if (pragma(d, "PRAGMA application_id") != (int64_t)d->kind->application)
@@ -85,13 +85,13 @@ int db_open(struct db *d, const struct db_kind *kind, const char *path, bool cre
 	if (sqlite3_open_v2(path, &d->sql, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
 			    NULL) != SQLITE_OK ||
 	    sqlite3_busy_timeout(d->sql, BUSY_MS) != SQLITE_OK)
-		return fail(d, err);
+		return db_fail(d, err);
 	if (check(d, create, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < kind->count; i++)
 		if (sqlite3_prepare_v3(d->sql, kind->statements[i], -1, SQLITE_PREPARE_PERSISTENT, &d->at[i],
 				       NULL) != SQLITE_OK)
-			return fail(d, err);
+			return db_fail(d, err);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ void db_close(struct db *d)
 
 int db_exec(struct db *d, const char *sql, struct err *err)
 {
-	return sqlite3_exec(d->sql, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(d, err);
+	return sqlite3_exec(d->sql, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_fail(d, err);
 }
 
 int db_begin(struct db *d, struct err *err)
@@ -152,7 +152,7 @@ int db_run(struct db *d, unsigned statement, int64_t *out, unsigned columns, str
 	while (got == SQLITE_ROW)
 		got = sqlite3_step(s);
 	if (got != SQLITE_DONE)
-		result = fail(d, err);
+		result = db_fail(d, err);
 	sqlite3_reset(s);
 	return result;
 }
@@ -164,7 +164,7 @@ int db_row(struct db *d, unsigned statement, struct err *err)
 	if (got == SQLITE_ROW)
 		return 1;
 	if (got != SQLITE_DONE)
-		fail(d, err);
+		db_fail(d, err);
 	sqlite3_reset(d->at[statement]);
 	return got == SQLITE_DONE ? 0 : -1;
 }
@@ -179,4 +179,38 @@ const char *db_text(struct db *d, unsigned statement, int column)
 	const char *text = (const char *)sqlite3_column_text(d->at[statement], column);
 
 	return text ? text : "";
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int db_merge(struct db *d, const char *path, const char *sql, struct err *err)
+{
+	struct db other;
+	char *attach;
+	int result = db_open(&other, d->kind, path, false, err);	/* is it one of ours? */
+
+	db_close(&other);
+	if (result < 0)
+		return -1;
+	if (is_same_file(d->path, path))
+		return err_set(err, "%s cannot be merged into itself", path);
+	attach = sqlite3_mprintf("ATTACH %Q AS other", path);
+	result = attach ? db_exec(d, attach, err) : db_fail(d, err);
+	sqlite3_free(attach);
+	if (result < 0)
+		return -1;
+	result = db_begin(d, err);
+	if (result == 0 && db_exec(d, sql, err) < 0) {
+		db_rollback(d);
+		result = -1;
+	} else if (result == 0) {
+		result = db_commit(d, err);
+	}
+	db_exec(d, "DETACH other", NULL);
+	return result;
 }

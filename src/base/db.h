@@ -51,6 +51,12 @@ int db_row(struct db *d, unsigned statement, struct err *err);
 int64_t db_number(struct db *d, unsigned statement, int column);
 const char *db_text(struct db *d, unsigned statement, int column);	/* "" for NULL */
 
+/* What the library says is wrong; returns -1. */
+int db_fail(struct db *d, struct err *err);
+
+/* Another one of the same kind, there as `other`, is added by this SQL, all or nothing. */
+int db_merge(struct db *d, const char *path, const char *sql, struct err *err);
+
 /* SQL of several statements at once, without results. */
 int db_exec(struct db *d, const char *sql, struct err *err);
 

@@ -62,6 +62,8 @@ static const char usage[] =
 	"  snarl learn --schedules --stable 20 -- ./bank 100\n"
 	"  snarl learn --dump\n";
 
+#define TROUBLE 5u	/* runs in a row that could not be made, and it is given up */
+
 enum form { FORM_RUN, FORM_TRACES, FORM_MERGE, FORM_DUMP };
 
 struct options {
@@ -126,6 +128,16 @@ static int make_run(const struct options *o, struct session *s, struct search_co
 	return code;
 }
 
+static char *join(char *const *words)
+{
+	struct buf b = { 0 };
+
+	for (; *words; words++)
+		buf_addf(&b, "%s%s", b.size ? " " : "", *words);
+	buf_string(&b);
+	return (char *)b.data;
+}
+
 static bool time_is_up(const struct options *o, const struct session *s)
 {
 	return session_interrupted ||
@@ -136,7 +148,8 @@ static int make_runs(const struct options *o, struct session *s, struct learner 
 		     struct err *err)
 {
 	char *path = xasprintf("%s/learn-%d.snarl", o->explore.out, (int)getpid());
-	const char *input = o->explore.program[1] ? o->explore.program[1] : "";
+	char *input = join(o->explore.program + 1);
+	unsigned trouble = 0;
 	struct search_memory memory = { 0 };
 	struct search_config config;
 	int code = 0;
@@ -154,6 +167,10 @@ static int make_runs(const struct options *o, struct session *s, struct learner 
 			break;
 		}
 		t->made++;
+		/* A run may have been too long; if that goes on, there is more to it. */
+		trouble = code < 0 ? trouble + 1 : 0;
+		if (code < 0 && t->made > 1 && trouble < TROUBLE)
+			code = 0;
 		if (code == 0 && passed) {
 			code = learner_trace(l, path, input, o->schedules ? "controlled" : "parallel",
 					     o->explore.seed + t->made - 1, &news, err);
@@ -166,6 +183,7 @@ static int make_runs(const struct options *o, struct session *s, struct learner 
 	progress_clear(&s->progress);
 	unlink(path);
 	search_memory_free(&memory);
+	free(input);
 	free(path);
 	return code;
 }

@@ -3,17 +3,11 @@
  */
 #include "explore/memo.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/db.h"
 #include "base/mem.h"
-
-#define APPLICATION 0x736e726cu	/* "snrl" */
-#define BUSY_MS 60000
 
 static const char schema[] =
 	"CREATE TABLE program (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
@@ -34,14 +28,11 @@ static const char schema[] =
 	" UNIQUE (program, idiom, a, b, c, d));";
 
 enum statement {
-	BEGIN, COMMIT, ROLLBACK, PROGRAM, EVENT, RUN, RUN_FIGURES, ROOT, ATTEMPT, PROGRAMS, EVENTS, ROOTS,
+	PROGRAM, EVENT, RUN, RUN_FIGURES, ROOT, ATTEMPT, PROGRAMS, EVENTS, ROOTS,
 	RUNS, STATEMENTS
 };
 
 static const char *const texts[STATEMENTS] = {
-	[BEGIN] = "BEGIN IMMEDIATE",
-	[COMMIT] = "COMMIT",
-	[ROLLBACK] = "ROLLBACK",
 	[PROGRAM] = "INSERT INTO program (name, build) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE"
 		    " SET build = excluded.build RETURNING id",
 	[EVENT] = "INSERT INTO event (program, key, access, function, file, line, column)"
@@ -104,138 +95,39 @@ static const char merging[] =
 	" failed = failed + excluded.failed, first_run = coalesce(first_run, excluded.first_run);"
 	"DROP TABLE programs; DROP TABLE events; DROP TABLE runs;";
 
-struct memo {
-	sqlite3 *db;
-	char *path;
-	sqlite3_stmt *at[STATEMENTS];
+static const struct db_kind kind = {
+	.what = "coverage database", .hint = "snarl cover -- PROGRAM makes one",
+	.application = 0x736e726cu, .version = MEMO_VERSION,	/* "snrl" */
+	.schema = schema, .statements = texts, .count = STATEMENTS,
 };
 
-static int fail(struct memo *m, struct err *err)
-{
-	return err_set(err, "%s: %s", m->path, m->db ? sqlite3_errmsg(m->db) : "out of memory");
-}
-
-static int64_t number(struct memo *m, const char *sql)
-{
-	sqlite3_stmt *s;
-	int64_t value = -1;
-
-	if (sqlite3_prepare_v2(m->db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
-		value = sqlite3_column_int64(s, 0);
-	sqlite3_finalize(s);
-	return value;
-}
-
-/* Switching may be refused at once if others do the same now. */
-static int write_ahead(struct memo *m)
-{
-	int got = SQLITE_BUSY;
-
-	for (unsigned i = 0; got == SQLITE_BUSY && i < BUSY_MS / 10; i++) {
-		got = sqlite3_exec(m->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", NULL,
-				   NULL, NULL);
-		if (got == SQLITE_BUSY)
-			usleep(10000);
-	}
-	return got == SQLITE_OK ? 0 : -1;
-}
-
-static int make_schema(struct memo *m)
-{
-	char version[96];
-	int result = 0;
-
-	if (sqlite3_exec(m->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
-		return -1;
-	sqlite3_snprintf(sizeof(version), version, "PRAGMA user_version = %d; PRAGMA application_id = %d",
-			 MEMO_VERSION, (int)APPLICATION);
-	/* Another one may have been quicker. */
-	if (number(m, "PRAGMA user_version") == 0 &&
-	    (sqlite3_exec(m->db, schema, NULL, NULL, NULL) != SQLITE_OK ||
-	     sqlite3_exec(m->db, version, NULL, NULL, NULL) != SQLITE_OK))
-		result = -1;
-	if (sqlite3_exec(m->db, result ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-		result = -1;
-	return result;
-}
-
-static int check(struct memo *m, bool create, struct err *err)
-{
-	int64_t version = number(m, "PRAGMA user_version"), application;
-
-	if (version < 0)
-		return fail(m, err);
-	if (version == 0 && create && number(m, "SELECT count(*) FROM sqlite_master") == 0) {
-		if (write_ahead(m) < 0 || make_schema(m) < 0)
-			return fail(m, err);
-		version = number(m, "PRAGMA user_version");
-	}
-	application = number(m, "PRAGMA application_id");
-	if (application != (int64_t)APPLICATION)
-		return err_set(err, "%s is no coverage database of snarl", m->path);
-	if (version != MEMO_VERSION)
-		return err_set(err, "%s is of version %lld, this snarl knows %d: use a newer one", m->path,
-			       (long long)version, MEMO_VERSION);
-	return 0;
-}
+struct memo {
+	struct db db;
+};
 
 struct memo *memo_open(const char *path, bool create, struct err *err)
 {
 	struct memo *m = xcalloc(1, sizeof(*m));
-	int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
 
-	m->path = xstrdup(path);
-	if (!create && access(path, F_OK) != 0) {
-		err_set(err, "no coverage database %s: snarl cover -- PROGRAM makes one", path);
-		memo_close(m);
-		return NULL;
-	}
-	if (sqlite3_open_v2(path, &m->db, flags, NULL) != SQLITE_OK ||
-	    sqlite3_busy_timeout(m->db, BUSY_MS) != SQLITE_OK) {
-		fail(m, err);
-		memo_close(m);
-		return NULL;
-	}
-	if (check(m, create, err) < 0) {
-		memo_close(m);
-		return NULL;
-	}
-	for (unsigned i = 0; i < STATEMENTS; i++)
-		if (sqlite3_prepare_v3(m->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &m->at[i], NULL) !=
-		    SQLITE_OK) {
-			fail(m, err);
-			memo_close(m);
-			return NULL;
-		}
-	return m;
+	if (db_open(&m->db, &kind, path, create, err) == 0)
+		return m;
+	memo_close(m);
+	return NULL;
 }
 
 void memo_close(struct memo *m)
 {
-	if (!m)
-		return;
-	for (unsigned i = 0; i < STATEMENTS; i++)
-		sqlite3_finalize(m->at[i]);
-	sqlite3_close(m->db);
-	free(m->path);
+	if (m)
+		db_close(&m->db);
 	free(m);
 }
 
 /* Runs a statement whose values are bound; its first column is the answer if it has rows. */
 static int64_t run(struct memo *m, enum statement which, struct err *err)
 {
-	sqlite3_stmt *s = m->at[which];
-	int got = sqlite3_step(s);
-	int64_t value = 0;
+	int64_t value;
 
-	if (got == SQLITE_ROW) {
-		value = sqlite3_column_int64(s, 0);
-		got = sqlite3_step(s);
-	}
-	if (got != SQLITE_DONE)
-		value = fail(m, err);
-	sqlite3_reset(s);
-	return value;
+	return db_run(&m->db, which, &value, 1, err) < 0 ? -1 : value;
 }
 
 static void bind_text(sqlite3_stmt *s, int at, const char *text)
@@ -245,36 +137,29 @@ static void bind_text(sqlite3_stmt *s, int at, const char *text)
 
 int memo_begin(struct memo *m, struct err *err)
 {
-	return (int)run(m, BEGIN, err);
+	return db_begin(&m->db, err);
 }
 
 int memo_commit(struct memo *m, struct err *err)
 {
-	int result = (int)run(m, COMMIT, err);
-
-	if (result < 0)
-		memo_rollback(m);
-	return result;
+	return db_commit(&m->db, err);
 }
 
 void memo_rollback(struct memo *m)
 {
-	struct err unused;
-
-	if (!sqlite3_get_autocommit(m->db))
-		run(m, ROLLBACK, &unused);
+	db_rollback(&m->db);
 }
 
 int64_t memo_program(struct memo *m, const char *name, const char *build_id, struct err *err)
 {
-	bind_text(m->at[PROGRAM], 1, name);
-	bind_text(m->at[PROGRAM], 2, build_id);
+	bind_text(m->db.at[PROGRAM], 1, name);
+	bind_text(m->db.at[PROGRAM], 2, build_id);
 	return run(m, PROGRAM, err);
 }
 
 int64_t memo_event(struct memo *m, int64_t program, const struct memo_event *e, struct err *err)
 {
-	sqlite3_stmt *s = m->at[EVENT];
+	sqlite3_stmt *s = m->db.at[EVENT];
 
 	sqlite3_bind_int64(s, 1, program);
 	bind_text(s, 2, e->key);
@@ -288,7 +173,7 @@ int64_t memo_event(struct memo *m, int64_t program, const struct memo_event *e, 
 
 int64_t memo_run(struct memo *m, int64_t program, const struct memo_run *r, struct err *err)
 {
-	sqlite3_stmt *s = m->at[RUN];
+	sqlite3_stmt *s = m->db.at[RUN];
 
 	sqlite3_bind_int64(s, 1, program);
 	sqlite3_bind_int64(s, 2, (int64_t)time(NULL));
@@ -302,7 +187,7 @@ int64_t memo_run(struct memo *m, int64_t program, const struct memo_run *r, stru
 
 int memo_run_figures(struct memo *m, int64_t id, const struct memo_run *r, struct err *err)
 {
-	sqlite3_stmt *s = m->at[RUN_FIGURES];
+	sqlite3_stmt *s = m->db.at[RUN_FIGURES];
 
 	sqlite3_bind_int64(s, 1, id);
 	sqlite3_bind_int64(s, 2, (int64_t)r->new_exposed);
@@ -314,8 +199,8 @@ int memo_run_figures(struct memo *m, int64_t id, const struct memo_run *r, struc
 
 int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t by, struct err *err)
 {
-	sqlite3_stmt *s = m->at[ROOT];
-	int got;
+	sqlite3_stmt *s = m->db.at[ROOT];
+	int64_t row[6];
 
 	sqlite3_bind_int64(s, 1, program);
 	sqlite3_bind_int64(s, 2, r->idiom);
@@ -326,28 +211,23 @@ int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t by, 
 	sqlite3_bind_int64(s, 9, (int64_t)r->attempts);
 	sqlite3_bind_int64(s, 10, (int64_t)r->failed);
 	sqlite3_bind_int64(s, 11, by);
-	got = sqlite3_step(s);
-	if (got == SQLITE_ROW) {
-		r->id = sqlite3_column_int64(s, 0);
-		r->exposed = (uint64_t)sqlite3_column_int64(s, 1);
-		r->predicted = (uint64_t)sqlite3_column_int64(s, 2);
-		r->attempts = (uint64_t)sqlite3_column_int64(s, 3);
-		r->failed = (uint64_t)sqlite3_column_int64(s, 4);
-		r->first_run = sqlite3_column_int64(s, 5);
-		got = sqlite3_step(s);
-	}
-	if (got != SQLITE_DONE)
-		fail(m, err);
-	sqlite3_reset(s);
-	return got == SQLITE_DONE ? 0 : -1;
+	if (db_run(&m->db, ROOT, row, ARRAY_SIZE(row), err) < 0)
+		return -1;
+	r->id = row[0];
+	r->exposed = (uint64_t)row[1];
+	r->predicted = (uint64_t)row[2];
+	r->attempts = (uint64_t)row[3];
+	r->failed = (uint64_t)row[4];
+	r->first_run = row[5];
+	return 0;
 }
 
 int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int64_t by, struct err *err)
 {
-	sqlite3_bind_int64(m->at[ATTEMPT], 1, root);
-	sqlite3_bind_int(m->at[ATTEMPT], 2, exposed);
-	sqlite3_bind_int64(m->at[ATTEMPT], 3, by);
-	sqlite3_bind_int64(m->at[ATTEMPT], 4, runs);
+	sqlite3_bind_int64(m->db.at[ATTEMPT], 1, root);
+	sqlite3_bind_int(m->db.at[ATTEMPT], 2, exposed);
+	sqlite3_bind_int64(m->db.at[ATTEMPT], 3, by);
+	sqlite3_bind_int64(m->db.at[ATTEMPT], 4, runs);
 	return (int)run(m, ATTEMPT, err);
 }
 
@@ -367,8 +247,8 @@ static uint64_t number_at(sqlite3_stmt *s, int column)
 static int ended(struct memo *m, enum statement which, int got, struct err *err)
 {
 	if (got != SQLITE_DONE && got != SQLITE_ROW)
-		fail(m, err);
-	sqlite3_reset(m->at[which]);
+		db_fail(&m->db, err);
+	sqlite3_reset(m->db.at[which]);
 	return got == SQLITE_DONE || got == SQLITE_ROW ? 0 : -1;
 }
 
@@ -376,7 +256,7 @@ int memo_each_program(struct memo *m, int (*fn)(void *ctx, int64_t id, const cha
 						const char *build_id, uint64_t runs), void *ctx,
 		      struct err *err)
 {
-	sqlite3_stmt *s = m->at[PROGRAMS];
+	sqlite3_stmt *s = m->db.at[PROGRAMS];
 	int got;
 
 	while ((got = sqlite3_step(s)) == SQLITE_ROW &&
@@ -389,7 +269,7 @@ int memo_each_event(struct memo *m, int64_t program, int (*fn)(void *ctx, int64_
 							       const struct memo_event *e), void *ctx,
 		    struct err *err)
 {
-	sqlite3_stmt *s = m->at[EVENTS];
+	sqlite3_stmt *s = m->db.at[EVENTS];
 	int got;
 
 	sqlite3_bind_int64(s, 1, program);
@@ -408,7 +288,7 @@ int memo_each_event(struct memo *m, int64_t program, int (*fn)(void *ctx, int64_
 int memo_each_root(struct memo *m, int64_t program, int (*fn)(void *ctx, const struct memo_root *r),
 		   void *ctx, struct err *err)
 {
-	sqlite3_stmt *s = m->at[ROOTS];
+	sqlite3_stmt *s = m->db.at[ROOTS];
 	int got;
 
 	sqlite3_bind_int64(s, 1, program);
@@ -429,7 +309,7 @@ int memo_each_root(struct memo *m, int64_t program, int (*fn)(void *ctx, const s
 int memo_each_run(struct memo *m, int64_t program, int (*fn)(void *ctx, const struct memo_run *r),
 		  void *ctx, struct err *err)
 {
-	sqlite3_stmt *s = m->at[RUNS];
+	sqlite3_stmt *s = m->db.at[RUNS];
 	int got;
 
 	sqlite3_bind_int64(s, 1, program);
@@ -446,38 +326,7 @@ int memo_each_run(struct memo *m, int64_t program, int (*fn)(void *ctx, const st
 	return ended(m, RUNS, got, err);
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 int memo_merge(struct memo *m, const char *path, struct err *err)
 {
-	struct memo *other = memo_open(path, false, err);	/* is it one of ours? */
-	char *attach;
-	int result = 0;
-
-	if (!other)
-		return -1;
-	memo_close(other);
-	if (is_same_file(m->path, path))
-		return err_set(err, "%s cannot be merged into itself", path);
-	attach = sqlite3_mprintf("ATTACH %Q AS other", path);
-	if (!attach || sqlite3_exec(m->db, attach, NULL, NULL, NULL) != SQLITE_OK) {
-		sqlite3_free(attach);
-		return fail(m, err);
-	}
-	sqlite3_free(attach);
-	if (memo_begin(m, err) < 0) {
-		result = -1;
-	} else if (sqlite3_exec(m->db, merging, NULL, NULL, NULL) != SQLITE_OK) {
-		result = fail(m, err);
-		memo_rollback(m);
-	} else {
-		result = memo_commit(m, err);
-	}
-	sqlite3_exec(m->db, "DETACH other", NULL, NULL, NULL);
-	return result;
+	return db_merge(&m->db, path, merging, err);
 }

@@ -4,8 +4,6 @@
 #include "learn/store_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/mem.h"
@@ -243,38 +241,7 @@ int store_forget_builds(struct store *s, int64_t program, struct err *err)
 	return db_run(&s->db, FORGET_BUILDS, NULL, 0, err);
 }
 
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 int store_merge(struct store *s, const char *path, struct err *err)
 {
-	struct store *other;
-	char *attach;
-	int result;
-
-	if (same_file(s->db.path, path))
-		return err_set(err, "%s cannot be merged into itself", path);
-	/* Is it one of ours at all? */
-	other = store_open(path, false, err);
-	if (!other)
-		return -1;
-	store_close(other);
-	attach = sqlite3_mprintf("ATTACH %Q AS other", path);
-	result = db_exec(&s->db, attach, err);
-	sqlite3_free(attach);
-	if (result < 0)
-		return -1;
-	result = db_begin(&s->db, err);
-	if (result == 0 && db_exec(&s->db, merging, err) < 0) {
-		db_rollback(&s->db);
-		result = -1;
-	} else if (result == 0) {
-		result = db_commit(&s->db, err);
-	}
-	db_exec(&s->db, "DETACH other", NULL);
-	return result;
+	return db_merge(&s->db, path, merging, err);
 }
