@@ -10,7 +10,7 @@
 
 static const struct cmd *const commands[] = {
 	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_check_fix, &cmd_cover,
-	&cmd_learn, &cmd_check,
+	&cmd_learn, &cmd_check, &cmd_guard,
 	&cmd_record, &cmd_dump, &cmd_analyze, &cmd_report, &cmd_doctor,
 };
 

@@ -11,12 +11,16 @@
 #include "learn/detect.h"
 
 static const char usage[] =
-	"usage: snarl check [options] --trace TRACE…\n"
+	"usage: snarl check [options] [--] PROGRAM [ARGUMENT…]\n"
+	"       snarl check [options] --trace TRACE…\n"
 	"       snarl check [options] --postmortem PASSING… -- FAILING…\n"
 	"\n"
 	"Tells what a run did that passing runs never did: accesses that always stayed together\n"
 	"and were broken apart by another thread. What passing runs do is known from snarl learn,\n"
 	"or with --postmortem from the traces of such runs.\n"
+	"\n"
+	"A program (built with snarl-cc) runs in all its threads, and is never held up; the rules\n"
+	"are those of snarl learn.\n"
 	"\n"
 	"      --trace          look at the traces that follow, of snarl record or of a bug\n"
 	"      --postmortem     compare traces of passing and failing runs: most telling first\n"
@@ -25,13 +29,19 @@ static const char usage[] =
 	"      --granularity N  bytes of memory that count as one: 1, 2, 4 … 64 (default 8)\n"
 	"      --db FILE        the database (default: learn.db in the folder of --out)\n"
 	"      --program NAME   of several in the database, this one\n"
+	"      --rules FILE     for a program: what was learnt (default: rules.bin in the folder\n"
+	"                       of --out)\n"
+	"      --noise N        for a program: naps at N of a thousand accesses, so that more happens\n"
+	"      --seed N         of the noise\n"
 	"  -n, --limit N        show N at most\n"
 	"  -o, --out DIR        folder of results (default: snarl-out)\n"
 	"  -q, --quiet          no summary\n"
 	"      --json           as JSON on stdout\n"
 	"\n"
-	"Exit: 0 nothing, 1 there is something, 3 a file could not be read.\n"
+	"Exit: 0 nothing, 1 there is something (a candidate for a bug: snarl hunt proves), 3 a file\n"
+	"could not be read or the program not be run.\n"
 	"\n"
+	"  snarl check -- ./bank\n"
 	"  snarl check --trace snarl-out/bugs/B001/trace.snarl\n"
 	"  snarl check --postmortem pass-*.snarl -- fail.snarl\n";
 
@@ -42,6 +52,7 @@ struct options {
 	bool pset, quiet, json;
 	uint64_t threshold, granularity, limit;
 	const char *db, *name, *out;
+	struct check_online online;
 	char **passing, **failing;
 	int passing_count, failing_count;
 };
@@ -115,7 +126,8 @@ static int act(const struct options *o)
 	return cmd_flush(&cmd_check, code);
 }
 
-enum { OPT_TRACE = 256, OPT_POSTMORTEM, OPT_PSET, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM, OPT_JSON };
+enum { OPT_TRACE = 256, OPT_POSTMORTEM, OPT_PSET, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM, OPT_JSON,
+       OPT_RULES, OPT_NOISE, OPT_SEED };
 
 static const struct option long_options[] = {
 	{ "trace", no_argument, NULL, OPT_TRACE },
@@ -125,6 +137,9 @@ static const struct option long_options[] = {
 	{ "granularity", required_argument, NULL, OPT_GRANULARITY },
 	{ "db", required_argument, NULL, OPT_DB },
 	{ "program", required_argument, NULL, OPT_PROGRAM },
+	{ "rules", required_argument, NULL, OPT_RULES },
+	{ "noise", required_argument, NULL, OPT_NOISE },
+	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "limit", required_argument, NULL, 'n' },
 	{ "out", required_argument, NULL, 'o' },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -138,8 +153,10 @@ static int take_operands(struct options *o, int argc, char **argv)
 {
 	int split = optind;
 
-	if (o->form == FORM_NONE)
-		return cmd_usage(&cmd_check, "--trace or --postmortem?");
+	if (o->form == FORM_NONE) {
+		o->online.program = argv + optind;
+		return optind < argc ? -1 : cmd_usage(&cmd_check, "which program? Or --trace, --postmortem");
+	}
 	o->failing = argv + optind;
 	o->failing_count = argc - optind;
 	if (o->form == FORM_POSTMORTEM) {
@@ -175,6 +192,9 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_GRANULARITY: code = learn_granularity(&cmd_check, optarg, &o->granularity); break;
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
+		case OPT_RULES: o->online.rules = optarg; break;
+		case OPT_NOISE: code = numbers_count(&cmd_check, "--noise", optarg, 0, 1000, &o->online.noise); break;
+		case OPT_SEED: code = numbers_count(&cmd_check, "--seed", optarg, 0, 1u << 30, &o->online.seed); break;
 		case 'n': code = numbers_count(&cmd_check, "--limit", optarg, 0, UINT64_MAX, &o->limit); break;
 		case 'o': o->out = optarg; break;
 		case 'q': o->quiet = true; break;
@@ -189,7 +209,16 @@ static int run(int argc, char **argv)
 	struct options o = { .out = "snarl-out", .granularity = LEARN_GRANULARITY, .limit = UINT64_MAX };
 	int code = parse(&o, argc, argv);
 
-	return code < 0 ? act(&o) : code;
+	if (code >= 0)
+		return code;
+	if (o.form != FORM_NONE)
+		return act(&o);
+	o.online.out = o.out;
+	o.online.granularity = o.granularity;
+	o.online.limit = o.limit;
+	o.online.quiet = o.quiet;
+	o.online.json = o.json;
+	return check_online(&o.online);
 }
 
 const struct cmd cmd_check = {

@@ -37,6 +37,7 @@ extern const struct cmd cmd_test;
 extern const struct cmd cmd_cover;
 extern const struct cmd cmd_learn;
 extern const struct cmd cmd_check;
+extern const struct cmd cmd_guard;
 extern const struct cmd cmd_replay;
 extern const struct cmd cmd_check_fix;
 extern const struct cmd cmd_report;

@@ -1,0 +1,196 @@
+/*
+ * snarl guard: keeps a program on tested paths; guard_report.c tells what it did.
+ */
+#include "cmd/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/proc.h"
+#include "cmd/cmd.h"
+#include "cmd/numbers.h"
+#include "learn/compile.h"
+#include "runtime/interface.h"
+
+static const char usage[] =
+	"usage: snarl guard [options] [--] PROGRAM [ARGUMENT…]\n"
+	"       snarl guard --off PID | --on PID\n"
+	"\n"
+	"Runs a program and keeps it on paths that were tested: an access that would leave them is\n"
+	"delayed, never for long, until other threads have moved on. The rules come from\n"
+	"snarl learn. What was done is in snarl-out/guard.log.\n"
+	"\n"
+	"      --rules FILE       what was learnt (default: rules.bin in DIR)\n"
+	"      --protect WHAT     pset (orders that were seen), tx (what was never interrupted),\n"
+	"                         both (default), none\n"
+	"      --wait MS          the longest delay of an access (default: 10; 1 to 1000)\n"
+	"      --noise N          naps at N of a thousand accesses: makes bugs happen, to compare\n"
+	"      --seed N           of the noise\n"
+	"      --out DIR          where guard.log goes and the rules are (default: snarl-out)\n"
+	"      --off PID, --on PID  lets a guarded program run unguarded, and the reverse\n"
+	"  -q, --quiet            nothing is said at the end\n"
+	"      --json             what was done, as JSON on stdout; what the program prints there\n"
+	"                         goes to stderr\n"
+	"\n"
+	"Exit: as the program did; 2 usage; 3 it could not be run.\n"
+	"\n"
+	"  snarl learn -- ./bank && snarl guard -- ./bank\n";
+
+enum { OPT_RULES = 256, OPT_PROTECT, OPT_WAIT, OPT_NOISE, OPT_SEED, OPT_OFF, OPT_ON, OPT_JSON };
+
+static const struct option long_options[] = {
+	{ "rules", required_argument, NULL, OPT_RULES },
+	{ "protect", required_argument, NULL, OPT_PROTECT },
+	{ "wait", required_argument, NULL, OPT_WAIT },
+	{ "noise", required_argument, NULL, OPT_NOISE },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "out", required_argument, NULL, 'o' },
+	{ "off", required_argument, NULL, OPT_OFF },
+	{ "on", required_argument, NULL, OPT_ON },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int check_protect(const char *text)
+{
+	static const char *const allowed[] = { "pset", "tx", "both", "none" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+		if (strcmp(text, allowed[i]) == 0)
+			return CMD_OK;
+	return cmd_usage(&cmd_guard, "--protect is pset, tx, both or none, not '%s'", text);
+}
+
+/* -1: go on. */
+static int parse(struct guard_options *o, int argc, char **argv)
+{
+	int c, code = CMD_OK;
+
+	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1)
+		switch (c) {
+		case OPT_RULES: o->rules = optarg; break;
+		case OPT_PROTECT: o->protect = optarg; code = check_protect(optarg); break;
+		case OPT_WAIT: code = numbers_count(&cmd_guard, "--wait", optarg, 1, 1000, &o->wait_ms); break;
+		case OPT_NOISE: code = numbers_count(&cmd_guard, "--noise", optarg, 0, 1000, &o->noise); break;
+		case OPT_SEED: code = numbers_count(&cmd_guard, "--seed", optarg, 0, 1u << 30, &o->seed); break;
+		case 'o': o->out = optarg; break;
+		case OPT_OFF: case OPT_ON:
+			o->off = c == OPT_OFF;
+			code = numbers_count(&cmd_guard, c == OPT_OFF ? "--off" : "--on", optarg, 1, 1u << 30,
+					     &o->pid);
+			break;
+		case 'q': o->quiet = true; break;
+		case OPT_JSON: o->json = true; break;
+		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_guard, CMD_OK);
+		default: return cmd_bad_option(&cmd_guard, argv, c);
+		}
+	if (code != CMD_OK)
+		return code;
+	if (o->pid && optind < argc)
+		return cmd_usage(&cmd_guard, "--off and --on take no program");
+	if (!o->pid && optind == argc)
+		return cmd_usage(&cmd_guard, "which program?");
+	o->program = argv + optind;
+	return -1;
+}
+
+/* The log that a process was told of, from its environment; NULL: none. To be freed. */
+static char *log_of(uint64_t pid)
+{
+	static const char key[] = SNARL_OPTIONS_ENV "=";
+	char *path = xasprintf("/proc/%llu/environ", (unsigned long long)pid), *log = NULL;
+	FILE *f = fopen(path, "r");
+	char *entry = NULL;
+	size_t room = 0;
+
+	free(path);
+	while (f && !log && getdelim(&entry, &room, '\0', f) > 0) {
+		char *at = strncmp(entry, key, sizeof(key) - 1) == 0 ? strstr(entry, "log=") : NULL;
+
+		if (at)
+			log = xstrndup(at + 4, strcspn(at + 4, ":"));
+	}
+	if (f)
+		fclose(f);
+	free(entry);
+	return log;
+}
+
+static int switch_it(const struct guard_options *o)
+{
+	char *path = log_of(o->pid);
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	struct watchlog *log = MAP_FAILED;
+	struct stat st;
+	int code = CMD_OK;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= sizeof(*log))
+		log = mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (log == MAP_FAILED || log->magic != WATCHLOG_MAGIC || log->version != WATCHLOG_VERSION)
+		code = cmd_fail(&cmd_guard, "process %llu is not guarded, or not yours",
+				(unsigned long long)o->pid);
+	else
+		__atomic_store_n(&log->off, o->off, __ATOMIC_SEQ_CST);
+	if (log != MAP_FAILED)
+		munmap(log, sizeof(*log));
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return code;
+}
+
+static void set_options(struct watch_session *w, const struct guard_options *o)
+{
+	if (strcmp(o->protect, "none") == 0) {
+		watch_option(w, "mode", "off");
+	} else {
+		watch_option(w, "mode", "guard");
+		watch_option(w, "protect", o->protect);
+	}
+	watch_number(w, "wait", o->wait_ms * 1000);
+	watch_number(w, "noise", o->noise);
+	watch_number(w, "seed", o->seed);
+	if (o->quiet)
+		watch_option(w, "quiet", "1");
+}
+
+static int run(int argc, char **argv)
+{
+	struct guard_options o = { .protect = "both", .out = "snarl-out", .wait_ms = 10 };
+	struct watch_session w = { 0 };
+	int code = parse(&o, argc, argv);
+	struct err err;
+	char *own;
+
+	if (code >= 0)
+		return code;
+	if (o.pid)
+		return switch_it(&o);
+	own = xasprintf("%s/%s", o.out, COMPILE_FILE);
+	if (watch_open(&w, o.rules ? o.rules : own, &err) == 0) {
+		set_options(&w, &o);
+		if (watch_run(&w, o.program, o.json, &err) == 0 && guard_report(&w, &o, &err) == 0)
+			code = cmd_flush(&cmd_guard, proc_code(w.run.status));
+	}
+	if (code < 0)
+		code = cmd_fail(&cmd_guard, "%s", err.text);
+	free(own);
+	watch_close(&w);
+	return code;
+}
+
+const struct cmd cmd_guard = {
+	.name = "guard",
+	.summary = "run a program and keep it on tested paths",
+	.run = run,
+};
