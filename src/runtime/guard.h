@@ -15,13 +15,14 @@ struct guard_conflict {
 	uint32_t site;			/* the other one's */
 	uint32_t place;			/* of the thread that should move on, or WATCH_ANYBODY */
 	uint32_t *word, value;		/* a futex: what changes when it does */
-	uint32_t *waiters;
+	uint32_t *waiters;		/* NULL: nobody wakes us */
 };
 
 /* A delay, from the first conflict to the access. All zero at first. */
 struct guard_delay {
 	struct watchlog_record *record;
 	uint64_t began;
+	bool settle;		/* what it waited for has only just begun */
 	bool vain;		/* go on, whatever is in the way */
 };
 

@@ -51,8 +51,7 @@ bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
 					.site = p ? p->site : 0,
 					.place = p ? p->place : WATCH_ANYBODY,
 					.word = &c->version,
-					.value = c->version,
-					.waiters = &c->waiters };
+					.value = c->version };
 	return true;
 }
 

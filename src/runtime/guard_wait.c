@@ -13,6 +13,7 @@
 #define NAP_NS 100000u		/* then look again who else waits */
 #define VAIN 3u			/* time-outs after which a pair is let pass, unless more delays helped */
 #define HOPS 64
+#define SETTLE_TICKS 60000u	/* some 20 µs */
 
 static uint32_t holder_of(uint64_t lock)
 {
@@ -74,6 +75,8 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 		return false;
 	watch_count(&r->count, 1);
 	r->thread[0] = watch_self.serial;
+	if (watch_self.vain_word == c->word && watch_self.vain_value == c->value)
+		return false;
 	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
 	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
 }
@@ -99,6 +102,8 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 	now = watch_now();
 	if (now - d->began >= watch.wait_ns) {
 		d->vain = true;
+		watch_self.vain_word = c->word;
+		watch_self.vain_value = c->value;
 		watch_count(&d->record->timed_out, 1);
 		return;
 	}
@@ -110,11 +115,23 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 	if (watch.log->off || !(c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place))) {
 		let_pass(d);
 	} else {
-		__atomic_fetch_add(c->waiters, 1, __ATOMIC_SEQ_CST);
+		d->settle = !c->waiters;
+		if (c->waiters)
+			__atomic_fetch_add(c->waiters, 1, __ATOMIC_SEQ_CST);
 		sys_call6(SYS_futex, (long)c->word, FUTEX_WAIT_PRIVATE, c->value, (long)&nap, 0, 0);
-		__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
+		if (c->waiters)
+			__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
 	}
 	__atomic_store_n(&me->state, WATCH_RUNNING, __ATOMIC_SEQ_CST);
+}
+
+/* We see an access just before it is done; give it the time. */
+static void settle(void)
+{
+	uint64_t since = sys_ticks();
+
+	while (sys_ticks() - since < SETTLE_TICKS)
+		sys_pause();
 }
 
 void guard_wait_end(struct guard_delay *d)
@@ -124,6 +141,8 @@ void guard_wait_end(struct guard_delay *d)
 
 	if (!r)
 		return;
+	if (d->settle && !d->vain)
+		settle();
 	took = watch_now() - d->began;
 	if (!d->vain)
 		watch_count(&r->resolved, 1);

@@ -178,7 +178,7 @@ void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 		return;
 	if (watch.noise && (place || is_shared(addr)))
 		make_noise(self);
-	if (!place || !(watch.check | watch.pset | watch.tx)) {
+	if (!place || !(place->flags & watch.active) || !(watch.check | watch.pset | watch.tx)) {
 		watch_leave(self);
 		return;
 	}

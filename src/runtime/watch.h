@@ -43,6 +43,7 @@ struct watch_self {
 	uint32_t over;		/* site that seemed to be a transaction's last one */
 	uint32_t serial;
 	uint64_t random;
+	uint32_t *vain_word, vain_value;	/* what was waited for in vain the last time */
 	uint64_t exit_cuts[4];	/* bits of depths: the activation's exit ends a transaction */
 };
 
@@ -50,6 +51,7 @@ struct watch {
 	bool check, pset, tx;
 	bool everywhere;	/* noise without rules: wherever memory is shared */
 	uint32_t noise;		/* per mille */
+	uint32_t active;	/* places with one of these flags of the rules are watched */
 	uint32_t shift;		/* log2 of the granularity */
 	uint64_t wait_ns;	/* the longest delay of an access */
 	uint64_t seed;

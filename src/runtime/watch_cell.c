@@ -1,8 +1,5 @@
 #include "runtime/watch_cell.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-
 #include "runtime/arena.h"
 #include "runtime/sys.h"
 
@@ -68,13 +65,6 @@ void cell_forget(uint64_t tag)
 	if (c->tag == tag)
 		clear(c, 0);
 	cell_unlock(c);
-}
-
-void cell_moved(struct cell *c)
-{
-	__atomic_store_n(&c->version, c->version + 1, __ATOMIC_RELEASE);
-	if (unlikely(__atomic_load_n(&c->waiters, __ATOMIC_RELAXED)))
-		sys_call6(SYS_futex, (long)&c->version, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
 /* Some may be locked by threads that are not here any more. */

@@ -33,9 +33,9 @@ struct cell_tx {
 
 struct cell {
 	uint32_t lock;
-	uint32_t version;	/* moves with each access: waited for as a futex */
+	uint32_t version;	/* moves with each access */
 	uint64_t tag;		/* 0: nobody's */
-	uint32_t waiters;
+	uint32_t pad;
 	uint32_t count;		/* owns or reads */
 	union {
 		struct cell_own own[CELL_OWNS];
@@ -61,7 +61,10 @@ static inline void cell_unlock(struct cell *c)
 	__atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);	/* pairs with that of cell_lock */
 }
 
-/* Waits of others end, if there are any. Locked or not. */
-SNARLRT_HIDDEN void cell_moved(struct cell *c);
+/* Whoever waits for a change looks again with its next nap: the access is still to be done. */
+static inline void cell_moved(struct cell *c)
+{
+	__atomic_store_n(&c->version, c->version + 1, __ATOMIC_RELEASE);
+}
 
 #endif

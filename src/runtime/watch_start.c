@@ -25,7 +25,11 @@ static uint32_t wanted_flags(void)
 static bool load(const struct snarlrt_options *o)
 {
 	const char *trouble;
-	long active = rules_load(o->rules, wanted_flags(), &trouble);
+	long active;
+
+	/* Noise is the same whatever is watched besides. */
+	watch.active = wanted_flags();
+	active = rules_load(o->rules, watch.noise ? UINT32_MAX : watch.active, &trouble);
 
 	if (active < 0) {
 		sys_warn_about("the rules were not used: ", trouble, o->rules);

@@ -1,0 +1,137 @@
+/*
+ * Two threads meet in an order that flags force; the flags are not in the rules. Lines that
+ * tests name are marked.
+ *
+ * Scenes: "between": while one thread reads and then writes x, the other writes it, which
+ * the first one waits for, at most so many turns ("patient": for ever). "locked": the other
+ * one holds a lock that the first one needs next. "early": one reads what the other one is
+ * about to write. "order": it always comes in time.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TURNS 20000000L
+
+static long x, seen;
+static atomic_int entered, written;
+static const char *scene;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int is(const char *name)
+{
+	return strcmp(scene, name) == 0;
+}
+
+static void spin_until(atomic_int *flag, long turns)
+{
+	for (long i = 0; !atomic_load_explicit(flag, memory_order_acquire) && i != turns; i++)
+		;
+}
+
+static __attribute__((noinline)) void add_one(void)
+{
+	long old = x;	/* @read */
+
+	atomic_store(&entered, 1);
+	if (is("between"))
+		spin_until(&written, TURNS);
+	else
+		spin_until(&written, -1);
+	if (is("locked")) {
+		pthread_mutex_lock(&lock);
+		pthread_mutex_unlock(&lock);
+	}
+	x = old + 1;	/* @write */
+}
+
+static void *reader(void *arg)
+{
+	if (is("early") || is("order")) {
+		if (is("order"))
+			spin_until(&written, -1);
+		atomic_store(&entered, 1);
+		seen = x;	/* @early */
+		return arg;
+	}
+	add_one();
+	return arg;
+}
+
+static __attribute__((noinline)) void put_ten(void)
+{
+	x = 10;		/* @init */
+}
+
+static __attribute__((noinline)) void add_ten(void)
+{
+	x += 10;	/* @other */
+}
+
+static void *writer(void *arg)
+{
+	spin_until(&entered, is("order") ? 0 : -1);
+	if (is("early"))
+		for (volatile int i = 0; i < 1000000; i++)
+			;
+	if (is("locked")) {
+		pthread_mutex_lock(&lock);
+		atomic_store(&written, 1);
+	}
+	if (is("early") || is("order"))
+		put_ten();
+	else
+		add_ten();
+	if (is("locked"))
+		pthread_mutex_unlock(&lock);
+	atomic_store(&written, 1);
+	return arg;
+}
+
+static void play(void)
+{
+	pthread_t r, w;
+
+	x = seen = 0;
+	entered = written = 0;
+	pthread_create(&r, NULL, reader, NULL);
+	pthread_create(&w, NULL, writer, NULL);
+	pthread_join(r, NULL);
+	pthread_join(w, NULL);
+	printf("%s: x %ld seen %ld\n", scene, x, seen);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	char line[16];
+
+	for (int i = 1; i < argc; i++) {
+		scene = argv[i];
+		if (is("kill")) {
+			raise(SIGKILL);
+		} else if (is("pid")) {	/* and go on when told so */
+			printf("%d\n", (int)getpid());
+			fflush(stdout);
+			if (!fgets(line, sizeof(line), stdin))
+				return 9;
+		} else if (is("fork")) {
+			pid_t child = fork();
+
+			if (child)
+				waitpid(child, NULL, 0);
+		} else if (is("exec")) {
+			argv[i] = argv[0];
+			execv("/proc/self/exe", argv + i);
+			return 9;
+		} else {
+			play();
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,107 @@
+#!/bin/sh
+# What a guard does, scene by scene, with rules made by hand: delays that help, delays that
+# cannot, its end in any case; fork, exec, kill -9; switched off while it runs. And what check says.
+. "$SNARL_ROOT/tests/lib.sh"
+[ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
+
+source=$SNARL_ROOT/tests/cli/guard/scene.c
+line() { grep -n "@$1 " "$source" | cut -d: -f1; }
+
+# guarded WHAT ARGUMENT…: runs it; out, err, status and guard.log are left.
+guarded() {
+	rules=$1
+	shift
+	status=0
+	snarl guard --rules "$rules.rules" --wait 1000 --json --out . -- ./scene "$@" >json 2>out </dev/null ||
+		status=$?
+}
+
+# says TEXT: it is in the output of the program
+says() { grep -qxF "$1" out || { cat out json; fail "no '$1'"; }; }
+# counted MEMBER NUMBER: of all delays
+counted() {
+	got=$(grep -o "\"$1\":[0-9]*" json | awk -F: '{ n += $2 } END { print n + 0 }')
+	[ "$got" = "$2" ] || { cat json; fail "$1 is $got, not $2"; }
+}
+
+for cc in $(compilers); do
+	SNARL_CC=$cc snarl-cc -O1 -g -pthread "$source" -o scene
+	record trace.snarl ./scene patient order
+
+	printf '%s r T\n%s w T\n%s r T\n%s w T\nadd_one = 1\n' "$(line read)" "$(line write)" "$(line other)" \
+		"$(line other)" | "$tools/rules" tx.rules trace.snarl
+	printf '%s r OP %s w\n%s w S\n' "$(line early)" "$(line init)" "$(line init)" |
+		"$tools/rules" pset.rules trace.snarl
+	printf '%s r I\n%s w I\n%s r I\n%s w I\n' "$(line read)" "$(line write)" "$(line other)" "$(line other)" |
+		"$tools/rules" check.rules trace.snarl
+
+	# Alone, the other one's ten are lost; guarded, they are added before or after.
+	./scene patient >alone
+	echo 'patient: x 1 seen 0' >want
+	same "$cc: alone" want alone
+	guarded tx between
+	[ $status = 0 ] || fail "$cc: between: $status"
+	says 'between: x 11 seen 0'
+	counted timed_out 0
+
+	# It waits for ever for what is delayed: after a second that goes on.
+	guarded tx patient
+	[ $status = 0 ] || fail "$cc: patient: $status"
+	says 'patient: x 1 seen 0'
+	counted timed_out 1
+
+	# The transaction needs our lock: nothing to wait for, and at once.
+	guarded tx locked
+	[ $status = 0 ] || fail "$cc: locked: $status"
+	says 'locked: x 1 seen 0'
+	counted timed_out 0
+
+	# Too early: it waits for the one who writes.
+	guarded pset early
+	says 'early: x 10 seen 10'
+	counted resolved 1
+	guarded pset order
+	says 'order: x 10 seen 10'
+	counted count 0
+
+	# Children and other images are guarded, too; the log outlives a kill.
+	guarded tx fork between
+	[ "$(grep -cxF 'between: x 11 seen 0' out)" = 2 ] || { cat out; fail "$cc: fork"; }
+	guarded tx between exec between
+	[ "$(grep -cxF 'between: x 11 seen 0' out)" = 2 ] || { cat out; fail "$cc: exec"; }
+	guarded tx patient kill
+	[ $status = 137 ] || fail "$cc: kill: $status"
+	counted timed_out 1
+	grep -q "^tx .*scene.c:$(line other) (add_ten) within the transaction at .*scene.c:$(line read) " guard.log ||
+		{ cat guard.log; fail "$cc: log"; }
+
+	# Switched off, nothing is delayed.
+	mkfifo go
+	snarl guard --rules tx.rules --json --out . -- ./scene pid patient <go >json 2>out &
+	pid=$!
+	exec 3>go
+	while ! grep -q '^[0-9]' out; do sleep 0.02; done
+	snarl guard --off "$(head -n 1 out)"
+	echo >&3
+	exec 3>&-
+	wait $pid || fail "$cc: off: $?"
+	says 'patient: x 1 seen 0'
+	counted count 0
+	rm go
+
+	# And check: one writes between a read and a write.
+	status=0
+	snarl check --rules check.rules -q -- ./scene patient >out || status=$?
+	[ $status = 1 ] || fail "$cc: check: $status"
+	sed -n '/^violation/,$p' out | sed 's|[^ (]*/scene|scene|g' >got
+	cat >want <<X
+violation RWW of x (scene.c:$(grep -n '^static long x' "$source" | cut -d: -f1)), 1 times
+  first   reads   scene.c:$(line read) (add_one)
+  another writes  scene.c:$(line other) (add_ten)
+  then    writes  scene.c:$(line write) (add_one)
+X
+	same "$cc: check" want got
+	status=0
+	snarl check --rules check.rules -q -- ./scene order >out || status=$?
+	[ $status = 0 ] || { cat out; fail "$cc: check of order: $status"; }
+done
