@@ -3,16 +3,14 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "report/format.h"
 
 static const char usage_head[] =
@@ -106,19 +104,6 @@ static int parse(int argc, char **argv, struct options *o)
 	return -1;
 }
 
-static void terminal(const struct options *o, bool to_stdout, struct report_style *style)
-{
-	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-	bool tty = to_stdout && isatty(STDOUT_FILENO);
-	struct winsize size = { 0 };
-
-	setlocale(LC_CTYPE, "");
-	style->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-	style->colour = tty && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
-	style->width = o->width ? o->width :
-		tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 100;
-}
-
 static int write_pages(const struct report *r, const struct options *o)
 {
 	const char *where = o->out ? o->out : r->path;
@@ -138,7 +123,9 @@ static int write_one(const struct report *r, const struct options *o)
 	struct err err;
 	int result = 0;
 
-	terminal(o, to_stdout, &style);
+	terminal_style(to_stdout ? STDOUT_FILENO : -1, &style);
+	if (o->width)
+		style.width = o->width;
 	o->format->all(r, &style, &text);
 	if (to_stdout)
 		fwrite(text.data, 1, text.size, stdout);

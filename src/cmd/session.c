@@ -2,15 +2,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "cmd/baseline.h"
+#include "cmd/terminal.h"
 #include "explore/attempt.h"
 #include "explore/cluster.h"
 #include "explore/followup.h"
-#include "explore/story.h"
 #include "explore/suppressed.h"
 #include "report/format.h"
 
@@ -36,33 +37,31 @@ void session_progress(void *ctx, const struct search_stats *stats)
 	progress_show(&s->progress, stats);
 }
 
-/* Indented, but for its first line. */
-static void print_indented(const char *text)
+/* As snarl report does, in brief. */
+static void tell_cause(const struct bug *b)
 {
-	for (const char *p = text; *p; p++) {
-		fputc(*p, stderr);
-		if (*p == '\n' && p[1])
-			fputs("  ", stderr);
-	}
-}
-
-static void tell_cause(const struct bug *b, struct places *places)
-{
+	struct report_style style;
+	struct report r;
 	struct buf text = { 0 };
+	struct err err;
 
-	if (!bug_cause(b))
-		return;
-	story_tell(bug_cause(b), places, &text);
-	fprintf(stderr, "  %s: ", bug_is_predicted(b) ? "cause" : "likely cause");
-	print_indented(buf_string(&text));
+	terminal_style(STDERR_FILENO, &style);
+	style.brief = true;
+	if (report_open(&r, b->path, true, &err) < 0) {
+		log_warn("%s", err.text);
+	} else {
+		report_text.all(&r, &style, &text);
+		fputs(buf_string(&text), stderr);
+	}
 	buf_free(&text);
+	report_close(&r);
 }
 
-static void tell_proved(const struct bug *b, struct places *places)
+static void tell_proved(const struct bug *b)
 {
 	const struct minimised *m = &b->minimised;
 
-	tell_cause(b, places);
+	tell_cause(b);
 	fprintf(stderr, "  saved as %s, replayed %u of %u times", b->path, b->good, b->replays);
 	if (m->done)
 		fprintf(stderr, ", with %llu switches between threads (of %llu)",
@@ -170,8 +169,10 @@ static int add_new(struct session *s, struct followup *u, struct bug *b)
 	if (known) {
 		tell_known(s, b, known);
 	} else if (!s->o->quiet) {
-		tell_failure(s, b);
-		tell_proved(b, &s->places);
+		progress_clear(&s->progress);
+		fprintf(stderr, "snarl: run %llu failed: %.*s\n", (unsigned long long)b->failure->run + 1,
+			(int)strcspn(b->text, "\n"), b->text);
+		tell_proved(b);
 	}
 	followup_compare(u, b);
 	followup_gather(u, b);
@@ -243,13 +244,18 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 	return proved ? SEARCH_MORE : SEARCH_DOUBT;
 }
 
-static void tell_candidates(const struct hunt_stats *h)
+static void tell_candidates(const struct session *s)
 {
-	fprintf(stderr, "snarl: %llu candidate%s, %llu tried: %llu made a run fail, %llu harmless, "
-		"%llu infeasible, %llu not reached\n", (unsigned long long)h->leads, h->leads == 1 ? "" : "s",
-		(unsigned long long)(h->leads - h->left), (unsigned long long)h->proved,
-		(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
-		(unsigned long long)h->unreached);
+	const struct hunt_stats *h = s->hunt;
+
+	if (!h->leads && !s->results.proved)
+		fputs("snarl: no candidates\n", stderr);
+	else if (h->leads)
+		fprintf(stderr, "snarl: %llu candidate%s, %llu tried: %llu made a run fail, %llu harmless, "
+			"%llu infeasible, %llu not reached\n", (unsigned long long)h->leads, h->leads == 1 ? "" : "s",
+			(unsigned long long)(h->leads - h->left), (unsigned long long)h->proved,
+			(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
+			(unsigned long long)h->unreached);
 	if (h->suppressed)
 		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
 			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
@@ -264,7 +270,7 @@ static void tell_end(struct session *s)
 	if (s->o->quiet)
 		return;
 	if (s->hunt)
-		tell_candidates(s->hunt);
+		tell_candidates(s);
 	fprintf(stderr, "snarl: %llu runs in %.1f s (%.0f/s), %llu%s interleavings, %zu bug%s",
 		(unsigned long long)st->runs, st->seconds,
 		st->seconds > 0 ? (double)st->runs / st->seconds : 0.0,

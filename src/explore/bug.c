@@ -224,15 +224,14 @@ static int write_json(const struct bug *b, struct places *places, struct err *er
 	return result;
 }
 
-static int write_report(const struct bug *b, struct places *places, struct err *err)
+/* What the run printed, where it printed anything. */
+static int write_output(const struct bug *b, struct err *err)
 {
-	struct buf text = { 0 };
-	int result;
+	const struct search_failure *f = b->failure;
 
-	bug_report(b, places, &text);
-	result = write_file(b->path, "report.txt", &text, err);
-	buf_free(&text);
-	return result;
+	if (f->out.size && write_file(b->path, "stdout", &f->out, err) < 0)
+		return -1;
+	return f->error.size ? write_file(b->path, "stderr", &f->error, err) : 0;
 }
 
 static void record(struct bug *b, const char *out, const struct replay_config *config,
@@ -358,9 +357,7 @@ int bug_update(const struct bug *b, struct places *places, struct err *err)
 		result = write_schedule(b, "failures", i + 2, &b->others[i]->failure->schedule, err);
 	if (result == 0 && b->passing.found)
 		result = write_passing(b, err);
-	if (result == 0)
-		result = write_json(b, places, err);
-	return result < 0 ? -1 : write_report(b, places, err);
+	return result < 0 ? -1 : write_json(b, places, err);
 }
 
 int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
@@ -377,6 +374,8 @@ int bug_save(struct bug *b, const char *out, const struct target *target, struct
 	if (result == 0)
 		result = schedule_write(&b->failure->schedule, schedule, err);
 	free(schedule);
+	if (result == 0)
+		result = write_output(b, err);
 	if (result == 0)
 		result = move_trace(b, err);
 	return result < 0 ? -1 : bug_update(b, places, err);

@@ -1,7 +1,7 @@
 /*
  * A failure that was found: proved by replaying it, and kept in a folder (bugs/B001 with
- * schedule.txt, bug.json, report.txt, trace.snarl), with other failures of the same cause
- * and the other orders of events that lead to it.
+ * schedule.txt, bug.json, trace.snarl, stdout and stderr of the run), with other failures of
+ * the same cause and the other orders of events that lead to it.
  */
 #ifndef EXPLORE_BUG_H
 #define EXPLORE_BUG_H
@@ -90,8 +90,5 @@ void bug_add_other(struct bug *b, struct bug *other);
 
 /* Its members, for bug.json and the list in results.json. `folder`: path to begin "schedule" with. */
 void bug_json(const struct bug *b, struct json *j, const char *folder, struct places *places);
-
-/* The text for people. */
-void bug_report(const struct bug *b, struct places *places, struct buf *out);
 
 #endif

@@ -61,7 +61,9 @@ static void add_sites(const struct oracle_result *r, const struct ctl_report *re
 
 		if (!site->pc)
 			continue;
-		buf_addf(out, "\n  %s at ", site->op);
+		/* What came before says where the block comes from. */
+		buf_addf(out, "\n  %s at ", strcmp(site->op, "malloc") == 0 ? "allocated" :
+			 i && strcmp(site->op, "free") == 0 ? "freed" : site->op);
 		places_describe(places, site->pc, out);
 		if (site->thread != UINT32_MAX) {
 			buf_add_text(out, " by thread ");
@@ -74,10 +76,16 @@ static void add_sites(const struct oracle_result *r, const struct ctl_report *re
 	}
 }
 
-static void add_text(const struct oracle_result *r, struct buf *out)
+/* Without the words that it has in common with `head`. */
+static void add_text(const struct oracle_result *r, const char *head, struct buf *out)
 {
-	if (*r->text)
-		buf_addf(out, "\n  %s", r->text);
+	size_t size = strlen(head);
+	const char *text = r->text;
+
+	if (strncmp(text, head, size) == 0 && strncmp(text + size, ": ", 2) == 0)
+		text += size + 2;
+	if (*text)
+		buf_addf(out, "\n  %s", text);
 }
 
 void oracle_describe(const struct oracle_result *r, const struct ctl_report *report,
@@ -111,7 +119,7 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 			add_waiting(&r->sites[i], report, places, out);
 		return;
 	}
-	add_text(r, out);
+	add_text(r, r->failure == ORACLE_UAF ? "use after free" : "", out);
 	add_sites(r, report, places, out);
 }
 

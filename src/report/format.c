@@ -112,9 +112,15 @@ int report_write(const struct report *r, const struct report_format *f, const ch
 
 int report_save_bug(const char *folder, struct err *err)
 {
+	static const struct report_style style = { .width = 100, .output = true };
 	struct report r;
+	struct buf text = { 0 };
 	int result = report_open(&r, folder, true, err);
 
+	if (result == 0) {
+		report_text.all(&r, &style, &text);
+		result = write_below(folder, "report.txt", &text, err);
+	}
 	if (result == 0)
 		result = write_bug(&r.bugs[0], &report_html, folder, true, err);
 	report_close(&r);

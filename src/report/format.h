@@ -11,6 +11,8 @@
 struct report_style {
 	size_t width;		/* columns */
 	bool colour, ascii;
+	bool brief;		/* text: no more than the cause, for who is told of the failure already */
+	bool output;		/* text: what the run printed, too */
 };
 
 struct report_format {
@@ -46,7 +48,7 @@ int report_write(const struct report *r, const struct report_format *f, const ch
 /* The whole of a file, which appears at once or not at all. */
 int report_write_file(const char *path, const struct buf *text, struct err *err);
 
-/* For those who have just saved a bug in `folder`, or results: their HTML. */
+/* For those who have just saved a bug in `folder`, or results: report.txt and HTML. */
 int report_save_bug(const char *folder, struct err *err);
 int report_save_index(const char *folder, struct err *err);
 

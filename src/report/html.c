@@ -97,16 +97,25 @@ static void add_story(const struct report_bug *b, struct buf *out)
 	add_failure(b, out);
 	tell_hint(b, &text);
 	html_paragraph(out, "hint", &text);
-	buf_add_text(out, "<h2>See it again</h2>\n");
+	buf_add_text(out, "</section>\n");
+}
+
+/* Beside the title, or below: always on the first screen. */
+static void add_again(const struct report_bug *b, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	buf_add_text(out, "<div class=\"again\">");
+	buf_add_text(&text, "See it again");
+	if (b->replays)
+		buf_addf(&text, ", as in %llu of %llu replays", (unsigned long long)b->good,
+			 (unsigned long long)b->replays);
+	buf_add_char(&text, ':');
+	html_paragraph(out, "dim", &text);
 	tell_replay(b, NULL, &text);
 	html_command(out, buf_string(&text));
 	buf_free(&text);
-	if (b->replays) {
-		buf_addf(&text, "Replayed %llu of %llu times with the same failure%s.", (unsigned long long)b->good,
-			 (unsigned long long)b->replays, b->good == b->replays ? "" : " only");
-		html_paragraph(out, "dim", &text);
-	}
-	buf_add_text(out, "</section>\n");
+	buf_add_text(out, "</div>");
 }
 
 static void add_legend(const struct report_bug *b, struct buf *out)
@@ -402,7 +411,7 @@ static void html_bug(const struct report_bug *b, bool index, struct buf *out)
 	buf_addf(&full, "%s: %s", b->id, buf_string(&title));
 	html_begin(out, buf_string(&full));
 	buf_free(&full);
-	buf_add_text(out, "<header><p class=\"meta\">");
+	buf_add_text(out, "<header><div><p class=\"meta\">");
 	if (index)
 		buf_add_text(out, "<a href=\"../../index.html\">All bugs</a> · ");
 	escape_html(out, b->id);
@@ -413,7 +422,9 @@ static void html_bug(const struct report_bug *b, bool index, struct buf *out)
 	}
 	buf_add_text(out, "</p>\n<h1>");
 	text_of(out, &title);
-	buf_add_text(out, "</h1></header>\n<div class=\"top\">\n");
+	buf_add_text(out, "</h1></div>\n");
+	add_again(b, out);
+	buf_add_text(out, "</header>\n<div class=\"top\">\n");
 	add_story(b, out);
 	add_picture(b, out);
 	buf_add_text(out, "</div>\n");

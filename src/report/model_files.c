@@ -132,38 +132,33 @@ void report_read_schedule(struct report_bug *b)
 		b->first_difference = i;
 }
 
-static const char *cut_output(struct report_bug *b, const char *from, const char *to)
+/* What the run printed, its end if that is long; NULL: nothing. */
+static const char *read_output(struct report_bug *b, const char *name)
 {
-	size_t size = (size_t)(to - from);
+	char *path = xasprintf("%s/%s", b->path, name);
+	const char *result = NULL;
+	struct buf text = { 0 };
+	size_t size;
 
-	while (size && from[size - 1] == '\n')
-		size--;
-	if (size > OUTPUT_MAX)
-		return pool_format(&b->pool, "… the first %zu bytes are left out\n%s", size - OUTPUT_MAX,
-				   pool_bytes(&b->pool, from + size - OUTPUT_MAX, OUTPUT_MAX));
-	return size ? pool_bytes(&b->pool, from, size) : NULL;
+	if (slurp(path, 64u << 20, &text)) {
+		size = text.size;
+		while (size && text.data[size - 1] == '\n')
+			size--;
+		if (size > OUTPUT_MAX)
+			result = pool_format(&b->pool, "… the first %zu bytes are left out\n%s", size - OUTPUT_MAX,
+					     pool_bytes(&b->pool, (char *)text.data + size - OUTPUT_MAX, OUTPUT_MAX));
+		else if (size)
+			result = pool_bytes(&b->pool, (char *)text.data, size);
+	}
+	buf_free(&text);
+	free(path);
+	return result;
 }
 
 void report_read_output(struct report_bug *b)
 {
-	static const char out_mark[] = "\n--- stdout of the run ---\n";
-	static const char err_mark[] = "\n--- stderr of the run ---\n";
-	char *path = xasprintf("%s/report.txt", b->path);
-	struct buf text = { 0 };
-	const char *whole, *out, *errors, *end;
-
-	if (slurp(path, 64u << 20, &text)) {
-		whole = buf_string(&text);
-		end = whole + strlen(whole);
-		out = strstr(whole, out_mark);
-		errors = strstr(out ? out : whole, err_mark);
-		if (out)
-			b->output = cut_output(b, out + strlen(out_mark), errors ? errors : end);
-		if (errors)
-			b->errors = cut_output(b, errors + strlen(err_mark), end);
-	}
-	buf_free(&text);
-	free(path);
+	b->output = read_output(b, "stdout");
+	b->errors = read_output(b, "stderr");
 }
 
 struct source {

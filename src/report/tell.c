@@ -40,6 +40,12 @@ static const struct pattern {
 	  "Release it in a cleanup handler, or disable cancellation while it is held." },
 	{ "lost-wake", "A wake-up was lost", { NULL },
 	  "Change the state waited for while holding the mutex, and look at it in a loop before waiting." },
+	{ "wrong-wake", "The wrong thread was woken", { NULL },
+	  "Wake all who wait, or let each kind of waiter have a condition of its own." },
+	{ "late-wake", "A wake-up came when what it tells of was used up already", { NULL },
+	  "Look at what is waited for in a loop, after each wait." },
+	{ "no-recheck", "A wait on %s ended, and what was waited for did not hold", { NULL },
+	  "Look at what is waited for in a loop, after each wait." },
 	{ "stuck", "Nobody is left to wake this thread", { NULL }, NULL },
 	{ "use-free", "Use after free of %s", { NULL, "although it is gone" },
 	  "Whoever frees it must know that nobody uses it any more: by a count whose last step "
@@ -99,8 +105,7 @@ static const struct pattern *pattern_of(const struct report_bug *b)
 	return NULL;
 }
 
-/* "RxWxWyRy": of two variables. */
-static bool is_two(const struct report_bug *b)
+bool tell_is_two(const struct report_bug *b)
 {
 	return b->pattern && strlen(b->pattern) == 8 && strchr(b->pattern, 'x') && strchr(b->pattern, 'y');
 }
@@ -114,13 +119,13 @@ void tell_object(const char *object, struct buf *out)
 		buf_add(out, object, place ? (size_t)(place - object) : strlen(object));
 		return;
 	}
-	buf_add_text(out, heap ? "block from " : "mapping from ");
+	buf_add_text(out, heap ? "block " : "mapping ");
 	buf_add(out, object + 5, (size_t)(hash - object - 5));
 	plus = strchr(hash, '+');
 	if (strncmp(hash, "#1+", 3) != 0 && strcmp(hash, "#1") != 0)
 		buf_add(out, hash, plus ? (size_t)(plus - hash) : strlen(hash));
 	if (plus)
-		buf_addf(out, " at %s", plus);
+		buf_addf(out, " %s", plus);
 }
 
 /* The other variable of two. */
@@ -143,12 +148,16 @@ static void capital(struct buf *out, size_t start)
 static void title_object(const char *object, struct buf *out)
 {
 	struct buf name = { 0 };
+	const char *text, *plus;
 
 	tell_object(object ? object : "something", &name);
-	if (strncmp(buf_string(&name), "block from ", 11) == 0)
-		buf_addf(out, "the block allocated at %s", buf_string(&name) + 11);
+	text = buf_string(&name);
+	plus = strrchr(text, '+');
+	if (object && strncmp(object, "heap@", 5) == 0 && strncmp(text, "block ", 6) == 0)
+		buf_addf(out, "%s%sthe block allocated at %.*s", plus ? plus : "", plus ? " of " : "",
+			 (int)(plus ? plus - text - 7 : (long)strlen(text) - 6), text + 6);
 	else
-		buf_add_text(out, buf_string(&name));
+		buf_add_text(out, text);
 	buf_free(&name);
 }
 
@@ -175,7 +184,7 @@ static bool pair_title(const struct report_bug *b, struct buf *out)
 void tell_title(const struct report_bug *b, struct buf *out)
 {
 	const struct pattern *p = pattern_of(b);
-	const char *second = is_two(b) ? second_variable(b) : NULL, *gap;
+	const char *second = tell_is_two(b) ? second_variable(b) : NULL, *gap;
 
 	if (pair_title(b, out))
 		return;
@@ -215,7 +224,7 @@ void tell_kind_title(const struct report_bug *b, struct buf *out)
 	struct report_bug kind = { .pattern = b->pattern, .failure = b->failure,
 				   .variable = is(b->pattern, "cancel-held") ? "a lock" : "shared memory" };
 
-	if (is_two(b))
+	if (tell_is_two(b))
 		buf_add_text(out, "Two variables out of step");
 	else
 		tell_title(&kind, out);
@@ -296,13 +305,34 @@ static bool reads_old(const struct report_bug *b, const struct report_step *read
 	return false;
 }
 
+/* "which thread 0.2 has held since step 1", of what a step waits for. */
+static void tell_holder(const struct report_bug *b, const struct report_step *s, struct buf *out)
+{
+	for (size_t i = 0; i < b->arrow_count; i++) {
+		const struct report_step *by = &b->steps[b->arrows[i].to];
+
+		if (b->arrows[i].kind != REPORT_WAIT || &b->steps[b->arrows[i].from] != s)
+			continue;
+		buf_addf(out, "which thread %s has held since ", b->threads[by->thread].name);
+		if (by->number)
+			buf_addf(out, "step %u", by->number);
+		else
+			tell_place(&by->at, out);
+		return;
+	}
+}
+
 void tell_effect(const struct report_bug *b, const struct report_step *s, struct buf *out)
 {
 	const struct pattern *p = pattern_of(b);
 
 	if (!s->number)
 		return;
-	if (is_two(b) && is(s->op, "read")) {
+	if (is(b->failure, "deadlock") && s->pending) {
+		tell_holder(b, s, out);
+		return;
+	}
+	if (tell_is_two(b) && is(s->op, "read")) {
 		buf_add_text(out, reads_old(b, s) ? "while it is still old" : "when it is already new");
 		return;
 	}
@@ -315,7 +345,7 @@ void tell_hint(const struct report_bug *b, struct buf *out)
 {
 	const struct pattern *p = pattern_of(b);
 
-	if (is_two(b))
+	if (tell_is_two(b))
 		buf_add_text(out, "What must agree needs one lock, held over both accesses by everybody.");
 	else if (p && p->hint)
 		buf_add_text(out, p->hint);
@@ -342,17 +372,45 @@ static size_t folder_at(const struct report_bug *b, const char *text)
 	return 0;
 }
 
+/* "thread 0.2 waits at …": does a step say the same? */
+static bool is_told(const struct report_bug *b, const char *line)
+{
+	for (size_t i = 0; i < b->step_count; i++) {
+		const struct report_step *s = &b->steps[i];
+		const char *name = b->threads[s->thread].name;
+		struct buf holder = { 0 };
+		bool told = false;
+
+		if (s->number && s->pending && strncmp(line, "thread ", 7) == 0 &&
+		    strncmp(line + 7, name, strlen(name)) == 0 && line[7 + strlen(name)] == ' ') {
+			tell_holder(b, s, &holder);
+			told = holder.size > 0;
+			buf_free(&holder);
+		}
+		if (told)
+			return true;
+	}
+	return false;
+}
+
 void tell_details(const struct report_bug *b, struct buf *out)
 {
 	const char *p = b->text ? strchr(b->text, '\n') : NULL;
 
-	if (!p)
-		return;
-	for (p += 1 + strspn(p + 1, " "); *p; p++) {
-		p += folder_at(b, p);
-		buf_add_char(out, *p);
-		if (*p == '\n')
-			p += strspn(p + 1, " ");
+	while (p) {
+		const char *end;
+
+		p += 1 + strspn(p + 1, " ");
+		end = p + strcspn(p, "\n");
+		if (!is_told(b, p)) {
+			while (p < end) {
+				p += folder_at(b, p);
+				buf_add_char(out, *p++);
+			}
+			if (*end)
+				buf_add_char(out, '\n');
+		}
+		p = *end ? end : NULL;
 	}
 }
 

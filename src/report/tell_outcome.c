@@ -22,21 +22,6 @@ static bool is(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-/* A lock that a thread has at both steps, though not all the time between. */
-static const char *let_go(const struct report_bug *b, size_t first, size_t last)
-{
-	for (size_t i = 0; i < b->bar_count; i++)
-		for (size_t k = i + 1; k < b->bar_count; k++) {
-			const struct report_bar *x = &b->bars[i], *y = &b->bars[k];
-
-			if (x->thread == b->steps[first].thread && y->thread == x->thread &&
-			    x->from <= first && first <= x->to && x->to < last &&
-			    y->from <= last && last <= y->to && strcmp(x->lock, y->lock) == 0)
-				return x->lock;
-		}
-	return NULL;
-}
-
 static const struct report_step *step_number(const struct report_bug *b, unsigned number)
 {
 	for (size_t i = 0; i < b->step_count; i++)
@@ -75,38 +60,24 @@ static void tell_values(const struct report_bug *b, struct buf *out)
 
 void tell_outcome(const struct report_bug *b, struct buf *out)
 {
-	size_t first = REPORT_NONE, last = REPORT_NONE;
-	const char *lock;
+	struct buf locks = { 0 };
 
-	if (is(b->failure, "deadlock")) {
+	if (is(b->failure, "deadlock"))
 		buf_add_text(out, "None of them can go on.");
-		return;
-	}
-	if (!is(b->class, "atomicity"))
-		return;
-	tell_values(b, out);
-	for (size_t i = 0; i < b->step_count; i++)
-		if (b->steps[i].number && first == REPORT_NONE)
-			first = i;
-		else if (b->steps[i].number && b->steps[i].thread == b->steps[first].thread)
-			last = i;
-	if (first == REPORT_NONE || last == REPORT_NONE)
-		return;
-	lock = let_go(b, first, last);
-	if (!lock)
-		return;
-	if (out->size)
+	else if (is(b->class, "atomicity"))
+		tell_values(b, out);
+	tell_locks(b, &locks);
+	if (out->size && locks.size)
 		buf_add_char(out, ' ');
-	tell_thread(b, b->steps[first].thread, out);
-	buf_addf(out, " holds %s at steps %u and %u, but lets go of it in between.", lock,
-		 b->steps[first].number, b->steps[last].number);
+	buf_add_text(out, buf_string(&locks));
+	buf_free(&locks);
 }
 
-static void add_site(const struct report_bug *b, const struct report_site *s, struct buf *out)
+void tell_site(const struct report_bug *b, const struct report_site *s, struct buf *out)
 {
 	struct report_step step = { .op = s->op, .object = s->object, .at = s->at };
 
-	buf_addf(out, "thread %s ", s->thread);
+	buf_addf(out, "thread %s ", s->thread ? s->thread : "?");
 	tell_step(b, &step, out);
 	if (s->at.file) {
 		buf_add_text(out, " at ");
@@ -122,10 +93,10 @@ void tell_difference(const struct report_bug *b, struct buf *out)
 		return;
 	buf_add_text(out, "The nearest run that passes is the same until ");
 	if (here->op && here->thread)
-		add_site(b, here, out);
+		tell_site(b, here, out);
 	else
 		buf_add_text(out, "this one ends");
 	buf_add_text(out, "; in that one, ");
-	add_site(b, there, out);
+	tell_site(b, there, out);
 	buf_add_text(out, is(here->thread, there->thread) ? " instead." : " first.");
 }

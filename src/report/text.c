@@ -1,8 +1,8 @@
 /*
- * For a terminal: a column per thread, time downwards. Where the columns would be too
- * narrow, a line per step with the thread's name before it.
+ * For a terminal, and report.txt: a column per thread, time downwards. Where the columns
+ * would be too narrow, a line per step with the thread's name before it.
  */
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,6 +18,8 @@ struct screen {
 	const struct report_bug *bug;
 	struct buf *out;
 	size_t width, column;	/* column 0: there are none */
+	size_t *place;		/* of a thread among the columns, REPORT_NONE: it is not shown */
+	size_t columns;
 	const char *file;	/* of all steps; NULL: they differ, or there is room to name it each time */
 };
 
@@ -77,7 +79,7 @@ static const char *bar(const struct screen *s)
 
 static void begin_row(struct screen *s, size_t thread)
 {
-	for (size_t i = 0; i < thread; i++) {
+	for (size_t i = 0; i < s->place[thread]; i++) {
 		spaces(s, s->column - 2);
 		paint(s, "2");
 		buf_add_text(s->out, bar(s));
@@ -91,8 +93,10 @@ static void head(struct screen *s)
 	struct buf name = { 0 };
 
 	for (size_t i = 0; i < b->thread_count; i++) {
-		bool last = i + 1 == b->thread_count;
+		bool last = s->place[i] + 1 == s->columns;
 
+		if (s->place[i] == REPORT_NONE)
+			continue;
 		tell_thread(b, i, &name);
 		paint(s, "1");
 		paint(s, colours[report_colour(b, i)]);
@@ -106,12 +110,12 @@ static void head(struct screen *s)
 		paint(s, "0");
 	}
 	buf_add_char(s->out, '\n');
-	for (size_t i = 0; i < b->thread_count; i++) {
-		size_t line = s->column - (i + 1 < b->thread_count ? 2 : 3);
+	for (size_t i = 0; i < s->columns; i++) {
+		size_t line = s->column - (i + 1 < s->columns ? 2 : 3);
 
 		for (size_t k = 0; k < line; k++)
 			buf_add_text(s->out, s->style->ascii ? "-" : "─");
-		if (i + 1 < b->thread_count)
+		if (i + 1 < s->columns)
 			buf_add_text(s->out, s->style->ascii ? "+-" : "┼─");
 	}
 	buf_add_char(s->out, '\n');
@@ -120,7 +124,7 @@ static void head(struct screen *s)
 
 static void gap(struct screen *s, const struct report_step *step)
 {
-	if (!step->skipped)
+	if (!step->skipped || s->style->brief)
 		return;
 	paint(s, "2");
 	buf_addf(s->out, "%s %llu more event%s\n", s->style->ascii ? "..." : "⋮",
@@ -186,19 +190,60 @@ static void row(struct screen *s, size_t i)
 	buf_free(&place);
 }
 
+/* In brief: the cause, and that one of its threads fails. */
+static bool is_shown(const struct screen *s, const struct report_step *step)
+{
+	return !s->style->brief || step->number ||
+	       (step->role == REPORT_FAILURE && s->place[step->thread] != REPORT_NONE);
+}
+
+static void place_threads(struct screen *s)
+{
+	const struct report_bug *b = s->bug;
+
+	s->columns = 0;
+	s->place = xcalloc(b->thread_count + 1, sizeof(*s->place));
+	for (size_t i = 0; i < b->thread_count; i++) {
+		s->place[i] = s->style->brief ? REPORT_NONE : s->columns;
+		for (size_t k = 0; k < b->step_count; k++)
+			if (b->steps[k].thread == i && b->steps[k].number)
+				s->place[i] = s->columns;
+		s->columns += s->place[i] != REPORT_NONE;
+	}
+}
+
+/* Is there room to name the file each time? */
+static bool fits(const struct screen *s)
+{
+	const struct report_bug *b = s->bug;
+	struct buf text = { 0 };
+	bool fit = s->column >= 50;
+
+	for (size_t i = 0; i < b->step_count && fit; i++) {
+		if (!is_shown(s, &b->steps[i]))
+			continue;
+		tell_step(b, &b->steps[i], &text);
+		tell_place(&b->steps[i].at, &text);
+		fit = escape_width(buf_string(&text)) + 6 <= s->column;
+		buf_clear(&text);
+	}
+	buf_free(&text);
+	return fit;
+}
+
 static void steps(struct screen *s)
 {
 	const struct report_bug *b = s->bug;
 	struct buf text = { 0 };
 
-	if (!b->step_count)
-		return;
-	s->column = (s->width + 2) / b->thread_count;
+	place_threads(s);
+	s->column = s->columns ? (s->width + 2) / s->columns : 0;
 	if (s->column < COLUMN_LEAST)
 		s->column = 0;
-	s->file = s->column && s->column < 50 ? tell_common_file(b) : NULL;
-	buf_add_char(s->out, '\n');
-	if (s->file) {
+	s->file = s->column && !fits(s) ? tell_common_file(b) : NULL;
+	if (s->columns)
+		buf_add_char(s->out, '\n');
+	if (s->columns && s->file) {
 		buf_addf(&text, "in %s", s->file);
 		put(s, &text, s->width, false);
 		buf_add_text(s->out, "\n\n");
@@ -207,8 +252,11 @@ static void steps(struct screen *s)
 	if (s->column)
 		head(s);
 	for (size_t i = 0; i < b->step_count; i++)
-		row(s, i);
-	buf_add_char(s->out, '\n');
+		if (is_shown(s, &b->steps[i]))
+			row(s, i);
+	if (s->columns)
+		buf_add_char(s->out, '\n');
+	free(s->place);
 }
 
 static void effects(struct screen *s)
@@ -230,54 +278,183 @@ static void effects(struct screen *s)
 		buf_clear(&text);
 		buf_clear(&effect);
 	}
+	buf_free(&text);
+	buf_free(&effect);
+}
+
+static void outcome(struct screen *s)
+{
+	bool stuck = s->bug->class && strcmp(s->bug->class, "deadlock") == 0;
+	struct buf text = { 0 };
+
+	/* Other outcomes say it all. */
+	if (!s->style->brief || tell_is_two(s->bug) || stuck)
+		effects(s);
 	tell_outcome(s->bug, &text);
 	wrap(s, buf_string(&text), 2);
 	buf_clear(&text);
 	tell_hint(s->bug, &text);
 	wrap(s, buf_string(&text), 2);
 	buf_clear(&text);
-	tell_difference(s->bug, &text);
+	if (!s->style->brief)
+		tell_difference(s->bug, &text);
 	wrap(s, buf_string(&text), 2);
 	buf_free(&text);
-	buf_free(&effect);
+}
+
+/* A line of its own, which is not broken: a command. */
+static void line(struct screen *s, struct buf *text)
+{
+	spaces(s, 2);
+	put(s, text, (size_t)-1, false);
+	buf_add_char(s->out, '\n');
+}
+
+static void command(struct screen *s, const char *what, const char *schedule)
+{
+	struct buf text = { 0 };
+
+	buf_addf(&text, "%s: ", what);
+	tell_replay(s->bug, schedule, &text);
+	line(s, &text);
+	buf_free(&text);
+}
+
+/* "likely cause: Lost update on balance (atomicity/RWW)" */
+static void cause(struct screen *s)
+{
+	const struct report_bug *b = s->bug;
+	struct buf text = { 0 };
+
+	if (!b->cause)
+		return;
+	buf_add_text(&text, strcmp(b->cause, "predicted") == 0 ? "cause: " : "likely cause: ");
+	if (s->style->brief) {
+		tell_title(b, &text);
+		buf_add_text(&text, " (");
+	}
+	tell_kind(b, &text);
+	if (s->style->brief)
+		buf_add_char(&text, ')');
+	else
+		buf_add_text(&text, strcmp(b->cause, "predicted") == 0 ? ", predicted from runs that passed" :
+			     ", what sets this run apart from runs that passed");
+	paint(s, "1");
+	wrap(s, buf_string(&text), 2);
+	paint(s, "0");
+	buf_free(&text);
+}
+
+static void others(struct screen *s)
+{
+	const struct report_bug *b = s->bug;
+	struct buf text = { 0 };
+
+	for (size_t i = 1; i < b->interleaving_count; i++) {
+		const struct report_interleaving *in = &b->interleavings[i];
+
+		if (i == 1)
+			buf_add_text(s->out, "\n  Other orders that fail:\n");
+		for (size_t k = 0; k < in->count; k++) {
+			buf_add_text(&text, k ? ", " : "");
+			tell_site(b, &in->events[k], &text);
+		}
+		wrap(s, buf_string(&text), 2);
+		buf_clear(&text);
+		if (in->schedule)
+			command(s, "  replay it", in->schedule);
+	}
+	for (size_t i = 1; i < b->shown_count; i++) {
+		if (i == 1)
+			buf_add_text(s->out, "\n  It also shows as:\n");
+		buf_add_text(&text, b->shown[i].text ? b->shown[i].text : "a failure");
+		wrap(s, buf_string(&text), 2);
+		buf_clear(&text);
+		if (b->shown[i].schedule)
+			command(s, "  replay it", b->shown[i].schedule);
+	}
+	buf_free(&text);
+}
+
+static void facts(struct screen *s)
+{
+	const struct report_bug *b = s->bug;
+	struct buf text = { 0 };
+
+	if (b->strategy)
+		buf_addf(&text, "found by %s in run %llu (seed %llu)", b->strategy,
+			 (unsigned long long)b->runs_to_first, (unsigned long long)b->seed);
+	if (b->strategy && b->has_switches)
+		buf_addf(&text, ", made small: %llu switches between threads", (unsigned long long)b->switches);
+	if (b->replays)
+		buf_addf(&text, "%sreplayed %llu of %llu times", text.size ? "; " : "", (unsigned long long)b->good,
+			 (unsigned long long)b->replays);
+	wrap(s, buf_string(&text), 2);
+	buf_free(&text);
+}
+
+/* As it was printed, but for what a terminal would obey. */
+static void output(struct screen *s, const char *name, const char *text)
+{
+	struct buf one = { 0 };
+
+	if (!text)
+		return;
+	buf_addf(s->out, "\n--- %s of the run ---\n", name);
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		buf_add(&one, text, strcspn(text, "\n"));
+		put(s, &one, (size_t)-1, false);
+		buf_add_char(s->out, '\n');
+	}
+	buf_free(&one);
+}
+
+static void failure(struct screen *s)
+{
+	const struct report_bug *b = s->bug;
+	struct buf text = { 0 };
+
+	if (!s->style->brief) {
+		buf_addf(&text, "%s: ", b->id);
+		tell_title(b, &text);
+		paint(s, "1");
+		wrap(s, buf_string(&text), 0);
+		paint(s, "0");
+		buf_clear(&text);
+		paint(s, "31");
+		tell_failure(b, &text);
+		wrap(s, buf_string(&text), 2);
+		paint(s, "0");
+		buf_clear(&text);
+	}
+	tell_details(b, &text);
+	wrap(s, buf_string(&text), s->style->brief ? 2 : 4);
+	buf_free(&text);
 }
 
 static void one_bug(struct screen *s)
 {
 	const struct report_bug *b = s->bug;
-	struct buf text = { 0 };
 
-	buf_addf(&text, "%s: ", b->id);
-	tell_title(b, &text);
-	paint(s, "1");
-	wrap(s, buf_string(&text), 0);
-	paint(s, "0");
-	buf_clear(&text);
-	paint(s, "31");
-	tell_failure(b, &text);
-	wrap(s, buf_string(&text), 2);
-	paint(s, "0");
-	buf_clear(&text);
-	tell_details(b, &text);
-	wrap(s, buf_string(&text), 4);
-	buf_clear(&text);
+	failure(s);
+	cause(s);
+	if (s->style->brief && !b->cause)
+		return;
 	steps(s);
-	effects(s);
+	outcome(s);
+	if (s->style->brief)
+		return;
 	for (size_t i = 0; i < b->note_count; i++)
 		wrap(s, b->notes[i], 2);
-	buf_add_text(&text, "replay it: ");
-	tell_replay(b, NULL, &text);
-	spaces(s, 2);
-	put(s, &text, (size_t)-1, false);
-	buf_add_char(s->out, '\n');
-	if (b->passing_schedule) {
-		buf_add_text(&text, "see it pass: ");
-		tell_replay(b, b->passing_schedule, &text);
-		spaces(s, 2);
-		put(s, &text, (size_t)-1, false);
-		buf_add_char(s->out, '\n');
+	facts(s);
+	command(s, "replay it", NULL);
+	if (b->passing_schedule)
+		command(s, "see it pass", b->passing_schedule);
+	others(s);
+	if (s->style->output) {
+		output(s, "stdout", b->output);
+		output(s, "stderr", b->errors);
 	}
-	buf_free(&text);
 }
 
 static void text_all(const struct report *r, const struct report_style *style, struct buf *out)

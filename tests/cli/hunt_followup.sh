@@ -117,6 +117,7 @@ int main(void)
 C
 snarl-cc -g -O1 -pthread two.c -o two
 find_bug hunt two
+cp find.err two.err
 expect two "sorted(orders(b)) == [
 	('RWW', [('0.1', 'read', 12), ('0.2', 'write', 28), ('0.1', 'write', 15)]),
 	('RWW', [('0.2', 'read', 25), ('0.1', 'write', 15), ('0.2', 'write', 28)])]"
@@ -144,30 +145,28 @@ expect long "b['switches'] <= 6 and b['minimised']['from'] > 2 * b['switches'] a
 find_bug test long
 expect long "b['switches'] <= 6 and b['minimised']['from'] > 100 and b['minimised']['runs'] <= 400"
 
-# What happened, the threads beside each other, and what locks have to do with it.
-sed -n '/^cause/,/^$/p' out-two/bugs/B001/report.txt >got
-if grep -q 'thread 0.1 lets go' got; then
-	sed 's/two.c:12  value = balance;.*/READ/; s/two.c:28  balance.*/OTHER/; s/two.c:15  balance.*/WRITE/' got >text
-	one=0.1 other=0.2 lines='two.c:12 and two.c:15'
+# What happened, the threads beside each other with values, and what locks have to do with it: by
+# the hunt in brief, the same in report.txt.
+if grep -q 'thread 0.1 lets go' two.err; then
+	read=12 write=15 one=0.1 two=0.2 new=110 lost=90
 else
-	sed 's/two.c:25  value = balance;.*/READ/; s/two.c:15  balance.*/OTHER/; s/two.c:28  balance.*/WRITE/' got >text
-	one=0.2 other=0.1 lines='two.c:25 and two.c:28'
+	read=25 write=28 one=0.2 two=0.1 new=90 lost=110
 fi
 cat >want <<T
-cause: atomicity RWW on balance: the write may rest on a value that is out of date
-  thread $one                                    thread $other
-  READ
-    read balance, holding lock
-                                                OTHER
-                                                  write balance, holding lock
-  WRITE
-    write balance, holding lock
-  every access holds lock, but thread $one lets go of it between $lines: two critical sections where one is needed
-
+  Thread $one read 100 before thread $two wrote $lost, and then wrote $new over it. Every access holds
+  lock, but thread $one lets go of it between two.c:$read and two.c:$write: two critical sections where one
+  is needed.
 T
-same "report" want text
-grep -q '^replay:   snarl replay out-two/bugs/B001$' out-two/bugs/B001/report.txt || fail "no command to replay it"
-grep -q '^Other orders that fail' out-two/bugs/B001/report.txt || fail "the other order is not told"
+for file in two.err out-two/bugs/B001/report.txt; do
+	sed -n '/^  Thread .* over it/,/needed\.$/p' $file >got
+	same "$file" want got
+done
+for pair in "1 reads 100 from balance *two.c:$read" "2 writes $lost to balance *two.c:$([ $read = 12 ] && echo 28 || echo 15)" \
+	"3 writes $new to balance *two.c:$write" '(likely )?cause: Lost update on balance \(atomicity/RWW\)'; do
+	grep -Eq "$pair$" two.err || { cat two.err; fail "not told: $pair"; }
+done
+grep -q '^  replay it: snarl replay out-two/bugs/B001$' out-two/bugs/B001/report.txt || fail "no command to replay it"
+grep -q '^  Other orders that fail' out-two/bugs/B001/report.txt || fail "the other order is not told"
 
 # One cause that shows in two ways is one bug.
 cat >symptoms.c <<'C'

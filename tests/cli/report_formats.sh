@@ -133,7 +133,8 @@ same(lost['message']['text'].splitlines(), [
     '2: Thread 0.2 writes balance in between',
     '3: Thread 0.1 writes balance with a value made from what step 1 read: what step 2 wrote is lost',
     'Thread 0 (main) fails its assertion',
-    'Thread 0.1 holds m at steps 1 and 3, but lets go of it in between.',
+    'Every access holds m, but thread 0.1 lets go of it between bank.c:8 and bank.c:12: '
+    'two critical sections where one is needed.',
     'Replay it: snarl replay lost'])
 same([line(p) for p in lost['locations']], [('bank.c', 8)])
 same(lost['locations'][0]['physicalLocation']['region']['snippet']['text'], 'value = balance;')

@@ -272,7 +272,7 @@ static void test_memory(void **state)
 	strcpy(f->report->text, "4-byte write");
 	judge(f, ORACLE_FAILED, ORACLE_UAF);
 	check_words(f, "use after free\n  4-byte write\n  use at 0x10 by thread 0.1\n"
-		       "  free at 0x20\n  malloc at 0x30");
+		       "  freed at 0x20\n  allocated at 0x30");
 	assert_string_equal(oracle_class(f->result.failure), "memory");
 	f->report->failure = CTL_FAIL_MISUSE;
 	judge(f, ORACLE_FAILED, ORACLE_MISUSE);

@@ -136,12 +136,67 @@ static void test_objects(void **state)
 	(void)state;
 	expect_object("balance", "balance");
 	expect_object("table+16 (bank.c:7)", "table+16");
-	expect_object("heap@q.c:31#1", "block from q.c:31");
-	expect_object("heap@q.c:31#1+8", "block from q.c:31 at +8");
-	expect_object("heap@q.c:31#12+8", "block from q.c:31#12 at +8");
-	expect_object("mmap@q.c:3#1", "mapping from q.c:3");
+	expect_object("heap@q.c:31#1", "block q.c:31");
+	expect_object("heap@q.c:31#1+8", "block q.c:31 +8");
+	expect_object("heap@q.c:31#12+8", "block q.c:31#12 +8");
+	expect_object("mmap@q.c:3#1", "mapping q.c:3");
 	expect_object("heap@", "heap@");
 	expect_object("", "");
+}
+
+/* Steps of a cause, one in each place; a thread is 0 or 1. */
+struct told {
+	size_t thread;
+	const char *object, *locks;
+	unsigned line;
+};
+
+static void expect_locks(const char *pattern, const struct told *told, size_t count, const char *wanted)
+{
+	struct report_thread threads[] = { { "0.1", NULL }, { "0.2", NULL } };
+	struct report_step steps[8] = { { 0 } };
+	struct report_bug b = { .pattern = pattern, .threads = threads, .thread_count = 2, .steps = steps,
+				.step_count = count };
+	struct buf out = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		steps[i] = (struct report_step){ .thread = told[i].thread, .object = told[i].object,
+						 .locks = told[i].locks, .role = REPORT_CAUSE,
+						 .number = (unsigned)i + 1, .rank = (unsigned)i + 1,
+						 .at = { .file = told[i].line ? "src/a.c" : NULL, .line = told[i].line } };
+	tell_locks(&b, &out);
+	assert_string_equal(buf_string(&out), wanted);
+	buf_free(&out);
+}
+
+#define EXPECT_LOCKS(pattern, wanted, ...) \
+	expect_locks(pattern, (struct told[]){ __VA_ARGS__ }, ARRAY_SIZE(((struct told[]){ __VA_ARGS__ })), wanted)
+
+static void test_locks(void **state)
+{
+	(void)state;
+	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 lets go of it between a.c:21 and a.c:22: "
+		     "two critical sections where one is needed.",
+		     { 0, "x", "m", 21 }, { 1, "x", "m", 23 }, { 0, "x", "m", 22 });
+	/* One more lock is held, though not by both. */
+	EXPECT_LOCKS("RWR", "Every access holds m, but thread 0.2 lets go of it between a.c:21 and a.c:22: "
+		     "two critical sections where one is needed.",
+		     { 1, "x", "big, m", 21 }, { 0, "x", "m, mm", 23 }, { 1, "x", "big, m", 22 });
+	EXPECT_LOCKS("RWW", "No lock in common: thread 0.1 holds none at a.c:21, thread 0.2 holds m at a.c:23.",
+		     { 0, "x", NULL, 21 }, { 1, "x", "m", 23 }, { 0, "x", NULL, 22 });
+	EXPECT_LOCKS("RW", "No lock in common: thread 0.1 holds m at step 1, thread 0.2 holds mm at step 2.",
+		     { 0, "x", "m", 0 }, { 1, "x", "mm", 0 });
+	EXPECT_LOCKS("WW", "No lock in common: none is held at a.c:21 nor at a.c:23.",
+		     { 0, "x", NULL, 21 }, { 1, "x", NULL, 23 });
+	EXPECT_LOCKS("WxRyRxWy", "x is guarded by a, y by b, but nothing guards both together.",
+		     { 0, "x", "a", 21 }, { 1, "y", "b", 22 }, { 1, "x", "a", 23 }, { 0, "y", "b", 24 });
+	EXPECT_LOCKS("WxRxRyWy", "No lock in common: none is held at a.c:23 nor at a.c:24.",
+		     { 0, "x", "a", 21 }, { 1, "x", "a", 22 }, { 1, "y", NULL, 23 }, { 0, "y", NULL, 24 });
+	EXPECT_LOCKS("lock-cycle", "Lock order: thread 0.1 takes a, then b; thread 0.2 takes b, then a.",
+		     { 1, "b", NULL, 33 }, { 0, "a", NULL, 31 }, { 0, "b", "a", 32 }, { 1, "a (a.c:3)", "b", 34 });
+	EXPECT_LOCKS("use-free", "Nothing makes one thread wait for the other here; a lock alone would not.",
+		     { 0, "x", NULL, 21 }, { 1, "x", NULL, 23 });
+	EXPECT_LOCKS("stuck", "", { 0, "x", NULL, 21 });
 }
 
 /* Folder of the hand-made bugs; tests run from the root of the sources. */
@@ -224,6 +279,31 @@ static void test_deadlock(void **state)
 	report_close(&r);
 }
 
+/* Who stands before a lock is told who has it. */
+static void test_holders(void **state)
+{
+	static const char *const wanted[] = { "", "", "which thread 0.2 has held since step 1",
+					      "which thread 0.1 has held since step 2" };
+	struct report r;
+	struct report_bug *b;
+	size_t seen = 0;
+
+	(void)state;
+	open_bug(&r, BUGS "deadlock");
+	b = &r.bugs[0];
+	for (size_t i = 0; i < b->step_count; i++) {
+		struct buf out = { 0 };
+
+		if (!b->steps[i].number)
+			continue;
+		tell_effect(b, &b->steps[i], &out);
+		assert_string_equal(buf_string(&out), wanted[seen++]);
+		buf_free(&out);
+	}
+	assert_int_equal(seen, ARRAY_SIZE(wanted));
+	report_close(&r);
+}
+
 static void test_freed(void **state)
 {
 	struct report r;
@@ -268,7 +348,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_html), cmocka_unit_test(test_cut), cmocka_unit_test(test_terminal),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_objects), cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_random), cmocka_unit_test(test_objects), cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_lost), cmocka_unit_test(test_holders),
 		cmocka_unit_test(test_deadlock), cmocka_unit_test(test_freed), cmocka_unit_test(test_hostile),
 	};
 
