@@ -59,7 +59,7 @@ static const char style[] =
 	"@media(max-width:760px){table.steps thead{display:none}table.steps td{display:block;border:0;padding:1px 6px}table.steps tr{display:block;border-bottom:1px solid var(--edge);padding:6px 0}}"
 	".sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}"
 	"@media print{:root{color-scheme:light}button{display:none}.scroll{overflow:visible}.wide{display:block;min-width:0!important}.narrow{display:none!important}"
-	"pre{max-height:none}h2{break-after:avoid}svg,.cards>*,tr{break-inside:avoid}main{max-width:none;padding:0}body{font-size:11pt}}";
+	"table{font-size:.8rem}th,td{overflow-wrap:break-word}pre{max-height:none}h2{break-after:avoid}svg,.cards>*,tr{break-inside:avoid}main{max-width:none;padding:0}body{font-size:11pt}}";
 
 static const char script[] =
 	"document.addEventListener('click',function(e){"
