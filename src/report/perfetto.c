@@ -1,6 +1,9 @@
 /*
  * A timeline for ui.perfetto.dev and chrome://tracing: a process per bug, a track per thread
  * and one for each lock that it held. A microsecond is a place in the order of all events.
+ *
+ * No number of a track comes twice, though processes differ: Perfetto gives names to threads
+ * by that number alone. A process has the number of its first thread, which is so its main one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +16,10 @@
 struct timeline {
 	struct json j;
 	const struct report_bug *bug;
-	uint64_t process;
+	uint64_t process;	/* and the track of its first thread; others have the next ones */
 	uint64_t *time;		/* of each step */
 	uint64_t end;		/* after the last one */
-	uint64_t track;		/* the last one that was given away; threads have 1 and on */
+	uint64_t track;		/* the last one that was given away */
 	uint64_t *arrows;	/* over all bugs, for their ids */
 	struct buf text;	/* for what is put together; empty between uses */
 };
@@ -65,7 +68,7 @@ static void put_step(struct timeline *t, size_t i)
 	if (s->number)
 		buf_addf(&t->text, "%u: ", s->number);
 	tell_step(t->bug, s, &t->text);
-	begin(t, "X", buf_string(&t->text), s->thread + 1);
+	begin(t, "X", buf_string(&t->text), t->process + s->thread);
 	buf_clear(&t->text);
 	json_text(&t->j, "cat", roles[s->role]);
 	json_number(&t->j, "ts", t->time[i]);
@@ -136,7 +139,7 @@ static void put_bars(struct timeline *t, size_t thread)
 /* In the middle of a step, so that there is no doubt which one is meant. */
 static void put_end(struct timeline *t, const char *phase, const char *name, size_t step)
 {
-	begin(t, phase, name, t->bug->steps[step].thread + 1);
+	begin(t, phase, name, t->process + t->bug->steps[step].thread);
 	json_text(&t->j, "cat", "flow");
 	json_number(&t->j, "id", *t->arrows);
 	json_decimal(&t->j, "ts", (double)t->time[step] + 0.5);
@@ -175,13 +178,13 @@ static void put_bug(struct timeline *t)
 	set_times(t);
 	buf_addf(&t->text, "%s: ", b->id);
 	tell_title(b, &t->text);
-	put_name(t, "process_name", 0);
-	put_sort(t, "process_sort_index", 0, t->process);
-	t->track = b->thread_count;
+	put_name(t, "process_name", t->process);
+	put_sort(t, "process_sort_index", t->process, t->process);
+	t->track = t->process + b->thread_count;
 	for (size_t i = 0; i < b->thread_count; i++) {
 		tell_thread(b, i, &t->text);
-		put_name(t, "thread_name", i + 1);
-		put_sort(t, "thread_sort_index", i + 1, ++t->track);
+		put_name(t, "thread_name", t->process + i);
+		put_sort(t, "thread_sort_index", t->process + i, ++t->track);
 		put_bars(t, i);
 	}
 	for (size_t i = 0; i < b->step_count; i++)
@@ -195,17 +198,18 @@ static void put_bug(struct timeline *t)
 static void perfetto_all(const struct report *r, const struct report_style *style, struct buf *out)
 {
 	struct json j = { .out = out };
-	uint64_t arrows = 0;
+	uint64_t arrows = 0, track = 0;
 
 	(void)style;
 	json_open(&j, NULL, '{');
 	json_text(&j, "displayTimeUnit", "ns");
 	json_open(&j, "traceEvents", '[');
 	for (size_t i = 0; i < r->bug_count; i++) {
-		struct timeline t = { .j = j, .bug = &r->bugs[i], .process = i + 1, .arrows = &arrows };
+		struct timeline t = { .j = j, .bug = &r->bugs[i], .process = track + 1, .arrows = &arrows };
 
 		put_bug(&t);
 		j = t.j;
+		track = t.track;
 	}
 	json_close(&j, ']');
 	json_close(&j, '}');

@@ -296,11 +296,24 @@ def load(name):
     trace = json.load(open(name + '.perfetto'))
     same(set(trace), {'displayTimeUnit', 'traceEvents'})
     events, tracks, ends = trace['traceEvents'], {}, {}
+    # The members that Trace Event Format asks for, and no other.
+    members = {'M': {'args'}, 'X': {'cat', 'ts', 'dur', 'args'}, 's': {'cat', 'id', 'ts'}, 'f': {'cat', 'id', 'ts', 'bp'}}
     for e in events:
-        assert e['ph'] in 'MXsf' and isinstance(e['name'], str), e
+        same(set(e), {'ph', 'name', 'pid', 'tid'} | members[e['ph']])
+        for key, value in e.items():
+            number = isinstance(value, int) or (key == 'ts' and isinstance(value, float))
+            assert isinstance(value, dict if key == 'args' else str) if key in ('args', 'ph', 'name', 'cat', 'bp') else \
+                number and value >= 0, f'{key} of {e}'
+        assert e['tid'] > 0 and e['pid'] > 0 and e.get('dur', 1) > 0, e
+        if e['ph'] == 'M':
+            kind, what = e['name'].split('_', 1)
+            assert kind in ('process', 'thread') and what in ('name', 'sort_index'), e
+            same([(k, type(v)) for k, v in e['args'].items()], [(what, str if what == 'name' else int)])
         if e['ph'] == 'M' and e['name'] == 'thread_name':
-            assert (e['pid'], e['tid']) not in tracks, 'a track twice'
+            # Perfetto names threads by their number, whatever the process.
+            assert e['tid'] not in (tid for pid, tid in tracks), 'a track twice'
             tracks[e['pid'], e['tid']] = e['args']['name']
+    assert {e['pid'] for e in events if e['name'] == 'process_name'} >= {pid for pid, tid in tracks}, 'no such process'
     for e in events:
         if e['ph'] != 'M':
             assert (e['pid'], e['tid']) in tracks, 'no such track'
@@ -313,7 +326,7 @@ def load(name):
             assert any(s[:2] == (e['pid'], e['tid']) and s[2] < e['ts'] < s[3] for s in slices), e
             ends.setdefault(e['id'], []).append(e)
     for s, f in ends.values():
-        same((s['ph'], f['ph'], f['bp'], s['name']), ('s', 'f', 'e', f['name']))
+        same((s['ph'], f['ph'], f['bp'], s['name'], s['cat']), ('s', 'f', 'e', f['name'], f['cat']))
         assert s['ts'] < f['ts'], 'back in time'
     return events, tracks, ends
 
@@ -351,8 +364,9 @@ same(slices(events, tracks, 'Thread 0.2 holds right'), [(2, 5, 'right', 'lock')]
 same(arrows(ends), [('waited for', 2, 4), ('waited for', 3, 5)])
 
 events, tracks, ends = load('all')
-same([(e['pid'], e['args']['name'][:5]) for e in events if e['name'] == 'process_name'],
-     [(1, 'B001:'), (2, 'B002:'), (3, 'B003:'), (4, 'B004:')])
+same([e['args']['name'][:5] for e in events if e['name'] == 'process_name'], ['B001:', 'B002:', 'B003:', 'B004:'])
+same([tracks[e['pid'], e['pid']] for e in events if e['name'] == 'process_name'],
+     ['Thread 0 (main)'] * 4)
 for name in 'freed', 'hostile', 'bare':
     load(name)
 same(load('none')[0], [])
