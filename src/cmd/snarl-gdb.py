@@ -203,6 +203,7 @@ class Bug:
         with open(os.path.join(folder, "bug.json")) as f:
             self.json = json.load(f)
         self.cause = [s for s in self.json["sites"] if "locks" in s] if self.json.get("cause") else []
+        self.lacks = ""  # why the first event is not known, though the cause is
 
     def matches(self, site, event):
         keys = ("thread", "op", "function", "line")
@@ -211,8 +212,13 @@ class Bug:
     def events(self):
         """Those of the trace that are one of the cause's, in their order."""
         trace = os.path.join(self.folder, "trace.snarl")
-        if not os.path.exists(trace) or os.path.getsize(trace) > TRACE_MOST:
+        if not os.path.exists(trace):
+            self.lacks = "there is no trace of the run"
             return []
+        if os.path.getsize(trace) > TRACE_MOST:
+            self.lacks = "the trace of the run is too large to be looked through"
+            return []
+        self.lacks = "the trace of the run does not have them"
         snarl = [p for p in (os.path.join(HERE, "../bin/snarl"), os.path.join(HERE, "../../bin/snarl"))
                  if os.path.exists(p)]
         with subprocess.Popen(snarl[:1] + ["dump", "--json", trace], stdout=subprocess.PIPE,
@@ -260,7 +266,8 @@ class Bug:
 class Start(gdb.Command):
     """snarl-start: start the program anew and stop before the first event of the bug.
 
-If no cause is known, stop where it fails; if nothing is to be seen there, at main."""
+Without a trace to tell which time it comes there, stop at the first switch between threads. If
+no cause is known, stop where it fails; if nothing is to be seen there, at main."""
 
     def __init__(self):
         super().__init__("snarl-start", gdb.COMMAND_RUNNING)
@@ -306,6 +313,13 @@ If no cause is known, stop where it fails; if nothing is to be seen there, at ma
         finally:
             gdb.execute("set confirm on")
         stop = fails = None
+        if hit is main and self.bug.cause and not first:
+            if not NEXT.one():
+                return
+            print("snarl: which events of the bug's places did the harm is not known: %s. Stopped at the "
+                  "first switch between threads. What will happen:" % self.bug.lacks)
+            self.tell()
+            return
         if hit is main and (first or self.bug.json["failure"] not in ("exit", "output", "check")):
             stop, fails = self.first_event(first) if first else None, Stop(FAILS)
             # The runtime itself passes over other places, which is faster.
@@ -329,6 +343,9 @@ If no cause is known, stop where it fails; if nothing is to be seen there, at ma
             print("snarl: %sstopped where it fails:" % unknown)
         else:
             print("snarl: %sstopped at main. What will happen:" % unknown)
+        self.tell()
+
+    def tell(self):
         print(self.bug.story())
         print("snarl-next runs to the next switch between threads, snarl-threads shows who stands where.")
         show_place()
@@ -423,5 +440,5 @@ class Threads(gdb.Command):
 
 
 Start()
-Next()
+NEXT = Next()
 Threads()

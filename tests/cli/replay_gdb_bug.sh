@@ -1,6 +1,7 @@
 # Under gdb a replay stops before the first event of the bug, the right one of several at that
 # place, and says what will happen; snarl-next and snarl-threads follow the schedule. With both
-# back ends, word for word. Without a cause it stops where it fails.
+# back ends, word for word. Without a trace it stops at the first switch, without a cause where it
+# fails.
 . "$SNARL_ROOT/tests/lib.sh"
 need gdb
 [ -z "$SNARL_ASAN" ] || skip "gdb and ASan do not go together"
@@ -151,6 +152,31 @@ for backend in kernel user; do
 	told out >got
 	same "$backend: other words" wanted got
 done
+
+# No trace: nothing says which time it comes to the place of the first event. It stops at the first
+# switch between threads instead: main waits for 0.1.
+mkdir bare
+cp bug/schedule.txt bug/bug.json bare
+printf 'snarl-next\nprint balance\nkill\nquit\n' | timeout 120 snarl replay --gdb bare >out 2>&1 || { cat out; fail "bare: exit $?"; }
+cat >wanted <<'W'
+snarl: 0 stops; it is to join a thread at bank.c:36 (main)
+snarl: 0.1 goes on, to start
+snarl: which events of the bug's places did the harm is not known: there is no trace of the run. Stopped at the first switch between threads. What will happen:
+  1. 0.1: read balance at bank.c:10 (get), holding lock
+  2. 0.2: write balance at bank.c:18 (set), holding lock
+  3. 0.1: write balance at bank.c:18 (set), holding lock
+  then: assertion failed in thread 0
+snarl-next runs to the next switch between threads, snarl-threads shows who stands where.
+#0  teller (arg=ADDR) at bank.c:23
+23	{
+snarl: 0.1 stops; it is to lock lock at bank.c:17 (set)
+snarl: 0.2 goes on, to start
+#0  teller (arg=ADDR) at bank.c:23
+23	{
+$1 = 10
+W
+told out >got
+same "bare: other words" wanted got
 
 # No cause: stopped where the runtime finds the failure, with the program's frame chosen.
 cat >stuck.c <<'C'
