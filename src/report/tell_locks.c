@@ -73,6 +73,18 @@ static void add_place(struct cause *c, const struct report_step *s)
 		buf_addf(c->out, "step %u", s->number);
 }
 
+/* "bank.c:22 and bank.c:30"; the steps if it is one line. */
+static void add_places(struct cause *c, const struct report_step *a, const struct report_step *b)
+{
+	if (a->at.line == b->at.line && a->at.file && b->at.file && strcmp(a->at.file, b->at.file) == 0) {
+		buf_addf(c->out, "steps %u and %u", a->number, b->number);
+		return;
+	}
+	add_place(c, a);
+	buf_add_text(c->out, " and ");
+	add_place(c, b);
+}
+
 static void add_holding(struct cause *c, const struct report_step *s)
 {
 	buf_addf(c->out, "thread %s holds %s at ", c->bug->threads[s->thread].name, s->locks ? s->locks : "none");
@@ -134,9 +146,7 @@ static bool tell_two_sections(struct cause *c)
 					continue;
 				buf_addf(c->out, "Every access holds %.*s, but thread %s lets go of it between ",
 					 (int)size, lock, c->bug->threads[a->thread].name);
-				add_place(c, a);
-				buf_add_text(c->out, " and ");
-				add_place(c, b);
+				add_places(c, a, b);
 				buf_add_text(c->out, ": two critical sections where one is needed.");
 				return true;
 			}

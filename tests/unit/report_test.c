@@ -178,6 +178,9 @@ static void test_locks(void **state)
 	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 lets go of it between a.c:21 and a.c:22: "
 		     "two critical sections where one is needed.",
 		     { 0, "x", "m", 21 }, { 1, "x", "m", 23 }, { 0, "x", "m", 22 });
+	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 lets go of it between steps 1 and 3: "
+		     "two critical sections where one is needed.",
+		     { 0, "x", "m", 21 }, { 1, "x", "m", 21 }, { 0, "x", "m", 21 });
 	/* One more lock is held, though not by both. */
 	EXPECT_LOCKS("RWR", "Every access holds m, but thread 0.2 lets go of it between a.c:21 and a.c:22: "
 		     "two critical sections where one is needed.",
