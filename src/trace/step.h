@@ -83,7 +83,8 @@ static inline unsigned trace_steps(struct iroot_step out[TRACE_STEPS], uint32_t 
 		s.op = step_of_sync(kind, result);
 		if (s.op == IROOT_OP_CREATE || s.op == IROOT_OP_JOIN)
 			s.addr = arg;
-		s.size = arg;
+		/* No two blocks share the last 8 bytes of one. */
+		s.size = kind == TRACE_MALLOC && arg < UINT64_MAX - 7 ? (arg + 7) & ~7ull : arg;
 	}
 	out[0] = s;
 	return s.op != IROOT_OP_NONE;
