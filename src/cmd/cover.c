@@ -28,6 +28,7 @@ static const char usage[] =
 	"      --runs N         how many (default 200, with --chase 2000; with --time: no limit)\n"
 	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
 	"      --saturation N   end when N runs in a row show nothing new (default 25; 0: never)\n"
+	"      --parallel       without control: the program runs by itself, on all CPUs\n"
 	"      --chase          after a few runs, try to expose what they let one expect, one by\n"
 	"                       one, until nothing is left or the budget is used up\n"
 	"  -s, --strategy NAME  only by this one (default: several by turns)\n"
@@ -62,7 +63,7 @@ struct options {
 	const struct strategy *strategy;
 	uint64_t saturation, untested;
 	const char *db, *name, *diff, *html;
-	bool merge, chase;
+	bool merge, chase, parallel, jobs_given;
 	double fail_under;	/* below 0: not asked for */
 	char **operands;
 	int operand_count;
@@ -116,6 +117,9 @@ static int search(const struct options *o, struct covering *c, struct err *err)
 
 	configure(c, &s.search);
 	s.search.strategy = o->strategy;
+	s.parallel = o->parallel;
+	if (o->parallel && !o->jobs_given)
+		s.search.jobs = 1;
 	result = cover_search_run(&s, &c->cover, &c->session.stats, err);
 	progress_clear(&c->session.progress);
 	if (result == 0)
@@ -286,13 +290,14 @@ static int parse_strategy(struct options *o, const char *name)
 }
 
 enum { OPT_SATURATION = EXPLORE_OPT_OWN, OPT_DB, OPT_PROGRAM, OPT_MERGE, OPT_DIFF, OPT_FAIL_UNDER,
-       OPT_UNTESTED, OPT_HTML, OPT_CHASE };
+       OPT_UNTESTED, OPT_HTML, OPT_CHASE, OPT_PARALLEL };
 
 static const struct option long_options[] = {
 	{ "runs", required_argument, NULL, OPT_RUNS },
 	{ "time", required_argument, NULL, OPT_TIME },
 	{ "saturation", required_argument, NULL, OPT_SATURATION },
 	{ "chase", no_argument, NULL, OPT_CHASE },
+	{ "parallel", no_argument, NULL, OPT_PARALLEL },
 	{ "strategy", required_argument, NULL, 's' },
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "seed", required_argument, NULL, OPT_SEED },
@@ -338,8 +343,10 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_MERGE: o->merge = true; break;
 		case OPT_CHASE: o->chase = true; break;
+		case OPT_PARALLEL: o->parallel = true; break;
 		case OPT_DIFF: o->diff = optarg; break;
 		case OPT_HTML: o->html = optarg; break;
+		case 'j': o->jobs_given = true;	/* fall through */
 		default: code = explore_options_take(&o->explore, c);
 		}
 	if (code != CMD_OK)
@@ -351,6 +358,8 @@ static int parse(struct options *o, int argc, char **argv)
 		o->explore.runs = 0;
 	if (o->chase && !o->explore.runs_given && o->explore.runs)
 		o->explore.runs = 2000;
+	if (o->parallel && (o->chase || o->strategy))
+		return cmd_usage(&cmd_cover, "--parallel leaves the order to the machine: no --chase, no --strategy");
 	if (o->merge && !o->operand_count)
 		return cmd_usage(&cmd_cover, "--merge: which databases?");
 	if (!o->merge && o->operand_count > 1 && is_data(o->operands[0]))

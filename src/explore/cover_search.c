@@ -26,6 +26,10 @@ static void on_shape(void *ctx, uint64_t run, struct server *server)
 	struct ctl_request *q = server_request(server);
 
 	q->flags |= CTL_PROFILE;
+	if (x->s->parallel)
+		snprintf(q->strategy, sizeof(q->strategy), "parallel");	/* a name for the database */
+	if (x->s->parallel)
+		return;
 	if (x->s->search.strategy)
 		return;
 	snprintf(q->strategy, sizeof(q->strategy), "%s", mix[run % ARRAY_SIZE(mix)].strategy);
@@ -85,6 +89,10 @@ int cover_search_run(struct cover_search *s, struct cover *c, struct search_stat
 	int result;
 
 	config.server.profile_size = IROOT_MEMORY;
+	if (s->parallel) {
+		config.server.exec = true;
+		config.server.options = "mode=profile";
+	}
 	config.keep_going |= !config.found;
 	config.stop = &x.stop;
 	config.shape = on_shape;

@@ -11,6 +11,7 @@ struct cover_search {
 	struct search_config search;	/* its strategy NULL: the mix; its found NULL: failures are not told; shape, judged, stop are not used */
 	volatile sig_atomic_t *stop;	/* not 0: come to an end */
 	uint64_t saturation;	/* runs in a row without anything new that end it; 0: never */
+	bool parallel;		/* without control: the program runs as it likes */
 	bool candidates;	/* … only what was not even expected counts as new */
 	/* Set by cover_search_run(). */
 	uint64_t exposed, predicted;	/* new ones */

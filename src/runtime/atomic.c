@@ -51,15 +51,20 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 			ctl_atomic_done(kind, log2, order, fail_order, op->addr, value, pc);
 		return;
 	}
-	r[1].addr = clock_unlock(self, op->seen);
 	r[1].site = value;
-	if (snarlrt.filter)
-		shadow_touch((uint64_t)op->addr, 1ull << log2);
 	r[0].addr = ((uint64_t)op->addr & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48;
 	r[0].site = TRACE_SITE(kind, log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT,
 			       pc);
-	snarlrt_tell_frames(self);
-	snarlrt_append(self, r, 2);
+	if (snarlrt.filter)
+		shadow_touch((uint64_t)op->addr, 1ull << log2);
+	if (unlikely(snarlrt.profiling)) {
+		snarlrt_append(self, r, 2);	/* has no time: it happens now */
+		clock_unlock(self, op->seen);
+	} else {
+		r[1].addr = clock_unlock(self, op->seen);
+		snarlrt_tell_frames(self);
+		snarlrt_append(self, r, 2);
+	}
 	snarlrt_leave(self);
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/control.h"
 #include "runtime/lock.h"
 #include "runtime/process.h"
+#include "runtime/profile.h"
 #include "runtime/rt.h"
 #include "runtime/sys.h"
 #include "runtime/watch.h"
@@ -152,6 +153,8 @@ bool snarlrt_chunk_write(struct trace_chunk *chunk)
 {
 	bool done = true;
 
+	if (snarlrt.profiling)
+		return true;	/* there is no file */
 	chunk->magic = TRACE_CHUNK_MAGIC;
 	chunk->size = chunk->stored;
 	chunk->check = trace_check(chunk + 1, chunk->stored);
@@ -236,8 +239,13 @@ void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *reco
 	struct snarlrt_tls *tls = &__snarl_tls;
 
 	if (unlikely(tls->cur + count + 1 > self->ring_end ||
-		     (uintptr_t)tls->cur % STAMP_BYTES == 0))
+		     (uintptr_t)tls->cur % STAMP_BYTES == 0)) {
+		if (snarlrt.profiling) {
+			snarlrt_profile_append(self, records, count);
+			return;
+		}
 		make_room(self, count);
+	}
 	/* The site of the first record makes all of them valid: it goes in last. */
 	for (unsigned i = count; i-- > 0;) {
 		tls->cur[i].addr = records[i].addr;
@@ -251,7 +259,7 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
-	while (tls->told < tls->frame) {
+	while (tls->told < tls->frame && !snarlrt.profiling) {
 		struct trace_record r = { tls->told->caller & TRACE_ADDR_MASK,
 					  TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->told->pc) };
 

@@ -15,6 +15,7 @@
 #include "runtime/dual.h"
 #include "runtime/entry.h"
 #include "runtime/process.h"
+#include "runtime/profile.h"
 #include "runtime/shadow.h"
 #include "runtime/sites.h"
 #include "runtime/sys.h"
@@ -80,6 +81,12 @@ static void start_recording(const struct snarlrt_options *o, char **envp)
 	snarlrt_modules_scan();
 }
 
+static void start_profiling(const struct snarlrt_options *o, char **envp)
+{
+	if (snarlrt_profile_begin(o->block))
+		start_recording(o, envp);
+}
+
 static void at_controlled_exit(int status, void *unused)
 {
 	(void)unused;
@@ -128,10 +135,12 @@ static void init(char **envp)
 	snarlrt_vectors_find();
 	snarlrt_real_resolve();
 	snarlrt_options_parse(&options, find_option(envp));
-	if (!dual_program() || options.control || options.record)
+	if (!dual_program() || options.control || options.record || options.profile)
 		shadow_map();
 	if (options.control)
 		start_control(&options, envp);
+	else if (options.profile)
+		start_profiling(&options, envp);
 	else if (options.record && options.trace[0])
 		start_recording(&options, envp);
 	else if (options.record)

@@ -5,7 +5,7 @@
  * Options reach the runtime as SNARL_OPTIONS=key=value:key=value. A value may
  * hold any byte but ':' and NUL; "%3a" and "%25" stand for ':' and '%'.
  *
- *   mode=off|record|control|check|guard   default off
+ *   mode=off|record|control|profile|check|guard   default off
  *   trace=PATH          where to record; created, never overwritten: if it is
  *                       there already (a forked child, an exec'd image), the
  *                       process takes PATH.PID, then PATH.PID.2 …
@@ -30,6 +30,10 @@
  *   values=0|1          1: with trace=PATH, what accesses read and write, too
  *   backend=user|kernel user-level threads (default where the CPU has FSGSBASE), or
  *                       kernel threads passing a token
+ *
+ * and in profile mode, in which the program runs on its own, in parallel:
+ *   control=PATH        the same; only `ready` and the profile area are used
+ *   filter=on|off       off: memory that only one thread uses is profiled, too
  *
  * and in modes check and guard (docs/check.md, docs/guard.md):
  *   rules=PATH          what was learnt (trace/rules.h); needed

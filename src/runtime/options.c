@@ -107,9 +107,10 @@ static bool set(struct snarlrt_options *o, const char *key, const char *value)
 	if (same(key, "mode")) {
 		o->record = same(value, "record");
 		o->control = same(value, "control");
+		o->profile = same(value, "profile");
 		o->check = same(value, "check");
 		o->guard = same(value, "guard");
-		return o->record || o->control || o->check || o->guard || same(value, "off");
+		return o->record || o->control || o->profile || o->check || o->guard || same(value, "off");
 	}
 	if (same(key, "trace"))
 		return copy(o->trace, sizeof(o->trace), value), true;

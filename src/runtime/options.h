@@ -7,7 +7,7 @@
 #include "runtime/rt.h"
 
 struct snarlrt_options {
-	bool record, control, kernel_threads;
+	bool record, control, profile, kernel_threads;
 	bool check, guard, no_pset, no_tx;
 	uint32_t noise;		/* per mille */
 	uint32_t granularity;	/* log2 of bytes */

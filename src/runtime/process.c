@@ -10,6 +10,7 @@
 #include "runtime/call.h"
 #include "runtime/clock.h"
 #include "runtime/process.h"
+#include "runtime/profile.h"
 #include "runtime/thread.h"
 
 #define PAGE 4096ull
@@ -121,21 +122,12 @@ static bool may_grow_to(uint64_t size)
 	return false;
 }
 
-/*
- * `at` is NULL at start; a forked child puts its own memory where the parent's
- * was, so that pointers stay right.
- */
-static struct live_header *map_live(bool first, void *at)
+/* Of live_size, or negative. */
+static long open_live(bool first)
 {
 	char path[4200];
-	size_t slots = (sizeof(struct live_header) + PAGE - 1) & ~(PAGE - 1);
-	size_t rings = (slots + LIVE_SLOTS * sizeof(struct live_slot) + PAGE - 1) & ~(PAGE - 1);
-	size_t box = rings + (size_t)LIVE_SLOTS * LIVE_RING_BYTES;
-	size_t stash = box + LIVE_OUT_BYTES;
-	struct live_header *live;
 	long fd = -ENOENT;
 
-	live_size = stash + ((options.window * STASH_RECORD_BYTES + PAGE - 1) & ~(PAGE - 1));
 	if (first && options.live[0])
 		fd = sys_call(SYS_open, options.live, O_RDWR | O_CLOEXEC, 0);
 	if (fd < 0) {
@@ -145,15 +137,37 @@ static struct live_header *map_live(bool first, void *at)
 		fd = sys_call(SYS_open, path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		live_on_disk = true;
 	}
-	if (fd < 0)
-		return NULL;
-	if (!may_grow_to(live_size) || sys_call(SYS_ftruncate, fd, live_size, 0) < 0) {
+	if (fd >= 0 && (!may_grow_to(live_size) || sys_call(SYS_ftruncate, fd, live_size, 0) < 0)) {
 		sys_call(SYS_close, fd, 0, 0);
-		return NULL;
+		return -1;
+	}
+	return fd;
+}
+
+/*
+ * `at` is NULL at start; a forked child puts its own memory where the parent's
+ * was, so that pointers stay right. What is profiled need not outlive the process.
+ */
+static struct live_header *map_live(bool first, void *at)
+{
+	size_t slots = (sizeof(struct live_header) + PAGE - 1) & ~(PAGE - 1);
+	size_t rings = (slots + LIVE_SLOTS * sizeof(struct live_slot) + PAGE - 1) & ~(PAGE - 1);
+	size_t box = rings + (size_t)LIVE_SLOTS * LIVE_RING_BYTES;
+	size_t stash = box + LIVE_OUT_BYTES;
+	struct live_header *live;
+	long fd = -1;
+
+	live_size = stash + ((options.window * STASH_RECORD_BYTES + PAGE - 1) & ~(PAGE - 1));
+	if (!options.profile) {
+		fd = open_live(first);
+		if (fd < 0)
+			return NULL;
 	}
 	live = sys_mmap(at, live_size, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), (int)fd, 0);
-	sys_call(SYS_close, fd, 0, 0);
+			(fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE |
+			(at ? MAP_FIXED : 0), (int)fd, 0);
+	if (fd >= 0)
+		sys_call(SYS_close, fd, 0, 0);
 	if (sys_failed(live) || !snarlrt_live_room(live, rings))
 		return NULL;
 	live->version = LIVE_VERSION;
@@ -172,8 +186,13 @@ static struct live_header *map_live(bool first, void *at)
 static bool open_files(void *at)
 {
 	bool first = false;
-	int fd = create_trace(&first);
+	int fd;
 
+	if (options.profile) {
+		snarlrt.live = map_live(true, at);
+		return snarlrt.live;
+	}
+	fd = create_trace(&first);
 	if (fd < 0 || !write_header(fd)) {
 		sys_warn("cannot create the trace file; the program runs unrecorded");
 		return false;
@@ -217,7 +236,8 @@ bool snarlrt_process_open(const struct snarlrt_options *o)
 {
 	options = *o;
 	snarlrt.filter = !o->no_filter;
-	snarlrt.fork_off = o->fork_off;
+	snarlrt.fork_off = o->fork_off || o->profile;
+	snarlrt.profiling = o->profile;
 	snarlrt.window = o->window;
 	if (!open_files(NULL))
 		return false;
@@ -315,6 +335,10 @@ void snarlrt_finish(int status)
 		return;
 	if (!snarlrt_exit_noted && snarlrt.mode == SNARLRT_RECORD)
 		snarlrt_note(TRACE_EXIT, 0, NULL, (uint64_t)status, 0, NULL);
+	if (snarlrt.profiling) {
+		snarlrt_profile_end();
+		return;
+	}
 	flush_self();
 	snarlrt_stash_drain();
 	ns = clock_ns(CLOCK_MONOTONIC) - start_ns;

@@ -103,6 +103,7 @@ enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH 
 struct snarlrt {
 	enum snarlrt_mode mode;
 	bool filter;
+	bool profiling;			/* recording into a profile, not a trace (profile.c) */
 	bool fork_off;
 	bool threaded;			/* a second thread was seen */
 	uint64_t window;

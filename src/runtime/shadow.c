@@ -11,6 +11,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/control.h"
+#include "runtime/profile.h"
 #include "runtime/shadow.h"
 #include "runtime/sys.h"
 #include "runtime/watch.h"
@@ -27,6 +28,11 @@ static uint64_t last_mark;	/* the latest of them, or later */
 static inline uint16_t *shadow_of(uint64_t addr)
 {
 	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
+}
+
+static inline uint64_t granule_of(const uint16_t *s)
+{
+	return ((uint64_t)s - SHADOW_BASE) / 2;
 }
 
 static inline uint64_t *mark_of(uint64_t addr)
@@ -62,6 +68,8 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 	if (seen == tls->own_uncut)
 		return SHADOW_UNDECIDED;
 	if (seen == 0 && tls->own_uncut) {
+		if (snarlrt.profiling)
+			snarlrt_profile_granule(granule_of(s), false);
 		if (!snarlrt.threaded) {
 			*s = tls->own_uncut;
 			return SHADOW_UNDECIDED;
@@ -70,8 +78,11 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 						__ATOMIC_RELAXED))
 			return SHADOW_UNDECIDED;
 	}
-	if (seen & 1 && seen != SHADOW_SHARED)
+	if (seen & 1 && seen != SHADOW_SHARED) {
 		__atomic_fetch_add(&snarlrt.live->cut_locations, 1, __ATOMIC_RELAXED);
+		if (snarlrt.profiling)
+			snarlrt_profile_granule(granule_of(s), true);
+	}
 	__atomic_store_n(s, SHADOW_SHARED, __ATOMIC_RELAXED);
 	return SHADOW_KEEP;
 }
@@ -103,7 +114,7 @@ enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
 /* Was there another life of this memory after `time`, and was it shared in it? */
 static bool reset_since(const uint16_t *s, uint64_t time)
 {
-	uint64_t addr = ((uint64_t)s - SHADOW_BASE) / 2 * 8;
+	uint64_t addr = granule_of(s) * 8;
 
 	return __atomic_load_n(mark_of(addr), __ATOMIC_RELAXED) > time;
 }
@@ -181,7 +192,7 @@ static void fill(uint16_t *s, const uint16_t *end, uint16_t value)
 /* Forgets the owners of some granules; the memory they stand for gets a mark if need be. */
 static void fresh_some(struct snarlrt_thread *self, uint16_t *s, uint16_t *end)
 {
-	uint64_t addr = ((uint64_t)s - SHADOW_BASE) / 2 * 8;
+	uint64_t addr = granule_of(s) * 8;
 	struct census c = count(s, end);
 
 	if (c.shared)

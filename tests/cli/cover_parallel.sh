@@ -1,0 +1,46 @@
+# snarl cover --parallel: the iRoots of programs that run without control.
+. "$SNARL_ROOT/tests/lib.sh"
+need jq
+
+here=$SNARL_ROOT/tests/cli/cover
+# The iRoots by their lines, and whether they were exposed.
+roots() {
+	snarl cover --json "$1" | jq -r '[.events as $e | .iroots[] | (.idiom | tostring) + " " + .state + " " +
+		([.events[] | $e[.] | .access + " " + (.line | tostring) + ":" + (.column | tostring)] |
+		join(", "))] | sort[]'
+}
+
+# Where synchronization leaves one order it is the same as under control.
+for optimise in -O0 -O2; do
+	snarl-cc -g $optimise -pthread "$here/turns.c" -o turns
+	snarl cover --parallel --runs 5 --saturation 0 --db parallel.db -- ./turns >out 2>err || { cat err; fail "runs"; }
+	snarl cover --runs 5 --saturation 0 --db control.db -- ./turns >/dev/null 2>&1
+	roots parallel.db >parallel.txt
+	roots control.db >control.txt
+	[ "$(wc -l <parallel.txt)" -gt 50 ] || { cat parallel.txt; fail "few iRoots"; }
+	same "without control it is something else" control.txt parallel.txt
+	snarl cover --json parallel.db | jq -e '.runs == 5 and .saturation[4].strategy == "parallel"' >/dev/null || fail "runs"
+	rm -f parallel.db control.db
+done
+
+# Memory that one thread used for long: main's last write before is not known, and no other one is
+# taken for it. What comes after is there.
+snarl-cc -g -O1 -pthread "$here/late.c" -o late
+snarl cover --parallel --runs 1 --db late.db -- ./late late >/dev/null 2>err || { cat err; fail "late"; }
+roots late.db >late.txt
+[ "$(cat late.txt)" = "1 exposed write 17:7, read 41:15" ] || { cat late.txt; fail "late"; }
+
+# However it ends while threads run, the profile is whole; a child that was forked leaves it alone.
+for way in exit _exit fork; do
+	snarl cover --parallel --runs 3 --saturation 0 --db $way.db -- ./late $way >out 2>err || { cat err; fail $way; }
+	grep -q 'late: .*, in 3 runs$' out || { cat out; fail "$way: runs"; }
+	grep -q 'runs failed' err && { cat err; fail "$way failed"; }
+done
+# Killed in the middle of it there may be none, but the failure is noticed.
+snarl cover --parallel --runs 2 --saturation 0 --db abort.db -- ./late abort >out 2>err || { cat err; fail abort; }
+
+# What contradicts.
+for option in --chase '--strategy pct'; do
+	code=0; snarl cover --parallel $option -- ./turns >out 2>err || code=$?
+	[ $code = 2 ] && grep -q 'leaves the order to the machine' err || { cat err; fail "$option: $code"; }
+done
