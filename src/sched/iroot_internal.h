@@ -50,6 +50,12 @@ struct iroot_recent {
 	uint8_t joined[IROOT_RECENT];	/* by place of others: what need not be done again with them */
 };
 
+/* A lock that the thread holds: what it did since event `since`. */
+struct iroot_section {
+	uint64_t since;
+	uint64_t state;		/* as below, of these only */
+};
+
 /* Without order; the oldest gives way. */
 struct iroot_recents {
 	uint32_t entries;	/* ref of an array */
@@ -57,6 +63,8 @@ struct iroot_recents {
 	uint32_t id;
 	uint64_t stamp;
 	uint64_t state;		/* hash of the instances' nodes: the same if they are */
+	struct iroot_section section[IROOT_HELD];
+	uint32_t sections, pad;
 };
 
 struct iroot_thread {
@@ -68,7 +76,7 @@ struct iroot_thread {
 	uint64_t events;
 	struct iroot_held held[IROOT_HELD];
 	uint32_t held_count;
-	struct iroot_recents recents;
+	struct iroot_recents recents;	/* its sections are those of `held` */
 	uint32_t next;
 };
 
@@ -151,10 +159,19 @@ struct iroot_edge {
 #define IROOT_PAIR_SAME 2u	/* one variable */
 #define IROOT_PAIR_OTHER 4u	/* two variables */
 
+/* Locks that the thread kept from the first to the second in all instances of two variables. */
+struct iroot_over {
+	uint32_t count, pad;
+	struct {
+		uint32_t lock, shared;
+	} at[IROOT_HELD];
+};
+
 struct iroot_pair {
 	uint32_t first, second;	/* nodes */
-	uint32_t kinds, pad;
-	uint32_t next, pad2;
+	uint32_t kinds;
+	uint32_t over;		/* struct iroot_over, or 0: none */
+	uint32_t next, pad;
 };
 
 /* An iRoot, by static events. */
@@ -231,6 +248,8 @@ struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_rec
 				       uint32_t first, uint32_t second, uint32_t direction);
 void iroot_recent_set(struct iroot_recents *list, struct iroot_recent *r,
 		      const struct iroot_instance *instance);
+void iroot_recent_section(struct iroot_recents *list, uint64_t since);	/* one more begins */
+void iroot_recent_end(struct iroot_recents *list, uint32_t section);
 
 /* One writes; of locks, the first gives back what the second takes. */
 static inline bool iroot_conflict(uint32_t first, uint32_t second)
@@ -246,8 +265,9 @@ void iroot_observe(struct iroot_profile *p, const struct iroot_touch *t);
 void iroot_predict(struct iroot_profile *p, const struct iroot_touch *t);
 void iroot_predict_forget(struct iroot_profile *p, struct iroot_place *place);
 uint32_t iroot_node(struct iroot_profile *p, uint64_t var, uint32_t thread, uint32_t event);
-/* False: it is a new one, and there are enough of these two sites. */
-bool iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind);
+/* False: it is a new one, and there are enough of these two sites. `over`: of IROOT_PAIR_OTHER. */
+bool iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind,
+		    const struct iroot_over *over);
 void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, uint32_t node);
 bool iroot_edge_is(const struct iroot_profile *p, uint32_t first, uint32_t second);
 void iroot_join(struct iroot_profile *p);

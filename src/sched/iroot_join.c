@@ -6,11 +6,43 @@
 
 #define WORK_MOST (64u << 20)	/* pairs looked up; beyond, some iRoots are missing */
 
-static uint32_t kinds_of(const struct iroot_profile *p, uint32_t first, uint32_t second)
+static const struct iroot_pair *pair_of(const struct iroot_profile *p, uint32_t first, uint32_t second)
 {
 	uint32_t ref = iroot_table_get(p, &p->pairs, (uint64_t)first << 32 | second);
 
-	return ref ? ((const struct iroot_pair *)iroot_at(p, ref))->kinds : 0;
+	return ref ? iroot_at(p, ref) : NULL;
+}
+
+/*
+ * Are both always whole to each other? Then one of them is over before the other begins, and neither of
+ * idioms 4 and 5 comes about.
+ */
+static bool is_exclusive(const struct iroot_profile *p, const struct iroot_pair *x, const struct iroot_pair *y)
+{
+	const struct iroot_over *a = iroot_at(p, x->over), *b = iroot_at(p, y->over);
+
+	if (!x->over || !y->over)
+		return false;
+	for (uint32_t i = 0; i < a->count; i++)
+		for (uint32_t k = 0; k < b->count; k++)
+			if (a->at[i].lock == b->at[k].lock && !(a->at[i].shared && b->at[k].shared))
+				return true;
+	return false;
+}
+
+/* Of two variables, both these and those of the other thread's `pair`. */
+static bool may_mix(const struct iroot_profile *p, const struct iroot_pair *pair, uint32_t first, uint32_t second)
+{
+	const struct iroot_pair *other = pair_of(p, first, second);
+
+	return other && other->kinds & IROOT_PAIR_OTHER && !is_exclusive(p, pair, other);
+}
+
+static uint32_t kinds_of(const struct iroot_profile *p, uint32_t first, uint32_t second)
+{
+	const struct iroot_pair *pair = pair_of(p, first, second);
+
+	return pair ? pair->kinds : 0;
 }
 
 static const struct iroot_node *node_at(const struct iroot_profile *p, uint32_t node)
@@ -45,9 +77,9 @@ static void join_around(struct joining *j, const struct iroot_pair *pair, uint32
 			add(p, 3, a, b, c, d);
 	}
 	if (pair->kinds & IROOT_PAIR_OTHER) {
-		if (kinds_of(p, b, c) & IROOT_PAIR_OTHER)
+		if (may_mix(p, pair, b, c))
 			add(p, 4, a, b, c, d);
-		if (kinds_of(p, c, b) & IROOT_PAIR_OTHER)
+		if (may_mix(p, pair, c, b))
 			add(p, 5, a, b, c, d);
 	}
 }

@@ -39,7 +39,32 @@ static bool is_wanted(struct iroot_profile *p, uint32_t first, uint32_t second)
 	return true;
 }
 
-bool iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind)
+/* What is kept in this instance, too. */
+static void keep_common(struct iroot_profile *p, struct iroot_pair *pair, const struct iroot_over *over)
+{
+	struct iroot_over *all;
+	uint32_t kept = 0;
+
+	if (!(pair->kinds & IROOT_PAIR_OTHER)) {
+		pair->over = over->count ? iroot_alloc(p, sizeof(*all)) : 0;
+		if (pair->over)
+			*(struct iroot_over *)iroot_at(p, pair->over) = *over;
+		return;
+	}
+	all = pair->over ? iroot_at(p, pair->over) : NULL;
+	for (uint32_t i = 0; all && i < all->count; i++)
+		for (uint32_t k = 0; k < over->count; k++)
+			if (over->at[k].lock == all->at[i].lock) {
+				all->at[kept].lock = all->at[i].lock;
+				all->at[kept++].shared = all->at[i].shared | over->at[k].shared;
+				break;
+			}
+	if (all)
+		all->count = kept;
+}
+
+bool iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind,
+		    const struct iroot_over *over)
 {
 	uint64_t key = (uint64_t)first << 32 | second;
 	uint32_t ref = iroot_table_get(p, &p->pairs, key), *slot;
@@ -64,21 +89,38 @@ bool iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, ui
 		p->last_pair = ref;
 		p->pair_count++;
 	}
-	((struct iroot_pair *)iroot_at(p, ref))->kinds |= kind;
+	pair = iroot_at(p, ref);
+	if (kind == IROOT_PAIR_OTHER)
+		keep_common(p, pair, over);
+	pair->kinds |= kind;
 	return true;
 }
 
 enum paired { PAIRED, PAIRED_ENOUGH, PAIRED_NOT_NOW };
 
+/* The locks that the thread holds since before the event of this number. */
+static void locks_over(const struct iroot_thread *t, uint64_t index, struct iroot_over *out)
+{
+	out->count = 0;
+	for (uint32_t i = 0; i < t->held_count; i++)
+		if (t->recents.section[i].since < index) {
+			out->at[out->count].lock = t->held[i].lock;
+			out->at[out->count++].shared = t->held[i].shared;
+		}
+}
+
 static enum paired pair_with(struct iroot_profile *p, const struct iroot_instance *before,
 			     const struct iroot_touch *t, uint64_t var, uint32_t node)
 {
+	struct iroot_over over;
+
 	if (!before->var)
 		return PAIRED;
 	if (before->first == t->index || t->index - before->first > p->window)
 		return PAIRED_NOT_NOW;
+	locks_over(t->thread, before->first, &over);
 	return iroot_pair_add(p, before->node, node, before->var == var ? IROOT_PAIR_SAME :
-									   IROOT_PAIR_OTHER) ?
+									   IROOT_PAIR_OTHER, &over) ?
 	       PAIRED : PAIRED_ENOUGH;
 }
 
@@ -110,11 +152,14 @@ void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, uint3
 	struct iroot_instance now = { .var = var, .first = t->index, .node = node };
 	struct iroot_recents *list = &t->thread->recents;
 	struct iroot_recent *r = iroot_recent_meet(p, list, t->event, 0, 0);
-	uint64_t key = iroot_mix(list->state, node);
-	uint64_t *done = (uint64_t *)iroot_at(p, p->done) + key % IROOT_DONE;
+	uint64_t key, *done;
 
 	if (!r)
 		return;
+	key = iroot_mix(list->state, node);
+	for (uint32_t i = 0; i < list->sections; i++)
+		key = iroot_mix(iroot_mix(key, t->thread->held[i].lock), list->section[i].state);
+	done = (uint64_t *)iroot_at(p, p->done) + key % IROOT_DONE;
 	/* Loops come here again and again with the same accesses before. */
 	if (*done != key && pair_all(p, t, r, node))
 		*done = key;

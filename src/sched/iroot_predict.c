@@ -310,7 +310,7 @@ static uint32_t settle_before(struct iroot_profile *p, struct iroot_history *h, 
 		for (uint32_t i = 0; i < t->thread->held_count; i++)
 			first[i] &= !holds(w, t->thread->held[i].lock, t->thread->held[i].section);
 		if (t->index - w->index <= p->window)
-			iroot_pair_add(p, w->entry.node, node, IROOT_PAIR_NEXT);
+			iroot_pair_add(p, w->entry.node, node, IROOT_PAIR_NEXT, NULL);
 		settle(p, t->place, h, w, t);
 		*link = w->next;
 		pending_free(p, ref);

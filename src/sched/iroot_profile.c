@@ -69,6 +69,7 @@ static struct iroot_held *held_find(struct iroot_thread *t, uint32_t lock)
 
 static void held_drop(struct iroot_thread *t, struct iroot_held *h)
 {
+	iroot_recent_end(&t->recents, (uint32_t)(h - t->held));
 	for (t->held_count--; h < t->held + t->held_count; h++)
 		*h = h[1];
 }
@@ -100,6 +101,7 @@ static void lock_step(struct iroot_profile *p, struct iroot_thread *thread, cons
 	thread->held[thread->held_count++] = (struct iroot_held){
 		.lock = place, .depth = 1, .shared = t.shared,
 		.section = ++((struct iroot_place *)iroot_at(p, place))->sections };
+	iroot_recent_section(&thread->recents, t.index);
 }
 
 static void take(struct iroot_profile *p, const struct iroot_step *step)

@@ -26,7 +26,8 @@
  * critical section. A → B is expected if B does not come before A by strong order; if none of A's
  * thread's later accesses to it comes before B so, and none of B's thread's earlier ones after A; and
  * if of each lock that both hold A is the last and B the first. Compound idioms join these
- * with pairs of accesses that threads made within the window.
+ * with pairs of accesses that threads made within the window; not idioms 4 and 5, if there is a lock that
+ * both threads always keep from the first to the second event of theirs.
  */
 #ifndef SCHED_IROOT_PROFILE_H
 #define SCHED_IROOT_PROFILE_H
@@ -39,7 +40,7 @@
 
 #define IROOT_RECENT 64u	/* different dependencies of two threads, accesses of a thread */
 #define IROOT_MEMORY (256ull << 20)	/* is plenty; pages that are not touched cost nothing */
-#define IROOT_PROFILE_VERSION 1u
+#define IROOT_PROFILE_VERSION 2u
 
 enum iroot_op {
 	IROOT_OP_NONE,		/* nothing that matters */

@@ -11,10 +11,41 @@ static uint64_t key_of(const struct iroot_recents *list, uint32_t first, uint32_
 	return iroot_mix(iroot_mix(list->id, (uint64_t)first << 32 | second), direction);
 }
 
-static uint64_t state_of(const struct iroot_recent *r)
+static uint64_t state_of(const struct iroot_recent *r, uint64_t since)
 {
-	return (r->instance[0].var ? iroot_mix(1, r->instance[0].node) : 0) +
-	       (r->instance[1].var ? iroot_mix(1, r->instance[1].node) : 0);
+	uint64_t state = 0;
+
+	for (unsigned i = 0; i < 2; i++)
+		if (r->instance[i].var && r->instance[i].first > since)
+			state += iroot_mix(1, r->instance[i].node);
+	return state;
+}
+
+/* Before it changes, and after that. */
+static void count_out(struct iroot_recents *list, const struct iroot_recent *r)
+{
+	list->state -= state_of(r, 0);
+	for (uint32_t i = 0; i < list->sections; i++)
+		list->section[i].state -= state_of(r, list->section[i].since);
+}
+
+static void count_in(struct iroot_recents *list, const struct iroot_recent *r)
+{
+	list->state += state_of(r, 0);
+	for (uint32_t i = 0; i < list->sections; i++)
+		list->section[i].state += state_of(r, list->section[i].since);
+}
+
+void iroot_recent_section(struct iroot_recents *list, uint64_t since)
+{
+	list->section[list->sections++] = (struct iroot_section){ .since = since };
+}
+
+void iroot_recent_end(struct iroot_recents *list, uint32_t section)
+{
+	list->sections--;
+	for (; section < list->sections; section++)
+		list->section[section] = list->section[section + 1];
 }
 
 static bool grow(struct iroot_profile *p, struct iroot_recents *list)
@@ -48,7 +79,7 @@ static uint32_t give_way(struct iroot_profile *p, struct iroot_recents *list)
 						       at[oldest].direction), &added);
 	if (place)
 		*place = 0;
-	list->state -= state_of(&at[oldest]);
+	count_out(list, &at[oldest]);
 	at[oldest].instance[0].var = at[oldest].instance[1].var = 0;
 	for (uint32_t i = 0; i < list->count; i++)
 		at[i].joined[oldest] = at[oldest].joined[i] = 0;
@@ -85,9 +116,9 @@ struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_rec
 void iroot_recent_set(struct iroot_recents *list, struct iroot_recent *r,
 		      const struct iroot_instance *instance)
 {
-	list->state -= state_of(r);
+	count_out(list, r);
 	if (r->instance[0].var && r->instance[0].var != instance->var)
 		r->instance[1] = r->instance[0];
 	r->instance[0] = *instance;
-	list->state += state_of(r);
+	count_in(list, r);
 }

@@ -114,6 +114,40 @@ static void test_crossing(void **state)
 	free(got);
 }
 
+/* A lock around both makes them whole to each other: no crossing, nothing in between; along is possible. */
+static void test_whole(void **state)
+{
+	const struct iroot_step steps[] = {
+		STEP(1, ACQ, 0x9000, 30), STEP(1, W, 0x1000, 20), STEP(1, W, 0x1008, 21),
+		STEP(1, REL, 0x9000, 40),
+		STEP(2, ACQ, 0x9000, 31), STEP(2, W, 0x1008, 22), STEP(2, W, 0x1000, 23),
+		STEP(2, W, 0x1008, 24), STEP(2, REL, 0x9000, 41),
+	};
+	struct iroot_step again[3 * sizeof(steps) / sizeof(steps[0])];
+	struct roots *got = PREDICTED(steps, 1);
+	size_t n = 0;
+
+	(void)state;
+	assert_true(has(got, 1, 20, 23, 0, 0) && has(got, 1, 24, 21, 0, 0));
+	assert_int_equal(count_idiom(got, 4), 0);
+	assert_int_equal(count_idiom(got, 5), 0);
+	assert_true(has(got, 6, 23, 20, 24, 21));
+	free(got);
+
+	/* Once without it is enough, even if all was there before. */
+	for (size_t i = 0; i < 2 * sizeof(steps) / sizeof(steps[0]); i++)
+		again[n++] = steps[i % (sizeof(steps) / sizeof(steps[0]))];
+	got = roots_of(again, n, 3000, IROOT_PREDICTED);
+	assert_false(has(got, 5, 20, 23, 22, 21));
+	free(got);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (steps[i].op == W)
+			again[n++] = steps[i];
+	got = roots_of(again, n, 3000, IROOT_PREDICTED);
+	assert_true(has(got, 5, 20, 23, 22, 21));
+	free(got);
+}
+
 static void test_between(void **state)
 {
 	const struct iroot_step steps[] = {
@@ -191,6 +225,7 @@ struct part {
 static struct part parts[PARTS];
 static bool edge[PARTS][PARTS];
 static uint8_t pair[PARTS][PARTS];	/* 1: next, 2: same, 4: other */
+static uint8_t over[PARTS][PARTS];	/* locks kept in between, in all instances of 4 */
 static int count;
 
 static void add_part(const struct iroot_step *s, uint64_t place, uint8_t mask, uint64_t index,
@@ -315,8 +350,16 @@ static bool same_event(int i, int k)
 
 static void pair_up(int before, int i, uint32_t window)
 {
-	if (parts[before].index < parts[i].index && parts[i].index - parts[before].index <= window)
-		pair[node(before)][node(i)] |= parts[before].first == parts[i].first ? 2 : 4;
+	uint8_t kind = parts[before].first == parts[i].first ? 2 : 4, kept = 0;
+
+	if (parts[before].index >= parts[i].index || parts[i].index - parts[before].index > window)
+		return;
+	for (int lock = 0; lock < 2; lock++)
+		if (parts[i].held[lock] && parts[before].held[lock] == parts[i].held[lock])
+			kept |= (uint8_t)(1 << lock);
+	if (kind == 4)
+		over[node(before)][node(i)] &= kept;
+	pair[node(before)][node(i)] |= kind;
 }
 
 static void find_pairs(uint32_t window)
@@ -362,9 +405,9 @@ static void slow_join(struct roots *out, int x, int y, int b, int c)
 			add_root(out, 2, x, b, y, -1);
 		if (pair[x][y] & 1 && pair[b][c] & 3)
 			add_root(out, 3, x, b, c, y);
-		if (pair[x][y] & 4 && pair[b][c] & 4)
+		if (pair[x][y] & 4 && pair[b][c] & 4 && !(over[x][y] & over[b][c]))
 			add_root(out, 4, x, b, c, y);
-		if (pair[x][y] & 4 && pair[c][b] & 4)
+		if (pair[x][y] & 4 && pair[c][b] & 4 && !(over[x][y] & over[c][b]))
 			add_root(out, 5, x, b, c, y);
 	}
 	if (edge[x][b] && edge[y][c] && pair[x][y] & 4 && pair[b][c] & 4)
@@ -376,6 +419,7 @@ static void slow_predict(const struct iroot_step *steps, size_t n, uint32_t wind
 	split(steps, n);
 	memset(edge, 0, sizeof(edge));
 	memset(pair, 0, sizeof(pair));
+	memset(over, 3, sizeof(over));
 	for (int i = 0; i < count; i++)
 		for (int k = 0; k < count; k++)
 			if (predicted(i, k)) {
@@ -421,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_crossing),
+		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_between),
 		cmocka_unit_test(test_barrier),
 		cmocka_unit_test(test_shortened),
