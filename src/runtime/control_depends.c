@@ -17,14 +17,14 @@ static struct {
 
 static uint32_t before[SCHED_MAX_THREADS] SNARLRT_BIG;	/* each thread's dependency before */
 
-static uint32_t mix(uint64_t a, uint64_t b)
+static uint32_t depends_hash(uint64_t a, uint64_t b)
 {
 	uint64_t h = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xbf58476d1ce4e5b9ull;
 
 	return (uint32_t)(h >> 32);
 }
 
-static void set(uint32_t hash)
+static void depends_set(uint32_t hash)
 {
 	struct ctl_block *b = ctl.block;
 	uint64_t bit = hash % (b->depends_size * 8);
@@ -50,18 +50,18 @@ static bool matters(enum trace_kind kind, bool *writes)
 void ctl_depends_event(uint64_t object, uint64_t site)
 {
 	uint64_t granule = (object & TRACE_ADDR_MASK) >> 3;
-	uint32_t at = mix(granule, 0) % LAST, thread = ctl.current->number + 1, *previous;
+	uint32_t at = depends_hash(granule, 0) % LAST, thread = ctl.current->number + 1, *previous;
 	bool writes;
 
 	if (!matters(site >> 48 & 0xff, &writes) || ctl.private_child)
 		return;
 	if (last[at].granule == granule && last[at].thread && last[at].thread != thread &&
 	    (writes || last[at].writes)) {
-		uint32_t hash = mix(last[at].site, site);
+		uint32_t hash = depends_hash(last[at].site, site);
 
 		previous = &before[thread - 1];
-		set(hash);
-		set(mix(*previous, hash));
+		depends_set(hash);
+		depends_set(depends_hash(*previous, hash));
 		*previous = hash;
 	}
 	last[at].granule = granule;

@@ -146,7 +146,7 @@ static void leave(uint64_t mask)
 	snarlrt_signals_set(mask);
 }
 
-static void add(const struct dual_record *start, const struct dual_record *stop)
+static void dual_take(const struct dual_record *start, const struct dual_record *stop)
 {
 	struct module *m = dual.modules;
 
@@ -190,7 +190,7 @@ void dual_start(const char *active, bool watching)
 {
 	const char *trouble;
 
-	add(__start_snarl_dual, __stop_snarl_dual);
+	dual_take(__start_snarl_dual, __stop_snarl_dual);
 	if (same(active, "all") || (!active[0] && watching)) {
 		dual_choose(dual_choose_all, NULL);
 	} else if (active[0] && !same(active, "none")) {
@@ -278,7 +278,7 @@ void __snarl_dual_module_init(const struct dual_record *start, const struct dual
 
 	snarlrt_init();
 	mask = enter();
-	add(start, stop);
+	dual_take(start, stop);
 	leave(mask);
 }
 

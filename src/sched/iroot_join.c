@@ -55,7 +55,7 @@ struct joining {
 	uint64_t work;
 };
 
-static void add(struct iroot_profile *p, uint32_t idiom, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+static void join_add(struct iroot_profile *p, uint32_t idiom, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	iroot_found_add(p, IROOT_PREDICTED, idiom, node_at(p, a)->event, node_at(p, b)->event,
 			node_at(p, c)->event, d ? node_at(p, d)->event : 0);
@@ -72,15 +72,15 @@ static void join_around(struct joining *j, const struct iroot_pair *pair, uint32
 	j->work++;
 	if (pair->kinds & IROOT_PAIR_NEXT) {
 		if (b == c)
-			add(p, 2, a, b, d, 0);
+			join_add(p, 2, a, b, d, 0);
 		if (kinds_of(p, b, c) & (IROOT_PAIR_SAME | IROOT_PAIR_NEXT))
-			add(p, 3, a, b, c, d);
+			join_add(p, 3, a, b, c, d);
 	}
 	if (pair->kinds & IROOT_PAIR_OTHER) {
 		if (may_mix(p, pair, b, c))
-			add(p, 4, a, b, c, d);
+			join_add(p, 4, a, b, c, d);
 		if (may_mix(p, pair, c, b))
-			add(p, 5, a, b, c, d);
+			join_add(p, 5, a, b, c, d);
 	}
 }
 
@@ -91,7 +91,7 @@ static void join_along(struct joining *j, const struct iroot_pair *pair, uint32_
 		return;
 	j->work++;
 	if (kinds_of(j->p, b, d) & IROOT_PAIR_OTHER)
-		add(j->p, 6, pair->first, b, pair->second, d);
+		join_add(j->p, 6, pair->first, b, pair->second, d);
 }
 
 static void join_pair(struct joining *j, const struct iroot_pair *pair)
