@@ -57,6 +57,8 @@ static bool anybody_moves(void)
 {
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
 
+	if (__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
+		return true;
 	for (uint32_t i = 0; i < used; i++)
 		if (i != watch_self.place - 1 && __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
 		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == WATCH_RUNNING)

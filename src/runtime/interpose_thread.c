@@ -91,8 +91,10 @@ static void *thread_main(void *v)
 	if (snarlrt.mode == SNARLRT_RECORD && !__snarl_tls.self &&
 	    snarlrt_thread_attach(b.id, b.parent, b.ordinal, (const void *)(uintptr_t)b.routine))
 		snarlrt_thread_arm_exit();
-	if (snarlrt.mode == SNARLRT_WATCH)
+	if (snarlrt.mode == SNARLRT_WATCH) {
 		watch_attach();
+		__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
+	}
 	if (b.masked)
 		snarlrt_signals_set(b.mask);
 	return b.routine(b.arg);
@@ -141,10 +143,12 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 	b->ordinal = tls->self ? tls->self->children + 1
 			       : __atomic_add_fetch(&snarlrt.next_foreign, 1, __ATOMIC_RELAXED);
 	id = b->id;
+	__atomic_fetch_add(&watch.unborn, 1, __ATOMIC_SEQ_CST);
 	snarlrt_hide();
 	error = REAL(pthread_create)(out, attr, thread_main, b);
 	snarlrt_unhide();
 	if (error) {
+		__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
 		snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)id, id, error, pc);
 		birth_free(b);
 		snarlrt_signals_set(mask);

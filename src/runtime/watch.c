@@ -108,6 +108,7 @@ void watch_forked(void)
 			watch.threads[i].serial = 0;
 	if (me)
 		me->waiters = 0;
+	watch.unborn = 0;
 	cells_forked();
 }
 

@@ -58,6 +58,7 @@ struct watch {
 	struct watchlog *log;	/* never NULL */
 	uint32_t threads_used;	/* places ever used */
 	uint32_t next_serial;
+	uint32_t unborn;	/* threads that were created and did not come here yet */
 	struct watch_thread *threads;
 	uint8_t *tails;		/* of each site: enum in guard_tx.c */
 };
