@@ -21,9 +21,17 @@ uint8_t *compile_marks(const struct known *k)
 			marks[k->pairs[i].second] |= COMPILE_OPEN;
 			marks[k->pairs[i].first] |= COMPILE_MISSING;
 		}
-	/* A transaction of which every order that is possible was seen needs no guard. */
+	for (size_t i = 0; i < k->pair_count; i++)
+		if (k->pairs[i].expected) {
+			marks[k->pairs[i].first] |= COMPILE_UNORDERED;
+			marks[k->pairs[i].second] |= COMPILE_UNORDERED;
+		}
+	/*
+	 * That every order of two accesses was seen does not mean that of several variables each
+	 * was. Where none is possible but those, as between barriers, no guard is needed.
+	 */
 	for (size_t i = 0; i < k->member_count; i++)
-		if (marks[k->members[i].second] & (COMPILE_OPEN | COMPILE_MISSING))
+		if (marks[k->members[i].second] & COMPILE_UNORDERED)
 			marks[k->members[i].first] |= COMPILE_HOLDS_TX;
 	for (size_t i = 0; i < k->member_count; i++)
 		if (marks[k->members[i].first] & COMPILE_HOLDS_TX)

@@ -41,7 +41,8 @@ bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
 	const struct cell_last *p;
 	bool early;
 
-	if (!(place->flags & RULES_OPEN))
+	/* Who is in a transaction is waited for: it goes on. */
+	if (!(place->flags & RULES_OPEN) || watch_me()->epoch & 1)
 		return false;
 	p = stranger(c, place, write);
 	early = !write && !c->write.site && c->count == 0 && rules_has_list(place->site);

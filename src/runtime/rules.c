@@ -223,7 +223,7 @@ int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base)
 	for (uint32_t i = 0; i < rules.modules[m].sites; i++) {
 		uint32_t number = rules.modules[m].first_site + i;
 		const struct rules_site *s = &rules.sites[number];
-		uint64_t key = s->offset + base;
+		uint64_t key = (s->offset + base) * 2 + !!(s->flags & RULES_WRITE);
 		struct rules_place *p = place_of(key);
 
 		if (!is_active(s) || !number)
@@ -267,14 +267,15 @@ bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t base, uint64_t s
 	return f && f->offset + base >= start;
 }
 
-const struct rules_place *rules_find(uint64_t pc)
+const struct rules_place *rules_find(uint64_t pc, bool write)
 {
+	uint64_t key = pc * 2 + write;
 	const struct rules_place *p;
 
 	if (unlikely(!rules.places))
 		return NULL;
-	p = place_of(pc);
-	return __atomic_load_n(&p->key, __ATOMIC_ACQUIRE) == pc ? p : NULL;
+	p = place_of(key);
+	return __atomic_load_n(&p->key, __ATOMIC_ACQUIRE) == key ? p : NULL;
 }
 
 bool rules_follows(uint32_t earlier, uint32_t later)

@@ -12,7 +12,7 @@
 
 /* An active place. */
 struct rules_place {
-	uint64_t key;		/* pc; 0: none */
+	uint64_t key;		/* pc * 2, 1 more if it writes; 0: none */
 	uint32_t site;		/* its number in the rules */
 	uint32_t flags;
 };
@@ -32,7 +32,7 @@ SNARLRT_HIDDEN bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t b
 				 uint64_t start, uint64_t end);
 
 /* The active place of an access; NULL: none. */
-SNARLRT_HIDDEN const struct rules_place *rules_find(uint64_t pc);
+SNARLRT_HIDDEN const struct rules_place *rules_find(uint64_t pc, bool write);
 
 /* May `later` follow `earlier` of another thread? */
 SNARLRT_HIDDEN bool rules_follows(uint32_t earlier, uint32_t later);

@@ -168,7 +168,7 @@ static bool is_shared(uint64_t addr)
 
 void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 {
-	const struct rules_place *place = rules_find(pc & TRACE_ADDR_MASK);
+	const struct rules_place *place = rules_find(pc & TRACE_ADDR_MASK, write);
 	struct watch_self *self;
 	uint64_t tag, last;
 
