@@ -53,7 +53,7 @@ extras := $(addprefix share/man/,$(man)) share/completions/snarl.bash share/comp
 	share/completions/snarl.fish share/SnarlConfigVersion.cmake
 
 .DELETE_ON_ERROR:
-.PHONY: all extras check-deb help demo check check-asan bench bench-strategies bench-hunt bench-coverage fuzz symbols install install-built clean deps unit tools
+.PHONY: all extras check-deb help demo check check-asan bench bench-strategies bench-hunt bench-coverage bench-guard fuzz symbols install install-built clean deps unit tools
 
 all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support)) \
 	$(if $(ASAN),,extras)
@@ -68,6 +68,7 @@ help:
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
 	@echo 'make bench      overhead, production builds, control mode, analyses; QUICK=1 for one round and short traces'
 	@echo 'make bench-hunt  runs that snarl hunt needs for each example; SEEDS=20 MOST=50 WRITE='
+	@echo 'make bench-guard  how often the examples fail with and without a guard; RUNS=2000 QUICK= WRITE='
 	@echo 'make bench-coverage  interleavings that each strategy covers; RUNS=300 SECONDS_EACH=1 WRITE='
 	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 CAP=10000 WRITE='
 	@echo 'make fuzz       a minute of fuzzing of the trace reader'
@@ -245,6 +246,10 @@ bench: deps
 bench-hunt: deps
 	@$(MAKE) --no-print-directory all
 	@tests/bench/hunt
+
+bench-guard: deps
+	@$(MAKE) --no-print-directory all
+	@tests/bench/guard
 
 bench-coverage: deps
 	@$(MAKE) --no-print-directory all tools
