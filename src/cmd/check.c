@@ -24,7 +24,7 @@ static const char usage[] =
 	"\n"
 	"      --trace          look at the traces that follow, of snarl record or of a bug\n"
 	"      --postmortem     compare traces of passing and failing runs: most telling first\n"
-	"      --pset           tell of dependencies between threads, too, that no passing run had\n"
+	"      --pset           finer: tell of dependencies between threads, too, that no passing run had\n"
 	"      --threshold T    an invariant may be broken in T passing runs (default 0)\n"
 	"      --granularity N  bytes of memory that count as one: 1, 2, 4 … 64 (default 8)\n"
 	"      --db FILE        the database (default: learn.db in the folder of --out)\n"
@@ -71,13 +71,15 @@ static int learn_passing(const struct options *o, struct store *store, struct er
 	return result;
 }
 
-/* Those that are told: after a death, also what is only unusual. */
+/* Those that are told: with finer rules, and after a death, also what is only unusual. */
 static size_t telling(const struct options *o, const struct detect *d)
 {
 	uint64_t count = d->ranks[DETECT_BROKEN];
 
+	if (o->pset || o->form == FORM_POSTMORTEM)
+		count += d->ranks[DETECT_NEW];
 	if (o->form == FORM_POSTMORTEM)
-		count += d->ranks[DETECT_NEW] + d->ranks[DETECT_UNTRAINED];
+		count += d->ranks[DETECT_UNTRAINED];
 	return (size_t)count;
 }
 
@@ -100,7 +102,7 @@ static int look(const struct options *o, struct store *store, struct err *err)
 			check_json(&d, count, o->limit, &out);
 		else
 			check_text(&d, count, o->limit, &out);
-		fwrite(out.data, 1, out.size, stdout);
+		fputs(buf_string(&out), stdout);
 		if (!o->quiet)
 			check_summary(&d, count, stderr);
 	}

@@ -92,6 +92,7 @@ static void add_news(struct tally *t, const struct store_news *n)
 	t->all.pairs += n->pairs;
 	t->all.expected += n->expected;
 	t->all.cuts += n->cuts;
+	t->all.triples += n->triples;
 }
 
 static void show_progress(struct session *s, const struct tally *t)
@@ -234,6 +235,7 @@ static void print_json(const struct tally *t, const struct compile_stats *c, con
 	json_number(&j, "pairs", t->all.pairs);
 	json_number(&j, "expected", t->all.expected);
 	json_number(&j, "cuts", t->all.cuts);
+	json_number(&j, "triples", t->all.triples);
 	json_close(&j, '}');
 	json_number(&j, "places", c->sites);
 	json_number(&j, "invariants", c->invariants);
@@ -302,7 +304,7 @@ static int dump(const struct options *o, struct store *store, struct err *err)
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	else
 		learn_dump(&k, o->threshold, &out);
-	fwrite(out.data, 1, out.size, stdout);
+	fputs(buf_string(&out), stdout);
 	buf_free(&out);
 	known_free(&k);
 	return code;

@@ -240,7 +240,8 @@ static int write_all(struct learner *l, const struct lesson *lesson, const struc
 	for (size_t i = 0; i < avio_count(lesson->avio) && w.result == 0; i++) {
 		const struct avio_triple *t = avio_at(lesson->avio, i);
 
-		w.result = store_triple(l->store, at[t->p].id, at[t->r].id, at[t->i].id, t->pattern, err);
+		w.result = store_triple(l->store, at[t->p].id, at[t->r].id, at[t->i].id, t->pattern, news,
+					err);
 	}
 	for (uint32_t i = 1; i < lesson->sites.count && w.result == 0; i++) {
 		unsigned cuts = lifetx_cuts(lesson->lifetx, i);

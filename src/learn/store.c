@@ -42,7 +42,7 @@ static const char *const texts[STATEMENTS] = {
 	[PLACE] = "INSERT INTO place (build, offset, site) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
 	[SAW] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
 	[TRIPLE] = "INSERT INTO triple VALUES (?1, ?2, ?3, ?4, 1)"
-		   " ON CONFLICT DO UPDATE SET runs = runs + 1",
+		   " ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
 	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
 		    " SET seen = seen + ?3, expected = expected + ?4 RETURNING seen, expected",
 	[MEMBER] = "INSERT INTO member VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET runs = runs + 1",
@@ -165,7 +165,7 @@ int64_t store_site(struct store *s, int64_t program, const struct store_place *p
 
 uint64_t store_news_sum(const struct store_news *n)
 {
-	return n->sites + n->broken + n->pairs + n->expected + n->cuts;
+	return n->sites + n->broken + n->pairs + n->expected + n->cuts + n->triples;
 }
 
 int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
@@ -181,10 +181,16 @@ int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, st
 	return 0;
 }
 
-int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern, struct err *err)
+int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
+		 struct store_news *news, struct err *err)
 {
+	int64_t runs;
+
 	db_bind(&s->db, TRIPLE, 1, 4, (int64_t[]){ p, r, i, pattern });
-	return db_run(&s->db, TRIPLE, NULL, 0, err);
+	if (db_run(&s->db, TRIPLE, &runs, 1, err) < 0)
+		return -1;
+	news->triples += runs == 1;
+	return 0;
 }
 
 int store_follows(struct store *s, int64_t p, int64_t m, bool seen, bool expected, struct store_news *news,

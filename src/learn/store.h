@@ -47,6 +47,7 @@ struct store_news {
 	uint64_t pairs;		/* of predecessor sets */
 	uint64_t expected;	/* pairs that may come */
 	uint64_t cuts;
+	uint64_t triples;	/* ways to break pairs apart; not remembered of each run */
 };
 
 uint64_t store_news_sum(const struct store_news *n);
@@ -54,7 +55,8 @@ uint64_t store_news_sum(const struct store_news *n);
 /* Each adds one run to what is known, and to *news what is new. `threshold`: runs that may break an invariant. */
 int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
 	      struct err *err);
-int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern, struct err *err);
+int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
+		 struct store_news *news, struct err *err);
 int store_follows(struct store *s, int64_t p, int64_t m, bool seen, bool expected, struct store_news *news,
 		  struct err *err);
 int store_member(struct store *s, int64_t function, int64_t site, struct err *err);

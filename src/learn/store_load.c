@@ -138,9 +138,11 @@ static int load_runs(struct db *d, struct known *k, struct err *err)
 	while ((got = db_row(d, RUNS, err)) > 0) {
 		k->runs = xgrow(k->runs, k->run_count, &k->run_capacity, sizeof(*k->runs));
 		k->runs[k->run_count++] = (struct known_run){
-			.news = { (uint64_t)db_number(d, RUNS, 0), (uint64_t)db_number(d, RUNS, 1),
-				  (uint64_t)db_number(d, RUNS, 2), (uint64_t)db_number(d, RUNS, 3),
-				  (uint64_t)db_number(d, RUNS, 4) },
+			.news = { .sites = (uint64_t)db_number(d, RUNS, 0),
+				  .broken = (uint64_t)db_number(d, RUNS, 1),
+				  .pairs = (uint64_t)db_number(d, RUNS, 2),
+				  .expected = (uint64_t)db_number(d, RUNS, 3),
+				  .cuts = (uint64_t)db_number(d, RUNS, 4) },
 			.input = xstrdup(db_text(d, RUNS, 5)), .how = xstrdup(db_text(d, RUNS, 6)),
 		};
 	}

@@ -70,6 +70,17 @@ code=0
 snarl learn --runs 2 --check false --out none -- ./bank >out 2>err </dev/null || code=$?
 [ $code = 3 ] && grep -q 'none of 2 runs passed' err || { cat err; fail "no run passes: exit $code"; }
 
+# Ctrl-C ends it; what was learnt until then is kept.
+snarl learn --runs 1000000 --stable 0 --out cut -- ./bank >out 2>err </dev/null &
+pid=$!
+until snarl learn --dump cut/learn.db 2>/dev/null | grep -q '^  3 parallel'; do
+	kill -0 $pid || { cat err; fail "it ended early"; }
+done
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[ $code = 0 ] && grep -q 'interrupted' err && [ -s cut/rules.bin ] || { cat err; fail "Ctrl-C: exit $code"; }
+
 # Traces by hand; 4-byte variables in one cell are one, unless told otherwise.
 cat >torn.txt <<'END'
 snarl-text 1
