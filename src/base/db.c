@@ -63,10 +63,11 @@ static int check(struct db *d, bool create, struct err *err)
 
 	if (version < 0)
 		return db_fail(d, err);
-	if (version == 0 && create && pragma(d, "SELECT count(*) FROM sqlite_master") == 0) {
-		if (write_ahead(d) < 0 || make_schema(d) < 0)
+	if (version == 0 && create) {
+		if (pragma(d, "SELECT count(*) FROM sqlite_master") == 0 &&
+		    (write_ahead(d) < 0 || make_schema(d) < 0))
 			return db_fail(d, err);
-		version = pragma(d, "PRAGMA user_version");
+		version = pragma(d, "PRAGMA user_version");	/* by us, or by another one meanwhile */
 	}
 	if (pragma(d, "PRAGMA application_id") != (int64_t)d->kind->application)
 		return err_set(err, "%s is no %s of snarl", d->path, d->kind->what);
