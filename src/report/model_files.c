@@ -15,6 +15,7 @@
 #include "explore/schedule.h"
 #include "report/model.h"
 #include "sched/strategy.h"
+#include "symbol/symbol.h"
 
 #define OUTPUT_MAX (64u << 10)	/* bytes of each stream that are shown */
 #define SOURCE_MAX (16u << 20)
@@ -182,31 +183,49 @@ static bool later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
+/* A file that is looked for. */
+struct wanted {
+	struct sources *sources;
+	const char *name;
+	struct source *out;
+};
+
+/* False if it is not in that folder. */
+static bool load_from(void *ctx, const char *folder)
+{
+	struct wanted *w = ctx;
+	struct sources *s = w->sources;
+	char *path = *w->name == '/' ? xstrdup(w->name) : xasprintf("%s/%s", folder, w->name);
+	struct stat st;
+	bool found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+	if (found && s->built.tv_sec && later(&st.st_mtim, &s->built)) {
+		if (!s->changed)
+			report_note(s->bug, "%s has changed since the program was built: its lines are not shown",
+				    w->name);
+		s->changed = true;
+	} else if (found && !slurp(path, SOURCE_MAX, &w->out->text)) {
+		buf_clear(&w->out->text);
+	}
+	if (found)
+		w->out->path = pool_text(&s->bug->pool, path);
+	free(path);
+	return found;
+}
+
 static void load_source(struct sources *s, const char *name, struct source *out)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(s->folders); i++) {
-		char *path;
-		struct stat st;
-		bool found;
+	struct wanted w = { s, name, out };
 
-		if (*name != '/' && !s->folders[i])
-			continue;
-		path = *name == '/' ? xstrdup(name) : xasprintf("%s/%s", s->folders[i], name);
-		found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
-		if (found && s->built.tv_sec && later(&st.st_mtim, &s->built)) {
-			if (!s->changed)
-				report_note(s->bug, "%s has changed since the program was built: "
-					    "its lines are not shown", name);
-			s->changed = true;
-		} else if (found && !slurp(path, SOURCE_MAX, &out->text)) {
-			buf_clear(&out->text);
-		}
-		if (found)
-			out->path = pool_text(&s->bug->pool, path);
-		free(path);
-		if (found)
-			return;
+	if (*name == '/') {
+		load_from(&w, "");
+		return;
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(s->folders); i++)
+		if (s->folders[i] && load_from(&w, s->folders[i]))
+			return;
+	if (s->bug->program)
+		symbol_folders(s->bug->program, load_from, &w);
 }
 
 /* A line without indentation, a single blank where there are several. */

@@ -99,4 +99,10 @@ void symbol_value(const struct symbol_type *t, uint64_t value, uint64_t size, st
 /* The module's path and the address within the file; NULL if in none. */
 const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset);
 
+/*
+ * Calls `each` for the folders that sources of the program were compiled in, until it returns
+ * true; then so does this. Some may come twice. None if there is no debug information.
+ */
+bool symbol_folders(const char *program, bool (*each)(void *ctx, const char *folder), void *ctx);
+
 #endif

@@ -32,3 +32,10 @@ NO_COLOR=1 script -qec 'snarl report lost' /dev/null >plain.txt </dev/null
 # Nothing of the program's text reaches the terminal's ears.
 snarl report --width 100 hostile >hostile.txt || fail "hostile: exit $?"
 ! LC_ALL=C grep -q "$(printf '[\033\007\r]')" hostile.txt || fail "control characters in the output"
+
+# Sources are found where they were compiled, though the program is elsewhere and runs elsewhere.
+mkdir -p deep/src bin
+cp "$SNARL_ROOT/examples/bank.c" deep/src/teller.c
+(cd deep/src && snarl-cc -g -O1 -pthread teller.c -o ../../bin/teller)
+snarl hunt --quiet --out elsewhere -- bin/teller >/dev/null 2>&1 </dev/null || [ $? = 1 ]
+grep -q '│     value = balance;$' elsewhere/bugs/B001/report.txt || { cat elsewhere/bugs/B001/report.txt; fail "no source lines"; }
