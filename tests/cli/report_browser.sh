@@ -1,7 +1,8 @@
 # The pages in a browser: an atomicity violation, a deadlock, a use after free and a bug of two
 # variables, hunted for anew. Chromium lays them out for a telephone and for a desk; what is
 # checked is structure: no errors, roles and names, nothing that overlaps or sticks out. With
-# SNARL_SHOTS=FOLDER there are screenshots, light and dark, to look at.
+# SNARL_SHOTS=FOLDER there are screenshots to look at, light and dark: atomicity-1600-light.png,
+# deadlock-…, use-after-free-…, two-variable-….
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need python3
@@ -121,24 +122,26 @@ hunt() {
 }
 hunt bank atomicity
 hunt inversion deadlock
-hunt session uaf
-hunt buffer two
-for bug in atomicity deadlock uaf two; do
+hunt session use-after-free
+hunt buffer two-variable
+for bug in atomicity deadlock use-after-free two-variable; do
 	look $bug/bugs/B001/report.html 390,844
 	look $bug/bugs/B001/report.html 1600,1000
 	if [ -n "${SNARL_SHOTS:-}" ]; then
 		mkdir -p "$SNARL_SHOTS"
 		for size in 390,1500 1600,1000; do
 			for scheme in 0 1; do
-				browse $size --blink-settings=preferredColorScheme=$scheme \
-					--screenshot="$SNARL_SHOTS/$bug-${size%,*}-$([ $scheme = 0 ] && echo dark || echo light).png" \
+				shot=$SNARL_SHOTS/$bug-${size%,*}-$([ $scheme = 0 ] && echo dark || echo light).png
+				rm -f "$shot"
+				browse $size --blink-settings=preferredColorScheme=$scheme --screenshot="$shot" \
 					"file://$PWD/$bug/bugs/B001/report.html" >/dev/null
+				[ -s "$shot" ] || fail "no $shot"
 			done
 		done
 	fi
 done
-look two/index.html 390,844
-look two/index.html 1600,1000
+look two-variable/index.html 390,844
+look two-variable/index.html 1600,1000
 cp -r "$SNARL_ROOT/tests/cli/report/." .
 cp lost/bank.c .
 for bug in lost hostile; do
