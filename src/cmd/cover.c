@@ -84,6 +84,18 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 	progress_show(&c->session.progress, stats);
 }
 
+static void tell_missing(const struct cover *c)
+{
+	if (c->lost)
+		fprintf(stderr, "snarl: runs were too large to remember all of them: iRoots may be missing\n");
+	if (c->damaged)
+		fprintf(stderr, "snarl: profile damaged: the program writes to memory that is not its own; %llu "
+			"runs are not counted\n", (unsigned long long)c->damaged);
+	if (c->cut)
+		fprintf(stderr, "snarl: %llu runs ended while something was noted; they are not counted\n",
+			(unsigned long long)c->cut);
+}
+
 static void tell_runs(const struct options *o, const struct cover_search *s, const struct covering *c)
 {
 	if (o->explore.quiet)
@@ -96,8 +108,7 @@ static void tell_runs(const struct options *o, const struct cover_search *s, con
 	if (s->failed)
 		fprintf(stderr, "snarl: %llu of the runs failed; to find out why: snarl hunt\n",
 			(unsigned long long)s->failed);
-	if (c->cover.lost)
-		fprintf(stderr, "snarl: runs were too large to remember all of them: iRoots may be missing\n");
+	tell_missing(&c->cover);
 }
 
 static void configure(struct covering *c, struct search_config *out)
@@ -140,6 +151,8 @@ static int chase(const struct options *o, struct covering *c, struct err *err)
 			(unsigned long long)c->session.stats.runs, c->session.stats.seconds,
 			(unsigned long long)x.tried, (unsigned long long)x.exposed,
 			x.over ? ", nothing is left to try" : "", session_interrupted ? ", interrupted" : "");
+	if (result == 0 && !o->explore.quiet)
+		tell_missing(&c->cover);
 	return result;
 }
 

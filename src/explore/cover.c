@@ -253,6 +253,31 @@ failed:
 	return -1;
 }
 
+/* Damage may show only where it is read. */
+static bool is_whole(struct iroot_profile *p)
+{
+	uint32_t cursor = 0;
+	struct iroot found;
+
+	iroot_profile_finish(p);
+	while (iroot_profile_next(p, &cursor, &found))
+		;
+	return !iroot_profile_damaged(p);
+}
+
+int cover_add_run(struct cover *c, const struct server *server, struct memo_run *r, struct err *err)
+{
+	struct ctl_block *b = server->block;
+	struct iroot_profile *p = iroot_profile_open((char *)b + b->profile, b->profile_size);
+
+	if (!p || !is_whole(p)) {
+		c->damaged += p != NULL;
+		c->cut += !p;
+		return 0;
+	}
+	return cover_add(c, p, r, err);
+}
+
 int cover_attempt(struct cover *c, struct cover_root *root, unsigned runs, bool exposed, struct err *err)
 {
 	if (memo_begin(c->memo, err) < 0)

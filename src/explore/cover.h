@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "explore/memo.h"
 #include "explore/places.h"
+#include "explore/server.h"
 #include "explore/target.h"
 #include "sched/iroot_profile.h"
 
@@ -30,6 +31,7 @@ struct cover {
 	uint64_t runs;		/* of this process */
 	uint64_t exposed;	/* of the roots */
 	uint64_t lost;		/* what did not fit into profiles: iRoots may be missing */
+	uint64_t damaged, cut;	/* runs not counted: the program wrote into the profile; killed in the middle of it */
 	double flushed;		/* when all was last written */
 	bool dirty;
 };
@@ -47,6 +49,9 @@ void cover_input(struct cover *c, const struct target *target);
  * figures; that known ones were seen again may come later.
  */
 int cover_add(struct cover *c, struct iroot_profile *p, struct memo_run *r, struct err *err);
+
+/* The same of a run that a server made; one without a whole profile is only counted in `c`. */
+int cover_add_run(struct cover *c, const struct server *server, struct memo_run *r, struct err *err);
 int cover_flush(struct cover *c, struct err *err);
 
 /* Was an iRoot exposed, when that was the aim of these runs? */

@@ -62,13 +62,12 @@ static void on_judged(void *ctx, uint64_t run, const struct server *server,
 {
 	struct chasing *a = ctx;
 	struct ctl_block *b = server->block;
-	struct iroot_profile *p = iroot_profile_open((char *)b + b->profile, b->profile_size);
 	struct memo_run r = { .strategy = "active", .seed = b->request.seed, .number = run,
 			      .failed = result->verdict == ORACLE_FAILED };
 
-	if (!p || a->broken)
+	if (a->broken)
 		return;
-	if (cover_add(a->cover, p, &r, &a->err) < 0) {
+	if (cover_add_run(a->cover, server, &r, &a->err) < 0) {
 		a->broken = true;
 		return;
 	}

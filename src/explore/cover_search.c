@@ -41,13 +41,12 @@ static void on_judged(void *ctx, uint64_t run, const struct server *server,
 {
 	struct searching *x = ctx;
 	struct ctl_block *b = server->block;
-	struct iroot_profile *p = iroot_profile_open((char *)b + b->profile, b->profile_size);
 	struct memo_run r = { .strategy = b->request.strategy, .seed = b->request.seed, .number = run,
 			      .failed = result->verdict == ORACLE_FAILED };
 
-	if (!p || x->broken)
+	if (x->broken)
 		return;
-	if (cover_add(x->cover, p, &r, &x->err) < 0) {
+	if (cover_add_run(x->cover, server, &r, &x->err) < 0) {
 		x->broken = true;
 		x->stop = 1;
 		return;

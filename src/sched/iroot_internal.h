@@ -3,6 +3,10 @@
  *
  * Everything is in one piece of memory and refers to the rest by offset, in units of 8 bytes
  * (`ref`, a uint32_t; 0 is nothing), so that it means the same wherever it is mapped.
+ *
+ * A program under test may write anywhere, here too. So every reference is checked where it is followed, by
+ * iroot_at(); lengths where they are used; that lists do not go in circles; and of how many parts they are,
+ * all together. Where something is wrong nothing is followed any more: all the rest is zero.
  */
 #ifndef SCHED_IROOT_INTERNAL_H
 #define SCHED_IROOT_INTERNAL_H
@@ -13,6 +17,8 @@
 #define IROOT_HELD 8u		/* locks of a thread that are known at a time */
 #define IROOT_HISTORY 64u	/* different accesses of a thread to a location that are kept */
 #define IROOT_DONE 4096u
+#define IROOT_PIECE 1024u	/* bytes; what is of one piece is not larger */
+#define IROOT_READS (1ull << 29)	/* parts of lists, in one step or at the end */
 #define IROOT_PAIR_PLACES 16u	/* variables that a pair of sites is remembered for */
 
 /* From 64-bit keys to values; grows. Keys are hashes of what is meant, taken for unique. */
@@ -195,11 +201,37 @@ struct iroot_profile {
 	uint32_t all_threads, all_places, all_pairs, all_found, last_pair, last_found;
 	uint32_t free_marks, free_entries;
 	uint32_t free_pending[2];	/* … [1]: with room for locks */
+	uint64_t damaged;		/* something was wrong */
+	uint64_t limit;			/* of references, behind this struct; bytes */
+	uint64_t reads;			/* so many more parts of lists may be */
+	uint64_t nothing[IROOT_PIECE / 8];	/* what a bad one refers to */
 };
 
+_Static_assert(sizeof(struct iroot_thread) <= IROOT_PIECE && sizeof(struct iroot_recent) <= IROOT_PIECE &&
+	       sizeof(struct iroot_pending) + IROOT_HELD * 16 <= IROOT_PIECE, "pieces");
+
+/* iroot_memory.c */
+void *iroot_nothing(const struct iroot_profile *p, uint32_t ref);
+
+/* A piece of IROOT_PIECE bytes that may be read and written, whatever `ref` is. */
 static inline void *iroot_at(const struct iroot_profile *p, uint32_t ref)
 {
-	return (char *)(uintptr_t)p + (uint64_t)ref * 8;
+	uint64_t at = (uint64_t)ref * 8;
+
+	if (__builtin_expect(at - sizeof(*p) >= p->limit, 0))
+		return iroot_nothing(p, ref);
+	return (char *)(uintptr_t)p + at;
+}
+
+/* The next one of a list that each new one is put in front of: it is older. */
+static inline uint32_t iroot_older(const struct iroot_profile *p, uint32_t ref, uint32_t next)
+{
+	uint64_t *reads = (uint64_t *)(uintptr_t)&p->reads;
+
+	if (__builtin_expect(next < ref && (*reads)-- > 0, 1))
+		return next;
+	iroot_nothing(p, next);
+	return 0;
 }
 
 static inline uint64_t iroot_mix(uint64_t hash, uint64_t value)
@@ -223,9 +255,9 @@ void iroot_place_forget(struct iroot_profile *p, uint64_t addr, uint64_t size);
 struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number);
 void iroot_order_step(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step);
 uint32_t iroot_clock_keep(struct iroot_profile *p, struct iroot_thread *t);
-static inline uint32_t iroot_clock_get(const struct iroot_clock *c, uint32_t i)
+static inline uint32_t iroot_clock_get(const struct iroot_profile *p, const struct iroot_clock *c, uint32_t i)
 {
-	return i < c->count ? c->at[i] : 0;
+	return i < c->count && (uint64_t)((const char *)&c->at[i] - (const char *)p) < p->size ? c->at[i] : 0;
 }
 
 /* An access to a place, split by granules; `mask` of its bytes. */

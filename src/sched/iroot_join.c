@@ -23,8 +23,8 @@ static bool is_exclusive(const struct iroot_profile *p, const struct iroot_pair 
 
 	if (!x->over || !y->over)
 		return false;
-	for (uint32_t i = 0; i < a->count; i++)
-		for (uint32_t k = 0; k < b->count; k++)
+	for (uint32_t i = 0; i < a->count && i < IROOT_HELD; i++)
+		for (uint32_t k = 0; k < b->count && k < IROOT_HELD; k++)
 			if (a->at[i].lock == b->at[k].lock && !(a->at[i].shared && b->at[k].shared))
 				return true;
 	return false;
@@ -105,15 +105,15 @@ static void join_pair(struct joining *j, const struct iroot_pair *pair)
 			const struct iroot_edge *in = iroot_at(j->p, k);
 
 			join_around(j, pair, out->node, in->node);
-			k = in->next;
+			k = iroot_older(j->p, k, in->next);
 		}
 		for (uint32_t k = pair->kinds & IROOT_PAIR_OTHER ? second->after : 0; k;) {
 			const struct iroot_edge *other = iroot_at(j->p, k);
 
 			join_along(j, pair, out->node, other->node);
-			k = other->next;
+			k = iroot_older(j->p, k, other->next);
 		}
-		i = out->next;
+		i = iroot_older(j->p, i, out->next);
 	}
 }
 
@@ -125,12 +125,12 @@ void iroot_join(struct iroot_profile *p)
 		struct iroot_place *place = iroot_at(p, ref);
 
 		iroot_predict_forget(p, place);
-		ref = place->next;
+		ref = iroot_older(p, ref, place->next);
 	}
 	for (uint32_t ref = p->all_pairs; ref;) {
 		const struct iroot_pair *pair = iroot_at(p, ref);
 
-		ref = pair->next;
+		ref = pair->next > ref ? pair->next : 0;	/* new ones are behind */
 		if (j.work > WORK_MOST)
 			p->lost++;
 		else

@@ -1,10 +1,27 @@
 #include "sched/iroot_internal.h"
 
+static void damaged(struct iroot_profile *p)
+{
+	p->damaged = 1;
+	p->limit = 0;
+}
+
+void *iroot_nothing(const struct iroot_profile *profile, uint32_t ref)
+{
+	struct iroot_profile *p = (struct iroot_profile *)(uintptr_t)profile;
+
+	if (ref)
+		damaged(p);
+	for (size_t i = 0; i < sizeof(p->nothing) / sizeof(p->nothing[0]); i++)
+		p->nothing[i] = 0;
+	return p->nothing;
+}
+
 uint32_t iroot_alloc(struct iroot_profile *p, uint64_t bytes)
 {
 	uint64_t at = p->used, end = at + ((bytes + 7) & ~7ull);
 
-	if (end > p->size) {
+	if (end > p->size - IROOT_PIECE) {
 		p->lost++;
 		return 0;
 	}
@@ -21,9 +38,21 @@ static struct slot *find(struct slot *slots, uint32_t mask, uint64_t key)
 {
 	uint32_t i = (uint32_t)(key >> 20) & mask;
 
-	while (slots[i].key != 0 && slots[i].key != key)
+	for (uint32_t n = 0; n < mask && slots[i].key != 0 && slots[i].key != key; n++)
 		i = (i + 1) & mask;
 	return &slots[i];
+}
+
+/* Is all of it in the memory? Then there is something. */
+static bool is_there(struct iroot_profile *p, const struct iroot_table *t)
+{
+	uint64_t end = t->slots * 8ull + (t->mask + 1ull) * sizeof(struct slot);
+
+	if (!t->slots)
+		return false;
+	if (t->mask & (t->mask + 1) || end > p->size)
+		damaged(p);
+	return !p->damaged;
 }
 
 /* The old one is not used again: all of them together are as large as the new one. */
@@ -58,13 +87,13 @@ uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64
 	struct slot *s;
 
 	key = real_key(key);
-	if (t->slots) {
+	if (is_there(p, t)) {
 		s = find(iroot_at(p, t->slots), t->mask, key);
 		*added = s->key == 0;
 		if (!*added)
 			return &s->value;
 	}
-	if ((!t->slots || t->count + 1 > t->mask / 4 * 3) && !grow(p, t))
+	if (p->damaged || ((!t->slots || t->count + 1 > t->mask / 4 * 3) && !grow(p, t)))
 		return NULL;
 	s = find(iroot_at(p, t->slots), t->mask, key);
 	s->key = key;
@@ -75,5 +104,5 @@ uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64
 
 uint32_t iroot_table_get(const struct iroot_profile *p, const struct iroot_table *t, uint64_t key)
 {
-	return t->slots ? find(iroot_at(p, t->slots), t->mask, real_key(key))->value : 0;
+	return is_there((struct iroot_profile *)(uintptr_t)p, t) ? find(iroot_at(p, t->slots), t->mask, real_key(key))->value : 0;
 }

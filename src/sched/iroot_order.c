@@ -21,10 +21,11 @@ static uint32_t clock_new(struct iroot_profile *p, uint32_t count)
 	return ref;
 }
 
-static bool clock_has(const struct iroot_clock *c, const struct iroot_clock *other)
+static bool clock_has(const struct iroot_profile *p, const struct iroot_clock *c,
+		      const struct iroot_clock *other)
 {
 	for (uint32_t i = 0; i < other->count; i++)
-		if (other->at[i] > iroot_clock_get(c, i))
+		if (other->at[i] > iroot_clock_get(p, c, i))
 			return false;
 	return true;
 }
@@ -36,7 +37,7 @@ static void clock_join(struct iroot_profile *p, uint32_t *to, uint32_t from, boo
 	const struct iroot_clock *b = iroot_at(p, from);
 	uint32_t ref = *to, old = *to ? a->count : 0, count;
 
-	if (!from || (*to && clock_has(a, b)))
+	if (!from || (*to && clock_has(p, a, b)))
 		return;
 	count = old > b->count ? old : b->count;
 	if (kept || !*to || old < count)
@@ -45,7 +46,7 @@ static void clock_join(struct iroot_profile *p, uint32_t *to, uint32_t from, boo
 		return;
 	c = iroot_at(p, ref);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t x = i < old ? a->at[i] : 0, y = iroot_clock_get(b, i);
+		uint32_t x = i < old ? a->at[i] : 0, y = iroot_clock_get(p, b, i);
 
 		c->at[i] = x > y ? x : y;
 	}

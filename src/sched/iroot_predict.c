@@ -10,12 +10,12 @@
 static bool hb(const struct iroot_profile *p, const struct iroot_thread *first, uint32_t epoch,
 	       uint32_t clock)
 {
-	return clock && iroot_clock_get(iroot_at(p, clock), first->own) >= epoch;
+	return clock && iroot_clock_get(p, iroot_at(p, clock), first->own) >= epoch;
 }
 
 static uint32_t epoch(const struct iroot_profile *p, const struct iroot_thread *t, uint32_t clock)
 {
-	return iroot_clock_get(iroot_at(p, clock), t->own);
+	return iroot_clock_get(p, iroot_at(p, clock), t->own);
 }
 
 /* Of each lock that both hold, the first access is the last of its section and the second the first. */
@@ -24,8 +24,8 @@ static bool locks_allow(const struct iroot_profile *p, const struct iroot_entry 
 {
 	const struct iroot_lockset *a = iroot_at(p, first->locks), *b = iroot_at(p, second->locks);
 
-	for (uint32_t i = 0; i < a->count; i++)
-		for (uint32_t k = 0; k < b->count; k++)
+	for (uint32_t i = 0; i < a->count && i < IROOT_HELD; i++)
+		for (uint32_t k = 0; k < b->count && k < IROOT_HELD; k++)
 			if (a->at[i].lock == b->at[k].lock && !(a->at[i].shared && b->at[k].shared) &&
 			    !(a->at[i].last && b->at[k].first))
 				return false;
@@ -86,8 +86,9 @@ static void scan(struct iroot_profile *p, const struct iroot_place *place,
 	for (uint32_t ref = place->histories; ref;) {
 		const struct iroot_history *other = iroot_at(p, ref);
 		const struct iroot_thread *thread = iroot_at(p, other->thread);
+		uint32_t left = IROOT_HISTORY;
 
-		for (uint32_t i = other != h ? other->entries : 0; i;) {
+		for (uint32_t i = other != h ? other->entries : 0; i && left-- > 0;) {
 			const struct iroot_entry *f = iroot_at(p, i);
 
 			if (f->mask & e->mask) {
@@ -96,7 +97,7 @@ static void scan(struct iroot_profile *p, const struct iroot_place *place,
 			}
 			i = f->next;
 		}
-		ref = other->next;
+		ref = iroot_older(p, ref, other->next);
 	}
 }
 
@@ -111,7 +112,7 @@ static bool is_useless(const struct iroot_profile *p, const struct iroot_thread 
 
 		if (t != self && !t->ended && !hb(p, self, e->after, t->clock))
 			return false;
-		ref = t->next;
+		ref = iroot_older(p, ref, t->next);
 	}
 	return true;
 }
@@ -120,9 +121,9 @@ static bool is_useless(const struct iroot_profile *p, const struct iroot_thread 
 static void shorten(struct iroot_profile *p, struct iroot_history *h)
 {
 	const struct iroot_thread *self = iroot_at(p, h->thread);
-	uint32_t *link = &h->entries, before = h->count;
+	uint32_t *link = &h->entries, before = h->count, left = IROOT_HISTORY;
 
-	while (*link) {
+	while (*link && left-- > 0) {
 		struct iroot_entry *e = iroot_at(p, *link);
 		uint32_t ref = *link;
 
@@ -341,15 +342,17 @@ void iroot_predict_forget(struct iroot_profile *p, struct iroot_place *place)
 	for (uint32_t ref = place->histories; ref;) {
 		struct iroot_history *h = iroot_at(p, ref);
 
-		while (h->pending) {
+		for (unsigned left = 8; h->pending && left > 0; left--) {	/* no two have a byte in common */
 			struct iroot_pending *w = iroot_at(p, h->pending);
 			uint32_t next = w->next;
 
+			if (w->held_count > IROOT_HELD)
+				w->held_count = 0;	/* damaged */
 			settle(p, place, h, w, NULL);
 			pending_free(p, h->pending);
 			h->pending = next;
 		}
-		ref = h->next;
+		ref = iroot_older(p, ref, h->next);
 	}
 	place->histories = 0;
 }

@@ -2,16 +2,19 @@
 
 #include "sched/iroot_internal.h"
 
+#define LEAST (256u << 10)	/* bytes of memory */
 #define RANGE_MOST (1u << 20)	/* bytes of one access that are looked at */
 
 struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t window)
 {
 	struct iroot_profile *p = memory;
 
-	if (size < 256u << 10)
+	if (size < LEAST)
 		return NULL;
 	p->size = size;
 	p->used = (sizeof(*p) + 7) & ~7ull;
+	p->reads = IROOT_READS;
+	p->limit = size - sizeof(*p) - IROOT_PIECE;
 	p->window = window;
 	p->done = iroot_alloc(p, IROOT_DONE * sizeof(uint64_t));
 	p->version = IROOT_PROFILE_VERSION;
@@ -23,8 +26,11 @@ struct iroot_profile *iroot_profile_open(void *memory, uint64_t size)
 {
 	struct iroot_profile *p = memory;
 
-	return size >= sizeof(*p) && p->magic == IROOT_MAGIC && p->version == IROOT_PROFILE_VERSION &&
-	       p->size <= size && p->used <= p->size && !p->busy ? p : NULL;
+	if (size < LEAST || p->magic != IROOT_MAGIC || p->version != IROOT_PROFILE_VERSION || p->busy)
+		return NULL;
+	p->damaged |= p->size < LEAST || p->size > size || p->used < sizeof(*p) || p->used > p->size;
+	p->limit = p->damaged ? 0 : p->size - sizeof(*p) - IROOT_PIECE;
+	return p;
 }
 
 static void touch(struct iroot_profile *p, struct iroot_touch *t, uint32_t place)
@@ -132,6 +138,7 @@ static void take(struct iroot_profile *p, const struct iroot_step *step)
 void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step)
 {
 	p->busy = 1;
+	p->reads = IROOT_READS;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* who is killed in between leaves it so */
 	take(p, step);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -140,6 +147,7 @@ void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step)
 
 void iroot_profile_finish(struct iroot_profile *p)
 {
+	p->reads = IROOT_READS;
 	if (!p->finished)
 		iroot_join(p);
 	p->finished = 1;
@@ -150,18 +158,36 @@ uint32_t iroot_profile_count(const struct iroot_profile *p)
 	return p->found_count;
 }
 
+/* The end of the list. */
+static uint32_t damaged(const struct iroot_profile *p)
+{
+	iroot_nothing(p, 1);
+	return 0;
+}
+
+bool iroot_profile_damaged(const struct iroot_profile *p)
+{
+	return p->damaged;
+}
+
 uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, struct iroot *out)
 {
 	const struct iroot_found *f;
+	uint32_t before = *cursor;
 
-	*cursor = *cursor ? ((const struct iroot_found *)iroot_at(p, *cursor))->next : p->all_found;
+	*cursor = before ? ((const struct iroot_found *)iroot_at(p, before))->next : p->all_found;
 	if (!*cursor)
 		return 0;
 	f = iroot_at(p, *cursor);
+	if (*cursor <= before || f->idiom < 1 || f->idiom > IROOT_IDIOMS ||
+	    !(f->flags & (IROOT_EXPOSED | IROOT_PREDICTED)))
+		return damaged(p);
 	out->idiom = f->idiom;
 	for (unsigned i = 0; i < IROOT_EVENTS; i++) {
 		const struct iroot_event none = { 0 }, *e = f->event[i] ? iroot_at(p, f->event[i]) : &none;
 
+		if (e->access > IROOT_RELEASE)
+			return damaged(p);
 		out->event[i].site = e->site;
 		out->event[i].access = e->access;
 	}

@@ -79,6 +79,12 @@ struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t w
 /* What another process began there; NULL if nothing is there, or it was killed in the middle of a step. */
 struct iroot_profile *iroot_profile_open(void *memory, uint64_t size);
 
+/*
+ * Did somebody else write into the memory? It may show only when all was done with it; nothing
+ * that is done then reads or writes outside of it, or takes for ever, but the answers mean nothing.
+ */
+bool iroot_profile_damaged(const struct iroot_profile *p);
+
 void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step);
 
 /* No step follows. May be called again. */

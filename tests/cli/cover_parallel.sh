@@ -44,3 +44,11 @@ for option in --chase '--strategy pct'; do
 	code=0; snarl cover --parallel $option -- ./turns >out 2>err || code=$?
 	[ $code = 2 ] && grep -q 'leaves the order to the machine' err || { cat err; fail "$option: $code"; }
 done
+
+# One that writes into the profile: told once, and nothing of it counts.
+snarl-cc -g -O1 -pthread -I"$SNARL_ROOT/src" "$here/wild.c" -o wild
+for how in --parallel "-j 1"; do
+	rm -f wild.db
+	snarl cover $how --runs 3 --saturation 0 --db wild.db -- ./wild >out 2>err || { cat err; fail "wild"; }
+	[ "$(grep -c 'profile damaged' err)" = 1 ] && grep -q '3 runs are not counted' err || { cat err; fail "wild $how"; }
+done
