@@ -13,6 +13,8 @@
 #define NAP_NS 100000u		/* then look again who else waits */
 #define VAIN 3u			/* time-outs after which a pair is let pass, unless more delays helped */
 #define HOPS 64
+#define FREE_NS 50000000u	/* waiting for one pair that is always allowed; beyond it … */
+#define SHARE 20		/* … one part in so many of the time since the start */
 #define SETTLE_TICKS 60000u	/* some 20 µs */
 
 static uint32_t holder_of(uint64_t lock)
@@ -66,6 +68,14 @@ static bool anybody_moves(void)
 	return false;
 }
 
+/* A pair that meets all the time would slow the program down more than it is worth. */
+static bool too_dear(const struct watchlog_record *r, uint64_t now)
+{
+	uint64_t waited = __atomic_load_n(&r->wait_ns, __ATOMIC_RELAXED);
+
+	return waited > FREE_NS && waited > (now - watch.started) / SHARE;
+}
+
 static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
 {
 	struct watchlog_record *r = watch_record(c->kind, c->site, site, 0);
@@ -77,7 +87,7 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 		return false;
 	watch_count(&r->count, 1);
 	r->thread[0] = watch_self.serial;
-	if (watch_self.vain_word == c->word && watch_self.vain_value == c->value)
+	if ((watch_self.vain_word == c->word && watch_self.vain_value == c->value) || too_dear(r, d->began))
 		return false;
 	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
 	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;

@@ -55,6 +55,7 @@ struct watch {
 	uint32_t shift;		/* log2 of the granularity */
 	uint64_t wait_ns;	/* the longest delay of an access */
 	uint64_t seed;
+	uint64_t started;	/* watch_now() */
 	struct watchlog *log;	/* never NULL */
 	uint32_t threads_used;	/* places ever used */
 	uint32_t next_serial;

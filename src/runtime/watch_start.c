@@ -47,6 +47,7 @@ bool watch_start(const struct snarlrt_options *o)
 	watch.tx = o->guard && !o->no_tx;
 	watch.noise = o->noise;
 	watch.seed = o->seed;
+	watch.started = watch_now();
 	watch.wait_ns = o->wait_us * 1000;
 	watch.shift = o->granularity;
 	watch.log = watch_log_open(o->log);
