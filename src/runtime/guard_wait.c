@@ -13,7 +13,7 @@
 #define NAP_NS 100000u		/* then look again who else waits */
 #define VAIN 3u			/* time-outs after which a pair is let pass, unless more delays helped */
 #define HOPS 64
-#define FREE_NS 50000000u	/* waiting for one pair that is always allowed; beyond it … */
+#define FREE_NS 1000000000u	/* waiting for one pair that is always allowed; beyond it … */
 #define SHARE 20		/* … one part in so many of the time since the start */
 #define SETTLE_TICKS 60000u	/* some 20 µs */
 

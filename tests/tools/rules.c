@@ -34,7 +34,7 @@ struct site {
 static struct site sites[MOST];
 static unsigned count;
 
-static void die(const char *what, const char *more)
+static __attribute__((noreturn)) void die(const char *what, const char *more)
 {
 	fprintf(stderr, "rules: %s %s\n", what, more);
 	exit(3);
