@@ -47,12 +47,12 @@ struct iroot_instance {
 	uint32_t node, pad;
 };
 
-/* With its last instance, and the last of another variable than that. */
+/* With its last instance, the last of another variable than that, and the last but one. */
 struct iroot_recent {
 	uint32_t event[2];	/* numbers of static events; an access has one */
 	uint32_t direction, pad;
 	uint64_t stamp;		/* when it was last met */
-	struct iroot_instance instance[2];
+	struct iroot_instance instance[3];
 	uint8_t joined[IROOT_RECENT];	/* by place of others: what need not be done again with them */
 };
 

@@ -35,7 +35,7 @@ static uint32_t idiom_of(const struct iroot_profile *p, const struct iroot_insta
 static void join_two(struct iroot_profile *p, const struct iroot_recent *e, uint32_t at,
 		     struct iroot_recent *d, const struct iroot_instance *now)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		uint32_t idiom = idiom_of(p, &e->instance[i], now, e->direction == d->direction);
 
 		if (!idiom || d->joined[at] & 1u << idiom)

@@ -17,8 +17,8 @@
  * all of their accesses touch. For idioms 4 to 6 the variable of a dependency is the first byte that
  * both of its accesses touch in 8 aligned bytes. Of the dependencies between two threads, the
  * IROOT_RECENT different ones (by direction, sites and accesses) that came about last are
- * remembered, each with its last instance and the last that was of another variable than that one:
- * what a new one is joined with.
+ * remembered, each with its last two instances and the last that was of another variable than the last
+ * one: what a new one is joined with.
  *
  * Predicted (§4.2 of Yu's thesis): of every location and thread the different accesses are kept,
  * by site, strong clock, the strong clocks of the thread's accesses to it before and after,
@@ -40,7 +40,7 @@
 
 #define IROOT_RECENT 64u	/* different dependencies of two threads, accesses of a thread */
 #define IROOT_MEMORY (256ull << 20)	/* is plenty; pages that are not touched cost nothing */
-#define IROOT_PROFILE_VERSION 2u
+#define IROOT_PROFILE_VERSION 3u
 
 enum iroot_op {
 	IROOT_OP_NONE,		/* nothing that matters */

@@ -80,7 +80,8 @@ static uint32_t give_way(struct iroot_profile *p, struct iroot_recents *list)
 	if (place)
 		*place = 0;
 	count_out(list, &at[oldest]);
-	at[oldest].instance[0].var = at[oldest].instance[1].var = 0;
+	for (unsigned i = 0; i < 3; i++)
+		at[oldest].instance[i].var = 0;
 	for (uint32_t i = 0; i < list->count; i++)
 		at[i].joined[oldest] = at[oldest].joined[i] = 0;
 	return oldest;
@@ -117,6 +118,7 @@ void iroot_recent_set(struct iroot_recents *list, struct iroot_recent *r,
 		      const struct iroot_instance *instance)
 {
 	count_out(list, r);
+	r->instance[2] = r->instance[0];
 	if (r->instance[0].var && r->instance[0].var != instance->var)
 		r->instance[1] = r->instance[0];
 	r->instance[0] = *instance;

@@ -167,6 +167,28 @@ static void test_locks(void **state)
 	free(got);
 }
 
+/*
+ * Data under a lock: each dependency of it comes right after one of the lock, which is of the same kind as
+ * the one that is wanted, but too late.
+ */
+static void test_last_but_one(void **state)
+{
+	const struct iroot_step section[] = {
+		STEP(1, ACQ, 0x9000, 30), STEP(1, R, 0x1000, 10), STEP(1, W, 0x1000, 20), STEP(1, REL, 0x9000, 40),
+	};
+	struct iroot_step steps[16];
+	struct roots *got;
+
+	(void)state;
+	for (unsigned i = 0; i < 16; i++) {
+		steps[i] = section[i % 4];
+		steps[i].thread = 1 + i / 4 % 2;
+	}
+	got = OBSERVED(steps, 3000);
+	expect(got, 6, 40, 30, 20, 10);		/* the first release and acquisition, the write and read at the end */
+	free(got);
+}
+
 static void test_fresh(void **state)
 {
 	const struct iroot_step steps[] = {
@@ -344,7 +366,7 @@ static bool same_kind(const struct touch *all, const struct dependency *x, const
 	       memcmp(&all[x->to].event, &all[y->to].event, sizeof(struct iroot_event)) == 0;
 }
 
-/* Idioms 4 to 6: with the last of each kind between the two threads, and the last of another variable. */
+/* Idioms 4 to 6: with the last two of each kind between the two threads, and the last of another variable. */
 static void slow_two(const struct touch *all, const struct dependency *deps, const struct dependency *d,
 		     uint32_t window, struct roots *out)
 {
@@ -362,6 +384,11 @@ static void slow_two(const struct touch *all, const struct dependency *deps, con
 		slow_join(all, f, d, window, out);
 		for (const struct dependency *g = f; g-- > deps;)
 			if (same_kind(all, f, g) && g->var != f->var) {
+				slow_join(all, g, d, window, out);
+				break;
+			}
+		for (const struct dependency *g = f; g-- > deps;)
+			if (same_kind(all, f, g)) {
 				slow_join(all, g, d, window, out);
 				break;
 			}
@@ -416,6 +443,7 @@ int main(void)
 		cmocka_unit_test(test_two_variables),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_last_but_one),
 		cmocka_unit_test(test_fresh),
 		cmocka_unit_test(test_random),
 	};
