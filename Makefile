@@ -53,7 +53,7 @@ extras := $(addprefix share/man/,$(man)) share/completions/snarl.bash share/comp
 	share/completions/snarl.fish share/SnarlConfigVersion.cmake
 
 .DELETE_ON_ERROR:
-.PHONY: all extras check-deb help demo check check-asan bench bench-strategies bench-hunt bench-coverage bench-guard fuzz symbols install install-built clean deps unit tools
+.PHONY: all extras check-deb help demo check check-asan bench bench-strategies bench-hunt bench-coverage bench-guard bench-memo fuzz symbols install install-built clean deps unit tools
 
 all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support)) \
 	$(if $(ASAN),,extras)
@@ -70,6 +70,7 @@ help:
 	@echo 'make bench-hunt  runs that snarl hunt needs for each example; SEEDS=20 MOST=50 WRITE='
 	@echo 'make bench-guard  how often the examples fail with and without a guard; RUNS=2000 QUICK= WRITE='
 	@echo 'make bench-coverage  interleavings that each strategy covers; RUNS=300 SECONDS_EACH=1 WRITE='
+	@echo 'make bench-memo  runs that each further input of a program needs; INPUTS=10 WRITE='
 	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 CAP=10000 WRITE='
 	@echo 'make fuzz       a minute of fuzzing of the trace reader'
 	@echo 'make symbols    write docs/symbols.txt anew'
@@ -254,6 +255,10 @@ bench-guard: deps
 bench-coverage: deps
 	@$(MAKE) --no-print-directory all tools
 	@tests/bench/coverage
+
+bench-memo: deps
+	@$(MAKE) --no-print-directory all
+	@tests/bench/memo
 
 bench-strategies: deps
 	@$(MAKE) --no-print-directory all
