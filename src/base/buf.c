@@ -84,6 +84,16 @@ void buf_add_dec(struct buf *b, uint64_t value)
 	buf_add(b, p, (size_t)(text + sizeof(text) - p));
 }
 
+void buf_add_option(struct buf *b, const char *key, const char *value)
+{
+	buf_addf(b, "%s%s=", b->size > 0 ? ":" : "", key);
+	for (; *value; value++)
+		if (*value == ':' || *value == '%')
+			buf_addf(b, "%%%02x", (unsigned char)*value);
+		else
+			buf_add_char(b, *value);
+}
+
 const char *buf_string(struct buf *b)
 {
 	*buf_reserve(b, 1) = 0;

@@ -25,6 +25,8 @@ uint8_t *buf_reserve(struct buf *b, size_t extra);
 void buf_add(struct buf *b, const void *data, size_t size);
 void buf_add_char(struct buf *b, char c);
 void buf_add_text(struct buf *b, const char *text);
+/* "key=value" of SNARL_OPTIONS, behind a ':' if there is something before (runtime/interface.h). */
+void buf_add_option(struct buf *b, const char *key, const char *value);
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Numbers without the price of printf. */

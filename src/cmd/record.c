@@ -79,19 +79,6 @@ static bool is_ours(const struct options *o, const char *key, size_t size)
 	return false;
 }
 
-static void add_option(struct buf *out, const char *key, const char *value)
-{
-	if (out->size > 0)
-		buf_add_char(out, ':');
-	buf_addf(out, "%s=", key);
-	for (; *value; value++) {
-		if (*value == ':' || *value == '%')
-			buf_addf(out, "%%%02x", (unsigned char)*value);
-		else
-			buf_add_char(out, *value);
-	}
-}
-
 static void build_options(struct buf *out, const struct options *o, const char *work,
 			  const char *live, const char *sites)
 {
@@ -107,20 +94,20 @@ static void build_options(struct buf *out, const struct options *o, const char *
 		}
 		given += n + (given[n] == ':');
 	}
-	add_option(out, "mode", "record");
-	add_option(out, "trace", work);
+	buf_add_option(out, "mode", "record");
+	buf_add_option(out, "trace", work);
 	if (live)
-		add_option(out, "live", live);
+		buf_add_option(out, "live", live);
 	if (o->window)
-		add_option(out, "window", o->window);
+		buf_add_option(out, "window", o->window);
 	if (o->fork)
-		add_option(out, "fork", o->fork);
+		buf_add_option(out, "fork", o->fork);
 	if (sites)
-		add_option(out, "sites", sites);
+		buf_add_option(out, "sites", sites);
 	if (o->no_filter)
-		add_option(out, "filter", "off");
+		buf_add_option(out, "filter", "off");
 	if (o->quiet)
-		add_option(out, "quiet", "1");
+		buf_add_option(out, "quiet", "1");
 }
 
 /* The absolute path of the trace; NULL and *err if nothing can be written there. */

@@ -61,17 +61,7 @@ static int make_log(struct watch_session *w, struct err *err)
 
 void watch_option(struct watch_session *w, const char *key, const char *value)
 {
-	struct buf *out = &w->options;
-
-	if (out->size > 0)
-		buf_add_char(out, ':');
-	buf_addf(out, "%s=", key);
-	for (; *value; value++) {
-		if (*value == ':' || *value == '%')
-			buf_addf(out, "%%%02x", (unsigned char)*value);
-		else
-			buf_add_char(out, *value);
-	}
+	buf_add_option(&w->options, key, value);
 }
 
 void watch_number(struct watch_session *w, const char *key, uint64_t value)

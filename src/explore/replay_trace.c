@@ -27,16 +27,6 @@ static char *absolute(const char *path, struct err *err)
 	return result;
 }
 
-static void add_option(struct buf *out, const char *key, const char *value)
-{
-	buf_addf(out, "%s%s=", out->size ? ":" : "", key);
-	for (; *value; value++)
-		if (*value == ':' || *value == '%')
-			buf_addf(out, "%%%02x", (unsigned char)*value);
-		else
-			buf_add_char(out, *value);
-}
-
 int replay_trace_open(struct replay_trace *t, const char *path, bool values, struct err *err)
 {
 	struct buf options = { 0 };
@@ -50,10 +40,10 @@ int replay_trace_open(struct replay_trace *t, const char *path, bool values, str
 	if (t->live < 0)
 		return err_set(err, "cannot make memory for the trace: %s", strerror(errno));
 	snprintf(live, sizeof(live), "/proc/%d/fd/%d", (int)getpid(), t->live);
-	add_option(&options, "trace", t->work);
-	add_option(&options, "live", live);
-	add_option(&options, "fork", "off");
-	add_option(&options, "values", values ? "1" : "0");
+	buf_add_option(&options, "trace", t->work);
+	buf_add_option(&options, "live", live);
+	buf_add_option(&options, "fork", "off");
+	buf_add_option(&options, "values", values ? "1" : "0");
 	t->options = xstrdup(buf_string(&options));
 	buf_free(&options);
 	return 0;

@@ -28,12 +28,8 @@ static char **environment(const struct target *t, const struct target_start *s)
 	struct buf options = { 0 };
 	size_t pad;
 
-	buf_addf(&options, "%s=mode=control:control=", SNARL_OPTIONS_ENV);
-	for (const char *p = s->control; *p; p++)
-		if (*p == ':' || *p == '%')
-			buf_addf(&options, "%%%02x", (unsigned char)*p);
-		else
-			buf_add_char(&options, *p);
+	buf_addf(&options, "%s=mode=control", SNARL_OPTIONS_ENV);
+	buf_add_option(&options, "control", s->control);
 	if (s->server >= 0)
 		buf_addf(&options, ":server=%d", TARGET_SERVER_FD);
 	if (s->backend)
