@@ -1,21 +1,25 @@
 /*
  * Futexes by hand, through syscall(); and that other calls come through whole.
  *
- * Whether a waiter is there already is asked by a requeue that goes around
- * libc and is therefore not in the trace.
+ * Whether a waiter is there already is asked by calls that go around
+ * libc and are therefore not in the trace.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 static uint32_t first, second, third;
+static volatile long waiter_id;
 
 static void want(long got, long expected)
 {
@@ -29,23 +33,52 @@ static void want_error(long got, int expected)
 	want(errno, expected);
 }
 
-static long unseen_requeue(uint32_t *from, uint32_t *to)
+/* A system call that goes around libc, and so around the trace. */
+static long unseen(long number, long a, long b, long c, long d, void *e)
 {
-	register long count __asm__("r10") = 1;
-	register uint32_t *other __asm__("r8") = to;
-	register long unused __asm__("r9") = 0;
+	register long fourth __asm__("r10") = d;
+	register void *fifth __asm__("r8") = e;
+	register long sixth __asm__("r9") = 0;
 	long got;
 
 	__asm__ volatile("syscall"
 			 : "=a"(got)
-			 : "a"(SYS_futex), "D"(from), "S"(FUTEX_REQUEUE_PRIVATE), "d"(0), "r"(count),
-			   "r"(other), "r"(unused)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
 			 : "rcx", "r11", "memory");
 	return got;
 }
 
+static long unseen_requeue(uint32_t *from, uint32_t *to)
+{
+	return unseen(SYS_futex, (long)from, FUTEX_REQUEUE_PRIVATE, 0, 1, to);
+}
+
+/*
+ * Until it sleeps. Linux 6.18 wakes a waiter that is requeued while it is about to sleep
+ * now and then, so the requeue must not come earlier.
+ */
+static void wait_for_waiter(void)
+{
+	char path[64], text[256];
+	long file, size;
+	char *state = NULL;
+
+	while (!state || *state != 'S') {
+		snprintf(path, sizeof(path), "/proc/self/task/%ld/stat", waiter_id);
+		file = unseen(SYS_open, (long)path, O_RDONLY, 0, 0, NULL);
+		if (file < 0)
+			continue;
+		size = unseen(SYS_read, file, (long)text, sizeof(text) - 1, 0, NULL);
+		unseen(SYS_close, file, 0, 0, 0, NULL);
+		text[size > 0 ? size : 0] = 0;
+		state = strrchr(text, ')');
+		state = state ? state + 2 : NULL;
+	}
+}
+
 static void *waiter(void *arg)
 {
+	waiter_id = unseen(SYS_gettid, 0, 0, 0, 0, NULL);
 	want(syscall(SYS_futex, &first, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0), 0);
 	return arg;
 }
@@ -86,8 +119,9 @@ int main(void)
 	one_thread();
 	others();
 	want(pthread_create(&t, NULL, waiter, NULL), 0);
-	while (unseen_requeue(&first, &second) != 1)
-		;
+	do
+		wait_for_waiter();
+	while (unseen_requeue(&first, &second) != 1);
 	want(syscall(SYS_futex, &second, FUTEX_REQUEUE_PRIVATE, 0, 1l, &third, 0), 1);
 	want(syscall(SYS_futex, &third, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0), 1);
 	want(pthread_join(t, NULL), 0);
