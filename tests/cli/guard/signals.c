@@ -34,6 +34,7 @@ static __attribute__((noinline)) void add_one(void)
 
 static void *work(void *arg)
 {
+	handled++;	/* shared, so that a trace has what the handler does */
 	for (volatile int i = 0; i < ROUNDS; i++) {
 		pthread_mutex_lock(&lock);
 		add_one();
@@ -55,6 +56,7 @@ int main(void)
 	pthread_t t[2];
 
 	sigaction(SIGALRM, &act, NULL);
+	raise(SIGALRM);		/* once at least */
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, work, NULL);
