@@ -84,6 +84,9 @@ static int choose_strategy(struct options *o, const char *name)
 	o->strategy = strategy_find(name);
 	if (o->strategy && test_strategy_is_search(o->strategy))
 		return CMD_OK;
+	if (o->strategy && strcmp(name, "active") == 0)
+		return cmd_usage(&cmd_test, "'%s' goes for what a profile expects: use snarl cover --chase",
+				 name);
 	if (o->strategy)
 		return cmd_usage(&cmd_test, "'%s' follows a schedule: use snarl replay", name);
 	for (size_t i = 0; strategies[i] && count < ARRAY_SIZE(names); i++)

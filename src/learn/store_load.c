@@ -32,7 +32,7 @@ static int64_t choose(struct db *d, const char *wanted, struct known *k, struct 
 		else if (wanted)
 			err_set(err, "the database knows no program %s (but %s)", wanted, buf_string(&names));
 		else
-			err_set(err, "the database is empty");
+			err_set(err, "the database is empty: snarl learn -- PROGRAM fills it");
 	}
 	buf_free(&names);
 	return got == 0 && count == 1 ? id : -1;
