@@ -2,6 +2,7 @@
  * Sockets and message queues.
  */
 #include "runtime/control_outside.h"
+#include "runtime/sys.h"
 
 static inline ssize_t received(struct snarlrt_call *c, void *buf, size_t n, ssize_t got)
 {
@@ -206,11 +207,37 @@ SNARLRT_INTERPOSE int sendmmsg(int fd, struct mmsghdr *m, unsigned count, int fl
 	return (int)snarlrt_call_leave(&c, put);
 }
 
+/* A message or a buffer of the wrong size is refused at once, however full the queue is. */
+static bool mq_refuses(mqd_t q, size_t n, bool sending)
+{
+	struct mq_attr a;
+
+	if (sys_call(SYS_mq_getsetattr, q, NULL, &a) < 0)
+		return true;
+	return sending ? n > (size_t)a.mq_msgsize : n < (size_t)a.mq_msgsize;
+}
+
+static bool mq_may(struct snarlrt_call *c, mqd_t q, size_t n, short events)
+{
+	if (likely(!c->control))
+		return true;
+	return mq_refuses(q, n, events == POLLOUT) ? ctl_call_point(c) : ctl_call_may(c, q, events);
+}
+
+static bool mq_may_until(struct snarlrt_call *c, mqd_t q, size_t n, short events,
+			 const struct timespec *limit)
+{
+	if (likely(!c->control))
+		return true;
+	return mq_refuses(q, n, events == POLLOUT) ? ctl_call_point(c) :
+						     ctl_call_may_until(c, q, events, limit);
+}
+
 SNARLRT_INTERPOSE int mq_send(mqd_t q, const char *buf, size_t n, unsigned priority)
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
 	gives(&c, buf, n);
-	return (int)snarlrt_call_leave(&c, snarlrt_may(&c, q, POLLOUT) ?
+	return (int)snarlrt_call_leave(&c, mq_may(&c, q, n, POLLOUT) ?
 						   REAL(mq_send)(q, buf, n, priority) :
 						   -1);
 }
@@ -220,7 +247,7 @@ SNARLRT_INTERPOSE int mq_timedsend(mqd_t q, const char *buf, size_t n, unsigned 
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
 	gives(&c, buf, n);
-	return (int)snarlrt_call_leave(&c, !c.control || ctl_call_may_until(&c, q, POLLOUT, limit) ?
+	return (int)snarlrt_call_leave(&c, mq_may_until(&c, q, n, POLLOUT, limit) ?
 						   REAL(mq_timedsend)(q, buf, n, priority, limit) :
 						   -1);
 }
@@ -229,7 +256,7 @@ SNARLRT_INTERPOSE ssize_t mq_receive(mqd_t q, char *buf, size_t n, unsigned *pri
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
 	return received(&c, buf, n,
-			snarlrt_may(&c, q, POLLIN) ? REAL(mq_receive)(q, buf, n, priority) : -1);
+			mq_may(&c, q, n, POLLIN) ? REAL(mq_receive)(q, buf, n, priority) : -1);
 }
 
 SNARLRT_INTERPOSE ssize_t mq_timedreceive(mqd_t q, char *restrict buf, size_t n,
@@ -238,7 +265,7 @@ SNARLRT_INTERPOSE ssize_t mq_timedreceive(mqd_t q, char *restrict buf, size_t n,
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
 	return received(&c, buf, n,
-			!c.control || ctl_call_may_until(&c, q, POLLIN, limit) ?
+			mq_may_until(&c, q, n, POLLIN, limit) ?
 				REAL(mq_timedreceive)(q, buf, n, priority, limit) :
 				-1);
 }
