@@ -1,6 +1,7 @@
 /*
  * Arrays that grow to many gigabytes at most: they begin with a page, so that elements of 64
- * bytes are cache lines, are zero, and move without being copied.
+ * bytes are cache lines, are zero, and move without being copied. From 2 MiB on they are made of
+ * huge pages where there are such.
  */
 #ifndef ANALYZE_PAGES_H
 #define ANALYZE_PAGES_H
