@@ -419,9 +419,23 @@ static struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
 	return p;
 }
 
+static bool same_lock(const struct entry *x, const struct entry *y)
+{
+	return x->lock == y->lock && !(x->shared && y->shared);
+}
+
+/* Mostly the outermost or the innermost of both say it: at hand even where pairs are many. */
+static bool excludes_at_once(const struct locks *l, uint32_t a, uint32_t b)
+{
+	const struct span *x = &l->sets[a], *y = &l->sets[b];
+
+	return same_lock(&l->entries[x->first], &l->entries[y->first]) ||
+	       same_lock(&l->entries[x->first + x->count - 1], &l->entries[y->first + y->count - 1]);
+}
+
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b)
 {
-	return a && b && compared(l, a, b)->exclude;
+	return a && b && (excludes_at_once(l, a, b) || compared(l, a, b)->exclude);
 }
 
 bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)

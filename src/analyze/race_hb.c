@@ -97,7 +97,6 @@ static inline enum fate meet(struct race *r, const struct record *old, const str
 static void granule(struct race *r, const struct now *n)
 {
 	struct place place = shadow_place(&r->shadow, n->base);
-	uint32_t *link = place.more;
 	enum fate fate;
 
 	for (unsigned i = 0; i < SHADOW_HOMES; i++) {
@@ -109,14 +108,12 @@ static void granule(struct race *r, const struct now *n)
 		if (fate == GOES)
 			place.home[i].site = 0;
 	}
-	while (*link) {
-		fate = meet(r, &r->shadow.pool[*link], n);
+	for (uint32_t i = place.more->count; i-- > 0; ) {
+		fate = meet(r, &r->shadow.pool[place.more->at + i], n);
 		if (fate == COVERS)
 			return;
 		if (fate == GOES)
-			shadow_drop(&r->shadow, link);
-		else
-			link = &r->shadow.next[*link];
+			shadow_drop(&r->shadow, place.more, i);
 	}
 	record_set(shadow_add(&r->shadow, &place), record_site(n->ev->pc, n->mask, n->access),
 		   n->view);

@@ -36,7 +36,11 @@ struct pair {
 	uint64_t index;		/* of that event 0 */
 };
 
+#define SOON 32u	/* a power of two, above ANALYSIS_AHEAD */
+
 struct predict {
+	uint64_t soon[SOON];	/* a ring: addresses of accesses to come */
+	uint32_t soon_count;
 	struct shadow shadow;
 	struct reorder *reorder;
 	struct sections *sections;
@@ -137,21 +141,6 @@ static void report(struct predict *p, const struct record *old, uint64_t granule
 		look_for_order(p, pair, old, view, &c, out);
 }
 
-static void judge(struct predict *p, const struct record *old, uint64_t base,
-		  const struct event *ev, const struct view *view, struct findings *out)
-{
-	if (vclock_saw(view->order, who_thread(old->who), old->order_epoch))
-		p->pruned[PRUNE_HB]++;
-	else if (!vclock_saw(view->full, who_thread(old->who), old->epoch))
-		return;
-	else if (locks_exclude(p->locks, old->lockset, view->lockset))
-		p->pruned[PRUNE_LOCK]++;
-	else if (!locks_compatible(p->locks, old->lockset, view->lockset))
-		p->pruned[PRUNE_HISTORY]++;
-	else
-		report(p, old, base, ev, view, out);
-}
-
 /* Also a write to some of the bytes depends on who wrote the others: they are one to us. */
 static void flow(struct predict *p, uint64_t *written, unsigned mask, unsigned access,
 		 const struct view *view)
@@ -172,14 +161,38 @@ struct now {
 	unsigned mask, access;
 	unsigned own;		/* records of the thread … */
 	struct record *same, *oldest;	/* … that of this access, and the first of all */
+	uint32_t against;	/* the lockset asked about last: many have the same */
+	bool excluded;		/* … and the answer; no locks exclude nothing */
 };
+
+static inline void judge(struct predict *p, const struct record *old, struct now *n)
+{
+	const struct view *view = n->view;
+
+	if (vclock_saw(view->order, who_thread(old->who), old->order_epoch)) {
+		p->pruned[PRUNE_HB]++;
+		return;
+	}
+	if (!vclock_saw(view->full, who_thread(old->who), old->epoch))
+		return;
+	if (n->against != old->lockset) {
+		n->against = old->lockset;
+		n->excluded = locks_exclude(p->locks, old->lockset, view->lockset);
+	}
+	if (n->excluded)
+		p->pruned[PRUNE_LOCK]++;
+	else if (!locks_compatible(p->locks, old->lockset, view->lockset))
+		p->pruned[PRUNE_HISTORY]++;
+	else
+		report(p, old, n->base, n->ev, view, n->out);
+}
 
 /* True: it stands for this access too, and whoever came since has met it. */
 static inline bool meet(struct predict *p, struct record *old, struct now *n)
 {
 	if (who_thread(old->who) != n->view->thread) {
 		if (record_mask(old) & n->mask && shadow_conflict(n->access, record_access(old)))
-			judge(p, old, n->base, n->ev, n->view, n->out);
+			judge(p, old, n);
 		return false;
 	}
 	if (old->site == n->site && old->lockset == n->view->lockset) {
@@ -196,8 +209,8 @@ static inline bool meet(struct predict *p, struct record *old, struct now *n)
 static void granule(struct predict *p, struct now *n)
 {
 	struct place place = shadow_place(&p->shadow, n->base);
-	uint32_t *link = place.more, *last = NULL;
-	unsigned linked = 0;
+	struct record *more = &p->shadow.pool[place.more->at];
+	uint32_t count = place.more->count;
 	bool met = false;
 
 	n->site = record_site(n->ev->pc, n->mask, n->access);
@@ -206,12 +219,12 @@ static void granule(struct predict *p, struct now *n)
 	flow(p, place.written, n->mask, n->access, n->view);
 	for (unsigned i = 0; i < SHADOW_HOMES && !met; i++)
 		met = place.home[i].site && meet(p, &place.home[i], n);
-	for (; *link && !met; last = link, link = &p->shadow.next[*link], linked++)
-		met = meet(p, &p->shadow.pool[*link], n);
+	for (uint32_t i = count; i-- > 0 && !met; )
+		met = meet(p, &more[i], n);
 	if (!n->same && n->own >= OWN_RECORDS)
 		n->same = n->oldest;
-	if (!n->same && linked + SHADOW_HOMES >= CELL_RECORDS) {
-		shadow_drop(&p->shadow, last);
+	if (!n->same && count + SHADOW_HOMES >= CELL_RECORDS) {
+		shadow_drop(&p->shadow, place.more, 0);
 		p->dropped++;
 	}
 	record_set(n->same ? n->same : shadow_add(&p->shadow, &place), n->site, n->view);
@@ -238,6 +251,17 @@ static void predict_event(void *state, const struct event *ev, const struct view
 	}
 }
 
+static void predict_soon(void *state, const struct event *ev)
+{
+	struct predict *p = state;
+	uint32_t n = p->soon_count++;
+
+	p->soon[n % SOON] = ev->addr;
+	if ((ev->addr ^ p->soon[(n - 1) % SOON]) >> 6)
+		shadow_prefetch(&p->shadow, ev->addr, 0);
+	shadow_prefetch(&p->shadow, p->soon[(n - ANALYSIS_AHEAD / 2) % SOON], 1);
+}
+
 static void predict_finish(void *state, struct findings *out)
 {
 	struct predict *p = state;
@@ -260,6 +284,7 @@ static void predict_finish(void *state, struct findings *out)
 
 const struct analysis analysis_race_predict = {
 	.name = "race-predict", .summary = "races that another order of critical sections would show",
-	.open = predict_open, .event = predict_event, .finish = predict_finish,
+	.open = predict_open, .event = predict_event, .soon = predict_soon,
+	.finish = predict_finish,
 	.close = predict_close,
 };

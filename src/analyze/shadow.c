@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/pages.h"
 #include "base/mem.h"
 
 void shadow_init(struct shadow *s)
@@ -11,18 +12,24 @@ void shadow_init(struct shadow *s)
 	s->pages = xcalloc(s->table_size, sizeof(struct page *));
 }
 
+static size_t slab_size(size_t number)
+{
+	return number == 0 ? SHADOW_FIRST_SLAB : SHADOW_SLAB;
+}
+
 static void free_pages(struct shadow *s)
 {
-	for (size_t i = 0; i < s->table_size; i++)
-		free(s->pages[i]);
+	for (size_t i = 0; i < s->slab_count; i++)
+		pages_free(s->slabs[i], slab_size(i) * sizeof(struct page));
+	s->slab_count = s->slab_left = 0;
 }
 
 void shadow_free(struct shadow *s)
 {
 	free_pages(s);
 	free(s->pages);
+	free(s->slabs);
 	free(s->pool);
-	free(s->next);
 }
 
 static struct page **page_place(const struct shadow *s, uint64_t number)
@@ -50,11 +57,12 @@ static void grow_table(struct shadow *s)
 static void empty_pool(struct shadow *s)
 {
 	for (size_t i = 0; i < s->table_size; i++)
-		if (s->pages[i])
-			memset(s->pages[i]->more, 0, sizeof(s->pages[i]->more));
-	s->dropped += s->pool_count - 1;
+		for (unsigned c = 0; s->pages[i] && c < SHADOW_CELLS; c++) {
+			s->dropped += s->pages[i]->more[c].count;
+			s->pages[i]->more[c] = (struct more){ 0 };
+		}
 	s->pool_count = 1;
-	s->free = 0;
+	memset(s->free, 0, sizeof(s->free));
 }
 
 static void empty(struct shadow *s)
@@ -70,6 +78,19 @@ static void empty(struct shadow *s)
 	s->page_count = 0;
 }
 
+static struct page *page_new(struct shadow *s)
+{
+	size_t size = slab_size(s->slab_count);
+
+	if (s->slab_left == 0) {
+		s->slabs = xgrow(s->slabs, s->slab_count, &s->slab_capacity, sizeof(*s->slabs));
+		s->slabs[s->slab_count++] = pages_grow(NULL, 0, size * sizeof(struct page));
+		s->slab_left = size;
+	}
+	s->page_count++;
+	return &s->slabs[s->slab_count - 1][slab_size(s->slab_count - 1) - s->slab_left--];
+}
+
 struct page *shadow_page(struct shadow *s, uint64_t number)
 {
 	struct page **at = page_place(s, number);
@@ -80,44 +101,75 @@ struct page *shadow_page(struct shadow *s, uint64_t number)
 		if (s->page_count * 2 >= s->table_size)
 			grow_table(s);
 		at = page_place(s, number);
-		*at = aligned_alloc(64, (sizeof(**at) + 63) & ~(size_t)63);
-		if (!*at)
-			xmalloc(SIZE_MAX);	/* says so and ends */
-		memset(*at, 0, sizeof(**at));
+		*at = page_new(s);
 		(*at)->number = number;
-		s->page_count++;
 	}
 	return s->recent[number & (SHADOW_RECENT - 1)] = *at;
 }
 
+static uint32_t block_new(struct shadow *s, unsigned order)
+{
+	uint32_t at = s->free[order];
+
+	if (at) {
+		s->free[order] = (uint32_t)s->pool[at].who;
+		return at;
+	}
+	if (s->pool_count + (1u << order) > SHADOW_MORE)
+		return 0;
+	while (s->pool_count + (1u << order) > s->pool_capacity)
+		s->pool = xgrow(s->pool, s->pool_capacity, &s->pool_capacity, sizeof(*s->pool));
+	at = (uint32_t)s->pool_count;
+	s->pool_count += 1u << order;
+	return at;
+}
+
+static void block_free(struct shadow *s, struct more *more)
+{
+	s->pool[more->at].who = s->free[more->order];
+	s->free[more->order] = more->at;
+	*more = (struct more){ 0 };
+}
+
+/* A block of twice the size, or the first one. */
+static void more_room(struct shadow *s, struct more *more)
+{
+	unsigned order = more->order + 1u;
+	uint32_t at = order < SHADOW_ORDERS ? block_new(s, order) : 0, count = more->count;
+
+	if (!at) {
+		empty_pool(s);
+		order = 1;
+		count = 0;
+		at = block_new(s, order);
+	}
+	if (count > 0) {
+		memcpy(&s->pool[at], &s->pool[more->at], count * sizeof(*s->pool));
+		block_free(s, more);
+	}
+	*more = (struct more){ .at = at, .count = count, .order = order };
+}
+
 struct record *shadow_add(struct shadow *s, const struct place *p)
 {
-	uint32_t number = s->free;
+	struct more *more = p->more;
 
 	for (unsigned i = 0; i < SHADOW_HOMES; i++)
 		if (p->home[i].site == 0)
 			return &p->home[i];
-	if (number) {
-		s->free = s->next[number];
-	} else {
-		if (s->pool_count == SHADOW_MORE)
-			empty_pool(s);
-		s->pool = xgrow(s->pool, s->pool_count, &s->pool_capacity, sizeof(*s->pool));
-		s->next = xgrow(s->next, s->pool_count, &s->next_capacity, sizeof(*s->next));
-		number = (uint32_t)s->pool_count++;
-	}
-	s->next[number] = *p->more;
-	*p->more = number;
-	return &s->pool[number];
+	if (!more->order || more->count == 1u << more->order)
+		more_room(s, more);
+	return &s->pool[more->at + more->count++];
 }
 
-void shadow_drop(struct shadow *s, uint32_t *link)
+void shadow_drop(struct shadow *s, struct more *more, uint32_t i)
 {
-	uint32_t number = *link;
+	struct record *r = &s->pool[more->at];
 
-	*link = s->next[number];
-	s->next[number] = s->free;
-	s->free = number;
+	more->count--;
+	memmove(r + i, r + i + 1, (more->count - i) * sizeof(*r));
+	if (more->count == 0)
+		block_free(s, more);
 }
 
 /* What is left of the record; 0: nothing. */
@@ -129,19 +181,17 @@ static uint64_t cut(uint64_t site, unsigned mask)
 
 static void forget_cell(struct shadow *s, struct page *page, unsigned cell, unsigned mask)
 {
-	uint32_t *link = &page->more[cell];
+	struct more *more = &page->more[cell];
 
 	page->written[cell] = 0;
 	for (unsigned i = 0; i < SHADOW_HOMES; i++)
 		page->cells[cell].home[i].site = cut(page->cells[cell].home[i].site, mask);
-	while (*link) {
-		struct record *r = &s->pool[*link];
+	for (uint32_t i = more->count; i-- > 0; ) {
+		struct record *r = &s->pool[more->at + i];
 
 		r->site = cut(r->site, mask);
 		if (r->site == 0)
-			shadow_drop(s, link);
-		else
-			link = &s->next[*link];
+			shadow_drop(s, more, i);
 	}
 }
 

@@ -3,9 +3,9 @@
  * records. A record covers those bytes of its granule that its mask says.
  *
  * Most granules have one or two records. These have a home in the page, so that what
- * lies side by side in memory does so here; more are kept in a pool and linked. When there
- * is no room all is forgotten and begun anew: memory is bounded, and what was lost
- * is counted.
+ * lies side by side in memory does so here; more are kept in a pool, those of a granule
+ * side by side: an access looks at all of them. When there is no room all is forgotten and
+ * begun anew: memory is bounded, and what was lost is counted.
  */
 #ifndef ANALYZE_SHADOW_H
 #define ANALYZE_SHADOW_H
@@ -20,7 +20,10 @@
 #define SHADOW_HOMES 2u
 #define SHADOW_RECENT 2048u	/* pages found without a search; a power of two */
 #define SHADOW_PAGES (1u << 18)	/* at most: 1.3 GiB */
-#define SHADOW_MORE (1u << 24)	/* records in the pool, at most: 0.6 GiB */
+#define SHADOW_SLAB 1600u	/* pages made at once: 8 MiB, of which huge pages can be had */
+#define SHADOW_FIRST_SLAB 128u	/* short traces do without */
+#define SHADOW_MORE (1u << 24)	/* records in the pool, at most: 0.5 GiB */
+#define SHADOW_ORDERS 22u	/* sizes of blocks in the pool, powers of two from 2 records on */
 
 /* An access of a thread to bytes of one granule. */
 struct record {
@@ -36,9 +39,16 @@ struct cell {
 	struct record home[SHADOW_HOMES];
 };
 
+/* Records in the pool, oldest first. */
+struct more {
+	uint32_t at;		/* the first */
+	uint32_t count : 27;
+	uint32_t order : 5;	/* there is room for 1 << order; 0: none */
+};
+
 struct page {
-	struct cell cells[SHADOW_CELLS];
-	uint32_t more[SHADOW_CELLS];	/* in the pool, newest first; 0: none */
+	_Alignas(64) struct cell cells[SHADOW_CELLS];
+	struct more more[SHADOW_CELLS];
 	/* For race_predict.c: who wrote last, as `who` of a record. */
 	uint64_t written[SHADOW_CELLS];
 	uint64_t number;		/* address >> SHADOW_PAGE_SHIFT */
@@ -47,10 +57,11 @@ struct page {
 struct shadow {
 	struct page **pages;	/* by hash of the number, NULL: free */
 	size_t page_count, table_size;
+	struct page **slabs;	/* where they are */
+	size_t slab_count, slab_capacity, slab_left;	/* pages not used yet in the last one */
 	struct record *pool;	/* 0 is not used */
-	uint32_t *next;		/* of each in the pool */
-	size_t pool_count, pool_capacity, next_capacity;
-	uint32_t free;		/* first of the free ones, linked */
+	size_t pool_count, pool_capacity;
+	uint32_t free[SHADOW_ORDERS];	/* first of the free blocks, linked by `who`; 0: none */
 	struct page *recent[SHADOW_RECENT];
 	uint64_t dropped;	/* records lost for lack of room */
 };
@@ -58,7 +69,7 @@ struct shadow {
 /* Where a granule's records are. */
 struct place {
 	struct record *home;
-	uint32_t *more;
+	struct more *more;
 	uint64_t *written;
 };
 
@@ -79,11 +90,31 @@ static inline struct place shadow_place(struct shadow *s, uint64_t addr)
 	return (struct place){ page->cells[cell].home, &page->more[cell], &page->written[cell] };
 }
 
+/* Asks for the memory of a granule that is soon needed: first step 0, when that is there step 1. */
+static inline void shadow_prefetch(const struct shadow *s, uint64_t addr, unsigned step)
+{
+	uint64_t number = addr >> SHADOW_PAGE_SHIFT;
+	const struct page *page = s->recent[number & (SHADOW_RECENT - 1)];
+	unsigned cell = addr >> 3 & (SHADOW_CELLS - 1);
+
+	if (!page || page->number != number)
+		return;
+	if (step == 0) {
+		__builtin_prefetch(&page->cells[cell], 1);
+		__builtin_prefetch(&page->more[cell]);
+		__builtin_prefetch(&page->written[cell], 1);
+	} else {
+		/* A line has two. */
+		for (uint32_t i = 0; i < page->more[cell].count; i += 2)
+			__builtin_prefetch(&s->pool[page->more[cell].at + i], 1);
+	}
+}
+
 /* A record for the granule; all fields are the caller's. */
 struct record *shadow_add(struct shadow *s, const struct place *p);
 
-/* Takes the one that *link names out of the pool. One at home is free when its site is 0. */
-void shadow_drop(struct shadow *s, uint32_t *link);
+/* Takes the i-th of the granule out of the pool. One at home is free when its site is 0. */
+void shadow_drop(struct shadow *s, struct more *more, uint32_t i);
 
 /* The memory's history ends. */
 void shadow_forget(struct shadow *s, uint64_t addr, uint64_t size);
