@@ -238,10 +238,8 @@ static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out
 {
 	const struct couple *list = a->couples.list, *k = &list[fresh], *o;
 
-	for (uint32_t n = 0; (n = couples_same_places(&a->couples, fresh, n));) {
+	for (uint32_t n = 0; (n = couples_of_others(&a->couples, fresh, n));) {
 		o = &list[n];
-		if (o->thread == k->thread)
-			continue;
 		match(a, k, o, out);
 		/* Crossing is the same seen from either side. */
 		if (overlap(&k->side[0], &o->side[0]))
@@ -280,8 +278,7 @@ static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 {
 	struct near *near = near_of(a, ev->thread);
 	struct couple_side now = { .pc = ev->pc, .kind = ev->kind,
-				   .access = (uint8_t)access_of(ev->kind),
-				   .granule = ev->addr / GRANULE_BYTES };
+				   .access = (uint8_t)access_of(ev->kind) };
 	struct couple_side *s;
 	uint32_t fresh;
 	unsigned slot;

@@ -429,7 +429,7 @@ static void test_kinds(void **state)
 static struct couple_side side(struct moments *m, struct couples *c, struct actor *a, uint64_t addr,
 			       uint64_t pc)
 {
-	struct couple_side side = { .at = act(m, a, addr), .pc = pc, .granule = addr / 8,
+	struct couple_side side = { .at = act(m, a, addr), .pc = pc,
 				    .kind = TRACE_WRITE, .access = ACCESS_WRITE };
 
 	couples_place(c, &side);
@@ -461,15 +461,14 @@ static void test_couples(void **state)
 	/* The other way round, by another thread. */
 	two = couple(m, &c, &b, 0x2000, 0x1000);
 	assert_int_not_equal(two, 0);
-	assert_int_equal(couples_same_places(&c, one, 0), two);
-	assert_int_equal(couples_same_places(&c, one, two), one);
-	assert_int_equal(couples_same_places(&c, one, one), 0);
+	assert_int_equal(couples_of_others(&c, one, 0), two);
+	assert_int_equal(couples_of_others(&c, one, two), 0);
 	/* Freed: no longer the same place. */
 	couples_forget(&c, 0x2000, 8);
 	two = couple(m, &c, &b, 0x2000, 0x1000);
 	assert_int_not_equal(two, 0);
-	assert_int_equal(couples_same_places(&c, two, 0), two);
-	assert_int_equal(couples_same_places(&c, two, two), 0);
+	assert_int_equal(couples_of_others(&c, two, 0), 0);
+	assert_int_equal(couples_of_others(&c, one, 0), 2);
 	/* Ever other places do not need ever more memory. */
 	for (uint64_t i = 0; i < 1000; i++)
 		couple(m, &c, &a, 0x100000 + 16 * i, 0x100008 + 16 * i);
