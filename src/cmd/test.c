@@ -84,7 +84,7 @@ static int choose_strategy(struct options *o, const char *name)
 	o->strategy = strategy_find(name);
 	if (o->strategy && test_strategy_is_search(o->strategy))
 		return CMD_OK;
-	if (o->strategy && strcmp(name, "active") == 0)
+	if (o->strategy && (strcmp(name, "active") == 0 || strcmp(name, "greedy") == 0))
 		return cmd_usage(&cmd_test, "'%s' goes for what a profile expects: use snarl cover --chase",
 				 name);
 	if (o->strategy)

@@ -4,7 +4,7 @@
  * block by the tool and mapped into the target.
  *
  * `exact` is a list of turns: thread × steps, with what else was decided in between. `goal` is a list of orders
- * between named events. `active` wants an interleaving root.
+ * between named events. `active` wants an interleaving root, `greedy` many.
  */
 #ifndef SCHED_PLAN_H
 #define SCHED_PLAN_H
@@ -63,6 +63,7 @@ struct sched_plan {
 	uint64_t turns;		/* count; struct sched_turn[] follow the header */
 	uint64_t orders;	/* count; struct sched_order[] follow the turns */
 	uint64_t wanted;	/* 0 or 1; struct sched_wanted follows the orders */
+	uint64_t open;		/* a power of two or 0: places of the table of greedy.h, which follows that */
 	uint64_t checks;	/* count; a byte for each of the first events follows that */
 };
 
@@ -81,9 +82,14 @@ static inline const struct sched_wanted *sched_plan_wanted(const struct sched_pl
 	return (const struct sched_wanted *)(sched_plan_orders(p) + p->orders);
 }
 
+static inline const uint64_t *sched_plan_open(const struct sched_plan *p)
+{
+	return (const uint64_t *)(sched_plan_wanted(p) + p->wanted);
+}
+
 static inline const uint8_t *sched_plan_checks(const struct sched_plan *p)
 {
-	return (const uint8_t *)(sched_plan_wanted(p) + p->wanted);
+	return (const uint8_t *)(sched_plan_open(p) + p->open);
 }
 
 /* The hash of a thread's path: of its parent's (main: SCHED_MAIN) and its ordinal, from 1. */

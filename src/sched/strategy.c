@@ -5,7 +5,7 @@
 
 extern const struct strategy strategy_random, strategy_roundrobin, strategy_pct, strategy_pctlarge,
 	strategy_pos, strategy_surw, strategy_delay, strategy_chess, strategy_exact, strategy_goal,
-	strategy_loose, strategy_active, strategy_feedback;
+	strategy_loose, strategy_active, strategy_feedback, strategy_greedy;
 
 const struct strategy *const strategies[] = {
 	&strategy_random,
@@ -21,6 +21,7 @@ const struct strategy *const strategies[] = {
 	&strategy_goal,
 	&strategy_loose,
 	&strategy_active,
+	&strategy_greedy,
 	NULL,
 };
 

@@ -40,6 +40,8 @@ wrong "snarl test: 'exact' follows a schedule: use snarl replay (see snarl test 
 	test -s exact -- true
 wrong "snarl test: 'active' goes for what a profile expects: use snarl cover --chase (see snarl test --help)" \
 	test -s active -- true
+wrong "snarl test: 'greedy' goes for what a profile expects: use snarl cover --chase (see snarl test --help)" \
+	test -s greedy -- true
 wrong "snarl test: --runs needs a number above 0, not '0' (see snarl test --help)" test --runs 0 -- true
 wrong "snarl test: --jobs needs a number from 1 to 64, not 'x' (see snarl test --help)" test -j x -- true
 wrong "snarl test: --time needs a time such as 90, 1.5s, 10m or 2h, not '1x' (see snarl test --help)" \

@@ -15,7 +15,7 @@ static void test_found_by_name(void **state)
 		assert_true(strlen(strategies[count]->summary) < 72);
 		assert_true(strategies[count]->state_size <= 4 << 20);
 	}
-	assert_int_equal(count, 13);
+	assert_int_equal(count, 14);
 	assert_null(strategy_find(""));
 	assert_null(strategy_find("pc"));
 	assert_null(strategy_find("pctx"));

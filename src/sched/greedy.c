@@ -1,0 +1,403 @@
+/*
+ * Greedy: many interleaving roots (iroot.h) are wanted at once, each of which other runs let one expect.
+ *
+ *  - Whose next step completes one of them goes first; else who touches what another thread is about to
+ *    touch, if that one's step then does.
+ *  - When all but the last event of a root have come, the thread that lacks it is let run for a while, and
+ *    nobody else touches the memory that it depends on.
+ *  - All else is partial order sampling (pos.c).
+ *
+ * So a run takes what offers itself, where `active` brings about one root whatever it costs. A
+ * step completes a root if it depends on the last access to its memory, and that dependency and one
+ * that came about before between the same two threads are the root's. Only the last dependencies are
+ * remembered, there is no window, long accesses count for their first 64 bytes: what it takes for a root need not be
+ * one. What a run has exposed is for others to say (iroot_profile.h).
+ */
+#include "sched/greedy.h"
+
+#include "sched/match.h"
+#include "sched/pick.h"
+#include "sched/plan.h"
+
+#define PLACES 512u		/* 4 bytes each, of memory whose last access is known */
+#define SPAN 16u		/* of them that an access counts for, at most */
+#define RECENT 32u		/* dependencies and accesses that are remembered */
+#define EAGER 900u		/* permille: chance to be greedy where one can be */
+#define CROWD 32u		/* threads; with more, nobody looks at what all others are about to do */
+#define PATIENCE 11u		/* steps for the last event of a root: below 2^0 … 2^10 */
+#define NOBODY SCHED_MAX_THREADS
+
+struct access {
+	struct iroot_event event;
+	uint64_t object, step;
+	uint32_t size, thread;
+};
+
+struct dependency {
+	struct access from, to;
+	uint64_t hash;
+};
+
+struct greedy {
+	const uint64_t *table;
+	uint64_t places;
+	uint64_t seed, rng;
+	uint32_t permille;
+	uint64_t asked;				/* step of the last question; SCHED_NO_LIMIT: counted */
+	uint32_t chosen;
+	struct sched_event event;		/* before which it stood */
+	uint64_t priority[SCHED_MAX_THREADS];	/* of the pending event; 0: not drawn yet */
+	/* What was begun: the next access of this thread to `kept` completes a root. */
+	uint32_t awaited;			/* NOBODY: nothing was */
+	struct access kept;
+	uint64_t until, under_way;
+	/* Rings: counts are of all ever. */
+	uint32_t dependencies, accesses, tried_count;
+	struct dependency recent[RECENT];
+	struct access access[RECENT];
+	uint64_t tried[RECENT];			/* in vain: is not begun again in a run */
+	struct access last[PLACES];		/* size 0: none */
+};
+
+uint64_t greedy_places(uint64_t count)
+{
+	uint64_t places = 16;
+
+	while (places < count * 5 * 2)
+		places *= 2;
+	return places;
+}
+
+static void put(uint64_t *table, uint64_t places, uint64_t hash)
+{
+	uint64_t at = hash >> 1 & (places - 1);
+
+	while (table[at] && table[at] != hash)
+		at = (at + 1) & (places - 1);
+	table[at] = hash;
+}
+
+void greedy_add(uint64_t *table, uint64_t places, const struct iroot *root)
+{
+	const struct iroot_shape *s = &iroot_shapes[root->idiom];
+	uint64_t hash[2] = { 0 };
+
+	for (unsigned d = 0; d < s->dependencies; d++) {
+		hash[d] = greedy_dependency(&root->event[s->dependency[d][0]], &root->event[s->dependency[d][1]]);
+		put(table, places, hash[d]);
+	}
+	put(table, places, greedy_root(root->idiom, hash[0], hash[1]));
+	if (s->dependencies == 2)
+		put(table, places, greedy_begun(root->idiom, hash[0], &root->event[s->dependency[1][0]]));
+	/* Either of its dependencies may be the first. */
+	if (root->idiom == 5)
+		put(table, places, greedy_begun(5, hash[1], &root->event[0]));
+}
+
+static void greedy_init(void *state, const struct sched_params *params)
+{
+	struct greedy *g = state;
+	const struct sched_plan *plan = params->plan;
+
+	g->seed = params->seed;
+	g->permille = params->switch_permille ? params->switch_permille : EAGER;
+	g->table = plan ? sched_plan_open(plan) : NULL;
+	g->places = plan ? plan->open : 0;
+}
+
+static void greedy_begin(void *state, const struct sched_run *run)
+{
+	struct greedy *g = state;
+
+	g->rng = pick_seed(g->seed, run->number);
+	g->asked = SCHED_NO_LIMIT;
+	g->dependencies = g->accesses = g->tried_count = 0;
+	g->awaited = NOBODY;
+	for (size_t i = 0; i < SCHED_MAX_THREADS; i++)
+		g->priority[i] = 0;
+	for (size_t i = 0; i < PLACES; i++)
+		g->last[i].size = 0;
+}
+
+/* --- what a step would complete --- */
+
+static struct access access_of(const struct sched_event *e, uint32_t thread, uint64_t step)
+{
+	uint32_t access = match_access(e);
+
+	return (struct access){ { e->site, access }, e->object, step, access == MATCH_NONE ? 0 : e->size, thread };
+}
+
+static bool meet(const struct access *a, const struct access *b)
+{
+	return a->size && b->size && match_overlap(a->object, a->size, b->object, b->size);
+}
+
+/* The last access to the n-th 4 bytes of `a` that may be of the same memory; NULL: there are no more. */
+static struct access *last_of(struct greedy *g, const struct access *a, unsigned n)
+{
+	uint64_t granule = (a->object >> 2) + n;
+
+	if (!a->size || n >= SPAN || granule > (a->object + a->size - 1) >> 2)
+		return NULL;
+	return &g->last[granule * 0x9e3779b97f4a7c15ull >> 32 & (PLACES - 1)];
+}
+
+static bool conflict(const struct access *a, const struct access *b)
+{
+	if (a->thread == b->thread || !meet(a, b))
+		return false;
+	if (a->event.access >= IROOT_ACQUIRE || b->event.access >= IROOT_ACQUIRE)
+		return a->event.access == IROOT_RELEASE && b->event.access == IROOT_ACQUIRE;
+	return a->event.access == IROOT_WRITE || b->event.access == IROOT_WRITE;
+}
+
+static bool has(const struct greedy *g, uint64_t idiom, uint64_t first, uint64_t second)
+{
+	return greedy_has(g->table, g->places, greedy_root(idiom, first, second));
+}
+
+/* Is this dependency, after that one, a root that is wanted? */
+static bool joins(const struct greedy *g, const struct dependency *r, const struct dependency *d)
+{
+	bool same = meet(&r->to, &d->from);
+
+	if (r->from.thread == d->to.thread && r->to.thread == d->from.thread) {
+		if (same && r->to.step == d->from.step)
+			return has(g, 2, r->hash, d->hash);
+		if (r->to.step < d->from.step)
+			return has(g, same ? 3 : 4, r->hash, d->hash);
+		return !same && r->to.step > d->from.step &&
+		       (has(g, 5, r->hash, d->hash) || has(g, 5, d->hash, r->hash));
+	}
+	return !same && r->from.thread == d->from.thread && r->to.thread == d->to.thread &&
+	       r->from.step < d->from.step && has(g, 6, r->hash, d->hash);
+}
+
+static bool completes(const struct greedy *g, const struct access *from, const struct access *to)
+{
+	uint32_t count = g->dependencies < RECENT ? g->dependencies : RECENT;
+	struct dependency d = { *from, *to, 0 };
+
+	if (!conflict(from, to))
+		return false;
+	d.hash = greedy_dependency(&from->event, &to->event);
+	if (!greedy_has(g->table, g->places, d.hash))
+		return false;
+	if (has(g, 1, d.hash, 0))
+		return true;
+	for (uint32_t i = 0; i < count; i++)
+		if (joins(g, &g->recent[i], &d))
+			return true;
+	return false;
+}
+
+/* --- what has come of a root --- */
+
+static bool was_tried(const struct greedy *g, uint64_t begun)
+{
+	for (uint32_t i = 0; i < g->tried_count && i < RECENT; i++)
+		if (g->tried[i] == begun)
+			return true;
+	return false;
+}
+
+static void give_up(struct greedy *g)
+{
+	g->tried[g->tried_count++ % RECENT] = g->under_way;
+	g->awaited = NOBODY;
+}
+
+/*
+ * Have all but the last event of a root come, `then` being where its second dependency begins? Of several such
+ * (*seen counts them) any is begun.
+ */
+static void offer(struct greedy *g, uint64_t idiom, const struct dependency *r, const struct access *then,
+		  uint64_t *seen)
+{
+	uint64_t begun = greedy_begun(idiom, r->hash, &then->event);
+
+	if (!greedy_has(g->table, g->places, begun) || was_tried(g, begun) || rng_below(&g->rng, ++*seen) != 0)
+		return;
+	g->awaited = idiom == 6 ? r->to.thread : r->from.thread;
+	g->kept = *then;
+	g->under_way = begun;
+}
+
+/* `now` has come; `fresh` is the dependency that ends there, or NULL. */
+static void begin(struct greedy *g, const struct access *now, const struct dependency *fresh)
+{
+	uint32_t count = g->dependencies < RECENT ? g->dependencies : RECENT;
+	uint64_t seen = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dependency *r = &g->recent[i];
+		bool same = meet(&r->to, now);
+
+		if (now->thread == r->to.thread)
+			offer(g, !same ? 4 : r->to.step == now->step ? 2 : 3, r, now, &seen);
+		else if (now->thread == r->from.thread && !same)
+			offer(g, 6, r, now, &seen);
+	}
+	/* Of 5, the second dependency begins before the first one ends. */
+	count = g->accesses < RECENT ? g->accesses : RECENT;
+	for (uint32_t i = 0; fresh && i < count; i++) {
+		const struct access *then = &g->access[i];
+
+		if (then->thread == now->thread && !meet(then, now) && last_of(g, then, 0)->step == then->step)
+			offer(g, 5, fresh, then, &seen);
+	}
+	g->until = now->step + 1 + rng_below(&g->rng, 1ull << rng_below(&g->rng, PATIENCE));
+}
+
+static void executed(struct greedy *g, const struct sched_point *point)
+{
+	const struct access now = access_of(&g->event, g->chosen, g->asked);
+	struct dependency *fresh = NULL;
+	struct access *last;
+
+	g->priority[g->chosen] = 0;
+	for (uint32_t i = 0; i < point->threads; i++)
+		if (g->priority[i] && sched_dependent(&g->event, &point->pending[i]))
+			g->priority[i] = 0;
+	if (!now.size)
+		return;
+	for (unsigned n = 0; (last = last_of(g, &now, n)); n++) {
+		uint64_t hash = conflict(last, &now) ? greedy_dependency(&last->event, &now.event) : 0;
+
+		if (g->awaited == g->chosen && last->step == g->kept.step && completes(g, last, &now))
+			g->awaited = NOBODY;
+		if (hash && greedy_has(g->table, g->places, hash) && !(fresh && fresh->from.step == last->step)) {
+			fresh = &g->recent[g->dependencies++ % RECENT];
+			*fresh = (struct dependency){ *last, now, hash };
+		}
+		*last = now;
+	}
+	g->access[g->accesses++ % RECENT] = now;
+	if (g->awaited != NOBODY && meet(&now, &g->kept))
+		give_up(g);
+	if (g->awaited == NOBODY && rng_below(&g->rng, 1000) < g->permille)
+		begin(g, &now, fresh);
+}
+
+/* --- who is next --- */
+
+/* How near the step of a thread comes to a root: 2 completes it, 1 lets another's next step do so. */
+static unsigned worth(struct greedy *g, const struct sched_point *point, uint32_t thread)
+{
+	const struct access now = access_of(&point->pending[thread], thread, point->step);
+	const struct access *last;
+
+	if (!now.size)
+		return 0;
+	for (unsigned n = 0; (last = last_of(g, &now, n)); n++)
+		if (completes(g, last, &now))
+			return 2;
+	for (uint32_t i = 0; point->threads <= CROWD && i < point->threads; i++) {
+		const struct access then = access_of(&point->pending[i], i, point->step + 1);
+
+		if (completes(g, &now, &then))
+			return 1;
+	}
+	return 0;
+}
+
+/* NOBODY: no step is better than another. */
+static uint32_t best_of(struct greedy *g, const struct sched_point *point, bool leave)
+{
+	uint32_t best = NOBODY;
+	unsigned most = 1;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < point->count; i++) {
+		uint32_t thread = point->runnable[i];
+		unsigned how = leave && thread == point->running ? 0 : worth(g, point, thread);
+
+		if (how < most)
+			continue;
+		seen = how > most ? 0 : seen;
+		most = how;
+		if (rng_below(&g->rng, ++seen) == 0)
+			best = thread;
+	}
+	return best;
+}
+
+/* Who is to come to the last event, or somebody who does not spoil it; NOBODY: it cannot be had. */
+static uint32_t towards(struct greedy *g, const struct sched_point *point, bool leave)
+{
+	uint32_t found = NOBODY;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < point->count; i++) {
+		uint32_t thread = point->runnable[i];
+
+		if (leave && thread == point->running)
+			continue;
+		if (thread == g->awaited)
+			return thread;
+		if (!match_overlap(g->kept.object, g->kept.size, point->pending[thread].object,
+				   point->pending[thread].size) && rng_below(&g->rng, ++seen) == 0)
+			found = thread;
+	}
+	return found;
+}
+
+static uint64_t priority_of(struct greedy *g, uint32_t thread)
+{
+	if (!g->priority[thread])
+		g->priority[thread] = rng_next(&g->rng) | 1;
+	return g->priority[thread];
+}
+
+static void greedy_pick(void *state, const struct sched_point *point, struct sched_choice *out)
+{
+	struct greedy *g = state;
+	bool leave = point->runs && !pick_may_stay(point);
+	uint64_t most = 0;
+	uint32_t best = NOBODY;
+
+	if (g->asked != SCHED_NO_LIMIT && point->step > g->asked)
+		executed(g, point);
+	for (size_t i = 0; point->yields && i < point->count; i++)
+		g->priority[point->runnable[i]] = 0;
+	if (g->places && rng_below(&g->rng, 1000) < g->permille)
+		best = best_of(g, point, leave);
+	if (g->awaited != NOBODY && best == NOBODY) {
+		best = point->step < g->until ? towards(g, point, leave) : NOBODY;
+		if (best == NOBODY)
+			give_up(g);
+	}
+	for (size_t i = 0; best == NOBODY && i < point->count; i++) {
+		uint32_t thread = point->runnable[i];
+		uint64_t priority = priority_of(g, thread);
+
+		if (priority > most && !(leave && thread == point->running)) {
+			most = priority;
+			out->thread = thread;
+		}
+	}
+	if (best != NOBODY)
+		out->thread = best;
+	out->steps = 1;
+	g->asked = point->step;
+	g->chosen = out->thread;
+	g->event = point->pending[out->thread];
+}
+
+static uint32_t greedy_choose(void *state, uint32_t count)
+{
+	struct greedy *g = state;
+
+	return (uint32_t)rng_below(&g->rng, count);
+}
+
+const struct strategy strategy_greedy = {
+	.name = "greedy",
+	.summary = "takes steps that complete interleavings wanted for coverage",
+	.state_size = sizeof(struct greedy),
+	.init = greedy_init,
+	.begin = greedy_begin,
+	.pick = greedy_pick,
+	.choose = greedy_choose,
+};

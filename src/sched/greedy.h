@@ -1,0 +1,53 @@
+/*
+ * The set of interleaving roots that the strategy `greedy` looks for: hashes of the roots and of their
+ * dependencies in an open table, which lies in the plan (sched_plan_open).
+ */
+#ifndef SCHED_GREEDY_H
+#define SCHED_GREEDY_H
+
+#include <stdbool.h>
+
+#include "sched/iroot.h"
+
+static inline uint64_t greedy_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/* Never 0, which is an empty place of the table. */
+static inline uint64_t greedy_dependency(const struct iroot_event *from, const struct iroot_event *to)
+{
+	return greedy_mix(greedy_mix(from->site, to->site), from->access << 8 | to->access) | 1;
+}
+
+/* Of its dependencies; of idiom 1 the second is 0. */
+static inline uint64_t greedy_root(uint64_t idiom, uint64_t first, uint64_t second)
+{
+	return greedy_mix(greedy_mix(idiom, first), second) | 1;
+}
+
+/* Of a root that lacks its last event: the first dependency, and where the second begins. */
+static inline uint64_t greedy_begun(uint64_t idiom, uint64_t first, const struct iroot_event *then)
+{
+	return greedy_mix(greedy_mix(greedy_mix(idiom + 8, first), then->site), then->access) | 1;
+}
+
+/* `places` is a power of two, and more than is in the table. */
+static inline bool greedy_has(const uint64_t *table, uint64_t places, uint64_t hash)
+{
+	uint64_t at = hash >> 1 & (places - 1);
+
+	for (; places && table[at]; at = (at + 1) & (places - 1))
+		if (table[at] == hash)
+			return true;
+	return false;
+}
+
+/* Room that `count` roots need, for the tool. */
+uint64_t greedy_places(uint64_t count);
+
+/* Into the table, which is zero at first. */
+void greedy_add(uint64_t *table, uint64_t places, const struct iroot *root);
+
+#endif
