@@ -5,8 +5,10 @@
 #include "base/mem.h"
 #include "explore/active.h"
 #include "explore/cover_search.h"
+#include "explore/greedy.h"
 
 #define BATCH 128u	/* iRoots that are chased before runs are looked at for new ones */
+#define SLICE 16u	/* greedy runs in a row; if they expose nothing, these were enough */
 
 struct chasing {
 	struct cover_chase *x;
@@ -14,6 +16,7 @@ struct chasing {
 	struct active_target *targets;
 	size_t *roots;		/* of the targets, in the cover */
 	size_t count;
+	uint64_t greedy;	/* runs for all at once */
 	struct err err;
 	bool broken;		/* … the database cannot be written to */
 	bool enough;		/* who asked has enough */
@@ -62,7 +65,7 @@ static void on_judged(void *ctx, uint64_t run, const struct server *server,
 {
 	struct chasing *a = ctx;
 	struct ctl_block *b = server->block;
-	struct memo_run r = { .strategy = "active", .seed = b->request.seed, .number = run,
+	struct memo_run r = { .strategy = b->request.strategy, .seed = b->request.seed, .number = run,
 			      .failed = result->verdict == ORACLE_FAILED };
 
 	if (a->broken)
@@ -131,6 +134,36 @@ static int chase(struct chasing *a, struct search_config *search, struct search_
 	return settle(a, err) < 0 ? -1 : result;
 }
 
+/* For all that is untested at once, as long as that exposes something. */
+static int greedy(struct chasing *a, struct search_config *search, struct search_stats *stats, struct err *err)
+{
+	struct search_config config = *search;
+	struct iroot *roots = xcalloc(a->cover->count + 1, sizeof(*roots));
+	struct cover_root *root;
+	size_t count = 0;
+	int result;
+
+	for (uint32_t idiom = 1; idiom <= IROOT_IDIOMS; idiom++)
+		for (size_t at = 0; (root = cover_untested(a->cover, idiom, &at));)
+			roots[count++] = root->here;
+	config.flags |= CTL_PROFILE;
+	config.server.profile_size = IROOT_MEMORY;
+	config.runs = config.runs && config.runs < SLICE ? config.runs : SLICE;
+	config.judged = on_judged;
+	config.found = on_found;
+	config.progress = on_progress;
+	config.ctx = a;
+	a->count = 0;
+	result = greedy_run(&config, roots, count, a->greedy, a->cover->places, stats, err);
+	a->greedy += SLICE;
+	free(roots);
+	if (a->broken) {
+		*err = a->err;
+		return -1;
+	}
+	return result;
+}
+
 static int profile(struct chasing *a, struct search_config *search, struct search_stats *stats, struct err *err)
 {
 	struct cover_search s = { .search = *search, .stop = search->stop, .saturation = COVER_CANDIDATES,
@@ -155,13 +188,20 @@ int cover_chase_run(struct cover_chase *x, struct cover *c, struct search_stats 
 	double seconds = stats->seconds;
 	struct search_config search;
 	size_t known = SIZE_MAX;
+	uint64_t exposed = UINT64_MAX;	/* before the last greedy runs */
 	int result = 0;
 
 	while (result == 0 && budget(&a, stats, runs, seconds, &search)) {
 		/* Chasing shows more to expect: then it pays to look around again. */
 		if (c->count != known) {
 			known = c->count;
+			exposed = UINT64_MAX;
 			result = profile(&a, &search, stats, err);
+			continue;
+		}
+		if (c->exposed != exposed) {
+			exposed = c->exposed;
+			result = greedy(&a, &search, stats, err);
 			continue;
 		}
 		gather(&a);
