@@ -15,11 +15,13 @@
 
 #include "base/mem.h"
 #include "explore/active.h"
+#include "explore/greedy.h"
 #include "explore/greybox.h"
 #include "sched/iroot_profile.h"
 
 #define PROFILES 12u		/* runs that are watched before the first root is chased, at most */
-#define SLICE 16u		/* runs of one kind in a row */
+#define SLICE 8u		/* runs of one kind in a row */
+#define FADE 0.85		/* of what is known of a kind, from slice to slice */
 #define QUIET 3u		/* … and that expect nothing new, for them to be enough */
 
 struct known {
@@ -181,40 +183,75 @@ static int chase(struct bench *b, const struct search_config *config, unsigned t
 	return result;
 }
 
-/* What is to be done next: chase what was not tried yet, look for more, or try what was missed again. */
-enum way { CHASE, LOOK, AGAIN, WAYS };
-
-/* That which lately exposed more for a run; the other now and then. */
-static enum way choose(const double *worth, unsigned turn)
+static int greedy(struct bench *b, const struct search_config *config, struct places *places,
+		  struct search_stats *stats, struct err *err)
 {
-	enum way better = worth[CHASE] > worth[LOOK] ? CHASE : LOOK;
+	struct iroot *list = xcalloc(b->count + 1, sizeof(*list));
+	size_t count = 0;
+	int result;
 
-	if (worth[better] < worth[AGAIN])
-		better = AGAIN;
-	return turn % 8 == 7 ? (better + 1 + turn / 8 % 2) % WAYS : better;
+	for (size_t i = 0; i < b->count; i++)
+		if (b->roots[i].predicted && !b->roots[i].exposed)
+			list[count++] = b->roots[i].target.iroot;
+	result = greedy_run(config, list, count, b->runs, places, stats, err);
+	free(list);
+	return result;
+}
+
+/* What is to be done next: look for more, chase one root each, or be greedy for all. */
+enum way { LOOK, CHASE, GREEDY, WAYS };
+
+/* Runs of each way and what they exposed, the older ones the less. */
+struct shares {
+	double runs[WAYS], news[WAYS];
+	size_t spent[WAYS];	/* roots known when there was nothing to do for it; 0: there was */
+};
+
+/* That which lately exposed most for a run; who had no turn for long may have got better. */
+static enum way choose(const struct shares *s, size_t known)
+{
+	enum way best = LOOK;
+
+	for (enum way w = CHASE; w < WAYS; w++)
+		if (s->spent[w] != known &&
+		    (s->news[w] + 1) / (s->runs[w] + 1) > (s->news[best] + 1) / (s->runs[best] + 1))
+			best = w;
+	return best;
+}
+
+static void note(struct shares *s, enum way way, uint64_t runs, uint64_t news, size_t known)
+{
+	for (enum way w = LOOK; w < WAYS; w++) {
+		s->runs[w] *= FADE;
+		s->news[w] *= FADE;
+	}
+	s->runs[way] += (double)runs;
+	s->news[way] += (double)news;
+	s->spent[way] = runs ? 0 : known;
 }
 
 static int active(struct bench *b, const struct search_config *all, struct places *places,
 		  struct search_stats *stats, struct err *err)
 {
-	double worth[WAYS] = { 1e8, 1e9, 0.1 };
+	/* Each has a turn at first. */
+	struct shares shares = { .news = { 1e9, 1e8, 1e8 } };
 	struct greybox g = { .base = 0 };
 	struct search_config config;
-	unsigned turn = 0;
 	int result = 0;
 
 	while (result == 0 && left(b, all, &config)) {
 		uint64_t runs = b->runs, news = b->news;
-		enum way way = choose(worth, turn++);
+		enum way way = choose(&shares, b->count);
 
 		if (!config.runs || config.runs > SLICE)
 			config.runs = SLICE;
-		b->predict = way != LOOK ? NEVER : turn == 1 ? ALWAYS : IF_NEW;
+		b->predict = way == CHASE ? NEVER : runs == 0 ? ALWAYS : IF_NEW;
 		result = way == LOOK ? greybox_run(&g, &config, places, stats, err) :
-			 chase(b, &config, way == CHASE ? 1 : ACTIVE_TRIES, places, stats, err);
-		worth[way] = b->runs > runs ? (double)(b->news - news) / (double)(b->runs - runs) : 0;
-		if (way == LOOK && worth[CHASE] <= 0)
-			worth[CHASE] = worth[LOOK];	/* there may be others to chase now */
+			 way == GREEDY ? greedy(b, &config, places, stats, err) :
+			 chase(b, &config, ACTIVE_TRIES, places, stats, err);
+		if (shares.news[way] >= 1e6)
+			shares.news[way] = 0;
+		note(&shares, way, b->runs - runs, b->news - news, b->count);
 	}
 	greybox_free(&g);
 	return result;
