@@ -296,7 +296,7 @@ static int parse_percent(struct options *o, const char *text)
 static int parse_strategy(struct options *o, const char *name)
 {
 	o->strategy = strategy_find(name);
-	if (o->strategy && test_strategy_is_search(o->strategy))
+	if (o->strategy && !o->strategy->guided)
 		return CMD_OK;
 	return cmd_usage(&cmd_cover, "no strategy '%s' to search with; snarl test --strategy help lists them",
 			 name);

@@ -71,7 +71,7 @@ static int test(const struct options *o)
 static int list_strategies(void)
 {
 	for (size_t i = 0; strategies[i]; i++)
-		if (test_strategy_is_search(strategies[i]))
+		if (!strategies[i]->guided)
 			printf("  %-12s %s\n", strategies[i]->name, strategies[i]->summary);
 	return cmd_flush(&cmd_test, CMD_OK);
 }
@@ -82,13 +82,10 @@ static int choose_strategy(struct options *o, const char *name)
 	unsigned count = 0;
 
 	o->strategy = strategy_find(name);
-	if (o->strategy && test_strategy_is_search(o->strategy))
-		return CMD_OK;
-	if (o->strategy && (strcmp(name, "active") == 0 || strcmp(name, "greedy") == 0))
-		return cmd_usage(&cmd_test, "'%s' goes for what a profile expects: use snarl cover --chase",
-				 name);
+	if (o->strategy && o->strategy->guided)
+		return cmd_usage(&cmd_test, "'%s' %s", name, o->strategy->guided);
 	if (o->strategy)
-		return cmd_usage(&cmd_test, "'%s' follows a schedule: use snarl replay", name);
+		return CMD_OK;
 	for (size_t i = 0; strategies[i] && count < ARRAY_SIZE(names); i++)
 		names[count++] = strategies[i]->name;
 	nearest = cmd_nearest(name, names, count);

@@ -34,7 +34,4 @@ int test_results_write(const struct test_results *r, const char *out, const stru
 void test_results_bugs(const struct test_results *r, struct json *j, struct places *places);
 void test_results_candidates(const struct hunt_stats *h, struct json *j, struct places *places);
 
-/* Strategies that search; the others follow a schedule. */
-bool test_strategy_is_search(const struct strategy *s);
-
 #endif

@@ -10,13 +10,6 @@
 
 #define LIST_MOST 1000u		/* candidates told one by one, the best first */
 
-bool test_strategy_is_search(const struct strategy *s)
-{
-	return strcmp(s->name, "exact") != 0 && strcmp(s->name, "goal") != 0 &&
-	       strcmp(s->name, "loose") != 0 && strcmp(s->name, "active") != 0 &&
-	       strcmp(s->name, "greedy") != 0;
-}
-
 void test_results_add(struct test_results *r, struct bug *b, bool proved)
 {
 	r->items = xgrow(r->items, r->count, &r->capacity, sizeof(*r->items));

@@ -396,8 +396,8 @@ static int try_strategy(struct checkfix *cf, struct checkfix_known *k, size_t le
 	int result;
 
 	prepare(cf, &t, left, WEAK_RUNS, &config);
-	/* Those that follow a schedule have none to follow here. */
-	if (s && strcmp(s->name, "goal") != 0 && strcmp(s->name, "exact") != 0) {
+	/* What is guided has nothing to go by here. */
+	if (s && !s->guided) {
 		config.strategy = s;
 		config.seed = k->schedule.seed;
 		config.depth = k->schedule.depth;

@@ -440,6 +440,7 @@ static uint32_t active_choose(void *state, uint32_t count)
 
 const struct strategy strategy_active = {
 	.name = "active",
+	.guided = "goes for what a profile expects: use snarl cover --chase",
 	.follows = true,
 	.summary = "brings about an interleaving that is wanted for coverage",
 	.state_size = sizeof(struct active),

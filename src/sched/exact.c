@@ -182,6 +182,7 @@ static void exact_pick(void *state, const struct sched_point *point, struct sche
 
 const struct strategy strategy_exact = {
 	.name = "exact",
+	.guided = "follows a schedule: use snarl replay",
 	.follows = true,
 	.summary = "the turns of a schedule file, one after the other",
 	.state_size = sizeof(struct exact),

@@ -397,6 +397,7 @@ static uint32_t goal_choose(void *state, uint32_t count)
 
 const struct strategy strategy_goal = {
 	.name = "goal",
+	.guided = "follows a schedule: use snarl replay",
 	.follows = true,
 	.summary = "the orders a schedule file wants, the rest at random",
 	.state_size = sizeof(struct goal),

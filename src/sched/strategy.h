@@ -109,6 +109,8 @@ struct strategy {
 	const char *name;	/* as typed after --strategy */
 	const char *summary;	/* one line of --help */
 	size_t state_size;	/* the caller provides it, zeroed */
+	/* What it does with a plan, without which it is of no use, and the command that makes one. NULL: searches. */
+	const char *guided;
 	bool follows;		/* a plan's turns, as long as exact_done() is false; exact.h */
 	void (*init)(void *state, const struct sched_params *params);
 	void (*begin)(void *state, const struct sched_run *run);
