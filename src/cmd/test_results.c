@@ -157,6 +157,8 @@ static void build(const struct test_results *r, const struct target *target,
 	json_open(&j, "coverage", '{');
 	json_number(&j, "interleavings", stats->interleavings);
 	json_number(&j, "shared_words", stats->shared);
+	/* To look at every run would take longer than the runs: nothing is known, which is not none. */
+	json_bool(&j, "observed", hunt && hunt->cover);
 	if (hunt && hunt->cover)
 		add_iroots(hunt, &j);
 	json_close(&j, '}');

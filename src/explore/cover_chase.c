@@ -99,7 +99,7 @@ static int settle(struct chasing *a, struct err *err)
 	for (size_t i = 0; i < a->count; i++) {
 		struct active_target *t = &a->targets[i];
 		struct cover_root *root = &a->cover->roots[a->roots[i]];
-		bool exposed = t->outcome == ACTIVE_EXPOSED;
+		bool exposed = root->memo.exposed > 0;	/* what was observed counts, whoever says otherwise */
 		unsigned runs = t->outcome == ACTIVE_IMPOSSIBLE ? MEMO_ATTEMPTS : t->runs;
 
 		active_target_free(t);

@@ -16,10 +16,14 @@ all=$(jq .all.exposed all.json)
 
 # The memo spares the hunt the runs.
 snarl hunt --coverage --json -- ./shop >hunt.json 2>err </dev/null || { cat err; fail "hunt"; }
-jq -e --argjson all "$all" '.coverage.chased == 0 and .coverage.iroots[0].exposed == $all and
+jq -e --argjson all "$all" '.coverage.chased == 0 and .coverage.observed and .coverage.iroots[0].exposed == $all and
 	.coverage.iroots[0].untested == 0 and (.coverage.iroots | length) == 7' hunt.json >/dev/null ||
 	{ jq .coverage hunt.json; fail "hunt --coverage"; }
 grep -q ' were chased, 0 of these exposed: snarl cover -o snarl-out' err || { cat err; fail "hunt says nothing"; }
+
+# Without it nothing is known of them, and that is said.
+snarl test --json --runs 5 -o plain -- ./shop >plain.json 2>err </dev/null || { cat err; fail "test"; }
+jq -e '.coverage.observed == false and (.coverage | has("iroots") | not)' plain.json >/dev/null || { jq .coverage plain.json; fail "not observed"; }
 
 # A bug that only a chased order shows is found and told as others are.
 snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/bank.c" -o bank
