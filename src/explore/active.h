@@ -62,12 +62,14 @@ const char *active_outcome_name(enum active_outcome outcome);
 
 /*
  * Who may play the parts of a root, by what a run has seen of its events (seen[i], count[i] of
- * event i): the likeliest first, at most `most`. `salt` decides between equals. Returns how many.
+ * event i): the likeliest first, at most `most`; of equal ones, first one for each of the calls in which both were. `salt` decides
+ * about the rest. Returns how many.
  */
 struct active_parts {
 	struct sched_reached part[2];
 	uint64_t prefix;	/* steps of that run before both are on their way */
 	unsigned score;
+	unsigned alike;		/* better ones of the same calls and score */
 	uint64_t draw;
 };
 

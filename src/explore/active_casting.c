@@ -1,4 +1,9 @@
 #include "explore/active.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
 #include "sched/match.h"
 #include "sched/rng.h"
 
@@ -32,25 +37,28 @@ static unsigned score_of(const struct iroot *iroot, const struct active_seen *co
 	return score;
 }
 
-static bool is_better(const struct active_parts *a, const struct active_parts *b)
+static int by_draw(const void *a, const void *b)
 {
-	return a->score != b->score ? a->score > b->score : a->draw < b->draw;
+	const struct active_parts *x = a, *y = b;
+
+	return x->draw < y->draw ? -1 : x->draw > y->draw;
 }
 
-/* Into the list, sorted; the last falls out if it is full. */
-static size_t insert(struct active_parts *out, size_t count, size_t most, const struct active_parts *p)
+static int by_worth(const void *a, const void *b)
 {
-	size_t at = count;
+	const struct active_parts *x = a, *y = b;
 
-	while (at > 0 && is_better(p, &out[at - 1]))
-		at--;
-	if (at == most)
-		return count;
-	count += count < most;
-	for (size_t i = count - 1; i > at; i--)
-		out[i] = out[i - 1];
-	out[at] = *p;
-	return count;
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	if (x->alike != y->alike)
+		return x->alike < y->alike ? -1 : 1;
+	return by_draw(a, b);
+}
+
+static bool is_alike(const struct active_parts *a, const struct active_parts *b)
+{
+	return a->score == b->score && a->part[0].context == b->part[0].context &&
+	       a->part[1].context == b->part[1].context;
 }
 
 size_t active_casting(const struct iroot *iroot, const struct active_seen *const *seen,
@@ -58,6 +66,7 @@ size_t active_casting(const struct iroot *iroot, const struct active_seen *const
 {
 	const struct iroot_shape *s = &iroot_shapes[iroot->idiom];
 	uint32_t a = active_first(iroot->idiom, 0), b = active_first(iroot->idiom, 1);
+	struct active_parts *all = xcalloc((size_t)count[a] * count[b] + 1, sizeof(*all));
 	bool same = s->variable[a] == s->variable[b];
 	size_t found = 0;
 
@@ -72,7 +81,15 @@ size_t active_casting(const struct iroot *iroot, const struct active_seen *const
 			p.prefix = x->unlocked_step < y->unlocked_step ? x->unlocked_step :
 									 y->unlocked_step;
 			p.score = score_of(iroot, seen, count, (const struct active_seen *[]){ x, y });
-			found = insert(out, found, most, &p);
+			all[found++] = p;
 		}
+	qsort(all, found, sizeof(*all), by_draw);
+	for (size_t i = 0; i < found; i++)
+		for (size_t k = 0; k < i; k++)
+			all[i].alike += is_alike(&all[i], &all[k]);
+	qsort(all, found, sizeof(*all), by_worth);
+	found = found < most ? found : most;
+	memcpy(out, all, found * sizeof(*out));
+	free(all);
 	return found;
 }

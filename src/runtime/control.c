@@ -302,6 +302,7 @@ static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *st
 		.threads = ctl.count,
 		.pending = ctl.pending,
 		.name = ctl.name,
+		.context = ctl_context,
 	};
 
 	if (ctl.flags & CTL_TIMEOUTS)

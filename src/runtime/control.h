@@ -263,6 +263,7 @@ SNARLRT_HIDDEN void ctl_last_turn(void);	/* into the log, at the end of the run 
 SNARLRT_HIDDEN void ctl_trace_attach(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records,
 				   uint64_t count);
+SNARLRT_HIDDEN uint64_t ctl_context(uint32_t thread);	/* sched_point.context; never 0 */
 SNARLRT_HIDDEN void ctl_trace_frames(struct ctl_thread *t);	/* calls not told yet */
 SNARLRT_HIDDEN void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg);
 /* With ctl.values, of the access just told: what is in memory; and a write that is yet to be made. */

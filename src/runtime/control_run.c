@@ -132,6 +132,18 @@ static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
 	}
 }
 
+/* The innermost calls, for recursion has no end. */
+uint64_t ctl_context(uint32_t thread)
+{
+	const struct ctl_thread *t = ctl.threads[thread];
+	const struct snarlrt_frame *f = t->tls ? t->tls->frame : NULL;
+	uint64_t hash = 1;
+
+	for (unsigned i = 0; f && t->frames && f > t->frames && i < CTL_STACK; i++)
+		hash = (hash ^ (--f)->caller) * 0x9e3779b97f4a7c15ull;
+	return hash | 1;
+}
+
 static uint32_t owner_of(uint64_t object, uint32_t but)
 {
 	for (uint32_t i = 0; i < ctl.count; i++)

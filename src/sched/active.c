@@ -16,7 +16,8 @@
  *
  *  - preconditions: if both parts are known from another run, its turns are followed up to shortly
  *    before the first of them;
- *  - late occurrences: … and then these times are meant, not the first ones;
+ *  - late occurrences: … and then these times are meant, not the first ones, and times of the same calls
+ *    (where one function is called from many places, those of each are kept);
  *  - locks around both events: … and each thread is held where it has no lock yet;
  *  - synchronisation of the program's own: who writes what somebody spins on is not held.
  *
@@ -114,6 +115,18 @@ static bool is_awaited(const struct active *a, const struct sched_point *point, 
 	return false;
 }
 
+static uint64_t context_of(const struct sched_point *point, uint32_t thread)
+{
+	return point->context ? point->context(thread) : 0;
+}
+
+/* Does a thread stand before this event, at the time that is meant? */
+static bool stands_before(const struct active *a, const struct sched_point *point, uint32_t thread, uint32_t event)
+{
+	return active_is_at(a, event, &point->pending[thread]) &&
+	       active_is_due(a, thread, point->name[thread], a->cast ? context_of(point, thread) : 0, event);
+}
+
 /* Two threads that stand before the first events of both parts, at once. */
 static bool meet(struct active *a, const struct sched_point *point)
 {
@@ -126,12 +139,12 @@ static bool meet(struct active *a, const struct sched_point *point)
 		uint32_t t = point->runnable[i];
 		const struct sched_event *e = &point->pending[t];
 
-		if (!active_is_at(a, first, e) || !active_is_due(a, t, point->name[t], first))
+		if (!stands_before(a, point, t, first))
 			continue;
 		for (uint32_t u = 0; u < point->threads; u++) {
 			const struct sched_event *f = &point->pending[u];
 
-			if (u == t || !active_is_at(a, other, f) || !active_is_due(a, u, point->name[u], other) ||
+			if (u == t || !stands_before(a, point, u, other) ||
 			    match_overlap(e->object, e->size, f->object, f->size) != same ||
 			    rng_below(&a->rng, ++found) != 0)
 				continue;
@@ -195,12 +208,9 @@ static bool is_held(const struct active *a, const struct sched_point *point, uin
 	if (!a->next) {
 		if (a->cast && is_gated(a, point, thread))
 			return true;
-		for (unsigned part = 0; part < 2; part++) {
-			uint32_t event = active_first(a->wanted.iroot.idiom, part);
-
-			if (active_is_at(a, event, e) && active_is_due(a, thread, point->name[thread], event))
+		for (unsigned part = 0; part < 2; part++)
+			if (stands_before(a, point, thread, active_first(a->wanted.iroot.idiom, part)))
 				return true;
-		}
 		return false;
 	}
 	if (active_may_be(a, a->order[a->next], thread, e))
@@ -217,7 +227,7 @@ static unsigned ease(const struct active *a, const struct sched_point *point, ui
 
 	if (a->next && active_may_be(a, a->order[a->next], thread, e))
 		return 4;
-	if (!a->next && active_is_at(a, a->order[0], e) && active_is_due(a, thread, point->name[thread], a->order[0]))
+	if (!a->next && stands_before(a, point, thread, a->order[0]))
 		return 2;
 	if (active_disturbs(a, thread, e))
 		return active_is_at(a, a->order[0], e);	/* which begins anew */
@@ -429,6 +439,10 @@ static void active_pick(void *state, const struct sched_point *at, struct sched_
 	a->chosen = out->thread;
 	a->chosen_name = point->name[out->thread];
 	a->event = point->pending[out->thread];
+	a->chosen_context = 0;
+	for (unsigned i = 0; i < active_shape(a)->events; i++)
+		if (active_is_at(a, i, &a->event))
+			a->chosen_context = context_of(point, out->thread);
 }
 
 static uint32_t active_choose(void *state, uint32_t count)

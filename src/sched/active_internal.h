@@ -48,7 +48,7 @@ struct active {
 	uint64_t asked;				/* step of the last question; SCHED_NO_LIMIT: counted */
 	uint32_t chosen;
 	struct sched_event event;		/* before which it stood */
-	uint64_t chosen_name;
+	uint64_t chosen_name, chosen_context;	/* context: at the wanted events only, else 0 */
 	uint32_t favoured;			/* goes on whatever holds it */
 	uint64_t favoured_until;
 	uint64_t until;				/* when the walk afterwards leaves its thread */
@@ -82,12 +82,14 @@ static inline bool active_is_at(const struct active *a, uint32_t event, const st
 bool active_may_be(const struct active *a, uint32_t event, uint32_t thread,
 		   const struct sched_event *e);
 
-/* If parts were handed out: is this the time of `event` that was meant, or a later one? */
-static inline bool active_is_due(const struct active *a, uint32_t thread, uint64_t name, uint32_t event)
+/* If parts were handed out: is this the time of `event` that was meant, or a later one of the same calls? */
+static inline bool active_is_due(const struct active *a, uint32_t thread, uint64_t name, uint64_t context,
+				 uint32_t event)
 {
 	const struct sched_reached *r = &a->wanted.part[active_part(a, event)];
 
-	return !a->cast || (name == r->thread && a->life[thread].own >= r->at);
+	return !a->cast || (name == r->thread && a->life[thread].own >= r->at &&
+			    (!r->context || context == r->context));
 }
 
 /* Does a step of `thread` touch memory that it must not touch in the attempt under way? */

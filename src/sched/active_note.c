@@ -56,7 +56,44 @@ bool active_disturbs(const struct active *a, uint32_t thread, const struct sched
 	return a->wanted.iroot.idiom == 3 && a->player[0] == thread && touches(&a->variable[0], e);
 }
 
-/* A fair choice of those to keep, as they come (Vitter's algorithm R). */
+static uint32_t of_context(const struct active_seen *seen, uint64_t context)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ACTIVE_SEEN; i++)
+		count += seen[i].reached.context == context;
+	return count;
+}
+
+/*
+ * Who gives way: one of those whose calls are there most often, if they are more than these by two; else by chance, unless it is
+ * rarer. ACTIVE_SEEN: nobody.
+ */
+static uint64_t gives_way(struct active *a, uint32_t event)
+{
+	const struct active_seen *seen = a->seen[event];
+	uint32_t mine = of_context(seen, a->chosen_context), most = mine + 1;
+	uint64_t found = ACTIVE_SEEN, draw = 0;
+
+	for (uint32_t i = 0; mine < ACTIVE_SEEN && i < ACTIVE_SEEN; i++) {
+		uint32_t count = of_context(seen, seen[i].reached.context);
+
+		if (count < most || (count == most && found == ACTIVE_SEEN))
+			continue;
+		draw = count > most ? 0 : draw;
+		most = count;
+		if (rng_below(&a->rng, ++draw) == 0)
+			found = i;
+	}
+	if (found == ACTIVE_SEEN)
+		found = rng_below(&a->rng, a->seen_count[event]);
+	return found < ACTIVE_SEEN && of_context(seen, seen[found].reached.context) < mine ? ACTIVE_SEEN : found;
+}
+
+/*
+ * A fair choice of those to keep, as they come (Vitter's algorithm R); but of all calls that led there about as
+ * many.
+ */
 static void note_seen(struct active *a, uint32_t event)
 {
 	const struct life *l = &a->life[a->chosen];
@@ -64,11 +101,11 @@ static void note_seen(struct active *a, uint32_t event)
 
 	a->result.reached[event]++;
 	if (place >= ACTIVE_SEEN)
-		place = rng_below(&a->rng, place + 1);
+		place = gives_way(a, event);
 	if (place < ACTIVE_SEEN)
 		a->seen[event][place] = (struct active_seen){
-			{ a->chosen_name, l->own, l->unlocked }, a->event.object, a->event.size,
-			a->asked, l->unlocked_step };
+			{ a->chosen_name, l->own, l->unlocked, a->chosen_context }, a->event.object,
+			a->event.size, a->asked, l->unlocked_step };
 }
 
 /* Locks held, as far as its steps tell. */
@@ -145,7 +182,7 @@ void active_executed(struct active *a)
 		active_reset(a);
 	}
 	if (!a->next && active_may_be(a, a->order[0], a->chosen, e) &&
-	    active_is_due(a, a->chosen, a->chosen_name, a->order[0]))
+	    active_is_due(a, a->chosen, a->chosen_name, a->chosen_context, a->order[0]))
 		advance(a, e);
 	match_event(&a->match, &m, e->site, match_access(e));
 	note_locks(l, e);

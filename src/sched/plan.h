@@ -44,6 +44,7 @@ struct sched_reached {
 	uint64_t thread;	/* hash of the path; 0: not known */
 	uint64_t at;
 	uint64_t unlocked;	/* the last moment before that at which it held no lock */
+	uint64_t context;	/* hash of the calls it was in; 0: not known */
 };
 
 /* An interleaving root to be exposed. */

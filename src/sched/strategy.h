@@ -93,6 +93,7 @@ struct sched_point {
 	size_t threads;			/* numbers given out so far */
 	const struct sched_event *pending;	/* by thread number */
 	const uint64_t *name;		/* by thread number: hash of the thread's path */
+	uint64_t (*context)(uint32_t thread);	/* hash of the calls that a thread is in; or NULL */
 };
 
 /*

@@ -13,7 +13,7 @@
 /* Thread t came to it after `at` steps of its own, having taken a lock `held` steps before; at memory x. */
 static struct active_seen seen(uint64_t t, uint64_t at, uint64_t held, uint64_t x)
 {
-	return (struct active_seen){ { t, at, at - held }, x, 4, 100 * t + at, 100 * t + at - held };
+	return (struct active_seen){ { t, at, at - held, 0 }, x, 4, 100 * t + at, 100 * t + at - held };
 }
 
 static void test_one_dependency(void **state)
@@ -81,11 +81,45 @@ static void test_crossing(void **state)
 	assert_int_equal(parts[0].part[1].at, 4);
 }
 
+/* Of what looks equal, each of the calls that led there comes before any comes again. */
+static void test_calls(void **state)
+{
+	const struct iroot root = { .idiom = 1 };
+	struct active_seen a[8], b[2] = { seen(2, 7, 0, 8), seen(2, 9, 0, 8) };
+	const struct active_seen *const both[IROOT_EVENTS] = { a, b };
+	const uint32_t count[IROOT_EVENTS] = { 8, 2 };
+	struct active_parts parts[16];
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		a[i] = seen(1, 5 + i, 0, 8);
+		a[i].reached.context = i == 6 ? 77 : 55;
+	}
+	b[1].reached.context = 99;
+	for (uint64_t salt = 0; salt < 20; salt++) {
+		unsigned rare = 0, other = 0;
+
+		assert_int_equal(active_casting(&root, both, count, salt, parts, 16), 16);
+		for (unsigned i = 0; i < 4; i++) {
+			rare += parts[i].part[0].context == 77;
+			other += parts[i].part[1].context == 99;
+		}
+		assert_int_equal(rare, 2);
+		assert_int_equal(other, 2);
+		/* All 16 are there, once each. */
+		for (unsigned i = 0; i < 16; i++)
+			for (unsigned k = 0; k < i; k++)
+				assert_false(parts[i].part[0].at == parts[k].part[0].at &&
+					     parts[i].part[1].at == parts[k].part[1].at);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_dependency),
 		cmocka_unit_test(test_the_rest),
+		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_crossing),
 	};
 

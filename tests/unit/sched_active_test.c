@@ -315,6 +315,57 @@ static void test_cast(void **state)
 	}
 }
 
+/* Thread 0 writes at one place 60 times, the 51st in other calls. */
+#define RARE 50u
+
+static struct sim_result under_way;
+
+static uint64_t calls_of(uint32_t thread)
+{
+	return under_way.end.which[thread] == 0 && under_way.end.position[0] == RARE ? 2 : 1;
+}
+
+static void test_calls(void **state)
+{
+	struct wish w = { { .wanted = 1 }, { .iroot = { .idiom = 1 } } };
+	struct sim_program p = { 0 };
+	struct active_result result;
+	struct sim_search search;
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		sim_add(&p, 0, SCHED_OP_WRITE, 1);
+		p.thread[0].event[i].site = 1;
+	}
+	sim_add(&p, 1, SCHED_OP_READ, 1);
+	w.wanted.iroot = root(&p, 1, T("00", "10"));
+	sim_context = calls_of;
+	/* Of all that is seen only some is kept, but of both. */
+	for (unsigned i = 0; i < 20; i++) {
+		const struct active_seen *seen;
+		bool rare = false;
+
+		w.wanted.iroot.event[1].site = 99;	/* is nowhere: all of them pass */
+		sim_open(&search, "active", (struct sched_params){ .seed = i, .plan = &w });
+		sim_next(&search, &p, &under_way);
+		assert_int_equal(active_seen(search.state, 0, &seen), ACTIVE_SEEN);
+		for (unsigned k = 0; k < ACTIVE_SEEN; k++)
+			rare |= seen[k].reached.context == 2 && seen[k].reached.at == RARE;
+		assert_true(rare);
+		sim_close(&search);
+	}
+	/* Who is to play it in these calls passes all other times. */
+	w.wanted.iroot = root(&p, 1, T("00", "10"));
+	w.wanted.part[0] = (struct sched_reached){ .thread = SCHED_MAIN, .context = 2 };
+	w.wanted.part[1] = (struct sched_reached){ .thread = sched_child_name(SCHED_MAIN, 1), .context = 1 };
+	for (unsigned i = 0; i < 4; i++) {
+		assert_true(try_once(&p, &w, i, &under_way, &result));
+		for (unsigned k = 0; k <= RARE + 1; k++)
+			assert_int_equal(under_way.thread[k], k > RARE);
+	}
+	sim_context = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_success),
 		cmocka_unit_test(test_wandering),
 		cmocka_unit_test(test_cast),
+		cmocka_unit_test(test_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

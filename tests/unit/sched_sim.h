@@ -40,6 +40,9 @@ struct sim_program {
 	struct sim_thread thread[SIM_THREADS];
 };
 
+/* sched_point.context of all points; a test may set it. */
+static UNUSED uint64_t (*sim_context)(uint32_t thread);
+
 struct sim {
 	const struct sim_program *program;
 	unsigned position[SIM_THREADS];
@@ -208,7 +211,7 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 		strategy->pick(state, &(struct sched_point){
 			.step = r->steps, .running = running, .runs = runs, .yields = yields && runs,
 			.idle = idle, .runnable = runnable, .count = count, .threads = s->born,
-			.pending = pending, .name = s->name }, &choice);
+			.pending = pending, .name = s->name, .context = sim_context }, &choice);
 		r->questions++;
 		assert_true(choice.steps >= 1);
 		assert_true(choice.thread < s->born && sim_enabled(s, s->which[choice.thread]));
