@@ -98,20 +98,48 @@ static double likelihood(const struct lead *lead, const struct followed *f,
 	return lead_fitness(&lead->c, ended, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0);
 }
 
+/* What is known of each lead by the trace; NULL if it cannot be read. The caller frees it. */
+static struct followed *follow_trace(const struct leads *l, size_t count, const char *path)
+{
+	struct followed *followed;
+	struct err err;
+	struct reader *r = count ? reader_open(path, &err) : NULL;
+
+	if (!r)
+		return NULL;
+	followed = xcalloc(count + 1, sizeof(*followed));
+	follow_all(l, count, r, followed);
+	reader_close(r);
+	return followed;
+}
+
+size_t leads_had(const struct leads *l, const char *path, bool (*wanted)(const struct candidate *c),
+		 struct lead **out, size_t most)
+{
+	size_t count = l->count < LEADS_MAX ? l->count : LEADS_MAX, made = 0;
+	struct followed *followed = follow_trace(l, count, path);
+
+	for (size_t i = 0; followed && i < count && made < most; i++) {
+		const struct lead *lead = l->at[i];
+		unsigned ended = 0;
+
+		for (unsigned k = 0; k < lead->c.orders; k++)
+			ended += followed[i].order[k].ended;
+		if (lead->c.orders && ended == lead->c.orders && wanted(&lead->c))
+			out[made++] = lead_copy(lead);
+	}
+	free(followed);
+	return made;
+}
+
 static struct lead *by_leads(const struct leads *l, const char *path, enum oracle_failure failure,
 			     double *most)
 {
 	size_t count = known_count(l);
-	struct followed *followed = xcalloc(count + 1, sizeof(*followed));
+	struct followed *followed = follow_trace(l, count, path);
 	const struct lead *best = NULL;
-	struct err err;
-	struct reader *r = count ? reader_open(path, &err) : NULL;
 
-	if (r) {
-		follow_all(l, count, r, followed);
-		reader_close(r);
-	}
-	for (size_t i = 0; r && i < count; i++) {
+	for (size_t i = 0; followed && i < count; i++) {
 		double score = likelihood(known_at(l, i), &followed[i], failure);
 
 		if (score > *most) {

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "explore/cluster.h"
+#include "explore/weigh.h"
 
 #define SHARE 6u		/* of the budget, at most */
 #define GATHER_SECONDS 10.0
@@ -66,6 +67,36 @@ static void set_goals(struct followup *u, struct bug *b)
 	b->goal_runs = u->attempt.runs - before;
 }
 
+static bool was_predicted(const struct leads *l, const struct lead *cause, struct places *places)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (cluster_implies(cause, l->at[i], places) && cluster_implies(l->at[i], cause, places))
+			return true;
+	return false;
+}
+
+/* If the predicted order is only a part of the cause, that is told instead. */
+static void weigh(struct followup *u, struct bug *b)
+{
+	struct search_failure *f = b->failure;
+	const struct leads *leads;
+	struct lead *cause;
+
+	if (!u->open || !u->config->hunter || !f->lead || b->cause || !b->traced)
+		return;
+	leads = hunt_leads(u->config->hunter);
+	attempt_allow(&u->attempt, WEIGH_RUNS, share(u->config, MINIMISE_SECONDS));
+	cause = weigh_cause(f, b->trace, leads, &u->attempt, u->config->places);
+	if (!cause)
+		return;
+	schedule_free_goals(&f->schedule);
+	f->lead = NULL;
+	b->cause = cause;
+	b->foretold = was_predicted(leads, cause, u->config->places);
+	interleavings_free(&b->interleavings);
+	interleavings_begin(&b->interleavings, cause);
+}
+
 bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
 		    struct err *err)
 {
@@ -89,11 +120,13 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 	proved = bug_prove(b, &c->attempt.replay, c->replays, c->places, err);
 	if (proved)
 		*code = bug_examine(b, c->out, &c->attempt.replay, c->places, err);
+	if (proved && *code == 0)
+		weigh(u, b);
 	/* In a long run the one place where it goes wrong may be overlooked. */
 	if (proved && *code == 0 && m.switches < m.from)
 		bug_examine_other(b, &first, c->out, &c->attempt.replay, c->places);
-	b->foretold = predicted && b->cause && cluster_implies(b->cause, predicted, c->places) &&
-		      cluster_implies(predicted, b->cause, c->places);
+	b->foretold |= predicted && b->cause && cluster_implies(b->cause, predicted, c->places) &&
+		       cluster_implies(predicted, b->cause, c->places);
 	if (proved && *code == 0)
 		set_goals(u, b);
 	schedule_free(&first);

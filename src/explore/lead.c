@@ -341,6 +341,52 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 	return lead;
 }
 
+struct fitting {
+	const struct candidate *c;
+	double fits;
+};
+
+static int by_fitness(const void *a, const void *b)
+{
+	const struct fitting *x = a, *y = b;
+
+	return x->fits > y->fits ? -1 : x->fits < y->fits;
+}
+
+size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
+			bool (*wanted)(const struct candidate *c), struct lead **out, size_t most)
+{
+	struct fitting *fitting;
+	struct hunt_list list;
+	size_t count = 0, made = 0;
+	struct study s;
+	struct err err;
+
+	if (study_open(&s, path, l, &err) < 0)
+		return 0;
+	prune_list(s.found, false, &list);
+	rank_list(&list, NULL);
+	fitting = xcalloc(list.count + 1, sizeof(*fitting));
+	for (size_t i = 0; i < list.count; i++)
+		if (explains(list.at[i], failure) && wanted(list.at[i]))
+			fitting[count++] = (struct fitting){
+				list.at[i], lead_fitness(list.at[i], list.at[i]->orders, failure),
+			};
+	qsort(fitting, count, sizeof(*fitting), by_fitness);
+	for (size_t i = 0; i < count && made < most; i++) {
+		struct lead *lead = lead_new(&s, fitting[i].c);
+
+		if (lead_plan(lead))
+			out[made++] = lead;
+		else
+			lead_free(lead);
+	}
+	free(fitting);
+	hunt_list_free(&list);
+	study_close(&s);
+	return made;
+}
+
 const char *lead_outcome_name(enum lead_outcome outcome)
 {
 	static const char *const names[] = { "untried", "unreached", "infeasible", "harmless", "proved" };

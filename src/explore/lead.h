@@ -93,6 +93,14 @@ struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_
 struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
 			     double *fitness);
 
+/* Copies of those that are wanted and whose orders a trace has, the best first, at most `most`. */
+size_t leads_had(const struct leads *l, const char *path, bool (*wanted)(const struct candidate *c),
+		 struct lead **out, size_t most);
+
+/* The same of what the trace of a failure itself shows, by how well they fit. */
+size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
+			bool (*wanted)(const struct candidate *c), struct lead **out, size_t most);
+
 /* Sets `order` from the candidate; false if an event has no name that holds in other runs. */
 bool lead_plan(struct lead *lead);
 

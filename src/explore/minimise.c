@@ -179,16 +179,10 @@ static void direct(struct attempt *a, size_t way, const struct sched_order *orde
 	attempt_plan(a, NULL, 0, orders, count);
 }
 
-/* What comes of runs that are directed by these orders. */
-struct tally {
-	unsigned failing;	/* as the first one did */
-	unsigned harmless;	/* had all of the orders, and passed */
-};
-
-static struct tally direct_all(struct minimise *m, const struct sched_order *orders, size_t count)
+static struct minimise_tally direct_all(struct minimise *m, const struct sched_order *orders, size_t count)
 {
 	struct attempt *a = m->attempt;
-	struct tally t = { 0 };
+	struct minimise_tally t = { 0 };
 	struct goal_result goal;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways) && !attempt_over(a); i++) {
@@ -218,11 +212,11 @@ static void drop_goal(struct schedule *s, struct sched_order *orders, size_t at)
 static void drop_goals(struct minimise *m, struct sched_order *orders)
 {
 	struct schedule *s = &m->f->schedule;
-	struct tally all = direct_all(m, orders, s->goal_count);
+	struct minimise_tally all = direct_all(m, orders, s->goal_count);
 
 	for (size_t i = s->goal_count; all.failing && i-- > 0 && s->goal_count > 1;) {
 		struct sched_order *without = xcalloc(s->goal_count, sizeof(*without));
-		struct tally rest;
+		struct minimise_tally rest;
 
 		memcpy(without, orders, i * sizeof(*orders));
 		memcpy(without + i, orders + i + 1, (s->goal_count - i - 1) * sizeof(*orders));
@@ -245,6 +239,15 @@ int minimise_goals(struct search_failure *f, struct attempt *a, struct places *p
 		drop_goals(&m, (struct sched_order *)(uintptr_t)sched_plan_orders((void *)plan.data));
 	buf_free(&plan);
 	return a->broken ? -1 : code;
+}
+
+void minimise_directed(struct search_failure *f, const struct lead *lead, struct attempt *a,
+		       struct places *places, struct minimise_tally *out)
+{
+	struct minimise m;
+
+	set_up(&m, f, a, places);
+	*out = direct_all(&m, lead->order, lead->orders);
 }
 
 struct search_failure *minimise_direct(const struct search_failure *like, const struct lead *lead,

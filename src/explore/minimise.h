@@ -39,6 +39,16 @@ size_t minimise_positions(const struct schedule *s, struct sched_turn **out);
  */
 int minimise_goals(struct search_failure *f, struct attempt *a, struct places *places);
 
+/* What comes of runs that are directed by some orders. */
+struct minimise_tally {
+	unsigned failing;	/* as the failure did */
+	unsigned harmless;	/* had all of the orders, and passed */
+};
+
+/* Makes a dozen of them. */
+void minimise_directed(struct search_failure *f, const struct lead *lead, struct attempt *a,
+		       struct places *places, struct minimise_tally *out);
+
 /*
  * A run directed by a lead that failed, in whatever way, or NULL. `like`: a failure of
  * the same program.

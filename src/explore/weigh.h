@@ -1,0 +1,20 @@
+/*
+ * Whether a predicted order is why a run failed, or only a part of it.
+ */
+#ifndef EXPLORE_WEIGH_H
+#define EXPLORE_WEIGH_H
+
+#include "explore/attempt.h"
+#include "explore/lead.h"
+#include "explore/search.h"
+
+#define WEIGH_RUNS 200u	/* at most */
+
+/*
+ * The failure was predicted, and its trace has the predicted order. Returns the order that
+ * tells more of the cause, to be freed with lead_free(); NULL: there is none.
+ */
+struct lead *weigh_cause(struct search_failure *f, const char *trace, const struct leads *leads,
+			 struct attempt *a, struct places *places);
+
+#endif
