@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyze/flow.h"
 #include "analyze/spins.h"
 #include "analyze/track.h"
 #include "base/mem.h"
@@ -134,7 +135,11 @@ struct counting {
 	uint64_t *indexes;	/* by thread */
 	size_t threads;
 	uint64_t filter[1024];	/* bits by hash of pc: most events are of no candidate */
+	struct flow *flow;	/* NULL: nobody asks */
+	struct vclock *seen;	/* of each in `events`, right before it */
 };
+
+#define SEEN_MOST 65536u	/* events of candidates; of more, what was read is not looked at */
 
 /* Ids are below 2^20, threads have less than 2^44 events. */
 static uint64_t index_key(uint32_t thread, uint64_t index)
@@ -182,15 +187,12 @@ static void counting_want(struct counting *c, const struct candidate_event *e)
 		c->threads = e->thread + 1;
 }
 
-static void counting_see(struct counting *c, const struct event *ev)
+static void counting_see(struct counting *c, const struct event *ev, uint64_t index)
 {
 	struct candidate_event *e;
 	const uint64_t *number;
-	uint64_t index, nth;
+	uint64_t nth;
 
-	if (ev->thread >= c->threads)
-		return;
-	index = c->indexes[ev->thread]++;
 	if (!in_filter(c, ev->pc, false))
 		return;
 	number = map_find(&c->at, pc_key(ev->thread, ev->pc));
@@ -202,6 +204,8 @@ static void counting_see(struct counting *c, const struct event *ev)
 	if (!number)
 		return;
 	e = &c->events[*number - 1];
+	if (c->flow)
+		vclock_copy(&c->seen[*number - 1], flow_seen(c->flow, ev->thread));
 	e->nth = nth;
 	e->time = ev->time;
 	e->kind = ev->kind;
@@ -226,18 +230,43 @@ static void counting_tell(const struct counting *c, struct candidate_event *e)
 	}
 }
 
+static bool is_doubted(const struct candidate *c)
+{
+	return c->class == CANDIDATE_ATOMICITY || c->class == CANDIDATE_ATOMICITY2;
+}
+
+/* What was read on the way to its events seems to forbid it: as race_predict.c says of races. */
+static void counting_doubt(const struct counting *c, struct candidate *k)
+{
+	const struct vclock *seen[CANDIDATE_EVENTS];
+
+	for (uint8_t e = 0; e < k->events; e++) {
+		const uint64_t *number = map_find(&c->wanted, index_key(k->event[e].thread, k->event[e].index));
+
+		seen[e] = &c->seen[*number - 1];
+	}
+	k->doubtful = flow_forbids(k, seen);
+}
+
 /* Ends with the last event that is asked for: mostly they are the first of their kind. */
 static int second_pass(struct reader *trace, struct findings *out, struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
-	bool total = is_total(trace);
-	uint64_t position = 0;
+	bool total = is_total(trace), doubt = false;
+	uint64_t position = 0, index;
 	struct event ev;
 	int got = 0;
 
-	for (size_t i = 0; i < findings_count(out); i++)
+	for (size_t i = 0; i < findings_count(out); i++) {
+		doubt |= is_doubted(findings_at(out, i));
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
 			counting_want(c, &findings_at(out, i)->event[e]);
+	}
+	/* Where the order is not total, who read what is a guess. */
+	if (doubt && total && c->event_count <= SEEN_MOST) {
+		c->flow = flow_new();
+		c->seen = xcalloc(c->event_count, sizeof(*c->seen));
+	}
 	c->indexes = xcalloc(c->threads + 1, sizeof(*c->indexes));
 	c->left = c->event_count;
 	if (c->left > 0)
@@ -246,11 +275,23 @@ static int second_pass(struct reader *trace, struct findings *out, struct err *e
 		position++;
 		if (total)
 			ev.time = position;
-		counting_see(c, &ev);
+		index = ev.thread < c->threads ? c->indexes[ev.thread]++ : 0;
+		if (ev.thread < c->threads)
+			counting_see(c, &ev, index);
+		if (c->flow)
+			flow_event(c->flow, &ev, index);
 	}
-	for (size_t i = 0; i < findings_count(out); i++)
+	for (size_t i = 0; i < findings_count(out); i++) {
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
 			counting_tell(c, &findings_at(out, i)->event[e]);
+		if (c->flow && is_doubted(findings_at(out, i)))
+			counting_doubt(c, findings_at(out, i));
+	}
+	for (size_t i = 0; c->flow && i < c->event_count; i++)
+		vclock_free(&c->seen[i]);
+	if (c->flow)
+		flow_free(c->flow);
+	free(c->seen);
 	map_free(&c->at);
 	map_free(&c->wanted);
 	free(c->counts);

@@ -63,16 +63,6 @@ static struct order_thread *thread_of(struct order *o, uint32_t id)
 	return &o->threads[id];
 }
 
-void order_advance(struct vclock *v, uint32_t thread, uint64_t value)
-{
-	uint64_t had = vclock_get(v, thread);
-
-	if (value <= had)
-		return;
-	vclock_tick(v, thread);
-	v->at[thread] = value;
-}
-
 uint64_t order_end_of(const struct order *o, const struct use *use, uint32_t lockset)
 {
 	uint64_t end = use->at.index;
@@ -233,7 +223,7 @@ static void saw_all(struct order *o)
 	struct vclock *seen = &thread_of(o, o->view->thread)->seen;
 
 	for (size_t i = 0; i < o->saw_count; i++)
-		order_advance(seen, o->saw[i].thread, o->saw[i].index);
+		vclock_raise(seen, o->saw[i].thread, o->saw[i].index);
 	o->saw_count = 0;
 }
 

@@ -57,9 +57,6 @@ void order_tell(struct order *o, const char *pattern, const char *note,
  */
 uint64_t order_end_of(const struct order *o, const struct use *use, uint32_t lockset);
 
-/* Components are event indices plus 1 here, not times; they only grow. */
-void order_advance(struct vclock *v, uint32_t thread, uint64_t value);
-
 /* The event under way gives back the view's memory; destroys its object. */
 void order_freed(struct order *o);
 void order_destroyed(struct order *o);

@@ -14,7 +14,7 @@ static void count_use(struct order *o, const struct place *p, const struct use *
 			continue;
 		if ((mine->access & theirs->access & ACCESS_ATOMIC) ||
 		    locks_exclude(o->ctx->locks, mine->at.lockset, theirs->at.lockset))
-			order_advance(&o->block, theirs->at.thread,
+			vclock_raise(&o->block, theirs->at.thread,
 				order_end_of(o, theirs, mine->at.lockset) + 1);
 	}
 }

@@ -257,9 +257,7 @@ void reorder_depends(struct reorder *r, const struct view *view, uint32_t writer
 
 	if (written < vclock_get(&t->read, writer))
 		return;
-	while (vclock_get(&t->read, writer) == 0)
-		vclock_tick(&t->read, writer);
-	t->read.at[writer] = written + 1;
+	vclock_raise(&t->read, writer, written + 1);
 	depend(r, t, view->index, writer, written);
 }
 

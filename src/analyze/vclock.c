@@ -46,6 +46,14 @@ void vclock_tick(struct vclock *v, uint32_t thread)
 	v->at[thread]++;
 }
 
+void vclock_raise(struct vclock *v, uint32_t thread, uint64_t value)
+{
+	if (value <= vclock_get(v, thread))
+		return;
+	widen(v, thread + 1);
+	v->at[thread] = value;
+}
+
 bool vclock_leq(const struct vclock *a, const struct vclock *b)
 {
 	for (uint32_t i = 0; i < a->count; i++)

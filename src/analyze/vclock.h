@@ -17,6 +17,8 @@ void vclock_free(struct vclock *v);
 void vclock_copy(struct vclock *to, const struct vclock *from);
 void vclock_join(struct vclock *to, const struct vclock *from);
 void vclock_tick(struct vclock *v, uint32_t thread);
+/* The component becomes `value` if it is lower. */
+void vclock_raise(struct vclock *v, uint32_t thread, uint64_t value);
 bool vclock_leq(const struct vclock *a, const struct vclock *b);
 
 static inline uint64_t vclock_get(const struct vclock *v, uint32_t thread)

@@ -140,6 +140,15 @@ static void text_candidate(struct show *s, size_t number)
 	buf_add_char(&s->out, '\n');
 }
 
+static size_t doubtful_count(const struct show *s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < findings_count(s->found); i++)
+		count += findings_at(s->found, i)->doubtful;
+	return count;
+}
+
 static void text_summary(struct show *s)
 {
 	size_t count = findings_count(s->found);
@@ -158,6 +167,8 @@ static void text_summary(struct show *s)
 		buf_addf(&s->out, "%s%llu %s", separator, (unsigned long long)n, prune_names[i]);
 		separator = ", ";
 	}
+	if (doubtful_count(s) > 0)
+		buf_addf(&s->out, "; %zu doubtful", doubtful_count(s));
 	if (s->suppressed > 0)
 		buf_addf(&s->out, "; %zu suppressed", s->suppressed);
 	buf_add_char(&s->out, '\n');

@@ -37,7 +37,7 @@ cat >want <<'END'
   2  0 read box+8  main:8
      to try: 2 before 1
 
-2 candidates in 11 events of 2 threads; passed over: 1 in a fixed order
+2 candidates in 11 events of 2 threads; passed over: 1 in a fixed order; 1 doubtful
 END
 # Of heap blocks the place of allocation is the name: box+8 is so many bytes into one.
 sed -i 's/heap@[^ ]*#1+8/box+8/' out

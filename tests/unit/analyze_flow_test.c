@@ -1,0 +1,344 @@
+/*
+ * Candidates that what was read on the way forbids: by hand, and against all interleavings
+ * of small random traces.
+ */
+#include "analyze_util.h"
+
+#include "analyze/flow.h"
+
+/* Of the candidates of one pattern, how many are doubtful and how many not. */
+static void assert_doubts(const char *text, const struct analysis *a, const char *pattern,
+			  unsigned doubtful, unsigned others)
+{
+	unsigned got[2] = { 0 };
+	struct analyzed x;
+
+	analyze(&x, text, a);
+	for (size_t i = 0; i < findings_count(x.out); i++)
+		if (strcmp(findings_at(x.out, i)->pattern, pattern) == 0)
+			got[findings_at(x.out, i)->doubtful]++;
+	assert_int_equal(got[1], doubtful);
+	assert_int_equal(got[0], others);
+	analyzed_free(&x);
+}
+
+/* A lost update: what the second one read is another value when it comes earlier, no more. */
+static void test_counter(void **state)
+{
+	(void)state;
+	assert_doubts("0 create 0.1\n0 create 0.2\n"
+		      "0.1 lock m @1\n0.1 read x:8 @2\n0.1 unlock m\n"
+		      "0.1 lock m @3\n0.1 write x:8 @4\n0.1 unlock m\n"
+		      "0.2 lock m @1\n0.2 read x:8 @2\n0.2 unlock m\n"
+		      "0.2 lock m @3\n0.2 write x:8 @4\n0.2 unlock m\n",
+		      &analysis_atomicity, "RWW", 0, 1);
+}
+
+/* The other comes when it has seen that the two are done. */
+static void test_flag(void **state)
+{
+	static const char flag[] =
+		"0 create 0.1\n0 create 0.2\n"
+		"0.1 read x:8 @1\n0.1 write x:8 @2\n"
+		"0.1 lock m @3\n0.1 write ready:8 @4\n0.1 unlock m\n"
+		"0.2 lock m @5\n0.2 read ready:8 @6\n0.2 unlock m\n"
+		"0.2 write x:8 @7\n";
+	static const char count[] =
+		"0 create 0.1\n0 create 0.2\n"
+		"0.1 read x:8 @1\n0.1 write x:8 @2\n"
+		"0.1 lock m @3\n0.1 read ready:8 @8\n0.1 write ready:8 @4\n0.1 unlock m\n"
+		"0.2 lock m @5\n0.2 read ready:8 @6\n0.2 unlock m\n"
+		"0.2 write x:8 @7\n";
+	static const char before[] =
+		"0 create 0.1\n0 create 0.2\n"
+		"0.1 lock m @3\n0.1 write ready:8 @4\n0.1 unlock m\n"
+		"0.1 read x:8 @1\n0.1 write x:8 @2\n"
+		"0.2 lock m @5\n0.2 read ready:8 @6\n0.2 unlock m\n"
+		"0.2 write x:8 @7\n";
+
+	(void)state;
+	assert_doubts(flag, &analysis_atomicity, "RWW", 1, 0);
+	assert_doubts(count, &analysis_atomicity, "RWW", 0, 1);
+	assert_doubts(before, &analysis_atomicity, "RWW", 0, 1);
+}
+
+/* Half of the place is of somebody else; memory is given out anew. */
+static void test_unknown(void **state)
+{
+	(void)state;
+	assert_doubts("0 create 0.1\n0 create 0.2\n"
+		      "0.1 read x:8 @1\n0.1 write x:8 @2\n"
+		      "0.1 write ready:4 @4\n0.2 read ready:8 @6\n0.2 write x:8 @7\n",
+		      &analysis_atomicity, "RWW", 0, 1);
+	assert_doubts("0 create 0.1\n0 create 0.2\n"
+		      "0.1 read x:8 @1\n0.1 write x:8 @2\n"
+		      "0.1 write ready:8 @4\n0.1 write ready:4 @5\n0.2 read ready:4 @6\n0.2 write x:8 @7\n",
+		      &analysis_atomicity, "RWW", 1, 0);
+}
+
+/* A lock made of an exchange: giving it back is no message. */
+static void test_lock(void **state)
+{
+	(void)state;
+	assert_doubts("0 create 0.1\n0 create 0.2\n"
+		      "0.1 atomic-xchg l 0 relaxed\n0.1 read x:8 @2\n0.1 atomic-store l 0 relaxed\n"
+		      "0.1 atomic-xchg l 0 relaxed\n0.1 write x:8 @5\n0.1 atomic-store l 0 relaxed\n"
+		      "0.2 atomic-xchg l 0 relaxed\n0.2 write x:8 @8\n0.2 atomic-store l 0 relaxed\n",
+		      &analysis_atomicity, "RWW", 0, 1);
+	assert_doubts("0 create 0.1\n0 create 0.2\n0.1 read x:8 @2\n0.1 write x:8 @5\n"
+		      "0.1 atomic-store l 1 relaxed\n0.2 atomic-load l 1 relaxed\n0.2 write x:8 @8\n",
+		      &analysis_atomicity, "RWW", 1, 0);
+}
+
+/* --- against all interleavings --- */
+
+#define MAX_EVENTS 40
+#define THREADS 4
+
+struct step {
+	uint32_t thread;	/* as the trace numbers them */
+	uint16_t kind;
+	uint64_t index, addr;
+	int from;		/* read: of the flag that it read, else -1 */
+};
+
+static struct world {
+	struct step at[MAX_EVENTS];
+	size_t count;
+	const struct candidate *c;
+	int last[THREADS];	/* of each thread, the last of the candidate's events; -1: none */
+	size_t next[THREADS];	/* its next event, as place in `at` */
+	bool done[MAX_EVENTS];
+	uint64_t states;
+} w;
+
+static void *world_open(const struct analysis_context *ctx)
+{
+	(void)ctx;
+	memset(&w, 0, sizeof(w));
+	return &w;
+}
+
+static void world_event(void *state, const struct event *ev, const struct view *view,
+			struct findings *out)
+{
+	(void)state;
+	(void)out;
+	assert_true(w.count < MAX_EVENTS && ev->thread < THREADS);
+	w.at[w.count++] = (struct step){ ev->thread, ev->kind, view->index, ev->addr, -1 };
+}
+
+static void world_finish(void *state, struct findings *out)
+{
+	(void)state;
+	(void)out;
+}
+
+static void world_close(void *state)
+{
+	(void)state;
+}
+
+static const struct analysis analysis_world = {
+	.name = "world", .summary = "", .open = world_open, .event = world_event,
+	.finish = world_finish, .close = world_close,
+};
+
+static bool accesses(const struct step *s, uint64_t addr)
+{
+	return access_of(s->kind) && s->addr == addr;
+}
+
+/* Its thread had not read the place since it wrote it. */
+static bool sets_flag(size_t write)
+{
+	for (size_t i = write; i-- > 0; )
+		if (w.at[i].thread == w.at[write].thread && accesses(&w.at[i], w.at[write].addr))
+			return w.at[i].kind == TRACE_WRITE;
+	return true;
+}
+
+static void find_flags(void)
+{
+	for (size_t i = 0; i < w.count; i++)
+		for (size_t k = i; w.at[i].kind == TRACE_READ && k-- > 0; )
+			if (w.at[k].kind == TRACE_WRITE && accesses(&w.at[k], w.at[i].addr)) {
+				if (w.at[k].thread != w.at[i].thread && sets_flag(k))
+					w.at[i].from = (int)k;
+				break;
+			}
+}
+
+static int place_of(const struct candidate_event *e)
+{
+	for (size_t i = 0; i < w.count; i++)
+		if (w.at[i].thread == e->thread && w.at[i].index == e->index)
+			return (int)i;
+	fail_msg("no such event");
+	return -1;
+}
+
+static bool is_free(uint64_t lock, const int *order, size_t count)
+{
+	for (size_t i = count; i-- > 0; )
+		if (w.at[order[i]].addr == lock && !access_of(w.at[order[i]].kind))
+			return w.at[order[i]].kind == TRACE_MUTEX_UNLOCK;
+	return true;
+}
+
+static int last_write(uint64_t addr, const int *order, size_t count)
+{
+	for (size_t i = count; i-- > 0; )
+		if (w.at[order[i]].kind == TRACE_WRITE && w.at[order[i]].addr == addr)
+			return order[i];
+	return -1;
+}
+
+/* May this event come now? Only what leads to the candidate's events has to read the same. */
+static bool may(size_t place, const int *order, size_t count)
+{
+	const struct step *s = &w.at[place];
+
+	for (int i = 0; i < w.c->orders; i++)
+		if (place_of(&w.c->event[w.c->order[i].second]) == (int)place &&
+		    !w.done[place_of(&w.c->event[w.c->order[i].first])])
+			return false;
+	if (s->kind == TRACE_MUTEX_LOCK)
+		return is_free(s->addr, order, count);
+	return s->from < 0 || (int)place >= w.last[s->thread] ||
+	       last_write(s->addr, order, count) == s->from;
+}
+
+static bool is_complete(void)
+{
+	for (int i = 0; i < w.c->orders; i++)
+		if (!w.done[place_of(&w.c->event[w.c->order[i].second])] ||
+		    !w.done[place_of(&w.c->event[w.c->order[i].first])])
+			return false;
+	return true;
+}
+
+static size_t next_of(uint32_t thread)
+{
+	for (size_t i = 0; i < w.count; i++)
+		if (w.at[i].thread == thread && !w.done[i])
+			return i;
+	return w.count;
+}
+
+static bool reaches(int *order, size_t count)
+{
+	bool good = is_complete();
+
+	for (uint32_t t = 0; t < THREADS && !good; t++) {
+		size_t place = next_of(t);
+
+		if (place == w.count || !may(place, order, count))
+			continue;
+		w.done[place] = true;
+		order[count] = (int)place;
+		good = reaches(order, count + 1);
+		w.done[place] = false;
+	}
+	return good;
+}
+
+static bool is_possible(const struct candidate *c)
+{
+	int order[MAX_EVENTS];
+	size_t count = 0;
+
+	w.c = c;
+	memset(w.done, 0, sizeof(w.done));
+	for (uint32_t t = 0; t < THREADS; t++)
+		w.last[t] = -1;
+	for (int i = 0; i < c->orders; i++)
+		for (int side = 0; side < 2; side++) {
+			int place = place_of(&c->event[side ? c->order[i].second : c->order[i].first]);
+
+			if (place > w.last[w.at[place].thread])
+				w.last[w.at[place].thread] = place;
+		}
+	/* The threads are made by main, in which nothing else happens. */
+	for (size_t i = 0; i < w.count; i++)
+		if (!access_of(w.at[i].kind) && w.at[i].kind != TRACE_MUTEX_LOCK &&
+		    w.at[i].kind != TRACE_MUTEX_UNLOCK) {
+			w.done[i] = true;
+			order[count++] = (int)i;
+		}
+	return reaches(order, count);
+}
+
+static void random_trace(uint64_t seed, struct buf *b)
+{
+	uint64_t rng = seed * 2654435761u + 88172645463325252ull;
+	unsigned held[3] = { 0 }, own[3] = { 0 };
+
+	buf_clear(b);
+	buf_add_text(b, "0 create 0.1\n0 create 0.2\n");
+	for (unsigned n = 0; n < 12; n++) {
+		unsigned t = n < 4 ? 1 : 1 + (unsigned)(test_random(&rng) % 2);
+		unsigned what = (unsigned)(test_random(&rng) % 10);
+		unsigned place = (unsigned)(test_random(&rng) % 3), write = (unsigned)(test_random(&rng) % 2);
+
+		if (++own[t] > 7)
+			continue;
+		if (what < 2 && !(held[1] | held[2])) {
+			buf_addf(b, "0.%u lock m @l%u\n", t, n);
+			held[t] = 1;
+		} else if (what < 4 && held[t]) {
+			buf_addf(b, "0.%u unlock m\n", t);
+			held[t] = 0;
+		} else {
+			buf_addf(b, "0.%u %s x%u:8 @s%u\n", t, write ? "write" : "read", place, n);
+		}
+	}
+}
+
+static void check(const struct analysis *a, uint64_t seeds)
+{
+	const struct analysis *which[] = { &analysis_world, a, NULL };
+	size_t doubtful = 0, possible = 0;
+	struct buf b = { 0 };
+
+	for (uint64_t seed = 1; seed <= seeds; seed++) {
+		struct analyzed x;
+		struct err err;
+
+		random_trace(seed, &b);
+		analyze(&x, buf_string(&b), &analysis_world);
+		findings_free(x.out);
+		x.out = findings_new();
+		assert_int_equal(analysis_run(x.reader, which, &x.ctx, x.out, &x.stats, &err), 0);
+		find_flags();
+		for (size_t i = 0; i < findings_count(x.out); i++) {
+			const struct candidate *c = findings_at(x.out, i);
+			bool can = is_possible(c);
+
+			doubtful += c->doubtful;
+			possible += can;
+			if (c->doubtful && can)
+				fail_msg("seed %d: %s is possible:\n%s", (int)seed, c->pattern, buf_string(&b));
+		}
+		analyzed_free(&x);
+	}
+	assert_true(doubtful > 50 && possible > 50);
+	buf_free(&b);
+}
+
+static void test_all_interleavings(void **state)
+{
+	(void)state;
+	check(&analysis_atomicity, 1000);
+	check(&analysis_atomicity2, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counter), cmocka_unit_test(test_flag), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_lock), cmocka_unit_test(test_all_interleavings),
+	};
+
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
