@@ -21,36 +21,12 @@
  * does not grow with the trace (history.h says what is kept).
  */
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyze/history.h"
-#include "analyze/told.h"
+#include "analyze/atomicity.h"
 #include "base/mem.h"
 
 #define SEEN_MAX 8u		/* times that something is looked for inside a pair */
 #define RANGE_MAX 8192u		/* granules of one access that are looked at */
-
-enum pattern { RWR, WWR, WRW, RWW, WWW, FITS };
-
-/* On a pair of this shape and an access of this kind, whatever the clocks: asked often. */
-struct verdict {
-	uint64_t key;		/* numbers of the shape and the history_what; 0: none */
-	uint32_t told;		/* told.h; 0: not known */
-	uint8_t pattern;	/* enum pattern */
-	uint8_t why;		/* enum prune_reason, unless it fits; PRUNE_REASONS: a candidate */
-};
-
-#define VERDICT_BITS 14		/* so many are kept, each at its place */
-
-struct atomicity {
-	struct locks *locks;
-	struct moments *moments;
-	struct history history;
-	struct told told;
-	struct verdict *verdicts;
-	uint64_t pruned[PRUNE_REASONS];
-	uint64_t cut_ranges;
-};
 
 static void *atomicity_open(const struct analysis_context *ctx)
 {
@@ -74,136 +50,15 @@ static void atomicity_close(void *state)
 	free(a);
 }
 
-static const struct {
-	const char *name, *note;
-} patterns[] = {
-	[RWR] = { "RWR", "the two reads may disagree" },
-	[WWR] = { "WWR", "the read may miss what its own thread wrote" },
-	[WRW] = { "WRW", "another thread may read a value that is not final" },
-	[RWW] = { "RWW", "the write may rest on a value that is out of date" },
-	[WWW] = { "WWW", "what another thread wrote may be lost" },
-};
-
-/* An atomic update reads and writes: what it leaves counts as p, what it finds as i. */
-static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool wide)
-{
-	bool writes = (p & ACCESS_WRITE) && (i & ACCESS_WRITE);
-
-	if (writes && (r & ACCESS_READ) && (wide || !(i & ACCESS_READ) || !(r & ACCESS_WRITE)))
-		return WRW;
-	if (wide || !(r & ACCESS_WRITE))
-		return FITS;
-	if (p & ACCESS_WRITE)
-		return i & ACCESS_READ ? WWR : WWW;
-	return i & ACCESS_READ ? RWR : RWW;
-}
-
-/* The bytes that all three touch. */
-static void set_location(struct candidate *c)
-{
-	uint64_t low = 0, high = UINT64_MAX;
-
-	for (unsigned k = 0; k < 3; k++) {
-		const struct candidate_event *e = &c->event[k];
-
-		low = e->addr > low ? e->addr : low;
-		high = e->addr + e->size < high ? e->addr + e->size : high;
-	}
-	c->addr = low;
-	c->size = high > low ? high - low : 1;
-}
-
-static void hold(struct candidate *c, unsigned which, const struct candidate_event *entry)
-{
-	c->hold[which] = (int8_t)c->events;
-	c->event[c->events++] = *entry;
-}
-
-static void emit(struct atomicity *a, const struct history_pair *pair, const struct moment *r,
-		 enum pattern pattern, uint64_t key, const struct told_part parts[3],
-		 struct findings *out)
-{
-	struct candidate c = { .class = CANDIDATE_ATOMICITY, .events = 3, .orders = 2, .count = 1 };
-	struct candidate_event entry;
-
-	memcpy(c.pattern, patterns[pattern].name, 4);
-	c.note = patterns[pattern].note;
-	memset(c.hold, -1, sizeof(c.hold));
-	for (unsigned k = 0; k < 3; k++)
-		c.event[k] = moments_event(a->moments, parts[k].at, parts[k].pc,
-					   a->history.whats[parts[k].at->tag].kind);
-	c.order[0] = (struct candidate_order){ 0, 1 };
-	c.order[1] = (struct candidate_order){ 1, 2 };
-	if (moments_hold(a->moments, r, MOMENTS_ANY, &pair->p, &entry))
-		hold(&c, 1, &entry);
-	if (moments_hold(a->moments, &pair->i, pair->p.index, r, &entry))
-		hold(&c, 2, &entry);
-	c.seen = pair->p.time < r->time && r->time < pair->i.time;
-	set_location(&c);
-	told_add(&a->told, key, parts, 3, &c, out);
-}
-
-/* Most of what is found was told before: that has to be cheap. */
-static void tell(struct atomicity *a, const struct history_pair *pair, const struct moment *r,
-		 struct verdict *v, struct findings *out)
-{
-	const struct history_what *whats = a->history.whats;
-	const struct history_what *p = &whats[pair->p.tag], *i = &whats[pair->i.tag];
-	const struct history_what *other = &whats[r->tag];
-	const struct told_part parts[3] = {
-		{ p->pc, &pair->p, p->lockset, other->lockset },
-		{ other->pc, r, other->lockset, p->lockset },
-		{ i->pc, &pair->i, i->lockset, other->lockset },
-	};
-	bool seen = pair->p.time < r->time && r->time < pair->i.time;
-	uint64_t key;
-
-	if (v->told && told_again(&a->told, v->told, parts, 3, seen, out))
-		return;
-	key = told_key(a->locks, parts, 3);
-	if (!v->told) {
-		v->told = told_find(&a->told, key);
-		if (told_again(&a->told, v->told, parts, 3, seen, out))
-			return;
-	}
-	emit(a, pair, r, v->pattern, key, parts, out);
-}
-
-static void judge(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
-{
-	const struct history_shape *s = &a->history.shapes[shape];
-	const struct history_what *p = &a->history.whats[s->p], *i = &a->history.whats[s->i];
-	const struct history_what *r = &a->history.whats[what];
-
-	v->told = 0;
-	v->pattern = pattern_of(p->access, r->access, i->access, s->wide);
-	if (v->pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
-		v->why = PRUNE_LOCK;
-	else if (v->pattern != FITS)
-		v->why = moments_meet(a->moments, s->cut, s->cuts, r->lockset);
-}
-
-static inline struct verdict *verdict_of(struct atomicity *a, uint32_t shape, uint32_t what)
-{
-	uint64_t key = (uint64_t)shape << 32 | what;
-	struct verdict *v = &a->verdicts[key * 0x9e3779b97f4a7c15ull >> (64 - VERDICT_BITS)];
-
-	if (__builtin_expect(v->key != key, 0)) {
-		v->key = key;
-		judge(a, shape, what, v);
-	}
-	return v;
-}
-
 /* Whether the two go together but for time, and how; NULL if not, which was counted. */
-static inline struct verdict *compare(struct atomicity *a, const struct history_pair *pair,
-				      uint32_t what, uint32_t epoch, bool fixed)
+static inline struct verdict *compare(struct atomicity *a, const struct local *l, uint32_t what,
+				      uint32_t epoch, bool fixed)
 {
-	struct verdict *v = verdict_of(a, pair->shape, what);
+	struct verdict *v = verdict_of(a, l->pair->shape, what);
 
 	if (v->pattern == FITS)
 		return NULL;
-	if (fixed || moments_fixed(a->moments, pair->p.epoch, epoch, epoch, pair->i.epoch))
+	if (fixed || moments_fixed(a->moments, l->p, epoch, epoch, l->i))
 		a->pruned[PRUNE_HB]++;
 	else if (v->why != PRUNE_REASONS)
 		a->pruned[v->why]++;
@@ -213,67 +68,125 @@ static inline struct verdict *compare(struct atomicity *a, const struct history_
 }
 
 /* `fixed`: that strong happens-before leaves no choice is known already. */
-static inline void match(struct atomicity *a, const struct history_pair *pair,
-			 const struct moment *r, bool fixed, struct findings *out)
+static inline void match(struct atomicity *a, const struct local *l, const struct moment *r,
+			 bool fixed, struct findings *out)
 {
-	struct verdict *v = compare(a, pair, r->tag, r->epoch, fixed);
+	struct verdict *v = compare(a, l, r->tag, r->epoch, fixed);
 
 	if (v)
-		tell(a, pair, r, v, out);
+		atomicity_tell(a, l, r, v, out);
+}
+
+/* So many of what this kind may meet are known to be of no interest. */
+static uint8_t *done_of(struct history_kinds *kinds, bool pair, uint32_t core)
+{
+	const uint32_t *list = history_kinds_list(kinds, pair);
+
+	for (unsigned i = 0; i < kinds->count[pair]; i++)
+		if (list[i] == core)
+			return &history_kinds_done(kinds, pair)[i];
+	return NULL;
+}
+
+/*
+ * The section that is moved before `a` if `b` is to come first is the same whatever the
+ * acquisition histories.
+ */
+static bool sure_of(const struct atomicity *a, uint32_t x, uint32_t y)
+{
+	return !x || !y || locks_needed(a->locks, x, y) == 0;
+}
+
+/* What this verdict, on cores, would tell was told often enough. */
+static bool enough(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v, bool shown,
+		   struct findings *out)
+{
+	const struct history_what *whats = a->history.whats;
+	const struct history_what *p = &whats[a->history.shapes[shape].p], *r = &whats[what];
+	const struct history_what *i = &whats[a->history.shapes[shape].i];
+	const struct told_part parts[3] = {
+		{ p->pc, NULL, p->lockset, r->lockset },
+		{ r->pc, NULL, r->lockset, p->lockset },
+		{ i->pc, NULL, i->lockset, r->lockset },
+	};
+
+	if (!v->sure) {
+		if (!sure_of(a, p->lockset, r->lockset) || !sure_of(a, r->lockset, p->lockset) ||
+		    !sure_of(a, i->lockset, r->lockset))
+			return false;
+		v->told = told_find(&a->told, told_key(a->locks, parts, 3));
+		v->sure = v->told != 0;
+	}
+	return told_enough(&a->told, v->told, shown, out);
 }
 
 /*
  * Nothing at the location goes with the pair, or with the access, whoever did it, that was
- * not told often enough: then what is pruned counts by kind. An access comes after the
- * others' pairs, so that the trace does not show it within.
+ * not told often enough: then what is pruned counts by kind, once. `shown`: the trace may
+ * show another thread within the pair.
  */
 static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
-		       uint32_t what, struct findings *out)
+		       uint32_t what, bool shown, struct findings *out)
 {
-	const struct history_kinds *kinds = history_kinds(&a->history, c);
-	unsigned count = !kinds ? 0 : shape ? kinds->reps : kinds->pairs;
+	struct history_kinds *kinds = history_kinds(&a->history, c);
 	uint64_t pruned[PRUNE_REASONS] = { 0 };
-	const struct verdict *v;
+	bool pair = shape != 0;
+	const uint32_t *list;
+	struct verdict *v;
+	uint8_t *done;
+	unsigned i;
 
-	for (unsigned i = 0; i < count; i++) {
-		v = shape ? verdict_of(a, shape, kinds->rep[i]) : verdict_of(a, kinds->pair[i], what);
+	shape = a->history.shapes[shape].core;
+	what = a->history.whats[what].core;
+	done = kinds ? done_of(kinds, pair, pair ? shape : what) : NULL;
+	if (!done)
+		return false;
+	list = history_kinds_list(kinds, !pair);
+	for (i = shown ? 0 : *done; i < kinds->count[!pair]; i++) {
+		uint32_t s = pair ? shape : list[i], w = pair ? list[i] : what;
+
+		v = verdict_of(a, s, w);
 		if (v->pattern == FITS)
 			continue;
 		if (v->why != PRUNE_REASONS)
-			pruned[v->why]++;
-		else if (!told_enough(&a->told, v->told, shape != 0, out))
-			return false;
+			pruned[v->why] += i >= *done;
+		else if (!enough(a, s, w, v, shown, out))
+			break;
 	}
-	for (unsigned i = 0; i < PRUNE_REASONS; i++)
-		a->pruned[i] += pruned[i];
-	return kinds != NULL;
+	for (unsigned k = 0; k < PRUNE_REASONS; k++)
+		a->pruned[k] += pruned[k];
+	*done = i > *done ? (uint8_t)i : *done;
+	return i == kinds->count[!pair];
 }
 
 /* With all that other threads did to the location. */
-static void match_pair(struct atomicity *a, const struct history_cell *c,
-		       const struct history_pair *pair, struct findings *out)
+static void match_pair(struct atomicity *a, const struct local *l, bool quiet, struct findings *out)
 {
+	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
 	const struct history_what *whats = a->history.whats;
 	const struct history_cell *const *others;
 	uint32_t what, epoch;
 	struct verdict *v;
+	struct moment r;
 	size_t count;
 
 	/* Reads alone do not harm but between two writes. */
-	if (!(whats[pair->p.tag].access & whats[pair->i.tag].access & ACCESS_WRITE) &&
-	    !history_written(&a->history, c))
+	if (!(whats[shape->p].access & whats[shape->i].access & ACCESS_WRITE) &&
+	    !history_written(&a->history, l->cell))
 		return;
-	if (none_meets(a, c, pair->shape, 0, out))
+	if (none_meets(a, l->cell, l->pair->shape, 0, !quiet, out))
 		return;
-	count = history_others(&a->history, c, pair->bytes, &others);
+	count = history_others(&a->history, l->cell, l->pair->bytes, &others);
 	for (size_t n = 0; n < count; n++) {
-		bool before = moments_ordered(a->moments, others[n]->last.epoch, pair->p.epoch);
+		bool before = moments_ordered(a->moments, others[n]->last.epoch, l->p);
 
 		for (unsigned k = others[n]->rep_count; k-- > 0;) {
 			what = history_rep_what(&a->history, others[n], k, &epoch);
-			v = compare(a, pair, what, epoch, before);
-			if (v)
-				tell(a, pair, history_rep(&a->history, others[n], k), v, out);
+			v = compare(a, l, what, epoch, before);
+			if (!v)
+				continue;
+			r = history_rep(&a->history, others[n], k);
+			atomicity_tell(a, l, &r, v, out);
 		}
 	}
 }
@@ -282,43 +195,47 @@ static void match_rep(struct atomicity *a, const struct history_cell *c, const s
 		      struct findings *out)
 {
 	const struct history_cell *const *others;
-	const struct history_pair *pair;
+	struct local l;
 	size_t count;
 
 	if (!(a->history.whats[now->tag].access & ACCESS_WRITE) && !history_written(&a->history, c))
 		return;
-	if (none_meets(a, c, 0, now->tag, out))
+	if (none_meets(a, c, 0, now->tag, false, out))
 		return;
 	count = history_others(&a->history, c, c->bytes, &others);
 	for (size_t n = 0; n < count; n++) {
 		bool before = moments_ordered(a->moments, others[n]->last.epoch, now->epoch);
 
 		for (unsigned k = others[n]->pair_count; k-- > 0;) {
-			pair = history_pair(&a->history, others[n], k);
-			if (pair->bytes & c->bytes)
-				match(a, pair, now, before, out);
+			l.cell = others[n];
+			l.pair = history_pair(&a->history, others[n], k);
+			history_pair_epochs(&a->history, others[n], k, &l.p, &l.i);
+			if (l.pair->bytes & c->bytes)
+				match(a, &l, now, before, out);
 		}
 	}
 }
 
 /* The other threads' accesses within the pair in the trace itself. */
-static void match_inside(struct atomicity *a, const struct history_cell *const *inside, size_t count,
-			 const struct history_pair *pair, struct findings *out)
+static void match_inside(struct atomicity *a, const struct local *l,
+			 const struct history_cell *const *inside, size_t count,
+			 struct findings *out)
 {
+	uint64_t from = l->pair->p.time;
 	const struct history *h = &a->history;
 	const struct moment *write, *last;
 
 	for (size_t k = 0; k < count; k++) {
 		const struct history_cell *c = inside[k];
 
-		if (!(c->bytes & pair->bytes))
+		if (!(c->bytes & l->pair->bytes))
 			continue;
 		last = c->noted ? &c->last : NULL;
 		write = c->older && c->older_noted ? history_older(h, c) : NULL;
-		if (write && write->time > pair->p.time)
-			match(a, pair, write, false, out);
-		if (last && last->time > pair->p.time)
-			match(a, pair, last, false, out);
+		if (write && write->time > from)
+			match(a, l, write, false, out);
+		if (last && last->time > from)
+			match(a, l, last, false, out);
 	}
 }
 
@@ -347,26 +264,27 @@ static bool make_pair(const struct atomicity *a, const struct touch *t, const st
 static void note_pair(struct atomicity *a, const struct touch *t, const struct moment *p, bool wide,
 		      struct findings *out)
 {
+	struct local l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
 	const struct history_cell *const *inside;
 	struct history_cell *c = t->at.cell;
-	const struct history_pair *pair;
 	struct history_like like;
 	size_t count;
 	bool fresh;
 
 	if (!make_pair(a, t, p, wide, &like))
 		return;
-	pair = history_note_pair(&a->history, c, &like, &fresh);
-	if (!pair)
+	l.pair = history_note_pair(&a->history, c, &like, &fresh);
+	if (!l.pair || t->at.ordered)
 		return;
 	if (fresh) {
-		match_pair(a, c, pair, out);
-	} else if (!t->at.quiet && c->seen < SEEN_MAX && none_meets(a, c, pair->shape, 0, out)) {
+		match_pair(a, &l, t->at.quiet, out);
+	} else if (!t->at.quiet && c->seen < SEEN_MAX &&
+		   none_meets(a, c, l.pair->shape, 0, true, out)) {
 		c->seen++;
 	} else if (!t->at.quiet && c->seen < SEEN_MAX) {
 		count = history_inside(&a->history, t->at.recent, c->bytes, &inside);
 		c->seen += count > 0;
-		match_inside(a, inside, count, pair, out);
+		match_inside(a, &l, inside, count, out);
 	}
 }
 
@@ -376,25 +294,30 @@ static inline bool is_wide(const struct history_cell *c, unsigned access)
 	return (access & ACCESS_WRITE) && c->older && c->older_noted;
 }
 
+/* Together they are no pair, or one that is known; then so is the access, and *noted. */
 static inline bool is_known_pair(const struct atomicity *a, const struct touch *t,
-				 const struct moment *p, bool wide)
+				 const struct moment *p, bool wide, bool *noted)
 {
 	struct history_like like;
 
-	return !make_pair(a, t, p, wide, &like) ||
-	       (p->epoch == t->now.epoch && (t->at.quiet || t->at.cell->seen >= SEEN_MAX) &&
-		history_has_pair(&a->history, t->at.cell, &like));
+	if (!make_pair(a, t, p, wide, &like))
+		return true;
+	*noted = p->epoch == t->now.epoch &&
+		 (t->at.quiet || t->at.ordered || t->at.cell->seen >= SEEN_MAX) &&
+		 history_has_pair(&a->history, t->at.cell, &like);
+	return *noted;
 }
 
 /* Nothing about this access is new. */
 static inline bool is_known(const struct atomicity *a, const struct touch *t)
 {
 	const struct history_cell *c = t->at.cell;
+	bool noted = false;
 
-	return t->at.recent == c && c->noted && history_has(&a->history, c, &t->now) &&
-	       is_known_pair(a, t, &c->last, false) &&
+	return t->at.recent == c && c->noted && is_known_pair(a, t, &c->last, false, &noted) &&
+	       (noted || history_has(&a->history, c, &t->now)) &&
 	       (!is_wide(c, t->what.access) ||
-		is_known_pair(a, t, history_older(&a->history, c), true));
+		is_known_pair(a, t, history_older(&a->history, c), true, &noted));
 }
 
 static void note(struct atomicity *a, const struct touch *t, struct findings *out)
@@ -410,7 +333,7 @@ static void note(struct atomicity *a, const struct touch *t, struct findings *ou
 			note_pair(a, t, history_older(h, recent), true, out);
 	}
 	history_settle(h, t->at.cell, &t->now, &t->what, noted);
-	if (fresh)
+	if (fresh && !t->at.ordered)
 		match_rep(a, t->at.cell, &t->now, out);
 }
 
@@ -419,7 +342,7 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 {
 	const struct history_cell *p;
 
-	history_place(&a->history, granule, t->view->thread, bytes, &t->at);
+	history_place(&a->history, granule, t->view->thread, t->now.epoch, bytes, &t->at);
 	p = t->at.recent;
 	t->what.own = t->what.lockset && p && p->noted && !(t->what.access & ACCESS_WRITE) &&
 		      ((p->access & ACCESS_WRITE) || p->own) &&

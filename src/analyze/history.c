@@ -1,4 +1,4 @@
-#include "analyze/history.h"
+#include "analyze/history_slots.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #define FIRST_ROOM 1024u	/* blocks */
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
-_Static_assert(sizeof(struct history_block) == 64, "no larger");
+_Static_assert(sizeof(struct history_block) == 32, "no larger");
+_Static_assert(sizeof(struct history_share) == HISTORY_UNIT, "a unit");
 
 static void set_blocks(struct history *h, size_t room)
 {
@@ -34,6 +35,8 @@ static void begin(struct history *h)
 	h->block_count = 1;
 	h->unit_count = 1;
 	memset(h->free_units, 0, sizeof(h->free_units));
+	map_free(&h->extent_at);
+	h->extent_count = 1;
 	h->slot_used = 0;
 }
 
@@ -50,6 +53,8 @@ void history_init(struct history *h, struct moments *moments)
 	h->what_table = xcalloc(h->what_size, sizeof(*h->what_table));
 	h->whats = xgrow(NULL, 0, &h->what_capacity, sizeof(*h->whats));
 	h->whats[0] = (struct history_what){ 0 };
+	h->extents = xgrow(NULL, 0, &h->extent_capacity, sizeof(*h->extents));
+	h->extents[0] = (struct history_extent){ 0 };
 	h->shapes = xgrow(NULL, 0, &h->shape_capacity, sizeof(*h->shapes));
 	h->shapes[h->shape_count++] = (struct history_shape){ 0 };
 	begin(h);
@@ -67,6 +72,8 @@ void history_free(struct history *h)
 	free(h->what_table);
 	free(h->shapes);
 	map_free(&h->shape_at);
+	free(h->extents);
+	map_free(&h->extent_at);
 	free(h->others);
 	*h = (struct history){ 0 };
 }
@@ -74,6 +81,7 @@ void history_free(struct history *h)
 static void mark(void *ctx)
 {
 	const struct history *h = ctx;
+	struct moment kept;
 
 	for (size_t n = HISTORY_LINE; n < h->block_count * HISTORY_LINE; n++) {
 		const struct history_cell *c = &h->cells[n];
@@ -83,43 +91,20 @@ static void mark(void *ctx)
 		moments_mark(h->moments, &c->last);
 		if (c->older)
 			moments_mark(h->moments, history_older(h, c));
-		for (unsigned i = 0; i < c->rep_count; i++)
-			moments_mark(h->moments, history_rep_first(h, c, i));
+		for (unsigned i = 0; i < c->rep_count; i++) {
+			kept.situation = history_rep_situation(h, c, i);
+			moments_mark(h->moments, &kept);
+		}
 		for (unsigned i = 0; i < c->pair_count; i++) {
-			moments_mark(h->moments, &history_pair(h, c, i)->p);
-			moments_mark(h->moments, &history_pair(h, c, i)->i);
+			kept.situation = history_pair(h, c, i)->p.situation;
+			moments_mark(h->moments, &kept);
+			kept.situation = history_pair(h, c, i)->i.situation;
+			moments_mark(h->moments, &kept);
 		}
 	}
 }
 
-/* Addresses have 48 bits, threads 20. */
-static inline uint64_t key_of(uint64_t line, uint32_t thread)
-{
-	return line << 21 | (uint64_t)thread << 1 | 1;
-}
-
-/*
- * Four lines side by side have slots side by side. Threads and lines both go by even steps:
- * one multiplication leaves crowds.
- */
-static inline size_t slot_start(const struct history *h, uint64_t key)
-{
-	uint64_t hash = (key & ~(3ull << 21)) * 0x9e3779b97f4a7c15ull;
-
-	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
-	return ((hash >> 30 & ~3ull) | (key >> 21 & 3)) & (h->slot_count - 1);
-}
-
-static inline struct history_slot *slot_of(const struct history *h, uint64_t key)
-{
-	size_t i = slot_start(h, key);
-
-	while (h->slots[i].key && h->slots[i].key != key)
-		i = (i + 1) & (h->slot_count - 1);
-	return &h->slots[i];
-}
-
-static struct history_slot *slot_add(struct history *h, uint64_t key, uint32_t block, uint32_t ring)
+static struct history_slot *slot_add(struct history *h, uint64_t key, uint32_t block, uint32_t share)
 {
 	struct history_slot *old = h->slots, *s;
 	size_t count = h->slot_count;
@@ -129,11 +114,11 @@ static struct history_slot *slot_add(struct history *h, uint64_t key, uint32_t b
 		h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
 		for (size_t i = 0; i < count; i++)
 			if (old[i].key)
-				*slot_of(h, old[i].key) = old[i];
+				*slot_place(h, old[i].key) = old[i];
 		pages_free(old, count * sizeof(*old));
 	}
-	s = slot_of(h, key);
-	*s = (struct history_slot){ key, block, ring };
+	s = slot_place(h, key);
+	*s = (struct history_slot){ key, block, share };
 	return s;
 }
 
@@ -153,29 +138,62 @@ static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uin
 	uint32_t n = (uint32_t)h->block_count++;
 	struct history_block *b = &h->blocks[n];
 
-	memset(&h->cells[n * HISTORY_LINE], 0, HISTORY_LINE * sizeof(*h->cells));
+	if (n < h->block_most)
+		memset(&h->cells[n * HISTORY_LINE], 0, HISTORY_LINE * sizeof(*h->cells));
+	else
+		h->block_most = h->block_count;
 	*b = (struct history_block){ .line = line, .thread = thread, .next = n, .ring = n };
 	if (ring) {
 		b->ring = ring;
 		b->next = h->blocks[ring].next;
 		h->blocks[ring].next = n;
-		if (h->blocks[ring].crowd < HISTORY_CROWD && ++h->blocks[ring].crowd == HISTORY_CROWD)
-			history_kinds_begin(h, ring);
+		h->blocks[ring].crowd += h->blocks[ring].crowd < HISTORY_CROWD;
 	}
 	return n;
 }
 
-static struct history_slot *add_line(struct history *h, uint64_t line, uint32_t thread)
+/* A second thread comes to the line. */
+static uint32_t begin_share(struct history *h, uint32_t ring)
 {
-	struct history_slot *any = slot_of(h, key_of(line, 0));
-	uint32_t ring = any->key ? any->ring : 0, n = add_block(h, line, thread, ring);
+	uint32_t unit = (uint32_t)h->unit_count++, thread = h->blocks[ring].thread, b = ring;
+	struct history_share *share = history_share(h, unit);
 
-	if (!ring) {
+	memset(share, 0, sizeof(*share));
+	do {
+		for (unsigned g = 0; g < HISTORY_LINE; g++)
+			if (h->cells[b * HISTORY_LINE + g].wrote)
+				share->writer[g] = thread;
+		b = h->blocks[b].next;
+	} while (b != ring);
+	slot_of_line(h, key_of(h->blocks[ring].line, thread))->share = unit;
+	return h->blocks[ring].share = unit;
+}
+
+/* `first` is the slot of its first thread, if it has one. */
+static struct history_slot *add_line(struct history *h, uint64_t line, uint32_t thread,
+				     const struct history_slot *first)
+{
+	uint32_t ring = first->block, share, n;
+
+	if (!first->key) {
+		n = add_block(h, line, thread, 0);
 		*map_put(&h->regions, line >> REGION_SHIFT, NULL) = 1;
-		ring = n;
-		slot_add(h, key_of(line, 0), n, n);
+		return slot_add(h, key_of(line, thread), n, 0);
 	}
-	return slot_add(h, key_of(line, thread), n, ring);
+	share = first->share ? first->share : begin_share(h, ring);
+	n = add_block(h, line, thread, ring);
+	return slot_add(h, key_of(line, thread) | OTHER, n, share);
+}
+
+static inline struct history_slot *slot_find(struct history *h, uint64_t line, uint32_t thread)
+{
+	uint64_t key = key_of(line, thread);
+	struct history_slot *first = slot_of_line(h, key), *s;
+
+	if (first->key == key)
+		return first;
+	s = first->key ? slot_of_other(h, key) : first;
+	return s->key ? s : add_line(h, line, thread, first);
 }
 
 /* Two blocks at most and some units are taken by an access to a granule. */
@@ -183,7 +201,9 @@ static void more_room(struct history *h)
 {
 	bool blocks = h->block_count + 2 > h->block_room;
 
-	if (blocks && h->block_room < h->block_limit)
+	if (h->extent_count > HISTORY_EXTENTS)
+		forget_all(h);
+	else if (blocks && h->block_room < h->block_limit)
 		set_blocks(h, 2 * h->block_room);
 	else if (!blocks && h->unit_room < h->unit_limit)
 		set_units(h, 2 * h->unit_room);
@@ -194,16 +214,19 @@ static void more_room(struct history *h)
 static inline void make_room(struct history *h)
 {
 	while (__builtin_expect(h->block_count + 2 > h->block_room ||
-				h->unit_count + SPARE_UNITS > h->unit_room, 0))
+				h->unit_count + SPARE_UNITS > h->unit_room ||
+				h->extent_count > HISTORY_EXTENTS, 0))
 		more_room(h);
 }
 
 /* The thread begins to use bytes of the granule. If several had it, their cells know. */
-static void begin_cell(struct history *h, struct history_cell *c, uint8_t bytes)
+static void begin_cell(struct history *h, struct history_cell *c, uint32_t epoch, uint8_t bytes)
 {
 	uint32_t n = (uint32_t)(c - h->cells), g = n % HISTORY_LINE, block = n / HISTORY_LINE;
 	struct history_block *ring = &h->blocks[h->blocks[block].ring];
+	struct history_share *share;
 	struct history_cell *o;
+	bool ordered = true;
 
 	c->bytes = bytes;
 	c->shared = ring->shared >> g & 1;
@@ -211,36 +234,48 @@ static void begin_cell(struct history *h, struct history_cell *c, uint8_t bytes)
 		ring->used |= 1u << g;
 		return;
 	}
+	if (!ring->share)
+		return;
 	for (uint32_t b = h->blocks[block].next; b != block; b = h->blocks[b].next) {
 		o = &h->cells[b * HISTORY_LINE + g];
 		if (!o->bytes || h->blocks[b].thread == h->blocks[block].thread)
 			continue;
 		o->shared = c->shared = 1;
 		ring->shared |= 1u << g;
+		ordered &= moments_ordered(h->moments, o->last.epoch, epoch);
 	}
+	if (!c->shared)
+		return;
+	share = history_share(h, ring->share);
+	share->toucher[g] = h->blocks[block].thread;
+	share->front[g] = ordered ? epoch : 0;
 }
 
 void history_wrote(struct history *h, struct history_cell *c)
 {
 	uint32_t n = (uint32_t)(c - h->cells), thread = h->blocks[n / HISTORY_LINE].thread;
-	uint32_t *writer = &h->blocks[h->blocks[n / HISTORY_LINE].ring].writer[n % HISTORY_LINE];
+	uint32_t share = h->blocks[h->blocks[n / HISTORY_LINE].ring].share, *writer;
 
-	*writer = *writer && *writer != thread ? HISTORY_MANY : thread;
 	c->wrote = 1;
+	if (!share)
+		return;
+	writer = &history_share(h, share)->writer[n % HISTORY_LINE];
+	*writer = *writer && *writer != thread ? HISTORY_MANY : thread;
 }
 
 bool history_written(const struct history *h, const struct history_cell *cell)
 {
 	uint32_t n = (uint32_t)(cell - h->cells);
 	const struct history_block *b = &h->blocks[n / HISTORY_LINE];
-	uint32_t writer = h->blocks[b->ring].writer[n % HISTORY_LINE];
+	uint32_t share = h->blocks[b->ring].share, writer;
 
+	writer = share ? history_share(h, share)->writer[n % HISTORY_LINE] : 0;
 	return writer && writer != b->thread;
 }
 
 /* Not the first cell of the thread for this granule, or one of several. */
-static void place_among(struct history *h, struct history_cell *first, uint8_t bytes,
-			struct history_place *out)
+static void place_among(struct history *h, struct history_cell *first, uint32_t epoch,
+			uint8_t bytes, struct history_place *out)
 {
 	struct history_cell *c = first, *exact = NULL, *end = first;
 	uint32_t block = (uint32_t)(first - h->cells) / HISTORY_LINE, n;
@@ -259,50 +294,59 @@ static void place_among(struct history *h, struct history_cell *first, uint8_t b
 	}
 	if (!exact && !first->bytes) {
 		exact = first;
-		begin_cell(h, exact, bytes);
+		begin_cell(h, exact, epoch, bytes);
 	} else if (!exact) {
 		n = add_block(h, h->blocks[block].line, h->blocks[block].thread,
 			      h->blocks[block].ring);
 		n = n * HISTORY_LINE + (uint32_t)(first - h->cells) % HISTORY_LINE;
 		end->next = n;
 		exact = &h->cells[n];
-		begin_cell(h, exact, bytes);
+		begin_cell(h, exact, epoch, bytes);
 	}
 	out->cell = exact;
 	out->quiet = !(shared | exact->shared);
 }
 
-void history_place(struct history *h, uint64_t granule, uint32_t thread, uint8_t bytes,
-		   struct history_place *out)
+/* Another thread may have been there since this one was. */
+static void arrive(const struct history *h, struct history_share *share, unsigned g, uint32_t thread,
+		   uint32_t epoch, struct history_place *out)
+{
+	if (share->toucher[g] != thread) {
+		share->toucher[g] = thread;
+		out->quiet = false;
+		if (share->front[g] && !moments_ordered(h->moments, share->front[g], epoch))
+			share->front[g] = 0;
+	}
+	if (share->front[g])
+		share->front[g] = epoch;
+	out->ordered = share->front[g] != 0;
+}
+
+void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_t epoch,
+		   uint8_t bytes, struct history_place *out)
 {
 	uint64_t line = granule / HISTORY_LINE;
 	struct history_cell *c;
 	struct history_slot *s;
 
 	make_room(h);
-	s = slot_of(h, key_of(line, thread));
-	if (__builtin_expect(!s->key, 0))
-		s = add_line(h, line, thread);
+	s = slot_find(h, line, thread);
 	c = &h->cells[s->block * HISTORY_LINE + granule % HISTORY_LINE];
+	out->ordered = true;
 	if (__builtin_expect(c->bytes == bytes && !c->next, 1)) {
 		out->cell = out->recent = c;
 		out->quiet = true;
-		if (!c->shared)
-			return;
 	} else {
-		place_among(h, c, bytes, out);
-		if (!out->cell->shared)
-			return;
+		place_among(h, c, epoch, bytes, out);
 	}
-	out->toucher = &h->blocks[s->ring].toucher[granule % HISTORY_LINE];
-	out->quiet &= *out->toucher == thread;
-	*out->toucher = thread;
+	if (out->cell->shared)
+		arrive(h, history_share(h, s->share), granule % HISTORY_LINE, thread, epoch, out);
 }
 
-/* What the cell has. */
+/* What the cell has: a known pair answers for the representatives. */
 static inline void prefetch_rest(const struct history *h, const struct history_cell *c)
 {
-	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i += 8)
+	for (unsigned i = 0; !c->pair_count && c->rep_count > 1 && i < c->rep_count; i += 8)
 		__builtin_prefetch(h->units + (size_t)c->reps * HISTORY_UNIT + i * 8);
 	for (unsigned i = 0; i < c->pair_count; i += 8)
 		__builtin_prefetch(h->units + (size_t)c->pairs * HISTORY_UNIT + i * 8);
@@ -313,15 +357,19 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
 	struct history_ahead *a = &h->ahead[n % size];
 	const struct history_slot *s;
+	uint64_t start;
 
 	a->key = key_of(granule / HISTORY_LINE, thread);
-	a->slot = (uint32_t)slot_start(h, a->key);
+	start = line_start(a->key);
+	a->slot = (uint32_t)(start & (h->slot_count - 1));
+	a->other = (uint32_t)((start + other_step(a->key)) & (h->slot_count - 1));
 	a->granule = granule % HISTORY_LINE;
 	__builtin_prefetch(&h->slots[a->slot]);
+	__builtin_prefetch(&h->slots[a->other]);
 
 	a = &h->ahead[(n - HISTORY_AHEAD / 3) % size];
-	s = &h->slots[a->slot];
-	a->granule = s->key == a->key ? s->block * HISTORY_LINE + a->granule : 0;
+	s = &h->slots[h->slots[a->slot].key == a->key ? a->slot : a->other];
+	a->granule = (s->key | OTHER) == (a->key | OTHER) ? s->block * HISTORY_LINE + a->granule : 0;
 	__builtin_prefetch(&h->cells[a->granule], 1);
 
 	a = &h->ahead[(n - HISTORY_AHEAD / 3 * 2) % size];
@@ -386,21 +434,23 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 /* A cell stays in its block, empty. */
 static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64_t end)
 {
-	const struct history_slot *s = slot_of(h, key_of(line, 0));
+	const struct history_slot *s = slot_of_line(h, key_of(line, 0));
 	uint64_t granule = line * HISTORY_LINE;
 	struct history_block *ring;
 	uint32_t b = s->block;
 
 	if (!s->key)
 		return;
-	ring = &h->blocks[s->ring];
+	ring = &h->blocks[s->block];
 	for (uint32_t g = 0; g < HISTORY_LINE; g++) {
 		if (granule + g < first || granule + g >= end)
 			continue;
 		ring->used &= ~(1u << g);
 		ring->shared &= ~(1u << g);
-		ring->writer[g] = 0;
-		history_kinds_forget(h, ring, g);
+		if (!ring->share)
+			continue;
+		history_share(h, ring->share)->writer[g] = 0;
+		history_kinds_forget(h, history_share(h, ring->share), g);
 	}
 	do {
 		for (uint32_t g = 0; g < HISTORY_LINE; g++) {

@@ -13,8 +13,8 @@
  *
  * Bounded: a cell keeps HISTORY_REPS representatives and HISTORY_PAIRS pairs; what does
  * not fit is counted in `dropped`. Of one site and lockset the first HISTORY_EPOCHS - 1
- * clocks are kept and the latest. Beyond HISTORY_CELLS cells or HISTORY_UNITS of what they have
- * all is forgotten, and begun anew.
+ * clocks are kept and the latest. Beyond HISTORY_CELLS cells, HISTORY_UNITS of what they have, or
+ * HISTORY_EXTENTS all is forgotten, and begun anew.
  */
 #ifndef ANALYZE_HISTORY_H
 #define ANALYZE_HISTORY_H
@@ -30,6 +30,7 @@
 #define HISTORY_CELLS (1u << 24)	/* 1 GiB */
 #define HISTORY_UNITS (1u << 24)	/* 1 GiB */
 #define HISTORY_UNIT 64u
+#define HISTORY_EXTENTS (1u << 22)	/* 192 MiB */
 
 /* What tells accesses apart but for place and time; numbers stand for them. */
 struct history_what {
@@ -38,6 +39,7 @@ struct history_what {
 	uint16_t kind;		/* enum trace_kind */
 	uint8_t access;		/* enum access */
 	bool own;		/* reads what the thread wrote since it took its locks */
+	uint32_t core;		/* its number with the lockset's core (locks.h); history_what() sets it */
 };
 
 /* What tells pairs apart but for place and time; numbers stand for them, too. */
@@ -48,10 +50,23 @@ struct history_shape {
 	uint8_t bytes;		/* that both touch */
 	uint8_t wide;		/* reads of the thread lie between the two writes */
 	uint8_t unused;		/* 0 */
+	uint32_t core;		/* its number with the cores of its locksets */
+};
+
+/* A moment that a cell keeps; history_pack(). */
+struct history_mark {
+	uint64_t index, time;
+	uint32_t situation, stack;
+};
+
+/* Where an access was, if its cell does not say it. */
+struct history_extent {
+	uint64_t addr;
+	uint32_t size, stack;
 };
 
 struct history_pair {
-	struct moment p, i;	/* one of them */
+	struct history_mark p, i;	/* one of them */
 	uint32_t shape;
 	uint8_t bytes;		/* as the shape's */
 };
@@ -68,7 +83,8 @@ struct history_like {
 struct history_cell {
 	struct moment last;	/* the latest access, its tag a number of a history_what */
 	uint32_t reps, pairs;	/* units; history_note.c */
-	uint32_t next;		/* of the thread and granule, with other bytes; 0: none */
+	uint32_t next : 24;	/* of the thread and granule, with other bytes; 0: none */
+	uint32_t hint : 8;	/* the pair that is likely to come next */
 	uint32_t bytes : 8;	/* 0: not in use */
 	uint32_t rep_count : 5, pair_count : 6;
 	uint32_t seen : 4;	/* times that something was looked for inside a pair */
@@ -84,34 +100,59 @@ struct history_block {
 	uint32_t thread;
 	uint32_t next;		/* of the line, a ring */
 	uint32_t ring;		/* the block that has: */
-	uint32_t kinds;		/* units, one for each granule; 0: none yet */
+	uint32_t share;		/* unit of the history_share; 0: one thread has the line */
 	uint8_t used, shared;	/* bits: granules that have a cell, that several threads have */
-	uint8_t crowd;		/* blocks of the ring, up to HISTORY_CROWD */
-	uint32_t toucher[HISTORY_LINE];	/* who used each granule last, if it is shared */
+	uint8_t crowd;		/* other blocks of the ring, up to HISTORY_CROWD */
+};
+
+/* A line that several threads have: a unit. */
+struct history_share {
+	uint32_t toucher[HISTORY_LINE];	/* who used each granule last */
 	uint32_t writer[HISTORY_LINE];	/* who wrote to each; 0: nobody, HISTORY_MANY */
+	/*
+	 * If each access to the granule is ordered after all before it by strong happens-before
+	 * then the last one's epoch, else 0. Nothing there can happen in another order.
+	 */
+	uint32_t front[HISTORY_LINE];
+	uint32_t kinds[HISTORY_LINE];	/* units; 0: none yet */
 };
 
 #define HISTORY_MANY UINT32_MAX
-#define HISTORY_CROWD 16u
+#define HISTORY_CROWD 3u
 
-/* What was done to a granule, by any thread. */
+/*
+ * What was done to a granule, by any thread: `room` cores of history_whats, as many of
+ * history_shapes, and for each of them a byte: so many of the other list are known to be of no
+ * interest to whoever does this next.
+ */
 struct history_kinds {
-	uint8_t reps, pairs;
-	uint32_t rep[7];	/* numbers of history_whats */
-	uint32_t pair[8];	/* of history_shapes */
+	uint8_t count[2];	/* of accesses and of pairs */
+	uint8_t room;
+	uint32_t core[];
 };
 
+static inline uint32_t *history_kinds_list(struct history_kinds *k, bool pairs)
+{
+	return k->core + (pairs ? k->room : 0);
+}
+
+static inline uint8_t *history_kinds_done(struct history_kinds *k, bool pairs)
+{
+	return (uint8_t *)(k->core + 2 * k->room) + (pairs ? k->room : 0);
+}
+
+/* Of a line's first thread, by line alone, and of each other, by both. */
 struct history_slot {
-	uint64_t key;		/* line and thread; thread 0: of any thread. 0: free */
-	uint32_t block, ring;
+	uint64_t key;		/* line, thread, and whether it is another; 0: free */
+	uint32_t block, share;	/* as of the block's ring */
 };
 
 #define HISTORY_AHEAD ANALYSIS_AHEAD
 
 /* An access to come. */
 struct history_ahead {
-	uint64_t key;		/* of its slot */
-	uint32_t slot;		/* where the slot should be */
+	uint64_t key;		/* of its slot if it is the line's first */
+	uint32_t slot, other;	/* where that should be, and if it is not */
 	uint32_t granule;	/* within its line; once the slot is known its cell, 0: none */
 };
 
@@ -122,6 +163,7 @@ struct history {
 	size_t block_count, block_room, block_limit;
 	struct history_slot *slots;
 	size_t slot_count, slot_used;	/* count: a power of two */
+	size_t block_most;		/* so many were ever in use: further ones are zero */
 	struct map regions;		/* that have a line */
 	uint8_t *units;
 	size_t unit_count, unit_room, unit_limit;
@@ -133,6 +175,9 @@ struct history {
 	struct history_shape *shapes;	/* 0 is none */
 	size_t shape_count, shape_capacity;
 	struct map shape_at;		/* hash to the last of that hash */
+	struct history_extent *extents;	/* 0 is none */
+	size_t extent_count, extent_capacity;
+	struct map extent_at;		/* hash to the last of that hash */
 	const struct history_cell **others;
 	size_t other_capacity;
 	struct history_ahead ahead[32];	/* a ring */
@@ -144,8 +189,8 @@ struct history {
 struct history_place {
 	struct history_cell *cell;	/* for exactly these bytes */
 	struct history_cell *recent;	/* that touched some of the bytes last; NULL: none */
-	uint32_t *toucher;
 	bool quiet;			/* no other thread came since `recent` */
+	bool ordered;			/* all accesses to the granule are, by strong happens-before */
 };
 
 void history_init(struct history *h, struct moments *moments);
@@ -157,9 +202,9 @@ void history_free(struct history *h);
  */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
 
-/* Makes the cell if there is none. Good until the next call. */
-void history_place(struct history *h, uint64_t granule, uint32_t thread, uint8_t bytes,
-		   struct history_place *out);
+/* Makes the cell if there is none. `epoch` is of the access. Good until the next call. */
+void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_t epoch,
+		   uint8_t bytes, struct history_place *out);
 
 /* The number of `what`. */
 uint32_t history_what(struct history *h, const struct history_what *what);
@@ -183,7 +228,7 @@ bool history_written(const struct history *h, const struct history_cell *cell);
 
 /* The cell has a representative of now.tag under this clock, a pair like this. */
 bool history_has(const struct history *h, const struct history_cell *c, const struct moment *now);
-bool history_has_pair(const struct history *h, const struct history_cell *c,
+bool history_has_pair(const struct history *h, struct history_cell *c,
 		      const struct history_like *like);
 
 /*
@@ -204,18 +249,32 @@ void history_settle(struct history *h, struct history_cell *c, const struct mome
 const struct moment *history_older(const struct history *h, const struct history_cell *c);
 
 /* Representative n, its latest moment known or the first; pair n. New ones have higher numbers. */
-const struct moment *history_rep(const struct history *h, const struct history_cell *c, unsigned n);
-const struct moment *history_rep_first(const struct history *h, const struct history_cell *c,
-				       unsigned n);
+struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n);
+struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n);
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
 					unsigned n);
+void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
+			 uint32_t *p, uint32_t *i);
+
+/* A moment of the cell, without its block, as marks keep it. */
+struct history_mark history_pack(struct history *h, const struct history_cell *c,
+				 const struct moment *m);
+struct moment history_unpack(const struct history *h, const struct history_cell *c,
+			     const struct history_mark *mark, uint32_t tag, uint32_t epoch);
+uint64_t history_mark_index(const struct history_mark *mark);
 
 /* The clock and the history_what of representative n. */
 uint32_t history_rep_what(const struct history *h, const struct history_cell *c, unsigned n,
 			  uint32_t *epoch);
 
-/* NULL: not known. The cell's own thread's are among them. */
-const struct history_kinds *history_kinds(const struct history *h, const struct history_cell *c);
+/* As of history_rep_first(). */
+uint32_t history_rep_situation(const struct history *h, const struct history_cell *c, unsigned n);
+
+/*
+ * Of the cell's granule; NULL: there are not many cells, or too many kinds. Its own are
+ * among them. Good until something is noted.
+ */
+struct history_kinds *history_kinds(struct history *h, const struct history_cell *c);
 
 /* Memory that is given back or anew. */
 void history_forget(struct history *h, uint64_t addr, uint64_t size);
@@ -224,10 +283,15 @@ void history_forget(struct history *h, uint64_t addr, uint64_t size);
 void history_empty(struct history *h, struct history_cell *c);
 
 /* For history.c and history_note.c: to keep the kinds. */
-void history_kinds_begin(struct history *h, uint32_t ring);
 void history_kinds_rep(struct history *h, const struct history_cell *c, uint32_t what);
 void history_kinds_pair(struct history *h, const struct history_cell *c, uint32_t shape);
-void history_kinds_forget(struct history *h, const struct history_block *ring, unsigned granule);
+void history_kinds_forget(struct history *h, const struct history_share *share, unsigned granule);
+
+/* What several threads have of a line; it must be shared. */
+static inline struct history_share *history_share(const struct history *h, uint32_t unit)
+{
+	return (struct history_share *)(h->units + (size_t)unit * HISTORY_UNIT);
+}
 
 /* For history_note.c: the cell's thread writes for the first time. */
 void history_wrote(struct history *h, struct history_cell *c);

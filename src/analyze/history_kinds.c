@@ -1,98 +1,132 @@
 /*
  * Which kinds of accesses and pairs there are at a granule, whoever made them. Where many
  * threads do the same to a place, this answers for all of them at once whether something
- * new there can meet anything.
+ * new there can meet anything. Kinds are told apart without acquisition histories, of which
+ * there may be many.
  *
- * A line has it once HISTORY_CROWD blocks are its own; what does not fit makes it unknown.
+ * A granule has it from the first question on once its line has HISTORY_CROWD blocks and one.
+ * Most have few kinds; what does not fit in the larger room makes it unknown.
  */
 #include "analyze/history.h"
 
-#include "base/mem.h"
+#include <string.h>
 
-_Static_assert(sizeof(struct history_kinds) == HISTORY_UNIT, "a unit for each granule");
-
+#define ROOM 25u
+#define LARGE_ROOM 250u
 #define UNKNOWN UINT8_MAX
 
-static struct history_kinds *kinds_of(const struct history *h, const struct history_block *ring)
+_Static_assert(LARGE_ROOM < UNKNOWN, "a byte counts them");
+
+static inline struct history_kinds *kinds_at(const struct history *h, uint32_t unit)
 {
-	return (struct history_kinds *)(h->units + (size_t)ring->kinds * HISTORY_UNIT);
+	return (struct history_kinds *)(h->units + (size_t)unit * HISTORY_UNIT);
 }
 
-static void add(uint32_t *list, uint8_t *count, unsigned room, uint32_t number)
+static struct history_kinds *make(struct history *h, uint32_t *place, unsigned room)
 {
-	if (*count == UNKNOWN)
+	size_t size = sizeof(struct history_kinds) + room * 2 * (sizeof(uint32_t) + 1);
+	struct history_kinds *k;
+
+	*place = (uint32_t)h->unit_count;
+	h->unit_count += (size + HISTORY_UNIT - 1) / HISTORY_UNIT;
+	k = kinds_at(h, *place);
+	*k = (struct history_kinds){ .room = (uint8_t)room };
+	return k;
+}
+
+/* The same in a larger room. */
+static struct history_kinds *enlarge(struct history *h, uint32_t *place)
+{
+	struct history_kinds *from = kinds_at(h, *place), *to = make(h, place, LARGE_ROOM);
+
+	for (unsigned pairs = 0; pairs < 2; pairs++) {
+		to->count[pairs] = from->count[pairs];
+		memcpy(history_kinds_list(to, pairs), history_kinds_list(from, pairs),
+		       ROOM * sizeof(uint32_t));
+		memcpy(history_kinds_done(to, pairs), history_kinds_done(from, pairs), ROOM);
+	}
+	return to;
+}
+
+static void add(struct history *h, uint32_t *place, bool pairs, uint32_t core)
+{
+	struct history_kinds *k = kinds_at(h, *place);
+	const uint32_t *list = history_kinds_list(k, pairs);
+	uint8_t *count = &k->count[pairs];
+
+	if (k->count[0] == UNKNOWN)
 		return;
 	for (unsigned i = 0; i < *count; i++)
-		if (list[i] == number)
+		if (list[i] == core)
 			return;
-	if (*count == room)
-		*count = UNKNOWN;
-	else
-		list[(*count)++] = number;
+	if (*count == LARGE_ROOM) {
+		k->count[0] = UNKNOWN;
+		return;
+	}
+	if (*count == k->room) {
+		k = enlarge(h, place);
+		count = &k->count[pairs];
+	}
+	history_kinds_done(k, pairs)[*count] = 0;
+	history_kinds_list(k, pairs)[(*count)++] = core;
 }
 
-static void add_rep(struct history_kinds *k, uint32_t what)
+/* Where the granule's are said to be; NULL: its line is not shared. */
+static inline uint32_t *place_of(const struct history *h, const struct history_cell *c)
 {
-	add(k->rep, &k->reps, ARRAY_SIZE(k->rep), what);
-}
+	uint32_t n = (uint32_t)(c - h->cells), ring = h->blocks[n / HISTORY_LINE].ring;
 
-static void add_pair(struct history_kinds *k, uint32_t shape)
-{
-	add(k->pair, &k->pairs, ARRAY_SIZE(k->pair), shape);
+	return h->blocks[ring].share ? &history_share(h, h->blocks[ring].share)->kinds[n % HISTORY_LINE] :
+				       NULL;
 }
 
 void history_kinds_rep(struct history *h, const struct history_cell *c, uint32_t what)
 {
-	uint32_t n = (uint32_t)(c - h->cells);
-	const struct history_block *ring = &h->blocks[h->blocks[n / HISTORY_LINE].ring];
+	uint32_t *kinds = c->shared ? place_of(h, c) : NULL;
 
-	if (ring->kinds)
-		add_rep(&kinds_of(h, ring)[n % HISTORY_LINE], what);
+	if (kinds && *kinds)
+		add(h, kinds, false, h->whats[what].core);
 }
 
 void history_kinds_pair(struct history *h, const struct history_cell *c, uint32_t shape)
 {
-	uint32_t n = (uint32_t)(c - h->cells);
-	const struct history_block *ring = &h->blocks[h->blocks[n / HISTORY_LINE].ring];
+	uint32_t *kinds = c->shared ? place_of(h, c) : NULL;
 
-	if (ring->kinds)
-		add_pair(&kinds_of(h, ring)[n % HISTORY_LINE], shape);
+	if (kinds && *kinds)
+		add(h, kinds, true, h->shapes[shape].core);
 }
 
-void history_kinds_begin(struct history *h, uint32_t ring)
+static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g)
 {
-	struct history_kinds *k;
-	uint32_t b = ring, epoch;
+	uint32_t b = block, epoch;
 
-	h->blocks[ring].kinds = (uint32_t)h->unit_count;
-	h->unit_count += HISTORY_LINE;
-	k = kinds_of(h, &h->blocks[ring]);
-	for (unsigned g = 0; g < HISTORY_LINE; g++)
-		k[g].reps = k[g].pairs = 0;
+	make(h, place, ROOM);
 	do {
-		for (unsigned g = 0; g < HISTORY_LINE; g++) {
-			const struct history_cell *c = &h->cells[b * HISTORY_LINE + g];
+		const struct history_cell *c = &h->cells[b * HISTORY_LINE + g];
 
-			for (unsigned i = 0; c->bytes && i < c->rep_count; i++)
-				add_rep(&k[g], history_rep_what(h, c, i, &epoch));
-			for (unsigned i = 0; c->bytes && i < c->pair_count; i++)
-				add_pair(&k[g], history_pair(h, c, i)->shape);
-		}
+		for (unsigned i = 0; c->bytes && i < c->rep_count; i++)
+			add(h, place, false, h->whats[history_rep_what(h, c, i, &epoch)].core);
+		for (unsigned i = 0; c->bytes && i < c->pair_count; i++)
+			add(h, place, true, h->shapes[history_pair(h, c, i)->shape].core);
 		b = h->blocks[b].next;
-	} while (b != ring);
+	} while (b != block);
 }
 
-void history_kinds_forget(struct history *h, const struct history_block *ring, unsigned granule)
+void history_kinds_forget(struct history *h, const struct history_share *share, unsigned granule)
 {
-	if (ring->kinds)
-		kinds_of(h, ring)[granule].reps = kinds_of(h, ring)[granule].pairs = 0;
+	struct history_kinds *k = kinds_at(h, share->kinds[granule]);
+
+	if (share->kinds[granule])
+		k->count[0] = k->count[1] = 0;
 }
 
-const struct history_kinds *history_kinds(const struct history *h, const struct history_cell *c)
+struct history_kinds *history_kinds(struct history *h, const struct history_cell *c)
 {
-	uint32_t n = (uint32_t)(c - h->cells);
-	const struct history_block *ring = &h->blocks[h->blocks[n / HISTORY_LINE].ring];
-	const struct history_kinds *k = &kinds_of(h, ring)[n % HISTORY_LINE];
+	uint32_t n = (uint32_t)(c - h->cells), block = n / HISTORY_LINE, *kinds = place_of(h, c);
 
-	return ring->kinds && k->reps != UNKNOWN && k->pairs != UNKNOWN ? k : NULL;
+	if (!kinds || h->blocks[h->blocks[block].ring].crowd < HISTORY_CROWD)
+		return NULL;
+	if (!*kinds)
+		begin(h, kinds, block, n % HISTORY_LINE);
+	return kinds_at(h, *kinds)->count[0] == UNKNOWN ? NULL : kinds_at(h, *kinds);
 }

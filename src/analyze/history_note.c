@@ -1,18 +1,19 @@
 /*
  * What a cell has beyond its last access, which is its only representative at first. From
  * the second on they are in one run of units: a key each (clock and number of the
- * history_what), the moments in the same order, and after them the older write. So are
+ * history_what), the marks in the same order, and after them the older write. So are
  * its pairs. How much room a run has follows from how many it holds: when they fill it,
  * a larger one takes its place.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/history.h"
 #include "base/mem.h"
 
-static const unsigned rep_rooms[] = { 2, 4, 8, HISTORY_REPS };
-static const unsigned pair_rooms[] = { 1, 2, 3, 4, 8, HISTORY_PAIRS };
+static const unsigned rep_rooms[] = { 2, 6, 12, HISTORY_REPS };
+static const unsigned pair_rooms[] = { 1, 2, 4, 8, 16, HISTORY_PAIRS };
 
 #define REP_ROOMS ARRAY_SIZE(rep_rooms)	/* classes of runs: first those, then of pairs */
 
@@ -27,12 +28,12 @@ static inline unsigned class_of(const unsigned *rooms, unsigned count)
 
 static inline unsigned rep_room(const struct history_cell *c)
 {
-	return c->rep_count > 8 ? HISTORY_REPS : rep_rooms[class_of(rep_rooms, c->rep_count)];
+	return rep_rooms[class_of(rep_rooms, c->rep_count)];
 }
 
 static inline unsigned pair_room(const struct history_cell *c)
 {
-	return c->pair_count > 8 ? HISTORY_PAIRS : pair_rooms[class_of(pair_rooms, c->pair_count)];
+	return pair_rooms[class_of(pair_rooms, c->pair_count)];
 }
 
 static uint32_t units_of(size_t bytes)
@@ -42,7 +43,8 @@ static uint32_t units_of(size_t bytes)
 
 static uint32_t rep_units(unsigned room)
 {
-	return units_of(room * sizeof(uint64_t) + (room + 1) * sizeof(struct moment));
+	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_mark)) +
+			sizeof(struct moment));
 }
 
 static uint32_t pair_units(unsigned room)
@@ -79,9 +81,14 @@ static inline uint64_t *rep_keys(const struct history *h, const struct history_c
 	return at(h, c->reps);
 }
 
-static inline struct moment *rep_moments(const struct history *h, const struct history_cell *c)
+static inline struct history_mark *rep_marks(const struct history *h, const struct history_cell *c)
 {
-	return (struct moment *)(rep_keys(h, c) + rep_room(c));
+	return (struct history_mark *)(rep_keys(h, c) + rep_room(c));
+}
+
+static inline struct moment *older(const struct history *h, const struct history_cell *c)
+{
+	return (struct moment *)(rep_marks(h, c) + rep_room(c));
 }
 
 static inline uint64_t *pair_keys(const struct history *h, const struct history_cell *c)
@@ -105,7 +112,9 @@ static inline uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
-/* Lower half: what it is; upper half: under which clocks. */
+#define TWO_CLOCKS (1ull << 63)
+
+/* Lower half: what it is; upper half: under which clock, or a hash of the two. */
 static inline uint64_t pair_key(const struct history_like *p)
 {
 	uint64_t hash = mix(mix(0, (uint64_t)p->p->tag << 32 | p->i->tag),
@@ -113,7 +122,9 @@ static inline uint64_t pair_key(const struct history_like *p)
 
 	for (unsigned i = 0; i < p->cuts; i++)
 		hash = mix(hash, p->cut[i]);
-	return mix(mix(0, p->p->epoch), p->i->epoch) << 32 | (uint32_t)hash;
+	if (p->p->epoch == p->i->epoch)
+		return (uint64_t)p->i->epoch << 32 | (uint32_t)hash;
+	return TWO_CLOCKS | mix(mix(0, p->p->epoch), p->i->epoch) << 32 | (uint32_t)hash;
 }
 
 static inline unsigned find(const uint64_t *keys, unsigned count, uint64_t key)
@@ -134,35 +145,40 @@ bool history_has(const struct history *h, const struct history_cell *c, const st
 	return c->rep_count > 1 && find(rep_keys(h, c), c->rep_count, key) < c->rep_count;
 }
 
-bool history_has_pair(const struct history *h, const struct history_cell *c,
+/* Code that comes by again makes its pairs in the same order. */
+bool history_has_pair(const struct history *h, struct history_cell *c,
 		      const struct history_like *like)
 {
-	return c->pair_count &&
-	       find(pair_keys(h, c), c->pair_count, pair_key(like)) < c->pair_count;
+	unsigned count = c->pair_count, at = c->hint < count ? c->hint : 0;
+	uint64_t key = pair_key(like);
+	const uint64_t *keys;
+
+	if (!count)
+		return false;
+	keys = pair_keys(h, c);
+	if (keys[at] != key)
+		at = find(keys, count, key);
+	c->hint = at + 1;
+	return at < count;
 }
 
 /* One more, not the first; the run moves if it is full. */
 static unsigned add_rep(struct history *h, struct history_cell *c)
 {
+	struct history_cell old = *c;
 	unsigned n = c->rep_count++, class = class_of(rep_rooms, n);
-	unsigned room = rep_rooms[class], bigger;
-	uint32_t old = c->reps;
-	uint64_t *from = at(h, old), *to;
 
 	if (n == 1) {
 		c->reps = take(h, 0, rep_units(rep_rooms[0]));
 		rep_keys(h, c)[0] = rep_key(&c->last);
-		rep_moments(h, c)[0] = c->last;
-	} else if (n == room) {
-		bigger = rep_rooms[class + 1];
-		c->reps = take(h, class + 1, rep_units(bigger));
-		to = at(h, c->reps);
-		memcpy(to, from, n * sizeof(*to));
-		memcpy(to + bigger, from + room, n * sizeof(struct moment));
+		rep_marks(h, c)[0] = history_pack(h, c, &c->last);
+	} else if (n == rep_rooms[class]) {
+		c->reps = take(h, class + 1, rep_units(rep_rooms[class + 1]));
+		memcpy(rep_keys(h, c), rep_keys(h, &old), n * sizeof(uint64_t));
+		memcpy(rep_marks(h, c), rep_marks(h, &old), n * sizeof(struct history_mark));
 		if (c->older)
-			memcpy((struct moment *)(to + bigger) + bigger,
-			       (struct moment *)(from + room) + room, sizeof(struct moment));
-		give(h, class, old);
+			*older(h, c) = *older(h, &old);
+		give(h, class, old.reps);
 	}
 	return n;
 }
@@ -192,7 +208,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 {
 	unsigned newest = HISTORY_REPS, epochs = 0, n;
 	uint64_t key = rep_key(now);
-	const struct moment *moments;
+	const struct history_mark *marks;
 	const uint64_t *keys;
 
 	*fresh = !history_has(h, c, now);
@@ -200,15 +216,17 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 		return true;
 	history_kinds_rep(h, c, now->tag);
 	if (!c->rep_count) {
-		c->rep_count = 1;	/* which history_settle() makes the last access */
+		c->rep_count = 1;
+		c->last = *now;
 		return true;
 	}
 	keys = rep_keys(h, c);
-	moments = rep_moments(h, c);
+	marks = rep_marks(h, c);
 	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
 		if ((uint32_t)keys[i] != now->tag)
 			continue;
-		if (newest == HISTORY_REPS || moments[i].index > moments[newest].index)
+		if (newest == HISTORY_REPS ||
+		    history_mark_index(&marks[i]) > history_mark_index(&marks[newest]))
 			newest = i;
 		epochs++;
 	}
@@ -222,35 +240,54 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 		n = add_rep(h, c);
 	}
 	rep_keys(h, c)[n] = key;
-	rep_moments(h, c)[n] = *now;
+	rep_marks(h, c)[n] = history_pack(h, c, now);
 	return true;
 }
 
 static bool same_shape(const struct history_shape *a, const struct history_shape *b)
 {
-	return memcmp(a, b, sizeof(*a)) == 0;
+	return memcmp(a, b, offsetof(struct history_shape, core)) == 0;
 }
 
 /* Hashes of different ones are hardly ever equal: then the later has several numbers. */
+static uint32_t shape_number(struct history *h, const struct history_shape *s, bool *added)
+{
+	uint64_t hash = mix(mix(0, (uint64_t)s->p << 32 | s->i),
+			    (uint64_t)s->bytes << 8 | (uint64_t)s->cuts << 1 | s->wide);
+	uint64_t *number;
+
+	for (unsigned i = 0; i < s->cuts; i++)
+		hash = mix(hash, s->cut[i]);
+	number = map_put(&h->shape_at, hash, NULL);
+	*added = !*number || !same_shape(&h->shapes[*number], s);
+	if (*added) {
+		h->shapes = xgrow(h->shapes, h->shape_count, &h->shape_capacity, sizeof(*h->shapes));
+		h->shapes[h->shape_count] = *s;
+		h->shapes[h->shape_count].core = (uint32_t)h->shape_count;
+		*number = h->shape_count++;
+	}
+	return (uint32_t)*number;
+}
+
 static uint32_t shape_of(struct history *h, const struct history_like *like)
 {
 	struct history_shape s = { .p = like->p->tag, .i = like->i->tag, .cuts = like->cuts,
 				   .bytes = like->bytes, .wide = like->wide };
-	uint64_t hash = mix(mix(0, (uint64_t)s.p << 32 | s.i),
-			    (uint64_t)s.bytes << 8 | (uint64_t)s.cuts << 1 | s.wide);
-	uint64_t *number;
+	uint32_t number, core;
+	bool added;
 
-	for (unsigned i = 0; i < s.cuts; i++) {
+	for (unsigned i = 0; i < s.cuts; i++)
 		s.cut[i] = like->cut[i];
-		hash = mix(hash, s.cut[i]);
-	}
-	number = map_put(&h->shape_at, hash, NULL);
-	if (!*number || !same_shape(&h->shapes[*number], &s)) {
-		h->shapes = xgrow(h->shapes, h->shape_count, &h->shape_capacity, sizeof(*h->shapes));
-		h->shapes[h->shape_count] = s;
-		*number = h->shape_count++;
-	}
-	return (uint32_t)*number;
+	number = shape_number(h, &s, &added);
+	if (!added)
+		return number;
+	s.p = h->whats[s.p].core;
+	s.i = h->whats[s.i].core;
+	for (unsigned i = 0; i < s.cuts; i++)
+		s.cut[i] = moments_core(h->moments, s.cut[i]);
+	core = shape_number(h, &s, &added);
+	h->shapes[number].core = core;
+	return number;
 }
 
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
@@ -269,7 +306,8 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 			*fresh = false;
 			break;
 		}
-		if (newest == HISTORY_PAIRS || list[n].i.index > list[newest].i.index)
+		if (newest == HISTORY_PAIRS ||
+		    history_mark_index(&list[n].i) > history_mark_index(&list[newest].i))
 			newest = n;
 		epochs++;
 	}
@@ -283,8 +321,8 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 	}
 	pair_keys(h, c)[n] = key;
 	pair = &pairs(h, c)[n];
-	pair->p = *like->p;
-	pair->i = *like->i;
+	pair->p = history_pack(h, c, like->p);
+	pair->i = history_pack(h, c, like->i);
 	if (*fresh) {
 		pair->shape = shape_of(h, like);
 		pair->bytes = like->bytes;
@@ -301,7 +339,7 @@ void history_settle(struct history *h, struct history_cell *c, const struct mome
 		if (!c->wrote)
 			history_wrote(h, c);
 	} else if (c->access & ACCESS_WRITE) {
-		rep_moments(h, c)[rep_room(c)] = c->last;
+		*older(h, c) = c->last;
 		c->older = 1;
 		c->older_noted = c->noted;
 	}
@@ -313,23 +351,32 @@ void history_settle(struct history *h, struct history_cell *c, const struct mome
 
 const struct moment *history_older(const struct history *h, const struct history_cell *c)
 {
-	return &rep_moments(h, c)[rep_room(c)];
+	return older(h, c);
 }
 
-const struct moment *history_rep_first(const struct history *h, const struct history_cell *c,
-				       unsigned n)
+struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n)
 {
-	return c->rep_count > 1 ? &rep_moments(h, c)[n] : &c->last;
+	uint64_t key;
+
+	if (c->rep_count == 1)
+		return c->last;
+	key = rep_keys(h, c)[n];
+	return history_unpack(h, c, &rep_marks(h, c)[n], (uint32_t)key, (uint32_t)(key >> 32));
 }
 
-const struct moment *history_rep(const struct history *h, const struct history_cell *c, unsigned n)
+uint32_t history_rep_situation(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	return c->rep_count > 1 ? rep_marks(h, c)[n].situation : c->last.situation;
+}
+
+struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n)
 {
 	uint64_t key = c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
 
 	if (c->noted && rep_key(&c->last) == key)
-		return &c->last;
-	if (c->older && c->older_noted && rep_key(history_older(h, c)) == key)
-		return history_older(h, c);
+		return c->last;
+	if (c->older && c->older_noted && rep_key(older(h, c)) == key)
+		return *older(h, c);
 	return history_rep_first(h, c, n);
 }
 
@@ -346,6 +393,18 @@ const struct history_pair *history_pair(const struct history *h, const struct hi
 					unsigned n)
 {
 	return &pairs(h, c)[n];
+}
+
+void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
+			 uint32_t *p, uint32_t *i)
+{
+	uint64_t key = pair_keys(h, c)[n];
+
+	*p = *i = (uint32_t)(key >> 32);
+	if (key & TWO_CLOCKS) {
+		*p = moments_epoch(h->moments, pairs(h, c)[n].p.situation);
+		*i = moments_epoch(h->moments, pairs(h, c)[n].i.situation);
+	}
 }
 
 void history_empty(struct history *h, struct history_cell *c)
@@ -371,14 +430,16 @@ static uint32_t *what_place(const struct history *h, const struct history_what *
 	return &h->what_table[i];
 }
 
-uint32_t history_what(struct history *h, const struct history_what *what)
+static uint32_t what_number(struct history *h, const struct history_what *what, bool *added)
 {
 	uint32_t *number = what_place(h, what);
 
-	if (*number)
+	*added = !*number;
+	if (!*added)
 		return *number;
 	h->whats = xgrow(h->whats, h->what_count, &h->what_capacity, sizeof(*h->whats));
 	h->whats[h->what_count] = *what;
+	h->whats[h->what_count].core = (uint32_t)h->what_count;
 	*number = (uint32_t)h->what_count++;
 	if (h->what_count * 2 > h->what_size) {
 		free(h->what_table);
@@ -388,4 +449,18 @@ uint32_t history_what(struct history *h, const struct history_what *what)
 			*what_place(h, &h->whats[n]) = n;
 	}
 	return (uint32_t)h->what_count - 1;
+}
+
+uint32_t history_what(struct history *h, const struct history_what *what)
+{
+	bool added;
+	uint32_t number = what_number(h, what, &added), core;
+	struct history_what other = *what;
+
+	if (!added)
+		return number;
+	other.lockset = moments_core(h->moments, what->lockset);
+	core = what_number(h, &other, &added);
+	h->whats[number].core = core;
+	return number;
 }

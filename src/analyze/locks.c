@@ -313,6 +313,16 @@ uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock)
 	return key.result;
 }
 
+uint32_t locks_core(struct locks *l, uint32_t set)
+{
+	struct entry held[MAX_HELD];
+	uint32_t count = unpack(l, set, held);
+
+	for (uint32_t i = 0; i < count; i++)
+		held[i].history = 0;
+	return intern_set(l, held, count);
+}
+
 size_t locks_count(const struct locks *l, uint32_t set)
 {
 	return l->sets[set].count;

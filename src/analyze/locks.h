@@ -42,6 +42,9 @@ bool locks_has(const struct locks *l, uint32_t set, uint64_t lock);
 /* Its place for locks_at(), LOCKS_ABSENT if not in the set. Places keep their order. */
 size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock);
 
+/* The same locks, taken at the same places, without acquisition histories. */
+uint32_t locks_core(struct locks *l, uint32_t set);
+
 /* A lock in both, not read-held in both: the two cannot be held at once. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
 

@@ -271,6 +271,11 @@ uint32_t moments_thread(const struct moments *m, const struct moment *a)
 	return m->epochs[a->epoch].thread;
 }
 
+uint32_t moments_epoch(const struct moments *m, uint32_t situation)
+{
+	return m->situations[situation].epoch;
+}
+
 uint32_t moments_lockset(const struct moments *m, const struct moment *a)
 {
 	return m->situations[a->situation].lockset;
@@ -387,6 +392,11 @@ enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, un
 		why = PRUNE_HISTORY;
 	}
 	return why;
+}
+
+uint32_t moments_core(const struct moments *m, uint32_t set)
+{
+	return locks_core(m->locks, set);
 }
 
 struct candidate_event moments_event(const struct moments *m, const struct moment *a, uint64_t pc,

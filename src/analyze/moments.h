@@ -39,11 +39,15 @@ void moments_sync(struct moments *m, const struct event *ev, const struct view *
 void moments_now(struct moments *m, const struct event *ev, const struct view *view,
 		 struct moment *out);
 
-/* `mark` calls moments_mark() for every moment that is kept; without it, all of them are. */
+/*
+ * `mark` calls moments_mark() for every moment that is kept; without it, all of them are. The
+ * situation alone matters.
+ */
 void moments_marker(struct moments *m, void (*mark)(void *ctx), void *ctx);
 void moments_mark(struct moments *m, const struct moment *kept);
 
 uint32_t moments_thread(const struct moments *m, const struct moment *a);
+uint32_t moments_epoch(const struct moments *m, uint32_t situation);
 uint32_t moments_lockset(const struct moments *m, const struct moment *a);
 
 /* No lock was released between `p`, made with locks held, and the thread's present event. */
@@ -72,6 +76,9 @@ unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t 
 /* PRUNE_REASONS if a thread in one of the sets lets another be in `set`, else why not. */
 enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, unsigned count,
 			       uint32_t set);
+
+/* locks_core() of a lockset. */
+uint32_t moments_core(const struct moments *m, uint32_t set);
 
 /* The access as candidates name it. */
 struct candidate_event moments_event(const struct moments *m, const struct moment *a, uint64_t pc,

@@ -1,86 +1,10 @@
 /*
- * granules, moments, history, couples: what the atomicity analyses remember, and that
+ * moments, history: what the atomicity analysis remembers, and that
  * it stays within its bounds.
  */
-#include "analyze_util.h"
+#include "analyze_actor.h"
 
-#include "analyze/couples.h"
 #include "analyze/history.h"
-
-static void note_number(void *ctx, uint32_t *number)
-{
-	buf_addf(ctx, "%u ", *number);
-}
-
-static void assert_range(struct granules *g, uint64_t addr, uint64_t size, const char *expected)
-{
-	struct buf b = { 0 };
-
-	granules_each(g, addr, size, note_number, &b);
-	assert_string_equal(buf_string(&b), expected);
-	buf_free(&b);
-}
-
-static void test_granules(void **state)
-{
-	struct granules g;
-
-	(void)state;
-	granules_init(&g);
-	for (uint32_t n = 1; n <= 5000; n++)
-		*granules_at(&g, 0x100000 / 8 + (uint64_t)n * 40) = n;
-	for (uint32_t n = 1; n <= 5000; n++)
-		assert_int_equal(*granules_at(&g, 0x100000 / 8 + (uint64_t)n * 40), n);
-	assert_int_equal(*granules_at(&g, 1), 0);
-	assert_range(&g, 0x100000 + 320, 8, "1 ");
-	assert_range(&g, 0x100000 + 327, 1, "1 ");
-	assert_range(&g, 0x100000 + 328, 312, "");
-	assert_range(&g, 0x100000 + 328, 313, "2 ");
-	assert_range(&g, 0x100000, 320 * 5 + 1, "1 2 3 4 5 ");
-	assert_range(&g, 0x100000, 0, "");
-	/* Up to the end of memory; the order is that of the table then. */
-	*granules_at(&g, UINT64_MAX / 8) = 7777;
-	assert_range(&g, UINT64_MAX - 100, UINT64_MAX, "7777 ");
-	granules_free(&g);
-}
-
-#define ACTORS (HISTORY_CROWD + 5)
-
-/* A thread as an analysis sees it. */
-struct actor {
-	struct view view;
-	struct vclock strong;
-	uint64_t clock[ACTORS];
-};
-
-static void actor_init(struct actor *a, uint32_t thread)
-{
-	memset(a, 0, sizeof(*a));
-	a->strong = (struct vclock){ .count = ACTORS, .capacity = ACTORS, .at = a->clock };
-	a->clock[thread] = 1;
-	a->view = (struct view){ .thread = thread, .strong = &a->strong, .strong_epoch = 1 };
-}
-
-static struct moment act(struct moments *m, struct actor *a, uint64_t addr)
-{
-	struct event ev = { .thread = a->view.thread, .kind = TRACE_WRITE, .addr = addr, .size = 8,
-			    .time = a->view.index };
-	struct moment now;
-
-	moments_now(m, &ev, &a->view, &now);
-	a->view.index++;
-	return now;
-}
-
-/* A strong release. */
-static void tick(struct moments *m, struct actor *a)
-{
-	struct event ev = { .thread = a->view.thread, .kind = TRACE_SEM_POST };
-
-	moments_sync(m, &ev, &a->view);
-	a->view.index++;
-	a->view.strong_epoch = ++a->clock[a->view.thread];
-}
 
 /* Keeps two moments. */
 struct keeper {
@@ -171,6 +95,15 @@ static struct history_what write_at(uint64_t pc)
 	return (struct history_what){ .pc = pc, .kind = TRACE_WRITE, .access = ACCESS_WRITE };
 }
 
+static uint32_t epoch_of(struct setting *s, uint32_t thread)
+{
+	struct event ev = { .thread = thread, .kind = TRACE_READ };
+	struct moment now;
+
+	moments_now(s->moments, &ev, &s->actor[thread].view, &now);
+	return now.epoch;
+}
+
 /* An access as the analysis makes it, without pairs. */
 static struct history_place use(struct setting *s, uint32_t thread, uint64_t granule, uint8_t bytes,
 				uint64_t pc, uint64_t time, bool *fresh)
@@ -181,7 +114,7 @@ static struct history_place use(struct setting *s, uint32_t thread, uint64_t gra
 
 	now.time = time;
 	now.tag = history_what(&s->h, &what);
-	history_place(&s->h, granule, thread, bytes, &at);
+	history_place(&s->h, granule, thread, now.epoch, bytes, &at);
 	history_settle(&s->h, at.cell, &now, &what, history_note(&s->h, at.cell, &now, fresh));
 	return at;
 }
@@ -208,7 +141,7 @@ static void test_cells(void **state)
 	at = use(&s, 1, 0x200, 0xff, 7, 4, &fresh);
 	assert_ptr_equal(at.cell, one.cell);
 	assert_ptr_equal(at.recent, part.cell);
-	history_place(&s.h, 0x200, 2, 0x0f, &at);
+	history_place(&s.h, 0x200, 2, epoch_of(&s, 2), 0x0f, &at);
 	assert_ptr_equal(at.cell, two.cell);
 	assert_ptr_equal(at.recent, two.cell);
 	assert_false(at.quiet);
@@ -221,7 +154,7 @@ static void test_cells(void **state)
 	assert_ptr_equal(others[1], part.cell);
 	assert_int_equal(history_others(&s.h, two.cell, 0x0f, &others), 1);
 	/* Once it has come back, nobody else was there since. */
-	history_place(&s.h, 0x200, 2, 0x0f, &at);
+	history_place(&s.h, 0x200, 2, epoch_of(&s, 2), 0x0f, &at);
 	assert_true(at.quiet);
 	/* A neighbour in the same line is a place of its own. */
 	at = use(&s, 2, 0x201, 0xff, 7, 5, &fresh);
@@ -250,7 +183,7 @@ static void test_bounds(void **state)
 	}
 	assert_int_equal(at.cell->rep_count, HISTORY_EPOCHS);
 	for (unsigned i = 0; i < HISTORY_EPOCHS; i++)
-		assert_int_equal(history_rep_first(&s.h, at.cell, i)->time,
+		assert_int_equal(history_rep_first(&s.h, at.cell, i).time,
 				 i < HISTORY_EPOCHS - 1 ? i : 99);
 	assert_int_equal(s.h.dropped, 0);
 	/* Ever new sites: no more than there is room for. */
@@ -329,7 +262,7 @@ static void test_older(void **state)
 		what = (struct history_what){ .pc = pc, .kind = TRACE_READ, .access = ACCESS_READ };
 		now = act(s.moments, &s.actor[1], 0x1000);
 		now.tag = history_what(&s.h, &what);
-		history_place(&s.h, 0x200, 1, 0xff, &at);
+		history_place(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &at);
 		history_settle(&s.h, at.cell, &now, &what, history_note(&s.h, at.cell, &now, &fresh));
 		assert_true(at.cell->older && at.cell->older_noted);
 		assert_int_equal(history_older(&s.h, at.cell)->time, 5);
@@ -352,7 +285,7 @@ static void test_writers(void **state)
 	setting_init(&s);
 	now = act(s.moments, &s.actor[1], 0x1000);
 	now.tag = history_what(&s.h, &what);
-	history_place(&s.h, 0x200, 1, 0xff, &one);
+	history_place(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &one);
 	history_settle(&s.h, one.cell, &now, &what, history_note(&s.h, one.cell, &now, &fresh));
 	assert_false(history_written(&s.h, one.cell));
 	/* The first writer is another for all but itself; a second one for all. */
@@ -367,9 +300,73 @@ static void test_writers(void **state)
 	two = use(&s, 2, 0x200, 0xff, 7, 5, &fresh);
 	assert_true(two.quiet);
 	assert_false(history_written(&s.h, two.cell));
-	history_place(&s.h, 0x200, 1, 0xff, &one);
+	history_place(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &one);
 	assert_true(one.cell->shared);
 	assert_true(history_written(&s.h, one.cell));
+	setting_free(&s);
+}
+
+/* Memory handed from thread to thread is in order, until somebody comes who is not. */
+static void test_ordered(void **state)
+{
+	struct setting s;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	assert_true(use(&s, 1, 0x200, 0xff, 7, 1, &fresh).ordered);
+	tick(s.moments, &s.actor[1]);
+	s.actor[2].clock[1] = 1;
+	tick(s.moments, &s.actor[2]);
+	assert_true(use(&s, 2, 0x200, 0xff, 7, 2, &fresh).ordered);
+	assert_true(use(&s, 2, 0x200, 0x0f, 7, 3, &fresh).ordered);
+	/* The first knows nothing of the second. That it does later helps no more. */
+	assert_false(use(&s, 1, 0x200, 0xff, 7, 4, &fresh).ordered);
+	s.actor[1].clock[2] = 2;
+	tick(s.moments, &s.actor[1]);
+	assert_false(use(&s, 1, 0x200, 0xff, 7, 5, &fresh).ordered);
+	assert_true(use(&s, 1, 0x201, 0xff, 7, 6, &fresh).ordered);
+	history_forget(&s.h, 0x1000, 8);
+	assert_true(use(&s, 1, 0x200, 0xff, 7, 7, &fresh).ordered);
+	assert_false(use(&s, 2, 0x200, 0xff, 7, 8, &fresh).ordered);
+	setting_free(&s);
+}
+
+static void assert_packed(struct setting *s, const struct history_cell *c, struct moment m)
+{
+	struct history_mark mark = history_pack(&s->h, c, &m);
+	struct moment back = history_unpack(&s->h, c, &mark, m.tag, m.epoch);
+
+	m.block = 0;
+	assert_memory_equal(&back, &m, sizeof(m));
+	assert_int_equal(history_mark_index(&mark), m.index);
+}
+
+/* A moment comes back as it was, wherever the access began and ended. */
+static void test_pack(void **state)
+{
+	const struct history_cell *c;
+	struct setting s;
+	struct moment m;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	c = use(&s, 1, 0x203, 0x3c, 7, 1, &fresh).cell;
+	m = (struct moment){ .index = 77, .time = 1ull << 62, .addr = 0x203 * 8 + 2, .size = 4,
+			     .situation = c->last.situation, .epoch = c->last.epoch, .stack = 5,
+			     .block = 6, .tag = c->last.tag };
+	assert_packed(&s, c, m);
+	assert_int_equal(s.h.extent_count, 1);
+	m.size = 400;
+	assert_packed(&s, c, m);
+	assert_packed(&s, c, m);
+	assert_int_equal(s.h.extent_count, 2);
+	m.stack++;
+	assert_packed(&s, c, m);
+	m.addr--;
+	assert_packed(&s, c, m);
+	assert_int_equal(s.h.extent_count, 4);
 	setting_free(&s);
 }
 
@@ -381,7 +378,7 @@ static const struct history_pair *pair_up(struct setting *s, uint32_t thread, ui
 	struct history_like like = { .p = &p, .i = &i, .cut = { cut }, .cuts = 1, .bytes = bytes };
 	bool fresh;
 
-	history_place(&s->h, granule, thread, 0xff, &at);
+	history_place(&s->h, granule, thread, epoch_of(s, thread), 0xff, &at);
 	p = i = at.cell->last;
 	return history_note_pair(&s->h, at.cell, &like, &fresh);
 }
@@ -389,7 +386,7 @@ static const struct history_pair *pair_up(struct setting *s, uint32_t thread, ui
 /* What many threads do at a place is known by kind; what went before them, too. */
 static void test_kinds(void **state)
 {
-	const struct history_kinds *kinds;
+	struct history_kinds *kinds;
 	const struct history_cell *cell;
 	struct setting s;
 	uint32_t shape;
@@ -397,6 +394,8 @@ static void test_kinds(void **state)
 
 	(void)state;
 	setting_init(&s);
+	assert_int_equal(locks_acquire(s.locks, 0, 0xa0, false, 1), 1);
+	assert_int_equal(locks_acquire(s.locks, 0, 0xb0, false, 1), 2);
 	for (uint32_t thread = 1; thread < ACTORS; thread++) {
 		cell = use(&s, thread, 0x201, 0xff, 1 + thread % 2, thread, &fresh).cell;
 		shape = pair_up(&s, thread, 0x201, 0xff, thread % 3)->shape;
@@ -408,82 +407,29 @@ static void test_kinds(void **state)
 	}
 	kinds = history_kinds(&s.h, cell);
 	assert_non_null(kinds);
-	assert_int_equal(kinds->reps, 2);
-	assert_int_equal(kinds->pairs, 6);
-	assert_int_equal(s.h.whats[kinds->rep[0]].pc + s.h.whats[kinds->rep[1]].pc, 3);
+	assert_int_equal(kinds->count[0], 2);
+	assert_int_equal(kinds->count[1], 6);
+	assert_int_equal(s.h.whats[kinds->core[0]].pc + s.h.whats[kinds->core[1]].pc, 3);
 	/* A neighbour has its own, and one that does not fit makes it unknown. */
-	cell = use(&s, 1, 0x202, 0xff, 7, 99, &fresh).cell;
-	assert_int_equal(history_kinds(&s.h, cell)->reps, 1);
-	assert_int_equal(history_kinds(&s.h, cell)->pairs, 0);
-	for (uint64_t pc = 10; pc < 16; pc++)
-		use(&s, 1, 0x202, 0xff, pc, 100 + pc, &fresh);
-	assert_int_equal(history_kinds(&s.h, cell)->reps, 7);
-	use(&s, 2, 0x202, 0xff, 16, 200, &fresh);
+	use(&s, 1, 0x202, 0xff, 7, 99, &fresh);
+	cell = use(&s, 2, 0x202, 0xff, 7, 99, &fresh).cell;
+	assert_int_equal(history_kinds(&s.h, cell)->count[0], 1);
+	assert_int_equal(history_kinds(&s.h, cell)->count[1], 0);
+	for (unsigned n = 1; n < 250; n++) {
+		use(&s, 1 + n % (ACTORS - 1), 0x202, 0xff, 1000 + n, 100 + n, &fresh);
+		assert_int_equal(history_kinds(&s.h, cell)->count[0], 1 + n);
+	}
+	use(&s, 2, 0x202, 0xff, 9, 200, &fresh);
 	assert_null(history_kinds(&s.h, cell));
 	history_forget(&s.h, 0x202 * 8, 8);
-	assert_int_equal(history_kinds(&s.h, cell)->reps, 0);
-	assert_int_equal(kinds->reps, 2);
+	assert_int_equal(history_kinds(&s.h, cell)->count[0], 0);
+	assert_int_equal(kinds->count[0], 2);
 	setting_free(&s);
-}
-
-static struct couple_side side(struct moments *m, struct couples *c, struct actor *a, uint64_t addr,
-			       uint64_t pc)
-{
-	struct couple_side side = { .at = act(m, a, addr), .pc = pc,
-				    .kind = TRACE_WRITE, .access = ACCESS_WRITE };
-
-	couples_place(c, &side);
-	return side;
-}
-
-static uint32_t couple(struct moments *m, struct couples *c, struct actor *a, uint64_t x, uint64_t y)
-{
-	struct couple_side first = side(m, c, a, x, 1), second = side(m, c, a, y, 2);
-
-	return couples_note(c, couples_sites(c, a->view.thread, 1, 2), &first, &second);
-}
-
-static void test_couples(void **state)
-{
-	struct locks *locks = locks_new();
-	struct moments *m = moments_new(locks);
-	struct couples c;
-	struct actor a, b;
-	uint32_t one, two;
-
-	(void)state;
-	couples_init(&c, m);
-	actor_init(&a, 1);
-	actor_init(&b, 2);
-	one = couple(m, &c, &a, 0x1000, 0x2000);
-	assert_int_not_equal(one, 0);
-	assert_int_equal(couple(m, &c, &a, 0x1000, 0x2000), 0);
-	/* The other way round, by another thread. */
-	two = couple(m, &c, &b, 0x2000, 0x1000);
-	assert_int_not_equal(two, 0);
-	assert_int_equal(couples_of_others(&c, one, 0), two);
-	assert_int_equal(couples_of_others(&c, one, two), 0);
-	/* Freed: no longer the same place. */
-	couples_forget(&c, 0x2000, 8);
-	two = couple(m, &c, &b, 0x2000, 0x1000);
-	assert_int_not_equal(two, 0);
-	assert_int_equal(couples_of_others(&c, two, 0), 0);
-	assert_int_equal(couples_of_others(&c, one, 0), 2);
-	/* Ever other places do not need ever more memory. */
-	for (uint64_t i = 0; i < 1000; i++)
-		couple(m, &c, &a, 0x100000 + 16 * i, 0x100008 + 16 * i);
-	assert_int_equal(c.count, 1 + COUPLES_KEPT + 2);
-	assert_true(c.skipped > 600);
-	assert_true(c.replaced > 200);
-	couples_free(&c);
-	moments_free(m);
-	locks_free(locks);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_granules),
 		cmocka_unit_test(test_moments),
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_bounds),
@@ -491,8 +437,9 @@ int main(void)
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_older),
 		cmocka_unit_test(test_writers),
+		cmocka_unit_test(test_ordered),
+		cmocka_unit_test(test_pack),
 		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_couples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

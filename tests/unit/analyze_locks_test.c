@@ -101,6 +101,28 @@ static void test_compatible(void **state)
 }
 
 /* Histories are cut, sets grow: numbers stay what they were. */
+/* Sets that differ in what was taken since have one core. */
+static void test_core(void **state)
+{
+	struct locks *l = locks_new();
+	uint32_t m = locks_acquire(l, LOCKS_NONE, 0x10, false, 1);
+	uint32_t both = locks_acquire(l, m, 0x20, false, 2), later = locks_release(l, both, 0x20);
+	struct locks_held held;
+
+	(void)state;
+	assert_int_equal(locks_core(l, LOCKS_NONE), LOCKS_NONE);
+	assert_int_not_equal(later, m);
+	assert_int_equal(locks_core(l, later), m);
+	assert_int_equal(locks_core(l, m), m);
+	assert_int_not_equal(locks_core(l, both), both);
+	assert_int_equal(locks_count(l, locks_core(l, both)), 2);
+	locks_at(l, locks_core(l, both), 1, &held);
+	assert_int_equal(held.lock, 0x20);
+	assert_int_equal(held.acquired_pc, 2);
+	assert_int_not_equal(locks_core(l, locks_acquire(l, LOCKS_NONE, 0x10, false, 9)), m);
+	locks_free(l);
+}
+
 static void test_many(void **state)
 {
 	struct locks *l = locks_new();
@@ -137,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sets), cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_exclude), cmocka_unit_test(test_compatible),
+		cmocka_unit_test(test_core),
 		cmocka_unit_test(test_many),
 	};
 

@@ -1,0 +1,59 @@
+/*
+ * For the files of the atomicity analysis: what it knows, and what it tells.
+ */
+#ifndef ANALYZE_ATOMICITY_H
+#define ANALYZE_ATOMICITY_H
+
+#include "analyze/history.h"
+#include "analyze/told.h"
+
+enum pattern { RWR, WWR, WRW, RWW, WWW, FITS };
+
+/* On a pair of this shape and an access of this kind, whatever the clocks: asked often. */
+struct verdict {
+	uint64_t key;		/* numbers of the shape and the history_what; 0: none */
+	uint32_t told;		/* told.h; 0: not known */
+	uint8_t pattern;	/* enum pattern */
+	uint8_t why;		/* enum prune_reason, unless it fits; PRUNE_REASONS: a candidate */
+	bool sure;		/* `told` holds for all of these cores */
+};
+
+#define VERDICT_BITS 14		/* so many are kept, each at its place */
+
+struct atomicity {
+	struct locks *locks;
+	struct moments *moments;
+	struct history history;
+	struct told told;
+	struct verdict *verdicts;
+	uint64_t pruned[PRUNE_REASONS];
+	uint64_t cut_ranges;
+};
+
+/* A pair, of which cell it is, and its clocks. */
+struct local {
+	const struct history_cell *cell;
+	const struct history_pair *pair;
+	uint32_t p, i;		/* epochs */
+};
+
+/* Fills in all but the key. */
+void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v);
+
+/* The pair and `r` make a candidate, as the verdict says. */
+void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
+		    struct verdict *v, struct findings *out);
+
+static inline struct verdict *verdict_of(struct atomicity *a, uint32_t shape, uint32_t what)
+{
+	uint64_t key = (uint64_t)shape << 32 | what;
+	struct verdict *v = &a->verdicts[key * 0x9e3779b97f4a7c15ull >> (64 - VERDICT_BITS)];
+
+	if (__builtin_expect(v->key != key, 0)) {
+		v->key = key;
+		atomicity_judge(a, shape, what, v);
+	}
+	return v;
+}
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * Which pattern a pair and an access of another thread make, whether locks allow it, and the
+ * candidate that follows.
+ */
+#include <string.h>
+
+#include "analyze/atomicity.h"
+
+static const struct {
+	const char *name, *note;
+} patterns[] = {
+	[RWR] = { "RWR", "the two reads may disagree" },
+	[WWR] = { "WWR", "the read may miss what its own thread wrote" },
+	[WRW] = { "WRW", "another thread may read a value that is not final" },
+	[RWW] = { "RWW", "the write may rest on a value that is out of date" },
+	[WWW] = { "WWW", "what another thread wrote may be lost" },
+};
+
+/* An atomic update reads and writes: what it leaves counts as p, what it finds as i. */
+static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool wide)
+{
+	bool writes = (p & ACCESS_WRITE) && (i & ACCESS_WRITE);
+
+	if (writes && (r & ACCESS_READ) && (wide || !(i & ACCESS_READ) || !(r & ACCESS_WRITE)))
+		return WRW;
+	if (wide || !(r & ACCESS_WRITE))
+		return FITS;
+	if (p & ACCESS_WRITE)
+		return i & ACCESS_READ ? WWR : WWW;
+	return i & ACCESS_READ ? RWR : RWW;
+}
+
+/* The bytes that all three touch. */
+static void set_location(struct candidate *c)
+{
+	uint64_t low = 0, high = UINT64_MAX;
+
+	for (unsigned k = 0; k < 3; k++) {
+		const struct candidate_event *e = &c->event[k];
+
+		low = e->addr > low ? e->addr : low;
+		high = e->addr + e->size < high ? e->addr + e->size : high;
+	}
+	c->addr = low;
+	c->size = high > low ? high - low : 1;
+}
+
+static void hold(struct candidate *c, unsigned which, const struct candidate_event *entry)
+{
+	c->hold[which] = (int8_t)c->events;
+	c->event[c->events++] = *entry;
+}
+
+static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool seen,
+		 const struct told_part parts[3], struct findings *out)
+{
+	struct candidate c = { .class = CANDIDATE_ATOMICITY, .events = 3, .orders = 2, .count = 1,
+			       .seen = seen };
+	const struct moment *p = parts[0].at, *r = parts[1].at, *i = parts[2].at;
+	struct candidate_event entry;
+
+	memcpy(c.pattern, patterns[pattern].name, 4);
+	c.note = patterns[pattern].note;
+	memset(c.hold, -1, sizeof(c.hold));
+	for (unsigned k = 0; k < 3; k++)
+		c.event[k] = moments_event(a->moments, parts[k].at, parts[k].pc,
+					   a->history.whats[parts[k].at->tag].kind);
+	c.order[0] = (struct candidate_order){ 0, 1 };
+	c.order[1] = (struct candidate_order){ 1, 2 };
+	if (moments_hold(a->moments, r, MOMENTS_ANY, p, &entry))
+		hold(&c, 1, &entry);
+	if (moments_hold(a->moments, i, p->index, r, &entry))
+		hold(&c, 2, &entry);
+	set_location(&c);
+	told_add(&a->told, key, parts, 3, &c, out);
+}
+
+/* Most of what is found was told before: that has to be cheap. */
+void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
+		    struct verdict *v, struct findings *out)
+{
+	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
+	const struct history_what *whats = a->history.whats, *other = &whats[r->tag];
+	const struct moment p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
+	const struct moment i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
+	const struct told_part parts[3] = {
+		{ whats[p.tag].pc, &p, whats[p.tag].lockset, other->lockset },
+		{ other->pc, r, other->lockset, whats[p.tag].lockset },
+		{ whats[i.tag].pc, &i, whats[i.tag].lockset, other->lockset },
+	};
+	bool seen = p.time < r->time && r->time < i.time;
+	uint64_t key;
+
+	if (v->told && told_again(&a->told, v->told, parts, 3, seen, out))
+		return;
+	key = told_key(a->locks, parts, 3);
+	if (!v->told) {
+		v->told = told_find(&a->told, key);
+		if (told_again(&a->told, v->told, parts, 3, seen, out))
+			return;
+	}
+	emit(a, v->pattern, key, seen, parts, out);
+}
+
+void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
+{
+	const struct history_shape *s = &a->history.shapes[shape];
+	const struct history_what *p = &a->history.whats[s->p], *i = &a->history.whats[s->i];
+	const struct history_what *r = &a->history.whats[what];
+
+	v->told = 0;
+	v->sure = false;
+	v->pattern = pattern_of(p->access, r->access, i->access, s->wide);
+	if (v->pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
+		v->why = PRUNE_LOCK;
+	else if (v->pattern != FITS)
+		v->why = moments_meet(a->moments, s->cut, s->cuts, r->lockset);
+}
