@@ -129,7 +129,7 @@ static struct snarlrt_thread *thread_alloc(void)
 		return NULL;
 	t->frames = arena_pages(FRAMES_BYTES);
 	t->out = arena_alloc(OUT_BYTES);
-	t->coder = arena_alloc(sizeof(*t->coder));
+	t->coder = arena_pages(sizeof(*t->coder));	/* its slots are lines of the cache */
 	t->deferred = arena_alloc(sizeof(*t->deferred));
 	return t->frames && t->out && t->coder && t->deferred ? t : NULL;
 }

@@ -1,24 +1,28 @@
 /*
  * The payload of an event chunk: raw records squeezed by a predictor.
  *
- * A small table remembers for each site where it went last, by what stride, and
- * which site came next. A record that is just what the table foretells costs
- * nothing but a count, so that loops over arrays take next to no room. A chunk is a
- * row of tokens, each a byte and what it asks for:
+ * A small table remembers for each site where it went last, by what stride, how far that
+ * was from the record before, and which site came next. An address is foretold by the
+ * stride, as in loops over arrays, or by the record before, as for the fields of a structure:
+ * each site has one way at a time. A record that is just what the table foretells costs
+ * nothing but a count. A chunk is a row of tokens, each a byte and what it asks for:
  *
  *   bits 4..7  how many foretold records come first; 15: a u16 follows that says
  *   bits 0..3  then what follows:
  *     0..8   the site is as foretold, its address is not: so many bytes of
  *            zigzag(addr - foretold addr)
  *     9      nothing: the count is all
- *     10     a u16: bits 0..10 slot, 11..14 n, and n bytes of zigzag as above
+ *     10     a u16: bits 0..10 slot, 11..14 n, and n bytes of zigzag as above, or
+ *            n is 9 for what 12 says
  *     11     a u16: the slot, which is new or another site's; 16 raw bytes
+ *     12     the site is as foretold, and its address is foretold the other way, which is
+ *            the site's way from now on
  *   and if that record's kind has extra records, for each a byte (bits 0..3 n, 4..7
  *   m), n bytes of zigzag(time - last time), m bytes of arg; the second extra
  *   record: two plain values
  *
  * A record whose kind has extra ones is never counted as foretold, even if it is;
- * for it the foretold address is simply the last. Stamps have a slot of their own
+ * its stride is always 0. Stamps have a slot of their own
  * (TRACE_CHAINED) and are no part of the chain. (After the value predictors of
  * Burtscher's VPC, IEEE ToC 2005, much reduced.) Each chunk starts
  * from an empty table, so it can be read alone. The runtime encodes and the tool

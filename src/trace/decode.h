@@ -53,20 +53,27 @@ static inline const uint8_t *trace_decode_token(struct trace_coder *c, const uin
 		c->foretold = (uint32_t)trace_get(in, end, 2);
 		in += 2;
 	}
-	if (*token > TRACE_TOKEN_NEW || (*token == TRACE_TOKEN_COUNT && !c->foretold))
+	if (*token > TRACE_TOKEN_TURN || (*token == TRACE_TOKEN_COUNT && !c->foretold))
 		return NULL;
 	return in;
 }
 
-static inline const uint8_t *trace_decode_delta(struct trace_slot *s, const uint8_t *in,
-						const uint8_t *end, unsigned n,
-						struct trace_record *out)
+/* `n` bytes of difference, or the other way if it is `turn`. */
+static inline const uint8_t *trace_decode_delta(const struct trace_coder *c, struct trace_slot *s,
+						const uint8_t *in, const uint8_t *end, unsigned n,
+						unsigned turn, struct trace_record *out)
 {
+	uint64_t before = c->before->addr;
+
+	if (n == turn) {
+		s->relative = ~s->relative;
+		n = 0;
+	}
 	if (n > 8 || end - in < (ptrdiff_t)n)
 		return NULL;
 	out->site = s->site;
-	out->addr = trace_foretold(s) + trace_unzigzag(trace_get(in, end, n));
-	trace_slot_advance(s, out->addr);
+	out->addr = trace_foretold(s, s->relative, before) + trace_unzigzag(trace_get(in, end, n));
+	trace_slot_advance(s, before, out->addr);
 	return in + n;
 }
 
@@ -78,10 +85,13 @@ static inline const uint8_t *trace_decode_told(struct trace_coder *c, const uint
 	struct trace_slot *s;
 	unsigned head;
 
-	if (token <= 8) {
+	if (token <= 8 || token == TRACE_TOKEN_TURN) {
 		s = c->before->next;
+		if (s == &c->none)
+			return NULL;
+		in = trace_decode_delta(c, s, in, end, token, TRACE_TOKEN_TURN, out);
 		c->before = s;
-		return s == &c->none ? NULL : trace_decode_delta(s, in, end, token, out);
+		return in;
 	}
 	if (end - in < 2)
 		return NULL;
@@ -98,11 +108,11 @@ static inline const uint8_t *trace_decode_told(struct trace_coder *c, const uint
 		/* A hostile chunk may put a kind where it does not belong. */
 		if (trace_chained(out->site) != (s < &c->slot[TRACE_CHAINED]))
 			return NULL;
-		trace_slot_take(c, s, out);
+		trace_slot_take(c, s, out, c->before->addr);
 	} else {
 		if (s->chunk != c->chunk)
 			return NULL;
-		in = trace_decode_delta(s, in, end, head >> 11, out);
+		in = trace_decode_delta(c, s, in, end, head >> 11, TRACE_SLOT_TURN, out);
 	}
 	trace_chain(c, s);
 	return in;
@@ -130,12 +140,12 @@ static inline const uint8_t *trace_decode(struct trace_coder *c, const uint8_t *
 		struct trace_slot *s = c->before->next;
 
 		c->foretold--;
-		s->addr += s->stride;
+		s->addr = (s->relative ? c->before->addr : s->addr) + s->delta;
 		s->last = s->stride;
 		c->before = s;
 		out->site = s->site;
 		out->addr = s->addr;
-		return s == &c->none || s->stride == TRACE_NO_STRIDE ? NULL : in;
+		return s == &c->none || s->delta == TRACE_NEVER ? NULL : in;
 	}
 	c->pending = 0;
 	in = trace_decode_told(c, in, end, c->token, out);
@@ -180,6 +190,7 @@ static inline const uint8_t *trace_decode_many(struct trace_coder *c, const uint
 	while (room - n >= 3 && (in < end || !trace_decode_done(c))) {
 		struct trace_slot *s = c->before;
 		uint32_t run = c->foretold;
+		uint64_t addr = s->addr;
 		unsigned one;
 
 		if (run > room - n)
@@ -194,10 +205,11 @@ static inline const uint8_t *trace_decode_many(struct trace_coder *c, const uint
 		c->foretold -= run;
 		for (; run > 0; run--, n++) {
 			s = s->next;
-			bad |= s->stride == TRACE_NO_STRIDE;
-			s->addr += s->stride;
+			bad |= s->delta == TRACE_NEVER;
+			addr = (s->relative ? addr : s->addr) + s->delta;
+			s->addr = addr;
 			s->last = s->stride;
-			out[n].addr = s->addr;
+			out[n].addr = addr;
 			out[n].site = s->site;
 		}
 		c->before = s;

@@ -45,18 +45,43 @@ static inline uint8_t *trace_put_pair(uint8_t *out, uint64_t x, uint64_t y)
 	return out + m;
 }
 
-/* A record of the foretold site that is `step` further, not `stride` as was foretold. */
-static inline uint8_t *trace_put_delta(struct trace_coder *c, uint8_t *out, uint32_t counted,
-				       uint64_t stride, uint64_t step)
+/*
+ * How the address is told: *n bytes of *z, or by turning to the other way. Returns what
+ * says that, n or TRACE_SLOT_TURN. A stride that was right the last time will be so again:
+ * a row of a matrix has ended.
+ */
+static inline unsigned trace_tell(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t *z,
+				  unsigned *n)
 {
-	uint64_t z = trace_zigzag(stride == TRACE_NO_STRIDE ? step : step - stride);
-	unsigned n = trace_bytes(z);
+	uint64_t step = addr - s->addr, offset = addr - before;
+	unsigned told;
 
+	if (s->relative ? step == s->stride : offset == s->offset && s->last != s->stride) {
+		s->relative = ~s->relative;
+		*n = 0;
+		told = TRACE_SLOT_TURN;
+	} else {
+		*z = trace_zigzag(s->relative ? offset - s->offset : step - s->stride);
+		*n = told = trace_bytes(*z);
+	}
+	trace_slot_advance(s, before, addr);
+	return told;
+}
+
+/* A record of the foretold site whose address is not the foretold one. */
+static inline uint8_t *trace_put_told(struct trace_coder *c, uint8_t *out, uint32_t counted,
+				      struct trace_slot *s, uint64_t before, uint64_t addr)
+{
+	uint64_t z = 0;
+	unsigned n, token = trace_tell(s, before, addr, &z, &n);
+
+	if (token == TRACE_SLOT_TURN)
+		token = TRACE_TOKEN_TURN;
 	if (counted < TRACE_TOKEN_MANY) {
-		*out++ = (uint8_t)(counted << 4 | n);
+		*out++ = (uint8_t)(counted << 4 | token);
 	} else {
 		c->foretold = counted;
-		out = trace_put_token(c, out, n);
+		out = trace_put_token(c, out, token);
 	}
 	trace_put(out, z);
 	return out + n;
@@ -64,28 +89,25 @@ static inline uint8_t *trace_put_delta(struct trace_coder *c, uint8_t *out, uint
 
 /* A record whose site is not the foretold one. */
 static inline __attribute__((always_inline)) uint8_t *trace_encode_other(struct trace_coder *c, uint8_t *out,
-					  const struct trace_record *r)
+					  const struct trace_record *r, uint64_t before)
 {
 	unsigned index = trace_slot_of(r->site), n;
 	struct trace_slot *s = &c->slot[index];
 	uint16_t head;
-	uint64_t z;
+	uint64_t z = 0;
 
 	if (s->site != r->site || s->chunk != c->chunk) {
 		out = trace_put_token(c, out, TRACE_TOKEN_NEW);
 		head = (uint16_t)index;
 		__builtin_memcpy(out, &head, 2);
 		__builtin_memcpy(out + 2, r, sizeof(*r));
-		trace_slot_take(c, s, r);
+		trace_slot_take(c, s, r, before);
 		out += 2 + sizeof(*r);
 	} else {
-		z = trace_zigzag(r->addr - trace_foretold(s));
-		n = trace_bytes(z);
 		out = trace_put_token(c, out, TRACE_TOKEN_SLOT);
-		head = (uint16_t)(index | n << 11);
+		head = (uint16_t)(index | trace_tell(s, before, r->addr, &z, &n) << 11);
 		__builtin_memcpy(out, &head, 2);
 		trace_put(out + 2, z);
-		trace_slot_advance(s, r->addr);
 		out += 2 + n;
 	}
 	trace_chain(c, s);
@@ -123,15 +145,16 @@ static inline int trace_cycle_find(struct trace_cycle *cycle, const struct trace
 	struct trace_slot *s = c->before;
 	struct trace_place *p = cycle->place;
 
+	cycle->relative = 0;
 	do {
 		s = s->next;
 		*p++ = (struct trace_place){
 			.was = { s->addr, s->site },
-			.stride = s->stride,
-			.last = s->last,
+			.delta = s->delta,
 			.slot = s,
-			.extra = trace_extra(trace_site_kind(s->site)),
+			.relative = s->relative,
 		};
+		cycle->relative |= s->relative;
 	} while (s != c->before && p < cycle->place + TRACE_CYCLE_MAX);
 	cycle->next = cycle->place;
 	cycle->end = p;
@@ -139,67 +162,73 @@ static inline int trace_cycle_find(struct trace_cycle *cycle, const struct trace
 	return s == c->before && s != &c->none;
 }
 
+/* What hits have left undone in the slot; it was last here in `turn`. */
+static inline void trace_place_sync(const struct trace_place *p, uint64_t turn)
+{
+	p->slot->addr = p->was.addr;
+	if (p->missed != turn)
+		p->slot->last = p->slot->stride;
+}
+
 /* Back to the slots. */
 static inline void trace_cycle_leave(const struct trace_cycle *cycle, struct trace_coder *c)
 {
 	const struct trace_place *p = cycle->place;
 
-	for (; p < cycle->end; p++) {
-		p->slot->addr = p->was.addr;
-		p->slot->stride = p->stride;
-		p->slot->last = p->missed + (p >= cycle->next) == cycle->turn ? p->last
-									      : p->stride;
-	}
+	for (; p < cycle->end; p++)
+		trace_place_sync(p, cycle->turn - (p >= cycle->next));
 	c->before = (cycle->next > cycle->place ? cycle->next : cycle->end)[-1].slot;
 }
 
-/* As trace_slot_advance: a stride counts when seen twice in a row. */
-static inline void trace_cycle_step(struct trace_place *p, uint64_t turn, uint64_t step)
-{
-	if (step == p->last && p->missed + 1 == turn && p->stride != TRACE_NO_STRIDE &&
-	    step != TRACE_NO_STRIDE)
-		p->stride = step;
-	p->last = step;
-	p->missed = turn;
-}
-
 /* Encodes as long as sites come in the order of the cycle; *records is moved on. */
-static inline uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c,
-					  uint8_t *out, const struct trace_record **records,
-					  const struct trace_record *end)
+static inline __attribute__((always_inline)) uint8_t *
+trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c, uint8_t *out,
+		   const struct trace_record **records, const struct trace_record *end, int relative)
 {
 	const struct trace_record *in = *records, *from = in;	/* foretold since `from` */
 	struct trace_place *p = cycle->place, *const last = cycle->end - 1;
 	uint32_t counted = c->foretold;				/* and before it */
-	uint64_t turn = cycle->turn;
+	uint64_t turn = cycle->turn, before = c->before->addr;
 
 	for (; in < end; in++) {
-		uint64_t step = in->addr - p->was.addr, site = in->site;
+		uint64_t addr = in->addr, site = in->site, base = p->was.addr;
 
 		if (__builtin_expect(p->was.site != site, 0)) {
 			if (trace_chained(site))
 				break;
 			c->foretold = counted + (uint32_t)(in - from);
-			out = trace_encode_other(c, out, in);
+			out = trace_encode_other(c, out, in, before);
 			c->time = in->addr;
 			from = in + 1;
 			counted = 0;
 			continue;
 		}
-		p->was.addr = in->addr;
-		if (__builtin_expect(step != p->stride, 0)) {
-			counted += (uint32_t)(in - from);
-			out = trace_put_delta(c, out, counted, p->stride, step);
-			trace_cycle_step(p, turn, step);
-			if (p->extra) {
-				const struct trace_record *extra = in + 1;
+		if (relative)
+			base = (base ^ ((before ^ base) & (uint64_t)p->relative));
+		if (__builtin_expect(addr - base != p->delta, 0)) {
+			struct trace_slot *s = p->slot;
 
-				out = trace_encode_extra(c, out, &extra, (unsigned)p->extra);
-				in = extra - 1;
+			counted += (uint32_t)(in - from);
+			trace_place_sync(p, turn - 1);
+			out = trace_put_told(c, out, counted, s, before, addr);
+			p->delta = s->delta;
+			p->missed = turn;
+			p->relative = s->relative;
+			cycle->relative |= s->relative;
+			if (s->delta == TRACE_NEVER) {
+				const struct trace_record *rest = in + 1;
+
+				out = trace_encode_extra(c, out, &rest,
+							 trace_extra(trace_site_kind(site)));
+				in = rest - 1;
 			}
+			if (!relative && s->relative)
+				end = in + 1;
 			from = in + 1;
 			counted = 0;
 		}
+		p->was.addr = addr;
+		before = addr;
 		if (p == last) {
 			p = cycle->place;
 			turn++;
@@ -220,9 +249,16 @@ static __attribute__((noinline, unused)) uint8_t *
 trace_encode_loop(struct trace_coder *c, uint8_t *out, const struct trace_record **records,
 		  const struct trace_record *end)
 {
-	if (trace_cycle_find(&c->cycle, c))
-		out = trace_encode_cycle(&c->cycle, c, out, records, end);
-	return out;
+	struct trace_cycle *cycle = &c->cycle;
+
+	if (!trace_cycle_find(cycle, c))
+		return out;
+	if (!cycle->relative) {
+		out = trace_encode_cycle(cycle, c, out, records, end, 0);
+		if (!cycle->relative || !trace_cycle_find(cycle, c))
+			return out;
+	}
+	return trace_encode_cycle(cycle, c, out, records, end, 1);
 }
 
 static inline const struct trace_record *trace_ahead(const struct trace_record *in,
@@ -240,6 +276,7 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 				    const struct trace_record *in, const struct trace_record *end)
 {
 	struct trace_slot *before = c->before;
+	uint64_t addr = before->addr;			/* of the record before */
 	uint32_t counted = c->foretold;			/* before `from`, foretold and not written */
 	const struct trace_record *from = in;
 	uint32_t patience = TRACE_CYCLE_AFTER;
@@ -250,8 +287,15 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 		unsigned extra;
 		uint64_t site;
 
-		while (in < look && s->site == in->site && s->addr + s->stride == in->addr) {
-			s->addr = in->addr;
+		while (in < look && s->site == in->site) {
+			uint64_t base = (s->relative ? addr : s->addr);
+			uint64_t off = in->addr - base - s->delta;
+
+			/* Not `==`: the next address would be made from this guess, not read. */
+			__asm__("" : "+r"(off));
+			if (off)
+				break;
+			s->addr = addr = in->addr;
 			s->last = s->stride;
 			before = s;
 			s = s->next;
@@ -267,6 +311,7 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 			out = trace_encode_loop(c, out, &at, end);
 			in = at;
 			before = c->before;
+			addr = before->addr;
 			counted = c->foretold;
 			if (in - look < TRACE_CYCLE_SHORT)
 				patience *= 2;
@@ -277,18 +322,19 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 		site = in->site;
 		if (s->site == site) {
 			counted += (uint32_t)(in - from);
-			out = trace_put_delta(c, out, counted, s->stride, in->addr - s->addr);
-			trace_slot_advance(s, in->addr);
+			out = trace_put_told(c, out, counted, s, addr, in->addr);
 			before = s;
+			addr = in->addr;
 		} else {
 			c->before = before;
 			c->foretold = counted + (uint32_t)(in - from);
-			out = trace_encode_other(c, out, in);
+			out = trace_encode_other(c, out, in, addr);
 			if (trace_site_kind(site) == TRACE_STAMP)
 				c->time = in->addr;
 			else
 				look = trace_ahead(in, end, patience);
 			before = c->before;
+			addr = before->addr;
 		}
 		in++;
 		extra = trace_extra(trace_site_kind(site));

@@ -12,7 +12,7 @@
 
 #define TRACE_CHAINED 1024u
 #define TRACE_SLOTS (TRACE_CHAINED + 1)
-#define TRACE_NO_STRIDE (1ull << 63)	/* the stride of kinds with extra records; no address fits it */
+#define TRACE_NEVER (1ull << 63)	/* the delta of kinds with extra records; no address fits it */
 #define TRACE_RECORD_MAX 22u	/* encoded bytes of one record, at most */
 #define TRACE_SLACK 24u		/* the encoder may scribble this far past its end */
 
@@ -20,8 +20,11 @@ enum trace_token {
 	TRACE_TOKEN_COUNT = 9,
 	TRACE_TOKEN_SLOT = 10,
 	TRACE_TOKEN_NEW = 11,
+	TRACE_TOKEN_TURN = 12,
 	TRACE_TOKEN_MANY = 15,	/* in the upper half: the count is in the next two bytes */
 };
+
+#define TRACE_SLOT_TURN 9u	/* TRACE_TOKEN_TURN, in place of TRACE_TOKEN_SLOT's n */
 
 static inline unsigned trace_extra(unsigned kind)
 {
@@ -36,37 +39,42 @@ static inline unsigned trace_extra(unsigned kind)
 
 struct trace_slot {
 	uint64_t site, addr;
-	uint64_t stride, last;		/* a stride counts when seen twice in a row */
+	uint64_t delta;			/* from what it is foretold by: stride or offset */
 	struct trace_slot *next;	/* the site that came after this one */
-	uint64_t chunk;			/* the slot is empty in any other chunk */
+	uint32_t chunk;			/* the slot is empty in any other chunk */
+	int32_t relative;		/* 0: foretold by `addr`; -1: by the record before */
+	uint64_t stride, last;		/* a stride counts when seen twice in a row */
+	uint64_t offset;		/* from the record before, when last not foretold */
 };
+
+_Static_assert(sizeof(struct trace_slot) == 64, "a slot is a line of the cache");
 
 /* A loop that the encoder runs along with (encode.h). */
 #define TRACE_CYCLE_MAX 64u
 
 struct trace_place {
 	struct trace_record was;	/* the last one here */
-	uint64_t stride;
-	uint64_t last;			/* the slot's, if the last one was not foretold */
-	uint64_t missed;		/* the turn in which it was not */
-	uint64_t extra;			/* the kind's extra records */
+	uint64_t delta;
+	uint64_t missed;		/* the turn in which it was not foretold */
 	struct trace_slot *slot;
+	int64_t relative;
 };
 
 struct trace_cycle {
 	struct trace_place place[TRACE_CYCLE_MAX];
 	struct trace_place *next, *end;
 	uint64_t turn;
+	int64_t relative;		/* -1 if any place is */
 };
 
 struct trace_coder {
+	struct trace_slot slot[TRACE_SLOTS];
+	struct trace_slot none;		/* stands where there is no slot; its site is 0 */
+	struct trace_slot *before;	/* the last foretellable record's */
 	uint64_t time;			/* last one seen in this chunk */
-	uint64_t chunk;			/* counts trace_coder_init */
+	uint32_t chunk;			/* counts trace_coder_init */
 	uint32_t foretold;		/* records counted and not written, or still to be read */
 	uint32_t pending, token;	/* reading: what comes after them */
-	struct trace_slot *before;	/* the last foretellable record's */
-	struct trace_slot none;		/* stands where there is no slot; its site is 0 */
-	struct trace_slot slot[TRACE_SLOTS];
 	struct trace_cycle cycle;
 };
 
@@ -109,33 +117,43 @@ static inline void trace_coder_init(struct trace_coder *c, uint64_t time)
 	c->chunk++;
 	c->foretold = c->pending = 0;
 	c->none.next = &c->none;
+	c->none.addr = 0;
 	c->before = &c->none;
 }
 
 static inline void trace_slot_take(struct trace_coder *c, struct trace_slot *s,
-				   const struct trace_record *r)
+				   const struct trace_record *r, uint64_t before)
 {
 	s->site = r->site;
 	s->addr = r->addr;
-	s->stride = trace_extra(trace_site_kind(r->site)) ? TRACE_NO_STRIDE : 0;
-	s->last = 0;
+	s->delta = trace_extra(trace_site_kind(r->site)) ? TRACE_NEVER : 0;
 	s->next = &c->none;
 	s->chunk = c->chunk;
+	s->relative = 0;
+	s->stride = s->last = 0;
+	s->offset = r->addr - before == TRACE_NEVER ? 0 : r->addr - before;
 }
 
-static inline uint64_t trace_foretold(const struct trace_slot *s)
+/* The address foretold by the record before, or else by the stride. */
+static inline uint64_t trace_foretold(const struct trace_slot *s, int32_t relative, uint64_t before)
 {
-	return s->stride == TRACE_NO_STRIDE ? s->addr : s->addr + s->stride;
+	return relative ? before + s->offset : s->addr + s->stride;
 }
 
-static inline void trace_slot_advance(struct trace_slot *s, uint64_t addr)
+/* What both sides do after a record that was not foretold. */
+static inline void trace_slot_advance(struct trace_slot *s, uint64_t before, uint64_t addr)
 {
-	uint64_t stride = addr - s->addr;
+	uint64_t step = addr - s->addr, offset = addr - before;
 
-	/* A stride no program has, but a hostile chunk may: it would look like none. */
-	if (stride == s->last && s->stride != TRACE_NO_STRIDE && stride != TRACE_NO_STRIDE)
-		s->stride = stride;
-	s->last = stride;
+	/* A delta no program has, but a hostile chunk may: it would look like none. */
+	if (offset != TRACE_NEVER)
+		s->offset = offset;
+	if (s->delta != TRACE_NEVER) {
+		if (step == s->last && step != TRACE_NEVER)
+			s->stride = step;
+		s->delta = s->relative ? s->offset : s->stride;
+	}
+	s->last = step;
 	s->addr = addr;
 }
 

@@ -113,6 +113,58 @@ static void test_loops_cost_nothing(void **state)
 	check_round_trip(in, 8192, 0);
 }
 
+/*
+ * Nodes anywhere in memory, three fields of each: the first is told by three bytes of
+ * difference, the others follow from it. By strides alone it would be three times as much.
+ */
+static void test_fields_follow(void **state)
+{
+	enum { NODES = 1000 };
+	static struct trace_record in[3 * NODES];
+	static uint8_t out[3 * NODES * TRACE_RECORD_MAX + TRACE_SLACK];
+
+	(void)state;
+	seed = 1;
+	for (size_t i = 0; i < NODES; i++) {
+		uint64_t node = 0x10000000 + (next_random() & 0x3fffff) * 2;
+
+		in[3 * i] = rec(TRACE_READ, node, 0x400100);
+		in[3 * i + 1] = rec(TRACE_READ, node + 8, 0x400110);
+		in[3 * i + 2] = rec(TRACE_WRITE, node + 40, 0x400120);
+	}
+	assert_in_range(raw_encode(out, 0, in, 3 * NODES), 3 * NODES, 4 * NODES + 100);
+	check_round_trip(in, 3 * NODES, 0);
+}
+
+/* The bytes one by one, as trace-format.md has them. */
+static void test_turn(void **state)
+{
+	const uint64_t x = TRACE_SITE(TRACE_READ, 0, 1), y = TRACE_SITE(TRACE_READ, 0, 2);
+	static const uint64_t node[] = { 0x100, 0x150, 0x110, 0x130, 0x100 };
+	static const uint8_t tail[] = {
+		0x01, 0xa0,	/* y, 0x50 further; it is the first time that it was wrong */
+		0x01, 0x7f,	/* x, 0x40 back */
+		0x0c,		/* y, foretold by x */
+		0x01, 0x40,	/* x, 0x20 on */
+		0x11, 0x5f,	/* y is counted; x, 0x30 back */
+		0x19,		/* y is counted, and no more */
+	};
+	struct trace_record in[2 * ARRAY_SIZE(node)];
+	uint8_t out[sizeof(in) * 2 + TRACE_SLACK];
+	size_t n = 0, size;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(node); i++) {
+		in[n++] = (struct trace_record){ node[i], x };
+		in[n++] = (struct trace_record){ node[i] + 8, y };
+	}
+	size = raw_encode(out, 0, in, n);
+	/* Two new slots of 19 bytes, and x by its slot: that it follows y is not known yet. */
+	assert_int_equal(size, 2 * 19 + 4 + sizeof(tail));
+	assert_memory_equal(out + 2 * 19 + 4, tail, sizeof(tail));
+	check_round_trip(in, n, 0);
+}
+
 /* Two sites that share a slot throw each other out; what was linked to it must not mislead. */
 static void test_slot_taken_over(void **state)
 {
@@ -199,7 +251,10 @@ static size_t encode_one_by_one(uint8_t *out, uint64_t time, const struct trace_
 	return (size_t)(p - out);
 }
 
-/* A loop over some sites: each goes its way, sometimes starts anew, sometimes is left out. */
+/*
+ * A loop over some sites: each goes its way, sometimes starts anew, sometimes is left out.
+ * Some are fields of what the one before them touches.
+ */
 static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 {
 	static const unsigned kinds[] = { TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_MUTEX_LOCK,
@@ -207,6 +262,7 @@ static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 	uint64_t size = 1 + next_random() % 80, base = next_random() % 4 << 20, addr[80], step[80];
 	uint64_t restless = 2 + next_random() % 200, astray = 10 + next_random() % 500;
 	unsigned mixed = next_random() % 2 ? ARRAY_SIZE(kinds) : 3;
+	bool fields = next_random() % 2;
 
 	for (size_t i = 0; i < size; i++) {
 		addr[i] = next_random() & TRACE_ADDR_MASK >> 1;
@@ -223,6 +279,8 @@ static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 		if (next_random() % restless == 1)
 			step[i] += 8;
 		addr[i] += step[i];
+		if (fields && i % 3)
+			addr[i] = addr[i - 1] + 8 * i;
 		in[n++] = rec(kind, addr[i] & TRACE_ADDR_MASK, 0x400000 + base + 16 * i);
 		for (unsigned e = 0; e < trace_extra(kind); e++)
 			in[n++] = (struct trace_record){ next_random() >> 30, next_random() >> 50 };
@@ -330,6 +388,8 @@ int main(void)
 		cmocka_unit_test(test_every_kind),
 		cmocka_unit_test(test_boundaries),
 		cmocka_unit_test(test_loops_cost_nothing),
+		cmocka_unit_test(test_fields_follow),
+		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_slot_taken_over),
 		cmocka_unit_test(test_long_runs),
 		cmocka_unit_test(test_random_sequences),
