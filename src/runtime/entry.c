@@ -10,6 +10,14 @@
 
 #define SMALL_RANGE 256u	/* bytes; larger ones have time for a call */
 
+/* Numbers in entry_x86_64.S. */
+_Static_assert(offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
+	       offsetof(struct snarlrt_tls, hidden) == 52 && offsetof(struct snarlrt_tls, saved) == 64 &&
+	       offsetof(struct snarlrt_tls, control) == 72 &&
+	       offsetof(struct snarlrt_thread, frames) == 64 &&
+	       offsetof(struct snarlrt_thread, deferred_count) == 120 &&
+	       TRACE_FUNC_ENTRY == 7 && TRACE_FUNC_EXIT == 8, "offsets");
+
 extern SNARLRT_HIDDEN const int32_t snarlrt_restarts[], snarlrt_restarts_end[];
 
 /*
@@ -144,6 +152,14 @@ static inline void access_settle(uint64_t addr, uint64_t site)
 void snarlrt_access(uint64_t addr, uint64_t site)
 {
 	access_settle(addr, site);
+}
+
+void snarlrt_access_kept(uint64_t addr, uint64_t site)
+{
+	if (likely(site))
+		access_settle(addr, site);
+	else
+		snarlrt_deliver_deferred(__snarl_tls.self);
 }
 
 /* Structures are copied by memcpy: let private ones pass as the inlined check does. */

@@ -22,8 +22,17 @@
 #define FRAME 16
 #define TOLD 24
 #define FRAME_END 32
+#define SELF 40
+#define BUSY 48			/* with `hidden` behind it: 8 bytes that are 0 */
 #define UNDECIDED 60
 #define SAVED 64
+#define CONTROL 72		/* each access is a point then: all goes to C */
+
+#define FRAMES 64		/* in struct snarlrt_thread */
+#define DEFERRED_COUNT 120
+
+#define FUNC_ENTRY 7
+#define FUNC_EXIT 8
 
 #define SHADOW 0x7fff8000
 #define STAMP_MASK 4095
@@ -53,6 +62,71 @@ snarlrt_restarts:
 \name:
 .endm
 
+/*
+ * What touches more than tls.cur is busy meanwhile, so that signals wait (rt.h): all before is
+ * restarted, and nothing comes between what is behind.
+ */
+.macro busy_from start
+	movl $1, TLS(BUSY)
+	restartable \start
+.endm
+
+/* Goes on at \deferred, with %rdi the thread, if signals came meanwhile. */
+.macro busy_end deferred
+	movl $0, TLS(BUSY)
+	movq TLS(SELF), %rdi
+	cmpl $0, DEFERRED_COUNT(%rdi)
+	jne \deferred
+.endm
+
+/*
+ * The first access in a function: an append of its entry and of the access, address in
+ * %rdi, site in %rsi. Needs %rax, %rcx and %rdx. All but the most common case goes to \slow with
+ * nothing done: the ring needs attention, or more than one call waits to be told.
+ */
+.macro tell_and_append slow
+1:	cmpq $0, TLS(CUR)
+	jne \slow
+	cmpq $0, TLS(BUSY)
+	jne \slow
+	cmpq $0, TLS(CONTROL)
+	jne \slow
+	cmpq $0, TLS(SELF)
+	je \slow
+	movq TLS(SAVED), %rax
+	testl $STAMP_MASK, %eax
+	je \slow
+	leal 16(%rax), %ecx
+	testl $STAMP_MASK, %ecx
+	je \slow
+	movq TLS(TOLD), %rcx
+	leaq 16(%rcx), %rdx
+	cmpq TLS(FRAME), %rdx
+	jne \slow
+	busy_from 1b
+	movq %rdi, 16(%rax)
+	movq %rsi, 24(%rax)
+	movq (%rcx), %rsi
+	shlq $16, %rsi
+	shrq $16, %rsi
+	movq %rsi, (%rax)
+	movabsq $(FUNC_ENTRY << 48), %rsi
+	orq 8(%rcx), %rsi
+	movq %rsi, 8(%rax)		/* makes both valid */
+	movq %rdx, TLS(TOLD)
+	addq $32, %rax
+	movq %rax, TLS(CUR)
+.endm
+
+	.p2align 5
+	.type tell_access, @function
+tell_access:
+	tell_and_append 8f
+	busy_end snarlrt_deliver_deferred
+	ret
+8:	jmp snarlrt_access
+	.size tell_access, . - tell_access
+
 /* kind and detail as one 16-bit number: detail << 8 | kind */
 .macro access name, size, op
 	.p2align 5
@@ -76,7 +150,7 @@ entry __tsan_\name
 	.endif
 1:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax		/* also when it is NULL: calls to tell first */
-	je 8f
+	je 7f
 	movq (%rsp), %rcx
 	movq %rdi, (%rax)
 	movq %rcx, 8(%rax)
@@ -91,6 +165,9 @@ entry __tsan_\name
 	incl TLS(UNDECIDED)
 	jmp 1b
 	.endif
+7:	movabsq $((\op) << 48), %rsi
+	orq (%rsp), %rsi
+	jmp tell_access
 8:	movabsq $((\op) << 48), %rsi
 	orq (%rsp), %rsi
 	jmp snarlrt_access
@@ -246,22 +323,47 @@ entry \name
 	shlq $48, %rax
 	orq (%rsp), %rax		/* the record's site */
 	testl $0x10400, %ecx		/* or 16 bytes long */
-	jne \slow
+	jne 5f
 	movq %rdi, %rcx
 	shrq $3, %rcx
 	movzwl SHADOW(,%rcx,2), %ecx
+	cmpw $-1, %cx
+	je 2f
 	cmpw %cx, TLS(OWN_UNCUT)
 	jne \slow
 	incl TLS(UNDECIDED)
 1:	movq TLS(CUR), %rcx
 	testl $STAMP_MASK, %ecx
-	je \slow
+	je 2f
 	movq %rdi, (%rcx)
 	movq %rax, 8(%rcx)
 	addq $16, %rcx
 	movq %rcx, TLS(CUR)
 	restartable 1b
 	ret
+2:	pushq %rdx
+	pushq %rsi
+	pushq %rdi
+	movq %rax, %rsi
+	tell_and_append 4f
+	busy_end 3f
+	popq %rdi
+	popq %rsi
+	popq %rdx
+	ret
+3:	xorl %esi, %esi			/* no access: only what waits */
+4:	movq %rsi, %rax
+	popq %rdi
+	popq %rsi
+	popq %rdx
+	jmp \slow
+5:	testl $0x10000, %ecx
+	jne \slow
+	movq %rdi, %rcx
+	shrq $3, %rcx
+	cmpl $-1, SHADOW(,%rcx,2)	/* both granules shared? */
+	je 2b
+	jmp \slow
 	.size \name, . - \name
 .endm
 
@@ -307,8 +409,36 @@ entry __tsan_func_exit
 	movq %rcx, TLS(CUR)
 	restartable 1b
 2:	ret
-8:	movq (%rsp), %rdi
-	jmp snarlrt_exit_slow
+8:	movq (%rsp), %rdi		/* the entry was told, so the exit is, too */
+4:	movq TLS(CUR), %rax
+	testl $STAMP_MASK, %eax
+	je snarlrt_exit_slow
+	cmpq $0, TLS(BUSY)
+	jne snarlrt_exit_slow
+	cmpq $0, TLS(CONTROL)
+	jne snarlrt_exit_slow
+	movq TLS(FRAME), %rcx
+	cmpq TLS(TOLD), %rcx
+	jne snarlrt_exit_slow
+	cmpq TLS(FRAME_END), %rcx
+	jae snarlrt_exit_slow		/* calls may have been too deep to count */
+	movq TLS(SELF), %rdx
+	testq %rdx, %rdx
+	je snarlrt_exit_slow
+	cmpq FRAMES(%rdx), %rcx
+	jbe snarlrt_exit_slow		/* it began before recording */
+	busy_from 4b
+	movabsq $(FUNC_EXIT << 48), %rdx
+	orq %rdx, %rdi
+	movq $0, (%rax)
+	movq %rdi, 8(%rax)
+	subq $16, %rcx
+	movq %rcx, TLS(FRAME)
+	movq %rcx, TLS(TOLD)
+	addq $16, %rax
+	movq %rax, TLS(CUR)
+	busy_end snarlrt_deliver_deferred
+	ret
 	.size __tsan_func_exit, . - __tsan_func_exit
 
 	.pushsection .rodata.snarlrt_restarts, "a", @progbits
