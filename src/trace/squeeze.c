@@ -9,13 +9,19 @@ const void *squeeze_chunk(struct squeeze *s, struct trace_chunk *chunk, const vo
 
 	if (*size < SQUEEZE_MIN || chunk->flags & TRACE_CHUNK_ZSTD)
 		return payload;
+	if (s->skip > 0) {
+		s->skip--;
+		return payload;
+	}
 	if (!s->context && !(s->context = ZSTD_createCCtx()))
 		return payload;
 	buf_clear(&s->out);
 	buf_reserve(&s->out, bound);
 	got = ZSTD_compressCCtx(s->context, s->out.data, bound, payload, *size, SQUEEZE_LEVEL);
-	if (ZSTD_isError(got) || got > *size - *size / 8)
+	if (ZSTD_isError(got) || got > *size / 100 * SQUEEZE_PERCENT) {
+		s->skip = SQUEEZE_SKIP;
 		return payload;
+	}
 	chunk->flags |= TRACE_CHUNK_ZSTD;
 	chunk->size = (uint32_t)*size;
 	*size = got;

@@ -9,18 +9,21 @@
 #include "base/buf.h"
 #include "trace/format.h"
 
-#define SQUEEZE_LEVEL 1
+#define SQUEEZE_LEVEL -1	/* loops shrink as well as by 1, in less than half the time */
 #define SQUEEZE_MIN 128u	/* smaller payloads are left alone */
+#define SQUEEZE_PERCENT 60u	/* what may be left at most; somebody waits meanwhile */
+#define SQUEEZE_SKIP 15u	/* after a chunk that does not shrink, so many are not tried */
 
 struct squeeze {
 	void *context;
 	struct buf out;
+	unsigned skip;
 };
 
 /*
- * Compresses *size bytes if that saves an eighth of them: then chunk->flags and
+ * Compresses *size bytes if that saves enough of them: then chunk->flags and
  * chunk->size say so, *size is what is left and the result is in s->out.
- * Otherwise returns `payload`.
+ * Otherwise returns `payload`. Chunks come in the order of the trace: neighbours shrink alike.
  */
 const void *squeeze_chunk(struct squeeze *s, struct trace_chunk *chunk, const void *payload,
 			  size_t *size);
