@@ -18,10 +18,12 @@ const void *squeeze_chunk(struct squeeze *s, struct trace_chunk *chunk, const vo
 	buf_clear(&s->out);
 	buf_reserve(&s->out, bound);
 	got = ZSTD_compressCCtx(s->context, s->out.data, bound, payload, *size, SQUEEZE_LEVEL);
-	if (ZSTD_isError(got) || got > *size / 100 * SQUEEZE_PERCENT) {
-		s->skip = SQUEEZE_SKIP;
+	if (ZSTD_isError(got) || got * 100 > *size * SQUEEZE_PERCENT) {
+		s->skip = s->skip_next;
+		s->skip_next = s->skip_next < SQUEEZE_SKIP ? 2 * s->skip_next + 1 : SQUEEZE_SKIP;
 		return payload;
 	}
+	s->skip_next = 0;
 	chunk->flags |= TRACE_CHUNK_ZSTD;
 	chunk->size = (uint32_t)*size;
 	*size = got;

@@ -12,12 +12,12 @@
 #define SQUEEZE_LEVEL -1	/* loops shrink as well as by 1, in less than half the time */
 #define SQUEEZE_MIN 128u	/* smaller payloads are left alone */
 #define SQUEEZE_PERCENT 60u	/* what may be left at most; somebody waits meanwhile */
-#define SQUEEZE_SKIP 15u	/* after a chunk that does not shrink, so many are not tried */
+#define SQUEEZE_SKIP 15u	/* after chunks that did not shrink, so many at most are not tried */
 
 struct squeeze {
 	void *context;
 	struct buf out;
-	unsigned skip;
+	unsigned skip, skip_next;
 };
 
 /*
