@@ -5,10 +5,15 @@
 
 uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access)
 {
-	bool added;
-	uint32_t *number = iroot_table_put(p, &p->events, iroot_mix(site, access), &added);
+	uint64_t key = (site << 2 | access) + 1;
+	struct iroot_near *near = iroot_near(p->events_near, key);
 	struct iroot_event *e;
+	uint32_t *number;
+	bool added;
 
+	if (near->key == key)
+		return near->ref;
+	number = iroot_table_put(p, &p->events, iroot_mix(site, access), &added);
 	if (!number)
 		return 0;
 	if (added) {
@@ -19,6 +24,7 @@ uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t acc
 		e->site = site;
 		e->access = access;
 	}
+	*near = (struct iroot_near){ key, *number, 0 };
 	return *number;
 }
 

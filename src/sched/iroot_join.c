@@ -8,7 +8,8 @@
 
 static const struct iroot_pair *pair_of(const struct iroot_profile *p, uint32_t first, uint32_t second)
 {
-	uint32_t ref = iroot_table_get(p, &p->pairs, (uint64_t)first << 32 | second);
+	const struct iroot_node *a = iroot_at(p, first), *b = iroot_at(p, second);
+	uint32_t ref = iroot_table_get(p, &p->pairs, iroot_pair_key(a->name.key, b->name.key));
 
 	return ref ? iroot_at(p, ref) : NULL;
 }
@@ -57,8 +58,8 @@ struct joining {
 
 static void join_add(struct iroot_profile *p, uint32_t idiom, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
-	iroot_found_add(p, IROOT_PREDICTED, idiom, node_at(p, a)->event, node_at(p, b)->event,
-			node_at(p, c)->event, d ? node_at(p, d)->event : 0);
+	iroot_found_add(p, IROOT_PREDICTED, idiom, node_at(p, a)->name.event, node_at(p, b)->name.event,
+			node_at(p, c)->name.event, d ? node_at(p, d)->name.event : 0);
 }
 
 /* A … D, with A → b and c → D. */
@@ -67,7 +68,7 @@ static void join_around(struct joining *j, const struct iroot_pair *pair, uint32
 	struct iroot_profile *p = j->p;
 	uint32_t a = pair->first, d = pair->second;
 
-	if (node_at(p, b)->thread != node_at(p, c)->thread)
+	if (node_at(p, b)->name.thread != node_at(p, c)->name.thread)
 		return;
 	j->work++;
 	if (pair->kinds & IROOT_PAIR_NEXT) {
@@ -87,7 +88,7 @@ static void join_around(struct joining *j, const struct iroot_pair *pair, uint32
 /* A … C, with A → b and C → d. */
 static void join_along(struct joining *j, const struct iroot_pair *pair, uint32_t b, uint32_t d)
 {
-	if (node_at(j->p, b)->thread != node_at(j->p, d)->thread)
+	if (node_at(j->p, b)->name.thread != node_at(j->p, d)->name.thread)
 		return;
 	j->work++;
 	if (kinds_of(j->p, b, d) & IROOT_PAIR_OTHER)

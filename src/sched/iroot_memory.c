@@ -76,9 +76,11 @@ static bool grow(struct iroot_profile *p, struct iroot_table *t)
 	return true;
 }
 
+/* Different ones stay different. */
 static uint64_t real_key(uint64_t key)
 {
-	key = iroot_mix(key, 0);
+	key = (key ^ key >> 32) * 0x9e3779b97f4a7c15ull;
+	key ^= key >> 29;
 	return key ? key : 1;
 }
 

@@ -35,8 +35,11 @@ static uint32_t idiom_of(const struct iroot_profile *p, const struct iroot_insta
 static void join_two(struct iroot_profile *p, const struct iroot_recent *e, uint32_t at,
 		     struct iroot_recent *d, const struct iroot_instance *now)
 {
-	for (unsigned i = 0; i < 3; i++) {
-		uint32_t idiom = idiom_of(p, &e->instance[i], now, e->direction == d->direction);
+	bool along = e->direction == d->direction;
+	uint32_t all = along ? 1u << 6 : 1u << 4 | 1u << 5;
+
+	for (unsigned i = 0; i < 3 && (d->joined[at] & all) != all; i++) {
+		uint32_t idiom = idiom_of(p, &e->instance[i], now, along);
 
 		if (!idiom || d->joined[at] & 1u << idiom)
 			continue;
@@ -46,26 +49,37 @@ static void join_two(struct iroot_profile *p, const struct iroot_recent *e, uint
 	}
 }
 
+static struct iroot_recents *recents_of(struct iroot_profile *p, uint32_t one, uint32_t other)
+{
+	uint64_t two = one < other ? (uint64_t)one << 32 | other : (uint64_t)other << 32 | one;
+	uint32_t *ref;
+	bool added;
+
+	if (p->last_two != two || !p->last_recents) {
+		ref = iroot_table_put(p, &p->pairs_of, two, &added);
+		if (ref && !*ref)
+			*ref = iroot_alloc(p, sizeof(struct iroot_recents));
+		if (!ref || !*ref)
+			return NULL;
+		p->last_two = two;
+		p->last_recents = *ref;
+	}
+	return iroot_at(p, p->last_recents);
+}
+
 /* The dependency that came about now, with those between the same two threads. */
 static void join_all(struct iroot_profile *p, struct iroot_mark *from, const struct iroot_touch *t,
 		     uint64_t var)
 {
-	uint32_t to = t->thread->own, low = from->thread < to ? from->thread : to;
-	uint32_t high = from->thread < to ? to : from->thread;
 	struct iroot_instance now = { .var = var, .first = from->index, .second = t->index };
+	struct iroot_recents *list = recents_of(p, from->thread, t->thread->own);
 	const struct iroot_recent *e;
-	struct iroot_recents *list;
 	struct iroot_recent *d;
-	uint32_t *number;
-	bool added;
+	bool made;
 
-	number = iroot_table_put(p, &p->pairs_of, (uint64_t)low << 32 | high, &added);
-	if (number && !*number)
-		*number = iroot_alloc(p, sizeof(*list));
-	if (!number || !*number)
-		return;
-	list = iroot_at(p, *number);
-	d = iroot_recent_meet(p, list, from->event, t->event, from->thread < to);
+	d = list ? iroot_recent_meet(p, list, from->event, t->event, from->thread < t->thread->own, &made) : NULL;
+	if (!d || made)
+		iroot_found_add(p, IROOT_EXPOSED, 1, from->event, t->event, 0, 0);
 	if (!d)
 		return;
 	e = iroot_at(p, list->entries);
@@ -104,7 +118,6 @@ static void follow(struct iroot_profile *p, struct iroot_mark *from, const struc
 
 	if (conflict) {
 		p->dependencies++;
-		iroot_found_add(p, IROOT_EXPOSED, 1, from->event, t->event, 0, 0);
 		join_one(p, from, t, bytes);
 		join_all(p, from, t, t->place->number * 8ull + (unsigned)__builtin_ctz(bytes));
 	}
@@ -174,8 +187,16 @@ static void mark_now(struct iroot_profile *p, const struct iroot_touch *t)
 
 void iroot_observe(struct iroot_profile *p, const struct iroot_touch *t)
 {
+	struct iroot_mark *first = t->place->marks ? iroot_at(p, t->place->marks) : NULL;
 	uint8_t left = t->mask;
 
+	/* Once more what it did last, and nobody came in between. */
+	if (first && first->thread == t->thread->own && first->mask == t->mask && first->last == t->mask) {
+		first->shared = t->shared;
+		first->event = t->event;
+		first->index = t->index;
+		return;
+	}
 	while (left) {
 		uint8_t byte = left & -left, bytes;
 		struct iroot_mark *m = last_of(p, t->place, byte);

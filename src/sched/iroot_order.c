@@ -88,13 +88,13 @@ static void thread_tick(struct iroot_profile *p, struct iroot_thread *t)
 	((struct iroot_clock *)iroot_at(p, ref))->at[t->own]++;
 }
 
-struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number)
+struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number, bool created)
 {
-	struct iroot_thread *t = iroot_at(p, p->last_thread);
-	uint32_t *ref;
+	uint32_t *near = &p->near_threads[number % IROOT_RECENT], *ref;
+	struct iroot_thread *t = *near ? iroot_at(p, *near) : NULL;
 	bool added;
 
-	if (p->last_thread && t->number == number)
+	if (t && t->number == number)
 		return t;
 	ref = iroot_table_put(p, &p->threads, number, &added);
 	if (ref && !*ref) {
@@ -104,6 +104,7 @@ struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number)
 		t = iroot_at(p, *ref);
 		t->number = number;
 		t->own = p->thread_count++;
+		p->foreign += t->own > 0 && !created;
 		t->clock = clock_new(p, t->own + 1);
 		if (!t->clock) {
 			*ref = 0;
@@ -115,7 +116,7 @@ struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number)
 	}
 	if (!ref)
 		return NULL;
-	p->last_thread = *ref;
+	*near = *ref;
 	return iroot_at(p, *ref);
 }
 
@@ -142,7 +143,7 @@ static void barrier_enter(struct iroot_profile *p, struct sync *s, struct iroot_
 
 static void threads_step(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step)
 {
-	struct iroot_thread *other = iroot_thread(p, (uint32_t)step->addr);
+	struct iroot_thread *other = iroot_thread(p, (uint32_t)step->addr, true);
 
 	if (!other || other == t)
 		return;

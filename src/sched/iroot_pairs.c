@@ -3,34 +3,28 @@
  */
 #include "sched/iroot_internal.h"
 
-uint32_t iroot_node(struct iroot_profile *p, uint64_t var, uint32_t thread, uint32_t event)
+uint32_t iroot_node(struct iroot_profile *p, const struct iroot_name *name)
 {
 	bool added;
-	uint32_t *ref = iroot_table_put(p, &p->nodes, iroot_mix(var, (uint64_t)thread << 32 | event),
-					&added);
-	struct iroot_node *n;
+	uint32_t *ref = iroot_table_put(p, &p->nodes, name->key, &added);
 
 	if (!ref)
 		return 0;
 	if (!*ref) {
-		*ref = iroot_alloc(p, sizeof(*n));
+		*ref = iroot_alloc(p, sizeof(struct iroot_node));
 		if (!*ref)
 			return 0;
-		n = iroot_at(p, *ref);
-		n->var = var;
-		n->thread = thread;
-		n->event = event;
+		((struct iroot_node *)iroot_at(p, *ref))->name = *name;
 	}
 	return *ref;
 }
 
 /* Two sites that walk through memory are worth a few of their variables. */
-static bool is_wanted(struct iroot_profile *p, uint32_t first, uint32_t second)
+static bool is_wanted(struct iroot_profile *p, const struct iroot_name *first, const struct iroot_name *second)
 {
-	const struct iroot_node *a = iroot_at(p, first), *b = iroot_at(p, second);
 	bool added;
 	uint32_t *count = iroot_table_put(p, &p->pair_sites,
-					  iroot_mix(a->thread, (uint64_t)a->event << 32 | b->event),
+					  iroot_mix(first->thread, (uint64_t)first->event << 32 | second->event),
 					  &added);
 
 	if (!count || *count >= IROOT_PAIR_PLACES)
@@ -63,32 +57,43 @@ static void keep_common(struct iroot_profile *p, struct iroot_pair *pair, const 
 		all->count = kept;
 }
 
-bool iroot_pair_add(struct iroot_profile *p, uint32_t first, uint32_t second, uint32_t kind,
-		    const struct iroot_over *over)
+static uint32_t pair_new(struct iroot_profile *p, uint64_t key, const struct iroot_name *first,
+			 const struct iroot_name *second)
 {
-	uint64_t key = (uint64_t)first << 32 | second;
-	uint32_t ref = iroot_table_get(p, &p->pairs, key), *slot;
+	uint32_t a = iroot_node(p, first), b = iroot_node(p, second);
+	uint32_t ref = a && b ? iroot_alloc(p, sizeof(struct iroot_pair)) : 0, *slot;
 	struct iroot_pair *pair;
 	bool added;
 
-	if (!ref) {
-		if (!is_wanted(p, first, second))
-			return false;
-		ref = iroot_alloc(p, sizeof(*pair));
-		slot = ref ? iroot_table_put(p, &p->pairs, key, &added) : NULL;
-		if (!slot)
-			return true;
-		*slot = ref;
-		pair = iroot_at(p, ref);
-		pair->first = first;
-		pair->second = second;
-		if (p->last_pair)
-			((struct iroot_pair *)iroot_at(p, p->last_pair))->next = ref;
-		else
-			p->all_pairs = ref;
-		p->last_pair = ref;
-		p->pair_count++;
-	}
+	slot = ref ? iroot_table_put(p, &p->pairs, key, &added) : NULL;
+	if (!slot)
+		return 0;
+	*slot = ref;
+	pair = iroot_at(p, ref);
+	pair->first = a;
+	pair->second = b;
+	if (p->last_pair)
+		((struct iroot_pair *)iroot_at(p, p->last_pair))->next = ref;
+	else
+		p->all_pairs = ref;
+	p->last_pair = ref;
+	p->pair_count++;
+	return ref;
+}
+
+bool iroot_pair_add(struct iroot_profile *p, const struct iroot_name *first, const struct iroot_name *second,
+		    uint32_t kind, const struct iroot_over *over)
+{
+	uint64_t key = iroot_pair_key(first->key, second->key);
+	uint32_t ref = iroot_table_get(p, &p->pairs, key);
+	struct iroot_pair *pair;
+
+	if (!ref && !is_wanted(p, first, second))
+		return false;
+	if (!ref)
+		ref = pair_new(p, key, first, second);
+	if (!ref)
+		return true;
 	pair = iroot_at(p, ref);
 	if (kind == IROOT_PAIR_OTHER)
 		keep_common(p, pair, over);
@@ -109,28 +114,28 @@ static void locks_over(const struct iroot_thread *t, uint64_t index, struct iroo
 		}
 }
 
-static enum paired pair_with(struct iroot_profile *p, const struct iroot_instance *before,
-			     const struct iroot_touch *t, uint64_t var, uint32_t node)
+static enum paired pair_with(struct iroot_profile *p, uint32_t event, const struct iroot_instance *before,
+			     const struct iroot_touch *t, const struct iroot_name *name)
 {
+	const struct iroot_name first = { before->second, before->var, name->thread, event };
+	uint32_t kind = before->var == name->var ? IROOT_PAIR_SAME : IROOT_PAIR_OTHER;
 	struct iroot_over over;
 
 	if (!before->var)
 		return PAIRED;
 	if (before->first == t->index || t->index - before->first > p->window)
 		return PAIRED_NOT_NOW;
-	locks_over(t->thread, before->first, &over);
-	return iroot_pair_add(p, before->node, node, before->var == var ? IROOT_PAIR_SAME :
-									   IROOT_PAIR_OTHER, &over) ?
-	       PAIRED : PAIRED_ENOUGH;
+	if (kind == IROOT_PAIR_OTHER)
+		locks_over(t->thread, before->first, &over);
+	return iroot_pair_add(p, &first, name, kind, &over) ? PAIRED : PAIRED_ENOUGH;
 }
 
 /* With all that the thread did lately; true if the same again would add nothing. */
 static bool pair_all(struct iroot_profile *p, const struct iroot_touch *t, struct iroot_recent *r,
-		     uint32_t node)
+		     const struct iroot_name *name)
 {
 	const struct iroot_recents *list = &t->thread->recents;
 	const struct iroot_recent *e = iroot_at(p, list->entries);
-	uint64_t var = ((const struct iroot_node *)iroot_at(p, node))->var;
 	bool all = true;
 
 	for (uint32_t i = 0; i < list->count; i++) {
@@ -138,30 +143,31 @@ static bool pair_all(struct iroot_profile *p, const struct iroot_touch *t, struc
 
 		if (r->joined[i])
 			continue;
-		a = pair_with(p, &e[i].instance[0], t, var, node);
-		b = pair_with(p, &e[i].instance[1], t, var, node);
+		a = pair_with(p, e[i].event[0], &e[i].instance[0], t, name);
+		b = pair_with(p, e[i].event[0], &e[i].instance[1], t, name);
 		r->joined[i] = a == PAIRED_ENOUGH || b == PAIRED_ENOUGH;
 		all &= a != PAIRED_NOT_NOW && b != PAIRED_NOT_NOW;
 	}
 	return all;
 }
 
-void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, uint32_t node)
+void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, const struct iroot_name *name)
 {
-	uint64_t var = ((const struct iroot_node *)iroot_at(p, node))->var;
-	struct iroot_instance now = { .var = var, .first = t->index, .node = node };
+	struct iroot_instance now = { .var = name->var, .first = t->index, .second = name->key };
 	struct iroot_recents *list = &t->thread->recents;
-	struct iroot_recent *r = iroot_recent_meet(p, list, t->event, 0, 0);
+	struct iroot_recent *r;
 	uint64_t key, *done;
+	bool made;
 
+	r = iroot_recent_meet(p, list, t->event, 0, 0, &made);
 	if (!r)
 		return;
-	key = iroot_mix(list->state, node);
+	key = iroot_mix(list->state, name->key);
 	for (uint32_t i = 0; i < list->sections; i++)
-		key = iroot_mix(iroot_mix(key, t->thread->held[i].lock), list->section[i].state);
-	done = (uint64_t *)iroot_at(p, p->done) + key % IROOT_DONE;
+		key = iroot_mix(key ^ list->section[i].state, t->thread->held[i].lock);
+	done = &p->done[(key ^ key >> 32) % IROOT_DONE];
 	/* Loops come here again and again with the same accesses before. */
-	if (*done != key && pair_all(p, t, r, node))
+	if (*done != key && pair_all(p, t, r, name))
 		*done = key;
 	iroot_recent_set(list, r, &now);
 }

@@ -20,7 +20,7 @@ static uint32_t place_new(struct iroot_profile *p, uint64_t addr, bool is_lock)
 	return ref;
 }
 
-uint32_t iroot_place_granule(struct iroot_profile *p, uint64_t granule)
+static uint32_t granule_far(struct iroot_profile *p, uint64_t granule)
 {
 	bool added;
 	uint32_t *block = iroot_table_put(p, &p->places, granule / BLOCK, &added), *number;
@@ -37,7 +37,7 @@ uint32_t iroot_place_granule(struct iroot_profile *p, uint64_t granule)
 	return *number;
 }
 
-uint32_t iroot_place_lock(struct iroot_profile *p, uint64_t addr)
+static uint32_t lock_far(struct iroot_profile *p, uint64_t addr)
 {
 	bool added;
 	uint32_t *number = iroot_table_put(p, &p->locks, addr, &added);
@@ -47,11 +47,35 @@ uint32_t iroot_place_lock(struct iroot_profile *p, uint64_t addr)
 	return number ? *number : 0;
 }
 
+/* A place stays where it is. */
+uint32_t iroot_place_granule(struct iroot_profile *p, uint64_t granule)
+{
+	uint64_t key = granule << 1 | 1;
+	struct iroot_near *near = iroot_near(p->places_near, key);
+	uint32_t ref = near->key == key ? near->ref : granule_far(p, granule);
+
+	if (ref)
+		*near = (struct iroot_near){ key, ref, 0 };
+	return ref;
+}
+
+uint32_t iroot_place_lock(struct iroot_profile *p, uint64_t addr)
+{
+	uint64_t key = (addr + 1) << 1;
+	struct iroot_near *near = iroot_near(p->places_near, key);
+	uint32_t ref = near->key == key ? near->ref : lock_far(p, addr);
+
+	if (ref)
+		*near = (struct iroot_near){ key, ref, 0 };
+	return ref;
+}
+
 /* It is another one from now on. */
 static void renew(struct iroot_profile *p, struct iroot_place *place)
 {
-	if (!place->marks && !place->histories)
+	if (!place->used)
 		return;
+	place->used = 0;
 	while (place->marks) {
 		struct iroot_mark *m = iroot_at(p, place->marks);
 		uint32_t next = m->next;

@@ -16,7 +16,6 @@ struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t w
 	p->reads = IROOT_READS;
 	p->limit = size - sizeof(*p) - IROOT_PIECE;
 	p->window = window;
-	p->done = iroot_alloc(p, IROOT_DONE * sizeof(uint64_t));
 	p->version = IROOT_PROFILE_VERSION;
 	p->magic = IROOT_MAGIC;
 	return p;
@@ -38,6 +37,7 @@ static void touch(struct iroot_profile *p, struct iroot_touch *t, uint32_t place
 	if (!place)
 		return;
 	t->place = iroot_at(p, place);
+	t->place->used = 1;
 	iroot_observe(p, t);
 	iroot_predict(p, t);
 }
@@ -118,7 +118,7 @@ static void take(struct iroot_profile *p, const struct iroot_step *step)
 		iroot_place_forget(p, step->addr, step->size);
 		return;
 	}
-	t = step->op != IROOT_OP_NONE ? iroot_thread(p, step->thread) : NULL;
+	t = step->op != IROOT_OP_NONE ? iroot_thread(p, step->thread, false) : NULL;
 	if (!t)
 		return;
 	switch (step->op) {

@@ -27,7 +27,8 @@
  * thread's later accesses to it comes before B so, and none of B's thread's earlier ones after A; and
  * if of each lock that both hold A is the last and B the first. Compound idioms join these
  * with pairs of accesses that threads made within the window; not idioms 4 and 5, if there is a lock that
- * both threads always keep from the first to the second event of theirs.
+ * both threads always keep from the first to the second event of theirs. Of two sites that walk through memory, pairs
+ * are kept for the first 16 variables or two, dependencies for the first 1024.
  */
 #ifndef SCHED_IROOT_PROFILE_H
 #define SCHED_IROOT_PROFILE_H
@@ -40,7 +41,7 @@
 
 #define IROOT_RECENT 64u	/* different dependencies of two threads, accesses of a thread */
 #define IROOT_MEMORY (256ull << 20)	/* is plenty; pages that are not touched cost nothing */
-#define IROOT_PROFILE_VERSION 3u
+#define IROOT_PROFILE_VERSION 4u
 
 enum iroot_op {
 	IROOT_OP_NONE,		/* nothing that matters */

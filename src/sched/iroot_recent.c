@@ -17,7 +17,7 @@ static uint64_t state_of(const struct iroot_recent *r, uint64_t since)
 
 	for (unsigned i = 0; i < 2; i++)
 		if (r->instance[i].var && r->instance[i].first > since)
-			state += iroot_mix(1, r->instance[i].node);
+			state += r->instance[i].second;
 	return state;
 }
 
@@ -87,8 +87,9 @@ static uint32_t give_way(struct iroot_profile *p, struct iroot_recents *list)
 	return oldest;
 }
 
-struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_recents *list,
-				       uint32_t first, uint32_t second, uint32_t direction)
+/* By the table; 0 if nothing is left. */
+static uint32_t place_of(struct iroot_profile *p, struct iroot_recents *list, uint32_t first, uint32_t second,
+			 uint32_t direction, bool *made)
 {
 	struct iroot_recent *r;
 	uint32_t *place, at;
@@ -97,19 +98,38 @@ struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_rec
 	if (!list->id)
 		list->id = ++p->recents_count;
 	place = iroot_table_put(p, &p->recents, key_of(list, first, second, direction), &added);
-	if (!place)
-		return NULL;
-	if (!*place) {
-		if (list->count == list->capacity && list->capacity < IROOT_RECENT && !grow(p, list))
-			return NULL;
-		at = list->count < list->capacity ? list->count++ : give_way(p, list);
-		*place = at + 1;
-		r = (struct iroot_recent *)iroot_at(p, list->entries) + at;
-		r->event[0] = first;
-		r->event[1] = second;
-		r->direction = direction;
+	if (!place || *place)
+		return place ? *place : 0;
+	if (list->count == list->capacity && list->capacity < IROOT_RECENT && !grow(p, list))
+		return 0;
+	at = list->count < list->capacity ? list->count++ : give_way(p, list);
+	*place = at + 1;
+	r = (struct iroot_recent *)iroot_at(p, list->entries) + at;
+	r->event[0] = first;
+	r->event[1] = second;
+	r->direction = direction;
+	*made = true;
+	return *place;
+}
+
+struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_recents *list,
+				       uint32_t first, uint32_t second, uint32_t direction, bool *made)
+{
+	uint8_t *where = &list->where[(first * 5 + second * 3 + direction) / 2 % IROOT_RECENT];
+	struct iroot_recent *r;
+
+	*made = false;
+	if (*where && *where <= list->count) {
+		r = (struct iroot_recent *)iroot_at(p, list->entries) + (*where - 1u);
+		if (r->event[0] == first && r->event[1] == second && r->direction == direction) {
+			r->stamp = ++list->stamp;
+			return r;
+		}
 	}
-	r = (struct iroot_recent *)iroot_at(p, list->entries) + (*place - 1);
+	*where = (uint8_t)place_of(p, list, first, second, direction, made);
+	if (!*where)
+		return NULL;
+	r = (struct iroot_recent *)iroot_at(p, list->entries) + (*where - 1u);
 	r->stamp = ++list->stamp;
 	return r;
 }

@@ -281,6 +281,12 @@ static void split(const struct iroot_step *steps, size_t n)
 					object[s->addr][i] = mine[i];
 			mine[s->thread]++;
 			break;
+		case IROOT_OP_CREATE:
+			for (int i = 0; i < 8; i++)
+				if (mine[i] > clock[s->addr][i])
+					clock[s->addr][i] = mine[i];
+			mine[s->thread]++;
+			break;
 		case IROOT_OP_WAIT:
 			for (int i = 0; i < 8; i++)
 				if (object[s->addr][i] > mine[i])
@@ -434,17 +440,22 @@ static void slow_predict(const struct iroot_step *steps, size_t n, uint32_t wind
 					slow_join(out, x, y, b, c);
 }
 
-static void test_random(void **state)
+/* `create`: the first thread makes the others, so that histories are shortened, and some grow long. */
+static void compare_random(uint64_t seed, unsigned rounds, bool create)
 {
 	static struct iroot_step steps[300];
 	size_t idioms[IROOT_IDIOMS + 1] = { 0 };
-	uint64_t rng = 5;
+	uint64_t rng = seed;
 
-	(void)state;
-	for (unsigned round = 0; round < 400; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		struct roots *wanted = calloc(1, sizeof(*wanted)), *got;
-		uint32_t window = 1 + random_below(&rng, 8);
-		size_t n = random_steps(&rng, steps, 5 + random_below(&rng, 50), 2 + round % 2, 3, false);
+		uint32_t window = 1 + random_below(&rng, 8), threads = 2 + round % 2;
+		size_t n = 0;
+
+		for (uint32_t i = 2; create && i <= threads; i++)
+			steps[n++] = (struct iroot_step){ .thread = 1, .op = IROOT_OP_CREATE, .addr = i };
+		n += random_steps(&rng, steps + n, 5 + random_below(&rng, create ? 120 : 50), threads, create ? 1 : 3,
+				  false);
 
 		got = roots_of(steps, n, window, IROOT_PREDICTED);
 		slow_predict(steps, n, window, wanted);
@@ -456,6 +467,18 @@ static void test_random(void **state)
 	}
 	for (unsigned i = 1; i <= IROOT_IDIOMS; i++)
 		assert_true(idioms[i] > 100);
+}
+
+static void test_random(void **state)
+{
+	(void)state;
+	compare_random(5, 400, false);
+}
+
+static void test_random_created(void **state)
+{
+	(void)state;
+	compare_random(7, 400, true);
 }
 
 int main(void)
@@ -470,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_barrier),
 		cmocka_unit_test(test_shortened),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_created),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
