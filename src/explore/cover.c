@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "explore/attempt.h"
 #include "symbol/key.h"
+#include "trace/queue.h"
 
 #define FLUSH_SECONDS 2.0
 
@@ -269,7 +270,11 @@ int cover_add_run(struct cover *c, const struct server *server, struct memo_run 
 {
 	struct ctl_block *b = server->block;
 	struct iroot_profile *p = iroot_profile_open((char *)b + b->profile, b->profile_size);
+	struct trace_queue *queue = trace_queue_of((char *)b + b->profile, b->profile_size);
 
+	/* What a run without control left to do. */
+	if (p && b->profile_size > sizeof(*queue) && queue->magic == TRACE_QUEUE_MAGIC && !queue->folding)
+		trace_queue_fold(queue, p);
 	if (!p || !is_whole(p)) {
 		c->damaged += p != NULL;
 		c->cut += !p;

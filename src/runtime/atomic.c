@@ -9,6 +9,7 @@
 #include "runtime/atomic.h"
 #include "runtime/clock.h"
 #include "runtime/control.h"
+#include "runtime/profile.h"
 #include "runtime/shadow.h"
 #include "runtime/watch.h"
 
@@ -59,7 +60,9 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 		shadow_touch((uint64_t)op->addr, 1ull << log2);
 	if (unlikely(snarlrt.profiling)) {
 		snarlrt_append(self, r, 2);	/* has no time: it happens now */
+		snarlrt_profile_flush(self);
 		clock_unlock(self, op->seen);
+		snarlrt_profile_fold();
 	} else {
 		r[1].addr = clock_unlock(self, op->seen);
 		snarlrt_tell_frames(self);

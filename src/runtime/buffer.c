@@ -197,7 +197,9 @@ void snarlrt_flush(struct snarlrt_thread *self)
 	const struct trace_record *in = self->ring;
 	struct trace_record *end = tls->cur;
 
-	if (in == end)
+	if (snarlrt.profiling)
+		snarlrt_profile_flush(self);
+	if (in == end || snarlrt.profiling)
 		return;
 	trace_coder_init(self->coder, self->live->time);
 	out = trace_encode(self->coder, out, in, end);
@@ -241,10 +243,11 @@ void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *reco
 	if (unlikely(tls->cur + count + 1 > self->ring_end ||
 		     (uintptr_t)tls->cur % STAMP_BYTES == 0)) {
 		if (snarlrt.profiling) {
-			snarlrt_profile_append(self, records, count);
-			return;
+			snarlrt_profile_flush(self);
+			snarlrt_profile_fold();
+		} else {
+			make_room(self, count);
 		}
-		make_room(self, count);
 	}
 	/* The site of the first record makes all of them valid: it goes in last. */
 	for (unsigned i = count; i-- > 0;) {
@@ -259,7 +262,9 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
-	while (tls->told < tls->frame && !snarlrt.profiling) {
+	if (snarlrt.profiling)
+		tls->told = tls->frame;
+	while (tls->told < tls->frame) {
 		struct trace_record r = { tls->told->caller & TRACE_ADDR_MASK,
 					  TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->told->pc) };
 
@@ -289,6 +294,20 @@ static bool is_frequent(enum trace_kind kind)
 {
 	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) || kind == TRACE_MALLOC ||
 	       kind == TRACE_FREE;
+}
+
+/* What others learn of no sooner than of what the thread notes next. */
+static bool is_known_later(enum trace_kind kind)
+{
+	switch (kind) {
+	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK: case TRACE_RWLOCK_RDLOCK:
+	case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK: case TRACE_RWLOCK_WRLOCK:
+	case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK: case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
+	case TRACE_MALLOC:
+		return true;
+	default:
+		return false;
+	}
 }
 
 void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
@@ -321,6 +340,10 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	r[1].site = arg;
 	if (!append_pair_quick(r))
 		snarlrt_append(self, r, 2);
+	if (unlikely(snarlrt.profiling) && !is_known_later(kind)) {
+		snarlrt_profile_flush(self);
+		snarlrt_profile_fold();
+	}
 	snarlrt_leave(self);
 }
 

@@ -265,7 +265,7 @@ void snarlrt_exit_slow(uint64_t pc)
 		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
 		tls->frame--;
 		tls->told = tls->frame;
-		if (!snarlrt_append_quick(r.addr, r.site))
+		if (!snarlrt.profiling && !snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);
 	}
 	snarlrt_leave(self);

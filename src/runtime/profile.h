@@ -12,11 +12,14 @@ SNARLRT_HIDDEN bool snarlrt_profile_begin(const char *path);
 /* At the end: threads that still run add nothing, and the profile is whole. */
 SNARLRT_HIDDEN void snarlrt_profile_end(void);
 
-/* Instead of the ring: the records of one event, between enter and leave. */
-SNARLRT_HIDDEN void snarlrt_profile_append(const struct snarlrt_thread *self,
-					   const struct trace_record *records, unsigned count);
+/* Between enter and leave: the ring goes to the queue. Then, unless others wait for something: */
+SNARLRT_HIDDEN void snarlrt_profile_flush(struct snarlrt_thread *self);
+SNARLRT_HIDDEN void snarlrt_profile_fold(void);
 
-/* 8 bytes get their first owner; or (`cut`) a second one after what the first one did last was dropped. */
-SNARLRT_HIDDEN void snarlrt_profile_granule(uint64_t granule, bool cut);
+/* 8 bytes get a second owner after what the first one did last was dropped. */
+SNARLRT_HIDDEN void snarlrt_profile_shared(struct snarlrt_thread *self, uint64_t granule);
+
+/* So many of them have no owner any more. */
+SNARLRT_HIDDEN void snarlrt_profile_fresh(uint64_t granule, uint64_t count);
 
 #endif

@@ -68,8 +68,6 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 	if (seen == tls->own_uncut)
 		return SHADOW_UNDECIDED;
 	if (seen == 0 && tls->own_uncut) {
-		if (snarlrt.profiling)
-			snarlrt_profile_granule(granule_of(s), false);
 		if (!snarlrt.threaded) {
 			*s = tls->own_uncut;
 			return SHADOW_UNDECIDED;
@@ -81,7 +79,7 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 	if (seen & 1 && seen != SHADOW_SHARED) {
 		__atomic_fetch_add(&snarlrt.live->cut_locations, 1, __ATOMIC_RELAXED);
 		if (snarlrt.profiling)
-			snarlrt_profile_granule(granule_of(s), true);
+			snarlrt_profile_shared(tls->self, granule_of(s));
 	}
 	__atomic_store_n(s, SHADOW_SHARED, __ATOMIC_RELAXED);
 	return SHADOW_KEEP;
@@ -199,6 +197,8 @@ static void fresh_some(struct snarlrt_thread *self, uint16_t *s, uint16_t *end)
 		mark_pages(addr, (uint64_t)(end - s) * 8, clock_now(self));
 	if (c.touched)
 		fill(s, end, 0);
+	if (c.touched && snarlrt.profiling)
+		snarlrt_profile_fresh(granule_of(s), (uint64_t)(end - s));
 }
 
 /*
