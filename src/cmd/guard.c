@@ -31,7 +31,7 @@ static const char usage[] =
 	"      --rules FILE       what was learnt (default: rules.bin in DIR)\n"
 	"      --protect WHAT     pset (orders that were seen), tx (what was never interrupted),\n"
 	"                         both (default), none\n"
-	"      --wait MS          the longest delay of an access (default: 10; 1 to 1000)\n"
+	"      --wait MS          the longest delay of an access (default: 50; 1 to 1000)\n"
 	"      --noise N          naps at N of a thousand accesses: makes bugs happen, to compare\n"
 	"      --seed N           of the noise\n"
 	"      --out DIR          where guard.log goes and the rules are (default: snarl-out)\n"
@@ -167,7 +167,7 @@ static void set_options(struct watch_session *w, const struct guard_options *o)
 
 static int run(int argc, char **argv)
 {
-	struct guard_options o = { .protect = "both", .out = "snarl-out", .wait_ms = 10 };
+	struct guard_options o = { .protect = "both", .out = "snarl-out", .wait_ms = 50 };
 	struct watch_session w = { 0 };
 	int code = parse(&o, argc, argv);
 	struct err err;

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "learn/lifetx.h"
+#include "learn/needed.h"
 #include "trace/codec.h"
 #include "trace/rules.h"
 
@@ -21,21 +22,7 @@ uint8_t *compile_marks(const struct known *k)
 			marks[k->pairs[i].second] |= COMPILE_OPEN;
 			marks[k->pairs[i].first] |= COMPILE_MISSING;
 		}
-	for (size_t i = 0; i < k->pair_count; i++)
-		if (k->pairs[i].expected) {
-			marks[k->pairs[i].first] |= COMPILE_UNORDERED;
-			marks[k->pairs[i].second] |= COMPILE_UNORDERED;
-		}
-	/*
-	 * That every order of two accesses was seen does not mean that of several variables each
-	 * was. Where none is possible but those, as between barriers, no guard is needed.
-	 */
-	for (size_t i = 0; i < k->member_count; i++)
-		if (marks[k->members[i].second] & COMPILE_UNORDERED)
-			marks[k->members[i].first] |= COMPILE_HOLDS_TX;
-	for (size_t i = 0; i < k->member_count; i++)
-		if (marks[k->members[i].first] & COMPILE_HOLDS_TX)
-			marks[k->members[i].second] |= COMPILE_IN_TX;
+	needed_mark(k, marks, NULL);
 	return marks;
 }
 
@@ -44,6 +31,7 @@ struct rules {
 	const struct known *k;
 	uint64_t threshold;
 	uint8_t *marks;
+	uint16_t *gates;	/* by site of k; needed.h */
 	bool any_tx;
 	struct rules_module *modules;
 	size_t module_count, module_capacity;
@@ -82,7 +70,9 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	flags |= marks & COMPILE_OPEN ? RULES_OPEN : 0;
 	flags |= marks & COMPILE_MISSING ? RULES_SOURCE : 0;
 	flags |= marks & COMPILE_IN_TX ? RULES_IN_TX : 0;
+	flags |= marks & COMPILE_REMOTE ? RULES_REMOTE : 0;
 	flags |= r->any_tx && s->cuts & LIFETX_BEFORE ? RULES_CUT : 0;
+	flags |= (uint32_t)r->gates[site] << RULES_GATE_SHIFT;
 	return flags | (s->access == LEARN_WRITE ? RULES_WRITE : 0);
 }
 
@@ -240,9 +230,11 @@ static void count_up(const struct rules *r, struct compile_stats *s)
 
 void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats)
 {
-	struct rules r = { .k = k, .threshold = threshold, .marks = compile_marks(k) };
+	struct rules r = { .k = k, .threshold = threshold, .marks = compile_marks(k),
+			   .gates = xcalloc(k->count + 1, sizeof(*r.gates)) };
 	const char *build = NULL;
 
+	needed_mark(k, r.marks, r.gates);
 	for (size_t i = 0; i < k->count; i++)
 		r.any_tx |= (r.marks[i] & COMPILE_HOLDS_TX) != 0;
 	r.sites = xgrow(r.sites, 0, &r.site_capacity, sizeof(*r.sites));
@@ -266,6 +258,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 	write_out(&r, out);
 	count_up(&r, stats);
 	free(r.marks);
+	free(r.gates);
 	free(r.modules);
 	free(r.sites);
 	free(r.functions);

@@ -27,7 +27,7 @@ int compile_write(const struct known *k, uint64_t threshold, const char *path, s
 
 /* For people: is a site open, and by which pairs? Marks by site of `k`, to be freed. */
 enum compile_mark { COMPILE_OPEN = 1, COMPILE_MISSING = 2, COMPILE_IN_TX = 4, COMPILE_HOLDS_TX = 8,
-		    COMPILE_UNORDERED = 16 };
+		    COMPILE_REMOTE = 16 };
 uint8_t *compile_marks(const struct known *k);
 
 #endif

@@ -9,6 +9,8 @@
 #include "symbol/key.h"
 
 #define FRAMES 16
+#define PASSES 6
+#define FORGET_MOST 512u	/* pairs that meet in a run that is to correct what is known of orders */
 
 int learner_open(struct learner *l, struct store *store, const char *program, unsigned granularity,
 		 uint64_t threshold, struct err *err)
@@ -170,13 +172,16 @@ static int note_builds(struct learner *l, const struct lesson *lesson, const str
 /* Several places of a build may be one in the sources: each number counts once for a run. */
 struct sums {
 	struct map sites;	/* id to 1: met, 2: its invariant was broken */
-	struct map pairs;	/* P << 32 | M to 1: seen, 2: expected */
+	struct map pairs;	/* P << 32 | M to enum store_how */
 	struct map members;
+	struct map orders;	/* P << 32 | I to enum lifetx_torn */
 };
 
 static void sum_up(struct sums *s, const struct lesson *lesson, const struct learner_site *at)
 {
 	const struct learn_pairs *seen = pset_pairs(lesson->pset), *members = lifetx_members(lesson->lifetx);
+	const struct learn_pairs *orders = lifetx_orders(lesson->lifetx), *expected = &lesson->expected;
+	const struct learn_pairs *meet = &lesson->meet;
 
 	for (size_t i = 1; i < lesson->sites.count; i++)
 		if (lesson->sites.items[i].access != LEARN_FUNCTION)
@@ -185,13 +190,23 @@ static void sum_up(struct sums *s, const struct lesson *lesson, const struct lea
 		*map_put(&s->sites, (uint64_t)at[avio_at(lesson->avio, i)->i].id, NULL) |= 2;
 	for (size_t i = 0; i < seen->count; i++)
 		*map_put(&s->pairs, (uint64_t)at[seen->items[i].first].id << 32 |
-				    (uint64_t)at[seen->items[i].second].id, NULL) |= 1;
-	for (size_t i = 0; i < lesson->expected.count; i++)
-		*map_put(&s->pairs, (uint64_t)at[lesson->expected.items[i].first].id << 32 |
-				    (uint64_t)at[lesson->expected.items[i].second].id, NULL) |= 2;
+				    (uint64_t)at[seen->items[i].second].id, NULL) |= STORE_SEEN;
+	for (size_t i = 0; i < expected->count; i++)
+		*map_put(&s->pairs, (uint64_t)at[expected->items[i].first].id << 32 |
+				    (uint64_t)at[expected->items[i].second].id, NULL) |= STORE_EXPECTED;
+	for (size_t i = 0; i < meet->count; i++)
+		*map_put(&s->pairs, (uint64_t)at[meet->items[i].first].id << 32 |
+				    (uint64_t)at[meet->items[i].second].id, NULL) |= STORE_MEET;
+	for (size_t i = 0; i < lesson->races.count; i++)
+		*map_put(&s->pairs, (uint64_t)at[lesson->races.items[i].first].id << 32 |
+				    (uint64_t)at[lesson->races.items[i].second].id, NULL) |= STORE_RACE;
 	for (size_t i = 0; i < members->count; i++)
 		*map_put(&s->members, (uint64_t)at[members->items[i].first].id << 32 |
 				      (uint64_t)at[members->items[i].second].id, NULL) = 1;
+	for (size_t i = 0; i < orders->count; i++)
+		*map_put(&s->orders, (uint64_t)at[orders->items[i].first].id << 32 |
+				     (uint64_t)at[orders->items[i].second].id, NULL) |=
+			lifetx_torn(lesson->lifetx, orders->items[i].first, orders->items[i].second);
 }
 
 struct writing {
@@ -215,7 +230,7 @@ static void write_pair(void *ctx, uint64_t key, uint64_t bits)
 
 	if (w->result == 0)
 		w->result = store_follows(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					  bits & 1, bits & 2, w->news, w->err);
+					  (unsigned)bits, w->news, w->err);
 }
 
 static void write_member(void *ctx, uint64_t key, uint64_t value)
@@ -227,41 +242,85 @@ static void write_member(void *ctx, uint64_t key, uint64_t value)
 		w->result = store_member(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->err);
 }
 
+static void write_order(void *ctx, uint64_t key, uint64_t torn)
+{
+	struct writing *w = ctx;
+
+	if (w->result == 0)
+		w->result = store_order(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
+					(unsigned)torn, w->err);
+}
+
+/* With new cuts, what earlier runs had in one transaction may be in two: this run tells. */
+static int forget_orders(struct learner *l, const struct learn_pairs *meet, const struct learner_site *at,
+			 struct err *err)
+{
+	if (meet->count > FORGET_MOST)
+		return 0;
+	for (size_t i = 0; i < meet->count; i++)
+		for (size_t j = 0; j < meet->count; j++)
+			if (store_forget_order(l->store, at[meet->items[i].first].id,
+					       at[meet->items[j].first].id, err) < 0)
+				return -1;
+	return 0;
+}
+
+/* The order of racing accesses in a parallel run is an estimate: it must happen twice. */
+static int write_cuts(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
+		      const char *how, struct store_news *news, struct err *err)
+{
+	for (uint32_t i = 1; i < lesson->sites.count; i++) {
+		unsigned cuts = lifetx_cuts(lesson->lifetx, i) & ~at[i].cuts;
+
+		if (cuts &&
+		    store_cut(l->store, at[i].id, cuts, strcmp(how, "parallel") != 0, news, err) < 0)
+			return -1;
+	}
+	return news->cuts ? forget_orders(l, &lesson->meet, at, err) : 0;
+}
+
 static int write_all(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
-		     struct store_news *news, struct err *err)
+		     const char *how, struct store_news *news, struct err *err)
 {
 	struct writing w = { .l = l, .news = news, .err = err };
 	struct sums s = { 0 };
 
 	sum_up(&s, lesson, at);
+	w.result = write_cuts(l, lesson, at, how, news, err);
 	map_each(&s.sites, write_site, &w);
 	map_each(&s.pairs, write_pair, &w);
 	map_each(&s.members, write_member, &w);
+	map_each(&s.orders, write_order, &w);
 	for (size_t i = 0; i < avio_count(lesson->avio) && w.result == 0; i++) {
 		const struct avio_triple *t = avio_at(lesson->avio, i);
 
 		w.result = store_triple(l->store, at[t->p].id, at[t->r].id, at[t->i].id, t->pattern, news,
 					err);
 	}
-	for (uint32_t i = 1; i < lesson->sites.count && w.result == 0; i++) {
-		unsigned cuts = lifetx_cuts(lesson->lifetx, i);
-
-		if (cuts & ~at[i].cuts)
-			w.result = store_cut(l->store, at[i].id, cuts, news, err);
-	}
 	map_free(&s.sites);
 	map_free(&s.pairs);
 	map_free(&s.members);
+	map_free(&s.orders);
 	return w.result;
 }
 
-/* What others know of them now, for later runs of this process. */
-static void remember_cuts(struct learner *l, const struct lesson *lesson, const struct learner_site *at)
+/* A run that makes new cuts is looked at again, with these: what is one transaction is known then. */
+static int transactions(struct learner *l, struct reader *trace, struct lesson *lesson, uint8_t *cuts,
+			struct err *err)
 {
-	for (size_t k = 0; k < l->count; k++)
-		for (uint32_t i = 1; i < lesson->sites.count; i++)
-			if (at[i].id == l->items[k].id)
-				l->items[k].cuts |= lifetx_cuts(lesson->lifetx, i);
+	bool cut = true;
+
+	for (int pass = 0; cut && pass < PASSES; pass++) {
+		if (lesson_transactions(lesson, trace, l->granularity, cuts, err) < 0)
+			return -1;
+		cut = false;
+		for (uint32_t i = 1; i < lesson->sites.count; i++) {
+			cut |= (lifetx_cuts(lesson->lifetx, i) & ~(unsigned)cuts[i]) != 0;
+			cuts[i] |= (uint8_t)lifetx_cuts(lesson->lifetx, i);
+		}
+		cut &= lesson->meet.count > 0;
+	}
+	return 0;
 }
 
 static int learn(struct learner *l, struct reader *trace, struct lesson *lesson, struct learner_site *at,
@@ -275,19 +334,18 @@ static int learn(struct learner *l, struct reader *trace, struct lesson *lesson,
 	if (learner_sites(l, lesson, trace, at, err) == 0) {
 		for (size_t i = 1; i < lesson->sites.count; i++)
 			cuts[i] = (uint8_t)at[i].cuts;
-		if (lesson_transactions(lesson, trace, l->granularity, cuts, err) == 0 &&
-		    write_all(l, lesson, at, news, err) == 0 &&
+		if (transactions(l, trace, lesson, cuts, err) == 0 &&
+		    write_all(l, lesson, at, how, news, err) == 0 &&
 		    note_builds(l, lesson, trace, err) == 0 &&
 		    store_run(l->store, l->program, input, how, seed, news, err) == 0)
 			result = store_commit(l->store, err);
 	}
-	if (result < 0) {
+	if (result < 0)
 		store_rollback(l->store);
-		/* Numbers that were made are not there any more. */
+	/* Numbers that were made are not there any more; or there are new cuts: look them up again. */
+	if (result < 0 || news->cuts) {
 		map_free(&l->at);
 		l->count = 0;
-	} else if (news->cuts) {
-		remember_cuts(l, lesson, at);
 	}
 done:
 	free(cuts);

@@ -41,8 +41,10 @@ static void take_expected(struct lesson *l, struct iroot_profile *p, const struc
 					   r.event[0].access == IROOT_READ ? LEARN_READ : LEARN_WRITE);
 		second = learn_sites_number(&l->sites, r.event[1].site,
 					    r.event[1].access == IROOT_READ ? LEARN_READ : LEARN_WRITE);
-		if (unordered_have(u, first, second))
-			learn_pairs_add(&l->expected, first, second);
+		if (!unordered_have(u, first, second) || unordered_private(u, first) ||
+		    unordered_private(u, second))
+			continue;
+		learn_pairs_add(&l->expected, first, second);
 	}
 	iroot_profile_stats(p, &stats);
 	l->lost += stats.lost;
@@ -81,7 +83,7 @@ static void expecting_close(struct expecting *e)
 
 int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, struct err *err)
 {
-	struct expecting expecting;
+	struct expecting expecting = { 0 };
 	uint64_t at = 0;
 	struct event ev;
 	int got;
@@ -104,6 +106,8 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bo
 		if (expect)
 			expecting_event(&expecting, &ev, count ? steps[0].site : 0);
 	}
+	if (expect && got == 0)
+		unordered_take(expecting.unordered, &l->meet, &l->races);
 	if (expect && got == 0)
 		take_expected(l, expecting.profile, expecting.unordered);
 	if (expect)
@@ -150,14 +154,13 @@ int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granula
 	struct event ev;
 	int got;
 
+	lifetx_free(l->lifetx);
 	l->lifetx = lifetx_new(granularity);
 	for (uint32_t i = 1; i < l->sites.count; i++)
 		if (cuts[i])
 			lifetx_set_cuts(l->lifetx, i, cuts[i]);
-	for (size_t i = 0; i < l->expected.count; i++) {
-		lifetx_watch(l->lifetx, l->expected.items[i].first);
-		lifetx_watch(l->lifetx, l->expected.items[i].second);
-	}
+	for (size_t i = 0; i < l->meet.count; i++)
+		lifetx_watch(l->lifetx, l->meet.items[i].first);
 	if (reader_rewind(trace, err) < 0)
 		return -1;
 	while ((got = reader_next(trace, &ev, err)) > 0)
@@ -173,5 +176,7 @@ void lesson_free(struct lesson *l)
 	pset_free(l->pset);
 	lifetx_free(l->lifetx);
 	learn_pairs_free(&l->expected);
+	learn_pairs_free(&l->meet);
+	learn_pairs_free(&l->races);
 	*l = (struct lesson){ 0 };
 }

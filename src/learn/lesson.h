@@ -21,6 +21,9 @@ struct lesson {
 	 * held P may be the last access of a critical section, M the first of one.
 	 */
 	struct learn_pairs expected;
+	/* Places that touched the same memory and conflict, unordered likewise: (A, B) and (B, A). */
+	struct learn_pairs meet;
+	struct learn_pairs races;	/* of these, those without a lock that excludes the two */
 	struct lifetx *lifetx;	/* lesson_transactions() */
 	uint64_t lost;		/* what did not fit: pairs may be missing */
 };

@@ -39,8 +39,17 @@ struct thread {
 	uint64_t *shared;	/* read locks it holds */
 	size_t shared_count, shared_capacity;
 	/* Watched accesses of its transaction. */
-	uint32_t *members;
+	struct member {
+		uint32_t site;
+		bool released;	/* a lock that was held at it has been given back */
+		uint64_t first, last;	/* when */
+		size_t after;	/* so many members were before it, by what was noted */
+	} *members;
 	size_t member_count, member_capacity;
+	struct hold {
+		uint64_t lock, since;
+	} *holds;
+	size_t hold_count, hold_capacity;
 	uint64_t accesses;
 	size_t hold, least;	/* depth of all of them; the least since the last one */
 	uint32_t holder;	/* function at that depth */
@@ -57,7 +66,7 @@ struct lifetx {
 	struct map created;	/* thread to number in syncs, plus 1 */
 	uint8_t *cuts, *watched;	/* by site */
 	size_t cut_count, watch_count;
-	struct learn_pairs members;
+	struct learn_pairs members, orders, released, acquired;
 	size_t splits;
 };
 
@@ -83,6 +92,7 @@ void lifetx_free(struct lifetx *l)
 		free(l->threads[i].exits);
 		free(l->threads[i].shared);
 		free(l->threads[i].members);
+		free(l->threads[i].holds);
 	}
 	for (size_t i = 0; i < l->sync_count; i++)
 		free(l->syncs[i].items);
@@ -91,6 +101,9 @@ void lifetx_free(struct lifetx *l)
 	map_free(&l->sync_at);
 	map_free(&l->created);
 	learn_pairs_free(&l->members);
+	learn_pairs_free(&l->orders);
+	learn_pairs_free(&l->released);
+	learn_pairs_free(&l->acquired);
 	free(l->threads);
 	free(l->syncs);
 	free(l->cuts);
@@ -118,6 +131,17 @@ void lifetx_watch(struct lifetx *l, uint32_t site)
 const struct learn_pairs *lifetx_members(const struct lifetx *l)
 {
 	return &l->members;
+}
+
+const struct learn_pairs *lifetx_orders(const struct lifetx *l)
+{
+	return &l->orders;
+}
+
+unsigned lifetx_torn(const struct lifetx *l, uint32_t p, uint32_t i)
+{
+	return (learn_pairs_have(&l->released, p, i) ? LIFETX_RELEASED : 0) |
+	       (learn_pairs_have(&l->acquired, p, i) ? LIFETX_ACQUIRED : 0);
 }
 
 size_t lifetx_splits(const struct lifetx *l)
@@ -158,7 +182,7 @@ static void keep_members(struct lifetx *l, struct thread *t)
 {
 	if (t->accesses >= 2 && t->holder)
 		for (size_t i = 0; i < t->member_count; i++)
-			learn_pairs_add(&l->members, t->holder, t->members[i]);
+			learn_pairs_add(&l->members, t->holder, t->members[i].site);
 	t->member_count = 0;
 	t->accesses = 0;
 	t->holder = 0;
@@ -230,7 +254,61 @@ static struct thread *thread_of(struct lifetx *l, uint32_t id)
 	return t;
 }
 
-static void watched_access(struct thread *t, uint32_t site)
+static void note_order(struct lifetx *l, const struct thread *t, const struct member *m, uint32_t site)
+{
+	learn_pairs_add(&l->orders, m->site, site);
+	if (m->released)
+		learn_pairs_add(&l->released, m->site, site);
+	for (size_t i = 0; i < t->hold_count; i++)
+		if (t->holds[i].since > m->first) {
+			learn_pairs_add(&l->acquired, m->site, site);
+			break;
+		}
+}
+
+/* Each pair is noted once while no lock changes: it is after what was there the last time already. */
+static void note_member(struct lifetx *l, struct thread *t, uint32_t site)
+{
+	size_t all = t->member_count, i = 0;
+
+	while (i < all && t->members[i].site != site)
+		i++;
+	if (i == all) {
+		t->members = xgrow(t->members, t->member_count, &t->member_capacity, sizeof(*t->members));
+		t->members[t->member_count++] = (struct member){ .site = site, .first = t->count };
+	}
+	for (size_t from = t->members[i].after; from < all; from++)
+		note_order(l, t, &t->members[from], site);
+	t->members[i].after = all;
+	t->members[i].last = t->count;
+}
+
+static void note_again(struct thread *t)
+{
+	for (size_t i = 0; i < t->member_count; i++)
+		t->members[i].after = 0;
+}
+
+static void hold(struct thread *t, uint64_t lock)
+{
+	t->holds = xgrow(t->holds, t->hold_count, &t->hold_capacity, sizeof(*t->holds));
+	t->holds[t->hold_count++] = (struct hold){ lock, t->count };
+	note_again(t);
+}
+
+static void let_go(struct thread *t, uint64_t lock)
+{
+	for (size_t i = t->hold_count; i > 0; i--)
+		if (t->holds[i - 1].lock == lock) {
+			for (size_t m = 0; m < t->member_count; m++)
+				t->members[m].released |= t->members[m].last > t->holds[i - 1].since;
+			t->holds[i - 1] = t->holds[--t->hold_count];
+			note_again(t);
+			return;
+		}
+}
+
+static void watched_access(struct lifetx *l, struct thread *t, uint32_t site)
 {
 	if (!t->accesses) {
 		t->hold = t->depth;
@@ -240,11 +318,7 @@ static void watched_access(struct thread *t, uint32_t site)
 	t->least = t->depth;
 	t->holder = t->hold ? t->frames[t->hold - 1].function : 0;
 	t->accesses++;
-	for (size_t i = 0; i < t->member_count; i++)
-		if (t->members[i] == site)
-			return;
-	t->members = xgrow(t->members, t->member_count, &t->member_capacity, sizeof(*t->members));
-	t->members[t->member_count++] = site;
+	note_member(l, t, site);
 }
 
 static void access_cell(struct lifetx *l, uint64_t number, const struct learn_step *s)
@@ -279,7 +353,7 @@ static void access_memory(struct lifetx *l, const struct learn_step *s)
 	for (uint64_t i = cells_first(&l->cells, s->addr); i <= cells_last(&l->cells, s->addr, s->size); i++)
 		access_cell(l, i, s);
 	if (s->site < l->watch_count && l->watched[s->site])
-		watched_access(t, s->site);
+		watched_access(l, t, s->site);
 }
 
 /* Gives back a lock: was it held to read? */
@@ -319,13 +393,20 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 			access_memory(l, s);
 		break;
 	case IROOT_OP_FRESH: cells_forget(&l->cells, s->addr, s->size, clear); break;
-	case IROOT_OP_RELEASE: release(l, t, s); break;
+	case IROOT_OP_RELEASE:
+		let_go(t, s->addr);
+		release(l, t, s);
+		break;
 	case IROOT_OP_ACQUIRE_SHARED:
 		t->shared = xgrow(t->shared, t->shared_count, &t->shared_capacity, sizeof(*t->shared));
 		t->shared[t->shared_count++] = s->addr;
+		hold(t, s->addr);
 		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread, true);
 		break;
-	case IROOT_OP_ACQUIRE: case IROOT_OP_WAIT: case IROOT_OP_BARRIER_LEAVE:
+	case IROOT_OP_ACQUIRE:
+		hold(t, s->addr);
+		/* fall through */
+	case IROOT_OP_WAIT: case IROOT_OP_BARRIER_LEAVE:
 		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread, false);
 		break;
 	case IROOT_OP_SIGNAL: case IROOT_OP_BARRIER_ENTER:

@@ -49,6 +49,16 @@ unsigned lifetx_cuts(const struct lifetx *l, uint32_t site);
  */
 const struct learn_pairs *lifetx_members(const struct lifetx *l);
 
+/* (P, I): in such a transaction there was a watched access at P, and a later one at I. */
+const struct learn_pairs *lifetx_orders(const struct lifetx *l);
+
+/* How: or'ed over all times. */
+enum lifetx_torn {
+	LIFETX_RELEASED = 1,	/* a lock that was held at P had been given back by then */
+	LIFETX_ACQUIRED = 2,	/* a lock that was held at I had been taken since */
+};
+unsigned lifetx_torn(const struct lifetx *l, uint32_t p, uint32_t i);
+
 size_t lifetx_splits(const struct lifetx *l);	/* in this run */
 size_t lifetx_live(const struct lifetx *l);	/* nodes now */
 

@@ -16,16 +16,18 @@ static const char schema[] =
 	" key TEXT NOT NULL, access INTEGER NOT NULL, function TEXT NOT NULL, file TEXT NOT NULL,"
 	" line INTEGER NOT NULL, column INTEGER NOT NULL, runs INTEGER NOT NULL DEFAULT 0,"
 	" broken INTEGER NOT NULL DEFAULT 0, cuts INTEGER NOT NULL DEFAULT 0,"
-	" UNIQUE (program, key, access));"
+	" doubtful INTEGER NOT NULL DEFAULT 0, UNIQUE (program, key, access));"
 	"CREATE TABLE place (build TEXT NOT NULL, offset INTEGER NOT NULL,"
 	" site INTEGER NOT NULL REFERENCES site, PRIMARY KEY (build, offset, site)) WITHOUT ROWID;"
 	"CREATE INDEX place_site ON place (site);"
 	"CREATE TABLE triple (p INTEGER NOT NULL, r INTEGER NOT NULL, i INTEGER NOT NULL,"
 	" pattern INTEGER NOT NULL, runs INTEGER NOT NULL, PRIMARY KEY (p, r, i, pattern)) WITHOUT ROWID;"
 	"CREATE TABLE follows (m INTEGER NOT NULL, p INTEGER NOT NULL, seen INTEGER NOT NULL,"
-	" expected INTEGER NOT NULL, PRIMARY KEY (m, p)) WITHOUT ROWID;"
+	" expected INTEGER NOT NULL, meet INTEGER NOT NULL, PRIMARY KEY (m, p)) WITHOUT ROWID;"
 	"CREATE TABLE member (function INTEGER NOT NULL, site INTEGER NOT NULL, runs INTEGER NOT NULL,"
 	" PRIMARY KEY (function, site)) WITHOUT ROWID;"
+	"CREATE TABLE sequence (i INTEGER NOT NULL, p INTEGER NOT NULL, torn INTEGER NOT NULL,"
+	" PRIMARY KEY (i, p)) WITHOUT ROWID;"
 	"CREATE TABLE run (id INTEGER PRIMARY KEY, program INTEGER NOT NULL REFERENCES program,"
 	" time INTEGER NOT NULL, input TEXT NOT NULL, how TEXT NOT NULL, seed INTEGER NOT NULL,"
 	" sites INTEGER NOT NULL, broken INTEGER NOT NULL, pairs INTEGER NOT NULL,"
@@ -43,10 +45,14 @@ static const char *const texts[STATEMENTS] = {
 	[SAW] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
 	[TRIPLE] = "INSERT INTO triple VALUES (?1, ?2, ?3, ?4, 1)"
 		   " ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
-	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
-		    " SET seen = seen + ?3, expected = expected + ?4 RETURNING seen, expected",
+	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected, meet) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE"
+		    " SET seen = seen + ?3, expected = expected + ?4, meet = meet | ?5 RETURNING seen, expected",
 	[MEMBER] = "INSERT INTO member VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET runs = runs + 1",
+	[ORDER] = "INSERT INTO sequence (p, i, torn) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET torn = torn | ?3",
+	[FORGET_ORDER] = "DELETE FROM sequence WHERE p = ?1 AND i = ?2",
 	[CUT] = "UPDATE site SET cuts = cuts | ?2 WHERE id = ?1 AND cuts & ?2 != ?2 RETURNING cuts",
+	[DOUBT] = "UPDATE site SET cuts = cuts | (doubtful & ?2), doubtful = doubtful | ?2 WHERE id = ?1"
+		  " AND cuts & ?2 != ?2 RETURNING cuts & ?2",
 	[RUN] = "INSERT INTO run (program, seed, sites, broken, pairs, expected, cuts, time, input, how)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[BUILD] = "INSERT INTO build VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -58,10 +64,12 @@ static const char *const texts[STATEMENTS] = {
 		   " EXISTS (SELECT 1 FROM build b WHERE b.program = ?1 AND b.build = place.build)"
 		   " FROM place JOIN site ON site.id = place.site WHERE site.program = ?1"
 		   " ORDER BY place.build, place.offset, site.access",
-	[PAIRS] = "SELECT p, m, seen, follows.expected FROM follows JOIN site ON site.id = m"
+	[PAIRS] = "SELECT p, m, seen, follows.expected, meet FROM follows JOIN site ON site.id = m"
 		  " WHERE site.program = ?1 ORDER BY m, p",
 	[MEMBERS] = "SELECT member.function, member.site FROM member JOIN site ON site.id = member.site"
 		    " WHERE site.program = ?1 ORDER BY member.function, member.site",
+	[ORDERS] = "SELECT sequence.p, sequence.i, torn FROM sequence JOIN site ON site.id = sequence.i"
+		   " WHERE site.program = ?1 ORDER BY sequence.i, sequence.p",
 	[TRIPLES] = "SELECT p, r, i, pattern, triple.runs FROM triple JOIN site ON site.id = i"
 		    " WHERE site.program = ?1 ORDER BY i, p, r, pattern",
 	[RUNS] = "SELECT sites, broken, pairs, expected, cuts, input, how FROM run WHERE program = ?1 ORDER BY id",
@@ -74,10 +82,11 @@ static const char merging[] =
 	" JOIN program p ON p.name = o.name;"
 	"INSERT INTO build SELECT p.new, build FROM other.build o JOIN programs p ON p.old = o.program"
 	" WHERE NOT EXISTS (SELECT 1 FROM main.build b WHERE b.program = p.new) ON CONFLICT DO NOTHING;"
-	"INSERT INTO site (program, key, access, function, file, line, column, runs, broken, cuts)"
-	" SELECT p.new, key, access, function, file, line, column, runs, broken, cuts FROM other.site"
+	"INSERT INTO site (program, key, access, function, file, line, column, runs, broken, cuts, doubtful)"
+	" SELECT p.new, key, access, function, file, line, column, runs, broken, cuts, doubtful FROM other.site"
 	" JOIN programs p ON p.old = program WHERE true ON CONFLICT (program, key, access) DO UPDATE SET"
-	" runs = runs + excluded.runs, broken = broken + excluded.broken, cuts = cuts | excluded.cuts;"
+	" runs = runs + excluded.runs, broken = broken + excluded.broken, cuts = cuts | excluded.cuts,"
+	" doubtful = doubtful | excluded.doubtful;"
 	"CREATE TEMP TABLE sites AS SELECT o.id AS old, s.id AS new FROM other.site o"
 	" JOIN programs p ON p.old = o.program"
 	" JOIN site s ON s.program = p.new AND s.key = o.key AND s.access = o.access;"
@@ -87,12 +96,14 @@ static const char merging[] =
 	"INSERT INTO triple SELECT p.new, r.new, i.new, pattern, runs FROM other.triple o"
 	" JOIN sites p ON p.old = o.p JOIN sites r ON r.old = o.r JOIN sites i ON i.old = o.i"
 	" WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs;"
-	"INSERT INTO follows SELECT m.new, p.new, seen, expected FROM other.follows o"
+	"INSERT INTO follows SELECT m.new, p.new, seen, expected, meet FROM other.follows o"
 	" JOIN sites p ON p.old = o.p JOIN sites m ON m.old = o.m"
 	" WHERE true ON CONFLICT DO UPDATE SET seen = seen + excluded.seen,"
-	" expected = expected + excluded.expected;"
+	" expected = expected + excluded.expected, meet = meet | excluded.meet;"
 	"INSERT INTO member SELECT f.new, s.new, runs FROM other.member o JOIN sites f ON f.old = o.function"
 	" JOIN sites s ON s.old = o.site WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs;"
+	"INSERT INTO sequence SELECT i.new, p.new, torn FROM other.sequence o JOIN sites i ON i.old = o.i"
+	" JOIN sites p ON p.old = o.p WHERE true ON CONFLICT DO UPDATE SET torn = torn | excluded.torn;"
 	"INSERT INTO run (program, time, input, how, seed, sites, broken, pairs, expected, cuts)"
 	" SELECT p.new, time, input, how, seed, sites, broken, pairs, expected, cuts FROM other.run"
 	" JOIN programs p ON p.old = program ORDER BY other.run.id;"
@@ -100,7 +111,7 @@ static const char merging[] =
 
 static const struct db_kind kind = {
 	.what = "database of what was learnt", .hint = "snarl learn -- PROGRAM makes one",
-	.application = 0x736e6c6eu, .version = 1,	/* "snln" */
+	.application = 0x736e6c6eu, .version = 2,	/* "snln" */
 	.schema = schema, .statements = texts, .count = STATEMENTS,
 };
 
@@ -193,12 +204,12 @@ int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pat
 	return 0;
 }
 
-int store_follows(struct store *s, int64_t p, int64_t m, bool seen, bool expected, struct store_news *news,
-		  struct err *err)
+int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, struct store_news *news, struct err *err)
 {
+	bool seen = how & STORE_SEEN, expected = how & STORE_EXPECTED;
 	int64_t got[2];
 
-	db_bind(&s->db, FOLLOWS, 1, 4, (int64_t[]){ p, m, seen, expected });
+	db_bind(&s->db, FOLLOWS, 1, 5, (int64_t[]){ p, m, seen, expected, how & (STORE_MEET | STORE_RACE) });
 	if (db_run(&s->db, FOLLOWS, got, 2, err) < 0)
 		return -1;
 	news->pairs += seen && got[0] == 1;
@@ -212,12 +223,25 @@ int store_member(struct store *s, int64_t function, int64_t site, struct err *er
 	return db_run(&s->db, MEMBER, NULL, 0, err);
 }
 
-int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err)
+int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct err *err)
 {
+	db_bind(&s->db, ORDER, 1, 3, (int64_t[]){ p, i, torn });
+	return db_run(&s->db, ORDER, NULL, 0, err);
+}
+
+int store_forget_order(struct store *s, int64_t p, int64_t i, struct err *err)
+{
+	db_bind(&s->db, FORGET_ORDER, 1, 2, (int64_t[]){ p, i });
+	return db_run(&s->db, FORGET_ORDER, NULL, 0, err);
+}
+
+int store_cut(struct store *s, int64_t site, unsigned cuts, bool sure, struct store_news *news, struct err *err)
+{
+	enum statement which = sure ? CUT : DOUBT;
 	int64_t changed;
 
-	db_bind(&s->db, CUT, 1, 2, (int64_t[]){ site, cuts });
-	if (db_run(&s->db, CUT, &changed, 1, err) < 0)
+	db_bind(&s->db, which, 1, 2, (int64_t[]){ site, cuts });
+	if (db_run(&s->db, which, &changed, 1, err) < 0)
 		return -1;
 	news->cuts += changed != 0;
 	return 0;

@@ -57,10 +57,14 @@ int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, st
 	      struct err *err);
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
 		 struct store_news *news, struct err *err);
-int store_follows(struct store *s, int64_t p, int64_t m, bool seen, bool expected, struct store_news *news,
-		  struct err *err);
+enum store_how { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_MEET = 4, STORE_RACE = 8 };
+int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, struct store_news *news, struct err *err);
 int store_member(struct store *s, int64_t function, int64_t site, struct err *err);
-int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err);
+/* In a transaction there is P, then I (torn: enum lifetx_torn); or, by cuts that came since, not any more. */
+int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct err *err);
+int store_forget_order(struct store *s, int64_t p, int64_t i, struct err *err);
+/* Not `sure`: it counts from the second time on. */
+int store_cut(struct store *s, int64_t site, unsigned cuts, bool sure, struct store_news *news, struct err *err);
 int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
 	      const struct store_news *news, struct err *err);
 
@@ -90,6 +94,7 @@ struct known_place {
 struct known_pair {
 	uint32_t first, second;
 	uint64_t seen, expected;	/* in so many runs */
+	unsigned how;		/* STORE_MEET, STORE_RACE; of orders enum lifetx_torn */
 };
 
 struct known_triple {
@@ -113,6 +118,8 @@ struct known {
 	size_t pair_count, pair_capacity;
 	struct known_pair *members;	/* (function, site) */
 	size_t member_count, member_capacity;
+	struct known_pair *orders;	/* (P, I): P comes before I in a transaction */
+	size_t order_count, order_capacity;
 	struct known_triple *triples;
 	size_t triple_count, triple_capacity;
 	struct known_run *runs;

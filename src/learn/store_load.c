@@ -89,7 +89,8 @@ static int load_pairs(struct db *d, struct known *k, struct err *err)
 
 	while ((got = db_row(d, PAIRS, err)) > 0) {
 		struct known_pair p = { .seen = (uint64_t)db_number(d, PAIRS, 2),
-					.expected = (uint64_t)db_number(d, PAIRS, 3) };
+					.expected = (uint64_t)db_number(d, PAIRS, 3),
+					.how = (unsigned)db_number(d, PAIRS, 4) };
 
 		if (!site_at(d, k, PAIRS, 0, &p.first) || !site_at(d, k, PAIRS, 1, &p.second))
 			continue;
@@ -99,17 +100,19 @@ static int load_pairs(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
-static int load_members(struct db *d, struct known *k, struct err *err)
+/* A list of pairs of sites. */
+static int load_couples(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
+			size_t *count, size_t *capacity, struct err *err)
 {
 	int got;
 
-	while ((got = db_row(d, MEMBERS, err)) > 0) {
-		struct known_pair p = { 0 };
+	while ((got = db_row(d, which, err)) > 0) {
+		struct known_pair p = { .how = which == ORDERS ? (unsigned)db_number(d, which, 2) : 0 };
 
-		if (!site_at(d, k, MEMBERS, 0, &p.first) || !site_at(d, k, MEMBERS, 1, &p.second))
+		if (!site_at(d, k, which, 0, &p.first) || !site_at(d, k, which, 1, &p.second))
 			continue;
-		k->members = xgrow(k->members, k->member_count, &k->member_capacity, sizeof(*k->members));
-		k->members[k->member_count++] = p;
+		*list = xgrow(*list, *count, capacity, sizeof(**list));
+		(*list)[(*count)++] = p;
 	}
 	return got;
 }
@@ -151,7 +154,7 @@ static int load_runs(struct db *d, struct known *k, struct err *err)
 
 int store_load(struct store *s, const char *program, struct known *k, struct err *err)
 {
-	static const enum statement by_program[] = { SITES, PLACES, PAIRS, MEMBERS, TRIPLES, RUNS };
+	static const enum statement by_program[] = { SITES, PLACES, PAIRS, MEMBERS, ORDERS, TRIPLES, RUNS };
 	struct db *d = &s->db;
 	int64_t id;
 
@@ -162,7 +165,9 @@ int store_load(struct store *s, const char *program, struct known *k, struct err
 	for (size_t i = 0; i < ARRAY_SIZE(by_program); i++)
 		db_bind(d, by_program[i], 1, 1, &id);
 	return load_sites(d, k, err) < 0 || load_places(d, k, err) < 0 || load_pairs(d, k, err) < 0 ||
-	       load_members(d, k, err) < 0 || load_triples(d, k, err) < 0 || load_runs(d, k, err) < 0 ? -1 : 0;
+	       load_couples(d, k, MEMBERS, &k->members, &k->member_count, &k->member_capacity, err) < 0 ||
+	       load_couples(d, k, ORDERS, &k->orders, &k->order_count, &k->order_capacity, err) < 0 ||
+	       load_triples(d, k, err) < 0 || load_runs(d, k, err) < 0 ? -1 : 0;
 }
 
 void known_free(struct known *k)
@@ -183,6 +188,7 @@ void known_free(struct known *k)
 	free(k->places);
 	free(k->pairs);
 	free(k->members);
+	free(k->orders);
 	free(k->triples);
 	free(k->runs);
 	map_free(&k->at);

@@ -2,16 +2,27 @@
 
 #include <stdlib.h>
 
+#include "analyze/iroot.h"
 #include "analyze/track.h"
 #include "base/mem.h"
+#include "trace/step.h"
 
 #define CELL_ACCESSES 256u	/* different ones of a granule; more are not looked at */
+#define RECENT 16u
 
 /* The last one of a thread at a site: who is after it is after all of them. */
 struct last {
-	uint32_t thread, site;
+	uint32_t thread, site, lockset;
 	uint64_t epoch;
 	uint8_t mask, write;	/* bytes of the granule */
+};
+
+/* What a thread allocated since it last released something. */
+struct recent {
+	struct {
+		uint64_t addr, end;
+	} blocks[RECENT];
+	unsigned count;
 };
 
 struct cell {
@@ -23,7 +34,11 @@ struct unordered {
 	struct analysis_context ctx;
 	struct track track;
 	struct cells cells;
-	struct learn_pairs pairs;	/* the lower number first */
+	struct learn_pairs pairs, races;	/* the lower number first */
+	struct recent *recent;	/* by thread */
+	size_t recent_count;
+	uint8_t *known;		/* by site: others may know the memory */
+	size_t known_count;
 };
 
 static void clear(void *item)
@@ -48,7 +63,19 @@ void unordered_free(struct unordered *u)
 	analysis_context_free(&u->ctx);
 	cells_free(&u->cells, clear);
 	learn_pairs_free(&u->pairs);
+	learn_pairs_free(&u->races);
+	free(u->recent);
+	free(u->known);
 	free(u);
+}
+
+static void meet(struct unordered *u, const struct last *a, const struct last *b)
+{
+	uint32_t low = a->site < b->site ? a->site : b->site, high = a->site < b->site ? b->site : a->site;
+
+	learn_pairs_add(&u->pairs, low, high);
+	if (!locks_exclude(u->ctx.locks, a->lockset, b->lockset))
+		learn_pairs_add(&u->races, low, high);
 }
 
 static void see(struct unordered *u, struct cell *c, const struct last *now, const struct view *view)
@@ -59,12 +86,11 @@ static void see(struct unordered *u, struct cell *c, const struct last *now, con
 		struct last *old = &c->items[i];
 
 		if (old->thread == now->thread) {
-			if (old->site == now->site)
+			if (old->site == now->site && old->lockset == now->lockset)
 				same = old;
 		} else if ((old->write || now->write) && old->mask & now->mask &&
 			   !vclock_saw(view->strong, old->thread, old->epoch)) {
-			learn_pairs_add(&u->pairs, old->site < now->site ? old->site : now->site,
-					old->site < now->site ? now->site : old->site);
+			meet(u, old, now);
 		}
 	}
 	if (!same && c->count < CELL_ACCESSES) {
@@ -75,6 +101,43 @@ static void see(struct unordered *u, struct cell *c, const struct last *now, con
 		same->epoch = now->epoch;
 		same->mask |= now->mask;
 	}
+}
+
+static bool is_recent(const struct recent *r, uint64_t addr, uint64_t end)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		if (addr >= r->blocks[i].addr && end <= r->blocks[i].end)
+			return true;
+	return false;
+}
+
+/* Every step of the event. */
+static void follow_blocks(struct unordered *u, const struct event *ev, uint32_t site)
+{
+	struct iroot_step steps[TRACE_STEPS];
+	unsigned count = iroot_steps(ev, steps);
+	struct recent *r;
+
+	u->recent = xreach(u->recent, ev->thread, &u->recent_count, sizeof(*u->recent));
+	r = &u->recent[ev->thread];
+	for (unsigned i = 0; i < count; i++)
+		switch (steps[i].op) {
+		case IROOT_OP_READ: case IROOT_OP_WRITE:
+			if (site && !is_recent(r, steps[i].addr, steps[i].addr + steps[i].size)) {
+				u->known = xreach(u->known, site, &u->known_count, 1);
+				u->known[site] = 1;
+			}
+			break;
+		case IROOT_OP_FRESH:
+			if (ev->kind != TRACE_FREE && r->count < RECENT) {
+				r->blocks[r->count].addr = steps[i].addr;
+				r->blocks[r->count++].end = steps[i].addr + steps[i].size;
+			}
+			break;
+		case IROOT_OP_RELEASE: case IROOT_OP_SIGNAL: case IROOT_OP_BARRIER_ENTER: case IROOT_OP_CREATE:
+			r->count = 0;
+			break;
+		}
 }
 
 static uint8_t mask_of(uint64_t base, uint64_t addr, uint64_t end)
@@ -91,6 +154,7 @@ void unordered_event(struct unordered *u, const struct event *ev, uint32_t site)
 	unsigned access = access_of(ev->kind);
 	uint64_t end = ev->addr + ev->size;
 
+	follow_blocks(u, ev, site);
 	if (!view)
 		return;
 	if (view->gone_size)
@@ -98,7 +162,8 @@ void unordered_event(struct unordered *u, const struct event *ev, uint32_t site)
 	if (access && ev->size && !view_ignores(view, access))
 		for (uint64_t base = ev->addr & ~(uint64_t)(GRANULE_BYTES - 1); base < end;
 		     base += GRANULE_BYTES) {
-			struct last now = { .thread = ev->thread, .site = site, .epoch = view->strong_epoch,
+			struct last now = { .thread = ev->thread, .site = site, .lockset = view->lockset,
+					    .epoch = view->strong_epoch,
 					    .mask = mask_of(base, ev->addr, end),
 					    .write = (access & ACCESS_WRITE) != 0 };
 
@@ -110,4 +175,27 @@ void unordered_event(struct unordered *u, const struct event *ev, uint32_t site)
 bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b)
 {
 	return learn_pairs_have(&u->pairs, a < b ? a : b, a < b ? b : a);
+}
+
+bool unordered_private(const struct unordered *u, uint32_t site)
+{
+	return site >= u->known_count || !u->known[site];
+}
+
+static void take(const struct unordered *u, const struct learn_pairs *from, struct learn_pairs *to)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		uint32_t a = from->items[i].first, b = from->items[i].second;
+
+		if (unordered_private(u, a) || unordered_private(u, b))
+			continue;
+		learn_pairs_add(to, a, b);
+		learn_pairs_add(to, b, a);
+	}
+}
+
+void unordered_take(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races)
+{
+	take(u, &u->pairs, all);
+	take(u, &u->races, races);
 }

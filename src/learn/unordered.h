@@ -22,4 +22,13 @@ void unordered_event(struct unordered *u, const struct event *ev, uint32_t site)
 /* Were the two ever? In any order. */
 bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b);
 
+/*
+ * Whenever it was done, its thread had allocated the memory and since then not released anything
+ * that others could follow: nobody else knew it.
+ */
+bool unordered_private(const struct unordered *u, uint32_t site);
+
+/* All pairs in both orders, but of private places; *races are those that no lock excludes. */
+void unordered_take(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races);
+
 #endif

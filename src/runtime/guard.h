@@ -27,6 +27,8 @@ struct guard_delay {
 };
 
 SNARLRT_HIDDEN void guard_access(uint64_t tag, const struct rules_place *place, bool write);
+/* Before the first access of a transaction behind a gate (rules.h). */
+SNARLRT_HIDDEN void guard_gate(const struct rules_place *place);
 
 /* guard_wait.c: a little of the delay. Look again then; if `vain`, do not. */
 SNARLRT_HIDDEN void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site);

@@ -45,6 +45,27 @@ void guard_access(uint64_t tag, const struct rules_place *place, bool write)
 	guard_wait_end(&delay);
 }
 
+/* Whoever is in a transaction behind it has the gate's cell for its own, as if it were memory. */
+void guard_gate(const struct rules_place *place)
+{
+	uint64_t tag = place->flags >> RULES_GATE_SHIFT | CELL_GATE;
+	struct guard_delay delay = { 0 };
+	struct guard_conflict in_the_way;
+	struct cell *c;
+
+	tx_before_access(place);
+	while ((c = cell_lock(tag)) && !delay.vain && tx_conflict(c, true, &in_the_way)) {
+		cell_unlock(c);
+		guard_wait(&delay, &in_the_way, place->site);
+	}
+	tx_begin_access(place);
+	if (c) {
+		tx_done(c, place, true);
+		cell_unlock(c);
+	}
+	guard_wait_end(&delay);
+}
+
 void guard_held_add(const void *lock)
 {
 	struct watch_thread *me = watch_me();

@@ -11,9 +11,9 @@
 #include "runtime/sys.h"
 
 #define NAP_NS 100000u		/* then look again who else waits */
-#define VAIN 3u			/* time-outs after which a pair is let pass, unless more delays helped */
+#define VAIN 2u			/* time-outs after which a pair is let pass, unless more delays helped */
 #define HOPS 64
-#define FREE_NS 1000000000u	/* waiting for one pair that is always allowed; beyond it … */
+#define FREE_NS 250000000u	/* waiting that is always allowed, of all threads; beyond it … */
 #define SHARE 20		/* … one part in so many of the time since the start */
 #define SETTLE_TICKS 60000u	/* some 20 µs */
 
@@ -68,12 +68,12 @@ static bool anybody_moves(void)
 	return false;
 }
 
-/* A pair that meets all the time would slow the program down more than it is worth. */
-static bool too_dear(const struct watchlog_record *r, uint64_t now)
+/* Pairs that meet all the time would slow the program down more than it is worth. */
+static bool too_dear(uint64_t now)
 {
-	uint64_t waited = __atomic_load_n(&r->wait_ns, __ATOMIC_RELAXED);
+	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
 
-	return waited > FREE_NS && waited > (now - watch.started) / SHARE;
+	return waited > FREE_NS && waited - FREE_NS > (now - watch.started) / SHARE;
 }
 
 static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
@@ -87,7 +87,7 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 		return false;
 	watch_count(&r->count, 1);
 	r->thread[0] = watch_self.serial;
-	if ((watch_self.vain_word == c->word && watch_self.vain_value == c->value) || too_dear(r, d->began))
+	if ((watch_self.vain_word == c->word && watch_self.vain_value == c->value) || too_dear(d->began))
 		return false;
 	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
 	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
@@ -159,6 +159,7 @@ void guard_wait_end(struct guard_delay *d)
 	if (!d->vain)
 		watch_count(&r->resolved, 1);
 	watch_count(&r->wait_ns, took);
+	watch_count(&watch.waited_ns, took);
 	longest = __atomic_load_n(&r->longest_ns, __ATOMIC_RELAXED);
 	while (took > longest &&
 	       !__atomic_compare_exchange_n(&r->longest_ns, &longest, took, false, __ATOMIC_RELAXED,

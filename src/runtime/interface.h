@@ -39,7 +39,7 @@
  *   rules=PATH          what was learnt (trace/rules.h); needed
  *   log=PATH            shared memory for what happens (trace/watchlog.h), made by the tool
  *   protect=both|pset|tx  what guard keeps; default both
- *   wait=MICROSECONDS   the longest delay of an access; default 10000
+ *   wait=MICROSECONDS   the longest delay of an access; default 50000
  *   granularity=BYTES   of memory, 1 to 64; default 8
  *   noise=PERMILLE      naps at so many accesses of a thousand at places of the rules;
  *                       with mode=off and without rules, wherever memory is shared

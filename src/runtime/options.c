@@ -7,7 +7,7 @@
 #define DEFAULT_WINDOW (4ull << 20)
 #define MIN_WINDOW (64ull << 10)
 #define MAX_WINDOW (16ull << 30)
-#define DEFAULT_WAIT_US 10000u
+#define DEFAULT_WAIT_US 50000u
 #define MAX_WAIT_US 1000000u
 
 static bool same(const char *a, const char *b)

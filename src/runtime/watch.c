@@ -183,6 +183,8 @@ void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 		watch_leave(self);
 		return;
 	}
+	if (watch.tx && place->flags >> RULES_GATE_SHIFT)
+		guard_gate(place);
 	tag = (addr & TRACE_ADDR_MASK) >> watch.shift;
 	last = ((addr & TRACE_ADDR_MASK) + (size ? size : 1) - 1) >> watch.shift;
 	if (last - tag >= RANGE_CELLS)

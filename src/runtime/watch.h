@@ -56,6 +56,7 @@ struct watch {
 	uint64_t wait_ns;	/* the longest delay of an access */
 	uint64_t seed;
 	uint64_t started;	/* watch_now() */
+	uint64_t waited_ns;	/* all delays of this process so far */
 	struct watchlog *log;	/* never NULL */
 	uint32_t threads_used;	/* places ever used */
 	uint32_t next_serial;

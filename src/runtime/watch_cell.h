@@ -11,6 +11,7 @@
 #define CELL_READS 5u
 #define CELL_TX 4u
 #define CELL_LOCK (1ull << 62)	/* in a tag: the address of a lock */
+#define CELL_GATE (1ull << 61)	/* … the number of a gate */
 
 /* AVIO: a thread's last access, and what others did since. */
 struct cell_own {

@@ -18,7 +18,7 @@ static uint32_t wanted_flags(void)
 	if (watch.pset)
 		flags |= RULES_OPEN | RULES_SOURCE;
 	if (watch.tx)
-		flags |= RULES_IN_TX | RULES_CUT;
+		flags |= RULES_IN_TX | RULES_CUT | RULES_REMOTE;
 	return flags;
 }
 

@@ -32,7 +32,16 @@ enum rules_flag {
 	/* LifeTx: a transaction ends right before this access, and the next one begins. */
 	RULES_CUT = 32,
 	RULES_WRITE = 64,	/* else it only reads; atomics that do both write */
+	/* LifeTx: it may come between two accesses of a transaction of another thread. */
+	RULES_REMOTE = 128,
 };
+
+/*
+ * In the upper half of a site's flags, of those in transactions: the number of its gate, or 0. Transactions
+ * that come to places of the same gate touch the same variables in different orders, so that each may
+ * have one that the other needs: only one is let in at a time.
+ */
+#define RULES_GATE_SHIFT 16
 
 struct rules_site {
 	uint64_t offset;	/* pc (address after the call) less load bias */

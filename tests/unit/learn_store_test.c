@@ -8,6 +8,7 @@
 #include "learn/compile.h"
 #include "learn/learner.h"
 #include "learn/lifetx.h"
+#include "learn/needed.h"
 #include "trace/codec.h"
 #include "trace/rules.h"
 
@@ -115,6 +116,45 @@ static void test_bank(void **state)
 	known_free(&k);
 }
 
+/* Two variables. All in one critical section: nothing can come between; in two, it can. */
+static void test_needed(void **state)
+{
+	static const char whole[] =
+		"0 create 0.1\n0 create 0.2\n"
+		"0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 read y:8 @b\n0.1 unlock m\n0.1 exit\n"
+		"0.2 enter @g\n0.2 lock m\n0.2 write y:8 @c\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
+	static const char parts[] =
+		"0 create 0.1\n0 create 0.2\n0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n"
+		"0.1 lock n\n0.1 read y:8 @b\n0.1 unlock n\n0.1 exit\n0.2 enter @g\n0.2 lock n\n"
+		"0.2 write y:8 @c\n0.2 unlock n\n0.2 lock m\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
+	uint16_t gates[16] = { 0 };
+	struct known k;
+	uint8_t *marks;
+
+	(void)state;
+	teach(&learner, whole);
+	load_known(store, &k);
+	marks = compile_marks(&k);
+	for (size_t i = 0; i < k.count; i++)
+		assert_int_equal(marks[i] & (COMPILE_IN_TX | COMPILE_HOLDS_TX | COMPILE_REMOTE), 0);
+	free(marks);
+	known_free(&k);
+
+	teach(&learner, parts);
+	load_known(store, &k);
+	assert_in_range(k.count, 6, 16);
+	marks = compile_marks(&k);
+	needed_mark(&k, marks, gates);
+	assert_true(marks[site(&k, "f", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
+	assert_true(marks[site(&k, "g", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
+	/* Each begins with what the other ends with: they must not both begin. */
+	assert_int_equal(gates[site(&k, "a", LEARN_WRITE)], 1);
+	assert_int_equal(gates[site(&k, "b", LEARN_READ)], 1);
+	assert_int_equal(gates[site(&k, "c", LEARN_WRITE)], 1);
+	free(marks);
+	known_free(&k);
+}
+
 /* What a barrier orders cannot come in another order. */
 static void test_barrier(void **state)
 {
@@ -217,7 +257,7 @@ static void test_merge(void **state)
 static void test_rules(void **state)
 {
 	struct known_site sites[] = {
-		{ .access = LEARN_READ, .runs = 3 }, { .access = LEARN_WRITE, .runs = 3, .broken = 1, .cuts = LIFETX_BEFORE },
+		{ .access = LEARN_READ, .runs = 3, .cuts = LIFETX_BEFORE }, { .access = LEARN_WRITE, .runs = 3, .broken = 1 },
 		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_WRITE, .runs = 3 },
 		{ .access = LEARN_FUNCTION, .cuts = LIFETX_EXIT },
 	};
@@ -226,10 +266,11 @@ static void test_rules(void **state)
 		{ 1, (char *)"abcd", 0x30, true }, { 2, (char *)"abcd", 0x40, true }, { 3, (char *)"abcd", 0x40, true },
 		{ 0, (char *)"eeee", 0x99, false },	/* an old build */
 	};
-	struct known_pair pairs[] = { { 0, 1, 0, 2 }, { 1, 0, 2, 2 }, { 3, 1, 1, 0 }, { 1, 1, 1, 1 } };
-	struct known_pair members[] = { { 4, 0, 0, 0 }, { 4, 1, 0, 0 } };
+	struct known_pair pairs[] = { { 0, 1, 0, 2, 12 }, { 1, 0, 2, 2, 12 }, { 3, 1, 1, 0, 0 }, { 1, 1, 1, 1, 12 } };
+	struct known_pair members[] = { { 4, 0, 0, 0, 0 }, { 4, 1, 0, 0, 0 } };
+	struct known_pair orders[] = { { 0, 1, 0, 0, 0 } };
 	struct known k = { .sites = sites, .count = 5, .places = places, .place_count = 7, .pairs = pairs,
-			   .pair_count = 4, .members = members, .member_count = 2 };
+			   .pair_count = 4, .members = members, .member_count = 2, .orders = orders, .order_count = 1 };
 	struct compile_stats stats;
 	struct rules_header h;
 	struct buf out = { 0 };
@@ -252,10 +293,11 @@ static void test_rules(void **state)
 	assert_true(m->first_site == 1 && m->sites == 5 && m->first_function == 0 && m->functions == 1);
 	assert_true(f->offset == 0x10 && f->flags == (1 | 4));
 	/* Of the write's three predecessors one was never seen; the read has two places. */
-	assert_int_equal(s[1].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_IN_TX);
+	assert_int_equal(s[1].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_IN_TX | RULES_CUT |
+			 RULES_REMOTE);
 	assert_int_equal(s[2].flags, s[1].flags);
 	assert_true(s[1].offset == 0x20 && s[2].offset == 0x28);
-	assert_int_equal(s[3].flags, RULES_PSET | RULES_OPEN | RULES_SOURCE | RULES_IN_TX | RULES_CUT | RULES_WRITE);
+	assert_int_equal(s[3].flags, RULES_PSET | RULES_OPEN | RULES_SOURCE | RULES_IN_TX | RULES_WRITE | RULES_REMOTE);
 	assert_int_equal(s[3].before_count, 2);
 	assert_true(numbers[s[3].before] == 3 && numbers[s[3].before + 1] == 5);
 	assert_true(s[1].before_count == 1 && numbers[s[1].before] == 3);
@@ -271,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_bank, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_needed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_barrier, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
