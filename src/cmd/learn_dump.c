@@ -91,7 +91,7 @@ void learn_dump(const struct known *k, uint64_t threshold, struct buf *out)
 
 	buf_addf(out, "%s: %zu run%s\n\nplaces\n", k->program, k->run_count, k->run_count == 1 ? "" : "s");
 	for (uint32_t i = 0; i < k->count; i++)
-		if (k->sites[i].access != LEARN_FUNCTION)
+		if (k->sites[i].access <= LEARN_WRITE)
 			dump_site(k, i, marks, threshold, out);
 	buf_add_text(out, "\nfunctions\n");
 	for (uint32_t i = 0; i < k->count; i++)

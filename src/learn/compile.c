@@ -73,7 +73,7 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	flags |= marks & COMPILE_REMOTE ? RULES_REMOTE : 0;
 	flags |= r->any_tx && s->cuts & LIFETX_BEFORE ? RULES_CUT : 0;
 	flags |= (uint32_t)r->gates[site] << RULES_GATE_SHIFT;
-	return flags | (s->access == LEARN_WRITE ? RULES_WRITE : 0);
+	return flags | (s->access != LEARN_READ ? RULES_WRITE : 0);
 }
 
 /* A call may read and write, as memcpy does: two sites at one offset, the one that reads first. */
@@ -249,7 +249,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 		build = p->build;
 		if (k->sites[p->site].access == LEARN_FUNCTION)
 			add_function(&r, p);
-		else
+		else if (k->sites[p->site].access != LEARN_LOCK || r.gates[p->site])
 			add_site(&r, p);
 	}
 	if (r.link_count > 1)

@@ -174,35 +174,34 @@ struct sums {
 	struct map sites;	/* id to 1: met, 2: its invariant was broken */
 	struct map pairs;	/* P << 32 | M to enum store_how */
 	struct map members;
+	struct map locks;	/* two sites, to enum store_locks */
 	struct map orders;	/* P << 32 | I to enum lifetx_torn */
 };
 
+static void add_pairs(struct map *to, const struct learn_pairs *pairs, const struct learner_site *at, uint64_t bits)
+{
+	for (size_t i = 0; i < pairs->count; i++)
+		*map_put(to, (uint64_t)at[pairs->items[i].first].id << 32 | (uint64_t)at[pairs->items[i].second].id,
+			 NULL) |= bits;
+}
+
 static void sum_up(struct sums *s, const struct lesson *lesson, const struct learner_site *at)
 {
-	const struct learn_pairs *seen = pset_pairs(lesson->pset), *members = lifetx_members(lesson->lifetx);
-	const struct learn_pairs *orders = lifetx_orders(lesson->lifetx), *expected = &lesson->expected;
-	const struct learn_pairs *meet = &lesson->meet;
+	const struct learn_pairs *orders = lifetx_orders(lesson->lifetx);
 
 	for (size_t i = 1; i < lesson->sites.count; i++)
-		if (lesson->sites.items[i].access != LEARN_FUNCTION)
+		if (lesson->sites.items[i].access <= LEARN_WRITE)
 			*map_put(&s->sites, (uint64_t)at[i].id, NULL) |= 1;
 	for (size_t i = 0; i < avio_count(lesson->avio); i++)
 		*map_put(&s->sites, (uint64_t)at[avio_at(lesson->avio, i)->i].id, NULL) |= 2;
-	for (size_t i = 0; i < seen->count; i++)
-		*map_put(&s->pairs, (uint64_t)at[seen->items[i].first].id << 32 |
-				    (uint64_t)at[seen->items[i].second].id, NULL) |= STORE_SEEN;
-	for (size_t i = 0; i < expected->count; i++)
-		*map_put(&s->pairs, (uint64_t)at[expected->items[i].first].id << 32 |
-				    (uint64_t)at[expected->items[i].second].id, NULL) |= STORE_EXPECTED;
-	for (size_t i = 0; i < meet->count; i++)
-		*map_put(&s->pairs, (uint64_t)at[meet->items[i].first].id << 32 |
-				    (uint64_t)at[meet->items[i].second].id, NULL) |= STORE_MEET;
-	for (size_t i = 0; i < lesson->races.count; i++)
-		*map_put(&s->pairs, (uint64_t)at[lesson->races.items[i].first].id << 32 |
-				    (uint64_t)at[lesson->races.items[i].second].id, NULL) |= STORE_RACE;
-	for (size_t i = 0; i < members->count; i++)
-		*map_put(&s->members, (uint64_t)at[members->items[i].first].id << 32 |
-				      (uint64_t)at[members->items[i].second].id, NULL) = 1;
+	add_pairs(&s->pairs, pset_pairs(lesson->pset), at, STORE_SEEN);
+	add_pairs(&s->pairs, &lesson->expected, at, STORE_EXPECTED);
+	add_pairs(&s->pairs, &lesson->meet, at, STORE_MEET);
+	add_pairs(&s->pairs, &lesson->races, at, STORE_RACE);
+	add_pairs(&s->members, lifetx_members(lesson->lifetx), at, 1);
+	add_pairs(&s->members, locking_members(lesson->locking), at, 1);
+	add_pairs(&s->locks, locking_entries(lesson->locking), at, STORE_ENTRY);
+	add_pairs(&s->locks, locking_circles(lesson->locking), at, STORE_CIRCLE);
 	for (size_t i = 0; i < orders->count; i++)
 		*map_put(&s->orders, (uint64_t)at[orders->items[i].first].id << 32 |
 				     (uint64_t)at[orders->items[i].second].id, NULL) |=
@@ -240,6 +239,15 @@ static void write_member(void *ctx, uint64_t key, uint64_t value)
 	(void)value;
 	if (w->result == 0)
 		w->result = store_member(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->err);
+}
+
+static void write_lock(void *ctx, uint64_t key, uint64_t bits)
+{
+	struct writing *w = ctx;
+
+	if (w->result == 0)
+		w->result = store_locks(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
+					(unsigned)bits, w->err);
 }
 
 static void write_order(void *ctx, uint64_t key, uint64_t torn)
@@ -290,6 +298,7 @@ static int write_all(struct learner *l, const struct lesson *lesson, const struc
 	map_each(&s.sites, write_site, &w);
 	map_each(&s.pairs, write_pair, &w);
 	map_each(&s.members, write_member, &w);
+	map_each(&s.locks, write_lock, &w);
 	map_each(&s.orders, write_order, &w);
 	for (size_t i = 0; i < avio_count(lesson->avio) && w.result == 0; i++) {
 		const struct avio_triple *t = avio_at(lesson->avio, i);
@@ -300,6 +309,7 @@ static int write_all(struct learner *l, const struct lesson *lesson, const struc
 	map_free(&s.sites);
 	map_free(&s.pairs);
 	map_free(&s.members);
+	map_free(&s.locks);
 	map_free(&s.orders);
 	return w.result;
 }

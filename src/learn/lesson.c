@@ -20,6 +20,8 @@ unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_
 		if (s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE)
 			out[i].site = learn_sites_number(sites, s->site,
 							 s->op == IROOT_OP_READ ? LEARN_READ : LEARN_WRITE);
+		else if (ev->kind == TRACE_MUTEX_LOCK)
+			out[i].site = learn_sites_number(sites, ev->pc, LEARN_LOCK);
 	}
 	return count;
 }
@@ -127,6 +129,11 @@ static bool blocks(const struct event *ev)
 	return false;
 }
 
+static bool is_access(const struct learn_step *s)
+{
+	return s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE;
+}
+
 static void transaction_event(struct lesson *l, const struct event *ev, uint64_t at)
 {
 	struct learn_step steps[TRACE_STEPS];
@@ -142,8 +149,11 @@ static void transaction_event(struct lesson *l, const struct event *ev, uint64_t
 		count = lesson_steps(&l->sites, ev, at, steps);
 		if (!count && blocks(ev))
 			steps[count++] = (struct learn_step){ .thread = ev->thread, .op = IROOT_OP_NONE };
-		for (unsigned i = 0; i < count; i++)
+		for (unsigned i = 0; i < count; i++) {
 			lifetx_step(l->lifetx, &steps[i], i == 0 && blocks(ev));
+			if (!is_access(&steps[i]) || lifetx_watches(l->lifetx, steps[i].site))
+				locking_step(l->locking, &steps[i], lifetx_function(l->lifetx, ev->thread));
+		}
 	}
 }
 
@@ -155,7 +165,9 @@ int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granula
 	int got;
 
 	lifetx_free(l->lifetx);
+	locking_free(l->locking);
 	l->lifetx = lifetx_new(granularity);
+	l->locking = locking_new();
 	for (uint32_t i = 1; i < l->sites.count; i++)
 		if (cuts[i])
 			lifetx_set_cuts(l->lifetx, i, cuts[i]);
@@ -175,6 +187,7 @@ void lesson_free(struct lesson *l)
 	avio_free(l->avio);
 	pset_free(l->pset);
 	lifetx_free(l->lifetx);
+	locking_free(l->locking);
 	learn_pairs_free(&l->expected);
 	learn_pairs_free(&l->meet);
 	learn_pairs_free(&l->races);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "learn/avio.h"
 #include "learn/lifetx.h"
+#include "learn/locking.h"
 #include "learn/pset.h"
 #include "trace/reader.h"
 
@@ -24,7 +25,8 @@ struct lesson {
 	/* Places that touched the same memory and conflict, unordered likewise: (A, B) and (B, A). */
 	struct learn_pairs meet;
 	struct learn_pairs races;	/* of these, those without a lock that excludes the two */
-	struct lifetx *lifetx;	/* lesson_transactions() */
+	struct lifetx *lifetx;	/* lesson_transactions(), and the next one */
+	struct locking *locking;
 	uint64_t lost;		/* what did not fit: pairs may be missing */
 };
 

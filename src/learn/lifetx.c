@@ -128,6 +128,18 @@ void lifetx_watch(struct lifetx *l, uint32_t site)
 	l->watched[site] = 1;
 }
 
+bool lifetx_watches(const struct lifetx *l, uint32_t site)
+{
+	return site < l->watch_count && l->watched[site];
+}
+
+uint32_t lifetx_function(const struct lifetx *l, uint32_t thread)
+{
+	const struct thread *t = thread < l->thread_count ? &l->threads[thread] : NULL;
+
+	return t && t->depth ? t->frames[t->depth - 1].function : 0;
+}
+
 const struct learn_pairs *lifetx_members(const struct lifetx *l)
 {
 	return &l->members;
@@ -352,7 +364,7 @@ static void access_memory(struct lifetx *l, const struct learn_step *s)
 	t->cut_next = false;
 	for (uint64_t i = cells_first(&l->cells, s->addr); i <= cells_last(&l->cells, s->addr, s->size); i++)
 		access_cell(l, i, s);
-	if (s->site < l->watch_count && l->watched[s->site])
+	if (lifetx_watches(l, s->site))
 		watched_access(l, t, s->site);
 }
 

@@ -32,6 +32,7 @@ void lifetx_set_cuts(struct lifetx *l, uint32_t site, unsigned cuts);
 
 /* Only accesses at these sites make a transaction worth keeping; they are needed before the first step. */
 void lifetx_watch(struct lifetx *l, uint32_t site);
+bool lifetx_watches(const struct lifetx *l, uint32_t site);
 
 /* All ops of enum iroot_op. `blocks`: the call may, or did. */
 void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks);
@@ -39,6 +40,7 @@ void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function);
 void lifetx_exit(struct lifetx *l, uint32_t thread);
 void lifetx_jump(struct lifetx *l, uint32_t thread, size_t depth);	/* to so many activations */
 void lifetx_finish(struct lifetx *l);
+uint32_t lifetx_function(const struct lifetx *l, uint32_t thread);	/* that is running; 0: unknown */
 
 /* enum lifetx_cut */
 unsigned lifetx_cuts(const struct lifetx *l, uint32_t site);

@@ -169,6 +169,34 @@ static void number_gates(struct needed *n, const struct gating *g, uint16_t *gat
 	free(number);
 }
 
+/* Places that take locks in a circle share a gate, and are transactions of their own. */
+static void mark_circles(struct needed *n, struct gating *g)
+{
+	for (size_t i = 0; i < n->k->lock_count; i++) {
+		const struct known_pair *c = &n->k->locks[i];
+
+		if (!(c->how & STORE_CIRCLE))
+			continue;
+		join(g, c->first, c->second);
+		n->marks[c->first] |= COMPILE_IN_TX;
+		n->marks[c->second] |= COMPILE_IN_TX;
+		*map_put(&n->bad, key_of(c->first, c->second), NULL) = 1;
+	}
+}
+
+/* The gate is to be passed before the lock is taken. */
+static void move_gates(const struct needed *n, uint16_t *gates)
+{
+	for (size_t i = 0; i < n->k->lock_count; i++) {
+		const struct known_pair *e = &n->k->locks[i];
+
+		if (!(e->how & STORE_ENTRY) || !gates[e->second] || gates[e->first])
+			continue;
+		gates[e->first] = gates[e->second];
+		n->marks[e->first] |= COMPILE_IN_TX;
+	}
+}
+
 void needed_mark(const struct known *k, uint8_t *marks, uint16_t *gates)
 {
 	struct gating g = { xcalloc(k->count + 1, sizeof(*g.group)) };
@@ -178,9 +206,12 @@ void needed_mark(const struct known *k, uint8_t *marks, uint16_t *gates)
 	for (size_t i = 0; i < k->order_count; i++)
 		if (comes_before(&n, k->orders[i].first, k->orders[i].second))
 			judge(&n, &g, k->orders[i].first, k->orders[i].second, k->orders[i].how);
+	mark_circles(&n, &g);
 	mark_holders(&n);
-	if (gates)
+	if (gates) {
 		number_gates(&n, &g, gates);
+		move_gates(&n, gates);
+	}
 	needed_close(&n);
 	free(g.group);
 }

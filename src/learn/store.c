@@ -28,6 +28,8 @@ static const char schema[] =
 	" PRIMARY KEY (function, site)) WITHOUT ROWID;"
 	"CREATE TABLE sequence (i INTEGER NOT NULL, p INTEGER NOT NULL, torn INTEGER NOT NULL,"
 	" PRIMARY KEY (i, p)) WITHOUT ROWID;"
+	"CREATE TABLE locking (a INTEGER NOT NULL, b INTEGER NOT NULL, how INTEGER NOT NULL,"
+	" PRIMARY KEY (a, b)) WITHOUT ROWID;"
 	"CREATE TABLE run (id INTEGER PRIMARY KEY, program INTEGER NOT NULL REFERENCES program,"
 	" time INTEGER NOT NULL, input TEXT NOT NULL, how TEXT NOT NULL, seed INTEGER NOT NULL,"
 	" sites INTEGER NOT NULL, broken INTEGER NOT NULL, pairs INTEGER NOT NULL,"
@@ -50,6 +52,7 @@ static const char *const texts[STATEMENTS] = {
 	[MEMBER] = "INSERT INTO member VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET runs = runs + 1",
 	[ORDER] = "INSERT INTO sequence (p, i, torn) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET torn = torn | ?3",
 	[FORGET_ORDER] = "DELETE FROM sequence WHERE p = ?1 AND i = ?2",
+	[LOCK] = "INSERT INTO locking VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET how = how | ?3",
 	[CUT] = "UPDATE site SET cuts = cuts | ?2 WHERE id = ?1 AND cuts & ?2 != ?2 RETURNING cuts",
 	[DOUBT] = "UPDATE site SET cuts = cuts | (doubtful & ?2), doubtful = doubtful | ?2 WHERE id = ?1"
 		  " AND cuts & ?2 != ?2 RETURNING cuts & ?2",
@@ -70,6 +73,8 @@ static const char *const texts[STATEMENTS] = {
 		    " WHERE site.program = ?1 ORDER BY member.function, member.site",
 	[ORDERS] = "SELECT sequence.p, sequence.i, torn FROM sequence JOIN site ON site.id = sequence.i"
 		   " WHERE site.program = ?1 ORDER BY sequence.i, sequence.p",
+	[LOCKS] = "SELECT locking.a, locking.b, how FROM locking JOIN site ON site.id = locking.a"
+		  " WHERE site.program = ?1 ORDER BY locking.a, locking.b",
 	[TRIPLES] = "SELECT p, r, i, pattern, triple.runs FROM triple JOIN site ON site.id = i"
 		    " WHERE site.program = ?1 ORDER BY i, p, r, pattern",
 	[RUNS] = "SELECT sites, broken, pairs, expected, cuts, input, how FROM run WHERE program = ?1 ORDER BY id",
@@ -104,6 +109,8 @@ static const char merging[] =
 	" JOIN sites s ON s.old = o.site WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs;"
 	"INSERT INTO sequence SELECT i.new, p.new, torn FROM other.sequence o JOIN sites i ON i.old = o.i"
 	" JOIN sites p ON p.old = o.p WHERE true ON CONFLICT DO UPDATE SET torn = torn | excluded.torn;"
+	"INSERT INTO locking SELECT a.new, b.new, how FROM other.locking o JOIN sites a ON a.old = o.a"
+	" JOIN sites b ON b.old = o.b WHERE true ON CONFLICT DO UPDATE SET how = how | excluded.how;"
 	"INSERT INTO run (program, time, input, how, seed, sites, broken, pairs, expected, cuts)"
 	" SELECT p.new, time, input, how, seed, sites, broken, pairs, expected, cuts FROM other.run"
 	" JOIN programs p ON p.old = program ORDER BY other.run.id;"
@@ -233,6 +240,12 @@ int store_forget_order(struct store *s, int64_t p, int64_t i, struct err *err)
 {
 	db_bind(&s->db, FORGET_ORDER, 1, 2, (int64_t[]){ p, i });
 	return db_run(&s->db, FORGET_ORDER, NULL, 0, err);
+}
+
+int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err)
+{
+	db_bind(&s->db, LOCK, 1, 3, (int64_t[]){ a, b, how });
+	return db_run(&s->db, LOCK, NULL, 0, err);
 }
 
 int store_cut(struct store *s, int64_t site, unsigned cuts, bool sure, struct store_news *news, struct err *err)

@@ -63,6 +63,9 @@ int store_member(struct store *s, int64_t function, int64_t site, struct err *er
 /* In a transaction there is P, then I (torn: enum lifetx_torn); or, by cuts that came since, not any more. */
 int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct err *err);
 int store_forget_order(struct store *s, int64_t p, int64_t i, struct err *err);
+/* Where mutexes are taken: see locking.h. */
+enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2 };
+int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
 /* Not `sure`: it counts from the second time on. */
 int store_cut(struct store *s, int64_t site, unsigned cuts, bool sure, struct store_news *news, struct err *err);
 int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
@@ -94,7 +97,7 @@ struct known_place {
 struct known_pair {
 	uint32_t first, second;
 	uint64_t seen, expected;	/* in so many runs */
-	unsigned how;		/* STORE_MEET, STORE_RACE; of orders enum lifetx_torn */
+	unsigned how;		/* STORE_MEET, STORE_RACE; of orders enum lifetx_torn, of locks enum store_locks */
 };
 
 struct known_triple {
@@ -120,6 +123,8 @@ struct known {
 	size_t member_count, member_capacity;
 	struct known_pair *orders;	/* (P, I): P comes before I in a transaction */
 	size_t order_count, order_capacity;
+	struct known_pair *locks;	/* locking.h */
+	size_t lock_count, lock_capacity;
 	struct known_triple *triples;
 	size_t triple_count, triple_capacity;
 	struct known_run *runs;

@@ -107,7 +107,7 @@ static int load_couples(struct db *d, const struct known *k, enum statement whic
 	int got;
 
 	while ((got = db_row(d, which, err)) > 0) {
-		struct known_pair p = { .how = which == ORDERS ? (unsigned)db_number(d, which, 2) : 0 };
+		struct known_pair p = { .how = which != MEMBERS ? (unsigned)db_number(d, which, 2) : 0 };
 
 		if (!site_at(d, k, which, 0, &p.first) || !site_at(d, k, which, 1, &p.second))
 			continue;
@@ -154,7 +154,7 @@ static int load_runs(struct db *d, struct known *k, struct err *err)
 
 int store_load(struct store *s, const char *program, struct known *k, struct err *err)
 {
-	static const enum statement by_program[] = { SITES, PLACES, PAIRS, MEMBERS, ORDERS, TRIPLES, RUNS };
+	static const enum statement by_program[] = { SITES, PLACES, PAIRS, MEMBERS, ORDERS, LOCKS, TRIPLES, RUNS };
 	struct db *d = &s->db;
 	int64_t id;
 
@@ -167,6 +167,7 @@ int store_load(struct store *s, const char *program, struct known *k, struct err
 	return load_sites(d, k, err) < 0 || load_places(d, k, err) < 0 || load_pairs(d, k, err) < 0 ||
 	       load_couples(d, k, MEMBERS, &k->members, &k->member_count, &k->member_capacity, err) < 0 ||
 	       load_couples(d, k, ORDERS, &k->orders, &k->order_count, &k->order_capacity, err) < 0 ||
+	       load_couples(d, k, LOCKS, &k->locks, &k->lock_count, &k->lock_capacity, err) < 0 ||
 	       load_triples(d, k, err) < 0 || load_runs(d, k, err) < 0 ? -1 : 0;
 }
 
@@ -189,6 +190,7 @@ void known_free(struct known *k)
 	free(k->pairs);
 	free(k->members);
 	free(k->orders);
+	free(k->locks);
 	free(k->triples);
 	free(k->runs);
 	map_free(&k->at);

@@ -353,7 +353,7 @@ void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc
 	struct snarlrt_thread *self = __snarl_tls.self;
 
 	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
-		watch_wait_begin(kind, object);
+		watch_wait_begin(kind, object, (uint64_t)pc);
 	if (!self || __snarl_tls.hidden)
 		return;
 	self->live->waiting_for = (uint64_t)object & TRACE_ADDR_MASK;

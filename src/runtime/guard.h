@@ -51,7 +51,7 @@ SNARLRT_HIDDEN void tx_end(void);
 SNARLRT_HIDDEN void tx_end_if_over(void);
 
 /* guard_lock.c: mutexes. Before it is asked for; once it is held; while it is still held. */
-SNARLRT_HIDDEN void guard_lock_before(const void *lock);
+SNARLRT_HIDDEN void guard_lock_before(const void *lock, uint64_t pc);
 SNARLRT_HIDDEN void guard_lock_held(const void *lock, bool plain);
 SNARLRT_HIDDEN void guard_unlock(const void *lock);
 SNARLRT_HIDDEN void guard_held_add(const void *lock);

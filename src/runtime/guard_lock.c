@@ -103,11 +103,14 @@ static bool lock_conflict(const void *lock, struct guard_conflict *out)
 	return found;
 }
 
-void guard_lock_before(const void *lock)
+void guard_lock_before(const void *lock, uint64_t pc)
 {
+	const struct rules_place *place = rules_find(pc, true);
 	struct guard_delay delay = { 0 };
 	struct guard_conflict in_the_way;
 
+	if (place && place->flags >> RULES_GATE_SHIFT && watch_self.root)
+		guard_gate(place);
 	while (!delay.vain && lock_conflict(lock, &in_the_way))
 		guard_wait(&delay, &in_the_way, 0);
 	guard_wait_end(&delay);

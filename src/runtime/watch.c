@@ -249,7 +249,7 @@ static bool is_lock(enum trace_kind kind)
 }
 
 /* Blocking calls end a transaction, locks excepted (learn/lifetx.h). */
-void watch_wait_begin(enum trace_kind kind, const void *object)
+void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 {
 	struct watch_self *self;
 	struct watch_thread *me;
@@ -265,7 +265,7 @@ void watch_wait_begin(enum trace_kind kind, const void *object)
 	if (watch.tx && is_lock(kind)) {
 		tx_end_if_over();
 		if (kind == TRACE_MUTEX_LOCK)
-			guard_lock_before(object);
+			guard_lock_before(object, pc & TRACE_ADDR_MASK);
 	} else if (watch.tx) {
 		tx_end();
 	}

@@ -83,7 +83,7 @@ SNARLRT_HIDDEN void watch_forked(void);
 /* What happens; in mode SNARLRT_WATCH only. Accesses: before they are done. */
 SNARLRT_HIDDEN void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
 SNARLRT_HIDDEN void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result);
-SNARLRT_HIDDEN void watch_wait_begin(enum trace_kind kind, const void *object);
+SNARLRT_HIDDEN void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
 SNARLRT_HIDDEN void watch_wait_end(void);
 SNARLRT_HIDDEN void watch_entry(uint64_t pc);
 SNARLRT_HIDDEN void watch_exit(void);
