@@ -4,14 +4,16 @@
 
 #include "base/mem.h"
 
-/* A thread's last access to a cell, and what others did since. */
+/* A thread's last access to a cell, and its last write; what others did since. */
 struct own {
 	uint32_t thread, site;
 	bool write;
 	bool first_reads;	/* the first remote one */
-	uint32_t first, last;	/* sites of the first remote access and of the last remote write; 0: none */
+	uint32_t wrote;		/* site of the last write; 0: none */
+	uint32_t first;		/* site of the first remote access since that; 0: none */
+	uint32_t last;		/* site of the last remote write since the last access; 0: none */
 	uint32_t first_thread, last_thread;
-	uint64_t at, first_at, last_at;
+	uint64_t at, wrote_at, first_at, last_at;
 };
 
 struct cell {
@@ -79,17 +81,44 @@ static void add(struct avio *a, const struct avio_triple *t)
 
 static void judge(struct avio *a, const struct own *p, const struct learn_step *i, uint64_t addr)
 {
-	bool write = i->op == IROOT_OP_WRITE, both = p->write && write;
+	bool write = i->op == IROOT_OP_WRITE;
 	struct avio_triple t = { .p = p->site, .i = i->site, .local = i->thread, .addr = addr, .count = 1,
 				 .p_at = p->at, .i_at = i->at };
 
-	if (both ? !p->first || !p->first_reads : !p->last)
-		return;
-	t.pattern = both ? AVIO_WRW : write ? AVIO_RWW : p->write ? AVIO_WWR : AVIO_RWR;
-	t.r = both ? p->first : p->last;
-	t.remote = both ? p->first_thread : p->last_thread;
-	t.r_at = both ? p->first_at : p->last_at;
-	add(a, &t);
+	if (p->last && !(p->write && write)) {
+		t.pattern = write ? AVIO_RWW : p->write ? AVIO_WWR : AVIO_RWR;
+		t.r = p->last;
+		t.remote = p->last_thread;
+		t.r_at = p->last_at;
+		add(a, &t);
+	}
+	if (write && p->wrote && p->first && p->first_reads) {
+		t.pattern = AVIO_WRW;
+		t.p = p->wrote;
+		t.p_at = p->wrote_at;
+		t.r = p->first;
+		t.remote = p->first_thread;
+		t.r_at = p->first_at;
+		add(a, &t);
+	}
+}
+
+/* The thread's access becomes its last one; what others did is over, but for its last write. */
+static void go_on(struct own *own, const struct learn_step *s)
+{
+	own->thread = s->thread;
+	own->site = s->site;
+	own->write = s->op == IROOT_OP_WRITE;
+	own->at = s->at;
+	/* What it reads now is not its own: the write was over before. */
+	if (own->last)
+		own->wrote = 0;
+	own->last = 0;
+	if (own->write) {
+		own->wrote = s->site;
+		own->wrote_at = s->at;
+		own->first = 0;
+	}
 }
 
 static void met(struct own *p, const struct learn_step *r)
@@ -101,6 +130,8 @@ static void met(struct own *p, const struct learn_step *r)
 		p->first_at = r->at;
 	}
 	if (r->op == IROOT_OP_WRITE) {
+		if (!p->write)
+			p->wrote = 0;
 		p->last = r->site;
 		p->last_thread = r->thread;
 		p->last_at = r->at;
@@ -123,9 +154,9 @@ static void access_cell(struct avio *a, uint64_t cell, const struct learn_step *
 	} else {
 		c->owns = xgrow(c->owns, c->count, &c->capacity, sizeof(*c->owns));
 		own = &c->owns[c->count++];
+		*own = (struct own){ 0 };
 	}
-	*own = (struct own){ .thread = s->thread, .site = s->site, .write = s->op == IROOT_OP_WRITE,
-			     .at = s->at };
+	go_on(own, s);
 }
 
 void avio_step(struct avio *a, const struct learn_step *s)

@@ -7,7 +7,8 @@
  *	R W W   based on a stale read		W R W   an intermediate value leaks
  *
  * With several remote accesses in between, the last write counts; for W … W the first of all, if
- * that is a read. This fold finds what is broken in one run; whoever has many of these knows
+ * that is a read. There p is the thread's last write, even if it read since what it had written:
+ * that it looks at its own intermediate value does not keep others from seeing it. This fold finds what is broken in one run; whoever has many of these knows
  * which i it never happens to.
  */
 #ifndef LEARN_AVIO_H

@@ -87,6 +87,38 @@ static void test_counts(void **state)
 	free(got);
 }
 
+/* A write whose value others saw before the thread wrote again, though it read it itself. */
+static void test_leak(void **state)
+{
+	(void)state;
+	expect("1W0 2R0 1R0 1W0", "WRW 1 2 4 x1\n");
+	expect("1W0 1R0 2R0 1W0", "WRW 1 3 4 x1\n");
+	expect("1W0 1R0 1R0 2R0 1R0 1W0", "WRW 1 4 6 x1\n");
+	/* Another one wrote in between: it goes on from there. */
+	expect("1W0 2R0 2W0 1R0 1W0", "WWR 1 3 4 x1\n");
+	expect("1W0 1R0 2R0 2W0 1W0", "RWW 2 4 5 x1\n");
+	expect("1W0 2R0 1R0 2W0 1R0 1W0", "RWR 3 4 5 x1\n");
+	expect("1R0 2R0 1W0", "");
+}
+
+/* The thread's last write before i and only reads since, the first remote one of which counts. */
+static void slow_leak(const struct learn_step *s, size_t i, struct buf *b)
+{
+	size_t remote = 0;
+
+	for (size_t p = i; p-- > 0;) {
+		if (s[p].addr != s[i].addr)
+			continue;
+		if (s[p].op != IROOT_OP_WRITE) {
+			remote = s[p].thread != s[i].thread ? p + 1 : remote;
+			continue;
+		}
+		if (s[p].thread == s[i].thread && remote)
+			buf_addf(b, "WRW %zu %zu %zu x1\n", p + 1, remote, i + 1);
+		return;
+	}
+}
+
 /* The definition, looked up in the whole past. */
 static char *slow(const struct learn_step *s, size_t count)
 {
@@ -107,6 +139,8 @@ static char *slow(const struct learn_step *s, size_t count)
 			first = first ? first : r;
 			write = s[r].op == IROOT_OP_WRITE ? r : write;
 		}
+		if (!pw && w)
+			slow_leak(s, i, &b);
 		if (pw && w) {
 			if (first && s[first].op == IROOT_OP_READ)
 				buf_addf(&b, "WRW %zu %zu %zu x1\n", p + 1, first + 1, i + 1);
@@ -140,7 +174,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patterns), cmocka_unit_test(test_several_between),
-		cmocka_unit_test(test_sizes), cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_leak), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_random_traces),
 	};
 
