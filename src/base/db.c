@@ -72,8 +72,9 @@ static int check(struct db *d, bool create, struct err *err)
 	if (pragma(d, "PRAGMA application_id") != (int64_t)d->kind->application)
 		return err_set(err, "%s is no %s of snarl", d->path, d->kind->what);
 	if (version != d->kind->version)
-		return err_set(err, "%s is of version %lld, this snarl knows %d: use a newer one", d->path,
-			       (long long)version, d->kind->version);
+		return err_set(err, "%s is of version %lld, this snarl knows %d: %s", d->path,
+			       (long long)version, d->kind->version,
+			       version < d->kind->version ? "remove it, it has to be made anew" : "use a newer one");
 	return 0;
 }
 

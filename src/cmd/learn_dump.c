@@ -58,6 +58,8 @@ static void dump_site(const struct known *k, uint32_t i, const uint8_t *marks, u
 		buf_addf(out, ", broken apart in %llu", (unsigned long long)s->broken);
 	if (marks[i] & COMPILE_OPEN)
 		buf_add_text(out, ", open");
+	if (marks[i] & COMPILE_CHECK)
+		buf_add_text(out, ", checked");
 	if (marks[i] & COMPILE_IN_TX)
 		buf_add_text(out, ", in a transaction");
 	if (s->cuts & LIFETX_BEFORE)
@@ -87,7 +89,7 @@ static void dump_function(const struct known *k, uint32_t f, const uint8_t *mark
 
 void learn_dump(const struct known *k, uint64_t threshold, struct buf *out)
 {
-	uint8_t *marks = compile_marks(k);
+	uint8_t *marks = compile_marks(k, threshold);
 
 	buf_addf(out, "%s: %zu run%s\n\nplaces\n", k->program, k->run_count, k->run_count == 1 ? "" : "s");
 	for (uint32_t i = 0; i < k->count; i++)

@@ -13,7 +13,25 @@
 #include "trace/codec.h"
 #include "trace/rules.h"
 
-uint8_t *compile_marks(const struct known *k)
+/*
+ * What check has to see of the places with an invariant that others could break: these, every
+ * access that was before them, and what may come in between. A place that is sometimes the one
+ * before is seen always, or two that are not neighbours would be taken for such.
+ */
+static void mark_checked(const struct known *k, uint64_t threshold, uint8_t *marks)
+{
+	for (size_t i = 0; i < k->local_count; i++)
+		if (k->locals[i].breakable && known_holds(&k->sites[k->locals[i].i], threshold))
+			marks[k->locals[i].i] |= COMPILE_BREAKABLE | COMPILE_CHECK;
+	for (size_t i = 0; i < k->local_count; i++)
+		if (marks[k->locals[i].i] & COMPILE_BREAKABLE)
+			marks[k->locals[i].p] |= COMPILE_CHECK;
+	for (size_t i = 0; i < k->between_count; i++)
+		if (marks[k->between[i].second] & COMPILE_BREAKABLE)
+			marks[k->between[i].first] |= COMPILE_CHECK;
+}
+
+uint8_t *compile_marks(const struct known *k, uint64_t threshold)
 {
 	uint8_t *marks = xcalloc(k->count + 1, 1);
 
@@ -23,6 +41,7 @@ uint8_t *compile_marks(const struct known *k)
 			marks[k->pairs[i].first] |= COMPILE_MISSING;
 		}
 	needed_mark(k, marks, NULL);
+	mark_checked(k, threshold, marks);
 	return marks;
 }
 
@@ -67,6 +86,7 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	uint32_t flags = RULES_PSET;
 
 	flags |= known_holds(s, r->threshold) ? RULES_INVARIANT : 0;
+	flags |= marks & COMPILE_CHECK ? RULES_CHECK : 0;
 	flags |= marks & COMPILE_OPEN ? RULES_OPEN : 0;
 	flags |= marks & COMPILE_MISSING ? RULES_SOURCE : 0;
 	flags |= marks & COMPILE_IN_TX ? RULES_IN_TX : 0;
@@ -221,6 +241,7 @@ static void count_up(const struct rules *r, struct compile_stats *s)
 				     .functions = (uint32_t)r->function_count };
 	for (size_t i = 1; i < r->site_count; i++) {
 		s->invariants += (r->sites[i].flags & RULES_INVARIANT) != 0;
+		s->watched += (r->sites[i].flags & RULES_CHECK) != 0;
 		s->open += (r->sites[i].flags & RULES_OPEN) != 0;
 		s->members += (r->sites[i].flags & RULES_IN_TX) != 0;
 	}
@@ -230,7 +251,7 @@ static void count_up(const struct rules *r, struct compile_stats *s)
 
 void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats)
 {
-	struct rules r = { .k = k, .threshold = threshold, .marks = compile_marks(k),
+	struct rules r = { .k = k, .threshold = threshold, .marks = compile_marks(k, threshold),
 			   .gates = xcalloc(k->count + 1, sizeof(*r.gates)) };
 	const char *build = NULL;
 

@@ -13,6 +13,7 @@
 struct compile_stats {
 	uint32_t modules, sites, functions;
 	uint32_t invariants;	/* sites whose pairs were never broken apart */
+	uint32_t watched;	/* what check has to see (RULES_CHECK) */
 	uint32_t open;		/* sites that may follow what they never did */
 	uint32_t transactions;	/* functions that hold one that matters */
 	uint32_t members;	/* sites in them */
@@ -25,9 +26,9 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 int compile_write(const struct known *k, uint64_t threshold, const char *path, struct compile_stats *stats,
 		  struct err *err);
 
-/* For people: is a site open, and by which pairs? Marks by site of `k`, to be freed. */
+/* For people: is a site open, or to be checked? Marks by site of `k`, to be freed. */
 enum compile_mark { COMPILE_OPEN = 1, COMPILE_MISSING = 2, COMPILE_IN_TX = 4, COMPILE_HOLDS_TX = 8,
-		    COMPILE_REMOTE = 16 };
-uint8_t *compile_marks(const struct known *k);
+		    COMPILE_REMOTE = 16, COMPILE_CHECK = 32, COMPILE_BREAKABLE = 64 };
+uint8_t *compile_marks(const struct known *k, uint64_t threshold);
 
 #endif

@@ -173,6 +173,8 @@ static int note_builds(struct learner *l, const struct lesson *lesson, const str
 struct sums {
 	struct map sites;	/* id to 1: met, 2: its invariant was broken */
 	struct map pairs;	/* P << 32 | M to enum store_how */
+	struct map locals;	/* p << 32 | i to 1, 3: breakable */
+	struct map between;
 	struct map members;
 	struct map locks;	/* two sites, to enum store_locks */
 	struct map orders;	/* P << 32 | I to enum lifetx_torn */
@@ -183,6 +185,13 @@ static void add_pairs(struct map *to, const struct learn_pairs *pairs, const str
 	for (size_t i = 0; i < pairs->count; i++)
 		*map_put(to, (uint64_t)at[pairs->items[i].first].id << 32 | (uint64_t)at[pairs->items[i].second].id,
 			 NULL) |= bits;
+}
+
+static void sum_up_apart(struct sums *s, const struct apart *a, const struct learner_site *at)
+{
+	add_pairs(&s->locals, apart_pairs(a), at, 1);
+	add_pairs(&s->locals, apart_breakable(a), at, 2);
+	add_pairs(&s->between, apart_between(a), at, 1);
 }
 
 static void sum_up(struct sums *s, const struct lesson *lesson, const struct learner_site *at)
@@ -206,6 +215,7 @@ static void sum_up(struct sums *s, const struct lesson *lesson, const struct lea
 		*map_put(&s->orders, (uint64_t)at[orders->items[i].first].id << 32 |
 				     (uint64_t)at[orders->items[i].second].id, NULL) |=
 			lifetx_torn(lesson->lifetx, orders->items[i].first, orders->items[i].second);
+	sum_up_apart(s, lesson->apart, at);
 }
 
 struct writing {
@@ -230,6 +240,25 @@ static void write_pair(void *ctx, uint64_t key, uint64_t bits)
 	if (w->result == 0)
 		w->result = store_follows(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
 					  (unsigned)bits, w->news, w->err);
+}
+
+static void write_local(void *ctx, uint64_t key, uint64_t bits)
+{
+	struct writing *w = ctx;
+
+	if (w->result == 0)
+		w->result = store_local(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
+					bits & 2, w->err);
+}
+
+static void write_between(void *ctx, uint64_t key, uint64_t value)
+{
+	struct writing *w = ctx;
+
+	(void)value;
+	if (w->result == 0)
+		w->result = store_between(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
+					  w->err);
 }
 
 static void write_member(void *ctx, uint64_t key, uint64_t value)
@@ -297,6 +326,8 @@ static int write_all(struct learner *l, const struct lesson *lesson, const struc
 	w.result = write_cuts(l, lesson, at, how, news, err);
 	map_each(&s.sites, write_site, &w);
 	map_each(&s.pairs, write_pair, &w);
+	map_each(&s.locals, write_local, &w);
+	map_each(&s.between, write_between, &w);
 	map_each(&s.members, write_member, &w);
 	map_each(&s.locks, write_lock, &w);
 	map_each(&s.orders, write_order, &w);
@@ -308,6 +339,8 @@ static int write_all(struct learner *l, const struct lesson *lesson, const struc
 	}
 	map_free(&s.sites);
 	map_free(&s.pairs);
+	map_free(&s.locals);
+	map_free(&s.between);
 	map_free(&s.members);
 	map_free(&s.locks);
 	map_free(&s.orders);

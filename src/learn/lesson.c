@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/iroot.h"
+#include "analyze/track.h"
 #include "base/mem.h"
 #include "learn/unordered.h"
 #include "trace/step.h"
@@ -56,30 +57,46 @@ static void take_expected(struct lesson *l, struct iroot_profile *p, const struc
 struct expecting {
 	void *memory;
 	struct iroot_profile *profile;
+	struct analysis_context ctx;
+	struct track track;
 	struct unordered *unordered;
 };
 
-static void expecting_open(struct expecting *e, const struct reader *trace)
+static void expecting_open(struct expecting *e, struct lesson *l, const struct reader *trace,
+			   unsigned granularity)
 {
 	e->memory = xcalloc(1, IROOT_MEMORY);
 	/* Of two events of a thread none is near enough: only idiom 1 is wanted. */
 	e->profile = iroot_profile_init(e->memory, IROOT_MEMORY, 0);
-	e->unordered = unordered_new(trace);
+	analysis_context_init(&e->ctx);
+	e->ctx.reader = trace;
+	track_init(&e->track, &e->ctx);
+	e->unordered = unordered_new(e->ctx.locks);
+	l->apart = apart_new(granularity, e->ctx.locks);
 }
 
-static void expecting_event(struct expecting *e, const struct event *ev, uint32_t site)
+static void expecting_event(struct expecting *e, struct lesson *l, const struct event *ev,
+			    const struct learn_step *own, unsigned own_count)
 {
+	const struct view *view = track_before(&e->track, ev);
 	struct iroot_step steps[TRACE_STEPS];
 	unsigned count = iroot_steps(ev, steps);
 
-	unordered_event(e->unordered, ev, site);
 	for (unsigned i = 0; i < count; i++)
 		iroot_profile_step(e->profile, &steps[i]);
+	unordered_event(e->unordered, ev, own_count ? own[0].site : 0, view);
+	if (!view)
+		return;
+	for (unsigned i = 0; i < own_count; i++)
+		apart_step(l->apart, &own[i], view);
+	track_after(&e->track, ev);
 }
 
 static void expecting_close(struct expecting *e)
 {
 	unordered_free(e->unordered);
+	track_free(&e->track);
+	analysis_context_free(&e->ctx);
 	free(e->memory);
 }
 
@@ -94,7 +111,7 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bo
 	if (reader_rewind(trace, err) < 0)
 		return -1;
 	if (expect)
-		expecting_open(&expecting, trace);
+		expecting_open(&expecting, l, trace, granularity);
 	while ((got = reader_next(trace, &ev, err)) > 0) {
 		struct learn_step steps[TRACE_STEPS];
 		unsigned count = lesson_steps(&l->sites, &ev, at++, steps);
@@ -106,7 +123,7 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bo
 			pset_step(l->pset, &steps[i]);
 		}
 		if (expect)
-			expecting_event(&expecting, &ev, count ? steps[0].site : 0);
+			expecting_event(&expecting, l, &ev, steps, count);
 	}
 	if (expect && got == 0)
 		unordered_take(expecting.unordered, &l->meet, &l->races);
@@ -188,6 +205,7 @@ void lesson_free(struct lesson *l)
 	pset_free(l->pset);
 	lifetx_free(l->lifetx);
 	locking_free(l->locking);
+	apart_free(l->apart);
 	learn_pairs_free(&l->expected);
 	learn_pairs_free(&l->meet);
 	learn_pairs_free(&l->races);

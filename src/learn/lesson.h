@@ -6,6 +6,7 @@
 #define LEARN_LESSON_H
 
 #include "base/err.h"
+#include "learn/apart.h"
 #include "learn/avio.h"
 #include "learn/lifetx.h"
 #include "learn/locking.h"
@@ -22,6 +23,7 @@ struct lesson {
 	 * held P may be the last access of a critical section, M the first of one.
 	 */
 	struct learn_pairs expected;
+	struct apart *apart;	/* NULL without `expect` */
 	/* Places that touched the same memory and conflict, unordered likewise: (A, B) and (B, A). */
 	struct learn_pairs meet;
 	struct learn_pairs races;	/* of these, those without a lock that excludes the two */

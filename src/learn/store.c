@@ -24,6 +24,10 @@ static const char schema[] =
 	" pattern INTEGER NOT NULL, runs INTEGER NOT NULL, PRIMARY KEY (p, r, i, pattern)) WITHOUT ROWID;"
 	"CREATE TABLE follows (m INTEGER NOT NULL, p INTEGER NOT NULL, seen INTEGER NOT NULL,"
 	" expected INTEGER NOT NULL, meet INTEGER NOT NULL, PRIMARY KEY (m, p)) WITHOUT ROWID;"
+	"CREATE TABLE local (i INTEGER NOT NULL, p INTEGER NOT NULL, runs INTEGER NOT NULL,"
+	" breakable INTEGER NOT NULL, PRIMARY KEY (i, p)) WITHOUT ROWID;"
+	"CREATE TABLE \"between\" (i INTEGER NOT NULL, r INTEGER NOT NULL, runs INTEGER NOT NULL,"
+	" PRIMARY KEY (i, r)) WITHOUT ROWID;"
 	"CREATE TABLE member (function INTEGER NOT NULL, site INTEGER NOT NULL, runs INTEGER NOT NULL,"
 	" PRIMARY KEY (function, site)) WITHOUT ROWID;"
 	"CREATE TABLE sequence (i INTEGER NOT NULL, p INTEGER NOT NULL, torn INTEGER NOT NULL,"
@@ -49,6 +53,10 @@ static const char *const texts[STATEMENTS] = {
 		   " ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
 	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected, meet) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE"
 		    " SET seen = seen + ?3, expected = expected + ?4, meet = meet | ?5 RETURNING seen, expected",
+	[LOCAL] = "INSERT INTO local (p, i, runs, breakable) VALUES (?1, ?2, 1, ?3) ON CONFLICT DO UPDATE"
+		  " SET runs = runs + 1, breakable = breakable + ?3",
+	[BETWEEN] = "INSERT INTO \"between\" (r, i, runs) VALUES (?1, ?2, 1)"
+		    " ON CONFLICT DO UPDATE SET runs = runs + 1",
 	[MEMBER] = "INSERT INTO member VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET runs = runs + 1",
 	[ORDER] = "INSERT INTO sequence (p, i, torn) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET torn = torn | ?3",
 	[FORGET_ORDER] = "DELETE FROM sequence WHERE p = ?1 AND i = ?2",
@@ -60,6 +68,9 @@ static const char *const texts[STATEMENTS] = {
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[BUILD] = "INSERT INTO build VALUES (?1, ?2) ON CONFLICT DO NOTHING",
 	[FORGET_BUILDS] = "DELETE FROM build WHERE program = ?1",
+	[AT] = "SELECT site.id FROM place JOIN site ON site.id = place.site"
+	       " WHERE place.build = ?1 AND place.offset = ?2 AND site.access < 2 ORDER BY site.access",
+	[ANY_RUN] = "SELECT EXISTS (SELECT 1 FROM run)",
 	[PROGRAMS] = "SELECT id, name FROM program ORDER BY id",
 	[SITES] = "SELECT id, access, line, column, cuts, runs, broken, key, function, file FROM site"
 		  " WHERE program = ?1 ORDER BY file, line, column, access, id",
@@ -69,6 +80,9 @@ static const char *const texts[STATEMENTS] = {
 		   " ORDER BY place.build, place.offset, site.access",
 	[PAIRS] = "SELECT p, m, seen, follows.expected, meet FROM follows JOIN site ON site.id = m"
 		  " WHERE site.program = ?1 ORDER BY m, p",
+	[LOCALS] = "SELECT p, i, local.runs, breakable FROM local JOIN site ON site.id = i"
+		   " WHERE site.program = ?1 ORDER BY i, p",
+	[BETWEENS] = "SELECT r, i FROM \"between\" JOIN site ON site.id = i WHERE site.program = ?1 ORDER BY i, r",
 	[MEMBERS] = "SELECT member.function, member.site FROM member JOIN site ON site.id = member.site"
 		    " WHERE site.program = ?1 ORDER BY member.function, member.site",
 	[ORDERS] = "SELECT sequence.p, sequence.i, torn FROM sequence JOIN site ON site.id = sequence.i"
@@ -105,6 +119,13 @@ static const char merging[] =
 	" JOIN sites p ON p.old = o.p JOIN sites m ON m.old = o.m"
 	" WHERE true ON CONFLICT DO UPDATE SET seen = seen + excluded.seen,"
 	" expected = expected + excluded.expected, meet = meet | excluded.meet;"
+	"INSERT INTO local SELECT i.new, p.new, runs, breakable FROM other.local o"
+	" JOIN sites p ON p.old = o.p JOIN sites i ON i.old = o.i"
+	" WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs,"
+	" breakable = breakable + excluded.breakable;"
+	"INSERT INTO \"between\" SELECT i.new, r.new, runs FROM other.\"between\" o"
+	" JOIN sites r ON r.old = o.r JOIN sites i ON i.old = o.i"
+	" WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs;"
 	"INSERT INTO member SELECT f.new, s.new, runs FROM other.member o JOIN sites f ON f.old = o.function"
 	" JOIN sites s ON s.old = o.site WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs;"
 	"INSERT INTO sequence SELECT i.new, p.new, torn FROM other.sequence o JOIN sites i ON i.old = o.i"
@@ -137,6 +158,14 @@ void store_close(struct store *s)
 	if (s)
 		db_close(&s->db);
 	free(s);
+}
+
+bool store_is_empty(struct store *s)
+{
+	int64_t any = 1;
+	struct err err;
+
+	return db_run(&s->db, ANY_RUN, &any, 1, &err) == 0 && !any;
 }
 
 int store_begin(struct store *s, struct err *err)
@@ -181,6 +210,19 @@ int64_t store_site(struct store *s, int64_t program, const struct store_place *p
 	return db_run(&s->db, PLACE, NULL, 0, err) < 0 ? -1 : got[0];
 }
 
+int store_find(struct store *s, const char *build, uint64_t offset, struct store_at *at, struct err *err)
+{
+	int got;
+
+	*at = (struct store_at){ 0 };
+	db_bind_text(&s->db, AT, 1, build);
+	db_bind(&s->db, AT, 2, 1, (int64_t[]){ (int64_t)offset });
+	while ((got = db_row(&s->db, AT, err)) > 0)
+		if (at->count < 2)
+			at->site[at->count++] = db_number(&s->db, AT, 0);
+	return got;
+}
+
 uint64_t store_news_sum(const struct store_news *n)
 {
 	return n->sites + n->broken + n->pairs + n->expected + n->cuts + n->triples;
@@ -222,6 +264,18 @@ int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, struct st
 	news->pairs += seen && got[0] == 1;
 	news->expected += expected && got[1] == 1;
 	return 0;
+}
+
+int store_local(struct store *s, int64_t p, int64_t i, bool breakable, struct err *err)
+{
+	db_bind(&s->db, LOCAL, 1, 3, (int64_t[]){ p, i, breakable });
+	return db_run(&s->db, LOCAL, NULL, 0, err);
+}
+
+int store_between(struct store *s, int64_t r, int64_t i, struct err *err)
+{
+	db_bind(&s->db, BETWEEN, 1, 2, (int64_t[]){ r, i });
+	return db_run(&s->db, BETWEEN, NULL, 0, err);
 }
 
 int store_member(struct store *s, int64_t function, int64_t site, struct err *err)

@@ -20,6 +20,8 @@ struct store;
 struct store *store_open(const char *path, bool create, struct err *err);
 void store_close(struct store *s);
 
+bool store_is_empty(struct store *s);	/* no run was ever taken */
+
 int store_begin(struct store *s, struct err *err);
 int store_commit(struct store *s, struct err *err);
 void store_rollback(struct store *s);
@@ -40,6 +42,14 @@ struct store_place {
 int64_t store_site(struct store *s, int64_t program, const struct store_place *p, unsigned *cuts,
 		   struct err *err);
 
+/* The accesses at an offset of a build; a call may read and write. */
+struct store_at {
+	int64_t site[2];
+	unsigned count;
+};
+
+int store_find(struct store *s, const char *build, uint64_t offset, struct store_at *at, struct err *err);
+
 /* What was new in a run: 0 of everything, and it taught nothing. */
 struct store_news {
 	uint64_t sites;		/* not met before */
@@ -59,6 +69,9 @@ int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pat
 		 struct store_news *news, struct err *err);
 enum store_how { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_MEET = 4, STORE_RACE = 8 };
 int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, struct store_news *news, struct err *err);
+/* A pair p, i of a thread; r, which may come between i and a p (learn/apart.h). */
+int store_local(struct store *s, int64_t p, int64_t i, bool breakable, struct err *err);
+int store_between(struct store *s, int64_t r, int64_t i, struct err *err);
 int store_member(struct store *s, int64_t function, int64_t site, struct err *err);
 /* In a transaction there is P, then I (torn: enum lifetx_torn); or, by cuts that came since, not any more. */
 int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct err *err);
@@ -100,6 +113,12 @@ struct known_pair {
 	unsigned how;		/* STORE_MEET, STORE_RACE; of orders enum lifetx_torn, of locks enum store_locks */
 };
 
+/* Two accesses of one thread in a row, and in how many runs others could have broken them apart. */
+struct known_local {
+	uint32_t p, i;
+	uint64_t runs, breakable;
+};
+
 struct known_triple {
 	uint32_t p, r, i;
 	enum avio_pattern pattern;
@@ -119,6 +138,10 @@ struct known {
 	size_t place_count, place_capacity;
 	struct known_pair *pairs;	/* (P, M) by M */
 	size_t pair_count, pair_capacity;
+	struct known_local *locals;
+	size_t local_count, local_capacity;
+	struct known_pair *between;	/* (r, i) */
+	size_t between_count, between_capacity;
 	struct known_pair *members;	/* (function, site) */
 	size_t member_count, member_capacity;
 	struct known_pair *orders;	/* (P, I): P comes before I in a transaction */

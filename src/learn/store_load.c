@@ -100,6 +100,22 @@ static int load_pairs(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
+static int load_locals(struct db *d, struct known *k, struct err *err)
+{
+	int got;
+
+	while ((got = db_row(d, LOCALS, err)) > 0) {
+		struct known_local l = { .runs = (uint64_t)db_number(d, LOCALS, 2),
+					 .breakable = (uint64_t)db_number(d, LOCALS, 3) };
+
+		if (!site_at(d, k, LOCALS, 0, &l.p) || !site_at(d, k, LOCALS, 1, &l.i))
+			continue;
+		k->locals = xgrow(k->locals, k->local_count, &k->local_capacity, sizeof(*k->locals));
+		k->locals[k->local_count++] = l;
+	}
+	return got;
+}
+
 /* A list of pairs of sites. */
 static int load_couples(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
 			size_t *count, size_t *capacity, struct err *err)
@@ -107,7 +123,7 @@ static int load_couples(struct db *d, const struct known *k, enum statement whic
 	int got;
 
 	while ((got = db_row(d, which, err)) > 0) {
-		struct known_pair p = { .how = which != MEMBERS ? (unsigned)db_number(d, which, 2) : 0 };
+		struct known_pair p = { .how = which == ORDERS || which == LOCKS ? (unsigned)db_number(d, which, 2) : 0 };
 
 		if (!site_at(d, k, which, 0, &p.first) || !site_at(d, k, which, 1, &p.second))
 			continue;
@@ -154,7 +170,8 @@ static int load_runs(struct db *d, struct known *k, struct err *err)
 
 int store_load(struct store *s, const char *program, struct known *k, struct err *err)
 {
-	static const enum statement by_program[] = { SITES, PLACES, PAIRS, MEMBERS, ORDERS, LOCKS, TRIPLES, RUNS };
+	static const enum statement by_program[] = { SITES, PLACES, PAIRS, LOCALS, BETWEENS, MEMBERS, ORDERS, LOCKS,
+						      TRIPLES, RUNS };
 	struct db *d = &s->db;
 	int64_t id;
 
@@ -165,6 +182,8 @@ int store_load(struct store *s, const char *program, struct known *k, struct err
 	for (size_t i = 0; i < ARRAY_SIZE(by_program); i++)
 		db_bind(d, by_program[i], 1, 1, &id);
 	return load_sites(d, k, err) < 0 || load_places(d, k, err) < 0 || load_pairs(d, k, err) < 0 ||
+	       load_locals(d, k, err) < 0 ||
+	       load_couples(d, k, BETWEENS, &k->between, &k->between_count, &k->between_capacity, err) < 0 ||
 	       load_couples(d, k, MEMBERS, &k->members, &k->member_count, &k->member_capacity, err) < 0 ||
 	       load_couples(d, k, ORDERS, &k->orders, &k->order_count, &k->order_capacity, err) < 0 ||
 	       load_couples(d, k, LOCKS, &k->locks, &k->lock_count, &k->lock_capacity, err) < 0 ||
@@ -188,6 +207,8 @@ void known_free(struct known *k)
 	free(k->sites);
 	free(k->places);
 	free(k->pairs);
+	free(k->locals);
+	free(k->between);
 	free(k->members);
 	free(k->orders);
 	free(k->locks);

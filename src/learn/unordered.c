@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "analyze/iroot.h"
-#include "analyze/track.h"
 #include "base/mem.h"
 #include "trace/step.h"
 
@@ -31,8 +30,7 @@ struct cell {
 };
 
 struct unordered {
-	struct analysis_context ctx;
-	struct track track;
+	struct locks *locks;
 	struct cells cells;
 	struct learn_pairs pairs, races;	/* the lower number first */
 	struct recent *recent;	/* by thread */
@@ -46,21 +44,17 @@ static void clear(void *item)
 	free(((struct cell *)item)->items);
 }
 
-struct unordered *unordered_new(const struct reader *trace)
+struct unordered *unordered_new(struct locks *locks)
 {
 	struct unordered *u = xcalloc(1, sizeof(*u));
 
-	analysis_context_init(&u->ctx);
-	u->ctx.reader = trace;
-	track_init(&u->track, &u->ctx);
+	u->locks = locks;
 	cells_init(&u->cells, GRANULE_BYTES, sizeof(struct cell));
 	return u;
 }
 
 void unordered_free(struct unordered *u)
 {
-	track_free(&u->track);
-	analysis_context_free(&u->ctx);
 	cells_free(&u->cells, clear);
 	learn_pairs_free(&u->pairs);
 	learn_pairs_free(&u->races);
@@ -74,7 +68,7 @@ static void meet(struct unordered *u, const struct last *a, const struct last *b
 	uint32_t low = a->site < b->site ? a->site : b->site, high = a->site < b->site ? b->site : a->site;
 
 	learn_pairs_add(&u->pairs, low, high);
-	if (!locks_exclude(u->ctx.locks, a->lockset, b->lockset))
+	if (!locks_exclude(u->locks, a->lockset, b->lockset))
 		learn_pairs_add(&u->races, low, high);
 }
 
@@ -148,9 +142,8 @@ static uint8_t mask_of(uint64_t base, uint64_t addr, uint64_t end)
 	return (uint8_t)((1u << to) - (1u << from));
 }
 
-void unordered_event(struct unordered *u, const struct event *ev, uint32_t site)
+void unordered_event(struct unordered *u, const struct event *ev, uint32_t site, const struct view *view)
 {
-	const struct view *view = track_before(&u->track, ev);
 	unsigned access = access_of(ev->kind);
 	uint64_t end = ev->addr + ev->size;
 
@@ -169,7 +162,6 @@ void unordered_event(struct unordered *u, const struct event *ev, uint32_t site)
 
 			see(u, cells_get(&u->cells, base / GRANULE_BYTES), &now, view);
 		}
-	track_after(&u->track, ev);
 }
 
 bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b)

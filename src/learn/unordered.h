@@ -7,17 +7,17 @@
 
 #include <stdbool.h>
 
+#include "analyze/analysis.h"
 #include "learn/fold.h"
-#include "trace/reader.h"
 
 struct unordered;
 
-/* `trace` outlives it. */
-struct unordered *unordered_new(const struct reader *trace);
+/* `locks` of the views to come. */
+struct unordered *unordered_new(struct locks *locks);
 void unordered_free(struct unordered *u);
 
-/* Every event of the trace; `site` of those that access memory. */
-void unordered_event(struct unordered *u, const struct event *ev, uint32_t site);
+/* Every event of the trace; `site` of those that access memory; `view` may be NULL. */
+void unordered_event(struct unordered *u, const struct event *ev, uint32_t site, const struct view *view);
 
 /* Were the two ever? In any order. */
 bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define RULES_MAGIC 0x53454c55524c4e53ull	/* "SNLRULES" */
-#define RULES_VERSION 1u
+#define RULES_VERSION 2u
 #define RULES_ID_MAX 64u
 
 enum rules_flag {
@@ -31,6 +31,11 @@ enum rules_flag {
 	RULES_IN_TX = 16,
 	/* LifeTx: a transaction ends right before this access, and the next one begins. */
 	RULES_CUT = 32,
+	/*
+	 * For check: it has an invariant that another thread could break; or it is the access
+	 * before such a one; or it could be what breaks it.
+	 */
+	RULES_CHECK = 256,
 	RULES_WRITE = 64,	/* else it only reads; atomics that do both write */
 	/* LifeTx: it may come between two accesses of a transaction of another thread. */
 	RULES_REMOTE = 128,
