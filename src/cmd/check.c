@@ -31,6 +31,8 @@ static const char usage[] =
 	"      --program NAME   of several in the database, this one\n"
 	"      --rules FILE     for a program: what was learnt (default: rules.bin in the folder\n"
 	"                       of --out)\n"
+	"      --all            for a program: watch every place that is known, also where passing runs\n"
+	"                       show that no other thread can come in between; slower\n"
 	"      --noise N        for a program: naps at N of a thousand accesses, so that more happens\n"
 	"      --seed N         of the noise\n"
 	"  -n, --limit N        show N at most\n"
@@ -71,16 +73,36 @@ static int learn_passing(const struct options *o, struct store *store, struct er
 	return result;
 }
 
-/* Those that are told: with finer rules, and after a death, also what is only unusual. */
-static size_t telling(const struct options *o, const struct detect *d)
+/*
+ * With finer rules, and after a death, also what is only unusual. If nothing else is to be
+ * told, what happened behind a place that passing runs know and never got beyond.
+ */
+static bool is_told(const struct options *o, const struct detect *d, const struct detect_item *item)
 {
-	uint64_t count = d->ranks[DETECT_BROKEN];
+	switch (item->rank) {
+	case DETECT_BROKEN: return true;
+	case DETECT_NEW: return o->pset || o->form == FORM_POSTMORTEM;
+	case DETECT_UNTRAINED:
+		return o->form == FORM_POSTMORTEM ||
+		       (!d->ranks[DETECT_BROKEN] && item->events == 3 && item->event[0].site->runs);
+	default: return false;
+	}
+}
 
-	if (o->pset || o->form == FORM_POSTMORTEM)
-		count += d->ranks[DETECT_NEW];
-	if (o->form == FORM_POSTMORTEM)
-		count += d->ranks[DETECT_UNTRAINED];
-	return (size_t)count;
+/* Those that are told to the front, in their order; how many. */
+static size_t telling(const struct options *o, struct detect *d)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		struct detect_item item = d->items[i];
+
+		if (!is_told(o, d, &item))
+			continue;
+		memmove(d->items + count + 1, d->items + count, (i - count) * sizeof(item));
+		d->items[count++] = item;
+	}
+	return count;
 }
 
 static int look(const struct options *o, struct store *store, struct err *err)
@@ -129,7 +151,7 @@ static int act(const struct options *o)
 }
 
 enum { OPT_TRACE = 256, OPT_POSTMORTEM, OPT_PSET, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM, OPT_JSON,
-       OPT_RULES, OPT_NOISE, OPT_SEED };
+       OPT_RULES, OPT_NOISE, OPT_SEED, OPT_ALL };
 
 static const struct option long_options[] = {
 	{ "trace", no_argument, NULL, OPT_TRACE },
@@ -140,6 +162,7 @@ static const struct option long_options[] = {
 	{ "db", required_argument, NULL, OPT_DB },
 	{ "program", required_argument, NULL, OPT_PROGRAM },
 	{ "rules", required_argument, NULL, OPT_RULES },
+	{ "all", no_argument, NULL, OPT_ALL },
 	{ "noise", required_argument, NULL, OPT_NOISE },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "limit", required_argument, NULL, 'n' },
@@ -195,6 +218,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_RULES: o->online.rules = optarg; break;
+		case OPT_ALL: o->online.all = true; break;
 		case OPT_NOISE: code = numbers_count(&cmd_check, "--noise", optarg, 0, 1000, &o->online.noise); break;
 		case OPT_SEED: code = numbers_count(&cmd_check, "--seed", optarg, 0, 1u << 30, &o->online.seed); break;
 		case 'n': code = numbers_count(&cmd_check, "--limit", optarg, 0, UINT64_MAX, &o->limit); break;

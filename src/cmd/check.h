@@ -19,6 +19,7 @@ struct check_online {
 	const char *rules;	/* NULL: rules.bin in `out` */
 	const char *out;
 	uint64_t noise, seed, granularity, limit;
+	bool all;		/* every place that is known, not only those that matter */
 	bool quiet, json;
 	char **program;
 };

@@ -8,77 +8,141 @@
  */
 #include "runtime/check.h"
 
-#include "runtime/watch_cell.h"
+#include <sys/uio.h>
 
-static enum watchlog_kind broken(const struct cell_own *p, bool write, uint32_t *remote)
+#include "runtime/check_cell.h"
+#include "runtime/sys.h"
+
+#define RANGE_MOST 512u		/* pieces; of a longer access only the first ones are looked at */
+
+/* One access to one piece. */
+struct touch {
+	uint64_t addr, size;
+	uint32_t site;
+	uint16_t serial;
+	bool write, invariant;
+};
+
+static enum watchlog_kind broken(const struct check_own *own, bool write, uint32_t *p, uint32_t *remote)
 {
-	if (p->write && write) {
-		*remote = p->first;
-		return p->first && p->first_reads ? WATCHLOG_WRW : WATCHLOG_NONE;
-	}
-	*remote = p->last;
-	if (!p->last)
-		return WATCHLOG_NONE;
-	return write ? WATCHLOG_RWW : p->write ? WATCHLOG_WWR : WATCHLOG_RWR;
+	*p = own->site;
+	*remote = own->last;
+	if (own->last && !(own->write && write))
+		return write ? WATCHLOG_RWW : own->write ? WATCHLOG_WWR : WATCHLOG_RWR;
+	*p = own->wrote;
+	*remote = own->first;
+	return write && own->wrote && own->first && own->first_reads ? WATCHLOG_WRW : WATCHLOG_NONE;
 }
 
-static void met(struct cell_own *p, uint32_t site, bool write)
+static void met(struct check_own *own, const struct touch *t)
 {
-	if (!p->first) {
-		p->first = site;
-		p->first_reads = !write;
+	if (!own->first) {
+		own->first = t->site;
+		own->first_reads = !t->write;
 	}
-	if (write)
-		p->last = site;
+	if (t->write) {
+		if (!own->write)
+			own->wrote = 0;
+		own->last = t->site;
+	}
+}
+
+static void go_on(struct check_own *own, const struct touch *t)
+{
+	own->serial = t->serial;
+	own->site = t->site;
+	own->write = t->write;
+	if (own->last)
+		own->wrote = 0;
+	own->last = 0;
+	if (t->write) {
+		own->wrote = t->site;
+		own->first = 0;
+	}
 }
 
 /* More threads than there is room for: the one that was there longest goes. */
-static struct cell_own *take_own(struct cell *c)
+static struct check_own *take_own(struct check_page *page, uint32_t piece)
 {
-	if (c->count < CELL_OWNS)
-		return &c->own[c->count++];
-	for (uint32_t i = 1; i < CELL_OWNS; i++)
-		c->own[i - 1] = c->own[i];
-	watch_count(&watch.log->lost_cells, 1);
-	return &c->own[CELL_OWNS - 1];
+	struct check_cell *c = &page->near[piece];
+	struct check_own *own;
+
+	if (c->count == CHECK_NEAR + CHECK_FAR) {
+		for (uint32_t i = 1; i < c->count; i++)
+			*check_own_at(page, piece, i - 1) = *check_own_at(page, piece, i);
+		watch_count(&watch.log->lost_cells, 1);
+		c->count--;
+	}
+	own = check_own_at(page, piece, c->count++);
+	*own = (struct check_own){ 0 };
+	return own;
 }
 
-static void tell(enum watchlog_kind kind, uint32_t p, uint32_t remote, uint32_t i, uint64_t tag)
+/* What is in memory now; the kernel reads it, since the program's own access may be about to crash. */
+static void take_value(struct watchlog_record *r, const struct touch *t)
 {
-	struct watchlog_record *r = watch_record(kind, p, remote, i);
+	struct iovec to = { &r->value, t->size }, from = { (void *)t->addr, t->size };
+
+	if (t->size <= sizeof(r->value) &&
+	    sys_call6(SYS_process_vm_readv, r->pid, (long)&to, 1, (long)&from, 1, 0) == (long)t->size)
+		r->value_size = (uint32_t)t->size;
+}
+
+static void tell(enum watchlog_kind kind, uint32_t p, uint32_t remote, const struct touch *t)
+{
+	struct watchlog_record *r = watch_record(kind, p, remote, t->site);
 
 	if (!r)
 		return;
 	if (__atomic_fetch_add(&r->count, 1, __ATOMIC_RELAXED) == 0) {
-		r->addr = tag << watch.shift;
-		r->thread[0] = watch_self.serial;
+		r->addr = t->addr;
+		r->thread[0] = t->serial;
+		take_value(r, t);
 	}
 }
 
-void check_access(uint64_t tag, const struct rules_place *place, bool write)
+static void touch_piece(struct check_page *page, uint32_t piece, const struct touch *t)
 {
-	struct cell *c = cell_lock(tag);
+	struct check_cell *c = &page->near[piece];
+	uint64_t me = (uint64_t)t->site << 16 | t->serial;
 	enum watchlog_kind kind = WATCHLOG_NONE;
-	struct cell_own *own = NULL;
-	uint16_t me = (uint16_t)watch_self.serial;
+	struct check_own *own = NULL;
 	uint32_t p = 0, remote = 0;
 
-	if (!c)
+	if (__atomic_load_n(&c->latest, __ATOMIC_RELAXED) == me || !check_cell_lock(c))
 		return;
-	for (uint32_t i = 0; i < c->count; i++)
-		if (c->own[i].serial == me)
-			own = &c->own[i];
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct check_own *each = check_own_at(page, piece, i);
+
+		if (each->serial == t->serial)
+			own = each;
 		else
-			met(&c->own[i], place->site, write);
-	if (own) {
-		p = own->site;
-		if (place->flags & RULES_INVARIANT)
-			kind = broken(own, write, &remote);
-	} else {
-		own = take_own(c);
+			met(each, t);
 	}
-	*own = (struct cell_own){ .serial = me, .write = write, .site = place->site };
-	cell_unlock(c);
+	if (own && t->invariant)
+		kind = broken(own, t->write, &p, &remote);
+	go_on(own ? own : take_own(page, piece), t);
+	__atomic_store_n(&c->latest, me, __ATOMIC_RELAXED);
+	check_cell_unlock(c);
 	if (unlikely(kind))
-		tell(kind, p, remote, place->site, tag);
+		tell(kind, p, remote, t);
+}
+
+void check_access(uint64_t addr, uint64_t size, const struct rules_place *place, bool write)
+{
+	struct touch t = { .addr = addr & TRACE_ADDR_MASK, .size = size ? size : 1, .site = place->site,
+			   .serial = (uint16_t)watch_self.serial, .write = write,
+			   .invariant = place->flags & RULES_INVARIANT };
+	uint64_t piece = t.addr >> watch.shift, last = (t.addr + t.size - 1) >> watch.shift;
+
+	if (t.site >= CHECK_SITES)
+		return;
+	if (last - piece >= RANGE_MOST)
+		last = piece + RANGE_MOST - 1;
+	for (; piece <= last; piece++) {
+		struct check_page *page = check_page(piece / CHECK_PAGE);
+
+		if (page)
+			touch_piece(page, piece % CHECK_PAGE, &t);
+	}
 }

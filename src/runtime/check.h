@@ -6,6 +6,7 @@
 
 #include "runtime/rules.h"
 
-SNARLRT_HIDDEN void check_access(uint64_t tag, const struct rules_place *place, bool write);
+/* Before the access is done. */
+SNARLRT_HIDDEN void check_access(uint64_t addr, uint64_t size, const struct rules_place *place, bool write);
 
 #endif

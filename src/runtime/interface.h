@@ -41,6 +41,7 @@
  *   protect=both|pset|tx  what guard keeps; default both
  *   wait=MICROSECONDS   the longest delay of an access; default 50000
  *   granularity=BYTES   of memory, 1 to 64; default 8
+ *   places=breakable|all  check: what others can break apart (default), or all that the rules have
  *   noise=PERMILLE      naps at so many accesses of a thousand at places of the rules;
  *                       with mode=off and without rules, wherever memory is shared
  *   seed=N              of the noise

@@ -89,6 +89,10 @@ static bool set_watch(struct snarlrt_options *o, const char *key, const char *va
 		o->no_tx = same(value, "pset");
 		return o->no_pset || o->no_tx || same(value, "both");
 	}
+	if (same(key, "places")) {
+		o->all = same(value, "all");
+		return o->all || same(value, "breakable");
+	}
 	if (!parse_size(value, &n))
 		return false;
 	if (same(key, "seed"))

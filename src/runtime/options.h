@@ -9,6 +9,7 @@
 struct snarlrt_options {
 	bool record, control, profile, kernel_threads;
 	bool check, guard, no_pset, no_tx;
+	bool all;		/* places=all: check watches every known one */
 	uint32_t noise;		/* per mille */
 	uint32_t granularity;	/* log2 of bytes */
 	uint64_t seed, wait_us;

@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "runtime/check_cell.h"
 #include "runtime/check.h"
 #include "runtime/guard.h"
 #include "runtime/sys.h"
@@ -109,7 +110,10 @@ void watch_forked(void)
 	if (me)
 		me->waiters = 0;
 	watch.unborn = 0;
-	cells_forked();
+	if (watch.check)
+		check_cells_forked();
+	else
+		cells_forked();
 }
 
 struct watch_self *watch_enter(void)
@@ -183,18 +187,19 @@ void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 		watch_leave(self);
 		return;
 	}
+	if (watch.check) {
+		check_access(addr, size, place, write);
+		watch_leave(self);
+		return;
+	}
 	if (watch.tx && place->flags >> RULES_GATE_SHIFT)
 		guard_gate(place);
 	tag = (addr & TRACE_ADDR_MASK) >> watch.shift;
 	last = ((addr & TRACE_ADDR_MASK) + (size ? size : 1) - 1) >> watch.shift;
 	if (last - tag >= RANGE_CELLS)
 		last = tag + RANGE_CELLS - 1;
-	for (; tag <= last; tag++) {
-		if (watch.check)
-			check_access(tag, place, write);
-		else
-			guard_access(tag, place, write);
-	}
+	for (; tag <= last; tag++)
+		guard_access(tag, place, write);
 	watch_leave(self);
 }
 
@@ -337,7 +342,9 @@ void watch_fresh(uint64_t addr, uint64_t size)
 	self = watch_enter();
 	if (!self)
 		return;
-	for (uint64_t n = 0; tag < last && n < RANGE_CELLS; n++)
+	if (watch.check && tag < last)
+		check_cells_forget(tag, last - 1);
+	for (uint64_t n = 0; !watch.check && tag < last && n < RANGE_CELLS; n++)
 		cell_forget(tag++);
 	watch_leave(self);
 }

@@ -16,6 +16,7 @@
 
 #define WATCH_THREADS 1024u	/* alive at once; others are not watched, counted */
 #define WATCH_HELD 8u		/* locks of a thread that are remembered */
+#define WATCH_PAGES 16u		/* of check's cells that a thread remembers */
 #define WATCH_ANYBODY UINT32_MAX
 
 enum watch_state { WATCH_RUNNING, WATCH_WAITING, WATCH_BLOCKED };
@@ -33,6 +34,13 @@ struct watch_thread {
 	uint64_t held[WATCH_HELD];	/* locks; bit 0: a transaction touched memory under it */
 };
 
+struct check_page;
+
+struct watch_page {
+	uint64_t number;	/* plus 1 */
+	struct check_page *page;
+};
+
 /* What only the thread itself needs. */
 struct watch_self {
 	uint32_t place;		/* in watch.threads, plus 1; 0: none yet */
@@ -44,11 +52,13 @@ struct watch_self {
 	uint32_t serial;
 	uint64_t random;
 	uint32_t *vain_word, vain_value;	/* what was waited for in vain the last time */
+	struct watch_page pages[WATCH_PAGES];	/* check_cell.h */
 	uint64_t exit_cuts[4];	/* bits of depths: the activation's exit ends a transaction */
 };
 
 struct watch {
 	bool check, pset, tx;
+	bool all;		/* check: every place there is, not only those that matter */
 	bool everywhere;	/* noise without rules: wherever memory is shared */
 	uint32_t noise;		/* per mille */
 	uint32_t active;	/* places with one of these flags of the rules are watched */

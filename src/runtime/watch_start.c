@@ -2,6 +2,7 @@
  * How modes check and guard begin, and what they switch on.
  */
 #include "runtime/arena.h"
+#include "runtime/check_cell.h"
 #include "runtime/dual.h"
 #include "runtime/sites.h"
 #include "runtime/sys.h"
@@ -13,7 +14,9 @@ static uint32_t wanted_flags(void)
 {
 	uint32_t flags = 0;
 
-	if (watch.check || !(watch.pset | watch.tx))
+	if (watch.check)
+		return watch.all ? UINT32_MAX : RULES_CHECK;
+	if (!(watch.pset | watch.tx))
 		return UINT32_MAX;
 	if (watch.pset)
 		flags |= RULES_OPEN | RULES_SOURCE;
@@ -37,12 +40,14 @@ static bool load(const struct snarlrt_options *o)
 	}
 	watch.log->rules_check = rules_header()->check;
 	watch.tails = arena_pages(rules_header()->sites);
-	return active > 0 && watch.tails;
+	/* Nothing to check is no reason to be slow: the rest is switched off all the same. */
+	return (active > 0 || watch.check) && watch.tails;
 }
 
 bool watch_start(const struct snarlrt_options *o)
 {
 	watch.check = o->check;
+	watch.all = o->all;
 	watch.pset = o->guard && !o->no_pset;
 	watch.tx = o->guard && !o->no_tx;
 	watch.noise = o->noise;
@@ -61,7 +66,7 @@ bool watch_start(const struct snarlrt_options *o)
 		watch.check = watch.pset = watch.tx = false;
 		return watch.everywhere;
 	}
-	if (!load(o) || !cells_init())
+	if (!load(o) || !(watch.check ? check_cells_init() : cells_init()))
 		return false;
 	snarlrt_sites_use_rules();
 	return true;

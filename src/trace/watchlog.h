@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WATCHLOG_MAGIC 0x474f4c484354574eull
-#define WATCHLOG_VERSION 1u
+#define WATCHLOG_VERSION 2u
 #define WATCHLOG_RECORDS 4096u	/* a power of two */
 #define WATCHLOG_MODULES 64u
 #define WATCHLOG_PATH 256u
@@ -37,6 +37,9 @@ struct watchlog_record {
 	uint32_t pid;
 	uint32_t thread[2];	/* of the first time: who it happened to, the other one */
 	uint64_t addr;		/* likewise */
+	uint64_t value;		/* likewise: in memory when the last of the sites came */
+	uint32_t value_size;	/* 0: not known */
+	uint32_t pad;
 	uint64_t count;
 	/* Delays: how they ended, and how long they took. */
 	uint64_t resolved;	/* the other thread moved on */
@@ -68,6 +71,6 @@ struct watchlog {
 	struct watchlog_record record[WATCHLOG_RECORDS];
 };
 
-_Static_assert(sizeof(struct watchlog_record) == 88, "record");
+_Static_assert(sizeof(struct watchlog_record) == 104, "record");
 
 #endif
