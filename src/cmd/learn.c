@@ -19,6 +19,7 @@ static const char usage[] =
 	"usage: snarl learn [options] [--] PROGRAM [ARGUMENT…]\n"
 	"       snarl learn [options] --traces TRACE…\n"
 	"       snarl learn [options] --merge DATABASE…\n"
+	"       snarl learn [options] --guard-log LOG…\n"
 	"       snarl learn [options] --dump [DATABASE]\n"
 	"\n"
 	"Learns from runs that pass which accesses stay together, which follow which, and which\n"
@@ -27,9 +28,10 @@ static const char usage[] =
 	"\n"
 	"      --runs N         at most (default 100)\n"
 	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
-	"      --stable M       end when M runs in a row taught nothing new (default 5; 0: never)\n"
+	"      --stable M       end when M runs in a row taught nothing new (default 20; 0: never)\n"
 	"      --schedules      under control, each run another interleaving; without: as they come,\n"
-	"                       threads in parallel\n"
+	"                       threads in parallel, but for one in four, so that they meet\n"
+	"      --parallel       … all of them as they come\n"
 	"      --seed N         other interleavings (default 1)\n"
 	"      --threshold T    an invariant may be broken in T passing runs (default 0): some may\n"
 	"                       have gone wrong unnoticed\n"
@@ -51,6 +53,8 @@ static const char usage[] =
 	"      --program NAME   of several in the database, this one\n"
 	"      --traces         learn from the traces that follow, all of runs that passed\n"
 	"      --merge          add the databases that follow to it\n"
+	"      --guard-log      the guarded runs of the logs that follow were good: what was delayed in\n"
+	"                       vain is allowed from now on\n"
 	"      --dump           print what is known\n"
 	"  -o, --out DIR        folder of results (default: snarl-out)\n"
 	"  -q, --quiet          no progress, no summary\n"
@@ -62,14 +66,22 @@ static const char usage[] =
 	"  snarl learn --schedules --stable 20 -- ./bank 100\n"
 	"  snarl learn --dump\n";
 
+/*
+ * On a busy machine, or with small inputs, threads may never meet in parallel runs, and what
+ * never had the chance to be broken is no invariant. One run in so many is controlled,
+ * therefore, with few switches: a short run is hardly changed, in a long one all meet all.
+ */
+#define MEETING_EVERY 4u
+#define MEETING_PERMILLE 10u
+
 #define TROUBLE 5u	/* runs in a row that could not be made, and it is given up */
 
-enum form { FORM_RUN, FORM_TRACES, FORM_MERGE, FORM_DUMP };
+enum form { FORM_RUN, FORM_TRACES, FORM_MERGE, FORM_GUARD_LOG, FORM_DUMP };
 
 struct options {
 	struct explore_options explore;
 	uint64_t stable, threshold, granularity;
-	bool schedules;
+	bool schedules, parallel;	/* only these; without: mostly parallel ones */
 	const char *db, *name;
 	enum form form;
 	char **operands;
@@ -107,8 +119,8 @@ static void show_progress(struct session *s, const struct tally *t)
 
 /* One run to a trace; *passed: there is one. */
 static int make_run(const struct options *o, struct session *s, struct search_config *config,
-		    struct search_memory *memory, uint64_t number, const char *path, bool *passed,
-		    struct err *err)
+		    struct search_memory *memory, uint64_t number, bool controlled, const char *path,
+		    bool *passed, struct err *err)
 {
 	/* Few switches show what users will see, many what else there is. */
 	static const uint32_t permille[] = { 0, 100, 0, 400 };
@@ -116,12 +128,12 @@ static int make_run(const struct options *o, struct session *s, struct search_co
 	struct oracle_result result;
 	int code;
 
-	if (!o->schedules) {
+	if (!controlled) {
 		code = plain_trace(&s->target, &s->oracle, o->explore.timeout, path, &result, err);
 		*passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
 	}
-	config->switch_permille = permille[number % ARRAY_SIZE(permille)];
+	config->switch_permille = o->schedules ? permille[number % ARRAY_SIZE(permille)] : MEETING_PERMILLE;
 	code = profile_trace(config, memory, number, NULL, path, &s->stats, &failure, NULL, err);
 	*passed = code == 0 && !failure;
 	if (failure)
@@ -151,6 +163,7 @@ static int make_runs(const struct options *o, struct session *s, struct learner 
 	char *path = xasprintf("%s/learn-%d.snarl", o->explore.out, (int)getpid());
 	char *input = join(o->explore.program + 1);
 	unsigned trouble = 0;
+	bool controlled, can_control = true;
 	struct search_memory memory = { 0 };
 	struct search_config config;
 	int code = 0;
@@ -161,7 +174,13 @@ static int make_runs(const struct options *o, struct session *s, struct learner 
 		struct store_news news;
 		bool passed = false;
 
-		code = make_run(o, s, &config, &memory, t->made, path, &passed, err);
+		controlled = o->schedules || (can_control && !o->parallel && t->made % MEETING_EVERY == 1);
+		code = make_run(o, s, &config, &memory, t->made, controlled, path, &passed, err);
+		/* Not every program can be; parallel runs will do then. */
+		if (code < 0 && controlled && !o->schedules) {
+			can_control = false;
+			continue;
+		}
 		/* Ctrl-C reaches the program, too. */
 		if (session_interrupted) {
 			code = 0;
@@ -173,7 +192,7 @@ static int make_runs(const struct options *o, struct session *s, struct learner 
 		if (code < 0 && t->made > 1 && trouble < TROUBLE)
 			code = 0;
 		if (code == 0 && passed) {
-			code = learner_trace(l, path, input, o->schedules ? "controlled" : "parallel",
+			code = learner_trace(l, path, input, controlled ? "controlled" : "parallel",
 					     o->explore.seed + t->made - 1, &news, err);
 			if (code == 0)
 				add_news(t, &news);
@@ -214,8 +233,8 @@ static void tell(const struct options *o, const struct tally *t, const struct le
 		t->settled ? "; the last ones nothing new" : "", session_interrupted ? "; interrupted" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: runs were too large to look at all of them: pairs may be missing\n");
-	fprintf(stderr, "snarl: %s: %u places, %u with an invariant, %u open, %u transactions of %u places\n",
-		rules, c->sites, c->invariants, c->open, c->transactions, c->members);
+	fprintf(stderr, "snarl: %s: %u places, %u with an invariant, %u to check, %u open, "
+		"%u transactions of %u places\n", rules, c->sites, c->invariants, c->watched, c->open, c->transactions, c->members);
 }
 
 static void print_json(const struct tally *t, const struct compile_stats *c, const char *db,
@@ -239,6 +258,7 @@ static void print_json(const struct tally *t, const struct compile_stats *c, con
 	json_close(&j, '}');
 	json_number(&j, "places", c->sites);
 	json_number(&j, "invariants", c->invariants);
+	json_number(&j, "watched", c->watched);
 	json_number(&j, "open", c->open);
 	json_number(&j, "transactions", c->transactions);
 	json_number(&j, "members", c->members);
@@ -323,6 +343,23 @@ static int merge(const struct options *o, struct store *store, const char *rules
 	return CMD_OK;
 }
 
+static int take_guard_logs(const struct options *o, struct store *store, const char *rules, struct err *err)
+{
+	struct compile_stats stats;
+	struct learn_guard sum = { 0 };
+
+	for (int i = 0; i < o->operand_count; i++)
+		if (learn_guard_log(store, o->operands[i], &sum, err) < 0)
+			return cmd_fail(&cmd_learn, "%s", err->text);
+	if (write_rules(o, store, o->name, rules, &stats, err) < 0)
+		return cmd_fail(&cmd_learn, "%s", err->text);
+	if (!o->explore.quiet)
+		fprintf(stderr, "snarl: %llu orders were waited for in vain, %llu of them new, %llu of places "
+			"unknown here; %s: %u open\n", (unsigned long long)sum.taken,
+			(unsigned long long)sum.new, (unsigned long long)sum.unknown, rules, stats.open);
+	return CMD_OK;
+}
+
 static int act(const struct options *o)
 {
 	char *own = xasprintf("%s/%s", o->explore.out, STORE_FILE);
@@ -330,25 +367,32 @@ static int act(const struct options *o)
 	const char *db = o->form == FORM_DUMP && o->operand_count ? o->operands[0] : o->db ? o->db : own;
 	struct store *store = NULL;
 	struct err err = { "" };
+	bool fresh = o->form != FORM_DUMP && access(db, F_OK) != 0;
 	int code = CMD_OK;
 
 	if ((o->form != FORM_DUMP && bug_folder(o->explore.out, &err) < 0) ||
-	    !(store = store_open(db, o->form != FORM_DUMP, &err)))
+	    !(store = store_open(db, o->form != FORM_DUMP && o->form != FORM_GUARD_LOG, &err)))
 		code = cmd_fail(&cmd_learn, "%s", err.text);
 	else if (o->form == FORM_DUMP)
 		code = dump(o, store, &err);
+	else if (o->form == FORM_GUARD_LOG)
+		code = take_guard_logs(o, store, rules, &err);
 	else if (o->form == FORM_MERGE)
 		code = merge(o, store, rules, &err);
 	else
 		code = learn(o, store, db, rules, &err);
+	/* What could not be run leaves no trace. */
+	fresh = fresh && store && code != CMD_OK && store_is_empty(store);
 	store_close(store);
+	if (fresh)
+		unlink(db);
 	free(own);
 	free(rules);
 	return cmd_flush(&cmd_learn, code);
 }
 
-enum { OPT_STABLE = EXPLORE_OPT_OWN, OPT_SCHEDULES, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM,
-       OPT_TRACES, OPT_MERGE, OPT_DUMP };
+enum { OPT_STABLE = EXPLORE_OPT_OWN, OPT_SCHEDULES, OPT_PARALLEL, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM,
+       OPT_TRACES, OPT_MERGE, OPT_GUARD_LOG, OPT_DUMP };
 
 static const struct option long_options[] = {
 	{ "runs", required_argument, NULL, OPT_RUNS },
@@ -356,6 +400,7 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "stable", required_argument, NULL, OPT_STABLE },
 	{ "schedules", no_argument, NULL, OPT_SCHEDULES },
+	{ "parallel", no_argument, NULL, OPT_PARALLEL },
 	{ "threshold", required_argument, NULL, OPT_THRESHOLD },
 	{ "granularity", required_argument, NULL, OPT_GRANULARITY },
 	{ "expect-exit", required_argument, NULL, OPT_EXPECT_EXIT },
@@ -371,6 +416,7 @@ static const struct option long_options[] = {
 	{ "program", required_argument, NULL, OPT_PROGRAM },
 	{ "traces", no_argument, NULL, OPT_TRACES },
 	{ "merge", no_argument, NULL, OPT_MERGE },
+	{ "guard-log", no_argument, NULL, OPT_GUARD_LOG },
 	{ "dump", no_argument, NULL, OPT_DUMP },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "out", required_argument, NULL, 'o' },
@@ -396,10 +442,12 @@ static int parse(struct options *o, int argc, char **argv)
 			break;
 		case OPT_GRANULARITY: code = learn_granularity(&cmd_learn, optarg, &o->granularity); break;
 		case OPT_SCHEDULES: o->schedules = true; break;
+		case OPT_PARALLEL: o->parallel = true; break;
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_TRACES: o->form = FORM_TRACES; break;
 		case OPT_MERGE: o->form = FORM_MERGE; break;
+		case OPT_GUARD_LOG: o->form = FORM_GUARD_LOG; break;
 		case OPT_DUMP: o->form = FORM_DUMP; break;
 		default: code = explore_options_take(&o->explore, c);
 		}
@@ -410,15 +458,18 @@ static int parse(struct options *o, int argc, char **argv)
 	o->explore.program = o->operands;
 	if (o->explore.seconds > 0 && !o->explore.runs_given)
 		o->explore.runs = 0;
+	if (o->schedules && o->parallel)
+		return cmd_usage(&cmd_learn, "--schedules and --parallel exclude each other");
 	if (!o->operand_count && o->form != FORM_DUMP)
 		return cmd_usage(&cmd_learn, o->form == FORM_MERGE ? "--merge: which databases?" :
+				 o->form == FORM_GUARD_LOG ? "--guard-log: which?" :
 				 o->form == FORM_TRACES ? "--traces: which?" : "which program?");
 	return -1;
 }
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .stable = 5, .granularity = LEARN_GRANULARITY };
+	struct options o = { .stable = 20, .granularity = LEARN_GRANULARITY };
 	int code;
 
 	explore_options_init(&o.explore, &cmd_learn, 100);
