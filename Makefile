@@ -240,6 +240,7 @@ bench: deps
 	@$(MAKE) --no-print-directory all
 	@tests/bench/run
 	@tests/bench/production
+	@tests/bench/check
 	@tests/bench/control
 	@tests/bench/profile
 	@tests/bench/analyze
