@@ -18,6 +18,7 @@ struct visit {
 
 struct pair {
 	uint32_t thread, p, i;
+	uint32_t number;	/* in apart.pairs */
 	uint32_t locks;		/* held from p to i, each time */
 	bool p_write, i_write;
 	uint64_t epoch;		/* of the last i */
@@ -60,6 +61,11 @@ struct apart {
 	struct vclock *clocks;
 	size_t clock_count, clock_capacity, clock_bytes;
 	struct learn_pairs pairs, between, breakable;
+	struct map numbers;	/* of pairs: p << 32 | i to the place in the list, plus 1 */
+	struct learn_pairs near;	/* of these, those without more than locks in between */
+	struct learn_pairs meets;	/* (r, number of a pair): r may come between */
+	uint8_t *writes;	/* by site */
+	size_t site_count;
 };
 
 static void clear(void *item)
@@ -94,6 +100,10 @@ void apart_free(struct apart *a)
 	learn_pairs_free(&a->pairs);
 	learn_pairs_free(&a->between);
 	learn_pairs_free(&a->breakable);
+	learn_pairs_free(&a->near);
+	learn_pairs_free(&a->meets);
+	map_free(&a->numbers);
+	free(a->writes);
 	free(a);
 }
 
@@ -148,6 +158,7 @@ static void may_break(struct apart *a, const struct pair *pair, uint32_t r, bool
 {
 	bool both = pair->p_write && pair->i_write;
 
+	learn_pairs_add(&a->meets, r, pair->number);
 	if (!write && !pair->p_write && !pair->i_write)
 		return;
 	learn_pairs_add(&a->between, r, pair->i);
@@ -236,6 +247,18 @@ static struct owner *owner_of(struct cell *c, uint32_t thread)
 	return &c->owners[c->owner_count++];
 }
 
+static uint32_t number_of(struct apart *a, const struct pair *pair)
+{
+	bool added;
+	uint64_t *number = map_put(&a->numbers, (uint64_t)pair->p << 32 | pair->i, &added);
+
+	if (added) {
+		learn_pairs_add(&a->pairs, pair->p, pair->i);
+		*number = a->pairs.count;
+	}
+	return (uint32_t)*number - 1;
+}
+
 static void add_pair(struct apart *a, struct cell *c, const struct own *p, const struct visit *now,
 		     const struct view *view)
 {
@@ -243,7 +266,7 @@ static void add_pair(struct apart *a, struct cell *c, const struct own *p, const
 			     .locks = locks_since(a, view, p->index), .p_write = p->write,
 			     .i_write = now->write, .epoch = now->epoch };
 
-	learn_pairs_add(&a->pairs, pair.p, pair.i);
+	pair.number = number_of(a, &pair);
 	pair_meets(a, c, &pair, p);
 	if (c->full)
 		learn_pairs_add(&a->breakable, pair.p, pair.i);
@@ -262,6 +285,10 @@ static void access_cell(struct apart *a, struct cell *c, const struct visit *now
 		    !locks_exclude(a->locks, pair->locks, now->locks))
 			may_break(a, pair, now->site, now->write);
 	}
+	a->writes = xreach(a->writes, now->site, &a->site_count, sizeof(*a->writes));
+	a->writes[now->site] = now->write;
+	if (owner->last.site && owner->last.clock == clock && clock)
+		learn_pairs_add(&a->near, owner->last.site, now->site);
 	if (owner->last.site)
 		add_pair(a, c, &owner->last, now, view);
 	/*
@@ -292,6 +319,30 @@ void apart_step(struct apart *a, const struct learn_step *s, const struct view *
 			       .write = s->op == IROOT_OP_WRITE, .epoch = view->strong_epoch };
 	for (uint64_t i = cells_first(&a->cells, s->addr); i <= cells_last(&a->cells, s->addr, s->size); i++)
 		access_cell(a, cells_get(&a->cells, i), &now, view, t->clock);
+}
+
+void apart_finish(struct apart *a)
+{
+	uint32_t *first = xcalloc(a->site_count + 1, sizeof(*first));
+	uint32_t *next = xcalloc(a->near.count + 1, sizeof(*next));
+
+	for (uint32_t i = 0; i < a->near.count; i++) {
+		next[i + 1] = first[a->near.items[i].first];
+		first[a->near.items[i].first] = i + 1;
+	}
+	/* The list grows by what follows. */
+	for (size_t i = 0; i < a->meets.count; i++) {
+		struct learn_pair meet = a->meets.items[i];
+		const struct learn_pair *pair = &a->pairs.items[meet.second];
+		struct pair p = { .p = pair->first, .i = pair->second, .number = meet.second,
+				  .p_write = a->writes[pair->first], .i_write = a->writes[pair->second] };
+
+		may_break(a, &p, meet.first, a->writes[meet.first]);
+		for (uint32_t n = first[meet.first]; n; n = next[n])
+			learn_pairs_add(&a->meets, a->near.items[n - 1].second, meet.second);
+	}
+	free(first);
+	free(next);
 }
 
 const struct learn_pairs *apart_pairs(const struct apart *a)

@@ -6,6 +6,10 @@
  * creation, join, barriers, conditions, semaphores; and if no lock is held from p to i that r
  * holds as well. Of locks nothing else is asked: their order may be another one the next time.
  *
+ * A thread that comes in between may go on as others do from there, though in this run it did
+ * not: who finds a pointer set will clear it. So what follows r in any thread, with no more
+ * than locks in the way, may come between as well (apart_finish).
+ *
  * Where too much would have to be remembered, r is taken to be able.
  */
 #ifndef LEARN_APART_H
@@ -22,6 +26,9 @@ void apart_free(struct apart *a);
 
 /* Accesses and memory that begins anew; `view` is that of the step's event. */
 void apart_step(struct apart *a, const struct learn_step *s, const struct view *view);
+
+/* All steps were there; once. */
+void apart_finish(struct apart *a);
 
 /* Pairs (p, i) there were. */
 const struct learn_pairs *apart_pairs(const struct apart *a);

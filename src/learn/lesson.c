@@ -125,6 +125,8 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bo
 		if (expect)
 			expecting_event(&expecting, l, &ev, steps, count);
 	}
+	if (expect)
+		apart_finish(l->apart);
 	if (expect && got == 0)
 		unordered_take(expecting.unordered, &l->meet, &l->races);
 	if (expect && got == 0)

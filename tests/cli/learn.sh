@@ -11,7 +11,7 @@ grep -q 'rules.bin: 4 places, . with an invariant, [0-9] to check, 1 open, 1 tra
 
 # The write may follow what it never did; the pair of read and write is a transaction of teller().
 snarl learn --dump >dump
-for line in '  bank.c:30 write in balance_set: .* runs, invariant, open, in a transaction' \
+for line in '  bank.c:30 write in balance_set: .* runs, invariant, open, checked, in a transaction' \
 	'    may follow bank.c:22 read in balance_get' '    follows bank.c:30 write in balance_set' \
 	'  bank.c:35 function in teller: transaction'; do
 	grep -q "^$line" dump || { cat dump; fail "no line $line"; }

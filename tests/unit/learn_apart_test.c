@@ -253,7 +253,8 @@ static void test_repeated_places(void **state)
 	}
 }
 
-static void expect(const struct step *steps, size_t count, const char *breakable)
+/* `at_last`: with what those in between may go on to do. */
+static void expect(const struct step *steps, size_t count, const char *breakable, const char *at_last)
 {
 	struct world w;
 	char *got;
@@ -265,6 +266,10 @@ static void expect(const struct step *steps, size_t count, const char *breakable
 	}
 	got = found(&w);
 	assert_string_equal(got, breakable);
+	free(got);
+	apart_finish(w.apart);
+	got = found(&w);
+	assert_string_equal(got, at_last);
 	free(got);
 	close_world(&w);
 }
@@ -285,11 +290,22 @@ static void test_by_hand(void **state)
 	static const struct step unlocked[] = {
 		{ READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { READ, 1, 0, 3 }, { READ, 1, 0, 4 },
 	};
+	/* Who comes second finds nothing to do; had it come in between, it would have done the same. */
+	static const struct step once[] = {
+		{ READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { READ, 1, 0, 1 },
+	};
+	/* The write is of a later phase: it cannot follow at once. */
+	static const struct step phases[] = {
+		{ READ, 0, 0, 1 }, { READ, 0, 0, 2 }, { POST, 0, 0, 0 }, { READ, 1, 0, 3 }, { WAIT, 1, 2, 0 },
+		{ WRITE, 1, 0, 4 },
+	};
 
 	(void)state;
-	expect(locked, sizeof(locked) / sizeof(*locked), "2 3\n");
-	expect(handed, sizeof(handed) / sizeof(*handed), "");
-	expect(unlocked, sizeof(unlocked) / sizeof(*unlocked), "3 4\n");
+	expect(locked, sizeof(locked) / sizeof(*locked), "2 3\n", "2 3\n");
+	expect(handed, sizeof(handed) / sizeof(*handed), "", "");
+	expect(unlocked, sizeof(unlocked) / sizeof(*unlocked), "3 4\n", "3 4\n");
+	expect(once, sizeof(once) / sizeof(*once), "", "1 2\n");
+	expect(phases, sizeof(phases) / sizeof(*phases), "", "");
 }
 
 int main(void)
