@@ -107,7 +107,7 @@ static void test_bank(void **state)
 	/* Never seen, but the locks allow both. */
 	assert_true(follows(&k, "get", LEARN_READ, "set", LEARN_WRITE, true));
 	assert_true(follows(&k, "set", LEARN_WRITE, "set", LEARN_WRITE, true));
-	marks = compile_marks(&k);
+	marks = compile_marks(&k, 0);
 	assert_true(marks[site(&k, "set", LEARN_WRITE)] & COMPILE_OPEN);
 	assert_false(marks[site(&k, "get", LEARN_READ)] & COMPILE_OPEN);
 	assert_true(marks[site(&k, "teller", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
@@ -134,7 +134,7 @@ static void test_needed(void **state)
 	(void)state;
 	teach(&learner, whole);
 	load_known(store, &k);
-	marks = compile_marks(&k);
+	marks = compile_marks(&k, 0);
 	for (size_t i = 0; i < k.count; i++)
 		assert_int_equal(marks[i] & (COMPILE_IN_TX | COMPILE_HOLDS_TX | COMPILE_REMOTE), 0);
 	free(marks);
@@ -143,7 +143,7 @@ static void test_needed(void **state)
 	teach(&learner, parts);
 	load_known(store, &k);
 	assert_in_range(k.count, 6, 16);
-	marks = compile_marks(&k);
+	marks = compile_marks(&k, 0);
 	needed_mark(&k, marks, gates);
 	assert_true(marks[site(&k, "f", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
 	assert_true(marks[site(&k, "g", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
@@ -168,7 +168,7 @@ static void test_barrier(void **state)
 	      "0.1 write x:8 @v\n");
 	load_known(store, &k);
 	assert_true(follows(&k, "w", LEARN_WRITE, "r", LEARN_READ, false));
-	marks = compile_marks(&k);
+	marks = compile_marks(&k, 0);
 	for (size_t i = 0; i < k.count; i++)
 		assert_int_equal(marks[i], 0);
 	free(marks);
