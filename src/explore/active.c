@@ -26,7 +26,7 @@ struct try {
 	uint32_t permille;
 	/* What came of it. */
 	enum active_outcome outcome;
-	bool failed, spun, ended;
+	bool failed, ended;
 	struct active_cast *cast;
 };
 
@@ -138,7 +138,6 @@ static void note(void *ctx, uint64_t run, const struct server *s, const struct o
 	active_result(state, &r);
 	t->ended = true;
 	t->failed = r.exposed && result->verdict == ORACLE_FAILED;
-	t->spun = r.spun;
 	t->outcome = r.exposed ? ACTIVE_EXPOSED : r.possible ? ACTIVE_MISSED : ACTIVE_IMPOSSIBLE;
 	for (unsigned i = 0; t->outcome == ACTIVE_MISSED && i < shape->events; i++)
 		if (!r.reached[i])
@@ -159,7 +158,6 @@ static void settle(struct active_batch *b)
 			continue;
 		target->runs++;
 		target->failed |= t->failed;
-		target->spun |= t->spun;
 		if (t->outcome > target->outcome)
 			target->outcome = t->outcome;
 		if (target->outcome == ACTIVE_EXPOSED) {

@@ -36,7 +36,6 @@ struct active_target {
 	enum active_outcome outcome;	/* at first untried; exposed: is left alone */
 	unsigned runs;		/* made for it, in all: the next is another one */
 	bool failed;		/* one that exposed it failed */
-	bool spun;		/* it was in the way of a loop that waits: maybe the order cannot be had */
 	struct active_cast *cast;	/* private; active_target_free() */
 };
 

@@ -133,7 +133,7 @@ void cover_close(struct cover *c)
 static int write_root(struct cover *c, struct cover_root *root, int64_t run, struct err *err)
 {
 	struct memo_root r = root->memo;
-	bool before = root->memo.exposed > 0;
+	bool before = root->memo.exposed > 0, is_new = !root->memo.id;
 
 	r.exposed = root->new_exposed;
 	r.predicted = root->new_predicted;
@@ -141,6 +141,9 @@ static int write_root(struct cover *c, struct cover_root *root, int64_t run, str
 	if (memo_root(c->memo, c->program, &r, run, err) < 0)
 		return -1;
 	root->memo = r;
+	root->ours |= is_new;
+	c->gone -= root->gone;
+	root->gone = false;
 	root->new_exposed = root->new_predicted = 0;
 	c->exposed += !before && r.exposed > 0;
 	return 0;
@@ -174,15 +177,27 @@ static int see(struct cover *c, const struct iroot *root, uint32_t flags, struct
 	return (known->new_exposed && !known->memo.exposed) || (known->new_predicted && !known->memo.predicted);
 }
 
+/* It knew all the flags that are known, and what it lets one expect can be, as far as these go. */
+static bool knows_flags(const struct cover *c, const struct iroot_profile *p)
+{
+	struct iroot_flag known[IROOT_FLAGS];
+	uint32_t count = iroot_profile_flags(p, known), n = count;
+
+	for (uint32_t i = 0; i < c->flag_count; i++)
+		iroot_flag_add(known, &n, &c->flags[i]);
+	return n == count;
+}
+
 static int add_all(struct cover *c, struct iroot_profile *p, struct memo_run *r, int64_t run,
 		   struct err *err)
 {
+	uint32_t wanted = IROOT_EXPOSED | (knows_flags(c, p) ? IROOT_PREDICTED : 0);
 	struct cover_root *root;
 	uint32_t cursor = 0, flags;
 	struct iroot found;
 
 	while ((flags = iroot_profile_next(p, &cursor, &found))) {
-		int is_new = see(c, &found, flags, &root, err);
+		int is_new = flags & wanted ? see(c, &found, flags & wanted, &root, err) : 0;
 		bool exposed, known;
 
 		if (is_new < 0)
@@ -240,7 +255,7 @@ int cover_add(struct cover *c, struct iroot_profile *p, struct memo_run *r, stru
 	if (run < 0 || add_all(c, p, r, run, err) < 0)
 		goto failed;
 	r->exposed = c->exposed;
-	r->known = c->count;
+	r->known = c->count - c->gone;
 	if (memo_run_figures(c->memo, run, r, err) < 0 ||
 	    (attempt_now() - c->flushed > FLUSH_SECONDS && flush_all(c, err) < 0))
 		goto failed;
@@ -266,6 +281,49 @@ static bool is_whole(struct iroot_profile *p)
 	return !iroot_profile_damaged(p);
 }
 
+void cover_config(const struct cover *c, struct server_config *config)
+{
+	config->profile_size = IROOT_MEMORY;
+	config->flags = c->flags;
+	config->flag_count = c->flag_count;
+}
+
+/* Runs that did not know of a flag expected more than can be. What can comes again. */
+static int take_back(struct cover *c, struct err *err)
+{
+	if (memo_begin(c->memo, err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->count; i++) {
+		struct cover_root *r = &c->roots[i];
+
+		if (!r->ours || r->gone || r->memo.exposed || r->memo.attempts || r->new_exposed)
+			continue;
+		if (memo_forget(c->memo, r->memo.id, r->memo.predicted, err) < 0) {
+			memo_rollback(c->memo);
+			return -1;
+		}
+		r->memo.id = 0;
+		r->memo.predicted = r->new_predicted = 0;
+		r->here.idiom = 0;
+		r->gone = true;
+		c->gone++;
+	}
+	return memo_commit(c->memo, err);
+}
+
+/* What one run taught about the program's own synchronisation is for the next. */
+static int learn_flags(struct cover *c, const struct iroot_profile *p, struct ctl_block *b, struct err *err)
+{
+	struct iroot_flag found[IROOT_FLAGS];
+	uint32_t count = iroot_profile_flags(p, found), before = c->flag_count;
+
+	for (uint32_t i = 0; i < count; i++)
+		iroot_flag_add(c->flags, &c->flag_count, &found[i]);
+	memcpy(b->flags, c->flags, sizeof(b->flags));
+	b->flag_count = c->flag_count;
+	return c->flag_count > before ? take_back(c, err) : 0;
+}
+
 int cover_add_run(struct cover *c, const struct server *server, struct memo_run *r, struct err *err)
 {
 	struct ctl_block *b = server->block;
@@ -280,7 +338,7 @@ int cover_add_run(struct cover *c, const struct server *server, struct memo_run 
 		c->cut += !p;
 		return 0;
 	}
-	return cover_add(c, p, r, err);
+	return learn_flags(c, p, b, err) < 0 ? -1 : cover_add(c, p, r, err);
 }
 
 int cover_attempt(struct cover *c, struct cover_root *root, unsigned runs, bool exposed, struct err *err)

@@ -17,6 +17,8 @@ struct cover_root {
 	struct iroot here;	/* by addresses of this build; idiom 0: not met in this process */
 	uint64_t seen_predicted, seen_exposed;	/* in which run last, counted from 1 */
 	uint32_t new_exposed, new_predicted;	/* not in the database yet */
+	bool ours;		/* it is there since this process was */
+	bool gone;		/* … and taken back */
 };
 
 struct cover {
@@ -29,7 +31,10 @@ struct cover {
 	struct cover_root *roots;
 	size_t count, capacity;
 	uint64_t runs;		/* of this process */
-	uint64_t exposed;	/* of the roots */
+	struct iroot_flag flags[IROOT_FLAGS];	/* by addresses of this build */
+	uint32_t flag_count;
+	size_t gone;		/* of the roots */
+	uint64_t exposed;	/* … */
 	uint64_t lost;		/* what did not fit into profiles: iRoots may be missing */
 	uint64_t damaged, cut;	/* runs not counted: the program wrote into the profile; killed in the middle of it */
 	double flushed;		/* when all was last written */
@@ -43,6 +48,9 @@ void cover_close(struct cover *c);	/* what was not written is lost: cover_flush(
 
 /* Another input from now on. */
 void cover_input(struct cover *c, const struct target *target);
+
+/* For servers of runs that are to be added. */
+void cover_config(const struct cover *c, struct server_config *config);
 
 /*
  * A run has ended. What is new is in the database when this returns, and r has the run's

@@ -121,7 +121,7 @@ static int chase(struct chasing *a, struct search_config *search, struct search_
 	int result;
 
 	config.search.flags |= CTL_PROFILE;
-	config.search.server.profile_size = IROOT_MEMORY;
+	cover_config(a->cover, &config.search.server);
 	config.search.judged = on_judged;
 	config.search.found = on_found;
 	config.search.progress = on_progress;
@@ -147,7 +147,7 @@ static int greedy(struct chasing *a, struct search_config *search, struct search
 		for (size_t at = 0; (root = cover_untested(a->cover, idiom, &at));)
 			roots[count++] = root->here;
 	config.flags |= CTL_PROFILE;
-	config.server.profile_size = IROOT_MEMORY;
+	cover_config(a->cover, &config.server);
 	config.runs = config.runs && config.runs < SLICE ? config.runs : SLICE;
 	config.judged = on_judged;
 	config.found = on_found;
@@ -193,8 +193,8 @@ int cover_chase_run(struct cover_chase *x, struct cover *c, struct search_stats 
 
 	while (result == 0 && budget(&a, stats, runs, seconds, &search)) {
 		/* Chasing shows more to expect: then it pays to look around again. */
-		if (c->count != known) {
-			known = c->count;
+		if (c->count - c->gone != known) {
+			known = c->count - c->gone;
 			exposed = UINT64_MAX;
 			result = profile(&a, &search, stats, err);
 			continue;

@@ -87,7 +87,7 @@ int cover_search_run(struct cover_search *s, struct cover *c, struct search_stat
 	struct err flushing;
 	int result;
 
-	config.server.profile_size = IROOT_MEMORY;
+	cover_config(c, &config.server);
 	if (s->parallel) {
 		config.server.exec = true;
 		config.server.options = "mode=profile";

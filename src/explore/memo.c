@@ -28,7 +28,7 @@ static const char schema[] =
 	" UNIQUE (program, idiom, a, b, c, d));";
 
 enum statement {
-	PROGRAM, EVENT, RUN, RUN_FIGURES, ROOT, ATTEMPT, PROGRAMS, EVENTS, ROOTS,
+	PROGRAM, EVENT, RUN, RUN_FIGURES, ROOT, ATTEMPT, FORGET, PROGRAMS, EVENTS, ROOTS,
 	RUNS, STATEMENTS
 };
 
@@ -55,6 +55,7 @@ static const char *const texts[STATEMENTS] = {
 		    " exposed = max(exposed, ?2),"
 		    " first_run = CASE WHEN ?2 THEN coalesce(first_run, nullif(?3, 0)) ELSE first_run END"
 		    " WHERE id = ?1",
+	[FORGET] = "DELETE FROM iroot WHERE id = ?1 AND predicted <= ?2 AND exposed = 0 AND attempts = 0",
 	[PROGRAMS] = "SELECT id, name, build, (SELECT count(*) FROM run WHERE run.program = program.id)"
 		     " FROM program ORDER BY id",
 	[EVENTS] = "SELECT id, key, access, function, file, line, column FROM event WHERE program = ?1"
@@ -229,6 +230,13 @@ int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int6
 	sqlite3_bind_int64(m->db.at[ATTEMPT], 3, by);
 	sqlite3_bind_int64(m->db.at[ATTEMPT], 4, runs);
 	return (int)run(m, ATTEMPT, err);
+}
+
+int memo_forget(struct memo *m, int64_t root, uint64_t predicted, struct err *err)
+{
+	sqlite3_bind_int64(m->db.at[FORGET], 1, root);
+	sqlite3_bind_int64(m->db.at[FORGET], 2, (int64_t)predicted);
+	return (int)run(m, FORGET, err);
 }
 
 static const char *text_at(sqlite3_stmt *s, int column)

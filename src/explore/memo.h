@@ -71,6 +71,9 @@ int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t run,
 /* Runs were to expose an iRoot. If they did, and no profile has said so, that is one run that did. */
 int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int64_t by, struct err *err);
 
+/* An iRoot that was only expected, by so many runs, and should not have been; what others know of it stays. */
+int memo_forget(struct memo *m, int64_t root, uint64_t predicted, struct err *err);
+
 /* Reading. The strings live during the call. Each stops when the callback does not return 0. */
 int memo_each_program(struct memo *m, int (*fn)(void *ctx, int64_t id, const char *name,
 						const char *build_id, uint64_t runs), void *ctx,

@@ -38,6 +38,8 @@ struct server_config {
 	size_t keep;		/* bytes of stdout to keep; 0: CAPTURE_HEAD */
 	uint64_t plan_size;	/* room for plans */
 	uint64_t profile_size;	/* … and for profiles of runs with CTL_PROFILE; 0: none */
+	const struct iroot_flag *flags;	/* known for them at the beginning */
+	uint32_t flag_count;
 };
 
 struct server_result {

@@ -51,6 +51,9 @@ static int make_block(struct server *s, struct err *err)
 	head.checks_size = CHECKS_SIZE;
 	head.profile = head.checks + pages(head.checks_size);
 	head.profile_size = pages(s->config.profile_size);
+	head.flag_count = s->config.flag_count;
+	if (head.flag_count)
+		memcpy(head.flags, s->config.flags, head.flag_count * sizeof(*head.flags));
 	head.depends = head.profile + head.profile_size;
 	head.depends_size = CTL_DEPENDS_BYTES;
 	head.size = head.depends + pages(head.depends_size);

@@ -275,6 +275,7 @@ SNARLRT_HIDDEN void ctl_trace_finish(int status);
 
 /* control_profile.c: but for the first only if ctl.profile. */
 SNARLRT_HIDDEN void ctl_profile_begin(void);
+SNARLRT_HIDDEN struct iroot_profile *ctl_profile_new(uint64_t size);	/* of the memory for it, with what other runs taught */
 SNARLRT_HIDDEN void ctl_profile_attach(const struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_profile_page(struct ctl_thread *t, const struct trace_record *records,
 				     uint64_t count);

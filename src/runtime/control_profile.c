@@ -6,13 +6,21 @@
 #include "runtime/control.h"
 #include "trace/step.h"
 
+struct iroot_profile *ctl_profile_new(uint64_t size)
+{
+	const struct ctl_block *b = ctl.block;
+	struct iroot_profile *p = iroot_profile_init((char *)ctl.block + b->profile, size, IROOT_WINDOW);
+
+	for (uint32_t i = 0; p && i < b->flag_count && i < IROOT_FLAGS; i++)
+		iroot_profile_flag(p, &b->flags[i]);
+	return p;
+}
+
 void ctl_profile_begin(void)
 {
-	struct ctl_block *b = ctl.block;
-
 	ctl.profile = NULL;
-	if (ctl.flags & CTL_PROFILE && b->profile_size)
-		ctl.profile = iroot_profile_init((char *)b + b->profile, b->profile_size, IROOT_WINDOW);
+	if (ctl.flags & CTL_PROFILE && ctl.block->profile_size)
+		ctl.profile = ctl_profile_new(ctl.block->profile_size);
 }
 
 static void see(uint32_t thread, const struct trace_record *r, uint64_t size, uint64_t arg, unsigned result)

@@ -57,6 +57,7 @@
 
 #include <stdint.h>
 
+#include "sched/iroot_profile.h"
 #include "trace/format.h"
 
 #define SNARL_OPTIONS_ENV "SNARL_OPTIONS"
@@ -257,6 +258,8 @@ struct ctl_block {
 	 * hash, so that different ones may share a bit.
 	 */
 	uint64_t depends, depends_size;
+	struct iroot_flag flags[IROOT_FLAGS];	/* for the profile: known from other runs */
+	uint32_t flag_count;
 	struct ctl_request request;
 	struct ctl_report report;
 };

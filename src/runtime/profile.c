@@ -59,7 +59,7 @@ bool snarlrt_profile_begin(const char *path)
 		return false;
 	own.queue = trace_queue_of(memory, b->profile_size);
 	own.queue->magic = TRACE_QUEUE_MAGIC;
-	own.profile = iroot_profile_init(memory, b->profile_size - sizeof(*own.queue), IROOT_WINDOW);
+	own.profile = ctl_profile_new(b->profile_size - sizeof(*own.queue));
 	return own.profile;
 }
 

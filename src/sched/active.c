@@ -264,7 +264,6 @@ static uint32_t favour(struct active *a, const struct sched_point *point, uint32
 	a->favoured = let_go(a, point);
 	if (a->favoured == NOBODY)
 		return spinner;
-	a->result.spun = true;
 	a->favoured_until = point->step + FAVOUR;
 	return a->favoured;
 }

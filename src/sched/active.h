@@ -23,7 +23,6 @@ struct active_seen {
 struct active_result {
 	bool exposed;
 	bool possible;		/* not so: its accesses do not conflict as its idiom wants it */
-	bool spun;		/* who was held had to be let go, as others waited in circles for what it does */
 	uint32_t gave_up;	/* times that a part was there and the other could not be had */
 	uint32_t furthest;	/* events of it that were brought about, in a row */
 	uint64_t reached[IROOT_EVENTS];	/* how often */

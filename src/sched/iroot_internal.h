@@ -100,6 +100,11 @@ struct iroot_thread {
 	uint32_t held_count;
 	struct iroot_recents recents;	/* its sections are those of `held` */
 	uint32_t next;
+	/* iroot_flags.c: what it did last, if that was a read, and how often in a row. */
+	uint32_t spins;
+	uint64_t spin_site, spin_addr;
+	uint64_t spin_write;	/* site of another's write to that since; 0: none */
+	bool spin_read;		/* … and it has read it */
 };
 
 /*
@@ -222,6 +227,14 @@ struct iroot_found {
 	uint32_t next, pad;
 };
 
+struct iroot_flags {
+	uint32_t count;
+	uint32_t spinners;	/* threads that may spin, at most */
+	uint64_t bits;		/* iroot_flags.c */
+	struct iroot_flag at[IROOT_FLAGS];
+	uint64_t readers[IROOT_FLAGS], writers[IROOT_FLAGS];	/* threads, a bit each; crowds share them */
+};
+
 struct iroot_near {
 	uint64_t key;		/* 0: none */
 	uint32_t ref, pad;
@@ -244,6 +257,7 @@ struct iroot_profile {
 	uint32_t all_threads, all_places, all_pairs, all_found, last_pair, last_found;
 	uint32_t free_marks, free_rooms[IROOT_ROOMS];
 	uint32_t free_pending[2];	/* … [1]: with room for locks */
+	struct iroot_flags flags;
 	uint64_t damaged;		/* something was wrong */
 	uint64_t limit;			/* of references, behind this struct; bytes */
 	uint64_t reads;			/* so many more parts of lists may be */
@@ -316,6 +330,10 @@ static inline uint32_t iroot_epoch(const struct iroot_profile *p, const struct i
 {
 	return iroot_clock_get(p, iroot_at(p, t->clock), t->own);
 }
+
+/* iroot_flags.c: before and after each step of the thread */
+void iroot_flags_before(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step);
+void iroot_flags_after(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step);
 
 /* An access to a place, split by granules; `mask` of its bytes. */
 struct iroot_touch {

@@ -121,6 +121,7 @@ static void take(struct iroot_profile *p, const struct iroot_step *step)
 	t = step->op != IROOT_OP_NONE ? iroot_thread(p, step->thread, false) : NULL;
 	if (!t)
 		return;
+	iroot_flags_before(p, t, step);
 	switch (step->op) {
 	case IROOT_OP_READ: case IROOT_OP_WRITE:
 		p->steps++;
@@ -133,6 +134,7 @@ static void take(struct iroot_profile *p, const struct iroot_step *step)
 	default:
 		iroot_order_step(p, t, step);
 	}
+	iroot_flags_after(p, t, step);
 }
 
 void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step)

@@ -41,7 +41,7 @@
 
 #define IROOT_RECENT 64u	/* different dependencies of two threads, accesses of a thread */
 #define IROOT_MEMORY (256ull << 20)	/* is plenty; pages that are not touched cost nothing */
-#define IROOT_PROFILE_VERSION 4u
+#define IROOT_PROFILE_VERSION 5u
 
 enum iroot_op {
 	IROOT_OP_NONE,		/* nothing that matters */
@@ -94,6 +94,26 @@ void iroot_profile_finish(struct iroot_profile *p);
 /* In the order in which they were first met: flags of the next one, 0 at the end. *cursor is 0 at first. */
 uint32_t iroot_profile_count(const struct iroot_profile *p);
 uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, struct iroot *out);
+
+/*
+ * Synchronisation of the program's own: a thread reads at one place again and again until another one has
+ * written. That orders the two as strongly as a semaphore does, also in runs in which nobody has to wait. A word
+ * that those who wait for it write as well is no flag, but a lock or the like: then either may come first.
+ */
+#define IROOT_FLAGS 64u
+
+struct iroot_flag {
+	uint64_t read, write;	/* sites; write 0: nothing is waited for there, or not one write, or a lock */
+};
+
+/* Adds one to a list; two that do not agree mean that there are several writes. Returns its place; NULL: no room. */
+struct iroot_flag *iroot_flag_add(struct iroot_flag list[IROOT_FLAGS], uint32_t *count, const struct iroot_flag *flag);
+
+/* Known from other runs; before the first step. */
+void iroot_profile_flag(struct iroot_profile *p, const struct iroot_flag *flag);
+
+/* What is known now, with that. Returns how many. */
+uint32_t iroot_profile_flags(const struct iroot_profile *p, struct iroot_flag out[IROOT_FLAGS]);
 
 struct iroot_profile_stats {
 	uint64_t steps;		/* accesses and lock operations */

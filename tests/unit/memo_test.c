@@ -133,6 +133,39 @@ static void test_roots(void **state)
 	memo_close(m);
 }
 
+/* Only what nobody exposed or tried, or expected oftener. */
+static void test_forget(void **state)
+{
+	struct err err;
+	struct memo *m = open_new(0);
+	int64_t p, a, b, run;
+	struct memo_root r;
+
+	(void)state;
+	assert_int_equal(memo_begin(m, &err), 0);
+	p = memo_program(m, "prog", "", &err);
+	a = add_event(m, p, "k1", IROOT_READ, 1);
+	b = add_event(m, p, "k2", IROOT_WRITE, 2);
+	run = add_run(m, p, "x");
+	r = add_root(m, p, a, b, 0, 2, run);
+	assert_int_equal(memo_forget(m, r.id, 1, &err), 0);
+	r = add_root(m, p, a, b, 0, 0, run);
+	assert_int_equal(r.predicted, 2);
+	assert_int_equal(memo_forget(m, r.id, 2, &err), 0);
+	r = add_root(m, p, a, b, 1, 0, run);
+	assert_int_equal(r.predicted, 0);
+	assert_int_equal(memo_forget(m, r.id, 2, &err), 0);
+	r = add_root(m, p, a, b, 0, 0, run);
+	assert_int_equal(r.exposed, 1);
+	r = add_root(m, p, b, a, 0, 1, run);
+	assert_int_equal(memo_attempt(m, r.id, 1, false, 0, &err), 0);
+	assert_int_equal(memo_forget(m, r.id, 2, &err), 0);
+	r = add_root(m, p, b, a, 0, 0, run);
+	assert_int_equal(r.attempts, 1);
+	assert_int_equal(memo_commit(m, &err), 0);
+	memo_close(m);
+}
+
 static int count_roots(void *ctx, const struct memo_root *r)
 {
 	struct memo_root *sum = ctx;
@@ -278,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_roots, clean),
+		cmocka_unit_test_teardown(test_forget, clean),
 		cmocka_unit_test_teardown(test_rollback, clean),
 		cmocka_unit_test_teardown(test_merge, clean),
 		cmocka_unit_test_teardown(test_refused, clean),
