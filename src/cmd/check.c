@@ -182,6 +182,8 @@ static int take_operands(struct options *o, int argc, char **argv)
 		o->online.program = argv + optind;
 		return optind < argc ? -1 : cmd_usage(&cmd_check, "which program? Or --trace, --postmortem");
 	}
+	if (o->online.all || o->online.noise || o->online.seed || o->online.rules)
+		return cmd_usage(&cmd_check, "--all, --noise, --seed and --rules are for a program, not for traces");
 	o->failing = argv + optind;
 	o->failing_count = argc - optind;
 	if (o->form == FORM_POSTMORTEM) {

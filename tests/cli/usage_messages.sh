@@ -54,6 +54,10 @@ wrong "snarl hunt: --profiles needs a number from 1 to 1000, not '0' (see snarl 
 	hunt --profiles 0 -- true
 wrong "snarl hunt: --backend is user or kernel, not 'x' (see snarl hunt --help)" \
 	hunt --backend x -- true
+for option in --all '--noise 3' '--rules x'; do
+	wrong "snarl check: --all, --noise, --seed and --rules are for a program, not for traces (see snarl check --help)" \
+		check $option --trace a
+done
 wrong "snarl check-fix: which bug? (see snarl check-fix --help)" check-fix
 wrong "snarl check-fix: which bug? (see snarl check-fix --help)" check-fix -- true
 wrong "snarl check-fix: which program? (see snarl check-fix --help)" check-fix a b --
