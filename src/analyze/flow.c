@@ -1,13 +1,13 @@
 #include "analyze/flow.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/access.h"
-#include "base/map.h"
 #include "base/mem.h"
 
 #define FORGET_MOST 65536u	/* bytes given out anew, beyond which all is forgotten */
+
+#define PAGE 16u		/* granules: what is used together is found at once */
 
 /* Eight bytes. */
 struct granule {
@@ -18,17 +18,37 @@ struct granule {
 	bool flag;
 };
 
+struct page {
+	struct granule granule[PAGE];
+};
+
+struct slot {
+	uint64_t key;		/* address / 8 / PAGE, plus 1; 0: free */
+	size_t page;
+};
+
 struct flow {
-	struct map at;		/* address / 8 to number in `granules`, plus 1 */
-	struct granule *granules;
+	struct slot *slots;	/* by hash */
+	size_t slot_count;	/* a power of two */
+	struct page *pages;
 	size_t count, capacity;
 	struct vclock *seen;	/* by thread */
 	size_t threads;
 };
 
+static void begin(struct flow *f)
+{
+	f->count = 0;
+	f->slot_count = 256;
+	f->slots = xcalloc(f->slot_count, sizeof(*f->slots));
+}
+
 struct flow *flow_new(void)
 {
-	return xcalloc(1, sizeof(struct flow));
+	struct flow *f = xcalloc(1, sizeof(*f));
+
+	begin(f);
+	return f;
 }
 
 void flow_free(struct flow *f)
@@ -36,8 +56,8 @@ void flow_free(struct flow *f)
 	for (size_t i = 0; i < f->threads; i++)
 		vclock_free(&f->seen[i]);
 	free(f->seen);
-	free(f->granules);
-	map_free(&f->at);
+	free(f->pages);
+	free(f->slots);
 	free(f);
 }
 
@@ -47,30 +67,58 @@ const struct vclock *flow_seen(struct flow *f, uint32_t thread)
 	return &f->seen[thread];
 }
 
-static struct granule *granule_at(struct flow *f, uint64_t number)
+static inline struct slot *slot_of(const struct flow *f, uint64_t key)
 {
-	uint64_t *at = map_put(&f->at, number, NULL);
+	size_t i = (key * 0x9e3779b97f4a7c15ull >> 24) & (f->slot_count - 1);
 
-	if (!*at) {
-		f->granules = xgrow(f->granules, f->count, &f->capacity, sizeof(*f->granules));
-		f->granules[f->count] = (struct granule){ 0 };
-		*at = ++f->count;
-	}
-	return &f->granules[*at - 1];
+	while (f->slots[i].key && f->slots[i].key != key)
+		i = (i + 1) & (f->slot_count - 1);
+	return &f->slots[i];
+}
+
+static void grow(struct flow *f)
+{
+	struct slot *old = f->slots;
+	size_t count = f->slot_count;
+
+	f->slot_count *= 2;
+	f->slots = xcalloc(f->slot_count, sizeof(*f->slots));
+	for (size_t i = 0; i < count; i++)
+		if (old[i].key)
+			*slot_of(f, old[i].key) = old[i];
+	free(old);
+}
+
+static struct page *add_page(struct flow *f, uint64_t key)
+{
+	if (f->count * 2 >= f->slot_count)
+		grow(f);
+	f->pages = xgrow(f->pages, f->count, &f->capacity, sizeof(*f->pages));
+	f->pages[f->count] = (struct page){ 0 };
+	*slot_of(f, key) = (struct slot){ key, f->count };
+	return &f->pages[f->count++];
+}
+
+static inline struct granule *granule_at(struct flow *f, uint64_t number)
+{
+	const struct slot *s = slot_of(f, number / PAGE + 1);
+	struct page *page = s->key ? &f->pages[s->page] : add_page(f, number / PAGE + 1);
+
+	return &page->granule[number % PAGE];
 }
 
 static void forget(struct flow *f, uint64_t addr, uint64_t size)
 {
 	if (size > FORGET_MOST) {
-		map_free(&f->at);
-		f->count = 0;
+		free(f->slots);
+		begin(f);
 		return;
 	}
 	for (uint64_t n = addr / 8; n * 8 < addr + size; n++) {
-		const uint64_t *at = map_find(&f->at, n);
+		const struct slot *s = slot_of(f, n / PAGE + 1);
 
-		if (at)
-			f->granules[*at - 1].writer = 0;
+		if (s->key)
+			f->pages[s->page].granule[n % PAGE].writer = 0;
 	}
 }
 
