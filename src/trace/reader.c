@@ -34,6 +34,7 @@ struct reader {
 	struct heap_entry *heap;
 	size_t heap_count;
 	struct heap_entry second;	/* comes next but for the top: mostly that one goes on */
+	struct stream *top;		/* NULL at the end */
 	bool failed, no_values;
 	struct err why;
 
@@ -75,6 +76,7 @@ static void heap_second(struct reader *r)
 {
 	const struct heap_entry *h = r->heap;
 
+	r->top = r->heap_count ? &r->streams[h->stream] : NULL;
 	if (r->heap_count > 2)
 		r->second = before(&h[2], &h[1]) ? h[2] : h[1];
 	else
@@ -91,21 +93,23 @@ static void heap_build(struct reader *r)
 	heap_second(r);
 }
 
-/* The top's stream has moved: put it where it belongs. */
-static void heap_moved(struct reader *r)
+static __attribute__((noinline)) void heap_sort(struct reader *r, bool gone)
 {
-	struct stream *s = &r->streams[r->heap->stream];
-
-	if (s->state == STREAM_END) {
+	if (gone)
 		r->heap[0] = r->heap[--r->heap_count];
-	} else {
-		r->heap->key = s->key;
-		if (before(r->heap, &r->second))
-			return;
-	}
 	if (r->heap_count)
 		sift_down(r, 0);
 	heap_second(r);
+}
+
+/* The top's stream has moved: put it where it belongs. */
+static inline void heap_moved(struct reader *r)
+{
+	const struct stream *s = r->top;
+
+	r->heap->key = s->key;
+	if (s->state == STREAM_END || !before(r->heap, &r->second))
+		heap_sort(r, s->state == STREAM_END);
 }
 
 static void open_streams(struct reader *r)
@@ -221,7 +225,7 @@ static void count_event(struct reader *r, uint32_t thread)
 		t->events++;
 }
 
-static int next_of_text(struct reader *r, struct event *ev)
+static __attribute__((noinline)) int next_of_text(struct reader *r, struct event *ev)
 {
 	const struct trace_record *told;
 	struct frames *f;
@@ -268,25 +272,34 @@ static int fail(struct reader *r, struct err *err)
 	return err_set(err, "%s", r->why.text);
 }
 
-static int next(struct reader *r, struct event *ev, struct err *err)
+/* The stream to take the next event of; NULL: *got says why. */
+static __attribute__((noinline)) struct stream *open_next(struct reader *r, int *got, struct err *err)
 {
-	struct stream *s;
+	if (r->failed) {
+		*got = fail(r, err);
+		return NULL;
+	}
+	*got = 0;
+	while (r->top && r->top->state != STREAM_READY) {
+		bound_memory(r);
+		if (stream_open(r->top, &r->idx, &r->why) < 0) {
+			*got = fail(r, err);
+			return NULL;
+		}
+		heap_moved(r);
+	}
+	return r->top;
+}
+
+static inline int next(struct reader *r, struct event *ev, struct err *err)
+{
+	struct stream *s = r->top;
+	int got;
 
 	if (r->text)
 		return next_of_text(r, ev);
-	if (r->failed)
-		return fail(r, err);
-	bound_memory(r);
-	for (;;) {
-		if (!r->heap_count)
-			return 0;
-		s = &r->streams[r->heap->stream];
-		if (s->state == STREAM_READY)
-			break;
-		if (stream_open(s, &r->idx, &r->why) < 0)
-			return fail(r, err);
-		heap_moved(r);
-	}
+	if ((!s || s->state != STREAM_READY || r->failed) && !(s = open_next(r, &got, err)))
+		return got;
 	if (stream_take(s, &r->idx, ev, &r->why) < 0)
 		return fail(r, err);
 	if (s->state == STREAM_END)

@@ -10,16 +10,16 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "trace/kinds.h"
 #include "trace/stream.h"
-
-static const struct trace_record lost_chunks[2] = { { 0, TRACE_SITE(TRACE_LOST, 0, 0) } };
 
 static void release(struct stream *s)
 {
 	payload_free(&s->payload);
 	free(s->coder);
+	free(s->records);
 	s->coder = NULL;
+	s->records = NULL;
+	s->capacity = s->pending = s->decoded = 0;
 }
 
 void stream_rewind(struct stream *s, const struct index *idx)
@@ -54,7 +54,6 @@ void stream_init(struct stream *s, const struct index *idx, size_t first, size_t
 void stream_free(struct stream *s)
 {
 	release(s);
-	free(s->batch);
 	frames_free(&s->frames);
 }
 
@@ -66,7 +65,7 @@ void stream_put_aside(struct stream *s)
 
 static int damaged(const struct stream *s, struct err *err)
 {
-	return err_set(err, "damaged at byte %" PRIu64 ": a chunk of thread %u holds no valid event at %zu",
+	return err_set(err, "damaged at byte %" PRIu64 ": a chunk of thread %u holds no valid events from %zu on",
 		       s->offset, s->thread, s->at);
 }
 
@@ -102,45 +101,74 @@ static bool at_end(const struct stream *s)
 	return s->at == s->payload.size && trace_decode_done(s->coder);
 }
 
-/* Decodes up to the next time. Needs s->left > 0. */
-static int fill(struct stream *s, struct index *idx, struct err *err)
+/*
+ * Decodes more records, behind those pending. Many at once: where threads take turns, each finds
+ * its coder out of the cache. Needs s->left > 0.
+ */
+static int decode(struct stream *s, struct index *idx, struct err *err)
 {
-	const uint8_t *p, *end;
 	struct trace_chunk chunk;
-	unsigned n, kind;
+	const uint8_t *p;
+	size_t n;
 
 	if (!s->payload.data && index_payload(idx, s->offset, &chunk, &s->payload, err) < 0)
 		return -1;
-	p = s->payload.data + s->at;
-	end = s->payload.data + s->payload.size;
-	s->count = s->taken = 0;
-	while (s->left) {
-		p = trace_decode(s->coder, p, end, s->timed, &n);
-		if (!p || n > s->left)
-			return damaged(s, err);
-		s->left -= n;
-		s->at = (size_t)(p - s->payload.data);
-		kind = trace_site_kind(s->timed->site);
-		if (kind == TRACE_STAMP || n > 1) {
-			if (!s->left && !at_end(s))
-				return damaged(s, err);
-			s->timed_records = n > 1 ? n : 0;
-			s->limit = n > 1 ? s->timed[1].addr : s->timed->addr;
-			spread(s, true);
-			return 0;
-		}
-		s->batch = xgrow(s->batch, s->count, &s->capacity, sizeof(*s->batch));
-		s->batch[s->count++] = *s->timed;
-		if (s->count == STREAM_LOOKAHEAD && s->left) {
-			s->limit = s->total_order ? s->clock + s->count : s->clock;
-			spread(s, false);
-			return 0;
-		}
+	s->decoded -= s->pending;
+	if (s->decoded)
+		memmove(s->records, s->records + s->pending, s->decoded * sizeof(*s->records));
+	s->pending = 0;
+	if (s->capacity < s->decoded + STREAM_DECODE) {
+		s->capacity = 2 * s->decoded + STREAM_DECODE;
+		s->records = xrealloc(s->records, s->capacity * sizeof(*s->records));
 	}
-	if (!at_end(s))
+	p = trace_decode_many(s->coder, s->payload.data + s->at, s->payload.data + s->payload.size,
+			      s->records + s->decoded, STREAM_DECODE, &n);
+	if (!p || n == 0 || n > s->left)
 		return damaged(s, err);
+	s->at = (size_t)(p - s->payload.data);
+	s->left -= (uint32_t)n;
+	s->decoded += n;
+	return s->left || at_end(s) ? 0 : damaged(s, err);
+}
+
+/*
+ * The pending records up to the next time become the batch, and that record `timed`. Apart from
+ * what is done for each event, which is short.
+ */
+static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, struct err *err)
+{
+	unsigned n, kind, records = 0;
+
+	s->count = s->taken = 0;
+	for (n = 0; ; n++) {
+		if (s->pending + n == s->decoded) {
+			if (!s->left)
+				break;
+			if (decode(s, idx, err) < 0)
+				return -1;
+		}
+		if (n == STREAM_LOOKAHEAD)
+			break;
+		kind = trace_site_kind(s->records[s->pending + n].site);
+		records = trace_extra(kind) ? 1 + trace_extra(kind) : kind == TRACE_STAMP;
+		if (records)
+			break;
+	}
+	s->batch = s->records + s->pending;
+	s->count = n;
+	s->pending += n + records;
+	if (records) {
+		s->timed = s->batch + n;
+		s->timed_records = records > 1 ? records : 0;
+		s->limit = s->timed[records > 1].addr;
+		spread(s, true);
+		return 0;
+	}
 	s->limit = s->total_order ? s->clock + s->count : s->clock;
-	spread_to_next(s, idx);
+	if (n == STREAM_LOOKAHEAD && s->pending < s->decoded)
+		spread(s, false);
+	else
+		spread_to_next(s, idx);
 	return 0;
 }
 
@@ -180,7 +208,7 @@ static int advance(struct stream *s, struct index *idx, struct err *err)
 			if (s->limit > s->time)
 				s->time = s->limit;
 			s->head = s->timed;
-		} else if (s->left) {
+		} else if (s->pending < s->decoded || s->left) {
 			if (fill(s, idx, err) < 0)
 				return -1;
 			if (!s->count && !s->timed_records)
@@ -190,7 +218,7 @@ static int advance(struct stream *s, struct index *idx, struct err *err)
 			uint64_t begin = index_header(idx, idx->events[s->next].offset).time +
 					 s->total_order;
 
-			release(s);
+			payload_free(&s->payload);
 			s->state = STREAM_CLOSED;
 			s->key = begin > s->time ? begin : s->time;
 			return 0;
@@ -220,7 +248,8 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	s->left = chunk.count;
 	if (!s->left && s->payload.size)
 		return damaged(s, err);
-	s->coder = xcalloc(1, sizeof(*s->coder));
+	if (!s->coder)
+		s->coder = xcalloc(1, sizeof(*s->coder));
 	trace_coder_init(s->coder, chunk.time);
 	s->limit = chunk.time;
 	reach_limit(s);
@@ -230,31 +259,11 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	if (c->seq == expected)
 		return advance(s, idx, err);
 	/* Told as an event of its own; frames told before may be wrong from here on. */
-	s->timed[0] = lost_chunks[0];
-	s->timed[1] = (struct trace_record){ s->clock, 0 };
+	s->lost[0] = (struct trace_record){ 0, TRACE_SITE(TRACE_LOST, 0, 0) };
+	s->lost[1] = (struct trace_record){ s->clock, 0 };
+	s->timed = s->lost;
 	s->timed_records = 2;
 	return advance(s, idx, err);
-}
-
-void stream_event(struct event *ev, uint32_t thread, const struct trace_record *r, unsigned records)
-{
-	unsigned kind = trace_site_kind(r->site);
-
-	ev->addr = r->addr & TRACE_ADDR_MASK;
-	ev->result = (uint16_t)(r->addr >> 48);
-	ev->pc = r->site & TRACE_ADDR_MASK;
-	ev->detail = (uint8_t)(r->site >> 56);
-	ev->kind = (uint16_t)kind;
-	ev->thread = thread;
-	ev->arg = records > 1 ? r[1].site : 0;
-	ev->extra[0] = records > 2 ? r[2].addr : 0;
-	ev->extra[1] = records > 2 ? r[2].site : 0;
-	if (kind_has_size(kind))
-		ev->size = 1ull << (ev->detail & TRACE_SIZE_MASK);
-	else if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
-		ev->size = ev->arg;
-	else
-		ev->size = 0;
 }
 
 int stream_take(struct stream *s, struct index *idx, struct event *ev, struct err *err)

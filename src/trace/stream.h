@@ -1,8 +1,8 @@
 /*
  * One thread's events, chunk by chunk, with times given to those that have none.
  *
- * Holds one open chunk at a time and looks ahead only to the next time stamp
- * (at most STREAM_LOOKAHEAD events).
+ * Holds one open chunk at a time, STREAM_DECODE records of it decoded, and looks
+ * ahead only to the next time stamp (at most STREAM_LOOKAHEAD events).
  */
 #ifndef TRACE_STREAM_H
 #define TRACE_STREAM_H
@@ -10,9 +10,11 @@
 #include "trace/codec.h"
 #include "trace/frames.h"
 #include "trace/index.h"
+#include "trace/kinds.h"
 #include "trace/reader.h"
 
 #define STREAM_LOOKAHEAD 4096u
+#define STREAM_DECODE 2048u	/* records at once */
 
 enum stream_state {
 	STREAM_CLOSED,	/* `key` is where the next chunk begins; open it to know more */
@@ -31,14 +33,17 @@ struct stream {
 	struct payload payload;	/* data is NULL when none is open, or it was put aside */
 	size_t at;		/* where the next event starts in it */
 	uint32_t left;		/* records not decoded yet */
-	struct trace_coder *coder;
-
-	/* Events up to the next time stamp, and the one that has it. */
-	struct trace_record *batch;
-	unsigned count, taken;
+	struct trace_coder *coder;	/* kept from chunk to chunk */
+	struct trace_record *records;	/* decoded, whole events */
 	size_t capacity;
-	struct trace_record timed[3];
+	size_t pending, decoded;	/* those from `pending` on are in no batch yet */
+
+	/* Events up to the next time stamp, and the one that has it: of `records`. */
+	const struct trace_record *batch;
+	unsigned count, taken;
+	const struct trace_record *timed;
 	unsigned timed_records;	/* 0: a STAMP or nothing ended the batch */
+	struct trace_record lost[2];	/* or `timed` is this: chunks are missing */
 	uint64_t limit;		/* the time that ended it */
 
 	uint64_t time;		/* of the last event looked at; never sinks */
@@ -65,7 +70,25 @@ int stream_take(struct stream *s, struct index *idx, struct event *ev, struct er
 void stream_put_aside(struct stream *s);
 
 /* Fills ev from raw records; time and depth are the caller's. */
-void stream_event(struct event *ev, uint32_t thread, const struct trace_record *r,
-		  unsigned records);
+static inline void stream_event(struct event *ev, uint32_t thread, const struct trace_record *r, unsigned records)
+{
+	unsigned kind = trace_site_kind(r->site);
+
+	ev->addr = r->addr & TRACE_ADDR_MASK;
+	ev->result = (uint16_t)(r->addr >> 48);
+	ev->pc = r->site & TRACE_ADDR_MASK;
+	ev->detail = (uint8_t)(r->site >> 56);
+	ev->kind = (uint16_t)kind;
+	ev->thread = thread;
+	ev->arg = records > 1 ? r[1].site : 0;
+	ev->extra[0] = records > 2 ? r[2].addr : 0;
+	ev->extra[1] = records > 2 ? r[2].site : 0;
+	if (kind_has_size(kind))
+		ev->size = 1ull << (ev->detail & TRACE_SIZE_MASK);
+	else if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
+		ev->size = ev->arg;
+	else
+		ev->size = 0;
+}
 
 #endif
