@@ -74,23 +74,29 @@ static void tell_soon(const struct event *ev, const struct analysis *const *whic
 			which[i]->soon(states[i], ev);
 }
 
+static bool read_one(struct ahead *a, struct reader *trace, struct event *ev)
+{
+	a->got = reader_next(trace, ev, &a->err);
+	if (a->got <= 0)
+		return false;
+	spins_translate(&a->spins, ev);
+	a->read++;
+	if (a->total)
+		ev->time = a->read;
+	return true;
+}
+
 /* The next event; NULL at the end. */
 static const struct event *ahead_next(struct ahead *a, struct reader *trace,
 				      const struct analysis *const *which, void **states)
 {
-	size_t end = a->done + (a->soon ? ANALYSIS_AHEAD : 0);
+	struct event *ev = a->ring;
 
-	while (a->read <= end && a->got > 0) {
-		struct event *ev = &a->ring[a->read % RING];
-
-		a->got = reader_next(trace, ev, &a->err);
-		if (a->got <= 0)
-			break;
-		spins_translate(&a->spins, ev);
-		a->read++;
-		if (a->total)
-			ev->time = a->read;
-		if (a->soon && access_of(ev->kind))
+	if (!a->soon)
+		return read_one(a, trace, ev) ? ev : NULL;
+	while (a->got > 0 && a->read <= a->done + ANALYSIS_AHEAD) {
+		ev = &a->ring[a->read % RING];
+		if (read_one(a, trace, ev) && access_of(ev->kind))
 			tell_soon(ev, which, states);
 	}
 	return a->read == a->done ? NULL : &a->ring[a->done++ % RING];
@@ -101,8 +107,10 @@ static int first_pass(struct reader *trace, const struct analysis *const *which,
 		      struct err *err)
 {
 	struct ahead ahead = { .got = 1, .total = is_total(trace) };
+	uint64_t events = 0, accesses = 0;
 	const struct event *ev;
 	const struct view *view;
+	int got = 0;
 
 	spins_init(&ahead.spins, reader_info(trace)->path);
 	for (size_t i = 0; which[i]; i++)
@@ -110,18 +118,20 @@ static int first_pass(struct reader *trace, const struct analysis *const *which,
 	while ((ev = ahead_next(&ahead, trace, which, states))) {
 		view = track_before(track, ev);
 		if (!view) {
-			spins_free(&ahead.spins);
-			return err_set(err, "thread %u: more threads than can be analysed (%u)",
-				       ev->thread, TRACK_MAX_THREADS);
+			got = err_set(err, "thread %u: more threads than can be analysed (%u)",
+				      ev->thread, TRACK_MAX_THREADS);
+			break;
 		}
-		stats->events++;
-		stats->accesses += access_of(ev->kind) != 0;
+		events++;
+		accesses += access_of(ev->kind) != 0;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
 		track_after(track, ev);
 	}
+	stats->events = events;
+	stats->accesses = accesses;
 	spins_free(&ahead.spins);
-	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : 0;
+	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : got;
 }
 
 /* The events of candidates, by thread and pc, are counted from the start of the trace. */

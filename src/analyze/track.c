@@ -293,9 +293,9 @@ static bool plain(const struct event *ev)
 
 const struct view *track_before(struct track *t, const struct event *ev)
 {
-	struct track_thread *self = track_thread(t, ev->thread);
+	struct track_thread *self = ev->thread < t->thread_count ? t->threads[ev->thread] : NULL;
 
-	if (!self)
+	if (!self && !(self = track_thread(t, ev->thread)))
 		return NULL;
 	if (plain(ev)) {
 		/* Most events: nothing changes but the number. */

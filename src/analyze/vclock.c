@@ -32,12 +32,37 @@ void vclock_copy(struct vclock *to, const struct vclock *from)
 		memcpy(to->at, from->at, from->count * sizeof(*to->at));
 }
 
+/* Without jumps: which is greater is anybody's guess. */
+static void raise_each(uint64_t *to, const uint64_t *from, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		to[i] = to[i] > from[i] ? to[i] : from[i];
+}
+
+/* Four at a time, in groups; returns how many are done. With many threads, most of reading is this. */
+static __attribute__((target("avx2"))) uint32_t raise_fours(uint64_t *to, const uint64_t *from,
+							    uint32_t count)
+{
+	int64_t a __attribute__((vector_size(32))), b __attribute__((vector_size(32)));
+	uint32_t i;
+
+	for (i = 0; i + 4 <= count; i += 4) {
+		memcpy(&a, to + i, sizeof(a));
+		memcpy(&b, from + i, sizeof(b));
+		a = (a & (a > b)) | (b & ~(a > b));
+		memcpy(to + i, &a, sizeof(a));
+	}
+	return i;
+}
+
 void vclock_join(struct vclock *to, const struct vclock *from)
 {
+	uint32_t done = 0;
+
 	widen(to, from->count);
-	for (uint32_t i = 0; i < from->count; i++)
-		if (from->at[i] > to->at[i])
-			to->at[i] = from->at[i];
+	if (from->count >= 16 && __builtin_cpu_supports("avx2"))
+		done = raise_fours(to->at, from->at, from->count);
+	raise_each(to->at + done, from->at + done, from->count - done);
 }
 
 void vclock_tick(struct vclock *v, uint32_t thread)
