@@ -5,6 +5,9 @@
  *
  * SNARL_OPTIONS of run n is OPTIONS:seed=n. A run fails if it does not exit with 0, takes longer than
  * the limit (it is killed then), or prints something other than the file WANT holds ("-": whatever).
+ *
+ * Runs that hang sleep until the limit. So one that is older than HANGS_MS makes room for another: as many
+ * as before compete for the processors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST 64
+#define MOST 256
+#define HANGS_MS 100
 #define OUTPUT 65536
 
 struct run {
@@ -98,12 +102,37 @@ static bool end(struct run *r, bool late)
 	return failed;
 }
 
+/* Starts what there is room for; how long until there may be more, or one is late. */
+static long fill(struct run *all, int at_once, long limit, int runs, int *started, const char *options, char **argv)
+{
+	long now = now_ms(), wait = limit;
+	int young = 0;
+
+	for (int i = 0; i < MOST; i++) {
+		long age = now - all[i].began, next = age < HANGS_MS ? HANGS_MS : limit;
+
+		if (!all[i].pid)
+			continue;
+		young += age < HANGS_MS;
+		if (next - age < wait)
+			wait = next - age;
+	}
+	for (int i = 0; i < MOST && young < at_once && *started < runs; i++)
+		if (!all[i].pid) {
+			start(&all[i], ++*started, options, argv);
+			young++;
+			if (HANGS_MS < wait)
+				wait = HANGS_MS;
+		}
+	return wait < 0 ? 0 : wait + 1;
+}
+
 int main(int argc, char **argv)
 {
 	int runs = argc > 6 ? atoi(argv[1]) : 0, at_once = argc > 6 ? atoi(argv[2]) : 0;
 	int started = 0, ended = 0, failed = 0;
 	long limit = argc > 6 ? atol(argv[3]) : 0;
-	struct run all[MOST] = { 0 };
+	static struct run all[MOST];
 
 	if (runs < 0 || at_once < 1 || at_once > MOST || limit < 1) {
 		fprintf(stderr, "usage: repeat RUNS AT_ONCE LIMIT_MS WANT OPTIONS PROGRAM [ARGUMENT…]\n");
@@ -118,21 +147,14 @@ int main(int argc, char **argv)
 		close(fd);
 	}
 	while (ended < runs) {
+		long wait = fill(all, at_once, limit, runs, &started, argv[5], argv + 6), now;
 		struct pollfd fds[MOST];
-		long wait = limit, now;
 
-		for (int i = 0; i < at_once && started < runs; i++)
-			if (!all[i].pid)
-				start(&all[i], ++started, argv[5], argv + 6);
-		now = now_ms();
-		for (int i = 0; i < at_once; i++) {
+		for (int i = 0; i < MOST; i++)
 			fds[i] = (struct pollfd){ .fd = all[i].pid ? all[i].pidfd : -1, .events = POLLIN };
-			if (all[i].pid && all[i].began + limit - now < wait)
-				wait = all[i].began + limit - now;
-		}
-		poll(fds, (nfds_t)at_once, wait < 0 ? 0 : (int)wait + 1);
+		poll(fds, MOST, (int)wait);
 		now = now_ms();
-		for (int i = 0; i < at_once; i++) {
+		for (int i = 0; i < MOST; i++) {
 			bool done = fds[i].fd >= 0 && fds[i].revents, late = fds[i].fd >= 0 && now - all[i].began > limit;
 
 			if (!done && !late)
