@@ -279,29 +279,29 @@ install: all
 
 # Without a look at what has to be built: with other flags than before that would be all.
 install-built:
-	install -d $(dest)/bin $(dest)/lib/snarl/libexec $(dest)/lib/snarl/include $(dest)/include \
-		$(dest)/share/snarl $(dest)/share/pkgconfig $(dest)/share/cmake/Snarl $(dest)/share/meson/native \
-		$(dest)/share/man/man1 $(dest)/share/man/man5 $(dest)/share/man/man7 $(dest)/share/doc/snarl/examples \
-		$(dest)/share/bash-completion/completions $(dest)/share/zsh/site-functions \
-		$(dest)/share/fish/vendor_completions.d
-	install -m755 $(B)/bin/snarl $(B)/bin/snarl-cc $(dest)/bin
-	ln -sf snarl-cc $(dest)/bin/snarl-c++
-	install -m755 $(B)/libexec/as $(dest)/lib/snarl/libexec
-	install -m644 $(addprefix $(B)/,$(filter lib/%,$(support))) $(dest)/lib/snarl
-	install -m644 include/snarl.h $(dest)/include
-	install -m644 include/snarl.h $(dest)/lib/snarl/include
-	install -m644 $(B)/share/snarl-toolchain.cmake $(dest)/share/snarl
-	install -m644 cmake/SnarlConfig.cmake $(B)/share/SnarlConfigVersion.cmake $(dest)/share/cmake/Snarl
-	install -m644 meson/snarl.ini $(dest)/share/meson/native/snarl
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' include/snarl.pc.in >$(dest)/share/pkgconfig/snarl.pc
-	chmod 644 $(dest)/share/pkgconfig/snarl.pc
-	for page in $(man); do install -m644 $(B)/share/man/$$page $(dest)/share/man/$$page || exit 1; done
-	ln -sf snarl-cc.1 $(dest)/share/man/man1/snarl-c++.1
-	install -m644 $(B)/share/completions/snarl.bash $(dest)/share/bash-completion/completions/snarl
-	install -m644 $(B)/share/completions/_snarl $(dest)/share/zsh/site-functions
-	install -m644 $(B)/share/completions/snarl.fish $(dest)/share/fish/vendor_completions.d
-	install -m644 README.md docs/*.md $(dest)/share/doc/snarl
-	install -m644 examples/* $(dest)/share/doc/snarl/examples
+	install -d "$(dest)/bin" "$(dest)/lib/snarl/libexec" "$(dest)/lib/snarl/include" "$(dest)/include" \
+		"$(dest)/share/snarl" "$(dest)/share/pkgconfig" "$(dest)/share/cmake/Snarl" "$(dest)/share/meson/native" \
+		"$(dest)/share/man/man1" "$(dest)/share/man/man5" "$(dest)/share/man/man7" "$(dest)/share/doc/snarl/examples" \
+		"$(dest)/share/bash-completion/completions" "$(dest)/share/zsh/site-functions" \
+		"$(dest)/share/fish/vendor_completions.d"
+	install -m755 $(B)/bin/snarl $(B)/bin/snarl-cc "$(dest)/bin"
+	ln -sf snarl-cc "$(dest)/bin/snarl-c++"
+	install -m755 $(B)/libexec/as "$(dest)/lib/snarl/libexec"
+	install -m644 $(addprefix $(B)/,$(filter lib/%,$(support))) "$(dest)/lib/snarl"
+	install -m644 include/snarl.h "$(dest)/include"
+	install -m644 include/snarl.h "$(dest)/lib/snarl/include"
+	install -m644 $(B)/share/snarl-toolchain.cmake "$(dest)/share/snarl"
+	install -m644 cmake/SnarlConfig.cmake $(B)/share/SnarlConfigVersion.cmake "$(dest)/share/cmake/Snarl"
+	install -m644 meson/snarl.ini "$(dest)/share/meson/native/snarl"
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' include/snarl.pc.in >"$(dest)/share/pkgconfig/snarl.pc"
+	chmod 644 "$(dest)/share/pkgconfig/snarl.pc"
+	for page in $(man); do install -m644 $(B)/share/man/$$page "$(dest)/share/man/$$page" || exit 1; done
+	ln -sf snarl-cc.1 "$(dest)/share/man/man1/snarl-c++.1"
+	install -m644 $(B)/share/completions/snarl.bash "$(dest)/share/bash-completion/completions/snarl"
+	install -m644 $(B)/share/completions/_snarl "$(dest)/share/zsh/site-functions"
+	install -m644 $(B)/share/completions/snarl.fish "$(dest)/share/fish/vendor_completions.d"
+	install -m644 README.md docs/*.md "$(dest)/share/doc/snarl"
+	install -m644 examples/* "$(dest)/share/doc/snarl/examples"
 
 clean:
 	rm -rf $(B)

@@ -1,11 +1,11 @@
-# make install into an empty DESTDIR: all of it is there, and it works from there, with
-# nothing of the build folder in the way.
+# make install into an empty DESTDIR, its name with a space: all of it is there, and it works
+# from there, with nothing of the build folder in the way.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need make pkg-config
 
-make -s -C "$SNARL_ROOT" install-built DESTDIR="$PWD/root" PREFIX=/opt/snarl >log 2>&1 || { cat log; fail "make install"; }
-here=$PWD/root/opt/snarl
+make -s -C "$SNARL_ROOT" install-built DESTDIR="$PWD/a root" PREFIX=/opt/snarl >log 2>&1 || { cat log; fail "make install"; }
+here="$PWD/a root/opt/snarl"
 (cd "$here" && find . ! -type d | sed 's|^\./||' | LC_ALL=C sort) >files
 # What is made for each command or page is not listed one by one.
 grep -v -E '^share/(man/man1/snarl-[a-z+-]*\.1|doc/snarl/[a-z-]*\.md|doc/snarl/examples/.*)$' files >got
@@ -61,8 +61,9 @@ done
 snarl-cc -static -O1 -pthread "$here/share/doc/snarl/examples/bank_fixed.c" -o fixed
 snarl test --quiet --runs 20 -- ./fixed </dev/null || fail "test: exit $?"
 
-# The header alone, for a build without snarl.
-PKG_CONFIG_PATH=$here/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
+# The header alone, for a build without snarl. A path with a space would need an eval.
+ln -s "a root" root
+PKG_CONFIG_PATH=$PWD/root/opt/snarl/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 [ "snarl $(pkg-config --modversion snarl)" = "$(snarl --version)" ] || fail "version of snarl.pc"
 [ "$(pkg-config --variable=cc snarl)" = "$PWD/root/opt/snarl/bin/snarl-cc" ] ||
