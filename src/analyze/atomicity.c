@@ -73,7 +73,7 @@ static inline void match(struct atomicity *a, const struct local *l, const struc
 {
 	struct verdict *v = compare(a, l, r->tag, r->epoch, fixed);
 
-	if (v)
+	if (v && !atomicity_told(a, l, r->time, v, out))
 		atomicity_tell(a, l, r, v, out);
 }
 
@@ -115,6 +115,7 @@ static bool enough(struct atomicity *a, uint32_t shape, uint32_t what, struct ve
 		    !sure_of(a, i->lockset, r->lockset))
 			return false;
 		v->told = told_find(&a->told, told_key(a->locks, parts, 3));
+		v->same = told_same(&a->told, v->told, parts, 3);
 		v->sure = v->told != 0;
 	}
 	return told_enough(&a->told, v->told, shown, out);
@@ -183,7 +184,8 @@ static void match_pair(struct atomicity *a, const struct local *l, bool quiet, s
 		for (unsigned k = others[n]->rep_count; k-- > 0;) {
 			what = history_rep_what(&a->history, others[n], k, &epoch);
 			v = compare(a, l, what, epoch, before);
-			if (!v)
+			if (!v || atomicity_told(a, l, history_rep_time(&a->history, others[n], k),
+						 v, out))
 				continue;
 			r = history_rep(&a->history, others[n], k);
 			atomicity_tell(a, l, &r, v, out);

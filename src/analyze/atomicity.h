@@ -15,7 +15,8 @@ struct verdict {
 	uint32_t told;		/* told.h; 0: not known */
 	uint8_t pattern;	/* enum pattern */
 	uint8_t why;		/* enum prune_reason, unless it fits; PRUNE_REASONS: a candidate */
-	bool sure;		/* `told` holds for all of these cores */
+	bool sure : 1;		/* `told` holds for all of these cores */
+	bool same : 1;		/* the candidate told is of the same sites */
 };
 
 #define VERDICT_BITS 14		/* so many are kept, each at its place */
@@ -43,6 +44,15 @@ void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, s
 /* The pair and `r` make a candidate, as the verdict says. */
 void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
 		    struct verdict *v, struct findings *out);
+
+/* The same, if it was told so often that it only counts: an access at `time`. */
+static inline bool atomicity_told(struct atomicity *a, const struct local *l, uint64_t time,
+				  const struct verdict *v, struct findings *out)
+{
+	bool seen = l->pair->p.time < time && time < l->pair->i.time;
+
+	return v->told && told_often(&a->told, v->told, v->same, seen, out);
+}
 
 static inline struct verdict *verdict_of(struct atomicity *a, uint32_t shape, uint32_t what)
 {

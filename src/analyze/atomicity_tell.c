@@ -96,6 +96,7 @@ void atomicity_tell(struct atomicity *a, const struct local *l, const struct mom
 	key = told_key(a->locks, parts, 3);
 	if (!v->told) {
 		v->told = told_find(&a->told, key);
+		v->same = told_same(&a->told, v->told, parts, 3);
 		if (told_again(&a->told, v->told, parts, 3, seen, out))
 			return;
 	}
@@ -109,7 +110,7 @@ void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, s
 	const struct history_what *r = &a->history.whats[what];
 
 	v->told = 0;
-	v->sure = false;
+	v->sure = v->same = false;
 	v->pattern = pattern_of(p->access, r->access, i->access, s->wide);
 	if (v->pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
 		v->why = PRUNE_LOCK;

@@ -250,6 +250,7 @@ const struct moment *history_older(const struct history *h, const struct history
 
 /* Representative n, its latest moment known or the first; pair n. New ones have higher numbers. */
 struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n);
+uint64_t history_rep_time(const struct history *h, const struct history_cell *c, unsigned n);
 struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n);
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
 					unsigned n);

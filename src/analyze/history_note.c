@@ -369,15 +369,31 @@ uint32_t history_rep_situation(const struct history *h, const struct history_cel
 	return c->rep_count > 1 ? rep_marks(h, c)[n].situation : c->last.situation;
 }
 
-struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n)
+/* Whether representative n is the latest access, or the write before it; else its mark has it. */
+static inline const struct moment *rep_latest(const struct history *h, const struct history_cell *c,
+					      unsigned n)
 {
 	uint64_t key = c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
 
 	if (c->noted && rep_key(&c->last) == key)
-		return c->last;
+		return &c->last;
 	if (c->older && c->older_noted && rep_key(older(h, c)) == key)
-		return *older(h, c);
-	return history_rep_first(h, c, n);
+		return older(h, c);
+	return c->rep_count > 1 ? NULL : &c->last;
+}
+
+uint64_t history_rep_time(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	const struct moment *m = rep_latest(h, c, n);
+
+	return m ? m->time : rep_marks(h, c)[n].time;
+}
+
+struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	const struct moment *m = rep_latest(h, c, n);
+
+	return m ? *m : history_rep_first(h, c, n);
 }
 
 uint32_t history_rep_what(const struct history *h, const struct history_cell *c, unsigned n,

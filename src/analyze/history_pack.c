@@ -17,9 +17,10 @@ static uint64_t address_of(const struct history *h, const struct history_cell *c
 	       (unsigned)__builtin_ctz(c->bytes);
 }
 
+/* They lie side by side. */
 static unsigned size_of(const struct history_cell *c)
 {
-	return (unsigned)__builtin_popcount(c->bytes);
+	return 32u - (unsigned)__builtin_clz(c->bytes) - (unsigned)__builtin_ctz(c->bytes);
 }
 
 static uint32_t extent_of(struct history *h, const struct moment *m)

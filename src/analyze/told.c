@@ -67,6 +67,25 @@ uint32_t told_find(const struct told *t, uint64_t key)
 	return number ? (uint32_t)*number : 0;
 }
 
+bool told_same(const struct told *t, uint32_t number, const struct told_part *parts, unsigned count)
+{
+	return number && t->list[number - 1].sites == sites_of(parts, count);
+}
+
+bool told_often(struct told *t, uint32_t number, bool same, bool seen, struct findings *out)
+{
+	const struct told_entry *e = &t->list[number - 1];
+	struct candidate *known = findings_at(out, e->number);
+
+	if ((seen && !e->seen) ||
+	    (same && e->seen == seen && known->count < TOLD_COMPARED))
+		return false;
+	known->count++;
+	if (!same)
+		findings_pruned(out, PRUNE_SAME, 1);
+	return true;
+}
+
 bool told_again(struct told *t, uint32_t number, const struct told_part *parts, unsigned count,
 		bool seen, struct findings *out)
 {

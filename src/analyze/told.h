@@ -39,6 +39,12 @@ uint32_t told_find(const struct told *t, uint64_t key);
 bool told_again(struct told *t, uint32_t number, const struct told_part *parts, unsigned count,
 		bool seen, struct findings *out);
 
+/* The same where only counting is left; false: told_again() says. `same`: by told_same(). */
+bool told_often(struct told *t, uint32_t number, bool same, bool seen, struct findings *out);
+
+/* The candidate with this number has these sites. */
+bool told_same(const struct told *t, uint32_t number, const struct told_part *parts, unsigned count);
+
 /*
  * Instances that the trace does not show can change nothing but the count of the candidate
  * with this number; with `shown`, those it shows neither.
