@@ -42,6 +42,13 @@ struct history_what {
 	uint32_t core;		/* its number with the lockset's core (locks.h); history_what() sets it */
 };
 
+/* Where a number is found. Addresses have 48 bits. */
+struct history_named {
+	uint64_t key;		/* pc, kind and `own` */
+	uint32_t lockset;
+	uint32_t number;	/* 0: free */
+};
+
 /* What tells pairs apart but for place and time; numbers stand for them, too. */
 struct history_shape {
 	uint32_t p, i;		/* numbers of history_whats */
@@ -170,8 +177,8 @@ struct history {
 	uint32_t free_units[16];	/* linked, by kind and size */
 	struct history_what *whats;	/* 0 is none */
 	size_t what_count, what_capacity;
-	uint32_t *what_table;		/* by hash; 0: free */
-	size_t what_size;
+	struct history_named *what_table;	/* by hash */
+	size_t what_size;		/* a power of two */
 	struct history_shape *shapes;	/* 0 is none */
 	size_t shape_count, shape_capacity;
 	struct map shape_at;		/* hash to the last of that hash */
@@ -206,8 +213,38 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
 void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_t epoch,
 		   uint8_t bytes, struct history_place *out);
 
+static inline uint64_t history_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
+	return hash ^ hash >> 32;
+}
+
+static inline uint64_t history_what_key(const struct history_what *what)
+{
+	return what->pc << 16 | (uint32_t)what->kind << 1 | what->own;
+}
+
+static inline uint64_t history_what_hash(uint64_t key, uint32_t lockset)
+{
+	return history_mix(key, (uint64_t)lockset << 40);
+}
+
+/* For history_what() and history_note.c: history_names.c. */
+uint32_t history_name(struct history *h, const struct history_what *what);
+uint32_t history_shape(struct history *h, const struct history_like *like);
+
 /* The number of `what`. */
-uint32_t history_what(struct history *h, const struct history_what *what);
+static inline uint32_t history_what(struct history *h, const struct history_what *what)
+{
+	uint64_t key = history_what_key(what);
+	const struct history_named *n =
+		&h->what_table[history_what_hash(key, what->lockset) & (h->what_size - 1)];
+
+	/* No key is 0. */
+	if (__builtin_expect(n->key == key && n->lockset == what->lockset, 1))
+		return n->number;
+	return history_name(h, what);
+}
 
 /*
  * Other threads' cells of the granule in which `cell` is that share some of its bytes, most

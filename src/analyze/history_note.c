@@ -5,7 +5,6 @@
  * its pairs. How much room a run has follows from how many it holds: when they fill it,
  * a larger one takes its place.
  */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,25 +105,19 @@ static inline uint64_t rep_key(const struct moment *m)
 	return (uint64_t)m->epoch << 32 | m->tag;
 }
 
-static inline uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
-}
-
 #define TWO_CLOCKS (1ull << 63)
 
 /* Lower half: what it is; upper half: under which clock, or a hash of the two. */
 static inline uint64_t pair_key(const struct history_like *p)
 {
-	uint64_t hash = mix(mix(0, (uint64_t)p->p->tag << 32 | p->i->tag),
+	uint64_t hash = history_mix(history_mix(0, (uint64_t)p->p->tag << 32 | p->i->tag),
 			    (uint64_t)p->bytes << 8 | (uint64_t)p->cuts << 1 | p->wide);
 
 	for (unsigned i = 0; i < p->cuts; i++)
-		hash = mix(hash, p->cut[i]);
+		hash = history_mix(hash, p->cut[i]);
 	if (p->p->epoch == p->i->epoch)
 		return (uint64_t)p->i->epoch << 32 | (uint32_t)hash;
-	return TWO_CLOCKS | mix(mix(0, p->p->epoch), p->i->epoch) << 32 | (uint32_t)hash;
+	return TWO_CLOCKS | history_mix(history_mix(0, p->p->epoch), p->i->epoch) << 32 | (uint32_t)hash;
 }
 
 static inline unsigned find(const uint64_t *keys, unsigned count, uint64_t key)
@@ -244,52 +237,6 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	return true;
 }
 
-static bool same_shape(const struct history_shape *a, const struct history_shape *b)
-{
-	return memcmp(a, b, offsetof(struct history_shape, core)) == 0;
-}
-
-/* Hashes of different ones are hardly ever equal: then the later has several numbers. */
-static uint32_t shape_number(struct history *h, const struct history_shape *s, bool *added)
-{
-	uint64_t hash = mix(mix(0, (uint64_t)s->p << 32 | s->i),
-			    (uint64_t)s->bytes << 8 | (uint64_t)s->cuts << 1 | s->wide);
-	uint64_t *number;
-
-	for (unsigned i = 0; i < s->cuts; i++)
-		hash = mix(hash, s->cut[i]);
-	number = map_put(&h->shape_at, hash, NULL);
-	*added = !*number || !same_shape(&h->shapes[*number], s);
-	if (*added) {
-		h->shapes = xgrow(h->shapes, h->shape_count, &h->shape_capacity, sizeof(*h->shapes));
-		h->shapes[h->shape_count] = *s;
-		h->shapes[h->shape_count].core = (uint32_t)h->shape_count;
-		*number = h->shape_count++;
-	}
-	return (uint32_t)*number;
-}
-
-static uint32_t shape_of(struct history *h, const struct history_like *like)
-{
-	struct history_shape s = { .p = like->p->tag, .i = like->i->tag, .cuts = like->cuts,
-				   .bytes = like->bytes, .wide = like->wide };
-	uint32_t number, core;
-	bool added;
-
-	for (unsigned i = 0; i < s.cuts; i++)
-		s.cut[i] = like->cut[i];
-	number = shape_number(h, &s, &added);
-	if (!added)
-		return number;
-	s.p = h->whats[s.p].core;
-	s.i = h->whats[s.i].core;
-	for (unsigned i = 0; i < s.cuts; i++)
-		s.cut[i] = moments_core(h->moments, s.cut[i]);
-	core = shape_number(h, &s, &added);
-	h->shapes[number].core = core;
-	return number;
-}
-
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
 					     const struct history_like *like, bool *fresh)
 {
@@ -324,7 +271,7 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 	pair->p = history_pack(h, c, like->p);
 	pair->i = history_pack(h, c, like->i);
 	if (*fresh) {
-		pair->shape = shape_of(h, like);
+		pair->shape = history_shape(h, like);
 		pair->bytes = like->bytes;
 		history_kinds_pair(h, c, pair->shape);
 	}
@@ -429,54 +376,4 @@ void history_empty(struct history *h, struct history_cell *c)
 		give(h, class_of(rep_rooms, c->rep_count), c->reps);
 	if (c->pair_count)
 		give(h, REP_ROOMS + class_of(pair_rooms, c->pair_count), c->pairs);
-}
-
-static inline bool same_what(const struct history_what *a, const struct history_what *b)
-{
-	return a->pc == b->pc && a->lockset == b->lockset && a->kind == b->kind && a->own == b->own;
-}
-
-static uint32_t *what_place(const struct history *h, const struct history_what *what)
-{
-	size_t i = mix(mix(0, what->pc), (uint64_t)what->lockset << 32 | (uint32_t)what->kind << 1 |
-						what->own) & (h->what_size - 1);
-
-	while (h->what_table[i] && !same_what(&h->whats[h->what_table[i]], what))
-		i = (i + 1) & (h->what_size - 1);
-	return &h->what_table[i];
-}
-
-static uint32_t what_number(struct history *h, const struct history_what *what, bool *added)
-{
-	uint32_t *number = what_place(h, what);
-
-	*added = !*number;
-	if (!*added)
-		return *number;
-	h->whats = xgrow(h->whats, h->what_count, &h->what_capacity, sizeof(*h->whats));
-	h->whats[h->what_count] = *what;
-	h->whats[h->what_count].core = (uint32_t)h->what_count;
-	*number = (uint32_t)h->what_count++;
-	if (h->what_count * 2 > h->what_size) {
-		free(h->what_table);
-		h->what_size *= 2;
-		h->what_table = xcalloc(h->what_size, sizeof(*h->what_table));
-		for (uint32_t n = 1; n < h->what_count; n++)
-			*what_place(h, &h->whats[n]) = n;
-	}
-	return (uint32_t)h->what_count - 1;
-}
-
-uint32_t history_what(struct history *h, const struct history_what *what)
-{
-	bool added;
-	uint32_t number = what_number(h, what, &added), core;
-	struct history_what other = *what;
-
-	if (!added)
-		return number;
-	other.lockset = moments_core(h->moments, what->lockset);
-	core = what_number(h, &other, &added);
-	h->whats[number].core = core;
-	return number;
 }

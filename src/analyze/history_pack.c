@@ -1,20 +1,29 @@
 /*
  * Moments in little room. Where an access was follows from its cell's granule and bytes
- * mostly; of others, which reach beyond the granule or were made with other bytes, it is kept
- * besides, once for all that are equal.
+ * mostly; others, which reach beyond the granule or were made with other bytes, say how
+ * they lie to it; of large ones it is kept besides, once for all that are equal.
  */
 #include "analyze/history.h"
 
 #include "base/mem.h"
 
-#define ELSEWHERE (1ull << 63)	/* in the index: `stack` is the number of an extent */
+/* In the index; threads have less than 2^44 events. */
+#define INDEX ((1ull << 44) - 1)
+#define NEAR_SHIFT 44		/* a byte: where it begins, from NEAR before the granule on */
+#define NEAR 128u
+#define SIZE_SHIFT 52		/* a byte: its size; 0: it is as the cell says */
+#define ELSEWHERE (1ull << 63)	/* `stack` is the number of an extent */
 
-static uint64_t address_of(const struct history *h, const struct history_cell *c)
+static uint64_t granule_of(const struct history *h, const struct history_cell *c)
 {
 	uint32_t n = (uint32_t)(c - h->cells);
 
-	return (h->blocks[n / HISTORY_LINE].line * HISTORY_LINE + n % HISTORY_LINE) * GRANULE_BYTES +
-	       (unsigned)__builtin_ctz(c->bytes);
+	return (h->blocks[n / HISTORY_LINE].line * HISTORY_LINE + n % HISTORY_LINE) * GRANULE_BYTES;
+}
+
+static unsigned first_of(const struct history_cell *c)
+{
+	return (unsigned)__builtin_ctz(c->bytes);
 }
 
 /* They lie side by side. */
@@ -43,8 +52,15 @@ struct history_mark history_pack(struct history *h, const struct history_cell *c
 				 const struct moment *m)
 {
 	struct history_mark mark = { m->index, m->time, m->situation, m->stack };
+	uint64_t near;
 
-	if (m->addr != address_of(h, c) || m->size != size_of(c)) {
+	/* Within a granule it can be nowhere else. */
+	if (m->addr % GRANULE_BYTES == first_of(c) && m->size == size_of(c))
+		return mark;
+	near = m->addr + NEAR - granule_of(h, c);
+	if (near < 256 && m->size < 256) {
+		mark.index |= near << NEAR_SHIFT | (uint64_t)m->size << SIZE_SHIFT;
+	} else {
 		mark.index |= ELSEWHERE;
 		mark.stack = extent_of(h, m);
 	}
@@ -54,12 +70,16 @@ struct history_mark history_pack(struct history *h, const struct history_cell *c
 struct moment history_unpack(const struct history *h, const struct history_cell *c,
 			     const struct history_mark *mark, uint32_t tag, uint32_t epoch)
 {
-	struct moment m = { .index = mark->index & ~ELSEWHERE, .time = mark->time,
-			    .addr = address_of(h, c), .size = size_of(c),
+	unsigned size = mark->index >> SIZE_SHIFT & 255;
+	struct moment m = { .index = mark->index & INDEX, .time = mark->time,
+			    .addr = granule_of(h, c) + first_of(c), .size = size_of(c),
 			    .situation = mark->situation, .epoch = epoch,
 			    .stack = mark->stack, .tag = tag };
 
-	if (mark->index & ELSEWHERE) {
+	if (size) {
+		m.addr = granule_of(h, c) + (mark->index >> NEAR_SHIFT & 255) - NEAR;
+		m.size = size;
+	} else if (mark->index & ELSEWHERE) {
 		m.addr = h->extents[mark->stack].addr;
 		m.size = h->extents[mark->stack].size;
 		m.stack = h->extents[mark->stack].stack;
@@ -69,5 +89,5 @@ struct moment history_unpack(const struct history *h, const struct history_cell 
 
 uint64_t history_mark_index(const struct history_mark *mark)
 {
-	return mark->index & ~ELSEWHERE;
+	return mark->index & INDEX;
 }
