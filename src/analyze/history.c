@@ -346,8 +346,10 @@ void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_
 /* What the cell has: a known pair answers for the representatives. */
 static inline void prefetch_rest(const struct history *h, const struct history_cell *c)
 {
+	if (c->older)
+		__builtin_prefetch(h->units + (size_t)c->reps * HISTORY_UNIT);
 	for (unsigned i = 0; !c->pair_count && c->rep_count > 1 && i < c->rep_count; i += 8)
-		__builtin_prefetch(h->units + (size_t)c->reps * HISTORY_UNIT + i * 8);
+		__builtin_prefetch(h->units + ((size_t)c->reps + c->roomy) * HISTORY_UNIT + i * 8);
 	for (unsigned i = 0; i < c->pair_count; i += 8)
 		__builtin_prefetch(h->units + (size_t)c->pairs * HISTORY_UNIT + i * 8);
 }

@@ -91,7 +91,8 @@ struct history_cell {
 	struct moment last;	/* the latest access, its tag a number of a history_what */
 	uint32_t reps, pairs;	/* units; history_note.c */
 	uint32_t next : 24;	/* of the thread and granule, with other bytes; 0: none */
-	uint32_t hint : 8;	/* the pair that is likely to come next */
+	uint32_t hint : 7;	/* the pair that is likely to come next */
+	uint32_t roomy : 1;	/* its representatives have room for an older write */
 	uint32_t bytes : 8;	/* 0: not in use */
 	uint32_t rep_count : 5, pair_count : 6;
 	uint32_t seen : 4;	/* times that something was looked for inside a pair */

@@ -1,8 +1,8 @@
 /*
  * What a cell has beyond its last access, which is its only representative at first. From
  * the second on they are in one run of units: a key each (clock and number of the
- * history_what), the marks in the same order, and after them the older write. So are
- * its pairs. How much room a run has follows from how many it holds: when they fill it,
+ * history_what), the marks in the same order, and before them the older write if there
+ * ever was one. So are its pairs. How much room a run has follows from how many it holds: when they fill it,
  * a larger one takes its place.
  */
 #include <stdlib.h>
@@ -14,7 +14,11 @@
 static const unsigned rep_rooms[] = { 2, 6, 12, HISTORY_REPS };
 static const unsigned pair_rooms[] = { 1, 2, 4, 8, 16, HISTORY_PAIRS };
 
-#define REP_ROOMS ARRAY_SIZE(rep_rooms)	/* classes of runs: first those, then of pairs */
+/* Classes of runs: of representatives, the same with an older write, and then of pairs. */
+#define REP_ROOMS ARRAY_SIZE(rep_rooms)
+#define PAIR_CLASS (2 * REP_ROOMS)
+
+_Static_assert(sizeof(struct moment) <= HISTORY_UNIT, "an older write takes a unit");
 
 static inline unsigned class_of(const unsigned *rooms, unsigned count)
 {
@@ -42,8 +46,7 @@ static uint32_t units_of(size_t bytes)
 
 static uint32_t rep_units(unsigned room)
 {
-	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_mark)) +
-			sizeof(struct moment));
+	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_mark)));
 }
 
 static uint32_t pair_units(unsigned room)
@@ -77,7 +80,7 @@ static void give(struct history *h, unsigned class, uint32_t unit)
 
 static inline uint64_t *rep_keys(const struct history *h, const struct history_cell *c)
 {
-	return at(h, c->reps);
+	return at(h, c->reps + c->roomy);
 }
 
 static inline struct history_mark *rep_marks(const struct history *h, const struct history_cell *c)
@@ -87,7 +90,7 @@ static inline struct history_mark *rep_marks(const struct history *h, const stru
 
 static inline struct moment *older(const struct history *h, const struct history_cell *c)
 {
-	return (struct moment *)(rep_marks(h, c) + rep_room(c));
+	return at(h, c->reps);
 }
 
 static inline uint64_t *pair_keys(const struct history *h, const struct history_cell *c)
@@ -155,25 +158,52 @@ bool history_has_pair(const struct history *h, struct history_cell *c,
 	return at < count;
 }
 
+static unsigned rep_class(const struct history_cell *c)
+{
+	return class_of(rep_rooms, c->rep_count) + (c->roomy ? REP_ROOMS : 0);
+}
+
+/* The cell's representatives, until now those of `old`, get a run of their own. */
+static void move_reps(struct history *h, struct history_cell *c, const struct history_cell *old)
+{
+	unsigned n = old->rep_count;
+
+	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->roomy);
+	if (n == 1) {
+		rep_keys(h, c)[0] = rep_key(&c->last);
+		rep_marks(h, c)[0] = history_pack(h, c, &c->last);
+		return;
+	}
+	memcpy(rep_keys(h, c), rep_keys(h, old), n * sizeof(uint64_t));
+	memcpy(rep_marks(h, c), rep_marks(h, old), n * sizeof(struct history_mark));
+	if (c->older)
+		*older(h, c) = *older(h, old);
+	give(h, rep_class(old), old->reps);
+}
+
 /* One more, not the first; the run moves if it is full. */
 static unsigned add_rep(struct history *h, struct history_cell *c)
 {
-	struct history_cell old = *c;
-	unsigned n = c->rep_count++, class = class_of(rep_rooms, n);
+	const struct history_cell old = *c;
 
-	if (n == 1) {
-		c->reps = take(h, 0, rep_units(rep_rooms[0]));
-		rep_keys(h, c)[0] = rep_key(&c->last);
-		rep_marks(h, c)[0] = history_pack(h, c, &c->last);
-	} else if (n == rep_rooms[class]) {
-		c->reps = take(h, class + 1, rep_units(rep_rooms[class + 1]));
-		memcpy(rep_keys(h, c), rep_keys(h, &old), n * sizeof(uint64_t));
-		memcpy(rep_marks(h, c), rep_marks(h, &old), n * sizeof(struct history_mark));
-		if (c->older)
-			*older(h, c) = *older(h, &old);
-		give(h, class, old.reps);
+	c->rep_count++;
+	if (old.rep_count == 1 || old.rep_count == rep_room(&old))
+		move_reps(h, c, &old);
+	return old.rep_count;
+}
+
+/* What was last is the older write now. There are several representatives: it and a read. */
+static void set_older(struct history *h, struct history_cell *c)
+{
+	const struct history_cell old = *c;
+
+	if (!c->roomy) {
+		c->roomy = 1;
+		move_reps(h, c, &old);
 	}
-	return n;
+	*older(h, c) = c->last;
+	c->older = 1;
+	c->older_noted = c->noted;
 }
 
 static unsigned add_pair(struct history *h, struct history_cell *c)
@@ -183,15 +213,15 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 	uint64_t *from = at(h, old), *to;
 
 	if (!n) {
-		c->pairs = take(h, REP_ROOMS, pair_units(1));
+		c->pairs = take(h, PAIR_CLASS, pair_units(1));
 	} else if (n == room) {
 		class = class_of(pair_rooms, n);
 		bigger = pair_rooms[class + 1];
-		c->pairs = take(h, REP_ROOMS + class + 1, pair_units(bigger));
+		c->pairs = take(h, PAIR_CLASS + class + 1, pair_units(bigger));
 		to = at(h, c->pairs);
 		memcpy(to, from, n * sizeof(*to));
 		memcpy(to + bigger, from + room, n * sizeof(struct history_pair));
-		give(h, REP_ROOMS + class, old);
+		give(h, PAIR_CLASS + class, old);
 	}
 	c->pair_count++;
 	return n;
@@ -286,9 +316,7 @@ void history_settle(struct history *h, struct history_cell *c, const struct mome
 		if (!c->wrote)
 			history_wrote(h, c);
 	} else if (c->access & ACCESS_WRITE) {
-		*older(h, c) = c->last;
-		c->older = 1;
-		c->older_noted = c->noted;
+		set_older(h, c);
 	}
 	c->last = *now;
 	c->access = what->access;
@@ -373,7 +401,7 @@ void history_pair_epochs(const struct history *h, const struct history_cell *c, 
 void history_empty(struct history *h, struct history_cell *c)
 {
 	if (c->rep_count > 1)
-		give(h, class_of(rep_rooms, c->rep_count), c->reps);
+		give(h, rep_class(c), c->reps);
 	if (c->pair_count)
-		give(h, REP_ROOMS + class_of(pair_rooms, c->pair_count), c->pairs);
+		give(h, PAIR_CLASS + class_of(pair_rooms, c->pair_count), c->pairs);
 }
