@@ -54,7 +54,8 @@ struct locks {
 	struct entry *entries;
 	size_t entry_count, entry_capacity;
 	struct span *sets;	/* 0 is the empty one */
-	size_t set_count, set_capacity;
+	struct locks_ends *ends;	/* of each */
+	size_t set_count, set_capacity, ends_capacity;
 	uint64_t *elements;
 	size_t element_count, element_capacity;
 	struct span *histories;
@@ -70,6 +71,8 @@ struct locks *locks_new(void)
 	struct locks *l = xcalloc(1, sizeof(*l));
 
 	l->sets = xgrow(NULL, 0, &l->set_capacity, sizeof(*l->sets));
+	l->ends = xgrow(NULL, 0, &l->ends_capacity, sizeof(*l->ends));
+	l->ends[l->set_count] = (struct locks_ends){ .outer_shared = true, .inner_shared = true };
 	l->sets[l->set_count++] = (struct span){ 0 };
 	l->histories = xgrow(NULL, 0, &l->history_capacity, sizeof(*l->histories));
 	l->histories[l->history_count++] = (struct span){ 0 };
@@ -85,6 +88,7 @@ void locks_free(struct locks *l)
 		return;
 	free(l->entries);
 	free(l->sets);
+	free(l->ends);
 	free(l->elements);
 	free(l->histories);
 	free(l->set_table.at);
@@ -198,6 +202,10 @@ static uint32_t intern_set(struct locks *l, const struct entry *entries, uint32_
 	}
 	l->sets = xgrow(l->sets, l->set_count, &l->set_capacity, sizeof(*l->sets));
 	l->sets[l->set_count] = (struct span){ l->entry_count, count };
+	l->ends = xgrow(l->ends, l->set_count, &l->ends_capacity, sizeof(*l->ends));
+	l->ends[l->set_count] = (struct locks_ends){
+		entries[0].lock, entries[count - 1].lock, entries[0].shared, entries[count - 1].shared,
+	};
 	for (uint32_t i = 0; i < count; i++) {
 		l->entries = xgrow(l->entries, l->entry_count, &l->entry_capacity,
 				   sizeof(*l->entries));
@@ -429,23 +437,15 @@ static struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
 	return p;
 }
 
-static bool same_lock(const struct entry *x, const struct entry *y)
+const struct locks_ends *locks_ends(const struct locks *l)
 {
-	return x->lock == y->lock && !(x->shared && y->shared);
+	return l->ends;
 }
 
 /* Mostly the outermost or the innermost of both say it: at hand even where pairs are many. */
-static bool excludes_at_once(const struct locks *l, uint32_t a, uint32_t b)
-{
-	const struct span *x = &l->sets[a], *y = &l->sets[b];
-
-	return same_lock(&l->entries[x->first], &l->entries[y->first]) ||
-	       same_lock(&l->entries[x->first + x->count - 1], &l->entries[y->first + y->count - 1]);
-}
-
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b)
 {
-	return a && b && (excludes_at_once(l, a, b) || compared(l, a, b)->exclude);
+	return a && b && (locks_exclude_at_once(&l->ends[a], &l->ends[b]) || compared(l, a, b)->exclude);
 }
 
 bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)

@@ -48,6 +48,21 @@ uint32_t locks_core(struct locks *l, uint32_t set);
 /* A lock in both, not read-held in both: the two cannot be held at once. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
 
+/* The first and the last taken of a set, for a quick yes to the same; of the empty set all 0. */
+struct locks_ends {
+	uint64_t outer, inner;
+	bool outer_shared, inner_shared;
+};
+
+/* By number of set; good until the next event. */
+const struct locks_ends *locks_ends(const struct locks *l);
+
+static inline bool locks_exclude_at_once(const struct locks_ends *a, const struct locks_ends *b)
+{
+	return (a->outer == b->outer && !(a->outer_shared && b->outer_shared)) ||
+	       (a->inner == b->inner && !(a->inner_shared && b->inner_shared));
+}
+
 /*
  * Acquisition histories allow that one thread is in `a` and another in `b` at one
  * moment. Of its own it does not look for common locks.

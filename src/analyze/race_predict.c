@@ -36,11 +36,7 @@ struct pair {
 	uint64_t index;		/* of that event 0 */
 };
 
-#define SOON 32u	/* a power of two, above ANALYSIS_AHEAD */
-
 struct predict {
-	uint64_t soon[SOON];	/* a ring: addresses of accesses to come */
-	uint32_t soon_count;
 	struct shadow shadow;
 	struct reorder *reorder;
 	struct sections *sections;
@@ -152,47 +148,59 @@ static void flow(struct predict *p, uint64_t *written, unsigned mask, unsigned a
 		*written = record_who(view->thread, view->index);
 }
 
+/* What is the same for all records that the access meets, at hand. */
 struct now {
 	const struct event *ev;
 	const struct view *view;
 	struct findings *out;
+	const uint64_t *order, *full;	/* the clocks of the view, … */
+	uint32_t order_count, full_count;
+	const struct locks_ends *ends;	/* … and the ends of all locksets and of its own */
+	struct locks_ends mine;
+	uint64_t wanted, unwanted;	/* a conflict: bits of the other's site, one of these, none of those */
 	uint64_t base;		/* of the granule */
-	uint64_t site;
+	uint64_t site, bytes;	/* this access there, and the mask alone */
 	unsigned mask, access;
+	uint32_t thread;
 	unsigned own;		/* records of the thread … */
 	struct record *same, *oldest;	/* … that of this access, and the first of all */
-	uint32_t against;	/* the lockset asked about last: many have the same */
-	bool excluded;		/* … and the answer; no locks exclude nothing */
+	uint64_t ordered, excluded;	/* others that these keep apart */
 };
 
-static inline void judge(struct predict *p, const struct record *old, struct now *n)
+/* Neither order nor the ends of the locksets say no. */
+static __attribute__((noinline)) void judge(struct predict *p, const struct record *old, struct now *n)
 {
 	const struct view *view = n->view;
 
-	if (vclock_saw(view->order, who_thread(old->who), old->order_epoch)) {
-		p->pruned[PRUNE_HB]++;
-		return;
-	}
-	if (!vclock_saw(view->full, who_thread(old->who), old->epoch))
-		return;
-	if (n->against != old->lockset) {
-		n->against = old->lockset;
-		n->excluded = locks_exclude(p->locks, old->lockset, view->lockset);
-	}
-	if (n->excluded)
-		p->pruned[PRUNE_LOCK]++;
+	if (locks_exclude(p->locks, old->lockset, view->lockset))
+		n->excluded++;
 	else if (!locks_compatible(p->locks, old->lockset, view->lockset))
 		p->pruned[PRUNE_HISTORY]++;
 	else
 		report(p, old, n->base, n->ev, view, n->out);
 }
 
+static inline void meet_other(struct predict *p, const struct record *old, uint32_t thread, struct now *n)
+{
+	if (!(old->site & n->bytes) || !(old->site & n->wanted) || old->site & n->unwanted)
+		return;
+	if (thread < n->order_count && old->order_epoch <= n->order[thread])
+		n->ordered++;
+	else if (thread >= n->full_count || old->epoch > n->full[thread])
+		return;		/* analysis_race's */
+	else if (locks_exclude_at_once(&n->ends[old->lockset], &n->mine))
+		n->excluded++;
+	else
+		judge(p, old, n);
+}
+
 /* True: it stands for this access too, and whoever came since has met it. */
 static inline bool meet(struct predict *p, struct record *old, struct now *n)
 {
-	if (who_thread(old->who) != n->view->thread) {
-		if (record_mask(old) & n->mask && shadow_conflict(n->access, record_access(old)))
-			judge(p, old, n);
+	uint32_t thread = who_thread(old->who);
+
+	if (thread != n->thread) {
+		meet_other(p, old, thread, n);
 		return false;
 	}
 	if (old->site == n->site && old->lockset == n->view->lockset) {
@@ -214,6 +222,7 @@ static void granule(struct predict *p, struct now *n)
 	bool met = false;
 
 	n->site = record_site(n->ev->pc, n->mask, n->access);
+	n->bytes = (uint64_t)n->mask << 48;
 	n->own = 0;
 	n->same = n->oldest = NULL;
 	flow(p, place.written, n->mask, n->access, n->view);
@@ -230,12 +239,32 @@ static void granule(struct predict *p, struct now *n)
 	record_set(n->same ? n->same : shadow_add(&p->shadow, &place), n->site, n->view);
 }
 
+static void predict_access(struct predict *p, const struct event *ev, const struct view *view,
+			   unsigned access, struct findings *out)
+{
+	const struct locks_ends *ends = locks_ends(p->locks);
+	struct now n = {
+		.ev = ev, .view = view, .out = out, .access = access, .thread = view->thread,
+		.order = view->order->at, .order_count = view->order->count,
+		.full = view->full->at, .full_count = view->full->count,
+		.ends = ends, .mine = ends[view->lockset],
+		.wanted = record_site(0, 0, access & ACCESS_WRITE ? ACCESS_READ | ACCESS_WRITE : ACCESS_WRITE),
+		.unwanted = record_site(0, 0, access & ACCESS_ATOMIC),
+	};
+	uint64_t end = ev->addr + ev->size;
+
+	for (n.base = ev->addr & ~7ull; n.base < end; n.base += 8) {
+		n.mask = shadow_mask(n.base, ev->addr, end);
+		granule(p, &n);
+	}
+	p->pruned[PRUNE_HB] += n.ordered;
+	p->pruned[PRUNE_LOCK] += n.excluded;
+}
+
 static void predict_event(void *state, const struct event *ev, const struct view *view,
 			  struct findings *out)
 {
 	unsigned access = access_of(ev->kind);
-	struct now n = { .ev = ev, .view = view, .out = out, .access = access };
-	uint64_t end = ev->addr + ev->size;
 	struct predict *p = state;
 
 	reorder_event(p->reorder, ev, view);
@@ -243,23 +272,8 @@ static void predict_event(void *state, const struct event *ev, const struct view
 		sections_event(p->sections, ev, view);
 	if (view->gone_size > 0)
 		shadow_forget(&p->shadow, view->gone_addr, view->gone_size);
-	if (!access || ev->size == 0 || view_ignores(view, access))
-		return;
-	for (n.base = ev->addr & ~7ull; n.base < end; n.base += 8) {
-		n.mask = shadow_mask(n.base, ev->addr, end);
-		granule(p, &n);
-	}
-}
-
-static void predict_soon(void *state, const struct event *ev)
-{
-	struct predict *p = state;
-	uint32_t n = p->soon_count++;
-
-	p->soon[n % SOON] = ev->addr;
-	if ((ev->addr ^ p->soon[(n - 1) % SOON]) >> 6)
-		shadow_prefetch(&p->shadow, ev->addr, 0);
-	shadow_prefetch(&p->shadow, p->soon[(n - ANALYSIS_AHEAD / 2) % SOON], 1);
+	if (access && ev->size > 0 && !view_ignores(view, access))
+		predict_access(p, ev, view, access, out);
 }
 
 static void predict_finish(void *state, struct findings *out)
@@ -284,7 +298,7 @@ static void predict_finish(void *state, struct findings *out)
 
 const struct analysis analysis_race_predict = {
 	.name = "race-predict", .summary = "races that another order of critical sections would show",
-	.open = predict_open, .event = predict_event, .soon = predict_soon,
+	.open = predict_open, .event = predict_event,
 	.finish = predict_finish,
 	.close = predict_close,
 };

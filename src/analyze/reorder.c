@@ -35,6 +35,7 @@ struct thread {
 	size_t end_count, end_capacity;
 	uint64_t last;		/* index of its last event */
 	struct vclock seen;	/* `order`, as dependences tell it */
+	uint64_t changes;	/* of `order`, when that was looked at */
 	struct vclock read;	/* index + 1 of others' events it depends on by reading */
 
 	/* The question at hand. */
@@ -241,8 +242,11 @@ void reorder_event(struct reorder *r, const struct event *ev, const struct view 
 		end_epochs(t, view);
 	if (t->lockset != view->lockset || (!plain && t->open_count > 0))
 		sections(r, t, view);
-	if (!plain && !vclock_leq(view->order, &t->seen))
-		learn(r, view->thread, view);
+	if (!plain && t->changes != view->order->changes) {
+		t->changes = view->order->changes;
+		if (!vclock_leq(view->order, &t->seen))
+			learn(r, view->thread, view);
+	}
 	if (ev->kind == TRACE_MUTEX_UNLOCK || ev->kind == TRACE_RWLOCK_UNLOCK ||
 	    ev->kind == TRACE_SPIN_UNLOCK || ev->kind == TRACE_COND_WAIT ||
 	    ev->kind == TRACE_SEM_POST)

@@ -104,7 +104,8 @@ struct page *shadow_page(struct shadow *s, uint64_t number)
 		*at = page_new(s);
 		(*at)->number = number;
 	}
-	return s->recent[number & (SHADOW_RECENT - 1)] = *at;
+	s->recent[number & (SHADOW_RECENT - 1)] = (struct recent){ number, *at };
+	return *at;
 }
 
 static uint32_t block_new(struct shadow *s, unsigned order)

@@ -62,7 +62,10 @@ struct shadow {
 	struct record *pool;	/* 0 is not used */
 	size_t pool_count, pool_capacity;
 	uint32_t free[SHADOW_ORDERS];	/* first of the free blocks, linked by `who`; 0: none */
-	struct page *recent[SHADOW_RECENT];
+	struct recent {
+		uint64_t number;
+		struct page *page;	/* NULL: none */
+	} recent[SHADOW_RECENT];
 	uint64_t dropped;	/* records lost for lack of room */
 };
 
@@ -82,32 +85,13 @@ struct page *shadow_page(struct shadow *s, uint64_t number);
 static inline struct place shadow_place(struct shadow *s, uint64_t addr)
 {
 	uint64_t number = addr >> SHADOW_PAGE_SHIFT;
-	struct page *page = s->recent[number & (SHADOW_RECENT - 1)];
+	const struct recent *recent = &s->recent[number & (SHADOW_RECENT - 1)];
+	struct page *page = recent->page;
 	unsigned cell = addr >> 3 & (SHADOW_CELLS - 1);
 
-	if (__builtin_expect(!page || page->number != number, 0))
+	if (__builtin_expect(!page || recent->number != number, 0))
 		page = shadow_page(s, number);
 	return (struct place){ page->cells[cell].home, &page->more[cell], &page->written[cell] };
-}
-
-/* Asks for the memory of a granule that is soon needed: first step 0, when that is there step 1. */
-static inline void shadow_prefetch(const struct shadow *s, uint64_t addr, unsigned step)
-{
-	uint64_t number = addr >> SHADOW_PAGE_SHIFT;
-	const struct page *page = s->recent[number & (SHADOW_RECENT - 1)];
-	unsigned cell = addr >> 3 & (SHADOW_CELLS - 1);
-
-	if (!page || page->number != number)
-		return;
-	if (step == 0) {
-		__builtin_prefetch(&page->cells[cell], 1);
-		__builtin_prefetch(&page->more[cell]);
-		__builtin_prefetch(&page->written[cell], 1);
-	} else {
-		/* A line has two. */
-		for (uint32_t i = 0; i < page->more[cell].count; i += 2)
-			__builtin_prefetch(&s->pool[page->more[cell].at + i], 1);
-	}
 }
 
 /* A record for the granule; all fields are the caller's. */

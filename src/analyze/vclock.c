@@ -26,6 +26,7 @@ static void widen(struct vclock *v, uint32_t count)
 
 void vclock_copy(struct vclock *to, const struct vclock *from)
 {
+	to->changes++;
 	to->count = 0;
 	widen(to, from->count);
 	if (from->count)
@@ -59,6 +60,9 @@ void vclock_join(struct vclock *to, const struct vclock *from)
 {
 	uint32_t done = 0;
 
+	if (from->count == 0)
+		return;
+	to->changes++;
 	widen(to, from->count);
 	if (from->count >= 16 && __builtin_cpu_supports("avx2"))
 		done = raise_fours(to->at, from->at, from->count);
@@ -67,6 +71,7 @@ void vclock_join(struct vclock *to, const struct vclock *from)
 
 void vclock_tick(struct vclock *v, uint32_t thread)
 {
+	v->changes++;
 	widen(v, thread + 1);
 	v->at[thread]++;
 }
@@ -75,6 +80,7 @@ void vclock_raise(struct vclock *v, uint32_t thread, uint64_t value)
 {
 	if (value <= vclock_get(v, thread))
 		return;
+	v->changes++;
 	widen(v, thread + 1);
 	v->at[thread] = value;
 }

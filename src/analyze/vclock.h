@@ -11,6 +11,7 @@ struct vclock {
 	uint32_t count;		/* components there are */
 	uint32_t capacity;
 	uint64_t *at;		/* by thread id */
+	uint64_t changes;	/* made so far, or tried: the same as before, the same clock */
 };
 
 void vclock_free(struct vclock *v);
