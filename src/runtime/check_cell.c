@@ -117,15 +117,18 @@ bool check_cell_lock(struct check_cell *c)
 
 void check_cells_forget(uint64_t first, uint64_t last)
 {
+	if (!__atomic_load_n(&cells.used, __ATOMIC_RELAXED))
+		return;
 	for (uint64_t number = first / CHECK_PAGE; number <= last / CHECK_PAGE; number++) {
 		uint64_t start = number * CHECK_PAGE;
+		uint64_t end = last - start < CHECK_PAGE ? last - start : CHECK_PAGE - 1;
 		struct slot *s = find(number);
 		struct check_page *page = s->number ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
 
-		for (uint32_t i = 0; page && i < CHECK_PAGE; i++) {
+		for (uint64_t i = first > start ? first - start : 0; page && i <= end; i++) {
 			struct check_cell *c = &page->near[i];
 
-			if (start + i < first || start + i > last || !c->count || !check_cell_lock(c))
+			if (!c->count || !check_cell_lock(c))
 				continue;
 			c->count = 0;
 			c->latest = 0;

@@ -118,6 +118,7 @@ static void start_watching(const struct snarlrt_options *o)
 		return;
 	shadow_map();
 	snarlrt.mode = SNARLRT_WATCH;
+	snarlrt.sync_unseen = !(watch.pset | watch.tx | watch.noise);
 	snarlrt_thread_init();
 	watch_attach();
 	snarlrt_process_init();

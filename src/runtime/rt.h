@@ -106,6 +106,7 @@ struct snarlrt {
 	bool profiling;			/* recording into a profile, not a trace (profile.c) */
 	bool fork_off;
 	bool threaded;			/* a second thread was seen */
+	bool sync_unseen;		/* mode check: calls that synchronise need not be noted */
 	uint64_t window;
 	uint32_t next_thread;		/* ids given out so far */
 	uint32_t next_foreign;
@@ -164,7 +165,7 @@ static inline void snarlrt_real_ready(void)
 /* Nothing is watched: the first thing hot interposers ask, to pass the call on at once. */
 static inline bool snarlrt_off(void)
 {
-	return likely(snarlrt_real_done) && snarlrt.mode == SNARLRT_OFF;
+	return likely(snarlrt_real_done) && (snarlrt.mode == SNARLRT_OFF || snarlrt.sync_unseen);
 }
 
 /* init.c: idempotent; called from preinit_array, __tsan_init and early interposers. */
