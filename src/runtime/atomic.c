@@ -32,8 +32,12 @@ static inline struct operation begin(const volatile void *addr, enum trace_kind 
 		return op;
 	}
 	op.self = snarlrt_enter();
-	if (op.self)
+	if (op.self) {
+		if (!snarlrt.profiling)
+			snarlrt_tell_frames(op.self);
+		snarlrt_make_room(op.self);
 		op.seen = clock_lock(op.self, (const void *)addr);
+	}
 	return op;
 }
 
@@ -65,7 +69,6 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 		snarlrt_profile_fold();
 	} else {
 		r[1].addr = clock_unlock(self, op->seen);
-		snarlrt_tell_frames(self);
 		snarlrt_append(self, r, 2);
 	}
 	snarlrt_leave(self);

@@ -235,6 +235,19 @@ static void make_room(struct snarlrt_thread *self, unsigned count)
 		*tls->cur++ = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
 }
 
+/* The ring needs attention: at the end of a page two records do, too. */
+static inline bool near_end(void)
+{
+	return ((uintptr_t)__snarl_tls.cur + sizeof(struct trace_record)) % STAMP_BYTES <
+	       2 * sizeof(struct trace_record);
+}
+
+void snarlrt_make_room(struct snarlrt_thread *self)
+{
+	if (unlikely(near_end()) && !snarlrt.profiling)
+		make_room(self, 2);
+}
+
 void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *records,
 		    unsigned count)
 {
@@ -274,12 +287,11 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 	}
 }
 
-/* Both where the ring needs no attention, which it does for two at the end of a page too. */
 static inline bool append_pair_quick(const struct trace_record r[2])
 {
 	volatile struct trace_record *cur = __snarl_tls.cur;	/* by halves, as r was written */
 
-	if (((uintptr_t)cur + sizeof(*cur)) % STAMP_BYTES < 2 * sizeof(*cur))
+	if (near_end())
 		return false;
 	cur[1].addr = r[1].addr;
 	cur[1].site = r[1].site;
@@ -332,6 +344,7 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	r[0].site = TRACE_SITE(kind, detail, pc);
 	if (!is_frequent(kind))
 		self->unlooked = 0;
+	snarlrt_make_room(self);
 	/* A wait lets go of its mutex and takes it again: ordered with both. */
 	if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE)
 		r[1].addr = clock_meet_both(self, object, (const void *)arg);

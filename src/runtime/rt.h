@@ -214,6 +214,11 @@ static inline void snarlrt_leave(struct snarlrt_thread *self)
 /* buffer.c: the ring, between enter and leave. */
 SNARLRT_HIDDEN void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *records,
 				   unsigned count);
+/*
+ * For what has a time and two records: before the time is taken. A stamp in between would be later
+ * than what comes behind it, which would then be read as late as that.
+ */
+SNARLRT_HIDDEN void snarlrt_make_room(struct snarlrt_thread *self);
 SNARLRT_HIDDEN void snarlrt_flush(struct snarlrt_thread *self);
 SNARLRT_HIDDEN bool snarlrt_chunk_write(struct trace_chunk *chunk);	/* payload behind it */
 SNARLRT_HIDDEN void snarlrt_outbox_flush(void);	/* what was written goes to the file now */
