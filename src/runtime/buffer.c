@@ -361,6 +361,21 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 }
 
 /* Between begin and end the thread holds nothing of ours, so plain stores do. */
+/*
+ * Accesses have no times of their own, they lie between two of the thread's: without one here, those
+ * before a long wait would seem to be in the middle of it, behind what others did meanwhile.
+ */
+static void stamp_wait(struct snarlrt_thread *self, enum trace_kind kind)
+{
+	struct trace_record r = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
+
+	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || is_frequent(kind) || !snarlrt_enter())
+		return;
+	r.addr = clock_now(self);
+	snarlrt_append(self, &r, 1);
+	snarlrt_leave(self);
+}
+
 void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc)
 {
 	struct snarlrt_thread *self = __snarl_tls.self;
@@ -369,6 +384,7 @@ void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc
 		watch_wait_begin(kind, object, (uint64_t)pc);
 	if (!self || __snarl_tls.hidden)
 		return;
+	stamp_wait(self, kind);
 	self->live->waiting_for = (uint64_t)object & TRACE_ADDR_MASK;
 	self->live->waiting_pc = (uint64_t)pc;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
