@@ -113,21 +113,25 @@ static uint64_t sites_at(const struct report_bug *b, const struct symbol_frame *
 const struct lookup_place *lookup_place(struct lookup *l, uint64_t pc)
 {
 	struct symbol_frame frames[FRAMES];
+	const struct symbol_frame *shown;
 	bool added;
 	uint64_t *place = map_put(&l->index, pc, &added);
-	size_t count, i = 0;
+	size_t count;
 
 	if (!added)
 		return &l->places[*place];
 	*place = l->count;
 	count = frame_of_label(l, pc, frames) ? 1 : symbols_frames(l->symbols, pc, frames, FRAMES);
-	while (i + 1 < count && !frames[i].file)
-		i++;
-	if (!frames[i].file)
-		i = 0;
+	shown = symbol_own_frame(frames, count);	/* as bug.json has it, or its sites are not found */
 	l->places = xgrow(l->places, l->count, &l->capacity, sizeof(*l->places));
-	l->places[l->count] = (struct lookup_place){ frames[i], sites_at(l->bug, &frames[i]) };
+	l->places[l->count] = (struct lookup_place){ *shown, sites_at(l->bug, shown) };
 	return &l->places[l->count++];
+}
+
+static bool same_place(const struct report_site *a, const struct report_site *b)
+{
+	return same_text(a->thread, b->thread) && same_text(a->at.file, b->at.file) &&
+	       a->at.line == b->at.line;
 }
 
 bool find_pending(const struct report_bug *b, const struct report_site *s)
@@ -138,13 +142,13 @@ bool find_pending(const struct report_bug *b, const struct report_site *s)
 
 	for (size_t i = 0; i < ARRAY_SIZE(stuck); i++)
 		stands = stands || same_text(b->failure, stuck[i]);
-	for (size_t i = 0; stands && i < b->site_count; i++) {
-		const struct report_site *f = &b->sites[i];
-
-		if (!f->cause && f->thread && same_text(f->thread, s->thread) &&
-		    same_text(f->at.file, s->at.file) && f->at.line == s->at.line)
+	/* It stands at its last one: locks may all be taken at one line, as by a function for that. */
+	for (size_t i = (size_t)(s - b->sites) + 1; stands && i < b->site_count; i++)
+		if (b->sites[i].cause && same_place(&b->sites[i], s))
+			return false;
+	for (size_t i = 0; stands && i < b->site_count; i++)
+		if (!b->sites[i].cause && same_place(&b->sites[i], s))
 			return true;
-	}
 	return false;
 }
 

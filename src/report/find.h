@@ -30,7 +30,7 @@ struct lookup {
 	struct pool names;	/* of labels */
 	struct map index;	/* pc to place + 1 */
 	struct lookup_place {
-		struct symbol_frame frame;	/* the innermost with a source */
+		struct symbol_frame frame;	/* symbol_own_frame() */
 		uint64_t sites;		/* bit set: sites at this line */
 	} *places;
 	size_t count, capacity;
@@ -53,7 +53,7 @@ void lookup_object(struct lookup *l, const struct object *object, struct buf *ou
 int find_sites(const struct report_bug *b, struct reader *r, struct lookup *l,
 	       struct found *out, bool *has, struct err *err);
 
-/* A site that the run came to and never got past: it stands or failed there, and there is no event of it. */
+/* A site of `b` that the run came to and never got past: it stands or failed there, and there is no event of it. */
 bool find_pending(const struct report_bug *b, const struct report_site *s);
 
 #endif

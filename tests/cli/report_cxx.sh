@@ -1,0 +1,71 @@
+# The story of C++ programs, whose locks and atomics are inlined from headers of the system: the
+# steps are those of bug.json, at the program's own lines, and none is called not reached that
+# the run had. Two locks taken at one line are two steps, one taken and one waited for.
+. "$SNARL_ROOT/tests/lib.sh"
+export LC_ALL=C.UTF-8
+
+cat >flag.cc <<'C'
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+std::atomic<bool> done{ false };
+std::atomic<int> times{ 0 };
+
+static void finish()
+{
+	if (!done.load()) {
+		done.store(true);
+		if (times.fetch_add(1))
+			abort();
+	}
+}
+
+int main()
+{
+	std::thread a(finish), b(finish);
+
+	a.join();
+	b.join();
+}
+C
+cat >locks.cc <<'C'
+#include <mutex>
+#include <thread>
+
+std::mutex left, right;
+
+static void both(std::mutex &a, std::mutex &b)
+{
+	std::lock_guard<std::mutex> x(a), y(b);
+}
+
+int main()
+{
+	std::thread a([] { both(left, right); }), b([] { both(right, left); });
+
+	a.join();
+	b.join();
+}
+C
+for cc in $(compilers); do
+	export SNARL_CC=$cc
+	for name in flag locks; do
+		snarl-c++ -g -O1 -pthread $name.cc -o $name
+		rm -rf $name.out
+		status=0
+		snarl hunt --quiet --out $name.out -- ./$name >log 2>&1 </dev/null || status=$?
+		[ $status = 1 ] || { cat log; fail "$cc: hunt $name: exit $status"; }
+		snarl report --width 160 $name.out/bugs/B001 >$name.txt
+		! grep -q 'not reached' $name.txt || { cat $name.txt; fail "$cc: a step of $name is not found"; }
+	done
+	for step in '1 atomically reads false from done' '2 atomically writes true to done' \
+		'3 atomically writes true to done' '✗ aborts'; do
+		grep -q "$step .*:1[0-3]$\|$step .*:1[0-3] *│" flag.txt || { cat flag.txt; fail "$cc: no step $step"; }
+	done
+	for step in '1 locks' '2 locks' '3 waits for' '4 waits for'; do
+		[ "$(grep -c " $step " locks.txt)" = 1 ] || { cat locks.txt; fail "$cc: no step $step"; }
+	done
+	tr '\n' ' ' <locks.txt | tr -s ' ' | grep -q -e 'takes left, then right; thread 0.. takes right, then left' \
+		-e 'takes right, then left; thread 0.. takes left, then right' || { cat locks.txt; fail "$cc: order of locks"; }
+done
