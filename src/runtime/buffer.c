@@ -360,7 +360,6 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	snarlrt_leave(self);
 }
 
-/* Between begin and end the thread holds nothing of ours, so plain stores do. */
 /*
  * Accesses have no times of their own, they lie between two of the thread's: without one here, those
  * before a long wait would seem to be in the middle of it, behind what others did meanwhile.
@@ -376,6 +375,7 @@ static void stamp_wait(struct snarlrt_thread *self, enum trace_kind kind)
 	snarlrt_leave(self);
 }
 
+/* Between begin and end the thread holds nothing of ours, so plain stores do. */
 void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc)
 {
 	struct snarlrt_thread *self = __snarl_tls.self;
