@@ -75,32 +75,35 @@ static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool s
 	told_add(&a->told, key, parts, 3, &c, out);
 }
 
-/* Most of what is found was told before: that has to be cheap. */
+/* Most of what is found was told before: that has to be cheap, and needs no moments. */
 void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
 		    struct verdict *v, struct findings *out)
 {
 	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
 	const struct history_what *whats = a->history.whats, *other = &whats[r->tag];
-	const struct moment p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
-	const struct moment i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
-	const struct told_part parts[3] = {
-		{ whats[p.tag].pc, &p, whats[p.tag].lockset, other->lockset },
-		{ other->pc, r, other->lockset, whats[p.tag].lockset },
-		{ whats[i.tag].pc, &i, whats[i.tag].lockset, other->lockset },
+	const struct history_what *first = &whats[shape->p], *second = &whats[shape->i];
+	struct told_part parts[3] = {
+		{ first->pc, NULL, first->lockset, other->lockset },
+		{ other->pc, r, other->lockset, first->lockset },
+		{ second->pc, NULL, second->lockset, other->lockset },
 	};
-	bool seen = p.time < r->time && r->time < i.time;
-	uint64_t key;
+	uint64_t key = told_key(a->locks, parts, 3);
+	struct moment p, i;
+	bool seen;
 
-	if (v->told && told_again(&a->told, v->told, parts, 3, seen, out))
-		return;
-	key = told_key(a->locks, parts, 3);
 	if (!v->told) {
 		v->told = told_find(&a->told, key);
 		v->same = told_same(&a->told, v->told, parts, 3);
-		if (told_again(&a->told, v->told, parts, 3, seen, out))
+		if (atomicity_told(a, l, r->time, v, out))
 			return;
 	}
-	emit(a, v->pattern, key, seen, parts, out);
+	p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
+	i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
+	parts[0].at = &p;
+	parts[2].at = &i;
+	seen = p.time < r->time && r->time < i.time;
+	if (!told_again(&a->told, v->told, parts, 3, seen, out))
+		emit(a, v->pattern, key, seen, parts, out);
 }
 
 void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)

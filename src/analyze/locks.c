@@ -38,6 +38,7 @@ struct step {
 };
 
 #define UNKNOWN (-2)
+#define SMALL 4u		/* locks of two sets, multiplied */
 
 struct pair {
 	uint32_t a, b;		/* b > 0 if in use: the empty set is never asked about */
@@ -453,16 +454,22 @@ bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)
 	return !a || !b || compared(l, a, b)->compatible;
 }
 
+/* Small sets are many, and looked through sooner than found. */
 size_t locks_needed(struct locks *l, uint32_t a, uint32_t b)
 {
-	int8_t *place;
+	int8_t place, *known;
 
 	if (!a || !b)
 		return LOCKS_ABSENT;
-	place = &compared(l, a, b)->needed[a > b];
-	if (*place == UNKNOWN)
-		*place = needed_of(l, a, b);
-	return *place < 0 ? LOCKS_ABSENT : (size_t)*place;
+	if (l->sets[a].count * l->sets[b].count <= SMALL) {
+		place = needed_of(l, a, b);
+	} else {
+		known = &compared(l, a, b)->needed[a > b];
+		if (*known == UNKNOWN)
+			*known = needed_of(l, a, b);
+		place = *known;
+	}
+	return place < 0 ? LOCKS_ABSENT : (size_t)place;
 }
 
 uint64_t locks_entry(struct locks *l, uint32_t a, uint32_t b, uint64_t pc)
