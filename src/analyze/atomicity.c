@@ -259,7 +259,8 @@ static bool make_pair(const struct atomicity *a, const struct touch *t, const st
 	out->i = &t->now;
 	out->wide = wide;
 	out->bytes = t->at.cell->bytes & t->at.recent->bytes;
-	out->cuts = (uint8_t)moments_cuts(a->moments, p, out->cut);
+	out->cuts = (uint8_t)moments_cuts_since(a->moments, t->view->thread, p->index,
+						a->history.whats[p->tag].lockset, out->cut);
 	return true;
 }
 

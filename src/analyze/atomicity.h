@@ -4,7 +4,7 @@
 #ifndef ANALYZE_ATOMICITY_H
 #define ANALYZE_ATOMICITY_H
 
-#include "analyze/history.h"
+#include "analyze/history_known.h"
 #include "analyze/told.h"
 
 enum pattern { RWR, WWR, WRW, RWW, WWW, FITS };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/history_known.h"
 #include "analyze/pages.h"
 #include "base/mem.h"
 
@@ -38,6 +39,7 @@ static void begin(struct history *h)
 	map_free(&h->extent_at);
 	h->extent_count = 1;
 	h->slot_used = 0;
+	h->here = (struct history_slot){ 0 };
 }
 
 static void mark(void *ctx);
@@ -327,20 +329,28 @@ void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_
 {
 	uint64_t line = granule / HISTORY_LINE;
 	struct history_cell *c;
-	struct history_slot *s;
 
 	make_room(h);
-	s = slot_find(h, line, thread);
-	c = &h->cells[s->block * HISTORY_LINE + granule % HISTORY_LINE];
+	/* Mostly where the access before was. */
+	if (h->here.key != key_of(line, thread)) {
+		h->here = *slot_find(h, line, thread);
+		h->here.key = key_of(line, thread);
+	}
+	c = &h->cells[h->here.block * HISTORY_LINE + granule % HISTORY_LINE];
 	out->ordered = true;
 	if (__builtin_expect(c->bytes == bytes && !c->next, 1)) {
 		out->cell = out->recent = c;
 		out->quiet = true;
+	} else if (!c->bytes && !c->next) {
+		begin_cell(h, c, epoch, bytes);
+		out->cell = c;
+		out->recent = NULL;
+		out->quiet = !c->shared;
 	} else {
 		place_among(h, c, epoch, bytes, out);
 	}
 	if (out->cell->shared)
-		arrive(h, history_share(h, s->share), granule % HISTORY_LINE, thread, epoch, out);
+		arrive(h, history_share(h, h->here.share), granule % HISTORY_LINE, thread, epoch, out);
 }
 
 /* What the cell has: a known pair answers for the representatives. */
@@ -357,17 +367,22 @@ static inline void prefetch_rest(const struct history *h, const struct history_c
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 {
 	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
-	struct history_ahead *a = &h->ahead[n % size];
+	struct history_ahead *a = &h->ahead[n % size], *before = &h->ahead[(n - 1) % size];
 	const struct history_slot *s;
 	uint64_t start;
 
 	a->key = key_of(granule / HISTORY_LINE, thread);
-	start = line_start(a->key);
-	a->slot = (uint32_t)(start & (h->slot_count - 1));
-	a->other = (uint32_t)((start + other_step(a->key)) & (h->slot_count - 1));
 	a->granule = granule % HISTORY_LINE;
-	__builtin_prefetch(&h->slots[a->slot]);
-	__builtin_prefetch(&h->slots[a->other]);
+	if (a->key == before->key) {
+		a->slot = before->slot;
+		a->other = before->other;
+	} else {
+		start = line_start(a->key);
+		a->slot = (uint32_t)(start & (h->slot_count - 1));
+		a->other = (uint32_t)((start + other_step(a->key)) & (h->slot_count - 1));
+		__builtin_prefetch(&h->slots[a->slot]);
+		__builtin_prefetch(&h->slots[a->other]);
+	}
 
 	a = &h->ahead[(n - HISTORY_AHEAD / 3) % size];
 	s = &h->slots[h->slots[a->slot].key == a->key ? a->slot : a->other];

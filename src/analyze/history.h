@@ -171,6 +171,7 @@ struct history {
 	size_t block_count, block_room, block_limit;
 	struct history_slot *slots;
 	size_t slot_count, slot_used;	/* count: a power of two */
+	struct history_slot here;	/* of the last access, its key without `other`; 0: none */
 	size_t block_most;		/* so many were ever in use: further ones are zero */
 	struct map regions;		/* that have a line */
 	uint8_t *units;
@@ -264,11 +265,6 @@ uint32_t history_thread(const struct history *h, const struct history_cell *cell
 /* Another thread than the cell's wrote to the granule. */
 bool history_written(const struct history *h, const struct history_cell *cell);
 
-/* The cell has a representative of now.tag under this clock, a pair like this. */
-bool history_has(const struct history *h, const struct history_cell *c, const struct moment *now);
-bool history_has_pair(const struct history *h, struct history_cell *c,
-		      const struct history_like *like);
-
 /*
  * Makes a representative of `now` if there is none with its clock (*fresh). False if there
  * is no room. history_settle() has to follow before the next.
@@ -278,13 +274,6 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 /* The same for a pair. NULL if there is no room. */
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
 					     const struct history_like *like, bool *fresh);
-
-/* The access is over: it was the cell's last one. */
-void history_settle(struct history *h, struct history_cell *c, const struct moment *now,
-		    const struct history_what *what, bool noted);
-
-/* The cell's last write, when it is older than its last access. */
-const struct moment *history_older(const struct history *h, const struct history_cell *c);
 
 /* Representative n, its latest moment known or the first; pair n. New ones have higher numbers. */
 struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/history.h"
+#include "analyze/history_known.h"
 #include "base/mem.h"
 
 static const unsigned rep_rooms[] = { 2, 6, 12, HISTORY_REPS };
@@ -54,17 +54,12 @@ static uint32_t pair_units(unsigned room)
 	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_pair)));
 }
 
-static inline void *at(const struct history *h, uint32_t unit)
-{
-	return h->units + (size_t)unit * HISTORY_UNIT;
-}
-
 static uint32_t take(struct history *h, unsigned class, uint32_t units)
 {
 	uint32_t n = h->free_units[class];
 
 	if (n) {
-		h->free_units[class] = *(uint32_t *)at(h, n);
+		h->free_units[class] = *(uint32_t *)unit_at(h, n);
 		return n;
 	}
 	n = (uint32_t)h->unit_count;
@@ -74,13 +69,8 @@ static uint32_t take(struct history *h, unsigned class, uint32_t units)
 
 static void give(struct history *h, unsigned class, uint32_t unit)
 {
-	*(uint32_t *)at(h, unit) = h->free_units[class];
+	*(uint32_t *)unit_at(h, unit) = h->free_units[class];
 	h->free_units[class] = unit;
-}
-
-static inline uint64_t *rep_keys(const struct history *h, const struct history_cell *c)
-{
-	return at(h, c->reps + c->roomy);
 }
 
 static inline struct history_mark *rep_marks(const struct history *h, const struct history_cell *c)
@@ -88,74 +78,9 @@ static inline struct history_mark *rep_marks(const struct history *h, const stru
 	return (struct history_mark *)(rep_keys(h, c) + rep_room(c));
 }
 
-static inline struct moment *older(const struct history *h, const struct history_cell *c)
-{
-	return at(h, c->reps);
-}
-
-static inline uint64_t *pair_keys(const struct history *h, const struct history_cell *c)
-{
-	return at(h, c->pairs);
-}
-
 static inline struct history_pair *pairs(const struct history *h, const struct history_cell *c)
 {
 	return (struct history_pair *)(pair_keys(h, c) + pair_room(c));
-}
-
-static inline uint64_t rep_key(const struct moment *m)
-{
-	return (uint64_t)m->epoch << 32 | m->tag;
-}
-
-#define TWO_CLOCKS (1ull << 63)
-
-/* Lower half: what it is; upper half: under which clock, or a hash of the two. */
-static inline uint64_t pair_key(const struct history_like *p)
-{
-	uint64_t hash = history_mix(history_mix(0, (uint64_t)p->p->tag << 32 | p->i->tag),
-			    (uint64_t)p->bytes << 8 | (uint64_t)p->cuts << 1 | p->wide);
-
-	for (unsigned i = 0; i < p->cuts; i++)
-		hash = history_mix(hash, p->cut[i]);
-	if (p->p->epoch == p->i->epoch)
-		return (uint64_t)p->i->epoch << 32 | (uint32_t)hash;
-	return TWO_CLOCKS | history_mix(history_mix(0, p->p->epoch), p->i->epoch) << 32 | (uint32_t)hash;
-}
-
-static inline unsigned find(const uint64_t *keys, unsigned count, uint64_t key)
-{
-	unsigned i = 0;
-
-	while (i < count && keys[i] != key)
-		i++;
-	return i;
-}
-
-bool history_has(const struct history *h, const struct history_cell *c, const struct moment *now)
-{
-	uint64_t key = rep_key(now);
-
-	if (rep_key(&c->last) == key && c->noted)
-		return true;
-	return c->rep_count > 1 && find(rep_keys(h, c), c->rep_count, key) < c->rep_count;
-}
-
-/* Code that comes by again makes its pairs in the same order. */
-bool history_has_pair(const struct history *h, struct history_cell *c,
-		      const struct history_like *like)
-{
-	unsigned count = c->pair_count, at = c->hint < count ? c->hint : 0;
-	uint64_t key = pair_key(like);
-	const uint64_t *keys;
-
-	if (!count)
-		return false;
-	keys = pair_keys(h, c);
-	if (keys[at] != key)
-		at = find(keys, count, key);
-	c->hint = at + 1;
-	return at < count;
 }
 
 static unsigned rep_class(const struct history_cell *c)
@@ -177,7 +102,7 @@ static void move_reps(struct history *h, struct history_cell *c, const struct hi
 	memcpy(rep_keys(h, c), rep_keys(h, old), n * sizeof(uint64_t));
 	memcpy(rep_marks(h, c), rep_marks(h, old), n * sizeof(struct history_mark));
 	if (c->older)
-		*older(h, c) = *older(h, old);
+		*older_of(h, c) = *older_of(h, old);
 	give(h, rep_class(old), old->reps);
 }
 
@@ -192,8 +117,8 @@ static unsigned add_rep(struct history *h, struct history_cell *c)
 	return old.rep_count;
 }
 
-/* What was last is the older write now. There are several representatives: it and a read. */
-static void set_older(struct history *h, struct history_cell *c)
+/* There are several representatives: it and a read. */
+void history_set_older(struct history *h, struct history_cell *c)
 {
 	const struct history_cell old = *c;
 
@@ -201,7 +126,7 @@ static void set_older(struct history *h, struct history_cell *c)
 		c->roomy = 1;
 		move_reps(h, c, &old);
 	}
-	*older(h, c) = c->last;
+	*older_of(h, c) = c->last;
 	c->older = 1;
 	c->older_noted = c->noted;
 }
@@ -210,7 +135,7 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 {
 	unsigned n = c->pair_count, room = pair_room(c), class;
 	uint32_t old = c->pairs, bigger;
-	uint64_t *from = at(h, old), *to;
+	uint64_t *from = unit_at(h, old), *to;
 
 	if (!n) {
 		c->pairs = take(h, PAIR_CLASS, pair_units(1));
@@ -218,7 +143,7 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 		class = class_of(pair_rooms, n);
 		bigger = pair_rooms[class + 1];
 		c->pairs = take(h, PAIR_CLASS + class + 1, pair_units(bigger));
-		to = at(h, c->pairs);
+		to = unit_at(h, c->pairs);
 		memcpy(to, from, n * sizeof(*to));
 		memcpy(to + bigger, from + room, n * sizeof(struct history_pair));
 		give(h, PAIR_CLASS + class, old);
@@ -234,7 +159,18 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	const struct history_mark *marks;
 	const uint64_t *keys;
 
-	*fresh = !history_has(h, c, now);
+	*fresh = !(rep_key(&c->last) == key && c->noted);
+	keys = rep_keys(h, c);
+	marks = rep_marks(h, c);
+	for (unsigned i = 0; *fresh && c->rep_count > 1 && i < c->rep_count; i++) {
+		if ((uint32_t)keys[i] != now->tag)
+			continue;
+		*fresh = keys[i] != key;
+		if (newest == HISTORY_REPS ||
+		    history_mark_index(&marks[i]) > history_mark_index(&marks[newest]))
+			newest = i;
+		epochs++;
+	}
 	if (!*fresh)
 		return true;
 	history_kinds_rep(h, c, now->tag);
@@ -242,16 +178,6 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 		c->rep_count = 1;
 		c->last = *now;
 		return true;
-	}
-	keys = rep_keys(h, c);
-	marks = rep_marks(h, c);
-	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
-		if ((uint32_t)keys[i] != now->tag)
-			continue;
-		if (newest == HISTORY_REPS ||
-		    history_mark_index(&marks[i]) > history_mark_index(&marks[newest]))
-			newest = i;
-		epochs++;
 	}
 	if (epochs >= HISTORY_EPOCHS) {
 		n = newest;
@@ -308,27 +234,6 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 	return pair;
 }
 
-void history_settle(struct history *h, struct history_cell *c, const struct moment *now,
-		    const struct history_what *what, bool noted)
-{
-	if (what->access & ACCESS_WRITE) {
-		c->older = 0;
-		if (!c->wrote)
-			history_wrote(h, c);
-	} else if (c->access & ACCESS_WRITE) {
-		set_older(h, c);
-	}
-	c->last = *now;
-	c->access = what->access;
-	c->own = what->own;
-	c->noted = noted;
-}
-
-const struct moment *history_older(const struct history *h, const struct history_cell *c)
-{
-	return older(h, c);
-}
-
 struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n)
 {
 	uint64_t key;
@@ -352,8 +257,8 @@ static inline const struct moment *rep_latest(const struct history *h, const str
 
 	if (c->noted && rep_key(&c->last) == key)
 		return &c->last;
-	if (c->older && c->older_noted && rep_key(older(h, c)) == key)
-		return older(h, c);
+	if (c->older && c->older_noted && rep_key(older_of(h, c)) == key)
+		return older_of(h, c);
 	return c->rep_count > 1 ? NULL : &c->last;
 }
 

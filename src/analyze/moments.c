@@ -363,20 +363,26 @@ static unsigned add_cut(const struct moments *m, uint32_t *cuts, unsigned count,
 	return kept;
 }
 
-unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS])
+unsigned moments_cuts_since(const struct moments *m, uint32_t thread, uint64_t index,
+			    uint32_t lockset, uint32_t cuts[MOMENTS_CUTS])
 {
-	const struct thread *t = m->threads[moments_thread(m, p)];
+	const struct thread *t = m->threads[thread];
 	const struct change *c;
 	unsigned count = 1;
 
-	cuts[0] = moments_lockset(m, p);
+	cuts[0] = lockset;
 	for (uint32_t n = t->changes; n > 0 && cuts[0] && t->changes - n < CHANGES; n--) {
 		c = &t->change[(n - 1) % CHANGES];
-		if (c->index <= p->index)
+		if (c->index <= index)
 			break;
 		count = add_cut(m, cuts, count, c->lockset);
 	}
 	return cuts[0] ? count : 1;
+}
+
+unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS])
+{
+	return moments_cuts_since(m, moments_thread(m, p), p->index, moments_lockset(m, p), cuts);
 }
 
 enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, unsigned count,

@@ -73,6 +73,10 @@ bool moments_together(const struct moment *p, const struct moment *i, const stru
  */
 unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS]);
 
+/* The same of the thread's access number `index`, made with this lockset. */
+unsigned moments_cuts_since(const struct moments *m, uint32_t thread, uint64_t index,
+			    uint32_t lockset, uint32_t cuts[MOMENTS_CUTS]);
+
 /* PRUNE_REASONS if a thread in one of the sets lets another be in `set`, else why not. */
 enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, unsigned count,
 			       uint32_t set);

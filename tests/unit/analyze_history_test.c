@@ -4,7 +4,7 @@
  */
 #include "analyze_actor.h"
 
-#include "analyze/history.h"
+#include "analyze/history_known.h"
 
 /* Keeps two moments. */
 struct keeper {
