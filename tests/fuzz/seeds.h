@@ -1,0 +1,151 @@
+/*
+ * Traces to begin fuzzing with, and how many events each has. They are made, not kept: so
+ * they are always of the present layout. tests/fuzz/corpus has what is text, and what was found.
+ */
+#ifndef FUZZ_SEEDS_H
+#define FUZZ_SEEDS_H
+
+#include <zstd.h>
+
+#include "../unit/trace_util.h"
+#include "runtime/interface.h"
+#include "trace/writer.h"
+
+struct fuzz_seed {
+	const char *name;
+	long events;
+	void (*make)(struct buf *b);
+};
+
+static void seed_meta(struct buf *b)
+{
+	static const char pairs[] = "exe\0/bin/x\0thread:2\0" "0.1";
+
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_META }, pairs, sizeof(pairs));
+}
+
+/* Killed: no end, a chunk is missing, and another is cut. */
+static void seed_killed(struct buf *b)
+{
+	const struct trace_record first[] = {
+		rec(TRACE_THREAD_START, 0, 0), extra(10, 0), extra(0x7000, 0x8000),
+		rec(TRACE_FUNC_ENTRY, 0x400, 1), rec(TRACE_MUTEX_LOCK, 0x10, 2), extra(20, 0),
+		rec(TRACE_WRITE, 0x20, 3), rec(TRACE_STAMP, 25, 0), rec(TRACE_READ, 0x20, 4),
+	};
+	const struct trace_record other[] = { rec(TRACE_MALLOC, 0x30, 5), extra(22, 64),
+					      rec(TRACE_WRITE, 0x30, 6), rec(TRACE_FUNC_EXIT, 0, 7) };
+
+	raw_header(b, 0);
+	seed_meta(b);
+	raw_events(b, 1, 0, 10, first, ARRAY_SIZE(first));
+	raw_events(b, 2, 0, 21, other, ARRAY_SIZE(other));
+	raw_events(b, 2, 2, 40, other, ARRAY_SIZE(other));
+	raw_events(b, 1, 1, 50, first, ARRAY_SIZE(first));
+	b->size -= 5;
+}
+
+/* All tokens: runs, strides, sites that follow others by address, sites that do not. */
+static void seed_tokens(struct buf *b)
+{
+	struct trace_record r[512];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		uint64_t node = 0x1000 + i * i % 37 * 0x100;
+
+		r[n++] = rec(TRACE_READ, 0x8000 + 8 * i, 1);
+		r[n++] = rec(TRACE_WRITE, 0x9000, 2);
+		r[n++] = rec(TRACE_READ, node, 3);
+		r[n++] = rec(TRACE_READ, node + 8, 4);
+		if (i % 30 == 29) {
+			r[n++] = rec(TRACE_ATOMIC_ADD, 0xa000, 5);
+			r[n++] = extra(100 + i, i);
+		}
+		if (i % 45 == 44)
+			r[n++] = rec(TRACE_STAMP, 110 + i, 0);
+	}
+	for (unsigned i = 0; i < 40; i++)
+		r[n++] = rec(TRACE_WRITE, 0xb000 + 4 * i, 6);
+	raw_header(b, TRACE_TOTAL_ORDER);
+	raw_events(b, 1, 0, 1, r, n);
+	raw_end(b);
+}
+
+/* Finished: a chunk is compressed, the last one counts all before it. */
+static void seed_finished(struct buf *b)
+{
+	static const char trailer[] = "finished_chunks\0" "1";
+	uint8_t plain[64 * TRACE_RECORD_MAX + TRACE_SLACK], packed[4096];
+	struct trace_record r[64];
+	size_t size, stored;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(r); i++)
+		r[i] = rec(i % 3 ? TRACE_READ : TRACE_WRITE, 0x1000 + i * i % 61 * 64, 1 + i % 5);
+	size = raw_encode(plain, 7, r, ARRAY_SIZE(r));
+	stored = ZSTD_compress(packed, sizeof(packed), plain, size, 3);
+	raw_header(b, TRACE_FINISHED);
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_EVENTS, .flags = TRACE_CHUNK_ZSTD,
+					   .thread = 1, .count = ARRAY_SIZE(r), .time = 7,
+					   .size = (uint32_t)size }, packed, stored);
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_END }, trailer, sizeof(trailer));
+}
+
+/* The corpus' text as a trace. */
+static void seed_total(struct buf *b)
+{
+	struct err err = { "" };
+	struct reader *r = reader_open("tests/fuzz/corpus/hand.txt", &err);
+	char path[] = "/tmp/snarl-seed-XXXXXX";
+	int fd = mkstemp(path);
+
+	if (!r || fd < 0 || writer_copy(r, path, 0, &err) < 0) {
+		fprintf(stderr, "seeds: %s\n", err.text);
+		exit(3);
+	}
+	reader_close(r);
+	close(fd);
+	*b = load(path);
+	unlink(path);
+}
+
+/* Live memory, small: a ring, a stash and an outbox of a chunk each, two slots and no more. */
+static void seed_live(struct buf *b)
+{
+	enum { RINGS = 256, STASH = 512, OUT = 768, SLOTS = 1024, SIZE = SLOTS + 2 * sizeof(struct live_slot) };
+	const struct trace_record lock[] = { rec(TRACE_MUTEX_LOCK, 0x10, 1), extra(30, 0) };
+	const struct trace_record unlock[] = { rec(TRACE_MUTEX_UNLOCK, 0x10, 2), extra(40, 0) };
+	struct live_header h = {
+		.magic = LIVE_MAGIC, .version = LIVE_VERSION, .pid = 3, .size = SIZE, .slots = SLOTS,
+		.rings = RINGS, .stash = STASH, .stash_size = OUT - STASH, .out = OUT,
+		.out_size = SLOTS - OUT, .lost_records = 2, .ticks_per_second = 1000000000,
+	};
+	const struct live_slot slot = { .thread = 1, .waiting_in = TRACE_MUTEX_LOCK, .seq = 2,
+					.time = 50, .waiting_for = 0x10, .waiting_pc = 9 };
+	const struct trace_record ring[] = { rec(TRACE_WRITE, 0x20, 3), rec(TRACE_STAMP, 60, 0),
+					     rec(TRACE_READ, 0x20, 4) };
+	uint8_t memory[SIZE] = { 0 };
+	struct buf chunk = { 0 };
+
+	raw_events(&chunk, 1, 0, 30, lock, ARRAY_SIZE(lock));
+	memcpy(memory + STASH, chunk.data, chunk.size);
+	h.stash_head = (chunk.size + 7) & ~7ull;
+	chunk.size = 0;
+	raw_events(&chunk, 1, 1, 40, unlock, ARRAY_SIZE(unlock));
+	memcpy(memory + OUT, chunk.data, chunk.size);
+	h.out_used = chunk.size;
+	buf_free(&chunk);
+	memcpy(memory, &h, sizeof(h));
+	memcpy(memory + SLOTS, &slot, sizeof(slot));
+	memcpy(memory + RINGS, ring, sizeof(ring));
+	buf_add(b, memory, sizeof(memory));
+}
+
+static const struct fuzz_seed fuzz_seeds[] = {
+	{ "killed", 12, seed_killed },
+	{ "tokens", 443, seed_tokens },
+	{ "finished", 64, seed_finished },
+	{ "total", 20, seed_total },
+	{ "live", 5, seed_live },
+};
+
+#endif
