@@ -8,7 +8,7 @@ training() {
 	ocean) echo 3 32 ;;
 	barnes) echo 2 100 ;;
 	pipeline) echo 2 ;;
-	counter) echo 20000 ;;
-	*) echo 2000 ;;
+	counter) echo 2000 ;;
+	*) echo 500 ;;
 	esac
 }
