@@ -184,7 +184,7 @@ static void misplaced(struct order *o, const struct place *p)
 
 	if (o->total || !p->read_first || p->last_write || o->access != ACCESS_WRITE)
 		return;
-	n = uses_last(p, p->owner, false);
+	n = uses_last_of(o->uses, p, p->owner, false);
 	read = n ? uses_at(o->uses, n) : NULL;
 	if (read && !(read->access & ACCESS_ATOMIC) &&
 	    o->threads[o->view->thread].timed < read->at.time)
@@ -253,7 +253,7 @@ static void touch(void *ctx, struct place *p)
 	use = the_use(o);
 	if (o->access & ACCESS_WRITE) {
 		t = thread_of(o, o->view->thread);
-		read = uses_last(p, o->view->thread, false);
+		read = uses_last_of(o->uses, p, o->view->thread, false);
 		p->blind = !(o->access & ACCESS_READ) &&
 			   (!read || uses_at(o->uses, read)->at.index < t->section_first);
 		uses_set(o->uses, &p->last_write, use);

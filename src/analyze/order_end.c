@@ -6,8 +6,11 @@
 /* What a use of the block by who gives it back says: it came after who wrote there before. */
 static void count_use(struct order *o, const struct place *p, const struct use *mine)
 {
-	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++) {
-		const struct use *theirs = uses_at(o->uses, p->last[i].use);
+	unsigned count;
+	const struct use_mark *last = uses_last(o->uses, p, &count);
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct use *theirs = uses_at(o->uses, last[i].use);
 
 		if (theirs->at.thread == o->view->thread || !(theirs->access & ACCESS_WRITE) ||
 		    theirs->at.time > mine->at.time)
@@ -22,10 +25,12 @@ static void count_use(struct order *o, const struct place *p, const struct use *
 static void count_block(void *ctx, struct place *p)
 {
 	struct order *o = ctx;
+	unsigned count;
+	const struct use_mark *last = uses_last(o->uses, p, &count);
 
-	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++)
-		if (p->last[i].who / 2 == o->view->thread)
-			count_use(o, p, uses_at(o->uses, p->last[i].use));
+	for (unsigned i = 0; i < count; i++)
+		if (last[i].who / 2 == o->view->thread)
+			count_use(o, p, uses_at(o->uses, last[i].use));
 }
 
 /* What the user read in its section, the giver wrote later in one that excludes it. */
@@ -71,9 +76,11 @@ static void gone(void *ctx, struct place *p)
 	const struct vclock *seen = &o->threads[o->view->thread].seen;
 	struct candidate_event end = view_event(o->view, o->ev);
 	bool freed = o->view->gone_size != 0;
+	unsigned count;
+	const struct use_mark *last = uses_last(o->uses, p, &count);
 
-	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++) {
-		const struct use *use = uses_at(o->uses, p->last[i].use);
+	for (unsigned i = 0; i < count; i++) {
+		const struct use *use = uses_at(o->uses, last[i].use);
 
 		if (use->at.thread == o->view->thread)
 			continue;

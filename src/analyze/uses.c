@@ -22,6 +22,11 @@ struct page {
 	uint32_t used;				/* granules that have some */
 };
 
+/* The last uses of a place that has more than a few; a free one is linked by the first's `use`. */
+struct many {
+	struct use_mark mark[USES_KEPT];
+};
+
 struct uses {
 	struct map pages;	/* number -> struct page */
 	struct {
@@ -31,6 +36,9 @@ struct uses {
 	struct place *nodes;	/* number 0 is not used */
 	size_t node_count, node_room;
 	uint32_t free_node;
+	struct many *many;	/* 0 is not used */
+	size_t many_count, many_room;
+	uint32_t free_many;
 	struct use *list;
 	size_t count, room;
 	uint32_t free_use;	/* `references` of free ones links them */
@@ -44,10 +52,11 @@ struct uses *uses_new(size_t places, size_t events)
 
 	u->place_limit = places;
 	u->event_limit = events;
-	u->node_room = u->room = FIRST_ROOM;
+	u->node_room = u->room = u->many_room = FIRST_ROOM;
 	u->nodes = pages_grow(NULL, 0, u->node_room * sizeof(*u->nodes));
 	u->list = pages_grow(NULL, 0, u->room * sizeof(*u->list));
-	u->node_count = u->count = 1;
+	u->many = pages_grow(NULL, 0, u->many_room * sizeof(*u->many));
+	u->node_count = u->count = u->many_count = 1;
 	return u;
 }
 
@@ -64,6 +73,7 @@ void uses_free(struct uses *u)
 	map_free(&u->pages);
 	pages_free(u->nodes, u->node_room * sizeof(*u->nodes));
 	pages_free(u->list, u->room * sizeof(*u->list));
+	pages_free(u->many, u->many_room * sizeof(*u->many));
 	free(u);
 }
 
@@ -108,27 +118,87 @@ static uint32_t who(uint32_t thread, bool write)
 	return 2 * thread + write;
 }
 
-uint32_t uses_last(const struct place *place, uint32_t thread, bool write)
+/* All of them, used or not. */
+static struct use_mark *marks(const struct uses *u, const struct place *p, unsigned *room)
 {
-	for (unsigned i = 0; i < 2 * USES_THREADS && place->last[i].use; i++)
-		if (place->last[i].who == who(thread, write))
-			return place->last[i].use;
+	*room = p->many ? USES_KEPT : USES_FEW;
+	return p->many ? u->many[p->many].mark : (struct use_mark *)p->few;
+}
+
+const struct use_mark *uses_last(const struct uses *u, const struct place *place, unsigned *count)
+{
+	unsigned room, n = 0;
+	const struct use_mark *m = marks(u, place, &room);
+
+	while (n < room && m[n].use)
+		n++;
+	*count = n;
+	return m;
+}
+
+uint32_t uses_last_of(const struct uses *u, const struct place *place, uint32_t thread, bool write)
+{
+	unsigned room;
+	const struct use_mark *m = marks(u, place, &room);
+
+	for (unsigned i = 0; i < room && m[i].use; i++)
+		if (m[i].who == who(thread, write))
+			return m[i].use;
 	return 0;
+}
+
+static uint32_t many_new(struct uses *u)
+{
+	uint32_t n = u->free_many;
+
+	if (n) {
+		u->free_many = u->many[n].mark[0].use;
+	} else {
+		if (u->many_count == u->many_room) {
+			u->many = pages_grow(u->many, u->many_room * sizeof(*u->many),
+					     2 * u->many_room * sizeof(*u->many));
+			u->many_room *= 2;
+		}
+		n = (uint32_t)u->many_count++;
+	}
+	memset(&u->many[n], 0, sizeof(u->many[n]));
+	return n;
+}
+
+static void many_free(struct uses *u, uint32_t n)
+{
+	u->many[n].mark[0].use = u->free_many;
+	u->free_many = n;
+}
+
+/* The few are too few. */
+static struct use_mark *widen(struct uses *u, struct place *p)
+{
+	uint32_t n = many_new(u);
+
+	memcpy(u->many[n].mark, p->few, sizeof(p->few));
+	p->many = n;
+	return u->many[n].mark;
 }
 
 void uses_note(struct uses *u, struct place *place, uint32_t use)
 {
 	uint32_t me = who(u->list[use].at.thread, u->list[use].access & ACCESS_WRITE);
-	unsigned i = 0;
+	unsigned i = 0, room;
+	struct use_mark *m = marks(u, place, &room);
 
-	while (i < 2 * USES_THREADS - 1 && place->last[i].use && place->last[i].who != me)
+	while (i < room && m[i].use && m[i].who != me)
 		i++;
-	u->dropped += place->last[i].use && place->last[i].who != me;
+	if (i == USES_FEW && room == USES_FEW) {
+		m = widen(u, place);
+	} else if (i == room) {
+		u->dropped++;
+		i--;
+	}
 	u->list[use].references++;
-	uses_set(u, &place->last[i].use, 0);
-	memmove(place->last + 1, place->last, i * sizeof(place->last[0]));
-	place->last[0].use = use;
-	place->last[0].who = me;
+	uses_set(u, &m[i].use, 0);
+	memmove(m + 1, m, i * sizeof(*m));
+	m[0] = (struct use_mark){ use, me };
 }
 
 uint64_t uses_dropped(const struct uses *u)
@@ -179,6 +249,8 @@ static void split(struct uses *u, struct page *page, uint64_t granule, uint32_t 
 {
 	uint32_t copy = node_new(u, page, granule);
 	struct place *p = &u->nodes[copy];
+	const struct use_mark *m;
+	unsigned count;
 	uint32_t next;
 
 	next = p->next;
@@ -186,8 +258,13 @@ static void split(struct uses *u, struct page *page, uint64_t granule, uint32_t 
 	p->next = next;
 	p->mask &= (uint8_t)~mask;
 	u->nodes[n].mask &= mask;
-	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++)
-		u->list[p->last[i].use].references++;
+	if (p->many) {
+		p->many = many_new(u);
+		u->many[p->many] = u->many[u->nodes[n].many];
+	}
+	m = uses_last(u, p, &count);
+	for (unsigned i = 0; i < count; i++)
+		u->list[m[i].use].references++;
 	u->list[p->first].references++;
 	u->list[p->latest].references++;
 	u->list[p->last_write].references++;
@@ -208,8 +285,8 @@ static void forget_all(struct uses *u)
 	map_each(&u->pages, page_free, NULL);
 	map_free(&u->pages);
 	memset(u->recent, 0, sizeof(u->recent));
-	u->node_count = u->count = 1;
-	u->free_node = u->free_use = 0;
+	u->node_count = u->count = u->many_count = 1;
+	u->free_node = u->free_use = u->free_many = 0;
 }
 
 void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step)
@@ -225,8 +302,10 @@ void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step)
 		__builtin_prefetch(&page->granules[addr / 8 % PAGE_GRANULES]);
 	else if (step == 1)
 		__builtin_prefetch(&u->nodes[n], 1);
+	else if (n && !u->nodes[n].many)
+		__builtin_prefetch(&u->list[u->nodes[n].few[0].use].references, 1);
 	else if (n)
-		__builtin_prefetch(&u->list[u->nodes[n].last[0].use].references, 1);
+		__builtin_prefetch(&u->many[u->nodes[n].many], 1);
 }
 
 void uses_each(struct uses *u, uint64_t addr, uint64_t size,
@@ -306,11 +385,18 @@ void uses_known(struct uses *u, uint64_t addr, uint64_t size,
 
 static void place_clear(struct uses *u, struct place *p)
 {
+	struct use_mark *m;
+	unsigned room;
+
 	uses_set(u, &p->first, 0);
 	uses_set(u, &p->latest, 0);
 	uses_set(u, &p->last_write, 0);
-	for (unsigned i = 0; i < 2 * USES_THREADS && p->last[i].use; i++)
-		uses_set(u, &p->last[i].use, 0);
+	m = marks(u, p, &room);
+	for (unsigned i = 0; i < room && m[i].use; i++)
+		uses_set(u, &m[i].use, 0);
+	if (p->many)
+		many_free(u, p->many);
+	p->many = 0;
 }
 
 static void granule_forget(struct uses *u, struct page *page, uint64_t granule, void *ctx)

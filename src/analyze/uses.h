@@ -17,7 +17,9 @@
 #include "analyze/candidate.h"
 
 #define USES_THREADS 8u
-#define USES_PLACES (1u << 22)	/* 0.8 GiB */
+#define USES_KEPT (2 * USES_THREADS)	/* reads and writes */
+#define USES_FEW 2u		/* of them lie in the place itself; most have no more */
+#define USES_PLACES (1u << 22)	/* 0.3 GiB, 0.8 if all have many */
 #define USES_EVENTS (1u << 24)	/* 1.6 GiB */
 
 /* One event; all places it touched share it. */
@@ -29,7 +31,12 @@ struct use {
 	uint32_t references;
 };
 
-/* What most accesses look at comes first: a cache line. */
+struct use_mark {
+	uint32_t use;		/* 0: none */
+	uint32_t who;		/* 2 * thread, + 1 for a write: saves looking there */
+};
+
+/* A cache line. */
 struct place {
 	uint8_t mask;		/* bytes of the granule */
 	bool shared;		/* `owner` is no longer the only one */
@@ -41,11 +48,11 @@ struct place {
 	uint32_t last_write;
 	uint32_t next;		/* place of the same granule, or free; uses.c */
 	uint64_t met;		/* threads (modulo 64) judged against the first write */
-	struct {
-		uint32_t use;		/* newest first; 0 ends them */
-		uint32_t who;		/* 2 * thread, + 1 for a write: saves looking there */
-	} last[2 * USES_THREADS];
+	uint32_t many;		/* uses.c: where the last uses are, if not in … */
+	struct use_mark few[USES_FEW];	/* uses_last() */
 };
+
+_Static_assert(sizeof(struct place) == 64, "a line of the cache");
 
 struct uses;
 
@@ -84,7 +91,10 @@ void uses_note(struct uses *u, struct place *place, uint32_t use);
 /* Uses of threads that gave way to others', and places forgotten for lack of room. */
 uint64_t uses_dropped(const struct uses *u);
 
-/* 0 if there is none. */
-uint32_t uses_last(const struct place *place, uint32_t thread, bool write);
+/* The last uses of a place, newest first; good until the next uses_note(). */
+const struct use_mark *uses_last(const struct uses *u, const struct place *place, unsigned *count);
+
+/* That of a thread; 0 if there is none. */
+uint32_t uses_last_of(const struct uses *u, const struct place *place, uint32_t thread, bool write);
 
 #endif

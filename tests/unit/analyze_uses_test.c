@@ -141,10 +141,12 @@ static uint64_t add(uint64_t sum, uint64_t index)
 static void see(void *ctx, struct place *place)
 {
 	struct visit *v = ctx;
+	unsigned count;
+	const struct use_mark *last = uses_last(v->uses, place, &count);
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < KEPT && place->last[i].use; i++)
-		sum = add(sum, uses_at(v->uses, place->last[i].use)->at.index);
+	for (unsigned i = 0; i < count; i++)
+		sum = add(sum, uses_at(v->uses, last[i].use)->at.index);
 	for (unsigned i = 0; i < 8; i++)
 		if (place->mask >> i & 1)
 			v->seen[v->base + i] = sum;
