@@ -327,6 +327,13 @@ SNARLRT_HIDDEN void ctl_fresh(uint64_t addr, uint64_t size);
  */
 SNARLRT_HIDDEN bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc);
 
+/*
+ * The calling thread ends a block: what only others have touched is shared by that. In later
+ * runs their accesses are points, and may come after the end. Only of threads that live: one that
+ * has ended was most likely waited for, and steps that cannot move would be in the way.
+ */
+SNARLRT_HIDDEN void ctl_touch_freed(uint64_t addr, uint64_t size);
+
 /* Poison: the next access to it is a use after free. */
 SNARLRT_HIDDEN void ctl_poison(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_unpoison(uint64_t addr, uint64_t size);

@@ -132,6 +132,8 @@ static void block_free(struct slot_block *b, uint32_t number, const void *pc)
 {
 	uint64_t start = slot_user(b), end = slot_round(start + b->size, 8), low, high;
 
+	if (number != CTL_HEAP_OUTSIDE && ctl_on())
+		ctl_touch_freed(start, b->size);
 	if (slot_dropped(b, &low, &high)) {
 		sys_mmap((void *)low, high - low, PROT_NONE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

@@ -15,6 +15,8 @@
 #define POISON 2u
 #define POISON_SHARED 4u
 
+#define FREED_SEEN 4096u	/* bytes; what threads share is seldom larger */
+
 static inline uint16_t *shadow_of(uint64_t addr)
 {
 	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
@@ -60,6 +62,28 @@ bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc)
 }
 
 #define EACH 0x0001000100010001ull
+
+static bool is_alive(uint16_t owner)
+{
+	uint32_t number = owner / 2u - 1;
+
+	return number < ctl.count && ctl.threads[number]->state == CTL_LIVE;
+}
+
+void ctl_touch_freed(uint64_t addr, uint64_t size)
+{
+	uint16_t own = __snarl_tls.own, *s, *end;
+
+	if (size == 0)
+		return;
+	s = shadow_of(addr);
+	end = shadow_of(addr + (size < FREED_SEEN ? size : FREED_SEEN) - 1);
+	for (; s <= end; s++)
+		if (*s & 1 && *s != own && *s != SHADOW_SHARED && is_alive(*s)) {
+			*s = SHADOW_SHARED;
+			learn(((uint64_t)s - SHADOW_BASE) / 2 << 3);
+		}
+}
 
 /* None of the four words is SHADOW_SHARED or POISON_SHARED; may say no too often. */
 static inline bool all_private(uint64_t four)
