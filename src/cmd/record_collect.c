@@ -205,6 +205,11 @@ int record_collect(struct record_traces *t, const char *work, int live_fd, const
 	*t = (struct record_traces){ 0 };
 	if (access(work, F_OK) != 0)
 		return 0;
+	/* The runtime made it and could not write: what was there before is worth more. */
+	if (pid_of(work) == 0) {
+		unlink(work);
+		return err_set(err, "nothing was recorded: %s could not be written; is the disk full?", out);
+	}
 	if (collect_one(t, work, live_fd, out, left, keep_live, err) < 0)
 		return -1;
 	return collect_children(t, work, out, left, keep_live, err);

@@ -347,6 +347,9 @@ int session_open(struct session *s, const struct explore_options *o)
 	if (target_init(&s->target, o->program, o->keep, &err) < 0 ||
 	    target_input(&s->target, STDIN_FILENO, &err) < 0)
 		return cmd_fail(o->cmd, "%s", err.text);
+	s->made_out = access(o->out, F_OK) != 0;
+	if (bug_folder(o->out, &err) < 0)	/* now, not when hours have been spent on a bug */
+		return cmd_fail(o->cmd, "%s; --out DIR chooses another", err.text);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	progress_init(&s->progress, o->quiet, o->runs, o->seconds);
@@ -355,6 +358,8 @@ int session_open(struct session *s, const struct explore_options *o)
 
 void session_close(struct session *s)
 {
+	if (s->made_out)
+		rmdir(s->o->out);	/* if nothing got into it: the program could not be run */
 	test_results_free(&s->results);
 	places_free(&s->places);
 	target_free(&s->target);

@@ -28,6 +28,7 @@ struct session {
 	unsigned redundant;	/* failures that nothing new came of */
 	bool plain;		/* every failure is a bug of its own, and kept as it was found */
 	bool failed_to_save;
+	bool made_out;		/* the folder of results was not there */
 	struct hunt *hunter;		/* of snarl hunt, or NULL */
 	const struct hunt_stats *hunt;	/* its figures, or NULL */
 };

@@ -140,7 +140,7 @@ bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times
 
 int bug_folder(const char *path, struct err *err)
 {
-	char *part = xstrdup(path);
+	char *part = xstrdup(path), *inside;
 	int result = 0;
 
 	for (char *slash = part; result == 0 && (slash = strchr(slash + 1, '/'));) {
@@ -152,6 +152,10 @@ int bug_folder(const char *path, struct err *err)
 	free(part);
 	if (result == 0 && mkdir(path, 0777) < 0 && errno != EEXIST)
 		result = err_set(err, "cannot make the folder %s: %s", path, strerror(errno));
+	inside = xasprintf("%s/.", path);
+	if (result == 0 && access(inside, W_OK | X_OK) < 0)
+		result = err_set(err, "cannot write to the folder %s: %s", path, strerror(errno));
+	free(inside);
 	return result;
 }
 

@@ -70,7 +70,7 @@ int bug_save(struct bug *b, const char *out, const struct target *target, struct
 /* Writes what became known since then: interleavings, other failures, the nearest run that passes. */
 int bug_update(const struct bug *b, struct places *places, struct err *err);
 
-/* Makes a folder for results, and those that it lies in. */
+/* Makes a folder for results, and those that it lies in; -1 also if it cannot be written to. */
 int bug_folder(const char *path, struct err *err);
 
 /* What made it fail, as far as it is known; or NULL. */

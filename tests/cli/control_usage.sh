@@ -67,8 +67,15 @@ expect 1 test -o o1 --runs 3 --expect-exit 5 --expect-output wanted -- ./five
 : >wanted
 expect 0 test -o o1 --runs 3 --expect-exit 5 --expect-output wanted -- ./five
 expect 3 test -o o1 --expect-output nowhere -- ./five
-expect 3 test -o /proc/nowhere -- ./bug
-grep -q 'cannot' err || { cat err; fail "no reason why the bug was not saved"; }
+# What is found could not be kept: told before the first run, and nothing is left behind.
+for command in test hunt; do
+	for folder in /proc/nowhere ./bug; do
+		expect 3 $command -o $folder -- ./five
+		[ "$(wc -l <err)" = 1 ] && grep -q -- '--out DIR chooses another$' err || { cat err; fail "$command -o $folder"; }
+	done
+	expect 3 $command -o o5 -- /bin/true
+	[ ! -e o5 ] || fail "$command: a folder without results"
+done
 expect 3 replay nowhere
 expect 3 replay /dev/null
 

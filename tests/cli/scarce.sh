@@ -122,3 +122,17 @@ for how in plain child; do
 	cat err
 	rm -f small/*
 done
+
+# Nothing can be written at all: that is no success, and the older trace stays.
+what="no room for a byte"
+snarl record --quiet --out small/t.snarl ./prog plain 10 >out 2>err </dev/null || fail "$what: $(cat err)"
+cp small/t.snarl older
+cat /dev/zero >small/fill 2>/dev/null || :
+status=0
+snarl record --out small/t.snarl ./prog plain 10 >out 2>err </dev/null || status=$?
+[ $status = 3 ] || { cat err; fail "$what: exit $status"; }
+[ "$(cat out)" = 0 ] || { cat out err; fail "$what: the program failed"; }
+grep -q 'nothing was recorded' err || { cat err; fail "$what: not said"; }
+same "$what: the older trace" older small/t.snarl
+[ "$(ls small)" = "fill
+t.snarl" ] || fail "$what: left over: $(ls small)"
