@@ -33,8 +33,9 @@ struct learn_step {
 	uint32_t thread;
 	uint32_t op;		/* enum iroot_op */
 	uint64_t addr, size;
-	uint32_t site;		/* of accesses, else 0 */
+	uint32_t site;		/* of accesses and of what takes a mutex, else 0 */
 	uint64_t at;		/* place in the order of all: ascending */
+	uint64_t pc;		/* of the event; 0: unknown */
 };
 
 /* An item of `size` bytes for each `granularity` bytes of memory that were ever asked for. */

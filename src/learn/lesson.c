@@ -17,7 +17,7 @@ unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_
 		const struct iroot_step *s = &steps[i];
 
 		out[i] = (struct learn_step){ .thread = s->thread, .op = s->op, .addr = s->addr,
-					      .size = s->size, .at = at };
+					      .size = s->size, .pc = ev->pc, .at = at };
 		if (s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE)
 			out[i].site = learn_sites_number(sites, s->site,
 							 s->op == IROOT_OP_READ ? LEARN_READ : LEARN_WRITE);
@@ -159,7 +159,8 @@ static void transaction_event(struct lesson *l, const struct event *ev, uint64_t
 	unsigned count;
 
 	if (ev->kind == TRACE_FUNC_ENTRY) {
-		lifetx_enter(l->lifetx, ev->thread, learn_sites_number(&l->sites, ev->pc, LEARN_FUNCTION));
+		lifetx_enter(l->lifetx, ev->thread, learn_sites_number(&l->sites, ev->pc, LEARN_FUNCTION),
+			     ev->addr);
 	} else if (ev->kind == TRACE_FUNC_EXIT) {
 		lifetx_exit(l->lifetx, ev->thread);
 	} else if (ev->kind == TRACE_JUMP) {

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "learn/lifetx_graph.h"
+#include "learn/lifetx_members.h"
 
 /* Something a thread did, of a transaction. */
 struct deed {
@@ -27,6 +28,7 @@ struct cell {
 struct frame {
 	uint32_t function;
 	uint64_t entered;	/* by the thread's count */
+	uint64_t path;		/* of calls, from the thread's beginning */
 };
 
 struct thread {
@@ -38,18 +40,8 @@ struct thread {
 	bool cut_next;		/* before its next access */
 	uint64_t *shared;	/* read locks it holds */
 	size_t shared_count, shared_capacity;
-	/* Watched accesses of its transaction. */
-	struct member {
-		uint32_t site;
-		bool released;	/* a lock that was held at it has been given back */
-		uint64_t first, last;	/* when */
-		size_t after;	/* so many members were before it, by what was noted */
-	} *members;
-	size_t member_count, member_capacity;
-	struct hold {
-		uint64_t lock, since;
-	} *holds;
-	size_t hold_count, hold_capacity;
+	struct tx_members members;	/* of its transaction */
+	uint64_t taken;		/* a lock whose order has not been looked at; 0: none */
 	uint64_t accesses;
 	size_t hold, least;	/* depth of all of them; the least since the last one */
 	uint32_t holder;	/* function at that depth */
@@ -66,7 +58,8 @@ struct lifetx {
 	struct map created;	/* thread to number in syncs, plus 1 */
 	uint8_t *cuts, *watched;	/* by site */
 	size_t cut_count, watch_count;
-	struct learn_pairs members, orders, released, acquired;
+	struct learn_pairs members;
+	struct tx_orders orders;
 	size_t splits;
 };
 
@@ -91,8 +84,7 @@ void lifetx_free(struct lifetx *l)
 		free(l->threads[i].frames);
 		free(l->threads[i].exits);
 		free(l->threads[i].shared);
-		free(l->threads[i].members);
-		free(l->threads[i].holds);
+		tx_members_free(&l->threads[i].members);
 	}
 	for (size_t i = 0; i < l->sync_count; i++)
 		free(l->syncs[i].items);
@@ -101,9 +93,7 @@ void lifetx_free(struct lifetx *l)
 	map_free(&l->sync_at);
 	map_free(&l->created);
 	learn_pairs_free(&l->members);
-	learn_pairs_free(&l->orders);
-	learn_pairs_free(&l->released);
-	learn_pairs_free(&l->acquired);
+	tx_orders_free(&l->orders);
 	free(l->threads);
 	free(l->syncs);
 	free(l->cuts);
@@ -147,13 +137,13 @@ const struct learn_pairs *lifetx_members(const struct lifetx *l)
 
 const struct learn_pairs *lifetx_orders(const struct lifetx *l)
 {
-	return &l->orders;
+	return &l->orders.all;
 }
 
 unsigned lifetx_torn(const struct lifetx *l, uint32_t p, uint32_t i)
 {
-	return (learn_pairs_have(&l->released, p, i) ? LIFETX_RELEASED : 0) |
-	       (learn_pairs_have(&l->acquired, p, i) ? LIFETX_ACQUIRED : 0);
+	return (learn_pairs_have(&l->orders.released, p, i) ? LIFETX_RELEASED : 0) |
+	       (learn_pairs_have(&l->orders.acquired, p, i) ? LIFETX_ACQUIRED : 0);
 }
 
 size_t lifetx_splits(const struct lifetx *l)
@@ -193,9 +183,9 @@ static void note(struct deeds *d, const struct deed *deed)
 static void keep_members(struct lifetx *l, struct thread *t)
 {
 	if (t->accesses >= 2 && t->holder)
-		for (size_t i = 0; i < t->member_count; i++)
-			learn_pairs_add(&l->members, t->holder, t->members[i].site);
-	t->member_count = 0;
+		for (size_t i = 0; i < t->members.count; i++)
+			learn_pairs_add(&l->members, t->holder, t->members.items[i].site);
+	tx_members_clear(&t->members);
 	t->accesses = 0;
 	t->holder = 0;
 }
@@ -211,15 +201,23 @@ static void split(struct lifetx *l, struct thread *t)
 	tx_end(&l->graph, old);
 }
 
+/* At the entry of the outermost function that was called since; false: there is none. */
+static bool cut_entry(struct lifetx *l, const struct thread *t, uint64_t since)
+{
+	for (size_t i = 0; i < t->depth; i++)
+		if (t->frames[i].entered > since) {
+			lifetx_set_cuts(l, t->frames[i].function, LIFETX_ENTRY);
+			return true;
+		}
+	return false;
+}
+
 /* Between what the thread did at `since` and now; `site` 0: no access, so before the next one. */
 static void place_cut(struct lifetx *l, struct thread *t, uint64_t since, uint32_t site)
 {
 	l->splits++;
-	for (size_t i = 0; i < t->depth; i++)
-		if (t->frames[i].entered > since) {
-			lifetx_set_cuts(l, t->frames[i].function, LIFETX_ENTRY);
-			return;
-		}
+	if (cut_entry(l, t, since))
+		return;
 	if (t->depth < t->exit_count && t->exits[t->depth].entered > since)
 		lifetx_set_cuts(l, t->exits[t->depth].function, LIFETX_EXIT);
 	else if (site)
@@ -242,11 +240,11 @@ static void follow(struct lifetx *l, const struct deed *from, uint32_t thread, u
 	tx_edge(&l->graph, from->tx, from->at, t->tx, &since);
 }
 
-static void follow_all(struct lifetx *l, const struct deeds *d, uint32_t thread, bool exclusive_only)
+static void follow_all(struct lifetx *l, const struct deeds *d, uint32_t thread, bool exclusive_only, uint32_t site)
 {
 	for (size_t i = 0; i < d->count; i++)
 		if (!exclusive_only || !d->items[i].shared)
-			follow(l, &d->items[i], thread, 0);
+			follow(l, &d->items[i], thread, site);
 }
 
 static struct thread *thread_of(struct lifetx *l, uint32_t id)
@@ -261,63 +259,53 @@ static struct thread *thread_of(struct lifetx *l, uint32_t id)
 		t->tx = tx_begin(&l->graph);
 		made = map_find(&l->created, id);
 		if (made)
-			follow_all(l, &l->syncs[*made - 1], id, false);
+			follow_all(l, &l->syncs[*made - 1], id, false, 0);
 	}
 	return t;
 }
 
-static void note_order(struct lifetx *l, const struct thread *t, const struct member *m, uint32_t site)
+static uint64_t path_of(const struct thread *t, uint64_t pc)
 {
-	learn_pairs_add(&l->orders, m->site, site);
-	if (m->released)
-		learn_pairs_add(&l->released, m->site, site);
-	for (size_t i = 0; i < t->hold_count; i++)
-		if (t->holds[i].since > m->first) {
-			learn_pairs_add(&l->acquired, m->site, site);
-			break;
-		}
+	uint64_t path = t->depth ? t->frames[t->depth - 1].path : 0;
+
+	return (path ^ pc) * 0x9e3779b97f4a7c15ull + (path >> 29);
 }
 
-/* Each pair is noted once while no lock changes: it is after what was there the last time already. */
-static void note_member(struct lifetx *l, struct thread *t, uint32_t site)
+/*
+ * Each turn of a loop that locks is a transaction of its own, whether or not others were ever
+ * seen to come in between.
+ */
+static void take_lock(struct lifetx *l, struct thread *t, const struct learn_step *s)
 {
-	size_t all = t->member_count, i = 0;
+	uint64_t path = path_of(t, s->pc), since;
 
-	while (i < all && t->members[i].site != site)
-		i++;
-	if (i == all) {
-		t->members = xgrow(t->members, t->member_count, &t->member_capacity, sizeof(*t->members));
-		t->members[t->member_count++] = (struct member){ .site = site, .first = t->count };
+	if (s->pc && tx_members_turns(&t->members, s->addr, path, &since)) {
+		l->splits++;
+		t->cut_next = !cut_entry(l, t, since);
+		split(l, t);
 	}
-	for (size_t from = t->members[i].after; from < all; from++)
-		note_order(l, t, &t->members[from], site);
-	t->members[i].after = all;
-	t->members[i].last = t->count;
+	tx_members_hold(&t->members, s->addr, path, t->count);
+	t->taken = s->addr;
 }
 
-static void note_again(struct thread *t)
+/* Read locks that it holds: is this one of them? *at: where. */
+static bool find_shared(const struct thread *t, uint64_t lock, size_t *at)
 {
-	for (size_t i = 0; i < t->member_count; i++)
-		t->members[i].after = 0;
+	for (*at = t->shared_count; *at > 0; --*at)
+		if (t->shared[*at - 1] == lock)
+			return true;
+	return false;
 }
 
-static void hold(struct thread *t, uint64_t lock)
+/* Late, so that a cut before the first access under a lock is one before the lock; `site` of that access, or 0. */
+static void follow_lock(struct lifetx *l, struct thread *t, uint32_t thread, uint32_t site)
 {
-	t->holds = xgrow(t->holds, t->hold_count, &t->hold_capacity, sizeof(*t->holds));
-	t->holds[t->hold_count++] = (struct hold){ lock, t->count };
-	note_again(t);
-}
+	uint64_t lock = t->taken;
+	size_t at;
 
-static void let_go(struct thread *t, uint64_t lock)
-{
-	for (size_t i = t->hold_count; i > 0; i--)
-		if (t->holds[i - 1].lock == lock) {
-			for (size_t m = 0; m < t->member_count; m++)
-				t->members[m].released |= t->members[m].last > t->holds[i - 1].since;
-			t->holds[i - 1] = t->holds[--t->hold_count];
-			note_again(t);
-			return;
-		}
+	t->taken = 0;
+	if (lock)
+		follow_all(l, sync_of(l, &l->sync_at, lock), thread, find_shared(t, lock, &at), site);
 }
 
 static void watched_access(struct lifetx *l, struct thread *t, uint32_t site)
@@ -330,7 +318,7 @@ static void watched_access(struct lifetx *l, struct thread *t, uint32_t site)
 	t->least = t->depth;
 	t->holder = t->hold ? t->frames[t->hold - 1].function : 0;
 	t->accesses++;
-	note_member(l, t, site);
+	tx_members_add(&t->members, &l->orders, site, t->count);
 }
 
 static void access_cell(struct lifetx *l, uint64_t number, const struct learn_step *s)
@@ -362,6 +350,7 @@ static void access_memory(struct lifetx *l, const struct learn_step *s)
 	else if (lifetx_cuts(l, s->site) & LIFETX_BEFORE)
 		split(l, t);
 	t->cut_next = false;
+	follow_lock(l, t, s->thread, s->site);
 	for (uint64_t i = cells_first(&l->cells, s->addr); i <= cells_last(&l->cells, s->addr, s->size); i++)
 		access_cell(l, i, s);
 	if (lifetx_watches(l, s->site))
@@ -371,12 +360,12 @@ static void access_memory(struct lifetx *l, const struct learn_step *s)
 /* Gives back a lock: was it held to read? */
 static bool take_shared(struct thread *t, uint64_t lock)
 {
-	for (size_t i = t->shared_count; i > 0; i--)
-		if (t->shared[i - 1] == lock) {
-			t->shared[i - 1] = t->shared[--t->shared_count];
-			return true;
-		}
-	return false;
+	size_t at;
+
+	if (!find_shared(t, lock, &at))
+		return false;
+	t->shared[at - 1] = t->shared[--t->shared_count];
+	return true;
 }
 
 static void release(struct lifetx *l, struct thread *t, const struct learn_step *s)
@@ -398,6 +387,8 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 	t->count++;
 	if (blocks)
 		split(l, t);
+	if (t->taken && !((s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE) && s->size))
+		follow_lock(l, t, s->thread, 0);
 	deed = (struct deed){ .thread = s->thread, .tx = t->tx, .at = t->count };
 	switch (s->op) {
 	case IROOT_OP_READ: case IROOT_OP_WRITE:
@@ -406,20 +397,17 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 		break;
 	case IROOT_OP_FRESH: cells_forget(&l->cells, s->addr, s->size, clear); break;
 	case IROOT_OP_RELEASE:
-		let_go(t, s->addr);
+		tx_members_let_go(&t->members, s->addr, blocks);
 		release(l, t, s);
 		break;
 	case IROOT_OP_ACQUIRE_SHARED:
 		t->shared = xgrow(t->shared, t->shared_count, &t->shared_capacity, sizeof(*t->shared));
 		t->shared[t->shared_count++] = s->addr;
-		hold(t, s->addr);
-		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread, true);
+		take_lock(l, t, s);
 		break;
-	case IROOT_OP_ACQUIRE:
-		hold(t, s->addr);
-		/* fall through */
+	case IROOT_OP_ACQUIRE: take_lock(l, t, s); break;
 	case IROOT_OP_WAIT: case IROOT_OP_BARRIER_LEAVE:
-		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread, false);
+		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread, false, 0);
 		break;
 	case IROOT_OP_SIGNAL: case IROOT_OP_BARRIER_ENTER:
 		note(sync_of(l, &l->sync_at, s->addr), &deed);
@@ -439,15 +427,16 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 	}
 }
 
-void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function)
+void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function, uint64_t caller)
 {
 	struct thread *t = thread_of(l, thread);
+	uint64_t path = path_of(t, caller);
 
 	t->count++;
 	if (lifetx_cuts(l, function) & LIFETX_ENTRY)
 		split(l, t);
 	t->frames = xgrow(t->frames, t->depth, &t->frame_capacity, sizeof(*t->frames));
-	t->frames[t->depth++] = (struct frame){ function, t->count };
+	t->frames[t->depth++] = (struct frame){ function, t->count, path };
 }
 
 void lifetx_exit(struct lifetx *l, uint32_t thread)
@@ -460,7 +449,7 @@ void lifetx_exit(struct lifetx *l, uint32_t thread)
 		return;
 	function = t->frames[--t->depth].function;
 	t->exits = xreach(t->exits, t->depth, &t->exit_count, sizeof(*t->exits));
-	t->exits[t->depth] = (struct frame){ function, t->count };
+	t->exits[t->depth] = (struct frame){ .function = function, .entered = t->count };
 	if (t->depth < t->least)
 		t->least = t->depth;
 	if (lifetx_cuts(l, function) & LIFETX_EXIT)

@@ -13,6 +13,10 @@
  * called in between; else the exit of the one that returned in between to where the second one is;
  * else before the second access. Loops have no events. Besides, a transaction ends
  * before each call that may block, locks excepted; that is not learnt, but always so.
+ *
+ * Loops that lock are seen by their locks, though: a thread that holds none and takes one where its transaction
+ * took one before, by the same calls, begins another turn, and there is a split before the first access of
+ * each. Without that it would depend on chance whether turns were ever interleaved.
  */
 #ifndef LEARN_LIFETX_H
 #define LEARN_LIFETX_H
@@ -36,7 +40,7 @@ bool lifetx_watches(const struct lifetx *l, uint32_t site);
 
 /* All ops of enum iroot_op. `blocks`: the call may, or did. */
 void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks);
-void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function);
+void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function, uint64_t caller);	/* caller: pc */
 void lifetx_exit(struct lifetx *l, uint32_t thread);
 void lifetx_jump(struct lifetx *l, uint32_t thread, size_t depth);	/* to so many activations */
 void lifetx_finish(struct lifetx *l);

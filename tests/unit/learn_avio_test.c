@@ -57,8 +57,8 @@ static void test_several_between(void **state)
 static void test_sizes(void **state)
 {
 	struct learn_step s[] = {
-		{ 1, IROOT_OP_READ, 0x1000, 16, 1, 1 }, { 2, IROOT_OP_WRITE, 0x100c, 4, 2, 2 },
-		{ 1, IROOT_OP_READ, 0x1000, 4, 3, 3 }, { 1, IROOT_OP_READ, 0x1008, 1, 4, 4 },
+		{ 1, IROOT_OP_READ, 0x1000, 16, 1, 1, 0 }, { 2, IROOT_OP_WRITE, 0x100c, 4, 2, 2, 0 },
+		{ 1, IROOT_OP_READ, 0x1000, 4, 3, 3, 0 }, { 1, IROOT_OP_READ, 0x1008, 1, 4, 4, 0 },
 	};
 	char *got = run(s, 4);
 
@@ -67,7 +67,7 @@ static void test_sizes(void **state)
 	assert_string_equal(got, "RWR 1 2 4 x1\n");
 	free(got);
 	/* Memory that begins anew has no past. */
-	s[2] = (struct learn_step){ 1, IROOT_OP_FRESH, 0x1008, 8, 0, 3 };
+	s[2] = (struct learn_step){ 1, IROOT_OP_FRESH, 0x1008, 8, 0, 3, 0 };
 	got = run(s, 4);
 	assert_string_equal(got, "");
 	free(got);

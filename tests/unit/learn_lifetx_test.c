@@ -107,17 +107,17 @@ static char *functions(enum between how)
 	char *text;
 
 	parse_steps("1R0 2W0 1R0", s);
-	lifetx_enter(l, 1, 10);
+	lifetx_enter(l, 1, 10, 0);
 	if (how == RETURNED)
-		lifetx_enter(l, 1, 11);
+		lifetx_enter(l, 1, 11, 0);
 	lifetx_step(l, &s[0], false);
 	lifetx_step(l, &s[1], false);
 	if (how == RETURNED)
 		lifetx_exit(l, 1);
 	if (how == CALLED || how == CALLED_DEEP)
-		lifetx_enter(l, 1, 11);
+		lifetx_enter(l, 1, 11, 0);
 	if (how == CALLED_DEEP)
-		lifetx_enter(l, 1, 12);
+		lifetx_enter(l, 1, 12, 0);
 	lifetx_step(l, &s[2], false);
 	text = cuts_of(l, 20);
 	lifetx_free(l);
@@ -150,20 +150,89 @@ static void test_members(void **state)
 	parse_steps("1R0 1W0 2R1", s);
 	for (uint32_t i = 1; i <= 3; i++)
 		lifetx_watch(l, i);
-	lifetx_enter(l, 1, 10);
-	lifetx_enter(l, 1, 11);
+	lifetx_enter(l, 1, 10, 0);
+	lifetx_enter(l, 1, 11, 0);
 	lifetx_step(l, &s[0], false);
 	lifetx_exit(l, 1);
-	lifetx_enter(l, 1, 12);
+	lifetx_enter(l, 1, 12, 0);
 	lifetx_step(l, &s[1], false);
 	lifetx_exit(l, 1);
 	lifetx_exit(l, 1);
-	lifetx_enter(l, 2, 13);
+	lifetx_enter(l, 2, 13, 0);
 	lifetx_step(l, &s[2], false);	/* one alone is no transaction */
 	lifetx_finish(l);
 	assert_int_equal(lifetx_members(l)->count, 2);
 	assert_true(learn_pairs_have(lifetx_members(l), 10, 1));
 	assert_true(learn_pairs_have(lifetx_members(l), 10, 2));
+	lifetx_free(l);
+}
+
+/*
+ * Thread 1 locks at pc 5 and at pc 6 by turns: only at 5 does another turn begin, though nobody comes in
+ * between. `caller` of the second turn, if the locks are in a function that is called.
+ */
+static char *turns(const char *text, bool called, uint64_t caller)
+{
+	struct lifetx *l = lifetx_new(8);
+	struct learn_step s[64];
+	size_t count = parse_steps(text, s), taken = 0;
+	char *got;
+
+	lifetx_enter(l, 1, 20, 0);
+	for (size_t i = 0; i < count; i++) {
+		if (called && s[i].op == IROOT_OP_ACQUIRE)
+			lifetx_enter(l, 1, 21, taken ? caller : 7);
+		s[i].pc = s[i].op == IROOT_OP_ACQUIRE ? 5 + taken++ % 2 : 0;
+		lifetx_step(l, &s[i], false);
+		if (called && s[i].op == IROOT_OP_RELEASE)
+			lifetx_exit(l, 1);
+	}
+	lifetx_finish(l);
+	got = cuts_of(l, 40);
+	lifetx_free(l);
+	return got;
+}
+
+static void test_turns(void **state)
+{
+	static const struct {
+		const char *text, *wanted;
+		bool called;
+		uint64_t caller;
+	} cases[] = {
+		{ "1A0 1R0 1U0 1A0 1W0 1U0", "", false, 0 },
+		{ "1A0 1R0 1U0 1A0 1W0 1U0 1A0 1R0 1U0 1A0 1W0 1U0", "8 before\n", false, 0 },
+		/* It holds another one all the time. */
+		{ "1A1 1A0 1R0 1U0 1A0 1R0 1U0 1A0 1R0 1U0 1U1", "", false, 0 },
+		{ "1A0 1R0 1U0 1A1 1R0 1U1 1A0 1R0 1U0", "21 entry\n", true, 7 },
+		{ "1A0 1R0 1U0 1A1 1R0 1U1 1A0 1R0 1U0", "", true, 8 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *got = turns(cases[i].text, cases[i].called, cases[i].caller);
+
+		assert_string_equal(got, cases[i].wanted);
+		free(got);
+	}
+}
+
+/* Who waits in the middle of a turn goes on with the same one: the next begins with the lock. */
+static void test_turns_with_waits(void **state)
+{
+	struct lifetx *l = lifetx_new(8);
+	struct learn_step s[16];
+	size_t count = parse_steps("1A0 1U0 1A0 1R0 1U0 1A0 1R0 1U0", s);
+	char *got;
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		s[i].pc = s[i].op == IROOT_OP_ACQUIRE ? i == 2 ? 6 : 5 : 0;
+		lifetx_step(l, &s[i], i == 1 || i == 2);
+	}
+	got = cuts_of(l, 8);
+	assert_string_equal(got, "7 before\n");
+	free(got);
 	lifetx_free(l);
 }
 
@@ -250,7 +319,7 @@ int main(void)
 		cmocka_unit_test(test_locks), cmocka_unit_test(test_known_cuts),
 		cmocka_unit_test(test_blocking), cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_members), cmocka_unit_test(test_random_traces),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_turns), cmocka_unit_test(test_turns_with_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
