@@ -105,6 +105,7 @@ static void add_news(struct tally *t, const struct store_news *n)
 	t->all.expected += n->expected;
 	t->all.cuts += n->cuts;
 	t->all.triples += n->triples;
+	t->all.others += n->others;
 }
 
 static void show_progress(struct session *s, const struct tally *t)

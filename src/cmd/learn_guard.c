@@ -42,7 +42,7 @@ static int take_line(struct store *store, char *line, struct learn_guard *sum, s
 		return -1;
 	for (unsigned i = 0; i < p.count; i++)
 		for (unsigned k = 0; k < m.count; k++)
-			if (store_follows(store, p.site[i], m.site[k], STORE_SEEN, &news, err) < 0)
+			if (store_follows(store, p.site[i], m.site[k], STORE_SEEN, true, &news, err) < 0)
 				return -1;
 	sum->taken += p.count && m.count;
 	sum->unknown += !p.count || !m.count;

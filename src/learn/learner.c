@@ -10,7 +10,6 @@
 
 #define FRAMES 16
 #define PASSES 6
-#define FORGET_MOST 512u	/* pairs that meet in a run that is to correct what is known of orders */
 
 int learner_open(struct learner *l, struct store *store, const char *program, unsigned granularity,
 		 uint64_t threshold, struct err *err)
@@ -221,6 +220,7 @@ static void sum_up(struct sums *s, const struct lesson *lesson, const struct lea
 struct writing {
 	struct learner *l;
 	struct store_news *news;
+	bool sure;		/* of the order of accesses */
 	int result;
 	struct err *err;
 };
@@ -239,7 +239,7 @@ static void write_pair(void *ctx, uint64_t key, uint64_t bits)
 
 	if (w->result == 0)
 		w->result = store_follows(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					  (unsigned)bits, w->news, w->err);
+					  (unsigned)bits, w->sure, w->news, w->err);
 }
 
 static void write_local(void *ctx, uint64_t key, uint64_t bits)
@@ -267,7 +267,7 @@ static void write_member(void *ctx, uint64_t key, uint64_t value)
 
 	(void)value;
 	if (w->result == 0)
-		w->result = store_member(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->err);
+		w->result = store_member(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->news, w->err);
 }
 
 static void write_lock(void *ctx, uint64_t key, uint64_t bits)
@@ -285,45 +285,50 @@ static void write_order(void *ctx, uint64_t key, uint64_t torn)
 
 	if (w->result == 0)
 		w->result = store_order(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					(unsigned)torn, w->err);
+					(unsigned)torn, w->news, w->err);
 }
 
 /* With new cuts, what earlier runs had in one transaction may be in two: this run tells. */
 static int forget_orders(struct learner *l, const struct learn_pairs *meet, const struct learner_site *at,
 			 struct err *err)
 {
-	if (meet->count > FORGET_MOST)
-		return 0;
+	struct map sites = { 0 };
+	int result = 0;
+
 	for (size_t i = 0; i < meet->count; i++)
-		for (size_t j = 0; j < meet->count; j++)
-			if (store_forget_order(l->store, at[meet->items[i].first].id,
-					       at[meet->items[j].first].id, err) < 0)
-				return -1;
-	return 0;
+		map_put(&sites, (uint64_t)at[meet->items[i].first].id, NULL);
+	for (size_t i = 0; i < meet->count && result == 0; i++) {
+		uint64_t *done = map_find(&sites, (uint64_t)at[meet->items[i].first].id);
+
+		if (!*done)
+			result = store_forget_orders(l->store, &sites, at[meet->items[i].first].id, err);
+		*done = 1;
+	}
+	map_free(&sites);
+	return result;
 }
 
 /* The order of racing accesses in a parallel run is an estimate: it must happen twice. */
 static int write_cuts(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
-		      const char *how, struct store_news *news, struct err *err)
+		      bool sure, struct store_news *news, struct err *err)
 {
 	for (uint32_t i = 1; i < lesson->sites.count; i++) {
 		unsigned cuts = lifetx_cuts(lesson->lifetx, i) & ~at[i].cuts;
 
-		if (cuts &&
-		    store_cut(l->store, at[i].id, cuts, strcmp(how, "parallel") != 0, news, err) < 0)
+		if (cuts && store_cut(l->store, at[i].id, cuts, sure, news, err) < 0)
 			return -1;
 	}
 	return news->cuts ? forget_orders(l, &lesson->meet, at, err) : 0;
 }
 
 static int write_all(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
-		     const char *how, struct store_news *news, struct err *err)
+		     bool sure, struct store_news *news, struct err *err)
 {
-	struct writing w = { .l = l, .news = news, .err = err };
+	struct writing w = { .l = l, .news = news, .sure = sure, .err = err };
 	struct sums s = { 0 };
 
 	sum_up(&s, lesson, at);
-	w.result = write_cuts(l, lesson, at, how, news, err);
+	w.result = write_cuts(l, lesson, at, sure, news, err);
 	map_each(&s.sites, write_site, &w);
 	map_each(&s.pairs, write_pair, &w);
 	map_each(&s.locals, write_local, &w);
@@ -378,7 +383,7 @@ static int learn(struct learner *l, struct reader *trace, struct lesson *lesson,
 		for (size_t i = 1; i < lesson->sites.count; i++)
 			cuts[i] = (uint8_t)at[i].cuts;
 		if (transactions(l, trace, lesson, cuts, err) == 0 &&
-		    write_all(l, lesson, at, how, news, err) == 0 &&
+		    write_all(l, lesson, at, strcmp(how, "parallel") != 0, news, err) == 0 &&
 		    note_builds(l, lesson, trace, err) == 0 &&
 		    store_run(l->store, l->program, input, how, seed, news, err) == 0)
 			result = store_commit(l->store, err);

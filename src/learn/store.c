@@ -51,19 +51,24 @@ static const char *const texts[STATEMENTS] = {
 	[SAW] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
 	[TRIPLE] = "INSERT INTO triple VALUES (?1, ?2, ?3, ?4, 1)"
 		   " ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
-	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected, meet) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE"
-		    " SET seen = seen + ?3, expected = expected + ?4, meet = meet | ?5 RETURNING seen, expected",
+	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected, meet) VALUES (?1, ?2, ?3, ?4, 0) ON CONFLICT DO UPDATE"
+		    " SET seen = seen + ?3, expected = expected + ?4 RETURNING seen, expected",
+	/* What is doubtful (?4) is remembered in the next bit, and counts if that is there. */
+	[MEET] = "UPDATE follows SET meet = meet | ?3 | (meet >> 1 & ?4) | (?4 << 1) WHERE p = ?1 AND m = ?2"
+		 " AND meet | ?3 | (meet >> 1 & ?4) | (?4 << 1) != meet RETURNING 1",
 	[LOCAL] = "INSERT INTO local (p, i, runs, breakable) VALUES (?1, ?2, 1, ?3) ON CONFLICT DO UPDATE"
 		  " SET runs = runs + 1, breakable = breakable + ?3",
 	[BETWEEN] = "INSERT INTO \"between\" (r, i, runs) VALUES (?1, ?2, 1)"
 		    " ON CONFLICT DO UPDATE SET runs = runs + 1",
-	[MEMBER] = "INSERT INTO member VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET runs = runs + 1",
-	[ORDER] = "INSERT INTO sequence (p, i, torn) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET torn = torn | ?3",
+	[MEMBER] = "INSERT INTO member VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
+	[ORDER] = "INSERT INTO sequence (p, i, torn) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET torn = torn | ?3"
+		  " WHERE torn | ?3 != torn RETURNING 1",
+	[BEFORE] = "SELECT p FROM sequence WHERE i = ?1",
 	[FORGET_ORDER] = "DELETE FROM sequence WHERE p = ?1 AND i = ?2",
 	[LOCK] = "INSERT INTO locking VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET how = how | ?3",
-	[CUT] = "UPDATE site SET cuts = cuts | ?2 WHERE id = ?1 AND cuts & ?2 != ?2 RETURNING cuts",
+	[CUT] = "UPDATE site SET cuts = cuts | ?2 WHERE id = ?1 AND cuts & ?2 != ?2 RETURNING cuts * 2",
 	[DOUBT] = "UPDATE site SET cuts = cuts | (doubtful & ?2), doubtful = doubtful | ?2 WHERE id = ?1"
-		  " AND cuts & ?2 != ?2 RETURNING cuts & ?2",
+		  " AND cuts & ?2 != ?2 RETURNING (cuts & ?2) * 2 + 1",
 	[RUN] = "INSERT INTO run (program, seed, sites, broken, pairs, expected, cuts, time, input, how)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[BUILD] = "INSERT INTO build VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -225,7 +230,7 @@ int store_find(struct store *s, const char *build, uint64_t offset, struct store
 
 uint64_t store_news_sum(const struct store_news *n)
 {
-	return n->sites + n->broken + n->pairs + n->expected + n->cuts + n->triples;
+	return n->sites + n->broken + n->pairs + n->expected + n->cuts + n->triples + n->others;
 }
 
 int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
@@ -253,17 +258,33 @@ int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pat
 	return 0;
 }
 
-int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, struct store_news *news, struct err *err)
+/* Some are new if the statement gives a row. */
+static int add_others(struct store *s, enum statement which, struct store_news *news, struct err *err)
+{
+	int64_t changed;
+
+	if (db_run(&s->db, which, &changed, 1, err) < 0)
+		return -1;
+	news->others += changed != 0;
+	return 0;
+}
+
+int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure, struct store_news *news,
+		  struct err *err)
 {
 	bool seen = how & STORE_SEEN, expected = how & STORE_EXPECTED;
+	unsigned doubtful = sure ? 0 : how & STORE_RACE;
 	int64_t got[2];
 
-	db_bind(&s->db, FOLLOWS, 1, 5, (int64_t[]){ p, m, seen, expected, how & (STORE_MEET | STORE_RACE) });
+	db_bind(&s->db, FOLLOWS, 1, 4, (int64_t[]){ p, m, seen, expected });
 	if (db_run(&s->db, FOLLOWS, got, 2, err) < 0)
 		return -1;
 	news->pairs += seen && got[0] == 1;
 	news->expected += expected && got[1] == 1;
-	return 0;
+	if (!(how & (STORE_MEET | STORE_RACE)))
+		return 0;
+	db_bind(&s->db, MEET, 1, 4, (int64_t[]){ p, m, how & (STORE_MEET | STORE_RACE) & ~doubtful, doubtful });
+	return add_others(s, MEET, news, err);
 }
 
 int store_local(struct store *s, int64_t p, int64_t i, bool breakable, struct err *err)
@@ -278,22 +299,41 @@ int store_between(struct store *s, int64_t r, int64_t i, struct err *err)
 	return db_run(&s->db, BETWEEN, NULL, 0, err);
 }
 
-int store_member(struct store *s, int64_t function, int64_t site, struct err *err)
+int store_member(struct store *s, int64_t function, int64_t site, struct store_news *news, struct err *err)
 {
+	int64_t runs;
+
 	db_bind(&s->db, MEMBER, 1, 2, (int64_t[]){ function, site });
-	return db_run(&s->db, MEMBER, NULL, 0, err);
+	if (db_run(&s->db, MEMBER, &runs, 1, err) < 0)
+		return -1;
+	news->others += runs == 1;
+	return 0;
 }
 
-int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct err *err)
+int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct store_news *news, struct err *err)
 {
 	db_bind(&s->db, ORDER, 1, 3, (int64_t[]){ p, i, torn });
-	return db_run(&s->db, ORDER, NULL, 0, err);
+	return add_others(s, ORDER, news, err);
 }
 
-int store_forget_order(struct store *s, int64_t p, int64_t i, struct err *err)
+int store_forget_orders(struct store *s, const struct map *sites, int64_t i, struct err *err)
 {
-	db_bind(&s->db, FORGET_ORDER, 1, 2, (int64_t[]){ p, i });
-	return db_run(&s->db, FORGET_ORDER, NULL, 0, err);
+	int64_t *before = NULL;
+	size_t count = 0, capacity = 0;
+	int got;
+
+	db_bind(&s->db, BEFORE, 1, 1, &i);
+	while ((got = db_row(&s->db, BEFORE, err)) > 0) {
+		before = xgrow(before, count, &capacity, sizeof(*before));
+		before[count++] = db_number(&s->db, BEFORE, 0);
+	}
+	for (size_t n = 0; n < count && got == 0; n++)
+		if (map_find(sites, (uint64_t)before[n])) {
+			db_bind(&s->db, FORGET_ORDER, 1, 2, (int64_t[]){ before[n], i });
+			got = db_run(&s->db, FORGET_ORDER, NULL, 0, err);
+		}
+	free(before);
+	return got;
 }
 
 int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err)
@@ -310,7 +350,8 @@ int store_cut(struct store *s, int64_t site, unsigned cuts, bool sure, struct st
 	db_bind(&s->db, which, 1, 2, (int64_t[]){ site, cuts });
 	if (db_run(&s->db, which, &changed, 1, err) < 0)
 		return -1;
-	news->cuts += changed != 0;
+	news->cuts += changed > 1;
+	news->others += changed == 1;
 	return 0;
 }
 

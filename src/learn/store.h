@@ -57,7 +57,9 @@ struct store_news {
 	uint64_t pairs;		/* of predecessor sets */
 	uint64_t expected;	/* pairs that may come */
 	uint64_t cuts;
-	uint64_t triples;	/* ways to break pairs apart; not remembered of each run */
+	/* Not remembered of each run: */
+	uint64_t triples;	/* ways to break pairs apart */
+	uint64_t others;	/* what transactions are judged by: members, orders, places that meet */
 };
 
 uint64_t store_news_sum(const struct store_news *n);
@@ -68,14 +70,17 @@ int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, st
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
 		 struct store_news *news, struct err *err);
 enum store_how { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_MEET = 4, STORE_RACE = 8 };
-int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, struct store_news *news, struct err *err);
+/* Not `sure`: STORE_RACE counts from the second time on; until then it is the next bit of known_pair.how. */
+int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure, struct store_news *news,
+		  struct err *err);
 /* A pair p, i of a thread; r, which may come between i and a p (learn/apart.h). */
 int store_local(struct store *s, int64_t p, int64_t i, bool breakable, struct err *err);
 int store_between(struct store *s, int64_t r, int64_t i, struct err *err);
-int store_member(struct store *s, int64_t function, int64_t site, struct err *err);
-/* In a transaction there is P, then I (torn: enum lifetx_torn); or, by cuts that came since, not any more. */
-int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct err *err);
-int store_forget_order(struct store *s, int64_t p, int64_t i, struct err *err);
+int store_member(struct store *s, int64_t function, int64_t site, struct store_news *news, struct err *err);
+/* In a transaction there is P, then I (torn: enum lifetx_torn). */
+int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct store_news *news, struct err *err);
+/* By cuts that came since there is not any more, of I and P in `sites`, as far as is known. */
+int store_forget_orders(struct store *s, const struct map *sites, int64_t i, struct err *err);
 /* Where mutexes are taken: see locking.h. */
 enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2 };
 int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
