@@ -314,7 +314,7 @@ static inline bool is_known_pair(const struct atomicity *a, const struct touch *
 /* Nothing about this access is new. */
 static inline bool is_known(const struct atomicity *a, const struct touch *t)
 {
-	const struct history_cell *c = t->at.cell;
+	struct history_cell *c = t->at.cell;
 	bool noted = false;
 
 	return t->at.recent == c && c->noted && is_known_pair(a, t, &c->last, false, &noted) &&

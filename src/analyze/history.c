@@ -14,6 +14,7 @@
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct history_block) == 32, "no larger");
+_Static_assert(HISTORY_UNITS <= 1u << 24 && HISTORY_CELLS <= 1u << 24, "cells have 24 bits for them");
 _Static_assert(sizeof(struct history_share) == HISTORY_UNIT, "a unit");
 
 static void set_blocks(struct history *h, size_t room)
@@ -353,15 +354,19 @@ void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_
 		arrive(h, history_share(h, h->here.share), granule % HISTORY_LINE, thread, epoch, out);
 }
 
-/* What the cell has: a known pair answers for the representatives. */
+/* What the cell has. Where there are pairs, the access is likely to be what it was. */
 static inline void prefetch_rest(const struct history *h, const struct history_cell *c)
 {
+	unsigned first = c->pair_count ? c->rep_hint : 0;
+
+	if (c->pair_count)
+		__builtin_prefetch(pair_keys(h, c) + c->pair_hint);
+	if (c->rep_count <= 1)
+		return;
 	if (c->older)
-		__builtin_prefetch(h->units + (size_t)c->reps * HISTORY_UNIT);
-	for (unsigned i = 0; !c->pair_count && c->rep_count > 1 && i < c->rep_count; i += 8)
-		__builtin_prefetch(h->units + ((size_t)c->reps + c->roomy) * HISTORY_UNIT + i * 8);
-	for (unsigned i = 0; i < c->pair_count; i += 8)
-		__builtin_prefetch(h->units + (size_t)c->pairs * HISTORY_UNIT + i * 8);
+		__builtin_prefetch(older_of(h, c));
+	for (unsigned i = first; i < (c->pair_count ? first + 1 : c->rep_count); i += 8)
+		__builtin_prefetch(rep_keys(h, c) + i);
 }
 
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)

@@ -89,9 +89,11 @@ struct history_like {
 /* A cache line. */
 struct history_cell {
 	struct moment last;	/* the latest access, its tag a number of a history_what */
-	uint32_t reps, pairs;	/* units; history_note.c */
+	uint32_t reps : 24;	/* units; history_note.c */
+	uint32_t rep_hint : 8;	/* the representative that was asked for last */
+	uint32_t pairs : 24;
+	uint32_t pair_hint : 8;	/* likewise of the pairs */
 	uint32_t next : 24;	/* of the thread and granule, with other bytes; 0: none */
-	uint32_t hint : 7;	/* the pair that is likely to come next */
 	uint32_t roomy : 1;	/* its representatives have room for an older write */
 	uint32_t bytes : 8;	/* 0: not in use */
 	uint32_t rep_count : 5, pair_count : 6;

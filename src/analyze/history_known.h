@@ -48,41 +48,48 @@ static inline uint64_t pair_key(const struct history_like *p)
 	       (uint32_t)hash;
 }
 
-static inline unsigned key_find(const uint64_t *keys, unsigned count, uint64_t key)
+/* Code that comes by again does the same as the last time, or makes its pairs in the same order. */
+static inline unsigned key_find(const uint64_t *keys, unsigned count, unsigned last, uint64_t key)
 {
 	unsigned i = 0;
 
+	if (last < count && keys[last] == key)
+		return last;
+	if (last + 1 < count && keys[last + 1] == key)
+		return last + 1;
 	while (i < count && keys[i] != key)
 		i++;
 	return i;
 }
 
 /* The cell has a representative of now.tag under this clock. */
-static inline bool history_has(const struct history *h, const struct history_cell *c,
+static inline bool history_has(const struct history *h, struct history_cell *c,
 			       const struct moment *now)
 {
 	uint64_t key = rep_key(now);
+	unsigned n;
 
 	if (rep_key(&c->last) == key && c->noted)
 		return true;
-	return c->rep_count > 1 && key_find(rep_keys(h, c), c->rep_count, key) < c->rep_count;
+	if (c->rep_count <= 1)
+		return false;
+	n = key_find(rep_keys(h, c), c->rep_count, c->rep_hint, key);
+	if (n == c->rep_count)
+		return false;
+	c->rep_hint = n;
+	return true;
 }
 
-/* The cell has a pair like this. Code that comes by again makes its pairs in the same order. */
+/* The cell has a pair like this. */
 static inline bool history_has_pair(const struct history *h, struct history_cell *c,
 				    const struct history_like *like)
 {
-	unsigned count = c->pair_count, n = c->hint < count ? c->hint : 0;
-	uint64_t key = pair_key(like);
-	const uint64_t *keys;
+	unsigned n = key_find(pair_keys(h, c), c->pair_count, c->pair_hint, pair_key(like));
 
-	if (!count)
+	if (n == c->pair_count)
 		return false;
-	keys = pair_keys(h, c);
-	if (keys[n] != key)
-		n = key_find(keys, count, key);
-	c->hint = n + 1;
-	return n < count;
+	c->pair_hint = n;
+	return true;
 }
 
 /* For history_settle(): what was last is the older write now. */
