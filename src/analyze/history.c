@@ -107,24 +107,6 @@ static void mark(void *ctx)
 	}
 }
 
-static struct history_slot *slot_add(struct history *h, uint64_t key, uint32_t block, uint32_t share)
-{
-	struct history_slot *old = h->slots, *s;
-	size_t count = h->slot_count;
-
-	if (++h->slot_used * 2 > count) {
-		h->slot_count *= 2;
-		h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
-		for (size_t i = 0; i < count; i++)
-			if (old[i].key)
-				*slot_place(h, old[i].key) = old[i];
-		pages_free(old, count * sizeof(*old));
-	}
-	s = slot_place(h, key);
-	*s = (struct history_slot){ key, block, share };
-	return s;
-}
-
 /* There is no room: what was known is lost. */
 static void forget_all(struct history *h)
 {
@@ -181,11 +163,11 @@ static struct history_slot *add_line(struct history *h, uint64_t line, uint32_t 
 	if (!first->key) {
 		n = add_block(h, line, thread, 0);
 		*map_put(&h->regions, line >> REGION_SHIFT, NULL) = 1;
-		return slot_add(h, key_of(line, thread), n, 0);
+		return history_slot_add(h, key_of(line, thread), n, 0);
 	}
 	share = first->share ? first->share : begin_share(h, ring);
 	n = add_block(h, line, thread, ring);
-	return slot_add(h, key_of(line, thread) | OTHER, n, share);
+	return history_slot_add(h, key_of(line, thread) | OTHER, n, share);
 }
 
 static inline struct history_slot *slot_find(struct history *h, uint64_t line, uint32_t thread)
@@ -352,51 +334,6 @@ void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_
 	}
 	if (out->cell->shared)
 		arrive(h, history_share(h, h->here.share), granule % HISTORY_LINE, thread, epoch, out);
-}
-
-/* What the cell has. Where there are pairs, the access is likely to be what it was. */
-static inline void prefetch_rest(const struct history *h, const struct history_cell *c)
-{
-	unsigned first = c->pair_count ? c->rep_hint : 0;
-
-	if (c->pair_count)
-		__builtin_prefetch(pair_keys(h, c) + c->pair_hint);
-	if (c->rep_count <= 1)
-		return;
-	if (c->older)
-		__builtin_prefetch(older_of(h, c));
-	for (unsigned i = first; i < (c->pair_count ? first + 1 : c->rep_count); i += 8)
-		__builtin_prefetch(rep_keys(h, c) + i);
-}
-
-void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
-{
-	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
-	struct history_ahead *a = &h->ahead[n % size], *before = &h->ahead[(n - 1) % size];
-	const struct history_slot *s;
-	uint64_t start;
-
-	a->key = key_of(granule / HISTORY_LINE, thread);
-	a->granule = granule % HISTORY_LINE;
-	if (a->key == before->key) {
-		a->slot = before->slot;
-		a->other = before->other;
-	} else {
-		start = line_start(a->key);
-		a->slot = (uint32_t)(start & (h->slot_count - 1));
-		a->other = (uint32_t)((start + other_step(a->key)) & (h->slot_count - 1));
-		__builtin_prefetch(&h->slots[a->slot]);
-		__builtin_prefetch(&h->slots[a->other]);
-	}
-
-	a = &h->ahead[(n - HISTORY_AHEAD / 3) % size];
-	s = &h->slots[h->slots[a->slot].key == a->key ? a->slot : a->other];
-	a->granule = (s->key | OTHER) == (a->key | OTHER) ? s->block * HISTORY_LINE + a->granule : 0;
-	__builtin_prefetch(&h->cells[a->granule], 1);
-
-	a = &h->ahead[(n - HISTORY_AHEAD / 3 * 2) % size];
-	if (a->granule)
-		prefetch_rest(h, &h->cells[a->granule]);
 }
 
 uint32_t history_thread(const struct history *h, const struct history_cell *cell)
