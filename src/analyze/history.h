@@ -313,8 +313,7 @@ void history_forget(struct history *h, uint64_t addr, uint64_t size);
 void history_empty(struct history *h, struct history_cell *c);
 
 /* For history.c and history_note.c: to keep the kinds. */
-void history_kinds_rep(struct history *h, const struct history_cell *c, uint32_t what);
-void history_kinds_pair(struct history *h, const struct history_cell *c, uint32_t shape);
+void history_kinds_add(struct history *h, const struct history_cell *c, bool pair, uint32_t core);
 void history_kinds_forget(struct history *h, const struct history_share *share, unsigned granule);
 
 /* What several threads have of a line; it must be shared. */

@@ -80,20 +80,12 @@ static inline uint32_t *place_of(const struct history *h, const struct history_c
 				       NULL;
 }
 
-void history_kinds_rep(struct history *h, const struct history_cell *c, uint32_t what)
+void history_kinds_add(struct history *h, const struct history_cell *c, bool pair, uint32_t core)
 {
-	uint32_t *kinds = c->shared ? place_of(h, c) : NULL;
+	uint32_t *kinds = place_of(h, c);
 
 	if (kinds && *kinds)
-		add(h, kinds, false, h->whats[what].core);
-}
-
-void history_kinds_pair(struct history *h, const struct history_cell *c, uint32_t shape)
-{
-	uint32_t *kinds = c->shared ? place_of(h, c) : NULL;
-
-	if (kinds && *kinds)
-		add(h, kinds, true, h->shapes[shape].core);
+		add(h, kinds, pair, core);
 }
 
 static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g)

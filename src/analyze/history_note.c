@@ -152,6 +152,12 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 	return n;
 }
 
+static inline void kinds_rep(struct history *h, const struct history_cell *c, uint32_t what)
+{
+	if (c->shared)
+		history_kinds_add(h, c, false, h->whats[what].core);
+}
+
 bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool *fresh)
 {
 	unsigned newest = HISTORY_REPS, epochs = 0, n;
@@ -159,6 +165,13 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	const struct history_mark *marks;
 	const uint64_t *keys;
 
+	if (!c->rep_count) {
+		kinds_rep(h, c, now->tag);
+		c->rep_count = 1;
+		c->last = *now;
+		*fresh = true;
+		return true;
+	}
 	*fresh = !(rep_key(&c->last) == key && c->noted);
 	keys = rep_keys(h, c);
 	marks = rep_marks(h, c);
@@ -173,12 +186,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	}
 	if (!*fresh)
 		return true;
-	history_kinds_rep(h, c, now->tag);
-	if (!c->rep_count) {
-		c->rep_count = 1;
-		c->last = *now;
-		return true;
-	}
+	kinds_rep(h, c, now->tag);
 	if (epochs >= HISTORY_EPOCHS) {
 		n = newest;
 	} else if (c->rep_count == HISTORY_REPS) {
@@ -229,7 +237,8 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 	if (*fresh) {
 		pair->shape = history_shape(h, like);
 		pair->bytes = like->bytes;
-		history_kinds_pair(h, c, pair->shape);
+		if (c->shared)
+			history_kinds_add(h, c, true, h->shapes[pair->shape].core);
 	}
 	return pair;
 }

@@ -300,10 +300,8 @@ bool moments_fixed(const struct moments *m, uint32_t a1, uint32_t b1, uint32_t b
 	       (moments_ordered(m, a1, b1) && moments_ordered(m, b2, a2));
 }
 
-bool moments_together(const struct moment *p, const struct moment *i, const struct view *view)
+bool moments_near(const struct moment *p, const struct moment *i, const struct view *view)
 {
-	if (p->block == i->block && p->block)
-		return true;
 	if ((p->block | i->block) & USER_BLOCK)
 		return false;
 	if (i->index - p->index <= MOMENTS_WINDOW)

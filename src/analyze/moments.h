@@ -63,8 +63,15 @@ bool moments_ordered(const struct moments *m, uint32_t a, uint32_t b);
  */
 bool moments_fixed(const struct moments *m, uint32_t a1, uint32_t b1, uint32_t b2, uint32_t a2);
 
+/* For moments_together(), where the innermost blocks differ. */
+bool moments_near(const struct moment *p, const struct moment *i, const struct view *view);
+
 /* `p` and the thread's present access `i` are of one block, or near enough. */
-bool moments_together(const struct moment *p, const struct moment *i, const struct view *view);
+static inline bool moments_together(const struct moment *p, const struct moment *i,
+				    const struct view *view)
+{
+	return (p->block && p->block == i->block) || moments_near(p, i, view);
+}
 
 /*
  * The locksets of the thread between `p` and its present access, from right after
