@@ -104,7 +104,7 @@ struct page *shadow_page(struct shadow *s, uint64_t number)
 		*at = page_new(s);
 		(*at)->number = number;
 	}
-	s->recent[number & (SHADOW_RECENT - 1)] = (struct recent){ number, *at };
+	*shadow_recent(s, number) = (struct recent){ number, *at };
 	return *at;
 }
 

@@ -82,10 +82,16 @@ void shadow_free(struct shadow *s);
 /* The page is made if there is none; others may go for it. */
 struct page *shadow_page(struct shadow *s, uint64_t number);
 
+/* By hash: stacks and heaps of threads lie at like addresses. */
+static inline struct recent *shadow_recent(struct shadow *s, uint64_t number)
+{
+	return &s->recent[number * 0x9e3779b97f4a7c15ull >> 40 & (SHADOW_RECENT - 1)];
+}
+
 static inline struct place shadow_place(struct shadow *s, uint64_t addr)
 {
 	uint64_t number = addr >> SHADOW_PAGE_SHIFT;
-	const struct recent *recent = &s->recent[number & (SHADOW_RECENT - 1)];
+	const struct recent *recent = shadow_recent(s, number);
 	struct page *page = recent->page;
 	unsigned cell = addr >> 3 & (SHADOW_CELLS - 1);
 

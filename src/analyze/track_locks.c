@@ -66,18 +66,27 @@ static void set_add(struct track *t, struct track_thread *self, uint64_t lock, b
 	self->acquired[count] = *at;
 }
 
-static void set_remove(struct track *t, struct track_thread *self, uint64_t lock)
+/* The lock at `place`, once; false: it is held as before, as it was taken again. */
+static bool set_remove(struct track *t, struct track_thread *self, uint64_t lock, size_t place)
 {
 	size_t count = locks_count(t->ctx->locks, self->lockset);
-	size_t place = locks_index(t->ctx->locks, self->lockset, lock);
 
-	if (place == LOCKS_ABSENT)
-		return;
 	self->released_at = self->acquired[place];
 	self->lockset = locks_release(t->ctx->locks, self->lockset, lock);
-	if (locks_count(t->ctx->locks, self->lockset) < count)
-		memmove(self->acquired + place, self->acquired + place + 1,
-			(count - place - 1) * sizeof(*self->acquired));
+	if (locks_count(t->ctx->locks, self->lockset) == count)
+		return false;
+	memmove(self->acquired + place, self->acquired + place + 1,
+		(count - place - 1) * sizeof(*self->acquired));
+	return true;
+}
+
+/* However often it was taken. */
+static void set_clear(struct track *t, struct track_thread *self, uint64_t lock)
+{
+	size_t place = locks_index(t->ctx->locks, self->lockset, lock);
+
+	while (place != LOCKS_ABSENT && !set_remove(t, self, lock, place))
+		;
 }
 
 /* Unlocked by another thread, or the unlocking was lost: it cannot be held by both. */
@@ -86,8 +95,7 @@ static void take_from(struct track *t, struct sync *s, const struct track_thread
 	struct track_thread *other = s->owner ? t->threads[s->owner] : NULL;
 
 	if (other && other != self)
-		while (locks_has(t->ctx->locks, other->lockset, s->addr))
-			set_remove(t, other, s->addr);
+		set_clear(t, other, s->addr);
 	s->owner = 0;
 }
 
@@ -135,13 +143,13 @@ static void give(struct track *t, struct track_thread *self, const struct event 
 
 	self->released = s->addr;
 	self->released_from = self->lockset;
-	if (place != LOCKS_ABSENT)
-		locks_at(t->ctx->locks, self->lockset, place, &held);
-	else
+	if (place == LOCKS_ABSENT) {
 		take_from(t, s, self);
-	set_remove(t, self, s->addr);
-	if (s->owner == self->id && !locks_has(t->ctx->locks, self->lockset, s->addr))
-		s->owner = 0;
+	} else {
+		locks_at(t->ctx->locks, self->lockset, place, &held);
+		if (set_remove(t, self, s->addr, place) && s->owner == self->id)
+			s->owner = 0;
+	}
 	if (self->ignoring[2] > 0)
 		return;
 	vclock_join(held.shared ? &s->readers : &s->clocks.at[CLOCK_FULL],
@@ -153,8 +161,8 @@ static void give(struct track *t, struct track_thread *self, const struct event 
 static void sem_turn(struct track *t, struct sync *s)
 {
 	for (uint32_t i = 0; i < t->thread_count; i++)
-		while (t->threads[i] && locks_has(t->ctx->locks, t->threads[i]->lockset, s->addr))
-			set_remove(t, t->threads[i], s->addr);
+		if (t->threads[i])
+			set_clear(t, t->threads[i], s->addr);
 	s->owner = 0;
 	s->sem = VIEW_SEM_SIGNAL;
 }

@@ -11,24 +11,29 @@ void vclock_free(struct vclock *v)
 	*v = (struct vclock){ 0 };
 }
 
-/* New components are 0. */
-static void widen(struct vclock *v, uint32_t count)
+static void reserve(struct vclock *v, uint32_t count)
 {
 	if (count > v->capacity) {
 		v->capacity = count < 8 ? 8 : count + count / 2;
 		v->at = xrealloc(v->at, v->capacity * sizeof(*v->at));
 	}
-	if (count > v->count) {
-		memset(v->at + v->count, 0, (count - v->count) * sizeof(*v->at));
-		v->count = count;
-	}
+}
+
+/* New components are 0. */
+static void widen(struct vclock *v, uint32_t count)
+{
+	if (count <= v->count)
+		return;
+	reserve(v, count);
+	memset(v->at + v->count, 0, (count - v->count) * sizeof(*v->at));
+	v->count = count;
 }
 
 void vclock_copy(struct vclock *to, const struct vclock *from)
 {
 	to->changes++;
-	to->count = 0;
-	widen(to, from->count);
+	reserve(to, from->count);
+	to->count = from->count;
 	if (from->count)
 		memcpy(to->at, from->at, from->count * sizeof(*to->at));
 }
@@ -40,7 +45,7 @@ static void raise_each(uint64_t *to, const uint64_t *from, uint32_t count)
 		to[i] = to[i] > from[i] ? to[i] : from[i];
 }
 
-/* Four at a time, in groups; returns how many are done. With many threads, most of reading is this. */
+/* Four at a time; returns how many are done. They are below 2^63. With 200 threads it shows. */
 static __attribute__((target("avx2"))) uint32_t raise_fours(uint64_t *to, const uint64_t *from,
 							    uint32_t count)
 {
@@ -64,7 +69,7 @@ void vclock_join(struct vclock *to, const struct vclock *from)
 		return;
 	to->changes++;
 	widen(to, from->count);
-	if (from->count >= 16 && __builtin_cpu_supports("avx2"))
+	if (from->count >= 8 && __builtin_cpu_supports("avx2"))
 		done = raise_fours(to->at, from->at, from->count);
 	raise_each(to->at + done, from->at + done, from->count - done);
 }
