@@ -1,6 +1,7 @@
 #include "explore/lead.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/hunt_list.h"
@@ -242,6 +243,9 @@ double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_fail
 	bool memory = failure == ORACLE_UAF || failure == ORACLE_DOUBLE_FREE;
 	bool same = c->class == CANDIDATE_DEADLOCK || (memory && c->class == CANDIDATE_ORDER);
 
+	/* What is used too late was not used too early: that the first write is NULL's misleads. */
+	if (memory && strcmp(c->pattern, "before-init") == 0)
+		return 0;
 	/* Ranking thinks little of what was seen; here that speaks for it. */
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
 }

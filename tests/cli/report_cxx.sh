@@ -48,9 +48,49 @@ int main()
 	b.join();
 }
 C
+# The only write that a thread makes to the pointer comes after its use, but that is no reason.
+cat >late.cc <<'C'
+#include <memory>
+#include <mutex>
+#include <thread>
+
+struct session {
+	long id = 7;
+};
+
+std::mutex m;
+std::shared_ptr<session> current = std::make_shared<session>();
+volatile long seen;
+
+static void use()
+{
+	session *s;
+
+	{
+		std::lock_guard<std::mutex> g(m);
+		s = current.get();
+	}
+	if (s)
+		seen = s->id;
+}
+
+static void end()
+{
+	std::lock_guard<std::mutex> g(m);
+	current.reset();
+}
+
+int main()
+{
+	std::thread a(use), b(end);
+
+	a.join();
+	b.join();
+}
+C
 for cc in $(compilers); do
 	export SNARL_CC=$cc
-	for name in flag locks; do
+	for name in flag locks late; do
 		snarl-c++ -g -O1 -pthread $name.cc -o $name
 		rm -rf $name.out
 		status=0
@@ -63,6 +103,7 @@ for cc in $(compilers); do
 		'3 atomically writes true to done' '✗ aborts'; do
 		grep -q "$step .*:1[0-3]$\|$step .*:1[0-3] *│" flag.txt || { cat flag.txt; fail "$cc: no step $step"; }
 	done
+	grep -q 'Use after free' late.txt && ! grep -q initialise late.txt || { cat late.txt; fail "$cc: use after free"; }
 	for step in '1 locks' '2 locks' '3 waits for' '4 waits for'; do
 		[ "$(grep -c " $step " locks.txt)" = 1 ] || { cat locks.txt; fail "$cc: no step $step"; }
 	done
