@@ -31,6 +31,7 @@ struct report_site {
 	const char *thread;	/* NULL: unknown */
 	const char *op;		/* a kind of event, or "assert", "use", "crash", "wait", … */
 	const char *object, *locks, *value;	/* NULL: unknown */
+	const char *shown;	/* what to call the object, or NULL: by its name */
 	struct report_place at;
 	bool cause;		/* of the order that does harm; else of the failure itself */
 	size_t step;		/* where it is in the picture, or REPORT_NONE */

@@ -55,7 +55,7 @@ static void add_site(struct report_bug *b, struct report_site *s, bool traced)
 
 	*step = (struct report_step){
 		.thread = thread, .op = s->op, .at = s->at, .pending = stuck || (s->cause && traced), .value = s->value,
-		.object = s->object, .locks = s->locks, .ordinal = UINT64_MAX,
+		.object = s->shown ? s->shown : s->object, .locks = s->locks, .ordinal = UINT64_MAX,
 		.writes = strncmp(s->op, "write", 5) == 0 || strcmp(s->op, "atomic-store") == 0,
 		.role = stuck || !s->cause ? REPORT_FAILURE : REPORT_CAUSE,
 	};

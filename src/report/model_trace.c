@@ -34,12 +34,15 @@ static struct report_place place_of(struct drawing *d, uint64_t pc)
 	};
 }
 
+/* With its place on a stack, or two locks of main's would be "stack of 0" both. */
 static const char *object_name(struct drawing *d, const struct object *object)
 {
 	struct buf text = { 0 };
 	const char *name;
 
 	lookup_object(&d->lookup, object, &text);
+	if (object->kind == OBJECT_STACK && object->offset)
+		buf_addf(&text, "-%llu", (unsigned long long)(object->size - object->offset));
 	name = pool_text(&d->bug->pool, buf_string(&text));
 	buf_free(&text);
 	return name;
@@ -312,6 +315,25 @@ static void aim_at_use(const struct report_bug *b, struct found *found, const bo
 		}
 }
 
+/* What a thread stands before has no event; where it is on a stack, only the failure knows. */
+static void name_pending(struct drawing *d)
+{
+	struct report_bug *b = d->bug;
+
+	for (size_t i = 0; i < b->site_count; i++)
+		for (size_t k = 0; k < b->site_count; k++) {
+			struct report_site *s = &b->sites[i], *f = &b->sites[k];
+			struct object object;
+
+			if (!s->cause || f->cause || !f->object || strncmp(f->object, "0x", 2) != 0 ||
+			    !same_text(s->thread, f->thread) || !find_pending(b, s))
+				continue;
+			objects_at(d->rows.objects, strtoull(f->object, NULL, 16), &object);
+			if (object.kind == OBJECT_STACK)
+				s->shown = object_name(d, &object);
+		}
+}
+
 static void draw(struct drawing *d, struct err *err)
 {
 	struct found found[FIND_SITES];
@@ -332,6 +354,7 @@ static void draw(struct drawing *d, struct err *err)
 	add_bars(d);
 	add_handovers(d);
 	add_objects(d);
+	name_pending(d);
 	name_threads(d);
 	objects_free(d->rows.objects);
 	rows_free(&d->rows);

@@ -42,7 +42,10 @@ static void both(std::mutex &a, std::mutex &b)
 
 int main()
 {
-	std::thread a([] { both(left, right); }), b([] { both(right, left); });
+#ifdef LOCAL
+	std::mutex left, right;
+#endif
+	std::thread a([&] { both(left, right); }), b([&] { both(right, left); });
 
 	a.join();
 	b.join();
@@ -99,6 +102,12 @@ for cc in $(compilers); do
 		snarl report --width 160 $name.out/bugs/B001 >$name.txt
 		! grep -q 'not reached' $name.txt || { cat $name.txt; fail "$cc: a step of $name is not found"; }
 	done
+	snarl-c++ -g -O1 -pthread -DLOCAL locks.cc -o locks
+	rm -rf local.out
+	! snarl hunt --quiet --out local.out -- ./locks >log 2>&1 </dev/null || fail "$cc: no deadlock"
+	snarl report --width 160 local.out/bugs/B001 | tr '\n' ' ' | tr -s ' ' >local.txt
+	grep -q -E 'takes (stack of 0-[0-9]+), then (stack of 0-[0-9]+); thread 0.. takes \2, then \1\.' local.txt ||
+		{ cat local.txt; fail "$cc: which lock of main's is which?"; }
 	for step in '1 atomically reads false from done' '2 atomically writes true to done' \
 		'3 atomically writes true to done' '✗ aborts'; do
 		grep -q "$step .*:1[0-3]$\|$step .*:1[0-3] *│" flag.txt || { cat flag.txt; fail "$cc: no step $step"; }
