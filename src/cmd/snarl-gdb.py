@@ -439,6 +439,25 @@ class Threads(gdb.Command):
         return name, text + ("; holds " + held if held else "")
 
 
+def spare_runtime(breakpoint):
+    """`break find` means the program's own: a function of that name in the runtime is called all the time."""
+    locations = getattr(breakpoint, "locations", None) or []  # since gdb 13
+    try:
+        folder = runtime_folder()
+    except Trouble:
+        return
+    folders = [os.path.join(os.path.dirname(folder), name) for name in ("runtime", "sched", "trace")]
+    ours = []
+    for at in locations:
+        symtab = gdb.find_pc_line(at.address).symtab  # at.fullname is None where it was inlined
+        if symtab is not None and os.path.dirname(symtab.fullname()) in folders:
+            ours.append(at)
+    if breakpoint.visible and len(ours) < len(locations):
+        for at in ours:
+            at.enabled = False
+
+
+gdb.events.breakpoint_created.connect(spare_runtime)
 Start()
 NEXT = Next()
 Threads()

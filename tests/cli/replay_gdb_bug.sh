@@ -210,3 +210,47 @@ same "stuck: other words" wanted got
 cp bug/schedule.txt alone.txt
 printf 'snarl-next\nquit\n' | timeout 120 snarl replay --gdb alone.txt >out 2>&1 || { cat out; fail "alone: exit $?"; }
 [ "$(told out)" = 'snarl: the program is not running; snarl-start starts it' ] || { cat out; fail "alone"; }
+
+# A name that functions of the runtime have, too, inlined ones among them: the program's is meant.
+# But what only the runtime has can be had.
+cat >named.c <<'C'
+#include <pthread.h>
+
+static int chosen;
+
+static void __attribute__((noinline)) choose(void)
+{
+	chosen++;
+}
+
+static void *take(void *arg)
+{
+	choose();
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, take, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return chosen != 2;
+}
+C
+snarl-cc -g -O1 -no-pie -pthread named.c -o named
+snarl test --quiet --out named.out -- ./named </dev/null || [ $? = 1 ]
+gdb -q -batch -ex 'break choose' -ex 'break take' ./named >out 2>&1
+[ "$(grep -c 'locations)' out)" = 2 ] || { cat out; fail "named: the runtime has other names now, and this test needs those"; }
+printf 'break choose\nbreak take\nbreak ctl_fail\ninfo breakpoints\nrun\nkill\nquit\n' |
+	timeout 120 snarl replay --gdb named.out/bugs/B001 >out 2>&1 || { cat out; fail "named: exit $?"; }
+if gdb -q -batch -ex 'python print(hasattr(gdb, "BreakpointLocation"))' | grep -qx True; then
+	# The breakpoints themselves, and the locations that are on.
+	awk '$1 ~ /^[0-9]+\.[0-9]+$/ && $2 == "y" || $1 == 3 && $2 == "breakpoint"' out |
+		sed 's/.* in //; s/:[0-9]*$//; s/ *$//' >got
+	printf '%s\n' 'choose at named.c' 'take at named.c' ctl_fail >wanted
+	same "named: other breakpoints" wanted got
+	grep -q 'hit Breakpoint [12]\.[0-9]*, .* at named.c:' out || { cat out; fail "named: not stopped in the program"; }
+fi
