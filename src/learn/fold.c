@@ -7,9 +7,13 @@
 
 uint32_t learn_sites_number(struct learn_sites *s, uint64_t pc, enum learn_access access)
 {
+	uint32_t *recent = &s->recent[(pc * 0x9e3779b97f4a7c15ull >> 54) ^ access];
+	uint64_t *at;
 	bool added;
-	uint64_t *at = map_put(&s->at, pc << 2 | access, &added);
 
+	if (*recent && s->items[*recent].pc == pc && s->items[*recent].access == access)
+		return *recent;
+	at = map_put(&s->at, pc << 2 | access, &added);
 	if (!s->count) {
 		s->items = xgrow(s->items, s->count, &s->capacity, sizeof(*s->items));
 		s->items[s->count++] = (struct learn_site){ 0 };
@@ -19,7 +23,8 @@ uint32_t learn_sites_number(struct learn_sites *s, uint64_t pc, enum learn_acces
 		s->items[s->count] = (struct learn_site){ pc, access };
 		*at = s->count++;
 	}
-	return (uint32_t)*at;
+	*recent = (uint32_t)*at;
+	return *recent;
 }
 
 void learn_sites_free(struct learn_sites *s)

@@ -24,6 +24,7 @@ struct learn_sites {
 	struct learn_site *items;
 	size_t count, capacity;
 	struct map at;
+	uint32_t recent[1024];	/* by hash of the pc: where to look first */
 };
 
 uint32_t learn_sites_number(struct learn_sites *s, uint64_t pc, enum learn_access access);

@@ -411,7 +411,7 @@ int learner_trace(struct learner *l, const char *path, const char *input, const 
 	*news = (struct store_news){ 0 };
 	if (!trace)
 		return -1;
-	if (lesson_read(&lesson, trace, l->granularity, true, err) == 0) {
+	if (lesson_read(&lesson, trace, l->granularity, true, seed, err) == 0) {
 		at = xcalloc(lesson.sites.count + 1, sizeof(*at));
 		result = learn(l, trace, &lesson, at, input, how, seed, news, err);
 		l->lost += lesson.lost;

@@ -5,6 +5,7 @@
 #include "analyze/iroot.h"
 #include "analyze/track.h"
 #include "base/mem.h"
+#include "learn/sample.h"
 #include "learn/unordered.h"
 #include "trace/step.h"
 
@@ -100,30 +101,80 @@ static void expecting_close(struct expecting *e)
 	free(e->memory);
 }
 
-int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, struct err *err)
+static bool is_plain(const struct event *ev)
 {
-	struct expecting expecting = { 0 };
+	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
+}
+
+static void read_event(struct lesson *l, struct expecting *e, const struct event *ev, const struct learn_step *steps,
+		       unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		avio_step(l->avio, &steps[i]);
+		pset_step(l->pset, &steps[i]);
+	}
+	if (e)
+		expecting_event(e, l, ev, steps, count);
+}
+
+/* What was at rest has no past. */
+static void forget_line(struct lesson *l, struct expecting *e, uint64_t addr)
+{
+	struct learn_step fresh = { .op = IROOT_OP_FRESH, .addr = addr & ~(uint64_t)(SAMPLE_LINE - 1), .size = SAMPLE_LINE };
+	struct iroot_step step = { .op = IROOT_OP_FRESH, .addr = fresh.addr, .size = fresh.size };
+
+	avio_step(l->avio, &fresh);
+	pset_step(l->pset, &fresh);
+	apart_step(l->apart, &fresh, NULL);
+	unordered_forget(e->unordered, fresh.addr, fresh.size);
+	iroot_profile_step(e->profile, &step);
+}
+
+static void read_sampled(struct lesson *l, struct expecting *e, struct sample *sample, const struct event *ev,
+			 const struct learn_step *step)
+{
+	uint64_t addr = ev->addr, end = ev->addr + ev->size;
+	struct sample_run run;
+
+	while (sample_next(sample, step->site, &addr, end, &run)) {
+		struct event part = *ev;
+		struct learn_step own = *step;
+
+		part.addr = own.addr = run.addr;
+		own.size = run.size;
+		part.size = (__typeof__(part.size))run.size;
+		if (run.anew)
+			forget_line(l, e, run.addr);
+		read_event(l, e, &part, &own, 1);
+	}
+}
+
+int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, uint64_t seed,
+		struct err *err)
+{
+	struct expecting expecting = { 0 }, *e = expect ? &expecting : NULL;
+	struct sample *sample = expect ? sample_new(seed) : NULL;
 	uint64_t at = 0;
 	struct event ev;
 	int got;
 
-	*l = (struct lesson){ .avio = avio_new(granularity), .pset = pset_new(granularity) };
-	if (reader_rewind(trace, err) < 0)
-		return -1;
+	*l = (struct lesson){ .avio = avio_new(granularity), .pset = pset_new(granularity), .seed = seed };
 	if (expect)
 		expecting_open(&expecting, l, trace, granularity);
-	while ((got = reader_next(trace, &ev, err)) > 0) {
+	got = reader_rewind(trace, err) < 0 ? -1 : 1;
+	while (got > 0 && (got = reader_next(trace, &ev, err)) > 0) {
 		struct learn_step steps[TRACE_STEPS];
 		unsigned count = lesson_steps(&l->sites, &ev, at++, steps);
 
 		if (ev.kind == TRACE_FUNC_ENTRY)
 			learn_sites_number(&l->sites, ev.pc, LEARN_FUNCTION);
-		for (unsigned i = 0; i < count; i++) {
-			avio_step(l->avio, &steps[i]);
-			pset_step(l->pset, &steps[i]);
+		if (sample && is_plain(&ev)) {
+			read_sampled(l, e, sample, &ev, steps);
+			continue;
 		}
-		if (expect)
-			expecting_event(&expecting, l, &ev, steps, count);
+		if (sample && count && steps[0].op == IROOT_OP_FRESH)
+			sample_fresh(sample, steps[0].addr, steps[0].size);
+		read_event(l, e, &ev, steps, count);
 	}
 	if (expect)
 		apart_finish(l->apart);
@@ -133,6 +184,7 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bo
 		take_expected(l, expecting.profile, expecting.unordered);
 	if (expect)
 		expecting_close(&expecting);
+	sample_free(sample);
 	return got;
 }
 
@@ -153,7 +205,30 @@ static bool is_access(const struct learn_step *s)
 	return s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE;
 }
 
-static void transaction_event(struct lesson *l, const struct event *ev, uint64_t at)
+static void transaction_step(struct lesson *l, const struct learn_step *s, bool first_blocks)
+{
+	lifetx_step(l->lifetx, s, first_blocks);
+	if (!is_access(s) || lifetx_watches(l->lifetx, s->site))
+		locking_step(l->locking, s, lifetx_function(l->lifetx, s->thread));
+}
+
+static void transaction_sampled(struct lesson *l, struct sample *sample, const struct learn_step *step)
+{
+	uint64_t addr = step->addr, end = step->addr + step->size;
+	struct sample_run run;
+
+	while (sample_next(sample, step->site, &addr, end, &run)) {
+		struct learn_step own = *step;
+
+		own.addr = run.addr;
+		own.size = run.size;
+		if (run.anew)
+			lifetx_forget(l->lifetx, run.addr & ~(uint64_t)(SAMPLE_LINE - 1), SAMPLE_LINE);
+		transaction_step(l, &own, false);
+	}
+}
+
+static void transaction_event(struct lesson *l, struct sample *sample, const struct event *ev, uint64_t at)
 {
 	struct learn_step steps[TRACE_STEPS];
 	unsigned count;
@@ -167,19 +242,23 @@ static void transaction_event(struct lesson *l, const struct event *ev, uint64_t
 		lifetx_jump(l->lifetx, ev->thread, ev->arg);
 	} else {
 		count = lesson_steps(&l->sites, ev, at, steps);
+		if (is_plain(ev)) {
+			transaction_sampled(l, sample, &steps[0]);
+			return;
+		}
 		if (!count && blocks(ev))
 			steps[count++] = (struct learn_step){ .thread = ev->thread, .op = IROOT_OP_NONE };
-		for (unsigned i = 0; i < count; i++) {
-			lifetx_step(l->lifetx, &steps[i], i == 0 && blocks(ev));
-			if (!is_access(&steps[i]) || lifetx_watches(l->lifetx, steps[i].site))
-				locking_step(l->locking, &steps[i], lifetx_function(l->lifetx, ev->thread));
-		}
+		if (count && steps[0].op == IROOT_OP_FRESH)
+			sample_fresh(sample, steps[0].addr, steps[0].size);
+		for (unsigned i = 0; i < count; i++)
+			transaction_step(l, &steps[i], i == 0 && blocks(ev));
 	}
 }
 
 int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,
 			struct err *err)
 {
+	struct sample *sample;
 	uint64_t at = 0;
 	struct event ev;
 	int got;
@@ -195,8 +274,10 @@ int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granula
 		lifetx_watch(l->lifetx, l->meet.items[i].first);
 	if (reader_rewind(trace, err) < 0)
 		return -1;
+	sample = sample_new(l->seed);
 	while ((got = reader_next(trace, &ev, err)) > 0)
-		transaction_event(l, &ev, at++);
+		transaction_event(l, sample, &ev, at++);
+	sample_free(sample);
 	lifetx_finish(l->lifetx);
 	return got;
 }

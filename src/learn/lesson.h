@@ -30,13 +30,15 @@ struct lesson {
 	struct lifetx *lifetx;	/* lesson_transactions(), and the next one */
 	struct locking *locking;
 	uint64_t lost;		/* what did not fit: pairs may be missing */
+	uint64_t seed;		/* of what is looked at of a large run (learn/sample.h) */
 };
 
 /*
- * All but the transactions; without `expect` not what to expect either. -1 if the trace is
+ * All but the transactions; without `expect` not what to expect either, but all of the memory. -1 if the trace is
  * damaged; free it in any case.
  */
-int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, struct err *err);
+int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, uint64_t seed,
+		struct err *err);
 
 /* `cuts`: known before, by site. */
 int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,

@@ -462,6 +462,11 @@ void lifetx_jump(struct lifetx *l, uint32_t thread, size_t depth)
 		lifetx_exit(l, thread);
 }
 
+void lifetx_forget(struct lifetx *l, uint64_t addr, uint64_t size)
+{
+	cells_forget(&l->cells, addr, size, clear);
+}
+
 void lifetx_finish(struct lifetx *l)
 {
 	for (size_t i = 0; i < l->thread_count; i++)

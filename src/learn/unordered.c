@@ -164,6 +164,11 @@ void unordered_event(struct unordered *u, const struct event *ev, uint32_t site,
 		}
 }
 
+void unordered_forget(struct unordered *u, uint64_t addr, uint64_t size)
+{
+	cells_forget(&u->cells, addr, size, clear);
+}
+
 bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b)
 {
 	return learn_pairs_have(&u->pairs, a < b ? a : b, a < b ? b : a);

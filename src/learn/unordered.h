@@ -19,6 +19,9 @@ void unordered_free(struct unordered *u);
 /* Every event of the trace; `site` of those that access memory; `view` may be NULL. */
 void unordered_event(struct unordered *u, const struct event *ev, uint32_t site, const struct view *view);
 
+/* Memory begins anew. */
+void unordered_forget(struct unordered *u, uint64_t addr, uint64_t size);
+
 /* Were the two ever? In any order. */
 bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b);
 
