@@ -2,6 +2,7 @@
  * The compiler's calls that are not hot enough for assembly, and the slow ends
  * of those that are.
  */
+#include "runtime/birth.h"
 #include "runtime/clock.h"
 #include "runtime/control.h"
 #include "runtime/entry.h"
@@ -129,6 +130,9 @@ static inline void access_settle(uint64_t addr, uint64_t site)
 	self = snarlrt_enter();
 	if (!self)
 		return;
+	if (unlikely(self->claims) && addr <= TRACE_ADDR_MASK >> 1 &&
+	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == 0)
+		birth_claim(self, addr);
 	/* Not private, so it will be recorded: the calls can be told first. */
 	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)

@@ -76,6 +76,14 @@ struct snarlrt_tls {
 extern SNARLRT_EXPORT __thread struct snarlrt_tls __snarl_tls
 	__attribute__((tls_model("initial-exec")));
 
+#define SNARLRT_CLAIMS 8u	/* of each thread, the last ones */
+
+/* A big block that is its thread's from its birth on (birth.h). */
+struct snarlrt_claim {
+	uint64_t start, size;
+	uint64_t birth;
+};
+
 struct snarlrt_thread {
 	uint32_t id;			/* from 1, never used again */
 	uint32_t slot;
@@ -95,6 +103,8 @@ struct snarlrt_thread {
 	struct snarlrt_deferred *deferred;	/* signals that came while busy (deferred.h) */
 	uint32_t deferred_count;
 	struct snarlrt_thread *next_free;
+	struct snarlrt_claim claim[SNARLRT_CLAIMS];
+	uint32_t claims;		/* made so far */
 };
 
 enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };

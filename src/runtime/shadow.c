@@ -5,10 +5,13 @@
  * access of its earlier life may still wait in the stash for a verdict; so the
  * page is marked in a small table with the time of the change, and accesses older
  * than the mark are kept (two pages may share a mark: that keeps too much, never
- * too little).
+ * too little). In the same way an access of an earlier life must not cut the history of
+ * the next one. This is looked after for large blocks only: beside small ones, which
+ * come and go, other memory of their page would never be cut.
  */
 #include <sys/mman.h>
 
+#include "runtime/birth.h"
 #include "runtime/clock.h"
 #include "runtime/control.h"
 #include "runtime/profile.h"
@@ -20,10 +23,13 @@
 #define MARKS 65536u
 #define BIG (256u << 10)	/* bytes of shadow from which the kernel clears faster */
 #define PAGE 4096ull
-#define BLOCK_MAX (64u << 10)
 
-static uint64_t marks[MARKS] SNARLRT_BIG;	/* by page: when shared memory was last reset there */
-static uint64_t last_mark;	/* the latest of them, or later */
+struct marks {
+	uint64_t page[MARKS];	/* when memory was last reset there */
+	uint64_t last;		/* the latest of them, or later */
+};
+
+static struct marks was_shared SNARLRT_BIG, was_touched SNARLRT_BIG;
 
 static inline uint16_t *shadow_of(uint64_t addr)
 {
@@ -35,9 +41,9 @@ static inline uint64_t granule_of(const uint16_t *s)
 	return ((uint64_t)s - SHADOW_BASE) / 2;
 }
 
-static inline uint64_t *mark_of(uint64_t addr)
+static inline uint64_t *mark_of(struct marks *m, uint64_t addr)
 {
-	return &marks[(addr >> 12) * 0x9e3779b97f4a7c15ull >> 48];
+	return &m->page[(addr >> 12) * 0x9e3779b97f4a7c15ull >> 48];
 }
 
 void shadow_map(void)
@@ -61,6 +67,8 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 {
 	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
+	if (seen == 0 && birth_claim(tls->self, granule_of(s) * 8))
+		seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 	if (seen == SHADOW_SHARED)
 		return SHADOW_KEEP;
 	if (seen == tls->own)
@@ -109,17 +117,15 @@ enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
 	return verdict;
 }
 
-/* Was there another life of this memory after `time`, and was it shared in it? */
-static bool reset_since(const uint16_t *s, uint64_t time)
+/* Was there another life of this memory after `time`? */
+static inline bool reset_since(struct marks *m, const uint16_t *s, uint64_t time)
 {
-	uint64_t addr = granule_of(s) * 8;
-
-	return __atomic_load_n(mark_of(addr), __ATOMIC_RELAXED) > time;
+	return __atomic_load_n(&m->last, __ATOMIC_RELAXED) > time &&
+	       __atomic_load_n(mark_of(m, granule_of(s) * 8), __ATOMIC_RELAXED) > time;
 }
 
 bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, bool cut)
 {
-	bool marked = __atomic_load_n(&last_mark, __ATOMIC_RELAXED) > time;
 	uint16_t uncut = id <= SHADOW_MAX_ID ? (uint16_t)(id * 2) : 0;
 	bool keep = false;
 	uint16_t *s, *end;
@@ -133,9 +139,9 @@ bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, boo
 	for (; s <= end; s++) {
 		uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-		if ((seen != 0 && (seen & ~1u) != uncut) || (marked && reset_since(s, time)))
+		if ((seen != 0 && (seen & ~1u) != uncut) || reset_since(&was_shared, s, time))
 			keep = true;
-		else if (cut && seen == uncut)
+		else if (cut && seen == uncut && !reset_since(&was_touched, s, time))
 			__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED,
 						    __ATOMIC_RELAXED);
 	}
@@ -143,42 +149,47 @@ bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, boo
 }
 
 /* A mark is there before the owners are forgotten: who does not see them sees it. */
-static void mark_pages(uint64_t addr, uint64_t size, uint64_t now)
+static void mark_pages(struct marks *m, uint64_t addr, uint64_t size, uint64_t now)
 {
-	uint64_t last = __atomic_load_n(&last_mark, __ATOMIC_RELAXED);
+	uint64_t last = __atomic_load_n(&m->last, __ATOMIC_RELAXED);
 
 	for (uint64_t page = addr & ~(PAGE - 1); page < addr + size; page += PAGE)
-		__atomic_store_n(mark_of(page), now, __ATOMIC_RELAXED);
-	while (last < now && !__atomic_compare_exchange_n(&last_mark, &last, now, true,
+		__atomic_store_n(mark_of(m, page), now, __ATOMIC_RELAXED);
+	while (last < now && !__atomic_compare_exchange_n(&m->last, &last, now, true,
 							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
-/* What some granules are, all of them together. */
-struct census {
-	bool shared, touched;	/* at least one is */
-};
+static inline bool is_others(uint16_t seen, uint16_t own)
+{
+	return seen != 0 && (seen | 1) != own;
+}
 
-static struct census count(const uint16_t *s, const uint16_t *end)
+/* What some granules are. */
+static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *end)
 {
 	const uint64_t low = 0x0001000100010001ull, high = low << 15;
-	struct census c = { false, false };
+	uint16_t own = __snarl_tls.own;
 	uint64_t four;
 
 	for (; end - s >= 4; s += 4) {
 		__builtin_memcpy(&four, s, sizeof(four));
-		c.touched |= four != 0;
-		c.shared |= ((~four - low) & four & high) != 0;
+		c->touched |= four != 0;
+		c->shared |= ((~four - low) & four & high) != 0;
+		if (four != 0 && (four | low) != own * low)
+			for (int i = 0; i < 4; i++)
+				c->others |= is_others((uint16_t)(four >> 16 * i), own);
 	}
 	for (; s < end; s++) {
-		c.touched |= *s != 0;
-		c.shared |= *s == SHADOW_SHARED;
+		c->touched |= *s != 0;
+		c->shared |= *s == SHADOW_SHARED;
+		c->others |= is_others(*s, own);
 	}
-	return c;
 }
 
-static void fill(uint16_t *s, const uint16_t *end, uint16_t value)
+void shadow_fill(uint64_t addr, uint64_t size, uint16_t value)
 {
+	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size);
 	uint64_t four = value * 0x0001000100010001ull;
 
 	for (; end - s >= 4; s += 4)
@@ -187,31 +198,48 @@ static void fill(uint16_t *s, const uint16_t *end, uint16_t value)
 		*s = value;
 }
 
-/* Forgets the owners of some granules; the memory they stand for gets a mark if need be. */
-static void fresh_some(struct snarlrt_thread *self, uint16_t *s, uint16_t *end)
+void shadow_claim(uint64_t addr, uint64_t size)
 {
-	uint64_t addr = granule_of(s) * 8;
-	struct census c = count(s, end);
+	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size);
 
+	for (; s < end; s++) {
+		uint16_t nobody = 0;
+
+		if (*s == 0)
+			__atomic_compare_exchange_n(s, &nobody, __snarl_tls.own, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+}
+
+/* Forgets the owners of some granules; the memory they stand for gets a mark if need be. */
+static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+{
+	uint64_t addr = granule_of(s) * 8, size = (uint64_t)(end - s) * 8;
+	struct shadow_census c = { false, false, false };
+
+	count(&c, s, end);
 	if (c.shared)
-		mark_pages(addr, (uint64_t)(end - s) * 8, clock_now(self));
+		mark_pages(&was_shared, addr, size, clock_now(self));
 	if (c.touched)
-		fill(s, end, 0);
+		shadow_fill(addr, size, 0);
 	if (c.touched && snarlrt.profiling)
 		snarlrt_profile_fresh(granule_of(s), (uint64_t)(end - s));
+	all->shared |= c.shared;
+	all->touched |= c.touched;
+	all->others |= c.others;
 }
 
 /*
  * Big blocks, stacks above all, are mostly untouched, and so is their shadow: only
  * the pages that are there are looked at, and go back to the kernel.
  */
-static void fresh_big(struct snarlrt_thread *self, uint16_t *s, uint16_t *end)
+static void fresh_big(struct snarlrt_thread *self, struct shadow_census *c, uint16_t *s, uint16_t *end)
 {
 	uint64_t low = ((uint64_t)s + PAGE - 1) & ~(PAGE - 1), high = (uint64_t)end & ~(PAGE - 1);
 	unsigned char there[512];
 
-	fresh_some(self, s, (uint16_t *)low);
-	fresh_some(self, (uint16_t *)high, end);
+	fresh_some(self, c, s, (uint16_t *)low);
+	fresh_some(self, c, (uint16_t *)high, end);
 	for (uint64_t at = low; at < high; at += sizeof(there) * PAGE) {
 		uint64_t pages = (high - at) / PAGE;
 
@@ -222,103 +250,48 @@ static void fresh_big(struct snarlrt_thread *self, uint16_t *s, uint16_t *end)
 				there[i] = 1;
 		for (uint64_t i = 0; i < pages; i++)
 			if (there[i] & 1)
-				fresh_some(self, (uint16_t *)(at + i * PAGE),
+				fresh_some(self, c, (uint16_t *)(at + i * PAGE),
 					   (uint16_t *)(at + (i + 1) * PAGE));
 	}
 	sys_call(SYS_madvise, low, high - low, MADV_DONTNEED);
 }
 
-void snarlrt_fresh(const void *start, size_t size)
+struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr, uint64_t size)
 {
-	uint64_t addr = (uint64_t)start, end = (addr + size) & ~7ull;
-	struct snarlrt_thread *self;
+	struct shadow_census c = { false, false, false };
+	uint64_t end = (addr + size) & ~7ull;
 	uint16_t *s, *last;
 
-	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
-		if (snarlrt.mode == SNARLRT_WATCH)
-			watch_fresh(addr, size);
-		else
-			ctl_fresh(addr, size);
-		return;
-	}
 	addr = (addr + 7) & ~7ull;
-	if (!snarlrt.filter || addr >= end || end > USER_END)
-		return;
-	self = snarlrt_enter();
-	if (!self)
-		return;
+	if (addr >= end || end > USER_END)
+		return c;
 	s = shadow_of(addr);
 	last = shadow_of(end);
 	if ((uint64_t)last - (uint64_t)s >= BIG)
-		fresh_big(self, s, last);
+		fresh_big(self, &c, s, last);
 	else
-		fresh_some(self, s, last);
-	snarlrt_leave(self);
+		fresh_some(self, &c, s, last);
+	if (c.touched && end - addr >= PAGE)
+		mark_pages(&was_touched, addr, end - addr, clock_now(self));
+	return c;
 }
 
-/*
- * Blocks that threads hand to each other are private first and shared then, and each
- * word of them is looked at twice on the way. Where the blocks of one allocation site
- * always come to that, the next ones are born shared: what is kept too much is little.
- * Some are still born as nobody's, to see whether it stays so.
- */
-#define SITES 1024u
-#define BIRTHS 4096u
-#define HABIT 8u	/* blocks in a row that came to be shared */
-#define WATCH 32u	/* one in so many is */
-
-static uint8_t habits[SITES];
-static uint64_t births[BIRTHS];	/* by address: address / 16 and the site's number */
-
-static inline uint64_t *birth_of(uint64_t addr)
+void snarlrt_fresh(const void *start, size_t size)
 {
-	return &births[addr * 0x9e3779b97f4a7c15ull >> 52];
-}
-
-static bool born_shared(struct snarlrt_thread *self, uint64_t addr, const void *pc)
-{
-	uint64_t site = (uint64_t)pc * 0x9e3779b97f4a7c15ull >> 54;
-
-	__atomic_store_n(birth_of(addr), addr >> 4 << 10 | site, __ATOMIC_RELAXED);
-	return __atomic_load_n(&habits[site], __ATOMIC_RELAXED) >= HABIT &&
-	       ++self->births % WATCH != 0;
-}
-
-void snarlrt_born(const void *start, size_t size, const void *pc)
-{
-	uint64_t addr = (uint64_t)start;
 	struct snarlrt_thread *self;
 
-	snarlrt_fresh(start, size);
-	if (!snarlrt.filter || !snarlrt.threaded || size > BLOCK_MAX || addr % 16 ||
-	    addr > USER_END - BLOCK_MAX)
+	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_fresh((uint64_t)start, size);
+		else
+			ctl_fresh((uint64_t)start, size);
+		return;
+	}
+	if (!snarlrt.filter)
 		return;
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	if (born_shared(self, addr, pc))
-		fill(shadow_of(addr), shadow_of(addr + size), SHADOW_SHARED);
+	shadow_forget(self, (uint64_t)start, size);
 	snarlrt_leave(self);
-}
-
-/* Two threads that learn at the same time may forget each other's: it is but a habit. */
-static void learn(uint64_t site, bool shared)
-{
-	uint8_t habit = __atomic_load_n(&habits[site], __ATOMIC_RELAXED);
-
-	if (!shared)
-		habit = 0;
-	else if (habit < HABIT)
-		habit++;
-	__atomic_store_n(&habits[site], habit, __ATOMIC_RELAXED);
-}
-
-void snarlrt_died(const void *start, size_t size)
-{
-	uint64_t addr = (uint64_t)start;
-	uint64_t birth = __atomic_load_n(birth_of(addr), __ATOMIC_RELAXED);
-
-	if (snarlrt.filter && birth >> 10 == addr >> 4 && size <= BLOCK_MAX)
-		learn(birth & (SITES - 1), count(shadow_of(addr), shadow_of(addr + size)).shared);
-	snarlrt_fresh(start, size);
 }

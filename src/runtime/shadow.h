@@ -26,4 +26,20 @@ SNARLRT_HIDDEN enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size,
 				  bool cut);
 
+/* Makes each granule of it, which nobody else may know yet, `value`. */
+SNARLRT_HIDDEN void shadow_fill(uint64_t addr, uint64_t size, uint16_t value);
+
+/* What of it is nobody's becomes the current thread's, with its history cut. */
+SNARLRT_HIDDEN void shadow_claim(uint64_t addr, uint64_t size);
+
+/* What memory was when its owners were forgotten. */
+struct shadow_census {
+	bool shared, touched;	/* at least one granule was */
+	bool others;		/* … was not the current thread's alone */
+};
+
+/* snarlrt_fresh between enter and leave. */
+SNARLRT_HIDDEN struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr,
+						  uint64_t size);
+
 #endif

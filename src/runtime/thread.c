@@ -240,6 +240,9 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	t->too_deep = 0;
 	t->last_time = 0;
 	t->deferred_count = 0;
+	t->claims = 0;
+	for (unsigned i = 0; i < SNARLRT_CLAIMS; i++)
+		t->claim[i].size = 0;	/* an earlier thread's */
 	t->held_stripe = NULL;
 	find_stack(t, parent, ordinal);
 	tls->self = t;

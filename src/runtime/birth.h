@@ -1,0 +1,20 @@
+/*
+ * What becomes of blocks of the heap, learnt from those of the same place (birth.c).
+ */
+#ifndef RUNTIME_BIRTH_H
+#define RUNTIME_BIRTH_H
+
+#include "runtime/rt.h"
+
+SNARLRT_HIDDEN bool birth_claim_page(struct snarlrt_thread *self, uint64_t addr);
+
+/*
+ * The thread touches memory that is nobody's. True if it is in a block that was
+ * born as its own: the rest of the page is made so, unless others were faster.
+ */
+static inline bool birth_claim(struct snarlrt_thread *self, uint64_t addr)
+{
+	return unlikely(self->claims) && birth_claim_page(self, addr);
+}
+
+#endif

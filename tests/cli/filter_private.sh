@@ -1,0 +1,106 @@
+# Buffers that stay with their thread: once the window has been full, the next ones of
+# that place are not recorded any more. Those of the same allocator that another caller
+# hands to the other thread are, and so is all after the first that is handed on
+# from the place that never did so; that one is counted, word by word.
+. "$SNARL_ROOT/tests/lib.sh"
+need jq
+
+cat >buffers.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+
+#define PRIVATE 400
+#define HANDED 20
+
+static pthread_barrier_t barrier;
+static volatile long *handed;
+static long words, sum;
+
+__attribute__((noinline)) static volatile long *get(void)
+{
+	volatile long *p = malloc(words * sizeof(long));
+
+	for (long k = 0; k < words; k++)
+		p[k] = k;
+	return p;
+}
+
+static void hand(volatile long *p)
+{
+	handed = p;
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	free((void *)p);
+}
+
+/* All of them, or the last two, are handed over. */
+__attribute__((noinline)) static void private(int last)
+{
+	for (int i = 0; i < PRIVATE + last; i++) {
+		volatile long *p = get();
+
+		if (i < PRIVATE)
+			free((void *)p);
+		else
+			hand(p);
+	}
+}
+
+__attribute__((noinline)) static void shared(void)
+{
+	for (int i = 0; i < HANDED; i++)
+		hand(get());
+}
+
+static void *taker(void *count)
+{
+	sum = words;	/* shared from now on */
+	pthread_barrier_wait(&barrier);
+	for (long i = 0; i < (long)count; i++) {
+		pthread_barrier_wait(&barrier);
+		for (long k = 0; k < words; k++)
+			sum += handed[k];
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int last = argc > 2 ? atoi(argv[2]) : 0;
+	pthread_t thread;
+
+	words = atol(argv[1]);
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, taker, (void *)(long)(HANDED + last));
+	pthread_barrier_wait(&barrier);
+	private(0);
+	shared();
+	if (last)
+		private(last);
+	pthread_join(thread, NULL);
+	return sum == 0;
+}
+END
+
+# losses WORDS LAST: what is missing of a run
+losses() {
+	$fixed snarl record --json --window 64K --out t.snarl -- ./prog $1 $2 >json 2>err </dev/null ||
+		{ cat err; fail "$cc: cannot record"; }
+	locations=$(jq .losses.cut_locations json) records=$(jq .losses.cut_records json)
+}
+
+for cc in $(compilers); do
+	wrap $cc buffers.c prog -O1 -pthread
+	for words in 1024 20000; do
+		losses $words 0
+		[ $locations = 0 ] || fail "$cc, $words words: $locations locations were cut"
+		# Each is written once; without the habit 400 times as many would be dropped.
+		[ $records -gt 0 ] && [ $records -lt $((words * 120)) ] ||
+			fail "$cc, $words words: $records records were dropped"
+		losses $words 1
+		[ $locations = $words ] || fail "$cc, $words words: $locations locations of one were cut"
+		losses $words 2
+		[ $locations = $words ] || fail "$cc, $words words: $locations locations of two were cut"
+	done
+done
