@@ -201,23 +201,15 @@ static void split(struct lifetx *l, struct thread *t)
 	tx_end(&l->graph, old);
 }
 
-/* At the entry of the outermost function that was called since; false: there is none. */
-static bool cut_entry(struct lifetx *l, const struct thread *t, uint64_t since)
-{
-	for (size_t i = 0; i < t->depth; i++)
-		if (t->frames[i].entered > since) {
-			lifetx_set_cuts(l, t->frames[i].function, LIFETX_ENTRY);
-			return true;
-		}
-	return false;
-}
-
 /* Between what the thread did at `since` and now; `site` 0: no access, so before the next one. */
 static void place_cut(struct lifetx *l, struct thread *t, uint64_t since, uint32_t site)
 {
 	l->splits++;
-	if (cut_entry(l, t, since))
-		return;
+	for (size_t i = 0; i < t->depth; i++)
+		if (t->frames[i].entered > since) {
+			lifetx_set_cuts(l, t->frames[i].function, LIFETX_ENTRY);
+			return;
+		}
 	if (t->depth < t->exit_count && t->exits[t->depth].entered > since)
 		lifetx_set_cuts(l, t->exits[t->depth].function, LIFETX_EXIT);
 	else if (site)
@@ -271,19 +263,13 @@ static uint64_t path_of(const struct thread *t, uint64_t pc)
 	return (path ^ pc) * 0x9e3779b97f4a7c15ull + (path >> 29);
 }
 
-/*
- * Each turn of a loop that locks is a transaction of its own, whether or not others were ever
- * seen to come in between.
- */
+/* What a turn of a loop did and what the next one does are different matters. */
 static void take_lock(struct lifetx *l, struct thread *t, const struct learn_step *s)
 {
-	uint64_t path = path_of(t, s->pc), since;
+	uint64_t path = path_of(t, s->pc);
 
-	if (s->pc && tx_members_turns(&t->members, s->addr, path, &since)) {
-		l->splits++;
-		t->cut_next = !cut_entry(l, t, since);
-		split(l, t);
-	}
+	if (s->pc && tx_members_turns(&t->members, s->addr, path))
+		keep_members(l, t);
 	tx_members_hold(&t->members, s->addr, path, t->count);
 	t->taken = s->addr;
 }

@@ -14,9 +14,10 @@
  * else before the second access. Loops have no events. Besides, a transaction ends
  * before each call that may block, locks excepted; that is not learnt, but always so.
  *
- * Loops that lock are seen by their locks, though: a thread that holds none and takes one where its transaction
- * took one before, by the same calls, begins another turn, and there is a split before the first access of
- * each. Without that it would depend on chance whether turns were ever interleaved.
+ * Loops that lock are seen by their locks: a thread that holds none and takes one where its transaction took
+ * one before, by the same calls, begins another turn. What is of two turns is not taken to belong
+ * together, though the transaction goes on: else it would depend on chance, that is on whether turns were ever
+ * interleaved, what is guarded.
  */
 #ifndef LEARN_LIFETX_H
 #define LEARN_LIFETX_H
@@ -56,7 +57,7 @@ unsigned lifetx_cuts(const struct lifetx *l, uint32_t site);
  */
 const struct learn_pairs *lifetx_members(const struct lifetx *l);
 
-/* (P, I): in such a transaction there was a watched access at P, and a later one at I. */
+/* (P, I): in such a transaction, in one turn, there was a watched access at P, and a later one at I. */
 const struct learn_pairs *lifetx_orders(const struct lifetx *l);
 
 /* How: or'ed over all times. */

@@ -45,13 +45,11 @@ void tx_members_clear(struct tx_members *m)
 	m->start_count = 0;
 }
 
-bool tx_members_turns(const struct tx_members *m, uint64_t lock, uint64_t path, uint64_t *since)
+bool tx_members_turns(const struct tx_members *m, uint64_t lock, uint64_t path)
 {
 	for (size_t i = 0; i < m->start_count; i++)
-		if (m->starts[i].path == path) {
-			*since = m->starts[i].at;
+		if (m->starts[i] == path)
 			return !m->hold_count && lock != m->waits.lock;
-		}
 	return false;
 }
 
@@ -64,7 +62,7 @@ void tx_members_hold(struct tx_members *m, uint64_t lock, uint64_t path, uint64_
 	}
 	if (!m->hold_count) {
 		m->starts = xgrow(m->starts, m->start_count, &m->start_capacity, sizeof(*m->starts));
-		m->starts[m->start_count++] = (struct tx_start){ path, now };
+		m->starts[m->start_count++] = path;
 	}
 	m->holds = xgrow(m->holds, m->hold_count, &m->hold_capacity, sizeof(*m->holds));
 	m->holds[m->hold_count++] = (struct tx_hold){ lock, now, path };

@@ -20,10 +20,7 @@ struct tx_members {
 		uint64_t lock, since, path;
 	} *holds, waits;	/* waits: what it gave back to wait, and takes again */
 	size_t hold_count, hold_capacity;
-	/* Where the transaction took a lock while it held none. */
-	struct tx_start {
-		uint64_t path, at;
-	} *starts;
+	uint64_t *starts;	/* paths by which it took a lock while it held none, in this turn */
 	size_t start_count, start_capacity;
 };
 
@@ -32,16 +29,16 @@ struct tx_orders {
 	struct learn_pairs all, released, acquired;
 };
 
-/* The transaction has ended; what is held stays held. */
+/* The transaction, or a turn of it, has ended; what is held stays held. */
 void tx_members_clear(struct tx_members *m);
 
 void tx_members_add(struct tx_members *m, struct tx_orders *orders, uint32_t site, uint64_t now);
 
 /*
- * A lock is about to be taken at `path`, which stands for the place and the calls that lead there. True: the thread holds
- * none and is in a loop, since it was there in this transaction before: at *since.
+ * A lock is about to be taken at `path`, which stands for the place and the calls that lead there: does a turn
+ * begin? The thread holds none and was there before, in this turn.
  */
-bool tx_members_turns(const struct tx_members *m, uint64_t lock, uint64_t path, uint64_t *since);
+bool tx_members_turns(const struct tx_members *m, uint64_t lock, uint64_t path);
 void tx_members_hold(struct tx_members *m, uint64_t lock, uint64_t path, uint64_t now);
 void tx_members_let_go(struct tx_members *m, uint64_t lock, bool to_wait);
 
