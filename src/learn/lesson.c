@@ -212,20 +212,28 @@ static void transaction_step(struct lesson *l, const struct learn_step *s, bool 
 		locking_step(l->locking, s, lifetx_function(l->lifetx, s->thread));
 }
 
+/* Whether or not its memory is looked at, cuts and what comes after what are about all accesses. */
 static void transaction_sampled(struct lesson *l, struct sample *sample, const struct learn_step *step)
 {
 	uint64_t addr = step->addr, end = step->addr + step->size;
+	struct learn_step own = *step;
 	struct sample_run run;
+	bool any = false;
 
 	while (sample_next(sample, step->site, &addr, end, &run)) {
-		struct learn_step own = *step;
-
 		own.addr = run.addr;
 		own.size = run.size;
 		if (run.anew)
 			lifetx_forget(l->lifetx, run.addr & ~(uint64_t)(SAMPLE_LINE - 1), SAMPLE_LINE);
-		transaction_step(l, &own, false);
+		if (any)
+			lifetx_touch(l->lifetx, &own);
+		else
+			transaction_step(l, &own, false);
+		any = true;
 	}
+	own.size = 0;
+	if (!any)
+		transaction_step(l, &own, false);
 }
 
 static void transaction_event(struct lesson *l, struct sample *sample, const struct event *ev, uint64_t at)

@@ -327,6 +327,12 @@ static void access_cell(struct lifetx *l, uint64_t number, const struct learn_st
 		note(&c->reads, &deed);
 }
 
+void lifetx_touch(struct lifetx *l, const struct learn_step *s)
+{
+	for (uint64_t i = cells_first(&l->cells, s->addr); s->size && i <= cells_last(&l->cells, s->addr, s->size); i++)
+		access_cell(l, i, s);
+}
+
 static void access_memory(struct lifetx *l, const struct learn_step *s)
 {
 	struct thread *t = &l->threads[s->thread];
@@ -337,8 +343,7 @@ static void access_memory(struct lifetx *l, const struct learn_step *s)
 		split(l, t);
 	t->cut_next = false;
 	follow_lock(l, t, s->thread, s->site);
-	for (uint64_t i = cells_first(&l->cells, s->addr); i <= cells_last(&l->cells, s->addr, s->size); i++)
-		access_cell(l, i, s);
+	lifetx_touch(l, s);
 	if (lifetx_watches(l, s->site))
 		watched_access(l, t, s->site);
 }
@@ -373,14 +378,11 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 	t->count++;
 	if (blocks)
 		split(l, t);
-	if (t->taken && !((s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE) && s->size))
+	if (s->op != IROOT_OP_READ && s->op != IROOT_OP_WRITE)
 		follow_lock(l, t, s->thread, 0);
 	deed = (struct deed){ .thread = s->thread, .tx = t->tx, .at = t->count };
 	switch (s->op) {
-	case IROOT_OP_READ: case IROOT_OP_WRITE:
-		if (s->size)
-			access_memory(l, s);
-		break;
+	case IROOT_OP_READ: case IROOT_OP_WRITE: access_memory(l, s); break;
 	case IROOT_OP_FRESH: cells_forget(&l->cells, s->addr, s->size, clear); break;
 	case IROOT_OP_RELEASE:
 		tx_members_let_go(&t->members, s->addr, blocks);

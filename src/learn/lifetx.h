@@ -39,8 +39,12 @@ void lifetx_set_cuts(struct lifetx *l, uint32_t site, unsigned cuts);
 void lifetx_watch(struct lifetx *l, uint32_t site);
 bool lifetx_watches(const struct lifetx *l, uint32_t site);
 
-/* All ops of enum iroot_op. `blocks`: the call may, or did. */
+/*
+ * All ops of enum iroot_op. `blocks`: the call may, or did. An access of no bytes conflicts with nothing, but is
+ * where it is; lifetx_touch() is for more memory of the last one.
+ */
 void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks);
+void lifetx_touch(struct lifetx *l, const struct learn_step *s);
 void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function, uint64_t caller);	/* caller: pc */
 void lifetx_exit(struct lifetx *l, uint32_t thread);
 void lifetx_jump(struct lifetx *l, uint32_t thread, size_t depth);	/* to so many activations */
