@@ -229,6 +229,35 @@ static void test_lines(void **state)
 	setting_free(&s);
 }
 
+/* As their table grows, lines of one thread and of two are found again. */
+static void test_many_lines(void **state)
+{
+	enum { LINES = 20000, STEP = 8 };
+	struct history_place at;
+	struct setting s;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	for (uint64_t n = 0; n < LINES; n++) {
+		use(&s, 1, n * STEP, 0xff, 7, n, &fresh);
+		if (n % 3 == 0)
+			use(&s, 2, n * STEP, 0xff, 7, LINES + n, &fresh);
+	}
+	for (uint64_t n = 0; n < LINES; n++)
+		for (uint32_t thread = 1; thread <= 2; thread++) {
+			history_place(&s.h, n * STEP, thread, epoch_of(&s, thread), 0xff, &at);
+			if (thread == 2 && n % 3) {
+				assert_null(at.recent);
+				continue;
+			}
+			assert_ptr_equal(at.recent, at.cell);
+			assert_int_equal(history_thread(&s.h, at.cell), thread);
+			assert_int_equal(at.cell->last.time, (thread - 1) * LINES + n);
+		}
+	setting_free(&s);
+}
+
 /* When there is no room for more, all is forgotten and counted. */
 static void test_full(void **state)
 {
@@ -367,6 +396,15 @@ static void test_pack(void **state)
 	m.addr--;
 	assert_packed(&s, c, m);
 	assert_int_equal(s.h.extent_count, 4);
+	/* What lies near needs no entry: here, up to 128 bytes before, less than 256. */
+	for (m.size = 1; m.size < 256; m.size += 127)
+		for (m.addr = 0x203 * 8 - 128; m.addr < 0x203 * 8 + 8; m.addr++)
+			assert_packed(&s, c, m);
+	assert_int_equal(s.h.extent_count, 4);
+	m.size = 200;
+	m.addr = 0x203 * 8 - 129;
+	assert_packed(&s, c, m);
+	assert_int_equal(s.h.extent_count, 5);
 	setting_free(&s);
 }
 
@@ -434,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_many_lines),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_older),
 		cmocka_unit_test(test_writers),
