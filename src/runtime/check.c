@@ -23,12 +23,17 @@ struct touch {
 	bool write, invariant;
 };
 
-static enum watchlog_kind broken(const struct check_own *own, bool write, uint32_t *p, uint32_t *remote)
+static enum watchlog_kind broken(const struct check_own *own, const struct touch *t, uint32_t *p, uint32_t *remote)
 {
-	*p = own->site;
+	bool write = t->write, p_writes = own->write;
+	uint32_t after = watch.streaks ? rules_after(t->site, &p_writes) : 0;
+
+	if (!after)
+		p_writes = own->write;
+	*p = after ? after : own->site;
 	*remote = own->last;
-	if (own->last && !(own->write && write))
-		return write ? WATCHLOG_RWW : own->write ? WATCHLOG_WWR : WATCHLOG_RWR;
+	if (own->last && !(p_writes && write))
+		return write ? WATCHLOG_RWW : p_writes ? WATCHLOG_WWR : WATCHLOG_RWR;
 	*p = own->wrote;
 	*remote = own->first;
 	return write && own->wrote && own->first && own->first_reads ? WATCHLOG_WRW : WATCHLOG_NONE;
@@ -101,8 +106,18 @@ static void tell(enum watchlog_kind kind, uint32_t p, uint32_t remote, const str
 	}
 }
 
-static void touch_piece(struct check_page *page, uint32_t piece, const struct touch *t)
+/* Under the cell's lock. A thread that owns the memory and reads keeps it. */
+static void go_on_streak(uint64_t piece, bool write)
 {
+	uint16_t *s = check_shadow(piece), own = __snarl_tls.own, seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+	if (write ? seen != own : seen && seen != own)
+		__atomic_store_n(s, write ? own : 0, __ATOMIC_RELAXED);
+}
+
+static void touch_piece(struct check_page *page, uint64_t at, const struct touch *t)
+{
+	uint32_t piece = at % CHECK_PAGE;
 	struct check_cell *c = &page->near[piece];
 	uint64_t me = (uint64_t)t->site << 16 | t->serial;
 	enum watchlog_kind kind = WATCHLOG_NONE;
@@ -120,9 +135,11 @@ static void touch_piece(struct check_page *page, uint32_t piece, const struct to
 			met(each, t);
 	}
 	if (own && t->invariant)
-		kind = broken(own, t->write, &p, &remote);
+		kind = broken(own, t, &p, &remote);
 	go_on(own ? own : take_own(page, piece), t);
 	__atomic_store_n(&c->latest, me, __ATOMIC_RELAXED);
+	if (watch.streaks)
+		go_on_streak(at, t->write);
 	check_cell_unlock(c);
 	if (unlikely(kind))
 		tell(kind, p, remote, t);
@@ -143,6 +160,6 @@ void check_access(uint64_t addr, uint64_t size, const struct rules_place *place,
 		struct check_page *page = check_page(piece / CHECK_PAGE);
 
 		if (page)
-			touch_piece(page, piece % CHECK_PAGE, &t);
+			touch_piece(page, piece, &t);
 	}
 }

@@ -132,6 +132,8 @@ void check_cells_forget(uint64_t first, uint64_t last)
 				continue;
 			c->count = 0;
 			c->latest = 0;
+			if (watch.streaks)
+				__atomic_store_n(check_shadow(start + i), 0, __ATOMIC_RELAXED);
 			check_cell_unlock(c);
 		}
 	}

@@ -69,6 +69,12 @@ static inline struct check_own *check_own_at(struct check_page *p, uint32_t piec
 	return i < CHECK_NEAR ? &p->near[piece].own[i] : &p->far[piece][i - CHECK_NEAR];
 }
 
+/* With watch.streaks: whose the piece is. */
+static inline uint16_t *check_shadow(uint64_t piece)
+{
+	return (uint16_t *)(SHADOW_BASE + piece * 2);
+}
+
 /* false: busy, counted. */
 SNARLRT_HIDDEN bool check_cell_lock(struct check_cell *c);
 

@@ -46,7 +46,7 @@ static bool lists_fit(const struct rules_header *h, const struct rules_site *s)
 {
 	for (uint32_t i = 1; i < h->sites; i++)
 		if (s[i].module >= h->modules || s[i].before > h->numbers ||
-		    s[i].before_count > h->numbers - s[i].before)
+		    s[i].before_count > h->numbers - s[i].before || s[i].after >= h->sites)
 			return false;
 	return true;
 }
@@ -325,6 +325,14 @@ uint32_t rules_function_flags(uint64_t pc)
 		__atomic_store_n(at, seen, __ATOMIC_RELAXED);
 	}
 	return seen & 0xff;
+}
+
+uint32_t rules_after(uint32_t site, bool *write)
+{
+	uint32_t after = rules.sites[site].after;
+
+	*write = rules.sites[after].flags & RULES_WRITE;
+	return after;
 }
 
 bool rules_with_writes(uint32_t site)

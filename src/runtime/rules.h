@@ -41,6 +41,9 @@ SNARLRT_HIDDEN bool rules_has_list(uint32_t site);	/* and it is not empty */
 /* rules_function.flags of the function that has `pc` right behind its entry hook. */
 SNARLRT_HIDDEN uint32_t rules_function_flags(uint64_t pc);
 
+/* rules_site.after, and whether it writes. */
+SNARLRT_HIDDEN uint32_t rules_after(uint32_t site, bool *write);
+
 /* Is the site in a function whose transaction writes at another one? */
 SNARLRT_HIDDEN bool rules_with_writes(uint32_t site);
 

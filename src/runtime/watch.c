@@ -5,7 +5,6 @@
 
 #include <time.h>
 
-#include "runtime/check_cell.h"
 #include "runtime/check.h"
 #include "runtime/guard.h"
 #include "runtime/sys.h"
@@ -25,14 +24,15 @@ uint64_t watch_now(void)
 	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
-/* Values that no shadow word has: each access comes to us. With noise alone, its own. */
+/* Values that no shadow word has: each access comes to us. With noise alone or streaks, its own. */
 static void set_shadow(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
-	uint32_t own = watch.everywhere ? watch_self.serial % SHADOW_MAX_ID * 2 : 0;
+	bool owns = watch.everywhere | watch.streaks;
+	uint32_t own = owns ? watch_self.serial % SHADOW_MAX_ID * 2 : 0;
 
 	tls->own = (uint16_t)(own + 1);
-	tls->own_uncut = watch.everywhere ? 0xfffe : 2;
+	tls->own_uncut = owns ? 0xfffe : 2;
 	tls->own2 = (uint32_t)tls->own << 16 | tls->own;
 }
 
@@ -54,6 +54,16 @@ static bool take_place(struct watch_self *self, uint32_t serial)
 	return false;
 }
 
+static uint32_t next_serial(void)
+{
+	uint32_t serial;
+
+	do
+		serial = __atomic_add_fetch(&watch.next_serial, 1, __ATOMIC_RELAXED) & 0xffff;
+	while (!serial);
+	return serial;
+}
+
 void watch_attach(void)
 {
 	struct watch_self *self = &watch_self;
@@ -62,9 +72,7 @@ void watch_attach(void)
 	if (self->place || self->ended)
 		return;
 	self->busy = 1;
-	do
-		serial = __atomic_add_fetch(&watch.next_serial, 1, __ATOMIC_RELAXED) & 0xffff;
-	while (!serial);
+	serial = next_serial();
 	if (!take_place(self, serial)) {
 		watch_count(&watch.log->lost_threads, 1);
 		self->ended = 1;
@@ -110,6 +118,11 @@ void watch_forked(void)
 	if (me)
 		me->waiters = 0;
 	watch.unborn = 0;
+	if (me && watch.streaks) {
+		/* The cells begin anew: what was owned has to be seen again. */
+		me->serial = watch_self.serial = next_serial();
+		set_shadow();
+	}
 	if (watch.check)
 		check_cells_forked();
 	else
@@ -170,7 +183,7 @@ static bool is_shared(uint64_t addr)
 	return true;
 }
 
-void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
+static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 {
 	const struct rules_place *place = rules_find(pc & TRACE_ADDR_MASK, write);
 	struct watch_self *self;
@@ -201,6 +214,12 @@ void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 	for (; tag <= last; tag++)
 		guard_access(tag, place, write);
 	watch_leave(self);
+}
+
+void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
+{
+	if (!watch.streaks || write || !check_read_again(addr, size))
+		access_seen(addr, size, pc, write);
 }
 
 static void note(enum trace_kind kind, const void *object, uint64_t arg, int result)

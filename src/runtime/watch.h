@@ -16,7 +16,7 @@
 
 #define WATCH_THREADS 1024u	/* alive at once; others are not watched, counted */
 #define WATCH_HELD 8u		/* locks of a thread that are remembered */
-#define WATCH_PAGES 16u		/* of check's cells that a thread remembers */
+#define WATCH_PAGES 64u		/* of check's cells that a thread remembers */
 #define WATCH_ANYBODY UINT32_MAX
 
 enum watch_state { WATCH_RUNNING, WATCH_WAITING, WATCH_BLOCKED };
@@ -59,6 +59,7 @@ struct watch_self {
 struct watch {
 	bool check, pset, tx;
 	bool all;		/* check: every place there is, not only those that matter */
+	bool streaks;		/* check: who writes memory owns it until another thread comes (check.h) */
 	bool everywhere;	/* noise without rules: wherever memory is shared */
 	uint32_t noise;		/* per mille */
 	uint32_t active;	/* places with one of these flags of the rules are watched */

@@ -55,6 +55,8 @@ bool watch_start(const struct snarlrt_options *o)
 	watch.started = watch_now();
 	watch.wait_ns = o->wait_us * 1000;
 	watch.shift = o->granularity;
+	/* What is known of owners is known of 8 bytes. */
+	watch.streaks = o->check && o->all && !o->noise && watch.shift == 3;
 	watch.log = watch_log_open(o->log);
 	watch.threads = arena_pages(WATCH_THREADS * sizeof(*watch.threads));
 	if (!watch.log || !watch.threads)

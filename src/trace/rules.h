@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define RULES_MAGIC 0x53454c55524c4e53ull	/* "SNLRULES" */
-#define RULES_VERSION 2u
+#define RULES_VERSION 3u
 #define RULES_ID_MAX 64u
 
 enum rules_flag {
@@ -53,6 +53,12 @@ struct rules_site {
 	uint32_t module;
 	uint32_t flags;		/* enum rules_flag */
 	uint32_t before, before_count;	/* PSet: in the list of numbers, ascending */
+	/*
+	 * AVIO: the place that most often had the thread's access before this one, if all of these
+	 * write, or all only read; else 0.
+	 */
+	uint32_t after;
+	uint32_t pad;
 };
 
 /*
@@ -83,7 +89,7 @@ struct rules_header {
 	uint64_t modules_at, sites_at, functions_at, numbers_at;
 };
 
-_Static_assert(sizeof(struct rules_site) == 24, "site");
+_Static_assert(sizeof(struct rules_site) == 32, "site");
 _Static_assert(sizeof(struct rules_header) == 72, "header");
 
 #endif
