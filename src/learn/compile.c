@@ -203,32 +203,34 @@ static void add_sets(struct rules *r)
 	free(all);
 }
 
-/* What check --all takes for the access before, where it did not look at that one. */
+/*
+ * What check --all takes for the access before, where it did not look at that one. Writes are also paired
+ * with the write before them (apart.c), so that a read among those before is rather the one.
+ */
 static void add_after(struct rules *r)
 {
 	const struct known *k = r->k;
 	uint32_t *usual = xcalloc(k->count + 1, sizeof(*usual));	/* number of a local, plus 1 */
-	bool *mixed = xcalloc(k->count + 1, sizeof(*mixed));
 
 	for (uint32_t n = 0; n < k->local_count; n++) {
 		const struct known_local *new = &k->locals[n];
 		const struct known_local *old = usual[new->i] ? &k->locals[usual[new->i] - 1] : NULL;
 
-		if (old && (k->sites[old->p].access == LEARN_READ) != (k->sites[new->p].access == LEARN_READ))
-			mixed[new->i] = true;
-		if (!old || old->runs < new->runs)
+		bool old_reads = old && k->sites[old->p].access == LEARN_READ;
+		bool new_reads = k->sites[new->p].access == LEARN_READ;
+
+		if (!old || (old_reads == new_reads ? old->runs < new->runs : new_reads))
 			usual[new->i] = n + 1;
 	}
 	for (size_t i = 0; i < r->link_count; i++) {
 		uint32_t at = r->links[i].known;
 		size_t count = 0;
-		const struct link *p = usual[at] && !mixed[at] ? links_of(r, k->locals[usual[at] - 1].p, &count) : NULL;
+		const struct link *p = usual[at] ? links_of(r, k->locals[usual[at] - 1].p, &count) : NULL;
 
 		if (count)
 			r->sites[r->links[i].number].after = p->number;
 	}
 	free(usual);
-	free(mixed);
 }
 
 static uint64_t put(struct buf *out, const void *data, size_t size)

@@ -9,8 +9,8 @@
  *   - Who has read, and nobody wrote since, may read again.
  *
  * So the access before, p, may be one that was not looked at. That it was there at all, and what others did
- * since, is known; where it was, and whether it wrote, is taken from training (rules_site.after). Where
- * training knows p of both kinds, it is the one that was looked at: a write is assumed.
+ * since, is known; where it was, and whether it wrote, is taken from training (rules_site.after). Of several
+ * writes of a streak the first is known.
  */
 #ifndef RUNTIME_CHECK_H
 #define RUNTIME_CHECK_H

@@ -54,8 +54,8 @@ struct rules_site {
 	uint32_t flags;		/* enum rules_flag */
 	uint32_t before, before_count;	/* PSet: in the list of numbers, ascending */
 	/*
-	 * AVIO: the place that most often had the thread's access before this one, if all of these
-	 * write, or all only read; else 0.
+	 * AVIO: the place that most often had the thread's access before this one; one that reads, if
+	 * there are such. 0: none.
 	 */
 	uint32_t after;
 	uint32_t pad;

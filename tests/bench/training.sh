@@ -7,7 +7,7 @@ training() {
 	radix) echo 1 4096 ;;
 	ocean) echo 3 32 ;;
 	barnes) echo 2 100 ;;
-	pipeline) echo 2 ;;
+	pipeline) echo 6 ;;
 	counter) echo 2000 ;;
 	*) echo 500 ;;
 	esac

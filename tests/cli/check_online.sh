@@ -39,6 +39,31 @@ done
 snarl check -q -- ./pairs x >out </dev/null && fail "check: exit 0"
 grep -q "^  then    writes  .*pairs.c:$(line 'x write') (one), over 10$" out || { cat out; fail "text"; }
 
+# With --all, what goes on undisturbed is not looked at; with noise it is: the same is told, but for
+# which of several writes the first was.
+(
+	source=$SNARL_ROOT/tests/cli/check/streak.c
+	for cc in gcc clang; do
+		SNARL_CC=$cc snarl-cc -g -O1 -pthread "$source" -o streak
+		rm -rf streak-out
+		snarl learn --quiet --parallel --runs 3 --stable 0 --out streak-out -- ./streak good </dev/null || fail "$cc: learn streak"
+		for noise in 0 1; do
+			first=$(line begin)
+			[ $noise = 0 ] || first=$(line write)
+			{
+				echo "a RWW $(line read) $(line 'other write') $(line write) 10"
+				echo "b WWR $(line write) $(line 'other write') $(line again) 10"
+				echo "c WRW $first $(line 'other read') $(line last) 5"
+			} >wanted
+			for each in good a b c; do
+				snarl check --all --noise $noise --out streak-out --json -q -- ./streak $each >out </dev/null || :
+				jq -r --arg e $each '.violations[] | "\($e) \(.pattern) \(.first.line) \(.remote.line) \(.then.line) \(.found)"' out
+			done >got
+			same "$cc: streaks, noise $noise" wanted got
+		done
+	done
+)
+
 # What cannot be run leaves no database.
 for program in ./nonexist /bin/true; do
 	code=0

@@ -269,8 +269,11 @@ static void test_rules(void **state)
 	struct known_pair pairs[] = { { 0, 1, 0, 2, 12 }, { 1, 0, 2, 2, 12 }, { 3, 1, 1, 0, 0 }, { 1, 1, 1, 1, 12 } };
 	struct known_pair members[] = { { 4, 0, 0, 0, 0 }, { 4, 1, 0, 0, 0 } };
 	struct known_pair orders[] = { { 0, 1, 0, 0, 0 } };
+	/* Before the write: one of the reads, mostly; before the memcpy's write, its read, and more often itself. */
+	struct known_local locals[] = { { 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 } };
 	struct known k = { .sites = sites, .count = 5, .places = places, .place_count = 7, .pairs = pairs,
-			   .pair_count = 4, .members = members, .member_count = 2, .orders = orders, .order_count = 1 };
+			   .pair_count = 4, .members = members, .member_count = 2, .orders = orders, .order_count = 1,
+			   .locals = locals, .local_count = 4 };
 	struct compile_stats stats;
 	struct rules_header h;
 	struct buf out = { 0 };
@@ -301,6 +304,7 @@ static void test_rules(void **state)
 	assert_int_equal(s[3].before_count, 2);
 	assert_true(numbers[s[3].before] == 3 && numbers[s[3].before + 1] == 5);
 	assert_true(s[1].before_count == 1 && numbers[s[1].before] == 3);
+	assert_true(s[1].after == 0 && s[3].after == 1 && s[4].after == 0 && s[5].after == 4);
 	/* memcpy: the invariant of its read is broken, that of its write is not. */
 	assert_int_equal(s[4].flags, RULES_PSET);
 	assert_int_equal(s[5].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_WRITE);
