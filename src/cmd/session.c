@@ -66,6 +66,8 @@ static void tell_proved(const struct bug *b)
 	if (m->done)
 		fprintf(stderr, ", with %llu switches between threads (of %llu)",
 			(unsigned long long)m->switches, (unsigned long long)m->from);
+	if (b->failure->report->threads == 1)
+		fputs("\n  there was one thread only, so no schedule is to blame: arguments, input, files, rights?", stderr);
 	fprintf(stderr, "\n  look at it: %s/report.html\n", b->path);
 	fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
 	if (!b->traced)

@@ -57,6 +57,9 @@ expect() {
 echo 'int main(void) { return 5; }' >five.c
 snarl-cc five.c -o five
 expect 1 test -o o1 --runs 3 -- ./five
+grep -q '^  there was one thread only, so no schedule is to blame' err || { cat err; fail "a failure of one thread"; }
+expect 1 test -o o1 -- ./bug
+! grep -q 'one thread' err || { cat err; fail "a failure of several threads"; }
 expect 0 test -o o1 --runs 3 --expect-exit 5 -- ./five
 expect 0 test -o o1 --runs 3 --expect-exit any -- ./five
 expect 1 test -o o1 --runs 3 --expect-exit any --check 'test $SNARL_STATUS = 4' -- ./five
