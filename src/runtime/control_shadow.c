@@ -78,11 +78,17 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 		return;
 	s = shadow_of(addr);
 	end = shadow_of(addr + (size < FREED_SEEN ? size : FREED_SEEN) - 1);
-	for (; s <= end; s++)
+	for (; s <= end; s++) {
+		/* Four at a time where nobody else was, the common case. */
+		if (!((uintptr_t)s & 7) && s + 3 <= end && (*(uint64_t *)s == 0 || *(uint64_t *)s == own * EACH)) {
+			s += 3;
+			continue;
+		}
 		if (*s & 1 && *s != own && *s != SHADOW_SHARED && is_alive(*s)) {
 			*s = SHADOW_SHARED;
 			learn(((uint64_t)s - SHADOW_BASE) / 2 << 3);
 		}
+	}
 }
 
 /* None of the four words is SHADOW_SHARED or POISON_SHARED; may say no too often. */
