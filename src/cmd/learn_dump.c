@@ -58,6 +58,8 @@ static void dump_site(const struct known *k, uint32_t i, const uint8_t *marks, u
 		buf_addf(out, ", broken apart in %llu", (unsigned long long)s->broken);
 	if (marks[i] & COMPILE_OPEN)
 		buf_add_text(out, ", open");
+	if (marks[i] & COMPILE_LATE)
+		buf_add_text(out, ", never first");
 	if (marks[i] & COMPILE_CHECK)
 		buf_add_text(out, ", checked");
 	if (marks[i] & COMPILE_IN_TX)

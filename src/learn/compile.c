@@ -31,15 +31,107 @@ static void mark_checked(const struct known *k, uint64_t threshold, uint8_t *mar
 			marks[k->between[i].first] |= COMPILE_CHECK;
 }
 
+static bool is_missing(const struct known_pair *p)
+{
+	return p->expected && !p->seen;
+}
+
+/* P and I of a thread, in a row. */
+struct neighbours {
+	uint32_t p, i;
+};
+
+static int by_i(const void *a, const void *b)
+{
+	const struct neighbours *x = a, *y = b;
+
+	if (x->i != y->i)
+		return x->i < y->i ? -1 : 1;
+	return x->p < y->p ? -1 : x->p > y->p;
+}
+
+/* A read and a write that others may come in between; or two takings of a lock. To be freed. */
+static struct neighbours *neighbours_of(const struct known *k, size_t *count)
+{
+	struct neighbours *all = xcalloc(k->local_count + k->lock_count + 1, sizeof(*all));
+
+	*count = 0;
+	for (size_t n = 0; n < k->local_count; n++)
+		if (k->locals[n].breakable && k->sites[k->locals[n].p].access == LEARN_READ &&
+		    k->sites[k->locals[n].i].access == LEARN_WRITE)
+			all[(*count)++] = (struct neighbours){ k->locals[n].p, k->locals[n].i };
+	for (size_t n = 0; n < k->lock_count; n++)
+		if (k->locks[n].how & STORE_NEXT)
+			all[(*count)++] = (struct neighbours){ k->locks[n].first, k->locks[n].second };
+	if (*count > 1)
+		qsort(all, *count, sizeof(*all), by_i);
+	return all;
+}
+
+/*
+ * Calls fn(ctx, P, R) for P that I follows in the same thread, and R of others that never came right before I, but may:
+ * in between. Both P and R read, and R would read what is about to be changed; or both take a lock.
+ */
+static void each_between(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r), void *ctx)
+{
+	size_t count;
+	struct neighbours *all = neighbours_of(k, &count);
+	struct map first = { 0 };	/* I to the first of its neighbours, plus 1 */
+
+	for (size_t i = count; i-- > 0;)
+		*map_put(&first, all[i].i, NULL) = i + 1;
+	for (size_t i = 0; i < k->pair_count; i++) {
+		const struct known_pair *pair = &k->pairs[i];
+		const uint64_t *at = is_missing(pair) ? map_find(&first, pair->second) : NULL;
+
+		if (!at || k->sites[pair->first].access == LEARN_WRITE)
+			continue;
+		for (size_t n = *at - 1; n < count && all[n].i == pair->second; n++)
+			fn(ctx, all[n].p, pair->first);
+	}
+	map_free(&first);
+	free(all);
+}
+
+static void mark_between(void *ctx, uint32_t p, uint32_t r)
+{
+	uint8_t *marks = ctx;
+
+	marks[p] |= COMPILE_MISSING;
+	marks[r] |= COMPILE_OPEN;
+}
+
+static bool is_late(const struct known_pair *p)
+{
+	return p->first == p->second && (p->how & (STORE_AFTER | STORE_FIRST)) == STORE_AFTER;
+}
+
+/* Who watches such a one has to see all that may come before it. */
+static void mark_late(const struct known *k, uint8_t *marks)
+{
+	for (size_t i = 0; i < k->pair_count; i++)
+		if (is_late(&k->pairs[i]))
+			marks[k->pairs[i].first] |= COMPILE_LATE;
+	for (size_t i = 0; i < k->pair_count; i++) {
+		const struct known_pair *p = &k->pairs[i];
+		bool lock = k->sites[p->first].access == LEARN_LOCK;
+
+		if ((p->how & STORE_MEET || lock) && marks[p->second] & COMPILE_LATE)
+			marks[p->first] |= COMPILE_MISSING;
+	}
+}
+
 uint8_t *compile_marks(const struct known *k, uint64_t threshold)
 {
 	uint8_t *marks = xcalloc(k->count + 1, 1);
 
 	for (size_t i = 0; i < k->pair_count; i++)
-		if (k->pairs[i].expected && !k->pairs[i].seen) {
+		if (is_missing(&k->pairs[i]) && k->sites[k->pairs[i].second].access != LEARN_LOCK) {
 			marks[k->pairs[i].second] |= COMPILE_OPEN;
 			marks[k->pairs[i].first] |= COMPILE_MISSING;
 		}
+	each_between(k, mark_between, marks);
+	mark_late(k, marks);
 	needed_mark(k, marks, NULL);
 	mark_checked(k, threshold, marks);
 	return marks;
@@ -88,9 +180,11 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	flags |= known_holds(s, r->threshold) ? RULES_INVARIANT : 0;
 	flags |= marks & COMPILE_CHECK ? RULES_CHECK : 0;
 	flags |= marks & COMPILE_OPEN ? RULES_OPEN : 0;
+	flags |= marks & COMPILE_LATE ? RULES_LATE : 0;
 	flags |= marks & COMPILE_MISSING ? RULES_SOURCE : 0;
 	flags |= marks & COMPILE_IN_TX ? RULES_IN_TX : 0;
 	flags |= marks & COMPILE_REMOTE ? RULES_REMOTE : 0;
+	flags |= s->access == LEARN_LOCK ? RULES_LOCK : 0;
 	flags |= r->any_tx && s->cuts & LIFETX_BEFORE ? RULES_CUT : 0;
 	flags |= (uint32_t)r->gates[site] << RULES_GATE_SHIFT;
 	return flags | (s->access != LEARN_READ ? RULES_WRITE : 0);
@@ -169,22 +263,42 @@ static int by_m(const void *a, const void *b)
 	return x->p < y->p ? -1 : x->p > y->p;
 }
 
+/* The sets while they are made. */
+struct sets {
+	const struct rules *r;
+	struct follow *all;
+	size_t count, capacity;
+};
+
+static void add_follows(struct sets *s, uint32_t first, uint32_t second, uint32_t flag)
+{
+	size_t ps, ms;
+	const struct link *p = links_of(s->r, first, &ps), *m = links_of(s->r, second, &ms);
+
+	for (size_t j = 0; j < ms; j++)
+		for (size_t n = 0; n < ps; n++) {
+			s->all = xgrow(s->all, s->count, &s->capacity, sizeof(*s->all));
+			s->all[s->count++] = (struct follow){ m[j].number, p[n].number | flag };
+		}
+}
+
+static void add_between(void *ctx, uint32_t p, uint32_t r)
+{
+	add_follows(ctx, p, r, RULES_UNFINISHED);
+}
+
 static void add_sets(struct rules *r)
 {
-	struct follow *all = NULL;
-	size_t count = 0, capacity = 0;
+	struct sets s = { .r = r };
+	struct follow *all;
+	size_t count;
 
-	for (size_t i = 0; i < r->k->pair_count; i++) {
-		const struct known_pair *pair = &r->k->pairs[i];
-		size_t ps, ms;
-		const struct link *p = links_of(r, pair->first, &ps), *m = links_of(r, pair->second, &ms);
-
-		for (size_t j = 0; pair->seen && j < ms; j++)
-			for (size_t n = 0; n < ps; n++) {
-				all = xgrow(all, count, &capacity, sizeof(*all));
-				all[count++] = (struct follow){ m[j].number, p[n].number };
-			}
-	}
+	for (size_t i = 0; i < r->k->pair_count; i++)
+		if (r->k->pairs[i].seen)
+			add_follows(&s, r->k->pairs[i].first, r->k->pairs[i].second, 0);
+	each_between(r->k, add_between, &s);
+	all = s.all;
+	count = s.count;
 	if (count > 1)
 		qsort(all, count, sizeof(*all), by_m);
 	for (size_t i = 0; i < count; i++) {
@@ -198,7 +312,7 @@ static void add_sets(struct rules *r)
 		add_number(r, all[i].p);
 		/* Who watches M has to see who came before. */
 		if (m->flags & RULES_OPEN)
-			r->sites[all[i].p].flags |= RULES_SOURCE;
+			r->sites[all[i].p & ~RULES_UNFINISHED].flags |= RULES_SOURCE;
 	}
 	free(all);
 }
@@ -267,9 +381,11 @@ static void write_out(const struct rules *r, struct buf *out)
 static void count_up(const struct rules *r, struct compile_stats *s)
 {
 	*s = (struct compile_stats){ .modules = (uint32_t)r->module_count,
-				     .sites = (uint32_t)r->site_count - 1,
 				     .functions = (uint32_t)r->function_count };
 	for (size_t i = 1; i < r->site_count; i++) {
+		if (r->sites[i].flags & RULES_LOCK)
+			continue;
+		s->sites++;
 		s->invariants += (r->sites[i].flags & RULES_INVARIANT) != 0;
 		s->watched += (r->sites[i].flags & RULES_CHECK) != 0;
 		s->open += (r->sites[i].flags & RULES_OPEN) != 0;
@@ -300,7 +416,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 		build = p->build;
 		if (k->sites[p->site].access == LEARN_FUNCTION)
 			add_function(&r, p);
-		else if (k->sites[p->site].access != LEARN_LOCK || r.gates[p->site])
+		else if (k->sites[p->site].access != LEARN_LOCK || r.gates[p->site] || r.marks[p->site])
 			add_site(&r, p);
 	}
 	if (r.link_count > 1)

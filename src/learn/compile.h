@@ -10,6 +10,7 @@
 
 #define COMPILE_FILE "rules.bin"	/* in the folder of results */
 
+/* Of accesses; places that take locks do not count. */
 struct compile_stats {
 	uint32_t modules, sites, functions;
 	uint32_t invariants;	/* sites whose pairs were never broken apart */
@@ -28,7 +29,7 @@ int compile_write(const struct known *k, uint64_t threshold, const char *path, s
 
 /* For people: is a site open, or to be checked? Marks by site of `k`, to be freed. */
 enum compile_mark { COMPILE_OPEN = 1, COMPILE_MISSING = 2, COMPILE_IN_TX = 4, COMPILE_HOLDS_TX = 8,
-		    COMPILE_REMOTE = 16, COMPILE_CHECK = 32, COMPILE_BREAKABLE = 64 };
+		    COMPILE_REMOTE = 16, COMPILE_CHECK = 32, COMPILE_BREAKABLE = 64, COMPILE_LATE = 128 };
 uint8_t *compile_marks(const struct known *k, uint64_t threshold);
 
 #endif

@@ -206,10 +206,15 @@ static void sum_up(struct sums *s, const struct lesson *lesson, const struct lea
 	add_pairs(&s->pairs, &lesson->expected, at, STORE_EXPECTED);
 	add_pairs(&s->pairs, &lesson->meet, at, STORE_MEET);
 	add_pairs(&s->pairs, &lesson->races, at, STORE_RACE);
+	add_pairs(&s->pairs, &lesson->turns_seen, at, STORE_SEEN);
+	add_pairs(&s->pairs, &lesson->turns_expected, at, STORE_EXPECTED);
+	add_pairs(&s->pairs, &lesson->first, at, STORE_FIRST);
+	add_pairs(&s->pairs, &lesson->after, at, STORE_AFTER);
 	add_pairs(&s->members, lifetx_members(lesson->lifetx), at, 1);
 	add_pairs(&s->members, locking_members(lesson->locking), at, 1);
 	add_pairs(&s->locks, locking_entries(lesson->locking), at, STORE_ENTRY);
 	add_pairs(&s->locks, locking_circles(lesson->locking), at, STORE_CIRCLE);
+	add_pairs(&s->locks, &lesson->turns_next, at, STORE_NEXT);
 	for (size_t i = 0; i < orders->count; i++)
 		*map_put(&s->orders, (uint64_t)at[orders->items[i].first].id << 32 |
 				     (uint64_t)at[orders->items[i].second].id, NULL) |=

@@ -6,6 +6,7 @@
 #include "analyze/track.h"
 #include "base/mem.h"
 #include "learn/sample.h"
+#include "learn/turns.h"
 #include "learn/unordered.h"
 #include "trace/step.h"
 
@@ -61,6 +62,7 @@ struct expecting {
 	struct analysis_context ctx;
 	struct track track;
 	struct unordered *unordered;
+	struct turns *turns;
 };
 
 static void expecting_open(struct expecting *e, struct lesson *l, const struct reader *trace,
@@ -73,6 +75,7 @@ static void expecting_open(struct expecting *e, struct lesson *l, const struct r
 	e->ctx.reader = trace;
 	track_init(&e->track, &e->ctx);
 	e->unordered = unordered_new(e->ctx.locks);
+	e->turns = turns_new();
 	l->apart = apart_new(granularity, e->ctx.locks);
 }
 
@@ -88,17 +91,35 @@ static void expecting_event(struct expecting *e, struct lesson *l, const struct 
 	unordered_event(e->unordered, ev, own_count ? own[0].site : 0, view);
 	if (!view)
 		return;
-	for (unsigned i = 0; i < own_count; i++)
+	if (view->gone_size)
+		turns_forget(e->turns, view->gone_addr, view->gone_size);
+	for (unsigned i = 0; i < own_count; i++) {
 		apart_step(l->apart, &own[i], view);
+		turns_step(e->turns, &own[i], view);
+	}
 	track_after(&e->track, ev);
 }
 
 static void expecting_close(struct expecting *e)
 {
+	turns_free(e->turns);
 	unordered_free(e->unordered);
 	track_free(&e->track);
 	analysis_context_free(&e->ctx);
 	free(e->memory);
+}
+
+/* Controlled runs do not tell of memory's first accesses, those before another thread comes: so not who was first. */
+static void take(struct lesson *l, struct expecting *e, const struct reader *trace)
+{
+	unsigned how = reader_info(trace)->header->flags & (TRACE_TOTAL_ORDER | TRACE_UNFILTERED);
+
+	unordered_take(e->unordered, &l->meet, &l->races);
+	if (how != TRACE_TOTAL_ORDER)
+		unordered_take_order(e->unordered, &l->first, &l->after);
+	turns_take(e->turns, &(struct turns_told){ &l->turns_seen, &l->turns_expected, &l->turns_next, &l->first,
+						    &l->after });
+	take_expected(l, e->profile, e->unordered);
 }
 
 static bool is_plain(const struct event *ev)
@@ -179,9 +200,7 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bo
 	if (expect)
 		apart_finish(l->apart);
 	if (expect && got == 0)
-		unordered_take(expecting.unordered, &l->meet, &l->races);
-	if (expect && got == 0)
-		take_expected(l, expecting.profile, expecting.unordered);
+		take(l, &expecting, trace);
 	if (expect)
 		expecting_close(&expecting);
 	sample_free(sample);
@@ -301,5 +320,10 @@ void lesson_free(struct lesson *l)
 	learn_pairs_free(&l->expected);
 	learn_pairs_free(&l->meet);
 	learn_pairs_free(&l->races);
+	learn_pairs_free(&l->turns_seen);
+	learn_pairs_free(&l->turns_expected);
+	learn_pairs_free(&l->turns_next);
+	learn_pairs_free(&l->first);
+	learn_pairs_free(&l->after);
 	*l = (struct lesson){ 0 };
 }

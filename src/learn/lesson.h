@@ -27,6 +27,9 @@ struct lesson {
 	/* Places that touched the same memory and conflict, unordered likewise: (A, B) and (B, A). */
 	struct learn_pairs meet;
 	struct learn_pairs races;	/* of these, those without a lock that excludes the two */
+	/* Likewise of the places that take locks: turns.h; a pair is as if it were seen, or expected. */
+	struct learn_pairs turns_seen, turns_expected, turns_next;
+	struct learn_pairs first, after;	/* (M, M) of accesses and locks: unordered.h */
 	struct lifetx *lifetx;	/* lesson_transactions(), and the next one */
 	struct locking *locking;
 	uint64_t lost;		/* what did not fit: pairs may be missing */

@@ -74,7 +74,7 @@ static const char *const texts[STATEMENTS] = {
 	[BUILD] = "INSERT INTO build VALUES (?1, ?2) ON CONFLICT DO NOTHING",
 	[FORGET_BUILDS] = "DELETE FROM build WHERE program = ?1",
 	[AT] = "SELECT site.id FROM place JOIN site ON site.id = place.site"
-	       " WHERE place.build = ?1 AND place.offset = ?2 AND site.access < 2 ORDER BY site.access",
+	       " WHERE place.build = ?1 AND place.offset = ?2 AND site.access != 2 ORDER BY site.access",
 	[ANY_RUN] = "SELECT EXISTS (SELECT 1 FROM run)",
 	[PROGRAMS] = "SELECT id, name FROM program ORDER BY id",
 	[SITES] = "SELECT id, access, line, column, cuts, runs, broken, key, function, file FROM site"
@@ -274,6 +274,7 @@ int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure
 {
 	bool seen = how & STORE_SEEN, expected = how & STORE_EXPECTED;
 	unsigned doubtful = sure ? 0 : how & STORE_RACE;
+	unsigned others = how & ~(unsigned)(STORE_SEEN | STORE_EXPECTED);
 	int64_t got[2];
 
 	db_bind(&s->db, FOLLOWS, 1, 4, (int64_t[]){ p, m, seen, expected });
@@ -281,9 +282,9 @@ int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure
 		return -1;
 	news->pairs += seen && got[0] == 1;
 	news->expected += expected && got[1] == 1;
-	if (!(how & (STORE_MEET | STORE_RACE)))
+	if (!others)
 		return 0;
-	db_bind(&s->db, MEET, 1, 4, (int64_t[]){ p, m, how & (STORE_MEET | STORE_RACE) & ~doubtful, doubtful });
+	db_bind(&s->db, MEET, 1, 4, (int64_t[]){ p, m, others & ~doubtful, doubtful });
 	return add_others(s, MEET, news, err);
 }
 

@@ -69,7 +69,9 @@ int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, st
 	      struct err *err);
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
 		 struct store_news *news, struct err *err);
-enum store_how { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_MEET = 4, STORE_RACE = 8 };
+/* The last two are of a place and itself: it came first, or after others (learn/unordered.h). */
+enum store_how { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_MEET = 4, STORE_RACE = 8, STORE_FIRST = 32,
+		 STORE_AFTER = 64 };
 /* Not `sure`: STORE_RACE counts from the second time on; until then it is the next bit of known_pair.how. */
 int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure, struct store_news *news,
 		  struct err *err);
@@ -81,8 +83,8 @@ int store_member(struct store *s, int64_t function, int64_t site, struct store_n
 int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct store_news *news, struct err *err);
 /* By cuts that came since there is not any more, of I and P in `sites`, as far as is known. */
 int store_forget_orders(struct store *s, const struct map *sites, int64_t i, struct err *err);
-/* Where mutexes are taken: see locking.h. */
-enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2 };
+/* Where mutexes are taken: see locking.h, and turns.h for the last one. */
+enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2, STORE_NEXT = 4 };
 int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
 /* Not `sure`: it counts from the second time on. */
 int store_cut(struct store *s, int64_t site, unsigned cuts, bool sure, struct store_news *news, struct err *err);
@@ -115,7 +117,7 @@ struct known_place {
 struct known_pair {
 	uint32_t first, second;
 	uint64_t seen, expected;	/* in so many runs */
-	unsigned how;		/* STORE_MEET, STORE_RACE; of orders enum lifetx_torn, of locks enum store_locks */
+	unsigned how;		/* STORE_MEET and what follows it there; of orders enum lifetx_torn, of locks enum store_locks */
 };
 
 /* Two accesses of one thread in a row, and in how many runs others could have broken them apart. */

@@ -33,6 +33,7 @@ struct unordered {
 	struct locks *locks;
 	struct cells cells;
 	struct learn_pairs pairs, races;	/* the lower number first */
+	struct learn_pairs first, after;	/* (M, M) */
 	struct recent *recent;	/* by thread */
 	size_t recent_count;
 	uint8_t *known;		/* by site: others may know the memory */
@@ -58,6 +59,8 @@ void unordered_free(struct unordered *u)
 	cells_free(&u->cells, clear);
 	learn_pairs_free(&u->pairs);
 	learn_pairs_free(&u->races);
+	learn_pairs_free(&u->first);
+	learn_pairs_free(&u->after);
 	free(u->recent);
 	free(u->known);
 	free(u);
@@ -75,6 +78,7 @@ static void meet(struct unordered *u, const struct last *a, const struct last *b
 static void see(struct unordered *u, struct cell *c, const struct last *now, const struct view *view)
 {
 	struct last *same = NULL;
+	bool after = false;
 
 	for (size_t i = 0; i < c->count; i++) {
 		struct last *old = &c->items[i];
@@ -85,8 +89,10 @@ static void see(struct unordered *u, struct cell *c, const struct last *now, con
 		} else if ((old->write || now->write) && old->mask & now->mask &&
 			   !vclock_saw(view->strong, old->thread, old->epoch)) {
 			meet(u, old, now);
+			after = true;
 		}
 	}
+	learn_pairs_add(after ? &u->after : &u->first, now->site, now->site);
 	if (!same && c->count < CELL_ACCESSES) {
 		c->items = xgrow(c->items, c->count, &c->capacity, sizeof(*c->items));
 		same = &c->items[c->count++];
@@ -195,4 +201,17 @@ void unordered_take(const struct unordered *u, struct learn_pairs *all, struct l
 {
 	take(u, &u->pairs, all);
 	take(u, &u->races, races);
+}
+
+static void take_known(const struct unordered *u, const struct learn_pairs *from, struct learn_pairs *to)
+{
+	for (size_t i = 0; i < from->count; i++)
+		if (!unordered_private(u, from->items[i].first))
+			learn_pairs_add(to, from->items[i].first, from->items[i].second);
+}
+
+void unordered_take_order(const struct unordered *u, struct learn_pairs *first, struct learn_pairs *after)
+{
+	take_known(u, &u->first, first);
+	take_known(u, &u->after, after);
 }

@@ -31,6 +31,12 @@ bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b);
  */
 bool unordered_private(const struct unordered *u, uint32_t site);
 
+/*
+ * Places (M, M) that came first: no other thread had touched the memory unordered before; and that came after such
+ * a one. But private ones.
+ */
+void unordered_take_order(const struct unordered *u, struct learn_pairs *first, struct learn_pairs *after);
+
 /* All pairs in both orders, but of private places; *races are those that no lock excludes. */
 void unordered_take(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races);
 

@@ -39,6 +39,9 @@ enum rules_flag {
 	RULES_WRITE = 64,	/* else it only reads; atomics that do both write */
 	/* LifeTx: it may come between two accesses of a transaction of another thread. */
 	RULES_REMOTE = 128,
+	/* PSet: it was never the first: before it, other threads had always touched the memory, or taken the lock. */
+	RULES_LATE = 512,
+	RULES_LOCK = 1024,	/* no access: it takes a mutex, which counts as if that were written */
 };
 
 /*
@@ -48,11 +51,18 @@ enum rules_flag {
  */
 #define RULES_GATE_SHIFT 16
 
+/*
+ * In a list: a place that reads and whose thread is about to write; or one that takes a lock, and whose thread is
+ * about to take it again. It may not be followed by this one, which reads, or takes the lock, too: that would be
+ * in between.
+ */
+#define RULES_UNFINISHED 0x80000000u
+
 struct rules_site {
 	uint64_t offset;	/* pc (address after the call) less load bias */
 	uint32_t module;
 	uint32_t flags;		/* enum rules_flag */
-	uint32_t before, before_count;	/* PSet: in the list of numbers, ascending */
+	uint32_t before, before_count;	/* PSet: in the list of numbers, ascending; with RULES_UNFINISHED: not */
 	/*
 	 * AVIO: the place that most often had the thread's access before this one; one that reads, if
 	 * there are such. 0: none.

@@ -1,0 +1,102 @@
+/* Locks: who takes one right after whom, what may come, what comes next in a thread, who was ever first. */
+#include "learn_util.h"
+
+#include "learn/turns.h"
+
+static void add(struct buf *b, const char *what, const struct learn_pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->count; i++)
+		buf_addf(b, "%s %u %u\n", what, pairs->items[i].first, pairs->items[i].second);
+}
+
+/* Steps by hand; threads are not ordered by anything but locks. */
+static void expect(const char *text, const char *wanted)
+{
+	struct learn_step steps[64];
+	size_t count = parse_steps(text, steps);
+	struct learn_pairs seen = { 0 }, expected = { 0 }, next = { 0 }, first = { 0 }, after = { 0 };
+	struct vclock nothing = { 0 };
+	struct turns *t = turns_new();
+	struct buf b = { 0 };
+	char *got;
+
+	for (size_t i = 0; i < count; i++) {
+		struct view view = { .thread = steps[i].thread, .strong = &nothing, .strong_epoch = 1 };
+
+		/* Places are threads and what they do at a lock the n-th time: the number of the step. */
+		if (steps[i].op == IROOT_OP_ACQUIRE)
+			steps[i].site = (uint32_t)i + 1;
+		turns_step(t, &steps[i], &view);
+	}
+	turns_take(t, &(struct turns_told){ &seen, &expected, &next, &first, &after });
+	add(&b, "seen", &seen);
+	add(&b, "next", &next);
+	add(&b, "first", &first);
+	add(&b, "after", &after);
+	add(&b, "expected", &expected);
+	got = sorted(&b);
+	assert_string_equal(got, wanted);
+	free(got);
+	turns_free(t);
+	learn_pairs_free(&seen);
+	learn_pairs_free(&expected);
+	learn_pairs_free(&next);
+	learn_pairs_free(&first);
+	learn_pairs_free(&after);
+}
+
+static void test_turns(void **state)
+{
+	(void)state;
+	expect("1A0", "first 1 1\n");
+	expect("1A0 1U0 1A0 1U0", "first 1 1\nfirst 3 3\nnext 1 3\n");
+	expect("1A0 1U0 2A0 2U0", "after 3 3\nexpected 1 3\nexpected 3 1\nfirst 1 1\nseen 1 3\n");
+	expect("1A0 1U0 2A1 2U1", "first 1 1\nfirst 3 3\n");	/* another lock */
+	/* In between: 5 follows 3, not 1; but it may. */
+	expect("1A0 1U0 2A0 2U0 1A0 1U0",
+	       "after 3 3\nafter 5 5\nexpected 1 3\nexpected 3 1\nexpected 3 5\nexpected 5 3\nfirst 1 1\nnext 1 5\n"
+	       "seen 1 3\nseen 3 5\n");
+}
+
+/* Whoever came before by creation and the like does not count. */
+static void test_ordered(void **state)
+{
+	struct learn_step s = { .thread = 1, .op = IROOT_OP_ACQUIRE, .addr = 0x1000, .site = 1 };
+	struct learn_pairs seen = { 0 }, expected = { 0 }, next = { 0 }, first = { 0 }, after = { 0 };
+	struct vclock saw = { 0 };
+	struct view view = { .thread = 1, .strong = &saw, .strong_epoch = 1 };
+	struct turns *t = turns_new();
+
+	(void)state;
+	turns_step(t, &s, &view);
+	vclock_raise(&saw, 1, 1);
+	s.thread = view.thread = 2;
+	s.site = 2;
+	turns_step(t, &s, &view);
+	/* Elsewhere, not known where: nobody follows it. */
+	s.site = 0;
+	turns_step(t, &s, &view);
+	s.thread = view.thread = 1;
+	s.site = 3;
+	turns_step(t, &s, &view);
+	turns_take(t, &(struct turns_told){ &seen, &expected, &next, &first, &after });
+	assert_int_equal(seen.count, 1);	/* (1, 2) */
+	assert_true(learn_pairs_have(&seen, 1, 2));
+	assert_true(learn_pairs_have(&first, 2, 2));
+	assert_false(learn_pairs_have(&expected, 1, 2));
+	assert_true(learn_pairs_have(&after, 3, 3));	/* 2 is not before it by more than the lock */
+	vclock_free(&saw);
+	turns_free(t);
+	learn_pairs_free(&seen);
+	learn_pairs_free(&expected);
+	learn_pairs_free(&next);
+	learn_pairs_free(&first);
+	learn_pairs_free(&after);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_turns), cmocka_unit_test(test_ordered) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
