@@ -50,9 +50,13 @@ SNARLRT_HIDDEN void tx_begin_access(const struct rules_place *place);
 SNARLRT_HIDDEN void tx_end(void);
 SNARLRT_HIDDEN void tx_end_if_over(void);
 
-/* guard_lock.c: mutexes. Before it is asked for; once it is held; while it is still held. */
+/*
+ * guard_lock.c: mutexes. Before it is asked for; once it is held; likewise in other ways than by waiting at
+ * a known place; while it is still held.
+ */
 SNARLRT_HIDDEN void guard_lock_before(const void *lock, uint64_t pc);
-SNARLRT_HIDDEN void guard_lock_held(const void *lock, bool plain);
+SNARLRT_HIDDEN void guard_lock_held(const void *lock);
+SNARLRT_HIDDEN void guard_lock_unknown(const void *lock);
 SNARLRT_HIDDEN void guard_unlock(const void *lock);
 SNARLRT_HIDDEN void guard_held_add(const void *lock);
 SNARLRT_HIDDEN void guard_held_remove(const void *lock);

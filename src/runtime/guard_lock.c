@@ -93,14 +93,20 @@ static uint64_t lock_tag(const void *lock)
 	return (uint64_t)lock >> 3 | CELL_LOCK;
 }
 
-static bool lock_conflict(const void *lock, struct guard_conflict *out)
+static bool lock_conflict(const void *lock, const struct rules_place *place, struct guard_conflict *out)
 {
 	struct cell *c = cell_lock(lock_tag(lock));
-	bool found = c && tx_conflict(c, true, out);
+	bool found = c && ((watch.tx && tx_conflict(c, true, out)) ||
+			   (watch.pset && place && pset_conflict(c, place, true, out)));
 
 	if (c)
 		cell_unlock(c);
 	return found;
+}
+
+static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c, const struct rules_place *place)
+{
+	guard_wait(delay, c, c->kind == WATCHLOG_PSET ? place->site : 0);
 }
 
 void guard_lock_before(const void *lock, uint64_t pc)
@@ -109,11 +115,34 @@ void guard_lock_before(const void *lock, uint64_t pc)
 	struct guard_delay delay = { 0 };
 	struct guard_conflict in_the_way;
 
-	if (place && place->flags >> RULES_GATE_SHIFT && watch_self.root)
+	if (watch.tx && place && place->flags >> RULES_GATE_SHIFT && watch_self.root)
 		guard_gate(place);
-	while (!delay.vain && lock_conflict(lock, &in_the_way))
-		guard_wait(&delay, &in_the_way, 0);
+	watch_self.taking = place;
+	watch_self.taken = lock;
+	while ((watch.tx || place) && !delay.vain && lock_conflict(lock, place, &in_the_way))
+		lock_wait(&delay, &in_the_way, place);
 	guard_wait_end(&delay);
+}
+
+/* The next one to take it comes after us. */
+static void lock_taken(const void *lock, const struct rules_place *place)
+{
+	struct cell *c = cell_lock(lock_tag(lock));
+
+	if (!c)
+		return;
+	if (place)
+		pset_done(c, place, true);
+	else
+		c->write.site = 0;
+	cell_moved(c);
+	cell_unlock(c);
+}
+
+void guard_lock_unknown(const void *lock)
+{
+	if (watch.locks)
+		lock_taken(lock, NULL);
 }
 
 /* Not for mutexes that count or check: those are their owners' business. */
@@ -122,22 +151,23 @@ static bool is_plain(const pthread_mutex_t *m)
 	return m->__data.__kind == PTHREAD_MUTEX_TIMED_NP || m->__data.__kind == PTHREAD_MUTEX_ADAPTIVE_NP;
 }
 
-void guard_lock_held(const void *lock, bool plain)
+void guard_lock_held(const void *lock)
 {
+	const struct rules_place *place = watch_self.taken == lock ? watch_self.taking : NULL;
 	pthread_mutex_t *m = (pthread_mutex_t *)lock;
 	struct guard_delay delay = { 0 };
 	struct guard_conflict in_the_way;
 
-	if (!plain || !is_plain(m))
-		return;
-	while (!delay.vain && lock_conflict(lock, &in_the_way)) {
+	while ((watch.tx || place) && is_plain(m) && !delay.vain && lock_conflict(lock, place, &in_the_way)) {
 		REAL(pthread_mutex_unlock)(m);
-		guard_wait(&delay, &in_the_way, 0);
+		lock_wait(&delay, &in_the_way, place);
 		watch_me()->state = WATCH_BLOCKED;
 		REAL(pthread_mutex_lock)(m);
 		watch_me()->state = WATCH_RUNNING;
 	}
 	guard_wait_end(&delay);
+	if (watch.locks && place)	/* others are never in the way */
+		lock_taken(lock, place);
 }
 
 void guard_unlock(const void *lock)

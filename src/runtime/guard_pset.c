@@ -3,8 +3,11 @@
  * thread that it never followed in a passing run is delayed until another one came in between.
  * What "immediately follow" means is in learn/pset.h; both sides count alike.
  *
- * Besides, a read that always found what another thread had left, and finds memory that nobody
- * has touched yet, waits for somebody to do so: the paper rolls back for that.
+ * Besides, one that was never the first to touch the memory waits for another thread to do so; and a read
+ * waits for one that read before and is about to write. The paper rolls back for both.
+ *
+ * Taking a mutex counts as writing to it. There, too, only what would come in between two of another thread waits:
+ * until the second one has been.
  */
 #include "runtime/guard.h"
 
@@ -24,29 +27,47 @@ static const struct cell_last *stranger(const struct cell *c, const struct rules
 	const struct cell_last *w = &c->write;
 	int own = read_by(c, me);
 
-	if (write)
-		for (int i = (int)c->count - 1; i > own; i--)
-			if (!rules_follows(c->read[i].site, place->site))
-				return &c->read[i];
-	if (!w->site || w->serial == me || rules_follows(w->site, place->site))
+	for (int i = (int)c->count - 1; i >= 0; i--) {
+		const struct cell_last *r = &c->read[i];
+
+		if (write ? i > own && !rules_follows(r->site, place->site)
+			  : i != own && rules_follows(r->site | RULES_UNFINISHED, place->site))
+			return r;
+	}
+	if (!w->site || w->serial == me)
+		return NULL;
+	if (place->flags & RULES_LOCK)
+		return rules_follows(w->site | RULES_UNFINISHED, place->site) ? w : NULL;
+	if (rules_follows(w->site, place->site))
 		return NULL;
 	if (write)
 		return c->count == 0 ? w : NULL;
 	return own < 0 && read_by(c, w->serial) < 0 ? w : NULL;
 }
 
+static bool is_first(const struct cell *c, bool write)
+{
+	uint16_t who = write ? c->touched : c->wrote;
+
+	return !who || who == (uint16_t)watch_self.serial;
+}
+
+static void note_thread(uint16_t *who, uint16_t me)
+{
+	if (*who != me)
+		*who = *who ? CELL_MANY : me;
+}
+
 bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
 		   struct guard_conflict *out)
 {
 	const struct cell_last *p;
-	bool early;
 
 	/* Who is in a transaction is waited for: it goes on. */
-	if (!(place->flags & RULES_OPEN) || watch_me()->epoch & 1)
+	if (!(place->flags & (RULES_OPEN | RULES_LATE)) || watch_me()->epoch & 1)
 		return false;
-	p = stranger(c, place, write);
-	early = !write && !c->write.site && c->count == 0 && rules_has_list(place->site);
-	if (!p && !early)
+	p = place->flags & RULES_OPEN ? stranger(c, place, write) : NULL;
+	if (!p && !(place->flags & RULES_LATE && is_first(c, write)))
 		return false;
 	*out = (struct guard_conflict){ .kind = WATCHLOG_PSET,
 					.site = p ? p->site : 0,
@@ -62,7 +83,9 @@ void pset_done(struct cell *c, const struct rules_place *place, bool write)
 				 (uint16_t)(watch_self.place - 1) };
 	int own;
 
+	note_thread(&c->touched, now.serial);
 	if (write) {
+		note_thread(&c->wrote, now.serial);
 		c->write = now;
 		c->count = 0;
 		return;

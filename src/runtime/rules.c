@@ -186,6 +186,14 @@ const struct rules_header *rules_header(void)
 	return rules.header;
 }
 
+bool rules_have(uint32_t flag)
+{
+	for (uint32_t i = 1; i < rules.header->sites; i++)
+		if (rules.sites[i].flags & flag)
+			return true;
+	return false;
+}
+
 static int module_of(const uint8_t *id, uint32_t size)
 {
 	for (uint32_t m = 0; rules.header && size && m < rules.header->modules; m++) {
@@ -295,11 +303,6 @@ bool rules_follows(uint32_t earlier, uint32_t later)
 			high = middle;
 	}
 	return false;
-}
-
-bool rules_has_list(uint32_t site)
-{
-	return rules.sites[site].before_count > 0;
 }
 
 static uint32_t look_up_function(uint64_t pc)

@@ -21,6 +21,8 @@ struct rules_place {
 SNARLRT_HIDDEN long rules_load(const char *path, uint32_t wanted, const char **trouble);
 SNARLRT_HIDDEN const struct rules_header *rules_header(void);	/* NULL: none */
 
+SNARLRT_HIDDEN bool rules_have(uint32_t flag);	/* does a site have it? */
+
 /* Makes the places of a loaded module known; which number it has in the rules, or -1. */
 SNARLRT_HIDDEN int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base);
 
@@ -34,9 +36,8 @@ SNARLRT_HIDDEN bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t b
 /* The active place of an access; NULL: none. */
 SNARLRT_HIDDEN const struct rules_place *rules_find(uint64_t pc, bool write);
 
-/* May `later` follow `earlier` of another thread? */
+/* May `later` follow `earlier` of another thread? With RULES_UNFINISHED: or not, as the other one is? */
 SNARLRT_HIDDEN bool rules_follows(uint32_t earlier, uint32_t later);
-SNARLRT_HIDDEN bool rules_has_list(uint32_t site);	/* and it is not empty */
 
 /* rules_function.flags of the function that has `pc` right behind its entry hook. */
 SNARLRT_HIDDEN uint32_t rules_function_flags(uint64_t pc);

@@ -60,7 +60,7 @@ static uint32_t next_serial(void)
 
 	do
 		serial = __atomic_add_fetch(&watch.next_serial, 1, __ATOMIC_RELAXED) & 0xffff;
-	while (!serial);
+	while (!serial || serial == CELL_MANY);
 	return serial;
 }
 
@@ -226,13 +226,18 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 {
 	switch (kind) {
 	case TRACE_MUTEX_LOCK:
-		if (result == 0 && watch.tx)
-			guard_lock_held(object, true);
+		if (result == 0 && watch.tx | watch.locks)
+			guard_lock_held(object);
+		if (result == 0)
+			guard_held_add(object);
+		break;
+	case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
+		if (result == 0)
+			guard_lock_unknown(object);
 		/* fall through */
-	case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK: case TRACE_RWLOCK_RDLOCK:
-	case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK: case TRACE_RWLOCK_WRLOCK:
-	case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK: case TRACE_SPIN_LOCK:
-	case TRACE_SPIN_TRYLOCK:
+	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
+	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
+	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
 		if (result == 0)
 			guard_held_add(object);
 		break;
@@ -247,6 +252,7 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 		guard_held_remove((const void *)arg);
 		break;
 	case TRACE_COND_WAKE:
+		guard_lock_unknown((const void *)arg);
 		guard_held_add((const void *)arg);
 		break;
 	default:
@@ -286,13 +292,10 @@ void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 	me = watch_me();
 	if (watch.noise)
 		make_noise(self);
-	if (watch.tx && is_lock(kind)) {
-		tx_end_if_over();
-		if (kind == TRACE_MUTEX_LOCK)
-			guard_lock_before(object, pc & TRACE_ADDR_MASK);
-	} else if (watch.tx) {
-		tx_end();
-	}
+	if (watch.tx)
+		(is_lock(kind) ? tx_end_if_over : tx_end)();
+	if (kind == TRACE_MUTEX_LOCK && watch.tx | watch.locks)
+		guard_lock_before(object, pc & TRACE_ADDR_MASK);
 	__atomic_store_n(&me->blocked_on, is_lock(kind) ? (uint64_t)object & ~1ull : 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&me->state, WATCH_BLOCKED, __ATOMIC_SEQ_CST);
 	watch_leave(self);

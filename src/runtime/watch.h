@@ -52,12 +52,15 @@ struct watch_self {
 	uint32_t serial;
 	uint64_t random;
 	uint32_t *vain_word, vain_value;	/* what was waited for in vain the last time */
+	const void *taken;	/* the mutex that is asked for, … */
+	const struct rules_place *taking;	/* … and the place, or NULL */
 	struct watch_page pages[WATCH_PAGES];	/* check_cell.h */
 	uint64_t exit_cuts[4];	/* bits of depths: the activation's exit ends a transaction */
 };
 
 struct watch {
 	bool check, pset, tx;
+	bool locks;		/* pset: also where mutexes are taken */
 	bool all;		/* check: every place there is, not only those that matter */
 	bool streaks;		/* check: who writes memory owns it until another thread comes (check.h) */
 	bool everywhere;	/* noise without rules: wherever memory is shared */

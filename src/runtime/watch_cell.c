@@ -32,6 +32,7 @@ static void clear(struct cell *c, uint64_t tag)
 {
 	c->tag = tag;
 	c->count = 0;
+	c->touched = c->wrote = 0;
 	sys_clear(&c->own, sizeof(c->own));
 	cell_moved(c);
 }

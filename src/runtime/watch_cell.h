@@ -10,6 +10,7 @@
 #define CELL_OWNS 6u
 #define CELL_READS 5u
 #define CELL_TX 4u
+#define CELL_MANY UINT16_MAX
 #define CELL_LOCK (1ull << 62)	/* in a tag: the address of a lock */
 #define CELL_GATE (1ull << 61)	/* … the number of a gate */
 
@@ -36,7 +37,7 @@ struct cell {
 	uint32_t lock;
 	uint32_t version;	/* moves with each access */
 	uint64_t tag;		/* 0: nobody's */
-	uint32_t pad;
+	uint16_t touched, wrote;	/* serial of the only thread that did; 0: nobody, CELL_MANY: several */
 	uint32_t count;		/* owns or reads */
 	union {
 		struct cell_own own[CELL_OWNS];

@@ -3,10 +3,10 @@
  *
  *   rules OUT TRACE <TEXT
  *
- *   LINE r|w FLAGS [LINE r|w]…   a site, and the ones it may follow
+ *   LINE r|w|l FLAGS [LINE r|w|l[!]]…   a site (l: takes a mutex), and the ones it may follow; with "!", must not
  *   FUNCTION = NUMBER            rules_function.flags
  *
- * FLAGS are letters: I invariant, P list, O open, S source, T in a transaction, C cut, - none.
+ * FLAGS are letters: I invariant, P list, O open, S source, T in a transaction, C cut, L never first, - none.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 struct site {
 	uint64_t pc;
 	unsigned line;
-	bool write, function;
+	bool write, function, lock;
 	char name[64];
 	uint32_t flags;
 	uint32_t before[MOST], before_count;
@@ -52,7 +52,7 @@ static void add(struct symbols *symbols, const struct event *ev, bool write, boo
 		die("too many sites", "");
 	n = symbols_frames(symbols, ev->pc, frames, 8);
 	sites[count] = (struct site){ .pc = ev->pc, .line = frames[0].line, .write = write,
-				      .function = function };
+				      .function = function, .lock = ev->kind == TRACE_MUTEX_LOCK };
 	snprintf(sites[count].name, sizeof(sites[count].name), "%s", frames[n - 1].function);
 	count++;
 }
@@ -70,7 +70,7 @@ static void read_trace(struct reader *r, struct symbols *symbols)
 		case TRACE_FUNC_ENTRY:
 			add(symbols, &ev, false, true);
 			break;
-		case TRACE_WRITE: case TRACE_WRITE_RANGE:
+		case TRACE_WRITE: case TRACE_WRITE_RANGE: case TRACE_MUTEX_LOCK:
 			add(symbols, &ev, true, false);
 			break;
 		default:
@@ -92,7 +92,7 @@ static int by_pc(const void *a, const void *b)
 
 static uint32_t letters(const char *text)
 {
-	static const char names[] = "IPOSTC";
+	static const char names[] = "IPOSTC   L";
 	uint32_t flags = 0;
 
 	for (; *text; text++) {
@@ -106,7 +106,8 @@ static uint32_t letters(const char *text)
 
 static bool is(const struct site *s, const char *line, const char *access)
 {
-	return !s->function && s->line == (unsigned)atoi(line) && s->write == (access[0] == 'w');
+	return !s->function && s->line == (unsigned)atoi(line) && s->write == (access[0] != 'r') &&
+	       s->lock == (access[0] == 'l');
 }
 
 static void describe(char *text)
@@ -136,7 +137,8 @@ static void describe(char *text)
 		for (unsigned k = 3; k + 1 < n; k += 2)
 			for (unsigned p = 0; p < count; p++)
 				if (is(&sites[p], word[k], word[k + 1]))
-					s->before[s->before_count++] = p + 1;
+					s->before[s->before_count++] =
+						(p + 1) | (word[k + 1][1] == '!' ? RULES_UNFINISHED : 0);
 	}
 	if (!found)
 		die("nothing in the trace is at", word[0]);
@@ -144,7 +146,9 @@ static void describe(char *text)
 
 static int by_number(const void *a, const void *b)
 {
-	return (int)(*(const uint32_t *)a) - (int)(*(const uint32_t *)b);
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
 }
 
 static void write_out(const char *path, const struct reader_module *m)
@@ -159,7 +163,7 @@ static void write_out(const char *path, const struct reader_module *m)
 	for (unsigned i = 0; i < count; i++) {
 		struct site *s = &sites[i];
 		struct rules_site r = { .offset = s->pc - m->base,
-					.flags = s->flags | (s->write ? RULES_WRITE : 0),
+					.flags = s->flags | (s->write ? RULES_WRITE : 0) | (s->lock ? RULES_LOCK : 0),
 					.before = h.numbers, .before_count = s->before_count };
 
 		if (s->function) {

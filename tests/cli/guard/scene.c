@@ -5,7 +5,8 @@
  * Scenes: "between": while one thread reads and then writes x, the other writes it, which
  * the first one waits for, at most so many turns ("patient": for ever). "locked": the other
  * one holds a lock that the first one needs next. "early": one reads what the other one is
- * about to write. "order": it always comes in time.
+ * about to write. "order": it always comes in time. "turns": as "between", but each of the three takes a lock ("turns_patient":
+ * as "patient").
  */
 #include <pthread.h>
 #include <signal.h>
@@ -50,8 +51,26 @@ static __attribute__((noinline)) void add_one(void)
 	x = old + 1;	/* @write */
 }
 
+static __attribute__((noinline)) void add_one_locked(void)
+{
+	long old;
+
+	pthread_mutex_lock(&lock);	/* @first */
+	old = x;
+	pthread_mutex_unlock(&lock);
+	atomic_store(&entered, 1);
+	spin_until(&written, is("turns") ? TURNS : -1);
+	pthread_mutex_lock(&lock);	/* @second */
+	x = old + 1;
+	pthread_mutex_unlock(&lock);
+}
+
 static void *reader(void *arg)
 {
+	if (is("turns") || is("turns_patient")) {
+		add_one_locked();
+		return arg;
+	}
 	if (is("early") || is("order")) {
 		if (is("order"))
 			spin_until(&written, -1);
@@ -79,6 +98,13 @@ static void *writer(void *arg)
 	if (is("early"))
 		for (volatile int i = 0; i < 1000000; i++)
 			;
+	if (is("turns") || is("turns_patient")) {
+		pthread_mutex_lock(&lock);	/* @third */
+		x += 10;
+		pthread_mutex_unlock(&lock);
+		atomic_store(&written, 1);
+		return arg;
+	}
 	if (is("locked")) {
 		pthread_mutex_lock(&lock);
 		atomic_store(&written, 1);
