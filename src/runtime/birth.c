@@ -100,14 +100,16 @@ void snarlrt_born(const void *start, size_t size, const void *pc)
 	uint64_t addr = (uint64_t)start;
 	struct snarlrt_thread *self;
 
-	snarlrt_fresh(start, size);
-	if (!snarlrt.filter || !snarlrt.threaded || addr % 16 || addr >= USER_END ||
-	    size > USER_END - addr)
+	if (snarlrt.mode != SNARLRT_RECORD || !snarlrt.filter) {
+		snarlrt_fresh(start, size);
 		return;
+	}
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	be_born(self, addr, size, pc);
+	shadow_forget(self, addr, size);
+	if (snarlrt.threaded && addr % 16 == 0 && addr < USER_END && size <= USER_END - addr)
+		be_born(self, addr, size, pc);
 	snarlrt_leave(self);
 }
 
@@ -135,7 +137,7 @@ bool birth_claim_page(struct snarlrt_thread *self, uint64_t addr)
 static void learn(uint64_t birth, uint32_t thread, uint64_t size, const struct shadow_census *c)
 {
 	int8_t *at = &habits[birth >> 9 & (PLACES - 1)];
-	int habit = __atomic_load_n(at, __ATOMIC_RELAXED);
+	int known = __atomic_load_n(at, __ATOMIC_RELAXED), habit = known;
 
 	if (c->shared)
 		habit = habit < 0 ? 1 : habit + (habit < SHARED);
@@ -143,7 +145,10 @@ static void learn(uint64_t birth, uint32_t thread, uint64_t size, const struct s
 		habit = 0;
 	else if (c->touched)
 		habit -= 1 + (int)((size < BIG ? size : BIG) / WEIGHT);
-	__atomic_store_n(at, (int8_t)(habit < -PRIVATE ? -PRIVATE : habit), __ATOMIC_RELAXED);
+	if (habit < -PRIVATE)
+		habit = -PRIVATE;
+	if (habit != known)	/* other threads look here, too */
+		__atomic_store_n(at, (int8_t)habit, __ATOMIC_RELAXED);
 }
 
 void snarlrt_died(const void *start, size_t size)
@@ -162,6 +167,7 @@ void snarlrt_died(const void *start, size_t size)
 		return;
 	c = shadow_forget(self, addr, size);
 	learn(birth, self->id, size, &c);
-	__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+	if (size > BIG)		/* there may be a claim */
+		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
 	snarlrt_leave(self);
 }

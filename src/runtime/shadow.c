@@ -176,7 +176,7 @@ static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *en
 		__builtin_memcpy(&four, s, sizeof(four));
 		c->touched |= four != 0;
 		c->shared |= ((~four - low) & four & high) != 0;
-		if (four != 0 && (four | low) != own * low)
+		if (four != 0 && (four | low) != own * low && !c->shared)
 			for (int i = 0; i < 4; i++)
 				c->others |= is_others((uint16_t)(four >> 16 * i), own);
 	}

@@ -35,7 +35,7 @@ SNARLRT_HIDDEN void shadow_claim(uint64_t addr, uint64_t size);
 /* What memory was when its owners were forgotten. */
 struct shadow_census {
 	bool shared, touched;	/* at least one granule was */
-	bool others;		/* … was not the current thread's alone */
+	bool others;		/* … was another thread's; not said if one was shared */
 };
 
 /* snarlrt_fresh between enter and leave. */
