@@ -97,7 +97,8 @@ static int tell(struct watch_session *w, const struct check_online *o)
 			fprintf(stderr, "snarl: nothing to watch: in no passing run could a thread have broken "
 				"another one's invariant (--all watches all the same)\n");
 		else
-			fprintf(stderr, "snarl: %u places watched, %zu violations%s\n", w->log->places, w->count,
+			fprintf(stderr, "snarl: %u places watched, %zu violation%s%s\n", w->log->places, w->count,
+				w->count == 1 ? "" : "s",
 				w->count ? " (candidates: snarl hunt proves)" : "");
 	}
 	return cmd_flush(&cmd_check, w->count ? CMD_BUG : CMD_OK);
