@@ -180,6 +180,10 @@ static int make_runs(const struct options *o, struct session *s, struct learner 
 		/* Not every program can be; parallel runs will do then. */
 		if (code < 0 && controlled && !o->schedules) {
 			can_control = false;
+			code = 0;
+			progress_clear(&s->progress);
+			if (!o->explore.quiet && !session_interrupted)
+				fprintf(stderr, "snarl: all runs in parallel from here on: %s\n", err->text);
 			continue;
 		}
 		/* Ctrl-C reaches the program, too. */

@@ -125,3 +125,8 @@ expect 3 'no database' snarl check --db nowhere.db --trace $trace
 expect 2 'which program? Or --trace' snarl check
 expect 2 'of passing runs' snarl check --postmortem $trace
 expect 3 'cannot open' snarl check --trace nowhere.snarl
+
+# A program whose controlled runs are too long is learnt from all the same.
+snarl learn --out long --runs 6 --stable 0 --max-steps 5 --json -- ./bank >long.json 2>err </dev/null || { cat err; fail "too long"; }
+jq -e '.runs == 6 and .passed > 0' long.json >/dev/null || { cat long.json; fail "too long: JSON"; }
+grep -q '^snarl: all runs in parallel from here on: the run took too many steps$' err || { cat err; fail "too long: not told"; }
