@@ -63,8 +63,7 @@ bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
 {
 	const struct cell_last *p;
 
-	/* Who is in a transaction is waited for: it goes on. */
-	if (!(place->flags & (RULES_OPEN | RULES_LATE)) || watch_me()->epoch & 1)
+	if (!(place->flags & (RULES_OPEN | RULES_LATE)))
 		return false;
 	p = place->flags & RULES_OPEN ? stranger(c, place, write) : NULL;
 	if (!p && !(place->flags & RULES_LATE && is_first(c, write)))
