@@ -69,7 +69,7 @@ static int run(const struct target *t, const char *options, double timeout, stru
 	       struct err *err)
 {
 	struct proc_start start = { .name = SNARL_OPTIONS_ENV };
-	char *value = xasprintf("mode=record:quiet=1:%s", options), **argv;
+	char *value = xasprintf("mode=record:quiet=1:times=all:%s", options), **argv;
 	struct pipes p;
 	size_t count = 0;
 	pid_t pid = -1;

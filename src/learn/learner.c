@@ -313,7 +313,7 @@ static int forget_orders(struct learner *l, const struct learn_pairs *meet, cons
 	return result;
 }
 
-/* The order of racing accesses in a parallel run is an estimate: it must happen twice. */
+/* The order of racing accesses in a parallel run is not quite exact: it must happen twice. */
 static int write_cuts(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
 		      bool sure, struct store_news *news, struct err *err)
 {

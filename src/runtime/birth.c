@@ -85,7 +85,7 @@ static void be_born(struct snarlrt_thread *self, uint64_t addr, uint64_t size, c
 		disclaim(self, addr);
 	if (habit >= SHARED && size <= BIG) {
 		if (++self->births % WATCH != 0)
-			shadow_fill(addr, size, SHADOW_SHARED);
+			shadow_fill(addr, size, shadow_shared());
 	} else if (habit <= -PRIVATE && size >= BUFFER && __snarl_tls.own_uncut &&
 		   __atomic_load_n(&snarlrt.live->cut_records, __ATOMIC_RELAXED)) {
 		if (size <= BIG)

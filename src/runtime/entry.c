@@ -113,6 +113,29 @@ static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t
 	return snarlrt_append_quick(addr, site);
 }
 
+bool snarlrt_timed;
+
+/* The ring would put a later time of its own among the next three records, or end before the last one. */
+static bool page_ends(void)
+{
+	uintptr_t at = (uintptr_t)__snarl_tls.cur % STAMP_BYTES;
+
+	return at == 0 || STAMP_BYTES - at < 4 * sizeof(struct trace_record);
+}
+
+/* What lies between two equal times has that one. */
+static void append_timed(struct snarlrt_thread *self, const struct trace_record *r)
+{
+	struct trace_record time = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+
+	while (page_ends())
+		snarlrt_append(self, &time, 1);
+	time.addr = clock_now(self);
+	snarlrt_append(self, &time, 1);
+	snarlrt_append(self, r, 1);
+	snarlrt_append(self, &time, 1);
+}
+
 static inline void access_settle(uint64_t addr, uint64_t site)
 {
 	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
@@ -137,7 +160,7 @@ static inline void access_settle(uint64_t addr, uint64_t site)
 	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)
 		snarlrt_tell_frames(self);
-	if (access_quick(&__snarl_tls, addr, site)) {
+	if (!snarlrt_timed && access_quick(&__snarl_tls, addr, site)) {
 		snarlrt_leave(self);
 		return;
 	}
@@ -147,7 +170,10 @@ static inline void access_settle(uint64_t addr, uint64_t site)
 		if (verdict == SHADOW_UNDECIDED)
 			__snarl_tls.undecided++;
 		snarlrt_tell_frames(self);
-		snarlrt_append(self, &r, 1);
+		if (unlikely(snarlrt_timed))
+			append_timed(self, &r);
+		else
+			snarlrt_append(self, &r, 1);
 	}
 	snarlrt_leave(self);
 }
@@ -216,7 +242,7 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 		snarlrt_tell_frames(self);
 		r[0].addr = (uint64_t)addr & TRACE_ADDR_MASK;
 		r[0].site = TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc);
-		r[1].addr = self->last_time;
+		r[1].addr = snarlrt_timed ? clock_now(self) : self->last_time;
 		r[1].site = size;
 		snarlrt_append(self, r, 2);
 	}

@@ -162,6 +162,8 @@ entry __tsan_\name
 	.if \size != 16
 2:	cmpw %ax, TLS(OWN_UNCUT)	/* private, but we may have to tell later */
 	jne 8f
+	cmpb $0, snarlrt_timed(%rip)
+	jne 8f
 	incl TLS(UNDECIDED)
 	jmp 1b
 	.endif
@@ -330,6 +332,8 @@ entry \name
 	cmpw $-1, %cx
 	je 2f
 	cmpw %cx, TLS(OWN_UNCUT)
+	jne \slow
+	cmpb $0, snarlrt_timed(%rip)
 	jne \slow
 	incl TLS(UNDECIDED)
 1:	movq TLS(CUR), %rcx

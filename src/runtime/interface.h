@@ -15,6 +15,8 @@
  *                       one, make TRACE.live beside their trace
  *   fork=record|off     what a forked child does; default record
  *   filter=on|off       off keeps every access; default on
+ *   times=few|all       all: each access to shared memory gets a time, so that their order in a
+ *                       parallel run is hardly an estimate, and no fast path is taken; default few
  *   window=RECORDS      undecided history kept before it is cut; K, M, G allowed
  *   sites=PATH          of inlined accesses, keep only those at these places
  *                       (docs/trace-format.md)

@@ -154,6 +154,10 @@ static bool set(struct snarlrt_options *o, const char *key, const char *value)
 		o->quiet = same(value, "1");
 		return o->quiet || same(value, "0");
 	}
+	if (same(key, "times")) {
+		o->timed = same(value, "all");
+		return o->timed || same(value, "few");
+	}
 	if (same(key, "window"))
 		return parse_size(value, &o->window);
 	return set_watch(o, key, value);

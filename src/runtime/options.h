@@ -14,7 +14,7 @@ struct snarlrt_options {
 	uint32_t granularity;	/* log2 of bytes */
 	uint64_t seed, wait_us;
 	int server;		/* descriptor, or -1 */
-	bool fork_off, no_filter, quiet, values;
+	bool fork_off, no_filter, timed, quiet, values;
 	uint64_t window;
 	char trace[3072];	/* absolute once parsed */
 	char live[512];

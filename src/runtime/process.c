@@ -236,6 +236,7 @@ bool snarlrt_process_open(const struct snarlrt_options *o)
 {
 	options = *o;
 	snarlrt.filter = !o->no_filter;
+	snarlrt_timed = o->timed && snarlrt.filter;
 	snarlrt.fork_off = o->fork_off || o->profile;
 	snarlrt.profiling = o->profile;
 	snarlrt.window = o->window;

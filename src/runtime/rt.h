@@ -12,6 +12,7 @@
  *   id * 2        private to thread `id`, each access is kept for now
  *   id * 2 + 1    private to thread `id`, its history was cut: nothing is kept
  *   SHADOW_SHARED touched by two threads: everything is kept
+ *   SHADOW_TIMED  likewise, and has a time of its own
  * tls.own holds id * 2 + 1, so that one compare lets the common case go.
  */
 #ifndef RUNTIME_RT_H
@@ -44,6 +45,7 @@
 
 #define SHADOW_BASE 0x7fff8000ull
 #define SHADOW_SHARED 0xffffu
+#define SHADOW_TIMED 0xfffeu	/* in its place with times=all, so that no fast path knows it */
 #define SHADOW_MAX_ID 0x7ffeu	/* later threads own nothing: all they touch is shared */
 #define STAMP_BYTES 4096u	/* a time stamp at least this often in a ring */
 
@@ -126,6 +128,7 @@ struct snarlrt {
 };
 
 extern SNARLRT_HIDDEN struct snarlrt snarlrt;
+extern SNARLRT_HIDDEN bool snarlrt_timed;	/* times=all: each access to shared memory gets a time */
 
 /*
  * For interposers.

@@ -89,7 +89,7 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 		if (snarlrt.profiling)
 			snarlrt_profile_shared(tls->self, granule_of(s));
 	}
-	__atomic_store_n(s, SHADOW_SHARED, __ATOMIC_RELAXED);
+	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
 	return SHADOW_KEEP;
 }
 
@@ -218,6 +218,7 @@ static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, u
 	struct shadow_census c = { false, false, false };
 
 	count(&c, s, end);
+	c.shared |= c.others && snarlrt_timed;	/* may be */
 	if (c.shared)
 		mark_pages(&was_shared, addr, size, clock_now(self));
 	if (c.touched)

@@ -12,6 +12,12 @@ enum shadow_verdict {
 	SHADOW_KEEP,		/* shared */
 };
 
+/* What shared memory has. */
+static inline uint16_t shadow_shared(void)
+{
+	return snarlrt_timed ? SHADOW_TIMED : SHADOW_SHARED;
+}
+
 /* Reserves the address space, once; dies with a message if that is not possible. */
 SNARLRT_HIDDEN void shadow_map(void);
 

@@ -36,6 +36,7 @@ struct filter {
 	struct trace_record entry[PENDING];
 	unsigned entries;
 	struct trace_record stamp;
+	bool untimed;		/* something was kept since the last stamp */
 };
 
 static uint8_t *stash_at(uint64_t position)
@@ -84,7 +85,11 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 	unsigned kind = trace_site_kind(r->site), count = 1 + trace_extra(kind);
 
 	if (kind == TRACE_STAMP) {
-		f->stamp = *r;
+		if (f->untimed)
+			*f->kept++ = *r;	/* it ends what is before it */
+		else
+			f->stamp = *r;
+		f->untimed = false;
 		return r + 1;
 	}
 	if (kind == TRACE_FUNC_ENTRY) {
@@ -101,6 +106,7 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 		put_pending(f);
 		for (unsigned i = 0; i < count; i++)
 			*f->kept++ = r[i];
+		f->untimed = true;
 	}
 	return r + count;
 }
