@@ -65,7 +65,8 @@ bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
 
 	if (!(place->flags & (RULES_OPEN | RULES_LATE)))
 		return false;
-	p = place->flags & RULES_OPEN ? stranger(c, place, write) : NULL;
+	/* Who is in a transaction is waited for: it goes on, unless it came before all others. */
+	p = place->flags & RULES_OPEN && !(watch_me()->epoch & 1) ? stranger(c, place, write) : NULL;
 	if (!p && !(place->flags & RULES_LATE && is_first(c, write)))
 		return false;
 	*out = (struct guard_conflict){ .kind = WATCHLOG_PSET,
