@@ -228,9 +228,10 @@ static inline uint64_t history_what_key(const struct history_what *what)
 	return what->pc << 16 | (uint32_t)what->kind << 1 | what->own;
 }
 
+/* Numbers of locksets are side by side, and so have to be spread first. */
 static inline uint64_t history_what_hash(uint64_t key, uint32_t lockset)
 {
-	return history_mix(key, (uint64_t)lockset << 40);
+	return history_mix(key, lockset * 0x9e3779b97f4a7c15ull);
 }
 
 /* For history_what() and history_note.c: history_names.c. */
