@@ -232,7 +232,7 @@ static void match_inside(struct atomicity *a, const struct local *l,
 
 		if (!(c->bytes & l->pair->bytes))
 			continue;
-		last = c->noted ? &c->last : NULL;
+		last = is_noted(c) ? &c->last : NULL;
 		write = c->older && c->older_noted ? history_older(h, c) : NULL;
 		if (write && write->time > from)
 			match(a, l, write, false, out);
@@ -241,17 +241,24 @@ static void match_inside(struct atomicity *a, const struct local *l,
 	}
 }
 
+/* The thread's access before, or the write before it, and the present one. */
+struct made {
+	bool known, is;		/* it was made; they are of one block */
+	struct history_like like;
+};
+
 /* One granule of the present access, and what is known of it. */
 struct touch {
 	const struct view *view;
 	struct history_what what;
 	struct moment now;
 	struct history_place at;
+	struct made near, wide;
 };
 
 /* False if the two are not of one block. */
-static bool make_pair(const struct atomicity *a, const struct touch *t, const struct moment *p,
-		      bool wide, struct history_like *out)
+static inline bool make_pair(const struct atomicity *a, const struct touch *t,
+			     const struct moment *p, bool wide, struct history_like *out)
 {
 	if (!moments_together(p, &t->now, t->view))
 		return false;
@@ -261,22 +268,23 @@ static bool make_pair(const struct atomicity *a, const struct touch *t, const st
 	out->bytes = t->at.cell->bytes & t->at.recent->bytes;
 	out->cuts = (uint8_t)moments_cuts_since(a->moments, t->view->thread, p->index,
 						a->history.whats[p->tag].lockset, out->cut);
+	out->key = history_like_key(out);
 	return true;
 }
 
-static void note_pair(struct atomicity *a, const struct touch *t, const struct moment *p, bool wide,
-		      struct findings *out)
+static void note_pair(struct atomicity *a, const struct touch *t, const struct moment *p,
+		      struct made *m, bool wide, struct findings *out)
 {
 	struct local l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
 	const struct history_cell *const *inside;
 	struct history_cell *c = t->at.cell;
-	struct history_like like;
 	size_t count;
 	bool fresh;
 
-	if (!make_pair(a, t, p, wide, &like))
+	m->like.p = p;		/* it may have moved */
+	if (!(m->known ? m->is : make_pair(a, t, p, wide, &m->like)))
 		return;
-	l.pair = history_note_pair(&a->history, c, &like, &fresh);
+	l.pair = history_note_pair(&a->history, c, &m->like, &fresh);
 	if (!l.pair || t->at.ordered)
 		return;
 	if (fresh) {
@@ -299,61 +307,73 @@ static inline bool is_wide(const struct history_cell *c, unsigned access)
 
 /* Together they are no pair, or one that is known; then so is the access, and *noted. */
 static inline bool is_known_pair(const struct atomicity *a, const struct touch *t,
-				 const struct moment *p, bool wide, bool *noted)
+				 const struct moment *p, struct made *m, bool wide, bool *noted)
 {
-	struct history_like like;
-
-	if (!make_pair(a, t, p, wide, &like))
+	m->known = true;
+	m->is = make_pair(a, t, p, wide, &m->like);
+	if (!m->is)
 		return true;
 	*noted = p->epoch == t->now.epoch &&
 		 (t->at.quiet || t->at.ordered || t->at.cell->seen >= SEEN_MAX) &&
-		 history_has_pair(&a->history, t->at.cell, &like);
+		 history_has_pair(&a->history, t->at.cell, &m->like);
 	return *noted;
 }
 
 /* Nothing about this access is new. */
-static inline bool is_known(const struct atomicity *a, const struct touch *t)
+static inline bool is_known(const struct atomicity *a, struct touch *t)
 {
 	struct history_cell *c = t->at.cell;
 	bool noted = false;
 
-	return t->at.recent == c && c->noted && is_known_pair(a, t, &c->last, false, &noted) &&
+	return t->at.recent == c && is_noted(c) &&
+	       is_known_pair(a, t, &c->last, &t->near, false, &noted) &&
 	       (noted || history_has(&a->history, c, &t->now)) &&
 	       (!is_wide(c, t->what.access) ||
-		is_known_pair(a, t, history_older(&a->history, c), true, &noted));
+		is_known_pair(a, t, history_older(&a->history, c), &t->wide, true, &noted));
 }
 
-static void note(struct atomicity *a, const struct touch *t, struct findings *out)
+static void note(struct atomicity *a, struct touch *t, struct findings *out)
 {
 	const struct history_cell *recent = t->at.recent;
 	struct history *h = &a->history;
 	bool fresh, noted = history_note(h, t->at.cell, &t->now, &fresh);
 
 	if (noted && recent) {
-		if (recent->noted)
-			note_pair(a, t, &recent->last, false, out);
+		if (is_noted(recent))
+			note_pair(a, t, &recent->last, &t->near, false, out);
 		if (is_wide(recent, t->what.access))
-			note_pair(a, t, history_older(h, recent), true, out);
+			note_pair(a, t, history_older(h, recent), &t->wide, true, out);
 	}
 	history_settle(h, t->at.cell, &t->now, &t->what, noted);
 	if (fresh && !t->at.ordered)
 		match_rep(a, t->at.cell, &t->now, out);
 }
 
+/* Reads what the thread wrote since it took its locks. */
+static inline bool is_own(const struct atomicity *a, const struct touch *t)
+{
+	const struct history_cell *p = t->at.recent;
+
+	return t->what.lockset && p && is_noted(p) && !(t->what.access & ACCESS_WRITE) &&
+	       (p->how & (ACCESS_WRITE | HISTORY_OWN)) &&
+	       a->history.whats[p->last.tag].lockset &&
+	       moments_same_section(a->moments, &p->last, t->view->thread);
+}
+
 static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_t bytes,
 		  struct findings *out)
 {
-	const struct history_cell *p;
+	struct history_cell *c;
 
 	history_place(&a->history, granule, t->view->thread, t->now.epoch, bytes, &t->at);
-	p = t->at.recent;
-	t->what.own = t->what.lockset && p && p->noted && !(t->what.access & ACCESS_WRITE) &&
-		      ((p->access & ACCESS_WRITE) || p->own) &&
-		      a->history.whats[p->last.tag].lockset &&
-		      moments_same_section(a->moments, &p->last, t->view->thread);
+	t->what.own = is_own(a, t);
 	t->now.tag = history_what(&a->history, &t->what);
-	if (is_known(a, t))
-		history_settle(&a->history, t->at.cell, &t->now, &t->what, true);
+	c = t->at.cell;
+	t->near.known = t->wide.known = false;
+	if (!t->at.recent && !c->shared)
+		history_first(&a->history, c, &t->now, &t->what);
+	else if (is_known(a, t))
+		history_settle(&a->history, c, &t->now, &t->what, true);
 	else
 		note(a, t, out);
 }

@@ -9,7 +9,8 @@
 
 #define REGION_SHIFT 7		/* lines of a region: 4 KiB of memory */
 #define SORTED 32u		/* beyond, the order of other threads' cells is as it comes */
-#define SPARE_UNITS 1024u	/* more than one access needs */
+#define SPARE_UNITS 1024u	/* more than an access to a granule takes */
+#define ACCESS_BLOCKS 2u	/* that it takes at most */
 #define FIRST_ROOM 1024u	/* blocks */
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
@@ -24,12 +25,14 @@ static void set_blocks(struct history *h, size_t room)
 	h->blocks = pages_grow(h->blocks, h->block_room * sizeof(*h->blocks),
 			       room * sizeof(*h->blocks));
 	h->block_room = room;
+	h->block_enough = room - ACCESS_BLOCKS;
 }
 
 static void set_units(struct history *h, size_t room)
 {
 	h->units = pages_grow(h->units, h->unit_room * HISTORY_UNIT, room * HISTORY_UNIT);
 	h->unit_room = room;
+	h->unit_enough = room - SPARE_UNITS;
 }
 
 static void begin(struct history *h)
@@ -181,27 +184,32 @@ static inline struct history_slot *slot_find(struct history *h, uint64_t line, u
 	return s->key ? s : add_line(h, line, thread, first);
 }
 
-/* Two blocks at most and some units are taken by an access to a granule. */
-static void more_room(struct history *h)
+static bool has_room(const struct history *h)
 {
-	bool blocks = h->block_count + 2 > h->block_room;
-
-	if (h->extent_count > HISTORY_EXTENTS)
-		forget_all(h);
-	else if (blocks && h->block_room < h->block_limit)
-		set_blocks(h, 2 * h->block_room);
-	else if (!blocks && h->unit_room < h->unit_limit)
-		set_units(h, 2 * h->unit_room);
-	else
-		forget_all(h);
+	return h->block_count <= h->block_enough && h->unit_count <= h->unit_enough &&
+	       h->extent_count <= HISTORY_EXTENTS;
 }
 
-static inline void make_room(struct history *h)
+void history_make_room(struct history *h)
 {
-	while (__builtin_expect(h->block_count + 2 > h->block_room ||
-				h->unit_count + SPARE_UNITS > h->unit_room ||
-				h->extent_count > HISTORY_EXTENTS, 0))
-		more_room(h);
+	while (!has_room(h)) {
+		bool blocks = h->block_count > h->block_enough;
+
+		if (h->extent_count > HISTORY_EXTENTS)
+			forget_all(h);
+		else if (blocks && h->block_room < h->block_limit)
+			set_blocks(h, 2 * h->block_room);
+		else if (!blocks && h->unit_room < h->unit_limit)
+			set_units(h, 2 * h->unit_room);
+		else
+			forget_all(h);
+	}
+}
+
+void history_go(struct history *h, uint64_t line, uint32_t thread)
+{
+	h->here = *slot_find(h, line, thread);
+	h->here.key = key_of(line, thread);
 }
 
 /* The thread begins to use bytes of the granule. If several had it, their cells know. */
@@ -292,48 +300,17 @@ static void place_among(struct history *h, struct history_cell *first, uint32_t 
 	out->quiet = !(shared | exact->shared);
 }
 
-/* Another thread may have been there since this one was. */
-static void arrive(const struct history *h, struct history_share *share, unsigned g, uint32_t thread,
-		   uint32_t epoch, struct history_place *out)
+void history_place_other(struct history *h, struct history_cell *first, uint32_t epoch,
+			 uint8_t bytes, struct history_place *out)
 {
-	if (share->toucher[g] != thread) {
-		share->toucher[g] = thread;
-		out->quiet = false;
-		if (share->front[g] && !moments_ordered(h->moments, share->front[g], epoch))
-			share->front[g] = 0;
+	if (first->bytes || first->next) {
+		place_among(h, first, epoch, bytes, out);
+		return;
 	}
-	if (share->front[g])
-		share->front[g] = epoch;
-	out->ordered = share->front[g] != 0;
-}
-
-void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_t epoch,
-		   uint8_t bytes, struct history_place *out)
-{
-	uint64_t line = granule / HISTORY_LINE;
-	struct history_cell *c;
-
-	make_room(h);
-	/* Mostly where the access before was. */
-	if (h->here.key != key_of(line, thread)) {
-		h->here = *slot_find(h, line, thread);
-		h->here.key = key_of(line, thread);
-	}
-	c = &h->cells[h->here.block * HISTORY_LINE + granule % HISTORY_LINE];
-	out->ordered = true;
-	if (__builtin_expect(c->bytes == bytes && !c->next, 1)) {
-		out->cell = out->recent = c;
-		out->quiet = true;
-	} else if (!c->bytes && !c->next) {
-		begin_cell(h, c, epoch, bytes);
-		out->cell = c;
-		out->recent = NULL;
-		out->quiet = !c->shared;
-	} else {
-		place_among(h, c, epoch, bytes, out);
-	}
-	if (out->cell->shared)
-		arrive(h, history_share(h, h->here.share), granule % HISTORY_LINE, thread, epoch, out);
+	begin_cell(h, first, epoch, bytes);
+	out->cell = first;
+	out->recent = NULL;
+	out->quiet = !first->shared;
 }
 
 uint32_t history_thread(const struct history *h, const struct history_cell *cell)

@@ -84,25 +84,29 @@ struct history_like {
 	uint32_t cut[MOMENTS_CUTS];
 	uint8_t cuts, bytes;
 	bool wide;
+	uint64_t key;		/* history_like_key() */
 };
+
+/* Of a cell's last access, beside its bits of enum access. */
+#define HISTORY_OWN 8u
+#define HISTORY_NOTED 16u	/* it has a representative */
 
 /* A cache line. */
 struct history_cell {
 	struct moment last;	/* the latest access, its tag a number of a history_what */
 	uint32_t reps : 24;	/* units; history_note.c */
-	uint32_t rep_hint : 8;	/* the representative that was asked for last */
+	uint8_t rep_hint;	/* the representative that was asked for last */
 	uint32_t pairs : 24;
-	uint32_t pair_hint : 8;	/* likewise of the pairs */
+	uint8_t pair_hint;	/* likewise of the pairs */
 	uint32_t next : 24;	/* of the thread and granule, with other bytes; 0: none */
-	uint32_t roomy : 1;	/* its representatives have room for an older write */
-	uint32_t bytes : 8;	/* 0: not in use */
+	uint8_t bytes;		/* 0: not in use */
 	uint32_t rep_count : 5, pair_count : 6;
 	uint32_t seen : 4;	/* times that something was looked for inside a pair */
-	uint32_t access : 3, own : 1;	/* of the last access */
-	uint32_t noted : 1;	/* it has a representative */
-	uint32_t older : 1, older_noted : 1;	/* it is a read, and a write came before it */
+	uint32_t older : 1, older_noted : 1;	/* the last access is a read, a write came before it */
 	uint32_t shared : 1;	/* other threads have cells of the granule too */
 	uint32_t wrote : 1;	/* the thread is among the granule's writers */
+	uint32_t roomy : 1;	/* its representatives have room for an older write */
+	uint8_t how;		/* of the last access: enum access, HISTORY_OWN, HISTORY_NOTED */
 };
 
 struct history_block {
@@ -171,6 +175,7 @@ struct history {
 	struct history_cell *cells;	/* HISTORY_LINE of each block; block 0 is none */
 	struct history_block *blocks;
 	size_t block_count, block_room, block_limit;
+	size_t block_enough, unit_enough;	/* beyond, history_make_room() has to help */
 	struct history_slot *slots;
 	size_t slot_count, slot_used;	/* count: a power of two */
 	struct history_slot here;	/* of the last access, its key without `other`; 0: none */
@@ -212,10 +217,6 @@ void history_free(struct history *h);
  * one HISTORY_AHEAD / 3 before its cell, and so on, as each says where the next is.
  */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
-
-/* Makes the cell if there is none. `epoch` is of the access. Good until the next call. */
-void history_place(struct history *h, uint64_t granule, uint32_t thread, uint32_t epoch,
-		   uint8_t bytes, struct history_place *out);
 
 static inline uint64_t history_mix(uint64_t hash, uint64_t value)
 {
@@ -323,7 +324,7 @@ static inline struct history_share *history_share(const struct history *h, uint3
 	return (struct history_share *)(h->units + (size_t)unit * HISTORY_UNIT);
 }
 
-/* For history_note.c: the cell's thread writes for the first time. */
+/* For history_known.h: the cell's thread writes for the first time. */
 void history_wrote(struct history *h, struct history_cell *c);
 
 #endif

@@ -5,7 +5,56 @@
 #ifndef ANALYZE_HISTORY_KNOWN_H
 #define ANALYZE_HISTORY_KNOWN_H
 
-#include "analyze/history.h"
+#include "analyze/history_slots.h"
+
+/* For history_place(): to what is not there yet, and to one of several cells. */
+void history_make_room(struct history *h);
+void history_go(struct history *h, uint64_t line, uint32_t thread);
+void history_place_other(struct history *h, struct history_cell *first, uint32_t epoch,
+			 uint8_t bytes, struct history_place *out);
+
+/* Another thread may have been there since this one was. */
+static inline void history_arrive(const struct history *h, unsigned g, uint32_t thread,
+				  uint32_t epoch, struct history_place *out)
+{
+	struct history_share *share = history_share(h, h->here.share);
+
+	if (share->toucher[g] != thread) {
+		share->toucher[g] = thread;
+		out->quiet = false;
+		if (share->front[g] && !moments_ordered(h->moments, share->front[g], epoch))
+			share->front[g] = 0;
+	}
+	if (share->front[g])
+		share->front[g] = epoch;
+	out->ordered = share->front[g] != 0;
+}
+
+/* Makes the cell if there is none. `epoch` is of the access. Good until the next call. */
+static inline void history_place(struct history *h, uint64_t granule, uint32_t thread,
+				 uint32_t epoch, uint8_t bytes, struct history_place *out)
+{
+	uint64_t line = granule / HISTORY_LINE;
+	unsigned g = granule % HISTORY_LINE;
+	struct history_cell *c;
+
+	if (__builtin_expect(h->block_count > h->block_enough || h->unit_count > h->unit_enough ||
+			     h->extent_count > HISTORY_EXTENTS, 0))
+		history_make_room(h);
+	/* Mostly where the access before was. */
+	if (h->here.key != key_of(line, thread))
+		history_go(h, line, thread);
+	c = &h->cells[(size_t)h->here.block * HISTORY_LINE + g];
+	out->ordered = true;
+	if (__builtin_expect(c->bytes == bytes && !c->next, 1)) {
+		out->cell = out->recent = c;
+		out->quiet = true;
+	} else {
+		history_place_other(h, c, epoch, bytes, out);
+	}
+	if (out->cell->shared)
+		history_arrive(h, g, thread, epoch, out);
+}
 
 static inline void *unit_at(const struct history *h, uint32_t unit)
 {
@@ -27,6 +76,11 @@ static inline uint64_t *pair_keys(const struct history *h, const struct history_
 	return unit_at(h, c->pairs);
 }
 
+static inline bool is_noted(const struct history_cell *c)
+{
+	return c->how & HISTORY_NOTED;
+}
+
 static inline uint64_t rep_key(const struct moment *m)
 {
 	return (uint64_t)m->epoch << 32 | m->tag;
@@ -35,7 +89,7 @@ static inline uint64_t rep_key(const struct moment *m)
 #define TWO_CLOCKS (1ull << 63)
 
 /* Lower half: what it is; upper half: under which clock, or a hash of the two. */
-static inline uint64_t pair_key(const struct history_like *p)
+static inline uint64_t history_like_key(const struct history_like *p)
 {
 	uint64_t hash = history_mix(history_mix(0, (uint64_t)p->p->tag << 32 | p->i->tag),
 				    (uint64_t)p->bytes << 8 | (uint64_t)p->cuts << 1 | p->wide);
@@ -69,7 +123,7 @@ static inline bool history_has(const struct history *h, struct history_cell *c,
 	uint64_t key = rep_key(now);
 	unsigned n;
 
-	if (rep_key(&c->last) == key && c->noted)
+	if (rep_key(&c->last) == key && is_noted(c))
 		return true;
 	if (c->rep_count <= 1)
 		return false;
@@ -84,12 +138,28 @@ static inline bool history_has(const struct history *h, struct history_cell *c,
 static inline bool history_has_pair(const struct history *h, struct history_cell *c,
 				    const struct history_like *like)
 {
-	unsigned n = key_find(pair_keys(h, c), c->pair_count, c->pair_hint, pair_key(like));
+	unsigned n = key_find(pair_keys(h, c), c->pair_count, c->pair_hint, like->key);
 
 	if (n == c->pair_count)
 		return false;
 	c->pair_hint = n;
 	return true;
+}
+
+static inline uint8_t history_how(const struct history_what *what, bool noted)
+{
+	return (uint8_t)(what->access | (what->own ? HISTORY_OWN : 0) | (noted ? HISTORY_NOTED : 0));
+}
+
+/* The first access ever to the cell, which no other thread has: its only representative. */
+static inline void history_first(struct history *h, struct history_cell *c,
+				 const struct moment *now, const struct history_what *what)
+{
+	c->rep_count = 1;
+	c->last = *now;
+	c->how = history_how(what, true);
+	if (what->access & ACCESS_WRITE)
+		history_wrote(h, c);
 }
 
 /* For history_settle(): what was last is the older write now. */
@@ -103,13 +173,11 @@ static inline void history_settle(struct history *h, struct history_cell *c,
 		c->older = 0;
 		if (!c->wrote)
 			history_wrote(h, c);
-	} else if (c->access & ACCESS_WRITE) {
+	} else if (c->how & ACCESS_WRITE) {
 		history_set_older(h, c);
 	}
 	c->last = *now;
-	c->access = what->access;
-	c->own = what->own;
-	c->noted = noted;
+	c->how = history_how(what, noted);
 }
 
 /* The cell's last write, when it is older than its last access. */

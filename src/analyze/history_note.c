@@ -128,7 +128,7 @@ void history_set_older(struct history *h, struct history_cell *c)
 	}
 	*older_of(h, c) = c->last;
 	c->older = 1;
-	c->older_noted = c->noted;
+	c->older_noted = is_noted(c);
 }
 
 static unsigned add_pair(struct history *h, struct history_cell *c)
@@ -172,7 +172,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 		*fresh = true;
 		return true;
 	}
-	*fresh = !(rep_key(&c->last) == key && c->noted);
+	*fresh = !(rep_key(&c->last) == key && is_noted(c));
 	keys = rep_keys(h, c);
 	marks = rep_marks(h, c);
 	for (unsigned i = 0; *fresh && c->rep_count > 1 && i < c->rep_count; i++) {
@@ -205,7 +205,7 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 					     const struct history_like *like, bool *fresh)
 {
 	unsigned newest = HISTORY_PAIRS, epochs = 0, n;
-	uint64_t key = pair_key(like), *keys = pair_keys(h, c);
+	uint64_t key = like->key, *keys = pair_keys(h, c);
 	const struct history_pair *list = pairs(h, c);
 	struct history_pair *pair;
 
@@ -264,7 +264,7 @@ static inline const struct moment *rep_latest(const struct history *h, const str
 {
 	uint64_t key = c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
 
-	if (c->noted && rep_key(&c->last) == key)
+	if (is_noted(c) && rep_key(&c->last) == key)
 		return &c->last;
 	if (c->older && c->older_noted && rep_key(older_of(h, c)) == key)
 		return older_of(h, c);

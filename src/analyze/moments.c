@@ -5,12 +5,10 @@
 
 #include "base/mem.h"
 
-#define CHANGES 64u		/* a power of 2 */
 #define SITUATIONS 65536u	/* to begin with */
-#define USER_BLOCK 0x80000000u
 
 /* A strong clock of a thread. */
-struct epoch {
+struct moments_epoch {
 	struct vclock clock;
 	uint64_t own;
 	uint32_t thread;
@@ -18,38 +16,10 @@ struct epoch {
 	uint32_t next;		/* when free */
 };
 
-struct situation {
+struct moments_situation {
 	bool marked;
 	uint32_t epoch, lockset;	/* epoch 0: free, then `lockset` is the next free one */
 	struct view_acquired acquired[LOCKS_OUTER];
-};
-
-struct change {
-	uint64_t index;		/* from this event of the thread on */
-	uint32_t lockset;
-};
-
-struct thread {
-	bool stale;		/* it synchronised since `situation` was made */
-	uint32_t situation, epoch;	/* now */
-	uint64_t released;	/* its events until the last release */
-	uint32_t changes;	/* made so far; the last CHANGES of them: */
-	struct change change[CHANGES];
-};
-
-struct moments {
-	struct locks *locks;
-	struct thread **threads;
-	size_t thread_count;
-	struct epoch *epochs;		/* 0 is none */
-	size_t epoch_count, epoch_capacity;
-	uint32_t free_epoch;
-	struct situation *situations;	/* 0 is none */
-	size_t situation_count, situation_capacity;
-	uint32_t free_situation;
-	size_t enough;			/* situations at which it pays to look for unused ones */
-	void (*mark)(void *ctx);
-	void *mark_ctx;
 };
 
 struct moments *moments_new(struct locks *locks)
@@ -59,9 +29,9 @@ struct moments *moments_new(struct locks *locks)
 	m->locks = locks;
 	m->enough = SITUATIONS;
 	m->epochs = xgrow(NULL, 0, &m->epoch_capacity, sizeof(*m->epochs));
-	m->epochs[m->epoch_count++] = (struct epoch){ 0 };
+	m->epochs[m->epoch_count++] = (struct moments_epoch){ 0 };
 	m->situations = xgrow(NULL, 0, &m->situation_capacity, sizeof(*m->situations));
-	m->situations[m->situation_count++] = (struct situation){ 0 };
+	m->situations[m->situation_count++] = (struct moments_situation){ 0 };
 	return m;
 }
 
@@ -79,7 +49,7 @@ void moments_free(struct moments *m)
 	free(m);
 }
 
-static struct thread *make_thread(struct moments *m, uint32_t id)
+static struct moments_thread *make_thread(struct moments *m, uint32_t id)
 {
 	size_t count = m->thread_count;
 
@@ -93,7 +63,7 @@ static struct thread *make_thread(struct moments *m, uint32_t id)
 	return m->threads[id];
 }
 
-static inline struct thread *thread_of(struct moments *m, uint32_t id)
+static inline struct moments_thread *thread_of(struct moments *m, uint32_t id)
 {
 	if (id < m->thread_count && m->threads[id])
 		return m->threads[id];
@@ -117,7 +87,7 @@ static void free_unmarked(struct moments *m)
 
 	m->free_situation = m->free_epoch = 0;
 	for (uint32_t n = (uint32_t)m->situation_count; n-- > 1;) {
-		struct situation *s = &m->situations[n];
+		struct moments_situation *s = &m->situations[n];
 
 		if (s->marked) {
 			s->marked = false;
@@ -130,7 +100,7 @@ static void free_unmarked(struct moments *m)
 		}
 	}
 	for (uint32_t n = (uint32_t)m->epoch_count; n-- > 1;) {
-		struct epoch *e = &m->epochs[n];
+		struct moments_epoch *e = &m->epochs[n];
 
 		if (!e->marked) {
 			e->next = m->free_epoch;
@@ -160,7 +130,7 @@ static bool same_clock(const struct vclock *a, const struct vclock *b)
 static uint32_t epoch_now(struct moments *m, const struct view *view, uint32_t before)
 {
 	uint32_t number = m->free_epoch;
-	struct epoch *e = &m->epochs[before];
+	struct moments_epoch *e = &m->epochs[before];
 
 	if (before && e->own == view->strong_epoch && same_clock(&e->clock, view->strong))
 		return before;
@@ -169,7 +139,7 @@ static uint32_t epoch_now(struct moments *m, const struct view *view, uint32_t b
 	} else {
 		m->epochs = xgrow(m->epochs, m->epoch_count, &m->epoch_capacity, sizeof(*m->epochs));
 		number = (uint32_t)m->epoch_count++;
-		m->epochs[number] = (struct epoch){ 0 };
+		m->epochs[number] = (struct moments_epoch){ 0 };
 	}
 	e = &m->epochs[number];
 	vclock_copy(&e->clock, view->strong);
@@ -178,10 +148,10 @@ static uint32_t epoch_now(struct moments *m, const struct view *view, uint32_t b
 	return number;
 }
 
-static void situation_now(struct moments *m, struct thread *t, const struct view *view)
+static void situation_now(struct moments *m, struct moments_thread *t, const struct view *view)
 {
 	size_t held = locks_count(m->locks, view->lockset);
-	struct situation *s;
+	struct moments_situation *s;
 	uint32_t epoch, number;
 
 	if (!m->free_situation && m->mark && m->situation_count >= m->enough)
@@ -206,11 +176,11 @@ static void situation_now(struct moments *m, struct thread *t, const struct view
 	t->stale = false;
 }
 
-static void changed(struct thread *t, uint64_t index, uint32_t lockset)
+static void changed(struct moments_thread *t, uint64_t index, uint32_t lockset)
 {
-	if (t->changes && t->change[(t->changes - 1) % CHANGES].lockset == lockset)
+	if (t->changes && t->change[(t->changes - 1) % MOMENTS_CHANGES].lockset == lockset)
 		return;
-	t->change[t->changes++ % CHANGES] = (struct change){ index, lockset };
+	t->change[t->changes++ % MOMENTS_CHANGES] = (struct moments_change){ index, lockset };
 }
 
 /* The lock that the event lets go of, 0: none. */
@@ -232,7 +202,7 @@ static uint64_t released_lock(const struct event *ev, const struct view *view)
 
 void moments_sync(struct moments *m, const struct event *ev, const struct view *view)
 {
-	struct thread *t;
+	struct moments_thread *t;
 	uint64_t lock;
 
 	if (ev->kind == TRACE_FUNC_ENTRY || ev->kind == TRACE_FUNC_EXIT)
@@ -248,22 +218,13 @@ void moments_sync(struct moments *m, const struct event *ev, const struct view *
 	}
 }
 
-void moments_now(struct moments *m, const struct event *ev, const struct view *view,
-		 struct moment *out)
+const struct moments_thread *moments_look(struct moments *m, const struct view *view)
 {
-	struct thread *t = thread_of(m, ev->thread);
+	struct moments_thread *t = thread_of(m, view->thread);
 
 	if (t->stale)
 		situation_now(m, t, view);
-	out->index = view->index;
-	out->time = ev->time;
-	out->addr = ev->addr;
-	out->size = ev->size < UINT32_MAX ? (uint32_t)ev->size : UINT32_MAX;
-	out->situation = t->situation;
-	out->epoch = t->epoch;
-	out->stack = view->stack;
-	out->block = view->user_block ? view->user_block | USER_BLOCK : view->block;
-	out->tag = 0;
+	return t;
 }
 
 uint32_t moments_thread(const struct moments *m, const struct moment *a)
@@ -281,15 +242,10 @@ uint32_t moments_lockset(const struct moments *m, const struct moment *a)
 	return m->situations[a->situation].lockset;
 }
 
-bool moments_same_section(const struct moments *m, const struct moment *p, uint32_t thread)
-{
-	return p->index >= m->threads[thread]->released;
-}
-
 bool moments_ordered(const struct moments *m, uint32_t a, uint32_t b)
 {
-	const struct epoch *x = &m->epochs[a];
-	const struct epoch *y = &m->epochs[b];
+	const struct moments_epoch *x = &m->epochs[a];
+	const struct moments_epoch *y = &m->epochs[b];
 
 	return vclock_saw(&y->clock, x->thread, x->own);
 }
@@ -298,18 +254,6 @@ bool moments_fixed(const struct moments *m, uint32_t a1, uint32_t b1, uint32_t b
 {
 	return moments_ordered(m, b1, a1) || moments_ordered(m, a2, b2) ||
 	       (moments_ordered(m, a1, b1) && moments_ordered(m, b2, a2));
-}
-
-bool moments_near(const struct moment *p, const struct moment *i, const struct view *view)
-{
-	if ((p->block | i->block) & USER_BLOCK)
-		return false;
-	if (i->index - p->index <= MOMENTS_WINDOW)
-		return true;
-	for (uint32_t k = view->activation_count; k > 0 && p->block; k--)
-		if (view->activations[k - 1] == p->block)
-			return true;
-	return false;
 }
 
 /* Whoever can meet a thread in `b` can meet one in `a`: fewer locks, taken no earlier. */
@@ -361,16 +305,15 @@ static unsigned add_cut(const struct moments *m, uint32_t *cuts, unsigned count,
 	return kept;
 }
 
-unsigned moments_cuts_since(const struct moments *m, uint32_t thread, uint64_t index,
-			    uint32_t lockset, uint32_t cuts[MOMENTS_CUTS])
+unsigned moments_cuts_behind(const struct moments *m, const struct moments_thread *t, uint64_t index,
+			     uint32_t lockset, uint32_t cuts[MOMENTS_CUTS])
 {
-	const struct thread *t = m->threads[thread];
-	const struct change *c;
+	const struct moments_change *c;
 	unsigned count = 1;
 
 	cuts[0] = lockset;
-	for (uint32_t n = t->changes; n > 0 && cuts[0] && t->changes - n < CHANGES; n--) {
-		c = &t->change[(n - 1) % CHANGES];
+	for (uint32_t n = t->changes; n > 0 && cuts[0] && t->changes - n < MOMENTS_CHANGES; n--) {
+		c = &t->change[(n - 1) % MOMENTS_CHANGES];
 		if (c->index <= index)
 			break;
 		count = add_cut(m, cuts, count, c->lockset);
@@ -418,7 +361,7 @@ struct candidate_event moments_event(const struct moments *m, const struct momen
 bool moments_hold(const struct moments *m, const struct moment *a, uint64_t after,
 		  const struct moment *other, struct candidate_event *out)
 {
-	const struct situation *s = &m->situations[a->situation];
+	const struct moments_situation *s = &m->situations[a->situation];
 	size_t place = locks_needed(m->locks, s->lockset, moments_lockset(m, other));
 	struct locks_held held;
 

@@ -27,7 +27,35 @@ struct moment {
 	uint32_t tag;		/* the keeper's */
 };
 
-struct moments;
+#define MOMENTS_CHANGES 64u	/* a power of 2 */
+#define MOMENTS_USER_BLOCK 0x80000000u
+
+/* Of a thread, as moments.c keeps it: asked at every access. */
+struct moments_thread {
+	bool stale;		/* it synchronised since `situation` was made */
+	uint32_t situation, epoch;	/* now */
+	uint64_t released;	/* its events until the last release */
+	uint32_t changes;	/* made so far; the last MOMENTS_CHANGES of them: */
+	struct moments_change {
+		uint64_t index;	/* from this event of the thread on */
+		uint32_t lockset;
+	} change[MOMENTS_CHANGES];
+};
+
+struct moments {
+	struct locks *locks;
+	struct moments_thread **threads;	/* NULL: none yet */
+	size_t thread_count;
+	struct moments_epoch *epochs;		/* 0 is none */
+	size_t epoch_count, epoch_capacity;
+	uint32_t free_epoch;
+	struct moments_situation *situations;	/* 0 is none */
+	size_t situation_count, situation_capacity;
+	uint32_t free_situation;
+	size_t enough;			/* situations at which it pays to look for unused ones */
+	void (*mark)(void *ctx);
+	void *mark_ctx;
+};
 
 struct moments *moments_new(struct locks *locks);
 void moments_free(struct moments *m);
@@ -35,9 +63,28 @@ void moments_free(struct moments *m);
 /* Every event that is no access, in the order of the trace. */
 void moments_sync(struct moments *m, const struct event *ev, const struct view *view);
 
+/* For moments_now(): the thread of the view, which synchronised or is new. */
+const struct moments_thread *moments_look(struct moments *m, const struct view *view);
+
 /* The access as a moment, tag 0. It may be kept until the next call of the marker. */
-void moments_now(struct moments *m, const struct event *ev, const struct view *view,
-		 struct moment *out);
+static inline void moments_now(struct moments *m, const struct event *ev, const struct view *view,
+			       struct moment *out)
+{
+	const struct moments_thread *t =
+		view->thread < m->thread_count ? m->threads[view->thread] : NULL;
+
+	if (__builtin_expect(!t || t->stale, 0))
+		t = moments_look(m, view);
+	out->index = view->index;
+	out->time = ev->time;
+	out->addr = ev->addr;
+	out->size = ev->size < UINT32_MAX ? (uint32_t)ev->size : UINT32_MAX;
+	out->situation = t->situation;
+	out->epoch = t->epoch;
+	out->stack = view->stack;
+	out->block = view->user_block ? view->user_block | MOMENTS_USER_BLOCK : view->block;
+	out->tag = 0;
+}
 
 /*
  * `mark` calls moments_mark() for every moment that is kept; without it, all of them are. The
@@ -51,7 +98,11 @@ uint32_t moments_epoch(const struct moments *m, uint32_t situation);
 uint32_t moments_lockset(const struct moments *m, const struct moment *a);
 
 /* No lock was released between `p`, made with locks held, and the thread's present event. */
-bool moments_same_section(const struct moments *m, const struct moment *p, uint32_t thread);
+static inline bool moments_same_section(const struct moments *m, const struct moment *p,
+					uint32_t thread)
+{
+	return p->index >= m->threads[thread]->released;
+}
 
 /* By strong happens-before; different threads. It is all in their epochs. */
 bool moments_ordered(const struct moments *m, uint32_t a, uint32_t b);
@@ -63,14 +114,24 @@ bool moments_ordered(const struct moments *m, uint32_t a, uint32_t b);
  */
 bool moments_fixed(const struct moments *m, uint32_t a1, uint32_t b1, uint32_t b2, uint32_t a2);
 
-/* For moments_together(), where the innermost blocks differ. */
-bool moments_near(const struct moment *p, const struct moment *i, const struct view *view);
+/* For moments_together(): the function of `p` is still active. */
+static inline bool moments_within(const struct moment *p, const struct view *view)
+{
+	for (uint32_t k = p->block ? view->activation_count : 0; k > 0; k--)
+		if (view->activations[k - 1] == p->block)
+			return true;
+	return false;
+}
 
 /* `p` and the thread's present access `i` are of one block, or near enough. */
 static inline bool moments_together(const struct moment *p, const struct moment *i,
 				    const struct view *view)
 {
-	return (p->block && p->block == i->block) || moments_near(p, i, view);
+	if (p->block && p->block == i->block)
+		return true;
+	if ((p->block | i->block) & MOMENTS_USER_BLOCK)
+		return false;
+	return i->index - p->index <= MOMENTS_WINDOW || moments_within(p, view);
 }
 
 /*
@@ -80,9 +141,22 @@ static inline bool moments_together(const struct moment *p, const struct moment 
  */
 unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS]);
 
+/* For moments_cuts_since(): the lockset changed since. */
+unsigned moments_cuts_behind(const struct moments *m, const struct moments_thread *t, uint64_t index,
+			     uint32_t lockset, uint32_t cuts[MOMENTS_CUTS]);
+
 /* The same of the thread's access number `index`, made with this lockset. */
-unsigned moments_cuts_since(const struct moments *m, uint32_t thread, uint64_t index,
-			    uint32_t lockset, uint32_t cuts[MOMENTS_CUTS]);
+static inline unsigned moments_cuts_since(const struct moments *m, uint32_t thread, uint64_t index,
+					  uint32_t lockset, uint32_t cuts[MOMENTS_CUTS])
+{
+	const struct moments_thread *t = m->threads[thread];
+	uint32_t n = t->changes;
+
+	cuts[0] = lockset;
+	if (!lockset || !n || t->change[(n - 1) % MOMENTS_CHANGES].index <= index)
+		return 1;
+	return moments_cuts_behind(m, t, index, lockset, cuts);
+}
 
 /* PRUNE_REASONS if a thread in one of the sets lets another be in `set`, else why not. */
 enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, unsigned count,

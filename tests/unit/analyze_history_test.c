@@ -418,6 +418,7 @@ static const struct history_pair *pair_up(struct setting *s, uint32_t thread, ui
 
 	history_place(&s->h, granule, thread, epoch_of(s, thread), 0xff, &at);
 	p = i = at.cell->last;
+	like.key = history_like_key(&like);
 	return history_note_pair(&s->h, at.cell, &like, &fresh);
 }
 
