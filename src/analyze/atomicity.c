@@ -129,7 +129,7 @@ static bool enough(struct atomicity *a, uint32_t shape, uint32_t what, struct ve
 static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
 		       uint32_t what, bool shown, struct findings *out)
 {
-	struct history_kinds *kinds = history_kinds(&a->history, c);
+	struct history_kinds *kinds;
 	uint64_t pruned[PRUNE_REASONS] = { 0 };
 	bool pair = shape != 0;
 	const uint32_t *list;
@@ -137,9 +137,12 @@ static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32
 	uint8_t *done;
 	unsigned i;
 
+	kinds = history_crowded(&a->history, c) ? history_kinds(&a->history, c) : NULL;
+	if (!kinds)
+		return false;
 	shape = a->history.shapes[shape].core;
 	what = a->history.whats[what].core;
-	done = kinds ? done_of(kinds, pair, pair ? shape : what) : NULL;
+	done = done_of(kinds, pair, pair ? shape : what);
 	if (!done)
 		return false;
 	list = history_kinds_list(kinds, !pair);
@@ -254,6 +257,7 @@ struct touch {
 	struct moment now;
 	struct history_place at;
 	struct made near, wide;
+	bool stranger;			/* as history_has() says it */
 };
 
 /* False if the two are not of one block. */
@@ -327,7 +331,7 @@ static inline bool is_known(const struct atomicity *a, struct touch *t)
 
 	return t->at.recent == c && is_noted(c) &&
 	       is_known_pair(a, t, &c->last, &t->near, false, &noted) &&
-	       (noted || history_has(&a->history, c, &t->now)) &&
+	       (noted || history_has(&a->history, c, &t->now, &t->stranger)) &&
 	       (!is_wide(c, t->what.access) ||
 		is_known_pair(a, t, history_older(&a->history, c), &t->wide, true, &noted));
 }
@@ -336,7 +340,7 @@ static void note(struct atomicity *a, struct touch *t, struct findings *out)
 {
 	const struct history_cell *recent = t->at.recent;
 	struct history *h = &a->history;
-	bool fresh, noted = history_note(h, t->at.cell, &t->now, &fresh);
+	bool fresh, noted = history_note(h, t->at.cell, &t->now, t->stranger, &fresh);
 
 	if (noted && recent) {
 		if (is_noted(recent))
@@ -369,13 +373,15 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 	t->what.own = is_own(a, t);
 	t->now.tag = history_what(&a->history, &t->what);
 	c = t->at.cell;
-	t->near.known = t->wide.known = false;
-	if (!t->at.recent && !c->shared)
-		history_first(&a->history, c, &t->now, &t->what);
-	else if (is_known(a, t))
+	t->near.known = t->wide.known = t->stranger = false;
+	if (!t->at.recent && !c->shared) {
+		c->rep_count = 1;	/* the very first */
 		history_settle(&a->history, c, &t->now, &t->what, true);
-	else
+	} else if (is_known(a, t)) {
+		history_settle(&a->history, c, &t->now, &t->what, true);
+	} else {
 		note(a, t, out);
+	}
 }
 
 static void atomicity_access(struct atomicity *a, const struct event *ev, const struct view *view,

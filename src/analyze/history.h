@@ -162,6 +162,7 @@ struct history_slot {
 };
 
 #define HISTORY_AHEAD ANALYSIS_AHEAD
+#define HISTORY_RECENT 1024u	/* a power of two */
 
 /* An access to come. */
 struct history_ahead {
@@ -191,6 +192,7 @@ struct history {
 	struct history_shape *shapes;	/* 0 is none */
 	size_t shape_count, shape_capacity;
 	struct map shape_at;		/* hash to the last of that hash */
+	uint32_t shape_recent[HISTORY_RECENT];	/* by the lower half of history_like.key */
 	struct history_extent *extents;	/* 0 is none */
 	size_t extent_count, extent_capacity;
 	struct map extent_at;		/* hash to the last of that hash */
@@ -271,9 +273,10 @@ bool history_written(const struct history *h, const struct history_cell *cell);
 
 /*
  * Makes a representative of `now` if there is none with its clock (*fresh). False if there
- * is no room. history_settle() has to follow before the next.
+ * is no room. `stranger`: history_has() said so. history_settle() has to follow before the next.
  */
-bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool *fresh);
+bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool stranger,
+		  bool *fresh);
 
 /* The same for a pair. NULL if there is no room. */
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
@@ -301,6 +304,12 @@ uint32_t history_rep_what(const struct history *h, const struct history_cell *c,
 
 /* As of history_rep_first(). */
 uint32_t history_rep_situation(const struct history *h, const struct history_cell *c, unsigned n);
+
+/* Whether history_kinds() may have an answer. */
+static inline bool history_crowded(const struct history *h, const struct history_cell *c)
+{
+	return h->blocks[h->blocks[(c - h->cells) / HISTORY_LINE].ring].crowd >= HISTORY_CROWD;
+}
 
 /*
  * Of the cell's granule; NULL: there are not many cells, or too many kinds. Its own are

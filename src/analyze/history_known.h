@@ -116,22 +116,39 @@ static inline unsigned key_find(const uint64_t *keys, unsigned count, unsigned l
 	return i;
 }
 
-/* The cell has a representative of now.tag under this clock. */
+/*
+ * The cell has a representative of now.tag under this clock. If not, *stranger: it was looked
+ * for, and there is none of it under any clock.
+ */
 static inline bool history_has(const struct history *h, struct history_cell *c,
-			       const struct moment *now)
+			       const struct moment *now, bool *stranger)
 {
 	uint64_t key = rep_key(now);
-	unsigned n;
+	unsigned n = c->rep_hint, count = c->rep_count;
+	const uint64_t *keys = rep_keys(h, c);
 
+	*stranger = false;
 	if (rep_key(&c->last) == key && is_noted(c))
 		return true;
-	if (c->rep_count <= 1)
+	if (count <= 1)
 		return false;
-	n = key_find(rep_keys(h, c), c->rep_count, c->rep_hint, key);
-	if (n == c->rep_count)
-		return false;
-	c->rep_hint = n;
-	return true;
+	if (n < count && keys[n] == key)
+		return true;
+	if (n + 1 < count && keys[n + 1] == key) {
+		c->rep_hint = (uint8_t)(n + 1);
+		return true;
+	}
+	*stranger = true;
+	for (n = 0; n < count; n++) {
+		if ((uint32_t)keys[n] != now->tag)
+			continue;
+		*stranger = false;
+		if (keys[n] == key) {
+			c->rep_hint = (uint8_t)n;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* The cell has a pair like this. */
@@ -142,24 +159,8 @@ static inline bool history_has_pair(const struct history *h, struct history_cell
 
 	if (n == c->pair_count)
 		return false;
-	c->pair_hint = n;
+	c->pair_hint = (uint8_t)n;
 	return true;
-}
-
-static inline uint8_t history_how(const struct history_what *what, bool noted)
-{
-	return (uint8_t)(what->access | (what->own ? HISTORY_OWN : 0) | (noted ? HISTORY_NOTED : 0));
-}
-
-/* The first access ever to the cell, which no other thread has: its only representative. */
-static inline void history_first(struct history *h, struct history_cell *c,
-				 const struct moment *now, const struct history_what *what)
-{
-	c->rep_count = 1;
-	c->last = *now;
-	c->how = history_how(what, true);
-	if (what->access & ACCESS_WRITE)
-		history_wrote(h, c);
 }
 
 /* For history_settle(): what was last is the older write now. */
@@ -177,7 +178,7 @@ static inline void history_settle(struct history *h, struct history_cell *c,
 		history_set_older(h, c);
 	}
 	c->last = *now;
-	c->how = history_how(what, noted);
+	c->how = (uint8_t)(what->access | (what->own ? HISTORY_OWN : 0) | (noted ? HISTORY_NOTED : 0));
 }
 
 /* The cell's last write, when it is older than its last access. */

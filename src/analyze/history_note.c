@@ -20,23 +20,23 @@ static const unsigned pair_rooms[] = { 1, 2, 4, 8, 16, HISTORY_PAIRS };
 
 _Static_assert(sizeof(struct moment) <= HISTORY_UNIT, "an older write takes a unit");
 
-static inline unsigned class_of(const unsigned *rooms, unsigned count)
-{
-	unsigned class = 0;
-
-	while (rooms[class] < count)
-		class++;
-	return class;
-}
+/* The class of so many. */
+static const uint8_t rep_classes[HISTORY_REPS + 1] = {
+	0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
+};
+static const uint8_t pair_classes[HISTORY_PAIRS + 1] = {
+	0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4,
+	5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
+};
 
 static inline unsigned rep_room(const struct history_cell *c)
 {
-	return rep_rooms[class_of(rep_rooms, c->rep_count)];
+	return rep_rooms[rep_classes[c->rep_count]];
 }
 
 static inline unsigned pair_room(const struct history_cell *c)
 {
-	return pair_rooms[class_of(pair_rooms, c->pair_count)];
+	return pair_rooms[pair_classes[c->pair_count]];
 }
 
 static uint32_t units_of(size_t bytes)
@@ -85,7 +85,7 @@ static inline struct history_pair *pairs(const struct history *h, const struct h
 
 static unsigned rep_class(const struct history_cell *c)
 {
-	return class_of(rep_rooms, c->rep_count) + (c->roomy ? REP_ROOMS : 0);
+	return rep_classes[c->rep_count] + (c->roomy ? REP_ROOMS : 0);
 }
 
 /* The cell's representatives, until now those of `old`, get a run of their own. */
@@ -109,12 +109,17 @@ static void move_reps(struct history *h, struct history_cell *c, const struct hi
 /* One more, not the first; the run moves if it is full. */
 static unsigned add_rep(struct history *h, struct history_cell *c)
 {
-	const struct history_cell old = *c;
+	unsigned n = c->rep_count;
+	struct history_cell old;
 
+	if (n > 1 && n < rep_room(c)) {
+		c->rep_count++;
+		return n;
+	}
+	old = *c;
 	c->rep_count++;
-	if (old.rep_count == 1 || old.rep_count == rep_room(&old))
-		move_reps(h, c, &old);
-	return old.rep_count;
+	move_reps(h, c, &old);
+	return n;
 }
 
 /* There are several representatives: it and a read. */
@@ -140,7 +145,7 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 	if (!n) {
 		c->pairs = take(h, PAIR_CLASS, pair_units(1));
 	} else if (n == room) {
-		class = class_of(pair_rooms, n);
+		class = pair_classes[n];
 		bigger = pair_rooms[class + 1];
 		c->pairs = take(h, PAIR_CLASS + class + 1, pair_units(bigger));
 		to = unit_at(h, c->pairs);
@@ -158,7 +163,8 @@ static inline void kinds_rep(struct history *h, const struct history_cell *c, ui
 		history_kinds_add(h, c, false, h->whats[what].core);
 }
 
-bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool *fresh)
+bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool stranger,
+		  bool *fresh)
 {
 	unsigned newest = HISTORY_REPS, epochs = 0, n;
 	uint64_t key = rep_key(now);
@@ -175,7 +181,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	*fresh = !(rep_key(&c->last) == key && is_noted(c));
 	keys = rep_keys(h, c);
 	marks = rep_marks(h, c);
-	for (unsigned i = 0; *fresh && c->rep_count > 1 && i < c->rep_count; i++) {
+	for (unsigned i = 0; *fresh && !stranger && c->rep_count > 1 && i < c->rep_count; i++) {
 		if ((uint32_t)keys[i] != now->tag)
 			continue;
 		*fresh = keys[i] != key;
@@ -317,5 +323,5 @@ void history_empty(struct history *h, struct history_cell *c)
 	if (c->rep_count > 1)
 		give(h, rep_class(c), c->reps);
 	if (c->pair_count)
-		give(h, PAIR_CLASS + class_of(pair_rooms, c->pair_count), c->pairs);
+		give(h, PAIR_CLASS + pair_classes[c->pair_count], c->pairs);
 }

@@ -115,7 +115,8 @@ static struct history_place use(struct setting *s, uint32_t thread, uint64_t gra
 	now.time = time;
 	now.tag = history_what(&s->h, &what);
 	history_place(&s->h, granule, thread, now.epoch, bytes, &at);
-	history_settle(&s->h, at.cell, &now, &what, history_note(&s->h, at.cell, &now, fresh));
+	history_settle(&s->h, at.cell, &now, &what,
+		       history_note(&s->h, at.cell, &now, false, fresh));
 	return at;
 }
 
@@ -292,7 +293,8 @@ static void test_older(void **state)
 		now = act(s.moments, &s.actor[1], 0x1000);
 		now.tag = history_what(&s.h, &what);
 		history_place(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &at);
-		history_settle(&s.h, at.cell, &now, &what, history_note(&s.h, at.cell, &now, &fresh));
+		history_settle(&s.h, at.cell, &now, &what,
+			       history_note(&s.h, at.cell, &now, false, &fresh));
 		assert_true(at.cell->older && at.cell->older_noted);
 		assert_int_equal(history_older(&s.h, at.cell)->time, 5);
 	}
@@ -315,7 +317,8 @@ static void test_writers(void **state)
 	now = act(s.moments, &s.actor[1], 0x1000);
 	now.tag = history_what(&s.h, &what);
 	history_place(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &one);
-	history_settle(&s.h, one.cell, &now, &what, history_note(&s.h, one.cell, &now, &fresh));
+	history_settle(&s.h, one.cell, &now, &what,
+		       history_note(&s.h, one.cell, &now, false, &fresh));
 	assert_false(history_written(&s.h, one.cell));
 	/* The first writer is another for all but itself; a second one for all. */
 	two = use(&s, 2, 0x200, 0xff, 7, 2, &fresh);
