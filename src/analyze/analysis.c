@@ -54,7 +54,8 @@ static bool is_total(const struct reader *trace)
 	return reader_info(trace)->header->flags & TRACE_TOTAL_ORDER;
 }
 
-#define RING 32u	/* a power of two, above ANALYSIS_AHEAD */
+#define BATCH 8u	/* events read at once */
+#define RING 32u	/* a power of two, not below ANALYSIS_AHEAD + BATCH */
 
 /* Events read ahead, so that analyses can ask for memory in time. */
 struct ahead {
@@ -62,16 +63,37 @@ struct ahead {
 	size_t read, done;
 	int got;		/* of the last reading */
 	struct err err;
-	bool soon;		/* somebody wants to know */
+	const struct analysis **soon;	/* those who want to know, NULL ends it */
+	void **soon_states;
 	bool total;
 	struct spins spins;
 };
 
-static void tell_soon(const struct event *ev, const struct analysis *const *which, void **states)
+/* Of those that are run. */
+static void ahead_open(struct ahead *a, const struct reader *trace,
+		       const struct analysis *const *which, void **states)
 {
-	for (size_t i = 0; which[i]; i++)
-		if (which[i]->soon)
-			which[i]->soon(states[i], ev);
+	size_t count = 0, wanting = 0;
+
+	while (which[count])
+		count++;
+	*a = (struct ahead){ .got = 1, .total = is_total(trace) };
+	a->soon = xcalloc(count + 1, sizeof(*a->soon));
+	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
+	for (size_t i = 0; i < count; i++) {
+		if (!which[i]->soon)
+			continue;
+		a->soon[wanting] = which[i];
+		a->soon_states[wanting++] = states[i];
+	}
+	spins_init(&a->spins, reader_info(trace)->path);
+}
+
+static void ahead_close(struct ahead *a)
+{
+	spins_free(&a->spins);
+	free(a->soon);
+	free(a->soon_states);
 }
 
 static bool read_one(struct ahead *a, struct reader *trace, struct event *ev)
@@ -86,19 +108,25 @@ static bool read_one(struct ahead *a, struct reader *trace, struct event *ev)
 	return true;
 }
 
-/* The next event; NULL at the end. */
-static const struct event *ahead_next(struct ahead *a, struct reader *trace,
-				      const struct analysis *const *which, void **states)
+static void ahead_fill(struct ahead *a, struct reader *trace)
 {
-	struct event *ev = a->ring;
+	size_t end = a->done + (a->soon[0] ? ANALYSIS_AHEAD : 0) + BATCH;
 
-	if (!a->soon)
-		return read_one(a, trace, ev) ? ev : NULL;
-	while (a->got > 0 && a->read <= a->done + ANALYSIS_AHEAD) {
-		ev = &a->ring[a->read % RING];
-		if (read_one(a, trace, ev) && access_of(ev->kind))
-			tell_soon(ev, which, states);
+	while (a->got > 0 && a->read < end) {
+		struct event *ev = &a->ring[a->read % RING];
+
+		if (!read_one(a, trace, ev) || !access_of(ev->kind))
+			continue;
+		for (size_t i = 0; a->soon[i]; i++)
+			a->soon[i]->soon(a->soon_states[i], ev);
 	}
+}
+
+/* The next event; NULL at the end. */
+static inline const struct event *ahead_next(struct ahead *a, struct reader *trace)
+{
+	if (a->read <= a->done + (a->soon[0] ? ANALYSIS_AHEAD : 0))
+		ahead_fill(a, trace);
 	return a->read == a->done ? NULL : &a->ring[a->done++ % RING];
 }
 
@@ -106,16 +134,14 @@ static int first_pass(struct reader *trace, const struct analysis *const *which,
 		      struct track *track, struct findings *out, struct analysis_stats *stats,
 		      struct err *err)
 {
-	struct ahead ahead = { .got = 1, .total = is_total(trace) };
 	uint64_t events = 0, accesses = 0;
 	const struct event *ev;
 	const struct view *view;
+	struct ahead ahead;
 	int got = 0;
 
-	spins_init(&ahead.spins, reader_info(trace)->path);
-	for (size_t i = 0; which[i]; i++)
-		ahead.soon |= which[i]->soon != NULL;
-	while ((ev = ahead_next(&ahead, trace, which, states))) {
+	ahead_open(&ahead, trace, which, states);
+	while ((ev = ahead_next(&ahead, trace))) {
 		view = track_before(track, ev);
 		if (!view) {
 			got = err_set(err, "thread %u: more threads than can be analysed (%u)",
@@ -130,7 +156,7 @@ static int first_pass(struct reader *trace, const struct analysis *const *which,
 	}
 	stats->events = events;
 	stats->accesses = accesses;
-	spins_free(&ahead.spins);
+	ahead_close(&ahead);
 	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : got;
 }
 
@@ -146,6 +172,7 @@ struct counting {
 	size_t threads;
 	uint64_t filter[1024];	/* bits by hash of pc: most events are of no candidate */
 	struct flow *flow;	/* NULL: nobody asks */
+	uint64_t flow_end;	/* the last time that it is asked for */
 	struct vclock *seen;	/* of each in `events`, right before it */
 };
 
@@ -245,6 +272,26 @@ static bool is_doubted(const struct candidate *c)
 	return c->class == CANDIDATE_ATOMICITY || c->class == CANDIDATE_ATOMICITY2;
 }
 
+/*
+ * The last time until which what was read can tell something of the candidate: only an order
+ * that the trace does not have can be forbidden by it. 0: at none.
+ */
+static uint64_t doubt_end(const struct candidate *k)
+{
+	uint64_t end = 0;
+
+	for (uint8_t i = 0; i < k->orders && is_doubted(k); i++) {
+		const struct candidate_event *first = &k->event[k->order[i].first];
+		const struct candidate_event *second = &k->event[k->order[i].second];
+
+		if (!first->time)
+			return UINT64_MAX;
+		if (second->time < first->time && first->time > end)
+			end = first->time;
+	}
+	return end;
+}
+
 /* What was read on the way to its events seems to forbid it: as race_predict.c says of races. */
 static void counting_doubt(const struct counting *c, struct candidate *k)
 {
@@ -262,18 +309,20 @@ static void counting_doubt(const struct counting *c, struct candidate *k)
 static int second_pass(struct reader *trace, struct findings *out, struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
-	bool total = is_total(trace), doubt = false;
+	bool total = is_total(trace);
 	uint64_t position = 0, index;
 	struct event ev;
 	int got = 0;
 
 	for (size_t i = 0; i < findings_count(out); i++) {
-		doubt |= is_doubted(findings_at(out, i));
+		uint64_t end = doubt_end(findings_at(out, i));
+
+		c->flow_end = end > c->flow_end ? end : c->flow_end;
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
 			counting_want(c, &findings_at(out, i)->event[e]);
 	}
 	/* Where the order is not total, who read what is a guess. */
-	if (doubt && total && c->event_count <= SEEN_MOST) {
+	if (c->flow_end && total && c->event_count <= SEEN_MOST) {
 		c->flow = flow_new();
 		c->seen = xcalloc(c->event_count, sizeof(*c->seen));
 	}
@@ -288,7 +337,7 @@ static int second_pass(struct reader *trace, struct findings *out, struct err *e
 		index = ev.thread < c->threads ? c->indexes[ev.thread]++ : 0;
 		if (ev.thread < c->threads)
 			counting_see(c, &ev, index);
-		if (c->flow)
+		if (c->flow && position < c->flow_end)
 			flow_event(c->flow, &ev, index);
 	}
 	for (size_t i = 0; i < findings_count(out); i++) {
