@@ -244,12 +244,14 @@ uint32_t history_shape(struct history *h, const struct history_like *like);
 /* The number of `what`. */
 static inline uint32_t history_what(struct history *h, const struct history_what *what)
 {
-	uint64_t key = history_what_key(what);
-	const struct history_named *n =
-		&h->what_table[history_what_hash(key, what->lockset) & (h->what_size - 1)];
+	uint64_t key = history_what_key(what), hash = history_what_hash(key, what->lockset);
+	const struct history_named *n = &h->what_table[hash & (h->what_size - 1)];
 
 	/* No key is 0. */
 	if (__builtin_expect(n->key == key && n->lockset == what->lockset, 1))
+		return n->number;
+	n = &h->what_table[(hash + 1) & (h->what_size - 1)];
+	if (n->key == key && n->lockset == what->lockset)
 		return n->number;
 	return history_name(h, what);
 }

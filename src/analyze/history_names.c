@@ -47,7 +47,7 @@ static uint32_t what_number(struct history *h, const struct history_what *what, 
 	h->whats[number] = *what;
 	h->whats[number].core = number;
 	*at = (struct history_named){ key, what->lockset, number };
-	if (++h->what_count * 2 > h->what_size)
+	if (++h->what_count * 4 > h->what_size)	/* most are found at the first look */
 		more_places(h);
 	return number;
 }
