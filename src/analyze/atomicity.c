@@ -73,7 +73,7 @@ static inline void match(struct atomicity *a, const struct local *l, const struc
 {
 	struct verdict *v = compare(a, l, r->tag, r->epoch, fixed);
 
-	if (v && !atomicity_told(a, l, r->time, v, out))
+	if (v && !atomicity_told(a, l, r->tag, r->time, v, out))
 		atomicity_tell(a, l, r, v, out);
 }
 
@@ -102,20 +102,13 @@ static bool enough(struct atomicity *a, uint32_t shape, uint32_t what, struct ve
 		   struct findings *out)
 {
 	const struct history_what *whats = a->history.whats;
-	const struct history_what *p = &whats[a->history.shapes[shape].p], *r = &whats[what];
-	const struct history_what *i = &whats[a->history.shapes[shape].i];
-	const struct told_part parts[3] = {
-		{ p->pc, NULL, p->lockset, r->lockset },
-		{ r->pc, NULL, r->lockset, p->lockset },
-		{ i->pc, NULL, i->lockset, r->lockset },
-	};
+	uint32_t p = whats[a->history.shapes[shape].p].lockset, r = whats[what].lockset;
+	uint32_t i = whats[a->history.shapes[shape].i].lockset;
 
 	if (!v->sure) {
-		if (!sure_of(a, p->lockset, r->lockset) || !sure_of(a, r->lockset, p->lockset) ||
-		    !sure_of(a, i->lockset, r->lockset))
+		if (!sure_of(a, p, r) || !sure_of(a, r, p) || !sure_of(a, i, r))
 			return false;
-		v->told = told_find(&a->told, told_key(a->locks, parts, 3));
-		v->same = told_same(&a->told, v->told, parts, 3);
+		atomicity_look(a, shape, what, v);
 		v->sure = v->told != 0;
 	}
 	return told_enough(&a->told, v->told, shown, out);
@@ -187,8 +180,8 @@ static void match_pair(struct atomicity *a, const struct local *l, bool quiet, s
 		for (unsigned k = others[n]->rep_count; k-- > 0;) {
 			what = history_rep_what(&a->history, others[n], k, &epoch);
 			v = compare(a, l, what, epoch, before);
-			if (!v || atomicity_told(a, l, history_rep_time(&a->history, others[n], k),
-						 v, out))
+			if (!v || atomicity_told(a, l, what,
+						 history_rep_time(&a->history, others[n], k), v, out))
 				continue;
 			r = history_rep(&a->history, others[n], k);
 			atomicity_tell(a, l, &r, v, out);

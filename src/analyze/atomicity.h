@@ -45,12 +45,17 @@ void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, s
 void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
 		    struct verdict *v, struct findings *out);
 
+/* Looks for what a verdict that found none yet would tell. */
+void atomicity_look(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v);
+
 /* The same, if it was told so often that it only counts: an access at `time`. */
-static inline bool atomicity_told(struct atomicity *a, const struct local *l, uint64_t time,
-				  const struct verdict *v, struct findings *out)
+static inline bool atomicity_told(struct atomicity *a, const struct local *l, uint32_t what,
+				  uint64_t time, struct verdict *v, struct findings *out)
 {
 	bool seen = l->pair->p.time < time && time < l->pair->i.time;
 
+	if (!v->told)
+		atomicity_look(a, l->pair->shape, what, v);
 	return v->told && told_often(&a->told, v->told, v->same, seen, out);
 }
 

@@ -75,33 +75,42 @@ static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool s
 	told_add(&a->told, key, parts, 3, &c, out);
 }
 
+/* What the three are to told.h, without their moments. */
+static uint64_t make_parts(const struct atomicity *a, uint32_t shape, uint32_t what,
+			   struct told_part parts[3])
+{
+	const struct history_what *whats = a->history.whats, *r = &whats[what];
+	const struct history_what *p = &whats[a->history.shapes[shape].p];
+	const struct history_what *i = &whats[a->history.shapes[shape].i];
+
+	parts[0] = (struct told_part){ p->pc, NULL, p->lockset, r->lockset };
+	parts[1] = (struct told_part){ r->pc, NULL, r->lockset, p->lockset };
+	parts[2] = (struct told_part){ i->pc, NULL, i->lockset, r->lockset };
+	return told_key(a->locks, parts, 3);
+}
+
 /* Most of what is found was told before: that has to be cheap, and needs no moments. */
+void atomicity_look(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
+{
+	struct told_part parts[3];
+
+	v->told = told_find(&a->told, make_parts(a, shape, what, parts));
+	v->same = told_same(&a->told, v->told, parts, 3);
+}
+
 void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
 		    struct verdict *v, struct findings *out)
 {
 	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
-	const struct history_what *whats = a->history.whats, *other = &whats[r->tag];
-	const struct history_what *first = &whats[shape->p], *second = &whats[shape->i];
-	struct told_part parts[3] = {
-		{ first->pc, NULL, first->lockset, other->lockset },
-		{ other->pc, r, other->lockset, first->lockset },
-		{ second->pc, NULL, second->lockset, other->lockset },
-	};
-	uint64_t key = told_key(a->locks, parts, 3);
-	struct moment p, i;
-	bool seen;
+	struct moment p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
+	struct moment i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
+	bool seen = p.time < r->time && r->time < i.time;
+	struct told_part parts[3];
+	uint64_t key = make_parts(a, l->pair->shape, r->tag, parts);
 
-	if (!v->told) {
-		v->told = told_find(&a->told, key);
-		v->same = told_same(&a->told, v->told, parts, 3);
-		if (atomicity_told(a, l, r->time, v, out))
-			return;
-	}
-	p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
-	i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
 	parts[0].at = &p;
+	parts[1].at = r;
 	parts[2].at = &i;
-	seen = p.time < r->time && r->time < i.time;
 	if (!told_again(&a->told, v->told, parts, 3, seen, out))
 		emit(a, v->pattern, key, seen, parts, out);
 }

@@ -1,13 +1,13 @@
 /*
  * Sets and histories are interned by content. What an event does to a set is
  * looked up by (set, lock, mode, pc), so that a repeated critical section costs
- * two probes; comparing two sets goes through a small cache of pairs.
+ * two probes.
  *
  * A history keeps at most HISTORY_MAX locks. What is left out makes two sets look
  * compatible that may not be: one candidate more for a run to refute, never one
  * less.
  */
-#include "analyze/locks.h"
+#include "analyze/locks_sets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,57 +15,7 @@
 #include "base/mem.h"
 
 #define HISTORY_MAX 64u
-#define CACHE_SIZE (1u << 15)
 #define MAX_HELD 256u	/* locks of one thread at once; more are not noticed */
-
-struct entry {
-	uint64_t lock, pc;
-	uint32_t history;	/* number in `histories` */
-	uint32_t depth;		/* recursive acquisitions beyond the first */
-	bool shared;
-};
-
-/* A run of elements in a pool. */
-struct span {
-	size_t first;
-	uint32_t count;
-};
-
-struct step {
-	uint64_t lock, pc;	/* pc ~0: a release */
-	uint32_t set, result;	/* result 0 with `used`: the empty set */
-	bool shared, used;
-};
-
-#define UNKNOWN (-2)
-#define SMALL 4u		/* locks of two sets, multiplied */
-
-struct pair {
-	uint32_t a, b;		/* b > 0 if in use: the empty set is never asked about */
-	bool exclude, compatible;
-	int8_t needed[2];	/* of a by b, of b by a; -1: none, UNKNOWN until asked for */
-};
-
-struct table {
-	uint32_t *at;		/* numbers, plus 1 */
-	size_t size;
-};
-
-struct locks {
-	struct entry *entries;
-	size_t entry_count, entry_capacity;
-	struct span *sets;	/* 0 is the empty one */
-	struct locks_ends *ends;	/* of each */
-	size_t set_count, set_capacity, ends_capacity;
-	uint64_t *elements;
-	size_t element_count, element_capacity;
-	struct span *histories;
-	size_t history_count, history_capacity;
-	struct table set_table, history_table;
-	struct step *steps;
-	size_t step_count, step_size;
-	struct pair *cache;
-};
 
 struct locks *locks_new(void)
 {
@@ -74,12 +24,14 @@ struct locks *locks_new(void)
 	l->sets = xgrow(NULL, 0, &l->set_capacity, sizeof(*l->sets));
 	l->ends = xgrow(NULL, 0, &l->ends_capacity, sizeof(*l->ends));
 	l->ends[l->set_count] = (struct locks_ends){ .outer_shared = true, .inner_shared = true };
-	l->sets[l->set_count++] = (struct span){ 0 };
+	l->bits = xgrow(NULL, 0, &l->bits_capacity, sizeof(*l->bits));
+	l->bits[l->set_count] = (struct locks_bits){ 0 };
+	l->sets[l->set_count++] = (struct locks_span){ 0 };
 	l->histories = xgrow(NULL, 0, &l->history_capacity, sizeof(*l->histories));
-	l->histories[l->history_count++] = (struct span){ 0 };
+	l->histories[l->history_count++] = (struct locks_span){ 0 };
 	l->step_size = 256;
 	l->steps = xcalloc(l->step_size, sizeof(*l->steps));
-	l->cache = xcalloc(CACHE_SIZE, sizeof(*l->cache));
+	l->cache = xcalloc(LOCKS_CACHE, sizeof(*l->cache));
 	return l;
 }
 
@@ -90,6 +42,7 @@ void locks_free(struct locks *l)
 	free(l->entries);
 	free(l->sets);
 	free(l->ends);
+	free(l->bits);
 	free(l->elements);
 	free(l->histories);
 	free(l->set_table.at);
@@ -99,20 +52,14 @@ void locks_free(struct locks *l)
 	free(l);
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
-}
-
-static uint64_t hash_set(const struct entry *e, size_t count)
+static uint64_t hash_set(const struct locks_entry *e, size_t count)
 {
 	uint64_t hash = count;
 
 	for (size_t i = 0; i < count; i++) {
-		hash = mix(hash, e[i].lock);
-		hash = mix(hash, e[i].pc);
-		hash = mix(hash, (uint64_t)e[i].history << 32 | e[i].depth << 1 | e[i].shared);
+		hash = locks_mix(hash, e[i].lock);
+		hash = locks_mix(hash, e[i].pc);
+		hash = locks_mix(hash, (uint64_t)e[i].history << 32 | e[i].depth << 1 | e[i].shared);
 	}
 	return hash;
 }
@@ -122,11 +69,11 @@ static uint64_t hash_history(const uint64_t *locks, size_t count)
 	uint64_t hash = count;
 
 	for (size_t i = 0; i < count; i++)
-		hash = mix(hash, locks[i]);
+		hash = locks_mix(hash, locks[i]);
 	return hash;
 }
 
-static bool same_entries(const struct entry *a, const struct entry *b, size_t count)
+static bool same_entries(const struct locks_entry *a, const struct locks_entry *b, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (a[i].lock != b[i].lock || a[i].pc != b[i].pc || a[i].history != b[i].history ||
@@ -136,7 +83,7 @@ static bool same_entries(const struct entry *a, const struct entry *b, size_t co
 }
 
 /* Makes room for one more than `count`; the caller fills an empty one again. */
-static bool table_full(struct table *t, size_t count)
+static bool table_full(struct locks_table *t, size_t count)
 {
 	if (count * 2 < t->size)
 		return false;
@@ -146,7 +93,7 @@ static bool table_full(struct table *t, size_t count)
 	return true;
 }
 
-static void table_put(struct table *t, uint64_t hash, uint32_t number)
+static void table_put(struct locks_table *t, uint64_t hash, uint32_t number)
 {
 	size_t i = hash & (t->size - 1);
 
@@ -158,8 +105,8 @@ static void table_put(struct table *t, uint64_t hash, uint32_t number)
 static uint32_t intern_history(struct locks *l, const uint64_t *locks, uint32_t count)
 {
 	uint64_t hash = hash_history(locks, count);
-	struct table *t = &l->history_table;
-	struct span *s;
+	struct locks_table *t = &l->history_table;
+	struct locks_span *s;
 
 	if (count == 0)
 		return 0;
@@ -175,7 +122,7 @@ static uint32_t intern_history(struct locks *l, const uint64_t *locks, uint32_t 
 	}
 	l->histories = xgrow(l->histories, l->history_count, &l->history_capacity,
 			     sizeof(*l->histories));
-	l->histories[l->history_count] = (struct span){ l->element_count, count };
+	l->histories[l->history_count] = (struct locks_span){ l->element_count, count };
 	for (uint32_t i = 0; i < count; i++) {
 		l->elements = xgrow(l->elements, l->element_count, &l->element_capacity,
 				    sizeof(*l->elements));
@@ -185,11 +132,26 @@ static uint32_t intern_history(struct locks *l, const uint64_t *locks, uint32_t 
 	return (uint32_t)l->history_count++;
 }
 
-static uint32_t intern_set(struct locks *l, const struct entry *entries, uint32_t count)
+static struct locks_bits bits_of(const struct locks *l, const struct locks_entry *e, size_t count)
+{
+	struct locks_bits bits = { .outer = locks_bit(e[0].lock) };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct locks_span *h = &l->histories[e[i].history];
+
+		bits.held |= locks_bit(e[i].lock);
+		for (uint32_t k = 0; k < h->count; k++)
+			bits.taken |= locks_bit(l->elements[h->first + k]);
+	}
+	bits.taken |= bits.held;
+	return bits;
+}
+
+static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, uint32_t count)
 {
 	uint64_t hash = hash_set(entries, count);
-	struct table *t = &l->set_table;
-	struct span *s;
+	struct locks_table *t = &l->set_table;
+	struct locks_span *s;
 
 	if (count == 0)
 		return LOCKS_NONE;
@@ -202,11 +164,13 @@ static uint32_t intern_set(struct locks *l, const struct entry *entries, uint32_
 			return t->at[i] - 1;
 	}
 	l->sets = xgrow(l->sets, l->set_count, &l->set_capacity, sizeof(*l->sets));
-	l->sets[l->set_count] = (struct span){ l->entry_count, count };
+	l->sets[l->set_count] = (struct locks_span){ l->entry_count, count };
 	l->ends = xgrow(l->ends, l->set_count, &l->ends_capacity, sizeof(*l->ends));
 	l->ends[l->set_count] = (struct locks_ends){
 		entries[0].lock, entries[count - 1].lock, entries[0].shared, entries[count - 1].shared,
 	};
+	l->bits = xgrow(l->bits, l->set_count, &l->bits_capacity, sizeof(*l->bits));
+	l->bits[l->set_count] = bits_of(l, entries, count);
 	for (uint32_t i = 0; i < count; i++) {
 		l->entries = xgrow(l->entries, l->entry_count, &l->entry_capacity,
 				   sizeof(*l->entries));
@@ -219,7 +183,7 @@ static uint32_t intern_set(struct locks *l, const struct entry *entries, uint32_
 /* The history with one lock more. */
 static uint32_t history_add(struct locks *l, uint32_t history, uint64_t lock)
 {
-	const struct span *s = &l->histories[history];
+	const struct locks_span *s = &l->histories[history];
 	const uint64_t *old = l->elements + s->first;
 	uint64_t locks[HISTORY_MAX];
 	uint32_t n = 0, i = 0;
@@ -234,10 +198,10 @@ static uint32_t history_add(struct locks *l, uint32_t history, uint64_t lock)
 	return intern_history(l, locks, n);
 }
 
-static struct step *step_place(const struct locks *l, const struct step *key)
+static struct locks_step *step_place(const struct locks *l, const struct locks_step *key)
 {
-	size_t i = mix(mix(key->set * 2u + key->shared, key->lock), key->pc) & (l->step_size - 1);
-	struct step *s;
+	size_t i = locks_mix(locks_mix(key->set * 2u + key->shared, key->lock), key->pc) & (l->step_size - 1);
+	struct locks_step *s;
 
 	for (;; i = (i + 1) & (l->step_size - 1)) {
 		s = &l->steps[i];
@@ -247,9 +211,9 @@ static struct step *step_place(const struct locks *l, const struct step *key)
 	}
 }
 
-static void step_add(struct locks *l, const struct step *step)
+static void step_add(struct locks *l, const struct locks_step *step)
 {
-	struct step *old = l->steps;
+	struct locks_step *old = l->steps;
 	size_t size = l->step_size;
 
 	if (++l->step_count * 2 >= size) {
@@ -264,9 +228,9 @@ static void step_add(struct locks *l, const struct step *step)
 }
 
 /* A copy with room for one more; its size, MAX_HELD if it is full. */
-static uint32_t unpack(const struct locks *l, uint32_t set, struct entry *out)
+static uint32_t unpack(const struct locks *l, uint32_t set, struct locks_entry *out)
 {
-	const struct span *s = &l->sets[set];
+	const struct locks_span *s = &l->sets[set];
 
 	if (s->count)
 		memcpy(out, l->entries + s->first, s->count * sizeof(*out));
@@ -275,9 +239,9 @@ static uint32_t unpack(const struct locks *l, uint32_t set, struct entry *out)
 
 uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared, uint64_t pc)
 {
-	struct step key = { .set = set, .lock = lock, .pc = pc, .shared = shared, .used = true };
-	struct step *known = step_place(l, &key);
-	struct entry held[MAX_HELD];
+	struct locks_step key = { .set = set, .lock = lock, .pc = pc, .shared = shared, .used = true };
+	struct locks_step *known = step_place(l, &key);
+	struct locks_entry held[MAX_HELD];
 	uint32_t count, i = 0;
 
 	if (known->used)
@@ -292,7 +256,7 @@ uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared
 	} else {
 		for (i = 0; i < count; i++)
 			held[i].history = history_add(l, held[i].history, lock);
-		held[count++] = (struct entry){ .lock = lock, .pc = pc, .shared = shared };
+		held[count++] = (struct locks_entry){ .lock = lock, .pc = pc, .shared = shared };
 	}
 	key.result = intern_set(l, held, count);
 	step_add(l, &key);
@@ -301,9 +265,9 @@ uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared
 
 uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock)
 {
-	struct step key = { .set = set, .lock = lock, .pc = ~0ull, .used = true };
-	struct step *known = step_place(l, &key);
-	struct entry held[MAX_HELD];
+	struct locks_step key = { .set = set, .lock = lock, .pc = ~0ull, .used = true };
+	struct locks_step *known = step_place(l, &key);
+	struct locks_entry held[MAX_HELD];
 	uint32_t count;
 	size_t i;
 
@@ -324,7 +288,7 @@ uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock)
 
 uint32_t locks_core(struct locks *l, uint32_t set)
 {
-	struct entry held[MAX_HELD];
+	struct locks_entry held[MAX_HELD];
 	uint32_t count = unpack(l, set, held);
 
 	for (uint32_t i = 0; i < count; i++)
@@ -339,8 +303,8 @@ size_t locks_count(const struct locks *l, uint32_t set)
 
 void locks_at(const struct locks *l, uint32_t set, size_t i, struct locks_held *out)
 {
-	const struct entry *e = &l->entries[l->sets[set].first + i];
-	const struct span *h = &l->histories[e->history];
+	const struct locks_entry *e = &l->entries[l->sets[set].first + i];
+	const struct locks_span *h = &l->histories[e->history];
 
 	*out = (struct locks_held){
 		.lock = e->lock, .shared = e->shared, .depth = e->depth, .acquired_pc = e->pc,
@@ -350,7 +314,7 @@ void locks_at(const struct locks *l, uint32_t set, size_t i, struct locks_held *
 
 size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock)
 {
-	const struct span *s = &l->sets[set];
+	const struct locks_span *s = &l->sets[set];
 
 	for (size_t i = 0; i < s->count; i++)
 		if (l->entries[s->first + i].lock == lock)
@@ -361,120 +325,4 @@ size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock)
 bool locks_has(const struct locks *l, uint32_t set, uint64_t lock)
 {
 	return locks_index(l, set, lock) != LOCKS_ABSENT;
-}
-
-static bool has_taken(const struct locks *l, const struct entry *e, uint64_t lock)
-{
-	const struct span *h = &l->histories[e->history];
-
-	for (uint32_t i = 0; i < h->count; i++)
-		if (l->elements[h->first + i] == lock)
-			return true;
-	return false;
-}
-
-static void compare(const struct locks *l, struct pair *p)
-{
-	const struct span *a = &l->sets[p->a], *b = &l->sets[p->b];
-
-	p->exclude = false;
-	p->compatible = true;
-	for (uint32_t i = 0; i < a->count; i++)
-		for (uint32_t j = 0; j < b->count; j++) {
-			const struct entry *x = &l->entries[a->first + i];
-			const struct entry *y = &l->entries[b->first + j];
-
-			if (x->lock == y->lock)
-				p->exclude |= !(x->shared && y->shared);
-			else if (!x->shared && !y->shared && has_taken(l, x, y->lock) &&
-				 has_taken(l, y, x->lock))
-				p->compatible = false;
-		}
-}
-
-bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared)
-{
-	const struct span *s = &l->sets[set];
-
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct entry *x = &l->entries[s->first + i];
-
-		if (x->lock == lock)
-			return !(x->shared && shared);
-		if (has_taken(l, x, lock))
-			return true;
-	}
-	return false;
-}
-
-static int8_t needed_of(const struct locks *l, uint32_t a, uint32_t b)
-{
-	const struct span *s = &l->sets[a];
-
-	for (uint32_t i = 0; i < s->count && i < LOCKS_OUTER; i++)
-		if (locks_takes(l, b, l->entries[s->first + i].lock,
-				l->entries[s->first + i].shared))
-			return (int8_t)i;
-	return -1;
-}
-
-static struct pair *compared(struct locks *l, uint32_t a, uint32_t b)
-{
-	struct pair *p;
-
-	if (a > b) {
-		uint32_t swap = a;
-
-		a = b;
-		b = swap;
-	}
-	p = &l->cache[mix(a, b) & (CACHE_SIZE - 1)];
-	if (p->a != a || p->b != b) {
-		p->a = a;
-		p->b = b;
-		compare(l, p);
-		p->needed[0] = p->needed[1] = UNKNOWN;
-	}
-	return p;
-}
-
-const struct locks_ends *locks_ends(const struct locks *l)
-{
-	return l->ends;
-}
-
-/* Mostly the outermost or the innermost of both say it: at hand even where pairs are many. */
-bool locks_exclude(struct locks *l, uint32_t a, uint32_t b)
-{
-	return a && b && (locks_exclude_at_once(&l->ends[a], &l->ends[b]) || compared(l, a, b)->exclude);
-}
-
-bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)
-{
-	return !a || !b || compared(l, a, b)->compatible;
-}
-
-/* Small sets are many, and looked through sooner than found. */
-size_t locks_needed(struct locks *l, uint32_t a, uint32_t b)
-{
-	int8_t place, *known;
-
-	if (!a || !b)
-		return LOCKS_ABSENT;
-	if (l->sets[a].count * l->sets[b].count <= SMALL) {
-		place = needed_of(l, a, b);
-	} else {
-		known = &compared(l, a, b)->needed[a > b];
-		if (*known == UNKNOWN)
-			*known = needed_of(l, a, b);
-		place = *known;
-	}
-	return place < 0 ? LOCKS_ABSENT : (size_t)place;
-}
-
-uint64_t locks_entry(struct locks *l, uint32_t a, uint32_t b, uint64_t pc)
-{
-	size_t place = locks_needed(l, a, b);
-
-	return place == LOCKS_ABSENT ? pc : l->entries[l->sets[a].first + place].pc;
 }
