@@ -117,6 +117,7 @@ static void forget_all(struct history *h)
 		h->dropped += h->cells[n].bytes != 0;
 	memset(h->slots, 0, h->slot_count * sizeof(*h->slots));
 	map_free(&h->regions);
+	h->region = 0;
 	begin(h);
 }
 
@@ -157,20 +158,23 @@ static uint32_t begin_share(struct history *h, uint32_t ring)
 	return h->blocks[ring].share = unit;
 }
 
-/* `first` is the slot of its first thread, if it has one. */
+/* `first` is the slot of its first thread, if it has one; `s` a free one for this. */
 static struct history_slot *add_line(struct history *h, uint64_t line, uint32_t thread,
-				     const struct history_slot *first)
+				     const struct history_slot *first, struct history_slot *s)
 {
 	uint32_t ring = first->block, share, n;
 
 	if (!first->key) {
 		n = add_block(h, line, thread, 0);
-		*map_put(&h->regions, line >> REGION_SHIFT, NULL) = 1;
-		return history_slot_add(h, key_of(line, thread), n, 0);
+		if (h->region != (line >> REGION_SHIFT) + 1) {
+			*map_put(&h->regions, line >> REGION_SHIFT, NULL) = 1;
+			h->region = (line >> REGION_SHIFT) + 1;
+		}
+		return history_slot_add(h, s, key_of(line, thread), n, 0);
 	}
 	share = first->share ? first->share : begin_share(h, ring);
 	n = add_block(h, line, thread, ring);
-	return history_slot_add(h, key_of(line, thread) | OTHER, n, share);
+	return history_slot_add(h, s, key_of(line, thread) | OTHER, n, share);
 }
 
 static inline struct history_slot *slot_find(struct history *h, uint64_t line, uint32_t thread)
@@ -181,7 +185,7 @@ static inline struct history_slot *slot_find(struct history *h, uint64_t line, u
 	if (first->key == key)
 		return first;
 	s = first->key ? slot_of_other(h, key) : first;
-	return s->key ? s : add_line(h, line, thread, first);
+	return s->key ? s : add_line(h, line, thread, first, s);
 }
 
 static bool has_room(const struct history *h)
@@ -307,7 +311,12 @@ void history_place_other(struct history *h, struct history_cell *first, uint32_t
 		place_among(h, first, epoch, bytes, out);
 		return;
 	}
-	begin_cell(h, first, epoch, bytes);
+	if (h->here.share) {
+		begin_cell(h, first, epoch, bytes);
+	} else {	/* the line is this thread's */
+		first->bytes = bytes;
+		h->blocks[h->here.block].used |= 1u << (first - h->cells) % HISTORY_LINE;
+	}
 	out->cell = first;
 	out->recent = NULL;
 	out->quiet = !first->shared;

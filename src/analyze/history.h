@@ -167,8 +167,9 @@ struct history_slot {
 /* An access to come. */
 struct history_ahead {
 	uint64_t key;		/* of its slot if it is the line's first */
-	uint32_t slot, other;	/* where that should be, and if it is not */
-	uint32_t granule;	/* within its line; once the slot is known its cell, 0: none */
+	uint32_t slot, other;	/* where that should be, and if it is not; unless as of the one before */
+	uint32_t granule;	/* within its line */
+	uint32_t block;		/* once the slot is known; 0: none */
 };
 
 struct history {
@@ -182,6 +183,7 @@ struct history {
 	struct history_slot here;	/* of the last access, its key without `other`; 0: none */
 	size_t block_most;		/* so many were ever in use: further ones are zero */
 	struct map regions;		/* that have a line */
+	uint64_t region;		/* the last of them, plus 1; 0: none */
 	uint8_t *units;
 	size_t unit_count, unit_room, unit_limit;
 	uint32_t free_units[16];	/* linked, by kind and size */
@@ -294,8 +296,19 @@ void history_pair_epochs(const struct history *h, const struct history_cell *c, 
 			 uint32_t *p, uint32_t *i);
 
 /* A moment of the cell, without its block, as marks keep it. */
-struct history_mark history_pack(struct history *h, const struct history_cell *c,
-				 const struct moment *m);
+struct history_mark history_pack_odd(struct history *h, const struct history_cell *c,
+				     const struct moment *m);
+
+static inline struct history_mark history_pack(struct history *h, const struct history_cell *c,
+					       const struct moment *m)
+{
+	unsigned first = m->addr % GRANULE_BYTES;
+
+	if (m->size > GRANULE_BYTES - first || ((1u << m->size) - 1) << first != c->bytes)
+		return history_pack_odd(h, c, m);
+	return (struct history_mark){ m->index, m->time, m->situation, m->stack };
+}
+
 struct moment history_unpack(const struct history *h, const struct history_cell *c,
 			     const struct history_mark *mark, uint32_t tag, uint32_t epoch);
 uint64_t history_mark_index(const struct history_mark *mark);

@@ -172,8 +172,9 @@ static inline void history_settle(struct history *h, struct history_cell *c,
 {
 	if (what->access & ACCESS_WRITE) {
 		c->older = 0;
-		if (!c->wrote)
+		if (!c->wrote && h->here.share)
 			history_wrote(h, c);
+		c->wrote = 1;
 	} else if (c->how & ACCESS_WRITE) {
 		history_set_older(h, c);
 	}

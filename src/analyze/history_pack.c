@@ -48,15 +48,13 @@ static uint32_t extent_of(struct history *h, const struct moment *m)
 	return (uint32_t)*number;
 }
 
-struct history_mark history_pack(struct history *h, const struct history_cell *c,
-				 const struct moment *m)
+/* Not just the bytes of the cell. */
+struct history_mark history_pack_odd(struct history *h, const struct history_cell *c,
+				     const struct moment *m)
 {
 	struct history_mark mark = { m->index, m->time, m->situation, m->stack };
 	uint64_t near;
 
-	/* Within a granule it can be nowhere else. */
-	if (m->addr % GRANULE_BYTES == first_of(c) && m->size == size_of(c))
-		return mark;
 	near = m->addr + NEAR - granule_of(h, c);
 	if (near < 256 && m->size < 256) {
 		mark.index |= near << NEAR_SHIFT | (uint64_t)m->size << SIZE_SHIFT;

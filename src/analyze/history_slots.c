@@ -29,14 +29,13 @@ static void more_slots(struct history *h)
 	}
 }
 
-struct history_slot *history_slot_add(struct history *h, uint64_t key, uint32_t block,
-				      uint32_t share)
+struct history_slot *history_slot_add(struct history *h, struct history_slot *s, uint64_t key,
+				      uint32_t block, uint32_t share)
 {
-	struct history_slot *s;
-
-	if (++h->slot_used * 2 > h->slot_count)
+	if (++h->slot_used * 2 > h->slot_count) {
 		more_slots(h);
-	s = slot_place(h, key);
+		s = slot_place(h, key);
+	}
 	*s = (struct history_slot){ key, block, share };
 	return s;
 }
@@ -56,6 +55,7 @@ static inline void prefetch_rest(const struct history *h, const struct history_c
 		__builtin_prefetch(rep_keys(h, c) + i);
 }
 
+/* Most accesses go where the one before them goes. */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 {
 	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
@@ -65,10 +65,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 
 	a->key = key_of(granule / HISTORY_LINE, thread);
 	a->granule = granule % HISTORY_LINE;
-	if (a->key == before->key) {
-		a->slot = before->slot;
-		a->other = before->other;
-	} else {
+	if (a->key != before->key) {
 		start = line_start(a->key);
 		a->slot = (uint32_t)(start & (h->slot_count - 1));
 		a->other = (uint32_t)((start + other_step(a->key)) & (h->slot_count - 1));
@@ -77,11 +74,16 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	}
 
 	a = &h->ahead[(n - HISTORY_AHEAD / 3) % size];
-	s = &h->slots[h->slots[a->slot].key == a->key ? a->slot : a->other];
-	a->granule = (s->key | OTHER) == (a->key | OTHER) ? s->block * HISTORY_LINE + a->granule : 0;
-	__builtin_prefetch(&h->cells[a->granule], 1);
+	before = &h->ahead[(n - HISTORY_AHEAD / 3 - 1) % size];
+	if (a->key == before->key) {
+		a->block = before->block;
+	} else {
+		s = &h->slots[h->slots[a->slot].key == a->key ? a->slot : a->other];
+		a->block = (s->key | OTHER) == (a->key | OTHER) ? s->block : 0;
+	}
+	__builtin_prefetch(&h->cells[(size_t)a->block * HISTORY_LINE + a->granule], 1);
 
 	a = &h->ahead[(n - HISTORY_AHEAD / 3 * 2) % size];
-	if (a->granule)
-		prefetch_rest(h, &h->cells[a->granule]);
+	if (a->block)
+		prefetch_rest(h, &h->cells[(size_t)a->block * HISTORY_LINE + a->granule]);
 }

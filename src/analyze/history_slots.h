@@ -58,8 +58,8 @@ static inline struct history_slot *slot_place(const struct history *h, uint64_t 
 	return key & OTHER ? slot_of_other(h, key) : slot_of_line(h, key);
 }
 
-/* The key must be new. Good until the next one. */
-struct history_slot *history_slot_add(struct history *h, uint64_t key, uint32_t block,
-				      uint32_t share);
+/* The key must be new, and `s` its slot_place(). Good until the next one. */
+struct history_slot *history_slot_add(struct history *h, struct history_slot *s, uint64_t key,
+				      uint32_t block, uint32_t share);
 
 #endif
