@@ -367,9 +367,11 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 	t->now.tag = history_what(&a->history, &t->what);
 	c = t->at.cell;
 	t->near.known = t->wide.known = t->stranger = false;
-	if (!t->at.recent && !c->shared) {
-		c->rep_count = 1;	/* the very first */
+	if (!t->at.recent) {
+		history_note_first(&a->history, c, &t->now);
 		history_settle(&a->history, c, &t->now, &t->what, true);
+		if (!t->at.ordered)
+			match_rep(a, c, &t->now, out);
 	} else if (is_known(a, t)) {
 		history_settle(&a->history, c, &t->now, &t->what, true);
 	} else {

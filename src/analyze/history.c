@@ -97,7 +97,8 @@ static void mark(void *ctx)
 		moments_mark(h->moments, &c->last);
 		if (c->older)
 			moments_mark(h->moments, history_older(h, c));
-		for (unsigned i = 0; i < c->rep_count; i++) {
+		/* If there is one, the last access is it. */
+		for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
 			kept.situation = history_rep_situation(h, c, i);
 			moments_mark(h->moments, &kept);
 		}

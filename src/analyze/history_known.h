@@ -163,6 +163,23 @@ static inline bool history_has_pair(const struct history *h, struct history_cell
 	return true;
 }
 
+/* To a cell of the present line. */
+static inline void history_kinds_note(struct history *h, const struct history_cell *c, bool pair,
+				      uint32_t core)
+{
+	if (c->shared &&
+	    history_share(h, h->here.share)->kinds[(size_t)(c - h->cells) % HISTORY_LINE])
+		history_kinds_add(h, c, pair, core);
+}
+
+/* The first access to the cell is its representative, as soon as it is settled. */
+static inline void history_note_first(struct history *h, struct history_cell *c,
+				      const struct moment *now)
+{
+	history_kinds_note(h, c, false, h->whats[now->tag].core);
+	c->rep_count = 1;
+}
+
 /* For history_settle(): what was last is the older write now. */
 void history_set_older(struct history *h, struct history_cell *c);
 

@@ -157,12 +157,6 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 	return n;
 }
 
-static inline void kinds_rep(struct history *h, const struct history_cell *c, uint32_t what)
-{
-	if (c->shared)
-		history_kinds_add(h, c, false, h->whats[what].core);
-}
-
 bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool stranger,
 		  bool *fresh)
 {
@@ -172,8 +166,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	const uint64_t *keys;
 
 	if (!c->rep_count) {
-		kinds_rep(h, c, now->tag);
-		c->rep_count = 1;
+		history_note_first(h, c, now);
 		c->last = *now;
 		*fresh = true;
 		return true;
@@ -192,7 +185,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	}
 	if (!*fresh)
 		return true;
-	kinds_rep(h, c, now->tag);
+	history_kinds_note(h, c, false, h->whats[now->tag].core);
 	if (epochs >= HISTORY_EPOCHS) {
 		n = newest;
 	} else if (c->rep_count == HISTORY_REPS) {
@@ -243,8 +236,7 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 	if (*fresh) {
 		pair->shape = history_shape(h, like);
 		pair->bytes = like->bytes;
-		if (c->shared)
-			history_kinds_add(h, c, true, h->shapes[pair->shape].core);
+		history_kinds_note(h, c, true, h->shapes[pair->shape].core);
 	}
 	return pair;
 }
