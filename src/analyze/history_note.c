@@ -157,42 +157,49 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 	return n;
 }
 
+/* Whether there is none of this key; if so, of how many clocks there are some, the newest at *n. */
+static bool is_fresh(const struct history *h, const struct history_cell *c, uint64_t key,
+		     unsigned *epochs, unsigned *n)
+{
+	const uint64_t *keys = rep_keys(h, c);
+	const struct history_mark *marks = rep_marks(h, c);
+
+	if (rep_key(&c->last) == key && is_noted(c))
+		return false;
+	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
+		if ((uint32_t)keys[i] != (uint32_t)key)
+			continue;
+		if (keys[i] == key)
+			return false;
+		if (!*epochs || history_mark_index(&marks[i]) > history_mark_index(&marks[*n]))
+			*n = i;
+		++*epochs;
+	}
+	return true;
+}
+
 bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool stranger,
 		  bool *fresh)
 {
-	unsigned newest = HISTORY_REPS, epochs = 0, n;
+	unsigned epochs = 0, n = 0;
 	uint64_t key = rep_key(now);
-	const struct history_mark *marks;
-	const uint64_t *keys;
 
+	*fresh = true;
 	if (!c->rep_count) {
 		history_note_first(h, c, now);
 		c->last = *now;
-		*fresh = true;
 		return true;
 	}
-	*fresh = !(rep_key(&c->last) == key && is_noted(c));
-	keys = rep_keys(h, c);
-	marks = rep_marks(h, c);
-	for (unsigned i = 0; *fresh && !stranger && c->rep_count > 1 && i < c->rep_count; i++) {
-		if ((uint32_t)keys[i] != now->tag)
-			continue;
-		*fresh = keys[i] != key;
-		if (newest == HISTORY_REPS ||
-		    history_mark_index(&marks[i]) > history_mark_index(&marks[newest]))
-			newest = i;
-		epochs++;
-	}
+	*fresh = stranger || is_fresh(h, c, key, &epochs, &n);
 	if (!*fresh)
 		return true;
 	history_kinds_note(h, c, false, h->whats[now->tag].core);
-	if (epochs >= HISTORY_EPOCHS) {
-		n = newest;
-	} else if (c->rep_count == HISTORY_REPS) {
-		h->dropped++;
-		*fresh = false;
-		return false;
-	} else {
+	if (epochs < HISTORY_EPOCHS) {
+		if (c->rep_count == HISTORY_REPS) {
+			h->dropped++;
+			*fresh = false;
+			return false;
+		}
 		n = add_rep(h, c);
 	}
 	rep_keys(h, c)[n] = key;
