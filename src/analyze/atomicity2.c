@@ -26,9 +26,8 @@
 
 /* A thread's last accesses, in no order. */
 struct near {
-	struct couple_side side[NEAR];	/* moment all zero: none */
-	uint64_t next_pc[NEAR];		/* of the access that came after it last time, … */
-	uint32_t next_sites[NEAR];	/* … and the number of the two sites */
+	struct couple_access access[NEAR];	/* moment all zero: none */
+	struct map sites;	/* pc to couples_site() */
 };
 
 struct atomicity2 {
@@ -47,7 +46,7 @@ static void mark(void *ctx)
 	couples_mark(&a->couples);
 	for (size_t i = 0; i < a->thread_count; i++)
 		for (unsigned k = 0; a->threads[i] && k < NEAR; k++)
-			moments_mark(a->moments, &a->threads[i]->side[k].at);
+			moments_mark(a->moments, &a->threads[i]->access[k].side.at);
 }
 
 static void *atomicity2_open(const struct analysis_context *ctx)
@@ -65,8 +64,11 @@ static void atomicity2_close(void *state)
 {
 	struct atomicity2 *a = state;
 
-	for (size_t i = 0; i < a->thread_count; i++)
+	for (size_t i = 0; i < a->thread_count; i++) {
+		if (a->threads[i])
+			map_free(&a->threads[i]->sites);
 		free(a->threads[i]);
+	}
 	free(a->threads);
 	told_free(&a->told);
 	couples_free(&a->couples);
@@ -88,29 +90,17 @@ static struct near *near_of(struct atomicity2 *a, uint32_t id)
 	return a->threads[id];
 }
 
-static bool overlap(const struct couple_side *a, const struct couple_side *b)
-{
-	return a->at.addr < b->at.addr + b->at.size && b->at.addr < a->at.addr + a->at.size;
-}
-
-static bool conflict(const struct couple_side *a, const struct couple_side *b)
-{
-	return overlap(a, b) && ((a->access | b->access) & ACCESS_WRITE);
-}
-
 /* What the thread between two accesses lets another do, and the other way round. */
-static enum prune_reason meet(const struct atomicity2 *a, const struct couple *k,
-			      const struct couple *o, bool crossing)
+static enum prune_reason meet(const struct atomicity2 *a, const struct couple_link *k,
+			      const struct couple_link *o, bool crossing)
 {
 	enum prune_reason why = PRUNE_LOCK, other;
 
 	if (!crossing) {
-		why = moments_meet(a->moments, k->cut, k->cuts,
-				   moments_lockset(a->moments, &o->side[0].at));
-		if (why != PRUNE_REASONS)
+		why = moments_meet(a->moments, k->cut, k->cuts, o->lockset[0]);
+		if (why != PRUNE_REASONS || o->lockset[0] == o->lockset[1])
 			return why;
-		return moments_meet(a->moments, k->cut, k->cuts,
-				    moments_lockset(a->moments, &o->side[1].at));
+		return moments_meet(a->moments, k->cut, k->cuts, o->lockset[1]);
 	}
 	for (unsigned i = 0; i < o->cuts; i++) {
 		other = moments_meet(a->moments, k->cut, k->cuts, o->cut[i]);
@@ -213,37 +203,38 @@ static void tell(struct atomicity2 *a, const struct couple *k, const struct coup
 		emit(a, k, o, ox, key, parts, out);
 }
 
-static void match(struct atomicity2 *a, const struct couple *k, const struct couple *o,
+/* `ox`: as couples_cross() says. */
+static void match(struct atomicity2 *a, uint32_t couple, uint32_t other, unsigned ox,
 		  struct findings *out)
 {
-	/* Fields that share a granule may be the same place by granule and not by bytes. */
-	unsigned ox = overlap(&k->side[0], &o->side[0]) ? 0 : 1;
-	const struct couple_side *bx = &o->side[ox], *by = &o->side[1 - ox];
+	const struct couple_link *k = &a->couples.links[couple], *o = &a->couples.links[other];
 	enum prune_reason why;
 
-	if (!conflict(&k->side[0], bx) || !conflict(&k->side[1], by))
-		return;
-	if (moments_fixed(a->moments, k->side[0].at.epoch, bx->at.epoch, by->at.epoch,
-			  k->side[1].at.epoch))
+	if (moments_fixed(a->moments, k->epoch[0], o->epoch[ox], o->epoch[1 - ox], k->epoch[1]))
 		why = PRUNE_HB;
 	else
 		why = meet(a, k, o, ox == 1);
 	if (why == PRUNE_REASONS)
-		tell(a, k, o, ox, out);
+		tell(a, &a->couples.list[couple], &a->couples.list[other], ox, out);
 	else
 		findings_pruned(out, why, 1);
 }
 
 static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out)
 {
-	const struct couple *list = a->couples.list, *k = &list[fresh], *o;
+	struct couples_others others;
+	uint32_t n;
+	unsigned ox;
 
-	for (uint32_t n = 0; (n = couples_of_others(&a->couples, fresh, n));) {
-		o = &list[n];
-		match(a, k, o, out);
+	couples_others(&a->couples, fresh, &others);
+	while ((n = couples_other(&a->couples, &others))) {
+		ox = couples_cross(&a->couples, fresh, n);
+		if (ox == COUPLES_APART)
+			continue;
+		match(a, fresh, n, ox, out);
 		/* Crossing is the same seen from either side. */
-		if (overlap(&k->side[0], &o->side[0]))
-			match(a, o, k, out);
+		if (ox == 0)
+			match(a, n, fresh, ox, out);
 	}
 }
 
@@ -251,58 +242,103 @@ static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out
  * The thread's place for this access among its last ones: the same again, that of an
  * earlier one of the site, or the oldest.
  */
-static unsigned near_slot(const struct near *near, const struct couple_side *now)
+static unsigned near_slot(const struct near *near, const struct couple_access *now)
 {
-	unsigned oldest = 0, own = 0, own_oldest = 0, i;
+	uint64_t oldest = UINT64_MAX, own_oldest = UINT64_MAX;
+	unsigned slot = 0, own_slot = 0, own = 0, i;
 
-	for (i = 0; i < NEAR && near->side[i].at.situation; i++) {
-		const struct couple_side *s = &near->side[i];
+	for (i = 0; i < NEAR && near->access[i].side.at.situation; i++) {
+		const struct couple_side *s = &near->access[i].side;
 
-		if (s->at.addr == now->at.addr && s->access == now->access)
+		if (s->at.addr == now->side.at.addr && s->access == now->side.access)
 			return i;
-		if (s->at.index < near->side[oldest].at.index)
-			oldest = i;
-		if (s->pc != now->pc)
+		if (s->at.index < oldest) {
+			oldest = s->at.index;
+			slot = i;
+		}
+		if (near->access[i].site != now->site)
 			continue;
-		if (!own || s->at.index < near->side[own_oldest].at.index)
-			own_oldest = i;
+		if (s->at.index < own_oldest) {
+			own_oldest = s->at.index;
+			own_slot = i;
+		}
 		own++;
 	}
 	if (own >= NEAR_SITE)
-		return own_oldest;
-	return i < NEAR ? i : oldest;
+		return own_slot;
+	return i < NEAR ? i : slot;
+}
+
+static bool overlap(const struct moment *a, const struct moment *b)
+{
+	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
+}
+
+static uint32_t site_of(struct atomicity2 *a, struct near *near, uint64_t pc)
+{
+	uint64_t *number = map_put(&near->sites, pc, NULL);
+
+	if (!*number)
+		*number = couples_site(&a->couples);
+	return (uint32_t)*number;
+}
+
+/* The access with those near. */
+static void couple_up(struct atomicity2 *a, const struct near *near, const struct couple_access *now,
+		      const struct view *view, struct findings *out)
+{
+	struct couples *c = &a->couples;
+	struct couple_pair pairs[NEAR];
+	bool watched[NEAR];
+	unsigned count = 0;
+	uint32_t fresh;
+
+	for (unsigned i = 0; i < NEAR; i++) {
+		const struct couple_access *p = &near->access[i];
+
+		if (!p->side.at.situation || overlap(&p->side.at, &now->side.at) ||
+		    !moments_together(&p->side.at, &now->side.at, view))
+			continue;
+		pairs[count].first = p;
+		pairs[count].sites = couples_sites(c, view->thread, p->site, now->site);
+		__builtin_prefetch(&c->sites[pairs[count++].sites], 1);
+	}
+	/* With many threads, what is needed is far: it is asked for all of them at once. */
+	for (unsigned i = 0; i < count; i++) {
+		watched[i] = couples_watched(pairs[i].first, now);
+		if (!watched[i] && couples_walk(c, pairs[i].sites))
+			continue;
+		couples_pair(&pairs[i], now);
+		couples_soon(c, &pairs[i]);
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (watched[i] || !couples_walk(c, pairs[i].sites))
+			couples_sooner(c, &pairs[i]);
+	/* Sites may begin or cease to walk by what is noted. */
+	for (unsigned i = 0; i < count; i++) {
+		if (!watched[i] && couples_walk(c, pairs[i].sites)) {
+			c->skipped++;
+			continue;
+		}
+		couples_pair(&pairs[i], now);
+		fresh = couples_note(c, &pairs[i]);
+		if (fresh)
+			match_all(a, fresh, out);
+	}
 }
 
 static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 			      const struct view *view, struct findings *out)
 {
 	struct near *near = near_of(a, ev->thread);
-	struct couple_side now = { .pc = ev->pc, .kind = ev->kind,
-				   .access = (uint8_t)access_of(ev->kind) };
-	struct couple_side *s;
-	uint32_t fresh;
-	unsigned slot;
+	struct couple_access now = { .side = { .pc = ev->pc, .kind = ev->kind,
+					       .access = (uint8_t)access_of(ev->kind) } };
 
-	moments_now(a->moments, ev, view, &now.at);
+	moments_now(a->moments, ev, view, &now.side.at);
 	couples_place(&a->couples, &now);
-	for (unsigned i = 0; i < NEAR; i++) {
-		s = &near->side[i];
-		if (!s->at.situation || overlap(s, &now) ||
-		    !moments_together(&s->at, &now.at, view))
-			continue;
-		if (near->next_pc[i] != ev->pc || !near->next_sites[i]) {
-			near->next_pc[i] = ev->pc;
-			near->next_sites[i] = couples_sites(&a->couples, ev->thread, s->pc, ev->pc);
-		}
-		fresh = couples_note(&a->couples, near->next_sites[i], s, &now);
-		if (fresh)
-			match_all(a, fresh, out);
-	}
-	slot = near_slot(near, &now);
-	s = &near->side[slot];
-	if (s->pc != now.pc)
-		near->next_sites[slot] = 0;
-	*s = now;
+	now.site = site_of(a, near, ev->pc);
+	couple_up(a, near, &now, view, out);
+	near->access[near_slot(near, &now)] = now;
 }
 
 static void atomicity2_event(void *state, const struct event *ev, const struct view *view,

@@ -1,42 +1,46 @@
 #include "analyze/couples.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "analyze/pages.h"
 
-#define STRANGE 256u	/* couples at unknown places in a row that make two sites a walk */
+#define WRITES 0x9e3779b97f4a7c15ull
+#define FIRST_LINES 64u	/* elements of an array, to begin with: at least a page */
+
+/* Room for one more; elements are cache lines, and zero. */
+static void *grow_lines(void *array, size_t count, size_t *capacity, size_t size)
+{
+	size_t more = *capacity ? *capacity * 2 : FIRST_LINES;
+
+	if (count < *capacity)
+		return array;
+	array = pages_grow(array, *capacity * size, more * size);
+	*capacity = more;
+	return array;
+}
 
 void couples_init(struct couples *c, struct moments *moments)
 {
-	*c = (struct couples){ .moments = moments, .count = 1, .sites_count = 1 };
+	*c = (struct couples){ .moments = moments, .count = 1, .sites_count = 1, .row_count = 1 };
 	granules_init(&c->generations);
-	c->list = xgrow(NULL, 0, &c->capacity, sizeof(*c->list));
-	c->links = xgrow(NULL, 0, &c->link_capacity, sizeof(*c->links));
-	c->sites = xgrow(NULL, 0, &c->sites_capacity, sizeof(*c->sites));
-	c->list[0] = (struct couple){ 0 };
-	c->links[0] = (struct couple_link){ 0 };
-	c->sites[0] = (struct couple_sites){ 0 };
-	c->sites_size = c->places_size = 1024;
-	c->sites_table = xcalloc(c->sites_size, sizeof(*c->sites_table));
-	c->places_table = xcalloc(c->places_size, sizeof(*c->places_table));
+	c->list = grow_lines(NULL, 0, &c->capacity, sizeof(*c->list));
+	c->links = grow_lines(NULL, 0, &c->link_capacity, sizeof(*c->links));
+	c->sites = grow_lines(NULL, 0, &c->sites_capacity, sizeof(*c->sites));
+	c->rows = grow_lines(NULL, 0, &c->row_capacity, sizeof(*c->rows));
+	c->places_size = 1024;
+	c->places_table = pages_grow(NULL, 0, c->places_size * sizeof(*c->places_table));
 }
 
 void couples_free(struct couples *c)
 {
 	granules_free(&c->generations);
-	free(c->list);
-	free(c->links);
-	free(c->sites);
-	free(c->sites_table);
-	free(c->places_table);
+	map_free(&c->sites_at);
+	pages_free(c->list, c->capacity * sizeof(*c->list));
+	pages_free(c->links, c->link_capacity * sizeof(*c->links));
+	pages_free(c->sites, c->sites_capacity * sizeof(*c->sites));
+	pages_free(c->rows, c->row_capacity * sizeof(*c->rows));
+	pages_free(c->places_table, c->places_size * sizeof(*c->places_table));
 	*c = (struct couples){ 0 };
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
 }
 
 void couples_mark(const struct couples *c)
@@ -47,17 +51,21 @@ void couples_mark(const struct couples *c)
 	}
 }
 
-void couples_place(struct couples *c, struct couple_side *side)
+void couples_place(struct couples *c, struct couple_access *access)
 {
+	struct couple_side *side = &access->side;
 	uint64_t granule = side->at.addr / GRANULE_BYTES;
 	uint32_t *number = granules_at(&c->generations, granule);
 
 	if (!*number)
 		*number = 1;
 	side->generation = *number;
-	side->place = mix(granule, *number);
-	side->likeness = mix(mix(side->place, side->at.addr),
-			     (uint64_t)moments_lockset(c->moments, &side->at) << 32 | side->at.epoch);
+	access->lockset = moments_lockset(c->moments, &side->at);
+	access->wide = side->at.addr % GRANULE_BYTES + side->at.size > GRANULE_BYTES;
+	access->place = couples_mix(granule, *number);
+	access->key = couples_mix(couples_mix(couples_mix(granule, 0), *number), 0);
+	access->likeness = couples_mix(access->key + side->at.addr,
+				       (uint64_t)access->lockset << 32 | side->at.epoch);
 }
 
 static void next_generation(void *ctx, uint32_t *number)
@@ -72,86 +80,77 @@ void couples_forget(struct couples *c, uint64_t addr, uint64_t size)
 	granules_each(&c->generations, addr, size, next_generation, NULL);
 }
 
-static struct couple_place *sites_place(const struct couples *c, uint32_t thread, uint64_t pc0,
-					uint64_t pc1)
+uint32_t couples_site(struct couples *c)
 {
-	uint64_t hash = mix(mix(thread, pc0), pc1);
-	size_t i = hash & (c->sites_size - 1);
-	struct couple_place *at;
-	const struct couple_sites *s;
+	c->rows = grow_lines(c->rows, c->row_count, &c->row_capacity, sizeof(*c->rows));
+	return (uint32_t)c->row_count++;
+}
 
-	for (;; i = (i + 1) & (c->sites_size - 1)) {
-		at = &c->sites_table[i];
-		if (!at->sites) {
-			at->hash = (uint32_t)(hash >> 32);
-			return at;
-		}
-		s = &c->sites[at->sites];
-		if (at->hash == (uint32_t)(hash >> 32) && s->pc[0] == pc0 && s->pc[1] == pc1 &&
-		    s->thread == thread)
-			return at;
+uint32_t couples_sites_find(struct couples *c, uint32_t thread, uint32_t first, uint32_t second)
+{
+	uint64_t *number = map_put(&c->sites_at, (uint64_t)first << 32 | second, NULL);
+	struct couple_row *row = &c->rows[second];
+
+	if (!*number) {
+		c->sites = grow_lines(c->sites, c->sites_count, &c->sites_capacity, sizeof(*c->sites));
+		c->sites[c->sites_count].thread = thread;
+		*number = c->sites_count++;
 	}
+	row->site[first % COUPLES_ROW] = first;
+	row->sites[first % COUPLES_ROW] = (uint32_t)*number;
+	return (uint32_t)*number;
 }
 
-uint32_t couples_sites(struct couples *c, uint32_t thread, uint64_t pc0, uint64_t pc1)
+static uint64_t places_key(uint64_t places, uint32_t writes)
 {
-	struct couple_place *at = sites_place(c, thread, pc0, pc1);
-
-	if (at->sites)
-		return at->sites;
-	c->sites = xgrow(c->sites, c->sites_count, &c->sites_capacity, sizeof(*c->sites));
-	c->sites[c->sites_count] = (struct couple_sites){ .pc = { pc0, pc1 }, .thread = thread };
-	at->sites = (uint32_t)c->sites_count++;
-	if (c->sites_count * 2 >= c->sites_size) {
-		free(c->sites_table);
-		c->sites_size *= 2;
-		c->sites_table = xcalloc(c->sites_size, sizeof(*c->sites_table));
-		for (uint32_t n = 1; n < c->sites_count; n++)
-			sites_place(c, c->sites[n].thread, c->sites[n].pc[0],
-				    c->sites[n].pc[1])->sites = n;
-	}
-	return (uint32_t)c->sites_count - 1;
+	return places + writes * WRITES;
 }
 
-/* The same for (x, y) and (y, x). */
-static inline uint64_t places_hash(const struct couple_side *a, const struct couple_side *b)
+static struct couple_head *places_head(const struct couples *c, uint64_t key)
 {
-	return mix(a->place + b->place, a->place ^ b->place);
+	return &c->places_table[key & (c->places_size - 1)];
 }
 
-static uint32_t *places_head(const struct couples *c, uint32_t n)
+static uint32_t places_tag(uint64_t key)
 {
-	return &c->places_table[c->links[n].places & (c->places_size - 1)];
+	return 1u << (key >> 59);
 }
 
 static void places_link(struct couples *c, uint32_t n)
 {
-	uint32_t *head = places_head(c, n);
+	struct couple_head *head = places_head(c, c->links[n].places);
 
+	c->links[n].stamp = ++c->stamp;
 	c->links[n].previous = 0;
-	c->links[n].next = *head;
-	c->links[*head].previous = n;
-	*head = n;
+	c->links[n].next = head->first;
+	c->links[head->first].previous = n;
+	head->first = n;
+	head->tags |= places_tag(c->links[n].places);
 }
 
 static void places_unlink(struct couples *c, uint32_t n)
 {
 	const struct couple_link *l = &c->links[n];
+	struct couple_head *head;
 
 	c->links[l->next].previous = l->previous;
-	if (l->previous)
+	if (l->previous) {
 		c->links[l->previous].next = l->next;
-	else
-		*places_head(c, n) = l->next;
+		return;
+	}
+	head = places_head(c, l->places);
+	head->first = l->next;
+	if (!head->first)
+		head->tags = 0;
 }
 
 static void places_grow(struct couples *c)
 {
 	if (c->count < c->places_size)
 		return;
-	free(c->places_table);
+	pages_free(c->places_table, c->places_size * sizeof(*c->places_table));
 	c->places_size *= 2;
-	c->places_table = xcalloc(c->places_size, sizeof(*c->places_table));
+	c->places_table = pages_grow(NULL, 0, c->places_size * sizeof(*c->places_table));
 	for (uint32_t n = 1; n < c->count; n++)
 		places_link(c, n);
 }
@@ -162,22 +161,21 @@ static inline bool same_place(const struct couple_side *a, const struct couple_s
 	       a->generation == b->generation;
 }
 
-static bool side_alike(const struct moments *m, const struct couple_side *a,
-		       const struct couple_side *b)
+static bool side_alike(const struct couple_side *a, uint32_t lockset, const struct couple_access *b)
 {
-	return same_place(a, b) && a->at.addr == b->at.addr &&
-	       (a->at.situation == b->at.situation ||
-		(moments_lockset(m, &a->at) == moments_lockset(m, &b->at) &&
-		 a->at.epoch == b->at.epoch));
+	return same_place(a, &b->side) && a->at.addr == b->side.at.addr && lockset == b->lockset &&
+	       a->at.epoch == b->side.at.epoch;
 }
 
-static bool couple_alike(const struct couples *c, const struct couple *k,
-			 const struct couple_side *first, const struct couple_side *second,
+static bool couple_alike(const struct couples *c, uint32_t n, const struct couple_pair *p,
 			 const uint32_t *cut, uint32_t cuts)
 {
-	return side_alike(c->moments, &k->side[0], first) &&
-	       side_alike(c->moments, &k->side[1], second) && k->cuts == cuts &&
-	       memcmp(k->cut, cut, cuts * sizeof(*k->cut)) == 0;
+	const struct couple *k = &c->list[n];
+	const struct couple_link *l = &c->links[n];
+
+	return side_alike(&k->side[0], l->lockset[0], p->first) &&
+	       side_alike(&k->side[1], l->lockset[1], p->second) && l->cuts == cuts &&
+	       memcmp(l->cut, cut, cuts * sizeof(*l->cut)) == 0;
 }
 
 /* One more, or the least recent of its sites if there are enough. Returns its place. */
@@ -188,27 +186,41 @@ static uint32_t couple_take(struct couples *c, struct couple_sites *s)
 		c->replaced++;
 		return s->count - 1;
 	}
-	c->list = xgrow(c->list, c->count, &c->capacity, sizeof(*c->list));
-	c->links = xgrow(c->links, c->count, &c->link_capacity, sizeof(*c->links));
-	c->list[c->count].thread = s->thread;
+	c->list = grow_lines(c->list, c->count, &c->capacity, sizeof(*c->list));
+	c->links = grow_lines(c->links, c->count, &c->link_capacity, sizeof(*c->links));
 	s->couple[s->count] = (uint32_t)c->count++;
 	return s->count++;
 }
 
-static void couple_link(struct couples *c, uint32_t n)
+static inline void link_side(struct couple_link *l, unsigned i, const struct couple_access *access)
 {
-	const struct couple *k = &c->list[n];
+	const struct moment *at = &access->side.at;
 
-	c->links[n] = (struct couple_link){
-		.places = places_hash(&k->side[0], &k->side[1]), .thread = k->thread,
-		.writes = !!(k->side[0].access & ACCESS_WRITE) + !!(k->side[1].access & ACCESS_WRITE),
-	};
+	l->epoch[i] = at->epoch;
+	l->lockset[i] = access->lockset;
+	l->access[i] = access->side.access;
+	l->low[i] = at->addr % GRANULE_BYTES;
+	l->end[i] = (uint8_t)(at->addr % GRANULE_BYTES + at->size);
+}
+
+static void couple_link(struct couples *c, uint32_t n, uint32_t thread, const struct couple_pair *p)
+{
+	struct couple_link *l = &c->links[n];
+
+	l->places = places_key(p->places, p->writes);
+	l->writes = (uint8_t)p->writes;
+	l->thread = thread;
+	l->swapped = p->first->key > p->second->key;
+	l->one = p->first->key == p->second->key;
+	l->wide = p->first->wide || p->second->wide;
+	link_side(l, 0, p->first);
+	link_side(l, 1, p->second);
 	places_link(c, n);
 	places_grow(c);
 }
 
 /* The one at `at` becomes the most recent. */
-static void to_front(struct couple_sites *s, uint32_t at, uint32_t likeness)
+static void to_front(struct couple_sites *s, uint32_t at, uint16_t likeness)
 {
 	uint32_t n = s->couple[at];
 
@@ -220,57 +232,151 @@ static void to_front(struct couple_sites *s, uint32_t at, uint32_t likeness)
 	s->likeness[0] = likeness;
 }
 
-uint32_t couples_note(struct couples *c, uint32_t sites, const struct couple_side *first,
-		      const struct couple_side *second)
+/* The locksets between the two. */
+static uint32_t cuts_of(const struct couples *c, uint32_t thread, const struct couple_access *first,
+			uint32_t cut[MOMENTS_CUTS])
 {
-	struct couple_sites *s = &c->sites[sites];
-	uint32_t at = 0, n, cuts, cut[MOMENTS_CUTS], likeness;
+	cut[0] = 0;
+	return first->lockset ? moments_cuts_since(c->moments, thread, first->side.at.index,
+						   first->lockset, cut) : 1;
+}
+
+uint32_t couples_note(struct couples *c, const struct couple_pair *p)
+{
+	struct couple_sites *s = &c->sites[p->sites];
+	uint32_t at = 0, n, cuts, cut[MOMENTS_CUTS];
+	uint16_t likeness;
 	uint64_t hash;
 	bool fresh;
 
-	if (s->strange > STRANGE && places_hash(first, second) >> 32 & (COUPLES_SPARSE - 1)) {
-		c->skipped++;
-		return 0;
-	}
-	cuts = moments_cuts(c->moments, &first->at, cut);
-	hash = mix(first->likeness, second->likeness);
+	cuts = cuts_of(c, s->thread, p->first, cut);
+	hash = couples_mix(p->first->likeness, p->second->likeness);
 	for (uint32_t i = 0; i < cuts; i++)
-		hash = mix(hash, cut[i]);
-	likeness = (uint32_t)hash;
+		hash = couples_mix(hash, cut[i]);
+	likeness = (uint16_t)hash;
 	while (at < s->count && (s->likeness[at] != likeness ||
-				 !couple_alike(c, &c->list[s->couple[at]], first, second, cut, cuts)))
+				 !couple_alike(c, s->couple[at], p, cut, cuts)))
 		at++;
 	fresh = at == s->count;
-	s->strange = fresh ? s->strange + 1 : 0;
+	if (!fresh)
+		s->strange = 0;
+	else if (s->strange <= COUPLES_STRANGE)
+		s->strange++;
 	if (fresh)
 		at = couple_take(c, s);
 	n = s->couple[at];
-	c->list[n].side[0] = *first;
-	c->list[n].side[1] = *second;
+	c->list[n].side[0] = p->first->side;
+	c->list[n].side[1] = p->second->side;
 	to_front(s, at, likeness);
 	if (!fresh)
 		return 0;
-	memcpy(c->list[n].cut, cut, cuts * sizeof(*cut));
-	c->list[n].cuts = cuts;
-	couple_link(c, n);
+	for (uint32_t i = 0; i < cuts; i++)
+		c->links[n].cut[i] = cut[i];
+	c->links[n].cuts = (uint8_t)cuts;
+	couple_link(c, n, s->thread, p);
 	return n;
 }
 
-uint32_t couples_of_others(const struct couples *c, uint32_t couple, uint32_t previous)
+void couples_soon(const struct couples *c, const struct couple_pair *p)
 {
-	const struct couple *k = &c->list[couple], *o;
-	const struct couple_link *mine = &c->links[couple], *l;
-	uint32_t n = previous ? c->links[previous].next : *places_head(c, couple);
+	uint32_t oldest = c->sites[p->sites].couple[COUPLES_KEPT - 1];
+
+	__builtin_prefetch(places_head(c, places_key(p->places, p->writes)), 1);
+	__builtin_prefetch(places_head(c, places_key(p->places, 3)));
+	__builtin_prefetch(&c->links[oldest], 1);
+	__builtin_prefetch(&c->list[oldest].side[0], 1);
+	__builtin_prefetch(&c->list[oldest].side[1], 1);
+}
+
+void couples_sooner(const struct couples *c, const struct couple_pair *p)
+{
+	const struct couple_link *oldest = &c->links[c->sites[p->sites].couple[COUPLES_KEPT - 1]];
+
+	__builtin_prefetch(&c->links[places_head(c, places_key(p->places, p->writes))->first], 1);
+	__builtin_prefetch(&c->links[oldest->next], 1);
+	__builtin_prefetch(&c->links[oldest->previous], 1);
+}
+
+/* From `n` on, the next that is asked for. */
+static uint32_t other_from(const struct couples *c, uint32_t n, uint64_t places, uint32_t thread)
+{
+	const struct couple_link *l;
 
 	for (; n; n = l->next) {
 		l = &c->links[n];
-		if (l->places != mine->places || l->thread == mine->thread ||
-		    l->writes + mine->writes < 2)
-			continue;
-		o = &c->list[n];
-		if ((same_place(&k->side[0], &o->side[0]) && same_place(&k->side[1], &o->side[1])) ||
-		    (same_place(&k->side[0], &o->side[1]) && same_place(&k->side[1], &o->side[0])))
+		if (l->places == places && l->thread != thread)
 			break;
 	}
 	return n;
+}
+
+void couples_others(const struct couples *c, uint32_t couple, struct couples_others *out)
+{
+	const struct couple_link *mine = &c->links[couple];
+	uint64_t places = mine->places - mine->writes * WRITES, key;
+	const struct couple_head *head;
+	uint32_t n;
+
+	out->count = 0;
+	out->thread = mine->thread;
+	for (uint32_t writes = 3 - mine->writes; writes <= 3; writes++) {
+		if ((writes | mine->writes) != 3)
+			continue;
+		key = places_key(places, writes);
+		head = places_head(c, key);
+		if (!(head->tags & places_tag(key)) || !(n = other_from(c, head->first, key, mine->thread)))
+			continue;
+		out->places[out->count] = key;
+		out->next[out->count++] = n;
+	}
+}
+
+uint32_t couples_other(const struct couples *c, struct couples_others *others)
+{
+	unsigned last = 0;
+	uint32_t n;
+
+	if (!others->count)
+		return 0;
+	for (unsigned i = 1; i < others->count; i++)
+		if (c->links[others->next[i]].stamp > c->links[others->next[last]].stamp)
+			last = i;
+	n = others->next[last];
+	others->next[last] = other_from(c, c->links[n].next, others->places[last], others->thread);
+	if (!others->next[last]) {
+		others->count--;
+		others->next[last] = others->next[others->count];
+		others->places[last] = others->places[others->count];
+	}
+	return n;
+}
+
+static bool sides_overlap(const struct couple_side *a, const struct couple_side *b)
+{
+	return a->at.addr < b->at.addr + b->at.size && b->at.addr < a->at.addr + a->at.size;
+}
+
+/* Of side `i` of one and side `j` of the other, by granule and the bytes there. */
+static inline bool links_overlap(const struct couple_link *a, unsigned i, const struct couple_link *b,
+				 unsigned j)
+{
+	return (a->one || (i == j) == (a->swapped == b->swapped)) && a->low[i] < b->end[j] &&
+	       b->low[j] < a->end[i];
+}
+
+unsigned couples_cross(const struct couples *c, uint32_t couple, uint32_t other)
+{
+	const struct couple_side *k = c->list[couple].side, *o = c->list[other].side;
+	const struct couple_link *a = &c->links[couple], *b = &c->links[other];
+	bool wide = a->wide || b->wide;
+	/* Fields that share a granule may be the same place by granule and not by bytes. */
+	unsigned x = (wide ? sides_overlap(&k[0], &o[0]) : links_overlap(a, 0, b, 0)) ? 0 : 1;
+
+	if (!((a->access[0] | b->access[x]) & ACCESS_WRITE) ||
+	    !((a->access[1] | b->access[1 - x]) & ACCESS_WRITE))
+		return COUPLES_APART;
+	if (wide ? sides_overlap(&k[0], &o[x]) && sides_overlap(&k[1], &o[1 - x]) :
+		   links_overlap(a, 0, b, x) && links_overlap(a, 1, b, 1 - x))
+		return x;
+	return COUPLES_APART;
 }
