@@ -90,16 +90,19 @@ void reorder_free(struct reorder *r)
 	free(r);
 }
 
-static struct thread *thread_of(struct reorder *r, uint32_t id)
+static __attribute__((noinline)) void reach_thread(struct reorder *r, uint32_t id)
 {
 	uint32_t count = id + id / 2 + 16;
 
-	if (id >= r->thread_count) {
-		r->threads = xrealloc(r->threads, count * sizeof(*r->threads));
-		memset(r->threads + r->thread_count, 0,
-		       (count - r->thread_count) * sizeof(*r->threads));
-		r->thread_count = count;
-	}
+	r->threads = xrealloc(r->threads, count * sizeof(*r->threads));
+	memset(r->threads + r->thread_count, 0, (count - r->thread_count) * sizeof(*r->threads));
+	r->thread_count = count;
+}
+
+static inline struct thread *thread_of(struct reorder *r, uint32_t id)
+{
+	if (id >= r->thread_count)
+		reach_thread(r, id);
 	return &r->threads[id];
 }
 

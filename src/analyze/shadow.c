@@ -6,9 +6,11 @@
 #include "analyze/pages.h"
 #include "base/mem.h"
 
+#define FIRST_POOL 1024u	/* records; whole pages */
+
 void shadow_init(struct shadow *s)
 {
-	*s = (struct shadow){ .pool_count = 1, .table_size = 1024 };
+	*s = (struct shadow){ .pool_count = 2, .table_size = 1024 };
 	s->pages = xcalloc(s->table_size, sizeof(struct page *));
 }
 
@@ -29,7 +31,7 @@ void shadow_free(struct shadow *s)
 	free_pages(s);
 	free(s->pages);
 	free(s->slabs);
-	free(s->pool);
+	pages_free(s->pool, s->pool_capacity * sizeof(*s->pool));
 }
 
 static struct page **page_place(const struct shadow *s, uint64_t number)
@@ -61,7 +63,7 @@ static void empty_pool(struct shadow *s)
 			s->dropped += s->pages[i]->more[c].count;
 			s->pages[i]->more[c] = (struct more){ 0 };
 		}
-	s->pool_count = 1;
+	s->pool_count = 2;
 	memset(s->free, 0, sizeof(s->free));
 }
 
@@ -108,6 +110,15 @@ struct page *shadow_page(struct shadow *s, uint64_t number)
 	return *at;
 }
 
+/* Blocks of two records and more are cache lines. */
+static void grow_pool(struct shadow *s)
+{
+	size_t old = s->pool_capacity * sizeof(*s->pool);
+
+	s->pool_capacity = s->pool_capacity ? s->pool_capacity * 2 : FIRST_POOL;
+	s->pool = pages_grow(s->pool, old, s->pool_capacity * sizeof(*s->pool));
+}
+
 static uint32_t block_new(struct shadow *s, unsigned order)
 {
 	uint32_t at = s->free[order];
@@ -119,7 +130,7 @@ static uint32_t block_new(struct shadow *s, unsigned order)
 	if (s->pool_count + (1u << order) > SHADOW_MORE)
 		return 0;
 	while (s->pool_count + (1u << order) > s->pool_capacity)
-		s->pool = xgrow(s->pool, s->pool_capacity, &s->pool_capacity, sizeof(*s->pool));
+		grow_pool(s);
 	at = (uint32_t)s->pool_count;
 	s->pool_count += 1u << order;
 	return at;

@@ -59,7 +59,7 @@ struct shadow {
 	size_t page_count, table_size;
 	struct page **slabs;	/* where they are */
 	size_t slab_count, slab_capacity, slab_left;	/* pages not used yet in the last one */
-	struct record *pool;	/* 0 is not used */
+	struct record *pool;	/* 0 and 1 are not used */
 	size_t pool_count, pool_capacity;
 	uint32_t free[SHADOW_ORDERS];	/* first of the free blocks, linked by `who`; 0: none */
 	struct recent {
