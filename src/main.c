@@ -1,6 +1,7 @@
 /*
  * The command table and dispatch, nothing else.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,5 +97,7 @@ int main(int argc, char **argv)
 	cmd = find_command(argv[1]);
 	if (!cmd)
 		return unknown(argv[1]);
+	/* Beyond ulimit -f, writing is to fail, and to be told. */
+	signal(SIGXFSZ, SIG_IGN);
 	return cmd->run(argc - 1, argv + 1);
 }

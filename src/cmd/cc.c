@@ -1,6 +1,8 @@
 /*
  * snarl cc, snarl c++: the compiler wrapper under the one roof of `snarl`.
  */
+#include <signal.h>
+
 #include "cmd/cmd.h"
 #include "wrap/rewrite.h"
 
@@ -24,14 +26,21 @@
 	"  snarl " name " -O1 -pthread " file " -o bank\n" \
 	"  CC=snarl-cc CXX=snarl-c++ ./configure && make\n"
 
+/* This process becomes the compiler, which is to see what any other would. */
+static int run(int argc, char **argv, bool cxx)
+{
+	signal(SIGXFSZ, SIG_DFL);
+	return wrap_main(argc, argv, cxx);
+}
+
 static int run_cc(int argc, char **argv)
 {
-	return wrap_main(argc, argv, false);
+	return run(argc, argv, false);
 }
 
 static int run_cxx(int argc, char **argv)
 {
-	return wrap_main(argc, argv, true);
+	return run(argc, argv, true);
 }
 
 const struct cmd cmd_cc = {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cmd/check_fix.h"
 
 static unsigned long long ull(uint64_t value)
@@ -86,7 +87,7 @@ static void add_why(const struct checkfix_known *k, struct buf *out)
 			 k->refit->more ? "; not all places that it may be about were tried" : "");
 	}
 	if (k->weak_tries)
-		buf_addf(out, "; %llu runs by %s: %s", ull(k->weak_tries),
+		buf_addf(out, "; %llu run%s by %s: %s", ull(k->weak_tries), plural(k->weak_tries),
 			 strategy && strcmp(strategy, "goal") != 0 ? strategy : "random",
 			 k->weak ? "one failed" : "none failed, which says less");
 }
@@ -145,10 +146,10 @@ void check_fix_tell(const struct check_fix *cf)
 	for (size_t i = 0; i < cf->count; i++)
 		tell_one(cf, &cf->known[i]);
 	tell_verdict(cf);
-	fprintf(stderr, "snarl: %llu runs in %.1f s", ull(s->stats.runs), s->stats.seconds);
+	fprintf(stderr, "snarl: %llu run%s in %.1f s", ull(s->stats.runs), plural(s->stats.runs), s->stats.seconds);
 	if (s->hunt)
-		fprintf(stderr, ", %llu candidates around it: %llu tried, %llu proved", ull(s->hunt->leads),
-			ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
+		fprintf(stderr, ", %llu candidate%s around it: %llu tried, %llu proved", ull(s->hunt->leads),
+			plural(s->hunt->leads), ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
 	fprintf(stderr, "%s\n", session_interrupted ? ", interrupted" : "");
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cmd/check.h"
 #include "cmd/cmd.h"
 #include "cmd/watch.h"
@@ -32,8 +33,8 @@ static void print_text(struct watch_session *w, const struct check_online *o)
 		struct buf out = { 0 }, variable = { 0 };
 
 		watch_variable(w, r, &variable);
-		buf_addf(&out, "violation %s%s%s, %llu times\n", name, variable.size ? " of " : "",
-			 variable.size ? buf_string(&variable) : "", (unsigned long long)r->count);
+		buf_addf(&out, "violation %s%s%s, %llu time%s\n", name, variable.size ? " of " : "",
+			 variable.size ? buf_string(&variable) : "", (unsigned long long)r->count, plural(r->count));
 		tell_access(w, name[0] == 'R' ? "  first   reads   " : "  first   writes  ", r->site[0], &out);
 		tell_access(w, name[1] == 'R' ? "\n  another reads   " : "\n  another writes  ", r->site[1], &out);
 		tell_access(w, name[2] == 'R' ? "\n  then    reads   " : "\n  then    writes  ", r->site[2], &out);
@@ -98,7 +99,7 @@ static int tell(struct watch_session *w, const struct check_online *o)
 				"another one's invariant (--all watches all the same)\n");
 		else
 			fprintf(stderr, "snarl: %u places watched, %zu violation%s%s\n", w->log->places, w->count,
-				w->count == 1 ? "" : "s",
+				plural(w->count),
 				w->count ? " (candidates: snarl hunt proves)" : "");
 	}
 	return cmd_flush(&cmd_check, w->count ? CMD_BUG : CMD_OK);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
 #include "cmd/session.h"
@@ -90,19 +91,19 @@ static void tell_missing(const struct cover *c)
 		fprintf(stderr, "snarl: runs were too large to remember all of them: iRoots may be missing\n");
 	if (c->damaged)
 		fprintf(stderr, "snarl: profile damaged: the program writes to memory that is not its own; %llu "
-			"runs are not counted\n", (unsigned long long)c->damaged);
+			"run%s not counted\n", (unsigned long long)c->damaged, c->damaged == 1 ? " is" : "s are");
 	if (c->cut)
-		fprintf(stderr, "snarl: %llu runs ended while something was noted; they are not counted\n",
-			(unsigned long long)c->cut);
+		fprintf(stderr, "snarl: %llu run%s ended while something was noted: not counted\n",
+			(unsigned long long)c->cut, plural(c->cut));
 }
 
 static void tell_runs(const struct options *o, const struct cover_search *s, const struct covering *c)
 {
 	if (o->explore.quiet)
 		return;
-	fprintf(stderr, "snarl: %llu runs in %.1f s: %llu iRoots newly exposed, %llu newly expected%s%s\n",
-		(unsigned long long)c->session.stats.runs, c->session.stats.seconds,
-		(unsigned long long)s->exposed, (unsigned long long)s->predicted,
+	fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s newly exposed, %llu newly expected%s%s\n",
+		(unsigned long long)c->session.stats.runs, plural(c->session.stats.runs), c->session.stats.seconds,
+		(unsigned long long)s->exposed, plural(s->exposed), (unsigned long long)s->predicted,
 		s->saturated ? ", ended early since nothing new came" : "",
 		session_interrupted ? ", interrupted" : "");
 	if (s->failed)
@@ -147,9 +148,9 @@ static int chase(const struct options *o, struct covering *c, struct err *err)
 	result = cover_chase_run(&x, &c->cover, &c->session.stats, err);
 	progress_clear(&c->session.progress);
 	if (result == 0 && !o->explore.quiet)
-		fprintf(stderr, "snarl: %llu runs in %.1f s: %llu iRoots chased, %llu of them exposed%s%s\n",
-			(unsigned long long)c->session.stats.runs, c->session.stats.seconds,
-			(unsigned long long)x.tried, (unsigned long long)x.exposed,
+		fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s chased, %llu of them exposed%s%s\n",
+			(unsigned long long)c->session.stats.runs, plural(c->session.stats.runs), c->session.stats.seconds,
+			(unsigned long long)x.tried, plural(x.tried), (unsigned long long)x.exposed,
 			x.over ? ", nothing is left to try" : "", session_interrupted ? ", interrupted" : "");
 	if (result == 0 && !o->explore.quiet)
 		tell_missing(&c->cover);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
 #include "cmd/session.h"
@@ -49,8 +50,8 @@ static void tell_saturation(struct session *s)
 	if (s->o->quiet || !s->hunt->saturated)
 		return;
 	progress_clear(&s->progress);
-	fprintf(stderr, "snarl: %llu runs in a row showed nothing new: ended early\n",
-		(unsigned long long)s->hunt->saturated);
+	fprintf(stderr, "snarl: %llu run%s in a row showed nothing new: ended early\n",
+		(unsigned long long)s->hunt->saturated, plural(s->hunt->saturated));
 }
 
 static void tell_coverage(struct session *s)

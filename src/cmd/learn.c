@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cmd/cmd.h"
 #include "cmd/learn.h"
 #include "cmd/numbers.h"
@@ -113,8 +114,8 @@ static void show_progress(struct session *s, const struct tally *t)
 	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
 				      .seconds = attempt_now() - s->began };
 
-	snprintf(s->progress.note, sizeof(s->progress.note), "%llu places, nothing new for %llu runs; ",
-		 (unsigned long long)t->all.sites, (unsigned long long)t->quiet);
+	snprintf(s->progress.note, sizeof(s->progress.note), "%llu place%s, nothing new for %llu run%s; ",
+		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)t->quiet, plural(t->quiet));
 	progress_show(&s->progress, &stats);
 }
 
@@ -231,10 +232,11 @@ static void tell(const struct options *o, const struct tally *t, const struct le
 {
 	if (o->explore.quiet)
 		return;
-	fprintf(stderr, "snarl: %llu runs, %llu passed and taught %llu new places, %llu pairs, %llu cuts; "
-		"%llu invariants fell%s%s\n", (unsigned long long)t->made, (unsigned long long)t->passed,
-		(unsigned long long)t->all.sites, (unsigned long long)t->all.pairs,
-		(unsigned long long)t->all.cuts, (unsigned long long)t->all.broken,
+	fprintf(stderr, "snarl: %llu run%s, %llu passed and taught %llu new place%s, %llu pair%s, %llu cut%s; "
+		"%llu invariant%s fell%s%s\n", (unsigned long long)t->made, plural(t->made),
+		(unsigned long long)t->passed, (unsigned long long)t->all.sites, plural(t->all.sites),
+		(unsigned long long)t->all.pairs, plural(t->all.pairs), (unsigned long long)t->all.cuts,
+		plural(t->all.cuts), (unsigned long long)t->all.broken, plural(t->all.broken),
 		t->settled ? "; the last ones nothing new" : "", session_interrupted ? "; interrupted" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: runs were too large to look at all of them: pairs may be missing\n");

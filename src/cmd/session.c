@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cmd/baseline.h"
 #include "cmd/terminal.h"
 #include "explore/attempt.h"
@@ -62,10 +63,11 @@ static void tell_proved(const struct bug *b)
 	const struct minimised *m = &b->minimised;
 
 	tell_cause(b);
-	fprintf(stderr, "  saved as %s, replayed %u of %u times", b->path, b->good, b->replays);
+	fprintf(stderr, "  saved as %s, replayed %u of %u time%s", b->path, b->good, b->replays,
+		plural(b->replays));
 	if (m->done)
-		fprintf(stderr, ", with %llu switches between threads (of %llu)",
-			(unsigned long long)m->switches, (unsigned long long)m->from);
+		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
+			(unsigned long long)m->switches, m->switches == 1 ? "" : "es", (unsigned long long)m->from);
 	if (b->failure->report->threads == 1)
 		fputs("\n  there was one thread only, so no schedule is to blame: arguments, input, files, rights?", stderr);
 	fprintf(stderr, "\n  look at it: %s/report.html\n", b->path);
@@ -273,20 +275,20 @@ static void tell_end(struct session *s)
 		return;
 	if (s->hunt)
 		tell_candidates(s);
-	fprintf(stderr, "snarl: %llu runs in %.1f s (%.0f/s), %llu%s interleavings, %zu bug%s",
-		(unsigned long long)st->runs, st->seconds,
+	fprintf(stderr, "snarl: %llu run%s in %.1f s (%.0f/s), %llu%s interleaving%s, %zu bug%s",
+		(unsigned long long)st->runs, plural(st->runs), st->seconds,
 		st->seconds > 0 ? (double)st->runs / st->seconds : 0.0,
 		(unsigned long long)st->interleavings, st->interleavings == COVERAGE_MAX ? "+" : "",
-		s->results.proved, s->results.proved == 1 ? "" : "s");
+		plural(st->interleavings), s->results.proved, plural(s->results.proved));
 	if (s->results.count > s->results.proved)
-		fprintf(stderr, ", %zu failures that did not replay",
-			s->results.count - s->results.proved);
+		fprintf(stderr, ", %zu failure%s that did not replay", s->results.count - s->results.proved,
+			plural(s->results.count - s->results.proved));
 	if (s->results.suppressed)
 		fprintf(stderr, ", %zu failure%s suppressed", s->results.suppressed,
-			s->results.suppressed == 1 ? "" : "s");
+			plural(s->results.suppressed));
 	if (st->cut)
-		fprintf(stderr, ", %llu runs given up after %llu steps", (unsigned long long)st->cut,
-			(unsigned long long)s->o->max_steps);
+		fprintf(stderr, ", %llu run%s given up after %llu steps", (unsigned long long)st->cut,
+			plural(st->cut), (unsigned long long)s->o->max_steps);
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)

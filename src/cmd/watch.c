@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "runtime/interface.h"
 #include "trace/codec.h"
 
@@ -246,11 +247,11 @@ void watch_tell_lost(const struct watch_session *w)
 	const struct watchlog *log = w->log;
 
 	if (log->lost_threads)
-		fprintf(stderr, "snarl: %llu threads were not watched: too many at once\n",
-			(unsigned long long)log->lost_threads);
+		fprintf(stderr, "snarl: %llu thread%s not watched: too many at once\n",
+			(unsigned long long)log->lost_threads, plural(log->lost_threads));
 	if (log->lost_records)
-		fprintf(stderr, "snarl: the log was full: %llu times something else happened\n",
-			(unsigned long long)log->lost_records);
+		fprintf(stderr, "snarl: the log was full: %llu time%s something else happened\n",
+			(unsigned long long)log->lost_records, plural(log->lost_records));
 }
 
 void watch_end_json(const struct watch_session *w, char **program, struct json *j)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "trace/kinds.h"
 
 static bool same_event(const struct schedule_event *a, const struct schedule_event *b)
@@ -188,7 +189,7 @@ void refit_missing(const struct refit *r, struct buf *out)
 		buf_add_text(out, any ? "; " : "");
 		describe(e->old, out);
 		if (!e->was_run)
-			buf_addf(out, ": no such function was run in %u runs", r->traces);
+			buf_addf(out, ": no such function was run in %u run%s", r->traces, plural(r->traces));
 		else if (!e->was_done)
 			buf_add_text(out, ": the function does no such thing any more");
 		else

@@ -58,8 +58,8 @@ static int make_block(struct server *s, struct err *err)
 	head.depends_size = CTL_DEPENDS_BYTES;
 	head.size = head.depends + pages(head.depends_size);
 	if (s->memory < 0 || ftruncate(s->memory, (off_t)head.size) < 0)
-		return err_set(err, "cannot make the memory shared with the program: %s",
-			       strerror(errno));
+		return err_set(err, "cannot make the memory shared with the program: %s%s", strerror(errno),
+			       errno == EFBIG ? "; raise ulimit -f" : "");
 	s->block = mmap(NULL, head.size, PROT_READ | PROT_WRITE, MAP_SHARED, s->memory, 0);
 	if (s->block == MAP_FAILED) {
 		s->block = NULL;

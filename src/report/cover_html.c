@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "report/cover.h"
 #include "report/escape.h"
 #include "report/html.h"
@@ -209,10 +210,10 @@ void cover_html(const struct cover_state *s, const char *folder, struct buf *out
 	html_begin(out, buf_string(&title));
 	buf_add_text(out, "<header><h1>");
 	escape_html(out, buf_string(&title));
-	buf_addf(out, "</h1>\n<p class=\"meta\">%llu iRoots are known, %llu were exposed in %llu runs. An iRoot is a "
+	buf_addf(out, "</h1>\n<p class=\"meta\">%llu iRoots are known, %llu were exposed in %llu run%s. An iRoot is a "
 		 "small pattern of dependencies between two threads, at places of the program.</p></header>\n",
 		 (unsigned long long)cover_total(&s->all), (unsigned long long)s->all.at[COVER_EXPOSED],
-		 (unsigned long long)s->runs);
+		 (unsigned long long)s->runs, plural(s->runs));
 	buf_free(&title);
 	add_tables(s, out);
 	add_curve(s, out);

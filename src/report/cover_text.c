@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "report/cover.h"
 #include "report/escape.h"
 
@@ -101,8 +102,8 @@ static bool is_untested(const void *ctx, const struct cover_item *item)
 
 void cover_text(const struct cover_state *s, size_t most, struct buf *out)
 {
-	buf_addf(out, "%s: %.1f %% of the iRoots that are known are exposed, in %llu runs\n\n", s->program,
-		 cover_percent(&s->all), (unsigned long long)s->runs);
+	buf_addf(out, "%s: %.1f %% of the iRoots that are known are exposed, in %llu run%s\n\n", s->program,
+		 cover_percent(&s->all), (unsigned long long)s->runs, plural(s->runs));
 	add_idioms(s, out);
 	add_files(s, out);
 	add_curve(s, out);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "report/escape.h"
 #include "report/format.h"
 #include "report/tell.h"
@@ -385,10 +386,11 @@ static void facts(struct screen *s)
 		buf_addf(&text, "found by %s in run %llu (seed %llu)", b->strategy,
 			 (unsigned long long)b->runs_to_first, (unsigned long long)b->seed);
 	if (b->strategy && b->has_switches)
-		buf_addf(&text, ", made small: %llu switches between threads", (unsigned long long)b->switches);
+		buf_addf(&text, ", made small: %llu switch%s between threads", (unsigned long long)b->switches,
+			 b->switches == 1 ? "" : "es");
 	if (b->replays)
-		buf_addf(&text, "%sreplayed %llu of %llu times", text.size ? "; " : "", (unsigned long long)b->good,
-			 (unsigned long long)b->replays);
+		buf_addf(&text, "%sreplayed %llu of %llu time%s", text.size ? "; " : "", (unsigned long long)b->good,
+			 (unsigned long long)b->replays, plural(b->replays));
 	wrap(s, buf_string(&text), 2);
 	buf_free(&text);
 }

@@ -122,7 +122,7 @@ for cc in $(compilers); do
 	[ $status = 1 ] || fail "$cc: check: $status"
 	sed -n '/^violation/,$p' out | sed 's|[^ (]*/scene|scene|g' >got
 	cat >want <<X
-violation RWW of x (scene.c:$(grep -n '^static long x' "$source" | cut -d: -f1)), 1 times
+violation RWW of x (scene.c:$(grep -n '^static long x' "$source" | cut -d: -f1)), 1 time
   first   reads   scene.c:$(line read) (add_one)
   another writes  scene.c:$(line other) (add_ten)
   then    writes  scene.c:$(line write) (add_one), over 10

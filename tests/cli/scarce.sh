@@ -102,6 +102,27 @@ what="small files"
 (ulimit -f 1000 && RECORD_OPTIONS= record t.snarl ./prog plain 20000) || fail "$what"
 grep -q 'ulimit -f' record.err || { cat record.err; fail "$what: nothing said"; }
 
+# Beyond the limit the tool says so; the program gets the signal as ever.
+status=0
+(ulimit -f 1 && exec snarl hunt --runs 1 -- ./prog plain 10) >out 2>err || status=$?
+[ $status = 3 ] && grep -q 'raise ulimit -f' err && [ "$(wc -l <err)" = 1 ] ||
+	{ cat err; fail "$what: hunt: exit $status"; }
+cat >default.c <<'END'
+#include <signal.h>
+
+int main(void)
+{
+	struct sigaction now;
+
+	sigaction(SIGXFSZ, 0, &now);
+	return now.sa_handler != SIG_DFL;
+}
+END
+snarl cc -pthread default.c -o default
+snarl record --exit-code --out t.snarl ./default 2>err || { cat err; fail "$what: signal recorded"; }
+snarl test --runs 1 -- ./default 2>err || { cat err; fail "$what: signal under control"; }
+grep -q '^snarl: 1 run in .* 1 interleaving, 0 bugs$' err || { cat err; fail "summary of one run"; }
+
 mkdir read-only
 chmod 555 read-only
 snarl record --out read-only/t.snarl ./prog plain 10 >out 2>err && [ "$(id -u)" != 0 ] &&

@@ -180,7 +180,7 @@ static void test_gone(void **state)
 	refit_missing(f.r, &text);
 	assert_string_equal(buf_string(&text),
 			    "read balance in get (bank.c:22): the function does no such thing any more; "
-			    "write balance in set (bank.c:30): no such function was run in 1 runs");
+			    "write balance in set (bank.c:30): no such function was run in 1 run");
 	buf_free(&text);
 	end(&f);
 }
