@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "explore/cluster.h"
 #include "explore/replay_trace.h"
+#include "explore/weigh.h"
 
 #define BUGS_MAX 100000
 #define LAST_WORDS 200		/* bytes of a line of the program's that are quoted */
@@ -254,6 +255,8 @@ static void record(struct bug *b, const char *out, const struct replay_config *c
 	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", err.text);
 	if (b->traced && b->explain)
 		b->cause = b->explain(b->explain_ctx, b->failure, b->trace);
+	if (b->traced && b->explain && !bug_cause(b))
+		b->cause = weigh_freed(b->failure, b->trace);
 }
 
 /*

@@ -95,7 +95,8 @@ static double likelihood(const struct lead *lead, const struct followed *f,
 	}
 	if (lead->c.class == CANDIDATE_DEADLOCK && !oracle_is_stuck(failure))
 		return -1;
-	return lead_fitness(&lead->c, ended, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0);
+	return lead_fitness(&lead->c, ended, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
+	       (lead->foreign ? LEAD_FOREIGN : 0);
 }
 
 /* What is known of each lead by the trace; NULL if it cannot be read. The caller frees it. */

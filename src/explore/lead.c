@@ -7,6 +7,9 @@
 #include "analyze/hunt_list.h"
 #include "analyze/names.h"
 #include "base/mem.h"
+#include "explore/freed.h"
+
+#define FRAMES 16
 
 /* A trace with its analysis. */
 struct study {
@@ -63,7 +66,8 @@ static void study_close(struct study *s)
 }
 
 /* A trace that ends early is good as far as it goes. */
-static int study_open(struct study *s, const char *path, const struct leads *l, struct err *err)
+static int study_read(struct study *s, const char *path, const struct leads *l,
+		      const struct analysis *const *which, struct err *err)
 {
 	struct analysis_stats stats;
 
@@ -72,13 +76,40 @@ static int study_open(struct study *s, const char *path, const struct leads *l, 
 		return -1;
 	analysis_context_init(&s->ctx);
 	s->found = findings_new();
-	if (analysis_run(s->reader, NULL, &s->ctx, s->found, &stats, err) < 0) {
+	if (analysis_run(s->reader, which, &s->ctx, s->found, &stats, err) < 0) {
 		study_close(s);
 		return -1;
 	}
-	s->names = names_new(s->reader, &s->ctx, true, l->symbols);
-	names_learn(s->names, s->found, findings_count(s->found), err);
 	return 0;
+}
+
+static void study_name(struct study *s, const struct leads *l)
+{
+	struct err err;
+
+	s->names = names_new(s->reader, &s->ctx, true, l->symbols);
+	names_learn(s->names, s->found, findings_count(s->found), &err);
+}
+
+static int study_open(struct study *s, const char *path, const struct leads *l, struct err *err)
+{
+	if (study_read(s, path, l, NULL, err) < 0)
+		return -1;
+	study_name(s, l);
+	return 0;
+}
+
+static bool is_foreign(const struct study *s, const struct candidate *c)
+{
+	struct symbol_frame frames[FRAMES];
+	const struct symbol_frame *own;
+
+	for (unsigned i = 0; i < c->events; i++) {
+		own = symbol_own_frame(frames, names_frames(s->names, c->event[i].pc, frames, FRAMES));
+		if (own->file && symbol_is_systems(own->file))
+			return true;
+	}
+	return false;
 }
 
 static void name_event(const struct study *s, const struct candidate_event *e, struct lead_event *out)
@@ -105,6 +136,7 @@ static struct lead *lead_new(const struct study *s, const struct candidate *c)
 	struct lead *lead = xcalloc(1, sizeof(*lead));
 
 	lead->c = *c;
+	lead->foreign = is_foreign(s, c);
 	lead->suppressed = suppress_candidate(s->suppress, s->names, &s->ctx, c);
 	for (unsigned i = 0; i < c->events; i++)
 		name_event(s, &c->event[i], &lead->event[i]);
@@ -266,7 +298,8 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 	rank_list(&list, NULL);
 	for (size_t i = 0; i < list.count; i++) {
 		const struct candidate *c = list.at[i];
-		double fits = lead_fitness(c, c->seen ? c->orders : 0, failure);
+		double fits = lead_fitness(c, c->seen ? c->orders : 0, failure) -
+			      (is_foreign(&s, c) ? LEAD_FOREIGN : 0);
 
 		if (explains(c, failure) && fits > *fitness) {
 			*fitness = fits;
@@ -276,6 +309,35 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 	if (best)
 		lead = lead_new(&s, best);
 	hunt_list_free(&list);
+	study_close(&s);
+	return lead;
+}
+
+struct lead *lead_of_freed(const struct leads *l, const char *path, const char *user,
+			   const struct oracle_result *failure)
+{
+	const struct analysis *const none[] = { NULL };
+	struct lead *lead = NULL;
+	struct candidate c;
+	struct study s;
+	struct err err;
+
+	if (study_read(&s, path, l, none, &err) < 0)
+		return NULL;
+	if (freed_candidate(s.reader, user, failure, &c)) {
+		findings_add(s.found, &c);
+		study_name(&s, l);
+		lead = lead_new(&s, &c);
+		/* The use has no event to learn its name by. */
+		free(lead->event[1].object);
+		lead->event[1].object = c.addr == c.event[0].addr ? xstrdup(lead->event[0].object) :
+			xasprintf("%s+%llu", lead->event[0].object,
+				  (unsigned long long)(c.addr - c.event[0].addr));
+		if (!lead_plan(lead)) {
+			lead_free(lead);
+			lead = NULL;
+		}
+	}
 	study_close(&s);
 	return lead;
 }

@@ -42,6 +42,7 @@ struct lead {
 	uint8_t orders;
 	size_t number;		/* in the order found */
 	double near;		/* what is known of its places, to be added to its score: leads_sort() */
+	bool foreign;		/* part of it happens in headers of the system */
 	enum suppress_extent suppressed;	/* how much of it */
 	size_t source;		/* the watched run it comes from: leads.source when it was added */
 	enum lead_outcome outcome;	/* the best of the runs that tried it */
@@ -93,6 +94,10 @@ struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_
 struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
 			     double *fitness);
 
+/* The free and the use of a use after free by `user`; NULL if the trace of it does not tell. */
+struct lead *lead_of_freed(const struct leads *l, const char *path, const char *user,
+			   const struct oracle_result *failure);
+
 /* Copies of those that are wanted and whose orders a trace has, the best first, at most `most`. */
 size_t leads_had(const struct leads *l, const char *path, bool (*wanted)(const struct candidate *c),
 		 struct lead **out, size_t most);
@@ -116,6 +121,9 @@ bool leads_seen_any(const struct leads *l, const char *path,
 
 struct lead *lead_copy(const struct lead *lead);
 void lead_free(struct lead *lead);
+
+/* What happens in headers of the system counts less by this: the fault is seldom theirs. */
+#define LEAD_FOREIGN 4
 
 /* How well a candidate fits a failure, if so many of its orders came about; higher is better. */
 double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_failure failure);

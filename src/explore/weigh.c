@@ -11,6 +11,9 @@
  * The first that makes runs fail, and lets none pass, is told. If there is none, the
  * prediction stays: it is no worse, and was made before the run.
  *
+ * The same is asked where part of the order is in headers of the system: that two calls
+ * of a library met there is told only if nothing in the program's own files makes it fail.
+ *
  * Use after free, deadlocks and the like do harm whatever the values are: that a run
  * passes says nothing against them.
  */
@@ -22,7 +25,7 @@
 #include "explore/minimise.h"
 
 #define WEIGH_MOST 12u		/* of each kind */
-#define WEIGH_ENOUGH 4u		/* runs of a dozen that have to fail: fewer may be chance */
+#define WEIGH_ENOUGH 4u
 
 static bool by_values(const struct candidate *c)
 {
@@ -32,6 +35,12 @@ static bool by_values(const struct candidate *c)
 static bool breaks_atomicity(const struct candidate *c)
 {
 	return c->class == CANDIDATE_ATOMICITY || c->class == CANDIDATE_ATOMICITY2;
+}
+
+/* Runs of a dozen that have to fail. Fewer may be chance, but where the order is the failure. */
+static unsigned enough(const struct candidate *c)
+{
+	return strcmp(c->pattern, "use-free") == 0 ? 1 : WEIGH_ENOUGH;
 }
 
 /* How many things have to come together. */
@@ -68,24 +77,43 @@ static bool is_known(struct lead *const *leads, size_t count, const struct lead 
 	return false;
 }
 
+struct lead *weigh_freed(const struct search_failure *f, const char *trace)
+{
+	const struct leads none = { 0 };
+	struct buf user = { 0 };
+	struct lead *lead;
+
+	if (f->result.failure != ORACLE_UAF)
+		return NULL;
+	schedule_path(f->report, f->result.thread, &user);
+	lead = lead_of_freed(&none, trace, buf_string(&user), &f->result);
+	buf_free(&user);
+	return lead;
+}
+
 struct lead *weigh_cause(struct search_failure *f, const char *trace, const struct leads *leads,
 			 struct attempt *a, struct places *places)
 {
-	struct lead *found[3 * WEIGH_MOST], *best = NULL;
+	struct lead *found[1 + 3 * WEIGH_MOST], *best = NULL;
+	bool foreign = f->lead->foreign && f->lead->c.class != CANDIDATE_DEADLOCK;
 	struct minimise_tally runs;
-	size_t count;
+	size_t count = 0;
 
-	if (!by_values(&f->lead->c))
-		return NULL;
-	minimise_directed(f, f->lead, a, places, &runs);
-	if (runs.harmless == 0)
-		return NULL;
-	count = explanations(f, trace, leads, found);
+	if (!foreign) {
+		if (!by_values(&f->lead->c))
+			return NULL;
+		minimise_directed(f, f->lead, a, places, &runs);
+		if (runs.harmless == 0)
+			return NULL;
+	} else if ((found[0] = weigh_freed(f, trace))) {
+		count = 1;
+	}
+	count += explanations(f, trace, leads, found + count);
 	for (size_t i = 0; i < count && !best && !attempt_over(a); i++) {
-		if (is_known(found, i, found[i], places))
+		if ((foreign && found[i]->foreign) || is_known(found, i, found[i], places))
 			continue;
 		minimise_directed(f, found[i], a, places, &runs);
-		if (runs.failing >= WEIGH_ENOUGH && runs.harmless == 0 && !attempt_over(a)) {
+		if (runs.failing >= enough(&found[i]->c) && runs.harmless == 0 && !attempt_over(a)) {
 			best = found[i];
 			found[i] = NULL;
 		}

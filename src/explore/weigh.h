@@ -1,5 +1,6 @@
 /*
- * Whether a predicted order is why a run failed, or only a part of it.
+ * Whether a predicted order is why a run failed, or only a part of it; or happens in
+ * headers of the system, where few faults are.
  */
 #ifndef EXPLORE_WEIGH_H
 #define EXPLORE_WEIGH_H
@@ -16,5 +17,8 @@
  */
 struct lead *weigh_cause(struct search_failure *f, const char *trace, const struct leads *leads,
 			 struct attempt *a, struct places *places);
+
+/* Of a use after free: its free before its use; NULL if it is none, or the trace does not tell. */
+struct lead *weigh_freed(const struct search_failure *f, const char *trace);
 
 #endif

@@ -181,7 +181,7 @@ const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset)
 	return m->path;
 }
 
-static bool is_systems(const char *file)
+bool symbol_is_systems(const char *file)
 {
 	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/include/" };
 
@@ -198,7 +198,7 @@ const struct symbol_frame *symbol_own_frame(const struct symbol_frame *frames, s
 	for (size_t i = 0; i < count; i++) {
 		if (!frames[i].file || !frames[i].line)
 			continue;
-		if (!is_systems(frames[i].file))
+		if (!symbol_is_systems(frames[i].file))
 			return &frames[i];
 		best = best ? best : &frames[i];
 	}

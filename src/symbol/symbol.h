@@ -87,6 +87,9 @@ size_t symbols_frames(struct symbols *s, uint64_t pc, struct symbol_frame *out, 
  */
 const struct symbol_frame *symbol_own_frame(const struct symbol_frame *frames, size_t count);
 
+/* A header of the system, by its path. */
+bool symbol_is_systems(const char *file);
+
 /* A global or static variable at that address; a function's own is `function::name`. */
 bool symbols_variable(struct symbols *s, uint64_t addr, struct symbol_variable *out);
 

@@ -219,10 +219,61 @@ static void test_cycle(void **state)
 	assert_null(explain(text, stuck, ORACLE_SIGNAL));
 }
 
+static struct lead *freed(const char *text, const char *user, uint64_t object, uint64_t pc)
+{
+	struct oracle_result failure = {
+		.failure = ORACLE_UAF, .text = "4-byte write at +8 of a 64-byte block", .site_count = 1,
+		.sites = { { 1, pc, object, "use" } },
+	};
+	const struct leads none = { 0 };
+
+	return lead_of_freed(&none, trace(text), user, &failure);
+}
+
+/* The run ended with the use, so that the trace has the free alone. */
+static void test_freed(void **state)
+{
+	static const char gone[] =
+		"0 create 0.1\n0 malloc 0x6000 64 @0x10\n0 free 0x6000 @0x20\n"
+		"0 malloc 0x6000 64 @0x10\n0 malloc 0x7000 64 @0x10\n"
+		"0.1 write 0x6008:4 @0x31\n0.1 write 0x6008:4 @0x30\n0 free 0x7000 @0x20\n0 free 0x6000 @0x20\n";
+	struct lead *lead;
+	struct buf b = { 0 };
+
+	(void)state;
+	lead = freed(gone, "0.1", 0x6008, 0x30);
+	assert_non_null(lead);
+	assert_string_equal(lead->c.pattern, "use-free");
+	assert_string_equal(lead_class(lead), "order");
+	assert_int_equal(lead->orders, 1);
+	assert_int_equal(lead->order[0].first.thread, thread("0"));
+	assert_int_equal(lead->order[0].first.site, 0x20);
+	assert_int_equal(lead->order[0].first.nth, 3);
+	assert_int_equal(lead->order[0].second.thread, thread("0.1"));
+	assert_int_equal(lead->order[0].second.site, 0x30);
+	assert_int_equal(lead->order[0].second.nth, 2);
+	assert_int_equal(lead->c.event[1].kind, TRACE_WRITE);
+	assert_int_equal(lead->c.event[1].size, 4);
+	buf_addf(&b, "%s+8", lead->event[0].object);
+	assert_string_equal(lead->event[1].object, buf_string(&b));
+	lead_free(lead);
+	/* If it has the use as well, that is the one. */
+	buf_clear(&b);
+	buf_addf(&b, "%s0.1 write 0x6008:4 @0x30\n", gone);
+	lead = freed(buf_string(&b), "0.1", 0x6008, 0x30);
+	assert_int_equal(lead->order[0].second.nth, 2);
+	lead_free(lead);
+	/* Who freed it uses it; somebody else's block. */
+	assert_null(freed(gone, "0", 0x6008, 0x30));
+	assert_null(freed(gone, "0.1", 0x8008, 0x30));
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_freed),
 		cmocka_unit_test(test_first),
 		cmocka_unit_test(test_other_traces),
 		cmocka_unit_test(test_sort),
