@@ -8,6 +8,7 @@
 #include "analyze/names.h"
 #include "base/mem.h"
 #include "explore/freed.h"
+#include "explore/unchanged.h"
 
 #define FRAMES 16
 
@@ -288,6 +289,7 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 	const struct candidate *best = NULL;
 	struct lead *lead = NULL;
 	struct hunt_list list;
+	bool *unchanged;
 	struct study s;
 	struct err err;
 
@@ -296,18 +298,20 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 		return NULL;
 	prune_list(s.found, false, &list);
 	rank_list(&list, NULL);
+	unchanged = unchanged_find(path, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		const struct candidate *c = list.at[i];
 		double fits = lead_fitness(c, c->seen ? c->orders : 0, failure) -
 			      (is_foreign(&s, c) ? LEAD_FOREIGN : 0);
 
-		if (explains(c, failure) && fits > *fitness) {
+		if (explains(c, failure) && !unchanged[i] && fits > *fitness) {
 			*fitness = fits;
 			best = c;
 		}
 	}
 	if (best)
 		lead = lead_new(&s, best);
+	free(unchanged);
 	hunt_list_free(&list);
 	study_close(&s);
 	return lead;
@@ -359,6 +363,7 @@ size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_fai
 {
 	struct fitting *fitting;
 	struct hunt_list list;
+	bool *unchanged;
 	size_t count = 0, made = 0;
 	struct study s;
 	struct err err;
@@ -367,9 +372,10 @@ size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_fai
 		return 0;
 	prune_list(s.found, false, &list);
 	rank_list(&list, NULL);
+	unchanged = unchanged_find(path, &list);
 	fitting = xcalloc(list.count + 1, sizeof(*fitting));
 	for (size_t i = 0; i < list.count; i++)
-		if (explains(list.at[i], failure) && wanted(list.at[i]))
+		if (explains(list.at[i], failure) && wanted(list.at[i]) && !unchanged[i])
 			fitting[count++] = (struct fitting){
 				list.at[i], lead_fitness(list.at[i], list.at[i]->orders, failure),
 			};
@@ -383,6 +389,7 @@ size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_fai
 			lead_free(lead);
 	}
 	free(fitting);
+	free(unchanged);
 	hunt_list_free(&list);
 	study_close(&s);
 	return made;

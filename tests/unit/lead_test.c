@@ -198,6 +198,23 @@ static void test_cause(void **state)
 	lead_free(lead);
 }
 
+/* A write in between that left what the read had found is no cause. */
+static void test_unchanged(void **state)
+{
+#define VALUED(write) \
+	"0 create 0.1\n0 create 0.2\n" \
+	LOCKED("0.1", "0x11", "read 0x6000:4 @0x21\n0.1 value 0x6000:4 5") \
+	LOCKED("0.2", "0x13", "write 0x6000:4 @0x23\n0.2 value 0x6000:4 " write) \
+	LOCKED("0.1", "0x12", "write 0x6000:4 @0x22\n0.1 value 0x6000:4 6")
+	struct lead *lead = explain(NULL, VALUED("7"), ORACLE_ASSERT);
+
+	(void)state;
+	assert_non_null(lead);
+	assert_string_equal(lead->c.pattern, "RWW");
+	lead_free(lead);
+	assert_null(explain(NULL, VALUED("5"), ORACLE_ASSERT));
+}
+
 static void test_cycle(void **state)
 {
 	static const char text[] =
@@ -278,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_other_traces),
 		cmocka_unit_test(test_sort),
 		cmocka_unit_test(test_cause),
+		cmocka_unit_test(test_unchanged),
 		cmocka_unit_test(test_cycle),
 	};
 

@@ -1,0 +1,17 @@
+/*
+ * Broken atomicity that did no harm, as far as values are known.
+ */
+#ifndef EXPLORE_UNCHANGED_H
+#define EXPLORE_UNCHANGED_H
+
+#include <stdbool.h>
+
+#include "analyze/hunt_list.h"
+
+/*
+ * Of each in the list, found in the trace: is it RWR or RWW, and left the write in between what
+ * the read before had found? Unknown is false. The caller frees what is returned.
+ */
+bool *unchanged_find(const char *path, const struct hunt_list *list);
+
+#endif
