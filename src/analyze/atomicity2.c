@@ -22,6 +22,7 @@
 #include "base/mem.h"
 
 #define NEAR 8u
+#define FAR 8192u	/* so many couples are more than a processor has at hand */
 #define NEAR_SITE 2u	/* of one site: a walk through an array leaves room for others */
 
 /* A thread's last accesses, in no order. */
@@ -283,11 +284,30 @@ static uint32_t site_of(struct atomicity2 *a, struct near *near, uint64_t pc)
 	return (uint32_t)*number;
 }
 
+/* With many threads, what will be needed is far: it is asked for all of them at once. */
+static void ask_ahead(const struct couples *c, struct couple_pair *pairs, const bool *watched,
+		      unsigned count, const struct couple_access *now)
+{
+	const struct couple_pair *asked[NEAR];
+	unsigned some = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!watched[i] && couples_walk(c, pairs[i].sites))
+			continue;
+		couples_pair(&pairs[i], now);
+		couples_soon(c, &pairs[i]);
+		asked[some++] = &pairs[i];
+	}
+	for (unsigned i = 0; i < some; i++)
+		couples_sooner(c, asked[i]);
+}
+
 /* The access with those near. */
 static void couple_up(struct atomicity2 *a, const struct near *near, const struct couple_access *now,
 		      const struct view *view, struct findings *out)
 {
 	struct couples *c = &a->couples;
+	bool far = c->count > FAR;
 	struct couple_pair pairs[NEAR];
 	bool watched[NEAR];
 	unsigned count = 0;
@@ -301,19 +321,12 @@ static void couple_up(struct atomicity2 *a, const struct near *near, const struc
 			continue;
 		pairs[count].first = p;
 		pairs[count].sites = couples_sites(c, view->thread, p->site, now->site);
-		__builtin_prefetch(&c->sites[pairs[count++].sites], 1);
+		if (far)
+			__builtin_prefetch(&c->sites[pairs[count].sites], 1);
+		watched[count++] = couples_watched(p, now);
 	}
-	/* With many threads, what is needed is far: it is asked for all of them at once. */
-	for (unsigned i = 0; i < count; i++) {
-		watched[i] = couples_watched(pairs[i].first, now);
-		if (!watched[i] && couples_walk(c, pairs[i].sites))
-			continue;
-		couples_pair(&pairs[i], now);
-		couples_soon(c, &pairs[i]);
-	}
-	for (unsigned i = 0; i < count; i++)
-		if (watched[i] || !couples_walk(c, pairs[i].sites))
-			couples_sooner(c, &pairs[i]);
+	if (far)
+		ask_ahead(c, pairs, watched, count, now);
 	/* Sites may begin or cease to walk by what is noted. */
 	for (unsigned i = 0; i < count; i++) {
 		if (!watched[i] && couples_walk(c, pairs[i].sites)) {
