@@ -7,6 +7,9 @@
 #define WRITES 0x9e3779b97f4a7c15ull
 #define FIRST_LINES 64u	/* elements of an array, to begin with: at least a page */
 
+_Static_assert(sizeof(struct couple_link) == 64 && sizeof(struct couple_sites) == 64 &&
+	       sizeof(struct couple_side) == 64, "they are looked at one cache line at a time");
+
 /* Room for one more; elements are cache lines, and zero. */
 static void *grow_lines(void *array, size_t count, size_t *capacity, size_t size)
 {

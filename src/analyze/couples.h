@@ -57,7 +57,7 @@ struct couple {
  * greater key.
  */
 struct couple_link {
-	uint64_t places;	/* sum of both keys, and `writes`: couples_key() */
+	uint64_t places;	/* sum of both keys, mixed with `writes` */
 	uint32_t next, previous;	/* of the same place in the table; 0: none */
 	uint32_t stamp;		/* higher than that of all linked before */
 	uint32_t thread;
