@@ -107,6 +107,9 @@ $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 	@mkdir -p $(@D)
 	$(CC) $(RT_CFLAGS) -DSNARLRT_STATIC -c $< -o $@
 
+# Its caller's vector registers are in use.
+$(B)/rt/runtime/loop.c.o $(B)/rts/runtime/loop.c.o: RT_CFLAGS += -mgeneral-regs-only
+
 # -g0: GNU ld 2.40 crashes on a --wrap whose __wrap_ symbol only debug information names.
 $(B)/rts/%.S.o: src/%.S $(B)/flags.rt
 	@mkdir -p $(@D)

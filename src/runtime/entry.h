@@ -18,6 +18,7 @@ SNARLRT_HIDDEN void snarlrt_access_keeping_wide(void);
 
 /* The vector registers there are: 0 xmm, 1 ymm, 2 zmm. */
 extern SNARLRT_HIDDEN uint32_t snarlrt_vectors;
+extern SNARLRT_HIDDEN uint32_t snarlrt_state_size;	/* bytes that all registers but the general ones need */
 SNARLRT_HIDDEN void snarlrt_vectors_find(void);	/* once, at the start */
 
 SNARLRT_HIDDEN void snarlrt_entry_slow(uint64_t caller);

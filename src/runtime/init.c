@@ -14,6 +14,7 @@
 #include "runtime/control.h"
 #include "runtime/dual.h"
 #include "runtime/entry.h"
+#include "runtime/loop.h"
 #include "runtime/process.h"
 #include "runtime/profile.h"
 #include "runtime/shadow.h"
@@ -148,6 +149,7 @@ static void init(char **envp)
 		sys_warn("SNARL_OPTIONS has mode=record but no trace=FILE; not recording");
 	else if (options.check || options.guard || options.noise)
 		start_watching(&options);
+	snarlrt_loops_allow();
 	if (snarlrt.mode == SNARLRT_WATCH)
 		watch_dual_start();
 	else

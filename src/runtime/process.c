@@ -9,6 +9,7 @@
 
 #include "runtime/call.h"
 #include "runtime/clock.h"
+#include "runtime/loop.h"
 #include "runtime/process.h"
 #include "runtime/profile.h"
 #include "runtime/thread.h"
@@ -251,6 +252,7 @@ static void stop_recording(void)
 	struct snarlrt_tls *tls = &__snarl_tls;
 
 	snarlrt.mode = SNARLRT_OFF;
+	snarlrt_loops_allow();
 	tls->ended = 1;
 	tls->own = tls->own_uncut = 0;
 	tls->own2 = 0;

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <sys/mman.h>
 
+#include "runtime/loop.h"
 #include "runtime/rules.h"
 #include "runtime/sitefile.h"
 #include "runtime/sites_scan.h"
@@ -33,6 +34,8 @@ void snarlrt_sites_load(const char *path)
 	list.trouble = sitefile_load(&list.file, path);
 	if (list.trouble)
 		sys_warn_about("all sites are recorded, the list was not used: ", list.trouble, path);
+	else
+		snarlrt_loop_lists = true;
 }
 
 void snarlrt_sites_use_rules(void)
@@ -166,6 +169,7 @@ void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *inf
 	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
 		return;
 	*s = (struct snarlrt_sites){ .unknown = !places };
+	loop_sites_forget();
 	if (count == 0 && !may_have_sites(info))
 		return;
 	for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -5,6 +5,7 @@
 #ifndef RUNTIME_SITES_SCAN_H
 #define RUNTIME_SITES_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,5 +24,8 @@ static inline void sites_jump(uint8_t jump[SITES_JUMP_SIZE], size_t start, size_
 	jump[0] = 0xeb;
 	jump[1] = (uint8_t)(end - start - SITES_JUMP_SIZE);
 }
+
+/* Whether a site that ends at `end` has such a jump. So many bytes before it can be read. */
+bool sites_is_off(const uint8_t *end, size_t readable) __attribute__((visibility("hidden")));
 
 #endif

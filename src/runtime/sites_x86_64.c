@@ -6,7 +6,6 @@
 #include "runtime/sites_scan.h"
 
 #include <emmintrin.h>
-#include <stdbool.h>
 
 #define SHIFT_AT 4u	/* in a site: c1 e8, of the shift */
 #define BLOCK 16u
@@ -94,4 +93,20 @@ size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *co
 		}
 	}
 	return count;
+}
+
+bool sites_is_off(const uint8_t *end, size_t readable)
+{
+	for (size_t size = SHIFT_AT; size <= MAX_SIZE && size <= readable; size++) {
+		struct bytes b = { end - size, end };
+		uint8_t jump[SITES_JUMP_SIZE];
+
+		sites_jump(jump, 0, size);
+		if (b.at[0] != jump[0] || b.at[1] != jump[1])
+			continue;
+		b.at += SITES_JUMP_SIZE;
+		if (TAKE(&b, "\xf8\x48\xc1\xe8\x03", 0))
+			return true;
+	}
+	return false;
 }

@@ -10,6 +10,7 @@
  * that is counted (cut_locations) and shown. At exit everything left is decided.
  */
 #include "runtime/lock.h"
+#include "runtime/loop.h"
 #include "runtime/process.h"
 #include "runtime/rt.h"
 #include "runtime/shadow.h"
@@ -31,6 +32,7 @@ struct filter {
 	const struct trace_chunk *chunk;
 	bool cut;
 	struct trace_record *kept;
+	const struct trace_record *end;
 	uint64_t dropped;
 	/* Told only if something kept follows: the calls around it, the last stamp. */
 	struct trace_record entry[PENDING];
@@ -84,6 +86,9 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 {
 	unsigned kind = trace_site_kind(r->site), count = 1 + trace_extra(kind);
 
+	/* All of it was shared: it stays as it is. */
+	if (kind == TRACE_LOOP && trace_loop_size(r, (size_t)(f->end - r)))
+		count = (unsigned)trace_loop_size(r, (size_t)(f->end - r));
 	if (kind == TRACE_STAMP) {
 		if (f->untimed)
 			*f->kept++ = *r;	/* it ends what is before it */
@@ -124,7 +129,8 @@ static void decide(struct trace_chunk *chunk, bool cut)
 	if (!trace_decode_many(&coder, payload, payload + chunk->stored, raw, ARRAY_SIZE(raw),
 			       &count))
 		count = 0;
-	for (const struct trace_record *r = raw; r < raw + count;)
+	f.end = raw + count;
+	for (const struct trace_record *r = raw; r < f.end;)
 		r = filter_event(&f, r);
 	/* Nothing to take out: it can go as it is. */
 	if (f.dropped == 0 && count > 0) {

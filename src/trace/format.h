@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC "SNARLTRC"
-#define TRACE_VERSION 2u
+#define TRACE_VERSION 3u
 #define TRACE_CHUNK_MAGIC 0x4b4e4843u	/* "CHNK" */
 #define TRACE_MAX_CHUNK (1u << 24)	/* payload bytes, before compression */
 
@@ -45,6 +45,7 @@ enum trace_call {
  *         for STAMP all 64 bits are the time
  *   site  bits 0..47 pc (the address after the call), 48..55 kind, 56..63 detail
  * Extra records: the first is { time, arg }, the second holds two more values.
+ * LOOP begins a group that stands for many accesses: loop.h.
  */
 struct trace_record {
 	uint64_t addr, site;

@@ -9,6 +9,7 @@
 #include "trace/codec.h"
 #include "trace/index.h"
 #include "trace/live.h"
+#include "trace/loop.h"
 
 #define STASH_ALIGN 8u
 
@@ -176,8 +177,9 @@ size_t live_ring(struct live *l, size_t slot, struct trace_record *records, uint
 		return 0;
 	while (n < count && trace_site_kind(records[n].site)) {
 		unsigned kind = trace_site_kind(records[n].site), extra = trace_extra(kind);
+		size_t size = kind == TRACE_LOOP ? trace_loop_size(&records[n], count - n) : 1 + extra;
 
-		if (kind == TRACE_NONE || kind >= TRACE_KIND_COUNT || extra >= count - n) {
+		if (kind == TRACE_NONE || kind >= TRACE_KIND_COUNT || size == 0 || size > count - n) {
 			l->damaged++;
 			break;
 		}
@@ -185,7 +187,7 @@ size_t live_ring(struct live *l, size_t slot, struct trace_record *records, uint
 			*time = records[n + 1].addr;
 		else if (kind == TRACE_STAMP)
 			*time = records[n].addr;
-		n += 1 + extra;
+		n += size;
 	}
 	return n;
 }

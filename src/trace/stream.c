@@ -30,6 +30,7 @@ void stream_rewind(struct stream *s, const struct index *idx)
 	s->at = 0;
 	s->count = s->taken = 0;
 	s->timed_records = 0;
+	s->loop.turns = 0;
 	s->head = NULL;
 	s->delivered = 0;
 	frames_reset(&s->frames);
@@ -132,30 +133,74 @@ static int decode(struct stream *s, struct index *idx, struct err *err)
 }
 
 /*
+ * The records of the loop that the n-th pending one begins; 0 if it is damaged. Its events are
+ * added to *events.
+ */
+static size_t look_at_loop(struct stream *s, struct index *idx, size_t n, uint64_t *events, struct err *err)
+{
+	const struct trace_record *head;
+	uint64_t stands_for;
+	size_t size;
+
+	for (;;) {
+		size_t here = s->decoded - s->pending - n;
+
+		head = s->records + s->pending + n;
+		size = trace_loop_size(head, here);
+		if (size)
+			break;
+		if (!s->left || here >= TRACE_LOOP_RECORDS) {
+			damaged(s, err);
+			return 0;
+		}
+		if (decode(s, idx, err) < 0)
+			return 0;
+	}
+	stands_for = head->addr * trace_loop_accesses(head);
+	s->expanded += stands_for;
+	if (s->expanded > TRACE_LOOP_EVENTS) {
+		err_set(err, "damaged at byte %" PRIu64 ": the loops of a chunk of thread %u have too many turns",
+			s->offset, s->thread);
+		return 0;
+	}
+	*events += stands_for;
+	return size;
+}
+
+/*
  * The pending records up to the next time become the batch, and that record `timed`. Apart from
  * what is done for each event, which is short.
  */
 static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, struct err *err)
 {
-	unsigned n, kind, records = 0;
+	unsigned kind, records = 0;
+	size_t n = 0, size;
 
 	s->count = s->taken = 0;
-	for (n = 0; ; n++) {
+	for (;;) {
 		if (s->pending + n == s->decoded) {
 			if (!s->left)
 				break;
 			if (decode(s, idx, err) < 0)
 				return -1;
 		}
-		if (n == STREAM_LOOKAHEAD)
+		if (n >= STREAM_LOOKAHEAD)
 			break;
 		kind = trace_site_kind(s->records[s->pending + n].site);
+		if (kind == TRACE_LOOP) {
+			size = look_at_loop(s, idx, n, &s->count, err);
+			if (!size)
+				return -1;
+			n += size;
+			continue;
+		}
 		records = trace_extra(kind) ? 1 + trace_extra(kind) : kind == TRACE_STAMP;
 		if (records)
 			break;
+		n++;
+		s->count++;
 	}
 	s->batch = s->records + s->pending;
-	s->count = n;
 	s->pending += n + records;
 	if (records) {
 		s->timed = s->batch + n;
@@ -165,11 +210,22 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 		return 0;
 	}
 	s->limit = s->total_order ? s->clock + s->count : s->clock;
-	if (n == STREAM_LOOKAHEAD && s->pending < s->decoded)
+	if (n >= STREAM_LOOKAHEAD && s->pending < s->decoded)
 		spread(s, false);
 	else
 		spread_to_next(s, idx);
 	return 0;
+}
+
+/* The next access of the loop that the batch begins with. */
+static __attribute__((noinline)) const struct trace_record *next_of_loop(struct stream *s)
+{
+	if (!s->loop.turns)
+		s->behind_loop = trace_loop_begin(&s->loop, s->batch);
+	s->turn = trace_loop_next(&s->loop);
+	if (!s->loop.turns)
+		s->batch = s->behind_loop;
+	return &s->turn;
 }
 
 static void tick(struct stream *s)
@@ -195,8 +251,13 @@ static int advance(struct stream *s, struct index *idx, struct err *err)
 {
 	for (;;) {
 		if (s->taken < s->count) {
-			const struct trace_record *r = &s->batch[s->taken++];
+			const struct trace_record *r = s->batch;
 
+			if (trace_site_kind(r->site) == TRACE_LOOP)
+				r = next_of_loop(s);
+			else
+				s->batch++;
+			s->taken++;
 			tick(s);
 			if (s->taken == s->count && !s->timed_records)
 				reach_limit(s);
@@ -242,6 +303,7 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	s->offset = c->offset;
 	s->at = 0;
 	s->count = s->taken = 0;
+	s->expanded = 0;
 	if (index_payload(idx, c->offset, &chunk, &s->payload, err) < 0)
 		return -1;
 	s->next++;

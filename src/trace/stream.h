@@ -2,7 +2,8 @@
  * One thread's events, chunk by chunk, with times given to those that have none.
  *
  * Holds one open chunk at a time, STREAM_DECODE records of it decoded, and looks
- * ahead only to the next time stamp (at most STREAM_LOOKAHEAD events).
+ * ahead only to the next time stamp (at most STREAM_LOOKAHEAD records). Loops are expanded one
+ * access at a time.
  */
 #ifndef TRACE_STREAM_H
 #define TRACE_STREAM_H
@@ -11,6 +12,7 @@
 #include "trace/frames.h"
 #include "trace/index.h"
 #include "trace/kinds.h"
+#include "trace/loop.h"
 #include "trace/reader.h"
 
 #define STREAM_LOOKAHEAD 4096u
@@ -39,12 +41,16 @@ struct stream {
 	size_t pending, decoded;	/* those from `pending` on are in no batch yet */
 
 	/* Events up to the next time stamp, and the one that has it: of `records`. */
-	const struct trace_record *batch;
-	unsigned count, taken;
+	const struct trace_record *batch;	/* what is not taken yet */
+	uint64_t count, taken;
 	const struct trace_record *timed;
 	unsigned timed_records;	/* 0: a STAMP or nothing ended the batch */
 	struct trace_record lost[2];	/* or `timed` is this: chunks are missing */
 	uint64_t limit;		/* the time that ended it */
+	struct trace_loop loop;	/* of the batch, under way if it has turns */
+	const struct trace_record *behind_loop;
+	struct trace_record turn;	/* the access of it that is `head` */
+	uint64_t expanded;	/* events that loops of the open chunk stand for */
 
 	uint64_t time;		/* of the last event looked at; never sinks */
 	uint64_t clock;		/* as the trace has it: total order may step back to a time */

@@ -1,0 +1,136 @@
+/*
+ * Loops that ran without hooks and are told afterwards (wrap/loops.c makes them): one call says
+ * which accesses there were, at which addresses, and how many turns.
+ *
+ * Behind the call comes `nopl descriptor(%rip)`, which is how the descriptor is found. The values
+ * that addresses are made of are those of registers at the end of the loop, and of up to 14 slots
+ * below the stack pointer, where the code put values from its start: slot s at -16 - 8 * s(%rsp).
+ *
+ * What is private is left out, what is shared becomes one group of records (trace/loop.h). If any of
+ * it is neither for sure, each access is told by itself in the order of the program, as its hook
+ * would have done.
+ */
+#ifndef RUNTIME_LOOP_H
+#define RUNTIME_LOOP_H
+
+#include "runtime/rt.h"
+#include "trace/loop.h"
+
+#define LOOP_STAMP 256u		/* events of a loop from which on it gets a time of its own */
+
+/* factor times the value of a register (0 to 15, as instructions number them) or slot (16 + s). */
+struct loop_term {
+	uint8_t place;
+	int8_t factor;		/* 0: there is no term */
+};
+
+/* The address in turn t is base + terms + t * (stride + stride_term). */
+struct loop_access {
+	uint64_t site;			/* pc, as the hook has it */
+	uint64_t base;
+	int64_t stride;
+	uint16_t op;			/* kind | detail << 8 */
+	struct loop_term term[2];
+	struct loop_term stride_term;
+};
+
+/* wrap/loops.c writes it as data. */
+struct loop {
+	uint32_t accesses;		/* 1 to TRACE_LOOP_ACCESSES */
+	uint8_t counter;		/* register that tells the turns: */
+	uint8_t counter_slot;		/* … slot of its value at the start */
+	uint16_t reserved;
+	int64_t step;			/* … what each turn adds */
+	struct loop_access access[];	/* in the order of the program */
+};
+
+_Static_assert(sizeof(struct loop_access) == 32 && sizeof(struct loop) == 16, "wrap/loops.c knows them");
+
+/* `values` is where loop_x86_64.S was entered: slots are below it, and below these the registers. */
+static inline uint64_t loop_value(const uint64_t *values, unsigned place)
+{
+	return values[~(int64_t)(place ^ 16)];
+}
+
+static inline uint64_t loop_term(const uint64_t *values, struct loop_term term)
+{
+	return term.factor ? (uint64_t)term.factor * loop_value(values, term.place) : 0;
+}
+
+static inline uint64_t loop_first(const struct loop_access *a, const uint64_t *values)
+{
+	return a->base + loop_term(values, a->term[0]) + loop_term(values, a->term[1]);
+}
+
+static inline uint64_t loop_stride(const struct loop_access *a, const uint64_t *values)
+{
+	return (uint64_t)a->stride + loop_term(values, a->stride_term);
+}
+
+/* 0 if the descriptor does not fit the values. */
+static inline uint64_t loop_turns(const struct loop *l, const uint64_t *values)
+{
+	uint64_t way = loop_value(values, l->counter) - loop_value(values, 16u + l->counter_slot);
+	uint64_t step = (uint64_t)l->step;
+
+	if (l->step < 0) {
+		way = -way;
+		step = -step;
+	}
+	if ((step & (step - 1)) == 0) {
+		unsigned shift = (unsigned)__builtin_ctzll(step);
+
+		return way & (step - 1) ? 0 : way >> shift;
+	}
+	return way % step ? 0 : way / step;
+}
+
+static inline unsigned loop_access_size(const struct loop_access *a)
+{
+	return 1u << (a->op >> 8 & TRACE_SIZE_MASK);
+}
+
+/* An access that is to be told: where it went in the first turn, and how it went on. */
+struct loop_told {
+	const struct loop_access *access;
+	uint64_t first, stride;
+};
+
+#define LOOP_MIXED (~0u)
+
+/*
+ * Looks at the memory that `turns` turns (at most TRACE_LOOP_TURNS), from turn `from` on, of the
+ * accesses with a bit in `on` have touched. Returns how many are to be told; LOOP_MIXED if some are
+ * neither private nor shared as a whole.
+ */
+SNARLRT_HIDDEN unsigned loop_sort(struct loop_told told[TRACE_LOOP_ACCESSES], const struct loop *l,
+				  const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns);
+
+/* Writes the group that ends at `end`, last record first; returns its first one. */
+SNARLRT_HIDDEN struct trace_record *loop_put(struct trace_record *end, const struct loop_told *told,
+					     unsigned count, uint64_t turns);
+
+/* For loop_x86_64.S. */
+enum loop_done { LOOP_DONE, LOOP_SLOW, LOOP_DELIVER };
+
+/* Uses no vector registers. LOOP_SLOW: nothing was told yet. */
+SNARLRT_HIDDEN enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values);
+
+/* NULL: no loop, but signals that waited. */
+SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);
+
+/* What code asks before a loop: not 0 if it may run without hooks. Set when the mode is known. */
+extern SNARLRT_EXPORT uint8_t __snarl_loops;
+SNARLRT_HIDDEN void snarlrt_loops_allow(void);
+void __snarl_loop(void);
+
+/*
+ * With a list of sites: the accesses, a bit each, whose hooks are on. In the cache if the loop was
+ * here before; the cache is to be forgotten when code was mapped.
+ */
+extern SNARLRT_HIDDEN bool snarlrt_loop_lists;
+SNARLRT_HIDDEN bool loop_sites_cached(const struct loop *l, uint32_t *on);
+SNARLRT_HIDDEN uint32_t loop_sites_find(const struct loop *l);
+SNARLRT_HIDDEN void loop_sites_forget(void);
+
+#endif

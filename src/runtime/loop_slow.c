@@ -1,0 +1,124 @@
+/*
+ * Loops whose memory is not all private or shared, that are long, or that come when the ring needs
+ * attention; and what the list of sites says of them.
+ */
+#include "runtime/clock.h"
+#include "runtime/entry.h"
+#include "runtime/loop.h"
+#include "runtime/sites_scan.h"
+#include "runtime/sys.h"
+
+#define PAGE 4096ull
+#define CACHED 4096u
+
+/* Accesses have no times of their own: at least one for each page of the ring, and for each long loop. */
+static void append(struct snarlrt_thread *self, const struct loop_told *told, unsigned count, uint64_t turns)
+{
+	struct trace_record group[TRACE_LOOP_RECORDS], *end = group + ARRAY_SIZE(group);
+	const struct trace_record *start = loop_put(end, told, count, turns);
+	uintptr_t page;
+
+	snarlrt_tell_frames(self);
+	page = (uintptr_t)__snarl_tls.cur / STAMP_BYTES;
+	snarlrt_append(self, start, (unsigned)(end - start));
+	if (turns * count >= LOOP_STAMP || (uintptr_t)__snarl_tls.cur / STAMP_BYTES != page) {
+		struct trace_record stamp = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+
+		snarlrt_append(self, &stamp, 1);
+	}
+}
+
+/* False: each access has to be told by itself. */
+static bool tell_group(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+{
+	struct loop_told told[TRACE_LOOP_ACCESSES];
+	struct snarlrt_thread *self = snarlrt_enter();
+	unsigned count;
+
+	if (!self)
+		return true;
+	count = loop_sort(told, l, values, on, from, turns);
+	if (count != 0 && count != LOOP_MIXED)
+		append(self, told, count, turns);
+	snarlrt_leave(self);
+	return count != LOOP_MIXED;
+}
+
+static void tell_each(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+{
+	for (uint64_t turn = from; turn < from + turns; turn++)
+		for (unsigned i = 0; i < l->accesses; i++) {
+			const struct loop_access *a = &l->access[i];
+
+			if (on >> i & 1)
+				snarlrt_access(loop_first(a, values) + turn * loop_stride(a, values),
+					       (uint64_t)a->op << 48 | (a->site & TRACE_ADDR_MASK));
+		}
+}
+
+void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
+{
+	uint64_t turns, some;
+	uint32_t on = ~0u;
+
+	if (!l) {
+		snarlrt_deliver_deferred(__snarl_tls.self);
+		return;
+	}
+	turns = loop_turns(l, values);
+	if (snarlrt_loop_lists && !loop_sites_cached(l, &on))
+		on = loop_sites_find(l);
+	for (uint64_t from = 0; from < turns; from += some) {
+		some = turns - from < TRACE_LOOP_TURNS ? turns - from : TRACE_LOOP_TURNS;
+		if (!tell_group(l, values, on, from, some))
+			tell_each(l, values, on, from, some);
+	}
+}
+
+bool snarlrt_loop_lists;
+
+/* By bits 3 to 14 of the loop's address: the rest of it, and the accesses that are on. */
+static uint64_t cache[CACHED] SNARLRT_BIG;
+
+static uint64_t *cache_of(const struct loop *l)
+{
+	return &cache[(uintptr_t)l >> 3 & (CACHED - 1)];
+}
+
+bool loop_sites_cached(const struct loop *l, uint32_t *on)
+{
+	uint64_t seen = __atomic_load_n(cache_of(l), __ATOMIC_RELAXED);
+
+	*on = (uint32_t)seen;
+	return seen >> 32 == (uintptr_t)l >> 15;
+}
+
+/* Code lies before the hook, but its page may be the first. */
+static size_t readable_before(uint64_t pc)
+{
+	unsigned char there;
+
+	if (sys_call(SYS_mincore, (pc & ~(PAGE - 1)) - PAGE, PAGE, &there) == 0)
+		return PAGE;
+	return pc & (PAGE - 1);
+}
+
+uint32_t loop_sites_find(const struct loop *l)
+{
+	uint32_t on = 0;
+
+	for (unsigned i = 0; i < l->accesses; i++) {
+		uint64_t pc = l->access[i].site;
+
+		if (!sites_is_off((const uint8_t *)pc, readable_before(pc)))
+			on |= 1u << i;
+	}
+	__atomic_store_n(cache_of(l), (uintptr_t)l >> 15 << 32 | on, __ATOMIC_RELAXED);
+	return on;
+}
+
+void loop_sites_forget(void)
+{
+	for (unsigned i = 0; i < CACHED; i++)
+		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
+}

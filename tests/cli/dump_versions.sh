@@ -1,0 +1,14 @@
+#!/bin/sh
+# Traces of formats 1 and 2, encoded and put into text by the snarl of that time: they say the same today.
+. "$SNARL_ROOT/tests/lib.sh"
+
+for version in 1 2; do
+	old=$SNARL_ROOT/tests/fuzz/corpus/version$version
+	[ "$(od -An -tu4 -j8 -N4 "$old.snarl" | tr -d ' ')" = $version ] || fail "it is not of format $version"
+	snarl dump --raw --no-symbols "$old.snarl" >got.txt
+	same "events of format $version" "$old.txt" got.txt
+	# The text is a trace, too.
+	snarl dump --raw --no-symbols "$old.txt" | grep '^[0-9~?]' >again.txt
+	grep '^[0-9~?]' "$old.txt" >events.txt
+	same "format $version from text" events.txt again.txt
+done

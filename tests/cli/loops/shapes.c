@@ -1,0 +1,160 @@
+/*
+ * Runs the loops of shapes.S on memory that is private, shared, or some of both. One thread at a
+ * time: the events are always the same. Says at the end which loops there were.
+ *
+ *   shapes loops|hooks|- short|long|killed|registers|wanted	(wanted: fails if hooks do not run)
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void shape(char *a, char *b, long turns, long stride, char *c);
+extern shape copy, row, down, far, wide, many;
+extern uint8_t __snarl_loops;
+
+struct registers {
+	uint64_t general[16];
+	uint8_t vector[16][32];
+	uint8_t wide, pad[7];
+	uint8_t x87[16];
+};
+
+void kept(struct registers *before, struct registers *after, long turns, char *a);
+
+static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], scalar[64];
+static const long turns[] = { 1, 2, 3, 7, 16, 100, 257, 1000 };
+
+static __attribute__((noinline)) void all_shapes(char *a, char *b, long n, char *c)
+{
+	copy(a, b, n, 0, c);
+	copy(a + 5, b + 3, n, 0, c);
+	row(a, b, n, 0, c);
+	down(a, b, n, 0, c);
+	far(a, b, n, 40, c);
+	far(a + 2, b, n, 0, c);
+	far(a + (1 << 18), b + (1 << 18), n, -24, c);
+	far(a, b, n < 10 ? n : 10, 40000, c);
+	far(a + 900000, b + 900000, n < 10 ? n : 10, -40000, c);
+	wide(a, b, n, 0, c);
+	wide(a + 8, b + 8, n, 0, c);
+	many(a, b, n, 0, c);
+}
+
+/* What no other thread touches, what all do, and blocks of both. */
+static void *work(void *arg)
+{
+	long n = *(const long *)arg;
+
+	all_shapes(ours, ours + 4096, n, scalar);
+	all_shapes(mine, mine + 4096, n, mine + 8192);
+	all_shapes(mine, ours, n, scalar);
+	all_shapes(some, mine, n, scalar);
+	return NULL;
+}
+
+static void touch_blocks(void)
+{
+	for (size_t i = 0; i < sizeof(some); i += 256)
+		memset(some + i, 1, 96);
+}
+
+static void *touch(void *unused)
+{
+	memset(ours, 0, sizeof(ours));
+	memset(scalar, 0, sizeof(scalar));
+	touch_blocks();
+	return unused;
+}
+
+static void in_thread(void *routine(void *), void *arg)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, routine, arg) || pthread_join(t, NULL))
+		exit(3);
+}
+
+static void *long_loops(void *unused)
+{
+	copy(ours, ours + (1 << 19), 8191, 0, scalar);
+	copy(ours, ours + (1 << 19), 8192, 0, scalar);
+	copy(ours, ours + (1 << 19), 8193, 0, scalar);
+	copy(ours, mine, 40000, 0, scalar);
+	row(ours, mine, 20000, 0, scalar);
+	return unused;
+}
+
+/* So many that rings get full within them. */
+static void *many_loops(void *unused)
+{
+	for (int i = 0; i < 3000; i++) {
+		copy(ours + i, ours + 8192, 20 + i % 5, 0, scalar);
+		row(ours + 8 * (i % 64), mine + 8192, 16, 0, scalar);
+		if (i % 7 == 0)
+			many(ours, ours + i, 3, 0, scalar);
+	}
+	return unused;
+}
+
+static void check_registers(long n, char *a)
+{
+	static struct registers before, after;
+
+	before.wide = after.wide = (uint8_t)(__builtin_cpu_supports("avx") != 0);
+	for (int i = 0; i < 16; i++)
+		before.general[i] = 0x1111111111111111ull * (uint64_t)i;
+	before.general[4] = 0;
+	for (int i = 0; i < 16; i++)
+		memset(before.vector[i], i + 1, before.wide ? 32 : 16);
+	*(long double *)(void *)before.x87 = 1.25L + n;
+	kept(&before, &after, n, a);
+	if (memcmp(before.general, after.general, sizeof(before.general)) ||
+	    memcmp(before.vector, after.vector, sizeof(before.vector)) ||
+	    memcmp(before.x87, after.x87, 10)) {
+		printf("registers are not kept (%ld turns)\n", n);
+		exit(1);
+	}
+}
+
+static void short_loops(size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		long n = turns[i];
+
+		in_thread(work, &n);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[2] : "";
+
+	if (argc > 1 && strcmp(argv[1], "hooks") == 0)
+		__snarl_loops = 0;
+	touch(NULL);
+	in_thread(touch, NULL);
+	if (strcmp(what, "registers") == 0) {
+		for (long n = 0; n < 300; n++) {
+			check_registers(n, ours);
+			check_registers(n, mine);
+			check_registers(n, some + n);
+		}
+		check_registers(20000, ours);
+	} else if (strcmp(what, "long") == 0) {
+		short_loops(sizeof(turns) / sizeof(turns[0]));
+		in_thread(long_loops, NULL);
+		in_thread(many_loops, NULL);
+	} else if (strcmp(what, "short") == 0) {
+		short_loops(6);
+	} else if (strcmp(what, "killed") == 0) {
+		row(ours, ours + 4096, 100, 0, scalar);
+		raise(SIGKILL);
+	}
+	if (strcmp(what, "wanted") == 0 && __snarl_loops)
+		return 1;
+	puts(__snarl_loops ? "loops" : "hooks");
+	return 0;
+}
