@@ -6,6 +6,7 @@
 #include "runtime/loop.h"
 
 #define USER_END (1ull << 47)
+#define LONGEST (USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
 #define FRAMES 8u		/* calls that may have to be told first */
 
 /* Numbers in loop_x86_64.S. */
@@ -39,119 +40,142 @@ static inline uint64_t eight(const uint8_t *s)
 	return v;
 }
 
-/* Memory without gaps. Eight bytes may be read where two are: there is shadow behind all memory. */
-static inline bool all_are(const uint8_t *s, uint64_t bytes, uint16_t value)
+/*
+ * Memory without gaps, the shadow of at least one granule. Eight bytes may be read where two are: there
+ * is shadow behind all memory.
+ */
+static inline bool all_are(const uint8_t *s, const uint8_t *last, uint64_t four)
 {
-	uint64_t four = value * 0x0001000100010001ull;
-
-	for (; bytes > 8; bytes -= 8, s += 8)
+	for (; s + 30 <= last; s += 32)
+		if (eight(s) != four || eight(s + 8) != four || eight(s + 16) != four || eight(s + 24) != four)
+			return false;
+	for (; s + 6 <= last; s += 8)
 		if (eight(s) != four)
 			return false;
-	return (eight(s) ^ four) << (64 - 8 * bytes) == 0;
+	return s > last || (eight(s) ^ four) << (48 - 8 * (last - s)) == 0;
 }
 
-static bool each_is(uint64_t addr, uint64_t stride, uint64_t turns, unsigned size, uint16_t value)
+enum verdict { MIXED, PRIVATE, SHARED };
+
+/* Memory with gaps, turn by turn. */
+static __attribute__((noinline)) enum verdict look_apart(uint64_t addr, uint64_t stride, uint64_t turns,
+							 unsigned size, uint16_t own)
 {
-	for (; turns > 0; turns--, addr += stride)
-		if (two(shadow_at(addr)) != value || two(shadow_at(addr + size - 1)) != value ||
-		    (size > 8 && addr % 8))
-			return false;
-	return true;
-}
+	bool aligned = size <= 8 && ((addr | stride) & (size - 1)) == 0;
+	uint64_t last = addr + (turns - 1) * stride + size - 1;
+	uint16_t value;
 
-enum verdict { PRIVATE, SHARED, MIXED };
+	/* Few enough turns for others not to overflow. */
+	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= USER_END - 16 || (size > 8 && (addr | stride) % 8))
+		return MIXED;
+	value = two(shadow_at(addr));
+	if (value != SHADOW_SHARED && value != own)
+		return MIXED;
+	for (; turns > 0; turns--, addr += stride)
+		if (two(shadow_at(addr)) != value || (!aligned && two(shadow_at(addr + size - 1)) != value))
+			return MIXED;
+	return value == own ? PRIVATE : SHARED;
+}
 
 /* What all the memory is that an access has touched. */
-static inline enum verdict look(uint64_t first, uint64_t stride, uint64_t turns, unsigned size)
+static inline __attribute__((always_inline)) enum verdict look(uint64_t first, uint64_t stride, uint64_t turns,
+							       unsigned size, uint16_t own, uint64_t own4)
 {
-	bool down = (int64_t)stride < 0;
-	uint64_t last = first + (turns - 1) * stride, step = down ? -stride : stride;
-	uint64_t low = down ? last : first, high = (down ? first : last) + size - 1;
+	uint64_t low = first, high = first + (turns - 1) * stride;
 	uint16_t value;
-	bool same;
 
-	/* Few enough turns for nothing to overflow. */
-	if (unlikely(low >= USER_END || high >= USER_END || step >= USER_END / TRACE_LOOP_TURNS))
+	if (unlikely(stride + 8 > 16 && stride != size))
+		return look_apart(first, stride, turns, size, own);
+	if (unlikely((int64_t)stride < 0)) {
+		low = high;
+		high = first;
+	}
+	high += size - 1;
+	if (unlikely((low | high) >> 47))
 		return MIXED;
 	value = two(shadow_at(low));
-	if (value != SHADOW_SHARED && value != __snarl_tls.own)
-		return MIXED;
-	if (step <= 8 || step <= size)
-		same = all_are(shadow_at(low), ((high >> 3) - (low >> 3)) * 2 + 2, value);
-	else
-		same = each_is(first, stride, turns, size, value);
-	if (!same)
-		return MIXED;
-	return value == SHADOW_SHARED ? SHARED : PRIVATE;
+	if (value == SHADOW_SHARED)
+		return all_are(shadow_at(low), shadow_at(high), ~0ull) ? SHARED : MIXED;
+	return value == own && all_are(shadow_at(low), shadow_at(high), own4) ? PRIVATE : MIXED;
 }
 
-unsigned loop_sort(struct loop_told told[TRACE_LOOP_ACCESSES], const struct loop *l,
-		   const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+static inline __attribute__((always_inline)) unsigned
+make_group(struct trace_record *group, const struct loop *l, const uint64_t *values, uint32_t on,
+	   uint64_t from, uint64_t turns)
 {
-	unsigned count = 0;
+	const struct loop_access *a = l->access, *end = a + l->accesses;
+	uint16_t own = __snarl_tls.own;
+	uint64_t own4 = own * 0x0001000100010001ull, seen = 0, seen_stride = 0;
+	struct trace_record *r = group + 1;
+	enum verdict verdict = MIXED;
+	unsigned seen_size = 0, count = 0;
 
-	for (unsigned i = 0; i < l->accesses; i++, on >>= 1) {
-		const struct loop_access *a = &l->access[i];
-		struct loop_told *t = &told[count];
-		enum verdict verdict;
+	for (; a < end; a++) {
+		uint64_t stride = loop_stride(a, values);
+		uint64_t first = loop_first(a, values) + from * stride;
+		unsigned size = loop_access_size(a);
+		bool is_on = on & 1;
 
-		if (!(on & 1))
+		on >>= 1;
+		if (unlikely(!is_on))
 			continue;
-		t->access = a;
-		t->stride = loop_stride(a, values);
-		t->first = loop_first(a, values) + from * t->stride;
-		verdict = look(t->first, t->stride, turns, loop_access_size(a));
+		/* Often what was read is then written. */
+		if (first != seen || stride != seen_stride || size > seen_size) {
+			verdict = look(first, stride, turns, size, own, own4);
+			seen = first;
+			seen_stride = stride;
+			seen_size = size;
+		}
+		if (verdict == PRIVATE)
+			continue;
 		if (verdict == MIXED)
 			return LOOP_MIXED;
-		count += verdict == SHARED;
+		if (unlikely(stride + 0x8000 >= 0x10000)) {
+			*r++ = (struct trace_record){ stride, TRACE_SITE(TRACE_LOOP, 0, a->site) };
+			stride = 0;
+		}
+		r->addr = first | stride << 48;
+		r->site = loop_site(a);
+		r++;
+		count++;
 	}
-	return count;
+	if (count == 0)
+		return 0;
+	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, count, group[1].site) };
+	return (unsigned)(r - group);
 }
 
-static inline struct trace_record *put(struct trace_record *r, uint64_t addr, uint64_t site)
+unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
+		    const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
 {
-	volatile struct trace_record *to = --r;	/* in this order: a site makes its record valid */
+	return make_group(group, l, values, on, from, turns);
+}
+
+/* A site makes its record valid, and that of the first all of them: it goes in last. */
+static inline struct trace_record *put(struct trace_record *end, uint64_t addr, uint64_t site)
+{
+	volatile struct trace_record *to = --end;
 
 	to->addr = addr;
 	to->site = site;
-	return r;
-}
-
-struct trace_record *loop_put(struct trace_record *end, const struct loop_told *told, unsigned count,
-			      uint64_t turns)
-{
-	for (unsigned i = count; i-- > 0;) {
-		const struct loop_told *t = &told[i];
-		uint64_t site = TRACE_SITE(0, 0, t->access->site);
-
-		if (likely(t->stride + 0x8000 < 0x10000)) {
-			end = put(end, t->first | t->stride << 48, site | (uint64_t)t->access->op << 48);
-		} else {
-			end = put(end, t->first, site | (uint64_t)t->access->op << 48);
-			end = put(end, t->stride, site | TRACE_SITE(TRACE_LOOP, 0, 0));
-		}
-	}
-	return put(end, turns, TRACE_SITE(TRACE_LOOP, count, told->access->site));
+	return end;
 }
 
 /* With the calls around it; LOOP_SLOW if the ring needs attention. */
-static inline enum loop_done append(const struct loop_told *told, unsigned count, uint64_t turns)
+static inline enum loop_done append(const struct trace_record *group, unsigned count)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
-	struct snarlrt_thread *self = tls->self;
 	struct trace_record *cur = tls->cur ? tls->cur : tls->saved, *end, *at;
-	unsigned frames = (unsigned)(tls->frame - tls->told), records = 1 + count + frames;
-	bool stamp = turns * count >= LOOP_STAMP;
+	unsigned frames = (unsigned)(tls->frame - tls->told), stamp = loop_is_long(group);
 
-	for (unsigned i = 0; i < count; i++)
-		records += told[i].stride + 0x8000 >= 0x10000;
-	records += stamp;
-	end = cur + records;
+	at = end = cur + count + frames + stamp;
 	if (unlikely((uintptr_t)cur % STAMP_BYTES == 0 || frames > FRAMES ||
-		     (uintptr_t)cur % STAMP_BYTES + records * sizeof(*cur) > STAMP_BYTES))
+		     ((uintptr_t)cur ^ ((uintptr_t)end - 1)) >= STAMP_BYTES))
 		return LOOP_SLOW;
-	at = stamp ? put(end, clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0)) : end;
-	at = loop_put(at, told, count, turns);
+	if (stamp)
+		at = put(at, clock_now(tls->self), TRACE_SITE(TRACE_STAMP, 0, 0));
+	while (count-- > 0)
+		at = put(at, group[count].addr, group[count].site);
 	for (struct snarlrt_frame *f = tls->frame; f-- > tls->told;)
 		at = put(at, f->caller & TRACE_ADDR_MASK, TRACE_SITE(TRACE_FUNC_ENTRY, 0, f->pc));
 	tls->told = tls->frame;
@@ -161,9 +185,9 @@ static inline enum loop_done append(const struct loop_told *told, unsigned count
 
 enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 {
+	struct trace_record group[TRACE_LOOP_RECORDS];
 	struct snarlrt_tls *tls = &__snarl_tls;
 	uint64_t turns = loop_turns(l, values);
-	struct loop_told told[TRACE_LOOP_ACCESSES];
 	enum loop_done done;
 	uint32_t on = ~0u;
 	unsigned count;
@@ -172,14 +196,14 @@ enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 		return LOOP_DONE;
 	if (turns > TRACE_LOOP_TURNS || (unlikely(snarlrt_loop_lists) && !loop_sites_cached(l, &on)))
 		return LOOP_SLOW;
-	count = loop_sort(told, l, values, on, 0, turns);
+	count = make_group(group, l, values, on, 0, turns);
 	if (count == 0)
 		return LOOP_DONE;
 	if (count == LOOP_MIXED || unlikely(!tls->self || tls->busy || tls->hidden))
 		return LOOP_SLOW;
 	tls->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	done = append(told, count, turns);
+	done = append(group, count);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	tls->busy = 0;
 	if (unlikely(tls->self->deferred_count) && done == LOOP_DONE)

@@ -52,9 +52,10 @@ static inline uint64_t loop_value(const uint64_t *values, unsigned place)
 	return values[~(int64_t)(place ^ 16)];
 }
 
+/* Without a branch: no term is 0 times some register. */
 static inline uint64_t loop_term(const uint64_t *values, struct loop_term term)
 {
-	return term.factor ? (uint64_t)term.factor * loop_value(values, term.place) : 0;
+	return (uint64_t)term.factor * loop_value(values, term.place);
 }
 
 static inline uint64_t loop_first(const struct loop_access *a, const uint64_t *values)
@@ -64,7 +65,12 @@ static inline uint64_t loop_first(const struct loop_access *a, const uint64_t *v
 
 static inline uint64_t loop_stride(const struct loop_access *a, const uint64_t *values)
 {
-	return (uint64_t)a->stride + loop_term(values, a->stride_term);
+	return (uint64_t)a->stride + (unlikely(a->stride_term.factor) ? loop_term(values, a->stride_term) : 0);
+}
+
+static inline uint64_t loop_site(const struct loop_access *a)
+{
+	return (uint64_t)a->op << 48 | (a->site & TRACE_ADDR_MASK);
 }
 
 /* 0 if the descriptor does not fit the values. */
@@ -90,25 +96,21 @@ static inline unsigned loop_access_size(const struct loop_access *a)
 	return 1u << (a->op >> 8 & TRACE_SIZE_MASK);
 }
 
-/* An access that is to be told: where it went in the first turn, and how it went on. */
-struct loop_told {
-	const struct loop_access *access;
-	uint64_t first, stride;
-};
-
 #define LOOP_MIXED (~0u)
 
 /*
  * Looks at the memory that `turns` turns (at most TRACE_LOOP_TURNS), from turn `from` on, of the
- * accesses with a bit in `on` have touched. Returns how many are to be told; LOOP_MIXED if some are
- * neither private nor shared as a whole.
+ * accesses with a bit in `on` have touched, and makes a group of those where it is shared. Returns its
+ * records; 0 if there is nothing to tell, LOOP_MIXED if some of it is neither private nor shared as a whole.
  */
-SNARLRT_HIDDEN unsigned loop_sort(struct loop_told told[TRACE_LOOP_ACCESSES], const struct loop *l,
-				  const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns);
+SNARLRT_HIDDEN unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
+				   const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns);
 
-/* Writes the group that ends at `end`, last record first; returns its first one. */
-SNARLRT_HIDDEN struct trace_record *loop_put(struct trace_record *end, const struct loop_told *told,
-					     unsigned count, uint64_t turns);
+/* It has so many events that they get a time of their own. */
+static inline bool loop_is_long(const struct trace_record *group)
+{
+	return group->addr * trace_loop_accesses(group) >= LOOP_STAMP;
+}
 
 /* For loop_x86_64.S. */
 enum loop_done { LOOP_DONE, LOOP_SLOW, LOOP_DELIVER };

@@ -12,16 +12,14 @@
 #define CACHED 4096u
 
 /* Accesses have no times of their own: at least one for each page of the ring, and for each long loop. */
-static void append(struct snarlrt_thread *self, const struct loop_told *told, unsigned count, uint64_t turns)
+static void append(struct snarlrt_thread *self, const struct trace_record *group, unsigned count)
 {
-	struct trace_record group[TRACE_LOOP_RECORDS], *end = group + ARRAY_SIZE(group);
-	const struct trace_record *start = loop_put(end, told, count, turns);
 	uintptr_t page;
 
 	snarlrt_tell_frames(self);
 	page = (uintptr_t)__snarl_tls.cur / STAMP_BYTES;
-	snarlrt_append(self, start, (unsigned)(end - start));
-	if (turns * count >= LOOP_STAMP || (uintptr_t)__snarl_tls.cur / STAMP_BYTES != page) {
+	snarlrt_append(self, group, count);
+	if (loop_is_long(group) || (uintptr_t)__snarl_tls.cur / STAMP_BYTES != page) {
 		struct trace_record stamp = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
 
 		snarlrt_append(self, &stamp, 1);
@@ -31,15 +29,15 @@ static void append(struct snarlrt_thread *self, const struct loop_told *told, un
 /* False: each access has to be told by itself. */
 static bool tell_group(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
 {
-	struct loop_told told[TRACE_LOOP_ACCESSES];
+	struct trace_record group[TRACE_LOOP_RECORDS];
 	struct snarlrt_thread *self = snarlrt_enter();
 	unsigned count;
 
 	if (!self)
 		return true;
-	count = loop_sort(told, l, values, on, from, turns);
+	count = loop_group(group, l, values, on, from, turns);
 	if (count != 0 && count != LOOP_MIXED)
-		append(self, told, count, turns);
+		append(self, group, count);
 	snarlrt_leave(self);
 	return count != LOOP_MIXED;
 }
@@ -51,8 +49,7 @@ static void tell_each(const struct loop *l, const uint64_t *values, uint32_t on,
 			const struct loop_access *a = &l->access[i];
 
 			if (on >> i & 1)
-				snarlrt_access(loop_first(a, values) + turn * loop_stride(a, values),
-					       (uint64_t)a->op << 48 | (a->site & TRACE_ADDR_MASK));
+				snarlrt_access(loop_first(a, values) + turn * loop_stride(a, values), loop_site(a));
 		}
 }
 
