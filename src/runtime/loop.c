@@ -79,13 +79,13 @@ static __attribute__((noinline)) enum verdict look_apart(uint64_t addr, uint64_t
 
 /* What all the memory is that an access has touched. */
 static inline __attribute__((always_inline)) enum verdict look(uint64_t first, uint64_t stride, uint64_t turns,
-							       unsigned size, uint16_t own, uint64_t own4)
+							       unsigned size, uint64_t own4)
 {
 	uint64_t low = first, high = first + (turns - 1) * stride;
 	uint16_t value;
 
 	if (unlikely(stride + 8 > 16 && stride != size))
-		return look_apart(first, stride, turns, size, own);
+		return look_apart(first, stride, turns, size, (uint16_t)own4);
 	if (unlikely((int64_t)stride < 0)) {
 		low = high;
 		high = first;
@@ -96,59 +96,48 @@ static inline __attribute__((always_inline)) enum verdict look(uint64_t first, u
 	value = two(shadow_at(low));
 	if (value == SHADOW_SHARED)
 		return all_are(shadow_at(low), shadow_at(high), ~0ull) ? SHARED : MIXED;
-	return value == own && all_are(shadow_at(low), shadow_at(high), own4) ? PRIVATE : MIXED;
+	return value == (uint16_t)own4 && all_are(shadow_at(low), shadow_at(high), own4) ? PRIVATE : MIXED;
 }
 
-static inline __attribute__((always_inline)) unsigned
-make_group(struct trace_record *group, const struct loop *l, const uint64_t *values, uint32_t on,
-	   uint64_t from, uint64_t turns)
+/* Of a group: the record of an access; a stride that is too long comes before it. */
+static inline struct trace_record *put_access(struct trace_record *r, const struct loop_access *a,
+					      uint64_t first, uint64_t stride)
+{
+	if (unlikely(stride + 0x8000 >= 0x10000)) {
+		*r++ = (struct trace_record){ stride, TRACE_SITE(TRACE_LOOP, 0, a->site) };
+		stride = 0;
+	}
+	*r++ = (struct trace_record){ first | stride << 48, loop_site(a) };
+	return r;
+}
+
+unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
+		    const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
 {
 	const struct loop_access *a = l->access, *end = a + l->accesses;
-	uint16_t own = __snarl_tls.own;
-	uint64_t own4 = own * 0x0001000100010001ull, seen = 0, seen_stride = 0;
+	uint64_t own4 = __snarl_tls.own * 0x0001000100010001ull;
 	struct trace_record *r = group + 1;
-	enum verdict verdict = MIXED;
-	unsigned seen_size = 0, count = 0;
+	unsigned count = 0;
 
 	for (; a < end; a++) {
 		uint64_t stride = loop_stride(a, values);
 		uint64_t first = loop_first(a, values) + from * stride;
-		unsigned size = loop_access_size(a);
-		bool is_on = on & 1;
+		enum verdict verdict;
 
-		on >>= 1;
-		if (unlikely(!is_on))
+		if (!(on >> (a - l->access) & 1))
 			continue;
-		/* Often what was read is then written. */
-		if (first != seen || stride != seen_stride || size > seen_size) {
-			verdict = look(first, stride, turns, size, own, own4);
-			seen = first;
-			seen_stride = stride;
-			seen_size = size;
-		}
-		if (verdict == PRIVATE)
-			continue;
+		verdict = look(first, stride, turns, loop_access_size(a), own4);
 		if (verdict == MIXED)
 			return LOOP_MIXED;
-		if (unlikely(stride + 0x8000 >= 0x10000)) {
-			*r++ = (struct trace_record){ stride, TRACE_SITE(TRACE_LOOP, 0, a->site) };
-			stride = 0;
-		}
-		r->addr = first | stride << 48;
-		r->site = loop_site(a);
-		r++;
+		if (verdict == PRIVATE)
+			continue;
+		r = put_access(r, a, first, stride);
 		count++;
 	}
 	if (count == 0)
 		return 0;
 	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, count, group[1].site) };
 	return (unsigned)(r - group);
-}
-
-unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-		    const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
-{
-	return make_group(group, l, values, on, from, turns);
 }
 
 /* A site makes its record valid, and that of the first all of them: it goes in last. */
@@ -196,7 +185,7 @@ enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 		return LOOP_DONE;
 	if (turns > TRACE_LOOP_TURNS || (unlikely(snarlrt_loop_lists) && !loop_sites_cached(l, &on)))
 		return LOOP_SLOW;
-	count = make_group(group, l, values, on, 0, turns);
+	count = loop_group(group, l, values, on, 0, turns);
 	if (count == 0)
 		return LOOP_DONE;
 	if (count == LOOP_MIXED || unlikely(!tls->self || tls->busy || tls->hidden))

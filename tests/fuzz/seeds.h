@@ -71,6 +71,32 @@ static void seed_tokens(struct buf *b)
 	raw_end(b);
 }
 
+/* Loops: short and long strides, in a row that is foretold, with others between them. */
+static void seed_loops(struct buf *b)
+{
+	struct trace_record r[256];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 20; i++) {
+		r[n++] = (struct trace_record){ 4, TRACE_SITE(TRACE_LOOP, 2, 1) };
+		r[n++] = rec(TRACE_READ, (0x8000 + 32 * i) | 8ull << 48, 1);
+		r[n++] = rec(TRACE_WRITE, (0x9000 - 4 * i) | 0xfffcull << 48, 2);
+		if (i % 5 == 4) {
+			r[n++] = (struct trace_record){ 3, TRACE_SITE(TRACE_LOOP, 2, 3) };
+			r[n++] = (struct trace_record){ 0x10000 * i, TRACE_SITE(TRACE_LOOP, 0, 3) };
+			r[n++] = rec(TRACE_READ, 0x1000, 3);
+			r[n++] = rec(TRACE_READ, 0x2000, 4);
+			r[n++] = rec(TRACE_STAMP, 110 + i, 0);
+			r[n++] = rec(TRACE_ATOMIC_ADD, 0xa000, 5);
+			r[n++] = extra(112 + i, i);
+		}
+	}
+	raw_header(b, 0);
+	raw_events(b, 1, 0, 100, r, n);
+	raw_events(b, 1, 1, 200, r, 3);
+	raw_end(b);
+}
+
 /* Finished: a chunk is compressed, the last one counts all before it. */
 static void seed_finished(struct buf *b)
 {
@@ -122,7 +148,7 @@ static void seed_live(struct buf *b)
 	const struct live_slot slot = { .thread = 1, .waiting_in = TRACE_MUTEX_LOCK, .seq = 2,
 					.time = 50, .waiting_for = 0x10, .waiting_pc = 9 };
 	const struct trace_record ring[] = { rec(TRACE_WRITE, 0x20, 3), rec(TRACE_STAMP, 60, 0),
-					     rec(TRACE_READ, 0x20, 4) };
+					     { 2, TRACE_SITE(TRACE_LOOP, 1, 4) }, rec(TRACE_READ, 0x20 | 8ull << 48, 4) };
 	uint8_t memory[SIZE] = { 0 };
 	struct buf chunk = { 0 };
 
@@ -143,9 +169,10 @@ static void seed_live(struct buf *b)
 static const struct fuzz_seed fuzz_seeds[] = {
 	{ "killed", 12, seed_killed },
 	{ "tokens", 443, seed_tokens },
+	{ "loops", 20 * 8 + 4 * 7 + 8, seed_loops },
 	{ "finished", 64, seed_finished },
 	{ "total", 20, seed_total },
-	{ "live", 5, seed_live },
+	{ "live", 6, seed_live },
 };
 
 #endif
