@@ -10,7 +10,12 @@
 #define FRAMES 8u		/* calls that may have to be told first */
 
 /* Numbers in loop_x86_64.S. */
-_Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOOP_DELIVER == 2, "numbers");
+_Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOOP_DELIVER == 2 &&
+	       TRACE_LOOP_TURNS == 8192 && TRACE_LOOP_ACCESSES == 32 && offsetof(struct snarlrt_tls, own) == 8 &&
+	       offsetof(struct loop, counter) == 4 && offsetof(struct loop, counter_slot) == 5 &&
+	       offsetof(struct loop, step) == 8 && offsetof(struct loop_access, base) == 8 &&
+	       offsetof(struct loop_access, stride) == 16 && offsetof(struct loop_access, op) == 24 &&
+	       offsetof(struct loop_access, term) == 26 && offsetof(struct loop_access, stride_term) == 30, "numbers");
 
 uint8_t __snarl_loops;
 
@@ -172,12 +177,35 @@ static inline enum loop_done append(const struct trace_record *group, unsigned c
 	return LOOP_DONE;
 }
 
+static inline enum loop_done tell(const struct trace_record *group, unsigned count)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	enum loop_done done;
+
+	if (unlikely(!tls->self || tls->busy || tls->hidden))
+		return LOOP_SLOW;
+	tls->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	done = append(group, count);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	tls->busy = 0;
+	if (unlikely(tls->self->deferred_count) && done == LOOP_DONE)
+		return LOOP_DELIVER;
+	return done;
+}
+
+enum loop_done snarlrt_loop_tell(struct trace_record *group, struct trace_record *end, uint64_t turns)
+{
+	unsigned count = (unsigned)(end - group);
+
+	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, count - 1, group[1].site) };
+	return tell(group, count);
+}
+
 enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 {
 	struct trace_record group[TRACE_LOOP_RECORDS];
-	struct snarlrt_tls *tls = &__snarl_tls;
 	uint64_t turns = loop_turns(l, values);
-	enum loop_done done;
 	uint32_t on = ~0u;
 	unsigned count;
 
@@ -188,14 +216,5 @@ enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 	count = loop_group(group, l, values, on, 0, turns);
 	if (count == 0)
 		return LOOP_DONE;
-	if (count == LOOP_MIXED || unlikely(!tls->self || tls->busy || tls->hidden))
-		return LOOP_SLOW;
-	tls->busy = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	done = append(group, count);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	tls->busy = 0;
-	if (unlikely(tls->self->deferred_count) && done == LOOP_DONE)
-		return LOOP_DELIVER;
-	return done;
+	return count == LOOP_MIXED ? LOOP_SLOW : tell(group, count);
 }

@@ -115,8 +115,12 @@ static inline bool loop_is_long(const struct trace_record *group)
 /* For loop_x86_64.S. */
 enum loop_done { LOOP_DONE, LOOP_SLOW, LOOP_DELIVER };
 
-/* Uses no vector registers. LOOP_SLOW: nothing was told yet. */
+/* These use no vector registers. LOOP_SLOW: nothing was told yet. */
 SNARLRT_HIDDEN enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values);
+
+/* A group that is made already, but for its first record. */
+SNARLRT_HIDDEN enum loop_done snarlrt_loop_tell(struct trace_record *group, struct trace_record *end,
+						uint64_t turns);
 
 /* NULL: no loop, but signals that waited. */
 SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);

@@ -2,43 +2,109 @@
  * __snarl_loop, called behind a loop that ran without hooks (loop.h). Every register is kept.
  *
  * The slots lie in the 128 bytes below the caller's stack pointer, so these are left alone; the
- * general registers go below them, in the order of their numbers downwards.
+ * general registers go below them, in the order of their numbers downwards. A value is then found by its
+ * place in one step. The commonest loops are looked at here: turns by a power of two, up to 8 bytes
+ * further in each, all memory private or shared. C does the rest.
  */
 #ifdef __x86_64__
 
 #define RECORD 1		/* of enum snarlrt_mode, with which struct snarlrt begins */
-#define FRAME 264		/* from the return address down */
 #define DELIVER 2		/* of enum loop_done */
+#define TURNS 8192		/* TRACE_LOOP_TURNS */
+#define OWN 8			/* in struct snarlrt_tls */
+#define SHADOW 0x7fff8000
+
+#define COUNTER 4		/* in struct loop */
+#define COUNTER_SLOT 5
+#define STEP 8
+#define ACCESS 16
+#define SITE 0			/* in struct loop_access */
+#define BASE 8
+#define STRIDE 16
+#define OP 24
+#define DETAIL 25
+#define TERM 26			/* place, factor */
+#define TERM2 28
+#define STRIDE_TERM 30
+#define ACCESS_SIZE 32
+#define ACCESS_SHIFT 5
+
+/* The frame: a group of records, the greatest offset in an access of each size, the registers. */
+#define FRAME 808		/* from the return address down */
+#define EXTENTS 528
+#define REGISTERS (FRAME - 136)
+
 #define STATES 0xe7		/* x87, SSE, AVX and those of AVX-512, as xsave numbers them */
 #define LEGACY 512		/* bytes of the area of fxsave; a header of 64 follows with xsave */
 
-.macro slot move, number, register, save
+.macro slot number, register, save
 	.if \save
-	\move %\register, (128 - 8 * \number)(%rsp)
+	movq %\register, (REGISTERS - 8 * \number)(%rsp)
 	.else
-	\move (128 - 8 * \number)(%rsp), %\register
+	movq (REGISTERS - 8 * \number)(%rsp), %\register
 	.endif
 .endm
 
 /* What a function may spoil. */
 .macro spoiled save
-	slot movq, 0, rax, \save
-	slot movq, 1, rcx, \save
-	slot movq, 2, rdx, \save
-	slot movq, 6, rsi, \save
-	slot movq, 7, rdi, \save
-	slot movq, 8, r8, \save
-	slot movq, 9, r9, \save
-	slot movq, 10, r10, \save
-	slot movq, 11, r11, \save
+	slot 0, rax, \save
+	slot 1, rcx, \save
+	slot 2, rdx, \save
+	slot 6, rsi, \save
+	slot 7, rdi, \save
+	slot 8, r8, \save
+	slot 9, r9, \save
+	slot 10, r10, \save
+	slot 11, r11, \save
 .endm
 
-/* Arguments of both functions. */
-.macro loop_and_values
+.macro find_loop
 	movq FRAME(%rsp), %rax
 	movslq 3(%rax), %rdi		/* nopl loop(%rip) is 0f 1f 05 and this */
 	leaq 7(%rax, %rdi), %rdi
-	leaq FRAME(%rsp), %rsi
+.endm
+
+/* \to += factor * value of its place; needs %rax. */
+.macro add_term at, by, to
+	movzbl \at(%rdi), %eax
+	movsbq (\at + 1)(%rdi), \by
+	xorl $16, %eax
+	notq %rax
+	imulq FRAME(%rsp, %rax, 8), \by
+	addq \by, \to
+.endm
+
+/* The shadow from %rsi to %rax, both included, is four times \value; else to 7. Needs both. */
+.macro scan value, value16
+	subq %rsi, %rax
+	subq $14, %rax
+	jb 2f
+1:	cmpq \value, (%rsi)
+	jne 7f
+	cmpq \value, 8(%rsi)
+	jne 7f
+	addq $16, %rsi
+	subq $16, %rax
+	jae 1b
+2:	addq $8, %rax
+	js 3f
+	cmpq \value, (%rsi)
+	jne 7f
+	addq $8, %rsi
+	subq $8, %rax
+3:	cmpq $-6, %rax			/* bytes left, less 8 */
+	jl 4f
+	cmpw \value16, (%rsi)
+	jne 7f
+	cmpq $-4, %rax
+	jl 4f
+	cmpw \value16, 2(%rsi)
+	jne 7f
+	cmpq $-2, %rax
+	jl 4f
+	cmpw \value16, 4(%rsi)
+	jne 7f
+4:
 .endm
 
 	.text
@@ -53,41 +119,139 @@ __snarl_loop:
 1:	leaq -FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset FRAME + 8
 	spoiled 1
-	slot movq, 3, rbx, 1
+	slot 3, rbx, 1
 	.cfi_offset %rbx, -168
-	slot movq, 5, rbp, 1
-	slot movq, 12, r12, 1
-	slot movq, 13, r13, 1
-	slot movq, 14, r14, 1
-	slot movq, 15, r15, 1
+	slot 5, rbp, 1
+	slot 12, r12, 1
+	slot 13, r13, 1
+	slot 14, r14, 1
+	slot 15, r15, 1
 	leaq (FRAME + 8)(%rsp), %rax
-	slot movq, 4, rax, 1		/* the caller's %rsp */
-	loop_and_values
+	slot 4, rax, 1			/* the caller's %rsp */
+	find_loop
+
+	/* %r8: turns less one */
+	movzbl COUNTER(%rdi), %eax
+	movzbl COUNTER_SLOT(%rdi), %ecx
+	xorl $16, %eax
+	notq %rax
+	notq %rcx
+	movq FRAME(%rsp, %rax, 8), %r8
+	subq FRAME(%rsp, %rcx, 8), %r8
+	movq STEP(%rdi), %rdx
+	testq %rdx, %rdx
+	jns 2f
+	negq %rdx
+	negq %r8
+2:	leaq -1(%rdx), %rcx
+	testq %rdx, %rcx
+	jne .Lquick
+	testq %r8, %rcx
+	jne .Lquick
+	bsfq %rdx, %rcx
+	shrq %cl, %r8
+	decq %r8
+	cmpq $(TURNS - 1), %r8
+	ja .Lquick
+	cmpb $0, snarlrt_loop_lists(%rip)
+	jne .Lquick
+
+	/* %r9: own shadow value, four times; %r10: next record of the group; %r11: behind the last access */
+	movzwl %fs:__snarl_tls@tpoff + OWN, %r9d
+	movabsq $0x0001000100010001, %rax
+	imulq %rax, %r9
+	movabsq $0x0f07030100, %rax
+	movq %rax, EXTENTS(%rsp)
+	leaq 16(%rsp), %r10
+	movl (%rdi), %r11d
+	shlq $ACCESS_SHIFT, %r11
+	leaq ACCESS(%rdi, %r11), %r11
+	addq $ACCESS, %rdi
+
+	/* %rcx: its address in the first turn, %rdx: stride, %rsi and %rax: shadow of the first and last byte */
+.Laccess:
+	movq BASE(%rdi), %rcx
+	add_term TERM, %rdx, %rcx
+	cmpb $0, (TERM2 + 1)(%rdi)
+	je 1f
+	add_term TERM2, %rdx, %rcx
+1:	movq STRIDE(%rdi), %rdx
+	cmpb $0, (STRIDE_TERM + 1)(%rdi)
+	jne .Lquick
+	cmpq $8, %rdx
+	ja .Lquick
+	movq %rcx, %rsi
+	shrq $47, %rsi
+	jne .Lquick
+	movzbl DETAIL(%rdi), %esi
+	andl $7, %esi
+	movzbl EXTENTS(%rsp, %rsi), %esi
+	addq %rcx, %rsi
+	movq %rdx, %rax
+	imulq %r8, %rax
+	addq %rsi, %rax
+	movq %rcx, %rsi
+	shrq $3, %rax
+	shrq $3, %rsi
+	leaq SHADOW(%rax, %rax), %rax
+	leaq SHADOW(%rsi, %rsi), %rsi
+	cmpw $-1, (%rsi)
+	jne 5f
+	scan $-1, $-1
+	shlq $48, %rdx
+	orq %rcx, %rdx
+	movzwl OP(%rdi), %eax
+	shlq $48, %rax
+	orq SITE(%rdi), %rax
+	movq %rdx, (%r10)
+	movq %rax, 8(%r10)
+	addq $16, %r10
+6:	addq $ACCESS_SIZE, %rdi
+	cmpq %r11, %rdi
+	jb .Laccess
+	leaq 16(%rsp), %rdi
+	cmpq %rdi, %r10
+	je 9f				/* all private */
+	movq %rsp, %rdi
+	movq %r10, %rsi
+	leaq 1(%r8), %rdx
+	call snarlrt_loop_tell
+	jmp 8f
+5:	testw %r9w, %r9w
+	je .Lquick
+	scan %r9, %r9w
+	jmp 6b
+7:
+.Lquick:
+	find_loop
+	leaq FRAME(%rsp), %rsi
 	call snarlrt_loop_quick
-	testl %eax, %eax
-	jne 2f
+8:	testl %eax, %eax
+	jne .Lslow
 9:	spoiled 0
 	leaq FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset 8
 	ret
+
 	.cfi_def_cfa_offset FRAME + 8
-2:	movl %eax, %ecx
-	loop_and_values
+.Lslow:	movl %eax, %ecx
+	find_loop
+	leaq FRAME(%rsp), %rsi
 	cmpl $DELIVER, %ecx
-	jne 3f
+	jne 1f
 	xorl %edi, %edi
-3:	movq %rsp, %rbx
+1:	movq %rsp, %rbx
 	.cfi_def_cfa_register %rbx
 	movl snarlrt_state_size(%rip), %ecx
 	subq %rcx, %rsp
 	andq $-64, %rsp
 	cmpl $LEGACY, %ecx
-	ja 4f
+	ja 2f
 	fxsave64 (%rsp)
 	call snarlrt_loop_slow
 	fxrstor64 (%rsp)
-	jmp 5f
-4:	xorl %edx, %edx
+	jmp 3f
+2:	xorl %edx, %edx
 	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
 	movq %rdx, (LEGACY + 8 * \n)(%rsp)
 	.endr
@@ -97,9 +261,9 @@ __snarl_loop:
 	movl $STATES, %eax
 	xorl %edx, %edx
 	xrstor64 (%rsp)
-5:	movq %rbx, %rsp
+3:	movq %rbx, %rsp
 	.cfi_def_cfa_register %rsp
-	slot movq, 3, rbx, 0
+	slot 3, rbx, 0
 	jmp 9b
 	.cfi_endproc
 	.size __snarl_loop, . - __snarl_loop
