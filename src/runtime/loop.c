@@ -5,8 +5,7 @@
 #include "runtime/clock.h"
 #include "runtime/loop.h"
 
-#define USER_END (1ull << 47)
-#define LONGEST (USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
+#define LONGEST (LOOP_USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
 #define FRAMES 8u		/* calls that may have to be told first */
 
 /* Numbers in loop_x86_64.S. */
@@ -29,7 +28,7 @@ void snarlrt_loops_allow(void)
 
 static inline const uint8_t *shadow_at(uint64_t addr)
 {
-	return (const uint8_t *)(SHADOW_BASE + (addr >> 3) * 2);
+	return (const uint8_t *)loop_shadow(addr);
 }
 
 static inline uint16_t two(const uint8_t *s)
@@ -71,7 +70,7 @@ static __attribute__((noinline)) enum verdict look_apart(uint64_t addr, uint64_t
 	uint16_t value;
 
 	/* Few enough turns for others not to overflow. */
-	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= USER_END - 16 || (size > 8 && (addr | stride) % 8))
+	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= LOOP_USER_END - 16 || (size > 8 && (addr | stride) % 8))
 		return MIXED;
 	value = two(shadow_at(addr));
 	if (value != SHADOW_SHARED && value != own)
@@ -155,19 +154,25 @@ static inline struct trace_record *put(struct trace_record *end, uint64_t addr, 
 	return end;
 }
 
-/* With the calls around it; LOOP_SLOW if the ring needs attention. */
+/*
+ * With the calls around it; LOOP_SLOW if the ring is full. Accesses have no times of their own: there is
+ * one in each page of the ring, and behind a long loop.
+ */
 static inline enum loop_done append(const struct trace_record *group, unsigned count)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
+	struct snarlrt_thread *self = tls->self;
 	struct trace_record *cur = tls->cur ? tls->cur : tls->saved, *end, *at;
-	unsigned frames = (unsigned)(tls->frame - tls->told), stamp = loop_is_long(group);
+	unsigned frames = (unsigned)(tls->frame - tls->told);
+	bool stamp;
 
-	at = end = cur + count + frames + stamp;
-	if (unlikely((uintptr_t)cur % STAMP_BYTES == 0 || frames > FRAMES ||
-		     ((uintptr_t)cur ^ ((uintptr_t)end - 1)) >= STAMP_BYTES))
+	end = cur + frames + count;
+	stamp = loop_is_long(group) || (((uintptr_t)cur - 1) ^ ((uintptr_t)end - 1)) >= STAMP_BYTES;
+	at = end += stamp;
+	if (unlikely(frames > FRAMES || end >= self->ring_end))
 		return LOOP_SLOW;
-	if (stamp)
-		at = put(at, clock_now(tls->self), TRACE_SITE(TRACE_STAMP, 0, 0));
+	if (unlikely(stamp))
+		at = put(at, clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0));
 	while (count-- > 0)
 		at = put(at, group[count].addr, group[count].site);
 	for (struct snarlrt_frame *f = tls->frame; f-- > tls->told;)

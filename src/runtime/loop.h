@@ -96,6 +96,12 @@ static inline unsigned loop_access_size(const struct loop_access *a)
 	return 1u << (a->op >> 8 & TRACE_SIZE_MASK);
 }
 
+static inline uint16_t *loop_shadow(uint64_t addr)
+{
+	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
+}
+
+#define LOOP_USER_END (1ull << 47)
 #define LOOP_MIXED (~0u)
 
 /*

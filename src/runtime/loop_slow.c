@@ -5,13 +5,44 @@
 #include "runtime/clock.h"
 #include "runtime/entry.h"
 #include "runtime/loop.h"
+#include "runtime/shadow.h"
 #include "runtime/sites_scan.h"
 #include "runtime/sys.h"
 
 #define PAGE 4096ull
 #define CACHED 4096u
 
-/* Accesses have no times of their own: at least one for each page of the ring, and for each long loop. */
+/* All of it is shared, or another thread's, which our touch makes shared. */
+static bool is_others(uint64_t addr, uint64_t stride, uint64_t turns, unsigned size)
+{
+	for (; turns > 0; turns--, addr += stride) {
+		if (addr >= LOOP_USER_END - size)
+			return false;
+		for (uint16_t *s = loop_shadow(addr); s <= loop_shadow(addr + size - 1); s++) {
+			uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+			if (seen != SHADOW_SHARED && (seen == 0 || (seen | 1) == __snarl_tls.own))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Where one thread's memory is handed to another, this spares telling each access by itself. */
+static void share_others(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+{
+	for (unsigned i = 0; i < l->accesses; i++) {
+		const struct loop_access *a = &l->access[i];
+		uint64_t stride = loop_stride(a, values), addr = loop_first(a, values) + from * stride;
+		unsigned size = loop_access_size(a);
+
+		if (on >> i & 1 && is_others(addr, stride, turns, size))
+			for (uint64_t n = turns; n > 0; n--, addr += stride)
+				shadow_touch(addr, size);
+	}
+}
+
+/* As in loop.c. */
 static void append(struct snarlrt_thread *self, const struct trace_record *group, unsigned count)
 {
 	uintptr_t page;
@@ -36,6 +67,10 @@ static bool tell_group(const struct loop *l, const uint64_t *values, uint32_t on
 	if (!self)
 		return true;
 	count = loop_group(group, l, values, on, from, turns);
+	if (count == LOOP_MIXED) {
+		share_others(l, values, on, from, turns);
+		count = loop_group(group, l, values, on, from, turns);
+	}
 	if (count != 0 && count != LOOP_MIXED)
 		append(self, group, count);
 	snarlrt_leave(self);
