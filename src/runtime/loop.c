@@ -75,6 +75,16 @@ static __attribute__((noinline)) enum verdict look_apart(uint64_t addr, uint64_t
 	value = two(shadow_at(addr));
 	if (value != SHADOW_SHARED && value != own)
 		return MIXED;
+	/* Pairs of eight bytes, or of 16: many at once. */
+	if (aligned && turns >= 8 && (stride == 16 || stride == 32)) {
+		unsigned each = stride == 16 ? 4 : 2;	/* turns of a block */
+		uint64_t mask = stride == 16 ? 0x0000ffff0000ffffull : 0xffffull;
+
+		if (!snarlrt_loop_scan(shadow_at(addr), turns / each, value * 0x0001000100010001ull, mask))
+			return MIXED;
+		addr += turns / each * each * stride;
+		turns %= each;
+	}
 	for (; turns > 0; turns--, addr += stride)
 		if (two(shadow_at(addr)) != value || (!aligned && two(shadow_at(addr + size - 1)) != value))
 			return MIXED;

@@ -118,6 +118,12 @@ static inline bool loop_is_long(const struct trace_record *group)
 	return group->addr * trace_loop_accesses(group) >= LOOP_STAMP;
 }
 
+/*
+ * In loop_x86_64.S: whether so many blocks (at least one) of 16 bytes from s on are twice `value`, where
+ * `mask` has bits. Keeps the vector registers.
+ */
+SNARLRT_HIDDEN bool snarlrt_loop_scan(const uint8_t *s, uint64_t blocks, uint64_t value, uint64_t mask);
+
 /* For loop_x86_64.S. */
 enum loop_done { LOOP_DONE, LOOP_SLOW, LOOP_DELIVER };
 

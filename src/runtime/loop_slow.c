@@ -11,6 +11,7 @@
 
 #define PAGE 4096ull
 #define CACHED 4096u
+#define FEW 8u		/* turns that are not worth a group of their own */
 
 /* All of it is shared, or another thread's, which our touch makes shared. */
 static bool is_others(uint64_t addr, uint64_t stride, uint64_t turns, unsigned size)
@@ -77,15 +78,53 @@ static bool tell_group(const struct loop *l, const uint64_t *values, uint32_t on
 	return count != LOOP_MIXED;
 }
 
-static void tell_each(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+/* What a hook does in the commonest cases, between enter and leave; false: nothing was done. */
+static inline bool tell_quick(uint64_t addr, uint64_t site, unsigned size)
 {
-	for (uint64_t turn = from; turn < from + turns; turn++)
-		for (unsigned i = 0; i < l->accesses; i++) {
-			const struct loop_access *a = &l->access[i];
+	struct snarlrt_tls *tls = &__snarl_tls;
+	uint16_t seen;
 
-			if (on >> i & 1)
-				snarlrt_access(loop_first(a, values) + turn * loop_stride(a, values), loop_site(a));
-		}
+	if (addr >= LOOP_USER_END || addr % 8 + size > 8 || tls->frame != tls->told)
+		return false;
+	seen = __atomic_load_n(loop_shadow(addr), __ATOMIC_RELAXED);
+	if (seen == tls->own)
+		return true;
+	if ((seen != SHADOW_SHARED && seen != tls->own_uncut) || seen == 0 || !snarlrt_append_quick(addr, site))
+		return false;
+	tls->undecided += seen != SHADOW_SHARED;
+	return true;
+}
+
+static void tell_turn(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t turn)
+{
+	struct snarlrt_thread *self = snarlrt_enter();
+
+	for (unsigned i = 0; self && i < l->accesses; i++) {
+		const struct loop_access *a = &l->access[i];
+		uint64_t addr = loop_first(a, values) + turn * loop_stride(a, values);
+
+		if (!(on >> i & 1) || tell_quick(addr, loop_site(a), loop_access_size(a)))
+			continue;
+		snarlrt_leave(self);
+		snarlrt_access(addr, loop_site(a));
+		self = snarlrt_enter();
+	}
+	if (self)
+		snarlrt_leave(self);
+}
+
+/* A loop over memory that is in part shared is one group up to there and another one from there on. */
+static void tell_turns(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+{
+	if (tell_group(l, values, on, from, turns))
+		return;
+	if (turns > FEW) {
+		tell_turns(l, values, on, from, turns / 2);
+		tell_turns(l, values, on, from + turns / 2, turns - turns / 2);
+		return;
+	}
+	for (uint64_t turn = from; turn < from + turns; turn++)
+		tell_turn(l, values, on, turn);
 }
 
 void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
@@ -102,8 +141,7 @@ void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 		on = loop_sites_find(l);
 	for (uint64_t from = 0; from < turns; from += some) {
 		some = turns - from < TRACE_LOOP_TURNS ? turns - from : TRACE_LOOP_TURNS;
-		if (!tell_group(l, values, on, from, some))
-			tell_each(l, values, on, from, some);
+		tell_turns(l, values, on, from, some);
 	}
 }
 

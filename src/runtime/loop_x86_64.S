@@ -267,5 +267,55 @@ __snarl_loop:
 	jmp 9b
 	.cfi_endproc
 	.size __snarl_loop, . - __snarl_loop
+
+	.p2align 5
+	.globl snarlrt_loop_scan
+	.hidden snarlrt_loop_scan
+	.type snarlrt_loop_scan, @function
+snarlrt_loop_scan:
+	.cfi_startproc
+	subq $72, %rsp
+	.cfi_def_cfa_offset 80
+	movups %xmm0, (%rsp)
+	movups %xmm1, 16(%rsp)
+	movups %xmm2, 32(%rsp)
+	movups %xmm3, 48(%rsp)
+	movq %rdx, %xmm0
+	punpcklqdq %xmm0, %xmm0
+	pxor %xmm3, %xmm3		/* all differences */
+	testb $1, %sil
+	je 2f
+	movdqu (%rdi), %xmm3
+	pxor %xmm0, %xmm3
+	addq $16, %rdi
+	decq %rsi
+	je 3f
+2:	movdqu (%rdi), %xmm1
+	movdqu 16(%rdi), %xmm2
+	pxor %xmm0, %xmm1
+	pxor %xmm0, %xmm2
+	por %xmm1, %xmm3
+	por %xmm2, %xmm3
+	addq $32, %rdi
+	subq $2, %rsi
+	jne 2b
+3:	movq %rcx, %xmm1
+	punpcklqdq %xmm1, %xmm1
+	pand %xmm1, %xmm3
+	pxor %xmm1, %xmm1
+	pcmpeqb %xmm1, %xmm3
+	pmovmskb %xmm3, %ecx
+	xorl %eax, %eax
+	cmpl $0xffff, %ecx
+	sete %al
+	movups (%rsp), %xmm0
+	movups 16(%rsp), %xmm1
+	movups 32(%rsp), %xmm2
+	movups 48(%rsp), %xmm3
+	addq $72, %rsp
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.size snarlrt_loop_scan, . - snarlrt_loop_scan
 #endif
 	.section .note.GNU-stack, "", @progbits

@@ -35,6 +35,9 @@ static __attribute__((noinline)) void all_shapes(char *a, char *b, long n, char 
 	down(a, b, n, 0, c);
 	far(a, b, n, 40, c);
 	far(a + 2, b, n, 0, c);
+	far(a, b, n, 16, c);
+	far(a + 8, b + 6, n, 32, c);
+	far(a + 4, b + 2, n, 20, c);
 	far(a + (1 << 18), b + (1 << 18), n, -24, c);
 	far(a, b, n < 10 ? n : 10, 40000, c);
 	far(a + 900000, b + 900000, n < 10 ? n : 10, -40000, c);
