@@ -13,34 +13,66 @@
 #define CACHED 4096u
 #define FEW 8u		/* turns that are not worth a group of their own */
 
-/* All of it is shared, or another thread's, which our touch makes shared. */
+/* Nobody's or ours, and not cut: an access to it is told, but may be dropped later. */
+static inline bool is_undecided(uint64_t addr)
+{
+	uint16_t seen = __atomic_load_n(loop_shadow(addr), __ATOMIC_RELAXED);
+
+	return seen == 0 || seen == __snarl_tls.own_uncut;
+}
+
+/* All of it is shared or another thread's, which our touch makes shared; and some is the latter. */
 static bool is_others(uint64_t addr, uint64_t stride, uint64_t turns, unsigned size)
 {
+	bool found = false;
+
 	for (; turns > 0; turns--, addr += stride) {
 		if (addr >= LOOP_USER_END - size)
 			return false;
 		for (uint16_t *s = loop_shadow(addr); s <= loop_shadow(addr + size - 1); s++) {
 			uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-			if (seen != SHADOW_SHARED && (seen == 0 || (seen | 1) == __snarl_tls.own))
+			if (seen == SHADOW_SHARED)
+				continue;
+			if (seen == 0 || (seen | 1) == __snarl_tls.own)
 				return false;
+			found = true;
 		}
 	}
-	return true;
+	return found;
 }
 
 /* Where one thread's memory is handed to another, this spares telling each access by itself. */
-static void share_others(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+static bool share_others(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
 {
+	bool found = false;
+
 	for (unsigned i = 0; i < l->accesses; i++) {
 		const struct loop_access *a = &l->access[i];
 		uint64_t stride = loop_stride(a, values), addr = loop_first(a, values) + from * stride;
 		unsigned size = loop_access_size(a);
 
-		if (on >> i & 1 && is_others(addr, stride, turns, size))
-			for (uint64_t n = turns; n > 0; n--, addr += stride)
-				shadow_touch(addr, size);
+		if (!(on >> i & 1) || !is_others(addr, stride, turns, size))
+			continue;
+		for (uint64_t n = turns; n > 0; n--, addr += stride)
+			shadow_touch(addr, size);
+		found = true;
 	}
+	return found;
+}
+
+/* Some access is undecided at both ends: it will be so in parts of the loop, too. */
+static bool is_hopeless(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+{
+	for (unsigned i = 0; i < l->accesses; i++) {
+		const struct loop_access *a = &l->access[i];
+		uint64_t stride = loop_stride(a, values), first = loop_first(a, values) + from * stride;
+		uint64_t last = first + (turns - 1) * stride;
+
+		if (on >> i & 1 && ((first | last) >= LOOP_USER_END || (is_undecided(first) && is_undecided(last))))
+			return true;
+	}
+	return false;
 }
 
 /* As in loop.c. */
@@ -68,10 +100,8 @@ static bool tell_group(const struct loop *l, const uint64_t *values, uint32_t on
 	if (!self)
 		return true;
 	count = loop_group(group, l, values, on, from, turns);
-	if (count == LOOP_MIXED) {
-		share_others(l, values, on, from, turns);
+	if (count == LOOP_MIXED && share_others(l, values, on, from, turns))
 		count = loop_group(group, l, values, on, from, turns);
-	}
 	if (count != 0 && count != LOOP_MIXED)
 		append(self, group, count);
 	snarlrt_leave(self);
@@ -118,7 +148,7 @@ static void tell_turns(const struct loop *l, const uint64_t *values, uint32_t on
 {
 	if (tell_group(l, values, on, from, turns))
 		return;
-	if (turns > FEW) {
+	if (turns > FEW && !is_hopeless(l, values, on, from, turns)) {
 		tell_turns(l, values, on, from, turns / 2);
 		tell_turns(l, values, on, from + turns / 2, turns - turns / 2);
 		return;

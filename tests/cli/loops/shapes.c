@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 		in_thread(long_loops, NULL);
 		in_thread(many_loops, NULL);
 	} else if (strcmp(what, "short") == 0) {
-		short_loops(6);
+		short_loops(4);
 	} else if (strcmp(what, "killed") == 0) {
 		row(ours, ours + 4096, 100, 0, scalar);
 		raise(SIGKILL);
