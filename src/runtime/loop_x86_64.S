@@ -3,14 +3,16 @@
  *
  * The slots lie in the 128 bytes below the caller's stack pointer, so these are left alone; the
  * general registers go below them, in the order of their numbers downwards. A value is then found by its
- * place in one step. The commonest loops are looked at here: turns by a power of two, up to 8 bytes
- * further in each, all memory private or shared. C does the rest.
+ * place in one step. The commonest loops are looked at here: turns by a power of two, not far and not back in
+ * each, all memory private or shared. C does the rest.
  */
 #ifdef __x86_64__
 
 #define RECORD 1		/* of enum snarlrt_mode, with which struct snarlrt begins */
 #define DELIVER 2		/* of enum loop_done */
 #define TURNS 8192		/* TRACE_LOOP_TURNS */
+#define FARTHEST 4096		/* stride */
+#define SOME 32			/* turns; C looks at many at once */
 #define OWN 8			/* in struct snarlrt_tls */
 #define SHADOW 0x7fff8000
 
@@ -72,6 +74,15 @@
 	notq %rax
 	imulq FRAME(%rsp, %rax, 8), \by
 	addq \by, \to
+.endm
+
+/* %rcx is an address, %rax another: %rsi and %rax become where their shadow is. */
+.macro shadows
+	movq %rcx, %rsi
+	shrq $3, %rax
+	shrq $3, %rsi
+	leaq SHADOW(%rax, %rax), %rax
+	leaq SHADOW(%rsi, %rsi), %rsi
 .endm
 
 /* The shadow from %rsi to %rax, both included, is four times \value; else to 7. Needs both. */
@@ -177,27 +188,25 @@ __snarl_loop:
 	add_term TERM2, %rdx, %rcx
 1:	movq STRIDE(%rdi), %rdx
 	cmpb $0, (STRIDE_TERM + 1)(%rdi)
-	jne .Lquick
-	cmpq $8, %rdx
-	ja .Lquick
-	movq %rcx, %rsi
+	je 2f
+	add_term STRIDE_TERM, %rsi, %rdx
+2:	movq %rcx, %rsi
 	shrq $47, %rsi
 	jne .Lquick
 	movzbl DETAIL(%rdi), %esi
 	andl $7, %esi
 	movzbl EXTENTS(%rsp, %rsi), %esi
-	addq %rcx, %rsi
+	cmpq $8, %rdx
+	ja .Lapart
 	movq %rdx, %rax
 	imulq %r8, %rax
 	addq %rsi, %rax
-	movq %rcx, %rsi
-	shrq $3, %rax
-	shrq $3, %rsi
-	leaq SHADOW(%rax, %rax), %rax
-	leaq SHADOW(%rsi, %rsi), %rsi
+	addq %rcx, %rax
+	shadows
 	cmpw $-1, (%rsi)
 	jne 5f
 	scan $-1, $-1
+.Lshared:
 	shlq $48, %rdx
 	orq %rcx, %rdx
 	movzwl OP(%rdi), %eax
@@ -206,7 +215,8 @@ __snarl_loop:
 	movq %rdx, (%r10)
 	movq %rax, 8(%r10)
 	addq $16, %r10
-6:	addq $ACCESS_SIZE, %rdi
+.Lprivate:
+	addq $ACCESS_SIZE, %rdi
 	cmpq %r11, %rdi
 	jb .Laccess
 	leaq 16(%rsp), %rdi
@@ -220,7 +230,43 @@ __snarl_loop:
 5:	testw %r9w, %r9w
 	je .Lquick
 	scan %r9, %r9w
-	jmp 6b
+	jmp .Lprivate
+
+	/* Some turns with gaps between them, each in one granule. */
+.Lapart:
+	cmpq $FARTHEST, %rdx
+	ja .Lquick
+	cmpq $SOME, %r8
+	jae .Lquick
+	testb $7, %dl
+	jne .Lquick
+	cmpl $7, %esi
+	ja .Lquick
+	testq %rcx, %rsi
+	jne .Lquick
+	movq %rdx, %rax
+	imulq %r8, %rax
+	addq %rcx, %rax
+	shadows
+	shrq $2, %rdx			/* of the shadow */
+	cmpw $-1, (%rsi)
+	jne 2f
+1:	cmpw $-1, (%rsi)
+	jne .Lquick
+	addq %rdx, %rsi
+	cmpq %rax, %rsi
+	jbe 1b
+	shlq $2, %rdx
+	jmp .Lshared
+2:	testw %r9w, %r9w
+	je .Lquick
+3:	cmpw %r9w, (%rsi)
+	jne .Lquick
+	addq %rdx, %rsi
+	cmpq %rax, %rsi
+	jbe 3b
+	jmp .Lprivate
+
 7:
 .Lquick:
 	find_loop
