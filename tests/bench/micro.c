@@ -58,6 +58,36 @@ static void shared_read(struct own *o)
 	}
 }
 
+/* Inner loops of 16 turns, two accesses in each. */
+static __attribute__((noinline)) long product(const long *a, const long *b)
+{
+	long sum = 0;
+
+	for (int i = 0; i < 16; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+static void product_loops(const long *words)
+{
+	for (int i = 0; i < OPERATIONS / 32; i++) {
+		long value = product(words + i % 16 * 8, words + 256);
+
+		__asm__ volatile("" :: "r"(value) : "memory");
+	}
+}
+
+static void private_loop(struct own *o)
+{
+	product_loops(o->words);
+}
+
+static void shared_loop(struct own *o)
+{
+	(void)o;
+	product_loops(shared);
+}
+
 static void atomic_add(struct own *o)
 {
 	for (int i = 0; i < OPERATIONS; i++)
@@ -100,7 +130,8 @@ static const struct {
 	void (*run)(struct own *o);
 } tests[] = {
 	{ "private-read", private_read }, { "private-write", private_write },
-	{ "shared-read", shared_read }, { "call", call }, { "atomic-add", atomic_add },
+	{ "shared-read", shared_read }, { "private-loop", private_loop },
+	{ "shared-loop", shared_loop }, { "call", call }, { "atomic-add", atomic_add },
 	{ "lock+unlock", mutex_pair }, { "malloc+free", heap_pair },
 };
 
