@@ -290,28 +290,6 @@ static void test_torn_ring(void **state)
 	reader_close(r);
 }
 
-static void test_loop_in_ring(void **state)
-{
-	(void)state;
-	save_trace(false);
-	*slot(0) = (struct live_slot){ .thread = 1, .seq = 1, .time = 30 };
-	ring(0)[0] = (struct trace_record){ 2, TRACE_SITE(TRACE_LOOP, 1, 9) };
-	ring(0)[1] = rec(TRACE_WRITE, 0x8000000000005, 9);
-	/* Killed before the first record of the next loop was there, but not its second one. */
-	ring(0)[3] = rec(TRACE_READ, 6, 5);
-	assert_int_equal(finish("t.snarl").damaged, 0);
-	assert_events("0 start 0 t10 d0\n"
-		      "0 lock 1 t20 d0\n"
-		      "0 write 5 t31 d0\n"
-		      "0 write d t31 d0\n");
-	/* Written over: the loop has no second access. */
-	save_trace(false);
-	ring(0)[0].site = TRACE_SITE(TRACE_LOOP, 2, 9);
-	assert_int_equal(finish("t.snarl").damaged, 1);
-	assert_events("0 start 0 t10 d0\n"
-		      "0 lock 1 t20 d0\n");
-}
-
 static void test_nonsense(void **state)
 {
 	struct live_header good = *header();
@@ -508,7 +486,6 @@ int main(void)
 		cmocka_unit_test_setup(test_outbox, fresh_memory),
 		cmocka_unit_test_setup(test_no_trace_yet, fresh_memory),
 		cmocka_unit_test_setup(test_torn_ring, fresh_memory),
-		cmocka_unit_test_setup(test_loop_in_ring, fresh_memory),
 		cmocka_unit_test_setup(test_nonsense, fresh_memory),
 		cmocka_unit_test_setup(test_damaged_stash, fresh_memory),
 		cmocka_unit_test_setup(test_compressed, fresh_memory),

@@ -2,6 +2,8 @@
  * Groups of records that stand for whole loops: what the reader makes of them is what it makes of
  * the same accesses one by one.
  */
+#include "runtime/interface.h"
+#include "trace/finish.h"
 #include "trace/loop.h"
 #include "trace_util.h"
 
@@ -270,6 +272,46 @@ static void test_hostile(void **state)
 	assert_damaged(many, ARRAY_SIZE(many), much);
 }
 
+/* A killed process' memory: one slot, and its ring. */
+static uint64_t finish_ring(const struct trace_record *r, size_t n, const char *expected)
+{
+	enum { SLOT = 256, RING = 512, SIZE = 4096 };
+	const struct live_header h = { .magic = LIVE_MAGIC, .version = LIVE_VERSION, .size = SIZE,
+				       .slots = SLOT, .rings = RING, .ticks_per_second = 1000 };
+	const struct live_slot slot = { .thread = 1, .time = 100 };
+	uint8_t memory[SIZE] = { 0 };
+	struct finish_stats stats;
+	struct err err = { "" };
+	struct reader *reader;
+	char *got;
+
+	memcpy(memory, &h, sizeof(h));
+	memcpy(memory + SLOT, &slot, sizeof(slot));
+	memcpy(memory + RING, r, n * sizeof(*r));
+	save(test_path("live"), memory, sizeof(memory));
+	unlink(test_path("ring"));
+	assert_int_equal(finish_trace(test_path("ring"), test_path("live"), &stats, &err), 0);
+	reader = reader_open(test_path("ring"), &err);
+	assert_non_null(reader);
+	got = brief(reader, &err);
+	assert_string_equal(got, expected);
+	free(got);
+	reader_close(reader);
+	return stats.damaged;
+}
+
+static void test_ring(void **state)
+{
+	/* Killed when the next loop was there but for its first record. */
+	const struct trace_record torn[] = { head(2, 1), moving(TRACE_WRITE, 5, 8), { 0 }, moving(TRACE_READ, 6, 8) };
+	/* Written over: it has no second access. */
+	const struct trace_record bad[] = { rec(TRACE_WRITE, 1, 9), head(2, 2), moving(TRACE_WRITE, 5, 8) };
+	uint64_t slots_missing = finish_ring(torn, ARRAY_SIZE(torn), "?1 write 5 t101 d0\n?1 write d t101 d0\n");
+
+	(void)state;
+	assert_int_equal(finish_ring(bad, ARRAY_SIZE(bad), "?1 write 1 t101 d0\n"), slots_missing + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_portions),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_ring),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
