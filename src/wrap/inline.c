@@ -18,13 +18,6 @@
 #define OWN "8"			/* offsets in __snarl_tls: own, */
 #define OWN2 "12"		/* and twice own, for two granules at once */
 
-/* What a replaced line called. */
-struct hook {
-	const char *kind;
-	unsigned size;
-	bool unaligned;
-};
-
 /* A piece of text that is being taken apart from the left. */
 struct cursor {
 	const char *at, *end;
@@ -60,7 +53,7 @@ static unsigned take_access_size(struct cursor *c)
 }
 
 /* The call's operand is exactly a hook, and nothing but a comment follows. */
-static bool parse_call(struct cursor c, struct hook *hook)
+static bool parse_call(struct cursor c, struct inline_hook *hook)
 {
 	bool indirect, write, is_volatile;
 
@@ -92,6 +85,24 @@ static bool parse_call(struct cursor c, struct hook *hook)
 	return c.at == c.end || *c.at == '#';
 }
 
+bool inline_parse(const char *line, size_t size, struct inline_hook *hook)
+{
+	struct cursor c = { line, line + size };
+
+	take_blanks(&c);
+	return parse_call(c, hook);
+}
+
+unsigned inline_op(const struct inline_hook *hook)
+{
+	unsigned op = (unsigned)__builtin_ctz(hook->size) << 8;
+
+	op |= strstr(hook->kind, "write") ? TRACE_WRITE : TRACE_READ;
+	if (strstr(hook->kind, "volatile"))
+		op |= TRACE_VOLATILE << 8;
+	return op;
+}
+
 /*
  * What the sequence below takes for granted: that the access is within one granule,
  * or has two to itself. It stays outside of what the runtime knows as the site.
@@ -109,11 +120,11 @@ static int format_alignment(char *text, size_t room, unsigned size, unsigned lon
  * site is the address just behind, as for a call. All else is the call's: memory
  * on its way to be shared, a ring that is full or waits for something.
  */
-static int format_access(char *text, size_t size, const struct hook *hook,
+static int format_access(char *text, size_t size, const struct inline_hook *hook,
 			 unsigned long long label, bool pic)
 {
 	bool wide = hook->size == 16;	/* two granules: two shadow words at once */
-	unsigned op = (unsigned)__builtin_ctz(hook->size) << 8;
+	unsigned op = inline_op(hook);
 	const char *load = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *scratch = pic ? "%rdx" : "%rcx";
 	const char *prefix = hook->unaligned ? "unaligned_" : "", *compare;
@@ -125,9 +136,6 @@ static int format_access(char *text, size_t size, const struct hook *hook,
 	else
 		compare = wide ? "cmpl %eax,%fs:__snarl_tls@tpoff+" OWN2
 			       : "cmpw %ax,%fs:__snarl_tls@tpoff+" OWN;
-	op |= strstr(hook->kind, "write") ? TRACE_WRITE : TRACE_READ;
-	if (strstr(hook->kind, "volatile"))
-		op |= TRACE_VOLATILE << 8;
 	text += length;
 	size -= (size_t)length;
 	length += snprintf(text, size,
@@ -143,7 +151,7 @@ static int format_access(char *text, size_t size, const struct hook *hook,
 	return length;
 }
 
-static void emit_check(struct inliner *in, const struct hook *hook,
+static void emit_check(struct inliner *in, const struct inline_hook *hook,
 		       const struct inline_sink *sink)
 {
 	unsigned long long label = in->count++;
@@ -197,7 +205,7 @@ static void note_directive(struct inliner *in, struct cursor c)
 }
 
 /* Keeps the state; returns true if the line is a call to be replaced. */
-static bool read_line(struct inliner *in, struct cursor line, struct hook *hook)
+static bool read_line(struct inliner *in, struct cursor line, struct inline_hook *hook)
 {
 	take_blanks(&line);
 	if (line.at == line.end)
@@ -253,7 +261,7 @@ void inliner_feed(struct inliner *in, const char *text, size_t size,
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const char *stop = newline ? newline : end;
 		struct cursor line = { text, stop };
-		struct hook hook;
+		struct inline_hook hook;
 
 		if (read_line(in, line, &hook)) {
 			emit(kept, text, sink);

@@ -41,6 +41,19 @@ void inliner_init(struct inliner *in, bool pic);
 void inliner_feed(struct inliner *in, const char *text, size_t size,
 		  const struct inline_sink *sink);
 
+/* What a call of a hook says. */
+struct inline_hook {
+	const char *kind;	/* [volatile_]read or write */
+	unsigned size;
+	bool unaligned;
+};
+
+/* Whether the line is such a call, and nothing else. */
+bool inline_parse(const char *line, size_t size, struct inline_hook *hook);
+
+/* The record's kind and detail, as the lower and upper byte. */
+unsigned inline_op(const struct inline_hook *hook);
+
 /* Quick test: false if feeding `text` would certainly change nothing. */
 bool inline_wanted(const char *text, size_t size);
 

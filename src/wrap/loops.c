@@ -1,0 +1,351 @@
+/*
+ * Finding the loops. A candidate is a conditional jump back to a label with nothing between
+ * that jumps or is jumped to; walked through twice or more (linear.h), all else follows.
+ *
+ * The jump must not depend on memory that others may write: a thread that waits for
+ * another one would do so unseen.
+ */
+#include "wrap/loops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/format.h"
+#include "wrap/inline.h"
+#include "wrap/loops_internal.h"
+
+#define HOPS 8		/* jumps that are followed to see whether flags are still needed */
+
+/* A called function keeps rbx, rsp, rbp, r12 to r15; of those that ir.c names less is spoiled. */
+#define KEPT_BY_CALL 0xf038u
+#define KEPT_INLINED (0xffffu & ~(1u << INSN_RAX | 1u << INSN_RCX | 1u << INSN_RDX | 1u << 10 | 1u << 11))
+
+/* What is known about a function. */
+enum { FRAME_UNKNOWN, FRAME_BAD, FRAME_SHARED, FRAME_OWN };
+
+struct finder {
+	struct asmtext t;
+	bool *named;		/* of symbols: code or data that is loaded refers to it */
+	uint8_t *frame;		/* of atoms */
+	struct linear_turn turn;
+	struct loops_loop loop;
+};
+
+static void note_names(struct finder *f)
+{
+	const struct asmtext *t = &f->t;
+
+	f->named = xcalloc(t->symbol_count, sizeof(*f->named));
+	for (size_t i = 0; i < t->ref_count; i++)
+		f->named[t->refs[i].symbol] = true;
+}
+
+/* An address of the stack gets into another register. */
+static bool exposes_stack(struct asmtext_word line)
+{
+	struct asmtext_word verb = asmtext_verb(line);
+	const char *end = line.at + line.size, *at = line.at, *found;
+	bool lea = asmtext_starts(verb, "lea");
+
+	while ((found = memmem(at, (size_t)(end - at), "%rsp", 4))) {
+		bool last = found + 4 == end || !memchr(found, ',', (size_t)(end - found));
+		bool inside = found[-1] == '(' || memchr(found, ')', (size_t)(end - found));
+
+		if (inside ? lea : !last)
+			return true;
+		at = found + 4;
+	}
+	return false;
+}
+
+static bool below_stack(struct asmtext_word line)
+{
+	const char *open = memmem(line.at, line.size, "(%rsp", 5);
+	const char *at = open;
+
+	while (at && at > line.at && strchr("-0123456789", at[-1]))
+		at--;
+	return open && *at == '-';
+}
+
+static uint8_t judge_frame(const struct asmtext *t, const struct asmtext_atom *a)
+{
+	uint8_t frame = FRAME_OWN;
+
+	for (size_t i = a->first; i <= a->last; i++) {
+		const struct asmtext_line *l = &t->lines[i];
+
+		if (l->kind != ASMTEXT_CODE || !memmem(l->text.at, l->text.size, "%rsp", 4))
+			continue;
+		if (below_stack(l->text))
+			return FRAME_BAD;
+		if (l->user || exposes_stack(l->text))
+			frame = FRAME_SHARED;
+	}
+	return frame;
+}
+
+static struct loops_access *add_access(struct loops_loop *l, uint32_t line, unsigned op)
+{
+	struct loops_access *a = &l->access[l->access_count];
+
+	if (l->access_count == LOOPS_ACCESSES || (op >> 8 & TRACE_VOLATILE))
+		return NULL;
+	l->access_count++;
+	*a = (struct loops_access){ .line = line, .op = op };
+	return a;
+}
+
+/* The hook's text between #APP and #NO_APP, or a line of a programmer. */
+static bool walk_user(struct finder *f, uint32_t line)
+{
+	struct loops_access *a;
+	struct asmtext_word text = f->t.lines[line].text, site;
+	unsigned op;
+
+	if (asmtext_verb(text).size == 0)
+		return true;	/* #APP */
+	if (!loops_is_inlined(text, &site, &op) || !(a = add_access(&f->loop, line, op)))
+		return false;
+	a->site = site;
+	a->at = f->turn.value[INSN_RDI];
+	linear_call(&f->turn, KEPT_INLINED);
+	return true;
+}
+
+static bool walk_code(struct finder *f, uint32_t line)
+{
+	struct asmtext_word text = f->t.lines[line].text;
+	struct inline_hook hook;
+	struct loops_access *a;
+	struct insn in;
+
+	if (inline_parse(text.at, text.size, &hook)) {
+		a = add_access(&f->loop, line, inline_op(&hook));
+		if (!a)
+			return false;
+		a->at = f->turn.value[INSN_RDI];
+		linear_call(&f->turn, KEPT_BY_CALL);
+		return true;
+	}
+	return insn_read(text, &in) && linear_step(&f->turn, &in);
+}
+
+/* One turn, without the jump. */
+static bool walk(struct finder *f)
+{
+	const struct asmtext *t = &f->t;
+
+	linear_begin(&f->turn);
+	f->loop.access_count = 0;
+	for (uint32_t i = f->loop.head + 1; i < f->loop.jump; i++) {
+		const struct asmtext_line *l = &t->lines[i];
+
+		if (l->kind == ASMTEXT_OTHER)
+			continue;
+		if (l->kind == ASMTEXT_DIRECTIVE && asmtext_is(asmtext_verb(l->text), ".loc"))
+			continue;
+		if (l->kind == ASMTEXT_LABEL && !l->user &&
+		    !f->named[asmtext_find(t, asmtext_verb(l->text))])
+			continue;
+		if (l->kind != ASMTEXT_CODE || !(l->user ? walk_user(f, i) : walk_code(f, i)))
+			return false;
+	}
+	return true;
+}
+
+/* Until nothing new is tainted or found. */
+static bool walk_all(struct finder *f)
+{
+	bool tainted[LINEAR_VARIABLES];
+	unsigned stack;
+
+	do {
+		memcpy(tainted, f->turn.tainted, sizeof(tainted));
+		stack = f->turn.stack_count;
+		if (!walk(f))
+			return false;
+		for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
+			f->turn.tainted[i] |= tainted[i];
+	} while (stack != f->turn.stack_count || memcmp(tainted, f->turn.tainted, sizeof(tainted)) != 0);
+	return true;
+}
+
+/* Whether no flag is used before it is set, from this line on. */
+static bool flags_are_dead(const struct asmtext *t, size_t line)
+{
+	uint8_t live = INSN_ALL_FLAGS;
+	unsigned hops = 0;
+
+	for (; line < t->line_count; line++) {
+		const struct asmtext_line *l = &t->lines[line];
+		struct asmtext_word site;
+		struct insn in;
+		unsigned op;
+
+		if (l->kind == ASMTEXT_SECTION)
+			return false;
+		if (l->kind != ASMTEXT_CODE)
+			continue;
+		if (l->user) {
+			if (asmtext_verb(l->text).size == 0)
+				continue;
+			return loops_is_inlined(l->text, &site, &op);	/* it spoils them */
+		}
+		if (!insn_read(l->text, &in) || (in.reads & live))
+			return false;
+		if (in.kind == INSN_LEAVE)
+			return true;
+		if (in.kind == INSN_JUMP) {
+			uint32_t symbol = asmtext_find(t, in.operand[0].symbol);
+
+			if (asmtext_starts(in.operand[0].symbol, "__tsan_func_exit"))
+				return true;
+			if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM || ++hops > HOPS)
+				return false;
+			line = t->symbols[symbol].line;
+		}
+		live &= (uint8_t)~in.sets;
+		if (!live)
+			return true;
+	}
+	return false;
+}
+
+int loops_place(const struct loops_loop *l, unsigned variable)
+{
+	int64_t step;
+
+	if (variable < INSN_REGISTERS && linear_advance(l->turn, variable, &step) && step == 0)
+		return (int)variable;
+	for (unsigned i = 0; i < l->slot_count; i++)
+		if (l->slot[i] == variable)
+			return (int)(INSN_REGISTERS + i);
+	return -1;
+}
+
+static bool need(struct loops_loop *l, const struct linear_term *term)
+{
+	if (term->factor < INT8_MIN || term->factor > INT8_MAX)
+		return false;
+	if (loops_place(l, term->variable) >= 0)
+		return true;
+	if (l->slot_count == LOOPS_SLOTS)
+		return false;
+	l->slot[l->slot_count++] = term->variable;
+	return true;
+}
+
+/* The addresses, as the descriptor can tell them. */
+static bool settle_accesses(struct finder *f)
+{
+	struct loops_loop *l = &f->loop;
+
+	l->slot_count = 0;
+	for (unsigned i = 0; i < l->access_count; i++) {
+		struct loops_access *a = &l->access[i];
+
+		if (!linear_stride(&f->turn, &a->at, &a->stride) || a->at.terms > 2 || a->stride.terms > 1)
+			return false;
+		for (unsigned k = 0; k < a->at.terms; k++)
+			if (!need(l, &a->at.term[k]))
+				return false;
+		if (a->stride.terms && !need(l, &a->stride.term[0]))
+			return false;
+	}
+	return l->access_count > 0;
+}
+
+/* A register that tells the turns; one whose start is kept anyway is best. */
+static bool settle_counter(struct finder *f)
+{
+	struct loops_loop *l = &f->loop;
+	bool found = false;
+
+	for (uint8_t i = 0; i < INSN_REGISTERS; i++) {
+		int64_t step;
+
+		if (!linear_advance(&f->turn, i, &step) || step == 0)
+			continue;
+		if (found && loops_place(l, i) < 0)
+			continue;
+		l->counter = i;
+		l->step = step;
+		found = true;
+	}
+	return found && need(l, &(struct linear_term){ l->counter, 1 });
+}
+
+/* The label that the line jumps back to if all between may be a loop, else 0. */
+static uint32_t find_head(const struct asmtext *t, uint32_t line, struct insn *jump)
+{
+	const struct asmtext_line *l = &t->lines[line];
+	uint32_t symbol, head;
+
+	if (l->kind != ASMTEXT_CODE || l->user || !l->atom || asmtext_verb(l->text).size < 2 ||
+	    asmtext_verb(l->text).at[0] != 'j' || !insn_read(l->text, jump) || jump->kind != INSN_BRANCH)
+		return 0;
+	symbol = asmtext_find(t, jump->operand[0].symbol);
+	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM || t->symbols[symbol].atom != l->atom)
+		return 0;
+	head = t->symbols[symbol].line;
+	if (head >= line || t->lines[head].section != l->section || t->lines[head].kind != ASMTEXT_LABEL)
+		return 0;
+	return head;
+}
+
+static bool find(struct finder *f, uint32_t line)
+{
+	const struct asmtext *t = &f->t;
+	struct insn jump;
+	uint32_t head = find_head(t, line, &jump), atom = t->lines[line].atom;
+
+	if (!head)
+		return false;
+	if (f->frame[atom] == FRAME_UNKNOWN)
+		f->frame[atom] = judge_frame(t, &t->atoms[atom]);
+	if (f->frame[atom] == FRAME_BAD)
+		return false;
+	f->loop.head = head;
+	f->loop.jump = line;
+	f->loop.turn = &f->turn;
+	linear_init(&f->turn, f->frame[atom] == FRAME_OWN);
+	return walk_all(f) && !(jump.reads & ~f->turn.flags_set) && !f->turn.flags_tainted &&
+	       settle_accesses(f) && settle_counter(f) && flags_are_dead(t, line + 1);
+}
+
+static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct buf *out)
+{
+	for (size_t i = from; i < to; i++) {
+		buf_add(out, t->lines[i].text.at, t->lines[i].text.size);
+		buf_add_char(out, '\n');
+	}
+}
+
+size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out)
+{
+	struct finder f = { 0 };
+	struct err err;
+	size_t count = 0;
+	uint32_t done = 0;
+
+	if (asmtext_read(&f.t, text, size, &err) == 0) {
+		note_names(&f);
+		f.frame = xcalloc(f.t.atom_count, sizeof(*f.frame));
+		for (uint32_t i = 0; i < f.t.line_count; i++) {
+			if (!find(&f, i))
+				continue;
+			copy_lines(&f.t, done, f.loop.head + 1, out);
+			loops_write(&f.t, &f.loop, pic, count++, out);
+			done = i + 1;
+		}
+		copy_lines(&f.t, done, f.t.line_count, out);
+	} else {
+		buf_add(out, text, size);
+	}
+	asmtext_free(&f.t);
+	free(f.named);
+	free(f.frame);
+	return count;
+}

@@ -1,0 +1,45 @@
+/*
+ * Between the two halves of loops_transform: a loop is found (loops.c), and written
+ * (loops_write.c).
+ */
+#ifndef WRAP_LOOPS_INTERNAL_H
+#define WRAP_LOOPS_INTERNAL_H
+
+#include "base/buf.h"
+#include "wrap/linear.h"
+
+#define LOOPS_ACCESSES 32
+#define LOOPS_SLOTS 14		/* below %rsp, above the end of what signal handlers leave alone */
+
+struct loops_access {
+	uint32_t line;			/* of the hook */
+	struct asmtext_word site;	/* its label; empty: one has to be put behind the line */
+	unsigned op;
+	struct linear at, stride;
+};
+
+struct loops_loop {
+	uint32_t head, jump;		/* lines: the label, the jump back */
+	uint32_t access_count;
+	struct loops_access access[LOOPS_ACCESSES];
+	uint8_t counter;		/* a register that changes by `step` each turn */
+	int64_t step;
+	uint8_t slot_count;
+	uint8_t slot[LOOPS_SLOTS];	/* variables whose value at the start is needed */
+	const struct linear_turn *turn;	/* the stack variables' places */
+};
+
+/*
+ * The line is text that ir.h put in for a hook: sets *site to its label, and *op. With
+ * assembly as clang writes it when it does not assemble it itself.
+ */
+bool loops_is_inlined(struct asmtext_word line, struct asmtext_word *site, unsigned *op);
+
+/* Writes what takes the place of the lines from behind head to jump. */
+void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
+		 struct buf *out);
+
+/* The number under which the descriptor names the variable, or -1. */
+int loops_place(const struct loops_loop *l, unsigned variable);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * Writing a loop twice.
+ */
+#include <string.h>
+
+#include "wrap/inline.h"
+#include "wrap/loops_internal.h"
+
+#define SLOT(s) (-16 - 8 * (int)(s))	/* from %rsp; the call writes above */
+
+static const char *const registers[] = {
+	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+};
+
+static void add_word(struct buf *out, struct asmtext_word w)
+{
+	buf_add(out, w.at, w.size);
+}
+
+bool loops_is_inlined(struct asmtext_word line, struct asmtext_word *site, unsigned *op)
+{
+	static const char call[] = "call __snarl_access", store[] = "movw $", label[] = "; .Lsnarl";
+	const char *end = line.at + line.size;
+	const char *at = memmem(line.at, line.size, call, sizeof(call) - 1);
+	const char *number = memmem(line.at, line.size, store, sizeof(store) - 1);
+
+	if (!at || !number || end[-1] != ':' || !memmem(line.at, line.size, "%rdi,%rax; shrq $3", 18))
+		return false;
+	at = memmem(at, (size_t)(end - at), label, sizeof(label) - 1);
+	if (!at)
+		return false;
+	*site = (struct asmtext_word){ at + 2, (uint32_t)(end - 1 - (at + 2)) };
+	*op = 0;
+	for (number += sizeof(store) - 1; *number >= '0' && *number <= '9'; number++)
+		*op = *op * 10 + (unsigned)(*number - '0');
+	return true;
+}
+
+/* The jump back, to another label. */
+static void write_jump(const struct asmtext *t, const struct loops_loop *l, char kind, size_t number,
+		       struct buf *out)
+{
+	struct asmtext_word verb = asmtext_verb(t->lines[l->jump].text);
+
+	buf_addf(out, "\t%.*s\t.Lsnarl%c%zu\n", (int)verb.size, verb.at, kind, number);
+}
+
+static void write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+{
+	bool saved = pic;
+
+	for (unsigned i = 0; i < l->slot_count; i++)
+		saved |= l->slot[i] >= INSN_REGISTERS;
+	if (saved)
+		buf_add_text(out, "\tmovq\t%rax, -8(%rsp)\n");
+	if (pic)
+		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$0, (%%rax)\n"
+			 "\tmovq\t-8(%%rsp), %%rax\n\tje\t.Lsnarlh%zu\n", number);
+	else
+		buf_addf(out, "\tcmpb\t$0, __snarl_loops(%%rip)\n\tje\t.Lsnarlh%zu\n", number);
+	for (unsigned i = 0; i < l->slot_count; i++) {
+		unsigned variable = l->slot[i];
+
+		if (variable < INSN_REGISTERS)
+			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", registers[variable], SLOT(i));
+	}
+	for (unsigned i = 0; i < l->slot_count; i++) {
+		unsigned variable = l->slot[i];
+
+		if (variable >= INSN_REGISTERS)
+			buf_addf(out, "\tmovq\t%lld(%%rsp), %%rax\n\tmovq\t%%rax, %d(%%rsp)\n",
+				 (long long)l->turn->stack[variable - INSN_REGISTERS], SLOT(i));
+	}
+	if (saved)
+		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
+}
+
+/* gcc's `view` counts positions within a line, and names each but once. */
+static void write_loc(struct asmtext_word line, struct buf *out)
+{
+	const char *view = memmem(line.at, line.size, " view ", 6);
+
+	if (view)
+		line.size = (uint32_t)(view - line.at);
+	add_word(out, line);
+	buf_add_char(out, '\n');
+}
+
+static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
+		       struct buf *out)
+{
+	uint32_t next = 0;
+
+	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
+	for (uint32_t i = l->head + 1; i < l->jump; i++) {
+		const struct asmtext_line *line = &t->lines[i];
+
+		if (next < l->access_count && l->access[next].line == i) {
+			next++;
+		} else if (line->kind == ASMTEXT_DIRECTIVE) {
+			write_loc(line->text, out);
+		} else if (line->kind == ASMTEXT_CODE && !line->user) {
+			add_word(out, line->text);
+			buf_add_char(out, '\n');
+		}
+	}
+	write_jump(t, l, 'f', number, out);
+	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
+		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
+}
+
+static void write_hooked(const struct asmtext *t, const struct loops_loop *l, size_t number,
+			 struct buf *out)
+{
+	uint32_t next = 0;
+
+	buf_addf(out, ".Lsnarlh%zu:\n", number);
+	for (uint32_t i = l->head + 1; i < l->jump; i++) {
+		add_word(out, t->lines[i].text);
+		buf_add_char(out, '\n');
+		if (next < l->access_count && l->access[next].line == i) {
+			if (l->access[next].site.size == 0)
+				buf_addf(out, ".Lsnarlp%zu_%u:\n", number, next);
+			next++;
+		}
+	}
+	write_jump(t, l, 'h', number, out);
+	buf_addf(out, ".Lsnarle%zu:\n", number);
+}
+
+static void write_term(const struct loops_loop *l, const struct linear *v, unsigned i, struct buf *out)
+{
+	if (i < v->terms)
+		buf_addf(out, "%d,%d", loops_place(l, v->term[i].variable), (int)v->term[i].factor);
+	else
+		buf_add_text(out, "0,0");
+}
+
+static void write_access(const struct loops_loop *l, unsigned i, size_t number, struct buf *out)
+{
+	const struct loops_access *a = &l->access[i];
+
+	buf_add_text(out, "\t.quad\t");
+	if (a->site.size)
+		add_word(out, a->site);
+	else
+		buf_addf(out, ".Lsnarlp%zu_%u", number, i);
+	buf_add_text(out, ",");
+	if (a->at.symbol.size) {
+		add_word(out, a->at.symbol);
+		buf_addf(out, "%+lld", (long long)a->at.constant);
+	} else {
+		buf_addf(out, "%lld", (long long)a->at.constant);
+	}
+	buf_addf(out, ",%lld\n\t.value\t%u\n\t.byte\t", (long long)a->stride.constant, a->op);
+	write_term(l, &a->at, 0, out);
+	buf_add_char(out, ',');
+	write_term(l, &a->at, 1, out);
+	buf_add_char(out, ',');
+	write_term(l, &a->stride, 0, out);
+	buf_add_char(out, '\n');
+}
+
+/* Where the code's section goes, its descriptors go: a group's, or what the linker throws away. */
+static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number,
+			     struct buf *out)
+{
+	const struct asmtext_section *s = &t->sections[t->lines[l->jump].section];
+
+	buf_addf(out, "\t.pushsection\t.data.rel.ro.snarl%.*s,\"aw%s\",@progbits", (int)s->name.size,
+		 s->name.at, s->group.size ? "G" : "");
+	if (s->group.size)
+		buf_addf(out, ",%.*s,comdat", (int)s->group.size, s->group.at);
+	buf_addf(out, "\n\t.p2align 3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t0\n\t.quad\t%lld\n",
+		 number, l->access_count, l->counter, loops_place(l, l->counter) - INSN_REGISTERS,
+		 (long long)l->step);
+	for (unsigned i = 0; i < l->access_count; i++)
+		write_access(l, i, number, out);
+	buf_add_text(out, "\t.popsection\n");
+}
+
+void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
+		 struct buf *out)
+{
+	write_start(l, pic, number, out);
+	write_fast(t, l, pic, number, out);
+	write_hooked(t, l, number, out);
+	write_descriptor(t, l, number, out);
+}
