@@ -10,7 +10,9 @@
  * (twice.h).
  *
  * From clang comes, where possible, not assembly but LLVM's code (rewrite.c): its hooks
- * are inlined (ir.c), and the compiler makes the object file of it.
+ * are inlined (ir.c), and the compiler makes assembly or the object file of it.
+ *
+ * Loops that can run without hooks are looked for in assembly (loops.h).
  *
  * SNARL_REAL_AS names the real one; otherwise it is the next `as` in PATH.
  */
@@ -29,30 +31,19 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "wrap/command.h"
 #include "wrap/inline.h"
 #include "wrap/ir.h"
+#include "wrap/loops.h"
 #include "wrap/response.h"
 #include "wrap/rewrite.h"
 #include "wrap/twice.h"
 
 #define GUARD_ENV "SNARL_AS_RUNNING"
 #define BLOCK (1u << 20)
+#define IR_LABELS (1u << 30)	/* numbers below are those of LLVM's code */
 
 enum { EXIT_CANNOT = 3 };
-
-struct input {
-	const char *path;	/* "-": standard input */
-	const char *text;	/* mapped; NULL: to be read */
-	size_t size;
-	int fd;
-};
-
-struct command {
-	struct args words;	/* options, without inputs once they are known */
-	struct input *inputs;
-	size_t count, room;
-	bool foreign;		/* other syntax or word size, only a question, or unclear */
-};
 
 /* The pipe to the real assembler. */
 struct pipe_out {
@@ -66,58 +57,6 @@ static void die(const char *what, const char *reason)
 {
 	fprintf(stderr, "snarl-as: %s: %s\n", what, reason);
 	exit(EXIT_CANNOT);
-}
-
-/* Options of GNU as whose value is the next word. */
-static bool has_value(const char *word)
-{
-	static const char *const list[] = {
-		"-o", "-I", "--defsym", "--MD", "-MD", "--debug-prefix-map", "--hash-size", "--itbl",
-		"-t", "--listing-lhs-width", "--listing-lhs-width2", "--listing-rhs-width",
-		"--listing-cont-lines", "--scfi",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
-		if (strcmp(word, list[i]) == 0)
-			return true;
-	return false;
-}
-
-static bool is_foreign(const char *word)
-{
-	static const char *const list[] = {
-		"--", "--32", "--x32", "--version", "-version", "--help", "--target-help",
-		"-msyntax=intel", "-mmnemonic=intel",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
-		if (strcmp(word, list[i]) == 0)
-			return true;
-	return false;
-}
-
-static void add_input(struct command *c, const char *path)
-{
-	c->inputs = xgrow(c->inputs, c->count, &c->room, sizeof(*c->inputs));
-	c->inputs[c->count++] = (struct input){ .path = path, .fd = -1 };
-}
-
-static void parse(const struct args *in, struct command *c)
-{
-	for (size_t i = 0; i < in->count; i++) {
-		const char *word = in->v[i];
-
-		if (word[0] != '-' || word[1] == '\0') {
-			add_input(c, word);
-			continue;
-		}
-		c->foreign |= is_foreign(word);
-		args_add(&c->words, word);
-		if (has_value(word) && i + 1 < in->count)
-			args_add(&c->words, in->v[++i]);
-	}
-	if (c->count == 0)
-		add_input(c, "-");
 }
 
 /* Maps files, keeps other things open for reading; false if one cannot be opened. */
@@ -283,16 +222,38 @@ static bool is_pic(void)
 	return !(pic && strcmp(pic, "0") == 0);
 }
 
-static void transform(const struct command *c, struct pipe_out *out)
+static bool wants_loops(void)
+{
+	const char *wanted = getenv(REWRITE_LOOPS_ENV);
+
+	return wanted && strcmp(wanted, "1") == 0;
+}
+
+/* The input's text becomes one in which some loops are there twice. */
+static void add_loops(struct input *in)
+{
+	struct buf out = { 0 };
+
+	if (!in->text)
+		read_all(in);
+	loops_transform(in->text, in->size, is_pic(), &out);
+	in->text = out.data ? (const char *)out.data : "";
+	in->size = out.size;
+}
+
+static void transform(struct command *c, uint64_t first_label, struct pipe_out *out)
 {
 	struct inline_sink sink = { pipe_write, out };
 	bool inlining = wants_inline();
 	struct inliner in;
 
 	inliner_init(&in, is_pic());
+	in.count = first_label;
 	for (size_t i = 0; i < c->count && !out->broken; i++) {
-		const struct input *from = &c->inputs[i];
+		struct input *from = &c->inputs[i];
 
+		if (inlining && c->count == 1 && wants_loops())
+			add_loops(from);
 		if (!from->text) {
 			stream(&in, from, &sink);
 			continue;
@@ -349,14 +310,17 @@ static void become_real(const char *real, char **words)
 	_exit(EXIT_CANNOT);
 }
 
-/* Starts the real assembler or the compiler; its input is the pipe returned in *fd. */
-static pid_t start(const char *program, struct args *argv, int *fd)
+/*
+ * Starts the real assembler or the compiler; its input is the pipe returned in *fd, its output
+ * the one in *from, if that is not NULL.
+ */
+static pid_t start(const char *program, struct args *argv, int *fd, int *from)
 {
-	int ends[2];
+	int ends[2], back[2];
 	pid_t self = getpid(), pid;
 
 	args_add(argv, "-");
-	if (pipe2(ends, O_CLOEXEC))
+	if (pipe2(ends, O_CLOEXEC) || (from && pipe2(back, O_CLOEXEC)))
 		die("pipe", strerror(errno));
 	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)BLOCK);	/* fewer switches; may be refused */
 	pid = fork();
@@ -369,10 +333,16 @@ static pid_t start(const char *program, struct args *argv, int *fd)
 			_exit(EXIT_CANNOT);
 		signal(SIGPIPE, SIG_DFL);
 		dup2(ends[0], 0);
+		if (from)
+			dup2(back[1], 1);
 		become_real(program, argv->v);
 	}
 	close(ends[0]);
 	*fd = ends[1];
+	if (from) {
+		close(back[1]);
+		*from = back[0];
+	}
 	args_free(argv);
 	return pid;
 }
@@ -392,7 +362,8 @@ static int wait_for(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-static int assemble(const char *real, struct command *c)
+/* The labels of inlined hooks begin with this number. */
+static int assemble(const char *real, struct command *c, uint64_t first_label)
 {
 	static struct pipe_out out;
 	struct args argv = { 0 };
@@ -401,8 +372,8 @@ static int assemble(const char *real, struct command *c)
 	args_add(&argv, "as");
 	args_add_all(&argv, &c->words);
 	signal(SIGPIPE, SIG_IGN);
-	pid = start(real, &argv, &out.fd);
-	transform(c, &out);
+	pid = start(real, &argv, &out.fd, NULL);
+	transform(c, first_label, &out);
 	close(out.fd);
 	return wait_for(pid);
 }
@@ -413,8 +384,8 @@ static bool is_ir(const struct command *c)
 	       ir_recognise(c->inputs[0].text, c->inputs[0].size);
 }
 
-/* The rest of the compiler's work, as snarl-cc told us to do it. */
-static int compile_ir(struct command *c)
+/* Runs the compiler with the hooks inlined; its output is `output`, or the pipe returned in *from. */
+static pid_t start_codegen(struct command *c, const char *output, int *from)
 {
 	static struct pipe_out out;
 	struct inline_sink sink = { pipe_write, &out };
@@ -426,17 +397,38 @@ static int compile_ir(struct command *c)
 		die(c->inputs[0].path, "LLVM code, but " REWRITE_CODEGEN_ENV " is not set; "
 		    "compile with snarl-cc");
 	response_parse(words, strlen(words), &argv);
-	for (size_t i = 0; i + 1 < c->words.count; i++)
-		if (strcmp(c->words.v[i], "-o") == 0) {
-			args_add(&argv, "-o");
-			args_add(&argv, c->words.v[i + 1]);
-		}
+	args_add(&argv, "-o");
+	args_add(&argv, output);
 	signal(SIGPIPE, SIG_IGN);
-	pid = start(argv.v[0], &argv, &out.fd);
+	pid = start(argv.v[0], &argv, &out.fd, from);
 	ir_transform(c->inputs[0].text, c->inputs[0].size, is_pic(), &sink);
 	pipe_flush(&out);
 	close(out.fd);
-	return wait_for(pid);
+	return pid;
+}
+
+/* The rest of the compiler's work, as snarl-cc told us to do it: straight to the object, … */
+static int compile_ir(struct command *c)
+{
+	const char *output = "a.out";
+
+	for (size_t i = 0; i + 1 < c->words.count; i++)
+		if (strcmp(c->words.v[i], "-o") == 0)
+			output = c->words.v[i + 1];
+	return wait_for(start_codegen(c, output, NULL));
+}
+
+/* … or by way of assembly. The compiler reads all before it writes. */
+static int compile_ir_loops(const char *real, struct command *c)
+{
+	struct input *in = &c->inputs[0];
+	int code;
+	pid_t pid = start_codegen(c, "-", &in->fd);
+
+	in->text = NULL;
+	read_all(in);
+	code = wait_for(pid);
+	return code ? code : assemble(real, c, IR_LABELS);
 }
 
 int main(int argc, char **argv)
@@ -454,13 +446,13 @@ int main(int argc, char **argv)
 	real = find_real();
 	if (argc < 1 || response_expand(argv + 1, (size_t)argc - 1, &in, &err))
 		become_real(real, argv);
-	parse(&in, &command);
+	command_read(&in, &command);
 	hooks = is_wanted(&command);
 	if (is_ir(&command))
-		return compile_ir(&command);
+		return wants_loops() ? compile_ir_loops(real, &command) : compile_ir(&command);
 	if (command.foreign || (!dual && (!wants_inline() || !hooks)))
 		become_real(real, argv);
 	if (dual && command.count == 1 && command.inputs[0].fd >= 0)
 		compile_twice(&command.inputs[0], dual);
-	return assemble(real, &command);
+	return assemble(real, &command, 0);
 }

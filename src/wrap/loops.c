@@ -17,9 +17,11 @@
 
 #define HOPS 8		/* jumps that are followed to see whether flags are still needed */
 
-/* A called function keeps rbx, rsp, rbp, r12 to r15; of those that ir.c names less is spoiled. */
+/* Registers that live through a hook: a called function keeps rbx, rsp, rbp, r12 to r15, … */
 #define KEPT_BY_CALL 0xf038u
-#define KEPT_INLINED (0xffffu & ~(1u << INSN_RAX | 1u << INSN_RCX | 1u << INSN_RDX | 1u << 10 | 1u << 11))
+/* … what ir.c writes spoils rax and rcx, in a library rdx, r10 and r11 too. */
+#define KEPT_INLINED 0xfffcu
+#define KEPT_INLINED_PIC 0xf3f8u
 
 /* What is known about a function. */
 enum { FRAME_UNKNOWN, FRAME_BAD, FRAME_SHARED, FRAME_OWN };
@@ -104,13 +106,11 @@ static bool walk_user(struct finder *f, uint32_t line)
 	struct asmtext_word text = f->t.lines[line].text, site;
 	unsigned op;
 
-	if (asmtext_verb(text).size == 0)
-		return true;	/* #APP */
 	if (!loops_is_inlined(text, &site, &op) || !(a = add_access(&f->loop, line, op)))
 		return false;
 	a->site = site;
 	a->at = f->turn.value[INSN_RDI];
-	linear_call(&f->turn, KEPT_INLINED);
+	linear_call(&f->turn, memmem(text.at, text.size, "@gottpoff", 9) ? KEPT_INLINED_PIC : KEPT_INLINED);
 	return true;
 }
 
@@ -142,7 +142,7 @@ static bool walk(struct finder *f)
 	for (uint32_t i = f->loop.head + 1; i < f->loop.jump; i++) {
 		const struct asmtext_line *l = &t->lines[i];
 
-		if (l->kind == ASMTEXT_OTHER)
+		if (l->kind == ASMTEXT_OTHER || (l->kind == ASMTEXT_CODE && !loops_is_code(l)))
 			continue;
 		if (l->kind == ASMTEXT_DIRECTIVE && asmtext_is(asmtext_verb(l->text), ".loc"))
 			continue;
@@ -186,13 +186,10 @@ static bool flags_are_dead(const struct asmtext *t, size_t line)
 
 		if (l->kind == ASMTEXT_SECTION)
 			return false;
-		if (l->kind != ASMTEXT_CODE)
+		if (!loops_is_code(l))
 			continue;
-		if (l->user) {
-			if (asmtext_verb(l->text).size == 0)
-				continue;
+		if (l->user)
 			return loops_is_inlined(l->text, &site, &op);	/* it spoils them */
-		}
 		if (!insn_read(l->text, &in) || (in.reads & live))
 			return false;
 		if (in.kind == INSN_LEAVE)

@@ -29,6 +29,12 @@ struct loops_loop {
 	const struct linear_turn *turn;	/* the stack variables' places */
 };
 
+/* An instruction, or text of the programmer; #APP is neither. */
+static inline bool loops_is_code(const struct asmtext_line *l)
+{
+	return l->kind == ASMTEXT_CODE && asmtext_verb(l->text).size > 0;
+}
+
 /*
  * The line is text that ir.h put in for a hook: sets *site to its label, and *op. With
  * assembly as clang writes it when it does not assemble it itself.

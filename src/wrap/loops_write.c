@@ -100,7 +100,7 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 			next++;
 		} else if (line->kind == ASMTEXT_DIRECTIVE) {
 			write_loc(line->text, out);
-		} else if (line->kind == ASMTEXT_CODE && !line->user) {
+		} else if (loops_is_code(line)) {
 			add_word(out, line->text);
 			buf_add_char(out, '\n');
 		}

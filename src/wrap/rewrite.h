@@ -13,6 +13,9 @@
 /* Tells the inlining assembler that the code ends up in an executable: "0". */
 #define REWRITE_PIC_ENV "SNARL_AS_PIC"
 
+/* Tells it to let loops run without hooks where it can: "1". */
+#define REWRITE_LOOPS_ENV "SNARL_AS_LOOPS"
+
 /*
  * Production builds: how the assembler is to compile the source a second time. Words in
  * the form of a response file: "gcc" or "clang", the compiler, its words, of which those
@@ -41,6 +44,7 @@ struct rewrite {
 	struct args dual;	/* REWRITE_DUAL_ENV without the compiler; empty: compiled once */
 	struct args codegen;	/* clang's second step, likewise; empty: there is none */
 	bool executable_code;	/* the code goes into an executable, never a shared library */
+	bool loops;		/* the assembler is to look for loops that can be told at their end */
 	bool no_inline;		/* the assembler is not to inline */
 	bool print;		/* show the command instead of running it */
 };

@@ -37,6 +37,7 @@ struct scan {
 	bool only_objects;	/* C and C++ become objects, straight, and nothing else is made */
 	/* Our own options; they are taken out. */
 	bool no_inline;		/* --no-inline, --snarl-no-inline */
+	bool no_loops;		/* --no-loops, --snarl-no-loops */
 	bool no_instrument;	/* --snarl-no-instrument */
 	bool production;	/* --production */
 	bool print;		/* --snarl-print */

@@ -1,0 +1,360 @@
+/* Loops written twice: the exact text for both compilers' forms, and what must stay as it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "wrap/loops.h"
+
+#define HEAD "\t.text\n\t.type\tf, @function\nf:\n.LFB0:\n\t.cfi_startproc\n"
+#define TAIL "\tret\n\t.cfi_endproc\n.LFE0:\n\t.size\tf, .-f\n"
+
+static char *run(const char *text, bool pic, size_t *count)
+{
+	struct buf out = { 0 };
+	char *copy;
+
+	*count = loops_transform(text, strlen(text), pic, &out);
+	copy = xstrdup(buf_string(&out));
+	buf_free(&out);
+	return copy;
+}
+
+static void check(const char *text, bool pic, const char *expected)
+{
+	size_t count;
+	char *out = run(text, pic, &count);
+
+	assert_int_equal(count, 1);
+	assert_string_equal(out, expected);
+	free(out);
+}
+
+/* In a function; the text must not change. */
+static void check_refused(const char *body)
+{
+	char *text = xasprintf(HEAD "%s" TAIL, body), *out;
+	size_t count;
+
+	out = run(text, false, &count);
+	if (count > 0)
+		fail_msg("taken: %s", body);
+	assert_string_equal(out, text);
+	free(out);
+	free(text);
+}
+
+static size_t count_of(const char *body)
+{
+	char *text = xasprintf(HEAD "%s" TAIL, body);
+	size_t count;
+
+	free(run(text, false, &count));
+	free(text);
+	return count;
+}
+
+/* c[j] -= *a: two places that move, one that does not. */
+#define GCC_FAST                                        \
+	"\t.loc 1 5 3\n"                                \
+	"\tmovq\t%rbp, %rdi\n"                          \
+	"\tmovsd\t0(%rbp), %xmm0\n"                     \
+	"\tmovq\t%rbx, %rdi\n"                          \
+	"\tmovsd\t%xmm0, (%rsp)\n"                      \
+	"\taddq\t$8, %rbx\n"                            \
+	"\tcmpq\t%rbx, 24(%rsp)\n"
+
+static void test_gcc(void **state)
+{
+	static const char text[] = HEAD
+		"\t.p2align 4,,10\n"
+		".L3:\n"
+		"\t.loc 1 5 3 view .LVU5\n"
+		".LVL1:\n"
+		"\tmovq\t%rbp, %rdi\n"
+		"\tcall\t__tsan_read8@PLT\n"
+		"\tmovsd\t0(%rbp), %xmm0\n"
+		"\tmovq\t%rbx, %rdi\n"
+		"\tmovsd\t%xmm0, (%rsp)\n"
+		"\tcall\t__tsan_write4@PLT\n"
+		"\taddq\t$8, %rbx\n"
+		"\tcmpq\t%rbx, 24(%rsp)\n"
+		"\tjne\t.L3\n"
+		TAIL;
+	static const char expected[] = HEAD
+		"\t.p2align 4,,10\n"
+		".L3:\n"
+		"\tcmpb\t$0, __snarl_loops(%rip)\n"
+		"\tje\t.Lsnarlh0\n"
+		"\tmovq\t%rbx, -16(%rsp)\n"
+		"\t.p2align 4,,10\n"
+		".Lsnarlf0:\n"
+		GCC_FAST
+		"\tjne\t.Lsnarlf0\n"
+		"\tcall\t__snarl_loop\n"
+		"\tnopl\t.Lsnarld0(%rip)\n"
+		"\tjmp\t.Lsnarle0\n"
+		".Lsnarlh0:\n"
+		"\t.loc 1 5 3 view .LVU5\n"
+		".LVL1:\n"
+		"\tmovq\t%rbp, %rdi\n"
+		"\tcall\t__tsan_read8@PLT\n"
+		".Lsnarlp0_0:\n"
+		"\tmovsd\t0(%rbp), %xmm0\n"
+		"\tmovq\t%rbx, %rdi\n"
+		"\tmovsd\t%xmm0, (%rsp)\n"
+		"\tcall\t__tsan_write4@PLT\n"
+		".Lsnarlp0_1:\n"
+		"\taddq\t$8, %rbx\n"
+		"\tcmpq\t%rbx, 24(%rsp)\n"
+		"\tjne\t.Lsnarlh0\n"
+		".Lsnarle0:\n"
+		"\t.pushsection\t.data.rel.ro.snarl.text,\"aw\",@progbits\n"
+		"\t.p2align 3\n"
+		".Lsnarld0:\n"
+		"\t.long\t2\n"
+		"\t.byte\t3,0\n"
+		"\t.value\t0\n"
+		"\t.quad\t8\n"
+		"\t.quad\t.Lsnarlp0_0,0,0\n"
+		"\t.value\t771\n"
+		"\t.byte\t5,1,0,0,0,0\n"
+		"\t.quad\t.Lsnarlp0_1,0,8\n"
+		"\t.value\t516\n"
+		"\t.byte\t16,1,0,0,0,0\n"
+		"\t.popsection\n"
+		TAIL;
+
+	(void)state;
+	check(text, false, expected);
+}
+
+/* A library's form, a stride from the stack, a symbol, a function that the linker may drop. */
+static void test_pic(void **state)
+{
+	static const char text[] =
+		"\t.section\t.text._Z1fv,\"axG\",@progbits,_Z1fv,comdat\n"
+		"\t.weak\t_Z1fv\n"
+		"\t.type\t_Z1fv, @function\n"
+		"_Z1fv:\n"
+		".L3:\n"
+		"\tleaq\ttable+4(%rip), %rdi\n"
+		"\taddq\t%rbx, %rdi\n"
+		"\tcall\t*__tsan_read4@GOTPCREL(%rip)\n"
+		"\tmovq\t8(%rsp), %rax\n"
+		"\taddq\t%rax, %rbx\n"
+		"\tdecl\t%r12d\n"
+		"\taddq\t$2, %r13\n"
+		"\tsubl\t$1, %ebp\n"
+		"\tjne\t.L3\n"
+		"\tret\n";
+	static const char expected[] =
+		"\t.section\t.text._Z1fv,\"axG\",@progbits,_Z1fv,comdat\n"
+		"\t.weak\t_Z1fv\n"
+		"\t.type\t_Z1fv, @function\n"
+		"_Z1fv:\n"
+		".L3:\n"
+		"\tmovq\t%rax, -8(%rsp)\n"
+		"\tmovq\t__snarl_loops@GOTPCREL(%rip), %rax\n"
+		"\tcmpb\t$0, (%rax)\n"
+		"\tmovq\t-8(%rsp), %rax\n"
+		"\tje\t.Lsnarlh0\n"
+		"\tmovq\t%rbx, -16(%rsp)\n"
+		"\tmovq\t%r13, -32(%rsp)\n"
+		"\tmovq\t8(%rsp), %rax\n"
+		"\tmovq\t%rax, -24(%rsp)\n"
+		"\tmovq\t-8(%rsp), %rax\n"
+		"\t.p2align 4,,10\n"
+		".Lsnarlf0:\n"
+		"\tleaq\ttable+4(%rip), %rdi\n"
+		"\taddq\t%rbx, %rdi\n"
+		"\tmovq\t8(%rsp), %rax\n"
+		"\taddq\t%rax, %rbx\n"
+		"\tdecl\t%r12d\n"
+		"\taddq\t$2, %r13\n"
+		"\tsubl\t$1, %ebp\n"
+		"\tjne\t.Lsnarlf0\n"
+		"\tcall\t*__snarl_loop@GOTPCREL(%rip)\n"
+		"\tnopl\t.Lsnarld0(%rip)\n"
+		"\tjmp\t.Lsnarle0\n"
+		".Lsnarlh0:\n"
+		"\tleaq\ttable+4(%rip), %rdi\n"
+		"\taddq\t%rbx, %rdi\n"
+		"\tcall\t*__tsan_read4@GOTPCREL(%rip)\n"
+		".Lsnarlp0_0:\n"
+		"\tmovq\t8(%rsp), %rax\n"
+		"\taddq\t%rax, %rbx\n"
+		"\tdecl\t%r12d\n"
+		"\taddq\t$2, %r13\n"
+		"\tsubl\t$1, %ebp\n"
+		"\tjne\t.Lsnarlh0\n"
+		".Lsnarle0:\n"
+		"\t.pushsection\t.data.rel.ro.snarl.text._Z1fv,\"awG\",@progbits,_Z1fv,comdat\n"
+		"\t.p2align 3\n"
+		".Lsnarld0:\n"
+		"\t.long\t1\n"
+		"\t.byte\t13,2\n"
+		"\t.value\t0\n"
+		"\t.quad\t2\n"
+		"\t.quad\t.Lsnarlp0_0,table+4,0\n"
+		"\t.value\t515\n"
+		"\t.byte\t16,1,0,0,17,1\n"
+		"\t.popsection\n"
+		"\tret\n";
+
+	(void)state;
+	check(text, true, expected);
+}
+
+/* clang's: the hook is text that says its own label, and keeps most registers. */
+#define INLINED(n, op)                                                                                \
+	"\t#APP\n"                                                                                    \
+	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                           \
+	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" n "; cmpw $-1,%ax; jne .Lsnarlc" n "; "        \
+	"movq %fs:__snarl_tls@tpoff,%rax; testl $4095,%eax; je .Lsnarlc" n "; "                       \
+	"leaq .Lsnarl" n "(%rip),%rcx; movq %rdi,(%rax); movq %rcx,8(%rax); movw $" op ",14(%rax); "  \
+	"addq $16,%rax; movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl" n "; "                          \
+	".Lsnarlc" n ": movl $" op ",%eax; .Lsnarls" n ": call __snarl_access@PLT; .Lsnarl" n ":\n"   \
+	"\t#NO_APP\n"
+
+static void test_clang(void **state)
+{
+	static const char text[] = HEAD
+		".LBB0_2:                                # =>This Inner Loop Header: Depth=1\n"
+		"\t#DEBUG_VALUE: i <- $rdx\n"
+		"\tleaq\t-8(%rsi,%rdx,8), %rdi\n"
+		".Ltmp3:\n"
+		INLINED("12", "771")
+		"\tmovsd\t-8(%rsi,%rdx,8), %xmm1           # xmm1 = mem[0],zero\n"
+		"\taddq\t$-2, %rdx\n"
+		"\tjne\t.LBB0_2\n"
+		TAIL;
+	static const char expected[] = HEAD
+		".LBB0_2:                                # =>This Inner Loop Header: Depth=1\n"
+		"\tcmpb\t$0, __snarl_loops(%rip)\n"
+		"\tje\t.Lsnarlh0\n"
+		"\tmovq\t%rdx, -16(%rsp)\n"
+		"\t.p2align 4,,10\n"
+		".Lsnarlf0:\n"
+		"\tleaq\t-8(%rsi,%rdx,8), %rdi\n"
+		"\tmovsd\t-8(%rsi,%rdx,8), %xmm1           # xmm1 = mem[0],zero\n"
+		"\taddq\t$-2, %rdx\n"
+		"\tjne\t.Lsnarlf0\n"
+		"\tcall\t__snarl_loop\n"
+		"\tnopl\t.Lsnarld0(%rip)\n"
+		"\tjmp\t.Lsnarle0\n"
+		".Lsnarlh0:\n"
+		"\t#DEBUG_VALUE: i <- $rdx\n"
+		"\tleaq\t-8(%rsi,%rdx,8), %rdi\n"
+		".Ltmp3:\n"
+		INLINED("12", "771")
+		"\tmovsd\t-8(%rsi,%rdx,8), %xmm1           # xmm1 = mem[0],zero\n"
+		"\taddq\t$-2, %rdx\n"
+		"\tjne\t.Lsnarlh0\n"
+		".Lsnarle0:\n"
+		"\t.pushsection\t.data.rel.ro.snarl.text,\"aw\",@progbits\n"
+		"\t.p2align 3\n"
+		".Lsnarld0:\n"
+		"\t.long\t1\n"
+		"\t.byte\t2,0\n"
+		"\t.value\t0\n"
+		"\t.quad\t-2\n"
+		"\t.quad\t.Lsnarl12,-8,-16\n"
+		"\t.value\t771\n"
+		"\t.byte\t16,8,6,1,0,0\n"
+		"\t.popsection\n"
+		TAIL;
+
+	(void)state;
+	check(text, false, expected);
+}
+
+#define HOOK "\tcall\t__tsan_read8@PLT\n"
+#define MOVE "\tmovq\t%rbx, %rdi\n"
+#define ADD "\taddq\t$8, %rbx\n"
+#define NEXT "\tcmpq\t%rbx, %rbp\n\tjne\t.L3\n"
+
+/* One thing wrong with each; the first shows that nothing else is. */
+static void test_refused(void **state)
+{
+	static const char *const bodies[] = {
+		".L3:\n" ADD NEXT,						/* no hook */
+		".L3:\n" MOVE ADD NEXT "\tcall\t__tsan_read8@PLT\n",
+		".L3:\n" MOVE HOOK NEXT,					/* nothing counts */
+		".L3:\n" MOVE HOOK "\taddl\t$8, %ebx\n" NEXT,			/* 32 bits */
+		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbx\n" NEXT,		/* a list */
+		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbp\n" ADD NEXT,		/* waits for memory */
+		".L3:\n" MOVE HOOK ADD "\tcmpq\t$0, (%r12)\n\tje\t.L3\n",
+		".L3:\n" MOVE HOOK ADD "\tucomisd\t%xmm0, %xmm1\n\tjne\t.L3\n",
+		".L3:\n" MOVE "\tcall\t__tsan_volatile_read8@PLT\n" ADD NEXT,
+		".L3:\n" MOVE "\tcall\t__tsan_read_range@PLT\n" ADD NEXT,
+		".L3:\n" MOVE "\tcall\t__tsan_atomic64_load@PLT\n" ADD NEXT,
+		".L3:\n" MOVE HOOK "\tcall\tg\n" ADD NEXT,
+		".L3:\n" MOVE HOOK "\tje\t.L9\n" ADD NEXT ".L9:\n",		/* another exit */
+		"\tjmp\t.L4\n.L3:\n" MOVE ".L4:\n" HOOK ADD NEXT,		/* entered in the middle */
+		".L3:\n" MOVE HOOK "\tpushq\t%rbx\n\tpopq\t%rbx\n" ADD NEXT,
+		".L3:\n" MOVE HOOK "#APP\n\tnop\n#NO_APP\n" ADD NEXT,		/* a programmer's */
+		".L3:\n" MOVE HOOK "\t.cfi_remember_state\n" ADD NEXT,
+		".L3:\n\tcmovne\t%rax, %r12\n" MOVE HOOK ADD NEXT,		/* flags from before */
+		".L3:\n" MOVE HOOK ADD NEXT "\tjg\t.L9\n.L9:\n",		/* flags used behind */
+		".L3:\n" MOVE HOOK ADD NEXT "\tjmp\t.L9\n.L8:\n\tret\n.L9:\n\tja\t.L8\n",
+		".L3:\n" MOVE HOOK ADD NEXT "\tincq\t%rax\n\tsetb\t%al\n",
+		"\tmovq\t%rax, -8(%rsp)\n.L3:\n" MOVE HOOK ADD NEXT,		/* something below %rsp */
+		/* The stack can be reached by others, so its words may change. */
+		"\tleaq\t8(%rsp), %r12\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
+		".L3:\n\tmovq\t%rbx, %rdi\n\tsalq\t$9, %rdi\n" HOOK ADD NEXT,	/* too large a factor */
+		".L3:\n\tleaq\t(%rbx,%r12), %rdi\n\taddq\t%r13, %rdi\n" HOOK ADD NEXT,	/* three terms */
+		".L3:\n\tmovq\t%rax, %rdi\n" HOOK "\tmovq\t%rbx, %rax\n" ADD NEXT,	/* of the turn before */
+		"1:\n" MOVE HOOK ADD "\tcmpq\t%rbx, %rbp\n\tjne\t1b\n",
+		"\t.macro m\n\t.endm\n.L3:\n" MOVE HOOK ADD NEXT,
+	};
+
+	(void)state;
+	assert_int_equal(count_of(".L3:\n" MOVE HOOK ADD NEXT), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
+		check_refused(bodies[i]);
+}
+
+/* As many accesses as a record tells, and not one more. */
+static void test_many(void **state)
+{
+	char text[4000] = ".L3:\n";
+
+	(void)state;
+	for (unsigned i = 1; i <= 33; i++) {
+		char *whole;
+
+		strcat(text, MOVE HOOK);
+		whole = xasprintf("%s%s", text, ADD NEXT);
+		assert_int_equal(count_of(whole), i <= 32);
+		free(whole);
+	}
+}
+
+/* The jump of one loop is not the other's. */
+static void test_several(void **state)
+{
+	(void)state;
+	assert_int_equal(count_of("\tjmp\t.L3\n.L2:\n.L3:\n" MOVE HOOK ADD NEXT
+				  ".L5:\n" MOVE HOOK ADD "\tcmpq\t%rbx, %rbp\n\tjle\t.L5\n"
+				  "\tsubq\t$1, %r12\n\tjne\t.L2\n"),
+			 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gcc),
+		cmocka_unit_test(test_pic),
+		cmocka_unit_test(test_clang),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_several),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
