@@ -33,13 +33,13 @@ static void element(unsigned array, const char *index, const char *pointer)
 	int stride = (int)roll(7) - 3;
 
 	if (roll(8) == 0)
-		printf("recs[600 + %d * %s].%c", stride, index, "child"[roll(5)]);
+		printf("recs[150 + %d * %s].%c", stride, index, "child"[roll(5)]);
 	else if (roll(6) == 0)
-		printf("wide[(600 + %d * %s) & 1023]", (int)(1 + roll(2)), index);
+		printf("wide[(40 + %d * %s) & 127]", (int)(1 + roll(2)), index);
 	else if (roll(5) == 0)
 		printf("%s[%d + m * %s]", pointer, (int)roll(9) - 4, index);
 	else if (roll(3) == 0)
-		printf("array%u[1500 + %d * %s + %d]", array, stride, index, (int)roll(5) - 2);
+		printf("array%u[250 + %d * %s + %d]", array, stride, index, (int)roll(5) - 2);
 	else
 		printf("%s[%d * %s + %d]", pointer, stride, index, (int)roll(9) - 4);
 }
@@ -134,7 +134,7 @@ static void function(unsigned number)
 	printf("static long call%u(void)\n{\nlong sum = 0;\n", number);
 	for (unsigned i = 0; i < 6; i++)
 		printf("sum += f%u(%u, %d, array%u + %u, array%u + %u);\n", number, i < 4 ? i : roll(40),
-		       (int)roll(7) - 3, a, 1500 + roll(9), b, 1500 + roll(9));
+		       (int)roll(7) - 3, a, 250 + roll(9), b, 250 + roll(9));
 	printf("return sum;\n}\n");
 }
 
@@ -146,24 +146,24 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 9; i++)
 		roll(2);
 	printf("#include <pthread.h>\n#include <stdio.h>\n#include <string.h>\n");
-	printf("static struct { char c; short h; int i; long l; double d; } recs[1200];\n");
-	printf("long wide[1024];\n");
+	printf("static struct { char c; short h; int i; long l; double d; } recs[300];\n");
+	printf("long wide[128];\n");
 	for (unsigned i = 0; i < ARRAYS; i++)
-		printf("%s%s array%u[3000];\n", roll(2) ? "static " : "", types[i], i);
+		printf("%s%s array%u[520];\n", roll(2) ? "static " : "", types[i], i);
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		function(i);
 	printf("static void *touch(void *v)\n{\n");
 	printf("for (unsigned i = 0; i < sizeof(recs); i++) ((char *)recs)[i] = 1;\n");
-	printf("for (unsigned i = 0; i < 1024; i++) wide[i] = i;\n");
+	printf("for (unsigned i = 0; i < 128; i++) wide[i] = i;\n");
 	for (unsigned i = 0; i < ARRAYS; i++)
-		printf("for (unsigned i = 0; i < 3000; i++) array%u[i] = (unsigned char)(i * %u);\n", i, i + 1);
+		printf("for (unsigned i = 0; i < 520; i++) array%u[i] = (unsigned char)(i * %u);\n", i, i + 1);
 	printf("return v;\n}\n");
 	printf("int main(void)\n{\npthread_t t;\nlong sum = 0;\ntouch(0);\n");
 	printf("pthread_create(&t, 0, touch, 0);\npthread_join(t, 0);\n");
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		printf("sum = sum * 31 + call%u();\n", i);
 	for (unsigned i = 0; i < ARRAYS; i++)
-		printf("for (unsigned i = 0; i < 3000; i++) sum = sum * 31 + (long)array%u[i];\n", i);
+		printf("for (unsigned i = 0; i < 520; i++) sum = sum * 31 + (long)array%u[i];\n", i);
 	printf("printf(\"%%ld\\n\", sum);\nreturn 0;\n}\n");
 	return 0;
 }

@@ -1,0 +1,50 @@
+# Loops that run without their hooks, with them, and with plain calls: the same events. Random
+# loops, in an executable of both kinds and in a library.
+. "$SNARL_ROOT/tests/lib.sh"
+
+# build CC FORM LEVEL OPTIONS…: ./prog of loops.c
+build() {
+	SNARL_CC=$1 form=$2 level=$3
+	export SNARL_CC
+	shift 3
+	rm -f prog
+	if [ "$form" = library ]; then
+		echo 'int library_main(void); int main(void) { return library_main(); }' >main.c
+		snarl-cc "$@" "$level" -w -fPIC -Dmain=library_main -shared loops.c -o libloops.so
+		snarl-cc "$@" main.c -L. -lloops -Wl,-rpath,. -pthread -o prog
+	else
+		snarl-cc "$@" "$level" -w "-f$form" "-$form" loops.c -pthread -o prog
+	fi
+}
+
+# run NAME: its result, events and the number of records.
+run() {
+	record "$1.snarl" ./prog
+	mv record.out "$1.out"
+	events "$1.snarl" $what >"$1.txt"
+	sed -n 's/.*: \([0-9]*\) records of .*/\1/p' record.err >"$1.records"
+}
+
+compared=0 fewer=0
+for cc in $(compilers); do
+	# What clang leaves without a line, GNU as gives that of the line before.
+	case $cc in clang*) what=all ;; *) what=all+lines ;; esac
+	for seed in 1 2 3; do
+		"$tools/loopgen" $seed >loops.c
+		for variant in no-pie:-O1 pie:-O2 library:-O2 no-pie:-O3; do
+			build $cc ${variant%:*} ${variant#*:}
+			run loops
+			build $cc ${variant%:*} ${variant#*:} --no-loops
+			run hooks
+			same "$cc, seed $seed, $variant: another result" hooks.out loops.out
+			same "$cc, seed $seed, $variant: other events" hooks.txt loops.txt
+			compared=$((compared + 1))
+			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] || fewer=$((fewer + 1))
+		done
+		build $cc no-pie -O3 --no-inline
+		run calls
+		same "$cc, seed $seed: other events with --no-inline" calls.txt loops.txt
+	done
+done
+echo "$compared programs, in $fewer of them loops were told by fewer records"
+[ $((fewer * 2)) -gt $compared ] || fail "loops were not told at their end"
