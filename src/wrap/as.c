@@ -41,7 +41,6 @@
 
 #define GUARD_ENV "SNARL_AS_RUNNING"
 #define BLOCK (1u << 20)
-#define IR_LABELS (1u << 30)	/* numbers below are those of LLVM's code */
 
 enum { EXIT_CANNOT = 3 };
 
@@ -111,6 +110,12 @@ static void pipe_flush(struct pipe_out *out)
 			die("pipe to the assembler", strerror(errno));
 	}
 	out->used = 0;
+}
+
+static void pipe_close(struct pipe_out *out)
+{
+	pipe_flush(out);
+	close(out->fd);
 }
 
 static void pipe_write(void *context, const char *text, size_t size)
@@ -241,14 +246,13 @@ static void add_loops(struct input *in)
 	in->size = out.size;
 }
 
-static void transform(struct command *c, uint64_t first_label, struct pipe_out *out)
+static void transform(struct command *c, struct pipe_out *out)
 {
 	struct inline_sink sink = { pipe_write, out };
 	bool inlining = wants_inline();
 	struct inliner in;
 
 	inliner_init(&in, is_pic());
-	in.count = first_label;
 	for (size_t i = 0; i < c->count && !out->broken; i++) {
 		struct input *from = &c->inputs[i];
 
@@ -266,7 +270,7 @@ static void transform(struct command *c, uint64_t first_label, struct pipe_out *
 		if (from->size > 0 && from->text[from->size - 1] != '\n')
 			pipe_write(out, "\n", 1);
 	}
-	pipe_flush(out);
+	pipe_close(out);
 }
 
 static bool is_self(const char *path)
@@ -362,8 +366,7 @@ static int wait_for(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* The labels of inlined hooks begin with this number. */
-static int assemble(const char *real, struct command *c, uint64_t first_label)
+static int assemble(const char *real, struct command *c)
 {
 	static struct pipe_out out;
 	struct args argv = { 0 };
@@ -373,8 +376,7 @@ static int assemble(const char *real, struct command *c, uint64_t first_label)
 	args_add_all(&argv, &c->words);
 	signal(SIGPIPE, SIG_IGN);
 	pid = start(real, &argv, &out.fd, NULL);
-	transform(c, first_label, &out);
-	close(out.fd);
+	transform(c, &out);
 	return wait_for(pid);
 }
 
@@ -384,51 +386,66 @@ static bool is_ir(const struct command *c)
 	       ir_recognise(c->inputs[0].text, c->inputs[0].size);
 }
 
-/* Runs the compiler with the hooks inlined; its output is `output`, or the pipe returned in *from. */
-static pid_t start_codegen(struct command *c, const char *output, int *from)
+/* The compiler, as snarl-cc told us to call it. `more`: further options, one a line. */
+static pid_t start_compiler(const char *more, const char *output, struct pipe_out *out, int *from)
 {
-	static struct pipe_out out;
-	struct inline_sink sink = { pipe_write, &out };
 	const char *words = getenv(REWRITE_CODEGEN_ENV);
 	struct args argv = { 0 };
-	pid_t pid;
 
 	if (!words)
-		die(c->inputs[0].path, "LLVM code, but " REWRITE_CODEGEN_ENV " is not set; "
-		    "compile with snarl-cc");
+		die("LLVM code", REWRITE_CODEGEN_ENV " is not set; compile with snarl-cc");
 	response_parse(words, strlen(words), &argv);
+	response_parse(more, strlen(more), &argv);
 	args_add(&argv, "-o");
 	args_add(&argv, output);
 	signal(SIGPIPE, SIG_IGN);
-	pid = start(argv.v[0], &argv, &out.fd, from);
-	ir_transform(c->inputs[0].text, c->inputs[0].size, is_pic(), &sink);
-	pipe_flush(&out);
-	close(out.fd);
-	return pid;
+	return start(argv.v[0], &argv, &out->fd, from);
 }
 
-/* The rest of the compiler's work, as snarl-cc told us to do it: straight to the object, … */
-static int compile_ir(struct command *c)
+/* The rest of the compiler's work: straight to the object, … */
+static int compile_ir_plain(struct input *in, const char *output)
+{
+	static struct pipe_out out;
+	struct inline_sink sink = { pipe_write, &out };
+	pid_t pid = start_compiler("", output, &out, NULL);
+
+	ir_transform(in->text, in->size, is_pic(), &sink);
+	pipe_close(&out);
+	return wait_for(pid);
+}
+
+/*
+ * … or by way of assembly with the hooks as we wrote them. The compiler reads all before
+ * it writes. It assembles too: GNU as does not take all of its debug information.
+ */
+static int compile_ir_loops(struct input *in, const char *output)
+{
+	static struct pipe_out out;
+	struct inline_sink sink = { pipe_write, &out };
+	pid_t pid = start_compiler("-fno-integrated-as\n-S\n", "-", &out, &in->fd);
+	int code;
+
+	ir_transform(in->text, in->size, is_pic(), &sink);
+	pipe_close(&out);
+	in->text = NULL;
+	add_loops(in);
+	code = wait_for(pid);
+	if (code)
+		return code;
+	pid = start_compiler("-g0\n-x\nassembler\n", output, &out, NULL);
+	pipe_write(&out, in->text, in->size);
+	pipe_close(&out);
+	return wait_for(pid);
+}
+
+static const char *output_of(const struct command *c)
 {
 	const char *output = "a.out";
 
 	for (size_t i = 0; i + 1 < c->words.count; i++)
 		if (strcmp(c->words.v[i], "-o") == 0)
 			output = c->words.v[i + 1];
-	return wait_for(start_codegen(c, output, NULL));
-}
-
-/* … or by way of assembly. The compiler reads all before it writes. */
-static int compile_ir_loops(const char *real, struct command *c)
-{
-	struct input *in = &c->inputs[0];
-	int code;
-	pid_t pid = start_codegen(c, "-", &in->fd);
-
-	in->text = NULL;
-	read_all(in);
-	code = wait_for(pid);
-	return code ? code : assemble(real, c, IR_LABELS);
+	return output;
 }
 
 int main(int argc, char **argv)
@@ -448,11 +465,15 @@ int main(int argc, char **argv)
 		become_real(real, argv);
 	command_read(&in, &command);
 	hooks = is_wanted(&command);
-	if (is_ir(&command))
-		return wants_loops() ? compile_ir_loops(real, &command) : compile_ir(&command);
+	if (is_ir(&command)) {
+		struct input *ir = &command.inputs[0];
+		bool loops = wants_loops() && ir_has_loop(ir->text, ir->size);
+
+		return (loops ? compile_ir_loops : compile_ir_plain)(ir, output_of(&command));
+	}
 	if (command.foreign || (!dual && (!wants_inline() || !hooks)))
 		become_real(real, argv);
 	if (dual && command.count == 1 && command.inputs[0].fd >= 0)
 		compile_twice(&command.inputs[0], dual);
-	return assemble(real, &command, 0);
+	return assemble(real, &command);
 }

@@ -12,6 +12,7 @@
  */
 #include "wrap/ir.h"
 #include "trace/format.h"
+#include "wrap/asmtext.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -180,4 +181,53 @@ void ir_transform(const char *text, size_t size, bool pic, const struct inline_s
 		text = newline ? newline + 1 : end;
 	}
 	sink->write(sink->context, kept, (size_t)(end - kept));
+}
+
+/* The label that a line begins with, or an empty word. */
+static struct asmtext_word label_of(const char *text, const char *end)
+{
+	const char *colon;
+
+	if (text == end || *text == ' ' || *text == '@' || *text == ';' || *text == '!')
+		return (struct asmtext_word){ text, 0 };
+	colon = memchr(text, ':', (size_t)(end - text));
+	return (struct asmtext_word){ text, colon ? (uint32_t)(colon - text) : 0 };
+}
+
+/* Whether the line is a conditional jump to that label. */
+static bool jumps_to(const char *text, const char *end, struct asmtext_word label)
+{
+	if (!label.size || !take(&text, end, "  br i1 "))
+		return false;
+	while ((text = memmem(text, (size_t)(end - text), "label %", 7))) {
+		text += 7;
+		if ((size_t)(end - text) >= label.size && memcmp(text, label.at, label.size) == 0 &&
+		    (text + label.size == end || text[label.size] == ','))
+			return true;
+	}
+	return false;
+}
+
+bool ir_has_loop(const char *text, size_t size)
+{
+	const char *end = text + size;
+	struct asmtext_word label = { text, 0 };
+	bool hooks = false;
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = newline ? newline : end;
+		struct asmtext_word begins = label_of(text, stop);
+		struct ir_call call;
+
+		if (begins.size) {
+			label = begins;
+			hooks = false;
+		}
+		hooks = hooks || parse(text, stop, &call);
+		if (hooks && jumps_to(text, stop, label))
+			return true;
+		text = newline ? newline + 1 : end;
+	}
+	return false;
 }

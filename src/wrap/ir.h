@@ -19,6 +19,9 @@
 /* Whether this is the text of an LLVM module as clang writes it. */
 bool ir_recognise(const char *text, size_t size);
 
+/* Whether a basic block with hooks jumps to itself. */
+bool ir_has_loop(const char *text, size_t size);
+
 /* Transforms a whole module. */
 void ir_transform(const char *text, size_t size, bool pic, const struct inline_sink *sink);
 

@@ -7,6 +7,7 @@
  */
 #include "wrap/loops.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,18 +44,27 @@ static void note_names(struct finder *f)
 		f->named[t->refs[i].symbol] = true;
 }
 
+/* A name that needs no quotes. */
+static bool is_plain(struct asmtext_word name)
+{
+	for (uint32_t i = 0; i < name.size; i++)
+		if (!strchr("._$", name.at[i]) && !isalnum((unsigned char)name.at[i]))
+			return false;
+	return true;
+}
+
 /* An address of the stack gets into another register. */
 static bool exposes_stack(struct asmtext_word line)
 {
 	struct asmtext_word verb = asmtext_verb(line);
 	const char *end = line.at + line.size, *at = line.at, *found;
-	bool lea = asmtext_starts(verb, "lea");
+	bool lea = asmtext_starts(verb, "lea"), push = asmtext_starts(verb, "push");
 
 	while ((found = memmem(at, (size_t)(end - at), "%rsp", 4))) {
 		bool last = found + 4 == end || !memchr(found, ',', (size_t)(end - found));
 		bool inside = found[-1] == '(' || memchr(found, ')', (size_t)(end - found));
 
-		if (inside ? lea : !last)
+		if (inside ? lea : !last || push)
 			return true;
 		at = found + 4;
 	}
@@ -71,10 +81,23 @@ static bool below_stack(struct asmtext_word line)
 	return open && *at == '-';
 }
 
+/* gcc puts what is seldom run elsewhere, with the same stack. */
+static bool has_cold_part(const struct asmtext *t, const struct asmtext_atom *a)
+{
+	struct asmtext_word name = t->symbols[a->symbol].name;
+	char *cold = xasprintf("%.*s.cold", (int)name.size, name.at);
+	bool has = asmtext_find(t, (struct asmtext_word){ cold, name.size + 5 }) != 0;
+
+	free(cold);
+	return has;
+}
+
 static uint8_t judge_frame(const struct asmtext *t, const struct asmtext_atom *a)
 {
-	uint8_t frame = FRAME_OWN;
+	uint8_t frame = has_cold_part(t, a) ? FRAME_SHARED : FRAME_OWN;
 
+	if (!is_plain(t->sections[a->section].name) || !is_plain(t->sections[a->section].group))
+		return FRAME_BAD;
 	for (size_t i = a->first; i <= a->last; i++) {
 		const struct asmtext_line *l = &t->lines[i];
 

@@ -79,20 +79,15 @@ static void add_compile_head(struct args *a, const struct scan *s,
 	}
 }
 
-/* The user's options again: many of them matter to the very end. Assembly, if we look for loops. */
-static void add_codegen(struct args *a, const struct scan *s, bool loops)
+/* The user's options again: many of them matter to the very end. */
+static void add_codegen(struct args *a, const struct scan *s)
 {
 	args_add_all(a, &s->options);
-	if (loops) {
-		args_add(a, "-fno-integrated-as");	/* hooks as we wrote them */
-		args_add(a, "-fno-addrsig");		/* GNU as does not know it */
-	} else {
-		args_add(a, "-fintegrated-as");
-		args_add(a, "-mno-relax-all");	/* the runtime knows the code by its bytes */
-	}
+	args_add(a, "-fintegrated-as");
+	args_add(a, "-mno-relax-all");	/* the runtime knows the code by its bytes */
 	args_add(a, "-Wno-unused-command-line-argument");
 	add_xclang(a, "-disable-llvm-passes");
-	args_add(a, loops ? "-S" : "-c");
+	args_add(a, "-c");
 	args_add(a, "-x");
 	args_add(a, "ir");
 }
@@ -151,9 +146,9 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 						    "missing: install snarl again");
 	if (s->compiles)
 		add_compile_head(a, s, config, inlining);
-	out->loops = inlining && !dual && !s->no_loops;
+	out->loops = inlining && !dual && !s->no_loops && !s->intel;
 	if (inlining && !gcc && goes_in_two_steps(s, config))
-		add_codegen(&out->codegen, s, out->loops);
+		add_codegen(&out->codegen, s);
 	/* Also when linking: gcc's link-time optimiser compiles then. */
 	if (inlining && gcc)
 		args_addf(a, "-B%s", home->libexec);

@@ -348,6 +348,8 @@ static void read_code(struct reading *r, const char *word)
 		s->pic = true;
 	else if (is_one_of(word, not_pic, ARRAY_SIZE(not_pic)))
 		s->pic = false;
+	else if (starts(word, "-masm="))
+		s->intel = strcmp(word, "-masm=att") != 0;
 	else if (strcmp(word, "-fintegrated-as") == 0 || strcmp(word, "-integrated-as") == 0)
 		s->own_assembler = true;
 	else if (strcmp(word, "-fno-integrated-as") == 0 || strcmp(word, "-no-integrated-as") == 0)

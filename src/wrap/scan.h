@@ -33,6 +33,7 @@ struct scan {
 	bool bare;		/* -nostdlib and the like: no libc unless named */
 	bool pic;		/* -fPIC, -fpic; not -fPIE */
 	bool debug;		/* some level of -g chosen, be it none */
+	bool intel;		/* -masm=intel */
 	bool own_assembler;	/* clang -fintegrated-as asked for */
 	bool only_objects;	/* C and C++ become objects, straight, and nothing else is made */
 	/* Our own options; they are taken out. */

@@ -21,14 +21,12 @@ build() {
 run() {
 	record "$1.snarl" ./prog
 	mv record.out "$1.out"
-	events "$1.snarl" $what >"$1.txt"
+	events "$1.snarl" all+lines >"$1.txt"
 	sed -n 's/.*: \([0-9]*\) records of .*/\1/p' record.err >"$1.records"
 }
 
 compared=0 fewer=0
 for cc in $(compilers); do
-	# What clang leaves without a line, GNU as gives that of the line before.
-	case $cc in clang*) what=all ;; *) what=all+lines ;; esac
 	for seed in 1 2 3; do
 		"$tools/loopgen" $seed >loops.c
 		for variant in no-pie:-O1 pie:-O2 library:-O2 no-pie:-O3; do

@@ -217,6 +217,35 @@ static void test_recognise(void **state)
 	assert_false(ir_recognise("", 0));
 }
 
+/* A block with hooks that jumps to itself, and all that is not quite that. */
+static void test_has_loop(void **state)
+{
+#define BLOCK(name, jump) name ":                                     ; preds = %2, %7\n" \
+	"  %8 = phi i64 [ 0, %2 ], [ %9, %7 ]\n" \
+	"  call void @__tsan_read8(ptr %5), !dbg !5\n" \
+	"  %9 = add i64 %8, 1\n" jump
+	static const char *const loops[] = {
+		BLOCK("7", "  br i1 %10, label %7, label %11, !dbg !3\n"),
+		BLOCK("7", "  br i1 %10, label %11, label %7\n"),
+		BLOCK("for.body", "  br i1 %10, label %for.end, label %for.body, !llvm.loop !4\n"),
+	};
+	static const char *const others[] = {
+		"",
+		BLOCK("7", "  br label %7\n"),				/* it never ends */
+		BLOCK("7", "  br i1 %10, label %71, label %17\n"),
+		BLOCK("7", "  br label %12\n12:                    ; preds = %7\n"
+			   "  br i1 %10, label %12, label %11\n"),	/* no hooks */
+		BLOCK("7", "  br label %12\n12:\n  br i1 %10, label %7, label %11\n"),
+		"7:\n  %9 = add i64 %8, 1\n  br i1 %10, label %7, label %11\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+		assert_true(ir_has_loop(loops[i], strlen(loops[i])));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(ir_has_loop(others[i], strlen(others[i])));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +256,7 @@ int main(void)
 		cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_wide_registers),
 		cmocka_unit_test(test_recognise),
+		cmocka_unit_test(test_has_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -306,6 +306,8 @@ static void test_refused(void **state)
 		"\tmovq\t%rax, -8(%rsp)\n.L3:\n" MOVE HOOK ADD NEXT,		/* something below %rsp */
 		/* The stack can be reached by others, so its words may change. */
 		"\tleaq\t8(%rsp), %r12\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
+		"\tpushq\t%rsp\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
+		".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT "\tjmp\tf.cold\n",
 		".L3:\n\tmovq\t%rbx, %rdi\n\tsalq\t$9, %rdi\n" HOOK ADD NEXT,	/* too large a factor */
 		".L3:\n\tleaq\t(%rbx,%r12), %rdi\n\taddq\t%r13, %rdi\n" HOOK ADD NEXT,	/* three terms */
 		".L3:\n\tmovq\t%rax, %rdi\n" HOOK "\tmovq\t%rbx, %rax\n" ADD NEXT,	/* of the turn before */
@@ -315,6 +317,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	assert_int_equal(count_of(".L3:\n" MOVE HOOK ADD NEXT), 1);
+	assert_int_equal(count_of(".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
 		check_refused(bodies[i]);
 }

@@ -36,9 +36,6 @@ static void two_steps(const char *line, const char *expected)
 }
 
 #define SECOND                                                                             \
-	"-fno-integrated-as -fno-addrsig -Wno-unused-command-line-argument -Xclang "           \
-	"-disable-llvm-passes -S -x ir"
-#define SECOND_NO_LOOPS                                                                    \
 	"-fintegrated-as -mno-relax-all -Wno-unused-command-line-argument -Xclang "            \
 	"-disable-llvm-passes -c -x ir"
 
@@ -60,8 +57,6 @@ static void test_two_steps(void **state)
 	two_steps("a.c b.cc c.o -lm -o x", "-lm " SECOND);
 	two_steps("-O2 -fPIC -c -xc++ a.weird -ofile -- -b.c", "-O2 -fPIC " SECOND);
 	two_steps("-x c -D X=1 -c a --output=b -march=native", "-D X=1 -march=native " SECOND);
-	two_steps("-c a.c --no-loops", SECOND_NO_LOOPS);
-	two_steps("--snarl-no-loops -O2 a.c", "-O2 " SECOND_NO_LOOPS);
 	for (size_t i = 0; i < sizeof(one_step) / sizeof(one_step[0]); i++)
 		two_steps(one_step[i], "");
 	/* Too long for the environment. */

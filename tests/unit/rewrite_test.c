@@ -284,6 +284,36 @@ static void test_executable_code(void **state)
 	}
 }
 
+static void test_loops(void **state)
+{
+	static const struct {
+		const char *line;
+		bool loops;
+	} cases[] = {
+		{ "-c a.c", true },
+		{ "-flto a.o", true },
+		{ "--no-loops -c a.c", false },
+		{ "-c a.c --snarl-no-loops", false },
+		{ "--no-inline -c a.c", false },
+		{ "--production -c a.c", false },
+		{ "--snarl-no-instrument -c a.c", false },
+		{ "-masm=intel -c a.c", false },
+		{ "-masm=intel -masm=att -c a.c", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err err = { "" };
+		struct rewrite out;
+
+		assert_int_equal(run(COMPILER_GCC, false, cases[i].line, &out, &err), 0);
+		assert_int_equal(out.loops, cases[i].loops);
+		for (size_t k = 0; k < out.words.count; k++)
+			assert_null(strstr(out.words.v[k], "no-loops"));
+		rewrite_free(&out);
+	}
+}
+
 static void check_command(const char *cc, const char *cxx_value, bool cxx, const char *expected,
 			  enum compiler_kind kind)
 {
@@ -382,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_machines),
 		cmocka_unit_test(test_own_options),
 		cmocka_unit_test(test_executable_code),
+		cmocka_unit_test(test_loops),
 		cmocka_unit_test(test_compilers),
 		cmocka_unit_test(test_production),
 	};
