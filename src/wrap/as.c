@@ -316,9 +316,9 @@ static void become_real(const char *real, char **words)
 
 /*
  * Starts the real assembler or the compiler; its input is the pipe returned in *fd, its output
- * the one in *from, if that is not NULL.
+ * the one in *from, if that is not NULL. `quiet`: what it complains about is lost.
  */
-static pid_t start(const char *program, struct args *argv, int *fd, int *from)
+static pid_t start(const char *program, struct args *argv, bool quiet, int *fd, int *from)
 {
 	int ends[2], back[2];
 	pid_t self = getpid(), pid;
@@ -339,6 +339,8 @@ static pid_t start(const char *program, struct args *argv, int *fd, int *from)
 		dup2(ends[0], 0);
 		if (from)
 			dup2(back[1], 1);
+		if (quiet && (ends[1] = open("/dev/null", O_WRONLY | O_CLOEXEC)) >= 0)
+			dup2(ends[1], 2);
 		become_real(program, argv->v);
 	}
 	close(ends[0]);
@@ -375,7 +377,7 @@ static int assemble(const char *real, struct command *c)
 	args_add(&argv, "as");
 	args_add_all(&argv, &c->words);
 	signal(SIGPIPE, SIG_IGN);
-	pid = start(real, &argv, &out.fd, NULL);
+	pid = start(real, &argv, false, &out.fd, NULL);
 	transform(c, &out);
 	return wait_for(pid);
 }
@@ -387,7 +389,8 @@ static bool is_ir(const struct command *c)
 }
 
 /* The compiler, as snarl-cc told us to call it. `more`: further options, one a line. */
-static pid_t start_compiler(const char *more, const char *output, struct pipe_out *out, int *from)
+static pid_t start_compiler(const char *more, const char *output, bool quiet, struct pipe_out *out,
+			    int *from)
 {
 	const char *words = getenv(REWRITE_CODEGEN_ENV);
 	struct args argv = { 0 };
@@ -399,7 +402,7 @@ static pid_t start_compiler(const char *more, const char *output, struct pipe_ou
 	args_add(&argv, "-o");
 	args_add(&argv, output);
 	signal(SIGPIPE, SIG_IGN);
-	return start(argv.v[0], &argv, &out->fd, from);
+	return start(argv.v[0], &argv, quiet, &out->fd, from);
 }
 
 /* The rest of the compiler's work: straight to the object, … */
@@ -407,7 +410,7 @@ static int compile_ir_plain(struct input *in, const char *output)
 {
 	static struct pipe_out out;
 	struct inline_sink sink = { pipe_write, &out };
-	pid_t pid = start_compiler("", output, &out, NULL);
+	pid_t pid = start_compiler("", output, false, &out, NULL);
 
 	ir_transform(in->text, in->size, is_pic(), &sink);
 	pipe_close(&out);
@@ -422,20 +425,21 @@ static int compile_ir_loops(struct input *in, const char *output)
 {
 	static struct pipe_out out;
 	struct inline_sink sink = { pipe_write, &out };
-	pid_t pid = start_compiler("-fno-integrated-as\n-S\n", "-", &out, &in->fd);
+	struct input assembly = { .path = "-" };
+	pid_t pid = start_compiler("-fno-integrated-as\n-S\n", "-", false, &out, &assembly.fd);
 	int code;
 
 	ir_transform(in->text, in->size, is_pic(), &sink);
 	pipe_close(&out);
-	in->text = NULL;
-	add_loops(in);
+	add_loops(&assembly);
 	code = wait_for(pid);
 	if (code)
 		return code;
-	pid = start_compiler("-g0\n-x\nassembler\n", output, &out, NULL);
-	pipe_write(&out, in->text, in->size);
+	pid = start_compiler("-g0\n-x\nassembler\n", output, true, &out, NULL);
+	ir_repair_files(assembly.text, assembly.size, &sink);
 	pipe_close(&out);
-	return wait_for(pid);
+	/* Mistakes in a programmer's assembly: there they are told with their lines. */
+	return wait_for(pid) ? compile_ir_plain(in, output) : 0;
 }
 
 static const char *output_of(const struct command *c)

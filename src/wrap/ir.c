@@ -231,3 +231,22 @@ bool ir_has_loop(const char *text, size_t size)
 	}
 	return false;
 }
+
+void ir_repair_files(const char *text, size_t size, const struct inline_sink *sink)
+{
+	const char *end = text + size, *kept = text;
+
+	while ((text = memmem(text, (size_t)(end - text), "\n\t.file\t", 8))) {
+		const char *stop = memchr(text + 1, '\n', (size_t)(end - text - 1)), *md5;
+
+		text += 8;
+		if (!stop)
+			break;
+		md5 = memmem(text, (size_t)(stop - text), " md5 0x", 7);
+		if (!md5 || *text == '0')
+			continue;
+		sink->write(sink->context, kept, (size_t)(md5 - kept));
+		kept = text = stop;
+	}
+	sink->write(sink->context, kept, (size_t)(end - kept));
+}

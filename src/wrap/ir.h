@@ -22,6 +22,12 @@ bool ir_recognise(const char *text, size_t size);
 /* Whether a basic block with hooks jumps to itself. */
 bool ir_has_loop(const char *text, size_t size);
 
+/*
+ * clang's assembly, so that clang can read it: a file that is there twice loses the MD5 in
+ * one place, or LLVM takes it for the first one and knows nothing of its other number.
+ */
+void ir_repair_files(const char *text, size_t size, const struct inline_sink *sink);
+
 /* Transforms a whole module. */
 void ir_transform(const char *text, size_t size, bool pic, const struct inline_sink *sink);
 

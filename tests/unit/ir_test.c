@@ -246,6 +246,23 @@ static void test_has_loop(void **state)
 		assert_false(ir_has_loop(others[i], strlen(others[i])));
 }
 
+static void test_repair_files(void **state)
+{
+	static const char text[] = "\t.text\n\t.file\t\"a.c\"\n\t.file\t0 \"/tmp\" \"a.c\" md5 0x12\n"
+				   "\t.file\t1 \"/tmp/a.c\" md5 0x12\n\t.file\t2 \"b.h\" md5 0x34\n"
+				   "\t.file\t3 \"c.h\"\n\t.ascii\t\" md5 0x56\"\n";
+	static const char expected[] = "\t.text\n\t.file\t\"a.c\"\n\t.file\t0 \"/tmp\" \"a.c\" md5 0x12\n"
+				       "\t.file\t1 \"/tmp/a.c\"\n\t.file\t2 \"b.h\"\n"
+				       "\t.file\t3 \"c.h\"\n\t.ascii\t\" md5 0x56\"\n";
+	struct output out = { 0 };
+	struct inline_sink sink = { collect, &out };
+
+	(void)state;
+	ir_repair_files(text, strlen(text), &sink);
+	assert_string_equal(out.text, expected);
+	free(out.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +274,7 @@ int main(void)
 		cmocka_unit_test(test_wide_registers),
 		cmocka_unit_test(test_recognise),
 		cmocka_unit_test(test_has_loop),
+		cmocka_unit_test(test_repair_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
