@@ -213,16 +213,16 @@ static bool flags_are_dead(const struct asmtext *t, size_t line)
 			continue;
 		if (l->user)
 			return loops_is_inlined(l->text, &site, &op);	/* it spoils them */
-		if (!insn_read(l->text, &in) || (in.reads & live))
+		if (!insn_read(l->text, &in) || (in.reads & live) || in.kind == INSN_BRANCH)
 			return false;
 		if (in.kind == INSN_LEAVE)
 			return true;
 		if (in.kind == INSN_JUMP) {
 			uint32_t symbol = asmtext_find(t, in.operand[0].symbol);
 
-			if (asmtext_starts(in.operand[0].symbol, "__tsan_func_exit"))
-				return true;
-			if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM || ++hops > HOPS)
+			if (!symbol || t->symbols[symbol].defined == ASMTEXT_UNDEFINED)
+				return true;	/* another function, to which flags mean nothing */
+			if (t->symbols[symbol].defined != ASMTEXT_ATOM || ++hops > HOPS)
 				return false;
 			line = t->symbols[symbol].line;
 		}

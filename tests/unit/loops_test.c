@@ -303,6 +303,7 @@ static void test_refused(void **state)
 		".L3:\n" MOVE HOOK ADD NEXT "\tjg\t.L9\n.L9:\n",		/* flags used behind */
 		".L3:\n" MOVE HOOK ADD NEXT "\tjmp\t.L9\n.L8:\n\tret\n.L9:\n\tja\t.L8\n",
 		".L3:\n" MOVE HOOK ADD NEXT "\tincq\t%rax\n\tsetb\t%al\n",
+		".L3:\n" MOVE HOOK ADD NEXT "\tincq\t%rax\n\tje\t.L9\n.L9:\n",
 		"\tmovq\t%rax, -8(%rsp)\n.L3:\n" MOVE HOOK ADD NEXT,		/* something below %rsp */
 		/* The stack can be reached by others, so its words may change. */
 		"\tleaq\t8(%rsp), %r12\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
@@ -338,6 +339,24 @@ static void test_many(void **state)
 	}
 }
 
+/* Ways on from a loop on which nobody wants its flags. */
+static void test_behind(void **state)
+{
+	static const char *const ways[] = {
+		"\tmovq\t%rax, %rcx\n\tcall\tg\n", "\tret\n", "\tjmp\tg@PLT\n", "\tjmp\tg\n",
+		"\tjmp\t.L9\n\tjg\t.L9\n.L9:\n\ttestl\t%eax, %eax\n\tjne\t.L9\n",
+		HOOK,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		char *text = xasprintf("%s%s", ".L3:\n" MOVE HOOK ADD NEXT, ways[i]);
+
+		assert_int_equal(count_of(text), 1);
+		free(text);
+	}
+}
+
 /* The jump of one loop is not the other's. */
 static void test_several(void **state)
 {
@@ -356,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_clang),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_behind),
 		cmocka_unit_test(test_several),
 	};
 
