@@ -142,7 +142,7 @@ struct rules {
 	const struct known *k;
 	uint64_t threshold;
 	uint8_t *marks;
-	uint16_t *gates;	/* by site of k; needed.h */
+	struct needed_gate *gates;	/* by site of k */
 	bool any_tx;
 	struct rules_module *modules;
 	size_t module_count, module_capacity;
@@ -174,6 +174,7 @@ static void add_module(struct rules *r, const char *build)
 static uint32_t flags_of(const struct rules *r, uint32_t site)
 {
 	const struct known_site *s = &r->k->sites[site];
+	const struct needed_gate *gate = &r->gates[site];
 	uint8_t marks = r->marks[site];
 	uint32_t flags = RULES_PSET;
 
@@ -185,8 +186,8 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	flags |= marks & COMPILE_IN_TX ? RULES_IN_TX : 0;
 	flags |= marks & COMPILE_REMOTE ? RULES_REMOTE : 0;
 	flags |= s->access == LEARN_LOCK ? RULES_LOCK : 0;
-	flags |= r->any_tx && s->cuts & LIFETX_BEFORE ? RULES_CUT : 0;
-	flags |= (uint32_t)r->gates[site] << RULES_GATE_SHIFT;
+	flags |= r->any_tx && (gate->cut || (s->cuts & LIFETX_BEFORE && !gate->no_cut)) ? RULES_CUT : 0;
+	flags |= (uint32_t)gate->number << RULES_GATE_SHIFT;
 	return flags | (s->access != LEARN_READ ? RULES_WRITE : 0);
 }
 
@@ -416,7 +417,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 		build = p->build;
 		if (k->sites[p->site].access == LEARN_FUNCTION)
 			add_function(&r, p);
-		else if (k->sites[p->site].access != LEARN_LOCK || r.gates[p->site] || r.marks[p->site])
+		else if (k->sites[p->site].access != LEARN_LOCK || r.gates[p->site].number || r.marks[p->site])
 			add_site(&r, p);
 	}
 	if (r.link_count > 1)

@@ -152,7 +152,7 @@ static void mark_holders(struct needed *n)
 	}
 }
 
-static void number_gates(struct needed *n, const struct gating *g, uint16_t *gates)
+static void number_gates(struct needed *n, const struct gating *g, struct needed_gate *gates)
 {
 	uint32_t *number = xcalloc(n->k->count + 1, sizeof(*number)), count = 0;
 
@@ -164,7 +164,7 @@ static void number_gates(struct needed *n, const struct gating *g, uint16_t *gat
 		group = group_of(g, variable);
 		if (!number[group] && count < UINT16_MAX)
 			number[group] = ++count;
-		gates[s] = (uint16_t)number[group];
+		gates[s].number = (uint16_t)number[group];
 	}
 	free(number);
 }
@@ -185,19 +185,36 @@ static void mark_circles(struct needed *n, struct gating *g)
 }
 
 /* The gate is to be passed before the lock is taken. */
-static void move_gates(const struct needed *n, uint16_t *gates)
+static void move_gates(const struct needed *n, struct needed_gate *gates)
 {
 	for (size_t i = 0; i < n->k->lock_count; i++) {
 		const struct known_pair *e = &n->k->locks[i];
 
-		if (!(e->how & STORE_ENTRY) || !gates[e->second] || gates[e->first])
+		if (!(e->how & STORE_ENTRY) || !gates[e->second].number || gates[e->first].number)
 			continue;
-		gates[e->first] = gates[e->second];
+		gates[e->first].number = gates[e->second].number;
 		n->marks[e->first] |= COMPILE_IN_TX;
 	}
 }
 
-void needed_mark(const struct known *k, uint8_t *marks, uint16_t *gates)
+/*
+ * So is a cut. Whoever left the gate under the lock, and came back to it, might find another one there who waits
+ * for the lock.
+ */
+static void move_cuts(const struct needed *n, struct needed_gate *gates)
+{
+	for (size_t i = 0; i < n->k->lock_count; i++) {
+		const struct known_pair *e = &n->k->locks[i];
+
+		if (!(e->how & STORE_ENTRY) || !gates[e->first].number ||
+		    !(n->k->sites[e->second].cuts & LIFETX_BEFORE))
+			continue;
+		gates[e->first].cut = true;
+		gates[e->second].no_cut = true;
+	}
+}
+
+void needed_mark(const struct known *k, uint8_t *marks, struct needed_gate *gates)
 {
 	struct gating g = { xcalloc(k->count + 1, sizeof(*g.group)) };
 	struct needed n;
@@ -211,6 +228,7 @@ void needed_mark(const struct known *k, uint8_t *marks, uint16_t *gates)
 	if (gates) {
 		number_gates(&n, &g, gates);
 		move_gates(&n, gates);
+		move_cuts(&n, gates);
 	}
 	needed_close(&n);
 	free(g.group);

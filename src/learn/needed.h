@@ -14,7 +14,14 @@
 
 #include "learn/store.h"
 
-/* Adds COMPILE_IN_TX, COMPILE_HOLDS_TX, COMPILE_REMOTE to marks by site; `gates`, if not NULL, are numbers from 1 on. */
-void needed_mark(const struct known *k, uint8_t *marks, uint16_t *gates);
+/* Of a site. */
+struct needed_gate {
+	uint16_t number;	/* from 1 on; 0: none */
+	bool cut;		/* it takes a lock, and a transaction ends before that: … */
+	bool no_cut;		/* … instead of before this one */
+};
+
+/* Adds COMPILE_IN_TX, COMPILE_HOLDS_TX, COMPILE_REMOTE to marks by site. `gates` may be NULL. */
+void needed_mark(const struct known *k, uint8_t *marks, struct needed_gate *gates);
 
 #endif

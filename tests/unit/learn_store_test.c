@@ -130,7 +130,7 @@ static void test_needed(void **state)
 		"0 create 0.1\n0 create 0.2\n0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n"
 		"0.1 lock n\n0.1 read y:8 @b\n0.1 unlock n\n0.1 exit\n0.2 enter @g\n0.2 lock n\n"
 		"0.2 write y:8 @c\n0.2 unlock n\n0.2 lock m\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
-	uint16_t gates[16] = { 0 };
+	struct needed_gate gates[16] = { 0 };
 	struct known k;
 	uint8_t *marks;
 
@@ -151,9 +151,9 @@ static void test_needed(void **state)
 	assert_true(marks[site(&k, "f", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
 	assert_true(marks[site(&k, "g", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
 	/* Each begins with what the other ends with: they must not both begin. */
-	assert_int_equal(gates[site(&k, "a", LEARN_WRITE)], 1);
-	assert_int_equal(gates[site(&k, "b", LEARN_READ)], 1);
-	assert_int_equal(gates[site(&k, "c", LEARN_WRITE)], 1);
+	assert_int_equal(gates[site(&k, "a", LEARN_WRITE)].number, 1);
+	assert_int_equal(gates[site(&k, "b", LEARN_READ)].number, 1);
+	assert_int_equal(gates[site(&k, "c", LEARN_WRITE)].number, 1);
 	free(marks);
 	known_free(&k);
 }
