@@ -10,7 +10,6 @@
 /* Something a thread did, of a transaction. */
 struct deed {
 	uint32_t thread;
-	bool shared;		/* gave back a read lock */
 	struct tx_ref tx;
 	uint64_t at;		/* by the thread's count */
 };
@@ -38,10 +37,7 @@ struct thread {
 	struct frame *frames, *exits;	/* exits: the last that returned, by depth; `entered` says when */
 	size_t depth, frame_capacity, exit_count;
 	bool cut_next;		/* before its next access */
-	uint64_t *shared;	/* read locks it holds */
-	size_t shared_count, shared_capacity;
 	struct tx_members members;	/* of its transaction */
-	uint64_t taken;		/* a lock whose order has not been looked at; 0: none */
 	uint64_t accesses;
 	size_t hold, least;	/* depth of all of them; the least since the last one */
 	uint32_t holder;	/* function at that depth */
@@ -83,7 +79,6 @@ void lifetx_free(struct lifetx *l)
 	for (size_t i = 0; i < l->thread_count; i++) {
 		free(l->threads[i].frames);
 		free(l->threads[i].exits);
-		free(l->threads[i].shared);
 		tx_members_free(&l->threads[i].members);
 	}
 	for (size_t i = 0; i < l->sync_count; i++)
@@ -232,11 +227,10 @@ static void follow(struct lifetx *l, const struct deed *from, uint32_t thread, u
 	tx_edge(&l->graph, from->tx, from->at, t->tx, &since);
 }
 
-static void follow_all(struct lifetx *l, const struct deeds *d, uint32_t thread, bool exclusive_only, uint32_t site)
+static void follow_all(struct lifetx *l, const struct deeds *d, uint32_t thread)
 {
 	for (size_t i = 0; i < d->count; i++)
-		if (!exclusive_only || !d->items[i].shared)
-			follow(l, &d->items[i], thread, site);
+		follow(l, &d->items[i], thread, 0);
 }
 
 static struct thread *thread_of(struct lifetx *l, uint32_t id)
@@ -251,7 +245,7 @@ static struct thread *thread_of(struct lifetx *l, uint32_t id)
 		t->tx = tx_begin(&l->graph);
 		made = map_find(&l->created, id);
 		if (made)
-			follow_all(l, &l->syncs[*made - 1], id, false, 0);
+			follow_all(l, &l->syncs[*made - 1], id);
 	}
 	return t;
 }
@@ -271,27 +265,6 @@ static void take_lock(struct lifetx *l, struct thread *t, const struct learn_ste
 	if (s->pc && tx_members_turns(&t->members, s->addr, path))
 		keep_members(l, t);
 	tx_members_hold(&t->members, s->addr, path, t->count);
-	t->taken = s->addr;
-}
-
-/* Read locks that it holds: is this one of them? *at: where. */
-static bool find_shared(const struct thread *t, uint64_t lock, size_t *at)
-{
-	for (*at = t->shared_count; *at > 0; --*at)
-		if (t->shared[*at - 1] == lock)
-			return true;
-	return false;
-}
-
-/* Late, so that a cut before the first access under a lock is one before the lock; `site` of that access, or 0. */
-static void follow_lock(struct lifetx *l, struct thread *t, uint32_t thread, uint32_t site)
-{
-	uint64_t lock = t->taken;
-	size_t at;
-
-	t->taken = 0;
-	if (lock)
-		follow_all(l, sync_of(l, &l->sync_at, lock), thread, find_shared(t, lock, &at), site);
 }
 
 static void watched_access(struct lifetx *l, struct thread *t, uint32_t site)
@@ -342,32 +315,9 @@ static void access_memory(struct lifetx *l, const struct learn_step *s)
 	else if (lifetx_cuts(l, s->site) & LIFETX_BEFORE)
 		split(l, t);
 	t->cut_next = false;
-	follow_lock(l, t, s->thread, s->site);
 	lifetx_touch(l, s);
 	if (lifetx_watches(l, s->site))
 		watched_access(l, t, s->site);
-}
-
-/* Gives back a lock: was it held to read? */
-static bool take_shared(struct thread *t, uint64_t lock)
-{
-	size_t at;
-
-	if (!find_shared(t, lock, &at))
-		return false;
-	t->shared[at - 1] = t->shared[--t->shared_count];
-	return true;
-}
-
-static void release(struct lifetx *l, struct thread *t, const struct learn_step *s)
-{
-	struct deeds *d = sync_of(l, &l->sync_at, s->addr);
-	struct deed deed = { .thread = s->thread, .tx = t->tx, .at = t->count,
-			     .shared = take_shared(t, s->addr) };
-
-	if (!deed.shared)
-		d->count = 0;	/* what came before it is before whoever follows it */
-	note(d, &deed);
 }
 
 void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
@@ -378,24 +328,14 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 	t->count++;
 	if (blocks)
 		split(l, t);
-	if (s->op != IROOT_OP_READ && s->op != IROOT_OP_WRITE)
-		follow_lock(l, t, s->thread, 0);
 	deed = (struct deed){ .thread = s->thread, .tx = t->tx, .at = t->count };
 	switch (s->op) {
 	case IROOT_OP_READ: case IROOT_OP_WRITE: access_memory(l, s); break;
 	case IROOT_OP_FRESH: cells_forget(&l->cells, s->addr, s->size, clear); break;
-	case IROOT_OP_RELEASE:
-		tx_members_let_go(&t->members, s->addr, blocks);
-		release(l, t, s);
-		break;
-	case IROOT_OP_ACQUIRE_SHARED:
-		t->shared = xgrow(t->shared, t->shared_count, &t->shared_capacity, sizeof(*t->shared));
-		t->shared[t->shared_count++] = s->addr;
-		take_lock(l, t, s);
-		break;
-	case IROOT_OP_ACQUIRE: take_lock(l, t, s); break;
+	case IROOT_OP_RELEASE: tx_members_let_go(&t->members, s->addr, blocks); break;
+	case IROOT_OP_ACQUIRE: case IROOT_OP_ACQUIRE_SHARED: take_lock(l, t, s); break;
 	case IROOT_OP_WAIT: case IROOT_OP_BARRIER_LEAVE:
-		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread, false, 0);
+		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread);
 		break;
 	case IROOT_OP_SIGNAL: case IROOT_OP_BARRIER_ENTER:
 		note(sync_of(l, &l->sync_at, s->addr), &deed);

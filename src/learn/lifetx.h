@@ -5,8 +5,9 @@
  * before it, and the place of the split is remembered.
  *
  * Transactions are nodes of a graph; edges go along each thread, from an access to a later one of another
- * thread that conflicts, and from what orders threads to what waits for it (locks too, whose
- * own memory does not count). A node whose transaction has ended and into which no edge leads
+ * thread that conflicts, and from what orders threads to what waits for it. (Not from who gives back a lock to who
+ * takes it next, as in the paper: a visit between two critical sections that touched nothing of theirs
+ * would be an interruption.) A node whose transaction has ended and into which no edge leads
  * cannot be in a cycle any more, and goes.
  *
  * The place of a split between two accesses of a thread: the entry of the outermost function that was

@@ -63,9 +63,10 @@ static void test_serializable(void **state)
 static void test_locks(void **state)
 {
 	(void)state;
-	/* Its order counts although its memory does not: the split is before the next access. */
-	expect("1A0 1R0 1U0 2A0 2R0 2U0 1A0 1R0 1U0", "8 before\n");
-	expect("1A0 1R0 1U0 1A0 1R0 1U0 2A0 2R0 2U0", "");
+	/* A visit that changes nothing is none, whatever the order of the lock. */
+	expect("1A0 1R1 1U0 2A0 2R1 2U0 1A0 1R1 1U0", "");
+	expect("1A0 1R1 1U0 2A0 2W1 2U0 1A0 1R1 1U0", "8 before\n");
+	expect("1A0 1R1 1U0 1A0 1R1 1U0 2A0 2W1 2U0", "");
 }
 
 static void test_known_cuts(void **state)
