@@ -73,6 +73,7 @@ static int64_t look_up(struct learner *l, struct naming *n, const struct learn_s
 	struct store_place place = { .access = site->access, .build = build,
 				     .offset = m ? site->pc - m->base : site->pc };
 	struct buf key = { 0 };
+	size_t count;
 	int64_t id;
 
 	if (!n->names) {
@@ -80,11 +81,17 @@ static int64_t look_up(struct learner *l, struct naming *n, const struct learn_s
 		n->ctx.reader = n->reader;
 		n->names = names_new(n->reader, &n->ctx, true, NULL);
 	}
-	frame = symbol_own_frame(frames, names_frames(n->names, site->pc, frames, FRAMES));
+	count = names_frames(n->names, site->pc, frames, FRAMES);
+	frame = symbol_own_frame(frames, count);
 	if (!m && strcmp(frame->function, "??") != 0)
 		buf_add_text(&key, frame->function);	/* a label of a text trace */
 	else
 		symbol_key(frame, m ? m->path : NULL, place.offset, &key);
+	/* What is inlined into several functions, or several times, is as many places. */
+	for (const struct symbol_frame *f = frame + 1; f < frames + count; f++) {
+		buf_add_text(&key, " in ");
+		symbol_key(f, NULL, 0, &key);
+	}
 	place.key = buf_string(&key);
 	place.function = frame->function;
 	place.file = frame->file;
