@@ -106,12 +106,23 @@ static bool is_late(const struct known_pair *p)
 	return p->first == p->second && (p->how & (STORE_AFTER | STORE_FIRST)) == STORE_AFTER;
 }
 
-/* Who watches such a one has to see all that may come before it. */
+/*
+ * Who watches such a one has to see all that may come before it. To wait for others who need the lock that one
+ * holds would be in vain: then it is where the lock is taken that may be late.
+ */
 static void mark_late(const struct known *k, uint8_t *marks)
 {
+	uint8_t *races = xcalloc(k->count + 1, 1);
+
 	for (size_t i = 0; i < k->pair_count; i++)
-		if (is_late(&k->pairs[i]))
-			marks[k->pairs[i].first] |= COMPILE_LATE;
+		races[k->pairs[i].second] |= (k->pairs[i].how & STORE_RACE) != 0;
+	for (size_t i = 0; i < k->pair_count; i++) {
+		uint32_t site = k->pairs[i].first;
+
+		if (is_late(&k->pairs[i]) && (races[site] || k->sites[site].access == LEARN_LOCK))
+			marks[site] |= COMPILE_LATE;
+	}
+	free(races);
 	for (size_t i = 0; i < k->pair_count; i++) {
 		const struct known_pair *p = &k->pairs[i];
 		bool lock = k->sites[p->first].access == LEARN_LOCK;

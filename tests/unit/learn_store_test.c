@@ -128,7 +128,7 @@ static void test_needed(void **state)
 		"0.2 enter @g\n0.2 lock m\n0.2 write y:8 @c\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
 	static const char parts[] =
 		"0 create 0.1\n0 create 0.2\n0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n"
-		"0.1 lock n\n0.1 read y:8 @b\n0.1 unlock n\n0.1 exit\n0.2 enter @g\n0.2 lock n\n"
+		"0.1 lock n\n0.1 read y:8 @b\n0.1 unlock n\n0.1 exit\n0.2 enter @g\n0.2 lock n @l\n"
 		"0.2 write y:8 @c\n0.2 unlock n\n0.2 lock m\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
 	struct needed_gate gates[16] = { 0 };
 	struct known k;
@@ -154,8 +154,37 @@ static void test_needed(void **state)
 	assert_int_equal(gates[site(&k, "a", LEARN_WRITE)].number, 1);
 	assert_int_equal(gates[site(&k, "b", LEARN_READ)].number, 1);
 	assert_int_equal(gates[site(&k, "c", LEARN_WRITE)].number, 1);
+	assert_int_equal(gates[site(&k, "l", LEARN_LOCK)].number, 1);
+	assert_false(gates[site(&k, "l", LEARN_LOCK)].cut);
+	/* The gate is left, and entered again, before the lock is taken. */
+	k.sites[site(&k, "c", LEARN_WRITE)].cuts |= LIFETX_BEFORE;
+	needed_mark(&k, marks, gates);
+	assert_true(gates[site(&k, "l", LEARN_LOCK)].cut);
+	assert_true(gates[site(&k, "c", LEARN_WRITE)].no_cut);
 	free(marks);
 	known_free(&k);
+}
+
+/* All three were never first. Where others hold the same lock, it is that lock which waits. */
+static void test_late(void **state)
+{
+	enum { LOCKED, RACING, LOCK, OTHER };
+	struct known_site sites[] = { [LOCKED] = { .access = LEARN_READ }, [RACING] = { .access = LEARN_READ },
+				      [LOCK] = { .access = LEARN_LOCK }, [OTHER] = { .access = LEARN_WRITE } };
+	struct known_pair pairs[] = { { .first = LOCKED, .second = LOCKED, .how = STORE_AFTER },
+				      { .first = OTHER, .second = LOCKED, .how = STORE_MEET },
+				      { .first = RACING, .second = RACING, .how = STORE_AFTER },
+				      { .first = OTHER, .second = RACING, .how = STORE_MEET | STORE_RACE },
+				      { .first = LOCK, .second = LOCK, .how = STORE_AFTER } };
+	struct known k = { .sites = sites, .count = 4, .pairs = pairs, .pair_count = 5 };
+	uint8_t *marks = compile_marks(&k, 0);
+
+	(void)state;
+	assert_int_equal(marks[LOCKED] & COMPILE_LATE, 0);
+	assert_int_equal(marks[RACING] & COMPILE_LATE, COMPILE_LATE);
+	assert_int_equal(marks[LOCK] & COMPILE_LATE, COMPILE_LATE);
+	assert_int_equal(marks[OTHER], COMPILE_MISSING);
+	free(marks);
 }
 
 /* What a barrier orders cannot come in another order. */
@@ -324,7 +353,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_barrier, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
-		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_late), cmocka_unit_test(test_rules),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
