@@ -119,7 +119,7 @@ static void mark_late(const struct known *k, uint8_t *marks)
 	for (size_t i = 0; i < k->pair_count; i++) {
 		uint32_t site = k->pairs[i].first;
 
-		if (is_late(&k->pairs[i]) && (races[site] || k->sites[site].access == LEARN_LOCK))
+		if (is_late(&k->pairs[i]) && (races[site] || k->sites[site].access > LEARN_WRITE))
 			marks[site] |= COMPILE_LATE;
 	}
 	free(races);
@@ -196,7 +196,7 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	flags |= marks & COMPILE_MISSING ? RULES_SOURCE : 0;
 	flags |= marks & COMPILE_IN_TX ? RULES_IN_TX : 0;
 	flags |= marks & COMPILE_REMOTE ? RULES_REMOTE : 0;
-	flags |= s->access == LEARN_LOCK ? RULES_LOCK : 0;
+	flags |= s->access == LEARN_LOCK ? RULES_LOCK : s->access == LEARN_CANCEL ? RULES_CANCEL : 0;
 	flags |= r->any_tx && (gate->cut || (s->cuts & LIFETX_BEFORE && !gate->no_cut)) ? RULES_CUT : 0;
 	flags |= (uint32_t)gate->number << RULES_GATE_SHIFT;
 	return flags | (s->access != LEARN_READ ? RULES_WRITE : 0);
@@ -395,7 +395,7 @@ static void count_up(const struct rules *r, struct compile_stats *s)
 	*s = (struct compile_stats){ .modules = (uint32_t)r->module_count,
 				     .functions = (uint32_t)r->function_count };
 	for (size_t i = 1; i < r->site_count; i++) {
-		if (r->sites[i].flags & RULES_LOCK)
+		if (r->sites[i].flags & (RULES_LOCK | RULES_CANCEL))
 			continue;
 		s->sites++;
 		s->invariants += (r->sites[i].flags & RULES_INVARIANT) != 0;
@@ -428,7 +428,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 		build = p->build;
 		if (k->sites[p->site].access == LEARN_FUNCTION)
 			add_function(&r, p);
-		else if (k->sites[p->site].access != LEARN_LOCK || r.gates[p->site].number || r.marks[p->site])
+		else if (k->sites[p->site].access <= LEARN_WRITE || r.gates[p->site].number || r.marks[p->site])
 			add_site(&r, p);
 	}
 	if (r.link_count > 1)

@@ -10,7 +10,7 @@
 
 #define COMPILE_FILE "rules.bin"	/* in the folder of results */
 
-/* Of accesses; places that take locks do not count. */
+/* Of accesses; places that take locks, or cancel, do not count. */
 struct compile_stats {
 	uint32_t modules, sites, functions;
 	uint32_t invariants;	/* sites whose pairs were never broken apart */

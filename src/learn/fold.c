@@ -13,7 +13,7 @@ uint32_t learn_sites_number(struct learn_sites *s, uint64_t pc, enum learn_acces
 
 	if (*recent && s->items[*recent].pc == pc && s->items[*recent].access == access)
 		return *recent;
-	at = map_put(&s->at, pc << 2 | access, &added);
+	at = map_put(&s->at, pc << 3 | access, &added);
 	if (!s->count) {
 		s->items = xgrow(s->items, s->count, &s->capacity, sizeof(*s->items));
 		s->items[s->count++] = (struct learn_site){ 0 };

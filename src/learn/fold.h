@@ -12,7 +12,8 @@
 #include "base/map.h"
 #include "sched/iroot_profile.h"
 
-enum learn_access { LEARN_READ, LEARN_WRITE, LEARN_FUNCTION, LEARN_LOCK };	/* the last: takes a mutex */
+/* LEARN_LOCK takes a mutex, LEARN_CANCEL cancels a thread. */
+enum learn_access { LEARN_READ, LEARN_WRITE, LEARN_FUNCTION, LEARN_LOCK, LEARN_CANCEL };
 
 /* Numbers of sites are places in this list; 0 is none. All zero is empty. */
 struct learn_site {

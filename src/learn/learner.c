@@ -109,7 +109,7 @@ static uint64_t hash_of(const char *build, uint64_t offset, enum learn_access ac
 	for (; *build; build++)
 		hash = (hash ^ (uint8_t)*build) * 0x100000001b3ull;
 	hash = (hash ^ offset) * 0x9e3779b97f4a7c15ull;
-	return (hash ^ hash >> 29) * 4 + access;
+	return (hash ^ hash >> 29) * 8 + access;
 }
 
 static int find_site(struct learner *l, struct naming *n, const struct learn_site *site,

@@ -5,6 +5,7 @@
 #include "analyze/iroot.h"
 #include "analyze/track.h"
 #include "base/mem.h"
+#include "learn/cancels.h"
 #include "learn/sample.h"
 #include "learn/turns.h"
 #include "learn/unordered.h"
@@ -63,6 +64,7 @@ struct expecting {
 	struct track track;
 	struct unordered *unordered;
 	struct turns *turns;
+	struct cancels *cancels;
 };
 
 static void expecting_open(struct expecting *e, struct lesson *l, const struct reader *trace,
@@ -76,6 +78,7 @@ static void expecting_open(struct expecting *e, struct lesson *l, const struct r
 	track_init(&e->track, &e->ctx);
 	e->unordered = unordered_new(e->ctx.locks);
 	e->turns = turns_new();
+	e->cancels = cancels_new();
 	l->apart = apart_new(granularity, e->ctx.locks);
 }
 
@@ -83,12 +86,14 @@ static void expecting_event(struct expecting *e, struct lesson *l, const struct 
 			    const struct learn_step *own, unsigned own_count)
 {
 	const struct view *view = track_before(&e->track, ev);
+	uint32_t cancels = ev->kind == TRACE_THREAD_CANCEL ? learn_sites_number(&l->sites, ev->pc, LEARN_CANCEL) : 0;
 	struct iroot_step steps[TRACE_STEPS];
 	unsigned count = iroot_steps(ev, steps);
 
 	for (unsigned i = 0; i < count; i++)
 		iroot_profile_step(e->profile, &steps[i]);
 	unordered_event(e->unordered, ev, own_count ? own[0].site : 0, view);
+	cancels_event(e->cancels, ev, own, own_count, cancels);
 	if (!view)
 		return;
 	if (view->gone_size)
@@ -103,6 +108,7 @@ static void expecting_event(struct expecting *e, struct lesson *l, const struct 
 static void expecting_close(struct expecting *e)
 {
 	turns_free(e->turns);
+	cancels_free(e->cancels);
 	unordered_free(e->unordered);
 	track_free(&e->track);
 	analysis_context_free(&e->ctx);
@@ -119,6 +125,7 @@ static void take(struct lesson *l, struct expecting *e, const struct reader *tra
 		unordered_take_order(e->unordered, &l->first, &l->after);
 	turns_take(e->turns, &(struct turns_told){ &l->turns_seen, &l->turns_expected, &l->turns_next, &l->first,
 						    &l->after });
+	cancels_take(e->cancels, &l->first, &l->after);
 	take_expected(l, e->profile, e->unordered);
 }
 

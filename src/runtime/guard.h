@@ -30,6 +30,9 @@ SNARLRT_HIDDEN void guard_access(uint64_t tag, const struct rules_place *place, 
 /* Before the first access of a transaction behind a gate (rules.h). */
 SNARLRT_HIDDEN void guard_gate(const struct rules_place *place);
 
+/* guard_cancel.c: before a thread is cancelled. */
+SNARLRT_HIDDEN void guard_cancel(uint64_t handle, uint64_t pc);
+
 /* guard_wait.c: a little of the delay. Look again then; if `vain`, do not. */
 SNARLRT_HIDDEN void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site);
 SNARLRT_HIDDEN void guard_wait_end(struct guard_delay *d);

@@ -241,6 +241,8 @@ SNARLRT_INTERPOSE int pthread_cancel(pthread_t thread)
 	if (ctl_on())
 		return ctl_thread_cancel(thread, SNARLRT_PC());
 	snarlrt_cancel_guard();
+	if (snarlrt.mode == SNARLRT_WATCH)
+		watch_cancel((uint64_t)thread, (uint64_t)SNARLRT_PC());
 	snarlrt_note(TRACE_THREAD_CANCEL, 0, (void *)(uintptr_t)id, id, 0, SNARLRT_PC());
 	return REAL(pthread_cancel)(thread);
 }

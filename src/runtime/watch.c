@@ -3,6 +3,7 @@
  */
 #include "runtime/watch.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include "runtime/check.h"
@@ -78,6 +79,7 @@ void watch_attach(void)
 		self->ended = 1;
 	} else {
 		self->serial = serial;
+		watch_me()->handle = (uint64_t)pthread_self();
 		self->random = (watch.seed + serial) * 0x9e3779b97f4a7c15ull | 1;
 		set_shadow();
 		snarlrt_thread_arm_exit();
@@ -270,6 +272,19 @@ void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int resu
 	if (!self)
 		return;
 	note(kind, object, arg, result);
+	watch_leave(self);
+}
+
+void watch_cancel(uint64_t handle, uint64_t pc)
+{
+	struct watch_self *self;
+
+	if (!watch.pset)
+		return;
+	self = watch_enter();
+	if (!self)
+		return;
+	guard_cancel(handle, pc & TRACE_ADDR_MASK);
 	watch_leave(self);
 }
 

@@ -29,6 +29,7 @@ struct watch_thread {
 	uint32_t epoch;		/* odd: in a transaction; goes on for ever. Waited for as a futex */
 	uint32_t waiters;	/* for the epoch */
 	uint32_t pad;
+	uint64_t handle;	/* pthread_self() */
 	uint64_t blocked_on;	/* a lock, or 0 */
 	uint64_t over_at;	/* ticks: since then the transaction seems to be over; 0: it is not */
 	uint64_t held[WATCH_HELD];	/* locks; bit 0: a transaction touched memory under it */
@@ -97,6 +98,7 @@ SNARLRT_HIDDEN void watch_forked(void);
 /* What happens; in mode SNARLRT_WATCH only. Accesses: before they are done. */
 SNARLRT_HIDDEN void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
 SNARLRT_HIDDEN void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result);
+SNARLRT_HIDDEN void watch_cancel(uint64_t handle, uint64_t pc);	/* before it is done */
 SNARLRT_HIDDEN void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
 SNARLRT_HIDDEN void watch_wait_end(void);
 SNARLRT_HIDDEN void watch_entry(uint64_t pc);

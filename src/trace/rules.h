@@ -42,6 +42,8 @@ enum rules_flag {
 	/* PSet: it was never the first: before it, other threads had always touched the memory, or taken the lock. */
 	RULES_LATE = 512,
 	RULES_LOCK = 1024,	/* no access: it takes a mutex, which counts as if that were written */
+	/* No access either: it cancels a thread. With RULES_LATE: one that did nothing more then, but left the call it was in. */
+	RULES_CANCEL = 2048,
 };
 
 /*

@@ -39,7 +39,7 @@ delayed() {
 
 for cc in $(compilers); do
 	SNARL_CC=$cc snarl-cc -O1 -g -pthread "$source" -o scene
-	record trace.snarl ./scene patient order turns
+	record trace.snarl ./scene patient order turns cancel
 
 	printf '%s r T\n%s w T\n%s r T\n%s w T\nadd_one = 1\n' "$(line read)" "$(line write)" "$(line other)" \
 		"$(line other)" | "$tools/rules" tx.rules trace.snarl
@@ -49,6 +49,7 @@ for cc in $(compilers); do
 		"$(line read)" "$(line write)" "$(line other)" | "$tools/rules" reads.rules trace.snarl
 	printf '%s l OP %s l!\n%s l S\n%s l S\n' "$(line third)" "$(line first)" "$(line first)" "$(line second)" |
 		"$tools/rules" turns.rules trace.snarl
+	printf '%s c LP\n' "$(line cancel)" | "$tools/rules" cancel.rules trace.snarl
 	printf '%s r I\n%s w I\n%s r I\n%s w I\n' "$(line read)" "$(line write)" "$(line other)" "$(line other)" |
 		"$tools/rules" check.rules trace.snarl
 
@@ -87,6 +88,17 @@ for cc in $(compilers); do
 	same "$cc: turns alone" want alone
 	delayed reads between "scene.c:$(line other) (add_ten) right after .*scene.c:$(line read) (add_one)"
 	delayed turns turns "scene.c:$(line third) (writer) right after .*scene.c:$(line first) (add_one_locked)"
+
+	# It is put off until the lock is given back; or for a second, if that never comes.
+	./scene cancel >alone
+	echo 'cancel: x 10 seen 1' >want
+	same "$cc: cancel alone" want alone
+	guarded cancel cancel
+	says 'cancel: x 11 seen 0'
+	counted resolved 1
+	guarded cancel cancel_patient
+	says 'cancel_patient: x 10 seen 1'
+	counted timed_out 1
 
 	# Children and other images are guarded, too; the log outlives a kill.
 	guarded tx fork between

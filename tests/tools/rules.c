@@ -3,7 +3,7 @@
  *
  *   rules OUT TRACE <TEXT
  *
- *   LINE r|w|l FLAGS [LINE r|w|l[!]]…   a site (l: takes a mutex), and the ones it may follow; with "!", must not
+ *   LINE r|w|l|c FLAGS [LINE r|w|l[!]]…   a site (l: takes a mutex, c: cancels), and the ones it may follow; with "!", must not
  *   FUNCTION = NUMBER            rules_function.flags
  *
  * FLAGS are letters: I invariant, P list, O open, S source, T in a transaction, C cut, L never first, - none.
@@ -25,7 +25,7 @@
 struct site {
 	uint64_t pc;
 	unsigned line;
-	bool write, function, lock;
+	bool write, function, lock, cancel;
 	char name[64];
 	uint32_t flags;
 	uint32_t before[MOST], before_count;
@@ -52,7 +52,8 @@ static void add(struct symbols *symbols, const struct event *ev, bool write, boo
 		die("too many sites", "");
 	n = symbols_frames(symbols, ev->pc, frames, 8);
 	sites[count] = (struct site){ .pc = ev->pc, .line = frames[0].line, .write = write,
-				      .function = function, .lock = ev->kind == TRACE_MUTEX_LOCK };
+				      .function = function, .lock = ev->kind == TRACE_MUTEX_LOCK,
+				      .cancel = ev->kind == TRACE_THREAD_CANCEL };
 	snprintf(sites[count].name, sizeof(sites[count].name), "%s", frames[n - 1].function);
 	count++;
 }
@@ -70,7 +71,7 @@ static void read_trace(struct reader *r, struct symbols *symbols)
 		case TRACE_FUNC_ENTRY:
 			add(symbols, &ev, false, true);
 			break;
-		case TRACE_WRITE: case TRACE_WRITE_RANGE: case TRACE_MUTEX_LOCK:
+		case TRACE_WRITE: case TRACE_WRITE_RANGE: case TRACE_MUTEX_LOCK: case TRACE_THREAD_CANCEL:
 			add(symbols, &ev, true, false);
 			break;
 		default:
@@ -107,7 +108,7 @@ static uint32_t letters(const char *text)
 static bool is(const struct site *s, const char *line, const char *access)
 {
 	return !s->function && s->line == (unsigned)atoi(line) && s->write == (access[0] != 'r') &&
-	       s->lock == (access[0] == 'l');
+	       s->lock == (access[0] == 'l') && s->cancel == (access[0] == 'c');
 }
 
 static void describe(char *text)
@@ -163,7 +164,8 @@ static void write_out(const char *path, const struct reader_module *m)
 	for (unsigned i = 0; i < count; i++) {
 		struct site *s = &sites[i];
 		struct rules_site r = { .offset = s->pc - m->base,
-					.flags = s->flags | (s->write ? RULES_WRITE : 0) | (s->lock ? RULES_LOCK : 0),
+					.flags = s->flags | (s->write ? RULES_WRITE : 0) | (s->lock ? RULES_LOCK : 0) |
+						 (s->cancel ? RULES_CANCEL : 0),
 					.before = h.numbers, .before_count = s->before_count };
 
 		if (s->function) {

@@ -187,6 +187,32 @@ static void test_late(void **state)
 	free(marks);
 }
 
+static unsigned cancel_marks(const char *text)
+{
+	struct known k;
+	uint8_t *marks;
+	unsigned mark;
+
+	teach(&learner, text);
+	load_known(store, &k);
+	marks = compile_marks(&k, 0);
+	mark = marks[site(&k, "c", LEARN_CANCEL)];
+	free(marks);
+	known_free(&k);
+	return mark;
+}
+
+/* Who is cancelled rests; goes on, and ends with a lock held, by luck; goes on, and ends well. */
+static void test_cancels(void **state)
+{
+	(void)state;
+	assert_int_equal(cancel_marks("0 create 0.1\n0.1 lock m\n0.1 write x:8 @a\n0 cancel 0.1 @c\n0.1 unlock m\n"
+				      "0.1 sem-wait s unwound =ECANCELED @w\n0.1 write x:8 @a\n0.1 end\n"), COMPILE_LATE);
+	assert_int_equal(cancel_marks("0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n0.1 write x:8 @a\n0.1 end\n"),
+			 COMPILE_LATE);
+	assert_int_equal(cancel_marks("0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n0.1 end\n"), 0);
+}
+
 /* What a barrier orders cannot come in another order. */
 static void test_barrier(void **state)
 {
@@ -350,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_bank, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_needed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cancels, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_barrier, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),

@@ -6,11 +6,14 @@
  * the first one waits for, at most so many turns ("patient": for ever). "locked": the other
  * one holds a lock that the first one needs next. "early": one reads what the other one is
  * about to write. "order": it always comes in time. "turns": as "between", but each of the three takes a lock ("turns_patient":
- * as "patient").
+ * as "patient"). "cancel": one is cancelled while it holds a lock, if it does not get on for so many turns
+ * ("cancel_patient": in any case); seen is 1 if the lock is never given back.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,8 @@ static long x, seen;
 static atomic_int entered, written;
 static const char *scene;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t r, w;
+static sem_t never;
 
 static int is(const char *name)
 {
@@ -65,8 +70,27 @@ static __attribute__((noinline)) void add_one_locked(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static bool cancels(void)
+{
+	return is("cancel") || is("cancel_patient");
+}
+
+static void end_in_time(void)
+{
+	pthread_mutex_lock(&lock);
+	x = 10;
+	atomic_store(&entered, 1);
+	spin_until(&written, is("cancel") ? TURNS : -1);
+	pthread_testcancel();
+	x = 11;
+	pthread_mutex_unlock(&lock);
+	sem_wait(&never);
+}
+
 static void *reader(void *arg)
 {
+	if (cancels())
+		end_in_time();
 	if (is("turns") || is("turns_patient")) {
 		add_one_locked();
 		return arg;
@@ -95,6 +119,11 @@ static __attribute__((noinline)) void add_ten(void)
 static void *writer(void *arg)
 {
 	spin_until(&entered, is("order") ? 0 : -1);
+	if (cancels()) {
+		pthread_cancel(r);	/* @cancel */
+		atomic_store(&written, 1);
+		return arg;
+	}
 	if (is("early"))
 		for (volatile int i = 0; i < 1000000; i++)
 			;
@@ -121,14 +150,15 @@ static void *writer(void *arg)
 
 static void play(void)
 {
-	pthread_t r, w;
-
 	x = seen = 0;
 	entered = written = 0;
 	pthread_create(&r, NULL, reader, NULL);
 	pthread_create(&w, NULL, writer, NULL);
 	pthread_join(r, NULL);
 	pthread_join(w, NULL);
+	if (cancels())
+		seen = pthread_mutex_trylock(&lock) != 0;
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	printf("%s: x %ld seen %ld\n", scene, x, seen);
 	fflush(stdout);
 }
