@@ -97,7 +97,7 @@ static bool lock_conflict(const void *lock, const struct rules_place *place, str
 {
 	struct cell *c = cell_lock(lock_tag(lock));
 	bool found = c && ((watch.tx && tx_conflict(c, true, out)) ||
-			   (watch.pset && place && pset_conflict(c, place, true, out)));
+			   (watch.locks && place && pset_conflict(c, place, true, out)));
 
 	if (c)
 		cell_unlock(c);

@@ -65,8 +65,11 @@ bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
 
 	if (!(place->flags & (RULES_OPEN | RULES_LATE)))
 		return false;
-	/* Who is in a transaction is waited for: it goes on, unless it came before all others. */
-	p = place->flags & RULES_OPEN && !(watch_me()->epoch & 1) ? stranger(c, place, write) : NULL;
+	/*
+	 * Who is in a transaction is waited for: it goes on, unless it came before all others. That is also why it
+	 * matters if transactions alone are kept: others would be made to wait for who is out of order itself.
+	 */
+	p = watch.pset && place->flags & RULES_OPEN && !(watch_me()->epoch & 1) ? stranger(c, place, write) : NULL;
 	if (!p && !(place->flags & RULES_LATE && is_first(c, write)))
 		return false;
 	*out = (struct guard_conflict){ .kind = WATCHLOG_PSET,

@@ -61,7 +61,7 @@ struct watch_self {
 
 struct watch {
 	bool check, pset, tx;
-	bool locks;		/* pset: also where mutexes are taken */
+	bool locks;		/* also where mutexes are taken: pset, but for tx only who was never first */
 	bool all;		/* check: every place there is, not only those that matter */
 	bool streaks;		/* check: who writes memory owns it until another thread comes (check.h) */
 	bool everywhere;	/* noise without rules: wherever memory is shared */

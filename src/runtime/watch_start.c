@@ -21,7 +21,7 @@ static uint32_t wanted_flags(void)
 	if (watch.pset)
 		flags |= RULES_OPEN | RULES_SOURCE | RULES_LATE;
 	if (watch.tx)
-		flags |= RULES_IN_TX | RULES_CUT | RULES_REMOTE;
+		flags |= RULES_IN_TX | RULES_CUT | RULES_REMOTE | RULES_LOCK;
 	return flags;
 }
 
@@ -38,7 +38,7 @@ static bool load(const struct snarlrt_options *o)
 		sys_warn_about("the rules were not used: ", trouble, o->rules);
 		return false;
 	}
-	watch.locks = watch.pset && rules_have(RULES_LOCK);
+	watch.locks = (watch.pset | watch.tx) && rules_have(RULES_LOCK);
 	watch.log->rules_check = rules_header()->check;
 	watch.tails = arena_pages(rules_header()->sites);
 	/* Nothing to check is no reason to be slow: the rest is switched off all the same. */

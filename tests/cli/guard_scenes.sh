@@ -7,12 +7,12 @@
 source=$SNARL_ROOT/tests/cli/guard/scene.c
 line() { grep -n "@$1 " "$source" | cut -d: -f1; }
 
-# guarded WHAT ARGUMENT…: runs it; out, err, status and guard.log are left.
+# guarded WHAT ARGUMENT…: runs it; out, err, status and guard.log are left. PROTECT=… of it.
 guarded() {
 	rules=$1
 	shift
 	status=0
-	snarl guard --rules "$rules.rules" --wait 1000 --json --out . -- ./scene "$@" >json 2>out </dev/null ||
+	snarl guard --rules "$rules.rules" --protect ${PROTECT:-both} --wait 1000 --json --out . -- ./scene "$@" >json 2>out </dev/null ||
 		status=$?
 }
 
@@ -39,7 +39,7 @@ delayed() {
 
 for cc in $(compilers); do
 	SNARL_CC=$cc snarl-cc -O1 -g -pthread "$source" -o scene
-	record trace.snarl ./scene patient order turns cancel
+	record trace.snarl ./scene patient order turns cancel lock_early
 
 	printf '%s r T\n%s w T\n%s r T\n%s w T\nadd_one = 1\n' "$(line read)" "$(line write)" "$(line other)" \
 		"$(line other)" | "$tools/rules" tx.rules trace.snarl
@@ -49,6 +49,7 @@ for cc in $(compilers); do
 		"$(line read)" "$(line write)" "$(line other)" | "$tools/rules" reads.rules trace.snarl
 	printf '%s l OP %s l!\n%s l S\n%s l S\n' "$(line third)" "$(line first)" "$(line first)" "$(line second)" |
 		"$tools/rules" turns.rules trace.snarl
+	printf '%s l LP\n%s l S\n' "$(line late)" "$(line soon)" | "$tools/rules" late.rules trace.snarl
 	printf '%s c LP\n' "$(line cancel)" | "$tools/rules" cancel.rules trace.snarl
 	printf '%s r I\n%s w I\n%s r I\n%s w I\n' "$(line read)" "$(line write)" "$(line other)" "$(line other)" |
 		"$tools/rules" check.rules trace.snarl
@@ -81,6 +82,13 @@ for cc in $(compilers); do
 	guarded pset order
 	says 'order: x 10 seen 10'
 	counted count 0
+
+	# The same where a lock is taken, also if transactions alone are kept.
+	for PROTECT in pset tx both; do
+		guarded late lock_early
+		says 'lock_early: x 10 seen 10'
+	done
+	PROTECT=
 
 	# A read that is followed by a write, and a lock that is taken again: not in between.
 	./scene turns_patient >alone

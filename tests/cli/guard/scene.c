@@ -5,7 +5,7 @@
  * Scenes: "between": while one thread reads and then writes x, the other writes it, which
  * the first one waits for, at most so many turns ("patient": for ever). "locked": the other
  * one holds a lock that the first one needs next. "early": one reads what the other one is
- * about to write. "order": it always comes in time. "turns": as "between", but each of the three takes a lock ("turns_patient":
+ * about to write. "order": it always comes in time. "lock_early": as "early", both with a lock. "turns": as "between", but each of the three takes a lock ("turns_patient":
  * as "patient"). "cancel": one is cancelled while it holds a lock, if it does not get on for so many turns
  * ("cancel_patient": in any case); seen is 1 if the lock is never given back.
  */
@@ -87,8 +87,20 @@ static void end_in_time(void)
 	sem_wait(&never);
 }
 
+static __attribute__((noinline)) void pass_time(void)
+{
+	for (volatile int i = 0; i < 1000000; i++)
+		;
+}
+
 static void *reader(void *arg)
 {
+	if (is("lock_early")) {
+		pthread_mutex_lock(&lock);	/* @late */
+		seen = x;
+		pthread_mutex_unlock(&lock);
+		return arg;
+	}
 	if (cancels())
 		end_in_time();
 	if (is("turns") || is("turns_patient")) {
@@ -118,6 +130,13 @@ static __attribute__((noinline)) void add_ten(void)
 
 static void *writer(void *arg)
 {
+	if (is("lock_early")) {
+		pass_time();
+		pthread_mutex_lock(&lock);	/* @soon */
+		x = 10;
+		pthread_mutex_unlock(&lock);
+		return arg;
+	}
 	spin_until(&entered, is("order") ? 0 : -1);
 	if (cancels()) {
 		pthread_cancel(r);	/* @cancel */
@@ -125,8 +144,7 @@ static void *writer(void *arg)
 		return arg;
 	}
 	if (is("early"))
-		for (volatile int i = 0; i < 1000000; i++)
-			;
+		pass_time();
 	if (is("turns") || is("turns_patient")) {
 		pthread_mutex_lock(&lock);	/* @third */
 		x += 10;
