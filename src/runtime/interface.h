@@ -46,6 +46,7 @@
  *   places=breakable|all  check: what others can break apart (default), or all that the rules have
  *   noise=PERMILLE      naps at so many accesses of a thousand at places of the rules;
  *                       with mode=off and without rules, wherever memory is shared
+ *   nap=MICROSECONDS    the longest of these naps; default 200
  *   seed=N              of the noise
  *
  * The live memory holds what is not in the trace yet, so that a process killed

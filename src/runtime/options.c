@@ -8,6 +8,7 @@
 #define MIN_WINDOW (64ull << 10)
 #define MAX_WINDOW (16ull << 30)
 #define DEFAULT_WAIT_US 50000u
+#define DEFAULT_NAP_US 200u
 #define MAX_WAIT_US 1000000u
 
 static bool same(const char *a, const char *b)
@@ -101,6 +102,8 @@ static bool set_watch(struct snarlrt_options *o, const char *key, const char *va
 		return o->wait_us = n, true;
 	if (same(key, "noise") && n <= 1000)
 		return o->noise = (uint32_t)n, true;
+	if (same(key, "nap") && n >= 1 && n <= MAX_WAIT_US)
+		return o->nap_us = (uint32_t)n, true;
 	if (same(key, "granularity") && n >= 1 && n <= 64 && (n & (n - 1)) == 0)
 		return o->granularity = (uint32_t)__builtin_ctzll(n), true;
 	return false;
@@ -218,7 +221,7 @@ static void parse_all(struct snarlrt_options *o, const char *text)
 /* Twice, because quiet=1 may stand behind what would be warned about. */
 void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
 {
-	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW, .server = -1, .wait_us = DEFAULT_WAIT_US, .granularity = 3 };
+	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW, .server = -1, .wait_us = DEFAULT_WAIT_US, .nap_us = DEFAULT_NAP_US, .granularity = 3 };
 	sys_quiet = true;
 	parse_all(o, text);
 	sys_quiet = o->quiet;

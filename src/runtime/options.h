@@ -11,6 +11,7 @@ struct snarlrt_options {
 	bool check, guard, no_pset, no_tx;
 	bool all;		/* places=all: check watches every known one */
 	uint32_t noise;		/* per mille */
+	uint32_t nap_us;	/* of noise, the longest */
 	uint32_t granularity;	/* log2 of bytes */
 	uint64_t seed, wait_us;
 	int server;		/* descriptor, or -1 */

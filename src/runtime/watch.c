@@ -12,7 +12,6 @@
 #include "runtime/thread.h"
 
 #define RANGE_CELLS 512u	/* of a long access only the first ones are looked at */
-#define NAP_MOST_NS 200000u
 
 struct watch watch;
 __thread struct watch_self watch_self;
@@ -165,7 +164,7 @@ static void make_noise(struct watch_self *self)
 		sys_call(SYS_sched_yield, 0, 0, 0);
 		return;
 	}
-	nap.tv_nsec = (long)(next_random(self) % NAP_MOST_NS);
+	nap.tv_nsec = (long)(next_random(self) % watch.nap_ns);
 	sys_call(SYS_nanosleep, &nap, 0, 0);
 }
 
@@ -279,7 +278,7 @@ void watch_cancel(uint64_t handle, uint64_t pc)
 {
 	struct watch_self *self;
 
-	if (!watch.pset)
+	if (!(watch.pset | watch.tx))
 		return;
 	self = watch_enter();
 	if (!self)

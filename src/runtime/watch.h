@@ -66,6 +66,7 @@ struct watch {
 	bool streaks;		/* check: who writes memory owns it until another thread comes (check.h) */
 	bool everywhere;	/* noise without rules: wherever memory is shared */
 	uint32_t noise;		/* per mille */
+	uint32_t nap_ns;	/* the longest of it */
 	uint32_t active;	/* places with one of these flags of the rules are watched */
 	uint32_t shift;		/* log2 of the granularity */
 	uint64_t wait_ns;	/* the longest delay of an access */

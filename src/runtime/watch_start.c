@@ -21,7 +21,7 @@ static uint32_t wanted_flags(void)
 	if (watch.pset)
 		flags |= RULES_OPEN | RULES_SOURCE | RULES_LATE;
 	if (watch.tx)
-		flags |= RULES_IN_TX | RULES_CUT | RULES_REMOTE | RULES_LOCK;
+		flags |= RULES_IN_TX | RULES_CUT | RULES_REMOTE | RULES_LOCK | RULES_CANCEL;
 	return flags;
 }
 
@@ -52,6 +52,7 @@ bool watch_start(const struct snarlrt_options *o)
 	watch.pset = o->guard && !o->no_pset;
 	watch.tx = o->guard && !o->no_tx;
 	watch.noise = o->noise;
+	watch.nap_ns = o->nap_us * 1000;
 	watch.seed = o->seed;
 	watch.started = watch_now();
 	watch.wait_ns = o->wait_us * 1000;
