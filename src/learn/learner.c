@@ -320,14 +320,17 @@ static int forget_orders(struct learner *l, const struct learn_pairs *meet, cons
 	return result;
 }
 
-/* The order of racing accesses in a parallel run is not quite exact: it must happen twice. */
+/*
+ * One run that was interrupted there may have passed by luck; and the order of racing accesses in a parallel run
+ * is not quite exact: it must happen twice.
+ */
 static int write_cuts(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
-		      bool sure, struct store_news *news, struct err *err)
+		      struct store_news *news, struct err *err)
 {
 	for (uint32_t i = 1; i < lesson->sites.count; i++) {
 		unsigned cuts = lifetx_cuts(lesson->lifetx, i) & ~at[i].cuts;
 
-		if (cuts && store_cut(l->store, at[i].id, cuts, sure, news, err) < 0)
+		if (cuts && store_cut(l->store, at[i].id, cuts, news, err) < 0)
 			return -1;
 	}
 	return news->cuts ? forget_orders(l, &lesson->meet, at, err) : 0;
@@ -340,7 +343,7 @@ static int write_all(struct learner *l, const struct lesson *lesson, const struc
 	struct sums s = { 0 };
 
 	sum_up(&s, lesson, at);
-	w.result = write_cuts(l, lesson, at, sure, news, err);
+	w.result = write_cuts(l, lesson, at, news, err);
 	map_each(&s.sites, write_site, &w);
 	map_each(&s.pairs, write_pair, &w);
 	map_each(&s.locals, write_local, &w);

@@ -66,9 +66,8 @@ static const char *const texts[STATEMENTS] = {
 	[BEFORE] = "SELECT p FROM sequence WHERE i = ?1",
 	[FORGET_ORDER] = "DELETE FROM sequence WHERE p = ?1 AND i = ?2",
 	[LOCK] = "INSERT INTO locking VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET how = how | ?3",
-	[CUT] = "UPDATE site SET cuts = cuts | ?2 WHERE id = ?1 AND cuts & ?2 != ?2 RETURNING cuts * 2",
-	[DOUBT] = "UPDATE site SET cuts = cuts | (doubtful & ?2), doubtful = doubtful | ?2 WHERE id = ?1"
-		  " AND cuts & ?2 != ?2 RETURNING (cuts & ?2) * 2 + 1",
+	[CUT] = "UPDATE site SET cuts = cuts | (doubtful & ?2), doubtful = doubtful | ?2 WHERE id = ?1"
+		" AND cuts & ?2 != ?2 RETURNING (cuts & ?2) * 2 + 1",
 	[RUN] = "INSERT INTO run (program, seed, sites, broken, pairs, expected, cuts, time, input, how)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[BUILD] = "INSERT INTO build VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -343,13 +342,12 @@ int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err 
 	return db_run(&s->db, LOCK, NULL, 0, err);
 }
 
-int store_cut(struct store *s, int64_t site, unsigned cuts, bool sure, struct store_news *news, struct err *err)
+int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err)
 {
-	enum statement which = sure ? CUT : DOUBT;
 	int64_t changed;
 
-	db_bind(&s->db, which, 1, 2, (int64_t[]){ site, cuts });
-	if (db_run(&s->db, which, &changed, 1, err) < 0)
+	db_bind(&s->db, CUT, 1, 2, (int64_t[]){ site, cuts });
+	if (db_run(&s->db, CUT, &changed, 1, err) < 0)
 		return -1;
 	news->cuts += changed > 1;
 	news->others += changed == 1;

@@ -86,8 +86,8 @@ int store_forget_orders(struct store *s, const struct map *sites, int64_t i, str
 /* Where mutexes are taken: see locking.h, and turns.h for the last one. */
 enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2, STORE_NEXT = 4 };
 int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
-/* Not `sure`: it counts from the second time on. */
-int store_cut(struct store *s, int64_t site, unsigned cuts, bool sure, struct store_news *news, struct err *err);
+/* It counts from the second time on. */
+int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err);
 int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
 	      const struct store_news *news, struct err *err);
 
