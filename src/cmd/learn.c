@@ -8,11 +8,8 @@
 #include "base/plural.h"
 #include "cmd/cmd.h"
 #include "cmd/learn.h"
+#include "cmd/learn_runs.h"
 #include "cmd/numbers.h"
-#include "cmd/session.h"
-#include "explore/attempt.h"
-#include "explore/plain.h"
-#include "explore/profile.h"
 #include "learn/compile.h"
 #include "learn/learner.h"
 
@@ -27,7 +24,7 @@ static const char usage[] =
 	"make transactions, until runs teach nothing new. snarl check tells what breaks these\n"
 	"rules, snarl guard keeps a program to them.\n"
 	"\n"
-	"      --runs N         at most (default 100)\n"
+	"      --runs N         at most (default 200)\n"
 	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
 	"      --stable M       end when M runs in a row taught nothing new (default 20; 0: never)\n"
 	"      --schedules      under control, each run another interleaving; without: as they come,\n"
@@ -67,154 +64,18 @@ static const char usage[] =
 	"  snarl learn --schedules --stable 20 -- ./bank 100\n"
 	"  snarl learn --dump\n";
 
-/*
- * On a busy machine, or with small inputs, threads may never meet in parallel runs, and what
- * never had the chance to be broken is no invariant. One run in so many is controlled,
- * therefore, with few switches: a short run is hardly changed, in a long one all meet all.
- */
-#define MEETING_EVERY 4u
-#define MEETING_PERMILLE 10u
-
-#define TROUBLE 5u	/* runs in a row that could not be made, and it is given up */
-
 enum form { FORM_RUN, FORM_TRACES, FORM_MERGE, FORM_GUARD_LOG, FORM_DUMP };
 
 struct options {
-	struct explore_options explore;
-	uint64_t stable, threshold, granularity;
-	bool schedules, parallel;	/* only these; without: mostly parallel ones */
+	struct learn_runs runs;
+	uint64_t granularity;
 	const char *db, *name;
 	enum form form;
 	char **operands;
 	int operand_count;
 };
 
-/* What the runs have come to. */
-struct tally {
-	uint64_t made, passed, quiet;	/* quiet: in a row without news */
-	bool settled;			/* ended for that reason */
-	struct store_news all;
-};
-
-static void add_news(struct tally *t, const struct store_news *n)
-{
-	t->passed++;
-	t->quiet = store_news_sum(n) ? 0 : t->quiet + 1;
-	t->all.sites += n->sites;
-	t->all.broken += n->broken;
-	t->all.pairs += n->pairs;
-	t->all.expected += n->expected;
-	t->all.cuts += n->cuts;
-	t->all.triples += n->triples;
-	t->all.others += n->others;
-}
-
-static void show_progress(struct session *s, const struct tally *t)
-{
-	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
-				      .seconds = attempt_now() - s->began };
-
-	snprintf(s->progress.note, sizeof(s->progress.note), "%llu place%s, nothing new for %llu run%s; ",
-		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)t->quiet, plural(t->quiet));
-	progress_show(&s->progress, &stats);
-}
-
-/* One run to a trace; *passed: there is one. */
-static int make_run(const struct options *o, struct session *s, struct search_config *config,
-		    struct search_memory *memory, uint64_t number, bool controlled, const char *path,
-		    bool *passed, struct err *err)
-{
-	/* Few switches show what users will see, many what else there is. */
-	static const uint32_t permille[] = { 0, 100, 0, 400 };
-	struct search_failure *failure = NULL;
-	struct oracle_result result;
-	int code;
-
-	if (!controlled) {
-		code = plain_trace(&s->target, &s->oracle, o->explore.timeout, path, &result, err);
-		*passed = code == 0 && result.verdict == ORACLE_PASSED;
-		return code;
-	}
-	config->switch_permille = o->schedules ? permille[number % ARRAY_SIZE(permille)] : MEETING_PERMILLE;
-	code = profile_trace(config, memory, number, NULL, path, &s->stats, &failure, NULL, err);
-	*passed = code == 0 && !failure;
-	if (failure)
-		search_failure_free(failure);
-	return code;
-}
-
-static char *join(char *const *words)
-{
-	struct buf b = { 0 };
-
-	for (; *words; words++)
-		buf_addf(&b, "%s%s", b.size ? " " : "", *words);
-	buf_string(&b);
-	return (char *)b.data;
-}
-
-static bool time_is_up(const struct options *o, const struct session *s)
-{
-	return session_interrupted ||
-	       (o->explore.seconds > 0 && attempt_now() - s->began >= o->explore.seconds);
-}
-
-static int make_runs(const struct options *o, struct session *s, struct learner *l, struct tally *t,
-		     struct err *err)
-{
-	char *path = xasprintf("%s/learn-%d.snarl", o->explore.out, (int)getpid());
-	char *input = join(o->explore.program + 1);
-	unsigned trouble = 0;
-	bool controlled, can_control = true;
-	struct search_memory memory = { 0 };
-	struct search_config config;
-	int code = 0;
-
-	session_config(s, &config);
-	while (code == 0 && !t->settled && !time_is_up(o, s) &&
-	       (!o->explore.runs || t->made < o->explore.runs)) {
-		struct store_news news;
-		bool passed = false;
-
-		controlled = o->schedules || (can_control && !o->parallel && t->made % MEETING_EVERY == 1);
-		code = make_run(o, s, &config, &memory, t->made, controlled, path, &passed, err);
-		/* Not every program can be; parallel runs will do then. */
-		if (code < 0 && controlled && !o->schedules) {
-			can_control = false;
-			code = 0;
-			progress_clear(&s->progress);
-			if (!o->explore.quiet && !session_interrupted)
-				fprintf(stderr, "snarl: all runs in parallel from here on: %s\n", err->text);
-			continue;
-		}
-		/* Ctrl-C reaches the program, too. */
-		if (session_interrupted) {
-			code = 0;
-			break;
-		}
-		t->made++;
-		/* A run may have been too long; if that goes on, there is more to it. */
-		trouble = code < 0 ? trouble + 1 : 0;
-		if (code < 0 && t->made > 1 && trouble < TROUBLE)
-			code = 0;
-		if (code == 0 && passed) {
-			code = learner_trace(l, path, input, controlled ? "controlled" : "parallel",
-					     o->explore.seed + t->made - 1, &news, err);
-			if (code == 0)
-				add_news(t, &news);
-			t->settled = o->stable && t->quiet >= o->stable;
-		}
-		show_progress(s, t);
-	}
-	progress_clear(&s->progress);
-	unlink(path);
-	search_memory_free(&memory);
-	free(input);
-	free(path);
-	return code;
-}
-
-static int learn_traces(const struct options *o, struct learner *l, struct tally *t, struct err *err)
+static int learn_traces(const struct options *o, struct learner *l, struct learn_tally *t, struct err *err)
 {
 	for (int i = 0; i < o->operand_count; i++) {
 		struct store_news news;
@@ -222,15 +83,15 @@ static int learn_traces(const struct options *o, struct learner *l, struct tally
 		if (learner_trace(l, o->operands[i], o->operands[i], "trace", 0, &news, err) < 0)
 			return -1;
 		t->made++;
-		add_news(t, &news);
+		learn_add_news(t, &news);
 	}
 	return 0;
 }
 
-static void tell(const struct options *o, const struct tally *t, const struct learner *l,
+static void tell(const struct options *o, const struct learn_tally *t, const struct learner *l,
 		 const struct compile_stats *c, const char *rules)
 {
-	if (o->explore.quiet)
+	if (o->runs.explore.quiet)
 		return;
 	fprintf(stderr, "snarl: %llu run%s, %llu passed and taught %llu new place%s, %llu pair%s, %llu cut%s; "
 		"%llu invariant%s fell%s%s\n", (unsigned long long)t->made, plural(t->made),
@@ -244,7 +105,7 @@ static void tell(const struct options *o, const struct tally *t, const struct le
 		"%u transactions of %u places\n", rules, c->sites, c->invariants, c->watched, c->open, c->transactions, c->members);
 }
 
-static void print_json(const struct tally *t, const struct compile_stats *c, const char *db,
+static void print_json(const struct learn_tally *t, const struct compile_stats *c, const char *db,
 		       const char *rules)
 {
 	struct buf out = { 0 };
@@ -284,7 +145,7 @@ static int write_rules(const struct options *o, struct store *store, const char 
 	int result = store_load(store, name, &k, err);
 
 	if (result == 0)
-		result = compile_write(&k, o->threshold, path, stats, err);
+		result = compile_write(&k, o->runs.threshold, path, stats, err);
 	known_free(&k);
 	return result;
 }
@@ -298,12 +159,12 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 	struct compile_stats stats;
 	struct session session = { 0 };
 	struct learner learner = { 0 };
-	struct tally tally = { 0 };
-	int code = o->form == FORM_RUN ? session_open(&session, &o->explore) : CMD_OK;
+	struct learn_tally tally = { 0 };
+	int code = o->form == FORM_RUN ? session_open(&session, &o->runs.explore) : CMD_OK;
 
 	if (code == CMD_OK &&
-	    (learner_open(&learner, store, name, (unsigned)o->granularity, o->threshold, err) < 0 ||
-	     (o->form == FORM_RUN ? make_runs(o, &session, &learner, &tally, err) :
+	    (learner_open(&learner, store, name, (unsigned)o->granularity, o->runs.threshold, err) < 0 ||
+	     (o->form == FORM_RUN ? learn_make_runs(&o->runs, &session, &learner, &tally, err) :
 				    learn_traces(o, &learner, &tally, err)) < 0))
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK && !tally.passed && !session_interrupted)
@@ -313,7 +174,7 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK)
 		tell(o, &tally, &learner, &stats, rules);
-	if (code == CMD_OK && o->explore.json)
+	if (code == CMD_OK && o->runs.explore.json)
 		print_json(&tally, &stats, db, rules);
 	learner_close(&learner);
 	if (o->form == FORM_RUN)
@@ -330,7 +191,7 @@ static int dump(const struct options *o, struct store *store, struct err *err)
 	if (store_load(store, o->name, &k, err) < 0)
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	else
-		learn_dump(&k, o->threshold, &out);
+		learn_dump(&k, o->runs.threshold, &out);
 	fputs(buf_string(&out), stdout);
 	buf_free(&out);
 	known_free(&k);
@@ -345,7 +206,7 @@ static int merge(const struct options *o, struct store *store, const char *rules
 		if (store_merge(store, o->operands[i], err) < 0)
 			return cmd_fail(&cmd_learn, "%s", err->text);
 	/* With several programs there is no one set of rules. */
-	if (write_rules(o, store, o->name, rules, &stats, err) == 0 && !o->explore.quiet)
+	if (write_rules(o, store, o->name, rules, &stats, err) == 0 && !o->runs.explore.quiet)
 		fprintf(stderr, "snarl: %s: %u places, %u open\n", rules, stats.sites, stats.open);
 	return CMD_OK;
 }
@@ -360,7 +221,7 @@ static int take_guard_logs(const struct options *o, struct store *store, const c
 			return cmd_fail(&cmd_learn, "%s", err->text);
 	if (write_rules(o, store, o->name, rules, &stats, err) < 0)
 		return cmd_fail(&cmd_learn, "%s", err->text);
-	if (!o->explore.quiet)
+	if (!o->runs.explore.quiet)
 		fprintf(stderr, "snarl: %llu orders were waited for in vain, %llu of them new, %llu of places "
 			"unknown here; %s: %u open\n", (unsigned long long)sum.taken,
 			(unsigned long long)sum.new, (unsigned long long)sum.unknown, rules, stats.open);
@@ -369,15 +230,15 @@ static int take_guard_logs(const struct options *o, struct store *store, const c
 
 static int act(const struct options *o)
 {
-	char *own = xasprintf("%s/%s", o->explore.out, STORE_FILE);
-	char *rules = xasprintf("%s/%s", o->explore.out, COMPILE_FILE);
+	char *own = xasprintf("%s/%s", o->runs.explore.out, STORE_FILE);
+	char *rules = xasprintf("%s/%s", o->runs.explore.out, COMPILE_FILE);
 	const char *db = o->form == FORM_DUMP && o->operand_count ? o->operands[0] : o->db ? o->db : own;
 	struct store *store = NULL;
 	struct err err = { "" };
 	bool fresh = o->form != FORM_DUMP && access(db, F_OK) != 0;
 	int code = CMD_OK;
 
-	if ((o->form != FORM_DUMP && bug_folder(o->explore.out, &err) < 0) ||
+	if ((o->form != FORM_DUMP && bug_folder(o->runs.explore.out, &err) < 0) ||
 	    !(store = store_open(db, o->form != FORM_DUMP && o->form != FORM_GUARD_LOG, &err)))
 		code = cmd_fail(&cmd_learn, "%s", err.text);
 	else if (o->form == FORM_DUMP)
@@ -442,30 +303,30 @@ static int parse(struct options *o, int argc, char **argv)
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_learn, CMD_OK);
 		case ':': case '?': return cmd_bad_option(&cmd_learn, argv, c);
 		case OPT_STABLE:
-			code = numbers_count(&cmd_learn, "--stable", optarg, 0, UINT64_MAX, &o->stable);
+			code = numbers_count(&cmd_learn, "--stable", optarg, 0, UINT64_MAX, &o->runs.stable);
 			break;
 		case OPT_THRESHOLD:
-			code = numbers_count(&cmd_learn, "--threshold", optarg, 0, 1u << 30, &o->threshold);
+			code = numbers_count(&cmd_learn, "--threshold", optarg, 0, 1u << 30, &o->runs.threshold);
 			break;
 		case OPT_GRANULARITY: code = learn_granularity(&cmd_learn, optarg, &o->granularity); break;
-		case OPT_SCHEDULES: o->schedules = true; break;
-		case OPT_PARALLEL: o->parallel = true; break;
+		case OPT_SCHEDULES: o->runs.schedules = true; break;
+		case OPT_PARALLEL: o->runs.parallel = true; break;
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_TRACES: o->form = FORM_TRACES; break;
 		case OPT_MERGE: o->form = FORM_MERGE; break;
 		case OPT_GUARD_LOG: o->form = FORM_GUARD_LOG; break;
 		case OPT_DUMP: o->form = FORM_DUMP; break;
-		default: code = explore_options_take(&o->explore, c);
+		default: code = explore_options_take(&o->runs.explore, c);
 		}
 	if (code != CMD_OK)
 		return code;
 	o->operands = argv + optind;
 	o->operand_count = argc - optind;
-	o->explore.program = o->operands;
-	if (o->explore.seconds > 0 && !o->explore.runs_given)
-		o->explore.runs = 0;
-	if (o->schedules && o->parallel)
+	o->runs.explore.program = o->operands;
+	if (o->runs.explore.seconds > 0 && !o->runs.explore.runs_given)
+		o->runs.explore.runs = 0;
+	if (o->runs.schedules && o->runs.parallel)
 		return cmd_usage(&cmd_learn, "--schedules and --parallel exclude each other");
 	if (!o->operand_count && o->form != FORM_DUMP)
 		return cmd_usage(&cmd_learn, o->form == FORM_MERGE ? "--merge: which databases?" :
@@ -476,14 +337,14 @@ static int parse(struct options *o, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .stable = 20, .granularity = LEARN_GRANULARITY };
+	struct options o = { .runs.stable = 20, .granularity = LEARN_GRANULARITY };
 	int code;
 
-	explore_options_init(&o.explore, &cmd_learn, 100);
+	explore_options_init(&o.runs.explore, &cmd_learn, 200);
 	code = parse(&o, argc, argv);
 	if (code < 0)
 		code = act(&o);
-	explore_options_free(&o.explore);
+	explore_options_free(&o.runs.explore);
 	return code;
 }
 

@@ -114,8 +114,8 @@ int plain_trace(const struct target *target, struct oracle *oracle, double timeo
 		result = run(target, trace.options, timeout, &s.result, err);
 	if (result == 0)
 		result = oracle_judge(oracle, &s, out, err);
-	if (replay_trace_close(&trace, result == 0 && out->verdict == ORACLE_PASSED, &closing) < 0 &&
-	    result == 0)
+	if (replay_trace_close(&trace, result == 0, &closing) < 0 && result == 0 &&
+	    out->verdict == ORACLE_PASSED)
 		result = err_set(err, "%s; was it built with snarl-cc?", closing.text);
 	capture_free(&s.result.out);
 	capture_free(&s.result.error);

@@ -9,8 +9,8 @@
 #include "explore/target.h"
 
 /*
- * The trace appears as `path` if the run passed; of a failing one there is none. -1 if it
- * could not be made.
+ * The trace appears as `path`; of a run that failed, if there is one. -1 if it could not be
+ * made.
  */
 int plain_trace(const struct target *target, struct oracle *oracle, double timeout, const char *path,
 		struct oracle_result *out, struct err *err);

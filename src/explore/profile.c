@@ -167,7 +167,8 @@ int profile_trace(const struct search_config *config, struct search_memory *memo
 			result = make(config, memory, run, again, &server, stats, failure, out, err);
 		server_close(&server);
 	}
-	if (replay_trace_close(&trace, result == 0 && !*failure, &closing) < 0 && result == 0) {
+	if (replay_trace_close(&trace, result == 0 && (!*failure || config->keep_failing), &closing) < 0 &&
+	    result == 0 && !*failure) {
 		*err = closing;
 		result = -1;
 	}

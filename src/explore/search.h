@@ -90,6 +90,7 @@ struct search_config {
 	bool keep_going;
 	struct spares *spares;	/* servers kept from search to search; or NULL */
 	struct search_memory *memory;	/* NULL: nothing is known before, nothing is kept */
+	bool keep_failing;	/* profile_trace(): also the trace of a run that failed */
 	bool learned;		/* all shared memory is known: events are counted as in the runs before */
 	volatile sig_atomic_t *stop;	/* not 0: come to an end */
 	/* Now and then, at least every 100 ms. */

@@ -14,21 +14,32 @@
 #include "trace/rules.h"
 
 /*
- * What check has to see of the places with an invariant that others could break: these, every
- * access that was before them, and what may come in between. A place that is sometimes the one
- * before is seen always, or two that are not neighbours would be taken for such.
+ * What check has to see of the places with an invariant that others could break: these, what
+ * may come in between, and every access to the same variable: one that was not seen would make neighbours of two
+ * that are none. Variables are what a thread's accesses in a row have in common.
  */
 static void mark_checked(const struct known *k, uint64_t threshold, uint8_t *marks)
 {
+	bool more = true;
+
 	for (size_t i = 0; i < k->local_count; i++)
 		if (k->locals[i].breakable && known_holds(&k->sites[k->locals[i].i], threshold))
 			marks[k->locals[i].i] |= COMPILE_BREAKABLE | COMPILE_CHECK;
-	for (size_t i = 0; i < k->local_count; i++)
-		if (marks[k->locals[i].i] & COMPILE_BREAKABLE)
-			marks[k->locals[i].p] |= COMPILE_CHECK;
 	for (size_t i = 0; i < k->between_count; i++)
 		if (marks[k->between[i].second] & COMPILE_BREAKABLE)
 			marks[k->between[i].first] |= COMPILE_CHECK;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < k->local_count; i++) {
+			uint8_t *p = &marks[k->locals[i].p], *next = &marks[k->locals[i].i];
+
+			if ((*p ^ *next) & COMPILE_CHECK) {
+				*p |= COMPILE_CHECK;
+				*next |= COMPILE_CHECK;
+				more = true;
+			}
+		}
+	}
 }
 
 static bool is_missing(const struct known_pair *p)
@@ -191,6 +202,7 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 
 	flags |= known_holds(s, r->threshold) ? RULES_INVARIANT : 0;
 	flags |= marks & COMPILE_CHECK ? RULES_CHECK : 0;
+	flags |= marks & COMPILE_BREAKABLE ? RULES_BREAKABLE : 0;
 	flags |= marks & COMPILE_OPEN ? RULES_OPEN : 0;
 	flags |= marks & COMPILE_LATE ? RULES_LATE : 0;
 	flags |= marks & COMPILE_MISSING ? RULES_SOURCE : 0;

@@ -6,6 +6,7 @@
 
 #include "analyze/names.h"
 #include "base/mem.h"
+#include "learn/learner_write.h"
 #include "symbol/key.h"
 
 #define FRAMES 16
@@ -175,198 +176,6 @@ static int note_builds(struct learner *l, const struct lesson *lesson, const str
 	return 0;
 }
 
-/* Several places of a build may be one in the sources: each number counts once for a run. */
-struct sums {
-	struct map sites;	/* id to 1: met, 2: its invariant was broken */
-	struct map pairs;	/* P << 32 | M to enum store_how */
-	struct map locals;	/* p << 32 | i to 1, 3: breakable */
-	struct map between;
-	struct map members;
-	struct map locks;	/* two sites, to enum store_locks */
-	struct map orders;	/* P << 32 | I to enum lifetx_torn */
-};
-
-static void add_pairs(struct map *to, const struct learn_pairs *pairs, const struct learner_site *at, uint64_t bits)
-{
-	for (size_t i = 0; i < pairs->count; i++)
-		*map_put(to, (uint64_t)at[pairs->items[i].first].id << 32 | (uint64_t)at[pairs->items[i].second].id,
-			 NULL) |= bits;
-}
-
-static void sum_up_apart(struct sums *s, const struct apart *a, const struct learner_site *at)
-{
-	add_pairs(&s->locals, apart_pairs(a), at, 1);
-	add_pairs(&s->locals, apart_breakable(a), at, 2);
-	add_pairs(&s->between, apart_between(a), at, 1);
-}
-
-static void sum_up(struct sums *s, const struct lesson *lesson, const struct learner_site *at)
-{
-	const struct learn_pairs *orders = lifetx_orders(lesson->lifetx);
-
-	for (size_t i = 1; i < lesson->sites.count; i++)
-		if (lesson->sites.items[i].access <= LEARN_WRITE)
-			*map_put(&s->sites, (uint64_t)at[i].id, NULL) |= 1;
-	for (size_t i = 0; i < avio_count(lesson->avio); i++)
-		*map_put(&s->sites, (uint64_t)at[avio_at(lesson->avio, i)->i].id, NULL) |= 2;
-	add_pairs(&s->pairs, pset_pairs(lesson->pset), at, STORE_SEEN);
-	add_pairs(&s->pairs, &lesson->expected, at, STORE_EXPECTED);
-	add_pairs(&s->pairs, &lesson->meet, at, STORE_MEET);
-	add_pairs(&s->pairs, &lesson->races, at, STORE_RACE);
-	add_pairs(&s->pairs, &lesson->turns_seen, at, STORE_SEEN);
-	add_pairs(&s->pairs, &lesson->turns_expected, at, STORE_EXPECTED);
-	add_pairs(&s->pairs, &lesson->first, at, STORE_FIRST);
-	add_pairs(&s->pairs, &lesson->after, at, STORE_AFTER);
-	add_pairs(&s->members, lifetx_members(lesson->lifetx), at, 1);
-	add_pairs(&s->members, locking_members(lesson->locking), at, 1);
-	add_pairs(&s->locks, locking_entries(lesson->locking), at, STORE_ENTRY);
-	add_pairs(&s->locks, locking_circles(lesson->locking), at, STORE_CIRCLE);
-	add_pairs(&s->locks, &lesson->turns_next, at, STORE_NEXT);
-	for (size_t i = 0; i < orders->count; i++)
-		*map_put(&s->orders, (uint64_t)at[orders->items[i].first].id << 32 |
-				     (uint64_t)at[orders->items[i].second].id, NULL) |=
-			lifetx_torn(lesson->lifetx, orders->items[i].first, orders->items[i].second);
-	sum_up_apart(s, lesson->apart, at);
-}
-
-struct writing {
-	struct learner *l;
-	struct store_news *news;
-	bool sure;		/* of the order of accesses */
-	int result;
-	struct err *err;
-};
-
-static void write_site(void *ctx, uint64_t id, uint64_t bits)
-{
-	struct writing *w = ctx;
-
-	if (w->result == 0)
-		w->result = store_saw(w->l->store, (int64_t)id, bits & 2, w->l->threshold, w->news, w->err);
-}
-
-static void write_pair(void *ctx, uint64_t key, uint64_t bits)
-{
-	struct writing *w = ctx;
-
-	if (w->result == 0)
-		w->result = store_follows(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					  (unsigned)bits, w->sure, w->news, w->err);
-}
-
-static void write_local(void *ctx, uint64_t key, uint64_t bits)
-{
-	struct writing *w = ctx;
-
-	if (w->result == 0)
-		w->result = store_local(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					bits & 2, w->err);
-}
-
-static void write_between(void *ctx, uint64_t key, uint64_t value)
-{
-	struct writing *w = ctx;
-
-	(void)value;
-	if (w->result == 0)
-		w->result = store_between(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					  w->err);
-}
-
-static void write_member(void *ctx, uint64_t key, uint64_t value)
-{
-	struct writing *w = ctx;
-
-	(void)value;
-	if (w->result == 0)
-		w->result = store_member(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->news, w->err);
-}
-
-static void write_lock(void *ctx, uint64_t key, uint64_t bits)
-{
-	struct writing *w = ctx;
-
-	if (w->result == 0)
-		w->result = store_locks(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					(unsigned)bits, w->err);
-}
-
-static void write_order(void *ctx, uint64_t key, uint64_t torn)
-{
-	struct writing *w = ctx;
-
-	if (w->result == 0)
-		w->result = store_order(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					(unsigned)torn, w->news, w->err);
-}
-
-/* With new cuts, what earlier runs had in one transaction may be in two: this run tells. */
-static int forget_orders(struct learner *l, const struct learn_pairs *meet, const struct learner_site *at,
-			 struct err *err)
-{
-	struct map sites = { 0 };
-	int result = 0;
-
-	for (size_t i = 0; i < meet->count; i++)
-		map_put(&sites, (uint64_t)at[meet->items[i].first].id, NULL);
-	for (size_t i = 0; i < meet->count && result == 0; i++) {
-		uint64_t *done = map_find(&sites, (uint64_t)at[meet->items[i].first].id);
-
-		if (!*done)
-			result = store_forget_orders(l->store, &sites, at[meet->items[i].first].id, err);
-		*done = 1;
-	}
-	map_free(&sites);
-	return result;
-}
-
-/*
- * One run that was interrupted there may have passed by luck; and the order of racing accesses in a parallel run
- * is not quite exact: it must happen twice.
- */
-static int write_cuts(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
-		      struct store_news *news, struct err *err)
-{
-	for (uint32_t i = 1; i < lesson->sites.count; i++) {
-		unsigned cuts = lifetx_cuts(lesson->lifetx, i) & ~at[i].cuts;
-
-		if (cuts && store_cut(l->store, at[i].id, cuts, news, err) < 0)
-			return -1;
-	}
-	return news->cuts ? forget_orders(l, &lesson->meet, at, err) : 0;
-}
-
-static int write_all(struct learner *l, const struct lesson *lesson, const struct learner_site *at,
-		     bool sure, struct store_news *news, struct err *err)
-{
-	struct writing w = { .l = l, .news = news, .sure = sure, .err = err };
-	struct sums s = { 0 };
-
-	sum_up(&s, lesson, at);
-	w.result = write_cuts(l, lesson, at, news, err);
-	map_each(&s.sites, write_site, &w);
-	map_each(&s.pairs, write_pair, &w);
-	map_each(&s.locals, write_local, &w);
-	map_each(&s.between, write_between, &w);
-	map_each(&s.members, write_member, &w);
-	map_each(&s.locks, write_lock, &w);
-	map_each(&s.orders, write_order, &w);
-	for (size_t i = 0; i < avio_count(lesson->avio) && w.result == 0; i++) {
-		const struct avio_triple *t = avio_at(lesson->avio, i);
-
-		w.result = store_triple(l->store, at[t->p].id, at[t->r].id, at[t->i].id, t->pattern, news,
-					err);
-	}
-	map_free(&s.sites);
-	map_free(&s.pairs);
-	map_free(&s.locals);
-	map_free(&s.between);
-	map_free(&s.members);
-	map_free(&s.locks);
-	map_free(&s.orders);
-	return w.result;
-}
-
 /* A run that makes new cuts is looked at again, with these: what is one transaction is known then. */
 static int transactions(struct learner *l, struct reader *trace, struct lesson *lesson, uint8_t *cuts,
 			struct err *err)
@@ -386,6 +195,12 @@ static int transactions(struct learner *l, struct reader *trace, struct lesson *
 	return 0;
 }
 
+static void look_up_again(struct learner *l)
+{
+	map_free(&l->at);
+	l->count = 0;
+}
+
 static int learn(struct learner *l, struct reader *trace, struct lesson *lesson, struct learner_site *at,
 		 const char *input, const char *how, uint64_t seed, struct store_news *news, struct err *err)
 {
@@ -398,20 +213,60 @@ static int learn(struct learner *l, struct reader *trace, struct lesson *lesson,
 		for (size_t i = 1; i < lesson->sites.count; i++)
 			cuts[i] = (uint8_t)at[i].cuts;
 		if (transactions(l, trace, lesson, cuts, err) == 0 &&
-		    write_all(l, lesson, at, strcmp(how, "parallel") != 0, news, err) == 0 &&
+		    learner_write(l, lesson, at, strcmp(how, "parallel") != 0, news, err) == 0 &&
 		    note_builds(l, lesson, trace, err) == 0 &&
 		    store_run(l->store, l->program, input, how, seed, news, err) == 0)
 			result = store_commit(l->store, err);
 	}
 	if (result < 0)
 		store_rollback(l->store);
-	/* Numbers that were made are not there any more; or there are new cuts: look them up again. */
-	if (result < 0 || news->cuts) {
-		map_free(&l->at);
-		l->count = 0;
-	}
+	/* Numbers that were made are not there any more; or there are new cuts. */
+	if (result < 0 || news->cuts)
+		look_up_again(l);
 done:
 	free(cuts);
+	return result;
+}
+
+static int probe(struct learner *l, struct reader *trace, const struct lesson *lesson, struct learner_site *at,
+		 const char *input, bool passed, uint64_t seed, struct store_news *news, struct err *err)
+{
+	int result;
+
+	if (store_begin(l->store, err) < 0)
+		return -1;
+	result = learner_sites(l, lesson, trace, at, err);
+	if (result == 0)
+		result = learner_write_probe(l, lesson, at, passed, news, err);
+	if (result == 0 && passed)
+		result = store_run(l->store, l->program, input, "probe", seed, news, err);
+	if (result == 0)
+		result = store_commit(l->store, err);
+	if (result < 0) {
+		store_rollback(l->store);
+		look_up_again(l);
+	}
+	return result;
+}
+
+int learner_probe(struct learner *l, const char *path, const char *input, bool passed, uint64_t seed,
+		  struct store_news *news, struct err *err)
+{
+	struct reader *trace = reader_open(path, err);
+	struct lesson lesson = { 0 };
+	struct learner_site *at = NULL;
+	int result = -1;
+
+	*news = (struct store_news){ 0 };
+	if (!trace)
+		return -1;
+	if (lesson_read(&lesson, trace, l->granularity, true, seed, err) == 0) {
+		at = xcalloc(lesson.sites.count + 1, sizeof(*at));
+		result = probe(l, trace, &lesson, at, input, passed, seed, news, err);
+	}
+	free(at);
+	lesson_free(&lesson);
+	reader_close(trace);
 	return result;
 }
 

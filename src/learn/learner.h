@@ -33,6 +33,13 @@ int learner_trace(struct learner *l, const char *path, const char *input, const 
 		  struct store_news *news, struct err *err);
 
 /*
+ * Likewise of a run that went where others hardly go: it teaches no more than which invariants it broke. If it
+ * failed, that these do harm.
+ */
+int learner_probe(struct learner *l, const char *path, const char *input, bool passed, uint64_t seed,
+		  struct store_news *news, struct err *err);
+
+/*
  * The numbers in the database of all sites of a lesson, made if they are new; `items` has l->sites.count.
  * Within a transaction.
  */

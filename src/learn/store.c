@@ -16,7 +16,8 @@ static const char schema[] =
 	" key TEXT NOT NULL, access INTEGER NOT NULL, function TEXT NOT NULL, file TEXT NOT NULL,"
 	" line INTEGER NOT NULL, column INTEGER NOT NULL, runs INTEGER NOT NULL DEFAULT 0,"
 	" broken INTEGER NOT NULL DEFAULT 0, cuts INTEGER NOT NULL DEFAULT 0,"
-	" doubtful INTEGER NOT NULL DEFAULT 0, UNIQUE (program, key, access));"
+	" doubtful INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0,"
+	" harmed INTEGER NOT NULL DEFAULT 0, UNIQUE (program, key, access));"
 	"CREATE TABLE place (build TEXT NOT NULL, offset INTEGER NOT NULL,"
 	" site INTEGER NOT NULL REFERENCES site, PRIMARY KEY (build, offset, site)) WITHOUT ROWID;"
 	"CREATE INDEX place_site ON place (site);"
@@ -49,6 +50,7 @@ static const char *const texts[STATEMENTS] = {
 		 " column = excluded.column RETURNING id, cuts",
 	[PLACE] = "INSERT INTO place (build, offset, site) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
 	[SAW] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
+	[FAILED] = "UPDATE site SET failed = failed + 1, harmed = harmed + ?2 WHERE id = ?1",
 	[TRIPLE] = "INSERT INTO triple VALUES (?1, ?2, ?3, ?4, 1)"
 		   " ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
 	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected, meet) VALUES (?1, ?2, ?3, ?4, 0) ON CONFLICT DO UPDATE"
@@ -74,9 +76,11 @@ static const char *const texts[STATEMENTS] = {
 	[FORGET_BUILDS] = "DELETE FROM build WHERE program = ?1",
 	[AT] = "SELECT site.id FROM place JOIN site ON site.id = place.site"
 	       " WHERE place.build = ?1 AND place.offset = ?2 AND site.access != 2 ORDER BY site.access",
+	[UNBROKEN] = "SELECT EXISTS (SELECT 1 FROM local JOIN site ON site.id = i WHERE site.program = ?1"
+		     " AND breakable > 0 AND (broken <= ?2 OR (harmed > 0 AND harmed * site.runs >= ?3 * broken * failed)))",
 	[ANY_RUN] = "SELECT EXISTS (SELECT 1 FROM run)",
 	[PROGRAMS] = "SELECT id, name FROM program ORDER BY id",
-	[SITES] = "SELECT id, access, line, column, cuts, runs, broken, key, function, file FROM site"
+	[SITES] = "SELECT id, access, line, column, cuts, runs, broken, failed, harmed, key, function, file FROM site"
 		  " WHERE program = ?1 ORDER BY file, line, column, access, id",
 	[PLACES] = "SELECT place.site, place.offset, place.build,"
 		   " EXISTS (SELECT 1 FROM build b WHERE b.program = ?1 AND b.build = place.build)"
@@ -105,11 +109,13 @@ static const char merging[] =
 	" JOIN program p ON p.name = o.name;"
 	"INSERT INTO build SELECT p.new, build FROM other.build o JOIN programs p ON p.old = o.program"
 	" WHERE NOT EXISTS (SELECT 1 FROM main.build b WHERE b.program = p.new) ON CONFLICT DO NOTHING;"
-	"INSERT INTO site (program, key, access, function, file, line, column, runs, broken, cuts, doubtful)"
-	" SELECT p.new, key, access, function, file, line, column, runs, broken, cuts, doubtful FROM other.site"
+	"INSERT INTO site (program, key, access, function, file, line, column, runs, broken, cuts, doubtful, failed,"
+	" harmed) SELECT p.new, key, access, function, file, line, column, runs, broken, cuts, doubtful, failed,"
+	" harmed FROM other.site"
 	" JOIN programs p ON p.old = program WHERE true ON CONFLICT (program, key, access) DO UPDATE SET"
 	" runs = runs + excluded.runs, broken = broken + excluded.broken, cuts = cuts | excluded.cuts,"
-	" doubtful = doubtful | excluded.doubtful;"
+	" doubtful = doubtful | excluded.doubtful, failed = failed + excluded.failed,"
+	" harmed = harmed + excluded.harmed;"
 	"CREATE TEMP TABLE sites AS SELECT o.id AS old, s.id AS new FROM other.site o"
 	" JOIN programs p ON p.old = o.program"
 	" JOIN site s ON s.program = p.new AND s.key = o.key AND s.access = o.access;"
@@ -143,7 +149,7 @@ static const char merging[] =
 
 static const struct db_kind kind = {
 	.what = "database of what was learnt", .hint = "snarl learn -- PROGRAM makes one",
-	.application = 0x736e6c6eu, .version = 2,	/* "snln" */
+	.application = 0x736e6c6eu, .version = 3,	/* "snln" */
 	.schema = schema, .statements = texts, .count = STATEMENTS,
 };
 
@@ -243,6 +249,20 @@ int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, st
 	news->sites += got[0] == 1;
 	news->broken += broken && (uint64_t)got[1] == threshold + 1;
 	return 0;
+}
+
+int store_failed(struct store *s, int64_t site, bool broken, struct err *err)
+{
+	db_bind(&s->db, FAILED, 1, 2, (int64_t[]){ site, broken });
+	return db_run(&s->db, FAILED, NULL, 0, err);
+}
+
+int store_unbroken(struct store *s, int64_t program, uint64_t threshold, struct err *err)
+{
+	int64_t any;
+
+	db_bind(&s->db, UNBROKEN, 1, 3, (int64_t[]){ program, (int64_t)threshold, KNOWN_HARM });
+	return db_run(&s->db, UNBROKEN, &any, 1, err) < 0 ? -1 : any != 0;
 }
 
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,

@@ -67,6 +67,10 @@ uint64_t store_news_sum(const struct store_news *n);
 /* Each adds one run to what is known, and to *news what is new. `threshold`: runs that may break an invariant. */
 int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
 	      struct err *err);
+/* Of a failing run that came to the site. */
+int store_failed(struct store *s, int64_t site, bool broken, struct err *err);
+/* 1: there is an invariant that others could break, or one that may be: a run that broke it failed; 0: none. */
+int store_unbroken(struct store *s, int64_t program, uint64_t threshold, struct err *err);
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
 		 struct store_news *news, struct err *err);
 /* The last two are of a place and itself: it came first, or after others (learn/unordered.h). */
@@ -104,7 +108,8 @@ struct known_site {
 	char *key, *function, *file;	/* "" if unknown */
 	unsigned line, column, cuts;
 	enum learn_access access;
-	uint64_t runs, broken;	/* runs that met it, and that broke its invariant */
+	uint64_t runs, broken;	/* passing runs that met it, and that broke its invariant */
+	uint64_t failed, harmed;	/* likewise, failing runs */
 };
 
 struct known_place {
@@ -166,10 +171,17 @@ struct known {
 int store_load(struct store *s, const char *program, struct known *k, struct err *err);
 void known_free(struct known *k);
 
-/* Does its invariant hold? */
+/*
+ * Does its invariant hold? What is broken in failing runs far more often than in passing ones is what
+ * makes them fail: some had luck. One failure may have other reasons.
+ */
+#define KNOWN_HARM 2u
+
 static inline bool known_holds(const struct known_site *s, uint64_t threshold)
 {
-	return s->access != LEARN_FUNCTION && s->runs && s->broken <= threshold;
+	bool harmful = s->harmed > 1 && s->harmed * s->runs >= KNOWN_HARM * s->broken * s->failed;
+
+	return s->access != LEARN_FUNCTION && s->runs && (s->broken <= threshold || harmful);
 }
 
 #endif

@@ -48,8 +48,9 @@ static int load_sites(struct db *d, struct known *k, struct err *err)
 			.id = db_number(d, SITES, 0), .access = (enum learn_access)db_number(d, SITES, 1),
 			.line = (unsigned)db_number(d, SITES, 2), .column = (unsigned)db_number(d, SITES, 3),
 			.cuts = (unsigned)db_number(d, SITES, 4), .runs = (uint64_t)db_number(d, SITES, 5),
-			.broken = (uint64_t)db_number(d, SITES, 6), .key = xstrdup(db_text(d, SITES, 7)),
-			.function = xstrdup(db_text(d, SITES, 8)), .file = xstrdup(db_text(d, SITES, 9)),
+			.broken = (uint64_t)db_number(d, SITES, 6), .failed = (uint64_t)db_number(d, SITES, 7),
+			.harmed = (uint64_t)db_number(d, SITES, 8), .key = xstrdup(db_text(d, SITES, 9)),
+			.function = xstrdup(db_text(d, SITES, 10)), .file = xstrdup(db_text(d, SITES, 11)),
 		};
 		*map_put(&k->at, (uint64_t)k->sites[k->count].id, NULL) = k->count + 1;
 		k->count++;

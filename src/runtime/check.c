@@ -149,7 +149,7 @@ void check_access(uint64_t addr, uint64_t size, const struct rules_place *place,
 {
 	struct touch t = { .addr = addr & TRACE_ADDR_MASK, .size = size ? size : 1, .site = place->site,
 			   .serial = (uint16_t)watch_self.serial, .write = write,
-			   .invariant = place->flags & RULES_INVARIANT };
+			   .invariant = place->flags & (watch.all ? RULES_INVARIANT : RULES_BREAKABLE) };
 	uint64_t piece = t.addr >> watch.shift, last = (t.addr + t.size - 1) >> watch.shift;
 
 	if (t.site >= CHECK_SITES)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define RULES_MAGIC 0x53454c55524c4e53ull	/* "SNLRULES" */
-#define RULES_VERSION 3u
+#define RULES_VERSION 4u
 #define RULES_ID_MAX 64u
 
 enum rules_flag {
@@ -31,10 +31,7 @@ enum rules_flag {
 	RULES_IN_TX = 16,
 	/* LifeTx: a transaction ends right before this access, and the next one begins. */
 	RULES_CUT = 32,
-	/*
-	 * For check: it has an invariant that another thread could break; or it is the access
-	 * before such a one; or it could be what breaks it.
-	 */
+	/* For check: it touches what a place marked RULES_BREAKABLE does, or could come in between there. */
 	RULES_CHECK = 256,
 	RULES_WRITE = 64,	/* else it only reads; atomics that do both write */
 	/* LifeTx: it may come between two accesses of a transaction of another thread. */
@@ -44,6 +41,7 @@ enum rules_flag {
 	RULES_LOCK = 1024,	/* no access: it takes a mutex, which counts as if that were written */
 	/* No access either: it cancels a thread. With RULES_LATE: one that did nothing more then, but left the call it was in. */
 	RULES_CANCEL = 2048,
+	RULES_BREAKABLE = 4096,	/* it has an invariant that another thread could break: what check judges */
 };
 
 /*

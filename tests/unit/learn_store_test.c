@@ -267,6 +267,78 @@ static void test_threshold(void **state)
 	learner_close(&lenient);
 }
 
+static void probe(const char *text, bool passed)
+{
+	struct store_news news;
+	struct err err = { "" };
+
+	write_trace("probed", text);
+	if (learner_probe(&learner, test_path("probed"), "", passed, 1, &news, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* A probe that passes makes invariants fall, and no more; if most that break one fail, it holds all the same. */
+static void test_probe(void **state)
+{
+	static const char whole[] = "0 create 0.1\n0 read x:8 @a\n0 read x:8 @b\n0.1 write x:8 @w\n";
+	struct err err;
+	struct known k;
+
+	(void)state;
+	teach(&learner, whole);
+	assert_int_equal(store_unbroken(store, learner.program, 0, &err), 1);
+	probe(torn, true);
+	load_known(store, &k);
+	assert_true(k.sites[site(&k, "b", LEARN_READ)].runs == 2 && k.sites[site(&k, "b", LEARN_READ)].broken == 1);
+	assert_false(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
+	assert_false(follows(&k, "w", LEARN_WRITE, "b", LEARN_READ, false));
+	assert_int_equal(k.sites[site(&k, "b", LEARN_READ)].cuts, 0);
+	assert_int_equal(k.run_count, 2);
+	known_free(&k);
+	assert_int_equal(store_unbroken(store, learner.program, 0, &err), 0);
+	/* One failure is not enough, but a reason to go on. */
+	probe(torn, false);
+	load_known(store, &k);
+	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 1 && k.sites[site(&k, "b", LEARN_READ)].harmed == 1);
+	assert_true(k.sites[site(&k, "b", LEARN_READ)].runs == 2 && k.run_count == 2);
+	assert_false(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
+	known_free(&k);
+	assert_int_equal(store_unbroken(store, learner.program, 0, &err), 1);
+	probe(torn, false);
+	load_known(store, &k);
+	assert_true(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
+	known_free(&k);
+	/* 2 of 3 that fail against 1 of 2 that pass: it is not that. */
+	probe(whole, false);
+	load_known(store, &k);
+	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 3 && k.sites[site(&k, "b", LEARN_READ)].harmed == 2);
+	assert_false(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
+	known_free(&k);
+}
+
+/* Judged is what others can break; seen, all that touches the same. */
+static void test_checked(void **state)
+{
+	struct known_site sites[] = {
+		{ .access = LEARN_READ, .runs = 3 }, { .access = LEARN_WRITE, .runs = 3 },
+		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_READ, .runs = 3 },
+		{ .access = LEARN_WRITE, .runs = 3 }, { .access = LEARN_READ, .runs = 3 },
+	};
+	/* 2, then 0, then 1; 1 could be broken by 4. 3 comes after 2. 5 is of another variable. */
+	struct known_local locals[] = { { 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 3, 0 } };
+	struct known_pair between[] = { { 4, 1, 0, 0, 0 } };
+	struct known k = { .sites = sites, .count = 6, .locals = locals, .local_count = 4, .between = between,
+			   .between_count = 1 };
+	uint8_t *marks = compile_marks(&k, 0);
+	const uint8_t wanted[] = { COMPILE_CHECK, COMPILE_CHECK | COMPILE_BREAKABLE, COMPILE_CHECK, COMPILE_CHECK,
+				   COMPILE_CHECK, 0 };
+
+	(void)state;
+	for (size_t i = 0; i < k.count; i++)
+		assert_int_equal(marks[i] & (COMPILE_CHECK | COMPILE_BREAKABLE), wanted[i]);
+	free(marks);
+}
+
 static void test_merge(void **state)
 {
 	char path[2][256];
@@ -381,6 +453,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cancels, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_barrier, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_probe, set_up, tear_down),
+		cmocka_unit_test(test_checked),
 		cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
 		cmocka_unit_test(test_late), cmocka_unit_test(test_rules),
 	};
