@@ -24,7 +24,7 @@
  * used to what hardly ever happens.
  */
 #define PROBE_EVERY 4u
-#define PROBE_STABLE 2u	/* times as many as of others have to bring nothing new */
+#define PROBE_STABLE 2u	/* so many times --stable have to break nothing more */
 
 #define TROUBLE 5u	/* runs in a row that could not be made, and it is given up */
 
@@ -67,13 +67,15 @@ static void add_probe(struct learn_tally *t, const struct store_news *n)
 	t->probes = n->broken ? 0 : t->probes + 1;
 }
 
-static void show_progress(struct session *s, const struct learn_tally *t)
+static void show_progress(struct session *s, const struct learn_tally *t, bool probing)
 {
 	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
 				      .seconds = attempt_now() - s->began };
+	uint64_t quiet = probing ? t->probes : t->quiet;
 
-	snprintf(s->progress.note, sizeof(s->progress.note), "%llu place%s, nothing new for %llu run%s; ",
-		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)t->quiet, plural(t->quiet));
+	snprintf(s->progress.note, sizeof(s->progress.note), "%llu place%s, nothing new for %llu %s%s; ",
+		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)quiet,
+		 probing ? "probe" : "run", plural(quiet));
 	progress_show(&s->progress, &stats);
 }
 
@@ -128,6 +130,7 @@ static int learn_from(struct runs *r, enum way way, bool passed, struct err *err
 	struct learn_tally *t = r->t;
 	uint64_t seed = r->o->explore.seed + t->made - 1;
 	struct store_news news;
+	uint64_t wanted;
 	bool probe;
 	int code;
 
@@ -151,9 +154,10 @@ static int learn_from(struct runs *r, enum way way, bool passed, struct err *err
 	/* Also after the last one fell: if what broke it does harm, a run will fail. */
 	code = store_unbroken(r->l->store, r->l->program, r->o->threshold, err);
 	t->probing |= code > 0;
+	wanted = code > 0 ? PROBE_STABLE * r->o->stable : r->o->stable;
 	probe = t->probing && r->can_control && !r->o->schedules && !r->o->parallel;
 	t->settled = r->o->stable && t->quiet >= r->o->stable &&
-		     (!probe || t->probes >= PROBE_STABLE * r->o->stable);
+		     (!probe || t->probes >= wanted);
 	return code < 0 ? -1 : 0;
 }
 
@@ -205,7 +209,7 @@ static int make_runs(struct runs *r, struct err *err)
 			code = learn_from(r, way, passed, err);
 		else if (t->made > 1 && trouble < TROUBLE)
 			code = 0;
-		show_progress(r->s, t);
+		show_progress(r->s, t, way == PROBE && r->o->stable && t->quiet >= r->o->stable);
 	}
 	return code;
 }
