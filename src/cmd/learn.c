@@ -25,6 +25,7 @@ static const char usage[] =
 	"rules, snarl guard keeps a program to them.\n"
 	"\n"
 	"      --runs N         at most (default 200)\n"
+	"  -j, --jobs N         runs looked through at the same time, while others are made (default: one per CPU)\n"
 	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
 	"      --stable M       end when M runs in a row taught nothing new (default 20; 0: never)\n"
 	"      --schedules      under control, each run another interleaving; without: as they come,\n"
@@ -263,6 +264,7 @@ enum { OPT_STABLE = EXPLORE_OPT_OWN, OPT_SCHEDULES, OPT_PARALLEL, OPT_THRESHOLD,
        OPT_TRACES, OPT_MERGE, OPT_GUARD_LOG, OPT_DUMP };
 
 static const struct option long_options[] = {
+	{ "jobs", required_argument, NULL, 'j' },
 	{ "runs", required_argument, NULL, OPT_RUNS },
 	{ "time", required_argument, NULL, OPT_TIME },
 	{ "seed", required_argument, NULL, OPT_SEED },
@@ -298,7 +300,7 @@ static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
 
-	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1)
+	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:j:o:qh", long_options, NULL)) != -1)
 		switch (c) {
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_learn, CMD_OK);
 		case ':': case '?': return cmd_bad_option(&cmd_learn, argv, c);

@@ -1,5 +1,7 @@
 #include "cmd/learn_runs.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,9 +28,21 @@
 #define PROBE_EVERY 4u
 #define PROBE_STABLE 2u	/* so many times --stable have to break nothing more */
 
-#define TROUBLE 5u	/* runs in a row that could not be made, and it is given up */
+#define JOBS 8u		/* at most: each takes memory */
+#define TROUBLE 5u	/* such runs, and it is given up */
 
 enum way { PARALLEL, MEETING, SCHEDULE, PROBE };
+
+/* A run that was made, and is read meanwhile, if it left a trace. */
+struct job {
+	enum way way;
+	bool passed, reading;
+	uint64_t seed;
+	unsigned granularity;
+	char *path;
+	pthread_t reader;
+	struct learner_reading read;
+};
 
 /* What the runs have in common. */
 struct runs {
@@ -38,10 +52,13 @@ struct runs {
 	struct learn_tally *t;
 	struct search_memory memory;
 	struct search_config config;
-	char *path;		/* of the trace */
 	char *input;
 	bool can_control;
-	uint64_t probes;	/* made so far */
+	uint64_t made;		/* runs; t->made counts those that were learnt from */
+	uint64_t probes;	/* of these */
+	struct job *jobs;	/* in the order of the runs: first … first + pending, round the end */
+	size_t first, pending, most;
+	unsigned trouble;	/* runs in a row that could not be made */
 };
 
 void learn_add_news(struct learn_tally *t, const struct store_news *n)
@@ -89,76 +106,122 @@ static enum way choose(const struct runs *r)
 		return PARALLEL;
 	if (t->probing && r->o->stable && t->quiet >= r->o->stable)
 		return PROBE;
-	if (t->made % MEETING_EVERY == 1)
+	if (r->made % MEETING_EVERY == 1)
 		return MEETING;
-	return t->probing && t->made % PROBE_EVERY == 3 ? PROBE : PARALLEL;
+	return t->probing && r->made % PROBE_EVERY == 3 ? PROBE : PARALLEL;
 }
 
-static uint32_t switches(struct runs *r, enum way way)
+static uint32_t switches(const struct runs *r, enum way way)
 {
 	/* Few switches show what users will see, many what else there is. */
 	static const uint32_t schedules[] = { 0, 100, 0, 400 }, probes[] = { 100, 250, 50, 400 };
 
 	if (way == SCHEDULE)
-		return schedules[r->t->made % ARRAY_SIZE(schedules)];
-	return way == PROBE ? probes[r->probes++ % ARRAY_SIZE(probes)] : MEETING_PERMILLE;
+		return schedules[r->made % ARRAY_SIZE(schedules)];
+	return way == PROBE ? probes[r->probes % ARRAY_SIZE(probes)] : MEETING_PERMILLE;
 }
 
 /* One run to a trace, if it passed; there may be one if not. */
-static int make_run(struct runs *r, enum way way, bool *passed, struct err *err)
+static int make_run(struct runs *r, struct job *j, struct err *err)
 {
 	struct search_failure *failure = NULL;
 	struct oracle_result result;
 	int code;
 
-	unlink(r->path);
-	if (way == PARALLEL) {
-		code = plain_trace(&r->s->target, &r->s->oracle, r->o->explore.timeout, r->path, &result, err);
-		*passed = code == 0 && result.verdict == ORACLE_PASSED;
+	if (j->way == PARALLEL) {
+		code = plain_trace(&r->s->target, &r->s->oracle, r->o->explore.timeout, j->path, &result, err);
+		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
 	}
-	r->config.switch_permille = switches(r, way);
-	code = profile_trace(&r->config, &r->memory, r->t->made, NULL, r->path, &r->s->stats, &failure, NULL, err);
-	*passed = code == 0 && !failure;
+	r->config.switch_permille = switches(r, j->way);
+	code = profile_trace(&r->config, &r->memory, r->made, NULL, j->path, &r->s->stats, &failure, NULL, err);
+	j->passed = code == 0 && !failure;
 	if (failure)
 		search_failure_free(failure);
 	return code;
 }
 
-static int learn_from(struct runs *r, enum way way, bool passed, struct err *err)
+static void *read_job(void *arg)
+{
+	struct job *j = arg;
+
+	learner_read(&j->read, j->path, j->granularity, j->way == PROBE || !j->passed, j->seed);
+	return NULL;
+}
+
+/* Signals are for the thread that makes the runs. */
+static void start_reading(struct runs *r, struct job *j)
+{
+	sigset_t all, before;
+
+	j->granularity = r->l->granularity;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	j->reading = r->most > 1 && pthread_create(&j->reader, NULL, read_job, j) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!j->reading)
+		read_job(j);
+}
+
+static int learn_from(struct runs *r, struct job *j, struct err *err)
 {
 	struct learn_tally *t = r->t;
-	uint64_t seed = r->o->explore.seed + t->made - 1;
 	struct store_news news;
-	uint64_t wanted;
-	bool probe;
 	int code;
 
-	if (passed && way != PROBE) {
-		code = learner_trace(r->l, r->path, r->input, way == PARALLEL ? "parallel" : "controlled", seed,
-				     &news, err);
+	if (j->passed && j->way != PROBE) {
+		code = learner_take(r->l, &j->read, r->input, j->way == PARALLEL ? "parallel" : "controlled", &news,
+				    err);
 		if (code == 0)
 			learn_add_news(t, &news);
-	} else if (passed) {
-		code = learner_probe(r->l, r->path, r->input, true, seed, &news, err);
-		if (code == 0)
-			add_probe(t, &news);
 	} else {
+		code = learner_take_probe(r->l, &j->read, r->input, j->passed, &news, err);
+		if (code == 0 && j->passed)
+			add_probe(t, &news);
 		/* What is left of a run that failed may be damaged. */
-		if (access(r->path, R_OK) == 0)
-			learner_probe(r->l, r->path, r->input, false, seed, &news, err);
-		code = 0;
+		if (!j->passed)
+			code = 0;
 	}
-	if (code < 0)
-		return code;
+	return code;
+}
+
+/* Did the last runs bring nothing new? */
+static int judge(struct runs *r, struct err *err)
+{
+	struct learn_tally *t = r->t;
+	uint64_t stable = r->o->stable;
+	int unbroken = store_unbroken(r->l->store, r->l->program, r->o->threshold, err);
+	bool probe;
+
 	/* Also after the last one fell: if what broke it does harm, a run will fail. */
-	code = store_unbroken(r->l->store, r->l->program, r->o->threshold, err);
-	t->probing |= code > 0;
-	wanted = code > 0 ? PROBE_STABLE * r->o->stable : r->o->stable;
+	t->probing |= unbroken > 0;
 	probe = t->probing && r->can_control && !r->o->schedules && !r->o->parallel;
-	t->settled = r->o->stable && t->quiet >= r->o->stable &&
-		     (!probe || t->probes >= wanted);
-	return code < 0 ? -1 : 0;
+	t->settled = stable && t->quiet >= stable && (!probe || t->probes >= (unbroken ? PROBE_STABLE : 1) * stable);
+	return unbroken < 0 ? -1 : 0;
+}
+
+/* The oldest job comes to its end. `learn`: it counts. */
+static int end_job(struct runs *r, bool learn, struct err *err)
+{
+	struct job *j = &r->jobs[r->first];
+	int code = 0;
+
+	if (j->reading)
+		pthread_join(j->reader, NULL);
+	if (learn) {
+		r->t->made++;
+		if (j->read.trace || j->passed)
+			code = learn_from(r, j, err);
+		if (code == 0)
+			code = judge(r, err);
+		show_progress(r->s, r->t, j->way == PROBE && r->o->stable && r->t->quiet >= r->o->stable);
+	}
+	learner_reading_free(&j->read);
+	unlink(j->path);
+	j->reading = j->passed = false;
+	r->first = (r->first + 1) % r->most;
+	r->pending--;
+	return code;
 }
 
 static char *join(char *const *words)
@@ -171,64 +234,92 @@ static char *join(char *const *words)
 	return (char *)b.data;
 }
 
-static bool time_is_up(const struct runs *r)
+static bool is_over(const struct runs *r)
 {
 	const struct explore_options *e = &r->o->explore;
 
-	return session_interrupted || (e->seconds > 0 && attempt_now() - r->s->began >= e->seconds) ||
-	       (e->runs && r->t->made >= e->runs);
+	return session_interrupted || r->t->settled || (e->seconds > 0 && attempt_now() - r->s->began >= e->seconds);
+}
+
+/* A parallel run needs cores of its own. */
+static bool must_wait(const struct runs *r, enum way way)
+{
+	return r->pending == r->most || (way == PARALLEL && r->pending && r->pending + 2 > r->most);
+}
+
+/* 1: there is another job; 0: not now; -1: error. */
+static int begin_job(struct runs *r, enum way way, struct err *err)
+{
+	struct job *j = &r->jobs[(r->first + r->pending) % r->most];
+	int code;
+
+	j->way = way;
+	j->seed = r->o->explore.seed + r->made;
+	code = make_run(r, j, err);
+	/* Ctrl-C reaches the program, too. */
+	if (session_interrupted)
+		return 0;
+	/* Not every program can be; parallel runs will do then. */
+	if (code < 0 && way != PARALLEL && way != SCHEDULE) {
+		r->can_control = false;
+		progress_clear(&r->s->progress);
+		if (!r->o->explore.quiet)
+			fprintf(stderr, "snarl: all runs in parallel from here on: %s\n", err->text);
+		return 0;
+	}
+	r->made++;
+	r->probes += way == PROBE;
+	/* A run may have been too long; if that goes on, there is more to it. */
+	r->trouble = code < 0 ? r->trouble + 1 : 0;
+	if (code < 0 && (r->made == 1 || r->trouble >= TROUBLE))
+		return -1;
+	r->pending++;
+	if (code == 0 && access(j->path, R_OK) == 0)
+		start_reading(r, j);
+	return 1;
 }
 
 static int make_runs(struct runs *r, struct err *err)
 {
-	struct learn_tally *t = r->t;
-	unsigned trouble = 0;
+	uint64_t most = r->o->explore.runs;
 	int code = 0;
 
-	while (code == 0 && !t->settled && !time_is_up(r)) {
+	while (code >= 0 && !is_over(r) && (!most || r->t->made < most)) {
 		enum way way = choose(r);
-		bool passed = false;
 
-		code = make_run(r, way, &passed, err);
-		/* Not every program can be; parallel runs will do then. */
-		if (code < 0 && way != PARALLEL && way != SCHEDULE) {
-			r->can_control = false;
-			code = 0;
-			progress_clear(&r->s->progress);
-			if (!r->o->explore.quiet && !session_interrupted)
-				fprintf(stderr, "snarl: all runs in parallel from here on: %s\n", err->text);
-			continue;
-		}
-		/* Ctrl-C reaches the program, too. */
-		if (session_interrupted)
-			return 0;
-		t->made++;
-		/* A run may have been too long; if that goes on, there is more to it. */
-		trouble = code < 0 ? trouble + 1 : 0;
-		if (code == 0)
-			code = learn_from(r, way, passed, err);
-		else if (t->made > 1 && trouble < TROUBLE)
-			code = 0;
-		show_progress(r->s, t, way == PROBE && r->o->stable && t->quiet >= r->o->stable);
+		if ((most && r->made >= most) || must_wait(r, way))
+			code = end_job(r, true, err);
+		else
+			code = begin_job(r, way, err);
 	}
-	return code;
+	/* What was made is learnt from, unless that is over. */
+	while (r->pending) {
+		bool learn = code >= 0 && !r->t->settled;
+		int ended = end_job(r, learn, err);
+
+		code = code < 0 ? code : ended;
+	}
+	return code < 0 ? -1 : 0;
 }
 
 int learn_make_runs(const struct learn_runs *o, struct session *s, struct learner *l, struct learn_tally *t,
 		    struct err *err)
 {
-	struct runs r = { .o = o, .s = s, .l = l, .t = t, .can_control = true,
-			  .path = xasprintf("%s/learn-%d.snarl", o->explore.out, (int)getpid()),
+	struct runs r = { .o = o, .s = s, .l = l, .t = t, .can_control = true, .most = o->explore.jobs < JOBS ? o->explore.jobs : JOBS,
 			  .input = join(o->explore.program + 1) };
 	int code;
 
+	r.jobs = xcalloc(r.most, sizeof(*r.jobs));
+	for (size_t i = 0; i < r.most; i++)
+		r.jobs[i].path = xasprintf("%s/learn-%d-%zu.snarl", o->explore.out, (int)getpid(), i);
 	session_config(s, &r.config);
 	r.config.keep_failing = true;
 	code = make_runs(&r, err);
 	progress_clear(&s->progress);
-	unlink(r.path);
 	search_memory_free(&r.memory);
+	for (size_t i = 0; i < r.most; i++)
+		free(r.jobs[i].path);
+	free(r.jobs);
 	free(r.input);
-	free(r.path);
 	return code;
 }

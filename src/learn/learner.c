@@ -249,45 +249,62 @@ static int probe(struct learner *l, struct reader *trace, const struct lesson *l
 	return result;
 }
 
-int learner_probe(struct learner *l, const char *path, const char *input, bool passed, uint64_t seed,
-		  struct store_news *news, struct err *err)
+void learner_read(struct learner_reading *r, const char *path, unsigned granularity, bool probe, uint64_t seed)
 {
-	struct reader *trace = reader_open(path, err);
-	struct lesson lesson = { 0 };
-	struct learner_site *at = NULL;
-	int result = -1;
+	*r = (struct learner_reading){ .seed = seed, .result = -1 };
+	r->trace = reader_open(path, &r->err);
+	if (r->trace)
+		r->result = lesson_read(&r->lesson, r->trace, granularity, probe ? LESSON_PROBE : LESSON_ALL, seed,
+					&r->err);
+}
+
+void learner_reading_free(struct learner_reading *r)
+{
+	lesson_free(&r->lesson);
+	if (r->trace)
+		reader_close(r->trace);
+	*r = (struct learner_reading){ 0 };
+}
+
+int learner_take(struct learner *l, struct learner_reading *r, const char *input, const char *how,
+		 struct store_news *news, struct err *err)
+{
+	struct learner_site *at;
+	int result;
 
 	*news = (struct store_news){ 0 };
-	if (!trace)
-		return -1;
-	if (lesson_read(&lesson, trace, l->granularity, true, seed, err) == 0) {
-		at = xcalloc(lesson.sites.count + 1, sizeof(*at));
-		result = probe(l, trace, &lesson, at, input, passed, seed, news, err);
-	}
+	if (r->result < 0)
+		return err_set(err, "%s", r->err.text);
+	at = xcalloc(r->lesson.sites.count + 1, sizeof(*at));
+	result = learn(l, r->trace, &r->lesson, at, input, how, r->seed, news, err);
+	l->lost += r->lesson.lost;
 	free(at);
-	lesson_free(&lesson);
-	reader_close(trace);
+	return result;
+}
+
+int learner_take_probe(struct learner *l, struct learner_reading *r, const char *input, bool passed,
+		       struct store_news *news, struct err *err)
+{
+	struct learner_site *at;
+	int result;
+
+	*news = (struct store_news){ 0 };
+	if (r->result < 0)
+		return err_set(err, "%s", r->err.text);
+	at = xcalloc(r->lesson.sites.count + 1, sizeof(*at));
+	result = probe(l, r->trace, &r->lesson, at, input, passed, r->seed, news, err);
+	free(at);
 	return result;
 }
 
 int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
 		  struct store_news *news, struct err *err)
 {
-	struct reader *trace = reader_open(path, err);
-	struct lesson lesson = { 0 };
-	struct learner_site *at = NULL;
-	int result = -1;
+	struct learner_reading r;
+	int result;
 
-	*news = (struct store_news){ 0 };
-	if (!trace)
-		return -1;
-	if (lesson_read(&lesson, trace, l->granularity, true, seed, err) == 0) {
-		at = xcalloc(lesson.sites.count + 1, sizeof(*at));
-		result = learn(l, trace, &lesson, at, input, how, seed, news, err);
-		l->lost += lesson.lost;
-	}
-	free(at);
-	lesson_free(&lesson);
-	reader_close(trace);
+	learner_read(&r, path, l->granularity, false, seed);
+	result = learner_take(l, &r, input, how, news, err);
+	learner_reading_free(&r);
 	return result;
 }

@@ -28,15 +28,35 @@ int learner_open(struct learner *l, struct store *store, const char *program, un
 		 uint64_t threshold, struct err *err);
 void learner_close(struct learner *l);
 
+/*
+ * A trace and what it says: read by any thread, several at a time, and then taken to the database one
+ * after the other.
+ */
+struct learner_reading {
+	struct reader *trace;
+	struct lesson lesson;
+	uint64_t seed;
+	int result;		/* -1: it cannot be read, `err` says why */
+	struct err err;
+};
+
+/* `probe`: for learner_take_probe(), which needs less. Free it in any case. */
+void learner_read(struct learner_reading *r, const char *path, unsigned granularity, bool probe, uint64_t seed);
+void learner_reading_free(struct learner_reading *r);
+
 /* What it taught is in the database when this returns. `how`: "parallel", "controlled", … */
-int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
-		  struct store_news *news, struct err *err);
+int learner_take(struct learner *l, struct learner_reading *r, const char *input, const char *how,
+		 struct store_news *news, struct err *err);
 
 /*
  * Likewise of a run that went where others hardly go: it teaches no more than which invariants it broke. If it
  * failed, that these do harm.
  */
-int learner_probe(struct learner *l, const char *path, const char *input, bool passed, uint64_t seed,
+int learner_take_probe(struct learner *l, struct learner_reading *r, const char *input, bool passed,
+		       struct store_news *news, struct err *err);
+
+/* Read and taken. */
+int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
 		  struct store_news *news, struct err *err);
 
 /*

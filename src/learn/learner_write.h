@@ -10,7 +10,7 @@
 int learner_write(struct learner *l, const struct lesson *lesson, const struct learner_site *at, bool sure,
 		  struct store_news *news, struct err *err);
 
-/* learner_probe(). */
+/* learner_take_probe(). */
 int learner_write_probe(struct learner *l, const struct lesson *lesson, const struct learner_site *at, bool passed,
 			struct store_news *news, struct err *err);
 

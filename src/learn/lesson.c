@@ -56,7 +56,7 @@ static void take_expected(struct lesson *l, struct iroot_profile *p, const struc
 	l->lost += stats.lost;
 }
 
-/* What to expect of other runs, while it is found out. */
+/* What to expect of other runs, while it is found out. In a probe, what is not for `apart` is NULL. */
 struct expecting {
 	void *memory;
 	struct iroot_profile *profile;
@@ -68,24 +68,26 @@ struct expecting {
 };
 
 static void expecting_open(struct expecting *e, struct lesson *l, const struct reader *trace,
-			   unsigned granularity)
+			   unsigned granularity, bool probe)
 {
-	e->memory = xcalloc(1, IROOT_MEMORY);
-	/* Of two events of a thread none is near enough: only idiom 1 is wanted. */
-	e->profile = iroot_profile_init(e->memory, IROOT_MEMORY, 0);
 	analysis_context_init(&e->ctx);
 	e->ctx.reader = trace;
 	track_init(&e->track, &e->ctx);
+	l->apart = apart_new(granularity, e->ctx.locks);
+	if (probe)
+		return;
+	e->memory = xcalloc(1, IROOT_MEMORY);
+	/* Of two events of a thread none is near enough: only idiom 1 is wanted. */
+	e->profile = iroot_profile_init(e->memory, IROOT_MEMORY, 0);
 	e->unordered = unordered_new(e->ctx.locks);
 	e->turns = turns_new();
 	e->cancels = cancels_new();
-	l->apart = apart_new(granularity, e->ctx.locks);
 }
 
-static void expecting_event(struct expecting *e, struct lesson *l, const struct event *ev,
-			    const struct learn_step *own, unsigned own_count)
+/* Which places may follow which. */
+static void expecting_order(struct expecting *e, struct lesson *l, const struct event *ev,
+			    const struct learn_step *own, unsigned own_count, const struct view *view)
 {
-	const struct view *view = track_before(&e->track, ev);
 	uint32_t cancels = ev->kind == TRACE_THREAD_CANCEL ? learn_sites_number(&l->sites, ev->pc, LEARN_CANCEL) : 0;
 	struct iroot_step steps[TRACE_STEPS];
 	unsigned count = iroot_steps(ev, steps);
@@ -94,14 +96,23 @@ static void expecting_event(struct expecting *e, struct lesson *l, const struct 
 		iroot_profile_step(e->profile, &steps[i]);
 	unordered_event(e->unordered, ev, own_count ? own[0].site : 0, view);
 	cancels_event(e->cancels, ev, own, own_count, cancels);
+	if (view && view->gone_size)
+		turns_forget(e->turns, view->gone_addr, view->gone_size);
+	for (unsigned i = 0; view && i < own_count; i++)
+		turns_step(e->turns, &own[i], view);
+}
+
+static void expecting_event(struct expecting *e, struct lesson *l, const struct event *ev,
+			    const struct learn_step *own, unsigned own_count)
+{
+	const struct view *view = track_before(&e->track, ev);
+
+	if (e->profile)
+		expecting_order(e, l, ev, own, own_count, view);
 	if (!view)
 		return;
-	if (view->gone_size)
-		turns_forget(e->turns, view->gone_addr, view->gone_size);
-	for (unsigned i = 0; i < own_count; i++) {
+	for (unsigned i = 0; i < own_count; i++)
 		apart_step(l->apart, &own[i], view);
-		turns_step(e->turns, &own[i], view);
-	}
 	track_after(&e->track, ev);
 }
 
@@ -139,7 +150,8 @@ static void read_event(struct lesson *l, struct expecting *e, const struct event
 {
 	for (unsigned i = 0; i < count; i++) {
 		avio_step(l->avio, &steps[i]);
-		pset_step(l->pset, &steps[i]);
+		if (l->pset)
+			pset_step(l->pset, &steps[i]);
 	}
 	if (e)
 		expecting_event(e, l, ev, steps, count);
@@ -152,8 +164,10 @@ static void forget_line(struct lesson *l, struct expecting *e, uint64_t addr)
 	struct iroot_step step = { .op = IROOT_OP_FRESH, .addr = fresh.addr, .size = fresh.size };
 
 	avio_step(l->avio, &fresh);
-	pset_step(l->pset, &fresh);
 	apart_step(l->apart, &fresh, NULL);
+	if (!e->profile)
+		return;
+	pset_step(l->pset, &fresh);
 	unordered_forget(e->unordered, fresh.addr, fresh.size);
 	iroot_profile_step(e->profile, &step);
 }
@@ -177,18 +191,20 @@ static void read_sampled(struct lesson *l, struct expecting *e, struct sample *s
 	}
 }
 
-int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, uint64_t seed,
-		struct err *err)
+int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, enum lesson_depth depth,
+		uint64_t seed, struct err *err)
 {
+	bool expect = depth != LESSON_BROKEN, probe = depth == LESSON_PROBE;
 	struct expecting expecting = { 0 }, *e = expect ? &expecting : NULL;
 	struct sample *sample = expect ? sample_new(seed) : NULL;
 	uint64_t at = 0;
 	struct event ev;
 	int got;
 
-	*l = (struct lesson){ .avio = avio_new(granularity), .pset = pset_new(granularity), .seed = seed };
+	*l = (struct lesson){ .avio = avio_new(granularity), .pset = probe ? NULL : pset_new(granularity),
+			      .seed = seed };
 	if (expect)
-		expecting_open(&expecting, l, trace, granularity);
+		expecting_open(&expecting, l, trace, granularity, probe);
 	got = reader_rewind(trace, err) < 0 ? -1 : 1;
 	while (got > 0 && (got = reader_next(trace, &ev, err)) > 0) {
 		struct learn_step steps[TRACE_STEPS];
@@ -206,7 +222,7 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bo
 	}
 	if (expect)
 		apart_finish(l->apart);
-	if (expect && got == 0)
+	if (expecting.profile && got == 0)
 		take(l, &expecting, trace);
 	if (expect)
 		expecting_close(&expecting);

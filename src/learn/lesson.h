@@ -23,7 +23,7 @@ struct lesson {
 	 * held P may be the last access of a critical section, M the first of one.
 	 */
 	struct learn_pairs expected;
-	struct apart *apart;	/* NULL without `expect` */
+	struct apart *apart;	/* NULL: not wanted; so may be the next ones, and pset */
 	/* Places that touched the same memory and conflict, unordered likewise: (A, B) and (B, A). */
 	struct learn_pairs meet;
 	struct learn_pairs races;	/* of these, those without a lock that excludes the two */
@@ -36,12 +36,19 @@ struct lesson {
 	uint64_t seed;		/* of what is looked at of a large run (learn/sample.h) */
 };
 
+/* How much of a run is wanted. */
+enum lesson_depth {
+	LESSON_BROKEN,		/* what it broke apart and what followed what, in all of its memory */
+	LESSON_PROBE,		/* what it broke, and could have: `avio` and `apart` */
+	LESSON_ALL,		/* all but the transactions */
+};
+
 /*
- * All but the transactions; without `expect` not what to expect either, but all of the memory. -1 if the trace is
- * damaged; free it in any case.
+ * -1 if the trace is damaged; free it in any case. Several threads may read at the same time, each its own
+ * trace.
  */
-int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, bool expect, uint64_t seed,
-		struct err *err);
+int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, enum lesson_depth depth,
+		uint64_t seed, struct err *err);
 
 /* `cuts`: known before, by site. */
 int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,

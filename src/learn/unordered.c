@@ -56,6 +56,8 @@ struct unordered *unordered_new(struct locks *locks)
 
 void unordered_free(struct unordered *u)
 {
+	if (!u)
+		return;
 	cells_free(&u->cells, clear);
 	learn_pairs_free(&u->pairs);
 	learn_pairs_free(&u->races);

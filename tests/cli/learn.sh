@@ -17,6 +17,17 @@ for line in '  bank.c:30 write in balance_set: .* runs, invariant, open, checked
 	grep -q "^$line" dump || { cat dump; fail "no line $line"; }
 done
 
+# Whatever the number of runs that are looked through at a time.
+for jobs in 1 3; do
+	snarl learn --schedules --runs 40 --stable 10 --seed 5 --quiet -j $jobs --out "jobs$jobs" -- ./bank >/dev/null </dev/null || fail "learn -j $jobs"
+	snarl learn --dump "jobs$jobs/learn.db" >"jobs$jobs/dump"
+	cmp jobs1/rules.bin "jobs$jobs/rules.bin" || fail "-j $jobs: other rules"
+	same "learn -j $jobs" jobs1/dump "jobs$jobs/dump"
+	[ "$(ls "jobs$jobs")" = "dump
+learn.db
+rules.bin" ] || { ls "jobs$jobs"; fail "something is left"; }
+done
+
 # The lost update breaks the write's invariant: read, the other's write, write.
 snarl hunt --quiet --out hunted -- ./bank >/dev/null 2>&1 </dev/null && fail "no bug found"
 trace=hunted/bugs/B001/trace.snarl

@@ -269,12 +269,15 @@ static void test_threshold(void **state)
 
 static void probe(const char *text, bool passed)
 {
+	struct learner_reading reading;
 	struct store_news news;
 	struct err err = { "" };
 
 	write_trace("probed", text);
-	if (learner_probe(&learner, test_path("probed"), "", passed, 1, &news, &err) < 0)
+	learner_read(&reading, test_path("probed"), learner.granularity, true, 1);
+	if (learner_take_probe(&learner, &reading, "", passed, &news, &err) < 0)
 		fail_msg("%s", err.text);
+	learner_reading_free(&reading);
 }
 
 /* A probe that passes makes invariants fall, and no more; if most that break one fail, it holds all the same. */
