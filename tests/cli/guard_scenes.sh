@@ -54,6 +54,11 @@ for cc in $(compilers); do
 	printf '%s r I\n%s w I\n%s r I\n%s w I\n' "$(line read)" "$(line write)" "$(line other)" "$(line other)" |
 		"$tools/rules" check.rules trace.snarl
 
+	printf '%s r IW\n%s w IW\n%s r IW\n%s w IW\n' "$(line read)" "$(line write)" "$(line other)" "$(line other)" |
+		"$tools/rules" seen.rules trace.snarl
+	printf '%s r IW\n%s w IWB\n%s r IW\n%s w IW\n' "$(line read)" "$(line write)" "$(line other)" "$(line other)" |
+		"$tools/rules" judged.rules trace.snarl
+
 	# Alone, the other one's ten are lost; guarded, they are added before or after.
 	./scene patient >alone
 	echo 'patient: x 1 seen 0' >want
@@ -148,6 +153,11 @@ violation RWW of x (scene.c:$(grep -n '^static long x' "$source" | cut -d: -f1))
   then    writes  scene.c:$(line write) (add_one), over 10
 X
 	same "$cc: check" want got
+	# Not every place with an invariant that is seen is judged: others may have to be seen for that.
+	snarl check --rules seen.rules -q -- ./scene patient >out || { cat out; fail "$cc: seen is judged"; }
+	snarl check --rules judged.rules -q -- ./scene patient >out && fail "$cc: not judged"
+	sed -n '/^violation/,$p' out | sed 's|[^ (]*/scene|scene|g' >got
+	same "$cc: judged" want got
 	status=0
 	snarl check --rules check.rules --all -q -- ./scene order >out || status=$?
 	[ $status = 0 ] || { cat out; fail "$cc: check of order: $status"; }

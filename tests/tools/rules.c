@@ -6,7 +6,8 @@
  *   LINE r|w|l|c FLAGS [LINE r|w|l[!]]…   a site (l: takes a mutex, c: cancels), and the ones it may follow; with "!", must not
  *   FUNCTION = NUMBER            rules_function.flags
  *
- * FLAGS are letters: I invariant, P list, O open, S source, T in a transaction, C cut, L never first, - none.
+ * FLAGS are letters: I invariant, P list, O open, S source, T in a transaction, C cut, L never first,
+ * W watched by check, B judged by it, - none.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -93,7 +94,7 @@ static int by_pc(const void *a, const void *b)
 
 static uint32_t letters(const char *text)
 {
-	static const char names[] = "IPOSTC   L";
+	static const char names[] = "IPOSTC  WL B";
 	uint32_t flags = 0;
 
 	for (; *text; text++) {
