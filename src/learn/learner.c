@@ -153,6 +153,22 @@ int learner_sites(struct learner *l, const struct lesson *lesson, struct reader 
 	return result;
 }
 
+/* Those of earlier times, unless the program, which comes first, is the same: not every run comes to each library. */
+static int forget_builds(struct learner *l, const struct reader *trace, struct err *err)
+{
+	const struct reader_info *info = reader_info(trace);
+	char build[2 * 64 + 1] = "";
+	int same = 0;
+
+	if (info->module_count)
+		hex(&info->modules[0], build, sizeof(build));
+	if (*build)
+		same = store_has_build(l->store, l->program, build, err);
+	if (same)
+		return same < 0 ? -1 : 0;
+	return store_forget_builds(l->store, l->program, err);
+}
+
 /* Of the modules that the sites are in. */
 static int note_builds(struct learner *l, const struct lesson *lesson, const struct reader *trace,
 		       struct err *err)
@@ -160,8 +176,7 @@ static int note_builds(struct learner *l, const struct lesson *lesson, const str
 	const struct reader_module *last = NULL;
 	char build[2 * 64 + 1];
 
-	/* Those of earlier times may be of another build of the program. */
-	if (!l->traces++ && store_forget_builds(l->store, l->program, err) < 0)
+	if (!l->traces++ && forget_builds(l, trace, err) < 0)
 		return -1;
 	for (size_t i = 1; i < lesson->sites.count; i++) {
 		const struct reader_module *m = module_of(trace, lesson->sites.items[i].pc);

@@ -73,6 +73,7 @@ static const char *const texts[STATEMENTS] = {
 	[RUN] = "INSERT INTO run (program, seed, sites, broken, pairs, expected, cuts, time, input, how)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[BUILD] = "INSERT INTO build VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+	[HAS_BUILD] = "SELECT EXISTS (SELECT 1 FROM build WHERE program = ?1 AND build = ?2)",
 	[FORGET_BUILDS] = "DELETE FROM build WHERE program = ?1",
 	[AT] = "SELECT site.id FROM place JOIN site ON site.id = place.site"
 	       " WHERE place.build = ?1 AND place.offset = ?2 AND site.access != 2 ORDER BY site.access",
@@ -390,6 +391,15 @@ int store_build(struct store *s, int64_t program, const char *build, struct err 
 	db_bind(&s->db, BUILD, 1, 1, &program);
 	db_bind_text(&s->db, BUILD, 2, build);
 	return db_run(&s->db, BUILD, NULL, 0, err);
+}
+
+int store_has_build(struct store *s, int64_t program, const char *build, struct err *err)
+{
+	int64_t has;
+
+	db_bind(&s->db, HAS_BUILD, 1, 1, &program);
+	db_bind_text(&s->db, HAS_BUILD, 2, build);
+	return db_run(&s->db, HAS_BUILD, &has, 1, err) < 0 ? -1 : has != 0;
 }
 
 int store_forget_builds(struct store *s, int64_t program, struct err *err)

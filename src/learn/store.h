@@ -95,8 +95,9 @@ int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *n
 int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
 	      const struct store_news *news, struct err *err);
 
-/* The builds whose modules were in the last run: rules are for these. */
+/* The builds whose modules were in the last runs: rules are for these. */
 int store_build(struct store *s, int64_t program, const char *build, struct err *err);
+int store_has_build(struct store *s, int64_t program, const char *build, struct err *err);
 int store_forget_builds(struct store *s, int64_t program, struct err *err);
 
 /* Adds all of another database. */

@@ -342,6 +342,19 @@ static void test_checked(void **state)
 	free(marks);
 }
 
+static void test_builds(void **state)
+{
+	struct err err;
+
+	(void)state;
+	assert_int_equal(store_has_build(store, learner.program, "abcd", &err), 0);
+	assert_int_equal(store_build(store, learner.program, "abcd", &err), 0);
+	assert_int_equal(store_has_build(store, learner.program, "abcd", &err), 1);
+	assert_int_equal(store_has_build(store, learner.program + 1, "abcd", &err), 0);
+	assert_int_equal(store_forget_builds(store, learner.program, &err), 0);
+	assert_int_equal(store_has_build(store, learner.program, "abcd", &err), 0);
+}
+
 static void test_merge(void **state)
 {
 	char path[2][256];
@@ -458,6 +471,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_probe, set_up, tear_down),
 		cmocka_unit_test(test_checked),
+		cmocka_unit_test_setup_teardown(test_builds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
 		cmocka_unit_test(test_late), cmocka_unit_test(test_rules),
 	};
