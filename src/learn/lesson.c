@@ -11,11 +11,26 @@
 #include "learn/unordered.h"
 #include "trace/step.h"
 
+static bool is_plain(const struct event *ev)
+{
+	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
+}
+
 unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_t at, struct learn_step *out)
 {
 	struct iroot_step steps[TRACE_STEPS];
-	unsigned count = iroot_steps(ev, steps);
+	unsigned count;
 
+	/* Nearly all are: the short way. */
+	if (is_plain(ev)) {
+		bool write = ev->kind == TRACE_WRITE || ev->kind == TRACE_WRITE_RANGE;
+
+		*out = (struct learn_step){ .thread = ev->thread, .op = write ? IROOT_OP_WRITE : IROOT_OP_READ,
+					    .addr = ev->addr, .size = ev->size, .pc = ev->pc, .at = at };
+		out->site = learn_sites_number(sites, ev->pc, write ? LEARN_WRITE : LEARN_READ);
+		return 1;
+	}
+	count = iroot_steps(ev, steps);
 	for (unsigned i = 0; i < count; i++) {
 		const struct iroot_step *s = &steps[i];
 
@@ -138,11 +153,6 @@ static void take(struct lesson *l, struct expecting *e, const struct reader *tra
 						    &l->after });
 	cancels_take(e->cancels, &l->first, &l->after);
 	take_expected(l, e->profile, e->unordered);
-}
-
-static bool is_plain(const struct event *ev)
-{
-	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
 }
 
 static void read_event(struct lesson *l, struct expecting *e, const struct event *ev, const struct learn_step *steps,

@@ -11,6 +11,7 @@
 struct page {
 	uint64_t key;		/* number of the page, plus 1; 0: free */
 	uint64_t decided, taken;
+	uint32_t *lines;	/* of each, its place in sample.lines, plus 1; NULL: none was taken */
 };
 
 /* A line that is taken: looked at if `phase` is even, at rest if odd. */
@@ -27,7 +28,6 @@ struct sample {
 	struct page *pages;
 	size_t page_count, slots;	/* slots: a power of two */
 	struct page *last;	/* that was asked for */
-	struct map at;		/* number of a line to place in `lines`, plus 1 */
 	struct line *lines;
 	size_t count, capacity;
 	uint64_t *firsts;	/* by site: lines it came to first */
@@ -48,10 +48,11 @@ void sample_free(struct sample *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; i < s->slots; i++)
+		free(s->pages[i].lines);
 	free(s->pages);
 	free(s->lines);
 	free(s->firsts);
-	map_free(&s->at);
 	free(s);
 }
 
@@ -121,16 +122,20 @@ static uint64_t burst_now(const struct sample *s)
 	return burst < SAMPLE_BURST_LEAST ? SAMPLE_BURST_LEAST : burst;
 }
 
-static enum answer burst(struct sample *s, uint64_t number)
+static enum answer burst(struct sample *s, struct page *p, uint64_t number)
 {
-	uint64_t *at = map_put(&s->at, number, NULL), most = burst_now(s);
+	uint64_t most = burst_now(s);
 	struct line *line;
+	uint32_t *at;
 	bool rests;
 
+	if (!p->lines)
+		p->lines = xcalloc(64, sizeof(*p->lines));
+	at = &p->lines[number & 63];
 	if (!*at) {
 		s->lines = xgrow(s->lines, s->count, &s->capacity, sizeof(*s->lines));
 		s->lines[s->count] = (struct line){ most, 0 };
-		*at = ++s->count;
+		*at = (uint32_t)++s->count;
 	}
 	line = &s->lines[*at - 1];
 	rests = line->phase % 2;
@@ -153,7 +158,7 @@ static enum answer ask(struct sample *s, uint32_t site, uint64_t number, bool la
 
 	if (p->decided & bit ? !(p->taken & bit) : !decide(s, p, bit, site, large))
 		return LEFT_OUT;
-	return burst(s, number);
+	return burst(s, p, number);
 }
 
 bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_run *run)

@@ -207,7 +207,8 @@ void iroot_predict(struct iroot_profile *p, const struct iroot_touch *t)
 		first[i] = true;
 	before = settle_before(p, h, t, &name, first);
 	wait_for_next(p, h, t, name.key, before, first);
-	iroot_pairs_see(p, t, &name);
+	if (p->window)
+		iroot_pairs_see(p, t, &name);
 }
 
 /* Nothing follows on what is pending. */

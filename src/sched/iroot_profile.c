@@ -38,7 +38,8 @@ static void touch(struct iroot_profile *p, struct iroot_touch *t, uint32_t place
 		return;
 	t->place = iroot_at(p, place);
 	t->place->used = 1;
-	iroot_observe(p, t);
+	if (p->window)
+		iroot_observe(p, t);
 	iroot_predict(p, t);
 }
 

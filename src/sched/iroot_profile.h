@@ -74,7 +74,7 @@ struct iroot_step {
 
 struct iroot_profile;
 
-/* NULL if that is too little memory. */
+/* NULL if that is too little memory. Without a window: predictions of idiom 1 alone, which takes less time. */
 struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t window);
 
 /* What another process began there; NULL if nothing is there, or it was killed in the middle of a step. */
