@@ -128,6 +128,7 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 	struct oracle_result result;
 	int code;
 
+	unlink(j->path);
 	if (j->way == PARALLEL) {
 		code = plain_trace(&r->s->target, &r->s->oracle, r->o->explore.timeout, j->path, &result, err);
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
@@ -305,7 +306,8 @@ static int make_runs(struct runs *r, struct err *err)
 int learn_make_runs(const struct learn_runs *o, struct session *s, struct learner *l, struct learn_tally *t,
 		    struct err *err)
 {
-	struct runs r = { .o = o, .s = s, .l = l, .t = t, .can_control = true, .most = o->explore.jobs < JOBS ? o->explore.jobs : JOBS,
+	struct runs r = { .o = o, .s = s, .l = l, .t = t, .can_control = true,
+			  .most = o->explore.jobs < JOBS ? o->explore.jobs : JOBS,
 			  .input = join(o->explore.program + 1) };
 	int code;
 
@@ -317,8 +319,10 @@ int learn_make_runs(const struct learn_runs *o, struct session *s, struct learne
 	code = make_runs(&r, err);
 	progress_clear(&s->progress);
 	search_memory_free(&r.memory);
-	for (size_t i = 0; i < r.most; i++)
+	for (size_t i = 0; i < r.most; i++) {
+		unlink(r.jobs[i].path);		/* that of an interrupted run */
 		free(r.jobs[i].path);
+	}
 	free(r.jobs);
 	free(r.input);
 	return code;

@@ -91,6 +91,7 @@ kill -INT $pid
 code=0
 wait $pid || code=$?
 [ $code = 0 ] && grep -q 'interrupted' err && [ -s cut/rules.bin ] || { cat err; fail "Ctrl-C: exit $code"; }
+[ "$(ls cut | tr '\n' ' ')" = 'learn.db rules.bin ' ] || { ls cut; fail "Ctrl-C leaves something"; }
 
 # Traces by hand; 4-byte variables in one cell are one, unless told otherwise.
 cat >torn.txt <<'END'
