@@ -154,8 +154,7 @@ static bool taints(struct linear_turn *t, const struct insn_operand *o)
 	return false;
 }
 
-/* What is read, if it is all 64 bits of something. */
-static struct linear read_operand(struct linear_turn *t, const struct insn_operand *o)
+struct linear linear_read(struct linear_turn *t, const struct insn_operand *o)
 {
 	struct linear value = of_constant(o->number);
 	int variable;
@@ -234,10 +233,10 @@ static struct linear result(struct linear_turn *t, const struct insn *in)
 	if (in->size != 8)
 		return unknown();
 	if (in->kind == INSN_MOVE && in->count == 2)
-		return read_operand(t, first);
+		return linear_read(t, first);
 	if (in->kind == INSN_LEA && in->count == 2)
 		return first->place == INSN_MEMORY ? address(t, first) : unknown();
-	before = read_operand(t, last);
+	before = linear_read(t, last);
 	switch (in->kind) {
 	case INSN_INC:
 		return add(before, &one, 1);
@@ -249,7 +248,7 @@ static struct linear result(struct linear_turn *t, const struct insn *in)
 	case INSN_SUB:
 		if (in->count != 2)
 			return unknown();
-		one = read_operand(t, first);
+		one = linear_read(t, first);
 		return add(before, &one, in->kind == INSN_ADD ? 1 : -1);
 	case INSN_SHL:
 		if (in->count == 1)

@@ -54,6 +54,9 @@ void linear_begin(struct linear_turn *t);
 /* False: the loop cannot be told. Jumps and calls are the caller's business. */
 bool linear_step(struct linear_turn *t, const struct insn *in);
 
+/* What the operand is at this point of the turn, if it is all 64 bits of something. */
+struct linear linear_read(struct linear_turn *t, const struct insn_operand *o);
+
 /* A hook is called that keeps the registers of the mask. */
 void linear_call(struct linear_turn *t, uint32_t kept);
 

@@ -137,6 +137,22 @@ static bool walk_user(struct finder *f, uint32_t line)
 	return true;
 }
 
+/* The last thing that sets flags is what the jump back depends on: two values, or one and 0. */
+static void note_compared(struct finder *f, struct asmtext_word text, const struct insn *in)
+{
+	bool compares = in->count == 2 && asmtext_starts(asmtext_verb(text), "cmp");
+	bool counts = in->kind == INSN_ADD || in->kind == INSN_SUB || in->kind == INSN_INC || in->kind == INSN_DEC;
+	struct linear *compared = f->loop.compared;
+
+	if (!in->sets)
+		return;
+	compared[0] = compared[1] = (struct linear){ 0 };
+	if (in->size == 8 && (compares || counts)) {
+		compared[0] = compares ? linear_read(&f->turn, &in->operand[0]) : (struct linear){ .known = true };
+		compared[1] = linear_read(&f->turn, &in->operand[in->count - 1]);
+	}
+}
+
 static bool walk_code(struct finder *f, uint32_t line)
 {
 	struct asmtext_word text = f->t.lines[line].text;
@@ -152,7 +168,10 @@ static bool walk_code(struct finder *f, uint32_t line)
 		linear_call(&f->turn, KEPT_BY_CALL);
 		return true;
 	}
-	return insn_read(text, &in) && linear_step(&f->turn, &in);
+	if (!insn_read(text, &in) || !linear_step(&f->turn, &in))
+		return false;
+	note_compared(f, text, &in);
+	return true;
 }
 
 /* One turn, without the jump. */

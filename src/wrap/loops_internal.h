@@ -26,8 +26,30 @@ struct loops_loop {
 	int64_t step;
 	uint8_t slot_count;
 	uint8_t slot[LOOPS_SLOTS];	/* variables whose value at the start is needed */
+	struct linear compared[2];	/* what the flags are of that the jump back depends on */
 	const struct linear_turn *turn;	/* the stack variables' places */
 };
+
+#define LOOPS_SPILLS 12
+
+struct loops_spill {
+	int64_t at;		/* eight bytes, so far from %rsp */
+	bool vector, refused;
+	const char *reg;	/* has them in the copy without hooks; NULL: they stay */
+};
+
+struct loops_spills {
+	unsigned count;
+	struct loops_spill spill[LOOPS_SPILLS];
+};
+
+void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t);
+
+/* Before the first turn, and after the last. */
+void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out);
+
+/* False: the line needs no change, and is not written. */
+bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out);
 
 /* An instruction, or text of the programmer; #APP is neither. */
 static inline bool loops_is_code(const struct asmtext_line *l)

@@ -6,6 +6,7 @@
 #include "wrap/inline.h"
 #include "wrap/loops_internal.h"
 
+#define FEW 32u			/* accesses in all that are better hooked */
 #define SLOT(s) (-16 - 8 * (int)(s))	/* from %rsp; the call writes above */
 
 static const char *const registers[] = {
@@ -46,10 +47,66 @@ static void write_jump(const struct asmtext *t, const struct loops_loop *l, char
 	buf_addf(out, "\t%.*s\t.Lsnarl%c%zu\n", (int)verb.size, verb.at, kind, number);
 }
 
+/* Where the variable is before the first turn. */
+static void write_variable(const struct loops_loop *l, unsigned variable, struct buf *out)
+{
+	if (variable < INSN_REGISTERS)
+		buf_addf(out, "%%%s", registers[variable]);
+	else
+		buf_addf(out, "%lld(%%rsp)", (long long)l->turn->stack[variable - INSN_REGISTERS]);
+}
+
+/* Of what is compared: one variable that advances by *step, the other a number or one that stays. */
+static bool is_bounded(const struct loops_loop *l, const struct linear *moving, const struct linear *still,
+		       int64_t *step)
+{
+	int64_t none;
+
+	return moving->known && still->known && !moving->symbol.size && !still->symbol.size &&
+	       moving->terms == 1 && moving->term[0].factor == 1 &&
+	       linear_advance(l->turn, moving->term[0].variable, step) && *step != 0 &&
+	       (still->terms == 0 || (still->terms == 1 && still->term[0].factor == 1 &&
+				      linear_advance(l->turn, still->term[0].variable, &none) && none == 0));
+}
+
+/*
+ * Telling a loop costs about as much as some dozens of hooks: where it is clear before the first turn that the
+ * accesses are fewer, they are hooked.
+ */
+static void write_few(const struct loops_loop *l, size_t number, struct buf *out)
+{
+	int64_t turns = (FEW + l->access_count - 1) / l->access_count, step, least;
+	const struct linear *moving = &l->compared[0], *still = &l->compared[1];
+	const char *scratch;
+
+	if (!is_bounded(l, moving, still, &step)) {
+		moving = &l->compared[1];
+		still = &l->compared[0];
+		if (!is_bounded(l, moving, still, &step))
+			return;
+	}
+	/* At the end of the first turn this much is to come. */
+	if (turns < 2 || __builtin_mul_overflow(turns - 1, step, &least) ||
+	    __builtin_add_overflow(least, moving->constant, &least) ||
+	    __builtin_sub_overflow(least, still->constant, &least) || least != (int32_t)least)
+		return;
+	scratch = moving->term[0].variable == INSN_RAX ? "rcx" : "rax";
+	buf_addf(out, "\tmovq\t%%%s, -8(%%rsp)\n\tmovq\t", scratch);
+	if (still->terms)
+		write_variable(l, still->term[0].variable, out);
+	else
+		buf_add_text(out, "$0");
+	buf_addf(out, ", %%%s\n\tsubq\t", scratch);
+	write_variable(l, moving->term[0].variable, out);
+	buf_addf(out, ", %%%s\n\tcmpq\t$%lld, %%%s\n\tmovq\t-8(%%rsp), %%%s\n\t%s\t.Lsnarlh%zu\n", scratch,
+		 (long long)least, scratch, scratch, step > 0 ? "jl" : "jg", number);
+}
+
 static void write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	bool saved = pic;
 
+	write_few(l, number, out);
 	for (unsigned i = 0; i < l->slot_count; i++)
 		saved |= l->slot[i] >= INSN_REGISTERS;
 	if (saved)
@@ -90,8 +147,11 @@ static void write_loc(struct asmtext_word line, struct buf *out)
 static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		       struct buf *out)
 {
+	struct loops_spills spills;
 	uint32_t next = 0;
 
+	loops_spills_find(&spills, l, t);
+	loops_spills_write(&spills, true, out);
 	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		const struct asmtext_line *line = &t->lines[i];
@@ -100,12 +160,13 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 			next++;
 		} else if (line->kind == ASMTEXT_DIRECTIVE) {
 			write_loc(line->text, out);
-		} else if (loops_is_code(line)) {
+		} else if (loops_is_code(line) && !loops_spills_replace(&spills, line->text, out)) {
 			add_word(out, line->text);
 			buf_add_char(out, '\n');
 		}
 	}
 	write_jump(t, l, 'f', number, out);
+	loops_spills_write(&spills, false, out);
 	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
 		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
 }
