@@ -48,10 +48,17 @@ static void statement(const char *index, unsigned a, unsigned b)
 {
 	static const char *const ops[] = { "=", "+=", "-=", "=" };
 
-	switch (roll(8)) {
+	switch (roll(9)) {
 	case 0:
 		printf("sum += (long)");
 		element(b, index, "q");
+		printf(";\n");
+		break;
+	case 8:		/* goes from turn to turn, and what it is made of waits behind the other's hook */
+		printf("weight += 0.5 * (double)");
+		element(b, index, "q");
+		printf(" - (double)");
+		element(a, index, "p");
 		printf(";\n");
 		break;
 	case 1:
@@ -126,11 +133,11 @@ static void function(unsigned number)
 {
 	unsigned a = roll(ARRAYS), b = roll(ARRAYS), count = 1 + roll(3);
 
-	printf("__attribute__((noinline)) static long f%u(long n, long m, %s *p, %s *q)\n{\nlong sum = 0;\n",
+	printf("__attribute__((noinline)) static long f%u(long n, long m, %s *p, %s *q)\n{\nlong sum = 0;\ndouble weight = 0;\n",
 	       number, types[a], types[b]);
 	while (count-- > 0)
 		loop(a, b);
-	printf("return sum;\n}\n");
+	printf("return sum + (long)(weight * 2);\n}\n");
 	printf("static long call%u(void)\n{\nlong sum = 0;\n", number);
 	for (unsigned i = 0; i < 6; i++)
 		printf("sum += f%u(%u, %d, array%u + %u, array%u + %u);\n", number, i < 4 ? i : roll(40),

@@ -64,9 +64,9 @@ static size_t count_of(const char *body)
 	"\tmovq\t%rbp, %rdi\n"                          \
 	"\tmovsd\t0(%rbp), %xmm0\n"                     \
 	"\tmovq\t%rbx, %rdi\n"                          \
-	"\tmovsd\t%xmm0, (%rsp)\n"                      \
+	"\tmovq\t%xmm0, %xmm15\n"                       \
 	"\taddq\t$8, %rbx\n"                            \
-	"\tcmpq\t%rbx, 24(%rsp)\n"
+	"\tcmpq\t%rbx, %r8\n"
 
 static void test_gcc(void **state)
 {
@@ -88,13 +88,23 @@ static void test_gcc(void **state)
 	static const char expected[] = HEAD
 		"\t.p2align 4,,10\n"
 		".L3:\n"
+		"\tmovq\t%rax, -8(%rsp)\n"	/* 16 turns: the bound is 128 away from the start */
+		"\tmovq\t24(%rsp), %rax\n"
+		"\tsubq\t%rbx, %rax\n"
+		"\tcmpq\t$128, %rax\n"
+		"\tmovq\t-8(%rsp), %rax\n"
+		"\tjl\t.Lsnarlh0\n"
 		"\tcmpb\t$0, __snarl_loops(%rip)\n"
 		"\tje\t.Lsnarlh0\n"
 		"\tmovq\t%rbx, -16(%rsp)\n"
+		"\tmovq\t0(%rsp), %xmm15\n"
+		"\tmovq\t24(%rsp), %r8\n"
 		"\t.p2align 4,,10\n"
 		".Lsnarlf0:\n"
 		GCC_FAST
 		"\tjne\t.Lsnarlf0\n"
+		"\tmovq\t%xmm15, 0(%rsp)\n"
+		"\tmovq\t%r8, 24(%rsp)\n"
 		"\tcall\t__snarl_loop\n"
 		"\tnopl\t.Lsnarld0(%rip)\n"
 		"\tjmp\t.Lsnarle0\n"
@@ -168,16 +178,18 @@ static void test_pic(void **state)
 		"\tmovq\t8(%rsp), %rax\n"
 		"\tmovq\t%rax, -24(%rsp)\n"
 		"\tmovq\t-8(%rsp), %rax\n"
+		"\tmovq\t8(%rsp), %r8\n"
 		"\t.p2align 4,,10\n"
 		".Lsnarlf0:\n"
 		"\tleaq\ttable+4(%rip), %rdi\n"
 		"\taddq\t%rbx, %rdi\n"
-		"\tmovq\t8(%rsp), %rax\n"
+		"\tmovq\t%r8, %rax\n"
 		"\taddq\t%rax, %rbx\n"
 		"\tdecl\t%r12d\n"
 		"\taddq\t$2, %r13\n"
 		"\tsubl\t$1, %ebp\n"
 		"\tjne\t.Lsnarlf0\n"
+		"\tmovq\t%r8, 8(%rsp)\n"
 		"\tcall\t*__snarl_loop@GOTPCREL(%rip)\n"
 		"\tnopl\t.Lsnarld0(%rip)\n"
 		"\tjmp\t.Lsnarle0\n"
@@ -235,6 +247,12 @@ static void test_clang(void **state)
 		TAIL;
 	static const char expected[] = HEAD
 		".LBB0_2:                                # =>This Inner Loop Header: Depth=1\n"
+		"\tmovq\t%rax, -8(%rsp)\n"	/* 32 turns down to 0 by twos */
+		"\tmovq\t$0, %rax\n"
+		"\tsubq\t%rdx, %rax\n"
+		"\tcmpq\t$-64, %rax\n"
+		"\tmovq\t-8(%rsp), %rax\n"
+		"\tjg\t.Lsnarlh0\n"
 		"\tcmpb\t$0, __snarl_loops(%rip)\n"
 		"\tje\t.Lsnarlh0\n"
 		"\tmovq\t%rdx, -16(%rsp)\n"
@@ -367,6 +385,39 @@ static void test_several(void **state)
 			 2);
 }
 
+/* `body` between the hook and the jump: which words of the stack are in registers without hooks. */
+static void check_kept(const char *body, const char *want)
+{
+	char *text = xasprintf(HEAD ".L3:\n\tmovq\t%%rbx, %%rdi\n\tcall\t__tsan_read8@PLT\n%s\taddq\t$8, %%rbx\n"
+			       "\tcmpq\t%%rbp, %%rbx\n\tjne\t.L3\n" TAIL, body), *out, *fast, *end;
+	size_t count;
+
+	out = run(text, false, &count);
+	assert_int_equal(count, 1);
+	fast = strstr(out, ".Lsnarlf0:\n");
+	end = strstr(out, "\tjne\t.Lsnarlf0\n");
+	*end = '\0';
+	if (!strstr(fast, want))
+		fail_msg("no %s in %s", want, fast);
+	free(out);
+	free(text);
+}
+
+static void test_spills(void **state)
+{
+	(void)state;
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\taddsd\t8(%rsp), %xmm1\n", "\taddsd\t%xmm15, %xmm1\n");
+	/* A register that the loop names is not free, nor is its other name. */
+	check_kept("\tmovsd\t%xmm15, 8(%rsp)\n", "\tmovq\t%xmm15, %xmm14\n");
+	check_kept("\tmovl\t%r8d, %eax\n\tmovq\t%rax, 8(%rsp)\n", "\tmovq\t%rax, %r9\n");
+	/* Half of it, all sixteen bytes around it, another kind of register: it stays in memory. */
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovl\t12(%rsp), %eax\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovaps\t%xmm1, (%rsp)\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovsd\t%xmm1, 4(%rsp)\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovq\t8(%rsp), %rax\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
+	check_kept("\tmovss\t%xmm0, 8(%rsp)\n", "\tmovss\t%xmm0, 8(%rsp)\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_behind),
 		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_spills),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
