@@ -94,7 +94,7 @@ static int by_pc(const void *a, const void *b)
 
 static uint32_t letters(const char *text)
 {
-	static const char names[] = "IPOSTC  WL B";
+	static const char names[] = "IPOSTC  WL  B";
 	uint32_t flags = 0;
 
 	for (; *text; text++) {
