@@ -316,6 +316,29 @@ static bool settle_counter(struct finder *f)
 	return found && need(l, &(struct linear_term){ l->counter, 1 });
 }
 
+/* Of what is compared: one variable that advances, and a number or one that stays. */
+static bool is_bounded(const struct loops_loop *l, unsigned moving, int64_t *step)
+{
+	const struct linear *m = &l->compared[moving], *s = &l->compared[!moving];
+	int64_t none;
+
+	return m->known && s->known && !m->symbol.size && !s->symbol.size && m->terms == 1 && m->term[0].factor == 1 &&
+	       linear_advance(l->turn, m->term[0].variable, step) && *step != 0 &&
+	       (s->terms == 0 || (s->terms == 1 && s->term[0].factor == 1 &&
+				  linear_advance(l->turn, s->term[0].variable, &none) && none == 0));
+}
+
+/* That there are turns enough must be clear before the first one. */
+static bool settle_bound(struct finder *f)
+{
+	struct loops_loop *l = &f->loop;
+
+	for (l->moving = 0; l->moving < 2; l->moving++)
+		if (is_bounded(l, l->moving, &l->bound_step))
+			return true;
+	return false;
+}
+
 /* The label that the line jumps back to if all between may be a loop, else 0. */
 static uint32_t find_head(const struct asmtext *t, uint32_t line, struct insn *jump)
 {
@@ -351,7 +374,7 @@ static bool find(struct finder *f, uint32_t line)
 	f->loop.turn = &f->turn;
 	linear_init(&f->turn, f->frame[atom] == FRAME_OWN);
 	return walk_all(f) && !(jump.reads & ~f->turn.flags_set) && !f->turn.flags_tainted &&
-	       settle_accesses(f) && settle_counter(f) && flags_are_dead(t, line + 1);
+	       settle_accesses(f) && settle_counter(f) && settle_bound(f) && flags_are_dead(t, line + 1);
 }
 
 static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct buf *out)

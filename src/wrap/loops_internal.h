@@ -26,7 +26,9 @@ struct loops_loop {
 	int64_t step;
 	uint8_t slot_count;
 	uint8_t slot[LOOPS_SLOTS];	/* variables whose value at the start is needed */
-	struct linear compared[2];	/* what the flags are of that the jump back depends on */
+	struct linear compared[2];	/* what the flags are of that the jump back depends on: */
+	unsigned moving;		/* this one changes by bound_step each turn, the other stays */
+	int64_t bound_step;
 	const struct linear_turn *turn;	/* the stack variables' places */
 };
 

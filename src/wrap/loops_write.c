@@ -56,35 +56,15 @@ static void write_variable(const struct loops_loop *l, unsigned variable, struct
 		buf_addf(out, "%lld(%%rsp)", (long long)l->turn->stack[variable - INSN_REGISTERS]);
 }
 
-/* Of what is compared: one variable that advances by *step, the other a number or one that stays. */
-static bool is_bounded(const struct loops_loop *l, const struct linear *moving, const struct linear *still,
-		       int64_t *step)
-{
-	int64_t none;
-
-	return moving->known && still->known && !moving->symbol.size && !still->symbol.size &&
-	       moving->terms == 1 && moving->term[0].factor == 1 &&
-	       linear_advance(l->turn, moving->term[0].variable, step) && *step != 0 &&
-	       (still->terms == 0 || (still->terms == 1 && still->term[0].factor == 1 &&
-				      linear_advance(l->turn, still->term[0].variable, &none) && none == 0));
-}
-
 /*
- * Telling a loop costs about as much as some dozens of hooks: where it is clear before the first turn that the
- * accesses are fewer, they are hooked.
+ * Telling a loop costs about as much as some dozens of hooks: where the accesses will be fewer, they are hooked.
  */
 static void write_few(const struct loops_loop *l, size_t number, struct buf *out)
 {
-	int64_t turns = (FEW + l->access_count - 1) / l->access_count, step, least;
-	const struct linear *moving = &l->compared[0], *still = &l->compared[1];
+	int64_t turns = (FEW + l->access_count - 1) / l->access_count, step = l->bound_step, least;
+	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
 	const char *scratch;
 
-	if (!is_bounded(l, moving, still, &step)) {
-		moving = &l->compared[1];
-		still = &l->compared[0];
-		if (!is_bounded(l, moving, still, &step))
-			return;
-	}
 	/* At the end of the first turn this much is to come. */
 	if (turns < 2 || __builtin_mul_overflow(turns - 1, step, &least) ||
 	    __builtin_add_overflow(least, moving->constant, &least) ||

@@ -159,7 +159,7 @@ static void test_pic(void **state)
 		"\taddq\t%rax, %rbx\n"
 		"\tdecl\t%r12d\n"
 		"\taddq\t$2, %r13\n"
-		"\tsubl\t$1, %ebp\n"
+		"\tcmpq\t$64, %r13\n"
 		"\tjne\t.L3\n"
 		"\tret\n";
 	static const char expected[] =
@@ -168,6 +168,12 @@ static void test_pic(void **state)
 		"\t.type\t_Z1fv, @function\n"
 		"_Z1fv:\n"
 		".L3:\n"
+		"\tmovq\t%rax, -8(%rsp)\n"	/* from 0 on they are 32 turns */
+		"\tmovq\t$0, %rax\n"
+		"\tsubq\t%r13, %rax\n"
+		"\tcmpq\t$0, %rax\n"
+		"\tmovq\t-8(%rsp), %rax\n"
+		"\tjl\t.Lsnarlh0\n"
 		"\tmovq\t%rax, -8(%rsp)\n"
 		"\tmovq\t__snarl_loops@GOTPCREL(%rip), %rax\n"
 		"\tcmpb\t$0, (%rax)\n"
@@ -187,7 +193,7 @@ static void test_pic(void **state)
 		"\taddq\t%rax, %rbx\n"
 		"\tdecl\t%r12d\n"
 		"\taddq\t$2, %r13\n"
-		"\tsubl\t$1, %ebp\n"
+		"\tcmpq\t$64, %r13\n"
 		"\tjne\t.Lsnarlf0\n"
 		"\tmovq\t%r8, 8(%rsp)\n"
 		"\tcall\t*__snarl_loop@GOTPCREL(%rip)\n"
@@ -202,7 +208,7 @@ static void test_pic(void **state)
 		"\taddq\t%rax, %rbx\n"
 		"\tdecl\t%r12d\n"
 		"\taddq\t$2, %r13\n"
-		"\tsubl\t$1, %ebp\n"
+		"\tcmpq\t$64, %r13\n"
 		"\tjne\t.Lsnarlh0\n"
 		".Lsnarle0:\n"
 		"\t.pushsection\t.data.rel.ro.snarl.text._Z1fv,\"awG\",@progbits,_Z1fv,comdat\n"
@@ -294,6 +300,7 @@ static void test_clang(void **state)
 #define HOOK "\tcall\t__tsan_read8@PLT\n"
 #define MOVE "\tmovq\t%rbx, %rdi\n"
 #define ADD "\taddq\t$8, %rbx\n"
+#define COUNTED "\taddq\t$1, %r13\n\tcmpq\t%r13, %rbp\n\tjne\t.L3\n"
 #define NEXT "\tcmpq\t%rbx, %rbp\n\tjne\t.L3\n"
 
 /* One thing wrong with each; the first shows that nothing else is. */
@@ -305,6 +312,8 @@ static void test_refused(void **state)
 		".L3:\n" MOVE HOOK NEXT,					/* nothing counts */
 		".L3:\n" MOVE HOOK "\taddl\t$8, %ebx\n" NEXT,			/* 32 bits */
 		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbx\n" NEXT,		/* a list */
+		".L3:\n" MOVE HOOK ADD "\tsubl\t$1, %ebp\n\tjne\t.L3\n",	/* how many turns, is not known before */
+		".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
 		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbp\n" ADD NEXT,		/* waits for memory */
 		".L3:\n" MOVE HOOK ADD "\tcmpq\t$0, (%r12)\n\tje\t.L3\n",
 		".L3:\n" MOVE HOOK ADD "\tucomisd\t%xmm0, %xmm1\n\tjne\t.L3\n",
@@ -324,9 +333,9 @@ static void test_refused(void **state)
 		".L3:\n" MOVE HOOK ADD NEXT "\tincq\t%rax\n\tje\t.L9\n.L9:\n",
 		"\tmovq\t%rax, -8(%rsp)\n.L3:\n" MOVE HOOK ADD NEXT,		/* something below %rsp */
 		/* The stack can be reached by others, so its words may change. */
-		"\tleaq\t8(%rsp), %r12\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
-		"\tpushq\t%rsp\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
-		".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT "\tjmp\tf.cold\n",
+		"\tleaq\t8(%rsp), %r12\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED,
+		"\tpushq\t%rsp\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED,
+		".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED "\tjmp\tf.cold\n",
 		".L3:\n\tmovq\t%rbx, %rdi\n\tsalq\t$9, %rdi\n" HOOK ADD NEXT,	/* too large a factor */
 		".L3:\n\tleaq\t(%rbx,%r12), %rdi\n\taddq\t%r13, %rdi\n" HOOK ADD NEXT,	/* three terms */
 		".L3:\n\tmovq\t%rax, %rdi\n" HOOK "\tmovq\t%rbx, %rax\n" ADD NEXT,	/* of the turn before */
@@ -336,7 +345,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	assert_int_equal(count_of(".L3:\n" MOVE HOOK ADD NEXT), 1);
-	assert_int_equal(count_of(".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT), 1);
+	assert_int_equal(count_of(".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
 		check_refused(bodies[i]);
 }
