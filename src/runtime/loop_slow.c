@@ -125,20 +125,35 @@ static inline bool tell_quick(uint64_t addr, uint64_t site, unsigned size)
 	return true;
 }
 
-static void tell_turn(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t turn)
+/* One access after the other, as their hooks would have come. */
+static void tell_each(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
 {
+	struct { uint64_t addr, stride, site; unsigned size; } access[TRACE_LOOP_ACCESSES];
 	struct snarlrt_thread *self = snarlrt_enter();
+	unsigned count = 0;
 
-	for (unsigned i = 0; self && i < l->accesses; i++) {
+	for (unsigned i = 0; i < l->accesses; i++) {
 		const struct loop_access *a = &l->access[i];
-		uint64_t addr = loop_first(a, values) + turn * loop_stride(a, values);
+		uint64_t stride = loop_stride(a, values);
 
-		if (!(on >> i & 1) || tell_quick(addr, loop_site(a), loop_access_size(a)))
+		if (!(on >> i & 1))
 			continue;
-		snarlrt_leave(self);
-		snarlrt_access(addr, loop_site(a));
-		self = snarlrt_enter();
+		access[count].addr = loop_first(a, values) + from * stride;
+		access[count].stride = stride;
+		access[count].site = loop_site(a);
+		access[count++].size = loop_access_size(a);
 	}
+	for (; self && turns > 0; turns--)
+		for (unsigned i = 0; self && i < count; i++) {
+			uint64_t addr = access[i].addr;
+
+			access[i].addr += access[i].stride;
+			if (likely(tell_quick(addr, access[i].site, access[i].size)))
+				continue;
+			snarlrt_leave(self);
+			snarlrt_access(addr, access[i].site);
+			self = snarlrt_enter();
+		}
 	if (self)
 		snarlrt_leave(self);
 }
@@ -153,8 +168,7 @@ static void tell_turns(const struct loop *l, const uint64_t *values, uint32_t on
 		tell_turns(l, values, on, from + turns / 2, turns - turns / 2);
 		return;
 	}
-	for (uint64_t turn = from; turn < from + turns; turn++)
-		tell_turn(l, values, on, turn);
+	tell_each(l, values, on, from, turns);
 }
 
 void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
