@@ -16,11 +16,8 @@ static const char *const vector_verbs[] = {
 };
 static const char *const general_verbs[] = { "movq", "addq", "subq", "cmpq" };
 
-/* Those that calls do not keep, with all their names; %rdi is the hooks' own. */
+/* Those that calls do not keep and no instruction uses without naming them, as mul and cqto do %rdx. */
 static const char *const free_general[] = { "r8", "r9", "r10", "r11" };
-static const char *const also_general[][4] = {
-	{ "rsi", "esi", "%si", "sil" }, { "rdx", "edx", "%dx", "%dl" },
-};
 
 static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t count)
 {
@@ -143,22 +140,11 @@ static const char *find_vector(const struct loops_loop *l, const struct asmtext 
 
 static const char *find_general(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
 {
-	unsigned plain = sizeof(free_general) / sizeof(free_general[0]);
-	unsigned all = plain + sizeof(also_general) / sizeof(also_general[0]);
+	while (*next < sizeof(free_general) / sizeof(free_general[0])) {
+		const char *name = free_general[(*next)++];
 
-	while (*next < all) {
-		unsigned i = (*next)++;
-		bool named = false;
-
-		if (i < plain) {
-			if (!names(l, t, free_general[i]))
-				return free_general[i];
-			continue;
-		}
-		for (unsigned k = 0; k < 4; k++)
-			named |= names(l, t, also_general[i - plain][k]);
-		if (!named)
-			return also_general[i - plain][0];
+		if (!names(l, t, name))
+			return name;
 	}
 	return NULL;
 }

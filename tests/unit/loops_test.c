@@ -419,6 +419,9 @@ static void test_spills(void **state)
 	/* A register that the loop names is not free, nor is its other name. */
 	check_kept("\tmovsd\t%xmm15, 8(%rsp)\n", "\tmovq\t%xmm15, %xmm14\n");
 	check_kept("\tmovl\t%r8d, %eax\n\tmovq\t%rax, 8(%rsp)\n", "\tmovq\t%rax, %r9\n");
+	/* %rdx is used without being named. */
+	check_kept("\tmovl\t%r8d, %r9d\n\tmovl\t%r10d, %r11d\n\tcqto\n\tmovq\t%rax, 8(%rsp)\n",
+		   "\tmovq\t%rax, 8(%rsp)\n");
 	/* Half of it, all sixteen bytes around it, another kind of register: it stays in memory. */
 	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovl\t12(%rsp), %eax\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
 	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovaps\t%xmm1, (%rsp)\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
