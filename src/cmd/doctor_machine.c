@@ -215,7 +215,7 @@ static void look_rtm(struct doctor_finding *f)
 	int flag = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 11 & 1);
 
 	if (flag && child_can(rtm_commits)) {
-		doctor_say(f, DOCTOR_OK, "transactions (RTM) commit");
+		doctor_say(f, DOCTOR_OK, "transactions (RTM) commit; guard uses them");
 		return;
 	}
 	/* Nothing in use depends on it: a fact, not a fault. */

@@ -8,6 +8,7 @@
 
 #include "runtime/check.h"
 #include "runtime/guard.h"
+#include "runtime/guard_rtm.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
 
@@ -93,6 +94,7 @@ void watch_thread_exit(void)
 
 	if (!self->place)
 		return;
+	rtm_leave(true);
 	self->busy = 0;
 	if (watch.tx)
 		tx_end();
@@ -145,6 +147,14 @@ struct watch_self *watch_enter(void)
 	return self;
 }
 
+/* For what cannot be done in hardware: a transaction there ends before. */
+static struct watch_self *enter_soft(bool ends)
+{
+	struct watch_self *self = watch_enter();
+
+	return !self && rtm_leave(ends) ? watch_enter() : self;
+}
+
 static uint64_t next_random(struct watch_self *self)
 {
 	self->random ^= self->random << 13;
@@ -190,9 +200,11 @@ static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, 
 	struct watch_self *self;
 	uint64_t tag, last;
 
-	if (!place && !watch.everywhere)
+	if (!place && !(watch.everywhere | watch.rtm))
 		return;
 	self = watch_enter();
+	if (!self && rtm_access(addr, size, place, write))
+		self = watch_enter();
 	if (!self)
 		return;
 	if (watch.noise && (place || is_shared(addr)))
@@ -206,6 +218,8 @@ static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, 
 		watch_leave(self);
 		return;
 	}
+	if (unlikely(watch.rtm) && rtm_begin(addr, size, place, write))
+		return;
 	if (watch.tx && place->flags >> RULES_GATE_SHIFT)
 		guard_gate(place);
 	tag = (addr & TRACE_ADDR_MASK) >> watch.shift;
@@ -267,7 +281,7 @@ void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int resu
 
 	if (!(watch.pset | watch.tx))
 		return;
-	self = watch_enter();
+	self = enter_soft(false);
 	if (!self)
 		return;
 	note(kind, object, arg, result);
@@ -280,7 +294,7 @@ void watch_cancel(uint64_t handle, uint64_t pc)
 
 	if (!(watch.pset | watch.tx))
 		return;
-	self = watch_enter();
+	self = enter_soft(false);
 	if (!self)
 		return;
 	guard_cancel(handle, pc & TRACE_ADDR_MASK);
@@ -300,7 +314,7 @@ void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 
 	if (!(watch.pset | watch.tx | watch.noise))
 		return;
-	self = watch_enter();
+	self = enter_soft(!is_lock(kind));
 	if (!self)
 		return;
 	me = watch_me();
@@ -326,11 +340,11 @@ void watch_entry(uint64_t pc)
 	struct watch_self *self = &watch_self;
 	uint32_t flags;
 
-	if (!watch.tx || self->busy)
+	if (!watch.tx || self->busy == WATCH_BUSY)
 		return;
 	self->depth++;
 	flags = rules_function_flags(pc & TRACE_ADDR_MASK);
-	if (likely(!flags) || !watch_enter())
+	if (likely(!flags) || (!(flags & 2 ? enter_soft(true) : watch_enter()) && !rtm_hard()))
 		return;
 	if (flags & 2)
 		tx_end();
@@ -338,7 +352,8 @@ void watch_entry(uint64_t pc)
 		self->root = self->depth;
 	if (flags & 4 && self->depth < 256)
 		self->exit_cuts[self->depth / 64] |= 1ull << self->depth % 64;
-	watch_leave(self);
+	if (!rtm_hard())
+		watch_leave(self);
 }
 
 static bool cut_at_exit(struct watch_self *self)
@@ -355,12 +370,12 @@ void watch_exit(void)
 {
 	struct watch_self *self = &watch_self;
 
-	if (!watch.tx || self->busy || !self->depth)
+	if (!watch.tx || self->busy == WATCH_BUSY || !self->depth)
 		return;
 	if (unlikely(cut_at_exit(self))) {
 		if (self->depth == self->root)
 			self->root = 0;
-		if (watch_enter()) {
+		if (enter_soft(true)) {
 			tx_end();
 			watch_leave(self);
 		}
@@ -375,7 +390,7 @@ void watch_fresh(uint64_t addr, uint64_t size)
 
 	if (!(watch.check | watch.pset | watch.tx) || !size)
 		return;
-	self = watch_enter();
+	self = enter_soft(false);
 	if (!self)
 		return;
 	if (watch.check && tag < last)
@@ -389,7 +404,8 @@ void watch_jumped(uint64_t depth)
 {
 	struct watch_self *self = &watch_self;
 
-	self->busy = 0;
+	if (!rtm_hard())
+		self->busy = 0;
 	if (!self->place)
 		return;
 	watch_me()->state = WATCH_RUNNING;
@@ -397,7 +413,7 @@ void watch_jumped(uint64_t depth)
 		self->depth = (uint32_t)depth;
 	if (self->root > self->depth) {
 		self->root = 0;
-		if (watch.tx && watch_enter()) {
+		if (watch.tx && enter_soft(true)) {
 			tx_end();
 			watch_leave(self);
 		}

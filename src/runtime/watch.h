@@ -19,6 +19,9 @@
 #define WATCH_PAGES 64u		/* of check's cells that a thread remembers */
 #define WATCH_ANYBODY UINT32_MAX
 
+/* Of watch_self.busy: in here; in a hardware transaction (guard_rtm.h). */
+enum { WATCH_BUSY = 1, WATCH_HARD };
+
 enum watch_state { WATCH_RUNNING, WATCH_WAITING, WATCH_BLOCKED };
 
 /* What others may see of a thread. */
@@ -45,7 +48,7 @@ struct watch_page {
 /* What only the thread itself needs. */
 struct watch_self {
 	uint32_t place;		/* in watch.threads, plus 1; 0: none yet */
-	uint32_t busy;		/* in here */
+	uint32_t busy;		/* WATCH_BUSY, WATCH_HARD, or 0 */
 	uint32_t ended;
 	uint32_t depth, root;	/* activations; the one that holds transactions, or 0 */
 	uint32_t last;		/* site of the transaction's last access */
@@ -61,6 +64,7 @@ struct watch_self {
 
 struct watch {
 	bool check, pset, tx;
+	bool rtm;		/* transactions in hardware, if they fit */
 	bool locks;		/* also where mutexes are taken: pset, but for tx only who was never first */
 	bool all;		/* check: every place there is, not only those that matter */
 	bool streaks;		/* check: who writes memory owns it until another thread comes (check.h) */

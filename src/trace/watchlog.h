@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WATCHLOG_MAGIC 0x474f4c484354574eull
-#define WATCHLOG_VERSION 2u
+#define WATCHLOG_VERSION 3u
 #define WATCHLOG_RECORDS 4096u	/* a power of two */
 #define WATCHLOG_MODULES 64u
 #define WATCHLOG_PATH 256u
@@ -56,6 +56,15 @@ struct watchlog_module {
 	char path[WATCHLOG_PATH];
 };
 
+/* Hardware transactions. */
+struct watchlog_rtm {
+	uint64_t used;		/* the processor has working ones */
+	uint64_t commits;
+	/* Undone: by other threads; for lack of room; a system call or the like; a software one was in the way. */
+	uint64_t conflicts, capacity, unfit, busy;
+	uint64_t given_up;	/* places that begin one, in software for good */
+};
+
 struct watchlog {
 	uint64_t magic;		/* written last by the tool */
 	uint32_t version;
@@ -67,6 +76,7 @@ struct watchlog {
 	/* What could not be seen: memory that shares a cell, busy cells, too many threads. */
 	uint64_t lost_cells, lost_busy, lost_threads, lost_records;
 	uint64_t naps;		/* of noise */
+	struct watchlog_rtm rtm __attribute__((aligned(64)));	/* not in the line of `off`, which it reads */
 	struct watchlog_module module[WATCHLOG_MODULES];
 	struct watchlog_record record[WATCHLOG_RECORDS];
 };
