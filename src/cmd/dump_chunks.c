@@ -11,7 +11,7 @@
 
 static const char *type_name(unsigned type)
 {
-	static const char *const name[] = { "?", "events", "module", "meta", "end" };
+	static const char *const name[] = { "?", "events", "module", "meta", "end", "bunches" };
 
 	return type < ARRAY_SIZE(name) ? name[type] : name[0];
 }

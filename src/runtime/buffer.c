@@ -271,6 +271,18 @@ void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *reco
 	tls->cur += count;
 }
 
+void snarlrt_stamp(void)
+{
+	struct snarlrt_thread *self = snarlrt_enter();
+	struct trace_record r;
+
+	if (!self)
+		return;
+	r = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+	snarlrt_append(self, &r, 1);
+	snarlrt_leave(self);
+}
+
 void snarlrt_tell_frames(struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;

@@ -93,8 +93,7 @@ static void attach(struct ctl_thread *t)
 	if (ctl.profile)
 		ctl_profile_attach(t);
 	t->frames = t->ring ? t->ring->frames : (struct snarlrt_frame *)(t + 1);
-	tls->own = (uint16_t)(t->id * 2 + 1);
-	tls->own2 = (uint32_t)tls->own << 16 | tls->own;
+	snarlrt_set_own(tls, (uint16_t)(t->id * 2 + 1));
 	tls->own_uncut = SHADOW_SHARED - 1;	/* nobody's */
 	if (!tls->cur)
 		tls->cur = t->granted = page_end();

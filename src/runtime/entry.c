@@ -14,7 +14,9 @@
 /* Numbers in entry_x86_64.S. */
 _Static_assert(offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
 	       offsetof(struct snarlrt_tls, hidden) == 52 && offsetof(struct snarlrt_tls, saved) == 64 &&
-	       offsetof(struct snarlrt_tls, control) == 72 &&
+	       offsetof(struct snarlrt_tls, control) == 72 && offsetof(struct snarlrt_tls, own4) == 80 &&
+	       offsetof(struct snarlrt_tls, own3) == 88 && offsetof(struct snarlrt_tls, shared4) == 96 &&
+	       offsetof(struct snarlrt_tls, shared3) == 104 &&
 	       offsetof(struct snarlrt_thread, frames) == 64 &&
 	       offsetof(struct snarlrt_thread, deferred_count) == 120 &&
 	       TRACE_FUNC_ENTRY == 7 && TRACE_FUNC_EXIT == 8, "offsets");

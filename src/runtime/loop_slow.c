@@ -6,10 +6,8 @@
 #include "runtime/entry.h"
 #include "runtime/loop.h"
 #include "runtime/shadow.h"
-#include "runtime/sites_scan.h"
-#include "runtime/sys.h"
+#include "runtime/sites.h"
 
-#define PAGE 4096ull
 #define CACHED 4096u
 #define FEW 8u		/* turns that are not worth a group of their own */
 
@@ -207,26 +205,13 @@ bool loop_sites_cached(const struct loop *l, uint32_t *on)
 	return seen >> 32 == (uintptr_t)l >> 15;
 }
 
-/* Code lies before the hook, but its page may be the first. */
-static size_t readable_before(uint64_t pc)
-{
-	unsigned char there;
-
-	if (sys_call(SYS_mincore, (pc & ~(PAGE - 1)) - PAGE, PAGE, &there) == 0)
-		return PAGE;
-	return pc & (PAGE - 1);
-}
-
 uint32_t loop_sites_find(const struct loop *l)
 {
 	uint32_t on = 0;
 
-	for (unsigned i = 0; i < l->accesses; i++) {
-		uint64_t pc = l->access[i].site;
-
-		if (!sites_is_off((const uint8_t *)pc, readable_before(pc)))
+	for (unsigned i = 0; i < l->accesses; i++)
+		if (!snarlrt_sites_off(l->access[i].site))
 			on |= 1u << i;
-	}
 	__atomic_store_n(cache_of(l), (uintptr_t)l >> 15 << 32 | on, __ATOMIC_RELAXED);
 	return on;
 }

@@ -5,7 +5,6 @@
 #include <link.h>
 
 #include "runtime/arena.h"
-#include "runtime/clock.h"
 #include "runtime/control.h"
 #include "runtime/deferred.h"
 #include "runtime/lock.h"
@@ -195,19 +194,6 @@ static void drop_unmapped(void)
 	}
 }
 
-/* What follows is to be seen as later, though accesses have no time of their own. */
-static void stamp(void)
-{
-	struct snarlrt_thread *self = snarlrt_enter();
-	struct trace_record r;
-
-	if (!self)
-		return;
-	r = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
-	snarlrt_append(self, &r, 1);
-	snarlrt_leave(self);
-}
-
 /*
  * Under control: what was opened since main began, for the names in reports; without a
  * server, whose memory the tool can look at before main, all.
@@ -270,7 +256,7 @@ void snarlrt_modules_scan(void)
 	if (!nothing_new) {
 		drop_unmapped();
 		if (found.told && adds)
-			stamp();
+			snarlrt_stamp();
 		found.told = false;
 		adds = found.adds;
 		subs = found.subs;

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "runtime/bunch.h"
 #include "runtime/call.h"
 #include "runtime/clock.h"
 #include "runtime/loop.h"
@@ -254,8 +255,8 @@ static void stop_recording(void)
 	snarlrt.mode = SNARLRT_OFF;
 	snarlrt_loops_allow();
 	tls->ended = 1;
-	tls->own = tls->own_uncut = 0;
-	tls->own2 = 0;
+	snarlrt_set_own(tls, 0);
+	tls->own_uncut = 0;
 	tls->cur = tls->saved = NULL;
 	tls->self = NULL;
 	tls->frame = tls->frame_end = NULL;
@@ -298,6 +299,7 @@ void snarlrt_forked_child(void)
 	write_command();
 	snarlrt_leave(self);
 	snarlrt_modules_scan();
+	bunch_forked();
 }
 
 static void flush_self(void)

@@ -72,6 +72,9 @@ struct snarlrt_tls {
 	uint32_t undecided;		/* 60: private accesses in the ring */
 	struct trace_record *saved;	/* 64: cur, while calls wait to be told */
 	struct ctl_thread *control;	/* 72: the thread under control (control.h), or NULL */
+	/* For bunches (bunch.h), which look at up to four shadow words at once; of three, the upper ones: */
+	uint64_t own4, own3;		/* 80, 88: own four times */
+	uint64_t shared4, shared3;	/* 96, 104: SHADOW_SHARED likewise, or what no shadow word is: ask the hooks */
 };
 
 /* Exported for instrumented shared libraries. */
@@ -129,6 +132,22 @@ struct snarlrt {
 
 extern SNARLRT_HIDDEN struct snarlrt snarlrt;
 extern SNARLRT_HIDDEN bool snarlrt_timed;	/* times=all: each access to shared memory gets a time */
+
+/*
+ * Its own shadow value, once cut. One record stands for a bunch only while recording: under control each
+ * access is a step of its own.
+ */
+static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
+{
+	uint64_t four = 0x0001000100010001ull;
+
+	tls->own = own;
+	tls->own2 = own * 0x00010001u;
+	tls->own4 = own * four;
+	tls->own3 = tls->own4 << 16;
+	tls->shared4 = snarlrt.mode == SNARLRT_RECORD ? SHADOW_SHARED * four : four;
+	tls->shared3 = tls->shared4 << 16;
+}
 
 /*
  * For interposers.
@@ -223,6 +242,9 @@ static inline void snarlrt_leave(struct snarlrt_thread *self)
 	if (unlikely(self->deferred_count))
 		snarlrt_deliver_deferred(self);
 }
+
+/* buffer.c: what follows is to be seen as later, though accesses have no time of their own. */
+SNARLRT_HIDDEN void snarlrt_stamp(void);
 
 /* buffer.c: the ring, between enter and leave. */
 SNARLRT_HIDDEN void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *records,

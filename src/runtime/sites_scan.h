@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define SITES_JUMP_SIZE 2u
+#define SITES_MAX_SIZE 120u	/* of a site: what a short jump over all of it can do, and a little less */
 
 /* An inlined site: `start` is its first byte, `end` the one behind, which is its pc in traces. */
 typedef void sites_found(void *context, size_t start, size_t end);

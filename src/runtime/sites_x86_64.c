@@ -10,7 +10,6 @@
 #define SHIFT_AT 4u	/* in a site: c1 e8, of the shift */
 #define BLOCK 16u
 #define CALL_SIZE 5u
-#define MAX_SIZE 120u	/* what a short jump over all of it can do, and a little less */
 
 struct bytes {
 	const uint8_t *at, *end;
@@ -60,7 +59,7 @@ static size_t site_size(const uint8_t *text, size_t left)
 	if ((size_t)(b.end - b.at) < b.at[-1] || b.at[-1] < CALL_SIZE)
 		return 0;
 	end = b.at + b.at[-1];
-	if (end[-(int)CALL_SIZE] != 0xe8 || end - text > (ptrdiff_t)MAX_SIZE)
+	if (end[-(int)CALL_SIZE] != 0xe8 || end - text > (ptrdiff_t)SITES_MAX_SIZE)
 		return 0;
 	return (size_t)(end - text);
 }
@@ -97,7 +96,7 @@ size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *co
 
 bool sites_is_off(const uint8_t *end, size_t readable)
 {
-	for (size_t size = SHIFT_AT; size <= MAX_SIZE && size <= readable; size++) {
+	for (size_t size = SHIFT_AT; size <= SITES_MAX_SIZE && size <= readable; size++) {
 		struct bytes b = { end - size, end };
 		uint8_t jump[SITES_JUMP_SIZE];
 

@@ -192,9 +192,8 @@ void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
 	tls->cur = t->ring;
 	tls->undecided = 0;
 	/* Without the filter no shadow word is ever 1, so nothing is let go. */
-	tls->own = snarlrt.filter && own ? (uint16_t)(own + 1) : 1;
+	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);
 	tls->own_uncut = snarlrt.filter ? (uint16_t)own : 0;
-	tls->own2 = (uint32_t)tls->own << 16 | tls->own;
 }
 
 void snarlrt_thread_start_event(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal,
@@ -296,8 +295,8 @@ void snarlrt_thread_exit(void)
 	}
 	snarlrt_flush(self);
 	tls->ended = 1;
-	tls->own = tls->own_uncut = 0;
-	tls->own2 = 0;
+	snarlrt_set_own(tls, 0);
+	tls->own_uncut = 0;
 	tls->cur = tls->saved = NULL;
 	tls->self = NULL;
 	tls->frame = tls->frame_end = NULL;

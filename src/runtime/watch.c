@@ -32,9 +32,8 @@ static void set_shadow(void)
 	bool owns = watch.everywhere | watch.streaks;
 	uint32_t own = owns ? watch_self.serial % SHADOW_MAX_ID * 2 : 0;
 
-	tls->own = (uint16_t)(own + 1);
+	snarlrt_set_own(tls, (uint16_t)(own + 1));
 	tls->own_uncut = owns ? 0xfffe : 2;
-	tls->own2 = (uint32_t)tls->own << 16 | tls->own;
 }
 
 static bool take_place(struct watch_self *self, uint32_t serial)
@@ -100,8 +99,8 @@ void watch_thread_exit(void)
 		tx_end();
 	me = watch_me();
 	self->ended = 1;
-	__snarl_tls.own = __snarl_tls.own_uncut = 0;
-	__snarl_tls.own2 = 0;
+	snarlrt_set_own(&__snarl_tls, 0);
+	__snarl_tls.own_uncut = 0;
 	me->state = WATCH_RUNNING;
 	me->blocked_on = 0;
 	for (unsigned i = 0; i < WATCH_HELD; i++)

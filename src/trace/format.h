@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC "SNARLTRC"
-#define TRACE_VERSION 3u
+#define TRACE_VERSION 4u
 #define TRACE_CHUNK_MAGIC 0x4b4e4843u	/* "CHNK" */
 #define TRACE_MAX_CHUNK (1u << 24)	/* payload bytes, before compression */
 
@@ -45,7 +45,7 @@ enum trace_call {
  *         for STAMP all 64 bits are the time
  *   site  bits 0..47 pc (the address after the call), 48..55 kind, 56..63 detail
  * Extra records: the first is { time, arg }, the second holds two more values.
- * LOOP begins a group that stands for many accesses: loop.h.
+ * LOOP begins a group that stands for many accesses: loop.h; BUNCH is one that stands for some: bunch.h.
  */
 struct trace_record {
 	uint64_t addr, site;
@@ -108,6 +108,8 @@ enum trace_chunk_type {
 	TRACE_CHUNK_MODULE = 2,	/* struct trace_module, then build-id, then path */
 	TRACE_CHUNK_META = 3,	/* key NUL value NUL … */
 	TRACE_CHUNK_END = 4,	/* META too; the process ended in good order */
+	TRACE_CHUNK_BUNCHES = 5,	/* struct trace_bunch (bunch.h), so many as `count` says */
+	TRACE_CHUNK_TYPES
 };
 
 #define TRACE_CHUNK_ZSTD 1u	/* in flags: the payload is one zstd frame */
@@ -119,7 +121,7 @@ struct trace_chunk {
 	uint32_t thread;	/* 0 where no thread is meant: ids start at 1 */
 	uint32_t stored;	/* bytes that follow in the file */
 	uint32_t size;		/* bytes when decompressed */
-	uint32_t count;		/* raw records, extra ones included */
+	uint32_t count;		/* raw records, extra ones included; bunches */
 	uint64_t seq;		/* from 0, without holes, per thread */
 	uint64_t time;		/* the trace clock where the chunk begins */
 	uint32_t check;		/* of the stored payload */

@@ -124,7 +124,7 @@ static void add_chunk(struct scan *s, uint64_t offset, const struct trace_chunk 
 		};
 		return;
 	}
-	if (c->type > TRACE_CHUNK_END || c->type == 0)
+	if (c->type >= TRACE_CHUNK_TYPES || c->type == 0)
 		return;		/* of a later minor version */
 	if (c->type == TRACE_CHUNK_END)
 		idx->ended = true;
@@ -286,9 +286,9 @@ static int judge(struct scan *s, unsigned options, struct err *err)
 {
 	struct index *idx = s->idx;
 	bool finished = idx->header.flags & TRACE_FINISHED;
-	bool lossy = !idx->ended || lost_something(idx, options);
 
-	if (s->first_broken != UINT64_MAX && (finished || !lossy))
+	idx->lossy = !idx->ended || lost_something(idx, options);
+	if (s->first_broken != UINT64_MAX && (finished || !idx->lossy))
 		return err_set(err, "damaged at byte %" PRIu64 ": %s", s->first_broken,
 			       s->why_broken);
 	if (finished) {
@@ -302,7 +302,7 @@ static int judge(struct scan *s, unsigned options, struct err *err)
 			return err_set(err, "damaged: holds %" PRIu64 " chunks instead of %s",
 				       have - 1, chunks);
 	}
-	if (idx->missing && !lossy)
+	if (idx->missing && !idx->lossy)
 		return err_set(err, "damaged: %" PRIu64 " chunks are missing", idx->missing);
 	return 0;
 }
@@ -352,6 +352,7 @@ void index_close(struct index *idx)
 	free(idx->metas);
 	free(idx->others);
 	free(idx->events);
+	bunches_free(&idx->bunches);
 	ZSTD_freeDCtx(idx->zstd);
 	if (idx->data)
 		munmap((void *)idx->data, idx->size);
@@ -396,6 +397,26 @@ void payload_free(struct payload *p)
 {
 	free(p->owned);
 	*p = (struct payload){ 0 };
+}
+
+int index_bunches(struct index *idx, struct err *err)
+{
+	for (size_t i = 0; i < idx->other_count; i++) {
+		struct trace_chunk c = index_header(idx, idx->others[i]);
+		struct payload p;
+		int got;
+
+		if (c.type != TRACE_CHUNK_BUNCHES)
+			continue;
+		if (index_payload(idx, idx->others[i], &c, &p, err) < 0)
+			return -1;
+		got = bunches_add(&idx->bunches, p.data, p.size, c.time);
+		payload_free(&p);
+		if (got < 0)
+			return err_set(err, "damaged at byte %" PRIu64 ": a table of bunches is not one",
+				       idx->others[i]);
+	}
+	return 0;
 }
 
 ptrdiff_t index_find(const struct index *idx, uint32_t thread, uint64_t seq)

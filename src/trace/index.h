@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "trace/bunches.h"
 #include "trace/format.h"
 
 /* The key that ends a finished trace: how many chunks come before. */
@@ -36,11 +37,13 @@ struct index {
 	struct trace_header header;
 	struct index_chunk *events;	/* by thread, then seq; no number twice */
 	size_t event_count;
-	uint64_t *others;	/* offsets of META, MODULE and END chunks, in file order */
+	uint64_t *others;	/* offsets of all other chunks, in file order */
 	size_t other_count;
 	struct index_meta *metas;	/* in file order, END's too */
 	size_t meta_count;
 	bool ended;		/* there is an END chunk */
+	bool lossy;		/* not all was written */
+	struct bunches bunches;	/* once index_bunches has read them */
 	uint64_t records;
 	uint64_t missing;	/* chunks that holes in the numbers stand for, at least */
 	uint64_t torn_bytes;	/* in no whole chunk */
@@ -82,6 +85,9 @@ struct payload {
 int index_payload(struct index *idx, uint64_t offset, struct trace_chunk *chunk,
 		  struct payload *out, struct err *err);
 void payload_free(struct payload *p);
+
+/* Reads what records of kind BUNCH stand for. */
+int index_bunches(struct index *idx, struct err *err);
 
 /* The header at a known chunk's offset (files do not align them). */
 static inline struct trace_chunk index_header(const struct index *idx, uint64_t offset)

@@ -138,7 +138,7 @@ static int open_trace(struct reader *r, const uint8_t *data, uint64_t size, stru
 			munmap((void *)data, size);
 		return -1;
 	}
-	if (catalog_read(&r->catalog, idx, err) < 0)
+	if (catalog_read(&r->catalog, idx, err) < 0 || index_bunches(idx, err) < 0)
 		return -1;
 	r->header = idx->header;
 	r->info.incomplete = !idx->ended;

@@ -17,8 +17,9 @@ static void release(struct stream *s)
 	payload_free(&s->payload);
 	free(s->coder);
 	free(s->records);
+	free(s->raw);
 	s->coder = NULL;
-	s->records = NULL;
+	s->records = s->raw = NULL;
 	s->capacity = s->pending = s->decoded = 0;
 }
 
@@ -102,12 +103,47 @@ static bool at_end(const struct stream *s)
 	return s->at == s->payload.size && trace_decode_done(s->coder);
 }
 
+static void make_room(struct stream *s, size_t count)
+{
+	if (s->capacity < s->decoded + count) {
+		s->capacity = 2 * s->decoded + count;
+		s->records = xrealloc(s->records, s->capacity * sizeof(*s->records));
+	}
+}
+
+/* From `raw` to `records`. A bunch that the trace does not know stays one. */
+static void expand(struct stream *s, const struct bunches *bunches, size_t count)
+{
+	const struct trace_record *r = s->raw, *end = r + count;
+
+	make_room(s, count);
+	while (r < end) {
+		unsigned kind = trace_site_kind(r->site), records = 1 + trace_extra(kind);
+		int got = -1;
+
+		if (kind == TRACE_BUNCH) {
+			make_room(s, (size_t)(end - r) + TRACE_BUNCH_MOST);
+			got = bunches_expand(bunches, r, s->told, s->records + s->decoded);
+		} else if (records > 1 || kind == TRACE_STAMP) {
+			s->told = r[records > 1].addr;
+		}
+		if (got >= 0) {
+			s->decoded += (size_t)got;
+			r++;
+			continue;
+		}
+		for (; records > 0; records--)
+			s->records[s->decoded++] = *r++;
+	}
+}
+
 /*
  * Decodes more records, behind those pending. Many at once: where threads take turns, each finds
  * its coder out of the cache. Needs s->left > 0.
  */
 static int decode(struct stream *s, struct index *idx, struct err *err)
 {
+	bool bunches = idx->bunches.count > 0;
 	struct trace_chunk chunk;
 	const uint8_t *p;
 	size_t n;
@@ -118,17 +154,20 @@ static int decode(struct stream *s, struct index *idx, struct err *err)
 	if (s->decoded)
 		memmove(s->records, s->records + s->pending, s->decoded * sizeof(*s->records));
 	s->pending = 0;
-	if (s->capacity < s->decoded + STREAM_DECODE) {
-		s->capacity = 2 * s->decoded + STREAM_DECODE;
-		s->records = xrealloc(s->records, s->capacity * sizeof(*s->records));
-	}
+	if (bunches && !s->raw)
+		s->raw = xcalloc(STREAM_DECODE, sizeof(*s->raw));
+	if (!bunches)
+		make_room(s, STREAM_DECODE);
 	p = trace_decode_many(s->coder, s->payload.data + s->at, s->payload.data + s->payload.size,
-			      s->records + s->decoded, STREAM_DECODE, &n);
+			      bunches ? s->raw : s->records + s->decoded, STREAM_DECODE, &n);
 	if (!p || n == 0 || n > s->left)
 		return damaged(s, err);
 	s->at = (size_t)(p - s->payload.data);
 	s->left -= (uint32_t)n;
-	s->decoded += n;
+	if (bunches)
+		expand(s, &idx->bunches, n);
+	else
+		s->decoded += n;
 	return s->left || at_end(s) ? 0 : damaged(s, err);
 }
 
@@ -168,6 +207,25 @@ static size_t look_at_loop(struct stream *s, struct index *idx, size_t n, uint64
 }
 
 /*
+ * The n-th pending record is a bunch that the trace does not describe. If that lacks other things, too, its
+ * accesses are lost.
+ */
+static size_t lose_bunch(struct stream *s, const struct index *idx, size_t n, struct err *err)
+{
+	struct trace_record *r = s->records + s->pending + n;
+
+	if (!idx->lossy) {
+		err_set(err, "damaged at byte %" PRIu64 ": thread %u has a bunch of %u accesses at 0x%" PRIx64
+			" that the trace does not describe", s->offset, s->thread, trace_bunch_count(r->site),
+			(uint64_t)(r->site & TRACE_ADDR_MASK));
+		return 0;
+	}
+	*r = (struct trace_record){ 0, TRACE_SITE(TRACE_LOST, 0, r->site) };
+	s->count++;
+	return 1;
+}
+
+/*
  * The pending records up to the next time become the batch, and that record `timed`. Apart from
  * what is done for each event, which is short.
  */
@@ -183,12 +241,14 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 				break;
 			if (decode(s, idx, err) < 0)
 				return -1;
+			continue;	/* bunches may stand for nothing */
 		}
 		if (n >= STREAM_LOOKAHEAD)
 			break;
 		kind = trace_site_kind(s->records[s->pending + n].site);
-		if (kind == TRACE_LOOP) {
-			size = look_at_loop(s, idx, n, &s->count, err);
+		if (kind >= TRACE_LOOP) {
+			size = kind == TRACE_LOOP ? look_at_loop(s, idx, n, &s->count, err) :
+						    lose_bunch(s, idx, n, err);
 			if (!size)
 				return -1;
 			n += size;
@@ -313,6 +373,7 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	if (!s->coder)
 		s->coder = xcalloc(1, sizeof(*s->coder));
 	trace_coder_init(s->coder, chunk.time);
+	s->told = chunk.time;
 	s->limit = chunk.time;
 	reach_limit(s);
 	s->time = s->key;	/* the merge has come that far, whatever the chunk says */

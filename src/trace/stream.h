@@ -3,7 +3,7 @@
  *
  * Holds one open chunk at a time, STREAM_DECODE records of it decoded, and looks
  * ahead only to the next time stamp (at most STREAM_LOOKAHEAD records). Loops are expanded one
- * access at a time.
+ * access at a time, bunches when they are decoded.
  */
 #ifndef TRACE_STREAM_H
 #define TRACE_STREAM_H
@@ -37,6 +37,8 @@ struct stream {
 	uint32_t left;		/* records not decoded yet */
 	struct trace_coder *coder;	/* kept from chunk to chunk */
 	struct trace_record *records;	/* decoded, whole events */
+	struct trace_record *raw;	/* as decoded, if the trace has bunches */
+	uint64_t told;		/* the last time that was decoded */
 	size_t capacity;
 	size_t pending, decoded;	/* those from `pending` on are in no batch yet */
 

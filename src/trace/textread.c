@@ -271,7 +271,7 @@ static int event_line(struct text *t, struct token first, const char *at, const 
 	if (!text_token(&at, end, &tok))
 		return text_bad(t, "no event after thread", first);
 	kind = kind_find(tok.text, tok.size);
-	if (kind <= TRACE_STAMP || kind == TRACE_LOOP)
+	if (kind <= TRACE_STAMP || kind == TRACE_LOOP || kind == TRACE_BUNCH)
 		return text_bad(t, "no such event:", tok);
 	l.ev.kind = (uint16_t)kind;
 	while (text_token(&at, end, &tok))

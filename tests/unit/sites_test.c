@@ -287,8 +287,8 @@ static void test_jump(void **state)
 	sites_jump(jump, 100, 129);
 	assert_int_equal(jump[0], 0xeb);
 	assert_int_equal(100 + sizeof(jump) + jump[1], 129);
-	sites_jump(jump, 7, 7 + MAX_SIZE);
-	assert_int_equal((int8_t)jump[1], MAX_SIZE - 2);
+	sites_jump(jump, 7, 7 + SITES_MAX_SIZE);
+	assert_int_equal((int8_t)jump[1], SITES_MAX_SIZE - 2);
 }
 
 int main(void)
