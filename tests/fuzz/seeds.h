@@ -9,6 +9,7 @@
 
 #include "../unit/trace_util.h"
 #include "runtime/interface.h"
+#include "trace/bunch.h"
 #include "trace/writer.h"
 
 struct fuzz_seed {
@@ -97,6 +98,34 @@ static void seed_loops(struct buf *b)
 	raw_end(b);
 }
 
+/* Bunches: two tables, one of them told anew, records that are foretold, one that nobody tells of. */
+static void seed_bunches(struct buf *b)
+{
+	const struct {
+		uint64_t site;
+		uint32_t count, reserved;
+		struct trace_bunch_access access[3];
+	} table[] = {
+		{ 1, 3, 0, { { 0, 0, TRACE_READ | 3 << 8 }, { 9, 8, TRACE_READ | 3 << 8 }, { 18, -8, TRACE_WRITE | 2 << 8 } } },
+		{ 2, 3, 0, { { 0, 0, TRACE_READ }, { 9, 0, TRACE_WRITE }, { 18, 0, 0 } } },
+	};
+	struct trace_record r[256];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 20; i++) {
+		r[n++] = (struct trace_record){ 0x8000 + 32 * i, TRACE_SITE(TRACE_BUNCH, 3, 1) };
+		r[n++] = (struct trace_record){ 0x9000 - 4 * i, TRACE_SITE(TRACE_BUNCH, 3, 2) };
+		r[n++] = rec(TRACE_WRITE, 0xa000, 3);
+		if (i % 5 == 4)
+			r[n++] = rec(TRACE_STAMP, 110 + i, 0);
+	}
+	r[n++] = (struct trace_record){ 0x8000, TRACE_SITE(TRACE_BUNCH, 2, 5) };
+	raw_header(b, 0);
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = 2, .time = 90 }, table, sizeof(table));
+	raw_events(b, 1, 0, 100, r, n);
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = 1, .time = 115 }, table, sizeof(table[0]));
+}
+
 /* Finished: a chunk is compressed, the last one counts all before it. */
 static void seed_finished(struct buf *b)
 {
@@ -170,6 +199,7 @@ static const struct fuzz_seed fuzz_seeds[] = {
 	{ "killed", 12, seed_killed },
 	{ "tokens", 443, seed_tokens },
 	{ "loops", 20 * 8 + 4 * 7 + 8, seed_loops },
+	{ "bunches", 20 * 6 + 1, seed_bunches },
 	{ "finished", 64, seed_finished },
 	{ "total", 20, seed_total },
 	{ "live", 6, seed_live },
