@@ -188,38 +188,46 @@ static bool take_number(struct asmtext_word *w, int64_t *value)
 	return *end == '\0' && end > text + (text[0] == '-');
 }
 
-/* [symbol[@GOTPCREL]][+number]…, all of `w`. */
-static bool read_value(struct asmtext_word w, struct insn_operand *o)
+static bool begins_number(struct asmtext_word w)
+{
+	return w.size && ((w.at[0] >= '0' && w.at[0] <= '9') || w.at[0] == '-');
+}
+
+/* symbol[@GOTPCREL] at the start of *w, which it is taken from. */
+static void take_symbol(struct asmtext_word *w, struct insn_operand *o)
 {
 	uint32_t size = 0;
+
+	while (size < w->size && w->at[size] != '+' && w->at[size] != '-' && w->at[size] != '@')
+		size++;
+	o->symbol = (struct asmtext_word){ w->at, size };
+	*w = behind(*w, size);
+	if (w->size && w->at[0] == '@') {
+		o->got = asmtext_is(*w, "@GOTPCREL") && o->number == 0;
+		o->opaque = !o->got;	/* of a thread, or of the linker's making */
+		*w = behind(*w, w->size);
+	}
+}
+
+/* A symbol and numbers, in any order, all of `w`: gcc writes 8+symbol, clang symbol+8. */
+static bool read_value(struct asmtext_word w, struct insn_operand *o)
+{
 	int64_t number;
 
-	if (w.size == 0)
-		return true;
-	while (size < w.size && w.at[size] != '+' && w.at[size] != '-' && w.at[size] != '@')
-		size++;
-	if (!(w.at[0] >= '0' && w.at[0] <= '9') && w.at[0] != '-') {
-		o->symbol = (struct asmtext_word){ w.at, size };
-		w = behind(w, size);
-		o->got = asmtext_is(w, "@GOTPCREL");
-		if (o->got)
-			return true;
-		if (w.size && w.at[0] == '@') {
-			o->opaque = true;	/* of a thread, or of the linker's making */
-			return true;
-		}
-	} else {
-		if (!take_number(&w, &o->number))
-			return false;
-	}
 	while (w.size) {
 		if (w.at[0] == '+')
 			w = behind(w, 1);
-		else if (w.at[0] != '-')
+		if (begins_number(w)) {
+			if (!take_number(&w, &number))
+				return false;
+			o->number = (int64_t)((uint64_t)o->number + (uint64_t)number);
+		} else if (w.size == 0 || o->symbol.size) {
 			return false;
-		if (!take_number(&w, &number))
+		} else {
+			take_symbol(&w, o);
+		}
+		if (w.size && w.at[0] != '+' && w.at[0] != '-')
 			return false;
-		o->number = (int64_t)((uint64_t)o->number + (uint64_t)number);
 	}
 	return true;
 }

@@ -19,7 +19,7 @@ static struct linear of_constant(int64_t value)
 
 static struct linear of_variable(unsigned variable)
 {
-	return (struct linear){ .known = true, .terms = 1, .term = { { (uint8_t)variable, 1 } } };
+	return (struct linear){ .known = true, .terms = 1, .term = { { (uint16_t)variable, 1 } } };
 }
 
 static struct linear unknown(void)
@@ -89,6 +89,11 @@ void linear_begin(struct linear_turn *t)
 	t->flags_tainted = false;
 }
 
+void linear_name(struct linear_turn *t)
+{
+	t->named = LINEAR_VARIABLES;
+}
+
 static bool is_stack(const struct insn_operand *o)
 {
 	return o->place == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque &&
@@ -111,6 +116,8 @@ static int stack_variable(struct linear_turn *t, const struct insn_operand *o)
 
 static void set(struct linear_turn *t, unsigned variable, struct linear value, bool tainted)
 {
+	if (!value.known && variable < INSN_REGISTERS && t->named && t->named < UINT16_MAX)
+		value = of_variable(++t->named);
 	t->value[variable] = value;
 	t->tainted[variable] = tainted;
 }
@@ -323,11 +330,24 @@ bool linear_step(struct linear_turn *t, const struct insn *in)
 	return done;
 }
 
+bool linear_distance(const struct linear *a, const struct linear *b, int64_t *distance)
+{
+	*distance = (int64_t)((uint64_t)a->constant - (uint64_t)b->constant);
+	if (!a->known || !b->known || a->terms != b->terms || !asmtext_same(a->symbol, b->symbol))
+		return false;
+	for (unsigned i = 0; i < a->terms; i++)
+		if (a->term[i].variable != b->term[i].variable || a->term[i].factor != b->term[i].factor)
+			return false;
+	return true;
+}
+
 void linear_call(struct linear_turn *t, uint32_t kept)
 {
 	for (unsigned i = 0; i < INSN_REGISTERS; i++)
 		if (!(kept >> i & 1))
 			set(t, i, unknown(), false);
+	/* Its return address, and what it keeps. */
+	spoil_stack(t, INT64_MIN / 2, INT64_MAX / 2 + 1, false);
 	t->flags_set = 0;
 	t->flags_tainted = false;
 }

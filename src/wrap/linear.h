@@ -20,7 +20,7 @@
 #define LINEAR_TERMS 4
 
 struct linear_term {
-	uint8_t variable;
+	uint16_t variable;
 	int64_t factor;		/* not 0 */
 };
 
@@ -40,6 +40,7 @@ struct linear_turn {
 	bool follow_stack;		/* no other way leads to the stack: its values are known */
 	uint8_t stack_count;
 	int64_t stack[LINEAR_STACK];	/* distances from %rsp */
+	uint16_t named;			/* of linear_name: the last variable; 0: none are made */
 };
 
 /* Before the first turn. `follow_stack` as in the struct. */
@@ -51,11 +52,20 @@ void linear_init(struct linear_turn *t, bool follow_stack);
  */
 void linear_begin(struct linear_turn *t);
 
+/*
+ * For code that is run through once, after linear_init: a register that becomes something unknown is a
+ * variable of its own from then on, so that what is made of it can be compared.
+ */
+void linear_name(struct linear_turn *t);
+
 /* False: the loop cannot be told. Jumps and calls are the caller's business. */
 bool linear_step(struct linear_turn *t, const struct insn *in);
 
 /* What the operand is at this point of the turn, if it is all 64 bits of something. */
 struct linear linear_read(struct linear_turn *t, const struct insn_operand *o);
+
+/* By how much a is more than b, if that is always the same. */
+bool linear_distance(const struct linear *a, const struct linear *b, int64_t *distance);
 
 /* A hook is called that keeps the registers of the mask. */
 void linear_call(struct linear_turn *t, uint32_t kept);

@@ -7,133 +7,36 @@
  */
 #include "wrap/loops.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "trace/format.h"
-#include "wrap/inline.h"
+#include "wrap/frame.h"
+#include "wrap/hook.h"
 #include "wrap/loops_internal.h"
 
 #define HOPS 8		/* jumps that are followed to see whether flags are still needed */
 
-/* Registers that live through a hook: a called function keeps rbx, rsp, rbp, r12 to r15, … */
-#define KEPT_BY_CALL 0xf038u
-/* … what ir.c writes spoils rax and rcx, in a library rdx, r10 and r11 too. */
-#define KEPT_INLINED 0xfffcu
-#define KEPT_INLINED_PIC 0xf3f8u
-
-/* What is known about a function. */
-enum { FRAME_UNKNOWN, FRAME_BAD, FRAME_SHARED, FRAME_OWN };
-
 struct finder {
 	struct asmtext t;
 	bool *named;		/* of symbols: code or data that is loaded refers to it */
-	uint8_t *frame;		/* of atoms */
+	uint8_t *frame;		/* of atoms: enum frame */
 	struct linear_turn turn;
 	struct loops_loop loop;
 };
 
-static void note_names(struct finder *f)
+static bool add_access(struct finder *f, uint32_t line, const struct hook *hook)
 {
-	const struct asmtext *t = &f->t;
+	struct loops_loop *l = &f->loop;
 
-	f->named = xcalloc(t->symbol_count, sizeof(*f->named));
-	for (size_t i = 0; i < t->ref_count; i++)
-		f->named[t->refs[i].symbol] = true;
-}
-
-/* A name that needs no quotes. */
-static bool is_plain(struct asmtext_word name)
-{
-	for (uint32_t i = 0; i < name.size; i++)
-		if (!strchr("._$", name.at[i]) && !isalnum((unsigned char)name.at[i]))
-			return false;
-	return true;
-}
-
-/* An address of the stack gets into another register. */
-static bool exposes_stack(struct asmtext_word line)
-{
-	struct asmtext_word verb = asmtext_verb(line);
-	const char *end = line.at + line.size, *at = line.at, *found;
-	bool lea = asmtext_starts(verb, "lea"), push = asmtext_starts(verb, "push");
-
-	while ((found = memmem(at, (size_t)(end - at), "%rsp", 4))) {
-		bool last = found + 4 == end || !memchr(found, ',', (size_t)(end - found));
-		bool inside = found[-1] == '(' || memchr(found, ')', (size_t)(end - found));
-
-		if (inside ? lea : !last || push)
-			return true;
-		at = found + 4;
-	}
-	return false;
-}
-
-static bool below_stack(struct asmtext_word line)
-{
-	const char *open = memmem(line.at, line.size, "(%rsp", 5);
-	const char *at = open;
-
-	while (at && at > line.at && strchr("-0123456789", at[-1]))
-		at--;
-	return open && *at == '-';
-}
-
-/* gcc puts what is seldom run elsewhere, with the same stack. */
-static bool has_cold_part(const struct asmtext *t, const struct asmtext_atom *a)
-{
-	struct asmtext_word name = t->symbols[a->symbol].name;
-	char *cold = xasprintf("%.*s.cold", (int)name.size, name.at);
-	bool has = asmtext_find(t, (struct asmtext_word){ cold, name.size + 5 }) != 0;
-
-	free(cold);
-	return has;
-}
-
-static uint8_t judge_frame(const struct asmtext *t, const struct asmtext_atom *a)
-{
-	uint8_t frame = has_cold_part(t, a) ? FRAME_SHARED : FRAME_OWN;
-
-	if (!is_plain(t->sections[a->section].name) || !is_plain(t->sections[a->section].group))
-		return FRAME_BAD;
-	for (size_t i = a->first; i <= a->last; i++) {
-		const struct asmtext_line *l = &t->lines[i];
-
-		if (l->kind != ASMTEXT_CODE || !memmem(l->text.at, l->text.size, "%rsp", 4))
-			continue;
-		if (below_stack(l->text))
-			return FRAME_BAD;
-		if (l->user || exposes_stack(l->text))
-			frame = FRAME_SHARED;
-	}
-	return frame;
-}
-
-static struct loops_access *add_access(struct loops_loop *l, uint32_t line, unsigned op)
-{
-	struct loops_access *a = &l->access[l->access_count];
-
-	if (l->access_count == LOOPS_ACCESSES || (op >> 8 & TRACE_VOLATILE))
-		return NULL;
-	l->access_count++;
-	*a = (struct loops_access){ .line = line, .op = op };
-	return a;
-}
-
-/* The hook's text between #APP and #NO_APP, or a line of a programmer. */
-static bool walk_user(struct finder *f, uint32_t line)
-{
-	struct loops_access *a;
-	struct asmtext_word text = f->t.lines[line].text, site;
-	unsigned op;
-
-	if (!loops_is_inlined(text, &site, &op) || !(a = add_access(&f->loop, line, op)))
+	if (l->access_count == LOOPS_ACCESSES || (hook->op >> 8 & TRACE_VOLATILE))
 		return false;
-	a->site = site;
-	a->at = f->turn.value[INSN_RDI];
-	linear_call(&f->turn, memmem(text.at, text.size, "@gottpoff", 9) ? KEPT_INLINED_PIC : KEPT_INLINED);
+	l->access[l->access_count++] = (struct loops_access){ .line = line,
+							      .site = hook->site,
+							      .op = hook->op,
+							      .at = f->turn.value[INSN_RDI] };
+	linear_call(&f->turn, hook->kept);
 	return true;
 }
 
@@ -155,22 +58,15 @@ static void note_compared(struct finder *f, struct asmtext_word text, const stru
 
 static bool walk_code(struct finder *f, uint32_t line)
 {
-	struct asmtext_word text = f->t.lines[line].text;
-	struct inline_hook hook;
-	struct loops_access *a;
+	const struct asmtext_line *l = &f->t.lines[line];
+	struct hook hook;
 	struct insn in;
 
-	if (inline_parse(text.at, text.size, &hook)) {
-		a = add_access(&f->loop, line, inline_op(&hook));
-		if (!a)
-			return false;
-		a->at = f->turn.value[INSN_RDI];
-		linear_call(&f->turn, KEPT_BY_CALL);
-		return true;
-	}
-	if (!insn_read(text, &in) || !linear_step(&f->turn, &in))
+	if (hook_read(l, &hook))
+		return add_access(f, line, &hook);
+	if (l->user || !insn_read(l->text, &in) || !linear_step(&f->turn, &in))
 		return false;
-	note_compared(f, text, &in);
+	note_compared(f, l->text, &in);
 	return true;
 }
 
@@ -184,14 +80,14 @@ static bool walk(struct finder *f)
 	for (uint32_t i = f->loop.head + 1; i < f->loop.jump; i++) {
 		const struct asmtext_line *l = &t->lines[i];
 
-		if (l->kind == ASMTEXT_OTHER || (l->kind == ASMTEXT_CODE && !loops_is_code(l)))
+		if (l->kind == ASMTEXT_OTHER || (l->kind == ASMTEXT_CODE && !hook_is_code(l)))
 			continue;
 		if (l->kind == ASMTEXT_DIRECTIVE && asmtext_is(asmtext_verb(l->text), ".loc"))
 			continue;
 		if (l->kind == ASMTEXT_LABEL && !l->user &&
 		    !f->named[asmtext_find(t, asmtext_verb(l->text))])
 			continue;
-		if (l->kind != ASMTEXT_CODE || !(l->user ? walk_user(f, i) : walk_code(f, i)))
+		if (l->kind != ASMTEXT_CODE || !walk_code(f, i))
 			return false;
 	}
 	return true;
@@ -222,16 +118,15 @@ static bool flags_are_dead(const struct asmtext *t, size_t line)
 
 	for (; line < t->line_count; line++) {
 		const struct asmtext_line *l = &t->lines[line];
-		struct asmtext_word site;
+		struct hook hook;
 		struct insn in;
-		unsigned op;
 
 		if (l->kind == ASMTEXT_SECTION)
 			return false;
-		if (!loops_is_code(l))
+		if (!hook_is_code(l))
 			continue;
 		if (l->user)
-			return loops_is_inlined(l->text, &site, &op);	/* it spoils them */
+			return hook_read(l, &hook);	/* it spoils them */
 		if (!insn_read(l->text, &in) || (in.reads & live) || in.kind == INSN_BRANCH)
 			return false;
 		if (in.kind == INSN_LEAVE)
@@ -272,7 +167,7 @@ static bool need(struct loops_loop *l, const struct linear_term *term)
 		return true;
 	if (l->slot_count == LOOPS_SLOTS)
 		return false;
-	l->slot[l->slot_count++] = term->variable;
+	l->slot[l->slot_count++] = (uint8_t)term->variable;
 	return true;
 }
 
@@ -366,7 +261,7 @@ static bool find(struct finder *f, uint32_t line)
 	if (!head)
 		return false;
 	if (f->frame[atom] == FRAME_UNKNOWN)
-		f->frame[atom] = judge_frame(t, &t->atoms[atom]);
+		f->frame[atom] = (uint8_t)frame_judge(t, &t->atoms[atom], true);
 	if (f->frame[atom] == FRAME_BAD)
 		return false;
 	f->loop.head = head;
@@ -393,7 +288,7 @@ size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out)
 	uint32_t done = 0;
 
 	if (asmtext_read(&f.t, text, size, &err) == 0) {
-		note_names(&f);
+		f.named = hook_names(&f.t);
 		f.frame = xcalloc(f.t.atom_count, sizeof(*f.frame));
 		for (uint32_t i = 0; i < f.t.line_count; i++) {
 			if (!find(&f, i))

@@ -53,18 +53,6 @@ void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out
 /* False: the line needs no change, and is not written. */
 bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out);
 
-/* An instruction, or text of the programmer; #APP is neither. */
-static inline bool loops_is_code(const struct asmtext_line *l)
-{
-	return l->kind == ASMTEXT_CODE && asmtext_verb(l->text).size > 0;
-}
-
-/*
- * The line is text that ir.h put in for a hook: sets *site to its label, and *op. With
- * assembly as clang writes it when it does not assemble it itself.
- */
-bool loops_is_inlined(struct asmtext_word line, struct asmtext_word *site, unsigned *op);
-
 /* Writes what takes the place of the lines from behind head to jump. */
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		 struct buf *out);

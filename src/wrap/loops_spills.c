@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "wrap/hook.h"
 #include "wrap/loops_internal.h"
 
 static const char *const vector_verbs[] = {
@@ -97,7 +98,7 @@ static bool look(struct loops_spills *s, const struct loops_loop *l, const struc
 		struct insn in;
 		int at;
 
-		if (!loops_is_code(&t->lines[i]) || is_hook(l, i))
+		if (!hook_is_code(&t->lines[i]) || is_hook(l, i))
 			continue;
 		if (t->lines[i].user || !insn_read(text, &in) || (at = stack_operand(&in)) == -2)
 			return false;
@@ -120,7 +121,7 @@ static bool look(struct loops_spills *s, const struct loops_loop *l, const struc
 static bool names(const struct loops_loop *l, const struct asmtext *t, const char *name)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++)
-		if (loops_is_code(&t->lines[i]) && memmem(t->lines[i].text.at, t->lines[i].text.size, name, strlen(name)))
+		if (hook_is_code(&t->lines[i]) && memmem(t->lines[i].text.at, t->lines[i].text.size, name, strlen(name)))
 			return true;
 	return false;
 }

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "wrap/inline.h"
+#include "wrap/hook.h"
 #include "wrap/loops_internal.h"
 
 #define FEW 32u			/* accesses in all that are better hooked */
@@ -17,25 +17,6 @@ static const char *const registers[] = {
 static void add_word(struct buf *out, struct asmtext_word w)
 {
 	buf_add(out, w.at, w.size);
-}
-
-bool loops_is_inlined(struct asmtext_word line, struct asmtext_word *site, unsigned *op)
-{
-	static const char call[] = "call __snarl_access", store[] = "movw $", label[] = "; .Lsnarl";
-	const char *end = line.at + line.size;
-	const char *at = memmem(line.at, line.size, call, sizeof(call) - 1);
-	const char *number = memmem(line.at, line.size, store, sizeof(store) - 1);
-
-	if (!at || !number || end[-1] != ':' || !memmem(line.at, line.size, "%rdi,%rax; shrq $3", 18))
-		return false;
-	at = memmem(at, (size_t)(end - at), label, sizeof(label) - 1);
-	if (!at)
-		return false;
-	*site = (struct asmtext_word){ at + 2, (uint32_t)(end - 1 - (at + 2)) };
-	*op = 0;
-	for (number += sizeof(store) - 1; *number >= '0' && *number <= '9'; number++)
-		*op = *op * 10 + (unsigned)(*number - '0');
-	return true;
 }
 
 /* The jump back, to another label. */
@@ -113,17 +94,6 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
 }
 
-/* gcc's `view` counts positions within a line, and names each but once. */
-static void write_loc(struct asmtext_word line, struct buf *out)
-{
-	const char *view = memmem(line.at, line.size, " view ", 6);
-
-	if (view)
-		line.size = (uint32_t)(view - line.at);
-	add_word(out, line);
-	buf_add_char(out, '\n');
-}
-
 static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		       struct buf *out)
 {
@@ -139,8 +109,8 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 		if (next < l->access_count && l->access[next].line == i) {
 			next++;
 		} else if (line->kind == ASMTEXT_DIRECTIVE) {
-			write_loc(line->text, out);
-		} else if (loops_is_code(line) && !loops_spills_replace(&spills, line->text, out)) {
+			hook_write_loc(line->text, out);
+		} else if (hook_is_code(line) && !loops_spills_replace(&spills, line->text, out)) {
 			add_word(out, line->text);
 			buf_add_char(out, '\n');
 		}

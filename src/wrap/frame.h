@@ -1,0 +1,19 @@
+/*
+ * Who can reach a function's stack, by the text of its assembly.
+ */
+#ifndef WRAP_FRAME_H
+#define WRAP_FRAME_H
+
+#include "wrap/asmtext.h"
+
+enum frame {
+	FRAME_UNKNOWN,		/* not looked at */
+	FRAME_BAD,		/* nothing should be changed: the section has a strange name, … */
+	FRAME_SHARED,		/* an address of the stack may be known elsewhere */
+	FRAME_OWN,		/* nothing but its own plain accesses, by %rsp */
+};
+
+/* `below`: … or memory below %rsp is used. */
+enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a, bool below);
+
+#endif
