@@ -12,7 +12,7 @@
  * From clang comes, where possible, not assembly but LLVM's code (rewrite.c): its hooks
  * are inlined (ir.c), and the compiler makes assembly or the object file of it.
  *
- * Loops that can run without hooks are looked for in assembly (loops.h).
+ * Loops that can run without hooks, and hooks that can be one, are looked for in assembly (loops.h, bunch.h).
  *
  * SNARL_REAL_AS names the real one; otherwise it is the next `as` in PATH.
  */
@@ -31,6 +31,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "wrap/bunch.h"
 #include "wrap/command.h"
 #include "wrap/inline.h"
 #include "wrap/ir.h"
@@ -227,23 +228,32 @@ static bool is_pic(void)
 	return !(pic && strcmp(pic, "0") == 0);
 }
 
-static bool wants_loops(void)
+/* REWRITE_LOOPS_ENV, REWRITE_BUNCHES_ENV */
+static bool wants(const char *name)
 {
-	const char *wanted = getenv(REWRITE_LOOPS_ENV);
+	const char *wanted = getenv(name);
 
 	return wanted && strcmp(wanted, "1") == 0;
 }
 
-/* The input's text becomes one in which some loops are there twice. */
-static void add_loops(struct input *in)
+static void replace(struct input *in, size_t (*transform)(const char *, size_t, bool, struct buf *))
 {
 	struct buf out = { 0 };
 
 	if (!in->text)
 		read_all(in);
-	loops_transform(in->text, in->size, is_pic(), &out);
+	transform(in->text, in->size, is_pic(), &out);
 	in->text = out.data ? (const char *)out.data : "";
 	in->size = out.size;
+}
+
+/* The input's text becomes one in which some code is there twice, with hooks and without. */
+static void add_copies(struct input *in)
+{
+	if (wants(REWRITE_LOOPS_ENV))
+		replace(in, loops_transform);
+	if (wants(REWRITE_BUNCHES_ENV))
+		replace(in, bunch_transform);
 }
 
 static void transform(struct command *c, struct pipe_out *out)
@@ -256,8 +266,8 @@ static void transform(struct command *c, struct pipe_out *out)
 	for (size_t i = 0; i < c->count && !out->broken; i++) {
 		struct input *from = &c->inputs[i];
 
-		if (inlining && c->count == 1 && wants_loops())
-			add_loops(from);
+		if (inlining && c->count == 1)
+			add_copies(from);
 		if (!from->text) {
 			stream(&in, from, &sink);
 			continue;
@@ -421,7 +431,7 @@ static int compile_ir_plain(struct input *in, const char *output)
  * … or by way of assembly with the hooks as we wrote them. The compiler reads all before
  * it writes. It assembles too: GNU as does not take all of its debug information.
  */
-static int compile_ir_loops(struct input *in, const char *output)
+static int compile_ir_edited(struct input *in, const char *output)
 {
 	static struct pipe_out out;
 	struct inline_sink sink = { pipe_write, &out };
@@ -431,7 +441,9 @@ static int compile_ir_loops(struct input *in, const char *output)
 
 	ir_transform(in->text, in->size, is_pic(), &sink);
 	pipe_close(&out);
-	add_loops(&assembly);
+	add_copies(&assembly);
+	if (!assembly.text)
+		read_all(&assembly);
 	code = wait_for(pid);
 	if (code)
 		return code;
@@ -471,9 +483,10 @@ int main(int argc, char **argv)
 	hooks = is_wanted(&command);
 	if (is_ir(&command)) {
 		struct input *ir = &command.inputs[0];
-		bool loops = wants_loops() && ir_has_loop(ir->text, ir->size);
+		bool edit = (wants(REWRITE_LOOPS_ENV) && ir_has_loop(ir->text, ir->size)) ||
+			    (wants(REWRITE_BUNCHES_ENV) && ir_has_bunch(ir->text, ir->size));
 
-		return (loops ? compile_ir_loops : compile_ir_plain)(ir, output_of(&command));
+		return (edit ? compile_ir_edited : compile_ir_plain)(ir, output_of(&command));
 	}
 	if (command.foreign || (!dual && (!wants_inline() || !hooks)))
 		become_real(real, argv);

@@ -253,6 +253,8 @@ static bool read_special(struct reading *r, const char *word)
 		s->no_inline = true;
 	else if (strcmp(word, "--no-loops") == 0 || strcmp(word, "--snarl-no-loops") == 0)
 		s->no_loops = true;
+	else if (strcmp(word, "--no-bunches") == 0 || strcmp(word, "--snarl-no-bunches") == 0)
+		s->no_bunches = true;
 	else if (strcmp(word, "--snarl-no-instrument") == 0)
 		s->no_instrument = true;
 	else if (strcmp(word, "--production") == 0 || strcmp(word, "--snarl-production") == 0)

@@ -39,6 +39,7 @@ struct scan {
 	/* Our own options; they are taken out. */
 	bool no_inline;		/* --no-inline, --snarl-no-inline */
 	bool no_loops;		/* --no-loops, --snarl-no-loops */
+	bool no_bunches;	/* --no-bunches, --snarl-no-bunches */
 	bool no_instrument;	/* --snarl-no-instrument */
 	bool production;	/* --production */
 	bool print;		/* --snarl-print */

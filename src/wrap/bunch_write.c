@@ -1,0 +1,185 @@
+/*
+ * Writing a bunch. The append is the one of inline.c, byte for byte: a signal handler must find one that it
+ * interrupted (runtime/entry.c). The check begins otherwise, or it would be taken for a site.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "trace/format.h"
+#include "wrap/bunch_internal.h"
+
+#define SHADOW "0x7fff8000"	/* all as in inline.c */
+#define SECTION "snarl_bunches"
+
+/* How the shadow of so many granules is looked at: fields of __snarl_tls that are what it may be. */
+static const struct form {
+	const char *load, *compare, *reg;
+	unsigned own, shared;
+} forms[BUNCH_GRANULES + 1] = {
+	[1] = { "movzwl " SHADOW "(,%rax,2),%eax", "cmpw", "%ax", 8, 96 },
+	[2] = { "movl " SHADOW "(,%rax,2),%eax", "cmpl", "%eax", 12, 96 },
+	[3] = { "movq " SHADOW "(,%rax,2),%rax; shlq $16,%rax", "cmpq", "%rax", 88, 104 },
+	[4] = { "movq " SHADOW "(,%rax,2),%rax", "cmpq", "%rax", 80, 96 },
+};
+
+/* The label behind a hook in the hooked copy. */
+static void write_site(const struct bunch_row *b, unsigned i, size_t number, struct buf *out)
+{
+	struct asmtext_word site = b->member[i].site;
+
+	if (site.size)
+		buf_add(out, site.at, site.size);
+	else
+		buf_addf(out, ".Lbunchp%zu_%u", number, i);
+}
+
+static int lowest(const struct bunch_row *b)
+{
+	int low = 0;
+
+	for (unsigned i = 0; i < b->count; i++)
+		if (b->member[i].distance < low)
+			low = b->member[i].distance;
+	return low;
+}
+
+static void write_compare(const struct form *form, unsigned field, bool pic, struct buf *out)
+{
+	if (pic)
+		buf_addf(out, "%s %s,%%fs:%u(%%rcx); ", form->compare, form->reg, field);
+	else
+		buf_addf(out, "%s %s,%%fs:__snarl_tls@tpoff+%u; ", form->compare, form->reg, field);
+}
+
+static void write_head(const struct bunch_row *b, bool pic, size_t number, struct buf *out)
+{
+	const struct form *form = &forms[bunch_granules(b)];
+	const char *cur = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff", *scratch = pic ? "%rdx" : "%rcx";
+	unsigned op = TRACE_BUNCH | b->count << 8;
+	int low = lowest(b);
+
+	buf_addf(out, ".Lbunch%zu:\n\tleaq ", number);
+	if (low)
+		buf_addf(out, "%d", low);
+	buf_addf(out, "(%%rdi),%%rax; shrq $3,%%rax; %s; %s", form->load,
+		 pic ? "movq __snarl_tls@gottpoff(%rip),%rcx; " : "");
+	write_compare(form, form->own, pic, out);
+	buf_addf(out, "je .Lbunchf%zu; ", number);
+	write_compare(form, form->shared, pic, out);
+	buf_addf(out, "jne .Lbunchs%zu; movq %s,%%rax; testl $4095,%%eax; je .Lbunchc%zu; leaq ", number, cur, number);
+	write_site(b, 0, number, out);
+	buf_addf(out, "(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); movw $%u,14(%%rax); addq $16,%%rax; "
+		 "movq %%rax,%s; jmp .Lbunchf%zu; .Lbunchc%zu: leaq ", scratch, scratch, op, cur, number, number);
+	write_site(b, 0, number, out);
+	buf_addf(out, "(%%rip),%%rcx; movl $%u,%%eax; call __snarl_bunch@PLT; testl %%eax,%%eax; jne .Lbunchf%zu\n", op,
+		 number);
+}
+
+static void write_hooked(const struct asmtext *t, const struct bunch_row *b, size_t number, struct buf *out)
+{
+	unsigned next = 0;
+
+	buf_addf(out, ".Lbunchs%zu:\n", number);
+	for (uint32_t i = b->member[0].line; next < b->count; i++) {
+		buf_add(out, t->lines[i].text.at, t->lines[i].text.size);
+		buf_add_char(out, '\n');
+		if (b->member[next].line != i)
+			continue;
+		if (b->member[next].site.size == 0)
+			buf_addf(out, ".Lbunchp%zu_%u:\n", number, next);
+		next++;
+	}
+	buf_addf(out, "\tjmp .Lbunchj%zu\n", number);
+}
+
+static void write_fast(const struct asmtext *t, const struct bunch_row *b, size_t number, struct buf *out)
+{
+	unsigned next = 0;
+
+	buf_addf(out, ".Lbunchf%zu:\n", number);
+	for (uint32_t i = b->member[0].line; next < b->count; i++) {
+		const struct asmtext_line *l = &t->lines[i];
+
+		if (b->member[next].line == i) {
+			next++;
+		} else if (l->kind == ASMTEXT_DIRECTIVE) {
+			if (asmtext_is(asmtext_verb(l->text), ".loc"))
+				hook_write_loc(l->text, out);
+		} else if (hook_is_code(l)) {
+			buf_add(out, l->text.at, l->text.size);
+			buf_add_char(out, '\n');
+		}
+	}
+	buf_addf(out, ".Lbunchj%zu:\n", number);
+}
+
+/*
+ * The section for a descriptor, which goes where the function's goes. GNU as wants what it belongs to
+ * before the group, clang behind it.
+ */
+static void write_section(const struct asmtext *t, const struct bunch_row *b, struct buf *out)
+{
+	const struct asmtext_line *l = &t->lines[b->member[0].line];
+	struct asmtext_word group = t->sections[l->section].group, name = t->symbols[t->atoms[l->atom].symbol].name;
+	bool clang = b->member[0].site.size > 0;
+
+	buf_addf(out, "\t.pushsection " SECTION ",\"a%so\",@progbits", group.size ? "G" : "");
+	if (group.size && clang)
+		buf_addf(out, ",%.*s,comdat", (int)group.size, group.at);
+	buf_addf(out, ",%.*s", (int)name.size, name.at);
+	if (group.size && !clang)
+		buf_addf(out, ",%.*s,comdat", (int)group.size, group.at);
+	buf_add_text(out, "\n\t.p2align 2\n");
+}
+
+static void write_descriptor(const struct asmtext *t, const struct bunch_row *b, size_t number, struct buf *out)
+{
+	write_section(t, b, out);
+	buf_addf(out, "\t.long .Lbunch%zu-.,.Lbunchf%zu-.\n\t.value %u,%u\n", number, number, b->count,
+		 bunch_granules(b));
+	for (unsigned i = 0; i < b->count; i++) {
+		buf_add_text(out, "\t.long ");
+		write_site(b, i, number, out);
+		buf_addf(out, "-.\n\t.value %d,%u\n", b->member[i].distance, b->member[i].op);
+	}
+	buf_add_text(out, "\t.popsection\n");
+}
+
+void bunch_write(const struct asmtext *t, const struct bunch_row *b, bool pic, size_t number, struct buf *out)
+{
+	write_head(b, pic, number, out);
+	write_hooked(t, b, number, out);
+	write_fast(t, b, number, out);
+	write_descriptor(t, b, number, out);
+}
+
+/*
+ * One for a library or program, however many files. Weak: a library may be opened by a program without the
+ * runtime, and the linker may throw away all descriptors.
+ */
+void bunch_write_constructor(struct buf *out)
+{
+	buf_add_text(out,
+		"\t.section .text.__snarl_bunches_init,\"axG\",@progbits,__snarl_bunches_init,comdat\n"
+		"\t.weak __snarl_bunches_init\n"
+		"\t.hidden __snarl_bunches_init\n"
+		"\t.type __snarl_bunches_init,@function\n"
+		"__snarl_bunches_init:\n"
+		"\tmovq __snarl_bunches@GOTPCREL(%rip),%rax\n"
+		"\ttestq %rax,%rax\n"
+		"\tje .Lbunchr\n"
+		"\tmovq __start_" SECTION "@GOTPCREL(%rip),%rdi\n"
+		"\tmovq __stop_" SECTION "@GOTPCREL(%rip),%rsi\n"
+		"\tjmp *%rax\n"
+		".Lbunchr:\n"
+		"\tret\n"
+		"\t.size __snarl_bunches_init,.-__snarl_bunches_init\n"
+		"\t.weak __snarl_bunches\n"
+		"\t.weak __start_" SECTION "\n"
+		"\t.hidden __start_" SECTION "\n"
+		"\t.weak __stop_" SECTION "\n"
+		"\t.hidden __stop_" SECTION "\n"
+		"\t.section .init_array.00099,\"awG\",@init_array,__snarl_bunches_init,comdat\n"
+		"\t.p2align 3\n"
+		"\t.quad __snarl_bunches_init\n");
+}
