@@ -213,10 +213,11 @@ void snarlrt_flush(struct snarlrt_thread *self)
 		.time = self->live->time,
 	};
 	if (snarlrt.filter && is_worth_deciding(tls->undecided, chunk->count))
-		snarlrt_stash_push(chunk);
+		snarlrt_stash_push(chunk, chunk->count + self->in_loops);
 	else
 		snarlrt_chunk_write(chunk);
 	tls->undecided = 0;
+	self->in_loops = 0;
 	ring_clear(self, end);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->live->seq++;

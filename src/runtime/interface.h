@@ -106,7 +106,7 @@ struct live_header {
 	 * of type 0 says how much is skipped.
 	 */
 	uint64_t stash_head, stash_tail;
-	uint64_t stash_records;	/* in these chunks */
+	uint64_t stash_records;	/* in these chunks; a loop counts for all its accesses */
 	uint64_t lost_records;	/* no room or no way to write them */
 	uint64_t cut_locations;	/* became shared after their early history was cut */
 	uint64_t cut_records;	/* private so far, dropped when the window was full */

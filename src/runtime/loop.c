@@ -1,12 +1,20 @@
 /*
- * Where all memory a loop touched is private or shared, and the ring needs no attention. Built
+ * What memory a loop touched, and its group of records, where the ring needs no attention. Built
  * without vector registers (Makefile), which hold values of the caller.
  */
 #include "runtime/clock.h"
 #include "runtime/loop.h"
+#include "runtime/shadow.h"
 
 #define LONGEST (LOOP_USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
 #define FRAMES 8u		/* calls that may have to be told first */
+#define EACH 0x0001000100010001ull	/* times a value of the shadow: that of four granules */
+
+/* What memory may be, a bit each. */
+#define PRIVATE (1u << SHADOW_DROP)
+#define UNDECIDED (1u << SHADOW_UNDECIDED)
+#define SHARED (1u << SHADOW_KEEP)
+#define UNKNOWN 0u
 
 /* Numbers in loop_x86_64.S. */
 _Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOOP_DELIVER == 2 &&
@@ -59,98 +67,102 @@ static inline bool all_are(const uint8_t *s, const uint8_t *last, uint64_t four)
 	return s > last || (eight(s) ^ four) << (48 - 8 * (last - s)) == 0;
 }
 
-enum verdict { MIXED, PRIVATE, SHARED };
+/* Of memory where one value is everywhere. */
+static inline unsigned kind_of(uint16_t value, uint16_t own)
+{
+	if (value == own)
+		return PRIVATE;
+	if (value == SHADOW_SHARED)
+		return SHARED;
+	return value != 0 && (value | 1) == own ? UNDECIDED : UNKNOWN;
+}
 
 /* Memory with gaps, turn by turn. */
-static __attribute__((noinline)) enum verdict look_apart(uint64_t addr, uint64_t stride, uint64_t turns,
-							 unsigned size, uint16_t own)
+static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t stride, uint64_t turns,
+						     unsigned size, uint16_t own)
 {
 	bool aligned = size <= 8 && ((addr | stride) & (size - 1)) == 0;
 	uint64_t last = addr + (turns - 1) * stride + size - 1;
+	unsigned found = 0, kind;
 	uint16_t value;
 
 	/* Few enough turns for others not to overflow. */
-	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= LOOP_USER_END - 16 || (size > 8 && (addr | stride) % 8))
-		return MIXED;
+	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= LOOP_USER_END - 16)
+		return UNKNOWN;
 	value = two(shadow_at(addr));
-	if (value != SHADOW_SHARED && value != own)
-		return MIXED;
+	kind = kind_of(value, own);
 	/* Pairs of eight bytes, or of 16: many at once. */
-	if (aligned && turns >= 8 && (stride == 16 || stride == 32)) {
+	if (aligned && turns >= 8 && (stride == 16 || stride == 32) && kind) {
 		unsigned each = stride == 16 ? 4 : 2;	/* turns of a block */
 		uint64_t mask = stride == 16 ? 0x0000ffff0000ffffull : 0xffffull;
 
-		if (!snarlrt_loop_scan(shadow_at(addr), turns / each, value * 0x0001000100010001ull, mask))
-			return MIXED;
-		addr += turns / each * each * stride;
-		turns %= each;
+		if (snarlrt_loop_scan(shadow_at(addr), turns / each, value * EACH, mask)) {
+			addr += turns / each * each * stride;
+			turns %= each;
+			found = kind;
+		}
 	}
 	for (; turns > 0; turns--, addr += stride)
-		if (two(shadow_at(addr)) != value || (!aligned && two(shadow_at(addr + size - 1)) != value))
-			return MIXED;
-	return value == own ? PRIVATE : SHARED;
+		if (kind && aligned && two(shadow_at(addr)) == value)
+			found |= kind;
+		else
+			found |= 1u << shadow_touch(addr, size);
+	return found;
 }
 
-/* What all the memory is that an access has touched. */
-static inline __attribute__((always_inline)) enum verdict look(uint64_t first, uint64_t stride, uint64_t turns,
-							       unsigned size, uint64_t own4)
+/* What the memory is that an access has touched. What is nobody's becomes ours, what is others' shared. */
+static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint64_t stride, uint64_t turns,
+							   unsigned size, uint16_t own)
 {
 	uint64_t low = first, high = first + (turns - 1) * stride;
 	uint16_t value;
+	unsigned kind;
 
 	if (unlikely(stride + 8 > 16 && stride != size))
-		return look_apart(first, stride, turns, size, (uint16_t)own4);
+		return look_apart(first, stride, turns, size, own);
 	if (unlikely((int64_t)stride < 0)) {
 		low = high;
 		high = first;
 	}
 	high += size - 1;
 	if (unlikely((low | high) >> 47))
-		return MIXED;
+		return UNKNOWN;
 	value = two(shadow_at(low));
-	if (value == SHADOW_SHARED)
-		return all_are(shadow_at(low), shadow_at(high), ~0ull) ? SHARED : MIXED;
-	return value == (uint16_t)own4 && all_are(shadow_at(low), shadow_at(high), own4) ? PRIVATE : MIXED;
-}
-
-/* Of a group: the record of an access; a stride that is too long comes before it. */
-static inline struct trace_record *put_access(struct trace_record *r, const struct loop_access *a,
-					      uint64_t first, uint64_t stride)
-{
-	if (unlikely(stride + 0x8000 >= 0x10000)) {
-		*r++ = (struct trace_record){ stride, TRACE_SITE(TRACE_LOOP, 0, a->site) };
-		stride = 0;
-	}
-	*r++ = (struct trace_record){ first | stride << 48, loop_site(a) };
-	return r;
+	kind = kind_of(value, own);
+	if (likely(kind) && all_are(shadow_at(low), shadow_at(high), value * EACH))
+		return kind;
+	return shadow_touch_all(low, high - low + 1);
 }
 
 unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-		    const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
+		    const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns, uint32_t *undecided)
 {
 	const struct loop_access *a = l->access, *end = a + l->accesses;
-	uint64_t own4 = __snarl_tls.own * 0x0001000100010001ull;
 	struct trace_record *r = group + 1;
 	unsigned count = 0;
+
+	*undecided = 0;
 
 	for (; a < end; a++) {
 		uint64_t stride = loop_stride(a, values);
 		uint64_t first = loop_first(a, values) + from * stride;
-		enum verdict verdict;
+		unsigned found;
 
 		if (!(on >> (a - l->access) & 1))
 			continue;
-		verdict = look(first, stride, turns, loop_access_size(a), own4);
-		if (verdict == MIXED)
-			return LOOP_MIXED;
-		if (verdict == PRIVATE)
+		found = look(first, stride, turns, loop_access_size(a), __snarl_tls.own);
+		if (found == PRIVATE)
 			continue;
-		r = put_access(r, a, first, stride);
+		if (found == UNKNOWN || (found & PRIVATE && found & SHARED))
+			return LOOP_MIXED;
+		if (found & UNDECIDED)
+			*undecided += (uint32_t)turns;
+		r = trace_loop_put(r, first, stride, loop_site(a));
 		count++;
 	}
 	if (count == 0)
 		return 0;
-	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, count, group[1].site) };
+	trace_loop_head(group, turns, count);
 	return (unsigned)(r - group);
 }
 
@@ -192,16 +204,25 @@ static inline enum loop_done append(const struct trace_record *group, unsigned c
 	return LOOP_DONE;
 }
 
-static inline enum loop_done tell(const struct trace_record *group, unsigned count)
+static inline bool is_quiet(const struct snarlrt_tls *tls)
+{
+	return likely(tls->self && !tls->busy && !tls->hidden);
+}
+
+static inline enum loop_done tell(const struct trace_record *group, unsigned count, uint32_t undecided)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	enum loop_done done;
 
-	if (unlikely(!tls->self || tls->busy || tls->hidden))
+	if (!is_quiet(tls))
 		return LOOP_SLOW;
 	tls->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	done = append(group, count);
+	if (done == LOOP_DONE) {
+		tls->undecided += undecided;
+		tls->self->in_loops += loop_events(group) - count;
+	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	tls->busy = 0;
 	if (unlikely(tls->self->deferred_count) && done == LOOP_DONE)
@@ -213,23 +234,23 @@ enum loop_done snarlrt_loop_tell(struct trace_record *group, struct trace_record
 {
 	unsigned count = (unsigned)(end - group);
 
-	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, count - 1, group[1].site) };
-	return tell(group, count);
+	trace_loop_head(group, turns, count - 1);
+	return tell(group, count, 0);
 }
 
 enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 {
 	struct trace_record group[TRACE_LOOP_RECORDS];
 	uint64_t turns = loop_turns(l, values);
-	uint32_t on = ~0u;
+	uint32_t on = ~0u, undecided;
 	unsigned count;
 
 	if (turns == 0)
 		return LOOP_DONE;
-	if (turns > TRACE_LOOP_TURNS || (unlikely(snarlrt_loop_lists) && !loop_sites_cached(l, &on)))
+	if (!is_quiet(&__snarl_tls) || turns > TRACE_LOOP_TURNS || (unlikely(snarlrt_loop_lists) && !loop_sites_cached(l, &on)))
 		return LOOP_SLOW;
-	count = loop_group(group, l, values, on, 0, turns);
+	count = loop_group(group, l, values, on, 0, turns, &undecided);
 	if (count == 0)
 		return LOOP_DONE;
-	return count == LOOP_MIXED ? LOOP_SLOW : tell(group, count);
+	return count == LOOP_MIXED ? LOOP_SLOW : tell(group, count, undecided);
 }

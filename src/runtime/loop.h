@@ -6,9 +6,10 @@
  * that addresses are made of are those of registers at the end of the loop, and of up to 14 slots
  * below the stack pointer, where the code put values from its start: slot s at -16 - 8 * s(%rsp).
  *
- * What is private is left out, what is shared becomes one group of records (trace/loop.h). If any of
- * it is neither for sure, each access is told by itself in the order of the program, as its hook
- * would have done.
+ * What is private and cut is left out, all else becomes one group of records (trace/loop.h); of what may be
+ * private, the stash decides later which turns of it are kept. An access whose memory is in part private and cut,
+ * in part shared, makes two groups of a loop; of a few turns each access is told by itself in the order of the
+ * program, as its hook would have done.
  */
 #ifndef RUNTIME_LOOP_H
 #define RUNTIME_LOOP_H
@@ -105,17 +106,24 @@ static inline uint16_t *loop_shadow(uint64_t addr)
 #define LOOP_MIXED (~0u)
 
 /*
- * Looks at the memory that `turns` turns (at most TRACE_LOOP_TURNS), from turn `from` on, of the
- * accesses with a bit in `on` have touched, and makes a group of those where it is shared. Returns its
- * records; 0 if there is nothing to tell, LOOP_MIXED if some of it is neither private nor shared as a whole.
+ * Touches the memory that `turns` turns (at most TRACE_LOOP_TURNS), from turn `from` on, of the
+ * accesses with a bit in `on` have touched, and makes a group of those where it is not private and cut. Returns
+ * its records; 0 if there is nothing to tell, LOOP_MIXED if they have to be told in parts. So many accesses of the
+ * group may be undecided. The thread is one that records now.
  */
 SNARLRT_HIDDEN unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-				   const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns);
+				   const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns,
+				   uint32_t *undecided);
+
+static inline uint32_t loop_events(const struct trace_record *group)
+{
+	return (uint32_t)(group->addr * trace_loop_accesses(group));
+}
 
 /* It has so many events that they get a time of their own. */
 static inline bool loop_is_long(const struct trace_record *group)
 {
-	return group->addr * trace_loop_accesses(group) >= LOOP_STAMP;
+	return loop_events(group) >= LOOP_STAMP;
 }
 
 /*

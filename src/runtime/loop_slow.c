@@ -1,86 +1,25 @@
 /*
- * Loops whose memory is not all private or shared, that are long, or that come when the ring needs
- * attention; and what the list of sites says of them.
+ * Loops with accesses whose memory is in part shared, in part private, that are long, or that come when the ring
+ * needs attention; and what the list of sites says of them.
  */
 #include "runtime/clock.h"
 #include "runtime/entry.h"
 #include "runtime/loop.h"
-#include "runtime/shadow.h"
 #include "runtime/sites.h"
 
 #define CACHED 4096u
 #define FEW 8u		/* turns that are not worth a group of their own */
 
-/* Nobody's or ours, and not cut: an access to it is told, but may be dropped later. */
-static inline bool is_undecided(uint64_t addr)
-{
-	uint16_t seen = __atomic_load_n(loop_shadow(addr), __ATOMIC_RELAXED);
-
-	return seen == 0 || seen == __snarl_tls.own_uncut;
-}
-
-/* All of it is shared or another thread's, which our touch makes shared; and some is the latter. */
-static bool is_others(uint64_t addr, uint64_t stride, uint64_t turns, unsigned size)
-{
-	bool found = false;
-
-	for (; turns > 0; turns--, addr += stride) {
-		if (addr >= LOOP_USER_END - size)
-			return false;
-		for (uint16_t *s = loop_shadow(addr); s <= loop_shadow(addr + size - 1); s++) {
-			uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
-
-			if (seen == SHADOW_SHARED)
-				continue;
-			if (seen == 0 || (seen | 1) == __snarl_tls.own)
-				return false;
-			found = true;
-		}
-	}
-	return found;
-}
-
-/* Where one thread's memory is handed to another, this spares telling each access by itself. */
-static bool share_others(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
-{
-	bool found = false;
-
-	for (unsigned i = 0; i < l->accesses; i++) {
-		const struct loop_access *a = &l->access[i];
-		uint64_t stride = loop_stride(a, values), addr = loop_first(a, values) + from * stride;
-		unsigned size = loop_access_size(a);
-
-		if (!(on >> i & 1) || !is_others(addr, stride, turns, size))
-			continue;
-		for (uint64_t n = turns; n > 0; n--, addr += stride)
-			shadow_touch(addr, size);
-		found = true;
-	}
-	return found;
-}
-
-/* Some access is undecided at both ends: it will be so in parts of the loop, too. */
-static bool is_hopeless(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
-{
-	for (unsigned i = 0; i < l->accesses; i++) {
-		const struct loop_access *a = &l->access[i];
-		uint64_t stride = loop_stride(a, values), first = loop_first(a, values) + from * stride;
-		uint64_t last = first + (turns - 1) * stride;
-
-		if (on >> i & 1 && ((first | last) >= LOOP_USER_END || (is_undecided(first) && is_undecided(last))))
-			return true;
-	}
-	return false;
-}
-
 /* As in loop.c. */
-static void append(struct snarlrt_thread *self, const struct trace_record *group, unsigned count)
+static void append(struct snarlrt_thread *self, const struct trace_record *group, unsigned count, uint32_t undecided)
 {
 	uintptr_t page;
 
 	snarlrt_tell_frames(self);
 	page = (uintptr_t)__snarl_tls.cur / STAMP_BYTES;
 	snarlrt_append(self, group, count);
+	__snarl_tls.undecided += undecided;
+	self->in_loops += loop_events(group) - count;
 	if (loop_is_long(group) || (uintptr_t)__snarl_tls.cur / STAMP_BYTES != page) {
 		struct trace_record stamp = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
 
@@ -88,72 +27,33 @@ static void append(struct snarlrt_thread *self, const struct trace_record *group
 	}
 }
 
-/* False: each access has to be told by itself. */
+/* False: it has to be told in parts. */
 static bool tell_group(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
 {
 	struct trace_record group[TRACE_LOOP_RECORDS];
 	struct snarlrt_thread *self = snarlrt_enter();
+	uint32_t undecided;
 	unsigned count;
 
 	if (!self)
 		return true;
-	count = loop_group(group, l, values, on, from, turns);
-	if (count == LOOP_MIXED && share_others(l, values, on, from, turns))
-		count = loop_group(group, l, values, on, from, turns);
+	count = loop_group(group, l, values, on, from, turns, &undecided);
 	if (count != 0 && count != LOOP_MIXED)
-		append(self, group, count);
+		append(self, group, count, undecided);
 	snarlrt_leave(self);
 	return count != LOOP_MIXED;
-}
-
-/* What a hook does in the commonest cases, between enter and leave; false: nothing was done. */
-static inline bool tell_quick(uint64_t addr, uint64_t site, unsigned size)
-{
-	struct snarlrt_tls *tls = &__snarl_tls;
-	uint16_t seen;
-
-	if (addr >= LOOP_USER_END || addr % 8 + size > 8 || tls->frame != tls->told)
-		return false;
-	seen = __atomic_load_n(loop_shadow(addr), __ATOMIC_RELAXED);
-	if (seen == tls->own)
-		return true;
-	if ((seen != SHADOW_SHARED && seen != tls->own_uncut) || seen == 0 || !snarlrt_append_quick(addr, site))
-		return false;
-	tls->undecided += seen != SHADOW_SHARED;
-	return true;
 }
 
 /* One access after the other, as their hooks would have come. */
 static void tell_each(const struct loop *l, const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns)
 {
-	struct { uint64_t addr, stride, site; unsigned size; } access[TRACE_LOOP_ACCESSES];
-	struct snarlrt_thread *self = snarlrt_enter();
-	unsigned count = 0;
+	for (; turns > 0; turns--, from++)
+		for (unsigned i = 0; i < l->accesses; i++) {
+			const struct loop_access *a = &l->access[i];
 
-	for (unsigned i = 0; i < l->accesses; i++) {
-		const struct loop_access *a = &l->access[i];
-		uint64_t stride = loop_stride(a, values);
-
-		if (!(on >> i & 1))
-			continue;
-		access[count].addr = loop_first(a, values) + from * stride;
-		access[count].stride = stride;
-		access[count].site = loop_site(a);
-		access[count++].size = loop_access_size(a);
-	}
-	for (; self && turns > 0; turns--)
-		for (unsigned i = 0; self && i < count; i++) {
-			uint64_t addr = access[i].addr;
-
-			access[i].addr += access[i].stride;
-			if (likely(tell_quick(addr, access[i].site, access[i].size)))
-				continue;
-			snarlrt_leave(self);
-			snarlrt_access(addr, access[i].site);
-			self = snarlrt_enter();
+			if (on >> i & 1)
+				snarlrt_access(loop_first(a, values) + from * loop_stride(a, values), loop_site(a));
 		}
-	if (self)
-		snarlrt_leave(self);
 }
 
 /* A loop over memory that is in part shared is one group up to there and another one from there on. */
@@ -161,7 +61,7 @@ static void tell_turns(const struct loop *l, const uint64_t *values, uint32_t on
 {
 	if (tell_group(l, values, on, from, turns))
 		return;
-	if (turns > FEW && !is_hopeless(l, values, on, from, turns)) {
+	if (turns > FEW) {
 		tell_turns(l, values, on, from, turns / 2);
 		tell_turns(l, values, on, from + turns / 2, turns - turns / 2);
 		return;

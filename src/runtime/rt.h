@@ -110,6 +110,7 @@ struct snarlrt_thread {
 	struct snarlrt_thread *next_free;
 	struct snarlrt_claim claim[SNARLRT_CLAIMS];
 	uint32_t claims;		/* made so far */
+	uint32_t in_loops;		/* events of loops in the ring, less the records that tell them; may wrap */
 };
 
 enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };
@@ -277,8 +278,8 @@ static inline bool snarlrt_append_quick(uint64_t addr, uint64_t site)
 	return true;
 }
 
-/* stash.c */
-SNARLRT_HIDDEN void snarlrt_stash_push(struct trace_chunk *chunk);
+/* stash.c. `events`: what the chunk counts for in the window. */
+SNARLRT_HIDDEN void snarlrt_stash_push(struct trace_chunk *chunk, uint64_t events);
 SNARLRT_HIDDEN void snarlrt_stash_drain(void);	/* decide all that is in it; at exit and exec */
 
 /* process.c */

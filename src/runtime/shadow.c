@@ -23,6 +23,8 @@
 #define MARKS 65536u
 #define BIG (256u << 10)	/* bytes of shadow from which the kernel clears faster */
 #define PAGE 4096ull
+#define LONGEST (1ull << 32)		/* stride that no number of turns makes overflow */
+#define EACH 0x0001000100010001ull	/* times a value: that of four granules */
 
 struct marks {
 	uint64_t page[MARKS];	/* when memory was last reset there */
@@ -117,11 +119,72 @@ enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
 	return verdict;
 }
 
+static inline bool is_whole(const uint16_t *s, const uint16_t *end)
+{
+	return (uintptr_t)s % sizeof(uint64_t) == 0 && end - s >= 3;
+}
+
+static inline uint64_t load_four(const uint16_t *s)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)s, __ATOMIC_RELAXED);
+}
+
+/* From one value to another, unless somebody was faster. */
+static inline bool change_four(uint16_t *s, uint64_t from, uint64_t to)
+{
+	if (!snarlrt.threaded) {
+		__atomic_store_n((uint64_t *)(void *)s, to, __ATOMIC_RELAXED);
+		return true;
+	}
+	return __atomic_compare_exchange_n((uint64_t *)(void *)s, &from, to, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+/* 0: one by one. */
+static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
+{
+	uint64_t four = load_four(s), uncut4 = tls->own_uncut * EACH;
+
+	if (four == tls->own * EACH)
+		return 1u << SHADOW_DROP;
+	if (four == ~0ull)
+		return 1u << SHADOW_KEEP;
+	if (uncut4 != 0 && (four == uncut4 || (four == 0 && !tls->self->claims && change_four(s, 0, uncut4))))
+		return 1u << SHADOW_UNDECIDED;
+	return 0;
+}
+
+unsigned shadow_touch_all(uint64_t addr, uint64_t size)
+{
+	const struct snarlrt_tls *tls = &__snarl_tls;
+	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size - 1);
+	unsigned found = 0;
+
+	while (s <= end) {
+		unsigned four = is_whole(s, end) ? touch_four(s, tls) : 0;
+
+		found |= four ? four : 1u << touch_granule(s, tls);
+		s += four ? 4 : 1;
+	}
+	return found;
+}
+
 /* Was there another life of this memory after `time`? */
 static inline bool reset_since(struct marks *m, const uint16_t *s, uint64_t time)
 {
 	return __atomic_load_n(&m->last, __ATOMIC_RELAXED) > time &&
 	       __atomic_load_n(mark_of(m, granule_of(s) * 8), __ATOMIC_RELAXED) > time;
+}
+
+static inline bool decide_granule(uint16_t *s, uint16_t uncut, uint64_t time, bool cut)
+{
+	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+	if ((seen != 0 && (seen & ~1u) != uncut) || reset_since(&was_shared, s, time))
+		return true;
+	if (cut && seen == uncut && !reset_since(&was_touched, s, time))
+		__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return false;
 }
 
 bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, bool cut)
@@ -136,16 +199,66 @@ bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, boo
 		return false;
 	s = shadow_of(addr);
 	end = shadow_of(addr + size - 1);
-	for (; s <= end; s++) {
-		uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
-
-		if ((seen != 0 && (seen & ~1u) != uncut) || reset_since(&was_shared, s, time))
-			keep = true;
-		else if (cut && seen == uncut && !reset_since(&was_touched, s, time))
-			__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED,
-						    __ATOMIC_RELAXED);
-	}
+	for (; s <= end; s++)
+		keep |= decide_granule(s, uncut, time, cut);
 	return keep;
+}
+
+/* Four granules, which are the owner's, cut or not: false if they have to be looked at one by one. */
+static inline bool drop_four(uint16_t *s, uint64_t four, uint64_t cut4, uint64_t time, bool cut)
+{
+	if (reset_since(&was_shared, s, time))
+		return false;
+	if (!cut || four == cut4)
+		return true;
+	return !reset_since(&was_touched, s, time) && change_four(s, four, cut4);
+}
+
+static inline unsigned decided(bool keep)
+{
+	return keep ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
+}
+
+/* Without gaps, both ends included. */
+static unsigned decide_all(uint16_t *s, const uint16_t *end, uint16_t uncut, uint64_t time, bool cut)
+{
+	uint64_t cut4 = (uncut | 1) * EACH;
+	unsigned found = 0;
+
+	while (s <= end) {
+		uint64_t four = is_whole(s, end) ? load_four(s) : 0;
+
+		if (four == ~0ull || ((four | EACH) == cut4 && drop_four(s, four, cut4, time, cut))) {
+			found |= decided(four == ~0ull);
+			s += 4;
+		} else {
+			found |= decided(decide_granule(s, uncut, time, cut));
+			s++;
+		}
+	}
+	return found;
+}
+
+unsigned shadow_decide_loop(uint32_t id, uint64_t time, uint64_t addr, uint64_t stride, uint64_t turns,
+			    uint64_t size, bool cut)
+{
+	uint64_t last = addr + (turns - 1) * stride;
+	bool apart = stride + 8 > 16 && stride != size, within = size <= 8 && ((addr | stride) & (size - 1)) == 0;
+	uint16_t uncut = (uint16_t)(id * 2);
+	unsigned found = 0;
+
+	if (id > SHADOW_MAX_ID || stride + LONGEST >= 2 * LONGEST || (addr | last) >= USER_END - size ||
+	    (apart && !within)) {
+		for (; turns > 0; turns--, addr += stride)
+			found |= decided(shadow_decide(id, time, addr & TRACE_ADDR_MASK, size, cut));
+		return found;
+	}
+	if (!apart)
+		return addr < last ? decide_all(shadow_of(addr), shadow_of(last + size - 1), uncut, time, cut) :
+				     decide_all(shadow_of(last), shadow_of(addr + size - 1), uncut, time, cut);
+	for (; turns > 0; turns--, addr += stride)
+		found |= decided(decide_granule(shadow_of(addr), uncut, time, cut));
+	return found;
 }
 
 /* A mark is there before the owners are forgotten: who does not see them sees it. */
@@ -168,7 +281,7 @@ static inline bool is_others(uint16_t seen, uint16_t own)
 /* What some granules are. */
 static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *end)
 {
-	const uint64_t low = 0x0001000100010001ull, high = low << 15;
+	const uint64_t low = EACH, high = low << 15;
 	uint16_t own = __snarl_tls.own;
 	uint64_t four;
 
@@ -190,7 +303,7 @@ static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *en
 void shadow_fill(uint64_t addr, uint64_t size, uint16_t value)
 {
 	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size);
-	uint64_t four = value * 0x0001000100010001ull;
+	uint64_t four = value * EACH;
 
 	for (; end - s >= 4; s += 4)
 		__builtin_memcpy(s, &four, sizeof(four));

@@ -1,5 +1,6 @@
 /*
- * Who touched which memory: see the top of rt.h for the values.
+ * Who touched which memory: see the top of rt.h for the values. Nothing here uses vector registers
+ * (Makefile): loops come here while these hold values of the program.
  */
 #ifndef RUNTIME_SHADOW_H
 #define RUNTIME_SHADOW_H
@@ -25,12 +26,24 @@ SNARLRT_HIDDEN void shadow_map(void);
 SNARLRT_HIDDEN enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size);
 
 /*
+ * The same for memory that many accesses touched: 1 << verdict for each verdict that there was. The memory
+ * ends below 1 << 47.
+ */
+SNARLRT_HIDDEN unsigned shadow_touch_all(uint64_t addr, uint64_t size);
+
+/*
  * An access thread `id` made at or after `time` and that is no longer waited for:
  * true if another thread came to share the memory. Otherwise its history is
  * cut, and from now on the owner's accesses to it are not kept.
  */
 SNARLRT_HIDDEN bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size,
 				  bool cut);
+
+enum { SHADOW_SOME_DROP = 1, SHADOW_SOME_KEEP = 2 };
+
+/* The same for an access of a loop in all its turns: what there was. */
+SNARLRT_HIDDEN unsigned shadow_decide_loop(uint32_t id, uint64_t time, uint64_t addr, uint64_t stride,
+					   uint64_t turns, uint64_t size, bool cut);
 
 /* Makes each granule of it, which nobody else may know yet, `value`. */
 SNARLRT_HIDDEN void shadow_fill(uint64_t addr, uint64_t size, uint16_t value);

@@ -3,7 +3,7 @@
  *
  * Whether such an access must be kept is known only when another thread comes,
  * or never does. The stash holds these chunks, oldest first, in a circular queue
- * in live memory. When it holds `window` records the oldest is decided:
+ * in live memory. When it holds `window` records (a loop counts for all its accesses) the oldest is decided:
  * what became shared goes to the file, the rest is dropped and its memory marked
  * "cut", after which the owner's accesses to it cost one compare and leave nothing
  * behind. Should cut memory become shared later, its early history is missing:
@@ -21,9 +21,9 @@
 
 static struct snarlrt_lock stash_lock;
 
-/* For deciding, under the lock. The first records of `raw` become what is kept. */
+/* For deciding, under the lock: a chunk, and what is kept of it. */
 static struct trace_coder coder SNARLRT_BIG;
-static struct trace_record raw[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
+static struct trace_record raw[LIVE_RING_RECORDS + 3] SNARLRT_BIG, kept[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
 static uint8_t decided[sizeof(struct trace_chunk) +
 		       LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK]
 	__attribute__((aligned(16)));
@@ -33,7 +33,7 @@ struct filter {
 	bool cut;
 	struct trace_record *kept;
 	const struct trace_record *end;
-	uint64_t dropped;
+	uint64_t dropped, in_loops;
 	/* Told only if something kept follows: the calls around it, the last stamp. */
 	struct trace_record entry[PENDING];
 	unsigned entries;
@@ -53,7 +53,6 @@ static uint64_t entry_bytes(const struct trace_chunk *chunk)
 	return (sizeof(*chunk) + chunk->stored + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
 }
 
-/* What is pending was read from the same array: kept never overtakes reading. */
 static void put_pending(struct filter *f)
 {
 	if (f->stamp.site)
@@ -64,13 +63,18 @@ static void put_pending(struct filter *f)
 	f->entries = 0;
 }
 
+static uint64_t access_size(const struct trace_record *r)
+{
+	return 1ull << (r->site >> 56 & TRACE_SIZE_MASK);
+}
+
 static bool wanted(struct filter *f, const struct trace_record *r, unsigned kind)
 {
 	uint64_t size;
 
 	switch (kind) {
 	case TRACE_READ:
-	case TRACE_WRITE: size = 1ull << (r->site >> 56 & TRACE_SIZE_MASK); break;
+	case TRACE_WRITE: size = access_size(r); break;
 	case TRACE_READ_RANGE:
 	case TRACE_WRITE_RANGE: size = r[1].site; break;
 	default: return true;
@@ -81,14 +85,98 @@ static bool wanted(struct filter *f, const struct trace_record *r, unsigned kind
 	return false;
 }
 
+/* Of a loop: these accesses, a bit each, in some turns. */
+static void put_turns(struct filter *f, const struct trace_loop *l, uint32_t which, uint64_t from, uint64_t turns)
+{
+	struct trace_record *group = f->kept, *r = group + (turns > 1);
+
+	f->dropped += turns * (l->accesses - (unsigned)__builtin_popcount(which));
+	if (!which)
+		return;
+	for (unsigned i = 0; i < l->accesses; i++)
+		if (which >> i & 1)
+			r = trace_loop_put(r, (l->at[i].addr + from * l->stride[i]) & TRACE_ADDR_MASK,
+					   turns > 1 ? l->stride[i] : 0, l->at[i].site);
+	if (turns > 1)
+		trace_loop_head(group, turns, (unsigned)__builtin_popcount(which));
+	f->kept = r;
+}
+
+/* Which accesses of `some` are to be kept in one turn. */
+static uint32_t wanted_in_turn(struct filter *f, const struct trace_loop *l, uint32_t some, uint64_t turn)
+{
+	uint32_t which = 0;
+
+	for (; some; some &= some - 1) {
+		unsigned i = (unsigned)__builtin_ctz(some);
+		uint64_t addr = (l->at[i].addr + turn * l->stride[i]) & TRACE_ADDR_MASK;
+
+		if (shadow_decide(f->chunk->thread, f->chunk->time, addr, access_size(&l->at[i]), f->cut))
+			which |= 1u << i;
+	}
+	return which;
+}
+
+/*
+ * Accesses of `some` are to be kept in some turns: each run of turns of which the same is kept becomes a group,
+ * as long as there is room for that before the records behind this one.
+ */
+static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t all, uint32_t some, size_t size,
+		       size_t behind)
+{
+	const struct trace_record *full = kept + LIVE_RING_RECORDS - behind - size;
+	uint64_t from = 0;
+
+	while (from < l->turns) {
+		uint32_t which = all | wanted_in_turn(f, l, some, from);
+		uint64_t to = from + 1;
+
+		while (to < l->turns && (all | wanted_in_turn(f, l, some, to)) == which)
+			to++;
+		if (to < l->turns && f->kept + size > full) {
+			which = all | some;
+			to = l->turns;
+		}
+		put_turns(f, l, which, from, to - from);
+		from = to;
+	}
+}
+
+/* Of the loop's memory, any of it may be private. */
+static void filter_loop(struct filter *f, const struct trace_record *r, size_t size)
+{
+	uint32_t keep = 0, drop = 0;
+	struct trace_loop l;
+
+	trace_loop_begin(&l, r);
+	f->in_loops += l.turns * l.accesses - size;
+	for (unsigned i = 0; i < l.accesses; i++) {
+		unsigned found = shadow_decide_loop(f->chunk->thread, f->chunk->time, l.at[i].addr, l.stride[i],
+						    l.turns, access_size(&l.at[i]), f->cut);
+
+		keep |= (found & SHADOW_SOME_KEEP ? 1u : 0) << i;
+		drop |= (found & SHADOW_SOME_DROP ? 1u : 0) << i;
+	}
+	if (keep) {
+		put_pending(f);
+		f->untimed = true;
+	}
+	if (keep & drop)
+		split_loop(f, &l, keep & ~drop, keep & drop, size, (size_t)(f->end - r) - size);
+	else
+		put_turns(f, &l, keep, 0, l.turns);
+}
+
 /* Looks at one event and returns the next. */
 static const struct trace_record *filter_event(struct filter *f, const struct trace_record *r)
 {
 	unsigned kind = trace_site_kind(r->site), count = 1 + trace_extra(kind);
+	size_t loop = kind == TRACE_LOOP ? trace_loop_size(r, (size_t)(f->end - r)) : 0;
 
-	/* All of it was shared: it stays as it is. */
-	if (kind == TRACE_LOOP && trace_loop_size(r, (size_t)(f->end - r)))
-		count = (unsigned)trace_loop_size(r, (size_t)(f->end - r));
+	if (loop) {
+		filter_loop(f, r, loop);
+		return r + loop;
+	}
 	if (kind == TRACE_STAMP) {
 		if (f->untimed)
 			*f->kept++ = *r;	/* it ends what is before it */
@@ -116,12 +204,12 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 	return r + count;
 }
 
-/* Writes what is left of a chunk; an empty one too, so that numbers have no holes. */
-static void decide(struct trace_chunk *chunk, bool cut)
+/* Writes what is left of a chunk; an empty one too, so that numbers have no holes. Returns its events. */
+static uint64_t decide(struct trace_chunk *chunk, bool cut)
 {
 	struct trace_chunk *out = (struct trace_chunk *)decided;
 	const uint8_t *payload = (const uint8_t *)(chunk + 1);
-	struct filter f = { .chunk = chunk, .cut = cut, .kept = raw };
+	struct filter f = { .chunk = chunk, .cut = cut, .kept = kept };
 	uint8_t *end;
 	size_t count = 0;
 
@@ -135,18 +223,19 @@ static void decide(struct trace_chunk *chunk, bool cut)
 	/* Nothing to take out: it can go as it is. */
 	if (f.dropped == 0 && count > 0) {
 		snarlrt_chunk_write(chunk);
-		return;
+		return chunk->count + f.in_loops;
 	}
 	put_pending(&f);
 	*out = *chunk;
-	out->count = (uint32_t)(f.kept - raw);
+	out->count = (uint32_t)(f.kept - kept);
 	trace_coder_init(&coder, chunk->time);
-	end = trace_encode(&coder, (uint8_t *)(out + 1), raw, f.kept);
+	end = trace_encode(&coder, (uint8_t *)(out + 1), kept, f.kept);
 	end = trace_encode_end(&coder, end);
 	out->stored = (uint32_t)(end - (uint8_t *)(out + 1));
 	snarlrt_chunk_write(out);
 	if (cut)
 		snarlrt.live->cut_records += f.dropped;
+	return chunk->count + f.in_loops;
 }
 
 /* Only after the chunk is in the file may its place be used again. */
@@ -156,10 +245,8 @@ static void decide_oldest(bool cut)
 	struct trace_chunk *chunk = (struct trace_chunk *)stash_at(live->stash_tail);
 	uint64_t bytes = entry_bytes(chunk);
 
-	if (chunk->type == TRACE_CHUNK_EVENTS) {
-		decide(chunk, cut);
-		live->stash_records -= chunk->count;
-	}
+	if (chunk->type == TRACE_CHUNK_EVENTS)
+		live->stash_records -= decide(chunk, cut);
 	__atomic_store_n(&live->stash_tail, live->stash_tail + bytes, __ATOMIC_RELEASE);
 }
 
@@ -168,7 +255,7 @@ static void make_room(uint64_t bytes)
 	struct live_header *live = snarlrt.live;
 
 	while (live->stash_head + bytes - live->stash_tail > live->stash_size ||
-	       live->stash_records > snarlrt.window)
+	       (live->stash_records > snarlrt.window && live->stash_tail < live->stash_head))
 		decide_oldest(true);
 }
 
@@ -189,7 +276,7 @@ static void skip_to_start(uint64_t bytes)
 	__atomic_store_n(&live->stash_head, live->stash_head + left, __ATOMIC_RELEASE);
 }
 
-void snarlrt_stash_push(struct trace_chunk *chunk)
+void snarlrt_stash_push(struct trace_chunk *chunk, uint64_t events)
 {
 	struct live_header *live = snarlrt.live;
 	uint64_t bytes = entry_bytes(chunk);
@@ -210,7 +297,7 @@ void snarlrt_stash_push(struct trace_chunk *chunk)
 		to[i] = from[i];
 	if (room) {
 		__atomic_store_n(&live->stash_head, live->stash_head + bytes, __ATOMIC_RELEASE);
-		live->stash_records += chunk->count;
+		live->stash_records += events;
 	}
 	snarlrt_unlock(&stash_lock);
 	if (!room)

@@ -56,6 +56,24 @@ static inline size_t trace_loop_size(const struct trace_record *r, size_t count)
 	return n;
 }
 
+/* Of a group: the record of an access, a stride that is too long before it. Returns behind it. */
+static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64_t addr, uint64_t stride,
+						  uint64_t site)
+{
+	if (__builtin_expect(stride + 0x8000 >= 0x10000, 0)) {
+		*r++ = (struct trace_record){ stride, TRACE_SITE(TRACE_LOOP, 0, site) };
+		stride = 0;
+	}
+	*r++ = (struct trace_record){ addr | stride << 48, site };
+	return r;
+}
+
+/* Its first one, once the second is there. */
+static inline void trace_loop_head(struct trace_record *group, uint64_t turns, unsigned accesses)
+{
+	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, group[1].site) };
+}
+
 /* A group, being expanded. */
 struct trace_loop {
 	struct trace_record at[TRACE_LOOP_ACCESSES];	/* in this turn */

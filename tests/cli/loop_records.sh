@@ -29,6 +29,30 @@ for cc in $(compilers); do
 	RECORD_OPTIONS=--no-filter record all.snarl ./shapes loops long
 	"$tools/shared" all.snarl >all.txt
 	same "$cc: other accesses without the filter" all.txt long.loops.txt
+
+	# Memory of which it is not known yet: kept where another thread came to it, in whatever life.
+	for what in later lives; do
+		for kind in loops hooks; do
+			record $what.$kind.snarl ./shapes $kind $what
+			plain $what.$kind.snarl >$what.$kind.txt
+			"$tools/shared" $what.$kind.snarl >shared.$what.$kind.txt
+		done
+		RECORD_OPTIONS=--no-filter record $what.all.snarl ./shapes hooks $what
+		"$tools/shared" $what.all.snarl >shared.$what.all.txt
+		same "$cc, $what: other events" $what.hooks.txt $what.loops.txt
+		same "$cc, $what: other accesses than without the filter" shared.$what.all.txt shared.$what.loops.txt
+	done
+
+	# Cut when the window is full: 12 of 32 granules of 163, 100 and 1 then come to be shared.
+	for kind in hooks loops; do
+		RECORD_OPTIONS='--window 64K --json' record cut.$kind.snarl ./shapes $kind cut
+		plain cut.$kind.snarl >cut.$kind.all
+		sed -n '/^0\.2 /p' cut.$kind.all | sed '1,/ create /d' >cut.$kind.txt
+	done
+	grep -q '"cut_locations":104,' record.out || fail "$cc: not 104 locations cut: $(cat record.out)"
+	[ -s cut.loops.txt ] || fail "$cc: nothing told of what is in part cut"
+	same "$cc: other events of memory that is in part cut" cut.hooks.txt cut.loops.txt
+
 	# Text and back.
 	snarl dump --raw --no-symbols loops.snarl >text
 	plain text >again.txt

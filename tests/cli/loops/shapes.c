@@ -2,7 +2,7 @@
  * Runs the loops of shapes.S on memory that is private, shared, or some of both. One thread at a
  * time: the events are always the same. Says at the end which loops there were.
  *
- *   shapes loops|hooks|- short|long|killed|registers|wanted	(wanted: fails if hooks do not run)
+ *   shapes loops|hooks|- short|long|later|lives|cut|killed|registers|wanted	(wanted: fails if hooks do not run)
  */
 #include <pthread.h>
 #include <signal.h>
@@ -24,13 +24,13 @@ struct registers {
 
 void kept(struct registers *before, struct registers *after, long turns, char *a);
 
-static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], scalar[64];
+static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], late[1 << 20], scalar[64];
 static const long turns[] = { 1, 2, 3, 7, 16, 100, 257, 1000 };
 
-static __attribute__((noinline)) void all_shapes(char *a, char *b, long n, char *c)
+/* None of these has an address that its hook is not made for. */
+static __attribute__((noinline)) void most_shapes(char *a, char *b, long n, char *c)
 {
 	copy(a, b, n, 0, c);
-	copy(a + 5, b + 3, n, 0, c);
 	row(a, b, n, 0, c);
 	down(a, b, n, 0, c);
 	far(a, b, n, 40, c);
@@ -46,6 +46,12 @@ static __attribute__((noinline)) void all_shapes(char *a, char *b, long n, char 
 	many(a, b, n, 0, c);
 }
 
+static __attribute__((noinline)) void all_shapes(char *a, char *b, long n, char *c)
+{
+	most_shapes(a, b, n, c);
+	copy(a + 5, b + 3, n, 0, c);
+}
+
 /* What no other thread touches, what all do, and blocks of both. */
 static void *work(void *arg)
 {
@@ -58,17 +64,17 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void touch_blocks(void)
+static void touch_blocks(char *from, size_t size)
 {
-	for (size_t i = 0; i < sizeof(some); i += 256)
-		memset(some + i, 1, 96);
+	for (size_t i = 0; i < size; i += 256)
+		memset(from + i, 1, 96);
 }
 
 static void *touch(void *unused)
 {
 	memset(ours, 0, sizeof(ours));
 	memset(scalar, 0, sizeof(scalar));
-	touch_blocks();
+	touch_blocks(some, sizeof(some));
 	return unused;
 }
 
@@ -99,6 +105,76 @@ static void *many_loops(void *unused)
 		if (i % 7 == 0)
 			many(ours, ours + i, 3, 0, scalar);
 	}
+	return unused;
+}
+
+/* Private while the loops run; another thread comes to blocks of the first half later. */
+static void *private_yet(void *unused)
+{
+	for (size_t i = 0; i < 6; i++) {
+		all_shapes(late, late + 4096, turns[i], late + 8192);
+		all_shapes(ours, late, turns[i], scalar);
+	}
+	return unused;
+}
+
+static void *touch_late(void *unused)
+{
+	touch_blocks(late, sizeof(late) / 2);
+	return unused;
+}
+
+#define BLOCK 32768
+
+static void *touch_low(void *block)
+{
+	memset(block, 1, 400);
+	return NULL;
+}
+
+static void *touch_high(void *block)
+{
+	memset((char *)block + BLOCK / 2, 1, 400);
+	return NULL;
+}
+
+/* A block that others touch in one life and not in the next, and one the other way round. */
+static void *lives(void *unused)
+{
+	for (int i = 0; i < 2; i++) {
+		char *first = malloc(BLOCK), *second;
+		intptr_t place = (intptr_t)first;
+
+		copy(first, first + BLOCK / 2, 100, 0, scalar);
+		if (i == 0)
+			in_thread(touch_low, first);
+		free(first);
+		second = malloc(BLOCK);
+		if ((intptr_t)second != place)
+			exit(3);
+		copy(second, second + BLOCK / 2, 90, 0, scalar);
+		if (i == 1)
+			in_thread(touch_high, second);
+		row(second, second + BLOCK / 4, 80, 0, second + BLOCK / 2);
+		free(second);
+	}
+	return unused;
+}
+
+static void *touch_all(void *unused)
+{
+	touch_blocks(late, sizeof(late));
+	return unused;
+}
+
+/* So many loops that the window is full and their memory cut; then some of it is shared. */
+static void *cut(void *unused)
+{
+	for (int i = 0; i < 9000; i++)
+		row(late + 8 * (i % 64), late + 32768, 100, 0, late + 65536);
+	in_thread(touch_all, NULL);
+	for (size_t i = 0; i < 6; i++)
+		most_shapes(late, late + 4096, turns[i], late + 65536);
 	return unused;
 }
 
@@ -152,6 +228,13 @@ int main(int argc, char **argv)
 		in_thread(many_loops, NULL);
 	} else if (strcmp(what, "short") == 0) {
 		short_loops(4);
+	} else if (strcmp(what, "later") == 0) {
+		in_thread(private_yet, NULL);
+		in_thread(touch_late, NULL);
+	} else if (strcmp(what, "lives") == 0) {
+		in_thread(lives, NULL);
+	} else if (strcmp(what, "cut") == 0) {
+		in_thread(cut, NULL);
 	} else if (strcmp(what, "killed") == 0) {
 		row(ours, ours + 4096, 100, 0, scalar);
 		raise(SIGKILL);
