@@ -68,7 +68,6 @@ int bunches_expand(const struct bunches *b, const struct trace_record *r, uint64
 {
 	uint64_t *at = map_find(&b->by_site, r->site & TRACE_ADDR_MASK);
 	const struct bunches_entry *e;
-	const struct trace_record *a;
 
 	if (!at)
 		return -1;
@@ -77,10 +76,11 @@ int bunches_expand(const struct bunches *b, const struct trace_record *r, uint64
 		e = &b->entries[e->earlier - 1];
 	if (e->count != trace_bunch_count(r->site))
 		return -1;
-	a = &b->accesses[e->first];
 	for (uint32_t i = 0; i < e->accesses; i++) {
-		to[i].addr = (r->addr + a[i].addr) & TRACE_ADDR_MASK;
-		to[i].site = a[i].site;
+		const struct trace_record *a = &b->accesses[e->first + i];
+
+		to[i].addr = (r->addr + a->addr) & TRACE_ADDR_MASK;
+		to[i].site = a->site;
 	}
 	return (int)e->accesses;
 }
