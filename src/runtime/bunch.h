@@ -37,7 +37,8 @@ SNARLRT_EXPORT void __snarl_bunches(const struct bunch *start, const struct bunc
 /*
  * In bunch_x86_64.S: a bunch whose memory is shared, but calls have not been told, or the ring needs
  * attention. %rdi is the first address, %rcx the first site, %eax TRACE_BUNCH | count << 8. Every register but
- * %rax and %rcx is kept (as by __snarl_access_wide). Returns 0 if nothing was told: the hooks are to do that.
+ * %rax and %rcx is kept (as by __snarl_access_wide). Returns 0 if nothing was told, under control for one: that is up to
+ * the hooks.
  */
 void __snarl_bunch(void);
 

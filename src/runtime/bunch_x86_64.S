@@ -1,6 +1,6 @@
 /*
  * __snarl_bunch (bunch.h): tells calls that wait to be told, and then the bunch. A frame is as long as a
- * record. Whatever is not simple is left to the hooks.
+ * record. Where the ring needs attention C does it.
  */
 #ifdef __x86_64__
 
@@ -41,8 +41,6 @@ __snarl_bunch:
 	cmpq $0, TLS(BUSY)
 	jne 9f
 	movl $1, TLS(BUSY)		/* from here on signals wait */
-	pushq $0			/* what is returned */
-	.cfi_adjust_cfa_offset 8
 	cmpq $0, TLS(CUR)
 	jne 4f				/* the page is full */
 	movq TLS(SAVED), %rax
@@ -77,15 +75,16 @@ __snarl_bunch:
 3:	movq TLS(FRAME), %rdx
 	movq %rdx, TLS(TOLD)
 	movq %rdi, TLS(CUR)
-	movl $1, (%rsp)
-4:	movl $0, TLS(BUSY)
+	movl $0, TLS(BUSY)
 	movq TLS(SELF), %rdi
 	cmpl $0, DEFERRED_COUNT(%rdi)
-	je 5f
-	xorl %eax, %eax			/* no access: only what waits */
+	je 6f
+	xorl %esi, %esi			/* nothing to tell: only signals that wait */
+	jmp 5f
+4:	movl $0, TLS(BUSY)
+5:	movq %rsi, %rax
 	call snarlrt_access_keeping_wide
-5:	popq %rax
-	.cfi_adjust_cfa_offset -8
+6:	movl $1, %eax
 9:	popq %rdi
 	.cfi_adjust_cfa_offset -8
 	popq %rsi

@@ -186,12 +186,27 @@ void snarlrt_access(uint64_t addr, uint64_t site)
 	access_settle(addr, site);
 }
 
+/* Whose memory it is was looked at already. */
+static void tell_bunch(uint64_t addr, uint64_t site)
+{
+	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
+	struct snarlrt_thread *self = snarlrt_enter();
+
+	if (!self)
+		return;
+	snarlrt_tell_frames(self);
+	snarlrt_append(self, &r, 1);
+	snarlrt_leave(self);
+}
+
 void snarlrt_access_kept(uint64_t addr, uint64_t site)
 {
-	if (likely(site))
-		access_settle(addr, site);
-	else
+	if (unlikely(!site))
 		snarlrt_deliver_deferred(__snarl_tls.self);
+	else if (trace_site_kind(site) == TRACE_BUNCH)
+		tell_bunch(addr, site);
+	else
+		access_settle(addr, site);
 }
 
 /* Structures are copied by memcpy: let private ones pass as the inlined check does. */

@@ -9,7 +9,10 @@
 
 SNARLRT_HIDDEN void snarlrt_access(uint64_t addr, uint64_t site);
 
-/* Without a site: no access, but signals that waited while the assembly was busy. */
+/*
+ * The same, or a bunch, which is told. Without a site: no access, but signals that waited while the assembly was
+ * busy.
+ */
 SNARLRT_HIDDEN void snarlrt_access_kept(uint64_t addr, uint64_t site);
 
 /* The same for __snarl_access and __snarl_access_wide, whose callers keep values in registers. */

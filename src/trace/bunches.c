@@ -64,22 +64,31 @@ int bunches_add(struct bunches *b, const uint8_t *payload, size_t size, uint64_t
 	return 0;
 }
 
-int bunches_expand(const struct bunches *b, const struct trace_record *r, uint64_t time, struct trace_record *to)
+/* NULL if it was never told, or with another number of accesses. */
+static const struct bunches_entry *find(const struct bunches *b, uint64_t site, uint64_t time)
 {
-	uint64_t *at = map_find(&b->by_site, r->site & TRACE_ADDR_MASK);
+	const uint64_t *at = map_find(&b->by_site, site & TRACE_ADDR_MASK);
 	const struct bunches_entry *e;
 
 	if (!at)
-		return -1;
+		return NULL;
 	e = &b->entries[*at - 1];
 	while (e->time > time && e->earlier)
 		e = &b->entries[e->earlier - 1];
-	if (e->count != trace_bunch_count(r->site))
+	return e->count == trace_bunch_count(site) ? e : NULL;
+}
+
+int bunches_expand(const struct bunches *b, const struct trace_record *r, uint64_t time, struct trace_record *to)
+{
+	const struct bunches_entry *e = find(b, r->site, time);
+	uint64_t addr = r->addr;
+
+	if (!e)
 		return -1;
 	for (uint32_t i = 0; i < e->accesses; i++) {
 		const struct trace_record *a = &b->accesses[e->first + i];
 
-		to[i].addr = (r->addr + a->addr) & TRACE_ADDR_MASK;
+		to[i].addr = (addr + a->addr) & TRACE_ADDR_MASK;
 		to[i].site = a->site;
 	}
 	return (int)e->accesses;

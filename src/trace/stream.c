@@ -115,26 +115,31 @@ static void make_room(struct stream *s, size_t count)
 static void expand(struct stream *s, const struct bunches *bunches, size_t count)
 {
 	const struct trace_record *r = s->raw, *end = r + count;
+	struct trace_record *to;
 
-	make_room(s, count);
+	make_room(s, count + TRACE_BUNCH_MOST);
+	to = s->records + s->decoded;
 	while (r < end) {
-		unsigned kind = trace_site_kind(r->site), records = 1 + trace_extra(kind);
-		int got = -1;
+		unsigned kind = trace_site_kind(r->site), extra = trace_extra(kind);
+		int got;
 
-		if (kind == TRACE_BUNCH) {
+		*to++ = *r++;
+		if (extra) {
+			s->told = r->addr;
+			for (; extra > 0; extra--)
+				*to++ = *r++;
+		} else if (kind == TRACE_STAMP) {
+			s->told = r[-1].addr;
+		} else if (kind == TRACE_BUNCH) {
+			got = bunches_expand(bunches, r - 1, s->told, to - 1);
+			if (got < 0)
+				continue;
+			s->decoded = (size_t)(to - s->records) + (size_t)got - 1;
 			make_room(s, (size_t)(end - r) + TRACE_BUNCH_MOST);
-			got = bunches_expand(bunches, r, s->told, s->records + s->decoded);
-		} else if (records > 1 || kind == TRACE_STAMP) {
-			s->told = r[records > 1].addr;
+			to = s->records + s->decoded;
 		}
-		if (got >= 0) {
-			s->decoded += (size_t)got;
-			r++;
-			continue;
-		}
-		for (; records > 0; records--)
-			s->records[s->decoded++] = *r++;
 	}
+	s->decoded = (size_t)(to - s->records);
 }
 
 /*
