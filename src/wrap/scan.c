@@ -348,6 +348,8 @@ static void read_code(struct reading *r, const char *word)
 
 	if (strcmp(word, "-fPIC") == 0 || strcmp(word, "-fpic") == 0)
 		s->pic = true;
+	else if (strcmp(word, "-ffunction-sections") == 0 || strcmp(word, "-fno-function-sections") == 0)
+		s->function_sections = word[2] == 'f';
 	else if (is_one_of(word, not_pic, ARRAY_SIZE(not_pic)))
 		s->pic = false;
 	else if (starts(word, "-masm="))

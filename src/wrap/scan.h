@@ -32,6 +32,7 @@ struct scan {
 	bool is_static;		/* -static, -static-pie */
 	bool bare;		/* -nostdlib and the like: no libc unless named */
 	bool pic;		/* -fPIC, -fpic; not -fPIE */
+	bool function_sections;	/* -ffunction-sections */
 	bool debug;		/* some level of -g chosen, be it none */
 	bool intel;		/* -masm=intel */
 	bool own_assembler;	/* clang -fintegrated-as asked for */

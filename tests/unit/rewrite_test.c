@@ -300,6 +300,8 @@ static void test_copies(void **state)
 		{ "--production -c a.c", false, false },
 		{ "--snarl-no-instrument -c a.c", false, false },
 		{ "-masm=intel -c a.c", false, false },
+		{ "-ffunction-sections -c a.c", true, false },
+		{ "-ffunction-sections -fno-function-sections -c a.c", true, true },
 		{ "-masm=intel -masm=att -c a.c", true, true },
 	};
 
