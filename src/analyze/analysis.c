@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyze/alone.h"
 #include "analyze/flow.h"
 #include "analyze/spins.h"
 #include "analyze/track.h"
@@ -60,24 +61,26 @@ static bool is_total(const struct reader *trace)
 /* Events read ahead, so that analyses can ask for memory in time. */
 struct ahead {
 	struct event ring[RING];
+	bool alone[RING];
 	size_t read, done;
 	int got;		/* of the last reading */
 	struct err err;
 	const struct analysis **soon;	/* those who want to know, NULL ends it */
 	void **soon_states;
+	const struct alone *known;	/* NULL: nobody asks */
 	bool total;
 	struct spins spins;
 };
 
 /* Of those that are run. */
-static void ahead_open(struct ahead *a, const struct reader *trace,
+static void ahead_open(struct ahead *a, const struct reader *trace, const struct alone *known,
 		       const struct analysis *const *which, void **states)
 {
 	size_t count = 0, wanting = 0;
 
 	while (which[count])
 		count++;
-	*a = (struct ahead){ .got = 1, .total = is_total(trace) };
+	*a = (struct ahead){ .got = 1, .known = known, .total = is_total(trace) };
 	a->soon = xcalloc(count + 1, sizeof(*a->soon));
 	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
 	for (size_t i = 0; i < count; i++) {
@@ -114,9 +117,15 @@ static void ahead_fill(struct ahead *a, struct reader *trace)
 
 	while (a->got > 0 && a->read < end) {
 		struct event *ev = &a->ring[a->read % RING];
+		bool *alone = &a->alone[a->read % RING];
 
+		*alone = false;
 		if (!read_one(a, trace, ev) || !access_of(ev->kind))
 			continue;
+		if (a->known && alone_has(a->known, ev)) {
+			*alone = true;
+			continue;
+		}
 		for (size_t i = 0; a->soon[i]; i++)
 			a->soon[i]->soon(a->soon_states[i], ev);
 	}
@@ -130,9 +139,9 @@ static inline const struct event *ahead_next(struct ahead *a, struct reader *tra
 	return a->read == a->done ? NULL : &a->ring[a->done++ % RING];
 }
 
-static int first_pass(struct reader *trace, const struct analysis *const *which, void **states,
-		      struct track *track, struct findings *out, struct analysis_stats *stats,
-		      struct err *err)
+static int first_pass(struct reader *trace, const struct alone *known,
+		      const struct analysis *const *which, void **states, struct track *track,
+		      struct findings *out, struct analysis_stats *stats, struct err *err)
 {
 	uint64_t events = 0, accesses = 0;
 	const struct event *ev;
@@ -140,7 +149,7 @@ static int first_pass(struct reader *trace, const struct analysis *const *which,
 	struct ahead ahead;
 	int got = 0;
 
-	ahead_open(&ahead, trace, which, states);
+	ahead_open(&ahead, trace, known, which, states);
 	while ((ev = ahead_next(&ahead, trace))) {
 		view = track_before(track, ev);
 		if (!view) {
@@ -148,6 +157,7 @@ static int first_pass(struct reader *trace, const struct analysis *const *which,
 				      ev->thread, TRACK_MAX_THREADS);
 			break;
 		}
+		track->view.alone = ahead.alone[(ahead.done - 1) % RING];
 		events++;
 		accesses += access_of(ev->kind) != 0;
 		for (size_t i = 0; which[i]; i++)
@@ -385,6 +395,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 {
 	struct analysis_stats unused;
 	double start = now();
+	struct alone *alone = NULL;
 	struct track track;
 	size_t count = 0;
 	void **states;
@@ -402,15 +413,19 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	if (reader_rewind(trace, err) < 0)
 		return -1;
 	states = xcalloc(count + 1, sizeof(*states));
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		states[i] = which[i]->open(ctx);
+		if (which[i]->asks_alone && !alone)
+			alone = alone_new(trace);
+	}
 	track_init(&track, ctx);
-	got = first_pass(trace, which, states, &track, out, stats, err);
+	got = first_pass(trace, alone, which, states, &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
 		which[i]->finish(states[i], out);
 		which[i]->close(states[i]);
 	}
 	free(states);
+	alone_free(alone);
 	track_free(&track);
 	count_locks(ctx, out);
 	again = second_pass(trace, out, got < 0 ? NULL : err);

@@ -60,6 +60,7 @@ struct view {
 	 * of a thread that ends or begins. Size 0: none.
 	 */
 	uint64_t gone_addr, gone_size;
+	bool alone;			/* an access where none can conflict (alone.h), if that was asked for */
 	enum view_sem sem;		/* of the event's semaphore, if it has one */
 };
 
@@ -97,9 +98,11 @@ struct analysis {
 	void *(*open)(const struct analysis_context *ctx);
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
+	bool asks_alone;	/* view.alone is to be known; else it is false */
 	/*
 	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the
 	 * processor for memory that it will need. Nothing that is found may depend on it.
+	 * Where `alone` was asked for, not of those.
 	 */
 	void (*soon)(void *state, const struct event *ev);
 	void (*finish)(void *state, struct findings *out);

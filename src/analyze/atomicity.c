@@ -410,7 +410,7 @@ static void atomicity_event(void *state, const struct event *ev, const struct vi
 
 	if (!access)
 		moments_sync(a->moments, ev, view);
-	else if (!view_ignores(view, access))
+	else if (!view->alone && !view_ignores(view, access))
 		atomicity_access(a, ev, view, access, out);
 	if (view->gone_size)
 		history_forget(&a->history, view->gone_addr, view->gone_size);
@@ -437,6 +437,7 @@ const struct analysis analysis_atomicity = {
 	.summary = "two accesses of a block that another thread's access can come between",
 	.open = atomicity_open,
 	.event = atomicity_event,
+	.asks_alone = true,
 	.soon = atomicity_soon,
 	.finish = atomicity_finish,
 	.close = atomicity_close,

@@ -12,6 +12,7 @@
 #include "trace/catalog.h"
 #include "trace/index.h"
 #include "trace/reader.h"
+#include "trace/scan.h"
 #include "trace/stream.h"
 #include "trace/text.h"
 
@@ -340,6 +341,27 @@ int reader_rewind(struct reader *r, struct err *err)
 	r->failed = false;
 	heap_build(r);
 	return 0;
+}
+
+static int accesses_of_text(struct reader *r, reader_access *fn, void *ctx, struct err *err)
+{
+	struct event ev;
+	int got;
+
+	while ((got = reader_next(r, &ev, err)) > 0)
+		if (ev.size)
+			fn(ctx, ev.thread, ev.kind, ev.addr, ev.size);
+	return got;
+}
+
+int reader_accesses(struct reader *r, reader_access *fn, void *ctx, struct err *err)
+{
+	int got;
+
+	if (reader_rewind(r, err) < 0)
+		return -1;
+	got = r->text ? accesses_of_text(r, fn, ctx, err) : scan_accesses(&r->idx, fn, ctx, err);
+	return reader_rewind(r, err) < 0 ? -1 : got;
 }
 
 const struct reader_info *reader_info(const struct reader *r)

@@ -75,6 +75,14 @@ int reader_next(struct reader *r, struct event *ev, struct err *err);
 /* From now on without `value` events, for who counts events and has no use for these. */
 void reader_leave_out_values(struct reader *r);
 
+/*
+ * Tells of every access, and of what `value` events are about, in no order but that of each
+ * thread: far sooner than reading all events. Afterwards the first event is next. -1 if damaged,
+ * maybe after some were told of.
+ */
+typedef void reader_access(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size);
+int reader_accesses(struct reader *r, reader_access *fn, void *ctx, struct err *err);
+
 /* Start again from the first event. */
 int reader_rewind(struct reader *r, struct err *err);
 

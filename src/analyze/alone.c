@@ -1,0 +1,123 @@
+#include "analyze/alone.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/access.h"
+#include "base/mem.h"
+
+#define PAGES (1u << 18)	/* at most: 1 GiB of memory; what is not in them is not alone */
+#define MOST ((uint64_t)PAGES * ALONE_GRANULES * 8)
+
+/* Of a granule: who was there, and whether somebody wrote. */
+#define MANY 0x7fffu
+#define WRITTEN 0x8000u
+
+struct page {
+	uint16_t granule[ALONE_GRANULES];
+};
+
+struct look {
+	struct alone *alone;
+	struct page *pages;
+	size_t capacity;
+	uint64_t key;		/* of the last one used; 0: none */
+	struct page *page;	/* it; NULL: there are too many */
+	bool lost;		/* one access alone is to more */
+};
+
+static void more_slots(struct alone *a)
+{
+	struct alone_slot *old = a->slots;
+	size_t count = a->slot_count;
+
+	a->slot_count = count ? 2 * count : 1024;
+	a->slots = xcalloc(a->slot_count, sizeof(*a->slots));
+	for (size_t i = 0; i < count; i++)
+		if (old[i].key)
+			*(struct alone_slot *)alone_slot(a, old[i].key) = old[i];
+	free(old);
+}
+
+static __attribute__((noinline)) void turn_to(struct look *l, uint64_t key)
+{
+	struct alone *a = l->alone;
+	struct alone_slot *s = (struct alone_slot *)alone_slot(a, key);
+
+	l->key = key;
+	l->page = NULL;
+	if (!s->key && a->page_count == PAGES)
+		return;
+	if (!s->key) {
+		if (2 * a->page_count >= a->slot_count) {
+			more_slots(a);
+			s = (struct alone_slot *)alone_slot(a, key);
+		}
+		l->pages = xgrow(l->pages, a->page_count, &l->capacity, sizeof(*l->pages));
+		memset(&l->pages[a->page_count], 0, sizeof(*l->pages));
+		*s = (struct alone_slot){ key, (uint32_t)a->page_count++ };
+	}
+	l->page = &l->pages[s->page];
+}
+
+static void touch(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+{
+	uint64_t end = (addr + size - 1) / 8 + 1;
+	unsigned access = access_of(kind), written = access & ACCESS_WRITE ? WRITTEN : 0;
+	unsigned who = thread < MANY ? thread : MANY;
+	struct look *l = ctx;
+
+	l->lost |= access && size > MOST;
+	if (!access || !size || l->lost)
+		return;
+	for (uint64_t g = addr / 8; g < end; g++) {
+		uint16_t *at, was;
+
+		if (l->key != g / ALONE_GRANULES + 1)
+			turn_to(l, g / ALONE_GRANULES + 1);
+		if (!l->page) {
+			g |= ALONE_GRANULES - 1;
+			continue;
+		}
+		at = &l->page->granule[g % ALONE_GRANULES];
+		was = *at;
+		if (was && (was & MANY) != who)
+			was |= MANY;
+		was |= was ? written : who | written;
+		if (was != *at)
+			*at = was;
+	}
+}
+
+static void settle(const struct page *p, uint64_t *shared)
+{
+	for (unsigned i = 0; i < ALONE_GRANULES; i++)
+		shared[i / 64] |= (uint64_t)(p->granule[i] == (MANY | WRITTEN)) << i % 64;
+}
+
+struct alone *alone_new(struct reader *trace)
+{
+	struct alone *a = xcalloc(1, sizeof(*a));
+	struct look l = { .alone = a };
+	struct err unused;
+
+	more_slots(a);
+	if (reader_accesses(trace, touch, &l, &unused) < 0 || l.lost) {
+		memset(a->slots, 0, a->slot_count * sizeof(*a->slots));
+		a->page_count = 0;
+	}
+	a->shared = xcalloc(a->page_count + 1, sizeof(*a->shared));
+	for (size_t i = 0; i < a->page_count; i++)
+		settle(&l.pages[i], a->shared[i]);
+	free(l.pages);
+	return a;
+}
+
+void alone_free(struct alone *a)
+{
+	if (!a)
+		return;
+	free(a->slots);
+	free(a->shared);
+	free(a);
+}
