@@ -313,6 +313,10 @@ int reader_next(struct reader *r, struct event *ev, struct err *err)
 {
 	int got;
 
+	if (r->top && r->top->state == STREAM_READY && !r->failed && stream_take_plain(r->top, ev)) {
+		heap_moved(r);
+		return 1;
+	}
 	do
 		got = next(r, ev, err);
 	while (got > 0 && ev->kind == TRACE_VALUE && r->no_values);

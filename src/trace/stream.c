@@ -293,24 +293,6 @@ static __attribute__((noinline)) const struct trace_record *next_of_loop(struct 
 	return &s->turn;
 }
 
-static void tick(struct stream *s)
-{
-	s->clock += s->step;
-	s->over += s->rest;
-	if (s->over >= s->parts) {
-		s->over -= s->parts;
-		s->clock++;
-	}
-	if (s->clock > s->time)
-		s->time = s->clock;
-}
-
-static void reach_limit(struct stream *s)
-{
-	if (s->total_order || s->limit > s->clock)
-		s->clock = s->limit;
-}
-
 /* Looks for the next event to deliver. */
 static int advance(struct stream *s, struct index *idx, struct err *err)
 {
@@ -323,14 +305,14 @@ static int advance(struct stream *s, struct index *idx, struct err *err)
 			else
 				s->batch++;
 			s->taken++;
-			tick(s);
+			stream_tick(s);
 			if (s->taken == s->count && !s->timed_records)
-				reach_limit(s);
+				stream_reach_limit(s);
 			if (frames_hold(&s->frames, r))
 				continue;
 			s->head = r;
 		} else if (s->timed_records) {
-			reach_limit(s);
+			stream_reach_limit(s);
 			if (s->limit > s->time)
 				s->time = s->limit;
 			s->head = s->timed;
@@ -338,7 +320,7 @@ static int advance(struct stream *s, struct index *idx, struct err *err)
 			if (fill(s, idx, err) < 0)
 				return -1;
 			if (!s->count && !s->timed_records)
-				reach_limit(s);
+				stream_reach_limit(s);
 			continue;
 		} else if (s->next < s->end) {
 			uint64_t begin = index_header(idx, idx->events[s->next].offset).time +
@@ -380,7 +362,7 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	trace_coder_init(s->coder, chunk.time);
 	s->told = chunk.time;
 	s->limit = chunk.time;
-	reach_limit(s);
+	stream_reach_limit(s);
 	s->time = s->key;	/* the merge has come that far, whatever the chunk says */
 	if (!s->left)
 		spread_to_next(s, idx);

@@ -99,4 +99,72 @@ static inline void stream_event(struct event *ev, uint32_t thread, const struct 
 		ev->size = 0;
 }
 
+static inline void stream_tick(struct stream *s)
+{
+	s->clock += s->step;
+	s->over += s->rest;
+	if (s->over >= s->parts) {
+		s->over -= s->parts;
+		s->clock++;
+	}
+	if (s->clock > s->time)
+		s->time = s->clock;
+}
+
+_Static_assert(TRACE_WRITE == TRACE_READ + 1, "stream_plain() relies on it");
+
+static inline bool stream_plain(const struct trace_record *r)
+{
+	return trace_site_kind(r->site) - TRACE_READ <= 1u;
+}
+
+static inline void stream_reach_limit(struct stream *s)
+{
+	if (s->total_order || s->limit > s->clock)
+		s->clock = s->limit;
+}
+
+/* Behind the plain access that is delivered: another one, or the end of the batch. */
+static inline bool stream_pass_plain(struct stream *s)
+{
+	if (s->taken < s->count) {
+		if (!stream_plain(s->batch) || (s->taken + 1 == s->count && !s->timed_records))
+			return false;
+		s->head = s->batch++;
+		s->taken++;
+		stream_tick(s);
+	} else {
+		if (!s->timed_records)
+			return false;
+		stream_reach_limit(s);
+		if (s->limit > s->time)
+			s->time = s->limit;
+		s->head = s->timed;
+	}
+	s->key = s->time;
+	return true;
+}
+
+/* stream_take() for most events. False: it is none of these, and nothing was done. */
+static inline bool stream_take_plain(struct stream *s, struct event *ev)
+{
+	const struct trace_record *r = s->head;
+	uint64_t time = s->key;
+
+	if (s->frames.count || !stream_plain(r) || !stream_pass_plain(s))
+		return false;
+	ev->time = time;
+	ev->addr = r->addr & TRACE_ADDR_MASK;
+	ev->result = (uint16_t)(r->addr >> 48);
+	ev->pc = r->site & TRACE_ADDR_MASK;
+	ev->detail = (uint8_t)(r->site >> 56);
+	ev->kind = (uint16_t)trace_site_kind(r->site);
+	ev->size = 1ull << (ev->detail & TRACE_SIZE_MASK);
+	ev->arg = ev->extra[0] = ev->extra[1] = 0;
+	ev->thread = s->thread;
+	ev->depth = s->frames.depth;
+	s->delivered++;
+	return true;
+}
+
 #endif
