@@ -60,33 +60,37 @@ static __attribute__((noinline)) void turn_to(struct look *l, uint64_t key)
 	l->page = &l->pages[s->page];
 }
 
-static void touch(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+/* `who` and maybe WRITTEN. */
+static inline void touch(struct look *l, uint64_t granule, unsigned mark)
 {
-	uint64_t end = (addr + size - 1) / 8 + 1;
-	unsigned access = access_of(kind), written = access & ACCESS_WRITE ? WRITTEN : 0;
-	unsigned who = thread < MANY ? thread : MANY;
+	unsigned now;
+	uint16_t *at;
+
+	if (l->key != granule / ALONE_GRANULES + 1)
+		turn_to(l, granule / ALONE_GRANULES + 1);
+	if (!l->page)
+		return;
+	at = &l->page->granule[granule % ALONE_GRANULES];
+	now = *at | mark;
+	if (*at && (*at ^ mark) & MANY)
+		now |= MANY;
+	if (now != *at)
+		*at = (uint16_t)now;
+}
+
+static void see(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+{
+	unsigned access = access_of(kind), mark = thread < MANY ? thread : MANY;
+	uint64_t first = addr / 8, last = (addr + size - 1) / 8;
 	struct look *l = ctx;
 
-	l->lost |= access && size > MOST;
-	if (!access || !size || l->lost)
+	if (!access || !size)
 		return;
-	for (uint64_t g = addr / 8; g < end; g++) {
-		uint16_t *at, was;
-
-		if (l->key != g / ALONE_GRANULES + 1)
-			turn_to(l, g / ALONE_GRANULES + 1);
-		if (!l->page) {
-			g |= ALONE_GRANULES - 1;
-			continue;
-		}
-		at = &l->page->granule[g % ALONE_GRANULES];
-		was = *at;
-		if (was && (was & MANY) != who)
-			was |= MANY;
-		was |= was ? written : who | written;
-		if (was != *at)
-			*at = was;
-	}
+	mark |= access & ACCESS_WRITE ? WRITTEN : 0;
+	l->lost |= size > MOST;
+	touch(l, first, mark);
+	while (first < last && !l->lost)
+		touch(l, ++first, mark);
 }
 
 static void settle(const struct page *p, uint64_t *shared)
@@ -102,7 +106,7 @@ struct alone *alone_new(struct reader *trace)
 	struct err unused;
 
 	more_slots(a);
-	if (reader_accesses(trace, touch, &l, &unused) < 0 || l.lost) {
+	if (reader_accesses(trace, see, &l, &unused) < 0 || l.lost) {
 		memset(a->slots, 0, a->slot_count * sizeof(*a->slots));
 		a->page_count = 0;
 	}

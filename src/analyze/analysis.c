@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyze/ahead.h"
 #include "analyze/alone.h"
 #include "analyze/flow.h"
-#include "analyze/spins.h"
 #include "analyze/track.h"
 #include "base/mem.h"
 
@@ -46,126 +46,34 @@ void analysis_context_free(struct analysis_context *ctx)
 	*ctx = (struct analysis_context){ 0 };
 }
 
-/*
- * Where the order is total, times are positions in it, not those of a clock: what is found in
- * the trace of a run does not depend on how fast that was.
- */
-static bool is_total(const struct reader *trace)
-{
-	return reader_info(trace)->header->flags & TRACE_TOTAL_ORDER;
-}
-
-#define BATCH 8u	/* events read at once */
-#define RING 32u	/* a power of two, not below ANALYSIS_AHEAD + BATCH */
-
-/* Events read ahead, so that analyses can ask for memory in time. */
-struct ahead {
-	struct event ring[RING];
-	bool alone[RING];
-	size_t read, done;
-	int got;		/* of the last reading */
-	struct err err;
-	const struct analysis **soon;	/* those who want to know, NULL ends it */
-	void **soon_states;
-	const struct alone *known;	/* NULL: nobody asks */
-	bool total;
-	struct spins spins;
-};
-
-/* Of those that are run. */
-static void ahead_open(struct ahead *a, const struct reader *trace, const struct alone *known,
-		       const struct analysis *const *which, void **states)
-{
-	size_t count = 0, wanting = 0;
-
-	while (which[count])
-		count++;
-	*a = (struct ahead){ .got = 1, .known = known, .total = is_total(trace) };
-	a->soon = xcalloc(count + 1, sizeof(*a->soon));
-	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
-	for (size_t i = 0; i < count; i++) {
-		if (!which[i]->soon)
-			continue;
-		a->soon[wanting] = which[i];
-		a->soon_states[wanting++] = states[i];
-	}
-	spins_init(&a->spins, reader_info(trace)->path);
-}
-
-static void ahead_close(struct ahead *a)
-{
-	spins_free(&a->spins);
-	free(a->soon);
-	free(a->soon_states);
-}
-
-static bool read_one(struct ahead *a, struct reader *trace, struct event *ev)
-{
-	a->got = reader_next(trace, ev, &a->err);
-	if (a->got <= 0)
-		return false;
-	spins_translate(&a->spins, ev);
-	a->read++;
-	if (a->total)
-		ev->time = a->read;
-	return true;
-}
-
-static void ahead_fill(struct ahead *a, struct reader *trace)
-{
-	size_t end = a->done + (a->soon[0] ? ANALYSIS_AHEAD : 0) + BATCH;
-
-	while (a->got > 0 && a->read < end) {
-		struct event *ev = &a->ring[a->read % RING];
-		bool *alone = &a->alone[a->read % RING];
-
-		*alone = false;
-		if (!read_one(a, trace, ev) || !access_of(ev->kind))
-			continue;
-		if (a->known && alone_has(a->known, ev)) {
-			*alone = true;
-			continue;
-		}
-		for (size_t i = 0; a->soon[i]; i++)
-			a->soon[i]->soon(a->soon_states[i], ev);
-	}
-}
-
-/* The next event; NULL at the end. */
-static inline const struct event *ahead_next(struct ahead *a, struct reader *trace)
-{
-	if (a->read <= a->done + (a->soon[0] ? ANALYSIS_AHEAD : 0))
-		ahead_fill(a, trace);
-	return a->read == a->done ? NULL : &a->ring[a->done++ % RING];
-}
-
-static int first_pass(struct reader *trace, const struct alone *known,
+static int first_pass(struct reader *trace, const struct alone *alone,
 		      const struct analysis *const *which, void **states, struct track *track,
 		      struct findings *out, struct analysis_stats *stats, struct err *err)
 {
-	uint64_t events = 0, accesses = 0;
-	const struct event *ev;
+	const struct ahead_event *next;
 	const struct view *view;
 	struct ahead ahead;
 	int got = 0;
 
-	ahead_open(&ahead, trace, known, which, states);
-	while ((ev = ahead_next(&ahead, trace))) {
+	ahead_open(&ahead, trace, alone, which, states);
+	while ((next = ahead_next(&ahead, trace))) {
+		const struct event *ev = &next->ev;
+
+		if (next->passed)
+			track_pass(track, ev->thread, next->passed);
 		view = track_before(track, ev);
 		if (!view) {
 			got = err_set(err, "thread %u: more threads than can be analysed (%u)",
 				      ev->thread, TRACK_MAX_THREADS);
 			break;
 		}
-		track->view.alone = ahead.alone[(ahead.done - 1) % RING];
-		events++;
-		accesses += access_of(ev->kind) != 0;
+		track->view.alone = next->alone;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
 		track_after(track, ev);
 	}
-	stats->events = events;
-	stats->accesses = accesses;
+	stats->events = ahead.events;
+	stats->accesses = ahead.accesses;
 	ahead_close(&ahead);
 	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : got;
 }
@@ -319,7 +227,7 @@ static void counting_doubt(const struct counting *c, struct candidate *k)
 static int second_pass(struct reader *trace, struct findings *out, struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
-	bool total = is_total(trace);
+	bool total = ahead_is_total(trace);
 	uint64_t position = 0, index;
 	struct event ev;
 	int got = 0;

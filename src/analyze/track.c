@@ -291,6 +291,11 @@ static bool plain(const struct event *ev)
 	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
 }
 
+void track_pass(struct track *t, uint32_t thread, uint64_t count)
+{
+	track_thread(t, thread)->index += count;
+}
+
 const struct view *track_before(struct track *t, const struct event *ev)
 {
 	struct track_thread *self = ev->thread < t->thread_count ? t->threads[ev->thread] : NULL;

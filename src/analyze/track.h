@@ -85,6 +85,9 @@ void track_free(struct track *t);
 const struct view *track_before(struct track *t, const struct event *ev);
 void track_after(struct track *t, const struct event *ev);
 
+/* So many plain accesses of a thread below TRACK_MAX_THREADS come before its next event. */
+void track_pass(struct track *t, uint32_t thread, uint64_t count);
+
 /* For track_sync.c and track_order.c. */
 struct track_thread *track_thread(struct track *t, uint32_t id);
 struct sync *track_sync_at(struct track *t, uint64_t addr);

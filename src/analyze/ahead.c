@@ -1,0 +1,92 @@
+#include "analyze/ahead.h"
+
+#include <stdlib.h>
+
+#include "analyze/track.h"
+#include "base/mem.h"
+
+_Static_assert(AHEAD_RING >= ANALYSIS_AHEAD + AHEAD_BATCH, "the ring has room");
+
+bool ahead_is_total(const struct reader *trace)
+{
+	return reader_info(trace)->header->flags & TRACE_TOTAL_ORDER;
+}
+
+void ahead_open(struct ahead *a, const struct reader *trace, const struct alone *alone,
+		const struct analysis *const *which, void **states)
+{
+	size_t count = 0, wanting = 0;
+
+	while (which[count])
+		count++;
+	*a = (struct ahead){ .got = 1, .alone = alone, .all_ask = alone != NULL,
+			     .total = ahead_is_total(trace) };
+	a->soon = xcalloc(count + 1, sizeof(*a->soon));
+	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
+	for (size_t i = 0; i < count; i++) {
+		a->all_ask &= which[i]->asks_alone;
+		if (!which[i]->soon)
+			continue;
+		a->soon[wanting] = which[i];
+		a->soon_states[wanting++] = states[i];
+	}
+	a->distance = wanting ? ANALYSIS_AHEAD : 0;
+	spins_init(&a->spins, reader_info(trace)->path);
+}
+
+void ahead_close(struct ahead *a)
+{
+	spins_free(&a->spins);
+	free(a->soon);
+	free(a->soon_states);
+	free(a->passed);
+}
+
+/* Nothing but the number of the thread's next event comes of it. */
+static bool pass_over(struct ahead *a, const struct event *ev)
+{
+	if (!a->all_ask || (ev->kind != TRACE_READ && ev->kind != TRACE_WRITE) ||
+	    ev->thread >= TRACK_MAX_THREADS)
+		return false;
+	if (ev->thread >= a->threads)
+		a->passed = xreach(a->passed, ev->thread, &a->threads, sizeof(*a->passed));
+	a->passed[ev->thread]++;
+	return true;
+}
+
+/* The event is to be delivered. */
+static inline void keep(struct ahead *a, struct ahead_event *e)
+{
+	a->read++;
+	e->passed = 0;
+	if (e->ev.thread < a->threads) {
+		e->passed = a->passed[e->ev.thread];
+		a->passed[e->ev.thread] = 0;
+	}
+}
+
+void ahead_fill(struct ahead *a, struct reader *trace)
+{
+	size_t end = a->done + a->distance + AHEAD_BATCH;
+
+	while (a->read < end) {
+		struct ahead_event *e = &a->ring[a->read % AHEAD_RING];
+
+		if (a->got <= 0 || (a->got = reader_next(trace, &e->ev, &a->err)) <= 0)
+			return;
+		spins_translate(&a->spins, &e->ev);
+		a->events++;
+		if (a->total)
+			e->ev.time = a->events;
+		e->alone = false;
+		if (access_of(e->ev.kind)) {
+			a->accesses++;
+			e->alone = a->alone && alone_has(a->alone, &e->ev);
+			if (e->alone && pass_over(a, &e->ev))
+				continue;
+			for (size_t i = 0; !e->alone && a->soon[i]; i++)
+				a->soon[i]->soon(a->soon_states[i], &e->ev);
+		}
+		keep(a, e);
+	}
+}

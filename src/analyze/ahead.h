@@ -1,0 +1,60 @@
+/*
+ * The events of a trace as analyses get them, read somewhat ahead, so that these can ask for
+ * memory in time. Accesses that nobody wants to see are passed over here.
+ */
+#ifndef ANALYZE_AHEAD_H
+#define ANALYZE_AHEAD_H
+
+#include "analyze/alone.h"
+#include "analyze/analysis.h"
+#include "analyze/spins.h"
+
+#define AHEAD_BATCH 8u	/* events read at once */
+#define AHEAD_RING 32u	/* a power of two, not below ANALYSIS_AHEAD + AHEAD_BATCH */
+
+struct ahead_event {
+	struct event ev;
+	bool alone;		/* an access, and alone.h says so */
+	uint64_t passed;	/* plain accesses of its thread before it that nobody wants */
+};
+
+struct ahead {
+	struct ahead_event ring[AHEAD_RING];
+	size_t read, done;
+	size_t distance;	/* so many are read before one is delivered */
+	uint64_t events, accesses;	/* read so far, with those passed over */
+	int got;		/* of the last reading */
+	struct err err;		/* if that is -1 */
+	const struct analysis **soon;	/* those who want to know, NULL ends it */
+	void **soon_states;
+	const struct alone *alone;	/* NULL: nobody asks */
+	bool all_ask;		/* nobody wants what is alone */
+	uint64_t *passed;	/* by thread, since its last event that was not passed over */
+	size_t threads;
+	bool total;
+	struct spins spins;
+};
+
+/*
+ * Where the order is total, times are positions in it, not those of a clock: what is found in
+ * the trace of a run does not depend on how fast that was.
+ */
+bool ahead_is_total(const struct reader *trace);
+
+/* For the analyses of `which` and their states. `alone` may be NULL. */
+void ahead_open(struct ahead *a, const struct reader *trace, const struct alone *alone,
+		const struct analysis *const *which, void **states);
+void ahead_close(struct ahead *a);
+
+/* For ahead_next(). */
+void ahead_fill(struct ahead *a, struct reader *trace);
+
+/* The next event; NULL at the end, a->got says which. */
+static inline const struct ahead_event *ahead_next(struct ahead *a, struct reader *trace)
+{
+	if (a->read <= a->done + a->distance)
+		ahead_fill(a, trace);
+	return a->read == a->done ? NULL : &a->ring[a->done++ % AHEAD_RING];
+}
+
+#endif
