@@ -7,6 +7,8 @@
 #include "base/mem.h"
 
 #define PAGES (1u << 18)	/* at most: 1 GiB of memory; what is not in them is not alone */
+#define WARM 8192u	/* accesses after which it begins to show who shares what */
+#define SAMPLE 16384u
 #define MOST ((uint64_t)PAGES * ALONE_GRANULES * 8)
 
 /* Of a granule: who was there, and whether somebody wrote. */
@@ -23,7 +25,10 @@ struct look {
 	size_t capacity;
 	uint64_t key;		/* of the last one used; 0: none */
 	struct page *page;	/* it; NULL: there are too many */
-	bool lost;		/* one access alone is to more */
+	bool lost;		/* one access alone is to more, or it would not pay */
+	uint64_t seen;		/* accesses behind the first WARM, at the end of this sample */
+	uint64_t fought;	/* so many of them were where several were and wrote */
+	uint32_t left;		/* of the sample */
 };
 
 static void more_slots(struct alone *a)
@@ -60,8 +65,8 @@ static __attribute__((noinline)) void turn_to(struct look *l, uint64_t key)
 	l->page = &l->pages[s->page];
 }
 
-/* `who` and maybe WRITTEN. */
-static inline void touch(struct look *l, uint64_t granule, unsigned mark)
+/* The thread, and maybe WRITTEN, come to what the granule has, which is returned. */
+static inline unsigned touch(struct look *l, uint64_t granule, unsigned mark)
 {
 	unsigned now;
 	uint16_t *at;
@@ -69,28 +74,45 @@ static inline void touch(struct look *l, uint64_t granule, unsigned mark)
 	if (l->key != granule / ALONE_GRANULES + 1)
 		turn_to(l, granule / ALONE_GRANULES + 1);
 	if (!l->page)
-		return;
+		return MANY | WRITTEN;
 	at = &l->page->granule[granule % ALONE_GRANULES];
 	now = *at | mark;
 	if (*at && (*at ^ mark) & MANY)
 		now |= MANY;
 	if (now != *at)
 		*at = (uint16_t)now;
+	return now;
 }
 
-static void see(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+/* After WARM accesses and then after each SAMPLE: if nearly all is fought over, the rest saves little. */
+static void sample(struct look *l)
+{
+	if (!l->seen)
+		l->fought = 0;
+	else
+		l->lost |= l->fought > l->seen / 16 * 15;
+	l->seen += SAMPLE;
+	l->left = SAMPLE;
+}
+
+static bool see(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
 {
 	unsigned access = access_of(kind), mark = thread < MANY ? thread : MANY;
 	uint64_t first = addr / 8, last = (addr + size - 1) / 8;
 	struct look *l = ctx;
 
 	if (!access || !size)
-		return;
+		return true;
 	mark |= access & ACCESS_WRITE ? WRITTEN : 0;
-	l->lost |= size > MOST;
-	touch(l, first, mark);
-	while (first < last && !l->lost)
-		touch(l, ++first, mark);
+	l->fought += touch(l, first, mark) == (MANY | WRITTEN);
+	if (__builtin_expect(first != last, 0)) {
+		l->lost |= size > MOST;
+		while (first < last && !l->lost)
+			touch(l, ++first, mark);
+	}
+	if (__builtin_expect(--l->left == 0, 0))
+		sample(l);
+	return !l->lost;
 }
 
 static void settle(const struct page *p, uint64_t *shared)
@@ -102,7 +124,7 @@ static void settle(const struct page *p, uint64_t *shared)
 struct alone *alone_new(struct reader *trace)
 {
 	struct alone *a = xcalloc(1, sizeof(*a));
-	struct look l = { .alone = a };
+	struct look l = { .alone = a, .left = WARM };
 	struct err unused;
 
 	more_slots(a);

@@ -3,7 +3,7 @@
  * granules of 8 bytes that one thread alone accesses, and those that nobody writes. What happens
  * there conflicts with nothing.
  *
- * A look through all accesses in no order tells it, which takes a fraction of what an analysis
+ * Where nearly all is shared nothing is known. A look through all accesses in no order tells it, which takes a fraction of what an analysis
  * saves by not following them. Memory that is given out anew is the same memory here.
  */
 #ifndef ANALYZE_ALONE_H

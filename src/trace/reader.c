@@ -353,8 +353,8 @@ static int accesses_of_text(struct reader *r, reader_access *fn, void *ctx, stru
 	int got;
 
 	while ((got = reader_next(r, &ev, err)) > 0)
-		if (ev.size)
-			fn(ctx, ev.thread, ev.kind, ev.addr, ev.size);
+		if (ev.size && !fn(ctx, ev.thread, ev.kind, ev.addr, ev.size))
+			return 0;
 	return got;
 }
 

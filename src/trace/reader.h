@@ -77,10 +77,11 @@ void reader_leave_out_values(struct reader *r);
 
 /*
  * Tells of every access, and of what `value` events are about, in no order but that of each
- * thread: far sooner than reading all events. Afterwards the first event is next. -1 if damaged,
- * maybe after some were told of.
+ * thread: far sooner than reading all events. Threads take turns, so that a part of it shows
+ * what the whole is like; fn says false when it has seen enough. Afterwards the first event is
+ * next. -1 if damaged, maybe after some were told of.
  */
-typedef void reader_access(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size);
+typedef bool reader_access(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size);
 int reader_accesses(struct reader *r, reader_access *fn, void *ctx, struct err *err);
 
 /* Start again from the first event. */

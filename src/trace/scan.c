@@ -19,34 +19,38 @@ struct scan {
 	void *ctx;
 	uint32_t thread;
 	uint64_t expanded;	/* accesses that loops of the chunk stand for */
+	bool enough;		/* fn said so */
 };
 
-static inline void tell_sized(const struct scan *s, const struct trace_record *r)
+static inline bool tell_sized(const struct scan *s, const struct trace_record *r)
 {
-	s->fn(s->ctx, s->thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
-	      1ull << (r->site >> 56 & TRACE_SIZE_MASK));
+	return s->fn(s->ctx, s->thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
+		     1ull << (r->site >> 56 & TRACE_SIZE_MASK));
 }
 
-/* A record with its extra ones. */
-static inline void tell(const struct scan *s, const struct trace_record *r)
+/* A record with its extra ones. False: that was enough. */
+static inline bool tell(const struct scan *s, const struct trace_record *r)
 {
 	unsigned kind = trace_site_kind(r->site);
 
 	if (kind_has_size(kind))
-		tell_sized(s, r);
-	else if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
-		s->fn(s->ctx, s->thread, kind, r->addr & TRACE_ADDR_MASK, r[1].site);
+		return tell_sized(s, r);
+	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
+		return s->fn(s->ctx, s->thread, kind, r->addr & TRACE_ADDR_MASK, r[1].site);
+	return true;
 }
 
-static void tell_loop(struct scan *s, const struct trace_record *head)
+static bool tell_loop(struct scan *s, const struct trace_record *head)
 {
 	struct trace_record turn;
 
 	trace_loop_begin(&s->loop, head);
 	while (s->loop.turns) {
 		turn = trace_loop_next(&s->loop);
-		tell_sized(s, &turn);
+		if (!tell_sized(s, &turn))
+			return false;
 	}
+	return true;
 }
 
 /* Returns how many of the records were told of: all, or those before a loop that is not all here. */
@@ -63,12 +67,14 @@ static size_t tell_all(struct scan *s, size_t count)
 			s->expanded += r->addr * trace_loop_accesses(r);
 			if (!size || s->expanded > TRACE_LOOP_EVENTS)
 				break;
-			tell_loop(s, r);
+			s->enough = !tell_loop(s, r);
 			r += size;
 		} else {
-			tell(s, r);
+			s->enough = !tell(s, r);
 			r += 1 + trace_extra(kind);
 		}
+		if (s->enough)
+			break;
 	}
 	return (size_t)(r - s->records);
 }
@@ -85,34 +91,57 @@ static int scan_payload(struct scan *s, const struct payload *p)
 			return -1;
 		kept += got;
 		told = tell_all(s, kept);
+		if (s->enough)
+			return 0;
 		kept -= told;
 		memmove(s->records, s->records + told, kept * sizeof(*s->records));
 	}
 	return kept ? -1 : 0;
 }
 
-int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *err)
+static int scan_chunk(struct scan *s, struct index *idx, const struct index_chunk *c, struct err *err)
 {
-	struct scan *s = xcalloc(1, sizeof(*s));
-	uint64_t decompressed = idx->decompressed;
 	struct trace_chunk chunk;
 	struct payload payload;
+	int got;
+
+	s->thread = c->thread;
+	if (index_payload(idx, c->offset, &chunk, &payload, err) < 0)
+		return -1;
+	trace_coder_init(&s->coder, chunk.time);
+	got = scan_payload(s, &payload);
+	payload_free(&payload);
+	if (got < 0)
+		return err_set(err, "damaged at byte %" PRIu64 ": a chunk of thread %u holds no valid events",
+			       c->offset, c->thread);
+	return 0;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct index_chunk *x = a, *y = b;
+
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *err)
+{
+	struct index_chunk *order = xcalloc(idx->event_count + 1, sizeof(*order));
+	struct scan *s = xcalloc(1, sizeof(*s));
+	uint64_t decompressed = idx->decompressed;
 	int got = 0;
 
 	s->fn = fn;
 	s->ctx = ctx;
-	for (size_t i = 0; i < idx->event_count && got == 0; i++) {
-		s->thread = idx->events[i].thread;
-		got = index_payload(idx, idx->events[i].offset, &chunk, &payload, err);
-		if (got < 0)
-			break;
-		trace_coder_init(&s->coder, chunk.time);
-		if (scan_payload(s, &payload) < 0)
-			got = err_set(err, "damaged at byte %" PRIu64 ": a chunk of thread %u holds no valid events",
-				      idx->events[i].offset, s->thread);
-		payload_free(&payload);
-	}
+	for (size_t i = 0; i < idx->event_count; i++)
+		order[i] = idx->events[i];
+	qsort(order, idx->event_count, sizeof(*order), by_seq);
+	for (size_t i = 0; i < idx->event_count && got == 0 && !s->enough; i++)
+		got = scan_chunk(s, idx, &order[i], err);
 	idx->decompressed = decompressed;	/* nothing of it is left */
+	free(order);
 	free(s);
 	return got;
 }

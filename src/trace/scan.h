@@ -8,7 +8,7 @@
 #include "trace/index.h"
 #include "trace/reader.h"
 
-/* All chunks of events. -1 if damaged; *err does not name the file. */
+/* As reader_accesses(). *err does not name the file. */
 int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *err);
 
 #endif

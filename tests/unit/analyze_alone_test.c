@@ -85,6 +85,32 @@ static void test_too_much(void **state)
 	reader_close(r);
 }
 
+/* Where nearly all is fought over, the rest is not looked at; one in eight is worth it. */
+static void test_hopeless(void **state)
+{
+	(void)state;
+	for (unsigned own = 0; own < 2; own++) {
+		struct buf b = { 0 };
+		struct reader *r;
+		struct alone *a;
+
+		buf_add_text(&b, "0 create 0.1\n");
+		for (unsigned i = 0; i < 40000; i++)
+			buf_addf(&b, "%s write 0x%x:8\n", i % 8 == 1 ? "0.1" : "0",
+				 own && i % 8 == 7 ? 0x50000 : 0x60000 + i / 8 % 8 * 8);
+		buf_add_text(&b, "0 write 0x70000:8\n");
+		buf_string(&b);
+		r = open_text((const char *)b.data);
+		a = alone_new(r);
+		assert_int_equal(has(a, 0x70000, 8), own);
+		assert_int_equal(has(a, 0x50000, 8), own);
+		assert_false(has(a, 0x60000, 8));
+		alone_free(a);
+		reader_close(r);
+		buf_free(&b);
+	}
+}
+
 #define GRANULES 2048u
 #define BASE 0x40000u
 
@@ -165,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_hand),
 		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_hopeless),
 		cmocka_unit_test(test_random_traces),
 	};
 

@@ -129,12 +129,13 @@ struct told {
 	uint64_t hash[4];
 };
 
-static void tell(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+static bool tell(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
 {
 	uint64_t *hash = &((struct told *)ctx)->hash[thread];
 
 	*hash = (*hash + addr) * 0x9e3779b97f4a7c15ull;
 	*hash = (*hash + (kind << 8 | size)) * 0x9e3779b97f4a7c15ull;
+	return true;
 }
 
 /* What comes without order is what comes in order. */
