@@ -84,8 +84,9 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 			e->alone = a->alone && alone_has(a->alone, &e->ev);
 			if (e->alone && pass_over(a, &e->ev))
 				continue;
-			for (size_t i = 0; !e->alone && a->soon[i]; i++)
-				a->soon[i]->soon(a->soon_states[i], &e->ev);
+			for (size_t i = 0; a->soon[i]; i++)
+				if (!e->alone || !a->soon[i]->asks_alone)
+					a->soon[i]->soon(a->soon_states[i], &e->ev);
 		}
 		keep(a, e);
 	}

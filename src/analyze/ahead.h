@@ -10,7 +10,7 @@
 #include "analyze/spins.h"
 
 #define AHEAD_BATCH 8u	/* events read at once */
-#define AHEAD_RING 32u	/* a power of two, not below ANALYSIS_AHEAD + AHEAD_BATCH */
+#define AHEAD_RING 64u	/* a power of two, not below ANALYSIS_AHEAD + AHEAD_BATCH */
 
 struct ahead_event {
 	struct event ev;

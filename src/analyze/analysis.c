@@ -321,12 +321,14 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	if (reader_rewind(trace, err) < 0)
 		return -1;
 	states = xcalloc(count + 1, sizeof(*states));
+	track_init(&track, ctx);
+	track.no_full = true;
 	for (size_t i = 0; i < count; i++) {
 		states[i] = which[i]->open(ctx);
 		if (which[i]->asks_alone && !alone)
 			alone = alone_new(trace);
+		track.no_full &= !which[i]->asks_full;
 	}
-	track_init(&track, ctx);
 	got = first_pass(trace, alone, which, states, &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
 		which[i]->finish(states[i], out);

@@ -90,7 +90,7 @@ struct analysis_context {
 void analysis_context_init(struct analysis_context *ctx);
 void analysis_context_free(struct analysis_context *ctx);
 
-#define ANALYSIS_AHEAD 24u	/* events */
+#define ANALYSIS_AHEAD 40u	/* events */
 
 struct analysis {
 	const char *name;	/* as typed after --analysis */
@@ -99,10 +99,11 @@ struct analysis {
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	bool asks_alone;	/* view.alone is to be known; else it is false */
+	bool asks_full;		/* view.full has the order that locks make; else it lacks that */
 	/*
 	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the
 	 * processor for memory that it will need. Nothing that is found may depend on it.
-	 * Where `alone` was asked for, not of those.
+	 * Who asks for `alone` is not told of those.
 	 */
 	void (*soon)(void *state, const struct event *ev);
 	void (*finish)(void *state, struct findings *out);

@@ -161,7 +161,7 @@ struct history_slot {
 	uint32_t block, share;	/* as of the block's ring */
 };
 
-#define HISTORY_AHEAD ANALYSIS_AHEAD
+#define HISTORY_AHEAD 8u		/* accesses; twice as many come within ANALYSIS_AHEAD, mostly */
 #define HISTORY_RECENT 1024u	/* a power of two */
 
 /* An access to come. */
@@ -217,8 +217,8 @@ void history_init(struct history *h, struct moments *moments);
 void history_free(struct history *h);
 
 /*
- * Such an access is to come, some HISTORY_AHEAD later: its slot is asked for, those of the
- * one HISTORY_AHEAD / 3 before its cell, and so on, as each says where the next is.
+ * Such an access is to come, ANALYSIS_AHEAD events later: its slot is asked for, of the one
+ * HISTORY_AHEAD before its cell, and so on, as each says where the next is.
  */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
 

@@ -73,8 +73,8 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 		__builtin_prefetch(&h->slots[a->other]);
 	}
 
-	a = &h->ahead[(n - HISTORY_AHEAD / 3) % size];
-	before = &h->ahead[(n - HISTORY_AHEAD / 3 - 1) % size];
+	a = &h->ahead[(n - HISTORY_AHEAD) % size];
+	before = &h->ahead[(n - HISTORY_AHEAD - 1) % size];
 	if (a->key == before->key) {
 		a->block = before->block;
 	} else {
@@ -83,7 +83,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	}
 	__builtin_prefetch(&h->cells[(size_t)a->block * HISTORY_LINE + a->granule], 1);
 
-	a = &h->ahead[(n - HISTORY_AHEAD / 3 * 2) % size];
+	a = &h->ahead[(n - 2 * HISTORY_AHEAD) % size];
 	if (a->block)
 		prefetch_rest(h, &h->cells[(size_t)a->block * HISTORY_LINE + a->granule]);
 }

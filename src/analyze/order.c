@@ -368,8 +368,8 @@ static void order_soon(void *state, const struct event *ev)
 
 	o->soon[n % ORDER_SOON] = ev->addr;
 	uses_prefetch(o->data, ev->addr, 0);
-	uses_prefetch(o->data, o->soon[(n - ANALYSIS_AHEAD / 3) % ORDER_SOON], 1);
-	uses_prefetch(o->data, o->soon[(n - ANALYSIS_AHEAD / 3 * 2) % ORDER_SOON], 2);
+	uses_prefetch(o->data, o->soon[(n - ORDER_SOON / 4) % ORDER_SOON], 1);
+	uses_prefetch(o->data, o->soon[(n - ORDER_SOON / 2) % ORDER_SOON], 2);
 }
 
 static void order_finish(void *state, struct findings *out)

@@ -16,7 +16,7 @@ struct order_thread {
 	uint64_t timed;		/* its last event that has a time of its own */
 };
 
-#define ORDER_SOON 32u	/* a power of two, above ANALYSIS_AHEAD */
+#define ORDER_SOON 32u	/* a power of two, below ANALYSIS_AHEAD */
 
 struct order {
 	uint64_t soon[ORDER_SOON];	/* a ring: addresses of accesses to come */

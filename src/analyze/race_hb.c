@@ -148,4 +148,5 @@ static void race_finish(void *state, struct findings *out)
 const struct analysis analysis_race = {
 	.name = "race", .summary = "conflicting accesses that nothing orders",
 	.open = race_open, .event = race_event, .finish = race_finish, .close = race_close,
+	.asks_full = true,
 };

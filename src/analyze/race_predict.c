@@ -301,4 +301,5 @@ const struct analysis analysis_race_predict = {
 	.open = predict_open, .event = predict_event,
 	.finish = predict_finish,
 	.close = predict_close,
+	.asks_full = true,
 };

@@ -75,6 +75,7 @@ struct track {
 	struct benign *benign;
 	size_t benign_count, benign_capacity;
 	uint32_t next_block;
+	bool no_full;		/* the order that locks make interests nobody */
 	struct view view;
 };
 

@@ -110,7 +110,7 @@ static void take(struct track *t, struct track_thread *self, const struct event 
 		s->owner = self->id;
 	set_add(t, self, s->addr, shared, ev->pc, &at);
 	self->released = 0;
-	if (self->ignoring[2] > 0)
+	if (self->ignoring[2] > 0 || t->no_full)
 		return;
 	vclock_join(&self->clocks.at[CLOCK_FULL], &s->clocks.at[CLOCK_FULL]);
 	if (!shared)
@@ -150,7 +150,7 @@ static void give(struct track *t, struct track_thread *self, const struct event 
 		if (set_remove(t, self, s->addr, place) && s->owner == self->id)
 			s->owner = 0;
 	}
-	if (self->ignoring[2] > 0)
+	if (self->ignoring[2] > 0 || t->no_full)
 		return;
 	vclock_join(held.shared ? &s->readers : &s->clocks.at[CLOCK_FULL],
 		    &self->clocks.at[CLOCK_FULL]);

@@ -142,7 +142,7 @@ static void levels_event(void *state, const struct event *ev, const struct view 
 
 static const struct analysis level_spy = {
 	.name = "levels", .open = open_spy, .event = levels_event, .finish = spy_finish,
-	.close = spy_close,
+	.close = spy_close, .asks_full = true,
 };
 
 static void level(uint32_t expected, const char *text)
@@ -178,6 +178,66 @@ static void test_levels(void **state)
 	/* Objects made anew, or in freed memory, remember nothing. */
 	level(0, "0 lock m\n0 unlock m\n0.1 mutex-init m\n0.1 lock m @z\n");
 	level(0, "0.1 malloc m 64\n0 lock m\n0 unlock m\n0.1 free m\n0.1 lock m @z\n");
+}
+
+/* What is seen: label, number in its thread, time, and whether it is alone. */
+static struct buf seen;
+
+static void alone_event(void *state, const struct event *ev, const struct view *view,
+			struct findings *out)
+{
+	const struct analysis_context *ctx = state;
+
+	(void)out;
+	buf_addf(&seen, "%s %llu t%llu%s\n", label_of(ctx->reader, ev->pc),
+		 (unsigned long long)view->index, (unsigned long long)ev->time,
+		 view->alone ? " alone" : "");
+}
+
+static const struct analysis alone_spy = {
+	.name = "alone", .open = open_spy, .event = alone_event, .finish = spy_finish,
+	.close = spy_close, .asks_alone = true,
+};
+
+static const struct analysis other_spy = {
+	.name = "other", .open = open_spy, .event = levels_event, .finish = spy_finish,
+	.close = spy_close,
+};
+
+static void test_alone(void **state)
+{
+	static const char text[] =
+		"snarl-text 1\n0 create 0.1 @a\n0 write x:8 @b\n0.1 read y:8 @c\n0 write z:8 @d\n"
+		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n0.1 write y:8 @i\n"
+		"0.1 atomic-add n 1 @j\n";
+	const struct analysis *one[] = { &alone_spy, NULL }, *two[] = { &alone_spy, &other_spy, NULL };
+	const struct analysis *const *which[] = { one, two };
+	static const char *const expected[] = {
+		"a 0 t1\nd 2 t4\nf 2 t6 alone\nh 3 t8\nj 5 t10 alone\n",
+		"a 0 t1\nb 1 t2 alone\nc 0 t3 alone\nd 2 t4\ne 1 t5 alone\nf 2 t6 alone\n"
+		"g 3 t7 alone\nh 3 t8\ni 4 t9 alone\nj 5 t10 alone\n",
+	};
+
+	(void)state;
+	save(test_path("alone"), text, sizeof(text) - 1);
+	for (int i = 0; i < 2; i++) {
+		struct reader *r = reader_open(test_path("alone"), &(struct err){ "" });
+		struct findings *out = findings_new();
+		struct analysis_context ctx;
+		struct analysis_stats stats;
+
+		analysis_context_init(&ctx);
+		assert_int_equal(analysis_run(r, which[i], &ctx, out, &stats, &(struct err){ "" }), 0);
+		assert_int_equal(stats.events, 10);
+		assert_int_equal(stats.accesses, 9);
+		buf_string(&seen);
+		assert_string_equal((char *)seen.data, expected[i]);
+		buf_clear(&seen);
+		findings_free(out);
+		analysis_context_free(&ctx);
+		reader_close(r);
+	}
+	buf_free(&seen);
 }
 
 static struct candidate pair(uint64_t pc1, uint64_t pc2, uint32_t t1, uint32_t t2)
@@ -245,7 +305,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_locksets), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_annotations),
-		cmocka_unit_test(test_levels), cmocka_unit_test(test_findings),
+		cmocka_unit_test(test_levels), cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_too_many),
 	};
 	int failed = cmocka_run_group_tests(tests, test_setup, test_teardown);
