@@ -50,15 +50,32 @@ static void atomicity_close(void *state)
 	free(a);
 }
 
-/* Whether the two go together but for time, and how; NULL if not, which was counted. */
+/* An answer of moments_fixed(), for the next one who asks the same; all 0: none. */
+struct fixed {
+	uint32_t p, r, i;
+	bool is;
+};
+
+static inline bool is_fixed(const struct atomicity *a, struct fixed *f, uint32_t p, uint32_t r,
+			    uint32_t i)
+{
+	if (f->p != p || f->r != r || f->i != i)
+		*f = (struct fixed){ p, r, i, moments_fixed(a->moments, p, r, r, i) };
+	return f->is;
+}
+
+/*
+ * Whether the two go together but for time, and how; NULL if not, which was counted. `before`:
+ * that strong happens-before leaves no choice is known already.
+ */
 static inline struct verdict *compare(struct atomicity *a, const struct local *l, uint32_t what,
-				      uint32_t epoch, bool fixed)
+				      uint32_t epoch, bool before, struct fixed *fixed)
 {
 	struct verdict *v = verdict_of(a, l->pair->shape, what);
 
 	if (v->pattern == FITS)
 		return NULL;
-	if (fixed || moments_fixed(a->moments, l->p, epoch, epoch, l->i))
+	if (before || is_fixed(a, fixed, l->p, epoch, l->i))
 		a->pruned[PRUNE_HB]++;
 	else if (v->why != PRUNE_REASONS)
 		a->pruned[v->why]++;
@@ -67,13 +84,12 @@ static inline struct verdict *compare(struct atomicity *a, const struct local *l
 	return NULL;
 }
 
-/* `fixed`: that strong happens-before leaves no choice is known already. */
 static inline void match(struct atomicity *a, const struct local *l, const struct moment *r,
-			 bool fixed, struct findings *out)
+			 bool before, struct fixed *fixed, struct findings *out)
 {
-	struct verdict *v = compare(a, l, r->tag, r->epoch, fixed);
+	struct verdict *v = compare(a, l, r->tag, r->epoch, before, fixed);
 
-	if (v && !atomicity_told(a, l, r->tag, r->time, v, out))
+	if (v && !atomicity_counts(a, l, r->tag, v, out) && !atomicity_told(a, l, r->time, v, out))
 		atomicity_tell(a, l, r, v, out);
 }
 
@@ -162,9 +178,10 @@ static void match_pair(struct atomicity *a, const struct local *l, bool quiet, s
 	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
 	const struct history_what *whats = a->history.whats;
 	const struct history_cell *const *others;
-	uint32_t what, epoch;
+	struct fixed fixed = { 0 };
 	struct verdict *v;
 	struct moment r;
+	uint64_t key;
 	size_t count;
 
 	/* Reads alone do not harm but between two writes. */
@@ -178,10 +195,10 @@ static void match_pair(struct atomicity *a, const struct local *l, bool quiet, s
 		bool before = moments_ordered(a->moments, others[n]->last.epoch, l->p);
 
 		for (unsigned k = others[n]->rep_count; k-- > 0;) {
-			what = history_rep_what(&a->history, others[n], k, &epoch);
-			v = compare(a, l, what, epoch, before);
-			if (!v || atomicity_told(a, l, what,
-						 history_rep_time(&a->history, others[n], k), v, out))
+			key = history_rep_key(&a->history, others[n], k);
+			v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), before, &fixed);
+			if (!v || atomicity_counts(a, l, (uint32_t)key, v, out) ||
+			    atomicity_told(a, l, history_rep_time(&a->history, others[n], k), v, out))
 				continue;
 			r = history_rep(&a->history, others[n], k);
 			atomicity_tell(a, l, &r, v, out);
@@ -193,6 +210,7 @@ static void match_rep(struct atomicity *a, const struct history_cell *c, const s
 		      struct findings *out)
 {
 	const struct history_cell *const *others;
+	struct fixed fixed = { 0 };
 	struct local l;
 	size_t count;
 
@@ -209,7 +227,7 @@ static void match_rep(struct atomicity *a, const struct history_cell *c, const s
 			l.pair = history_pair(&a->history, others[n], k);
 			history_pair_epochs(&a->history, others[n], k, &l.p, &l.i);
 			if (l.pair->bytes & c->bytes)
-				match(a, &l, now, before, out);
+				match(a, &l, now, before, &fixed, out);
 		}
 	}
 }
@@ -222,6 +240,7 @@ static void match_inside(struct atomicity *a, const struct local *l,
 	uint64_t from = l->pair->p.time;
 	const struct history *h = &a->history;
 	const struct moment *write, *last;
+	struct fixed fixed = { 0 };
 
 	for (size_t k = 0; k < count; k++) {
 		const struct history_cell *c = inside[k];
@@ -231,9 +250,9 @@ static void match_inside(struct atomicity *a, const struct local *l,
 		last = is_noted(c) ? &c->last : NULL;
 		write = c->older && c->older_noted ? history_older(h, c) : NULL;
 		if (write && write->time > from)
-			match(a, l, write, false, out);
+			match(a, l, write, false, &fixed, out);
 		if (last && last->time > from)
-			match(a, l, last, false, out);
+			match(a, l, last, false, &fixed, out);
 	}
 }
 

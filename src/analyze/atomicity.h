@@ -21,12 +21,22 @@ struct verdict {
 
 #define VERDICT_BITS 14		/* so many are kept, each at its place */
 
+/* What was told of such sites that are to be held back at such places: asked often, too. */
+struct looked {
+	uint64_t key, sites;	/* as told.h has them; 0: none */
+	uint32_t told;
+	bool same;
+};
+
+#define LOOKED 256u		/* a power of two */
+
 struct atomicity {
 	struct locks *locks;
 	struct moments *moments;
 	struct history history;
 	struct told told;
 	struct verdict *verdicts;
+	struct looked looked[LOOKED];
 	uint64_t pruned[PRUNE_REASONS];
 	uint64_t cut_ranges;
 };
@@ -46,16 +56,23 @@ void atomicity_tell(struct atomicity *a, const struct local *l, const struct mom
 		    struct verdict *v, struct findings *out);
 
 /* Looks for what a verdict that found none yet would tell. */
-void atomicity_look(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v);
+void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v);
 
-/* The same, if it was told so often that it only counts: an access at `time`. */
-static inline bool atomicity_told(struct atomicity *a, const struct local *l, uint32_t what,
-				  uint64_t time, struct verdict *v, struct findings *out)
+/* atomicity_tell(), if it was told so often that it only counts, whenever it was. */
+static inline bool atomicity_counts(struct atomicity *a, const struct local *l, uint32_t what,
+				    struct verdict *v, struct findings *out)
+{
+	if (!v->told)
+		atomicity_look(a, l->pair->shape, what, v);
+	return v->told && told_always(&a->told, v->told, v->same, out);
+}
+
+/* The same of an access at `time`. */
+static inline bool atomicity_told(struct atomicity *a, const struct local *l, uint64_t time,
+				  const struct verdict *v, struct findings *out)
 {
 	bool seen = l->pair->p.time < time && time < l->pair->i.time;
 
-	if (!v->told)
-		atomicity_look(a, l->pair->shape, what, v);
 	return v->told && told_often(&a->told, v->told, v->same, seen, out);
 }
 

@@ -313,10 +313,6 @@ struct moment history_unpack(const struct history *h, const struct history_cell 
 			     const struct history_mark *mark, uint32_t tag, uint32_t epoch);
 uint64_t history_mark_index(const struct history_mark *mark);
 
-/* The clock and the history_what of representative n. */
-uint32_t history_rep_what(const struct history *h, const struct history_cell *c, unsigned n,
-			  uint32_t *epoch);
-
 /* As of history_rep_first(). */
 uint32_t history_rep_situation(const struct history *h, const struct history_cell *c, unsigned n);
 

@@ -7,7 +7,7 @@
  * A granule has it from the first question on once its line has HISTORY_CROWD blocks and one.
  * Most have few kinds; what does not fit in the larger room makes it unknown.
  */
-#include "analyze/history.h"
+#include "analyze/history_known.h"
 
 #include <string.h>
 
@@ -90,14 +90,14 @@ void history_kinds_add(struct history *h, const struct history_cell *c, bool pai
 
 static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g)
 {
-	uint32_t b = block, epoch;
+	uint32_t b = block;
 
 	make(h, place, ROOM);
 	do {
 		const struct history_cell *c = &h->cells[b * HISTORY_LINE + g];
 
 		for (unsigned i = 0; c->bytes && i < c->rep_count; i++)
-			add(h, place, false, h->whats[history_rep_what(h, c, i, &epoch)].core);
+			add(h, place, false, h->whats[(uint32_t)history_rep_key(h, c, i)].core);
 		for (unsigned i = 0; c->bytes && i < c->pair_count; i++)
 			add(h, place, true, h->shapes[history_pair(h, c, i)->shape].core);
 		b = h->blocks[b].next;

@@ -86,6 +86,13 @@ static inline uint64_t rep_key(const struct moment *m)
 	return (uint64_t)m->epoch << 32 | m->tag;
 }
 
+/* The clock and the number of the history_what of representative n, as rep_key() has them. */
+static inline uint64_t history_rep_key(const struct history *h, const struct history_cell *c,
+				       unsigned n)
+{
+	return c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
+}
+
 #define TWO_CLOCKS (1ull << 63)
 
 /* Lower half: what it is; upper half: under which clock, or a hash of the two. */

@@ -267,7 +267,7 @@ uint32_t history_rep_situation(const struct history *h, const struct history_cel
 static inline const struct moment *rep_latest(const struct history *h, const struct history_cell *c,
 					      unsigned n)
 {
-	uint64_t key = c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
+	uint64_t key = history_rep_key(h, c, n);
 
 	if (is_noted(c) && rep_key(&c->last) == key)
 		return &c->last;
@@ -288,15 +288,6 @@ struct moment history_rep(const struct history *h, const struct history_cell *c,
 	const struct moment *m = rep_latest(h, c, n);
 
 	return m ? *m : history_rep_first(h, c, n);
-}
-
-uint32_t history_rep_what(const struct history *h, const struct history_cell *c, unsigned n,
-			  uint32_t *epoch)
-{
-	uint64_t key = c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
-
-	*epoch = (uint32_t)(key >> 32);
-	return (uint32_t)key;
 }
 
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,

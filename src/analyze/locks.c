@@ -24,8 +24,6 @@ struct locks *locks_new(void)
 	l->sets = xgrow(NULL, 0, &l->set_capacity, sizeof(*l->sets));
 	l->ends = xgrow(NULL, 0, &l->ends_capacity, sizeof(*l->ends));
 	l->ends[l->set_count] = (struct locks_ends){ .outer_shared = true, .inner_shared = true };
-	l->bits = xgrow(NULL, 0, &l->bits_capacity, sizeof(*l->bits));
-	l->bits[l->set_count] = (struct locks_bits){ 0 };
 	l->sets[l->set_count++] = (struct locks_span){ 0 };
 	l->histories = xgrow(NULL, 0, &l->history_capacity, sizeof(*l->histories));
 	l->histories[l->history_count++] = (struct locks_span){ 0 };
@@ -42,7 +40,6 @@ void locks_free(struct locks *l)
 	free(l->entries);
 	free(l->sets);
 	free(l->ends);
-	free(l->bits);
 	free(l->elements);
 	free(l->histories);
 	free(l->set_table.at);
@@ -132,19 +129,23 @@ static uint32_t intern_history(struct locks *l, const uint64_t *locks, uint32_t 
 	return (uint32_t)l->history_count++;
 }
 
-static struct locks_bits bits_of(const struct locks *l, const struct locks_entry *e, size_t count)
+static struct locks_ends ends_of(const struct locks *l, const struct locks_entry *e, uint32_t count)
 {
-	struct locks_bits bits = { .outer = locks_bit(e[0].lock) };
+	struct locks_ends ends = {
+		.outer = e[0].lock, .outer_pc = e[0].pc, .outer_shared = e[0].shared,
+		.inner = e[count - 1].lock, .inner_pc = e[count - 1].pc,
+		.inner_shared = e[count - 1].shared, .count = count,
+	};
 
 	for (size_t i = 0; i < count; i++) {
 		const struct locks_span *h = &l->histories[e[i].history];
 
-		bits.held |= locks_bit(e[i].lock);
+		ends.held |= locks_bit(e[i].lock);
 		for (uint32_t k = 0; k < h->count; k++)
-			bits.taken |= locks_bit(l->elements[h->first + k]);
+			ends.taken |= locks_bit(l->elements[h->first + k]);
 	}
-	bits.taken |= bits.held;
-	return bits;
+	ends.taken |= ends.held;
+	return ends;
 }
 
 static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, uint32_t count)
@@ -166,11 +167,7 @@ static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, u
 	l->sets = xgrow(l->sets, l->set_count, &l->set_capacity, sizeof(*l->sets));
 	l->sets[l->set_count] = (struct locks_span){ l->entry_count, count };
 	l->ends = xgrow(l->ends, l->set_count, &l->ends_capacity, sizeof(*l->ends));
-	l->ends[l->set_count] = (struct locks_ends){
-		entries[0].lock, entries[count - 1].lock, entries[0].shared, entries[count - 1].shared,
-	};
-	l->bits = xgrow(l->bits, l->set_count, &l->bits_capacity, sizeof(*l->bits));
-	l->bits[l->set_count] = bits_of(l, entries, count);
+	l->ends[l->set_count] = ends_of(l, entries, count);
 	for (uint32_t i = 0; i < count; i++) {
 		l->entries = xgrow(l->entries, l->entry_count, &l->entry_capacity,
 				   sizeof(*l->entries));

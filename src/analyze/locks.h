@@ -48,11 +48,23 @@ uint32_t locks_core(struct locks *l, uint32_t set);
 /* A lock in both, not read-held in both: the two cannot be held at once. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
 
-/* The first and the last taken of a set, for a quick yes to the same; of the empty set all 0. */
+/*
+ * Of a set what mostly says how it goes with another: the first and the last taken, and a bit for
+ * each lock, by hash. Of the empty set all is 0, but for what is shared.
+ */
 struct locks_ends {
 	uint64_t outer, inner;
+	uint64_t outer_pc, inner_pc;	/* where they were taken */
+	uint64_t held;			/* bits */
+	uint64_t taken;			/* of those held, and of their histories */
+	uint32_t count;
 	bool outer_shared, inner_shared;
 };
+
+static inline uint64_t locks_bit(uint64_t lock)
+{
+	return 1ull << (lock * 0x9e3779b97f4a7c15ull >> 58);
+}
 
 /* By number of set; good until the next event. */
 const struct locks_ends *locks_ends(const struct locks *l);
@@ -80,6 +92,22 @@ bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared
 size_t locks_needed(struct locks *l, uint32_t a, uint32_t b);
 
 /* Where that one was taken, or `pc` if there is none: the place to stop at before `a`. */
-uint64_t locks_entry(struct locks *l, uint32_t a, uint32_t b, uint64_t pc);
+uint64_t locks_entry_between(struct locks *l, uint32_t a, uint32_t b, uint64_t pc);
+
+/* The same; `ends` is locks_ends(). Mostly they have no lock in common, or one at the same end. */
+static inline uint64_t locks_entry(struct locks *l, const struct locks_ends *ends, uint32_t a,
+				   uint32_t b, uint64_t pc)
+{
+	const struct locks_ends *x = &ends[a], *y = &ends[b];
+
+	if (!(x->held & y->taken))
+		return pc;
+	if (x->outer == y->outer && !(x->outer_shared && y->outer_shared))
+		return x->outer_pc;
+	if (x->count == 2 && x->inner == y->inner && !(x->inner_shared && y->inner_shared) &&
+	    !(locks_bit(x->outer) & y->taken))
+		return x->inner_pc;
+	return locks_entry_between(l, a, b, pc);
+}
 
 #endif

@@ -54,7 +54,7 @@ static int8_t needed_of(const struct locks *l, uint32_t a, uint32_t b)
 {
 	const struct locks_span *s = &l->sets[a];
 	const struct locks_entry *e = &l->entries[s->first];
-	uint64_t taken = l->bits[b].taken;
+	uint64_t taken = l->ends[b].taken;
 
 	for (uint32_t i = 0; i < s->count && i < LOCKS_OUTER; i++)
 		if ((locks_bit(e[i].lock) & taken) && locks_takes(l, b, e[i].lock, e[i].shared))
@@ -105,7 +105,7 @@ static int8_t needed_at_once(const struct locks *l, uint32_t a, uint32_t b)
 
 	if (x->outer == y->outer && !(x->outer_shared && y->outer_shared))
 		return 0;
-	if (l->sets[a].count == 2 && !(l->bits[a].outer & l->bits[b].taken) &&
+	if (l->sets[a].count == 2 && !(locks_bit(x->outer) & y->taken) &&
 	    x->inner == y->inner && !(x->inner_shared && y->inner_shared))
 		return 1;
 	return LOCKS_UNKNOWN;
@@ -116,7 +116,7 @@ static inline int8_t needed(struct locks *l, uint32_t a, uint32_t b)
 {
 	int8_t place, *known;
 
-	if (!(l->bits[a].held & l->bits[b].taken))
+	if (!(l->ends[a].held & l->ends[b].taken))
 		return -1;
 	place = needed_at_once(l, a, b);
 	if (place != LOCKS_UNKNOWN)
@@ -136,7 +136,7 @@ size_t locks_needed(struct locks *l, uint32_t a, uint32_t b)
 	return place < 0 ? LOCKS_ABSENT : (size_t)place;
 }
 
-uint64_t locks_entry(struct locks *l, uint32_t a, uint32_t b, uint64_t pc)
+uint64_t locks_entry_between(struct locks *l, uint32_t a, uint32_t b, uint64_t pc)
 {
 	int8_t place = needed(l, a, b);
 

@@ -34,12 +34,6 @@ struct locks_pair {
 	int8_t needed[2];	/* of a by b, of b by a; -1: none, LOCKS_UNKNOWN until asked for */
 };
 
-/* A bit for each lock, by hash: to know at once that a set has not to do with one. */
-struct locks_bits {
-	uint64_t held, outer;	/* all of them, the first of them */
-	uint64_t taken;		/* those held, and of their histories */
-};
-
 struct locks_table {
 	uint32_t *at;		/* numbers, plus 1 */
 	size_t size;
@@ -50,8 +44,7 @@ struct locks {
 	size_t entry_count, entry_capacity;
 	struct locks_span *sets;	/* 0 is the empty one */
 	struct locks_ends *ends;	/* of each */
-	struct locks_bits *bits;		/* likewise */
-	size_t set_count, set_capacity, ends_capacity, bits_capacity;
+	size_t set_count, set_capacity, ends_capacity;
 	uint64_t *elements;
 	size_t element_count, element_capacity;
 	struct locks_span *histories;
@@ -66,11 +59,6 @@ static inline uint64_t locks_mix(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
 	return hash ^ hash >> 32;
-}
-
-static inline uint64_t locks_bit(uint64_t lock)
-{
-	return 1ull << (lock * 0x9e3779b97f4a7c15ull >> 58);
 }
 
 #endif

@@ -24,31 +24,6 @@ void told_free(struct told *t)
 	*t = (struct told){ 0 };
 }
 
-static inline uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
-}
-
-/* By where the sections begin that have to be moved with the accesses, or the accesses. */
-uint64_t told_key(struct locks *locks, const struct told_part *parts, unsigned count)
-{
-	uint64_t hash = count;
-
-	for (unsigned i = 0; i < count; i++)
-		hash = mix(hash, locks_entry(locks, parts[i].lockset, parts[i].other, parts[i].pc));
-	return hash;
-}
-
-static uint64_t sites_of(const struct told_part *parts, unsigned count)
-{
-	uint64_t hash = count;
-
-	for (unsigned i = 0; i < count; i++)
-		hash = mix(hash, parts[i].pc);
-	return hash;
-}
-
 static uint64_t span_of(const struct told_part *parts, unsigned count)
 {
 	uint64_t low = UINT64_MAX, high = 0;
@@ -69,7 +44,26 @@ uint32_t told_find(const struct told *t, uint64_t key)
 
 bool told_same(const struct told *t, uint32_t number, const struct told_part *parts, unsigned count)
 {
-	return number && t->list[number - 1].sites == sites_of(parts, count);
+	return number && t->list[number - 1].sites == told_sites(parts, count);
+}
+
+static bool count_one(struct candidate *known, bool same, struct findings *out)
+{
+	known->count++;
+	if (!same)
+		findings_pruned(out, PRUNE_SAME, 1);
+	return true;
+}
+
+bool told_always(struct told *t, uint32_t number, bool same, struct findings *out)
+{
+	const struct told_entry *e = &t->list[number - 1];
+	struct candidate *known;
+
+	if (!e->seen)
+		return false;
+	known = findings_at(out, e->number);
+	return (!same || known->count >= TOLD_COMPARED) && count_one(known, same, out);
 }
 
 bool told_often(struct told *t, uint32_t number, bool same, bool seen, struct findings *out)
@@ -80,10 +74,7 @@ bool told_often(struct told *t, uint32_t number, bool same, bool seen, struct fi
 	if ((seen && !e->seen) ||
 	    (same && e->seen == seen && known->count < TOLD_COMPARED))
 		return false;
-	known->count++;
-	if (!same)
-		findings_pruned(out, PRUNE_SAME, 1);
-	return true;
+	return count_one(known, same, out);
 }
 
 bool told_again(struct told *t, uint32_t number, const struct told_part *parts, unsigned count,
@@ -99,14 +90,11 @@ bool told_again(struct told *t, uint32_t number, const struct told_part *parts, 
 	if (seen && !e->seen)
 		return false;
 	known = findings_at(out, e->number);
-	same = e->sites == sites_of(parts, count);
+	same = e->sites == told_sites(parts, count);
 	if (same && e->seen == seen && known->count < TOLD_COMPARED &&
 	    span_of(parts, count) < e->span)
 		return false;
-	known->count++;
-	if (!same)
-		findings_pruned(out, PRUNE_SAME, 1);
-	return true;
+	return count_one(known, same, out);
 }
 
 bool told_enough(const struct told *t, uint32_t number, bool shown, struct findings *out)
@@ -155,7 +143,7 @@ void told_add(struct told *t, uint64_t key, const struct told_part *parts, unsig
 		known = findings_add(out, c);
 		t->list = xgrow(t->list, t->count, &t->capacity, sizeof(*t->list));
 		t->list[t->count++] = (struct told_entry){
-			.sites = sites_of(parts, count), .span = span_of(parts, count),
+			.sites = told_sites(parts, count), .span = span_of(parts, count),
 			.number = (uint32_t)(known - findings_at(out, 0)), .seen = c->seen,
 		};
 		*number = t->count;

@@ -26,8 +26,26 @@ struct told_part {
 
 void told_free(struct told *t);
 
-/* Of the schedule that a candidate of these accesses, in this order, asks for. */
-uint64_t told_key(struct locks *locks, const struct told_part *parts, unsigned count);
+static inline uint64_t told_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
+	return hash ^ hash >> 32;
+}
+
+/*
+ * Of the schedule that a candidate of these accesses, in this order, asks for: by where the
+ * sections begin that have to be moved with the accesses, or the accesses.
+ */
+static inline uint64_t told_key(struct locks *locks, const struct told_part *parts, unsigned count)
+{
+	const struct locks_ends *ends = locks_ends(locks);
+	uint64_t hash = count;
+
+	for (unsigned i = 0; i < count; i++)
+		hash = told_mix(hash, locks_entry(locks, ends, parts[i].lockset, parts[i].other,
+						  parts[i].pc));
+	return hash;
+}
 
 /* Its number; 0: none was told yet. */
 uint32_t told_find(const struct told *t, uint64_t key);
@@ -42,8 +60,21 @@ bool told_again(struct told *t, uint32_t number, const struct told_part *parts, 
 /* The same where only counting is left; false: told_again() says. `same`: by told_same(). */
 bool told_often(struct told *t, uint32_t number, bool same, bool seen, struct findings *out);
 
+/* A hash of where they are. */
+static inline uint64_t told_sites(const struct told_part *parts, unsigned count)
+{
+	uint64_t hash = count;
+
+	for (unsigned i = 0; i < count; i++)
+		hash = told_mix(hash, parts[i].pc);
+	return hash;
+}
+
 /* The candidate with this number has these sites. */
 bool told_same(const struct told *t, uint32_t number, const struct told_part *parts, unsigned count);
+
+/* As told_often(), where it is so whether the trace shows it or not. */
+bool told_always(struct told *t, uint32_t number, bool same, struct findings *out);
 
 /*
  * Instances that the trace does not show can change nothing but the count of the candidate
