@@ -19,12 +19,12 @@ void ahead_open(struct ahead *a, const struct reader *trace, const struct alone 
 
 	while (which[count])
 		count++;
-	*a = (struct ahead){ .got = 1, .alone = alone, .all_ask = alone != NULL,
+	*a = (struct ahead){ .got = 1, .alone = alone, .all_skip = alone != NULL,
 			     .total = ahead_is_total(trace) };
 	a->soon = xcalloc(count + 1, sizeof(*a->soon));
 	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
 	for (size_t i = 0; i < count; i++) {
-		a->all_ask &= which[i]->asks_alone;
+		a->all_skip &= which[i]->skips_alone;
 		if (!which[i]->soon)
 			continue;
 		a->soon[wanting] = which[i];
@@ -45,7 +45,7 @@ void ahead_close(struct ahead *a)
 /* Nothing but the number of the thread's next event comes of it. */
 static bool pass_over(struct ahead *a, const struct event *ev)
 {
-	if (!a->all_ask || (ev->kind != TRACE_READ && ev->kind != TRACE_WRITE) ||
+	if (!a->all_skip || (ev->kind != TRACE_READ && ev->kind != TRACE_WRITE) ||
 	    ev->thread >= TRACK_MAX_THREADS)
 		return false;
 	if (ev->thread >= a->threads)
@@ -85,7 +85,7 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 			if (e->alone && pass_over(a, &e->ev))
 				continue;
 			for (size_t i = 0; a->soon[i]; i++)
-				if (!e->alone || !a->soon[i]->asks_alone)
+				if (!e->alone || !a->soon[i]->skips_alone)
 					a->soon[i]->soon(a->soon_states[i], &e->ev);
 		}
 		keep(a, e);

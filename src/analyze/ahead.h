@@ -28,7 +28,7 @@ struct ahead {
 	const struct analysis **soon;	/* those who want to know, NULL ends it */
 	void **soon_states;
 	const struct alone *alone;	/* NULL: nobody asks */
-	bool all_ask;		/* nobody wants what is alone */
+	bool all_skip;		/* nobody wants what is alone */
 	uint64_t *passed;	/* by thread, since its last event that was not passed over */
 	size_t threads;
 	bool total;

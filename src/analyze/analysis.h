@@ -99,11 +99,12 @@ struct analysis {
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	bool asks_alone;	/* view.alone is to be known; else it is false */
+	bool skips_alone;	/* … and such accesses need not be told */
 	bool asks_full;		/* view.full has the order that locks make; else it lacks that */
 	/*
 	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the
 	 * processor for memory that it will need. Nothing that is found may depend on it.
-	 * Who asks for `alone` is not told of those.
+	 * Who skips what is alone is not told of it here either.
 	 */
 	void (*soon)(void *state, const struct event *ev);
 	void (*finish)(void *state, struct findings *out);

@@ -457,6 +457,7 @@ const struct analysis analysis_atomicity = {
 	.open = atomicity_open,
 	.event = atomicity_event,
 	.asks_alone = true,
+	.skips_alone = true,
 	.soon = atomicity_soon,
 	.finish = atomicity_finish,
 	.close = atomicity_close,

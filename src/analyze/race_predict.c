@@ -272,7 +272,7 @@ static void predict_event(void *state, const struct event *ev, const struct view
 		sections_event(p->sections, ev, view);
 	if (view->gone_size > 0)
 		shadow_forget(&p->shadow, view->gone_addr, view->gone_size);
-	if (access && ev->size > 0 && !view_ignores(view, access))
+	if (access && ev->size > 0 && !view->alone && !view_ignores(view, access))
 		predict_access(p, ev, view, access, out);
 }
 
@@ -302,4 +302,5 @@ const struct analysis analysis_race_predict = {
 	.finish = predict_finish,
 	.close = predict_close,
 	.asks_full = true,
+	.asks_alone = true,
 };

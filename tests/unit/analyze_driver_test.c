@@ -196,7 +196,7 @@ static void alone_event(void *state, const struct event *ev, const struct view *
 
 static const struct analysis alone_spy = {
 	.name = "alone", .open = open_spy, .event = alone_event, .finish = spy_finish,
-	.close = spy_close, .asks_alone = true,
+	.close = spy_close, .asks_alone = true, .skips_alone = true,
 };
 
 static const struct analysis other_spy = {
