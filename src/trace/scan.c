@@ -18,7 +18,10 @@ struct scan {
 	reader_access *fn;
 	void *ctx;
 	uint32_t thread;
+	const struct index *idx;
 	uint64_t expanded;	/* accesses that loops of the chunk stand for */
+	uint64_t told;		/* the last time in it */
+	struct trace_record bunch[TRACE_BUNCH_MOST];
 	bool enough;		/* fn said so */
 };
 
@@ -53,14 +56,27 @@ static bool tell_loop(struct scan *s, const struct trace_record *head)
 	return true;
 }
 
-/* Returns how many of the records were told of: all, or those before a loop that is not all here. */
+/* False: that was enough, or *known is false, as the trace does not describe it. */
+static bool tell_bunch(struct scan *s, const struct trace_record *r, bool *known)
+{
+	int count = bunches_expand(&s->idx->bunches, r, s->told, s->bunch);
+
+	*known = count >= 0 || s->idx->lossy;
+	for (int i = 0; i < count; i++)
+		if (!tell_sized(s, &s->bunch[i]))
+			return false;
+	return *known;
+}
+
+/* Returns how many of the records were told of: all, or those before one of which not all is here. */
 static size_t tell_all(struct scan *s, size_t count)
 {
 	const struct trace_record *r = s->records, *end = r + count;
+	bool known = true;
 	size_t size;
 
 	while (r < end) {
-		unsigned kind = trace_site_kind(r->site);
+		unsigned kind = trace_site_kind(r->site), records = 1 + trace_extra(kind);
 
 		if (kind == TRACE_LOOP) {
 			size = trace_loop_size(r, (size_t)(end - r));
@@ -69,11 +85,16 @@ static size_t tell_all(struct scan *s, size_t count)
 				break;
 			s->enough = !tell_loop(s, r);
 			r += size;
+		} else if (kind == TRACE_BUNCH) {
+			s->enough = !tell_bunch(s, r, &known) && known;
+			r += known;
 		} else {
+			if (records > 1 || kind == TRACE_STAMP)
+				s->told = r[records > 1].addr;
 			s->enough = !tell(s, r);
-			r += 1 + trace_extra(kind);
+			r += records;
 		}
-		if (s->enough)
+		if (s->enough || !known)
 			break;
 	}
 	return (size_t)(r - s->records);
@@ -109,6 +130,7 @@ static int scan_chunk(struct scan *s, struct index *idx, const struct index_chun
 	if (index_payload(idx, c->offset, &chunk, &payload, err) < 0)
 		return -1;
 	trace_coder_init(&s->coder, chunk.time);
+	s->told = chunk.time;
 	got = scan_payload(s, &payload);
 	payload_free(&payload);
 	if (got < 0)
@@ -135,6 +157,7 @@ int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *e
 
 	s->fn = fn;
 	s->ctx = ctx;
+	s->idx = idx;
 	for (size_t i = 0; i < idx->event_count; i++)
 		order[i] = idx->events[i];
 	qsort(order, idx->event_count, sizeof(*order), by_seq);

@@ -223,6 +223,8 @@ static void assert_files_same(const struct buf *a, const struct buf *b)
 		assert_int_equal(reader_rewind(x, &err), 0);
 		assert_int_equal(reader_rewind(y, &err), 0);
 	}
+	assert_accesses_same(x);
+	assert_accesses_same(y);
 	reader_close(x);
 	reader_close(y);
 }
@@ -276,6 +278,12 @@ static char *read_file(const struct buf *b, struct err *err)
 	reader = reader_open(test_path("file"), err);
 	if (reader)
 		text = brief(reader, err);
+	if (reader && err->text[0]) {
+		assert_int_equal(reader_accesses(reader, accesses_tell, &(struct accesses){ 0 }, &(struct err){ "" }), -1);
+	} else if (reader) {
+		assert_int_equal(reader_rewind(reader, err), 0);
+		assert_accesses_same(reader);
+	}
 	reader_close(reader);
 	return text;
 }

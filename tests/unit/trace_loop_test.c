@@ -124,34 +124,6 @@ static void add_anything(struct pair *p, uint64_t *time)
 	}
 }
 
-/* By thread: the accesses in their order. */
-struct told {
-	uint64_t hash[4];
-};
-
-static bool tell(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
-{
-	uint64_t *hash = &((struct told *)ctx)->hash[thread];
-
-	*hash = (*hash + addr) * 0x9e3779b97f4a7c15ull;
-	*hash = (*hash + (kind << 8 | size)) * 0x9e3779b97f4a7c15ull;
-	return true;
-}
-
-/* What comes without order is what comes in order. */
-static void assert_accesses_same(struct reader *r)
-{
-	struct told slow = { 0 }, fast = { 0 };
-	struct err err = { "" };
-	struct event ev;
-
-	while (reader_next(r, &ev, &err) > 0)
-		if (ev.size)
-			tell(&slow, ev.thread, ev.kind, ev.addr, ev.size);
-	assert_int_equal(reader_accesses(r, tell, &fast, &err), 0);
-	assert_memory_equal(&slow, &fast, sizeof(slow));
-}
-
 static void assert_files_same(const struct buf *a, const struct buf *b, bool times)
 {
 	struct err err = { "" };
@@ -266,7 +238,7 @@ static void assert_damaged(const struct trace_record *r, size_t n, const char *w
 	assert_int_equal(got, -1);
 	if (!strstr(err.text, why))
 		fail_msg("'%s' is not in '%s'", why, err.text);
-	assert_int_equal(reader_accesses(reader, tell, &(struct told){ 0 }, &err), -1);
+	assert_int_equal(reader_accesses(reader, accesses_tell, &(struct accesses){ 0 }, &err), -1);
 	reader_close(reader);
 	buf_free(&b);
 }

@@ -221,4 +221,32 @@ static UNUSED size_t assert_same_events(struct reader *a, struct reader *b)
 	return n;
 }
 
+/* By thread: the accesses in their order. */
+struct accesses {
+	uint64_t hash[4];
+};
+
+static UNUSED bool accesses_tell(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+{
+	uint64_t *hash = &((struct accesses *)ctx)->hash[thread];
+
+	*hash = (*hash + addr) * 0x9e3779b97f4a7c15ull;
+	*hash = (*hash + (kind << 8 | size)) * 0x9e3779b97f4a7c15ull;
+	return true;
+}
+
+/* What comes without order is what comes in order. */
+static UNUSED void assert_accesses_same(struct reader *r)
+{
+	struct accesses slow = { 0 }, fast = { 0 };
+	struct err err = { "" };
+	struct event ev;
+
+	while (reader_next(r, &ev, &err) > 0)
+		if (ev.size)
+			accesses_tell(&slow, ev.thread, ev.kind, ev.addr, ev.size);
+	assert_int_equal(reader_accesses(r, accesses_tell, &fast, &err), 0);
+	assert_memory_equal(&slow, &fast, sizeof(slow));
+}
+
 #endif
