@@ -39,7 +39,8 @@ static inline bool tell(const struct scan *s, const struct trace_record *r)
 	if (kind_has_size(kind))
 		return tell_sized(s, r);
 	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
-		return s->fn(s->ctx, s->thread, kind, r->addr & TRACE_ADDR_MASK, r[1].site);
+		return !r[1].site ||
+		       s->fn(s->ctx, s->thread, kind, r->addr & TRACE_ADDR_MASK, r[1].site);
 	return true;
 }
 

@@ -78,6 +78,37 @@ static long fuzz_read(struct reader *r, long max, bool *sorted)
 	return got < 0 ? -1 : n;
 }
 
+/* The same sum for the same accesses in any order. */
+struct fuzz_sum {
+	uint64_t sum;
+	long count;
+};
+
+static bool fuzz_add(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+{
+	struct fuzz_sum *s = ctx;
+	uint64_t hash = (addr * 0x9e3779b97f4a7c15ull ^ size) * 0xd6e8feb86659fd93ull;
+
+	s->sum += (hash ^ ((uint64_t)thread << 8 | kind)) * 0x9e3779b97f4a7c15ull;
+	return ++s->count < FUZZ_MAX_READ;
+}
+
+/* Accesses without order: those of the events, of which there are `n`, -1: it is damaged. */
+static void fuzz_accesses(struct reader *r, long n)
+{
+	struct fuzz_sum events = { 0 }, accesses = { 0 };
+	struct event ev;
+	struct err err;
+	int got = reader_accesses(r, fuzz_add, &accesses, &err);
+
+	if (n < 0 || n == FUZZ_MAX_READ)
+		return;
+	while (reader_next(r, &ev, &err) > 0)
+		if (ev.size)
+			fuzz_add(&events, ev.thread, ev.kind, ev.addr, ev.size);
+	FUZZ_CHECK(got == 0 && events.sum == accesses.sum);
+}
+
 static bool fuzz_same(const struct event *a, const struct event *b)
 {
 	return a->time == b->time && a->addr == b->addr && a->size == b->size && a->pc == b->pc &&
@@ -152,6 +183,7 @@ static void fuzz_trace(const char *path)
 	n = fuzz_read(r, FUZZ_MAX_READ, &sorted);
 	FUZZ_CHECK(reader_rewind(r, &err) == 0);
 	FUZZ_CHECK(fuzz_read(r, FUZZ_MAX_READ, &sorted) == n);
+	fuzz_accesses(r, n);
 	if (n >= 0 && n < FUZZ_MAX_EVENTS)
 		fuzz_round_trip(r, sorted);
 	reader_close(r);
