@@ -5,7 +5,7 @@
 
 static const char *const whys[DETECT_RANKS] = {
 	[DETECT_BROKEN] = "  passing runs came here, but never so",
-	[DETECT_NEW] = "  it is broken apart in passing runs, too, but by others",
+	[DETECT_NEW] = "  passing runs broke it apart by others only, or hardly ever came here from the first",
 	[DETECT_UNTRAINED] = "  no passing run came here",
 	[DETECT_KNOWN] = "  passing runs do so, too",
 };
@@ -97,7 +97,7 @@ void check_json(const struct detect *d, size_t count, uint64_t limit, struct buf
 
 void check_summary(const struct detect *d, size_t count, FILE *out)
 {
-	fprintf(out, "snarl: %zu that passing runs (%zu) never did; besides %llu at places broken apart anyway, "
+	fprintf(out, "snarl: %zu that passing runs (%zu) never did; besides %llu at places broken apart anyway or hardly known, "
 		"%llu where no passing run came, %llu that are usual\n", count, d->known.run_count,
 		(unsigned long long)d->ranks[DETECT_NEW], (unsigned long long)d->ranks[DETECT_UNTRAINED],
 		(unsigned long long)d->ranks[DETECT_KNOWN]);

@@ -18,11 +18,10 @@
  * therefore, with few switches: a short run is hardly changed, in a long one all meet all.
  */
 #define MEETING_EVERY 4u
-#define MEETING_PERMILLE 10u
 
 /*
- * Are there still invariants that others could break, one more in so many, and at last all, are probes, with many
- * switches: what these break, and pass, is none. They teach nothing else: a guard should not be
+ * Are there still invariants that others could break, one more in so many, and at last all, are probes, by
+ * strategies that leave out little: what these break, and pass, is none. They teach nothing else: a guard should not be
  * used to what hardly ever happens.
  */
 #define PROBE_EVERY 4u
@@ -111,14 +110,22 @@ static enum way choose(const struct runs *r)
 	return t->probing && r->made % PROBE_EVERY == 3 ? PROBE : PARALLEL;
 }
 
-static uint32_t switches(const struct runs *r, enum way way)
+/* Few switches show what users will see, many what else there is. */
+static void set_strategy(struct runs *r, enum way way)
 {
-	/* Few switches show what users will see, many what else there is. */
-	static const uint32_t schedules[] = { 0, 100, 0, 400 }, probes[] = { 100, 250, 50, 400 };
+	static const struct manner {
+		const char *strategy;	/* NULL: as profile_shape() has it */
+		uint32_t permille;
+	} meeting = { "random", 10 },
+	  schedules[] = { { NULL, 0 }, { "random", 100 }, { NULL, 0 }, { "random", 400 } },
+	  /* Of all strategies, those that most seldom left out in forty runs what others broke. */
+	  probes[] = { { "pos", 0 }, { "pct-large", 0 } };
+	const struct manner *s = way == SCHEDULE ? &schedules[r->made % ARRAY_SIZE(schedules)] :
+				       way == PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] : &meeting;
 
-	if (way == SCHEDULE)
-		return schedules[r->made % ARRAY_SIZE(schedules)];
-	return way == PROBE ? probes[r->probes % ARRAY_SIZE(probes)] : MEETING_PERMILLE;
+	r->config.by_strategy = s->strategy != NULL;
+	r->config.strategy = s->strategy ? strategy_find(s->strategy) : NULL;
+	r->config.switch_permille = s->permille;
 }
 
 /* One run to a trace, if it passed; there may be one if not. */
@@ -134,7 +141,7 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
 	}
-	r->config.switch_permille = switches(r, j->way);
+	set_strategy(r, j->way);
 	code = profile_trace(&r->config, &r->memory, r->made, NULL, j->path, &r->s->stats, &failure, NULL, err);
 	j->passed = code == 0 && !failure;
 	if (failure)

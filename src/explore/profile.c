@@ -81,8 +81,8 @@ static void prepare(const struct search_config *config, const struct search_memo
 
 	memset(q, 0, sizeof(*q));
 	profile_shape(config->seed, run, q);
-	if (config->switch_permille) {
-		snprintf(q->strategy, sizeof(q->strategy), "random");
+	if (config->by_strategy) {
+		snprintf(q->strategy, sizeof(q->strategy), "%s", config->strategy->name);
 		q->switch_permille = config->switch_permille;
 		q->run = run;
 	}

@@ -26,7 +26,7 @@ struct sched_turn *profile_turns(const struct ctl_block *b, size_t *count);
 
 /*
  * Makes a run in a process of its own, with what `memory` knows, and records it to `path`:
- * the n-th of those above (at random, if config->switch_permille is set) or, if `again` has turns, one that another run made, with
+ * the n-th of those above (by config->strategy, if config->by_strategy says so) or, if `again` has turns, one that another run made, with
  * the memory that one knew. What it finds shared besides is added to `memory`. If the run failed, *failure is set and there is no
  * trace, unless config->keep_failing asks for it and it can be had. -1 if there is none for another reason. *out, which may be NULL, is to be
  * freed in any case.

@@ -91,6 +91,7 @@ struct search_config {
 	struct spares *spares;	/* servers kept from search to search; or NULL */
 	struct search_memory *memory;	/* NULL: nothing is known before, nothing is kept */
 	bool keep_failing;	/* profile_trace(): also the trace of a run that failed */
+	bool by_strategy;	/* profile_trace(): by `strategy` and switch_permille */
 	bool learned;		/* all shared memory is known: events are counted as in the runs before */
 	volatile sig_atomic_t *stop;	/* not 0: come to an end */
 	/* Now and then, at least every 100 ms. */

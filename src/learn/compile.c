@@ -22,9 +22,12 @@ static void mark_checked(const struct known *k, uint64_t threshold, uint8_t *mar
 {
 	bool more = true;
 
-	for (size_t i = 0; i < k->local_count; i++)
-		if (k->locals[i].breakable && known_holds(&k->sites[k->locals[i].i], threshold))
-			marks[k->locals[i].i] |= COMPILE_BREAKABLE | COMPILE_CHECK;
+	for (size_t i = 0; i < k->local_count; i++) {
+		const struct known_local *l = &k->locals[i];
+
+		if (l->breakable && known_often(k, l) && known_holds(&k->sites[l->i], threshold))
+			marks[l->i] |= COMPILE_BREAKABLE | COMPILE_CHECK;
+	}
 	for (size_t i = 0; i < k->between_count; i++)
 		if (marks[k->between[i].second] & COMPILE_BREAKABLE)
 			marks[k->between[i].first] |= COMPILE_CHECK;
@@ -321,6 +324,9 @@ static void add_sets(struct rules *r)
 		if (r->k->pairs[i].seen)
 			add_follows(&s, r->k->pairs[i].first, r->k->pairs[i].second, 0);
 	each_between(r->k, add_between, &s);
+	for (size_t i = 0; i < r->k->local_count; i++)
+		if (known_often(r->k, &r->k->locals[i]))
+			add_follows(&s, r->k->locals[i].p, r->k->locals[i].i, RULES_OWN);
 	all = s.all;
 	count = s.count;
 	if (count > 1)
@@ -335,7 +341,7 @@ static void add_sets(struct rules *r)
 		m->before_count++;
 		add_number(r, all[i].p);
 		/* Who watches M has to see who came before. */
-		if (m->flags & RULES_OPEN)
+		if (m->flags & RULES_OPEN && !(all[i].p & RULES_OWN))
 			r->sites[all[i].p & ~RULES_UNFINISHED].flags |= RULES_SOURCE;
 	}
 	free(all);

@@ -240,13 +240,24 @@ static bool was_seen(const struct known *k, const struct detect_item *item)
 	return false;
 }
 
+/* Did passing runs have the first and the last in a row? */
+static bool was_trained(const struct known *k, const struct detect_item *item)
+{
+	uint32_t p = (uint32_t)(item->event[0].site - k->sites), last = (uint32_t)(item->event[2].site - k->sites);
+
+	for (size_t i = 0; i < k->local_count; i++)
+		if (k->locals[i].p == p && k->locals[i].i == last)
+			return known_often(k, &k->locals[i]);
+	return false;
+}
+
 static enum detect_rank rank(const struct known *k, const struct detect_item *item, uint64_t threshold)
 {
 	const struct known_site *last = item->event[item->events - 1].site;
 
 	if (!last->runs)
 		return DETECT_UNTRAINED;
-	if (item->events == 3 && known_holds(last, threshold))
+	if (item->events == 3 && known_holds(last, threshold) && was_trained(k, item))
 		return DETECT_BROKEN;
 	if (was_seen(k, item))
 		return DETECT_KNOWN;

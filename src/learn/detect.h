@@ -14,7 +14,7 @@
 
 enum detect_rank {
 	DETECT_BROKEN,		/* an invariant of all passing runs */
-	DETECT_NEW,		/* the place has none, but passing runs broke it in other ways only */
+	DETECT_NEW,		/* the place has none, or hardly ever came after the first; but passing runs never did so */
 	DETECT_UNTRAINED,	/* no passing run was there */
 	DETECT_KNOWN,		/* passing runs do so too */
 	DETECT_RANKS

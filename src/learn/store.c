@@ -78,7 +78,7 @@ static const char *const texts[STATEMENTS] = {
 	[AT] = "SELECT site.id FROM place JOIN site ON site.id = place.site"
 	       " WHERE place.build = ?1 AND place.offset = ?2 AND site.access != 2 ORDER BY site.access",
 	[UNBROKEN] = "SELECT EXISTS (SELECT 1 FROM local JOIN site ON site.id = i WHERE site.program = ?1"
-		     " AND breakable > 0 AND (broken <= ?2 OR (harmed > 0 AND harmed * site.runs >= ?3 * broken * failed)))",
+		     " AND breakable > 0 AND (broken <= ?2 OR (harmed > 0 AND (harmed = failed OR harmed * site.runs >= ?3 * broken * failed))))",
 	[ANY_RUN] = "SELECT EXISTS (SELECT 1 FROM run)",
 	[PROGRAMS] = "SELECT id, name FROM program ORDER BY id",
 	[SITES] = "SELECT id, access, line, column, cuts, runs, broken, failed, harmed, key, function, file FROM site"

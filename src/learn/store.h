@@ -174,15 +174,31 @@ void known_free(struct known *k);
 
 /*
  * Does its invariant hold? What is broken in failing runs far more often than in passing ones is what
- * makes them fail: some had luck. One failure may have other reasons.
+ * makes them fail: some had luck. One failure may have other reasons. Likewise what every failing run broke, where by
+ * chance so many would not have.
  */
 #define KNOWN_HARM 2u
+#define KNOWN_WITHOUT 5u
 
 static inline bool known_holds(const struct known_site *s, uint64_t threshold)
 {
-	bool harmful = s->harmed > 1 && s->harmed * s->runs >= KNOWN_HARM * s->broken * s->failed;
+	bool harmful = s->harmed > 1 && (s->harmed * s->runs >= KNOWN_HARM * s->broken * s->failed ||
+					 (s->harmed == s->failed &&
+					  s->failed * (s->runs - s->broken) >= KNOWN_WITHOUT * s->runs));
 
 	return s->access != LEARN_FUNCTION && s->runs && (s->broken <= threshold || harmful);
+}
+
+/*
+ * Did the two come in a row in enough of the runs that came to the second to say what never comes between? What is
+ * rare may well be met broken apart before it was ever met whole.
+ */
+#define KNOWN_SHARE 10u		/* one in so many, … */
+#define KNOWN_ENOUGH 20u	/* … or so many */
+
+static inline bool known_often(const struct known *k, const struct known_local *l)
+{
+	return l->runs >= KNOWN_ENOUGH || l->runs * KNOWN_SHARE >= k->sites[l->i].runs;
 }
 
 #endif

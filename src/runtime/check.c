@@ -32,11 +32,14 @@ static enum watchlog_kind broken(const struct check_own *own, const struct touch
 		p_writes = own->write;
 	*p = after ? after : own->site;
 	*remote = own->last;
-	if (own->last && !(p_writes && write))
+	if (own->last && !(p_writes && write) && rules_follows(*p | RULES_OWN, t->site))
 		return write ? WATCHLOG_RWW : p_writes ? WATCHLOG_WWR : WATCHLOG_RWR;
 	*p = own->wrote;
 	*remote = own->first;
-	return write && own->wrote && own->first && own->first_reads ? WATCHLOG_WRW : WATCHLOG_NONE;
+	if (!write || !own->wrote || !own->first || !own->first_reads)
+		return WATCHLOG_NONE;
+	/* In streaks, not every write was seen. */
+	return watch.streaks || rules_follows(*p | RULES_OWN, t->site) ? WATCHLOG_WRW : WATCHLOG_NONE;
 }
 
 static void met(struct check_own *own, const struct touch *t)

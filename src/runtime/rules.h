@@ -36,7 +36,10 @@ SNARLRT_HIDDEN bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t b
 /* The active place of an access; NULL: none. */
 SNARLRT_HIDDEN const struct rules_place *rules_find(uint64_t pc, bool write);
 
-/* May `later` follow `earlier` of another thread? With RULES_UNFINISHED: or not, as the other one is? */
+/*
+ * May `later` follow `earlier` of another thread? With RULES_UNFINISHED: or not, as the other one is? With RULES_OWN: did it
+ * follow it in the same thread, as a rule?
+ */
 SNARLRT_HIDDEN bool rules_follows(uint32_t earlier, uint32_t later);
 
 /* rules_function.flags of the function that has `pc` right behind its entry hook. */

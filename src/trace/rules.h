@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define RULES_MAGIC 0x53454c55524c4e53ull	/* "SNLRULES" */
-#define RULES_VERSION 4u
+#define RULES_VERSION 5u
 #define RULES_ID_MAX 64u
 
 enum rules_flag {
@@ -58,11 +58,17 @@ enum rules_flag {
  */
 #define RULES_UNFINISHED 0x80000000u
 
+/*
+ * In a list: a place that its own thread came from, in enough of the runs that the invariant rests on. After others
+ * nothing is known of it, and check does not judge.
+ */
+#define RULES_OWN 0x40000000u
+
 struct rules_site {
 	uint64_t offset;	/* pc (address after the call) less load bias */
 	uint32_t module;
 	uint32_t flags;		/* enum rules_flag */
-	uint32_t before, before_count;	/* PSet: in the list of numbers, ascending; with RULES_UNFINISHED: not */
+	uint32_t before, before_count;	/* PSet: in the list of numbers, ascending; or with one of the above */
 	/*
 	 * AVIO: the place that most often had the thread's access before this one; one that reads, if
 	 * there are such. 0: none.

@@ -3,7 +3,8 @@
  *
  *   rules OUT TRACE <TEXT
  *
- *   LINE r|w|l|c FLAGS [LINE r|w|l[!]]…   a site (l: takes a mutex, c: cancels), and the ones it may follow; with "!", must not
+ *   LINE r|w|l|c FLAGS [LINE r|w|l[!|<]]…   a site (l: takes a mutex, c: cancels), and the ones it may follow; with "!", must not;
+ *                                           with "<", its own thread's before it
  *   FUNCTION = NUMBER            rules_function.flags
  *
  * FLAGS are letters: I invariant, P list, O open, S source, T in a transaction, C cut, L never first,
@@ -140,7 +141,8 @@ static void describe(char *text)
 			for (unsigned p = 0; p < count; p++)
 				if (is(&sites[p], word[k], word[k + 1]))
 					s->before[s->before_count++] =
-						(p + 1) | (word[k + 1][1] == '!' ? RULES_UNFINISHED : 0);
+						(p + 1) | (word[k + 1][1] == '!' ? RULES_UNFINISHED :
+							   word[k + 1][1] == '<' ? RULES_OWN : 0);
 	}
 	if (!found)
 		die("nothing in the trace is at", word[0]);

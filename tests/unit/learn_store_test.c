@@ -267,6 +267,19 @@ static void test_threshold(void **state)
 	learner_close(&lenient);
 }
 
+/* Broken in 6 of 10 that passed, so that 13 failing ones should have 5.2 without; 12 only 4.8. */
+static void test_harm(void **state)
+{
+	struct known_site s = { .runs = 10, .broken = 6, .failed = 12, .harmed = 12 };
+
+	(void)state;
+	assert_false(known_holds(&s, 0));
+	s.failed = s.harmed = 13;
+	assert_true(known_holds(&s, 0));
+	s.harmed = 12;
+	assert_false(known_holds(&s, 0));
+}
+
 static void probe(const char *text, bool passed)
 {
 	struct learner_reading reading;
@@ -319,16 +332,16 @@ static void test_probe(void **state)
 	known_free(&k);
 }
 
-/* Judged is what others can break; seen, all that touches the same. */
+/* Judged is what others can break, as far as it was tried often enough; seen, all that touches the same. */
 static void test_checked(void **state)
 {
 	struct known_site sites[] = {
 		{ .access = LEARN_READ, .runs = 3 }, { .access = LEARN_WRITE, .runs = 3 },
 		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_READ, .runs = 3 },
-		{ .access = LEARN_WRITE, .runs = 3 }, { .access = LEARN_READ, .runs = 3 },
+		{ .access = LEARN_WRITE, .runs = 3 }, { .access = LEARN_READ, .runs = 21 },
 	};
-	/* 2, then 0, then 1; 1 could be broken by 4. 3 comes after 2. 5 is of another variable. */
-	struct known_local locals[] = { { 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 3, 0 } };
+	/* 2, then 0, then 1; 1 could be broken by 4. 3 comes after 2. 5 is of another variable, and of 21 runs two are too few. */
+	struct known_local locals[] = { { 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 } };
 	struct known_pair between[] = { { 4, 1, 0, 0, 0 } };
 	struct known k = { .sites = sites, .count = 6, .locals = locals, .local_count = 4, .between = between,
 			   .between_count = 1 };
@@ -449,8 +462,11 @@ static void test_rules(void **state)
 	assert_int_equal(s[2].flags, s[1].flags);
 	assert_true(s[1].offset == 0x20 && s[2].offset == 0x28);
 	assert_int_equal(s[3].flags, RULES_PSET | RULES_OPEN | RULES_SOURCE | RULES_IN_TX | RULES_WRITE | RULES_REMOTE);
-	assert_int_equal(s[3].before_count, 2);
+	assert_int_equal(s[3].before_count, 5);
 	assert_true(numbers[s[3].before] == 3 && numbers[s[3].before + 1] == 5);
+	/* Its own thread came from the read of memcpy, or from one of the read's two places. */
+	assert_true(numbers[s[3].before + 2] == (1 | RULES_OWN) && numbers[s[3].before + 3] == (2 | RULES_OWN) &&
+		    numbers[s[3].before + 4] == (4 | RULES_OWN));
 	assert_true(s[1].before_count == 1 && numbers[s[1].before] == 3);
 	assert_true(s[1].after == 0 && s[3].after == 1 && s[4].after == 0 && s[5].after == 4);
 	/* memcpy: the invariant of its read is broken, that of its write is not. */
@@ -470,7 +486,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_barrier, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_probe, set_up, tear_down),
-		cmocka_unit_test(test_checked),
+		cmocka_unit_test(test_harm), cmocka_unit_test(test_checked),
 		cmocka_unit_test_setup_teardown(test_builds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
 		cmocka_unit_test(test_late), cmocka_unit_test(test_rules),
