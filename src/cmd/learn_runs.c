@@ -41,6 +41,7 @@ struct job {
 	char *path;
 	pthread_t reader;
 	struct learner_reading read;
+	struct gate *gate;
 };
 
 /* What the runs have in common. */
@@ -58,6 +59,7 @@ struct runs {
 	struct job *jobs;	/* in the order of the runs: first … first + pending, round the end */
 	size_t first, pending, most;
 	unsigned trouble;	/* runs in a row that could not be made */
+	struct gate gate;	/* for those that look through runs: a parallel one needs the processors */
 };
 
 void learn_add_news(struct learn_tally *t, const struct store_news *n)
@@ -81,6 +83,7 @@ static void add_probe(struct learn_tally *t, const struct store_news *n)
 	learn_add_news(t, n);
 	t->quiet = quiet;
 	t->probes = n->broken ? 0 : t->probes + 1;
+	t->failing = n->broken ? 0 : t->failing;
 }
 
 static void show_progress(struct session *s, const struct learn_tally *t, bool probing)
@@ -137,7 +140,9 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 
 	unlink(j->path);
 	if (j->way == PARALLEL) {
+		gate_shut(&r->gate);
 		code = plain_trace(&r->s->target, &r->s->oracle, r->o->explore.timeout, j->path, &result, err);
+		gate_open(&r->gate);
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
 	}
@@ -153,7 +158,8 @@ static void *read_job(void *arg)
 {
 	struct job *j = arg;
 
-	learner_read(&j->read, j->path, j->granularity, j->way == PROBE || !j->passed, j->seed);
+	learner_read(&j->read, j->path, !j->passed ? LEARNER_FAILED : j->way == PROBE ? LEARNER_PROBE : LEARNER_PASSED,
+		     j->granularity, j->seed, j->gate);
 	return NULL;
 }
 
@@ -173,23 +179,16 @@ static void start_reading(struct runs *r, struct job *j)
 
 static int learn_from(struct runs *r, struct job *j, struct err *err)
 {
-	struct learn_tally *t = r->t;
+	static const char *const hows[] = { [PARALLEL] = "parallel", [MEETING] = "controlled", [SCHEDULE] = "controlled",
+					    [PROBE] = "probe" };
 	struct store_news news;
-	int code;
+	int code = learner_take(r->l, &j->read, r->input, hows[j->way], &news, err);
 
-	if (j->passed && j->way != PROBE) {
-		code = learner_take(r->l, &j->read, r->input, j->way == PARALLEL ? "parallel" : "controlled", &news,
-				    err);
-		if (code == 0)
-			learn_add_news(t, &news);
-	} else {
-		code = learner_take_probe(r->l, &j->read, r->input, j->passed, &news, err);
-		if (code == 0 && j->passed)
-			add_probe(t, &news);
-		/* What is left of a run that failed may be damaged. */
-		if (!j->passed)
-			code = 0;
-	}
+	/* What is left of a run that failed may be damaged. */
+	if (!j->passed)
+		return 0;
+	if (code == 0)
+		(j->way == PROBE ? add_probe : learn_add_news)(r->t, &news);
 	return code;
 }
 
@@ -197,14 +196,14 @@ static int learn_from(struct runs *r, struct job *j, struct err *err)
 static int judge(struct runs *r, struct err *err)
 {
 	struct learn_tally *t = r->t;
-	uint64_t stable = r->o->stable;
+	uint64_t stable = r->o->stable, probes = t->probes + t->failing / 2;
 	int unbroken = store_unbroken(r->l->store, r->l->program, r->o->threshold, err);
 	bool probe;
 
 	/* Also after the last one fell: if what broke it does harm, a run will fail. */
 	t->probing |= unbroken > 0;
 	probe = t->probing && r->can_control && !r->o->schedules && !r->o->parallel;
-	t->settled = stable && t->quiet >= stable && (!probe || t->probes >= (unbroken ? PROBE_STABLE : 1) * stable);
+	t->settled = stable && t->quiet >= stable && (!probe || probes >= (unbroken ? PROBE_STABLE : 1) * stable);
 	return unbroken < 0 ? -1 : 0;
 }
 
@@ -218,6 +217,7 @@ static int end_job(struct runs *r, bool learn, struct err *err)
 		pthread_join(j->reader, NULL);
 	if (learn) {
 		r->t->made++;
+		r->t->failing += !j->passed && j->way == PROBE;
 		if (j->read.trace || j->passed)
 			code = learn_from(r, j, err);
 		if (code == 0)
@@ -247,12 +247,6 @@ static bool is_over(const struct runs *r)
 	const struct explore_options *e = &r->o->explore;
 
 	return session_interrupted || r->t->settled || (e->seconds > 0 && attempt_now() - r->s->began >= e->seconds);
-}
-
-/* A parallel run needs cores of its own. */
-static bool must_wait(const struct runs *r, enum way way)
-{
-	return r->pending == r->most || (way == PARALLEL && r->pending && r->pending + 2 > r->most);
 }
 
 /* 1: there is another job; 0: not now; -1: error. */
@@ -293,12 +287,10 @@ static int make_runs(struct runs *r, struct err *err)
 	int code = 0;
 
 	while (code >= 0 && !is_over(r) && (!most || r->t->made < most)) {
-		enum way way = choose(r);
-
-		if ((most && r->made >= most) || must_wait(r, way))
+		if ((most && r->made >= most) || r->pending == r->most)
 			code = end_job(r, true, err);
 		else
-			code = begin_job(r, way, err);
+			code = begin_job(r, choose(r), err);
 	}
 	/* What was made is learnt from, unless that is over. */
 	while (r->pending) {
@@ -315,12 +307,14 @@ int learn_make_runs(const struct learn_runs *o, struct session *s, struct learne
 {
 	struct runs r = { .o = o, .s = s, .l = l, .t = t, .can_control = true,
 			  .most = o->explore.jobs < JOBS ? o->explore.jobs : JOBS,
-			  .input = join(o->explore.program + 1) };
+			  .input = join(o->explore.program + 1), .gate = GATE_INIT };
 	int code;
 
 	r.jobs = xcalloc(r.most, sizeof(*r.jobs));
-	for (size_t i = 0; i < r.most; i++)
+	for (size_t i = 0; i < r.most; i++) {
+		r.jobs[i].gate = &r.gate;
 		r.jobs[i].path = xasprintf("%s/learn-%d-%zu.snarl", o->explore.out, (int)getpid(), i);
+	}
 	session_config(s, &r.config);
 	r.config.keep_failing = true;
 	code = make_runs(&r, err);

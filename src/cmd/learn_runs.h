@@ -17,6 +17,7 @@ struct learn_tally {
 	uint64_t made, passed;
 	uint64_t quiet;		/* in a row without news */
 	uint64_t probes;	/* in a row that broke no invariant */
+	uint64_t failing;	/* besides these, such as failed */
 	bool probing;		/* there was an invariant that others could break */
 	bool settled;		/* ended because nothing was new */
 	struct store_news all;

@@ -204,7 +204,7 @@ int detect_trace(struct detect *d, const char *path, struct err *err)
 
 	if (!r)
 		return -1;
-	if (lesson_read(&lesson, r, d->learner.granularity, LESSON_BROKEN, 0, err) == 0) {
+	if (lesson_read(&lesson, r, d->learner.granularity, LESSON_BROKEN, 0, NULL, err) == 0) {
 		at = xcalloc(lesson.sites.count + 1, sizeof(*at));
 		result = learner_sites(&d->learner, &lesson, r, at, err);
 	}

@@ -216,61 +216,33 @@ static void look_up_again(struct learner *l)
 	l->count = 0;
 }
 
-static int learn(struct learner *l, struct reader *trace, struct lesson *lesson, struct learner_site *at,
-		 const char *input, const char *how, uint64_t seed, struct store_news *news, struct err *err)
+/* All of it; within a transaction of the store. */
+static int learn(struct learner *l, struct learner_reading *r, const struct learner_site *at, const char *how,
+		 struct store_news *news, struct err *err)
 {
+	struct lesson *lesson = &r->lesson;
 	uint8_t *cuts = xcalloc(lesson->sites.count + 1, 1);
-	int result = -1;
+	int result;
 
-	if (store_begin(l->store, err) < 0)
-		goto done;
-	if (learner_sites(l, lesson, trace, at, err) == 0) {
-		for (size_t i = 1; i < lesson->sites.count; i++)
-			cuts[i] = (uint8_t)at[i].cuts;
-		if (transactions(l, trace, lesson, cuts, err) == 0 &&
-		    learner_write(l, lesson, at, strcmp(how, "parallel") != 0, news, err) == 0 &&
-		    note_builds(l, lesson, trace, err) == 0 &&
-		    store_run(l->store, l->program, input, how, seed, news, err) == 0)
-			result = store_commit(l->store, err);
-	}
-	if (result < 0)
-		store_rollback(l->store);
-	/* Numbers that were made are not there any more; or there are new cuts. */
-	if (result < 0 || news->cuts)
-		look_up_again(l);
-done:
+	for (size_t i = 1; i < lesson->sites.count; i++)
+		cuts[i] = (uint8_t)at[i].cuts;
+	result = transactions(l, r->trace, lesson, cuts, err);
+	if (result == 0)
+		result = learner_write(l, lesson, at, strcmp(how, "parallel") != 0, news, err);
+	if (result == 0)
+		result = note_builds(l, lesson, r->trace, err);
 	free(cuts);
 	return result;
 }
 
-static int probe(struct learner *l, struct reader *trace, const struct lesson *lesson, struct learner_site *at,
-		 const char *input, bool passed, uint64_t seed, struct store_news *news, struct err *err)
+void learner_read(struct learner_reading *r, const char *path, enum learner_run run, unsigned granularity,
+		  uint64_t seed, struct gate *gate)
 {
-	int result;
-
-	if (store_begin(l->store, err) < 0)
-		return -1;
-	result = learner_sites(l, lesson, trace, at, err);
-	if (result == 0)
-		result = learner_write_probe(l, lesson, at, passed, news, err);
-	if (result == 0 && passed)
-		result = store_run(l->store, l->program, input, "probe", seed, news, err);
-	if (result == 0)
-		result = store_commit(l->store, err);
-	if (result < 0) {
-		store_rollback(l->store);
-		look_up_again(l);
-	}
-	return result;
-}
-
-void learner_read(struct learner_reading *r, const char *path, unsigned granularity, bool probe, uint64_t seed)
-{
-	*r = (struct learner_reading){ .seed = seed, .result = -1 };
+	*r = (struct learner_reading){ .run = run, .seed = seed, .result = -1 };
 	r->trace = reader_open(path, &r->err);
 	if (r->trace)
-		r->result = lesson_read(&r->lesson, r->trace, granularity, probe ? LESSON_PROBE : LESSON_ALL, seed,
-					&r->err);
+		r->result = lesson_read(&r->lesson, r->trace, granularity,
+					run == LEARNER_PASSED ? LESSON_ALL : LESSON_PROBE, seed, gate, &r->err);
 }
 
 void learner_reading_free(struct learner_reading *r)
@@ -291,23 +263,23 @@ int learner_take(struct learner *l, struct learner_reading *r, const char *input
 	if (r->result < 0)
 		return err_set(err, "%s", r->err.text);
 	at = xcalloc(r->lesson.sites.count + 1, sizeof(*at));
-	result = learn(l, r->trace, &r->lesson, at, input, how, r->seed, news, err);
+	result = store_begin(l->store, err);
+	if (result == 0) {
+		result = learner_sites(l, &r->lesson, r->trace, at, err);
+		if (result == 0)
+			result = r->run == LEARNER_PASSED ? learn(l, r, at, how, news, err) :
+				 learner_write_probe(l, &r->lesson, at, r->run == LEARNER_PROBE, news, err);
+		if (result == 0 && r->run != LEARNER_FAILED)
+			result = store_run(l->store, l->program, input, how, r->seed, news, err);
+		if (result == 0)
+			result = store_commit(l->store, err);
+		if (result < 0)
+			store_rollback(l->store);
+	}
+	/* Numbers that were made are not there any more; or there are new cuts. */
+	if (result < 0 || news->cuts)
+		look_up_again(l);
 	l->lost += r->lesson.lost;
-	free(at);
-	return result;
-}
-
-int learner_take_probe(struct learner *l, struct learner_reading *r, const char *input, bool passed,
-		       struct store_news *news, struct err *err)
-{
-	struct learner_site *at;
-	int result;
-
-	*news = (struct store_news){ 0 };
-	if (r->result < 0)
-		return err_set(err, "%s", r->err.text);
-	at = xcalloc(r->lesson.sites.count + 1, sizeof(*at));
-	result = probe(l, r->trace, &r->lesson, at, input, passed, r->seed, news, err);
 	free(at);
 	return result;
 }
@@ -318,7 +290,7 @@ int learner_trace(struct learner *l, const char *path, const char *input, const 
 	struct learner_reading r;
 	int result;
 
-	learner_read(&r, path, l->granularity, false, seed);
+	learner_read(&r, path, LEARNER_PASSED, l->granularity, seed, NULL);
 	result = learner_take(l, &r, input, how, news, err);
 	learner_reading_free(&r);
 	return result;

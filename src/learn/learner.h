@@ -32,7 +32,18 @@ void learner_close(struct learner *l);
  * A trace and what it says: read by any thread, several at a time, and then taken to the database one
  * after the other.
  */
+enum learner_run {
+	LEARNER_PASSED,
+	/*
+	 * One that went where others hardly go: it teaches no more than which invariants it broke. If it
+	 * failed, that these do harm.
+	 */
+	LEARNER_PROBE,
+	LEARNER_FAILED,
+};
+
 struct learner_reading {
+	enum learner_run run;
 	struct reader *trace;
 	struct lesson lesson;
 	uint64_t seed;
@@ -40,22 +51,16 @@ struct learner_reading {
 	struct err err;
 };
 
-/* `probe`: for learner_take_probe(), which needs less. Free it in any case. */
-void learner_read(struct learner_reading *r, const char *path, unsigned granularity, bool probe, uint64_t seed);
+/* Rests while `gate`, which may be NULL, is shut. Free it in any case. */
+void learner_read(struct learner_reading *r, const char *path, enum learner_run run, unsigned granularity,
+		  uint64_t seed, struct gate *gate);
 void learner_reading_free(struct learner_reading *r);
 
-/* What it taught is in the database when this returns. `how`: "parallel", "controlled", … */
+/* What it taught is in the database when this returns. `how`: "parallel", "controlled", "probe", … */
 int learner_take(struct learner *l, struct learner_reading *r, const char *input, const char *how,
 		 struct store_news *news, struct err *err);
 
-/*
- * Likewise of a run that went where others hardly go: it teaches no more than which invariants it broke. If it
- * failed, that these do harm.
- */
-int learner_take_probe(struct learner *l, struct learner_reading *r, const char *input, bool passed,
-		       struct store_news *news, struct err *err);
-
-/* Read and taken. */
+/* Read and taken; it passed. */
 int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
 		  struct store_news *news, struct err *err);
 

@@ -6,6 +6,7 @@
 #define LEARN_LESSON_H
 
 #include "base/err.h"
+#include "base/gate.h"
 #include "learn/apart.h"
 #include "learn/avio.h"
 #include "learn/lifetx.h"
@@ -45,10 +46,10 @@ enum lesson_depth {
 
 /*
  * -1 if the trace is damaged; free it in any case. Several threads may read at the same time, each its own
- * trace.
+ * trace; they rest while `gate`, which may be NULL, is shut.
  */
 int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, enum lesson_depth depth,
-		uint64_t seed, struct err *err);
+		uint64_t seed, struct gate *gate, struct err *err);
 
 /* `cuts`: known before, by site. */
 int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,

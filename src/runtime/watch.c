@@ -274,13 +274,16 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 	}
 }
 
+/* NULL: no guard. */
+static struct watch_self *enter_guard(void)
+{
+	return watch.pset | watch.tx ? enter_soft(false) : NULL;
+}
+
 void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result)
 {
-	struct watch_self *self;
+	struct watch_self *self = enter_guard();
 
-	if (!(watch.pset | watch.tx))
-		return;
-	self = enter_soft(false);
 	if (!self)
 		return;
 	note(kind, object, arg, result);
@@ -289,11 +292,8 @@ void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int resu
 
 void watch_cancel(uint64_t handle, uint64_t pc)
 {
-	struct watch_self *self;
+	struct watch_self *self = enter_guard();
 
-	if (!(watch.pset | watch.tx))
-		return;
-	self = enter_soft(false);
 	if (!self)
 		return;
 	guard_cancel(handle, pc & TRACE_ADDR_MASK);

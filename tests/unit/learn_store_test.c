@@ -287,8 +287,8 @@ static void probe(const char *text, bool passed)
 	struct err err = { "" };
 
 	write_trace("probed", text);
-	learner_read(&reading, test_path("probed"), learner.granularity, true, 1);
-	if (learner_take_probe(&learner, &reading, "", passed, &news, &err) < 0)
+	learner_read(&reading, test_path("probed"), passed ? LEARNER_PROBE : LEARNER_FAILED, learner.granularity, 1, NULL);
+	if (learner_take(&learner, &reading, "", "probe", &news, &err) < 0)
 		fail_msg("%s", err.text);
 	learner_reading_free(&reading);
 }
