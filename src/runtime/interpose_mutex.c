@@ -42,20 +42,24 @@ SNARLRT_INTERPOSE int pthread_mutex_destroy(pthread_mutex_t *mutex)
  * Not tried first to save the two calls: glibc's trylock of a robust mutex that
  * is not recoverable leaves it locked.
  */
-SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
+static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc)
 {
 	int result;
 
 	snarlrt_real_ready();
-	if (snarlrt_off())
-		return REAL(pthread_mutex_lock)(mutex);
 	if (ctl_on())
-		return model_mutex_lock(mutex, 0, SNARLRT_PC());
-	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, SNARLRT_PC());
+		return model_mutex_lock(mutex, 0, pc);
+	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, pc);
 	result = REAL(pthread_mutex_lock)(mutex);
 	snarlrt_wait_end();
-	snarlrt_note(TRACE_MUTEX_LOCK, 0, mutex, 0, result, SNARLRT_PC());
+	snarlrt_note(TRACE_MUTEX_LOCK, 0, mutex, 0, result, pc);
 	return result;
+}
+
+/* Asleep, a program calls this one and the unlock most: all else is out of line, so that to pass on takes no frame. */
+SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	return snarlrt_off() ? REAL(pthread_mutex_lock)(mutex) : lock(mutex, SNARLRT_PC());
 }
 
 SNARLRT_INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *mutex)
@@ -106,20 +110,23 @@ SNARLRT_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t 
 	return result;
 }
 
-SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)
+static __attribute__((noinline)) int unlock(pthread_mutex_t *mutex, const void *pc)
 {
 	int result;
 
 	snarlrt_real_ready();
-	if (snarlrt_off())
-		return REAL(pthread_mutex_unlock)(mutex);
 	if (ctl_on())
-		return model_mutex_unlock(mutex, 0, SNARLRT_PC());
-	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, SNARLRT_PC());
+		return model_mutex_unlock(mutex, 0, pc);
+	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, pc);
 	result = REAL(pthread_mutex_unlock)(mutex);
 	if (unlikely(result))
-		snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, result, SNARLRT_PC());
+		snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, result, pc);
 	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	return snarlrt_off() ? REAL(pthread_mutex_unlock)(mutex) : unlock(mutex, SNARLRT_PC());
 }
 
 SNARLRT_INTERPOSE int pthread_mutex_consistent(pthread_mutex_t *mutex)
