@@ -21,6 +21,7 @@ struct pair {
 	uint32_t number;	/* in apart.pairs */
 	uint32_t locks;		/* held from p to i, each time */
 	bool p_write, i_write;
+	bool near;		/* no more than locks in between */
 	uint64_t epoch;		/* of the last i */
 };
 
@@ -60,7 +61,7 @@ struct apart {
 	size_t thread_count;
 	struct vclock *clocks;
 	size_t clock_count, clock_capacity, clock_bytes;
-	struct learn_pairs pairs, between, breakable;
+	struct learn_pairs pairs, between, breakable, visits;
 	struct map numbers;	/* of pairs: p << 32 | i to the place in the list, plus 1 */
 	struct learn_pairs near;	/* of these, those without more than locks in between */
 	struct learn_pairs meets;	/* (r, number of a pair): r may come between */
@@ -100,6 +101,7 @@ void apart_free(struct apart *a)
 	learn_pairs_free(&a->pairs);
 	learn_pairs_free(&a->between);
 	learn_pairs_free(&a->breakable);
+	learn_pairs_free(&a->visits);
 	learn_pairs_free(&a->near);
 	learn_pairs_free(&a->meets);
 	map_free(&a->numbers);
@@ -164,6 +166,8 @@ static void may_break(struct apart *a, const struct pair *pair, uint32_t r, bool
 	learn_pairs_add(&a->between, r, pair->i);
 	if (both != write)
 		learn_pairs_add(&a->breakable, pair->p, pair->i);
+	if (pair->near && pair->p != pair->i && (write ? !both : pair->i_write))
+		learn_pairs_add(&a->visits, pair->p, r);
 }
 
 /* A new pair meets what others did before. */
@@ -204,7 +208,8 @@ static void remember_pair(struct apart *a, struct cell *c, const struct pair *pa
 	for (size_t i = 0; i < c->pair_count; i++) {
 		struct pair *old = &c->pairs[i];
 
-		if (old->thread == pair->thread && old->p == pair->p && old->i == pair->i) {
+		if (old->thread == pair->thread && old->p == pair->p && old->i == pair->i &&
+		    old->near == pair->near) {
 			old->locks = common(a, old->locks, pair->locks);
 			old->epoch = pair->epoch;
 			return;
@@ -260,11 +265,11 @@ static uint32_t number_of(struct apart *a, const struct pair *pair)
 }
 
 static void add_pair(struct apart *a, struct cell *c, const struct own *p, const struct visit *now,
-		     const struct view *view)
+		     const struct view *view, bool near)
 {
 	struct pair pair = { .thread = now->thread, .p = p->site, .i = now->site,
 			     .locks = locks_since(a, view, p->index), .p_write = p->write,
-			     .i_write = now->write, .epoch = now->epoch };
+			     .i_write = now->write, .near = near, .epoch = now->epoch };
 
 	pair.number = number_of(a, &pair);
 	pair_meets(a, c, &pair, p);
@@ -277,6 +282,7 @@ static void access_cell(struct apart *a, struct cell *c, const struct visit *now
 			uint32_t clock)
 {
 	struct owner *owner = owner_of(c, now->thread);
+	bool near = clock && owner->last.clock == clock;
 
 	for (size_t i = 0; i < c->pair_count; i++) {
 		const struct pair *pair = &c->pairs[i];
@@ -287,17 +293,17 @@ static void access_cell(struct apart *a, struct cell *c, const struct visit *now
 	}
 	a->writes = xreach(a->writes, now->site, &a->site_count, sizeof(*a->writes));
 	a->writes[now->site] = now->write;
-	if (owner->last.site && owner->last.clock == clock && clock)
+	if (owner->last.site && near)
 		learn_pairs_add(&a->near, owner->last.site, now->site);
 	if (owner->last.site)
-		add_pair(a, c, &owner->last, now, view);
+		add_pair(a, c, &owner->last, now, view, near);
 	/*
 	 * With locks of its own, two writes far apart are taken for one matter only if one of these
 	 * is held all the time: else each update of a variable would be watched together with the next.
 	 */
 	if (now->write && owner->wrote.site && !owner->last.write &&
 	    (now->locks == LOCKS_NONE || locks_since(a, view, owner->wrote.index) != LOCKS_NONE))
-		add_pair(a, c, &owner->wrote, now, view);
+		add_pair(a, c, &owner->wrote, now, view, false);
 	remember_visit(a, c, now);
 	owner->last = (struct own){ .site = now->site, .clock = clock, .write = now->write,
 				    .index = view->index };
@@ -353,6 +359,11 @@ const struct learn_pairs *apart_pairs(const struct apart *a)
 const struct learn_pairs *apart_between(const struct apart *a)
 {
 	return &a->between;
+}
+
+const struct learn_pairs *apart_visits(const struct apart *a)
+{
+	return &a->visits;
 }
 
 const struct learn_pairs *apart_breakable(const struct apart *a)

@@ -36,6 +36,12 @@ const struct learn_pairs *apart_pairs(const struct apart *a);
 /* (r, i): r may come between i and one of its p, and writes, or one of these does. */
 const struct learn_pairs *apart_between(const struct apart *a);
 
+/*
+ * (p, r): r may come between p and an i that has no more than locks before it, and it matters: r changes what the
+ * two should find, or leave, alike; or it reads what is about to change.
+ */
+const struct learn_pairs *apart_visits(const struct apart *a);
+
 /* (p, i) that some r may break apart unserializably (learn/avio.h). */
 const struct learn_pairs *apart_breakable(const struct apart *a);
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "learn/lifetx.h"
 #include "learn/needed.h"
+#include "learn/unfinished.h"
 #include "trace/codec.h"
 #include "trace/rules.h"
 
@@ -50,69 +51,35 @@ static bool is_missing(const struct known_pair *p)
 	return p->expected && !p->seen;
 }
 
-/* P and I of a thread, in a row. */
-struct neighbours {
-	uint32_t p, i;
+struct marking {
+	uint8_t *marks, *begin;
 };
 
-static int by_i(const void *a, const void *b)
+static void mark_begin(void *ctx, uint32_t p, uint32_t r)
 {
-	const struct neighbours *x = a, *y = b;
+	struct marking *m = ctx;
 
-	if (x->i != y->i)
-		return x->i < y->i ? -1 : 1;
-	return x->p < y->p ? -1 : x->p > y->p;
+	m->begin[p] = 1;
+	m->marks[p] |= COMPILE_MISSING;
+	m->marks[r] |= COMPILE_OPEN;
 }
 
-/* A read and a write that others may come in between; or two takings of a lock. To be freed. */
-static struct neighbours *neighbours_of(const struct known *k, size_t *count)
+static void mark_end(void *ctx, uint32_t p, uint32_t i)
 {
-	struct neighbours *all = xcalloc(k->local_count + k->lock_count + 1, sizeof(*all));
+	struct marking *m = ctx;
 
-	*count = 0;
-	for (size_t n = 0; n < k->local_count; n++)
-		if (k->locals[n].breakable && k->sites[k->locals[n].p].access == LEARN_READ &&
-		    k->sites[k->locals[n].i].access == LEARN_WRITE)
-			all[(*count)++] = (struct neighbours){ k->locals[n].p, k->locals[n].i };
-	for (size_t n = 0; n < k->lock_count; n++)
-		if (k->locks[n].how & STORE_NEXT)
-			all[(*count)++] = (struct neighbours){ k->locks[n].first, k->locks[n].second };
-	if (*count > 1)
-		qsort(all, *count, sizeof(*all), by_i);
-	return all;
+	if (m->begin[p])
+		m->marks[i] |= COMPILE_MISSING;
 }
 
-/*
- * Calls fn(ctx, P, R) for P that I follows in the same thread, and R of others that never came right before I, but may:
- * in between. Both P and R read, and R would read what is about to be changed; or both take a lock.
- */
-static void each_between(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r), void *ctx)
+/* Whoever waits for the end has to see it. */
+static void mark_unfinished(const struct known *k, uint8_t *marks)
 {
-	size_t count;
-	struct neighbours *all = neighbours_of(k, &count);
-	struct map first = { 0 };	/* I to the first of its neighbours, plus 1 */
+	struct marking m = { marks, xcalloc(k->count + 1, 1) };
 
-	for (size_t i = count; i-- > 0;)
-		*map_put(&first, all[i].i, NULL) = i + 1;
-	for (size_t i = 0; i < k->pair_count; i++) {
-		const struct known_pair *pair = &k->pairs[i];
-		const uint64_t *at = is_missing(pair) ? map_find(&first, pair->second) : NULL;
-
-		if (!at || k->sites[pair->first].access == LEARN_WRITE)
-			continue;
-		for (size_t n = *at - 1; n < count && all[n].i == pair->second; n++)
-			fn(ctx, all[n].p, pair->first);
-	}
-	map_free(&first);
-	free(all);
-}
-
-static void mark_between(void *ctx, uint32_t p, uint32_t r)
-{
-	uint8_t *marks = ctx;
-
-	marks[p] |= COMPILE_MISSING;
-	marks[r] |= COMPILE_OPEN;
+	unfinished_each(k, mark_begin, &m);
+	unfinished_ends(k, mark_end, &m);
+	free(m.begin);
 }
 
 static bool is_late(const struct known_pair *p)
@@ -155,7 +122,7 @@ uint8_t *compile_marks(const struct known *k, uint64_t threshold)
 			marks[k->pairs[i].second] |= COMPILE_OPEN;
 			marks[k->pairs[i].first] |= COMPILE_MISSING;
 		}
-	each_between(k, mark_between, marks);
+	mark_unfinished(k, marks);
 	mark_late(k, marks);
 	needed_mark(k, marks, NULL);
 	mark_checked(k, threshold, marks);
@@ -309,7 +276,7 @@ static void add_follows(struct sets *s, uint32_t first, uint32_t second, uint32_
 		}
 }
 
-static void add_between(void *ctx, uint32_t p, uint32_t r)
+static void add_unfinished(void *ctx, uint32_t p, uint32_t r)
 {
 	add_follows(ctx, p, r, RULES_UNFINISHED);
 }
@@ -323,7 +290,7 @@ static void add_sets(struct rules *r)
 	for (size_t i = 0; i < r->k->pair_count; i++)
 		if (r->k->pairs[i].seen)
 			add_follows(&s, r->k->pairs[i].first, r->k->pairs[i].second, 0);
-	each_between(r->k, add_between, &s);
+	unfinished_each(r->k, add_unfinished, &s);
 	for (size_t i = 0; i < r->k->local_count; i++)
 		if (known_often(r->k, &r->k->locals[i]))
 			add_follows(&s, r->k->locals[i].p, r->k->locals[i].i, RULES_OWN);

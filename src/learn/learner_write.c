@@ -8,6 +8,8 @@ struct sums {
 	struct map between;
 	struct map members;
 	struct map locks;	/* two sites, to enum store_locks */
+	struct map near;	/* P << 32 | I */
+	struct map visits;	/* P << 32 | R to 1: it may come before I, 2: it did */
 	struct map orders;	/* P << 32 | I to enum lifetx_torn */
 };
 
@@ -52,6 +54,9 @@ static void sum_up(struct sums *s, const struct lesson *lesson, const struct lea
 	add_pairs(&s->locks, locking_entries(lesson->locking), at, STORE_ENTRY);
 	add_pairs(&s->locks, locking_circles(lesson->locking), at, STORE_CIRCLE);
 	add_pairs(&s->locks, &lesson->turns_next, at, STORE_NEXT);
+	add_pairs(&s->near, inside_near(lesson->inside), at, 1);
+	add_pairs(&s->visits, apart_visits(lesson->apart), at, 1);
+	add_pairs(&s->visits, inside_pairs(lesson->inside), at, 2);
 	for (size_t i = 0; i < orders->count; i++)
 		*map_put(&s->orders, (uint64_t)at[orders->items[i].first].id << 32 |
 				     (uint64_t)at[orders->items[i].second].id, NULL) |=
@@ -129,6 +134,24 @@ static void write_lock(void *ctx, uint64_t key, uint64_t bits)
 					(unsigned)bits, w->err);
 }
 
+static void write_near(void *ctx, uint64_t key, uint64_t value)
+{
+	struct writing *w = ctx;
+
+	(void)value;
+	if (w->result == 0)
+		w->result = store_near(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->err);
+}
+
+static void write_visit(void *ctx, uint64_t key, uint64_t bits)
+{
+	struct writing *w = ctx;
+
+	if (w->result == 0)
+		w->result = store_visit(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), bits & 1,
+					bits & 2, w->news, w->err);
+}
+
 static void write_order(void *ctx, uint64_t key, uint64_t torn)
 {
 	struct writing *w = ctx;
@@ -182,6 +205,8 @@ static void free_sums(struct sums *s)
 	map_free(&s->between);
 	map_free(&s->members);
 	map_free(&s->locks);
+	map_free(&s->near);
+	map_free(&s->visits);
 	map_free(&s->orders);
 }
 
@@ -212,6 +237,8 @@ int learner_write(struct learner *l, const struct lesson *lesson, const struct l
 	map_each(&s.between, write_between, &w);
 	map_each(&s.members, write_member, &w);
 	map_each(&s.locks, write_lock, &w);
+	map_each(&s.near, write_near, &w);
+	map_each(&s.visits, write_visit, &w);
 	map_each(&s.orders, write_order, &w);
 	if (w.result == 0)
 		w.result = write_triples(l, lesson, at, news, err);

@@ -16,6 +16,18 @@ static bool is_plain(const struct event *ev)
 	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
 }
 
+/* Calls that may wait for another thread or the world; locks are in the middle of transactions. */
+static bool blocks(const struct event *ev)
+{
+	switch (ev->kind) {
+	case TRACE_COND_WAIT: case TRACE_COND_WAKE: case TRACE_SEM_WAIT: case TRACE_SEM_TIMEDWAIT:
+	case TRACE_BARRIER_ENTER: case TRACE_THREAD_JOIN: case TRACE_THREAD_EXIT: case TRACE_CALL_ENTER:
+	case TRACE_SLEEP: case TRACE_YIELD: case TRACE_FUTEX_WAIT:
+		return true;
+	}
+	return false;
+}
+
 unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_t at, struct learn_step *out)
 {
 	struct iroot_step steps[TRACE_STEPS];
@@ -91,6 +103,7 @@ static void expecting_open(struct expecting *e, struct lesson *l, const struct r
 	l->apart = apart_new(granularity, e->ctx.locks);
 	if (probe)
 		return;
+	l->inside = inside_new(granularity);
 	e->memory = xcalloc(1, IROOT_MEMORY);
 	/* Of two events of a thread none is near enough: only idiom 1 is wanted. */
 	e->profile = iroot_profile_init(e->memory, IROOT_MEMORY, 0);
@@ -162,7 +175,11 @@ static void read_event(struct lesson *l, struct expecting *e, const struct event
 		avio_step(l->avio, &steps[i]);
 		if (l->pset)
 			pset_step(l->pset, &steps[i]);
+		if (l->inside)
+			inside_step(l->inside, &steps[i]);
 	}
+	if (l->inside && blocks(ev))
+		inside_rest(l->inside, ev->thread);
 	if (e)
 		expecting_event(e, l, ev, steps, count);
 }
@@ -178,6 +195,7 @@ static void forget_line(struct lesson *l, struct expecting *e, uint64_t addr)
 	if (!e->profile)
 		return;
 	pset_step(l->pset, &fresh);
+	inside_step(l->inside, &fresh);
 	unordered_forget(e->unordered, fresh.addr, fresh.size);
 	iroot_profile_step(e->profile, &step);
 }
@@ -241,18 +259,6 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, en
 	sample_free(sample);
 	gate_leave(gate);
 	return got;
-}
-
-/* Calls that may wait for another thread or the world; locks are in the middle of transactions. */
-static bool blocks(const struct event *ev)
-{
-	switch (ev->kind) {
-	case TRACE_COND_WAIT: case TRACE_COND_WAKE: case TRACE_SEM_WAIT: case TRACE_SEM_TIMEDWAIT:
-	case TRACE_BARRIER_ENTER: case TRACE_THREAD_JOIN: case TRACE_THREAD_EXIT: case TRACE_CALL_ENTER:
-	case TRACE_SLEEP: case TRACE_YIELD: case TRACE_FUTEX_WAIT:
-		return true;
-	}
-	return false;
 }
 
 static bool is_access(const struct learn_step *s)
@@ -350,6 +356,7 @@ void lesson_free(struct lesson *l)
 	learn_sites_free(&l->sites);
 	avio_free(l->avio);
 	pset_free(l->pset);
+	inside_free(l->inside);
 	lifetx_free(l->lifetx);
 	locking_free(l->locking);
 	apart_free(l->apart);

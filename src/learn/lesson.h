@@ -9,6 +9,7 @@
 #include "base/gate.h"
 #include "learn/apart.h"
 #include "learn/avio.h"
+#include "learn/inside.h"
 #include "learn/lifetx.h"
 #include "learn/locking.h"
 #include "learn/pset.h"
@@ -30,6 +31,7 @@ struct lesson {
 	struct learn_pairs races;	/* of these, those without a lock that excludes the two */
 	/* Likewise of the places that take locks: turns.h; a pair is as if it were seen, or expected. */
 	struct learn_pairs turns_seen, turns_expected, turns_next;
+	struct inside *inside;
 	struct learn_pairs first, after;	/* (M, M) of accesses, locks, cancellations: unordered.h, cancels.h */
 	struct lifetx *lifetx;	/* lesson_transactions(), and the next one */
 	struct locking *locking;

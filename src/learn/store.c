@@ -35,6 +35,10 @@ static const char schema[] =
 	" PRIMARY KEY (i, p)) WITHOUT ROWID;"
 	"CREATE TABLE locking (a INTEGER NOT NULL, b INTEGER NOT NULL, how INTEGER NOT NULL,"
 	" PRIMARY KEY (a, b)) WITHOUT ROWID;"
+	"CREATE TABLE near (i INTEGER NOT NULL, p INTEGER NOT NULL, runs INTEGER NOT NULL,"
+	" PRIMARY KEY (i, p)) WITHOUT ROWID;"
+	"CREATE TABLE visit (r INTEGER NOT NULL, p INTEGER NOT NULL, may INTEGER NOT NULL, inside INTEGER NOT NULL,"
+	" PRIMARY KEY (r, p)) WITHOUT ROWID;"
 	"CREATE TABLE run (id INTEGER PRIMARY KEY, program INTEGER NOT NULL REFERENCES program,"
 	" time INTEGER NOT NULL, input TEXT NOT NULL, how TEXT NOT NULL, seed INTEGER NOT NULL,"
 	" sites INTEGER NOT NULL, broken INTEGER NOT NULL, pairs INTEGER NOT NULL,"
@@ -68,6 +72,9 @@ static const char *const texts[STATEMENTS] = {
 	[BEFORE] = "SELECT p FROM sequence WHERE i = ?1",
 	[FORGET_ORDER] = "DELETE FROM sequence WHERE p = ?1 AND i = ?2",
 	[LOCK] = "INSERT INTO locking VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET how = how | ?3",
+	[NEAR] = "INSERT INTO near (p, i, runs) VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET runs = runs + 1",
+	[VISIT] = "INSERT INTO visit (p, r, may, inside) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
+		  " SET may = may + ?3, inside = inside + ?4 RETURNING inside",
 	[CUT] = "UPDATE site SET cuts = cuts | (doubtful & ?2), doubtful = doubtful | ?2 WHERE id = ?1"
 		" AND cuts & ?2 != ?2 RETURNING (cuts & ?2) * 2 + 1",
 	[RUN] = "INSERT INTO run (program, seed, sites, broken, pairs, expected, cuts, time, input, how)"
@@ -98,6 +105,10 @@ static const char *const texts[STATEMENTS] = {
 		   " WHERE site.program = ?1 ORDER BY sequence.i, sequence.p",
 	[LOCKS] = "SELECT locking.a, locking.b, how FROM locking JOIN site ON site.id = locking.a"
 		  " WHERE site.program = ?1 ORDER BY locking.a, locking.b",
+	[NEARS] = "SELECT near.p, near.i, near.runs, 0 FROM near JOIN site ON site.id = near.p"
+		  " WHERE site.program = ?1 ORDER BY near.p, near.i",
+	[VISITS] = "SELECT visit.p, visit.r, inside, may FROM visit JOIN site ON site.id = visit.p"
+		   " WHERE site.program = ?1 ORDER BY visit.p, visit.r",
 	[TRIPLES] = "SELECT p, r, i, pattern, triple.runs FROM triple JOIN site ON site.id = i"
 		    " WHERE site.program = ?1 ORDER BY i, p, r, pattern",
 	[RUNS] = "SELECT sites, broken, pairs, expected, cuts, input, how FROM run WHERE program = ?1 ORDER BY id",
@@ -143,6 +154,11 @@ static const char merging[] =
 	" JOIN sites p ON p.old = o.p WHERE true ON CONFLICT DO UPDATE SET torn = torn | excluded.torn;"
 	"INSERT INTO locking SELECT a.new, b.new, how FROM other.locking o JOIN sites a ON a.old = o.a"
 	" JOIN sites b ON b.old = o.b WHERE true ON CONFLICT DO UPDATE SET how = how | excluded.how;"
+	"INSERT INTO near SELECT i.new, p.new, runs FROM other.near o JOIN sites i ON i.old = o.i"
+	" JOIN sites p ON p.old = o.p WHERE true ON CONFLICT DO UPDATE SET runs = runs + excluded.runs;"
+	"INSERT INTO visit SELECT r.new, p.new, may, inside FROM other.visit o JOIN sites r ON r.old = o.r"
+	" JOIN sites p ON p.old = o.p WHERE true ON CONFLICT DO UPDATE SET may = may + excluded.may,"
+	" inside = inside + excluded.inside;"
 	"INSERT INTO run (program, time, input, how, seed, sites, broken, pairs, expected, cuts)"
 	" SELECT p.new, time, input, how, seed, sites, broken, pairs, expected, cuts FROM other.run"
 	" JOIN programs p ON p.old = program ORDER BY other.run.id;"
@@ -150,7 +166,7 @@ static const char merging[] =
 
 static const struct db_kind kind = {
 	.what = "database of what was learnt", .hint = "snarl learn -- PROGRAM makes one",
-	.application = 0x736e6c6eu, .version = 3,	/* "snln" */
+	.application = 0x736e6c6eu, .version = 4,	/* "snln" */
 	.schema = schema, .statements = texts, .count = STATEMENTS,
 };
 
@@ -361,6 +377,23 @@ int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err 
 {
 	db_bind(&s->db, LOCK, 1, 3, (int64_t[]){ a, b, how });
 	return db_run(&s->db, LOCK, NULL, 0, err);
+}
+
+int store_near(struct store *s, int64_t p, int64_t i, struct err *err)
+{
+	db_bind(&s->db, NEAR, 1, 2, (int64_t[]){ p, i });
+	return db_run(&s->db, NEAR, NULL, 0, err);
+}
+
+int store_visit(struct store *s, int64_t p, int64_t r, bool may, bool inside, struct store_news *news, struct err *err)
+{
+	int64_t runs;
+
+	db_bind(&s->db, VISIT, 1, 4, (int64_t[]){ p, r, may, inside });
+	if (db_run(&s->db, VISIT, &runs, 1, err) < 0)
+		return -1;
+	news->others += inside && runs == 1;
+	return 0;
 }
 
 int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err)

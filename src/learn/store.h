@@ -90,6 +90,9 @@ int store_forget_orders(struct store *s, const struct map *sites, int64_t i, str
 /* Where mutexes are taken: see locking.h, and turns.h for the last one. */
 enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2, STORE_NEXT = 4 };
 int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
+/* P, I: inside_near(). P, R: R may come before such an I (apart_visits()), or did (inside_pairs()). */
+int store_near(struct store *s, int64_t p, int64_t i, struct err *err);
+int store_visit(struct store *s, int64_t p, int64_t r, bool may, bool inside, struct store_news *news, struct err *err);
 /* It counts from the second time on. */
 int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err);
 int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
@@ -161,6 +164,10 @@ struct known {
 	size_t order_count, order_capacity;
 	struct known_pair *locks;	/* locking.h */
 	size_t lock_count, lock_capacity;
+	struct known_pair *near;	/* (P, I) in so many runs */
+	size_t near_count, near_capacity;
+	struct known_pair *visits;	/* (P, R): expected, seen in between */
+	size_t visit_count, visit_capacity;
 	struct known_triple *triples;
 	size_t triple_count, triple_capacity;
 	struct known_run *runs;

@@ -84,19 +84,21 @@ static int load_places(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
-static int load_pairs(struct db *d, struct known *k, struct err *err)
+/* A list of pairs of sites that were counted. */
+static int load_pairs(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
+		      size_t *count, size_t *capacity, struct err *err)
 {
 	int got;
 
-	while ((got = db_row(d, PAIRS, err)) > 0) {
-		struct known_pair p = { .seen = (uint64_t)db_number(d, PAIRS, 2),
-					.expected = (uint64_t)db_number(d, PAIRS, 3),
-					.how = (unsigned)db_number(d, PAIRS, 4) };
+	while ((got = db_row(d, which, err)) > 0) {
+		struct known_pair p = { .seen = (uint64_t)db_number(d, which, 2),
+					.expected = (uint64_t)db_number(d, which, 3),
+					.how = which == PAIRS ? (unsigned)db_number(d, which, 4) : 0 };
 
-		if (!site_at(d, k, PAIRS, 0, &p.first) || !site_at(d, k, PAIRS, 1, &p.second))
+		if (!site_at(d, k, which, 0, &p.first) || !site_at(d, k, which, 1, &p.second))
 			continue;
-		k->pairs = xgrow(k->pairs, k->pair_count, &k->pair_capacity, sizeof(*k->pairs));
-		k->pairs[k->pair_count++] = p;
+		*list = xgrow(*list, *count, capacity, sizeof(**list));
+		(*list)[(*count)++] = p;
 	}
 	return got;
 }
@@ -117,7 +119,7 @@ static int load_locals(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
-/* A list of pairs of sites. */
+/* … that were not. */
 static int load_couples(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
 			size_t *count, size_t *capacity, struct err *err)
 {
@@ -172,7 +174,7 @@ static int load_runs(struct db *d, struct known *k, struct err *err)
 int store_load(struct store *s, const char *program, struct known *k, struct err *err)
 {
 	static const enum statement by_program[] = { SITES, PLACES, PAIRS, LOCALS, BETWEENS, MEMBERS, ORDERS, LOCKS,
-						      TRIPLES, RUNS };
+						      NEARS, VISITS, TRIPLES, RUNS };
 	struct db *d = &s->db;
 	int64_t id;
 
@@ -182,7 +184,10 @@ int store_load(struct store *s, const char *program, struct known *k, struct err
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(by_program); i++)
 		db_bind(d, by_program[i], 1, 1, &id);
-	return load_sites(d, k, err) < 0 || load_places(d, k, err) < 0 || load_pairs(d, k, err) < 0 ||
+	return load_sites(d, k, err) < 0 || load_places(d, k, err) < 0 ||
+	       load_pairs(d, k, PAIRS, &k->pairs, &k->pair_count, &k->pair_capacity, err) < 0 ||
+	       load_pairs(d, k, NEARS, &k->near, &k->near_count, &k->near_capacity, err) < 0 ||
+	       load_pairs(d, k, VISITS, &k->visits, &k->visit_count, &k->visit_capacity, err) < 0 ||
 	       load_locals(d, k, err) < 0 ||
 	       load_couples(d, k, BETWEENS, &k->between, &k->between_count, &k->between_capacity, err) < 0 ||
 	       load_couples(d, k, MEMBERS, &k->members, &k->member_count, &k->member_capacity, err) < 0 ||
@@ -213,6 +218,8 @@ void known_free(struct known *k)
 	free(k->members);
 	free(k->orders);
 	free(k->locks);
+	free(k->near);
+	free(k->visits);
 	free(k->triples);
 	free(k->runs);
 	map_free(&k->at);
