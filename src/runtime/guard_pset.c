@@ -19,6 +19,20 @@ static int read_by(const struct cell *c, uint16_t serial)
 	return -1;
 }
 
+/*
+ * Has its thread begun what this place never came in between of, and does not rest? `l` is the last access of that
+ * thread.
+ */
+static bool unfinished(const struct cell_last *l, const struct rules_place *place)
+{
+	const struct watch_thread *t = &watch.threads[l->place];
+
+	return rules_follows(l->site | RULES_UNFINISHED, place->site) &&
+	       (uint16_t)__atomic_load_n(&t->serial, __ATOMIC_RELAXED) == l->serial &&
+	       (__atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != WATCH_BLOCKED ||
+		__atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED));
+}
+
 /* The one before that it must not follow; NULL: none. */
 static const struct cell_last *stranger(const struct cell *c, const struct rules_place *place,
 					bool write)
@@ -26,23 +40,23 @@ static const struct cell_last *stranger(const struct cell *c, const struct rules
 	uint16_t me = (uint16_t)watch_self.serial;
 	const struct cell_last *w = &c->write;
 	int own = read_by(c, me);
+	bool last;
 
 	for (int i = (int)c->count - 1; i >= 0; i--) {
 		const struct cell_last *r = &c->read[i];
 
-		if (write ? i > own && !rules_follows(r->site, place->site)
-			  : i != own && rules_follows(r->site | RULES_UNFINISHED, place->site))
+		if (i != own && (unfinished(r, place) ||
+				 (write && i > own && !rules_follows(r->site, place->site))))
 			return r;
 	}
 	if (!w->site || w->serial == me)
 		return NULL;
-	if (place->flags & RULES_LOCK)
-		return rules_follows(w->site | RULES_UNFINISHED, place->site) ? w : NULL;
-	if (rules_follows(w->site, place->site))
+	last = read_by(c, w->serial) < 0;	/* of its thread */
+	if (last && unfinished(w, place))
+		return w;
+	if (place->flags & RULES_LOCK || rules_follows(w->site, place->site))
 		return NULL;
-	if (write)
-		return c->count == 0 ? w : NULL;
-	return own < 0 && read_by(c, w->serial) < 0 ? w : NULL;
+	return (write ? c->count == 0 : own < 0 && last) ? w : NULL;
 }
 
 static bool is_first(const struct cell *c, bool write)
