@@ -22,6 +22,7 @@ struct guard_conflict {
 struct guard_delay {
 	struct watchlog_record *record;
 	uint64_t began;
+	uint64_t napped;	/* ns */
 	bool settle;		/* what it waited for has only just begun */
 	bool vain;		/* go on, whatever is in the way */
 };

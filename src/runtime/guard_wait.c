@@ -11,6 +11,8 @@
 #include "runtime/sys.h"
 
 #define NAP_NS 100000u		/* then look again who else waits */
+#define LONG_NAP_NS 200000u	/* one that took longer: whoever is waited for may not have had a processor either */
+#define STARVED 5u		/* even so, it takes no more than so many times as long */
 #define VAIN 2u			/* time-outs after which a pair is let pass, unless more delays helped */
 #define HOPS 64
 #define FREE_NS 250000000u	/* waiting that is always allowed, of all threads; beyond it … */
@@ -105,22 +107,23 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 {
 	struct watch_thread *me = watch_me();
 	struct timespec nap = { .tv_nsec = NAP_NS };
-	uint64_t now;
+	uint64_t now, left;
 
 	if (!d->began && !begin(d, c, site)) {
 		let_pass(d);
 		return;
 	}
 	now = watch_now();
-	if (now - d->began >= watch.wait_ns) {
+	if (d->napped >= watch.wait_ns || now - d->began >= STARVED * watch.wait_ns) {
 		d->vain = true;
 		watch_self.vain_word = c->word;
 		watch_self.vain_value = c->value;
 		watch_count(&d->record->timed_out, 1);
 		return;
 	}
-	if (now - d->began + NAP_NS > watch.wait_ns)
-		nap.tv_nsec = (long)(watch.wait_ns - (now - d->began));
+	left = watch.wait_ns - d->napped;
+	if (left < NAP_NS)
+		nap.tv_nsec = (long)left;
 	__atomic_store_n(&me->waiting_for, c->place, __ATOMIC_RELAXED);
 	__atomic_store_n(&me->state, WATCH_WAITING, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -133,6 +136,8 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 		sys_call6(SYS_futex, (long)c->word, FUTEX_WAIT_PRIVATE, c->value, (long)&nap, 0, 0);
 		if (c->waiters)
 			__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
+		now = watch_now() - now;
+		d->napped += now < LONG_NAP_NS ? now : LONG_NAP_NS;
 	}
 	__atomic_store_n(&me->state, WATCH_RUNNING, __ATOMIC_SEQ_CST);
 }
