@@ -53,7 +53,6 @@ static void sum_up(struct sums *s, const struct lesson *lesson, const struct lea
 	add_pairs(&s->members, locking_members(lesson->locking), at, 1);
 	add_pairs(&s->locks, locking_entries(lesson->locking), at, STORE_ENTRY);
 	add_pairs(&s->locks, locking_circles(lesson->locking), at, STORE_CIRCLE);
-	add_pairs(&s->locks, &lesson->turns_next, at, STORE_NEXT);
 	add_pairs(&s->near, inside_near(lesson->inside), at, 1);
 	add_pairs(&s->visits, apart_visits(lesson->apart), at, 1);
 	add_pairs(&s->visits, inside_pairs(lesson->inside), at, 2);

@@ -162,8 +162,7 @@ static void take(struct lesson *l, struct expecting *e, const struct reader *tra
 	unordered_take(e->unordered, &l->meet, &l->races);
 	if (how != TRACE_TOTAL_ORDER)
 		unordered_take_order(e->unordered, &l->first, &l->after);
-	turns_take(e->turns, &(struct turns_told){ &l->turns_seen, &l->turns_expected, &l->turns_next, &l->first,
-						    &l->after });
+	turns_take(e->turns, &(struct turns_told){ &l->turns_seen, &l->turns_expected, &l->first, &l->after });
 	cancels_take(e->cancels, &l->first, &l->after);
 	take_expected(l, e->profile, e->unordered);
 }
@@ -365,7 +364,6 @@ void lesson_free(struct lesson *l)
 	learn_pairs_free(&l->races);
 	learn_pairs_free(&l->turns_seen);
 	learn_pairs_free(&l->turns_expected);
-	learn_pairs_free(&l->turns_next);
 	learn_pairs_free(&l->first);
 	learn_pairs_free(&l->after);
 	*l = (struct lesson){ 0 };

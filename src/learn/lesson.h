@@ -30,7 +30,7 @@ struct lesson {
 	struct learn_pairs meet;
 	struct learn_pairs races;	/* of these, those without a lock that excludes the two */
 	/* Likewise of the places that take locks: turns.h; a pair is as if it were seen, or expected. */
-	struct learn_pairs turns_seen, turns_expected, turns_next;
+	struct learn_pairs turns_seen, turns_expected;
 	struct inside *inside;
 	struct learn_pairs first, after;	/* (M, M) of accesses, locks, cancellations: unordered.h, cancels.h */
 	struct lifetx *lifetx;	/* lesson_transactions(), and the next one */

@@ -87,8 +87,8 @@ int store_member(struct store *s, int64_t function, int64_t site, struct store_n
 int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct store_news *news, struct err *err);
 /* By cuts that came since there is not any more, of I and P in `sites`, as far as is known. */
 int store_forget_orders(struct store *s, const struct map *sites, int64_t i, struct err *err);
-/* Where mutexes are taken: see locking.h, and turns.h for the last one. */
-enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2, STORE_NEXT = 4 };
+/* Where mutexes are taken: see locking.h. */
+enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2 };
 int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
 /* P, I: inside_near(). P, R: R may come before such an I (apart_visits()), or did (inside_pairs()). */
 int store_near(struct store *s, int64_t p, int64_t i, struct err *err);

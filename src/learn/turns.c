@@ -11,7 +11,6 @@
 struct taking {
 	uint32_t thread, site;
 	uint64_t epoch;
-	bool last;		/* of the thread, at any site */
 };
 
 struct lock {
@@ -22,7 +21,7 @@ struct lock {
 
 struct turns {
 	struct cells locks;
-	struct learn_pairs seen, meet, next, first, after;
+	struct learn_pairs seen, meet, first, after;
 };
 
 static void clear(void *item)
@@ -45,7 +44,6 @@ void turns_free(struct turns *t)
 	cells_free(&t->locks, clear);
 	learn_pairs_free(&t->seen);
 	learn_pairs_free(&t->meet);
-	learn_pairs_free(&t->next);
 	learn_pairs_free(&t->first);
 	learn_pairs_free(&t->after);
 	free(t);
@@ -65,9 +63,6 @@ static void take(struct turns *t, struct lock *l, const struct learn_step *s, co
 		struct taking *old = &l->items[i];
 
 		if (old->thread == s->thread) {
-			if (old->last)
-				learn_pairs_add(&t->next, old->site, s->site);
-			old->last = false;
 			if (old->site == s->site)
 				same = old;
 		} else if (!vclock_saw(view->strong, old->thread, old->epoch)) {
@@ -83,7 +78,7 @@ static void take(struct turns *t, struct lock *l, const struct learn_step *s, co
 		same = &l->items[l->count++];
 	}
 	if (same)
-		*same = (struct taking){ s->thread, s->site, view->strong_epoch, true };
+		*same = (struct taking){ s->thread, s->site, view->strong_epoch };
 }
 
 void turns_step(struct turns *t, const struct learn_step *s, const struct view *view)
@@ -110,7 +105,6 @@ static void add_all(const struct learn_pairs *from, struct learn_pairs *to)
 void turns_take(const struct turns *t, const struct turns_told *told)
 {
 	add_all(&t->seen, told->seen);
-	add_all(&t->next, told->next);
 	add_all(&t->first, told->first);
 	add_all(&t->after, told->after);
 	for (size_t i = 0; i < t->meet.count; i++) {

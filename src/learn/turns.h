@@ -1,7 +1,6 @@
 /*
  * Whose turn it is at a lock: predecessor sets (pset.h) of the places that take mutexes, as if each taking were a
- * write to the lock; and what comes next in a thread, which others may come in between. A guard that holds a thread
- * back before it takes a lock holds up nobody.
+ * write to the lock. A guard that holds a thread back before it takes a lock holds up nobody.
  */
 #ifndef LEARN_TURNS_H
 #define LEARN_TURNS_H
@@ -22,7 +21,6 @@ void turns_forget(struct turns *t, uint64_t addr, uint64_t size);
 struct turns_told {
 	struct learn_pairs *seen;	/* (P, M): M took the lock right after P of another thread */
 	struct learn_pairs *expected;	/* (P, M) and (M, P): it may, nothing but locks orders them */
-	struct learn_pairs *next;	/* (P, I): I was the next of P's own thread */
 	struct learn_pairs *first, *after;	/* (M, M): as in unordered.h */
 };
 

@@ -78,6 +78,14 @@ static bool follows(const struct known *k, const char *p, enum learn_access pa, 
 	return false;
 }
 
+static uint64_t seen(const struct known_pair *pairs, size_t count, uint32_t first, uint32_t second)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pairs[i].first == first && pairs[i].second == second)
+			return pairs[i].seen;
+	return 0;
+}
+
 /* Two critical sections, read in the first, write in the second; one thread after the other. */
 static const char bank[] =
 	"0 create 0.1\n0 create 0.2\n"
@@ -400,6 +408,8 @@ static void test_merge(void **state)
 	assert_int_equal(k.triples[0].runs, 2);
 	assert_true(follows(&k, "set", LEARN_WRITE, "get", LEARN_READ, false));
 	assert_true(follows(&k, "a", LEARN_READ, "w", LEARN_WRITE, false));
+	assert_int_equal(seen(k.near, k.near_count, site(&k, "a", LEARN_READ), site(&k, "b", LEARN_READ)), 2);
+	assert_int_equal(seen(k.visits, k.visit_count, site(&k, "a", LEARN_READ), site(&k, "w", LEARN_WRITE)), 2);
 	known_free(&k);
 	/* Not twice the same file. */
 	struct store *own = store_open(path[0], false, &err);

@@ -1,4 +1,4 @@
-/* Locks: who takes one right after whom, what may come, what comes next in a thread, who was ever first. */
+/* Locks: who takes one right after whom, what may come, who was ever first. */
 #include "learn_util.h"
 
 #include "learn/turns.h"
@@ -14,7 +14,7 @@ static void expect(const char *text, const char *wanted)
 {
 	struct learn_step steps[64];
 	size_t count = parse_steps(text, steps);
-	struct learn_pairs seen = { 0 }, expected = { 0 }, next = { 0 }, first = { 0 }, after = { 0 };
+	struct learn_pairs seen = { 0 }, expected = { 0 }, first = { 0 }, after = { 0 };
 	struct vclock nothing = { 0 };
 	struct turns *t = turns_new();
 	struct buf b = { 0 };
@@ -28,9 +28,8 @@ static void expect(const char *text, const char *wanted)
 			steps[i].site = (uint32_t)i + 1;
 		turns_step(t, &steps[i], &view);
 	}
-	turns_take(t, &(struct turns_told){ &seen, &expected, &next, &first, &after });
+	turns_take(t, &(struct turns_told){ &seen, &expected, &first, &after });
 	add(&b, "seen", &seen);
-	add(&b, "next", &next);
 	add(&b, "first", &first);
 	add(&b, "after", &after);
 	add(&b, "expected", &expected);
@@ -40,7 +39,6 @@ static void expect(const char *text, const char *wanted)
 	turns_free(t);
 	learn_pairs_free(&seen);
 	learn_pairs_free(&expected);
-	learn_pairs_free(&next);
 	learn_pairs_free(&first);
 	learn_pairs_free(&after);
 }
@@ -49,12 +47,12 @@ static void test_turns(void **state)
 {
 	(void)state;
 	expect("1A0", "first 1 1\n");
-	expect("1A0 1U0 1A0 1U0", "first 1 1\nfirst 3 3\nnext 1 3\n");
+	expect("1A0 1U0 1A0 1U0", "first 1 1\nfirst 3 3\n");
 	expect("1A0 1U0 2A0 2U0", "after 3 3\nexpected 1 3\nexpected 3 1\nfirst 1 1\nseen 1 3\n");
 	expect("1A0 1U0 2A1 2U1", "first 1 1\nfirst 3 3\n");	/* another lock */
 	/* In between: 5 follows 3, not 1; but it may. */
 	expect("1A0 1U0 2A0 2U0 1A0 1U0",
-	       "after 3 3\nafter 5 5\nexpected 1 3\nexpected 3 1\nexpected 3 5\nexpected 5 3\nfirst 1 1\nnext 1 5\n"
+	       "after 3 3\nafter 5 5\nexpected 1 3\nexpected 3 1\nexpected 3 5\nexpected 5 3\nfirst 1 1\n"
 	       "seen 1 3\nseen 3 5\n");
 }
 
@@ -62,7 +60,7 @@ static void test_turns(void **state)
 static void test_ordered(void **state)
 {
 	struct learn_step s = { .thread = 1, .op = IROOT_OP_ACQUIRE, .addr = 0x1000, .site = 1 };
-	struct learn_pairs seen = { 0 }, expected = { 0 }, next = { 0 }, first = { 0 }, after = { 0 };
+	struct learn_pairs seen = { 0 }, expected = { 0 }, first = { 0 }, after = { 0 };
 	struct vclock saw = { 0 };
 	struct view view = { .thread = 1, .strong = &saw, .strong_epoch = 1 };
 	struct turns *t = turns_new();
@@ -79,7 +77,7 @@ static void test_ordered(void **state)
 	s.thread = view.thread = 1;
 	s.site = 3;
 	turns_step(t, &s, &view);
-	turns_take(t, &(struct turns_told){ &seen, &expected, &next, &first, &after });
+	turns_take(t, &(struct turns_told){ &seen, &expected, &first, &after });
 	assert_int_equal(seen.count, 1);	/* (1, 2) */
 	assert_true(learn_pairs_have(&seen, 1, 2));
 	assert_true(learn_pairs_have(&first, 2, 2));
@@ -89,7 +87,6 @@ static void test_ordered(void **state)
 	turns_free(t);
 	learn_pairs_free(&seen);
 	learn_pairs_free(&expected);
-	learn_pairs_free(&next);
 	learn_pairs_free(&first);
 	learn_pairs_free(&after);
 }
