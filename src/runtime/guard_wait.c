@@ -103,6 +103,27 @@ static void let_pass(struct guard_delay *d)
 		watch_count(&d->record->passed, 1);
 }
 
+/*
+ * Of two that wait for each other, because each has begun what the other one should not come in between of, the one
+ * that came later is the one that would break in. The other one sees the same when it looks again, and passes.
+ */
+static bool breaks_in(const struct guard_delay *d, const struct guard_conflict *c)
+{
+	const struct watch_thread *t = c->place == WATCH_ANYBODY ? NULL : &watch.threads[c->place];
+	uint64_t since = t ? __atomic_load_n(&t->since, __ATOMIC_RELAXED) : 0;
+
+	return c->kind == WATCHLOG_PSET && since && since < d->began &&
+	       __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) == WATCH_WAITING &&
+	       __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) == watch_self.place - 1;
+}
+
+static bool can_wait(const struct guard_delay *d, const struct guard_conflict *c)
+{
+	if (watch.log->off)
+		return false;
+	return c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place) || breaks_in(d, c);
+}
+
 void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
 {
 	struct watch_thread *me = watch_me();
@@ -124,10 +145,11 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 	left = watch.wait_ns - d->napped;
 	if (left < NAP_NS)
 		nap.tv_nsec = (long)left;
+	__atomic_store_n(&me->since, c->kind == WATCHLOG_PSET ? d->began : 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&me->waiting_for, c->place, __ATOMIC_RELAXED);
 	__atomic_store_n(&me->state, WATCH_WAITING, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (watch.log->off || !(c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place))) {
+	if (!can_wait(d, c)) {
 		let_pass(d);
 	} else {
 		d->settle = !c->waiters;

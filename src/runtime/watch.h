@@ -32,8 +32,9 @@ struct watch_thread {
 	uint32_t epoch;		/* odd: in a transaction; goes on for ever. Waited for as a futex */
 	uint32_t waiters;	/* for the epoch */
 	uint32_t pad;
+	uint64_t since;		/* when it began to wait for what PSet says; 0: it waits for another reason */
 	uint64_t handle;	/* pthread_self() */
-	uint64_t blocked_on;	/* a lock, or 0 */
+	uint64_t blocked_on;	/* what it last waited for, or waits for now: a lock, or 0 */
 	uint64_t over_at;	/* ticks: since then the transaction seems to be over; 0: it is not */
 	uint64_t held[WATCH_HELD];	/* locks; bit 0: a transaction touched memory under it */
 };
