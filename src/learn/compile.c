@@ -123,6 +123,9 @@ uint8_t *compile_marks(const struct known *k, uint64_t threshold)
 			marks[k->pairs[i].first] |= COMPILE_MISSING;
 		}
 	mark_unfinished(k, marks);
+	for (size_t i = 0; i < k->lock_count; i++)
+		if (k->locks[i].how & STORE_CIRCLE)
+			marks[k->locks[i].first] |= COMPILE_MISSING;	/* who has one of these locks */
 	mark_late(k, marks);
 	needed_mark(k, marks, NULL);
 	mark_checked(k, threshold, marks);

@@ -109,6 +109,38 @@ static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c,
 	guard_wait(delay, c, c->kind == WATCHLOG_PSET ? place->site : 0);
 }
 
+/* Has the thread passed its gate, and neither ended nor rested since? The last that it asked for is a lock, then. */
+static bool within(const struct cell_last *l)
+{
+	const struct watch_thread *t = &watch.threads[l->place];
+
+	return l->site && l->serial != (uint16_t)watch_self.serial &&
+	       (uint16_t)__atomic_load_n(&t->serial, __ATOMIC_RELAXED) == l->serial &&
+	       __atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED);
+}
+
+/* Without transactions, which would pass the gate, whoever takes the first lock does. */
+static void pass_gate(const void *lock, const struct rules_place *place)
+{
+	struct guard_delay delay = { 0 };
+	struct cell *c;
+
+	while ((c = cell_lock(place->flags >> RULES_GATE_SHIFT | CELL_GATE)) && !delay.vain && within(&c->write)) {
+		struct guard_conflict other = { .kind = WATCHLOG_PSET, .site = c->write.site, .place = c->write.place,
+						.word = &c->version, .value = c->version };
+
+		cell_unlock(c);
+		guard_wait(&delay, &other, place->site);
+	}
+	if (c) {
+		__atomic_store_n(&watch_me()->blocked_on, (uint64_t)lock & ~1ull, __ATOMIC_RELAXED);
+		pset_done(c, place, true);
+		cell_moved(c);
+		cell_unlock(c);
+	}
+	guard_wait_end(&delay);
+}
+
 void guard_lock_before(const void *lock, uint64_t pc)
 {
 	const struct rules_place *place = rules_find(pc, true);
@@ -117,6 +149,8 @@ void guard_lock_before(const void *lock, uint64_t pc)
 
 	if (watch.tx && place && place->flags >> RULES_GATE_SHIFT && watch_self.root)
 		guard_gate(place);
+	else if (!watch.tx && place && place->flags >> RULES_GATE_SHIFT)
+		pass_gate(lock, place);
 	watch_self.taking = place;
 	watch_self.taken = lock;
 	while ((watch.tx || place) && !delay.vain && lock_conflict(lock, place, &in_the_way))
