@@ -17,9 +17,8 @@ static void release(struct stream *s)
 	payload_free(&s->payload);
 	free(s->coder);
 	free(s->records);
-	free(s->raw);
 	s->coder = NULL;
-	s->records = s->raw = NULL;
+	s->records = NULL;
 	s->capacity = s->pending = s->decoded = 0;
 }
 
@@ -111,10 +110,10 @@ static void make_room(struct stream *s, size_t count)
 	}
 }
 
-/* From `raw` to `records`. A bunch that the trace does not know stays one. */
-static void expand(struct stream *s, const struct bunches *bunches, size_t count)
+/* Puts them behind `records`. A bunch that the trace does not know stays one. */
+static void expand(struct stream *s, const struct bunches *bunches, const struct trace_record *r, size_t count)
 {
-	const struct trace_record *r = s->raw, *end = r + count;
+	const struct trace_record *end = r + count;
 	struct trace_record *to;
 
 	make_room(s, count + TRACE_BUNCH_MOST);
@@ -142,13 +141,29 @@ static void expand(struct stream *s, const struct bunches *bunches, size_t count
 	s->decoded = (size_t)(to - s->records);
 }
 
+static const uint8_t *decode_more(struct stream *s, const struct bunches *bunches, size_t *count)
+{
+	const uint8_t *from = s->payload.data + s->at, *end = s->payload.data + s->payload.size;
+	struct trace_record raw[STREAM_DECODE];
+
+	if (!bunches->count) {
+		make_room(s, STREAM_DECODE);
+		from = trace_decode_many(s->coder, from, end, s->records + s->decoded, STREAM_DECODE, count);
+		s->decoded += from ? *count : 0;
+		return from;
+	}
+	from = trace_decode_many(s->coder, from, end, raw, STREAM_DECODE, count);
+	if (from)
+		expand(s, bunches, raw, *count);
+	return from;
+}
+
 /*
  * Decodes more records, behind those pending. Many at once: where threads take turns, each finds
  * its coder out of the cache. Needs s->left > 0.
  */
 static int decode(struct stream *s, struct index *idx, struct err *err)
 {
-	bool bunches = idx->bunches.count > 0;
 	struct trace_chunk chunk;
 	const uint8_t *p;
 	size_t n;
@@ -159,20 +174,11 @@ static int decode(struct stream *s, struct index *idx, struct err *err)
 	if (s->decoded)
 		memmove(s->records, s->records + s->pending, s->decoded * sizeof(*s->records));
 	s->pending = 0;
-	if (bunches && !s->raw)
-		s->raw = xcalloc(STREAM_DECODE, sizeof(*s->raw));
-	if (!bunches)
-		make_room(s, STREAM_DECODE);
-	p = trace_decode_many(s->coder, s->payload.data + s->at, s->payload.data + s->payload.size,
-			      bunches ? s->raw : s->records + s->decoded, STREAM_DECODE, &n);
+	p = decode_more(s, &idx->bunches, &n);
 	if (!p || n == 0 || n > s->left)
 		return damaged(s, err);
 	s->at = (size_t)(p - s->payload.data);
 	s->left -= (uint32_t)n;
-	if (bunches)
-		expand(s, &idx->bunches, n);
-	else
-		s->decoded += n;
 	return s->left || at_end(s) ? 0 : damaged(s, err);
 }
 

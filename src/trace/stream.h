@@ -37,7 +37,6 @@ struct stream {
 	uint32_t left;		/* records not decoded yet */
 	struct trace_coder *coder;	/* kept from chunk to chunk */
 	struct trace_record *records;	/* decoded, whole events */
-	struct trace_record *raw;	/* as decoded, if the trace has bunches */
 	uint64_t told;		/* the last time that was decoded */
 	size_t capacity;
 	size_t pending, decoded;	/* those from `pending` on are in no batch yet */
