@@ -65,16 +65,24 @@ static void copy_lines(struct finder *f, uint32_t to)
 	}
 }
 
+/* loops_write.c puts .Lsnarlp… behind a hook, and the descriptor of the loop names it. */
+static bool is_loops_site(const struct asmtext_line *l)
+{
+	return l->kind == ASMTEXT_LABEL && asmtext_starts(asmtext_verb(l->text), ".Lsnarlp");
+}
+
 static void end_row(struct finder *f)
 {
-	const struct bunch_row *b = &f->row;
+	struct bunch_row *b = &f->row;
 
 	if (b->count >= 2) {
+		b->end = b->member[b->count - 1].line + 1;
+		b->end += b->end < f->t.line_count && is_loops_site(&f->t.lines[b->end]);
 		copy_lines(f, b->member[0].line);
 		bunch_write(&f->t, b, f->pic, f->count++, f->out);
-		f->done = b->member[b->count - 1].line + 1;
+		f->done = b->end;
 	}
-	f->row.count = 0;
+	b->count = 0;
 }
 
 /* False: it does not belong to those before it. */
@@ -128,12 +136,10 @@ static void begin_function(struct finder *f, uint32_t atom)
 	begin_block(f);
 }
 
-/* Nothing jumps there; .Lsnarlp… is where loops_write.c names a hook. */
+/* Nothing jumps there. */
 static bool is_passed(const struct finder *f, const struct asmtext_line *l)
 {
-	struct asmtext_word name = asmtext_verb(l->text);
-
-	return !l->user && (asmtext_starts(name, ".Lsnarlp") || !f->named[asmtext_find(&f->t, name)]);
+	return !l->user && (is_loops_site(l) || !f->named[asmtext_find(&f->t, asmtext_verb(l->text))]);
 }
 
 /* False: the line leaves the straight way, or nothing is known behind it. */

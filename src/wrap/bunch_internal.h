@@ -22,12 +22,13 @@ struct bunch_member {
 struct bunch_row {
 	unsigned count;
 	struct bunch_member member[BUNCH_ACCESSES];
+	uint32_t end;			/* the line behind the last hook and its label */
 };
 
 /* How many granules the bunch lies in at most. */
 unsigned bunch_granules(const struct bunch_row *b);
 
-/* Writes what takes the place of the lines from the first hook to the last. */
+/* Writes what takes the place of the lines from the first hook to `end`. */
 void bunch_write(const struct asmtext *t, const struct bunch_row *b, bool pic, size_t number, struct buf *out);
 
 /* Once behind all: hands the module's descriptors to the runtime. */

@@ -80,10 +80,10 @@ static void write_hooked(const struct asmtext *t, const struct bunch_row *b, siz
 	unsigned next = 0;
 
 	buf_addf(out, ".Lbunchs%zu:\n", number);
-	for (uint32_t i = b->member[0].line; next < b->count; i++) {
+	for (uint32_t i = b->member[0].line; i < b->end; i++) {
 		buf_add(out, t->lines[i].text.at, t->lines[i].text.size);
 		buf_add_char(out, '\n');
-		if (b->member[next].line != i)
+		if (next == b->count || b->member[next].line != i)
 			continue;
 		if (b->member[next].site.size == 0)
 			buf_addf(out, ".Lbunchp%zu_%u:\n", number, next);

@@ -219,6 +219,26 @@ static void test_group(void **state)
 	free(out);
 }
 
+/* The site of a loop's hook stays behind it, where the loop's descriptor wants it. */
+static void test_loop(void **state)
+{
+	static const char text[] = HEAD
+		".Lsnarlh0:\n\tmovq\t%rbx, %rdi\n\tcall\t__tsan_read8\n.Lsnarlp0_0:\n\tmovq\t%rbx, %rdi\n"
+		"\tcall\t__tsan_write8\n.Lsnarlp0_1:\n\taddq\t$8, %rbx\n\tjne\t.Lsnarlh0\n.Lsnarle0:\n"
+		"\t.pushsection\t.data.rel.ro.snarl.text,\"aw\",@progbits\n.Lsnarld0:\n\t.quad\t.Lsnarlp0_0,.Lsnarlp0_1\n"
+		"\t.popsection\n" TAIL;
+	size_t count;
+	char *out = run(text, false, &count);
+
+	(void)state;
+	assert_int_equal(count, 1);
+	assert_non_null(strstr(out, ".Lbunchs0:\n\tcall\t__tsan_read8\n.Lbunchp0_0:\n.Lsnarlp0_0:\n\tmovq\t%rbx, %rdi\n"
+				    "\tcall\t__tsan_write8\n.Lbunchp0_1:\n.Lsnarlp0_1:\n\tjmp .Lbunchj0\n.Lbunchf0:\n"
+				    "\tmovq\t%rbx, %rdi\n.Lbunchj0:\n"));
+	assert_non_null(strstr(out, "\t.popsection\n\taddq\t$8, %rbx\n"));
+	free(out);
+}
+
 #define AT(distance, hook) "\tleaq\t" distance "(%rbx), %rdi\n\tcall\t__tsan_" hook "@PLT\n"
 
 static void test_granules(void **state)
@@ -227,23 +247,23 @@ static void test_granules(void **state)
 		struct bunch_row row;
 		unsigned granules;
 	} cases[] = {
-		{ { 2, { { .size = 8 }, { .size = 8 } } }, 1 },
-		{ { 2, { { .size = 8 }, { .size = 4, .distance = 4 } } }, 1 },
-		{ { 2, { { .size = 8 }, { .size = 1, .distance = 8 } } }, 2 },
-		{ { 2, { { .size = 8 }, { .size = 1, .distance = -1 } } }, 2 },
-		{ { 2, { { .size = 4 }, { .size = 4, .distance = 4 } } }, 2 },	/* from the middle of a granule */
-		{ { 2, { { .size = 4 }, { .size = 4, .distance = 8 } } }, 2 },
-		{ { 2, { { .size = 4 }, { .size = 8, .distance = 4 } } }, 2 },	/* the second one tells */
-		{ { 2, { { .size = 4 }, { .size = 8, .distance = 8 } } }, 2 },
-		{ { 2, { { .size = 1 }, { .size = 1 } } }, 1 },
-		{ { 2, { { .size = 1 }, { .size = 1, .distance = 1 } } }, 2 },
-		{ { 2, { { .size = 1 }, { .size = 1, .distance = -8 } } }, 2 },
-		{ { 2, { { .size = 1 }, { .size = 1, .distance = 9 } } }, 3 },
-		{ { 2, { { .size = 2 }, { .size = 2, .distance = 6 } } }, 2 },
-		{ { 2, { { .size = 16 }, { .size = 8, .distance = 8 } } }, 2 },
-		{ { 2, { { .size = 16 }, { .size = 16, .distance = 16 } } }, 4 },
-		{ { 2, { { .size = 16 }, { .size = 8, .distance = -16 } } }, 4 },
-		{ { 3, { { .size = 8 }, { .size = 8, .distance = 16 }, { .size = 8, .distance = -8 } } }, 4 },
+		{ { .count = 2, .member = { { .size = 8 }, { .size = 8 } } }, 1 },
+		{ { .count = 2, .member = { { .size = 8 }, { .size = 4, .distance = 4 } } }, 1 },
+		{ { .count = 2, .member = { { .size = 8 }, { .size = 1, .distance = 8 } } }, 2 },
+		{ { .count = 2, .member = { { .size = 8 }, { .size = 1, .distance = -1 } } }, 2 },
+		{ { .count = 2, .member = { { .size = 4 }, { .size = 4, .distance = 4 } } }, 2 },	/* from the middle of a granule */
+		{ { .count = 2, .member = { { .size = 4 }, { .size = 4, .distance = 8 } } }, 2 },
+		{ { .count = 2, .member = { { .size = 4 }, { .size = 8, .distance = 4 } } }, 2 },	/* the second one tells */
+		{ { .count = 2, .member = { { .size = 4 }, { .size = 8, .distance = 8 } } }, 2 },
+		{ { .count = 2, .member = { { .size = 1 }, { .size = 1 } } }, 1 },
+		{ { .count = 2, .member = { { .size = 1 }, { .size = 1, .distance = 1 } } }, 2 },
+		{ { .count = 2, .member = { { .size = 1 }, { .size = 1, .distance = -8 } } }, 2 },
+		{ { .count = 2, .member = { { .size = 1 }, { .size = 1, .distance = 9 } } }, 3 },
+		{ { .count = 2, .member = { { .size = 2 }, { .size = 2, .distance = 6 } } }, 2 },
+		{ { .count = 2, .member = { { .size = 16 }, { .size = 8, .distance = 8 } } }, 2 },
+		{ { .count = 2, .member = { { .size = 16 }, { .size = 16, .distance = 16 } } }, 4 },
+		{ { .count = 2, .member = { { .size = 16 }, { .size = 8, .distance = -16 } } }, 4 },
+		{ { .count = 3, .member = { { .size = 8 }, { .size = 8, .distance = 16 }, { .size = 8, .distance = -8 } } }, 4 },
 	};
 
 	(void)state;
@@ -331,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_gcc),
 		cmocka_unit_test(test_clang),
 		cmocka_unit_test(test_group),
+		cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_granules),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_refused),
