@@ -95,11 +95,12 @@ static void tell(const struct options *o, const struct learn_tally *t, const str
 	if (o->runs.explore.quiet)
 		return;
 	fprintf(stderr, "snarl: %llu run%s, %llu passed and taught %llu new place%s, %llu pair%s, %llu cut%s; "
-		"%llu invariant%s fell%s%s\n", (unsigned long long)t->made, plural(t->made),
+		"%llu invariant%s fell%s\n", (unsigned long long)t->made, plural(t->made),
 		(unsigned long long)t->passed, (unsigned long long)t->all.sites, plural(t->all.sites),
 		(unsigned long long)t->all.pairs, plural(t->all.pairs), (unsigned long long)t->all.cuts,
 		plural(t->all.cuts), (unsigned long long)t->all.broken, plural(t->all.broken),
-		t->settled ? "; the last ones nothing new" : "", session_interrupted ? "; interrupted" : "");
+		t->settled ? "; the last ones nothing new" : session_interrupted ? "; interrupted" :
+		o->form == FORM_RUN && o->runs.stable ? "; that is not all: learn again for more" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: runs were too large to look at all of them: pairs may be missing\n");
 	fprintf(stderr, "snarl: %s: %u places, %u with an invariant, %u to check, %u open, "
