@@ -14,6 +14,7 @@ struct guard_conflict {
 	enum watchlog_kind kind;	/* WATCHLOG_NONE: nothing */
 	uint32_t site;			/* the other one's */
 	uint32_t place;			/* of the thread that should move on, or WATCH_ANYBODY */
+	uint32_t at;			/* which of its accesses has to be followed by another one, plus 1; 0: that is not it */
 	uint32_t *word, value;		/* a futex: what changes when it does */
 	uint32_t *waiters;		/* NULL: nobody wakes us */
 };

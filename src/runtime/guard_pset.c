@@ -89,6 +89,7 @@ bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
 	*out = (struct guard_conflict){ .kind = WATCHLOG_PSET,
 					.site = p ? p->site : 0,
 					.place = p ? p->place : WATCH_ANYBODY,
+					.at = p ? p->at + 1u : 0,
 					.word = &c->version,
 					.value = c->version };
 	return true;
@@ -96,10 +97,13 @@ bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
 
 void pset_done(struct cell *c, const struct rules_place *place, bool write)
 {
-	struct cell_last now = { place->site, (uint16_t)watch_self.serial,
-				 (uint16_t)(watch_self.place - 1) };
+	struct watch_thread *me = watch_me();
+	uint32_t at = me->accesses + 1;
+	struct cell_last now = { .site = place->site, .serial = (uint16_t)watch_self.serial,
+				 .place = (watch_self.place - 1) & 1023, .at = at & CELL_AT };
 	int own;
 
+	__atomic_store_n(&me->accesses, at, __ATOMIC_RELAXED);
 	note_thread(&c->touched, now.serial);
 	if (write) {
 		note_thread(&c->wrote, now.serial);

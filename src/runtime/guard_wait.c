@@ -104,24 +104,31 @@ static void let_pass(struct guard_delay *d)
 }
 
 /*
- * Of two that wait for each other, because each has begun what the other one should not come in between of, the one
- * that came later is the one that would break in. The other one sees the same when it looks again, and passes.
+ * Of two that wait for each other, because each has begun what the other one should not come in between of, the one who
+ * did more since then has probably done with it, and goes on waiting. The other one sees the same when it looks
+ * again, and passes.
  */
-static bool breaks_in(const struct guard_delay *d, const struct guard_conflict *c)
+static bool gives_way(const struct guard_conflict *c)
 {
+	uint32_t mine, other, place = watch_self.place - 1;
 	const struct watch_thread *t = c->place == WATCH_ANYBODY ? NULL : &watch.threads[c->place];
-	uint64_t since = t ? __atomic_load_n(&t->since, __ATOMIC_RELAXED) : 0;
 
-	return c->kind == WATCHLOG_PSET && since && since < d->began &&
-	       __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) == WATCH_WAITING &&
-	       __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) == watch_self.place - 1;
+	if (!c->at || !t || __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != WATCH_WAITING ||
+	    __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) != place)
+		return false;
+	mine = __atomic_load_n(&t->waiting_at, __ATOMIC_RELAXED);
+	if (!mine)
+		return false;
+	mine = (watch_me()->accesses - (mine - 1)) & CELL_AT;
+	other = (__atomic_load_n(&t->accesses, __ATOMIC_RELAXED) - (c->at - 1)) & CELL_AT;
+	return mine == other ? place > c->place : mine > other;
 }
 
-static bool can_wait(const struct guard_delay *d, const struct guard_conflict *c)
+static bool can_wait(const struct guard_conflict *c)
 {
 	if (watch.log->off)
 		return false;
-	return c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place) || breaks_in(d, c);
+	return c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place) || gives_way(c);
 }
 
 void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
@@ -145,11 +152,11 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 	left = watch.wait_ns - d->napped;
 	if (left < NAP_NS)
 		nap.tv_nsec = (long)left;
-	__atomic_store_n(&me->since, c->kind == WATCHLOG_PSET ? d->began : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->waiting_at, c->at, __ATOMIC_RELAXED);
 	__atomic_store_n(&me->waiting_for, c->place, __ATOMIC_RELAXED);
 	__atomic_store_n(&me->state, WATCH_WAITING, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!can_wait(d, c)) {
+	if (!can_wait(c)) {
 		let_pass(d);
 	} else {
 		d->settle = !c->waiters;

@@ -31,8 +31,9 @@ struct watch_thread {
 	uint32_t waiting_for;	/* in guard: place of a thread, or WATCH_ANYBODY */
 	uint32_t epoch;		/* odd: in a transaction; goes on for ever. Waited for as a futex */
 	uint32_t waiters;	/* for the epoch */
+	uint32_t accesses;	/* that PSet has seen of it */
+	uint32_t waiting_at;	/* which of the other one's accesses it waits for the end of, plus 1; 0: it waits for another reason */
 	uint32_t pad;
-	uint64_t since;		/* when it began to wait for what PSet says; 0: it waits for another reason */
 	uint64_t handle;	/* pthread_self() */
 	uint64_t blocked_on;	/* what it last waited for, or waits for now: a lock, or 0 */
 	uint64_t over_at;	/* ticks: since then the transaction seems to be over; 0: it is not */

@@ -24,8 +24,12 @@ struct cell_own {
 
 struct cell_last {
 	uint32_t site;		/* 0: none */
-	uint16_t serial, place;
+	uint16_t serial;
+	uint16_t place : 10, at : 6;	/* of the thread; its watch_thread.accesses then, as far as that fits */
 };
+
+_Static_assert(WATCH_THREADS <= 1u << 10, "place");
+#define CELL_AT 63u
 
 struct cell_tx {
 	uint32_t site, epoch;
