@@ -2,7 +2,7 @@
  * How long to wait, and for whom.
  *
  * A thread says whom it waits for before it looks whether it may: of two that would wait for each
- * other at least one sees that.
+ * other at least one sees that. One of them passes, now or when it looks again.
  */
 #include <linux/futex.h>
 #include <time.h>
