@@ -89,16 +89,19 @@ static bool wanted(struct filter *f, const struct trace_record *r, unsigned kind
 static void put_turns(struct filter *f, const struct trace_loop *l, uint32_t which, uint64_t from, uint64_t turns)
 {
 	struct trace_record *group = f->kept, *r = group + (turns > 1);
+	unsigned count = 0;
 
-	f->dropped += turns * (l->accesses - (unsigned)__builtin_popcount(which));
-	if (!which)
-		return;
 	for (unsigned i = 0; i < l->accesses; i++)
-		if (which >> i & 1)
+		if (which >> i & 1) {
 			r = trace_loop_put(r, (l->at[i].addr + from * l->stride[i]) & TRACE_ADDR_MASK,
 					   turns > 1 ? l->stride[i] : 0, l->at[i].site);
+			count++;
+		}
+	f->dropped += turns * (l->accesses - count);
+	if (!count)
+		return;
 	if (turns > 1)
-		trace_loop_head(group, turns, (unsigned)__builtin_popcount(which));
+		trace_loop_head(group, turns, count);
 	f->kept = r;
 }
 

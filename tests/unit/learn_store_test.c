@@ -1,5 +1,5 @@
 /*
- * Text traces into a database, out of it again, and to rules.
+ * Text traces into a database, and out of it again.
  */
 #include "trace_util.h"
 
@@ -173,28 +173,6 @@ static void test_needed(void **state)
 	known_free(&k);
 }
 
-/* All three were never first. Where others hold the same lock, it is that lock which waits. */
-static void test_late(void **state)
-{
-	enum { LOCKED, RACING, LOCK, OTHER };
-	struct known_site sites[] = { [LOCKED] = { .access = LEARN_READ }, [RACING] = { .access = LEARN_READ },
-				      [LOCK] = { .access = LEARN_LOCK }, [OTHER] = { .access = LEARN_WRITE } };
-	struct known_pair pairs[] = { { .first = LOCKED, .second = LOCKED, .how = STORE_AFTER },
-				      { .first = OTHER, .second = LOCKED, .how = STORE_MEET },
-				      { .first = RACING, .second = RACING, .how = STORE_AFTER },
-				      { .first = OTHER, .second = RACING, .how = STORE_MEET | STORE_RACE },
-				      { .first = LOCK, .second = LOCK, .how = STORE_AFTER } };
-	struct known k = { .sites = sites, .count = 4, .pairs = pairs, .pair_count = 5 };
-	uint8_t *marks = compile_marks(&k, 0);
-
-	(void)state;
-	assert_int_equal(marks[LOCKED] & COMPILE_LATE, 0);
-	assert_int_equal(marks[RACING] & COMPILE_LATE, COMPILE_LATE);
-	assert_int_equal(marks[LOCK] & COMPILE_LATE, COMPILE_LATE);
-	assert_int_equal(marks[OTHER], COMPILE_MISSING);
-	free(marks);
-}
-
 static unsigned cancel_marks(const char *text)
 {
 	struct known k;
@@ -275,19 +253,6 @@ static void test_threshold(void **state)
 	learner_close(&lenient);
 }
 
-/* Broken in 6 of 10 that passed, so that 13 failing ones should have 5.2 without; 12 only 4.8. */
-static void test_harm(void **state)
-{
-	struct known_site s = { .runs = 10, .broken = 6, .failed = 12, .harmed = 12 };
-
-	(void)state;
-	assert_false(known_holds(&s, 0));
-	s.failed = s.harmed = 13;
-	assert_true(known_holds(&s, 0));
-	s.harmed = 12;
-	assert_false(known_holds(&s, 0));
-}
-
 static void probe(const char *text, bool passed)
 {
 	struct learner_reading reading;
@@ -338,29 +303,6 @@ static void test_probe(void **state)
 	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 3 && k.sites[site(&k, "b", LEARN_READ)].harmed == 2);
 	assert_false(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
 	known_free(&k);
-}
-
-/* Judged is what others can break, as far as it was tried often enough; seen, all that touches the same. */
-static void test_checked(void **state)
-{
-	struct known_site sites[] = {
-		{ .access = LEARN_READ, .runs = 3 }, { .access = LEARN_WRITE, .runs = 3 },
-		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_READ, .runs = 3 },
-		{ .access = LEARN_WRITE, .runs = 3 }, { .access = LEARN_READ, .runs = 21 },
-	};
-	/* 2, then 0, then 1; 1 could be broken by 4. 3 comes after 2. 5 is of another variable, and of 21 runs two are too few. */
-	struct known_local locals[] = { { 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 } };
-	struct known_pair between[] = { { 4, 1, 0, 0, 0 } };
-	struct known k = { .sites = sites, .count = 6, .locals = locals, .local_count = 4, .between = between,
-			   .between_count = 1 };
-	uint8_t *marks = compile_marks(&k, 0);
-	const uint8_t wanted[] = { COMPILE_CHECK, COMPILE_CHECK | COMPILE_BREAKABLE, COMPILE_CHECK, COMPILE_CHECK,
-				   COMPILE_CHECK, 0 };
-
-	(void)state;
-	for (size_t i = 0; i < k.count; i++)
-		assert_int_equal(marks[i] & (COMPILE_CHECK | COMPILE_BREAKABLE), wanted[i]);
-	free(marks);
 }
 
 static void test_builds(void **state)
@@ -421,72 +363,6 @@ static void test_merge(void **state)
 		unlink(path[i]);
 }
 
-/*
- * Rules by hand: one module, a read and a write that may follow it but never did, a place at
- * which memcpy reads and writes, and a function that holds the first two.
- */
-static void test_rules(void **state)
-{
-	struct known_site sites[] = {
-		{ .access = LEARN_READ, .runs = 3, .cuts = LIFETX_BEFORE }, { .access = LEARN_WRITE, .runs = 3, .broken = 1 },
-		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_WRITE, .runs = 3 },
-		{ .access = LEARN_FUNCTION, .cuts = LIFETX_EXIT },
-	};
-	struct known_place places[] = {
-		{ 4, (char *)"abcd", 0x10, true }, { 0, (char *)"abcd", 0x20, true }, { 0, (char *)"abcd", 0x28, true },
-		{ 1, (char *)"abcd", 0x30, true }, { 2, (char *)"abcd", 0x40, true }, { 3, (char *)"abcd", 0x40, true },
-		{ 0, (char *)"eeee", 0x99, false },	/* an old build */
-	};
-	struct known_pair pairs[] = { { 0, 1, 0, 2, 12 }, { 1, 0, 2, 2, 12 }, { 3, 1, 1, 0, 0 }, { 1, 1, 1, 1, 12 } };
-	struct known_pair members[] = { { 4, 0, 0, 0, 0 }, { 4, 1, 0, 0, 0 } };
-	struct known_pair orders[] = { { 0, 1, 0, 0, 0 } };
-	/* Before the write: one of the reads, mostly; before the memcpy's write, its read, and more often itself. */
-	struct known_local locals[] = { { 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 } };
-	struct known k = { .sites = sites, .count = 5, .places = places, .place_count = 7, .pairs = pairs,
-			   .pair_count = 4, .members = members, .member_count = 2, .orders = orders, .order_count = 1,
-			   .locals = locals, .local_count = 4 };
-	struct compile_stats stats;
-	struct rules_header h;
-	struct buf out = { 0 };
-
-	(void)state;
-	compile_rules(&k, 0, &out, &stats);
-	memcpy(&h, out.data, sizeof(h));
-	assert_true(h.magic == RULES_MAGIC && h.version == RULES_VERSION && h.size == out.size);
-	assert_int_equal(h.check, trace_check(out.data + sizeof(h), out.size - sizeof(h)));
-	assert_int_equal(h.modules, 1);
-	assert_int_equal(h.sites, 6);	/* with the empty one */
-	assert_int_equal(h.functions, 1);
-
-	const struct rules_module *m = (const void *)(out.data + h.modules_at);
-	const struct rules_site *s = (const void *)(out.data + h.sites_at);
-	const struct rules_function *f = (const void *)(out.data + h.functions_at);
-	const uint32_t *numbers = (const void *)(out.data + h.numbers_at);
-
-	assert_true(m->id_size == 2 && m->id[0] == 0xab && m->id[1] == 0xcd);
-	assert_true(m->first_site == 1 && m->sites == 5 && m->first_function == 0 && m->functions == 1);
-	assert_true(f->offset == 0x10 && f->flags == (1 | 4));
-	/* Of the write's three predecessors one was never seen; the read has two places. */
-	assert_int_equal(s[1].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_IN_TX | RULES_CUT |
-			 RULES_REMOTE);
-	assert_int_equal(s[2].flags, s[1].flags);
-	assert_true(s[1].offset == 0x20 && s[2].offset == 0x28);
-	assert_int_equal(s[3].flags, RULES_PSET | RULES_OPEN | RULES_SOURCE | RULES_IN_TX | RULES_WRITE | RULES_REMOTE);
-	assert_int_equal(s[3].before_count, 5);
-	assert_true(numbers[s[3].before] == 3 && numbers[s[3].before + 1] == 5);
-	/* Its own thread came from the read of memcpy, or from one of the read's two places. */
-	assert_true(numbers[s[3].before + 2] == (1 | RULES_OWN) && numbers[s[3].before + 3] == (2 | RULES_OWN) &&
-		    numbers[s[3].before + 4] == (4 | RULES_OWN));
-	assert_true(s[1].before_count == 1 && numbers[s[1].before] == 3);
-	assert_true(s[1].after == 0 && s[3].after == 1 && s[4].after == 0 && s[5].after == 4);
-	/* memcpy: the invariant of its read is broken, that of its write is not. */
-	assert_int_equal(s[4].flags, RULES_PSET);
-	assert_int_equal(s[5].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_WRITE);
-	assert_true(s[4].offset == 0x40 && s[5].offset == 0x40);
-	assert_true(stats.sites == 5 && stats.open == 1 && stats.transactions == 1 && stats.members == 3);
-	buf_free(&out);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -496,10 +372,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_barrier, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_probe, set_up, tear_down),
-		cmocka_unit_test(test_harm), cmocka_unit_test(test_checked),
 		cmocka_unit_test_setup_teardown(test_builds, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
-		cmocka_unit_test(test_late), cmocka_unit_test(test_rules),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
