@@ -277,7 +277,7 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 /* NULL: no guard. */
 static struct watch_self *enter_guard(void)
 {
-	return watch.pset | watch.tx ? enter_soft(false) : NULL;
+	return watch.pset || watch.tx ? enter_soft(false) : NULL;
 }
 
 void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result)
