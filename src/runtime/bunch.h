@@ -37,10 +37,11 @@ SNARLRT_EXPORT void __snarl_bunches(const struct bunch *start, const struct bunc
 /*
  * In bunch_x86_64.S: a bunch whose memory is shared, but calls have not been told, or the ring needs
  * attention. %rdi is the first address, %rcx the first site, %eax TRACE_BUNCH | count << 8. Every register but
- * %rax and %rcx is kept (as by __snarl_access_wide). Returns 0 if nothing was told, under control for one: that is up to
+ * %rax and %rcx is kept, as by __snarl_access and __snarl_access_wide. Returns 0 if nothing was told, under control for one: that is up to
  * the hooks.
  */
 void __snarl_bunch(void);
+void __snarl_bunch_wide(void);
 
 /* What a record of that site stands for; NULL if nobody told. While profiling only. */
 SNARLRT_HIDDEN const struct trace_bunch *bunch_find(uint64_t site);

@@ -1,6 +1,7 @@
 /*
  * __snarl_bunch (bunch.h): tells calls that wait to be told, and then the bunch. A frame is as long as a
- * record. Where the ring needs attention C does it.
+ * record. Where the ring needs attention C does it. __snarl_bunch_wide is for code that may hold something in
+ * the upper parts of vector registers; where nothing is there, saving and restoring them makes all later SSE code slow.
  */
 #ifdef __x86_64__
 
@@ -19,11 +20,11 @@
 #define STAMP_MASK 4095
 #define MOST 8			/* calls */
 
-	.text
+.macro bunch name, keeping
 	.p2align 5
-	.globl __snarl_bunch
-	.type __snarl_bunch, @function
-__snarl_bunch:
+	.globl \name
+	.type \name, @function
+\name:
 	.cfi_startproc			/* handlers of signals that waited may leave by unwinding */
 	pushq %rdx
 	.cfi_adjust_cfa_offset 8
@@ -83,7 +84,7 @@ __snarl_bunch:
 	jmp 5f
 4:	movl $0, TLS(BUSY)
 5:	movq %rsi, %rax
-	call snarlrt_access_keeping_wide
+	call \keeping
 6:	movl $1, %eax
 9:	popq %rdi
 	.cfi_adjust_cfa_offset -8
@@ -93,6 +94,11 @@ __snarl_bunch:
 	.cfi_adjust_cfa_offset -8
 	ret
 	.cfi_endproc
-	.size __snarl_bunch, . - __snarl_bunch
+	.size \name, . - \name
+.endm
+
+	.text
+	bunch __snarl_bunch, snarlrt_access_keeping
+	bunch __snarl_bunch_wide, snarlrt_access_keeping_wide
 #endif
 	.section .note.GNU-stack, "", @progbits

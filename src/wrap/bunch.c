@@ -106,7 +106,7 @@ static bool join_row(struct finder *f, const struct bunch_member *m, const struc
 static void add_hook(struct finder *f, uint32_t line, const struct hook *hook)
 {
 	struct bunch_member m = {
-		.line = line, .site = hook->site, .op = hook->op, .size = 1u << (hook->op >> 8 & TRACE_SIZE_MASK),
+		.line = line, .site = hook->site, .op = hook->op, .wide = hook->wide, .size = 1u << (hook->op >> 8 & TRACE_SIZE_MASK),
 	};
 	struct linear at = f->turn.value[INSN_RDI];
 	bool suits = !hook->unaligned && !(hook->op >> 8 & TRACE_VOLATILE) && at.known;

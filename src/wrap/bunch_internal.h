@@ -15,6 +15,7 @@ struct bunch_member {
 	uint32_t line;			/* of the hook */
 	struct asmtext_word site;	/* its label; empty: one has to be put behind the line */
 	unsigned op, size;
+	bool wide;			/* as in hook.h */
 	int distance;			/* from the first one's address */
 };
 

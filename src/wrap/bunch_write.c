@@ -71,8 +71,8 @@ static void write_head(const struct bunch_row *b, bool pic, size_t number, struc
 	buf_addf(out, "(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); movw $%u,14(%%rax); addq $16,%%rax; "
 		 "movq %%rax,%s; jmp .Lbunchf%zu; .Lbunchc%zu: leaq ", scratch, scratch, op, cur, number, number);
 	write_site(b, 0, number, out);
-	buf_addf(out, "(%%rip),%%rcx; movl $%u,%%eax; call __snarl_bunch@PLT; testl %%eax,%%eax; jne .Lbunchf%zu\n", op,
-		 number);
+	buf_addf(out, "(%%rip),%%rcx; movl $%u,%%eax; call __snarl_bunch%s@PLT; testl %%eax,%%eax; jne .Lbunchf%zu\n", op,
+		 b->member[0].wide ? "_wide" : "", number);
 }
 
 static void write_hooked(const struct asmtext *t, const struct bunch_row *b, size_t number, struct buf *out)

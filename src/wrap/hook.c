@@ -32,6 +32,7 @@ static bool read_inlined(struct asmtext_word line, struct hook *hook)
 	hook->op = 0;
 	for (number += sizeof(store) - 1; *number >= '0' && *number <= '9'; number++)
 		hook->op = hook->op * 10 + (unsigned)(*number - '0');
+	hook->wide = holds(line, "__snarl_access_wide");
 	hook->unaligned = holds(line, "$7,");
 	hook->kept = holds(line, "@gottpoff") ? KEPT_INLINED_PIC : KEPT_INLINED;
 	return true;
