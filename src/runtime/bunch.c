@@ -138,7 +138,7 @@ static bool same(const struct table *a, const struct table *b)
 }
 
 /* A library that was closed and opened again needs no second copy. */
-static void add(struct table *t, size_t size)
+static void table_add(struct table *t, size_t size)
 {
 	struct table *known = tables;
 
@@ -181,7 +181,7 @@ static const struct bunch *take(const struct bunch *b, const struct bunch *stop)
 		put((struct trace_bunch *)to, b);
 		to += trace_bunch_size(b->count);
 	}
-	add(t, sizeof(*t) + bytes);
+	table_add(t, sizeof(*t) + bytes);
 	return end;
 }
 
