@@ -18,7 +18,8 @@
 
 /* Numbers in loop_x86_64.S. */
 _Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOOP_DELIVER == 2 &&
-	       TRACE_LOOP_TURNS == 8192 && TRACE_LOOP_ACCESSES == 32 && offsetof(struct snarlrt_tls, own) == 8 &&
+	       TRACE_LOOP_TURNS == 8192 && LOOP_CACHED == 4096 && TRACE_LOOP_ACCESSES == 32 &&
+	       offsetof(struct snarlrt_tls, own) == 8 &&
 	       offsetof(struct loop, counter) == 4 && offsetof(struct loop, counter_slot) == 5 &&
 	       offsetof(struct loop, step) == 8 && offsetof(struct loop_access, base) == 8 &&
 	       offsetof(struct loop_access, stride) == 16 && offsetof(struct loop_access, op) == 24 &&

@@ -154,7 +154,9 @@ void __snarl_loop(void);
  * With a list of sites: the accesses, a bit each, whose hooks are on. In the cache if the loop was
  * here before; the cache is to be forgotten when code was mapped.
  */
+#define LOOP_CACHED 4096u
 extern SNARLRT_HIDDEN bool snarlrt_loop_lists;
+extern SNARLRT_HIDDEN uint64_t snarlrt_loop_cache[LOOP_CACHED];
 SNARLRT_HIDDEN bool loop_sites_cached(const struct loop *l, uint32_t *on);
 SNARLRT_HIDDEN uint32_t loop_sites_find(const struct loop *l);
 SNARLRT_HIDDEN void loop_sites_forget(void);

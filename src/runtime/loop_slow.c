@@ -7,7 +7,6 @@
 #include "runtime/loop.h"
 #include "runtime/sites.h"
 
-#define CACHED 4096u
 #define FEW 8u		/* turns that are not worth a group of their own */
 
 /* As in loop.c. */
@@ -90,11 +89,11 @@ void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 bool snarlrt_loop_lists;
 
 /* By bits 3 to 14 of the loop's address: the rest of it, and the accesses that are on. */
-static uint64_t cache[CACHED] SNARLRT_BIG;
+uint64_t snarlrt_loop_cache[LOOP_CACHED] SNARLRT_BIG;
 
 static uint64_t *cache_of(const struct loop *l)
 {
-	return &cache[(uintptr_t)l >> 3 & (CACHED - 1)];
+	return &snarlrt_loop_cache[(uintptr_t)l >> 3 & (LOOP_CACHED - 1)];
 }
 
 bool loop_sites_cached(const struct loop *l, uint32_t *on)
@@ -118,6 +117,6 @@ uint32_t loop_sites_find(const struct loop *l)
 
 void loop_sites_forget(void)
 {
-	for (unsigned i = 0; i < CACHED; i++)
-		__atomic_store_n(&cache[i], 0, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < LOOP_CACHED; i++)
+		__atomic_store_n(&snarlrt_loop_cache[i], 0, __ATOMIC_RELAXED);
 }
