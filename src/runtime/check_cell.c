@@ -62,6 +62,12 @@ static struct slot *find(uint64_t number)
 	}
 }
 
+/* A free one may be another's, or another page's, by now. */
+static bool is_for(const struct slot *s, uint64_t number)
+{
+	return __atomic_load_n(&s->number, __ATOMIC_ACQUIRE) == number + 1;
+}
+
 /* Takes a page for the slot, if there is one. */
 static struct slot *claim(uint64_t number)
 {
@@ -74,15 +80,26 @@ static struct slot *claim(uint64_t number)
 	do {
 		nobody = 0;
 		s = find(number);
-	} while (s->number != number + 1 &&
-		 !__atomic_compare_exchange_n(&s->number, &nobody, number + 1, false, __ATOMIC_ACQ_REL,
+		if (is_for(s, number))
+			return s;	/* another thread's */
+	} while (!__atomic_compare_exchange_n(&s->number, &nobody, number + 1, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
-	if (nobody)
-		return s;	/* another thread's; its page may still be to come */
 	n = __atomic_fetch_add(&cells.used, 1, __ATOMIC_RELAXED);
 	if (n < cells.most)
 		__atomic_store_n(&s->page, &cells.pages[n], __ATOMIC_RELEASE);
 	return s;
+}
+
+/* NULL: no room. Whoever claimed the slot may not have come to its page yet. */
+static struct check_page *page_of(const struct slot *s)
+{
+	struct check_page *page = __atomic_load_n(&s->page, __ATOMIC_ACQUIRE);
+
+	for (int i = 0; !page && i < SPINS && __atomic_load_n(&cells.used, __ATOMIC_RELAXED) <= cells.most; i++) {
+		sys_pause();
+		page = __atomic_load_n(&s->page, __ATOMIC_ACQUIRE);
+	}
+	return page;
 }
 
 struct check_page *check_page_make(uint64_t number)
@@ -90,9 +107,9 @@ struct check_page *check_page_make(uint64_t number)
 	struct slot *s = find(number);
 	struct check_page *page;
 
-	if (!s->number)
+	if (!is_for(s, number))
 		s = claim(number);
-	page = s ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
+	page = s ? page_of(s) : NULL;
 	if (page)
 		watch_self.pages[number % WATCH_PAGES] = (struct watch_page){ number + 1, page };
 	else
@@ -123,7 +140,7 @@ void check_cells_forget(uint64_t first, uint64_t last)
 		uint64_t start = number * CHECK_PAGE;
 		uint64_t end = last - start < CHECK_PAGE ? last - start : CHECK_PAGE - 1;
 		struct slot *s = find(number);
-		struct check_page *page = s->number ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
+		struct check_page *page = is_for(s, number) ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
 
 		for (uint64_t i = first > start ? first - start : 0; page && i <= end; i++) {
 			struct check_cell *c = &page->near[i];

@@ -36,7 +36,7 @@ END {
 			printf "%.1f,%.1f ", x(n), y(all[k] ? 100 * left / all[k] : 0)
 		}
 		print "\"/>"
-		printf "<text x=\"360\" y=\"%d\" fill=\"%s\">%s (%d in all)</text>\n", 50 + 18 * k, colour[k], what[k], all[k]
+		printf "<text x=\"300\" y=\"%d\" fill=\"%s\">%s (%d in all)</text>\n", 50 + 18 * k, colour[k], what[k], all[k]
 	}
 	print "</svg>"
 }
