@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cmd/guard.h"
 
 static const char *none_of(const struct watchlog_record *r, int which)
@@ -128,13 +129,13 @@ static void say(struct watch_session *w, const struct guard_options *o)
 	else if (!w->log->places)
 		fprintf(stderr, "snarl: nothing was guarded: the rules have no open place in this build\n");
 	else
-		fprintf(stderr, "snarl: %u places guarded, %llu delays (%llu helped, %llu in vain), "
-			"%.3f s in all; %s/guard.log\n", w->log->places, count, resolved, vain, seconds,
-			o->out);
+		fprintf(stderr, "snarl: %u place%s guarded, %llu delay%s (%llu helped, %llu in vain), "
+			"%.3f s in all; %s/guard.log\n", w->log->places, plural(w->log->places), count, plural(count),
+			resolved, vain, seconds, o->out);
 	if (w->log->rtm.used)
-		fprintf(stderr, "snarl: hardware transactions: %llu committed, %llu undone; %llu places went back to software\n",
+		fprintf(stderr, "snarl: hardware transactions: %llu committed, %llu undone; %llu place%s went back to software\n",
 			(unsigned long long)w->log->rtm.commits, undone(&w->log->rtm),
-			(unsigned long long)w->log->rtm.given_up);
+			(unsigned long long)w->log->rtm.given_up, plural(w->log->rtm.given_up));
 }
 
 int guard_report(struct watch_session *w, const struct guard_options *o, struct err *err)
