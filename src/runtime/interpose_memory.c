@@ -61,9 +61,30 @@ static NOINLINE void *note_fill(void *to, size_t n, const void *pc)
 	return to;
 }
 
+/*
+ * So few bytes are read, then written, as in code where they are no call (wrap/ir_copy.c): under control others
+ * may come between.
+ */
+static NOINLINE void *copy_in_steps(void *to, const void *from, size_t n, const void *pc)
+{
+	uint64_t held[2];
+
+	snarlrt_range(false, from, n, pc);
+	REAL(memcpy)(held, from, n);
+	snarlrt_range(true, to, n, pc);
+	return REAL(memcpy)(to, held, n);
+}
+
+static inline bool goes_in_steps(size_t n)
+{
+	return unlikely(snarlrt.mode == SNARLRT_CONTROL) && n > 0 && n <= 16 && (n & (n - 1)) == 0;
+}
+
 static NOINLINE void *watched_copy(void *to, const void *from, size_t n,
 				  const void *pc)
 {
+	if (goes_in_steps(n))
+		return copy_in_steps(to, from, n, pc);
 	note_copy(to, from, n, pc);
 	return REAL(memcpy)(to, from, n);
 }
@@ -71,6 +92,8 @@ static NOINLINE void *watched_copy(void *to, const void *from, size_t n,
 static NOINLINE void *watched_move(void *to, const void *from, size_t n,
 				  const void *pc)
 {
+	if (goes_in_steps(n))
+		return copy_in_steps(to, from, n, pc);
 	note_copy(to, from, n, pc);
 	return REAL(memmove)(to, from, n);
 }

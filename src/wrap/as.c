@@ -35,6 +35,7 @@
 #include "wrap/command.h"
 #include "wrap/inline.h"
 #include "wrap/ir.h"
+#include "wrap/ir_copy.h"
 #include "wrap/loops.h"
 #include "wrap/response.h"
 #include "wrap/rewrite.h"
@@ -483,9 +484,11 @@ int main(int argc, char **argv)
 	hooks = is_wanted(&command);
 	if (is_ir(&command)) {
 		struct input *ir = &command.inputs[0];
-		bool edit = (wants(REWRITE_LOOPS_ENV) && ir_has_loop(ir->text, ir->size)) ||
-			    (wants(REWRITE_BUNCHES_ENV) && ir_has_bunch(ir->text, ir->size));
+		bool edit;
 
+		replace(ir, ir_copy_transform);
+		edit = (wants(REWRITE_LOOPS_ENV) && ir_has_loop(ir->text, ir->size)) ||
+		       (wants(REWRITE_BUNCHES_ENV) && ir_has_bunch(ir->text, ir->size));
 		return (edit ? compile_ir_edited : compile_ir_plain)(ir, output_of(&command));
 	}
 	if (command.foreign || (!dual && (!wants_inline() || !hooks)))

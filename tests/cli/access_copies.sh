@@ -1,6 +1,6 @@
-# Copies of 16 bytes, which clang makes of small structures: between shared and private
-# memory both ways, at every offset and wherever the ring stands, the read and the write of
-# what is shared are recorded, in this order.
+# Copies of a few bytes, which clang makes of small structures: between shared and private
+# memory both ways, at every offset, over themselves and wherever the ring stands, the read and the write of
+# what is shared are recorded, in this order; by calls if the size is not known, else inlined.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >copies.c <<'END_C'
@@ -10,7 +10,14 @@ cat >copies.c <<'END_C'
 #include <string.h>
 
 _Alignas(16) static char shared[96], private[96];
+#ifdef SIZE
+#define size SIZE
+#else
 static volatile size_t size = 16;
+#endif
+
+/* What the program says is done, one after the other. */
+#define FENCE __asm__ volatile("" ::: "memory")
 
 static void *other(void *arg)
 {
@@ -26,29 +33,32 @@ int main(void)
 	printf("%p\n", (void *)shared);
 	pthread_create(&thread, NULL, other, NULL);
 	pthread_join(thread, NULL);
-	for (int round = 0; round < 4000; round++)
+	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < 9; i++) {
-			memcpy(shared + 32, shared + i, size);
-			memmove(shared + 48 + i, private + 32, size);
-			memcpy(private + i, shared + 64, size);
-			memcpy(private + 32, private + i, size);
-			memcpy(private + 64, shared + 3 * i, size);
+			memcpy(shared + 32, shared + i, size); FENCE;
+			memmove(shared + 48 + i, private + 32, size); FENCE;
+			memcpy(private + i, shared + 64, size); FENCE;
+			memcpy(private + 32, private + i, size); FENCE;
+			memcpy(private + 64, shared + 3 * i, size); FENCE;
+			memmove(shared + 72, shared + 63 + i, size); FENCE;
 		}
 	return 0;
 }
 END_C
 
-awk 'BEGIN {
-	for (round = 0; round < 4000; round++)
-		for (i = 0; i < 9; i++)
-			print "read", i "\nwrite 32\nwrite", 48 + i "\nread 64\nread", 3 * i
-}' >want
+# want ROUNDS: their events.
+want() {
+	awk -v rounds=$1 'BEGIN {
+		for (round = 0; round < rounds; round++)
+			for (i = 0; i < 9; i++)
+				print "read", i "\nwrite 32\nwrite", 48 + i "\nread 64\nread", 3 * i "\nread", 63 + i "\nwrite 72"
+	}' >want
+}
 
-for cc in $(compilers); do
-	wrap $cc copies.c prog -O1 -pthread
-	# With the smallest window most of what is private is told by one compare.
+# try SIZE: of ./prog, with the smallest window, so that most of what is private is told by one compare.
+try() {
 	RECORD_OPTIONS='--window 64K' record a.snarl ./prog
-	snarl dump --raw -t 0 -k access a.snarl | awk -v base="$(cat record.out)" '
+	snarl dump --raw -t 0 -k access a.snarl | awk -v base="$(cat record.out)" -v size=$1 '
 	function number(text,  i, n) {
 		for (i = 3; i <= length(text); i++)
 			n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
@@ -57,8 +67,20 @@ for cc in $(compilers); do
 	{
 		split($3, place, ":")
 		at = number(place[1]) - number(base)
-		if (at >= 0 && at < 96 && place[2] == 16)
+		if (at >= 0 && at < 96 && place[2] == size)
 			print $2, at
 	}' >got
+}
+
+for cc in $(compilers gcc clang clang-19); do
+	want 4000
+	wrap $cc copies.c prog -O1 -DROUNDS=4000 -pthread
+	try 16
 	same "$cc" want got
+	want 300
+	for variant in 1:-O0 2:-O1 4:-O2 8:-O3 8:-O0 16:-O0 16:-O1 16:-O2 16:-O3; do
+		wrap $cc copies.c prog ${variant#*:} -DROUNDS=300 -DSIZE=${variant%:*} -pthread
+		try ${variant%:*}
+		same "$cc, size and level $variant" want got
+	done
 done

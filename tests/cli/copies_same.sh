@@ -1,0 +1,72 @@
+# Copies and fills of a few bytes as plain accesses, in loops without hooks, and with plain calls: the same
+# events. Random programs, of gcc's copies too, in executables of both kinds, in C++ and in a library.
+. "$SNARL_ROOT/tests/lib.sh"
+
+# build CC FORM LEVEL OPTIONS…: ./prog of copies.c
+build() {
+	SNARL_CC=$1 SNARL_CXX=$(cxx_of $1) form=$2 level=$3
+	export SNARL_CC SNARL_CXX
+	shift 3
+	rm -f prog
+	case $form in
+	c++)
+		snarl-c++ "$@" "$level" -w -x c++ copies.c -pthread -o prog
+		;;
+	library)
+		snarl-cc "$@" "$level" -w -fPIC -Dmain=library_main -shared copies.c -o libcopies.so
+		snarl-cc "$@" main.c -L. -lcopies -Wl,-rpath,. -pthread -o prog
+		;;
+	*)
+		snarl-cc "$@" "$level" -w "-f$form" "-$form" copies.c -pthread -o prog
+		;;
+	esac
+}
+
+# run NAME: its result, and the events of what two threads touch; of the rest more or less may be kept.
+run() {
+	record "$1.snarl" ./prog
+	mv record.out "$1.out"
+	events "$1.snarl" all+lines | grep -E ' (array|other)[0-9]|bytes' >"$1.txt"
+}
+
+# calls_in: how many calls of memcpy and the like the program's code has.
+calls_in() {
+	objdump -d --no-show-raw-insn prog | awk '
+	/^[0-9a-f]+ </ { ours = $2 ~ /^<f[0-9]+>/ }
+	ours && /call.*<(__tsan_)?mem(cpy|move|set)/ { count++ }
+	END { print count + 0 }'
+}
+
+echo 'int library_main(void); int main(void) { return library_main(); }' >main.c
+seed=0 gone=0
+for cc in $(compilers gcc clang clang-19); do
+	variants='no-pie:-O0 pie:-O2 c++:-O1'
+	[ $cc != clang ] || variants='no-pie:-O0 no-pie:-O1 pie:-O2 no-pie:-O3 c++:-O0 c++:-O2 library:-O2'
+	for variant in $variants; do
+		seed=$((seed + 1))
+		"$tools/copygen" $seed >copies.c
+		build $cc ${variant%:*} ${variant#*:} --no-inline
+		run calls
+		before=$(calls_in)
+		build $cc ${variant%:*} ${variant#*:} --no-loops --no-bunches
+		run hooks
+		same "$cc, seed $seed, $variant: another result" calls.out hooks.out
+		same "$cc, seed $seed, $variant: other events" calls.txt hooks.txt
+		build $cc ${variant%:*} ${variant#*:}
+		run loops
+		same "$cc, seed $seed, $variant: another result of loops" calls.out loops.out
+		# Code of no line may seem to be of that before it.
+		sed 's/ [^ ]*$//' calls.txt >calls.events
+		sed 's/ [^ ]*$//' loops.txt >loops.events
+		same "$cc, seed $seed, $variant: other events of loops" calls.events loops.events
+		gone=$((gone + before - $(calls_in)))
+		case $variant in
+		c++*) $(cxx_of $cc) -w -x c++ copies.c -pthread -o plain ;;
+		*) $cc -w copies.c -pthread -o plain ;;
+		esac
+		./plain >plain.out
+		same "$cc, seed $seed, $variant: not what the program does" plain.out calls.out
+	done
+done
+echo "$seed programs, $gone calls gone"
+[ $gone -gt $((seed * 5)) ] || fail "copies are still calls"
