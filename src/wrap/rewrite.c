@@ -61,8 +61,10 @@ static void add_compile_head(struct args *a, const struct scan *s,
 {
 	bool instrument = !s->no_instrument && !s->production;
 
-	if (config->kind == COMPILER_CLANG && instrument)
+	if (config->kind == COMPILER_CLANG && instrument) {
 		rewrite_clang_instrumentation(s, a);
+		args_add(a, REWRITE_CLANG_ROLLED);
+	}
 	if (!s->debug && !s->stops_early)
 		args_add(a, "-g");
 	if (instrument)

@@ -138,6 +138,7 @@ void rewrite_dual(const struct scan *s, const struct rewrite_config *config, str
 	if (config->kind == COMPILER_CLANG) {
 		args_add(dual, "-fno-integrated-as");
 		args_add(dual, "-Qunused-arguments");
+		args_addf(dual, "%c%s", REWRITE_INST, REWRITE_CLANG_ROLLED);
 	}
 	args_add(dual, "-w");
 	add_user(s, dual);

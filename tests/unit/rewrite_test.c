@@ -19,7 +19,8 @@ static struct compiler_home home = { "/L", "/X", "/I" };
 #define CLANG_TSAN                                                                          \
 	"-Xclang -fsanitize=thread -Xclang -mllvm -Xclang -tsan-instrument-read-before-write=1 " \
 	"-Xclang -mllvm -Xclang -tsan-distinguish-volatile=1 "
-#define CLANG_COMPILE CLANG_TSAN "-g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as "
+#define CLANG_HOOKS CLANG_TSAN "-fno-unroll-loops "
+#define CLANG_COMPILE CLANG_HOOKS "-g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as "
 #define RUNTIME "-Xlinker -u -Xlinker __tsan_init -Xlinker /L/libsnarlrt.a "
 #define RUNTIME_STATIC "-Xlinker -u -Xlinker __tsan_init -Xlinker /L/libsnarlrt-static.a "
 #define TAIL " -Xlinker --dynamic-list=/L/snarl-exports.txt -lpthread -ldl"
@@ -73,9 +74,10 @@ static void test_compile(void **state)
 	gcc("-c 'a b.c'", GCC_COMPILE "-c 'a b.c'" GCC_END);
 	gcc("-frobnicate --unknown=1 -c a.c", GCC_COMPILE "-frobnicate --unknown=1 -c a.c" GCC_END);
 	clang("-c a.c", CLANG_COMPILE "-c a.c");
+	clang("-funroll-loops -c a.c", CLANG_COMPILE "-funroll-loops -c a.c");
 	clang("-flto -c a.c", CLANG_COMPILE "-flto -c a.c");
 	clang("-fintegrated-as -c a.c",
-	      CLANG_TSAN "-g -D__SNARL__=1 -idirafter /I -fintegrated-as -c a.c");
+	      CLANG_HOOKS "-g -D__SNARL__=1 -idirafter /I -fintegrated-as -c a.c");
 }
 
 static void test_no_code(void **state)
@@ -192,7 +194,7 @@ static void test_sanitizers(void **state)
 	    GCC_COMPILE "-fsanitize=address -fno-sanitize=address -c a.c" GCC_END);
 	clang("-fsanitize=thread -fsanitize-ignorelist=f -c a.c",
 	      CLANG_TSAN "-Xclang -fsanitize-ignorelist=f "
-	      "-g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as -c a.c");
+	      "-fno-unroll-loops -g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as -c a.c");
 }
 
 static void test_conflicts(void **state)
@@ -244,7 +246,7 @@ static void test_own_options(void **state)
 
 	(void)state;
 	gcc("--no-inline -c a.c", "-g -D__SNARL__=1 -idirafter /I -c a.c" GCC_END);
-	clang("--snarl-no-inline -c a.c", CLANG_TSAN "-g -D__SNARL__=1 -idirafter /I -c a.c");
+	clang("--snarl-no-inline -c a.c", CLANG_HOOKS "-g -D__SNARL__=1 -idirafter /I -c a.c");
 	gcc("--snarl-no-instrument a.c", "-g -idirafter /I " RUNTIME "a.c" TAIL);
 	clang("--snarl-no-instrument -c a.c", "-g -idirafter /I -c a.c");
 	assert_int_equal(run(COMPILER_GCC, true, "--snarl-print -c a.c", &out, &err), 0);
@@ -395,7 +397,7 @@ static void test_production(void **state)
 	production(COMPILER_GCC, "--production -E a.c", "-idirafter /I -B/X -E a.c", "");
 	production(COMPILER_CLANG, "--production -fsanitize=undefined a.c -fno-sanitize=all b.c -c -- c.c",
 		   "-g -idirafter /I -B/X -fno-integrated-as a.c b.c -c -- c.c",
-		   "-g -idirafter /I -fno-integrated-as -Qunused-arguments -w @a.c @b.c @c.c +-Xclang "
+		   "-g -idirafter /I -fno-integrated-as -Qunused-arguments +-fno-unroll-loops -w @a.c @b.c @c.c +-Xclang "
 		   "+-fsanitize=thread +-Xclang +-mllvm +-Xclang +-tsan-instrument-read-before-write=1 "
 		   "+-Xclang +-mllvm +-Xclang +-tsan-distinguish-volatile=1");
 	assert_int_equal(run(COMPILER_GCC, false, "--production -flto=auto -c a.c", &out, &err), -1);
