@@ -107,8 +107,10 @@ static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t
 						 __ATOMIC_RELAXED))
 			return false;
 		tls->undecided++;
-	} else if (!(seen & 1) && seen != tls->own_uncut) {
+	} else if ((seen | 1) != tls->own && !(seen & 1 && snarlrt.profiling)) {
 		__atomic_store_n(s, SHADOW_SHARED, __ATOMIC_RELAXED);
+		if (seen & 1)
+			shadow_count_cut(tls, 1);
 	} else {
 		return false;
 	}

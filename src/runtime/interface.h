@@ -68,7 +68,7 @@
 #define SNARL_OPTIONS_ENV "SNARL_OPTIONS"
 
 #define LIVE_MAGIC 0x4556494c4c524e53ull	/* "SNRLLIVE" */
-#define LIVE_VERSION 2u
+#define LIVE_VERSION 3u
 #define LIVE_SLOTS 2048u		/* threads alive at once; more go unrecorded, counted */
 #define LIVE_RING_BYTES (128u << 10)
 #define LIVE_OUT_BYTES (256u << 10)	/* written to the file when that much is there */
@@ -87,7 +87,8 @@ struct live_slot {
 	uint64_t time;
 	uint64_t waiting_for;	/* its object */
 	uint64_t waiting_pc;
-	uint64_t pad[3];
+	uint64_t cut_locations;	/* became shared after their early history was cut; of all threads that had the slot */
+	uint64_t pad[2];
 };
 
 /* Offsets are from the start of the live memory. */
@@ -108,7 +109,6 @@ struct live_header {
 	uint64_t stash_head, stash_tail;
 	uint64_t stash_records;	/* in these chunks; a loop counts for all its accesses */
 	uint64_t lost_records;	/* no room or no way to write them */
-	uint64_t cut_locations;	/* became shared after their early history was cut */
 	uint64_t cut_records;	/* private so far, dropped when the window was full */
 	uint64_t lost_threads;	/* more alive than slots */
 	uint64_t lost_signals;	/* records of handlers that interrupted the runtime */

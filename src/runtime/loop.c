@@ -103,11 +103,15 @@ static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t str
 			found = kind;
 		}
 	}
-	for (; turns > 0; turns--, addr += stride)
-		if (kind && aligned && two(shadow_at(addr)) == value)
+	for (; turns > 0; turns--, addr += stride) {
+		if (kind && aligned && two(shadow_at(addr)) == value) {
 			found |= kind;
-		else
-			found |= 1u << shadow_touch(addr, size);
+			continue;
+		}
+		found |= 1u << shadow_touch(addr, size);
+		value = two(shadow_at(addr));
+		kind = kind_of(value, own);
+	}
 	return found;
 }
 

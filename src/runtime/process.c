@@ -326,6 +326,16 @@ static size_t put_count(char *to, size_t n, size_t size, const char *key, uint64
 	return append_number(to, n, size, v) + 1;
 }
 
+static uint64_t cut_locations(const struct live_header *live)
+{
+	const struct live_slot *slots = (const struct live_slot *)((const char *)live + live->slots);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < LIVE_SLOTS; i++)
+		sum += __atomic_load_n(&slots[i].cut_locations, __ATOMIC_RELAXED);
+	return sum;
+}
+
 void snarlrt_finish(int status)
 {
 	static struct {
@@ -355,7 +365,7 @@ void snarlrt_finish(int status)
 	n = put_count(out.text, n, sizeof(out.text), "lost_records", live->lost_records);
 	n = put_count(out.text, n, sizeof(out.text), "lost_threads", live->lost_threads);
 	n = put_count(out.text, n, sizeof(out.text), "lost_signals", live->lost_signals);
-	n = put_count(out.text, n, sizeof(out.text), "cut_locations", live->cut_locations);
+	n = put_count(out.text, n, sizeof(out.text), "cut_locations", cut_locations(live));
 	n = put_count(out.text, n, sizeof(out.text), "cut_records", live->cut_records);
 	out.chunk = (struct trace_chunk){ .type = TRACE_CHUNK_END, .stored = (uint32_t)n };
 	snarlrt_chunk_write(&out.chunk);

@@ -23,6 +23,7 @@
 #define MARKS 65536u
 #define BIG (256u << 10)	/* bytes of shadow from which the kernel clears faster */
 #define PAGE 4096ull
+#define FEW 16u			/* bytes that are looked at granule by granule */
 #define LONGEST (1ull << 32)		/* stride that no number of turns makes overflow */
 #define EACH 0x0001000100010001ull	/* times a value: that of four granules */
 
@@ -87,36 +88,12 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 			return SHADOW_UNDECIDED;
 	}
 	if (seen & 1 && seen != SHADOW_SHARED) {
-		__atomic_fetch_add(&snarlrt.live->cut_locations, 1, __ATOMIC_RELAXED);
+		shadow_count_cut(tls, 1);
 		if (snarlrt.profiling)
 			snarlrt_profile_shared(tls->self, granule_of(s));
 	}
 	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
 	return SHADOW_KEEP;
-}
-
-enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
-{
-	const struct snarlrt_tls *tls = &__snarl_tls;
-	enum shadow_verdict verdict = SHADOW_DROP;
-	uint16_t *s, *end;
-
-	if (size == 0)
-		return SHADOW_DROP;
-	if (addr >= USER_END || size > USER_END - addr)
-		return SHADOW_KEEP;
-	s = shadow_of(addr);
-	end = shadow_of(addr + size - 1);
-	for (; s <= end; s++) {
-		enum shadow_verdict v;
-
-		if (likely(*s == tls->own))
-			continue;
-		v = touch_granule(s, tls);
-		if (v > verdict)
-			verdict = v;
-	}
-	return verdict;
 }
 
 static inline bool is_whole(const uint16_t *s, const uint16_t *end)
@@ -140,6 +117,19 @@ static inline bool change_four(uint16_t *s, uint64_t from, uint64_t to)
 					   __ATOMIC_RELAXED);
 }
 
+/* All of another thread, which we come to share them with; false: not that easy. */
+static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_tls *tls)
+{
+	uint16_t value = (uint16_t)four;
+
+	if (value == 0 || (value | 1) == tls->own || four != value * EACH || snarlrt_timed || snarlrt.profiling)
+		return false;
+	__atomic_store_n((uint64_t *)(void *)s, ~0ull, __ATOMIC_RELAXED);
+	if (value & 1)
+		shadow_count_cut(tls, 4);
+	return true;
+}
+
 /* 0: one by one. */
 static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
 {
@@ -147,7 +137,7 @@ static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
 
 	if (four == tls->own * EACH)
 		return 1u << SHADOW_DROP;
-	if (four == ~0ull)
+	if (four == ~0ull || share_four(s, four, tls))
 		return 1u << SHADOW_KEEP;
 	if (uncut4 != 0 && (four == uncut4 || (four == 0 && !tls->self->claims && change_four(s, 0, uncut4))))
 		return 1u << SHADOW_UNDECIDED;
@@ -167,6 +157,29 @@ unsigned shadow_touch_all(uint64_t addr, uint64_t size)
 		s += four ? 4 : 1;
 	}
 	return found;
+}
+
+enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
+{
+	const struct snarlrt_tls *tls = &__snarl_tls;
+	enum shadow_verdict verdict = SHADOW_DROP;
+	uint16_t *s, *end;
+
+	if (size == 0)
+		return SHADOW_DROP;
+	if (addr >= USER_END || size > USER_END - addr)
+		return SHADOW_KEEP;
+	if (size > FEW)
+		return (enum shadow_verdict)(31 - __builtin_clz(shadow_touch_all(addr, size)));
+	s = shadow_of(addr);
+	end = shadow_of(addr + size - 1);
+	for (; s <= end; s++) {
+		enum shadow_verdict v = likely(*s == tls->own) ? SHADOW_DROP : touch_granule(s, tls);
+
+		if (v > verdict)
+			verdict = v;
+	}
+	return verdict;
 }
 
 /* Was there another life of this memory after `time`? */

@@ -19,6 +19,18 @@ static inline uint16_t shadow_shared(void)
 	return snarlrt_timed ? SHADOW_TIMED : SHADOW_SHARED;
 }
 
+/* So many granules whose history was cut came to be shared. */
+static inline void shadow_count_cut(const struct snarlrt_tls *tls, unsigned granules)
+{
+	tls->self->live->cut_locations += granules;
+}
+
+/* It will be asked for; may be any number. */
+static inline void shadow_prefetch(uint64_t addr)
+{
+	__builtin_prefetch((const void *)(SHADOW_BASE + (addr >> 3) * 2));
+}
+
 /* Reserves the address space, once; dies with a message if that is not possible. */
 SNARLRT_HIDDEN void shadow_map(void);
 

@@ -18,12 +18,13 @@
 
 #define ALIGN 8u
 #define PENDING 64u
+#define AHEAD 16u	/* records: whose memory will be asked for */
 
 static struct snarlrt_lock stash_lock;
 
 /* For deciding, under the lock: a chunk, and what is kept of it. */
 static struct trace_coder coder SNARLRT_BIG;
-static struct trace_record raw[LIVE_RING_RECORDS + 3] SNARLRT_BIG, kept[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
+static struct trace_record raw[LIVE_RING_RECORDS + 3 + AHEAD] SNARLRT_BIG, kept[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
 static uint8_t decided[sizeof(struct trace_chunk) +
 		       LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK]
 	__attribute__((aligned(16)));
@@ -217,12 +218,14 @@ static uint64_t decide(struct trace_chunk *chunk, bool cut)
 	size_t count = 0;
 
 	trace_coder_init(&coder, chunk->time);
-	if (!trace_decode_many(&coder, payload, payload + chunk->stored, raw, ARRAY_SIZE(raw),
+	if (!trace_decode_many(&coder, payload, payload + chunk->stored, raw, ARRAY_SIZE(raw) - AHEAD,
 			       &count))
 		count = 0;
 	f.end = raw + count;
-	for (const struct trace_record *r = raw; r < f.end;)
+	for (const struct trace_record *r = raw; r < f.end;) {
+		shadow_prefetch(r[AHEAD].addr);
 		r = filter_event(&f, r);
+	}
 	/* Nothing to take out: it can go as it is. */
 	if (f.dropped == 0 && count > 0) {
 		snarlrt_chunk_write(chunk);

@@ -137,6 +137,15 @@ static void collect(struct finish *f)
 	f->stats.damaged = f->live.damaged;
 }
 
+static uint64_t cut_locations(const struct live *l)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < l->slot_count; i++)
+		sum += l->slots[i].cut_locations;
+	return sum;
+}
+
 static void add_counter(struct finish *f, const char *key, uint64_t value)
 {
 	if (index_meta(&f->idx, key))
@@ -155,7 +164,7 @@ static void collect_counters(struct finish *f)
 	if (!f->has_live)
 		return;
 	add_counter(f, "lost_records", h->lost_records);
-	add_counter(f, "cut_locations", h->cut_locations);
+	add_counter(f, "cut_locations", cut_locations(&f->live));
 	add_counter(f, "cut_records", h->cut_records);
 	add_counter(f, "lost_threads", h->lost_threads);
 	add_counter(f, "lost_signals", h->lost_signals);

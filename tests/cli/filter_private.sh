@@ -8,6 +8,7 @@ need jq
 cat >buffers.c <<'END'
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PRIVATE 400
 #define HANDED 20
@@ -15,6 +16,7 @@ cat >buffers.c <<'END'
 static pthread_barrier_t barrier;
 static volatile long *handed;
 static long words, sum;
+static int copy;
 
 __attribute__((noinline)) static volatile long *get(void)
 {
@@ -52,14 +54,28 @@ __attribute__((noinline)) static void shared(void)
 		hand(get());
 }
 
+/* Of the first word and the last only half. */
+static void take_copy(void)
+{
+	size_t size = words * sizeof(long) - 8;
+	char *mine = malloc(size);
+
+	memcpy(mine, (const char *)handed + 4, size);
+	sum += mine[size / 2];
+	free(mine);
+}
+
 static void *taker(void *count)
 {
-	sum = words;	/* shared from now on */
+	sum = words + copy;	/* shared from now on */
 	pthread_barrier_wait(&barrier);
 	for (long i = 0; i < (long)count; i++) {
 		pthread_barrier_wait(&barrier);
-		for (long k = 0; k < words; k++)
-			sum += handed[k];
+		if (copy)
+			take_copy();
+		else
+			for (long k = 0; k < words; k++)
+				sum += handed[k];
 		pthread_barrier_wait(&barrier);
 	}
 	return NULL;
@@ -71,6 +87,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	words = atol(argv[1]);
+	copy = argc > 3;
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&thread, NULL, taker, (void *)(long)(HANDED + last));
 	pthread_barrier_wait(&barrier);
@@ -83,9 +100,9 @@ int main(int argc, char **argv)
 }
 END
 
-# losses WORDS LAST: what is missing of a run
+# losses WORDS LAST [copy]: what is missing of a run
 losses() {
-	$fixed snarl record --json --window 64K --out t.snarl -- ./prog $1 $2 >json 2>err </dev/null ||
+	$fixed snarl record --json --window 64K --out t.snarl -- ./prog $1 $2 ${3:-} >json 2>err </dev/null ||
 		{ cat err; fail "$cc: cannot record"; }
 	locations=$(jq .losses.cut_locations json) records=$(jq .losses.cut_records json)
 }
@@ -102,5 +119,7 @@ for cc in $(compilers); do
 		[ $locations = $words ] || fail "$cc, $words words: $locations locations of one were cut"
 		losses $words 2
 		[ $locations = $words ] || fail "$cc, $words words: $locations locations of two were cut"
+		losses $words 1 copy
+		[ $locations = $words ] || fail "$cc, $words words: $locations locations of one that is copied were cut"
 	done
 done

@@ -138,14 +138,15 @@ static void test_all_parts(void **state)
 	stash(1, 1, 30, 0xa1);		/* the next one does not fit: a gap */
 	stash(1, 2, 40, 0xa2);
 	stash(2, 0, 25, 0xb0);
-	*slot(0) = (struct live_slot){ .thread = 1, .seq = 3, .time = 50,
+	*slot(0) = (struct live_slot){ .thread = 1, .seq = 3, .time = 50, .cut_locations = 4,
 				       .waiting_in = TRACE_MUTEX_LOCK, .waiting_for = 0x77,
 				       .waiting_pc = 0x400 };
 	ring(0)[0] = rec(TRACE_MUTEX_UNLOCK, 1, 5);
 	ring(0)[1] = extra(60, 0);
 	ring(0)[2] = rec(TRACE_WRITE, 0x10, 6);
-	*slot(1) = (struct live_slot){ .thread = 2, .seq = 1, .time = 70 };
+	*slot(1) = (struct live_slot){ .thread = 2, .seq = 1, .time = 70, .cut_locations = 20 };
 	ring(1)[0] = rec(TRACE_WRITE, 0x20, 6);
+	slot(2)->cut_locations = 300;	/* free again */
 	stats = finish("t.snarl");
 	assert_int_equal(stats.stashed, 3);
 	assert_int_equal(stats.rings, 2);
@@ -166,6 +167,7 @@ static void test_all_parts(void **state)
 	assert_string_equal(reader_meta(r, "exe", 0), "a");
 	assert_string_equal(reader_meta(r, "lost_records", 0), "3");
 	assert_string_equal(reader_meta(r, "cut_records", 0), "9");
+	assert_string_equal(reader_meta(r, "cut_locations", 0), "324");
 	assert_string_equal(reader_meta(r, "lost_threads", 0), "0");
 	assert_string_equal(reader_meta(r, "ticks_per_second", 0), "1000000000");
 	assert_null(reader_meta(r, INDEX_TRAILER, 0));
