@@ -134,7 +134,7 @@ static struct locks_ends ends_of(const struct locks *l, const struct locks_entry
 	struct locks_ends ends = {
 		.outer = e[0].lock, .outer_pc = e[0].pc, .outer_shared = e[0].shared,
 		.inner = e[count - 1].lock, .inner_pc = e[count - 1].pc,
-		.inner_shared = e[count - 1].shared, .count = count,
+		.inner_shared = e[count - 1].shared, .count = count, .again = e[0].depth > 0,
 	};
 
 	for (size_t i = 0; i < count; i++) {
@@ -263,11 +263,14 @@ uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared
 uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock)
 {
 	struct locks_step key = { .set = set, .lock = lock, .pc = ~0ull, .used = true };
-	struct locks_step *known = step_place(l, &key);
 	struct locks_entry held[MAX_HELD];
+	struct locks_step *known;
 	uint32_t count;
 	size_t i;
 
+	if (locks_only(&l->ends[set], lock))
+		return LOCKS_NONE;
+	known = step_place(l, &key);
 	if (known->used)
 		return known->result;
 	i = locks_index(l, set, lock);

@@ -59,7 +59,14 @@ struct locks_ends {
 	uint64_t taken;			/* of those held, and of their histories */
 	uint32_t count;
 	bool outer_shared, inner_shared;
+	bool again;			/* the outer one was taken again since */
 };
+
+/* This lock alone, once: without it nothing is held. */
+static inline bool locks_only(const struct locks_ends *e, uint64_t lock)
+{
+	return e->count == 1 && e->outer == lock && !e->again;
+}
 
 static inline uint64_t locks_bit(uint64_t lock)
 {

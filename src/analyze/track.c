@@ -71,16 +71,20 @@ struct track_thread *track_thread(struct track *t, uint32_t id)
 
 struct sync *track_sync_at(struct track *t, uint64_t addr)
 {
+	uint32_t *recent = &t->sync_recent[addr * 0x9e3779b97f4a7c15ull >> 32 & (TRACK_RECENT - 1)];
+	uint64_t *number, *page;
 	bool added;
-	uint64_t *number = map_put(&t->sync_at, addr, &added);
-	uint64_t *page;
 
+	if (*recent && t->syncs[*recent - 1].addr == addr)
+		return &t->syncs[*recent - 1];
+	number = map_put(&t->sync_at, addr, &added);
 	if (added) {
 		t->syncs = xgrow(t->syncs, t->sync_count, &t->sync_capacity, sizeof(*t->syncs));
 		page = map_put(&t->sync_pages, addr >> PAGE_SHIFT, NULL);
 		t->syncs[t->sync_count] = (struct sync){ .addr = addr, .next = (uint32_t)*page };
 		*page = *number = ++t->sync_count;
 	}
+	*recent = (uint32_t)*number;
 	return &t->syncs[*number - 1];
 }
 

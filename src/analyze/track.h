@@ -13,6 +13,7 @@
 #include "base/map.h"
 
 #define TRACK_MAX_THREADS (1u << 20)	/* ids are below this */
+#define TRACK_RECENT 256u		/* a power of two */
 
 enum clock_level { CLOCK_STRONG, CLOCK_ORDER, CLOCK_FULL, CLOCKS };
 
@@ -69,6 +70,7 @@ struct track {
 	struct sync *syncs;
 	size_t sync_count, sync_capacity;
 	struct map sync_at;		/* address to number, plus 1 */
+	uint32_t sync_recent[TRACK_RECENT];	/* the same by hash, or of others */
 	struct map sync_pages;		/* page to the first in it, plus 1 */
 	struct map files;		/* descriptor to bits: 1 read from, 2 written to */
 	struct map blocks;		/* heap: address to size */

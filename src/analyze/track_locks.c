@@ -56,10 +56,10 @@ static uint64_t lock_of(const struct event *ev)
 static void set_add(struct track *t, struct track_thread *self, uint64_t lock, bool shared,
 		    uint64_t pc, const struct view_acquired *at)
 {
-	size_t count = locks_count(t->ctx->locks, self->lockset);
+	size_t count = locks_ends(t->ctx->locks)[self->lockset].count;
 
 	self->lockset = locks_acquire(t->ctx->locks, self->lockset, lock, shared, pc);
-	if (locks_count(t->ctx->locks, self->lockset) == count)
+	if (locks_ends(t->ctx->locks)[self->lockset].count == count)
 		return;
 	self->acquired = xgrow(self->acquired, count, &self->acquired_capacity,
 			       sizeof(*self->acquired));
@@ -135,24 +135,39 @@ static void take_back(struct track *t, struct track_thread *self, const struct e
 		track_sync_at(t, ev->addr)->owner = self->id;
 }
 
+static bool is_shared(const struct track *t, uint32_t set, size_t place)
+{
+	struct locks_held held;
+
+	locks_at(t->ctx->locks, set, place, &held);
+	return held.shared;
+}
+
 static void give(struct track *t, struct track_thread *self, const struct event *ev)
 {
+	const struct locks_ends *ends = &locks_ends(t->ctx->locks)[self->lockset];
 	struct sync *s = track_sync_at(t, lock_of(ev));
-	size_t place = locks_index(t->ctx->locks, self->lockset, s->addr);
-	struct locks_held held = { 0 };
+	bool shared = false;
+	size_t place;
 
 	self->released = s->addr;
 	self->released_from = self->lockset;
-	if (place == LOCKS_ABSENT) {
+	if (locks_only(ends, s->addr)) {
+		shared = ends->outer_shared;
+		self->released_at = self->acquired[0];
+		self->lockset = LOCKS_NONE;
+		if (s->owner == self->id)
+			s->owner = 0;
+	} else if ((place = locks_index(t->ctx->locks, self->lockset, s->addr)) == LOCKS_ABSENT) {
 		take_from(t, s, self);
 	} else {
-		locks_at(t->ctx->locks, self->lockset, place, &held);
+		shared = is_shared(t, self->lockset, place);
 		if (set_remove(t, self, s->addr, place) && s->owner == self->id)
 			s->owner = 0;
 	}
 	if (self->ignoring[2] > 0 || t->no_full)
 		return;
-	vclock_join(held.shared ? &s->readers : &s->clocks.at[CLOCK_FULL],
+	vclock_join(shared ? &s->readers : &s->clocks.at[CLOCK_FULL],
 		    &self->clocks.at[CLOCK_FULL]);
 	clocks_tick(&self->clocks, self->id, CLOCK_FULL);
 }
