@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/pages.h"
 #include "base/mem.h"
 
+#define FIRST_ROOM 4096u	/* situations there is room for */
 #define SITUATIONS 65536u	/* to begin with */
 
 /* A strong clock of a thread. */
@@ -16,11 +18,24 @@ struct moments_epoch {
 	uint32_t next;		/* when free */
 };
 
+/* What is asked for, apart from where locks were taken: that is much more, and hardly ever asked for. */
 struct moments_situation {
-	bool marked;
-	uint32_t epoch, lockset;	/* epoch 0: free, then `lockset` is the next free one */
-	struct view_acquired acquired[LOCKS_OUTER];
+	uint32_t epoch;
+	uint32_t lockset : 31;	/* epoch 0: free, then it is the next free one */
+	uint32_t marked : 1;
 };
+
+/* Room for so many. */
+static void set_room(struct moments *m, size_t room)
+{
+	size_t old = m->situation_room;
+
+	m->situations = pages_grow(m->situations, old * sizeof(*m->situations),
+				   room * sizeof(*m->situations));
+	m->outer = pages_grow(m->outer, old * sizeof(*m->outer), room * sizeof(*m->outer));
+	m->inner = pages_grow(m->inner, old * sizeof(*m->inner), room * sizeof(*m->inner));
+	m->situation_room = room;
+}
 
 struct moments *moments_new(struct locks *locks)
 {
@@ -30,8 +45,8 @@ struct moments *moments_new(struct locks *locks)
 	m->enough = SITUATIONS;
 	m->epochs = xgrow(NULL, 0, &m->epoch_capacity, sizeof(*m->epochs));
 	m->epochs[m->epoch_count++] = (struct moments_epoch){ 0 };
-	m->situations = xgrow(NULL, 0, &m->situation_capacity, sizeof(*m->situations));
-	m->situations[m->situation_count++] = (struct moments_situation){ 0 };
+	set_room(m, FIRST_ROOM);
+	m->situation_count = 1;
 	return m;
 }
 
@@ -45,7 +60,9 @@ void moments_free(struct moments *m)
 		vclock_free(&m->epochs[i].clock);
 	free(m->threads);
 	free(m->epochs);
-	free(m->situations);
+	pages_free(m->situations, m->situation_room * sizeof(*m->situations));
+	pages_free(m->outer, m->situation_room * sizeof(*m->outer));
+	pages_free(m->inner, m->situation_room * sizeof(*m->inner));
 	free(m);
 }
 
@@ -127,13 +144,15 @@ static bool same_clock(const struct vclock *a, const struct vclock *b)
 }
 
 /* The thread's strong clock now: that of the situation before, or a new one. */
-static uint32_t epoch_now(struct moments *m, const struct view *view, uint32_t before)
+static uint32_t epoch_now(struct moments *m, const struct moments_thread *t, const struct view *view)
 {
 	uint32_t number = m->free_epoch;
-	struct moments_epoch *e = &m->epochs[before];
+	struct moments_epoch *e = &m->epochs[t->epoch];
 
-	if (before && e->own == view->strong_epoch && same_clock(&e->clock, view->strong))
-		return before;
+	if (t->epoch && e->own == view->strong_epoch &&
+	    ((t->clock == view->strong && t->clock_changes == view->strong->changes) ||
+	     same_clock(&e->clock, view->strong)))
+		return t->epoch;
 	if (number) {
 		m->free_epoch = m->epochs[number].next;
 	} else {
@@ -148,31 +167,36 @@ static uint32_t epoch_now(struct moments *m, const struct view *view, uint32_t b
 	return number;
 }
 
+static uint32_t take_situation(struct moments *m)
+{
+	uint32_t number = m->free_situation;
+
+	if (number) {
+		m->free_situation = m->situations[number].lockset;
+		return number;
+	}
+	if (m->situation_count == m->situation_room)
+		set_room(m, 2 * m->situation_room);
+	return (uint32_t)m->situation_count++;
+}
+
 static void situation_now(struct moments *m, struct moments_thread *t, const struct view *view)
 {
-	size_t held = locks_count(m->locks, view->lockset);
-	struct moments_situation *s;
-	uint32_t epoch, number;
+	size_t held = locks_ends(m->locks)[view->lockset].count;
+	uint32_t number;
 
 	if (!m->free_situation && m->mark && m->situation_count >= m->enough)
 		collect(m);
-	epoch = epoch_now(m, view, m->situations[t->situation].epoch);
-	number = m->free_situation;
-	if (number) {
-		m->free_situation = m->situations[number].lockset;
-	} else {
-		m->situations = xgrow(m->situations, m->situation_count, &m->situation_capacity,
-				      sizeof(*m->situations));
-		number = (uint32_t)m->situation_count++;
-	}
-	s = &m->situations[number];
-	s->marked = false;
-	s->epoch = epoch;
-	s->lockset = view->lockset;
-	for (size_t i = 0; i < held && i < LOCKS_OUTER; i++)
-		s->acquired[i] = view->acquired[i];
-	t->situation = number;
-	t->epoch = epoch;
+	t->epoch = epoch_now(m, t, view);
+	t->clock = view->strong;
+	t->clock_changes = view->strong->changes;
+	number = t->situation = take_situation(m);
+	m->situations[number] = (struct moments_situation){ .epoch = t->epoch,
+							    .lockset = view->lockset };
+	if (held)
+		m->outer[number] = view->acquired[0];
+	for (size_t i = 1; i < held && i < LOCKS_OUTER; i++)
+		m->inner[number][i - 1] = view->acquired[i];
 	t->stale = false;
 }
 
@@ -260,9 +284,10 @@ bool moments_fixed(const struct moments *m, uint32_t a1, uint32_t b1, uint32_t b
 static bool covers(const struct moments *m, uint32_t a, uint32_t b)
 {
 	struct locks_held x, y;
-	size_t at, k, n = locks_count(m->locks, a);
+	const struct locks_ends *ends = locks_ends(m->locks);
+	size_t at, k, n = ends[a].count;
 
-	if (n > locks_count(m->locks, b))
+	if (n > ends[b].count || ends[a].held & ~ends[b].held)
 		return false;
 	for (size_t i = 0; a != b && i < n; i++) {
 		locks_at(m->locks, a, i, &x);
@@ -281,6 +306,12 @@ static bool covers(const struct moments *m, uint32_t a, uint32_t b)
 		}
 	}
 	return true;
+}
+
+/* Where a lock of the situation's set was taken. */
+static const struct view_acquired *acquired_at(const struct moments *m, uint32_t situation, size_t place)
+{
+	return place ? &m->inner[situation][place - 1] : &m->outer[situation];
 }
 
 /* Keeps sets of which none covers another, those with the fewest locks. */
@@ -308,17 +339,17 @@ static unsigned add_cut(const struct moments *m, uint32_t *cuts, unsigned count,
 unsigned moments_cuts_behind(const struct moments *m, const struct moments_thread *t, uint64_t index,
 			     uint32_t lockset, uint32_t cuts[MOMENTS_CUTS])
 {
-	const struct moments_change *c;
+	uint32_t end = t->changes > MOMENTS_CHANGES ? t->changes - MOMENTS_CHANGES : 0, first = t->changes;
 	unsigned count = 1;
 
+	cuts[0] = 0;
+	for (; first > end && t->change[(first - 1) % MOMENTS_CHANGES].index > index; first--)
+		if (!t->change[(first - 1) % MOMENTS_CHANGES].lockset)
+			return 1;
 	cuts[0] = lockset;
-	for (uint32_t n = t->changes; n > 0 && cuts[0] && t->changes - n < MOMENTS_CHANGES; n--) {
-		c = &t->change[(n - 1) % MOMENTS_CHANGES];
-		if (c->index <= index)
-			break;
-		count = add_cut(m, cuts, count, c->lockset);
-	}
-	return cuts[0] ? count : 1;
+	for (uint32_t n = t->changes; n > first; n--)
+		count = add_cut(m, cuts, count, t->change[(n - 1) % MOMENTS_CHANGES].lockset);
+	return count;
 }
 
 unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS])
@@ -363,17 +394,19 @@ bool moments_hold(const struct moments *m, const struct moment *a, uint64_t afte
 {
 	const struct moments_situation *s = &m->situations[a->situation];
 	size_t place = locks_needed(m->locks, s->lockset, moments_lockset(m, other));
+	const struct view_acquired *at;
 	struct locks_held held;
 
 	/* Those further in were taken later. */
 	for (; place < locks_count(m->locks, s->lockset) && place < LOCKS_OUTER; place++) {
 		locks_at(m->locks, s->lockset, place, &held);
-		if ((after != MOMENTS_ANY && s->acquired[place].index <= after) ||
+		at = acquired_at(m, a->situation, place);
+		if ((after != MOMENTS_ANY && at->index <= after) ||
 		    !locks_takes(m->locks, moments_lockset(m, other), held.lock, held.shared))
 			continue;
 		*out = (struct candidate_event){
-			.thread = moments_thread(m, a), .kind = s->acquired[place].kind,
-			.index = s->acquired[place].index, .time = s->acquired[place].time,
+			.thread = moments_thread(m, a), .kind = at->kind,
+			.index = at->index, .time = at->time,
 			.addr = held.lock, .pc = held.acquired_pc,
 		};
 		return true;

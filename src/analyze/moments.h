@@ -34,6 +34,8 @@ struct moment {
 struct moments_thread {
 	bool stale;		/* it synchronised since `situation` was made */
 	uint32_t situation, epoch;	/* now */
+	const struct vclock *clock;	/* that `epoch` is of, … */
+	uint64_t clock_changes;	/* … as it was then */
 	uint64_t released;	/* its events until the last release */
 	uint32_t changes;	/* made so far; the last MOMENTS_CHANGES of them: */
 	struct moments_change {
@@ -50,7 +52,9 @@ struct moments {
 	size_t epoch_count, epoch_capacity;
 	uint32_t free_epoch;
 	struct moments_situation *situations;	/* 0 is none */
-	size_t situation_count, situation_capacity;
+	struct view_acquired *outer;		/* of each: where the first lock was taken, … */
+	struct view_acquired (*inner)[LOCKS_OUTER - 1];	/* … and where those within */
+	size_t situation_count, situation_room;
 	uint32_t free_situation;
 	size_t enough;			/* situations at which it pays to look for unused ones */
 	void (*mark)(void *ctx);
@@ -63,18 +67,22 @@ void moments_free(struct moments *m);
 /* Every event that is no access, in the order of the trace. */
 void moments_sync(struct moments *m, const struct event *ev, const struct view *view);
 
-/* For moments_now(): the thread of the view, which synchronised or is new. */
+/* For moments_here(): the thread of the view, which synchronised or is new. */
 const struct moments_thread *moments_look(struct moments *m, const struct view *view);
 
-/* The access as a moment, tag 0. It may be kept until the next call of the marker. */
-static inline void moments_now(struct moments *m, const struct event *ev, const struct view *view,
-			       struct moment *out)
+/* Where the thread of the view is now, for moments_make(). */
+static inline const struct moments_thread *moments_here(struct moments *m, const struct view *view)
 {
 	const struct moments_thread *t =
 		view->thread < m->thread_count ? m->threads[view->thread] : NULL;
 
-	if (__builtin_expect(!t || t->stale, 0))
-		t = moments_look(m, view);
+	return __builtin_expect(!t || t->stale, 0) ? moments_look(m, view) : t;
+}
+
+/* The access as a moment, in one piece. It may be kept until the next call of the marker. */
+static inline void moments_make(const struct moments_thread *t, const struct event *ev,
+				const struct view *view, uint32_t tag, struct moment *out)
+{
 	out->index = view->index;
 	out->time = ev->time;
 	out->addr = ev->addr;
@@ -83,7 +91,14 @@ static inline void moments_now(struct moments *m, const struct event *ev, const 
 	out->epoch = t->epoch;
 	out->stack = view->stack;
 	out->block = view->user_block ? view->user_block | MOMENTS_USER_BLOCK : view->block;
-	out->tag = 0;
+	out->tag = tag;
+}
+
+/* The same, tag 0. */
+static inline void moments_now(struct moments *m, const struct event *ev, const struct view *view,
+			       struct moment *out)
+{
+	moments_make(moments_here(m, view), ev, view, 0, out);
 }
 
 /*
