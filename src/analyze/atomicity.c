@@ -146,7 +146,7 @@ static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32
 	uint8_t *done;
 	unsigned i;
 
-	kinds = history_crowded(&a->history, c) ? history_kinds(&a->history, c) : NULL;
+	kinds = history_kinds_here(&a->history, c);
 	if (!kinds)
 		return false;
 	shape = a->history.shapes[shape].core;
@@ -264,7 +264,9 @@ struct made {
 
 /* One granule of the present access, and what is known of it. */
 struct touch {
+	const struct event *ev;
 	const struct view *view;
+	const struct moments_thread *here;
 	struct history_what what;
 	struct moment now;
 	struct history_place at;
@@ -381,9 +383,9 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 {
 	struct history_cell *c;
 
-	history_place(&a->history, granule, t->view->thread, t->now.epoch, bytes, &t->at);
+	history_place(&a->history, granule, t->view->thread, t->here->epoch, bytes, &t->at);
 	t->what.own = is_own(a, t);
-	t->now.tag = history_what(&a->history, &t->what);
+	moments_make(t->here, t->ev, t->view, history_what(&a->history, &t->what), &t->now);
 	c = t->at.cell;
 	t->near.known = t->wide.known = t->stranger = false;
 	if (!t->at.recent) {
@@ -392,7 +394,9 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 		if (!t->at.ordered)
 			match_rep(a, c, &t->now, out);
 	} else if (is_known(a, t)) {
-		history_settle(&a->history, c, &t->now, &t->what, true);
+		history_settle_but(&a->history, c, &t->what, true);
+		/* Copying what was just written would wait for it. */
+		moments_make(t->here, t->ev, t->view, t->now.tag, &c->last);
 	} else {
 		note(a, t, out);
 	}
@@ -405,10 +409,12 @@ static void atomicity_access(struct atomicity *a, const struct event *ev, const 
 	uint64_t left = ev->size, take;
 	struct touch t;
 
+	t.ev = ev;
 	t.view = view;
 	t.what = (struct history_what){ .pc = ev->pc, .lockset = view->lockset, .kind = ev->kind,
 					.access = (uint8_t)access };
-	moments_now(a->moments, ev, view, &t.now);
+	history_what_soon(&a->history, &t.what);
+	t.here = moments_here(a->moments, view);
 	for (unsigned n = 0; left > 0; n++) {
 		if (n == RANGE_MAX) {
 			a->cut_ranges++;

@@ -261,16 +261,6 @@ void history_wrote(struct history *h, struct history_cell *c)
 	*writer = *writer && *writer != thread ? HISTORY_MANY : thread;
 }
 
-bool history_written(const struct history *h, const struct history_cell *cell)
-{
-	uint32_t n = (uint32_t)(cell - h->cells);
-	const struct history_block *b = &h->blocks[n / HISTORY_LINE];
-	uint32_t share = h->blocks[b->ring].share, writer;
-
-	writer = share ? history_share(h, share)->writer[n % HISTORY_LINE] : 0;
-	return writer && writer != b->thread;
-}
-
 /* Not the first cell of the thread for this granule, or one of several. */
 static void place_among(struct history *h, struct history_cell *first, uint32_t epoch,
 			uint8_t bytes, struct history_place *out)

@@ -91,21 +91,25 @@ struct history_like {
 #define HISTORY_OWN 8u
 #define HISTORY_NOTED 16u	/* it has a representative */
 
-/* A cache line. */
+/*
+ * A cache line. Numbers of 24 bits are read with the byte behind them: that must not be one which
+ * every access writes, or reading waits until it has reached the cache.
+ */
 struct history_cell {
 	struct moment last;	/* the latest access, its tag a number of a history_what */
 	uint32_t reps : 24;	/* units; history_note.c */
-	uint8_t rep_hint;	/* the representative that was asked for last */
-	uint32_t pairs : 24;
-	uint8_t pair_hint;	/* likewise of the pairs */
-	uint32_t next : 24;	/* of the thread and granule, with other bytes; 0: none */
 	uint8_t bytes;		/* 0: not in use */
-	uint32_t rep_count : 5, pair_count : 6;
-	uint32_t seen : 4;	/* times that something was looked for inside a pair */
-	uint32_t older : 1, older_noted : 1;	/* the last access is a read, a write came before it */
-	uint32_t shared : 1;	/* other threads have cells of the granule too */
-	uint32_t wrote : 1;	/* the thread is among the granule's writers */
-	uint32_t roomy : 1;	/* its representatives have room for an older write */
+	uint32_t pairs : 24;
+	uint8_t rep_count : 5;
+	uint8_t shared : 1;	/* other threads have cells of the granule too */
+	uint8_t wrote : 1;	/* the thread is among the granule's writers */
+	uint8_t roomy : 1;	/* its representatives have room for an older write */
+	uint32_t next : 24;	/* of the thread and granule, with other bytes; 0: none */
+	uint8_t seen;		/* times that something was looked for inside a pair */
+	uint8_t rep_hint;	/* the representative that was asked for last */
+	uint8_t pair_hint;	/* likewise of the pairs */
+	uint8_t pair_count : 6;
+	uint8_t older : 1, older_noted : 1;	/* the last access is a read, a write came before it */
 	uint8_t how;		/* of the last access: enum access, HISTORY_OWN, HISTORY_NOTED */
 };
 
@@ -132,6 +136,7 @@ struct history_share {
 };
 
 #define HISTORY_MANY UINT32_MAX
+#define HISTORY_UNKNOWN UINT8_MAX	/* for a count of history_kinds: more than there is room for */
 #define HISTORY_CROWD 3u
 
 /*
@@ -209,8 +214,12 @@ struct history {
 struct history_place {
 	struct history_cell *cell;	/* for exactly these bytes */
 	struct history_cell *recent;	/* that touched some of the bytes last; NULL: none */
-	bool quiet;			/* no other thread came since `recent` */
-	bool ordered;			/* all accesses to the granule are, by strong happens-before */
+	/*
+	 * Words: of two bytes side by side both are asked at once, and that has to wait until what
+	 * was written to each has reached the cache, with all that was written before.
+	 */
+	unsigned quiet;			/* no other thread came since `recent` */
+	uint64_t ordered;		/* all accesses to the granule are, by strong happens-before */
 };
 
 void history_init(struct history *h, struct moments *moments);
@@ -233,15 +242,26 @@ static inline uint64_t history_what_key(const struct history_what *what)
 	return what->pc << 16 | (uint32_t)what->kind << 1 | what->own;
 }
 
-/* Numbers of locksets are side by side, and so have to be spread first. */
+/*
+ * Numbers of locksets are side by side, and so have to be spread first. What differs in `own` alone
+ * is side by side, so that it can be asked for before that is known.
+ */
 static inline uint64_t history_what_hash(uint64_t key, uint32_t lockset)
 {
-	return history_mix(key, lockset * 0x9e3779b97f4a7c15ull);
+	return history_mix(key >> 1, lockset * 0x9e3779b97f4a7c15ull) ^ (key & 1);
 }
 
 /* For history_what() and history_note.c: history_names.c. */
 uint32_t history_name(struct history *h, const struct history_what *what);
 uint32_t history_shape(struct history *h, const struct history_like *like);
+
+/* It will be asked for. */
+static inline void history_what_soon(const struct history *h, const struct history_what *what)
+{
+	uint64_t hash = history_what_hash(history_what_key(what), what->lockset);
+
+	__builtin_prefetch(&h->what_table[hash & (h->what_size - 1)]);
+}
 
 /* The number of `what`. */
 static inline uint32_t history_what(struct history *h, const struct history_what *what)
@@ -271,9 +291,6 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 		      const struct history_cell *const **inside);
 
 uint32_t history_thread(const struct history *h, const struct history_cell *cell);
-
-/* Another thread than the cell's wrote to the granule. */
-bool history_written(const struct history *h, const struct history_cell *cell);
 
 /*
  * Makes a representative of `now` if there is none with its clock (*fresh). False if there
@@ -316,16 +333,7 @@ uint64_t history_mark_index(const struct history_mark *mark);
 /* As of history_rep_first(). */
 uint32_t history_rep_situation(const struct history *h, const struct history_cell *c, unsigned n);
 
-/* Whether history_kinds() may have an answer. */
-static inline bool history_crowded(const struct history *h, const struct history_cell *c)
-{
-	return h->blocks[h->blocks[(c - h->cells) / HISTORY_LINE].ring].crowd >= HISTORY_CROWD;
-}
-
-/*
- * Of the cell's granule; NULL: there are not many cells, or too many kinds. Its own are
- * among them. Good until something is noted.
- */
+/* For history_kinds_here(): of a line that is shared; they are not known yet. */
 struct history_kinds *history_kinds(struct history *h, const struct history_cell *c);
 
 /* Memory that is given back or anew. */
@@ -335,7 +343,7 @@ void history_forget(struct history *h, uint64_t addr, uint64_t size);
 void history_empty(struct history *h, struct history_cell *c);
 
 /* For history.c and history_note.c: to keep the kinds. */
-void history_kinds_add(struct history *h, const struct history_cell *c, bool pair, uint32_t core);
+void history_kinds_add(struct history *h, uint32_t *place, bool pair, uint32_t core);
 void history_kinds_forget(struct history *h, const struct history_share *share, unsigned granule);
 
 /* What several threads have of a line; it must be shared. */

@@ -13,9 +13,8 @@
 
 #define ROOM 25u
 #define LARGE_ROOM 250u
-#define UNKNOWN UINT8_MAX
 
-_Static_assert(LARGE_ROOM < UNKNOWN, "a byte counts them");
+_Static_assert(LARGE_ROOM < HISTORY_UNKNOWN, "a byte counts them");
 
 static inline struct history_kinds *kinds_at(const struct history *h, uint32_t unit)
 {
@@ -48,19 +47,19 @@ static struct history_kinds *enlarge(struct history *h, uint32_t *place)
 	return to;
 }
 
-static void add(struct history *h, uint32_t *place, bool pairs, uint32_t core)
+void history_kinds_add(struct history *h, uint32_t *place, bool pairs, uint32_t core)
 {
 	struct history_kinds *k = kinds_at(h, *place);
 	const uint32_t *list = history_kinds_list(k, pairs);
 	uint8_t *count = &k->count[pairs];
 
-	if (k->count[0] == UNKNOWN)
+	if (k->count[0] == HISTORY_UNKNOWN)
 		return;
 	for (unsigned i = 0; i < *count; i++)
 		if (list[i] == core)
 			return;
 	if (*count == LARGE_ROOM) {
-		k->count[0] = UNKNOWN;
+		k->count[0] = HISTORY_UNKNOWN;
 		return;
 	}
 	if (*count == k->room) {
@@ -69,23 +68,6 @@ static void add(struct history *h, uint32_t *place, bool pairs, uint32_t core)
 	}
 	history_kinds_done(k, pairs)[*count] = 0;
 	history_kinds_list(k, pairs)[(*count)++] = core;
-}
-
-/* Where the granule's are said to be; NULL: its line is not shared. */
-static inline uint32_t *place_of(const struct history *h, const struct history_cell *c)
-{
-	uint32_t n = (uint32_t)(c - h->cells), ring = h->blocks[n / HISTORY_LINE].ring;
-
-	return h->blocks[ring].share ? &history_share(h, h->blocks[ring].share)->kinds[n % HISTORY_LINE] :
-				       NULL;
-}
-
-void history_kinds_add(struct history *h, const struct history_cell *c, bool pair, uint32_t core)
-{
-	uint32_t *kinds = place_of(h, c);
-
-	if (kinds && *kinds)
-		add(h, kinds, pair, core);
 }
 
 static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g)
@@ -97,9 +79,9 @@ static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g
 		const struct history_cell *c = &h->cells[b * HISTORY_LINE + g];
 
 		for (unsigned i = 0; c->bytes && i < c->rep_count; i++)
-			add(h, place, false, h->whats[(uint32_t)history_rep_key(h, c, i)].core);
+			history_kinds_add(h, place, false, h->whats[(uint32_t)history_rep_key(h, c, i)].core);
 		for (unsigned i = 0; c->bytes && i < c->pair_count; i++)
-			add(h, place, true, h->shapes[history_pair(h, c, i)->shape].core);
+			history_kinds_add(h, place, true, h->shapes[history_pair(h, c, i)->shape].core);
 		b = h->blocks[b].next;
 	} while (b != block);
 }
@@ -114,11 +96,11 @@ void history_kinds_forget(struct history *h, const struct history_share *share, 
 
 struct history_kinds *history_kinds(struct history *h, const struct history_cell *c)
 {
-	uint32_t n = (uint32_t)(c - h->cells), block = n / HISTORY_LINE, *kinds = place_of(h, c);
+	uint32_t n = (uint32_t)(c - h->cells), block = n / HISTORY_LINE;
+	uint32_t *place = &history_share(h, h->here.share)->kinds[n % HISTORY_LINE];
 
-	if (!kinds || h->blocks[h->blocks[block].ring].crowd < HISTORY_CROWD)
+	if (h->blocks[h->blocks[block].ring].crowd < HISTORY_CROWD)
 		return NULL;
-	if (!*kinds)
-		begin(h, kinds, block, n % HISTORY_LINE);
-	return kinds_at(h, *kinds)->count[0] == UNKNOWN ? NULL : kinds_at(h, *kinds);
+	begin(h, place, block, n % HISTORY_LINE);
+	return kinds_at(h, *place)->count[0] == HISTORY_UNKNOWN ? NULL : kinds_at(h, *place);
 }

@@ -170,13 +170,48 @@ static inline bool history_has_pair(const struct history *h, struct history_cell
 	return true;
 }
 
-/* To a cell of the present line. */
+/*
+ * The cells that these are asked of are of the present access' line: what is needed is found by
+ * its share, which is at hand.
+ */
+
+/* Another thread than the cell's wrote to the granule. */
+static inline bool history_written(const struct history *h, const struct history_cell *c)
+{
+	size_t n = (size_t)(c - h->cells);
+	uint32_t writer = h->here.share ? history_share(h, h->here.share)->writer[n % HISTORY_LINE] : 0;
+
+	return writer && (writer == HISTORY_MANY || writer != h->blocks[n / HISTORY_LINE].thread);
+}
+
+/*
+ * Of the cell's granule; NULL: there are not many cells, or too many kinds. Its own are
+ * among them. Good until something is noted.
+ */
+static inline struct history_kinds *history_kinds_here(struct history *h, const struct history_cell *c)
+{
+	uint32_t place;
+	struct history_kinds *k;
+
+	if (!h->here.share)
+		return NULL;
+	place = history_share(h, h->here.share)->kinds[(size_t)(c - h->cells) % HISTORY_LINE];
+	if (!place)
+		return history_kinds(h, c);
+	k = unit_at(h, place);
+	return k->count[0] == HISTORY_UNKNOWN ? NULL : k;
+}
+
 static inline void history_kinds_note(struct history *h, const struct history_cell *c, bool pair,
 				      uint32_t core)
 {
-	if (c->shared &&
-	    history_share(h, h->here.share)->kinds[(size_t)(c - h->cells) % HISTORY_LINE])
-		history_kinds_add(h, c, pair, core);
+	uint32_t *place;
+
+	if (!c->shared)
+		return;
+	place = &history_share(h, h->here.share)->kinds[(size_t)(c - h->cells) % HISTORY_LINE];
+	if (*place)
+		history_kinds_add(h, place, pair, core);
 }
 
 /* The first access to the cell is its representative, as soon as it is settled. */
@@ -190,20 +225,28 @@ static inline void history_note_first(struct history *h, struct history_cell *c,
 /* For history_settle(): what was last is the older write now. */
 void history_set_older(struct history *h, struct history_cell *c);
 
-/* The access is over: it was the cell's last one. */
-static inline void history_settle(struct history *h, struct history_cell *c,
-				  const struct moment *now, const struct history_what *what, bool noted)
+/* The access is over: but for `last`, which the caller has to set, it is the cell's last one. */
+static inline void history_settle_but(struct history *h, struct history_cell *c,
+				      const struct history_what *what, bool noted)
 {
 	if (what->access & ACCESS_WRITE) {
 		c->older = 0;
-		if (!c->wrote && h->here.share)
-			history_wrote(h, c);
-		c->wrote = 1;
+		if (!c->wrote) {
+			if (h->here.share)
+				history_wrote(h, c);
+			c->wrote = 1;
+		}
 	} else if (c->how & ACCESS_WRITE) {
 		history_set_older(h, c);
 	}
-	c->last = *now;
 	c->how = (uint8_t)(what->access | (what->own ? HISTORY_OWN : 0) | (noted ? HISTORY_NOTED : 0));
+}
+
+static inline void history_settle(struct history *h, struct history_cell *c,
+				  const struct moment *now, const struct history_what *what, bool noted)
+{
+	history_settle_but(h, c, what, noted);
+	c->last = *now;
 }
 
 /* The cell's last write, when it is older than its last access. */

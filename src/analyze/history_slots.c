@@ -49,8 +49,8 @@ static inline void prefetch_rest(const struct history *h, const struct history_c
 		__builtin_prefetch(pair_keys(h, c) + c->pair_hint);
 	if (c->rep_count <= 1)
 		return;
-	if (c->older)
-		__builtin_prefetch(older_of(h, c));
+	if (c->roomy)
+		__builtin_prefetch(older_of(h, c), 1);
 	for (unsigned i = first; i < (c->pair_count ? first + 1 : c->rep_count); i += 8)
 		__builtin_prefetch(rep_keys(h, c) + i);
 }
@@ -80,6 +80,8 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	} else {
 		s = &h->slots[h->slots[a->slot].key == a->key ? a->slot : a->other];
 		a->block = (s->key | OTHER) == (a->key | OTHER) ? s->block : 0;
+		if (a->block && s->share)
+			__builtin_prefetch(history_share(h, s->share), 1);
 	}
 	__builtin_prefetch(&h->cells[(size_t)a->block * HISTORY_LINE + a->granule], 1);
 

@@ -445,9 +445,9 @@ static void test_kinds(void **state)
 		assert_int_equal(s.h.shapes[shape].p, cell->last.tag);
 		/* The first block of a line does not count. */
 		if (thread <= HISTORY_CROWD)
-			assert_null(history_kinds(&s.h, cell));
+			assert_null(history_kinds_here(&s.h, cell));
 	}
-	kinds = history_kinds(&s.h, cell);
+	kinds = history_kinds_here(&s.h, cell);
 	assert_non_null(kinds);
 	assert_int_equal(kinds->count[0], 2);
 	assert_int_equal(kinds->count[1], 6);
@@ -455,16 +455,16 @@ static void test_kinds(void **state)
 	/* A neighbour has its own, and one that does not fit makes it unknown. */
 	use(&s, 1, 0x202, 0xff, 7, 99, &fresh);
 	cell = use(&s, 2, 0x202, 0xff, 7, 99, &fresh).cell;
-	assert_int_equal(history_kinds(&s.h, cell)->count[0], 1);
-	assert_int_equal(history_kinds(&s.h, cell)->count[1], 0);
+	assert_int_equal(history_kinds_here(&s.h, cell)->count[0], 1);
+	assert_int_equal(history_kinds_here(&s.h, cell)->count[1], 0);
 	for (unsigned n = 1; n < 250; n++) {
 		use(&s, 1 + n % (ACTORS - 1), 0x202, 0xff, 1000 + n, 100 + n, &fresh);
-		assert_int_equal(history_kinds(&s.h, cell)->count[0], 1 + n);
+		assert_int_equal(history_kinds_here(&s.h, cell)->count[0], 1 + n);
 	}
 	use(&s, 2, 0x202, 0xff, 9, 200, &fresh);
-	assert_null(history_kinds(&s.h, cell));
+	assert_null(history_kinds_here(&s.h, cell));
 	history_forget(&s.h, 0x202 * 8, 8);
-	assert_int_equal(history_kinds(&s.h, cell)->count[0], 0);
+	assert_int_equal(history_kinds_here(&s.h, cell)->count[0], 0);
 	assert_int_equal(kinds->count[0], 2);
 	setting_free(&s);
 }
