@@ -38,6 +38,8 @@ SNARLRT_HIDDEN void guard_cancel(uint64_t handle, uint64_t pc);
 /* guard_wait.c: a little of the delay. Look again then; if `vain`, do not. */
 SNARLRT_HIDDEN void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site);
 SNARLRT_HIDDEN void guard_wait_end(struct guard_delay *d);
+/* Is there so much waiting already that no more is allowed? */
+SNARLRT_HIDDEN bool guard_too_dear(uint64_t now);
 
 /* guard_pset.c, on a locked cell. */
 SNARLRT_HIDDEN bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,

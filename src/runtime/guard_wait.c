@@ -71,7 +71,7 @@ static bool anybody_moves(void)
 }
 
 /* Pairs that meet all the time would slow the program down more than it is worth. */
-static bool too_dear(uint64_t now)
+bool guard_too_dear(uint64_t now)
 {
 	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
 
@@ -89,7 +89,7 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 		return false;
 	watch_count(&r->count, 1);
 	r->thread[0] = watch_self.serial;
-	if ((watch_self.vain_word == c->word && watch_self.vain_value == c->value) || too_dear(d->began))
+	if ((watch_self.vain_word == c->word && watch_self.vain_value == c->value) || guard_too_dear(d->began))
 		return false;
 	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
 	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;

@@ -5,7 +5,7 @@
  *
  * Each thread's shadow value is one that no memory has, so every access of an active site
  * comes to C. Nothing here holds a lock while the program's code runs; a cell that is busy is
- * skipped and counted. A handler that interrupts us is let pass unwatched.
+ * skipped and counted, by a guard only after as long as a delay may take. A handler that interrupts us is let pass unwatched.
  */
 #ifndef RUNTIME_WATCH_H
 #define RUNTIME_WATCH_H

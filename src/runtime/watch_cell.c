@@ -1,10 +1,17 @@
 #include "runtime/watch_cell.h"
 
+#include <time.h>
+
 #include "runtime/arena.h"
+#include "runtime/guard.h"
 #include "runtime/sys.h"
 
 #define CELLS (1u << 16)
 #define SPINS 200
+#define NAP_NS 50000u
+
+/* Of cell.lock. Stuck: waited for in vain, which nobody does again. */
+enum { CELL_FREE, CELL_LOCKED, CELL_STUCK };
 
 static struct cell *cells;
 
@@ -21,10 +28,10 @@ static inline struct cell *cell_of(uint64_t tag)
 
 static bool try_lock(struct cell *c)
 {
-	uint32_t free = 0;
+	uint32_t free = CELL_FREE;
 
-	return __atomic_load_n(&c->lock, __ATOMIC_RELAXED) == 0 &&
-	       __atomic_compare_exchange_n(&c->lock, &free, 1, false, __ATOMIC_ACQUIRE,
+	return __atomic_load_n(&c->lock, __ATOMIC_RELAXED) == CELL_FREE &&
+	       __atomic_compare_exchange_n(&c->lock, &free, CELL_LOCKED, false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
@@ -37,17 +44,38 @@ static void clear(struct cell *c, uint64_t tag)
 	cell_moved(c);
 }
 
-/* Whoever holds it may have been interrupted for long: do not wait for that. */
+/*
+ * Whoever holds it has lost the processor, and was perhaps about to change what we would pass it by to see: it gets the
+ * time to go on, as long as a delay may take. A handler that jumped out of a hook never does.
+ */
+static bool wait_for(struct cell *c)
+{
+	struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t began = watch_now(), took = 0;
+	uint32_t locked = CELL_LOCKED;
+	bool got = false;
+
+	while (__atomic_load_n(&c->lock, __ATOMIC_RELAXED) != CELL_STUCK && !watch.log->off &&
+	       !guard_too_dear(began) && !(got = try_lock(c)) && took < watch.wait_ns) {
+		sys_call(SYS_nanosleep, &nap, 0, 0);
+		took = watch_now() - began;
+	}
+	watch_count(&watch.waited_ns, took);
+	if (!got && took >= watch.wait_ns)
+		__atomic_compare_exchange_n(&c->lock, &locked, CELL_STUCK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return got;
+}
+
 struct cell *cell_lock(uint64_t tag)
 {
 	struct cell *c = cell_of(tag);
+	bool got = false;
 
-	for (int i = 0; !try_lock(c); i++) {
-		if (i == SPINS) {
-			watch_count(&watch.log->lost_busy, 1);
-			return NULL;
-		}
+	for (int i = 0; i < SPINS && !(got = try_lock(c)); i++)
 		sys_pause();
+	if (!got && !wait_for(c)) {
+		watch_count(&watch.log->lost_busy, 1);
+		return NULL;
 	}
 	if (c->tag != tag) {
 		if (c->tag)

@@ -58,7 +58,7 @@ _Static_assert(sizeof(struct cell) == 128, "cell");
 SNARLRT_HIDDEN bool cells_init(void);
 SNARLRT_HIDDEN void cells_forked(void);
 
-/* NULL: busy, counted. Unlock it soon. */
+/* May nap. NULL: busy all the time, counted. Unlock it soon. */
 SNARLRT_HIDDEN struct cell *cell_lock(uint64_t tag);
 /* As it is, for who may not write: a hardware transaction. An empty one if it is another's; NULL: busy. */
 SNARLRT_HIDDEN struct cell *cell_peek(uint64_t tag);

@@ -1,0 +1,155 @@
+/* The cells of a guard: who waits for one that is locked, and for how long. */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/watch_cell.c"
+
+#define FOREVER (UINT64_MAX / 2)
+
+struct watch watch;
+static struct watchlog watchlog;
+static uint64_t now;
+static bool dear;
+
+/* A millisecond for each look. */
+uint64_t watch_now(void)
+{
+	return __atomic_add_fetch(&now, 1000000, __ATOMIC_RELAXED);
+}
+
+bool guard_too_dear(uint64_t at)
+{
+	(void)at;
+	return dear;
+}
+
+void *arena_pages(size_t size)
+{
+	void *p = aligned_alloc(4096, size);
+
+	return p ? memset(p, 0, size) : NULL;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	watchlog = (struct watchlog){ 0 };
+	watch = (struct watch){ .log = &watchlog, .wait_ns = FOREVER };
+	now = 0;
+	dear = false;
+	return cells_init() ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(cells);
+	return 0;
+}
+
+static void *lock_it(void *tag)
+{
+	return cell_lock((uintptr_t)tag);
+}
+
+/* Whoever asks while it is locked gets it when it is free, however late that is. */
+static void waits(void **state)
+{
+	struct cell *c = cell_lock(7);
+	pthread_t other;
+	void *got;
+
+	(void)state;
+	assert_non_null(c);
+	assert_null(cell_peek(7));
+	assert_int_equal(pthread_create(&other, NULL, lock_it, (void *)7), 0);
+	while (__atomic_load_n(&now, __ATOMIC_RELAXED) < 3000000)
+		sched_yield();	/* it has napped, and found it locked */
+	cell_unlock(c);
+	assert_int_equal(pthread_join(other, &got), 0);
+	assert_ptr_equal(got, c);
+	assert_int_equal(c->tag, 7);
+	assert_int_equal(watchlog.lost_busy, 0);
+	assert_true(watch.waited_ns >= 1000000);
+}
+
+/* Not for ever, and not twice, until it was free again. */
+static void gives_up(void **state)
+{
+	struct cell *c = cell_lock(7);
+
+	(void)state;
+	watch.wait_ns = 5000000;
+	assert_null(cell_lock(7));
+	assert_int_equal(watchlog.lost_busy, 1);
+	assert_int_equal(watch.waited_ns, 5000000);
+	watch.wait_ns = FOREVER;
+	assert_null(cell_lock(7));
+	assert_null(cell_peek(7));
+	assert_int_equal(watchlog.lost_busy, 2);
+	assert_int_equal(watch.waited_ns, 5000000);
+	cell_unlock(c);
+	assert_ptr_equal(cell_peek(7), c);
+	assert_ptr_equal(cell_lock(7), c);
+	assert_int_equal(watchlog.lost_busy, 2);
+}
+
+static void may_not_wait(void **state)
+{
+	struct cell *c = cell_lock(7);
+
+	(void)state;
+	dear = true;
+	assert_null(cell_lock(7));
+	dear = false;
+	watchlog.off = 1;
+	assert_null(cell_lock(7));
+	assert_int_equal(watchlog.lost_busy, 2);
+	assert_int_equal(watch.waited_ns, 0);
+	watchlog.off = 0;
+	cell_unlock(c);
+	assert_ptr_equal(cell_lock(7), c);
+}
+
+/* Another one in the same place: what was known is forgotten, and counted. */
+static void shares(void **state)
+{
+	uint64_t other = 8;
+	struct cell *c = cell_lock(7);
+
+	(void)state;
+	while (cell_of(other) != c)
+		other++;
+	c->count = 3;
+	c->tx[0].epoch = 1;
+	cell_unlock(c);
+	assert_int_equal(cell_peek(7)->count, 3);
+	assert_int_equal(cell_peek(other)->count, 0);
+	assert_ptr_equal(cell_lock(other), c);
+	assert_int_equal(c->count, 0);
+	assert_int_equal(c->tx[0].epoch, 0);
+	assert_int_equal(watchlog.lost_cells, 1);
+	cell_unlock(c);
+	cell_forget(7);		/* is not there */
+	assert_int_equal(c->tag, other);
+	cell_forget(other);
+	assert_int_equal(c->tag, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(gives_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(may_not_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(shares, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
