@@ -1,6 +1,6 @@
 /*
- * Runs a guarded program on a processor that has hardware transactions (Intel RTM): where this one has none, the
- * instructions are undefined, and are done here, from outside.
+ * Runs a guarded program on a processor that has hardware transactions (Intel RTM): the instructions are undefined
+ * where this one has none, else made so (rtm_patch.h), and are done here, from outside.
  *
  *   rtm PLAN REPORT PROGRAM [ARGUMENT…]
  *
@@ -21,7 +21,6 @@
  *
  * Exit: as the program did; 77 if this cannot be done here.
  */
-#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
@@ -37,6 +36,7 @@
 #include <unistd.h>
 
 #include "rtm_memory.h"
+#include "rtm_patch.h"
 
 #define THREADS 256
 #define PATIENCE 10000		/* ms that a transaction may take */
@@ -245,10 +245,7 @@ static bool emulate(pid_t tid)
 
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
 		return false;
-	errno = 0;
-	code = (uint64_t)ptrace(PTRACE_PEEKTEXT, tid, (void *)regs.rip, NULL);
-	if (errno)
-		return false;
+	code = patch_code(tid, regs.rip);
 	if ((code & 0xffff) == 0xf8c7 && !inside) {
 		begin(tid, &regs, (int32_t)(code >> 16));
 		return true;
@@ -288,6 +285,8 @@ static void look_at(pid_t tid, int status)
 {
 	int sig = WSTOPSIG(status);
 
+	if (WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_EXEC)
+		patch_program(tid);
 	if (!WIFSTOPPED(status))
 		gone(tid, status);
 	else if (is_event_stop(status) && sig != SIGTRAP)
@@ -416,21 +415,12 @@ static void start(char **argv)
 	close(ready[1]);
 }
 
-static bool has_rtm(void)
-{
-	unsigned a, b, c, d;
-
-	return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 11 & 1;
-}
-
 int main(int argc, char **argv)
 {
 	FILE *report;
 
 	if (argc < 4)
 		errno = EINVAL, die("usage: rtm PLAN REPORT PROGRAM");
-	if (has_rtm())
-		return 77;
 	parse(argv[1]);
 	start(argv + 3);
 	while (thread_count > 0) {

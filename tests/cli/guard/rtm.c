@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,16 @@ static void xend(void)
 	__asm__ volatile(".byte 0x0f, 0x01, 0xd5" : : : "memory");
 }
 
+/* A real one may have been given up. */
+static void xend_if_within(void)
+{
+	bool inside;
+
+	__asm__ volatile(".byte 0x0f, 0x01, 0xd6; setnz %0" : "=q"(inside) : : "memory");
+	if (inside)
+		xend();
+}
+
 static void on_signal(int number)
 {
 	faults++;
@@ -70,8 +81,8 @@ static __attribute__((noinline)) void in_between(void)
 		;
 	if (scene == INNER)
 		xbegin();
-	if (scene == INNER || (scene == STEAL && x == 1))
-		xend();
+	if (scene == INNER || scene == STEAL)
+		xend_if_within();
 }
 
 static __attribute__((noinline)) void behind(void)
@@ -112,7 +123,7 @@ static void move_once(double *mine)
 		xbegin();
 	*mine = move(*mine) / 2;
 	if (scene == OUTER)
-		xend();
+		xend_if_within();
 	if (scene == LOCKED)
 		pthread_mutex_unlock(&lock);
 }
