@@ -32,9 +32,11 @@
 #include "runtime/sys.h"
 
 #define TRIALS 64		/* at the start; one at least must commit */
-#define RETRIES 3		/* of a conflict, then software has it this time */
-#define UNFIT 8u		/* so often in a row for other reasons: software for good */
-#define DONE 60u		/* accesses of a transaction that PSet is told of */
+#define RETRIES 3		/* of a conflict, or if somebody is in the way: then software has it this time */
+#define PAUSES 16		/* before the first of them; before the next ones twice as many */
+#define UNFIT 8u		/* so often in a row for other reasons: software from now on, but for one in … */
+#define AGAIN 4096u		/* … so many of a thread: what was new memory then is not any more */
+#define DONE 59u		/* accesses of a transaction that PSet is told of */
 #define HOOKS 1000u		/* in a transaction: it goes round in circles, maybe */
 #define RANGE_CELLS 512u	/* as in watch.c */
 
@@ -45,6 +47,7 @@ enum { CODE_BUSY = 0x5b, CODE_UNFIT = 0x5d };
 struct rtm_thread {
 	uint32_t count, hooks;
 	uint8_t *score;
+	uint64_t refused;	/* to places that were given up */
 	struct {
 		uint64_t tag;
 		const struct rules_place *place;
@@ -123,14 +126,14 @@ static void undo(bool busy)
 		xabort(CODE_UNFIT);
 }
 
-/* May it be tried again at once? */
+/* May it be tried again soon? */
 static bool aborted(unsigned status, uint8_t *score)
 {
 	struct watchlog_rtm *log = &watch.log->rtm;
 
 	if (status & RTM_EXPLICIT && status >> 24 == CODE_BUSY) {
 		watch_count(&log->busy, 1);
-		return false;
+		return true;
 	}
 	if (!(status & (RTM_EXPLICIT | RTM_CAPACITY)) && status & (RTM_CONFLICT | RTM_RETRY)) {
 		watch_count(&log->conflicts, 1);
@@ -187,13 +190,28 @@ static bool look(struct rtm_thread *t, uint64_t addr, uint64_t size, const struc
 	return true;
 }
 
+/*
+ * Whoever was in the way has soon done with it. If we went to software at once we would be in the way of the next one
+ * ourselves, and so on: one that is interrupted in software would bring all others there.
+ */
+static void pause_a_little(int tries)
+{
+	for (int i = 0; i < PAUSES << tries; i++)
+		sys_pause();
+}
+
+static bool given_up(struct rtm_thread *t, uint32_t site)
+{
+	return rtm.scores[site] >= UNFIT && ++t->refused % AGAIN;
+}
+
 bool rtm_begin(uint64_t addr, uint64_t size, const struct rules_place *place, bool write)
 {
 	struct rtm_thread *t = &rtm.threads[watch_self.place - 1];
 	int status;
 
 	if (!(place->flags & RULES_IN_TX) || place->flags >> RULES_GATE_SHIFT || !watch_self.root ||
-	    rtm.scores[place->site] >= UNFIT || (watch_me()->epoch & 1 && !(place->flags & RULES_CUT)) || xtest())
+	    given_up(t, place->site) || (watch_me()->epoch & 1 && !(place->flags & RULES_CUT)) || xtest())
 		return false;
 	tx_before_access(place);
 	t->score = &rtm.scores[place->site];
@@ -204,6 +222,7 @@ bool rtm_begin(uint64_t addr, uint64_t size, const struct rules_place *place, bo
 			break;
 		if (!aborted((unsigned)status, t->score) || tries == RETRIES)
 			return false;
+		pause_a_little(tries);
 	}
 	if (watch.log->off || !look(t, addr, size, place, write, true)) {
 		undo(true);
@@ -220,7 +239,7 @@ static void committed(bool ends)
 	struct rtm_thread *t = &rtm.threads[watch_self.place - 1];
 
 	watch_count(&watch.log->rtm.commits, 1);
-	if (*t->score && *t->score < UNFIT)
+	if (*t->score)
 		*t->score = 0;
 	if (ends)
 		tx_note_last(watch_self.last, true);

@@ -24,7 +24,7 @@ enum { WATCH_BUSY = 1, WATCH_HARD };
 
 enum watch_state { WATCH_RUNNING, WATCH_WAITING, WATCH_BLOCKED };
 
-/* What others may see of a thread. */
+/* What others may see of a thread. In lines of its own: a hardware transaction is undone by who writes to one it has read. */
 struct watch_thread {
 	uint32_t serial;	/* not 0: in use; differs from that of whoever had the place before */
 	uint32_t state;		/* enum watch_state */
@@ -38,7 +38,7 @@ struct watch_thread {
 	uint64_t blocked_on;	/* what it last waited for, or waits for now: a lock, or 0 */
 	uint64_t over_at;	/* ticks: since then the transaction seems to be over; 0: it is not */
 	uint64_t held[WATCH_HELD];	/* locks; bit 0: a transaction touched memory under it */
-};
+} __attribute__((aligned(64)));
 
 struct check_page;
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WATCHLOG_MAGIC 0x474f4c484354574eull
-#define WATCHLOG_VERSION 3u
+#define WATCHLOG_VERSION 4u
 #define WATCHLOG_RECORDS 4096u	/* a power of two */
 #define WATCHLOG_MODULES 64u
 #define WATCHLOG_PATH 256u
@@ -73,10 +73,13 @@ struct watchlog {
 	uint32_t pid;		/* of the first process that uses it */
 	uint32_t places;	/* that are watched, in modules that were loaded */
 	uint32_t pad;
-	/* What could not be seen: memory that shares a cell, busy cells, too many threads. */
-	uint64_t lost_cells, lost_busy, lost_threads, lost_records;
+	/*
+	 * What could not be seen: memory that shares a cell, busy cells, too many threads. Not in the line of `off`, which every
+	 * access reads, and a hardware transaction must not see change; nor is rtm.
+	 */
+	uint64_t lost_cells __attribute__((aligned(64))), lost_busy, lost_threads, lost_records;
 	uint64_t naps;		/* of noise */
-	struct watchlog_rtm rtm __attribute__((aligned(64)));	/* not in the line of `off`, which it reads */
+	struct watchlog_rtm rtm __attribute__((aligned(64)));
 	struct watchlog_module module[WATCHLOG_MODULES];
 	struct watchlog_record record[WATCHLOG_RECORDS];
 };

@@ -81,7 +81,7 @@ for cc in $(compilers); do
 	OPTIONS=
 
 	# Given up at once, or at the end, when all is done and must be undone. A conflict is tried four times in all;
-	# what does not fit eight times in a row is software's for good.
+	# what does not fit eight times in a row is software's, and then one in 4096 is tried again.
 	for when in a e; do
 		guarded c,${when}4 rtm plain 20 1
 		says "$twenty"
@@ -106,6 +106,12 @@ for cc in $(compilers); do
 		hardware true 6 0 7 7 0 0
 	done
 	undid
+	guarded c,a8*8,c rtm plain 4200 1
+	says 'x 4200 y 4200 torn 0 faults 0 turns 0'
+	hardware true $((4200 - 8 - 4095)) 0 8 0 0 1
+	guarded c,a0*9,c rtm plain 8300 1
+	says 'x 8300 y 8300 torn 0 faults 0 turns 0'
+	hardware true $((8300 - 9 - 2 * 4095)) 0 0 9 0 1
 
 	# What does not belong in hardware, and what ends a transaction. The first time nobody knows that nothing
 	# follows the lock.
@@ -177,21 +183,25 @@ for cc in $(compilers); do
 	says "$twenty"
 	hardware true 20 2 0 0 0 0
 
-	# Two threads, in an order that flags force: one is in software, the other one finds its mark and waits for it.
+	# Two threads, in an order that flags force: one is in software, the other one finds its mark, four times, and
+	# waits for it.
 	source=$SNARL_ROOT/tests/cli/guard/scene.c
 	SNARL_CC=$cc snarl-cc -O1 -g -pthread "$source" -o scene
 	record trace.snarl ./scene patient order
 	printf '%s r T\n%s w T\n%s r T\n%s w T\nadd_one = 1\nadd_ten = 1\n' "$(line read)" "$(line write)" "$(line other)" \
 		"$(line other)" | "$tools/rules" scene.rules trace.snarl
-	guarded c,a8,c scene between
-	says 'between: x 11 seen 0'
-	hardware true 0 0 1 0 1 0
-	grep -q '"resolved":1,' json || { cat json; fail "$cc: between: no delay"; }
+	# On a busy machine the first one may have done when the other one comes.
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		guarded c,a8,c scene between
+		says 'between: x 11 seen 0'
+		! grep -q '"resolved":1,' json || break
+	done
+	hardware true 0 0 1 0 4 0
 	# It waits in hardware for what cannot come, as long as nobody sees that it is there: not for ever.
 	guarded c scene patient
 	says 'patient: x 1 seen 0'
-	hardware true 0 0 0 1 1 0
-	guarded c,a8,c,a8,c scene fork between
+	hardware true 0 0 0 1 4 0
+	guarded c,a8,c*4,a8,c scene fork between
 	says 'between: x 11 seen 0
 between: x 11 seen 0'
 
@@ -202,12 +212,12 @@ between: x 11 seen 0'
 	says 'order: x 10 seen 10'
 	hardware true 2 0 0 0 0 0
 	grep -q '"delays":\[\]' json || { cat json; fail "$cc: order: a delay"; }
-	# On a busy machine the one that is meant to be early may come late, and has nothing to wait for.
+	# Likewise the one that is meant to be early may come late, and has nothing to wait for.
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		guarded c scene early
 		says 'early: x 10 seen 10'
 		! grep -q '"resolved":1,' json || break
 		hardware true 2 0 0 0 0 0
 	done
-	hardware true 1 0 0 0 1 0
+	hardware true 1 0 0 0 4 0
 done
