@@ -142,12 +142,11 @@ entry __tsan_\name
 	.endif
 	je 9f
 	.if \size == 16
-	incl %eax			/* both granules shared? */
-	jne 8f
+	cmpl $-1, %eax			/* both granules shared? */
 	.else
 	cmpw $-1, %ax
-	jne 2f
 	.endif
+	jne 2f
 1:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax		/* also when it is NULL: calls to tell first */
 	je 7f
@@ -159,14 +158,17 @@ entry __tsan_\name
 	movq %rax, TLS(CUR)
 	restartable 1b
 9:	ret
-	.if \size != 16
 2:	cmpw %ax, TLS(OWN_UNCUT)	/* private, but we may have to tell later */
 	jne 8f
+	.if \size == 16
+	shrl $16, %eax
+	cmpw %ax, TLS(OWN_UNCUT)
+	jne 8f
+	.endif
 	cmpb $0, snarlrt_timed(%rip)
 	jne 8f
 	incl TLS(UNDECIDED)
 	jmp 1b
-	.endif
 7:	movabsq $((\op) << 48), %rsi
 	orq (%rsp), %rsi
 	jmp tell_access
@@ -331,7 +333,7 @@ entry \name
 	movzwl SHADOW(,%rcx,2), %ecx
 	cmpw $-1, %cx
 	je 2f
-	cmpw %cx, TLS(OWN_UNCUT)
+0:	cmpw %cx, TLS(OWN_UNCUT)
 	jne \slow
 	cmpb $0, snarlrt_timed(%rip)
 	jne \slow
@@ -365,9 +367,13 @@ entry \name
 	jne \slow
 	movq %rdi, %rcx
 	shrq $3, %rcx
-	cmpl $-1, SHADOW(,%rcx,2)	/* both granules shared? */
+	movl SHADOW(,%rcx,2), %ecx
+	cmpl $-1, %ecx			/* both granules shared, … */
 	je 2b
-	jmp \slow
+	cmpw %cx, TLS(OWN_UNCUT)	/* … or both private and not cut? */
+	jne \slow
+	shrl $16, %ecx
+	jmp 0b
 	.size \name, . - \name
 .endm
 

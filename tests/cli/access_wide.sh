@@ -1,0 +1,105 @@
+# Accesses of 16 bytes to memory that is not decided yet, half or all of it: what comes to be shared later is there from
+# the first access on, the rest is not; nor is anything lost of who comes later.
+. "$SNARL_ROOT/tests/lib.sh"
+
+cat >wide.c <<'end_c'
+#include <pthread.h>
+#include <stdio.h>
+
+struct pair { double a, b; };
+static _Alignas(16) struct pair x[64];
+
+/* Of the number of a pair: what the other thread does before, what main does alone, what the other does behind. */
+enum { EARLY_A = 1, EARLY_B = 2, OWN_A = 4, LATE_A = 8, LATE_B = 16 };
+
+static void *early(void *arg)
+{
+	for (int i = 0; i < 64; i++) {
+		if (i & EARLY_A)
+			x[i].a = 1;
+		if (i & EARLY_B)
+			x[i].b = 1;
+	}
+	return arg;
+}
+
+static void *late(void *arg)
+{
+	for (int i = 0; i < 64; i++) {
+		if (i & LATE_A)
+			x[i].a = 2;
+		if (i & LATE_B)
+			x[i].b = 2;
+	}
+	return arg;
+}
+
+static void run(void *(*what)(void *))
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, what, NULL);
+	pthread_join(thread, NULL);
+}
+
+__attribute__((noinline)) static void set(struct pair *to, const struct pair *from)
+{
+	*to = *from;
+}
+
+int main(void)
+{
+	struct pair from = { 3, 4 };
+
+	printf("%p\n", (void *)x);
+	run(early);
+	for (int i = 0; i < 64; i++)
+		if (i & OWN_A)
+			x[i].a = 3;
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < 64; i++)
+			set(&x[i], &from);
+	run(late);
+	for (int i = 0; i < 32; i++)
+		set(&x[i], &from);
+	return 0;
+}
+end_c
+
+awk 'BEGIN {
+	for (i = 0; i < 64; i++) {
+		if (i % 4 || int(i / 8) % 4)
+			print i * 16, "main", 3 + (i < 32)
+		for (half = 0; half < 2; half++)
+			if (int(i / (half ? 16 : 8)) % 2)
+				print i * 16 + half * 8, "late", 1
+	}
+}' | sort -n >want
+
+for cc in $(compilers gcc clang clang-19); do
+	for option in -O0 -O2 -mavx '-O1 -fpie -pie' --no-inline; do
+		wrap $cc wide.c prog $option -pthread
+		record a.snarl ./prog
+		snarl dump --raw -k write a.snarl | awk -v base="$(cat record.out)" '
+		function number(text,  i, n) {
+			for (i = 3; i <= length(text); i++)
+				n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+			return n
+		}
+		{
+			split($3, place, ":")
+			at = number(place[1]) - number(base)
+			if (at < 0 || at >= 1024)
+				next
+			if ($1 == "0" && place[2] == 16)
+				count[at " main"]++
+			if ($1 == "0.2")
+				count[at " late"]++
+		}
+		END {
+			for (key in count)
+				print key, count[key]
+		}' | sort -n >got
+		same "$cc $option" want got
+	done
+done
