@@ -82,8 +82,9 @@ static inline unsigned kind_of(uint16_t value, uint16_t own)
 static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t stride, uint64_t turns,
 						     unsigned size, uint16_t own)
 {
-	bool aligned = size <= 8 && ((addr | stride) & (size - 1)) == 0;
-	uint64_t last = addr + (turns - 1) * stride + size - 1;
+	/* Whether each turn's is in one granule, 16 bytes in two. */
+	bool aligned = ((addr | stride) & (size < 8 ? size - 1 : 7)) == 0;
+	uint64_t last = addr + (turns - 1) * stride + size - 1, mask = size > 8 ? 0xffffffff : 0xffff, each;
 	unsigned found = 0, kind;
 	uint16_t value;
 
@@ -91,27 +92,23 @@ static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t str
 	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= LOOP_USER_END - 16)
 		return UNKNOWN;
 	value = two(shadow_at(addr));
+	each = value * EACH & mask;
 	kind = kind_of(value, own);
 	/* Pairs of eight bytes, or of 16: many at once. */
 	if (aligned && turns >= 8 && (stride == 16 || stride == 32) && kind) {
-		unsigned each = stride == 16 ? 4 : 2;	/* turns of a block */
-		uint64_t mask = stride == 16 ? 0x0000ffff0000ffffull : 0xffffull;
+		unsigned block = stride == 16 ? 4 : 2;	/* turns */
 
-		if (snarlrt_loop_scan(shadow_at(addr), turns / each, value * EACH, mask)) {
-			addr += turns / each * each * stride;
-			turns %= each;
+		if (snarlrt_loop_scan(shadow_at(addr), turns / block, value * EACH, stride == 16 ? mask | mask << 32 : mask)) {
+			addr += turns / block * block * stride;
+			turns %= block;
 			found = kind;
 		}
 	}
-	for (; turns > 0; turns--, addr += stride) {
-		if (kind && aligned && two(shadow_at(addr)) == value) {
+	for (; turns > 0; turns--, addr += stride)
+		if (kind && aligned && (eight(shadow_at(addr)) & mask) == each)
 			found |= kind;
-			continue;
-		}
-		found |= 1u << shadow_touch(addr, size);
-		value = two(shadow_at(addr));
-		kind = kind_of(value, own);
-	}
+		else
+			found |= 1u << shadow_touch(addr, size);
 	return found;
 }
 

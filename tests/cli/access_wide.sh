@@ -1,5 +1,5 @@
-# Accesses of 16 bytes to memory that is not decided yet, half or all of it: what comes to be shared later is there from
-# the first access on, the rest is not; nor is anything lost of who comes later.
+# Accesses of 16 bytes to memory that is not decided yet, half or all of it, one by one and in loops: what comes to be
+# shared later is there from the first access on, the rest is not; nor is anything lost of who comes later.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >wide.c <<'end_c'
@@ -10,7 +10,7 @@ struct pair { double a, b; };
 static _Alignas(16) struct pair x[64];
 
 /* Of the number of a pair: what the other thread does before, what main does alone, what the other does behind. */
-enum { EARLY_A = 1, EARLY_B = 2, OWN_A = 4, LATE_A = 8, LATE_B = 16 };
+enum { EARLY_A = 1, EARLY_B = 2, NOT_OWN_A = 4, LATE_A = 8, LATE_B = 16 };
 
 static void *early(void *arg)
 {
@@ -42,10 +42,31 @@ static void run(void *(*what)(void *))
 	pthread_join(thread, NULL);
 }
 
-__attribute__((noinline)) static void set(struct pair *to, const struct pair *from)
+#ifdef LOOP
+/* With gaps, and enough of them for a loop without hooks. */
+__attribute__((noinline)) static void set_half(struct pair *to, const struct pair *from, long count)
+{
+	for (long i = 0; i < count; i += 2)
+		to[i] = *from;
+}
+
+static void set(const struct pair *from, long count)
+{
+	set_half(x, from, count);
+	set_half(x + 1, from, count);
+}
+#else
+__attribute__((noinline)) static void set_one(struct pair *to, const struct pair *from)
 {
 	*to = *from;
 }
+
+static void set(const struct pair *from, long count)
+{
+	for (long i = 0; i < count; i++)
+		set_one(&x[i], from);
+}
+#endif
 
 int main(void)
 {
@@ -54,14 +75,12 @@ int main(void)
 	printf("%p\n", (void *)x);
 	run(early);
 	for (int i = 0; i < 64; i++)
-		if (i & OWN_A)
+		if (!(i & NOT_OWN_A))
 			x[i].a = 3;
 	for (int round = 0; round < 3; round++)
-		for (int i = 0; i < 64; i++)
-			set(&x[i], &from);
+		set(&from, 64);
 	run(late);
-	for (int i = 0; i < 32; i++)
-		set(&x[i], &from);
+	set(&from, 32);
 	return 0;
 }
 end_c
@@ -77,7 +96,7 @@ awk 'BEGIN {
 }' | sort -n >want
 
 for cc in $(compilers gcc clang clang-19); do
-	for option in -O0 -O2 -mavx '-O1 -fpie -pie' --no-inline; do
+	for option in -O0 -O2 -mavx '-O1 -fpie -pie' --no-inline '-O1 -DLOOP' '-O3 -DLOOP'; do
 		wrap $cc wide.c prog $option -pthread
 		record a.snarl ./prog
 		snarl dump --raw -k write a.snarl | awk -v base="$(cat record.out)" '
