@@ -11,7 +11,9 @@
 #define RECORD 1		/* of enum snarlrt_mode, with which struct snarlrt begins */
 #define DELIVER 2		/* of enum loop_done */
 #define TURNS 8192		/* TRACE_LOOP_TURNS */
+#define NEAR 32			/* stride up to which gaps are looked at, too: they seldom differ */
 #define FARTHEST 4096		/* stride */
+#define LONG 112		/* bytes of shadow, less 16, that are better looked at by vectors */
 #define SOME 32			/* turns; C looks at many at once */
 #define OWN 8			/* in struct snarlrt_tls */
 #define SHADOW 0x7fff8000
@@ -87,10 +89,15 @@
 .endm
 
 /* The shadow from %rsi to %rax, both included, is four times \value; else to 7. Needs both. */
-.macro scan value, value16
+.macro scan value, value16, long
 	subq %rsi, %rax
 	subq $14, %rax
 	jb 2f
+	cmpq $LONG, %rax
+	jb 1f
+	call \long
+	jne 7f
+	jmp 4f
 1:	cmpq \value, (%rsi)
 	jne 7f
 	cmpq \value, 8(%rsi)
@@ -197,7 +204,7 @@ __snarl_loop:
 	movzbl DETAIL(%rdi), %esi
 	andl $7, %esi
 	movzbl EXTENTS(%rsp, %rsi), %esi
-	cmpq $8, %rdx
+	cmpq $NEAR, %rdx
 	ja .Lapart
 	movq %rdx, %rax
 	imulq %r8, %rax
@@ -206,7 +213,7 @@ __snarl_loop:
 	shadows
 	cmpw $-1, (%rsi)
 	jne 5f
-	scan $-1, $-1
+	scan $-1, $-1, scan_shared
 .Lshared:
 	shlq $48, %rdx
 	orq %rcx, %rdx
@@ -230,8 +237,15 @@ __snarl_loop:
 	jmp 8f
 5:	testw %r9w, %r9w
 	je .Lquick
-	scan %r9, %r9w
+	scan %r9, %r9w, scan_own
 	jmp .Lprivate
+
+	/* Maybe only of gaps. */
+7:	cmpq $8, %rdx
+	jbe .Lquick
+	movzbl DETAIL(%rdi), %esi
+	andl $7, %esi
+	movzbl EXTENTS(%rsp, %rsi), %esi
 
 	/* Some turns with gaps between them, each in one granule. */
 .Lapart:
@@ -290,7 +304,6 @@ __snarl_loop:
 	cmpl %edx, %eax
 	je .Lon
 
-7:
 .Lquick:
 	find_loop
 	leaq FRAME(%rsp), %rsi
@@ -336,6 +349,56 @@ __snarl_loop:
 	jmp 9b
 	.cfi_endproc
 	.size __snarl_loop, . - __snarl_loop
+
+	/* For scan: from %rsi on, %rax and 16 bytes; equal if all are. Spoils only these. */
+	.p2align 5
+	.type scan_shared, @function
+scan_shared:
+	.cfi_startproc
+	subq $56, %rsp
+	.cfi_def_cfa_offset 64
+	movups %xmm0, (%rsp)
+	pcmpeqd %xmm0, %xmm0
+	jmp 1f
+	.cfi_def_cfa_offset 8
+scan_own:
+	subq $56, %rsp
+	.cfi_def_cfa_offset 64
+	movups %xmm0, (%rsp)
+	movq %r9, %xmm0
+	punpcklqdq %xmm0, %xmm0
+1:	movups %xmm1, 16(%rsp)
+	movups %xmm2, 32(%rsp)
+	pxor %xmm1, %xmm1		/* all differences */
+	subq $16, %rax
+2:	movdqu (%rsi), %xmm2
+	pxor %xmm0, %xmm2
+	por %xmm2, %xmm1
+	movdqu 16(%rsi), %xmm2
+	pxor %xmm0, %xmm2
+	por %xmm2, %xmm1
+	addq $32, %rsi
+	subq $32, %rax
+	jae 2b
+	/* The last 32 bytes, of which some were looked at before. */
+	movdqu (%rsi, %rax), %xmm2
+	pxor %xmm0, %xmm2
+	por %xmm2, %xmm1
+	movdqu 16(%rsi, %rax), %xmm2
+	pxor %xmm0, %xmm2
+	por %xmm2, %xmm1
+	pxor %xmm0, %xmm0
+	pcmpeqb %xmm0, %xmm1
+	pmovmskb %xmm1, %eax
+	movups (%rsp), %xmm0
+	movups 16(%rsp), %xmm1
+	movups 32(%rsp), %xmm2
+	addq $56, %rsp
+	.cfi_def_cfa_offset 8
+	cmpl $0xffff, %eax
+	ret
+	.cfi_endproc
+	.size scan_shared, . - scan_shared
 
 	.p2align 5
 	.globl snarlrt_loop_scan

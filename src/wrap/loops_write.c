@@ -6,7 +6,8 @@
 #include "wrap/hook.h"
 #include "wrap/loops_internal.h"
 
-#define FEW 32u			/* accesses in all that are better hooked */
+#define FEW 16u			/* hooks that cost as much as to tell a loop */
+#define FEW_MORE 2		/* … and each of its accesses */
 #define SLOT(s) (-16 - 8 * (int)(s))	/* from %rsp; the call writes above */
 
 static const char *const registers[] = {
@@ -38,16 +39,16 @@ static void write_variable(const struct loops_loop *l, unsigned variable, struct
 }
 
 /*
- * Telling a loop costs about as much as some dozens of hooks: where the accesses will be fewer, they are hooked.
+ * Telling a loop costs as much as some hooks: where there will be fewer, the loop has them.
  */
 static void write_few(const struct loops_loop *l, size_t number, struct buf *out)
 {
-	int64_t turns = (FEW + l->access_count - 1) / l->access_count, step = l->bound_step, least;
+	int64_t turns = (FEW + l->access_count - 1) / l->access_count + FEW_MORE, step = l->bound_step, least;
 	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
 	const char *scratch;
 
 	/* At the end of the first turn this much is to come. */
-	if (turns < 2 || __builtin_mul_overflow(turns - 1, step, &least) ||
+	if (__builtin_mul_overflow(turns - 1, step, &least) ||
 	    __builtin_add_overflow(least, moving->constant, &least) ||
 	    __builtin_sub_overflow(least, still->constant, &least) || least != (int32_t)least)
 		return;

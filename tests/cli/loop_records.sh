@@ -43,15 +43,18 @@ for cc in $(compilers); do
 		same "$cc, $what: other accesses than without the filter" shared.$what.all.txt shared.$what.loops.txt
 	done
 
-	# Cut when the window is full: 12 of 32 granules of 163, 100 and 1 then come to be shared.
-	for kind in hooks loops; do
-		RECORD_OPTIONS='--window 64K --json' record cut.$kind.snarl ./shapes $kind cut
-		plain cut.$kind.snarl >cut.$kind.all
-		sed -n '/^0\.2 /p' cut.$kind.all | sed '1,/ create /d' >cut.$kind.txt
+	# Cut when the window is full: 12 of 32 granules of 163, 100 and 1 then come to be shared; one of 4 of twice 800, and 400.
+	for what in cut:104 teeth:800; do
+		number=${what#*:} what=${what%:*}
+		for kind in hooks loops; do
+			RECORD_OPTIONS='--window 64K --json' record $what.$kind.snarl ./shapes $kind $what
+			plain $what.$kind.snarl >$what.$kind.all
+			sed -n '/^0\.2 /p' $what.$kind.all | sed '1,/ join /d' >$what.$kind.txt
+		done
+		grep -q "\"cut_locations\":$number," record.out || fail "$cc: not $number locations cut: $(cat record.out)"
+		[ -s $what.loops.txt ] || fail "$cc: nothing told of what is in part cut"
+		same "$cc, $what: other events of memory that is in part cut" $what.hooks.txt $what.loops.txt
 	done
-	grep -q '"cut_locations":104,' record.out || fail "$cc: not 104 locations cut: $(cat record.out)"
-	[ -s cut.loops.txt ] || fail "$cc: nothing told of what is in part cut"
-	same "$cc: other events of memory that is in part cut" cut.hooks.txt cut.loops.txt
 
 	# Text and back.
 	snarl dump --raw --no-symbols loops.snarl >text

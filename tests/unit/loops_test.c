@@ -88,10 +88,10 @@ static void test_gcc(void **state)
 	static const char expected[] = HEAD
 		"\t.p2align 4,,10\n"
 		".L3:\n"
-		"\tmovq\t%rax, -8(%rsp)\n"	/* 16 turns: the bound is 128 away from the start */
+		"\tmovq\t%rax, -8(%rsp)\n"	/* 10 turns: the bound is 80 away from the start */
 		"\tmovq\t24(%rsp), %rax\n"
 		"\tsubq\t%rbx, %rax\n"
-		"\tcmpq\t$128, %rax\n"
+		"\tcmpq\t$80, %rax\n"
 		"\tmovq\t-8(%rsp), %rax\n"
 		"\tjl\t.Lsnarlh0\n"
 		"\tcmpb\t$0, __snarl_loops(%rip)\n"
@@ -168,10 +168,10 @@ static void test_pic(void **state)
 		"\t.type\t_Z1fv, @function\n"
 		"_Z1fv:\n"
 		".L3:\n"
-		"\tmovq\t%rax, -8(%rsp)\n"	/* from 0 on they are 32 turns */
+		"\tmovq\t%rax, -8(%rsp)\n"	/* 18 turns by two: from 28 on there are fewer */
 		"\tmovq\t$0, %rax\n"
 		"\tsubq\t%r13, %rax\n"
-		"\tcmpq\t$0, %rax\n"
+		"\tcmpq\t$-28, %rax\n"
 		"\tmovq\t-8(%rsp), %rax\n"
 		"\tjl\t.Lsnarlh0\n"
 		"\tmovq\t%rax, -8(%rsp)\n"
@@ -253,10 +253,10 @@ static void test_clang(void **state)
 		TAIL;
 	static const char expected[] = HEAD
 		".LBB0_2:                                # =>This Inner Loop Header: Depth=1\n"
-		"\tmovq\t%rax, -8(%rsp)\n"	/* 32 turns down to 0 by twos */
+		"\tmovq\t%rax, -8(%rsp)\n"	/* 18 turns down to 0 by twos */
 		"\tmovq\t$0, %rax\n"
 		"\tsubq\t%rdx, %rax\n"
-		"\tcmpq\t$-64, %rax\n"
+		"\tcmpq\t$-36, %rax\n"
 		"\tmovq\t-8(%rsp), %rax\n"
 		"\tjg\t.Lsnarlh0\n"
 		"\tcmpb\t$0, __snarl_loops(%rip)\n"

@@ -2,7 +2,7 @@
  * Runs the loops of shapes.S on memory that is private, shared, or some of both. One thread at a
  * time: the events are always the same. Says at the end which loops there were.
  *
- *   shapes loops|hooks|- short|long|later|lives|cut|killed|registers|wanted	(wanted: fails if hooks do not run)
+ *   shapes loops|hooks|- short|long|later|lives|cut|teeth|killed|registers|wanted	(wanted: fails if hooks do not run)
  */
 #include <pthread.h>
 #include <signal.h>
@@ -24,7 +24,8 @@ struct registers {
 
 void kept(struct registers *before, struct registers *after, long turns, char *a);
 
-static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], late[1 << 20], scalar[64];
+static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], late[1 << 20], comb[1 << 17], scalar[64];
+static int cutting;
 static const long turns[] = { 1, 2, 3, 7, 16, 100, 257, 1000 };
 
 /* None of these has an address that its hook is not made for. */
@@ -52,6 +53,19 @@ static __attribute__((noinline)) void all_shapes(char *a, char *b, long n, char 
 	copy(a + 5, b + 3, n, 0, c);
 }
 
+#define TEETH 98304
+#define EDGE (comb + TEETH)
+
+/* The teeth of a comb, and the gaps. */
+static void comb_shapes(long n)
+{
+	for (int tooth = 0; tooth < 32; tooth += 8) {
+		far(comb + tooth, ours, n, 32, scalar);
+		far(comb + tooth, ours, n, 64, scalar);
+		wide(comb + (tooth & 16), ours, n, 0, scalar);
+	}
+}
+
 /* What no other thread touches, what all do, and blocks of both. */
 static void *work(void *arg)
 {
@@ -61,6 +75,7 @@ static void *work(void *arg)
 	all_shapes(mine, mine + 4096, n, mine + 8192);
 	all_shapes(mine, ours, n, scalar);
 	all_shapes(some, mine, n, scalar);
+	comb_shapes(n);
 	return NULL;
 }
 
@@ -70,11 +85,19 @@ static void touch_blocks(char *from, size_t size)
 		memset(from + i, 1, 96);
 }
 
+static void touch_teeth(void)
+{
+	for (size_t i = 0; i < TEETH; i += 32)
+		memset(comb + i, 1, 8);
+}
+
 static void *touch(void *unused)
 {
 	memset(ours, 0, sizeof(ours));
 	memset(scalar, 0, sizeof(scalar));
 	touch_blocks(some, sizeof(some));
+	if (!cutting)
+		touch_teeth();
 	return unused;
 }
 
@@ -178,6 +201,31 @@ static void *cut(void *unused)
 	return unused;
 }
 
+static void *touch_comb(void *unused)
+{
+	touch_teeth();
+	memset(EDGE, 1, 3200);
+	memset(EDGE + 6400, 1, 3200);
+	return unused;
+}
+
+/* The same, but every fourth granule; and long loops that go over an edge in their last turns. */
+static void *cut_teeth(void *unused)
+{
+	for (int i = 0; i < 5000; i++) {
+		copy(comb, comb + 65536, 800, 0, scalar);
+		copy(EDGE, EDGE, 800, 0, scalar);
+	}
+	in_thread(touch_comb, NULL);
+	for (long n = 1; n < 80; n += 13)
+		comb_shapes(n);
+	for (long over = 0; over < 20; over++) {
+		copy(EDGE + 3200 - 8 * (100 - over), ours, 100, 0, scalar);
+		copy(EDGE + 6400 - 8 * (100 - over), ours, 100, 0, scalar);
+	}
+	return unused;
+}
+
 static void check_registers(long n, char *a)
 {
 	static struct registers before, after;
@@ -213,6 +261,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "hooks") == 0)
 		__snarl_loops = 0;
+	cutting = strcmp(what, "teeth") == 0;
 	touch(NULL);
 	in_thread(touch, NULL);
 	if (strcmp(what, "registers") == 0) {
@@ -235,6 +284,8 @@ int main(int argc, char **argv)
 		in_thread(lives, NULL);
 	} else if (strcmp(what, "cut") == 0) {
 		in_thread(cut, NULL);
+	} else if (strcmp(what, "teeth") == 0) {
+		in_thread(cut_teeth, NULL);
 	} else if (strcmp(what, "killed") == 0) {
 		row(ours, ours + 4096, 100, 0, scalar);
 		raise(SIGKILL);
