@@ -1,17 +1,22 @@
 /*
  * From raw records to the payload of a chunk; codec.h describes the bytes.
+ *
+ * What is foretold costs little; most of the time goes where something is not. So there is a
+ * short way for records without extra ones whose site has a slot (trace_tell), and one that knows everything.
  */
 #ifndef TRACE_ENCODE_H
 #define TRACE_ENCODE_H
 
 #include "trace/predict.h"
 
-static inline uint8_t *trace_put_token(struct trace_coder *c, uint8_t *out, unsigned token)
+#define TRACE_INLINE static inline __attribute__((always_inline))
+#define TRACE_NOINLINE static __attribute__((noinline, unused))
+
+/* A token, and how many records were foretold before it. */
+TRACE_NOINLINE uint8_t *trace_put_many(uint8_t *out, uint64_t n, unsigned token)
 {
-	uint32_t n = c->foretold;
 	uint16_t many;
 
-	c->foretold = 0;
 	while (n > UINT16_MAX) {
 		out[0] = TRACE_TOKEN_MANY << 4 | TRACE_TOKEN_COUNT;
 		out[1] = out[2] = 0xff;
@@ -28,10 +33,24 @@ static inline uint8_t *trace_put_token(struct trace_coder *c, uint8_t *out, unsi
 	return out + 3;
 }
 
+/* The same; `run` is the bytes of these records: 16 each, so the number is where the token has it. */
+TRACE_INLINE uint8_t *trace_put_token(uint8_t *out, uint64_t run, unsigned token)
+{
+	if (__builtin_expect(run >= TRACE_TOKEN_MANY << 4, 0))
+		return trace_put_many(out, run >> 4, token);
+	*out = (uint8_t)(run | token);
+	return out + 1;
+}
+
+_Static_assert(sizeof(struct trace_record) == 16, "trace_put_token");
+
 /* Writes what is still only counted; a chunk ends with it. */
 static inline uint8_t *trace_encode_end(struct trace_coder *c, uint8_t *out)
 {
-	return c->foretold ? trace_put_token(c, out, TRACE_TOKEN_COUNT) : out;
+	uint32_t n = c->foretold;
+
+	c->foretold = 0;
+	return n ? trace_put_many(out, n, TRACE_TOKEN_COUNT) : out;
 }
 
 static inline uint8_t *trace_put_pair(uint8_t *out, uint64_t x, uint64_t y)
@@ -43,75 +62,6 @@ static inline uint8_t *trace_put_pair(uint8_t *out, uint64_t x, uint64_t y)
 	out += n;
 	trace_put(out, y);
 	return out + m;
-}
-
-/*
- * How the address is told: *n bytes of *z, or by turning to the other way. Returns what
- * says that, n or TRACE_SLOT_TURN. A stride that was right the last time will be so again:
- * a row of a matrix has ended.
- */
-static inline unsigned trace_tell(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t *z,
-				  unsigned *n)
-{
-	uint64_t step = addr - s->addr, offset = addr - before;
-	unsigned told;
-
-	if (s->relative ? step == s->stride : offset == s->offset && s->last != s->stride) {
-		s->relative = ~s->relative;
-		*n = 0;
-		told = TRACE_SLOT_TURN;
-	} else {
-		*z = trace_zigzag(s->relative ? offset - s->offset : step - s->stride);
-		*n = told = trace_bytes(*z);
-	}
-	trace_slot_advance(s, before, addr);
-	return told;
-}
-
-/* A record of the foretold site whose address is not the foretold one. */
-static inline uint8_t *trace_put_told(struct trace_coder *c, uint8_t *out, uint32_t counted,
-				      struct trace_slot *s, uint64_t before, uint64_t addr)
-{
-	uint64_t z = 0;
-	unsigned n, token = trace_tell(s, before, addr, &z, &n);
-
-	if (token == TRACE_SLOT_TURN)
-		token = TRACE_TOKEN_TURN;
-	if (counted < TRACE_TOKEN_MANY) {
-		*out++ = (uint8_t)(counted << 4 | token);
-	} else {
-		c->foretold = counted;
-		out = trace_put_token(c, out, token);
-	}
-	trace_put(out, z);
-	return out + n;
-}
-
-/* A record whose site is not the foretold one. */
-static inline __attribute__((always_inline)) uint8_t *trace_encode_other(struct trace_coder *c, uint8_t *out,
-					  const struct trace_record *r, uint64_t before)
-{
-	unsigned index = trace_slot_of(r->site), n;
-	struct trace_slot *s = &c->slot[index];
-	uint16_t head;
-	uint64_t z = 0;
-
-	if (s->site != r->site || s->chunk != c->chunk) {
-		out = trace_put_token(c, out, TRACE_TOKEN_NEW);
-		head = (uint16_t)index;
-		__builtin_memcpy(out, &head, 2);
-		__builtin_memcpy(out + 2, r, sizeof(*r));
-		trace_slot_take(c, s, r, before);
-		out += 2 + sizeof(*r);
-	} else {
-		out = trace_put_token(c, out, TRACE_TOKEN_SLOT);
-		head = (uint16_t)(index | trace_tell(s, before, r->addr, &z, &n) << 11);
-		__builtin_memcpy(out, &head, 2);
-		trace_put(out + 2, z);
-		out += 2 + n;
-	}
-	trace_chain(c, s);
-	return out;
 }
 
 static inline uint8_t *trace_encode_extra(struct trace_coder *c, uint8_t *out,
@@ -128,6 +78,166 @@ static inline uint8_t *trace_encode_extra(struct trace_coder *c, uint8_t *out,
 	}
 	*in = r;
 	return out;
+}
+
+/* Without the constant, which would be an instruction more. */
+static inline int trace_is_never(uint64_t delta)
+{
+	int64_t less;
+
+	return __builtin_sub_overflow((int64_t)delta, 1, &less);
+}
+
+/*
+ * How the address is told: *n bytes of *z, or by turning to the other way. Returns what
+ * says that, n or `turn`. A stride that was right the last time will be so again:
+ * a row of a matrix has ended.
+ */
+static inline unsigned trace_tell_any(struct trace_slot *s, uint64_t before, uint64_t addr, unsigned turn,
+				      uint64_t *z, unsigned *n)
+{
+	uint64_t step = addr - s->addr, offset = addr - before;
+	unsigned told;
+
+	if (s->relative ? step == s->stride : offset == s->offset && s->last != s->stride) {
+		s->relative = ~s->relative;
+		*z = *n = 0;
+		told = turn;
+	} else {
+		*z = trace_zigzag(s->relative ? offset - s->offset : step - s->stride);
+		*n = told = trace_bytes(*z);
+	}
+	trace_slot_advance(s, before, addr);
+	return told;
+}
+
+/*
+ * The same for kinds without extra records, with fewer instructions; n is at least `least`. All of the slot is read
+ * before anything is written: to the compiler, bytes of the chunk might be part of it.
+ */
+TRACE_INLINE unsigned trace_tell(struct trace_slot *s, uint64_t before, uint64_t addr, unsigned turn,
+				 unsigned least, uint64_t *z, unsigned *n)
+{
+	uint64_t stride = s->stride, last = s->last, step = addr - s->addr, offset = addr - before;
+	uint64_t off = step - stride, other = offset - s->offset, delta = stride;
+	unsigned told;
+
+	if (s->relative) {
+		uint64_t by_stride = off;
+
+		off = other;
+		other = by_stride;
+		delta = offset;
+	}
+	*z = trace_zigzag(off);
+	/* No branch: whether there is a difference is hard to foretell. */
+	*n = told = ((63 - (unsigned)__builtin_clzll(*z | 1)) >> 3) + (least || *z != 0);
+	if (__builtin_expect(other == 0, 0) && (s->relative || last != stride)) {
+		s->relative = ~s->relative;
+		*n = 0;
+		told = turn;
+		trace_slot_advance(s, before, addr);
+	} else if ((step == last && step != stride) || trace_is_never(offset)) {
+		trace_slot_advance(s, before, addr);
+	} else {
+		s->offset = offset;
+		s->delta = delta;
+		s->last = step;
+		s->addr = addr;
+	}
+	return told;
+}
+
+/* A record of the foretold site whose address is not the foretold one; *in is moved behind it and its extra ones. */
+TRACE_INLINE uint8_t *trace_put_told(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
+				     uint64_t before, const struct trace_record **in)
+{
+	const struct trace_record *r = *in, *rest = r + 1;
+	unsigned n, token;
+	uint64_t z;
+
+	*in = rest;
+	if (!trace_is_never(s->delta)) {
+		token = trace_tell(s, before, r->addr, TRACE_TOKEN_TURN, 1, &z, &n);
+		out = trace_put_token(out, run, token);
+		trace_put(out, z);
+		return out + n;
+	}
+	token = trace_tell_any(s, before, r->addr, TRACE_TOKEN_TURN, &z, &n);
+	out = trace_put_token(out, run, token);
+	trace_put(out, z);
+	out = trace_encode_extra(c, out + n, &rest, trace_extra(trace_site_kind(r->site)));
+	*in = rest;
+	return out;
+}
+
+TRACE_INLINE uint8_t *trace_put_head(uint8_t *out, unsigned index, unsigned told, uint64_t z, unsigned n)
+{
+	uint16_t head = (uint16_t)(index | told << 11);
+
+	__builtin_memcpy(out, &head, 2);
+	trace_put(out + 2, z);
+	return out + 2 + n;
+}
+
+static inline int trace_slot_known(const struct trace_coder *c, const struct trace_slot *s, uint64_t site)
+{
+	return s->site == site && s->chunk == c->chunk;
+}
+
+/* A record of another site, of any kind, without its extra ones. */
+TRACE_NOINLINE uint8_t *trace_put_other(struct trace_coder *c, uint8_t *out, uint64_t run, uint64_t before,
+					const struct trace_record *r)
+{
+	unsigned index = trace_slot_of(r->site), n, told;
+	struct trace_slot *s = &c->slot[index];
+	uint16_t head = (uint16_t)index;
+	uint64_t z;
+
+	if (trace_slot_known(c, s, r->site)) {
+		told = trace_tell_any(s, before, r->addr, TRACE_SLOT_TURN, &z, &n);
+		out = trace_put_token(out, run, TRACE_TOKEN_SLOT);
+		return trace_put_head(out, index, told, z, n);
+	}
+	out = trace_put_token(out, run, TRACE_TOKEN_NEW);
+	__builtin_memcpy(out, &head, 2);
+	__builtin_memcpy(out + 2, r, sizeof(*r));
+	trace_slot_take(c, s, r, before);
+	return out + 2 + sizeof(*r);
+}
+
+/* A record of another site, whose slot is s, as trace_put_told(). */
+TRACE_INLINE uint8_t *trace_put_slot(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
+				     unsigned index, uint64_t before, const struct trace_record **in)
+{
+	const struct trace_record *r = *in, *rest = r + 1;
+	unsigned n, told;
+	uint64_t z;
+
+	*in = rest;
+	if (!trace_is_never(s->delta)) {
+		told = trace_tell(s, before, r->addr, TRACE_SLOT_TURN, 0, &z, &n);
+		out = trace_put_token(out, run, TRACE_TOKEN_SLOT);
+		return trace_put_head(out, index, told, z, n);
+	}
+	out = trace_put_other(c, out, run, before, r);
+	out = trace_encode_extra(c, out, &rest, trace_extra(trace_site_kind(r->site)));
+	*in = rest;
+	return out;
+}
+
+/* A stamp, or a record whose site is new: *in and c->before are moved on. */
+TRACE_NOINLINE uint8_t *trace_encode_new(struct trace_coder *c, uint8_t *out, uint64_t run,
+					 const struct trace_record **in)
+{
+	const struct trace_record *r = (*in)++;
+	unsigned extra = trace_extra(trace_site_kind(r->site));
+
+	out = trace_put_other(c, out, run, c->before->addr, r);
+	trace_chain(c, &c->slot[trace_slot_of(r->site)]);
+	if (!trace_chained(r->site))
+		c->time = r->addr;
+	return extra ? trace_encode_extra(c, out, in, extra) : out;
 }
 
 /*
@@ -181,26 +291,24 @@ static inline void trace_cycle_leave(const struct trace_cycle *cycle, struct tra
 }
 
 /* Encodes as long as sites come in the order of the cycle; *records is moved on. */
-static inline __attribute__((always_inline)) uint8_t *
-trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c, uint8_t *out,
-		   const struct trace_record **records, const struct trace_record *end, int relative)
+TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c, uint8_t *out,
+					 const struct trace_record **records, const struct trace_record *end,
+					 int relative)
 {
-	const struct trace_record *in = *records, *from = in;	/* foretold since `from` */
+	const struct trace_record *in = *records;
 	struct trace_place *p = cycle->place, *const last = cycle->end - 1;
-	uint32_t counted = c->foretold;				/* and before it */
+	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);	/* all foretold since */
 	uint64_t turn = cycle->turn, before = c->before->addr;
 
-	for (; in < end; in++) {
-		uint64_t addr = in->addr, site = in->site, base = p->was.addr;
+	while (in < end) {
+		uint64_t addr = in->addr, base = p->was.addr;
 
-		if (__builtin_expect(p->was.site != site, 0)) {
-			if (trace_chained(site))
+		if (__builtin_expect(p->was.site != in->site, 0)) {
+			if (trace_chained(in->site))
 				break;
-			c->foretold = counted + (uint32_t)(in - from);
-			out = trace_encode_other(c, out, in, before);
-			c->time = in->addr;
-			from = in + 1;
-			counted = 0;
+			out = trace_put_other(c, out, (uintptr_t)in - from, before, in);
+			c->time = addr;
+			from = (uintptr_t)++in;
 			continue;
 		}
 		if (relative)
@@ -208,24 +316,17 @@ trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c, uint8_t *ou
 		if (__builtin_expect(addr - base != p->delta, 0)) {
 			struct trace_slot *s = p->slot;
 
-			counted += (uint32_t)(in - from);
 			trace_place_sync(p, turn - 1);
-			out = trace_put_told(c, out, counted, s, before, addr);
+			out = trace_put_told(c, out, (uintptr_t)in - from, s, before, &in);
 			p->delta = s->delta;
 			p->missed = turn;
 			p->relative = s->relative;
 			cycle->relative |= s->relative;
-			if (s->delta == TRACE_NEVER) {
-				const struct trace_record *rest = in + 1;
-
-				out = trace_encode_extra(c, out, &rest,
-							 trace_extra(trace_site_kind(site)));
-				in = rest - 1;
-			}
 			if (!relative && s->relative)
-				end = in + 1;
-			from = in + 1;
-			counted = 0;
+				end = in;
+			from = (uintptr_t)in;
+		} else {
+			in++;
 		}
 		p->was.addr = addr;
 		before = addr;
@@ -236,7 +337,7 @@ trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c, uint8_t *ou
 			p++;
 		}
 	}
-	c->foretold = counted + (uint32_t)(in - from);
+	c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
 	cycle->next = p;
 	cycle->turn = turn;
 	trace_cycle_leave(cycle, c);
@@ -264,7 +365,7 @@ trace_encode_loop(struct trace_coder *c, uint8_t *out, const struct trace_record
 static inline const struct trace_record *trace_ahead(const struct trace_record *in,
 						     const struct trace_record *end, uint32_t n)
 {
-	return (size_t)(end - in) > n ? in + n : end;
+	return (uintptr_t)end - (uintptr_t)in > (uint64_t)n << 4 ? in + n : end;
 }
 
 /*
@@ -276,16 +377,16 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 				    const struct trace_record *in, const struct trace_record *end)
 {
 	struct trace_slot *before = c->before;
-	uint64_t addr = before->addr;			/* of the record before */
-	uint32_t counted = c->foretold;			/* before `from`, foretold and not written */
-	const struct trace_record *from = in;
+	uint64_t addr = before->addr;						/* of the record before */
+	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);		/* all foretold since */
 	uint32_t patience = TRACE_CYCLE_AFTER;
 	const struct trace_record *look = trace_ahead(in, end, patience);	/* for a loop */
 
 	for (;;) {
 		struct trace_slot *s = before->next;
-		unsigned extra;
-		uint64_t site;
+		const struct trace_record *at;	/* so that `in` itself stays in a register */
+		uint64_t was, site;
+		unsigned index;
 
 		while (in < look && s->site == in->site) {
 			uint64_t base = (s->relative ? addr : s->addr);
@@ -303,48 +404,51 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 		}
 		if (in >= end)
 			break;
+		at = in;
 		if (in >= look) {
-			const struct trace_record *at = in;	/* `in` itself stays in a register */
-
 			c->before = before;
-			c->foretold = counted + (uint32_t)(in - from);
+			c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
 			out = trace_encode_loop(c, out, &at, end);
 			in = at;
 			before = c->before;
 			addr = before->addr;
-			counted = c->foretold;
+			from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);
 			if (in - look < TRACE_CYCLE_SHORT)
 				patience *= 2;
-			from = in;
 			look = trace_ahead(in, end, patience);
 			continue;
 		}
 		site = in->site;
+		was = addr;
 		if (s->site == site) {
-			counted += (uint32_t)(in - from);
-			out = trace_put_told(c, out, counted, s, addr, in->addr);
 			before = s;
 			addr = in->addr;
+			out = trace_put_told(c, out, (uintptr_t)in - from, s, was, &in);
+			from = (uintptr_t)in;
+			continue;
+		}
+		index = trace_slot_hash(site);		/* no stamp is there */
+		s = &c->slot[index];
+		__asm__("" : "+r"(s));			/* else it is made from `index` again and again */
+		if (trace_slot_known(c, s, site)) {
+			look = trace_ahead(in, end, patience);
+			before->next = s;
+			before = s;
+			addr = in->addr;
+			out = trace_put_slot(c, out, (uintptr_t)in - from, s, index, was, &in);
 		} else {
 			c->before = before;
-			c->foretold = counted + (uint32_t)(in - from);
-			out = trace_encode_other(c, out, in, addr);
-			if (trace_site_kind(site) == TRACE_STAMP)
-				c->time = in->addr;
-			else
+			if (trace_chained(site))
 				look = trace_ahead(in, end, patience);
+			out = trace_encode_new(c, out, (uintptr_t)in - from, &at);
+			in = at;
 			before = c->before;
 			addr = before->addr;
 		}
-		in++;
-		extra = trace_extra(trace_site_kind(site));
-		if (extra)
-			out = trace_encode_extra(c, out, &in, extra);
-		from = in;
-		counted = 0;
+		from = (uintptr_t)in;
 	}
 	c->before = before;
-	c->foretold = counted + (uint32_t)(in - from);
+	c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
 	return out;
 }
 

@@ -83,10 +83,14 @@ static inline int trace_chained(uint64_t site)
 	return trace_site_kind(site) != TRACE_STAMP;
 }
 
+static inline unsigned trace_slot_hash(uint64_t site)
+{
+	return (unsigned)(site * 0x9e3779b97f4a7c15ull >> 54);
+}
+
 static inline unsigned trace_slot_of(uint64_t site)
 {
-	return trace_chained(site) ? (unsigned)(site * 0x9e3779b97f4a7c15ull >> 54)
-				   : TRACE_CHAINED;
+	return trace_chained(site) ? trace_slot_hash(site) : TRACE_CHAINED;
 }
 
 static inline uint64_t trace_zigzag(uint64_t delta)

@@ -2,6 +2,7 @@
  * The codec: everything that goes in comes out, for records of every kind and
  * for sequences that make the predictor right, wrong and confused.
  */
+#include "codec_slow.h"
 #include "trace_util.h"
 
 static uint64_t seed;
@@ -204,6 +205,18 @@ static void test_long_runs(void **state)
 	free(in);
 }
 
+static void check_same_bytes(const struct trace_record *in, size_t n, uint64_t time)
+{
+	uint8_t *fast = malloc(n * TRACE_RECORD_MAX + TRACE_SLACK);
+	uint8_t *slow = malloc(n * TRACE_RECORD_MAX + TRACE_SLACK);
+	size_t size = raw_encode(fast, time, in, n);
+
+	assert_int_equal(encode_slowly(slow, time, in, n), size);
+	assert_memory_equal(slow, fast, size);
+	free(slow);
+	free(fast);
+}
+
 static void test_random_sequences(void **state)
 {
 	static struct trace_record in[3000];
@@ -228,27 +241,24 @@ static void test_random_sequences(void **state)
 								 next_random() >> next_random() % 60 };
 		}
 		check_round_trip(in, n, start);
+		check_same_bytes(in, n, start);
 		seed = start;
 	}
 }
 
-/* Event by event: so few records at a time that no loop is ever seen in them. */
-static size_t encode_one_by_one(uint8_t *out, uint64_t time, const struct trace_record *in, size_t n)
+/* A distance that would look like the delta of kinds with extra records. */
+static void test_distance_of_never(void **state)
 {
-	struct trace_coder *coder = calloc(1, sizeof(*coder));
-	uint8_t *p = out;
-	size_t i = 0;
+	struct trace_record in[40];
 
-	trace_coder_init(coder, time);
-	while (i < n) {
-		size_t count = 1 + trace_extra(trace_site_kind(in[i].site));
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
+		uint64_t addr = 0x1000 + 8 * (i / 2 * i);
 
-		p = trace_encode(coder, p, in + i, in + i + count);
-		i += count;
+		in[i] = rec(TRACE_READ, i % 2 ? in[i - 1].addr + TRACE_NEVER : addr, 0x400000 + 16 * (i % 2));
 	}
-	p = trace_encode_end(coder, p);
-	free(coder);
-	return (size_t)(p - out);
+	check_same_bytes(in, ARRAY_SIZE(in), 0);
+	check_round_trip(in, ARRAY_SIZE(in), 0);
 }
 
 /*
@@ -284,34 +294,30 @@ static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 		in[n++] = rec(kind, addr[i] & TRACE_ADDR_MASK, 0x400000 + base + 16 * i);
 		for (unsigned e = 0; e < trace_extra(kind); e++)
 			in[n++] = (struct trace_record){ next_random() >> 30, next_random() >> 50 };
-		if (n % 256 == 0)
-			in[n++] = (struct trace_record){ n * 1000, TRACE_SITE(TRACE_STAMP, 0, 0) };
+		if (n % 256 == 0) {
+			in[n] = (struct trace_record){ n * 1000, TRACE_SITE(TRACE_STAMP, 0, 0) };
+			n++;
+		}
 	}
 	return n;
 }
 
-/* What is done for loops makes it faster and no different. */
+/* What is done for loops, and for what is foretold, makes it faster and no different. */
 static void test_loops_are_encoded_the_same(void **state)
 {
 	enum { ROOM = 8192 };
 	struct trace_record *in = calloc(ROOM, sizeof(*in));
-	uint8_t *fast = malloc(ROOM * TRACE_RECORD_MAX + TRACE_SLACK);
-	uint8_t *slow = malloc(ROOM * TRACE_RECORD_MAX + TRACE_SLACK);
 
 	(void)state;
 	for (uint64_t start = 1; start < 300; start++) {
-		size_t n = 0, size;
+		size_t n = 0;
 
 		seed = start;
 		while (n + 4 < ROOM)
 			n = random_loop(in, n, ROOM);
-		size = raw_encode(fast, start, in, n);
-		assert_int_equal(encode_one_by_one(slow, start, in, n), size);
-		assert_memory_equal(slow, fast, size);
+		check_same_bytes(in, n, start);
 		check_round_trip(in, n, start);
 	}
-	free(slow);
-	free(fast);
 	free(in);
 }
 
@@ -393,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_slot_taken_over),
 		cmocka_unit_test(test_long_runs),
 		cmocka_unit_test(test_random_sequences),
+		cmocka_unit_test(test_distance_of_never),
 		cmocka_unit_test(test_loops_are_encoded_the_same),
 		cmocka_unit_test(test_bad_bytes),
 		cmocka_unit_test(test_check_sum),

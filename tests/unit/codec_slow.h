@@ -1,0 +1,111 @@
+/*
+ * The encoder in its plainest form, record by record as codec.h says it: what the fast one is compared with.
+ */
+#ifndef CODEC_SLOW_H
+#define CODEC_SLOW_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "trace/codec.h"
+
+static uint8_t *put_bytes(uint8_t *p, uint64_t v, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		*p++ = (uint8_t)(v >> 8 * i);
+	return p;
+}
+
+static uint8_t *put_slowly(uint8_t *p, uint64_t counted, unsigned token)
+{
+	for (; counted > 0xffff; counted -= 0xffff)
+		p = put_bytes(p, 0xffff << 8 | 15 << 4 | TRACE_TOKEN_COUNT, 3);
+	return counted < 15 ? put_bytes(p, counted << 4 | token, 1) : put_bytes(p, counted << 8 | 15 << 4 | token, 3);
+}
+
+/* Is it told by turning? If not, *z is what is to be added to the foretold address. */
+static bool turns(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t *z)
+{
+	bool turn = trace_foretold(s, ~s->relative, before) == addr && (s->relative || s->last != s->stride);
+
+	if (turn)
+		s->relative = ~s->relative;
+	*z = trace_zigzag(addr - trace_foretold(s, s->relative, before));
+	trace_slot_advance(s, before, addr);
+	return turn;
+}
+
+/* A record that is not foretold, as codec.h has it. */
+static uint8_t *put_record(struct trace_coder *c, uint8_t *p, uint64_t counted, const struct trace_record *r)
+{
+	unsigned index = trace_slot_of(r->site), n;
+	struct trace_slot *s = &c->slot[index], *before = c->before;
+	uint64_t z;
+	bool turn;
+
+	if (before->next->site == r->site) {
+		s = before->next;
+		turn = turns(s, before->addr, r->addr, &z);
+		n = trace_bytes(z);
+		p = put_bytes(put_slowly(p, counted, turn ? TRACE_TOKEN_TURN : n), z, n);
+	} else if (s->site == r->site) {
+		turn = turns(s, before->addr, r->addr, &z);
+		n = trace_bytes(z);
+		p = put_slowly(p, counted, TRACE_TOKEN_SLOT);
+		p = put_bytes(put_bytes(p, index | (turn ? 9 : n) << 11, 2), z, n);
+	} else {
+		trace_slot_take(c, s, r, before->addr);
+		p = put_bytes(put_slowly(p, counted, TRACE_TOKEN_NEW), index, 2);
+		p = put_bytes(put_bytes(p, r->addr, 8), r->site, 8);
+	}
+	trace_chain(c, s);
+	return p;
+}
+
+static uint8_t *put_two(uint8_t *p, uint64_t x, uint64_t y)
+{
+	p = put_bytes(p, trace_bytes(x) | trace_bytes(y) << 4, 1);
+	return put_bytes(put_bytes(p, x, trace_bytes(x)), y, trace_bytes(y));
+}
+
+/* Record by record, in no hurry. */
+static size_t encode_slowly(uint8_t *out, uint64_t time, const struct trace_record *in, size_t n)
+{
+	struct trace_coder *c = calloc(1, sizeof(*c));
+	uint64_t counted = 0;
+	uint8_t *p = out;
+
+	trace_coder_init(c, time);
+	for (size_t i = 0; i < n; i++) {
+		unsigned extra = trace_extra(trace_site_kind(in[i].site));
+		struct trace_slot *s = c->before->next;
+
+		if (s->site == in[i].site && !extra &&
+		    trace_foretold(s, s->relative, c->before->addr) == in[i].addr) {
+			s->addr = in[i].addr;
+			s->last = s->stride;
+			c->before = s;
+			counted++;
+			continue;
+		}
+		p = put_record(c, p, counted, &in[i]);
+		counted = 0;
+		if (trace_site_kind(in[i].site) == TRACE_STAMP)
+			c->time = in[i].addr;
+		if (extra > 0) {
+			i++;
+			p = put_two(p, trace_zigzag(in[i].addr - c->time), in[i].site);
+			c->time = in[i].addr;
+		}
+		if (extra > 1) {
+			i++;
+			p = put_two(p, in[i].addr, in[i].site);
+		}
+	}
+	if (counted)
+		p = put_slowly(p, counted, TRACE_TOKEN_COUNT);
+	free(c);
+	return (size_t)(p - out);
+}
+
+#endif
