@@ -225,6 +225,19 @@ void snarlrt_flush(struct snarlrt_thread *self)
 	tls->cur = self->ring;
 }
 
+void snarlrt_flush_early(void)
+{
+	struct snarlrt_thread *self;
+
+	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling)
+		return;
+	self = snarlrt_enter();
+	if (!self)
+		return;
+	snarlrt_flush(self);
+	snarlrt_leave(self);
+}
+
 /* The thunks never write at a multiple of STAMP_BYTES: so a time comes by often enough. */
 static void make_room(struct snarlrt_thread *self, unsigned count)
 {
@@ -377,11 +390,11 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
  * Accesses have no times of their own, they lie between two of the thread's: without one here, those
  * before a long wait would seem to be in the middle of it, behind what others did meanwhile.
  */
-static void stamp_wait(struct snarlrt_thread *self, enum trace_kind kind)
+static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 {
 	struct trace_record r = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
 
-	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || is_frequent(kind) || !snarlrt_enter())
+	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || !snarlrt_enter())
 		return;
 	r.addr = clock_now(self);
 	snarlrt_append(self, &r, 1);
@@ -393,11 +406,14 @@ void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc
 {
 	struct snarlrt_thread *self = __snarl_tls.self;
 
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
 		watch_wait_begin(kind, object, (uint64_t)pc);
+		return;
+	}
 	if (!self || __snarl_tls.hidden)
 		return;
-	stamp_wait(self, kind);
+	if (!is_frequent(kind))
+		stamp_wait(self);
 	self->live->waiting_for = (uint64_t)object & TRACE_ADDR_MASK;
 	self->live->waiting_pc = (uint64_t)pc;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -408,10 +424,10 @@ void snarlrt_wait_end(void)
 {
 	struct snarlrt_thread *self = __snarl_tls.self;
 
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
-		watch_wait_end();
 	if (self)
 		self->live->waiting_in = 0;
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
+		watch_wait_end();
 }
 
 void snarlrt_buffer_forked(void)

@@ -53,6 +53,8 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc
 	result = REAL(pthread_mutex_lock)(mutex);
 	snarlrt_wait_end();
 	snarlrt_note(TRACE_MUTEX_LOCK, 0, mutex, 0, result, pc);
+	if (likely(result == 0))
+		snarlrt_taken();
 	return result;
 }
 
@@ -73,6 +75,8 @@ SNARLRT_INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *mutex)
 		return model_mutex_trylock(mutex, 0, SNARLRT_PC());
 	result = REAL(pthread_mutex_trylock)(mutex);
 	snarlrt_note(TRACE_MUTEX_TRYLOCK, 0, mutex, 0, result, SNARLRT_PC());
+	if (result == 0)
+		snarlrt_taken();
 	return result;
 }
 
@@ -90,6 +94,8 @@ SNARLRT_INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *mutex,
 	result = REAL(pthread_mutex_timedlock)(mutex, limit);
 	snarlrt_wait_end();
 	snarlrt_note(TRACE_MUTEX_TIMEDLOCK, TRACE_TIMED, mutex, 0, result, SNARLRT_PC());
+	if (result == 0)
+		snarlrt_taken();
 	return result;
 }
 
@@ -107,6 +113,8 @@ SNARLRT_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t 
 	result = REAL(pthread_mutex_clocklock)(mutex, clock, limit);
 	snarlrt_wait_end();
 	snarlrt_note(TRACE_MUTEX_TIMEDLOCK, TRACE_TIMED, mutex, 0, result, SNARLRT_PC());
+	if (result == 0)
+		snarlrt_taken();
 	return result;
 }
 
@@ -121,6 +129,8 @@ static __attribute__((noinline)) int unlock(pthread_mutex_t *mutex, const void *
 	result = REAL(pthread_mutex_unlock)(mutex);
 	if (unlikely(result))
 		snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, result, pc);
+	else
+		snarlrt_let_go();
 	return result;
 }
 

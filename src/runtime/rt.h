@@ -89,6 +89,14 @@ struct snarlrt_claim {
 	uint64_t birth;
 };
 
+#define SNARLRT_AHEADS 16u
+
+/* Up to this time a stripe is the thread's, while it has that value (clock.h). */
+struct snarlrt_ahead {
+	const uint64_t *stripe;
+	uint64_t until;
+};
+
 struct snarlrt_thread {
 	uint32_t id;			/* from 1, never used again */
 	uint32_t slot;
@@ -110,6 +118,8 @@ struct snarlrt_thread {
 	struct snarlrt_thread *next_free;
 	struct snarlrt_claim claim[SNARLRT_CLAIMS];
 	uint32_t claims;		/* made so far */
+	struct snarlrt_ahead ahead[SNARLRT_AHEADS];
+	uint32_t held;			/* mutexes, as far as it is known */
 	uint32_t in_loops;		/* events of loops in the ring, less the records that tell them; may wrap */
 };
 
@@ -276,6 +286,30 @@ static inline bool snarlrt_append_quick(uint64_t addr, uint64_t site)
 	cur->site = site;
 	tls->cur = cur + 1;
 	return true;
+}
+
+/*
+ * The thread has taken a mutex, or let one go. Writing out a ring takes longer than most critical sections,
+ * and others would have to sleep meanwhile: one that is nearly full goes when the thread holds no mutex.
+ */
+SNARLRT_HIDDEN void snarlrt_flush_early(void);
+
+static inline void snarlrt_taken(void)
+{
+	if (__snarl_tls.self)
+		__snarl_tls.self->held++;
+}
+
+static inline void snarlrt_let_go(void)
+{
+	struct snarlrt_thread *self = __snarl_tls.self;
+
+	if (!self)
+		return;
+	if (self->held > 0)
+		self->held--;
+	if (unlikely(__snarl_tls.cur > self->ring_end - LIVE_RING_RECORDS / 8) && self->held == 0)
+		snarlrt_flush_early();
 }
 
 /* stash.c. `events`: what the chunk counts for in the window. */

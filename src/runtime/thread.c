@@ -243,6 +243,9 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	t->claims = 0;
 	for (unsigned i = 0; i < SNARLRT_CLAIMS; i++)
 		t->claim[i].size = 0;	/* an earlier thread's */
+	for (unsigned i = 0; i < SNARLRT_AHEADS; i++)
+		t->ahead[i].stripe = NULL;
+	t->held = 0;
 	t->held_stripe = NULL;
 	find_stack(t, parent, ordinal);
 	tls->self = t;
