@@ -181,12 +181,13 @@ static void ring_clear(struct snarlrt_thread *self, struct trace_record *end)
 }
 
 /*
- * Deciding costs as much as all the rest. Where but a few accesses of a whole ring are
- * to memory that may be private they are kept, which is never wrong.
+ * Deciding costs as much as all the rest. Where but a few of a whole ring, of its records as of its accesses, are
+ * of memory that may be private they are kept, which is never wrong.
  */
-static bool is_worth_deciding(uint32_t undecided, uint32_t count)
+static bool is_worth_deciding(const struct snarlrt_thread *self, uint32_t undecided, uint32_t count)
 {
-	return undecided && (undecided > count / FEW || count < LIVE_RING_RECORDS / 2);
+	return undecided && (undecided > count / FEW || count < LIVE_RING_RECORDS / 2 ||
+			     undecided + self->undecided_more > (count + self->in_loops) / FEW);
 }
 
 void snarlrt_flush(struct snarlrt_thread *self)
@@ -212,12 +213,12 @@ void snarlrt_flush(struct snarlrt_thread *self)
 		.seq = self->live->seq,
 		.time = self->live->time,
 	};
-	if (snarlrt.filter && is_worth_deciding(tls->undecided, chunk->count))
+	if (snarlrt.filter && is_worth_deciding(self, tls->undecided, chunk->count))
 		snarlrt_stash_push(chunk, chunk->count + self->in_loops);
 	else
 		snarlrt_chunk_write(chunk);
 	tls->undecided = 0;
-	self->in_loops = 0;
+	self->in_loops = self->undecided_more = 0;
 	ring_clear(self, end);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->live->seq++;

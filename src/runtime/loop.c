@@ -221,10 +221,8 @@ static inline enum loop_done tell(const struct trace_record *group, unsigned cou
 	tls->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	done = append(group, count);
-	if (done == LOOP_DONE) {
-		tls->undecided += undecided;
-		tls->self->in_loops += loop_events(group) - count;
-	}
+	if (done == LOOP_DONE)
+		loop_count(tls->self, group, count, undecided);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	tls->busy = 0;
 	if (unlikely(tls->self->deferred_count) && done == LOOP_DONE)

@@ -120,6 +120,17 @@ static inline uint32_t loop_events(const struct trace_record *group)
 	return (uint32_t)(group->addr * trace_loop_accesses(group));
 }
 
+/* A group of so many records is in the ring; so many of its events are to memory that may be private. */
+static inline void loop_count(struct snarlrt_thread *self, const struct trace_record *group, uint32_t records,
+			      uint32_t undecided)
+{
+	self->in_loops += loop_events(group) - records;
+	if (undecided) {
+		__snarl_tls.undecided += records;
+		self->undecided_more += undecided - records;
+	}
+}
+
 /* It has so many events that they get a time of their own. */
 static inline bool loop_is_long(const struct trace_record *group)
 {

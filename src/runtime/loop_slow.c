@@ -17,8 +17,7 @@ static void append(struct snarlrt_thread *self, const struct trace_record *group
 	snarlrt_tell_frames(self);
 	page = (uintptr_t)__snarl_tls.cur / STAMP_BYTES;
 	snarlrt_append(self, group, count);
-	__snarl_tls.undecided += undecided;
-	self->in_loops += loop_events(group) - count;
+	loop_count(self, group, count, undecided);
 	if (loop_is_long(group) || (uintptr_t)__snarl_tls.cur / STAMP_BYTES != page) {
 		struct trace_record stamp = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
 

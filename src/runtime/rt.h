@@ -69,7 +69,7 @@ struct snarlrt_tls {
 	uint32_t busy;			/* 48: inside the runtime */
 	uint32_t hidden;		/* 52: >0: do not note events (libc's own doings) */
 	uint32_t ended;			/* 56: do not attach again */
-	uint32_t undecided;		/* 60: private accesses in the ring */
+	uint32_t undecided;		/* 60: records of private accesses in the ring */
 	struct trace_record *saved;	/* 64: cur, while calls wait to be told */
 	struct ctl_thread *control;	/* 72: the thread under control (control.h), or NULL */
 	/* For bunches (bunch.h), which look at up to four shadow words at once; of three, the upper ones: */
@@ -121,6 +121,7 @@ struct snarlrt_thread {
 	struct snarlrt_ahead ahead[SNARLRT_AHEADS];
 	uint32_t held;			/* mutexes, as far as it is known */
 	uint32_t in_loops;		/* events of loops in the ring, less the records that tell them; may wrap */
+	uint32_t undecided_more;	/* … of private memory, less tls.undecided's part of them */
 };
 
 enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };

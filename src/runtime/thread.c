@@ -191,7 +191,7 @@ void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
 	t->live->time = clock_now(t);
 	tls->cur = t->ring;
 	tls->undecided = 0;
-	t->in_loops = 0;
+	t->in_loops = t->undecided_more = 0;
 	/* Without the filter no shadow word is ever 1, so nothing is let go. */
 	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);
 	tls->own_uncut = snarlrt.filter ? (uint16_t)own : 0;
