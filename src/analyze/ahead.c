@@ -24,7 +24,8 @@ void ahead_open(struct ahead *a, const struct reader *trace, const struct alone 
 	a->soon = xcalloc(count + 1, sizeof(*a->soon));
 	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
 	for (size_t i = 0; i < count; i++) {
-		a->all_skip &= which[i]->skips_alone;
+		a->all_skip &= which[i]->skips_settled;
+		a->asks_alone |= which[i]->asks_alone;
 		if (!which[i]->soon)
 			continue;
 		a->soon[wanting] = which[i];
@@ -78,14 +79,15 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 		a->events++;
 		if (a->total)
 			e->ev.time = a->events;
-		e->alone = false;
+		e->alone = e->settled = false;
 		if (access_of(e->ev.kind)) {
 			a->accesses++;
-			e->alone = a->alone && alone_has(a->alone, &e->ev);
-			if (e->alone && pass_over(a, &e->ev))
+			e->settled = a->alone && alone_settled(a->alone, &e->ev);
+			e->alone = e->settled && a->asks_alone && alone_has(a->alone, &e->ev);
+			if (e->settled && pass_over(a, &e->ev))
 				continue;
 			for (size_t i = 0; a->soon[i]; i++)
-				if (!e->alone || !a->soon[i]->skips_alone)
+				if (!e->settled || !a->soon[i]->skips_settled)
 					a->soon[i]->soon(a->soon_states[i], &e->ev);
 		}
 		keep(a, e);

@@ -14,7 +14,7 @@
 
 struct ahead_event {
 	struct event ev;
-	bool alone;		/* an access, and alone.h says so */
+	bool alone, settled;	/* an access, and alone.h says so, if somebody asks */
 	uint64_t passed;	/* plain accesses of its thread before it that nobody wants */
 };
 
@@ -28,7 +28,8 @@ struct ahead {
 	const struct analysis **soon;	/* those who want to know, NULL ends it */
 	void **soon_states;
 	const struct alone *alone;	/* NULL: nobody asks */
-	bool all_skip;		/* nobody wants what is alone */
+	bool asks_alone;
+	bool all_skip;		/* nobody wants what is settled */
 	uint64_t *passed;	/* by thread, since its last event that was not passed over */
 	size_t threads;
 	bool total;

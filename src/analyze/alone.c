@@ -6,10 +6,8 @@
 #include "analyze/access.h"
 #include "base/mem.h"
 
-#define PAGES (1u << 18)	/* at most: 1 GiB of memory; what is not in them is not alone */
 #define WARM 8192u	/* accesses after which it begins to show who shares what */
 #define SAMPLE 16384u
-#define MOST ((uint64_t)PAGES * ALONE_GRANULES * 8)
 
 /* Of a granule: who was there, and whether somebody wrote. */
 #define MANY 0x7fffu
@@ -44,25 +42,36 @@ static void more_slots(struct alone *a)
 	free(old);
 }
 
+uint32_t alone_page(struct alone *a, uint64_t key)
+{
+	struct alone_slot *s = (struct alone_slot *)alone_slot(a, key);
+
+	if (s->key)
+		return s->page;
+	if (a->page_count == ALONE_PAGES)
+		return ALONE_NONE;
+	if (2 * a->page_count >= a->slot_count) {
+		more_slots(a);
+		s = (struct alone_slot *)alone_slot(a, key);
+	}
+	*s = (struct alone_slot){ key, (uint32_t)a->page_count++ };
+	return s->page;
+}
+
 static __attribute__((noinline)) void turn_to(struct look *l, uint64_t key)
 {
-	struct alone *a = l->alone;
-	struct alone_slot *s = (struct alone_slot *)alone_slot(a, key);
+	size_t count = l->alone->page_count;
+	uint32_t page = alone_page(l->alone, key);
 
 	l->key = key;
 	l->page = NULL;
-	if (!s->key && a->page_count == PAGES)
+	if (page == ALONE_NONE)
 		return;
-	if (!s->key) {
-		if (2 * a->page_count >= a->slot_count) {
-			more_slots(a);
-			s = (struct alone_slot *)alone_slot(a, key);
-		}
-		l->pages = xgrow(l->pages, a->page_count, &l->capacity, sizeof(*l->pages));
-		memset(&l->pages[a->page_count], 0, sizeof(*l->pages));
-		*s = (struct alone_slot){ key, (uint32_t)a->page_count++ };
+	if (page == count) {
+		l->pages = xgrow(l->pages, count, &l->capacity, sizeof(*l->pages));
+		memset(&l->pages[page], 0, sizeof(*l->pages));
 	}
-	l->page = &l->pages[s->page];
+	l->page = &l->pages[page];
 }
 
 /* The thread, and maybe WRITTEN, come to what the granule has, which is returned. */
@@ -106,7 +115,7 @@ static bool see(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64
 	mark |= access & ACCESS_WRITE ? WRITTEN : 0;
 	l->fought += touch(l, first, mark) == (MANY | WRITTEN);
 	if (__builtin_expect(first != last, 0)) {
-		l->lost |= size > MOST;
+		l->lost |= size > ALONE_MOST;
 		while (first < last && !l->lost)
 			touch(l, ++first, mark);
 	}
@@ -115,10 +124,16 @@ static bool see(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64
 	return !l->lost;
 }
 
-static void settle(const struct page *p, uint64_t *shared)
+static void settle(const struct page *p, struct alone_bits *shared)
 {
 	for (unsigned i = 0; i < ALONE_GRANULES; i++)
-		shared[i / 64] |= (uint64_t)(p->granule[i] == (MANY | WRITTEN)) << i % 64;
+		shared->granule[i / 64] |= (uint64_t)(p->granule[i] == (MANY | WRITTEN)) << i % 64;
+}
+
+/* A short trace does not show it. */
+static unsigned fought_of(const struct look *l)
+{
+	return l->lost || !l->seen ? 64 : (unsigned)(l->fought * 64 / (l->seen - l->left + 1));
 }
 
 struct alone *alone_new(struct reader *trace)
@@ -128,13 +143,17 @@ struct alone *alone_new(struct reader *trace)
 	struct err unused;
 
 	more_slots(a);
-	if (reader_accesses(trace, see, &l, &unused) < 0 || l.lost) {
+	l.lost |= reader_accesses(trace, see, &l, &unused) < 0;
+	if (l.lost) {
 		memset(a->slots, 0, a->slot_count * sizeof(*a->slots));
 		a->page_count = 0;
 	}
+	a->lost = l.lost;
+	a->fought = fought_of(&l);
 	a->shared = xcalloc(a->page_count + 1, sizeof(*a->shared));
+	a->loose = a->shared;
 	for (size_t i = 0; i < a->page_count; i++)
-		settle(&l.pages[i], a->shared[i]);
+		settle(&l.pages[i], &a->shared[i]);
 	free(l.pages);
 	return a;
 }
@@ -143,6 +162,8 @@ void alone_free(struct alone *a)
 {
 	if (!a)
 		return;
+	if (a->loose != a->shared)
+		free(a->loose);
 	free(a->slots);
 	free(a->shared);
 	free(a);

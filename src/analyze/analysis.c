@@ -11,6 +11,7 @@
 #include "analyze/ahead.h"
 #include "analyze/alone.h"
 #include "analyze/flow.h"
+#include "analyze/handed.h"
 #include "analyze/track.h"
 #include "base/mem.h"
 
@@ -68,6 +69,7 @@ static int first_pass(struct reader *trace, const struct alone *alone,
 			break;
 		}
 		track->view.alone = next->alone;
+		track->view.settled = next->settled;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
 		track_after(track, ev);
@@ -303,7 +305,8 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 {
 	struct analysis_stats unused;
 	double start = now();
-	struct alone *alone = NULL;
+	bool asks_alone = false, asks_settled = false;
+	struct alone *alone;
 	struct track track;
 	size_t count = 0;
 	void **states;
@@ -325,10 +328,13 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	track.no_full = true;
 	for (size_t i = 0; i < count; i++) {
 		states[i] = which[i]->open(ctx);
-		if (which[i]->asks_alone && !alone)
-			alone = alone_new(trace);
+		asks_alone |= which[i]->asks_alone;
+		asks_settled |= which[i]->skips_settled;
 		track.no_full &= !which[i]->asks_full;
 	}
+	alone = asks_alone || asks_settled ? alone_new(trace) : NULL;
+	if (asks_settled)
+		handed_look(alone, trace);
 	got = first_pass(trace, alone, which, states, &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
 		which[i]->finish(states[i], out);

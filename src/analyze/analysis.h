@@ -61,6 +61,7 @@ struct view {
 	 */
 	uint64_t gone_addr, gone_size;
 	bool alone;			/* an access where none can conflict (alone.h), if that was asked for */
+	bool settled;			/* … or where all that do are strongly ordered (handed.h) */
 	enum view_sem sem;		/* of the event's semaphore, if it has one */
 };
 
@@ -99,12 +100,12 @@ struct analysis {
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	bool asks_alone;	/* view.alone is to be known; else it is false */
-	bool skips_alone;	/* … and such accesses need not be told */
+	bool skips_settled;	/* view.settled is to be known, and such accesses need not be told */
 	bool asks_full;		/* view.full has the order that locks make; else it lacks that */
 	/*
 	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the
 	 * processor for memory that it will need. Nothing that is found may depend on it.
-	 * Who skips what is alone is not told of it here either.
+	 * Who skips what is settled is not told of it here either.
 	 */
 	void (*soon)(void *state, const struct event *ev);
 	void (*finish)(void *state, struct findings *out);

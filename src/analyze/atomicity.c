@@ -435,7 +435,7 @@ static void atomicity_event(void *state, const struct event *ev, const struct vi
 
 	if (!access)
 		moments_sync(a->moments, ev, view);
-	else if (!view->alone && !view_ignores(view, access))
+	else if (!view->settled && !view_ignores(view, access))
 		atomicity_access(a, ev, view, access, out);
 	if (view->gone_size)
 		history_forget(&a->history, view->gone_addr, view->gone_size);
@@ -462,8 +462,7 @@ const struct analysis analysis_atomicity = {
 	.summary = "two accesses of a block that another thread's access can come between",
 	.open = atomicity_open,
 	.event = atomicity_event,
-	.asks_alone = true,
-	.skips_alone = true,
+	.skips_settled = true,
 	.soon = atomicity_soon,
 	.finish = atomicity_finish,
 	.close = atomicity_close,

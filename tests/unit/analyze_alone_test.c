@@ -145,7 +145,7 @@ static void assert_as_slowly(const char *path)
 
 		/* Of a page that nobody used nothing is known. */
 		if (threads)
-			assert_int_equal(alone_granule(a, BASE / 8 + g), expected);
+			assert_int_equal(alone_granule(a, a->shared, BASE / 8 + g), expected);
 	}
 	alone_free(a);
 	reader_close(r);

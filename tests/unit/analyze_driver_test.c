@@ -180,7 +180,7 @@ static void test_levels(void **state)
 	level(0, "0.1 malloc m 64\n0 lock m\n0 unlock m\n0.1 free m\n0.1 lock m @z\n");
 }
 
-/* What is seen: label, number in its thread, time, and whether it is alone. */
+/* What is seen: label, number in its thread, time, and whether it is alone or else settled. */
 static struct buf seen;
 
 static void alone_event(void *state, const struct event *ev, const struct view *view,
@@ -191,12 +191,12 @@ static void alone_event(void *state, const struct event *ev, const struct view *
 	(void)out;
 	buf_addf(&seen, "%s %llu t%llu%s\n", label_of(ctx->reader, ev->pc),
 		 (unsigned long long)view->index, (unsigned long long)ev->time,
-		 view->alone ? " alone" : "");
+		 view->alone ? " alone" : view->settled ? " settled" : "");
 }
 
 static const struct analysis alone_spy = {
 	.name = "alone", .open = open_spy, .event = alone_event, .finish = spy_finish,
-	.close = spy_close, .asks_alone = true, .skips_alone = true,
+	.close = spy_close, .asks_alone = true, .skips_settled = true,
 };
 
 static const struct analysis other_spy = {
@@ -207,15 +207,16 @@ static const struct analysis other_spy = {
 static void test_alone(void **state)
 {
 	static const char text[] =
-		"snarl-text 1\n0 create 0.1 @a\n0 write x:8 @b\n0.1 read y:8 @c\n0 write z:8 @d\n"
+		"snarl-text 1\n0 write h:8 @A\n0 create 0.1 @a\n0 write x:8 @b\n0.1 read y:8 @c\n0 write z:8 @d\n"
 		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n0.1 write y:8 @i\n"
-		"0.1 atomic-add n 1 @j\n";
+		"0.1 atomic-add n 1 @j\n0.1 write h:8 @k\n0.1 write-range h:8 @l\n";
 	const struct analysis *one[] = { &alone_spy, NULL }, *two[] = { &alone_spy, &other_spy, NULL };
 	const struct analysis *const *which[] = { one, two };
 	static const char *const expected[] = {
-		"a 0 t1\nd 2 t4\nf 2 t6 alone\nh 3 t8\nj 5 t10 alone\n",
-		"a 0 t1\nb 1 t2 alone\nc 0 t3 alone\nd 2 t4\ne 1 t5 alone\nf 2 t6 alone\n"
-		"g 3 t7 alone\nh 3 t8\ni 4 t9 alone\nj 5 t10 alone\n",
+		"a 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\nj 5 t11 alone\nl 7 t13 settled\n",
+		"A 0 t1 settled\na 1 t2\nb 2 t3 alone\nc 0 t4 alone\nd 3 t5\ne 1 t6 alone\n"
+		"f 2 t7 alone\ng 4 t8 alone\nh 3 t9\ni 4 t10 alone\nj 5 t11 alone\nk 6 t12 settled\n"
+		"l 7 t13 settled\n",
 	};
 
 	(void)state;
@@ -228,8 +229,8 @@ static void test_alone(void **state)
 
 		analysis_context_init(&ctx);
 		assert_int_equal(analysis_run(r, which[i], &ctx, out, &stats, &(struct err){ "" }), 0);
-		assert_int_equal(stats.events, 10);
-		assert_int_equal(stats.accesses, 9);
+		assert_int_equal(stats.events, 13);
+		assert_int_equal(stats.accesses, 12);
 		buf_string(&seen);
 		assert_string_equal((char *)seen.data, expected[i]);
 		buf_clear(&seen);
