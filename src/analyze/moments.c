@@ -23,6 +23,7 @@ struct moments_situation {
 	uint32_t epoch;
 	uint32_t lockset : 31;	/* epoch 0: free, then it is the next free one */
 	uint32_t marked : 1;
+	uint32_t inner;		/* of several locks: number in `inner`; else 0 */
 };
 
 /* Room for so many. */
@@ -33,7 +34,6 @@ static void set_room(struct moments *m, size_t room)
 	m->situations = pages_grow(m->situations, old * sizeof(*m->situations),
 				   room * sizeof(*m->situations));
 	m->outer = pages_grow(m->outer, old * sizeof(*m->outer), room * sizeof(*m->outer));
-	m->inner = pages_grow(m->inner, old * sizeof(*m->inner), room * sizeof(*m->inner));
 	m->situation_room = room;
 }
 
@@ -46,7 +46,7 @@ struct moments *moments_new(struct locks *locks)
 	m->epochs = xgrow(NULL, 0, &m->epoch_capacity, sizeof(*m->epochs));
 	m->epochs[m->epoch_count++] = (struct moments_epoch){ 0 };
 	set_room(m, FIRST_ROOM);
-	m->situation_count = 1;
+	m->situation_count = m->inner_count = 1;
 	return m;
 }
 
@@ -62,7 +62,7 @@ void moments_free(struct moments *m)
 	free(m->epochs);
 	pages_free(m->situations, m->situation_room * sizeof(*m->situations));
 	pages_free(m->outer, m->situation_room * sizeof(*m->outer));
-	pages_free(m->inner, m->situation_room * sizeof(*m->inner));
+	free(m->inner);
 	free(m);
 }
 
@@ -98,6 +98,26 @@ void moments_mark(struct moments *m, const struct moment *kept)
 	m->situations[kept->situation].marked = true;
 }
 
+static uint32_t take_inner(struct moments *m)
+{
+	uint32_t number = m->free_inner;
+
+	if (number) {
+		m->free_inner = (uint32_t)m->inner[number]->index;
+		return number;
+	}
+	m->inner = xgrow(m->inner, m->inner_count, &m->inner_capacity, sizeof(*m->inner));
+	return (uint32_t)m->inner_count++;
+}
+
+static void give_inner(struct moments *m, uint32_t number)
+{
+	if (!number)
+		return;
+	m->inner[number]->index = m->free_inner;
+	m->free_inner = number;
+}
+
 static void free_unmarked(struct moments *m)
 {
 	size_t kept = 1;
@@ -111,8 +131,8 @@ static void free_unmarked(struct moments *m)
 			m->epochs[s->epoch].marked = true;
 			kept++;
 		} else {
-			s->epoch = 0;
-			s->lockset = m->free_situation;
+			give_inner(m, s->inner);
+			*s = (struct moments_situation){ .lockset = m->free_situation };
 			m->free_situation = n;
 		}
 	}
@@ -183,7 +203,7 @@ static uint32_t take_situation(struct moments *m)
 static void situation_now(struct moments *m, struct moments_thread *t, const struct view *view)
 {
 	size_t held = locks_ends(m->locks)[view->lockset].count;
-	uint32_t number;
+	uint32_t number, inner = 0;
 
 	if (!m->free_situation && m->mark && m->situation_count >= m->enough)
 		collect(m);
@@ -195,8 +215,10 @@ static void situation_now(struct moments *m, struct moments_thread *t, const str
 							    .lockset = view->lockset };
 	if (held)
 		m->outer[number] = view->acquired[0];
+	if (held > 1)
+		inner = m->situations[number].inner = take_inner(m);
 	for (size_t i = 1; i < held && i < LOCKS_OUTER; i++)
-		m->inner[number][i - 1] = view->acquired[i];
+		m->inner[inner][i - 1] = view->acquired[i];
 	t->stale = false;
 }
 
@@ -311,7 +333,7 @@ static bool covers(const struct moments *m, uint32_t a, uint32_t b)
 /* Where a lock of the situation's set was taken. */
 static const struct view_acquired *acquired_at(const struct moments *m, uint32_t situation, size_t place)
 {
-	return place ? &m->inner[situation][place - 1] : &m->outer[situation];
+	return place ? &m->inner[m->situations[situation].inner][place - 1] : &m->outer[situation];
 }
 
 /* Keeps sets of which none covers another, those with the fewest locks. */

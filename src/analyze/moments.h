@@ -52,10 +52,12 @@ struct moments {
 	size_t epoch_count, epoch_capacity;
 	uint32_t free_epoch;
 	struct moments_situation *situations;	/* 0 is none */
-	struct view_acquired *outer;		/* of each: where the first lock was taken, … */
-	struct view_acquired (*inner)[LOCKS_OUTER - 1];	/* … and where those within */
+	struct view_acquired *outer;		/* of each: where the first lock was taken */
 	size_t situation_count, situation_room;
 	uint32_t free_situation;
+	struct view_acquired (*inner)[LOCKS_OUTER - 1];	/* where those within were; 0 is none */
+	size_t inner_count, inner_capacity;
+	uint32_t free_inner;			/* linked by `index` of the first */
 	size_t enough;			/* situations at which it pays to look for unused ones */
 	void (*mark)(void *ctx);
 	void *mark_ctx;
