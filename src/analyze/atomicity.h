@@ -23,8 +23,9 @@ struct verdict {
 
 /* What was told of such sites that are to be held back at such places: asked often, too. */
 struct looked {
-	uint64_t key, sites;	/* as told.h has them; 0: none */
-	uint32_t told;
+	uint64_t entry[3];	/* where p, r and i are to be held back */
+	uint64_t pc[3];		/* where they are */
+	uint32_t told;		/* 0: none */
 	bool same;
 };
 

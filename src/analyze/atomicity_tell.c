@@ -92,14 +92,25 @@ static uint64_t make_parts(const struct atomicity *a, uint32_t shape, uint32_t w
 /* Most of what is found was told before: that has to be cheap, and needs no moments. */
 void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
 {
+	const struct history_what *whats = a->history.whats, *r = &whats[what];
+	const struct history_what *p = &whats[a->history.shapes[shape].p];
+	const struct history_what *i = &whats[a->history.shapes[shape].i];
+	const struct locks_ends *ends = locks_ends(a->locks);
+	struct looked *l;
 	struct told_part parts[3];
-	uint64_t key = make_parts(a, shape, what, parts), sites = told_sites(parts, 3);
-	struct looked *l = &a->looked[(key ^ sites * 0x9e3779b97f4a7c15ull) % LOOKED];
+	uint64_t entry[3], hash;
 
-	if (l->key != key || l->sites != sites || !l->told) {
-		l->key = key;
-		l->sites = sites;
-		l->told = told_find(&a->told, key);
+	entry[0] = locks_entry(a->locks, ends, p->lockset, r->lockset, p->pc);
+	entry[1] = locks_entry(a->locks, ends, r->lockset, p->lockset, r->pc);
+	entry[2] = i->lockset == p->lockset && entry[0] != p->pc ? entry[0] :
+		   locks_entry(a->locks, ends, i->lockset, r->lockset, i->pc);
+	hash = (entry[0] ^ p->pc * 3) + (entry[1] ^ r->pc * 5) * 7 + (entry[2] ^ i->pc * 9) * 11;
+	l = &a->looked[hash * 0x9e3779b97f4a7c15ull >> 40 & (LOOKED - 1)];
+	if (!l->told || l->entry[0] != entry[0] || l->entry[1] != entry[1] || l->entry[2] != entry[2] ||
+	    l->pc[0] != p->pc || l->pc[1] != r->pc || l->pc[2] != i->pc) {
+		*l = (struct looked){ .entry = { entry[0], entry[1], entry[2] },
+				      .pc = { p->pc, r->pc, i->pc } };
+		l->told = told_find(&a->told, make_parts(a, shape, what, parts));
 		l->same = told_same(&a->told, l->told, parts, 3);
 	}
 	v->told = l->told;
@@ -134,6 +145,8 @@ void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, s
 	v->pattern = pattern_of(p->access, r->access, i->access, s->wide);
 	if (v->pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
 		v->why = PRUNE_LOCK;
+	else if (!s->cut[0])		/* nothing is held in between */
+		v->why = PRUNE_REASONS;
 	else if (v->pattern != FITS)
 		v->why = moments_meet(a->moments, s->cut, s->cuts, r->lockset);
 }

@@ -167,7 +167,7 @@ struct history_slot {
 };
 
 #define HISTORY_AHEAD 8u		/* accesses; twice as many come within ANALYSIS_AHEAD, mostly */
-#define HISTORY_RECENT 1024u	/* a power of two */
+#define HISTORY_RECENT 8192u	/* a power of two */
 
 /* An access to come. */
 struct history_ahead {
