@@ -29,6 +29,7 @@ struct thread {
 	size_t count, capacity;
 	struct open_section *open;
 	size_t open_count, open_capacity;
+	bool ended;		/* one of them, if it did not fail */
 	uint32_t lockset;
 	uint32_t epoch;		/* of `order` */
 	uint64_t *ends;		/* epoch to its last event */
@@ -152,15 +153,22 @@ static void release(struct reorder *r, struct thread *t, const struct event *ev,
 		    const struct view *view)
 {
 	uint64_t lock = ev->kind == TRACE_COND_WAIT ? ev->arg : ev->addr;
-	size_t place = locks_index(r->locks, view->lockset, lock);
-	struct locks_held held;
+	struct locks_held held = { 0 };
+	size_t place;
 
-	if (place == LOCKS_ABSENT || ev->result != 0)
+	if (ev->result != 0)
 		return;
-	locks_at(r->locks, view->lockset, place, &held);
+	if (!locks_only(&locks_ends(r->locks)[view->lockset], lock)) {
+		place = locks_index(r->locks, view->lockset, lock);
+		if (place == LOCKS_ABSENT)
+			return;
+		locks_at(r->locks, view->lockset, place, &held);
+	}
 	for (size_t i = 0; i < t->open_count && held.depth == 0; i++)
-		if (t->open[i].lock == lock)
+		if (t->open[i].lock == lock) {
 			section_end(t, &t->open[i], view->index);
+			t->ended = true;
+		}
 }
 
 /* Sections that ended did so with the event before this one. */
@@ -170,7 +178,7 @@ static void close_sections(struct reorder *r, struct thread *t, const struct vie
 
 	for (size_t i = 0; i < t->open_count; i++) {
 		struct open_section *o = &t->open[i];
-		size_t place = locks_index(r->locks, view->lockset, o->lock);
+		size_t place = view->lockset ? locks_index(r->locks, view->lockset, o->lock) : LOCKS_ABSENT;
 
 		if (place == LOCKS_ABSENT || view->acquired[place].index != o->index) {
 			section_end(t, o, t->last);
@@ -196,10 +204,11 @@ static void open_section(struct reorder *r, struct thread *t, uint64_t lock, uin
 /* Places in a set are in order of acquisition, and so are open sections. */
 static void sections(struct reorder *r, struct thread *t, const struct view *view)
 {
-	size_t count = locks_count(r->locks, view->lockset);
+	size_t count = locks_ends(r->locks)[view->lockset].count;
 	struct locks_held held;
 
 	close_sections(r, t, view);
+	t->ended = false;
 	for (size_t i = t->open_count; i < count; i++) {
 		locks_at(r->locks, view->lockset, i, &held);
 		open_section(r, t, held.lock, view->acquired[i].index);
@@ -235,6 +244,13 @@ static void learn(struct reorder *r, uint32_t self, const struct view *view)
 	vclock_copy(&t->seen, view->order);
 }
 
+/* Whatever was held before such an event is, and nothing else. */
+static inline bool takes_none(const struct event *ev)
+{
+	return ev->kind == TRACE_MUTEX_UNLOCK || ev->kind == TRACE_FUNC_ENTRY ||
+	       ev->kind == TRACE_FUNC_EXIT;
+}
+
 void reorder_event(struct reorder *r, const struct event *ev, const struct view *view)
 {
 	struct thread *t = thread_of(r, view->thread);
@@ -243,7 +259,8 @@ void reorder_event(struct reorder *r, const struct event *ev, const struct view 
 	r->events++;
 	if (t->epoch != (uint32_t)view->order_epoch)
 		end_epochs(t, view);
-	if (t->lockset != view->lockset || (!plain && t->open_count > 0))
+	if (t->lockset != view->lockset ||
+	    (!plain && t->open_count > 0 && (t->ended || !takes_none(ev))))
 		sections(r, t, view);
 	if (!plain && t->changes != view->order->changes) {
 		t->changes = view->order->changes;

@@ -295,6 +295,12 @@ static bool plain(const struct event *ev)
 	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
 }
 
+/* All that such an event changes is which locks are held, and what comes of that. */
+static bool only_locks(const struct event *ev)
+{
+	return ev->kind == TRACE_MUTEX_LOCK || ev->kind == TRACE_MUTEX_UNLOCK;
+}
+
 void track_pass(struct track *t, uint32_t thread, uint64_t count)
 {
 	track_thread(t, thread)->index += count;
@@ -312,6 +318,9 @@ const struct view *track_before(struct track *t, const struct event *ev)
 			view_fill(t, self);
 		else if (t->benign_count > 0)
 			t->view.ignore = ignored(self);
+	} else if (only_locks(ev)) {
+		track_lock_acquire(t, self, ev);
+		view_fill(t, self);
 	} else {
 		memory_step(t, ev);
 		call_before(t, self, ev);
@@ -330,11 +339,15 @@ void track_after(struct track *t, const struct event *ev)
 
 	if (plain(ev))
 		return;
-	track_release(t, self, ev);
-	call_after(self, ev);
-	if (t->view.gone_size > 0)
-		track_forget(t, t->view.gone_addr, t->view.gone_size);
-	t->view.gone_size = 0;
+	if (only_locks(ev)) {
+		track_lock_release(t, self, ev);
+	} else {
+		track_release(t, self, ev);
+		call_after(self, ev);
+		if (t->view.gone_size > 0)
+			track_forget(t, t->view.gone_addr, t->view.gone_size);
+		t->view.gone_size = 0;
+	}
 	t->view.sem = VIEW_SEM_SIGNAL;
 	t->view.thread = 0;	/* of the past */
 }
