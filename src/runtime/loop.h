@@ -25,7 +25,10 @@ struct loop_term {
 	int8_t factor;		/* 0: there is no term */
 };
 
-/* The address in turn t is base + terms + t * (stride + stride_term). */
+/*
+ * The address in turn t is base + terms + t * (stride + stride_term). Where the latter has no factor its place is not 0
+ * if so many accesses before there is one of the same memory: then it need not be looked at again.
+ */
 struct loop_access {
 	uint64_t site;			/* pc, as the hook has it */
 	uint64_t base;

@@ -34,9 +34,13 @@
 #define ACCESS_SIZE 32
 #define ACCESS_SHIFT 5
 
-/* The frame: a group of records, the greatest offset in an access of each size, the registers. */
-#define FRAME 808		/* from the return address down */
+/*
+ * The frame: a group of records, the greatest offset in an access of each size, what was found of each access
+ * (the first word of its record, or 0), the registers.
+ */
+#define FRAME 1064		/* from the return address down */
 #define EXTENTS 528
+#define FOUND 536
 #define REGISTERS (FRAME - 136)
 
 #define STATES 0xe7		/* x87, SSE, AVX and those of AVX-512, as xsave numbers them */
@@ -175,7 +179,7 @@ __snarl_loop:
 	cmpb $0, snarlrt_loop_lists(%rip)
 	jne .Llists
 .Lon:
-	/* %r9: own shadow value, four times; %r10: next record of the group; %r11: behind the last access */
+	/* %r9: own shadow value, four times; %r10: next record of the group; %r11: behind the last access; %rbx: in FOUND */
 	movzwl %fs:__snarl_tls@tpoff + OWN, %r9d
 	movabsq $0x0001000100010001, %rax
 	imulq %rax, %r9
@@ -186,19 +190,20 @@ __snarl_loop:
 	shlq $ACCESS_SHIFT, %r11
 	leaq ACCESS(%rdi, %r11), %r11
 	addq $ACCESS, %rdi
+	leaq FOUND(%rsp), %rbx
 
 	/* %rcx: its address in the first turn, %rdx: stride, %rsi and %rax: shadow of the first and last byte */
 .Laccess:
+	cmpw $0, STRIDE_TERM(%rdi)
+	jne .Lmore
 	movq BASE(%rdi), %rcx
 	add_term TERM, %rdx, %rcx
 	cmpb $0, (TERM2 + 1)(%rdi)
 	je 1f
 	add_term TERM2, %rdx, %rcx
 1:	movq STRIDE(%rdi), %rdx
-	cmpb $0, (STRIDE_TERM + 1)(%rdi)
-	je 2f
-	add_term STRIDE_TERM, %rsi, %rdx
-2:	movq %rcx, %rsi
+.Llook:
+	movq %rcx, %rsi
 	shrq $47, %rsi
 	jne .Lquick
 	movzbl DETAIL(%rdi), %esi
@@ -217,13 +222,16 @@ __snarl_loop:
 .Lshared:
 	shlq $48, %rdx
 	orq %rcx, %rdx
+	movq %rdx, (%rbx)
+.Lagain:
 	movzwl OP(%rdi), %eax
 	shlq $48, %rax
 	orq SITE(%rdi), %rax
 	movq %rdx, (%r10)
 	movq %rax, 8(%r10)
 	addq $16, %r10
-.Lprivate:
+.Lnext:
+	addq $8, %rbx
 	addq $ACCESS_SIZE, %rdi
 	cmpq %r11, %rdi
 	jb .Laccess
@@ -238,7 +246,26 @@ __snarl_loop:
 5:	testw %r9w, %r9w
 	je .Lquick
 	scan %r9, %r9w, scan_own
-	jmp .Lprivate
+.Lprivate:
+	movq $0, (%rbx)
+	jmp .Lnext
+
+	/* The memory of an access that was looked at, or a stride that is not the same each time. */
+.Lmore:
+	movzbl STRIDE_TERM(%rdi), %eax
+	cmpb $0, (STRIDE_TERM + 1)(%rdi)
+	jne 1f
+	negq %rax
+	movq (%rbx, %rax, 8), %rdx
+	testq %rdx, %rdx
+	jne .Lagain
+	jmp .Lnext
+1:	movq BASE(%rdi), %rcx
+	movq STRIDE(%rdi), %rdx
+	add_term TERM, %rsi, %rcx
+	add_term TERM2, %rsi, %rcx
+	add_term STRIDE_TERM, %rsi, %rdx
+	jmp .Llook
 
 	/* Maybe only of gaps. */
 7:	cmpq $8, %rdx
@@ -311,6 +338,7 @@ __snarl_loop:
 8:	testl %eax, %eax
 	jne .Lslow
 9:	spoiled 0
+	slot 3, rbx, 0
 	leaq FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset 8
 	ret
@@ -345,7 +373,6 @@ __snarl_loop:
 	xrstor64 (%rsp)
 3:	movq %rbx, %rsp
 	.cfi_def_cfa_register %rsp
-	slot 3, rbx, 0
 	jmp 9b
 	.cfi_endproc
 	.size __snarl_loop, . - __snarl_loop

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "trace/format.h"
 #include "wrap/hook.h"
 #include "wrap/loops_internal.h"
 
@@ -149,6 +150,28 @@ static void write_term(const struct loops_loop *l, const struct linear *v, unsig
 		buf_add_text(out, "0,0");
 }
 
+static bool same_value(const struct linear *a, const struct linear *b)
+{
+	int64_t distance;
+
+	return linear_distance(a, b, &distance) && distance == 0;
+}
+
+/* How many accesses before there is the first one of the same memory, or more of it at the same place; 0: it is this one. */
+static unsigned same_before(const struct loops_loop *l, unsigned i)
+{
+	const struct loops_access *a = &l->access[i];
+
+	for (unsigned k = 0; k < i; k++) {
+		const struct loops_access *b = &l->access[k];
+
+		if (same_value(&a->at, &b->at) && same_value(&a->stride, &b->stride) &&
+		    (a->op >> 8 & TRACE_SIZE_MASK) <= (b->op >> 8 & TRACE_SIZE_MASK))
+			return i - k;
+	}
+	return 0;
+}
+
 static void write_access(const struct loops_loop *l, unsigned i, size_t number, struct buf *out)
 {
 	const struct loops_access *a = &l->access[i];
@@ -170,7 +193,10 @@ static void write_access(const struct loops_loop *l, unsigned i, size_t number, 
 	buf_add_char(out, ',');
 	write_term(l, &a->at, 1, out);
 	buf_add_char(out, ',');
-	write_term(l, &a->stride, 0, out);
+	if (a->stride.terms)
+		write_term(l, &a->stride, 0, out);
+	else
+		buf_addf(out, "%u,0", same_before(l, i));
 	buf_add_char(out, '\n');
 }
 

@@ -430,6 +430,43 @@ static void test_spills(void **state)
 	check_kept("\tmovss\t%xmm0, 8(%rsp)\n", "\tmovss\t%xmm0, 8(%rsp)\n");
 }
 
+/* What the descriptor's last two bytes of each access are, in a loop with these hooks. */
+static void check_same(const char *body, const char *want)
+{
+	char *text = xasprintf(HEAD ".L3:\n%s\taddq\t$8, %%rbx\n\tcmpq\t%%rbp, %%rbx\n\tjne\t.L3\n" TAIL, body), *out;
+	char got[64] = "";
+	size_t count;
+
+	out = run(text, false, &count);
+	assert_int_equal(count, 1);
+	for (char *at = strstr(out, "\t.quad\t.Lsnarlp"); at; at = strstr(at, "\t.quad\t.Lsnarlp")) {
+		unsigned before, factor;
+
+		at = strstr(at, "\t.byte\t");
+		assert_int_equal(sscanf(at, "\t.byte\t%*d,%*d,%*d,%*d,%u,%u", &before, &factor), 2);
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%u,%u ", before, factor);
+	}
+	assert_string_equal(got, want);
+	free(out);
+	free(text);
+}
+
+#define HOOK_OF(name) "\tcall\t__tsan_" name "@PLT\n"
+#define PLACE(operand) "\tleaq\t" operand ", %rdi\n"
+
+static void test_same_memory(void **state)
+{
+	(void)state;
+	check_same(MOVE HOOK PLACE("8(%rbx)") HOOK MOVE HOOK_OF("write8") MOVE HOOK_OF("write4"), "0,0 0,0 2,0 3,0 ");
+	check_same(MOVE HOOK_OF("write4") MOVE HOOK MOVE HOOK_OF("write8"), "0,0 0,0 1,0 ");
+	/* Another stride from the same start, and a variable that is not the same. */
+	check_same(MOVE HOOK "\tmovq\t%r12, %rdi\n" HOOK PLACE("(%rbx,%r12)") HOOK PLACE("(%r12,%rbx)") HOOK_OF("write8")
+		   PLACE("(%rbx,%rbx)") HOOK, "0,0 0,0 0,0 1,0 0,0 ");
+	/* A stride that is only known when it runs has its own term there. */
+	check_same("\tmovq\t%r13, %rdi\n" HOOK "\tmovq\t%r13, %rdi\n" HOOK_OF("write8") "\taddq\t%r12, %r13\n",
+		   "12,1 12,1 ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_clang),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_same_memory),
 		cmocka_unit_test(test_behind),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_spills),

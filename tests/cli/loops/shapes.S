@@ -110,7 +110,7 @@
 	access row, 1, READ, 3, 0, 8, 3, 1
 	access row, 2, READ, 3, 0, 8, 12, 1
 	access row, 3, READ, 3, 0, 0, 15, 1
-	access row, 4, WRITE, 3, 0, 8, 3, 1
+	access row, 4, WRITE, 3, 0, 8, 3, 1, 0, 0, 3, 0
 
 /* int, backwards: from a[turns - 1] down; b by bytes upwards */
 .macro down_body
@@ -154,7 +154,7 @@
 	access wide, 1, READ, 4, 0, 16, 17, 1
 	access wide, 2, WRITE, 4, 0, 16, 18, 1
 	access wide, 3, READ, 1, 4, 16, 17, 1
-	access wide, 3, WRITE, 1, 4, 16, 17, 1
+	access wide, 3, WRITE, 1, 4, 16, 17, 1, 0, 0, 1, 0
 
 /* As many accesses as there may be. */
 .macro many_body

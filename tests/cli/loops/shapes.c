@@ -222,6 +222,8 @@ static void *cut_teeth(void *unused)
 	for (long over = 0; over < 20; over++) {
 		copy(EDGE + 3200 - 8 * (100 - over), ours, 100, 0, scalar);
 		copy(EDGE + 6400 - 8 * (100 - over), ours, 100, 0, scalar);
+		row(ours, EDGE + 3200, 10 + over, 0, scalar);
+		row(EDGE + 3200, ours, 10 + over, 0, scalar);
 	}
 	return unused;
 }
