@@ -67,7 +67,9 @@ static void patch_program(pid_t tid)
 
 	snprintf(name, sizeof(name), "/proc/%d/exe", tid);
 	length = readlink(name, self, PATH_MAX);
-	self[length < 0 ? 0 : length] = '\0';
+	if (length <= 0)
+		die(name);
+	self[length] = '\0';
 	while (has_rtm() && maps && fgets(line, sizeof(line), maps)) {
 		unsigned long long start, end;
 		char access[5];
