@@ -211,17 +211,51 @@ void snarlrt_access_kept(uint64_t addr, uint64_t site)
 		access_settle(addr, site);
 }
 
-/* Structures are copied by memcpy: let private ones pass as the inlined check does. */
-static inline bool is_cut(uint64_t addr, size_t size)
+/*
+ * Whether all granules of a small range have this value, four at a time: more may be read than are asked
+ * for, there is shadow behind all memory.
+ */
+static inline bool is_all(uint64_t addr, size_t size, uint16_t value)
 {
-	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
-	const uint16_t *end = (const uint16_t *)(SHADOW_BASE + ((addr + size - 1) >> 3) * 2);
+	uint64_t four = value * 0x0001000100010001ull, seen;
+	uintptr_t s = SHADOW_BASE + (addr >> 3) * 2, last = SHADOW_BASE + ((addr + size - 1) >> 3) * 2;
 
 	if (addr > TRACE_ADDR_MASK >> 1)
 		return false;	/* nobody's address: the program is about to crash */
-	for (; s <= end; s++)
-		if (*s != __snarl_tls.own)
+	for (; s + 6 <= last; s += 8) {
+		__builtin_memcpy(&seen, (const void *)s, sizeof(seen));
+		if (seen != four)
 			return false;
+	}
+	if (s > last)
+		return true;
+	__builtin_memcpy(&seen, (const void *)s, sizeof(seen));
+	return (seen ^ four) << (48 - 8 * (last - s)) == 0;
+}
+
+/* A small range of shared or undecided memory, where the calls are told and the ring needs no attention. */
+static inline bool range_quick(struct snarlrt_thread *self, uint64_t addr, uint64_t size, uint64_t site)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct trace_record *cur = tls->cur;
+	bool undecided = false;
+
+	if (size > SMALL_RANGE || tls->frame != tls->told || !tls->own_uncut || snarlrt_timed ||
+	    (uintptr_t)cur % STAMP_BYTES == 0 || (uintptr_t)(cur + 1) % STAMP_BYTES == 0)
+		return false;
+	if (!is_all(addr, size, SHADOW_SHARED)) {
+		undecided = is_all(addr, size, tls->own_uncut);
+		if (!undecided)
+			return false;
+	}
+	tls->undecided += undecided;
+	/* The site of the first record makes both valid. */
+	cur[1].addr = self->last_time;
+	cur[1].site = size;
+	cur->addr = addr;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cur->site = site;
+	tls->cur = cur + 2;
 	return true;
 }
 
@@ -232,8 +266,8 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 	struct trace_record r[2];
 
 	if (size == 0 || snarlrt.mode == SNARLRT_OFF ||
-	    (size <= SMALL_RANGE && is_cut((uint64_t)addr, size)))
-		return;
+	    (size <= SMALL_RANGE && is_all((uint64_t)addr, size, __snarl_tls.own)))
+		return;	/* private: as the inlined check lets it pass */
 	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
 		watch_access((uint64_t)addr, size, (uint64_t)pc, write);
 		return;
@@ -253,6 +287,10 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 	self = snarlrt_enter();
 	if (!self)
 		return;
+	if (range_quick(self, (uint64_t)addr, size, TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc))) {
+		snarlrt_leave(self);
+		return;
+	}
 	if (snarlrt.filter)
 		verdict = shadow_touch((uint64_t)addr, size);
 	if (verdict != SHADOW_DROP) {

@@ -1,4 +1,4 @@
-# Accesses of 16 bytes to memory that is not decided yet, half or all of it, one by one and in loops: what comes to be
+# Accesses of 16 bytes and more to memory that is not decided yet, half or all of it, one by one and in loops: what comes to be
 # shared later is there from the first access on, the rest is not; nor is anything lost of who comes later.
 . "$SNARL_ROOT/tests/lib.sh"
 
@@ -6,7 +6,12 @@ cat >wide.c <<'end_c'
 #include <pthread.h>
 #include <stdio.h>
 
-struct pair { double a, b; };
+struct pair {
+	double a, b;
+#if SIZE > 16
+	char more[SIZE - 16];
+#endif
+};
 static _Alignas(16) struct pair x[64];
 
 /* Of the number of a pair: what the other thread does before, what main does alone, what the other does behind. */
@@ -85,40 +90,55 @@ int main(void)
 }
 end_c
 
-awk 'BEGIN {
-	for (i = 0; i < 64; i++) {
-		if (i % 4 || int(i / 8) % 4)
-			print i * 16, "main", 3 + (i < 32)
-		for (half = 0; half < 2; half++)
-			if (int(i / (half ? 16 : 8)) % 2)
-				print i * 16 + half * 8, "late", 1
+# want SIZE
+want() {
+	awk -v size=$1 'BEGIN {
+		for (i = 0; i < 64; i++) {
+			if (i % 4 || int(i / 8) % 4)
+				print i * size, "main", 3 + (i < 32)
+			for (half = 0; half < 2; half++)
+				if (int(i / (half ? 16 : 8)) % 2)
+					print i * size + half * 8, "late", 1
+		}
+	}' | sort -n >want
+}
+
+# try SIZE: of ./prog.
+try() {
+	record a.snarl ./prog
+	snarl dump --raw -k access a.snarl | awk -v base="$(cat record.out)" -v size=$1 '
+	function number(text,  i, n) {
+		for (i = 3; i <= length(text); i++)
+			n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+		return n
 	}
-}' | sort -n >want
+	$2 ~ /^write/ {
+		split($3, place, ":")
+		at = number(place[1]) - number(base)
+		if (at < 0 || at >= 64 * size)
+			next
+		if ($1 == "0" && place[2] == size)
+			count[at " main"]++
+		if ($1 == "0.2")
+			count[at " late"]++
+	}
+	END {
+		for (key in count)
+			print key, count[key]
+	}' | sort -n >got
+}
 
 for cc in $(compilers gcc clang clang-19); do
+	want 16
 	for option in -O0 -O2 -mavx '-O1 -fpie -pie' --no-inline '-O1 -DLOOP' '-O3 -DLOOP'; do
-		wrap $cc wide.c prog $option -pthread
-		record a.snarl ./prog
-		snarl dump --raw -k write a.snarl | awk -v base="$(cat record.out)" '
-		function number(text,  i, n) {
-			for (i = 3; i <= length(text); i++)
-				n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
-			return n
-		}
-		{
-			split($3, place, ":")
-			at = number(place[1]) - number(base)
-			if (at < 0 || at >= 1024)
-				next
-			if ($1 == "0" && place[2] == 16)
-				count[at " main"]++
-			if ($1 == "0.2")
-				count[at " late"]++
-		}
-		END {
-			for (key in count)
-				print key, count[key]
-		}' | sort -n >got
+		wrap $cc wide.c prog $option -DSIZE=16 -pthread
+		try 16
 		same "$cc $option" want got
+	done
+	for size in 24 32 48 72 264; do
+		want $size
+		wrap $cc wide.c prog -O1 -DLOOP -DSIZE=$size -pthread
+		try $size
+		same "$cc, $size bytes" want got
 	done
 done
