@@ -385,29 +385,15 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 	for (;;) {
 		struct trace_slot *s = before->next;
 		const struct trace_record *at;	/* so that `in` itself stays in a register */
-		uint64_t was, site;
+		uint64_t was = addr, off, site;
 		unsigned index;
 
-		while (in < look && s->site == in->site) {
-			uint64_t base = (s->relative ? addr : s->addr);
-			uint64_t off = in->addr - base - s->delta;
-
-			/* Not `==`: the next address would be made from this guess, not read. */
-			__asm__("" : "+r"(off));
-			if (off)
+		if (__builtin_expect(in >= look, 0)) {
+			if (in >= end)
 				break;
-			s->addr = addr = in->addr;
-			s->last = s->stride;
-			before = s;
-			s = s->next;
-			in++;
-		}
-		if (in >= end)
-			break;
-		at = in;
-		if (in >= look) {
 			c->before = before;
 			c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
+			at = in;
 			out = trace_encode_loop(c, out, &at, end);
 			in = at;
 			before = c->before;
@@ -419,10 +405,18 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 			continue;
 		}
 		site = in->site;
-		was = addr;
+		addr = in->addr;
 		if (s->site == site) {
+			off = addr - (s->relative ? was : s->addr) - s->delta;
+			/* Not `==`: the next address would be made from this guess, not read. */
+			__asm__("" : "+r"(off));
 			before = s;
-			addr = in->addr;
+			if (__builtin_expect(!off, 1)) {
+				s->addr = addr;
+				s->last = s->stride;
+				in++;
+				continue;
+			}
 			out = trace_put_told(c, out, (uintptr_t)in - from, s, was, &in);
 			from = (uintptr_t)in;
 			continue;
@@ -434,12 +428,12 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 			look = trace_ahead(in, end, patience);
 			before->next = s;
 			before = s;
-			addr = in->addr;
 			out = trace_put_slot(c, out, (uintptr_t)in - from, s, index, was, &in);
 		} else {
 			c->before = before;
 			if (trace_chained(site))
 				look = trace_ahead(in, end, patience);
+			at = in;
 			out = trace_encode_new(c, out, (uintptr_t)in - from, &at);
 			in = at;
 			before = c->before;
