@@ -33,7 +33,7 @@ static inline struct operation begin(const volatile void *addr, enum trace_kind 
 	}
 	op.self = snarlrt_enter();
 	if (op.self) {
-		if (!snarlrt.profiling)
+		if (__snarl_tls.told != __snarl_tls.frame && !snarlrt.profiling)
 			snarlrt_tell_frames(op.self);
 		snarlrt_make_room(op.self);
 		op.seen = clock_lock(op.self, (const void *)addr);
@@ -69,7 +69,7 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 		snarlrt_profile_fold();
 	} else {
 		r[1].addr = clock_unlock(self, op->seen);
-		snarlrt_append(self, r, 2);
+		snarlrt_append_two(self, r);
 	}
 	snarlrt_leave(self);
 }

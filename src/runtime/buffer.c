@@ -250,16 +250,9 @@ static void make_room(struct snarlrt_thread *self, unsigned count)
 		*tls->cur++ = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
 }
 
-/* The ring needs attention: at the end of a page two records do, too. */
-static inline bool near_end(void)
-{
-	return ((uintptr_t)__snarl_tls.cur + sizeof(struct trace_record)) % STAMP_BYTES <
-	       2 * sizeof(struct trace_record);
-}
-
 void snarlrt_make_room(struct snarlrt_thread *self)
 {
-	if (unlikely(near_end()) && !snarlrt.profiling)
+	if (unlikely(snarlrt_near_end()) && !snarlrt.profiling)
 		make_room(self, 2);
 }
 
@@ -314,20 +307,6 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 	}
 }
 
-static inline bool append_pair_quick(const struct trace_record r[2])
-{
-	volatile struct trace_record *cur = __snarl_tls.cur;	/* by halves, as r was written */
-
-	if (near_end())
-		return false;
-	cur[1].addr = r[1].addr;
-	cur[1].site = r[1].site;
-	cur[0].addr = r[0].addr;
-	cur[0].site = r[0].site;
-	__snarl_tls.cur += 2;
-	return true;
-}
-
 /* Kinds that come so often that reading the counter for each would show. */
 static bool is_frequent(enum trace_kind kind)
 {
@@ -378,8 +357,7 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	else
 		r[1].addr = clock_meet(self, object);
 	r[1].site = arg;
-	if (!append_pair_quick(r))
-		snarlrt_append(self, r, 2);
+	snarlrt_append_two(self, r);
 	if (unlikely(snarlrt.profiling) && !is_known_later(kind)) {
 		snarlrt_profile_flush(self);
 		snarlrt_profile_fold();

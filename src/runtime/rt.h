@@ -289,6 +289,28 @@ static inline bool snarlrt_append_quick(uint64_t addr, uint64_t site)
 	return true;
 }
 
+/* The ring needs attention: at the end of a page two records do, too. */
+static inline bool snarlrt_near_end(void)
+{
+	return ((uintptr_t)__snarl_tls.cur + sizeof(struct trace_record)) % STAMP_BYTES <
+	       2 * sizeof(struct trace_record);
+}
+
+static inline void snarlrt_append_two(struct snarlrt_thread *self, const struct trace_record r[2])
+{
+	volatile struct trace_record *cur = __snarl_tls.cur;	/* by halves, as r was written */
+
+	if (unlikely(snarlrt_near_end())) {
+		snarlrt_append(self, r, 2);
+		return;
+	}
+	cur[1].addr = r[1].addr;
+	cur[1].site = r[1].site;
+	cur[0].addr = r[0].addr;
+	cur[0].site = r[0].site;
+	__snarl_tls.cur += 2;
+}
+
 /*
  * The thread has taken a mutex, or let one go. Writing out a ring takes longer than most critical sections,
  * and others would have to sleep meanwhile: one that is nearly full goes when the thread holds no mutex.

@@ -291,6 +291,30 @@ static inline bool is_others(uint16_t seen, uint16_t own)
 	return seen != 0 && (seen | 1) != own;
 }
 
+static inline uint64_t any_four(const uint16_t *s)
+{
+	uint64_t four;
+
+	__builtin_memcpy(&four, s, sizeof(four));
+	return four;
+}
+
+/* Blocks mostly are when they are born. The last four are looked at again if there is a rest. */
+static inline bool is_untouched(const uint16_t *s, const uint16_t *end)
+{
+	const uint16_t *last = end - 4;
+
+	if (s > last) {
+		while (s < end && *s == 0)
+			s++;
+		return s == end;
+	}
+	for (; s < last; s += 4)
+		if (any_four(s) != 0)
+			return false;
+	return any_four(last) == 0;
+}
+
 /* What some granules are. */
 static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *end)
 {
@@ -299,7 +323,7 @@ static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *en
 	uint64_t four;
 
 	for (; end - s >= 4; s += 4) {
-		__builtin_memcpy(&four, s, sizeof(four));
+		four = any_four(s);
 		c->touched |= four != 0;
 		c->shared |= ((~four - low) & four & high) != 0;
 		if (four != 0 && (four | low) != own * low && !c->shared)
@@ -343,6 +367,8 @@ static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, u
 	uint64_t addr = granule_of(s) * 8, size = (uint64_t)(end - s) * 8;
 	struct shadow_census c = { false, false, false };
 
+	if (is_untouched(s, end))
+		return;
 	count(&c, s, end);
 	c.shared |= c.others && snarlrt_timed;	/* may be */
 	if (c.shared)
