@@ -210,6 +210,7 @@ static void situation_now(struct moments *m, struct moments_thread *t, const str
 	t->epoch = epoch_now(m, t, view);
 	t->clock = view->strong;
 	t->clock_changes = view->strong->changes;
+	t->lockset = view->lockset;
 	number = t->situation = take_situation(m);
 	m->situations[number] = (struct moments_situation){ .epoch = t->epoch,
 							    .lockset = view->lockset };
@@ -268,7 +269,7 @@ const struct moments_thread *moments_look(struct moments *m, const struct view *
 {
 	struct moments_thread *t = thread_of(m, view->thread);
 
-	if (t->stale)
+	if (moments_stale(t, view))
 		situation_now(m, t, view);
 	return t;
 }

@@ -33,9 +33,10 @@ struct moment {
 /* Of a thread, as moments.c keeps it: asked at every access. */
 struct moments_thread {
 	bool stale;		/* it synchronised since `situation` was made */
-	uint32_t situation, epoch;	/* now */
-	const struct vclock *clock;	/* that `epoch` is of, … */
-	uint64_t clock_changes;	/* … as it was then */
+	uint32_t situation, epoch;	/* now, if these are as they were then: */
+	uint32_t lockset;
+	const struct vclock *clock;
+	uint64_t clock_changes;
 	uint64_t released;	/* its events until the last release */
 	uint32_t changes;	/* made so far; the last MOMENTS_CHANGES of them: */
 	struct moments_change {
@@ -69,8 +70,14 @@ void moments_free(struct moments *m);
 /* Every event that is no access, in the order of the trace. */
 void moments_sync(struct moments *m, const struct event *ev, const struct view *view);
 
-/* For moments_here(): the thread of the view, which synchronised or is new. */
+/* For moments_here(): the thread of the view, which is stale or new. */
 const struct moments_thread *moments_look(struct moments *m, const struct view *view);
+
+/* What another thread does may change its locks or clock, too. */
+static inline bool moments_stale(const struct moments_thread *t, const struct view *view)
+{
+	return t->stale || t->lockset != view->lockset || t->clock_changes != view->strong->changes;
+}
 
 /* Where the thread of the view is now, for moments_make(). */
 static inline const struct moments_thread *moments_here(struct moments *m, const struct view *view)
@@ -78,7 +85,7 @@ static inline const struct moments_thread *moments_here(struct moments *m, const
 	const struct moments_thread *t =
 		view->thread < m->thread_count ? m->threads[view->thread] : NULL;
 
-	return __builtin_expect(!t || t->stale, 0) ? moments_look(m, view) : t;
+	return __builtin_expect(!t || moments_stale(t, view), 0) ? moments_look(m, view) : t;
 }
 
 /* The access as a moment, in one piece. It may be kept until the next call of the marker. */

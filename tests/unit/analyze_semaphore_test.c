@@ -63,6 +63,20 @@ static void test_signals(void **state)
 			"0.1 unlock a\n0.2 sem-wait s\n0.2 lock a @r\n0.2 unlock a\n", &analysis_deadlock, "");
 }
 
+/* From the post by another on it is held by nobody, also if who held it does nothing but access. */
+static void test_turned(void **state)
+{
+	struct analyzed x;
+
+	(void)state;
+	analyze(&x, ONE TWO "0.1 sem-wait s\n0.1 read x @a\n0 sem-post s\n0.1 write x @b\n0.2 write x @c\n",
+		&analysis_atomicity);
+	assert_int_equal(findings_count(x.out), 1);
+	assert_int_equal(findings_at(x.out, 0)->event[0].lockset_size, 1);
+	assert_int_equal(findings_at(x.out, 0)->event[2].lockset_size, 0);
+	analyzed_free(&x);
+}
+
 static void test_deadlock(void **state)
 {
 	(void)state;
@@ -175,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_races),
 		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_turned),
 		cmocka_unit_test(test_deadlock),
 		cmocka_unit_test(test_misuse),
 		cmocka_unit_test(test_random_runs),
