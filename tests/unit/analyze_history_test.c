@@ -1,70 +1,9 @@
 /*
- * moments, history: what the atomicity analysis remembers, and that
- * it stays within its bounds.
+ * history: what the atomicity analysis remembers, and that it stays within its bounds.
  */
 #include "analyze_actor.h"
 
 #include "analyze/history_known.h"
-
-/* Keeps two moments. */
-struct keeper {
-	struct moments *moments;
-	struct moment kept, other;
-	unsigned marked;
-};
-
-static void mark_kept(void *ctx)
-{
-	struct keeper *k = ctx;
-
-	moments_mark(k->moments, &k->kept);
-	moments_mark(k->moments, &k->other);
-	k->marked++;
-}
-
-static void test_moments(void **state)
-{
-	struct locks *locks = locks_new();
-	struct keeper k = { .moments = moments_new(locks) };
-	struct moments *m = k.moments;
-	struct actor a, b;
-	struct moment now;
-	uint32_t highest = 0;
-
-	(void)state;
-	actor_init(&a, 1);
-	actor_init(&b, 2);
-	moments_marker(m, mark_kept, &k);
-	k.kept = act(m, &a, 0x10);
-	k.other = act(m, &b, 0x10);
-	assert_int_equal(moments_thread(m, &k.kept), 1);
-	assert_int_equal(moments_thread(m, &k.other), 2);
-	assert_false(moments_ordered(m, k.kept.epoch, k.other.epoch));
-	/* b takes what a releases. */
-	tick(m, &a);
-	b.clock[1] = 1;
-	tick(m, &b);
-	now = act(m, &b, 0x10);
-	assert_int_not_equal(now.epoch, k.other.epoch);
-	assert_true(moments_ordered(m, k.kept.epoch, now.epoch));
-	assert_false(moments_ordered(m, k.other.epoch, now.epoch) && moments_ordered(m, now.epoch, k.other.epoch));
-	/* Situations and clocks that nobody keeps are used again. */
-	for (int i = 0; i < 1000000; i++) {
-		tick(m, &a);
-		now = act(m, &a, 0x10);
-		highest = now.situation > highest ? now.situation : highest;
-		assert_int_not_equal(now.situation, k.kept.situation);
-		assert_int_not_equal(now.epoch, k.other.epoch);
-	}
-	assert_true(highest < 100000);
-	assert_true(k.marked > 5);
-	assert_int_equal(moments_thread(m, &k.kept), 1);
-	assert_int_equal(moments_thread(m, &k.other), 2);
-	assert_true(moments_ordered(m, k.kept.epoch, now.epoch));
-	assert_false(moments_ordered(m, k.other.epoch, now.epoch));
-	moments_free(m);
-	locks_free(locks);
-}
 
 /* A history with its surroundings, and one thread's access to granule 0x200 (0x1000). */
 struct setting {
@@ -472,7 +411,6 @@ static void test_kinds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_moments),
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_lines),
