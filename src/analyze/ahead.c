@@ -20,6 +20,7 @@ void ahead_open(struct ahead *a, const struct reader *trace, const struct alone 
 	while (which[count])
 		count++;
 	*a = (struct ahead){ .got = 1, .alone = alone, .all_skip = alone != NULL,
+			     .handed = alone && alone->loose != alone->shared,
 			     .total = ahead_is_total(trace) };
 	a->soon = xcalloc(count + 1, sizeof(*a->soon));
 	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
@@ -83,7 +84,8 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 		if (access_of(e->ev.kind)) {
 			a->accesses++;
 			e->settled = a->alone && alone_settled(a->alone, &e->ev);
-			e->alone = e->settled && a->asks_alone && alone_has(a->alone, &e->ev);
+			e->alone = e->settled && a->asks_alone &&
+				   (!a->handed || alone_has(a->alone, &e->ev));
 			if (e->settled && pass_over(a, &e->ev))
 				continue;
 			for (size_t i = 0; a->soon[i]; i++)

@@ -29,6 +29,7 @@ struct ahead {
 	void **soon_states;
 	const struct alone *alone;	/* NULL: nobody asks */
 	bool asks_alone;
+	bool handed;		/* what is settled may not be alone */
 	bool all_skip;		/* nobody wants what is settled */
 	uint64_t *passed;	/* by thread, since its last event that was not passed over */
 	size_t threads;
