@@ -11,18 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "roll.h"
+
 #define FUNCTIONS 14
 #define FIELDS 9
-
-static uint64_t state;
-
-static unsigned roll(unsigned sides)
-{
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (unsigned)((state * UINT64_C(2685821657736338717)) >> 33) % sides;
-}
 
 static const char *const fields[FIELDS] = { "a", "b", "c[0]", "c[2]", "h", "n", "l", "d", "f" };
 

@@ -10,19 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "roll.h"
+
 #define FUNCTIONS 10
 #define TYPES 8
 #define ELEMENTS 64
-
-static uint64_t state;
-
-static unsigned roll(unsigned sides)
-{
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (unsigned)((state * UINT64_C(2685821657736338717)) >> 33) % sides;
-}
 
 static const char *const types[TYPES] = {
 	"struct { char a; }", "struct { char a, b; }", "struct { short a, b; }", "struct { int a, b; }",

@@ -10,18 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "roll.h"
+
 #define FUNCTIONS 12
 #define ARRAYS 6
-
-static uint64_t state;
-
-static unsigned roll(unsigned sides)
-{
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return (unsigned)((state * UINT64_C(2685821657736338717)) >> 33) % sides;
-}
 
 static const char *const types[ARRAYS] = {
 	"unsigned char", "short", "int", "long", "double", "float",

@@ -7,21 +7,6 @@
 #include "analyze/alone.h"
 #include "trace/writer.h"
 
-static struct reader *open_text(const char *text)
-{
-	struct err err = { "" };
-	struct buf b = { 0 };
-	struct reader *r;
-
-	buf_addf(&b, "snarl-text 1\n%s", text);
-	save(test_path("text"), b.data, b.size);
-	buf_free(&b);
-	r = reader_open(test_path("text"), &err);
-	if (!r)
-		fail_msg("%s", err.text);
-	return r;
-}
-
 static bool has(const struct alone *a, uint64_t addr, uint64_t size)
 {
 	return alone_has(a, &(struct event){ .addr = addr, .size = size });
@@ -178,7 +163,7 @@ static void test_random_traces(void **state)
 		}
 		buf_string(&b);
 		r = open_text((const char *)b.data);
-		assert_as_slowly(test_path("text"));
+		assert_as_slowly(test_path("analyzed"));
 		assert_int_equal(writer_copy(r, test_path("binary"), TRACE_TOTAL_ORDER, &err), 0);
 		assert_as_slowly(test_path("binary"));
 		reader_close(r);

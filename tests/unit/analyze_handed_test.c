@@ -15,21 +15,6 @@ static struct alone *look(struct reader *r)
 	return a;
 }
 
-static struct reader *open_text(const char *text)
-{
-	struct err err = { "" };
-	struct buf b = { 0 };
-	struct reader *r;
-
-	buf_addf(&b, "snarl-text 1\n%s", text);
-	save(test_path("text"), b.data, b.size);
-	buf_free(&b);
-	r = reader_open(test_path("text"), &err);
-	if (!r)
-		fail_msg("%s", err.text);
-	return r;
-}
-
 /* What becomes of 0x10000:8. */
 static void assert_settled(bool expected, const char *text)
 {
@@ -252,7 +237,7 @@ static void test_random_traces(void **state)
 			add_random(&b, &random, owner);
 		buf_string(&b);
 		r = open_text((const char *)b.data);
-		loose += assert_as_slowly(test_path("text"));
+		loose += assert_as_slowly(test_path("analyzed"));
 		assert_int_equal(writer_copy(r, test_path("binary"), TRACE_TOTAL_ORDER, &err), 0);
 		assert_as_slowly(test_path("binary"));
 		reader_close(r);

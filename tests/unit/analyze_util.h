@@ -15,20 +15,30 @@ struct analyzed {
 	struct analysis_stats stats;
 };
 
-/* `text` without the first line; `a` NULL: all. */
-static UNUSED void analyze(struct analyzed *x, const char *text, const struct analysis *a)
+/* `text` without the first line. */
+static UNUSED struct reader *open_text(const char *text)
 {
-	const struct analysis *which[] = { a, NULL };
 	struct err err = { "" };
 	struct buf b = { 0 };
+	struct reader *r;
 
 	buf_add_text(&b, "snarl-text 1\n");
 	buf_add_text(&b, text);
 	save(test_path("analyzed"), b.data, b.size);
 	buf_free(&b);
-	x->reader = reader_open(test_path("analyzed"), &err);
-	if (!x->reader)
+	r = reader_open(test_path("analyzed"), &err);
+	if (!r)
 		fail_msg("%s", err.text);
+	return r;
+}
+
+/* `a` NULL: all. */
+static UNUSED void analyze(struct analyzed *x, const char *text, const struct analysis *a)
+{
+	const struct analysis *which[] = { a, NULL };
+	struct err err = { "" };
+
+	x->reader = open_text(text);
 	analysis_context_init(&x->ctx);
 	x->out = findings_new();
 	if (analysis_run(x->reader, a ? which : NULL, &x->ctx, x->out, &x->stats, &err) < 0)
