@@ -103,8 +103,9 @@ static void tell(const struct options *o, const struct learn_tally *t, const str
 		o->form == FORM_RUN && o->runs.stable ? "; that is not all: learn again for more" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: runs were too large to look at all of them: pairs may be missing\n");
-	fprintf(stderr, "snarl: %s: %u places, %u with an invariant, %u to check, %u open, "
-		"%u transactions of %u places\n", rules, c->sites, c->invariants, c->watched, c->open, c->transactions, c->members);
+	fprintf(stderr, "snarl: %s: %u place%s, %u with an invariant, %u to check, %u open, "
+		"%u transaction%s of %u place%s\n", rules, c->sites, plural(c->sites), c->invariants, c->watched,
+		c->open, c->transactions, plural(c->transactions), c->members, plural(c->members));
 }
 
 static void print_json(const struct learn_tally *t, const struct compile_stats *c, const char *db,

@@ -7,7 +7,7 @@ snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/bank.c" -o bank
 snarl learn --schedules --runs 40 --stable 0 --json -- ./bank >learnt.json 2>err </dev/null || { cat err; fail "learn"; }
 jq -e '.version == 1 and .runs == 40 and .passed > 20 and .passed < 40 and .places == 4 and .open == 2 and
 	.transactions == 1 and .members == 2 and .settled == false' learnt.json >/dev/null || { cat learnt.json; fail "JSON"; }
-grep -q 'rules.bin: 4 places, . with an invariant, [0-9] to check, 2 open, 1 transactions of 2 places' err || { cat err; fail "summary"; }
+grep -q 'rules.bin: 4 places, . with an invariant, [0-9] to check, 2 open, 1 transaction of 2 places' err || { cat err; fail "summary"; }
 
 # The write may follow what it never did; the pair of read and write is a transaction of teller().
 snarl learn --dump >dump
