@@ -19,13 +19,14 @@ void ahead_open(struct ahead *a, const struct reader *trace, const struct alone 
 
 	while (which[count])
 		count++;
-	*a = (struct ahead){ .got = 1, .alone = alone, .all_skip = alone != NULL,
+	*a = (struct ahead){ .got = 1, .alone = alone, .skip_alone = true, .skip_settled = true,
 			     .handed = alone && alone->loose != alone->shared,
 			     .total = ahead_is_total(trace) };
 	a->soon = xcalloc(count + 1, sizeof(*a->soon));
 	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
 	for (size_t i = 0; i < count; i++) {
-		a->all_skip &= which[i]->skips_settled;
+		a->skip_settled &= which[i]->skips_settled;
+		a->skip_alone &= which[i]->skips_settled || which[i]->skips_alone;
 		a->asks_alone |= which[i]->asks_alone;
 		if (!which[i]->soon)
 			continue;
@@ -47,8 +48,7 @@ void ahead_close(struct ahead *a)
 /* Nothing but the number of the thread's next event comes of it. */
 static bool pass_over(struct ahead *a, const struct event *ev)
 {
-	if (!a->all_skip || (ev->kind != TRACE_READ && ev->kind != TRACE_WRITE) ||
-	    ev->thread >= TRACK_MAX_THREADS)
+	if ((ev->kind != TRACE_READ && ev->kind != TRACE_WRITE) || ev->thread >= TRACK_MAX_THREADS)
 		return false;
 	if (ev->thread >= a->threads)
 		a->passed = xreach(a->passed, ev->thread, &a->threads, sizeof(*a->passed));
@@ -86,7 +86,8 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 			e->settled = a->alone && alone_settled(a->alone, &e->ev);
 			e->alone = e->settled && a->asks_alone &&
 				   (!a->handed || alone_has(a->alone, &e->ev));
-			if (e->settled && pass_over(a, &e->ev))
+			if (((e->settled && a->skip_settled) || (e->alone && a->skip_alone)) &&
+			    pass_over(a, &e->ev))
 				continue;
 			for (size_t i = 0; a->soon[i]; i++)
 				if (!e->settled || !a->soon[i]->skips_settled)

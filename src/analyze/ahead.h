@@ -30,7 +30,7 @@ struct ahead {
 	const struct alone *alone;	/* NULL: nobody asks */
 	bool asks_alone;
 	bool handed;		/* what is settled may not be alone */
-	bool all_skip;		/* nobody wants what is settled */
+	bool skip_alone, skip_settled;	/* nobody wants what is so */
 	uint64_t *passed;	/* by thread, since its last event that was not passed over */
 	size_t threads;
 	bool total;

@@ -100,7 +100,8 @@ struct analysis {
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	bool asks_alone;	/* view.alone is to be known; else it is false */
-	bool skips_settled;	/* view.settled is to be known, and such accesses need not be told */
+	bool skips_alone;	/* … and such accesses need not be told of */
+	bool skips_settled;	/* view.settled is to be known, and neither of the two told of */
 	bool asks_full;		/* view.full has the order that locks make; else it lacks that */
 	/*
 	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the

@@ -199,6 +199,11 @@ static const struct analysis alone_spy = {
 	.close = spy_close, .asks_alone = true, .skips_settled = true,
 };
 
+static const struct analysis skip_spy = {
+	.name = "skip", .open = open_spy, .event = levels_event, .finish = spy_finish,
+	.close = spy_close, .asks_alone = true, .skips_alone = true,
+};
+
 static const struct analysis other_spy = {
 	.name = "other", .open = open_spy, .event = levels_event, .finish = spy_finish,
 	.close = spy_close,
@@ -211,17 +216,21 @@ static void test_alone(void **state)
 		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n0.1 write y:8 @i\n"
 		"0.1 atomic-add n 1 @j\n0.1 write h:8 @k\n0.1 write-range h:8 @l\n";
 	const struct analysis *one[] = { &alone_spy, NULL }, *two[] = { &alone_spy, &other_spy, NULL };
-	const struct analysis *const *which[] = { one, two };
+	const struct analysis *three[] = { &alone_spy, &skip_spy, NULL };
+	const struct analysis *const *which[] = { one, two, three };
 	static const char *const expected[] = {
 		"a 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\nj 5 t11 alone\nl 7 t13 settled\n",
 		"A 0 t1 settled\na 1 t2\nb 2 t3 alone\nc 0 t4 alone\nd 3 t5\ne 1 t6 alone\n"
 		"f 2 t7 alone\ng 4 t8 alone\nh 3 t9\ni 4 t10 alone\nj 5 t11 alone\nk 6 t12 settled\n"
 		"l 7 t13 settled\n",
+		/* One of the two wants to see what is settled if it is not alone. */
+		"A 0 t1 settled\na 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\nj 5 t11 alone\nk 6 t12 settled\n"
+		"l 7 t13 settled\n",
 	};
 
 	(void)state;
 	save(test_path("alone"), text, sizeof(text) - 1);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct reader *r = reader_open(test_path("alone"), &(struct err){ "" });
 		struct findings *out = findings_new();
 		struct analysis_context ctx;
