@@ -158,7 +158,10 @@ static bool read_register(struct asmtext_word w, struct insn_operand *o)
 		o->place = INSN_VECTOR;
 		o->size = w.at[0] == 'x' ? 16 : w.at[0] == 'y' ? 32 : 64;
 		/* {%k1} and the like come behind the number. */
-		return w.size <= 5 && w.at[w.size - 1] <= '9';
+		if (w.size < 4 || w.size > 5 || w.at[w.size - 1] > '9')
+			return false;
+		o->reg = (uint8_t)(w.at[w.size - 1] - '0' + (w.size == 5 ? 10 * (w.at[3] - '0') : 0));
+		return true;
 	}
 	o->place = INSN_REGISTER;
 	return read_general(w, o);

@@ -29,7 +29,7 @@ enum insn_place {
 struct insn_operand {
 	uint8_t place;		/* enum insn_place */
 	uint8_t size;		/* bytes of a register */
-	uint8_t reg;		/* the register, or the base of an address */
+	uint8_t reg;		/* the register, of vectors its number, or the base of an address */
 	uint8_t index, scale;
 	bool opaque;		/* the address depends on more than is told here */
 	bool got;		/* symbol@GOTPCREL(%rip): what is there is the symbol's address */

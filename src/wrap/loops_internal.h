@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "wrap/linear.h"
+#include "wrap/thin.h"
 
 #define LOOPS_ACCESSES 32
 #define LOOPS_SLOTS 14		/* below %rsp, above the end of what signal handlers leave alone */
@@ -49,6 +50,9 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 
 /* Before the first turn, and after the last. */
 void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out);
+
+/* The registers that it has found. */
+void loops_spills_name(const struct loops_spills *s, struct thin_live *live);
 
 /* False: the line needs no change, and is not written. */
 bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out);

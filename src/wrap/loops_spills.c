@@ -7,6 +7,7 @@
  * stack that nothing else can reach (linear.h) get one of them if each instruction that
  * uses them has the same meaning with a register.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "wrap/hook.h"
@@ -184,6 +185,18 @@ void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out
 			buf_addf(out, "\tmovq\t%lld(%%rsp), %%%s\n", (long long)p->at, p->reg);
 		else
 			buf_addf(out, "\tmovq\t%%%s, %lld(%%rsp)\n", p->reg, (long long)p->at);
+	}
+}
+
+void loops_spills_name(const struct loops_spills *s, struct thin_live *live)
+{
+	for (unsigned i = 0; i < s->count; i++) {
+		const struct loops_spill *p = &s->spill[i];
+
+		if (p->reg && p->vector)
+			live->lower |= (uint16_t)(1u << atoi(p->reg + 3));
+		else if (p->reg)
+			live->general |= (uint16_t)(1u << atoi(p->reg + 1));
 	}
 }
 

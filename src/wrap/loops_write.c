@@ -96,15 +96,11 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
 }
 
-static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
+static void write_turn(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills,
 		       struct buf *out)
 {
-	struct loops_spills spills;
 	uint32_t next = 0;
 
-	loops_spills_find(&spills, l, t);
-	loops_spills_write(&spills, true, out);
-	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		const struct asmtext_line *line = &t->lines[i];
 
@@ -112,11 +108,42 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 			next++;
 		} else if (line->kind == ASMTEXT_DIRECTIVE) {
 			hook_write_loc(line->text, out);
-		} else if (hook_is_code(line) && !loops_spills_replace(&spills, line->text, out)) {
+		} else if (hook_is_code(line) && !loops_spills_replace(spills, line->text, out)) {
 			add_word(out, line->text);
 			buf_add_char(out, '\n');
 		}
 	}
+}
+
+/* At the end of a turn: what the last hook keeps, what is named behind it, and what has got a register. */
+static struct thin_live live_behind(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
+{
+	uint32_t last = l->access[l->access_count - 1].line;
+	struct thin_live live = THIN_ALL;
+	struct hook hook;
+
+	if (l->access[l->access_count - 1].site.size || !hook_read(&t->lines[last], &hook))
+		return live;		/* clang's hooks keep nearly all */
+	live = (struct thin_live){ .general = (uint16_t)hook.kept };
+	for (uint32_t i = last + 1; i < l->jump; i++)
+		if (hook_is_code(&t->lines[i]) && !thin_names(t->lines[i].text, &live))
+			return THIN_ALL;
+	loops_spills_name(spills, &live);
+	return live;
+}
+
+static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
+		       struct buf *out)
+{
+	struct loops_spills spills;
+	struct buf turn = { 0 };
+
+	loops_spills_find(&spills, l, t);
+	loops_spills_write(&spills, true, out);
+	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
+	write_turn(t, l, &spills, &turn);
+	thin_write((struct asmtext_word){ (const char *)turn.data, (uint32_t)turn.size }, live_behind(t, l, &spills), out);
+	buf_free(&turn);
 	write_jump(t, l, 'f', number, out);
 	loops_spills_write(&spills, false, out);
 	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
