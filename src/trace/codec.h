@@ -21,6 +21,9 @@
  *   m), n bytes of zigzag(time - last time), m bytes of arg; the second extra
  *   record: two plain values
  *
+ * Which slot a site has is the encoder's choice: one of two by its hash, since two sites that
+ * took the same one from each other all the time would double the size of some chunks.
+ *
  * A record whose kind has extra ones is never counted as foretold, even if it is;
  * its stride is always 0. Stamps have a slot of their own
  * (TRACE_CHAINED) and are no part of the chain. (After the value predictors of

@@ -1,8 +1,8 @@
 /*
  * From raw records to the payload of a chunk; codec.h describes the bytes.
  *
- * What is foretold costs little; most of the time goes where something is not. So there is a
- * short way for records without extra ones whose site has a slot (trace_tell), and one that knows everything.
+ * What is foretold costs little; most of the time goes where something is not. So there is a short way for what
+ * comes often (trace_tell, trace_put_timed), and one that knows everything (trace_put_told_any, trace_put_other_any).
  */
 #ifndef TRACE_ENCODE_H
 #define TRACE_ENCODE_H
@@ -64,20 +64,24 @@ static inline uint8_t *trace_put_pair(uint8_t *out, uint64_t x, uint64_t y)
 	return out + m;
 }
 
-static inline uint8_t *trace_encode_extra(struct trace_coder *c, uint8_t *out,
-					  const struct trace_record **in, unsigned extra)
+TRACE_INLINE uint8_t *trace_encode_extra(struct trace_coder *c, uint8_t *out,
+					 const struct trace_record *r, unsigned extra)
 {
-	const struct trace_record *r = *in;
+	uint64_t time = r->addr;
 
-	out = trace_put_pair(out, trace_zigzag(r->addr - c->time), r->site);
-	c->time = r->addr;
-	r++;
-	if (extra > 1) {
-		out = trace_put_pair(out, r->addr, r->site);
-		r++;
-	}
-	*in = r;
-	return out;
+	out = trace_put_pair(out, trace_zigzag(time - c->time), r->site);
+	c->time = time;
+	return extra > 1 ? trace_put_pair(out, r[1].addr, r[1].site) : out;
+}
+
+/* Behind r and its extra records. By a branch, so that the next one need not wait for what is read here. */
+TRACE_INLINE const struct trace_record *trace_behind(const struct trace_record *r)
+{
+	unsigned extra = trace_extra(trace_site_kind(r->site));
+
+	if (__builtin_expect(extra == 0, 0))
+		return r + 1;
+	return __builtin_expect(extra == 1, 1) ? r + 2 : r + 3;
 }
 
 /* Without the constant, which would be an instruction more. */
@@ -112,66 +116,96 @@ static inline unsigned trace_tell_any(struct trace_slot *s, uint64_t before, uin
 }
 
 /*
- * The same for kinds without extra records, with fewer instructions; n is at least `least`. All of the slot is read
- * before anything is written: to the compiler, bytes of the chunk might be part of it.
+ * The same, where nothing is special: *off is what is to be told. False, and nothing is done, if the kind has extra
+ * records, or if the slot may turn or get another stride. With `other`, the address may well be the foretold one.
  */
-TRACE_INLINE unsigned trace_tell(struct trace_slot *s, uint64_t before, uint64_t addr, unsigned turn,
-				 unsigned least, uint64_t *z, unsigned *n)
+TRACE_INLINE int trace_tell(struct trace_slot *s, uint64_t before, uint64_t addr, int other, uint64_t *off)
 {
-	uint64_t stride = s->stride, last = s->last, step = addr - s->addr, offset = addr - before;
-	uint64_t off = step - stride, other = offset - s->offset, delta = stride;
-	unsigned told;
+	uint64_t step = addr - s->addr, offset = addr - before, last = s->last, stride = s->stride;
 
+	if (__builtin_expect((other && trace_is_never(s->delta)) || trace_is_never(offset), 0))
+		return 0;
 	if (s->relative) {
-		uint64_t by_stride = off;
-
-		off = other;
-		other = by_stride;
-		delta = offset;
-	}
-	*z = trace_zigzag(off);
-	/* No branch: whether there is a difference is hard to foretell. */
-	*n = told = ((63 - (unsigned)__builtin_clzll(*z | 1)) >> 3) + (least || *z != 0);
-	if (__builtin_expect(other == 0, 0) && (s->relative || last != stride)) {
-		s->relative = ~s->relative;
-		*n = 0;
-		told = turn;
-		trace_slot_advance(s, before, addr);
-	} else if ((step == last && step != stride) || trace_is_never(offset)) {
-		trace_slot_advance(s, before, addr);
+		if (step == stride || step == last)
+			return 0;
+		*off = offset - s->offset;
+		s->delta = offset;
 	} else {
-		s->offset = offset;
-		s->delta = delta;
-		s->last = step;
-		s->addr = addr;
+		int may = (offset == s->offset) | (step == last);
+
+		/* Often so with a site that was not foretold, and hard to guess: one branch on all of it. */
+		if (other)
+			may &= last != stride;
+		__asm__("" : "+r"(may));
+		if (__builtin_expect(may, 0))
+			return 0;
+		*off = step - stride;
 	}
-	return told;
+	s->offset = offset;
+	s->last = step;
+	s->addr = addr;
+	return 1;
 }
 
-/* A record of the foretold site whose address is not the foretold one; *in is moved behind it and its extra ones. */
-TRACE_INLINE uint8_t *trace_put_told(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-				     uint64_t before, const struct trace_record **in)
+/* A record of the foretold site, of any kind, whose address is not the foretold one. */
+TRACE_NOINLINE uint8_t *trace_put_told_any(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
+					   uint64_t before, const struct trace_record *r)
 {
-	const struct trace_record *r = *in, *rest = r + 1;
-	unsigned n, token;
+	unsigned n, token, extra = trace_extra(trace_site_kind(r->site));
 	uint64_t z;
 
-	*in = rest;
-	if (!trace_is_never(s->delta)) {
-		token = trace_tell(s, before, r->addr, TRACE_TOKEN_TURN, 1, &z, &n);
-		out = trace_put_token(out, run, token);
-		trace_put(out, z);
-		return out + n;
-	}
 	token = trace_tell_any(s, before, r->addr, TRACE_TOKEN_TURN, &z, &n);
 	out = trace_put_token(out, run, token);
 	trace_put(out, z);
-	out = trace_encode_extra(c, out + n, &rest, trace_extra(trace_site_kind(r->site)));
-	*in = rest;
-	return out;
+	out += n;
+	return extra ? trace_encode_extra(c, out, r + 1, extra) : out;
 }
 
-TRACE_INLINE uint8_t *trace_put_head(uint8_t *out, unsigned index, unsigned told, uint64_t z, unsigned n)
+/* The same for kinds with one extra record, where nothing is special. */
+TRACE_NOINLINE uint8_t *trace_put_timed(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
+					uint64_t before, const struct trace_record *r)
+{
+	uint64_t step = r->addr - s->addr, offset = r->addr - before, z = step;
+
+	if (__builtin_expect(s->relative ? step == 0 : offset == s->offset && s->last != 0, 0) || trace_is_never(offset))
+		return trace_put_told_any(c, out, run, s, before, r);
+	if (s->relative)
+		z = offset - s->offset;
+	s->offset = offset;
+	s->last = step;
+	s->addr = r->addr;
+	z = trace_zigzag(z);
+	out = trace_put_token(out, run, trace_bytes(z));
+	trace_put(out, z);
+	return trace_encode_extra(c, out + trace_bytes(z), r + 1, 1);
+}
+
+/* The same, quickly; *in is moved behind it and its extra ones. */
+TRACE_INLINE uint8_t *trace_put_told(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
+				     uint64_t before, const struct trace_record **in)
+{
+	const struct trace_record *at = *in;
+	uint64_t off;
+	unsigned n;
+
+	if (__builtin_expect(trace_is_never(s->delta), 0)) {
+		*in = trace_behind(at);
+		return *in == at + 2 ? trace_put_timed(c, out, run, s, before, at)
+				     : trace_put_told_any(c, out, run, s, before, at);
+	}
+	if (__builtin_expect(!trace_tell(s, before, at->addr, 0, &off), 0)) {
+		*in = at + 1;
+		return trace_put_told_any(c, out, run, s, before, at);
+	}
+	off = trace_zigzag(off);
+	n = ((63 - (unsigned)__builtin_clzll(off)) >> 3) + 1;
+	out = trace_put_token(out, run, n);
+	trace_put(out, off);
+	*in = at + 1;
+	return out + n;
+}
+
+TRACE_INLINE uint8_t *trace_put_head(uint8_t *out, uint64_t index, unsigned told, uint64_t z, unsigned n)
 {
 	uint16_t head = (uint16_t)(index | told << 11);
 
@@ -185,59 +219,49 @@ static inline int trace_slot_known(const struct trace_coder *c, const struct tra
 	return s->site == site && s->chunk == c->chunk;
 }
 
-/* A record of another site, of any kind, without its extra ones. */
-TRACE_NOINLINE uint8_t *trace_put_other(struct trace_coder *c, uint8_t *out, uint64_t run, uint64_t before,
-					const struct trace_record *r)
+static inline uint64_t trace_slot_hash(uint64_t site)
 {
-	unsigned index = trace_slot_of(r->site), n, told;
+	return site * 0x9e3779b97f4a7c15ull >> 54;
+}
+
+_Static_assert(TRACE_CHAINED == 1u << (64 - 54), "trace_slot_hash");
+
+/* Of two slots a site may have, the one that it has, or should take. */
+static inline uint64_t trace_slot_of(const struct trace_coder *c, uint64_t site)
+{
+	uint64_t index = trace_slot_hash(site);
+
+	if (!trace_chained(site))
+		return TRACE_CHAINED;
+	if (trace_slot_known(c, &c->slot[index], site) || c->slot[index].chunk != c->chunk)
+		return index;
+	return index ^ 1;
+}
+
+/* A record of another site than foretold, of any kind; c->before is moved on. */
+TRACE_NOINLINE uint8_t *trace_put_other_any(struct trace_coder *c, uint8_t *out, uint64_t run, uint64_t before,
+					    const struct trace_record *r)
+{
+	uint64_t index = trace_slot_of(c, r->site), z;
+	unsigned extra = trace_extra(trace_site_kind(r->site)), n, told;
 	struct trace_slot *s = &c->slot[index];
 	uint16_t head = (uint16_t)index;
-	uint64_t z;
 
 	if (trace_slot_known(c, s, r->site)) {
 		told = trace_tell_any(s, before, r->addr, TRACE_SLOT_TURN, &z, &n);
 		out = trace_put_token(out, run, TRACE_TOKEN_SLOT);
-		return trace_put_head(out, index, told, z, n);
+		out = trace_put_head(out, index, told, z, n);
+	} else {
+		out = trace_put_token(out, run, TRACE_TOKEN_NEW);
+		__builtin_memcpy(out, &head, 2);
+		__builtin_memcpy(out + 2, r, sizeof(*r));
+		out += 2 + sizeof(*r);
+		trace_slot_take(c, s, r, before);
 	}
-	out = trace_put_token(out, run, TRACE_TOKEN_NEW);
-	__builtin_memcpy(out, &head, 2);
-	__builtin_memcpy(out + 2, r, sizeof(*r));
-	trace_slot_take(c, s, r, before);
-	return out + 2 + sizeof(*r);
-}
-
-/* A record of another site, whose slot is s, as trace_put_told(). */
-TRACE_INLINE uint8_t *trace_put_slot(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-				     unsigned index, uint64_t before, const struct trace_record **in)
-{
-	const struct trace_record *r = *in, *rest = r + 1;
-	unsigned n, told;
-	uint64_t z;
-
-	*in = rest;
-	if (!trace_is_never(s->delta)) {
-		told = trace_tell(s, before, r->addr, TRACE_SLOT_TURN, 0, &z, &n);
-		out = trace_put_token(out, run, TRACE_TOKEN_SLOT);
-		return trace_put_head(out, index, told, z, n);
-	}
-	out = trace_put_other(c, out, run, before, r);
-	out = trace_encode_extra(c, out, &rest, trace_extra(trace_site_kind(r->site)));
-	*in = rest;
-	return out;
-}
-
-/* A stamp, or a record whose site is new: *in and c->before are moved on. */
-TRACE_NOINLINE uint8_t *trace_encode_new(struct trace_coder *c, uint8_t *out, uint64_t run,
-					 const struct trace_record **in)
-{
-	const struct trace_record *r = (*in)++;
-	unsigned extra = trace_extra(trace_site_kind(r->site));
-
-	out = trace_put_other(c, out, run, c->before->addr, r);
-	trace_chain(c, &c->slot[trace_slot_of(r->site)]);
+	trace_chain(c, s);
 	if (!trace_chained(r->site))
 		c->time = r->addr;
-	return extra ? trace_encode_extra(c, out, in, extra) : out;
+	return extra ? trace_encode_extra(c, out, r + 1, extra) : out;
 }
 
 /*
@@ -300,14 +324,13 @@ TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace
 	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);	/* all foretold since */
 	uint64_t turn = cycle->turn, before = c->before->addr;
 
-	while (in < end) {
+	while (__builtin_expect(in < end, 1)) {
 		uint64_t addr = in->addr, base = p->was.addr;
 
 		if (__builtin_expect(p->was.site != in->site, 0)) {
 			if (trace_chained(in->site))
 				break;
-			out = trace_put_other(c, out, (uintptr_t)in - from, before, in);
-			c->time = addr;
+			out = trace_put_other_any(c, out, (uintptr_t)in - from, before, in);
 			from = (uintptr_t)++in;
 			continue;
 		}
@@ -330,12 +353,10 @@ TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace
 		}
 		p->was.addr = addr;
 		before = addr;
-		if (p == last) {
-			p = cycle->place;
-			turn++;
-		} else {
-			p++;
-		}
+		if (p++ != last)
+			continue;
+		p = cycle->place;
+		turn++;
 	}
 	c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
 	cycle->next = p;
@@ -365,7 +386,9 @@ trace_encode_loop(struct trace_coder *c, uint8_t *out, const struct trace_record
 static inline const struct trace_record *trace_ahead(const struct trace_record *in,
 						     const struct trace_record *end, uint32_t n)
 {
-	return (uintptr_t)end - (uintptr_t)in > (uint64_t)n << 4 ? in + n : end;
+	uintptr_t ahead = (uintptr_t)in + ((uintptr_t)n << 4);	/* no addition to a pointer, which may go too far */
+
+	return ahead < (uintptr_t)end ? (const struct trace_record *)ahead : end;
 }
 
 /*
@@ -376,68 +399,71 @@ static inline const struct trace_record *trace_ahead(const struct trace_record *
 static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 				    const struct trace_record *in, const struct trace_record *end)
 {
-	struct trace_slot *before = c->before;
-	uint64_t addr = before->addr;						/* of the record before */
+	struct trace_slot *before = c->before, *s;
 	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);		/* all foretold since */
 	uint32_t patience = TRACE_CYCLE_AFTER;
 	const struct trace_record *look = trace_ahead(in, end, patience);	/* for a loop */
+	const struct trace_record *at;		/* so that `in` itself stays in a register */
 
 	for (;;) {
-		struct trace_slot *s = before->next;
-		const struct trace_record *at;	/* so that `in` itself stays in a register */
-		uint64_t was = addr, off, site;
-		unsigned index;
+		uint64_t off, index;
+		unsigned n;
 
-		if (__builtin_expect(in >= look, 0)) {
-			if (in >= end)
-				break;
-			c->before = before;
-			c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
-			at = in;
-			out = trace_encode_loop(c, out, &at, end);
-			in = at;
-			before = c->before;
-			addr = before->addr;
-			from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);
-			if (in - look < TRACE_CYCLE_SHORT)
-				patience *= 2;
-			look = trace_ahead(in, end, patience);
-			continue;
-		}
-		site = in->site;
-		addr = in->addr;
-		if (s->site == site) {
-			off = addr - (s->relative ? was : s->addr) - s->delta;
+		for (; __builtin_expect(in < look, 1); in++) {
+			uint64_t addr = in->addr;
+
+			s = before->next;
+			if (__builtin_expect(s->site != in->site, 0))
+				goto other;
+			off = addr - s->delta - (s->relative ? before : s)->addr;
 			/* Not `==`: the next address would be made from this guess, not read. */
 			__asm__("" : "+r"(off));
+			if (__builtin_expect(off != 0, 0))
+				goto told;
+			s->addr = addr;
+			s->last = s->stride;
 			before = s;
-			if (__builtin_expect(!off, 1)) {
-				s->addr = addr;
-				s->last = s->stride;
-				in++;
-				continue;
-			}
-			out = trace_put_told(c, out, (uintptr_t)in - from, s, was, &in);
-			from = (uintptr_t)in;
-			continue;
 		}
-		index = trace_slot_hash(site);		/* no stamp is there */
+		if (in >= end)
+			break;
+		c->before = before;
+		c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
+		at = in;
+		out = trace_encode_loop(c, out, &at, end);
+		in = at;
+		before = c->before;
+		from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);
+		if (in - look < TRACE_CYCLE_SHORT)
+			patience *= 2;
+		look = trace_ahead(in, end, patience);
+		continue;
+told:
+		out = trace_put_told(c, out, (uintptr_t)in - from, s, before->addr, &in);
+		before = s;
+		from = (uintptr_t)in;
+		continue;
+other:
+		index = trace_slot_hash(in->site);		/* no stamp is there */
 		s = &c->slot[index];
 		__asm__("" : "+r"(s));			/* else it is made from `index` again and again */
-		if (trace_slot_known(c, s, site)) {
-			look = trace_ahead(in, end, patience);
+		if (__builtin_expect(trace_slot_known(c, s, in->site) &&
+				     trace_tell(s, before->addr, in->addr, 1, &off), 1)) {
 			before->next = s;
 			before = s;
-			out = trace_put_slot(c, out, (uintptr_t)in - from, s, index, was, &in);
+			off = trace_zigzag(off);
+			/* No branch: whether there is a difference is hard to foretell. */
+			n = ((63 - (unsigned)__builtin_clzll(off | 1)) >> 3) + (off != 0);
+			out = trace_put_token(out, (uintptr_t)in - from, TRACE_TOKEN_SLOT);
+			out = trace_put_head(out, index, n, off, n);
+			look = trace_ahead(in, end, patience);
+			in++;
 		} else {
 			c->before = before;
-			if (trace_chained(site))
+			if (trace_chained(in->site))
 				look = trace_ahead(in, end, patience);
-			at = in;
-			out = trace_encode_new(c, out, (uintptr_t)in - from, &at);
-			in = at;
+			out = trace_put_other_any(c, out, (uintptr_t)in - from, before->addr, in);
+			in = trace_behind(in);
 			before = c->before;
-			addr = before->addr;
 		}
 		from = (uintptr_t)in;
 	}

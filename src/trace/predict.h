@@ -83,16 +83,6 @@ static inline int trace_chained(uint64_t site)
 	return trace_site_kind(site) != TRACE_STAMP;
 }
 
-static inline unsigned trace_slot_hash(uint64_t site)
-{
-	return (unsigned)(site * 0x9e3779b97f4a7c15ull >> 54);
-}
-
-static inline unsigned trace_slot_of(uint64_t site)
-{
-	return trace_chained(site) ? trace_slot_hash(site) : TRACE_CHAINED;
-}
-
 static inline uint64_t trace_zigzag(uint64_t delta)
 {
 	return delta << 1 ^ -(delta >> 63);
@@ -105,7 +95,7 @@ static inline uint64_t trace_unzigzag(uint64_t z)
 
 static inline unsigned trace_bytes(uint64_t v)
 {
-	return v ? (71 - (unsigned)__builtin_clzll(v)) / 8 : 0;
+	return v ? ((63 - (unsigned)__builtin_clzll(v)) >> 3) + 1 : 0;
 }
 
 /* Little-endian on purpose: x86-64 and aarch64 both are. */

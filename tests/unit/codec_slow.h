@@ -35,10 +35,20 @@ static bool turns(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t
 	return turn;
 }
 
+/* A site has one of two slots, the first if that is free or its own. */
+static unsigned slot_of(const struct trace_coder *c, uint64_t site)
+{
+	unsigned index = (unsigned)trace_slot_hash(site);
+
+	if (trace_site_kind(site) == TRACE_STAMP)
+		return TRACE_CHAINED;
+	return c->slot[index].site == 0 || c->slot[index].site == site ? index : index ^ 1;
+}
+
 /* A record that is not foretold, as codec.h has it. */
 static uint8_t *put_record(struct trace_coder *c, uint8_t *p, uint64_t counted, const struct trace_record *r)
 {
-	unsigned index = trace_slot_of(r->site), n;
+	unsigned index = slot_of(c, r->site), n;
 	struct trace_slot *s = &c->slot[index], *before = c->before;
 	uint64_t z;
 	bool turn;
