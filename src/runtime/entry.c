@@ -86,35 +86,15 @@ uintptr_t snarlrt_thunk_restart(uintptr_t rip)
 	return start ? start : rip;
 }
 
-/*
- * The common cases within one granule, and shared memory within two: false if it
- * is anything else, or the ring needs attention.
- */
+/* Shared memory within one granule or two: false if it is anything else, or the ring needs attention. */
 static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t site)
 {
-	uint16_t *s = (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2), seen = *s;
+	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
 	uint64_t bytes = (addr & 7) + (1u << (site >> 56 & TRACE_SIZE_MASK));
 
-	if ((uintptr_t)tls->cur % STAMP_BYTES == 0 || !tls->own_uncut || bytes > 16 ||
-	    addr > TRACE_ADDR_MASK >> 1)
-		return false;
-	if (seen == SHADOW_SHARED && (bytes <= 8 || s[1] == SHADOW_SHARED)) {
-		;
-	} else if (bytes > 8) {
-		return false;
-	} else if (seen == 0) {
-		if (!__atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED,
-						 __ATOMIC_RELAXED))
-			return false;
-		tls->undecided++;
-	} else if ((seen | 1) != tls->own && !(seen & 1 && snarlrt.profiling)) {
-		__atomic_store_n(s, SHADOW_SHARED, __ATOMIC_RELAXED);
-		if (seen & 1)
-			shadow_count_cut(tls, 1);
-	} else {
-		return false;
-	}
-	return snarlrt_append_quick(addr, site);
+	return (uintptr_t)tls->cur % STAMP_BYTES != 0 && tls->own_uncut && addr <= TRACE_ADDR_MASK >> 1 &&
+	       *s == SHADOW_SHARED && (bytes <= 8 || (bytes <= 16 && s[1] == SHADOW_SHARED)) &&
+	       snarlrt_append_quick(addr, site);
 }
 
 bool snarlrt_timed;

@@ -172,7 +172,13 @@ entry __tsan_\name
 7:	movabsq $((\op) << 48), %rsi
 	orq (%rsp), %rsi
 	jmp tell_access
-8:	movabsq $((\op) << 48), %rsi
+8:	.if \size == 16
+	call snarlrt_touch16
+	.else
+	call snarlrt_touch
+	.endif
+	je 1b
+	movabsq $((\op) << 48), %rsi
 	orq (%rsp), %rsi
 	jmp snarlrt_access
 	.size __tsan_\name, . - __tsan_\name
@@ -334,7 +340,7 @@ entry \name
 	cmpw $-1, %cx
 	je 2f
 0:	cmpw %cx, TLS(OWN_UNCUT)
-	jne \slow
+	jne 6f
 	cmpb $0, snarlrt_timed(%rip)
 	jne \slow
 	incl TLS(UNDECIDED)
@@ -347,6 +353,12 @@ entry \name
 	movq %rcx, TLS(CUR)
 	restartable 1b
 	ret
+6:	call snarlrt_touch
+	je 1b
+	jmp \slow
+7:	call snarlrt_touch16
+	je 1b
+	jmp \slow
 2:	pushq %rdx
 	pushq %rsi
 	pushq %rdi
@@ -371,9 +383,11 @@ entry \name
 	cmpl $-1, %ecx			/* both granules shared, … */
 	je 2b
 	cmpw %cx, TLS(OWN_UNCUT)	/* … or both private and not cut? */
-	jne \slow
+	jne 7b
 	shrl $16, %ecx
-	jmp 0b
+	cmpw %cx, TLS(OWN_UNCUT)
+	je 0b
+	jmp \slow
 	.size \name, . - \name
 .endm
 

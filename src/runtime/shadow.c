@@ -27,6 +27,12 @@
 #define LONGEST (1ull << 32)		/* stride that no number of turns makes overflow */
 #define EACH 0x0001000100010001ull	/* times a value: that of four granules */
 
+/* Numbers in shadow_x86_64.S. */
+_Static_assert(offsetof(struct snarlrt, mode) == 0 && offsetof(struct snarlrt, profiling) == 5 &&
+	       offsetof(struct snarlrt, threaded) == 7 && SNARLRT_RECORD == 1 &&
+	       offsetof(struct snarlrt_thread, live) == 8 && offsetof(struct snarlrt_thread, claims) == 328 &&
+	       offsetof(struct live_slot, cut_locations) == 40 && SHADOW_BASE == 0x7fff8000, "numbers");
+
 struct marks {
 	uint64_t page[MARKS];	/* when memory was last reset there */
 	uint64_t last;		/* the latest of them, or later */

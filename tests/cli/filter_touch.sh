@@ -1,0 +1,114 @@
+# Memory that a thread touched, and of which the window has cut some, is touched by another one, by accesses of each
+# size: what comes to be shared without its history is counted granule by granule, and once. Before there is
+# a second thread as well as then.
+. "$SNARL_ROOT/tests/lib.sh"
+need jq
+
+cat >touch.c <<'end_c'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define COUNT 64
+#define NOISE 300000
+
+struct pair {
+	uint64_t a, b;
+};
+static _Alignas(16) volatile uint64_t words[COUNT];
+static _Alignas(16) struct pair pairs[COUNT];
+static volatile uint64_t scratch, noise;
+static pthread_barrier_t barrier;
+
+/* Of the number of a pair or word: what is touched before the window is full, and what behind. */
+enum { FIRST = 1, SECOND = 2, LATE = 4 };
+
+__attribute__((noinline)) static void copy(struct pair *to, const struct pair *from)
+{
+	__asm__ volatile("" : "+r"(to), "+r"(from));	/* gcc would pass the values, and read them unseen */
+	*to = *from;
+	__asm__ volatile("" : : "r"(to) : "memory");
+}
+
+static void set(volatile uint64_t *p)
+{
+	*p = 1;
+}
+
+static void own(int early, int late)
+{
+	struct pair from = { 3, 4 };
+
+	for (int i = 0; i < COUNT; i++) {
+		if (early && i & FIRST)
+			set(&words[i]), set(&pairs[i].a);
+		if (early && i & SECOND)
+			set(&pairs[i].b);
+		if (late && i & LATE)
+			set(&words[i]), copy(&pairs[i], &from);
+	}
+}
+
+static void take(void)
+{
+	struct pair sum;
+
+	for (int i = 0; i < COUNT; i++) {
+		volatile void *p = &words[i];
+
+		switch (i >> 3 & 3) {
+		case 0: scratch += *(volatile uint8_t *)p; break;
+		case 1: scratch += *(volatile uint16_t *)p; break;
+		case 2: scratch += *(volatile uint32_t *)p; break;
+		case 3: scratch += *(volatile uint64_t *)p; break;
+		}
+		copy(&sum, &pairs[i]);
+	}
+}
+
+static void *taker(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	take();
+	take();
+	pthread_barrier_wait(&barrier);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	int before = argc > 1 && atoi(argv[1]);
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	if (before)
+		own(1, 0);
+	pthread_create(&thread, NULL, taker, NULL);
+	pthread_barrier_wait(&barrier);
+	if (!before)
+		own(1, 0);
+	/* Its own history is cut, too, but nobody else asks for that. */
+	for (int i = 0; i < NOISE; i++)
+		set(&noise);
+	own(0, 1);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	own(1, 1);
+	pthread_join(thread, NULL);
+	return 0;
+}
+end_c
+
+# 32 words, and of 64 pairs the 32 first and the 32 second halves. `scratch` is only the taker's.
+for cc in $(compilers); do
+	for option in -O0 -O2 -mavx '-O1 -fpie -pie' '-O1 --no-inline'; do
+		wrap $cc touch.c prog $option --no-loops --no-bunches -pthread
+		for before in 0 1; do
+			$fixed snarl record --json --window 64K --out t.snarl -- ./prog $before >json 2>err </dev/null ||
+				{ cat err; fail "$cc $option: cannot record"; }
+			locations=$(jq .losses.cut_locations json)
+			[ "$locations" = 96 ] || fail "$cc $option $before: $locations locations were cut"
+		done
+	done
+done
