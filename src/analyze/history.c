@@ -20,8 +20,9 @@ _Static_assert(sizeof(struct history_share) == HISTORY_UNIT, "a unit");
 
 static void set_blocks(struct history *h, size_t room)
 {
-	h->cells = pages_grow(h->cells, h->block_room * HISTORY_LINE * sizeof(*h->cells),
-			      room * HISTORY_LINE * sizeof(*h->cells));
+	for (unsigned g = 0; g < HISTORY_LINE; g++)
+		pages_open(history_cell(h, 0, g), h->block_room * sizeof(*h->cells),
+			   room * sizeof(*h->cells));
 	h->blocks = pages_grow(h->blocks, h->block_room * sizeof(*h->blocks),
 			       room * sizeof(*h->blocks));
 	h->block_room = room;
@@ -50,9 +51,10 @@ static void mark(void *ctx);
 
 void history_init(struct history *h, struct moments *moments)
 {
-	*h = (struct history){ .moments = moments, .block_limit = HISTORY_CELLS / HISTORY_LINE,
+	*h = (struct history){ .moments = moments, .block_limit = HISTORY_BLOCKS,
 			       .unit_limit = HISTORY_UNITS,
 			       .slot_count = 1024, .what_size = 256, .what_count = 1 };
+	h->cells = pages_reserve(HISTORY_CELLS * sizeof(*h->cells));
 	set_blocks(h, FIRST_ROOM);
 	set_units(h, FIRST_ROOM * HISTORY_LINE);
 	h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
@@ -69,7 +71,7 @@ void history_init(struct history *h, struct moments *moments)
 
 void history_free(struct history *h)
 {
-	pages_free(h->cells, h->block_room * HISTORY_LINE * sizeof(*h->cells));
+	pages_free(h->cells, HISTORY_CELLS * sizeof(*h->cells));
 	pages_free(h->blocks, h->block_room * sizeof(*h->blocks));
 	pages_free(h->units, h->unit_room * HISTORY_UNIT);
 	map_free(&h->regions);
@@ -84,38 +86,51 @@ void history_free(struct history *h)
 	*h = (struct history){ 0 };
 }
 
+/* The cell, if it is in use. Where none of the line's is, nothing is touched. */
+static const struct history_cell *used_cell(const struct history *h, uint32_t block, unsigned g)
+{
+	const struct history_cell *c = history_cell(h, block, g);
+
+	return h->blocks[h->blocks[block].ring].used >> g & 1 && c->bytes ? c : NULL;
+}
+
+static void mark_cell(const struct history *h, const struct history_cell *c)
+{
+	struct moment kept;
+
+	moments_mark(h->moments, &c->last);
+	if (c->older)
+		moments_mark(h->moments, history_older(h, c));
+	/* If there is one, the last access is it. */
+	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
+		kept.situation = history_rep_situation(h, c, i);
+		moments_mark(h->moments, &kept);
+	}
+	for (unsigned i = 0; i < c->pair_count; i++) {
+		kept.situation = history_pair(h, c, i)->p.situation;
+		moments_mark(h->moments, &kept);
+		kept.situation = history_pair(h, c, i)->i.situation;
+		moments_mark(h->moments, &kept);
+	}
+}
+
 static void mark(void *ctx)
 {
 	const struct history *h = ctx;
-	struct moment kept;
+	const struct history_cell *c;
 
-	for (size_t n = HISTORY_LINE; n < h->block_count * HISTORY_LINE; n++) {
-		const struct history_cell *c = &h->cells[n];
-
-		if (!c->bytes)
-			continue;
-		moments_mark(h->moments, &c->last);
-		if (c->older)
-			moments_mark(h->moments, history_older(h, c));
-		/* If there is one, the last access is it. */
-		for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
-			kept.situation = history_rep_situation(h, c, i);
-			moments_mark(h->moments, &kept);
-		}
-		for (unsigned i = 0; i < c->pair_count; i++) {
-			kept.situation = history_pair(h, c, i)->p.situation;
-			moments_mark(h->moments, &kept);
-			kept.situation = history_pair(h, c, i)->i.situation;
-			moments_mark(h->moments, &kept);
-		}
-	}
+	for (uint32_t b = 1; b < h->block_count; b++)
+		for (unsigned g = 0; g < HISTORY_LINE; g++)
+			if ((c = used_cell(h, b, g)))
+				mark_cell(h, c);
 }
 
 /* There is no room: what was known is lost. */
 static void forget_all(struct history *h)
 {
-	for (size_t n = HISTORY_LINE; n < h->block_count * HISTORY_LINE; n++)
-		h->dropped += h->cells[n].bytes != 0;
+	for (uint32_t b = 1; b < h->block_count; b++)
+		for (unsigned g = 0; g < HISTORY_LINE; g++)
+			h->dropped += used_cell(h, b, g) != NULL;
 	memset(h->slots, 0, h->slot_count * sizeof(*h->slots));
 	map_free(&h->regions);
 	h->region = 0;
@@ -128,9 +143,9 @@ static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uin
 	uint32_t n = (uint32_t)h->block_count++;
 	struct history_block *b = &h->blocks[n];
 
-	if (n < h->block_most)
-		memset(&h->cells[n * HISTORY_LINE], 0, HISTORY_LINE * sizeof(*h->cells));
-	else
+	for (unsigned g = 0; g < HISTORY_LINE && n < h->block_most; g++)
+		*history_cell(h, n, g) = (struct history_cell){ 0 };
+	if (n >= h->block_most)
 		h->block_most = h->block_count;
 	*b = (struct history_block){ .line = line, .thread = thread, .next = n, .ring = n };
 	if (ring) {
@@ -151,7 +166,7 @@ static uint32_t begin_share(struct history *h, uint32_t ring)
 	memset(share, 0, sizeof(*share));
 	do {
 		for (unsigned g = 0; g < HISTORY_LINE; g++)
-			if (h->cells[b * HISTORY_LINE + g].wrote)
+			if (h->blocks[ring].used >> g & 1 && history_cell(h, b, g)->wrote)
 				share->writer[g] = thread;
 		b = h->blocks[b].next;
 	} while (b != ring);
@@ -220,7 +235,7 @@ void history_go(struct history *h, uint64_t line, uint32_t thread)
 /* The thread begins to use bytes of the granule. If several had it, their cells know. */
 static void begin_cell(struct history *h, struct history_cell *c, uint32_t epoch, uint8_t bytes)
 {
-	uint32_t n = (uint32_t)(c - h->cells), g = n % HISTORY_LINE, block = n / HISTORY_LINE;
+	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
 	struct history_block *ring = &h->blocks[h->blocks[block].ring];
 	struct history_share *share;
 	struct history_cell *o;
@@ -235,7 +250,7 @@ static void begin_cell(struct history *h, struct history_cell *c, uint32_t epoch
 	if (!ring->share)
 		return;
 	for (uint32_t b = h->blocks[block].next; b != block; b = h->blocks[b].next) {
-		o = &h->cells[b * HISTORY_LINE + g];
+		o = history_cell(h, b, g);
 		if (!o->bytes || h->blocks[b].thread == h->blocks[block].thread)
 			continue;
 		o->shared = c->shared = 1;
@@ -251,14 +266,14 @@ static void begin_cell(struct history *h, struct history_cell *c, uint32_t epoch
 
 void history_wrote(struct history *h, struct history_cell *c)
 {
-	uint32_t n = (uint32_t)(c - h->cells), thread = h->blocks[n / HISTORY_LINE].thread;
-	uint32_t share = h->blocks[h->blocks[n / HISTORY_LINE].ring].share, *writer;
+	const struct history_block *b = &h->blocks[history_block_of(h, c)];
+	uint32_t share = h->blocks[b->ring].share, *writer;
 
 	c->wrote = 1;
 	if (!share)
 		return;
-	writer = &history_share(h, share)->writer[n % HISTORY_LINE];
-	*writer = *writer && *writer != thread ? HISTORY_MANY : thread;
+	writer = &history_share(h, share)->writer[history_granule_of(h, c)];
+	*writer = *writer && *writer != b->thread ? HISTORY_MANY : b->thread;
 }
 
 /* Not the first cell of the thread for this granule, or one of several. */
@@ -266,7 +281,7 @@ static void place_among(struct history *h, struct history_cell *first, uint32_t 
 			uint8_t bytes, struct history_place *out)
 {
 	struct history_cell *c = first, *exact = NULL, *end = first;
-	uint32_t block = (uint32_t)(first - h->cells) / HISTORY_LINE, n;
+	uint32_t block = history_block_of(h, first), n;
 	bool shared = false;
 
 	out->recent = NULL;
@@ -286,9 +301,8 @@ static void place_among(struct history *h, struct history_cell *first, uint32_t 
 	} else if (!exact) {
 		n = add_block(h, h->blocks[block].line, h->blocks[block].thread,
 			      h->blocks[block].ring);
-		n = n * HISTORY_LINE + (uint32_t)(first - h->cells) % HISTORY_LINE;
-		end->next = n;
-		exact = &h->cells[n];
+		exact = history_cell(h, n, history_granule_of(h, first));
+		end->next = (uint32_t)(exact - h->cells) & (HISTORY_CELLS - 1);
 		begin_cell(h, exact, epoch, bytes);
 	}
 	out->cell = exact;
@@ -306,7 +320,7 @@ void history_place_other(struct history *h, struct history_cell *first, uint32_t
 		begin_cell(h, first, epoch, bytes);
 	} else {	/* the line is this thread's */
 		first->bytes = bytes;
-		h->blocks[h->here.block].used |= 1u << (first - h->cells) % HISTORY_LINE;
+		h->blocks[h->here.block].used |= 1u << history_granule_of(h, first);
 	}
 	out->cell = first;
 	out->recent = NULL;
@@ -315,7 +329,7 @@ void history_place_other(struct history *h, struct history_cell *first, uint32_t
 
 uint32_t history_thread(const struct history *h, const struct history_cell *cell)
 {
-	return h->blocks[(cell - h->cells) / HISTORY_LINE].thread;
+	return h->blocks[history_block_of(h, cell)].thread;
 }
 
 /* `a` was used after `b`. */
@@ -334,13 +348,13 @@ static bool is_later(const struct history *h, const struct history_cell *a,
 size_t history_others(struct history *h, const struct history_cell *cell, uint8_t bytes,
 		      const struct history_cell *const **others)
 {
-	uint32_t n = (uint32_t)(cell - h->cells), block = n / HISTORY_LINE, g = n % HISTORY_LINE;
+	uint32_t block = history_block_of(h, cell), g = history_granule_of(h, cell);
 	uint32_t thread = h->blocks[block].thread;
 	const struct history_cell *c;
 	size_t count = 0, i;
 
 	for (uint32_t b = h->blocks[block].next; b != block; b = h->blocks[b].next) {
-		c = &h->cells[b * HISTORY_LINE + g];
+		c = history_cell(h, b, g);
 		if (h->blocks[b].thread == thread || !(c->bytes & bytes))
 			continue;
 		h->others = xgrow(h->others, count, &h->other_capacity, sizeof(*h->others));
@@ -374,6 +388,7 @@ static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64
 	uint64_t granule = line * HISTORY_LINE;
 	struct history_block *ring;
 	uint32_t b = s->block;
+	unsigned gone = 0;	/* bits: granules in use */
 
 	if (!s->key)
 		return;
@@ -381,6 +396,7 @@ static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64
 	for (uint32_t g = 0; g < HISTORY_LINE; g++) {
 		if (granule + g < first || granule + g >= end)
 			continue;
+		gone |= ring->used & 1u << g;
 		ring->used &= ~(1u << g);
 		ring->shared &= ~(1u << g);
 		if (!ring->share)
@@ -390,11 +406,12 @@ static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64
 	}
 	do {
 		for (uint32_t g = 0; g < HISTORY_LINE; g++) {
-			struct history_cell *c = &h->cells[b * HISTORY_LINE + g];
-			uint32_t next = c->next;
+			struct history_cell *c = history_cell(h, b, g);
+			uint32_t next;
 
-			if (!c->bytes || granule + g < first || granule + g >= end)
+			if (!(gone >> g & 1) || !c->bytes)
 				continue;
+			next = c->next;
 			history_empty(h, c);
 			*c = (struct history_cell){ .next = next };
 		}

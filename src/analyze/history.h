@@ -28,6 +28,7 @@
 #define HISTORY_EPOCHS 4u
 #define HISTORY_LINE 4u			/* granules of a line */
 #define HISTORY_CELLS (1u << 24)	/* 1 GiB */
+#define HISTORY_BLOCKS (HISTORY_CELLS / HISTORY_LINE)
 #define HISTORY_UNITS (1u << 24)	/* 1 GiB */
 #define HISTORY_UNIT 64u
 #define HISTORY_EXTENTS (1u << 22)	/* 192 MiB */
@@ -179,7 +180,7 @@ struct history_ahead {
 
 struct history {
 	struct moments *moments;
-	struct history_cell *cells;	/* HISTORY_LINE of each block; block 0 is none */
+	struct history_cell *cells;	/* history_cell(); block 0 is none */
 	struct history_block *blocks;
 	size_t block_count, block_room, block_limit;
 	size_t block_enough, unit_enough;	/* beyond, history_make_room() has to help */
@@ -345,6 +346,26 @@ void history_empty(struct history *h, struct history_cell *c);
 /* For history.c and history_note.c: to keep the kinds. */
 void history_kinds_add(struct history *h, uint32_t *place, bool pair, uint32_t core);
 void history_kinds_forget(struct history *h, const struct history_share *share, unsigned granule);
+
+/*
+ * Cells of the first granules of all blocks are side by side, and so on. Of a record's fields
+ * often few are followed, and the same of all records: what was never touched takes no memory.
+ */
+static inline struct history_cell *history_cell(const struct history *h, uint32_t block, unsigned granule)
+{
+	return &h->cells[(size_t)granule * HISTORY_BLOCKS + block];
+}
+
+static inline uint32_t history_block_of(const struct history *h, const struct history_cell *c)
+{
+	return (uint32_t)(c - h->cells) % HISTORY_BLOCKS;
+}
+
+/* Within its line. */
+static inline unsigned history_granule_of(const struct history *h, const struct history_cell *c)
+{
+	return (uint32_t)(c - h->cells) / HISTORY_BLOCKS;
+}
 
 /* What several threads have of a line; it must be shared. */
 static inline struct history_share *history_share(const struct history *h, uint32_t unit)

@@ -76,7 +76,7 @@ static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g
 
 	make(h, place, ROOM);
 	do {
-		const struct history_cell *c = &h->cells[b * HISTORY_LINE + g];
+		const struct history_cell *c = history_cell(h, b, g);
 
 		for (unsigned i = 0; c->bytes && i < c->rep_count; i++)
 			history_kinds_add(h, place, false, h->whats[(uint32_t)history_rep_key(h, c, i)].core);
@@ -96,11 +96,11 @@ void history_kinds_forget(struct history *h, const struct history_share *share, 
 
 struct history_kinds *history_kinds(struct history *h, const struct history_cell *c)
 {
-	uint32_t n = (uint32_t)(c - h->cells), block = n / HISTORY_LINE;
-	uint32_t *place = &history_share(h, h->here.share)->kinds[n % HISTORY_LINE];
+	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
+	uint32_t *place = &history_share(h, h->here.share)->kinds[g];
 
 	if (h->blocks[h->blocks[block].ring].crowd < HISTORY_CROWD)
 		return NULL;
-	begin(h, place, block, n % HISTORY_LINE);
+	begin(h, place, block, g);
 	return kinds_at(h, *place)->count[0] == HISTORY_UNKNOWN ? NULL : kinds_at(h, *place);
 }

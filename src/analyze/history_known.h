@@ -44,7 +44,7 @@ static inline void history_place(struct history *h, uint64_t granule, uint32_t t
 	/* Mostly where the access before was. */
 	if (h->here.key != key_of(line, thread))
 		history_go(h, line, thread);
-	c = &h->cells[(size_t)h->here.block * HISTORY_LINE + g];
+	c = history_cell(h, h->here.block, g);
 	out->ordered = true;
 	if (__builtin_expect(c->bytes == bytes && !c->next, 1)) {
 		out->cell = out->recent = c;
@@ -178,10 +178,11 @@ static inline bool history_has_pair(const struct history *h, struct history_cell
 /* Another thread than the cell's wrote to the granule. */
 static inline bool history_written(const struct history *h, const struct history_cell *c)
 {
-	size_t n = (size_t)(c - h->cells);
-	uint32_t writer = h->here.share ? history_share(h, h->here.share)->writer[n % HISTORY_LINE] : 0;
+	uint32_t writer = 0;
 
-	return writer && (writer == HISTORY_MANY || writer != h->blocks[n / HISTORY_LINE].thread);
+	if (h->here.share)
+		writer = history_share(h, h->here.share)->writer[history_granule_of(h, c)];
+	return writer && (writer == HISTORY_MANY || writer != h->blocks[history_block_of(h, c)].thread);
 }
 
 /*
@@ -195,7 +196,7 @@ static inline struct history_kinds *history_kinds_here(struct history *h, const 
 
 	if (!h->here.share)
 		return NULL;
-	place = history_share(h, h->here.share)->kinds[(size_t)(c - h->cells) % HISTORY_LINE];
+	place = history_share(h, h->here.share)->kinds[history_granule_of(h, c)];
 	if (!place)
 		return history_kinds(h, c);
 	k = unit_at(h, place);
@@ -209,7 +210,7 @@ static inline void history_kinds_note(struct history *h, const struct history_ce
 
 	if (!c->shared)
 		return;
-	place = &history_share(h, h->here.share)->kinds[(size_t)(c - h->cells) % HISTORY_LINE];
+	place = &history_share(h, h->here.share)->kinds[history_granule_of(h, c)];
 	if (*place)
 		history_kinds_add(h, place, pair, core);
 }

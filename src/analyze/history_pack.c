@@ -16,9 +16,9 @@
 
 static uint64_t granule_of(const struct history *h, const struct history_cell *c)
 {
-	uint32_t n = (uint32_t)(c - h->cells);
+	uint64_t line = h->blocks[history_block_of(h, c)].line;
 
-	return (h->blocks[n / HISTORY_LINE].line * HISTORY_LINE + n % HISTORY_LINE) * GRANULE_BYTES;
+	return (line * HISTORY_LINE + history_granule_of(h, c)) * GRANULE_BYTES;
 }
 
 static unsigned first_of(const struct history_cell *c)

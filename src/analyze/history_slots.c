@@ -83,9 +83,9 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 		if (a->block && s->share)
 			__builtin_prefetch(history_share(h, s->share), 1);
 	}
-	__builtin_prefetch(&h->cells[(size_t)a->block * HISTORY_LINE + a->granule], 1);
+	__builtin_prefetch(history_cell(h, a->block, a->granule), 1);
 
 	a = &h->ahead[(n - 2 * HISTORY_AHEAD) % size];
 	if (a->block)
-		prefetch_rest(h, &h->cells[(size_t)a->block * HISTORY_LINE + a->granule]);
+		prefetch_rest(h, history_cell(h, a->block, a->granule));
 }

@@ -66,6 +66,23 @@ void *pages_grow(void *old, size_t from, size_t to)
 	return p;
 }
 
+void *pages_reserve(size_t size)
+{
+	void *p = map_aligned(size, PROT_NONE);
+
+	return p == MAP_FAILED ? xmalloc(SIZE_MAX / 2) : p;
+}
+
+void pages_open(void *p, size_t from, size_t to)
+{
+	uint8_t *at = (uint8_t *)p + from;
+
+	if (mprotect(at, to - from, PROT_READ | PROT_WRITE) < 0)
+		xmalloc(SIZE_MAX / 2);	/* says it */
+	if (from % HUGE_PAGE == 0 && to - from >= HUGE_PAGE)
+		madvise(at, to - from, MADV_HUGEPAGE);
+}
+
 void pages_free(void *p, size_t size)
 {
 	if (p)

@@ -12,4 +12,11 @@
 void *pages_grow(void *old, size_t from, size_t to);
 void pages_free(void *p, size_t size);
 
+/*
+ * Arrays that stay where they are: addresses for `size` bytes, a multiple of 2 MiB, and no memory
+ * yet. What is opened, from `from` on to `to`, is as above; whole pages.
+ */
+void *pages_reserve(size_t size);
+void pages_open(void *p, size_t from, size_t to);
+
 #endif

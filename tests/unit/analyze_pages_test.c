@@ -1,0 +1,70 @@
+/*
+ * pages: arrays that grow keep what they had, and what is new is zero; those that stay where they are, too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyze/pages.h"
+
+#define PAGE 4096u
+#define MOST ((size_t)16 << 20)
+
+/* A byte of each page is its number; the last one that has it is before `size`. */
+static void fill(uint8_t *p, size_t from, size_t size)
+{
+	for (size_t i = from; i < size; i += PAGE)
+		p[i + i / PAGE % PAGE] = (uint8_t)(i / PAGE + 1);
+}
+
+static void assert_filled(const uint8_t *p, size_t size, size_t end)
+{
+	for (size_t i = 0; i < end; i += PAGE)
+		assert_int_equal(p[i + i / PAGE % PAGE], i < size ? (uint8_t)(i / PAGE + 1) : 0);
+}
+
+static void test_grow(void **state)
+{
+	uint8_t *p = NULL;
+	size_t size = 0;
+
+	(void)state;
+	for (size_t next = PAGE; next <= MOST; next *= 2) {
+		p = pages_grow(p, size, next);
+		assert_int_equal((uintptr_t)p % PAGE, 0);
+		assert_filled(p, size, next);
+		fill(p, size, next);
+		size = next;
+	}
+	pages_free(p, size);
+}
+
+static void test_stay(void **state)
+{
+	uint8_t *p = pages_reserve(2 * MOST), *second = p + MOST;
+	size_t size = 0;
+
+	(void)state;
+	for (size_t next = PAGE; next <= MOST; next *= 2) {
+		pages_open(p, size, next);
+		pages_open(second, size, next);
+		assert_filled(p, size, next);
+		assert_filled(second, size / 2, size / 2);
+		fill(p, size, next);
+		fill(second, size, next);
+		size = next;
+	}
+	assert_filled(p, size, size);
+	assert_filled(second, size, size);
+	pages_free(p, 2 * MOST);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_grow), cmocka_unit_test(test_stay) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
