@@ -175,10 +175,12 @@ entry __tsan_\name
 8:	.if \size == 16
 	call snarlrt_touch16
 	.else
+	testb $(\size - 1), %dil	/* it may go on in the next granule */
+	jne 3f
 	call snarlrt_touch
 	.endif
 	je 1b
-	movabsq $((\op) << 48), %rsi
+3:	movabsq $((\op) << 48), %rsi
 	orq (%rsp), %rsi
 	jmp snarlrt_access
 	.size __tsan_\name, . - __tsan_\name
@@ -353,7 +355,19 @@ entry \name
 	movq %rcx, TLS(CUR)
 	restartable 1b
 	ret
-6:	call snarlrt_touch
+6:	testb $7, %dil
+	je 8f
+	pushq %rax
+	rolq $8, %rax
+	movl %eax, %ecx
+	andl $7, %ecx
+	movl $-1, %eax
+	shll %cl, %eax
+	notl %eax
+	testl %edi, %eax		/* it may go on in the next granule */
+	popq %rax
+	jne \slow
+8:	call snarlrt_touch
 	je 1b
 	jmp \slow
 7:	call snarlrt_touch16

@@ -112,3 +112,43 @@ for cc in $(compilers); do
 		done
 	done
 done
+
+# Eight bytes by a pointer that is not aligned as its type: the half in the next granule counts, too.
+cat >across.c <<'end_c'
+#include <pthread.h>
+#include <stdint.h>
+
+static _Alignas(16) char memory[1024];
+static volatile uint32_t sum;
+
+__attribute__((noinline)) static void put(volatile uint64_t *p)
+{
+	*p = 7;
+}
+
+static void *taker(void *arg)
+{
+	for (int i = 0; i < 64; i++)
+		sum += *(volatile uint32_t *)(memory + 16 * i + 8);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 64; i++)
+		put((volatile uint64_t *)(memory + 16 * i + 4));
+	pthread_create(&thread, NULL, taker, NULL);
+	pthread_join(thread, NULL);
+	return 0;
+}
+end_c
+for cc in $(compilers); do
+	for option in -O1 '-O1 --no-inline'; do
+		wrap $cc across.c prog $option --no-loops -pthread
+		$fixed snarl record --out t.snarl -- ./prog 2>err </dev/null || { cat err; fail "$cc $option: cannot record"; }
+		writes=$(snarl dump --text t.snarl | grep -c ' write [^ ]*:8 ')
+		[ "$writes" = 64 ] || fail "$cc $option: $writes of 64 writes across granules"
+	done
+done
