@@ -135,6 +135,7 @@ static void on_site(void *context, size_t start, size_t end)
 	sites_jump(jump, start, end);
 	for (size_t i = 0; i < sizeof(jump); i++)
 		s->text[start + i] = jump[i];
+	sites_skip_split(s->text, start, end);
 	s->sites->off++;
 	s->sites->jump = s->text + start;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define SITES_JUMP_SIZE 2u
+#define SITES_CALL_SIZE 5u	/* a site ends with one */
 #define SITES_MAX_SIZE 120u	/* of a site: what a short jump over all of it can do, and a little less */
 
 /* An inlined site: `start` is its first byte, `end` the one behind, which is its pc in traces. */
@@ -24,6 +25,19 @@ static inline void sites_jump(uint8_t jump[SITES_JUMP_SIZE], size_t start, size_
 {
 	jump[0] = 0xeb;
 	jump[1] = (uint8_t)(end - start - SITES_JUMP_SIZE);
+}
+
+/*
+ * Before a site whose alignment is not known there is a jump to its call, for accesses that lie over two
+ * granules: it then goes behind the site. No other jump that ends before a site goes there.
+ */
+static inline void sites_skip_split(uint8_t *text, size_t start, size_t end)
+{
+	uint8_t *jump = text + start - SITES_JUMP_SIZE;
+
+	if (start >= SITES_JUMP_SIZE && (jump[0] == 0x75 || jump[0] == 0x77) &&
+	    jump[1] == end - start - SITES_CALL_SIZE)
+		jump[1] += SITES_CALL_SIZE;
 }
 
 /* Whether a site that ends at `end` has such a jump. So many bytes before it can be read. */

@@ -9,7 +9,6 @@
 
 #define SHIFT_AT 4u	/* in a site: c1 e8, of the shift */
 #define BLOCK 16u
-#define CALL_SIZE 5u
 
 struct bytes {
 	const uint8_t *at, *end;
@@ -56,10 +55,10 @@ static size_t site_size(const uint8_t *text, size_t left)
 	/* je to the end, before which there is a call */
 	if (!take_compare(&b, wide) || !TAKE(&b, "\x74", 1) || b.at[-1] > 0x7f)
 		return 0;
-	if ((size_t)(b.end - b.at) < b.at[-1] || b.at[-1] < CALL_SIZE)
+	if ((size_t)(b.end - b.at) < b.at[-1] || b.at[-1] < SITES_CALL_SIZE)
 		return 0;
 	end = b.at + b.at[-1];
-	if (end[-(int)CALL_SIZE] != 0xe8 || end - text > (ptrdiff_t)SITES_MAX_SIZE)
+	if (end[-(int)SITES_CALL_SIZE] != 0xe8 || end - text > (ptrdiff_t)SITES_MAX_SIZE)
 		return 0;
 	return (size_t)(end - text);
 }

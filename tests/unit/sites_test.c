@@ -291,6 +291,35 @@ static void test_jump(void **state)
 	assert_int_equal((int8_t)jump[1], SITES_MAX_SIZE - 2);
 }
 
+/* Only what goes to the site's call, from just before the site, is led behind it. */
+static void test_split(void **state)
+{
+	static const struct {
+		uint8_t jump, distance;
+		bool changed;
+	} cases[] = {
+		{ 0x75, 35, true }, { 0x77, 35, true }, { 0x74, 35, false }, { 0xeb, 35, false },
+		{ 0x75, 34, false }, { 0x75, 36, false }, { 0x75, 40, false }, { 0x75, 0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint8_t text[64] = { [8] = cases[i].jump, [9] = cases[i].distance };
+		uint8_t want[64];
+
+		memcpy(want, text, sizeof(want));
+		if (cases[i].changed)
+			want[9] = 40;
+		sites_skip_split(text, 10, 50);
+		assert_memory_equal(text, want, sizeof(want));
+		/* A site at the very start of the code. */
+		memcpy(text, want, sizeof(want));
+		sites_skip_split(text, 0, 40);
+		sites_skip_split(text, 1, 41);
+		assert_memory_equal(text, want, sizeof(want));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_scan_others),
 		cmocka_unit_test(test_scan_many),
 		cmocka_unit_test(test_jump),
+		cmocka_unit_test(test_split),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
