@@ -95,10 +95,11 @@ static bool may_have_sites(const struct dl_phdr_info *info)
 struct segment {
 	struct snarlrt_sites *sites;
 	bool listed;		/* the list names the module */
+	const struct dl_phdr_info *info;
 	uint8_t *text;
 	uint64_t base;
 	const uint64_t *place, *places_end;	/* not passed yet */
-	uint64_t first_page, pages;		/* bytes */
+	uint64_t size, first_page, pages;	/* bytes */
 	int protection;
 	bool writable, denied;
 };
@@ -140,10 +141,51 @@ static void on_site(void *context, size_t start, size_t end)
 	s->sites->jump = s->text + start;
 }
 
-static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, size_t count,
-			  uint64_t base, const ElfW(Phdr) *ph)
+static bool is_mapped(const struct dl_phdr_info *info, uint64_t addr, uint64_t size)
 {
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uint64_t from = addr - info->dlpi_addr - ph->p_vaddr;
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_R && from <= ph->p_filesz &&
+		    size <= ph->p_filesz - from)
+			return true;
+	}
+	return false;
+}
+
+/* What looks like a descriptor is one if all that it names are sites; none of them is on? */
+static bool is_loop_off(const struct segment *s, const struct loop *l)
+{
+	if ((uint64_t)l % sizeof(uint64_t) || !is_mapped(s->info, (uint64_t)l, sizeof(*l)) ||
+	    l->accesses - 1 >= TRACE_LOOP_ACCESSES ||
+	    !is_mapped(s->info, (uint64_t)l->access, l->accesses * sizeof(l->access[0])))
+		return false;
+	for (uint32_t i = 0; i < l->accesses; i++) {
+		uint64_t offset = l->access[i].site - (uint64_t)s->text;
+
+		if (offset > s->size || !sites_is_off(s->text + offset, offset))
+			return false;
+	}
+	return true;
+}
+
+/* Nobody wants to hear of it: the loop without hooks still runs, and nothing is called. */
+static void on_loop(void *context, size_t call, size_t descriptor)
+{
+	struct segment *s = context;
+
+	if (is_loop_off(s, (const struct loop *)(s->text + descriptor)))
+		sites_no_call(s->text + call);
+}
+
+static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, size_t count,
+			  const struct dl_phdr_info *info, const ElfW(Phdr) *ph)
+{
+	uint64_t base = info->dlpi_addr;
 	struct segment s = { .sites = sites,
+			     .info = info,
+			     .size = ph->p_filesz,
 			     .listed = places != NULL,
 			     .place = places,
 			     .places_end = places + count,
@@ -155,9 +197,11 @@ static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, s
 	s.pages = ((base + ph->p_vaddr + ph->p_filesz + PAGE - 1) & ~(PAGE - 1)) - s.first_page;
 	if (ph->p_flags & PF_W)
 		s.protection |= PROT_WRITE;
-	sites_scan(s.text, ph->p_filesz, on_site, &s);
-	if (s.writable)
-		protect(&s, s.protection);
+	sites_scan(s.text, s.size, on_site, &s);
+	if (!s.writable)
+		return;
+	sites_scan_loops(s.text, s.size, on_loop, &s);
+	protect(&s, s.protection);
 }
 
 void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *info,
@@ -177,7 +221,7 @@ void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *inf
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & (PF_R | PF_X)) == (PF_R | PF_X))
-			apply_segment(s, places, count, info->dlpi_addr, ph);
+			apply_segment(s, places, count, info, ph);
 	}
 }
 

@@ -20,6 +20,24 @@ typedef void sites_found(void *context, size_t start, size_t end);
 size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
+/*
+ * The same for loops that are told behind their end (loop.h): `start` is the call, `end` where the descriptor
+ * is, seen from the text, anywhere.
+ */
+size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, void *context)
+	__attribute__((visibility("hidden")));
+
+/* Makes a nop of such a call: e8 and how far, or through a pointer, which is a byte longer. */
+static inline void sites_no_call(uint8_t *call)
+{
+	static const uint8_t nop[SITES_CALL_SIZE] = { 0x0f, 0x1f, 0x44, 0, 0 };
+
+	if (*call != 0xe8)
+		*call++ = 0x66;
+	for (size_t i = 0; i < sizeof(nop); i++)
+		call[i] = nop[i];
+}
+
 /* The jump to be written over the start of a site to switch it off. */
 static inline void sites_jump(uint8_t jump[SITES_JUMP_SIZE], size_t start, size_t end)
 {

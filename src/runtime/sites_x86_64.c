@@ -9,6 +9,7 @@
 
 #define SHIFT_AT 4u	/* in a site: c1 e8, of the shift */
 #define BLOCK 16u
+#define NOP_SIZE 7u	/* that names a loop */
 
 struct bytes {
 	const uint8_t *at, *end;
@@ -63,13 +64,13 @@ static size_t site_size(const uint8_t *text, size_t left)
 	return (size_t)(end - text);
 }
 
-/* Which of the 16 bytes at p are the c1 of c1 e8. */
-static unsigned shifts(const uint8_t *p)
+/* Which of the 16 bytes at p are the first of these two. */
+static unsigned pairs(const uint8_t *p, uint8_t first, uint8_t second)
 {
 	__m128i one = _mm_loadu_si128((const __m128i *)(const void *)p);
 	__m128i two = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
-	__m128i both = _mm_and_si128(_mm_cmpeq_epi8(one, _mm_set1_epi8((char)0xc1)),
-				     _mm_cmpeq_epi8(two, _mm_set1_epi8((char)0xe8)));
+	__m128i both = _mm_and_si128(_mm_cmpeq_epi8(one, _mm_set1_epi8((char)first)),
+				     _mm_cmpeq_epi8(two, _mm_set1_epi8((char)second)));
 
 	return (unsigned)_mm_movemask_epi8(both);
 }
@@ -80,13 +81,42 @@ size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *co
 
 	/* A site is longer than a block: none begins in the bytes left out at the end. */
 	for (; size > BLOCK && at < size - BLOCK; at += BLOCK) {
-		for (unsigned mask = shifts(text + at); mask; mask &= mask - 1) {
+		for (unsigned mask = pairs(text + at, 0xc1, 0xe8); mask; mask &= mask - 1) {
 			size_t start = at + (unsigned)__builtin_ctz(mask) - SHIFT_AT;
 			size_t length = site_size(text + start, size - start);
 
 			if (length == 0)
 				continue;
 			found(context, start, start + length);
+			count++;
+		}
+	}
+	return count;
+}
+
+/* Where the call is that ends at `end`; at least six bytes are before that. NULL: there is none. */
+static const uint8_t *call_before(const uint8_t *end)
+{
+	if (end[-5] == 0xe8)
+		return end - 5;
+	return end[-6] == 0xff && end[-5] == 0x15 ? end - 6 : NULL;	/* call *…(%rip) */
+}
+
+size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, void *context)
+{
+	size_t count = 0, at = 7;	/* a call and a byte */
+
+	for (; size > BLOCK && at < size - BLOCK; at += BLOCK) {
+		/* call …; nopl …(%rip), which is 0f 1f 05 and how far it is from its end */
+		for (unsigned mask = pairs(text + at, 0x1f, 0x05); mask; mask &= mask - 1) {
+			size_t nop = at + (unsigned)__builtin_ctz(mask) - 1;
+			const uint8_t *call = call_before(text + nop);
+			int32_t distance;
+
+			if (!call || text[nop] != 0x0f || size - nop < NOP_SIZE)
+				continue;
+			__builtin_memcpy(&distance, text + nop + 3, sizeof(distance));
+			found(context, (size_t)(call - text), nop + NOP_SIZE + (size_t)(int64_t)distance);
 			count++;
 		}
 	}

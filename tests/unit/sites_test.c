@@ -320,6 +320,67 @@ static void test_split(void **state)
 	}
 }
 
+#define NAMED "\x0f\x1f\x05"
+
+/* Two of them at every alignment; nothing is read beyond the code. */
+static void check_loops(size_t before, size_t size)
+{
+	static const char code[] = CALL NAMED "\x40\x01\0\0\xff\x15\x01\x02\x03\x04" NAMED "\xf0\xff\xff\xff";
+	uint8_t bytes[128] = { 0 }, *text = xmalloc(size + !size);
+	struct finds f = { 0 };
+	size_t found;
+
+	memset(bytes, 0x90, before);
+	memcpy(bytes + before, code, sizeof(code) - 1);
+	memcpy(text, bytes, size);
+	found = sites_scan_loops(text, size, note, &f);
+	assert_int_equal(found, f.count);
+	/* In the first two bytes and the last few there is none. */
+	assert_true(found <= 2 && (before < 2 || found >= (size >= before + 24) + (size_t)(size >= before + 37)));
+	for (size_t i = 0; i < found; i++) {
+		bool first = f.start[i] == before;
+
+		assert_true(first || f.start[i] == before + 12);
+		assert_true(f.end[i] == before + (first ? 12 + 0x140 : 25 - 16));
+	}
+	free(text);
+}
+
+static void test_scan_loops(void **state)
+{
+	static const struct code others[] = {
+		CODE("\x90\x01\x02\x03\x04\x0f\x1f\x05\x10\0\0\0"),	/* no call */
+		CODE("\xff\x25\x01\x02\x03\x04\x0f\x1f\x05\x10\0\0\0"),	/* a jump */
+		CODE(CALL "\x0f\x1f\x04\x10\0\0\0"),			/* another nop */
+		CODE(CALL "\x0e\x1f\x05\x10\0\0\0"),
+		CODE(CALL "\x90\x0f\x1f\x05\x10\0\0\0"),			/* not just behind */
+	};
+
+	(void)state;
+	for (size_t before = 0; before < 40; before++)
+		for (size_t size = 0; size < 100; size++)
+			check_loops(before, size);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		uint8_t text[64] = { 0 };
+		struct finds f = { 0 };
+
+		memcpy(text + 3, others[i].bytes, others[i].size);
+		assert_int_equal(sites_scan_loops(text, sizeof(text), note, &f), 0);
+	}
+}
+
+/* Nops of the calls' lengths. */
+static void test_no_call(void **state)
+{
+	uint8_t near[] = { 0xe8, 1, 2, 3, 4, 5 }, far[] = { 0xff, 0x15, 1, 2, 3, 4, 5 };
+
+	(void)state;
+	sites_no_call(near);
+	assert_memory_equal(near, "\x0f\x1f\x44\0\0\x05", sizeof(near));
+	sites_no_call(far);
+	assert_memory_equal(far, "\x66\x0f\x1f\x44\0\0\x05", sizeof(far));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +394,8 @@ int main(void)
 		cmocka_unit_test(test_scan_many),
 		cmocka_unit_test(test_jump),
 		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_scan_loops),
+		cmocka_unit_test(test_no_call),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
