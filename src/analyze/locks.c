@@ -1,7 +1,7 @@
 /*
  * Sets and histories are interned by content. What an event does to a set is
- * looked up by (set, lock, mode, pc), so that a repeated critical section costs
- * two probes.
+ * looked up by (set, lock, mode, pc); what is left without its first or last lock is kept with
+ * the set, so that a repeated critical section costs one probe at most.
  *
  * A history keeps at most HISTORY_MAX locks. What is left out makes two sets look
  * compatible that may not be: one candidate more for a run to refute, never one
@@ -12,17 +12,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/pages.h"
 #include "base/mem.h"
 
 #define HISTORY_MAX 64u
+#define UNKNOWN UINT32_MAX
+#define FIRST_ENDS 64u	/* whole pages */
 #define MAX_HELD 256u	/* locks of one thread at once; more are not noticed */
+
+_Static_assert(sizeof(struct locks_ends) == 64, "a cache line");
+
+static void more_ends(struct locks *l)
+{
+	size_t old = l->ends_capacity;
+
+	if (l->set_count < old)
+		return;
+	l->ends_capacity = old ? 2 * old : FIRST_ENDS;
+	l->ends = pages_grow(l->ends, old * sizeof(*l->ends), l->ends_capacity * sizeof(*l->ends));
+}
 
 struct locks *locks_new(void)
 {
 	struct locks *l = xcalloc(1, sizeof(*l));
 
 	l->sets = xgrow(NULL, 0, &l->set_capacity, sizeof(*l->sets));
-	l->ends = xgrow(NULL, 0, &l->ends_capacity, sizeof(*l->ends));
+	more_ends(l);
 	l->ends[l->set_count] = (struct locks_ends){ .outer_shared = true, .inner_shared = true };
 	l->sets[l->set_count++] = (struct locks_span){ 0 };
 	l->histories = xgrow(NULL, 0, &l->history_capacity, sizeof(*l->histories));
@@ -39,7 +54,7 @@ void locks_free(struct locks *l)
 		return;
 	free(l->entries);
 	free(l->sets);
-	free(l->ends);
+	pages_free(l->ends, l->ends_capacity * sizeof(*l->ends));
 	free(l->elements);
 	free(l->histories);
 	free(l->set_table.at);
@@ -135,6 +150,7 @@ static struct locks_ends ends_of(const struct locks *l, const struct locks_entry
 		.outer = e[0].lock, .outer_pc = e[0].pc, .outer_shared = e[0].shared,
 		.inner = e[count - 1].lock, .inner_pc = e[count - 1].pc,
 		.inner_shared = e[count - 1].shared, .count = count, .again = e[0].depth > 0,
+		.no_outer = UNKNOWN, .no_inner = UNKNOWN,
 	};
 
 	for (size_t i = 0; i < count; i++) {
@@ -166,7 +182,7 @@ static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, u
 	}
 	l->sets = xgrow(l->sets, l->set_count, &l->set_capacity, sizeof(*l->sets));
 	l->sets[l->set_count] = (struct locks_span){ l->entry_count, count };
-	l->ends = xgrow(l->ends, l->set_count, &l->ends_capacity, sizeof(*l->ends));
+	more_ends(l);
 	l->ends[l->set_count] = ends_of(l, entries, count);
 	for (uint32_t i = 0; i < count; i++) {
 		l->entries = xgrow(l->entries, l->entry_count, &l->entry_capacity,
@@ -260,28 +276,43 @@ uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared
 	return key.result;
 }
 
+/* Without the lock at that place, once. */
+static uint32_t released(struct locks *l, uint32_t set, size_t place)
+{
+	struct locks_entry held[MAX_HELD];
+	uint32_t count = unpack(l, set, held);
+
+	if (held[place].depth > 0)
+		held[place].depth--;
+	else
+		memmove(held + place, held + place + 1, (--count - place) * sizeof(*held));
+	return intern_set(l, held, count);
+}
+
 uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock)
 {
 	struct locks_step key = { .set = set, .lock = lock, .pc = ~0ull, .used = true };
-	struct locks_entry held[MAX_HELD];
+	const struct locks_ends *e = &l->ends[set];
 	struct locks_step *known;
-	uint32_t count;
-	size_t i;
+	size_t place;
 
-	if (locks_only(&l->ends[set], lock))
+	if (!e->count || locks_only(e, lock))
 		return LOCKS_NONE;
+	if (e->inner == lock) {
+		key.result = e->no_inner != UNKNOWN ? e->no_inner : released(l, set, e->count - 1);
+		return l->ends[set].no_inner = key.result;
+	}
+	if (e->outer == lock) {
+		key.result = e->no_outer != UNKNOWN ? e->no_outer : released(l, set, 0);
+		return l->ends[set].no_outer = key.result;
+	}
 	known = step_place(l, &key);
 	if (known->used)
 		return known->result;
-	i = locks_index(l, set, lock);
-	if (i == LOCKS_ABSENT)
+	place = locks_index(l, set, lock);
+	if (place == LOCKS_ABSENT)
 		return set;
-	count = unpack(l, set, held);
-	if (held[i].depth > 0)
-		held[i].depth--;
-	else
-		memmove(held + i, held + i + 1, (--count - i) * sizeof(*held));
-	key.result = intern_set(l, held, count);
+	key.result = released(l, set, place);
 	step_add(l, &key);
 	return key.result;
 }

@@ -58,6 +58,7 @@ struct locks_ends {
 	uint64_t held;			/* bits */
 	uint64_t taken;			/* of those held, and of their histories */
 	uint32_t count;
+	uint32_t no_outer, no_inner;	/* for locks.c: the sets that are left without them, if known */
 	bool outer_shared, inner_shared;
 	bool again;			/* the outer one was taken again since */
 };
@@ -75,6 +76,16 @@ static inline uint64_t locks_bit(uint64_t lock)
 
 /* By number of set; good until the next event. */
 const struct locks_ends *locks_ends(const struct locks *l);
+
+/* locks_index(): mostly it is the outermost or the innermost. */
+static inline size_t locks_place(const struct locks *l, uint32_t set, uint64_t lock)
+{
+	const struct locks_ends *e = &locks_ends(l)[set];
+
+	if (e->count <= 2)
+		return e->count && e->outer == lock ? 0 : e->count == 2 && e->inner == lock ? 1 : LOCKS_ABSENT;
+	return e->inner == lock ? e->count - 1 : locks_index(l, set, lock);
+}
 
 static inline bool locks_exclude_at_once(const struct locks_ends *a, const struct locks_ends *b)
 {

@@ -87,10 +87,23 @@ const struct locks_ends *locks_ends(const struct locks *l)
 	return l->ends;
 }
 
+/* The same lock at one end of one and at the other of the other. */
+static bool exclude_crosswise(const struct locks_ends *a, const struct locks_ends *b)
+{
+	return (a->outer == b->inner && !(a->outer_shared && b->inner_shared)) ||
+	       (a->inner == b->outer && !(a->inner_shared && b->outer_shared));
+}
+
 /* Mostly the outermost or the innermost of both say it: at hand even where pairs are many. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b)
 {
-	return a && b && (locks_exclude_at_once(&l->ends[a], &l->ends[b]) || compared(l, a, b)->exclude);
+	const struct locks_ends *x = &l->ends[a], *y = &l->ends[b];
+
+	if (!a || !b)
+		return false;
+	if (locks_exclude_at_once(x, y) || exclude_crosswise(x, y))
+		return true;
+	return (x->count > 2 || y->count > 2) && x->held & y->held && compared(l, a, b)->exclude;
 }
 
 bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)

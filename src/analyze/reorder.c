@@ -159,7 +159,7 @@ static void release(struct reorder *r, struct thread *t, const struct event *ev,
 	if (ev->result != 0)
 		return;
 	if (!locks_only(&locks_ends(r->locks)[view->lockset], lock)) {
-		place = locks_index(r->locks, view->lockset, lock);
+		place = locks_place(r->locks, view->lockset, lock);
 		if (place == LOCKS_ABSENT)
 			return;
 		locks_at(r->locks, view->lockset, place, &held);
@@ -178,7 +178,7 @@ static void close_sections(struct reorder *r, struct thread *t, const struct vie
 
 	for (size_t i = 0; i < t->open_count; i++) {
 		struct open_section *o = &t->open[i];
-		size_t place = view->lockset ? locks_index(r->locks, view->lockset, o->lock) : LOCKS_ABSENT;
+		size_t place = locks_place(r->locks, view->lockset, o->lock);
 
 		if (place == LOCKS_ABSENT || view->acquired[place].index != o->index) {
 			section_end(t, o, t->last);
@@ -204,13 +204,15 @@ static void open_section(struct reorder *r, struct thread *t, uint64_t lock, uin
 /* Places in a set are in order of acquisition, and so are open sections. */
 static void sections(struct reorder *r, struct thread *t, const struct view *view)
 {
-	size_t count = locks_ends(r->locks)[view->lockset].count;
+	const struct locks_ends *ends = &locks_ends(r->locks)[view->lockset];
 	struct locks_held held;
 
 	close_sections(r, t, view);
 	t->ended = false;
-	for (size_t i = t->open_count; i < count; i++) {
-		locks_at(r->locks, view->lockset, i, &held);
+	for (size_t i = t->open_count; i < ends->count; i++) {
+		held.lock = ends->inner;
+		if (i + 1 < ends->count)
+			locks_at(r->locks, view->lockset, i, &held);
 		open_section(r, t, held.lock, view->acquired[i].index);
 	}
 	t->lockset = view->lockset;

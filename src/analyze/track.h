@@ -22,6 +22,13 @@ struct clocks {
 	struct vclock at[CLOCKS];
 };
 
+/* What taking a lock the last time made of the set of locks held. */
+struct sync_step {
+	uint64_t pc;
+	uint32_t from, to;	/* to 0: none yet */
+	bool shared;
+};
+
 /* Anything that orders threads: a lock, an atomic, a condition variable, … */
 struct sync {
 	uint64_t addr;
@@ -33,6 +40,7 @@ struct sync {
 	uint32_t count;		/* barrier: how many make a round, 0: unknown */
 	uint32_t next;		/* in the same page, plus 1 */
 	enum view_sem sem;	/* semaphore */
+	struct sync_step step;	/* lock: mostly the next time it is the same */
 };
 
 struct track_thread {

@@ -53,13 +53,13 @@ static uint64_t lock_of(const struct event *ev)
 }
 
 /* A place in the set comes or goes when the lock was not held, or is no more. */
-static void set_add(struct track *t, struct track_thread *self, uint64_t lock, bool shared,
-		    uint64_t pc, const struct view_acquired *at)
+static void set_add(struct track *t, struct track_thread *self, uint32_t set, const struct view_acquired *at)
 {
-	size_t count = locks_ends(t->ctx->locks)[self->lockset].count;
+	const struct locks_ends *ends = locks_ends(t->ctx->locks);
+	size_t count = ends[self->lockset].count;
 
-	self->lockset = locks_acquire(t->ctx->locks, self->lockset, lock, shared, pc);
-	if (locks_ends(t->ctx->locks)[self->lockset].count == count)
+	self->lockset = set;
+	if (ends[set].count == count)
 		return;
 	self->acquired = xgrow(self->acquired, count, &self->acquired_capacity,
 			       sizeof(*self->acquired));
@@ -69,11 +69,11 @@ static void set_add(struct track *t, struct track_thread *self, uint64_t lock, b
 /* The lock at `place`, once; false: it is held as before, as it was taken again. */
 static bool set_remove(struct track *t, struct track_thread *self, uint64_t lock, size_t place)
 {
-	size_t count = locks_count(t->ctx->locks, self->lockset);
+	size_t count = locks_ends(t->ctx->locks)[self->lockset].count;
 
 	self->released_at = self->acquired[place];
 	self->lockset = locks_release(t->ctx->locks, self->lockset, lock);
-	if (locks_count(t->ctx->locks, self->lockset) == count)
+	if (locks_ends(t->ctx->locks)[self->lockset].count == count)
 		return false;
 	memmove(self->acquired + place, self->acquired + place + 1,
 		(count - place - 1) * sizeof(*self->acquired));
@@ -108,7 +108,12 @@ static void take(struct track *t, struct track_thread *self, const struct event 
 		take_from(t, s, self);
 	if (!shared)
 		s->owner = self->id;
-	set_add(t, self, s->addr, shared, ev->pc, &at);
+	if (s->step.from != self->lockset || s->step.pc != ev->pc || s->step.shared != shared || !s->step.to)
+		s->step = (struct sync_step){
+			.from = self->lockset, .pc = ev->pc, .shared = shared,
+			.to = locks_acquire(t->ctx->locks, self->lockset, s->addr, shared, ev->pc),
+		};
+	set_add(t, self, s->step.to, &at);
 	self->released = 0;
 	if (self->ignoring[2] > 0 || t->no_full)
 		return;
@@ -130,15 +135,19 @@ static void take_back(struct track *t, struct track_thread *self, const struct e
 	if (place == LOCKS_ABSENT)
 		return;
 	locks_at(t->ctx->locks, self->released_from, place, &held);
-	set_add(t, self, held.lock, held.shared, held.acquired_pc, &self->released_at);
+	set_add(t, self, locks_acquire(t->ctx->locks, self->lockset, held.lock, held.shared, held.acquired_pc),
+		&self->released_at);
 	if (!held.shared)
 		track_sync_at(t, ev->addr)->owner = self->id;
 }
 
 static bool is_shared(const struct track *t, uint32_t set, size_t place)
 {
+	const struct locks_ends *ends = &locks_ends(t->ctx->locks)[set];
 	struct locks_held held;
 
+	if (place == 0 || place + 1 == ends->count)
+		return place ? ends->inner_shared : ends->outer_shared;
 	locks_at(t->ctx->locks, set, place, &held);
 	return held.shared;
 }
@@ -158,7 +167,7 @@ static void give(struct track *t, struct track_thread *self, const struct event 
 		self->lockset = LOCKS_NONE;
 		if (s->owner == self->id)
 			s->owner = 0;
-	} else if ((place = locks_index(t->ctx->locks, self->lockset, s->addr)) == LOCKS_ABSENT) {
+	} else if ((place = locks_place(t->ctx->locks, self->lockset, s->addr)) == LOCKS_ABSENT) {
 		take_from(t, s, self);
 	} else {
 		shared = is_shared(t, self->lockset, place);

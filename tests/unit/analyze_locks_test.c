@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "analyze/locks.h"
+#include "analyze_util.h"
 
 enum { A = 1000, B = 2000, C = 3000 };
 
@@ -154,13 +155,100 @@ static void test_many(void **state)
 	locks_free(l);
 }
 
+/* A set as a list, outermost first. */
+struct list {
+	uint64_t lock[6];
+	bool shared[6];
+	unsigned depth[6];
+	size_t count;
+};
+
+static size_t list_find(const struct list *s, uint64_t lock)
+{
+	size_t i = 0;
+
+	while (i < s->count && s->lock[i] != lock)
+		i++;
+	return i < s->count ? i : LOCKS_ABSENT;
+}
+
+static void list_step(struct list *s, uint64_t lock, bool shared, bool release)
+{
+	size_t at = list_find(s, lock);
+
+	if (at == LOCKS_ABSENT && !release) {
+		s->lock[s->count] = lock;
+		s->shared[s->count] = shared;
+		s->depth[s->count++] = 0;
+	} else if (at != LOCKS_ABSENT && (!release || s->depth[at])) {
+		s->depth[at] += release ? -1u : 1u;
+	} else if (at != LOCKS_ABSENT) {
+		for (s->count--; at < s->count; at++) {
+			s->lock[at] = s->lock[at + 1];
+			s->shared[at] = s->shared[at + 1];
+			s->depth[at] = s->depth[at + 1];
+		}
+	}
+}
+
+static bool lists_exclude(const struct list *a, const struct list *b)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		size_t at = list_find(b, a->lock[i]);
+
+		if (at != LOCKS_ABSENT && !(a->shared[i] && b->shared[at]))
+			return true;
+	}
+	return false;
+}
+
+static void check_list(const struct locks *l, uint32_t set, const struct list *s)
+{
+	struct locks_held held;
+
+	assert_int_equal(locks_count(l, set), s->count);
+	for (size_t i = 0; i < s->count; i++) {
+		locks_at(l, set, i, &held);
+		assert_int_equal(held.lock, s->lock[i]);
+		assert_int_equal(held.shared, s->shared[i]);
+		assert_int_equal(held.depth, s->depth[i]);
+	}
+	for (uint64_t lock = 1; lock <= 6; lock++) {
+		assert_int_equal(locks_place(l, set, lock), list_find(s, lock));
+		assert_int_equal(locks_index(l, set, lock), list_find(s, lock));
+	}
+}
+
+/* Any order of taking and giving back, with what is known from before: as lists have it. */
+static void test_lists(void **state)
+{
+	struct locks *l = locks_new();
+	struct list now[2] = { 0 };
+	uint32_t set[2] = { LOCKS_NONE, LOCKS_NONE };
+	uint64_t random = 7;
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++) {
+		unsigned who = test_random(&random) % 2;
+		uint64_t lock = 1 + test_random(&random) % 6;
+		bool shared = test_random(&random) % 3 == 0, release = test_random(&random) % 9 > 3;
+
+		set[who] = release ? locks_release(l, set[who], lock) :
+				     locks_acquire(l, set[who], lock, shared, lock);
+		list_step(&now[who], lock, shared, release);
+		check_list(l, set[who], &now[who]);
+		assert_int_equal(locks_exclude(l, set[0], set[1]), lists_exclude(&now[0], &now[1]));
+	}
+	locks_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sets), cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_exclude), cmocka_unit_test(test_compatible),
 		cmocka_unit_test(test_core),
-		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_many), cmocka_unit_test(test_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
