@@ -226,7 +226,8 @@ static void counting_doubt(const struct counting *c, struct candidate *k)
 }
 
 /* Ends with the last event that is asked for: mostly they are the first of their kind. */
-static int second_pass(struct reader *trace, struct findings *out, struct err *err)
+static int second_pass(struct reader *trace, const struct alone *alone, struct findings *out,
+		       struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
 	bool total = ahead_is_total(trace);
@@ -257,7 +258,9 @@ static int second_pass(struct reader *trace, struct findings *out, struct err *e
 		index = ev.thread < c->threads ? c->indexes[ev.thread]++ : 0;
 		if (ev.thread < c->threads)
 			counting_see(c, &ev, index);
-		if (c->flow && position < c->flow_end)
+		/* Nobody sees what another wrote there. */
+		if (c->flow && position < c->flow_end &&
+		    !(alone && access_of(ev.kind) && alone_has(alone, &ev)))
 			flow_event(c->flow, &ev, index);
 	}
 	for (size_t i = 0; i < findings_count(out); i++) {
@@ -341,10 +344,10 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 		which[i]->close(states[i]);
 	}
 	free(states);
-	alone_free(alone);
 	track_free(&track);
 	count_locks(ctx, out);
-	again = second_pass(trace, out, got < 0 ? NULL : err);
+	again = second_pass(trace, alone, out, got < 0 ? NULL : err);
+	alone_free(alone);
 	stats->threads = reader_info(trace)->thread_count;
 	stats->seconds = now() - start;
 	return got < 0 ? got : again;
