@@ -7,61 +7,81 @@
 #include "base/mem.h"
 
 #define FIRST_POOL 1024u	/* records; whole pages */
+#define FIRST_ROOM 128u		/* pages: all of theirs is whole ones of the machine */
+#define ALL ((size_t)SHADOW_PAGES * SHADOW_CELLS)
+
+/* Memory for so many pages. */
+static void set_room(struct shadow *s, size_t room)
+{
+	for (uint64_t lane = 0; lane < SHADOW_LANES; lane++) {
+		size_t at = shadow_index(0, lane), from = s->page_room * SHADOW_LANE, to = room * SHADOW_LANE;
+
+		pages_open(s->cells + at, from * sizeof(*s->cells), to * sizeof(*s->cells));
+		pages_open(s->more + at, from * sizeof(*s->more), to * sizeof(*s->more));
+		pages_open(s->written + at, from * sizeof(*s->written), to * sizeof(*s->written));
+	}
+	s->numbers = xrealloc(s->numbers, room * sizeof(*s->numbers));
+	s->page_room = room;
+}
+
+static void begin(struct shadow *s)
+{
+	s->cells = pages_reserve(ALL * sizeof(*s->cells));
+	s->more = pages_reserve(ALL * sizeof(*s->more));
+	s->written = pages_reserve(ALL * sizeof(*s->written));
+	s->page_count = 1;
+	s->page_room = 0;
+	set_room(s, FIRST_ROOM);
+}
+
+static void end(struct shadow *s)
+{
+	pages_free(s->cells, ALL * sizeof(*s->cells));
+	pages_free(s->more, ALL * sizeof(*s->more));
+	pages_free(s->written, ALL * sizeof(*s->written));
+}
 
 void shadow_init(struct shadow *s)
 {
-	*s = (struct shadow){ .pool_count = 2, .table_size = 1024 };
-	s->pages = xcalloc(s->table_size, sizeof(struct page *));
-}
-
-static size_t slab_size(size_t number)
-{
-	return number == 0 ? SHADOW_FIRST_SLAB : SHADOW_SLAB;
-}
-
-static void free_pages(struct shadow *s)
-{
-	for (size_t i = 0; i < s->slab_count; i++)
-		pages_free(s->slabs[i], slab_size(i) * sizeof(struct page));
-	s->slab_count = s->slab_left = 0;
+	*s = (struct shadow){ .pool_count = 2, .table_size = 1024, .page_limit = SHADOW_PAGES };
+	s->pages = xcalloc(s->table_size, sizeof(*s->pages));
+	begin(s);
 }
 
 void shadow_free(struct shadow *s)
 {
-	free_pages(s);
+	end(s);
 	free(s->pages);
-	free(s->slabs);
+	free(s->numbers);
 	pages_free(s->pool, s->pool_capacity * sizeof(*s->pool));
 }
 
-static struct page **page_place(const struct shadow *s, uint64_t number)
+static uint32_t *page_place(const struct shadow *s, uint64_t number)
 {
 	size_t i = number * 0x9e3779b97f4a7c15ull >> 24 & (s->table_size - 1);
 
-	while (s->pages[i] && s->pages[i]->number != number)
+	while (s->pages[i] && s->numbers[s->pages[i]] != number)
 		i = (i + 1) & (s->table_size - 1);
 	return &s->pages[i];
 }
 
 static void grow_table(struct shadow *s)
 {
-	struct page **old = s->pages;
-	size_t size = s->table_size;
-
+	free(s->pages);
 	s->table_size *= 2;
-	s->pages = xcalloc(s->table_size, sizeof(struct page *));
-	for (size_t i = 0; i < size; i++)
-		if (old[i])
-			*page_place(s, old[i]->number) = old[i];
-	free(old);
+	s->pages = xcalloc(s->table_size, sizeof(*s->pages));
+	for (uint32_t page = 1; page < s->page_count; page++)
+		*page_place(s, s->numbers[page]) = page;
 }
 
 static void empty_pool(struct shadow *s)
 {
-	for (size_t i = 0; i < s->table_size; i++)
-		for (unsigned c = 0; s->pages[i] && c < SHADOW_CELLS; c++) {
-			s->dropped += s->pages[i]->more[c].count;
-			s->pages[i]->more[c] = (struct more){ 0 };
+	for (uint32_t page = 1; page < s->page_count; page++)
+		for (uint64_t g = 0; g < SHADOW_CELLS; g++) {
+			struct more *more = &s->more[shadow_index(page, g)];
+
+			s->dropped += more->count;
+			*more = (struct more){ 0 };
 		}
 	s->pool_count = 2;
 	memset(s->free, 0, sizeof(s->free));
@@ -69,42 +89,31 @@ static void empty_pool(struct shadow *s)
 
 static void empty(struct shadow *s)
 {
-	for (size_t i = 0; i < s->table_size; i++)
-		for (unsigned c = 0; s->pages[i] && c < SHADOW_CELLS; c++)
+	for (uint32_t page = 1; page < s->page_count; page++)
+		for (uint64_t g = 0; g < SHADOW_CELLS; g++)
 			for (unsigned h = 0; h < SHADOW_HOMES; h++)
-				s->dropped += s->pages[i]->cells[c].home[h].site != 0;
+				s->dropped += s->cells[shadow_index(page, g)].home[h].site != 0;
 	empty_pool(s);
-	free_pages(s);
-	memset(s->pages, 0, s->table_size * sizeof(struct page *));
+	end(s);
+	begin(s);
+	memset(s->pages, 0, s->table_size * sizeof(*s->pages));
 	memset(s->recent, 0, sizeof(s->recent));
-	s->page_count = 0;
 }
 
-static struct page *page_new(struct shadow *s)
+uint32_t shadow_page(struct shadow *s, uint64_t number)
 {
-	size_t size = slab_size(s->slab_count);
-
-	if (s->slab_left == 0) {
-		s->slabs = xgrow(s->slabs, s->slab_count, &s->slab_capacity, sizeof(*s->slabs));
-		s->slabs[s->slab_count++] = pages_grow(NULL, 0, size * sizeof(struct page));
-		s->slab_left = size;
-	}
-	s->page_count++;
-	return &s->slabs[s->slab_count - 1][slab_size(s->slab_count - 1) - s->slab_left--];
-}
-
-struct page *shadow_page(struct shadow *s, uint64_t number)
-{
-	struct page **at = page_place(s, number);
+	uint32_t *at = page_place(s, number);
 
 	if (!*at) {
-		if (s->page_count == SHADOW_PAGES)
+		if (s->page_count == s->page_limit)
 			empty(s);
+		if (s->page_count == s->page_room)
+			set_room(s, 2 * s->page_room);
 		if (s->page_count * 2 >= s->table_size)
 			grow_table(s);
+		s->numbers[s->page_count] = number;
 		at = page_place(s, number);
-		*at = page_new(s);
-		(*at)->number = number;
+		*at = (uint32_t)s->page_count++;
 	}
 	*shadow_recent(s, number) = (struct recent){ number, *at };
 	return *at;
@@ -191,13 +200,17 @@ static uint64_t cut(uint64_t site, unsigned mask)
 	return site >> 48 & 0xff ? site : 0;
 }
 
-static void forget_cell(struct shadow *s, struct page *page, unsigned cell, unsigned mask)
+/* What was never touched stays so. */
+static void forget_cell(struct shadow *s, size_t at, unsigned mask)
 {
-	struct more *more = &page->more[cell];
+	struct more *more = &s->more[at];
+	struct record *home = s->cells[at].home;
 
-	page->written[cell] = 0;
+	if (s->written[at])
+		s->written[at] = 0;
 	for (unsigned i = 0; i < SHADOW_HOMES; i++)
-		page->cells[cell].home[i].site = cut(page->cells[cell].home[i].site, mask);
+		if (home[i].site)
+			home[i].site = cut(home[i].site, mask);
 	for (uint32_t i = more->count; i-- > 0; ) {
 		struct record *r = &s->pool[more->at + i];
 
@@ -208,14 +221,14 @@ static void forget_cell(struct shadow *s, struct page *page, unsigned cell, unsi
 }
 
 /* The part of [addr, end) that is in the page. */
-static void forget_page(struct shadow *s, struct page *page, uint64_t addr, uint64_t end)
+static void forget_page(struct shadow *s, uint32_t page, uint64_t addr, uint64_t end)
 {
-	uint64_t base = page->number << SHADOW_PAGE_SHIFT;
+	uint64_t base = s->numbers[page] << SHADOW_PAGE_SHIFT;
 	uint64_t last = base + (1u << SHADOW_PAGE_SHIFT);
 	uint64_t at = addr > base ? addr & ~7ull : base;
 
 	for (; at < end && at < last; at += 8)
-		forget_cell(s, page, at >> 3 & (SHADOW_CELLS - 1), shadow_mask(at, addr, end));
+		forget_cell(s, shadow_index(page, at >> 3), shadow_mask(at, addr, end));
 }
 
 void shadow_forget(struct shadow *s, uint64_t addr, uint64_t size)
@@ -226,16 +239,16 @@ void shadow_forget(struct shadow *s, uint64_t addr, uint64_t size)
 		return;
 	if (last - first < s->page_count) {
 		for (uint64_t number = first; number <= last; number++) {
-			struct page *page = *page_place(s, number);
+			uint32_t page = *page_place(s, number);
 
 			if (page)
 				forget_page(s, page, addr, addr + size);
 		}
 		return;
 	}
-	for (size_t i = 0; i < s->table_size; i++)
-		if (s->pages[i] && s->pages[i]->number >= first && s->pages[i]->number <= last)
-			forget_page(s, s->pages[i], addr, addr + size);
+	for (uint32_t page = 1; page < s->page_count; page++)
+		if (s->numbers[page] >= first && s->numbers[page] <= last)
+			forget_page(s, page, addr, addr + size);
 }
 
 static uint16_t kind_of(unsigned access)

@@ -2,10 +2,11 @@
  * What is remembered of accesses, by location: for each 8-byte granule a few
  * records. A record covers those bytes of its granule that its mask says.
  *
- * Most granules have one or two records. These have a home in the page, so that what
- * lies side by side in memory does so here; more are kept in a pool, those of a granule
- * side by side: an access looks at all of them. When there is no room all is forgotten and
- * begun anew: memory is bounded, and what was lost is counted.
+ * Most granules have one or two records. These have a home, by page; more are kept in a
+ * pool, those of a granule side by side: an access looks at all of them. Of four granules in
+ * a row each is in another lane of homes: of a record's fields often few are followed, and
+ * the same of all records, and what was never touched takes no memory. When there is no room all is
+ * forgotten and begun anew: memory is bounded, and what was lost is counted.
  */
 #ifndef ANALYZE_SHADOW_H
 #define ANALYZE_SHADOW_H
@@ -20,8 +21,8 @@
 #define SHADOW_HOMES 2u
 #define SHADOW_RECENT 2048u	/* pages found without a search; a power of two */
 #define SHADOW_PAGES (1u << 18)	/* at most: 1.3 GiB */
-#define SHADOW_SLAB 1600u	/* pages made at once: 8 MiB, of which huge pages can be had */
-#define SHADOW_FIRST_SLAB 128u	/* short traces do without */
+#define SHADOW_LANES 4u
+#define SHADOW_LANE (SHADOW_CELLS / SHADOW_LANES)	/* cells of a page in one */
 #define SHADOW_MORE (1u << 24)	/* records in the pool, at most: 0.5 GiB */
 #define SHADOW_ORDERS 22u	/* sizes of blocks in the pool, powers of two from 2 records on */
 
@@ -46,25 +47,19 @@ struct more {
 	uint32_t order : 5;	/* there is room for 1 << order; 0: none */
 };
 
-struct page {
-	_Alignas(64) struct cell cells[SHADOW_CELLS];
-	struct more more[SHADOW_CELLS];
-	/* For race_predict.c: who wrote last, as `who` of a record. */
-	uint64_t written[SHADOW_CELLS];
-	uint64_t number;		/* address >> SHADOW_PAGE_SHIFT */
-};
-
 struct shadow {
-	struct page **pages;	/* by hash of the number, NULL: free */
-	size_t page_count, table_size;
-	struct page **slabs;	/* where they are */
-	size_t slab_count, slab_capacity, slab_left;	/* pages not used yet in the last one */
+	struct cell *cells;	/* by shadow_index() */
+	struct more *more;
+	uint64_t *written;	/* for race_predict.c: who wrote last, as `who` of a record */
+	uint64_t *numbers;	/* by page: address >> SHADOW_PAGE_SHIFT */
+	uint32_t *pages;	/* by hash of the number, 0: free */
+	size_t page_count, page_room, page_limit, table_size;	/* page 0 is not used */
 	struct record *pool;	/* 0 and 1 are not used */
 	size_t pool_count, pool_capacity;
 	uint32_t free[SHADOW_ORDERS];	/* first of the free blocks, linked by `who`; 0: none */
 	struct recent {
 		uint64_t number;
-		struct page *page;	/* NULL: none */
+		uint32_t page;	/* 0: none */
 	} recent[SHADOW_RECENT];
 	uint64_t dropped;	/* records lost for lack of room */
 };
@@ -80,7 +75,7 @@ void shadow_init(struct shadow *s);
 void shadow_free(struct shadow *s);
 
 /* The page is made if there is none; others may go for it. */
-struct page *shadow_page(struct shadow *s, uint64_t number);
+uint32_t shadow_page(struct shadow *s, uint64_t number);
 
 /* By hash: stacks and heaps of threads lie at like addresses. */
 static inline struct recent *shadow_recent(struct shadow *s, uint64_t number)
@@ -88,16 +83,25 @@ static inline struct recent *shadow_recent(struct shadow *s, uint64_t number)
 	return &s->recent[number * 0x9e3779b97f4a7c15ull >> 40 & (SHADOW_RECENT - 1)];
 }
 
+/* Of a granule in the page. */
+static inline size_t shadow_index(uint32_t page, uint64_t granule)
+{
+	size_t lane = granule % SHADOW_LANES, cell = granule / SHADOW_LANES % SHADOW_LANE;
+
+	return (lane * SHADOW_PAGES + page) * SHADOW_LANE + cell;
+}
+
 static inline struct place shadow_place(struct shadow *s, uint64_t addr)
 {
 	uint64_t number = addr >> SHADOW_PAGE_SHIFT;
 	const struct recent *recent = shadow_recent(s, number);
-	struct page *page = recent->page;
-	unsigned cell = addr >> 3 & (SHADOW_CELLS - 1);
+	uint32_t page = recent->page;
+	size_t i;
 
 	if (__builtin_expect(!page || recent->number != number, 0))
 		page = shadow_page(s, number);
-	return (struct place){ page->cells[cell].home, &page->more[cell], &page->written[cell] };
+	i = shadow_index(page, addr >> 3);
+	return (struct place){ s->cells[i].home, &s->more[i], &s->written[i] };
 }
 
 /* A record for the granule; all fields are the caller's. */
