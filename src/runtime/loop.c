@@ -16,10 +16,13 @@
 #define SHARED (1u << SHADOW_KEEP)
 #define UNKNOWN 0u
 
-/* Numbers in loop_x86_64.S. */
+/* Numbers in loop_x86_64.S and loop_end_x86_64.S. */
 _Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOOP_DELIVER == 2 &&
 	       TRACE_LOOP_TURNS == 8192 && LOOP_CACHED == 4096 && TRACE_LOOP_ACCESSES == 32 &&
-	       offsetof(struct snarlrt_tls, own) == 8 &&
+	       offsetof(struct snarlrt_tls, own) == 8 && offsetof(struct snarlrt_tls, cur) == 0 &&
+	       offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
+	       offsetof(struct snarlrt_tls, own4) == 80 && offsetof(struct snarlrt_thread, deferred_count) == 120 &&
+	       offsetof(struct snarlrt_thread, in_loops) == 596 && STAMP_BYTES == 4096 && TRACE_LOOP == 97 &&
 	       offsetof(struct loop, counter) == 4 && offsetof(struct loop, counter_slot) == 5 &&
 	       offsetof(struct loop, step) == 8 && offsetof(struct loop_access, base) == 8 &&
 	       offsetof(struct loop_access, stride) == 16 && offsetof(struct loop_access, op) == 24 &&
@@ -30,9 +33,12 @@ uint8_t __snarl_loops;
 /* Hooks must see each access by itself in any other mode. */
 void snarlrt_loops_allow(void)
 {
-	__snarl_loops = snarlrt.mode == SNARLRT_OFF ||
-			(snarlrt.mode == SNARLRT_RECORD && snarlrt.filter && !snarlrt_timed &&
-			 !snarlrt.profiling);
+	if (snarlrt.mode == SNARLRT_OFF)
+		__snarl_loops = LOOPS_ASK;
+	else if (snarlrt.mode == SNARLRT_RECORD && snarlrt.filter && !snarlrt_timed && !snarlrt.profiling)
+		__snarl_loops = snarlrt_loop_lists ? LOOPS_ASK : LOOPS_PLAIN;
+	else
+		__snarl_loops = 0;
 }
 
 static inline const uint8_t *shadow_at(uint64_t addr)
@@ -159,7 +165,7 @@ unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct 
 			return LOOP_MIXED;
 		if (found & UNDECIDED)
 			*undecided += (uint32_t)turns;
-		r = trace_loop_put(r, first, stride, loop_site(a));
+		r = trace_loop_put(r, first, stride, a->site);
 		count++;
 	}
 	if (count == 0)

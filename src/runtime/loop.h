@@ -30,7 +30,7 @@ struct loop_term {
  * if so many accesses before there is one of the same memory: then it need not be looked at again.
  */
 struct loop_access {
-	uint64_t site;			/* pc, as the hook has it */
+	uint64_t site;			/* of its records: pc, as the hook has it, below `op` */
 	uint64_t base;
 	int64_t stride;
 	uint16_t op;			/* kind | detail << 8 */
@@ -70,11 +70,6 @@ static inline uint64_t loop_first(const struct loop_access *a, const uint64_t *v
 static inline uint64_t loop_stride(const struct loop_access *a, const uint64_t *values)
 {
 	return (uint64_t)a->stride + (unlikely(a->stride_term.factor) ? loop_term(values, a->stride_term) : 0);
-}
-
-static inline uint64_t loop_site(const struct loop_access *a)
-{
-	return (uint64_t)a->op << 48 | (a->site & TRACE_ADDR_MASK);
 }
 
 /* 0 if the descriptor does not fit the values. */
@@ -159,10 +154,23 @@ SNARLRT_HIDDEN enum loop_done snarlrt_loop_tell(struct trace_record *group, stru
 /* NULL: no loop, but signals that waited. */
 SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);
 
-/* What code asks before a loop: not 0 if it may run without hooks. Set when the mode is known. */
+/*
+ * What code asks before a loop: not 0 if it may run without hooks; and behind it: LOOPS_PLAIN if all of it is
+ * recorded, so that it may be told without __snarl_loop. Set when the mode is known.
+ */
+#define LOOPS_ASK 2
+#define LOOPS_PLAIN 1
 extern SNARLRT_EXPORT uint8_t __snarl_loops;
 SNARLRT_HIDDEN void snarlrt_loops_allow(void);
 void __snarl_loop(void);
+
+/*
+ * For short loops over memory that is private or shared, whose code looks at it and writes the group itself
+ * (wrap/loops_end.c); they have conventions of their own (loop_end_x86_64.S). Anything else is __snarl_loop's.
+ */
+void __snarl_loop_look(void);
+void __snarl_loop_open(void);
+void __snarl_loop_close(void);
 
 /*
  * With a list of sites: the accesses, a bit each, whose hooks are on. In the cache if the loop was

@@ -50,7 +50,7 @@ static void tell_each(const struct loop *l, const uint64_t *values, uint32_t on,
 			const struct loop_access *a = &l->access[i];
 
 			if (on >> i & 1)
-				snarlrt_access(loop_first(a, values) + from * loop_stride(a, values), loop_site(a));
+				snarlrt_access(loop_first(a, values) + from * loop_stride(a, values), a->site);
 		}
 }
 
@@ -108,7 +108,7 @@ uint32_t loop_sites_find(const struct loop *l)
 	uint32_t on = 0;
 
 	for (unsigned i = 0; i < l->accesses; i++)
-		if (!snarlrt_sites_off(l->access[i].site))
+		if (!snarlrt_sites_off(l->access[i].site & TRACE_ADDR_MASK))
 			on |= 1u << i;
 	__atomic_store_n(cache_of(l), (uintptr_t)l >> 15 << 32 | on, __ATOMIC_RELAXED);
 	return on;

@@ -26,7 +26,6 @@
 #define SITE 0			/* in struct loop_access */
 #define BASE 8
 #define STRIDE 16
-#define OP 24
 #define DETAIL 25
 #define TERM 26			/* place, factor */
 #define TERM2 28
@@ -224,9 +223,7 @@ __snarl_loop:
 	orq %rcx, %rdx
 	movq %rdx, (%rbx)
 .Lagain:
-	movzwl OP(%rdi), %eax
-	shlq $48, %rax
-	orq SITE(%rdi), %rax
+	movq SITE(%rdi), %rax
 	movq %rdx, (%r10)
 	movq %rax, 8(%r10)
 	addq $16, %r10
@@ -343,7 +340,17 @@ __snarl_loop:
 	.cfi_def_cfa_offset 8
 	ret
 
+	/* For __snarl_loop_close, in whose place it returns: signals waited. */
+	.globl snarlrt_loop_deliver
+	.hidden snarlrt_loop_deliver
+	.cfi_restore %rbx
+snarlrt_loop_deliver:
+	leaq -FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset FRAME + 8
+	spoiled 1
+	slot 3, rbx, 1
+	.cfi_offset %rbx, -168
+	movl $DELIVER, %eax
 .Lslow:	movl %eax, %ecx
 	find_loop
 	leaq FRAME(%rsp), %rsi

@@ -162,7 +162,7 @@ static bool is_loop_off(const struct segment *s, const struct loop *l)
 	    !is_mapped(s->info, (uint64_t)l->access, l->accesses * sizeof(l->access[0])))
 		return false;
 	for (uint32_t i = 0; i < l->accesses; i++) {
-		uint64_t offset = l->access[i].site - (uint64_t)s->text;
+		uint64_t offset = (l->access[i].site & TRACE_ADDR_MASK) - (uint64_t)s->text;
 
 		if (offset > s->size || !sites_is_off(s->text + offset, offset))
 			return false;

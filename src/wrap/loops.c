@@ -191,24 +191,29 @@ static bool settle_accesses(struct finder *f)
 	return l->access_count > 0;
 }
 
-/* A register that tells the turns; one whose start is kept anyway is best. */
+/* Of a register that could tell the turns: best are those that need no division, then those whose start is kept anyway. */
+static int worth(const struct loops_loop *l, unsigned variable, int64_t step)
+{
+	uint64_t size = step < 0 ? -(uint64_t)step : (uint64_t)step;
+
+	return 2 * ((size & (size - 1)) == 0) + (loops_place(l, variable) >= 0);
+}
+
 static bool settle_counter(struct finder *f)
 {
 	struct loops_loop *l = &f->loop;
-	bool found = false;
+	int best = -1;
 
 	for (uint8_t i = 0; i < INSN_REGISTERS; i++) {
 		int64_t step;
 
-		if (!linear_advance(&f->turn, i, &step) || step == 0)
-			continue;
-		if (found && loops_place(l, i) < 0)
+		if (!linear_advance(&f->turn, i, &step) || step == 0 || worth(l, i, step) <= best)
 			continue;
 		l->counter = i;
 		l->step = step;
-		found = true;
+		best = worth(l, i, step);
 	}
-	return found && need(l, &(struct linear_term){ l->counter, 1 });
+	return best >= 0 && need(l, &(struct linear_term){ l->counter, 1 });
 }
 
 /* Of what is compared: one variable that advances, and a number or one that stays. */

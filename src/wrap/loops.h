@@ -8,6 +8,7 @@
  *	.Lsnarlf7:
  *		…			# the body without hooks
  *		jne .Lsnarlf7
+ *		…			# the end, where it can be written out (loops_end.c), jumps to .Lsnarle7
  *		call __snarl_loop	# keeps all registers but the flags
  *		nopl .Lsnarld7(%rip)	# how it finds the descriptor
  *		jmp .Lsnarle7

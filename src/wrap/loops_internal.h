@@ -11,6 +11,10 @@
 
 #define LOOPS_ACCESSES 32
 #define LOOPS_SLOTS 14		/* below %rsp, above the end of what signal handlers leave alone */
+#define LOOPS_SLOT(s) (-16 - 8 * (int)(s))	/* from %rsp; the call writes above */
+
+#define LOOPS_HEAD 16u		/* sizes in the descriptor: what comes before the accesses */
+#define LOOPS_ACCESS 32u
 
 struct loops_access {
 	uint32_t line;			/* of the hook */
@@ -60,6 +64,12 @@ bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line
 /* Writes what takes the place of the lines from behind head to jump. */
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		 struct buf *out);
+
+extern const char *const loops_registers[INSN_REGISTERS];
+
+/* Whether its end can be written out, and that: __snarl_loop is called behind it where it leaves the loop to it. */
+bool loops_end_fits(const struct loops_loop *l);
+void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
 
 /* The number under which the descriptor names the variable, or -1. */
 int loops_place(const struct loops_loop *l, unsigned variable);

@@ -9,9 +9,8 @@
 
 #define FEW 16u			/* hooks that cost as much as to tell a loop */
 #define FEW_MORE 2		/* … and each of its accesses */
-#define SLOT(s) (-16 - 8 * (int)(s))	/* from %rsp; the call writes above */
 
-static const char *const registers[] = {
+const char *const loops_registers[INSN_REGISTERS] = {
 	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 };
@@ -34,7 +33,7 @@ static void write_jump(const struct asmtext *t, const struct loops_loop *l, char
 static void write_variable(const struct loops_loop *l, unsigned variable, struct buf *out)
 {
 	if (variable < INSN_REGISTERS)
-		buf_addf(out, "%%%s", registers[variable]);
+		buf_addf(out, "%%%s", loops_registers[variable]);
 	else
 		buf_addf(out, "%lld(%%rsp)", (long long)l->turn->stack[variable - INSN_REGISTERS]);
 }
@@ -83,14 +82,14 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 		unsigned variable = l->slot[i];
 
 		if (variable < INSN_REGISTERS)
-			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", registers[variable], SLOT(i));
+			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", loops_registers[variable], LOOPS_SLOT(i));
 	}
 	for (unsigned i = 0; i < l->slot_count; i++) {
 		unsigned variable = l->slot[i];
 
 		if (variable >= INSN_REGISTERS)
 			buf_addf(out, "\tmovq\t%lld(%%rsp), %%rax\n\tmovq\t%%rax, %d(%%rsp)\n",
-				 (long long)l->turn->stack[variable - INSN_REGISTERS], SLOT(i));
+				 (long long)l->turn->stack[variable - INSN_REGISTERS], LOOPS_SLOT(i));
 	}
 	if (saved)
 		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
@@ -146,6 +145,8 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 	buf_free(&turn);
 	write_jump(t, l, 'f', number, out);
 	loops_spills_write(&spills, false, out);
+	if (loops_end_fits(l))
+		loops_end_write(l, pic, number, out);
 	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
 		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
 }
@@ -208,7 +209,7 @@ static void write_access(const struct loops_loop *l, unsigned i, size_t number, 
 		add_word(out, a->site);
 	else
 		buf_addf(out, ".Lsnarlp%zu_%u", number, i);
-	buf_add_text(out, ",");
+	buf_addf(out, "+0x%x000000000000,", a->op);
 	if (a->at.symbol.size) {
 		add_word(out, a->at.symbol);
 		buf_addf(out, "%+lld", (long long)a->at.constant);

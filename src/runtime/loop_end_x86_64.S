@@ -1,0 +1,180 @@
+/*
+ * What the end of a loop calls that wrap/loops_end.c has written out (loop.h): to look at memory, and
+ * around the records that it puts into the ring itself.
+ *
+ * The caller's slots begin 16 bytes below its stack pointer, right below the return address: nothing may be pushed.
+ */
+#ifdef __x86_64__
+
+#define TLS(field) %fs:__snarl_tls@tpoff + field
+#define CUR 0			/* in struct snarlrt_tls */
+#define OWN 8
+#define SELF 40
+#define BUSY 48
+#define OWN4 80
+#define DEFERRED_COUNT 120	/* in struct snarlrt_thread */
+#define IN_LOOPS 596
+#define SHADOW 0x7fff8000
+#define LONG 112		/* bytes of shadow that are better looked at by vectors */
+#define RED_ZONE 128		/* with the caller's slots */
+#define PAGE 4096		/* STAMP_BYTES */
+#define LOOP 97			/* TRACE_LOOP */
+
+	.text
+	/*
+	 * The memory from the byte at %rax to that at %rdx: %esi is shifted by a bit, which is 1 if all of it is shared
+	 * and 0 if private and cut. Not equal if it is neither. Spoils %rax, %rdx and %rdi.
+	 */
+	.p2align 5
+	.globl __snarl_loop_look
+	.type __snarl_loop_look, @function
+__snarl_loop_look:
+	.cfi_startproc
+	shrq $3, %rax
+	shrq $3, %rdx
+	leaq SHADOW(%rax, %rax), %rax
+	leaq (SHADOW - 6)(%rdx, %rdx), %rdx	/* the last four granules' */
+	subq %rax, %rdx
+	jb 4f
+	movq (%rax), %rdi
+	cmpq $LONG, %rdx
+	ja look_far
+1:	cmpq (%rax, %rdx), %rdi		/* from the end to the start */
+	jne 9f
+	subq $8, %rdx
+	ja 1b
+	cmpq $-1, %rdi
+	je 3f
+	testq %rdi, %rdi
+	je 8f
+	cmpq TLS(OWN4), %rdi
+	jne 9f
+	leal (%rsi, %rsi), %esi
+	ret
+3:	leal 1(%rsi, %rsi), %esi
+	ret
+
+	/* One to three granules. */
+4:	movzwl (%rax), %edi
+	cmpq $-6, %rdx
+	je 5f
+	cmpw %di, 6(%rax, %rdx)
+	jne 9f
+	cmpw %di, 2(%rax)
+	jne 9f
+5:	cmpw $-1, %di
+	je 3b
+	testw %di, %di
+	je 8f
+	cmpw TLS(OWN), %di
+	jne 9f
+	leal (%rsi, %rsi), %esi
+	ret
+8:	orl $1, %eax
+9:	ret
+
+	/* Much memory, which should be private: if it is shared, there are more accesses than are told without a time. */
+	.p2align 4
+look_far:
+	testq %rdi, %rdi
+	je 8b
+	cmpq TLS(OWN4), %rdi
+	jne 9b
+	leaq -(RED_ZONE + 56)(%rsp), %rsp
+	.cfi_def_cfa_offset RED_ZONE + 64
+	movups %xmm0, (%rsp)
+	movups %xmm1, 16(%rsp)
+	movups %xmm2, 32(%rsp)
+	movq %rdi, %xmm0
+	punpcklqdq %xmm0, %xmm0
+	pxor %xmm1, %xmm1		/* all differences */
+	leaq -24(%rax, %rdx), %rdx	/* the last 32 bytes, of which some are looked at twice */
+1:	movdqu (%rax), %xmm2
+	pxor %xmm0, %xmm2
+	por %xmm2, %xmm1
+	movdqu 16(%rax), %xmm2
+	pxor %xmm0, %xmm2
+	por %xmm2, %xmm1
+	addq $32, %rax
+	cmpq %rdx, %rax
+	jb 1b
+	movdqu (%rdx), %xmm2
+	pxor %xmm0, %xmm2
+	por %xmm2, %xmm1
+	movdqu 16(%rdx), %xmm2
+	pxor %xmm0, %xmm2
+	por %xmm2, %xmm1
+	pxor %xmm0, %xmm0
+	pcmpeqb %xmm0, %xmm1
+	pmovmskb %xmm1, %eax
+	movups (%rsp), %xmm0
+	movups 16(%rsp), %xmm1
+	movups 32(%rsp), %xmm2
+	leaq (RED_ZONE + 56)(%rsp), %rsp
+	.cfi_def_cfa_offset 8
+	cmpl $0xffff, %eax
+	leal (%rsi, %rsi), %esi
+	ret
+	.cfi_endproc
+	.size __snarl_loop_look, . - __snarl_loop_look
+
+	/*
+	 * Begins a group of up to %edx bytes: %rax becomes where its second record goes. Equal, and nothing happened,
+	 * if the ring needs attention. Spoils %rdx.
+	 */
+	.p2align 5
+	.globl __snarl_loop_open
+	.type __snarl_loop_open, @function
+__snarl_loop_open:
+	.cfi_startproc
+	cmpq $0, TLS(BUSY)
+	jne 2f
+	movl $1, TLS(BUSY)		/* from here on signals wait */
+	movq TLS(CUR), %rax
+	testl $(PAGE - 1), %eax
+	je 1f
+	leal -1(%rax, %rdx), %edx
+	xorl %eax, %edx
+	testl $-PAGE, %edx
+	jne 1f
+	addq $16, %rax
+	ret
+1:	movl $0, TLS(BUSY)		/* signals that came meanwhile are delivered by who tells the loop now */
+2:	cmpl %eax, %eax
+	ret
+	.cfi_endproc
+	.size __snarl_loop_open, . - __snarl_loop_open
+
+	/* Ends it: %rax is behind its last record, %rcx the turns less one. Spoils all five. */
+	.p2align 5
+	.globl __snarl_loop_close
+	.type __snarl_loop_close, @function
+__snarl_loop_close:
+	.cfi_startproc
+	movq TLS(CUR), %rdx
+	movq 24(%rdx), %rdi
+	movl %eax, %esi
+	incl %ecx
+	subl %edx, %esi
+	movq %rcx, (%rdx)
+	shrl $4, %esi
+	decl %esi			/* accesses */
+	imull %esi, %ecx
+	subl %esi, %ecx
+	decl %ecx
+	shll $8, %esi
+	orl $LOOP, %esi
+	shlq $16, %rdi
+	shrdq $16, %rsi, %rdi
+	movq %rdi, 8(%rdx)		/* makes all of it valid */
+	movq %rax, TLS(CUR)
+	movq TLS(SELF), %rax
+	addl %ecx, IN_LOOPS(%rax)
+	movl $0, TLS(BUSY)
+	cmpl $0, DEFERRED_COUNT(%rax)
+	jne snarlrt_loop_deliver
+	ret
+	.cfi_endproc
+	.size __snarl_loop_close, . - __snarl_loop_close
+#endif
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,242 @@
+/*
+ * The end of a loop, written out where it is of the commonest kind: a few accesses that go forward in short
+ * steps. Some memory each is looked at, and what is shared gets its records, without the descriptor's being read
+ * (runtime/loop.h). All else, and whatever else is found, is left to __snarl_loop.
+ */
+#include <string.h>
+
+#include "trace/loop.h"
+#include "wrap/loops_internal.h"
+
+#define ACCESSES 8		/* with more, it is much code for little */
+#define EVENTS 255		/* more get a time of their own */
+#define NEAR 32			/* stride up to which gaps are looked at, too; bytes between accesses that are looked at as one */
+#define BESIDE 8		/* … if they stay where they are */
+
+/* It needs these, whose values are put where slots are left; %rcx has the turns less one, %esi what was found. */
+static const uint8_t scratch[] = { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RSI, INSN_RDI };
+#define SCRATCH (sizeof(scratch))
+
+static bool is_power(uint64_t n)
+{
+	return n != 0 && (n & (n - 1)) == 0;
+}
+
+static uint64_t step_size(const struct loops_loop *l)
+{
+	return l->step < 0 ? -(uint64_t)l->step : (uint64_t)l->step;
+}
+
+static bool is_plain(const struct loops_access *a)
+{
+	for (unsigned i = 0; i < a->at.terms; i++) {
+		int64_t factor = a->at.term[i].factor;
+
+		if (factor != -1 && (factor > 8 || !is_power((uint64_t)factor)))
+			return false;
+	}
+	return a->at.terms > 0 && a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= NEAR;
+}
+
+bool loops_end_fits(const struct loops_loop *l)
+{
+	if (l->access_count > ACCESSES || l->slot_count + SCRATCH > LOOPS_SLOTS || !is_power(step_size(l)) ||
+	    step_size(l) > 64)
+		return false;
+	for (unsigned i = 0; i < l->access_count; i++)
+		if (!is_plain(&l->access[i]))
+			return false;
+	return true;
+}
+
+/* Memory that is looked at once: it begins `low` before what the access touches and ends `high` behind its first byte. */
+struct look {
+	unsigned access;
+	unsigned low, high;
+};
+
+struct looks {
+	unsigned count;
+	struct look look[ACCESSES];
+	uint8_t of[ACCESSES];		/* each access */
+};
+
+static unsigned last_byte(const struct loops_access *a)
+{
+	return (1u << (a->op >> 8 & TRACE_SIZE_MASK)) - 1;
+}
+
+/* Whether the access is near enough to be looked at together with that one. */
+static bool join(const struct loops_loop *l, struct look *look, const struct loops_access *a)
+{
+	const struct loops_access *first = &l->access[look->access];
+	int64_t distance, high, far = a->stride.constant ? NEAR : BESIDE;
+
+	if (a->stride.constant != first->stride.constant || !linear_distance(&a->at, &first->at, &distance) ||
+	    distance < -far || distance > far)
+		return false;
+	high = distance + last_byte(a);
+	if (distance < -(int64_t)look->low)
+		look->low = (unsigned)-distance;
+	if (high > (int64_t)look->high)
+		look->high = (unsigned)high;
+	return true;
+}
+
+static void find_looks(const struct loops_loop *l, struct looks *looks)
+{
+	looks->count = 0;
+	for (unsigned i = 0; i < l->access_count; i++) {
+		const struct loops_access *a = &l->access[i];
+		unsigned k = 0;
+
+		while (k < looks->count && !join(l, &looks->look[k], a))
+			k++;
+		if (k == looks->count)
+			looks->look[looks->count++] = (struct look){ i, 0, last_byte(a) };
+		looks->of[i] = (uint8_t)k;
+	}
+}
+
+/* Where the value of a place is, while the scratch registers are in use. */
+static void write_place(const struct loops_loop *l, int place, struct buf *out)
+{
+	for (unsigned i = 0; i < SCRATCH; i++)
+		if (place == scratch[i])
+			place = INSN_REGISTERS + l->slot_count + (int)i;
+	if (place < INSN_REGISTERS)
+		buf_addf(out, "%%%s", loops_registers[place]);
+	else
+		buf_addf(out, "%d(%%rsp)", LOOPS_SLOT(place - INSN_REGISTERS));
+}
+
+static void write_kept(const struct loops_loop *l, bool save, struct buf *out)
+{
+	for (unsigned i = 0; i < SCRATCH; i++) {
+		const char *name = loops_registers[scratch[i]];
+		int slot = LOOPS_SLOT(l->slot_count + i);
+
+		if (save)
+			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", name, slot);
+		else
+			buf_addf(out, "\tmovq\t%d(%%rsp), %%%s\n", slot, name);
+	}
+}
+
+static void write_turns(const struct loops_loop *l, size_t number, struct buf *out)
+{
+	uint64_t step = step_size(l);
+
+	buf_add_text(out, "\tmovq\t");
+	write_place(l, l->step < 0 ? loops_place(l, l->counter) : l->counter, out);
+	buf_add_text(out, ", %rcx\n\tsubq\t");
+	write_place(l, l->step < 0 ? l->counter : loops_place(l, l->counter), out);
+	buf_add_text(out, ", %rcx\n");
+	if (step > 1)
+		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n", (unsigned)step - 1, number,
+			 __builtin_ctzll(step));
+	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n\txorl\t%%esi, %%esi\n", TRACE_LOOP_TURNS, number);
+}
+
+/* Its factor is 1, -1, 2, 4 or 8. Needs %rdi. */
+static void write_term(const struct loops_loop *l, const struct linear_term *term, bool first, const char *to, struct buf *out)
+{
+	int factor = (int)term->factor;
+	bool moved = first || factor > 1;
+	const char *by = first ? to : "rdi";
+
+	buf_add_text(out, moved ? "\tmovq\t" : factor < 0 ? "\tsubq\t" : "\taddq\t");
+	write_place(l, loops_place(l, term->variable), out);
+	buf_addf(out, ", %%%s\n", moved ? by : to);
+	if (first && factor < 0)
+		buf_addf(out, "\tnegq\t%%%s\n", to);
+	else if (factor > 1 && first)
+		buf_addf(out, "\tshlq\t$%d, %%%s\n", __builtin_ctz((unsigned)factor), to);
+	else if (factor > 1)
+		buf_addf(out, "\tleaq\t(%%%s,%%rdi,%d), %%%s\n", to, factor, to);
+}
+
+/* The address in the first turn; needs %rdi. */
+static void write_address(const struct loops_loop *l, unsigned i, const char *to, size_t number, struct buf *out)
+{
+	const struct linear *at = &l->access[i].at;
+
+	for (unsigned k = 0; k < at->terms; k++)
+		write_term(l, &at->term[k], k == 0, to, out);
+	if (at->symbol.size || at->constant)
+		buf_addf(out, "\taddq\t.Lsnarld%zu+%u(%%rip), %%%s\n", number, LOOPS_HEAD + i * LOOPS_ACCESS + 8, to);
+}
+
+static void write_call(const char *name, bool pic, struct buf *out)
+{
+	buf_addf(out, pic ? "\tcall\t*%s@GOTPCREL(%%rip)\n" : "\tcall\t%s\n", name);
+}
+
+static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
+{
+	unsigned stride = (unsigned)l->access[look->access].stride.constant;
+
+	write_address(l, look->access, "rax", number, out);
+	if (stride == 0)
+		buf_addf(out, "\tleaq\t%u(%%rax), %%rdx\n", look->high);
+	else if (is_power(stride) && stride <= 8)
+		buf_addf(out, "\tleaq\t%u(%%rax,%%rcx,%u), %%rdx\n", look->high, stride);
+	else
+		buf_addf(out, "\timulq\t$%u, %%rcx, %%rdx\n\tleaq\t%u(%%rax,%%rdx), %%rdx\n", stride, look->high);
+	if (look->low)
+		buf_addf(out, "\tsubq\t$%u, %%rax\n", look->low);
+	write_call("__snarl_loop_look", pic, out);
+	buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
+}
+
+static void write_record(const struct loops_loop *l, unsigned i, unsigned bit, size_t number, struct buf *out)
+{
+	uint64_t stride = (uint64_t)l->access[i].stride.constant;
+
+	buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlo%zu_%u\n", 1u << bit, number, i);
+	write_address(l, i, "rdx", number, out);
+	if (is_power(stride))
+		buf_addf(out, "\tbtsq\t$%d, %%rdx\n", 48 + __builtin_ctzll(stride));
+	else if (stride)
+		buf_addf(out, "\tmovabsq\t$%llu, %%rdi\n\torq\t%%rdi, %%rdx\n", (unsigned long long)stride << 48);
+	buf_addf(out, "\tmovq\t.Lsnarld%zu+%u(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, 8(%%rax)\n"
+		 "\taddq\t$16, %%rax\n.Lsnarlo%zu_%u:\n",
+		 number, LOOPS_HEAD + i * LOOPS_ACCESS, number, i);
+}
+
+static void write_ask(bool pic, size_t number, struct buf *out)
+{
+	if (pic)
+		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$1, (%%rax)\n\tjne\t.Lsnarlr%zu\n", number);
+	else
+		buf_addf(out, "\tcmpb\t$1, __snarl_loops(%%rip)\n\tjne\t.Lsnarlr%zu\n", number);
+}
+
+static void write_records(const struct loops_loop *l, const struct looks *looks, size_t number, struct buf *out)
+{
+	/* The first one's bit was shifted most. */
+	for (unsigned i = 0; i < l->access_count; i++)
+		write_record(l, i, looks->count - 1 - looks->of[i], number, out);
+}
+
+void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+{
+	struct looks looks;
+
+	find_looks(l, &looks);
+	write_kept(l, true, out);
+	write_ask(pic, number, out);
+	write_turns(l, number, out);
+	for (unsigned i = 0; i < looks.count; i++)
+		write_look(l, &looks.look[i], pic, number, out);
+	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n\tcmpl\t$%u, %%ecx\n\tjae\t.Lsnarlr%zu\n\tmovl\t$%u, %%edx\n",
+		 number, EVENTS / l->access_count, number, 16 * (l->access_count + 1));
+	write_call("__snarl_loop_open", pic, out);
+	buf_addf(out, "\tje\t.Lsnarlr%zu\n", number);
+	write_records(l, &looks, number, out);
+	write_call("__snarl_loop_close", pic, out);
+	buf_addf(out, ".Lsnarlq%zu:\n", number);
+	write_kept(l, false, out);
+	buf_addf(out, "\tjmp\t.Lsnarle%zu\n.Lsnarlr%zu:\n", number, number);
+	write_kept(l, false, out);
+}

@@ -1,0 +1,255 @@
+/*
+ * Short loops as compilers make them, one after the other in no order: of neighbouring ones the turns differ, and whose
+ * memory it is. The same in each run; prints a sum of what they computed.
+ *
+ *   ends hooks|ask|plain mixed|threads|signals
+ *
+ * The first says how loops are told: access by access, by __snarl_loop, or where they end.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#define LOOP __attribute__((noinline, noclone))
+#define SIZE 65536
+#define WORKERS 4
+
+extern uint8_t __snarl_loops;
+
+struct pair {
+	double re, im;
+};
+
+struct triple {
+	long key, value, rest;
+};
+
+/* Another thread has touched all of ours, and comes to blocks of `late` when it is cut. */
+static _Alignas(4096) char ours[4 * SIZE], late[4 * SIZE];
+static long table[256];
+static double *signalled;
+static volatile long handled;
+
+static LOOP void row(double *c, const double *a, const double *b, long n)
+{
+	for (long j = 0; j < n; j++)
+		c[j] -= *a * b[j];
+}
+
+static LOOP void rotate(struct pair *x, const struct pair *y, long n)
+{
+	for (long j = 0; j < n; j++) {
+		double re = x[j].re;
+
+		x[j].re = re * y[j].re - x[j].im;
+		x[j].im = re + y[j].im;
+	}
+}
+
+static LOOP void smooth(float *to, const float *from, long n)
+{
+	for (long j = 0; j < n; j++)
+		to[j] = from[j - 1] + from[j] + from[j + 1];
+}
+
+static LOOP double inner(const double *a, const double *b, double factor, long n)
+{
+	double sum = factor;
+
+	for (long j = 0; j < n; j++)
+		sum += a[j] * b[j];
+	return sum * factor;
+}
+
+static LOOP unsigned bytes(unsigned char *to, const unsigned char *from, long n)
+{
+	unsigned sum = 0;
+
+	while (n-- > 0) {
+		sum += *from;
+		*to++ = (unsigned char)(*from++ + 1);
+	}
+	return sum;
+}
+
+static LOOP long keys(struct triple *t, const int *by, long n)
+{
+	long all = 0;
+
+	for (long j = 0; j < n; j++) {
+		all ^= t[j].key += by[2 * j];
+		table[j] += t[j].rest;
+	}
+	return all;
+}
+
+static uint32_t roll(uint32_t *seed, uint32_t below)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (uint32_t)((uint64_t)*seed * below >> 32);
+}
+
+/* A place in one of the two, in a quarter of all cases less aligned than doubles are. */
+static char *place(uint32_t *seed, char *other, unsigned align)
+{
+	char *from = roll(seed, 2) ? ours : other;
+
+	return from + 8 + roll(seed, SIZE / 16) * 8 + (roll(seed, 4) ? 0 : roll(seed, 8) / align * align);
+}
+
+static unsigned one(uint32_t *seed, char *other)
+{
+	long n = roll(seed, 8) ? 1 + roll(seed, 40) : 60 + roll(seed, 180);
+	/* A hook looks only at the granule that its access begins in: where these differ, none goes over an edge. */
+	unsigned align = other == late ? 8 : 4;
+	char *a = place(seed, other, align), *b = place(seed, other, align), *c = place(seed, other, 1);
+	double sum;
+
+	switch (roll(seed, 6)) {
+	case 0:
+		row((double *)a, (const double *)b, (const double *)ours + roll(seed, 99), n);
+		return 0;
+	case 1:
+		rotate((struct pair *)a, (const struct pair *)b, n);
+		return 0;
+	case 2:
+		smooth((float *)a, (const float *)b, n);
+		return 0;
+	case 3:
+		sum = inner((const double *)a, (const double *)b, (double)n, n);
+		return sum == sum + 1;
+	case 4:
+		return bytes((unsigned char *)c, (const unsigned char *)a, n);
+	default:
+		return (unsigned)keys((struct triple *)a, (const int *)b, n);
+	}
+}
+
+static void *work(void *arg)
+{
+	unsigned *sum = arg;
+	uint32_t seed = *sum;
+
+	for (int i = 0; i < 1500; i++)
+		*sum += one(&seed, ours + 2 * SIZE);
+	return NULL;
+}
+
+static void *touch_ours(void *unused)
+{
+	memset(ours, 0, sizeof(ours));
+	memset(table, 0, sizeof(table));
+	memset(signalled, 0, 4096);
+	return unused;
+}
+
+static void *touch_late(void *unused)
+{
+	for (size_t i = 0; i < SIZE; i += 1024)
+		memset(late + i, 1, 300);
+	return unused;
+}
+
+static void in_thread(void *routine(void *), void *arg)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, routine, arg) || pthread_join(t, NULL))
+		exit(3);
+}
+
+/* All of `late` is cut, then some of it is shared. */
+static void *mixed(void *arg)
+{
+	unsigned *sum = arg;
+	uint32_t seed = 5;
+
+	for (int i = 0; i < 6000; i++)
+		row((double *)(late + i % 16 * (SIZE / 16)), (double *)late, (double *)(late + i % 8 * (SIZE / 8)), SIZE / 64);
+	in_thread(touch_late, NULL);
+	for (int i = 0; i < 3000; i++)
+		*sum += one(&seed, late);
+	return NULL;
+}
+
+static void threads(unsigned sum[WORKERS])
+{
+	pthread_t t[WORKERS];
+
+	for (unsigned i = 0; i < WORKERS; i++)
+		if (pthread_create(&t[i], NULL, work, &sum[i]))
+			exit(3);
+	for (unsigned i = 0; i < WORKERS; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* Only its loop is to be seen. */
+__attribute__((no_sanitize("thread"))) static void handle(int number)
+{
+	(void)number;
+	row(signalled, signalled + 100, signalled + 200, 20);
+	handled++;
+}
+
+static void set_timer(long microseconds)
+{
+	struct itimerval every = { { 0, microseconds }, { 0, microseconds } };
+
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+/* Signals come while the thread works, at any instruction; not when it has ended for the recorder. */
+static void *work_signalled(void *sum)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	for (int i = 0; i < 4; i++)
+		work(sum);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return NULL;
+}
+
+static void signals(unsigned *sum)
+{
+	sigset_t set;
+
+	signal(SIGALRM, handle);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	set_timer(50);
+	in_thread(work_signalled, sum);
+	set_timer(0);
+	fprintf(stderr, "%ld handled\n", handled);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned sum[WORKERS] = { 1, 2, 3, 4 };
+
+	if (argc < 3 || !(signalled = malloc(4096)))
+		return 3;
+	if (strcmp(argv[1], "plain") != 0)
+		__snarl_loops = strcmp(argv[1], "ask") == 0 ? 2 : 0;
+	else if (__snarl_loops != 1)
+		return 4;
+	touch_ours(NULL);
+	in_thread(touch_ours, NULL);
+	if (strcmp(argv[2], "mixed") == 0)
+		in_thread(mixed, &sum[0]);
+	else if (strcmp(argv[2], "threads") == 0)
+		threads(sum);
+	else
+		signals(&sum[0]);
+	for (size_t i = 0; i < SIZE; i++)
+		sum[0] = sum[0] * 31 + (unsigned char)late[i];
+	printf("%u %u %u %u\n", sum[0], sum[1], sum[2], sum[3]);
+	return 0;
+}

@@ -1,0 +1,130 @@
+/* The end of a loop, written out: the exact text, and loops that are left to __snarl_loop. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "wrap/loops.h"
+
+#define HEAD "\t.text\n\t.type\tf, @function\nf:\n"
+#define TAIL "\tret\n\t.size\tf, .-f\n"
+
+/* What there is between the last turn and the call of __snarl_loop, of a loop that is taken. */
+static char *end_of(const char *body, bool pic)
+{
+	char *text = xasprintf(HEAD ".L3:\n%s\tjne\t.L3\n" TAIL, body), *from, *to;
+	struct buf out = { 0 };
+
+	assert_int_equal(loops_transform(text, strlen(text), pic, &out), 1);
+	from = strstr(buf_string(&out), "\tjne\t.Lsnarlf0\n");
+	assert_non_null(from);
+	from += strlen("\tjne\t.Lsnarlf0\n");
+	to = strstr(from, pic ? "\tcall\t*__snarl_loop@GOTPCREL(%rip)\n" : "\tcall\t__snarl_loop\n");
+	assert_non_null(to);
+	from = xasprintf("%.*s", (int)(to - from), from);
+	buf_free(&out);
+	free(text);
+	return from;
+}
+
+static void check(const char *body, bool pic, const char *expected)
+{
+	char *end = end_of(body, pic);
+
+	assert_string_equal(end, expected);
+	free(end);
+}
+
+#define SAVE(a, b, c, d, e)                                                                         \
+	"\tmovq\t%rax, " a "(%rsp)\n\tmovq\t%rcx, " b "(%rsp)\n\tmovq\t%rdx, " c "(%rsp)\n"         \
+	"\tmovq\t%rsi, " d "(%rsp)\n\tmovq\t%rdi, " e "(%rsp)\n"
+#define RESTORE(a, b, c, d, e)                                                                      \
+	"\tmovq\t" a "(%rsp), %rax\n\tmovq\t" b "(%rsp), %rcx\n\tmovq\t" c "(%rsp), %rdx\n"         \
+	"\tmovq\t" d "(%rsp), %rsi\n\tmovq\t" e "(%rsp), %rdi\n"
+#define ENDS(a, b, c, d, e)                                                                         \
+	".Lsnarlq0:\n" RESTORE(a, b, c, d, e) "\tjmp\t.Lsnarle0\n.Lsnarlr0:\n" RESTORE(a, b, c, d, e)
+#define RECORD(site)                                                                                \
+	"\tmovq\t.Lsnarld0+" site "(%rip), %rdi\n\tmovq\t%rdx, (%rax)\n\tmovq\t%rdi, 8(%rax)\n"     \
+	"\taddq\t$16, %rax\n"
+
+#define READ8 "\tcall\t__tsan_read8@PLT\n"
+#define WRITE8 "\tcall\t__tsan_write8@PLT\n"
+#define NEXT "\taddq\t$8, %rbx\n\tcmpq\t%rbx, %rbp\n"
+
+/* b[j] = b[j + 1] + *a: two looks. The scratch register's value is where it was put. */
+static void test_pointers(void **state)
+{
+	(void)state;
+	check("\tleaq\t8(%rbx), %rdi\n" READ8 "\tmovq\t%r12, %rdi\n" READ8 "\tmovq\t%rbx, %rdi\n" WRITE8 NEXT, false,
+	      SAVE("-24", "-32", "-40", "-48", "-56")
+	      "\tcmpb\t$1, __snarl_loops(%rip)\n\tjne\t.Lsnarlr0\n"
+	      "\tmovq\t%rbx, %rcx\n\tsubq\t-16(%rsp), %rcx\n\ttestb\t$7, %cl\n\tjne\t.Lsnarlr0\n"
+	      "\tshrq\t$3, %rcx\n\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n\txorl\t%esi, %esi\n"
+	      "\tmovq\t-16(%rsp), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n"
+	      "\tleaq\t7(%rax,%rcx,8), %rdx\n\tsubq\t$8, %rax\n"
+	      "\tcall\t__snarl_loop_look\n\tjne\t.Lsnarlr0\n"
+	      "\tmovq\t%r12, %rax\n\tleaq\t7(%rax), %rdx\n\tcall\t__snarl_loop_look\n\tjne\t.Lsnarlr0\n"
+	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n\tcmpl\t$85, %ecx\n\tjae\t.Lsnarlr0\n"
+	      "\tmovl\t$64, %edx\n\tcall\t__snarl_loop_open\n\tje\t.Lsnarlr0\n"
+	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n"
+	      "\tmovq\t-16(%rsp), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n\tbtsq\t$51, %rdx\n" RECORD("16") ".Lsnarlo0_0:\n"
+	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_1\n"
+	      "\tmovq\t%r12, %rdx\n" RECORD("48") ".Lsnarlo0_1:\n"
+	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_2\n"
+	      "\tmovq\t-16(%rsp), %rdx\n\tbtsq\t$51, %rdx\n" RECORD("80") ".Lsnarlo0_2:\n"
+	      "\tcall\t__snarl_loop_close\n"
+	      ENDS("-24", "-32", "-40", "-48", "-56"));
+}
+
+/* a[j] and t[j].key: the index tells the turns without a division; a library's form. */
+static void test_index(void **state)
+{
+	(void)state;
+	check("\tleaq\ttable(%r12,%r14,8), %rdi\n\tcall\t*__tsan_write4@GOTPCREL(%rip)\n"
+	      "\tmovq\t%r13, %rdi\n\tcall\t*__tsan_read8@GOTPCREL(%rip)\n"
+	      "\taddq\t$24, %r13\n\taddq\t$1, %r14\n\tcmpq\t%r14, %rbp\n", true,
+	      SAVE("-32", "-40", "-48", "-56", "-64")
+	      "\tmovq\t__snarl_loops@GOTPCREL(%rip), %rax\n\tcmpb\t$1, (%rax)\n\tjne\t.Lsnarlr0\n"
+	      "\tmovq\t%r14, %rcx\n\tsubq\t-16(%rsp), %rcx\n"
+	      "\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n\txorl\t%esi, %esi\n"
+	      "\tmovq\t%r12, %rax\n\tmovq\t-16(%rsp), %rdi\n\tleaq\t(%rax,%rdi,8), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n"
+	      "\tleaq\t3(%rax,%rcx,8), %rdx\n\tcall\t*__snarl_loop_look@GOTPCREL(%rip)\n\tjne\t.Lsnarlr0\n"
+	      "\tmovq\t-24(%rsp), %rax\n\timulq\t$24, %rcx, %rdx\n\tleaq\t7(%rax,%rdx), %rdx\n"
+	      "\tcall\t*__snarl_loop_look@GOTPCREL(%rip)\n\tjne\t.Lsnarlr0\n"
+	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n\tcmpl\t$127, %ecx\n\tjae\t.Lsnarlr0\n"
+	      "\tmovl\t$48, %edx\n\tcall\t*__snarl_loop_open@GOTPCREL(%rip)\n\tje\t.Lsnarlr0\n"
+	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n"
+	      "\tmovq\t%r12, %rdx\n\tmovq\t-16(%rsp), %rdi\n\tleaq\t(%rdx,%rdi,8), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n"
+	      "\tbtsq\t$51, %rdx\n" RECORD("16") ".Lsnarlo0_0:\n"
+	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_1\n"
+	      "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$6755399441055744, %rdi\n\torq\t%rdi, %rdx\n" RECORD("48") ".Lsnarlo0_1:\n"
+	      "\tcall\t*__snarl_loop_close@GOTPCREL(%rip)\n"
+	      ENDS("-32", "-40", "-48", "-56", "-64"));
+}
+
+#define LEFT(body) check(body, false, "")
+
+static void test_left(void **state)
+{
+	(void)state;
+	LEFT("\tmovq\t%rbx, %rdi\n" READ8 "\taddq\t$40, %rbx\n\tcmpq\t%rbx, %rbp\n");	/* far */
+	LEFT("\tmovq\t%rbx, %rdi\n" READ8 "\taddq\t$24, %rbx\n\tcmpq\t%rbx, %rbp\n");	/* nothing else counts */
+	LEFT("\tmovq\t%rbx, %rdi\n" READ8 "\tsubq\t$8, %rbx\n\tcmpq\t%rbx, %rbp\n");	/* back */
+	LEFT("\tleaq\ttable(%rip), %rdi\n" READ8 NEXT);
+	LEFT("\tleaq\t(%r12,%r12,2), %rdi\n" READ8 NEXT);
+	LEFT("\tmovq\t%r13, %rdi\n" READ8 "\taddq\t%r12, %r13\n" NEXT);	/* each time another stride */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pointers),
+		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
