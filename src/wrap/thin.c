@@ -88,6 +88,12 @@ static uint64_t named_by(const struct insn_operand *o)
 	return bits;
 }
 
+/* Memory of the function's own, which it may read or not. */
+static bool is_stack(const struct insn_operand *o)
+{
+	return o->place == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque;
+}
+
 static bool same_register(const struct insn *in)
 {
 	return in->count == 2 && in->operand[0].place == in->operand[1].place &&
@@ -133,7 +139,7 @@ static bool look_vector(struct step *s, enum form form)
 	s->lanes = form == WHOLE || form == BITS;
 	s->copy = registers && (form == MOVE || form == MOVE_QUAD || form == WHOLE);
 	s->zeroes = s->copy && form == MOVE_QUAD;
-	s->pure = s->copy;
+	s->pure = s->copy || ((form == MOVE || form == MOVE_QUAD) && is_stack(from));
 	if (form == BITS && same_register(&s->in) && memmem(s->text.at, s->text.size, "xor", 3)) {
 		s->reads = 0;
 		s->lanes = false;
@@ -179,7 +185,7 @@ static void look_general(struct step *s)
 	s->writes = GENERAL(to->reg);
 	s->pure = true;
 	for (unsigned i = 0; i < in->count; i++)
-		s->pure &= in->operand[i].place != INSN_MEMORY || in->kind == INSN_LEA;
+		s->pure &= in->operand[i].place != INSN_MEMORY || in->kind == INSN_LEA || is_stack(&in->operand[i]);
 	if (to->size < 4)
 		return;
 	s->sets = s->writes;

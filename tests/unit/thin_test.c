@@ -41,10 +41,11 @@ static void test_dead(void **state)
 	check("\tmovl\t$1, %edi\n\tmovl\t$2, %edi\n", THIN_ALL, "\tmovl\t$2, %edi\n");
 	check("\tmovq\t%rbx, (%rdi)\n", kept, "\tmovq\t%rbx, (%rdi)\n");
 	check("\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n", THIN_ALL, "\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n");
-	/* Flags that are read, and a load, which may be of nobody's memory. */
+	/* Flags that are read, and a load, which may be of nobody's memory, but not on the stack. */
 	check("\tsubq\t%rbx, %rdi\n\tsete\t%bl\n", kept, "\tsubq\t%rbx, %rdi\n\tsete\t%bl\n");
 	check("\tsubq\t%rbx, %rdi\n\tcmpq\t%rbp, %rbx\n", kept, "\tcmpq\t%rbp, %rbx\n");
 	check("\tmovq\t(%rbx), %rdi\n", kept, "\tmovq\t(%rbx), %rdi\n");
+	check("\tmovq\t8(%rsp), %rdi\n\tmovsd\t(%rsp), %xmm1\n\tmovsd\t(%rsp,%rbx), %xmm1\n", kept, "\tmovsd\t(%rsp,%rbx), %xmm1\n");
 	/* What is used without being named. */
 	check("\tmovq\t%rbx, %rax\n\tcqto\n\tidivq\t%rbp\n\tmovq\t%rax, (%rbx)\n", kept,
 	      "\tmovq\t%rbx, %rax\n\tcqto\n\tidivq\t%rbp\n\tmovq\t%rax, (%rbx)\n");
