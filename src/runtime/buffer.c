@@ -15,13 +15,11 @@
 #include <sys/stat.h>
 
 #include "runtime/clock.h"
-#include "runtime/control.h"
 #include "runtime/lock.h"
 #include "runtime/process.h"
 #include "runtime/profile.h"
 #include "runtime/rt.h"
 #include "runtime/sys.h"
-#include "runtime/watch.h"
 
 #define FEW 16u		/* one in so many */
 
@@ -305,108 +303,6 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 		if (!snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);
 	}
-}
-
-/* Kinds that come so often that reading the counter for each would show. */
-static bool is_frequent(enum trace_kind kind)
-{
-	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) || kind == TRACE_MALLOC ||
-	       kind == TRACE_FREE;
-}
-
-/* What others learn of no sooner than of what the thread notes next. */
-static bool is_known_later(enum trace_kind kind)
-{
-	switch (kind) {
-	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK: case TRACE_RWLOCK_RDLOCK:
-	case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK: case TRACE_RWLOCK_WRLOCK:
-	case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK: case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
-	case TRACE_MALLOC:
-		return true;
-	default:
-		return false;
-	}
-}
-
-void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
-		  int result, const void *pc)
-{
-	struct snarlrt_thread *self;
-	struct trace_record r[2];
-
-	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
-		if (snarlrt.mode == SNARLRT_WATCH)
-			watch_note(kind, object, arg, result);
-		else
-			ctl_note(kind, detail, object, arg, result, pc);
-		return;
-	}
-	self = snarlrt_enter();
-	if (!self)
-		return;
-	if (__snarl_tls.told != __snarl_tls.frame)
-		snarlrt_tell_frames(self);
-	r[0].addr = ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48;
-	r[0].site = TRACE_SITE(kind, detail, pc);
-	if (!is_frequent(kind))
-		self->unlooked = 0;
-	snarlrt_make_room(self);
-	/* A wait lets go of its mutex and takes it again: ordered with both. */
-	if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE)
-		r[1].addr = clock_meet_both(self, object, (const void *)arg);
-	else
-		r[1].addr = clock_meet(self, object);
-	r[1].site = arg;
-	snarlrt_append_two(self, r);
-	if (unlikely(snarlrt.profiling) && !is_known_later(kind)) {
-		snarlrt_profile_flush(self);
-		snarlrt_profile_fold();
-	}
-	snarlrt_leave(self);
-}
-
-/*
- * Accesses have no times of their own, they lie between two of the thread's: without one here, those
- * before a long wait would seem to be in the middle of it, behind what others did meanwhile.
- */
-static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
-{
-	struct trace_record r = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
-
-	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || !snarlrt_enter())
-		return;
-	r.addr = clock_now(self);
-	snarlrt_append(self, &r, 1);
-	snarlrt_leave(self);
-}
-
-/* Between begin and end the thread holds nothing of ours, so plain stores do. */
-void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc)
-{
-	struct snarlrt_thread *self = __snarl_tls.self;
-
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
-		watch_wait_begin(kind, object, (uint64_t)pc);
-		return;
-	}
-	if (!self || __snarl_tls.hidden)
-		return;
-	if (!is_frequent(kind))
-		stamp_wait(self);
-	self->live->waiting_for = (uint64_t)object & TRACE_ADDR_MASK;
-	self->live->waiting_pc = (uint64_t)pc;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self->live->waiting_in = kind;
-}
-
-void snarlrt_wait_end(void)
-{
-	struct snarlrt_thread *self = __snarl_tls.self;
-
-	if (self)
-		self->live->waiting_in = 0;
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
-		watch_wait_end();
 }
 
 void snarlrt_buffer_forked(void)

@@ -24,6 +24,7 @@
 #define CLOCK_STRIPES 1024u
 #define CLOCK_LOOK 16u
 #define CLOCK_AHEAD 16u	/* less than it takes to hand an object from one thread to another, so that the counter keeps up */
+#define CLOCK_BELIEVED (1ull << 30)	/* some tenths of a second: no need to look at the counter */
 
 struct clock_stripe {
 	uint64_t time __attribute__((aligned(64)));
@@ -52,6 +53,21 @@ static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)
 		now = seen + 2;
 	self->last_time = now;
 	return now;
+}
+
+/* What follows is later than `seen`. */
+static inline void clock_raise(struct snarlrt_thread *self, uint64_t seen)
+{
+	if (self->last_time < seen)
+		self->last_time = seen;
+}
+
+SNARLRT_HIDDEN uint64_t clock_doubt(uint64_t seen);
+
+/* A time from memory of the program: 0 if it cannot be one. */
+static inline uint64_t clock_credible(const struct snarlrt_thread *self, uint64_t seen)
+{
+	return likely(seen <= self->last_time + CLOCK_BELIEVED) ? seen & ~1ull : clock_doubt(seen);
 }
 
 /* The time as it is: for stamps, and for events that meet nobody. */

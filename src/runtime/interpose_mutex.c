@@ -3,6 +3,7 @@
  * format.h says what happens if an unlock fails after all.
  */
 #include "runtime/model.h"
+#include "runtime/mutex.h"
 #include "runtime/real.h"
 
 static uint64_t type_of(const pthread_mutexattr_t *attr)
@@ -49,10 +50,10 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc
 	snarlrt_real_ready();
 	if (ctl_on())
 		return model_mutex_lock(mutex, 0, pc);
-	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, pc);
+	mutex_wait_begin(mutex, pc);
 	result = REAL(pthread_mutex_lock)(mutex);
 	snarlrt_wait_end();
-	snarlrt_note(TRACE_MUTEX_LOCK, 0, mutex, 0, result, pc);
+	mutex_note(TRACE_MUTEX_LOCK, mutex, result, pc);
 	if (likely(result == 0))
 		snarlrt_taken();
 	return result;
@@ -125,7 +126,7 @@ static __attribute__((noinline)) int unlock(pthread_mutex_t *mutex, const void *
 	snarlrt_real_ready();
 	if (ctl_on())
 		return model_mutex_unlock(mutex, 0, pc);
-	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, pc);
+	mutex_note(TRACE_MUTEX_UNLOCK, mutex, 0, pc);
 	result = REAL(pthread_mutex_unlock)(mutex);
 	if (unlikely(result))
 		snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, result, pc);

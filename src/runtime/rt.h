@@ -120,6 +120,7 @@ struct snarlrt_thread {
 	uint32_t claims;		/* made so far */
 	struct snarlrt_ahead ahead[SNARLRT_AHEADS];
 	uint32_t held;			/* mutexes, as far as it is known */
+	uint32_t tid;			/* the kernel's */
 	uint32_t in_loops;		/* events of loops in the ring, less the records that tell them; may wrap */
 	uint32_t undecided_more;	/* … of private memory, less tls.undecided's part of them */
 };
@@ -183,7 +184,29 @@ SNARLRT_HIDDEN void snarlrt_died(const void *addr, size_t size);
 
 /* Around a call that may block for ever: a killed run then shows who waited for what. */
 SNARLRT_HIDDEN void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc);
-SNARLRT_HIDDEN void snarlrt_wait_end(void);
+SNARLRT_HIDDEN void watch_wait_end(void);	/* watch.h */
+
+static inline void snarlrt_wait_end(void)
+{
+	struct snarlrt_thread *self = __snarl_tls.self;
+
+	if (self)
+		self->live->waiting_in = 0;
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
+		watch_wait_end();
+}
+
+/* What wait_begin stores: between begin and end the thread holds nothing of ours, so plain stores do. */
+static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_kind kind, const void *object,
+				 const void *pc)
+{
+	struct live_slot *live = self->live;
+
+	live->waiting_for = (uint64_t)object & TRACE_ADDR_MASK;
+	live->waiting_pc = (uint64_t)pc;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	live->waiting_in = kind;
+}
 
 /* Around libc calls whose own mallocs and locks are nobody's business. They nest. */
 static inline void snarlrt_hide(void)
@@ -296,19 +319,24 @@ static inline bool snarlrt_near_end(void)
 	       2 * sizeof(struct trace_record);
 }
 
+/* Not near the end. */
+static inline void snarlrt_put_two(uint64_t addr, uint64_t site, uint64_t time, uint64_t arg)
+{
+	volatile struct trace_record *cur = __snarl_tls.cur;
+
+	cur[1].addr = time;
+	cur[1].site = arg;
+	cur[0].addr = addr;
+	cur[0].site = site;
+	__snarl_tls.cur += 2;
+}
+
 static inline void snarlrt_append_two(struct snarlrt_thread *self, const struct trace_record r[2])
 {
-	volatile struct trace_record *cur = __snarl_tls.cur;	/* by halves, as r was written */
-
-	if (unlikely(snarlrt_near_end())) {
+	if (unlikely(snarlrt_near_end()))
 		snarlrt_append(self, r, 2);
-		return;
-	}
-	cur[1].addr = r[1].addr;
-	cur[1].site = r[1].site;
-	cur[0].addr = r[0].addr;
-	cur[0].site = r[0].site;
-	__snarl_tls.cur += 2;
+	else
+		snarlrt_put_two(r[0].addr, r[0].site, r[1].addr, r[1].site);	/* by halves, as r was written */
 }
 
 /*

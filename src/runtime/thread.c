@@ -246,6 +246,7 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	for (unsigned i = 0; i < SNARLRT_AHEADS; i++)
 		t->ahead[i].stripe = NULL;
 	t->held = 0;
+	t->tid = (uint32_t)sys_call(SYS_gettid, 0, 0, 0);
 	t->held_stripe = NULL;
 	find_stack(t, parent, ordinal);
 	tls->self = t;
@@ -325,6 +326,7 @@ bool snarlrt_thread_forked(void)
 	for (uint32_t i = 0; i < CLOCK_STRIPES; i++)
 		snarlrt_stripes[i].time &= ~1ull;
 	__snarl_tls.self->slot = 0;
+	__snarl_tls.self->tid = (uint32_t)sys_call(SYS_gettid, 0, 0, 0);
 	slots()[0].thread = __snarl_tls.self->id;
 	return snarlrt_live_room(ring_of(0), LIVE_RING_BYTES);
 }

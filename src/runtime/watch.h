@@ -107,7 +107,6 @@ SNARLRT_HIDDEN void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool
 SNARLRT_HIDDEN void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result);
 SNARLRT_HIDDEN void watch_cancel(uint64_t handle, uint64_t pc);	/* before it is done */
 SNARLRT_HIDDEN void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
-SNARLRT_HIDDEN void watch_wait_end(void);
 SNARLRT_HIDDEN void watch_entry(uint64_t pc);
 SNARLRT_HIDDEN void watch_exit(void);
 SNARLRT_HIDDEN void watch_fresh(uint64_t addr, uint64_t size);

@@ -1,0 +1,106 @@
+/*
+ * What the runtime keeps in the program's mutexes while it records: the time of the last event.
+ *
+ * Two threads at a mutex would share two cache lines more if that were elsewhere (clock.h), both touched within the
+ * critical section; here it comes along with the mutex, and who holds that needs no locked instruction. glibc uses
+ * the links of its list for robust mutexes only, and clears them in pthread_mutex_init.
+ */
+#ifndef RUNTIME_MUTEX_H
+#define RUNTIME_MUTEX_H
+
+#include <pthread.h>
+
+#include "runtime/clock.h"
+
+#define MUTEX_PLAIN 3	/* the last of the types; whatever else a mutex can do is a bit above */
+
+/* NULL: this one has no room. */
+static inline uint64_t *mutex_time(pthread_mutex_t *mutex)
+{
+	if ((unsigned)__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) > MUTEX_PLAIN)
+		return NULL;
+	return (uint64_t *)(void *)&mutex->__data.__list.__next;
+}
+
+/* Nobody but us will see another owner, or make it another one, meanwhile. */
+static inline bool mutex_is_mine(const struct snarlrt_thread *self, pthread_mutex_t *mutex)
+{
+	return (uint32_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == self->tid;
+}
+
+/*
+ * A time for an event on a mutex, later than all before on it. Whoever does not hold it, because a call failed or
+ * is wrong, must not take back the time of somebody who does.
+ */
+static inline uint64_t mutex_meet(struct snarlrt_thread *self, pthread_mutex_t *mutex)
+{
+	uint64_t *time = mutex_time(mutex), seen, now;
+
+	if (unlikely(!time))
+		return clock_meet(self, mutex);
+	seen = __atomic_load_n(time, __ATOMIC_RELAXED);
+	now = clock_after(self, clock_credible(self, seen));
+	if (likely(mutex_is_mine(self, mutex)))
+		__atomic_store_n(time, now, __ATOMIC_RELAXED);
+	else
+		while (!__atomic_compare_exchange_n(time, &seen, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			now = clock_after(self, clock_credible(self, seen));
+	return now;
+}
+
+/* A wait lets go of its mutex, or has it again: ordered with both, of which it holds the mutex. */
+static inline uint64_t mutex_meet_wait(struct snarlrt_thread *self, const void *cond, pthread_mutex_t *mutex)
+{
+	uint64_t *time = mutex_time(mutex), now;
+
+	if (unlikely(!time || !mutex_is_mine(self, mutex)))
+		return clock_meet_both(self, cond, mutex);
+	clock_raise(self, clock_credible(self, __atomic_load_n(time, __ATOMIC_RELAXED)));
+	now = clock_meet(self, cond);
+	__atomic_store_n(time, now, __ATOMIC_RELAXED);
+	return now;
+}
+
+/*
+ * snarlrt_wait_begin and snarlrt_note, without a call where the calls around it are told and the ring needs no attention:
+ * where cur is NULL, for whatever reason, it does.
+ */
+static inline bool mutex_is_easy(void)
+{
+	const struct snarlrt_tls *tls = &__snarl_tls;
+
+	return likely(snarlrt.mode == SNARLRT_RECORD && !snarlrt.profiling && !snarlrt_near_end() &&
+		      !(tls->busy | tls->hidden));
+}
+
+static inline void mutex_wait_begin(pthread_mutex_t *mutex, const void *pc)
+{
+	if (mutex_is_easy())
+		snarlrt_waits(__snarl_tls.self, TRACE_MUTEX_LOCK, mutex, pc);
+	else
+		snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, pc);
+}
+
+static inline void mutex_note(enum trace_kind kind, pthread_mutex_t *mutex, int result, const void *pc)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct snarlrt_thread *self = tls->self;
+	uint64_t *time = mutex_time(mutex), now;
+
+	if (unlikely(!mutex_is_easy() || !time || !mutex_is_mine(self, mutex))) {
+		snarlrt_note(kind, 0, mutex, 0, result, pc);
+		return;
+	}
+	tls->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	now = clock_after(self, clock_credible(self, *time));
+	*time = now;
+	snarlrt_put_two(((uint64_t)mutex & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
+			TRACE_SITE(kind, 0, pc), now, 0);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	tls->busy = 0;
+	if (unlikely(self->deferred_count))
+		snarlrt_deliver_deferred(self);
+}
+
+#endif

@@ -1,0 +1,142 @@
+# The time of the last event on a mutex is kept in it where glibc leaves room (runtime/mutex.h). Mutexes of all sorts,
+# held by one thread at a time in the trace, too; with calls that fail, and waits that hand the mutex over.
+. "$SNARL_ROOT/tests/lib.sh"
+
+cat >sorts.c <<'EOF'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+
+#define SORTS 7
+#define ROUNDS 3000
+
+static pthread_mutex_t sort[SORTS], turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static int whose;
+
+static void make(int i)
+{
+	static const int type[] = { PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
+				    PTHREAD_MUTEX_ADAPTIVE_NP };
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, type[i % 4]);
+	if (i == 4)
+		pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	if (i == 5)
+		pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	if (i == 6)
+		pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&sort[i], &attr);
+}
+
+static void *work(void *arg)
+{
+	int me = (int)(intptr_t)arg, wrong = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_mutex_t *m = &sort[i % SORTS];
+
+		pthread_mutex_lock(m);
+		if (i % SORTS == 1)
+			pthread_mutex_lock(m);
+		if (i % 5 == 0)
+			sched_yield();
+		if (i % SORTS == 1)
+			pthread_mutex_unlock(m);
+		pthread_mutex_unlock(m);
+		if (i % 3 == 0)
+			wrong += pthread_mutex_unlock(&sort[2]) != EPERM;	/* not ours, or nobody's */
+		if (pthread_mutex_trylock(&sort[0]) == 0)
+			pthread_mutex_unlock(&sort[0]);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_mutex_lock(&turn);
+		while (whose != me)
+			pthread_cond_wait(&moved, &turn);
+		whose = (me + 1) % 3;
+		pthread_cond_broadcast(&moved);
+		pthread_mutex_unlock(&turn);
+	}
+	return (void *)(intptr_t)wrong;
+}
+
+int main(void)
+{
+	pthread_t threads[3];
+	void *wrong, *all = NULL;
+
+	for (int i = 0; i < SORTS; i++)
+		make(i);
+	for (intptr_t i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, work, (void *)i);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(threads[i], &wrong);
+		all = wrong ? wrong : all;
+	}
+	for (int i = 0; i < SORTS; i++)
+		if (pthread_mutex_destroy(&sort[i]) != 0)
+			return 3;
+	return all != NULL;
+}
+EOF
+snarl-cc -O2 -pthread sorts.c -o sorts
+snarl record -q -o sorts.snarl -- ./sorts
+# The event of a call that failed says so; of an unlock there is one before, too.
+snarl dump --no-symbols sorts.snarl | awk '
+	function take(m) { if (depth[m] && by[m] != $1) bad++; by[m] = $1; depth[m]++ }
+	function leave(m) { if (!depth[m] || by[m] != $1) bad++; depth[m]-- }
+	$2 == "unlock" && by[$3] != $1 { foreign++; next }
+	$2 == "unlock" && !depth[$3] { foreign++; next }
+	/ =E/ { failed++; next }
+	$2 == "lock" { locks++ }
+	$2 == "lock" || $2 == "trylock" { take($3) }
+	$2 == "unlock" { leave($3) }
+	$2 == "cond-wait" { leave($4) }
+	$2 == "cond-wake" { take($4); wakes++ }
+	$2 == "mutex-destroy" && depth[$3] { bad++ }
+	END { print locks + 0, (wakes > 100), foreign, bad + 0 }' >got
+echo "19287 1 6000 0" >wanted
+same "order of mutexes of all sorts" wanted got
+
+# What a mutex that was never initialised has there is no time: neither in the future nor odd.
+cat >never.c <<'EOF'
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t dirty[3], clean = PTHREAD_MUTEX_INITIALIZER;
+
+int main(void)
+{
+	unsigned long soon;
+
+	memset((char *)&dirty[0] + 24, 0xff, 16);
+	memset((char *)&dirty[1] + 24, 0x3f, 16);
+	soon = (__builtin_ia32_rdtsc() + 100000) | 1;
+	memcpy((char *)&dirty[2] + 24, &soon, sizeof(soon));
+	memcpy((char *)&dirty[2] + 32, &soon, sizeof(soon));
+	for (int i = 0; i < 300; i++) {
+		pthread_mutex_t *m = i % 4 < 3 ? &dirty[i % 4] : &clean;
+
+		pthread_mutex_lock(m);
+		pthread_mutex_unlock(m);
+	}
+	return 0;
+}
+EOF
+snarl-cc -O2 -pthread never.c -o never
+snarl record -q -o never.snarl -- ./never
+snarl dump --raw never.snarl | awk '
+	/^begin/ { split($2, start, "=") }
+	/^meta ticks_per_second/ { hour = 3600 * $3 }
+	$2 == "lock" || $2 == "unlock" {
+		n++
+		sub(/.* t=/, "")
+		if ($0 % 2 || $0 < start[2] || $0 > start[2] + hour) bad++
+	}
+	END { print n, bad + 0 }' >got
+echo "600 0" >wanted
+same "times of mutexes that were not initialised" wanted got
