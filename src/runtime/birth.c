@@ -18,10 +18,10 @@
  * programs wrap malloc.
  */
 #include "runtime/birth.h"
+#include "runtime/clock.h"
 #include "runtime/shadow.h"
 
 #define PLACES 4096u
-#define BIRTHS 4096u
 #define SHARED 8	/* blocks in a row that came to be shared */
 #define WATCH 32u	/* one in so many is born as nobody's all the same */
 #define PRIVATE 32	/* blocks in a row that stayed private; one counts once more */
@@ -32,16 +32,16 @@
 #define USER_END (1ull << 47)
 
 static int8_t habits[PLACES];	/* blocks in a row: > 0 shared, < 0 private */
-static uint64_t births[BIRTHS];	/* by address: address / 16, place, thread */
 
 static inline uint64_t mix(uint64_t h, uint64_t v)
 {
 	return (h ^ v) * 0x9e3779b97f4a7c15ull;
 }
 
+/* By address: address / 16, place, thread. */
 static inline uint64_t *birth_of(uint64_t addr)
 {
-	return &births[mix(0, addr) >> 52];
+	return clock_birth_of((const void *)addr);
 }
 
 static inline uint64_t birth_word(uint64_t addr, uint64_t place, uint32_t thread)

@@ -26,17 +26,38 @@
 #define CLOCK_AHEAD 16u	/* less than it takes to hand an object from one thread to another, so that the counter keeps up */
 #define CLOCK_BELIEVED (1ull << 30)	/* some tenths of a second: no need to look at the counter */
 
+#define CLOCK_BIRTHS 4u
+
 struct clock_stripe {
 	uint64_t time __attribute__((aligned(64)));
+	uint64_t birth[CLOCK_BIRTHS];	/* birth.c's: asked for when the block's event is noted, too */
 };
 
 extern SNARLRT_HIDDEN struct clock_stripe snarlrt_stripes[CLOCK_STRIPES];
 
 SNARLRT_HIDDEN uint64_t clock_stripe_wait(uint64_t *stripe);
 
+static inline uint64_t clock_hash(const void *object)
+{
+	return ((uintptr_t)object >> 3) * 0x9e3779b97f4a7c15ull;
+}
+
 static inline uint64_t *clock_stripe_of(const void *object)
 {
-	return &snarlrt_stripes[((uintptr_t)object >> 3) * 0x9e3779b97f4a7c15ull >> 54].time;
+	return &snarlrt_stripes[clock_hash(object) >> 54].time;
+}
+
+static inline uint64_t *clock_birth_of(const void *object)
+{
+	uint64_t hash = clock_hash(object);
+
+	return &snarlrt_stripes[hash >> 54].birth[hash >> 52 & (CLOCK_BIRTHS - 1)];
+}
+
+/* An event on it is to come: to read the stripe first and write it then would bring its cache line here twice. */
+static inline void clock_expect(const void *object)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(*clock_stripe_of(object)));
 }
 
 static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)

@@ -22,6 +22,7 @@
 #include <limits.h>
 
 #include "runtime/call.h"
+#include "runtime/clock.h"
 #include "runtime/control_heap.h"
 #include "runtime/sys.h"
 
@@ -71,8 +72,10 @@ static inline const void *caller(const void *pc)
 static void note_new(void *p, size_t size, const void *pc)
 {
 	if (p) {
-		size_t room = usable(p);
+		size_t room;
 
+		clock_expect(p);
+		room = usable(p);
 		snarlrt_born(p, room > size ? room : size, caller(pc));
 	}
 	snarlrt_note(TRACE_MALLOC, 0, p, size, p ? 0 : ENOMEM, caller(pc));
@@ -80,6 +83,7 @@ static void note_new(void *p, size_t size, const void *pc)
 
 static void note_gone(void *p, const void *pc)
 {
+	clock_expect(p);
 	snarlrt_note(TRACE_FREE, 0, p, 0, 0, caller(pc));
 	snarlrt_died(p, usable(p));
 }
