@@ -13,7 +13,7 @@
 #define BUSY 48
 #define OWN4 80
 #define DEFERRED_COUNT 120	/* in struct snarlrt_thread */
-#define IN_LOOPS 596
+#define IN_LOOPS 600
 #define SHADOW 0x7fff8000
 #define LONG 112		/* bytes of shadow that are better looked at by vectors */
 #define RED_ZONE 128		/* with the caller's slots */

@@ -62,14 +62,8 @@ static size_t count_of(const char *body)
 #define GCC_FAST                                        \
 	"\t.loc 1 5 3\n"                                \
 	"\tmovsd\t0(%rbp), %xmm0\n"                     \
-<<<<<<< HEAD
 	"\tmovapd\t%xmm0, %xmm15\n"                     \
-	"\taddq\t$8, %rbx\n"                            \
-=======
-	"\tmovq\t%rbx, %rdi\n"                          \
-	"\tmovq\t%xmm0, %xmm15\n"                       \
-	"\taddq\t$40, %rbx\n"                            \
->>>>>>> 5bf9f86 (loops: write out the end of short loops)
+	"\taddq\t$40, %rbx\n"                           \
 	"\tcmpq\t%rbx, %r8\n"
 
 static void test_gcc(void **state)
