@@ -149,8 +149,10 @@ static void *touch_ours(void *unused)
 
 static void *touch_late(void *unused)
 {
-	for (size_t i = 0; i < SIZE; i += 1024)
+	for (size_t i = 0; i < SIZE; i += 1024) {
 		memset(late + i, 1, 300);
+		memset(late + i + 600 + i / 128 % 128, 1, 8);	/* one granule */
+	}
 	return unused;
 }
 
