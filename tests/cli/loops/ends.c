@@ -15,6 +15,7 @@
 #include <sys/time.h>
 
 #define LOOP __attribute__((noinline, noclone))
+#define AGAIN for (int again = 0; again < 3; again++)	/* the first one has to tell the call, too */
 #define SIZE 65536
 #define WORKERS 4
 
@@ -36,13 +37,13 @@ static volatile long handled;
 
 static LOOP void row(double *c, const double *a, const double *b, long n)
 {
-	for (long j = 0; j < n; j++)
+	AGAIN for (long j = 0; j < n; j++)
 		c[j] -= *a * b[j];
 }
 
 static LOOP void rotate(struct pair *x, const struct pair *y, long n)
 {
-	for (long j = 0; j < n; j++) {
+	AGAIN for (long j = 0; j < n; j++) {
 		double re = x[j].re;
 
 		x[j].re = re * y[j].re - x[j].im;
@@ -52,7 +53,7 @@ static LOOP void rotate(struct pair *x, const struct pair *y, long n)
 
 static LOOP void smooth(float *to, const float *from, long n)
 {
-	for (long j = 0; j < n; j++)
+	AGAIN for (long j = 0; j < n; j++)
 		to[j] = from[j - 1] + from[j] + from[j + 1];
 }
 
@@ -60,7 +61,7 @@ static LOOP double inner(const double *a, const double *b, double factor, long n
 {
 	double sum = factor;
 
-	for (long j = 0; j < n; j++)
+	AGAIN for (long j = 0; j < n; j++)
 		sum += a[j] * b[j];
 	return sum * factor;
 }
@@ -80,7 +81,7 @@ static LOOP long keys(struct triple *t, const int *by, long n)
 {
 	long all = 0;
 
-	for (long j = 0; j < n; j++) {
+	AGAIN for (long j = 0; j < n; j++) {
 		all ^= t[j].key += by[2 * j];
 		table[j] += t[j].rest;
 	}
