@@ -49,15 +49,13 @@ struct trace_slot {
 
 _Static_assert(sizeof(struct trace_slot) == 64, "a slot is a line of the cache");
 
-/* A loop that the encoder runs along with (encode.h). */
+/* A loop that the encoder runs along with (cycle.h). */
 #define TRACE_CYCLE_MAX 64u
 
 struct trace_place {
-	struct trace_record was;	/* the last one here */
-	uint64_t delta;
+	struct trace_slot slot;		/* a copy; `last` counts only if it was missed the last time */
+	struct trace_slot *home;
 	uint64_t missed;		/* the turn in which it was not foretold */
-	struct trace_slot *slot;
-	int64_t relative;
 };
 
 struct trace_cycle {

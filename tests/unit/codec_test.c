@@ -354,6 +354,36 @@ static void test_loops_are_encoded_the_same(void **state)
 	free(in);
 }
 
+/* One site for long: it goes on, jumps, changes its stride for good or once, is stamped or interrupted. */
+static void test_one_site(void **state)
+{
+	enum { ROOM = 3000 };
+	static struct trace_record in[ROOM];
+
+	(void)state;
+	for (uint64_t start = 1; start < 200; start++) {
+		uint64_t addr = 0x10000, step = 8;
+
+		seed = start;
+		for (size_t i = 0; i < ROOM; i++) {
+			uint64_t what = next_random() % 40;
+
+			if (what == 0)
+				step = next_random() % 3 * 8;
+			addr += step;
+			if (what == 1 || what == 2)
+				addr += 64 * what;
+			in[i] = rec(TRACE_READ, addr, 0x400100);
+			if (what == 3)
+				in[i] = (struct trace_record){ i, TRACE_SITE(TRACE_STAMP, 0, 0) };
+			if (what == 4 && next_random() % 8 == 0)
+				in[i] = rec(TRACE_WRITE, addr, 0x400200);
+		}
+		check_same_bytes(in, ROOM, 0);
+		check_round_trip(in, ROOM, 0);
+	}
+}
+
 static void test_bad_bytes(void **state)
 {
 	static const uint8_t no_slot[] = { 10 }, empty_slot[] = { 10, 5, 0 }, token[] = { 12, 0, 0 };
@@ -435,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_random_sequences),
 		cmocka_unit_test(test_distance_of_never),
 		cmocka_unit_test(test_loops_are_encoded_the_same),
+		cmocka_unit_test(test_one_site),
 		cmocka_unit_test(test_bad_bytes),
 		cmocka_unit_test(test_check_sum),
 		cmocka_unit_test(test_names),
