@@ -1,13 +1,5 @@
 /*
- * Owners of memory, and what happens to them when memory is freed.
- *
- * A granule that was shared and then freed starts anew for its next user. But an
- * access of its earlier life may still wait in the stash for a verdict; so the
- * page is marked in a small table with the time of the change, and accesses older
- * than the mark are kept (two pages may share a mark: that keeps too much, never
- * too little). In the same way an access of an earlier life must not cut the history of
- * the next one. This is looked after for large blocks only: beside small ones, which
- * come and go, other memory of their page would never be cut.
+ * Owners of memory: who touches it, and what happens to them when it is freed.
  */
 #include <sys/mman.h>
 
@@ -15,17 +7,14 @@
 #include "runtime/clock.h"
 #include "runtime/control.h"
 #include "runtime/profile.h"
-#include "runtime/shadow.h"
+#include "runtime/shadow_decide.h"
+#include "runtime/shadow_four.h"
 #include "runtime/sys.h"
 #include "runtime/watch.h"
 
-#define USER_END (1ull << 47)
-#define MARKS 65536u
 #define BIG (256u << 10)	/* bytes of shadow from which the kernel clears faster */
 #define PAGE 4096ull
 #define FEW 16u			/* bytes that are looked at granule by granule */
-#define LONGEST (1ull << 32)		/* stride that no number of turns makes overflow */
-#define EACH 0x0001000100010001ull	/* times a value: that of four granules */
 
 /* Numbers in shadow_x86_64.S. */
 _Static_assert(offsetof(struct snarlrt, mode) == 0 && offsetof(struct snarlrt, profiling) == 5 &&
@@ -33,33 +22,11 @@ _Static_assert(offsetof(struct snarlrt, mode) == 0 && offsetof(struct snarlrt, p
 	       offsetof(struct snarlrt_thread, live) == 8 && offsetof(struct snarlrt_thread, claims) == 328 &&
 	       offsetof(struct live_slot, cut_locations) == 40 && SHADOW_BASE == 0x7fff8000, "numbers");
 
-struct marks {
-	uint64_t page[MARKS];	/* when memory was last reset there */
-	uint64_t last;		/* the latest of them, or later */
-};
-
-static struct marks was_shared SNARLRT_BIG, was_touched SNARLRT_BIG;
-
-static inline uint16_t *shadow_of(uint64_t addr)
-{
-	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
-}
-
-static inline uint64_t granule_of(const uint16_t *s)
-{
-	return ((uint64_t)s - SHADOW_BASE) / 2;
-}
-
-static inline uint64_t *mark_of(struct marks *m, uint64_t addr)
-{
-	return &m->page[(addr >> 12) * 0x9e3779b97f4a7c15ull >> 48];
-}
-
 void shadow_map(void)
 {
 	static bool done;
 	void *want = (void *)SHADOW_BASE, *got;
-	size_t size = USER_END / 4;
+	size_t size = SHADOW_USER_END / 4;
 
 	if (__atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
 		return;
@@ -100,27 +67,6 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 	}
 	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
 	return SHADOW_KEEP;
-}
-
-static inline bool is_whole(const uint16_t *s, const uint16_t *end)
-{
-	return (uintptr_t)s % sizeof(uint64_t) == 0 && end - s >= 3;
-}
-
-static inline uint64_t load_four(const uint16_t *s)
-{
-	return __atomic_load_n((const uint64_t *)(const void *)s, __ATOMIC_RELAXED);
-}
-
-/* From one value to another, unless somebody was faster. */
-static inline bool change_four(uint16_t *s, uint64_t from, uint64_t to)
-{
-	if (!snarlrt.threaded) {
-		__atomic_store_n((uint64_t *)(void *)s, to, __ATOMIC_RELAXED);
-		return true;
-	}
-	return __atomic_compare_exchange_n((uint64_t *)(void *)s, &from, to, false, __ATOMIC_RELAXED,
-					   __ATOMIC_RELAXED);
 }
 
 /* All of another thread, which we come to share them with; false: not that easy. */
@@ -173,7 +119,7 @@ enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
 
 	if (size == 0)
 		return SHADOW_DROP;
-	if (addr >= USER_END || size > USER_END - addr)
+	if (addr >= SHADOW_USER_END || size > SHADOW_USER_END - addr)
 		return SHADOW_KEEP;
 	if (size > FEW)
 		return (enum shadow_verdict)(31 - __builtin_clz(shadow_touch_all(addr, size)));
@@ -186,110 +132,6 @@ enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
 			verdict = v;
 	}
 	return verdict;
-}
-
-/* Was there another life of this memory after `time`? */
-static inline bool reset_since(struct marks *m, const uint16_t *s, uint64_t time)
-{
-	return __atomic_load_n(&m->last, __ATOMIC_RELAXED) > time &&
-	       __atomic_load_n(mark_of(m, granule_of(s) * 8), __ATOMIC_RELAXED) > time;
-}
-
-static inline bool decide_granule(uint16_t *s, uint16_t uncut, uint64_t time, bool cut)
-{
-	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
-
-	if ((seen != 0 && (seen & ~1u) != uncut) || reset_since(&was_shared, s, time))
-		return true;
-	if (cut && seen == uncut && !reset_since(&was_touched, s, time))
-		__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	return false;
-}
-
-bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size, bool cut)
-{
-	uint16_t uncut = id <= SHADOW_MAX_ID ? (uint16_t)(id * 2) : 0;
-	bool keep = false;
-	uint16_t *s, *end;
-
-	if (addr >= USER_END || size > USER_END - addr || !uncut)
-		return true;
-	if (size == 0)
-		return false;
-	s = shadow_of(addr);
-	end = shadow_of(addr + size - 1);
-	for (; s <= end; s++)
-		keep |= decide_granule(s, uncut, time, cut);
-	return keep;
-}
-
-/* Four granules, which are the owner's, cut or not: false if they have to be looked at one by one. */
-static inline bool drop_four(uint16_t *s, uint64_t four, uint64_t cut4, uint64_t time, bool cut)
-{
-	if (reset_since(&was_shared, s, time))
-		return false;
-	if (!cut || four == cut4)
-		return true;
-	return !reset_since(&was_touched, s, time) && change_four(s, four, cut4);
-}
-
-static inline unsigned decided(bool keep)
-{
-	return keep ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
-}
-
-/* Without gaps, both ends included. */
-static unsigned decide_all(uint16_t *s, const uint16_t *end, uint16_t uncut, uint64_t time, bool cut)
-{
-	uint64_t cut4 = (uncut | 1) * EACH;
-	unsigned found = 0;
-
-	while (s <= end) {
-		uint64_t four = is_whole(s, end) ? load_four(s) : 0;
-
-		if (four == ~0ull || ((four | EACH) == cut4 && drop_four(s, four, cut4, time, cut))) {
-			found |= decided(four == ~0ull);
-			s += 4;
-		} else {
-			found |= decided(decide_granule(s, uncut, time, cut));
-			s++;
-		}
-	}
-	return found;
-}
-
-unsigned shadow_decide_loop(uint32_t id, uint64_t time, uint64_t addr, uint64_t stride, uint64_t turns,
-			    uint64_t size, bool cut)
-{
-	uint64_t last = addr + (turns - 1) * stride;
-	bool apart = stride + 8 > 16 && stride != size, within = size <= 8 && ((addr | stride) & (size - 1)) == 0;
-	uint16_t uncut = (uint16_t)(id * 2);
-	unsigned found = 0;
-
-	if (id > SHADOW_MAX_ID || stride + LONGEST >= 2 * LONGEST || (addr | last) >= USER_END - size ||
-	    (apart && !within)) {
-		for (; turns > 0; turns--, addr += stride)
-			found |= decided(shadow_decide(id, time, addr & TRACE_ADDR_MASK, size, cut));
-		return found;
-	}
-	if (!apart)
-		return addr < last ? decide_all(shadow_of(addr), shadow_of(last + size - 1), uncut, time, cut) :
-				     decide_all(shadow_of(last), shadow_of(addr + size - 1), uncut, time, cut);
-	for (; turns > 0; turns--, addr += stride)
-		found |= decided(decide_granule(shadow_of(addr), uncut, time, cut));
-	return found;
-}
-
-/* A mark is there before the owners are forgotten: who does not see them sees it. */
-static void mark_pages(struct marks *m, uint64_t addr, uint64_t size, uint64_t now)
-{
-	uint64_t last = __atomic_load_n(&m->last, __ATOMIC_RELAXED);
-
-	for (uint64_t page = addr & ~(PAGE - 1); page < addr + size; page += PAGE)
-		__atomic_store_n(mark_of(m, page), now, __ATOMIC_RELAXED);
-	while (last < now && !__atomic_compare_exchange_n(&m->last, &last, now, true,
-							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
 }
 
 static inline bool is_others(uint16_t seen, uint16_t own)
@@ -378,7 +220,7 @@ static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, u
 	count(&c, s, end);
 	c.shared |= c.others && snarlrt_timed;	/* may be */
 	if (c.shared)
-		mark_pages(&was_shared, addr, size, clock_now(self));
+		shadow_mark(&shadow_was_shared, addr, size, clock_now(self));
 	if (c.touched)
 		shadow_fill(addr, size, 0);
 	if (c.touched && snarlrt.profiling)
@@ -422,7 +264,7 @@ struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr, u
 	uint16_t *s, *last;
 
 	addr = (addr + 7) & ~7ull;
-	if (addr >= end || end > USER_END)
+	if (addr >= end || end > SHADOW_USER_END)
 		return c;
 	s = shadow_of(addr);
 	last = shadow_of(end);
@@ -431,7 +273,7 @@ struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr, u
 	else
 		fresh_some(self, &c, s, last);
 	if (c.touched && end - addr >= PAGE)
-		mark_pages(&was_touched, addr, end - addr, clock_now(self));
+		shadow_mark(&shadow_was_touched, addr, end - addr, clock_now(self));
 	return c;
 }
 

@@ -7,6 +7,8 @@
 
 #include "runtime/rt.h"
 
+#define SHADOW_USER_END (1ull << 47)
+
 enum shadow_verdict {
 	SHADOW_DROP,		/* private, history cut: forget the access */
 	SHADOW_UNDECIDED,	/* private so far */
@@ -42,20 +44,6 @@ SNARLRT_HIDDEN enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size);
  * ends below 1 << 47.
  */
 SNARLRT_HIDDEN unsigned shadow_touch_all(uint64_t addr, uint64_t size);
-
-/*
- * An access thread `id` made at or after `time` and that is no longer waited for:
- * true if another thread came to share the memory. Otherwise its history is
- * cut, and from now on the owner's accesses to it are not kept.
- */
-SNARLRT_HIDDEN bool shadow_decide(uint32_t id, uint64_t time, uint64_t addr, uint64_t size,
-				  bool cut);
-
-enum { SHADOW_SOME_DROP = 1, SHADOW_SOME_KEEP = 2 };
-
-/* The same for an access of a loop in all its turns: what there was. */
-SNARLRT_HIDDEN unsigned shadow_decide_loop(uint32_t id, uint64_t time, uint64_t addr, uint64_t stride,
-					   uint64_t turns, uint64_t size, bool cut);
 
 /* Makes each granule of it, which nobody else may know yet, `value`. */
 SNARLRT_HIDDEN void shadow_fill(uint64_t addr, uint64_t size, uint16_t value);

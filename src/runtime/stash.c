@@ -13,7 +13,7 @@
 #include "runtime/loop.h"
 #include "runtime/process.h"
 #include "runtime/rt.h"
-#include "runtime/shadow.h"
+#include "runtime/shadow_decide.h"
 #include "runtime/sys.h"
 
 #define ALIGN 8u
@@ -29,9 +29,9 @@ static uint8_t decided[sizeof(struct trace_chunk) +
 		       LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK]
 	__attribute__((aligned(16)));
 
+static struct shadow_decider decider SNARLRT_BIG;
+
 struct filter {
-	const struct trace_chunk *chunk;
-	bool cut;
 	struct trace_record *kept;
 	const struct trace_record *end;
 	uint64_t dropped, in_loops;
@@ -69,18 +69,10 @@ static uint64_t access_size(const struct trace_record *r)
 	return 1ull << (r->site >> 56 & TRACE_SIZE_MASK);
 }
 
+/* All but plain accesses. */
 static bool wanted(struct filter *f, const struct trace_record *r, unsigned kind)
 {
-	uint64_t size;
-
-	switch (kind) {
-	case TRACE_READ:
-	case TRACE_WRITE: size = access_size(r); break;
-	case TRACE_READ_RANGE:
-	case TRACE_WRITE_RANGE: size = r[1].site; break;
-	default: return true;
-	}
-	if (shadow_decide(f->chunk->thread, f->chunk->time, r->addr, size, f->cut))
+	if ((kind != TRACE_READ_RANGE && kind != TRACE_WRITE_RANGE) || shadow_decide(&decider, r->addr, r[1].site))
 		return true;
 	f->dropped++;
 	return false;
@@ -107,7 +99,7 @@ static void put_turns(struct filter *f, const struct trace_loop *l, uint32_t whi
 }
 
 /* Which accesses of `some` are to be kept in one turn. */
-static uint32_t wanted_in_turn(struct filter *f, const struct trace_loop *l, uint32_t some, uint64_t turn)
+static uint32_t wanted_in_turn(const struct trace_loop *l, uint32_t some, uint64_t turn)
 {
 	uint32_t which = 0;
 
@@ -115,7 +107,7 @@ static uint32_t wanted_in_turn(struct filter *f, const struct trace_loop *l, uin
 		unsigned i = (unsigned)__builtin_ctz(some);
 		uint64_t addr = (l->at[i].addr + turn * l->stride[i]) & TRACE_ADDR_MASK;
 
-		if (shadow_decide(f->chunk->thread, f->chunk->time, addr, access_size(&l->at[i]), f->cut))
+		if (shadow_decide_access(&decider, addr, access_size(&l->at[i])))
 			which |= 1u << i;
 	}
 	return which;
@@ -132,10 +124,10 @@ static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t al
 	uint64_t from = 0;
 
 	while (from < l->turns) {
-		uint32_t which = all | wanted_in_turn(f, l, some, from);
+		uint32_t which = all | wanted_in_turn(l, some, from);
 		uint64_t to = from + 1;
 
-		while (to < l->turns && (all | wanted_in_turn(f, l, some, to)) == which)
+		while (to < l->turns && (all | wanted_in_turn(l, some, to)) == which)
 			to++;
 		if (to < l->turns && f->kept + size > full) {
 			which = all | some;
@@ -155,8 +147,8 @@ static void filter_loop(struct filter *f, const struct trace_record *r, size_t s
 	trace_loop_begin(&l, r);
 	f->in_loops += l.turns * l.accesses - size;
 	for (unsigned i = 0; i < l.accesses; i++) {
-		unsigned found = shadow_decide_loop(f->chunk->thread, f->chunk->time, l.at[i].addr, l.stride[i],
-						    l.turns, access_size(&l.at[i]), f->cut);
+		unsigned found = shadow_decide_loop(&decider, l.at[i].addr, l.stride[i], l.turns,
+						    access_size(&l.at[i]));
 
 		keep |= (found & SHADOW_SOME_KEEP ? 1u : 0) << i;
 		drop |= (found & SHADOW_SOME_DROP ? 1u : 0) << i;
@@ -169,6 +161,36 @@ static void filter_loop(struct filter *f, const struct trace_record *r, size_t s
 		split_loop(f, &l, keep & ~drop, keep & drop, size, (size_t)(f->end - r) - size);
 	else
 		put_turns(f, &l, keep, 0, l.turns);
+}
+
+static inline bool is_plain(const struct trace_record *r)
+{
+	return trace_site_kind(r->site) == TRACE_READ || trace_site_kind(r->site) == TRACE_WRITE;
+}
+
+/* Most events are plain accesses: looks at those that follow each other and returns the next event. */
+static const struct trace_record *filter_plain(struct filter *f, const struct trace_record *r)
+{
+	struct trace_record *to = NULL;		/* … where what is kept goes: nothing is pending */
+	uint64_t dropped = 0;
+
+	for (; r < f->end && is_plain(r); r++) {
+		shadow_prefetch(r[AHEAD].addr);
+		if (!shadow_decide_access(&decider, r->addr, access_size(r))) {
+			dropped++;
+			continue;
+		}
+		if (!to) {
+			put_pending(f);
+			to = f->kept;
+			f->untimed = true;
+		}
+		*to++ = *r;
+	}
+	if (to)
+		f->kept = to;
+	f->dropped += dropped;
+	return r;
 }
 
 /* Looks at one event and returns the next. */
@@ -213,7 +235,7 @@ static uint64_t decide(struct trace_chunk *chunk, bool cut)
 {
 	struct trace_chunk *out = (struct trace_chunk *)decided;
 	const uint8_t *payload = (const uint8_t *)(chunk + 1);
-	struct filter f = { .chunk = chunk, .cut = cut, .kept = kept };
+	struct filter f = { .kept = kept };
 	uint8_t *end;
 	size_t count = 0;
 
@@ -222,10 +244,10 @@ static uint64_t decide(struct trace_chunk *chunk, bool cut)
 			       &count))
 		count = 0;
 	f.end = raw + count;
-	for (const struct trace_record *r = raw; r < f.end;) {
-		shadow_prefetch(r[AHEAD].addr);
-		r = filter_event(&f, r);
-	}
+	shadow_decider_init(&decider, chunk->thread, chunk->time, cut);
+	for (const struct trace_record *r = raw; r < f.end;)
+		r = is_plain(r) ? filter_plain(&f, r) : filter_event(&f, r);
+	shadow_decider_end(&decider);
 	/* Nothing to take out: it can go as it is. */
 	if (f.dropped == 0 && count > 0) {
 		snarlrt_chunk_write(chunk);
