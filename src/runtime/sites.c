@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <sys/mman.h>
 
+#include "runtime/entry.h"
 #include "runtime/loop.h"
 #include "runtime/rules.h"
 #include "runtime/sitefile.h"
@@ -122,16 +123,23 @@ static bool make_writable(struct segment *s)
 	return s->writable;
 }
 
+/* To be asked for in ascending order. */
+static bool is_on(struct segment *s, size_t end)
+{
+	uint64_t pc = (uint64_t)s->text + end - s->base;
+
+	while (s->place < s->places_end && *s->place < pc)
+		s->place++;
+	return !s->listed || (s->place < s->places_end && *s->place == pc);
+}
+
 static void on_site(void *context, size_t start, size_t end)
 {
 	struct segment *s = context;
-	uint64_t pc = (uint64_t)s->text + end - s->base;
 	uint8_t jump[SITES_JUMP_SIZE];
 
 	s->sites->found++;
-	while (s->place < s->places_end && *s->place < pc)
-		s->place++;
-	if (!s->listed || (s->place < s->places_end && *s->place == pc) || !make_writable(s))
+	if (is_on(s, end) || !make_writable(s))
 		return;
 	sites_jump(jump, start, end);
 	for (size_t i = 0; i < sizeof(jump); i++)
@@ -179,6 +187,17 @@ static void on_loop(void *context, size_t call, size_t descriptor)
 		sites_no_call(s->text + call);
 }
 
+/* Ranges are told by calls: gcc's for copies of structures, and for what is packed. */
+static void on_call(void *context, size_t start, size_t target)
+{
+	struct segment *s = context;
+	uint64_t to = (uint64_t)s->text + target;
+
+	if ((to == (uint64_t)__tsan_read_range || to == (uint64_t)__tsan_write_range) &&
+	    !is_on(s, start + SITES_CALL_SIZE) && make_writable(s))
+		sites_no_call(s->text + start);
+}
+
 static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, size_t count,
 			  const struct dl_phdr_info *info, const ElfW(Phdr) *ph)
 {
@@ -198,10 +217,13 @@ static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, s
 	if (ph->p_flags & PF_W)
 		s.protection |= PROT_WRITE;
 	sites_scan(s.text, s.size, on_site, &s);
-	if (!s.writable)
-		return;
-	sites_scan_loops(s.text, s.size, on_loop, &s);
-	protect(&s, s.protection);
+	if (s.writable)
+		sites_scan_loops(s.text, s.size, on_loop, &s);
+	s.place = places;
+	if (s.listed && sites->found && !list.rules)
+		sites_scan_calls(s.text, s.size, on_call, &s);
+	if (s.writable)
+		protect(&s, s.protection);
 }
 
 void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *info,

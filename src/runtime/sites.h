@@ -1,6 +1,7 @@
 /*
  * Records only at access sites that an earlier run found to touch shared memory:
- * the other inlined ones get a jump over them. What is a plain call stays on.
+ * the other inlined ones get a jump over them. Calls for ranges become nops, in the program only;
+ * any other plain call stays on.
  */
 #ifndef RUNTIME_SITES_H
 #define RUNTIME_SITES_H

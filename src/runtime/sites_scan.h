@@ -27,6 +27,10 @@ size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *co
 size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
+/* The same for whatever looks like a direct call; `end` is where it goes. */
+size_t sites_scan_calls(const uint8_t *text, size_t size, sites_found *found, void *context)
+	__attribute__((visibility("hidden")));
+
 /* Makes a nop of such a call: e8 and how far, or through a pointer, which is a byte longer. */
 static inline void sites_no_call(uint8_t *call)
 {

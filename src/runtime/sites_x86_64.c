@@ -123,6 +123,22 @@ size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, vo
 	return count;
 }
 
+size_t sites_scan_calls(const uint8_t *text, size_t size, sites_found *found, void *context)
+{
+	size_t count = 0;
+
+	for (size_t at = 0; at + SITES_CALL_SIZE <= size; at++) {
+		int32_t distance;
+
+		if (text[at] != 0xe8)
+			continue;
+		__builtin_memcpy(&distance, text + at + 1, sizeof(distance));
+		found(context, at, at + SITES_CALL_SIZE + (size_t)(int64_t)distance);
+		count++;
+	}
+	return count;
+}
+
 bool sites_is_off(const uint8_t *end, size_t readable)
 {
 	for (size_t size = SHIFT_AT; size <= SITES_MAX_SIZE && size <= readable; size++) {

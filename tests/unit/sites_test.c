@@ -369,6 +369,27 @@ static void test_scan_loops(void **state)
 	}
 }
 
+/* Any e8 that has its four bytes, up to the very end; forwards and back. */
+static void test_scan_calls(void **state)
+{
+	static const char code[] = "\x90" CALL "\xe8\xe8\xff\xff\xff\x90\xe8\0\0\0";
+
+	(void)state;
+	for (size_t size = 0; size < sizeof(code); size++) {
+		uint8_t *text = xmalloc(size + !size);
+		size_t wanted = (size >= 6) + (size_t)(size >= 11) + (size_t)(size >= 12);
+		struct finds f = { 0 };
+
+		memcpy(text, code, size);
+		assert_int_equal(sites_scan_calls(text, size, note, &f), wanted);
+		assert_int_equal(f.count, wanted);
+		assert_true(!wanted || (f.start[0] == 1 && f.end[0] == 6 + 0x04030201));
+		assert_true(wanted < 2 || (f.start[1] == 6 && f.end[1] == 11 - (size_t)24));
+		assert_true(wanted < 3 || (f.start[2] == 7 && f.end[2] == 12 + (size_t)(int32_t)0x90ffffff));
+		free(text);
+	}
+}
+
 /* Nops of the calls' lengths. */
 static void test_no_call(void **state)
 {
@@ -395,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_jump),
 		cmocka_unit_test(test_split),
 		cmocka_unit_test(test_scan_loops),
+		cmocka_unit_test(test_scan_calls),
 		cmocka_unit_test(test_no_call),
 	};
 
