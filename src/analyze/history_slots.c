@@ -60,7 +60,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 {
 	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
 	struct history_ahead *a = &h->ahead[n % size], *before = &h->ahead[(n - 1) % size];
-	const struct history_slot *s;
+	const struct history_slot *s, *first;
 	uint64_t start;
 
 	a->key = key_of(granule / HISTORY_LINE, thread);
@@ -78,8 +78,16 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	if (a->key == before->key) {
 		a->block = before->block;
 	} else {
-		s = &h->slots[h->slots[a->slot].key == a->key ? a->slot : a->other];
-		a->block = (s->key | OTHER) == (a->key | OTHER) ? s->block : 0;
+		first = s = &h->slots[a->slot];
+		if (first->key != a->key)
+			s = &h->slots[a->other];
+		/* Who comes for the first time meets who was there. */
+		if ((s->key | OTHER) != (a->key | OTHER)) {
+			s = first;
+			if (!((s->key ^ a->key) & ~THREADS))
+				__builtin_prefetch(&h->blocks[s->block], 1);
+		}
+		a->block = (s->key ^ a->key) & ~(THREADS | OTHER) ? 0 : s->block;
 		if (a->block && s->share)
 			__builtin_prefetch(history_share(h, s->share), 1);
 	}
