@@ -30,6 +30,7 @@ struct thread {
 	struct open_section *open;
 	size_t open_count, open_capacity;
 	bool ended;		/* one of them, if it did not fail */
+	bool exited;		/* its last event was seen */
 	uint32_t lockset;
 	uint32_t epoch;		/* of `order` */
 	uint64_t *ends;		/* epoch to its last event */
@@ -246,6 +247,17 @@ static void learn(struct reorder *r, uint32_t self, const struct view *view)
 	vclock_copy(&t->seen, view->order);
 }
 
+/* Who was joined learns no more; each would know a clock as long as there were threads. */
+static void join(struct reorder *r, const struct event *ev)
+{
+	struct thread *t = !ev->result && ev->arg < r->thread_count ? &r->threads[ev->arg] : NULL;
+
+	if (!t || !t->exited || ev->arg == ev->thread)
+		return;
+	vclock_free(&t->seen);
+	vclock_free(&t->read);
+}
+
 /* Whatever was held before such an event is, and nothing else. */
 static inline bool takes_none(const struct event *ev)
 {
@@ -273,6 +285,10 @@ void reorder_event(struct reorder *r, const struct event *ev, const struct view 
 	    ev->kind == TRACE_SPIN_UNLOCK || ev->kind == TRACE_COND_WAIT ||
 	    ev->kind == TRACE_SEM_POST)
 		release(r, t, ev, view);
+	else if (ev->kind == TRACE_THREAD_EXIT)
+		t->exited = true;
+	else if (ev->kind == TRACE_THREAD_JOIN)
+		join(r, ev);
 	t->last = view->index;
 }
 

@@ -161,6 +161,30 @@ static void benign_forget(struct track *t, uint64_t addr, uint64_t size)
 	t->benign_count = kept;
 }
 
+/*
+ * A clock has a component for every thread that was: those of threads that came and went would take
+ * memory by the square of their number.
+ */
+void track_bury(struct track_thread *gone)
+{
+	if (gone->buried)
+		return;
+	for (unsigned i = 0; i < CLOCKS; i++)
+		gone->own[i] = vclock_get(&gone->clocks.at[i], gone->id);
+	clocks_empty(&gone->clocks);
+	clocks_empty(&gone->fenced);
+	clocks_empty(&gone->loaded);
+	gone->buried = true;
+}
+
+/* The trace has more of it, which no run can have: what it knew of others is lost. */
+static void dig_up(struct track_thread *self)
+{
+	for (unsigned i = 0; i < CLOCKS; i++)
+		vclock_raise(&self->clocks.at[i], self->id, self->own[i]);
+	self->buried = false;
+}
+
 /* What memory's history ends with this event. */
 static void memory_step(struct track *t, const struct event *ev)
 {
@@ -312,6 +336,8 @@ const struct view *track_before(struct track *t, const struct event *ev)
 
 	if (!self && !(self = track_thread(t, ev->thread)))
 		return NULL;
+	if (self->buried)
+		dig_up(self);
 	if (plain(ev)) {
 		/* Most events: nothing changes but the number. */
 		if (t->view.thread != ev->thread)
@@ -344,6 +370,7 @@ void track_after(struct track *t, const struct event *ev)
 	} else {
 		track_release(t, self, ev);
 		call_after(self, ev);
+		self->ended |= ev->kind == TRACE_THREAD_EXIT;
 		if (t->view.gone_size > 0)
 			track_forget(t, t->view.gone_addr, t->view.gone_size);
 		t->view.gone_size = 0;

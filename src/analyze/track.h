@@ -47,6 +47,9 @@ struct track_thread {
 	uint32_t id;
 	bool known;		/* it had an event, or was created */
 	bool begun;		/* it has its creator's clock */
+	bool ended;		/* its last event was seen */
+	bool buried;		/* … and it was joined: of its clocks only its own components are left, in `own` */
+	uint64_t own[CLOCKS];
 	struct clocks clocks;
 	struct clocks fenced;	/* at its last release fence: relaxed stores publish it */
 	struct clocks loaded;	/* by relaxed loads: the next acquire fence takes it */
@@ -96,6 +99,9 @@ void track_free(struct track *t);
 const struct view *track_before(struct track *t, const struct event *ev);
 void track_after(struct track *t, const struct event *ev);
 
+/* For track_order.c: nothing is to come of the thread, and who joined it has its clocks. */
+void track_bury(struct track_thread *gone);
+
 /* So many plain accesses of a thread below TRACK_MAX_THREADS come before its next event. */
 void track_pass(struct track *t, uint32_t thread, uint64_t count);
 
@@ -117,6 +123,7 @@ void clocks_join(struct clocks *to, const struct clocks *from, enum clock_level 
 void clocks_copy(struct clocks *to, const struct clocks *from, enum clock_level level);
 void clocks_clear(struct clocks *c);
 void clocks_free(struct clocks *c);
+void clocks_empty(struct clocks *c);
 void clocks_tick(struct clocks *c, uint32_t thread, enum clock_level level);
 
 #endif

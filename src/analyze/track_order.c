@@ -43,6 +43,12 @@ void clocks_free(struct clocks *c)
 		vclock_free(&c->at[i]);
 }
 
+void clocks_empty(struct clocks *c)
+{
+	for (unsigned i = 0; i < CLOCKS; i++)
+		vclock_empty(&c->at[i]);
+}
+
 void clocks_tick(struct clocks *c, uint32_t thread, enum clock_level level)
 {
 	for (; level < CLOCKS; level++)
@@ -79,8 +85,11 @@ static void thread_acquire(struct track *t, struct track_thread *self, const str
 		self->begun = true;
 	} else if (ev->kind == TRACE_THREAD_JOIN && ev->result == 0 && ev->arg < TRACK_MAX_THREADS) {
 		other = track_thread(t, (uint32_t)ev->arg);
-		if (other != self)
-			clocks_join(&self->clocks, &other->clocks, CLOCK_STRONG);
+		if (other == self)
+			return;
+		clocks_join(&self->clocks, &other->clocks, CLOCK_STRONG);
+		if (other->ended)
+			track_bury(other);
 	}
 }
 

@@ -11,6 +11,12 @@ void vclock_free(struct vclock *v)
 	*v = (struct vclock){ 0 };
 }
 
+void vclock_empty(struct vclock *v)
+{
+	free(v->at);
+	*v = (struct vclock){ .changes = v->changes + 1 };
+}
+
 static void reserve(struct vclock *v, uint32_t count)
 {
 	if (count > v->capacity) {

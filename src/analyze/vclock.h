@@ -15,6 +15,8 @@ struct vclock {
 };
 
 void vclock_free(struct vclock *v);
+/* All components are 0 again, and take no memory; it is the same clock, changed. */
+void vclock_empty(struct vclock *v);
 void vclock_copy(struct vclock *to, const struct vclock *from);
 void vclock_join(struct vclock *to, const struct vclock *from);
 void vclock_tick(struct vclock *v, uint32_t thread);

@@ -1,6 +1,7 @@
 /*
  * What the driver shows to analyses: an analysis of the test's own notes its views.
  */
+#include "analyze/track.h"
 #include "analyze_util.h"
 
 static struct buf seen;
@@ -310,6 +311,35 @@ static void test_too_many(void **state)
 	reader_close(r);
 }
 
+/* Threads that come and go leave no clocks, but for those who knew them. */
+static void test_gone_threads(void **state)
+{
+	struct reader *trace = open_text("0 create 0.1\n0 create 0.2\n0.1 write x\n0.2 write y\n0.1 end\n0.2 end\n"
+					 "0 join 0.1\n0 write x\n");
+	struct analysis_context ctx;
+	struct track track;
+	struct event ev;
+	struct err err;
+
+	(void)state;
+	analysis_context_init(&ctx);
+	ctx.reader = trace;
+	track_init(&track, &ctx);
+	while (reader_next(trace, &ev, &err) > 0) {
+		assert_non_null(track_before(&track, &ev));
+		track_after(&track, &ev);
+	}
+	for (unsigned i = 0; i < CLOCKS; i++) {
+		assert_int_equal(track.threads[2]->clocks.at[i].capacity, 0);
+		assert_int_not_equal(track.threads[3]->clocks.at[i].capacity, 0);
+		assert_int_equal(vclock_get(&track.threads[1]->clocks.at[i], 2), 1);
+		assert_int_equal(vclock_get(&track.threads[1]->clocks.at[i], 3), 0);
+	}
+	track_free(&track);
+	analysis_context_free(&ctx);
+	reader_close(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,7 +347,7 @@ int main(void)
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_annotations),
 		cmocka_unit_test(test_levels), cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_findings),
-		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_too_many), cmocka_unit_test(test_gone_threads),
 	};
 	int failed = cmocka_run_group_tests(tests, test_setup, test_teardown);
 

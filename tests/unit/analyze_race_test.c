@@ -24,6 +24,29 @@ static void test_plain_race(void **state)
 	     "WW 0 write @a#3, 0.1 write @b#1\n");
 }
 
+/* Of a thread that was joined, little is remembered: what it did, and who knows of that. */
+static void test_gone(void **state)
+{
+	(void)state;
+	/* Who joined it knows, and hands it on; another one does not. */
+	race("0 create 0.1\n0 create 0.2\n0.1 write x @a\n0.1 end\n0 join 0.1\n0.2 write x @b\n"
+	     "0 create 0.3\n0.3 write x:1 @c\n",
+	     "WW 0.1 write @a#1, 0.2 write @b#1\nWW 0.2 write @b#1, 0.3 write @c#1\n");
+	/* What it knew of others has come along. */
+	race("0 create 0.1\n0.1 create 0.1.1\n0.1.1 write x @a\n0.1.1 end\n0.1 join 0.1.1\n0.1 end\n"
+	     "0 join 0.1\n0 write x @b\n", "");
+	/* It was not joined, or joining it failed. */
+	race("0 create 0.1\n0.1 write x @a\n0.1 end\n0 write x @b\n", "WW 0.1 write @a#1, 0 write @b#1\n");
+	race("0 create 0.1\n0.1 write x @a\n0.1 end\n0 join 0.1 =EDEADLK\n0 write x @b\n",
+	     "WW 0.1 write @a#1, 0 write @b#1\n");
+	/* Joined before its end was told: all of it is still there. */
+	race("0 write x @a\n0 create 0.1\n0 join 0.1\n0.1 write x @b\n0.1 end\n", "");
+	/* No run can have that. It goes on where it was, and no longer knows of others. */
+	race("0 create 0.1\n0.1 end\n0 join 0.1\n0.1 write x @a\n0 write x @b\n0 create 0.2\n0.2 write x @c\n", "");
+	race("0 write x @a\n0 create 0.1\n0.1 end\n0 join 0.1\n0.1 write x @b\n",
+	     "WW 0 write @a#1, 0.1 write @b#1\n");
+}
+
 static void test_bytes(void **state)
 {
 	(void)state;
@@ -280,7 +303,7 @@ static void test_doubtful(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain_race), cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_plain_race), cmocka_unit_test(test_gone), cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_locks), cmocka_unit_test(test_order),
 		cmocka_unit_test(test_atomics), cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_annotations), cmocka_unit_test(test_both_orders),
