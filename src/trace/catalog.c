@@ -231,7 +231,7 @@ bad:
 static int read_start(struct index *idx, uint64_t offset, struct reader_thread *t, bool *found,
 		      struct err *err)
 {
-	struct trace_coder *coder = xcalloc(1, sizeof(*coder));
+	struct trace_coder *coder;
 	struct trace_record r[3] = { 0 };
 	struct trace_chunk chunk;
 	const uint8_t *in;
@@ -239,10 +239,9 @@ static int read_start(struct index *idx, uint64_t offset, struct reader_thread *
 	unsigned n;
 
 	*found = false;
-	if (index_payload(idx, offset, &chunk, &p, err) < 0) {
-		free(coder);
+	if (index_payload(idx, offset, &chunk, &p, err) < 0)
 		return -1;
-	}
+	coder = index_take_coder(idx);
 	trace_coder_init(coder, chunk.time);
 	in = p.data;
 	for (int i = 0; i < 4 && in && in < p.data + p.size; i++) {
@@ -257,7 +256,7 @@ static int read_start(struct index *idx, uint64_t offset, struct reader_thread *
 		}
 	}
 	payload_free(&p);
-	free(coder);
+	index_give_coder(idx, coder);
 	return 0;
 }
 

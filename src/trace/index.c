@@ -353,10 +353,24 @@ void index_close(struct index *idx)
 	free(idx->others);
 	free(idx->events);
 	bunches_free(&idx->bunches);
+	while (idx->coder_count > 0)
+		free(idx->coders[--idx->coder_count]);
+	free(idx->coders);
 	ZSTD_freeDCtx(idx->zstd);
 	if (idx->data)
 		munmap((void *)idx->data, idx->size);
 	*idx = (struct index){ 0 };
+}
+
+struct trace_coder *index_take_coder(struct index *idx)
+{
+	return idx->coder_count ? idx->coders[--idx->coder_count] : xcalloc(1, sizeof(struct trace_coder));
+}
+
+void index_give_coder(struct index *idx, struct trace_coder *coder)
+{
+	idx->coders = xgrow(idx->coders, idx->coder_count, &idx->coder_capacity, sizeof(*idx->coders));
+	idx->coders[idx->coder_count++] = coder;
 }
 
 static int decompress(struct index *idx, uint64_t offset, const struct trace_chunk *chunk,

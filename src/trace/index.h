@@ -53,6 +53,8 @@ struct index {
 	char **texts;		/* what metas point into */
 	size_t text_count;
 	void *zstd;
+	struct trace_coder **coders;	/* that nobody uses */
+	size_t coder_count, coder_capacity;
 };
 
 enum index_option {
@@ -85,6 +87,13 @@ struct payload {
 int index_payload(struct index *idx, uint64_t offset, struct trace_chunk *chunk,
 		  struct payload *out, struct err *err);
 void payload_free(struct payload *p);
+
+/*
+ * To decode a chunk with, after trace_coder_init(). They are large: one that is given back serves the
+ * next, which may be of another thread.
+ */
+struct trace_coder *index_take_coder(struct index *idx);
+void index_give_coder(struct index *idx, struct trace_coder *coder);
 
 /* Reads what records of kind BUNCH stand for. */
 int index_bunches(struct index *idx, struct err *err);

@@ -115,7 +115,7 @@ static inline void heap_moved(struct reader *r)
 
 static void open_streams(struct reader *r)
 {
-	const struct index *idx = &r->idx;
+	struct index *idx = &r->idx;
 	size_t count = 0, first = 0;
 
 	r->streams = xcalloc(r->catalog.thread_count, sizeof(*r->streams));
@@ -189,7 +189,7 @@ void reader_close(struct reader *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->stream_count; i++)
-		stream_free(&r->streams[i]);
+		stream_free(&r->streams[i], &r->idx);
 	free(r->streams);
 	free(r->heap);
 	catalog_free(&r->catalog);

@@ -12,19 +12,20 @@
 #include "base/mem.h"
 #include "trace/stream.h"
 
-static void release(struct stream *s)
+static void release(struct stream *s, struct index *idx)
 {
 	payload_free(&s->payload);
-	free(s->coder);
+	if (s->coder)
+		index_give_coder(idx, s->coder);
 	free(s->records);
 	s->coder = NULL;
 	s->records = NULL;
 	s->capacity = s->pending = s->decoded = 0;
 }
 
-void stream_rewind(struct stream *s, const struct index *idx)
+void stream_rewind(struct stream *s, struct index *idx)
 {
-	release(s);
+	release(s, idx);
 	s->next = s->first;
 	s->left = 0;
 	s->at = 0;
@@ -41,7 +42,7 @@ void stream_rewind(struct stream *s, const struct index *idx)
 		s->key++;
 }
 
-void stream_init(struct stream *s, const struct index *idx, size_t first, size_t end)
+void stream_init(struct stream *s, struct index *idx, size_t first, size_t end)
 {
 	*s = (struct stream){
 		.thread = idx->events[first].thread,
@@ -52,9 +53,9 @@ void stream_init(struct stream *s, const struct index *idx, size_t first, size_t
 	stream_rewind(s, idx);
 }
 
-void stream_free(struct stream *s)
+void stream_free(struct stream *s, struct index *idx)
 {
-	release(s);
+	release(s, idx);
 	frames_free(&s->frames);
 }
 
@@ -337,7 +338,7 @@ static int advance(struct stream *s, struct index *idx, struct err *err)
 			s->key = begin > s->time ? begin : s->time;
 			return 0;
 		} else {
-			release(s);
+			release(s, idx);
 			s->state = STREAM_END;
 			return 0;
 		}
@@ -364,7 +365,7 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	if (!s->left && s->payload.size)
 		return damaged(s, err);
 	if (!s->coder)
-		s->coder = xcalloc(1, sizeof(*s->coder));
+		s->coder = index_take_coder(idx);
 	trace_coder_init(s->coder, chunk.time);
 	s->told = chunk.time;
 	s->limit = chunk.time;

@@ -63,9 +63,9 @@ struct stream {
 };
 
 /* Chunks [first, end) of the index are one thread's. */
-void stream_init(struct stream *s, const struct index *idx, size_t first, size_t end);
-void stream_free(struct stream *s);
-void stream_rewind(struct stream *s, const struct index *idx);
+void stream_init(struct stream *s, struct index *idx, size_t first, size_t end);
+void stream_free(struct stream *s, struct index *idx);
+void stream_rewind(struct stream *s, struct index *idx);
 
 /* CLOSED to READY, CLOSED again (an empty chunk) or END; -1 if damaged. */
 int stream_open(struct stream *s, struct index *idx, struct err *err);
