@@ -18,7 +18,7 @@
 
 /* Numbers in loop_x86_64.S and loop_end_x86_64.S. */
 _Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOOP_DELIVER == 2 &&
-	       TRACE_LOOP_TURNS == 8192 && LOOP_CACHED == 4096 && TRACE_LOOP_ACCESSES == 32 &&
+	       TRACE_LOOP_TURNS == 8192 && TRACE_LOOP_ACCESSES == 32 &&
 	       offsetof(struct snarlrt_tls, own) == 8 && offsetof(struct snarlrt_tls, cur) == 0 &&
 	       offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
 	       offsetof(struct snarlrt_tls, own4) == 80 && offsetof(struct snarlrt_thread, deferred_count) == 120 &&
@@ -36,7 +36,7 @@ void snarlrt_loops_allow(void)
 	if (snarlrt.mode == SNARLRT_OFF)
 		__snarl_loops = LOOPS_ASK;
 	else if (snarlrt.mode == SNARLRT_RECORD && snarlrt.filter && !snarlrt_timed && !snarlrt.profiling)
-		__snarl_loops = snarlrt_loop_lists ? LOOPS_ASK : LOOPS_PLAIN;
+		__snarl_loops = LOOPS_PLAIN;
 	else
 		__snarl_loops = 0;
 }
@@ -143,7 +143,7 @@ static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint6
 }
 
 unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-		    const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns, uint32_t *undecided)
+		    const uint64_t *values, uint64_t from, uint64_t turns, uint32_t *undecided)
 {
 	const struct loop_access *a = l->access, *end = a + l->accesses;
 	struct trace_record *r = group + 1;
@@ -156,8 +156,6 @@ unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct 
 		uint64_t first = loop_first(a, values) + from * stride;
 		unsigned found;
 
-		if (!(on >> (a - l->access) & 1))
-			continue;
 		found = look(first, stride, turns, loop_access_size(a), __snarl_tls.own);
 		if (found == PRIVATE)
 			continue;
@@ -248,14 +246,14 @@ enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 {
 	struct trace_record group[TRACE_LOOP_RECORDS];
 	uint64_t turns = loop_turns(l, values);
-	uint32_t on = ~0u, undecided;
+	uint32_t undecided;
 	unsigned count;
 
 	if (turns == 0)
 		return LOOP_DONE;
-	if (!is_quiet(&__snarl_tls) || turns > TRACE_LOOP_TURNS || (unlikely(snarlrt_loop_lists) && !loop_sites_cached(l, &on)))
+	if (!is_quiet(&__snarl_tls) || turns > TRACE_LOOP_TURNS)
 		return LOOP_SLOW;
-	count = loop_group(group, l, values, on, 0, turns, &undecided);
+	count = loop_group(group, l, values, 0, turns, &undecided);
 	if (count == 0)
 		return LOOP_DONE;
 	return count == LOOP_MIXED ? LOOP_SLOW : tell(group, count, undecided);

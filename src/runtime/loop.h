@@ -104,14 +104,13 @@ static inline uint16_t *loop_shadow(uint64_t addr)
 #define LOOP_MIXED (~0u)
 
 /*
- * Touches the memory that `turns` turns (at most TRACE_LOOP_TURNS), from turn `from` on, of the
- * accesses with a bit in `on` have touched, and makes a group of those where it is not private and cut. Returns
+ * Touches the memory that `turns` turns (at most TRACE_LOOP_TURNS), from turn `from` on, of
+ * the accesses have touched, and makes a group of those where it is not private and cut. Returns
  * its records; 0 if there is nothing to tell, LOOP_MIXED if they have to be told in parts. So many accesses of the
  * group may be undecided. The thread is one that records now.
  */
 SNARLRT_HIDDEN unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-				   const uint64_t *values, uint32_t on, uint64_t from, uint64_t turns,
-				   uint32_t *undecided);
+				   const uint64_t *values, uint64_t from, uint64_t turns, uint32_t *undecided);
 
 static inline uint32_t loop_events(const struct trace_record *group)
 {
@@ -155,8 +154,9 @@ SNARLRT_HIDDEN enum loop_done snarlrt_loop_tell(struct trace_record *group, stru
 SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);
 
 /*
- * What code asks before a loop: not 0 if it may run without hooks; and behind it: LOOPS_PLAIN if all of it is
- * recorded, so that it may be told without __snarl_loop. Set when the mode is known.
+ * What code asks before a loop: not 0 if it may run without hooks; and behind it: LOOPS_PLAIN if it may be told without
+ * __snarl_loop. Set when the mode is known. With a list of sites a loop is told whole if one of its sites is on; if
+ * none is, nothing is left of its end (sites.c).
  */
 #define LOOPS_ASK 2
 #define LOOPS_PLAIN 1
@@ -171,16 +171,5 @@ void __snarl_loop(void);
 void __snarl_loop_look(void);
 void __snarl_loop_open(void);
 void __snarl_loop_close(void);
-
-/*
- * With a list of sites: the accesses, a bit each, whose hooks are on. In the cache if the loop was
- * here before; the cache is to be forgotten when code was mapped.
- */
-#define LOOP_CACHED 4096u
-extern SNARLRT_HIDDEN bool snarlrt_loop_lists;
-extern SNARLRT_HIDDEN uint64_t snarlrt_loop_cache[LOOP_CACHED];
-SNARLRT_HIDDEN bool loop_sites_cached(const struct loop *l, uint32_t *on);
-SNARLRT_HIDDEN uint32_t loop_sites_find(const struct loop *l);
-SNARLRT_HIDDEN void loop_sites_forget(void);
 
 #endif

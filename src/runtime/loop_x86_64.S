@@ -17,7 +17,6 @@
 #define SOME 32			/* turns; C looks at many at once */
 #define OWN 8			/* in struct snarlrt_tls */
 #define SHADOW 0x7fff8000
-#define CACHED 4096		/* LOOP_CACHED */
 
 #define COUNTER 4		/* in struct loop */
 #define COUNTER_SLOT 5
@@ -175,9 +174,6 @@ __snarl_loop:
 	decq %r8
 	cmpq $(TURNS - 1), %r8
 	ja .Lquick
-	cmpb $0, snarlrt_loop_lists(%rip)
-	jne .Llists
-.Lon:
 	/* %r9: own shadow value, four times; %r10: next record of the group; %r11: behind the last access; %rbx: in FOUND */
 	movzwl %fs:__snarl_tls@tpoff + OWN, %r9d
 	movabsq $0x0001000100010001, %rax
@@ -305,28 +301,6 @@ __snarl_loop:
 	cmpq %rax, %rsi
 	jbe 3b
 	jmp .Lprivate
-
-	/* As loop_sites_cached(): all accesses are on, or none. */
-.Llists:
-	movq %rdi, %rax
-	shrq $3, %rax
-	andl $(CACHED - 1), %eax
-	leaq snarlrt_loop_cache(%rip), %rcx
-	movq (%rcx, %rax, 8), %rax
-	movq %rax, %rdx
-	movq %rdi, %rcx
-	shrq $32, %rdx
-	shrq $15, %rcx
-	cmpq %rcx, %rdx
-	jne .Lquick
-	testl %eax, %eax
-	je 9f
-	movl (%rdi), %ecx
-	movl $-1, %edx
-	negl %ecx
-	shrl %cl, %edx			/* a bit for each */
-	cmpl %edx, %eax
-	je .Lon
 
 .Lquick:
 	find_loop

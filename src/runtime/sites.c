@@ -35,8 +35,6 @@ void snarlrt_sites_load(const char *path)
 	list.trouble = sitefile_load(&list.file, path);
 	if (list.trouble)
 		sys_warn_about("all sites are recorded, the list was not used: ", list.trouble, path);
-	else
-		snarlrt_loop_lists = true;
 }
 
 void snarlrt_sites_use_rules(void)
@@ -103,6 +101,7 @@ struct segment {
 	uint64_t size, first_page, pages;	/* bytes */
 	int protection;
 	bool writable, denied;
+	uint8_t *end, *end_of;		/* of a loop: the last that is written out, and the descriptor */
 };
 
 static bool protect(const struct segment *s, int protection)
@@ -178,13 +177,20 @@ static bool is_loop_off(const struct segment *s, const struct loop *l)
 	return true;
 }
 
-/* Nobody wants to hear of it: the loop without hooks still runs, and nothing is called. */
-static void on_loop(void *context, size_t call, size_t descriptor)
+/* Nobody wants to hear of it: the loop without hooks still runs, and nothing is done or called behind it. */
+static void on_loop(void *context, size_t start, size_t descriptor)
 {
 	struct segment *s = context;
+	uint8_t *at = s->text + start, *l = s->text + descriptor;
 
-	if (is_loop_off(s, (const struct loop *)(s->text + descriptor)))
-		sites_no_call(s->text + call);
+	if (*at == SITES_PREFIX) {
+		s->end = at;
+		s->end_of = l;
+	} else if (is_loop_off(s, (const struct loop *)(const void *)l)) {
+		if (s->end_of == l)
+			sites_go(s->end, at);
+		sites_no_call(at);
+	}
 }
 
 /* Ranges are told by calls: gcc's for copies of structures, and for what is packed. */
@@ -236,7 +242,6 @@ void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *inf
 	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
 		return;
 	*s = (struct snarlrt_sites){ .unknown = !places };
-	loop_sites_forget();
 	if (count == 0 && !may_have_sites(info))
 		return;
 	for (int i = 0; i < info->dlpi_phnum; i++) {

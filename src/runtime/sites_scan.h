@@ -21,9 +21,11 @@ size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *co
 	__attribute__((visibility("hidden")));
 
 /*
- * The same for loops that are told behind their end (loop.h): `start` is the call, `end` where the descriptor
- * is, seen from the text, anywhere.
+ * The same for loops that are told behind their end (loop.h): `start` is the call, or SITES_PREFIX where an end begins
+ * that is written out before it; `end` is where the descriptor is, seen from the text, anywhere.
  */
+#define SITES_PREFIX 0x66
+
 size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
@@ -40,6 +42,15 @@ static inline void sites_no_call(uint8_t *call)
 		*call++ = 0x66;
 	for (size_t i = 0; i < sizeof(nop); i++)
 		call[i] = nop[i];
+}
+
+/* Makes a jump of what is at `from`, at least five bytes. */
+static inline void sites_go(uint8_t *from, const uint8_t *to)
+{
+	int32_t distance = (int32_t)(to - from - SITES_CALL_SIZE);
+
+	*from = 0xe9;
+	__builtin_memcpy(from + 1, &distance, sizeof(distance));
 }
 
 /* The jump to be written over the start of a site to switch it off. */

@@ -94,9 +94,14 @@ size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *co
 	return count;
 }
 
-/* Where the call is that ends at `end`; at least six bytes are before that. NULL: there is none. */
+/*
+ * Where the call is that ends at `end`, or the prefix of a nop without one; at least six bytes are before that.
+ * NULL: there is neither. No call goes so far that the prefix could be its last byte.
+ */
 static const uint8_t *call_before(const uint8_t *end)
 {
+	if (end[-1] == SITES_PREFIX)
+		return end - 1;
 	if (end[-5] == 0xe8)
 		return end - 5;
 	return end[-6] == 0xff && end[-5] == 0x15 ? end - 6 : NULL;	/* call *…(%rip) */

@@ -204,12 +204,15 @@ static void write_record(const struct loops_loop *l, unsigned i, unsigned bit, s
 		 number, LOOPS_HEAD + i * LOOPS_ACCESS, number, i);
 }
 
-static void write_ask(bool pic, size_t number, struct buf *out)
+/* A nop by which the runtime finds where the end begins, to jump over it; and whether there is anything to tell at all. */
+static void write_ask(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
+	buf_addf(out, "\tnopw\t.Lsnarld%zu(%%rip)\n", number);
+	if (!pic)
+		buf_addf(out, "\tcmpb\t$1, __snarl_loops(%%rip)\n\tjne\t.Lsnarlt%zu\n", number);
+	write_kept(l, true, out);
 	if (pic)
 		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$1, (%%rax)\n\tjne\t.Lsnarlr%zu\n", number);
-	else
-		buf_addf(out, "\tcmpb\t$1, __snarl_loops(%%rip)\n\tjne\t.Lsnarlr%zu\n", number);
 }
 
 static void write_records(const struct loops_loop *l, const struct looks *looks, size_t number, struct buf *out)
@@ -224,8 +227,7 @@ void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct
 	struct looks looks;
 
 	find_looks(l, &looks);
-	write_kept(l, true, out);
-	write_ask(pic, number, out);
+	write_ask(l, pic, number, out);
 	write_turns(l, number, out);
 	for (unsigned i = 0; i < looks.count; i++)
 		write_look(l, &looks.look[i], pic, number, out);
@@ -239,4 +241,6 @@ void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct
 	write_kept(l, false, out);
 	buf_addf(out, "\tjmp\t.Lsnarle%zu\n.Lsnarlr%zu:\n", number, number);
 	write_kept(l, false, out);
+	if (!pic)
+		buf_addf(out, ".Lsnarlt%zu:\n", number);
 }

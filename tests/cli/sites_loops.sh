@@ -22,14 +22,19 @@ __attribute__((noinline)) void private_loop(long *to, const long *from, long n)
 	for (long i = 0; i < n; i++)
 		to[i] ^= from[i];
 }
-/* What is before the first nop that names a loop (runtime/loop.h). */
+/* What is before the last nop that names a loop (runtime/loop.h), and whether its end is jumped over. */
 __attribute__((no_sanitize("thread"))) const char *calls(const void *function)
 {
 	const volatile unsigned char *p = function;
+	const char *end = "no end";
 
-	for (int i = 0; i < 400; i++, p++)
-		if (p[5] == 0x0f && p[6] == 0x1f && p[7] == 0x05)
-			return p[0] == 0xe8 || p[-1] == 0xff ? "told" : "silent";
+	for (int i = 0; i < 2000; i++, p++) {
+		if (p[4] == 0x66 && p[5] == 0x0f && p[6] == 0x1f && p[7] == 0x05)
+			end = "end";
+		else if (p[5] == 0x0f && p[6] == 0x1f && p[7] == 0x05)
+			return p[0] == 0xe8 || p[-1] == 0xff ? (*end == 'e' ? "told" : "told without an end")
+							    : (*end == 'e' ? "silent but for its end" : "silent");
+	}
 	return "no loop";
 }
 END

@@ -369,6 +369,23 @@ static void test_scan_loops(void **state)
 	}
 }
 
+/* Where an end begins there is a prefix, and no call is looked for, whatever is before. */
+static void test_scan_ends(void **state)
+{
+	static const char code[] = "\x90\x90\x90\xe8\x01\x02\x03\x66" NAMED "\x10\0\0\0";
+	uint8_t text[64] = { 0 }, *end = text + 7;
+	struct finds f = { 0 };
+
+	(void)state;
+	memcpy(text, code, sizeof(code) - 1);
+	assert_int_equal(sites_scan_loops(text, sizeof(text), note, &f), 1);
+	assert_int_equal(f.start[0], 7);
+	assert_int_equal(text[f.start[0]], SITES_PREFIX);
+	assert_int_equal(f.end[0], 15 + 16);
+	sites_go(end, text + 40);
+	assert_memory_equal(end, "\xe9\x1c\0\0\0", 5);
+}
+
 /* Any e8 that has its four bytes, up to the very end; forwards and back. */
 static void test_scan_calls(void **state)
 {
@@ -416,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_jump),
 		cmocka_unit_test(test_split),
 		cmocka_unit_test(test_scan_loops),
+		cmocka_unit_test(test_scan_ends),
 		cmocka_unit_test(test_scan_calls),
 		cmocka_unit_test(test_no_call),
 	};
