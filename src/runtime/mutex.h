@@ -14,12 +14,23 @@
 
 #define MUTEX_PLAIN 3	/* the last of the types; whatever else a mutex can do is a bit above */
 
+static inline uint64_t *mutex_room(pthread_mutex_t *mutex)
+{
+	return (uint64_t *)(void *)&mutex->__data.__list.__next;
+}
+
 /* NULL: this one has no room. */
 static inline uint64_t *mutex_time(pthread_mutex_t *mutex)
 {
 	if ((unsigned)__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) > MUTEX_PLAIN)
 		return NULL;
-	return (uint64_t *)(void *)&mutex->__data.__list.__next;
+	return mutex_room(mutex);
+}
+
+/* Of whatever sort it is; 0 if there can be no time in it. */
+static inline uint64_t mutex_last(const struct snarlrt_thread *self, pthread_mutex_t *mutex)
+{
+	return clock_credible(self, __atomic_load_n(mutex_room(mutex), __ATOMIC_RELAXED));
 }
 
 /* Nobody but us will see another owner, or make it another one, meanwhile. */
@@ -55,7 +66,7 @@ static inline uint64_t mutex_meet_wait(struct snarlrt_thread *self, const void *
 
 	if (unlikely(!time || !mutex_is_mine(self, mutex)))
 		return clock_meet_both(self, cond, mutex);
-	clock_raise(self, clock_credible(self, __atomic_load_n(time, __ATOMIC_RELAXED)));
+	clock_raise(self, mutex_last(self, mutex));
 	now = clock_meet(self, cond);
 	__atomic_store_n(time, now, __ATOMIC_RELAXED);
 	return now;

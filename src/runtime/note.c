@@ -35,6 +35,9 @@ static bool is_known_later(enum trace_kind kind)
 
 static inline uint64_t meet(struct snarlrt_thread *self, enum trace_kind kind, const void *object, uint64_t arg)
 {
+	/* It is no sort of mutex any more, but what it had is still there. */
+	if (kind == TRACE_MUTEX_DESTROY)
+		clock_raise(self, mutex_last(self, (pthread_mutex_t *)object));
 	if (kind >= TRACE_MUTEX_INIT && kind <= TRACE_MUTEX_CONSISTENT)
 		return mutex_meet(self, (pthread_mutex_t *)object);
 	if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE)

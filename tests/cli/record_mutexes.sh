@@ -135,8 +135,44 @@ snarl dump --raw never.snarl | awk '
 	$2 == "lock" || $2 == "unlock" {
 		n++
 		sub(/.* t=/, "")
-		if ($0 % 2 || $0 < start[2] || $0 > start[2] + hour) bad++
+		time = $0 + 0	# a number, or it is compared as text
+		if (time % 2 || time < start[2] + 0 || time > start[2] + hour) bad++
 	}
 	END { print n, bad + 0 }' >got
 echo "600 0" >wanted
 same "times of mutexes that were not initialised" wanted got
+
+# Who destroys a mutex comes after who had it last, though nothing else orders the two: here that one's time is ahead.
+cat >ahead.c <<'EOF'
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile int done;
+
+static void *work(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	done = 1;
+	return arg;
+}
+
+int main(void)
+{
+	unsigned long later = (__builtin_ia32_rdtsc() + (1ul << 29)) & ~1ul;
+	pthread_t thread;
+
+	memcpy((char *)&mutex + 32, &later, sizeof(later));
+	pthread_create(&thread, NULL, work, NULL);
+	while (!done)
+		;
+	pthread_mutex_destroy(&mutex);
+	return pthread_join(thread, NULL);
+}
+EOF
+snarl-cc -O2 -pthread ahead.c -o ahead
+snarl record -q -o ahead.snarl -- ./ahead
+snarl dump --no-symbols ahead.snarl | awk '$2 == "lock" || $2 == "unlock" || $2 == "mutex-destroy" { print $1, $2 }' >got
+printf '%s\n' '0.1 lock' '0.1 unlock' '0 mutex-destroy' >wanted
+same "the end of a mutex" wanted got
