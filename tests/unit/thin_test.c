@@ -112,6 +112,8 @@ static void make_line(struct buf *out)
 
 static uint64_t *place(struct machine *m, const struct insn_operand *o)
 {
+	if (o->place == INSN_IMMEDIATE)
+		return NULL;
 	if (o->place == INSN_MEMORY)
 		return &m->memory[o->number / 8];
 	return o->place == INSN_VECTOR ? m->vector[o->reg] : &m->general[o->reg];
