@@ -1,6 +1,6 @@
 #!/bin/sh
-# Learnt transactions in hardware, on a processor that has such: some are committed, whatever undoes the others, and
-# nothing is lost, not even between threads in hardware and in software.
+# Learnt transactions in hardware, on a processor that has such: a thread alone commits some, and whatever undoes those of
+# several threads, maybe all of them on a busy machine, nothing is lost, not even between hardware and software.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 
@@ -114,15 +114,12 @@ for cc in $(compilers); do
 
 		# Together.
 		exact 'add: 40000, strangers 0' hard add 10000 4
-		commits -gt 0
 		exact 'storm: 20000, strangers 0' hard storm 10000 2
-		commits -gt 0
 		exact 'big: 20, strangers 0' hard big 10 2
 		exact 'fork: 20, strangers 0' hard fork 10 2
 		# Every second one in software: never both within, though nothing but its mark tells the other one.
 		for i in 1 2 3; do
 			exact 'meet: 2000, strangers 0' hard meet 1000 2
-			commits -gt 0
 		done
 		exact 'meet: 800, strangers 0' hard meet 200 4
 	done
@@ -139,7 +136,6 @@ for cc in $(compilers); do
 	did='off and on'
 	wait $guard || { cat out; fail "$cc: $did: exit $?"; }
 	says 'x 400000 y 400000 torn 0 faults 0 turns 0'
-	commits -gt 0
 	rm ready
 done
 
