@@ -32,51 +32,72 @@ __snarl_loop_look:
 	.cfi_startproc
 	shrq $3, %rax
 	shrq $3, %rdx
-	leaq SHADOW(%rax, %rax), %rax
-	leaq (SHADOW - 6)(%rdx, %rdx), %rdx	/* the last four granules' */
-	subq %rax, %rdx
-	jb 4f
-	movq (%rax), %rdi
-	cmpq $LONG, %rdx
-	ja look_far
-1:	cmpq (%rax, %rdx), %rdi		/* from the end to the start */
+	movq %rdx, %rdi
+	subq %rax, %rdi			/* granules less one */
+	cmpq $16, %rdi
+	jae look_more
+	cmpl $8, %edi
+	jb 3f
+	/* By eights from either end, of which some may be the same. */
+	movq SHADOW(%rax, %rax), %rdi
+	cmpq (SHADOW + 8)(%rax, %rax), %rdi
 	jne 9f
-	subq $8, %rdx
-	ja 1b
-	cmpq $-1, %rdi
-	je 3f
-	testq %rdi, %rdi
-	je 8f
-	cmpq TLS(OWN4), %rdi
+	cmpq (SHADOW - 14)(%rdx, %rdx), %rdi
 	jne 9f
-	leal (%rsi, %rsi), %esi
-	ret
-3:	leal 1(%rsi, %rsi), %esi
+1:	cmpq (SHADOW - 6)(%rdx, %rdx), %rdi
+	jne 9f
+2:	cmpq $-1, %rdi
+	jne 5f
+	leal 1(%rsi, %rsi), %esi
 	ret
 
-	/* One to three granules. */
-4:	movzwl (%rax), %edi
-	cmpq $-6, %rdx
-	je 5f
-	cmpw %di, 6(%rax, %rdx)
+3:	cmpl $3, %edi
+	movq SHADOW(%rax, %rax), %rdi
+	jae 1b
+	/* One to three granules: the first, the last, the one between or one of them again. */
+	cmpw SHADOW(%rdx, %rdx), %di
 	jne 9f
-	cmpw %di, 2(%rax)
+	addq %rdx, %rax
+	andq $-2, %rax
+	cmpw SHADOW(%rax), %di
 	jne 9f
-5:	cmpw $-1, %di
-	je 3b
+	cmpw $-1, %di
+	je 6f
 	testw %di, %di
 	je 8f
 	cmpw TLS(OWN), %di
 	jne 9f
 	leal (%rsi, %rsi), %esi
 	ret
+5:	testq %rdi, %rdi
+	je 8f
+	cmpq TLS(OWN4), %rdi
+	jne 9f
+	leal (%rsi, %rsi), %esi
+	ret
+6:	leal 1(%rsi, %rsi), %esi
+	ret
 8:	orl $1, %eax
 9:	ret
 
-	/* Much memory, which should be private: if it is shared, there are more accesses than are told without a time. */
 	.p2align 4
-look_far:
-	testq %rdi, %rdi
+look_more:
+	leaq SHADOW(%rax, %rax), %rax
+	leaq (SHADOW - 6)(%rdx, %rdx), %rdx		/* the last four granules' */
+	subq %rax, %rdx
+	movq (%rax), %rdi
+	cmpq $LONG, %rdx
+	ja 2f
+1:	cmpq (%rax, %rdx), %rdi		/* from the end to the start */
+	jne 9b
+	subq $8, %rdx
+	ja 1b
+	cmpq $-1, %rdi
+	je 6b
+	jmp 5b
+
+	/* Much memory, which should be private: if it is shared, there are more accesses than are told without a time. */
+2:	testq %rdi, %rdi
 	je 8b
 	cmpq TLS(OWN4), %rdi
 	jne 9b
