@@ -20,6 +20,22 @@
 #define PAGE 4096		/* STAMP_BYTES */
 #define LOOP 97			/* TRACE_LOOP */
 
+/* What of 64 bytes differs from %xmm0 goes to %xmm1. Spoils %xmm2 and %xmm3. */
+.macro look_64 at
+	movdqu (\at), %xmm2
+	movdqu 16(\at), %xmm3
+	pxor %xmm0, %xmm2
+	pxor %xmm0, %xmm3
+	por %xmm3, %xmm2
+	movdqu 32(\at), %xmm3
+	pxor %xmm0, %xmm3
+	por %xmm3, %xmm2
+	movdqu 48(\at), %xmm3
+	pxor %xmm0, %xmm3
+	por %xmm3, %xmm2
+	por %xmm2, %xmm1
+.endm
+
 	.text
 	/*
 	 * The memory from the byte at %rax to that at %rdx: %esi is shifted by a bit, which is 1 if all of it is shared
@@ -101,37 +117,29 @@ look_more:
 	je 8b
 	cmpq TLS(OWN4), %rdi
 	jne 9b
-	leaq -(RED_ZONE + 56)(%rsp), %rsp
-	.cfi_def_cfa_offset RED_ZONE + 64
+	leaq -(RED_ZONE + 72)(%rsp), %rsp
+	.cfi_def_cfa_offset RED_ZONE + 80
 	movups %xmm0, (%rsp)
 	movups %xmm1, 16(%rsp)
 	movups %xmm2, 32(%rsp)
+	movups %xmm3, 48(%rsp)
 	movq %rdi, %xmm0
 	punpcklqdq %xmm0, %xmm0
 	pxor %xmm1, %xmm1		/* all differences */
-	leaq -24(%rax, %rdx), %rdx	/* the last 32 bytes, of which some are looked at twice */
-1:	movdqu (%rax), %xmm2
-	pxor %xmm0, %xmm2
-	por %xmm2, %xmm1
-	movdqu 16(%rax), %xmm2
-	pxor %xmm0, %xmm2
-	por %xmm2, %xmm1
-	addq $32, %rax
+	leaq -56(%rax, %rdx), %rdx	/* the last 64 bytes, of which some are looked at twice */
+1:	look_64 %rax
+	addq $64, %rax
 	cmpq %rdx, %rax
 	jb 1b
-	movdqu (%rdx), %xmm2
-	pxor %xmm0, %xmm2
-	por %xmm2, %xmm1
-	movdqu 16(%rdx), %xmm2
-	pxor %xmm0, %xmm2
-	por %xmm2, %xmm1
+	look_64 %rdx
 	pxor %xmm0, %xmm0
 	pcmpeqb %xmm0, %xmm1
 	pmovmskb %xmm1, %eax
 	movups (%rsp), %xmm0
 	movups 16(%rsp), %xmm1
 	movups 32(%rsp), %xmm2
-	leaq (RED_ZONE + 56)(%rsp), %rsp
+	movups 48(%rsp), %xmm3
+	leaq (RED_ZONE + 72)(%rsp), %rsp
 	.cfi_def_cfa_offset 8
 	cmpl $0xffff, %eax
 	leal (%rsi, %rsi), %esi
