@@ -17,6 +17,12 @@
 #define SHADOW 0x7fff8000
 #define LONG 112		/* bytes of shadow that are better looked at by vectors */
 #define RED_ZONE 128		/* with the caller's slots */
+#define FRAME 80		/* below it: vector registers, two others */
+#define KNOWN 608		/* in struct snarlrt_thread */
+#define UNLEARNT 736
+#define UNIT_SHIFT 8		/* KNOWN_UNIT_SHIFT, KNOWN_SLOT_SHIFT, KNOWN_COUNT_BITS */
+#define SLOT_SHIFT 18
+#define COUNT_BITS 26
 #define PAGE 4096		/* STAMP_BYTES */
 #define LOOP 97			/* TRACE_LOOP */
 
@@ -117,8 +123,35 @@ look_more:
 	je 8b
 	cmpq TLS(OWN4), %rdi
 	jne 9b
-	leaq -(RED_ZONE + 72)(%rsp), %rsp
-	.cfi_def_cfa_offset RED_ZONE + 80
+	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
+	movq %rcx, 64(%rsp)
+	movq %r8, 72(%rsp)
+	movzwl %di, %r8d
+	leaq snarlrt_stirred(%rip), %rcx
+	shll $5, %r8d
+	cmpb $0, (%rcx, %r8)
+	jne 3f
+	/* All of it in what is known (known.h)? */
+	movq %rax, %rcx
+	movq TLS(SELF), %r8
+	shrq $SLOT_SHIFT, %rcx
+	andl $15, %ecx
+	movq KNOWN(%r8, %rcx, 8), %r8
+	movq %r8, %rcx
+	shrq $COUNT_BITS, %r8		/* the first unit */
+	andl $((1 << COUNT_BITS) - 1), %ecx
+	movq %rax, %rdi
+	shrq $UNIT_SHIFT, %rdi
+	subq %r8, %rdi
+	jb 2f
+	leaq 7(%rax, %rdx), %rdi
+	shrq $UNIT_SHIFT, %rdi
+	subq %r8, %rdi
+	cmpq %rcx, %rdi
+	jb 6f
+2:	movq TLS(OWN4), %rdi
+3:	movq %rax, %r8
 	movups %xmm0, (%rsp)
 	movups %xmm1, 16(%rsp)
 	movups %xmm2, 32(%rsp)
@@ -127,10 +160,10 @@ look_more:
 	punpcklqdq %xmm0, %xmm0
 	pxor %xmm1, %xmm1		/* all differences */
 	leaq -56(%rax, %rdx), %rdx	/* the last 64 bytes, of which some are looked at twice */
-1:	look_64 %rax
+4:	look_64 %rax
 	addq $64, %rax
 	cmpq %rdx, %rax
-	jb 1b
+	jb 4b
 	look_64 %rdx
 	pxor %xmm0, %xmm0
 	pcmpeqb %xmm0, %xmm1
@@ -139,11 +172,31 @@ look_more:
 	movups 16(%rsp), %xmm1
 	movups 32(%rsp), %xmm2
 	movups 48(%rsp), %xmm3
-	leaq (RED_ZONE + 72)(%rsp), %rsp
-	.cfi_def_cfa_offset 8
 	cmpl $0xffff, %eax
+	jne 7f
+	movq TLS(SELF), %rax
+	decl UNLEARNT(%rax)
+	je 8f
+6:	cmpl %eax, %eax
+7:	movq 64(%rsp), %rcx
+	movq 72(%rsp), %r8
+	leaq (RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset 8
 	leal (%rsi, %rsi), %esi
 	ret
+	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
+8:	movq %rsi, (%rsp)
+	movq %r9, 8(%rsp)
+	movq %r10, 16(%rsp)
+	movq %r11, 24(%rsp)
+	movq %r8, %rdi
+	leaq 64(%rdx), %rsi
+	call snarlrt_known_learn
+	movq (%rsp), %rsi
+	movq 8(%rsp), %r9
+	movq 16(%rsp), %r10
+	movq 24(%rsp), %r11
+	jmp 6b
 	.cfi_endproc
 	.size __snarl_loop_look, . - __snarl_loop_look
 

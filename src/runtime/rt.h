@@ -97,6 +97,8 @@ struct snarlrt_ahead {
 	uint64_t until;
 };
 
+#define SNARLRT_KNOWN 16u	/* stretches of memory */
+
 struct snarlrt_thread {
 	uint32_t id;			/* from 1, never used again */
 	uint32_t slot;
@@ -123,6 +125,9 @@ struct snarlrt_thread {
 	uint32_t tid;			/* the kernel's */
 	uint32_t in_loops;		/* events of loops in the ring, less the records that tell them; may wrap */
 	uint32_t undecided_more;	/* … of private memory, less tls.undecided's part of them */
+	uint64_t known[SNARLRT_KNOWN];	/* known.h; 608 */
+	uint32_t unlearnt;		/* 736: so many looks at other memory, then something is learnt */
+	uint32_t learnt;		/* so often */
 };
 
 enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };

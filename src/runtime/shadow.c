@@ -6,6 +6,7 @@
 #include "runtime/birth.h"
 #include "runtime/clock.h"
 #include "runtime/control.h"
+#include "runtime/known.h"
 #include "runtime/profile.h"
 #include "runtime/shadow_decide.h"
 #include "runtime/shadow_four.h"
@@ -60,12 +61,13 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 						__ATOMIC_RELAXED))
 			return SHADOW_UNDECIDED;
 	}
+	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
 	if (seen & 1 && seen != SHADOW_SHARED) {
+		known_stir(seen);
 		shadow_count_cut(tls, 1);
 		if (snarlrt.profiling)
 			snarlrt_profile_shared(tls->self, granule_of(s));
 	}
-	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
 	return SHADOW_KEEP;
 }
 
@@ -77,8 +79,10 @@ static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_t
 	if (value == 0 || (value | 1) == tls->own || four != value * EACH || snarlrt_timed || snarlrt.profiling)
 		return false;
 	__atomic_store_n((uint64_t *)(void *)s, ~0ull, __ATOMIC_RELAXED);
-	if (value & 1)
+	if (value & 1) {
+		known_stir(value);
 		shadow_count_cut(tls, 4);
+	}
 	return true;
 }
 
@@ -221,8 +225,14 @@ static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, u
 	c.shared |= c.others && snarlrt_timed;	/* may be */
 	if (c.shared)
 		shadow_mark(&shadow_was_shared, addr, size, clock_now(self));
-	if (c.touched)
+	if (c.touched) {
+		struct known_owners owners = { { __snarl_tls.own }, 1 };
+
+		if (c.shared || c.others)
+			known_owners(&owners, s, end);
 		shadow_fill(addr, size, 0);
+		known_stir_all(&owners);
+	}
 	if (c.touched && snarlrt.profiling)
 		snarlrt_profile_fresh(granule_of(s), (uint64_t)(end - s));
 	all->shared |= c.shared;

@@ -85,6 +85,10 @@
 	mov\size $-1, SHADOW(,%rdx,2)
 	testb $1, %al
 	je 8f
+	movzwl %ax, %eax		/* known.h */
+	leaq snarlrt_stirred(%rip), %rcx
+	shll $5, %eax
+	movb $1, (%rcx, %rax)
 	movq TLS(SELF), %rcx
 	movq LIVE(%rcx), %rcx
 	addq $\each, CUT_LOCATIONS(%rcx)
