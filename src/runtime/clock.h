@@ -85,10 +85,15 @@ static inline void clock_raise(struct snarlrt_thread *self, uint64_t seen)
 
 SNARLRT_HIDDEN uint64_t clock_doubt(uint64_t seen);
 
+static inline bool clock_believes(const struct snarlrt_thread *self, uint64_t seen)
+{
+	return likely(seen <= self->last_time + CLOCK_BELIEVED);
+}
+
 /* A time from memory of the program: 0 if it cannot be one. */
 static inline uint64_t clock_credible(const struct snarlrt_thread *self, uint64_t seen)
 {
-	return likely(seen <= self->last_time + CLOCK_BELIEVED) ? seen & ~1ull : clock_doubt(seen);
+	return clock_believes(self, seen) ? seen & ~1ull : clock_doubt(seen);
 }
 
 /* The time as it is: for stamps, and for events that meet nobody. */

@@ -39,24 +39,52 @@ SNARLRT_INTERPOSE int pthread_mutex_destroy(pthread_mutex_t *mutex)
 	return result;
 }
 
+static inline void deliver(struct snarlrt_thread *self)
+{
+	if (unlikely(self->deferred_count))
+		snarlrt_deliver_deferred(self);
+}
+
+static __attribute__((noinline)) int locked(pthread_mutex_t *mutex, int result, const void *pc)
+{
+	snarlrt_note(TRACE_MUTEX_LOCK, 0, mutex, 0, result, pc);
+	if (result == 0)
+		snarlrt_taken();
+	return result;
+}
+
 /*
  * Not tried first to save the two calls: glibc's trylock of a robust mutex that
  * is not recoverable leaves it locked.
  */
-static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc)
+static __attribute__((noinline)) int lock_any(pthread_mutex_t *mutex, const void *pc)
 {
 	int result;
 
 	snarlrt_real_ready();
 	if (ctl_on())
 		return model_mutex_lock(mutex, 0, pc);
-	mutex_wait_begin(mutex, pc);
+	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, pc);
 	result = REAL(pthread_mutex_lock)(mutex);
 	snarlrt_wait_end();
-	mutex_note(TRACE_MUTEX_LOCK, mutex, result, pc);
-	if (likely(result == 0))
-		snarlrt_taken();
-	return result;
+	return locked(mutex, result, pc);
+}
+
+/* The same where nothing is special. Meanwhile a handler may have forked: the thread is asked for again. */
+static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc)
+{
+	int result;
+
+	if (!mutex_is_quiet() || unlikely(snarlrt_near_end()))
+		return lock_any(mutex, pc);
+	snarlrt_waits(__snarl_tls.self, TRACE_MUTEX_LOCK, mutex, pc);
+	result = REAL(pthread_mutex_lock)(mutex);
+	snarlrt_wait_end();
+	if (unlikely(result || !mutex_note(TRACE_MUTEX_LOCK, mutex, pc)))
+		return locked(mutex, result, pc);
+	snarlrt_taken();
+	deliver(__snarl_tls.self);
+	return 0;
 }
 
 /* Asleep, a program calls this one and the unlock most: all else is out of line, so that to pass on takes no frame. */
@@ -119,20 +147,32 @@ SNARLRT_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t 
 	return result;
 }
 
-static __attribute__((noinline)) int unlock(pthread_mutex_t *mutex, const void *pc)
+static int unlock_noted(pthread_mutex_t *mutex, const void *pc)
 {
-	int result;
+	int result = REAL(pthread_mutex_unlock)(mutex);
 
-	snarlrt_real_ready();
-	if (ctl_on())
-		return model_mutex_unlock(mutex, 0, pc);
-	mutex_note(TRACE_MUTEX_UNLOCK, mutex, 0, pc);
-	result = REAL(pthread_mutex_unlock)(mutex);
 	if (unlikely(result))
 		snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, result, pc);
 	else
 		snarlrt_let_go();
 	return result;
+}
+
+static __attribute__((noinline)) int unlock_any(pthread_mutex_t *mutex, const void *pc)
+{
+	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_unlock(mutex, 0, pc);
+	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, pc);
+	return unlock_noted(mutex, pc);
+}
+
+static __attribute__((noinline)) int unlock(pthread_mutex_t *mutex, const void *pc)
+{
+	if (!mutex_note(TRACE_MUTEX_UNLOCK, mutex, pc))
+		return unlock_any(mutex, pc);
+	deliver(__snarl_tls.self);
+	return unlock_noted(mutex, pc);
 }
 
 SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)

@@ -72,46 +72,40 @@ static inline uint64_t mutex_meet_wait(struct snarlrt_thread *self, const void *
 	return now;
 }
 
-/*
- * snarlrt_wait_begin and snarlrt_note, without a call where the calls around it are told and the ring needs no attention:
- * where cur is NULL, for whatever reason, it does.
- */
-static inline bool mutex_is_easy(void)
+/* The thread records and is not in the runtime; then real functions were found, too. */
+static inline bool mutex_is_quiet(void)
 {
 	const struct snarlrt_tls *tls = &__snarl_tls;
 
-	return likely(snarlrt.mode == SNARLRT_RECORD && !snarlrt.profiling && !snarlrt_near_end() &&
-		      !(tls->busy | tls->hidden));
+	return likely(snarlrt.mode == SNARLRT_RECORD && !snarlrt.profiling && tls->self && !(tls->busy | tls->hidden));
 }
 
-static inline void mutex_wait_begin(pthread_mutex_t *mutex, const void *pc)
-{
-	if (mutex_is_easy())
-		snarlrt_waits(__snarl_tls.self, TRACE_MUTEX_LOCK, mutex, pc);
-	else
-		snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, pc);
-}
-
-static inline void mutex_note(enum trace_kind kind, pthread_mutex_t *mutex, int result, const void *pc)
+/*
+ * snarlrt_note, after the thread has taken the mutex or before it lets it go. False, and nothing was done, if something is
+ * special: a call to be told, a ring that needs attention. (Where cur is NULL, for whatever reason, it does.) No function is called, so that
+ * no register has to be kept for it: others may be waiting for this mutex. Signals may have come meanwhile.
+ */
+static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kind, pthread_mutex_t *mutex,
+							     const void *pc)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
 	uint64_t *time = mutex_time(mutex), now;
 
-	if (unlikely(!mutex_is_easy() || !time || !mutex_is_mine(self, mutex))) {
-		snarlrt_note(kind, 0, mutex, 0, result, pc);
-		return;
-	}
+	if (unlikely(!mutex_is_quiet() || !time || !mutex_is_mine(self, mutex) || !clock_believes(self, *time)))
+		return false;
 	tls->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	now = clock_after(self, clock_credible(self, *time));
+	if (unlikely(snarlrt_near_end())) {
+		tls->busy = 0;		/* who notes it delivers what came */
+		return false;
+	}
+	now = clock_after(self, *time & ~1ull);
 	*time = now;
-	snarlrt_put_two(((uint64_t)mutex & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
-			TRACE_SITE(kind, 0, pc), now, 0);
+	snarlrt_put_two((uint64_t)mutex & TRACE_ADDR_MASK, TRACE_SITE(kind, 0, pc), now, 0);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	tls->busy = 0;
-	if (unlikely(self->deferred_count))
-		snarlrt_deliver_deferred(self);
+	return true;
 }
 
 #endif
