@@ -15,8 +15,8 @@ uint64_t clock_doubt(uint64_t seen)
 /* Kinds that come so often that reading the counter for each would show. */
 static bool is_frequent(enum trace_kind kind)
 {
-	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) || kind == TRACE_MALLOC ||
-	       kind == TRACE_FREE;
+	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) || kind == TRACE_COND_SIGNAL ||
+	       kind == TRACE_MALLOC || kind == TRACE_FREE;
 }
 
 /* What others learn of no sooner than of what the thread notes next. */
