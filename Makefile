@@ -18,7 +18,7 @@ COMMON := -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -MMD -MP $(WARN)
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 TOOL_CFLAGS := $(COMMON) -O2 -g $(SAN) $(CFLAGS)
 TOOL_LIBS := -ldw -lelf -lzstd -ljansson -lsqlite3
-RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=initial-exec -fexceptions \
+RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=local-exec -fexceptions \
 	-fno-stack-protector -mno-red-zone -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
 	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
 

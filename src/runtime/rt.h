@@ -77,9 +77,9 @@ struct snarlrt_tls {
 	uint64_t shared4, shared3;	/* 96, 104: SHADOW_SHARED likewise, or what no shadow word is: ask the hooks */
 };
 
-/* Exported for instrumented shared libraries. */
+/* Exported for instrumented shared libraries; the runtime is part of the executable, so its place is a constant here. */
 extern SNARLRT_EXPORT __thread struct snarlrt_tls __snarl_tls
-	__attribute__((tls_model("initial-exec")));
+	__attribute__((tls_model("local-exec")));
 
 #define SNARLRT_CLAIMS 8u	/* of each thread, the last ones */
 

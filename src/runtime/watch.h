@@ -89,7 +89,7 @@ struct watch {
 
 extern SNARLRT_HIDDEN struct watch watch;
 extern SNARLRT_HIDDEN __thread struct watch_self watch_self
-	__attribute__((tls_model("initial-exec")));
+	__attribute__((tls_model("local-exec")));
 
 /* false: nothing to watch; the mode stays off. */
 SNARLRT_HIDDEN bool watch_start(const struct snarlrt_options *o);
