@@ -16,7 +16,7 @@
 #define SHARED (1u << SHADOW_KEEP)
 #define UNKNOWN 0u
 
-/* Numbers in loop_x86_64.S and loop_end_x86_64.S. */
+/* Numbers in loop*_x86_64.S. */
 _Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOOP_DELIVER == 2 &&
 	       TRACE_LOOP_TURNS == 8192 && TRACE_LOOP_ACCESSES == 32 &&
 	       offsetof(struct snarlrt_tls, own) == 8 && offsetof(struct snarlrt_tls, cur) == 0 &&
@@ -84,7 +84,12 @@ static inline unsigned kind_of(uint16_t value, uint16_t own)
 	return value != 0 && (value | 1) == own ? UNDECIDED : UNKNOWN;
 }
 
-/* Memory with gaps, turn by turn. */
+static inline bool is_mixed(unsigned found)
+{
+	return found & PRIVATE && found & SHARED;
+}
+
+/* Memory with gaps, turn by turn; not to the end if it is mixed. */
 static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t stride, uint64_t turns,
 						     unsigned size, uint16_t own)
 {
@@ -110,11 +115,18 @@ static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t str
 			found = kind;
 		}
 	}
-	for (; turns > 0; turns--, addr += stride)
-		if (kind && aligned && (eight(shadow_at(addr)) & mask) == each)
+	for (; turns > 0 && !is_mixed(found); turns--, addr += stride) {
+		uint64_t now = eight(shadow_at(addr)) & mask;
+
+		if (now != each) {
+			each = (uint16_t)now * EACH & mask;
+			kind = kind_of((uint16_t)now, own);
+		}
+		if (kind && aligned && now == each)
 			found |= kind;
 		else
 			found |= 1u << shadow_touch(addr, size);
+	}
 	return found;
 }
 
@@ -159,7 +171,7 @@ unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct 
 		found = look(first, stride, turns, loop_access_size(a), __snarl_tls.own);
 		if (found == PRIVATE)
 			continue;
-		if (found == UNKNOWN || (found & PRIVATE && found & SHARED))
+		if (found == UNKNOWN || is_mixed(found))
 			return LOOP_MIXED;
 		if (found & UNDECIDED)
 			*undecided += (uint32_t)turns;

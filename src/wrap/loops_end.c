@@ -1,6 +1,6 @@
 /*
- * The end of a loop, written out where it is of the commonest kind: a few accesses that go forward in short
- * steps. Some memory each is looked at, and what is shared gets its records, without the descriptor's being read
+ * The end of a loop, written out where it is of the commonest kind: some accesses whose addresses are made of few
+ * values. Some memory each is looked at, and what is shared gets its records, without the descriptor's being read
  * (runtime/loop.h). All else, and whatever else is found, is left to __snarl_loop.
  */
 #include <string.h>
@@ -8,10 +8,12 @@
 #include "trace/loop.h"
 #include "wrap/loops_internal.h"
 
-#define ACCESSES 8		/* with more, it is much code for little */
+#define ACCESSES 12		/* with more, it is much code for little */
+#define LOOKS 8			/* bits of %sil */
 #define EVENTS 255		/* more get a time of their own */
 #define NEAR 32			/* stride up to which gaps are looked at, too; bytes between accesses that are looked at as one */
-#define BESIDE 8		/* … if they stay where they are */
+#define BESIDE 8		/* … if they stay where they are, or if turns are apart */
+#define APART_MOST 24		/* bytes that are looked at in each turn then: in four granules, wherever they begin */
 
 /* It needs these, whose values are put where slots are left; %rcx has the turns less one, %esi what was found. */
 static const uint8_t scratch[] = { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RSI, INSN_RDI };
@@ -27,26 +29,28 @@ static uint64_t step_size(const struct loops_loop *l)
 	return l->step < 0 ? -(uint64_t)l->step : (uint64_t)l->step;
 }
 
-static bool is_plain(const struct loops_access *a)
+/* A sum that takes an instruction or two for each term. */
+static bool is_short(const struct linear *v)
 {
-	for (unsigned i = 0; i < a->at.terms; i++) {
-		int64_t factor = a->at.term[i].factor;
+	for (unsigned i = 0; i < v->terms; i++) {
+		int64_t factor = v->term[i].factor;
 
 		if (factor != -1 && (factor > 8 || !is_power((uint64_t)factor)))
 			return false;
 	}
-	return a->at.terms > 0 && a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= NEAR;
+	return true;
 }
 
-bool loops_end_fits(const struct loops_loop *l)
+/* Whether all memory of the turns is looked at, with what is between them. */
+static bool is_near(const struct loops_access *a)
 {
-	if (l->access_count > ACCESSES || l->slot_count + SCRATCH > LOOPS_SLOTS || !is_power(step_size(l)) ||
-	    step_size(l) > 64)
-		return false;
-	for (unsigned i = 0; i < l->access_count; i++)
-		if (!is_plain(&l->access[i]))
-			return false;
-	return true;
+	return a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= NEAR;
+}
+
+static bool is_plain(const struct loops_access *a)
+{
+	return a->at.terms > 0 && is_short(&a->at) && a->stride.terms <= 1 && is_short(&a->stride) &&
+	       a->stride.constant == (int16_t)a->stride.constant;
 }
 
 /* Memory that is looked at once: it begins `low` before what the access touches and ends `high` behind its first byte. */
@@ -66,20 +70,30 @@ static unsigned last_byte(const struct loops_access *a)
 	return (1u << (a->op >> 8 & TRACE_SIZE_MASK)) - 1;
 }
 
+static bool same_stride(const struct loops_access *a, const struct loops_access *b)
+{
+	int64_t distance;
+
+	return linear_distance(&a->stride, &b->stride, &distance) && distance == 0;
+}
+
 /* Whether the access is near enough to be looked at together with that one. */
 static bool join(const struct loops_loop *l, struct look *look, const struct loops_access *a)
 {
 	const struct loops_access *first = &l->access[look->access];
-	int64_t distance, high, far = a->stride.constant ? NEAR : BESIDE;
+	int64_t distance, low, high, far = is_near(a) && a->stride.constant ? NEAR : BESIDE;
 
-	if (a->stride.constant != first->stride.constant || !linear_distance(&a->at, &first->at, &distance) ||
+	if (!same_stride(a, first) || !linear_distance(&a->at, &first->at, &distance) ||
 	    distance < -far || distance > far)
 		return false;
+	low = -distance > (int64_t)look->low ? -distance : (int64_t)look->low;
 	high = distance + last_byte(a);
-	if (distance < -(int64_t)look->low)
-		look->low = (unsigned)-distance;
-	if (high > (int64_t)look->high)
-		look->high = (unsigned)high;
+	if (high < (int64_t)look->high)
+		high = (int64_t)look->high;
+	if (!is_near(a) && low + high >= APART_MOST)
+		return false;
+	look->low = (unsigned)low;
+	look->high = (unsigned)high;
 	return true;
 }
 
@@ -96,6 +110,20 @@ static void find_looks(const struct loops_loop *l, struct looks *looks)
 			looks->look[looks->count++] = (struct look){ i, 0, last_byte(a) };
 		looks->of[i] = (uint8_t)k;
 	}
+}
+
+bool loops_end_fits(const struct loops_loop *l)
+{
+	struct looks looks;
+
+	if (l->access_count > ACCESSES || l->slot_count + SCRATCH > LOOPS_SLOTS || !is_power(step_size(l)) ||
+	    step_size(l) > 64)
+		return false;
+	for (unsigned i = 0; i < l->access_count; i++)
+		if (!is_plain(&l->access[i]))
+			return false;
+	find_looks(l, &looks);
+	return looks.count <= LOOKS;
 }
 
 /* Where the value of a place is, while the scratch registers are in use. */
@@ -172,33 +200,66 @@ static void write_call(const char *name, bool pic, struct buf *out)
 	buf_addf(out, pic ? "\tcall\t*%s@GOTPCREL(%%rip)\n" : "\tcall\t%s\n", name);
 }
 
-static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
+/* By how much the address grows in each turn. */
+static void write_stride(const struct loops_loop *l, const struct linear *stride, const char *to, struct buf *out)
 {
-	unsigned stride = (unsigned)l->access[look->access].stride.constant;
+	if (stride->terms)
+		write_term(l, &stride->term[0], true, to, out);
+	if (!stride->terms)
+		buf_addf(out, "\tmovq\t$%lld, %%%s\n", (long long)stride->constant, to);
+	else if (stride->constant)
+		buf_addf(out, "\taddq\t$%lld, %%%s\n", (long long)stride->constant, to);
+}
 
-	write_address(l, look->access, "rax", number, out);
+/* The last byte of memory without gaps, the address being in %rax. */
+static void write_last(const struct look *look, unsigned stride, struct buf *out)
+{
 	if (stride == 0)
 		buf_addf(out, "\tleaq\t%u(%%rax), %%rdx\n", look->high);
 	else if (is_power(stride) && stride <= 8)
 		buf_addf(out, "\tleaq\t%u(%%rax,%%rcx,%u), %%rdx\n", look->high, stride);
 	else
 		buf_addf(out, "\timulq\t$%u, %%rcx, %%rdx\n\tleaq\t%u(%%rax,%%rdx), %%rdx\n", stride, look->high);
+}
+
+static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
+{
+	const struct loops_access *a = &l->access[look->access];
+	bool near = is_near(a);
+
+	write_address(l, look->access, "rax", number, out);
+	if (near) {
+		write_last(look, (unsigned)a->stride.constant, out);
+	} else {
+		write_stride(l, &a->stride, "rdx", out);
+		buf_addf(out, "\tmovl\t$%u, %%edi\n", look->low + look->high);
+	}
 	if (look->low)
 		buf_addf(out, "\tsubq\t$%u, %%rax\n", look->low);
-	write_call("__snarl_loop_look", pic, out);
+	write_call(near ? "__snarl_loop_look" : "__snarl_loop_look_apart", pic, out);
 	buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
+}
+
+/* The stride goes above the address in %rdx. */
+static void write_packed(const struct loops_loop *l, const struct linear *stride, struct buf *out)
+{
+	uint64_t bits = (uint64_t)stride->constant & 0xffff;
+
+	if (stride->terms) {
+		write_stride(l, stride, "rdi", out);
+		buf_add_text(out, "\tshlq\t$48, %rdi\n\torq\t%rdi, %rdx\n");
+	} else if (is_power(bits)) {
+		buf_addf(out, "\tbtsq\t$%d, %%rdx\n", 48 + __builtin_ctzll(bits));
+	} else if (bits) {
+		buf_addf(out, "\tmovabsq\t$%llu, %%rdi\n\torq\t%%rdi, %%rdx\n", (unsigned long long)bits << 48);
+	}
 }
 
 static void write_record(const struct loops_loop *l, unsigned i, unsigned bit, size_t number, struct buf *out)
 {
-	uint64_t stride = (uint64_t)l->access[i].stride.constant;
-
 	buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlo%zu_%u\n", 1u << bit, number, i);
 	write_address(l, i, "rdx", number, out);
-	if (is_power(stride))
-		buf_addf(out, "\tbtsq\t$%d, %%rdx\n", 48 + __builtin_ctzll(stride));
-	else if (stride)
-		buf_addf(out, "\tmovabsq\t$%llu, %%rdi\n\torq\t%%rdi, %%rdx\n", (unsigned long long)stride << 48);
+	write_packed(l, &l->access[i].stride, out);
 	buf_addf(out, "\tmovq\t.Lsnarld%zu+%u(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, 8(%%rax)\n"
 		 "\taddq\t$16, %%rax\n.Lsnarlo%zu_%u:\n",
 		 number, LOOPS_HEAD + i * LOOPS_ACCESS, number, i);

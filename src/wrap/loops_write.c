@@ -8,7 +8,7 @@
 #include "wrap/loops_internal.h"
 
 #define FEW 16u			/* hooks that cost as much as to tell a loop */
-#define FEW_MORE 2		/* … and each of its accesses */
+#define FEW_MORE 2		/* … and each of its accesses, where its end is not written out */
 
 const char *const loops_registers[INSN_REGISTERS] = {
 	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -43,7 +43,8 @@ static void write_variable(const struct loops_loop *l, unsigned variable, struct
  */
 static void write_few(const struct loops_loop *l, size_t number, struct buf *out)
 {
-	int64_t turns = (FEW + l->access_count - 1) / l->access_count + FEW_MORE, step = l->bound_step, least;
+	unsigned more = loops_end_fits(l) ? 0 : FEW_MORE;
+	int64_t turns = (FEW + l->access_count - 1) / l->access_count + more, step = l->bound_step, least;
 	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
 	const char *scratch;
 

@@ -105,17 +105,45 @@ static void test_index(void **state)
 	      ENDS("-32", "-40", "-48", "-56", "-64"));
 }
 
+#define EIGHTFOLD(to) "\tmovq\t%r12, %" to "\n\tshlq\t$3, %" to "\n"
+#define ABOVE EIGHTFOLD("rdi") "\tshlq\t$48, %rdi\n\torq\t%rdi, %rdx\n"
+
+/* Two fields of a column, looked at as one, and what is gone through from its end: -40 is 65496 above the address. */
+static void test_apart(void **state)
+{
+	(void)state;
+	check("\tleaq\t8(%rbx), %rdi\n" READ8 "\tmovq\t%rbx, %rdi\n" READ8 "\tmovq\t%r13, %rdi\n" WRITE8
+	      "\tleaq\t(%rbx,%r12,8), %rbx\n\tsubq\t$40, %r13\n\taddq\t$1, %r14\n\tcmpq\t%r14, %rbp\n", false,
+	      "\tnopw\t.Lsnarld0(%rip)\n\tcmpb\t$1, __snarl_loops(%rip)\n\tjne\t.Lsnarlt0\n"
+	      SAVE("-40", "-48", "-56", "-64", "-72")
+	      "\tmovq\t%r14, %rcx\n\tsubq\t-32(%rsp), %rcx\n"
+	      "\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n\txorl\t%esi, %esi\n"
+	      "\tmovq\t-16(%rsp), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n" EIGHTFOLD("rdx")
+	      "\tmovl\t$15, %edi\n\tsubq\t$8, %rax\n\tcall\t__snarl_loop_look_apart\n\tjne\t.Lsnarlr0\n"
+	      "\tmovq\t-24(%rsp), %rax\n\tmovq\t$-40, %rdx\n"
+	      "\tmovl\t$7, %edi\n\tcall\t__snarl_loop_look_apart\n\tjne\t.Lsnarlr0\n"
+	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n\tcmpl\t$85, %ecx\n\tjae\t.Lsnarlr0\n"
+	      "\tmovl\t$64, %edx\n\tcall\t__snarl_loop_open\n\tje\t.Lsnarlr0\n"
+	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n"
+	      "\tmovq\t-16(%rsp), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n" ABOVE RECORD("16") ".Lsnarlo0_0:\n"
+	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_1\n"
+	      "\tmovq\t-16(%rsp), %rdx\n" ABOVE RECORD("48") ".Lsnarlo0_1:\n"
+	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_2\n"
+	      "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$18435485074641125376, %rdi\n\torq\t%rdi, %rdx\n" RECORD("80") ".Lsnarlo0_2:\n"
+	      "\tcall\t__snarl_loop_close\n"
+	      ENDS("-40", "-48", "-56", "-64", "-72") ".Lsnarlt0:\n");
+}
+
 #define LEFT(body) check(body, false, "")
 
 static void test_left(void **state)
 {
 	(void)state;
-	LEFT("\tmovq\t%rbx, %rdi\n" READ8 "\taddq\t$40, %rbx\n\tcmpq\t%rbx, %rbp\n");	/* far */
 	LEFT("\tmovq\t%rbx, %rdi\n" READ8 "\taddq\t$24, %rbx\n\tcmpq\t%rbx, %rbp\n");	/* nothing else counts */
-	LEFT("\tmovq\t%rbx, %rdi\n" READ8 "\tsubq\t$8, %rbx\n\tcmpq\t%rbx, %rbp\n");	/* back */
 	LEFT("\tleaq\ttable(%rip), %rdi\n" READ8 NEXT);
 	LEFT("\tleaq\t(%r12,%r12,2), %rdi\n" READ8 NEXT);
-	LEFT("\tmovq\t%r13, %rdi\n" READ8 "\taddq\t%r12, %r13\n" NEXT);	/* each time another stride */
+	LEFT("\tmovq\t%r13, %rdi\n" READ8 "\taddq\t$32768, %r13\n" NEXT);	/* no room in the record */
+	LEFT("\tmovq\t%r13, %rdi\n" READ8 "\tsubq\t%r12, %r13\n\tsubq\t%r12, %r13\n" NEXT);	/* not by a shift */
 }
 
 int main(void)
@@ -123,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pointers),
 		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_left),
 	};
 

@@ -29,6 +29,11 @@ struct triple {
 	long key, value, rest;
 };
 
+struct record {
+	double re, im;
+	int flag, rest[13];
+};
+
 /* Another thread has touched all of ours, and comes to blocks of `late` when it is cut. */
 static _Alignas(4096) char ours[4 * SIZE], late[4 * SIZE];
 static long table[256];
@@ -88,10 +93,52 @@ static LOOP long keys(struct triple *t, const int *by, long n)
 	return all;
 }
 
+/* A column: the stride is known only here, and may be too long for a record. */
+static LOOP void column(struct pair *to, const struct pair *from, long step, long n)
+{
+	AGAIN for (long j = 0; j < n; j++)
+		to[j] = from[j * step];
+}
+
+static LOOP void scatter(int *to, const short *from, long step, long n)
+{
+	AGAIN for (long j = 0; j < n; j++)
+		to[j * step] = from[j * step] + 1;
+}
+
+/* From the end to the start, far in each turn. */
+static LOOP double back(struct record *r, const double *by, long n)
+{
+	double sum = 0;
+
+	AGAIN for (long j = n; j-- > 0;) {
+		r[j].im = r[j].re + r[j].flag;
+		sum += by[j];
+	}
+	return sum;
+}
+
 static uint32_t roll(uint32_t *seed, uint32_t below)
 {
 	*seed = *seed * 1664525 + 1013904223;
 	return (uint32_t)((uint64_t)*seed * below >> 32);
+}
+
+/* Of elements of so many bytes: near, far, or so far that few fit. */
+static long step(uint32_t *seed, long size, long *n)
+{
+	if (roll(seed, 8) == 0) {
+		*n = *n % 2 + 1;
+		return 33000 / size;
+	}
+	*n %= 150;
+	return ((long)roll(seed, 400) - 200) / size;
+}
+
+/* Where it goes back, from where. */
+static long start(long step, long n)
+{
+	return step < 0 ? -step * n : 0;
 }
 
 /* A place in one of the two, in a quarter of all cases less aligned than doubles are. */
@@ -109,8 +156,9 @@ static unsigned one(uint32_t *seed, char *other)
 	unsigned align = other == late ? 8 : 4;
 	char *a = place(seed, other, align), *b = place(seed, other, align), *c = place(seed, other, 1);
 	double sum;
+	long by;
 
-	switch (roll(seed, 6)) {
+	switch (roll(seed, 9)) {
 	case 0:
 		row((double *)a, (const double *)b, (const double *)ours + roll(seed, 99), n);
 		return 0;
@@ -125,6 +173,17 @@ static unsigned one(uint32_t *seed, char *other)
 		return sum == sum + 1;
 	case 4:
 		return bytes((unsigned char *)c, (const unsigned char *)a, n);
+	case 5:
+		by = step(seed, sizeof(struct pair), &n);
+		column((struct pair *)a, (const struct pair *)b + start(by, n), by, n);
+		return 0;
+	case 6:
+		by = step(seed, sizeof(int), &n);
+		scatter((int *)a + start(by, n), (const short *)b + start(by, n), by, n);
+		return 0;
+	case 7:
+		sum = back((struct record *)a, (const double *)b, n);
+		return sum == sum + 1;
 	default:
 		return (unsigned)keys((struct triple *)a, (const int *)b, n);
 	}

@@ -1,0 +1,107 @@
+/*
+ * As __snarl_loop_look of loop_end_x86_64.S, for accesses that go far in each turn, back, or by an amount that only the
+ * running program knows.
+ */
+#ifdef __x86_64__
+
+#define TLS(field) %fs:__snarl_tls@tpoff + field
+#define OWN4 80			/* in struct snarlrt_tls */
+#define SHADOW 0x7fff8000
+#define NEAR 32			/* stride up to which gaps are looked at, too: they seldom differ */
+#define RED_ZONE 128		/* with the caller's slots */
+
+/* The frame. */
+#define TURNS 0
+#define FOUND 8
+#define FIRST 16		/* shadow of the first turn */
+#define UNUSED 24		/* bits of it that other memory has */
+#define FRAME (32 + RED_ZONE)
+
+	.text
+	/*
+	 * The memory of %rcx turns and one: from the byte at %rax to that %rdi behind it, in each turn %rdx further on. %esi is
+	 * shifted by a bit, which is 1 if all of it is shared and 0 if private and cut. Not equal if it is neither, or a stride
+	 * that a record has no room for. A turn touches four granules at most. Spoils %rax, %rdx and %rdi.
+	 */
+	.p2align 5
+	.globl __snarl_loop_look_apart
+	.type __snarl_loop_look_apart, @function
+__snarl_loop_look_apart:
+	.cfi_startproc
+	cmpq $NEAR, %rdx
+	jg 1f
+	cmpq $-NEAR, %rdx
+	jl 1f
+	imulq %rcx, %rdx
+	addq %rax, %rdx
+	cmpq %rax, %rdx
+	jae 0f
+	xchgq %rax, %rdx
+0:	addq %rdi, %rdx
+	jmp __snarl_loop_look
+
+1:	leaq -FRAME(%rsp), %rsp
+	.cfi_def_cfa_offset FRAME + 8
+	movq %rcx, TURNS(%rsp)
+	movq %rsi, FOUND(%rsp)
+	movswq %dx, %rsi
+	cmpq %rdx, %rsi
+	jne 9f
+	testb $7, %dl
+	jne 9f
+	movl %eax, %esi
+	andl $7, %esi
+	addl %edi, %esi
+	shrl $3, %esi
+	shll $4, %esi
+	negl %esi
+	addl $48, %esi
+	movl %esi, UNUSED(%rsp)
+	shrq $3, %rax
+	sarq $2, %rdx
+	leaq SHADOW(%rax, %rax), %rax
+	xorl %esi, %esi			/* all differences */
+	movq (%rax), %rdi		/* there is shadow behind all memory */
+	movq %rdi, FIRST(%rsp)
+	testq %rcx, %rcx
+	je 3f
+2:	addq %rdx, %rax
+	movq (%rax), %rdi
+	xorq FIRST(%rsp), %rdi
+	orq %rdi, %rsi
+	decq %rcx
+	jne 2b
+3:	movl UNUSED(%rsp), %ecx
+	shlq %cl, %rsi
+	testq %rsi, %rsi
+	jne 9f
+	movq FIRST(%rsp), %rdi
+	shlq %cl, %rdi
+	sarq %cl, %rdi
+	cmpq $-1, %rdi
+	je 5f
+	movq TLS(OWN4), %rax
+	shlq %cl, %rax
+	sarq %cl, %rax
+	testq %rdi, %rdi		/* nobody's */
+	je 8f
+	cmpq %rax, %rdi
+	jne 9f
+	movq FOUND(%rsp), %rsi
+	leal (%rsi, %rsi), %esi
+4:	movq TURNS(%rsp), %rcx
+	leaq FRAME(%rsp), %rsp
+	.cfi_remember_state
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_restore_state
+5:	movq FOUND(%rsp), %rsi
+	leal 1(%rsi, %rsi), %esi
+	jmp 4b
+8:	orl $1, %eax
+9:	movq FOUND(%rsp), %rsi
+	jmp 4b
+	.cfi_endproc
+	.size __snarl_loop_look_apart, . - __snarl_loop_look_apart
+#endif
+	.section .note.GNU-stack, "", @progbits
