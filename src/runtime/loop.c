@@ -159,6 +159,7 @@ unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct 
 {
 	const struct loop_access *a = l->access, *end = a + l->accesses;
 	struct trace_record *r = group + 1;
+	uint8_t found_of[TRACE_LOOP_ACCESSES], *found_at = found_of;
 	unsigned count = 0;
 
 	*undecided = 0;
@@ -166,9 +167,10 @@ unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct 
 	for (; a < end; a++) {
 		uint64_t stride = loop_stride(a, values);
 		uint64_t first = loop_first(a, values) + from * stride;
-		unsigned found;
+		unsigned found, same = loop_same_before(a);
 
-		found = look(first, stride, turns, loop_access_size(a), __snarl_tls.own);
+		found = same ? found_at[-(int)same] : look(first, stride, turns, loop_access_size(a), __snarl_tls.own);
+		*found_at++ = (uint8_t)found;
 		if (found == PRIVATE)
 			continue;
 		if (found == UNKNOWN || is_mixed(found))

@@ -72,6 +72,12 @@ static inline uint64_t loop_stride(const struct loop_access *a, const uint64_t *
 	return (uint64_t)a->stride + (unlikely(a->stride_term.factor) ? loop_term(values, a->stride_term) : 0);
 }
 
+/* How many accesses before there is one of the same memory; 0: none. */
+static inline unsigned loop_same_before(const struct loop_access *a)
+{
+	return a->stride_term.factor ? 0 : a->stride_term.place;
+}
+
 /* 0 if the descriptor does not fit the values. */
 static inline uint64_t loop_turns(const struct loop *l, const uint64_t *values)
 {

@@ -3,8 +3,8 @@
  *
  * The slots lie in the 128 bytes below the caller's stack pointer, so these are left alone; the
  * general registers go below them, in the order of their numbers downwards. A value is then found by its
- * place in one step. The commonest loops are looked at here: turns by a power of two, not far and not back in
- * each, all memory private or shared. C does the rest.
+ * place in one step. The commonest loops are looked at here: turns by a power of two, all memory private or shared. C
+ * does the rest.
  */
 #ifdef __x86_64__
 
@@ -12,9 +12,8 @@
 #define DELIVER 2		/* of enum loop_done */
 #define TURNS 8192		/* TRACE_LOOP_TURNS */
 #define NEAR 32			/* stride up to which gaps are looked at, too: they seldom differ */
-#define FARTHEST 4096		/* stride */
 #define LONG 112		/* bytes of shadow, less 16, that are better looked at by vectors */
-#define SOME 32			/* turns; C looks at many at once */
+#define SOME 32			/* turns; C looks at many of them with gaps at once */
 #define OWN 8			/* in struct snarlrt_tls */
 #define SHADOW 0x7fff8000
 
@@ -260,17 +259,36 @@ __snarl_loop:
 	add_term STRIDE_TERM, %rsi, %rdx
 	jmp .Llook
 
-	/* Maybe only of gaps. */
+	/* Turns that are far from each other, or go back. */
+.Lapart:
+	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rcx
+	.cfi_adjust_cfa_offset 8
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	movq %rcx, %rax
+	movq %rsi, %rdi
+	movq %r8, %rcx
+	xorl %esi, %esi
+	call __snarl_loop_look_apart
+	popq %rdx
+	.cfi_adjust_cfa_offset -8
+	popq %rcx
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	jne .Lquick
+	testl %esi, %esi
+	jne .Lshared
+	jmp .Lprivate
+
+	/* Maybe only gaps differ: some turns, each in one granule. */
 7:	cmpq $8, %rdx
 	jbe .Lquick
 	movzbl DETAIL(%rdi), %esi
 	andl $7, %esi
 	movzbl EXTENTS(%rsp, %rsi), %esi
-
-	/* Some turns with gaps between them, each in one granule. */
-.Lapart:
-	cmpq $FARTHEST, %rdx
-	ja .Lquick
 	cmpq $SOME, %r8
 	jae .Lquick
 	testb $7, %dl
