@@ -17,11 +17,14 @@
 #define PAGE 4096ull
 #define FEW 16u			/* bytes that are looked at granule by granule */
 
+bool snarlrt_sharing;
+uint32_t snarlrt_sharing_places[SHADOW_PLACES / 32] SNARLRT_BIG;
+
 /* Numbers in shadow_x86_64.S. */
 _Static_assert(offsetof(struct snarlrt, mode) == 0 && offsetof(struct snarlrt, profiling) == 5 &&
 	       offsetof(struct snarlrt, threaded) == 7 && SNARLRT_RECORD == 1 &&
 	       offsetof(struct snarlrt_thread, live) == 8 && offsetof(struct snarlrt_thread, claims) == 328 &&
-	       offsetof(struct live_slot, cut_locations) == 40 && SHADOW_BASE == 0x7fff8000, "numbers");
+	       offsetof(struct live_slot, cut_locations) == 40 && SHADOW_BASE == 0x7fff8000 && SHADOW_PLACES == 1 << 16, "numbers");
 
 void shadow_map(void)
 {

@@ -33,6 +33,20 @@ static inline void shadow_prefetch(uint64_t addr)
 	__builtin_prefetch((const void *)(SHADOW_BASE + (addr >> 3) * 2));
 }
 
+/*
+ * Places that share what they are the first to touch, by the low bits of their pcs: it is never wrong to keep more, so it
+ * does not matter that others have the same. Those of snarlrt_touch only, which most first touches of memory are.
+ */
+#define SHADOW_PLACES 65536u
+extern SNARLRT_HIDDEN bool snarlrt_sharing;	/* there is one */
+extern SNARLRT_HIDDEN uint32_t snarlrt_sharing_places[SHADOW_PLACES / 32];
+
+static inline void shadow_share_at(uint64_t pc)
+{
+	snarlrt_sharing_places[pc % SHADOW_PLACES / 32] |= 1u << pc % 32;
+	snarlrt_sharing = true;
+}
+
 /* Reserves the address space, once; dies with a message if that is not possible. */
 SNARLRT_HIDDEN void shadow_map(void);
 

@@ -21,10 +21,12 @@
 #define CUT_LOCATIONS 40	/* in struct live_slot */
 
 #define SHADOW 0x7fff8000
+#define PC 24			/* from the stack pointer, with two registers pushed */
 
 /*
  * snarlrt_touch, snarlrt_touch16: %rdi is the address. ZF says that the memory is shared now, or the thread's and
  * the access counted as undecided; without it nothing was done, and C has to look. All registers but %rcx are kept.
+ * Right above the return address is that of the caller, which is the access' pc.
  * A signal may come anywhere: the handler finds the memory as it was, or touched by its own thread.
  */
 .macro touch name, load, size, reg, each
@@ -57,7 +59,15 @@
 	testl %eax, %eax
 	jne 3f
 
-	movq TLS(SELF), %rax		/* nobody's, unless it was claimed with its block (birth.h) */
+	cmpb $0, snarlrt_sharing(%rip)	/* nobody's; an owner that another thread becomes meanwhile is no harm */
+	je 4f
+	movzwl PC(%rsp), %eax
+	btl %eax, snarlrt_sharing_places(%rip)
+	jnc 4f
+	mov\size $-1, SHADOW(,%rdx,2)
+	jmp 8f
+
+4:	movq TLS(SELF), %rax		/* ours, unless it was claimed with its block (birth.h) */
 	cmpl $0, CLAIMS(%rax)
 	jne 9f
 	cmpb $0, snarlrt+THREADED(%rip)

@@ -13,8 +13,8 @@ struct sitefile_module {
 	struct sitefile_module *next;
 	uint8_t id[SITELIST_ID_MAX];
 	uint32_t id_size;
-	const uint64_t *places;		/* ascending */
-	size_t count;
+	const uint64_t *places, *sharing;	/* ascending */
+	size_t count, sharing_count;
 };
 
 static bool same_id(const struct sitefile_module *m, const uint8_t *id, uint32_t size)
@@ -22,19 +22,35 @@ static bool same_id(const struct sitefile_module *m, const uint8_t *id, uint32_t
 	return sitelist_compare_ids(m->id, m->id_size, id, size) == 0;
 }
 
-const uint64_t *sitefile_places(const struct sitefile *f, const uint8_t *id, uint32_t id_size,
-				size_t *count)
+static const struct sitefile_module *find(const struct sitefile *f, const uint8_t *id, uint32_t id_size)
 {
 	const struct sitefile_module *m = id_size ? f->modules : NULL;
 
 	while (m && !same_id(m, id, id_size))
 		m = m->next;
+	return m;
+}
+
+const uint64_t *sitefile_places(const struct sitefile *f, const uint8_t *id, uint32_t id_size,
+				size_t *count)
+{
+	const struct sitefile_module *m = find(f, id, id_size);
+
 	*count = m ? m->count : 0;
 	return m ? m->places : NULL;
 }
 
+const uint64_t *sitefile_sharing(const struct sitefile *f, const uint8_t *id, uint32_t id_size,
+				 size_t *count)
+{
+	const struct sitefile_module *m = find(f, id, id_size);
+
+	*count = m ? m->sharing_count : 0;
+	return m ? m->sharing : NULL;
+}
+
 static struct sitefile_module *add_module(struct sitefile *f, const struct sitelist_line *line,
-					  const uint64_t *places)
+					  const uint64_t *places, const uint64_t *sharing)
 {
 	struct sitefile_module *m = arena_alloc(sizeof(*m));
 
@@ -44,6 +60,7 @@ static struct sitefile_module *add_module(struct sitefile *f, const struct sitel
 		m->id[i] = line->id[i];
 	m->id_size = line->id_size;
 	m->places = places;
+	m->sharing = sharing;
 	m->next = f->modules;
 	f->modules = m;
 	return m;
@@ -55,22 +72,28 @@ static const char *parse(struct sitefile *f, const char *text, size_t size)
 	struct sitelist in;
 	struct sitefile_module *module = NULL;
 	enum sitelist_got got;
-	uint64_t *place;
+	uint64_t *place, *sharing;
+	size_t room = size / 5 * sizeof(*place) + PAGE;
 
 	if (!sitelist_open(&in, text, size))
 		return "it is not a list of sites";
 	/* Room for the shortest lines there can be; only what is used is touched. */
-	place = arena_pages(size / 5 * sizeof(*place) + PAGE);
-	if (!place)
+	place = arena_pages(room);
+	sharing = arena_pages(room);
+	if (!place || !sharing)
 		return "no memory for it";
 	while ((got = sitelist_next(&in)) == SITELIST_LINE) {
 		if (!module || !same_id(module, in.last.id, in.last.id_size))
-			module = add_module(f, &in.last, place);
+			module = add_module(f, &in.last, place, sharing);
 		if (!module)
 			return "no memory for it";
 		if (in.last.place) {
 			*place++ = in.last.offset;
 			module->count++;
+		}
+		if (in.last.shares) {
+			*sharing++ = in.last.offset;
+			module->sharing_count++;
 		}
 	}
 	return got == SITELIST_END ? NULL : "it is damaged";

@@ -19,4 +19,8 @@ SNARLRT_HIDDEN const char *sitefile_load(struct sitefile *f, const char *path);
 SNARLRT_HIDDEN const uint64_t *sitefile_places(const struct sitefile *f, const uint8_t *id,
 					       uint32_t id_size, size_t *count);
 
+/* The same for those that share what they are the first to touch. */
+SNARLRT_HIDDEN const uint64_t *sitefile_sharing(const struct sitefile *f, const uint8_t *id,
+						uint32_t id_size, size_t *count);
+
 #endif

@@ -6,6 +6,7 @@
 #include "runtime/entry.h"
 #include "runtime/loop.h"
 #include "runtime/rules.h"
+#include "runtime/shadow.h"
 #include "runtime/sitefile.h"
 #include "runtime/sites_scan.h"
 #include "runtime/sys.h"
@@ -232,6 +233,16 @@ static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, s
 		protect(&s, s.protection);
 }
 
+/* A module that is unmapped leaves them behind. */
+static void share_places(const struct dl_phdr_info *info, const uint8_t *id, uint32_t id_size)
+{
+	size_t count;
+	const uint64_t *places = sitefile_sharing(&list.file, id, id_size, &count);
+
+	for (size_t i = 0; i < count; i++)
+		shadow_share_at(info->dlpi_addr + places[i]);
+}
+
 void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *info,
 			 const uint8_t *id, uint32_t id_size)
 {
@@ -242,6 +253,7 @@ void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *inf
 	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
 		return;
 	*s = (struct snarlrt_sites){ .unknown = !places };
+	share_places(info, id, id_size);
 	if (count == 0 && !may_have_sites(info))
 		return;
 	for (int i = 0; i < info->dlpi_phnum; i++) {

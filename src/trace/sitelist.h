@@ -11,6 +11,8 @@
 
 #define SITELIST_NAME "snarl-sites "	/* what all versions start with */
 #define SITELIST_MAGIC SITELIST_NAME "1\n"
+#define SITELIST_MAGIC_SHARES SITELIST_NAME "2\n"	/* places may have SITELIST_SHARES behind them */
+#define SITELIST_SHARES "+"
 #define SITELIST_END_LINE "end\n"
 #define SITELIST_ID_MAX 64u
 
@@ -18,11 +20,13 @@ struct sitelist_line {
 	uint8_t id[SITELIST_ID_MAX];
 	uint32_t id_size;
 	bool place;		/* false: only tells that the module is known */
+	bool shares;		/* what it is the first to touch is shared */
 	uint64_t offset;	/* pc less load bias */
 };
 
 struct sitelist {
 	const char *at, *end;
+	bool shares;		/* places may be marked so */
 	uint64_t lines;		/* read so far: the number of the last one */
 	struct sitelist_line last;
 };
@@ -45,7 +49,8 @@ static inline bool sitelist_take(struct sitelist *l, const char *word)
 static inline bool sitelist_open(struct sitelist *l, const char *text, size_t size)
 {
 	*l = (struct sitelist){ .at = text, .end = text + size, .lines = 1 };
-	return sitelist_take(l, SITELIST_MAGIC);
+	l->shares = sitelist_take(l, SITELIST_MAGIC_SHARES);
+	return l->shares || sitelist_take(l, SITELIST_MAGIC);
 }
 
 static inline int sitelist_digit(const struct sitelist *l, size_t ahead)
@@ -108,8 +113,10 @@ static inline enum sitelist_got sitelist_next(struct sitelist *l)
 		l->at += 2;
 	}
 	line.place = sitelist_take(l, " ");
-	if (line.id_size == 0 || (line.place && !sitelist_number(l, &line.offset)) ||
-	    !sitelist_take(l, "\n") || sitelist_compare(&l->last, &line) >= 0)
+	if (line.id_size == 0 || (line.place && !sitelist_number(l, &line.offset)))
+		return SITELIST_BAD;
+	line.shares = l->shares && line.place && sitelist_take(l, SITELIST_SHARES);
+	if (!sitelist_take(l, "\n") || sitelist_compare(&l->last, &line) >= 0)
 		return SITELIST_BAD;
 	l->last = line;
 	return SITELIST_LINE;

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "trace/cold.h"
 #include "trace/kinds.h"
 #include "trace/outfile.h"
 #include "trace/reader.h"
@@ -20,18 +21,20 @@
 struct collector {
 	struct sites *sites;
 	const struct reader_info *info;
+	const struct cold *cold;
 };
 
-static void add_line(struct sites *s, const uint8_t *id, size_t id_size, bool place,
-		     uint64_t offset)
+static void add_line(struct sites *s, const struct sitelist_line *line)
 {
-	struct sitelist_line *line;
-
 	s->lines = xgrow(s->lines, s->count, &s->capacity, sizeof(*s->lines));
-	line = &s->lines[s->count++];
-	*line = (struct sitelist_line){ .id_size = (uint32_t)id_size, .place = place,
-					.offset = offset };
-	memcpy(line->id, id, id_size);
+	s->lines[s->count++] = *line;
+}
+
+static void add_module_line(struct sites *s, const struct reader_module *m, struct sitelist_line line)
+{
+	line.id_size = (uint32_t)m->build_id_size;
+	memcpy(line.id, m->build_id, m->build_id_size);
+	add_line(s, &line);
 }
 
 static bool has_id(const struct reader_module *m)
@@ -46,7 +49,7 @@ static bool has_id(const struct reader_module *m)
 static void add_pc(void *ctx, uint64_t pc, uint64_t value)
 {
 	struct collector *c = ctx;
-	bool found = false;
+	bool found = false, shares = cold_is(c->cold, pc);
 
 	(void)value;
 	for (size_t i = 0; i < c->info->module_count; i++) {
@@ -54,7 +57,8 @@ static void add_pc(void *ctx, uint64_t pc, uint64_t value)
 
 		if (pc < m->start || pc >= m->end || !has_id(m))
 			continue;
-		add_line(c->sites, m->build_id, m->build_id_size, true, pc - m->base);
+		add_module_line(c->sites, m, (struct sitelist_line){ .place = true, .shares = shares,
+								     .offset = pc - m->base });
 		found = true;
 	}
 	c->sites->unknown += !found;
@@ -159,7 +163,7 @@ static bool is_access(const struct event *ev)
  * thread was in its own stack. First time: all other accesses, and where strangers
  * were; second: own stacks where one was.
  */
-static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, bool second,
+static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct cold *cold, bool second,
 		    struct err *err)
 {
 	struct event ev;
@@ -177,33 +181,38 @@ static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, bool se
 		if (kind_class(ev.kind) == TRACE_CLASS_ACCESS && own == second &&
 		    (!own || met_stranger(k, &ev)))
 			*map_put(pcs, ev.pc, NULL) = 1;
+		if (!own && !second && (ev.kind == TRACE_READ || ev.kind == TRACE_WRITE))
+			cold_add(cold, ev.pc, ev.addr, ev.size);
 	}
 	return got;
 }
 
 static int add_events(struct sites *s, struct reader *r, struct err *err)
 {
-	struct collector c = { s, reader_info(r) };
+	struct cold cold = { 0 };
+	struct collector c = { s, reader_info(r), &cold };
 	struct stacks stacks = { 0 };
 	struct map pcs = { 0 };
 	int got;
 
 	find_stacks(&stacks, c.info);
-	got = find_pcs(r, &stacks, &pcs, false, err);
+	got = find_pcs(r, &stacks, &pcs, &cold, false, err);
 	if (got == 0 && stacks.own_seen && map_count(&stacks.strangers)) {
 		got = reader_rewind(r, err);
 		if (got == 0)
-			got = find_pcs(r, &stacks, &pcs, true, err);
+			got = find_pcs(r, &stacks, &pcs, &cold, true, err);
 	}
 	if (got == 0) {
 		for (size_t i = 0; i < c.info->module_count; i++)
 			if (has_id(&c.info->modules[i]))
-				add_line(s, c.info->modules[i].build_id,
-					 c.info->modules[i].build_id_size, false, 0);
+				add_module_line(s, &c.info->modules[i], (struct sitelist_line){ 0 });
+		if (!(c.info->header->flags & TRACE_UNFILTERED))
+			cold_end(&cold, count_of(r, "cut_records"));
 		map_each(&pcs, add_pc, &c);
 	}
 	map_free(&stacks.strangers);
 	map_free(&pcs);
+	cold_free(&cold);
 	free(stacks.spans);
 	return got;
 }
@@ -232,7 +241,7 @@ static int add_list(struct sites *s, const char *path, const struct buf *text, s
 	if (!sitelist_open(&in, (const char *)text->data, text->size))
 		return err_set(err, "%s: a list of sites of another version of snarl", path);
 	while ((got = sitelist_next(&in)) == SITELIST_LINE)
-		add_line(s, in.last.id, in.last.id_size, in.last.place, in.last.offset);
+		add_line(s, &in.last);
 	if (got == SITELIST_BAD)
 		return err_set(err, "%s: the list of sites is damaged at line %" PRIu64, path,
 			       in.lines);
@@ -291,7 +300,18 @@ static void sort_lines(struct sites *s)
 	for (size_t i = 0; i < s->count; i++)
 		if (!kept || sitelist_compare(&s->lines[kept - 1], &s->lines[i]))
 			s->lines[kept++] = s->lines[i];
+		else
+			s->lines[kept - 1].shares &= s->lines[i].shares;
 	s->count = kept;
+}
+
+static bool any_shares(const struct sites *s)
+{
+	size_t i = 0;
+
+	while (i < s->count && !s->lines[i].shares)
+		i++;
+	return i < s->count;
 }
 
 void sites_format(struct sites *s, struct buf *out)
@@ -299,7 +319,7 @@ void sites_format(struct sites *s, struct buf *out)
 	static const char digits[] = "0123456789abcdef";
 
 	sort_lines(s);
-	buf_add_text(out, SITELIST_MAGIC);
+	buf_add_text(out, any_shares(s) ? SITELIST_MAGIC_SHARES : SITELIST_MAGIC);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct sitelist_line *line = &s->lines[i];
 
@@ -308,7 +328,7 @@ void sites_format(struct sites *s, struct buf *out)
 			buf_add_char(out, digits[line->id[b] & 15]);
 		}
 		if (line->place)
-			buf_addf(out, " %" PRIx64, line->offset);
+			buf_addf(out, " %" PRIx64 "%s", line->offset, line->shares ? SITELIST_SHARES : "");
 		buf_add_char(out, '\n');
 	}
 	buf_add_text(out, SITELIST_END_LINE);

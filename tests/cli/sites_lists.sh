@@ -200,7 +200,7 @@ cp t.snarl old
 sed 's/end//' 1.sites >noend.sites
 sed '$d' 1.sites >cut.sites
 { head -n 1 1.sites; echo end; sed 1d 1.sites; } >middle.sites
-sed 's/^snarl-sites 1/snarl-sites 2/' 1.sites >newer.sites
+sed 's/^snarl-sites 1/snarl-sites 3/' 1.sites >newer.sites
 : >empty.sites
 for file in noend cut middle newer empty; do
 	recorded --sites $file.sites --out kept.snarl -- ./prog 12

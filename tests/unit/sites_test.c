@@ -78,6 +78,55 @@ static void test_union(void **state)
 	sites_free(&s);
 }
 
+/* Places that share what they touch first: only if all lists say so. */
+static void test_sharing(void **state)
+{
+	struct sites s = { 0 };
+
+	(void)state;
+	add_text(&s, "snarl-sites 2\naa\naa 1+\naa 2\naa 3+\nend\n");
+	check_format(&s, "snarl-sites 2\naa\naa 1+\naa 2\naa 3+\nend\n");
+	add_text(&s, "snarl-sites 2\naa 1+\naa 2+\naa 4+\nend\n");
+	check_format(&s, "snarl-sites 2\naa\naa 1+\naa 2\naa 3+\naa 4+\nend\n");
+	add_text(&s, "snarl-sites 1\naa 1\naa 3\nend\n");
+	add_text(&s, "snarl-sites 2\naa 4\nend\n");
+	check_format(&s, "snarl-sites 1\naa\naa 1\naa 2\naa 3\naa 4\nend\n");
+	sites_free(&s);
+}
+
+/* Memory that is written once and read once, by a place each; a third one touches little. */
+static void test_cold(void **state)
+{
+	static const struct {
+		const char *begin, *more, *list;
+	} cases[] = {
+		{ "", "", "snarl-sites 2\na0a1\na0a1 1200+\na0a1 1234+\na0a1 1300\nend\n" },
+		{ "begin start=1 unix=1 pid=1 unfiltered\n", "",
+		  "snarl-sites 1\na0a1\na0a1 1200\na0a1 1234\na0a1 1300\nend\n" },
+		{ "", "meta cut_records 100000\n", "snarl-sites 1\na0a1\na0a1 1200\na0a1 1234\na0a1 1300\nend\n" },
+		{ "", "meta cut_records 1000\n", "snarl-sites 2\na0a1\na0a1 1200+\na0a1 1234+\na0a1 1300\nend\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf text = { 0 };
+		struct sites s = { 0 };
+
+		buf_addf(&text, "snarl-text 1\n%smodule 0x400000 0x401000-0x500000 a0a1 /bin/a\n%s", cases[i].begin,
+			 cases[i].more);
+		for (unsigned g = 0; g < 8192; g++)
+			buf_addf(&text, "0 write 0x%x:8 @0x401234\n", 0x900000 + g * 8);
+		for (unsigned g = 0; g < 8192; g++)
+			buf_addf(&text, "0.1 read 0x%x:8 @0x401200\n", 0x900000 + g * 8);
+		buf_addf(&text, "0.1 write 0x900000:8 @0x401300\n");
+		save(test_path("text"), text.data, text.size);
+		assert_int_equal(sites_add(&s, test_path("text"), NULL, NULL), 0);
+		check_format(&s, cases[i].list);
+		sites_free(&s);
+		buf_free(&text);
+	}
+}
+
 /* Each is refused with one line that names the file, and where it is wrong. */
 static void test_bad_lists(void **state)
 {
@@ -100,7 +149,11 @@ static void test_bad_lists(void **state)
 		{ "snarl-sites 1\nAA 1\nend\n", "line 2" },
 		{ "snarl-sites 1\naa 0x1\nend\n", "line 2" },
 		{ "snarl-sites 1\naa 10000000000000000\nend\n", "line 2" },
-		{ "snarl-sites 2\naa 1\nend\n", "another version" },
+		{ "snarl-sites 1\naa 1+\nend\n", "line 2" },
+		{ "snarl-sites 2\naa+\nend\n", "line 2" },
+		{ "snarl-sites 2\naa 1++\nend\n", "line 2" },
+		{ "snarl-sites 2\naa 1+\naa 1\nend\n", "line 3" },
+		{ "snarl-sites 3\naa 1\nend\n", "another version" },
 		{ "snarl-sites 1", "another version" },
 		{ "neither", "not a snarl trace" },
 		{ "", "is empty" },
@@ -424,6 +477,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_from_trace),
 		cmocka_unit_test(test_union),
+		cmocka_unit_test(test_sharing),
+		cmocka_unit_test(test_cold),
 		cmocka_unit_test(test_bad_lists),
 		cmocka_unit_test(test_long_id),
 		cmocka_unit_test(test_cut_list),

@@ -1,0 +1,130 @@
+/* Places whose memory is seldom touched: worked out by hand, and compared with a slow way. */
+#include "trace_util.h"
+
+#include "trace/cold.c"
+
+#define MANY (COLD_MANY * COLD_SAMPLE * 2)	/* granules: about twice as many as a place needs */
+
+enum { FILL = 0x1000, TAKE, WARM, BOTH, FEW_PLACES, WIDE };
+
+static void touch(struct cold *c, uint64_t pc, uint64_t from, uint64_t granules, unsigned times)
+{
+	while (times-- > 0)
+		for (uint64_t i = 0; i < granules; i++)
+			cold_add(c, pc, from + i * 8, 8);
+}
+
+static void fill(struct cold *c)
+{
+	touch(c, FILL, 1 << 20, MANY, 1);
+	touch(c, TAKE, 1 << 20, MANY, 2);
+	/* Of what BOTH touches, half is cold, but on average it is not. */
+	touch(c, WARM, 2 << 20, MANY, 2 * COLD_ACCESSES);
+	touch(c, BOTH, 2 << 20, MANY, 1);
+	touch(c, BOTH, 4 << 20, MANY, 1);
+	touch(c, FEW_PLACES, 3 << 20, MANY / 8, 1);
+}
+
+static void test_by_hand(void **state)
+{
+	struct cold c = { 0 };
+
+	(void)state;
+	fill(&c);
+	assert_false(cold_is(&c, FILL));	/* not asked for yet */
+	cold_end(&c, 0);
+	assert_true(cold_is(&c, FILL));
+	assert_true(cold_is(&c, TAKE));
+	assert_false(cold_is(&c, WARM));
+	assert_false(cold_is(&c, BOTH));
+	assert_false(cold_is(&c, FEW_PLACES));
+	assert_false(cold_is(&c, 0));
+	cold_free(&c);
+	assert_false(cold_is(&c, FILL));
+}
+
+/* Just as many accesses as there may be; 16 bytes, or two granules in part, count for both. */
+static void test_limits(void **state)
+{
+	struct cold c = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < MANY; i += 2)
+		for (unsigned n = 0; n < COLD_ACCESSES / 2; n++) {
+			cold_add(&c, WIDE, (1 << 20) + i * 8, 16);
+			cold_add(&c, TAKE, (1 << 20) + i * 8 + 5, 4);
+		}
+	cold_end(&c, c.told);
+	assert_int_equal(c.told, MANY / 2 * COLD_ACCESSES);
+	assert_true(cold_is(&c, WIDE));
+	assert_true(cold_is(&c, TAKE));
+	assert_int_equal(*map_find(&c.accesses, WIDE), *map_find(&c.granules, WIDE) * COLD_ACCESSES);
+	cold_free(&c);
+}
+
+/* More was dropped than was kept: nobody knows what of. */
+static void test_dropped(void **state)
+{
+	struct cold c = { 0 };
+
+	(void)state;
+	fill(&c);
+	cold_end(&c, c.told + 1);
+	assert_false(cold_is(&c, FILL));
+	cold_free(&c);
+}
+
+#define PLACES 8
+#define GRANULES (1 << 14)
+
+/* Random accesses; the slow way has a counter for all. */
+static void test_random(void **state)
+{
+	static uint32_t by[PLACES][GRANULES], all[GRANULES];
+	unsigned seed = 5, cold = 0;
+
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		struct cold c = { 0 };
+
+		memset(by, 0, sizeof(by));
+		memset(all, 0, sizeof(all));
+		for (int i = 0; i < 30000 + 10000 * round; i++) {
+			unsigned place = (unsigned)rand_r(&seed) % PLACES;
+			unsigned range = GRANULES >> (place + (unsigned)round) % 4;
+			unsigned granule = (unsigned)rand_r(&seed) % range;
+
+			by[place][granule]++;
+			all[granule]++;
+			cold_add(&c, place + 1, (uint64_t)granule * 8, 1u << (unsigned)rand_r(&seed) % 4);
+		}
+		cold_end(&c, 0);
+		for (unsigned place = 0; place < PLACES; place++) {
+			uint64_t granules = 0, accesses = 0;
+			bool want;
+
+			for (unsigned g = 0; g < GRANULES; g++)
+				if (is_sampled(g) && by[place][g]) {
+					granules++;
+					accesses += all[g];
+				}
+			want = granules >= COLD_MANY && accesses <= granules * COLD_ACCESSES;
+			assert_int_equal(cold_is(&c, place + 1), want);
+			cold += want;
+		}
+		cold_free(&c);
+	}
+	assert_in_range(cold, 1, 20 * PLACES - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
