@@ -59,18 +59,17 @@
 	testl %eax, %eax
 	jne 3f
 
-	cmpb $0, snarlrt_sharing(%rip)	/* nobody's; an owner that another thread becomes meanwhile is no harm */
+	movq TLS(SELF), %rax		/* nobody's, unless it was claimed with its block (birth.h) */
+	cmpl $0, CLAIMS(%rax)
+	jne 9f
+	cmpb $0, snarlrt_sharing(%rip)
 	je 4f
 	movzwl PC(%rsp), %eax
 	btl %eax, snarlrt_sharing_places(%rip)
 	jnc 4f
-	mov\size $-1, SHADOW(,%rdx,2)
+	mov\size $-1, SHADOW(,%rdx,2)	/* whoever else comes to own it meanwhile will find that it is shared */
 	jmp 8f
-
-4:	movq TLS(SELF), %rax		/* ours, unless it was claimed with its block (birth.h) */
-	cmpl $0, CLAIMS(%rax)
-	jne 9f
-	cmpb $0, snarlrt+THREADED(%rip)
+4:	cmpb $0, snarlrt+THREADED(%rip)
 	je 1f
 	xorl %eax, %eax
 	lock cmpxchg\size %\reg, SHADOW(,%rdx,2)
