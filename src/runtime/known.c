@@ -70,11 +70,11 @@ void known_owners(struct known_owners *o, const uint16_t *first, const uint16_t 
 	for (; first < end; first++) {
 		uint16_t own = *first;
 
-		if (own == last || !(own & 1) || own == SHADOW_SHARED)
+		if (own == last || own == 0 || own >= SHADOW_TIMED)
 			continue;
 		last = own;
 		if (o->count < ARRAY_SIZE(o->own))
-			o->own[o->count] = own;
+			o->own[o->count] = own | 1;
 		o->count++;
 	}
 }

@@ -55,18 +55,17 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 		return SHADOW_DROP;
 	if (seen == tls->own_uncut)
 		return SHADOW_UNDECIDED;
-	if (seen == 0 && tls->own_uncut) {
-		if (!snarlrt.threaded) {
-			*s = tls->own_uncut;
-			return SHADOW_UNDECIDED;
-		}
-		if (__atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
-			return SHADOW_UNDECIDED;
+	if (seen == 0 && !snarlrt.threaded) {
+		*s = tls->own_uncut;
+		return SHADOW_UNDECIDED;
 	}
+	if (seen == 0 && __atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return SHADOW_UNDECIDED;
+	if (seen == shadow_shared())
+		return SHADOW_KEEP;
 	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
-	if (seen & 1 && seen != SHADOW_SHARED) {
-		known_stir(seen);
+	known_stir(seen | 1);		/* it may be cut by now */
+	if (seen & 1) {
 		shadow_count_cut(tls, 1);
 		if (snarlrt.profiling)
 			snarlrt_profile_shared(tls->self, granule_of(s));
@@ -82,10 +81,9 @@ static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_t
 	if (value == 0 || (value | 1) == tls->own || four != value * EACH || snarlrt_timed || snarlrt.profiling)
 		return false;
 	__atomic_store_n((uint64_t *)(void *)s, ~0ull, __ATOMIC_RELAXED);
-	if (value & 1) {
-		known_stir(value);
+	known_stir(value | 1);
+	if (value & 1)
 		shadow_count_cut(tls, 4);
-	}
 	return true;
 }
 

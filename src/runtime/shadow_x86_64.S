@@ -67,7 +67,10 @@
 	movzwl PC(%rsp), %eax
 	btl %eax, snarlrt_sharing_places(%rip)
 	jnc 4f
-	mov\size $-1, SHADOW(,%rdx,2)	/* whoever else comes to own it meanwhile will find that it is shared */
+	movl $-1, %ecx
+	xorl %eax, %eax
+	lock cmpxchg\size %\reg, SHADOW(,%rdx,2)
+	jne 9f
 	jmp 8f
 4:	cmpb $0, snarlrt+THREADED(%rip)
 	je 1f
@@ -92,12 +95,12 @@
 	cmpw %cx, TLS(OWN)
 	je 9f				/* it is ours after all */
 	mov\size $-1, SHADOW(,%rdx,2)
+	movzwl %cx, %edx		/* known.h; it may have been cut meanwhile */
+	leaq snarlrt_stirred(%rip), %rcx
+	shll $5, %edx
+	movb $1, (%rcx, %rdx)
 	testb $1, %al
 	je 8f
-	movzwl %ax, %eax		/* known.h */
-	leaq snarlrt_stirred(%rip), %rcx
-	shll $5, %eax
-	movb $1, (%rcx, %rax)
 	movq TLS(SELF), %rcx
 	movq LIVE(%rcx), %rcx
 	addq $\each, CUT_LOCATIONS(%rcx)
