@@ -211,6 +211,7 @@ static void match_rep(struct atomicity *a, const struct history_cell *c, const s
 {
 	const struct history_cell *const *others;
 	struct fixed fixed = { 0 };
+	struct history_pair room;
 	struct local l;
 	size_t count;
 
@@ -224,7 +225,7 @@ static void match_rep(struct atomicity *a, const struct history_cell *c, const s
 
 		for (unsigned k = others[n]->pair_count; k-- > 0;) {
 			l.cell = others[n];
-			l.pair = history_pair(&a->history, others[n], k);
+			l.pair = history_pair(&a->history, others[n], k, &room);
 			history_pair_epochs(&a->history, others[n], k, &l.p, &l.i);
 			if (l.pair->bytes & c->bytes)
 				match(a, &l, now, before, &fixed, out);
@@ -350,6 +351,24 @@ static inline bool is_known(const struct atomicity *a, struct touch *t)
 		is_known_pair(a, t, history_older(&a->history, c), &t->wide, true, &noted));
 }
 
+/* The second access to a place makes its first pair, and mostly nothing ever comes after it. */
+static bool note_young(struct atomicity *a, struct touch *t, struct findings *out)
+{
+	struct history_cell *c = t->at.cell;
+	struct local l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
+	struct history_pair room;
+
+	if (!t->near.known || !t->near.is || !history_young(&a->history, c, &t->near.like, &t->what))
+		return false;
+	if (t->at.ordered)
+		return true;
+	l.pair = history_pair(&a->history, c, 0, &room);
+	match_pair(a, &l, t->at.quiet, out);
+	if (c->rep_count > 1)
+		match_rep(a, c, &t->now, out);
+	return true;
+}
+
 static void note(struct atomicity *a, struct touch *t, struct findings *out)
 {
 	const struct history_cell *recent = t->at.recent;
@@ -397,7 +416,7 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 		history_settle_but(&a->history, c, &t->what, true);
 		/* Copying what was just written would wait for it. */
 		moments_make(t->here, t->ev, t->view, t->now.tag, &c->last);
-	} else {
+	} else if (!note_young(a, t, out)) {
 		note(a, t, out);
 	}
 }

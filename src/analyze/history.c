@@ -96,9 +96,12 @@ static const struct history_cell *used_cell(const struct history *h, uint32_t bl
 
 static void mark_cell(const struct history *h, const struct history_cell *c)
 {
+	const struct history_pair *pair;
 	struct moment kept;
 
 	moments_mark(h->moments, &c->last);
+	if (c->young)		/* all it has is of one situation */
+		return;
 	if (c->older)
 		moments_mark(h->moments, history_older(h, c));
 	/* If there is one, the last access is it. */
@@ -107,9 +110,10 @@ static void mark_cell(const struct history *h, const struct history_cell *c)
 		moments_mark(h->moments, &kept);
 	}
 	for (unsigned i = 0; i < c->pair_count; i++) {
-		kept.situation = history_pair(h, c, i)->p.situation;
+		pair = history_pair(h, c, i, NULL);
+		kept.situation = pair->p.situation;
 		moments_mark(h->moments, &kept);
-		kept.situation = history_pair(h, c, i)->i.situation;
+		kept.situation = pair->i.situation;
 		moments_mark(h->moments, &kept);
 	}
 }
@@ -305,6 +309,8 @@ static void place_among(struct history *h, struct history_cell *first, uint32_t 
 		end->next = (uint32_t)(exact - h->cells) & (HISTORY_CELLS - 1);
 		begin_cell(h, exact, epoch, bytes);
 	}
+	if (exact->young)
+		history_grow_up(h, exact);
 	out->cell = exact;
 	out->quiet = !(shared | exact->shared);
 }

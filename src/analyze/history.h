@@ -9,7 +9,8 @@
  *
  * An access looks at one slot of a table and one cell, a cache line each, and goes
  * through the keys of what the cell has. Blocks of one line know each other by a ring, which
- * is followed only when there is something new.
+ * is followed only when there is something new. Of most places nothing more is ever kept than one
+ * pair: that is in the cell itself (history_young.c).
  *
  * Bounded: a cell keeps HISTORY_REPS representatives and HISTORY_PAIRS pairs; what does
  * not fit is counted in `dropped`. Of one site and lockset the first HISTORY_EPOCHS - 1
@@ -98,7 +99,7 @@ struct history_like {
  */
 struct history_cell {
 	struct moment last;	/* the latest access, its tag a number of a history_what */
-	uint32_t reps : 24;	/* units; history_note.c */
+	uint32_t reps : 24;	/* units; history_note.c, and if it is young history_young.h */
 	uint8_t bytes;		/* 0: not in use */
 	uint32_t pairs : 24;
 	uint8_t rep_count : 5;
@@ -106,7 +107,8 @@ struct history_cell {
 	uint8_t wrote : 1;	/* the thread is among the granule's writers */
 	uint8_t roomy : 1;	/* its representatives have room for an older write */
 	uint32_t next : 24;	/* of the thread and granule, with other bytes; 0: none */
-	uint8_t seen;		/* times that something was looked for inside a pair */
+	uint8_t seen : 7;	/* times that something was looked for inside a pair */
+	uint8_t young : 1;	/* it has no units: its last access and the one before are its pair */
 	uint8_t rep_hint;	/* the representative that was asked for last */
 	uint8_t pair_hint;	/* likewise of the pairs */
 	uint8_t pair_count : 6;
@@ -304,12 +306,16 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
 					     const struct history_like *like, bool *fresh);
 
-/* Representative n, its latest moment known or the first; pair n. New ones have higher numbers. */
+/*
+ * Representative n, its latest moment known or the first; pair n, which may be made in `room`. New
+ * ones have higher numbers.
+ */
 struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n);
 uint64_t history_rep_time(const struct history *h, const struct history_cell *c, unsigned n);
 struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n);
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
-					unsigned n);
+					unsigned n, struct history_pair *room);
+uint32_t history_pair_shape(const struct history *h, const struct history_cell *c, unsigned n);
 void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
 			 uint32_t *p, uint32_t *i);
 
@@ -317,12 +323,18 @@ void history_pair_epochs(const struct history *h, const struct history_cell *c, 
 struct history_mark history_pack_odd(struct history *h, const struct history_cell *c,
 				     const struct moment *m);
 
-static inline struct history_mark history_pack(struct history *h, const struct history_cell *c,
-					       const struct moment *m)
+/* The access touches the bytes of the cell and no others. */
+static inline bool history_is_even(const struct history_cell *c, const struct moment *m)
 {
 	unsigned first = m->addr % GRANULE_BYTES;
 
-	if (m->size > GRANULE_BYTES - first || ((1u << m->size) - 1) << first != c->bytes)
+	return m->size <= GRANULE_BYTES - first && ((1u << m->size) - 1) << first == c->bytes;
+}
+
+static inline struct history_mark history_pack(struct history *h, const struct history_cell *c,
+					       const struct moment *m)
+{
+	if (!history_is_even(c, m))
 		return history_pack_odd(h, c, m);
 	return (struct history_mark){ m->index, m->time, m->situation, m->stack };
 }

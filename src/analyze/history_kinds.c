@@ -81,7 +81,7 @@ static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g
 		for (unsigned i = 0; c->bytes && i < c->rep_count; i++)
 			history_kinds_add(h, place, false, h->whats[(uint32_t)history_rep_key(h, c, i)].core);
 		for (unsigned i = 0; c->bytes && i < c->pair_count; i++)
-			history_kinds_add(h, place, true, h->shapes[history_pair(h, c, i)->shape].core);
+			history_kinds_add(h, place, true, h->shapes[history_pair_shape(h, c, i)].core);
 		b = h->blocks[b].next;
 	} while (b != block);
 }

@@ -6,6 +6,7 @@
 #define ANALYZE_HISTORY_KNOWN_H
 
 #include "analyze/history_slots.h"
+#include "analyze/history_young.h"
 
 /* For history_place(): to what is not there yet, and to one of several cells. */
 void history_make_room(struct history *h);
@@ -46,7 +47,7 @@ static inline void history_place(struct history *h, uint64_t granule, uint32_t t
 		history_go(h, line, thread);
 	c = history_cell(h, h->here.block, g);
 	out->ordered = true;
-	if (__builtin_expect(c->bytes == bytes && !c->next, 1)) {
+	if (__builtin_expect(c->bytes == bytes && !c->next && !c->young, 1)) {
 		out->cell = out->recent = c;
 		out->quiet = true;
 	} else {
@@ -81,16 +82,13 @@ static inline bool is_noted(const struct history_cell *c)
 	return c->how & HISTORY_NOTED;
 }
 
-static inline uint64_t rep_key(const struct moment *m)
-{
-	return (uint64_t)m->epoch << 32 | m->tag;
-}
-
 /* The clock and the number of the history_what of representative n, as rep_key() has them. */
 static inline uint64_t history_rep_key(const struct history *h, const struct history_cell *c,
 				       unsigned n)
 {
-	return c->rep_count > 1 ? rep_keys(h, c)[n] : rep_key(&c->last);
+	if (c->rep_count == 1)
+		return rep_key(&c->last);
+	return c->young ? young_rep_key(h, c, n) : rep_keys(h, c)[n];
 }
 
 #define TWO_CLOCKS (1ull << 63)

@@ -207,6 +207,38 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	return true;
 }
 
+/* The key of a young cell's pair, from its shape. */
+static uint64_t young_key(const struct history *h, const struct history_cell *c)
+{
+	const struct history_shape *s = &h->shapes[young_shape(c)];
+	struct moment p = { .tag = s->p, .epoch = c->last.epoch };
+	struct moment i = { .tag = s->i, .epoch = c->last.epoch };
+	struct history_like like = { .p = &p, .i = &i, .cuts = s->cuts, .bytes = s->bytes,
+				     .wide = s->wide };
+
+	memcpy(like.cut, s->cut, sizeof(like.cut));
+	return history_like_key(&like);
+}
+
+void history_grow_up(struct history *h, struct history_cell *c)
+{
+	const struct history_cell old = *c;
+	struct history_pair pair;
+
+	young_pair(&old, &pair);
+	c->young = c->pair_count = c->pair_hint = c->rep_hint = 0;
+	add_pair(h, c);
+	pair_keys(h, c)[0] = young_key(h, &old);
+	pairs(h, c)[0] = pair;
+	if (c->rep_count == 1)
+		return;
+	c->reps = take(h, rep_class(c), rep_units(rep_room(c)));
+	rep_keys(h, c)[0] = young_rep_key(h, &old, 0);
+	rep_keys(h, c)[1] = young_rep_key(h, &old, 1);
+	rep_marks(h, c)[0] = pair.p;
+	rep_marks(h, c)[1] = pair.i;
+}
+
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
 					     const struct history_like *like, bool *fresh)
 {
@@ -254,13 +286,15 @@ struct moment history_rep_first(const struct history *h, const struct history_ce
 
 	if (c->rep_count == 1)
 		return c->last;
+	if (c->young)
+		return young_rep(h, c, n);
 	key = rep_keys(h, c)[n];
 	return history_unpack(h, c, &rep_marks(h, c)[n], (uint32_t)key, (uint32_t)(key >> 32));
 }
 
 uint32_t history_rep_situation(const struct history *h, const struct history_cell *c, unsigned n)
 {
-	return c->rep_count > 1 ? rep_marks(h, c)[n].situation : c->last.situation;
+	return c->rep_count > 1 && !c->young ? rep_marks(h, c)[n].situation : c->last.situation;
 }
 
 /* Whether representative n is the latest access, or the write before it; else its mark has it. */
@@ -280,7 +314,9 @@ uint64_t history_rep_time(const struct history *h, const struct history_cell *c,
 {
 	const struct moment *m = rep_latest(h, c, n);
 
-	return m ? m->time : rep_marks(h, c)[n].time;
+	if (m)
+		return m->time;
+	return c->young ? young_rep(h, c, n).time : rep_marks(h, c)[n].time;
 }
 
 struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n)
@@ -291,16 +327,28 @@ struct moment history_rep(const struct history *h, const struct history_cell *c,
 }
 
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
-					unsigned n)
+					unsigned n, struct history_pair *room)
 {
-	return &pairs(h, c)[n];
+	if (!c->young)
+		return &pairs(h, c)[n];
+	young_pair(c, room);
+	return room;
+}
+
+uint32_t history_pair_shape(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	return c->young ? young_shape(c) : pairs(h, c)[n].shape;
 }
 
 void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
 			 uint32_t *p, uint32_t *i)
 {
-	uint64_t key = pair_keys(h, c)[n];
+	uint64_t key;
 
+	*p = *i = c->last.epoch;
+	if (c->young)
+		return;
+	key = pair_keys(h, c)[n];
 	*p = *i = (uint32_t)(key >> 32);
 	if (key & TWO_CLOCKS) {
 		*p = moments_epoch(h->moments, pairs(h, c)[n].p.situation);
@@ -310,6 +358,8 @@ void history_pair_epochs(const struct history *h, const struct history_cell *c, 
 
 void history_empty(struct history *h, struct history_cell *c)
 {
+	if (c->young)
+		return;
 	if (c->rep_count > 1)
 		give(h, rep_class(c), c->reps);
 	if (c->pair_count)

@@ -45,6 +45,8 @@ static inline void prefetch_rest(const struct history *h, const struct history_c
 {
 	unsigned first = c->pair_count ? c->rep_hint : 0;
 
+	if (c->young)
+		return;
 	if (c->pair_count)
 		__builtin_prefetch(pair_keys(h, c) + c->pair_hint);
 	if (c->rep_count <= 1)
