@@ -16,13 +16,16 @@
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct history_block) == 32, "no larger");
 _Static_assert(HISTORY_UNITS <= 1u << 24 && HISTORY_CELLS <= 1u << 24, "cells have 24 bits for them");
-_Static_assert(sizeof(struct history_share) == HISTORY_UNIT, "a unit");
+_Static_assert(sizeof(struct history_share) == 16, "four to a cache line");
 
 static void set_blocks(struct history *h, size_t room)
 {
-	for (unsigned g = 0; g < HISTORY_LINE; g++)
+	for (unsigned g = 0; g < HISTORY_LINE; g++) {
 		pages_open(history_cell(h, 0, g), h->block_room * sizeof(*h->cells),
 			   room * sizeof(*h->cells));
+		pages_open(history_share(h, 0, g), h->block_room * sizeof(*h->shares),
+			   room * sizeof(*h->shares));
+	}
 	h->blocks = pages_grow(h->blocks, h->block_room * sizeof(*h->blocks),
 			       room * sizeof(*h->blocks));
 	h->block_room = room;
@@ -39,12 +42,13 @@ static void set_units(struct history *h, size_t room)
 static void begin(struct history *h)
 {
 	h->block_count = 1;
+	h->share_count = 1;
 	h->unit_count = 1;
 	memset(h->free_units, 0, sizeof(h->free_units));
 	map_free(&h->extent_at);
 	h->extent_count = 1;
 	h->slot_used = 0;
-	h->here = (struct history_slot){ 0 };
+	h->here = (struct history_here){ 0 };
 }
 
 static void mark(void *ctx);
@@ -55,6 +59,7 @@ void history_init(struct history *h, struct moments *moments)
 			       .unit_limit = HISTORY_UNITS,
 			       .slot_count = 1024, .what_size = 256, .what_count = 1 };
 	h->cells = pages_reserve(HISTORY_CELLS * sizeof(*h->cells));
+	h->shares = pages_reserve(HISTORY_CELLS * sizeof(*h->shares));
 	set_blocks(h, FIRST_ROOM);
 	set_units(h, FIRST_ROOM * HISTORY_LINE);
 	h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
@@ -72,6 +77,7 @@ void history_init(struct history *h, struct moments *moments)
 void history_free(struct history *h)
 {
 	pages_free(h->cells, HISTORY_CELLS * sizeof(*h->cells));
+	pages_free(h->shares, HISTORY_CELLS * sizeof(*h->shares));
 	pages_free(h->blocks, h->block_room * sizeof(*h->blocks));
 	pages_free(h->units, h->unit_room * HISTORY_UNIT);
 	map_free(&h->regions);
@@ -154,6 +160,7 @@ static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uin
 	*b = (struct history_block){ .line = line, .thread = thread, .next = n, .ring = n };
 	if (ring) {
 		b->ring = ring;
+		b->share = h->blocks[ring].share;
 		b->next = h->blocks[ring].next;
 		h->blocks[ring].next = n;
 		h->blocks[ring].crowd += h->blocks[ring].crowd < HISTORY_CROWD;
@@ -162,50 +169,55 @@ static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uin
 }
 
 /* A second thread comes to the line. */
-static uint32_t begin_share(struct history *h, uint32_t ring)
+static void begin_share(struct history *h, uint32_t ring)
 {
-	uint32_t unit = (uint32_t)h->unit_count++, thread = h->blocks[ring].thread, b = ring;
-	struct history_share *share = history_share(h, unit);
+	uint32_t n = (uint32_t)h->share_count++, thread = h->blocks[ring].thread, b = ring;
 
-	memset(share, 0, sizeof(*share));
+	for (unsigned g = 0; g < HISTORY_LINE && n < h->share_most; g++)
+		*history_share(h, n, g) = (struct history_share){ 0 };
+	if (n >= h->share_most)
+		h->share_most = h->share_count;
 	do {
 		for (unsigned g = 0; g < HISTORY_LINE; g++)
 			if (h->blocks[ring].used >> g & 1 && history_cell(h, b, g)->wrote)
-				share->writer[g] = thread;
+				history_share(h, n, g)->writer = thread;
+		h->blocks[b].share = n;
 		b = h->blocks[b].next;
 	} while (b != ring);
-	slot_of_line(h, key_of(h->blocks[ring].line, thread))->share = unit;
-	return h->blocks[ring].share = unit;
 }
 
-/* `first` is the slot of its first thread, if it has one; `s` a free one for this. */
-static struct history_slot *add_line(struct history *h, uint64_t line, uint32_t thread,
-				     const struct history_slot *first, struct history_slot *s)
+/* `ring` is the block of its first thread, 0: it has none; `s` a free slot for this. */
+static uint32_t add_line(struct history *h, uint64_t key, uint32_t ring, uint64_t *s)
 {
-	uint32_t ring = first->block, share, n;
+	uint64_t line = line_of(key), start = line_start(key);
+	uint32_t n;
 
-	if (!first->key) {
-		n = add_block(h, line, thread, 0);
+	if (!ring) {
+		n = add_block(h, line, thread_of(key), 0);
 		if (h->region != (line >> REGION_SHIFT) + 1) {
 			*map_put(&h->regions, line >> REGION_SHIFT, NULL) = 1;
 			h->region = (line >> REGION_SHIFT) + 1;
 		}
-		return history_slot_add(h, s, key_of(line, thread), n, 0);
+	} else {
+		if (!h->blocks[ring].share)
+			begin_share(h, ring);
+		n = add_block(h, line, thread_of(key), ring);
+		start += other_step(key);
 	}
-	share = first->share ? first->share : begin_share(h, ring);
-	n = add_block(h, line, thread, ring);
-	return history_slot_add(h, s, key_of(line, thread) | OTHER, n, share);
+	history_slot_add(h, s, start, n);
+	return n;
 }
 
-static inline struct history_slot *slot_find(struct history *h, uint64_t line, uint32_t thread)
+static inline uint32_t block_find(struct history *h, uint64_t key)
 {
-	uint64_t key = key_of(line, thread);
-	struct history_slot *first = slot_of_line(h, key), *s;
+	uint64_t *first = slot_of_line(h, key), *s = first;
+	uint32_t ring = slot_block(*first);
 
-	if (first->key == key)
-		return first;
-	s = first->key ? slot_of_other(h, key) : first;
-	return s->key ? s : add_line(h, line, thread, first, s);
+	if (ring && h->blocks[ring].thread == thread_of(key))
+		return ring;
+	if (ring)
+		s = slot_of_other(h, key);
+	return *s ? slot_block(*s) : add_line(h, key, ring, s);
 }
 
 static bool has_room(const struct history *h)
@@ -232,8 +244,10 @@ void history_make_room(struct history *h)
 
 void history_go(struct history *h, uint64_t line, uint32_t thread)
 {
-	h->here = *slot_find(h, line, thread);
-	h->here.key = key_of(line, thread);
+	uint64_t key = key_of(line, thread);
+	uint32_t block = block_find(h, key);
+
+	h->here = (struct history_here){ key, block, h->blocks[block].share };
 }
 
 /* The thread begins to use bytes of the granule. If several had it, their cells know. */
@@ -263,20 +277,20 @@ static void begin_cell(struct history *h, struct history_cell *c, uint32_t epoch
 	}
 	if (!c->shared)
 		return;
-	share = history_share(h, ring->share);
-	share->toucher[g] = h->blocks[block].thread;
-	share->front[g] = ordered ? epoch : 0;
+	share = history_share(h, ring->share, g);
+	share->toucher = h->blocks[block].thread;
+	share->front = ordered ? epoch : 0;
 }
 
 void history_wrote(struct history *h, struct history_cell *c)
 {
 	const struct history_block *b = &h->blocks[history_block_of(h, c)];
-	uint32_t share = h->blocks[b->ring].share, *writer;
+	uint32_t *writer;
 
 	c->wrote = 1;
-	if (!share)
+	if (!b->share)
 		return;
-	writer = &history_share(h, share)->writer[history_granule_of(h, c)];
+	writer = &history_share(h, b->share, history_granule_of(h, c))->writer;
 	*writer = *writer && *writer != b->thread ? HISTORY_MANY : b->thread;
 }
 
@@ -390,25 +404,23 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 /* A cell stays in its block, empty. */
 static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64_t end)
 {
-	const struct history_slot *s = slot_of_line(h, key_of(line, 0));
+	uint32_t first_block = slot_block(*slot_of_line(h, key_of(line, 0))), b = first_block;
 	uint64_t granule = line * HISTORY_LINE;
-	struct history_block *ring;
-	uint32_t b = s->block;
+	struct history_block *ring = &h->blocks[b];
 	unsigned gone = 0;	/* bits: granules in use */
 
-	if (!s->key)
+	if (!b)
 		return;
-	ring = &h->blocks[s->block];
 	for (uint32_t g = 0; g < HISTORY_LINE; g++) {
 		if (granule + g < first || granule + g >= end)
 			continue;
+		if (ring->share && ring->used >> g & 1) {
+			history_share(h, ring->share, g)->writer = 0;
+			history_kinds_forget(h, history_share(h, ring->share, g));
+		}
 		gone |= ring->used & 1u << g;
 		ring->used &= ~(1u << g);
 		ring->shared &= ~(1u << g);
-		if (!ring->share)
-			continue;
-		history_share(h, ring->share)->writer[g] = 0;
-		history_kinds_forget(h, history_share(h, ring->share), g);
 	}
 	do {
 		for (uint32_t g = 0; g < HISTORY_LINE; g++) {
@@ -422,7 +434,7 @@ static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64
 			*c = (struct history_cell){ .next = next };
 		}
 		b = h->blocks[b].next;
-	} while (b != s->block);
+	} while (b != first_block);
 }
 
 static void forget_region(struct history *h, uint64_t region, uint64_t first, uint64_t end)

@@ -120,22 +120,22 @@ struct history_block {
 	uint64_t line;
 	uint32_t thread;
 	uint32_t next;		/* of the line, a ring */
+	uint32_t share;		/* history_share(); 0: one thread has the line */
 	uint32_t ring;		/* the block that has: */
-	uint32_t share;		/* unit of the history_share; 0: one thread has the line */
 	uint8_t used, shared;	/* bits: granules that have a cell, that several threads have */
 	uint8_t crowd;		/* other blocks of the ring, up to HISTORY_CROWD */
 };
 
-/* A line that several threads have: a unit. */
+/* A granule of a line that several threads have. */
 struct history_share {
-	uint32_t toucher[HISTORY_LINE];	/* who used each granule last */
-	uint32_t writer[HISTORY_LINE];	/* who wrote to each; 0: nobody, HISTORY_MANY */
+	uint32_t toucher;	/* who used it last */
+	uint32_t writer;	/* who wrote to it; 0: nobody, HISTORY_MANY */
 	/*
-	 * If each access to the granule is ordered after all before it by strong happens-before
+	 * If each access to it is ordered after all before it by strong happens-before
 	 * then the last one's epoch, else 0. Nothing there can happen in another order.
 	 */
-	uint32_t front[HISTORY_LINE];
-	uint32_t kinds[HISTORY_LINE];	/* units; 0: none yet */
+	uint32_t front;
+	uint32_t kinds;		/* units; 0: none yet */
 };
 
 #define HISTORY_MANY UINT32_MAX
@@ -163,10 +163,10 @@ static inline uint8_t *history_kinds_done(struct history_kinds *k, bool pairs)
 	return (uint8_t *)(k->core + 2 * k->room) + (pairs ? k->room : 0);
 }
 
-/* Of a line's first thread, by line alone, and of each other, by both. */
-struct history_slot {
-	uint64_t key;		/* line, thread, and whether it is another; 0: free */
-	uint32_t block, share;	/* as of the block's ring */
+/* Where the last access was; all 0: nowhere. */
+struct history_here {
+	uint64_t key;		/* line and thread */
+	uint32_t block, share;
 };
 
 #define HISTORY_AHEAD 8u		/* accesses; twice as many come within ANALYSIS_AHEAD, mostly */
@@ -174,8 +174,8 @@ struct history_slot {
 
 /* An access to come. */
 struct history_ahead {
-	uint64_t key;		/* of its slot if it is the line's first */
-	uint32_t slot, other;	/* where that should be, and if it is not; unless as of the one before */
+	uint64_t key;		/* line and thread */
+	uint64_t start, other;	/* of its slot if it is the line's first, and if not; unless as of the one before */
 	uint32_t granule;	/* within its line */
 	uint32_t block;		/* once the slot is known; 0: none */
 };
@@ -186,10 +186,12 @@ struct history {
 	struct history_block *blocks;
 	size_t block_count, block_room, block_limit;
 	size_t block_enough, unit_enough;	/* beyond, history_make_room() has to help */
-	struct history_slot *slots;
+	struct history_share *shares;	/* history_share(); 0 is none */
+	size_t share_count;		/* never more than blocks */
+	uint64_t *slots;		/* history_slots.h */
 	size_t slot_count, slot_used;	/* count: a power of two */
-	struct history_slot here;	/* of the last access, its key without `other`; 0: none */
-	size_t block_most;		/* so many were ever in use: further ones are zero */
+	struct history_here here;
+	size_t block_most, share_most;	/* so many were ever in use: further ones are zero */
 	struct map regions;		/* that have a line */
 	uint64_t region;		/* the last of them, plus 1; 0: none */
 	uint8_t *units;
@@ -357,7 +359,7 @@ void history_empty(struct history *h, struct history_cell *c);
 
 /* For history.c and history_note.c: to keep the kinds. */
 void history_kinds_add(struct history *h, uint32_t *place, bool pair, uint32_t core);
-void history_kinds_forget(struct history *h, const struct history_share *share, unsigned granule);
+void history_kinds_forget(struct history *h, const struct history_share *share);
 
 /*
  * Cells of the first granules of all blocks are side by side, and so on. Of a record's fields
@@ -379,10 +381,11 @@ static inline unsigned history_granule_of(const struct history *h, const struct 
 	return (uint32_t)(c - h->cells) / HISTORY_BLOCKS;
 }
 
-/* What several threads have of a line; it must be shared. */
-static inline struct history_share *history_share(const struct history *h, uint32_t unit)
+/* What several threads have of a line, which must be shared; side by side like cells. */
+static inline struct history_share *history_share(const struct history *h, uint32_t share,
+						  unsigned granule)
 {
-	return (struct history_share *)(h->units + (size_t)unit * HISTORY_UNIT);
+	return &h->shares[(size_t)granule * HISTORY_BLOCKS + share];
 }
 
 /* For history_known.h: the cell's thread writes for the first time. */

@@ -5,13 +5,14 @@
  * there may be many.
  *
  * A granule has it from the first question on once its line has HISTORY_CROWD blocks and one.
- * Most have few kinds; what does not fit in the larger room makes it unknown.
+ * Most have few kinds; what does not fit in the largest room makes it unknown.
  */
 #include "analyze/history_known.h"
 
 #include <string.h>
 
-#define ROOM 25u
+#define ROOM 6u		/* a unit */
+#define MORE_ROOM 25u
 #define LARGE_ROOM 250u
 
 _Static_assert(LARGE_ROOM < HISTORY_UNKNOWN, "a byte counts them");
@@ -36,13 +37,15 @@ static struct history_kinds *make(struct history *h, uint32_t *place, unsigned r
 /* The same in a larger room. */
 static struct history_kinds *enlarge(struct history *h, uint32_t *place)
 {
-	struct history_kinds *from = kinds_at(h, *place), *to = make(h, place, LARGE_ROOM);
+	struct history_kinds *from = kinds_at(h, *place), *to;
+	unsigned room = from->room;
 
+	to = make(h, place, room == ROOM ? MORE_ROOM : LARGE_ROOM);
 	for (unsigned pairs = 0; pairs < 2; pairs++) {
 		to->count[pairs] = from->count[pairs];
 		memcpy(history_kinds_list(to, pairs), history_kinds_list(from, pairs),
-		       ROOM * sizeof(uint32_t));
-		memcpy(history_kinds_done(to, pairs), history_kinds_done(from, pairs), ROOM);
+		       room * sizeof(uint32_t));
+		memcpy(history_kinds_done(to, pairs), history_kinds_done(from, pairs), room);
 	}
 	return to;
 }
@@ -86,18 +89,18 @@ static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g
 	} while (b != block);
 }
 
-void history_kinds_forget(struct history *h, const struct history_share *share, unsigned granule)
+void history_kinds_forget(struct history *h, const struct history_share *share)
 {
-	struct history_kinds *k = kinds_at(h, share->kinds[granule]);
+	struct history_kinds *k = kinds_at(h, share->kinds);
 
-	if (share->kinds[granule])
+	if (share->kinds)
 		k->count[0] = k->count[1] = 0;
 }
 
 struct history_kinds *history_kinds(struct history *h, const struct history_cell *c)
 {
 	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
-	uint32_t *place = &history_share(h, h->here.share)->kinds[g];
+	uint32_t *place = &history_share(h, h->here.share, g)->kinds;
 
 	if (h->blocks[h->blocks[block].ring].crowd < HISTORY_CROWD)
 		return NULL;

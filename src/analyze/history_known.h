@@ -18,17 +18,17 @@ void history_place_other(struct history *h, struct history_cell *first, uint32_t
 static inline void history_arrive(const struct history *h, unsigned g, uint32_t thread,
 				  uint32_t epoch, struct history_place *out)
 {
-	struct history_share *share = history_share(h, h->here.share);
+	struct history_share *share = history_share(h, h->here.share, g);
 
-	if (share->toucher[g] != thread) {
-		share->toucher[g] = thread;
+	if (share->toucher != thread) {
+		share->toucher = thread;
 		out->quiet = false;
-		if (share->front[g] && !moments_ordered(h->moments, share->front[g], epoch))
-			share->front[g] = 0;
+		if (share->front && !moments_ordered(h->moments, share->front, epoch))
+			share->front = 0;
 	}
-	if (share->front[g])
-		share->front[g] = epoch;
-	out->ordered = share->front[g] != 0;
+	if (share->front)
+		share->front = epoch;
+	out->ordered = share->front != 0;
 }
 
 /* Makes the cell if there is none. `epoch` is of the access. Good until the next call. */
@@ -179,7 +179,7 @@ static inline bool history_written(const struct history *h, const struct history
 	uint32_t writer = 0;
 
 	if (h->here.share)
-		writer = history_share(h, h->here.share)->writer[history_granule_of(h, c)];
+		writer = history_share(h, h->here.share, history_granule_of(h, c))->writer;
 	return writer && (writer == HISTORY_MANY || writer != h->blocks[history_block_of(h, c)].thread);
 }
 
@@ -194,7 +194,7 @@ static inline struct history_kinds *history_kinds_here(struct history *h, const 
 
 	if (!h->here.share)
 		return NULL;
-	place = history_share(h, h->here.share)->kinds[history_granule_of(h, c)];
+	place = history_share(h, h->here.share, history_granule_of(h, c))->kinds;
 	if (!place)
 		return history_kinds(h, c);
 	k = unit_at(h, place);
@@ -208,7 +208,7 @@ static inline void history_kinds_note(struct history *h, const struct history_ce
 
 	if (!c->shared)
 		return;
-	place = &history_share(h, h->here.share)->kinds[history_granule_of(h, c)];
+	place = &history_share(h, h->here.share, history_granule_of(h, c))->kinds;
 	if (*place)
 		history_kinds_add(h, place, pair, core);
 }

@@ -4,6 +4,13 @@
 #include "analyze/pages.h"
 #include "base/mem.h"
 
+static uint64_t *free_slot(const struct history *h, uint64_t start)
+{
+	while (h->slots[start & (h->slot_count - 1)])
+		start++;
+	return &h->slots[start & (h->slot_count - 1)];
+}
+
 /*
  * Where they are: memory that was never used costs more than the moving. From behind a
  * free one on all before the present one are in their places already, so that nothing
@@ -12,32 +19,30 @@
 static void more_slots(struct history *h)
 {
 	size_t count = h->slot_count, first = 0;
-	struct history_slot s;
+	uint64_t slot;
 
-	h->slots = pages_grow(h->slots, count * sizeof(s), 2 * count * sizeof(s));
+	h->slots = pages_grow(h->slots, count * sizeof(slot), 2 * count * sizeof(slot));
 	h->slot_count *= 2;
-	while (h->slots[first].key)
+	while (h->slots[first])
 		first++;
 	for (size_t i = 1; i < count; i++) {
-		struct history_slot *from = &h->slots[(first + i) & (count - 1)];
+		uint64_t *from = &h->slots[(first + i) & (count - 1)];
 
-		if (!from->key)
+		if (!*from)
 			continue;
-		s = *from;
-		from->key = 0;
-		*slot_place(h, s.key) = s;
+		slot = *from;
+		*from = 0;
+		*free_slot(h, slot_start(slot)) = slot;
 	}
 }
 
-struct history_slot *history_slot_add(struct history *h, struct history_slot *s, uint64_t key,
-				      uint32_t block, uint32_t share)
+void history_slot_add(struct history *h, uint64_t *s, uint64_t start, uint32_t block)
 {
-	if (++h->slot_used * 2 > h->slot_count) {
+	if (++h->slot_used * 8 > h->slot_count * 5) {
 		more_slots(h);
-		s = slot_place(h, key);
+		s = free_slot(h, start);
 	}
-	*s = (struct history_slot){ key, block, share };
-	return s;
+	*s = start << SLOT_BLOCK | block;
 }
 
 /* What the cell has. Where there are pairs, the access is likely to be what it was. */
@@ -57,22 +62,25 @@ static inline void prefetch_rest(const struct history *h, const struct history_c
 		__builtin_prefetch(rep_keys(h, c) + i);
 }
 
+static inline uint64_t slot_at(const struct history *h, uint64_t start)
+{
+	return h->slots[start & (h->slot_count - 1)];
+}
+
 /* Most accesses go where the one before them goes. */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 {
 	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
 	struct history_ahead *a = &h->ahead[n % size], *before = &h->ahead[(n - 1) % size];
-	const struct history_slot *s, *first;
-	uint64_t start;
+	uint64_t slot;
 
 	a->key = key_of(granule / HISTORY_LINE, thread);
 	a->granule = granule % HISTORY_LINE;
 	if (a->key != before->key) {
-		start = line_start(a->key);
-		a->slot = (uint32_t)(start & (h->slot_count - 1));
-		a->other = (uint32_t)((start + other_step(a->key)) & (h->slot_count - 1));
-		__builtin_prefetch(&h->slots[a->slot]);
-		__builtin_prefetch(&h->slots[a->other]);
+		a->start = line_start(a->key);
+		a->other = a->start + other_step(a->key);
+		__builtin_prefetch(&h->slots[a->start & (h->slot_count - 1)]);
+		__builtin_prefetch(&h->slots[a->other & (h->slot_count - 1)]);
 	}
 
 	a = &h->ahead[(n - HISTORY_AHEAD) % size];
@@ -80,22 +88,20 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	if (a->key == before->key) {
 		a->block = before->block;
 	} else {
-		first = s = &h->slots[a->slot];
-		if (first->key != a->key)
-			s = &h->slots[a->other];
 		/* Who comes for the first time meets who was there. */
-		if ((s->key | OTHER) != (a->key | OTHER)) {
-			s = first;
-			if (!((s->key ^ a->key) & ~THREADS))
-				__builtin_prefetch(&h->blocks[s->block], 1);
-		}
-		a->block = (s->key ^ a->key) & ~(THREADS | OTHER) ? 0 : s->block;
-		if (a->block && s->share)
-			__builtin_prefetch(history_share(h, s->share), 1);
+		slot = slot_at(h, a->other);
+		if (slot_start(slot) != a->other)
+			slot = slot_at(h, a->start);
+		a->block = slot_start(slot) == a->other || slot_start(slot) == a->start ? slot_block(slot) : 0;
+		if (a->block)
+			__builtin_prefetch(&h->blocks[a->block], 1);
 	}
 	__builtin_prefetch(history_cell(h, a->block, a->granule), 1);
 
 	a = &h->ahead[(n - 2 * HISTORY_AHEAD) % size];
-	if (a->block)
-		prefetch_rest(h, history_cell(h, a->block, a->granule));
+	if (!a->block)
+		return;
+	if (h->blocks[a->block].share)
+		__builtin_prefetch(history_share(h, h->blocks[a->block].share, a->granule), 1);
+	prefetch_rest(h, history_cell(h, a->block, a->granule));
 }

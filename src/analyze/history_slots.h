@@ -7,13 +7,37 @@
 
 #include "analyze/history.h"
 
-/* Addresses have 48 bits, threads 20. The lowest bit: not the line's first thread. */
-#define OTHER 1ull
-#define THREADS (((1ull << 20) - 1) << 1)
-
+/* Line and thread. Addresses have 48 bits, threads 20. */
 static inline uint64_t key_of(uint64_t line, uint32_t thread)
 {
-	return line << 21 | (uint64_t)thread << 1;
+	return line << 20 | thread;
+}
+
+static inline uint64_t line_of(uint64_t key)
+{
+	return key >> 20;
+}
+
+static inline uint32_t thread_of(uint64_t key)
+{
+	return key & ((1u << 20) - 1);
+}
+
+/*
+ * A slot is the number of a block and where it is to be found: from this on, with as many bits as
+ * the table has slots. The others show that it is one's own, but for some: the block tells.
+ */
+#define SLOT_BLOCK 24
+#define SLOT_START ((1ull << 40) - 1)
+
+static inline uint32_t slot_block(uint64_t slot)
+{
+	return slot & ((1u << SLOT_BLOCK) - 1);
+}
+
+static inline uint64_t slot_start(uint64_t slot)
+{
+	return slot >> SLOT_BLOCK;
 }
 
 /*
@@ -22,44 +46,51 @@ static inline uint64_t key_of(uint64_t line, uint32_t thread)
  */
 static inline uint64_t line_start(uint64_t key)
 {
-	uint64_t hash = (key >> 23) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = (key >> 22) * 0x9e3779b97f4a7c15ull;
 
 	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
-	return (hash >> 30 & ~3ull) | (key >> 21 & 3);
+	return (hash >> 30 & ~3ull) | (line_of(key) & 3);
 }
 
 /* From there to the slot of one that is not the first. */
 static inline uint64_t other_step(uint64_t key)
 {
-	return ((key & THREADS) * 0x9e3779b97f4a7c15ull >> 30 & ~3ull) + 4;
+	return (thread_of(key) * 0x9e3779b97f4a7c15ull >> 30 & ~3ull) + 4;
 }
 
-/* Of the line's first thread, whichever. */
-static inline struct history_slot *slot_of_line(const struct history *h, uint64_t key)
+static inline bool slot_is(const struct history *h, uint64_t slot, uint64_t start, uint64_t line)
 {
-	size_t i = line_start(key) & (h->slot_count - 1);
-
-	while (h->slots[i].key && ((h->slots[i].key ^ key) & ~THREADS))
-		i = (i + 1) & (h->slot_count - 1);
-	return &h->slots[i];
+	return slot_start(slot) == start && h->blocks[slot_block(slot)].line == line;
 }
 
-static inline struct history_slot *slot_of_other(const struct history *h, uint64_t key)
+/* Of the line's first thread, whichever; or a free one for it. */
+static inline uint64_t *slot_of_line(const struct history *h, uint64_t key)
 {
-	size_t i = (line_start(key) + other_step(key)) & (h->slot_count - 1);
+	uint64_t start = line_start(key), *s;
 
-	while (h->slots[i].key && h->slots[i].key != (key | OTHER))
-		i = (i + 1) & (h->slot_count - 1);
-	return &h->slots[i];
+	for (uint64_t i = start;; i++) {
+		s = &h->slots[i & (h->slot_count - 1)];
+		if (!*s || (slot_is(h, *s, start, line_of(key)) &&
+			    h->blocks[slot_block(*s)].ring == slot_block(*s)))
+			return s;
+	}
 }
 
-static inline struct history_slot *slot_place(const struct history *h, uint64_t key)
+/* Of one that is not. */
+static inline uint64_t *slot_of_other(const struct history *h, uint64_t key)
 {
-	return key & OTHER ? slot_of_other(h, key) : slot_of_line(h, key);
+	uint64_t start = line_start(key) + other_step(key), *s;
+
+	for (uint64_t i = start;; i++) {
+		s = &h->slots[i & (h->slot_count - 1)];
+		if (!*s || (slot_is(h, *s, start, line_of(key)) &&
+			    h->blocks[slot_block(*s)].thread == thread_of(key) &&
+			    h->blocks[slot_block(*s)].ring != slot_block(*s)))
+			return s;
+	}
 }
 
-/* The key must be new, and `s` its slot_place(). Good until the next one. */
-struct history_slot *history_slot_add(struct history *h, struct history_slot *s, uint64_t key,
-				      uint32_t block, uint32_t share);
+/* It must be new, and `s` the free one where it belongs. */
+void history_slot_add(struct history *h, uint64_t *s, uint64_t start, uint32_t block);
 
 #endif
