@@ -67,6 +67,28 @@ static inline void keep(struct ahead *a, struct ahead_event *e)
 	}
 }
 
+static __attribute__((noinline)) void turn_to(struct ahead *a, uint64_t key)
+{
+	const struct alone_slot *s = alone_slot(a->alone, key);
+
+	a->key = key;
+	a->page = s->key ? s->page : ALONE_NONE;
+}
+
+/* alone_all(). Most accesses go where the one before went. */
+static inline bool is_all(struct ahead *a, const struct alone_bits *bits, const struct event *ev)
+{
+	uint64_t first = ev->addr / 8;
+
+	if (a->key != alone_key(first))
+		turn_to(a, alone_key(first));
+	if (a->page == ALONE_NONE || alone_bit(&bits[a->page], first))
+		return false;
+	if (ev->size && (ev->addr + ev->size - 1) / 8 == first)
+		return true;
+	return alone_all(a->alone, bits, ev);
+}
+
 void ahead_fill(struct ahead *a, struct reader *trace)
 {
 	size_t end = a->done + a->distance + AHEAD_BATCH;
@@ -83,9 +105,9 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 		e->alone = e->settled = false;
 		if (access_of(e->ev.kind)) {
 			a->accesses++;
-			e->settled = a->alone && alone_settled(a->alone, &e->ev);
+			e->settled = a->alone && is_all(a, a->alone->loose, &e->ev);
 			e->alone = e->settled && a->asks_alone &&
-				   (!a->handed || alone_has(a->alone, &e->ev));
+				   (!a->handed || is_all(a, a->alone->shared, &e->ev));
 			if (((e->settled && a->skip_settled) || (e->alone && a->skip_alone)) &&
 			    pass_over(a, &e->ev))
 				continue;

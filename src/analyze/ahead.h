@@ -28,6 +28,8 @@ struct ahead {
 	const struct analysis **soon;	/* those who want to know, NULL ends it */
 	void **soon_states;
 	const struct alone *alone;	/* NULL: nobody asks */
+	uint64_t key;		/* of the page that was asked for last, and its; ALONE_NONE: there is none */
+	uint32_t page;
 	bool asks_alone;
 	bool handed;		/* what is settled may not be alone */
 	bool skip_alone, skip_settled;	/* nobody wants what is so */

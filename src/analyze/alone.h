@@ -45,9 +45,21 @@ void alone_free(struct alone *a);
 /* The page of that key, made if need be; ALONE_NONE: there are too many. */
 uint32_t alone_page(struct alone *a, uint64_t key);
 
+/* By address / 8. */
+static inline uint64_t alone_key(uint64_t granule)
+{
+	return granule / ALONE_GRANULES + 1;
+}
+
+/* Where the slot of that key is to be found, or behind it. */
+static inline size_t alone_start(const struct alone *a, uint64_t key)
+{
+	return key * 0x9e3779b97f4a7c15ull >> 40 & (a->slot_count - 1);
+}
+
 static inline const struct alone_slot *alone_slot(const struct alone *a, uint64_t key)
 {
-	size_t i = key * 0x9e3779b97f4a7c15ull >> 40 & (a->slot_count - 1);
+	size_t i = alone_start(a, key);
 
 	while (a->slots[i].key && a->slots[i].key != key)
 		i = (i + 1) & (a->slot_count - 1);
@@ -63,7 +75,7 @@ static inline bool alone_bit(const struct alone_bits *bits, uint64_t granule)
 static inline bool alone_granule(const struct alone *a, const struct alone_bits *bits,
 				 uint64_t granule)
 {
-	const struct alone_slot *s = alone_slot(a, granule / ALONE_GRANULES + 1);
+	const struct alone_slot *s = alone_slot(a, alone_key(granule));
 
 	return s->key && !alone_bit(&bits[s->page], granule);
 }
