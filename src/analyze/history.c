@@ -20,14 +20,18 @@ _Static_assert(sizeof(struct history_share) == 16, "four to a cache line");
 
 static void set_blocks(struct history *h, size_t room)
 {
+	size_t from = h->block_room;
+
 	for (unsigned g = 0; g < HISTORY_LINE; g++) {
-		pages_open(history_cell(h, 0, g), h->block_room * sizeof(*h->cells),
-			   room * sizeof(*h->cells));
-		pages_open(history_share(h, 0, g), h->block_room * sizeof(*h->shares),
-			   room * sizeof(*h->shares));
+		struct history_cell *c = history_cell(h, 0, g);
+
+		pages_open(c, from * sizeof(*c), room * sizeof(*c));
+		if (h->lanes >> g & 1)
+			pages_soon(c, from * sizeof(*c), room * sizeof(*c));
+		pages_open(history_share(h, 0, g), from * sizeof(*h->shares), room * sizeof(*h->shares));
 	}
-	h->blocks = pages_grow(h->blocks, h->block_room * sizeof(*h->blocks),
-			       room * sizeof(*h->blocks));
+	h->blocks = pages_grow(h->blocks, from * sizeof(*h->blocks), room * sizeof(*h->blocks));
+	pages_soon(h->blocks, from * sizeof(*h->blocks), room * sizeof(*h->blocks));
 	h->block_room = room;
 	h->block_enough = room - ACCESS_BLOCKS;
 }
@@ -35,6 +39,7 @@ static void set_blocks(struct history *h, size_t room)
 static void set_units(struct history *h, size_t room)
 {
 	h->units = pages_grow(h->units, h->unit_room * HISTORY_UNIT, room * HISTORY_UNIT);
+	pages_soon(h->units, h->unit_room * HISTORY_UNIT, room * HISTORY_UNIT);
 	h->unit_room = room;
 	h->unit_enough = room - SPARE_UNITS;
 }
@@ -242,11 +247,17 @@ void history_make_room(struct history *h)
 	}
 }
 
-void history_go(struct history *h, uint64_t line, uint32_t thread)
+void history_go(struct history *h, uint64_t line, uint32_t thread, unsigned g)
 {
 	uint64_t key = key_of(line, thread);
+	size_t count = h->block_count;
 	uint32_t block = block_find(h, key);
 
+	if (block >= count) {
+		/* Its page may be new: to read it first would be to make it twice. */
+		history_cell(h, block, g)->bytes = 0;
+		h->lanes |= 1u << g;
+	}
 	h->here = (struct history_here){ key, block, h->blocks[block].share };
 }
 

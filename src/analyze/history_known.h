@@ -10,7 +10,7 @@
 
 /* For history_place(): to what is not there yet, and to one of several cells. */
 void history_make_room(struct history *h);
-void history_go(struct history *h, uint64_t line, uint32_t thread);
+void history_go(struct history *h, uint64_t line, uint32_t thread, unsigned g);
 void history_place_other(struct history *h, struct history_cell *first, uint32_t epoch,
 			 uint8_t bytes, struct history_place *out);
 
@@ -44,7 +44,7 @@ static inline void history_place(struct history *h, uint64_t granule, uint32_t t
 		history_make_room(h);
 	/* Mostly where the access before was. */
 	if (h->here.key != key_of(line, thread))
-		history_go(h, line, thread);
+		history_go(h, line, thread, g);
 	c = history_cell(h, h->here.block, g);
 	out->ordered = true;
 	if (__builtin_expect(c->bytes == bytes && !c->next && !c->young, 1)) {

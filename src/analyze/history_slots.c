@@ -22,6 +22,7 @@ static void more_slots(struct history *h)
 	uint64_t slot;
 
 	h->slots = pages_grow(h->slots, count * sizeof(slot), 2 * count * sizeof(slot));
+	pages_soon(h->slots, count * sizeof(slot), 2 * count * sizeof(slot));
 	h->slot_count *= 2;
 	while (h->slots[first])
 		first++;
@@ -62,9 +63,15 @@ static inline void prefetch_rest(const struct history *h, const struct history_c
 		__builtin_prefetch(rep_keys(h, c) + i);
 }
 
-static inline uint64_t slot_at(const struct history *h, uint64_t start)
+/* The block of such a slot, likely; 0: none. */
+static inline uint32_t likely_block(const struct history *h, uint64_t start)
 {
-	return h->slots[start & (h->slot_count - 1)];
+	uint64_t slot, i = start;
+
+	do
+		slot = h->slots[i++ & (h->slot_count - 1)];
+	while (slot && slot_start(slot) != start);
+	return slot_block(slot);
 }
 
 /* Most accesses go where the one before them goes. */
@@ -72,7 +79,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 {
 	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
 	struct history_ahead *a = &h->ahead[n % size], *before = &h->ahead[(n - 1) % size];
-	uint64_t slot;
+	uint32_t other;
 
 	a->key = key_of(granule / HISTORY_LINE, thread);
 	a->granule = granule % HISTORY_LINE;
@@ -89,12 +96,13 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 		a->block = before->block;
 	} else {
 		/* Who comes for the first time meets who was there. */
-		slot = slot_at(h, a->other);
-		if (slot_start(slot) != a->other)
-			slot = slot_at(h, a->start);
-		a->block = slot_start(slot) == a->other || slot_start(slot) == a->start ? slot_block(slot) : 0;
-		if (a->block)
+		a->block = likely_block(h, a->start);
+		if (a->block) {
 			__builtin_prefetch(&h->blocks[a->block], 1);
+			other = likely_block(h, a->other);
+			a->block = other ? other : a->block;
+			__builtin_prefetch(&h->blocks[a->block], 1);
+		}
 	}
 	__builtin_prefetch(history_cell(h, a->block, a->granule), 1);
 

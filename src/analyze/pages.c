@@ -11,6 +11,9 @@
 #include "base/mem.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23	/* Linux 5.14 */
+#endif
 
 static void *map(size_t size, int protection)
 {
@@ -81,6 +84,13 @@ void pages_open(void *p, size_t from, size_t to)
 		xmalloc(SIZE_MAX / 2);	/* says it */
 	if (from % HUGE_PAGE == 0 && to - from >= HUGE_PAGE)
 		madvise(at, to - from, MADV_HUGEPAGE);
+}
+
+void pages_soon(void *p, size_t from, size_t to)
+{
+	/* Where the kernel cannot, they come one by one. */
+	if (to <= HUGE_PAGE)
+		madvise((uint8_t *)p + from, to - from, MADV_POPULATE_WRITE);
 }
 
 void pages_free(void *p, size_t size)

@@ -19,4 +19,10 @@ void pages_free(void *p, size_t size);
 void *pages_reserve(size_t size);
 void pages_open(void *p, size_t from, size_t to);
 
+/*
+ * What was grown or opened from `from` on to `to` will be used soon, most of it: small pages are made
+ * at once, for a fraction of what the first use of each costs.
+ */
+void pages_soon(void *p, size_t from, size_t to);
+
 #endif

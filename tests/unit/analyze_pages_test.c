@@ -34,6 +34,8 @@ static void test_grow(void **state)
 	(void)state;
 	for (size_t next = PAGE; next <= MOST; next *= 2) {
 		p = pages_grow(p, size, next);
+		if (next % 3 == 1)
+			pages_soon(p, size, next);
 		assert_int_equal((uintptr_t)p % PAGE, 0);
 		assert_filled(p, size, next);
 		fill(p, size, next);
@@ -51,6 +53,7 @@ static void test_stay(void **state)
 	for (size_t next = PAGE; next <= MOST; next *= 2) {
 		pages_open(p, size, next);
 		pages_open(second, size, next);
+		pages_soon(p, size, next);
 		assert_filled(p, size, next);
 		assert_filled(second, size / 2, size / 2);
 		fill(p, size, next);
