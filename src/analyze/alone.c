@@ -21,8 +21,8 @@ struct look {
 	struct alone *alone;
 	struct page *pages;
 	size_t capacity;
-	uint64_t key;		/* of the last one used; 0: none */
-	struct page *page;	/* it; NULL: there are too many */
+	uint64_t key;		/* of the last one used; 0: none, or there are too many */
+	struct page *page;	/* it; NULL: none */
 	bool lost;		/* one access alone is to more, or it would not pay */
 	uint64_t seen;		/* accesses behind the first WARM, at the end of this sample */
 	uint64_t fought;	/* so many of them were where several were and wrote */
@@ -63,10 +63,11 @@ static __attribute__((noinline)) void turn_to(struct look *l, uint64_t key)
 	size_t count = l->alone->page_count;
 	uint32_t page = alone_page(l->alone, key);
 
-	l->key = key;
+	l->key = 0;
 	l->page = NULL;
 	if (page == ALONE_NONE)
 		return;
+	l->key = key;
 	if (page == count) {
 		l->pages = xgrow(l->pages, count, &l->capacity, sizeof(*l->pages));
 		memset(&l->pages[page], 0, sizeof(*l->pages));
@@ -74,23 +75,24 @@ static __attribute__((noinline)) void turn_to(struct look *l, uint64_t key)
 	l->page = &l->pages[page];
 }
 
-/* The thread, and maybe WRITTEN, come to what the granule has, which is returned. */
-static inline unsigned touch(struct look *l, uint64_t granule, unsigned mark)
+/* The thread, and maybe WRITTEN, come to what the granule of the page has; whether it is fought over now. */
+static inline bool touch_page(const struct look *l, uint64_t granule, unsigned mark)
 {
-	unsigned now;
-	uint16_t *at;
+	uint16_t *at = &l->page->granule[granule % ALONE_GRANULES];
+	unsigned was = *at, now = was | mark;
 
-	if (l->key != granule / ALONE_GRANULES + 1)
-		turn_to(l, granule / ALONE_GRANULES + 1);
-	if (!l->page)
-		return MANY | WRITTEN;
-	at = &l->page->granule[granule % ALONE_GRANULES];
-	now = *at | mark;
-	if (*at && (*at ^ mark) & MANY)
+	if (was && (was ^ mark) & MANY)
 		now |= MANY;
-	if (now != *at)
+	if (now != was)
 		*at = (uint16_t)now;
-	return now;
+	return now == (MANY | WRITTEN);
+}
+
+static bool touch(struct look *l, uint64_t granule, unsigned mark)
+{
+	if (l->key != alone_key(granule))
+		turn_to(l, alone_key(granule));
+	return !l->page || touch_page(l, granule, mark);
 }
 
 /* After WARM accesses and then after each SAMPLE: if nearly all is fought over, the rest saves little. */
@@ -104,24 +106,38 @@ static void sample(struct look *l)
 	l->left = SAMPLE;
 }
 
-static bool see(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+/* Any access. */
+static __attribute__((noinline)) bool see_any(struct look *l, unsigned mark, uint64_t addr, uint64_t size)
 {
-	unsigned access = access_of(kind), mark = thread < MANY ? thread : MANY;
 	uint64_t first = addr / 8, last = (addr + size - 1) / 8;
-	struct look *l = ctx;
 
-	if (!access || !size)
+	if (!size)
 		return true;
-	mark |= access & ACCESS_WRITE ? WRITTEN : 0;
-	l->fought += touch(l, first, mark) == (MANY | WRITTEN);
-	if (__builtin_expect(first != last, 0)) {
+	l->fought += touch(l, first, mark);
+	if (first != last) {
 		l->lost |= size > ALONE_MOST;
 		while (first < last && !l->lost)
 			touch(l, ++first, mark);
 	}
-	if (__builtin_expect(--l->left == 0, 0))
+	if (--l->left == 0)
 		sample(l);
 	return !l->lost;
+}
+
+/* Most go to a granule of the page where the one before went. */
+static bool see(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+{
+	unsigned access = access_of(kind), mark = thread < MANY ? thread : MANY;
+	struct look *l = ctx;
+
+	if (!access)
+		return true;
+	mark |= access & ACCESS_WRITE ? WRITTEN : 0;
+	if (__builtin_expect(l->key != alone_key(addr / 8) || size - 1 > 7 - addr % 8 || l->left == 1, 0))
+		return see_any(l, mark, addr, size);
+	l->fought += touch_page(l, addr / 8, mark);
+	l->left--;
+	return true;
 }
 
 static void settle(const struct page *p, struct alone_bits *shared)

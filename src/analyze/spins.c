@@ -171,12 +171,10 @@ static void become(struct event *ev, uint16_t kind)
 	ev->result = 0;
 }
 
-void spins_translate(struct spins *s, struct event *ev)
+void spins_translate_atomic(struct spins *s, struct event *ev)
 {
 	uint64_t *holder;
 
-	if (!is_atomic(ev))
-		return;
 	if (!s->searched && takes(ev)) {
 		s->searched = true;
 		find(s);

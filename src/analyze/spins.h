@@ -28,6 +28,12 @@ void spins_free(struct spins *s);
  * Every event, in order: makes a SPIN_LOCK of what takes such a lock, a SPIN_UNLOCK of what
  * gives it back, and a load of an exchange that found it taken.
  */
-void spins_translate(struct spins *s, struct event *ev);
+void spins_translate_atomic(struct spins *s, struct event *ev);
+
+static inline void spins_translate(struct spins *s, struct event *ev)
+{
+	if (ev->kind >= TRACE_ATOMIC_LOAD && ev->kind <= TRACE_ATOMIC_CAS_FAIL)
+		spins_translate_atomic(s, ev);
+}
 
 #endif
