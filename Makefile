@@ -16,7 +16,9 @@ is_clang := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes
 COMMON := -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -MMD -MP $(WARN)
 SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-TOOL_CFLAGS := $(COMMON) -O2 -g $(SAN) $(CFLAGS)
+TOOL_CFLAGS = $(COMMON) $(TOOL_O) -g $(SAN) $(CFLAGS)
+TOOL_O := -O2
+FAST_O := $(if $(ASAN),-O2,-O3)
 TOOL_LIBS := -ldw -lelf -lzstd -ljansson -lsqlite3
 RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=local-exec -fexceptions \
 	-fno-stack-protector -mno-red-zone -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
@@ -85,7 +87,7 @@ deps:
 remember = $(if $(call same,$(strip $(2)),$(shell cat $(1) 2>/dev/null)),,$(shell mkdir -p $(dir $(1)))$(file >$(1),$(strip $(2))))
 same = $(and $(findstring x$(1)x,x$(2)x),$(findstring x$(2)x,x$(1)x))
 ifneq ($(filter-out clean help deps install-built,$(or $(MAKECMDGOALS),all)),)
-$(call remember,$(T)/flags.tool,$(CC) $(TOOL_CFLAGS) $(LDFLAGS))
+$(call remember,$(T)/flags.tool,$(CC) $(TOOL_CFLAGS) $(FAST_O) $(LDFLAGS))
 $(call remember,$(B)/flags.rt,$(CC) $(RT_CFLAGS))
 $(call remember,$(T)/sources.tool,$(lib_src) $(rewrite_src) $(tool_src))
 $(call remember,$(B)/sources.rt,$(rt_src))
@@ -94,6 +96,9 @@ endif
 $(T)/obj/%.c.o: src/%.c $(T)/flags.tool
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_CFLAGS) -c $< -o $@
+
+# Traces are long: what each of their events goes through.
+$(T)/obj/analyze/%.c.o $(patsubst %,$(T)/obj/trace/%.c.o,reader scan stream): TOOL_O := $(FAST_O)
 
 $(B)/rt/%.c.o: src/%.c $(B)/flags.rt
 	@mkdir -p $(@D)
