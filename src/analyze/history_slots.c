@@ -79,6 +79,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 {
 	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
 	struct history_ahead *a = &h->ahead[n % size], *before = &h->ahead[(n - 1) % size];
+	const struct history_block *b;
 	uint32_t other;
 
 	a->key = key_of(granule / HISTORY_LINE, thread);
@@ -109,7 +110,12 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	a = &h->ahead[(n - 2 * HISTORY_AHEAD) % size];
 	if (!a->block)
 		return;
-	if (h->blocks[a->block].share)
-		__builtin_prefetch(history_share(h, h->blocks[a->block].share, a->granule), 1);
+	b = &h->blocks[a->block];
+	if (b->share)
+		__builtin_prefetch(history_share(h, b->share, a->granule), 1);
+	if (b->share && b->thread != thread_of(a->key)) {
+		__builtin_prefetch(&h->blocks[b->next]);
+		__builtin_prefetch(history_cell(h, b->next, a->granule));
+	}
 	prefetch_rest(h, history_cell(h, a->block, a->granule));
 }
