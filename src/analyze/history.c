@@ -159,7 +159,8 @@ static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uin
 	struct history_block *b = &h->blocks[n];
 
 	for (unsigned g = 0; g < HISTORY_LINE && n < h->block_most; g++)
-		*history_cell(h, n, g) = (struct history_cell){ 0 };
+		if (h->lanes >> g & 1)
+			*history_cell(h, n, g) = (struct history_cell){ 0 };
 	if (n >= h->block_most)
 		h->block_most = h->block_count;
 	*b = (struct history_block){ .line = line, .thread = thread, .next = n, .ring = n };
@@ -179,7 +180,8 @@ static void begin_share(struct history *h, uint32_t ring)
 	uint32_t n = (uint32_t)h->share_count++, thread = h->blocks[ring].thread, b = ring;
 
 	for (unsigned g = 0; g < HISTORY_LINE && n < h->share_most; g++)
-		*history_share(h, n, g) = (struct history_share){ 0 };
+		if (h->lanes >> g & 1)
+			*history_share(h, n, g) = (struct history_share){ 0 };
 	if (n >= h->share_most)
 		h->share_most = h->share_count;
 	do {
@@ -253,11 +255,9 @@ void history_go(struct history *h, uint64_t line, uint32_t thread, unsigned g)
 	size_t count = h->block_count;
 	uint32_t block = block_find(h, key);
 
-	if (block >= count) {
-		/* Its page may be new: to read it first would be to make it twice. */
+	/* Its page may be new: to read it first would be to make it twice. */
+	if (block >= count)
 		history_cell(h, block, g)->bytes = 0;
-		h->lanes |= 1u << g;
-	}
 	h->here = (struct history_here){ key, block, h->blocks[block].share };
 }
 
@@ -347,6 +347,7 @@ void history_place_other(struct history *h, struct history_cell *first, uint32_t
 		place_among(h, first, epoch, bytes, out);
 		return;
 	}
+	h->lanes |= 1u << history_granule_of(h, first);
 	if (h->here.share) {
 		begin_cell(h, first, epoch, bytes);
 	} else {	/* the line is this thread's */

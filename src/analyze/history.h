@@ -191,7 +191,7 @@ struct history {
 	uint64_t *slots;		/* history_slots.h */
 	size_t slot_count, slot_used;	/* count: a power of two */
 	struct history_here here;
-	uint8_t lanes;			/* bits: granules of lines that are used */
+	uint8_t lanes;			/* bits: granules of lines that ever were used; others are zero */
 	size_t block_most, share_most;	/* so many were ever in use: further ones are zero */
 	struct map regions;		/* that have a line */
 	uint64_t region;		/* the last of them, plus 1; 0: none */

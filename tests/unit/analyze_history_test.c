@@ -201,15 +201,29 @@ static void test_many_lines(void **state)
 /* When there is no room for more, all is forgotten and counted. */
 static void test_full(void **state)
 {
+	struct history_place at;
 	struct setting s;
 	bool fresh;
 
 	(void)state;
 	setting_init(&s);
 	s.h.block_limit = s.h.block_room;
-	for (uint64_t n = 0; n < s.h.block_limit * 3; n++)
-		assert_null(use(&s, 1, n * HISTORY_LINE, 0xff, 1, n, &fresh).recent);
-	assert_true(s.h.dropped > s.h.block_limit && s.h.dropped < 3 * s.h.block_limit);
+	/* What comes to places that were used before finds nothing there, in no lane. */
+	for (uint64_t n = 0; n < s.h.block_limit * 3; n++) {
+		uint32_t *front, g = n < 100 ? 0 : n % 3;
+
+		at = use(&s, 1, n * HISTORY_LINE + g, 0xff, 1, n, &fresh);
+		assert_null(at.recent);
+		assert_true(fresh && at.cell->rep_count == 1);
+		if (n % 8)
+			continue;
+		assert_null(use(&s, 2, n * HISTORY_LINE + (g + 1) % 3, 0xff, 1, n, &fresh).recent);
+		front = &history_share(&s.h, s.h.here.share, (g + 2) % 3)->front;
+		assert_int_equal(*front, 0);
+		*front = n < 100 ? 0 : 1;
+	}
+	assert_int_equal(s.h.lanes, 7);
+	assert_true(s.h.dropped > s.h.block_limit && s.h.dropped < 4 * s.h.block_limit);
 	assert_int_equal(s.h.block_room, s.h.block_limit);
 	setting_free(&s);
 }
