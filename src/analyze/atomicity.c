@@ -285,8 +285,13 @@ static inline bool make_pair(const struct atomicity *a, const struct touch *t,
 	out->i = &t->now;
 	out->wide = wide;
 	out->bytes = t->at.cell->bytes & t->at.recent->bytes;
-	out->cuts = (uint8_t)moments_cuts_since(a->moments, t->view->thread, p->index,
-						a->history.whats[p->tag].lockset, out->cut);
+	if (p->situation == t->now.situation) {		/* mostly: it has not synchronised since */
+		out->cut[0] = t->what.lockset;
+		out->cuts = 1;
+	} else {
+		out->cuts = (uint8_t)moments_cuts_since(a->moments, t->here, p->index,
+							a->history.whats[p->tag].lockset, out->cut);
+	}
 	out->key = history_like_key(out);
 	return true;
 }
@@ -393,8 +398,8 @@ static inline bool is_own(const struct atomicity *a, const struct touch *t)
 
 	return t->what.lockset && p && is_noted(p) && !(t->what.access & ACCESS_WRITE) &&
 	       (p->how & (ACCESS_WRITE | HISTORY_OWN)) &&
-	       a->history.whats[p->last.tag].lockset &&
-	       moments_same_section(a->moments, &p->last, t->view->thread);
+	       moments_same_section(t->here, &p->last) &&
+	       a->history.whats[p->last.tag].lockset;
 }
 
 static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_t bytes,

@@ -240,8 +240,8 @@ static uint32_t cuts_of(const struct couples *c, uint32_t thread, const struct c
 			uint32_t cut[MOMENTS_CUTS])
 {
 	cut[0] = 0;
-	return first->lockset ? moments_cuts_since(c->moments, thread, first->side.at.index,
-						   first->lockset, cut) : 1;
+	return first->lockset ? moments_cuts_since(c->moments, c->moments->threads[thread],
+						   first->side.at.index, first->lockset, cut) : 1;
 }
 
 uint32_t couples_note(struct couples *c, const struct couple_pair *p)

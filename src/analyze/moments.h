@@ -122,10 +122,9 @@ uint32_t moments_epoch(const struct moments *m, uint32_t situation);
 uint32_t moments_lockset(const struct moments *m, const struct moment *a);
 
 /* No lock was released between `p`, made with locks held, and the thread's present event. */
-static inline bool moments_same_section(const struct moments *m, const struct moment *p,
-					uint32_t thread)
+static inline bool moments_same_section(const struct moments_thread *t, const struct moment *p)
 {
-	return p->index >= m->threads[thread]->released;
+	return p->index >= t->released;
 }
 
 /* By strong happens-before; different threads. It is all in their epochs. */
@@ -170,10 +169,10 @@ unsigned moments_cuts_behind(const struct moments *m, const struct moments_threa
 			     uint32_t lockset, uint32_t cuts[MOMENTS_CUTS]);
 
 /* The same of the thread's access number `index`, made with this lockset. */
-static inline unsigned moments_cuts_since(const struct moments *m, uint32_t thread, uint64_t index,
-					  uint32_t lockset, uint32_t cuts[MOMENTS_CUTS])
+static inline unsigned moments_cuts_since(const struct moments *m, const struct moments_thread *t,
+					  uint64_t index, uint32_t lockset,
+					  uint32_t cuts[MOMENTS_CUTS])
 {
-	const struct moments_thread *t = m->threads[thread];
 	uint32_t n = t->changes;
 
 	cuts[0] = lockset;
