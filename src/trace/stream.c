@@ -12,13 +12,20 @@
 #include "base/mem.h"
 #include "trace/stream.h"
 
+#define EVENT_RECORDS 3u	/* of one event, at most */
+
+static void give_coder(struct stream *s, struct index *idx)
+{
+	if (s->coder)
+		index_give_coder(idx, s->coder);
+	s->coder = NULL;
+}
+
 static void release(struct stream *s, struct index *idx)
 {
 	payload_free(&s->payload);
-	if (s->coder)
-		index_give_coder(idx, s->coder);
+	give_coder(s, idx);
 	free(s->records);
-	s->coder = NULL;
 	s->records = NULL;
 	s->capacity = s->pending = s->decoded = 0;
 }
@@ -146,10 +153,13 @@ static const uint8_t *decode_more(struct stream *s, const struct bunches *bunche
 {
 	const uint8_t *from = s->payload.data + s->at, *end = s->payload.data + s->payload.size;
 	struct trace_record raw[STREAM_DECODE];
+	size_t room = STREAM_DECODE;
 
 	if (!bunches->count) {
-		make_room(s, STREAM_DECODE);
-		from = trace_decode_many(s->coder, from, end, s->records + s->decoded, STREAM_DECODE, count);
+		if (s->left + EVENT_RECORDS < room)
+			room = s->left + EVENT_RECORDS;		/* short chunks may be open by the hundred */
+		make_room(s, room);
+		from = trace_decode_many(s->coder, from, end, s->records + s->decoded, room, count);
 		s->decoded += from ? *count : 0;
 		return from;
 	}
@@ -180,7 +190,12 @@ static int decode(struct stream *s, struct index *idx, struct err *err)
 		return damaged(s, err);
 	s->at = (size_t)(p - s->payload.data);
 	s->left -= (uint32_t)n;
-	return s->left || at_end(s) ? 0 : damaged(s, err);
+	if (s->left)
+		return 0;
+	if (!at_end(s))
+		return damaged(s, err);
+	give_coder(s, idx);	/* 70 KiB, and at hand: others have use for it */
+	return 0;
 }
 
 /*

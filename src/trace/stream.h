@@ -35,7 +35,7 @@ struct stream {
 	struct payload payload;	/* data is NULL when none is open, or it was put aside */
 	size_t at;		/* where the next event starts in it */
 	uint32_t left;		/* records not decoded yet */
-	struct trace_coder *coder;	/* kept from chunk to chunk */
+	struct trace_coder *coder;	/* while records are left to decode */
 	struct trace_record *records;	/* decoded, whole events */
 	uint64_t told;		/* the last time that was decoded */
 	size_t capacity;
