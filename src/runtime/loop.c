@@ -21,6 +21,7 @@ _Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOO
 	       TRACE_LOOP_TURNS == 8192 && TRACE_LOOP_ACCESSES == 32 &&
 	       offsetof(struct snarlrt_tls, own) == 8 && offsetof(struct snarlrt_tls, cur) == 0 &&
 	       offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
+	       offsetof(struct snarlrt_tls, hidden) == 52 &&
 	       offsetof(struct snarlrt_tls, own4) == 80 && offsetof(struct snarlrt_thread, deferred_count) == 120 &&
 	       offsetof(struct snarlrt_thread, in_loops) == 600 && STAMP_BYTES == 4096 && TRACE_LOOP == 97 &&
 	       offsetof(struct loop, counter) == 4 && offsetof(struct loop, counter_slot) == 5 &&

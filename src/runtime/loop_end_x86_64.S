@@ -11,6 +11,7 @@
 #define OWN 8
 #define SELF 40
 #define BUSY 48
+#define HIDDEN 52
 #define OWN4 80
 #define DEFERRED_COUNT 120	/* in struct snarlrt_thread */
 #define IN_LOOPS 600
@@ -209,7 +210,8 @@ look_more:
 	.type __snarl_loop_open, @function
 __snarl_loop_open:
 	.cfi_startproc
-	cmpq $0, TLS(BUSY)
+	movl TLS(BUSY), %eax
+	orl TLS(HIDDEN), %eax		/* not both at once: who just wrote one would be waited for */
 	jne 2f
 	movl $1, TLS(BUSY)		/* from here on signals wait */
 	movq TLS(CUR), %rax
@@ -234,15 +236,13 @@ __snarl_loop_open:
 __snarl_loop_close:
 	.cfi_startproc
 	movq TLS(CUR), %rdx
-	movq 24(%rdx), %rdi
-	movl %eax, %esi
-	incl %ecx
+	leal -16(%rax), %esi
+	leal 1(%rcx), %edi
 	subl %edx, %esi
-	movq %rcx, (%rdx)
-	shrl $4, %esi
-	decl %esi			/* accesses */
+	movq %rdi, (%rdx)
+	shrl $4, %esi			/* accesses */
+	movq 24(%rdx), %rdi
 	imull %esi, %ecx
-	subl %esi, %ecx
 	decl %ecx
 	shll $8, %esi
 	orl $LOOP, %esi
