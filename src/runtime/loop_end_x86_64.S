@@ -211,7 +211,7 @@ look_more:
 __snarl_loop_open:
 	.cfi_startproc
 	movl TLS(BUSY), %eax
-	orl TLS(HIDDEN), %eax		/* not both at once: who just wrote one would be waited for */
+	orl TLS(HIDDEN), %eax		/* not both at once: that may wait for a store of one */
 	jne 2f
 	movl $1, TLS(BUSY)		/* from here on signals wait */
 	movq TLS(CUR), %rax
