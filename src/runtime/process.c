@@ -17,6 +17,7 @@
 
 #define PAGE 4096ull
 #define POPULATE_WRITE 23	/* of madvise, Linux 5.14 */
+#define CUT_THREADS 16u		/* that the end chunk names */
 #define STASH_RECORD_BYTES 8u	/* address space for each record of the window; most need less */
 
 static struct snarlrt_options options SNARLRT_BIG;	/* as given, for forked children */
@@ -336,6 +337,33 @@ static uint64_t cut_locations(const struct live_header *live)
 	return sum;
 }
 
+/*
+ * Who touched memory whose history was cut: what the others alone touched is theirs (trace/owners.h). Left out if it
+ * cannot be told, as when others still run, or if it is more than a few.
+ */
+static size_t put_cut_threads(char *to, size_t n, size_t size, const struct live_header *live)
+{
+	const struct live_slot *slot = (const struct live_slot *)((const char *)live + live->slots);
+	uint32_t self = __snarl_tls.self ? __snarl_tls.self->id : 0;
+	size_t start = n;
+	unsigned count = 0;
+
+	n = append_text(to, n, size, "cut_threads") + 1;
+	for (uint32_t i = 0; i < LIVE_SLOTS; i++, slot++) {
+		uint32_t thread = __atomic_load_n(&slot->thread, __ATOMIC_RELAXED);
+
+		if (thread && thread != self)
+			return start;
+		if (__atomic_load_n(&slot->cut_locations, __ATOMIC_RELAXED) == 0)
+			continue;
+		if (slot->cut_before || ++count > CUT_THREADS)
+			return start;
+		n = append_text(to, n, size, count > 1 ? "," : "");
+		n = append_number(to, n, size, slot->last);
+	}
+	return (count ? n : append_text(to, n, size, "none")) + 1;
+}
+
 void snarlrt_finish(int status)
 {
 	static struct {
@@ -367,6 +395,8 @@ void snarlrt_finish(int status)
 	n = put_count(out.text, n, sizeof(out.text), "lost_signals", live->lost_signals);
 	n = put_count(out.text, n, sizeof(out.text), "cut_locations", cut_locations(live));
 	n = put_count(out.text, n, sizeof(out.text), "cut_records", live->cut_records);
+	if (snarlrt.mode == SNARLRT_RECORD)
+		n = put_cut_threads(out.text, n, sizeof(out.text), live);
 	out.chunk = (struct trace_chunk){ .type = TRACE_CHUNK_END, .stored = (uint32_t)n };
 	snarlrt_chunk_write(&out.chunk);
 	__atomic_store_n(&live->ended, 1, __ATOMIC_RELEASE);

@@ -13,6 +13,7 @@
 #include "trace/cold.h"
 #include "trace/kinds.h"
 #include "trace/outfile.h"
+#include "trace/owners.h"
 #include "trace/reader.h"
 #include "trace/sitelist.h"
 
@@ -80,6 +81,7 @@ struct stacks {
 	struct span *spans;	/* ascending, apart from each other */
 	size_t count;
 	struct map strangers;	/* granules in them that a thread touched in another's stack */
+	const struct owners *owners;	/* of other memory; NULL: not known, all in the trace counts as shared */
 	bool own_seen;
 };
 
@@ -157,11 +159,19 @@ static bool is_access(const struct event *ev)
 	return class == TRACE_CLASS_ACCESS || (class == TRACE_CLASS_ATOMIC && ev->addr);
 }
 
+/* An access outside of the thread's stack. */
+static bool met_others(const struct stacks *k, const struct event *ev)
+{
+	return !k->owners || owners_shared(k->owners, ev);
+}
+
 /*
  * The filter keeps what it cannot tell apart: the stack of a thread that has
  * ended is the next one's, and so looks shared. Nothing is, though, where every
  * thread was in its own stack. First time: all other accesses, and where strangers
- * were; second: own stacks where one was.
+ * were; second: own stacks where one was. It also keeps what it would take too long to
+ * tell apart: a few accesses to private memory among many to shared memory, whose places
+ * would be on in all of the next run.
  */
 static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct cold *cold, bool second,
 		    struct err *err)
@@ -179,7 +189,7 @@ static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct 
 		if (!own && !second)
 			note_stranger(k, &ev);
 		if (kind_class(ev.kind) == TRACE_CLASS_ACCESS && own == second &&
-		    (!own || met_stranger(k, &ev)))
+		    (own ? met_stranger(k, &ev) : met_others(k, &ev)))
 			*map_put(pcs, ev.pc, NULL) = 1;
 		if (!own && !second && (ev.kind == TRACE_READ || ev.kind == TRACE_WRITE))
 			cold_add(cold, ev.pc, ev.addr, ev.size);
@@ -191,12 +201,19 @@ static int add_events(struct sites *s, struct reader *r, struct err *err)
 {
 	struct cold cold = { 0 };
 	struct collector c = { s, reader_info(r), &cold };
+	struct owners owners = { 0 };
 	struct stacks stacks = { 0 };
 	struct map pcs = { 0 };
-	int got;
+	int got = 0;
 
 	find_stacks(&stacks, c.info);
-	got = find_pcs(r, &stacks, &pcs, &cold, false, err);
+	if (owners_can(&owners, r)) {
+		stacks.owners = &owners;
+		got = owners_read(&owners, r, err);
+		got = got ? got : reader_rewind(r, err);
+	}
+	if (got == 0)
+		got = find_pcs(r, &stacks, &pcs, &cold, false, err);
 	if (got == 0 && stacks.own_seen && map_count(&stacks.strangers)) {
 		got = reader_rewind(r, err);
 		if (got == 0)
@@ -210,6 +227,7 @@ static int add_events(struct sites *s, struct reader *r, struct err *err)
 			cold_end(&cold, count_of(r, "cut_records"));
 		map_each(&pcs, add_pc, &c);
 	}
+	owners_free(&owners);
 	map_free(&stacks.strangers);
 	map_free(&pcs);
 	cold_free(&cold);

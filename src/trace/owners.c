@@ -1,0 +1,152 @@
+#include "trace/owners.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "trace/kinds.h"
+
+#define GRANULE 3		/* log2: the runtime tells owners apart by 8 bytes */
+#define PAGE 12			/* log2, of granules: 32 KB of the program's memory, 8 KB here */
+#define PAGES (1u << 16)	/* at most: 512 MB */
+#define MANY UINT16_MAX
+#define THREADS 0x7000u		/* ids from here on: the runtime may not tell their memory apart */
+
+/* Numbers with commas between them, or a word. */
+static void read_doubtful(struct map *ids, const char *text)
+{
+	uint64_t id;
+	char *end;
+
+	for (; (id = strtoull(text, &end, 10)) && end != text; text = end + (*end == ','))
+		map_put(ids, id, NULL);
+}
+
+bool owners_can(struct owners *o, const struct reader *r)
+{
+	const char *lost = reader_meta(r, "lost_records", 0), *cut = reader_meta(r, "cut_threads", 0);
+	const struct reader_info *info = reader_info(r);
+	size_t clear = 0;
+
+	if (!cut || !lost || strtoull(lost, NULL, 10) || info->header->flags & TRACE_UNFILTERED)
+		return false;
+	read_doubtful(&o->doubtful, cut);
+	for (size_t i = 0; i < info->thread_count; i++)
+		clear += !map_find(&o->doubtful, info->threads[i].id);
+	return clear > 0;
+}
+
+static uint16_t *page_of(const struct owners *o, uint64_t granule)
+{
+	uint64_t *found = map_find(&o->pages, granule >> PAGE);
+
+	return found ? (uint16_t *)(uintptr_t)*found : NULL;
+}
+
+static uint16_t *page_put(struct owners *o, uint64_t granule)
+{
+	uint16_t *page = page_of(o, granule);
+
+	if (!page && map_count(&o->pages) < PAGES) {
+		page = xcalloc(1u << PAGE, sizeof(*page));
+		*map_put(&o->pages, granule >> PAGE, NULL) = (uintptr_t)page;
+	}
+	return page;
+}
+
+static uint64_t last_granule(uint64_t addr, uint64_t size)
+{
+	return (addr + (size ? size : 1) - 1) >> GRANULE;
+}
+
+static uint16_t who(const struct owners *o, uint32_t thread)
+{
+	return thread < THREADS && !map_find(&o->doubtful, thread) ? (uint16_t)(thread + 1) : MANY;
+}
+
+static void touch(struct owners *o, const struct event *ev)
+{
+	uint16_t toucher = who(o, ev->thread);
+
+	for (uint64_t g = ev->addr >> GRANULE; g <= last_granule(ev->addr, ev->size); g++) {
+		uint16_t *page = page_put(o, g), *owner;
+
+		if (!page)
+			return;		/* nothing of it will ever be private */
+		owner = &page[g & ((1u << PAGE) - 1)];
+		*owner = *owner == 0 || *owner == toucher ? toucher : MANY;
+	}
+}
+
+/* To free memory is as much as to write it, for those who touched it before. */
+static void touch_freed(struct owners *o, uint32_t thread, uint64_t addr, uint64_t size)
+{
+	uint16_t toucher = who(o, thread);
+	uint64_t last = last_granule(addr, size);
+
+	for (uint64_t g = addr >> GRANULE; g <= last;) {
+		uint64_t end = ((g >> PAGE) + 1) << PAGE;
+		uint16_t *page = page_of(o, g);
+
+		for (; g < end && g <= last; g++) {
+			uint16_t *owner = page ? &page[g & ((1u << PAGE) - 1)] : NULL;
+
+			if (!owner)
+				g = end - 1;
+			else if (*owner && *owner != toucher)
+				*owner = MANY;
+		}
+	}
+}
+
+static void note(struct owners *o, const struct event *ev)
+{
+	enum trace_class class = kind_class(ev->kind);
+	uint64_t *size;
+
+	if (class == TRACE_CLASS_ACCESS || (class == TRACE_CLASS_ATOMIC && ev->addr)) {
+		touch(o, ev);
+	} else if (ev->kind == TRACE_MALLOC || ev->kind == TRACE_MMAP) {
+		*map_put(&o->blocks, ev->addr, NULL) = ev->arg;
+	} else if (ev->kind == TRACE_MUNMAP) {
+		touch_freed(o, ev->thread, ev->addr, ev->arg);
+	} else if (ev->kind == TRACE_FREE) {
+		size = map_find(&o->blocks, ev->addr);
+		touch_freed(o, ev->thread, ev->addr, size ? *size : 0);
+	}
+}
+
+int owners_read(struct owners *o, struct reader *r, struct err *err)
+{
+	struct event ev;
+	int got;
+
+	while ((got = reader_next(r, &ev, err)) > 0)
+		note(o, &ev);
+	return got;
+}
+
+bool owners_shared(const struct owners *o, const struct event *ev)
+{
+	for (uint64_t g = ev->addr >> GRANULE; g <= last_granule(ev->addr, ev->size); g++) {
+		const uint16_t *page = page_of(o, g);
+
+		if (!page || page[g & ((1u << PAGE) - 1)] == MANY)
+			return true;
+	}
+	return false;
+}
+
+static void free_page(void *ctx, uint64_t number, uint64_t page)
+{
+	(void)ctx;
+	(void)number;
+	free((void *)(uintptr_t)page);
+}
+
+void owners_free(struct owners *o)
+{
+	map_each(&o->pages, free_page, NULL);
+	map_free(&o->pages);
+	map_free(&o->blocks);
+	map_free(&o->doubtful);
+}

@@ -1,0 +1,132 @@
+/* Memory that two threads touched, and memory of one: by hand, and against the obvious way. And which places a list gets. */
+#include "trace_util.h"
+
+#include "trace/owners.h"
+#include "trace/sites.h"
+
+#define HEAD "snarl-text 1\nmodule 0x400000 0x401000-0x500000 a0 /bin/a\n"
+#define KNOWN HEAD "meta lost_records 0\nmeta cut_threads none\n"
+
+static void check_list(const char *text, const char *wanted)
+{
+	struct sites s = { 0 };
+	struct buf out = { 0 };
+
+	save(test_path("text"), text, strlen(text));
+	assert_int_equal(sites_add(&s, test_path("text"), NULL, NULL), 0);
+	sites_format(&s, &out);
+	assert_string_equal(buf_string(&out), wanted);
+	buf_free(&out);
+	sites_free(&s);
+}
+
+#define LIST(places) "snarl-sites 1\na0\n" places "end\n"
+/* 10: memory of one thread; 20 and 30: of two; 40: 0.1 alone; 50: of one and of two. */
+#define EVENTS                                                                                  \
+	"0 write 0x8000:8 @0x401010\n0 write 0x9000:4 @0x401020\n0 create 0.1 @0x401001\n"      \
+	"0.1 read 0x9004:4 @0x401030\n0.1 write 0xa000:8 @0x401040\n0.1 read 0xa000:8 @0x401040\n" \
+	"0 read 0x8008:8 @0x401050\n0 read 0x9000:8 @0x401050\n"
+
+static void test_places(void **state)
+{
+	(void)state;
+	check_list(KNOWN EVENTS, LIST("a0 1020\na0 1030\na0 1050\n"));
+	/* Where accesses may be missing all stay: of one thread, of all, or it is not said. */
+	check_list(HEAD "meta lost_records 0\nmeta cut_threads 2\n" EVENTS, LIST("a0 1020\na0 1030\na0 1040\na0 1050\n"));
+	check_list(HEAD "meta lost_records 0\nmeta cut_threads 1,2\n" EVENTS,
+		   LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n"));
+	check_list(HEAD EVENTS, LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n"));
+	check_list(HEAD "meta lost_records 1\nmeta cut_threads none\n" EVENTS,
+		   LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n"));
+	check_list(HEAD "meta cut_threads none\n" EVENTS, LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n"));
+}
+
+/* Who frees memory meets those who used it; its next life is another matter only to the one who frees. */
+static void test_freed(void **state)
+{
+	(void)state;
+	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n", LIST("a0 1010\n"));
+	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8040:8 @0x401010\n0.1 free 0x8000\n", LIST(""));
+	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0 free 0x8000\n", LIST(""));
+	check_list(KNOWN "0 create 0.1\n0.1 mmap 0x10000 65536\n0 write 0x1fff8:8 @0x401010\n0.1 munmap 0x10000 65536\n",
+		   LIST("a0 1010\n"));
+	check_list(KNOWN "0 create 0.1\n0 free 0x8000\n0.1 write 0x8000:8 @0x401010\n", LIST(""));
+}
+
+/* An atomic counts, too; a range, with all that it covers, also over pages of the table. */
+static void test_others(void **state)
+{
+	(void)state;
+	check_list(KNOWN "0 create 0.1\n0 write 0x8000:8 @0x401010\n0.1 atomic-load 0x8000:4 1\n", LIST("a0 1010\n"));
+	check_list(KNOWN "0 create 0.1\n0 write 0x20000:8 @0x401010\n0.1 read-range 0xfff0:65553 @0x401020\n",
+		   LIST("a0 1010\na0 1020\n"));
+	check_list(KNOWN "0 create 0.1\n0 write 0x20008:8 @0x401010\n0.1 read-range 0xfff0:65553 @0x401020\n", LIST(""));
+}
+
+#define GRANULES 64u
+
+/* Bits of the threads that touched each granule; of the blocks of eight, who freed them counts. */
+static void random_event(struct buf *text, uint8_t *seen)
+{
+	static const char *const names[] = { "0", "0.1", "0.2" };
+	unsigned thread = (unsigned)rand() % 3, at = (unsigned)rand() % (GRANULES * 8), size = 1u << rand() % 5;
+
+	if (rand() % 16 == 0) {
+		unsigned block = at / 64;
+
+		buf_addf(text, "%s malloc 0x%x 64\n%s free 0x%x\n", names[rand() % 3], 0x10000 + block * 64, names[thread],
+			 0x10000 + block * 64);
+		for (unsigned g = block * 8; g < block * 8 + 8; g++)
+			seen[g] |= seen[g] ? 1u << thread : 0;
+		return;
+	}
+	at &= ~(size - 1);
+	buf_addf(text, "%s %s 0x%x:%u @0x401010\n", names[thread], rand() & 1 ? "read" : "write", 0x10000 + at, size);
+	for (unsigned g = at / 8; g <= (at + size - 1) / 8; g++)
+		seen[g] |= 1u << thread;
+}
+
+static void check_random(unsigned events)
+{
+	struct owners owners = { 0 };
+	uint8_t seen[GRANULES + 2] = { 0 };
+	struct buf text = { 0 };
+	struct reader *r;
+
+	buf_add_text(&text, KNOWN "0 create 0.1\n0 create 0.2\n");
+	for (unsigned i = 0; i < events; i++)
+		random_event(&text, seen);
+	save(test_path("text"), text.data, text.size);
+	r = reader_open(test_path("text"), NULL);
+	assert_non_null(r);
+	assert_true(owners_can(&owners, r));
+	assert_int_equal(owners_read(&owners, r, NULL), 0);
+	for (unsigned g = 0; g < GRANULES; g++) {
+		struct event ev = { .addr = 0x10000 + g * 8, .size = 8 };
+
+		if (seen[g])
+			assert_int_equal(owners_shared(&owners, &ev), (seen[g] & (seen[g] - 1)) != 0);
+	}
+	owners_free(&owners);
+	reader_close(r);
+	buf_free(&text);
+}
+
+static void test_random(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 200; i++)
+		check_random(1 + (unsigned)rand() % 80);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_freed),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
