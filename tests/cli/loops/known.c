@@ -17,7 +17,9 @@
 
 static long *buffer;
 static pthread_barrier_t barrier;
-static const char *way;
+/* By main, so that the threads share nothing else, as the words they would compare it with. */
+static enum { ALONE, READ, ADD, RANGE, FREE, FREE_BY_OTHER } way;
+static const char *const ways[] = { "alone", "read", "add", "range", "free", "free-by-other" };
 static volatile long seen;
 
 static void meet(void)
@@ -56,17 +58,17 @@ static void *owner(void *unused)
 	meet();
 	meet();
 	work(buffer, TIMES);
-	if (strcmp(way, "free") == 0) {
+	if (way == FREE) {
 		free(buffer);
 		renew();
 	}
 	meet();
 	meet();
-	if (strcmp(way, "free-by-other") == 0)
+	if (way == FREE_BY_OTHER)
 		renew();
 	meet();
 	meet();
-	work(buffer, strncmp(way, "free", 4) == 0 ? TIMES : 1);
+	work(buffer, way >= FREE ? TIMES : 1);
 	meet();
 	return unused;
 }
@@ -77,17 +79,17 @@ static void *other(void *unused)
 	seen = buffer != NULL;		/* the pointer itself is shared from here on */
 	meet();
 	meet();
-	if (strcmp(way, "free-by-other") == 0)
+	if (way == FREE_BY_OTHER)
 		free(buffer);
 	meet();
 	meet();
-	if (strncmp(way, "free", 4) == 0)
+	if (way >= FREE)
 		buffer[PROBE] = 1;
-	if (strcmp(way, "read") == 0)
+	if (way == READ)
 		seen = buffer[PROBE];
-	if (strcmp(way, "add") == 0)
+	if (way == ADD)
 		__atomic_add_fetch(&buffer[PROBE], 1, __ATOMIC_RELAXED);
-	if (strcmp(way, "range") == 0)
+	if (way == RANGE)
 		memset((void *)((uintptr_t)(buffer + PROBE) & -32), 0, 1024);
 	meet();
 	meet();
@@ -98,7 +100,8 @@ int main(int argc, char **argv)
 {
 	pthread_t a, b;
 
-	way = argc > 1 ? argv[1] : "alone";
+	while (argc > 1 && strcmp(argv[1], ways[way]) != 0)
+		way++;
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	mallopt(M_ARENA_MAX, 1);
