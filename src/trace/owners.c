@@ -77,24 +77,40 @@ static void touch(struct owners *o, const struct event *ev)
 	}
 }
 
-/* To free memory is as much as to write it, for those who touched it before. */
+struct freed {
+	uint64_t first, last;	/* granules */
+	uint16_t by;
+};
+
+/* What of it is in one page. */
+static void free_in_page(void *ctx, uint64_t number, uint64_t page)
+{
+	const struct freed *f = ctx;
+	uint64_t g = number << PAGE, end = (number + 1) << PAGE;
+	uint16_t *owners = (uint16_t *)(uintptr_t)page;
+
+	for (g = g < f->first ? f->first : g; g < end && g <= f->last; g++) {
+		uint16_t *owner = &owners[g & ((1u << PAGE) - 1)];
+
+		if (*owner && *owner != f->by)
+			*owner = MANY;
+	}
+}
+
+/* To free memory is as much as to write it, for those who touched it before. It may be more than any memory has. */
 static void touch_freed(struct owners *o, uint32_t thread, uint64_t addr, uint64_t size)
 {
-	uint16_t toucher = who(o, thread);
-	uint64_t last = last_granule(addr, size);
+	struct freed f = { addr >> GRANULE, last_granule(addr, size), who(o, thread) };
 
-	for (uint64_t g = addr >> GRANULE; g <= last;) {
-		uint64_t end = ((g >> PAGE) + 1) << PAGE;
-		uint16_t *page = page_of(o, g);
+	if ((f.last >> PAGE) - (f.first >> PAGE) > map_count(&o->pages)) {
+		map_each(&o->pages, free_in_page, &f);
+		return;
+	}
+	for (uint64_t n = f.first >> PAGE; n <= f.last >> PAGE; n++) {
+		uint64_t *page = map_find(&o->pages, n);
 
-		for (; g < end && g <= last; g++) {
-			uint16_t *owner = page ? &page[g & ((1u << PAGE) - 1)] : NULL;
-
-			if (!owner)
-				g = end - 1;
-			else if (*owner && *owner != toucher)
-				*owner = MANY;
-		}
+		if (page)
+			free_in_page(&f, n, *page);
 	}
 }
 

@@ -46,6 +46,10 @@ static void test_freed(void **state)
 {
 	(void)state;
 	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n", LIST("a0 1010\n"));
+	/* More than there is, page by page, would never end. */
+	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 1152921504606846976\n0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n",
+		   LIST("a0 1010\n"));
+	check_list(KNOWN "0 create 0.1\n0 malloc 0x8038 1152921504606846976\n0 write 0x8030:8 @0x401010\n0.1 free 0x8038\n", LIST(""));
 	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8040:8 @0x401010\n0.1 free 0x8000\n", LIST(""));
 	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0 free 0x8000\n", LIST(""));
 	check_list(KNOWN "0 create 0.1\n0.1 mmap 0x10000 65536\n0 write 0x1fff8:8 @0x401010\n0.1 munmap 0x10000 65536\n",
