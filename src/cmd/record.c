@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 #define PATH_LIMIT 3000u	/* the runtime's, with room for what it appends */
 #define WINDOW_LEAST (64ull << 10)
 #define WINDOW_MOST (16ull << 30)
+#define SIZE_LEAST (64ull << 10)
+#define SIZE_MOST (100000ull << 30)
 
 static const char usage[] =
 	"usage: snarl record [options] [--] PROGRAM [ARGUMENT…]\n"
@@ -33,6 +36,8 @@ static const char usage[] =
 	"      --window N       records that wait until it is known whether their memory\n"
 	"                       is shared (default 4M; 64K to 16G). If that was not enough,\n"
 	"                       the summary says so\n"
+	"      --max-size SIZE  of the trace, with K, M or G (default: half of what is free\n"
+	"                       on the disk); what comes later is lost, and counted\n"
 	"      --no-filter      keep every access, also to memory only one thread uses\n"
 	"      --sites TRACE    record only at places that touched shared memory in an\n"
 	"                       earlier trace of the same build: faster. May be given again:\n"
@@ -53,6 +58,7 @@ static const char usage[] =
 
 struct options {
 	const char *out, *window, *fork;
+	uint64_t most;		/* bytes of a trace; 0: not said */
 	const char **sites;
 	size_t site_count, site_capacity;
 	double wait;
@@ -69,7 +75,7 @@ static bool is_ours(const struct options *o, const char *key, size_t size)
 	} ours[] = {
 		{ "mode", true }, { "trace", true }, { "live", true }, { "window", o->window },
 		{ "fork", o->fork }, { "sites", o->site_count }, { "filter", o->no_filter },
-		{ "quiet", o->quiet },
+		{ "quiet", o->quiet }, { "room", true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
@@ -79,9 +85,26 @@ static bool is_ours(const struct options *o, const char *key, size_t size)
 	return false;
 }
 
+/*
+ * The disk is not ours alone. Half of what is free: to make the trace smaller in the end takes as much again.
+ */
+static uint64_t room_for(const struct options *o, const char *work)
+{
+	const char *slash = strrchr(work, '/');
+	char *folder = xstrndup(work, (size_t)(slash - work) + 1);
+	struct statvfs disk;
+	uint64_t room = o->most;
+
+	if (room == 0 && statvfs(folder, &disk) == 0)
+		room = (uint64_t)disk.f_bavail * disk.f_frsize / 2;
+	free(folder);
+	return room;
+}
+
 static void build_options(struct buf *out, const struct options *o, const char *work,
 			  const char *live, const char *sites)
 {
+	uint64_t room = room_for(o, work);
 	const char *given = getenv(SNARL_OPTIONS_ENV);
 
 	while (given && *given) {
@@ -100,6 +123,12 @@ static void build_options(struct buf *out, const struct options *o, const char *
 		buf_add_option(out, "live", live);
 	if (o->window)
 		buf_add_option(out, "window", o->window);
+	if (room) {
+		char *size = xasprintf("%lluK", (unsigned long long)(room + 1023) / 1024);
+
+		buf_add_option(out, "room", size);
+		free(size);
+	}
 	if (o->fork)
 		buf_add_option(out, "fork", o->fork);
 	if (sites)
@@ -256,7 +285,8 @@ done:
 	return code;
 }
 
-static int check_window(const char *text)
+/* A number with K, M or G behind it; 0 if it is none or more than `most`. */
+static uint64_t parse_size(const char *text, uint64_t most)
 {
 	char *end;
 	unsigned long long value;
@@ -269,10 +299,24 @@ static int check_window(const char *text)
 	case 'm': case 'M': shift = 20; end++; break;
 	case 'g': case 'G': shift = 30; end++; break;
 	}
-	if (errno != 0 || *end || *text < '0' || *text > '9' || value > WINDOW_MOST ||
-	    value << shift < WINDOW_LEAST || value << shift > WINDOW_MOST)
+	if (errno != 0 || *end || *text < '0' || *text > '9' || value > most >> shift)
+		return 0;
+	return value << shift;
+}
+
+static int check_window(const char *text)
+{
+	if (parse_size(text, WINDOW_MOST) < WINDOW_LEAST)
 		return cmd_usage(&cmd_record, "--window needs a number from 64K to 16G, not '%s'",
 				 text);
+	return CMD_OK;
+}
+
+static int check_most(const char *text, uint64_t *most)
+{
+	*most = parse_size(text, SIZE_MOST);
+	if (*most < SIZE_LEAST)
+		return cmd_usage(&cmd_record, "--max-size needs a size from 64K to 100000G, not '%s'", text);
 	return CMD_OK;
 }
 
@@ -294,11 +338,12 @@ static int check_fork(const char *text)
 }
 
 enum { OPT_WINDOW = 256, OPT_NO_FILTER, OPT_SITES, OPT_FORK, OPT_WAIT, OPT_EXIT_CODE,
-       OPT_KEEP_LIVE, OPT_JSON };
+       OPT_KEEP_LIVE, OPT_JSON, OPT_MAX_SIZE };
 
 static const struct option long_options[] = {
 	{ "out", required_argument, NULL, 'o' },
 	{ "window", required_argument, NULL, OPT_WINDOW },
+	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 	{ "no-filter", no_argument, NULL, OPT_NO_FILTER },
 	{ "sites", required_argument, NULL, OPT_SITES },
 	{ "fork", required_argument, NULL, OPT_FORK },
@@ -327,6 +372,7 @@ static int parse(struct options *o, int argc, char **argv)
 		switch (c) {
 		case 'o': o->out = optarg; break;
 		case OPT_WINDOW: o->window = optarg; code = check_window(optarg); break;
+		case OPT_MAX_SIZE: code = check_most(optarg, &o->most); break;
 		case OPT_NO_FILTER: o->no_filter = true; break;
 		case OPT_SITES: add_sites(o, optarg); break;
 		case OPT_FORK: o->fork = optarg; code = check_fork(optarg); break;

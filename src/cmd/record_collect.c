@@ -226,7 +226,7 @@ void record_free(struct record_traces *t)
 static void tell_losses(const struct record_trace *t)
 {
 	static const char *const meaning[RECORD_LOSSES] = {
-		"records were lost: no room on the disk or in memory",
+		"records were lost: no room on the disk, in memory or by --max-size",
 		"threads were not recorded: too many at once",
 		"records of signal handlers were lost",
 		"locations became shared after their early history was dropped; a larger --window keeps it",

@@ -80,6 +80,8 @@ static bool may_grow_by(uint64_t bytes)
 	struct stat st;
 
 	sys_call(SYS_getrlimit, RLIMIT_FSIZE, &limit, 0);
+	if (snarlrt.room && snarlrt.room < limit.rlim_cur)
+		limit.rlim_cur = snarlrt.room;
 	return limit.rlim_cur == RLIM_INFINITY ||
 	       (sys_call(SYS_fstat, snarlrt.trace_fd, &st, 0) == 0 &&
 		(uint64_t)st.st_size + bytes <= limit.rlim_cur);

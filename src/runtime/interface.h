@@ -18,6 +18,7 @@
  *   times=few|all       all: each access to shared memory gets a time, so that their order in a
  *                       parallel run is hardly an estimate, and no fast path is taken; default few
  *   window=RECORDS      undecided history kept before it is cut; K, M, G allowed
+ *   room=BYTES          the trace may grow to this; what comes later is lost. K, M, G allowed
  *   sites=PATH          of inlined accesses, keep only those at these places
  *                       (docs/trace-format.md)
  *   active=all|none|PATH  production builds: which functions run instrumented; a

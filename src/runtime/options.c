@@ -167,6 +167,8 @@ static bool set(struct snarlrt_options *o, const char *key, const char *value)
 	}
 	if (same(key, "window"))
 		return parse_size(value, &o->window);
+	if (same(key, "room"))
+		return parse_size(value, &o->room);
 	return set_watch(o, key, value);
 }
 

@@ -20,6 +20,7 @@ struct snarlrt_options {
 	int server;		/* descriptor, or -1 */
 	bool fork_off, no_filter, timed, quiet, values;
 	uint64_t window;
+	uint64_t room;			/* bytes of the trace at most; 0: any number */
 	char trace[3072];	/* absolute once parsed */
 	char live[512];
 	char block[512];	/* control= */

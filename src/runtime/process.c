@@ -243,6 +243,7 @@ bool snarlrt_process_open(const struct snarlrt_options *o)
 	snarlrt.fork_off = o->fork_off || o->profile;
 	snarlrt.profiling = o->profile;
 	snarlrt.window = o->window;
+	snarlrt.room = o->room;
 	if (!open_files(NULL))
 		return false;
 	write_command();

@@ -141,6 +141,7 @@ struct snarlrt {
 	bool threaded;			/* a second thread was seen */
 	bool sync_unseen;		/* mode check: calls that synchronise need not be noted */
 	uint64_t window;
+	uint64_t room;			/* bytes of the trace at most; 0: any number */
 	uint32_t next_thread;		/* ids given out so far */
 	uint32_t next_foreign;
 	struct live_header *live;

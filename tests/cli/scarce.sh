@@ -123,6 +123,17 @@ snarl record --exit-code --out t.snarl ./default 2>err || { cat err; fail "$what
 snarl test --runs 1 -- ./default 2>err || { cat err; fail "$what: signal under control"; }
 grep -q '^snarl: 1 run in .* 1 interleaving, 0 bugs$' err || { cat err; fail "summary of one run"; }
 
+# A trace that may not be larger: as much as there is room for, and what is missing is said.
+what="a small trace"
+RECORD_OPTIONS="--max-size 64K" record t.snarl ./prog plain 300000 || fail "$what"
+grep -q 'records were lost: .*--max-size' record.err || { cat record.err; fail "$what: nothing said"; }
+"$tools/count" t.snarl lock >/dev/null || fail "$what: unreadable"
+for size in 0 1K 64X -1 99999999G; do
+	status=0
+	snarl record --max-size $size ./prog plain 10 >out 2>err || status=$?
+	[ $status = 2 ] && grep -q 'needs a size' err || { cat err; fail "$what: $size: exit $status"; }
+done
+
 mkdir read-only
 chmod 555 read-only
 snarl record --out read-only/t.snarl ./prog plain 10 >out 2>err && [ "$(id -u)" != 0 ] &&
@@ -135,7 +146,7 @@ mount -t tmpfs -o size=600k none small 2>/dev/null || exit 0
 trap 'umount small' EXIT
 for how in plain child; do
 	status=0
-	snarl record --exit-code --out small/t.snarl ./prog $how 300000 >out 2>err || status=$?
+	snarl record --exit-code --max-size 1G --out small/t.snarl ./prog $how 300000 >out 2>err || status=$?
 	[ "$(cat out)" = 0 ] || { cat out err; fail "full disk, $how: the program failed"; }
 	[ $status = 0 ] || [ $status = 3 ] || { cat err; fail "full disk, $how: exit $status"; }
 	grep -qi -e 'lost' -e 'no space' -e unrecorded err || { cat err; fail "full disk, $how: nothing said"; }
@@ -143,6 +154,11 @@ for how in plain child; do
 	cat err
 	rm -f small/*
 done
+# Unless more is asked for, half of the room is left to others.
+snarl record --exit-code --out small/t.snarl ./prog plain 300000 >out 2>err || { cat err; fail "half of the disk"; }
+grep -q 'records were lost' err || { cat err; fail "half of the disk: nothing said"; }
+[ "$(stat -c %s small/t.snarl)" -le 400000 ] || { ls -l small; fail "more than half of the disk"; }
+rm -f small/*
 
 # Nothing can be written at all: that is no success, and the older trace stays.
 what="no room for a byte"
