@@ -74,24 +74,24 @@ static int trace_file(void)
 }
 
 /* Beyond ulimit -f the kernel does not refuse, it kills. */
-static bool may_grow_by(uint64_t bytes)
+static bool may_grow_by(uint64_t bytes, uint64_t room)
 {
 	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
 	struct stat st;
 
 	sys_call(SYS_getrlimit, RLIMIT_FSIZE, &limit, 0);
-	if (snarlrt.room && snarlrt.room < limit.rlim_cur)
-		limit.rlim_cur = snarlrt.room;
+	if (room && room < limit.rlim_cur)
+		limit.rlim_cur = room;
 	return limit.rlim_cur == RLIM_INFINITY ||
 	       (sys_call(SYS_fstat, snarlrt.trace_fd, &st, 0) == 0 &&
 		(uint64_t)st.st_size + bytes <= limit.rlim_cur);
 }
 
-static bool file_write(const void *data, uint64_t size)
+static bool file_write(const void *data, uint64_t size, uint64_t room)
 {
 	int fd = trace_file();
 
-	return fd >= 0 && may_grow_by(size) && sys_write_all(fd, data, size) == 0;
+	return fd >= 0 && may_grow_by(size, room) && sys_write_all(fd, data, size) == 0;
 }
 
 /* `chunk` may lie anywhere. */
@@ -101,7 +101,8 @@ static bool file_write_chunk(const uint8_t *bytes)
 	bool done;
 
 	__builtin_memcpy(&chunk, bytes, sizeof(chunk));
-	done = file_write(bytes, sizeof(chunk) + chunk.stored);
+	/* What is no event is little, and says what the events are, or that this is the end. */
+	done = file_write(bytes, sizeof(chunk) + chunk.stored, chunk.type == TRACE_CHUNK_EVENTS ? snarlrt.room : 0);
 	if (!done)
 		__atomic_fetch_add(&snarlrt.live->lost_records, chunk.count, __ATOMIC_RELAXED);
 	return done;
@@ -115,7 +116,7 @@ static void outbox_write(void)
 
 	if (at == end)
 		return;
-	if (!file_write(at, live->out_used))
+	if (!file_write(at, live->out_used, snarlrt.room))
 		while (at < end) {
 			struct trace_chunk chunk;
 
