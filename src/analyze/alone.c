@@ -14,6 +14,7 @@
 #define WRITTEN 0x8000u
 
 struct page {
+	uint64_t accesses;
 	uint16_t granule[ALONE_GRANULES];
 };
 
@@ -81,6 +82,7 @@ static inline bool touch_page(const struct look *l, uint64_t granule, unsigned m
 	uint16_t *at = &l->page->granule[granule % ALONE_GRANULES];
 	unsigned was = *at, now = was | mark;
 
+	l->page->accesses++;
 	if (was && (was ^ mark) & MANY)
 		now |= MANY;
 	if (now != was)
@@ -146,10 +148,26 @@ static void settle(const struct page *p, struct alone_bits *shared)
 		shared->granule[i / 64] |= (uint64_t)(p->granule[i] == (MANY | WRITTEN)) << i % 64;
 }
 
-/* A short trace does not show it. */
+/*
+ * Who was first did not fight yet, so what was counted on the way is not enough. All granules of a page are taken to
+ * be used alike. A short trace does not show it.
+ */
 static unsigned fought_of(const struct look *l)
 {
-	return l->lost || !l->seen ? 64 : (unsigned)(l->fought * 64 / (l->seen - l->left + 1));
+	uint64_t all = 1, fought = 0;
+
+	for (size_t i = 0; i < l->alone->page_count; i++) {
+		const struct page *p = &l->pages[i];
+		unsigned used = 0, shared = 0;
+
+		for (unsigned k = 0; k < ALONE_GRANULES; k++) {
+			used += p->granule[k] != 0;
+			shared += p->granule[k] == (MANY | WRITTEN);
+		}
+		all += p->accesses;
+		fought += used ? p->accesses * shared / used : 0;
+	}
+	return l->lost || !l->seen ? 64 : (unsigned)(fought * 64 / all);
 }
 
 struct alone *alone_new(struct reader *trace)

@@ -108,6 +108,23 @@ static void test_hopeless(void **state)
 	}
 }
 
+/* The second thread comes at the end, and but once: it is still all that is used. */
+static void test_late(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	buf_add_text(&b, TWO);
+	for (unsigned i = 0; i < 60000; i++)
+		buf_addf(&b, "0.1 write 0x%x:8\n", 0x10000 + i % 800 * 8);
+	buf_add_text(&b, "0.1 end\n0 join 0.1\n");
+	for (unsigned i = 0; i < 800; i++)
+		buf_addf(&b, "0 read 0x%x:8\n", 0x10000 + i * 8);
+	buf_string(&b);
+	assert_settled(true, (const char *)b.data);
+	buf_free(&b);
+}
+
 #define GRANULES 1100u
 #define BASE 0x40000u
 
@@ -253,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_by_hand),
 		cmocka_unit_test(test_readers),
 		cmocka_unit_test(test_hopeless),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_random_traces),
 	};
 
