@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/track.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -166,29 +167,103 @@ static void want(struct names *n, const struct candidate_event *e)
 	n->left += added;
 }
 
+/* Of each thread how many events there were, and the next one that is wanted: most are not. */
+struct wanted {
+	uint64_t *keys;		/* in order, behind them one that no event has */
+	size_t count;
+	struct turn {
+		uint64_t key;
+		size_t next;	/* of `keys`, plus 1; 0: not looked for yet */
+	} *turns;		/* by thread */
+	size_t turn_count;
+};
+
+static void add_key(void *ctx, uint64_t key, uint64_t value)
+{
+	struct wanted *w = ctx;
+
+	(void)value;
+	w->keys[w->count++] = key;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void wanted_init(struct wanted *w, const struct map *events)
+{
+	*w = (struct wanted){ .keys = xcalloc(map_count(events) + 1, sizeof(*w->keys)) };
+	map_each(events, add_key, w);
+	qsort(w->keys, w->count, sizeof(*w->keys), compare_keys);
+	w->keys[w->count] = UINT64_MAX;
+}
+
+/* The first event of the thread. */
+static void begin_turn(struct wanted *w, struct turn *t, uint32_t thread)
+{
+	size_t low = 0, high = w->count;
+
+	t->key = (uint64_t)thread << 44;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (w->keys[middle] < t->key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	t->next = low + 1;
+}
+
+/* One more event of the thread: whether it is wanted, and its key. */
+static inline bool wanted_next(struct wanted *w, uint32_t thread, uint64_t *key)
+{
+	struct turn *t;
+
+	/* No analysis follows more. */
+	if (thread >= TRACK_MAX_THREADS)
+		return false;
+	if (thread >= w->turn_count)
+		w->turns = xreach(w->turns, thread, &w->turn_count, sizeof(*w->turns));
+	t = &w->turns[thread];
+	if (!t->next)
+		begin_turn(w, t, thread);
+	*key = t->key++;
+	if (w->keys[t->next - 1] != *key)
+		return false;
+	t->next++;
+	return true;
+}
+
 int names_learn(struct names *n, struct findings *f, size_t count, struct err *err)
 {
 	struct objects *objects = objects_new(n->reader, n->symbols);
-	struct map indexes = { 0 };
+	struct wanted wanted;
 	struct object object;
 	struct event ev;
+	uint64_t key;
 	int got = 0;
 
 	for (size_t i = 0; i < count; i++)
 		for (uint8_t e = 0; e < findings_at(f, i)->events; e++)
 			want(n, &findings_at(f, i)->event[e]);
+	wanted_init(&wanted, &n->events);
 	if (n->left > 0)
 		got = reader_rewind(n->reader, err);
 	while (n->left > 0 && got >= 0 && (got = reader_next(n->reader, &ev, err)) > 0) {
-		uint64_t key = (uint64_t)ev.thread << 44 | (*map_put(&indexes, ev.thread, NULL))++;
-		bool has = objects_step(objects, &ev, &object);
-		uint64_t *at = map_find(&n->events, key);
+		bool is_wanted = wanted_next(&wanted, ev.thread, &key);
+		bool has = objects_step(objects, &ev, is_wanted ? &object : NULL);
+		uint64_t *at = is_wanted ? map_find(&n->events, key) : NULL;
 
 		if (at && !*at)
 			learn(n, objects, &ev, has ? &object : NULL,
 			      (uint32_t)*map_find(&n->sets, key), at);
 	}
-	map_free(&indexes);
+	free(wanted.keys);
+	free(wanted.turns);
 	objects_free(objects);
 	return got < 0 ? -1 : 0;
 }

@@ -256,7 +256,7 @@ bool objects_step(struct objects *o, const struct event *ev, struct object *out)
 		allocate(o, &o->mappings, ev);
 	else if (ev->kind == TRACE_THREAD_START)
 		start_thread(o, ev);
-	if (known)
+	if (known && out)
 		find(o, ev->addr, ev->size, out);
 	if (ev->kind == TRACE_FREE)
 		release(o, ev);

@@ -51,7 +51,7 @@ void objects_free(struct objects *o);
 
 /*
  * The next event; says what its address is: for malloc the new block, for free
- * the one that goes. False if the kind has no address in memory.
+ * the one that goes. False if the kind has no address in memory. `out` may be NULL: nobody asks.
  */
 bool objects_step(struct objects *o, const struct event *ev, struct object *out);
 
