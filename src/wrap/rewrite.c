@@ -33,7 +33,10 @@ static void add_linker(struct args *a, const char *word)
 	args_add(a, word);
 }
 
-/* A read followed by a write of the same place stays a read: atomicity needs both. */
+/*
+ * A read followed by a write of the same place stays a read: atomicity needs both. clang's pass has no hooks for more than
+ * 16 bytes and passes over such accesses without a word, so the vectoriser must not make any.
+ */
 void rewrite_clang_instrumentation(const struct scan *s, struct args *out)
 {
 	add_xclang(out, "-fsanitize=thread");
@@ -41,6 +44,9 @@ void rewrite_clang_instrumentation(const struct scan *s, struct args *out)
 	add_xclang(out, "-tsan-instrument-read-before-write=1");
 	add_xclang(out, "-mllvm");
 	add_xclang(out, "-tsan-distinguish-volatile=1");
+	add_xclang(out, "-mllvm");
+	add_xclang(out, "-enable-interleaved-mem-accesses=false");
+	add_xclang(out, "-mprefer-vector-width=128");
 	for (size_t i = 0; i < s->ignorelists.count; i++)
 		add_xclang(out, s->ignorelists.v[i]);
 }

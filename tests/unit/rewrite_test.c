@@ -18,7 +18,8 @@ static struct compiler_home home = { "/L", "/X", "/I" };
 #define GCC_END " -specs=/L/snarl-gcc.specs"
 #define CLANG_TSAN                                                                          \
 	"-Xclang -fsanitize=thread -Xclang -mllvm -Xclang -tsan-instrument-read-before-write=1 " \
-	"-Xclang -mllvm -Xclang -tsan-distinguish-volatile=1 "
+	"-Xclang -mllvm -Xclang -tsan-distinguish-volatile=1 " \
+	"-Xclang -mllvm -Xclang -enable-interleaved-mem-accesses=false -Xclang -mprefer-vector-width=128 "
 #define CLANG_HOOKS CLANG_TSAN "-fno-unroll-loops "
 #define CLANG_COMPILE CLANG_HOOKS "-g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as "
 #define RUNTIME "-Xlinker -u -Xlinker __tsan_init -Xlinker /L/libsnarlrt.a "
@@ -399,7 +400,8 @@ static void test_production(void **state)
 		   "-g -idirafter /I -B/X -fno-integrated-as a.c b.c -c -- c.c",
 		   "-g -idirafter /I -fno-integrated-as -Qunused-arguments +-fno-unroll-loops -w @a.c @b.c @c.c +-Xclang "
 		   "+-fsanitize=thread +-Xclang +-mllvm +-Xclang +-tsan-instrument-read-before-write=1 "
-		   "+-Xclang +-mllvm +-Xclang +-tsan-distinguish-volatile=1");
+		   "+-Xclang +-mllvm +-Xclang +-tsan-distinguish-volatile=1 "
+		   "+-Xclang +-mllvm +-Xclang +-enable-interleaved-mem-accesses=false +-Xclang +-mprefer-vector-width=128");
 	assert_int_equal(run(COMPILER_GCC, false, "--production -flto=auto -c a.c", &out, &err), -1);
 	assert_string_equal(err.text, "-flto=auto cannot be combined with --production, which compiles each "
 			    "file twice: remove one of them");
