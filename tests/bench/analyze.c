@@ -3,6 +3,7 @@
  *
  *   analyze DIR FIRST LAST SHAPES [ANALYSIS…]	traces of 10^FIRST … 10^LAST events, made in DIR
  *   analyze make SHAPE EVENTS FILE		one of the traces
+ *   analyze trace FILE NAME - [ANALYSIS…]	any trace
  *
  * What is asked is speed; the findings, which stay as few as the sites, show that the
  * work was done.
@@ -116,6 +117,28 @@ static bool in_list(const char *name, const char *list)
 	return !*list;
 }
 
+static void run_lines(char traces[SIZES][4096], int count, int argc, char **argv)
+{
+	puts("  growth  findings");
+	print_line("(reading)", traces, count, NULL, false);
+	for (size_t i = 0; analyses[i]; i++)
+		if (asked_for(analyses[i]->name, argc, argv))
+			print_line(analyses[i]->name, traces, count, analyses[i], false);
+	if (asked_for("all", argc, argv))
+		print_line("all", traces, count, NULL, true);
+	puts("");
+}
+
+static void run_trace(const char *path, const char *name, int argc, char **argv)
+{
+	static char traces[SIZES][4096];
+
+	snprintf(traces[0], sizeof(traces[0]), "%s", path);
+	printf("%s: recorded, %.1f million events\n  %-14s       M/s    MiB", name,
+	       (double)in_child(path, NULL, false).events / 1e6, "analysis");
+	run_lines(traces, 1, argc, argv);
+}
+
 static void run_shape(const struct shape *shape, const char *dir, int from, int to, int argc,
 		      char **argv)
 {
@@ -133,14 +156,7 @@ static void run_shape(const struct shape *shape, const char *dir, int from, int 
 		make(traces[count], shape, events);
 		printf("  10^%d M/s    MiB" + (power > 9), power);
 	}
-	puts("  growth  findings");
-	print_line("(reading)", traces, count, NULL, false);
-	for (size_t i = 0; analyses[i]; i++)
-		if (asked_for(analyses[i]->name, argc, argv))
-			print_line(analyses[i]->name, traces, count, analyses[i], false);
-	if (asked_for("all", argc, argv))
-		print_line("all", traces, count, NULL, true);
-	puts("");
+	run_lines(traces, count, argc, argv);
 	while (count > 0)
 		unlink(traces[--count]);
 }
@@ -157,6 +173,10 @@ int main(int argc, char **argv)
 			return 2;
 		}
 		make(argv[4], s, strtoull(argv[3], NULL, 10));
+		return 0;
+	}
+	if (argc >= 5 && strcmp(argv[1], "trace") == 0) {
+		run_trace(argv[2], argv[3], argc, argv);
 		return 0;
 	}
 	if (argc < 5) {
