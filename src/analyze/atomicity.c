@@ -437,7 +437,6 @@ static void atomicity_access(struct atomicity *a, const struct event *ev, const 
 	t.view = view;
 	t.what = (struct history_what){ .pc = ev->pc, .lockset = view->lockset, .kind = ev->kind,
 					.access = (uint8_t)access };
-	history_what_soon(&a->history, &t.what);
 	t.here = moments_here(a->moments, view);
 	for (unsigned n = 0; left > 0; n++) {
 		if (n == RANGE_MAX) {

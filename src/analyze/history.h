@@ -42,6 +42,7 @@ struct history_what {
 	uint8_t access;		/* enum access */
 	bool own;		/* reads what the thread wrote since it took its locks */
 	uint32_t core;		/* its number with the lockset's core (locks.h); history_what() sets it */
+	uint32_t next;		/* the number that was asked for after it the last time */
 };
 
 /* Where a number is found. Addresses have 48 bits. */
@@ -199,6 +200,7 @@ struct history {
 	size_t unit_count, unit_room, unit_limit;
 	uint32_t free_units[16];	/* linked, by kind and size */
 	struct history_what *whats;	/* 0 is none */
+	uint32_t what_last;		/* asked for */
 	size_t what_count, what_capacity;
 	struct history_named *what_table;	/* by hash */
 	size_t what_size;		/* a power of two */
@@ -248,29 +250,17 @@ static inline uint64_t history_what_key(const struct history_what *what)
 	return what->pc << 16 | (uint32_t)what->kind << 1 | what->own;
 }
 
-/*
- * Numbers of locksets are side by side, and so have to be spread first. What differs in `own` alone
- * is side by side, so that it can be asked for before that is known.
- */
+/* Numbers of locksets are side by side, and so have to be spread first. */
 static inline uint64_t history_what_hash(uint64_t key, uint32_t lockset)
 {
-	return history_mix(key >> 1, lockset * 0x9e3779b97f4a7c15ull) ^ (key & 1);
+	return history_mix(key, lockset * 0x9e3779b97f4a7c15ull);
 }
 
 /* For history_what() and history_note.c: history_names.c. */
 uint32_t history_name(struct history *h, const struct history_what *what);
 uint32_t history_shape(struct history *h, const struct history_like *like);
 
-/* It will be asked for. */
-static inline void history_what_soon(const struct history *h, const struct history_what *what)
-{
-	uint64_t hash = history_what_hash(history_what_key(what), what->lockset);
-
-	__builtin_prefetch(&h->what_table[hash & (h->what_size - 1)]);
-}
-
-/* The number of `what`. */
-static inline uint32_t history_what(struct history *h, const struct history_what *what)
+static inline uint32_t history_what_find(struct history *h, const struct history_what *what)
 {
 	uint64_t key = history_what_key(what), hash = history_what_hash(key, what->lockset);
 	const struct history_named *n = &h->what_table[hash & (h->what_size - 1)];
@@ -282,6 +272,24 @@ static inline uint32_t history_what(struct history *h, const struct history_what
 	if (n->key == key && n->lockset == what->lockset)
 		return n->number;
 	return history_name(h, what);
+}
+
+/*
+ * The number of `what`. Where locksets are many the table is large and cold. What a critical section does it mostly does in
+ * the same order, under the same numbers, which are side by side as they were given.
+ */
+static inline uint32_t history_what(struct history *h, const struct history_what *what)
+{
+	uint32_t before = h->what_last, guess = h->whats[before].next;
+	const struct history_what *w = &h->whats[guess];
+
+	if (__builtin_expect(w->pc != what->pc || w->lockset != what->lockset || w->kind != what->kind ||
+			     w->own != what->own, 0)) {
+		guess = history_what_find(h, what);
+		h->whats[before].next = guess;
+	}
+	h->what_last = guess;
+	return guess;
 }
 
 /*
