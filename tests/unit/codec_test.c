@@ -420,10 +420,11 @@ static void test_check_sum(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(data); i++)
-		data[i] = (uint8_t)(i * 7);
+		data[i] = (uint8_t)next_random();
 	for (size_t size = 0; size < sizeof(data); size++) {
 		uint32_t check = trace_check(data, size);
 
+		assert_int_equal(check, slow_check(data, size));
 		for (size_t i = 0; i < size; i++) {
 			data[i] ^= 1;
 			assert_int_not_equal(trace_check(data, size), check);
