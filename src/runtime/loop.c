@@ -8,6 +8,7 @@
 
 #define LONGEST (LOOP_USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
 #define FRAMES 8u		/* calls that may have to be told first */
+#define AT_ONCE 64u		/* turns whose shadow is scanned before it is asked whether it is mixed */
 #define EACH 0x0001000100010001ull	/* times a value of the shadow: that of four granules */
 
 /* What memory may be, a bit each. */
@@ -90,14 +91,32 @@ static inline bool is_mixed(unsigned found)
 	return found & PRIVATE && found & SHARED;
 }
 
-/* Memory with gaps, turn by turn; not to the end if it is mixed. */
-static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t stride, uint64_t turns,
+/* As many turns as are all the same value, some at a time: `block` of them in 16 bytes of shadow. */
+static uint64_t scan_turns(uint64_t addr, uint64_t stride, uint64_t turns, uint64_t four, uint64_t mask)
+{
+	unsigned block = stride == 16 ? 4 : 2, some = AT_ONCE;
+	uint64_t done = 0;
+
+	if (stride == 16)
+		mask |= mask << 32;
+	while (turns - done >= block) {
+		if (turns - done < some)
+			some = (unsigned)(turns - done) & -block;
+		if (!snarlrt_loop_scan(shadow_at(addr + done * stride), some / block, four, mask))
+			break;
+		done += some;
+	}
+	return done;
+}
+
+/* Memory with gaps, turn by turn, up to where it is mixed: so many turns are left. */
+static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t stride, uint64_t *turns,
 						     unsigned size, uint16_t own)
 {
 	/* Whether each turn's is in one granule, 16 bytes in two. */
 	bool aligned = ((addr | stride) & (size < 8 ? size - 1 : 7)) == 0;
-	uint64_t last = addr + (turns - 1) * stride + size - 1, mask = size > 8 ? 0xffffffff : 0xffff, each;
-	unsigned found = 0, kind;
+	uint64_t last = addr + (*turns - 1) * stride + size - 1, mask = size > 8 ? 0xffffffff : 0xffff, each, t = 0;
+	unsigned found = 0, kind, now;
 	uint16_t value;
 
 	/* Few enough turns for others not to overflow. */
@@ -107,35 +126,51 @@ static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t str
 	each = value * EACH & mask;
 	kind = kind_of(value, own);
 	/* Pairs of eight bytes, or of 16: many at once. */
-	if (aligned && turns >= 8 && (stride == 16 || stride == 32) && kind) {
-		unsigned block = stride == 16 ? 4 : 2;	/* turns */
+	if (aligned && *turns >= 8 && (stride == 16 || stride == 32) && kind)
+		t = scan_turns(addr, stride, *turns, value * EACH, mask);
+	if (t > 0)
+		found = kind;
+	for (addr += t * stride; t < *turns; t++, addr += stride) {
+		uint64_t seen = eight(shadow_at(addr)) & mask;
 
-		if (snarlrt_loop_scan(shadow_at(addr), turns / block, value * EACH, stride == 16 ? mask | mask << 32 : mask)) {
-			addr += turns / block * block * stride;
-			turns %= block;
-			found = kind;
+		if (seen != each) {
+			each = (uint16_t)seen * EACH & mask;
+			kind = kind_of((uint16_t)seen, own);
 		}
+		now = kind && aligned && seen == each ? kind : 1u << shadow_touch(addr, size);
+		if (is_mixed(found | now))
+			break;
+		found |= now;
 	}
-	for (; turns > 0 && !is_mixed(found); turns--, addr += stride) {
-		uint64_t now = eight(shadow_at(addr)) & mask;
-
-		if (now != each) {
-			each = (uint16_t)now * EACH & mask;
-			kind = kind_of((uint16_t)now, own);
-		}
-		if (kind && aligned && now == each)
-			found |= kind;
-		else
-			found |= 1u << shadow_touch(addr, size);
-	}
+	*turns = t;
 	return found;
 }
 
-/* What the memory is that an access has touched. What is nobody's becomes ours, what is others' shared. */
-static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint64_t stride, uint64_t turns,
+/* Memory without gaps, of more than one kind. */
+static __attribute__((noinline)) unsigned look_on(uint64_t first, uint64_t stride, uint64_t *turns, unsigned size)
+{
+	uint64_t all = (*turns - 1) * stride + size, some = all;
+	unsigned found;
+
+	if ((int64_t)stride < 0)
+		return shadow_touch_all(first + (*turns - 1) * stride, size - (*turns - 1) * stride);
+	found = shadow_touch_run(first, &some);
+	if (some == all)
+		return found;
+	if (some < size || stride == 0)
+		return PRIVATE | SHARED;
+	*turns = (some - size) / stride + 1;
+	return found;
+}
+
+/*
+ * What the memory is that an access has touched. What is nobody's becomes ours, what is others' shared. Where it is mixed
+ * only turns before that may be left; if not, it says so.
+ */
+static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint64_t stride, uint64_t *turns,
 							   unsigned size, uint16_t own)
 {
-	uint64_t low = first, high = first + (turns - 1) * stride;
+	uint64_t low = first, high = first + (*turns - 1) * stride;
 	uint16_t value;
 	unsigned kind;
 
@@ -152,18 +187,16 @@ static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint6
 	kind = kind_of(value, own);
 	if (likely(kind) && all_are(shadow_at(low), shadow_at(high), value * EACH))
 		return kind;
-	return shadow_touch_all(low, high - low + 1);
+	return look_on(first, stride, turns, size);
 }
 
 unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-		    const uint64_t *values, uint64_t from, uint64_t turns, uint32_t *undecided)
+		    const uint64_t *values, uint64_t from, uint64_t *turns, uint32_t *undecided)
 {
 	const struct loop_access *a = l->access, *end = a + l->accesses;
 	struct trace_record *r = group + 1;
 	uint8_t found_of[TRACE_LOOP_ACCESSES], *found_at = found_of;
-	unsigned count = 0;
-
-	*undecided = 0;
+	unsigned count = 0, open = 0;
 
 	for (; a < end; a++) {
 		uint64_t stride = loop_stride(a, values);
@@ -176,14 +209,14 @@ unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct 
 			continue;
 		if (found == UNKNOWN || is_mixed(found))
 			return LOOP_MIXED;
-		if (found & UNDECIDED)
-			*undecided += (uint32_t)turns;
+		open += (found & UNDECIDED) != 0;
 		r = trace_loop_put(r, first, stride, a->site);
 		count++;
 	}
+	*undecided = open * (uint32_t)*turns;
 	if (count == 0)
 		return 0;
-	trace_loop_head(group, turns, count);
+	trace_loop_head(group, *turns, count);
 	return (unsigned)(r - group);
 }
 
@@ -260,7 +293,7 @@ enum loop_done snarlrt_loop_tell(struct trace_record *group, struct trace_record
 enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 {
 	struct trace_record group[TRACE_LOOP_RECORDS];
-	uint64_t turns = loop_turns(l, values);
+	uint64_t turns = loop_turns(l, values), some = turns;
 	uint32_t undecided;
 	unsigned count;
 
@@ -268,8 +301,8 @@ enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
 		return LOOP_DONE;
 	if (!is_quiet(&__snarl_tls) || turns > TRACE_LOOP_TURNS)
 		return LOOP_SLOW;
-	count = loop_group(group, l, values, 0, turns, &undecided);
-	if (count == 0)
-		return LOOP_DONE;
-	return count == LOOP_MIXED ? LOOP_SLOW : tell(group, count, undecided);
+	count = loop_group(group, l, values, 0, &some, &undecided);
+	if (count == LOOP_MIXED || some != turns)
+		return LOOP_SLOW;
+	return count == 0 ? LOOP_DONE : tell(group, count, undecided);
 }

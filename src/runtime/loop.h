@@ -111,12 +111,13 @@ static inline uint16_t *loop_shadow(uint64_t addr)
 
 /*
  * Touches the memory that `turns` turns (at most TRACE_LOOP_TURNS), from turn `from` on, of
- * the accesses have touched, and makes a group of those where it is not private and cut. Returns
- * its records; 0 if there is nothing to tell, LOOP_MIXED if they have to be told in parts. So many accesses of the
+ * the accesses have touched, and makes a group of those where it is not private and cut. Where one of them comes from private
+ * to shared memory, or back, `turns` becomes those before that. Returns the group's
+ * records; 0 if there is nothing to tell, LOOP_MIXED if it is not known how many turns could be told at once. So many accesses of the
  * group may be undecided. The thread is one that records now.
  */
 SNARLRT_HIDDEN unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-				   const uint64_t *values, uint64_t from, uint64_t turns, uint32_t *undecided);
+				   const uint64_t *values, uint64_t from, uint64_t *turns, uint32_t *undecided);
 
 static inline uint32_t loop_events(const struct trace_record *group)
 {

@@ -24,21 +24,24 @@ static void append(struct snarlrt_thread *self, const struct trace_record *group
 	}
 }
 
-/* False: it has to be told in parts. */
-static bool tell_group(const struct loop *l, const uint64_t *values, uint64_t from, uint64_t turns)
+/* Of so many turns, how many were told, from the first one on; 0: it is not known how many could be at once. */
+static uint64_t tell_group(const struct loop *l, const uint64_t *values, uint64_t from, uint64_t turns)
 {
 	struct trace_record group[TRACE_LOOP_RECORDS];
 	struct snarlrt_thread *self = snarlrt_enter();
+	uint64_t some = turns;
 	uint32_t undecided;
 	unsigned count;
 
 	if (!self)
-		return true;
-	count = loop_group(group, l, values, from, turns, &undecided);
-	if (count != 0 && count != LOOP_MIXED)
+		return turns;
+	count = loop_group(group, l, values, from, &some, &undecided);
+	if (count == LOOP_MIXED || (some < turns && some < FEW))
+		some = 0;
+	else if (count != 0)
 		append(self, group, count, undecided);
 	snarlrt_leave(self);
-	return count != LOOP_MIXED;
+	return some;
 }
 
 /* One access after the other, as their hooks would have come. */
@@ -52,30 +55,32 @@ static void tell_each(const struct loop *l, const uint64_t *values, uint64_t fro
 		}
 }
 
-/* A loop over memory that is in part shared is one group up to there and another one from there on. */
-static void tell_turns(const struct loop *l, const uint64_t *values, uint64_t from, uint64_t turns)
-{
-	if (tell_group(l, values, from, turns))
-		return;
-	if (turns > FEW) {
-		tell_turns(l, values, from, turns / 2);
-		tell_turns(l, values, from + turns / 2, turns - turns / 2);
-		return;
-	}
-	tell_each(l, values, from, turns);
-}
-
+/*
+ * A loop over memory that is in part shared is one group up to there and another one from there on. The other accesses
+ * are looked at in all turns that are tried: not many more than will be told.
+ */
 void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 {
-	uint64_t turns, some;
+	uint64_t turns, told, most = TRACE_LOOP_TURNS;
 
 	if (!l) {
 		snarlrt_deliver_deferred(__snarl_tls.self);
 		return;
 	}
 	turns = loop_turns(l, values);
-	for (uint64_t from = 0; from < turns; from += some) {
-		some = turns - from < TRACE_LOOP_TURNS ? turns - from : TRACE_LOOP_TURNS;
-		tell_turns(l, values, from, some);
+	for (uint64_t from = 0; from < turns; from += told) {
+		uint64_t some = turns - from < most ? turns - from : most;
+
+		told = tell_group(l, values, from, some);
+		if (told == 0 && some <= FEW) {
+			tell_each(l, values, from, some);
+			told = some;
+		}
+		if (told < some)
+			most = 4 * told > FEW ? 4 * told : some / 4 > FEW ? some / 4 : FEW;
+		else
+			most *= 2;
+		if (most > TRACE_LOOP_TURNS)
+			most = TRACE_LOOP_TURNS;
 	}
 }

@@ -101,18 +101,43 @@ static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
 	return 0;
 }
 
-unsigned shadow_touch_all(uint64_t addr, uint64_t size)
+/* Up to memory that makes it private and shared, if `whole` is not said; `end` is where that begins. */
+static inline __attribute__((always_inline)) unsigned touch_run(uint64_t addr, uint64_t size, bool whole, uint16_t **end)
 {
 	const struct snarlrt_tls *tls = &__snarl_tls;
-	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size - 1);
+	uint16_t *s = shadow_of(addr), *last = shadow_of(addr + size - 1);
+	const unsigned mixed = 1u << SHADOW_DROP | 1u << SHADOW_KEEP;
 	unsigned found = 0;
 
-	while (s <= end) {
-		unsigned four = is_whole(s, end) ? touch_four(s, tls) : 0;
+	while (s <= last) {
+		unsigned four = is_whole(s, last) ? touch_four(s, tls) : 0;
+		unsigned now = four ? four : 1u << touch_granule(s, tls);
 
-		found |= four ? four : 1u << touch_granule(s, tls);
+		if (!whole && ((found | now) & mixed) == mixed)
+			break;
+		found |= now;
 		s += four ? 4 : 1;
 	}
+	*end = s;
+	return found;
+}
+
+unsigned shadow_touch_all(uint64_t addr, uint64_t size)
+{
+	uint16_t *end;
+
+	return touch_run(addr, size, true, &end);
+}
+
+unsigned shadow_touch_run(uint64_t addr, uint64_t *size)
+{
+	uint64_t behind;
+	uint16_t *end;
+	unsigned found = touch_run(addr, *size, false, &end);
+
+	behind = granule_of(end) * 8;
+	if (behind < addr + *size)
+		*size = behind - addr;
 	return found;
 }
 

@@ -59,6 +59,9 @@ SNARLRT_HIDDEN enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size);
  */
 SNARLRT_HIDDEN unsigned shadow_touch_all(uint64_t addr, uint64_t size);
 
+/* The same, up to where it would be both dropped and kept: the size becomes that of the memory before that. */
+SNARLRT_HIDDEN unsigned shadow_touch_run(uint64_t addr, uint64_t *size);
+
 /* Makes each granule of it, which nobody else may know yet, `value`. */
 SNARLRT_HIDDEN void shadow_fill(uint64_t addr, uint64_t size, uint16_t value);
 

@@ -224,6 +224,19 @@ static void in_thread(void *routine(void *), void *arg)
 		exit(3);
 }
 
+/* Over all of `late`, in more turns than a group has, with some before they come to be shared and many. */
+static unsigned long_ones(void)
+{
+	float *floats = (float *)late;
+
+	smooth(floats + 1, floats + 2, SIZE / 4 - 4);
+	rotate((struct pair *)late, (const struct pair *)late + 90, SIZE / 16 - 90);
+	row((double *)late + 75, (const double *)late, (const double *)late, SIZE / 8 - 75);
+	back((struct record *)late, (const double *)late, SIZE / (long)sizeof(struct record));
+	column((struct pair *)late, (const struct pair *)late, 20, SIZE / 16 / 20);
+	return bytes((unsigned char *)late, (const unsigned char *)late + 320, SIZE - 320);
+}
+
 /* All of `late` is cut, then some of it is shared. */
 static void *mixed(void *arg)
 {
@@ -235,6 +248,7 @@ static void *mixed(void *arg)
 	in_thread(touch_late, NULL);
 	for (int i = 0; i < 3000; i++)
 		*sum += one(&seed, late);
+	*sum += long_ones();
 	return NULL;
 }
 
