@@ -135,10 +135,9 @@ static bool enough(struct atomicity *a, uint32_t shape, uint32_t what, struct ve
  * not told often enough: then what is pruned counts by kind, once. `shown`: the trace may
  * show another thread within the pair.
  */
-static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
+static bool none_among(struct atomicity *a, struct history_kinds *kinds, uint32_t shape,
 		       uint32_t what, bool shown, struct findings *out)
 {
-	struct history_kinds *kinds;
 	uint64_t pruned[PRUNE_REASONS] = { 0 };
 	bool pair = shape != 0;
 	const uint32_t *list;
@@ -146,9 +145,6 @@ static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32
 	uint8_t *done;
 	unsigned i;
 
-	kinds = history_kinds_here(&a->history, c);
-	if (!kinds)
-		return false;
 	shape = a->history.shapes[shape].core;
 	what = a->history.whats[what].core;
 	done = done_of(kinds, pair, pair ? shape : what);
@@ -170,6 +166,15 @@ static bool none_meets(struct atomicity *a, const struct history_cell *c, uint32
 		a->pruned[k] += pruned[k];
 	*done = i > *done ? (uint8_t)i : *done;
 	return i == kinds->count[!pair];
+}
+
+/* Where threads are few, it is not asked. */
+static inline bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
+			      uint32_t what, bool shown, struct findings *out)
+{
+	struct history_kinds *kinds = history_kinds_here(&a->history, c);
+
+	return kinds && none_among(a, kinds, shape, what, shown, out);
 }
 
 /* With all that other threads did to the location. */

@@ -389,7 +389,8 @@ size_t history_others(struct history *h, const struct history_cell *cell, uint8_
 		c = history_cell(h, b, g);
 		if (h->blocks[b].thread == thread || !(c->bytes & bytes))
 			continue;
-		h->others = xgrow(h->others, count, &h->other_capacity, sizeof(*h->others));
+		if (count == h->other_capacity)
+			h->others = xgrow(h->others, count, &h->other_capacity, sizeof(*h->others));
 		h->others[count++] = c;
 	}
 	for (size_t k = 1; count <= SORTED && k < count; k++) {

@@ -102,8 +102,6 @@ struct history_kinds *history_kinds(struct history *h, const struct history_cell
 	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
 	uint32_t *place = &history_share(h, h->here.share, g)->kinds;
 
-	if (h->blocks[h->blocks[block].ring].crowd < HISTORY_CROWD)
-		return NULL;
 	begin(h, place, block, g);
 	return kinds_at(h, *place)->count[0] == HISTORY_UNKNOWN ? NULL : kinds_at(h, *place);
 }

@@ -195,6 +195,8 @@ static inline struct history_kinds *history_kinds_here(struct history *h, const 
 	if (!h->here.share)
 		return NULL;
 	place = history_share(h, h->here.share, history_granule_of(h, c))->kinds;
+	if (!place && h->blocks[h->blocks[h->here.block].ring].crowd < HISTORY_CROWD)
+		return NULL;
 	if (!place)
 		return history_kinds(h, c);
 	k = unit_at(h, place);
