@@ -127,18 +127,28 @@ static __attribute__((noinline)) bool see_any(struct look *l, unsigned mark, uin
 }
 
 /* Most go to a granule of the page where the one before went. */
-static bool see(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+static inline bool see_one(struct look *l, unsigned thread, unsigned kind, uint64_t addr, uint64_t size)
 {
-	unsigned access = access_of(kind), mark = thread < MANY ? thread : MANY;
-	struct look *l = ctx;
+	unsigned access = access_of(kind), mark = thread | (access & ACCESS_WRITE ? WRITTEN : 0);
 
 	if (!access)
 		return true;
-	mark |= access & ACCESS_WRITE ? WRITTEN : 0;
 	if (__builtin_expect(l->key != alone_key(addr / 8) || size - 1 > 7 - addr % 8 || l->left == 1, 0))
 		return see_any(l, mark, addr, size);
 	l->fought += touch_page(l, addr / 8, mark);
 	l->left--;
+	return true;
+}
+
+static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count, uint64_t size)
+{
+	const struct trace_record *end = r + count;
+
+	thread = thread < MANY ? thread : MANY;
+	for (; r < end; r++)
+		if (!see_one(ctx, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
+			     size ? size : trace_site_size(r->site)))
+			return false;
 	return true;
 }
 

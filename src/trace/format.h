@@ -67,6 +67,11 @@ static inline unsigned trace_site_kind(uint64_t site)
 #define TRACE_ORDER_SHIFT 3	/* atomics: __ATOMIC_RELAXED.. in bits 3..5 */
 #define TRACE_ORDER_MASK 0x07u	/* a CAS keeps its failure order in the result bits of addr */
 
+static inline uint64_t trace_site_size(uint64_t site)
+{
+	return 1ull << (site >> 56 & TRACE_SIZE_MASK);
+}
+
 /*
  * Results. What acquires is noted when it is over, with its result; an error
  * means it was not acquired, but EOWNERDEAD (a robust mutex: held) and any of

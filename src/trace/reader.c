@@ -349,12 +349,15 @@ int reader_rewind(struct reader *r, struct err *err)
 
 static int accesses_of_text(struct reader *r, reader_access *fn, void *ctx, struct err *err)
 {
+	struct trace_record one;
 	struct event ev;
 	int got;
 
-	while ((got = reader_next(r, &ev, err)) > 0)
-		if (ev.size && !fn(ctx, ev.thread, ev.kind, ev.addr, ev.size))
+	while ((got = reader_next(r, &ev, err)) > 0) {
+		one = (struct trace_record){ ev.addr, TRACE_SITE(ev.kind, ev.detail, ev.pc) };
+		if (ev.size && !fn(ctx, ev.thread, &one, 1, ev.size))
 			return 0;
+	}
 	return got;
 }
 

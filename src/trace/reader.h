@@ -80,8 +80,12 @@ void reader_leave_out_values(struct reader *r);
  * thread: far sooner than reading all events. Threads take turns, so that a part of it shows
  * what the whole is like; fn says false when it has seen enough. Afterwards the first event is
  * next. -1 if damaged, maybe after some were told of.
+ *
+ * Several of a thread are told of at once, as the trace has them, each with the size that its site
+ * says; if `size` is not 0, then one of that size.
  */
-typedef bool reader_access(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size);
+typedef bool reader_access(void *ctx, uint32_t thread, const struct trace_record *list, size_t count,
+			   uint64_t size);
 int reader_accesses(struct reader *r, reader_access *fn, void *ctx, struct err *err);
 
 /* Start again from the first event. */

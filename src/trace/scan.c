@@ -25,23 +25,38 @@ struct scan {
 	bool enough;		/* fn said so */
 };
 
-static inline bool tell_sized(const struct scan *s, const struct trace_record *r)
+static inline bool tell(const struct scan *s, const struct trace_record *list, size_t count)
 {
-	return s->fn(s->ctx, s->thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
-		     1ull << (r->site >> 56 & TRACE_SIZE_MASK));
+	return s->fn(s->ctx, s->thread, list, count, 0);
 }
 
 /* A record with its extra ones. False: that was enough. */
-static inline bool tell(const struct scan *s, const struct trace_record *r)
+static inline bool tell_other(const struct scan *s, const struct trace_record *r)
 {
 	unsigned kind = trace_site_kind(r->site);
 
 	if (kind_has_size(kind))
-		return tell_sized(s, r);
+		return tell(s, r, 1);
 	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
-		return !r[1].site ||
-		       s->fn(s->ctx, s->thread, kind, r->addr & TRACE_ADDR_MASK, r[1].site);
+		return !r[1].site || s->fn(s->ctx, s->thread, r, 1, r[1].site);
 	return true;
+}
+
+_Static_assert(TRACE_WRITE == TRACE_READ + 1, "is_plain() relies on it");
+
+static inline bool is_plain(const struct trace_record *r)
+{
+	return trace_site_kind(r->site) - TRACE_READ <= 1u;
+}
+
+/* So many in a row are plain accesses. */
+static inline size_t run_of(const struct trace_record *r, const struct trace_record *end)
+{
+	const struct trace_record *first = r;
+
+	while (r < end && is_plain(r))
+		r++;
+	return (size_t)(r - first);
 }
 
 static bool tell_loop(struct scan *s, const struct trace_record *head)
@@ -51,7 +66,7 @@ static bool tell_loop(struct scan *s, const struct trace_record *head)
 	trace_loop_begin(&s->loop, head);
 	while (s->loop.turns) {
 		turn = trace_loop_next(&s->loop);
-		if (!tell_sized(s, &turn))
+		if (!tell(s, &turn, 1))
 			return false;
 	}
 	return true;
@@ -63,10 +78,7 @@ static bool tell_bunch(struct scan *s, const struct trace_record *r, bool *known
 	int count = bunches_expand(&s->idx->bunches, r, s->told, s->bunch);
 
 	*known = count >= 0 || s->idx->lossy;
-	for (int i = 0; i < count; i++)
-		if (!tell_sized(s, &s->bunch[i]))
-			return false;
-	return *known;
+	return (count <= 0 || tell(s, s->bunch, (size_t)count)) && *known;
 }
 
 /* Returns how many of the records were told of: all, or those before one of which not all is here. */
@@ -76,10 +88,14 @@ static size_t tell_all(struct scan *s, size_t count)
 	bool known = true;
 	size_t size;
 
-	while (r < end) {
+	while (r < end && !s->enough && known) {
 		unsigned kind = trace_site_kind(r->site), records = 1 + trace_extra(kind);
 
-		if (kind == TRACE_LOOP) {
+		size = run_of(r, end);
+		if (size) {
+			s->enough = !tell(s, r, size);
+			r += size;
+		} else if (kind == TRACE_LOOP) {
 			size = trace_loop_size(r, (size_t)(end - r));
 			s->expanded += r->addr * trace_loop_accesses(r);
 			if (!size || s->expanded > TRACE_LOOP_EVENTS)
@@ -92,11 +108,9 @@ static size_t tell_all(struct scan *s, size_t count)
 		} else {
 			if (records > 1 || kind == TRACE_STAMP)
 				s->told = r[records > 1].addr;
-			s->enough = !tell(s, r);
+			s->enough = !tell_other(s, r);
 			r += records;
 		}
-		if (s->enough || !known)
-			break;
 	}
 	return (size_t)(r - s->records);
 }

@@ -84,13 +84,23 @@ struct fuzz_sum {
 	long count;
 };
 
-static bool fuzz_add(void *ctx, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+static void fuzz_add(struct fuzz_sum *s, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
 {
-	struct fuzz_sum *s = ctx;
 	uint64_t hash = (addr * 0x9e3779b97f4a7c15ull ^ size) * 0xd6e8feb86659fd93ull;
 
 	s->sum += (hash ^ ((uint64_t)thread << 8 | kind)) * 0x9e3779b97f4a7c15ull;
-	return ++s->count < FUZZ_MAX_READ;
+	s->count++;
+}
+
+static bool fuzz_access(void *ctx, uint32_t thread, const struct trace_record *list, size_t count,
+			uint64_t size)
+{
+	struct fuzz_sum *s = ctx;
+
+	for (const struct trace_record *r = list; r < list + count; r++)
+		fuzz_add(s, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
+			 size ? size : trace_site_size(r->site));
+	return s->count < FUZZ_MAX_READ;
 }
 
 /* Accesses without order: those of the events, of which there are `n`, -1: it is damaged. */
@@ -99,7 +109,7 @@ static void fuzz_accesses(struct reader *r, long n)
 	struct fuzz_sum events = { 0 }, accesses = { 0 };
 	struct event ev;
 	struct err err;
-	int got = reader_accesses(r, fuzz_add, &accesses, &err);
+	int got = reader_accesses(r, fuzz_access, &accesses, &err);
 
 	if (n < 0 || n == FUZZ_MAX_READ)
 		return;
