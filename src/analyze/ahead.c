@@ -19,7 +19,8 @@ void ahead_open(struct ahead *a, const struct reader *trace, const struct alone 
 
 	while (which[count])
 		count++;
-	*a = (struct ahead){ .got = 1, .alone = alone, .skip_alone = true, .skip_settled = true,
+	*a = (struct ahead){ .got = 1, .skip_alone = true, .skip_settled = true,
+			     .alone = alone && alone->page_count ? alone : NULL,
 			     .handed = alone && alone->loose != alone->shared,
 			     .total = ahead_is_total(trace) };
 	a->soon = xcalloc(count + 1, sizeof(*a->soon));
@@ -56,17 +57,6 @@ static bool pass_over(struct ahead *a, const struct event *ev)
 	return true;
 }
 
-/* The event is to be delivered. */
-static inline void keep(struct ahead *a, struct ahead_event *e)
-{
-	a->read++;
-	e->passed = 0;
-	if (e->ev.thread < a->threads) {
-		e->passed = a->passed[e->ev.thread];
-		a->passed[e->ev.thread] = 0;
-	}
-}
-
 static __attribute__((noinline)) void turn_to(struct ahead *a, uint64_t key)
 {
 	const struct alone_slot *s = alone_slot(a->alone, key);
@@ -89,32 +79,62 @@ static inline bool is_all(struct ahead *a, const struct alone_bits *bits, const 
 	return alone_all(a->alone, bits, ev);
 }
 
+/* What is known of an access; false if nobody wants it. */
+static inline bool look_at(struct ahead *a, const struct event *ev, struct ahead_mark *mark)
+{
+	a->accesses++;
+	if (a->alone) {
+		mark->settled = is_all(a, a->alone->loose, ev);
+		mark->alone = mark->settled && a->asks_alone &&
+			      (!a->handed || is_all(a, a->alone->shared, ev));
+		if (((mark->settled && a->skip_settled) || (mark->alone && a->skip_alone)) &&
+		    pass_over(a, ev))
+			return false;
+	}
+	for (size_t i = 0; a->soon[i]; i++)
+		if (!mark->settled || !a->soon[i]->skips_settled)
+			a->soon[i]->soon(a->soon_states[i], ev);
+	return true;
+}
+
+/* Those of `count` events that are wanted stay, side by side. */
+static inline void keep(struct ahead *a, struct event *from, unsigned count)
+{
+	struct event *to = from;
+
+	for (struct event *ev = from; ev < from + count; ev++) {
+		struct ahead_mark *mark = &a->marks[a->read % AHEAD_RING];
+
+		spins_translate(&a->spins, ev);
+		a->events++;
+		if (a->total)
+			ev->time = a->events;
+		mark->alone = mark->settled = false;
+		if (access_of(ev->kind) && !look_at(a, ev, mark))
+			continue;
+		mark->passed = 0;
+		if (ev->thread < a->threads) {
+			mark->passed = a->passed[ev->thread];
+			a->passed[ev->thread] = 0;
+		}
+		if (to != ev)
+			*to = *ev;
+		to++;
+		a->read++;
+	}
+}
+
 void ahead_fill(struct ahead *a, struct reader *trace)
 {
 	size_t end = a->done + a->distance + AHEAD_BATCH;
 
 	while (a->read < end) {
-		struct ahead_event *e = &a->ring[a->read % AHEAD_RING];
+		size_t at = a->read % AHEAD_RING, room = end - a->read;
 
-		if (a->got <= 0 || (a->got = reader_next(trace, &e->ev, &a->err)) <= 0)
+		if (room > AHEAD_RING - at)
+			room = AHEAD_RING - at;
+		if (a->got <= 0 || (a->got = reader_some(trace, &a->ring[at], (unsigned)room, &a->err)) <= 0)
 			return;
-		spins_translate(&a->spins, &e->ev);
-		a->events++;
-		if (a->total)
-			e->ev.time = a->events;
-		e->alone = e->settled = false;
-		if (access_of(e->ev.kind)) {
-			a->accesses++;
-			e->settled = a->alone && is_all(a, a->alone->loose, &e->ev);
-			e->alone = e->settled && a->asks_alone &&
-				   (!a->handed || is_all(a, a->alone->shared, &e->ev));
-			if (((e->settled && a->skip_settled) || (e->alone && a->skip_alone)) &&
-			    pass_over(a, &e->ev))
-				continue;
-			for (size_t i = 0; a->soon[i]; i++)
-				if (!e->settled || !a->soon[i]->skips_settled)
-					a->soon[i]->soon(a->soon_states[i], &e->ev);
-		}
-		keep(a, e);
+		keep(a, &a->ring[at], (unsigned)a->got);
 	}
 }

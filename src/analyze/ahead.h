@@ -9,17 +9,18 @@
 #include "analyze/analysis.h"
 #include "analyze/spins.h"
 
-#define AHEAD_BATCH 8u	/* events read at once */
+#define AHEAD_BATCH 24u	/* events read at once */
 #define AHEAD_RING 64u	/* a power of two, not below ANALYSIS_AHEAD + AHEAD_BATCH */
 
-struct ahead_event {
-	struct event ev;
-	bool alone, settled;	/* an access, and alone.h says so, if somebody asks */
+/* Of an event. */
+struct ahead_mark {
 	uint64_t passed;	/* plain accesses of its thread before it that nobody wants */
+	bool alone, settled;	/* an access, and alone.h says so, if somebody asks */
 };
 
 struct ahead {
-	struct ahead_event ring[AHEAD_RING];
+	struct event ring[AHEAD_RING];
+	struct ahead_mark marks[AHEAD_RING];
 	size_t read, done;
 	size_t distance;	/* so many are read before one is delivered */
 	uint64_t events, accesses;	/* read so far, with those passed over */
@@ -27,7 +28,7 @@ struct ahead {
 	struct err err;		/* if that is -1 */
 	const struct analysis **soon;	/* those who want to know, NULL ends it */
 	void **soon_states;
-	const struct alone *alone;	/* NULL: nobody asks */
+	const struct alone *alone;	/* NULL: nobody asks, or nothing is */
 	uint64_t key;		/* of the page that was asked for last, and its; ALONE_NONE: there is none */
 	uint32_t page;
 	bool asks_alone;
@@ -53,12 +54,16 @@ void ahead_close(struct ahead *a);
 /* For ahead_next(). */
 void ahead_fill(struct ahead *a, struct reader *trace);
 
-/* The next event; NULL at the end, a->got says which. */
-static inline const struct ahead_event *ahead_next(struct ahead *a, struct reader *trace)
+/* The next event, *mark is of it; NULL at the end, a->got says which. */
+static inline const struct event *ahead_next(struct ahead *a, struct reader *trace,
+					     const struct ahead_mark **mark)
 {
 	if (a->read <= a->done + a->distance)
 		ahead_fill(a, trace);
-	return a->read == a->done ? NULL : &a->ring[a->done++ % AHEAD_RING];
+	if (a->read == a->done)
+		return NULL;
+	*mark = &a->marks[a->done % AHEAD_RING];
+	return &a->ring[a->done++ % AHEAD_RING];
 }
 
 #endif

@@ -51,28 +51,27 @@ static int first_pass(struct reader *trace, const struct alone *alone,
 		      const struct analysis *const *which, void **states, struct track *track,
 		      struct findings *out, struct analysis_stats *stats, struct err *err)
 {
-	const struct ahead_event *next;
+	const struct ahead_mark *mark;
+	const struct event *ev;
 	const struct view *view;
 	struct ahead ahead;
 	int got = 0;
 
 	ahead_open(&ahead, trace, alone, which, states);
-	while ((next = ahead_next(&ahead, trace))) {
-		const struct event *ev = &next->ev;
-
-		if (next->passed)
-			track_pass(track, ev->thread, next->passed);
-		view = track_before(track, ev);
+	while ((ev = ahead_next(&ahead, trace, &mark))) {
+		if (mark->passed)
+			track_pass(track, ev->thread, mark->passed);
+		view = track_view(track, ev);
 		if (!view) {
 			got = err_set(err, "thread %u: more threads than can be analysed (%u)",
 				      ev->thread, TRACK_MAX_THREADS);
 			break;
 		}
-		track->view.alone = next->alone;
-		track->view.settled = next->settled;
+		track->view.alone = mark->alone;
+		track->view.settled = mark->settled;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
-		track_after(track, ev);
+		track_done(track, ev);
 	}
 	stats->events = ahead.events;
 	stats->accesses = ahead.accesses;

@@ -292,10 +292,11 @@ static uint32_t ignored(const struct track_thread *self)
 	return (self->ignoring[0] > 0) | (self->ignoring[1] > 0) << 1 | (self->ignoring[2] > 0) << 2;
 }
 
-static void view_fill(struct track *t, const struct track_thread *self)
+static void view_fill(struct track *t, struct track_thread *self)
 {
 	struct view *v = &t->view;
 
+	t->self = self;
 	v->thread = self->id;
 	v->strong = &self->clocks.at[CLOCK_STRONG];
 	v->order = &self->clocks.at[CLOCK_ORDER];
@@ -314,15 +315,25 @@ static void view_fill(struct track *t, const struct track_thread *self)
 	v->ignore = ignored(self);
 }
 
-static bool plain(const struct event *ev)
-{
-	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
-}
-
 /* All that such an event changes is which locks are held, and what comes of that. */
 static bool only_locks(const struct event *ev)
 {
 	return ev->kind == TRACE_MUTEX_LOCK || ev->kind == TRACE_MUTEX_UNLOCK;
+}
+
+/* All else is as it was, if the view is of the thread. */
+static void view_locks(struct track *t, struct track_thread *self)
+{
+	struct view *v = &t->view;
+
+	if (v->thread != self->id || t->benign_count > 0) {
+		view_fill(t, self);
+		return;
+	}
+	v->lockset = self->lockset;
+	v->acquired = self->acquired;
+	if (!t->no_full)
+		v->epoch = vclock_get(v->full, self->id);
 }
 
 void track_pass(struct track *t, uint32_t thread, uint64_t count)
@@ -338,15 +349,15 @@ const struct view *track_before(struct track *t, const struct event *ev)
 		return NULL;
 	if (self->buried)
 		dig_up(self);
-	if (plain(ev)) {
+	if (track_is_plain(ev)) {
 		/* Most events: nothing changes but the number. */
 		if (t->view.thread != ev->thread)
 			view_fill(t, self);
 		else if (t->benign_count > 0)
 			t->view.ignore = ignored(self);
 	} else if (only_locks(ev)) {
-		track_lock_acquire(t, self, ev);
-		view_fill(t, self);
+		track_mutex_before(t, self, ev);
+		view_locks(t, self);
 	} else {
 		memory_step(t, ev);
 		call_before(t, self, ev);
@@ -363,18 +374,19 @@ void track_after(struct track *t, const struct event *ev)
 {
 	struct track_thread *self = t->threads[ev->thread];
 
-	if (plain(ev))
+	if (track_is_plain(ev))
 		return;
 	if (only_locks(ev)) {
-		track_lock_release(t, self, ev);
-	} else {
-		track_release(t, self, ev);
-		call_after(self, ev);
-		self->ended |= ev->kind == TRACE_THREAD_EXIT;
-		if (t->view.gone_size > 0)
-			track_forget(t, t->view.gone_addr, t->view.gone_size);
-		t->view.gone_size = 0;
+		track_mutex_after(t, self, ev);
+		view_locks(t, self);
+		return;
 	}
+	track_release(t, self, ev);
+	call_after(self, ev);
+	self->ended |= ev->kind == TRACE_THREAD_EXIT;
+	if (t->view.gone_size > 0)
+		track_forget(t, t->view.gone_addr, t->view.gone_size);
+	t->view.gone_size = 0;
 	t->view.sem = VIEW_SEM_SIGNAL;
 	t->view.thread = 0;	/* of the past */
 }

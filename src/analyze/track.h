@@ -89,6 +89,7 @@ struct track {
 	size_t benign_count, benign_capacity;
 	uint32_t next_block;
 	bool no_full;		/* the order that locks make interests nobody */
+	struct track_thread *self;	/* of the view, unless that is of no thread */
 	struct view view;
 };
 
@@ -98,6 +99,27 @@ void track_free(struct track *t);
 /* The view lives until track_after(), which must follow. NULL: the thread's id is too large. */
 const struct view *track_before(struct track *t, const struct event *ev);
 void track_after(struct track *t, const struct event *ev);
+
+/* What has to be done about memory alone: nothing changes but the number of the event. */
+static inline bool track_is_plain(const struct event *ev)
+{
+	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
+}
+
+/* The same, for most events at once. */
+static inline const struct view *track_view(struct track *t, const struct event *ev)
+{
+	if (!track_is_plain(ev) || t->view.thread != ev->thread || t->benign_count > 0)
+		return track_before(t, ev);
+	t->view.index = t->self->index++;
+	return &t->view;
+}
+
+static inline void track_done(struct track *t, const struct event *ev)
+{
+	if (!track_is_plain(ev))
+		track_after(t, ev);
+}
 
 /* For track_order.c: nothing is to come of the thread, and who joined it has its clocks. */
 void track_bury(struct track_thread *gone);
@@ -114,6 +136,10 @@ void track_acquire(struct track *t, struct track_thread *self, const struct even
 void track_release(struct track *t, struct track_thread *self, const struct event *ev);
 void track_lock_acquire(struct track *t, struct track_thread *self, const struct event *ev);
 void track_lock_release(struct track *t, struct track_thread *self, const struct event *ev);
+
+/* The same of events of which only_locks() is true. */
+void track_mutex_before(struct track *t, struct track_thread *self, const struct event *ev);
+void track_mutex_after(struct track *t, struct track_thread *self, const struct event *ev);
 
 /* Sync objects in this memory begin anew. */
 void track_forget(struct track *t, uint64_t addr, uint64_t size);

@@ -233,3 +233,20 @@ void track_lock_release(struct track *t, struct track_thread *self, const struct
 	if (op_of(ev->kind, t->view.sem) == LOCK_GIVE && ev->result == 0)
 		give(t, self, ev);
 }
+
+/* What the two above do, in short. */
+void track_mutex_before(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	if (ev->kind == TRACE_MUTEX_UNLOCK) {
+		if (ev->result != 0)
+			take_back(t, self, ev);
+	} else if (ev->result == 0 || ev->result == EOWNERDEAD) {
+		take(t, self, ev, false);
+	}
+}
+
+void track_mutex_after(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	if (ev->kind == TRACE_MUTEX_UNLOCK && ev->result == 0)
+		give(t, self, ev);
+}

@@ -309,18 +309,44 @@ static inline int next(struct reader *r, struct event *ev, struct err *err)
 	return 1;
 }
 
+/* Most events: so many, at most `room`. */
+static inline unsigned take_quickly(struct reader *r, struct event *ev, unsigned room)
+{
+	struct stream *s = r->top;
+	unsigned n = 0;
+
+	if (!s || s->state != STREAM_READY || r->failed)
+		return 0;
+	while (n < room && (stream_take_plain(s, &ev[n]) || stream_take_timed(s, &ev[n]))) {
+		n += ev[n].kind != TRACE_VALUE || !r->no_values;
+		r->heap->key = s->key;
+		if (before(r->heap, &r->second))
+			continue;
+		heap_sort(r, false);
+		s = r->top;
+		if (s->state != STREAM_READY)
+			break;
+	}
+	return n;
+}
+
+int reader_some(struct reader *r, struct event *ev, unsigned room, struct err *err)
+{
+	unsigned n = 0;
+	int got = 1;
+
+	while (n < room && (n += take_quickly(r, ev + n, room - n)) < room) {
+		got = next(r, &ev[n], err);
+		if (got <= 0)
+			break;
+		n += ev[n].kind != TRACE_VALUE || !r->no_values;
+	}
+	return n ? (int)n : got;
+}
+
 int reader_next(struct reader *r, struct event *ev, struct err *err)
 {
-	int got;
-
-	if (r->top && r->top->state == STREAM_READY && !r->failed && stream_take_plain(r->top, ev)) {
-		heap_moved(r);
-		return 1;
-	}
-	do
-		got = next(r, ev, err);
-	while (got > 0 && ev->kind == TRACE_VALUE && r->no_values);
-	return got;
+	return reader_some(r, ev, 1, err);
 }
 
 void reader_leave_out_values(struct reader *r)

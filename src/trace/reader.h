@@ -72,6 +72,9 @@ void reader_close(struct reader *r);
 /* 1 and *ev, 0 at the end, -1 if damaged. */
 int reader_next(struct reader *r, struct event *ev, struct err *err);
 
+/* The same of several, which is faster: how many were read, at most `room`, of which there is some. */
+int reader_some(struct reader *r, struct event *ev, unsigned room, struct err *err);
+
 /* From now on without `value` events, for who counts events and has no use for these. */
 void reader_leave_out_values(struct reader *r);
 

@@ -78,28 +78,14 @@ static int damaged(const struct stream *s, struct err *err)
 		       s->offset, s->thread, s->at);
 }
 
-/* Spreads the batch between the clock and s->limit, or keeps it at one time. */
-static void spread(struct stream *s, bool limited)
-{
-	s->step = s->rest = s->over = 0;
-	s->parts = 1;
-	if (s->total_order) {
-		s->step = 1;
-	} else if (limited && s->count && s->limit > s->clock) {
-		s->parts = s->count + 1;
-		s->step = (s->limit - s->clock) / s->parts;
-		s->rest = (s->limit - s->clock) % s->parts;
-	}
-}
-
 /* The chunk's last events have no time behind them in it: the next chunk may. */
 static void spread_to_next(struct stream *s, const struct index *idx)
 {
 	if (s->next < s->end) {
 		s->limit = index_header(idx, idx->events[s->next].offset).time;
-		spread(s, true);
+		stream_spread(s, true);
 	} else {
-		spread(s, false);
+		stream_spread(s, false);
 		if (!s->total_order && s->count && s->clock < UINT64_MAX)
 			s->clock++;
 	}
@@ -284,8 +270,11 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 		records = trace_extra(kind) ? 1 + trace_extra(kind) : kind == TRACE_STAMP;
 		if (records)
 			break;
-		n++;
-		s->count++;
+		do {
+			n++;
+			s->count++;
+		} while (n < STREAM_LOOKAHEAD && s->pending + n < s->decoded &&
+			 stream_plain(&s->records[s->pending + n]));
 	}
 	s->batch = s->records + s->pending;
 	s->pending += n + records;
@@ -293,12 +282,12 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 		s->timed = s->batch + n;
 		s->timed_records = records > 1 ? records : 0;
 		s->limit = s->timed[records > 1].addr;
-		spread(s, true);
+		stream_spread(s, true);
 		return 0;
 	}
 	s->limit = s->total_order ? s->clock + s->count : s->clock;
 	if (n >= STREAM_LOOKAHEAD && s->pending < s->decoded)
-		spread(s, false);
+		stream_spread(s, false);
 	else
 		spread_to_next(s, idx);
 	return 0;

@@ -123,6 +123,20 @@ static inline void stream_reach_limit(struct stream *s)
 		s->clock = s->limit;
 }
 
+/* Spreads the batch between the clock and s->limit, or keeps it at one time. */
+static inline void stream_spread(struct stream *s, bool limited)
+{
+	s->step = s->rest = s->over = 0;
+	s->parts = 1;
+	if (s->total_order) {
+		s->step = 1;
+	} else if (limited && s->count && s->limit > s->clock) {
+		s->parts = s->count + 1;
+		s->step = (s->limit - s->clock) / s->parts;
+		s->rest = (s->limit - s->clock) % s->parts;
+	}
+}
+
 /* Behind the plain access that is delivered: another one, or the end of the batch. */
 static inline bool stream_pass_plain(struct stream *s)
 {
@@ -163,6 +177,59 @@ static inline bool stream_take_plain(struct stream *s, struct event *ev)
 	ev->thread = s->thread;
 	ev->depth = s->frames.depth;
 	s->delivered++;
+	return true;
+}
+
+/* The records from `pending` on are plain accesses and then one that has a time: that; else NULL. */
+static inline const struct trace_record *stream_next_timed(const struct stream *s)
+{
+	const struct trace_record *first = s->records + s->pending, *r = first;
+	const struct trace_record *end = s->records + s->decoded;
+	unsigned kind;
+
+	while (r < end && stream_plain(r))
+		r++;
+	if (r == end || r - first >= STREAM_LOOKAHEAD)
+		return NULL;
+	kind = trace_site_kind(r->site);
+	return kind < TRACE_LOOP && trace_extra(kind) ? r : NULL;
+}
+
+/* Begins the batch that such a record ends. */
+static inline void stream_next_batch(struct stream *s, const struct trace_record *timed)
+{
+	s->batch = s->records + s->pending;
+	s->count = (uint64_t)(timed - s->batch);
+	s->timed = timed;
+	s->timed_records = 1 + trace_extra(trace_site_kind(timed->site));
+	s->pending += s->count + s->timed_records;
+	s->limit = timed[1].addr;
+	stream_spread(s, true);
+	s->taken = s->count > 0;
+	if (s->count) {
+		s->head = s->batch++;
+		stream_tick(s);
+	} else {
+		stream_reach_limit(s);
+		if (s->limit > s->time)
+			s->time = s->limit;
+		s->head = timed;
+	}
+	s->key = s->time;
+}
+
+/* stream_take() for most events that have a time. False: as above. */
+static inline bool stream_take_timed(struct stream *s, struct event *ev)
+{
+	const struct trace_record *r = s->head, *next;
+
+	if (s->frames.count || r != s->timed || !s->timed_records || !(next = stream_next_timed(s)))
+		return false;
+	ev->time = s->key;
+	stream_event(ev, s->thread, r, s->timed_records);
+	ev->depth = frames_pass(&s->frames, ev->kind, ev->arg);
+	s->delivered++;
+	stream_next_batch(s, next);
 	return true;
 }
 

@@ -113,11 +113,118 @@ static void test_long_chunks_keep_theirs(void **state)
 	}
 }
 
+static uint64_t seed = 3;
+
+static unsigned next_random(void)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned)(seed >> 33);
+}
+
+/* One thread: mostly accesses and locks, calls now and then, times that may stand still. */
+static void make_any(const char *path, unsigned flags, unsigned events)
+{
+	static const uint16_t kinds[] = { TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE, TRACE_MUTEX_LOCK,
+					  TRACE_MUTEX_UNLOCK, TRACE_FUNC_ENTRY, TRACE_FUNC_EXIT,
+					  TRACE_ATOMIC_ADD, TRACE_WRITE_RANGE, TRACE_VALUE, TRACE_JUMP };
+	unsigned common = next_random() % 3 ? 6 : ARRAY_SIZE(kinds);
+	struct err err;
+	struct writer *w = writer_open(path, flags, &err);
+	uint64_t time = 100;
+
+	assert_non_null(w);
+	for (unsigned i = 0; i < events; i++) {
+		struct event ev = { .time = time += next_random() % 9, .thread = 1, .pc = 0x4000 + next_random() % 9,
+				    .kind = kinds[next_random() % common], .addr = 0x1000 + next_random() % 99,
+				    .detail = 3, .arg = next_random() % 5 };
+
+		writer_event(w, &ev);
+	}
+	assert_int_equal(writer_close(w, &err), 0);
+}
+
+/* The short ways give what stream_take() gives, and leave the stream as it does. */
+static void check_ways(const char *path)
+{
+	struct stream a, b;
+	struct index ia, ib;
+	struct event x, y;
+	unsigned quick = 0;
+	struct err err;
+
+	assert_int_equal(index_open(&ia, path, 0, &err), 0);
+	assert_int_equal(index_open(&ib, path, 0, &err), 0);
+	stream_init(&a, &ia, 0, ia.event_count);
+	stream_init(&b, &ib, 0, ib.event_count);
+	while (b.state != STREAM_END) {
+		assert_int_equal(a.state, b.state);
+		assert_int_equal(a.key, b.key);
+		if (b.state == STREAM_CLOSED) {
+			assert_int_equal(stream_open(&a, &ia, &err), 0);
+			assert_int_equal(stream_open(&b, &ib, &err), 0);
+			continue;
+		}
+		assert_int_equal(stream_take(&b, &ib, &y, &err), 0);
+		if (stream_take_plain(&a, &x) || stream_take_timed(&a, &x))
+			quick++;
+		else
+			assert_int_equal(stream_take(&a, &ia, &x, &err), 0);
+		assert_same_event(&x, &y);
+		assert_int_equal(x.time, y.time);
+		assert_int_equal(x.depth, y.depth);
+		assert_int_equal(a.delivered, b.delivered);
+	}
+	assert_int_equal(a.state, STREAM_END);
+	assert_true(b.delivered < 100 || quick > b.delivered / 8);
+	stream_free(&a, &ia);
+	stream_free(&b, &ib);
+	index_close(&ia);
+	index_close(&ib);
+}
+
+static void test_short_ways(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 400; round++) {
+		make_any(test_path("any.snarl"), round % 2 ? TRACE_TOTAL_ORDER : 0,
+			 1 + next_random() % (round % 8 ? 100 : 9000));
+		check_ways(test_path("any.snarl"));
+	}
+}
+
+/* Events come in the same order however many are read at once. */
+static void test_some(void **state)
+{
+	struct event one, some[40];
+	struct reader *a, *b;
+	struct err err;
+	int got;
+
+	(void)state;
+	make(test_path("some.snarl"), 900);
+	a = reader_open(test_path("some.snarl"), &err);
+	b = reader_open(test_path("some.snarl"), &err);
+	assert_true(a && b);
+	while ((got = reader_some(b, some, 1 + next_random() % ARRAY_SIZE(some), &err)) > 0)
+		for (int i = 0; i < got; i++) {
+			assert_int_equal(reader_next(a, &one, &err), 1);
+			assert_same_event(&one, &some[i]);
+			assert_int_equal(one.time, some[i].time);
+		}
+	assert_int_equal(got, 0);
+	assert_int_equal(reader_next(a, &one, &err), 0);
+	assert_int_equal(reader_some(b, some, 3, &err), 0);
+	reader_close(a);
+	reader_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_short_chunks_share_a_coder),
 		cmocka_unit_test(test_long_chunks_keep_theirs),
+		cmocka_unit_test(test_short_ways),
+		cmocka_unit_test(test_some),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
