@@ -43,10 +43,16 @@ struct loop {
 	uint32_t accesses;		/* 1 to TRACE_LOOP_ACCESSES */
 	uint8_t counter;		/* register that tells the turns: */
 	uint8_t counter_slot;		/* … slot of its value at the start */
-	uint16_t reserved;
+	uint16_t silent;		/* accesses that are not told: the loop has hooks unless all of them are switched off */
 	int64_t step;			/* … what each turn adds */
 	struct loop_access access[];	/* in the order of the program */
 };
+
+/* Behind the accesses: the pcs of the silent ones and, if there are any, where the jump is that leads to the loop with hooks. */
+static inline const uint64_t *loop_silent(const struct loop *l)
+{
+	return (const uint64_t *)(const void *)&l->access[l->accesses];
+}
 
 _Static_assert(sizeof(struct loop_access) == 32 && sizeof(struct loop) == 16, "wrap/loops.c knows them");
 

@@ -102,7 +102,8 @@ struct segment {
 	uint64_t size, first_page, pages;	/* bytes */
 	int protection;
 	bool writable, denied;
-	uint8_t *end, *end_of;		/* of a loop: the last that is written out, and the descriptor */
+	uint8_t *end;			/* of a loop: the last that is written out, … */
+	const struct loop *end_of;	/* … and the descriptor */
 };
 
 static bool protect(const struct segment *s, int protection)
@@ -162,32 +163,57 @@ static bool is_mapped(const struct dl_phdr_info *info, uint64_t addr, uint64_t s
 	return false;
 }
 
-/* What looks like a descriptor is one if all that it names are sites; none of them is on? */
+/* Whether it can be one. */
+static bool is_loop(const struct segment *s, const struct loop *l)
+{
+	return (uint64_t)l % sizeof(uint64_t) == 0 && is_mapped(s->info, (uint64_t)l, sizeof(*l)) &&
+	       l->accesses - 1 < TRACE_LOOP_ACCESSES && l->silent <= TRACE_LOOP_ACCESSES &&
+	       is_mapped(s->info, (uint64_t)l->access,
+			 l->accesses * sizeof(l->access[0]) + (l->silent ? l->silent + 1u : 0) * sizeof(uint64_t));
+}
+
+static bool is_off(const struct segment *s, uint64_t pc)
+{
+	uint64_t offset = pc - (uint64_t)s->text;
+
+	return offset <= s->size && sites_is_off(s->text + offset, offset);
+}
+
+/* What looks like a descriptor is one if all that it names are sites; none of those that are told is on? */
 static bool is_loop_off(const struct segment *s, const struct loop *l)
 {
-	if ((uint64_t)l % sizeof(uint64_t) || !is_mapped(s->info, (uint64_t)l, sizeof(*l)) ||
-	    l->accesses - 1 >= TRACE_LOOP_ACCESSES ||
-	    !is_mapped(s->info, (uint64_t)l->access, l->accesses * sizeof(l->access[0])))
-		return false;
-	for (uint32_t i = 0; i < l->accesses; i++) {
-		uint64_t offset = (l->access[i].site & TRACE_ADDR_MASK) - (uint64_t)s->text;
-
-		if (offset > s->size || !sites_is_off(s->text + offset, offset))
+	for (uint32_t i = 0; i < l->accesses; i++)
+		if (!is_off(s, l->access[i].site & TRACE_ADDR_MASK))
 			return false;
-	}
 	return true;
+}
+
+/* Whether it may run without hooks: nobody wants to hear of what cannot be told. */
+static bool open_loop(const struct segment *s, const struct loop *l)
+{
+	const uint64_t *silent = loop_silent(l);
+	uint64_t gate;
+
+	for (uint32_t i = 0; i < l->silent; i++)
+		if (!is_off(s, silent[i]))
+			return false;
+	if (l->silent == 0)
+		return true;
+	gate = silent[l->silent] - (uint64_t)s->text;
+	return gate < s->size && s->size - gate >= SITES_CALL_SIZE && sites_no_jump(s->text + gate);
 }
 
 /* Nobody wants to hear of it: the loop without hooks still runs, and nothing is done or called behind it. */
 static void on_loop(void *context, size_t start, size_t descriptor)
 {
 	struct segment *s = context;
-	uint8_t *at = s->text + start, *l = s->text + descriptor;
+	uint8_t *at = s->text + start;
+	const struct loop *l = (const void *)(s->text + descriptor);
 
 	if (*at == SITES_PREFIX) {
 		s->end = at;
 		s->end_of = l;
-	} else if (is_loop_off(s, (const struct loop *)(const void *)l)) {
+	} else if (is_loop(s, l) && open_loop(s, l) && is_loop_off(s, l)) {
 		if (s->end_of == l)
 			sites_go(s->end, at);
 		sites_no_call(at);

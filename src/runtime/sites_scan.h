@@ -44,6 +44,16 @@ static inline void sites_no_call(uint8_t *call)
 		call[i] = nop[i];
 }
 
+/* Makes a nop of such a jump as sites_go writes; false: there is none. */
+static inline bool sites_no_jump(uint8_t *jump)
+{
+	if (*jump != 0xe9)
+		return false;
+	*jump = 0xe8;
+	sites_no_call(jump);
+	return true;
+}
+
 /* Makes a jump of what is at `from`, at least five bytes. */
 static inline void sites_go(uint8_t *from, const uint8_t *to)
 {

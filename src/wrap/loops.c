@@ -32,10 +32,12 @@ static bool add_access(struct finder *f, uint32_t line, const struct hook *hook)
 
 	if (l->access_count == LOOPS_ACCESSES || (hook->op >> 8 & TRACE_VOLATILE))
 		return false;
-	l->access[l->access_count++] = (struct loops_access){ .line = line,
-							      .site = hook->site,
-							      .op = hook->op,
-							      .at = f->turn.value[INSN_RDI] };
+	l->access[l->access_count] = (struct loops_access){ .line = line,
+							    .number = l->access_count,
+							    .site = hook->site,
+							    .op = hook->op,
+							    .at = f->turn.value[INSN_RDI] };
+	l->access_count++;
 	linear_call(&f->turn, hook->kept);
 	return true;
 }
@@ -171,24 +173,36 @@ static bool need(struct loops_loop *l, const struct linear_term *term)
 	return true;
 }
 
-/* The addresses, as the descriptor can tell them. */
-static bool settle_accesses(struct finder *f)
+/* Its address, as the descriptor can tell it. */
+static bool settle_access(struct finder *f, struct loops_access *a)
 {
 	struct loops_loop *l = &f->loop;
 
-	l->slot_count = 0;
-	for (unsigned i = 0; i < l->access_count; i++) {
-		struct loops_access *a = &l->access[i];
+	if (!linear_stride(&f->turn, &a->at, &a->stride) || a->at.terms > 2 || a->stride.terms > 1)
+		return false;
+	for (unsigned k = 0; k < a->at.terms; k++)
+		if (!need(l, &a->at.term[k]))
+			return false;
+	return !a->stride.terms || need(l, &a->stride.term[0]);
+}
 
-		if (!linear_stride(&f->turn, &a->at, &a->stride) || a->at.terms > 2 || a->stride.terms > 1)
-			return false;
-		for (unsigned k = 0; k < a->at.terms; k++)
-			if (!need(l, &a->at.term[k]))
-				return false;
-		if (a->stride.terms && !need(l, &a->stride.term[0]))
-			return false;
+static bool settle_accesses(struct finder *f)
+{
+	struct loops_loop *l = &f->loop;
+	uint32_t told = 0;
+
+	l->slot_count = 0;
+	l->silent_count = 0;
+	for (unsigned i = 0; i < l->access_count; i++) {
+		struct loops_access a = l->access[i];
+
+		if (settle_access(f, &a))
+			l->access[told++] = a;
+		else
+			l->silent[l->silent_count++] = a;
 	}
-	return l->access_count > 0;
+	l->access_count = told;
+	return told > 0;
 }
 
 /* Of a register that could tell the turns: best are those that need no division, then those whose start is kept anyway. */

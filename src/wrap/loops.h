@@ -1,5 +1,5 @@
 /*
- * Loops that are told at their end: an innermost loop of one basic block, all of whose
+ * Loops that are told at their end: an innermost loop of one basic block, all or some of whose
  * hooks get addresses that are linear in its turns, is written a second time without them,
  *
  *	.L31:	cmpb $0,__snarl_loops(%rip)
@@ -17,7 +17,14 @@
  *		jne .Lsnarlh7
  *	.Lsnarle7:
  *
- * and a descriptor (struct snarlrt_loop, runtime/loop.h) says which accesses these were. Works on
+ * and a descriptor (struct loop, runtime/loop.h) says which accesses these were. If there are others, whose addresses
+ * are not linear, it begins with
+ *
+ *	.L31:
+ *	.Lsnarlg7:
+ *		jmp .Lsnarlh7		# in five bytes
+ *
+ * of which the runtime makes a nop if a list of sites switches these off (runtime/sites.c). Works on
  * assembly of gcc that calls the hooks, and on clang's with those of ir.h. A loop about which
  * anything is not clear stays as it is.
  *

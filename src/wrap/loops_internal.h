@@ -18,6 +18,7 @@
 
 struct loops_access {
 	uint32_t line;			/* of the hook */
+	uint32_t number;		/* among the loop's hooks */
 	struct asmtext_word site;	/* its label; empty: one has to be put behind the line */
 	unsigned op;
 	struct linear at, stride;
@@ -25,8 +26,9 @@ struct loops_access {
 
 struct loops_loop {
 	uint32_t head, jump;		/* lines: the label, the jump back */
-	uint32_t access_count;
+	uint32_t access_count, silent_count;
 	struct loops_access access[LOOPS_ACCESSES];
+	struct loops_access silent[LOOPS_ACCESSES];	/* cannot be told: no copy is used unless a list switches them off */
 	uint8_t counter;		/* a register that changes by `step` each turn */
 	int64_t step;
 	uint8_t slot_count;
@@ -66,6 +68,9 @@ void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, 
 		 struct buf *out);
 
 extern const char *const loops_registers[INSN_REGISTERS];
+
+/* The access whose hook is in that line, told or silent; NULL: it is none. */
+const struct loops_access *loops_hook(const struct loops_loop *l, uint32_t line);
 
 /* Whether its end can be written out, and that: __snarl_loop is called behind it where it leaves the loop to it. */
 bool loops_end_fits(const struct loops_loop *l);

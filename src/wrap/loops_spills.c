@@ -31,14 +31,6 @@ static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t
 
 #define IS_ONE_OF(verb, words) is_one_of(verb, words, sizeof(words) / sizeof((words)[0]))
 
-static bool is_hook(const struct loops_loop *l, uint32_t line)
-{
-	for (unsigned i = 0; i < l->access_count; i++)
-		if (l->access[i].line == line)
-			return true;
-	return false;
-}
-
 /* The operand that is on the stack, or -1: none; -2: not one that can be told. */
 static int stack_operand(const struct insn *in)
 {
@@ -99,7 +91,7 @@ static bool look(struct loops_spills *s, const struct loops_loop *l, const struc
 		struct insn in;
 		int at;
 
-		if (!hook_is_code(&t->lines[i]) || is_hook(l, i))
+		if (!hook_is_code(&t->lines[i]) || loops_hook(l, i))
 			continue;
 		if (t->lines[i].user || !insn_read(text, &in) || (at = stack_operand(&in)) == -2)
 			return false;

@@ -20,6 +20,17 @@ static void add_word(struct buf *out, struct asmtext_word w)
 	buf_add(out, w.at, w.size);
 }
 
+const struct loops_access *loops_hook(const struct loops_loop *l, uint32_t line)
+{
+	for (uint32_t i = 0; i < l->access_count; i++)
+		if (l->access[i].line == line)
+			return &l->access[i];
+	for (uint32_t i = 0; i < l->silent_count; i++)
+		if (l->silent[i].line == line)
+			return &l->silent[i];
+	return NULL;
+}
+
 /* The jump back, to another label. */
 static void write_jump(const struct asmtext *t, const struct loops_loop *l, char kind, size_t number,
 		       struct buf *out)
@@ -65,10 +76,18 @@ static void write_few(const struct loops_loop *l, size_t number, struct buf *out
 		 (long long)least, scratch, scratch, step > 0 ? "jl" : "jg", number);
 }
 
+/* A jump over all that follows, of which the runtime makes a nop if a list of sites switches the silent ones off. */
+static void write_gate(const struct loops_loop *l, size_t number, struct buf *out)
+{
+	if (l->silent_count)
+		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number, number);
+}
+
 static void write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	bool saved = pic;
 
+	write_gate(l, number, out);
 	write_few(l, number, out);
 	for (unsigned i = 0; i < l->slot_count; i++)
 		saved |= l->slot[i] >= INSN_REGISTERS;
@@ -99,16 +118,12 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 static void write_turn(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills,
 		       struct buf *out)
 {
-	uint32_t next = 0;
-
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		const struct asmtext_line *line = &t->lines[i];
 
-		if (next < l->access_count && l->access[next].line == i) {
-			next++;
-		} else if (line->kind == ASMTEXT_DIRECTIVE) {
+		if (line->kind == ASMTEXT_DIRECTIVE) {
 			hook_write_loc(line->text, out);
-		} else if (hook_is_code(line) && !loops_spills_replace(spills, line->text, out)) {
+		} else if (hook_is_code(line) && !loops_hook(l, i) && !loops_spills_replace(spills, line->text, out)) {
 			add_word(out, line->text);
 			buf_add_char(out, '\n');
 		}
@@ -122,7 +137,9 @@ static struct thin_live live_behind(const struct asmtext *t, const struct loops_
 	struct thin_live live = THIN_ALL;
 	struct hook hook;
 
-	if (l->access[l->access_count - 1].site.size || !hook_read(&t->lines[last], &hook))
+	if (l->silent_count && l->silent[l->silent_count - 1].line > last)
+		last = l->silent[l->silent_count - 1].line;
+	if (!hook_read(&t->lines[last], &hook) || hook.site.size)
 		return live;		/* clang's hooks keep nearly all */
 	live = (struct thin_live){ .general = (uint16_t)hook.kept };
 	for (uint32_t i = last + 1; i < l->jump; i++)
@@ -155,17 +172,15 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 static void write_hooked(const struct asmtext *t, const struct loops_loop *l, size_t number,
 			 struct buf *out)
 {
-	uint32_t next = 0;
-
-	buf_addf(out, ".Lsnarlh%zu:\n", number);
+	/* Without a list it is the one that runs. */
+	buf_addf(out, "%s.Lsnarlh%zu:\n", l->silent_count ? "\t.p2align 4,,10\n" : "", number);
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
+		const struct loops_access *a = loops_hook(l, i);
+
 		add_word(out, t->lines[i].text);
 		buf_add_char(out, '\n');
-		if (next < l->access_count && l->access[next].line == i) {
-			if (l->access[next].site.size == 0)
-				buf_addf(out, ".Lsnarlp%zu_%u:\n", number, next);
-			next++;
-		}
+		if (a && a->site.size == 0)
+			buf_addf(out, ".Lsnarlp%zu_%u:\n", number, a->number);
 	}
 	write_jump(t, l, 'h', number, out);
 	buf_addf(out, ".Lsnarle%zu:\n", number);
@@ -201,15 +216,21 @@ static unsigned same_before(const struct loops_loop *l, unsigned i)
 	return 0;
 }
 
-static void write_access(const struct loops_loop *l, unsigned i, size_t number, struct buf *out)
+/* A quad of data, not to its end: the label behind the hook. */
+static void write_site(const struct loops_access *a, size_t number, struct buf *out)
 {
-	const struct loops_access *a = &l->access[i];
-
 	buf_add_text(out, "\t.quad\t");
 	if (a->site.size)
 		add_word(out, a->site);
 	else
-		buf_addf(out, ".Lsnarlp%zu_%u", number, i);
+		buf_addf(out, ".Lsnarlp%zu_%u", number, a->number);
+}
+
+static void write_access(const struct loops_loop *l, unsigned i, size_t number, struct buf *out)
+{
+	const struct loops_access *a = &l->access[i];
+
+	write_site(a, number, out);
 	buf_addf(out, "+0x%x000000000000,", a->op);
 	if (a->at.symbol.size) {
 		add_word(out, a->at.symbol);
@@ -239,11 +260,17 @@ static void write_descriptor(const struct asmtext *t, const struct loops_loop *l
 		 s->name.at, s->group.size ? "G" : "");
 	if (s->group.size)
 		buf_addf(out, ",%.*s,comdat", (int)s->group.size, s->group.at);
-	buf_addf(out, "\n\t.p2align 3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t0\n\t.quad\t%lld\n",
-		 number, l->access_count, l->counter, loops_place(l, l->counter) - INSN_REGISTERS,
+	buf_addf(out, "\n\t.p2align 3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t%u\n\t.quad\t%lld\n",
+		 number, l->access_count, l->counter, loops_place(l, l->counter) - INSN_REGISTERS, l->silent_count,
 		 (long long)l->step);
 	for (unsigned i = 0; i < l->access_count; i++)
 		write_access(l, i, number, out);
+	for (unsigned i = 0; i < l->silent_count; i++) {
+		write_site(&l->silent[i], number, out);
+		buf_add_char(out, '\n');
+	}
+	if (l->silent_count)
+		buf_addf(out, "\t.quad\t.Lsnarlg%zu\n", number);
 	buf_add_text(out, "\t.popsection\n");
 }
 

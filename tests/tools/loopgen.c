@@ -1,10 +1,10 @@
 /*
- * Writes a C program of random loops over arrays: `loopgen SEED`. Strides of both signs and of
+ * Writes a C program of random loops over arrays: `loopgen SEED [own]`. Strides of both signs and of
  * one byte to a record, indices of all kinds, pointers that walk, triangles, columns, none, one and
  * many turns; also some that jump or depend on memory. All of it is decided by the seed.
  *
  * The program touches everything from a second thread first, so that what the loops do
- * later is recorded, and prints a sum of what the arrays hold at the end.
+ * later is recorded, but for a table that some loops have with `own`, and prints a sum of what the arrays hold at the end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +14,8 @@
 
 #define FUNCTIONS 12
 #define ARRAYS 6
+
+static int own;		/* there is a table that stays private */
 
 static const char *const types[ARRAYS] = {
 	"unsigned char", "short", "int", "long", "double", "float",
@@ -40,7 +42,13 @@ static void statement(const char *index, unsigned a, unsigned b)
 {
 	static const char *const ops[] = { "=", "+=", "-=", "=" };
 
-	switch (roll(9)) {
+	switch (roll(own ? 11 : 9)) {
+	case 9:		/* memory that only the first thread has, anywhere */
+	case 10:
+		printf("own[(unsigned char)");
+		element(b, index, "q");
+		printf("]%s;\n", roll(2) ? "++" : " ^= 5");
+		break;
 	case 0:
 		printf("sum += (long)");
 		element(b, index, "q");
@@ -139,14 +147,15 @@ static void function(unsigned number)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
+	own = argc == 3;
 	state = strtoull(argv[1], NULL, 10) * 2 + 1;
 	for (int i = 0; i < 9; i++)
 		roll(2);
 	printf("#include <pthread.h>\n#include <stdio.h>\n#include <string.h>\n");
 	printf("static struct { char c; short h; int i; long l; double d; } recs[300];\n");
-	printf("long wide[128];\n");
+	printf("long wide[128];\n%s", own ? "static unsigned own[256];\n" : "");
 	for (unsigned i = 0; i < ARRAYS; i++)
 		printf("%s%s array%u[520];\n", roll(2) ? "static " : "", types[i], i);
 	for (unsigned i = 0; i < FUNCTIONS; i++)
@@ -163,6 +172,8 @@ int main(int argc, char **argv)
 		printf("sum = sum * 31 + call%u();\n", i);
 	for (unsigned i = 0; i < ARRAYS; i++)
 		printf("for (unsigned i = 0; i < 520; i++) sum = sum * 31 + (long)array%u[i];\n", i);
+	if (own)
+		printf("for (unsigned i = 0; i < 256; i++) sum = sum * 31 + (long)own[i];\n");
 	printf("printf(\"%%ld\\n\", sum);\nreturn 0;\n}\n");
 	return 0;
 }

@@ -1,0 +1,82 @@
+# With a list of sites, loops without hooks and with them: the same events, also where loops that have accesses which
+# cannot be told may run without hooks because these are off. Random loops, in an executable of both kinds and in a library.
+. "$SNARL_ROOT/tests/lib.sh"
+
+# build CC FORM LEVEL OPTIONS…: ./prog of loops.c
+build() {
+	SNARL_CC=$1 form=$2 level=$3
+	export SNARL_CC
+	shift 3
+	rm -f prog
+	if [ "$form" = library ]; then
+		echo 'int library_main(void); int main(void) { return library_main(); }' >main.c
+		snarl-cc "$@" "$level" -w -fPIC -Dmain=library_main -shared loops.c -o libloops.so
+		snarl-cc "$@" main.c -L. -lloops -Wl,-rpath,. -pthread -o prog
+	else
+		snarl-cc "$@" "$level" -w "-f$form" "-$form" loops.c -pthread -o prog
+	fi
+}
+
+# run NAME: with a list of the same program; its result, events but those of memory that stays private, and the number of records.
+run() {
+	RECORD_OPTIONS= record list.snarl ./prog
+	RECORD_OPTIONS='--sites list.snarl' record "$1.snarl" ./prog
+	mv record.out "$1.out"
+	events "$1.snarl" all+lines | grep -v ' own[+ ]' >"$1.txt"
+	sed -n 's/.*: \([0-9]*\) records of .*/\1/p' record.err >"$1.records"
+}
+
+compared=0 fewer=0
+for cc in $(compilers); do
+	for seed in 1 2 3; do
+		"$tools/loopgen" $seed own >loops.c
+		for variant in no-pie:-O1 pie:-O2 library:-O2; do
+			build $cc ${variant%:*} ${variant#*:}
+			run loops
+			build $cc ${variant%:*} ${variant#*:} --no-loops
+			run hooks
+			same "$cc, seed $seed, $variant: another result" hooks.out loops.out
+			same "$cc, seed $seed, $variant: other events" hooks.txt loops.txt
+			compared=$((compared + 1))
+			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] || fewer=$((fewer + 1))
+		done
+	done
+	# table[from[i]]++: with hooks without a list, and without hooks with one.
+	cat >loops.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+static unsigned char both[4096];
+static unsigned own[256];
+__attribute__((noinline)) static void tally(const unsigned char *from, long n)
+{
+	for (long i = 0; i < n; i++)
+		own[from[i]]++;
+}
+static void *touch(void *v)
+{
+	for (int i = 0; i < 4096; i++)
+		both[i] = (unsigned char)(i * 7 + (v != 0));
+	return v;
+}
+int main(void)
+{
+	pthread_t t;
+
+	touch(&t);
+	pthread_create(&t, 0, touch, 0);
+	pthread_join(t, 0);
+	for (int i = 0; i < 100; i++)
+		tally(both + i, i % 40 * 5);
+	printf("%u %u\n", own[1], own[255]);
+	return 0;
+}
+END
+	build $cc pie -O2
+	run loops
+	RECORD_OPTIONS= record all.snarl ./prog
+	all=$(sed -n 's/.*: \([0-9]*\) records of .*/\1/p' record.err)
+	[ "$(cat loops.records)" -lt $((all / 10)) ] ||
+		fail "$cc: $(cat loops.records) records of a table's loop with a list, $all without"
+done
+echo "$compared programs, in $fewer of them loops were told by fewer records"
+[ $((fewer * 2)) -gt $compared ] || fail "loops were not told at their end"
