@@ -10,34 +10,21 @@
  * come and go, other memory of their page would never be cut.
  */
 #include "runtime/shadow_decide.h"
-#include "runtime/shadow_four.h"
 
 #define PAGE 4096ull
 #define LONGEST (1ull << 32)		/* stride that no number of turns makes overflow */
 
 struct shadow_marks shadow_was_shared SNARLRT_BIG, shadow_was_touched SNARLRT_BIG;
 
-static inline uint64_t *mark_of(struct shadow_marks *m, uint64_t addr)
-{
-	return &m->page[(addr >> 12) * 0x9e3779b97f4a7c15ull >> 48];
-}
-
 void shadow_mark(struct shadow_marks *m, uint64_t addr, uint64_t size, uint64_t now)
 {
 	uint64_t last = __atomic_load_n(&m->last, __ATOMIC_RELAXED);
 
 	for (uint64_t page = addr & ~(PAGE - 1); page < addr + size; page += PAGE)
-		__atomic_store_n(mark_of(m, page), now, __ATOMIC_RELAXED);
+		__atomic_store_n(shadow_mark_of(m, page), now, __ATOMIC_RELAXED);
 	while (last < now && !__atomic_compare_exchange_n(&m->last, &last, now, true,
 							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
-}
-
-/* Was there another life of this memory after `time`? */
-static inline bool reset_since(struct shadow_marks *m, const uint16_t *s, uint64_t time)
-{
-	return __atomic_load_n(&m->last, __ATOMIC_RELAXED) > time &&
-	       __atomic_load_n(mark_of(m, granule_of(s) * 8), __ATOMIC_RELAXED) > time;
 }
 
 void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time, bool cut)
@@ -71,7 +58,7 @@ void shadow_cut(struct shadow_decider *d, unsigned place)
 
 	d->gathered[place].four = NULL;
 	d->gathered[place].which = 0;
-	if (!s || reset_since(&shadow_was_touched, s, d->time))
+	if (!s || shadow_reset_since(&shadow_was_touched, s, d->time))
 		return;
 	four = load_four(s);
 	if (((four ^ d->uncut * EACH) & which * 0xffff) != 0 || !change_four(s, four, four | which))
@@ -88,7 +75,7 @@ static inline bool decide_granule(struct shadow_decider *d, uint16_t *s)
 {
 	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-	if ((seen != 0 && (seen & ~1u) != d->uncut) || reset_since(&shadow_was_shared, s, d->time))
+	if ((seen != 0 && (seen & ~1u) != d->uncut) || shadow_reset_since(&shadow_was_shared, s, d->time))
 		return true;
 	if (d->cut && seen == d->uncut)
 		shadow_cut_later(d, s, 1);
@@ -114,11 +101,11 @@ bool shadow_decide(struct shadow_decider *d, uint64_t addr, uint64_t size)
 /* Four granules, which are the owner's, cut or not: false if they have to be looked at one by one. */
 static inline bool drop_four(const struct shadow_decider *d, uint16_t *s, uint64_t four, uint64_t cut4)
 {
-	if (reset_since(&shadow_was_shared, s, d->time))
+	if (shadow_reset_since(&shadow_was_shared, s, d->time))
 		return false;
 	if (!d->cut || four == cut4)
 		return true;
-	return !reset_since(&shadow_was_touched, s, d->time) && change_four(s, four, cut4);
+	return !shadow_reset_since(&shadow_was_touched, s, d->time) && change_four(s, four, cut4);
 }
 
 static inline unsigned decided(bool keep)
@@ -133,10 +120,14 @@ static unsigned decide_all(struct shadow_decider *d, uint16_t *s, const uint16_t
 	unsigned found = 0;
 
 	while (s <= end) {
-		uint64_t four = is_whole(s, end) ? load_four(s) : 0;
+		bool whole = is_whole(s, end);
+		uint64_t four = whole ? load_four(s) : 0;
 
 		if (four == ~0ull || ((four | EACH) == cut4 && drop_four(d, s, four, cut4))) {
 			found |= decided(four == ~0ull);
+			s += 4;
+		} else if (whole && four == 0) {
+			found |= decided(shadow_reset_since(&shadow_was_shared, s, d->time));
 			s += 4;
 		} else {
 			found |= decided(decide_granule(d, s));

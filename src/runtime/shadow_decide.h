@@ -8,6 +8,7 @@
 #define RUNTIME_SHADOW_DECIDE_H
 
 #include "runtime/shadow.h"
+#include "runtime/shadow_four.h"
 
 #define SHADOW_GATHERED 64u
 #define SHADOW_MARKS 65536u
@@ -50,6 +51,18 @@ SNARLRT_HIDDEN void shadow_mark(struct shadow_marks *m, uint64_t addr, uint64_t 
 /* Cuts what was gathered at one place. */
 SNARLRT_HIDDEN void shadow_cut(struct shadow_decider *d, unsigned place);
 
+static inline uint64_t *shadow_mark_of(struct shadow_marks *m, uint64_t addr)
+{
+	return &m->page[(addr >> 12) * 0x9e3779b97f4a7c15ull >> 48];
+}
+
+/* Was there another life of this memory after `time`? */
+static inline bool shadow_reset_since(struct shadow_marks *m, const uint16_t *s, uint64_t time)
+{
+	return __atomic_load_n(&m->last, __ATOMIC_RELAXED) > time &&
+	       __atomic_load_n(shadow_mark_of(m, granule_of(s) * 8), __ATOMIC_RELAXED) > time;
+}
+
 static inline void shadow_cut_later(struct shadow_decider *d, const uint16_t *s, uint64_t which)
 {
 	uint16_t *four = (uint16_t *)((uintptr_t)s & ~7ull);
@@ -65,7 +78,7 @@ static inline void shadow_cut_later(struct shadow_decider *d, const uint16_t *s,
 /* As shadow_decide, for what most accesses are: within one granule, or 16 bytes that are aligned. */
 static inline __attribute__((always_inline)) bool shadow_decide_access(struct shadow_decider *d, uint64_t addr, uint64_t size)
 {
-	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
+	const uint16_t *s = shadow_of(addr);
 	uint32_t low = addr % 8 + size <= 8 ? 1 : 0x10001, seen;
 
 	if (unlikely(addr >= SHADOW_USER_END || (low != 1 && (size != 16 || addr % 16 != 0))))
@@ -74,10 +87,12 @@ static inline __attribute__((always_inline)) bool shadow_decide_access(struct sh
 			  __atomic_load_n((const uint32_t *)(const void *)s, __ATOMIC_RELAXED);
 	if (seen == low * SHADOW_SHARED)
 		return true;
-	if (unlikely((seen | low) != low * (d->uncut | 1u) || !d->uncut ||
-		     __atomic_load_n(&shadow_was_shared.last, __ATOMIC_RELAXED) > d->time))
+	/* The owner's, or nobody's any more: at the end of a run most of it is freed. */
+	if (unlikely((seen != 0 && (seen | low) != low * (d->uncut | 1u)) || !d->uncut))
 		return shadow_decide(d, addr, size);
-	if (d->cut && (~seen & low))
+	if (unlikely(shadow_reset_since(&shadow_was_shared, s, d->time)))
+		return true;
+	if (d->cut && seen != 0 && (~seen & low))
 		shadow_cut_later(d, s, ~seen & low);
 	return false;
 }

@@ -14,6 +14,7 @@
 #define ID 7u
 #define OTHER 9u
 #define TIME 100u
+#define ELSEWHERE (1ull << 32)
 
 struct snarlrt snarlrt = { .mode = SNARLRT_RECORD, .filter = true };
 bool snarlrt_timed;
@@ -102,6 +103,18 @@ static void try_accesses(bool cut, bool reset, bool touched)
 	check_shadow();
 }
 
+static void mark(bool reset, bool touched)
+{
+	if (reset)
+		shadow_mark(&shadow_was_shared, MEMORY, GRANULES * 8, TIME + 1);
+	else if (below(2))
+		shadow_mark(&shadow_was_shared, MEMORY, GRANULES * 8, TIME);
+	if (below(2))
+		shadow_mark(&shadow_was_shared, MEMORY + ELSEWHERE, 4096, TIME + 1);
+	if (touched)
+		shadow_mark(&shadow_was_touched, MEMORY, GRANULES * 8, TIME + 1);
+}
+
 static void test_accesses(void **state)
 {
 	(void)state;
@@ -110,17 +123,12 @@ static void test_accesses(void **state)
 
 		snarlrt.threaded = below(2);
 		fill();
-		if (reset)
-			shadow_mark(&shadow_was_shared, MEMORY, GRANULES * 8, TIME + 1);
-		else if (below(2))
-			shadow_mark(&shadow_was_shared, MEMORY, GRANULES * 8, TIME);
-		if (touched)
-			shadow_mark(&shadow_was_touched, MEMORY, GRANULES * 8, TIME + 1);
+		mark(reset, touched);
 		try_accesses(cut, reset, touched);
 	}
 }
 
-static void try_loop(bool cut)
+static void try_loop(bool cut, bool reset, bool touched)
 {
 	uint64_t size = 1ull << below(5), turns = 1 + below(30), stride = below(3) ? size : below(64), from = MEMORY + 2048;
 	unsigned found = 0;
@@ -130,7 +138,7 @@ static void try_loop(bool cut)
 	if (below(4))
 		from += below(1000);
 	for (uint64_t i = 0; i < turns; i++)
-		found |= model_decide(from + i * stride, size, cut, false, false) ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
+		found |= model_decide(from + i * stride, size, cut, reset, touched) ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
 	/* Of memory without gaps it is asked for granules, not for turns: both may be in one of them. */
 	assert_int_equal(shadow_decide_loop(&decider, from, stride, turns, size) & SHADOW_SOME_KEEP, found & SHADOW_SOME_KEEP);
 }
@@ -139,16 +147,17 @@ static void test_loops(void **state)
 {
 	(void)state;
 	for (int round = 0; round < 4000; round++) {
-		bool cut = below(4);
+		bool cut = below(4), reset = below(4) == 0, touched = below(4) == 0;
 
 		snarlrt.threaded = below(2);
 		fill();
+		mark(reset, touched);
 		shadow_decider_init(&decider, ID, TIME, cut);
 		for (int i = 0; i < 10; i++) {
 			uint64_t at = MEMORY + below(GRANULES) * 8;
 
-			try_loop(cut);
-			assert_int_equal(shadow_decide_access(&decider, at, 4), model_decide(at, 4, cut, false, false));
+			try_loop(cut, reset, touched);
+			assert_int_equal(shadow_decide_access(&decider, at, 4), model_decide(at, 4, cut, reset, touched));
 		}
 		check_shadow();
 	}
