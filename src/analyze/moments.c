@@ -8,6 +8,7 @@
 
 #define FIRST_ROOM 4096u	/* situations there is room for */
 #define SITUATIONS 65536u	/* to begin with */
+#define LEAP 8u		/* beyond, room grows by this: what is not used takes no memory, and huge pages fit in */
 
 /* A strong clock of a thread. */
 struct moments_epoch {
@@ -21,8 +22,7 @@ struct moments_epoch {
 /* What is asked for, apart from where locks were taken: that is much more, and hardly ever asked for. */
 struct moments_situation {
 	uint32_t epoch;
-	uint32_t lockset : 31;	/* epoch 0: free, then it is the next free one */
-	uint32_t marked : 1;
+	uint32_t lockset;	/* epoch 0: free, then it is the next free one */
 	uint32_t inner;		/* of several locks: number in `inner`; else 0 */
 };
 
@@ -34,6 +34,8 @@ static void set_room(struct moments *m, size_t room)
 	m->situations = pages_grow(m->situations, old * sizeof(*m->situations),
 				   room * sizeof(*m->situations));
 	m->outer = pages_grow(m->outer, old * sizeof(*m->outer), room * sizeof(*m->outer));
+	pages_soon(m->situations, old * sizeof(*m->situations), room * sizeof(*m->situations));
+	pages_soon(m->outer, old * sizeof(*m->outer), room * sizeof(*m->outer));
 	m->situation_room = room;
 }
 
@@ -93,9 +95,9 @@ void moments_marker(struct moments *m, void (*mark)(void *ctx), void *ctx)
 	m->mark_ctx = ctx;
 }
 
-void moments_mark(struct moments *m, const struct moment *kept)
+static bool is_marked(const struct moments *m, uint32_t situation)
 {
-	m->situations[kept->situation].marked = true;
+	return m->marked[situation / 64] >> situation % 64 & 1;
 }
 
 static uint32_t take_inner(struct moments *m)
@@ -126,8 +128,7 @@ static void free_unmarked(struct moments *m)
 	for (uint32_t n = (uint32_t)m->situation_count; n-- > 1;) {
 		struct moments_situation *s = &m->situations[n];
 
-		if (s->marked) {
-			s->marked = false;
+		if (is_marked(m, n)) {
 			m->epochs[s->epoch].marked = true;
 			kept++;
 		} else {
@@ -150,11 +151,14 @@ static void free_unmarked(struct moments *m)
 
 static void collect(struct moments *m)
 {
+	m->marked = xcalloc(m->situation_count / 64 + 1, sizeof(*m->marked));
 	for (size_t i = 0; i < m->thread_count; i++)
 		if (m->threads[i])
-			m->situations[m->threads[i]->situation].marked = true;
+			moments_mark_situation(m, m->threads[i]->situation);
 	m->mark(m->mark_ctx);
 	free_unmarked(m);
+	free(m->marked);
+	m->marked = NULL;
 }
 
 static bool same_clock(const struct vclock *a, const struct vclock *b)
@@ -196,7 +200,7 @@ static uint32_t take_situation(struct moments *m)
 		return number;
 	}
 	if (m->situation_count == m->situation_room)
-		set_room(m, 2 * m->situation_room);
+		set_room(m, (m->situation_room < SITUATIONS ? 2 : LEAP) * m->situation_room);
 	return (uint32_t)m->situation_count++;
 }
 

@@ -59,6 +59,7 @@ struct moments {
 	struct view_acquired (*inner)[LOCKS_OUTER - 1];	/* where those within were; 0 is none */
 	size_t inner_count, inner_capacity;
 	uint32_t free_inner;			/* linked by `index` of the first */
+	uint64_t *marked;		/* bits: situations that are kept; only while they are looked for */
 	size_t enough;			/* situations at which it pays to look for unused ones */
 	void (*mark)(void *ctx);
 	void *mark_ctx;
@@ -115,7 +116,15 @@ static inline void moments_now(struct moments *m, const struct event *ev, const 
  * situation alone matters.
  */
 void moments_marker(struct moments *m, void (*mark)(void *ctx), void *ctx);
-void moments_mark(struct moments *m, const struct moment *kept);
+static inline void moments_mark_situation(struct moments *m, uint32_t situation)
+{
+	m->marked[situation / 64] |= 1ull << situation % 64;
+}
+
+static inline void moments_mark(struct moments *m, const struct moment *kept)
+{
+	moments_mark_situation(m, kept->situation);
+}
 
 uint32_t moments_thread(const struct moments *m, const struct moment *a);
 uint32_t moments_epoch(const struct moments *m, uint32_t situation);
