@@ -170,7 +170,7 @@ struct history_here {
 	uint32_t block, share;
 };
 
-#define HISTORY_AHEAD 8u		/* accesses; twice as many come within ANALYSIS_AHEAD, mostly */
+#define HISTORY_AHEAD 4u		/* granules; twice as many come within ANALYSIS_AHEAD, mostly */
 #define HISTORY_RECENT 8192u	/* a power of two */
 
 /* An access to come. */

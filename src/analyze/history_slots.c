@@ -74,15 +74,19 @@ static inline uint32_t likely_block(const struct history *h, uint64_t start)
 	return slot_block(slot);
 }
 
-/* Most accesses go where the one before them goes. */
+/* Most accesses go where the one before them goes: once is enough for the same granule. */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 {
-	uint32_t n = h->ahead_count++, size = ARRAY_SIZE(h->ahead);
+	uint32_t n = h->ahead_count, size = ARRAY_SIZE(h->ahead);
 	struct history_ahead *a = &h->ahead[n % size], *before = &h->ahead[(n - 1) % size];
+	uint64_t key = key_of(granule / HISTORY_LINE, thread);
 	const struct history_block *b;
 	uint32_t other;
 
-	a->key = key_of(granule / HISTORY_LINE, thread);
+	if (key == before->key && granule % HISTORY_LINE == before->granule)
+		return;
+	h->ahead_count++;
+	a->key = key;
 	a->granule = granule % HISTORY_LINE;
 	if (a->key != before->key) {
 		a->start = line_start(a->key);
