@@ -411,10 +411,13 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 		  struct findings *out)
 {
 	struct history_cell *c;
+	uint32_t tag;
+	bool own;
 
 	history_place(&a->history, granule, t->view->thread, t->here->epoch, bytes, &t->at);
-	t->what.own = is_own(a, t);
-	moments_make(t->here, t->ev, t->view, history_what(&a->history, &t->what), &t->now);
+	own = t->what.own = is_own(a, t);
+	tag = history_what_as(&a->history, &t->what, t->ev->kind, t->view->lockset, own);
+	moments_make(t->here, t->ev, t->view, tag, &t->now);
 	c = t->at.cell;
 	t->near.known = t->wide.known = t->stranger = false;
 	if (!t->at.recent) {

@@ -275,21 +275,28 @@ static inline uint32_t history_what_find(struct history *h, const struct history
 }
 
 /*
- * The number of `what`. Where locksets are many the table is large and cold. What a critical section does it mostly does in
+ * The number of `what`, of which `kind`, `lockset` and `own` are said again: to read them side by side from
+ * where they were just written one by one would wait until that has reached the cache. Where
+ * locksets are many the table is large and cold. What a critical section does it mostly does in
  * the same order, under the same numbers, which are side by side as they were given.
  */
-static inline uint32_t history_what(struct history *h, const struct history_what *what)
+static inline uint32_t history_what_as(struct history *h, const struct history_what *what, uint16_t kind,
+				       uint32_t lockset, bool own)
 {
 	uint32_t before = h->what_last, guess = h->whats[before].next;
 	const struct history_what *w = &h->whats[guess];
 
-	if (__builtin_expect(w->pc != what->pc || w->lockset != what->lockset || w->kind != what->kind ||
-			     w->own != what->own, 0)) {
+	if (__builtin_expect(w->pc != what->pc || w->lockset != lockset || w->kind != kind || w->own != own, 0)) {
 		guess = history_what_find(h, what);
 		h->whats[before].next = guess;
 	}
 	h->what_last = guess;
 	return guess;
+}
+
+static inline uint32_t history_what(struct history *h, const struct history_what *what)
+{
+	return history_what_as(h, what, what->kind, what->lockset, what->own);
 }
 
 /*
