@@ -89,6 +89,7 @@ void history_free(struct history *h)
 	pages_free(h->slots, h->slot_count * sizeof(*h->slots));
 	free(h->whats);
 	free(h->what_table);
+	free(h->what_first);
 	free(h->shapes);
 	map_free(&h->shape_at);
 	free(h->extents);

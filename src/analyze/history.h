@@ -22,6 +22,7 @@
 
 #include "analyze/moments.h"
 #include "base/map.h"
+#include "base/mem.h"
 
 #define GRANULE_BYTES 8u
 #define HISTORY_REPS 24u
@@ -204,6 +205,9 @@ struct history {
 	size_t what_count, what_capacity;
 	struct history_named *what_table;	/* by hash */
 	size_t what_size;		/* a power of two */
+	uint32_t *what_first;		/* by lockset: the number that was asked for first under it the last time */
+	size_t what_first_count;
+	uint32_t what_lockset;		/* of the last that was asked for */
 	struct history_shape *shapes;	/* 0 is none */
 	size_t shape_count, shape_capacity;
 	struct map shape_at;		/* hash to the last of that hash */
@@ -283,13 +287,19 @@ static inline uint32_t history_what_find(struct history *h, const struct history
 static inline uint32_t history_what_as(struct history *h, const struct history_what *what, uint16_t kind,
 				       uint32_t lockset, bool own)
 {
-	uint32_t before = h->what_last, guess = h->whats[before].next;
-	const struct history_what *w = &h->whats[guess];
+	bool first = lockset != h->what_lockset;
+	uint32_t before = h->what_last, guess;
+	const struct history_what *w;
 
+	if (first && __builtin_expect(lockset >= h->what_first_count, 0))
+		h->what_first = xreach(h->what_first, lockset, &h->what_first_count, sizeof(*h->what_first));
+	guess = first ? h->what_first[lockset] : h->whats[before].next;
+	w = &h->whats[guess];
 	if (__builtin_expect(w->pc != what->pc || w->lockset != lockset || w->kind != kind || w->own != own, 0)) {
 		guess = history_what_find(h, what);
-		h->whats[before].next = guess;
+		*(first ? &h->what_first[lockset] : &h->whats[before].next) = guess;
 	}
+	h->what_lockset = lockset;
 	h->what_last = guess;
 	return guess;
 }
