@@ -159,12 +159,12 @@ static void settle(const struct page *p, struct alone_bits *shared)
 }
 
 /*
- * Who was first did not fight yet, so what was counted on the way is not enough. All granules of a page are taken to
- * be used alike. A short trace does not show it.
+ * Who was first did not fight yet, so what was counted on the way may be too little. So may what follows if all
+ * granules of a page are taken to be used alike. A short trace does not show it.
  */
 static unsigned fought_of(const struct look *l)
 {
-	uint64_t all = 1, fought = 0;
+	uint64_t all = 1, fought = 0, counted = l->fought * 64 / (l->seen - l->left + 1);
 
 	for (size_t i = 0; i < l->alone->page_count; i++) {
 		const struct page *p = &l->pages[i];
@@ -177,7 +177,8 @@ static unsigned fought_of(const struct look *l)
 		all += p->accesses;
 		fought += used ? p->accesses * shared / used : 0;
 	}
-	return l->lost || !l->seen ? 64 : (unsigned)(fought * 64 / all);
+	fought = fought * 64 / all;
+	return l->lost || !l->seen ? 64 : (unsigned)(fought > counted ? fought : counted);
 }
 
 struct alone *alone_new(struct reader *trace)

@@ -125,6 +125,24 @@ static void test_late(void **state)
 	buf_free(&b);
 }
 
+/* Few granules of a page are handed over, but these are used most: both write, and the rest is read. */
+static void test_few(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	buf_add_text(&b, TWO);
+	for (unsigned i = 0; i < 15000; i++) {
+		unsigned thread = 1 + i % 2;
+
+		buf_addf(&b, "0.%u write 0x10000:8\n0.%u read 0x%x:8\n", thread, thread, 0x10008 + i % 400 * 8);
+		buf_addf(&b, "0.%u sem-post s%u\n0.%u sem-wait s%u\n", thread, thread, 3 - thread, thread);
+	}
+	buf_string(&b);
+	assert_settled(true, (const char *)b.data);
+	buf_free(&b);
+}
+
 #define GRANULES 1100u
 #define BASE 0x40000u
 
@@ -271,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_readers),
 		cmocka_unit_test(test_hopeless),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_random_traces),
 	};
 
