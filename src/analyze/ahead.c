@@ -12,28 +12,53 @@ bool ahead_is_total(const struct reader *trace)
 	return reader_info(trace)->header->flags & TRACE_TOTAL_ORDER;
 }
 
+/* All threads can be followed. */
+static bool has_room(const struct reader *trace)
+{
+	const struct reader_info *info = reader_info(trace);
+
+	for (size_t i = 0; i < info->thread_count; i++)
+		if (info->threads[i].id >= TRACK_MAX_THREADS)
+			return false;
+	return true;
+}
+
+/* For reader_pass(). */
+static const uint64_t *turn_to(void *ctx, uint64_t page)
+{
+	struct ahead *a = ctx;
+	const struct alone_slot *s = alone_slot(a->alone, page + 1);
+
+	a->page = s->key ? s->page : ALONE_NONE;
+	return s->key && a->skip ? a->skip[s->page].granule : NULL;
+}
+
 void ahead_open(struct ahead *a, const struct reader *trace, const struct alone *alone,
 		const struct analysis *const *which, void **states)
 {
+	bool skip_settled = true, skip_alone = true;
 	size_t count = 0, wanting = 0;
 
 	while (which[count])
 		count++;
-	*a = (struct ahead){ .got = 1, .skip_alone = true, .skip_settled = true,
+	*a = (struct ahead){ .got = 1,
 			     .alone = alone && alone->page_count ? alone : NULL,
 			     .handed = alone && alone->loose != alone->shared,
 			     .total = ahead_is_total(trace) };
 	a->soon = xcalloc(count + 1, sizeof(*a->soon));
 	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
 	for (size_t i = 0; i < count; i++) {
-		a->skip_settled &= which[i]->skips_settled;
-		a->skip_alone &= which[i]->skips_settled || which[i]->skips_alone;
+		skip_settled &= which[i]->skips_settled;
+		skip_alone &= which[i]->skips_settled || which[i]->skips_alone;
 		a->asks_alone |= which[i]->asks_alone;
 		if (!which[i]->soon)
 			continue;
 		a->soon[wanting] = which[i];
 		a->soon_states[wanting++] = states[i];
 	}
+	if (a->alone && has_room(trace) && (skip_settled || (skip_alone && a->asks_alone)))
+		a->skip = skip_settled ? alone->loose : alone->shared;
+	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .turn = turn_to, .ctx = a };
 	a->distance = wanting ? ANALYSIS_AHEAD : 0;
 	spins_init(&a->spins, reader_info(trace)->path);
 }
@@ -46,23 +71,19 @@ void ahead_close(struct ahead *a)
 	free(a->passed);
 }
 
-/* Nothing but the number of the thread's next event comes of it. */
-static bool pass_over(struct ahead *a, const struct event *ev)
+/* Nothing but the number of the thread's next event comes of so many plain accesses. */
+static void pass_over(struct ahead *a, uint32_t thread, uint64_t count)
 {
-	if ((ev->kind != TRACE_READ && ev->kind != TRACE_WRITE) || ev->thread >= TRACK_MAX_THREADS)
-		return false;
-	if (ev->thread >= a->threads)
-		a->passed = xreach(a->passed, ev->thread, &a->threads, sizeof(*a->passed));
-	a->passed[ev->thread]++;
-	return true;
+	if (thread >= a->threads)
+		a->passed = xreach(a->passed, thread, &a->threads, sizeof(*a->passed));
+	a->passed[thread] += count;
 }
 
-static __attribute__((noinline)) void turn_to(struct ahead *a, uint64_t key)
+/* One that reader_pass() left. */
+static bool is_unwanted(const struct ahead *a, const struct event *ev, const struct ahead_mark *mark)
 {
-	const struct alone_slot *s = alone_slot(a->alone, key);
-
-	a->key = key;
-	a->page = s->key ? s->page : ALONE_NONE;
+	return a->skip && (a->skip == a->alone->loose ? mark->settled : mark->alone) &&
+	       (ev->kind == TRACE_READ || ev->kind == TRACE_WRITE) && ev->thread < TRACK_MAX_THREADS;
 }
 
 /* alone_all(). Most accesses go where the one before went. */
@@ -70,8 +91,8 @@ static inline bool is_all(struct ahead *a, const struct alone_bits *bits, const 
 {
 	uint64_t first = ev->addr / 8;
 
-	if (a->key != alone_key(first))
-		turn_to(a, alone_key(first));
+	if (a->wanted.page != first / READER_PAGE)
+		reader_turn(&a->wanted, first / READER_PAGE);
 	if (a->page == ALONE_NONE || alone_bit(&bits[a->page], first))
 		return false;
 	if (ev->size && (ev->addr + ev->size - 1) / 8 == first)
@@ -87,9 +108,10 @@ static inline bool look_at(struct ahead *a, const struct event *ev, struct ahead
 		mark->settled = is_all(a, a->alone->loose, ev);
 		mark->alone = mark->settled && a->asks_alone &&
 			      (!a->handed || is_all(a, a->alone->shared, ev));
-		if (((mark->settled && a->skip_settled) || (mark->alone && a->skip_alone)) &&
-		    pass_over(a, ev))
+		if (is_unwanted(a, ev, mark)) {
+			pass_over(a, ev->thread, 1);
 			return false;
+		}
 	}
 	for (size_t i = 0; a->soon[i]; i++)
 		if (!mark->settled || !a->soon[i]->skips_settled)
@@ -124,6 +146,19 @@ static inline void keep(struct ahead *a, struct event *from, unsigned count)
 	}
 }
 
+/* What comes next and nobody wants. */
+static inline void skip(struct ahead *a, struct reader *trace)
+{
+	uint64_t count;
+	uint32_t thread;
+
+	while ((count = reader_pass(trace, &a->wanted, &thread)) > 0) {
+		a->events += count;
+		a->accesses += count;
+		pass_over(a, thread, count);
+	}
+}
+
 void ahead_fill(struct ahead *a, struct reader *trace)
 {
 	size_t end = a->done + a->distance + AHEAD_BATCH;
@@ -133,7 +168,12 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 
 		if (room > AHEAD_RING - at)
 			room = AHEAD_RING - at;
-		if (a->got <= 0 || (a->got = reader_some(trace, &a->ring[at], (unsigned)room, &a->err)) <= 0)
+		if (a->skip)
+			skip(a, trace);
+		if (a->got <= 0)
+			return;
+		a->got = reader_some(trace, &a->ring[at], (unsigned)room, a->skip ? &a->wanted : NULL, &a->err);
+		if (a->got <= 0)
 			return;
 		keep(a, &a->ring[at], (unsigned)a->got);
 	}

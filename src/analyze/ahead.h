@@ -29,11 +29,11 @@ struct ahead {
 	const struct analysis **soon;	/* those who want to know, NULL ends it */
 	void **soon_states;
 	const struct alone *alone;	/* NULL: nobody asks, or nothing is */
-	uint64_t key;		/* of the page that was asked for last, and its; ALONE_NONE: there is none */
-	uint32_t page;
+	uint32_t page;		/* of `alone`, which `wanted` asked for last; ALONE_NONE: it has none */
 	bool asks_alone;
 	bool handed;		/* what is settled may not be alone */
-	bool skip_alone, skip_settled;	/* nobody wants what is so */
+	const struct alone_bits *skip;	/* by page: plain accesses to all else are passed over; NULL: none */
+	struct reader_wanted wanted;	/* the same, as the reader asks for it */
 	uint64_t *passed;	/* by thread, since its last event that was not passed over */
 	size_t threads;
 	bool total;

@@ -15,7 +15,7 @@
 
 #include "trace/reader.h"
 
-#define ALONE_GRANULES 512u	/* of a page */
+#define ALONE_GRANULES READER_PAGE	/* of a page */
 #define ALONE_PAGES (1u << 18)	/* at most: 1 GiB of memory; what is not in them is not alone */
 #define ALONE_MOST ((uint64_t)ALONE_PAGES * ALONE_GRANULES * 8)	/* bytes */
 #define ALONE_NONE UINT32_MAX	/* no page */

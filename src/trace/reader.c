@@ -309,15 +309,24 @@ static inline int next(struct reader *r, struct event *ev, struct err *err)
 	return 1;
 }
 
+/* A plain access is next, which is not. */
+static inline bool is_unwanted(const struct stream *s, struct reader_wanted *wanted)
+{
+	return wanted && stream_plain(s->head) && !s->frames.count &&
+	       reader_is_unwanted(wanted, s->head->addr & TRACE_ADDR_MASK, trace_site_size(s->head->site));
+}
+
 /* Most events: so many, at most `room`. */
-static inline unsigned take_quickly(struct reader *r, struct event *ev, unsigned room)
+static inline unsigned take_quickly(struct reader *r, struct event *ev, unsigned room,
+				    struct reader_wanted *wanted)
 {
 	struct stream *s = r->top;
 	unsigned n = 0;
 
 	if (!s || s->state != STREAM_READY || r->failed)
 		return 0;
-	while (n < room && (stream_take_plain(s, &ev[n]) || stream_take_timed(s, &ev[n]))) {
+	while (n < room && !is_unwanted(s, wanted) &&
+	       (stream_take_plain(s, &ev[n]) || stream_take_timed(s, &ev[n]))) {
 		n += ev[n].kind != TRACE_VALUE || !r->no_values;
 		r->heap->key = s->key;
 		if (before(r->heap, &r->second))
@@ -330,12 +339,21 @@ static inline unsigned take_quickly(struct reader *r, struct event *ev, unsigned
 	return n;
 }
 
-int reader_some(struct reader *r, struct event *ev, unsigned room, struct err *err)
+/* What is next has to be read the long way. */
+static inline bool ends_here(const struct reader *r, struct reader_wanted *wanted)
+{
+	return r->top && r->top->state == STREAM_READY && is_unwanted(r->top, wanted);
+}
+
+int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader_wanted *wanted,
+		struct err *err)
 {
 	unsigned n = 0;
 	int got = 1;
 
-	while (n < room && (n += take_quickly(r, ev + n, room - n)) < room) {
+	while (n < room && (n += take_quickly(r, ev + n, room - n, wanted)) < room) {
+		if (n && wanted && ends_here(r, wanted))
+			break;
 		got = next(r, &ev[n], err);
 		if (got <= 0)
 			break;
@@ -344,9 +362,29 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct err *e
 	return n ? (int)n : got;
 }
 
+uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint32_t *thread)
+{
+	struct stream *s = r->top;
+	uint64_t count, until;
+
+	if (!s || s->state != STREAM_READY || r->failed || !is_unwanted(s, wanted))
+		return 0;
+	/* With equal times, the lower number is first. */
+	until = r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
+	count = stream_pass_batch(s, wanted, until);
+	if (s->key < until && is_unwanted(s, wanted) && stream_pass_plain(s))
+		count++;
+	*thread = s->thread;
+	s->delivered += count;
+	r->heap->key = s->key;
+	if (s->key >= until)
+		heap_sort(r, false);
+	return count;
+}
+
 int reader_next(struct reader *r, struct event *ev, struct err *err)
 {
-	return reader_some(r, ev, 1, err);
+	return reader_some(r, ev, 1, NULL, err);
 }
 
 void reader_leave_out_values(struct reader *r)

@@ -72,8 +72,45 @@ void reader_close(struct reader *r);
 /* 1 and *ev, 0 at the end, -1 if damaged. */
 int reader_next(struct reader *r, struct event *ev, struct err *err);
 
-/* The same of several, which is faster: how many were read, at most `room`, of which there is some. */
-int reader_some(struct reader *r, struct event *ev, unsigned room, struct err *err);
+/* Which memory is wanted, by bits of granules of 8 bytes. A page has READER_PAGE of them. */
+#define READER_PAGE 512u
+
+struct reader_wanted {
+	uint64_t page;		/* that was asked for last; UINT64_MAX: none */
+	const uint64_t *bits;	/* its; NULL: all of it is wanted */
+	const uint64_t *(*turn)(void *ctx, uint64_t page);	/* tells them of another */
+	void *ctx;
+};
+
+static inline void reader_turn(struct reader_wanted *w, uint64_t page)
+{
+	w->page = page;
+	w->bits = w->turn(w->ctx, page);
+}
+
+/* The access is within a granule that is not wanted. */
+static inline bool reader_is_unwanted(struct reader_wanted *w, uint64_t addr, uint64_t size)
+{
+	uint64_t granule = addr / 8;
+
+	if (__builtin_expect(w->page != granule / READER_PAGE, 0))
+		reader_turn(w, granule / READER_PAGE);
+	return w->bits && !(w->bits[granule % READER_PAGE / 64] >> granule % 64 & 1) &&
+	       size <= 8 - addr % 8;
+}
+
+/*
+ * reader_next() of several, which is faster: how many were read, at most `room`, of which there is some. With
+ * `wanted`, reading ends before most plain accesses that are not, unless one is the first.
+ */
+int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader_wanted *wanted,
+		struct err *err);
+
+/*
+ * Passes over the plain accesses that come next, as long as they are of one thread and unwanted. Returns
+ * how many; if not 0, *thread is whose. Some are left, to be read.
+ */
+uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint32_t *thread);
 
 /* From now on without `value` events, for who counts events and has no use for these. */
 void reader_leave_out_values(struct reader *r);

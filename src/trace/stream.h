@@ -158,6 +158,37 @@ static inline bool stream_pass_plain(struct stream *s)
 	return true;
 }
 
+/*
+ * Passes over plain accesses of the batch, the first is `head`, as long as they are unwanted and their
+ * time is below `until`. Returns how many.
+ */
+static inline uint64_t stream_pass_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until)
+{
+	uint64_t room = s->count - s->taken, clock = s->clock, over = s->over, time = s->time, passed;
+	const struct trace_record *next = s->batch, *end = next + room - (room && !s->timed_records);
+	const struct trace_record *head = s->head;
+
+	while (next < end && time < until && stream_plain(next) &&
+	       reader_is_unwanted(wanted, head->addr & TRACE_ADDR_MASK, trace_site_size(head->site))) {
+		head = next++;
+		clock += s->step;
+		over += s->rest;
+		if (over >= s->parts) {
+			over -= s->parts;
+			clock++;
+		}
+		time = clock > time ? clock : time;
+	}
+	passed = (uint64_t)(next - s->batch);
+	s->head = head;
+	s->batch = next;
+	s->taken += passed;
+	s->clock = clock;
+	s->over = over;
+	s->key = s->time = time;
+	return passed;
+}
+
 /* stream_take() for most events. False: it is none of these, and nothing was done. */
 static inline bool stream_take_plain(struct stream *s, struct event *ev)
 {

@@ -205,7 +205,7 @@ static void test_some(void **state)
 	a = reader_open(test_path("some.snarl"), &err);
 	b = reader_open(test_path("some.snarl"), &err);
 	assert_true(a && b);
-	while ((got = reader_some(b, some, 1 + next_random() % ARRAY_SIZE(some), &err)) > 0)
+	while ((got = reader_some(b, some, 1 + next_random() % ARRAY_SIZE(some), NULL, &err)) > 0)
 		for (int i = 0; i < got; i++) {
 			assert_int_equal(reader_next(a, &one, &err), 1);
 			assert_same_event(&one, &some[i]);
@@ -213,9 +213,108 @@ static void test_some(void **state)
 		}
 	assert_int_equal(got, 0);
 	assert_int_equal(reader_next(a, &one, &err), 0);
-	assert_int_equal(reader_some(b, some, 3, &err), 0);
+	assert_int_equal(reader_some(b, some, 3, NULL, &err), 0);
 	reader_close(a);
 	reader_close(b);
+}
+
+/* Threads in bursts that end at any event. Accesses of one lie in few pages, some of them across granules. */
+static void make_threads(const char *path, unsigned flags, unsigned events)
+{
+	static const uint16_t kinds[] = { TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE,
+					  TRACE_MUTEX_LOCK, TRACE_FUNC_ENTRY, TRACE_FUNC_EXIT, TRACE_ATOMIC_ADD,
+					  TRACE_VALUE };
+	unsigned common = next_random() % 2 ? 6 : ARRAY_SIZE(kinds);
+	struct err err;
+	struct writer *w = writer_open(path, flags, &err);
+	uint64_t time = 100;
+	uint32_t thread = 1;
+
+	assert_non_null(w);
+	for (unsigned i = 0; i < events; i++) {
+		struct event ev = { .pc = 0x4000 + next_random() % 9, .kind = kinds[next_random() % common],
+				    .addr = 0x10000 + next_random() % 3 * 4096 + next_random() % 64 * 8, .detail = 3 };
+
+		ev.addr += next_random() % 8 ? 0 : 4;
+		thread = next_random() % 8 ? thread : 1 + next_random() % 4;
+		ev.thread = thread;
+		ev.time = time += flags ? 1 : next_random() % 3;
+		writer_event(w, &ev);
+	}
+	assert_int_equal(writer_close(w, &err), 0);
+}
+
+static uint64_t pages[3][READER_PAGE / 64];	/* bits: what is wanted */
+
+static const uint64_t *page_of(void *ctx, uint64_t page)
+{
+	(void)ctx;
+	return page % 16 == 2 ? NULL : pages[page % 16 % 3];
+}
+
+static bool is_passed(struct reader_wanted *w, const struct event *ev)
+{
+	return (ev->kind == TRACE_READ || ev->kind == TRACE_WRITE) && reader_is_unwanted(w, ev->addr, ev->size);
+}
+
+/* What is neither passed over nor left is what reader_next() says, and so are its numbers. */
+static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64_t *left)
+{
+	struct reader_wanted w = { .page = UINT64_MAX, .turn = page_of };
+	uint64_t done[5] = { 0 }, index[5] = { 0 }, events = 0, position = 0, count;
+	struct event one, some[16];
+	struct err err;
+	struct reader *a = reader_open(path, &err), *b = reader_open(path, &err);
+	uint32_t thread;
+	int got = 1;
+
+	assert_true(a && b);
+	while (got > 0) {
+		while (next_random() % 4 && (count = reader_pass(b, &w, &thread)) > 0) {
+			done[thread] += count;
+			events += count;
+			*over += count;
+		}
+		got = reader_some(b, some, 1 + next_random() % ARRAY_SIZE(some), &w, &err);
+		for (int i = 0; i < got; i++) {
+			*left += i > 0 && is_passed(&w, &some[i]);
+			done[some[i].thread]++;
+			events++;
+			do {
+				assert_int_equal(reader_next(a, &one, &err), 1);
+				index[one.thread]++;
+				position++;
+			} while (position < events && is_passed(&w, &one));
+			assert_same_event(&one, &some[i]);
+			assert_int_equal(position, events);
+			assert_int_equal(index[one.thread], done[one.thread]);
+		}
+	}
+	assert_int_equal(got, 0);
+	while (reader_next(a, &one, &err) > 0) {
+		assert_true(is_passed(&w, &one));
+		position++;
+	}
+	assert_int_equal(position, events);
+	*all += events;
+	reader_close(a);
+	reader_close(b);
+}
+
+static void test_wanted(void **state)
+{
+	uint64_t all = 0, over = 0, left = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 400; round++) {
+		for (unsigned i = 0; i < READER_PAGE / 64; i++)
+			for (unsigned k = 0; k < 3; k++)
+				pages[k][i] = (uint64_t)(next_random() & next_random()) << 32 | next_random();
+		make_threads(test_path("wanted.snarl"), round % 2 ? TRACE_TOTAL_ORDER : 0,
+			     1 + next_random() % (round % 8 ? 100 : 9000));
+		check_wanted(test_path("wanted.snarl"), &all, &over, &left);
+	}
+	assert_true(over > all / 8 && left < over / 8);
 }
 
 int main(void)
@@ -225,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_long_chunks_keep_theirs),
 		cmocka_unit_test(test_short_ways),
 		cmocka_unit_test(test_some),
+		cmocka_unit_test(test_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
