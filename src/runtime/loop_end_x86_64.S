@@ -24,6 +24,7 @@
 #define UNIT_SHIFT 8		/* KNOWN_UNIT_SHIFT, KNOWN_SLOT_SHIFT, KNOWN_COUNT_BITS */
 #define SLOT_SHIFT 18
 #define COUNT_BITS 26
+#define SITES_UNLEARNT 8	/* in struct known_sites */
 #define PAGE 4096		/* STAMP_BYTES */
 #define LOOP 97			/* TRACE_LOOP */
 
@@ -200,6 +201,48 @@ look_more:
 	jmp 6b
 	.cfi_endproc
 	.size __snarl_loop_look, . - __snarl_loop_look
+
+	/* As __snarl_loop_look; sometimes the site at %edi of what is known (known.h) learns what was found. */
+	.p2align 5
+	.globl __snarl_loop_learn
+	.type __snarl_loop_learn, @function
+__snarl_loop_learn:
+	.cfi_startproc
+	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
+	movq %rax, (%rsp)
+	movq %rdx, 8(%rsp)
+	movl %edi, 16(%rsp)
+	call __snarl_loop_look
+	jne 1f
+	decl %fs:__snarl_known@tpoff + SITES_UNLEARNT
+	je 2f
+	cmpl %eax, %eax
+1:	leaq (RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_remember_state
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_restore_state
+2:	movq %rcx, 24(%rsp)
+	movq %rsi, 32(%rsp)
+	movq %r8, 40(%rsp)
+	movq %r9, 48(%rsp)
+	movq %r10, 56(%rsp)
+	movq %r11, 64(%rsp)
+	movq (%rsp), %rdi
+	movq 8(%rsp), %rsi
+	movl 16(%rsp), %edx
+	call snarlrt_known_learn_site
+	movq 24(%rsp), %rcx
+	movq 32(%rsp), %rsi
+	movq 40(%rsp), %r8
+	movq 48(%rsp), %r9
+	movq 56(%rsp), %r10
+	movq 64(%rsp), %r11
+	cmpl %eax, %eax
+	jmp 1b
+	.cfi_endproc
+	.size __snarl_loop_learn, . - __snarl_loop_learn
 
 	/*
 	 * Begins a group of up to %edx bytes: %rax becomes where its second record goes. Equal, and nothing happened,

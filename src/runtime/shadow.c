@@ -258,6 +258,8 @@ static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, u
 			known_owners(&owners, s, end);
 		shadow_fill(addr, size, 0);
 		known_stir_all(&owners);
+		if (c.shared)
+			known_stir_knowers();
 	}
 	if (c.touched && snarlrt.profiling)
 		snarlrt_profile_fresh(granule_of(s), (uint64_t)(end - s));

@@ -13,6 +13,9 @@
 #define EVENTS 255		/* more get a time of their own */
 #define NEAR 32			/* stride up to which gaps are looked at, too; bytes between accesses that are looked at as one */
 #define BESIDE 8		/* … if they stay where they are, or if turns are apart */
+#define SITES 64		/* KNOWN_SITES of the runtime, and where they are in __snarl_known */
+#define SITES_AT 16
+#define SITE 24
 #define APART_MOST 24		/* bytes that are looked at in each turn then: in four granules, wherever they begin */
 
 /* It needs these, whose values are put where slots are left; %rcx has the turns less one, %esi what was found. */
@@ -163,7 +166,7 @@ static void write_turns(const struct loops_loop *l, size_t number, struct buf *o
 	if (step > 1)
 		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n", (unsigned)step - 1, number,
 			 __builtin_ctzll(step));
-	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n\txorl\t%%esi, %%esi\n", TRACE_LOOP_TURNS, number);
+	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n", TRACE_LOOP_TURNS, number);
 }
 
 /* Its factor is 1, -1, 2, 4 or 8. Needs %rdi. */
@@ -222,22 +225,70 @@ static void write_last(const struct look *look, unsigned stride, struct buf *out
 		buf_addf(out, "\timulq\t$%u, %%rcx, %%rdx\n\tleaq\t%u(%%rax,%%rdx), %%rdx\n", stride, look->high);
 }
 
-static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
+/* Where it begins and ends, in %rax and %rdx. */
+static void write_near(const struct loops_loop *l, const struct look *look, size_t number, struct buf *out)
 {
-	const struct loops_access *a = &l->access[look->access];
-	bool near = is_near(a);
-
 	write_address(l, look->access, "rax", number, out);
-	if (near) {
-		write_last(look, (unsigned)a->stride.constant, out);
-	} else {
-		write_stride(l, &a->stride, "rdx", out);
-		buf_addf(out, "\tmovl\t$%u, %%edi\n", look->low + look->high);
-	}
+	write_last(look, (unsigned)l->access[look->access].stride.constant, out);
 	if (look->low)
 		buf_addf(out, "\tsubq\t$%u, %%rax\n", look->low);
-	write_call(near ? "__snarl_loop_look" : "__snarl_loop_look_apart", pic, out);
+}
+
+static void write_apart(const struct loops_loop *l, const struct look *look, size_t number, struct buf *out)
+{
+	write_address(l, look->access, "rax", number, out);
+	write_stride(l, &l->access[look->access].stride, "rdx", out);
+	buf_addf(out, "\tmovl\t$%u, %%edi\n", look->low + look->high);
+	if (look->low)
+		buf_addf(out, "\tsubq\t$%u, %%rax\n", look->low);
+}
+
+/* Sites are taken in turn, so that loops near each other have their own. */
+static unsigned site_of(size_t number, unsigned look)
+{
+	return SITES_AT + SITE * ((unsigned)(number * 3 + look) % SITES);
+}
+
+static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
+{
+	if (is_near(&l->access[look->access])) {
+		write_near(l, look, number, out);
+		write_call("__snarl_loop_look", pic, out);
+	} else {
+		write_apart(l, look, number, out);
+		write_call("__snarl_loop_look_apart", pic, out);
+	}
 	buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
+}
+
+/* Whether the thread knows all of it, and nobody has stirred it up since (runtime/known.h). */
+static void write_known(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+{
+	const char *load = pic ? "\tmovq\t__snarl_known@gottpoff(%rip), %rdi\n" : "";
+	const char *known = pic ? "%fs:" : "%fs:__snarl_known@tpoff+", *at = pic ? "(%rdi)" : "";
+
+	for (unsigned i = 0; i < looks->count; i++) {
+		unsigned site = site_of(number, i);
+
+		write_near(l, &looks->look[i], number, out);
+		buf_addf(out, "%s\tcmpq\t%s%u%s, %%rax\n\tjb\t.Lsnarlk%zu\n\tcmpq\t%s%u%s, %%rdx\n\tja\t.Lsnarlk%zu\n", load, known,
+			 site, at, number, known, site + 8, at, number);
+		buf_addf(out, i ? "\taddl\t%%esi, %%esi\n\torl\t%s%u%s, %%esi\n" : "\tmovl\t%s%u%s, %%esi\n", known, site + 16, at);
+	}
+	buf_addf(out, "\tmovq\t%s0%s, %%rdi\n\tcmpb\t$0, (%%rdi)\n\tjne\t.Lsnarlk%zu\n.Lsnarlg%zu:\n", known, at, number, number);
+}
+
+/* Where it does not: some of it may be learnt. */
+static void write_learn(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+{
+	buf_addf(out, ".Lsnarlk%zu:\n\txorl\t%%esi, %%esi\n", number);
+	for (unsigned i = 0; i < looks->count; i++) {
+		write_near(l, &looks->look[i], number, out);
+		buf_addf(out, "\tmovl\t$%u, %%edi\n", site_of(number, i));
+		write_call("__snarl_loop_learn", pic, out);
+		buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
+	}
+	buf_addf(out, "\tjmp\t.Lsnarlg%zu\n", number);
 }
 
 /* The stride goes above the address in %rdx. */
@@ -283,24 +334,47 @@ static void write_records(const struct loops_loop *l, const struct looks *looks,
 		write_record(l, i, looks->count - 1 - looks->of[i], number, out);
 }
 
+/* What is told or not, since %esi says which memory is shared. */
+static void write_told(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+{
+	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n\tcmpl\t$%u, %%ecx\n\tjae\t.Lsnarlr%zu\n\tmovl\t$%u, %%edx\n",
+		 number, EVENTS / l->access_count, number, 16 * (l->access_count + 1));
+	write_call("__snarl_loop_open", pic, out);
+	buf_addf(out, "\tje\t.Lsnarlr%zu\n", number);
+	write_records(l, looks, number, out);
+	write_call("__snarl_loop_close", pic, out);
+	buf_addf(out, ".Lsnarlq%zu:\n", number);
+	write_kept(l, false, out);
+	buf_addf(out, "\tjmp\t.Lsnarle%zu\n", number);
+}
+
+static bool all_near(const struct loops_loop *l)
+{
+	for (unsigned i = 0; i < l->access_count; i++)
+		if (!is_near(&l->access[i]))
+			return false;
+	return true;
+}
+
 void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
+	bool near = all_near(l);
 	struct looks looks;
 
 	find_looks(l, &looks);
 	write_ask(l, pic, number, out);
 	write_turns(l, number, out);
-	for (unsigned i = 0; i < looks.count; i++)
-		write_look(l, &looks.look[i], pic, number, out);
-	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n\tcmpl\t$%u, %%ecx\n\tjae\t.Lsnarlr%zu\n\tmovl\t$%u, %%edx\n",
-		 number, EVENTS / l->access_count, number, 16 * (l->access_count + 1));
-	write_call("__snarl_loop_open", pic, out);
-	buf_addf(out, "\tje\t.Lsnarlr%zu\n", number);
-	write_records(l, &looks, number, out);
-	write_call("__snarl_loop_close", pic, out);
-	buf_addf(out, ".Lsnarlq%zu:\n", number);
-	write_kept(l, false, out);
-	buf_addf(out, "\tjmp\t.Lsnarle%zu\n.Lsnarlr%zu:\n", number, number);
+	if (near) {
+		write_known(l, &looks, pic, number, out);
+	} else {
+		buf_add_text(out, "\txorl\t%esi, %esi\n");
+		for (unsigned i = 0; i < looks.count; i++)
+			write_look(l, &looks.look[i], pic, number, out);
+	}
+	write_told(l, &looks, pic, number, out);
+	if (near)
+		write_learn(l, &looks, pic, number, out);
+	buf_addf(out, ".Lsnarlr%zu:\n", number);
 	write_kept(l, false, out);
 	if (!pic)
 		buf_addf(out, ".Lsnarlt%zu:\n", number);

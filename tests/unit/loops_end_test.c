@@ -44,8 +44,13 @@ static void check(const char *body, bool pic, const char *expected)
 #define RESTORE(a, b, c, d, e)                                                                      \
 	"\tmovq\t" a "(%rsp), %rax\n\tmovq\t" b "(%rsp), %rcx\n\tmovq\t" c "(%rsp), %rdx\n"         \
 	"\tmovq\t" d "(%rsp), %rsi\n\tmovq\t" e "(%rsp), %rdi\n"
-#define ENDS(a, b, c, d, e)                                                                         \
-	".Lsnarlq0:\n" RESTORE(a, b, c, d, e) "\tjmp\t.Lsnarle0\n.Lsnarlr0:\n" RESTORE(a, b, c, d, e)
+#define ENDS(a, b, c, d, e, learn)                                                                  \
+	".Lsnarlq0:\n" RESTORE(a, b, c, d, e) "\tjmp\t.Lsnarle0\n" learn ".Lsnarlr0:\n" RESTORE(a, b, c, d, e)
+/* Memory in a stretch that is known: what is known of it, where that is above or in a register. */
+#define KNOWN(first, last)                                                                          \
+	"\tcmpq\t" first ", %rax\n\tjb\t.Lsnarlk0\n\tcmpq\t" last ", %rdx\n\tja\t.Lsnarlk0\n"
+#define CALM(stirred) "\tmovq\t" stirred ", %rdi\n\tcmpb\t$0, (%rdi)\n\tjne\t.Lsnarlk0\n.Lsnarlg0:\n"
+#define AT "%fs:__snarl_known@tpoff+"
 #define RECORD(site)                                                                                \
 	"\tmovq\t.Lsnarld0+" site "(%rip), %rdi\n\tmovq\t%rdx, (%rax)\n\tmovq\t%rdi, 8(%rax)\n"     \
 	"\taddq\t$16, %rax\n"
@@ -53,6 +58,11 @@ static void check(const char *body, bool pic, const char *expected)
 #define READ8 "\tcall\t__tsan_read8@PLT\n"
 #define WRITE8 "\tcall\t__tsan_write8@PLT\n"
 #define NEXT "\taddq\t$8, %rbx\n\tcmpq\t%rbx, %rbp\n"
+
+#define ROW                                                                                         \
+	"\tmovq\t-16(%rsp), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n"                             \
+	"\tleaq\t7(%rax,%rcx,8), %rdx\n\tsubq\t$8, %rax\n"
+#define ONE "\tmovq\t%r12, %rax\n\tleaq\t7(%rax), %rdx\n"
 
 /* b[j] = b[j + 1] + *a: two looks. The scratch register's value is where it was put. */
 static void test_pointers(void **state)
@@ -62,11 +72,9 @@ static void test_pointers(void **state)
 	      "\tnopw\t.Lsnarld0(%rip)\n\tcmpb\t$1, __snarl_loops(%rip)\n\tjne\t.Lsnarlt0\n"
 	      SAVE("-24", "-32", "-40", "-48", "-56")
 	      "\tmovq\t%rbx, %rcx\n\tsubq\t-16(%rsp), %rcx\n\ttestb\t$7, %cl\n\tjne\t.Lsnarlr0\n"
-	      "\tshrq\t$3, %rcx\n\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n\txorl\t%esi, %esi\n"
-	      "\tmovq\t-16(%rsp), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n"
-	      "\tleaq\t7(%rax,%rcx,8), %rdx\n\tsubq\t$8, %rax\n"
-	      "\tcall\t__snarl_loop_look\n\tjne\t.Lsnarlr0\n"
-	      "\tmovq\t%r12, %rax\n\tleaq\t7(%rax), %rdx\n\tcall\t__snarl_loop_look\n\tjne\t.Lsnarlr0\n"
+	      "\tshrq\t$3, %rcx\n\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n"
+	      ROW KNOWN(AT "16", AT "24") "\tmovl\t" AT "32, %esi\n"
+	      ONE KNOWN(AT "40", AT "48") "\taddl\t%esi, %esi\n\torl\t" AT "56, %esi\n" CALM(AT "0")
 	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n\tcmpl\t$85, %ecx\n\tjae\t.Lsnarlr0\n"
 	      "\tmovl\t$64, %edx\n\tcall\t__snarl_loop_open\n\tje\t.Lsnarlr0\n"
 	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n"
@@ -76,8 +84,18 @@ static void test_pointers(void **state)
 	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_2\n"
 	      "\tmovq\t-16(%rsp), %rdx\n\tbtsq\t$51, %rdx\n" RECORD("80") ".Lsnarlo0_2:\n"
 	      "\tcall\t__snarl_loop_close\n"
-	      ENDS("-24", "-32", "-40", "-48", "-56") ".Lsnarlt0:\n");
+	      ENDS("-24", "-32", "-40", "-48", "-56",
+		   ".Lsnarlk0:\n\txorl\t%esi, %esi\n"
+		   ROW "\tmovl\t$16, %edi\n\tcall\t__snarl_loop_learn\n\tjne\t.Lsnarlr0\n"
+		   ONE "\tmovl\t$40, %edi\n\tcall\t__snarl_loop_learn\n\tjne\t.Lsnarlr0\n"
+		   "\tjmp\t.Lsnarlg0\n") ".Lsnarlt0:\n");
 }
+
+#define TLS "\tmovq\t__snarl_known@gottpoff(%rip), %rdi\n"
+#define TABLE                                                                                       \
+	"\tmovq\t%r12, %rax\n\tmovq\t-16(%rsp), %rdi\n\tleaq\t(%rax,%rdi,8), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n" \
+	"\tleaq\t3(%rax,%rcx,8), %rdx\n"
+#define KEYS "\tmovq\t-24(%rsp), %rax\n\timulq\t$24, %rcx, %rdx\n\tleaq\t7(%rax,%rdx), %rdx\n"
 
 /* a[j] and t[j].key: the index tells the turns without a division; a library's form. */
 static void test_index(void **state)
@@ -89,11 +107,9 @@ static void test_index(void **state)
 	      "\tnopw\t.Lsnarld0(%rip)\n" SAVE("-32", "-40", "-48", "-56", "-64")
 	      "\tmovq\t__snarl_loops@GOTPCREL(%rip), %rax\n\tcmpb\t$1, (%rax)\n\tjne\t.Lsnarlr0\n"
 	      "\tmovq\t%r14, %rcx\n\tsubq\t-16(%rsp), %rcx\n"
-	      "\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n\txorl\t%esi, %esi\n"
-	      "\tmovq\t%r12, %rax\n\tmovq\t-16(%rsp), %rdi\n\tleaq\t(%rax,%rdi,8), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n"
-	      "\tleaq\t3(%rax,%rcx,8), %rdx\n\tcall\t*__snarl_loop_look@GOTPCREL(%rip)\n\tjne\t.Lsnarlr0\n"
-	      "\tmovq\t-24(%rsp), %rax\n\timulq\t$24, %rcx, %rdx\n\tleaq\t7(%rax,%rdx), %rdx\n"
-	      "\tcall\t*__snarl_loop_look@GOTPCREL(%rip)\n\tjne\t.Lsnarlr0\n"
+	      "\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n"
+	      TABLE TLS KNOWN("%fs:16(%rdi)", "%fs:24(%rdi)") "\tmovl\t%fs:32(%rdi), %esi\n"
+	      KEYS TLS KNOWN("%fs:40(%rdi)", "%fs:48(%rdi)") "\taddl\t%esi, %esi\n\torl\t%fs:56(%rdi), %esi\n" CALM("%fs:0(%rdi)")
 	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n\tcmpl\t$127, %ecx\n\tjae\t.Lsnarlr0\n"
 	      "\tmovl\t$48, %edx\n\tcall\t*__snarl_loop_open@GOTPCREL(%rip)\n\tje\t.Lsnarlr0\n"
 	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n"
@@ -102,7 +118,11 @@ static void test_index(void **state)
 	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_1\n"
 	      "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$6755399441055744, %rdi\n\torq\t%rdi, %rdx\n" RECORD("48") ".Lsnarlo0_1:\n"
 	      "\tcall\t*__snarl_loop_close@GOTPCREL(%rip)\n"
-	      ENDS("-32", "-40", "-48", "-56", "-64"));
+	      ENDS("-32", "-40", "-48", "-56", "-64",
+		   ".Lsnarlk0:\n\txorl\t%esi, %esi\n"
+		   TABLE "\tmovl\t$16, %edi\n\tcall\t*__snarl_loop_learn@GOTPCREL(%rip)\n\tjne\t.Lsnarlr0\n"
+		   KEYS "\tmovl\t$40, %edi\n\tcall\t*__snarl_loop_learn@GOTPCREL(%rip)\n\tjne\t.Lsnarlr0\n"
+		   "\tjmp\t.Lsnarlg0\n"));
 }
 
 #define EIGHTFOLD(to) "\tmovq\t%r12, %" to "\n\tshlq\t$3, %" to "\n"
@@ -131,7 +151,7 @@ static void test_apart(void **state)
 	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_2\n"
 	      "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$18435485074641125376, %rdi\n\torq\t%rdi, %rdx\n" RECORD("80") ".Lsnarlo0_2:\n"
 	      "\tcall\t__snarl_loop_close\n"
-	      ENDS("-40", "-48", "-56", "-64", "-72") ".Lsnarlt0:\n");
+	      ENDS("-40", "-48", "-56", "-64", "-72", "") ".Lsnarlt0:\n");
 }
 
 #define LEFT(body) check(body, false, "")
