@@ -24,7 +24,8 @@ _Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOO
 	       offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
 	       offsetof(struct snarlrt_tls, hidden) == 52 &&
 	       offsetof(struct snarlrt_tls, own4) == 80 && offsetof(struct snarlrt_thread, deferred_count) == 120 &&
-	       offsetof(struct snarlrt_thread, in_loops) == 600 && STAMP_BYTES == 4096 && TRACE_LOOP == 97 &&
+	       offsetof(struct snarlrt_thread, in_loops) == 600 && offsetof(struct snarlrt_thread, last_time) == 32 &&
+	       offsetof(struct snarlrt_thread, unlooked) == 40 && TRACE_STAMP == 1 && LOOP_STAMP == 256 && STAMP_BYTES == 4096 && TRACE_LOOP == 97 &&
 	       offsetof(struct loop, counter) == 4 && offsetof(struct loop, counter_slot) == 5 &&
 	       offsetof(struct loop, step) == 8 && offsetof(struct loop_access, base) == 8 &&
 	       offsetof(struct loop_access, stride) == 16 && offsetof(struct loop_access, op) == 24 &&

@@ -14,6 +14,8 @@
 #define HIDDEN 52
 #define OWN4 80
 #define DEFERRED_COUNT 120	/* in struct snarlrt_thread */
+#define LAST_TIME 32
+#define UNLOOKED 40
 #define IN_LOOPS 600
 #define SHADOW 0x7fff8000
 #define LONG 112		/* bytes of shadow that are better looked at by vectors */
@@ -27,6 +29,8 @@
 #define SITES_UNLEARNT 8	/* in struct known_sites */
 #define PAGE 4096		/* STAMP_BYTES */
 #define LOOP 97			/* TRACE_LOOP */
+#define STAMP 1			/* TRACE_STAMP */
+#define MANY 240		/* events that a group has more than records: it gets a time of its own */
 
 /* What of 64 bytes differs from %xmm0 goes to %xmm1. Spoils %xmm2 and %xmm3. */
 .macro look_64 at
@@ -120,11 +124,11 @@ look_more:
 	je 6b
 	jmp 5b
 
-	/* Much memory, which should be private: if it is shared, there are more accesses than are told without a time. */
+	/* Much memory. */
 2:	testq %rdi, %rdi
 	je 8b
 	cmpq TLS(OWN4), %rdi
-	jne 9b
+	jne .Lshared
 	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
 	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
 	movq %rcx, 64(%rsp)
@@ -154,6 +158,7 @@ look_more:
 	jb 6f
 2:	movq TLS(OWN4), %rdi
 3:	movq %rax, %r8
+.Lvectors:
 	movups %xmm0, (%rsp)
 	movups %xmm1, 16(%rsp)
 	movups %xmm2, 32(%rsp)
@@ -176,6 +181,8 @@ look_more:
 	movups 48(%rsp), %xmm3
 	cmpl $0xffff, %eax
 	jne 7f
+	testq %r8, %r8
+	je 9f
 	movq TLS(SELF), %rax
 	decl UNLEARNT(%rax)
 	je 8f
@@ -199,6 +206,22 @@ look_more:
 	movq 16(%rsp), %r10
 	movq 24(%rsp), %r11
 	jmp 6b
+9:	movq 64(%rsp), %rcx
+	movq 72(%rsp), %r8
+	leaq (RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset 8
+	leal 1(%rsi, %rsi), %esi
+	cmpl %eax, %eax
+1:	ret
+.Lshared:
+	cmpq $-1, %rdi
+	jne 1b
+	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
+	movq %rcx, 64(%rsp)
+	movq %r8, 72(%rsp)
+	xorl %r8d, %r8d			/* nothing is learnt */
+	jmp .Lvectors
 	.cfi_endproc
 	.size __snarl_loop_look, . - __snarl_loop_look
 
@@ -245,8 +268,8 @@ __snarl_loop_learn:
 	.size __snarl_loop_learn, . - __snarl_loop_learn
 
 	/*
-	 * Begins a group of up to %edx bytes: %rax becomes where its second record goes. Equal, and nothing happened,
-	 * if the ring needs attention. Spoils %rdx.
+	 * Begins a group of up to %edx bytes, which may get a time behind it: %rax becomes where its second record goes. Equal, and
+	 * nothing happened, if the ring needs attention. Spoils %rdx.
 	 */
 	.p2align 5
 	.globl __snarl_loop_open
@@ -260,7 +283,7 @@ __snarl_loop_open:
 	movq TLS(CUR), %rax
 	testl $(PAGE - 1), %eax
 	je 1f
-	leal -1(%rax, %rdx), %edx
+	leal 15(%rax, %rdx), %edx
 	xorl %eax, %edx
 	testl $-PAGE, %edx
 	jne 1f
@@ -295,10 +318,32 @@ __snarl_loop_close:
 	movq %rax, TLS(CUR)
 	movq TLS(SELF), %rax
 	addl %ecx, IN_LOOPS(%rax)
-	movl $0, TLS(BUSY)
+	cmpl $MANY, %ecx
+	jae 2f
+1:	movl $0, TLS(BUSY)
 	cmpl $0, DEFERRED_COUNT(%rax)
 	jne snarlrt_loop_deliver
 	ret
+	/* As clock_now has it. */
+2:	movq %rax, %rcx
+	rdtsc
+	shlq $32, %rdx
+	orq %rdx, %rax
+	andq $-2, %rax
+	movq LAST_TIME(%rcx), %rdx
+	addq $2, %rdx
+	cmpq %rax, %rdx
+	cmovbq %rax, %rdx
+	movq %rdx, LAST_TIME(%rcx)
+	movl $1, UNLOOKED(%rcx)
+	movq TLS(CUR), %rax
+	movabsq $(STAMP << 48), %rsi
+	movq %rdx, (%rax)
+	movq %rsi, 8(%rax)
+	addq $16, %rax
+	movq %rax, TLS(CUR)
+	movq %rcx, %rax
+	jmp 1b
 	.cfi_endproc
 	.size __snarl_loop_close, . - __snarl_loop_close
 #endif

@@ -10,7 +10,6 @@
 
 #define ACCESSES 12		/* with more, it is much code for little */
 #define LOOKS 8			/* bits of %sil */
-#define EVENTS 255		/* more get a time of their own */
 #define NEAR 32			/* stride up to which gaps are looked at, too; bytes between accesses that are looked at as one */
 #define BESIDE 8		/* … if they stay where they are, or if turns are apart */
 #define SITES 64		/* KNOWN_SITES of the runtime, and where they are in __snarl_known */
@@ -275,7 +274,7 @@ static void write_known(const struct loops_loop *l, const struct looks *looks, b
 			 site, at, number, known, site + 8, at, number);
 		buf_addf(out, i ? "\taddl\t%%esi, %%esi\n\torl\t%s%u%s, %%esi\n" : "\tmovl\t%s%u%s, %%esi\n", known, site + 16, at);
 	}
-	buf_addf(out, "\tmovq\t%s0%s, %%rdi\n\tcmpb\t$0, (%%rdi)\n\tjne\t.Lsnarlk%zu\n.Lsnarlg%zu:\n", known, at, number, number);
+	buf_addf(out, "\tmovq\t%s0%s, %%rdi\n\tcmpb\t$0, (%%rdi)\n\tjne\t.Lsnarlk%zu\n.Lsnarlm%zu:\n", known, at, number, number);
 }
 
 /* Where it does not: some of it may be learnt. */
@@ -288,7 +287,7 @@ static void write_learn(const struct loops_loop *l, const struct looks *looks, b
 		write_call("__snarl_loop_learn", pic, out);
 		buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
 	}
-	buf_addf(out, "\tjmp\t.Lsnarlg%zu\n", number);
+	buf_addf(out, "\tjmp\t.Lsnarlm%zu\n", number);
 }
 
 /* The stride goes above the address in %rdx. */
@@ -337,8 +336,7 @@ static void write_records(const struct loops_loop *l, const struct looks *looks,
 /* What is told or not, since %esi says which memory is shared. */
 static void write_told(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
 {
-	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n\tcmpl\t$%u, %%ecx\n\tjae\t.Lsnarlr%zu\n\tmovl\t$%u, %%edx\n",
-		 number, EVENTS / l->access_count, number, 16 * (l->access_count + 1));
+	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n\tmovl\t$%u, %%edx\n", number, 16 * (l->access_count + 1));
 	write_call("__snarl_loop_open", pic, out);
 	buf_addf(out, "\tje\t.Lsnarlr%zu\n", number);
 	write_records(l, looks, number, out);
