@@ -412,11 +412,10 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 {
 	struct history_cell *c;
 	uint32_t tag;
-	bool own;
 
 	history_place(&a->history, granule, t->view->thread, t->here->epoch, bytes, &t->at);
-	own = t->what.own = is_own(a, t);
-	tag = history_what_as(&a->history, &t->what, t->ev->kind, t->view->lockset, own);
+	t->what.own = is_own(a, t);
+	tag = history_what_as(&a->history, &t->what, t->ev->kind, t->view->lockset, t->what.own);
 	moments_make(t->here, t->ev, t->view, tag, &t->now);
 	c = t->at.cell;
 	t->near.known = t->wide.known = t->stranger = false;

@@ -12,6 +12,7 @@
 #define SPARE_UNITS 1024u	/* more than an access to a granule takes */
 #define ACCESS_BLOCKS 2u	/* that it takes at most */
 #define FIRST_ROOM 1024u	/* blocks */
+#define MARK_AHEAD 4u		/* blocks */
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct history_block) == 32, "no larger");
@@ -106,39 +107,18 @@ static const struct history_cell *used_cell(const struct history *h, uint32_t bl
 	return h->blocks[h->blocks[block].ring].used >> g & 1 && c->bytes ? c : NULL;
 }
 
-static void mark_cell(const struct history *h, const struct history_cell *c)
-{
-	const struct history_pair *pair;
-	struct moment kept;
-
-	moments_mark(h->moments, &c->last);
-	if (c->young)		/* all it has is of one situation */
-		return;
-	if (c->older)
-		moments_mark(h->moments, history_older(h, c));
-	/* If there is one, the last access is it. */
-	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
-		kept.situation = history_rep_situation(h, c, i);
-		moments_mark(h->moments, &kept);
-	}
-	for (unsigned i = 0; i < c->pair_count; i++) {
-		pair = history_pair(h, c, i, NULL);
-		kept.situation = pair->p.situation;
-		moments_mark(h->moments, &kept);
-		kept.situation = pair->i.situation;
-		moments_mark(h->moments, &kept);
-	}
-}
-
 static void mark(void *ctx)
 {
 	const struct history *h = ctx;
 	const struct history_cell *c;
 
 	for (uint32_t b = 1; b < h->block_count; b++)
-		for (unsigned g = 0; g < HISTORY_LINE; g++)
+		for (unsigned g = 0; g < HISTORY_LINE; g++) {
+			if (b + MARK_AHEAD < h->block_count && (c = used_cell(h, b + MARK_AHEAD, g)))
+				history_mark_soon(h, c);
 			if ((c = used_cell(h, b, g)))
-				mark_cell(h, c);
+				history_mark_cell(h, c);
+		}
 }
 
 /* There is no room: what was known is lost. */

@@ -371,14 +371,15 @@ struct moment history_unpack(const struct history *h, const struct history_cell 
 			     const struct history_mark *mark, uint32_t tag, uint32_t epoch);
 uint64_t history_mark_index(const struct history_mark *mark);
 
-/* As of history_rep_first(). */
-uint32_t history_rep_situation(const struct history *h, const struct history_cell *c, unsigned n);
-
 /* For history_kinds_here(): of a line that is shared; they are not known yet. */
 struct history_kinds *history_kinds(struct history *h, const struct history_cell *c);
 
 /* Memory that is given back or anew. */
 void history_forget(struct history *h, uint64_t addr, uint64_t size);
+
+/* For history.c: moments_mark() of all that the cell has; it will be called of it. */
+void history_mark_cell(const struct history *h, const struct history_cell *c);
+void history_mark_soon(const struct history *h, const struct history_cell *c);
 
 /* For history.c: gives back what the cell has but itself. */
 void history_empty(struct history *h, struct history_cell *c);

@@ -292,9 +292,40 @@ struct moment history_rep_first(const struct history *h, const struct history_ce
 	return history_unpack(h, c, &rep_marks(h, c)[n], (uint32_t)key, (uint32_t)(key >> 32));
 }
 
-uint32_t history_rep_situation(const struct history *h, const struct history_cell *c, unsigned n)
+void history_mark_cell(const struct history *h, const struct history_cell *c)
 {
-	return c->rep_count > 1 && !c->young ? rep_marks(h, c)[n].situation : c->last.situation;
+	const struct history_mark *marks;
+	const struct history_pair *list;
+
+	moments_mark(h->moments, &c->last);
+	if (c->young)		/* all it has is of one situation */
+		return;
+	if (c->older)
+		moments_mark(h->moments, older_of(h, c));
+	marks = rep_marks(h, c);
+	list = pairs(h, c);
+	/* If there is one, the last access is it. */
+	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++)
+		moments_mark_situation(h->moments, marks[i].situation);
+	for (unsigned i = 0; i < c->pair_count; i++) {
+		moments_mark_situation(h->moments, list[i].p.situation);
+		moments_mark_situation(h->moments, list[i].i.situation);
+	}
+}
+
+/* Where its runs begin; what follows is asked for by going through them. */
+void history_mark_soon(const struct history *h, const struct history_cell *c)
+{
+	if (c->young)
+		return;
+	if (c->rep_count > 1) {
+		__builtin_prefetch(rep_marks(h, c));
+		__builtin_prefetch((const char *)rep_marks(h, c) + HISTORY_UNIT);
+	}
+	if (c->pair_count) {
+		__builtin_prefetch(pairs(h, c));
+		__builtin_prefetch(pairs(h, c) + 1);
+	}
 }
 
 /* Whether representative n is the latest access, or the write before it; else its mark has it. */

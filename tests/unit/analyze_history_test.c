@@ -422,6 +422,63 @@ static void test_kinds(void **state)
 	setting_free(&s);
 }
 
+/* The situations that are marked are those of the last access, the older write, representatives and pairs. */
+static void check_marked(struct setting *s, const struct history_cell *c)
+{
+	uint64_t expected[16] = { 0 }, marked[16] = { 0 };
+	uint32_t kept[2 + HISTORY_REPS + 2 * HISTORY_PAIRS];
+	const struct history_pair *pair;
+	unsigned count = 0;
+
+	kept[count++] = c->last.situation;
+	if (c->older)
+		kept[count++] = history_older(&s->h, c)->situation;
+	for (unsigned i = 0; i < c->rep_count; i++)
+		kept[count++] = history_rep_first(&s->h, c, i).situation;
+	for (unsigned i = 0; i < c->pair_count; i++) {
+		pair = history_pair(&s->h, c, i, NULL);
+		kept[count++] = pair->p.situation;
+		kept[count++] = pair->i.situation;
+	}
+	for (unsigned i = 0; i < count; i++)
+		expected[kept[i] / 64] |= 1ull << kept[i] % 64;
+	s->moments->marked = marked;
+	history_mark_cell(&s->h, c);
+	s->moments->marked = NULL;
+	assert_memory_equal(marked, expected, sizeof(marked));
+}
+
+static void test_marked(void **state)
+{
+	struct moment now, before;
+	struct history_like like = { .p = &before, .i = &now, .cuts = 1, .bytes = 0xff };
+	struct history_what what;
+	struct history_place at;
+	struct setting s;
+	bool fresh;
+
+	(void)state;
+	setting_init(&s);
+	before = use(&s, 1, 0x200, 0xff, 1, 5, &fresh).cell->last;
+	for (unsigned n = 0; n < 60; n++) {
+		what = (struct history_what){ .pc = 2 + n * 7 % 40, .kind = n % 3 ? TRACE_READ : TRACE_WRITE,
+					      .access = n % 3 ? ACCESS_READ : ACCESS_WRITE };
+		tick(s.moments, &s.actor[1]);
+		now = act(s.moments, &s.actor[1], 0x1000);
+		now.tag = history_what(&s.h, &what);
+		history_place(&s.h, 0x200, 1, now.epoch, 0xff, &at);
+		history_note(&s.h, at.cell, &now, false, &fresh);
+		like.key = history_like_key(&like);
+		if (n > 1)
+			history_note_pair(&s.h, at.cell, &like, &fresh);
+		history_settle(&s.h, at.cell, &now, &what, true);
+		check_marked(&s, at.cell);
+		before = now;
+	}
+	assert_true(at.cell->pair_count > 20 && at.cell->rep_count > 20);
+	setting_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_pack),
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_marked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,7 +107,6 @@ static void check(struct setting *s, struct history_cell *c, const struct step *
 
 		assert_int_equal(history_rep_key(&s->h, c, n), rep_key(m));
 		assert_int_equal(history_rep_time(&s->h, c, n), m->time);
-		assert_int_equal(history_rep_situation(&s->h, c, n), m->situation);
 		check_moment(history_rep(&s->h, c, n), m);
 		check_moment(history_rep_first(&s->h, c, n), m);
 	}
