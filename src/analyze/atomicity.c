@@ -93,101 +93,41 @@ static inline void match(struct atomicity *a, const struct local *l, const struc
 		atomicity_tell(a, l, r, v, out);
 }
 
-/* So many of what this kind may meet are known to be of no interest. */
-static uint8_t *done_of(struct history_kinds *kinds, bool pair, uint32_t core)
-{
-	const uint32_t *list = history_kinds_list(kinds, pair);
-
-	for (unsigned i = 0; i < kinds->count[pair]; i++)
-		if (list[i] == core)
-			return &history_kinds_done(kinds, pair)[i];
-	return NULL;
-}
-
-/*
- * The section that is moved before `a` if `b` is to come first is the same whatever the
- * acquisition histories.
- */
-static bool sure_of(const struct atomicity *a, uint32_t x, uint32_t y)
-{
-	return !x || !y || locks_needed(a->locks, x, y) == 0;
-}
-
-/* What this verdict, on cores, would tell was told often enough. */
-static bool enough(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v, bool shown,
-		   struct findings *out)
-{
-	const struct history_what *whats = a->history.whats;
-	uint32_t p = whats[a->history.shapes[shape].p].lockset, r = whats[what].lockset;
-	uint32_t i = whats[a->history.shapes[shape].i].lockset;
-
-	if (!v->sure) {
-		if (!sure_of(a, p, r) || !sure_of(a, r, p) || !sure_of(a, i, r))
-			return false;
-		atomicity_look(a, shape, what, v);
-		v->sure = v->told != 0;
-	}
-	return told_enough(&a->told, v->told, shown, out);
-}
-
-/*
- * Nothing at the location goes with the pair, or with the access, whoever did it, that was
- * not told often enough: then what is pruned counts by kind, once. `shown`: the trace may
- * show another thread within the pair.
- */
-static bool none_among(struct atomicity *a, struct history_kinds *kinds, uint32_t shape,
-		       uint32_t what, bool shown, struct findings *out)
-{
-	uint64_t pruned[PRUNE_REASONS] = { 0 };
-	bool pair = shape != 0;
-	const uint32_t *list;
-	struct verdict *v;
-	uint8_t *done;
-	unsigned i;
-
-	shape = a->history.shapes[shape].core;
-	what = a->history.whats[what].core;
-	done = done_of(kinds, pair, pair ? shape : what);
-	if (!done)
-		return false;
-	list = history_kinds_list(kinds, !pair);
-	for (i = shown ? 0 : *done; i < kinds->count[!pair]; i++) {
-		uint32_t s = pair ? shape : list[i], w = pair ? list[i] : what;
-
-		v = verdict_of(a, s, w);
-		if (v->pattern == FITS)
-			continue;
-		if (v->why != PRUNE_REASONS)
-			pruned[v->why] += i >= *done;
-		else if (!enough(a, s, w, v, shown, out))
-			break;
-	}
-	for (unsigned k = 0; k < PRUNE_REASONS; k++)
-		a->pruned[k] += pruned[k];
-	*done = i > *done ? (uint8_t)i : *done;
-	return i == kinds->count[!pair];
-}
-
 /* Where threads are few, it is not asked. */
 static inline bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
 			      uint32_t what, bool shown, struct findings *out)
 {
 	struct history_kinds *kinds = history_kinds_here(&a->history, c);
 
-	return kinds && none_among(a, kinds, shape, what, shown, out);
+	return kinds && atomicity_none_among(a, kinds, shape, what, shown, out);
+}
+
+/* Other threads' cells, once they were asked for. */
+struct others {
+	bool known;
+	size_t count;
+	const struct history_cell *const *list;
+};
+
+static inline void find_others(struct atomicity *a, const struct history_cell *c, uint8_t bytes,
+			       struct others *o)
+{
+	if (!o->known)
+		o->count = history_others(&a->history, c, bytes, &o->list);
+	o->known = true;
 }
 
 /* With all that other threads did to the location. */
-static void match_pair(struct atomicity *a, const struct local *l, bool quiet, struct findings *out)
+static void match_pair(struct atomicity *a, const struct local *l, bool quiet, struct others *o,
+		       struct findings *out)
 {
 	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
 	const struct history_what *whats = a->history.whats;
-	const struct history_cell *const *others;
+	const struct history_cell *c;
 	struct fixed fixed = { 0 };
 	struct verdict *v;
 	struct moment r;
 	uint64_t key;
-	size_t count;
 
 	/* Reads alone do not harm but between two writes. */
 	if (!(whats[shape->p].access & whats[shape->i].access & ACCESS_WRITE) &&
@@ -195,43 +135,46 @@ static void match_pair(struct atomicity *a, const struct local *l, bool quiet, s
 		return;
 	if (none_meets(a, l->cell, l->pair->shape, 0, !quiet, out))
 		return;
-	count = history_others(&a->history, l->cell, l->pair->bytes, &others);
-	for (size_t n = 0; n < count; n++) {
-		bool before = moments_ordered(a->moments, others[n]->last.epoch, l->p);
+	find_others(a, l->cell, l->pair->bytes, o);
+	for (size_t n = 0; n < o->count; n++) {
+		bool before = moments_ordered(a->moments, o->list[n]->last.epoch, l->p);
 
-		for (unsigned k = others[n]->rep_count; k-- > 0;) {
-			key = history_rep_key(&a->history, others[n], k);
+		c = o->list[n];
+		for (unsigned k = c->rep_count; k-- > 0;) {
+			key = history_rep_key(&a->history, c, k);
 			v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), before, &fixed);
 			if (!v || atomicity_counts(a, l, (uint32_t)key, v, out) ||
-			    atomicity_told(a, l, history_rep_time(&a->history, others[n], k), v, out))
+			    atomicity_told(a, l, history_rep_time(&a->history, c, k), v, out))
 				continue;
-			r = history_rep(&a->history, others[n], k);
+			r = history_rep(&a->history, c, k);
 			atomicity_tell(a, l, &r, v, out);
 		}
 	}
 }
 
 static void match_rep(struct atomicity *a, const struct history_cell *c, const struct moment *now,
-		      struct findings *out)
+		      struct others *o, struct findings *out)
 {
-	const struct history_cell *const *others;
+	bool writes = a->history.whats[now->tag].access & ACCESS_WRITE;
 	struct fixed fixed = { 0 };
 	struct history_pair room;
 	struct local l;
-	size_t count;
 
-	if (!(a->history.whats[now->tag].access & ACCESS_WRITE) && !history_written(&a->history, c))
+	if (!writes && !history_written(&a->history, c))
 		return;
 	if (none_meets(a, c, 0, now->tag, false, out))
 		return;
-	count = history_others(&a->history, c, c->bytes, &others);
-	for (size_t n = 0; n < count; n++) {
-		bool before = moments_ordered(a->moments, others[n]->last.epoch, now->epoch);
+	/* A read does not harm but between two writes. */
+	if (!writes && !history_twice(&a->history, c))
+		return;
+	find_others(a, c, c->bytes, o);
+	for (size_t n = 0; n < o->count; n++) {
+		bool before = moments_ordered(a->moments, o->list[n]->last.epoch, now->epoch);
 
-		for (unsigned k = others[n]->pair_count; k-- > 0;) {
-			l.cell = others[n];
-			l.pair = history_pair(&a->history, others[n], k, &room);
-			history_pair_epochs(&a->history, others[n], k, &l.p, &l.i);
+		l.cell = o->list[n];
+		for (unsigned k = l.cell->pair_count; k-- > 0;) {
+			l.pair = history_pair(&a->history, l.cell, k, &room);
+			history_pair_epochs(&a->history, l.cell, k, &l.p, &l.i);
 			if (l.pair->bytes & c->bytes)
 				match(a, &l, now, before, &fixed, out);
 		}
@@ -307,6 +250,7 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 	struct local l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
 	const struct history_cell *const *inside;
 	struct history_cell *c = t->at.cell;
+	struct others others = { 0 };
 	size_t count;
 	bool fresh;
 
@@ -317,7 +261,7 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 	if (!l.pair || t->at.ordered)
 		return;
 	if (fresh) {
-		match_pair(a, &l, t->at.quiet, out);
+		match_pair(a, &l, t->at.quiet, &others, out);
 	} else if (!t->at.quiet && c->seen < SEEN_MAX &&
 		   none_meets(a, c, l.pair->shape, 0, true, out)) {
 		c->seen++;
@@ -366,6 +310,7 @@ static bool note_young(struct atomicity *a, struct touch *t, struct findings *ou
 {
 	struct history_cell *c = t->at.cell;
 	struct local l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
+	struct others others = { 0 };
 	struct history_pair room;
 
 	if (!t->near.known || !t->near.is || !history_young(&a->history, c, &t->near.like, &t->what))
@@ -373,9 +318,9 @@ static bool note_young(struct atomicity *a, struct touch *t, struct findings *ou
 	if (t->at.ordered)
 		return true;
 	l.pair = history_pair(&a->history, c, 0, &room);
-	match_pair(a, &l, t->at.quiet, out);
+	match_pair(a, &l, t->at.quiet, &others, out);
 	if (c->rep_count > 1)
-		match_rep(a, c, &t->now, out);
+		match_rep(a, c, &t->now, &others, out);
 	return true;
 }
 
@@ -393,7 +338,7 @@ static void note(struct atomicity *a, struct touch *t, struct findings *out)
 	}
 	history_settle(h, t->at.cell, &t->now, &t->what, noted);
 	if (fresh && !t->at.ordered)
-		match_rep(a, t->at.cell, &t->now, out);
+		match_rep(a, t->at.cell, &t->now, &(struct others){ 0 }, out);
 }
 
 /* Reads what the thread wrote since it took its locks. */
@@ -423,7 +368,7 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 		history_note_first(&a->history, c, &t->now);
 		history_settle(&a->history, c, &t->now, &t->what, true);
 		if (!t->at.ordered)
-			match_rep(a, c, &t->now, out);
+			match_rep(a, c, &t->now, &(struct others){ 0 }, out);
 	} else if (is_known(a, t)) {
 		history_settle_but(&a->history, c, &t->what, true);
 		/* Copying what was just written would wait for it. */

@@ -59,6 +59,14 @@ void atomicity_tell(struct atomicity *a, const struct local *l, const struct mom
 /* Looks for what a verdict that found none yet would tell. */
 void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v);
 
+/*
+ * Nothing at the location goes with the pair, or with the access, whoever did it, that was
+ * not told often enough: then what is pruned counts by kind, once. `shown`: the trace may
+ * show another thread within the pair.
+ */
+bool atomicity_none_among(struct atomicity *a, struct history_kinds *kinds, uint32_t shape, uint32_t what,
+			  bool shown, struct findings *out);
+
 /* atomicity_tell(), if it was told so often that it only counts, whenever it was. */
 static inline bool atomicity_counts(struct atomicity *a, const struct local *l, uint32_t what,
 				    struct verdict *v, struct findings *out)

@@ -415,6 +415,7 @@ static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64
 		gone |= ring->used & 1u << g;
 		ring->used &= ~(1u << g);
 		ring->shared &= ~(1u << g);
+		ring->twice &= ~(1u << g);
 	}
 	do {
 		for (uint32_t g = 0; g < HISTORY_LINE; g++) {

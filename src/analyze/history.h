@@ -125,6 +125,7 @@ struct history_block {
 	uint32_t share;		/* history_share(); 0: one thread has the line */
 	uint32_t ring;		/* the block that has: */
 	uint8_t used, shared;	/* bits: granules that have a cell, that several threads have */
+	uint8_t twice;		/* bits: granules of which somebody has a pair of two writes */
 	uint8_t crowd;		/* other blocks of the ring, up to HISTORY_CROWD */
 };
 

@@ -173,6 +173,12 @@ static inline bool history_has_pair(const struct history *h, struct history_cell
  * its share, which is at hand.
  */
 
+/* What the line's first thread has for all. */
+static inline struct history_block *history_ring(const struct history *h)
+{
+	return &h->blocks[h->blocks[h->here.block].ring];
+}
+
 /* Another thread than the cell's wrote to the granule. */
 static inline bool history_written(const struct history *h, const struct history_cell *c)
 {
@@ -195,7 +201,7 @@ static inline struct history_kinds *history_kinds_here(struct history *h, const 
 	if (!h->here.share)
 		return NULL;
 	place = history_share(h, h->here.share, history_granule_of(h, c))->kinds;
-	if (!place && h->blocks[h->blocks[h->here.block].ring].crowd < HISTORY_CROWD)
+	if (!place && history_ring(h)->crowd < HISTORY_CROWD)
 		return NULL;
 	if (!place)
 		return history_kinds(h, c);
@@ -213,6 +219,21 @@ static inline void history_kinds_note(struct history *h, const struct history_ce
 	place = &history_share(h, h->here.share, history_granule_of(h, c))->kinds;
 	if (*place)
 		history_kinds_add(h, place, pair, core);
+}
+
+/* A pair of two writes, of any thread, may be among those of the cell's granule. */
+static inline bool history_twice(const struct history *h, const struct history_cell *c)
+{
+	return history_ring(h)->twice >> history_granule_of(h, c) & 1;
+}
+
+/* The cell has a pair of this shape now, the accesses have these bits in common. */
+static inline void history_paired(struct history *h, const struct history_cell *c, uint32_t shape,
+				  unsigned both)
+{
+	if (both & ACCESS_WRITE)
+		history_ring(h)->twice |= 1u << history_granule_of(h, c);
+	history_kinds_note(h, c, true, h->shapes[shape].core);
 }
 
 /* The first access to the cell is its representative, as soon as it is settled. */

@@ -275,7 +275,7 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 	if (*fresh) {
 		pair->shape = history_shape(h, like);
 		pair->bytes = like->bytes;
-		history_kinds_note(h, c, true, h->shapes[pair->shape].core);
+		history_paired(h, c, pair->shape, h->whats[like->p->tag].access & h->whats[like->i->tag].access);
 	}
 	return pair;
 }

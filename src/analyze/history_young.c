@@ -31,7 +31,7 @@ bool history_young(struct history *h, struct history_cell *c, const struct histo
 		history_kinds_note(h, c, false, h->whats[now->tag].core);
 		c->rep_count = 2;
 	}
-	history_kinds_note(h, c, true, h->shapes[shape].core);
+	history_paired(h, c, shape, what->access & c->how);
 	c->pair_count = 1;
 	c->young = 1;
 	c->pairs = shape & (NUMBERS - 1);
