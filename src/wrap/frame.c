@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "trace/format.h"
+#include "wrap/hook.h"
+#include "wrap/insn.h"
 
 /* A name that needs no quotes. */
 static bool is_plain(struct asmtext_word name)
@@ -71,4 +74,43 @@ enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a, bo
 			frame = FRAME_SHARED;
 	}
 	return frame;
+}
+
+/* Somewhere else than on the stack, as far as the instruction says. */
+static bool stores(const struct insn *in)
+{
+	const struct insn_operand *to = &in->operand[in->count ? in->count - 1 : 0];
+
+	if (in->count == 0 || to->place != INSN_MEMORY || to->reg == INSN_RSP || to->index == INSN_RSP)
+		return false;
+	return in->kind != INSN_COMPARE && in->kind != INSN_NOTHING && in->kind != INSN_BRANCH && in->kind != INSN_JUMP &&
+	       in->kind != INSN_WIDE;
+}
+
+bool frame_is_left_alone(const struct asmtext *t, uint32_t first, uint32_t last)
+{
+	bool hooked = false;	/* a write that is to come */
+
+	for (uint32_t i = first; i <= last; i++) {
+		const struct asmtext_line *l = &t->lines[i];
+		struct hook hook;
+		struct insn in;
+
+		if (!hook_is_code(l))
+			continue;
+		if (hook_read(l, &hook)) {
+			/* What is read of the stack in 8 bytes is hooked nowhere. */
+			if ((hook.op & 0xff) == TRACE_READ && (hook.op >> 8 & TRACE_SIZE_MASK) >= 3)
+				return false;
+			hooked = (hook.op & 0xff) == TRACE_WRITE;
+			continue;
+		}
+		if (l->user || !insn_read(l->text, &in))
+			return false;
+		if (stores(&in) && !hooked)
+			return false;
+		if (stores(&in) || in.kind == INSN_BRANCH || in.kind == INSN_JUMP)
+			hooked = false;
+	}
+	return true;
 }

@@ -16,4 +16,10 @@ enum frame {
 /* `below`: … or memory below %rsp is used. */
 enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a, bool below);
 
+/*
+ * Whether the lines write the stack only where they name it, though its address is elsewhere, too. The compilers hook all
+ * accesses to a variable or none: one that others can reach, and what is not hooked is not.
+ */
+bool frame_is_left_alone(const struct asmtext *t, uint32_t first, uint32_t last);
+
 #endif

@@ -6,6 +6,7 @@
 #define WRAP_LOOPS_INTERNAL_H
 
 #include "base/buf.h"
+#include "wrap/hook.h"
 #include "wrap/linear.h"
 #include "wrap/thin.h"
 
@@ -18,7 +19,6 @@
 
 struct loops_access {
 	uint32_t line;			/* of the hook */
-	uint32_t number;		/* among the loop's hooks */
 	struct asmtext_word site;	/* its label; empty: one has to be put behind the line */
 	unsigned op;
 	struct linear at, stride;
@@ -36,6 +36,8 @@ struct loops_loop {
 	struct linear compared[2];	/* what the flags are of that the jump back depends on: */
 	unsigned moving;		/* this one changes by bound_step each turn, the other stays */
 	int64_t bound_step;
+	bool guessed;			/* … or so it seems */
+	int compared_at[2];		/* the registers that they are in, or -1 */
 	const struct linear_turn *turn;	/* the stack variables' places */
 };
 
@@ -63,9 +65,29 @@ void loops_spills_name(const struct loops_spills *s, struct thin_live *live);
 /* False: the line needs no change, and is not written. */
 bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out);
 
+/* False: there are too many, or it must be seen by itself. */
+bool loops_add(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_turn *turn);
+
+/* An instruction that may be the last one to set flags in a turn; `turn` is what is known behind it. */
+void loops_note(struct loops_loop *l, struct linear_turn *turn, struct asmtext_word text, const struct insn *in);
+
+/* Of the accesses, and of l->turn at the end of a turn, all that is needed to tell the loop. False: it cannot be told. */
+bool loops_settle(struct loops_loop *l);
+
+/* Whether no flag is used before it is set, from this line on. */
+bool loops_flags_are_dead(const struct asmtext *t, size_t line);
+
 /* Writes what takes the place of the lines from behind head to jump. */
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		 struct buf *out);
+
+/* Parts of it: whether the copy without hooks runs, what tells it and leads to .Lsnarle…, and the data. */
+void loops_write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
+void loops_write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
+void loops_write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out);
+
+/* Behind a hook, so that descriptors can name it. */
+void loops_write_label(const struct loops_access *a, struct buf *out);
 
 extern const char *const loops_registers[INSN_REGISTERS];
 

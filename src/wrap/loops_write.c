@@ -83,7 +83,7 @@ static void write_gate(const struct loops_loop *l, size_t number, struct buf *ou
 		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number, number);
 }
 
-static void write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+void loops_write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	bool saved = pic;
 
@@ -149,6 +149,14 @@ static struct thin_live live_behind(const struct asmtext *t, const struct loops_
 	return live;
 }
 
+void loops_write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+{
+	if (loops_end_fits(l))
+		loops_end_write(l, pic, number, out);
+	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
+		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
+}
+
 static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		       struct buf *out)
 {
@@ -163,24 +171,28 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 	buf_free(&turn);
 	write_jump(t, l, 'f', number, out);
 	loops_spills_write(&spills, false, out);
-	if (loops_end_fits(l))
-		loops_end_write(l, pic, number, out);
-	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
-		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
+	loops_write_tell(l, pic, number, out);
+}
+
+/* A hook is in several loops if they are in each other: its label is that of its line. */
+void loops_write_label(const struct loops_access *a, struct buf *out)
+{
+	if (a->site.size == 0)
+		buf_addf(out, ".Lsnarlp%u:\n", a->line);
 }
 
 static void write_hooked(const struct asmtext *t, const struct loops_loop *l, size_t number,
 			 struct buf *out)
 {
 	/* Without a list it is the one that runs. */
-	buf_addf(out, "%s.Lsnarlh%zu:\n", l->silent_count ? "\t.p2align 4,,10\n" : "", number);
+	buf_addf(out, "%s.Lsnarlh%zu:\n", l->silent_count ? "\t.p2align 4\n" : "", number);
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		const struct loops_access *a = loops_hook(l, i);
 
 		add_word(out, t->lines[i].text);
 		buf_add_char(out, '\n');
-		if (a && a->site.size == 0)
-			buf_addf(out, ".Lsnarlp%zu_%u:\n", number, a->number);
+		if (a)
+			loops_write_label(a, out);
 	}
 	write_jump(t, l, 'h', number, out);
 	buf_addf(out, ".Lsnarle%zu:\n", number);
@@ -217,20 +229,20 @@ static unsigned same_before(const struct loops_loop *l, unsigned i)
 }
 
 /* A quad of data, not to its end: the label behind the hook. */
-static void write_site(const struct loops_access *a, size_t number, struct buf *out)
+static void write_site(const struct loops_access *a, struct buf *out)
 {
 	buf_add_text(out, "\t.quad\t");
 	if (a->site.size)
 		add_word(out, a->site);
 	else
-		buf_addf(out, ".Lsnarlp%zu_%u", number, a->number);
+		buf_addf(out, ".Lsnarlp%u", a->line);
 }
 
-static void write_access(const struct loops_loop *l, unsigned i, size_t number, struct buf *out)
+static void write_access(const struct loops_loop *l, unsigned i, struct buf *out)
 {
 	const struct loops_access *a = &l->access[i];
 
-	write_site(a, number, out);
+	write_site(a, out);
 	buf_addf(out, "+0x%x000000000000,", a->op);
 	if (a->at.symbol.size) {
 		add_word(out, a->at.symbol);
@@ -251,8 +263,7 @@ static void write_access(const struct loops_loop *l, unsigned i, size_t number, 
 }
 
 /* Where the code's section goes, its descriptors go: a group's, or what the linker throws away. */
-static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number,
-			     struct buf *out)
+void loops_write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out)
 {
 	const struct asmtext_section *s = &t->sections[t->lines[l->jump].section];
 
@@ -264,9 +275,9 @@ static void write_descriptor(const struct asmtext *t, const struct loops_loop *l
 		 number, l->access_count, l->counter, loops_place(l, l->counter) - INSN_REGISTERS, l->silent_count,
 		 (long long)l->step);
 	for (unsigned i = 0; i < l->access_count; i++)
-		write_access(l, i, number, out);
+		write_access(l, i, out);
 	for (unsigned i = 0; i < l->silent_count; i++) {
-		write_site(&l->silent[i], number, out);
+		write_site(&l->silent[i], out);
 		buf_add_char(out, '\n');
 	}
 	if (l->silent_count)
@@ -277,8 +288,8 @@ static void write_descriptor(const struct asmtext *t, const struct loops_loop *l
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		 struct buf *out)
 {
-	write_start(l, pic, number, out);
+	loops_write_start(l, pic, number, out);
 	write_fast(t, l, pic, number, out);
 	write_hooked(t, l, number, out);
-	write_descriptor(t, l, number, out);
+	loops_write_descriptor(t, l, number, out);
 }

@@ -41,7 +41,7 @@ for cc in $(compilers); do
 			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] || fewer=$((fewer + 1))
 		done
 	done
-	# table[from[i]]++: with hooks without a list, and without hooks with one.
+	# table[from[i]]++, and a loop with another one in it: with hooks without a list, and without hooks with one.
 	cat >loops.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -51,6 +51,12 @@ __attribute__((noinline)) static void tally(const unsigned char *from, long n)
 {
 	for (long i = 0; i < n; i++)
 		own[from[i]]++;
+}
+__attribute__((noinline, noclone)) static void code(const unsigned char *from, long n)
+{
+	for (long i = 0; i < n; i++)
+		for (unsigned k = from[i] & 7; k > 0; k--)
+			own[k]++;
 }
 static void *touch(void *v)
 {
@@ -67,12 +73,18 @@ int main(void)
 	pthread_join(t, 0);
 	for (int i = 0; i < 100; i++)
 		tally(both + i, i % 40 * 5);
+	code(both + 3, 4000);
 	printf("%u %u\n", own[1], own[255]);
 	return 0;
 }
 END
 	build $cc pie -O2
 	run loops
+	build $cc pie -O2 --no-loops
+	run hooks
+	same "$cc: another result" hooks.out loops.out
+	same "$cc: other events of a table's loops" hooks.txt loops.txt
+	build $cc pie -O2
 	RECORD_OPTIONS= record all.snarl ./prog
 	all=$(sed -n 's/.*: \([0-9]*\) records of .*/\1/p' record.err)
 	[ "$(cat loops.records)" -lt $((all / 10)) ] ||

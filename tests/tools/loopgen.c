@@ -42,12 +42,25 @@ static void statement(const char *index, unsigned a, unsigned b)
 {
 	static const char *const ops[] = { "=", "+=", "-=", "=" };
 
-	switch (roll(own ? 11 : 9)) {
+	switch (roll(own ? 14 : 9)) {
 	case 9:		/* memory that only the first thread has, anywhere */
 	case 10:
 		printf("own[(unsigned char)");
 		element(b, index, "q");
 		printf("]%s;\n", roll(2) ? "++" : " ^= 5");
+		break;
+	case 11:	/* … sometimes, or some times */
+		printf("if (");
+		element(b, index, "q");
+		printf(" > %u) own[%s & 255] += 3;\n", 30 + roll(100), index);
+		break;
+	case 12:
+		printf("for (unsigned k = (unsigned char)");
+		element(b, index, "q");
+		printf(" & 7; k > 0; k--) own[k * %u + 3]++;\n", 1 + roll(30));
+		break;
+	case 13:
+		printf("if (own[%s & 255] & 1) sum += own[7]; else own[%u]++;\n", index, roll(256));
 		break;
 	case 0:
 		printf("sum += (long)");

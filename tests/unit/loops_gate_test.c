@@ -47,7 +47,7 @@ static char *run(const char *text, size_t *count)
 static void test_gcc(void **state)
 {
 	char *text = xasprintf(HEAD ".L3:\n" TABLE "\tjne\t.L3\n" TAIL, "", "", "");
-	char *hooked = xasprintf(TABLE "\tjne\t.Lsnarlh0\n", ".Lsnarlp0_0:\n", ".Lsnarlp0_1:\n", ".Lsnarlp0_2:\n"), *out, *at;
+	char *hooked = xasprintf(TABLE "\tjne\t.Lsnarlh0\n", ".Lsnarlp8:\n", ".Lsnarlp12:\n", ".Lsnarlp16:\n"), *out, *at;
 	size_t count;
 
 	(void)state;
@@ -70,7 +70,7 @@ static void test_gcc(void **state)
 		    "\tcmpq\t%rbp, %rbx\n"
 		    "\tjne\t.Lsnarlf0\n");
 	assert_non_null(at);
-	at = strstr(at, "\tcall\t__snarl_loop\n\tnopl\t.Lsnarld0(%rip)\n\tjmp\t.Lsnarle0\n\t.p2align 4,,10\n.Lsnarlh0:\n");
+	at = strstr(at, "\tcall\t__snarl_loop\n\tnopl\t.Lsnarld0(%rip)\n\tjmp\t.Lsnarle0\n\t.p2align 4\n.Lsnarlh0:\n");
 	assert_non_null(at);
 	at = strstr(at, hooked);
 	assert_non_null(at);
@@ -80,11 +80,11 @@ static void test_gcc(void **state)
 		    "\t.byte\t3,0\n"
 		    "\t.value\t2\n"
 		    "\t.quad\t1\n"
-		    "\t.quad\t.Lsnarlp0_0+0x3000000000000,0,1\n"
+		    "\t.quad\t.Lsnarlp8+0x3000000000000,0,1\n"
 		    "\t.value\t3\n"
 		    "\t.byte\t16,1,0,0,0,0\n"
-		    "\t.quad\t.Lsnarlp0_1\n"
-		    "\t.quad\t.Lsnarlp0_2\n"
+		    "\t.quad\t.Lsnarlp12\n"
+		    "\t.quad\t.Lsnarlp16\n"
 		    "\t.quad\t.Lsnarlg0\n"
 		    "\t.popsection\n");
 	assert_non_null(at);
