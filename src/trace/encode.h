@@ -74,8 +74,7 @@ other:
 			before->next = s;
 			before = s;
 			off = trace_zigzag(off);
-			/* No branch: whether there is a difference is hard to foretell. */
-			n = ((63 - (unsigned)__builtin_clzll(off | 1)) >> 3) + (off != 0);
+			n = trace_bytes_any(off);	/* whether there is a difference is hard to foretell */
 			out = trace_put_token(out, (uintptr_t)in - from, TRACE_TOKEN_SLOT);
 			out = trace_put_head(out, index, n, off, n);
 			look = trace_ahead(in, end, patience);

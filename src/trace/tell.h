@@ -161,11 +161,35 @@ TRACE_NOINLINE uint8_t *trace_put_told_any(struct trace_coder *c, uint8_t *out, 
 	return extra ? trace_encode_extra(c, out, r + 1, extra) : out;
 }
 
+/* How many bytes v has; no branch, for what may well be 0. */
+TRACE_INLINE unsigned trace_bytes_any(uint64_t v)
+{
+	return ((63 - (unsigned)__builtin_clzll(v | 1)) >> 3) + (v != 0);
+}
+
+/*
+ * One extra record, which mostly is nothing but a time soon after the last one: one byte or two, which
+ * is hard to guess, and no argument.
+ */
+TRACE_INLINE uint8_t *trace_put_time(struct trace_coder *c, uint8_t *out, const struct trace_record *r)
+{
+	uint64_t time = r->addr, delta = time - c->time;
+	unsigned n = 1 + (delta > 0x7f);
+	uint32_t soon = n | (uint32_t)delta << 9;	/* the delta's zigzag is twice as much */
+
+	if (__builtin_expect(delta - 1 >= 0x7fff || r->site != 0, 0))
+		return trace_encode_extra(c, out, r, 1);
+	c->time = time;
+	__builtin_memcpy(out, &soon, sizeof(soon));
+	return out + 1 + n;
+}
+
 /* The same for kinds with one extra record, where nothing is special. */
 TRACE_NOINLINE uint8_t *trace_put_timed(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
 					uint64_t before, const struct trace_record *r)
 {
 	uint64_t step = r->addr - s->addr, offset = r->addr - before, z = step;
+	unsigned n;
 
 	if (__builtin_expect(s->relative ? step == 0 : offset == s->offset && s->last != 0, 0) || trace_is_never(offset))
 		return trace_put_told_any(c, out, run, s, before, r);
@@ -175,9 +199,10 @@ TRACE_NOINLINE uint8_t *trace_put_timed(struct trace_coder *c, uint8_t *out, uin
 	s->last = step;
 	s->addr = r->addr;
 	z = trace_zigzag(z);
-	out = trace_put_token(out, run, trace_bytes(z));
+	n = trace_bytes_any(z);
+	out = trace_put_token(out, run, n);
 	trace_put(out, z);
-	return trace_encode_extra(c, out + trace_bytes(z), r + 1, 1);
+	return trace_put_time(c, out + n, r + 1);
 }
 
 /* The same, quickly; *in is moved behind it and its extra ones. */

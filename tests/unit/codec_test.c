@@ -192,6 +192,24 @@ static void check_same_bytes(const struct trace_record *in, size_t n, uint64_t t
 	free(fast);
 }
 
+/* Times after each other, soon and late and back, with and without an argument. */
+static void test_times(void **state)
+{
+	static const uint64_t deltas[] = { 0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 1ull << 23, ~0ull };
+	struct trace_record in[4 * ARRAY_SIZE(deltas) * ARRAY_SIZE(deltas)];
+	uint64_t time = 1000;
+	size_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(in) / 2; i++) {
+		in[n++] = rec(TRACE_MUTEX_LOCK, 0x1000 + 8 * (i * i % 7), 0x400100);
+		time += deltas[i / 2 % ARRAY_SIZE(deltas)];
+		in[n++] = (struct trace_record){ time, i % 2 * deltas[i / 2 / ARRAY_SIZE(deltas)] };
+	}
+	check_round_trip(in, n, 1000);
+	check_same_bytes(in, n, 1000);
+}
+
 /* Three sites that share two slots throw each other out; what was linked to one must not mislead. */
 static void test_slot_taken_over(void **state)
 {
@@ -457,6 +475,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_kind),
 		cmocka_unit_test(test_boundaries),
+		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_loops_cost_nothing),
 		cmocka_unit_test(test_fields_follow),
 		cmocka_unit_test(test_turn),
