@@ -10,12 +10,40 @@
 #define NEAR 32			/* stride up to which gaps are looked at, too: they seldom differ */
 #define RED_ZONE 128		/* with the caller's slots */
 
-/* The frame. */
+#define KEPT -128		/* the turns, from the stack pointer: right below the caller's slots */
+
+/* The frame for wide ones. */
 #define TURNS 0
 #define FOUND 8
 #define FIRST 16		/* shadow of the first turn */
 #define UNUSED 24		/* bits of it that other memory has */
 #define FRAME (32 + RED_ZONE)
+
+/* Each turn in one granule, or two. */
+.macro look_narrow size, reg
+	mov\size (%rax), %\reg
+	testq %rcx, %rcx
+	je 3f
+2:	addq %rdx, %rax
+	cmp\size (%rax), %\reg
+	jne 9f
+	decq %rcx
+	jne 2b
+3:	movq KEPT(%rsp), %rcx
+	cmp\size $-1, %\reg
+	je 5f
+	test\size %\reg, %\reg
+	je 8f				/* nobody's */
+	cmp\size TLS(OWN4), %\reg
+	jne 9f
+	leal (%rsi, %rsi), %esi
+	ret
+5:	leal 1(%rsi, %rsi), %esi
+	ret
+8:	orl $1, %eax
+9:	movq KEPT(%rsp), %rcx
+	ret
+.endm
 
 	.text
 	/*
@@ -40,26 +68,35 @@ __snarl_loop_look_apart:
 0:	addq %rdi, %rdx
 	jmp __snarl_loop_look
 
-1:	leaq -FRAME(%rsp), %rsp
-	.cfi_def_cfa_offset FRAME + 8
-	movq %rcx, TURNS(%rsp)
-	movq %rsi, FOUND(%rsp)
-	movswq %dx, %rsi
-	cmpq %rdx, %rsi
+1:	movq %rcx, KEPT(%rsp)
+	movl %eax, %ecx
+	andl $7, %ecx
+	addl %ecx, %edi			/* the last byte, from where its first granule begins */
+	movswq %dx, %rcx
+	cmpq %rdx, %rcx
 	jne 9f
 	testb $7, %dl
 	jne 9f
-	movl %eax, %esi
-	andl $7, %esi
-	addl %edi, %esi
-	shrl $3, %esi
-	shll $4, %esi
-	negl %esi
-	addl $48, %esi
-	movl %esi, UNUSED(%rsp)
+	movq KEPT(%rsp), %rcx
 	shrq $3, %rax
 	sarq $2, %rdx
 	leaq SHADOW(%rax, %rax), %rax
+	cmpl $16, %edi
+	jae .Lwide
+	cmpl $8, %edi
+	jb .Lone
+	look_narrow l, edi
+.Lone:	look_narrow w, di
+
+.Lwide:	leaq -FRAME(%rsp), %rsp
+	.cfi_def_cfa_offset FRAME + 8
+	movq %rcx, TURNS(%rsp)
+	movq %rsi, FOUND(%rsp)
+	shrl $3, %edi
+	shll $4, %edi
+	negl %edi
+	addl $48, %edi
+	movl %edi, UNUSED(%rsp)
 	xorl %esi, %esi			/* all differences */
 	movq (%rax), %rdi		/* there is shadow behind all memory */
 	movq %rdi, FIRST(%rsp)
