@@ -1,7 +1,7 @@
 /*
  * __snarl_loop_learn against __snarl_loop_look and one granule after the other: memory of random lengths in runs of random
  * values. What a site says it knows has to be so, nothing may be known of what is neither shared nor the thread's own, and
- * memory that is looked at often enough is known as far as it goes, or two kilobytes. The shadow of an array is
+ * memory that is looked at often enough is known as far as it goes, or two kilobytes; who is stirred up forgets. The shadow of an array is
  * filled by hand for that; nothing of this is instrumented.
  */
 #include <stdint.h>
@@ -47,10 +47,10 @@ static void stir(void)
 #define FAIL(...) (printf(__VA_ARGS__), exit(1))
 
 /* 1 shared, 0 private, -1 neither; the bits that were there before are 5. */
-static int learn(const char *first, const char *last)
+static int learn(unsigned at, const char *first, const char *last)
 {
 	register uint64_t r8 __asm__("r8") = 8, r9 __asm__("r9") = 9, r10 __asm__("r10") = 10, r11 __asm__("r11") = 11;
-	uint64_t site = 16 + 24 * SITE, same = 0x1234567;
+	uint64_t site = 16 + 24 * at, same = 0x1234567;
 	uint32_t bits = 5;
 	uint8_t equal;
 
@@ -109,6 +109,25 @@ static void fill(void)
 	stir();
 }
 
+/* Who is stirred up and learns something believes nothing else that was known. */
+static void check_calm(uint16_t value)
+{
+	unsigned looks = 0;
+
+	for (unsigned i = 0; i < GRANULES; i++)
+		*shadow(i) = value;
+	stir();
+	while (looks++ < ENOUGH && !__snarl_known.site[SITE].last)
+		learn(SITE, memory + 8192, memory + 8199);
+	stir();
+	if (!__snarl_known.site[SITE].last || !*__snarl_known.stirred)
+		FAIL("nothing is known, or it stays calm\n");
+	while (looks++ < 3 * ENOUGH && *__snarl_known.stirred)
+		learn(SITE + 1, memory + 8192, memory + 8199);
+	if (*__snarl_known.stirred || __snarl_known.site[SITE].last || !__snarl_known.site[SITE + 1].last)
+		FAIL("it is not calm, or has not forgotten\n");
+}
+
 int main(void)
 {
 	unsigned known[2] = { 0, 0 };
@@ -122,7 +141,7 @@ int main(void)
 		want = slow_look(from, last);
 		__snarl_known.site[SITE].last = 0;
 		do
-			if (learn(memory + from * 8 + (unsigned)rand() % 8, memory + last * 8 + 7) != want)
+			if (learn(SITE, memory + from * 8 + (unsigned)rand() % 8, memory + last * 8 + 7) != want)
 				FAIL("%u granules from %u on: not %d\n", count, from, want);
 		while (++looks < ENOUGH && !__snarl_known.site[SITE].last);
 		if ((want < 0) != (__snarl_known.site[SITE].last == 0))
@@ -132,6 +151,8 @@ int main(void)
 		check_site(from, last);
 		known[want]++;
 	}
+	check_calm(SHARED);
+	check_calm(__snarl_tls.own);
 	memset(shadow(0), 0, 2 * GRANULES);
 	printf(known[0] > 1000 && known[1] > 1000 ? "own is known, much is\n" : "hardly anything is known\n");
 	return 0;
