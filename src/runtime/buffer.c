@@ -302,6 +302,7 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 		struct trace_record r = { tls->told->caller & TRACE_ADDR_MASK,
 					  TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->told->pc) };
 
+		self->quiet[tls->told->pc % SNARLRT_QUIET] = 0;
 		tls->told++;
 		if (!snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);

@@ -13,6 +13,7 @@
 #define BUSY 48			/* with `hidden` behind it: 8 bytes that are 0 */
 #define SAVED 64
 #define CONTROL 72
+#define QUIET 128
 
 #define DEFERRED_COUNT 120	/* in struct snarlrt_thread */
 
@@ -69,6 +70,9 @@
 	shlq $16, %rsi
 	shrq $16, %rsi
 	movq %rsi, (%rax)
+	movzwl 8(%rdx), %esi
+	addq TLS(QUIET), %rsi
+	movb $0, (%rsi)			/* as all who tell calls late do */
 	movq 8(%rdx), %rsi
 	orq %rcx, %rsi
 	movq %rsi, 8(%rax)		/* that of the outermost makes all valid */

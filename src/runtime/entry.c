@@ -16,12 +16,20 @@ _Static_assert(offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarl
 	       offsetof(struct snarlrt_tls, hidden) == 52 && offsetof(struct snarlrt_tls, saved) == 64 &&
 	       offsetof(struct snarlrt_tls, control) == 72 && offsetof(struct snarlrt_tls, own4) == 80 &&
 	       offsetof(struct snarlrt_tls, own3) == 88 && offsetof(struct snarlrt_tls, shared4) == 96 &&
-	       offsetof(struct snarlrt_tls, shared3) == 104 &&
-	       offsetof(struct snarlrt_thread, frames) == 64 &&
+	       offsetof(struct snarlrt_tls, shared3) == 104 && offsetof(struct snarlrt_tls, frame_first) == 112 &&
+	       offsetof(struct snarlrt_tls, tell_end) == 120 && offsetof(struct snarlrt_tls, quiet) == 128 &&
+	       SNARLRT_QUIET == 65536 &&
 	       offsetof(struct snarlrt_thread, deferred_count) == 120 &&
 	       TRACE_FUNC_ENTRY == 7 && TRACE_FUNC_EXIT == 8, "offsets");
 
+/* Places as distances from where these stand. */
 extern SNARLRT_HIDDEN const int32_t snarlrt_restarts[], snarlrt_restarts_end[];
+extern SNARLRT_HIDDEN const int32_t snarlrt_finishes[], snarlrt_finishes_end[];
+
+static uintptr_t place(const int32_t *distance)
+{
+	return (uintptr_t)distance + (uintptr_t)(intptr_t)*distance;
+}
 
 /*
  * The append as wrap/inline.c writes it, from the load of tls.cur to its store;
@@ -70,13 +78,9 @@ uintptr_t snarlrt_thunk_restart(uintptr_t rip)
 {
 	uintptr_t start;
 
-	for (const int32_t *e = snarlrt_restarts; e < snarlrt_restarts_end; e += 2) {
-		uintptr_t commit = (uintptr_t)(e + 1) + (uintptr_t)(intptr_t)e[1];
-
-		start = (uintptr_t)e + (uintptr_t)(intptr_t)e[0];
-		if (rip > start && rip < commit)
-			return start;
-	}
+	for (const int32_t *e = snarlrt_restarts; e < snarlrt_restarts_end; e += 3)
+		if (rip >= place(e + 1) && rip < place(e + 2))
+			return place(e);
 	/* The store is the last instruction of the form: at its start it is still to come. */
 	start = inlined_start(rip, inlined_exec, ARRAY_SIZE(inlined_exec),
 			      ARRAY_SIZE(inlined_exec) - 5);
@@ -84,6 +88,19 @@ uintptr_t snarlrt_thunk_restart(uintptr_t rip)
 		start = inlined_start(rip, inlined_pic, ARRAY_SIZE(inlined_pic),
 				      ARRAY_SIZE(inlined_pic) - 4);
 	return start ? start : rip;
+}
+
+uintptr_t snarlrt_thunk_finish(uintptr_t rip, uint64_t rax, uint64_t rcx)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	for (const int32_t *e = snarlrt_finishes; e < snarlrt_finishes_end; e += 2)
+		if (rip >= place(e) && rip < place(e + 1)) {
+			tls->cur = (struct trace_record *)rax;
+			tls->frame = tls->told = (struct snarlrt_frame *)rcx;
+			return place(e + 1);
+		}
+	return rip;
 }
 
 /* Shared memory within one granule or two: false if it is anything else, or the ring needs attention. */
@@ -308,6 +325,20 @@ void snarlrt_entry_slow(uint64_t caller)
 	snarlrt_leave(self);
 }
 
+/* The entry of the function that ends, if it is the last record of the ring: as in the assembly. */
+static bool take_back(const struct snarlrt_thread *self)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct trace_record *last = tls->cur - 1;
+
+	if (last < self->ring || last->site != TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->frame->pc) ||
+	    last->addr != tls->frame->caller)
+		return false;
+	last->site = 0;
+	tls->cur = last;
+	return true;
+}
+
 /* The function's entry is in the trace already, so its exit must be too. */
 void snarlrt_exit_slow(uint64_t pc)
 {
@@ -332,7 +363,7 @@ void snarlrt_exit_slow(uint64_t pc)
 		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
 		tls->frame--;
 		tls->told = tls->frame;
-		if (!snarlrt.profiling && !snarlrt_append_quick(r.addr, r.site))
+		if (!take_back(self) && !snarlrt.profiling && !snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);
 	}
 	snarlrt_leave(self);

@@ -30,8 +30,12 @@ SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
 /* Tells a copy of 16 bytes if that is easy; false: nothing was told. */
 SNARLRT_HIDDEN bool snarlrt_note_copy16(void *to, const void *from, const void *pc);
 
-/* Where a thread interrupted at `rip` by a signal has to go on. */
+/*
+ * Where a thread interrupted at `rip` by a signal has to go on. Before: an entry or exit that counts already is
+ * brought to its end, with what two registers hold.
+ */
 SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
+SNARLRT_HIDDEN uintptr_t snarlrt_thunk_finish(uintptr_t rip, uint64_t rax, uint64_t rcx);
 
 #define DECLARE_ACCESSES(n)                                  \
 	void __tsan_read_write##n(void *p);                  \

@@ -22,14 +22,13 @@
 #define FRAME 16
 #define TOLD 24
 #define FRAME_END 32
-#define SELF 40
 #define BUSY 48			/* with `hidden` behind it: 8 bytes that are 0 */
 #define UNDECIDED 60
 #define SAVED 64
-#define CONTROL 72		/* each access is a point then: all goes to C */
-
-#define FRAMES 64		/* in struct snarlrt_thread */
-#define DEFERRED_COUNT 120
+#define FRAME_FIRST 112
+#define TELL_END 120
+#define QUIET 128		/* a byte for each value of a pc's low 16 bits */
+#define QUIET_ENOUGH 8
 
 #define FUNC_ENTRY 7
 #define FUNC_EXIT 8
@@ -44,14 +43,26 @@
 snarlrt_restarts:
 	.popsection
 
+	.pushsection .rodata.snarlrt_finishes, "a", @progbits
+	.p2align 3
+	.globl snarlrt_finishes
+	.hidden snarlrt_finishes
+snarlrt_finishes:
+	.popsection
+
 	.text
 	.p2align 6
 
-/* An entry of the table that snarlrt_thunk_restart walks: from \start to here. */
-.macro restartable start
+/* An entry of the table that snarlrt_thunk_restart walks: from \start, or \from which is part of it, to here. */
+.macro restartable start, from
 .Lcommit\@:
 	.pushsection .rodata.snarlrt_restarts, "a", @progbits
 	.long \start - .
+	.ifb \from
+	.long \start - .
+	.else
+	.long \from - .
+	.endif
 	.long .Lcommit\@ - .
 	.popsection
 .endm
@@ -63,69 +74,21 @@ snarlrt_restarts:
 .endm
 
 /*
- * What touches more than tls.cur is busy meanwhile, so that signals wait (rt.h): all before is
- * restarted, and nothing comes between what is behind.
+ * Calls and their ends change the call stack as well: %rax is to be tls.cur, %rcx tls.frame and tls.told. Once the
+ * record counts the rest is not begun anew: the trampoline does it (snarlrt_thunk_finish and the table
+ * snarlrt_finishes).
  */
-.macro busy_from start
-	movl $1, TLS(BUSY)
-	restartable \start
-.endm
-
-/* Goes on at \deferred, with %rdi the thread, if signals came meanwhile. */
-.macro busy_end deferred
-	movl $0, TLS(BUSY)
-	movq TLS(SELF), %rdi
-	cmpl $0, DEFERRED_COUNT(%rdi)
-	jne \deferred
-.endm
-
-/*
- * The first access in a function: an append of its entry and of the access, address in
- * %rdi, site in %rsi. Needs %rax, %rcx and %rdx. All but the most common case goes to \slow with
- * nothing done: the ring needs attention, or more than one call waits to be told.
- */
-.macro tell_and_append slow
-1:	cmpq $0, TLS(CUR)
-	jne \slow
-	cmpq $0, TLS(BUSY)
-	jne \slow
-	cmpq $0, TLS(CONTROL)
-	jne \slow
-	cmpq $0, TLS(SELF)
-	je \slow
-	movq TLS(SAVED), %rax
-	testl $STAMP_MASK, %eax
-	je \slow
-	leal 16(%rax), %ecx
-	testl $STAMP_MASK, %ecx
-	je \slow
-	movq TLS(TOLD), %rcx
-	leaq 16(%rcx), %rdx
-	cmpq TLS(FRAME), %rdx
-	jne \slow
-	busy_from 1b
-	movq %rdi, 16(%rax)
-	movq %rsi, 24(%rax)
-	movq (%rcx), %rsi
-	shlq $16, %rsi
-	shrq $16, %rsi
-	movq %rsi, (%rax)
-	movabsq $(FUNC_ENTRY << 48), %rsi
-	orq 8(%rcx), %rsi
-	movq %rsi, 8(%rax)		/* makes both valid */
-	movq %rdx, TLS(TOLD)
-	addq $32, %rax
+.macro finish
+.Lfrom\@:
 	movq %rax, TLS(CUR)
+	movq %rcx, TLS(FRAME)
+	movq %rcx, TLS(TOLD)
+.Lto\@:
+	.pushsection .rodata.snarlrt_finishes, "a", @progbits
+	.long .Lfrom\@ - .
+	.long .Lto\@ - .
+	.popsection
 .endm
-
-	.p2align 5
-	.type tell_access, @function
-tell_access:
-	tell_and_append 8f
-	busy_end snarlrt_deliver_deferred
-	ret
-8:	jmp snarlrt_access
-	.size tell_access, . - tell_access
 
 /* kind and detail as one 16-bit number: detail << 8 | kind */
 .macro access name, size, op
@@ -149,7 +112,7 @@ entry __tsan_\name
 	jne 2f
 1:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax		/* also when it is NULL: calls to tell first */
-	je 7f
+	je 3f
 	movq (%rsp), %rcx
 	movq %rdi, (%rax)
 	movq %rcx, 8(%rax)
@@ -169,9 +132,6 @@ entry __tsan_\name
 	jne 8f
 	incl TLS(UNDECIDED)
 	jmp 1b
-7:	movabsq $((\op) << 48), %rsi
-	orq (%rsp), %rsi
-	jmp tell_access
 8:	.if \size == 16
 	call snarlrt_touch16
 	.else
@@ -340,7 +300,7 @@ entry \name
 	shrq $3, %rcx
 	movzwl SHADOW(,%rcx,2), %ecx
 	cmpw $-1, %cx
-	je 2f
+	je \slow
 0:	cmpw %cx, TLS(OWN_UNCUT)
 	jne 6f
 	cmpb $0, snarlrt_timed(%rip)
@@ -348,7 +308,7 @@ entry \name
 	incl TLS(UNDECIDED)
 1:	movq TLS(CUR), %rcx
 	testl $STAMP_MASK, %ecx
-	je 2f
+	je \slow
 	movq %rdi, (%rcx)
 	movq %rax, 8(%rcx)
 	addq $16, %rcx
@@ -373,29 +333,13 @@ entry \name
 7:	call snarlrt_touch16
 	je 1b
 	jmp \slow
-2:	pushq %rdx
-	pushq %rsi
-	pushq %rdi
-	movq %rax, %rsi
-	tell_and_append 4f
-	busy_end 3f
-	popq %rdi
-	popq %rsi
-	popq %rdx
-	ret
-3:	xorl %esi, %esi			/* no access: only what waits */
-4:	movq %rsi, %rax
-	popq %rdi
-	popq %rsi
-	popq %rdx
-	jmp \slow
 5:	testl $0x10000, %ecx
 	jne \slow
 	movq %rdi, %rcx
 	shrq $3, %rcx
 	movl SHADOW(,%rcx,2), %ecx
 	cmpl $-1, %ecx			/* both granules shared, … */
-	je 2b
+	je \slow
 	cmpw %cx, TLS(OWN_UNCUT)	/* … or both private and not cut? */
 	jne 7b
 	shrl $16, %ecx
@@ -409,80 +353,121 @@ entry \name
 	access_keeping __snarl_access_wide, snarlrt_access_keeping_wide
 
 /*
- * %rdi: the pc the function returns to. It is told to the trace only if
- * something happens inside: taking tls.cur away sends the next append to C.
+ * %rdi: the pc the function returns to. It is told at once, and taken back at the function's end if it is still the
+ * last record: only calls in which something happened are in the trace. Where that cannot be (the end of a page,
+ * control, a thread that is hidden) or had to be taken back often it waits in the call stack: taking tls.cur away
+ * sends the next append to C.
  */
-	.p2align 5
+	.p2align 6
 entry __tsan_func_entry
-1:	movq TLS(FRAME), %rax
-	cmpq TLS(FRAME_END), %rax
-	jae snarlrt_entry_slow
-	movq TLS(CUR), %rcx
-	testq %rcx, %rcx
-	je 2f
-	movq %rcx, TLS(SAVED)
+1:	movq TLS(FRAME), %rcx
+	cmpq TLS(TELL_END), %rcx
+	jae 5f
+	movzwl (%rsp), %esi
+	addq TLS(QUIET), %rsi
+	cmpb $QUIET_ENOUGH, (%rsi)
+	jb 4f
+2:	movq TLS(CUR), %rax
+	testq %rax, %rax
+	je 3f
+	movq %rax, TLS(SAVED)
 	movq $0, TLS(CUR)
-2:	movq (%rsp), %rcx
-	movq %rdi, (%rax)
-	movq %rcx, 8(%rax)
-	addq $16, %rax
-	movq %rax, TLS(FRAME)
+3:	movq (%rsp), %rdx
+	movq %rdi, (%rcx)
+	movq %rdx, 8(%rcx)
+	addq $16, %rcx
+	movq %rcx, TLS(FRAME)
 	restartable 1b
 	ret
-	.size __tsan_func_entry, . - __tsan_func_entry
-
-	.p2align 5
-entry __tsan_func_exit
-3:	movq TLS(FRAME), %rax
-	subq $16, %rax
-	cmpq TLS(TOLD), %rax
-	jb 8f
-	movq %rax, TLS(FRAME)
-	restartable 3b			/* a handler may tell the frame we are about to drop */
-	je 1f
-	ret
-1:	cmpq $0, TLS(CUR)		/* a handler may have been here first */
-	jne 2f
-	movq TLS(SAVED), %rcx
-	movq %rcx, TLS(CUR)
-	restartable 1b
-2:	ret
-8:	movq (%rsp), %rdi		/* the entry was told, so the exit is, too */
 4:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax
-	je snarlrt_exit_slow
+	je 6f
 	cmpq $0, TLS(BUSY)
-	jne snarlrt_exit_slow
-	cmpq $0, TLS(CONTROL)
-	jne snarlrt_exit_slow
-	movq TLS(FRAME), %rcx
-	cmpq TLS(TOLD), %rcx
-	jne snarlrt_exit_slow
-	cmpq TLS(FRAME_END), %rcx
-	jae snarlrt_exit_slow		/* calls may have been too deep to count */
-	movq TLS(SELF), %rdx
-	testq %rdx, %rdx
-	je snarlrt_exit_slow
-	cmpq FRAMES(%rdx), %rcx
-	jbe snarlrt_exit_slow		/* it began before recording */
-	busy_from 4b
-	movabsq $(FUNC_EXIT << 48), %rdx
-	orq %rdx, %rdi
-	movq $0, (%rax)
-	movq %rdi, 8(%rax)
-	subq $16, %rcx
-	movq %rcx, TLS(FRAME)
-	movq %rcx, TLS(TOLD)
+	jne 2b
+	movq (%rsp), %rdx
+	movq %rdi, (%rcx)
+	movq %rdx, 8(%rcx)
+	addq $16, %rcx
+	movabsq $(FUNC_ENTRY << 48), %rsi
+	orq %rsi, %rdx
+	movq %rdi, (%rax)
+	movq %rdx, 8(%rax)		/* in one piece: it may be read again at once */
 	addq $16, %rax
-	movq %rax, TLS(CUR)
-	busy_end snarlrt_deliver_deferred
+	restartable 1b, 4b
+	finish
 	ret
+5:	cmpq TLS(FRAME_END), %rcx
+	jb 2b
+	jmp snarlrt_entry_slow
+6:	incb (%rsi)			/* or one where the page ends is in doubt for ever */
+	jmp 2b
+	restartable 1b, 5b
+	.size __tsan_func_entry, . - __tsan_func_entry
+
+/* Where entries are told at once and tls.cur is there, all calls are told. */
+	.p2align 6
+entry __tsan_func_exit
+1:	movq TLS(FRAME), %rcx
+	subq $16, %rcx
+	cmpq TLS(TOLD), %rcx
+	jb 4f
+	movq %rcx, TLS(FRAME)
+	restartable 1b			/* a handler may tell the frame we are about to drop */
+	je 2f
+	ret
+2:	cmpq $0, TLS(CUR)		/* a handler may have been here first */
+	jne 3f
+	movq TLS(SAVED), %rcx
+	movq %rcx, TLS(CUR)
+	restartable 2b
+3:	ret
+4:	movq TLS(CUR), %rax		/* the entry was told, so the exit is, too */
+	testl $STAMP_MASK, %eax
+	je 7f
+	cmpq TLS(TELL_END), %rcx
+	jae 7f				/* or calls may have been too deep to count */
+	cmpq TLS(FRAME_FIRST), %rcx
+	jb 7f				/* it began before recording */
+	cmpb $FUNC_ENTRY, -2(%rax)
+	je 6f
+5:	movq (%rsp), %rdx
+	movq $0, (%rax)
+	movq %rdx, 8(%rax)
+	movw $FUNC_EXIT, 14(%rax)
+	addq $16, %rax
+	restartable 1b, 4b
+	finish
+	ret
+6:	movabsq $(FUNC_ENTRY << 48), %rdx	/* it may be the second record of something else */
+	orq 8(%rcx), %rdx
+	cmpq -8(%rax), %rdx
+	jne 5b
+	movq (%rcx), %rdx
+	cmpq -16(%rax), %rdx
+	jne 5b
+	subq $16, %rax
+	movzwl 8(%rcx), %edx
+	addq TLS(QUIET), %rdx
+	incb (%rdx)
+	movq $0, 8(%rax)
+	restartable 1b, 6b
+	finish
+	ret
+7:	movq (%rsp), %rdi
+	jmp snarlrt_exit_slow
+	restartable 1b, 7b
 	.size __tsan_func_exit, . - __tsan_func_exit
 
 	.pushsection .rodata.snarlrt_restarts, "a", @progbits
 	.globl snarlrt_restarts_end
 	.hidden snarlrt_restarts_end
 snarlrt_restarts_end:
+	.popsection
+
+	.pushsection .rodata.snarlrt_finishes, "a", @progbits
+	.globl snarlrt_finishes_end
+	.hidden snarlrt_finishes_end
+snarlrt_finishes_end:
 	.popsection
 #endif
 	.section .note.GNU-stack, "", @progbits

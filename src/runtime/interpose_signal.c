@@ -144,11 +144,12 @@ static bool code_around(uintptr_t rip, int number, const siginfo_t *info)
 	return first == last || sys_call(SYS_mincore, first, last + 4096 - first, in_core) == 0;
 }
 
-/* An append that was interrupted starts anew, behind what the handler appends. */
+/* An append that was interrupted starts anew, behind what the handler appends, or is finished before. */
 static void restart_append(ucontext_t *interrupted, int number, const siginfo_t *info)
 {
-	greg_t *rip = &interrupted->uc_mcontext.gregs[REG_RIP];
+	greg_t *regs = interrupted->uc_mcontext.gregs, *rip = &regs[REG_RIP];
 
+	*rip = (greg_t)snarlrt_thunk_finish((uintptr_t)*rip, (uint64_t)regs[REG_RAX], (uint64_t)regs[REG_RCX]);
 	if (code_around((uintptr_t)*rip, number, info))
 		*rip = (greg_t)snarlrt_thunk_restart((uintptr_t)*rip);
 }

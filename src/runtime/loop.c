@@ -252,8 +252,10 @@ static inline enum loop_done append(const struct trace_record *group, unsigned c
 		at = put(at, clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0));
 	while (count-- > 0)
 		at = put(at, group[count].addr, group[count].site);
-	for (struct snarlrt_frame *f = tls->frame; f-- > tls->told;)
+	for (struct snarlrt_frame *f = tls->frame; f-- > tls->told;) {
+		self->quiet[f->pc % SNARLRT_QUIET] = 0;
 		at = put(at, f->caller & TRACE_ADDR_MASK, TRACE_SITE(TRACE_FUNC_ENTRY, 0, f->pc));
+	}
 	tls->told = tls->frame;
 	tls->cur = end;
 	return LOOP_DONE;

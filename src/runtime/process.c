@@ -261,7 +261,7 @@ static void stop_recording(void)
 	tls->own_uncut = 0;
 	tls->cur = tls->saved = NULL;
 	tls->self = NULL;
-	tls->frame = tls->frame_end = NULL;
+	tls->frame = tls->frame_end = tls->frame_first = tls->tell_end = NULL;
 	tls->told = (struct snarlrt_frame *)-1;
 }
 

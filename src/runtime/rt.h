@@ -75,6 +75,9 @@ struct snarlrt_tls {
 	/* For bunches (bunch.h), which look at up to four shadow words at once; of three, the upper ones: */
 	uint64_t own4, own3;		/* 80, 88: own four times */
 	uint64_t shared4, shared3;	/* 96, 104: SHADOW_SHARED likewise, or what no shadow word is: ask the hooks */
+	struct snarlrt_frame *frame_first;	/* 112: the call stack's start, or NULL */
+	struct snarlrt_frame *tell_end;	/* 120: before frame_end: calls of frames below are told at once; or NULL */
+	uint8_t *quiet;			/* 128: self->quiet */
 };
 
 /* Exported for instrumented shared libraries; the runtime is part of the executable, so its place is a constant here. */
@@ -98,6 +101,7 @@ struct snarlrt_ahead {
 };
 
 #define SNARLRT_KNOWN 16u	/* stretches of memory */
+#define SNARLRT_QUIET 65536u	/* bytes of snarlrt_thread.quiet */
 
 struct snarlrt_thread {
 	uint32_t id;			/* from 1, never used again */
@@ -128,6 +132,7 @@ struct snarlrt_thread {
 	uint64_t known[SNARLRT_KNOWN];	/* known.h; 608 */
 	uint32_t unlearnt;		/* 736: so many looks at other memory, then something is learnt */
 	uint32_t learnt;		/* so often */
+	uint8_t *quiet;			/* by a function's pc: how often its entry was taken back since it had to be told late */
 };
 
 enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };

@@ -132,7 +132,8 @@ static struct snarlrt_thread *thread_alloc(void)
 	t->out = arena_alloc(OUT_BYTES);
 	t->coder = arena_pages(sizeof(*t->coder));	/* its slots are lines of the cache */
 	t->deferred = arena_alloc(sizeof(*t->deferred));
-	return t->frames && t->out && t->coder && t->deferred ? t : NULL;
+	t->quiet = arena_pages(SNARLRT_QUIET);
+	return t->frames && t->out && t->coder && t->deferred && t->quiet ? t : NULL;
 }
 
 static void thread_free(struct snarlrt_thread *t)
@@ -256,6 +257,9 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	tls->self = t;
 	tls->frame = tls->told = t->frames;
 	tls->frame_end = t->frames + FRAMES_BYTES / sizeof(*t->frames);
+	tls->frame_first = t->frames;
+	tls->quiet = t->quiet;
+	tls->tell_end = snarlrt.mode == SNARLRT_RECORD ? tls->frame_end - 1 : NULL;
 	snarlrt_thread_place(t, 0);
 	snarlrt_thread_start_event(t, parent, ordinal, routine);
 	tls->busy = 0;
@@ -308,7 +312,7 @@ void snarlrt_thread_exit(void)
 	tls->own_uncut = 0;
 	tls->cur = tls->saved = NULL;
 	tls->self = NULL;
-	tls->frame = tls->frame_end = NULL;
+	tls->frame = tls->frame_end = tls->frame_first = tls->tell_end = NULL;
 	tls->told = (struct snarlrt_frame *)-1;
 	__atomic_store_n(&self->live->thread, 0, __ATOMIC_RELEASE);
 	thread_free(self);

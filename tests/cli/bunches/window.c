@@ -15,6 +15,10 @@ static __attribute__((noinline)) void inner(int depth)
 	__asm__ volatile("" : : : "memory");
 }
 
+void settle(void)
+{
+}
+
 void window(int which)
 {
 	switch (which) {

@@ -11,7 +11,7 @@
 
 #include "window.h"
 
-int begin, seen;
+int begin, seen, rest;
 static int jumping, hits;
 static sigjmp_buf back;
 
@@ -27,7 +27,7 @@ static void handler(int number)
 
 static void *share(void *unused)
 {
-	begin = seen = 0;
+	begin = seen = rest = 0;
 	for (int i = 0; i < 16; i++)
 		shared[i] = 0;
 	for (int i = 0; i < 4; i++)
@@ -59,6 +59,8 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR1, &act, NULL);
 	do {
 		rounds++;
+		rest = 1;
+		settle();
 		begin = 1;
 		if (sigsetjmp(back, 1) == 0) {
 			mark();

@@ -22,9 +22,26 @@ static __attribute__((noinline)) int quiet(int i)
 	return i > 100 ? inner(i) + 1 : i;
 }
 
+/* The same, but not taken to be: settle() had something told of it. */
+static __attribute__((noinline)) int seldom(int i)
+{
+	return i > 100 ? inner(i - 100) + 2 : i;
+}
+
+/* After 8 times without an event a call waits to be told, until something is. */
+void settle(void)
+{
+	for (int i = 0; i < 16; i++) {
+		quiet(i);
+		seldom(i);
+	}
+	seldom(101);
+}
+
 static __attribute__((noinline)) int outer(int i)
 {
 	shared[i] = inner(quiet(i) + 1);
+	shared[i] = seldom(i);
 	return inner(i + 3) + shared[i];
 }
 
