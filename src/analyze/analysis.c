@@ -96,6 +96,7 @@ struct counting {
 };
 
 #define SEEN_MOST 65536u	/* events of candidates; of more, what was read is not looked at */
+#define SOME 64u		/* events that are read at once */
 
 /* Ids are below 2^20, threads have less than 2^44 events. */
 static uint64_t index_key(uint32_t thread, uint64_t index)
@@ -224,14 +225,28 @@ static void counting_doubt(const struct counting *c, struct candidate *k)
 	k->doubtful = flow_forbids(k, seen);
 }
 
+static inline void second_look(struct counting *c, struct event *ev, const struct alone *alone, bool total,
+			       uint64_t position)
+{
+	uint64_t index = ev->thread < c->threads ? c->indexes[ev->thread]++ : 0;
+
+	if (total)
+		ev->time = position;
+	if (ev->thread < c->threads)
+		counting_see(c, ev, index);
+	/* Nobody sees what another wrote there. */
+	if (c->flow && position < c->flow_end && !(alone && access_of(ev->kind) && alone_has(alone, ev)))
+		flow_event(c->flow, ev, index);
+}
+
 /* Ends with the last event that is asked for: mostly they are the first of their kind. */
 static int second_pass(struct reader *trace, const struct alone *alone, struct findings *out,
 		       struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
 	bool total = ahead_is_total(trace);
-	uint64_t position = 0, index;
-	struct event ev;
+	uint64_t position = 0;
+	struct event some[SOME];
 	int got = 0;
 
 	for (size_t i = 0; i < findings_count(out); i++) {
@@ -250,18 +265,9 @@ static int second_pass(struct reader *trace, const struct alone *alone, struct f
 	c->left = c->event_count;
 	if (c->left > 0)
 		got = reader_rewind(trace, err);
-	while (c->left > 0 && got >= 0 && (got = reader_next(trace, &ev, err)) > 0) {
-		position++;
-		if (total)
-			ev.time = position;
-		index = ev.thread < c->threads ? c->indexes[ev.thread]++ : 0;
-		if (ev.thread < c->threads)
-			counting_see(c, &ev, index);
-		/* Nobody sees what another wrote there. */
-		if (c->flow && position < c->flow_end &&
-		    !(alone && access_of(ev.kind) && alone_has(alone, &ev)))
-			flow_event(c->flow, &ev, index);
-	}
+	while (c->left > 0 && got >= 0 && (got = reader_some(trace, some, SOME, NULL, err)) > 0)
+		for (int i = 0; i < got && c->left > 0; i++)
+			second_look(c, &some[i], alone, total, ++position);
 	for (size_t i = 0; i < findings_count(out); i++) {
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
 			counting_tell(c, &findings_at(out, i)->event[e]);

@@ -10,6 +10,7 @@
 #include "symbol/object.h"
 
 #define FRAMES 16
+#define SOME 64		/* events at once */
 
 /* Names known of one event: its object and its locks, behind each other in `pool`. */
 struct names {
@@ -238,13 +239,28 @@ static inline bool wanted_next(struct wanted *w, uint32_t thread, uint64_t *key)
 	return true;
 }
 
+static void step(struct names *n, struct objects *objects, struct wanted *wanted, const struct event *ev)
+{
+	struct object object;
+	uint64_t key, *at;
+	bool has;
+
+	if (!wanted_next(wanted, ev->thread, &key)) {
+		if (ev->kind != TRACE_READ && ev->kind != TRACE_WRITE)
+			objects_step(objects, ev, NULL);
+		return;
+	}
+	has = objects_step(objects, ev, &object);
+	at = map_find(&n->events, key);
+	if (at && !*at)
+		learn(n, objects, ev, has ? &object : NULL, (uint32_t)*map_find(&n->sets, key), at);
+}
+
 int names_learn(struct names *n, struct findings *f, size_t count, struct err *err)
 {
 	struct objects *objects = objects_new(n->reader, n->symbols);
+	struct event some[SOME];
 	struct wanted wanted;
-	struct object object;
-	struct event ev;
-	uint64_t key;
 	int got = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -253,15 +269,9 @@ int names_learn(struct names *n, struct findings *f, size_t count, struct err *e
 	wanted_init(&wanted, &n->events);
 	if (n->left > 0)
 		got = reader_rewind(n->reader, err);
-	while (n->left > 0 && got >= 0 && (got = reader_next(n->reader, &ev, err)) > 0) {
-		bool is_wanted = wanted_next(&wanted, ev.thread, &key);
-		bool has = objects_step(objects, &ev, is_wanted ? &object : NULL);
-		uint64_t *at = is_wanted ? map_find(&n->events, key) : NULL;
-
-		if (at && !*at)
-			learn(n, objects, &ev, has ? &object : NULL,
-			      (uint32_t)*map_find(&n->sets, key), at);
-	}
+	while (n->left > 0 && got >= 0 && (got = reader_some(n->reader, some, SOME, NULL, err)) > 0)
+		for (int i = 0; i < got; i++)
+			step(n, objects, &wanted, &some[i]);
 	free(wanted.keys);
 	free(wanted.turns);
 	objects_free(objects);

@@ -372,7 +372,7 @@ uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint32_t *t
 	/* With equal times, the lower number is first. */
 	until = r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
 	count = stream_pass_batch(s, wanted, until);
-	if (s->key < until && is_unwanted(s, wanted) && stream_pass_plain(s))
+	while (s->key < until && is_unwanted(s, wanted) && stream_pass_plain(s))
 		count++;
 	*thread = s->thread;
 	s->delivered += count;

@@ -293,17 +293,6 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 	return 0;
 }
 
-/* The next access of the loop that the batch begins with. */
-static __attribute__((noinline)) const struct trace_record *next_of_loop(struct stream *s)
-{
-	if (!s->loop.turns)
-		s->behind_loop = trace_loop_begin(&s->loop, s->batch);
-	s->turn = trace_loop_next(&s->loop);
-	if (!s->loop.turns)
-		s->batch = s->behind_loop;
-	return &s->turn;
-}
-
 /* Looks for the next event to deliver. */
 static int advance(struct stream *s, struct index *idx, struct err *err)
 {
@@ -312,7 +301,7 @@ static int advance(struct stream *s, struct index *idx, struct err *err)
 			const struct trace_record *r = s->batch;
 
 			if (trace_site_kind(r->site) == TRACE_LOOP)
-				r = next_of_loop(s);
+				r = stream_of_loop(s);
 			else
 				s->batch++;
 			s->taken++;

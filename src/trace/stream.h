@@ -137,13 +137,29 @@ static inline void stream_spread(struct stream *s, bool limited)
 	}
 }
 
-/* Behind the plain access that is delivered: another one, or the end of the batch. */
+/* The next access of the loop that the batch begins with. */
+static inline const struct trace_record *stream_of_loop(struct stream *s)
+{
+	if (!s->loop.turns)
+		s->behind_loop = trace_loop_begin(&s->loop, s->batch);
+	s->turn = trace_loop_next(&s->loop);
+	if (!s->loop.turns)
+		s->batch = s->behind_loop;
+	return &s->turn;
+}
+
+/* Behind the plain access that is delivered, which `head` may not be any more: another one, or the end of the batch. */
 static inline bool stream_pass_plain(struct stream *s)
 {
 	if (s->taken < s->count) {
-		if (!stream_plain(s->batch) || (s->taken + 1 == s->count && !s->timed_records))
+		if (s->taken + 1 == s->count && !s->timed_records)
 			return false;
-		s->head = s->batch++;
+		if (stream_plain(s->batch))
+			s->head = s->batch++;
+		else if (trace_site_kind(s->batch->site) == TRACE_LOOP)
+			s->head = stream_of_loop(s);
+		else
+			return false;
 		s->taken++;
 		stream_tick(s);
 	} else {
@@ -192,17 +208,17 @@ static inline uint64_t stream_pass_batch(struct stream *s, struct reader_wanted 
 /* stream_take() for most events. False: it is none of these, and nothing was done. */
 static inline bool stream_take_plain(struct stream *s, struct event *ev)
 {
-	const struct trace_record *r = s->head;
+	struct trace_record r = *s->head;
 	uint64_t time = s->key;
 
-	if (s->frames.count || !stream_plain(r) || !stream_pass_plain(s))
+	if (s->frames.count || !stream_plain(&r) || !stream_pass_plain(s))
 		return false;
 	ev->time = time;
-	ev->addr = r->addr & TRACE_ADDR_MASK;
-	ev->result = (uint16_t)(r->addr >> 48);
-	ev->pc = r->site & TRACE_ADDR_MASK;
-	ev->detail = (uint8_t)(r->site >> 56);
-	ev->kind = (uint16_t)trace_site_kind(r->site);
+	ev->addr = r.addr & TRACE_ADDR_MASK;
+	ev->result = (uint16_t)(r.addr >> 48);
+	ev->pc = r.site & TRACE_ADDR_MASK;
+	ev->detail = (uint8_t)(r.site >> 56);
+	ev->kind = (uint16_t)trace_site_kind(r.site);
 	ev->size = 1ull << (ev->detail & TRACE_SIZE_MASK);
 	ev->arg = ev->extra[0] = ev->extra[1] = 0;
 	ev->thread = s->thread;
