@@ -205,6 +205,15 @@ static bool given_up(struct rtm_thread *t, uint32_t site)
 	return rtm.scores[site] >= UNFIT && ++t->refused % AGAIN;
 }
 
+/* Hooks may go deeper in hardware than in software: into a page of the stack that would be missing each time. */
+static __attribute__((noinline)) void touch_stack(void)
+{
+	volatile char below[4096];
+
+	below[0] = 0;
+	(void)below[0];
+}
+
 bool rtm_begin(uint64_t addr, uint64_t size, const struct rules_place *place, bool write)
 {
 	struct rtm_thread *t = &rtm.threads[watch_self.place - 1];
@@ -214,6 +223,7 @@ bool rtm_begin(uint64_t addr, uint64_t size, const struct rules_place *place, bo
 	    given_up(t, place->site) || (watch_me()->epoch & 1 && !(place->flags & RULES_CUT)) || xtest())
 		return false;
 	tx_before_access(place);
+	touch_stack();
 	t->score = &rtm.scores[place->site];
 	for (int tries = 0;; tries++) {
 		t->count = t->hooks = 0;
