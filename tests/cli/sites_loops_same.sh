@@ -1,21 +1,7 @@
 # With a list of sites, loops without hooks and with them: the same events, also where loops that have accesses which
 # cannot be told may run without hooks because these are off. Random loops, in an executable of both kinds and in a library.
 . "$SNARL_ROOT/tests/lib.sh"
-
-# build CC FORM LEVEL OPTIONS…: ./prog of loops.c
-build() {
-	SNARL_CC=$1 form=$2 level=$3
-	export SNARL_CC
-	shift 3
-	rm -f prog
-	if [ "$form" = library ]; then
-		echo 'int library_main(void); int main(void) { return library_main(); }' >main.c
-		snarl-cc "$@" "$level" -w -fPIC -Dmain=library_main -shared loops.c -o libloops.so
-		snarl-cc "$@" main.c -L. -lloops -Wl,-rpath,. -pthread -o prog
-	else
-		snarl-cc "$@" "$level" -w "-f$form" "-$form" loops.c -pthread -o prog
-	fi
-}
+. "$SNARL_ROOT/tests/cli/loops/build.sh"
 
 # run NAME: with a list of the same program; its result, events but those of memory that stays private, and the number of records.
 run() {
