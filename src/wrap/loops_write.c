@@ -161,15 +161,18 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 		       struct buf *out)
 {
 	struct loops_spills spills;
-	struct buf turn = { 0 };
+	struct buf turn = { 0 }, behind = { 0 };
 
 	loops_spills_find(&spills, l, t);
 	loops_spills_write(&spills, true, out);
 	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
 	write_turn(t, l, &spills, &turn);
-	thin_write((struct asmtext_word){ (const char *)turn.data, (uint32_t)turn.size }, live_behind(t, l, &spills), out);
-	buf_free(&turn);
+	thin_write((struct asmtext_word){ (const char *)turn.data, (uint32_t)turn.size }, live_behind(t, l, &spills), out,
+		   &behind);
 	write_jump(t, l, 'f', number, out);
+	buf_add(out, behind.data, behind.size);
+	buf_free(&turn);
+	buf_free(&behind);
 	loops_spills_write(&spills, false, out);
 	loops_write_tell(l, pic, number, out);
 }

@@ -2,7 +2,8 @@
  * Straight-line code that was copied without its hooks has instructions that were there for them: addresses
  * put into %rdi, values that went to another register because a call would not have kept them.
  *
- * What nobody reads goes, and so does the way back of a value that is still where it came from.
+ * What nobody reads goes, and so does the way back of a value that is still where it came from. What is made for
+ * a copy alone is made where that goes.
  */
 #ifndef WRAP_THIN_H
 #define WRAP_THIN_H
@@ -22,11 +23,11 @@ struct thin_live {
 #define THIN_ALL ((struct thin_live){ .general = 0xffff, .vector = 0xffff })
 
 /*
- * Appends the lines of `text`, instructions without jumps and calls, to *out, with what they do to the
- * registers that live on behind them and to memory unchanged; flags live on, too. All of it is copied as it is where an
- * instruction is not known.
+ * Appends the lines of `text`, a turn of a loop without jumps and calls, to *out, and to *behind what is to be done once behind
+ * the loop, so that what they do to memory and to the registers that live on from turn to turn and there is unchanged; flags live on, too. All
+ * of it is copied as it is where an instruction is not known.
  */
-void thin_write(struct asmtext_word text, struct thin_live live, struct buf *out);
+void thin_write(struct asmtext_word text, struct thin_live live, struct buf *out, struct buf *behind);
 
 /* Adds what the instruction names; false if it is not known. */
 bool thin_names(struct asmtext_word line, struct thin_live *live);

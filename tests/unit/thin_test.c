@@ -11,23 +11,33 @@
 #include "wrap/insn.h"
 #include "wrap/thin.h"
 
-static char *run(const char *text, struct thin_live live)
+/* *behind is what is done behind the loop. */
+static char *run(const char *text, struct thin_live live, char **behind)
 {
-	struct buf out = { 0 };
+	struct buf out = { 0 }, then = { 0 };
 	char *copy;
 
-	thin_write((struct asmtext_word){ text, (uint32_t)strlen(text) }, live, &out);
+	thin_write((struct asmtext_word){ text, (uint32_t)strlen(text) }, live, &out, &then);
 	copy = xstrdup(buf_string(&out));
+	*behind = xstrdup(buf_string(&then));
 	buf_free(&out);
+	buf_free(&then);
 	return copy;
+}
+
+static void check_loop(const char *text, struct thin_live live, const char *want, const char *want_behind)
+{
+	char *behind, *got = run(text, live, &behind);
+
+	assert_string_equal(got, want);
+	assert_string_equal(behind, want_behind);
+	free(got);
+	free(behind);
 }
 
 static void check(const char *text, struct thin_live live, const char *want)
 {
-	char *got = run(text, live);
-
-	assert_string_equal(got, want);
-	free(got);
+	check_loop(text, live, want, "");
 }
 
 static const struct thin_live kept = { .general = 0xf038, .lower = 0x8000 };	/* by calls, and %xmm15 */
@@ -57,16 +67,42 @@ static void test_dead(void **state)
 static void test_copies(void **state)
 {
 	(void)state;
-	check(SUM "\tmovq\t%xmm0, %xmm15\n", kept,
-	      "\tmovsd\t(%rbx), %xmm0\n\taddsd\t8(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n");
+	check_loop(SUM "\tmovq\t%xmm0, %xmm15\n", kept,
+		   "\tmovsd\t(%rbx), %xmm0\n\taddsd\t8(%rbx), %xmm0\n", "\tmovapd\t%xmm0, %xmm15\n");
+	/* The next turn reads it. */
+	check("\taddsd\t%xmm15, %xmm0\n\tmovq\t%xmm0, %xmm15\n", kept, "\taddsd\t%xmm15, %xmm0\n\tmovapd\t%xmm0, %xmm15\n");
 	/* Whoever reads the upper half may want the 0 in it. */
-	check(SUM "\tmovapd\t%xmm0, (%rbx)\n", kept, "\tmovsd\t(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n"
+	check(SUM "\tmovapd\t%xmm0, (%rbx)\n", kept, "\tmovsd\t(%rbx), %xmm15\n"
 	      "\tmovq\t%xmm15, %xmm0\n\taddsd\t8(%rbx), %xmm0\n\tmovapd\t%xmm0, (%rbx)\n");
-	check("\tmovq\t%xmm1, %xmm0\n", THIN_ALL, "\tmovq\t%xmm1, %xmm0\n");
+	check_loop("\tmovq\t%xmm1, %xmm0\n", THIN_ALL, "", "\tmovq\t%xmm1, %xmm0\n");
 	/* Changed meanwhile. */
 	check("\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n", kept,
 	      "\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n");
-	check("\tmovq\t%rax, %r12\n\tmovq\t%r12, %rax\n\tmovq\t%rax, (%rbx)\n", kept, "\tmovq\t%rax, %r12\n\tmovq\t%rax, (%rbx)\n");
+	check_loop("\tmovq\t%rax, %r12\n\tmovq\t%r12, %rax\n\tmovq\t%rax, (%rbx)\n", kept, "\tmovq\t%rax, (%rbx)\n", "\tmovq\t%rax, %r12\n");
+}
+
+/* What is for a copy alone is made where that goes, and what is for those behind the loop alone is copied there. */
+static void test_loop(void **state)
+{
+	static const struct thin_live live = { .general = 0xf038, .vector = 1, .lower = 0xc000 };
+
+	(void)state;
+	check("\tmovsd\t(%rbx), %xmm2\n\tmovq\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n", live,
+	      "\tmovsd\t(%rbx), %xmm15\n\taddsd\t%xmm15, %xmm14\n");
+	check("\tleaq\t8(%rbx,%rbp,8), %rax\n\tmovq\t%rax, %r12\n\tmovq\t%rbp, (%r12)\n", live,
+	      "\tleaq\t8(%rbx,%rbp,8), %r12\n\tmovq\t%rbp, (%r12)\n");
+	/* Read between them, read behind, or not all of it. */
+	check("\tmovsd\t(%rbx), %xmm2\n\taddsd\t%xmm2, %xmm14\n\tmovq\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n", live,
+	      "\tmovsd\t(%rbx), %xmm2\n\taddsd\t%xmm2, %xmm14\n\tmovapd\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n");
+	check("\tmovsd\t(%rbx), %xmm0\n\tmovq\t%xmm0, %xmm15\n\taddsd\t%xmm15, %xmm14\n\taddsd\t%xmm14, %xmm0\n", live,
+	      "\tmovsd\t(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm15, %xmm14\n\taddsd\t%xmm14, %xmm0\n");
+	check("\tmovl\t(%rbx), %eax\n\tmovq\t%rax, %r12\n\tmovq\t%rbp, (%r12)\n", live,
+	      "\tmovl\t(%rbx), %eax\n\tmovq\t%rax, %r12\n\tmovq\t%rbp, (%r12)\n");
+	/* The way back of what did not change: its upper half is 0 behind the loop. */
+	check_loop("\tmovapd\t%xmm0, %xmm14\n\tmovq\t%xmm14, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n", live,
+		   "\tmovsd\t%xmm0, (%rbx)\n", "\tmovapd\t%xmm0, %xmm14\n\tmovq\t%xmm0, %xmm0\n");
+	/* The copy is of what will not be there any more. */
+	check("\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n", live, "\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n");
 }
 
 /* The machine: four general registers, four vector registers, some memory, flags. */
@@ -209,6 +245,19 @@ static struct machine any_machine(void)
 	return m;
 }
 
+/* What does not live on from turn to turn, a hook has changed. */
+static void forget(struct machine *m, struct thin_live live)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		if (!(live.general >> i & 1))
+			m->general[i] = 11;
+		if (!((live.vector | live.lower) >> i & 1))
+			m->vector[i][0] = 12;
+		if (!(live.vector >> i & 1))
+			m->vector[i][1] = 13;
+	}
+}
+
 static bool same(const struct machine *a, const struct machine *b, struct thin_live live)
 {
 	bool equal = a->flags == b->flags && memcmp(a->memory, b->memory, sizeof(a->memory)) == 0;
@@ -223,7 +272,7 @@ static bool same(const struct machine *a, const struct machine *b, struct thin_l
 
 static void test_random(void **state)
 {
-	size_t lines = 0, left = 0;
+	size_t lines = 0, left = 0, put_off = 0;
 
 	(void)state;
 	srand(1);
@@ -232,22 +281,33 @@ static void test_random(void **state)
 		struct machine start = any_machine(), a, b;
 		struct buf text = { 0 };
 		unsigned count = 1 + (unsigned)rand() % 20;
-		char *thin;
+		char *thin, *behind;
 
 		for (unsigned i = 0; i < count; i++)
 			make_line(&text);
-		thin = run(buf_string(&text), live);
-		a = compute_all(buf_string(&text), start);
-		b = compute_all(thin, start);
+		thin = run(buf_string(&text), live, &behind);
+		a = b = start;
+		for (unsigned turn = 0; turn <= round % 3; turn++) {
+			if (turn > 0) {
+				forget(&a, live);
+				forget(&b, live);
+			}
+			a = compute_all(buf_string(&text), a);
+			b = compute_all(thin, b);
+		}
+		b = compute_all(behind, b);
 		if (!same(&a, &b, live))
-			fail_msg("round %u: %s became %s", round, buf_string(&text), thin);
+			fail_msg("round %u: %s became %s and %s", round, buf_string(&text), thin, behind);
+		put_off += *behind != '\0';
 		lines += count;
 		for (const char *at = thin; (at = strchr(at, '\n')); at++)
 			left++;
 		free(thin);
+		free(behind);
 		buf_free(&text);
 	}
 	assert_in_range(left, lines / 2, lines * 9 / 10);
+	assert_in_range(put_off, 500, 10000);
 }
 
 int main(void)
@@ -255,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dead),
 		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_random),
 	};
 
