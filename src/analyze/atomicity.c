@@ -22,7 +22,7 @@
  */
 #include <stdlib.h>
 
-#include "analyze/atomicity.h"
+#include "analyze/atomicity_again.h"
 #include "base/mem.h"
 
 #define SEEN_MAX 8u		/* times that something is looked for inside a pair */
@@ -84,13 +84,72 @@ static inline struct verdict *compare(struct atomicity *a, const struct local *l
 	return NULL;
 }
 
-static inline void match(struct atomicity *a, const struct local *l, const struct moment *r,
-			 bool before, struct fixed *fixed, struct findings *out)
+/* True: it only counts; then so may what follows. `shown`: the trace may have it within the pair. */
+static inline bool counts(struct atomicity *a, const struct local *l, uint32_t what, bool shown,
+			  struct verdict *v, struct again *again, struct findings *out)
+{
+	bool always = atomicity_counts(a, l, what, v, out);
+
+	if (!always && (shown || !atomicity_told(a, l, UINT64_MAX, v, out)))
+		return false;
+	if (!again->told)
+		again_set(a, again, l, what, v, always);
+	return true;
+}
+
+/* The same of one, if it goes with the pair at all. */
+static inline void match(struct atomicity *a, const struct local *l, const struct moment *r, bool before,
+			 bool shown, struct fixed *fixed, struct again *again, struct findings *out)
 {
 	struct verdict *v = compare(a, l, r->tag, r->epoch, before, fixed);
 
-	if (v && !atomicity_counts(a, l, r->tag, v, out) && !atomicity_told(a, l, r->time, v, out))
+	if (v && !counts(a, l, r->tag, shown, v, again, out) &&
+	    !(shown && atomicity_told(a, l, r->time, v, out)))
 		atomicity_tell(a, l, r, v, out);
+}
+
+/* So many representatives of the cell, from number `k` on downwards, are counted as others were. */
+static inline unsigned count_again(struct atomicity *a, const struct local *l, const struct history_cell *c,
+				   unsigned k, uint32_t epoch, const struct again *again,
+				   struct fixed *fixed, struct findings *out)
+{
+	unsigned count;
+
+	if (c->rep_count == 1 || c->young || is_fixed(a, fixed, l->p, epoch, l->i))
+		return 0;
+	count = again_reps(a, again, l, c, k + 1, epoch);
+	if (count)
+		told_more(&a->told, again->told, again->same, count, out);
+	return count;
+}
+
+/* With what another thread has of the location. */
+static inline void match_reps(struct atomicity *a, const struct local *l, const struct history_cell *c,
+			      struct again *again, struct fixed *fixed, struct findings *out)
+{
+	bool before = moments_ordered(a->moments, c->last.epoch, l->p);
+	bool shown = c->last.time > l->pair->p.time;
+	unsigned count;
+	struct verdict *v;
+	struct moment r;
+	uint64_t key;
+
+	for (unsigned k = c->rep_count; k-- > 0;) {
+		key = history_rep_key(&a->history, c, k);
+		count = 0;
+		if (again->told && (again->always || !shown) && !before)
+			count = count_again(a, l, c, k, (uint32_t)(key >> 32), again, fixed, out);
+		if (count) {
+			k -= count - 1;
+			continue;
+		}
+		v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), before, fixed);
+		if (!v || counts(a, l, (uint32_t)key, shown, v, again, out) ||
+		    (shown && atomicity_told(a, l, history_rep_time(&a->history, c, k), v, out)))
+			continue;
+		r = history_rep(&a->history, c, k);
+		atomicity_tell(a, l, &r, v, out);
+	}
 }
 
 /* Where threads are few, it is not asked. */
@@ -123,11 +182,8 @@ static void match_pair(struct atomicity *a, const struct local *l, bool quiet, s
 {
 	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
 	const struct history_what *whats = a->history.whats;
-	const struct history_cell *c;
 	struct fixed fixed = { 0 };
-	struct verdict *v;
-	struct moment r;
-	uint64_t key;
+	struct again again = { 0 };
 
 	/* Reads alone do not harm but between two writes. */
 	if (!(whats[shape->p].access & whats[shape->i].access & ACCESS_WRITE) &&
@@ -136,20 +192,8 @@ static void match_pair(struct atomicity *a, const struct local *l, bool quiet, s
 	if (none_meets(a, l->cell, l->pair->shape, 0, !quiet, out))
 		return;
 	find_others(a, l->cell, l->pair->bytes, o);
-	for (size_t n = 0; n < o->count; n++) {
-		bool before = moments_ordered(a->moments, o->list[n]->last.epoch, l->p);
-
-		c = o->list[n];
-		for (unsigned k = c->rep_count; k-- > 0;) {
-			key = history_rep_key(&a->history, c, k);
-			v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), before, &fixed);
-			if (!v || atomicity_counts(a, l, (uint32_t)key, v, out) ||
-			    atomicity_told(a, l, history_rep_time(&a->history, c, k), v, out))
-				continue;
-			r = history_rep(&a->history, c, k);
-			atomicity_tell(a, l, &r, v, out);
-		}
-	}
+	for (size_t n = 0; n < o->count; n++)
+		match_reps(a, l, o->list[n], &again, &fixed, out);
 }
 
 static void match_rep(struct atomicity *a, const struct history_cell *c, const struct moment *now,
@@ -157,6 +201,7 @@ static void match_rep(struct atomicity *a, const struct history_cell *c, const s
 {
 	bool writes = a->history.whats[now->tag].access & ACCESS_WRITE;
 	struct fixed fixed = { 0 };
+	struct again again = { 0 };
 	struct history_pair room;
 	struct local l;
 
@@ -175,8 +220,13 @@ static void match_rep(struct atomicity *a, const struct history_cell *c, const s
 		for (unsigned k = l.cell->pair_count; k-- > 0;) {
 			l.pair = history_pair(&a->history, l.cell, k, &room);
 			history_pair_epochs(&a->history, l.cell, k, &l.p, &l.i);
-			if (l.pair->bytes & c->bytes)
-				match(a, &l, now, before, &fixed, out);
+			if (!(l.pair->bytes & c->bytes))
+				continue;
+			if (again.told && !before && !is_fixed(a, &fixed, l.p, now->epoch, l.i) &&
+			    again_pair(a, &again, &l, now->tag))
+				told_more(&a->told, again.told, again.same, 1, out);
+			else
+				match(a, &l, now, before, false, &fixed, &again, out);
 		}
 	}
 }
@@ -190,6 +240,7 @@ static void match_inside(struct atomicity *a, const struct local *l,
 	const struct history *h = &a->history;
 	const struct moment *write, *last;
 	struct fixed fixed = { 0 };
+	struct again again = { 0 };
 
 	for (size_t k = 0; k < count; k++) {
 		const struct history_cell *c = inside[k];
@@ -199,9 +250,9 @@ static void match_inside(struct atomicity *a, const struct local *l,
 		last = is_noted(c) ? &c->last : NULL;
 		write = c->older && c->older_noted ? history_older(h, c) : NULL;
 		if (write && write->time > from)
-			match(a, l, write, false, &fixed, out);
+			match(a, l, write, false, true, &fixed, &again, out);
 		if (last && last->time > from)
-			match(a, l, last, false, &fixed, out);
+			match(a, l, last, false, true, &fixed, &again, out);
 	}
 }
 

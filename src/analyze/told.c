@@ -55,6 +55,13 @@ static bool count_one(struct candidate *known, bool same, struct findings *out)
 	return true;
 }
 
+void told_more(struct told *t, uint32_t number, bool same, uint64_t count, struct findings *out)
+{
+	findings_at(out, t->list[number - 1].number)->count += count;
+	if (!same)
+		findings_pruned(out, PRUNE_SAME, count);
+}
+
 bool told_always(struct told *t, uint32_t number, bool same, struct findings *out)
 {
 	const struct told_entry *e = &t->list[number - 1];

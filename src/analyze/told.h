@@ -57,6 +57,9 @@ uint32_t told_find(const struct told *t, uint64_t key);
 bool told_again(struct told *t, uint32_t number, const struct told_part *parts, unsigned count,
 		bool seen, struct findings *out);
 
+/* One of the candidate with this number comes so many times more. */
+void told_more(struct told *t, uint32_t number, bool same, uint64_t count, struct findings *out);
+
 /* The same where only counting is left; false: told_again() says. `same`: by told_same(). */
 bool told_often(struct told *t, uint32_t number, bool same, bool seen, struct findings *out);
 

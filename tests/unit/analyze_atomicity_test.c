@@ -227,6 +227,65 @@ static void test_instances(void **state)
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@l2#1\n");
 }
 
+#define SECTIONS 24
+
+/* A write under an inner lock that all share, from within locks number `first` and so on. */
+static void add_sections(struct buf *b, const char *thread, unsigned first)
+{
+	for (unsigned n = first; n < first + SECTIONS; n++)
+		buf_addf(b, "%s lock o%u @o\n%s lock m @m\n%s write x @w\n%s unlock m\n%s unlock o%u\n", thread,
+			 n, thread, thread, thread, thread, n);
+}
+
+/*
+ * Pairs of neighbours of one thread with all writes of the other, whose locks begin `apart` later or earlier,
+ * by whether that has the outer lock of p, or that of i.
+ */
+static uint64_t expected_count(unsigned apart, bool at_p, bool at_i)
+{
+	uint64_t count = 0;
+
+	for (unsigned k = 0; k + 1 < SECTIONS; k++)
+		for (unsigned j = 0; j < SECTIONS; j++) {
+			count += (k == j + apart) == at_p && (k + 1 == j + apart) == at_i;
+			count += (k + apart == j) == at_p && (k + 1 + apart == j) == at_i;
+		}
+	return count;
+}
+
+/* Of the candidate in which r and i are held back at these. */
+static uint64_t count_of(const struct analyzed *x, const char *r, const char *i)
+{
+	for (size_t k = 0; k < findings_count(x->out); k++) {
+		const struct candidate *c = findings_at(x->out, k);
+
+		if (strcmp(label_of(x->reader, c->event[c->hold[1]].pc), r) == 0 &&
+		    strcmp(label_of(x->reader, c->event[c->hold[2]].pc), i) == 0)
+			return c->count;
+	}
+	return 0;
+}
+
+static void test_counts(void **state)
+{
+	struct analyzed x;
+	struct buf b = { 0 };
+
+	(void)state;
+	for (unsigned apart = 0; apart <= SECTIONS; apart++) {
+		buf_clear(&b);
+		buf_add_text(&b, TWO);
+		add_sections(&b, "0.1", 1);
+		add_sections(&b, "0.2", 1 + apart);
+		analyze(&x, buf_string(&b), &analysis_atomicity);
+		assert_int_equal(count_of(&x, "m", "m"), expected_count(apart, false, false));
+		assert_int_equal(count_of(&x, "o", "m"), expected_count(apart, true, false));
+		assert_int_equal(count_of(&x, "m", "o"), expected_count(apart, false, true));
+		analyzed_free(&x);
+	}
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_instances),
+		cmocka_unit_test(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
