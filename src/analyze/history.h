@@ -44,6 +44,7 @@ struct history_what {
 	bool own;		/* reads what the thread wrote since it took its locks */
 	uint32_t core;		/* its number with the lockset's core (locks.h); history_what() sets it */
 	uint32_t next;		/* the number that was asked for after it the last time */
+	uint32_t shape;		/* the last of which it was the second access; 0: none */
 };
 
 /* Where a number is found. Addresses have 48 bits. */
@@ -173,7 +174,6 @@ struct history_here {
 };
 
 #define HISTORY_AHEAD 4u		/* granules; twice as many come within ANALYSIS_AHEAD, mostly */
-#define HISTORY_RECENT 8192u	/* a power of two */
 
 /* An access to come. */
 struct history_ahead {
@@ -213,7 +213,6 @@ struct history {
 	struct history_shape *shapes;	/* 0 is none */
 	size_t shape_count, shape_capacity;
 	struct map shape_at;		/* hash to the last of that hash */
-	uint32_t shape_recent[HISTORY_RECENT];	/* by the lower half of history_like.key */
 	struct history_extent *extents;	/* 0 is none */
 	size_t extent_count, extent_capacity;
 	struct map extent_at;		/* hash to the last of that hash */

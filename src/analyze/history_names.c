@@ -96,18 +96,19 @@ static uint32_t shape_number(struct history *h, const struct history_shape *s, b
 	return (uint32_t)*number;
 }
 
+/* Code mostly comes to an access by the same way. */
 uint32_t history_shape(struct history *h, const struct history_like *like)
 {
 	struct history_shape s = { .p = like->p->tag, .i = like->i->tag, .cuts = like->cuts,
 				   .bytes = like->bytes, .wide = like->wide };
-	uint32_t *recent = &h->shape_recent[like->key % HISTORY_RECENT], number, core;
+	uint32_t *last = &h->whats[s.i].shape, number, core;
 	bool added;
 
 	for (unsigned i = 0; i < s.cuts; i++)
 		s.cut[i] = like->cut[i];
-	if (same_shape(&h->shapes[*recent], &s))
-		return *recent;
-	number = *recent = shape_number(h, &s, &added);
+	if (same_shape(&h->shapes[*last], &s))
+		return *last;
+	number = *last = shape_number(h, &s, &added);
 	if (!added)
 		return number;
 	s.p = h->whats[s.p].core;
