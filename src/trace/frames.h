@@ -54,15 +54,17 @@ static inline bool frames_hold(struct frames *f, const struct trace_record *reco
 	return false;
 }
 
-/* The next pending entry to deliver, NULL when all are. *depth is its event's. */
+/* The next pending entry to deliver, NULL if there is none. *depth is its event's. */
 static inline const struct trace_record *frames_tell(struct frames *f, uint32_t *depth)
 {
-	if (f->told < f->count) {
-		*depth = f->depth++;
-		return &f->pending[f->told++];
-	}
-	f->told = f->count = 0;
-	return NULL;
+	const struct trace_record *r = f->pending + f->told;
+
+	if (!f->count)
+		return NULL;
+	*depth = f->depth++;
+	if (++f->told == f->count)
+		f->told = f->count = 0;
+	return r;
 }
 
 /* Around the event itself, which is delivered now. */

@@ -292,21 +292,25 @@ static __attribute__((noinline)) struct stream *open_next(struct reader *r, int 
 	return r->top;
 }
 
-static inline int next(struct reader *r, struct event *ev, struct err *err)
+static inline bool is_ready(const struct reader *r)
+{
+	return r->top && r->top->state == STREAM_READY && !r->failed;
+}
+
+/* The stream at the top gave an event and has more to do to find its next. */
+static __attribute__((noinline)) bool go_on(struct reader *r)
 {
 	struct stream *s = r->top;
-	int got;
 
-	if (r->text)
-		return next_of_text(r, ev);
-	if ((!s || s->state != STREAM_READY || r->failed) && !(s = open_next(r, &got, err)))
-		return got;
-	if (stream_take(s, &r->idx, ev, &r->why) < 0)
-		return fail(r, err);
+	if (stream_advance(s, &r->idx, &r->why) < 0) {
+		s->delivered--;		/* damaged: that was the one before the last */
+		fail(r, NULL);
+		return false;
+	}
 	if (s->state == STREAM_END)
 		catalog_find(&r->catalog, s->thread)->events = s->delivered;
 	heap_moved(r);
-	return 1;
+	return true;
 }
 
 /* A plain access is next, which is not. */
@@ -316,33 +320,38 @@ static inline bool is_unwanted(const struct stream *s, struct reader_wanted *wan
 	       reader_is_unwanted(wanted, s->head->addr & TRACE_ADDR_MASK, trace_site_size(s->head->site));
 }
 
-/* Most events: so many, at most `room`. */
-static inline unsigned take_quickly(struct reader *r, struct event *ev, unsigned room,
-				    struct reader_wanted *wanted)
+/* Until a stream has to be opened, there are `room`, or one that is unwanted comes behind others. */
+static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n, unsigned room,
+				  struct reader_wanted *wanted)
 {
 	struct stream *s = r->top;
-	unsigned n = 0;
 
-	if (!s || s->state != STREAM_READY || r->failed)
-		return 0;
-	while (n < room && !is_unwanted(s, wanted) &&
-	       (stream_take_plain(s, &ev[n]) || stream_take_timed(s, &ev[n]))) {
+	while (n < room && s->state == STREAM_READY && !(n && is_unwanted(s, wanted))) {
+		bool gone = !stream_take_only(s, &ev[n]);
+
+		if (gone && !go_on(r))
+			break;
 		n += ev[n].kind != TRACE_VALUE || !r->no_values;
-		r->heap->key = s->key;
-		if (before(r->heap, &r->second))
-			continue;
-		heap_sort(r, false);
+		if (!gone) {
+			r->heap->key = s->key;
+			if (before(r->heap, &r->second))
+				continue;
+			heap_sort(r, false);
+		}
 		s = r->top;
-		if (s->state != STREAM_READY)
+		if (!s)
 			break;
 	}
 	return n;
 }
 
-/* What is next has to be read the long way. */
-static inline bool ends_here(const struct reader *r, struct reader_wanted *wanted)
+static unsigned some_of_text(struct reader *r, struct event *ev, unsigned room, int *got)
 {
-	return r->top && r->top->state == STREAM_READY && is_unwanted(r->top, wanted);
+	unsigned n = 0;
+
+	while (n < room && (*got = next_of_text(r, &ev[n])) > 0)
+		n += ev[n].kind != TRACE_VALUE || !r->no_values;
+	return n;
 }
 
 int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader_wanted *wanted,
@@ -351,14 +360,12 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
 	unsigned n = 0;
 	int got = 1;
 
-	while (n < room && (n += take_quickly(r, ev + n, room - n, wanted)) < room) {
-		if (n && wanted && ends_here(r, wanted))
-			break;
-		got = next(r, &ev[n], err);
-		if (got <= 0)
-			break;
-		n += ev[n].kind != TRACE_VALUE || !r->no_values;
+	if (r->text) {
+		n = some_of_text(r, ev, room, &got);
+		return n ? (int)n : got;
 	}
+	while (n < room && (is_ready(r) || open_next(r, &got, err)) && !(n && is_unwanted(r->top, wanted)))
+		n = take_ready(r, ev, n, room, wanted);
 	return n ? (int)n : got;
 }
 
@@ -366,16 +373,21 @@ uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint32_t *t
 {
 	struct stream *s = r->top;
 	uint64_t count, until;
+	bool gone = false;
 
-	if (!s || s->state != STREAM_READY || r->failed || !is_unwanted(s, wanted))
+	if (!is_ready(r) || !is_unwanted(s, wanted))
 		return 0;
 	/* With equal times, the lower number is first. */
 	until = r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
 	count = stream_pass_batch(s, wanted, until);
-	while (s->key < until && is_unwanted(s, wanted) && stream_pass_plain(s))
+	while (!gone && s->key < until && is_unwanted(s, wanted)) {
+		gone = !stream_step(s);
 		count++;
+	}
 	*thread = s->thread;
 	s->delivered += count;
+	if (gone)
+		return count - !go_on(r);
 	r->heap->key = s->key;
 	if (s->key >= until)
 		heap_sort(r, false);

@@ -293,35 +293,14 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 	return 0;
 }
 
-/* Looks for the next event to deliver. */
-static int advance(struct stream *s, struct index *idx, struct err *err)
+int stream_advance(struct stream *s, struct index *idx, struct err *err)
 {
-	for (;;) {
-		if (s->taken < s->count) {
-			const struct trace_record *r = s->batch;
-
-			if (trace_site_kind(r->site) == TRACE_LOOP)
-				r = stream_of_loop(s);
-			else
-				s->batch++;
-			s->taken++;
-			stream_tick(s);
-			if (s->taken == s->count && !s->timed_records)
-				stream_reach_limit(s);
-			if (frames_hold(&s->frames, r))
-				continue;
-			s->head = r;
-		} else if (s->timed_records) {
-			stream_reach_limit(s);
-			if (s->limit > s->time)
-				s->time = s->limit;
-			s->head = s->timed;
-		} else if (s->pending < s->decoded || s->left) {
+	while (!stream_step(s)) {
+		if (s->pending < s->decoded || s->left) {
 			if (fill(s, idx, err) < 0)
 				return -1;
 			if (!s->count && !s->timed_records)
 				stream_reach_limit(s);
-			continue;
 		} else if (s->next < s->end) {
 			uint64_t begin = index_header(idx, idx->events[s->next].offset).time +
 					 s->total_order;
@@ -335,10 +314,9 @@ static int advance(struct stream *s, struct index *idx, struct err *err)
 			s->state = STREAM_END;
 			return 0;
 		}
-		s->state = STREAM_READY;
-		s->key = s->time;
-		return 0;
 	}
+	s->state = STREAM_READY;
+	return 0;
 }
 
 int stream_open(struct stream *s, struct index *idx, struct err *err)
@@ -367,28 +345,16 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	if (!s->left)
 		spread_to_next(s, idx);
 	if (c->seq == expected)
-		return advance(s, idx, err);
+		return stream_advance(s, idx, err);
 	/* Told as an event of its own; frames told before may be wrong from here on. */
 	s->lost[0] = (struct trace_record){ 0, TRACE_SITE(TRACE_LOST, 0, 0) };
 	s->lost[1] = (struct trace_record){ s->clock, 0 };
 	s->timed = s->lost;
 	s->timed_records = 2;
-	return advance(s, idx, err);
+	return stream_advance(s, idx, err);
 }
 
 int stream_take(struct stream *s, struct index *idx, struct event *ev, struct err *err)
 {
-	const struct trace_record *r = frames_tell(&s->frames, &ev->depth);
-
-	ev->time = s->key;
-	s->delivered++;
-	if (r) {
-		stream_event(ev, s->thread, r, 1);
-		return 0;
-	}
-	stream_event(ev, s->thread, s->head, s->head == s->timed ? s->timed_records : 1);
-	ev->depth = frames_pass(&s->frames, ev->kind, ev->arg);
-	if (s->head == s->timed)
-		s->timed_records = 0;
-	return advance(s, idx, err);
+	return stream_take_only(s, ev) ? 0 : stream_advance(s, idx, err);
 }

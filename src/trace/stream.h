@@ -73,6 +73,9 @@ int stream_open(struct stream *s, struct index *idx, struct err *err);
 /* READY only: the event at `key`, and moves on. */
 int stream_take(struct stream *s, struct index *idx, struct event *ev, struct err *err);
 
+/* Moves on to the next event, once that at `key` was delivered. */
+int stream_advance(struct stream *s, struct index *idx, struct err *err);
+
 /* Gives back the decompressed chunk; it is made again when needed. */
 void stream_put_aside(struct stream *s);
 
@@ -117,6 +120,11 @@ static inline bool stream_plain(const struct trace_record *r)
 	return trace_site_kind(r->site) - TRACE_READ <= 1u;
 }
 
+static inline bool stream_call(unsigned kind)
+{
+	return kind == TRACE_FUNC_ENTRY || kind == TRACE_FUNC_EXIT;
+}
+
 static inline void stream_reach_limit(struct stream *s)
 {
 	if (s->total_order || s->limit > s->clock)
@@ -148,28 +156,36 @@ static inline const struct trace_record *stream_of_loop(struct stream *s)
 	return &s->turn;
 }
 
-/* Behind the plain access that is delivered, which `head` may not be any more: another one, or the end of the batch. */
-static inline bool stream_pass_plain(struct stream *s)
+/*
+ * Looks for the next event to deliver, within the batch or the one that ends it. Calls may be held back on the
+ * way. False: there is none, and stream_advance() has to go on.
+ */
+static inline bool stream_step(struct stream *s)
 {
-	if (s->taken < s->count) {
-		if (s->taken + 1 == s->count && !s->timed_records)
-			return false;
-		if (stream_plain(s->batch))
-			s->head = s->batch++;
-		else if (trace_site_kind(s->batch->site) == TRACE_LOOP)
-			s->head = stream_of_loop(s);
+	while (s->taken < s->count) {
+		const struct trace_record *r = s->batch;
+		unsigned kind = trace_site_kind(r->site);
+
+		if (kind == TRACE_LOOP)
+			r = stream_of_loop(s);
 		else
-			return false;
+			s->batch++;
 		s->taken++;
 		stream_tick(s);
-	} else {
-		if (!s->timed_records)
-			return false;
-		stream_reach_limit(s);
-		if (s->limit > s->time)
-			s->time = s->limit;
-		s->head = s->timed;
+		if (s->taken == s->count && !s->timed_records)
+			stream_reach_limit(s);
+		if (!stream_call(kind) || !frames_hold(&s->frames, r)) {
+			s->head = r;
+			s->key = s->time;
+			return true;
+		}
 	}
+	if (!s->timed_records)
+		return false;
+	stream_reach_limit(s);
+	if (s->limit > s->time)
+		s->time = s->limit;
+	s->head = s->timed;
 	s->key = s->time;
 	return true;
 }
@@ -205,36 +221,14 @@ static inline uint64_t stream_pass_batch(struct stream *s, struct reader_wanted 
 	return passed;
 }
 
-/* stream_take() for most events. False: it is none of these, and nothing was done. */
-static inline bool stream_take_plain(struct stream *s, struct event *ev)
-{
-	struct trace_record r = *s->head;
-	uint64_t time = s->key;
-
-	if (s->frames.count || !stream_plain(&r) || !stream_pass_plain(s))
-		return false;
-	ev->time = time;
-	ev->addr = r.addr & TRACE_ADDR_MASK;
-	ev->result = (uint16_t)(r.addr >> 48);
-	ev->pc = r.site & TRACE_ADDR_MASK;
-	ev->detail = (uint8_t)(r.site >> 56);
-	ev->kind = (uint16_t)trace_site_kind(r.site);
-	ev->size = 1ull << (ev->detail & TRACE_SIZE_MASK);
-	ev->arg = ev->extra[0] = ev->extra[1] = 0;
-	ev->thread = s->thread;
-	ev->depth = s->frames.depth;
-	s->delivered++;
-	return true;
-}
-
-/* The records from `pending` on are plain accesses and then one that has a time: that; else NULL. */
+/* The records from `pending` on are plain accesses and calls and then one that has a time: that; else NULL. */
 static inline const struct trace_record *stream_next_timed(const struct stream *s)
 {
 	const struct trace_record *first = s->records + s->pending, *r = first;
 	const struct trace_record *end = s->records + s->decoded;
 	unsigned kind;
 
-	while (r < end && stream_plain(r))
+	while (r < end && (stream_plain(r) || stream_call(trace_site_kind(r->site))))
 		r++;
 	if (r == end || r - first >= STREAM_LOOKAHEAD)
 		return NULL;
@@ -247,37 +241,53 @@ static inline void stream_next_batch(struct stream *s, const struct trace_record
 {
 	s->batch = s->records + s->pending;
 	s->count = (uint64_t)(timed - s->batch);
+	s->taken = 0;
 	s->timed = timed;
 	s->timed_records = 1 + trace_extra(trace_site_kind(timed->site));
 	s->pending += s->count + s->timed_records;
 	s->limit = timed[1].addr;
 	stream_spread(s, true);
-	s->taken = s->count > 0;
-	if (s->count) {
-		s->head = s->batch++;
-		stream_tick(s);
-	} else {
-		stream_reach_limit(s);
-		if (s->limit > s->time)
-			s->time = s->limit;
-		s->head = timed;
-	}
-	s->key = s->time;
+	stream_step(s);
 }
 
-/* stream_take() for most events that have a time. False: as above. */
-static inline bool stream_take_timed(struct stream *s, struct event *ev)
+static inline void stream_plain_event(struct event *ev, uint32_t thread, const struct trace_record *r)
 {
-	const struct trace_record *r = s->head, *next;
+	ev->addr = r->addr & TRACE_ADDR_MASK;
+	ev->result = (uint16_t)(r->addr >> 48);
+	ev->pc = r->site & TRACE_ADDR_MASK;
+	ev->detail = (uint8_t)(r->site >> 56);
+	ev->kind = (uint16_t)trace_site_kind(r->site);
+	ev->size = 1ull << (ev->detail & TRACE_SIZE_MASK);
+	ev->arg = ev->extra[0] = ev->extra[1] = 0;
+	ev->thread = thread;
+}
 
-	if (s->frames.count || r != s->timed || !s->timed_records || !(next = stream_next_timed(s)))
-		return false;
+/* stream_take() but for the moving on, if that takes long: false, stream_advance() must follow. */
+static inline bool stream_take_only(struct stream *s, struct event *ev)
+{
+	const struct trace_record *r = s->head;
+	bool timed = r == s->timed && s->timed_records;
+
 	ev->time = s->key;
-	stream_event(ev, s->thread, r, s->timed_records);
-	ev->depth = frames_pass(&s->frames, ev->kind, ev->arg);
 	s->delivered++;
-	stream_next_batch(s, next);
-	return true;
+	if (s->frames.count) {
+		stream_event(ev, s->thread, frames_tell(&s->frames, &ev->depth), 1);
+		return true;
+	}
+	if (stream_plain(r)) {
+		stream_plain_event(ev, s->thread, r);
+		ev->depth = s->frames.depth;
+		return stream_step(s);
+	}
+	stream_event(ev, s->thread, r, timed ? s->timed_records : 1);
+	ev->depth = frames_pass(&s->frames, ev->kind, ev->arg);
+	if (!timed)
+		return stream_step(s);
+	s->timed_records = 0;
+	r = stream_next_timed(s);
+	if (r)
+		stream_next_batch(s, r);
+	return r != NULL;
 }
 
 #endif
