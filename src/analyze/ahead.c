@@ -44,7 +44,7 @@ void ahead_open(struct ahead *a, const struct reader *trace, const struct alone 
 	*a = (struct ahead){ .got = 1,
 			     .alone = alone && alone->page_count ? alone : NULL,
 			     .handed = alone && alone->loose != alone->shared,
-			     .total = ahead_is_total(trace) };
+			     .total = ahead_is_total(trace), .end = UINT64_MAX };
 	a->soon = xcalloc(count + 1, sizeof(*a->soon));
 	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
 	for (size_t i = 0; i < count; i++) {
@@ -58,6 +58,8 @@ void ahead_open(struct ahead *a, const struct reader *trace, const struct alone 
 	}
 	if (a->alone && has_room(trace) && (skip_settled || (skip_alone && a->asks_alone)))
 		a->skip = skip_settled ? alone->loose : alone->shared;
+	if (a->skip && skip_settled && a->handed)
+		a->end = alone->last;
 	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .turn = turn_to, .ctx = a };
 	a->distance = wanting ? ANALYSIS_AHEAD : 0;
 	spins_init(&a->spins, reader_info(trace)->path);
@@ -69,6 +71,15 @@ void ahead_close(struct ahead *a)
 	free(a->soon);
 	free(a->soon_states);
 	free(a->passed);
+}
+
+void ahead_count(const struct ahead *a, struct analysis_stats *stats)
+{
+	bool ended = a->end < UINT64_MAX;
+
+	/* Behind the end are no atomics that could be told as something else. */
+	stats->events = ended ? a->alone->events : a->events;
+	stats->accesses = ended ? a->alone->accesses - a->locks : a->accesses;
 }
 
 /* Nothing but the number of the thread's next event comes of so many plain accesses. */
@@ -127,7 +138,8 @@ static inline void keep(struct ahead *a, struct event *from, unsigned count)
 	for (struct event *ev = from; ev < from + count; ev++) {
 		struct ahead_mark *mark = &a->marks[a->read % AHEAD_RING];
 
-		spins_translate(&a->spins, ev);
+		if (spins_translate(&a->spins, ev))
+			a->locks += !access_of(ev->kind);
 		a->events++;
 		if (a->total)
 			ev->time = a->events;
@@ -170,6 +182,8 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 			room = AHEAD_RING - at;
 		if (a->skip)
 			skip(a, trace);
+		if (a->events >= a->end)
+			a->got = 0;
 		if (a->got <= 0)
 			return;
 		a->got = reader_some(trace, &a->ring[at], (unsigned)room, a->skip ? &a->wanted : NULL, &a->err);

@@ -24,6 +24,8 @@ struct ahead {
 	size_t read, done;
 	size_t distance;	/* so many are read before one is delivered */
 	uint64_t events, accesses;	/* read so far, with those passed over */
+	uint64_t end;		/* so many, and nobody wants more */
+	uint64_t locks;		/* of the atomics among them, are told as operations of a lock */
 	int got;		/* of the last reading */
 	struct err err;		/* if that is -1 */
 	const struct analysis **soon;	/* those who want to know, NULL ends it */
@@ -50,6 +52,9 @@ bool ahead_is_total(const struct reader *trace);
 void ahead_open(struct ahead *a, const struct reader *trace, const struct alone *alone,
 		const struct analysis *const *which, void **states);
 void ahead_close(struct ahead *a);
+
+/* What the trace has, once all is read that is wanted. */
+void ahead_count(const struct ahead *a, struct analysis_stats *stats);
 
 /* For ahead_next(). */
 void ahead_fill(struct ahead *a, struct reader *trace);

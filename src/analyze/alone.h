@@ -36,6 +36,8 @@ struct alone {
 	struct alone_bits *loose;	/* … and what is not settled; may be `shared` */
 	unsigned fought;	/* of 64 accesses, so many are to what is not alone, about */
 	bool lost;		/* nothing is alone, or it is not known: there are no pages */
+	uint64_t events, accesses;	/* of the trace, if `loose` was looked for, else 0 */
+	uint64_t last;		/* of these events, the last that is an atomic or an access to what is loose */
 };
 
 /* Leaves the reader at its first event. A damaged trace has nothing alone: reading it says why. */

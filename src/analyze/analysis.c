@@ -73,8 +73,7 @@ static int first_pass(struct reader *trace, const struct alone *alone,
 			which[i]->event(states[i], ev, view, out);
 		track_done(track, ev);
 	}
-	stats->events = ahead.events;
-	stats->accesses = ahead.accesses;
+	ahead_count(&ahead, stats);
 	ahead_close(&ahead);
 	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : got;
 }

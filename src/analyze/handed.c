@@ -8,6 +8,7 @@
 #include "analyze/track.h"
 #include "base/mem.h"
 
+#define SOME 32u		/* events read at once */
 #define EPOCHS (1u << 25)	/* at most: 256 MiB */
 #define SAMPLE 16384u		/* accesses to what is not alone between two judgements */
 #define FOUGHT 20u		/* of 64 accesses are to what is not alone, or it saves little */
@@ -50,6 +51,7 @@ struct handed {
 	uint32_t thread;	/* of the access before, if no other event came since; 0: none */
 	uint32_t now;		/* its epoch */
 	const struct vclock *strong;
+	uint64_t events, last;	/* seen so far; as of struct alone */
 	uint64_t looked, seen;	/* accesses; granules of theirs that are not alone */
 	uint64_t saved;		/* … and would be passed over */
 	uint64_t granules;	/* that are used and not loose */
@@ -190,14 +192,17 @@ static __attribute__((noinline)) void loosen(struct handed *h, struct granule *g
 {
 	h->saved -= h->saved / h->granules;
 	h->granules--;
+	h->last = h->events;
 	drop_reads(h, g);
 	g->write = LOOSE;
 }
 
 static inline void touch(struct handed *h, struct granule *g, bool write)
 {
-	if (g->write == LOOSE)
+	if (g->write == LOOSE) {
+		h->last = h->events;
 		return;
+	}
 	h->saved++;
 	if (!write && has_read(h, g))
 		return;
@@ -232,6 +237,8 @@ static inline void at_granule(struct handed *h, uint64_t granule, bool write)
 
 	if (__builtin_expect(!s->key, 0))
 		page = make_page(h, key);
+	if (__builtin_expect(page == ALONE_NONE, 0))
+		h->last = h->events;
 	if (page == ALONE_NONE || (!a->lost && !alone_bit(&a->shared[page], granule)))
 		return;
 	h->seen++;
@@ -259,9 +266,11 @@ static inline void access(struct handed *h, const struct event *ev, bool write)
 	uint64_t first = ev->addr / 8, last = (ev->addr + ev->size - 1) / 8;
 
 	h->hopeless |= ev->size > ALONE_MOST;
-	if (!ev->size || last < first)
-		return;
 	h->looked++;
+	if (!ev->size || last < first) {
+		h->last = h->events;
+		return;
+	}
 	if (h->thread != ev->thread)
 		turn_to(h, ev->thread);
 	for (;; first++) {
@@ -319,24 +328,34 @@ static bool other(struct handed *h, const struct event *ev)
 	return true;
 }
 
+/* False: as other(). */
+static inline bool see(struct handed *h, const struct event *ev)
+{
+	unsigned how = access_of(ev->kind);
+
+	h->events++;
+	if (ev->thread >= TRACK_MAX_THREADS)
+		return false;
+	if (!how)
+		return other(h, ev);
+	if (how & ACCESS_ATOMIC)
+		h->last = h->events;
+	access(h, ev, how & ACCESS_WRITE);
+	return true;
+}
+
 /* False: it was given up, or the trace is damaged. */
 static bool look(struct handed *h, struct reader *trace)
 {
-	struct event ev;
+	struct event some[SOME];
 	struct err unused;
-	unsigned how;
 	int got;
 
-	while ((got = reader_next(trace, &ev, &unused)) > 0 && !h->hopeless) {
-		how = access_of(ev.kind);
-		if (ev.thread >= TRACK_MAX_THREADS)
-			return false;
-		if (how)
-			access(h, &ev, how & ACCESS_WRITE);
-		else if (!other(h, &ev))
-			return false;
-	}
-	return got == 0 && !h->hopeless;
+	while ((got = reader_some(trace, some, SOME, NULL, &unused)) > 0)
+		for (int i = 0; i < got; i++)
+			if (!see(h, &some[i]) || h->hopeless)
+				return false;
+	return got == 0;
 }
 
 /* What is loose. If pages were made here, nothing is alone. */
@@ -344,6 +363,9 @@ static void settle(const struct handed *h)
 {
 	struct alone *a = h->alone;
 
+	a->events = h->events;
+	a->accesses = h->looked;
+	a->last = h->last;
 	a->loose = xcalloc(a->page_count + 1, sizeof(*a->loose));
 	for (size_t i = 0; i < a->page_count; i++)
 		for (unsigned k = 0; k < ALONE_GRANULES; k++)

@@ -17,7 +17,7 @@
 
 #include "analyze/alone.h"
 
-/* Sets a->loose, maybe. Leaves the reader at its first event. */
+/* Sets a->loose, maybe, and what goes with it. Leaves the reader at its first event. */
 void handed_look(struct alone *a, struct reader *trace);
 
 #endif

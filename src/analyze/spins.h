@@ -30,10 +30,13 @@ void spins_free(struct spins *s);
  */
 void spins_translate_atomic(struct spins *s, struct event *ev);
 
-static inline void spins_translate(struct spins *s, struct event *ev)
+/* Whether it was an atomic. */
+static inline bool spins_translate(struct spins *s, struct event *ev)
 {
-	if (ev->kind >= TRACE_ATOMIC_LOAD && ev->kind <= TRACE_ATOMIC_CAS_FAIL)
-		spins_translate_atomic(s, ev);
+	if (ev->kind < TRACE_ATOMIC_LOAD || ev->kind > TRACE_ATOMIC_CAS_FAIL)
+		return false;
+	spins_translate_atomic(s, ev);
+	return true;
 }
 
 #endif

@@ -191,6 +191,46 @@ static void see_slowly(struct uses *u, const struct event *ev, const struct view
 		u->count = kept;
 }
 
+/* What is counted on the way, and where nothing follows that is of interest. */
+static void assert_counts(struct reader *r, const struct alone *a)
+{
+	uint64_t events = 0, accesses = 0, last = 0;
+	struct event ev;
+	struct err err;
+
+	while (reader_next(r, &ev, &err) > 0) {
+		unsigned how = access_of(ev.kind);
+
+		events++;
+		accesses += how > 0;
+		if (how & ACCESS_ATOMIC || (how && !alone_settled(a, &ev)))
+			last = events;
+	}
+	assert_int_equal(a->events, events);
+	assert_int_equal(a->accesses, accesses);
+	assert_int_equal(a->last, last);
+}
+
+/* What is not read to its end has the same numbers. */
+static void assert_same_stats(struct reader *r)
+{
+	const struct analysis *const one[] = { &analysis_atomicity, NULL }, *const other[] = { &analysis_deadlock, NULL };
+	struct analysis_stats got, expected;
+	struct err err;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct findings *found = findings_new();
+		struct analysis_context ctx;
+
+		analysis_context_init(&ctx);
+		assert_int_equal(analysis_run(r, i ? other : one, &ctx, found, i ? &expected : &got, &err), 0);
+		findings_free(found);
+		analysis_context_free(&ctx);
+	}
+	assert_int_equal(got.events, expected.events);
+	assert_int_equal(got.accesses, expected.accesses);
+}
+
 static size_t assert_as_slowly(const char *path)
 {
 	struct uses *u = xcalloc(1, sizeof(*u));
@@ -217,7 +257,10 @@ static size_t assert_as_slowly(const char *path)
 		if (u->used[g] && alone_granule(a, a->loose, BASE / 8 + g) == u->loose[g])
 			fail_msg("granule %u is%s loose", g, u->loose[g] ? "" : " not");
 	}
+	if (a->loose != a->shared)
+		assert_counts(r, a);
 	alone_free(a);
+	assert_same_stats(r);
 	track_free(&track);
 	analysis_context_free(&ctx);
 	reader_close(r);
@@ -241,6 +284,8 @@ static void add_random(struct buf *b, uint64_t *random, uint32_t owner[GRANULES]
 		buf_addf(b, "%s lock m%u\n%s unlock m%u\n", names[thread], object, names[thread], object);
 	else if (pick < 9)
 		buf_addf(b, "%s atomic-add f%u 1 acq_rel\n", names[thread], object);
+	else if (pick < 10 && object == 0)
+		buf_addf(b, "%s atomic-xchg l 0 acquire\n%s atomic-store l 0 release\n", names[thread], names[thread]);
 	else if (pick < 10)
 		buf_addf(b, "%s malloc 0x%x %u\n", names[thread], BASE + g * 8 + 4, 8 * pick);
 	else if (pick < 11)
@@ -270,6 +315,8 @@ static void test_random_traces(void **state)
 		buf_add_text(&b, "0 create 0.1\n0 create 0.2\n0 create 0.3\n0 create 0.4\n0 sem-init s3 1\n");
 		for (unsigned i = 0; i < 3000; i++)
 			add_random(&b, &random, owner);
+		for (unsigned i = 0; seed % 2 && i < 300; i++)
+			buf_addf(&b, "0 read 0x%x:8\n0 lock m1\n0 unlock m1\n", BASE + GRANULES * 8 + i);
 		buf_string(&b);
 		r = open_text((const char *)b.data);
 		loose += assert_as_slowly(test_path("analyzed"));
