@@ -6,7 +6,7 @@
  * look through all accesses in no order tells it, which takes a fraction of what an analysis saves
  * by not following them. Where nearly all is shared nothing is known.
  *
- * Settled: alone, or handed over as handed.h says, if that was asked.
+ * Settled: alone, or handed over, or used once, as handed.h says, if that was asked.
  *
  * Memory that is given out anew is the same memory here.
  */

@@ -9,19 +9,24 @@
 #include "base/mem.h"
 
 #define SOME 32u		/* events read at once */
-#define EPOCHS (1u << 25)	/* at most: 256 MiB */
+#define EPOCHS ((1u << 24) - 1)	/* at most: 128 MiB */
 #define SAMPLE 16384u		/* accesses to what is not alone between two judgements */
 #define FOUGHT 20u		/* of 64 accesses are to what is not alone, or it saves little */
-#define LOOSE UINT32_MAX
-#define SEVERAL 0x80000000u
+#define LOOSE EPOCHS
+#define USERS 8u
 #define READERS 15u
 #define GROUPS (1u << 21)	/* at most: 128 MiB */
 
 /* Numbers of epochs; 0: none. */
 struct granule {
-	uint32_t write;		/* LOOSE: two that conflict are not ordered */
-	uint32_t read;		/* since that write and after all other reads, or SEVERAL and a group */
+	uint32_t write : 24;	/* LOOSE: two that conflict are not ordered */
+	uint32_t users : USERS;	/* bits, by number: threads that came since it was given out */
+	uint32_t read : 24;	/* since that write and after all other reads, or a group */
+	uint32_t several : 1;	/* … the latter */
+	uint32_t twice : 1;	/* of `users` one came again, or another with the same bit */
 };
+
+_Static_assert(sizeof(struct granule) == 8, "no larger");
 
 /* Epochs of reads since the last write, none ordered before another. */
 struct group {
@@ -50,6 +55,7 @@ struct handed {
 	size_t own_count;
 	uint32_t thread;	/* of the access before, if no other event came since; 0: none */
 	uint32_t now;		/* its epoch */
+	unsigned user;		/* its bit of granule.users */
 	const struct vclock *strong;
 	uint64_t events, last;	/* seen so far; as of struct alone */
 	uint64_t looked, seen;	/* accesses; granules of theirs that are not alone */
@@ -94,6 +100,7 @@ static __attribute__((noinline)) void turn_to(struct handed *h, uint32_t thread)
 	}
 	h->thread = thread;
 	h->now = own->epoch;
+	h->user = 1u << thread % USERS;
 }
 
 static inline bool is_before(const struct handed *h, uint32_t epoch)
@@ -122,12 +129,13 @@ static inline void drop_reads(struct handed *h, struct granule *g)
 {
 	struct group *group;
 
-	if (g->read & SEVERAL) {
-		group = &h->groups[g->read & ~SEVERAL];
+	if (g->several) {
+		group = &h->groups[g->read];
 		*group = (struct group){ .epoch = { h->free_group } };
-		h->free_group = g->read & ~SEVERAL;
+		h->free_group = g->read;
 	}
 	g->read = 0;
+	g->several = 0;
 }
 
 /* The thread read it since the last write and has not synchronised in between. */
@@ -135,9 +143,9 @@ static inline bool has_read(const struct handed *h, const struct granule *g)
 {
 	const struct group *group;
 
-	if (!(g->read & SEVERAL))
+	if (!g->several)
 		return g->read == h->now;
-	group = &h->groups[g->read & ~SEVERAL];
+	group = &h->groups[g->read];
 	for (uint32_t i = 0; i < group->count; i++)
 		if (group->epoch[i] == h->now)
 			return true;
@@ -149,9 +157,9 @@ static inline bool reads_before(const struct handed *h, const struct granule *g)
 {
 	const struct group *group;
 
-	if (!(g->read & SEVERAL))
+	if (!g->several)
 		return !g->read || is_before(h, g->read);
-	group = &h->groups[g->read & ~SEVERAL];
+	group = &h->groups[g->read];
 	for (uint32_t i = 0; i < group->count; i++)
 		if (!is_before(h, group->epoch[i]))
 			return false;
@@ -169,14 +177,15 @@ static bool add_read(struct handed *h, struct granule *g)
 		g->read = h->now;
 		return true;
 	}
-	if (!(g->read & SEVERAL)) {
+	if (!g->several) {
 		n = group_new(h);
 		if (!n)
 			return false;
 		h->groups[n] = (struct group){ .epoch = { g->read }, .count = 1 };
-		g->read = n | SEVERAL;
+		g->read = n;
+		g->several = 1;
 	}
-	group = &h->groups[g->read & ~SEVERAL];
+	group = &h->groups[g->read];
 	for (uint32_t i = 0; i < group->count; i++)
 		if (!is_before(h, group->epoch[i]))
 			group->epoch[kept++] = group->epoch[i];
@@ -187,32 +196,49 @@ static bool add_read(struct handed *h, struct granule *g)
 	return true;
 }
 
+/* Nothing is known that settles what happens there. */
+static inline bool is_lost(const struct granule *g)
+{
+	return g->write == LOOSE && g->twice;
+}
+
 /* As often as others was it used until now, it is assumed: none of that is saved. */
-static __attribute__((noinline)) void loosen(struct handed *h, struct granule *g)
+static __attribute__((noinline)) void lose(struct handed *h)
 {
 	h->saved -= h->saved / h->granules;
 	h->granules--;
 	h->last = h->events;
-	drop_reads(h, g);
-	g->write = LOOSE;
 }
 
-static inline void touch(struct handed *h, struct granule *g, bool write)
+static inline void touch_ordered(struct handed *h, struct granule *g, bool write)
 {
-	if (g->write == LOOSE) {
-		h->last = h->events;
-		return;
-	}
-	h->saved++;
 	if (!write && has_read(h, g))
 		return;
 	h->granules += !g->read && !g->write;
 	if ((g->write && !is_before(h, g->write)) || !(write ? reads_before(h, g) : add_read(h, g))) {
-		loosen(h, g);
+		drop_reads(h, g);
+		g->write = LOOSE;
 	} else if (write) {
 		drop_reads(h, g);
 		g->write = h->now;
 	}
+}
+
+static inline void touch(struct handed *h, struct granule *g, bool write)
+{
+	if (is_lost(g)) {
+		h->last = h->events;
+		return;
+	}
+	h->saved++;
+	if (!g->twice) {
+		g->twice = (g->users & h->user) != 0;
+		g->users |= h->user;
+	}
+	if (g->write != LOOSE)
+		touch_ordered(h, g, write);
+	if (is_lost(g))
+		lose(h);
 }
 
 /* Pages are made here if there are none; with new ones, all others may move. */
@@ -287,6 +313,7 @@ static void forget_page(struct handed *h, uint32_t page, uint64_t base, uint64_t
 	for (uint64_t i = first > base ? first - base : 0; i < ALONE_GRANULES && base + i < end; i++) {
 		struct granule *g = &h->pages[page].granule[i];
 
+		g->users = 0;
 		if (g->write == LOOSE)
 			continue;
 		h->granules -= g->read || g->write;
@@ -370,7 +397,7 @@ static void settle(const struct handed *h)
 	for (size_t i = 0; i < a->page_count; i++)
 		for (unsigned k = 0; k < ALONE_GRANULES; k++)
 			a->loose[i].granule[k / 64] |=
-				(uint64_t)(h->pages[i].granule[k].write == LOOSE) << k % 64;
+				(uint64_t)is_lost(&h->pages[i].granule[k]) << k % 64;
 	if (!a->lost)
 		return;
 	free(a->shared);

@@ -8,6 +8,9 @@
  * p, or r behind i, or behind p and before i; each of these is so in every run that the analysis
  * thinks possible, as it is by strong order. That leaves no choice (moments_fixed()).
  *
+ * Nor can one where no thread comes twice before the memory is given out anew or given back: that makes no
+ * pair. Messages are mostly like that, written once and read once, under whatever locks.
+ *
  * A look through the events in order, with epochs after FastTrack (Flanagan and Freund, PLDI
  * 2009). It follows strong order only: no calls, locks or atomics. Once it shows that little is
  * gained by it, it is given up.

@@ -214,18 +214,18 @@ static void test_alone(void **state)
 {
 	static const char text[] =
 		"snarl-text 1\n0 write h:8 @A\n0 create 0.1 @a\n0 write x:8 @b\n0.1 read y:8 @c\n0 write z:8 @d\n"
-		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n0.1 write y:8 @i\n"
+		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n0.1 read z:8 @i\n"
 		"0.1 atomic-add n 1 @j\n0.1 write h:8 @k\n0.1 write-range h:8 @l\n";
 	const struct analysis *one[] = { &alone_spy, NULL }, *two[] = { &alone_spy, &other_spy, NULL };
 	const struct analysis *three[] = { &alone_spy, &skip_spy, NULL };
 	const struct analysis *const *which[] = { one, two, three };
 	static const char *const expected[] = {
-		"a 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\nj 5 t11 alone\nl 7 t13 settled\n",
+		"a 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nl 7 t13 settled\n",
 		"A 0 t1 settled\na 1 t2\nb 2 t3 alone\nc 0 t4 alone\nd 3 t5\ne 1 t6 alone\n"
-		"f 2 t7 alone\ng 4 t8 alone\nh 3 t9\ni 4 t10 alone\nj 5 t11 alone\nk 6 t12 settled\n"
+		"f 2 t7 alone\ng 4 t8 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
 		"l 7 t13 settled\n",
 		/* One of the two wants to see what is settled if it is not alone. */
-		"A 0 t1 settled\na 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\nj 5 t11 alone\nk 6 t12 settled\n"
+		"A 0 t1 settled\na 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
 		"l 7 t13 settled\n",
 	};
 
