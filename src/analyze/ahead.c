@@ -164,7 +164,7 @@ static inline void skip(struct ahead *a, struct reader *trace)
 	uint64_t count;
 	uint32_t thread;
 
-	while ((count = reader_pass(trace, &a->wanted, &thread)) > 0) {
+	while ((count = reader_pass(trace, &a->wanted, UINT64_MAX, &thread)) > 0) {
 		a->events += count;
 		a->accesses += count;
 		pass_over(a, thread, count);

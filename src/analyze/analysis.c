@@ -88,7 +88,7 @@ struct counting {
 	size_t event_count, event_capacity, left;
 	uint64_t *indexes;	/* by thread */
 	size_t threads;
-	uint64_t filter[1024];	/* bits by hash of pc: most events are of no candidate */
+	uint64_t sites[READER_SITES];	/* bits by pc: most events are of no candidate */
 	struct flow *flow;	/* NULL: nobody asks */
 	uint64_t flow_end;	/* the last time that it is asked for */
 	struct vclock *seen;	/* of each in `events`, right before it */
@@ -111,16 +111,6 @@ static uint64_t pc_key(uint32_t thread, uint64_t pc)
 	return (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
 }
 
-static bool in_filter(struct counting *c, uint64_t pc, bool add)
-{
-	uint64_t hash = pc * 0x9e3779b97f4a7c15ull >> 48;
-	uint64_t bit = 1ull << (hash & 63);
-
-	if (add)
-		c->filter[hash >> 6] |= bit;
-	return (c->filter[hash >> 6] & bit) != 0;
-}
-
 static void counting_want(struct counting *c, const struct candidate_event *e)
 {
 	bool added;
@@ -138,7 +128,7 @@ static void counting_want(struct counting *c, const struct candidate_event *e)
 		c->events[c->event_count++] = *e;
 		*number = c->event_count;
 	}
-	in_filter(c, e->pc, true);
+	c->sites[reader_site(e->pc) / 64] |= 1ull << reader_site(e->pc) % 64;
 	if (e->thread >= c->threads)
 		c->threads = e->thread + 1;
 }
@@ -149,7 +139,7 @@ static void counting_see(struct counting *c, const struct event *ev, uint64_t in
 	const uint64_t *number;
 	uint64_t nth;
 
-	if (!in_filter(c, ev->pc, false))
+	if (!reader_has_site(c->sites, ev->pc))
 		return;
 	number = map_find(&c->at, pc_key(ev->thread, ev->pc));
 	if (!number)
@@ -238,15 +228,39 @@ static inline void second_look(struct counting *c, struct event *ev, const struc
 		flow_event(c->flow, ev, index);
 }
 
+/* Plain accesses at other sites than candidates name are only counted, unless somebody asks who read what. */
+static int second_read(struct counting *c, struct reader *trace, const struct alone *alone, struct err *err)
+{
+	struct reader_wanted wanted = { .sites = c->sites };
+	bool total = ahead_is_total(trace);
+	uint64_t position = 0, count;
+	struct event some[SOME];
+	uint32_t thread;
+	int got = c->left > 0 ? 1 : 0;
+
+	if (got && reader_rewind(trace, err) < 0)
+		return -1;
+	while (c->left > 0 && got > 0) {
+		bool all = c->flow && position < c->flow_end;
+
+		while (!all && (count = reader_pass(trace, &wanted, UINT64_MAX, &thread)) > 0) {
+			position += count;
+			if (thread < c->threads)
+				c->indexes[thread] += count;
+		}
+		got = reader_some(trace, some, SOME, all ? NULL : &wanted, err);
+		for (int i = 0; i < got && c->left > 0; i++)
+			second_look(c, &some[i], alone, total, ++position);
+	}
+	return got;
+}
+
 /* Ends with the last event that is asked for: mostly they are the first of their kind. */
 static int second_pass(struct reader *trace, const struct alone *alone, struct findings *out,
 		       struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
-	bool total = ahead_is_total(trace);
-	uint64_t position = 0;
-	struct event some[SOME];
-	int got = 0;
+	int got;
 
 	for (size_t i = 0; i < findings_count(out); i++) {
 		uint64_t end = doubt_end(findings_at(out, i));
@@ -256,17 +270,13 @@ static int second_pass(struct reader *trace, const struct alone *alone, struct f
 			counting_want(c, &findings_at(out, i)->event[e]);
 	}
 	/* Where the order is not total, who read what is a guess. */
-	if (c->flow_end && total && c->event_count <= SEEN_MOST) {
+	if (c->flow_end && ahead_is_total(trace) && c->event_count <= SEEN_MOST) {
 		c->flow = flow_new();
 		c->seen = xcalloc(c->event_count, sizeof(*c->seen));
 	}
 	c->indexes = xcalloc(c->threads + 1, sizeof(*c->indexes));
 	c->left = c->event_count;
-	if (c->left > 0)
-		got = reader_rewind(trace, err);
-	while (c->left > 0 && got >= 0 && (got = reader_some(trace, some, SOME, NULL, err)) > 0)
-		for (int i = 0; i < got && c->left > 0; i++)
-			second_look(c, &some[i], alone, total, ++position);
+	got = second_read(c, trace, alone, err);
 	for (size_t i = 0; i < findings_count(out); i++) {
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
 			counting_tell(c, &findings_at(out, i)->event[e]);

@@ -177,7 +177,10 @@ struct wanted {
 		size_t next;	/* of `keys`, plus 1; 0: not looked for yet */
 	} *turns;		/* by thread */
 	size_t turn_count;
+	struct reader_wanted plain;	/* which accesses the reader should give: none */
 };
+
+static const uint64_t no_sites[READER_SITES];
 
 static void add_key(void *ctx, uint64_t key, uint64_t value)
 {
@@ -196,7 +199,7 @@ static int compare_keys(const void *a, const void *b)
 
 static void wanted_init(struct wanted *w, const struct map *events)
 {
-	*w = (struct wanted){ .keys = xcalloc(map_count(events) + 1, sizeof(*w->keys)) };
+	*w = (struct wanted){ .keys = xcalloc(map_count(events) + 1, sizeof(*w->keys)), .plain.sites = no_sites };
 	map_each(events, add_key, w);
 	qsort(w->keys, w->count, sizeof(*w->keys), compare_keys);
 	w->keys[w->count] = UINT64_MAX;
@@ -219,24 +222,45 @@ static void begin_turn(struct wanted *w, struct turn *t, uint32_t thread)
 	t->next = low + 1;
 }
 
+/* NULL: no analysis follows that thread. */
+static inline struct turn *turn_of(struct wanted *w, uint32_t thread)
+{
+	if (thread >= TRACK_MAX_THREADS)
+		return NULL;
+	if (thread >= w->turn_count)
+		w->turns = xreach(w->turns, thread, &w->turn_count, sizeof(*w->turns));
+	if (!w->turns[thread].next)
+		begin_turn(w, &w->turns[thread], thread);
+	return &w->turns[thread];
+}
+
 /* One more event of the thread: whether it is wanted, and its key. */
 static inline bool wanted_next(struct wanted *w, uint32_t thread, uint64_t *key)
 {
-	struct turn *t;
+	struct turn *t = turn_of(w, thread);
 
-	/* No analysis follows more. */
-	if (thread >= TRACK_MAX_THREADS)
+	if (!t)
 		return false;
-	if (thread >= w->turn_count)
-		w->turns = xreach(w->turns, thread, &w->turn_count, sizeof(*w->turns));
-	t = &w->turns[thread];
-	if (!t->next)
-		begin_turn(w, t, thread);
 	*key = t->key++;
 	if (w->keys[t->next - 1] != *key)
 		return false;
 	t->next++;
 	return true;
+}
+
+/* Plain accesses matter only if they are wanted. */
+static void pass_over(struct wanted *w, struct reader *r)
+{
+	uint64_t count = 1;
+	uint32_t thread;
+
+	while (count && (thread = reader_whose(r))) {
+		struct turn *t = turn_of(w, thread);
+
+		count = reader_pass(r, &w->plain, t ? w->keys[t->next - 1] - t->key : UINT64_MAX, &thread);
+		if (t)
+			t->key += count;
+	}
 }
 
 static void step(struct names *n, struct objects *objects, struct wanted *wanted, const struct event *ev)
@@ -261,17 +285,20 @@ int names_learn(struct names *n, struct findings *f, size_t count, struct err *e
 	struct objects *objects = objects_new(n->reader, n->symbols);
 	struct event some[SOME];
 	struct wanted wanted;
-	int got = 0;
+	int got = 1;
 
 	for (size_t i = 0; i < count; i++)
 		for (uint8_t e = 0; e < findings_at(f, i)->events; e++)
 			want(n, &findings_at(f, i)->event[e]);
 	wanted_init(&wanted, &n->events);
-	if (n->left > 0)
-		got = reader_rewind(n->reader, err);
-	while (n->left > 0 && got >= 0 && (got = reader_some(n->reader, some, SOME, NULL, err)) > 0)
+	if (n->left > 0 && reader_rewind(n->reader, err) < 0)
+		got = -1;
+	while (n->left > 0 && got > 0) {
+		pass_over(&wanted, n->reader);
+		got = reader_some(n->reader, some, SOME, &wanted.plain, err);
 		for (int i = 0; i < got; i++)
 			step(n, objects, &wanted, &some[i]);
+	}
 	free(wanted.keys);
 	free(wanted.turns);
 	objects_free(objects);

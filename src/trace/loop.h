@@ -117,4 +117,25 @@ static inline struct trace_record trace_loop_next(struct trace_loop *l)
 	return r;
 }
 
+/* So many accesses are to come. */
+static inline uint64_t trace_loop_left(const struct trace_loop *l)
+{
+	return l->turns ? l->turns * l->accesses - l->next : 0;
+}
+
+/* As trace_loop_next() so many times, fewer than are left. */
+static inline void trace_loop_skip(struct trace_loop *l, uint64_t count)
+{
+	uint64_t done = l->next + count, turns = done / l->accesses;
+	unsigned next = (unsigned)(done % l->accesses);
+
+	for (unsigned i = 0; i < l->accesses; i++) {
+		uint64_t times = turns + (i < next) - (i < l->next);
+
+		l->at[i].addr = (l->at[i].addr + times * l->stride[i]) & TRACE_ADDR_MASK;
+	}
+	l->turns -= turns;
+	l->next = next;
+}
+
 #endif

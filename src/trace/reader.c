@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "trace/catalog.h"
 #include "trace/index.h"
+#include "trace/pass.h"
 #include "trace/reader.h"
 #include "trace/scan.h"
-#include "trace/stream.h"
 #include "trace/text.h"
 
 #define MAX_DECOMPRESSED (256u << 20)	/* bytes of open chunks; beyond, some are made twice */
@@ -316,8 +316,7 @@ static __attribute__((noinline)) bool go_on(struct reader *r)
 /* A plain access is next, which is not. */
 static inline bool is_unwanted(const struct stream *s, struct reader_wanted *wanted)
 {
-	return wanted && stream_plain(s->head) && !s->frames.count &&
-	       reader_is_unwanted(wanted, s->head->addr & TRACE_ADDR_MASK, trace_site_size(s->head->site));
+	return wanted && stream_plain(s->head) && !s->frames.count && stream_is_unwanted(wanted, s->head);
 }
 
 /* Until a stream has to be opened, there are `room`, or one that is unwanted comes behind others. */
@@ -369,20 +368,26 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
 	return n ? (int)n : got;
 }
 
-uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint32_t *thread)
+uint32_t reader_whose(const struct reader *r)
+{
+	return is_ready(r) ? r->top->thread : 0;
+}
+
+uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most, uint32_t *thread)
 {
 	struct stream *s = r->top;
 	uint64_t count, until;
 	bool gone = false;
 
-	if (!is_ready(r) || !is_unwanted(s, wanted))
+	if (!is_ready(r) || !is_unwanted(s, wanted) || !most)
 		return 0;
 	/* With equal times, the lower number is first. */
 	until = r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
-	count = stream_pass_batch(s, wanted, until);
-	while (!gone && s->key < until && is_unwanted(s, wanted)) {
+	count = stream_pass_batch(s, wanted, until, most);
+	while (!gone && count < most && s->key < until && is_unwanted(s, wanted)) {
 		gone = !stream_step(s);
 		count++;
+		count += stream_pass_loop(s, wanted, until, most - count);
 	}
 	*thread = s->thread;
 	s->delivered += count;

@@ -72,15 +72,28 @@ void reader_close(struct reader *r);
 /* 1 and *ev, 0 at the end, -1 if damaged. */
 int reader_next(struct reader *r, struct event *ev, struct err *err);
 
-/* Which memory is wanted, by bits of granules of 8 bytes. A page has READER_PAGE of them. */
+/* Which plain accesses are wanted: by bits of granules of 8 bytes, of which a page has READER_PAGE, or of pcs. */
 #define READER_PAGE 512u
+#define READER_SITES 1024u
 
 struct reader_wanted {
 	uint64_t page;		/* that was asked for last; UINT64_MAX: none */
 	const uint64_t *bits;	/* its; NULL: all of it is wanted */
 	const uint64_t *(*turn)(void *ctx, uint64_t page);	/* tells them of another */
 	void *ctx;
+	const uint64_t *sites;	/* NULL: the above holds, else READER_SITES words, reader_site() tells the bit */
 };
+
+/* Several pcs may have the same. */
+static inline uint64_t reader_site(uint64_t pc)
+{
+	return pc * 0x9e3779b97f4a7c15ull >> 48;
+}
+
+static inline bool reader_has_site(const uint64_t *sites, uint64_t pc)
+{
+	return sites[reader_site(pc) / 64] >> reader_site(pc) % 64 & 1;
+}
 
 static inline void reader_turn(struct reader_wanted *w, uint64_t page)
 {
@@ -107,10 +120,13 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
 		struct err *err);
 
 /*
- * Passes over the plain accesses that come next, as long as they are of one thread and unwanted. Returns
- * how many; if not 0, *thread is whose. Some are left, to be read.
+ * Passes over the plain accesses that come next, as long as they are of one thread and unwanted, and no more
+ * than `most`. Returns how many; if not 0, *thread is whose. Some are left, to be read.
  */
-uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint32_t *thread);
+uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most, uint32_t *thread);
+
+/* Whose event is next; 0: that is not known yet. */
+uint32_t reader_whose(const struct reader *r);
 
 /* From now on without `value` events, for who counts events and has no use for these. */
 void reader_leave_out_values(struct reader *r);

@@ -190,37 +190,6 @@ static inline bool stream_step(struct stream *s)
 	return true;
 }
 
-/*
- * Passes over plain accesses of the batch, the first is `head`, as long as they are unwanted and their
- * time is below `until`. Returns how many.
- */
-static inline uint64_t stream_pass_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until)
-{
-	uint64_t room = s->count - s->taken, clock = s->clock, over = s->over, time = s->time, passed;
-	const struct trace_record *next = s->batch, *end = next + room - (room && !s->timed_records);
-	const struct trace_record *head = s->head;
-
-	while (next < end && time < until && stream_plain(next) &&
-	       reader_is_unwanted(wanted, head->addr & TRACE_ADDR_MASK, trace_site_size(head->site))) {
-		head = next++;
-		clock += s->step;
-		over += s->rest;
-		if (over >= s->parts) {
-			over -= s->parts;
-			clock++;
-		}
-		time = clock > time ? clock : time;
-	}
-	passed = (uint64_t)(next - s->batch);
-	s->head = head;
-	s->batch = next;
-	s->taken += passed;
-	s->clock = clock;
-	s->over = over;
-	s->key = s->time = time;
-	return passed;
-}
-
 /* The records from `pending` on are plain accesses and calls and then one that has a time: that; else NULL. */
 static inline const struct trace_record *stream_next_timed(const struct stream *s)
 {

@@ -322,7 +322,7 @@ static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64
 
 	assert_true(a && b);
 	while (got > 0) {
-		while (next_random() % 4 && (count = reader_pass(b, &w, &thread)) > 0) {
+		while (next_random() % 4 && (count = reader_pass(b, &w, UINT64_MAX, &thread)) > 0) {
 			done[thread] += count;
 			events += count;
 			*over += count;
@@ -355,7 +355,7 @@ static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64
 
 static void test_wanted(void **state)
 {
-	uint64_t all = 0, over = 0, left = 0;
+	uint64_t all = 0, over = 0, left = 0, by_site = 0;
 
 	(void)state;
 	for (unsigned round = 0; round < 400; round++) {
@@ -365,8 +365,10 @@ static void test_wanted(void **state)
 		make_threads(test_path("wanted.snarl"), round % 2 ? TRACE_TOTAL_ORDER : 0,
 			     1 + next_random() % (round % 8 ? 100 : 9000));
 		check_wanted(test_path("wanted.snarl"), &all, &over, &left);
+		by_site += assert_passes(test_path("wanted.snarl"), round);
 	}
 	assert_true(over > all / 8 && left < over / 8);
+	assert_true(by_site > all / 4);
 }
 
 int main(void)

@@ -257,4 +257,52 @@ static UNUSED void assert_accesses_same(struct reader *r)
 	assert_memory_equal(&slow, &fast, sizeof(slow));
 }
 
+static UNUSED uint64_t pass_random(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return *seed >> 33;
+}
+
+/* What is passed over, plain accesses of one thread at sites that are not wanted, and what is read is all there is. */
+static UNUSED uint64_t assert_passes(const char *path, uint64_t seed)
+{
+	uint64_t sites[READER_SITES] = { 0 }, count, passed = 0;
+	struct reader_wanted wanted = { .sites = sites };
+	struct err err = { "" };
+	struct reader *a = reader_open(path, &err), *b = reader_open(path, &err);
+	struct event one, some[5];
+	uint32_t thread, whose;
+	int got = 1;
+
+	assert_true(a && b);
+	for (uint64_t pc = 0; seed % 3 && pc < 100; pc++)
+		sites[reader_site(pc) / 64] |= (uint64_t)!(pass_random(&seed) % 16) << reader_site(pc) % 64;
+	while (got > 0) {
+		uint64_t most = pass_random(&seed) % 4 ? UINT64_MAX : pass_random(&seed) % 40;
+
+		whose = reader_whose(b);
+		count = reader_pass(b, &wanted, most, &thread);
+		assert_true(count <= most && (!count || thread == whose));
+		passed += count;
+		while (count-- > 0) {
+			assert_int_equal(reader_next(a, &one, &err), 1);
+			assert_int_equal(one.thread, thread);
+			assert_true(one.kind == TRACE_READ || one.kind == TRACE_WRITE);
+			assert_false(reader_has_site(sites, one.pc));
+		}
+		if (pass_random(&seed) % 4 == 0)
+			continue;
+		got = reader_some(b, some, 1 + (unsigned)pass_random(&seed) % 5, &wanted, &err);
+		for (int i = 0; i < got; i++) {
+			assert_int_equal(reader_next(a, &one, &err), 1);
+			assert_same_event(&one, &some[i]);
+		}
+	}
+	assert_int_equal(got, 0);
+	assert_int_equal(reader_next(a, &one, &err), 0);
+	reader_close(a);
+	reader_close(b);
+	return passed;
+}
+
 #endif
