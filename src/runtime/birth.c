@@ -4,7 +4,8 @@
  * Blocks that threads hand to each other are private first and shared then, and each
  * word of them is looked at twice on the way. Where the blocks of a place always come to
  * that, the next ones are born shared: what is kept too much is little. Some are still
- * born as nobody's, to see whether it stays so.
+ * born as nobody's, to see whether it stays so. When they are freed they stay shared, so that
+ * the next one that is born there is without anything being done.
  *
  * Blocks that stay with their thread, the tables of a compressor for instance, have all
  * that is done to them recorded, kept for the length of the window and dropped, each
@@ -75,17 +76,26 @@ static void disclaim(struct snarlrt_thread *self, uint64_t addr)
 			self->claim[i].size = 0;
 }
 
+/* All but some of those where the habit is. */
+static inline bool is_born_shared(struct snarlrt_thread *self, int habit, uint64_t size)
+{
+	return habit >= SHARED && size <= BIG && ++self->births % WATCH != 0;
+}
+
 static void be_born(struct snarlrt_thread *self, uint64_t addr, uint64_t size, const void *pc)
 {
 	uint64_t place = place_of(self, pc), birth = birth_word(addr, place, self->id);
 	int habit = __atomic_load_n(&habits[place], __ATOMIC_RELAXED);
+	bool shared = is_born_shared(self, habit, size);
 
 	__atomic_store_n(birth_of(addr), birth, __ATOMIC_RELAXED);
 	if (self->claims)
 		disclaim(self, addr);
-	if (habit >= SHARED && size <= BIG) {
-		if (++self->births % WATCH != 0)
-			shadow_fill(addr, size, shadow_shared());
+	if (shared && shadow_is(addr, size, shadow_shared()))
+		return;		/* it stayed so */
+	shadow_forget(self, addr, size);
+	if (shared) {
+		shadow_fill(addr, size, shadow_shared());
 	} else if (habit <= -PRIVATE && size >= BUFFER && __snarl_tls.own_uncut &&
 		   __atomic_load_n(&snarlrt.live->cut_records, __ATOMIC_RELAXED)) {
 		if (size <= BIG)
@@ -107,9 +117,10 @@ void snarlrt_born(const void *start, size_t size, const void *pc)
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	shadow_forget(self, addr, size);
 	if (snarlrt.threaded && addr % 16 == 0 && addr < USER_END && size <= USER_END - addr)
 		be_born(self, addr, size, pc);
+	else
+		shadow_forget(self, addr, size);
 	snarlrt_leave(self);
 }
 
@@ -134,9 +145,8 @@ bool birth_claim_page(struct snarlrt_thread *self, uint64_t addr)
 }
 
 /* Two threads that learn at the same time may forget each other's: it is but a habit. */
-static void learn(uint64_t birth, uint32_t thread, uint64_t size, const struct shadow_census *c)
+static void learn(int8_t *at, uint64_t birth, uint32_t thread, uint64_t size, const struct shadow_census *c)
 {
-	int8_t *at = &habits[birth >> 9 & (PLACES - 1)];
 	int known = __atomic_load_n(at, __ATOMIC_RELAXED), habit = known;
 
 	if (c->shared)
@@ -151,10 +161,21 @@ static void learn(uint64_t birth, uint32_t thread, uint64_t size, const struct s
 		__atomic_store_n(at, (int8_t)habit, __ATOMIC_RELAXED);
 }
 
+/*
+ * It is shared all over, as the next one there will be: its shadow is left as it is. To forget and to fill it again would bring
+ * each cache line of it from one thread's processor to the other's four times, and whoever knows of shared memory would be stirred up.
+ */
+static inline bool stays_shared(const int8_t *habit, uint64_t addr, uint64_t size)
+{
+	return __atomic_load_n(habit, __ATOMIC_RELAXED) >= SHARED && size <= BIG && !snarlrt.profiling &&
+	       shadow_is(addr, size, shadow_shared());
+}
+
 void snarlrt_died(const void *start, size_t size)
 {
 	uint64_t addr = (uint64_t)start, *slot = birth_of(addr);
 	uint64_t birth = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	int8_t *habit = &habits[birth >> 9 & (PLACES - 1)];
 	struct snarlrt_thread *self;
 	struct shadow_census c;
 
@@ -165,8 +186,10 @@ void snarlrt_died(const void *start, size_t size)
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	c = shadow_forget(self, addr, size);
-	learn(birth, self->id, size, &c);
+	if (!stays_shared(habit, addr, size)) {
+		c = shadow_forget(self, addr, size);
+		learn(habit, birth, self->id, size, &c);
+	}
 	if (size > BIG)		/* there may be a claim */
 		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
 	snarlrt_leave(self);

@@ -177,20 +177,21 @@ static inline uint64_t any_four(const uint16_t *s)
 	return four;
 }
 
-/* Blocks mostly are when they are born. The last four are looked at again if there is a rest. */
-static inline bool is_untouched(const uint16_t *s, const uint16_t *end)
+/* The last four are looked at again if there is a rest. */
+static inline bool is_all(const uint16_t *s, const uint16_t *end, uint16_t value)
 {
 	const uint16_t *last = end - 4;
+	uint64_t four = value * EACH;
 
 	if (s > last) {
-		while (s < end && *s == 0)
+		while (s < end && *s == value)
 			s++;
 		return s == end;
 	}
 	for (; s < last; s += 4)
-		if (any_four(s) != 0)
+		if (any_four(s) != four)
 			return false;
-	return any_four(last) == 0;
+	return any_four(last) == four;
 }
 
 /* What some granules are. */
@@ -226,6 +227,11 @@ void shadow_fill(uint64_t addr, uint64_t size, uint16_t value)
 		*s = value;
 }
 
+bool shadow_is(uint64_t addr, uint64_t size, uint16_t value)
+{
+	return is_all(shadow_of(addr), shadow_of(addr + size), value);
+}
+
 void shadow_claim(uint64_t addr, uint64_t size)
 {
 	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size);
@@ -245,7 +251,7 @@ static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, u
 	uint64_t addr = granule_of(s) * 8, size = (uint64_t)(end - s) * 8;
 	struct shadow_census c = { false, false, false };
 
-	if (is_untouched(s, end))
+	if (is_all(s, end, 0))	/* blocks mostly are when they are born */
 		return;
 	count(&c, s, end);
 	c.shared |= c.others && snarlrt_timed;	/* may be */

@@ -65,6 +65,9 @@ SNARLRT_HIDDEN unsigned shadow_touch_run(uint64_t addr, uint64_t *size);
 /* Makes each granule of it, which nobody else may know yet, `value`. */
 SNARLRT_HIDDEN void shadow_fill(uint64_t addr, uint64_t size, uint16_t value);
 
+/* Whether each granule of it is. */
+SNARLRT_HIDDEN bool shadow_is(uint64_t addr, uint64_t size, uint16_t value);
+
 /* What of it is nobody's becomes the current thread's, with its history cut. */
 SNARLRT_HIDDEN void shadow_claim(uint64_t addr, uint64_t size);
 

@@ -1,6 +1,7 @@
 # Blocks that one thread makes and the other takes over: after some, the next ones of
 # that place count as shared from the start. Those of other places do not, and nothing
-# of what both threads touch is missing, with a habit and after it has changed.
+# of what both threads touch is missing, with a habit and after it has changed. When they are freed
+# they stay shared, until the memory is allocated at another place.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >blocks.c <<'END'
@@ -79,4 +80,101 @@ for cc in $(compilers); do
 	wrap $cc blocks.c prog -O1 -pthread
 	agree all_of kept_of || same "$cc: other accesses to shared memory" a1.txt b1.txt
 	[ "$(wc -l <a1.txt)" -gt 8000 ] || fail "$cc: only $(wc -l <a1.txt) accesses were compared"
+done
+
+cat >again.c <<'END'
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define BLOCKS 50	/* not one of those that are watched at last */
+#define WORDS 20
+#define TIMES 40000
+
+static pthread_barrier_t barrier;
+static volatile long *handed;
+static void *volatile kept[7];
+static long sum;
+
+/* More than two rings, of which the first may be from before the memory was what it is; no loop that is told as one. */
+static inline void use(volatile long *p)
+{
+	for (int k = 0; k < TIMES; k++)
+		p[2 + k * 7 % (WORDS - 2)] = k;
+}
+
+__attribute__((noinline)) static void late(uintptr_t gone)
+{
+	use((volatile long *)gone);
+}
+
+/* What the thread itself freed last. */
+__attribute__((noinline)) static int own(uintptr_t gone)
+{
+	volatile long *p = malloc(WORDS * sizeof(long));
+
+	use(p);
+	__asm__("" : "+r"(gone));	/* or the compiler knows that it cannot be */
+	return (uintptr_t)p == gone;
+}
+
+/* libc keeps that many for the thread. */
+static void room(void)
+{
+	for (int i = 0; i < 7; i++)
+		kept[i] = malloc(WORDS * sizeof(long));
+}
+
+static void *taker(void *unused)
+{
+	uintptr_t gone = 0;
+
+	(void)unused;
+	for (int i = 0; i < BLOCKS; i++) {
+		pthread_barrier_wait(&barrier);
+		if (i == BLOCKS - 1)
+			room();
+		for (int k = 0; k < WORDS; k++)
+			sum += handed[k];
+		gone = (uintptr_t)handed;
+		free((void *)handed);
+		pthread_barrier_wait(&barrier);
+	}
+	late(gone);
+	return own(gone) ? &sum : NULL;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	void *same;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, taker, NULL);
+	for (int i = 0; i < BLOCKS; i++) {
+		volatile long *p = malloc(WORDS * sizeof(long));
+
+		for (int k = 0; k < WORDS; k++)
+			p[k] = i;
+		handed = p;
+		pthread_barrier_wait(&barrier);
+		pthread_barrier_wait(&barrier);
+	}
+	pthread_join(thread, &same);
+	return !same;
+}
+END
+
+# writes FUNCTION: how many there are
+writes() {
+	grep ' write ' events | grep -c " $1 again.c" || :
+}
+
+for cc in $(compilers); do
+	wrap $cc again.c prog -O1 -pthread
+	$fixed snarl record --exit-code --out t.snarl -- ./prog >out 2>err </dev/null ||
+		{ cat out err; fail "$cc: cannot record, or the memory is another one"; }
+	snarl dump t.snarl >events
+	[ "$(writes late)" = 40000 ] || fail "$cc: the block did not stay shared: $(writes late) of 40000"
+	[ "$(writes own)" -lt 10000 ] || fail "$cc: the block stayed shared in its next life: $(writes own)"
 done
