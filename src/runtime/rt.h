@@ -362,6 +362,11 @@ static inline void snarlrt_taken(void)
 		__snarl_tls.self->held++;
 }
 
+static inline bool snarlrt_is_nearly_full(const struct snarlrt_thread *self)
+{
+	return __snarl_tls.cur > self->ring_end - LIVE_RING_RECORDS / 8;
+}
+
 static inline void snarlrt_let_go(void)
 {
 	struct snarlrt_thread *self = __snarl_tls.self;
@@ -370,7 +375,7 @@ static inline void snarlrt_let_go(void)
 		return;
 	if (self->held > 0)
 		self->held--;
-	if (unlikely(__snarl_tls.cur > self->ring_end - LIVE_RING_RECORDS / 8) && self->held == 0)
+	if (unlikely(snarlrt_is_nearly_full(self)) && self->held == 0)
 		snarlrt_flush_early();
 }
 
