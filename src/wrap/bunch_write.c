@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "trace/format.h"
 #include "wrap/bunch_internal.h"
+#include "wrap/inline.h"
 
 #define SHADOW "0x7fff8000"	/* all as in inline.c */
 #define SECTION "snarl_bunches"
@@ -43,6 +44,19 @@ static int lowest(const struct bunch_row *b)
 	return low;
 }
 
+/* As INLINE_ASK, for the first that is written. */
+static void write_ask(const struct bunch_row *b, struct buf *out)
+{
+	unsigned i = 0;
+
+	while (i < b->count && (b->member[i].op & 0xff) != TRACE_WRITE)
+		i++;
+	if (i < b->count && b->member[i].distance)
+		buf_addf(out, "prefetchw %d(%%rdi); ", b->member[i].distance);
+	else if (i < b->count)
+		buf_add_text(out, INLINE_ASK);
+}
+
 static void write_compare(const struct form *form, unsigned field, bool pic, struct buf *out)
 {
 	if (pic)
@@ -66,7 +80,9 @@ static void write_head(const struct bunch_row *b, bool pic, size_t number, struc
 	write_compare(form, form->own, pic, out);
 	buf_addf(out, "je .Lbunchf%zu; ", number);
 	write_compare(form, form->shared, pic, out);
-	buf_addf(out, "jne .Lbunchs%zu; movq %s,%%rax; testl $4095,%%eax; je .Lbunchc%zu; leaq ", number, cur, number);
+	buf_addf(out, "jne .Lbunchs%zu; ", number);
+	write_ask(b, out);
+	buf_addf(out, "movq %s,%%rax; testl $4095,%%eax; je .Lbunchc%zu; leaq ", cur, number);
 	write_site(b, 0, number, out);
 	buf_addf(out, "(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); movw $%u,14(%%rax); addq $16,%%rax; "
 		 "movq %%rax,%s; jmp .Lbunchf%zu; .Lbunchc%zu: leaq ", scratch, scratch, op, cur, number, number);

@@ -128,6 +128,7 @@ static int format_access(char *text, size_t size, const struct inline_hook *hook
 	const char *load = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *scratch = pic ? "%rdx" : "%rcx";
 	const char *prefix = hook->unaligned ? "unaligned_" : "", *compare;
+	const char *ask = strstr(hook->kind, "write") ? INLINE_ASK : "";
 	int length = hook->unaligned ? format_alignment(text, size, hook->size, label) : 0;
 
 	if (pic)
@@ -140,13 +141,13 @@ static int format_access(char *text, size_t size, const struct inline_hook *hook
 	size -= (size_t)length;
 	length += snprintf(text, size,
 			"\tmovq %%rdi,%%rax; shrq $3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
-			"%s; je .Lsnarl%llu; %s; jne .Lsnarlc%llu; "
+			"%s; je .Lsnarl%llu; %s; jne .Lsnarlc%llu; %s"
 			"movq %s,%%rax; testl $4095,%%eax; je .Lsnarlc%llu; "
 			"leaq .Lsnarl%llu(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
 			"movw $%u,14(%%rax); addq $16,%%rax; movq %%rax,%s; jmp .Lsnarl%llu; "
 			".Lsnarlc%llu: call " HOOK "%s%s%u@PLT; .Lsnarl%llu:",
 			wide ? "movl" : "movzwl", compare, label,
-			wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, load, label, label, scratch,
+			wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, ask, load, label, label, scratch,
 			scratch, op, load, label, label, prefix, hook->kind, hook->size, label);
 	return length;
 }

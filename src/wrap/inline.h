@@ -54,6 +54,12 @@ bool inline_parse(const char *line, size_t size, struct inline_hook *hook);
 /* The record's kind and detail, as the lower and upper byte. */
 unsigned inline_op(const struct inline_hook *hook);
 
+/*
+ * Asks for the line that is about to be written, before the write is told: stores reach memory in their order, and those
+ * of records would wait behind one that misses.
+ */
+#define INLINE_ASK "prefetchw (%rdi); "
+
 /* Quick test: false if feeding `text` would certainly change nothing. */
 bool inline_wanted(const char *text, size_t size);
 

@@ -136,13 +136,13 @@ static int format(char *text, size_t size, const struct ir_call *call, const str
 	return snprintf(text, size,
 			"  call void asm sideeffect alignstack \"%s"
 			"movq %%rdi,%%rax; shrq $$3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
-			"%s; je " END "; %s; jne " CALL "; "
+			"%s; je " END "; %s; jne " CALL "; %s"
 			"movq %s,%%rax; testl $$4095,%%eax; je " CALL "; "
 			"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
 			"movw $$%u,14(%%rax); addq $$16,%%rax; movq %%rax,%s; jmp " END "; "
 			CALL ": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
 			alignment, wide ? "movl" : "movzwl", compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax",
-			cur, site, site, op, cur, op, module->avx ? "_wide" : "",
+			call->write ? INLINE_ASK : "", cur, site, site, op, cur, op, module->avx ? "_wide" : "",
 			pic ? SPOILED_PIC : SPOILED_EXEC, module->avx512 ? SPOILED_AVX512 : "");
 }
 

@@ -98,7 +98,7 @@ static void test_gcc(void **state)
 		".Lbunch0:\n"
 		"\tleaq -8(%%rdi),%%rax; shrq $3,%%rax; movl 0x7fff8000(,%%rax,2),%%eax; "
 		"cmpl %%eax,%%fs:__snarl_tls@tpoff+12; je .Lbunchf0; cmpl %%eax,%%fs:__snarl_tls@tpoff+96; "
-		"jne .Lbunchs0; movq %%fs:__snarl_tls@tpoff,%%rax; testl $4095,%%eax; je .Lbunchc0; "
+		"jne .Lbunchs0; prefetchw (%%rdi); movq %%fs:__snarl_tls@tpoff,%%rax; testl $4095,%%eax; je .Lbunchc0; "
 		APPEND(".Lbunchp0_0", "%%rcx", "%1$u", "%%fs:__snarl_tls@tpoff")
 		".Lbunchc0: leaq .Lbunchp0_0(%%rip),%%rcx; movl $%1$u,%%eax; call __snarl_bunch@PLT; "
 		"testl %%eax,%%eax; jne .Lbunchf0\n"
@@ -158,13 +158,13 @@ static void test_clang(void **state)
 #define BEFORE "\t.section\t.text._Z1fv,\"axG\",@progbits,_Z1fv,comdat\n\t.weak\t_Z1fv\n_Z1fv:\n" \
 	"\tmovq\t(%rsi), %rdi\n\tmovq\t%rdi, %r8\n"
 	static const char text[] = BEFORE
-		CLANG_HOOK("17", "772")
+		CLANG_HOOK("17", "771")
 		"\t.file\t3 \"b.h\"\n"
 		"\t.loc\t3 5 3\n"
 		".Ltmp4:\n"
 		"\tleaq\t24(%r8), %rdi\n"
 		"\t#DEBUG_VALUE: f:x <- $rdi\n"
-		CLANG_HOOK("18", "771")
+		CLANG_HOOK("18", "772")
 		"\tretq\n\t.size\t_Z1fv, .-_Z1fv\n";
 	struct buf expected = { 0 };
 
@@ -173,14 +173,14 @@ static void test_clang(void **state)
 	buf_addf(&expected, ".Lbunch0:\n"
 		 "\tleaq (%%rdi),%%rax; shrq $3,%%rax; movq 0x7fff8000(,%%rax,2),%%rax; "
 		 "movq __snarl_tls@gottpoff(%%rip),%%rcx; cmpq %%rax,%%fs:80(%%rcx); je .Lbunchf0; "
-		 "cmpq %%rax,%%fs:96(%%rcx); jne .Lbunchs0; movq %%fs:(%%rcx),%%rax; testl $4095,%%eax; "
+		 "cmpq %%rax,%%fs:96(%%rcx); jne .Lbunchs0; prefetchw 24(%%rdi); movq %%fs:(%%rcx),%%rax; testl $4095,%%eax; "
 		 "je .Lbunchc0; " APPEND(".Lsnarl17", "%%rdx", "%1$u", "%%fs:(%%rcx)")
 		 ".Lbunchc0: leaq .Lsnarl17(%%rip),%%rcx; movl $%1$u,%%eax; call __snarl_bunch@PLT; "
 		 "testl %%eax,%%eax; jne .Lbunchf0\n.Lbunchs0:\n", TRACE_BUNCH | 2 << 8);
-	buf_add_text(&expected, strchr(CLANG_HOOK("17", "772"), '\n') + 1);
+	buf_add_text(&expected, strchr(CLANG_HOOK("17", "771"), '\n') + 1);
 	buf_add_text(&expected, "\t.file\t3 \"b.h\"\n\t.loc\t3 5 3\n.Ltmp4:\n\tleaq\t24(%r8), %rdi\n"
 		     "\t#DEBUG_VALUE: f:x <- $rdi\n");
-	buf_add_text(&expected, CLANG_HOOK("18", "771"));
+	buf_add_text(&expected, CLANG_HOOK("18", "772"));
 	expected.size -= strlen("\t#NO_APP\n");
 	buf_add_text(&expected,
 		"\tjmp .Lbunchj0\n"
@@ -193,9 +193,9 @@ static void test_clang(void **state)
 		"\t.long .Lbunch0-.,.Lbunchf0-.\n"
 		"\t.value 2,4\n"
 		"\t.long .Lsnarl17-.\n"
-		"\t.value 0,772\n"
+		"\t.value 0,771\n"
 		"\t.long .Lsnarl18-.\n"
-		"\t.value 24,771\n"
+		"\t.value 24,772\n"
 		"\t.popsection\n"
 		"\t#NO_APP\n"
 		"\tretq\n\t.size\t_Z1fv, .-_Z1fv\n");

@@ -52,32 +52,35 @@ static void check_untouched(const char *text)
 	check(text, true, text);
 }
 
+/* Before writes. */
+#define ASK "prefetchw (%rdi); "
+
 /* The record's kind and size, as a number: detail << 8 | kind. */
-#define APPEND(label, op, cur, scratch)                                                     \
-	"jne .Lsnarlc" label "; movq " cur ",%rax; testl $4095,%eax; "                          \
+#define APPEND(label, op, ask, cur, scratch)                                                \
+	"jne .Lsnarlc" label "; " ask "movq " cur ",%rax; testl $4095,%eax; "                          \
 	"je .Lsnarlc" label "; leaq .Lsnarl" label "(%rip)," scratch "; movq %rdi,(%rax); "     \
 	"movq " scratch ",8(%rax); movw $" op ",14(%rax); addq $16,%rax; movq %rax," cur "; "   \
 	"jmp .Lsnarl" label "; .Lsnarlc" label ": "
-#define EXEC(label, op, call)                                                               \
+#define EXEC(label, op, ask, call)                                                               \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                     \
 	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" label "; cmpw $-1,%ax; "                 \
-	APPEND(label, op, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
+	APPEND(label, op, ask, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
 	"@PLT; .Lsnarl" label ":"
-#define EXEC16(label, op, call)                                                             \
+#define EXEC16(label, op, ask, call)                                                             \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                       \
 	"cmpl %eax,%fs:__snarl_tls@tpoff+12; je .Lsnarl" label "; cmpl $-1,%eax; "              \
-	APPEND(label, op, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
+	APPEND(label, op, ask, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
 	"@PLT; .Lsnarl" label ":"
-#define PIC(label, op, call)                                                                \
+#define PIC(label, op, ask, call)                                                                \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                     \
 	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:8(%rcx); je .Lsnarl" label          \
 	"; cmpw $-1,%ax; "                                                                      \
-	APPEND(label, op, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
-#define PIC16(label, op, call)                                                              \
+	APPEND(label, op, ask, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
+#define PIC16(label, op, ask, call)                                                              \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                       \
 	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:12(%rcx); je .Lsnarl" label        \
 	"; cmpl $-1,%eax; "                                                                     \
-	APPEND(label, op, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
+	APPEND(label, op, ask, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
 
 static void test_spellings(void **state)
 {
@@ -95,8 +98,8 @@ static void test_spellings(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		check(calls[i], false, EXEC("0", "515", "read4") "\n");
-		check(calls[i], true, PIC("0", "515", "read4") "\n");
+		check(calls[i], false, EXEC("0", "515", "", "read4") "\n");
+		check(calls[i], true, PIC("0", "515", "", "read4") "\n");
 	}
 }
 
@@ -121,19 +124,19 @@ static void test_every_hook(void **state)
 				 "\tmovq %%rdi,%%rax; shrq $3,%%rax; "
 				 "movzwl 0x7fff8000(,%%rax,2),%%eax; "
 				 "cmpw %%ax,%%fs:__snarl_tls@tpoff+8; je .Lsnarl0; "
-				 "cmpw $-1,%%ax; jne .Lsnarlc0; movq %%fs:__snarl_tls@tpoff,%%rax; "
+				 "cmpw $-1,%%ax; jne .Lsnarlc0; %smovq %%fs:__snarl_tls@tpoff,%%rax; "
 				 "testl $4095,%%eax; je .Lsnarlc0; leaq .Lsnarl0(%%rip),%%rcx; "
 				 "movq %%rdi,(%%rax); movq %%rcx,8(%%rax); movw $%s,14(%%rax); "
 				 "addq $16,%%rax; movq %%rax,%%fs:__snarl_tls@tpoff; jmp .Lsnarl0; "
 				 ".Lsnarlc0: call __tsan_%s%s@PLT; .Lsnarl0:\n",
-				 ops[k][s], kinds[k], sizes[s]);
+				 strstr(kinds[k], "write") ? ASK : "", ops[k][s], kinds[k], sizes[s]);
 			check(text, false, expected);
 		}
 	}
-	check("\tcall\t__tsan_read16@PLT\n", false, EXEC16("0", "1027", "read16") "\n");
-	check("\tcall\t__tsan_volatile_write16\n", false, EXEC16("0", "3076", "volatile_write16") "\n");
-	check("\tcall\t__tsan_write16@PLT\n", true, PIC16("0", "1028", "write16") "\n");
-	check("\tcall\t__tsan_volatile_read16@PLT\n", true, PIC16("0", "3075", "volatile_read16") "\n");
+	check("\tcall\t__tsan_read16@PLT\n", false, EXEC16("0", "1027", "", "read16") "\n");
+	check("\tcall\t__tsan_volatile_write16\n", false, EXEC16("0", "3076", ASK, "volatile_write16") "\n");
+	check("\tcall\t__tsan_write16@PLT\n", true, PIC16("0", "1028", ASK, "write16") "\n");
+	check("\tcall\t__tsan_volatile_read16@PLT\n", true, PIC16("0", "3075", "", "volatile_read16") "\n");
 }
 
 /* Within one granule, or just two: otherwise the call. */
@@ -142,14 +145,14 @@ static void test_unaligned(void **state)
 	(void)state;
 	check("\tcallq\t__tsan_unaligned_read4@PLT\n", false,
 	      "\tmovl %edi,%eax; andl $7,%eax; cmpl $4,%eax; ja .Lsnarlc0;"
-	      EXEC("0", "515", "unaligned_read4") "\n");
+	      EXEC("0", "515", "", "unaligned_read4") "\n");
 	check("\tcallq\t__tsan_unaligned_volatile_write2@PLT\n", true,
 	      "\tmovl %edi,%eax; andl $7,%eax; cmpl $6,%eax; ja .Lsnarlc0;"
-	      PIC("0", "2308", "unaligned_volatile_write2") "\n");
+	      PIC("0", "2308", ASK, "unaligned_volatile_write2") "\n");
 	check("\tcallq\t__tsan_unaligned_write8@PLT\n", false,
-	      "\ttestb $7,%dil; jne .Lsnarlc0;" EXEC("0", "772", "unaligned_write8") "\n");
+	      "\ttestb $7,%dil; jne .Lsnarlc0;" EXEC("0", "772", ASK, "unaligned_write8") "\n");
 	check("\tcallq\t__tsan_unaligned_read16@PLT\n", true,
-	      "\ttestb $7,%dil; jne .Lsnarlc0;" PIC16("0", "1027", "unaligned_read16") "\n");
+	      "\ttestb $7,%dil; jne .Lsnarlc0;" PIC16("0", "1027", "", "unaligned_read16") "\n");
 }
 
 static void test_labels_are_unique(void **state)
@@ -160,12 +163,12 @@ static void test_labels_are_unique(void **state)
 
 	(void)state;
 	check("\tcall\t__tsan_read4@PLT\n\tnop\n\tcall\t__tsan_write8@PLT\n", false,
-	      EXEC("0", "515", "read4") "\n\tnop\n" EXEC("1", "772", "write8") "\n");
+	      EXEC("0", "515", "", "read4") "\n\tnop\n" EXEC("1", "772", ASK, "write8") "\n");
 	/* and over several pieces of one assembly */
 	inliner_init(&in, false);
 	inliner_feed(&in, "call __tsan_read1\n", 18, &sink);
 	inliner_feed(&in, "call __tsan_read1\n", 18, &sink);
-	assert_string_equal(out.text, EXEC("0", "3", "read1") "\n" EXEC("1", "3", "read1") "\n");
+	assert_string_equal(out.text, EXEC("0", "3", "", "read1") "\n" EXEC("1", "3", "", "read1") "\n");
 	assert_int_equal(in.count, 2);
 	free(out.text);
 }
@@ -222,7 +225,7 @@ static void test_inline_assembly(void **state)
 	check_untouched("#APP\n# 3 \"a.c\" 1\n\tcall __tsan_read4@PLT\n# 0 \"\" 2\n#NO_APP\n");
 	check_untouched("\t#APP\n\tcall __tsan_read4@PLT\n\t#NO_APP\n");	/* clang */
 	check("#APP\n\tcall __tsan_read4\n#NO_APP\n\tcall __tsan_read4\n", false,
-	      "#APP\n\tcall __tsan_read4\n#NO_APP\n" EXEC("0", "515", "read4") "\n");
+	      "#APP\n\tcall __tsan_read4\n#NO_APP\n" EXEC("0", "515", "", "read4") "\n");
 }
 
 static void test_intel_syntax(void **state)
@@ -231,14 +234,14 @@ static void test_intel_syntax(void **state)
 	check_untouched("\t.intel_syntax noprefix\n\tcall\t__tsan_read4@PLT\n");
 	check("\t.intel_syntax noprefix\n\tcall __tsan_read4\n\t.att_syntax\n\tcall __tsan_read4\n",
 	      false,
-	      "\t.intel_syntax noprefix\n\tcall __tsan_read4\n\t.att_syntax\n" EXEC("0", "515", "read4")
+	      "\t.intel_syntax noprefix\n\tcall __tsan_read4\n\t.att_syntax\n" EXEC("0", "515", "", "read4")
 	      "\n");
 	/* there and back on one line of inline assembly */
 	check("#APP\n\t.intel_syntax noprefix; mov eax, 1; .att_syntax prefix\n#NO_APP\n"
 	      "\tcall __tsan_read4\n",
 	      false,
 	      "#APP\n\t.intel_syntax noprefix; mov eax, 1; .att_syntax prefix\n#NO_APP\n"
-	      EXEC("0", "515", "read4") "\n");
+	      EXEC("0", "515", "", "read4") "\n");
 	check_untouched("#APP\n\tnop; .intel_syntax noprefix\n#NO_APP\n\tcall __tsan_read4\n");
 }
 
@@ -249,15 +252,15 @@ static void test_repeated_bodies(void **state)
 	check_untouched("\t.rept 3\n\t.irp x,1,2\n\tcall __tsan_read4\n\t.endr\n"
 			"\tcall __tsan_read4\n\t.endr\n");
 	check("\t.macro m\n\t.endm\n\tcall\t__tsan_read4\n", false,
-	      "\t.macro m\n\t.endm\n" EXEC("0", "515", "read4") "\n");
-	check("\t.endr\n\tcall\t__tsan_read4\n", false, "\t.endr\n" EXEC("0", "515", "read4") "\n");
+	      "\t.macro m\n\t.endm\n" EXEC("0", "515", "", "read4") "\n");
+	check("\t.endr\n\tcall\t__tsan_read4\n", false, "\t.endr\n" EXEC("0", "515", "", "read4") "\n");
 }
 
 static void test_no_newline_at_the_end(void **state)
 {
 	(void)state;
-	check("\tcall\t__tsan_read4@PLT", false, EXEC("0", "515", "read4"));
-	check("\tnop\n\tcall\t__tsan_write16", true, "\tnop\n" PIC16("0", "1028", "write16"));
+	check("\tcall\t__tsan_read4@PLT", false, EXEC("0", "515", "", "read4"));
+	check("\tnop\n\tcall\t__tsan_write16", true, "\tnop\n" PIC16("0", "1028", ASK, "write16"));
 	check_untouched("\tnop\n\tret");
 }
 
@@ -267,7 +270,7 @@ static void test_md5_of_sources(void **state)
 	check("\t.file\t0 \"/d\" \"a.c\" md5 0x975a9d5ee7d17d6fec1881b1e6b812e6\n\tnop\n", false,
 	      "\t.file\t0 \"/d\" \"a.c\"\n\tnop\n");
 	check("\t.file\t1 \"/a md5 0x1\" \"b.h\" md5 0x97\n\tcall __tsan_read2\n", false,
-	      "\t.file\t1 \"/a md5 0x1\" \"b.h\"\n" EXEC("0", "259", "read2") "\n");
+	      "\t.file\t1 \"/a md5 0x1\" \"b.h\"\n" EXEC("0", "259", "", "read2") "\n");
 	check_untouched("\t.file\t\"a md5 0x1.c\"\n");
 	check_untouched("\t.file\t1 \"a.c\"\n");
 	check_untouched("\t.file\n");
@@ -286,7 +289,7 @@ static void test_huge_lines(void **state)
 	strcpy(text + size, "\tcall\t__tsan_read1@PLT\n");
 	out = run(text, strlen(text), false);
 	assert_memory_equal(out.text, text, size);
-	assert_string_equal(out.text + size, EXEC("0", "3", "read1") "\n");
+	assert_string_equal(out.text + size, EXEC("0", "3", "", "read1") "\n");
 	free(out.text);
 	free(text);
 }

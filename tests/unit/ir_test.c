@@ -44,32 +44,33 @@ static void check(const char *text, bool pic, const char *expected)
 	free(got);
 }
 
-#define EXEC(load, compare, shared, op)                                                      \
+#define EXEC(load, compare, shared, ask, op)                                                   \
 	"  call void asm sideeffect alignstack \"movq %rdi,%rax; shrq $$3,%rax; " load           \
 	" 0x7fff8000(,%rax,2),%eax; " compare "; je .Lsnarl${:uid}; " shared                     \
-	"; jne .Lsnarlc${:uid}; movq %fs:__snarl_tls@tpoff,%rax; testl $$4095,%eax; "            \
+	"; jne .Lsnarlc${:uid}; " ask "movq %fs:__snarl_tls@tpoff,%rax; testl $$4095,%eax; "            \
 	"je .Lsnarlc${:uid}; leaq .Lsnarl${:uid}(%rip),%rcx; movq %rdi,(%rax); "                 \
 	"movq %rcx,8(%rax); movw $$" op ",14(%rax); addq $$16,%rax; "                            \
 	"movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl${:uid}; "                                  \
 	".Lsnarlc${:uid}: movl $$" op ",%eax; .Lsnarls${:uid}: call __snarl_access@PLT; "         \
 	".Lsnarl${:uid}:\", "                                                                   \
 	"\"{di},~{rax},~{rcx},~{memory},~{dirflag},~{fpsr},~{flags}\""
-#define EXEC8(op) EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", op)
-#define EXEC16(op) EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", op)
+#define EXEC8(ask, op) EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", ask, op)
+#define ASK "prefetchw (%rdi); "
+#define EXEC16(ask, op) EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", ask, op)
 
 static void test_forms(void **state)
 {
 	(void)state;
-	check("  call void @__tsan_read8(i8* %5)\n", false, EXEC8("771") "(i8* %5)\n");
+	check("  call void @__tsan_read8(i8* %5)\n", false, EXEC8("", "771") "(i8* %5)\n");
 	check("  call void @__tsan_write4(i8* %5), !dbg !17\n", false,
-	      EXEC8("516") "(i8* %5), !dbg !17\n");
+	      EXEC8(ASK, "516") "(i8* %5), !dbg !17\n");
 	check("  tail call void @__tsan_read1(ptr @x), !dbg !1\n", false,
-	      EXEC8("3") "(ptr @x), !dbg !1\n");
-	check("  call void @__tsan_volatile_write2(ptr %x)\n", false, EXEC8("2308") "(ptr %x)\n");
-	check("  call void @__tsan_write16(ptr %x)", false, EXEC16("1028") "(ptr %x)");
+	      EXEC8("", "3") "(ptr @x), !dbg !1\n");
+	check("  call void @__tsan_volatile_write2(ptr %x)\n", false, EXEC8(ASK, "2308") "(ptr %x)\n");
+	check("  call void @__tsan_write16(ptr %x)", false, EXEC16(ASK, "1028") "(ptr %x)");
 	check("  call void @__tsan_read8(i8* bitcast (double* getelementptr inbounds ([8 x double], "
 	      "[8 x double]* @\"a)b\", i64 0, i64 1) to i8*)), !dbg !9\n  ret void\n", false,
-	      EXEC8("771") "(i8* bitcast (double* getelementptr inbounds ([8 x double], "
+	      EXEC8("", "771") "(i8* bitcast (double* getelementptr inbounds ([8 x double], "
 	      "[8 x double]* @\"a)b\", i64 0, i64 1) to i8*)), !dbg !9\n  ret void\n");
 }
 
