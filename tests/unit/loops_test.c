@@ -61,8 +61,7 @@ static size_t count_of(const char *body)
 /* c[j] -= *a: two places that move, one that does not. */
 #define GCC_FAST                                        \
 	"\t.loc 1 5 3\n"                                \
-	"\tmovsd\t0(%rbp), %xmm0\n"                     \
-	"\tmovapd\t%xmm0, %xmm15\n"                     \
+	"\tmovsd\t0(%rbp), %xmm15\n"                    \
 	"\taddq\t$40, %rbx\n"                           \
 	"\tcmpq\t%rbx, %r8\n"
 
@@ -400,7 +399,7 @@ static void check_kept(const char *body, const char *want)
 	out = run(text, false, &count);
 	assert_int_equal(count, 1);
 	fast = strstr(out, ".Lsnarlf0:\n");
-	end = strstr(out, "\tjne\t.Lsnarlf0\n");
+	end = strstr(out, ".Lsnarlh0:\n");	/* a copy may come behind the jump */
 	*end = '\0';
 	if (!strstr(fast, want))
 		fail_msg("no %s in %s", want, fast);
