@@ -17,16 +17,22 @@
 #define READERS 15u
 #define GROUPS (1u << 21)	/* at most: 128 MiB */
 
-/* Numbers of epochs; 0: none. */
-struct granule {
-	uint32_t write : 24;	/* LOOSE: two that conflict are not ordered */
-	uint32_t users : USERS;	/* bits, by number: threads that came since it was given out */
-	uint32_t read : 24;	/* since that write and after all other reads, or a group */
-	uint32_t several : 1;	/* … the latter */
-	uint32_t twice : 1;	/* of `users` one came again, or another with the same bit */
+/*
+ * Numbers of epochs; 0: none. Read and written as one: a load of both halves that follows a store to one
+ * waits until that has reached the cache.
+ */
+union granule {
+	uint64_t all;
+	struct {
+		uint32_t write : 24;	/* LOOSE: two that conflict are not ordered */
+		uint32_t users : USERS;	/* bits, by number: threads that came since it was given out */
+		uint32_t read : 24;	/* since that write and after all other reads, or a group */
+		uint32_t several : 1;	/* … the latter */
+		uint32_t twice : 1;	/* of `users` one came again, or another with the same bit */
+	};
 };
 
-_Static_assert(sizeof(struct granule) == 8, "no larger");
+_Static_assert(sizeof(union granule) == 8, "no larger");
 
 /* Epochs of reads since the last write, none ordered before another. */
 struct group {
@@ -35,7 +41,7 @@ struct group {
 };
 
 struct page {
-	struct granule granule[ALONE_GRANULES];
+	union granule granule[ALONE_GRANULES];
 };
 
 struct handed {
@@ -125,7 +131,7 @@ static uint32_t group_new(struct handed *h)
 }
 
 /* No read of the granule is known any more. */
-static inline void drop_reads(struct handed *h, struct granule *g)
+static inline void drop_reads(struct handed *h, union granule *g)
 {
 	struct group *group;
 
@@ -139,7 +145,7 @@ static inline void drop_reads(struct handed *h, struct granule *g)
 }
 
 /* The thread read it since the last write and has not synchronised in between. */
-static inline bool has_read(const struct handed *h, const struct granule *g)
+static inline bool has_read(const struct handed *h, const union granule *g)
 {
 	const struct group *group;
 
@@ -153,7 +159,7 @@ static inline bool has_read(const struct handed *h, const struct granule *g)
 }
 
 /* All reads are before now. */
-static inline bool reads_before(const struct handed *h, const struct granule *g)
+static inline bool reads_before(const struct handed *h, const union granule *g)
 {
 	const struct group *group;
 
@@ -167,7 +173,7 @@ static inline bool reads_before(const struct handed *h, const struct granule *g)
 }
 
 /* One more read, after which those before it need not be known. False: there is no room. */
-static bool add_read(struct handed *h, struct granule *g)
+static bool add_read(struct handed *h, union granule *g)
 {
 	struct group *group;
 	uint32_t n, kept = 0;
@@ -197,7 +203,7 @@ static bool add_read(struct handed *h, struct granule *g)
 }
 
 /* Nothing is known that settles what happens there. */
-static inline bool is_lost(const struct granule *g)
+static inline bool is_lost(const union granule *g)
 {
 	return g->write == LOOSE && g->twice;
 }
@@ -210,7 +216,7 @@ static __attribute__((noinline)) void lose(struct handed *h)
 	h->last = h->events;
 }
 
-static inline void touch_ordered(struct handed *h, struct granule *g, bool write)
+static inline void touch_ordered(struct handed *h, union granule *g, bool write)
 {
 	if (!write && has_read(h, g))
 		return;
@@ -224,21 +230,26 @@ static inline void touch_ordered(struct handed *h, struct granule *g, bool write
 	}
 }
 
-static inline void touch(struct handed *h, struct granule *g, bool write)
+static inline void touch(struct handed *h, union granule *at, bool write)
 {
-	if (is_lost(g)) {
+	uint64_t before = at->all;
+	union granule g = { .all = before };
+
+	if (is_lost(&g)) {
 		h->last = h->events;
 		return;
 	}
 	h->saved++;
-	if (!g->twice) {
-		g->twice = (g->users & h->user) != 0;
-		g->users |= h->user;
+	if (!g.twice) {
+		g.twice = (g.users & h->user) != 0;
+		g.users |= h->user;
 	}
-	if (g->write != LOOSE)
-		touch_ordered(h, g, write);
-	if (is_lost(g))
+	if (g.write != LOOSE)
+		touch_ordered(h, &g, write);
+	if (is_lost(&g))
 		lose(h);
+	if (g.all != before)
+		at->all = g.all;
 }
 
 /* Pages are made here if there are none; with new ones, all others may move. */
@@ -311,14 +322,17 @@ static inline void access(struct handed *h, const struct event *ev, bool write)
 static void forget_page(struct handed *h, uint32_t page, uint64_t base, uint64_t first, uint64_t end)
 {
 	for (uint64_t i = first > base ? first - base : 0; i < ALONE_GRANULES && base + i < end; i++) {
-		struct granule *g = &h->pages[page].granule[i];
+		union granule g = { .all = h->pages[page].granule[i].all };
 
-		g->users = 0;
-		if (g->write == LOOSE)
+		if ((!g.write && !g.read) || is_lost(&g))
 			continue;
-		h->granules -= g->read || g->write;
-		drop_reads(h, g);
-		g->write = 0;
+		g.users = 0;
+		if (g.write != LOOSE) {
+			h->granules--;
+			drop_reads(h, &g);
+			g.write = 0;
+		}
+		h->pages[page].granule[i].all = g.all;
 	}
 }
 
