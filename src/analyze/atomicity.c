@@ -26,6 +26,7 @@
 #include "base/mem.h"
 
 #define SEEN_MAX 8u		/* times that something is looked for inside a pair */
+#define NEAR 512u		/* blocks of the history are in the cache anyway */
 #define RANGE_MAX 8192u		/* granules of one access that are looked at */
 
 static void *atomicity_open(const struct analysis_context *ctx)
@@ -471,7 +472,8 @@ static void atomicity_soon(void *state, const struct event *ev)
 {
 	struct atomicity *a = state;
 
-	history_prefetch(&a->history, ev->addr / GRANULE_BYTES, ev->thread);
+	if (a->history.block_count > NEAR)
+		history_prefetch(&a->history, ev->addr / GRANULE_BYTES, ev->thread);
 }
 
 static void atomicity_finish(void *state, struct findings *out)
