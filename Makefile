@@ -113,7 +113,7 @@ $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 	$(CC) $(RT_CFLAGS) -DSNARLRT_STATIC -c $< -o $@
 
 # Its caller's vector registers are in use.
-$(foreach f,loop shadow birth known,$(B)/rt/runtime/$f.c.o $(B)/rts/runtime/$f.c.o): RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
+$(foreach f,loop nest shadow birth known,$(B)/rt/runtime/$f.c.o $(B)/rts/runtime/$f.c.o): RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
 
 # -g0: GNU ld 2.40 crashes on a --wrap whose __wrap_ symbol only debug information names.
 $(B)/rts/%.S.o: src/%.S $(B)/flags.rt

@@ -16,6 +16,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/lock.h"
+#include "runtime/nest.h"
 #include "runtime/process.h"
 #include "runtime/profile.h"
 #include "runtime/rt.h"
@@ -220,6 +221,7 @@ void snarlrt_flush(struct snarlrt_thread *self)
 		snarlrt_chunk_write(chunk);
 	tls->undecided = 0;
 	self->in_loops = self->undecided_more = 0;
+	nest_forget();
 	ring_clear(self, end);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->live->seq++;

@@ -30,6 +30,15 @@
 #define PAGE 4096		/* STAMP_BYTES */
 #define LOOP 97			/* TRACE_LOOP */
 #define STAMP 1			/* TRACE_STAMP */
+#define NEST(field) %fs:__snarl_nest@tpoff + field
+#define FROM 0			/* in struct snarlrt_nest */
+#define FOUND 8
+#define TURNS 12
+#define NEXT 208
+#define END 216
+#define GAP 224
+#define MOST_BEFORE (16 * 2)
+#define NONE 1
 #define MANY 240		/* events that a group has more than records: it gets a time of its own */
 
 /* What of 64 bytes differs from %xmm0 goes to %xmm1. Spoils %xmm2 and %xmm3. */
@@ -295,13 +304,27 @@ __snarl_loop_open:
 	.cfi_endproc
 	.size __snarl_loop_open, . - __snarl_loop_open
 
-	/* Ends it: %rax is behind its last record, %rcx the turns less one. Spoils all five. */
+	/*
+	 * Ends it: %rax is behind its last record, %rcx the turns less one, %esi what was found. Spoils all five. The return address
+	 * is who tells it.
+	 */
 	.p2align 5
 	.globl __snarl_loop_close
 	.type __snarl_loop_close, @function
 __snarl_loop_close:
 	.cfi_startproc
+	movq (%rsp), %rdi
+	cmpq NEST(FROM), %rdi
+	je .Lagain
+1:	movq %rdi, NEST(FROM)
+	movl %esi, NEST(FOUND)
+	movl %ecx, NEST(TURNS)
 	movq TLS(CUR), %rdx
+	movq %rdx, %rsi
+	subq NEST(END), %rsi
+	movq $NONE, NEST(NEXT)
+	movq %rsi, NEST(GAP)
+	movq %rax, NEST(END)
 	leal -16(%rax), %esi
 	leal 1(%rcx), %edi
 	subl %edx, %esi
@@ -319,13 +342,14 @@ __snarl_loop_close:
 	movq TLS(SELF), %rax
 	addl %ecx, IN_LOOPS(%rax)
 	cmpl $MANY, %ecx
-	jae 2f
-1:	movl $0, TLS(BUSY)
+	jge 3f				/* of one turn it is -1 */
+2:	movl $0, TLS(BUSY)
 	cmpl $0, DEFERRED_COUNT(%rax)
 	jne snarlrt_loop_deliver
 	ret
 	/* As clock_now has it. */
-2:	movq %rax, %rcx
+3:	movq %rax, %rcx
+	movq $0, NEST(FROM)
 	rdtsc
 	shlq $32, %rdx
 	orq %rdx, %rax
@@ -343,7 +367,37 @@ __snarl_loop_close:
 	addq $16, %rax
 	movq %rax, TLS(CUR)
 	movq %rcx, %rax
-	jmp 1b
+	jmp 2b
+
+	/* The second one, maybe, if there is no nest yet. */
+.Lagain:
+	cmpl NEST(FOUND), %esi
+	jne 1b
+	cmpl NEST(TURNS), %ecx
+	jne 1b
+	cmpq $NONE, NEST(NEXT)
+	jne 1b
+	movq TLS(CUR), %rdx
+	subq NEST(END), %rdx
+	cmpq $MOST_BEFORE, %rdx
+	ja 1b
+	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
+	movq %r8, (%rsp)
+	movq %r9, 8(%rsp)
+	movq %r10, 16(%rsp)
+	movq %r11, 24(%rsp)
+	movq %rax, %rdi
+	movl %ecx, %esi
+	call snarlrt_nest_second
+	movq (%rsp), %r8
+	movq 8(%rsp), %r9
+	movq 16(%rsp), %r10
+	movq 24(%rsp), %r11
+	leaq (RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset 8
+	movq TLS(SELF), %rax
+	jmp 2b
 	.cfi_endproc
 	.size __snarl_loop_close, . - __snarl_loop_close
 #endif

@@ -163,6 +163,16 @@ static void filter_loop(struct filter *f, const struct trace_record *r, size_t s
 		put_turns(f, &l, keep, 0, l.turns);
 }
 
+/* What a nest stands for was shared when it was told. */
+static void keep_nest(struct filter *f, const struct trace_record *r, size_t size)
+{
+	put_pending(f);
+	f->untimed = true;
+	f->in_loops += trace_loop_events(r) - size;
+	for (size_t i = 0; i < size; i++)
+		*f->kept++ = r[i];
+}
+
 static inline bool is_plain(const struct trace_record *r)
 {
 	return trace_site_kind(r->site) == TRACE_READ || trace_site_kind(r->site) == TRACE_WRITE;
@@ -200,7 +210,7 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 	size_t loop = kind == TRACE_LOOP ? trace_loop_size(r, (size_t)(f->end - r)) : 0;
 
 	if (loop) {
-		filter_loop(f, r, loop);
+		(trace_loop_is_nest(r) ? keep_nest : filter_loop)(f, r, loop);
 		return r + loop;
 	}
 	if (kind == TRACE_STAMP) {

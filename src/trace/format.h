@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC "SNARLTRC"
-#define TRACE_VERSION 4u
+#define TRACE_VERSION 5u
 #define TRACE_CHUNK_MAGIC 0x4b4e4843u	/* "CHNK" */
 #define TRACE_MAX_CHUNK (1u << 24)	/* payload bytes, before compression */
 

@@ -97,8 +97,10 @@ static size_t tell_all(struct scan *s, size_t count)
 			r += size;
 		} else if (kind == TRACE_LOOP) {
 			size = trace_loop_size(r, (size_t)(end - r));
-			s->expanded += r->addr * trace_loop_accesses(r);
-			if (!size || s->expanded > TRACE_LOOP_EVENTS)
+			if (!size)
+				break;
+			s->expanded += trace_loop_events(r);
+			if (s->expanded > TRACE_LOOP_EVENTS)
 				break;
 			s->enough = !tell_loop(s, r);
 			r += size;

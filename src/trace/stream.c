@@ -201,14 +201,14 @@ static size_t look_at_loop(struct stream *s, struct index *idx, size_t n, uint64
 		size = trace_loop_size(head, here);
 		if (size)
 			break;
-		if (!s->left || here >= TRACE_LOOP_RECORDS) {
+		if (!s->left || here >= TRACE_NEST_RECORDS) {
 			damaged(s, err);
 			return 0;
 		}
 		if (decode(s, idx, err) < 0)
 			return 0;
 	}
-	stands_for = head->addr * trace_loop_accesses(head);
+	stands_for = trace_loop_events(head);
 	s->expanded += stands_for;
 	if (s->expanded > TRACE_LOOP_EVENTS) {
 		err_set(err, "damaged at byte %" PRIu64 ": the loops of a chunk of thread %u have too many turns",

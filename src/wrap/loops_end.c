@@ -15,6 +15,10 @@
 #define SITES 64		/* KNOWN_SITES of the runtime, and where they are in __snarl_known */
 #define SITES_AT 16
 #define SITE 24
+#define NEST_FOUND 8		/* in __snarl_nest: what was found, turns less one, addresses of looks, records of looks */
+#define NEST_TURNS 12
+#define NEST_LOOK 16
+#define NEST_FIRST 144
 #define APART_MOST 24		/* bytes that are looked at in each turn then: in four granules, wherever they begin */
 
 /* It needs these, whose values are put where slots are left; %rcx has the turns less one, %esi what was found. */
@@ -305,14 +309,68 @@ static void write_packed(const struct loops_loop *l, const struct linear *stride
 	}
 }
 
-static void write_record(const struct loops_loop *l, unsigned i, unsigned bit, size_t number, struct buf *out)
+/* The thread's nest, or what is in it (runtime/nest.h): before and behind the number. %rdi is needed if there is no constant place. */
+struct nest_text {
+	const char *load, *before, *behind;
+};
+
+static struct nest_text nest_text(bool pic)
 {
+	if (pic)
+		return (struct nest_text){ "\tmovq\t__snarl_nest@gottpoff(%rip), %rdi\n", "%fs:", "(%rdi)" };
+	return (struct nest_text){ "", "%fs:__snarl_nest@tpoff+", "" };
+}
+
+/* The first access of a look tells where the others are. */
+static bool is_first(const struct looks *looks, unsigned i)
+{
+	return looks->look[looks->of[i]].access == i;
+}
+
+/* The first look's bit was shifted most. */
+static unsigned bit_of(const struct looks *looks, unsigned look)
+{
+	return looks->count - 1 - look;
+}
+
+static void write_record(const struct loops_loop *l, const struct looks *looks, unsigned i, bool pic, size_t number, struct buf *out)
+{
+	unsigned bit = bit_of(looks, looks->of[i]);
+	struct nest_text nest = nest_text(pic);
+
 	buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlo%zu_%u\n", 1u << bit, number, i);
 	write_address(l, i, "rdx", number, out);
 	write_packed(l, &l->access[i].stride, out);
-	buf_addf(out, "\tmovq\t.Lsnarld%zu+%u(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, 8(%%rax)\n"
-		 "\taddq\t$16, %%rax\n.Lsnarlo%zu_%u:\n",
-		 number, LOOPS_HEAD + i * LOOPS_ACCESS, number, i);
+	buf_addf(out, "\tmovq\t.Lsnarld%zu+%u(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, 8(%%rax)\n",
+		 number, LOOPS_HEAD + i * LOOPS_ACCESS);
+	if (is_first(looks, i))
+		buf_addf(out, "%s\tmovq\t%%rax, %s%u%s\n", nest.load, nest.before, NEST_FIRST + 8 * bit, nest.behind);
+	buf_addf(out, "\taddq\t$16, %%rax\n.Lsnarlo%zu_%u:\n", number, i);
+}
+
+/* Whether it is the round that is expected; all that is told of a look is where its first access is. */
+static void write_round(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+{
+	struct nest_text nest = nest_text(pic);
+
+	buf_addf(out, "%s\tleaq\t.Lsnarlq%zu(%%rip), %%rax\n\tcmpq\t%s0%s, %%rax\n\tjne\t.Lsnarln%zu\n", nest.load, number,
+		 nest.before, nest.behind, number);
+	buf_addf(out, "\tcmpl\t%s%u%s, %%esi\n\tjne\t.Lsnarln%zu\n\tcmpl\t%s%u%s, %%ecx\n\tjne\t.Lsnarln%zu\n", nest.before,
+		 NEST_FOUND, nest.behind, number, nest.before, NEST_TURNS, nest.behind, number);
+	for (unsigned i = 0; i < looks->count; i++) {
+		unsigned bit = bit_of(looks, i), access = looks->look[i].access;
+
+		if (looks->count > 1)
+			buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlv%zu_%u\n", 1u << bit, number, i);
+		write_address(l, access, "rdx", number, out);
+		write_packed(l, &l->access[access].stride, out);
+		buf_addf(out, "%s\tcmpq\t%s%u%s, %%rdx\n\tjne\t.Lsnarln%zu\n", nest.load, nest.before, NEST_LOOK + 16 * bit,
+			 nest.behind, number);
+		if (looks->count > 1)
+			buf_addf(out, ".Lsnarlv%zu_%u:\n", number, i);
+	}
+	write_call("__snarl_loop_round", pic, out);
+	buf_addf(out, "\tjne\t.Lsnarlq%zu\n.Lsnarln%zu:\n", number, number);
 }
 
 /* A nop by which the runtime finds where the end begins, to jump over it; and whether there is anything to tell at all. */
@@ -326,20 +384,16 @@ static void write_ask(const struct loops_loop *l, bool pic, size_t number, struc
 		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$1, (%%rax)\n\tjne\t.Lsnarlr%zu\n", number);
 }
 
-static void write_records(const struct loops_loop *l, const struct looks *looks, size_t number, struct buf *out)
-{
-	/* The first one's bit was shifted most. */
-	for (unsigned i = 0; i < l->access_count; i++)
-		write_record(l, i, looks->count - 1 - looks->of[i], number, out);
-}
-
 /* What is told or not, since %esi says which memory is shared. */
 static void write_told(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
 {
-	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n\tmovl\t$%u, %%edx\n", number, 16 * (l->access_count + 1));
+	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n", number);
+	write_round(l, looks, pic, number, out);
+	buf_addf(out, "\tmovl\t$%u, %%edx\n", 16 * (l->access_count + 1));
 	write_call("__snarl_loop_open", pic, out);
 	buf_addf(out, "\tje\t.Lsnarlr%zu\n", number);
-	write_records(l, looks, number, out);
+	for (unsigned i = 0; i < l->access_count; i++)
+		write_record(l, looks, i, pic, number, out);
 	write_call("__snarl_loop_close", pic, out);
 	buf_addf(out, ".Lsnarlq%zu:\n", number);
 	write_kept(l, false, out);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Traces of formats 1 to 3, encoded and put into text by the snarl of that time: they say the same today.
+# Traces of formats 1 to 4, encoded and put into text by the snarl of that time: they say the same today.
 . "$SNARL_ROOT/tests/lib.sh"
 
-for version in 1 2 3; do
+for version in 1 2 3 4; do
 	old=$SNARL_ROOT/tests/fuzz/corpus/version$version
 	[ "$(od -An -tu4 -j8 -N4 "$old.snarl" | tr -d ' ')" = $version ] || fail "it is not of format $version"
 	snarl dump --raw --no-symbols "$old.snarl" >got.txt

@@ -8,6 +8,11 @@ accesses() {
 		awk '$2 ~ /read|write/ && $3 !~ /^0x7ff/'
 }
 
+# records TRACE: how many raw ones
+records() {
+	snarl dump --chunks "$1" | awk '$2 == "events" { n += $5 } END { print n }'
+}
+
 ways='hooks ask plain'
 
 for cc in $(compilers); do
@@ -35,6 +40,9 @@ for cc in $(compilers); do
 	for way in hooks ask; do
 		same "$cc: other events with threads" $way.txt plain.txt
 	done
+	# Rounds of the same loop are one nest, with what comes before it in each.
+	echo "$cc: $(records ask.snarl) records, of nests $(records plain.snarl)"
+	[ "$(records plain.snarl)" -lt $(($(records ask.snarl) * 4 / 5)) ] || fail "$cc: no nests"
 
 	# The handler's own memory is the only block; what it does is told whole: 3 times 20 turns, 4 accesses each.
 	for way in $ways; do

@@ -10,6 +10,7 @@
 #include "../unit/trace_util.h"
 #include "runtime/interface.h"
 #include "trace/bunch.h"
+#include "trace/loop.h"
 #include "trace/writer.h"
 
 struct fuzz_seed {
@@ -95,6 +96,26 @@ static void seed_loops(struct buf *b)
 	raw_header(b, 0);
 	raw_events(b, 1, 0, 100, r, n);
 	raw_events(b, 1, 1, 200, r, 3);
+	raw_end(b);
+}
+
+/* Nests: with and without accesses before the loop, in a row that is foretold. */
+static void seed_nests(struct buf *b)
+{
+	struct trace_record r[256];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 20; i++) {
+		r[n++] = (struct trace_record){ 3, TRACE_SITE(TRACE_LOOP, TRACE_NEST | i % 2, 1) };
+		if (i % 2)
+			r[n++] = rec(TRACE_READ, 0x7000 + 8 * i, 4);
+		r[n++] = (struct trace_record){ 4, TRACE_SITE(TRACE_LOOP, 2, 1) };
+		r[n++] = rec(TRACE_READ, (0x8000 + 32 * i) | 8ull << 48, 1);
+		r[n++] = rec(TRACE_WRITE, (0x9000 - 4 * i) | 0xfffcull << 48, 2);
+		r[n++] = (struct trace_record){ 0xfff000200008, TRACE_SITE(TRACE_LOOP, 0, 1) };
+	}
+	raw_header(b, 0);
+	raw_events(b, 1, 0, 100, r, n);
 	raw_end(b);
 }
 
@@ -199,6 +220,7 @@ static const struct fuzz_seed fuzz_seeds[] = {
 	{ "killed", 12, seed_killed },
 	{ "tokens", 443, seed_tokens },
 	{ "loops", 20 * 8 + 4 * 7 + 8, seed_loops },
+	{ "nests", 20 * 24 + 30, seed_nests },
 	{ "bunches", 20 * 6 + 1, seed_bunches },
 	{ "finished", 64, seed_finished },
 	{ "total", 20, seed_total },

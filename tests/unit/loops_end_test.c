@@ -51,9 +51,21 @@ static void check(const char *body, bool pic, const char *expected)
 	"\tcmpq\t" first ", %rax\n\tjb\t.Lsnarlk0\n\tcmpq\t" last ", %rdx\n\tja\t.Lsnarlk0\n"
 #define CALM(stirred) "\tmovq\t" stirred ", %rdi\n\tcmpb\t$0, (%rdi)\n\tjne\t.Lsnarlk0\n.Lsnarlm0:\n"
 #define AT "%fs:__snarl_known@tpoff+"
-#define RECORD(site)                                                                                \
+#define RECORD_OF(site, first)                                                                      \
 	"\tmovq\t.Lsnarld0+" site "(%rip), %rdi\n\tmovq\t%rdx, (%rax)\n\tmovq\t%rdi, 8(%rax)\n"     \
-	"\taddq\t$16, %rax\n"
+	first "\taddq\t$16, %rax\n"
+#define RECORD(site) RECORD_OF(site, "")
+/* The first of a look. */
+#define FIRST(site, at) RECORD_OF(site, "\tmovq\t%rax, " at "\n")
+#define NEST "%fs:__snarl_nest@tpoff+"
+/* Who tells the loop, what was found, turns; then each look's address. */
+#define ROUND(from, found, turns)                                                                   \
+	"\tleaq\t.Lsnarlq0(%rip), %rax\n\tcmpq\t" from ", %rax\n\tjne\t.Lsnarln0\n"                \
+	"\tcmpl\t" found ", %esi\n\tjne\t.Lsnarln0\n\tcmpl\t" turns ", %ecx\n\tjne\t.Lsnarln0\n"
+#define LOOKED(bit, at, address, number)                                                            \
+	"\ttestb\t$" bit ", %sil\n\tje\t.Lsnarlv0_" number "\n" address "\tcmpq\t" at ", %rdx\n"       \
+	"\tjne\t.Lsnarln0\n.Lsnarlv0_" number ":\n"
+#define ROUND_ENDS(call) "\tcall\t" call "\n\tjne\t.Lsnarlq0\n.Lsnarln0:\n"
 
 #define READ8 "\tcall\t__tsan_read8@PLT\n"
 #define WRITE8 "\tcall\t__tsan_write8@PLT\n"
@@ -62,6 +74,7 @@ static void check(const char *body, bool pic, const char *expected)
 #define ROW                                                                                         \
 	"\tmovq\t-16(%rsp), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n"                             \
 	"\tleaq\t7(%rax,%rcx,8), %rdx\n\tsubq\t$8, %rax\n"
+#define FURTHER "\tmovq\t-16(%rsp), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n\tbtsq\t$51, %rdx\n"
 #define ONE "\tmovq\t%r12, %rax\n\tleaq\t7(%rax), %rdx\n"
 
 /* b[j] = b[j + 1] + *a: two looks. The scratch register's value is where it was put. */
@@ -75,12 +88,12 @@ static void test_pointers(void **state)
 	      "\tshrq\t$3, %rcx\n\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n"
 	      ROW KNOWN(AT "16", AT "24") "\tmovl\t" AT "32, %esi\n"
 	      ONE KNOWN(AT "40", AT "48") "\taddl\t%esi, %esi\n\torl\t" AT "56, %esi\n" CALM(AT "0")
-	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n"
+	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n" ROUND(NEST "0", NEST "8", NEST "12")
+	      LOOKED("2", NEST "32", FURTHER, "0") LOOKED("1", NEST "16", "\tmovq\t%r12, %rdx\n", "1") ROUND_ENDS("__snarl_loop_round")
 	      "\tmovl\t$64, %edx\n\tcall\t__snarl_loop_open\n\tje\t.Lsnarlr0\n"
-	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n"
-	      "\tmovq\t-16(%rsp), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n\tbtsq\t$51, %rdx\n" RECORD("16") ".Lsnarlo0_0:\n"
+	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n" FURTHER FIRST("16", NEST "152") ".Lsnarlo0_0:\n"
 	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_1\n"
-	      "\tmovq\t%r12, %rdx\n" RECORD("48") ".Lsnarlo0_1:\n"
+	      "\tmovq\t%r12, %rdx\n" FIRST("48", NEST "144") ".Lsnarlo0_1:\n"
 	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_2\n"
 	      "\tmovq\t-16(%rsp), %rdx\n\tbtsq\t$51, %rdx\n" RECORD("80") ".Lsnarlo0_2:\n"
 	      "\tcall\t__snarl_loop_close\n"
@@ -97,6 +110,12 @@ static void test_pointers(void **state)
 	"\tleaq\t3(%rax,%rcx,8), %rdx\n"
 #define KEYS "\tmovq\t-24(%rsp), %rax\n\timulq\t$24, %rcx, %rdx\n\tleaq\t7(%rax,%rdx), %rdx\n"
 
+#define NEST_AT "\tmovq\t__snarl_nest@gottpoff(%rip), %rdi\n"
+#define TABLE_AT                                                                                    \
+	"\tmovq\t%r12, %rdx\n\tmovq\t-16(%rsp), %rdi\n\tleaq\t(%rdx,%rdi,8), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n" \
+	"\tbtsq\t$51, %rdx\n"
+#define KEYS_AT "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$6755399441055744, %rdi\n\torq\t%rdi, %rdx\n"
+
 /* a[j] and t[j].key: the index tells the turns without a division; a library's form. */
 static void test_index(void **state)
 {
@@ -110,13 +129,14 @@ static void test_index(void **state)
 	      "\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n"
 	      TABLE TLS KNOWN("%fs:16(%rdi)", "%fs:24(%rdi)") "\tmovl\t%fs:32(%rdi), %esi\n"
 	      KEYS TLS KNOWN("%fs:40(%rdi)", "%fs:48(%rdi)") "\taddl\t%esi, %esi\n\torl\t%fs:56(%rdi), %esi\n" CALM("%fs:0(%rdi)")
-	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n"
+	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n" NEST_AT ROUND("%fs:0(%rdi)", "%fs:8(%rdi)", "%fs:12(%rdi)")
+	      LOOKED("2", "%fs:32(%rdi)", TABLE_AT NEST_AT, "0") LOOKED("1", "%fs:16(%rdi)", KEYS_AT NEST_AT, "1")
+	      ROUND_ENDS("*__snarl_loop_round@GOTPCREL(%rip)")
 	      "\tmovl\t$48, %edx\n\tcall\t*__snarl_loop_open@GOTPCREL(%rip)\n\tje\t.Lsnarlr0\n"
 	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n"
-	      "\tmovq\t%r12, %rdx\n\tmovq\t-16(%rsp), %rdi\n\tleaq\t(%rdx,%rdi,8), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n"
-	      "\tbtsq\t$51, %rdx\n" RECORD("16") ".Lsnarlo0_0:\n"
+	      TABLE_AT RECORD_OF("16", NEST_AT "\tmovq\t%rax, %fs:152(%rdi)\n") ".Lsnarlo0_0:\n"
 	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_1\n"
-	      "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$6755399441055744, %rdi\n\torq\t%rdi, %rdx\n" RECORD("48") ".Lsnarlo0_1:\n"
+	      KEYS_AT RECORD_OF("48", NEST_AT "\tmovq\t%rax, %fs:144(%rdi)\n") ".Lsnarlo0_1:\n"
 	      "\tcall\t*__snarl_loop_close@GOTPCREL(%rip)\n"
 	      ENDS("-32", "-40", "-48", "-56", "-64",
 		   ".Lsnarlk0:\n\txorl\t%esi, %esi\n"
@@ -127,6 +147,9 @@ static void test_index(void **state)
 
 #define EIGHTFOLD(to) "\tmovq\t%r12, %" to "\n\tshlq\t$3, %" to "\n"
 #define ABOVE EIGHTFOLD("rdi") "\tshlq\t$48, %rdi\n\torq\t%rdi, %rdx\n"
+
+#define COLUMN "\tmovq\t-16(%rsp), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n" ABOVE
+#define BACK "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$18435485074641125376, %rdi\n\torq\t%rdi, %rdx\n"
 
 /* Two fields of a column, looked at as one, and what is gone through from its end: -40 is 65496 above the address. */
 static void test_apart(void **state)
@@ -142,14 +165,14 @@ static void test_apart(void **state)
 	      "\tmovl\t$15, %edi\n\tsubq\t$8, %rax\n\tcall\t__snarl_loop_look_apart\n\tjne\t.Lsnarlr0\n"
 	      "\tmovq\t-24(%rsp), %rax\n\tmovq\t$-40, %rdx\n"
 	      "\tmovl\t$7, %edi\n\tcall\t__snarl_loop_look_apart\n\tjne\t.Lsnarlr0\n"
-	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n"
+	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n" ROUND(NEST "0", NEST "8", NEST "12")
+	      LOOKED("2", NEST "32", COLUMN, "0") LOOKED("1", NEST "16", BACK, "1") ROUND_ENDS("__snarl_loop_round")
 	      "\tmovl\t$64, %edx\n\tcall\t__snarl_loop_open\n\tje\t.Lsnarlr0\n"
-	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n"
-	      "\tmovq\t-16(%rsp), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n" ABOVE RECORD("16") ".Lsnarlo0_0:\n"
+	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_0\n" COLUMN FIRST("16", NEST "152") ".Lsnarlo0_0:\n"
 	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_1\n"
 	      "\tmovq\t-16(%rsp), %rdx\n" ABOVE RECORD("48") ".Lsnarlo0_1:\n"
 	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_2\n"
-	      "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$18435485074641125376, %rdi\n\torq\t%rdi, %rdx\n" RECORD("80") ".Lsnarlo0_2:\n"
+	      BACK FIRST("80", NEST "144") ".Lsnarlo0_2:\n"
 	      "\tcall\t__snarl_loop_close\n"
 	      ENDS("-40", "-48", "-56", "-64", "-72", "") ".Lsnarlt0:\n");
 }

@@ -42,6 +42,41 @@ static struct buf file_of(const struct trace_record *r, size_t n)
 	return b;
 }
 
+static struct trace_record nest(uint64_t rounds, unsigned before)
+{
+	return (struct trace_record){ rounds, TRACE_SITE(TRACE_LOOP, TRACE_NEST | before, 1) };
+}
+
+static struct trace_record adds(int64_t a, int64_t b, int64_t c)
+{
+	return stride((a & 0xffff) | (b & 0xffff) << 16 | (c & 0xffff) << 32);
+}
+
+/* The inner loop over a row, in two rows, with one access before each. */
+static void test_nest_by_hand(void **state)
+{
+	const struct trace_record r[] = {
+		nest(2, 1), rec(TRACE_READ, 0x10, 9), head(2, 2), moving(TRACE_READ, 0x100, 8), moving(TRACE_WRITE, 0x200, 0),
+		adds(8, 0x40, -0x20),
+		rec(TRACE_MUTEX_LOCK, 0x5, 9), extra(210, 0),
+	};
+	struct buf b = file_of(r, ARRAY_SIZE(r));
+
+	(void)state;
+	assert_brief(&b, "?1 read 10 t110 d0\n"
+			 "?1 read 100 t120 d0\n"
+			 "?1 write 200 t130 d0\n"
+			 "?1 read 108 t140 d0\n"
+			 "?1 write 200 t150 d0\n"
+			 "?1 read 18 t160 d0\n"
+			 "?1 read 140 t170 d0\n"
+			 "?1 write 1e0 t180 d0\n"
+			 "?1 read 148 t190 d0\n"
+			 "?1 write 1e0 t200 d0\n"
+			 "?1 lock 5 t210 d0\n");
+	buf_free(&b);
+}
+
 static void test_by_hand(void **state)
 {
 	const struct trace_record r[] = {
@@ -109,9 +144,44 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned turns)
 			};
 }
 
+/* A loop in some rounds, with accesses before it in each, and the same by the obvious way. */
+static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigned turns, unsigned rounds)
+{
+	uint64_t first[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES], site[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
+	int64_t by[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES], add[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
+	unsigned all = before + accesses;
+
+	p->group[p->groups++] = (struct trace_record){ rounds, TRACE_SITE(TRACE_LOOP, TRACE_NEST | before, below(50)) };
+	for (unsigned i = 0; i < all; i++) {
+		first[i] = below(3) ? below(1u << 30) : TRACE_ADDR_MASK - below(1000);
+		site[i] = TRACE_SITE(below(2) ? TRACE_READ : TRACE_WRITE, below(5), 1 + below(60));
+		by[i] = i < before ? 0 : (int64_t)below(65536) - 32768;
+		add[i] = (int64_t)below(65536) - 32768;
+		if (i == before)
+			p->group[p->groups++] = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, 7) };
+		if (i >= before && below(9) == 0) {
+			p->group[p->groups++] = stride(by[i] *= 100000);
+			p->group[p->groups++] = (struct trace_record){ first[i], site[i] };
+		} else {
+			p->group[p->groups++] = (struct trace_record){ first[i] | (uint64_t)by[i] << 48, site[i] };
+		}
+	}
+	for (unsigned i = 0; i < all; i++) {
+		if (i % 4 == 0)
+			p->group[p->groups++] = stride(0);
+		p->group[p->groups - 1].addr |= ((uint64_t)add[i] & 0xffff) << 16 * (i % 4);
+	}
+	for (uint64_t r = 0; r < rounds; r++)
+		for (uint64_t t = 0; t < turns; t++)
+			for (unsigned i = t ? before : 0; i < all; i++)
+				p->plain[p->plains++] = (struct trace_record){
+					(first[i] + t * (uint64_t)by[i] + r * (uint64_t)add[i]) & TRACE_ADDR_MASK, site[i],
+				};
+}
+
 static void add_anything(struct pair *p, uint64_t *time)
 {
-	switch (below(8)) {
+	switch (below(9)) {
 	case 0: both(p, rec(TRACE_FUNC_ENTRY, 0x400, 1 + below(9))); break;
 	case 1: both(p, rec(TRACE_FUNC_EXIT, 0, 1 + below(9))); break;
 	case 2: both(p, rec(TRACE_STAMP, *time += below(500), 0)); break;
@@ -120,6 +190,9 @@ static void add_anything(struct pair *p, uint64_t *time)
 		both(p, extra(*time += below(500), below(100)));
 		break;
 	case 4: both(p, rec(TRACE_WRITE, below(1u << 20), 1 + below(90))); break;
+	case 5:
+		add_nest(p, below(TRACE_NEST_BEFORE + 1), 1 + below(below(4) ? 4 : TRACE_LOOP_ACCESSES), 1 + below(9), 1 + below(5));
+		break;
 	default: add_loop(p, 1 + below(below(4) ? 4 : TRACE_LOOP_ACCESSES), 1 + below(below(4) ? 20 : 60)); break;
 	}
 }
@@ -215,6 +288,7 @@ static void test_portions(void **state)
 			both(&p, rec(TRACE_WRITE, 8 * i, 7));
 		add_loop(&p, TRACE_LOOP_ACCESSES, 3);
 		add_loop(&p, 2, TRACE_LOOP_TURNS);
+		add_nest(&p, TRACE_NEST_BEFORE, TRACE_LOOP_ACCESSES, 2, 3);
 		a = file_of(p.group, p.groups);
 		b = file_of(p.plain, p.plains);
 		assert_files_same(&a, &b, false);
@@ -270,6 +344,17 @@ static void test_hostile(void **state)
 	ASSERT_DAMAGED(none, head(2, 2), read, head(2, 1), read);
 	ASSERT_DAMAGED(none, stride(9), read);
 	ASSERT_DAMAGED(none, head(2, 33), read);
+	ASSERT_DAMAGED(none, nest(0, 0), head(2, 1), read, stride(0));
+	ASSERT_DAMAGED(none, nest(TRACE_NEST_ROUNDS + 1, 0), head(2, 1), read, stride(0));
+	ASSERT_DAMAGED(none, nest(2, 0), head(2, 1), read);
+	ASSERT_DAMAGED(none, nest(2, 0), head(2, 1), read, read);
+	ASSERT_DAMAGED(none, nest(2, 1), head(2, 1), read, stride(0));
+	ASSERT_DAMAGED(none, nest(2, 1), head(2, 1), head(2, 1), read, stride(0));
+	ASSERT_DAMAGED(none, nest(2, 0), nest(2, 0), head(2, 1), read, stride(0));
+	ASSERT_DAMAGED(none, nest(2, 4), read, read, read, read, head(2, 1), read, stride(0), stride(0));
+	ASSERT_DAMAGED(none, nest(2, 2), read, read, head(2, 3), read, read, read, stride(0));
+	ASSERT_DAMAGED(none, nest(2, 1), read, read, stride(0));
+	ASSERT_DAMAGED(much, nest(TRACE_NEST_ROUNDS, 0), head(TRACE_LOOP_TURNS, 2), read, read, stride(0));
 	/* As much as a ring of the runtime could hold is read, more is not. */
 	for (size_t i = 0; i < ARRAY_SIZE(many); i += 2) {
 		many[i] = head(TRACE_LOOP_TURNS, 1);
@@ -322,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_nest_by_hand),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_portions),
 		cmocka_unit_test(test_hostile),

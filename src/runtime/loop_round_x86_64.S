@@ -1,0 +1,141 @@
+/*
+ * What the end of a loop calls that comes again and again (nest.h).
+ *
+ * The caller's slots begin 16 bytes below its stack pointer, right below the return address: nothing may be pushed.
+ */
+#ifdef __x86_64__
+
+#define TLS(field) %fs:__snarl_tls@tpoff + field
+#define CUR 0			/* in struct snarlrt_tls */
+#define SELF 40
+#define BUSY 48
+#define HIDDEN 52
+#define UNDECIDED 60
+#define DEFERRED_COUNT 120	/* in struct snarlrt_thread */
+#define IN_LOOPS 600
+#define NEST(field) %fs:__snarl_nest@tpoff + field
+#define FROM 0			/* in struct snarlrt_nest */
+#define FOUND 8
+#define LOOK 16
+#define NEXT 208
+#define END 216
+#define HEAD 232
+#define EVENTS 240
+#define LEFT 244
+#define NEST_UNDECIDED 248
+#define BEFORE 252
+#define EXPECTED_BEFORE 256
+#define SITE_BEFORE 288
+#define NONE 1
+#define FRAME (32 + 128)	/* four registers, below the caller's slots */
+
+/* An access before the group: what is in the ring at %rdx is what was expected. Spoils %rax. */
+.macro compare_before i
+	movq (16 * \i)(%rdx), %rax
+	cmpq NEST(EXPECTED_BEFORE + 16 * \i), %rax
+	jne .Lother
+	addq NEST(EXPECTED_BEFORE + 16 * \i + 8), %rax
+	movq %rax, NEST(EXPECTED_BEFORE + 16 * \i)
+	movq (16 * \i + 8)(%rdx), %rax
+	cmpq NEST(SITE_BEFORE + 8 * \i), %rax
+	jne .Lother
+.endm
+
+	.text
+	/*
+	 * Another round of the nest, if it is not over: code, turns, what was found and addresses are as expected. Equal if it is:
+	 * then nothing happened, and %rcx and %esi are as they were. Otherwise it spoils all five.
+	 *
+	 * What was compared before is still so: a handler of a signal that came meanwhile has left its end in the ring.
+	 */
+	.p2align 5
+	.globl __snarl_loop_round
+	.type __snarl_loop_round, @function
+__snarl_loop_round:
+	.cfi_startproc
+	movl TLS(BUSY), %eax
+	orl TLS(HIDDEN), %eax
+	jne 9f
+	movl $1, TLS(BUSY)
+	movq TLS(CUR), %rax
+	cmpq NEST(NEXT), %rax
+	jne 8f
+	movl NEST(BEFORE), %edi
+	testl %edi, %edi
+	jne .Lbefore
+1:	movq NEST(HEAD), %rax
+	movl NEST(FOUND), %ecx
+	xorl %edx, %edx
+	incq (%rax)
+2:	movq NEST(LOOK + 8)(%rdx), %rax
+	addq %rax, NEST(LOOK)(%rdx)
+	addl $16, %edx
+	shrl $1, %ecx
+	jne 2b
+	movq TLS(SELF), %rax
+	movl NEST(EVENTS), %ecx
+	addl %ecx, IN_LOOPS(%rax)
+	decl NEST(LEFT)
+	je .Lfull
+3:	movl $0, TLS(BUSY)
+	cmpl $0, DEFERRED_COUNT(%rax)
+	jne .Ldeliver
+	orl $1, %ecx
+	ret
+
+	/* They were shared if nothing has been told since that may not be. */
+.Lbefore:
+	movl TLS(UNDECIDED), %eax
+	cmpl NEST(NEST_UNDECIDED), %eax
+	jne .Lother
+	movq NEST(END), %rdx
+	compare_before 0
+	decl %edi
+	jne 4f
+	movq $0, 8(%rdx)		/* from here on it is not in the ring */
+	movq $0, (%rdx)
+	movq %rdx, TLS(CUR)
+	jmp 1b
+4:	compare_before 1
+	movq $0, 8(%rdx)
+	movq $0, (%rdx)
+	movq $0, 24(%rdx)
+	movq $0, 16(%rdx)
+	movq %rdx, TLS(CUR)
+	jmp 1b
+
+.Lother:
+	movq $NONE, NEST(NEXT)		/* what was expected may be half changed */
+	movq $0, NEST(FROM)
+8:	movl $0, TLS(BUSY)		/* signals that came meanwhile are delivered by who tells the loop now */
+9:	cmpl %eax, %eax
+	ret
+
+.Lfull:	leaq -FRAME(%rsp), %rsp
+	.cfi_def_cfa_offset FRAME + 8
+	movq %r8, (%rsp)
+	movq %r9, 8(%rsp)
+	movq %r10, 16(%rsp)
+	movq %r11, 24(%rsp)
+	call snarlrt_nest_full
+	movq (%rsp), %r8
+	movq 8(%rsp), %r9
+	movq 16(%rsp), %r10
+	movq 24(%rsp), %r11
+	leaq FRAME(%rsp), %rsp
+	.cfi_def_cfa_offset 8
+	movq TLS(SELF), %rax
+	jmp 3b
+
+.Ldeliver:
+	leaq -FRAME(%rsp), %rsp
+	.cfi_def_cfa_offset FRAME + 8
+	call snarlrt_loop_deliver
+	leaq FRAME(%rsp), %rsp
+	.cfi_def_cfa_offset 8
+	orl $1, %ecx
+	ret
+	.cfi_endproc
+	.size __snarl_loop_round, . - __snarl_loop_round
+#endif
+	.section .note.GNU-stack, "", @progbits
