@@ -22,7 +22,7 @@
  */
 #include <stdlib.h>
 
-#include "analyze/atomicity_again.h"
+#include "analyze/atomicity.h"
 #include "base/mem.h"
 
 #define SEEN_MAX 8u		/* times that something is looked for inside a pair */
@@ -51,212 +51,6 @@ static void atomicity_close(void *state)
 	free(a);
 }
 
-/* An answer of moments_fixed(), for the next one who asks the same; all 0: none. */
-struct fixed {
-	uint32_t p, r, i;
-	bool is;
-};
-
-static inline bool is_fixed(const struct atomicity *a, struct fixed *f, uint32_t p, uint32_t r,
-			    uint32_t i)
-{
-	if (f->p != p || f->r != r || f->i != i)
-		*f = (struct fixed){ p, r, i, moments_fixed(a->moments, p, r, r, i) };
-	return f->is;
-}
-
-/*
- * Whether the two go together but for time, and how; NULL if not, which was counted. `before`:
- * that strong happens-before leaves no choice is known already.
- */
-static inline struct verdict *compare(struct atomicity *a, const struct local *l, uint32_t what,
-				      uint32_t epoch, bool before, struct fixed *fixed)
-{
-	struct verdict *v = verdict_of(a, l->pair->shape, what);
-
-	if (v->pattern == FITS)
-		return NULL;
-	if (before || is_fixed(a, fixed, l->p, epoch, l->i))
-		a->pruned[PRUNE_HB]++;
-	else if (v->why != PRUNE_REASONS)
-		a->pruned[v->why]++;
-	else
-		return v;
-	return NULL;
-}
-
-/* True: it only counts; then so may what follows. `shown`: the trace may have it within the pair. */
-static inline bool counts(struct atomicity *a, const struct local *l, uint32_t what, bool shown,
-			  struct verdict *v, struct again *again, struct findings *out)
-{
-	bool always = atomicity_counts(a, l, what, v, out);
-
-	if (!always && (shown || !atomicity_told(a, l, UINT64_MAX, v, out)))
-		return false;
-	if (!again->told)
-		again_set(a, again, l, what, v, always);
-	return true;
-}
-
-/* The same of one, if it goes with the pair at all. */
-static inline void match(struct atomicity *a, const struct local *l, const struct moment *r, bool before,
-			 bool shown, struct fixed *fixed, struct again *again, struct findings *out)
-{
-	struct verdict *v = compare(a, l, r->tag, r->epoch, before, fixed);
-
-	if (v && !counts(a, l, r->tag, shown, v, again, out) &&
-	    !(shown && atomicity_told(a, l, r->time, v, out)))
-		atomicity_tell(a, l, r, v, out);
-}
-
-/* So many representatives of the cell, from number `k` on downwards, are counted as others were. */
-static inline unsigned count_again(struct atomicity *a, const struct local *l, const struct history_cell *c,
-				   unsigned k, uint32_t epoch, const struct again *again,
-				   struct fixed *fixed, struct findings *out)
-{
-	unsigned count;
-
-	if (c->rep_count == 1 || c->young || is_fixed(a, fixed, l->p, epoch, l->i))
-		return 0;
-	count = again_reps(a, again, l, c, k + 1, epoch);
-	if (count)
-		told_more(&a->told, again->told, again->same, count, out);
-	return count;
-}
-
-/* With what another thread has of the location. */
-static inline void match_reps(struct atomicity *a, const struct local *l, const struct history_cell *c,
-			      struct again *again, struct fixed *fixed, struct findings *out)
-{
-	bool before = moments_ordered(a->moments, c->last.epoch, l->p);
-	bool shown = c->last.time > l->pair->p.time;
-	unsigned count;
-	struct verdict *v;
-	struct moment r;
-	uint64_t key;
-
-	for (unsigned k = c->rep_count; k-- > 0;) {
-		key = history_rep_key(&a->history, c, k);
-		count = 0;
-		if (again->told && (again->always || !shown) && !before)
-			count = count_again(a, l, c, k, (uint32_t)(key >> 32), again, fixed, out);
-		if (count) {
-			k -= count - 1;
-			continue;
-		}
-		v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), before, fixed);
-		if (!v || counts(a, l, (uint32_t)key, shown, v, again, out) ||
-		    (shown && atomicity_told(a, l, history_rep_time(&a->history, c, k), v, out)))
-			continue;
-		r = history_rep(&a->history, c, k);
-		atomicity_tell(a, l, &r, v, out);
-	}
-}
-
-/* Where threads are few, it is not asked. */
-static inline bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
-			      uint32_t what, bool shown, struct findings *out)
-{
-	struct history_kinds *kinds = history_kinds_here(&a->history, c);
-
-	return kinds && atomicity_none_among(a, kinds, shape, what, shown, out);
-}
-
-/* Other threads' cells, once they were asked for. */
-struct others {
-	bool known;
-	size_t count;
-	const struct history_cell *const *list;
-};
-
-static inline void find_others(struct atomicity *a, const struct history_cell *c, uint8_t bytes,
-			       struct others *o)
-{
-	if (!o->known)
-		o->count = history_others(&a->history, c, bytes, &o->list);
-	o->known = true;
-}
-
-/* With all that other threads did to the location. */
-static void match_pair(struct atomicity *a, const struct local *l, bool quiet, struct others *o,
-		       struct findings *out)
-{
-	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
-	const struct history_what *whats = a->history.whats;
-	struct fixed fixed = { 0 };
-	struct again again = { 0 };
-
-	/* Reads alone do not harm but between two writes. */
-	if (!(whats[shape->p].access & whats[shape->i].access & ACCESS_WRITE) &&
-	    !history_written(&a->history, l->cell))
-		return;
-	if (none_meets(a, l->cell, l->pair->shape, 0, !quiet, out))
-		return;
-	find_others(a, l->cell, l->pair->bytes, o);
-	for (size_t n = 0; n < o->count; n++)
-		match_reps(a, l, o->list[n], &again, &fixed, out);
-}
-
-static void match_rep(struct atomicity *a, const struct history_cell *c, const struct moment *now,
-		      struct others *o, struct findings *out)
-{
-	bool writes = a->history.whats[now->tag].access & ACCESS_WRITE;
-	struct fixed fixed = { 0 };
-	struct again again = { 0 };
-	struct history_pair room;
-	struct local l;
-
-	if (!writes && !history_written(&a->history, c))
-		return;
-	if (none_meets(a, c, 0, now->tag, false, out))
-		return;
-	/* A read does not harm but between two writes. */
-	if (!writes && !history_twice(&a->history, c))
-		return;
-	find_others(a, c, c->bytes, o);
-	for (size_t n = 0; n < o->count; n++) {
-		bool before = moments_ordered(a->moments, o->list[n]->last.epoch, now->epoch);
-
-		l.cell = o->list[n];
-		for (unsigned k = l.cell->pair_count; k-- > 0;) {
-			l.pair = history_pair(&a->history, l.cell, k, &room);
-			history_pair_epochs(&a->history, l.cell, k, &l.p, &l.i);
-			if (!(l.pair->bytes & c->bytes))
-				continue;
-			if (again.told && !before && !is_fixed(a, &fixed, l.p, now->epoch, l.i) &&
-			    again_pair(a, &again, &l, now->tag))
-				told_more(&a->told, again.told, again.same, 1, out);
-			else
-				match(a, &l, now, before, false, &fixed, &again, out);
-		}
-	}
-}
-
-/* The other threads' accesses within the pair in the trace itself. */
-static void match_inside(struct atomicity *a, const struct local *l,
-			 const struct history_cell *const *inside, size_t count,
-			 struct findings *out)
-{
-	uint64_t from = l->pair->p.time;
-	const struct history *h = &a->history;
-	const struct moment *write, *last;
-	struct fixed fixed = { 0 };
-	struct again again = { 0 };
-
-	for (size_t k = 0; k < count; k++) {
-		const struct history_cell *c = inside[k];
-
-		if (!(c->bytes & l->pair->bytes))
-			continue;
-		last = is_noted(c) ? &c->last : NULL;
-		write = c->older && c->older_noted ? history_older(h, c) : NULL;
-		if (write && write->time > from)
-			match(a, l, write, false, true, &fixed, &again, out);
-		if (last && last->time > from)
-			match(a, l, last, false, true, &fixed, &again, out);
-	}
-}
-
 /* The thread's access before, or the write before it, and the present one. */
 struct made {
 	bool known, is;		/* it was made; they are of one block */
@@ -272,6 +66,7 @@ struct touch {
 	struct moment now;
 	struct history_place at;
 	struct made near, wide;
+	uint32_t lockset;		/* as its tag has it */
 	bool stranger;			/* as history_has() says it */
 };
 
@@ -286,7 +81,7 @@ static inline bool make_pair(const struct atomicity *a, const struct touch *t,
 	out->wide = wide;
 	out->bytes = t->at.cell->bytes & t->at.recent->bytes;
 	if (p->situation == t->now.situation) {		/* mostly: it has not synchronised since */
-		out->cut[0] = t->what.lockset;
+		out->cut[0] = t->lockset;
 		out->cuts = 1;
 	} else {
 		out->cuts = (uint8_t)moments_cuts_since(a->moments, t->here, p->index,
@@ -302,7 +97,7 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 	struct local l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
 	const struct history_cell *const *inside;
 	struct history_cell *c = t->at.cell;
-	struct others others = { 0 };
+	struct atomicity_others others = { 0 };
 	size_t count;
 	bool fresh;
 
@@ -313,14 +108,14 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 	if (!l.pair || t->at.ordered)
 		return;
 	if (fresh) {
-		match_pair(a, &l, t->at.quiet, &others, out);
+		atomicity_match_pair(a, &l, t->at.quiet, &others, out);
 	} else if (!t->at.quiet && c->seen < SEEN_MAX &&
-		   none_meets(a, c, l.pair->shape, 0, true, out)) {
+		   atomicity_none_meets(a, c, l.pair->shape, 0, true, out)) {
 		c->seen++;
 	} else if (!t->at.quiet && c->seen < SEEN_MAX) {
 		count = history_inside(&a->history, t->at.recent, c->bytes, &inside);
 		c->seen += count > 0;
-		match_inside(a, &l, inside, count, out);
+		atomicity_match_inside(a, &l, inside, count, out);
 	}
 }
 
@@ -362,7 +157,7 @@ static bool note_young(struct atomicity *a, struct touch *t, struct findings *ou
 {
 	struct history_cell *c = t->at.cell;
 	struct local l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
-	struct others others = { 0 };
+	struct atomicity_others others = { 0 };
 	struct history_pair room;
 
 	if (!t->near.known || !t->near.is || !history_young(&a->history, c, &t->near.like, &t->what))
@@ -370,9 +165,9 @@ static bool note_young(struct atomicity *a, struct touch *t, struct findings *ou
 	if (t->at.ordered)
 		return true;
 	l.pair = history_pair(&a->history, c, 0, &room);
-	match_pair(a, &l, t->at.quiet, &others, out);
+	atomicity_match_pair(a, &l, t->at.quiet, &others, out);
 	if (c->rep_count > 1)
-		match_rep(a, c, &t->now, &others, out);
+		atomicity_match_access(a, c, &t->now, &others, out);
 	return true;
 }
 
@@ -390,7 +185,7 @@ static void note(struct atomicity *a, struct touch *t, struct findings *out)
 	}
 	history_settle(h, t->at.cell, &t->now, &t->what, noted);
 	if (fresh && !t->at.ordered)
-		match_rep(a, t->at.cell, &t->now, &(struct others){ 0 }, out);
+		atomicity_match_access(a, t->at.cell, &t->now, &(struct atomicity_others){ 0 }, out);
 }
 
 /* Reads what the thread wrote since it took its locks. */
@@ -404,6 +199,36 @@ static inline bool is_own(const struct atomicity *a, const struct touch *t)
 	       a->history.whats[p->last.tag].lockset;
 }
 
+/*
+ * Which locks were taken within the outermost one before is of no interest to anybody who came to the granule.
+ * To others it would be, if they took that lock within one of these: then it was nested.
+ */
+static bool is_of_no_interest(struct atomicity *a, const struct touch *t, uint32_t core, struct findings *out)
+{
+	struct history_kinds *kinds = history_kinds_here(&a->history, t->at.cell);
+
+	return kinds && kinds->guard && atomicity_none_among(a, kinds, 0, core, false, out) &&
+	       locks_never_nested(a->locks, locks_ends(a->locks)[t->view->lockset].outer);
+}
+
+/*
+ * The access differs from one the cell has in its acquisition history alone: if that does not matter, and
+ * all that comes of the other was told often enough, it is the same again.
+ */
+static uint32_t without_history(struct atomicity *a, struct touch *t, uint32_t tag, struct findings *out)
+{
+	uint32_t core = a->history.whats[tag].core;
+	uint64_t epoch = (uint64_t)t->here->epoch << 32;
+	struct history_cell *c = t->at.cell;
+	bool unused;
+
+	if (!c->rep_count || c->young || !history_has_key(&a->history, c, epoch | core, &unused) ||
+	    history_has_key(&a->history, c, epoch | tag, &unused) || !is_of_no_interest(a, t, core, out))
+		return tag;
+	t->lockset = a->history.whats[core].lockset;
+	return core;
+}
+
 static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_t bytes,
 		  struct findings *out)
 {
@@ -413,6 +238,9 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 	history_place(&a->history, granule, t->view->thread, t->here->epoch, bytes, &t->at);
 	t->what.own = is_own(a, t);
 	tag = history_what_as(&a->history, &t->what, t->ev->kind, t->view->lockset, t->what.own);
+	t->lockset = t->view->lockset;
+	if (__builtin_expect(a->history.whats[tag].core != tag, 0))
+		tag = without_history(a, t, tag, out);
 	moments_make(t->here, t->ev, t->view, tag, &t->now);
 	c = t->at.cell;
 	t->near.known = t->wide.known = t->stranger = false;
@@ -420,7 +248,7 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 		history_note_first(&a->history, c, &t->now);
 		history_settle(&a->history, c, &t->now, &t->what, true);
 		if (!t->at.ordered)
-			match_rep(a, c, &t->now, &(struct others){ 0 }, out);
+			atomicity_match_access(a, c, &t->now, &(struct atomicity_others){ 0 }, out);
 	} else if (is_known(a, t)) {
 		history_settle_but(&a->history, c, &t->what, true);
 		/* Copying what was just written would wait for it. */

@@ -150,10 +150,15 @@ struct history_share {
  * What was done to a granule, by any thread: `room` cores of history_whats, as many of
  * history_shapes, and for each of them a byte: so many of the other list are known to be of no
  * interest to whoever does this next.
+ *
+ * If all who came held the same outermost lock, and not to read, and all pairs are either of one critical
+ * section of it or had nothing held in between, then it does not matter to any of them which other locks were
+ * taken within it before: the guard.
  */
 struct history_kinds {
 	uint8_t count[2];	/* of accesses and of pairs */
 	uint8_t room;
+	uint32_t guard;		/* a lockset with that lock; 0: it is not so */
 	uint32_t core[];
 };
 
@@ -386,7 +391,8 @@ void history_mark_soon(const struct history *h, const struct history_cell *c);
 void history_empty(struct history *h, struct history_cell *c);
 
 /* For history.c and history_note.c: to keep the kinds. */
-void history_kinds_add(struct history *h, uint32_t *place, bool pair, uint32_t core);
+void history_kinds_access(struct history *h, uint32_t *place, uint32_t what);
+void history_kinds_pair(struct history *h, uint32_t *place, uint32_t shape);
 void history_kinds_forget(struct history *h, const struct history_share *share);
 
 /*

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#define ROOM 6u		/* a unit */
-#define MORE_ROOM 25u
+#define ROOM 5u		/* a unit */
+#define MORE_ROOM 24u
 #define LARGE_ROOM 250u
 
 _Static_assert(LARGE_ROOM < HISTORY_UNKNOWN, "a byte counts them");
@@ -41,6 +41,7 @@ static struct history_kinds *enlarge(struct history *h, uint32_t *place)
 	unsigned room = from->room;
 
 	to = make(h, place, room == ROOM ? MORE_ROOM : LARGE_ROOM);
+	to->guard = from->guard;
 	for (unsigned pairs = 0; pairs < 2; pairs++) {
 		to->count[pairs] = from->count[pairs];
 		memcpy(history_kinds_list(to, pairs), history_kinds_list(from, pairs),
@@ -50,7 +51,7 @@ static struct history_kinds *enlarge(struct history *h, uint32_t *place)
 	return to;
 }
 
-void history_kinds_add(struct history *h, uint32_t *place, bool pairs, uint32_t core)
+static void add(struct history *h, uint32_t *place, bool pairs, uint32_t core)
 {
 	struct history_kinds *k = kinds_at(h, *place);
 	const uint32_t *list = history_kinds_list(k, pairs);
@@ -73,8 +74,42 @@ void history_kinds_add(struct history *h, uint32_t *place, bool pairs, uint32_t 
 	history_kinds_list(k, pairs)[(*count)++] = core;
 }
 
+/* The set has the outermost lock of the other, and not to read. */
+static bool is_guarded(const struct history *h, uint32_t guard, uint32_t set)
+{
+	const struct locks_ends *ends = locks_ends(h->moments->locks);
+
+	return set && ends[set].outer == ends[guard].outer && !ends[set].outer_shared;
+}
+
+/* The first one says what the guard is. */
+void history_kinds_access(struct history *h, uint32_t *place, uint32_t what)
+{
+	struct history_kinds *k = kinds_at(h, *place);
+	uint32_t lockset = h->whats[what].lockset;
+
+	if (!k->count[0])
+		k->guard = lockset;
+	if (!is_guarded(h, k->guard, lockset))
+		k->guard = 0;
+	add(h, place, false, h->whats[what].core);
+}
+
+void history_kinds_pair(struct history *h, uint32_t *place, uint32_t shape)
+{
+	const struct history_shape *s = &h->shapes[shape];
+	struct history_kinds *k = kinds_at(h, *place);
+
+	for (unsigned i = 0; i < s->cuts && s->cut[0]; i++)
+		if (!is_guarded(h, k->guard, s->cut[i]))
+			k->guard = 0;
+	add(h, place, true, s->core);
+}
+
+/* What a full cell was told of besides is not known. */
 static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g)
 {
+	bool full = false;
 	uint32_t b = block;
 
 	make(h, place, ROOM);
@@ -82,11 +117,20 @@ static void begin(struct history *h, uint32_t *place, uint32_t block, unsigned g
 		const struct history_cell *c = history_cell(h, b, g);
 
 		for (unsigned i = 0; c->bytes && i < c->rep_count; i++)
-			history_kinds_add(h, place, false, h->whats[(uint32_t)history_rep_key(h, c, i)].core);
-		for (unsigned i = 0; c->bytes && i < c->pair_count; i++)
-			history_kinds_add(h, place, true, h->shapes[history_pair_shape(h, c, i)].core);
+			history_kinds_access(h, place, (uint32_t)history_rep_key(h, c, i));
+		full |= c->bytes && c->rep_count == HISTORY_REPS;
 		b = h->blocks[b].next;
 	} while (b != block);
+	do {
+		const struct history_cell *c = history_cell(h, b, g);
+
+		for (unsigned i = 0; c->bytes && i < c->pair_count; i++)
+			history_kinds_pair(h, place, history_pair_shape(h, c, i));
+		full |= c->bytes && c->pair_count == HISTORY_PAIRS;
+		b = h->blocks[b].next;
+	} while (b != block);
+	if (full)
+		kinds_at(h, *place)->guard = 0;
 }
 
 void history_kinds_forget(struct history *h, const struct history_share *share)

@@ -125,10 +125,9 @@ static inline unsigned key_find(const uint64_t *keys, unsigned count, unsigned l
  * The cell has a representative of now.tag under this clock. If not, *stranger: it was looked
  * for, and there is none of it under any clock.
  */
-static inline bool history_has(const struct history *h, struct history_cell *c,
-			       const struct moment *now, bool *stranger)
+static inline bool history_has_key(const struct history *h, struct history_cell *c, uint64_t key,
+				   bool *stranger)
 {
-	uint64_t key = rep_key(now);
 	unsigned n = c->rep_hint, count = c->rep_count;
 	const uint64_t *keys = rep_keys(h, c);
 
@@ -145,7 +144,7 @@ static inline bool history_has(const struct history *h, struct history_cell *c,
 	}
 	*stranger = true;
 	for (n = 0; n < count; n++) {
-		if ((uint32_t)keys[n] != now->tag)
+		if ((uint32_t)keys[n] != (uint32_t)key)
 			continue;
 		*stranger = false;
 		if (keys[n] == key) {
@@ -154,6 +153,12 @@ static inline bool history_has(const struct history *h, struct history_cell *c,
 		}
 	}
 	return false;
+}
+
+static inline bool history_has(const struct history *h, struct history_cell *c,
+			       const struct moment *now, bool *stranger)
+{
+	return history_has_key(h, c, rep_key(now), stranger);
 }
 
 /* The cell has a pair like this. */
@@ -209,16 +214,20 @@ static inline struct history_kinds *history_kinds_here(struct history *h, const 
 	return k->count[0] == HISTORY_UNKNOWN ? NULL : k;
 }
 
-static inline void history_kinds_note(struct history *h, const struct history_cell *c, bool pair,
-				      uint32_t core)
+/* Where the kinds of the cell's granule are said, if they are known; else NULL. */
+static inline uint32_t *history_kinds_place(struct history *h, const struct history_cell *c)
 {
-	uint32_t *place;
+	uint32_t *place = c->shared ? &history_share(h, h->here.share, history_granule_of(h, c))->kinds : NULL;
 
-	if (!c->shared)
-		return;
-	place = &history_share(h, h->here.share, history_granule_of(h, c))->kinds;
-	if (*place)
-		history_kinds_add(h, place, pair, core);
+	return place && *place ? place : NULL;
+}
+
+static inline void history_kinds_note(struct history *h, const struct history_cell *c, uint32_t what)
+{
+	uint32_t *place = history_kinds_place(h, c);
+
+	if (place)
+		history_kinds_access(h, place, what);
 }
 
 /* A pair of two writes, of any thread, may be among those of the cell's granule. */
@@ -231,16 +240,19 @@ static inline bool history_twice(const struct history *h, const struct history_c
 static inline void history_paired(struct history *h, const struct history_cell *c, uint32_t shape,
 				  unsigned both)
 {
+	uint32_t *place = history_kinds_place(h, c);
+
 	if (both & ACCESS_WRITE)
 		history_ring(h)->twice |= 1u << history_granule_of(h, c);
-	history_kinds_note(h, c, true, h->shapes[shape].core);
+	if (place)
+		history_kinds_pair(h, place, shape);
 }
 
 /* The first access to the cell is its representative, as soon as it is settled. */
 static inline void history_note_first(struct history *h, struct history_cell *c,
 				      const struct moment *now)
 {
-	history_kinds_note(h, c, false, h->whats[now->tag].core);
+	history_kinds_note(h, c, now->tag);
 	c->rep_count = 1;
 }
 

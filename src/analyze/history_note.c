@@ -193,7 +193,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 	*fresh = stranger || is_fresh(h, c, key, &epochs, &n);
 	if (!*fresh)
 		return true;
-	history_kinds_note(h, c, false, h->whats[now->tag].core);
+	history_kinds_note(h, c, now->tag);
 	if (epochs < HISTORY_EPOCHS) {
 		if (c->rep_count == HISTORY_REPS) {
 			h->dropped++;

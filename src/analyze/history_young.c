@@ -28,7 +28,7 @@ bool history_young(struct history *h, struct history_cell *c, const struct histo
 	if (shape >= NUMBERS)
 		return false;
 	if (now->tag != c->last.tag) {
-		history_kinds_note(h, c, false, h->whats[now->tag].core);
+		history_kinds_note(h, c, now->tag);
 		c->rep_count = 2;
 	}
 	history_paired(h, c, shape, what->access & c->how);

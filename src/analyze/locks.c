@@ -164,6 +164,13 @@ static struct locks_ends ends_of(const struct locks *l, const struct locks_entry
 	return ends;
 }
 
+static void note_nested(struct locks *l, uint64_t lock)
+{
+	unsigned bit = locks_nested_bit(lock);
+
+	l->nested[bit / 64] |= 1ull << bit % 64;
+}
+
 static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, uint32_t count)
 {
 	uint64_t hash = hash_set(entries, count);
@@ -188,6 +195,8 @@ static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, u
 		l->entries = xgrow(l->entries, l->entry_count, &l->entry_capacity,
 				   sizeof(*l->entries));
 		l->entries[l->entry_count++] = entries[i];
+		if (i)
+			note_nested(l, entries[i].lock);
 	}
 	table_put(t, hash, (uint32_t)l->set_count);
 	return (uint32_t)l->set_count++;

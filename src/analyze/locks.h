@@ -48,6 +48,9 @@ uint32_t locks_core(struct locks *l, uint32_t set);
 /* A lock in both, not read-held in both: the two cannot be held at once. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
 
+/* In no set that was made until now is the lock within another; false: in some, or it is not known. */
+bool locks_never_nested(const struct locks *l, uint64_t lock);
+
 /*
  * Of a set what mostly says how it goes with another: the first and the last taken, and a bit for
  * each lock, by hash. Of the empty set all is 0, but for what is shared.

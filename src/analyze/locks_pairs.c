@@ -87,6 +87,13 @@ const struct locks_ends *locks_ends(const struct locks *l)
 	return l->ends;
 }
 
+bool locks_never_nested(const struct locks *l, uint64_t lock)
+{
+	unsigned bit = locks_nested_bit(lock);
+
+	return !(l->nested[bit / 64] >> bit % 64 & 1);
+}
+
 /* The same lock at one end of one and at the other of the other. */
 static bool exclude_crosswise(const struct locks_ends *a, const struct locks_ends *b)
 {

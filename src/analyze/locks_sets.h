@@ -8,6 +8,7 @@
 
 #define LOCKS_CACHE (1u << 15)
 #define LOCKS_UNKNOWN (-2)
+#define LOCKS_NESTED 4096u	/* a power of two */
 
 struct locks_entry {
 	uint64_t lock, pc;
@@ -53,7 +54,13 @@ struct locks {
 	struct locks_step *steps;
 	size_t step_count, step_size;
 	struct locks_pair *cache;
+	uint64_t nested[LOCKS_NESTED / 64];	/* bits by hash: locks that were taken within others */
 };
+
+static inline unsigned locks_nested_bit(uint64_t lock)
+{
+	return lock * 0x9e3779b97f4a7c15ull >> 40 & (LOCKS_NESTED - 1);
+}
 
 static inline uint64_t locks_mix(uint64_t hash, uint64_t value)
 {

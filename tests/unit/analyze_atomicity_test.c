@@ -286,6 +286,79 @@ static void test_counts(void **state)
 	buf_free(&b);
 }
 
+#define WORKERS 5
+#define PLAIN 30	/* rounds without inner locks */
+#define NESTED 40	/* rounds, an inner lock each */
+
+/* All of them update x under m, later after they took and gave back another lock. */
+static void add_rounds(struct buf *b)
+{
+	for (unsigned n = 0; n < PLAIN + NESTED; n++)
+		for (unsigned w = 1; w <= WORKERS; w++) {
+			buf_addf(b, "0.%u lock m @L\n", w);
+			if (n >= PLAIN)
+				buf_addf(b, "0.%u lock n%u @N\n0.%u unlock n%u\n", w, n, w, n);
+			buf_addf(b, "0.%u read x @p\n0.%u write x @i\n0.%u unlock m\n", w, w, w);
+		}
+}
+
+static void add_workers(struct buf *b)
+{
+	buf_clear(b);
+	for (unsigned w = 1; w <= WORKERS; w++)
+		buf_addf(b, "0 create 0.%u\n", w);
+}
+
+static bool has_sites(const struct analyzed *x, const char *p, const char *r, const char *i)
+{
+	const char *want[3] = { p, r, i };
+
+	for (size_t k = 0; k < findings_count(x->out); k++) {
+		const struct candidate *c = findings_at(x->out, k);
+		unsigned same = 0;
+
+		for (unsigned e = 0; e < 3; e++)
+			same += strcmp(label_of(x->reader, c->event[e].pc), want[e]) == 0;
+		if (same == 3)
+			return true;
+	}
+	return false;
+}
+
+/* Where all hold one lock, what they locked within it before takes no room. */
+static void test_inner_locks(void **state)
+{
+	struct analyzed x;
+	struct buf b = { 0 };
+
+	(void)state;
+	add_workers(&b);
+	add_rounds(&b);
+	/* Whoever comes without the lock meets all of them. */
+	buf_add_text(&b, "0.1 write x @late\n");
+	analyze(&x, buf_string(&b), &analysis_atomicity);
+	assert_int_equal(findings_dropped_count(x.out), 0);
+	assert_true(has_sites(&x, "p", "late", "i"));
+	assert_true(has_sites(&x, "i", "i", "p"));
+	analyzed_free(&x);
+	/* Somebody takes it within another: then it may matter. */
+	add_workers(&b);
+	buf_add_text(&b, "0.1 lock n30 @N\n0.1 lock m @L\n0.1 unlock m\n0.1 unlock n30\n");
+	add_rounds(&b);
+	analyze(&x, buf_string(&b), &analysis_atomicity);
+	assert_true(findings_dropped_count(x.out) > 0);
+	analyzed_free(&x);
+	/* Somebody comes without it first, or to read. */
+	add_workers(&b);
+	buf_add_text(&b, "0.1 read x @early\n");
+	add_rounds(&b);
+	analyze(&x, buf_string(&b), &analysis_atomicity);
+	assert_true(findings_dropped_count(x.out) > 0);
+	assert_true(has_sites(&x, "i", "early", "i"));
+	analyzed_free(&x);
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_instances),
 		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_inner_locks),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -422,6 +422,51 @@ static void test_kinds(void **state)
 	setting_free(&s);
 }
 
+/* A write with these locks held; history_kinds.guard afterwards. */
+static uint32_t guard_after(struct setting *s, uint32_t thread, uint32_t lockset, uint64_t pc)
+{
+	struct history_what what = write_at(pc);
+	struct history_place at;
+	struct moment now = act(s->moments, &s->actor[thread], 0x201 * 8);
+	bool fresh;
+
+	what.lockset = lockset;
+	now.tag = history_what(&s->h, &what);
+	history_place(&s->h, 0x201, thread, now.epoch, 0xff, &at);
+	history_settle(&s->h, at.cell, &now, &what, history_note(&s->h, at.cell, &now, false, &fresh));
+	return history_kinds_here(&s->h, at.cell) ? history_kinds_here(&s->h, at.cell)->guard : 0;
+}
+
+/* All hold one lock, whatever they take within it, until somebody comes otherwise. */
+static void test_guard(void **state)
+{
+	for (unsigned how = 0; how < 6; how++) {
+		struct setting s;
+		uint32_t m, inner, after, other, shared;
+
+		(void)state;
+		setting_init(&s);
+		m = locks_acquire(s.locks, 0, 0xa0, false, 1);
+		inner = locks_acquire(s.locks, m, 0xb0, false, 1);
+		after = locks_release(s.locks, inner, 0xb0);
+		other = locks_acquire(s.locks, 0, 0xc0, false, 1);
+		shared = locks_acquire(s.locks, 0, 0xa0, true, 1);
+		for (uint32_t thread = 1; thread < ACTORS; thread++)
+			guard_after(&s, thread, thread % 2 ? m : inner, 1);
+		assert_int_not_equal(guard_after(&s, 1, after, 1), 0);
+		pair_up(&s, 1, 0x201, 0xff, 0);
+		pair_up(&s, 1, 0x201, 0xff, m);
+		assert_int_not_equal(guard_after(&s, 1, m, 3), 0);
+		if (how == 4)	/* through another lockset */
+			pair_up(&s, 1, 0x201, 0xff, other);
+		if (how == 5)
+			history_forget(&s.h, 0x201 * 8, 8);
+		assert_int_equal(guard_after(&s, 2, how == 0 ? 0 : how == 1 ? other : how == 2 ? shared : m, 4) != 0,
+				 how == 3 || how == 5);
+		setting_free(&s);
+	}
+}
+
 /* The situations that are marked are those of the last access, the older write, representatives and pairs. */
 static void check_marked(struct setting *s, const struct history_cell *c)
 {
@@ -492,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_pack),
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_guard),
 		cmocka_unit_test(test_marked),
 	};
 

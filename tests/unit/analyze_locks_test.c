@@ -121,6 +121,10 @@ static void test_core(void **state)
 	assert_int_equal(held.lock, 0x20);
 	assert_int_equal(held.acquired_pc, 2);
 	assert_int_not_equal(locks_core(l, locks_acquire(l, LOCKS_NONE, 0x10, false, 9)), m);
+	assert_true(locks_never_nested(l, 0x10));
+	assert_false(locks_never_nested(l, 0x20));
+	locks_acquire(l, locks_acquire(l, LOCKS_NONE, 0x20, false, 1), 0x10, false, 1);
+	assert_false(locks_never_nested(l, 0x10));
 	locks_free(l);
 }
 
