@@ -225,8 +225,8 @@ static void test_alone(void **state)
 		"f 2 t7 alone\ng 4 t8 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
 		"l 7 t13 settled\n",
 		/* One of the two wants to see what is settled if it is not alone. */
-		"A 0 t1 settled\na 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
-		"l 7 t13 settled\n",
+		("A 0 t1 settled\na 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
+		 "l 7 t13 settled\n"),
 	};
 
 	(void)state;
