@@ -22,7 +22,7 @@
  */
 #include <stdlib.h>
 
-#include "analyze/atomicity.h"
+#include "analyze/atomicity_match.h"
 #include "base/mem.h"
 
 #define SEEN_MAX 8u		/* times that something is looked for inside a pair */
@@ -97,7 +97,7 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 	struct local l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
 	const struct history_cell *const *inside;
 	struct history_cell *c = t->at.cell;
-	struct atomicity_others others = { 0 };
+	struct others others = { 0 };
 	size_t count;
 	bool fresh;
 
@@ -108,14 +108,14 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 	if (!l.pair || t->at.ordered)
 		return;
 	if (fresh) {
-		atomicity_match_pair(a, &l, t->at.quiet, &others, out);
+		match_pair(a, &l, t->at.quiet, &others, out);
 	} else if (!t->at.quiet && c->seen < SEEN_MAX &&
-		   atomicity_none_meets(a, c, l.pair->shape, 0, true, out)) {
+		   none_meets(a, c, l.pair->shape, 0, true, out)) {
 		c->seen++;
 	} else if (!t->at.quiet && c->seen < SEEN_MAX) {
 		count = history_inside(&a->history, t->at.recent, c->bytes, &inside);
 		c->seen += count > 0;
-		atomicity_match_inside(a, &l, inside, count, out);
+		match_inside(a, &l, inside, count, out);
 	}
 }
 
@@ -157,7 +157,7 @@ static bool note_young(struct atomicity *a, struct touch *t, struct findings *ou
 {
 	struct history_cell *c = t->at.cell;
 	struct local l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
-	struct atomicity_others others = { 0 };
+	struct others others = { 0 };
 	struct history_pair room;
 
 	if (!t->near.known || !t->near.is || !history_young(&a->history, c, &t->near.like, &t->what))
@@ -165,9 +165,9 @@ static bool note_young(struct atomicity *a, struct touch *t, struct findings *ou
 	if (t->at.ordered)
 		return true;
 	l.pair = history_pair(&a->history, c, 0, &room);
-	atomicity_match_pair(a, &l, t->at.quiet, &others, out);
+	match_pair(a, &l, t->at.quiet, &others, out);
 	if (c->rep_count > 1)
-		atomicity_match_access(a, c, &t->now, &others, out);
+		match_access(a, c, &t->now, &others, out);
 	return true;
 }
 
@@ -185,7 +185,7 @@ static void note(struct atomicity *a, struct touch *t, struct findings *out)
 	}
 	history_settle(h, t->at.cell, &t->now, &t->what, noted);
 	if (fresh && !t->at.ordered)
-		atomicity_match_access(a, t->at.cell, &t->now, &(struct atomicity_others){ 0 }, out);
+		match_access(a, t->at.cell, &t->now, &(struct others){ 0 }, out);
 }
 
 /* Reads what the thread wrote since it took its locks. */
@@ -248,7 +248,7 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 		history_note_first(&a->history, c, &t->now);
 		history_settle(&a->history, c, &t->now, &t->what, true);
 		if (!t->at.ordered)
-			atomicity_match_access(a, c, &t->now, &(struct atomicity_others){ 0 }, out);
+			match_access(a, c, &t->now, &(struct others){ 0 }, out);
 	} else if (is_known(a, t)) {
 		history_settle_but(&a->history, c, &t->what, true);
 		/* Copying what was just written would wait for it. */

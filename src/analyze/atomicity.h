@@ -67,37 +67,6 @@ void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct v
 bool atomicity_none_among(struct atomicity *a, struct history_kinds *kinds, uint32_t shape, uint32_t what,
 			  bool shown, struct findings *out);
 
-/* Where threads are few, it is not asked. */
-static inline bool atomicity_none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
-			      uint32_t what, bool shown, struct findings *out)
-{
-	struct history_kinds *kinds = history_kinds_here(&a->history, c);
-
-	return kinds && atomicity_none_among(a, kinds, shape, what, shown, out);
-}
-
-/* Other threads' cells, once they were asked for. */
-struct atomicity_others {
-	bool known;
-	size_t count;
-	const struct history_cell *const *list;
-};
-
-/*
- * The pair with all that other threads did to the location. `quiet`: none of them came since the thread's access
- * before.
- */
-void atomicity_match_pair(struct atomicity *a, const struct local *l, bool quiet,
-			  struct atomicity_others *o, struct findings *out);
-
-/* The access of the cell with all pairs of other threads. */
-void atomicity_match_access(struct atomicity *a, const struct history_cell *c, const struct moment *now,
-			    struct atomicity_others *o, struct findings *out);
-
-/* The other threads' accesses within the pair in the trace itself. */
-void atomicity_match_inside(struct atomicity *a, const struct local *l,
-			    const struct history_cell *const *inside, size_t count, struct findings *out);
-
 /* atomicity_tell(), if it was told so often that it only counts, whenever it was. */
 static inline bool atomicity_counts(struct atomicity *a, const struct local *l, uint32_t what,
 				    struct verdict *v, struct findings *out)

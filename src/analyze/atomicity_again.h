@@ -1,5 +1,5 @@
 /*
- * For atomicity_match.c: where a pair spans several critical sections, it goes with most accesses of other
+ * For atomicity_match.h: where a pair spans several critical sections, it goes with most accesses of other
  * threads, and what they make was told so often that it only counts. Where many threads come to a place with
  * many locksets that is nearly all of what is compared. So what comes after such a comparison and is of the same
  * sites is counted in one go: the candidate is the same if each access is to be held back where the first one is.

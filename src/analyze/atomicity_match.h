@@ -1,6 +1,10 @@
 /*
- * What is new at a location, a pair or an access, against all that other threads did there.
+ * For atomicity.c, which most of it is inlined into: what is new at a location, a pair or an access, against
+ * all that other threads did there.
  */
+#ifndef ANALYZE_ATOMICITY_MATCH_H
+#define ANALYZE_ATOMICITY_MATCH_H
+
 #include "analyze/atomicity_again.h"
 
 /* An answer of moments_fixed(), for the next one who asks the same; all 0: none. */
@@ -105,8 +109,24 @@ static inline void match_reps(struct atomicity *a, const struct local *l, const 
 	}
 }
 
+/* Where threads are few, it is not asked. */
+static inline bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
+			      uint32_t what, bool shown, struct findings *out)
+{
+	struct history_kinds *kinds = history_kinds_here(&a->history, c);
+
+	return kinds && atomicity_none_among(a, kinds, shape, what, shown, out);
+}
+
+/* Other threads' cells, once they were asked for. */
+struct others {
+	bool known;
+	size_t count;
+	const struct history_cell *const *list;
+};
+
 static inline void find_others(struct atomicity *a, const struct history_cell *c, uint8_t bytes,
-			       struct atomicity_others *o)
+			       struct others *o)
 {
 	if (!o->known)
 		o->count = history_others(&a->history, c, bytes, &o->list);
@@ -114,7 +134,7 @@ static inline void find_others(struct atomicity *a, const struct history_cell *c
 }
 
 /* With all that other threads did to the location. */
-void atomicity_match_pair(struct atomicity *a, const struct local *l, bool quiet, struct atomicity_others *o,
+static void match_pair(struct atomicity *a, const struct local *l, bool quiet, struct others *o,
 		       struct findings *out)
 {
 	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
@@ -126,15 +146,15 @@ void atomicity_match_pair(struct atomicity *a, const struct local *l, bool quiet
 	if (!(whats[shape->p].access & whats[shape->i].access & ACCESS_WRITE) &&
 	    !history_written(&a->history, l->cell))
 		return;
-	if (atomicity_none_meets(a, l->cell, l->pair->shape, 0, !quiet, out))
+	if (none_meets(a, l->cell, l->pair->shape, 0, !quiet, out))
 		return;
 	find_others(a, l->cell, l->pair->bytes, o);
 	for (size_t n = 0; n < o->count; n++)
 		match_reps(a, l, o->list[n], &again, &fixed, out);
 }
 
-void atomicity_match_access(struct atomicity *a, const struct history_cell *c, const struct moment *now,
-		      struct atomicity_others *o, struct findings *out)
+static void match_access(struct atomicity *a, const struct history_cell *c, const struct moment *now,
+		      struct others *o, struct findings *out)
 {
 	bool writes = a->history.whats[now->tag].access & ACCESS_WRITE;
 	struct fixed fixed = { 0 };
@@ -144,7 +164,7 @@ void atomicity_match_access(struct atomicity *a, const struct history_cell *c, c
 
 	if (!writes && !history_written(&a->history, c))
 		return;
-	if (atomicity_none_meets(a, c, 0, now->tag, false, out))
+	if (none_meets(a, c, 0, now->tag, false, out))
 		return;
 	/* A read does not harm but between two writes. */
 	if (!writes && !history_twice(&a->history, c))
@@ -169,7 +189,7 @@ void atomicity_match_access(struct atomicity *a, const struct history_cell *c, c
 }
 
 /* The other threads' accesses within the pair in the trace itself. */
-void atomicity_match_inside(struct atomicity *a, const struct local *l,
+static void match_inside(struct atomicity *a, const struct local *l,
 			 const struct history_cell *const *inside, size_t count,
 			 struct findings *out)
 {
@@ -192,3 +212,5 @@ void atomicity_match_inside(struct atomicity *a, const struct local *l,
 			match(a, l, last, false, true, &fixed, &again, out);
 	}
 }
+
+#endif
