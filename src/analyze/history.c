@@ -196,20 +196,15 @@ static uint32_t add_line(struct history *h, uint64_t key, uint32_t ring, uint64_
 	return n;
 }
 
-/* Where the last one was not the first of its line, the next is none either, mostly. */
 static inline uint32_t block_find(struct history *h, uint64_t key)
 {
-	uint64_t *first, *s = h->others_first ? slot_of_other(h, key) : NULL;
-	uint32_t ring;
+	uint64_t *first = slot_of_line(h, key), *s = first;
+	uint32_t ring = slot_block(*first);
 
-	if (s && *s)
-		return slot_block(*s);
-	first = slot_of_line(h, key);
-	ring = slot_block(*first);
-	h->others_first = ring && h->blocks[ring].thread != thread_of(key);
-	if (ring && !h->others_first)
+	if (ring && h->blocks[ring].thread == thread_of(key))
 		return ring;
-	s = ring ? slot_of_other(h, key) : first;
+	if (ring)
+		s = slot_of_other(h, key);
 	return *s ? slot_block(*s) : add_line(h, key, ring, s);
 }
 

@@ -199,7 +199,6 @@ struct history {
 	uint64_t *slots;		/* history_slots.h */
 	size_t slot_count, slot_used;	/* count: a power of two */
 	struct history_here here;
-	bool others_first;		/* for history.c: in which order slots are looked at */
 	uint8_t lanes;			/* bits: granules of lines that ever were used; others are zero */
 	size_t block_most, share_most;	/* so many were ever in use: further ones are zero */
 	struct map regions;		/* that have a line */

@@ -81,6 +81,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	struct history_ahead *a = &h->ahead[n % size], *before = &h->ahead[(n - 1) % size];
 	uint64_t key = key_of(granule / HISTORY_LINE, thread);
 	const struct history_block *b;
+	uint32_t other;
 
 	if (key == before->key && granule % HISTORY_LINE == before->granule)
 		return;
@@ -100,10 +101,13 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 		a->block = before->block;
 	} else {
 		/* Who comes for the first time meets who was there. */
-		a->block = likely_block(h, a->other);
-		if (!a->block)
-			a->block = likely_block(h, a->start);
-		__builtin_prefetch(&h->blocks[a->block], 1);
+		a->block = likely_block(h, a->start);
+		if (a->block) {
+			__builtin_prefetch(&h->blocks[a->block], 1);
+			other = likely_block(h, a->other);
+			a->block = other ? other : a->block;
+			__builtin_prefetch(&h->blocks[a->block], 1);
+		}
 	}
 	__builtin_prefetch(history_cell(h, a->block, a->granule), 1);
 
