@@ -168,7 +168,7 @@ static inline const struct trace_record *trace_group_begin(struct trace_loop *l,
 	l->accesses = l->end = trace_loop_accesses(head);
 	l->turns = head->addr;
 	l->next = 0;
-	l->nest.rounds = 0;
+	l->nest.rounds = l->nest.before = 0;
 	for (unsigned i = 0; i < l->accesses; i++) {
 		l->stride[i] = (uint64_t)((int64_t)r->addr >> 48);
 		if (trace_loop_is_stride(r)) {
@@ -249,9 +249,11 @@ static inline struct trace_record trace_loop_next(struct trace_loop *l)
 	return r;
 }
 
-/* So many accesses are to come. */
+/* So many accesses are to come, of a nest: of those before the group, or of this round. */
 static inline uint64_t trace_loop_left(const struct trace_loop *l)
 {
+	if (l->next >= l->accesses)
+		return l->end - l->next;
 	return l->turns ? l->turns * l->accesses - l->next : 0;
 }
 
@@ -261,6 +263,10 @@ static inline void trace_loop_skip(struct trace_loop *l, uint64_t count)
 	uint64_t done = l->next + count, turns = done / l->accesses;
 	unsigned next = (unsigned)(done % l->accesses);
 
+	if (l->next >= l->accesses) {
+		l->next = (unsigned)done;
+		return;
+	}
 	for (unsigned i = 0; i < l->accesses; i++) {
 		uint64_t times = turns + (i < next) - (i < l->next);
 

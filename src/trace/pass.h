@@ -56,7 +56,7 @@ static inline bool stream_skips_loop(const struct stream *s, const struct reader
 {
 	if (!wanted->sites)
 		return false;
-	for (unsigned i = 0; i < s->loop.accesses; i++)
+	for (unsigned i = 0; i < s->loop.accesses + s->loop.nest.before; i++)
 		if (reader_has_site(wanted->sites, s->loop.at[i].site & TRACE_ADDR_MASK))
 			return false;
 	return true;
