@@ -1,63 +1,7 @@
 /*
  * history: what the atomicity analysis remembers, and that it stays within its bounds.
  */
-#include "analyze_actor.h"
-
-#include "analyze/history_known.h"
-
-/* A history with its surroundings, and one thread's access to granule 0x200 (0x1000). */
-struct setting {
-	struct locks *locks;
-	struct moments *moments;
-	struct history h;
-	struct actor actor[ACTORS];
-};
-
-static void setting_init(struct setting *s)
-{
-	s->locks = locks_new();
-	s->moments = moments_new(s->locks);
-	history_init(&s->h, s->moments);
-	for (uint32_t i = 1; i < ACTORS; i++)
-		actor_init(&s->actor[i], i);
-}
-
-static void setting_free(struct setting *s)
-{
-	history_free(&s->h);
-	moments_free(s->moments);
-	locks_free(s->locks);
-}
-
-static struct history_what write_at(uint64_t pc)
-{
-	return (struct history_what){ .pc = pc, .kind = TRACE_WRITE, .access = ACCESS_WRITE };
-}
-
-static uint32_t epoch_of(struct setting *s, uint32_t thread)
-{
-	struct event ev = { .thread = thread, .kind = TRACE_READ };
-	struct moment now;
-
-	moments_now(s->moments, &ev, &s->actor[thread].view, &now);
-	return now.epoch;
-}
-
-/* An access as the analysis makes it, without pairs. */
-static struct history_place use(struct setting *s, uint32_t thread, uint64_t granule, uint8_t bytes,
-				uint64_t pc, uint64_t time, bool *fresh)
-{
-	struct history_what what = write_at(pc);
-	struct history_place at;
-	struct moment now = act(s->moments, &s->actor[thread], granule * 8);
-
-	now.time = time;
-	now.tag = history_what(&s->h, &what);
-	history_place(&s->h, granule, thread, now.epoch, bytes, &at);
-	history_settle(&s->h, at.cell, &now, &what,
-		       history_note(&s->h, at.cell, &now, false, fresh));
-	return at;
-}
+#include "analyze_history_util.h"
 
 static void test_cells(void **state)
 {
@@ -364,109 +308,6 @@ static void test_pack(void **state)
 	setting_free(&s);
 }
 
-static const struct history_pair *pair_up(struct setting *s, uint32_t thread, uint64_t granule,
-					  uint8_t bytes, uint32_t cut)
-{
-	struct history_place at;
-	struct moment p, i;
-	struct history_like like = { .p = &p, .i = &i, .cut = { cut }, .cuts = 1, .bytes = bytes };
-	bool fresh;
-
-	history_place(&s->h, granule, thread, epoch_of(s, thread), 0xff, &at);
-	p = i = at.cell->last;
-	like.key = history_like_key(&like);
-	return history_note_pair(&s->h, at.cell, &like, &fresh);
-}
-
-/* What many threads do at a place is known by kind; what went before them, too. */
-static void test_kinds(void **state)
-{
-	struct history_kinds *kinds;
-	const struct history_cell *cell;
-	struct setting s;
-	uint32_t shape;
-	bool fresh;
-
-	(void)state;
-	setting_init(&s);
-	assert_int_equal(locks_acquire(s.locks, 0, 0xa0, false, 1), 1);
-	assert_int_equal(locks_acquire(s.locks, 0, 0xb0, false, 1), 2);
-	for (uint32_t thread = 1; thread < ACTORS; thread++) {
-		cell = use(&s, thread, 0x201, 0xff, 1 + thread % 2, thread, &fresh).cell;
-		shape = pair_up(&s, thread, 0x201, 0xff, thread % 3)->shape;
-		assert_int_equal(s.h.shapes[shape].cut[0], thread % 3);
-		assert_int_equal(s.h.shapes[shape].p, cell->last.tag);
-		/* The first block of a line does not count. */
-		if (thread <= HISTORY_CROWD)
-			assert_null(history_kinds_here(&s.h, cell));
-	}
-	kinds = history_kinds_here(&s.h, cell);
-	assert_non_null(kinds);
-	assert_int_equal(kinds->count[0], 2);
-	assert_int_equal(kinds->count[1], 6);
-	assert_int_equal(s.h.whats[kinds->core[0]].pc + s.h.whats[kinds->core[1]].pc, 3);
-	/* A neighbour has its own, and one that does not fit makes it unknown. */
-	use(&s, 1, 0x202, 0xff, 7, 99, &fresh);
-	cell = use(&s, 2, 0x202, 0xff, 7, 99, &fresh).cell;
-	assert_int_equal(history_kinds_here(&s.h, cell)->count[0], 1);
-	assert_int_equal(history_kinds_here(&s.h, cell)->count[1], 0);
-	for (unsigned n = 1; n < 250; n++) {
-		use(&s, 1 + n % (ACTORS - 1), 0x202, 0xff, 1000 + n, 100 + n, &fresh);
-		assert_int_equal(history_kinds_here(&s.h, cell)->count[0], 1 + n);
-	}
-	use(&s, 2, 0x202, 0xff, 9, 200, &fresh);
-	assert_null(history_kinds_here(&s.h, cell));
-	history_forget(&s.h, 0x202 * 8, 8);
-	assert_int_equal(history_kinds_here(&s.h, cell)->count[0], 0);
-	assert_int_equal(kinds->count[0], 2);
-	setting_free(&s);
-}
-
-/* A write with these locks held; history_kinds.guard afterwards. */
-static uint32_t guard_after(struct setting *s, uint32_t thread, uint32_t lockset, uint64_t pc)
-{
-	struct history_what what = write_at(pc);
-	struct history_place at;
-	struct moment now = act(s->moments, &s->actor[thread], 0x201 * 8);
-	bool fresh;
-
-	what.lockset = lockset;
-	now.tag = history_what(&s->h, &what);
-	history_place(&s->h, 0x201, thread, now.epoch, 0xff, &at);
-	history_settle(&s->h, at.cell, &now, &what, history_note(&s->h, at.cell, &now, false, &fresh));
-	return history_kinds_here(&s->h, at.cell) ? history_kinds_here(&s->h, at.cell)->guard : 0;
-}
-
-/* All hold one lock, whatever they take within it, until somebody comes otherwise. */
-static void test_guard(void **state)
-{
-	for (unsigned how = 0; how < 6; how++) {
-		struct setting s;
-		uint32_t m, inner, after, other, shared;
-
-		(void)state;
-		setting_init(&s);
-		m = locks_acquire(s.locks, 0, 0xa0, false, 1);
-		inner = locks_acquire(s.locks, m, 0xb0, false, 1);
-		after = locks_release(s.locks, inner, 0xb0);
-		other = locks_acquire(s.locks, 0, 0xc0, false, 1);
-		shared = locks_acquire(s.locks, 0, 0xa0, true, 1);
-		for (uint32_t thread = 1; thread < ACTORS; thread++)
-			guard_after(&s, thread, thread % 2 ? m : inner, 1);
-		assert_int_not_equal(guard_after(&s, 1, after, 1), 0);
-		pair_up(&s, 1, 0x201, 0xff, 0);
-		pair_up(&s, 1, 0x201, 0xff, m);
-		assert_int_not_equal(guard_after(&s, 1, m, 3), 0);
-		if (how == 4)	/* through another lockset */
-			pair_up(&s, 1, 0x201, 0xff, other);
-		if (how == 5)
-			history_forget(&s.h, 0x201 * 8, 8);
-		assert_int_equal(guard_after(&s, 2, how == 0 ? 0 : how == 1 ? other : how == 2 ? shared : m, 4) != 0,
-				 how == 3 || how == 5);
-		setting_free(&s);
-	}
-}
-
 /* The situations that are marked are those of the last access, the older write, representatives and pairs. */
 static void check_marked(struct setting *s, const struct history_cell *c)
 {
@@ -536,8 +377,6 @@ int main(void)
 		cmocka_unit_test(test_writers),
 		cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_pack),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_guard),
 		cmocka_unit_test(test_marked),
 	};
 
