@@ -361,13 +361,13 @@ static void write_round(const struct loops_loop *l, const struct looks *looks, b
 		unsigned bit = bit_of(looks, i), access = looks->look[i].access;
 
 		if (looks->count > 1)
-			buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlv%zu_%u\n", 1u << bit, number, i);
+			buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlw%zu_%u\n", 1u << bit, number, i);
 		write_address(l, access, "rdx", number, out);
 		write_packed(l, &l->access[access].stride, out);
 		buf_addf(out, "%s\tcmpq\t%s%u%s, %%rdx\n\tjne\t.Lsnarln%zu\n", nest.load, nest.before, NEST_LOOK + 16 * bit,
 			 nest.behind, number);
 		if (looks->count > 1)
-			buf_addf(out, ".Lsnarlv%zu_%u:\n", number, i);
+			buf_addf(out, ".Lsnarlw%zu_%u:\n", number, i);
 	}
 	write_call("__snarl_loop_round", pic, out);
 	buf_addf(out, "\tjne\t.Lsnarlq%zu\n.Lsnarln%zu:\n", number, number);

@@ -63,8 +63,8 @@ static void check(const char *body, bool pic, const char *expected)
 	"\tleaq\t.Lsnarlq0(%rip), %rax\n\tcmpq\t" from ", %rax\n\tjne\t.Lsnarln0\n"                \
 	"\tcmpl\t" found ", %esi\n\tjne\t.Lsnarln0\n\tcmpl\t" turns ", %ecx\n\tjne\t.Lsnarln0\n"
 #define LOOKED(bit, at, address, number)                                                            \
-	"\ttestb\t$" bit ", %sil\n\tje\t.Lsnarlv0_" number "\n" address "\tcmpq\t" at ", %rdx\n"       \
-	"\tjne\t.Lsnarln0\n.Lsnarlv0_" number ":\n"
+	"\ttestb\t$" bit ", %sil\n\tje\t.Lsnarlw0_" number "\n" address "\tcmpq\t" at ", %rdx\n"       \
+	"\tjne\t.Lsnarln0\n.Lsnarlw0_" number ":\n"
 #define ROUND_ENDS(call) "\tcall\t" call "\n\tjne\t.Lsnarlq0\n.Lsnarln0:\n"
 
 #define READ8 "\tcall\t__tsan_read8@PLT\n"
