@@ -55,6 +55,22 @@ static struct result measure(const char *path, const struct analysis *a, bool al
 	return result;
 }
 
+/* In a process of its own: what is left of it would be copied, page by page, by those that are measured. */
+static void make_in_child(const char *path, const struct shape *shape, uint64_t events)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		make(path, shape, events);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
+		exit(3);
+}
+
 static struct result in_child(const char *path, const struct analysis *a, bool all)
 {
 	struct result result;
@@ -153,7 +169,7 @@ static void run_shape(const struct shape *shape, const char *dir, int from, int 
 			events *= 10;
 		snprintf(traces[count], sizeof(traces[count]), "%s/%s-%d.snarl", dir, shape->name,
 			 power);
-		make(traces[count], shape, events);
+		make_in_child(traces[count], shape, events);
 		printf("  10^%d M/s    MiB" + (power > 9), power);
 	}
 	run_lines(traces, count, argc, argv);
