@@ -122,9 +122,9 @@ look_more:
 	leaq SHADOW(%rax, %rax), %rax
 	leaq (SHADOW - 6)(%rdx, %rdx), %rdx		/* the last four granules' */
 	subq %rax, %rdx
-	movq (%rax), %rdi
 	cmpq $LONG, %rdx
 	ja 2f
+	movq (%rax), %rdi
 1:	cmpq (%rax, %rdx), %rdi		/* from the end to the start */
 	jne 9b
 	subq $8, %rdx
@@ -134,22 +134,15 @@ look_more:
 	jmp 5b
 
 	/* Much memory. */
-2:	testq %rdi, %rdi
-	je 8b
-	cmpq TLS(OWN4), %rdi
-	jne .Lshared
-	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
+2:	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
 	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
 	movq %rcx, 64(%rsp)
 	movq %r8, 72(%rsp)
-	movzwl %di, %r8d
-	leaq snarlrt_stirred(%rip), %rcx
-	shll $5, %r8d
-	cmpb $0, (%rcx, %r8)
-	jne 3f
-	/* All of it in what is known (known.h)? */
-	movq %rax, %rcx
+	/* All of it in what is known (known.h)? Then its shadow, which is seldom in the cache, is not touched at all. */
 	movq TLS(SELF), %r8
+	testq %r8, %r8
+	je 3f
+	movq %rax, %rcx
 	shrq $SLOT_SHIFT, %rcx
 	andl $15, %ecx
 	movq KNOWN(%r8, %rcx, 8), %r8
@@ -159,14 +152,26 @@ look_more:
 	movq %rax, %rdi
 	shrq $UNIT_SHIFT, %rdi
 	subq %r8, %rdi
-	jb 2f
+	jb 3f
 	leaq 7(%rax, %rdx), %rdi
 	shrq $UNIT_SHIFT, %rdi
 	subq %r8, %rdi
 	cmpq %rcx, %rdi
-	jb 6f
-2:	movq TLS(OWN4), %rdi
-3:	movq %rax, %r8
+	jae 3f
+	movzwl TLS(OWN), %edi
+	leaq snarlrt_stirred(%rip), %rcx
+	shll $5, %edi
+	cmpb $0, (%rcx, %rdi)
+	je 6f
+3:	movq (%rax), %rdi
+	xorl %r8d, %r8d			/* nothing is learnt of what is shared */
+	cmpq $-1, %rdi
+	je .Lvectors
+	movq %rax, %r8
+	cmpq TLS(OWN4), %rdi
+	jne 7f
+	testq %rdi, %rdi
+	je 5f
 .Lvectors:
 	movups %xmm0, (%rsp)
 	movups %xmm1, 16(%rsp)
@@ -203,6 +208,8 @@ look_more:
 	leal (%rsi, %rsi), %esi
 	ret
 	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
+5:	orl $1, %eax			/* nobody's */
+	jmp 7b
 8:	movq %rsi, (%rsp)
 	movq %r9, 8(%rsp)
 	movq %r10, 16(%rsp)
@@ -221,16 +228,7 @@ look_more:
 	.cfi_def_cfa_offset 8
 	leal 1(%rsi, %rsi), %esi
 	cmpl %eax, %eax
-1:	ret
-.Lshared:
-	cmpq $-1, %rdi
-	jne 1b
-	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
-	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
-	movq %rcx, 64(%rsp)
-	movq %r8, 72(%rsp)
-	xorl %r8d, %r8d			/* nothing is learnt */
-	jmp .Lvectors
+	ret
 	.cfi_endproc
 	.size __snarl_loop_look, . - __snarl_loop_look
 
