@@ -7,7 +7,7 @@
 #include "runtime/clock.h"
 #include "runtime/loop.h"
 
-#define EVENTS 1024u	/* that a nest stands for, then it gets a time and is done */
+#define EVENTS 4096u	/* that a nest stands for, then it gets a time and is done */
 #define UNIT (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
 
 /* Numbers in loop_end_x86_64.S and wrap/loops_end.c. */
