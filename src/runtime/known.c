@@ -138,12 +138,20 @@ static bool is_value(const uint16_t *s, uint64_t four)
 	return *(const volatile uint16_t *)s == (uint16_t)four;
 }
 
+/* Sixteen granules: few branches, since mostly there are many of them. */
+static inline __attribute__((always_inline)) bool are_value(const uint16_t *s, uint64_t four)
+{
+	return (((load_four(s) ^ four) | (load_four(s + 4) ^ four)) | ((load_four(s + 8) ^ four) | (load_four(s + 12) ^ four))) == 0;
+}
+
 /* Up to where granules have this value, four times; at most to, or a bit more than, there. */
 static const uint16_t *same_up(const uint16_t *s, const uint16_t *most, uint64_t four)
 {
 	for (; (uint64_t)s % 8; s++)
 		if (!is_value(s, four))
 			return s;
+	while (s + 16 <= most && are_value(s, four))
+		s += 16;
 	while (s < most && load_four(s) == four)
 		s += 4;
 	while (s < most && is_value(s, four))
@@ -157,6 +165,8 @@ static const uint16_t *same_down(const uint16_t *s, const uint16_t *least, uint6
 	for (; (uint64_t)s % 8; s--)
 		if (!is_value(s - 1, four))
 			return s;
+	while (s - 16 >= least && are_value(s - 16, four))
+		s -= 16;
 	while (s > least && load_four(s - 4) == four)
 		s -= 4;
 	while (s > least && is_value(s - 1, four))
