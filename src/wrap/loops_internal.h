@@ -49,9 +49,19 @@ struct loops_spill {
 	const char *reg;	/* has them in the copy without hooks; NULL: they stay */
 };
 
+#define LOOPS_CONSTANTS 4
+
+/* A number in memory that nobody writes (loops_constants.c). */
+struct loops_constant {
+	struct asmtext_word at;	/* the operand */
+	const char *load;	/* the instruction that reads as much */
+	const char *reg;	/* has it in the copy without hooks */
+};
+
 struct loops_spills {
-	unsigned count;
+	unsigned count, constant_count;
 	struct loops_spill spill[LOOPS_SPILLS];
+	struct loops_constant constant[LOOPS_CONSTANTS];
 };
 
 void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t);
@@ -59,7 +69,17 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 /* Before the first turn, and after the last. */
 void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out);
 
-/* The registers that it has found. */
+/* The next vector register from *next on that the loop does not name, or NULL. Free only if calls keep none. */
+const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next);
+
+/* The loop's hooks are calls. Registers from *next on. */
+void loops_constants_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, unsigned *next);
+void loops_constants_write(const struct loops_spills *s, struct buf *out);
+
+/* As loops_spills_replace. */
+bool loops_constants_replace(const struct loops_spills *s, const struct asmtext *t, struct asmtext_word line, struct buf *out);
+
+/* The registers that it has found, for either. */
 void loops_spills_name(const struct loops_spills *s, struct thin_live *live);
 
 /* False: the line needs no change, and is not written. */

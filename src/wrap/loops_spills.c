@@ -119,7 +119,7 @@ static bool names(const struct loops_loop *l, const struct asmtext *t, const cha
 	return false;
 }
 
-static const char *find_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
+const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
 {
 	static const char *const all[] = { "xmm15", "xmm14", "xmm13", "xmm12", "xmm11", "xmm10", "xmm9", "xmm8" };
 
@@ -143,27 +143,39 @@ static const char *find_general(const struct loops_loop *l, const struct asmtext
 	return NULL;
 }
 
-void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t)
+/* clang's keep registers: what is not named may be in use. */
+static bool hooks_are_calls(const struct loops_loop *l)
 {
-	unsigned vectors = 0, generals = 0;
-
-	*s = (struct loops_spills){ 0 };
-	if (!l->turn->follow_stack || !look(s, l, t, false) || !look(s, l, t, true)) {
-		s->count = 0;
-		return;
-	}
 	for (unsigned i = 0; i < l->access_count; i++)
 		if (l->access[i].site.size)
-			s->count = 0;		/* clang's hooks keep registers: what is not named may be in use */
+			return false;
+	return true;
+}
+
+static void refuse_overlapping(struct loops_spills *s)
+{
 	for (unsigned i = 0; i < s->count; i++)
 		for (unsigned k = 0; k < i; k++)
 			if (s->spill[i].at != s->spill[k].at && s->spill[i].at < s->spill[k].at + 8 &&
 			    s->spill[k].at < s->spill[i].at + 8)
 				s->spill[i].refused = s->spill[k].refused = true;
+}
+
+void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t)
+{
+	unsigned vectors = 0, generals = 0;
+
+	*s = (struct loops_spills){ 0 };
+	if (!hooks_are_calls(l))
+		return;
+	if (!l->turn->follow_stack || !look(s, l, t, false) || !look(s, l, t, true))
+		s->count = 0;
+	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
 		if (!s->spill[i].refused)
-			s->spill[i].reg = s->spill[i].vector ? find_vector(l, t, &vectors)
+			s->spill[i].reg = s->spill[i].vector ? loops_free_vector(l, t, &vectors)
 							     : find_general(l, t, &generals);
+	loops_constants_find(s, l, t, &vectors);
 }
 
 void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out)
@@ -190,6 +202,8 @@ void loops_spills_name(const struct loops_spills *s, struct thin_live *live)
 		else if (p->reg)
 			live->general |= (uint16_t)(1u << atoi(p->reg + 1));
 	}
+	for (unsigned i = 0; i < s->constant_count; i++)
+		live->vector |= (uint16_t)(1u << atoi(s->constant[i].reg + 3));
 }
 
 bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out)

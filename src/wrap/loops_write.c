@@ -123,7 +123,8 @@ static void write_turn(const struct asmtext *t, const struct loops_loop *l, cons
 
 		if (line->kind == ASMTEXT_DIRECTIVE) {
 			hook_write_loc(line->text, out);
-		} else if (hook_is_code(line) && !loops_hook(l, i) && !loops_spills_replace(spills, line->text, out)) {
+		} else if (hook_is_code(line) && !loops_hook(l, i) && !loops_spills_replace(spills, line->text, out) &&
+			   !loops_constants_replace(spills, t, line->text, out)) {
 			add_word(out, line->text);
 			buf_add_char(out, '\n');
 		}
@@ -165,6 +166,7 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 
 	loops_spills_find(&spills, l, t);
 	loops_spills_write(&spills, true, out);
+	loops_constants_write(&spills, out);
 	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
 	write_turn(t, l, &spills, &turn);
 	thin_write((struct asmtext_word){ (const char *)turn.data, (uint32_t)turn.size }, live_behind(t, l, &spills), out,

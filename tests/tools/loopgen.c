@@ -68,7 +68,9 @@ static void statement(const char *index, unsigned a, unsigned b)
 		printf(";\n");
 		break;
 	case 8:		/* goes from turn to turn, and what it is made of waits behind the other's hook */
-		printf("weight += 0.5 * (double)");
+		if (roll(2))	/* numbers that are in memory, of 8 and of 16 bytes */
+			printf("weight = __builtin_fabs(weight * 0.125 - %u.75);\n", roll(3));
+		printf("weight += %u.5 * (double)", roll(2));
 		element(b, index, "q");
 		printf(" - (double)");
 		element(a, index, "p");
