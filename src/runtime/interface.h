@@ -89,8 +89,7 @@ struct live_slot {
 	uint64_t waiting_for;	/* its object */
 	uint64_t waiting_pc;
 	uint64_t cut_locations;	/* became shared after their early history was cut; of all threads that had the slot */
-	uint64_t cut_before;	/* what that was when the last one of them took it */
-	uint64_t last;		/* its id, also when it has ended */
+	uint64_t unused[2];	/* a cache line for each slot */
 };
 
 /* Offsets are from the start of the live memory. */

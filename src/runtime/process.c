@@ -13,11 +13,11 @@
 #include "runtime/mutex.h"
 #include "runtime/process.h"
 #include "runtime/profile.h"
+#include "runtime/shadow.h"
 #include "runtime/thread.h"
 
 #define PAGE 4096ull
 #define POPULATE_WRITE 23	/* of madvise, Linux 5.14 */
-#define CUT_THREADS 16u		/* that the end chunk names */
 #define STASH_RECORD_BYTES 8u	/* address space for each record of the window; most need less */
 
 static struct snarlrt_options options SNARLRT_BIG;	/* as given, for forked children */
@@ -339,39 +339,61 @@ static uint64_t cut_locations(const struct live_header *live)
 	return sum;
 }
 
-/*
- * Who touched memory whose history was cut: what the others alone touched is theirs (trace/owners.h). Left out if it
- * cannot be told, as when others still run, or if it is more than a few.
- */
-static size_t put_cut_threads(char *to, size_t n, size_t size, const struct live_header *live)
+static size_t append_hex(char *to, size_t n, size_t size, uint64_t v)
 {
-	const struct live_slot *slot = (const struct live_slot *)((const char *)live + live->slots);
-	uint32_t self = __snarl_tls.self ? __snarl_tls.self->id : 0;
-	size_t start = n;
-	unsigned count = 0;
+	char digits[20], *p = digits + sizeof(digits) - 1;
 
-	n = append_text(to, n, size, "cut_threads") + 1;
-	for (uint32_t i = 0; i < LIVE_SLOTS; i++, slot++) {
-		uint32_t thread = __atomic_load_n(&slot->thread, __ATOMIC_RELAXED);
+	*p = 0;
+	do {
+		*--p = "0123456789abcdef"[v % 16];
+		v /= 16;
+	} while (v);
+	return append_text(to, n, size, p);
+}
+
+static bool others_run(const struct live_header *live)
+{
+	const struct live_slot *slots = (const struct live_slot *)((const char *)live + live->slots);
+	uint32_t self = __snarl_tls.self ? __snarl_tls.self->id : 0;
+
+	for (uint32_t i = 0; i < LIVE_SLOTS; i++) {
+		uint32_t thread = __atomic_load_n(&slots[i].thread, __ATOMIC_RELAXED);
 
 		if (thread && thread != self)
-			return start;
-		if (__atomic_load_n(&slot->cut_locations, __ATOMIC_RELAXED) == 0)
-			continue;
-		if (slot->cut_before || ++count > CUT_THREADS)
-			return start;
-		n = append_text(to, n, size, count > 1 ? "," : "");
-		n = append_number(to, n, size, slot->last);
+			return true;
 	}
-	return (count ? n : append_text(to, n, size, "none")) + 1;
+	return false;
+}
+
+/* Where memory whose history was cut is. Left out if it cannot be told, as when others still run, or if it is all over the place. */
+static size_t put_cut_lines(char *to, size_t n, size_t size, const struct live_header *live)
+{
+	const uint8_t *lines = snarlrt_cut_lines;
+	bool any = cut_locations(live) > 0;
+	size_t start = n;
+
+	if (others_run(live))
+		return start;
+	n = append_text(to, n, size, "cut_lines") + 1;
+	for (uint32_t i = 0, first; any && i < SHADOW_CUT_LINES; i++) {
+		if (!lines[i])
+			continue;
+		for (first = i; i + 1 < SHADOW_CUT_LINES && lines[i + 1];)
+			i++;
+		if (n + sizeof("3ffff-3ffff,") > size)
+			return start;
+		n = append_hex(to, append_text(to, n, size, to[n - 1] ? "," : ""), size, first);
+		n = append_hex(to, append_text(to, n, size, "-"), size, i);
+	}
+	return (any ? n : append_text(to, n, size, "none")) + 1;
 }
 
 void snarlrt_finish(int status)
 {
 	static struct {
 		struct trace_chunk chunk;
-		char text[512];
-	} out;
+		char text[4096];
+	} out SNARLRT_BIG;
 	struct live_header *live = snarlrt.live;
 	uint64_t ns;
 	size_t n = 0;
@@ -398,7 +420,7 @@ void snarlrt_finish(int status)
 	n = put_count(out.text, n, sizeof(out.text), "cut_locations", cut_locations(live));
 	n = put_count(out.text, n, sizeof(out.text), "cut_records", live->cut_records);
 	if (snarlrt.mode == SNARLRT_RECORD)
-		n = put_cut_threads(out.text, n, sizeof(out.text), live);
+		n = put_cut_lines(out.text, n, sizeof(out.text), live);
 	out.chunk = (struct trace_chunk){ .type = TRACE_CHUNK_END, .stored = (uint32_t)n };
 	snarlrt_chunk_write(&out.chunk);
 	__atomic_store_n(&live->ended, 1, __ATOMIC_RELEASE);

@@ -24,7 +24,8 @@ uint32_t snarlrt_sharing_places[SHADOW_PLACES / 32] SNARLRT_BIG;
 _Static_assert(offsetof(struct snarlrt, mode) == 0 && offsetof(struct snarlrt, profiling) == 5 &&
 	       offsetof(struct snarlrt, threaded) == 7 && SNARLRT_RECORD == 1 &&
 	       offsetof(struct snarlrt_thread, live) == 8 && offsetof(struct snarlrt_thread, claims) == 328 &&
-	       offsetof(struct live_slot, cut_locations) == 40 && SHADOW_BASE == 0x7fff8000 && SHADOW_PLACES == 1 << 16, "numbers");
+	       offsetof(struct live_slot, cut_locations) == 40 && SHADOW_BASE == 0x7fff8000 && SHADOW_PLACES == 1 << 16 &&
+	       SHADOW_CUT_LINE == 6 && SHADOW_CUT_LINES == 1 << 18, "numbers");
 
 void shadow_map(void)
 {
@@ -66,7 +67,7 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
 	known_stir(seen | 1);		/* it may be cut by now */
 	if (seen & 1) {
-		shadow_count_cut(tls, 1);
+		shadow_count_cut(tls, granule_of(s) * 8, 1);
 		if (snarlrt.profiling)
 			snarlrt_profile_shared(tls->self, granule_of(s));
 	}
@@ -83,7 +84,7 @@ static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_t
 	__atomic_store_n((uint64_t *)(void *)s, ~0ull, __ATOMIC_RELAXED);
 	known_stir(value | 1);
 	if (value & 1)
-		shadow_count_cut(tls, 4);
+		shadow_count_cut(tls, granule_of(s) * 8, 4);
 	return true;
 }
 

@@ -21,10 +21,22 @@ static inline uint16_t shadow_shared(void)
 	return snarlrt_timed ? SHADOW_TIMED : SHADOW_SHARED;
 }
 
-/* So many granules whose history was cut came to be shared. */
-static inline void shadow_count_cut(const struct snarlrt_tls *tls, unsigned granules)
+/*
+ * Lines of 64 bytes with memory that came to be shared after its history was cut, by the low bits of their numbers: what one thread alone
+ * touched elsewhere, as the trace tells it, is its own (trace/owners.h).
+ */
+#define SHADOW_CUT_LINE 6	/* log2 */
+#define SHADOW_CUT_LINES (1u << 18)
+extern SNARLRT_HIDDEN uint8_t snarlrt_cut_lines[SHADOW_CUT_LINES];
+
+/* So many granules at `addr`, all of one line, whose history was cut came to be shared. */
+static inline void shadow_count_cut(const struct snarlrt_tls *tls, uint64_t addr, unsigned granules)
 {
+	uint8_t *line = &snarlrt_cut_lines[(addr >> SHADOW_CUT_LINE) % SHADOW_CUT_LINES];
+
 	tls->self->live->cut_locations += granules;
+	if (!__atomic_load_n(line, __ATOMIC_RELAXED))
+		__atomic_store_n(line, 1, __ATOMIC_RELAXED);
 }
 
 /* It will be asked for; may be any number. */

@@ -15,6 +15,7 @@
 #define LONGEST (1ull << 32)		/* stride that no number of turns makes overflow */
 
 struct shadow_marks shadow_was_shared SNARLRT_BIG, shadow_was_touched SNARLRT_BIG;
+uint8_t snarlrt_cut_lines[SHADOW_CUT_LINES] SNARLRT_BIG;
 
 void shadow_mark(struct shadow_marks *m, uint64_t addr, uint64_t size, uint64_t now)
 {
@@ -47,7 +48,7 @@ static void cut_each(const struct shadow_decider *d, uint16_t *s, uint64_t which
 		if (which & 1 &&
 		    !__atomic_compare_exchange_n(s, &seen, d->uncut | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
 		    seen == shadow_shared() && __snarl_tls.self)
-			shadow_count_cut(&__snarl_tls, 1);
+			shadow_count_cut(&__snarl_tls, granule_of(s) * 8, 1);
 	}
 }
 

@@ -104,6 +104,13 @@
 	movq TLS(SELF), %rcx
 	movq LIVE(%rcx), %rcx
 	addq $\each, CUT_LOCATIONS(%rcx)
+	movq %rdi, %rax			/* shadow_count_cut() */
+	shrq $6, %rax
+	andl $0x3ffff, %eax
+	leaq snarlrt_cut_lines(%rip), %rcx
+	cmpb $0, (%rcx, %rax)		/* the other thread may look there, too */
+	jne 8f
+	movb $1, (%rcx, %rax)
 
 8:	xorl %ecx, %ecx			/* sets ZF, which popping leaves alone */
 	popq %rdx

@@ -190,8 +190,6 @@ void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
 	t->ring = ring_of(t->slot);
 	t->ring_end = t->ring + LIVE_RING_RECORDS;
 	t->live->waiting_in = 0;
-	t->live->cut_before = t->live->cut_locations;
-	t->live->last = t->id;
 	t->live->seq = seq;
 	t->live->time = clock_now(t);
 	tls->cur = t->ring;

@@ -1,6 +1,7 @@
 #include "trace/owners.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "trace/kinds.h"
@@ -10,29 +11,40 @@
 #define PAGES (1u << 16)	/* at most: 512 MB */
 #define MANY UINT16_MAX
 #define THREADS 0x7000u		/* ids from here on: the runtime may not tell their memory apart */
+#define CUT_LINE 3		/* log2, of granules */
 
-/* Numbers with commas between them, or a word. */
-static void read_doubtful(struct map *ids, const char *text)
+/* Hexadecimal ranges with commas between them, or `none`; false: damaged, or nothing is left that could be private. */
+static bool read_cut(uint8_t *cut, const char *text)
 {
-	uint64_t id;
 	char *end;
 
-	for (; (id = strtoull(text, &end, 10)) && end != text; text = end + (*end == ','))
-		map_put(ids, id, NULL);
+	if (strcmp(text, "none") == 0)
+		return true;
+	for (;; text = end + 1) {
+		uint64_t first = strtoull(text, &end, 16), last = *end == '-' ? strtoull(end + 1, &end, 16) : first;
+
+		if (end == text || first > last || last >= OWNERS_CUT_LINES || last - first == OWNERS_CUT_LINES - 1)
+			return false;
+		for (; first <= last; first++)
+			cut[first / 8] |= (uint8_t)(1u << first % 8);
+		if (*end != ',')
+			return *end == 0;
+	}
 }
 
 bool owners_can(struct owners *o, const struct reader *r)
 {
-	const char *lost = reader_meta(r, "lost_records", 0), *cut = reader_meta(r, "cut_threads", 0);
-	const struct reader_info *info = reader_info(r);
-	size_t clear = 0;
+	const char *lost = reader_meta(r, "lost_records", 0), *cut = reader_meta(r, "cut_lines", 0);
 
-	if (!cut || !lost || strtoull(lost, NULL, 10) || info->header->flags & TRACE_UNFILTERED)
-		return false;
-	read_doubtful(&o->doubtful, cut);
-	for (size_t i = 0; i < info->thread_count; i++)
-		clear += !map_find(&o->doubtful, info->threads[i].id);
-	return clear > 0;
+	return cut && lost && strtoull(lost, NULL, 10) == 0 && !(reader_info(r)->header->flags & TRACE_UNFILTERED) &&
+	       read_cut(o->cut, cut);
+}
+
+static bool is_cut(const struct owners *o, uint64_t granule)
+{
+	uint64_t line = (granule >> CUT_LINE) % OWNERS_CUT_LINES;
+
+	return o->cut[line / 8] >> line % 8 & 1;
 }
 
 static uint16_t *page_of(const struct owners *o, uint64_t granule)
@@ -58,14 +70,14 @@ static uint64_t last_granule(uint64_t addr, uint64_t size)
 	return (addr + (size ? size : 1) - 1) >> GRANULE;
 }
 
-static uint16_t who(const struct owners *o, uint32_t thread)
+static uint16_t who(uint32_t thread)
 {
-	return thread < THREADS && !map_find(&o->doubtful, thread) ? (uint16_t)(thread + 1) : MANY;
+	return thread < THREADS ? (uint16_t)(thread + 1) : MANY;
 }
 
 static void touch(struct owners *o, const struct event *ev)
 {
-	uint16_t toucher = who(o, ev->thread);
+	uint16_t toucher = who(ev->thread);
 
 	for (uint64_t g = ev->addr >> GRANULE; g <= last_granule(ev->addr, ev->size); g++) {
 		uint16_t *page = page_put(o, g), *owner;
@@ -73,7 +85,7 @@ static void touch(struct owners *o, const struct event *ev)
 		if (!page)
 			return;		/* nothing of it will ever be private */
 		owner = &page[g & ((1u << PAGE) - 1)];
-		*owner = *owner == 0 || *owner == toucher ? toucher : MANY;
+		*owner = (*owner == 0 || *owner == toucher) && !is_cut(o, g) ? toucher : MANY;
 	}
 }
 
@@ -100,7 +112,7 @@ static void free_in_page(void *ctx, uint64_t number, uint64_t page)
 /* To free memory is as much as to write it, for those who touched it before. It may be more than any memory has. */
 static void touch_freed(struct owners *o, uint32_t thread, uint64_t addr, uint64_t size)
 {
-	struct freed f = { addr >> GRANULE, last_granule(addr, size), who(o, thread) };
+	struct freed f = { addr >> GRANULE, last_granule(addr, size), who(thread) };
 
 	if ((f.last >> PAGE) - (f.first >> PAGE) > map_count(&o->pages)) {
 		map_each(&o->pages, free_in_page, &f);
@@ -164,5 +176,4 @@ void owners_free(struct owners *o)
 	map_each(&o->pages, free_page, NULL);
 	map_free(&o->pages);
 	map_free(&o->blocks);
-	map_free(&o->doubtful);
 }

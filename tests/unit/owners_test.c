@@ -5,7 +5,8 @@
 #include "trace/sites.h"
 
 #define HEAD "snarl-text 1\nmodule 0x400000 0x401000-0x500000 a0 /bin/a\n"
-#define KNOWN HEAD "meta lost_records 0\nmeta cut_threads none\n"
+#define CUT(lines) HEAD "meta lost_records 0\nmeta cut_lines " lines "\n"
+#define KNOWN CUT("none")
 
 static void check_list(const char *text, const char *wanted)
 {
@@ -21,6 +22,7 @@ static void check_list(const char *text, const char *wanted)
 }
 
 #define LIST(places) "snarl-sites 1\na0\n" places "end\n"
+#define ALL LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n")
 /* 10: memory of one thread; 20 and 30: of two; 40: 0.1 alone; 50: of one and of two. */
 #define EVENTS                                                                                  \
 	"0 write 0x8000:8 @0x401010\n0 write 0x9000:4 @0x401020\n0 create 0.1 @0x401001\n"      \
@@ -31,14 +33,33 @@ static void test_places(void **state)
 {
 	(void)state;
 	check_list(KNOWN EVENTS, LIST("a0 1020\na0 1030\na0 1050\n"));
-	/* Where accesses may be missing all stay: of one thread, of all, or it is not said. */
-	check_list(HEAD "meta lost_records 0\nmeta cut_threads 2\n" EVENTS, LIST("a0 1020\na0 1030\na0 1040\na0 1050\n"));
-	check_list(HEAD "meta lost_records 0\nmeta cut_threads 1,2\n" EVENTS,
-		   LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n"));
-	check_list(HEAD EVENTS, LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n"));
-	check_list(HEAD "meta lost_records 1\nmeta cut_threads none\n" EVENTS,
-		   LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n"));
-	check_list(HEAD "meta cut_threads none\n" EVENTS, LIST("a0 1010\na0 1020\na0 1030\na0 1040\na0 1050\n"));
+	check_list(CUT("0-1ff,201-23f,241-27f,281-3ffff") EVENTS, LIST("a0 1020\na0 1030\na0 1050\n"));
+	/* Where accesses may be missing all stay: in some pages, in all, or it is not said. */
+	check_list(CUT("280-280") EVENTS, LIST("a0 1020\na0 1030\na0 1040\na0 1050\n"));
+	check_list(CUT("200") EVENTS, LIST("a0 1010\na0 1020\na0 1030\na0 1050\n"));
+	check_list(CUT("200-200,10-20,280-280") EVENTS, ALL);
+	check_list(CUT("1ff-281") EVENTS, ALL);
+	check_list(CUT("0-3ffff") EVENTS, ALL);
+	check_list(HEAD EVENTS, ALL);
+	check_list(HEAD "meta lost_records 1\nmeta cut_lines none\n" EVENTS, ALL);
+	check_list(HEAD "meta cut_lines none\n" EVENTS, ALL);
+}
+
+/* What cannot be is not believed; lines are known by 18 bits of their numbers. */
+static void test_lines(void **state)
+{
+	static const char *const bad[] = { "", "nobody", "b-c,", "c-b", "b-40000", "40000", "b-", "b-c;d", ",b" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct buf text = { 0 };
+
+		buf_addf(&text, HEAD "meta lost_records 0\nmeta cut_lines %s\n" EVENTS, bad[i]);
+		check_list(buf_string(&text), ALL);
+		buf_free(&text);
+	}
+	check_list(CUT("8d3f") "0 create 0.1\n0 write 0x7fff01234ff8:8 @0x401010\n0 write 0x7fff01235000:8 @0x401020\n"
+			      "0.1 write 0x1234fb8:8 @0x401030\n0.1 write 0x1234fb8:16 @0x401040\n", LIST("a0 1010\na0 1040\n"));
 }
 
 /* Who frees memory meets those who used it; its next life is another matter only to the one who frees. */
@@ -68,6 +89,7 @@ static void test_others(void **state)
 }
 
 #define GRANULES 64u
+#define START 0x10f00u
 
 /* Bits of the threads that touched each granule; of the blocks of eight, who freed them counts. */
 static void random_event(struct buf *text, uint8_t *seen)
@@ -78,14 +100,14 @@ static void random_event(struct buf *text, uint8_t *seen)
 	if (rand() % 16 == 0) {
 		unsigned block = at / 64;
 
-		buf_addf(text, "%s malloc 0x%x 64\n%s free 0x%x\n", names[rand() % 3], 0x10000 + block * 64, names[thread],
-			 0x10000 + block * 64);
+		buf_addf(text, "%s malloc 0x%x 64\n%s free 0x%x\n", names[rand() % 3], START + block * 64, names[thread],
+			 START + block * 64);
 		for (unsigned g = block * 8; g < block * 8 + 8; g++)
 			seen[g] |= seen[g] ? 1u << thread : 0;
 		return;
 	}
 	at &= ~(size - 1);
-	buf_addf(text, "%s %s 0x%x:%u @0x401010\n", names[thread], rand() & 1 ? "read" : "write", 0x10000 + at, size);
+	buf_addf(text, "%s %s 0x%x:%u @0x401010\n", names[thread], rand() & 1 ? "read" : "write", START + at, size);
 	for (unsigned g = at / 8; g <= (at + size - 1) / 8; g++)
 		seen[g] |= 1u << thread;
 }
@@ -95,9 +117,11 @@ static void check_random(unsigned events)
 	struct owners owners = { 0 };
 	uint8_t seen[GRANULES + 2] = { 0 };
 	struct buf text = { 0 };
+	static const char *const cut[] = { "none", "43c-43f", "440-443", "43c-443" };
+	unsigned which = (unsigned)rand() % 4;
 	struct reader *r;
 
-	buf_add_text(&text, KNOWN "0 create 0.1\n0 create 0.2\n");
+	buf_addf(&text, HEAD "meta lost_records 0\nmeta cut_lines %s\n0 create 0.1\n0 create 0.2\n", cut[which]);
 	for (unsigned i = 0; i < events; i++)
 		random_event(&text, seen);
 	save(test_path("text"), text.data, text.size);
@@ -106,10 +130,11 @@ static void check_random(unsigned events)
 	assert_true(owners_can(&owners, r));
 	assert_int_equal(owners_read(&owners, r, NULL), 0);
 	for (unsigned g = 0; g < GRANULES; g++) {
-		struct event ev = { .addr = 0x10000 + g * 8, .size = 8 };
+		struct event ev = { .addr = START + g * 8, .size = 8 };
 
 		if (seen[g])
-			assert_int_equal(owners_shared(&owners, &ev), (seen[g] & (seen[g] - 1)) != 0);
+			assert_int_equal(owners_shared(&owners, &ev),
+					 (seen[g] & (seen[g] - 1)) != 0 || which >> (ev.addr >= 0x11000) & 1);
 	}
 	owners_free(&owners);
 	reader_close(r);
@@ -127,6 +152,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_freed),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_random),
