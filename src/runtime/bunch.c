@@ -30,7 +30,7 @@ static uint64_t place(const int32_t *field)
 
 static const struct bunch *next_of(const struct bunch *b)
 {
-	return (const struct bunch *)&b->access[b->count];
+	return (const struct bunch *)(bunch_check(b) + (b->silent ? 1 + b->silent : 0));
 }
 
 /* Is all of it there, as we know it? */
@@ -47,7 +47,7 @@ static char *payload(const struct table *t)
 
 static void put(struct trace_bunch *to, const struct bunch *b)
 {
-	*to = (struct trace_bunch){ .site = place(&b->access[0].site), .count = b->count };
+	*to = (struct trace_bunch){ .site = b->silent ? place(bunch_check(b)) : place(&b->access[0].site), .count = b->count };
 	for (unsigned i = 0; i < b->count; i++) {
 		const struct bunch_access *a = &b->access[i];
 
@@ -67,6 +67,33 @@ static bool is_off(const struct bunch *b)
 	return true;
 }
 
+static bool is_silent(const struct bunch *b)
+{
+	for (unsigned i = 0; i < b->silent; i++)
+		if (!snarlrt_sites_off(place(&bunch_check(b)[1 + i])))
+			return false;
+	return true;
+}
+
+/* Where it shall go, by the list; 0: as it is. */
+static uint64_t way_of(const struct bunch *b)
+{
+	if (!is_silent(b))
+		return 0;
+	if (is_off(b))
+		return place(&b->fast);
+	return b->silent && snarlrt.mode == SNARLRT_RECORD ? place(bunch_check(b)) : 0;
+}
+
+static uint64_t jump_to(const uint8_t *code)
+{
+	uint32_t distance = 0;
+
+	for (unsigned i = 0; i < sizeof(distance); i++)
+		distance |= (uint32_t)code[1 + i] << 8 * i;
+	return code[0] == 0xe9 ? (uint64_t)code + JUMP_SIZE + (uint64_t)(int32_t)distance : 0;
+}
+
 static void put_jump(uint8_t *code, uint64_t to)
 {
 	uint32_t distance = (uint32_t)(to - (uint64_t)code - JUMP_SIZE);
@@ -76,27 +103,35 @@ static void put_jump(uint8_t *code, uint64_t to)
 		code[1 + i] = (uint8_t)(distance >> 8 * i);
 }
 
-/*
- * With a list of sites: code that nobody wants to hear of goes straight to its copy without hooks. Where code
- * cannot be changed its records stand for nothing.
- */
-static void skip_off(const struct bunch *start, const struct bunch *stop)
+/* Whether there may be records of it. */
+static bool is_told(const struct bunch *b)
 {
-	uint64_t low = UINT64_MAX, high = 0;
+	return !b->silent || jump_to((const uint8_t *)place(&b->head)) == place(bunch_check(b));
+}
+
+/*
+ * With a list of sites: code that nobody wants to hear of goes straight to its copy without hooks, and to the check where
+ * all is off but what can be told. Where code cannot be changed the records of the former stand for nothing, and the latter has hooks.
+ */
+static void put_jumps(const struct bunch *start, const struct bunch *stop)
+{
+	uint64_t low = UINT64_MAX, high = 0, to;
 
 	for (const struct bunch *b = start; is_whole(b, stop); b = next_of(b)) {
 		uint64_t head = place(&b->head);
 
-		if (!is_off(b))
+		if (!way_of(b))
 			continue;
 		low = head < low ? head & ~(PAGE - 1) : low;
 		high = head + JUMP_SIZE > high ? head + JUMP_SIZE : high;
 	}
 	if (high == 0 || sys_call(SYS_mprotect, low, high - low, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
 		return;
-	for (const struct bunch *b = start; is_whole(b, stop); b = next_of(b))
-		if (is_off(b))
-			put_jump((uint8_t *)place(&b->head), place(&b->fast));
+	for (const struct bunch *b = start; is_whole(b, stop); b = next_of(b)) {
+		to = way_of(b);
+		if (to)
+			put_jump((uint8_t *)place(&b->head), to);
+	}
 	sys_call(SYS_mprotect, low, high - low, PROT_READ | PROT_EXEC);
 }
 
@@ -166,8 +201,12 @@ static const struct bunch *take(const struct bunch *b, const struct bunch *stop)
 	struct table *t;
 	char *to;
 
-	for (; is_whole(end, stop) && bytes < CHUNK_BYTES; end = next_of(end), count++)
+	for (; is_whole(end, stop) && bytes < CHUNK_BYTES; end = next_of(end)) {
+		if (!is_told(end))
+			continue;
 		bytes += (uint32_t)trace_bunch_size(end->count);
+		count++;
+	}
 	if (count == 0)
 		return stop;
 	t = arena_pages(sizeof(*t) + bytes);
@@ -178,6 +217,8 @@ static const struct bunch *take(const struct bunch *b, const struct bunch *stop)
 	t->chunk = (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = count, .stored = bytes,
 					 .time = sys_ticks() & ~1ull };
 	for (to = payload(t); b < end; b = next_of(b)) {
+		if (!is_told(b))
+			continue;
 		put((struct trace_bunch *)to, b);
 		to += trace_bunch_size(b->count);
 	}
@@ -194,7 +235,7 @@ void __snarl_bunches(const struct bunch *start, const struct bunch *stop)
 		return;
 	snarlrt_modules_scan();		/* its sites are switched off first */
 	if (snarlrt_sites_listed())
-		skip_off(start, stop);
+		put_jumps(start, stop);
 	if (snarlrt.mode != SNARLRT_RECORD)
 		return;
 	mask = snarlrt_signals_block();

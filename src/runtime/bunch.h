@@ -20,14 +20,25 @@ struct bunch_access {
 	uint16_t op;		/* kind | detail << 8 */
 };
 
-/* wrap/bunch*.c writes it as data, one directly behind the other. */
+/*
+ * wrap/bunch*.c writes it as data, one directly behind the other. One with silent accesses, other ones that are among those of the
+ * bunch and cannot be told with it, has hooks until the runtime puts a jump to its check where it begins; it does
+ * if a list of sites has switched all of them off.
+ */
 struct bunch {
 	int32_t head;		/* where it begins: a jump of five bytes fits there */
 	int32_t fast;		/* the code without hooks */
-	uint16_t count;		/* TRACE_BUNCH_LEAST to TRACE_BUNCH_MOST */
+	uint8_t count;		/* TRACE_BUNCH_LEAST to TRACE_BUNCH_MOST */
+	uint8_t silent;
 	uint16_t granules;
 	struct bunch_access access[];	/* in the order of the program; the first one's distance is 0 */
 };
+
+/* Behind the accesses if there are silent ones: where the check is, which is the pc of records, and the sites of these. */
+static inline const int32_t *bunch_check(const struct bunch *b)
+{
+	return (const int32_t *)&b->access[b->count];
+}
 
 _Static_assert(sizeof(struct bunch_access) == 8 && sizeof(struct bunch) == 12, "wrap/bunch.c knows them");
 
@@ -36,7 +47,7 @@ SNARLRT_EXPORT void __snarl_bunches(const struct bunch *start, const struct bunc
 
 /*
  * In bunch_x86_64.S: a bunch whose memory is shared, but calls have not been told, or the ring needs
- * attention. %rdi is the first address, %rcx the first site, %eax TRACE_BUNCH | count << 8. Every register but
+ * attention. %rdi is the first address, %rcx the pc of records, %eax TRACE_BUNCH | count << 8. Every register but
  * %rax and %rcx is kept, as by __snarl_access and __snarl_access_wide. Returns 0 if nothing was told, under control for one: that is up to
  * the hooks.
  */

@@ -2,7 +2,7 @@
  * Bunches: a row of accesses of straight-line code that one record stands for, because their
  * addresses are the first one's plus constants.
  *
- *   { address of the first access, BUNCH with the number of accesses as detail, pc of the first }
+ *   { address of the first access, BUNCH with the number of accesses as detail, pc of the bunch }
  *
  * To the codec it is a plain record. What the accesses are, chunks of type TRACE_CHUNK_BUNCHES say, which come when
  * the code is loaded. The runtime writes both, the reader expands them; no libc here.
@@ -18,14 +18,14 @@
 #define TRACE_BUNCH_MOST 15u
 
 struct trace_bunch_access {
-	int32_t site;		/* pc, from the first one's on */
+	int32_t site;		/* pc, from the bunch's on */
 	int16_t distance;	/* of its address from the first one's */
 	uint16_t op;		/* kind | detail << 8; 0: it is left out, as by a list of sites */
 };
 
 /* One behind the other in a chunk, not aligned in the file. */
 struct trace_bunch {
-	uint64_t site;		/* pc of the first access */
+	uint64_t site;		/* pc: the first access's, or that of code for all of them */
 	uint32_t count;
 	uint32_t reserved;
 	struct trace_bunch_access access[];	/* in the order of the program */

@@ -4,6 +4,7 @@
  */
 #include "wrap/bunch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,10 @@ struct finder {
 	uint32_t atom;			/* the function under way */
 	uint32_t done;			/* lines before this one are written */
 	size_t count;
+	size_t labels;
 	struct linear_turn turn;	/* since the block began */
-	struct linear first;		/* address of the row's first */
-	struct bunch_row row;
+	struct bunch_block block;
+	struct bunch_span spans[BUNCH_SPANS];
 };
 
 /* All it may be by the alignment of the accesses, of which the largest tells most. */
@@ -71,30 +73,14 @@ static bool is_loops_site(const struct asmtext_line *l)
 	return l->kind == ASMTEXT_LABEL && asmtext_starts(asmtext_verb(l->text), ".Lsnarlp");
 }
 
-static void end_row(struct finder *f)
+bool bunch_join(struct bunch_row *b, const struct bunch_hook *first, const struct bunch_hook *hook)
 {
-	struct bunch_row *b = &f->row;
-
-	if (b->count >= 2) {
-		b->end = b->member[b->count - 1].line + 1;
-		b->end += b->end < f->t.line_count && is_loops_site(&f->t.lines[b->end]);
-		copy_lines(f, b->member[0].line);
-		bunch_write(&f->t, b, f->pic, f->count++, f->out);
-		f->done = b->end;
-	}
-	b->count = 0;
-}
-
-/* False: it does not belong to those before it. */
-static bool join_row(struct finder *f, const struct bunch_member *m, const struct linear *at)
-{
-	struct bunch_row *b = &f->row;
 	int64_t distance;
 
-	if (b->count == 0 || b->count == BUNCH_ACCESSES || !linear_distance(at, &f->first, &distance) ||
+	if (b->count == BUNCH_ACCESSES || !hook->suits || !linear_distance(&hook->at, &first->at, &distance) ||
 	    distance < -GRANULE * BUNCH_GRANULES || distance > GRANULE * BUNCH_GRANULES)
 		return false;
-	b->member[b->count] = *m;
+	b->member[b->count] = hook->member;
 	b->member[b->count].distance = (int)distance;
 	b->count++;
 	if (bunch_granules(b) <= BUNCH_GRANULES)
@@ -103,27 +89,109 @@ static bool join_row(struct finder *f, const struct bunch_member *m, const struc
 	return false;
 }
 
+/* The row that begins with this hook: those that follow each other. */
+static struct bunch_row row_from(const struct bunch_block *block, unsigned first)
+{
+	struct bunch_row row = { .count = 1, .member = { block->hook[first].member } };
+
+	for (unsigned i = first + 1; i < block->count && block->hook[first].suits; i++)
+		if (!bunch_join(&row, &block->hook[first], &block->hook[i]))
+			break;
+	return row;
+}
+
+static void mark_rows(struct bunch_block *block)
+{
+	for (unsigned i = 0; i < block->count;) {
+		unsigned count = row_from(block, i).count;
+
+		block->hook[i].first = true;
+		block->hook[i + count - 1].last = true;
+		i += count;
+	}
+}
+
+/* A bunch, or a hook by itself, which has a label if a span names it. */
+static void write_row(struct finder *f, unsigned first, bool named)
+{
+	struct bunch_row row = row_from(&f->block, first);
+	struct bunch_hook *hook = &f->block.hook[first];
+
+	row.end = row.member[row.count - 1].line + 1;
+	row.end += row.end < f->t.line_count && is_loops_site(&f->t.lines[row.end]);
+	if (row.count == 1 && named) {
+		copy_lines(f, hook->member.line + 1);
+		if (hook->member.site.size == 0) {
+			snprintf(hook->label, sizeof(hook->label), ".Lbunchh%zu", f->labels++);
+			buf_addf(f->out, "%s:\n", hook->label);
+		}
+		copy_lines(f, row.end);
+	} else if (row.count > 1) {
+		for (unsigned i = 0; i < row.count; i++)
+			snprintf(hook[i].label, sizeof(hook[i].label), ".Lbunchp%zu_%u", f->count, i);
+		bunch_write(&f->t, &row, f->pic, f->count++, f->out);
+		f->done = row.end;
+	}
+}
+
+/* `open` of the spans have begun and are not written yet; returns how many are left of them. */
+static unsigned end_spans(struct finder *f, const struct bunch_span *spans, unsigned open, unsigned last)
+{
+	bool all = true;
+
+	for (unsigned i = 0; i < open; i++)
+		all = all && spans[i].last <= last;
+	for (unsigned i = 0; i < open && !all; i++)
+		if (spans[i].last == last)
+			buf_addf(f->out, ".Lbunchj%zu:\n", spans[i].number);
+	if (open == 0 || !all)
+		return open;
+	bunch_write_spans(&f->t, &f->block, spans, open, f->pic, f->out);
+	return 0;
+}
+
+static void end_block(struct finder *f)
+{
+	struct bunch_block *block = &f->block;
+	unsigned spans, next = 0, open = 0;
+
+	mark_rows(block);
+	spans = bunch_find_spans(block, f->spans);
+	for (unsigned i = 0, end; i < block->count; i = end + 1) {
+		for (end = i; !block->hook[end].last; end++)
+			continue;
+		if (end > i || open || (next < spans && f->spans[next].first == i))
+			copy_lines(f, block->hook[i].member.line);
+		if (next < spans && f->spans[next].first == i) {
+			f->spans[next].number = f->count++;
+			bunch_write_gate(&f->spans[next], f->out);
+			next++;
+			open++;
+		}
+		write_row(f, i, open > 0);
+		open = end_spans(f, &f->spans[next - open], open, end);
+	}
+	block->count = 0;
+}
+
 static void add_hook(struct finder *f, uint32_t line, const struct hook *hook)
 {
-	struct bunch_member m = {
-		.line = line, .site = hook->site, .op = hook->op, .wide = hook->wide, .size = 1u << (hook->op >> 8 & TRACE_SIZE_MASK),
-	};
 	struct linear at = f->turn.value[INSN_RDI];
-	bool suits = !hook->unaligned && !(hook->op >> 8 & TRACE_VOLATILE) && at.known;
+	bool alone = hook->op >> 8 & TRACE_VOLATILE;
 
-	if (!suits || !join_row(f, &m, &at)) {
-		end_row(f);
-		if (suits) {
-			f->row = (struct bunch_row){ .count = 1, .member = { m } };
-			f->first = at;
-		}
-	}
+	if (f->block.count == BUNCH_BLOCK)
+		end_block(f);
+	f->block.hook[f->block.count++] = (struct bunch_hook){
+		.member = { .line = line, .site = hook->site, .op = hook->op, .wide = hook->wide,
+			    .size = 1u << (hook->op >> 8 & TRACE_SIZE_MASK) },
+		.at = at, .suits = !hook->unaligned && !alone && at.known, .alone = alone,
+	};
 	linear_call(&f->turn, hook->kept);
 }
 
 static void begin_block(struct finder *f)
 {
-	end_row(f);
+	end_block(f);
 	linear_init(&f->turn, f->frame[f->atom] == FRAME_OWN);
 	linear_name(&f->turn);
 }
@@ -184,7 +252,7 @@ static void walk(struct finder *f)
 		if (f->frame[f->atom] > FRAME_BAD && !walk_line(f, i))
 			begin_block(f);
 	}
-	end_row(f);
+	end_block(f);
 	copy_lines(f, (uint32_t)f->t.line_count);
 }
 

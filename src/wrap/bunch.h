@@ -18,7 +18,8 @@
  *	.Lbunchf7: …			# without hooks
  *	.Lbunchj7:
  *
- * and a descriptor (struct bunch, runtime/bunch.h) says which accesses these are. Works on the same texts as
+ * and a descriptor (struct bunch, runtime/bunch.h) says which accesses these are. Where hooks of other memory are among them
+ * the code as it was comes first, behind a nop at .Lbunchg7 that may become a jump to .Lbunch7 (bunch_internal.h). Works on the same texts as
  * loops.h, whose output it may be given. What is not clear stays as it is.
  */
 #ifndef WRAP_BUNCH_H

@@ -65,7 +65,16 @@ static void write_compare(const struct form *form, unsigned field, bool pic, str
 		buf_addf(out, "%s %s,%%fs:__snarl_tls@tpoff+%u; ", form->compare, form->reg, field);
 }
 
-static void write_head(const struct bunch_row *b, bool pic, size_t number, struct buf *out)
+/* Where its records say they are from: the first hook, but that may be a row's as well, so of a span its check. */
+static void write_pc(const struct bunch_row *b, size_t number, bool span, struct buf *out)
+{
+	if (span)
+		buf_addf(out, ".Lbunch%zu", number);
+	else
+		write_site(b, 0, number, out);
+}
+
+static void write_head(const struct bunch_row *b, bool pic, size_t number, bool span, struct buf *out)
 {
 	const struct form *form = &forms[bunch_granules(b)];
 	const char *cur = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff", *scratch = pic ? "%rdx" : "%rcx";
@@ -83,10 +92,10 @@ static void write_head(const struct bunch_row *b, bool pic, size_t number, struc
 	buf_addf(out, "jne .Lbunchs%zu; ", number);
 	write_ask(b, out);
 	buf_addf(out, "movq %s,%%rax; testl $4095,%%eax; je .Lbunchc%zu; leaq ", cur, number);
-	write_site(b, 0, number, out);
+	write_pc(b, number, span, out);
 	buf_addf(out, "(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); movw $%u,14(%%rax); addq $16,%%rax; "
 		 "movq %%rax,%s; jmp .Lbunchf%zu; .Lbunchc%zu: leaq ", scratch, scratch, op, cur, number, number);
-	write_site(b, 0, number, out);
+	write_pc(b, number, span, out);
 	buf_addf(out, "(%%rip),%%rcx; movl $%u,%%eax; call __snarl_bunch%s@PLT; testl %%eax,%%eax; jne .Lbunchf%zu\n", op,
 		 b->member[0].wide ? "_wide" : "", number);
 }
@@ -108,16 +117,14 @@ static void write_hooked(const struct asmtext *t, const struct bunch_row *b, siz
 	buf_addf(out, "\tjmp .Lbunchj%zu\n", number);
 }
 
-static void write_fast(const struct asmtext *t, const struct bunch_row *b, size_t number, struct buf *out)
+/* The lines from one hook to another without these and all between. */
+static void write_bare(const struct asmtext *t, uint32_t first, uint32_t last, const uint32_t *hooks, struct buf *out)
 {
-	unsigned next = 0;
-
-	buf_addf(out, ".Lbunchf%zu:\n", number);
-	for (uint32_t i = b->member[0].line; next < b->count; i++) {
+	for (uint32_t i = first; i < last; i++) {
 		const struct asmtext_line *l = &t->lines[i];
 
-		if (b->member[next].line == i) {
-			next++;
+		if (*hooks == i) {
+			hooks++;
 		} else if (l->kind == ASMTEXT_DIRECTIVE) {
 			if (asmtext_is(asmtext_verb(l->text), ".loc"))
 				hook_write_loc(l->text, out);
@@ -126,6 +133,16 @@ static void write_fast(const struct asmtext *t, const struct bunch_row *b, size_
 			buf_add_char(out, '\n');
 		}
 	}
+}
+
+static void write_fast(const struct asmtext *t, const struct bunch_row *b, size_t number, struct buf *out)
+{
+	uint32_t hooks[BUNCH_ACCESSES];
+
+	for (unsigned i = 0; i < b->count; i++)
+		hooks[i] = b->member[i].line;
+	buf_addf(out, ".Lbunchf%zu:\n", number);
+	write_bare(t, hooks[0], hooks[b->count - 1], hooks, out);
 	buf_addf(out, ".Lbunchj%zu:\n", number);
 }
 
@@ -133,11 +150,11 @@ static void write_fast(const struct asmtext *t, const struct bunch_row *b, size_
  * The section for a descriptor, which goes where the function's goes. GNU as wants what it belongs to
  * before the group, clang behind it.
  */
-static void write_section(const struct asmtext *t, const struct bunch_row *b, struct buf *out)
+static void write_section(const struct asmtext *t, const struct bunch_member *first, struct buf *out)
 {
-	const struct asmtext_line *l = &t->lines[b->member[0].line];
+	const struct asmtext_line *l = &t->lines[first->line];
 	struct asmtext_word group = t->sections[l->section].group, name = t->symbols[t->atoms[l->atom].symbol].name;
-	bool clang = b->member[0].site.size > 0;
+	bool clang = first->site.size > 0;
 
 	buf_addf(out, "\t.pushsection " SECTION ",\"a%so\",@progbits", group.size ? "G" : "");
 	if (group.size && clang)
@@ -150,7 +167,7 @@ static void write_section(const struct asmtext *t, const struct bunch_row *b, st
 
 static void write_descriptor(const struct asmtext *t, const struct bunch_row *b, size_t number, struct buf *out)
 {
-	write_section(t, b, out);
+	write_section(t, &b->member[0], out);
 	buf_addf(out, "\t.long .Lbunch%zu-.,.Lbunchf%zu-.\n\t.value %u,%u\n", number, number, b->count,
 		 bunch_granules(b));
 	for (unsigned i = 0; i < b->count; i++) {
@@ -163,10 +180,84 @@ static void write_descriptor(const struct asmtext *t, const struct bunch_row *b,
 
 void bunch_write(const struct asmtext *t, const struct bunch_row *b, bool pic, size_t number, struct buf *out)
 {
-	write_head(b, pic, number, out);
+	write_head(b, pic, number, false, out);
 	write_hooked(t, b, number, out);
 	write_fast(t, b, number, out);
 	write_descriptor(t, b, number, out);
+}
+
+/* A nop as long as a jump, which no assembler would shorten. */
+void bunch_write_gate(const struct bunch_span *s, struct buf *out)
+{
+	buf_addf(out, ".Lbunchg%zu:\n\t.byte 0x0f,0x1f,0x44,0,0\n.Lbunchs%zu:\n", s->number, s->number);
+}
+
+static void write_hook(const struct bunch_hook *hook, struct buf *out)
+{
+	if (hook->member.site.size)
+		buf_add(out, hook->member.site.at, hook->member.site.size);
+	else
+		buf_add_text(out, hook->label);
+}
+
+static void write_span_descriptor(const struct asmtext *t, const struct bunch_block *block, const struct bunch_span *s,
+				  struct buf *out)
+{
+	unsigned next = 0;
+
+	write_section(t, &s->row.member[0], out);
+	buf_addf(out, "\t.long .Lbunchg%zu-.,.Lbunchf%zu-.\n\t.value %u,%u\n", s->number, s->number,
+		 s->row.count | s->silent << 8, bunch_granules(&s->row));
+	for (unsigned i = s->first; i <= s->last; i++) {
+		if (!s->member[i])
+			continue;
+		buf_add_text(out, "\t.long ");
+		write_hook(&block->hook[i], out);
+		buf_addf(out, "-.\n\t.value %d,%u\n", s->row.member[next].distance, s->row.member[next].op);
+		next++;
+	}
+	buf_addf(out, "\t.long .Lbunch%zu-.\n", s->number);
+	for (unsigned i = s->first; i <= s->last; i++) {
+		if (s->member[i])
+			continue;
+		buf_add_text(out, "\t.long ");
+		write_hook(&block->hook[i], out);
+		buf_add_text(out, "-.\n");
+	}
+	buf_add_text(out, "\t.popsection\n");
+}
+
+static void write_span(const struct asmtext *t, const struct bunch_block *block, const struct bunch_span *s, bool pic,
+		       struct buf *out)
+{
+	uint32_t hooks[BUNCH_BLOCK];
+
+	for (unsigned i = s->first; i <= s->last; i++)
+		hooks[i - s->first] = block->hook[i].member.line;
+	write_head(&s->row, pic, s->number, true, out);
+	buf_addf(out, "\tjmp .Lbunchs%zu\n.Lbunchf%zu:\n", s->number, s->number);
+	write_bare(t, hooks[0], block->hook[s->last].member.line, hooks, out);
+}
+
+void bunch_write_spans(const struct asmtext *t, const struct bunch_block *block, const struct bunch_span *spans, unsigned count,
+		       bool pic, struct buf *out)
+{
+	const struct bunch_span *longest = spans;
+
+	for (unsigned i = 0; i < count; i++)
+		if (spans[i].last >= longest->last)
+			longest = &spans[i];
+	buf_addf(out, "\tjmp .Lbunchj%zu\n", longest->number);
+	for (unsigned i = 0; i < count; i++) {
+		if (&spans[i] == longest)
+			continue;
+		write_span(t, block, &spans[i], pic, out);
+		buf_addf(out, "\tjmp .Lbunchj%zu\n", spans[i].last == longest->last ? longest->number : spans[i].number);
+	}
+	write_span(t, block, longest, pic, out);
+	buf_addf(out, ".Lbunchj%zu:\n", longest->number);
+	for (unsigned i = 0; i < count; i++)
+		write_span_descriptor(t, block, &spans[i], out);
 }
 
 /*

@@ -281,7 +281,6 @@ static void test_rows(void **state)
 	check_bunches(AT("", "read8") AT("24", "write8"), "2,4 ");
 	check_bunches(AT("", "read8") AT("32", "write8"), "");
 	check_bunches(AT("24", "read8") AT("", "write8") AT("-8", "write8") AT("-16", "write8"), "2,4 2,2 ");
-	check_bunches(AT("", "read8") "\tmovq\t%r12, %rdi\n\tcall\t__tsan_read8\n" AT("", "write8"), "");
 	check_bunches(AT("", "read8") AT("8", "read4") "\tmovq\t%r12, %rdi\n\tcall\t__tsan_read8\n"
 		      "\tmovq\t%r12, %rdi\n\tcall\t__tsan_write8\n", "2,2 2,1 ");
 	check_bunches(AT("1", "read1") AT("2", "read1"), "2,2 ");
@@ -298,6 +297,108 @@ static void test_rows(void **state)
 	assert_string_equal(many, "15,1 2,1 ");
 	free(many);
 	buf_free(&body);
+}
+
+/* to[own[*from]++] = *from: the second read of *from can be told with the first if nobody wants to hear of own[]. */
+static void test_span(void **state)
+{
+	static const char text[] = HEAD
+		"\tmovq\t%rbx, %rdi\n\tcall\t__tsan_read8@PLT\n"
+		"\tmovq\t(%rbx), %rax\n\tleaq\t(%r12,%rax,8), %rbp\n"
+		"\tmovq\t%rbp, %rdi\n\tcall\t__tsan_read8@PLT\n"
+		"\tmovq\t%rbp, %rdi\n\tcall\t__tsan_write8@PLT\n"
+		"\t.loc 1 22 16 view .LVU30\n"
+		"\tmovq\t%rbx, %rdi\n\taddq\t$8, %rbx\n\tcall\t__tsan_read8@PLT\n.Lsnarlp0_3:\n"
+		"\tmovq\t-8(%rbx), %r12\n"
+		TAIL;
+	size_t count;
+	char *out = run(text, false, &count), *at;
+	char *check = xasprintf(
+		"\tjmp .Lbunchj0\n"
+		".Lbunch0:\n"
+		"\tleaq (%%rdi),%%rax; shrq $3,%%rax; movzwl 0x7fff8000(,%%rax,2),%%eax; "
+		"cmpw %%ax,%%fs:__snarl_tls@tpoff+8; je .Lbunchf0; cmpw %%ax,%%fs:__snarl_tls@tpoff+96; "
+		"jne .Lbunchs0; movq %%fs:__snarl_tls@tpoff,%%rax; testl $4095,%%eax; je .Lbunchc0; "
+		APPEND(".Lbunch0", "%%rcx", "%1$u", "%%fs:__snarl_tls@tpoff")
+		".Lbunchc0: leaq .Lbunch0(%%rip),%%rcx; movl $%1$u,%%eax; call __snarl_bunch@PLT; "
+		"testl %%eax,%%eax; jne .Lbunchf0\n"
+		"\tjmp .Lbunchs0\n"
+		".Lbunchf0:\n"
+		"\tmovq\t(%%rbx), %%rax\n\tleaq\t(%%r12,%%rax,8), %%rbp\n"
+		"\tmovq\t%%rbp, %%rdi\n\tmovq\t%%rbp, %%rdi\n"
+		"\t.loc 1 22 16\n"
+		"\tmovq\t%%rbx, %%rdi\n\taddq\t$8, %%rbx\n"
+		".Lbunchj0:\n"
+		"\t.pushsection snarl_bunches,\"ao\",@progbits,f\n"
+		"\t.p2align 2\n"
+		"\t.long .Lbunchg0-.,.Lbunchf0-.\n"
+		"\t.value 514,1\n"
+		"\t.long .Lbunchh0-.\n"
+		"\t.value 0,771\n"
+		"\t.long .Lbunchh1-.\n"
+		"\t.value 0,771\n"
+		"\t.long .Lbunch0-.\n"
+		"\t.long .Lbunchp1_0-.\n"
+		"\t.long .Lbunchp1_1-.\n"
+		"\t.popsection\n"
+		"\tmovq\t-8(%%rbx), %%r12\n", TRACE_BUNCH | 2 << 8);
+
+	(void)state;
+	assert_int_equal(count, 2);
+	at = strstr(out, "\tmovq\t%rbx, %rdi\n.Lbunchg0:\n\t.byte 0x0f,0x1f,0x44,0,0\n.Lbunchs0:\n\tcall\t__tsan_read8@PLT\n"
+			 ".Lbunchh0:\n\tmovq\t(%rbx), %rax\n\tleaq\t(%r12,%rax,8), %rbp\n\tmovq\t%rbp, %rdi\n.Lbunch1:\n");
+	assert_non_null(at);
+	at = strstr(at, ".Lbunchj1:\n");
+	assert_non_null(at);
+	at = strstr(at, "\tmovq\t%rbx, %rdi\n\taddq\t$8, %rbx\n\tcall\t__tsan_read8@PLT\n.Lbunchh1:\n.Lsnarlp0_3:\n\tjmp");
+	assert_non_null(at);
+	at = strstr(at, "\tjmp");
+	assert_memory_equal(at, check, strlen(check));
+	free(check);
+	free(out);
+}
+
+#define OTHER(base) "\tmovq\t%" base ", %rdi\n\tcall\t__tsan_read8\n"
+
+static void check_others(unsigned count, const char *expected)
+{
+	struct buf body = { 0 };
+
+	buf_add_text(&body, AT("", "read8"));
+	while (count-- > 0)
+		buf_add_text(&body, "\tmovq\t(%r14), %r12\n" OTHER("r12"));
+	buf_add_text(&body, AT("8", "read8"));
+	check_bunches(buf_string(&body), expected);
+	buf_free(&body);
+}
+
+/* Which hooks are told over others; 256 for each of these. Rows that a span has come before it. */
+static void test_spans(void **state)
+{
+	(void)state;
+	check_bunches(AT("", "read8") OTHER("r12") AT("", "write8"), "258,1 ");
+	check_bunches(AT("", "read8") OTHER("r12") AT("24", "write8") OTHER("r13"), "258,4 ");
+	check_bunches(AT("", "read8") AT("8", "read8") OTHER("r12") AT("16", "read8"), "2,2 259,3 ");
+	check_bunches(AT("", "read8") OTHER("r12") AT("8", "read8") AT("16", "read8"), "2,2 259,3 ");
+	check_bunches(AT("", "read8") "\tmovq\t%r12, %rdi\n\tcall\t__tsan_unaligned_read8\n" AT("8", "read8"), "258,2 ");
+	/* What is not the same memory for sure, or is far off. */
+	check_bunches(AT("", "read8") OTHER("r12") AT("32", "read8"), "");
+	check_bunches(AT("", "read8") OTHER("r12") "\tmovq\t(%rbx), %rbx\n" AT("8", "read8"), "");
+	check_bunches(AT("", "read8") AT("64", "read8") AT("8", "read8"), "");
+	check_bunches(AT("", "read8") "\tmovq\t%r12, %rdi\n\tcall\t__tsan_volatile_read8\n" AT("8", "read8"), "");
+	check_bunches(AT("", "read8") OTHER("r12") "\tcall\tg\n" AT("8", "read8"), "");
+	check_bunches(AT("", "read8") OTHER("r12") "\tjne\t.L5\n.L5:\n" AT("8", "read8"), "");
+	/* Where rows go on, the span does not end: it is as long as the last that is over. */
+	check_bunches(AT("", "read8") OTHER("r12") AT("16", "read8") AT("32", "read8"), "2,3 ");
+	check_bunches(AT("", "read8") OTHER("r12") AT("8", "read8") OTHER("r12") AT("16", "read8") AT("32", "read8"),
+		      "258,2 258,1 2,3 ");
+	/* Two that overlap, the second one ends later. */
+	check_bunches(AT("", "read8") OTHER("r12") AT("8", "read8") OTHER("r12"), "258,2 258,1 ");
+	/* One that has another in it. */
+	check_bunches(AT("", "read8") OTHER("r12") OTHER("r13") OTHER("r12") AT("8", "read8"), "770,2 258,1 ");
+	/* As many others as there may be. */
+	check_others(BUNCH_SILENT, "3074,2 ");
+	check_others(BUNCH_SILENT + 1, "");
 }
 
 static void test_refused(void **state)
@@ -354,6 +455,8 @@ int main(void)
 		cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_granules),
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_span),
+		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_strange),
 	};
