@@ -364,7 +364,10 @@ void index_close(struct index *idx)
 
 struct trace_coder *index_take_coder(struct index *idx)
 {
-	return idx->coder_count ? idx->coders[--idx->coder_count] : xcalloc(1, sizeof(struct trace_coder));
+	if (idx->coder_count)
+		return idx->coders[--idx->coder_count];
+	idx->coders_made++;
+	return xcalloc(1, sizeof(struct trace_coder));
 }
 
 void index_give_coder(struct index *idx, struct trace_coder *coder)

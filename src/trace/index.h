@@ -55,6 +55,7 @@ struct index {
 	void *zstd;
 	struct trace_coder **coders;	/* that nobody uses */
 	size_t coder_count, coder_capacity;
+	size_t coders_made;
 };
 
 enum index_option {

@@ -12,7 +12,7 @@
 #define ROOM 2048u	/* records decoded at once, more than a loop has */
 
 struct scan {
-	struct trace_coder coder;
+	struct trace_coder *coder;
 	struct trace_record records[ROOM];
 	struct trace_loop loop;
 	reader_access *fn;
@@ -123,8 +123,8 @@ static int scan_payload(struct scan *s, const struct payload *p)
 	size_t kept = 0, got, told;
 
 	s->expanded = 0;
-	while (in < end || !trace_decode_done(&s->coder)) {
-		in = trace_decode_many(&s->coder, in, end, s->records + kept, ROOM - kept, &got);
+	while (in < end || !trace_decode_done(s->coder)) {
+		in = trace_decode_many(s->coder, in, end, s->records + kept, ROOM - kept, &got);
 		if (!in || got == 0)
 			return -1;
 		kept += got;
@@ -146,7 +146,7 @@ static int scan_chunk(struct scan *s, struct index *idx, const struct index_chun
 	s->thread = c->thread;
 	if (index_payload(idx, c->offset, &chunk, &payload, err) < 0)
 		return -1;
-	trace_coder_init(&s->coder, chunk.time);
+	trace_coder_init(s->coder, chunk.time);
 	s->told = chunk.time;
 	got = scan_payload(s, &payload);
 	payload_free(&payload);
@@ -172,6 +172,7 @@ int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *e
 	uint64_t decompressed = idx->decompressed;
 	int got = 0;
 
+	s->coder = index_take_coder(idx);
 	s->fn = fn;
 	s->ctx = ctx;
 	s->idx = idx;
@@ -181,6 +182,7 @@ int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *e
 	for (size_t i = 0; i < idx->event_count && got == 0 && !s->enough; i++)
 		got = scan_chunk(s, idx, &order[i], err);
 	idx->decompressed = decompressed;	/* nothing of it is left */
+	index_give_coder(idx, s->coder);
 	free(order);
 	free(s);
 	return got;

@@ -34,6 +34,7 @@ void stream_rewind(struct stream *s, struct index *idx)
 {
 	release(s, idx);
 	s->next = s->first;
+	s->portion = STREAM_FIRST;
 	s->left = 0;
 	s->at = 0;
 	s->count = s->taken = 0;
@@ -135,15 +136,24 @@ static void expand(struct stream *s, const struct bunches *bunches, const struct
 	s->decoded = (size_t)(to - s->records);
 }
 
-static const uint8_t *decode_more(struct stream *s, const struct bunches *bunches, size_t *count)
+/* A coder is as large as thousands of records: where many are in use, chunks that are not long are decoded at once. */
+static size_t room_of(struct stream *s, const struct index *idx)
+{
+	size_t room = s->portion, all = (size_t)s->left + EVENT_RECORDS;
+
+	if (s->portion < STREAM_DECODE)
+		s->portion *= 2;
+	return all <= (idx->coders_made < STREAM_CODERS || s->at ? STREAM_DECODE : STREAM_ALL) ? all : room;
+}
+
+static const uint8_t *decode_more(struct stream *s, const struct index *idx, size_t *count)
 {
 	const uint8_t *from = s->payload.data + s->at, *end = s->payload.data + s->payload.size;
 	struct trace_record raw[STREAM_DECODE];
-	size_t room = STREAM_DECODE;
+	size_t room;
 
-	if (!bunches->count) {
-		if (s->left + EVENT_RECORDS < room)
-			room = s->left + EVENT_RECORDS;		/* short chunks may be open by the hundred */
+	if (!idx->bunches.count) {
+		room = room_of(s, idx);
 		make_room(s, room);
 		from = trace_decode_many(s->coder, from, end, s->records + s->decoded, room, count);
 		s->decoded += from ? *count : 0;
@@ -151,7 +161,7 @@ static const uint8_t *decode_more(struct stream *s, const struct bunches *bunche
 	}
 	from = trace_decode_many(s->coder, from, end, raw, STREAM_DECODE, count);
 	if (from)
-		expand(s, bunches, raw, *count);
+		expand(s, &idx->bunches, raw, *count);
 	return from;
 }
 
@@ -171,7 +181,7 @@ static int decode(struct stream *s, struct index *idx, struct err *err)
 	if (s->decoded)
 		memmove(s->records, s->records + s->pending, s->decoded * sizeof(*s->records));
 	s->pending = 0;
-	p = decode_more(s, &idx->bunches, &n);
+	p = decode_more(s, idx, &n);
 	if (!p || n == 0 || n > s->left)
 		return damaged(s, err);
 	s->at = (size_t)(p - s->payload.data);
@@ -250,7 +260,8 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 	s->count = s->taken = 0;
 	for (;;) {
 		if (s->pending + n == s->decoded) {
-			if (!s->left)
+			/* Where the order is total, nothing is spread up to a time. */
+			if (!s->left || (n && s->total_order))
 				break;
 			if (decode(s, idx, err) < 0)
 				return -1;
@@ -286,7 +297,7 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 		return 0;
 	}
 	s->limit = s->total_order ? s->clock + s->count : s->clock;
-	if (n >= STREAM_LOOKAHEAD && s->pending < s->decoded)
+	if (s->pending < s->decoded || s->left)
 		stream_spread(s, false);
 	else
 		spread_to_next(s, idx);

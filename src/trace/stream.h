@@ -16,7 +16,10 @@
 #include "trace/reader.h"
 
 #define STREAM_LOOKAHEAD 4096u
-#define STREAM_DECODE 2048u	/* records at once */
+#define STREAM_DECODE 2048u	/* records at once, all if a chunk has no more */
+#define STREAM_FIRST 256u	/* … the first time: who reads again mostly wants little */
+#define STREAM_CODERS 32u	/* … if there are so many, the limit of "all" is */
+#define STREAM_ALL 6144u
 
 enum stream_state {
 	STREAM_CLOSED,	/* `key` is where the next chunk begins; open it to know more */
@@ -36,6 +39,7 @@ struct stream {
 	size_t at;		/* where the next event starts in it */
 	uint32_t left;		/* records not decoded yet */
 	struct trace_coder *coder;	/* while records are left to decode */
+	size_t portion;		/* so many to decode next */
 	struct trace_record *records;	/* decoded, whole events */
 	uint64_t told;		/* the last time that was decoded */
 	size_t capacity;
