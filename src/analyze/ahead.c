@@ -130,14 +130,23 @@ static inline bool look_at(struct ahead *a, const struct event *ev, struct ahead
 	return true;
 }
 
+static inline void pass_all(struct ahead *a, uint32_t thread, uint64_t count)
+{
+	a->events += count;
+	a->accesses += count;
+	pass_over(a, thread, count);
+}
+
 /* Those of `count` events that are wanted stay, side by side. */
-static inline void keep(struct ahead *a, struct event *from, unsigned count)
+static inline void keep(struct ahead *a, struct event *from, unsigned count, const uint64_t *passed)
 {
 	struct event *to = from;
 
 	for (struct event *ev = from; ev < from + count; ev++) {
 		struct ahead_mark *mark = &a->marks[a->read % AHEAD_RING];
 
+		if (passed && passed[ev - from])
+			pass_all(a, ev->thread, passed[ev - from]);
 		if (spins_translate(&a->spins, ev))
 			a->locks += !access_of(ev->kind);
 		a->events++;
@@ -158,16 +167,17 @@ static inline void keep(struct ahead *a, struct event *from, unsigned count)
 	}
 }
 
-/* What comes next and nobody wants. */
-static inline void skip(struct ahead *a, struct reader *trace)
+static void fill_sifted(struct ahead *a, struct reader *trace, unsigned at, unsigned room)
 {
-	uint64_t count;
-	uint32_t thread;
+	uint64_t passed[AHEAD_RING], more;
+	uint32_t whose;
 
-	while ((count = reader_pass(trace, &a->wanted, UINT64_MAX, &thread)) > 0) {
-		a->events += count;
-		a->accesses += count;
-		pass_over(a, thread, count);
+	a->got = reader_sift(trace, &a->ring[at], passed, room, &a->wanted, &more, &whose, &a->err);
+	if (a->got > 0)
+		keep(a, &a->ring[at], (unsigned)a->got, passed);
+	if (more) {
+		pass_all(a, whose, more);
+		a->got = 1;
 	}
 }
 
@@ -180,15 +190,16 @@ void ahead_fill(struct ahead *a, struct reader *trace)
 
 		if (room > AHEAD_RING - at)
 			room = AHEAD_RING - at;
-		if (a->skip)
-			skip(a, trace);
 		if (a->events >= a->end)
 			a->got = 0;
 		if (a->got <= 0)
 			return;
-		a->got = reader_some(trace, &a->ring[at], (unsigned)room, a->skip ? &a->wanted : NULL, &a->err);
-		if (a->got <= 0)
-			return;
-		keep(a, &a->ring[at], (unsigned)a->got);
+		if (a->skip) {
+			fill_sifted(a, trace, (unsigned)at, (unsigned)room);
+			continue;
+		}
+		a->got = reader_some(trace, &a->ring[at], (unsigned)room, NULL, &a->err);
+		if (a->got > 0)
+			keep(a, &a->ring[at], (unsigned)a->got, NULL);
 	}
 }

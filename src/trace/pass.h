@@ -51,6 +51,56 @@ static inline uint64_t stream_pass_batch(struct stream *s, struct reader_wanted 
 	return passed;
 }
 
+/* Events that are taken, and what lies between them. */
+struct stream_sieve {
+	struct event *ev;
+	uint64_t *passed;	/* by event: so many were passed over right before it */
+	unsigned count, room;
+	uint64_t passing;	/* since the last of them */
+};
+
+/* stream_pass_batch() without a limit, and wanted ones are taken; whether it went on at all. */
+static inline bool stream_sift_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, struct stream_sieve *to)
+{
+	const struct trace_record *next = s->batch, *end = next + stream_room(s, UINT64_MAX), *head = s->head;
+	uint64_t clock = s->clock, over = s->over, time = s->time, gone, passing = to->passing;
+	struct event *ev = to->ev + to->count, *full = to->ev + to->room;
+
+	while (next < end && time < until && stream_plain(next)) {
+		if (wanted && stream_is_unwanted(wanted, head)) {
+			passing++;
+		} else {
+			if (ev == full)
+				break;
+			if (wanted)
+				to->passed[ev - to->ev] = passing;
+			passing = 0;
+			stream_plain_event(ev, s->thread, head);
+			ev->depth = s->frames.depth;
+			ev++->time = time;
+		}
+		head = next++;
+		clock += s->step;
+		over += s->rest;
+		if (over >= s->parts) {
+			over -= s->parts;
+			clock++;
+		}
+		time = clock > time ? clock : time;
+	}
+	gone = (uint64_t)(next - s->batch);
+	to->count = (unsigned)(ev - to->ev);
+	to->passing = passing;
+	s->head = head;
+	s->batch = next;
+	s->taken += gone;
+	s->delivered += gone;
+	s->clock = clock;
+	s->over = over;
+	s->key = s->time = time;
+	return gone > 0;
+}
+
 /* The loop has only sites that are not. */
 static inline bool stream_skips_loop(const struct stream *s, const struct reader_wanted *wanted)
 {

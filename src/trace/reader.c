@@ -9,69 +9,12 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
-#include "trace/catalog.h"
-#include "trace/index.h"
 #include "trace/pass.h"
-#include "trace/reader.h"
+#include "trace/reader_parts.h"
 #include "trace/scan.h"
-#include "trace/text.h"
 
 #define MAX_DECOMPRESSED (256u << 20)	/* bytes of open chunks; beyond, some are made twice */
-
-struct heap_entry {
-	uint64_t key;
-	size_t stream;
-};
-
-struct reader {
-	char *path;
-	struct reader_info info;
-	struct catalog catalog;
-	struct trace_header header;
-
-	struct index idx;
-	struct stream *streams;		/* by thread id */
-	size_t stream_count;
-	struct heap_entry *heap;
-	size_t heap_count;
-	struct heap_entry second;	/* comes next but for the top: mostly that one goes on */
-	struct stream *top;		/* NULL at the end */
-	bool failed, no_values;
-	struct err why;
-
-	struct text *text;		/* or this, and the rest of these */
-	const uint8_t *text_data;
-	uint64_t text_size;
-	struct map frames_of;		/* thread to index in frames, plus 1 */
-	struct frames *frames;
-	size_t frame_count, frame_capacity;
-	struct event held;		/* waits until the calls around it are told */
-	bool holding;
-};
-
-static bool before(const struct heap_entry *a, const struct heap_entry *b)
-{
-	return a->key != b->key ? a->key < b->key : a->stream < b->stream;
-}
-
-static void sift_down(struct reader *r, size_t at)
-{
-	struct heap_entry e = r->heap[at];
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child >= r->heap_count)
-			break;
-		if (child + 1 < r->heap_count && before(&r->heap[child + 1], &r->heap[child]))
-			child++;
-		if (!before(&r->heap[child], &e))
-			break;
-		r->heap[at] = r->heap[child];
-		at = child;
-	}
-	r->heap[at] = e;
-}
+#define WORTH 4u	/* events, or to take them one by one is faster */
 
 static void heap_second(struct reader *r)
 {
@@ -79,7 +22,7 @@ static void heap_second(struct reader *r)
 
 	r->top = r->heap_count ? &r->streams[h->stream] : NULL;
 	if (r->heap_count > 2)
-		r->second = before(&h[2], &h[1]) ? h[2] : h[1];
+		r->second = heap_before(&h[2], &h[1]) ? h[2] : h[1];
 	else
 		r->second = r->heap_count > 1 ? h[1] : (struct heap_entry){ UINT64_MAX, SIZE_MAX };
 }
@@ -90,7 +33,7 @@ static void heap_build(struct reader *r)
 	for (size_t i = 0; i < r->stream_count; i++)
 		r->heap[i] = (struct heap_entry){ r->streams[i].key, i };
 	for (size_t i = r->heap_count / 2; i-- > 0;)
-		sift_down(r, i);
+		heap_sift(r->heap, r->heap_count, i);
 	heap_second(r);
 }
 
@@ -99,7 +42,7 @@ static __attribute__((noinline)) void heap_sort(struct reader *r, bool gone)
 	if (gone)
 		r->heap[0] = r->heap[--r->heap_count];
 	if (r->heap_count)
-		sift_down(r, 0);
+		heap_sift(r->heap, r->heap_count, 0);
 	heap_second(r);
 }
 
@@ -109,7 +52,7 @@ static inline void heap_moved(struct reader *r)
 	const struct stream *s = r->top;
 
 	r->heap->key = s->key;
-	if (s->state == STREAM_END || !before(r->heap, &r->second))
+	if (s->state == STREAM_END || !heap_before(r->heap, &r->second))
 		heap_sort(r, s->state == STREAM_END);
 }
 
@@ -194,65 +137,9 @@ void reader_close(struct reader *r)
 	free(r->heap);
 	catalog_free(&r->catalog);
 	index_close(&r->idx);
-	text_close(r->text);
-	if (r->text_data)
-		munmap((void *)r->text_data, r->text_size);
-	for (size_t i = 0; i < r->frame_count; i++)
-		frames_free(&r->frames[i]);
-	free(r->frames);
-	map_free(&r->frames_of);
+	reader_text_free(r);
 	free(r->path);
 	free(r);
-}
-
-static struct frames *text_frames(struct reader *r, uint32_t thread)
-{
-	uint64_t *at = map_put(&r->frames_of, thread, NULL);
-
-	if (!*at) {
-		r->frames = xgrow(r->frames, r->frame_count, &r->frame_capacity,
-				  sizeof(*r->frames));
-		r->frames[r->frame_count++] = (struct frames){ 0 };
-		*at = r->frame_count;
-	}
-	return &r->frames[*at - 1];
-}
-
-static void count_event(struct reader *r, uint32_t thread)
-{
-	struct reader_thread *t = catalog_find(&r->catalog, thread);
-
-	if (t)
-		t->events++;
-}
-
-static __attribute__((noinline)) int next_of_text(struct reader *r, struct event *ev)
-{
-	const struct trace_record *told;
-	struct frames *f;
-
-	while (!r->holding) {
-		struct trace_record call;
-		int got = text_next(r->text, &r->held);
-
-		if (got <= 0)
-			return got;
-		call.addr = r->held.addr | (uint64_t)r->held.result << 48;
-		call.site = TRACE_SITE(r->held.kind, r->held.detail, r->held.pc);
-		r->holding = !frames_hold(text_frames(r, r->held.thread), &call);
-	}
-	f = text_frames(r, r->held.thread);
-	count_event(r, r->held.thread);
-	told = frames_tell(f, &ev->depth);
-	if (told) {
-		stream_event(ev, r->held.thread, told, 1);
-		ev->time = r->held.time;
-		return 1;
-	}
-	*ev = r->held;
-	ev->depth = frames_pass(f, ev->kind, ev->arg);
-	r->holding = false;
-	return 1;
 }
 
 static void bound_memory(struct reader *r)
@@ -319,6 +206,26 @@ static inline bool is_unwanted(const struct stream *s, struct reader_wanted *wan
 	return wanted && stream_plain(s->head) && !s->frames.count && stream_is_unwanted(wanted, s->head);
 }
 
+/* With equal times, the lower number is first. */
+static inline uint64_t until_of(const struct reader *r)
+{
+	return r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
+}
+
+/* Plain accesses that the batch of the top has next; false: none. */
+static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, struct stream_sieve *to)
+{
+	struct stream *s = r->top;
+	uint64_t until = until_of(r);
+
+	if (!stream_plain(s->head) || s->frames.count || !stream_sift_batch(s, wanted, until, to))
+		return false;
+	r->heap->key = s->key;
+	if (s->key >= until)
+		heap_sort(r, false);
+	return true;
+}
+
 /* Until a stream has to be opened, there are `room`, or one that is unwanted comes behind others. */
 static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n, unsigned room,
 				  struct reader_wanted *wanted)
@@ -326,14 +233,21 @@ static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n
 	struct stream *s = r->top;
 
 	while (n < room && s->state == STREAM_READY && !(n && is_unwanted(s, wanted))) {
-		bool gone = !stream_take_only(s, &ev[n]);
+		struct stream_sieve to = { .ev = ev, .count = n, .room = room };
+		bool gone;
 
+		if (!wanted && s->count - s->taken >= WORTH && take_batch(r, NULL, &to)) {
+			n = to.count;
+			s = r->top;
+			continue;
+		}
+		gone = !stream_take_only(s, &ev[n]);
 		if (gone && !go_on(r))
 			break;
 		n += ev[n].kind != TRACE_VALUE || !r->no_values;
 		if (!gone) {
 			r->heap->key = s->key;
-			if (before(r->heap, &r->second))
+			if (heap_before(r->heap, &r->second))
 				continue;
 			heap_sort(r, false);
 		}
@@ -344,15 +258,6 @@ static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n
 	return n;
 }
 
-static unsigned some_of_text(struct reader *r, struct event *ev, unsigned room, int *got)
-{
-	unsigned n = 0;
-
-	while (n < room && (*got = next_of_text(r, &ev[n])) > 0)
-		n += ev[n].kind != TRACE_VALUE || !r->no_values;
-	return n;
-}
-
 int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader_wanted *wanted,
 		struct err *err)
 {
@@ -360,12 +265,67 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
 	int got = 1;
 
 	if (r->text) {
-		n = some_of_text(r, ev, room, &got);
+		n = reader_text_some(r, ev, room, &got);
 		return n ? (int)n : got;
 	}
 	while (n < room && (is_ready(r) || open_next(r, &got, err)) && !(n && is_unwanted(r->top, wanted)))
 		n = take_ready(r, ev, n, room, wanted);
 	return n ? (int)n : got;
+}
+
+/* What cannot be done by the batch. */
+static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stream_sieve *to)
+{
+	struct stream *s = r->top;
+	struct event *ev = &to->ev[to->count];
+	bool unwanted = is_unwanted(s, wanted), gone;
+	uint64_t count = 0;
+
+	if (unwanted) {
+		gone = !stream_step(s);
+		count = 1 + (gone ? 0 : stream_pass_loop(s, wanted, until_of(r), UINT64_MAX));
+		s->delivered += count;
+	} else {
+		gone = !stream_take_only(s, ev);
+	}
+	if (gone && !go_on(r)) {
+		to->passing += count - (count > 0);
+		return;
+	}
+	to->passing += count;
+	if (!unwanted && (ev->kind != TRACE_VALUE || !r->no_values)) {
+		to->passed[to->count++] = to->passing;
+		to->passing = 0;
+	}
+	if (gone)
+		return;
+	r->heap->key = s->key;
+	if (!heap_before(r->heap, &r->second))
+		heap_sort(r, false);
+}
+
+int reader_sift(struct reader *r, struct event *ev, uint64_t *passed, unsigned room, struct reader_wanted *wanted,
+		uint64_t *more, uint32_t *whose, struct err *err)
+{
+	struct stream_sieve to = { .ev = ev, .passed = passed, .room = room };
+	const struct stream *s = r->top;
+	int got = 1;
+
+	*more = 0;
+	if (r->text) {
+		memset(passed, 0, room * sizeof(*passed));
+		return reader_some(r, ev, room, NULL, err);
+	}
+	while (to.count < room && (is_ready(r) || (!to.passing && open_next(r, &got, err)))) {
+		if (to.passing && r->top != s)
+			break;
+		s = r->top;
+		if (!take_batch(r, wanted, &to))
+			sift_one(r, wanted, &to);
+	}
+	*more = to.passing;
+	*whose = s ? s->thread : 0;
+	return to.count || to.passing ? (int)to.count : got;
 }
 
 uint32_t reader_whose(const struct reader *r)
@@ -381,8 +341,7 @@ uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t mo
 
 	if (!is_ready(r) || !is_unwanted(s, wanted) || !most)
 		return 0;
-	/* With equal times, the lower number is first. */
-	until = r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
+	until = until_of(r);
 	count = stream_pass_batch(s, wanted, until, most);
 	while (!gone && count < most && s->key < until && is_unwanted(s, wanted)) {
 		gone = !stream_step(s);
@@ -413,12 +372,7 @@ int reader_rewind(struct reader *r, struct err *err)
 {
 	(void)err;
 	if (r->text) {
-		text_rewind(r->text);
-		r->holding = false;
-		for (size_t i = 0; i < r->frame_count; i++)
-			frames_reset(&r->frames[i]);
-		for (size_t i = 0; i < r->catalog.thread_count; i++)
-			r->catalog.threads[i].events = 0;
+		reader_text_rewind(r);
 		return 0;
 	}
 	for (size_t i = 0; i < r->stream_count; i++)
@@ -428,27 +382,13 @@ int reader_rewind(struct reader *r, struct err *err)
 	return 0;
 }
 
-static int accesses_of_text(struct reader *r, reader_access *fn, void *ctx, struct err *err)
-{
-	struct trace_record one;
-	struct event ev;
-	int got;
-
-	while ((got = reader_next(r, &ev, err)) > 0) {
-		one = (struct trace_record){ ev.addr, TRACE_SITE(ev.kind, ev.detail, ev.pc) };
-		if (ev.size && !fn(ctx, ev.thread, &one, 1, ev.size))
-			return 0;
-	}
-	return got;
-}
-
 int reader_accesses(struct reader *r, reader_access *fn, void *ctx, struct err *err)
 {
 	int got;
 
 	if (reader_rewind(r, err) < 0)
 		return -1;
-	got = r->text ? accesses_of_text(r, fn, ctx, err) : scan_accesses(&r->idx, fn, ctx, err);
+	got = r->text ? reader_text_accesses(r, fn, ctx, err) : scan_accesses(&r->idx, fn, ctx, err);
 	return reader_rewind(r, err) < 0 ? -1 : got;
 }
 

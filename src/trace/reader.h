@@ -125,6 +125,13 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
  */
 uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most, uint32_t *thread);
 
+/*
+ * reader_some() that passes over what is unwanted: passed[i] plain accesses of its thread right before event i, and
+ * behind the last event *more of the thread *whose. 0, with no more of them, is the end.
+ */
+int reader_sift(struct reader *r, struct event *ev, uint64_t *passed, unsigned room, struct reader_wanted *wanted,
+		uint64_t *more, uint32_t *whose, struct err *err);
+
 /* Whose event is next; 0: that is not known yet. */
 uint32_t reader_whose(const struct reader *r);
 

@@ -307,11 +307,6 @@ static const uint64_t *page_of(void *ctx, uint64_t page)
 	return page % 16 == 2 ? NULL : pages[page % 16 % 3];
 }
 
-static bool is_passed(struct reader_wanted *w, const struct event *ev)
-{
-	return (ev->kind == TRACE_READ || ev->kind == TRACE_WRITE) && reader_is_unwanted(w, ev->addr, ev->size);
-}
-
 /* What is neither passed over nor left is what reader_next() says, and so are its numbers. */
 static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64_t *left)
 {
@@ -332,14 +327,14 @@ static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64
 		}
 		got = reader_some(b, some, 1 + next_random() % ARRAY_SIZE(some), &w, &err);
 		for (int i = 0; i < got; i++) {
-			*left += i > 0 && is_passed(&w, &some[i]);
+			*left += i > 0 && is_unwanted(&w, &some[i]);
 			done[some[i].thread]++;
 			events++;
 			do {
 				assert_int_equal(reader_next(a, &one, &err), 1);
 				index[one.thread]++;
 				position++;
-			} while (position < events && is_passed(&w, &one));
+			} while (position < events && is_unwanted(&w, &one));
 			assert_same_event(&one, &some[i]);
 			assert_int_equal(position, events);
 			assert_int_equal(index[one.thread], done[one.thread]);
@@ -347,7 +342,7 @@ static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64
 	}
 	assert_int_equal(got, 0);
 	while (reader_next(a, &one, &err) > 0) {
-		assert_true(is_passed(&w, &one));
+		assert_true(is_unwanted(&w, &one));
 		position++;
 	}
 	assert_int_equal(position, events);
@@ -358,10 +353,12 @@ static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64
 
 static void test_wanted(void **state)
 {
-	uint64_t all = 0, over = 0, left = 0, by_site = 0;
+	uint64_t all = 0, over = 0, left = 0, by_site = 0, sifted = 0;
 
 	(void)state;
 	for (unsigned round = 0; round < 400; round++) {
+		struct reader_wanted w = { .page = UINT64_MAX, .turn = page_of };
+
 		for (unsigned i = 0; i < READER_PAGE / 64; i++)
 			for (unsigned k = 0; k < 3; k++)
 				pages[k][i] = (uint64_t)(next_random() & next_random()) << 32 | next_random();
@@ -369,7 +366,9 @@ static void test_wanted(void **state)
 			     1 + next_random() % (round % 8 ? 100 : 9000));
 		check_wanted(test_path("wanted.snarl"), &all, &over, &left);
 		by_site += assert_passes(test_path("wanted.snarl"), round);
+		sifted += assert_sifts(test_path("wanted.snarl"), &w, round);
 	}
+	assert_true(sifted > over);
 	assert_true(over > all / 8 && left < over / 8);
 	assert_true(by_site > all / 4);
 }

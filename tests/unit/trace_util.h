@@ -263,6 +263,58 @@ static UNUSED uint64_t pass_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
+/* reader_next() gives a plain access of the thread that is not wanted. */
+static UNUSED bool is_unwanted(struct reader_wanted *w, const struct event *ev)
+{
+	if (ev->kind != TRACE_READ && ev->kind != TRACE_WRITE)
+		return false;
+	return w->sites ? !reader_has_site(w->sites, ev->pc) : reader_is_unwanted(w, ev->addr, ev->size);
+}
+
+static UNUSED void assert_next_passed(struct reader *a, struct reader_wanted *w, uint64_t count, uint32_t thread)
+{
+	struct err err = { "" };
+	struct event one;
+
+	while (count-- > 0) {
+		assert_int_equal(reader_next(a, &one, &err), 1);
+		assert_int_equal(one.thread, thread);
+		assert_true(is_unwanted(w, &one));
+	}
+}
+
+/* What reader_sift() passes over and what it gives is all there is, and none that it gives is unwanted. */
+static UNUSED uint64_t assert_sifts(const char *path, struct reader_wanted *w, uint64_t seed)
+{
+	struct err err = { "" };
+	struct reader *a = reader_open(path, &err), *b = reader_open(path, &err);
+	uint64_t before[7], more = 0, all = 0;
+	struct event one, some[7];
+	uint32_t whose;
+	int got;
+
+	assert_true(a && b);
+	while ((got = reader_sift(b, some, before, 1 + (unsigned)pass_random(&seed) % 7, w, &more, &whose, &err)) > 0 ||
+	       more) {
+		for (int i = 0; i < got; i++) {
+			assert_next_passed(a, w, before[i], some[i].thread);
+			assert_int_equal(reader_next(a, &one, &err), 1);
+			assert_same_event(&one, &some[i]);
+			assert_int_equal(one.time, some[i].time);
+			assert_int_equal(one.depth, some[i].depth);
+			assert_false(is_unwanted(w, &one));
+			all += before[i];
+		}
+		assert_next_passed(a, w, more, whose);
+		all += more;
+	}
+	assert_int_equal(got, 0);
+	assert_int_equal(reader_next(a, &one, &err), 0);
+	reader_close(a);
+	reader_close(b);
+	return all;
+}
+
 /* What is passed over, plain accesses of one thread at sites that are not wanted, and what is read is all there is. */
 static UNUSED uint64_t assert_passes(const char *path, uint64_t seed)
 {
@@ -302,6 +354,7 @@ static UNUSED uint64_t assert_passes(const char *path, uint64_t seed)
 	assert_int_equal(reader_next(a, &one, &err), 0);
 	reader_close(a);
 	reader_close(b);
+	assert_true(assert_sifts(path, &wanted, seed) >= passed);
 	return passed;
 }
 
