@@ -31,8 +31,12 @@ static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t
 
 #define IS_ONE_OF(verb, words) is_one_of(verb, words, sizeof(words) / sizeof((words)[0]))
 
-/* The operand that is on the stack, or -1: none; -2: not one that can be told. */
-static int stack_operand(const struct insn *in)
+bool loops_is_scalar(struct asmtext_word verb)
+{
+	return IS_ONE_OF(verb, vector_verbs);
+}
+
+int loops_stack_operand(const struct insn *in)
 {
 	int found = -1;
 
@@ -57,7 +61,7 @@ static bool suits(struct asmtext_word verb, const struct insn *in, unsigned at, 
 		return false;
 	*vector = other->place == INSN_VECTOR;
 	if (*vector)
-		return IS_ONE_OF(verb, vector_verbs);
+		return loops_is_scalar(verb);
 	return (other->place == INSN_IMMEDIATE || (other->place == INSN_REGISTER && other->size == 8)) &&
 	       IS_ONE_OF(verb, general_verbs);
 }
@@ -69,17 +73,35 @@ static void refuse(struct loops_spills *s, int64_t from, int64_t size)
 			s->spill[i].refused = true;
 }
 
-/* Two that overlap are refused, and so is one that is used in two ways. */
-static bool note(struct loops_spills *s, int64_t at, bool vector)
+bool loops_stores_eight(struct asmtext_word line, const struct insn *in, unsigned operand)
 {
+	const struct insn_operand *from = &in->operand[0];
+	struct asmtext_word verb = asmtext_verb(line);
+
+	if (in->count != 2 || operand != 1)
+		return false;
+	if (from->place == INSN_VECTOR)
+		return asmtext_is(verb, "movsd") || asmtext_is(verb, "movq");
+	return asmtext_is(verb, "movq") && (from->place == INSN_IMMEDIATE || (from->place == INSN_REGISTER && from->size == 8));
+}
+
+/* Two that overlap are refused, and so is one that is used in two ways. */
+static bool note(struct loops_spills *s, const struct insn *in, unsigned operand, struct asmtext_word line, bool vector)
+{
+	int64_t at = in->operand[operand].number;
+	bool sets = operand == 1 && in->kind != INSN_COMPARE;
+
 	for (unsigned i = 0; i < s->count; i++)
 		if (s->spill[i].at == at) {
 			s->spill[i].refused |= s->spill[i].vector != vector;
+			s->spill[i].set |= sets;
 			return true;
 		}
 	if (s->count == LOOPS_SPILLS)
 		return false;
-	s->spill[s->count++] = (struct loops_spill){ .at = at, .vector = vector };
+	s->spill[s->count++] = (struct loops_spill){
+		.at = at, .vector = vector, .set_first = loops_stores_eight(line, in, operand), .set = sets,
+	};
 	return true;
 }
 
@@ -93,7 +115,7 @@ static bool look(struct loops_spills *s, const struct loops_loop *l, const struc
 
 		if (!hook_is_code(&t->lines[i]) || loops_hook(l, i))
 			continue;
-		if (t->lines[i].user || !insn_read(text, &in) || (at = stack_operand(&in)) == -2)
+		if (t->lines[i].user || !insn_read(text, &in) || (at = loops_stack_operand(&in)) == -2)
 			return false;
 		if (at == -1) {
 			if (memmem(text.at, text.size, "%rsp", 4))
@@ -104,7 +126,7 @@ static bool look(struct loops_spills *s, const struct loops_loop *l, const struc
 			if (refusing)
 				refuse(s, in.operand[at].number, in.size > 8 ? 64 : 8);
 		} else if (!refusing) {
-			if (!note(s, in.operand[at].number, vector))
+			if (!note(s, &in, (unsigned)at, text, vector))
 				return false;
 		}
 	}
@@ -172,9 +194,11 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 		s->count = 0;
 	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
-		if (!s->spill[i].refused)
+		if (!s->spill[i].refused) {
 			s->spill[i].reg = s->spill[i].vector ? loops_free_vector(l, t, &vectors)
 							     : find_general(l, t, &generals);
+			s->spill[i].dead = s->spill[i].set_first && loops_is_dead_behind(l, t, s->spill[i].at);
+		}
 	loops_constants_find(s, l, t, &vectors);
 }
 
@@ -183,7 +207,7 @@ void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct loops_spill *p = &s->spill[i];
 
-		if (!p->reg)
+		if (!p->reg || (load ? p->set_first : p->dead || !p->set))
 			continue;
 		if (load)
 			buf_addf(out, "\tmovq\t%lld(%%rsp), %%%s\n", (long long)p->at, p->reg);
@@ -197,6 +221,8 @@ void loops_spills_name(const struct loops_spills *s, struct thin_live *live)
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct loops_spill *p = &s->spill[i];
 
+		if (p->dead)
+			continue;
 		if (p->reg && p->vector)
 			live->lower |= (uint16_t)(1u << atoi(p->reg + 3));
 		else if (p->reg)
@@ -214,7 +240,7 @@ bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line
 	struct insn in;
 	int at;
 
-	if (s->count == 0 || !insn_read(line, &in) || (at = stack_operand(&in)) < 0)
+	if (s->count == 0 || !insn_read(line, &in) || (at = loops_stack_operand(&in)) < 0)
 		return false;
 	for (unsigned i = 0; i < s->count; i++)
 		if (s->spill[i].at == in.operand[at].number && s->spill[i].reg)
