@@ -22,10 +22,10 @@
  */
 #include <stdlib.h>
 
+#include "analyze/atomicity_known.h"
 #include "analyze/atomicity_match.h"
 #include "base/mem.h"
 
-#define SEEN_MAX 8u		/* times that something is looked for inside a pair */
 #define NEAR 512u		/* blocks of the history are in the cache anyway */
 #define RANGE_MAX 8192u		/* granules of one access that are looked at */
 
@@ -97,7 +97,7 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 	struct local l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
 	const struct history_cell *const *inside;
 	struct history_cell *c = t->at.cell;
-	struct others others = { 0 };
+	struct others others;
 	size_t count;
 	bool fresh;
 
@@ -108,6 +108,7 @@ static void note_pair(struct atomicity *a, const struct touch *t, const struct m
 	if (!l.pair || t->at.ordered)
 		return;
 	if (fresh) {
+		others.known = false;
 		match_pair(a, &l, t->at.quiet, &others, out);
 	} else if (!t->at.quiet && c->seen < SEEN_MAX &&
 		   none_meets(a, c, l.pair->shape, 0, true, out)) {
@@ -157,7 +158,7 @@ static bool note_young(struct atomicity *a, struct touch *t, struct findings *ou
 {
 	struct history_cell *c = t->at.cell;
 	struct local l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
-	struct others others = { 0 };
+	struct others others;
 	struct history_pair room;
 
 	if (!t->near.known || !t->near.is || !history_young(&a->history, c, &t->near.like, &t->what))
@@ -165,6 +166,7 @@ static bool note_young(struct atomicity *a, struct touch *t, struct findings *ou
 	if (t->at.ordered)
 		return true;
 	l.pair = history_pair(&a->history, c, 0, &room);
+	others.known = false;
 	match_pair(a, &l, t->at.quiet, &others, out);
 	if (c->rep_count > 1)
 		match_access(a, c, &t->now, &others, out);
@@ -185,7 +187,7 @@ static void note(struct atomicity *a, struct touch *t, struct findings *out)
 	}
 	history_settle(h, t->at.cell, &t->now, &t->what, noted);
 	if (fresh && !t->at.ordered)
-		match_access(a, t->at.cell, &t->now, &(struct others){ 0 }, out);
+		match_access(a, t->at.cell, &t->now, &(struct others){ .known = false }, out);
 }
 
 /* Reads what the thread wrote since it took its locks. */
@@ -248,7 +250,7 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 		history_note_first(&a->history, c, &t->now);
 		history_settle(&a->history, c, &t->now, &t->what, true);
 		if (!t->at.ordered)
-			match_access(a, c, &t->now, &(struct others){ 0 }, out);
+			match_access(a, c, &t->now, &(struct others){ .known = false }, out);
 	} else if (is_known(a, t)) {
 		history_settle_but(&a->history, c, &t->what, true);
 		/* Copying what was just written would wait for it. */
@@ -258,8 +260,10 @@ static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_
 	}
 }
 
-static void atomicity_access(struct atomicity *a, const struct event *ev, const struct view *view,
-			     unsigned access, struct findings *out)
+/* There may be something new about the access. */
+static __attribute__((noinline)) void look_closely(struct atomicity *a, const struct event *ev, const struct view *view,
+						   const struct moments_thread *here, unsigned access,
+						   struct findings *out)
 {
 	uint64_t granule = ev->addr / GRANULE_BYTES, first = ev->addr % GRANULE_BYTES;
 	uint64_t left = ev->size, take;
@@ -269,7 +273,7 @@ static void atomicity_access(struct atomicity *a, const struct event *ev, const 
 	t.view = view;
 	t.what = (struct history_what){ .pc = ev->pc, .lockset = view->lockset, .kind = ev->kind,
 					.access = (uint8_t)access };
-	t.here = moments_here(a->moments, view);
+	t.here = here;
 	for (unsigned n = 0; left > 0; n++) {
 		if (n == RANGE_MAX) {
 			a->cut_ranges++;
@@ -280,6 +284,15 @@ static void atomicity_access(struct atomicity *a, const struct event *ev, const 
 		left -= take;
 		first = 0;
 	}
+}
+
+static inline void atomicity_access(struct atomicity *a, const struct event *ev, const struct view *view,
+				    unsigned access, struct findings *out)
+{
+	const struct moments_thread *here = moments_here(a->moments, view);
+
+	if (!atomicity_knows(a, ev, view, here, access))
+		look_closely(a, ev, view, here, access, out);
 }
 
 static void atomicity_event(void *state, const struct event *ev, const struct view *view,

@@ -153,14 +153,51 @@ static void match_pair(struct atomicity *a, const struct local *l, bool quiet, s
 		match_reps(a, l, o->list[n], &again, &fixed, out);
 }
 
+/* So many pairs of the cell, from number `k` on downwards, are counted as others were. */
+static inline unsigned count_pairs(struct atomicity *a, const struct history_cell *c, unsigned k, uint32_t epoch,
+				   const struct moment *now, uint8_t bytes, const struct again *again,
+				   struct fixed *fixed, struct findings *out)
+{
+	unsigned count;
+
+	if (c->young || is_fixed(a, fixed, epoch, now->epoch, epoch))
+		return 0;
+	count = again_pairs(a, again, c, k + 1, epoch, now->tag, bytes);
+	if (count)
+		told_more(&a->told, again->told, again->same, count, out);
+	return count;
+}
+
+/* What is new with the pairs of another thread. */
+static inline void match_pairs(struct atomicity *a, const struct history_cell *o, const struct moment *now,
+			       uint8_t bytes, struct again *again, struct fixed *fixed, struct findings *out)
+{
+	bool before = moments_ordered(a->moments, o->last.epoch, now->epoch);
+	struct local l = { .cell = o };
+	struct history_pair room;
+	unsigned count;
+
+	for (unsigned k = o->pair_count; k-- > 0;) {
+		history_pair_epochs(&a->history, o, k, &l.p, &l.i);
+		count = 0;
+		if (again->told && !before && l.p == l.i)
+			count = count_pairs(a, o, k, l.p, now, bytes, again, fixed, out);
+		if (count) {
+			k -= count - 1;
+			continue;
+		}
+		l.pair = history_pair(&a->history, o, k, &room);
+		if (l.pair->bytes & bytes)
+			match(a, &l, now, before, false, fixed, again, out);
+	}
+}
+
 static void match_access(struct atomicity *a, const struct history_cell *c, const struct moment *now,
 		      struct others *o, struct findings *out)
 {
 	bool writes = a->history.whats[now->tag].access & ACCESS_WRITE;
 	struct fixed fixed = { 0 };
 	struct again again = { 0 };
-	struct history_pair room;
-	struct local l;
 
 	if (!writes && !history_written(&a->history, c))
 		return;
@@ -170,22 +207,8 @@ static void match_access(struct atomicity *a, const struct history_cell *c, cons
 	if (!writes && !history_twice(&a->history, c))
 		return;
 	find_others(a, c, c->bytes, o);
-	for (size_t n = 0; n < o->count; n++) {
-		bool before = moments_ordered(a->moments, o->list[n]->last.epoch, now->epoch);
-
-		l.cell = o->list[n];
-		for (unsigned k = l.cell->pair_count; k-- > 0;) {
-			l.pair = history_pair(&a->history, l.cell, k, &room);
-			history_pair_epochs(&a->history, l.cell, k, &l.p, &l.i);
-			if (!(l.pair->bytes & c->bytes))
-				continue;
-			if (again.told && !before && !is_fixed(a, &fixed, l.p, now->epoch, l.i) &&
-			    again_pair(a, &again, &l, now->tag))
-				told_more(&a->told, again.told, again.same, 1, out);
-			else
-				match(a, &l, now, before, false, &fixed, &again, out);
-		}
-	}
+	for (size_t n = 0; n < o->count; n++)
+		match_pairs(a, o->list[n], now, c->bytes, &again, &fixed, out);
 }
 
 /* The other threads' accesses within the pair in the trace itself. */

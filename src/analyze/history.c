@@ -55,6 +55,7 @@ static void begin(struct history *h)
 	h->extent_count = 1;
 	h->slot_used = 0;
 	h->here = (struct history_here){ 0 };
+	memset(h->found, 0, sizeof(h->found));
 }
 
 static void mark(void *ctx);
@@ -63,13 +64,12 @@ void history_init(struct history *h, struct moments *moments)
 {
 	*h = (struct history){ .moments = moments, .block_limit = HISTORY_BLOCKS,
 			       .unit_limit = HISTORY_UNITS,
-			       .slot_count = 1024, .what_size = 256, .what_count = 1 };
+			       .slot_count = 1024, .what_count = 1 };
 	h->cells = pages_reserve(HISTORY_CELLS * sizeof(*h->cells));
 	h->shares = pages_reserve(HISTORY_CELLS * sizeof(*h->shares));
 	set_blocks(h, FIRST_ROOM);
 	set_units(h, FIRST_ROOM * HISTORY_LINE);
 	h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
-	h->what_table = xcalloc(h->what_size, sizeof(*h->what_table));
 	h->whats = xgrow(NULL, 0, &h->what_capacity, sizeof(*h->whats));
 	h->whats[0] = (struct history_what){ 0 };
 	h->extents = xgrow(NULL, 0, &h->extent_capacity, sizeof(*h->extents));
@@ -89,10 +89,11 @@ void history_free(struct history *h)
 	map_free(&h->regions);
 	pages_free(h->slots, h->slot_count * sizeof(*h->slots));
 	free(h->whats);
-	free(h->what_table);
+	free(h->what_at.at);
 	free(h->what_first);
 	free(h->shapes);
-	map_free(&h->shape_at);
+	free(h->shape_at.at);
+	map_free(&h->within_at);
 	free(h->extents);
 	map_free(&h->extent_at);
 	free(h->others);
@@ -196,11 +197,18 @@ static uint32_t add_line(struct history *h, uint64_t key, uint32_t ring, uint64_
 	return n;
 }
 
+/* Mostly it was looked for already: history_prefetch(). */
 static inline uint32_t block_find(struct history *h, uint64_t key)
 {
-	uint64_t *first = slot_of_line(h, key), *s = first;
-	uint32_t ring = slot_block(*first);
+	const struct history_found *found = found_at(h, key);
+	const struct history_block *b = &h->blocks[found->block];
+	uint64_t *first, *s;
+	uint32_t ring;
 
+	if (found->block && found->key == key && b->line == line_of(key) && b->thread == thread_of(key))
+		return found->block;
+	s = first = slot_of_line(h, key);
+	ring = slot_block(*first);
 	if (ring && h->blocks[ring].thread == thread_of(key))
 		return ring;
 	if (ring)
@@ -208,15 +216,9 @@ static inline uint32_t block_find(struct history *h, uint64_t key)
 	return *s ? slot_block(*s) : add_line(h, key, ring, s);
 }
 
-static bool has_room(const struct history *h)
-{
-	return h->block_count <= h->block_enough && h->unit_count <= h->unit_enough &&
-	       h->extent_count <= HISTORY_EXTENTS;
-}
-
 void history_make_room(struct history *h)
 {
-	while (!has_room(h)) {
+	while (!history_has_room(h)) {
 		bool blocks = h->block_count > h->block_enough;
 
 		if (h->extent_count > HISTORY_EXTENTS)

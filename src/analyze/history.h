@@ -45,13 +45,17 @@ struct history_what {
 	uint32_t core;		/* its number with the lockset's core (locks.h); history_what() sets it */
 	uint32_t next;		/* the number that was asked for after it the last time */
 	uint32_t shape;		/* the last of which it was the second access; 0: none */
+	/*
+	 * If two locks are held, the inner one not to read: the first number of those of this site and kind of
+	 * access that hold the same inner lock, taken at the same place; else 0.
+	 */
+	uint32_t within;
 };
 
-/* Where a number is found. Addresses have 48 bits. */
-struct history_named {
-	uint64_t key;		/* pc, kind and `own` */
-	uint32_t lockset;
-	uint32_t number;	/* 0: free */
+/* Numbers by hash of what they stand for; 0: free. Half of it is, at least. */
+struct history_numbers {
+	uint32_t *at;
+	size_t size;		/* a power of two */
 };
 
 /* What tells pairs apart but for place and time; numbers stand for them, too. */
@@ -188,6 +192,14 @@ struct history_ahead {
 	uint32_t block;		/* once the slot is known; 0: none */
 };
 
+#define HISTORY_FOUND 64u		/* a power of two */
+
+/* Where an access to come was found to go, likely; key 0: none. */
+struct history_found {
+	uint64_t key;		/* line and thread */
+	uint32_t block;
+};
+
 struct history {
 	struct moments *moments;
 	struct history_cell *cells;	/* history_cell(); block 0 is none */
@@ -209,14 +221,14 @@ struct history {
 	struct history_what *whats;	/* 0 is none */
 	uint32_t what_last;		/* asked for */
 	size_t what_count, what_capacity;
-	struct history_named *what_table;	/* by hash */
-	size_t what_size;		/* a power of two */
+	struct history_numbers what_at;
 	uint32_t *what_first;		/* by lockset: the number that was asked for first under it the last time */
 	size_t what_first_count;
 	uint32_t what_lockset;		/* of the last that was asked for */
 	struct history_shape *shapes;	/* 0 is none */
 	size_t shape_count, shape_capacity;
-	struct map shape_at;		/* hash to the last of that hash */
+	struct history_numbers shape_at;
+	struct map within_at;		/* hash to the first of that hash */
 	struct history_extent *extents;	/* 0 is none */
 	size_t extent_count, extent_capacity;
 	struct map extent_at;		/* hash to the last of that hash */
@@ -224,6 +236,7 @@ struct history {
 	size_t other_capacity;
 	struct history_ahead ahead[32];	/* a ring */
 	uint32_t ahead_count;
+	struct history_found found[HISTORY_FOUND];
 	uint64_t dropped;
 };
 
@@ -254,34 +267,17 @@ static inline uint64_t history_mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
-static inline uint64_t history_what_key(const struct history_what *what)
+/* Numbers of locksets are side by side, and so have to be spread first. Addresses have 48 bits. */
+static inline uint64_t history_what_hash(const struct history_what *what)
 {
-	return what->pc << 16 | (uint32_t)what->kind << 1 | what->own;
-}
+	uint64_t key = what->pc << 16 | (uint32_t)what->kind << 1 | what->own;
 
-/* Numbers of locksets are side by side, and so have to be spread first. */
-static inline uint64_t history_what_hash(uint64_t key, uint32_t lockset)
-{
-	return history_mix(key, lockset * 0x9e3779b97f4a7c15ull);
+	return history_mix(key, what->lockset * 0x9e3779b97f4a7c15ull);
 }
 
 /* For history_what() and history_note.c: history_names.c. */
 uint32_t history_name(struct history *h, const struct history_what *what);
 uint32_t history_shape(struct history *h, const struct history_like *like);
-
-static inline uint32_t history_what_find(struct history *h, const struct history_what *what)
-{
-	uint64_t key = history_what_key(what), hash = history_what_hash(key, what->lockset);
-	const struct history_named *n = &h->what_table[hash & (h->what_size - 1)];
-
-	/* No key is 0. */
-	if (__builtin_expect(n->key == key && n->lockset == what->lockset, 1))
-		return n->number;
-	n = &h->what_table[(hash + 1) & (h->what_size - 1)];
-	if (n->key == key && n->lockset == what->lockset)
-		return n->number;
-	return history_name(h, what);
-}
 
 /*
  * The number of `what`, of which `kind`, `lockset` and `own` are said again: to read them side by side from
@@ -301,7 +297,7 @@ static inline uint32_t history_what_as(struct history *h, const struct history_w
 	guess = first ? h->what_first[lockset] : h->whats[before].next;
 	w = &h->whats[guess];
 	if (__builtin_expect(w->pc != what->pc || w->lockset != lockset || w->kind != kind || w->own != own, 0)) {
-		guess = history_what_find(h, what);
+		guess = history_name(h, what);
 		*(first ? &h->what_first[lockset] : &h->whats[before].next) = guess;
 	}
 	h->what_lockset = lockset;
@@ -348,6 +344,9 @@ uint64_t history_rep_time(const struct history *h, const struct history_cell *c,
 struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n);
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
 					unsigned n, struct history_pair *room);
+/* Those of a cell that has its own units, and their keys: history_like_key(). */
+const struct history_pair *history_pairs(const struct history *h, const struct history_cell *c,
+					 const uint64_t **keys);
 uint32_t history_pair_shape(const struct history *h, const struct history_cell *c, unsigned n);
 void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
 			 uint32_t *p, uint32_t *i);

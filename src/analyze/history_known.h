@@ -14,6 +14,13 @@ void history_go(struct history *h, uint64_t line, uint32_t thread, unsigned g);
 void history_place_other(struct history *h, struct history_cell *first, uint32_t epoch,
 			 uint8_t bytes, struct history_place *out);
 
+/* … for an access to a granule. */
+static inline bool history_has_room(const struct history *h)
+{
+	return h->block_count <= h->block_enough && h->unit_count <= h->unit_enough &&
+	       h->extent_count <= HISTORY_EXTENTS;
+}
+
 /* Another thread may have been there since this one was. */
 static inline void history_arrive(const struct history *h, unsigned g, uint32_t thread,
 				  uint32_t epoch, struct history_place *out)
@@ -39,8 +46,7 @@ static inline void history_place(struct history *h, uint64_t granule, uint32_t t
 	unsigned g = granule % HISTORY_LINE;
 	struct history_cell *c;
 
-	if (__builtin_expect(h->block_count > h->block_enough || h->unit_count > h->unit_enough ||
-			     h->extent_count > HISTORY_EXTENTS, 0))
+	if (__builtin_expect(!history_has_room(h), 0))
 		history_make_room(h);
 	/* Mostly where the access before was. */
 	if (h->here.key != key_of(line, thread))

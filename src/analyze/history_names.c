@@ -10,45 +10,70 @@
 
 #include "base/mem.h"
 
-static struct history_named *what_place(const struct history *h, uint64_t key, uint32_t lockset)
+/* True if one more than `count` needs more room: then all are to be put again. */
+static bool is_full(struct history_numbers *n, size_t count)
 {
-	size_t i = history_what_hash(key, lockset) & (h->what_size - 1);
-
-	while (h->what_table[i].number &&
-	       (h->what_table[i].key != key || h->what_table[i].lockset != lockset))
-		i = (i + 1) & (h->what_size - 1);
-	return &h->what_table[i];
+	if (count * 2 <= n->size)
+		return false;
+	free(n->at);
+	n->size = n->size ? n->size * 2 : 512;
+	n->at = xcalloc(n->size, sizeof(*n->at));
+	return true;
 }
 
-static void more_places(struct history *h)
+static void put(struct history_numbers *n, uint64_t hash, uint32_t number)
 {
-	struct history_named *old = h->what_table;
-	size_t size = h->what_size;
+	size_t i = hash & (n->size - 1);
 
-	h->what_size *= 2;
-	h->what_table = xcalloc(h->what_size, sizeof(*h->what_table));
-	for (size_t i = 0; i < size; i++)
-		if (old[i].number)
-			*what_place(h, old[i].key, old[i].lockset) = old[i];
-	free(old);
+	while (n->at[i])
+		i = (i + 1) & (n->size - 1);
+	n->at[i] = number;
+}
+
+static bool same_what(const struct history_what *a, const struct history_what *b)
+{
+	return a->pc == b->pc && a->lockset == b->lockset && a->kind == b->kind && a->own == b->own;
+}
+
+/* Hashes of different ones are hardly ever equal: then the later has none. */
+static uint32_t within_of(struct history *h, const struct history_what *what, uint32_t number)
+{
+	const struct locks_ends *ends = locks_ends(h->moments->locks), *e = &ends[what->lockset], *known;
+	uint64_t hash = history_mix(history_mix(history_mix(what->pc, what->access), e->inner), e->inner_pc);
+	const struct history_what *first;
+	uint64_t *at;
+
+	if (e->count != 2 || e->inner_shared)
+		return 0;
+	at = map_put(&h->within_at, hash, NULL);
+	if (!*at)
+		*at = number;
+	first = &h->whats[*at];
+	known = &ends[first->lockset];
+	return first->pc == what->pc && first->access == what->access && known->inner == e->inner &&
+	       known->inner_pc == e->inner_pc ? (uint32_t)*at : 0;
 }
 
 static uint32_t what_number(struct history *h, const struct history_what *what, bool *added)
 {
-	uint64_t key = history_what_key(what);
-	struct history_named *at = what_place(h, key, what->lockset);
-	uint32_t number = at->number;
+	uint64_t hash = history_what_hash(what);
+	struct history_numbers *at = &h->what_at;
+	uint32_t number;
 
-	*added = !number;
-	if (number)
-		return number;
-	number = (uint32_t)h->what_count;
+	*added = false;
+	if (is_full(at, h->what_count))
+		for (uint32_t n = 1; n < h->what_count; n++)
+			put(at, history_what_hash(&h->whats[n]), n);
+	for (size_t i = hash & (at->size - 1); at->at[i]; i = (i + 1) & (at->size - 1))
+		if (same_what(&h->whats[at->at[i]], what))
+			return at->at[i];
+	*added = true;
 	h->whats = xgrow(h->whats, h->what_count, &h->what_capacity, sizeof(*h->whats));
+	number = (uint32_t)h->what_count++;
 	h->whats[number] = *what;
 	h->whats[number].core = number;
-	*at = (struct history_named){ key, what->lockset, number };
-	if (++h->what_count * 4 > h->what_size)	/* most are found at the first look */
-		more_places(h);
+	h->whats[number].within = within_of(h, what, number);
+	put(at, hash, number);
 	return number;
 }
 
@@ -76,24 +101,36 @@ static bool same_shape(const struct history_shape *a, const struct history_shape
 	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]));
 }
 
-/* Hashes of different ones are hardly ever equal: then the later has several numbers. */
-static uint32_t shape_number(struct history *h, const struct history_shape *s, bool *added)
+static uint64_t shape_hash(const struct history_shape *s)
 {
 	uint64_t hash = history_mix(history_mix(0, (uint64_t)s->p << 32 | s->i),
 			    (uint64_t)s->bytes << 8 | (uint64_t)s->cuts << 1 | s->wide);
-	uint64_t *number;
 
 	for (unsigned i = 0; i < s->cuts; i++)
 		hash = history_mix(hash, s->cut[i]);
-	number = map_put(&h->shape_at, hash, NULL);
-	*added = !*number || !same_shape(&h->shapes[*number], s);
-	if (*added) {
-		h->shapes = xgrow(h->shapes, h->shape_count, &h->shape_capacity, sizeof(*h->shapes));
-		h->shapes[h->shape_count] = *s;
-		h->shapes[h->shape_count].core = (uint32_t)h->shape_count;
-		*number = h->shape_count++;
-	}
-	return (uint32_t)*number;
+	return hash;
+}
+
+static uint32_t shape_number(struct history *h, const struct history_shape *s, bool *added)
+{
+	uint64_t hash = shape_hash(s);
+	struct history_numbers *at = &h->shape_at;
+	uint32_t number;
+
+	*added = false;
+	if (is_full(at, h->shape_count))
+		for (uint32_t n = 1; n < h->shape_count; n++)
+			put(at, shape_hash(&h->shapes[n]), n);
+	for (size_t i = hash & (at->size - 1); at->at[i]; i = (i + 1) & (at->size - 1))
+		if (same_shape(&h->shapes[at->at[i]], s))
+			return at->at[i];
+	*added = true;
+	h->shapes = xgrow(h->shapes, h->shape_count, &h->shape_capacity, sizeof(*h->shapes));
+	number = (uint32_t)h->shape_count++;
+	h->shapes[number] = *s;
+	h->shapes[number].core = number;
+	put(at, hash, number);
+	return number;
 }
 
 /* Code mostly comes to an access by the same way. */

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 
 static const unsigned rep_rooms[] = { 2, 6, 12, HISTORY_REPS };
-static const unsigned pair_rooms[] = { 1, 2, 4, 8, 16, HISTORY_PAIRS };
+static const unsigned pair_rooms[] = { 1, 3, 8, 16, HISTORY_PAIRS };	/* two rarely stay two */
 
 /* Classes of runs: of representatives, the same with an older write, and then of pairs. */
 #define REP_ROOMS ARRAY_SIZE(rep_rooms)
@@ -25,8 +25,8 @@ static const uint8_t rep_classes[HISTORY_REPS + 1] = {
 	0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
 };
 static const uint8_t pair_classes[HISTORY_PAIRS + 1] = {
-	0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4,
-	5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
+	0, 0, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3,
+	4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
 };
 
 static inline unsigned rep_room(const struct history_cell *c)
@@ -92,6 +92,8 @@ static unsigned rep_class(const struct history_cell *c)
 static void move_reps(struct history *h, struct history_cell *c, const struct history_cell *old)
 {
 	unsigned n = old->rep_count;
+	const uint64_t *keys;
+	const struct history_mark *marks;
 
 	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->roomy);
 	if (n == 1) {
@@ -99,8 +101,12 @@ static void move_reps(struct history *h, struct history_cell *c, const struct hi
 		rep_marks(h, c)[0] = history_pack(h, c, &c->last);
 		return;
 	}
-	memcpy(rep_keys(h, c), rep_keys(h, old), n * sizeof(uint64_t));
-	memcpy(rep_marks(h, c), rep_marks(h, old), n * sizeof(struct history_mark));
+	keys = rep_keys(h, old);
+	marks = rep_marks(h, old);
+	for (unsigned i = 0; i < n; i++) {	/* few: to begin a copy of any length would take longer */
+		rep_keys(h, c)[i] = keys[i];
+		rep_marks(h, c)[i] = marks[i];
+	}
 	if (c->older)
 		*older_of(h, c) = *older_of(h, old);
 	give(h, rep_class(old), old->reps);
@@ -125,9 +131,10 @@ static unsigned add_rep(struct history *h, struct history_cell *c)
 /* There are several representatives: it and a read. */
 void history_set_older(struct history *h, struct history_cell *c)
 {
-	const struct history_cell old = *c;
+	struct history_cell old;
 
 	if (!c->roomy) {
+		old = *c;
 		c->roomy = 1;
 		move_reps(h, c, &old);
 	}
@@ -136,24 +143,25 @@ void history_set_older(struct history *h, struct history_cell *c)
 	c->older_noted = is_noted(c);
 }
 
+/* One more; the run moves if it is full. */
 static unsigned add_pair(struct history *h, struct history_cell *c)
 {
-	unsigned n = c->pair_count, room = pair_room(c), class;
-	uint32_t old = c->pairs, bigger;
-	uint64_t *from = unit_at(h, old), *to;
+	unsigned n = c->pair_count, room = n ? pair_room(c) : 0, class;
+	const uint64_t *keys = pair_keys(h, c);
+	const struct history_pair *list = (const struct history_pair *)(keys + room);
+	uint32_t old = c->pairs;
 
-	if (!n) {
-		c->pairs = take(h, PAIR_CLASS, pair_units(1));
-	} else if (n == room) {
-		class = pair_classes[n];
-		bigger = pair_rooms[class + 1];
-		c->pairs = take(h, PAIR_CLASS + class + 1, pair_units(bigger));
-		to = unit_at(h, c->pairs);
-		memcpy(to, from, n * sizeof(*to));
-		memcpy(to + bigger, from + room, n * sizeof(struct history_pair));
-		give(h, PAIR_CLASS + class, old);
-	}
 	c->pair_count++;
+	if (n < room)
+		return n;
+	class = pair_classes[n + 1];
+	c->pairs = take(h, PAIR_CLASS + class, pair_units(pair_rooms[class]));
+	for (unsigned i = 0; i < n; i++) {
+		pair_keys(h, c)[i] = keys[i];
+		pairs(h, c)[i] = list[i];
+	}
+	if (n)
+		give(h, PAIR_CLASS + pair_classes[n], old);
 	return n;
 }
 
@@ -232,7 +240,8 @@ void history_grow_up(struct history *h, struct history_cell *c)
 	pairs(h, c)[0] = pair;
 	if (c->rep_count == 1)
 		return;
-	c->reps = take(h, rep_class(c), rep_units(rep_room(c)));
+	c->roomy = c->how & ACCESS_WRITE ? 1 : 0;	/* a read is next, mostly */
+	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->roomy);
 	rep_keys(h, c)[0] = young_rep_key(h, &old, 0);
 	rep_keys(h, c)[1] = young_rep_key(h, &old, 1);
 	rep_marks(h, c)[0] = pair.p;
@@ -364,6 +373,13 @@ const struct history_pair *history_pair(const struct history *h, const struct hi
 		return &pairs(h, c)[n];
 	young_pair(c, room);
 	return room;
+}
+
+const struct history_pair *history_pairs(const struct history *h, const struct history_cell *c,
+					 const uint64_t **keys)
+{
+	*keys = pair_keys(h, c);
+	return pairs(h, c);
 }
 
 uint32_t history_pair_shape(const struct history *h, const struct history_cell *c, unsigned n)

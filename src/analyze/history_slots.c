@@ -107,6 +107,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 			other = likely_block(h, a->other);
 			a->block = other ? other : a->block;
 			__builtin_prefetch(&h->blocks[a->block], 1);
+			*found_at(h, a->key) = (struct history_found){ a->key, a->block };
 		}
 	}
 	__builtin_prefetch(history_cell(h, a->block, a->granule), 1);

@@ -58,6 +58,11 @@ static inline uint64_t other_step(uint64_t key)
 	return (thread_of(key) * 0x9e3779b97f4a7c15ull >> 30 & ~3ull) + 4;
 }
 
+static inline struct history_found *found_at(struct history *h, uint64_t key)
+{
+	return &h->found[(key * 0x9e3779b97f4a7c15ull >> 32) % HISTORY_FOUND];
+}
+
 static inline bool slot_is(const struct history *h, uint64_t slot, uint64_t start, uint64_t line)
 {
 	return slot_start(slot) == start && h->blocks[slot_block(slot)].line == line;

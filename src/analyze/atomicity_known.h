@@ -1,0 +1,148 @@
+/*
+ * For atomicity.c: most accesses are to one granule and add nothing to what is known of it. They
+ * are told here from the others, which touch() sees to: nothing is changed before it is sure, nothing is
+ * made that is only needed otherwise, and what is rare is left to the others.
+ */
+#ifndef ANALYZE_ATOMICITY_KNOWN_H
+#define ANALYZE_ATOMICITY_KNOWN_H
+
+#include "analyze/atomicity.h"
+
+#define SEEN_MAX 8u		/* times that something is looked for inside a pair */
+
+/* An access to one granule, as far as it is known without its moment. */
+struct known {
+	const struct view *view;
+	const struct moments_thread *here;
+	struct history_cell *cell;
+	uint64_t key;		/* rep_key() */
+	uint32_t block, lockset;
+	bool settled;		/* nobody has to be looked for inside its pairs */
+};
+
+/* moments_together() */
+static inline bool known_together(const struct known *k, const struct moment *p)
+{
+	if (p->block && p->block == k->block)
+		return true;
+	if ((p->block | k->block) & MOMENTS_USER_BLOCK)
+		return false;
+	return k->view->index - p->index <= MOMENTS_WINDOW || moments_within(p, k->view);
+}
+
+/* The pair of `p`, which is together with the access, and the access is known, under one clock. */
+static inline bool known_pair(const struct atomicity *a, const struct known *k, const struct moment *p, bool wide)
+{
+	struct moment now = { .tag = (uint32_t)k->key, .epoch = (uint32_t)(k->key >> 32) };
+	struct history_like like = { .p = p, .i = &now, .cuts = 1, .bytes = k->cell->bytes, .wide = wide };
+
+	if (!k->settled || p->epoch != now.epoch)
+		return false;
+	like.cut[0] = k->lockset;
+	if (p->situation != k->here->situation)
+		like.cuts = (uint8_t)moments_cuts_since(a->moments, k->here, p->index,
+							a->history.whats[p->tag].lockset, like.cut);
+	like.key = history_like_key(&like);
+	return history_has_pair(&a->history, k->cell, &like);
+}
+
+/* The number that comes next is that of this access; 0: another. */
+static inline uint32_t known_what(const struct history *h, const struct event *ev, uint32_t lockset, bool own)
+{
+	uint32_t guess;
+	const struct history_what *w;
+
+	if (lockset == h->what_lockset)
+		guess = h->whats[h->what_last].next;
+	else if (lockset < h->what_first_count)
+		guess = h->what_first[lockset];
+	else
+		return 0;
+	w = &h->whats[guess];
+	return w->pc == ev->pc && w->lockset == lockset && w->kind == ev->kind && w->own == own &&
+	       w->core == guess ? guess : 0;
+}
+
+/* Its representative and pairs are there. */
+static inline bool known_all(const struct atomicity *a, const struct known *k, bool writes)
+{
+	struct history_cell *c = k->cell;
+	const struct moment *older;
+	bool unused;
+
+	if (known_together(k, &c->last) ? !known_pair(a, k, &c->last, false) :
+					  !history_has_key(&a->history, c, k->key, &unused))
+		return false;
+	if (!writes || !c->older || !c->older_noted)
+		return true;
+	older = history_older(&a->history, c);
+	return !known_together(k, older) || known_pair(a, k, older, true);
+}
+
+/* The cell of the access, if it has but that of its granule, and room for all that may become of it; else NULL. */
+static inline struct history_cell *known_cell(struct history *h, const struct event *ev, uint32_t thread,
+					      unsigned access)
+{
+	uint64_t granule = ev->addr / GRANULE_BYTES, line = granule / HISTORY_LINE;
+	unsigned first = ev->addr % GRANULE_BYTES, g = granule % HISTORY_LINE;
+	struct history_cell *c;
+
+	if (ev->size - 1 >= GRANULE_BYTES - first)
+		return NULL;
+	if (h->here.key != key_of(line, thread)) {
+		if (!history_has_room(h))
+			return NULL;
+		history_go(h, line, thread, g);
+	}
+	c = history_cell(h, h->here.block, g);
+	if (c->bytes != (uint8_t)(((1u << ev->size) - 1) << first) || c->next || c->young || !is_noted(c))
+		return NULL;
+	return (access & ACCESS_WRITE ? c->wrote : c->roomy || !(c->how & ACCESS_WRITE)) ? c : NULL;
+}
+
+/* Nothing about the access is new: then it is settled. */
+static inline bool atomicity_knows(struct atomicity *a, const struct event *ev, const struct view *view,
+				   const struct moments_thread *here, unsigned access)
+{
+	struct history *h = &a->history;
+	struct history_cell *c = known_cell(h, ev, view->thread, access);
+	struct known k = { .view = view, .here = here, .cell = c, .lockset = view->lockset, .settled = true };
+	bool writes = access & ACCESS_WRITE, own;
+	struct history_share *share = NULL;
+	uint32_t tag;
+
+	if (!c)
+		return false;
+	own = !writes && k.lockset && (c->how & (ACCESS_WRITE | HISTORY_OWN)) &&
+	      moments_same_section(here, &c->last) && h->whats[c->last.tag].lockset;
+	tag = known_what(h, ev, k.lockset, own);
+	if (!tag)
+		return false;
+	k.key = (uint64_t)here->epoch << 32 | tag;
+	k.block = view->user_block ? view->user_block | MOMENTS_USER_BLOCK : view->block;
+	if (c->shared) {
+		share = history_share(h, h->here.share, history_granule_of(h, c));
+		k.settled = share->toucher == view->thread || c->seen >= SEEN_MAX;
+		if (share->front && share->toucher != view->thread)
+			return false;
+	}
+	if (!known_all(a, &k, writes))
+		return false;
+	if (share) {
+		share->toucher = view->thread;
+		if (share->front)
+			share->front = here->epoch;
+	}
+	h->what_lockset = k.lockset;
+	h->what_last = tag;
+	if (writes)
+		c->older = 0;
+	else if (c->how & ACCESS_WRITE)
+		history_set_older(h, c);
+	c->how = (uint8_t)(access | (own ? HISTORY_OWN : 0) | HISTORY_NOTED);
+	/* Copying what was just written would wait for it. */
+	moments_make(here, ev, view, tag, &c->last);
+	return true;
+}
+
+#endif
