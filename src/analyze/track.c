@@ -244,9 +244,6 @@ static void call_push(struct track *t, struct track_thread *self, const struct e
 static void call_before(struct track *t, struct track_thread *self, const struct event *ev)
 {
 	switch (ev->kind) {
-	case TRACE_FUNC_ENTRY:
-		call_push(t, self, ev);
-		break;
 	case TRACE_BLOCK_BEGIN:
 		self->user_blocks = xgrow(self->user_blocks, self->user_count,
 					  &self->user_capacity, sizeof(*self->user_blocks));
@@ -292,6 +289,15 @@ static uint32_t ignored(const struct track_thread *self)
 	return (self->ignoring[0] > 0) | (self->ignoring[1] > 0) << 1 | (self->ignoring[2] > 0) << 2;
 }
 
+static void view_fill_calls(struct view *v, const struct track_thread *self)
+{
+	v->activations = self->activations;
+	v->activation_count = (uint32_t)self->depth;
+	v->stack = self->depth ? self->stacks[self->depth - 1] : 0;
+	v->block = self->user_count ? self->user_blocks[self->user_count - 1] :
+		   self->depth ? self->activations[self->depth - 1] : 0;
+}
+
 static void view_fill(struct track *t, struct track_thread *self)
 {
 	struct view *v = &t->view;
@@ -306,12 +312,8 @@ static void view_fill(struct track *t, struct track_thread *self)
 	v->epoch = vclock_get(v->full, self->id);
 	v->lockset = self->lockset;
 	v->acquired = self->acquired;
-	v->activations = self->activations;
-	v->activation_count = (uint32_t)self->depth;
-	v->stack = self->depth ? self->stacks[self->depth - 1] : 0;
 	v->user_block = self->user_count ? self->user_blocks[0] : 0;
-	v->block = self->user_count ? self->user_blocks[self->user_count - 1] :
-		   self->depth ? self->activations[self->depth - 1] : 0;
+	view_fill_calls(v, self);
 	v->ignore = ignored(self);
 }
 
@@ -336,6 +338,23 @@ static void view_locks(struct track *t, struct track_thread *self)
 		v->epoch = vclock_get(v->full, self->id);
 }
 
+/* All that such an event changes is which functions were called. */
+static bool only_calls(const struct event *ev)
+{
+	return ev->kind == TRACE_FUNC_ENTRY || ev->kind == TRACE_FUNC_EXIT;
+}
+
+static void view_calls(struct track *t, struct track_thread *self)
+{
+	struct view *v = &t->view;
+
+	if (v->thread != self->id || t->benign_count > 0) {
+		view_fill(t, self);
+		return;
+	}
+	view_fill_calls(v, self);
+}
+
 void track_pass(struct track *t, uint32_t thread, uint64_t count)
 {
 	track_thread(t, thread)->index += count;
@@ -358,6 +377,10 @@ const struct view *track_before(struct track *t, const struct event *ev)
 	} else if (only_locks(ev)) {
 		track_mutex_before(t, self, ev);
 		view_locks(t, self);
+	} else if (only_calls(ev)) {
+		if (ev->kind == TRACE_FUNC_ENTRY)
+			call_push(t, self, ev);
+		view_calls(t, self);
 	} else {
 		memory_step(t, ev);
 		call_before(t, self, ev);
@@ -379,6 +402,11 @@ void track_after(struct track *t, const struct event *ev)
 	if (only_locks(ev)) {
 		track_mutex_after(t, self, ev);
 		view_locks(t, self);
+		return;
+	}
+	if (only_calls(ev)) {
+		call_after(self, ev);
+		view_calls(t, self);
 		return;
 	}
 	track_release(t, self, ev);
