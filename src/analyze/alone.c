@@ -152,8 +152,26 @@ static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t
 	return true;
 }
 
+/* Granules of the page that somebody used, and that are fought over: 16 bits, of which many are added at once. */
+static void count_page(const struct page *p, uint16_t *used, uint16_t *shared)
+{
+	uint16_t u = 0, s = 0;
+
+	for (unsigned i = 0; i < ALONE_GRANULES; i++) {
+		u = (uint16_t)(u + (p->granule[i] != 0));
+		s = (uint16_t)(s + (p->granule[i] == (MANY | WRITTEN)));
+	}
+	*used = u;
+	*shared = s;
+}
+
 static void settle(const struct page *p, struct alone_bits *shared)
 {
+	uint16_t used, fought;
+
+	count_page(p, &used, &fought);
+	if (!fought)
+		return;
 	for (unsigned i = 0; i < ALONE_GRANULES; i++)
 		shared->granule[i / 64] |= (uint64_t)(p->granule[i] == (MANY | WRITTEN)) << i % 64;
 }
@@ -168,12 +186,9 @@ static unsigned fought_of(const struct look *l)
 
 	for (size_t i = 0; i < l->alone->page_count; i++) {
 		const struct page *p = &l->pages[i];
-		unsigned used = 0, shared = 0;
+		uint16_t used, shared;
 
-		for (unsigned k = 0; k < ALONE_GRANULES; k++) {
-			used += p->granule[k] != 0;
-			shared += p->granule[k] == (MANY | WRITTEN);
-		}
+		count_page(p, &used, &shared);
 		all += p->accesses;
 		fought += used ? p->accesses * shared / used : 0;
 	}

@@ -20,7 +20,7 @@ void vclock_empty(struct vclock *v)
 static void reserve(struct vclock *v, uint32_t count)
 {
 	if (count > v->capacity) {
-		v->capacity = count < 8 ? 8 : count + count / 2;
+		v->capacity = count < 8 ? 8 : count + count / 8;
 		v->at = xrealloc(v->at, v->capacity * sizeof(*v->at));
 	}
 }
