@@ -212,18 +212,39 @@ static inline uint64_t until_of(const struct reader *r)
 	return r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
 }
 
+/* A plain access is next, and another one behind it. There must be one. */
+static inline bool is_plain_run(const struct stream *s)
+{
+	return stream_plain(s->batch) && stream_plain(s->head) && !s->frames.count;
+}
+
+/* … and so on, before it is the turn of another thread; maybe. */
+static inline bool is_long_run(const struct reader *r, const struct stream *s)
+{
+	return s->count - s->taken >= WORTH && is_plain_run(s) && s->time + WORTH * s->step < r->second.key;
+}
+
 /* Plain accesses that the batch of the top has next; false: none. */
 static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, struct stream_sieve *to)
 {
-	struct stream *s = r->top;
 	uint64_t until = until_of(r);
 
-	if (!stream_plain(s->head) || s->frames.count || !stream_sift_batch(s, wanted, until, to))
+	if (!stream_sift_batch(r->top, wanted, until, to))
 		return false;
-	r->heap->key = s->key;
-	if (s->key >= until)
+	r->heap->key = r->top->key;
+	if (r->heap->key >= until)
 		heap_sort(r, false);
 	return true;
+}
+
+/* Apart, so that what is done for other events has the registers. */
+static __attribute__((noinline)) bool take_plain(struct reader *r, struct event *ev, unsigned *n, unsigned room)
+{
+	struct stream_sieve to = { .ev = ev, .count = *n, .room = room };
+	bool any = take_batch(r, NULL, &to);
+
+	*n = to.count;
+	return any;
 }
 
 /* Until a stream has to be opened, there are `room`, or one that is unwanted comes behind others. */
@@ -233,11 +254,9 @@ static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n
 	struct stream *s = r->top;
 
 	while (n < room && s->state == STREAM_READY && !(n && is_unwanted(s, wanted))) {
-		struct stream_sieve to = { .ev = ev, .count = n, .room = room };
 		bool gone;
 
-		if (!wanted && s->count - s->taken >= WORTH && take_batch(r, NULL, &to)) {
-			n = to.count;
+		if (!wanted && is_long_run(r, s) && take_plain(r, ev, &n, room)) {
 			s = r->top;
 			continue;
 		}
@@ -320,7 +339,7 @@ int reader_sift(struct reader *r, struct event *ev, uint64_t *passed, unsigned r
 		if (to.passing && r->top != s)
 			break;
 		s = r->top;
-		if (!take_batch(r, wanted, &to))
+		if (s->taken == s->count || !is_plain_run(s) || !take_batch(r, wanted, &to))
 			sift_one(r, wanted, &to);
 	}
 	*more = to.passing;
