@@ -280,7 +280,7 @@ void thin_write(struct asmtext_word text, struct thin_live live, struct buf *out
 		walk_forward(&t);
 		walk_back(&t);
 		for (size_t i = 0; i < t.count; i++)
-			if (turn_to(&t, i) || thin_swap(t.steps, t.count, i))
+			if (turn_to(&t, i))
 				walk_back(&t);
 		walk_forward(&t);
 		put_off(&t);

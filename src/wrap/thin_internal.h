@@ -43,7 +43,4 @@ uint64_t thin_named_by(const struct insn_operand *o);
 /* Fills in what step->text does. False: the instruction is not known. */
 bool thin_look(struct thin_step *step);
 
-/* Whether the copy `at` could be taken away by changing names (thin_swap.c); what is live behind steps must then be found anew. */
-bool thin_swap(struct thin_step *steps, size_t count, size_t at);
-
 #endif

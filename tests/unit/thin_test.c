@@ -105,35 +105,6 @@ static void test_loop(void **state)
 	check("\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n", live, "\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n");
 }
 
-/* Copies that change names: behind them or before them. */
-static void test_names(void **state)
-{
-	static const char *const left[] = {
-		/* The source is needed still, or both are at the end and at the start. */
-		"\tshrq\t$12, %rcx\n\tmovq\t%rcx, %rdx\n\txorq\t%rbx, %rdx\n\tmovq\t%rdx, (%rcx)\n",
-		"\tmovq\t%r12, %rbx\n\taddq\t$1, %rbx\n\taddq\t%rbx, %r12\n",
-		/* Other names of a register, and what is used without being named. */
-		"\tshrq\t$12, %rcx\n\tmovq\t%rcx, %rdx\n\tmovl\t%edx, (%rbx)\n",
-		"\tshrq\t$12, %r8\n\tmovq\t%r8, %r9\n\tmovb\t%r9b, (%rbx)\n",
-		"\tshrq\t$12, %rcx\n\tmovq\t%rcx, %rdx\n\tsalq\t%cl, %rbx\n\tmovq\t%rdx, (%rbx)\n",
-		"\tshrq\t$12, %rcx\n\tmovq\t%rcx, %rdx\n\tmovq\t(%rbx), %rcx\n\tcmpl\t%ecx, %edx\n",
-		"\tshrq\t$12, %rax\n\tmovq\t%rax, %rdx\n\tmovq\t(%rbx), %rax\n\tidivq\t%rbp\n\tmovq\t%rax, (%rbx)\n",
-		"\tshrq\t$12, %rcx\n\tmovq\t%rcx, %rax\n\tcqto\n\tidivq\t%rbp\n\tmovq\t%rax, (%rbx)\n",
-	};
-
-	(void)state;
-	check("\tmovq\t%rbx, %rcx\n\tshrq\t$12, %rcx\n\tmovq\t%rcx, %rdx\n\txorq\t%rbx, %rdx\n\tmovq\t%rdx, 8(%rbx,%rdx,8)\n", kept,
-	      "\tmovq\t%rbx, %rcx\n\tshrq\t$12, %rcx\n\txorq\t%rbx, %rcx\n\tmovq\t%rcx, 8(%rbx,%rcx,8)\n");
-	/* Both are in use until the end of it. */
-	check("\tmovq\t8(%rbx), %rcx\n\tnegq\t%rcx\n\tmovq\t%rcx, %rdx\n\tmovq\t(%rbx), %rcx\n\taddq\t%rcx, %rdx\n\tmovq\t%rdx, (%rbx)\n", kept,
-	      "\tmovq\t8(%rbx), %rcx\n\tnegq\t%rcx\n\tmovq\t(%rbx), %rdx\n\taddq\t%rdx, %rcx\n\tmovq\t%rcx, (%rbx)\n");
-	/* %r12 lives on, so that what comes before has its name. */
-	check("\tmovq\t%r12, (%rbx)\n\tmovq\t%rbx, %rdx\n\tshrq\t$27, %rdx\n\txorq\t%rbx, %rdx\n\tmovq\t%rdx, %r12\n", kept,
-	      "\tmovq\t%r12, (%rbx)\n\tmovq\t%rbx, %r12\n\tshrq\t$27, %r12\n\txorq\t%rbx, %r12\n");
-	for (size_t i = 0; i < ARRAY_SIZE(left); i++)
-		check(left[i], kept, left[i]);
-}
-
 /* The machine: four general registers, four vector registers, some memory, flags. */
 struct machine {
 	uint64_t general[16], vector[16][2], memory[4];
@@ -305,7 +276,7 @@ static void test_random(void **state)
 
 	(void)state;
 	srand(1);
-	for (unsigned round = 0; round < 60000; round++) {
+	for (unsigned round = 0; round < 20000; round++) {
 		struct thin_live live = { (uint16_t)rand(), (uint16_t)(rand() & rand()), (uint16_t)rand() };
 		struct machine start = any_machine(), a, b;
 		struct buf text = { 0 };
@@ -336,7 +307,7 @@ static void test_random(void **state)
 		buf_free(&text);
 	}
 	assert_in_range(left, lines / 2, lines * 9 / 10);
-	assert_in_range(put_off, 1500, 30000);
+	assert_in_range(put_off, 500, 10000);
 }
 
 int main(void)
@@ -345,7 +316,6 @@ int main(void)
 		cmocka_unit_test(test_dead),
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_loop),
-		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_random),
 	};
 
