@@ -49,27 +49,24 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 		int fail_order, uint64_t value, const void *pc)
 {
 	struct snarlrt_thread *self = op->self;
-	struct trace_record r[2];
+	uint64_t addr = ((uint64_t)op->addr & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48;
+	uint64_t site = TRACE_SITE(kind, log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT, pc);
 
 	if (!self) {
 		if (ctl_on())
 			ctl_atomic_done(kind, log2, order, fail_order, op->addr, value, pc);
 		return;
 	}
-	r[1].site = value;
-	r[0].addr = ((uint64_t)op->addr & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48;
-	r[0].site = TRACE_SITE(kind, log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT,
-			       pc);
 	if (snarlrt.filter)
 		shadow_touch((uint64_t)op->addr, 1ull << log2);
 	if (unlikely(snarlrt.profiling)) {
-		snarlrt_append(self, r, 2);	/* has no time: it happens now */
+		/* Has no time: it happens now. */
+		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { 0, value } }, 2);
 		snarlrt_profile_flush(self);
 		clock_unlock(self, op->seen);
 		snarlrt_profile_fold();
 	} else {
-		r[1].addr = clock_unlock(self, op->seen);
-		snarlrt_append_two(self, r);
+		snarlrt_append_two(self, addr, site, clock_unlock(self, op->seen), value);
 	}
 	snarlrt_leave(self);
 }

@@ -6,6 +6,12 @@
 
 #include "runtime/rt.h"
 
+/* A block of so much memory that the program owns now, of which it asked for `size`: notes that and settles whose it is. */
+SNARLRT_HIDDEN void birth_note(const void *start, size_t room, size_t size, const void *pc);
+
+/* Of one that it is about to give back: the owners of its memory are forgotten. */
+SNARLRT_HIDDEN void birth_note_end(const void *start, size_t room, const void *pc);
+
 SNARLRT_HIDDEN bool birth_claim_page(struct snarlrt_thread *self, uint64_t addr);
 
 /*

@@ -21,6 +21,7 @@
  */
 #include <limits.h>
 
+#include "runtime/birth.h"
 #include "runtime/call.h"
 #include "runtime/clock.h"
 #include "runtime/control_heap.h"
@@ -71,21 +72,21 @@ static inline const void *caller(const void *pc)
 
 static void note_new(void *p, size_t size, const void *pc)
 {
-	if (p) {
-		size_t room;
+	size_t room;
 
-		clock_expect(p);
-		room = usable(p);
-		snarlrt_born(p, room > size ? room : size, caller(pc));
+	if (!p) {
+		snarlrt_note(TRACE_MALLOC, 0, p, size, ENOMEM, caller(pc));
+		return;
 	}
-	snarlrt_note(TRACE_MALLOC, 0, p, size, p ? 0 : ENOMEM, caller(pc));
+	clock_expect(p);
+	room = usable(p);
+	birth_note(p, room > size ? room : size, size, caller(pc));
 }
 
 static void note_gone(void *p, const void *pc)
 {
 	clock_expect(p);
-	snarlrt_note(TRACE_FREE, 0, p, 0, 0, caller(pc));
-	snarlrt_died(p, usable(p));
+	birth_note_end(p, usable(p), caller(pc));
 }
 
 static inline bool controlled(void)

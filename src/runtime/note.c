@@ -49,7 +49,7 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 		  int result, const void *pc)
 {
 	struct snarlrt_thread *self;
-	struct trace_record r[2];
+	uint64_t time;
 
 	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
 		if (snarlrt.mode == SNARLRT_WATCH)
@@ -63,14 +63,13 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 		return;
 	if (__snarl_tls.told != __snarl_tls.frame)
 		snarlrt_tell_frames(self);
-	r[0].addr = ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48;
-	r[0].site = TRACE_SITE(kind, detail, pc);
 	if (!is_frequent(kind))
 		self->unlooked = 0;
-	snarlrt_make_room(self);
-	r[1].addr = meet(self, kind, object, arg);
-	r[1].site = arg;
-	snarlrt_append_two(self, r);
+	if (unlikely(snarlrt_near_end()))
+		snarlrt_make_room(self);
+	time = meet(self, kind, object, arg);
+	snarlrt_append_two(self, ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
+			   TRACE_SITE(kind, detail, pc), time, arg);
 	if (unlikely(snarlrt.profiling) && !is_known_later(kind)) {
 		snarlrt_profile_flush(self);
 		snarlrt_profile_fold();

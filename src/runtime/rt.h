@@ -189,10 +189,6 @@ SNARLRT_HIDDEN void snarlrt_range(bool write, const void *addr, size_t size, con
 /* Forget who owned this memory: it is new, or gone. */
 SNARLRT_HIDDEN void snarlrt_fresh(const void *addr, size_t size);
 
-/* The same for a block of the heap, at its allocation and its release. */
-SNARLRT_HIDDEN void snarlrt_born(const void *addr, size_t size, const void *pc);
-SNARLRT_HIDDEN void snarlrt_died(const void *addr, size_t size);
-
 /* Around a call that may block for ever: a killed run then shows who waited for what. */
 SNARLRT_HIDDEN void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc);
 SNARLRT_HIDDEN void watch_wait_end(void);	/* watch.h */
@@ -342,12 +338,13 @@ static inline void snarlrt_put_two(uint64_t addr, uint64_t site, uint64_t time, 
 	__snarl_tls.cur += 2;
 }
 
-static inline void snarlrt_append_two(struct snarlrt_thread *self, const struct trace_record r[2])
+/* Made in memory only where that is needed. */
+static inline void snarlrt_append_two(struct snarlrt_thread *self, uint64_t addr, uint64_t site, uint64_t time, uint64_t arg)
 {
-	if (unlikely(snarlrt_near_end()))
-		snarlrt_append(self, r, 2);
+	if (likely(!snarlrt_near_end()))
+		snarlrt_put_two(addr, site, time, arg);
 	else
-		snarlrt_put_two(r[0].addr, r[0].site, r[1].addr, r[1].site);	/* by halves, as r was written */
+		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { time, arg } }, 2);
 }
 
 /*

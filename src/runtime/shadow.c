@@ -247,13 +247,11 @@ void shadow_claim(uint64_t addr, uint64_t size)
 }
 
 /* Forgets the owners of some granules; the memory they stand for gets a mark if need be. */
-static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+static __attribute__((noinline)) void fresh_touched(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
 {
 	uint64_t addr = granule_of(s) * 8, size = (uint64_t)(end - s) * 8;
 	struct shadow_census c = { false, false, false };
 
-	if (is_all(s, end, 0))	/* blocks mostly are when they are born */
-		return;
 	count(&c, s, end);
 	c.shared |= c.others && snarlrt_timed;	/* may be */
 	if (c.shared)
@@ -273,6 +271,12 @@ static void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, u
 	all->shared |= c.shared;
 	all->touched |= c.touched;
 	all->others |= c.others;
+}
+
+static inline void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+{
+	if (!is_all(s, end, 0))		/* blocks mostly are when they are born */
+		fresh_touched(self, all, s, end);
 }
 
 /*
