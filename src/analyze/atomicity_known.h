@@ -1,7 +1,7 @@
 /*
- * For atomicity.c: most accesses are to one granule and add nothing to what is known of it. They
- * are told here from the others, which touch() sees to: nothing is changed before it is sure, nothing is
- * made that is only needed otherwise, and what is rare is left to the others.
+ * For atomicity.c: most accesses are to one granule and add nothing to what is known of it, or there is no room
+ * for it. They are told here from the others, which touch() sees to: nothing is changed before it is sure, nothing
+ * is made that is only needed otherwise, and what is rare is left to the others.
  */
 #ifndef ANALYZE_ATOMICITY_KNOWN_H
 #define ANALYZE_ATOMICITY_KNOWN_H
@@ -59,8 +59,7 @@ static inline uint32_t known_what(const struct history *h, const struct event *e
 	else
 		return 0;
 	w = &h->whats[guess];
-	return w->pc == ev->pc && w->lockset == lockset && w->kind == ev->kind && w->own == own &&
-	       w->core == guess ? guess : 0;
+	return w->pc == ev->pc && w->lockset == lockset && w->kind == ev->kind && w->own == own ? guess : 0;
 }
 
 /* Its representative and pairs are there. */
@@ -95,25 +94,41 @@ static inline struct history_cell *known_cell(struct history *h, const struct ev
 		history_go(h, line, thread, g);
 	}
 	c = history_cell(h, h->here.block, g);
-	if (c->bytes != (uint8_t)(((1u << ev->size) - 1) << first) || c->next || c->young || !is_noted(c))
+	if (c->bytes != (uint8_t)(((1u << ev->size) - 1) << first) || c->next || c->young)
 		return NULL;
 	return (access & ACCESS_WRITE ? c->wrote : c->roomy || !(c->how & ACCESS_WRITE)) ? c : NULL;
 }
 
-/* Nothing about the access is new: then it is settled. */
+/*
+ * The cell is full, and has neither this nor what differs from it in acquisition histories alone; nor has it
+ * pairs with it, then.
+ */
+static inline bool known_stranger(const struct history *h, const struct history_cell *c, uint32_t tag)
+{
+	const uint64_t *keys = rep_keys(h, c);
+	uint32_t core = h->whats[tag].core, found = 0;
+
+	if (c->rep_count != HISTORY_REPS)
+		return false;
+	for (unsigned n = 0; n < HISTORY_REPS; n++)
+		found |= ((uint32_t)keys[n] == tag) | ((uint32_t)keys[n] == core);
+	return !found;
+}
+
+/* Nothing about the access is new, or can be kept: then it is settled. */
 static inline bool atomicity_knows(struct atomicity *a, const struct event *ev, const struct view *view,
 				   const struct moments_thread *here, unsigned access)
 {
 	struct history *h = &a->history;
 	struct history_cell *c = known_cell(h, ev, view->thread, access);
 	struct known k = { .view = view, .here = here, .cell = c, .lockset = view->lockset, .settled = true };
-	bool writes = access & ACCESS_WRITE, own;
+	bool writes = access & ACCESS_WRITE, own, noted;
 	struct history_share *share = NULL;
 	uint32_t tag;
 
 	if (!c)
 		return false;
-	own = !writes && k.lockset && (c->how & (ACCESS_WRITE | HISTORY_OWN)) &&
+	own = !writes && k.lockset && is_noted(c) && (c->how & (ACCESS_WRITE | HISTORY_OWN)) &&
 	      moments_same_section(here, &c->last) && h->whats[c->last.tag].lockset;
 	tag = known_what(h, ev, k.lockset, own);
 	if (!tag)
@@ -126,8 +141,13 @@ static inline bool atomicity_knows(struct atomicity *a, const struct event *ev, 
 		if (share->front && share->toucher != view->thread)
 			return false;
 	}
-	if (!known_all(a, &k, writes))
-		return false;
+	noted = is_noted(c) && h->whats[tag].core == tag && known_all(a, &k, writes);
+	if (!noted) {
+		if (!known_stranger(h, c, tag))
+			return false;
+		history_kinds_note(h, c, tag);
+		h->dropped++;
+	}
 	if (share) {
 		share->toucher = view->thread;
 		if (share->front)
@@ -139,7 +159,7 @@ static inline bool atomicity_knows(struct atomicity *a, const struct event *ev, 
 		c->older = 0;
 	else if (c->how & ACCESS_WRITE)
 		history_set_older(h, c);
-	c->how = (uint8_t)(access | (own ? HISTORY_OWN : 0) | HISTORY_NOTED);
+	c->how = (uint8_t)(access | (own ? HISTORY_OWN : 0) | (noted ? HISTORY_NOTED : 0));
 	/* Copying what was just written would wait for it. */
 	moments_make(here, ev, view, tag, &c->last);
 	return true;

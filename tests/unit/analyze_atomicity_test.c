@@ -286,6 +286,28 @@ static void test_counts(void **state)
 	buf_free(&b);
 }
 
+/* A place has room for so many kinds of access: the others are counted every time, those that it knows are not. */
+static void test_full(void **state)
+{
+	enum { ROUNDS = 3, KINDS = 30, ROOM = 24 };
+	struct analyzed x;
+	struct buf b = { 0 };
+
+	(void)state;
+	buf_add_text(&b, TWO);
+	buf_add_text(&b, "0.2 write x @other\n");
+	for (unsigned n = 0; n < ROUNDS * KINDS; n++)
+		buf_addf(&b, "0.1 lock o%u @o\n0.1 lock m%u @m\n0.1 write x @w\n0.1 unlock m%u\n0.1 unlock o%u\n",
+			 n % KINDS, n % KINDS, n % KINDS, n % KINDS);
+	analyze(&x, buf_string(&b), &analysis_atomicity);
+	assert_int_equal(findings_dropped_count(x.out), ROUNDS * (KINDS - ROOM));
+	assert_int_equal(findings_count(x.out), 1);
+	/* Neighbours that it knows, with what the other did. */
+	assert_int_equal(findings_at(x.out, 0)->count, ROOM - 1);
+	analyzed_free(&x);
+	buf_free(&b);
+}
+
 #define WORKERS 5
 #define PLAIN 30	/* rounds without inner locks */
 #define NESTED 40	/* rounds, an inner lock each */
@@ -373,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_instances),
 		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_inner_locks),
 	};
 
