@@ -71,7 +71,7 @@ static void make_in_child(const char *path, const struct shape *shape, uint64_t 
 		exit(3);
 }
 
-static struct result in_child(const char *path, const struct analysis *a, bool all)
+static struct result once(const char *path, const struct analysis *a, bool all)
 {
 	struct result result;
 	int status, fd[2];
@@ -94,6 +94,20 @@ static struct result in_child(const char *path, const struct analysis *a, bool a
 	}
 	close(fd[0]);
 	return result;
+}
+
+/* The fastest of several: other machines on the same processor take half of it at times. */
+static struct result in_child(const char *path, const struct analysis *a, bool all)
+{
+	const char *rounds = getenv("ROUNDS");
+	struct result best = once(path, a, all), next;
+
+	for (int i = rounds ? atoi(rounds) : 3; i > 1; i--) {
+		next = once(path, a, all);
+		if (next.seconds < best.seconds)
+			best = next;
+	}
+	return best;
 }
 
 /* One line: million events a second and MiB for each size. */
