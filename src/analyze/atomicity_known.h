@@ -16,7 +16,9 @@ struct known {
 	const struct moments_thread *here;
 	struct history_cell *cell;
 	uint64_t key;		/* rep_key() */
+	struct history_share *share;	/* NULL: nobody else was there */
 	uint32_t block, lockset;
+	bool own;		/* reads what the thread wrote since it took its locks */
 	bool settled;		/* nobody has to be looked for inside its pairs */
 };
 
@@ -99,20 +101,47 @@ static inline struct history_cell *known_cell(struct history *h, const struct ev
 	return (access & ACCESS_WRITE ? c->wrote : c->roomy || !(c->how & ACCESS_WRITE)) ? c : NULL;
 }
 
+/* It is the last one at its cell now. */
+static inline __attribute__((always_inline)) void known_settle(struct history *h, const struct known *k, const struct event *ev,
+							       unsigned access, bool noted)
+{
+	struct history_cell *c = k->cell;
+	uint32_t tag = (uint32_t)k->key;
+
+	if (k->share) {
+		k->share->toucher = k->view->thread;
+		if (k->share->front)
+			k->share->front = k->here->epoch;
+	}
+	h->what_lockset = k->lockset;
+	h->what_last = tag;
+	if (access & ACCESS_WRITE)
+		c->older = 0;
+	else if (c->how & ACCESS_WRITE)
+		history_set_older(h, c);
+	c->how = (uint8_t)(access | (k->own ? HISTORY_OWN : 0) | (noted ? HISTORY_NOTED : 0));
+	/* Copying what was just written would wait for it. */
+	moments_make(k->here, ev, k->view, tag, &c->last);
+}
+
 /*
  * The cell is full, and has neither this nor what differs from it in acquisition histories alone; nor has it
- * pairs with it, then.
+ * pairs with it, then. It is dropped.
  */
-static inline bool known_stranger(const struct history *h, const struct history_cell *c, uint32_t tag)
+static __attribute__((noinline)) bool known_stranger(struct history *h, const struct known *k, const struct event *ev,
+						     unsigned access)
 {
-	const uint64_t *keys = rep_keys(h, c);
-	uint32_t core = h->whats[tag].core, found = 0;
+	const uint64_t *keys = rep_keys(h, k->cell);
+	uint32_t tag = (uint32_t)k->key, core = h->whats[tag].core, found = 0;
 
-	if (c->rep_count != HISTORY_REPS)
-		return false;
 	for (unsigned n = 0; n < HISTORY_REPS; n++)
 		found |= ((uint32_t)keys[n] == tag) | ((uint32_t)keys[n] == core);
-	return !found;
+	if (found)
+		return false;
+	history_kinds_note(h, k->cell, tag);
+	h->dropped++;
+	known_settle(h, k, ev, access, false);
+	return true;
 }
 
 /* Nothing about the access is new, or can be kept: then it is settled. */
@@ -122,46 +151,30 @@ static inline bool atomicity_knows(struct atomicity *a, const struct event *ev, 
 	struct history *h = &a->history;
 	struct history_cell *c = known_cell(h, ev, view->thread, access);
 	struct known k = { .view = view, .here = here, .cell = c, .lockset = view->lockset, .settled = true };
-	bool writes = access & ACCESS_WRITE, own, noted;
-	struct history_share *share = NULL;
+	bool writes = access & ACCESS_WRITE, full;
 	uint32_t tag;
 
 	if (!c)
 		return false;
-	own = !writes && k.lockset && is_noted(c) && (c->how & (ACCESS_WRITE | HISTORY_OWN)) &&
-	      moments_same_section(here, &c->last) && h->whats[c->last.tag].lockset;
-	tag = known_what(h, ev, k.lockset, own);
+	full = c->rep_count == HISTORY_REPS;
+	if (!is_noted(c) && !full)
+		return false;
+	k.own = !writes && k.lockset && is_noted(c) && (c->how & (ACCESS_WRITE | HISTORY_OWN)) &&
+		moments_same_section(here, &c->last) && h->whats[c->last.tag].lockset;
+	tag = known_what(h, ev, k.lockset, k.own);
 	if (!tag)
 		return false;
 	k.key = (uint64_t)here->epoch << 32 | tag;
 	k.block = view->user_block ? view->user_block | MOMENTS_USER_BLOCK : view->block;
 	if (c->shared) {
-		share = history_share(h, h->here.share, history_granule_of(h, c));
-		k.settled = share->toucher == view->thread || c->seen >= SEEN_MAX;
-		if (share->front && share->toucher != view->thread)
+		k.share = history_share(h, h->here.share, history_granule_of(h, c));
+		k.settled = k.share->toucher == view->thread || c->seen >= SEEN_MAX;
+		if (k.share->front && k.share->toucher != view->thread)
 			return false;
 	}
-	noted = is_noted(c) && h->whats[tag].core == tag && known_all(a, &k, writes);
-	if (!noted) {
-		if (!known_stranger(h, c, tag))
-			return false;
-		history_kinds_note(h, c, tag);
-		h->dropped++;
-	}
-	if (share) {
-		share->toucher = view->thread;
-		if (share->front)
-			share->front = here->epoch;
-	}
-	h->what_lockset = k.lockset;
-	h->what_last = tag;
-	if (writes)
-		c->older = 0;
-	else if (c->how & ACCESS_WRITE)
-		history_set_older(h, c);
-	c->how = (uint8_t)(access | (own ? HISTORY_OWN : 0) | (noted ? HISTORY_NOTED : 0));
-	/* Copying what was just written would wait for it. */
-	moments_make(here, ev, view, tag, &c->last);
+	if (!is_noted(c) || h->whats[tag].core != tag || !known_all(a, &k, writes))
+		return full && known_stranger(h, &k, ev, access);
+	known_settle(h, &k, ev, access, true);
 	return true;
 }
 
