@@ -57,10 +57,11 @@ static inline bool frames_hold(struct frames *f, const struct trace_record *reco
 /* The next pending entry to deliver, NULL if there is none. *depth is its event's. */
 static inline const struct trace_record *frames_tell(struct frames *f, uint32_t *depth)
 {
-	const struct trace_record *r = f->pending + f->told;
+	const struct trace_record *r;
 
 	if (!f->count)
 		return NULL;
+	r = f->pending + f->told;
 	*depth = f->depth++;
 	if (++f->told == f->count)
 		f->told = f->count = 0;

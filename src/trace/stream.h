@@ -197,10 +197,13 @@ static inline bool stream_step(struct stream *s)
 /* The records from `pending` on are plain accesses and calls and then one that has a time: that; else NULL. */
 static inline const struct trace_record *stream_next_timed(const struct stream *s)
 {
-	const struct trace_record *first = s->records + s->pending, *r = first;
-	const struct trace_record *end = s->records + s->decoded;
+	const struct trace_record *first, *r, *end;
 	unsigned kind;
 
+	if (s->pending == s->decoded)
+		return NULL;
+	first = r = s->records + s->pending;
+	end = s->records + s->decoded;
 	while (r < end && (stream_plain(r) || stream_call(trace_site_kind(r->site))))
 		r++;
 	if (r == end || r - first >= STREAM_LOOKAHEAD)
