@@ -55,8 +55,9 @@ static uint32_t within(struct setting *s, uint64_t pc, uint32_t lockset, bool re
 {
 	struct history_what what = { .pc = pc, .lockset = lockset, .kind = reads ? TRACE_READ : TRACE_WRITE,
 				     .access = reads ? ACCESS_READ : ACCESS_WRITE };
+	uint32_t number = history_name(&s->h, &what);		/* moves what is there */
 
-	return s->h.whats[history_name(&s->h, &what)].within;
+	return s->h.whats[number].within;
 }
 
 static void test_within(void **state)
