@@ -146,7 +146,7 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (report_open(&r, o.folder, true, &err) < 0)
+	if (report_open(&r, o.folder, true, NULL, &err) < 0)
 		code = cmd_fail(&cmd_report, "%s", err.text);
 	else if (o.format->bug && !(o.out && strcmp(o.out, "-") == 0))
 		code = write_pages(&r, &o);

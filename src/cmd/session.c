@@ -39,7 +39,7 @@ void session_progress(void *ctx, const struct search_stats *stats)
 }
 
 /* As snarl report does, in brief. */
-static void tell_cause(const struct bug *b)
+static void tell_cause(const struct bug *b, const struct places *places)
 {
 	struct report_style style;
 	struct report r;
@@ -48,7 +48,7 @@ static void tell_cause(const struct bug *b)
 
 	terminal_style(STDERR_FILENO, &style);
 	style.brief = true;
-	if (report_open(&r, b->path, true, &err) < 0) {
+	if (report_open(&r, b->path, true, places->symbols, &err) < 0) {
 		log_warn("%s", err.text);
 	} else {
 		report_text.all(&r, &style, &text);
@@ -58,11 +58,11 @@ static void tell_cause(const struct bug *b)
 	report_close(&r);
 }
 
-static void tell_proved(const struct bug *b)
+static void tell_proved(const struct bug *b, const struct places *places)
 {
 	const struct minimised *m = &b->minimised;
 
-	tell_cause(b);
+	tell_cause(b, places);
 	fprintf(stderr, "  saved as %s, replayed %u of %u time%s", b->path, b->good, b->replays,
 		plural(b->replays));
 	if (m->done)
@@ -138,7 +138,7 @@ static int update(struct session *s, struct bug *b)
 
 	if (bug_update(b, &s->places, &s->err) < 0)
 		return -1;
-	if (report_save_bug(b->path, &err) < 0)
+	if (report_save_bug(b->path, s->places.symbols, &err) < 0)
 		log_warn("no %s/report.html: %s", b->path, err.text);
 	return 0;
 }
@@ -176,7 +176,7 @@ static int add_new(struct session *s, struct followup *u, struct bug *b)
 		progress_clear(&s->progress);
 		fprintf(stderr, "snarl: run %llu failed: %.*s\n", (unsigned long long)b->failure->run + 1,
 			(int)strcspn(b->text, "\n"), b->text);
-		tell_proved(b);
+		tell_proved(b, &s->places);
 	}
 	followup_compare(u, b);
 	followup_gather(u, b);

@@ -110,12 +110,12 @@ int report_write(const struct report *r, const struct report_format *f, const ch
 	return write_below(out ? out : r->path, f->all_file, &text, err);
 }
 
-int report_save_bug(const char *folder, struct err *err)
+int report_save_bug(const char *folder, const struct symbols *known, struct err *err)
 {
 	static const struct report_style style = { .width = 100, .output = true };
 	struct report r;
 	struct buf text = { 0 };
-	int result = report_open(&r, folder, true, err);
+	int result = report_open(&r, folder, true, known, err);
 
 	if (result == 0) {
 		report_text.all(&r, &style, &text);
@@ -131,7 +131,7 @@ int report_save_index(const char *folder, struct err *err)
 {
 	struct report r;
 	struct buf text = { 0 };
-	int result = report_open(&r, folder, false, err);
+	int result = report_open(&r, folder, false, NULL, err);
 
 	if (result == 0) {
 		report_html.all(&r, NULL, &text);

@@ -49,7 +49,7 @@ int report_write(const struct report *r, const struct report_format *f, const ch
 int report_write_file(const char *path, const struct buf *text, struct err *err);
 
 /* For those who have just saved a bug in `folder`, or results: report.txt and HTML. */
-int report_save_bug(const char *folder, struct err *err);
+int report_save_bug(const char *folder, const struct symbols *known, struct err *err);
 int report_save_index(const char *folder, struct err *err);
 
 #endif

@@ -91,7 +91,8 @@ bool report_is_current(const struct report *r, const struct report_bug *b)
 	return !r->json || b->current;
 }
 
-static int add_bug(struct report *r, const char *folder, bool whole, struct err *err)
+static int add_bug(struct report *r, const char *folder, bool whole, const struct symbols *known,
+		   struct err *err)
 {
 	struct report_bug *b;
 
@@ -103,8 +104,8 @@ static int add_bug(struct report *r, const char *folder, bool whole, struct err 
 		return -1;
 	if (!whole)
 		return 0;
-	report_read_trace(b);
-	report_read_schedule(b);
+	report_read_trace(b, known);
+	report_read_schedule(b, known);
 	report_read_output(b);
 	report_read_sources(b);
 	return 0;
@@ -128,7 +129,8 @@ static int by_number(const void *x, const void *y)
 	return n != m ? (n < m ? -1 : 1) : strcmp(a, b);
 }
 
-static int add_bugs(struct report *r, const char *bugs, bool whole, struct err *err)
+static int add_bugs(struct report *r, const char *bugs, bool whole, const struct symbols *known,
+		    struct err *err)
 {
 	DIR *dir = opendir(bugs);
 	char **names = NULL;
@@ -151,7 +153,7 @@ static int add_bugs(struct report *r, const char *bugs, bool whole, struct err *
 		char *folder = xasprintf("%s/%s", bugs, names[i]);
 
 		if (result == 0 && exists(folder, "bug.json"))
-			result = add_bug(r, folder, whole, err);
+			result = add_bug(r, folder, whole, known, err);
 		free(folder);
 		free(names[i]);
 	}
@@ -195,7 +197,8 @@ static int read_results(struct report *r, struct err *err)
 	return 0;
 }
 
-int report_open(struct report *r, const char *path, bool whole, struct err *err)
+int report_open(struct report *r, const char *path, bool whole, const struct symbols *known,
+		struct err *err)
 {
 	size_t size = strlen(path);
 	char *bugs;
@@ -209,7 +212,7 @@ int report_open(struct report *r, const char *path, bool whole, struct err *err)
 		return err_set(err, "cannot read %s: %s", path, strerror(errno));
 	if (exists(path, "bug.json")) {
 		r->single = true;
-		result = add_bug(r, r->path, whole, err);
+		result = add_bug(r, r->path, whole, known, err);
 		if (result == 0) {
 			r->program = pool_text(&r->pool, r->bugs[0].program);
 			r->command = pool_text(&r->pool, r->bugs[0].command);
@@ -220,7 +223,7 @@ int report_open(struct report *r, const char *path, bool whole, struct err *err)
 		return err_set(err, "%s has neither results.json nor bug.json: give a folder that "
 			       "snarl hunt or snarl test wrote", path);
 	bugs = xasprintf("%s/bugs", r->path);
-	result = add_bugs(r, bugs, whole, err);
+	result = add_bugs(r, bugs, whole, known, err);
 	free(bugs);
 	if (result == 0 && exists(path, "results.json"))
 		result = read_results(r, err);

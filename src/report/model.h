@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "report/pool.h"
+#include "symbol/symbol.h"
 
 #define REPORT_NONE ((size_t)-1)
 #define REPORT_COLOURS 8u
@@ -168,10 +169,11 @@ struct report {
 
 /*
  * `path` is a folder of results or of one bug. A bug that cannot be read is an error
- * that names the file. Without `whole`, what only bug.json and results.json say. Close
- * it in any case.
+ * that names the file. Without `whole`, what only bug.json and results.json say. `known`
+ * has files that need not be read again (symbols_share()), or is NULL. Close it in any case.
  */
-int report_open(struct report *r, const char *path, bool whole, struct err *err);
+int report_open(struct report *r, const char *path, bool whole, const struct symbols *known,
+		struct err *err);
 void report_close(struct report *r);
 
 /* Is it of the hunt that results.json tells of? Others are left from earlier ones. */
@@ -206,9 +208,9 @@ const char *report_command(struct pool *p, const struct json_t *list);
 
 /* The parts of a bug, each by its file; called by report_open(). */
 int report_read_bug(struct report_bug *b, const char *folder, struct err *err);
-void report_read_schedule(struct report_bug *b);
-void report_read_trace(struct report_bug *b);
-void report_read_passing(struct report_bug *b, const char *trace);
+void report_read_schedule(struct report_bug *b, const struct symbols *known);
+void report_read_trace(struct report_bug *b, const struct symbols *known);
+void report_read_passing(struct report_bug *b, const char *trace, const struct symbols *known);
 void report_read_output(struct report_bug *b);
 void report_read_sources(struct report_bug *b);
 

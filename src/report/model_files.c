@@ -102,7 +102,7 @@ static void read_difference(struct report_bug *b, const json_t *difference)
 }
 
 /* The name of its schedule alone, or an object. */
-static const char *read_passing(struct report_bug *b)
+static const char *read_passing(struct report_bug *b, const struct symbols *known)
 {
 	const json_t *passing = json_object_get(b->json, "passing");
 	const char *trace = file_of(json_object_get(passing, "trace"));
@@ -111,13 +111,13 @@ static const char *read_passing(struct report_bug *b)
 		return file_of(passing);
 	read_difference(b, json_object_get(passing, "first_difference"));
 	if (trace)
-		report_read_passing(b, trace);
+		report_read_passing(b, trace, known);
 	return file_of(json_object_get(passing, "schedule"));
 }
 
-void report_read_schedule(struct report_bug *b)
+void report_read_schedule(struct report_bug *b, const struct symbols *known)
 {
-	const char *passing = read_passing(b);
+	const char *passing = read_passing(b, known);
 	struct err err;
 	size_t i = 0;
 

@@ -375,7 +375,7 @@ static void read_modules(struct drawing *d)
 }
 
 /* False and a note if there is none. */
-static bool read_trace(struct report_bug *b, const char *name)
+static bool read_trace(struct report_bug *b, const char *name, const struct symbols *known)
 {
 	char *path = xasprintf("%s/%s", b->path, name);
 	struct drawing d = { .bug = b };
@@ -387,6 +387,7 @@ static bool read_trace(struct report_bug *b, const char *name)
 	d.reader = reader_open(path, &err);
 	if (d.reader) {
 		d.lookup = (struct lookup){ .symbols = symbols_new(), .bug = b, .reader = d.reader };
+		symbols_share(d.lookup.symbols, known);
 		read_modules(&d);
 		draw(&d, &err);
 		lookup_free(&d.lookup);
@@ -399,13 +400,13 @@ static bool read_trace(struct report_bug *b, const char *name)
 	return d.reader != NULL;
 }
 
-void report_read_trace(struct report_bug *b)
+void report_read_trace(struct report_bug *b, const struct symbols *known)
 {
-	report_link_steps(b, read_trace(b, "trace.snarl"));
+	report_link_steps(b, read_trace(b, "trace.snarl", known));
 }
 
 /* A bug that did not happen: it has the events of the cause, in another order, and no failure. */
-void report_read_passing(struct report_bug *b, const char *trace)
+void report_read_passing(struct report_bug *b, const char *trace, const struct symbols *known)
 {
 	struct report_bug *beside = xcalloc(1, sizeof(*beside));
 
@@ -416,7 +417,7 @@ void report_read_passing(struct report_bug *b, const char *trace)
 		beside->sites[i] = b->sites[i];
 		beside->sites[i].step = REPORT_NONE;
 	}
-	if (read_trace(beside, trace))
+	if (read_trace(beside, trace, known))
 		report_link_passing(b, beside);
 	b->beside = beside;
 }

@@ -73,7 +73,8 @@ static struct image *image_of(const struct symbols *s, const char *path, const u
 	for (size_t i = 0; s->other && i < s->other->count && !image; i++) {
 		const struct module *m = &s->other->modules[i];
 
-		if (m->image && strcmp(m->path, path) == 0)
+		/* Not by name: /lib is often another name of /usr/lib. */
+		if (m->image)
 			image = image_share(m->image, build_id, build_id_size);
 	}
 	return image ? image : image_open(path, build_id, build_id_size, err);

@@ -209,7 +209,7 @@ static void open_bug(struct report *r, const char *path)
 {
 	struct err err;
 
-	if (report_open(r, path, true, &err) < 0)
+	if (report_open(r, path, true, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_true(r->single);
 	assert_int_equal(r->bug_count, 1);

@@ -1,6 +1,7 @@
 /*
  * Addresses of this very program, looked up in its own file.
  */
+#include <elf.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,6 +171,55 @@ static void test_other_build(void **state)
 	symbols_free(s);
 }
 
+/* The note that the linker wrote, as traces hold it. */
+static int find_build_id(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const uint8_t **id = data;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+
+		while (p->p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			size_t name = (note->n_namesz + 3) & ~3u, length = (note->n_descsz + 3) & ~3u;
+
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz == 20)
+				*id = at + sizeof(*note) + name;
+			at += sizeof(*note) + name + length;
+		}
+	}
+	return 1;
+}
+
+/* A file that is known is not opened again, whatever it is called. */
+static void test_shared(void **state)
+{
+	static const uint8_t wrong[20] = { 1 };
+	const uint8_t *build_id = NULL;
+	struct symbols *first, *second = symbols_new();
+	struct symbol_frame frame;
+	struct err err;
+	uint64_t base;
+	int result;
+
+	(void)state;
+	dl_iterate_phdr(find_build_id, &build_id);
+	assert_non_null(build_id);
+	dl_iterate_phdr(find_base, &base);
+	first = own_symbols(build_id, 20, &result);
+	assert_int_equal(result, 0);
+	symbols_share(second, first);
+	assert_int_equal(symbols_add(second, "/no/such/file", wrong, 20, base, base, base + 4096, &err), -1);
+	assert_int_equal(symbols_add(second, "/no/such/file", NULL, 0, base, base, base + 4096, &err), -1);
+	assert_int_equal(symbols_add(second, "/no/such/file", build_id, 20, base, base, base + (1u << 28), &err), 0);
+	symbols_free(first);
+	assert_int_equal(symbols_frames(second, here(), &frame, 1), 1);
+	assert_string_equal(frame.function, "test_shared");
+	symbols_free(second);
+}
+
 static void test_not_elf(void **state)
 {
 	struct symbols *s = symbols_new();
@@ -253,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_variables),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_other_build),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_not_elf),
 		cmocka_unit_test(test_replaced_module),
 		cmocka_unit_test(test_spans),
