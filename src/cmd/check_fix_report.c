@@ -42,11 +42,19 @@ static size_t count_open(const struct check_fix *cf)
 	return count;
 }
 
+/* Does the repair keep some of them from failing, though not all? */
+static bool is_half(const struct check_fix *cf)
+{
+	size_t fails = count_of(cf, CHECKFIX_FAILS);
+
+	return fails > 0 && fails + count_open(cf) < cf->count;
+}
+
 const char *check_fix_verdict(const struct check_fix *cf)
 {
-	if (count_of(cf, CHECKFIX_FAILS))
+	if (count_of(cf, CHECKFIX_FAILS) && !is_half(cf))
 		return "not-fixed";
-	if (count_of(cf, CHECKFIX_LEFT) || cf->near)
+	if (is_half(cf) || count_of(cf, CHECKFIX_LEFT) || cf->near)
 		return "incomplete";
 	if (cf->other)
 		return "other-failure";
@@ -120,8 +128,9 @@ static void tell_verdict(const struct check_fix *cf)
 	size_t open = count_open(cf), fails = count_of(cf, CHECKFIX_FAILS);
 	const char *all = cf->count == 1 ? "interleaving" : "interleavings";
 
-	if (strcmp(verdict, "not-fixed") == 0)
-		fprintf(stderr, "snarl: not fixed: %zu of %zu known %s still fail%s\n", fails, cf->count, all,
+	if (fails)
+		fprintf(stderr, "snarl: %s: %zu of %zu known %s still fail%s\n",
+			is_half(cf) ? "the fix is incomplete" : "not fixed", fails, cf->count, all,
 			fails == 1 ? "s" : "");
 	else if (strcmp(verdict, "incomplete") == 0)
 		fprintf(stderr, "snarl: the fix is incomplete: no known interleaving fails as it did, but "

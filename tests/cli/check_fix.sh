@@ -91,9 +91,11 @@ EOT
 sed 's/0\.2/0.3/g; s/close_idle/close_all/g' idle.txt >all.txt
 check 1 idle.txt all.txt -- ./handle0
 expect '[k["verdict"] for k in r["known"]] == ["fails", "fails"] and len(r["bugs"]) == 2'
+expect 'r["verdict"] == "not-fixed"'
+grep -q '^snarl: not fixed: 2 of 2 known interleavings still fail$' check.err || fail "not told"
 check 1 idle.txt all.txt -- ./handle1
-expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and r["verdict"] == "not-fixed"'
-grep -q '^snarl: not fixed: 1 of 2 known interleavings still fails$' check.err || fail "not told"
+expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and r["verdict"] == "incomplete"'
+grep -q '^snarl: the fix is incomplete: 1 of 2 known interleavings still fails$' check.err || fail "not told"
 check 0 idle.txt all.txt -- ./handle2
 expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and r["verdict"] == "fixed"'
 
