@@ -54,6 +54,7 @@ struct refit_fit {
 	struct lead *lead;	/* owned */
 	enum refit_level level;
 	bool imagined;		/* no run was seen to come to all of its events so often */
+	uint32_t other_parts;	/* bit set: of this event another part of the object was taken */
 	double distance;	/* less is nearer */
 };
 

@@ -32,7 +32,7 @@ struct choosing {
 	unsigned steps;
 };
 
-/* One thread stays one, two stay two; within a thread the program has its own order. */
+/* One thread stays one, two stay two, and so do events; within a thread the program has its own order. */
 static bool agrees(const struct choosing *c, size_t at, const struct spot *s)
 {
 	const struct refit *r = c->r;
@@ -43,6 +43,8 @@ static bool agrees(const struct choosing *c, size_t at, const struct spot *s)
 		bool same = refit_equal(other->thread, s->thread);
 
 		if (a && b && refit_equal(a, b) != same)
+			return false;
+		if (same && other->event.pc == s->event.pc && other->event.nth == s->event.nth)
 			return false;
 		if (!same || other->imagined || s->imagined)
 			continue;
@@ -194,6 +196,7 @@ static void take(const struct choosing *c)
 		else if (renamed && fit.level == REFIT_SAME)
 			fit.level = REFIT_RENAMED;
 		fit.imagined |= s->imagined;
+		fit.other_parts |= (uint32_t)s->elsewhere << i;
 		fit.distance += s->distance + (s->moved ? 100 : 0) + (renamed ? 10 : 0);
 	}
 	fit.lead = make_lead(c, true);
@@ -223,15 +226,13 @@ static void choose(struct choosing *c, size_t at)
 	}
 }
 
-/* Other parts of an object are only looked at if nothing is done to the part itself any more. */
+/* Other parts of an object are only looked at if nothing is done to the part itself any more, in any run. */
 static void drop_other_parts(struct refit_event *e)
 {
-	bool exact = false;
-
 	for (size_t i = 0; i < e->spot_count; i++)
-		exact |= e->spots[i].found && !e->spots[i].elsewhere;
+		e->is_exact |= e->spots[i].found && !e->spots[i].elsewhere;
 	for (size_t i = 0; i < e->spot_count; i++)
-		e->spots[i].found &= !exact || !e->spots[i].elsewhere;
+		e->spots[i].found &= !e->is_exact || !e->spots[i].elsewhere;
 	for (size_t i = 0; i < e->spot_count; i++) {
 		bool done = e->spots[i].found && !e->spots[i].moved;
 
@@ -284,6 +285,27 @@ static int by_distance(const void *a, const void *b)
 	return x->distance < y->distance ? -1 : x->distance > y->distance;
 }
 
+/* Did a later run do to the part itself what was taken for it? */
+static bool is_outdone(const struct refit *r, const struct refit_fit *fit)
+{
+	for (size_t i = 0; i < r->event_count; i++)
+		if (fit->other_parts >> i & 1 && r->events[i].is_exact)
+			return true;
+	return false;
+}
+
+static void drop_outdone(struct refit *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->fit_count; i++)
+		if (is_outdone(r, &r->fits[i]))
+			lead_free(r->fits[i].lead);
+		else
+			r->fits[kept++] = r->fits[i];
+	r->fit_count = kept;
+}
+
 /* Keeps the best: of those that were seen only the nearest level, and some that were imagined. */
 static void trim(struct refit *r)
 {
@@ -315,6 +337,7 @@ void refit_end_trace(struct refit *r)
 		imagine(&r->events[i]);
 	}
 	choose(&c, 0);
+	drop_outdone(r);
 	trim(r);
 	for (size_t i = 0; i < r->event_count; i++)
 		refit_forget_spots(&r->events[i]);

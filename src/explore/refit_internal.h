@@ -28,6 +28,7 @@ struct refit_event {
 	int kind;		/* -1: not known */
 	struct spot *spots;	/* in this trace */
 	size_t spot_count, spot_capacity;
+	bool is_exact;		/* a run did it to the very part of the object */
 	bool was_run;		/* something in its function was, in any trace */
 	bool was_done;		/* … and it does there what the event did */
 	bool was_done_by_it;	/* … in the same thread */
