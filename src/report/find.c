@@ -251,19 +251,25 @@ static void look_at(struct finder *f, const char *thread, const struct event *ev
 	}
 }
 
-/* Where a goal says which event it was, no other will do. */
+static bool is_goal(const struct finder *f, uint64_t ordinal)
+{
+	for (size_t i = 0; i < f->goal_count; i++)
+		if (f->goals[i].ordinal == ordinal)
+			return true;
+	return false;
+}
+
+/* Where goals say which events it was (several, if sites are at one place), no others will do. */
 static void keep_goals(struct finder *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		struct events *e = &f->sites[i];
+		size_t kept = 0;
 
 		for (size_t k = 0; k < e->count; k++)
-			for (size_t g = 0; g < f->goal_count; g++)
-				if (f->goals[g].ordinal == e->at[k].ordinal) {
-					e->at[0] = e->at[k];
-					e->count = 1;
-					break;
-				}
+			if (is_goal(f, e->at[k].ordinal))
+				e->at[kept++] = e->at[k];
+		e->count = kept ? kept : e->count;
 	}
 }
 

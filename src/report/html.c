@@ -65,7 +65,7 @@ static void add_failure(const struct report_bug *b, struct buf *out)
 	tell_failure(b, &text);
 	text_of(out, &text);
 	buf_add_text(out, "</b></p>\n");
-	tell_details(b, &details);
+	tell_details(b, false, &details);
 	for (line = buf_string(&details); *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		struct buf one = { 0 };
 

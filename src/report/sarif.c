@@ -269,7 +269,7 @@ static void tell_bug(const struct report_bug *b, struct buf *out)
 	tell_title(b, out);
 	buf_add_text(out, ".\n");
 	tell_failure(b, out);
-	tell_details(b, &more);
+	tell_details(b, false, &more);
 	if (more.size)
 		buf_addf(out, ":\n%s", buf_string(&more));
 	for (size_t i = 0; i < b->step_count; i++)

@@ -5,27 +5,30 @@
 
 #include "base/mem.h"
 
+#define BELONG_TOGETHER \
+	"Steps $1 and $3 belong together: keep them in one critical section that step $2 needs, too."
+
 static const struct pattern {
 	const char *name;
 	const char *title;	/* %s: the variable */
 	const char *effect[3];	/* of the steps in their order */
-	const char *hint;
+	const char *hint;	/* $1 $2 $3: the steps of the list, by their numbers in the run */
 } patterns[] = {
 	{ "RWW", "Lost update on %s",
 	  { NULL, "in between", "with a value made from what step 1 read: what step 2 wrote is lost" },
-	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	  BELONG_TOGETHER },
 	{ "RWR", "Inconsistent reads of %s: another thread wrote in between",
 	  { NULL, "in between", "again: what it saw in step 1 no longer holds" },
-	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	  BELONG_TOGETHER },
 	{ "WWR", "Overwritten value: %s changed between a write and reading it back",
 	  { NULL, "over it", "back and gets what step 2 wrote instead of its own" },
-	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	  BELONG_TOGETHER },
 	{ "WRW", "Premature read of %s: its change was not complete",
 	  { NULL, "too early: this value was not meant to be seen", "for good" },
-	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	  BELONG_TOGETHER },
 	{ "WWW", "Lost write to %s",
 	  { NULL, "in between", "over it" },
-	  "Steps 1 and 3 belong together: keep them in one critical section that step 2 needs, too." },
+	  BELONG_TOGETHER },
 	{ "RW", "Data race on %s", { NULL, "with nothing that orders the two" },
 	  "Let both accesses hold the same lock, or make them atomic." },
 	{ "WR", "Data race on %s", { NULL, "with nothing that orders the two" },
@@ -341,14 +344,28 @@ void tell_effect(const struct report_bug *b, const struct report_step *s, struct
 		buf_add_text(out, p->effect[s->number - 1]);
 }
 
+/* The number in the run of the n-th event of the list; n if the run does not have it. */
+static unsigned number_of(const struct report_bug *b, unsigned rank)
+{
+	for (size_t i = 0; i < b->step_count; i++)
+		if (b->steps[i].rank == rank && b->steps[i].number)
+			return b->steps[i].number;
+	return rank;
+}
+
 void tell_hint(const struct report_bug *b, struct buf *out)
 {
 	const struct pattern *p = pattern_of(b);
 
-	if (tell_is_two(b))
+	if (tell_is_two(b)) {
 		buf_add_text(out, "What must agree needs one lock, held over both accesses by everybody.");
-	else if (p && p->hint)
-		buf_add_text(out, p->hint);
+		return;
+	}
+	for (const char *t = p && p->hint ? p->hint : ""; *t; t++)
+		if (*t == '$')
+			buf_addf(out, "%u", number_of(b, (unsigned)(*++t - '0')));
+		else
+			buf_add_char(out, *t);
 }
 
 void tell_failure(const struct report_bug *b, struct buf *out)
@@ -393,7 +410,7 @@ static bool is_told(const struct report_bug *b, const char *line)
 	return false;
 }
 
-void tell_details(const struct report_bug *b, struct buf *out)
+void tell_details(const struct report_bug *b, bool alone, struct buf *out)
 {
 	const char *p = b->text ? strchr(b->text, '\n') : NULL;
 
@@ -402,7 +419,7 @@ void tell_details(const struct report_bug *b, struct buf *out)
 
 		p += 1 + strspn(p + 1, " ");
 		end = p + strcspn(p, "\n");
-		if (!is_told(b, p)) {
+		if (alone || !is_told(b, p)) {
 			while (p < end) {
 				p += folder_at(b, p);
 				buf_add_char(out, *p++);

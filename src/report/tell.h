@@ -37,10 +37,10 @@ void tell_difference(const struct report_bug *b, struct buf *out);
 
 /*
  * "Assertion failed in thread 0": the first line of the failure; and those after it, without
- * the folders of sources and what the steps tell.
+ * the folders of sources and, unless they are shown `alone`, what the steps tell.
  */
 void tell_failure(const struct report_bug *b, struct buf *out);
-void tell_details(const struct report_bug *b, struct buf *out);
+void tell_details(const struct report_bug *b, bool alone, struct buf *out);
 
 /* "thread 0.2 (teller)". */
 void tell_thread(const struct report_bug *b, size_t thread, struct buf *out);

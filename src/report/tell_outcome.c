@@ -58,12 +58,27 @@ static void tell_values(const struct report_bug *b, struct buf *out)
 	out->data[start] = 'T';	/* they all begin with a thread */
 }
 
+/* Is each thread that the steps tell of stuck? Whoever did not wake another one may have ended. */
+static bool all_wait(const struct report_bug *b)
+{
+	for (size_t i = 0; i < b->step_count; i++) {
+		bool waits = !b->steps[i].number;
+
+		for (size_t k = 0; k < b->step_count && !waits; k++)
+			waits = b->steps[k].pending && b->steps[k].thread == b->steps[i].thread;
+		if (!waits)
+			return false;
+	}
+	return true;
+}
+
 void tell_outcome(const struct report_bug *b, struct buf *out)
 {
 	struct buf locks = { 0 };
 
 	if (is(b->failure, "deadlock"))
-		buf_add_text(out, "None of them can go on.");
+		buf_add_text(out, all_wait(b) ? "None of them can go on." :
+						"Nobody is left to wake who waits.");
 	else if (is(b->class, "atomicity"))
 		tell_values(b, out);
 	tell_locks(b, &locks);

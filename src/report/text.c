@@ -429,7 +429,7 @@ static void failure(struct screen *s)
 		paint(s, "0");
 		buf_clear(&text);
 	}
-	tell_details(b, &text);
+	tell_details(b, s->style->brief && !b->cause, &text);
 	wrap(s, buf_string(&text), s->style->brief ? 2 : 4);
 	buf_free(&text);
 }
