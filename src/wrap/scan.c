@@ -354,8 +354,9 @@ static void read_code(struct reading *r, const char *word)
 		s->pic = false;
 	else if (starts(word, "-masm="))
 		s->intel = strcmp(word, "-masm=att") != 0;
-	else if (strcmp(word, "-fintegrated-as") == 0 || strcmp(word, "-integrated-as") == 0)
-		s->own_assembler = true;
+	else if (strcmp(word, "-fintegrated-as") == 0 || strcmp(word, "-integrated-as") == 0 ||
+		 strcmp(word, "-ffat-lto-objects") == 0)
+		s->own_assembler = true;	/* others do not know the section of fat objects */
 	else if (strcmp(word, "-fno-integrated-as") == 0 || strcmp(word, "-no-integrated-as") == 0)
 		s->own_assembler = false;
 	else if (starts(word, "-g") &&

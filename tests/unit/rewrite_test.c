@@ -79,6 +79,8 @@ static void test_compile(void **state)
 	clang("-flto -c a.c", CLANG_COMPILE "-flto -c a.c");
 	clang("-fintegrated-as -c a.c",
 	      CLANG_HOOKS "-g -D__SNARL__=1 -idirafter /I -fintegrated-as -c a.c");
+	clang("-flto -ffat-lto-objects -c a.c",
+	      CLANG_HOOKS "-g -D__SNARL__=1 -idirafter /I -flto -ffat-lto-objects -c a.c");
 }
 
 static void test_no_code(void **state)
