@@ -207,8 +207,13 @@ int record_collect(struct record_traces *t, const char *work, int live_fd, const
 		return 0;
 	/* The runtime made it and could not write: what was there before is worth more. */
 	if (pid_of(work) == 0) {
+		char *live = xasprintf("%s" LIVE_SUFFIX, work);
+
+		unlink(live);
+		free(live);
 		unlink(work);
-		return err_set(err, "nothing was recorded: %s could not be written; is the disk full?", out);
+		return err_set(err, "nothing was recorded: %s could not be written; is the disk full, or ulimit -f low?",
+			       out);
 	}
 	if (collect_one(t, work, live_fd, out, left, keep_live, err) < 0)
 		return -1;

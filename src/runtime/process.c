@@ -204,6 +204,7 @@ static bool open_files(void *at)
 	snarlrt.trace_fd = -1;	/* reopened, high up, by the first write */
 	snarlrt.live = map_live(first, at);
 	if (!snarlrt.live) {
+		sys_call(SYS_truncate, snarlrt.trace_path, 0, 0);	/* no header: not a recording of nothing */
 		sys_warn("cannot create the live memory beside the trace; "
 			 "the program runs unrecorded");
 		return false;

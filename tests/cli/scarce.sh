@@ -99,8 +99,14 @@ what="20 descriptors"
 locks 40
 
 what="small files"
-(ulimit -f 1000 && RECORD_OPTIONS= record t.snarl ./prog plain 20000) || fail "$what"
-grep -q 'ulimit -f' record.err || { cat record.err; fail "$what: nothing said"; }
+cp t.snarl before.snarl
+status=0
+(ulimit -f 1000 && exec snarl record --out t.snarl -- ./prog plain 20000) >out 2>err || status=$?
+[ $status = 3 ] || { cat err; fail "$what: exit $status"; }
+grep -q 'ulimit -f' err || { cat err; fail "$what: nothing said"; }
+grep -q '^snarl record: nothing was recorded' err || { cat err; fail "$what: no error"; }
+cmp -s t.snarl before.snarl || fail "$what: the older trace is gone"
+! ls t.snarl.* 2>/dev/null || fail "$what: something was left"
 
 # Beyond the limit the tool says so; the program gets the signal as ever.
 status=0
