@@ -62,6 +62,7 @@ struct reading {
 	const char *language;	/* after -x; NULL: by the file name */
 	bool no_link;		/* -c, -S, -E … */
 	size_t inputs, headers;
+	bool libraries;		/* -lfoo, or -Wl,foo.o: a linker needs no other input */
 	struct args sanitizers;	/* conflicting ones switched on so far */
 	const char *machine;	/* an option that asks for other code than x86-64 */
 	const char *single;	/* an option that a production build cannot have */
@@ -309,6 +310,7 @@ static void read_stage(struct reading *r, const char *word)
 		s->bare = true;
 	else if (starts(word, "-Wl,"))
 		read_linker_list(s, word + 4);
+	r->libraries |= starts(word, "-l") || (starts(word, "-Wl,") && word[4] != '-');
 }
 
 static void read_machine(struct reading *r, const char *word)
@@ -408,6 +410,7 @@ static void read_value(struct reading *r, const char *option, const char *value)
 		read_linker_word(r->s, value, strlen(value));
 	else if (strcmp(option, "-target") == 0)
 		r->machine = starts(value, "x86_64") ? NULL : value;
+	r->libraries |= strcmp(option, "-l") == 0 || (strcmp(option, "-Xlinker") == 0 && value[0] != '-');
 }
 
 static void read_words(struct reading *r, const struct args *in)
@@ -452,8 +455,9 @@ int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err
 	*s = (struct scan){ .only_objects = true };
 	read_words(&r, in);
 	s->only_objects &= s->compiles && !s->stops_early;
-	s->links = !r.no_link && r.inputs > r.headers;
-	if (r.inputs == 0 || s->information)
+	r.libraries &= r.inputs == 0;
+	s->links = !r.no_link && (r.inputs > r.headers || r.libraries);
+	if ((r.inputs == 0 && !r.libraries) || s->information)
 		s->information = true;
 	else if (r.machine && !s->no_instrument)
 		result = err_set(err, "%s: snarl instruments x86-64 code only", r.machine);

@@ -116,6 +116,12 @@ static void test_link(void **state)
 	clang("-O1 -- a.c", CLANG_COMPILE RUNTIME "-O1" TAIL " -- a.c");
 	gcc("-no-pie a.o", "-B/X " RUNTIME "-no-pie a.o" GCC_END TAIL);
 	gcc("-ltsan a.o", "-B/X " RUNTIME "a.o" GCC_END TAIL);
+	/* main() may come from a library, or past the compiler's eyes. */
+	gcc("-L. -lfoo", "-B/X " RUNTIME "-L. -lfoo" GCC_END TAIL);
+	clang("-l foo -shared", "-l foo -shared" TAIL_SHARED);
+	clang("-Wl,@objects", RUNTIME "-Wl,@objects" TAIL);
+	clang("-Xlinker a.o", RUNTIME "-Xlinker a.o" TAIL);
+	gcc("-c -lfoo", "-B/X -c -lfoo" GCC_END);
 }
 
 static void test_other_links(void **state)
