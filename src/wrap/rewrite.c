@@ -75,7 +75,7 @@ static void add_compile_head(struct args *a, const struct scan *s,
 		args_add(a, "-g");
 	if (instrument)
 		args_add(a, "-D__SNARL__=1");
-	if (config->home->include) {
+	if (config->home->include && s->includes) {
 		args_add(a, "-idirafter");
 		args_add(a, config->home->include);
 	}

@@ -140,6 +140,17 @@ static bool is_c(const char *language, const char *path)
 	return dot && is_one_of(dot + 1, names, ARRAY_SIZE(names));
 }
 
+/* Nothing more is included. */
+static bool is_preprocessed(const char *language, const char *path)
+{
+	static const char *const names[] = { "i", "ii", "mi", "mii", "ll", "bc" };
+	const char *dot = strrchr(path, '.');
+
+	if (language)
+		return strstr(language, "cpp-output") || strcmp(language, "ir") == 0;
+	return dot && is_one_of(dot + 1, names, ARRAY_SIZE(names));
+}
+
 static void read_input(struct reading *r, const char *path)
 {
 	enum input input = r->language ? input_by_language(r->language) : input_by_name(path);
@@ -155,8 +166,10 @@ static void read_input(struct reading *r, const char *path)
 		r->s->only_objects = false;
 	if (input == INPUT_HEADER)
 		r->headers++;
-	if (input == INPUT_SOURCE || input == INPUT_HEADER)
+	if (input == INPUT_SOURCE || input == INPUT_HEADER) {
 		r->s->compiles = true;
+		r->s->includes |= !is_preprocessed(r->language, path);
+	}
 }
 
 static void read_linker_word(struct scan *s, const char *word, size_t size)

@@ -25,6 +25,7 @@ struct scan {
 	size_t input_count, input_room;
 	bool information;	/* --version and the like: nothing is compiled */
 	bool compiles;		/* a source of C, C++ or the like among the inputs */
+	bool includes;		/* one of them is not preprocessed yet */
 	bool links;		/* up to an executable or library */
 	bool stops_early;	/* -E, -M, -fsyntax-only: no code is made */
 	bool shared;

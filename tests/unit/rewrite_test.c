@@ -75,6 +75,11 @@ static void test_compile(void **state)
 	gcc("-c 'a b.c'", GCC_COMPILE "-c 'a b.c'" GCC_END);
 	gcc("-frobnicate --unknown=1 -c a.c", GCC_COMPILE "-frobnicate --unknown=1 -c a.c" GCC_END);
 	clang("-c a.c", CLANG_COMPILE "-c a.c");
+	/* clang finds fault with folders that it does not look into. */
+	clang("-c a.i", CLANG_HOOKS "-g -D__SNARL__=1 -B/X -fno-integrated-as -c a.i");
+	clang("-x c++-cpp-output -c a", CLANG_HOOKS
+	      "-g -D__SNARL__=1 -B/X -fno-integrated-as -x c++-cpp-output -c a");
+	clang("-c a.i b.c", CLANG_COMPILE "-c a.i b.c");
 	clang("-funroll-loops -c a.c", CLANG_COMPILE "-funroll-loops -c a.c");
 	clang("-flto -c a.c", CLANG_COMPILE "-flto -c a.c");
 	clang("-fintegrated-as -c a.c",
