@@ -204,8 +204,20 @@ static void print_json(const struct options *o, const struct run *run,
 	buf_free(&out);
 }
 
+/* The runtime takes no options from whoever starts such a program. */
+static bool takes_rights(const char *path)
+{
+	struct stat st;
+
+	return strchr(path, '/') && stat(path, &st) == 0 && st.st_mode & (S_ISUID | S_ISGID);
+}
+
 static int report(const struct options *o, const struct run *run, const struct record_traces *t)
 {
+	if (t->count == 0 && takes_rights(o->program[0]))
+		return cmd_fail(&cmd_record, "%s is set-user-ID or set-group-ID, and cannot be recorded with "
+				"other rights than yours: take that bit away (no trace was written)",
+				o->program[0]);
 	if (t->count == 0)
 		return cmd_fail(&cmd_record,
 				"%s was not built with snarl-cc (no trace was written)",

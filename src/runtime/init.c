@@ -8,6 +8,7 @@
  * for, when that happens.
  */
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 
 #include "runtime/call.h"
@@ -26,10 +27,13 @@
 
 struct snarlrt snarlrt;
 
+/* Who starts a program with more rights than their own has no say in the files that it writes. */
 static const char *find_option(char **envp)
 {
 	static const char key[] = SNARL_OPTIONS_ENV "=";
 
+	if (getauxval(AT_SECURE))
+		return NULL;
 	for (; envp && *envp; envp++) {
 		size_t i = 0;
 

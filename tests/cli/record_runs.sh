@@ -81,6 +81,21 @@ expect 3 "not instrumented"
 echo 'snarl record: /bin/true was not built with snarl-cc (no trace was written)' >want
 same "not instrumented" want err
 same "old trace" old trace.snarl
+# With somebody else's rights it takes no options, which name files to write. Only root can
+# make such a program, and not in every folder.
+cp prog rights
+if chown 1 rights 2>/dev/null && chmod u+s rights &&
+	cp "$(command -v id)" whoami && chown 1 whoami && chmod u+s whoami && [ "$(./whoami -u)" = 1 ]; then
+	chmod a+rwx .
+	recorded --out rights.snarl -- ./rights
+	expect 3 "set-user-ID"
+	grep -q '^snarl record: ./rights is set-user-ID' err || fail "$(cat err)"
+	ls rights.snarl* 2>/dev/null && fail "set-user-ID: recorded"
+	chmod u-s rights
+	recorded --out rights.snarl -- ./rights
+	expect 0 "no longer set-user-ID"
+	rm -f rights.snarl
+fi
 recorded --out nowhere/t.snarl -- ./prog
 expect 3 "no such folder"
 recorded --out empty -- ./prog
