@@ -308,7 +308,7 @@ install-built:
 	install -m644 $(B)/share/completions/snarl.bash "$(dest)/share/bash-completion/completions/snarl"
 	install -m644 $(B)/share/completions/_snarl "$(dest)/share/zsh/site-functions"
 	install -m644 $(B)/share/completions/snarl.fish "$(dest)/share/fish/vendor_completions.d"
-	install -m644 README.md docs/*.md "$(dest)/share/doc/snarl"
+	install -m644 README.md docs/*.md docs/symbols.txt "$(dest)/share/doc/snarl"
 	install -m644 examples/* "$(dest)/share/doc/snarl/examples"
 
 clean:

@@ -26,6 +26,7 @@ share/bash-completion/completions/snarl
 share/cmake/Snarl/SnarlConfig.cmake
 share/cmake/Snarl/SnarlConfigVersion.cmake
 share/doc/snarl/README.md
+share/doc/snarl/symbols.txt
 share/fish/vendor_completions.d/snarl.fish
 share/man/man1/snarl.1
 share/man/man5/snarl-schedule.5

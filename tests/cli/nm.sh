@@ -20,6 +20,37 @@ for cc in $(compilers); do
 		"$SNARL_ROOT/docs/symbols.txt" got
 done
 
+# What comes with the program's own code is hidden, and documented in cc.md.
+cat >code.c <<'X'
+struct pair { long a, b, c, d; } pair;
+int main(void) { pair.a++; pair.b++; pair.c++; pair.d++; return 0; }
+X
+cat >bunches.want <<'X'
+__snarl_bunches_init
+__start_snarl_bunches
+__stop_snarl_bunches
+X
+cat >production.want <<'X'
+__snarl_dual_fini
+__snarl_dual_init
+__start_snarl_dual
+__stop_snarl_dual
+X
+for cc in $(compilers); do
+	"$cc" -g -O1 code.c -o without
+	globals without | LC_ALL=C sort -u - "$SNARL_ROOT/docs/symbols.txt" >known
+	for what in bunches production; do
+		option=
+		[ $what = bunches ] || option=--production
+		SNARL_CC=$cc snarl-cc -O1 $option code.c -o with
+		globals with | LC_ALL=C comm -23 - known >got
+		same "$cc: $what: other symbols than cc.md says" $what.want got
+		readelf -sW with | awk 'NR == FNR { want[$1]; next } $8 in want && $6 != "HIDDEN" { print $8 }' \
+			$what.want - >seen
+		[ ! -s seen ] || fail "$cc: $what: not hidden: $(tr '\n' ' ' <seen)"
+	done
+done
+
 # Nothing but the entry points of the compilers and the names of libc functions:
 # our own names are local, but for the few that other parts need.
 grep -v -E '^(__tsan_|__snarl_|(WTF)?Annotate|RunningOnValgrind$|ValgrindSlowdown$)' "$SNARL_ROOT/docs/symbols.txt" >rest || true
