@@ -31,6 +31,16 @@ struct looked {
 
 #define LOOKED 256u		/* a power of two */
 
+/* What only counts, for atomicity_again.h; all 0: none. */
+struct again {
+	uint32_t within[3];	/* of p, r and i, as struct history_alikes has them */
+	uint32_t told;		/* the candidate; 0: none */
+	bool same;		/* it is of the same sites */
+	bool always;		/* whether the trace shows it or not */
+};
+
+#define AGAIN 256u		/* a power of two */
+
 struct atomicity {
 	struct locks *locks;
 	struct moments *moments;
@@ -38,6 +48,7 @@ struct atomicity {
 	struct told told;
 	struct verdict *verdicts;
 	struct looked looked[LOOKED];
+	struct again again[AGAIN];
 	uint64_t pruned[PRUNE_REASONS];
 	uint64_t cut_ranges;
 };

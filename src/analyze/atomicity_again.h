@@ -11,41 +11,54 @@
 
 #include "analyze/atomicity.h"
 
-/* What was counted; all 0: none. */
-struct again {
-	uint32_t within[3];	/* of p, r and i */
-	uint32_t told;		/* the candidate; 0: none */
-	bool same;		/* it is of the same sites */
-	bool wide;
-	bool always;		/* whether the trace shows it or not */
-};
-
 /* Nothing but the inner lock: no lock that one of them takes is the other's outer one. */
-static inline bool again_inner(const struct locks_ends *x, const struct locks_ends *y)
+static inline bool again_inner(const struct history_alikes *pair, const struct history_alike *r)
 {
-	return !(locks_bit(x->outer) & y->taken) && !(locks_bit(y->outer) & x->taken);
+	return !(r->taken & pair->outer) && !(pair->taken >> r->outer & 1);
+}
+
+static inline struct again *again_slot(struct atomicity *a, const uint32_t within[3])
+{
+	uint64_t hash = within[0] * 3ull + within[1] * 5ull + within[2] * 7ull;
+
+	return &a->again[hash * 0x9e3779b97f4a7c15ull >> 40 & (AGAIN - 1)];
 }
 
 /*
- * This pair and access only count, as told_always() or told_often() said, and so does all that is alike.
- * `always`: even if the trace has it in this order.
+ * This pair and access only count, as told_always() or told_often() said, and so does all that is alike, from
+ * now on. `always`: even if the trace has it in this order.
  */
-static inline void again_set(const struct atomicity *a, struct again *g, const struct local *l, uint32_t what,
+static inline void again_set(struct atomicity *a, struct again *g, const struct local *l, uint32_t what,
 			     const struct verdict *v, bool always)
 {
-	const struct history_shape *s = &a->history.shapes[l->pair->shape];
-	const struct history_what *whats = a->history.whats, *p = &whats[s->p], *i = &whats[s->i];
-	const struct history_what *r = &whats[what];
-	const struct locks_ends *ends = locks_ends(a->locks), *x = &ends[p->lockset], *y = &ends[r->lockset];
-	const struct locks_ends *z = &ends[i->lockset];
+	const struct history_alikes *pair = &a->history.alikes[l->pair->shape];
+	const struct history_alike *r = &a->history.alike[what];
+	const struct locks_ends *ends = locks_ends(a->locks);
+	const struct history_what *whats = a->history.whats;
+	uint64_t inner = ends[whats[what].lockset].inner;
 
-	if (s->cut[0] || r->own || !p->within || !r->within || !i->within || x->inner != y->inner ||
-	    z->inner != y->inner || !again_inner(x, y) || !again_inner(z, y))
+	if (!pair->p || !r->within || ends[whats[pair->p].lockset].inner != inner ||
+	    ends[whats[pair->i & ~HISTORY_WIDE].lockset].inner != inner || !again_inner(pair, r))
 		return;
 	*g = (struct again){
-		.within = { p->within, r->within, i->within },
-		.told = v->told, .same = v->same, .wide = s->wide, .always = always,
+		.within = { pair->p, r->within, pair->i },
+		.told = v->told, .same = v->same, .always = always,
 	};
+	*again_slot(a, g->within) = *g;
+}
+
+/* Whether something is known that may only count, or was known before of such a pair and access. */
+static inline bool again_known(struct atomicity *a, struct again *g, uint32_t shape, uint32_t what)
+{
+	const struct history_alikes *pair = &a->history.alikes[shape];
+	uint32_t within[3] = { pair->p, a->history.alike[what].within, pair->i };
+	const struct again *known = again_slot(a, within);
+
+	if (!within[0] || !within[1] || known->within[0] != within[0] || known->within[1] != within[1] ||
+	    known->within[2] != within[2])
+		return false;
+	*g = *known;
+	return true;
 }
 
 /* Of the cell's representatives below `from`, the next so many of this clock make the same with this pair. */
@@ -53,20 +66,14 @@ static inline unsigned again_reps(const struct atomicity *a, const struct again 
 				  const struct history_cell *c, unsigned from, uint32_t epoch)
 {
 	const struct history *h = &a->history;
-	const struct history_shape *s = &h->shapes[l->pair->shape];
-	const struct locks_ends *ends = locks_ends(a->locks), *x = &ends[h->whats[s->p].lockset];
-	const struct locks_ends *z = &ends[h->whats[s->i].lockset], *y;
-	uint64_t outer = locks_bit(x->outer) | locks_bit(z->outer), taken = x->taken | z->taken;
+	const struct history_alikes *pair = &h->alikes[l->pair->shape];
 	const uint64_t *keys = rep_keys(h, c);
-	const struct history_what *r;
+	const struct history_alike *r;
 	unsigned k = from;
 
 	for (; k > 0; k--) {
-		r = &h->whats[(uint32_t)keys[k - 1]];
-		if (keys[k - 1] >> 32 != epoch || r->within != g->within[1] || r->own)
-			break;
-		y = &ends[r->lockset];
-		if (y->taken & outer || locks_bit(y->outer) & taken)
+		r = &h->alike[(uint32_t)keys[k - 1]];
+		if (keys[k - 1] >> 32 != epoch || r->within != g->within[1] || !again_inner(pair, r))
 			break;
 	}
 	return from - k;
@@ -77,23 +84,15 @@ static inline unsigned again_pairs(const struct atomicity *a, const struct again
 				   unsigned from, uint32_t epoch, uint32_t what, uint8_t bytes)
 {
 	const struct history *h = &a->history;
-	const struct locks_ends *ends = locks_ends(a->locks), *y = &ends[h->whats[what].lockset], *x, *z;
-	uint64_t outer = locks_bit(y->outer);
+	const struct history_alike *r = &h->alike[what];
 	const uint64_t *keys;
 	const struct history_pair *list = history_pairs(h, c, &keys);
-	const struct history_what *p, *i;
-	const struct history_shape *s;
+	const struct history_alikes *pair;
 	unsigned k = from;
 
 	for (; k > 0 && keys[k - 1] >> 32 == epoch && list[k - 1].bytes & bytes; k--) {
-		s = &h->shapes[list[k - 1].shape];
-		p = &h->whats[s->p];
-		i = &h->whats[s->i];
-		if (p->within != g->within[0] || i->within != g->within[2] || s->cut[0] || s->wide != g->wide)
-			break;
-		x = &ends[p->lockset];
-		z = &ends[i->lockset];
-		if ((x->taken | z->taken) & outer || (locks_bit(x->outer) | locks_bit(z->outer)) & y->taken)
+		pair = &h->alikes[list[k - 1].shape];
+		if (pair->p != g->within[0] || pair->i != g->within[2] || !again_inner(pair, r))
 			break;
 	}
 	return from - k;

@@ -49,7 +49,7 @@ static inline bool counts(struct atomicity *a, const struct local *l, uint32_t w
 
 	if (!always && (shown || !atomicity_told(a, l, UINT64_MAX, v, out)))
 		return false;
-	if (!again->told)
+	if (!again->told || (always && !again->always))
 		again_set(a, again, l, what, v, always);
 	return true;
 }
@@ -94,7 +94,8 @@ static inline void match_reps(struct atomicity *a, const struct local *l, const 
 	for (unsigned k = c->rep_count; k-- > 0;) {
 		key = history_rep_key(&a->history, c, k);
 		count = 0;
-		if (again->told && (again->always || !shown) && !before)
+		if (!before && (again->told || again_known(a, again, l->pair->shape, (uint32_t)key)) &&
+		    (again->always || !shown))
 			count = count_again(a, l, c, k, (uint32_t)(key >> 32), again, fixed, out);
 		if (count) {
 			k -= count - 1;
@@ -180,7 +181,8 @@ static inline void match_pairs(struct atomicity *a, const struct history_cell *o
 	for (unsigned k = o->pair_count; k-- > 0;) {
 		history_pair_epochs(&a->history, o, k, &l.p, &l.i);
 		count = 0;
-		if (again->told && !before && l.p == l.i)
+		if (!before && l.p == l.i && !o->young &&
+		    (again->told || again_known(a, again, history_pair_shape(&a->history, o, k), now->tag)))
 			count = count_pairs(a, o, k, l.p, now, bytes, again, fixed, out);
 		if (count) {
 			k -= count - 1;

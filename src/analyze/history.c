@@ -72,9 +72,13 @@ void history_init(struct history *h, struct moments *moments)
 	h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
 	h->whats = xgrow(NULL, 0, &h->what_capacity, sizeof(*h->whats));
 	h->whats[0] = (struct history_what){ 0 };
+	h->alike = xgrow(NULL, 0, &h->alike_capacity, sizeof(*h->alike));
+	h->alike[0] = (struct history_alike){ 0 };
 	h->extents = xgrow(NULL, 0, &h->extent_capacity, sizeof(*h->extents));
 	h->extents[0] = (struct history_extent){ 0 };
 	h->shapes = xgrow(NULL, 0, &h->shape_capacity, sizeof(*h->shapes));
+	h->alikes = xgrow(NULL, 0, &h->alikes_capacity, sizeof(*h->alikes));
+	h->alikes[0] = (struct history_alikes){ 0 };
 	h->shapes[h->shape_count++] = (struct history_shape){ 0 };
 	begin(h);
 	moments_marker(moments, mark, h);
@@ -89,9 +93,11 @@ void history_free(struct history *h)
 	map_free(&h->regions);
 	pages_free(h->slots, h->slot_count * sizeof(*h->slots));
 	free(h->whats);
+	free(h->alike);
 	free(h->what_at.at);
 	free(h->what_first);
 	free(h->shapes);
+	free(h->alikes);
 	free(h->shape_at.at);
 	map_free(&h->within_at);
 	free(h->extents);

@@ -69,6 +69,23 @@ struct history_shape {
 	uint32_t core;		/* its number with the cores of its locksets */
 };
 
+/*
+ * What is asked of all that others have at a place before more of it (atomicity_again.h), apart from the rest:
+ * four to a line of the cache, and the ends of locksets need not be asked.
+ */
+struct history_alike {
+	uint64_t taken;		/* struct locks_ends has this */
+	uint32_t within;	/* of the history_what, 0 if it is `own`: then nothing else counts */
+	uint32_t outer;		/* the outer lock's bit */
+};
+
+/* The same of a shape, both of its accesses together. */
+struct history_alikes {
+	uint64_t taken, outer;	/* bits */
+	uint32_t p, i;		/* `within` of each; p 0: not both have one, or something is held all the time */
+#define HISTORY_WIDE (1u << 31)	/* in `i`: the shape is */
+};
+
 /* A moment that a cell keeps; history_pack(). */
 struct history_mark {
 	uint64_t index, time;
@@ -219,14 +236,16 @@ struct history {
 	size_t unit_count, unit_room, unit_limit;
 	uint32_t free_units[16];	/* linked, by kind and size */
 	struct history_what *whats;	/* 0 is none */
+	struct history_alike *alike;	/* of each */
 	uint32_t what_last;		/* asked for */
-	size_t what_count, what_capacity;
+	size_t what_count, what_capacity, alike_capacity;
 	struct history_numbers what_at;
 	uint32_t *what_first;		/* by lockset: the number that was asked for first under it the last time */
 	size_t what_first_count;
 	uint32_t what_lockset;		/* of the last that was asked for */
 	struct history_shape *shapes;	/* 0 is none */
-	size_t shape_count, shape_capacity;
+	struct history_alikes *alikes;	/* of each */
+	size_t shape_count, shape_capacity, alikes_capacity;
 	struct history_numbers shape_at;
 	struct map within_at;		/* hash to the first of that hash */
 	struct history_extent *extents;	/* 0 is none */

@@ -54,6 +54,29 @@ static uint32_t within_of(struct history *h, const struct history_what *what, ui
 	       known->inner_pc == e->inner_pc ? (uint32_t)*at : 0;
 }
 
+/* Locksets do not change. */
+static struct history_alike alike_of(const struct history *h, const struct history_what *what)
+{
+	const struct locks_ends *e = &locks_ends(h->moments->locks)[what->lockset];
+
+	if (!what->within || what->own)
+		return (struct history_alike){ 0 };
+	return (struct history_alike){ e->taken, what->within, (uint32_t)__builtin_ctzll(locks_bit(e->outer)) };
+}
+
+static struct history_alikes alikes_of(const struct history *h, const struct history_shape *s)
+{
+	const struct history_what *p = &h->whats[s->p], *i = &h->whats[s->i];
+	const struct locks_ends *ends = locks_ends(h->moments->locks), *x, *z;
+
+	if (!p->within || !i->within || s->cut[0])
+		return (struct history_alikes){ 0 };
+	x = &ends[p->lockset];
+	z = &ends[i->lockset];
+	return (struct history_alikes){ x->taken | z->taken, locks_bit(x->outer) | locks_bit(z->outer),
+					p->within, i->within | (s->wide ? HISTORY_WIDE : 0) };
+}
+
 static uint32_t what_number(struct history *h, const struct history_what *what, bool *added)
 {
 	uint64_t hash = history_what_hash(what);
@@ -73,6 +96,8 @@ static uint32_t what_number(struct history *h, const struct history_what *what, 
 	h->whats[number] = *what;
 	h->whats[number].core = number;
 	h->whats[number].within = within_of(h, what, number);
+	h->alike = xgrow(h->alike, number, &h->alike_capacity, sizeof(*h->alike));
+	h->alike[number] = alike_of(h, &h->whats[number]);
 	put(at, hash, number);
 	return number;
 }
@@ -129,6 +154,8 @@ static uint32_t shape_number(struct history *h, const struct history_shape *s, b
 	number = (uint32_t)h->shape_count++;
 	h->shapes[number] = *s;
 	h->shapes[number].core = number;
+	h->alikes = xgrow(h->alikes, number, &h->alikes_capacity, sizeof(*h->alikes));
+	h->alikes[number] = alikes_of(h, s);
 	put(at, hash, number);
 	return number;
 }
