@@ -96,8 +96,13 @@ static inline struct history_cell *known_cell(struct history *h, const struct ev
 		history_go(h, line, thread, g);
 	}
 	c = history_cell(h, h->here.block, g);
-	if (c->bytes != (uint8_t)(((1u << ev->size) - 1) << first) || c->next || c->young)
+	if (c->bytes != (uint8_t)(((1u << ev->size) - 1) << first) || c->next)
 		return NULL;
+	if (c->young) {		/* whatever comes of this access */
+		if (!history_has_room(h))
+			return NULL;
+		history_grow_up(h, c);
+	}
 	return (access & ACCESS_WRITE ? c->wrote : c->roomy || !(c->how & ACCESS_WRITE)) ? c : NULL;
 }
 
