@@ -8,6 +8,7 @@
 
 #define WARM 8192u	/* accesses after which it begins to show who shares what */
 #define SAMPLE 16384u
+#define FOUGHT 60u	/* of 64 accesses are to what is fought over: to ask for the rest costs more than it saves */
 
 /* Of a granule: who was there, and whether somebody wrote. */
 #define MANY 0x7fffu
@@ -103,7 +104,7 @@ static void sample(struct look *l)
 	if (!l->seen)
 		l->fought = 0;
 	else
-		l->lost |= l->fought > l->seen / 16 * 15;
+		l->lost |= l->fought > l->seen / 64 * FOUGHT;
 	l->seen += SAMPLE;
 	l->left = SAMPLE;
 }
@@ -204,12 +205,13 @@ struct alone *alone_new(struct reader *trace)
 
 	more_slots(a);
 	l.lost |= reader_accesses(trace, see, &l, &unused) < 0;
+	a->fought = fought_of(&l);
+	l.lost |= l.seen && a->fought >= FOUGHT;
 	if (l.lost) {
 		memset(a->slots, 0, a->slot_count * sizeof(*a->slots));
 		a->page_count = 0;
 	}
 	a->lost = l.lost;
-	a->fought = fought_of(&l);
 	a->shared = xcalloc(a->page_count + 1, sizeof(*a->shared));
 	a->loose = a->shared;
 	for (size_t i = 0; i < a->page_count; i++)

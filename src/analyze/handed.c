@@ -10,7 +10,8 @@
 
 #define SOME 32u		/* events read at once */
 #define EPOCHS ((1u << 24) - 1)	/* at most: 128 MiB */
-#define SAMPLE 16384u		/* accesses to what is not alone between two judgements */
+#define SAMPLE 16384u		/* accesses to what is not alone before the first judgement */
+#define MORE 4096u		/* … and between two */
 #define FOUGHT 20u		/* of 64 accesses are to what is not alone, or it saves little */
 #define LOOSE EPOCHS
 #define USERS 8u
@@ -294,7 +295,7 @@ static void judge(struct handed *h)
 
 	if (fought < h->alone->fought)
 		fought = h->alone->fought;
-	h->left = SAMPLE;
+	h->left = MORE;
 	h->hopeless |= h->saved / 16 * fought < h->seen;
 }
 
