@@ -125,7 +125,8 @@ static inline bool look_at(struct ahead *a, const struct event *ev, struct ahead
 		}
 	}
 	for (size_t i = 0; a->soon[i]; i++)
-		if (!mark->settled || !a->soon[i]->skips_settled)
+		if (!mark->settled ||
+		    !(a->soon[i]->skips_settled || (mark->alone && a->soon[i]->asks_alone)))
 			a->soon[i]->soon(a->soon_states[i], ev);
 	return true;
 }

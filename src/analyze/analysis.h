@@ -106,7 +106,8 @@ struct analysis {
 	/*
 	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the
 	 * processor for memory that it will need. Nothing that is found may depend on it.
-	 * Who skips what is settled is not told of it here either.
+	 * Who skips what is settled is not told of it here either; of what is alone, who asks for
+	 * that is not.
 	 */
 	void (*soon)(void *state, const struct event *ev);
 	void (*finish)(void *state, struct findings *out);

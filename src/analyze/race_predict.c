@@ -14,6 +14,7 @@
  * leaves and is counted as dropped.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/reorder.h"
 #include "analyze/sections.h"
@@ -23,6 +24,8 @@
 
 #define CELL_RECORDS 32u
 #define OWN_RECORDS 4u	/* of one thread */
+#define HINTED ARRAY_SIZE(((struct hints *)0)->at)
+#define HINT_FROM 6u	/* records in the pool from which on a granule may have hints */
 #define TRIES 8u	/* instances of a pair of sites for which a reordering is looked for */
 
 static const char by_locks[] = "predicted: no lock or strong order keeps them apart";
@@ -36,6 +39,18 @@ struct pair {
 	uint64_t index;		/* of that event 0 */
 };
 
+#define AHEAD 8u	/* accesses; a power of two */
+#define NEAR 8192u	/* records of the pool are in the cache anyway */
+
+/* An access to come: where its granule is, and the hint that it will ask. */
+struct soon {
+	uint32_t page;		/* of the shadow; 0: none */
+	uint64_t granule;
+	unsigned hint;
+};
+
+enum { HINTS_NONE, HINTS_GUARDED, HINTS_UNGUARDED };	/* struct more says it: not known, there are some, none */
+
 struct predict {
 	struct shadow shadow;
 	struct reorder *reorder;
@@ -44,6 +59,9 @@ struct predict {
 	struct map pair_at;	/* hash of the sites to number, plus 1 */
 	struct pair *pairs;
 	size_t pair_count, pair_capacity;
+	struct soon soon[AHEAD];	/* a ring */
+	unsigned soon_count;
+	bool guarded;		/* some granule has hints */
 	uint64_t pruned[PRUNE_REASONS], dropped;
 };
 
@@ -214,10 +232,78 @@ static inline bool meet(struct predict *p, struct record *old, struct now *n)
 	return false;
 }
 
+/* The set has the lock outermost, and not to read: two such sets exclude each other. */
+static inline bool is_guarded(const struct locks_ends *e, uint64_t lock)
+{
+	return e->count && e->outer == lock && !e->outer_shared;
+}
+
+/* So is all that is known of the granule. */
+static bool all_guarded(const struct predict *p, const struct place *place, const struct now *n)
+{
+	const struct record *more = &p->shadow.pool[place->more->at];
+	bool all = is_guarded(&n->mine, n->mine.outer);
+
+	for (unsigned i = 0; i < SHADOW_HOMES && all; i++)
+		all = !place->home[i].site || is_guarded(&n->ends[place->home[i].lockset], n->mine.outer);
+	for (uint32_t i = 0; i < place->more->count && all; i++)
+		all = is_guarded(&n->ends[more[i].lockset], n->mine.outer);
+	return all;
+}
+
+/* Of the thread's reads, or writes. */
+static inline unsigned hint_number(uint32_t thread, unsigned access)
+{
+	return thread % (HINTED / 2) * 2 + (access & ACCESS_WRITE ? 1 : 0);
+}
+
+static inline uint8_t *hint_of(const struct place *place, const struct now *n)
+{
+	return &place->hints->at[hint_number(n->thread, n->access)];
+}
+
+/*
+ * The record that meet() would find, if it is where the last one was and all that others have there is excluded:
+ * then nothing comes of looking at it. NULL: not known.
+ */
+static inline struct record *known(struct predict *p, const struct place *place, const struct now *n)
+{
+	uint32_t at = *hint_of(place, n);
+	struct record *r;
+
+	if (!at || !is_guarded(&n->mine, place->hints->guard))
+		return NULL;
+	if (at <= SHADOW_HOMES)
+		r = &place->home[at - 1];
+	else if (at - SHADOW_HOMES <= place->more->count)
+		r = &p->shadow.pool[place->more->at + at - SHADOW_HOMES - 1];
+	else
+		return NULL;
+	return r->site == n->site && who_thread(r->who) == n->thread && r->lockset == n->view->lockset &&
+	       r->order_epoch == (uint32_t)n->view->order_epoch ? r : NULL;
+}
+
+/* The record is the access' now. */
+static void note_hint(struct predict *p, const struct place *place, const struct now *n, const struct record *r)
+{
+	struct hints *h = place->hints;
+
+	if (place->more->hinted == HINTS_NONE && all_guarded(p, place, n)) {
+		*h = (struct hints){ .guard = n->mine.outer };
+		place->more->hinted = HINTS_GUARDED;
+		p->guarded = true;
+	} else if (place->more->hinted == HINTS_NONE || !is_guarded(&n->mine, h->guard)) {
+		place->more->hinted = HINTS_UNGUARDED;
+		return;
+	}
+	*hint_of(place, n) = r == &place->home[0] || r == &place->home[1] ? (uint8_t)(r - place->home + 1) :
+		(uint8_t)(r - &p->shadow.pool[place->more->at] + SHADOW_HOMES + 1);
+}
+
 static void granule(struct predict *p, struct now *n)
 {
 	struct place place = shadow_place(&p->shadow, n->base);
-	struct record *more = &p->shadow.pool[place.more->at];
+	struct record *more = &p->shadow.pool[place.more->at], *r;
 	uint32_t count = place.more->count;
 	bool met = false;
 
@@ -226,6 +312,10 @@ static void granule(struct predict *p, struct now *n)
 	n->own = 0;
 	n->same = n->oldest = NULL;
 	flow(p, place.written, n->mask, n->access, n->view);
+	if (place.more->hinted == HINTS_GUARDED && (r = known(p, &place, n))) {
+		record_set(r, n->site, n->view);
+		return;
+	}
 	for (unsigned i = 0; i < SHADOW_HOMES && !met; i++)
 		met = place.home[i].site && meet(p, &place.home[i], n);
 	for (uint32_t i = count; i-- > 0 && !met; )
@@ -234,9 +324,14 @@ static void granule(struct predict *p, struct now *n)
 		n->same = n->oldest;
 	if (!n->same && count + SHADOW_HOMES >= CELL_RECORDS) {
 		shadow_drop(&p->shadow, place.more, 0);
+		if (place.more->hinted == HINTS_GUARDED)
+			memset(place.hints->at, 0, sizeof(place.hints->at));
 		p->dropped++;
 	}
-	record_set(n->same ? n->same : shadow_add(&p->shadow, &place), n->site, n->view);
+	r = n->same ? n->same : shadow_add(&p->shadow, &place);
+	record_set(r, n->site, n->view);
+	if (place.more->count >= HINT_FROM && place.more->hinted != HINTS_UNGUARDED)
+		note_hint(p, &place, n, r);
 }
 
 static void predict_access(struct predict *p, const struct event *ev, const struct view *view,
@@ -276,6 +371,37 @@ static void predict_event(void *state, const struct event *ev, const struct view
 		predict_access(p, ev, view, access, out);
 }
 
+/*
+ * What known() asks for, one thing after the other: the granule's now, and of the one AHEAD accesses before the
+ * record that its hint says.
+ */
+static void predict_soon(void *state, const struct event *ev)
+{
+	struct predict *p = state;
+	struct shadow *s = &p->shadow;
+	uint64_t number = ev->addr >> SHADOW_PAGE_SHIFT;
+	const struct recent *recent = shadow_recent(s, number);
+	struct soon *soon = &p->soon[p->soon_count++ % AHEAD];
+	size_t at = shadow_index(soon->page, soon->granule);
+	uint32_t hint;
+
+	if (!p->guarded || s->pool_count < NEAR)
+		return;
+	/* All pages may have been given up since. */
+	if (soon->page && soon->page < s->page_count && s->more[at].hinted == HINTS_GUARDED &&
+	    (hint = s->hints[at].at[soon->hint]))
+		__builtin_prefetch(hint <= SHADOW_HOMES ? &s->cells[at].home[hint - 1] :
+				   &s->pool[s->more[at].at + hint - SHADOW_HOMES - 1], 1);
+	*soon = (struct soon){ recent->number == number ? recent->page : 0, ev->addr >> 3,
+			       hint_number(ev->thread, access_of(ev->kind)) };
+	if (!soon->page)
+		return;
+	at = shadow_index(soon->page, soon->granule);
+	__builtin_prefetch(&s->more[at], 1);
+	__builtin_prefetch(&s->hints[at], 1);
+	__builtin_prefetch(&s->written[at], 1);
+}
+
 static void predict_finish(void *state, struct findings *out)
 {
 	struct predict *p = state;
@@ -299,6 +425,7 @@ static void predict_finish(void *state, struct findings *out)
 const struct analysis analysis_race_predict = {
 	.name = "race-predict", .summary = "races that another order of critical sections would show",
 	.open = predict_open, .event = predict_event,
+	.soon = predict_soon,
 	.finish = predict_finish,
 	.close = predict_close,
 	.asks_full = true,

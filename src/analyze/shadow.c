@@ -19,6 +19,7 @@ static void set_room(struct shadow *s, size_t room)
 		pages_open(s->cells + at, from * sizeof(*s->cells), to * sizeof(*s->cells));
 		pages_open(s->more + at, from * sizeof(*s->more), to * sizeof(*s->more));
 		pages_open(s->written + at, from * sizeof(*s->written), to * sizeof(*s->written));
+		pages_open(s->hints + at, from * sizeof(*s->hints), to * sizeof(*s->hints));
 	}
 	s->numbers = xrealloc(s->numbers, room * sizeof(*s->numbers));
 	s->page_room = room;
@@ -29,6 +30,7 @@ static void begin(struct shadow *s)
 	s->cells = pages_reserve(ALL * sizeof(*s->cells));
 	s->more = pages_reserve(ALL * sizeof(*s->more));
 	s->written = pages_reserve(ALL * sizeof(*s->written));
+	s->hints = pages_reserve(ALL * sizeof(*s->hints));
 	s->page_count = 1;
 	s->page_room = 0;
 	set_room(s, FIRST_ROOM);
@@ -39,6 +41,7 @@ static void end(struct shadow *s)
 	pages_free(s->cells, ALL * sizeof(*s->cells));
 	pages_free(s->more, ALL * sizeof(*s->more));
 	pages_free(s->written, ALL * sizeof(*s->written));
+	pages_free(s->hints, ALL * sizeof(*s->hints));
 }
 
 void shadow_init(struct shadow *s)
@@ -157,18 +160,19 @@ static void more_room(struct shadow *s, struct more *more)
 {
 	unsigned order = more->order + 1u;
 	uint32_t at = order < SHADOW_ORDERS ? block_new(s, order) : 0, count = more->count;
+	unsigned hinted = more->hinted;
 
 	if (!at) {
 		empty_pool(s);
 		order = 1;
-		count = 0;
+		count = hinted = 0;
 		at = block_new(s, order);
 	}
 	if (count > 0) {
 		memcpy(&s->pool[at], &s->pool[more->at], count * sizeof(*s->pool));
 		block_free(s, more);
 	}
-	*more = (struct more){ .at = at, .count = count, .order = order };
+	*more = (struct more){ .at = at, .count = count, .order = order, .hinted = hinted };
 }
 
 struct record *shadow_add(struct shadow *s, const struct place *p)
@@ -208,6 +212,8 @@ static void forget_cell(struct shadow *s, size_t at, unsigned mask)
 
 	if (s->written[at])
 		s->written[at] = 0;
+	if (more->count)
+		more->hinted = 0;
 	for (unsigned i = 0; i < SHADOW_HOMES; i++)
 		if (home[i].site)
 			home[i].site = cut(home[i].site, mask);

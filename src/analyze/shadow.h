@@ -20,7 +20,7 @@
 #define SHADOW_CELLS (1u << (SHADOW_PAGE_SHIFT - 3))
 #define SHADOW_HOMES 2u
 #define SHADOW_RECENT 2048u	/* pages found without a search; a power of two */
-#define SHADOW_PAGES (1u << 18)	/* at most: 1.3 GiB */
+#define SHADOW_PAGES (1u << 18)	/* at most: 1.3 GiB, 0.5 of hints */
 #define SHADOW_LANES 4u
 #define SHADOW_LANE (SHADOW_CELLS / SHADOW_LANES)	/* cells of a page in one */
 #define SHADOW_MORE (1u << 24)	/* records in the pool, at most: 0.5 GiB */
@@ -43,14 +43,22 @@ struct cell {
 /* Records in the pool, oldest first. */
 struct more {
 	uint32_t at;		/* the first */
-	uint32_t count : 27;
+	uint32_t count : 25;
+	uint32_t hinted : 2;	/* for race_predict.c, which sets it; 0 again when some of them go */
 	uint32_t order : 5;	/* there is room for 1 << order; 0: none */
+};
+
+/* For race_predict.c, of a granule that has them; else untouched. */
+struct hints {
+	uint64_t guard;		/* the outer lock of all records, taken to write */
+	uint8_t at[24];		/* where one was the last time; 0: none */
 };
 
 struct shadow {
 	struct cell *cells;	/* by shadow_index() */
 	struct more *more;
 	uint64_t *written;	/* for race_predict.c: who wrote last, as `who` of a record */
+	struct hints *hints;
 	uint64_t *numbers;	/* by page: address >> SHADOW_PAGE_SHIFT */
 	uint32_t *pages;	/* by hash of the number, 0: free */
 	size_t page_count, page_room, page_limit, table_size;	/* page 0 is not used */
@@ -69,6 +77,7 @@ struct place {
 	struct record *home;
 	struct more *more;
 	uint64_t *written;
+	struct hints *hints;
 };
 
 void shadow_init(struct shadow *s);
@@ -101,7 +110,7 @@ static inline struct place shadow_place(struct shadow *s, uint64_t addr)
 	if (__builtin_expect(!page || recent->number != number, 0))
 		page = shadow_page(s, number);
 	i = shadow_index(page, addr >> 3);
-	return (struct place){ s->cells[i].home, &s->more[i], &s->written[i] };
+	return (struct place){ s->cells[i].home, &s->more[i], &s->written[i], &s->hints[i] };
 }
 
 /* A record for the granule; all fields are the caller's. */

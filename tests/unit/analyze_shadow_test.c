@@ -45,6 +45,29 @@ static void test_apart(void **state)
 	shadow_free(&s);
 }
 
+/* Hints stay while records come, and end when some go. */
+static void test_hints(void **state)
+{
+	static struct shadow s;
+	struct place p;
+
+	(void)state;
+	shadow_init(&s);
+	for (unsigned i = 0; i < 8; i++)
+		add(&s, BASE, i + 1, i % 2 ? 0x0f : 0xf0);
+	p = shadow_place(&s, BASE);
+	p.more->hinted = 1;
+	for (unsigned i = 0; i < 8; i++)
+		add(&s, BASE, i + 9, 0xff);
+	assert_int_equal(p.more->hinted, 1);
+	shadow_forget(&s, BASE + 8, 8);
+	assert_int_equal(p.more->hinted, 1);
+	shadow_forget(&s, BASE, 4);
+	assert_int_equal(p.more->hinted, 0);
+	assert_int_equal(used(&p), 12);
+	shadow_free(&s);
+}
+
 /* With no room for one more page all is forgotten, and counted: with those in the pool. */
 static void test_no_room(void **state)
 {
@@ -145,7 +168,8 @@ static void test_forget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_apart), cmocka_unit_test(test_no_room), cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_apart), cmocka_unit_test(test_hints), cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
