@@ -119,16 +119,21 @@ static uint32_t places_tag(uint64_t key)
 	return 1u << (key >> 59);
 }
 
-static void places_link(struct couples *c, uint32_t n)
+static void places_put(struct couples *c, uint32_t n)
 {
 	struct couple_head *head = places_head(c, c->links[n].places);
 
-	c->links[n].stamp = ++c->stamp;
 	c->links[n].previous = 0;
 	c->links[n].next = head->first;
 	c->links[head->first].previous = n;
 	head->first = n;
 	head->tags |= places_tag(c->links[n].places);
+}
+
+static void places_link(struct couples *c, uint32_t n)
+{
+	c->links[n].stamp = ++c->stamp;
+	places_put(c, n);
 }
 
 static void places_unlink(struct couples *c, uint32_t n)
@@ -147,15 +152,32 @@ static void places_unlink(struct couples *c, uint32_t n)
 		head->tags = 0;
 }
 
+/* Those that were at one place become two lists, each in the order in which they were. */
+static void places_split(struct couples *c, uint32_t first)
+{
+	uint32_t n = first, previous;
+
+	while (c->links[n].next)
+		n = c->links[n].next;
+	for (; n; n = previous) {
+		previous = c->links[n].previous;
+		places_put(c, n);
+	}
+}
+
 static void places_grow(struct couples *c)
 {
-	if (c->count < c->places_size)
+	struct couple_head *old = c->places_table;
+	size_t size = c->places_size;
+
+	if (c->count < size)
 		return;
-	pages_free(c->places_table, c->places_size * sizeof(*c->places_table));
-	c->places_size *= 2;
+	c->places_size = 2 * size;
 	c->places_table = pages_grow(NULL, 0, c->places_size * sizeof(*c->places_table));
-	for (uint32_t n = 1; n < c->count; n++)
-		places_link(c, n);
+	for (size_t i = 0; i < size; i++)
+		if (old[i].first)
+			places_split(c, old[i].first);
+	pages_free(old, size * sizeof(*old));
 }
 
 static inline bool same_place(const struct couple_side *a, const struct couple_side *b)
