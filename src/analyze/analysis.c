@@ -322,7 +322,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 {
 	struct analysis_stats unused;
 	double start = now();
-	bool asks_alone = false, asks_settled = false;
+	bool asks_alone = false, asks_settled = false, looks = false;
 	struct alone *alone;
 	struct track track;
 	size_t count = 0;
@@ -347,12 +347,16 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 		states[i] = which[i]->open(ctx);
 		asks_alone |= which[i]->asks_alone;
 		asks_settled |= which[i]->skips_settled;
+		looks |= which[i]->look != NULL;
 		track.no_full &= !which[i]->asks_full;
 	}
-	alone = asks_alone || asks_settled ? alone_new(trace) : NULL;
+	alone = asks_alone || asks_settled || looks ? alone_new(trace) : NULL;
+	for (size_t i = 0; i < count; i++)
+		if (which[i]->look)
+			which[i]->look(states[i], trace, alone);
 	if (asks_settled)
 		handed_look(alone, trace);
-	got = first_pass(trace, alone, which, states, &track, out, stats, err);
+	got = first_pass(trace, asks_alone || asks_settled ? alone : NULL, which, states, &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
 		which[i]->finish(states[i], out);
 		which[i]->close(states[i]);

@@ -93,10 +93,17 @@ void analysis_context_free(struct analysis_context *ctx);
 
 #define ANALYSIS_AHEAD 40u	/* events */
 
+struct alone;
+
 struct analysis {
 	const char *name;	/* as typed after --analysis */
 	const char *summary;	/* one line of --help */
 	void *(*open)(const struct analysis_context *ctx);
+	/*
+	 * NULL, or is called before the first event, with what is alone, which stays until the end. It may
+	 * read the trace, and leaves it at the first event.
+	 */
+	void (*look)(void *state, struct reader *trace, const struct alone *alone);
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	bool asks_alone;	/* view.alone is to be known; else it is false */

@@ -13,29 +13,26 @@
  *
  * Couples are made of an access and the last NEAR others of the thread, each place and
  * direction once, and NEAR_SITE of a site. What is remembered of them is bounded (couples.h).
+ * Where nothing conflicts, accesses only take the room of others among the last ones (idle.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/couples.h"
+#include "analyze/idle.h"
+#include "analyze/near.h"
 #include "analyze/told.h"
 #include "base/mem.h"
 
-#define NEAR 8u
 #define FAR 8192u	/* so many couples are more than a processor has at hand */
-#define NEAR_SITE 2u	/* of one site: a walk through an array leaves room for others */
-
-/* A thread's last accesses, in no order. */
-struct near {
-	struct couple_access access[NEAR];	/* moment all zero: none */
-	struct map sites;	/* pc to couples_site() */
-};
 
 struct atomicity2 {
 	struct locks *locks;
 	struct moments *moments;
 	struct couples couples;
 	struct told told;
+	struct idle idle;
+	const struct alone *alone;
 	struct near **threads;
 	size_t thread_count;
 };
@@ -46,8 +43,8 @@ static void mark(void *ctx)
 
 	couples_mark(&a->couples);
 	for (size_t i = 0; i < a->thread_count; i++)
-		for (unsigned k = 0; a->threads[i] && k < NEAR; k++)
-			moments_mark(a->moments, &a->threads[i]->access[k].side.at);
+		for (unsigned k = 0; a->threads[i] && k <= NEAR; k++)
+			moments_mark(a->moments, &a->threads[i]->accesses[k].side.at);
 }
 
 static void *atomicity2_open(const struct analysis_context *ctx)
@@ -61,15 +58,20 @@ static void *atomicity2_open(const struct analysis_context *ctx)
 	return a;
 }
 
+static void atomicity2_look(void *state, struct reader *trace, const struct alone *alone)
+{
+	struct atomicity2 *a = state;
+
+	a->alone = alone;
+	idle_look(&a->idle, alone, trace);
+}
+
 static void atomicity2_close(void *state)
 {
 	struct atomicity2 *a = state;
 
-	for (size_t i = 0; i < a->thread_count; i++) {
-		if (a->threads[i])
-			map_free(&a->threads[i]->sites);
-		free(a->threads[i]);
-	}
+	for (size_t i = 0; i < a->thread_count; i++)
+		near_free(a->threads[i]);
 	free(a->threads);
 	told_free(&a->told);
 	couples_free(&a->couples);
@@ -77,18 +79,18 @@ static void atomicity2_close(void *state)
 	free(a);
 }
 
-static struct near *near_of(struct atomicity2 *a, uint32_t id)
+static __attribute__((noinline)) struct near *near_make(struct atomicity2 *a, uint32_t id)
 {
-	size_t count = a->thread_count;
-
-	if (id >= count) {
-		a->thread_count = id + 1 > count * 2 ? id + 1 : count * 2;
-		a->threads = xrealloc(a->threads, a->thread_count * sizeof(*a->threads));
-		memset(a->threads + count, 0, (a->thread_count - count) * sizeof(*a->threads));
-	}
+	if (id >= a->thread_count)
+		a->threads = xreach(a->threads, id, &a->thread_count, sizeof(*a->threads));
 	if (!a->threads[id])
-		a->threads[id] = xcalloc(1, sizeof(**a->threads));
+		a->threads[id] = near_new();
 	return a->threads[id];
+}
+
+static inline struct near *near_of(struct atomicity2 *a, uint32_t id)
+{
+	return id < a->thread_count && a->threads[id] ? a->threads[id] : near_make(a, id);
 }
 
 /* What the thread between two accesses lets another do, and the other way round. */
@@ -239,102 +241,64 @@ static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out
 	}
 }
 
-/*
- * The thread's place for this access among its last ones: the same again, that of an
- * earlier one of the site, or the oldest.
- */
-static unsigned near_slot(const struct near *near, const struct couple_access *now)
-{
-	uint64_t oldest = UINT64_MAX, own_oldest = UINT64_MAX;
-	unsigned slot = 0, own_slot = 0, own = 0, i;
-
-	for (i = 0; i < NEAR && near->access[i].side.at.situation; i++) {
-		const struct couple_side *s = &near->access[i].side;
-
-		if (s->at.addr == now->side.at.addr && s->access == now->side.access)
-			return i;
-		if (s->at.index < oldest) {
-			oldest = s->at.index;
-			slot = i;
-		}
-		if (near->access[i].site != now->site)
-			continue;
-		if (s->at.index < own_oldest) {
-			own_oldest = s->at.index;
-			own_slot = i;
-		}
-		own++;
-	}
-	if (own >= NEAR_SITE)
-		return own_slot;
-	return i < NEAR ? i : slot;
-}
-
 static bool overlap(const struct moment *a, const struct moment *b)
 {
 	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
 }
 
-static uint32_t site_of(struct atomicity2 *a, struct near *near, uint64_t pc)
+/* The two make a couple: they are of one block, at two places. */
+static inline bool go_together(const struct couple_access *p, const struct couple_access *now,
+			       const struct view *view)
 {
-	uint64_t *number = map_put(&near->sites, pc, NULL);
-
-	if (!*number)
-		*number = couples_site(&a->couples);
-	return (uint32_t)*number;
+	return !overlap(&p->side.at, &now->side.at) && moments_together(&p->side.at, &now->side.at, view);
 }
 
 /* With many threads, what will be needed is far: it is asked for all of them at once. */
-static void ask_ahead(const struct couples *c, struct couple_pair *pairs, const bool *watched,
-		      unsigned count, const struct couple_access *now)
+static __attribute__((noinline)) void ask_ahead(struct couples *c, const struct near *near,
+						const struct couple_access *now, const struct view *view)
 {
-	const struct couple_pair *asked[NEAR];
-	unsigned some = 0;
+	struct couple_pair pairs[NEAR];
+	unsigned count = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		if (!watched[i] && couples_walk(c, pairs[i].sites))
+	for (unsigned live = near->live; live; live &= live - 1) {
+		const struct couple_access *p = &near->accesses[near->at[__builtin_ctz(live)]];
+
+		if (!go_together(p, now, view))
 			continue;
-		couples_pair(&pairs[i], now);
-		couples_soon(c, &pairs[i]);
-		asked[some++] = &pairs[i];
+		pairs[count].first = p;
+		pairs[count].cell = couples_sites(c, view->thread, p->site, now->site);
+		if (couples_walk(pairs[count].cell) && !couples_watched(p, now))
+			continue;
+		couples_pair(&pairs[count], now);
+		couples_soon(c, &pairs[count++]);
 	}
-	for (unsigned i = 0; i < some; i++)
-		couples_sooner(c, asked[i]);
+	for (unsigned i = 0; i < count; i++)
+		couples_sooner(c, &pairs[i]);
 }
 
 /* The access with those near. */
-static void couple_up(struct atomicity2 *a, const struct near *near, const struct couple_access *now,
-		      const struct view *view, struct findings *out)
+static inline void couple_up(struct atomicity2 *a, const struct near *near, const struct couple_access *now,
+			     const struct view *view, struct findings *out)
 {
 	struct couples *c = &a->couples;
-	bool far = c->count > FAR;
-	struct couple_pair pairs[NEAR];
-	bool watched[NEAR];
-	unsigned count = 0;
+	struct couple_pair pair;
 	uint32_t fresh;
 
-	for (unsigned i = 0; i < NEAR; i++) {
-		const struct couple_access *p = &near->access[i];
+	if (c->count > FAR)
+		ask_ahead(c, near, now, view);
+	for (unsigned live = near->live; live; live &= live - 1) {
+		const struct couple_access *p = &near->accesses[near->at[__builtin_ctz(live)]];
 
-		if (!p->side.at.situation || overlap(&p->side.at, &now->side.at) ||
-		    !moments_together(&p->side.at, &now->side.at, view))
+		if (!go_together(p, now, view))
 			continue;
-		pairs[count].first = p;
-		pairs[count].sites = couples_sites(c, view->thread, p->site, now->site);
-		if (far)
-			__builtin_prefetch(&c->sites[pairs[count].sites], 1);
-		watched[count++] = couples_watched(p, now);
-	}
-	if (far)
-		ask_ahead(c, pairs, watched, count, now);
-	/* Sites may begin or cease to walk by what is noted. */
-	for (unsigned i = 0; i < count; i++) {
-		if (!watched[i] && couples_walk(c, pairs[i].sites)) {
+		pair.first = p;
+		pair.cell = couples_sites(c, view->thread, p->site, now->site);
+		if (couples_walk(pair.cell) && !couples_watched(p, now)) {
 			c->skipped++;
 			continue;
 		}
-		couples_pair(&pairs[i], now);
-		fresh = couples_note(c, &pairs[i]);
+		couples_pair(&pair, now);
+		fresh = couples_note(c, &pair);
 		if (fresh)
 			match_all(a, fresh, out);
 	}
@@ -344,14 +308,23 @@ static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 			      const struct view *view, struct findings *out)
 {
 	struct near *near = near_of(a, ev->thread);
-	struct couple_access now = { .side = { .pc = ev->pc, .kind = ev->kind,
-					       .access = (uint8_t)access_of(ev->kind) } };
+	struct couple_access *now = &near->accesses[near->spare];
+	uint8_t access = (uint8_t)access_of(ev->kind);
 
-	moments_now(a->moments, ev, view, &now.side.at);
-	couples_place(&a->couples, &now);
-	now.site = site_of(a, near, ev->pc);
-	couple_up(a, near, &now, view, out);
-	near->access[near_slot(near, &now)] = now;
+	if (idle_has(&a->idle, ev->pc)) {
+		near_put(near, ev->addr, access, ev->pc, view->index, false);
+		return;
+	}
+	moments_now(a->moments, ev, view, &now->side.at);
+	now->side.pc = ev->pc;
+	now->side.kind = ev->kind;
+	now->side.access = access;
+	now->lockset = view->lockset;
+	now->moot = alone_granule(a->alone, a->alone->shared, ev->addr / GRANULE_BYTES);
+	now->site = near_site(near, &a->couples, ev->pc);
+	couples_place(&a->couples, now);
+	couple_up(a, near, now, view, out);
+	near_put(near, ev->addr, access, ev->pc, view->index, true);
 }
 
 static void atomicity2_event(void *state, const struct event *ev, const struct view *view,
@@ -379,6 +352,7 @@ const struct analysis analysis_atomicity2 = {
 	.name = "atomicity2",
 	.summary = "two locations used together in a block, and by another thread in between",
 	.open = atomicity2_open,
+	.look = atomicity2_look,
 	.event = atomicity2_event,
 	.finish = atomicity2_finish,
 	.close = atomicity2_close,

@@ -63,11 +63,10 @@ void couples_place(struct couples *c, struct couple_access *access)
 	if (!*number)
 		*number = 1;
 	side->generation = *number;
-	access->lockset = moments_lockset(c->moments, &side->at);
 	access->wide = side->at.addr % GRANULE_BYTES + side->at.size > GRANULE_BYTES;
 	access->place = couples_mix(granule, *number);
 	access->key = couples_mix(couples_mix(couples_mix(granule, 0), *number), 0);
-	access->likeness = couples_mix(access->key + side->at.addr,
+	access->likeness = couples_mix(couples_mix(access->key, side->at.addr),
 				       (uint64_t)access->lockset << 32 | side->at.epoch);
 }
 
@@ -89,19 +88,21 @@ uint32_t couples_site(struct couples *c)
 	return (uint32_t)c->row_count++;
 }
 
-uint32_t couples_sites_find(struct couples *c, uint32_t thread, uint32_t first, uint32_t second)
+struct couple_cell *couples_sites_find(struct couples *c, uint32_t thread, uint32_t first, uint32_t second)
 {
 	uint64_t *number = map_put(&c->sites_at, (uint64_t)first << 32 | second, NULL);
-	struct couple_row *row = &c->rows[second];
+	struct couple_cell *cell = &c->rows[second].at[first % COUPLES_ROW];
 
 	if (!*number) {
 		c->sites = grow_lines(c->sites, c->sites_count, &c->sites_capacity, sizeof(*c->sites));
 		c->sites[c->sites_count].thread = thread;
 		*number = c->sites_count++;
 	}
-	row->site[first % COUPLES_ROW] = first;
-	row->sites[first % COUPLES_ROW] = (uint32_t)*number;
-	return (uint32_t)*number;
+	cell->site = first;
+	cell->sites = (uint32_t)*number;
+	if (c->sites[*number].strange > COUPLES_STRANGE)
+		cell->sites |= COUPLES_WALK;
+	return cell;
 }
 
 static uint64_t places_key(uint64_t places, uint32_t writes)
@@ -180,41 +181,48 @@ static void places_grow(struct couples *c)
 	pages_free(old, size * sizeof(*old));
 }
 
-static inline bool same_place(const struct couple_side *a, const struct couple_side *b)
+/* That the places are the same is in the sum of their keys. */
+static bool couple_alike(const struct couple_link *l, const struct couple_pair *p, const uint32_t *cut,
+			 uint32_t cuts)
 {
-	return a->at.addr / GRANULE_BYTES == b->at.addr / GRANULE_BYTES &&
-	       a->generation == b->generation;
-}
+	const struct couple_access *a = p->first, *b = p->second;
 
-static bool side_alike(const struct couple_side *a, uint32_t lockset, const struct couple_access *b)
-{
-	return same_place(a, &b->side) && a->at.addr == b->side.at.addr && lockset == b->lockset &&
-	       a->at.epoch == b->side.at.epoch;
-}
-
-static bool couple_alike(const struct couples *c, uint32_t n, const struct couple_pair *p,
-			 const uint32_t *cut, uint32_t cuts)
-{
-	const struct couple *k = &c->list[n];
-	const struct couple_link *l = &c->links[n];
-
-	return side_alike(&k->side[0], l->lockset[0], p->first) &&
-	       side_alike(&k->side[1], l->lockset[1], p->second) && l->cuts == cuts &&
+	return l->places == places_key(p->places, l->writes) && l->swapped == (a->key > b->key) &&
+	       l->epoch[0] == a->side.at.epoch && l->epoch[1] == b->side.at.epoch &&
+	       l->lockset[0] == a->lockset && l->lockset[1] == b->lockset &&
+	       l->low[0] == a->side.at.addr % GRANULE_BYTES &&
+	       l->low[1] == b->side.at.addr % GRANULE_BYTES && l->cuts == cuts &&
 	       memcmp(l->cut, cut, cuts * sizeof(*l->cut)) == 0;
 }
 
-/* One more, or the least recent of its sites if there are enough. Returns its place. */
-static uint32_t couple_take(struct couples *c, struct couple_sites *s)
+/* Room for one more of the two sites: the least recent makes it if there are enough. */
+static void sites_room(struct couples *c, struct couple_sites *s)
 {
-	if (s->count == COUPLES_KEPT) {
-		places_unlink(c, s->couple[s->count - 1]);
-		c->replaced++;
-		return s->count - 1;
+	uint32_t oldest = s->couple[COUPLES_KEPT - 1];
+
+	if (s->count < COUPLES_KEPT) {
+		s->count++;
+		return;
+	}
+	c->replaced++;
+	if (oldest & COUPLES_MOOT)
+		return;
+	places_unlink(c, oldest);
+	c->links[oldest].next = c->free;
+	c->free = oldest;
+}
+
+static uint32_t couple_take(struct couples *c)
+{
+	uint32_t n = c->free;
+
+	if (n) {
+		c->free = c->links[n].next;
+		return n;
 	}
 	c->list = grow_lines(c->list, c->count, &c->capacity, sizeof(*c->list));
 	c->links = grow_lines(c->links, c->count, &c->link_capacity, sizeof(*c->links));
-	s->couple[s->count] = (uint32_t)c->count++;
-	return s->count++;
+	return (uint32_t)c->count++;
 }
 
 static inline void link_side(struct couple_link *l, unsigned i, const struct couple_access *access)
@@ -244,16 +252,14 @@ static void couple_link(struct couples *c, uint32_t n, uint32_t thread, const st
 	places_grow(c);
 }
 
-/* The one at `at` becomes the most recent. */
-static void to_front(struct couple_sites *s, uint32_t at, uint16_t likeness)
+/* What is at `at` makes room for the most recent. */
+static void to_front(struct couple_sites *s, uint32_t at, uint32_t couple, uint16_t likeness)
 {
-	uint32_t n = s->couple[at];
-
 	for (; at > 0; at--) {
 		s->couple[at] = s->couple[at - 1];
 		s->likeness[at] = s->likeness[at - 1];
 	}
-	s->couple[0] = n;
+	s->couple[0] = couple;
 	s->likeness[0] = likeness;
 }
 
@@ -266,33 +272,68 @@ static uint32_t cuts_of(const struct couples *c, uint32_t thread, const struct c
 						   first->side.at.index, first->lockset, cut) : 1;
 }
 
+/* Another one for the other way round. */
+static uint64_t pair_hash(const struct couple_pair *p, const uint32_t *cut, uint32_t cuts)
+{
+	uint64_t hash = couples_mix(p->first->likeness * WRITES, p->second->likeness);
+
+	for (uint32_t i = 0; i < cuts; i++)
+		hash = couples_mix(hash, cut[i]);
+	return hash;
+}
+
+/* Whether the places were known tells walks from the rest. */
+static void sites_known(struct couple_sites *s, struct couple_cell *cell, bool known)
+{
+	if (!known && s->strange > COUPLES_STRANGE)
+		return;
+	s->strange = known ? 0 : s->strange + 1;
+	cell->sites = s->strange > COUPLES_STRANGE ? cell->sites | COUPLES_WALK : cell->sites & ~COUPLES_WALK;
+}
+
+/* 47 bits of the hash tell moot ones apart. */
+static void note_moot(struct couples *c, const struct couple_pair *p, uint64_t hash)
+{
+	struct couple_sites *s = &c->sites[p->cell->sites & ~COUPLES_WALK];
+	uint32_t couple = COUPLES_MOOT | (uint32_t)(hash >> 33), at = 0;
+	uint16_t likeness = (uint16_t)hash;
+
+	while (at < s->count && (s->couple[at] != couple || s->likeness[at] != likeness))
+		at++;
+	sites_known(s, p->cell, at < s->count);
+	if (at == s->count)
+		sites_room(c, s);
+	to_front(s, at < s->count ? at : s->count - 1u, couple, likeness);
+}
+
 uint32_t couples_note(struct couples *c, const struct couple_pair *p)
 {
-	struct couple_sites *s = &c->sites[p->sites];
+	struct couple_sites *s = &c->sites[p->cell->sites & ~COUPLES_WALK];
 	uint32_t at = 0, n, cuts, cut[MOMENTS_CUTS];
-	uint16_t likeness;
 	uint64_t hash;
 	bool fresh;
 
 	cuts = cuts_of(c, s->thread, p->first, cut);
-	hash = couples_mix(p->first->likeness, p->second->likeness);
-	for (uint32_t i = 0; i < cuts; i++)
-		hash = couples_mix(hash, cut[i]);
-	likeness = (uint16_t)hash;
-	while (at < s->count && (s->likeness[at] != likeness ||
-				 !couple_alike(c, s->couple[at], p, cut, cuts)))
+	hash = pair_hash(p, cut, cuts);
+	if (p->moot) {
+		note_moot(c, p, hash);
+		return 0;
+	}
+	while (at < s->count && (s->likeness[at] != (uint16_t)hash || s->couple[at] & COUPLES_MOOT ||
+				 !couple_alike(&c->links[s->couple[at]], p, cut, cuts)))
 		at++;
 	fresh = at == s->count;
-	if (!fresh)
-		s->strange = 0;
-	else if (s->strange <= COUPLES_STRANGE)
-		s->strange++;
-	if (fresh)
-		at = couple_take(c, s);
-	n = s->couple[at];
+	sites_known(s, p->cell, !fresh);
+	if (fresh) {
+		sites_room(c, s);
+		n = couple_take(c);
+		at = s->count - 1u;
+	} else {
+		n = s->couple[at];
+	}
 	c->list[n].side[0] = p->first->side;
 	c->list[n].side[1] = p->second->side;
-	to_front(s, at, likeness);
+	to_front(s, at, n, (uint16_t)hash);
 	if (!fresh)
 		return 0;
 	for (uint32_t i = 0; i < cuts; i++)
@@ -302,22 +343,33 @@ uint32_t couples_note(struct couples *c, const struct couple_pair *p)
 	return n;
 }
 
+/* What has to make room for the pair, if it is new; 0: nothing. */
+static uint32_t oldest_of(const struct couples *c, const struct couple_pair *p)
+{
+	uint32_t n = c->sites[p->cell->sites & ~COUPLES_WALK].couple[COUPLES_KEPT - 1];
+
+	return n & COUPLES_MOOT ? 0 : n;
+}
+
 void couples_soon(const struct couples *c, const struct couple_pair *p)
 {
-	uint32_t oldest = c->sites[p->sites].couple[COUPLES_KEPT - 1];
+	uint32_t oldest = oldest_of(c, p);
 
+	__builtin_prefetch(&c->links[oldest], 1);
+	if (p->moot)
+		return;
 	__builtin_prefetch(places_head(c, places_key(p->places, p->writes)), 1);
 	__builtin_prefetch(places_head(c, places_key(p->places, 3)));
-	__builtin_prefetch(&c->links[oldest], 1);
 	__builtin_prefetch(&c->list[oldest].side[0], 1);
 	__builtin_prefetch(&c->list[oldest].side[1], 1);
 }
 
 void couples_sooner(const struct couples *c, const struct couple_pair *p)
 {
-	const struct couple_link *oldest = &c->links[c->sites[p->sites].couple[COUPLES_KEPT - 1]];
+	const struct couple_link *oldest = &c->links[oldest_of(c, p)];
 
-	__builtin_prefetch(&c->links[places_head(c, places_key(p->places, p->writes))->first], 1);
+	if (!p->moot)
+		__builtin_prefetch(&c->links[places_head(c, places_key(p->places, p->writes))->first], 1);
 	__builtin_prefetch(&c->links[oldest->next], 1);
 	__builtin_prefetch(&c->links[oldest->previous], 1);
 }

@@ -7,6 +7,11 @@
  * follows the code, not the data. Two sites that are at other places every time (a walk
  * through an array) are from then on watched at one of COUPLES_SPARSE places, which are
  * the same for all threads. An access that spans granules counts by its first.
+ *
+ * A couple is moot if memory of a side is alone (alone.h): nobody has one that it breaks. It takes
+ * the room of others, but nothing else has to be known of it. If two couples break each other, sides
+ * that begin in one granule meet, since the sides of a couple do not overlap: so it is by the first
+ * granule that a side is moot.
  */
 #ifndef ANALYZE_COUPLES_H
 #define ANALYZE_COUPLES_H
@@ -37,14 +42,16 @@ struct couple_access {
 	uint32_t site;		/* couples_site() */
 	uint32_t lockset;
 	bool wide;		/* it reaches into the next granule */
+	bool moot;		/* nothing conflicts with it */
 };
 
 /* Two accesses that may become a couple. */
 struct couple_pair {
 	const struct couple_access *first, *second;
 	uint64_t places;	/* sum of their keys */
-	uint32_t sites;		/* couples_sites() */
+	struct couple_cell *cell;	/* couples_sites() */
 	uint32_t writes;	/* as in struct couple_link */
+	bool moot;
 };
 
 struct couple {
@@ -77,9 +84,11 @@ struct couple_head {
 	uint32_t tags;		/* bits by hash of what may be there: mostly it is something else */
 };
 
+#define COUPLES_MOOT 0x80000000u
+
 /* Two sites of a thread. */
 struct couple_sites {
-	uint32_t couple[COUPLES_KEPT];	/* most recent first */
+	uint32_t couple[COUPLES_KEPT];	/* most recent first; COUPLES_MOOT and more of the hash: moot */
 	uint16_t likeness[COUPLES_KEPT];	/* hash: other hash, other couple */
 	uint16_t strange;	/* couples in a row whose places were not known, as far as it matters */
 	uint16_t count;
@@ -89,8 +98,12 @@ struct couple_sites {
 
 /* A site of a thread: the sites before it that it was coupled with, by number. */
 #define COUPLES_ROW 16u
+#define COUPLES_WALK 0x80000000u
 struct couple_row {
-	uint32_t site[COUPLES_ROW], sites[COUPLES_ROW];
+	struct couple_cell {
+		uint32_t site;
+		uint32_t sites;	/* of both, and COUPLES_WALK if they walk */
+	} at[COUPLES_ROW];
 };
 
 struct couples {
@@ -99,6 +112,7 @@ struct couples {
 	struct couple *list;		/* 0 is none */
 	struct couple_link *links;	/* of each in `list` */
 	size_t count, capacity, link_capacity;
+	uint32_t free;			/* of them, linked by `next`; 0: none */
 	struct couple_sites *sites;	/* 0 is none */
 	size_t sites_count, sites_capacity;
 	struct couple_row *rows;	/* 0 is none */
@@ -116,22 +130,25 @@ void couples_free(struct couples *c);
 /* For moments_marker(). */
 void couples_mark(const struct couples *c);
 
-/* Sets generation, place and likeness of an access, by its moment. */
+/* Sets generation, place and likeness of an access, by its moment and lockset. */
 void couples_place(struct couples *c, struct couple_access *access);
 
 /* A number for one more site of some thread; accesses have one each. */
 uint32_t couples_site(struct couples *c);
 
 /* For couples_sites(), if the row does not know it. */
-uint32_t couples_sites_find(struct couples *c, uint32_t thread, uint32_t first, uint32_t second);
+struct couple_cell *couples_sites_find(struct couples *c, uint32_t thread, uint32_t first, uint32_t second);
 
-/* The number of the two sites of the thread, made if need be. Those of a loop are numbered in a row. */
-static inline uint32_t couples_sites(struct couples *c, uint32_t thread, uint32_t first, uint32_t second)
+/*
+ * The two sites of the thread, made if need be: good until the next call, then it may be of others.
+ * Those of a loop are numbered in a row.
+ */
+static inline struct couple_cell *couples_sites(struct couples *c, uint32_t thread, uint32_t first,
+						uint32_t second)
 {
-	const struct couple_row *row = &c->rows[second];
-	unsigned at = first % COUPLES_ROW;
+	struct couple_cell *cell = &c->rows[second].at[first % COUPLES_ROW];
 
-	return row->site[at] == first ? row->sites[at] : couples_sites_find(c, thread, first, second);
+	return cell->site == first ? cell : couples_sites_find(c, thread, first, second);
 }
 
 static inline uint64_t couples_mix(uint64_t hash, uint64_t value)
@@ -147,12 +164,12 @@ static inline bool couples_watched(const struct couple_access *a, const struct c
 }
 
 /* The two sites walk, as far as is known now: only what is watched is to be noted. */
-static inline bool couples_walk(const struct couples *c, uint32_t sites)
+static inline bool couples_walk(const struct couple_cell *cell)
 {
-	return c->sites[sites].strange > COUPLES_STRANGE;
+	return cell->sites & COUPLES_WALK;
 }
 
-/* Completes a pair that has `first` and `sites`. */
+/* Completes a pair that has `first` and `cell`. */
 static inline void couples_pair(struct couple_pair *p, const struct couple_access *second)
 {
 	unsigned x = (p->first->side.access & ACCESS_WRITE) != 0;
@@ -161,6 +178,7 @@ static inline void couples_pair(struct couple_pair *p, const struct couple_acces
 	bool unsure = p->first->key == second->key || p->first->wide || second->wide;
 
 	p->second = second;
+	p->moot = p->first->moot || second->moot;
 	p->places = p->first->key + second->key;
 	/* Where it is not sure which place is written, both. */
 	p->writes = unsure ? 3 * (x | y) : x << swapped | y << !swapped;
@@ -168,7 +186,7 @@ static inline void couples_pair(struct couple_pair *p, const struct couple_acces
 
 /*
  * Remembers the pair. Returns the couple if it is new in its places, locksets or clocks, and
- * has to be compared with others; else 0.
+ * has to be compared with others; else 0, as for one that is moot.
  */
 uint32_t couples_note(struct couples *c, const struct couple_pair *p);
 

@@ -12,6 +12,7 @@ static struct couple_access access_at(struct moments *m, struct couples *c, stru
 	struct couple_access access = {
 		.side = { .at = act(m, a, addr), .pc = site, .kind = TRACE_WRITE, .access = ACCESS_WRITE },
 		.site = 2 * (a->view.thread - 1) + site,
+		.lockset = a->view.lockset,
 	};
 
 	couples_place(c, &access);
@@ -22,13 +23,13 @@ static uint32_t couple_of(struct moments *m, struct couples *c, struct actor *a,
 			  unsigned access)
 {
 	struct couple_access first = access_at(m, c, a, x, 1), second = access_at(m, c, a, y, 2);
-	uint32_t sites = couples_sites(c, a->view.thread, first.site, second.site);
-	struct couple_pair pair = { .first = &first, .sites = sites };
+	struct couple_cell *cell = couples_sites(c, a->view.thread, first.site, second.site);
+	struct couple_pair pair = { .first = &first, .cell = cell };
 
 	first.side.access = access & 3;
 	second.side.access = access >> 2;
 	couples_pair(&pair, &second);
-	if (couples_walk(c, sites) && !couples_watched(&first, &second)) {
+	if (couples_walk(cell) && !couples_watched(&first, &second)) {
 		c->skipped++;
 		return 0;
 	}
