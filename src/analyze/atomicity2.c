@@ -241,67 +241,75 @@ static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out
 	}
 }
 
-static bool overlap(const struct moment *a, const struct moment *b)
+/* The access with one of those near. */
+static inline void pair_up(struct couples *c, const struct near *near, unsigned i,
+			   const struct couple_access *now, uint32_t thread, struct couple_pair *pair)
 {
-	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
-}
-
-/* The two make a couple: they are of one block, at two places. */
-static inline bool go_together(const struct couple_access *p, const struct couple_access *now,
-			       const struct view *view)
-{
-	return !overlap(&p->side.at, &now->side.at) && moments_together(&p->side.at, &now->side.at, view);
+	pair->first = &near->accesses[near->at[i]];
+	pair->cell = couples_sites(c, thread, near->site[i], now->site);
+	couples_pair(pair, now);
 }
 
 /* With many threads, what will be needed is far: it is asked for all of them at once. */
-static __attribute__((noinline)) void ask_ahead(struct couples *c, const struct near *near,
-						const struct couple_access *now, const struct view *view)
+static __attribute__((noinline)) void ask_ahead(struct couples *c, const struct near *near, unsigned some,
+						const struct couple_access *now, uint32_t thread)
 {
 	struct couple_pair pairs[NEAR];
 	unsigned count = 0;
 
-	for (unsigned live = near->live; live; live &= live - 1) {
-		const struct couple_access *p = &near->accesses[near->at[__builtin_ctz(live)]];
-
-		if (!go_together(p, now, view))
-			continue;
-		pairs[count].first = p;
-		pairs[count].cell = couples_sites(c, view->thread, p->site, now->site);
-		if (couples_walk(pairs[count].cell) && !couples_watched(p, now))
-			continue;
-		couples_pair(&pairs[count], now);
+	for (; some; some &= some - 1) {
+		pair_up(c, near, (unsigned)__builtin_ctz(some), now, thread, &pairs[count]);
 		couples_soon(c, &pairs[count++]);
 	}
 	for (unsigned i = 0; i < count; i++)
 		couples_sooner(c, &pairs[i]);
 }
 
+/* … unless the two sites walk by now. Whether they do so no longer. */
+static inline bool couple_with(struct atomicity2 *a, const struct near *near, unsigned i,
+			       const struct couple_access *now, uint32_t thread, struct findings *out)
+{
+	struct couple_pair pair;
+	uint32_t fresh;
+	bool walk;
+
+	pair_up(&a->couples, near, i, now, thread, &pair);
+	walk = couples_walk(pair.cell);
+	if (walk && !couples_watched(near->place[i], now->place)) {
+		a->couples.skipped++;
+		return false;
+	}
+	fresh = couples_note(&a->couples, &pair);
+	if (fresh)
+		match_all(a, fresh, out);
+	return walk && !couples_walk(pair.cell);
+}
+
 /* The access with those near. */
 static inline void couple_up(struct atomicity2 *a, const struct near *near, const struct couple_access *now,
 			     const struct view *view, struct findings *out)
 {
+	unsigned some = near_couples(near, &now->side.at, view), walks, left;
 	struct couples *c = &a->couples;
-	struct couple_pair pair;
-	uint32_t fresh;
 
-	if (c->count > FAR)
-		ask_ahead(c, near, now, view);
-	for (unsigned live = near->live; live; live &= live - 1) {
-		const struct couple_access *p = &near->accesses[near->at[__builtin_ctz(live)]];
+	if (!some)
+		return;
+	walks = some & near_walks(near, c, now);
+	left = some & ~walks;
+	if (left && c->count > FAR)
+		ask_ahead(c, near, left, now, view->thread);
+	for (; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
 
-		if (!go_together(p, now, view))
-			continue;
-		pair.first = p;
-		pair.cell = couples_sites(c, view->thread, p->site, now->site);
-		if (couples_walk(pair.cell) && !couples_watched(p, now)) {
-			c->skipped++;
-			continue;
+		/* Others of the site may be left out no longer. */
+		if (couple_with(a, near, i, now, view->thread, out)) {
+			unsigned again = walks & -(2u << i) & near_equal(near->site, near->site[i]);
+
+			left |= again;
+			walks &= ~again;
 		}
-		couples_pair(&pair, now);
-		fresh = couples_note(c, &pair);
-		if (fresh)
-			match_all(a, fresh, out);
 	}
+	c->skipped += near_count(walks);
 }
 
 static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
@@ -312,7 +320,7 @@ static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 	uint8_t access = (uint8_t)access_of(ev->kind);
 
 	if (idle_has(&a->idle, ev->pc)) {
-		near_put(near, ev->addr, access, ev->pc, view->index, false);
+		near_put_idle(near, ev->addr, access, ev->pc, view->index);
 		return;
 	}
 	moments_now(a->moments, ev, view, &now->side.at);
@@ -324,7 +332,7 @@ static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 	now->site = near_site(near, &a->couples, ev->pc);
 	couples_place(&a->couples, now);
 	couple_up(a, near, now, view, out);
-	near_put(near, ev->addr, access, ev->pc, view->index, true);
+	near_put_live(near);
 }
 
 static void atomicity2_event(void *state, const struct event *ev, const struct view *view,

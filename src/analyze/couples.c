@@ -1,5 +1,6 @@
 #include "analyze/couples.h"
 
+#include <emmintrin.h>
 #include <string.h>
 
 #include "analyze/pages.h"
@@ -253,14 +254,34 @@ static void couple_link(struct couples *c, uint32_t n, uint32_t thread, const st
 }
 
 /* What is at `at` makes room for the most recent. */
-static void to_front(struct couple_sites *s, uint32_t at, uint32_t couple, uint16_t likeness)
+static inline void to_front(struct couple_sites *s, uint32_t at, uint32_t couple, uint16_t likeness)
 {
+	if (at == COUPLES_KEPT - 1) {
+		__m128i low = _mm_loadu_si128((const __m128i *)&s->couple[0]);
+		__m128i high = _mm_loadu_si128((const __m128i *)&s->couple[3]);
+		__m128i all = _mm_loadu_si128((const __m128i *)s->likeness);
+
+		_mm_storeu_si128((__m128i *)&s->couple[1], low);
+		_mm_storeu_si128((__m128i *)&s->couple[4], high);
+		_mm_storeu_si128((__m128i *)s->likeness, _mm_slli_si128(all, 2));
+		at = 0;
+	}
 	for (; at > 0; at--) {
 		s->couple[at] = s->couple[at - 1];
 		s->likeness[at] = s->likeness[at - 1];
 	}
 	s->couple[0] = couple;
 	s->likeness[0] = likeness;
+}
+
+/* Bits: those of the two sites that may be the one with this likeness. */
+static inline unsigned maybe_alike(const struct couple_sites *s, uint16_t likeness)
+{
+	__m128i all = _mm_loadu_si128((const __m128i *)s->likeness);
+	__m128i equal = _mm_cmpeq_epi16(all, _mm_set1_epi16((short)likeness));
+
+	return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(equal, _mm_setzero_si128())) &
+	       ((1u << s->count) - 1);
 }
 
 /* The locksets between the two. */
@@ -295,23 +316,24 @@ static void sites_known(struct couple_sites *s, struct couple_cell *cell, bool k
 static void note_moot(struct couples *c, const struct couple_pair *p, uint64_t hash)
 {
 	struct couple_sites *s = &c->sites[p->cell->sites & ~COUPLES_WALK];
-	uint32_t couple = COUPLES_MOOT | (uint32_t)(hash >> 33), at = 0;
-	uint16_t likeness = (uint16_t)hash;
+	uint32_t couple = COUPLES_MOOT | (uint32_t)(hash >> 33), at;
+	unsigned maybe = maybe_alike(s, (uint16_t)hash);
 
-	while (at < s->count && (s->couple[at] != couple || s->likeness[at] != likeness))
-		at++;
-	sites_known(s, p->cell, at < s->count);
-	if (at == s->count)
+	while (maybe && s->couple[__builtin_ctz(maybe)] != couple)
+		maybe &= maybe - 1;
+	sites_known(s, p->cell, maybe);
+	if (!maybe)
 		sites_room(c, s);
-	to_front(s, at < s->count ? at : s->count - 1u, couple, likeness);
+	at = maybe ? (uint32_t)__builtin_ctz(maybe) : s->count - 1u;
+	to_front(s, at, couple, (uint16_t)hash);
 }
 
 uint32_t couples_note(struct couples *c, const struct couple_pair *p)
 {
 	struct couple_sites *s = &c->sites[p->cell->sites & ~COUPLES_WALK];
-	uint32_t at = 0, n, cuts, cut[MOMENTS_CUTS];
+	uint32_t at, n = 0, cuts, cut[MOMENTS_CUTS];
+	unsigned maybe;
 	uint64_t hash;
-	bool fresh;
 
 	cuts = cuts_of(c, s->thread, p->first, cut);
 	hash = pair_hash(p, cut, cuts);
@@ -319,22 +341,21 @@ uint32_t couples_note(struct couples *c, const struct couple_pair *p)
 		note_moot(c, p, hash);
 		return 0;
 	}
-	while (at < s->count && (s->likeness[at] != (uint16_t)hash || s->couple[at] & COUPLES_MOOT ||
-				 !couple_alike(&c->links[s->couple[at]], p, cut, cuts)))
-		at++;
-	fresh = at == s->count;
-	sites_known(s, p->cell, !fresh);
-	if (fresh) {
+	for (maybe = maybe_alike(s, (uint16_t)hash); maybe; maybe &= maybe - 1) {
+		n = s->couple[__builtin_ctz(maybe)];
+		if (!(n & COUPLES_MOOT) && couple_alike(&c->links[n], p, cut, cuts))
+			break;
+	}
+	sites_known(s, p->cell, maybe);
+	if (!maybe) {
 		sites_room(c, s);
 		n = couple_take(c);
-		at = s->count - 1u;
-	} else {
-		n = s->couple[at];
 	}
+	at = maybe ? (uint32_t)__builtin_ctz(maybe) : s->count - 1u;
 	c->list[n].side[0] = p->first->side;
 	c->list[n].side[1] = p->second->side;
 	to_front(s, at, n, (uint16_t)hash);
-	if (!fresh)
+	if (maybe)
 		return 0;
 	for (uint32_t i = 0; i < cuts; i++)
 		c->links[n].cut[i] = cut[i];

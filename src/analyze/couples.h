@@ -157,10 +157,10 @@ static inline uint64_t couples_mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
-/* These two places are watched where sites walk: (x, y) and (y, x), in all threads. */
-static inline bool couples_watched(const struct couple_access *a, const struct couple_access *b)
+/* These two places (couples_place()) are watched where sites walk: (x, y) and (y, x), in all threads. */
+static inline bool couples_watched(uint64_t a, uint64_t b)
 {
-	return !(couples_mix(a->place + b->place, a->place ^ b->place) >> 32 & (COUPLES_SPARSE - 1));
+	return !(couples_mix(a + b, a ^ b) >> 32 & (COUPLES_SPARSE - 1));
 }
 
 /* The two sites walk, as far as is known now: only what is watched is to be noted. */

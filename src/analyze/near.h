@@ -19,6 +19,9 @@ struct near {
 	uint32_t place_tag[NEAR];	/* hashes of the next two */
 	uint32_t site_tag[NEAR];
 	uint64_t addr[NEAR], pc[NEAR], index[NEAR];
+	/* What is asked first of accesses of sites that are not idle. */
+	uint64_t end[NEAR], place[NEAR];
+	uint32_t block[NEAR], site[NEAR];
 	uint8_t access[NEAR];
 	uint8_t at[NEAR];	/* of `accesses` */
 	uint8_t spare;		/* of those, the one that is not in `at` */
@@ -96,12 +99,10 @@ static inline unsigned near_slot(const struct near *near, uint64_t addr, uint8_t
 	return near->count < NEAR ? near->count : near_oldest(near, there);
 }
 
-/* An access of an idle site, or of another, which is then the one at `spare`. */
-static inline void near_put(struct near *near, uint64_t addr, uint8_t access, uint64_t pc,
-			    uint64_t index, bool live)
+static inline unsigned near_put(struct near *near, uint64_t addr, uint8_t access, uint64_t pc,
+				uint64_t index)
 {
 	unsigned i = near_slot(near, addr, access, pc);
-	uint8_t at = near->at[i];
 
 	near->count += i == near->count;
 	near->place_tag[i] = near_tag(addr, access);
@@ -110,11 +111,74 @@ static inline void near_put(struct near *near, uint64_t addr, uint8_t access, ui
 	near->access[i] = access;
 	near->pc[i] = pc;
 	near->index[i] = index;
-	near->live = (uint8_t)((near->live & ~(1u << i)) | (unsigned)live << i);
-	if (live) {
-		near->at[i] = near->spare;
-		near->spare = at;
+	return i;
+}
+
+/* An access of an idle site. */
+static inline void near_put_idle(struct near *near, uint64_t addr, uint8_t access, uint64_t pc,
+				 uint64_t index)
+{
+	near->live &= (uint8_t)~(1u << near_put(near, addr, access, pc, index));
+}
+
+/* The one at `spare`. */
+static inline void near_put_live(struct near *near)
+{
+	const struct couple_access *now = &near->accesses[near->spare];
+	unsigned i = near_put(near, now->side.at.addr, now->side.access, now->side.pc, now->side.at.index);
+	uint8_t at = near->at[i];
+
+	near->end[i] = now->side.at.addr + now->side.at.size;
+	near->place[i] = now->place;
+	near->block[i] = now->side.at.block;
+	near->site[i] = now->site;
+	near->live |= (uint8_t)(1u << i);
+	near->at[i] = near->spare;
+	near->spare = at;
+}
+
+/*
+ * Bits: those that make a couple with the thread's present access: of one block, at another place. Which
+ * of two is first in memory cannot be foretold, so there is no jump for it.
+ */
+static inline unsigned near_couples(const struct near *near, const struct moment *now, const struct view *view)
+{
+	unsigned some = 0, others;
+
+	for (unsigned i = 0; i < NEAR; i++)
+		some |= (unsigned)((near->addr[i] >= now->addr + now->size) | (now->addr >= near->end[i])) << i;
+	some &= near->live;
+	others = now->block ? some & ~near_equal(near->block, now->block) : some;
+	for (; others; others &= others - 1) {
+		unsigned i = (unsigned)__builtin_ctz(others);
+
+		if (!moments_together(&near->accesses[near->at[i]].side.at, now, view))
+			some &= ~(1u << i);
 	}
+	return some;
+}
+
+/* Bits: those whose site walks with that of the present access, so that the couple is not to be noted. */
+static inline unsigned near_walks(const struct near *near, const struct couples *c,
+				  const struct couple_access *now)
+{
+	const struct couple_cell *row = c->rows[now->site].at;
+	unsigned walks = 0;
+
+	for (unsigned i = 0; i < NEAR; i++) {
+		const struct couple_cell *cell = &row[near->site[i] % COUPLES_ROW];
+
+		walks |= (unsigned)((cell->site == near->site[i]) & (cell->sites >> 31) &
+				    !couples_watched(near->place[i], now->place)) << i;
+	}
+	return walks;
+}
+
+static inline unsigned near_count(unsigned bits)
+{
+	bits -= bits >> 1 & 0x55;
+	bits = (bits & 0x33) + (bits >> 2 & 0x33);
+	return (bits + (bits >> 4)) & 15;
 }
 
 #endif

@@ -160,11 +160,16 @@ static bool any_breaks(void)
 	return false;
 }
 
-/* Two or three places; a site is at one place in one direction. */
+/*
+ * Up to three places, of which one may be only read, and each thread's own, at sites of its own
+ * or some that come to others, too. A thread's accesses are all near: no more than eight of place and
+ * direction, two of a site.
+ */
 static void random_trace(uint64_t seed, struct buf *b)
 {
 	uint64_t rng = seed * 2654435761u + 88172645463325252ull;
 	unsigned events = 4 + test_random(&rng) % 14, held[3] = { 0 };
+	bool own = seed % 2, busy = seed / 2 % 2, read_only = seed / 4 % 2;
 
 	buf_clear(b);
 	buf_add_text(b, "0 create 0.1\n0 create 0.2\n");
@@ -178,7 +183,11 @@ static void random_trace(uint64_t seed, struct buf *b)
 		} else if (what < 6 && (held[t] & 1u << lock)) {
 			buf_addf(b, "0.%u unlock m%u\n", t, lock);
 			held[t] &= ~(1u << lock);
+		} else if (own && what == 9) {
+			buf_addf(b, "0.%u %s own%u:8 @%s%u\n", t, site % 2 ? "write" : "read", t,
+				 busy ? "s" : "o", site % 2);
 		} else {
+			site -= read_only && site == 5;
 			buf_addf(b, "0.%u %s x%u:8 @s%u\n", t, site % 2 ? "write" : "read", site / 2, site);
 		}
 		if (n == events / 2 && test_random(&rng) % 2)
@@ -193,7 +202,7 @@ static void test_random_traces(void **state)
 	struct buf b = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 2000; seed++) {
+	for (uint64_t seed = 1; seed <= 4000; seed++) {
 		struct analyzed x;
 		struct err err;
 

@@ -5,6 +5,8 @@
 
 #include "analyze/couples.h"
 
+#define MOOT 0x10000000u	/* from there on nothing conflicts */
+
 /* Sites are 1 and 2 of the first thread, 3 and 4 of the second. */
 static struct couple_access access_at(struct moments *m, struct couples *c, struct actor *a, uint64_t addr,
 				   uint32_t site)
@@ -13,6 +15,7 @@ static struct couple_access access_at(struct moments *m, struct couples *c, stru
 		.side = { .at = act(m, a, addr), .pc = site, .kind = TRACE_WRITE, .access = ACCESS_WRITE },
 		.site = 2 * (a->view.thread - 1) + site,
 		.lockset = a->view.lockset,
+		.moot = addr >= MOOT,
 	};
 
 	couples_place(c, &access);
@@ -29,7 +32,7 @@ static uint32_t couple_of(struct moments *m, struct couples *c, struct actor *a,
 	first.side.access = access & 3;
 	second.side.access = access >> 2;
 	couples_pair(&pair, &second);
-	if (couples_walk(cell) && !couples_watched(&first, &second)) {
+	if (couples_walk(cell) && !couples_watched(first.place, second.place)) {
 		c->skipped++;
 		return 0;
 	}
@@ -150,11 +153,49 @@ static void test_others(void **state)
 	locks_free(locks);
 }
 
+/* Moot ones take the room of others and are told apart, but nothing else is kept of them. */
+static void test_moot(void **state)
+{
+	struct locks *locks = locks_new();
+	struct moments *m = moments_new(locks);
+	struct couples c;
+	struct actor a, b;
+	uint32_t one, two;
+
+	(void)state;
+	couples_init(&c, m);
+	for (uint32_t i = 1; i <= 4; i++)
+		couples_site(&c);
+	actor_init(&a, 1);
+	actor_init(&b, 2);
+	one = couple(m, &c, &a, 0x1000, 0x2000);
+	for (unsigned again = 0; again < 2; again++)
+		for (uint64_t i = 1; i < COUPLES_KEPT; i++)
+			assert_int_equal(couple(m, &c, &a, 0x1000, MOOT + 8 * i), 0);
+	assert_int_equal(c.replaced, 0);
+	assert_int_equal(couple(m, &c, &a, 0x1000, 0x2000), 0);
+	two = couple(m, &c, &b, 0x1000, 0x2000);
+	assert_int_equal(only_other(&c, two), one);
+	/* The other way round is another. */
+	assert_int_equal(couple(m, &c, &a, MOOT + 8, 0x1000), 0);
+	assert_int_equal(c.replaced, 1);
+	for (uint64_t i = 1; i < COUPLES_KEPT; i++)
+		couple(m, &c, &a, MOOT + 0x1000, MOOT + 8 * i);
+	assert_int_equal(c.replaced, COUPLES_KEPT);
+	assert_int_equal(only_other(&c, two), 0);
+	assert_int_equal(couple(m, &c, &a, 0x3000, 0x4000), one);
+	assert_int_equal(c.count, 3);
+	couples_free(&c);
+	moments_free(m);
+	locks_free(locks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_couples),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_moot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
