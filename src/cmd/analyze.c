@@ -322,7 +322,7 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 	if (damaged)
 		return cmd_flush(&cmd_analyze, cmd_fail(&cmd_analyze, "%s", err.text));
 	if (reader_info(s->reader)->incomplete)
-		log_warn("%s ends early: the program was killed, crashed, or still runs", path);
+		log_warn("%s ends early: the program was killed, crashed, called exec, or still runs", path);
 	if (findings_dropped_count(s->found) > 0)
 		log_warn("%llu accesses were forgotten to bound memory: candidates may be missing",
 			 (unsigned long long)findings_dropped_count(s->found));

@@ -311,7 +311,7 @@ static int dump_file(struct dump *d, struct options *o)
 		return cmd_fail(&cmd_dump, "cannot write the output: %s", strerror(d->failure));
 	info = d->reader ? reader_info(d->reader) : NULL;
 	if (info && info->incomplete && !o->stats && !d->failure)
-		log_warn("%s ends early: the program was killed, crashed, or still runs", d->path);
+		log_warn("%s ends early: the program was killed, crashed, called exec, or still runs", d->path);
 	return CMD_OK;
 }
 

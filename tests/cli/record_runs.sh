@@ -147,3 +147,20 @@ status=0
 (ulimit -v 4000000 && SNARL_OPTIONS=quiet=1 ./prog >out 2>err) || status=$?
 expect 3 "no address space"
 grep -q '^snarl: cannot reserve address space' err || fail "no reason given"
+
+# Nothing tells a program that called exec from one that was killed there.
+cat >replaced.c <<'C'
+#include <unistd.h>
+
+int main(void)
+{
+	execl("/bin/true", "true", (char *)0);
+	return 1;
+}
+C
+snarl cc replaced.c -o replaced
+recorded --out replaced.snarl -- ./replaced
+expect 0 "exec"
+snarl dump replaced.snarl >out 2>err || fail "exec: dump: exit $?"
+grep -q 'replaced.snarl ends early: .* called exec' err || { cat err; fail "exec: nothing said"; }
+tail -n 1 out | grep -q '^0 exec ' || { cat out; fail "exec: not the last event"; }
