@@ -261,6 +261,15 @@ void ctl_thread_exit(void *result)
 	__builtin_unreachable();
 }
 
+/* Its thread is gone: by now the handle may be that of nobody, or of another one. */
+static bool was_joined(pthread_t handle)
+{
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i]->handle == handle && ctl.threads[i]->joined)
+			return true;
+	return false;
+}
+
 static bool has_ended(const struct ctl_wait *w)
 {
 	return ((const struct ctl_thread *)w->arg)->state == CTL_DONE;
@@ -272,8 +281,11 @@ int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline
 	struct ctl_thread *t = ctl_thread_find(handle);
 	int error = 0;
 
-	if (!t)
+	if (!t) {
+		if (was_joined(handle))
+			ctl_misuse((const void *)handle, pc, "pthread_join of a thread that was joined before");
 		return ESRCH;
+	}
 	if (t == ctl.current)
 		return EDEADLK;
 	if (t->detached) {
@@ -290,8 +302,10 @@ int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline
 		ctl_cancel_act();
 	if (t->state != CTL_DONE)
 		error = wait ? ETIMEDOUT : EBUSY;
-	if (!error && t->joined)
+	if (!error && t->joined) {
+		ctl_misuse((const void *)handle, pc, "pthread_join of a thread that another one joins");
 		error = EINVAL;
+	}
 	if (!error) {
 		t->joined = true;
 		if (value)

@@ -174,6 +174,39 @@ static void sem_destroy_waited(void)
 	sem_destroy(&there);
 }
 
+static void *ends(void *arg)
+{
+	return arg;
+}
+
+static void join_twice(void)
+{
+	pthread_t thread = start(ends, NULL);
+
+	pthread_join(thread, NULL);
+	pthread_join(thread, NULL);
+}
+
+static pthread_t joined;
+
+static void *joins(void *arg)
+{
+	pthread_join(joined, NULL);
+	return arg;
+}
+
+/* Both wait for it. */
+static void join_both(void)
+{
+	sem_init(&there, 0, 0);
+	joined = start(waits_for_sem, NULL);
+	start(joins, NULL);
+	start(joins, NULL);
+	sleep(1);
+	sem_post(&there);
+	sleep(1);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -196,6 +229,8 @@ static const struct {
 	{ "barrier-destroyed", barrier_destroyed },
 	{ "barrier-destroy-waited", barrier_destroy_waited },
 	{ "sem-destroy-waited", sem_destroy_waited },
+	{ "join-twice", join_twice },
+	{ "join-both", join_both },
 };
 
 int main(int argc, char **argv)
