@@ -134,11 +134,25 @@ static bool same_place(const struct report_site *a, const struct report_site *b)
 	       a->at.line == b->at.line;
 }
 
+/* Nobody waits at an access, though there may be one in the line of a wait. */
+static bool is_past(const struct report_bug *b, const struct report_site *s)
+{
+	static const char *const accesses[] = { "read", "write", "atomic-" };
+	bool access = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(accesses); i++)
+		access = access || (s->op && strncmp(s->op, accesses[i], strlen(accesses[i])) == 0);
+	return access && (same_text(b->failure, "deadlock") || same_text(b->failure, "misuse"));
+}
+
 bool find_pending(const struct report_bug *b, const struct report_site *s)
 {
 	static const char *const stuck[] = { "deadlock", "hang", "uaf", "double-free", "bad-free",
 					    "misuse" };
 	bool stands = false;
+
+	if (is_past(b, s))
+		return false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(stuck); i++)
 		stands = stands || same_text(b->failure, stuck[i]);
