@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 #define TRACE_PASSES 3u		/* over all profile runs, until nothing more is found shared */
+#define OTHERS_MOST 16u		/* runs to find one that passes, if one failed before */
 #define WATCH_SHARE 0.25	/* of --time: no further pass after that */
 #define PREDICT_SHARE 0.5	/* … no further trace is looked through if that would take longer */
 
@@ -51,6 +52,7 @@ struct hunt *hunt_new(const struct hunt_config *config)
 void hunt_free(struct hunt *h)
 {
 	search_memory_free(&h->memory);
+	search_memory_free(&h->failing);
 	leads_free(&h->leads);
 	leads_free(&h->others);
 	for (size_t i = 0; i < h->config.inputs->count; i++)
@@ -84,6 +86,24 @@ int hunt_select(struct hunt *h, size_t input, struct err *err)
 	return inputs_select(h->config.inputs, input, err);
 }
 
+static void copy_granules(const struct search_memory *from, struct search_memory *to)
+{
+	size_t size = from->count * sizeof(*from->granules);
+
+	free(to->granules);
+	*to = (struct search_memory){ .count = from->count, .capacity = from->count };
+	to->granules = xmalloc(size + 1);
+	if (size)
+		memcpy(to->granules, from->granules, size);
+}
+
+/* A failure before anything was predicted: it may be had with more to be seen. */
+static struct search_failure *on_early(struct hunt *h, struct search_failure *f)
+{
+	copy_granules(&h->memory, &h->failing);
+	return profile_again(&h->config.search, h->places, &h->failing, f);
+}
+
 static enum search_answer on_found(void *ctx, struct search_failure *f)
 {
 	struct hunt *h = ctx;
@@ -102,6 +122,8 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 	}
 	if (proving)
 		hunt_prove_found(h, f);
+	else if (h->stats.stage == HUNT_PROFILE && !h->watched)
+		f = on_early(h, f);
 	answer = h->config.search.found(h->config.search.ctx, f);
 	h->over |= answer == SEARCH_ENOUGH;
 	/* Later runs may have ended already, but count only if all failures are wanted. */
@@ -167,28 +189,33 @@ char *hunt_folder(struct err *err)
 	return NULL;
 }
 
-/* The runs that pass, with the memory known to be shared when another one failed. */
+/* Some runs that pass, with the memory known to be shared when another one failed. */
 static void watch_others(struct hunt *h, struct leads *out)
 {
-	size_t size = h->memory.count * sizeof(*h->memory.granules);
+	struct search_config config = h->config.search;
 	struct search_memory memory = { 0 };
 	struct search_stats stats = { 0 };
+	unsigned passed = 0;
 	struct err err;
 	char *folder = hunt_folder(&err);
 
-	memory.granules = xmalloc(size + 1);
-	memory.capacity = h->memory.count;
-	if (size)
-		memcpy(memory.granules, h->memory.granules, size);
-	for (unsigned i = 0; folder && i < h->config.profiles; i++) {
+	if (!h->failing.granules)
+		copy_granules(&h->memory, &h->failing);
+	copy_granules(&h->failing, &memory);
+	for (unsigned i = 0; folder && (i < h->config.profiles || (!passed && i < OTHERS_MOST)); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
 		struct search_failure *failure = NULL;
 		struct profile made;
 
-		memory.count = h->memory.count;
-		if (profile_trace(&h->config.search, &memory, i, NULL, path, &stats, &failure, &made,
-				  &err) == 0 && !failure)
+		/* Those with few switches may all fail. */
+		config.by_strategy = i >= h->config.profiles;
+		config.strategy = strategy_find("pos");
+		memory.count = h->failing.count;
+		if (profile_trace(&config, &memory, i, NULL, path, &stats, &failure, &made,
+				  &err) == 0 && !failure) {
+			passed++;
 			leads_add_trace(out, path, &err);
+		}
 		if (failure)
 			search_failure_free(failure);
 		profile_free(&made);

@@ -32,6 +32,7 @@ struct hunt {
 	struct leads leads;
 	struct leads others;	/* of runs that pass, if one failed before anything was predicted */
 	bool watched;		/* … they are known */
+	struct search_memory failing;	/* … what that one knew to be shared: granules alone */
 	struct hunt_stats stats;
 	struct profile *profiles;	/* runs that were watched */
 	size_t profile_count, profile_capacity;

@@ -8,6 +8,9 @@
 #include "explore/replay_trace.h"
 #include "sched/turn.h"
 
+#define AGAIN_MOST 12u		/* runs to have a failure again */
+#define AGAIN_STEPS 100000u	/* of a run that is made again */
+
 void profile_shape(uint64_t seed, uint64_t run, struct ctl_request *q)
 {
 	static const struct {
@@ -175,4 +178,54 @@ int profile_trace(const struct search_config *config, struct search_memory *memo
 	if (out == &unused)
 		profile_free(&unused);
 	return result;
+}
+
+/* One more run. Is it the failure, with nothing found shared that was not known? */
+static struct search_failure *fail_again(const struct search_config *config, struct places *places,
+					 struct search_memory *memory, uint64_t run, uint64_t identity,
+					 struct server *s)
+{
+	struct search_failure *f = NULL;
+	struct oracle_result result;
+	struct err err;
+
+	prepare(config, memory, run, NULL, s);
+	if (server_run(s, &err) < 0 || oracle_judge(config->oracle, s, &result, &err) < 0)
+		return NULL;
+	if (result.verdict == ORACLE_FAILED && !s->block->report.shared_new) {
+		f = search_failure_new(s, memory, config->oracle, run, &result);
+		oracle_refine(&f->result, f->report, places);
+		if (oracle_identity(&f->result, places) == identity)
+			return f;
+		search_failure_free(f);
+	}
+	learn(memory, s);
+	return NULL;
+}
+
+struct search_failure *profile_again(const struct search_config *config, struct places *places,
+				     struct search_memory *memory, struct search_failure *f)
+{
+	uint64_t identity = oracle_identity(&f->result, places);
+	struct search_failure *again = NULL;
+	struct server server = { 0 };
+	size_t known = memory->count;
+	struct err err;
+
+	if (!f->report->shared_new || f->report->steps > AGAIN_STEPS || f->result.failure == ORACLE_TIMEOUT)
+		return f;
+	/* The same way first, as long as that may teach something, then the others. */
+	if (server_open(&server, &config->server, &err) == 0)
+		for (uint64_t i = 0; !again && i < AGAIN_MOST && !(config->stop && *config->stop); i++)
+			again = fail_again(config, places, memory, i < 3 ? f->schedule.run : i - 3, identity,
+					   &server);
+	server_close(&server);
+	if (!again) {
+		memory->count = known;
+		return f;
+	}
+	again->run = f->run;
+	again->cause = f->cause;
+	search_failure_free(f);
+	return again;
 }

@@ -35,4 +35,12 @@ int profile_trace(const struct search_config *config, struct search_memory *memo
 		  const struct profile *again, const char *path, struct search_stats *stats,
 		  struct search_failure **failure, struct profile *out, struct err *err);
 
+/*
+ * A run that failed while it found out what memory is shared: what happened there before is not among its
+ * events. Looks for a run of the same failure that knows all of it, and takes that one instead if there is one;
+ * else returns `f`. `memory` has what the run knew, of which granules alone count, and gets what this one does.
+ */
+struct search_failure *profile_again(const struct search_config *config, struct places *places,
+				     struct search_memory *memory, struct search_failure *f);
+
 #endif
