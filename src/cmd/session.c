@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -20,10 +21,31 @@
 
 volatile sig_atomic_t session_interrupted;
 
+#define INSIST_SECONDS 2	/* timeout(1) signals the command, and then its group at once */
+
+/* The first one is a wish to end in good order; another one later is an order. */
 static void on_interrupt(int sig)
 {
-	(void)sig;
+	static volatile time_t first;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!session_interrupted) {
+		first = now.tv_sec;
+	} else if (now.tv_sec - first >= INSIST_SECONDS) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 	session_interrupted = 1;
+}
+
+static void heed(int sig)
+{
+	struct sigaction action = { .sa_handler = on_interrupt }, old;
+
+	/* Of nohup(1) is wanted that a terminal may be closed. */
+	if (sig != SIGHUP || (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
+		sigaction(sig, &action, NULL);
 }
 
 void session_progress(void *ctx, const struct search_stats *stats)
@@ -342,7 +364,6 @@ int session_end(struct session *s, int result, const struct err *err)
 
 int session_open(struct session *s, const struct explore_options *o)
 {
-	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
 	struct err err;
 
 	*s = (struct session){ .o = o, .oracle = o->oracle, .began = attempt_now(),
@@ -354,8 +375,9 @@ int session_open(struct session *s, const struct explore_options *o)
 	s->made_out = access(o->out, F_OK) != 0;
 	if (bug_folder(o->out, &err) < 0)	/* now, not when hours have been spent on a bug */
 		return cmd_fail(o->cmd, "%s; --out DIR chooses another", err.text);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	heed(SIGINT);
+	heed(SIGTERM);
+	heed(SIGHUP);
 	progress_init(&s->progress, o->quiet, o->runs, o->seconds);
 	return CMD_OK;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -93,14 +94,18 @@ int target_exec(const struct target *t, const struct target_start *s)
 pid_t target_spawn(const struct target *t, const struct target_start *s, struct err *err)
 {
 	int report[2], reason = 0;
+	pid_t pid, self = getpid();
 	ssize_t got;
-	pid_t pid;
 
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, "cannot start %s: %s", t->program, strerror(errno));
 	pid = fork();
 	if (pid == 0) {
 		setpgid(0, 0);
+		/* It may run for ever, and who is killed ends nothing. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != self)
+			_exit(127);
 		reason = target_exec(t, s);
 		if (write(report[1], &reason, sizeof(reason)) < 0)
 			_exit(126);
