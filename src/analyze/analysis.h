@@ -62,6 +62,7 @@ struct view {
 	uint64_t gone_addr, gone_size;
 	bool alone;			/* an access where none can conflict (alone.h), if that was asked for */
 	bool settled;			/* … or where all that do are strongly ordered (handed.h) */
+	bool quiet;			/* … or that nobody else gives back (quiet.h), if that was asked for */
 	enum view_sem sem;		/* of the event's semaphore, if it has one */
 };
 
@@ -109,6 +110,7 @@ struct analysis {
 	bool asks_alone;	/* view.alone is to be known; else it is false */
 	bool skips_alone;	/* … and such accesses need not be told of */
 	bool skips_settled;	/* view.settled is to be known, and neither of the two told of */
+	bool asks_quiet;		/* view.quiet is to be known; soon() is not told of such accesses */
 	bool asks_full;		/* view.full has the order that locks make; else it lacks that */
 	/*
 	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the

@@ -261,14 +261,18 @@ static void touch(void *ctx, struct place *p)
 	uses_note(o->uses, p, use);
 }
 
-static void accessed(struct order *o, struct order_thread *t)
+static void accessed(struct order *o)
 {
-	uint64_t end = o->ev->addr + o->ev->size;
-
 	o->uses = o->data;
 	o->use = 0;
 	uses_each(o->data, o->ev->addr, o->ev->size, touch, o);
 	saw_all(o);
+}
+
+static void note_reads(const struct order *o, struct order_thread *t)
+{
+	uint64_t end = o->ev->addr + o->ev->size;
+
 	for (uint64_t a = o->ev->addr & ~7ull; a < end && (o->access & ACCESS_READ); a += 8)
 		if (!~(t->section_reads |= section_granule(a)))
 			break;
@@ -334,7 +338,9 @@ static void order_event(void *state, const struct event *ev, const struct view *
 		if (view_ignores(view, o->access))
 			return;
 		sections_access(o->sections, ev);
-		accessed(o, t);
+		if (!view->quiet)
+			accessed(o);
+		note_reads(o, t);
 		return;
 	}
 	if (kind_extra(ev->kind))
@@ -382,4 +388,5 @@ static void order_finish(void *state, struct findings *out)
 const struct analysis analysis_order = {
 	.name = "order", .summary = "use before initialisation, after free and after destroy",
 	.open = order_open, .event = order_event, .soon = order_soon, .finish = order_finish, .close = order_close,
+	.asks_quiet = true,
 };
