@@ -38,8 +38,8 @@ static void *order_open(const struct analysis_context *ctx)
 	o->ctx = ctx;
 	o->total = reader_info(ctx->reader)->header->flags & TRACE_TOTAL_ORDER;
 	o->sections = sections_new();
-	o->data = uses_new(USES_PLACES, USES_EVENTS);
-	o->objects = uses_new(USES_PLACES, USES_EVENTS);
+	o->data = uses_new(USES_PLACES, USES_SITUATIONS);
+	o->objects = uses_new(USES_PLACES, USES_SITUATIONS);
 	return o;
 }
 
@@ -63,16 +63,16 @@ static struct order_thread *thread_of(struct order *o, uint32_t id)
 	return &o->threads[id];
 }
 
-uint64_t order_end_of(const struct order *o, const struct use *use, uint32_t lockset)
+uint64_t order_end_of(const struct order *o, uint32_t thread, uint64_t index, uint32_t lockset)
 {
-	uint64_t end = use->at.index;
+	uint64_t end = index;
 
 	for (size_t i = 0; i < locks_count(o->ctx->locks, lockset); i++) {
 		struct locks_held held;
 		const struct section *s;
 
 		locks_at(o->ctx->locks, lockset, i, &held);
-		s = sections_around(o->sections, use->at.thread, held.lock, use->at.index);
+		s = sections_around(o->sections, thread, held.lock, index);
 		if (s && !(s->shared && held.shared) && s->last != UINT64_MAX && s->last > end)
 			end = s->last;
 	}
@@ -137,85 +137,103 @@ static bool before_init(struct order *o, const struct use *init)
 	return false;
 }
 
-/* Made for every event: field by field, without a copy. */
-static uint32_t the_use(struct order *o)
+static const struct kept *the_use(struct order *o, uint64_t granule)
 {
 	const struct view *v = o->view;
-	struct use *use;
+	const struct event *ev = o->ev;
 
-	if (o->use)
-		return o->use;
-	o->use = uses_add(o->uses);
-	use = uses_at(o->uses, o->use);
-	use->at.thread = v->thread;
-	use->at.kind = o->ev->kind;
-	use->at.lockset_size = 0;
-	use->at.index = v->index;
-	use->at.time = o->ev->time;
-	use->at.addr = o->ev->addr;
-	use->at.size = o->ev->size;
-	use->at.pc = o->ev->pc;
-	use->at.nth = 0;
-	use->at.lockset = v->lockset;
-	use->at.stack = v->stack;
-	use->order_epoch = v->order_epoch;
-	use->section_reads = v->lockset ? o->threads[v->thread].section_reads : 0;
-	use->access = (uint8_t)o->access;
-	return o->use;
+	if (o->use.situation && (o->use_granule == granule || ev->size > USES_NEAR))
+		return &o->use;
+	o->use_granule = granule;
+	o->use = uses_make(o->uses, &(struct situation){
+			.index = v->index, .time = ev->time, .order_epoch = v->order_epoch,
+			.strong_epoch = v->strong_epoch,
+			.section_reads = v->lockset ? o->threads[v->thread].section_reads : 0,
+			.thread = v->thread, .lockset = v->lockset, .stack = v->stack,
+		}, &(struct site){ .pc = ev->pc, .addr = ev->addr, .size = ev->size, .kind = ev->kind,
+			   .access = (uint8_t)o->access }, granule);
+	return &o->use;
 }
 
-static void begin_owner(struct order *o, struct place *p)
+static void begin_owner(struct order *o, struct place *p, uint64_t granule)
 {
-	p->owner = o->view->thread;
 	p->read_first = o->access & ACCESS_READ;
-	uses_set(o->uses, &p->first, p->read_first ? 0 : the_use(o));
-	uses_set(o->uses, &p->latest, p->read_first ? 0 : the_use(o));
+	uses_set_first(o->uses, p, p->read_first ? NULL : the_use(o, granule));
 }
 
 /*
  * Times of accesses are estimates unless the order is total: a first write that seems to
  * come after another thread's read may have come before it, so the run had luck.
  */
-static void misplaced(struct order *o, const struct place *p)
+static void misplaced(struct order *o, const struct place *p, uint32_t owner, uint64_t granule)
 {
 	const struct candidate_event write = view_event(o->view, o->ev);
-	const struct use *read;
-	uint32_t n;
+	const struct kept *last;
+	uint32_t writer;
+	struct use read;
 
-	if (o->total || !p->read_first || p->last_write || o->access != ACCESS_WRITE)
+	if (o->total || !p->read_first || o->access != ACCESS_WRITE || uses_last_write(o->uses, p, &writer))
 		return;
-	n = uses_last_of(o->uses, p, p->owner, false);
-	read = n ? uses_at(o->uses, n) : NULL;
-	if (read && !(read->access & ACCESS_ATOMIC) &&
-	    o->threads[o->view->thread].timed < read->at.time)
-		order_tell(o, "before-init", "it may be used before its first write", &read->at, &write,
+	last = uses_last_of(o->uses, p, 2 * owner);
+	if (!last)
+		return;
+	read = uses_at(o->uses, last, granule);
+	if (!(read.access & ACCESS_ATOMIC) && o->threads[o->view->thread].timed < read.at.time)
+		order_tell(o, "before-init", "it may be used before its first write", &read.at, &write,
 			   &write);
 }
 
-/* Who has it alone, and when that ends. */
-static void own(struct order *o, struct place *p)
+/* Who comes while it is shared, and was written by its owner first. */
+static void meet_first(struct order *o, struct place *p, uint64_t granule)
+{
+	uint64_t *met = &uses_head(o->uses, p)->met, bit = 1ull << (o->view->thread & 63);
+	const struct kept *first = uses_first(p), *latest = uses_latest(o->uses, p);
+	struct use init;
+
+	if (*met & bit)
+		return;
+	*met |= bit;
+	init = uses_at(o->uses, first, granule);
+	if (before_init(o, &init) || (first->situation == latest->situation && first->index == latest->index))
+		return;
+	init = uses_at(o->uses, latest, granule);
+	before_init(o, &init);
+}
+
+/* It was not shared until now; its last use is its owner's. */
+static void own_alone(struct order *o, struct place *p, uint64_t granule)
 {
 	const struct view *v = o->view;
-	uint64_t bit = 1ull << (v->thread & 63);
+	const struct kept *last;
+	uint32_t who = 0;
 
-	if (!p->owner || (!p->shared && p->owner != v->thread &&
-			  vclock_saw(v->strong, p->owner, p->owner_epoch)))
-		begin_owner(o, p);
-	else if (!p->shared && p->owner == v->thread && (o->access & ACCESS_WRITE) && p->first &&
-		 uses_at(o->uses, p->latest)->order_epoch != v->order_epoch)
-		uses_set(o->uses, &p->latest, the_use(o));
-	if (p->owner == v->thread) {
-		p->owner_epoch = v->strong_epoch;
+	last = p->count ? uses_last(o->uses, p, 0, &who) : NULL;
+	if (last && who / 2 == v->thread) {
+		if (o->access & ACCESS_WRITE && uses_first(p) &&
+		    uses_situation(o->uses, uses_latest(o->uses, p))->order_epoch != v->order_epoch)
+			uses_set_latest(o->uses, p, the_use(o, granule));
 		return;
 	}
-	if (!p->shared)
-		misplaced(o, p);
-	p->shared = true;
-	if (!p->first || (p->met & bit))
+	if (!last || vclock_saw(v->strong, who / 2, uses_situation(o->uses, last)->strong_epoch)) {
+		begin_owner(o, p, granule);
 		return;
-	p->met |= bit;
-	if (!before_init(o, uses_at(o->uses, p->first)) && p->latest != p->first)
-		before_init(o, uses_at(o->uses, p->latest));
+	}
+	misplaced(o, p, who / 2, granule);
+	p->shared = 1;
+	if (!uses_first(p))
+		return;
+	uses_widen(o->uses, p);
+	p->who1 = who & 0x1fffffu;
+	meet_first(o, p, granule);
+}
+
+/* Who has it alone, and when that ends. */
+static inline void own(struct order *o, struct place *p, uint64_t granule)
+{
+	if (!p->shared)
+		own_alone(o, p, granule);
+	else if (uses_first(p) && p->who1 / 2 != o->view->thread)
+		meet_first(o, p, granule);
 }
 
 static void saw_all(struct order *o)
@@ -230,41 +248,43 @@ static void saw_all(struct order *o)
 /* What was read says who came before. */
 static void see(struct order *o, const struct place *p)
 {
-	const struct use *w = p->last_write && p->blind ? uses_at(o->uses, p->last_write) : NULL;
+	const struct vclock *seen = &o->threads[o->view->thread].seen;
+	const struct kept *w;
+	uint32_t writer;
+	uint64_t index;
 
-	if (!w || w->at.thread == o->view->thread ||
-	    vclock_get(&o->threads[o->view->thread].seen, w->at.thread) > w->at.index)
+	if (!p->blind || !(w = uses_last_write(o->uses, p, &writer)) || writer == o->view->thread)
+		return;
+	index = uses_number(o->uses, w);
+	if (vclock_get(seen, writer) > index)
 		return;
 	if (o->saw_count == ORDER_SAW)
 		saw_all(o);
-	o->saw[o->saw_count].thread = w->at.thread;
-	o->saw[o->saw_count++].index = order_end_of(o, w, o->view->lockset) + 1;
+	o->saw[o->saw_count].thread = writer;
+	o->saw[o->saw_count++].index = order_end_of(o, writer, index, o->view->lockset) + 1;
 }
 
-static void touch(void *ctx, struct place *p)
+static void touch(void *ctx, struct place *p, uint64_t granule)
 {
 	struct order *o = ctx;
-	const struct order_thread *t;
-	uint32_t read, use;
+	uint32_t thread = o->view->thread;
+	const struct kept *read;
 
-	own(o, p);
+	own(o, p, granule);
 	if (o->access & ACCESS_READ && !access_by_chance(o->ev->kind, o->ev->arg))
 		see(o, p);
-	use = the_use(o);
 	if (o->access & ACCESS_WRITE) {
-		t = thread_of(o, o->view->thread);
-		read = uses_last_of(o->uses, p, o->view->thread, false);
+		read = o->access & ACCESS_READ ? NULL : uses_last_of(o->uses, p, 2 * thread);
 		p->blind = !(o->access & ACCESS_READ) &&
-			   (!read || uses_at(o->uses, read)->at.index < t->section_first);
-		uses_set(o->uses, &p->last_write, use);
+			   (!read || uses_number(o->uses, read) < o->threads[thread].section_first);
 	}
-	uses_note(o->uses, p, use);
+	uses_note(o->uses, p, the_use(o, granule), 2 * thread + !!(o->access & ACCESS_WRITE));
 }
 
 static void accessed(struct order *o)
 {
 	o->uses = o->data;
-	o->use = 0;
+	o->use.situation = 0;
 	uses_each(o->data, o->ev->addr, o->ev->size, touch, o);
 	saw_all(o);
 }
@@ -307,7 +327,7 @@ static enum object_use object_use(unsigned kind)
 static void used(struct order *o, enum object_use how)
 {
 	o->uses = o->objects;
-	o->use = 0;
+	o->use.situation = 0;
 	/* Releases are kept beside the other uses: both may come too late. */
 	o->access = how == OBJECT_INIT || how == OBJECT_RELEASE ? ACCESS_WRITE : ACCESS_READ;
 	if (how == OBJECT_INIT)

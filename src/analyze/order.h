@@ -34,7 +34,8 @@ struct order {
 	struct findings *out;
 	struct uses *uses;
 	unsigned access;	/* enum access; what uses of objects count as */
-	uint32_t use;		/* 0: not made yet */
+	struct kept use;	/* situation 0: not made yet */
+	uint64_t use_granule;	/* for which it was made */
 	struct {
 		uint32_t thread;
 		uint64_t index;
@@ -52,10 +53,10 @@ void order_tell(struct order *o, const char *pattern, const char *note,
 		const struct candidate_event *use);
 
 /*
- * The event of `use`'s thread up to which another one that holds `lockset` must come
- * later, if it comes after `use`: the end of the section that keeps them apart.
+ * The event of the thread up to which another one that holds `lockset` must come later, if it
+ * comes after event `index` of it: the end of the section that keeps them apart.
  */
-uint64_t order_end_of(const struct order *o, const struct use *use, uint32_t lockset);
+uint64_t order_end_of(const struct order *o, uint32_t thread, uint64_t index, uint32_t lockset);
 
 /* The event under way gives back the view's memory; destroys its object. */
 void order_freed(struct order *o);

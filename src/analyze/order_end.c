@@ -4,33 +4,39 @@
 #include "analyze/order.h"
 
 /* What a use of the block by who gives it back says: it came after who wrote there before. */
-static void count_use(struct order *o, const struct place *p, const struct use *mine)
+static void count_use(struct order *o, const struct place *p, const struct use *mine, uint64_t granule)
 {
-	unsigned count;
-	const struct use_mark *last = uses_last(o->uses, p, &count);
+	for (unsigned i = 0; i < p->count; i++) {
+		uint32_t who;
+		const struct kept *last = uses_last(o->uses, p, i, &who);
+		struct use theirs;
 
-	for (unsigned i = 0; i < count; i++) {
-		const struct use *theirs = uses_at(o->uses, last[i].use);
-
-		if (theirs->at.thread == o->view->thread || !(theirs->access & ACCESS_WRITE) ||
-		    theirs->at.time > mine->at.time)
+		if (who / 2 == o->view->thread || !(who & 1))
 			continue;
-		if ((mine->access & theirs->access & ACCESS_ATOMIC) ||
-		    locks_exclude(o->ctx->locks, mine->at.lockset, theirs->at.lockset))
-			vclock_raise(&o->block, theirs->at.thread,
-				order_end_of(o, theirs, mine->at.lockset) + 1);
+		theirs = uses_at(o->uses, last, granule);
+		if (theirs.at.time > mine->at.time)
+			continue;
+		if ((mine->access & theirs.access & ACCESS_ATOMIC) ||
+		    locks_exclude(o->ctx->locks, mine->at.lockset, theirs.at.lockset))
+			vclock_raise(&o->block, theirs.at.thread,
+				     order_end_of(o, theirs.at.thread, theirs.at.index, mine->at.lockset) + 1);
 	}
 }
 
-static void count_block(void *ctx, struct place *p)
+static void count_block(void *ctx, struct place *p, uint64_t granule)
 {
 	struct order *o = ctx;
-	unsigned count;
-	const struct use_mark *last = uses_last(o->uses, p, &count);
 
-	for (unsigned i = 0; i < count; i++)
-		if (last[i].who / 2 == o->view->thread)
-			count_use(o, p, uses_at(o->uses, last[i].use));
+	for (unsigned i = 0; i < p->count && p->count > 1; i++) {
+		uint32_t who;
+		const struct kept *last = uses_last(o->uses, p, i, &who);
+		struct use mine;
+
+		if (who / 2 != o->view->thread)
+			continue;
+		mine = uses_at(o->uses, last, granule);
+		count_use(o, p, &mine, granule);
+	}
 }
 
 /* What the user read in its section, the giver wrote later in one that excludes it. */
@@ -70,34 +76,43 @@ static bool unpublished(const struct order *o, const struct use *use)
 	return false;
 }
 
-static void gone(void *ctx, struct place *p)
+static void tell_gone(struct order *o, const struct use *use)
+{
+	struct candidate_event end = view_event(o->view, o->ev);
+	bool freed = o->view->gone_size != 0;
+
+	order_tell(o, freed ? "use-free" : "use-destroy",
+		   o->ev->kind == TRACE_THREAD_EXIT ?
+			   "the thread on whose stack it is may end before its last use" :
+		   freed ? "it may be freed before its last use" :
+			   "it may be destroyed before its last use",
+		   &end, &use->at, &use->at);
+}
+
+static void gone(void *ctx, struct place *p, uint64_t granule)
 {
 	struct order *o = ctx;
 	const struct vclock *seen = &o->threads[o->view->thread].seen;
-	struct candidate_event end = view_event(o->view, o->ev);
-	bool freed = o->view->gone_size != 0;
-	unsigned count;
-	const struct use_mark *last = uses_last(o->uses, p, &count);
 
-	for (unsigned i = 0; i < count; i++) {
-		const struct use *use = uses_at(o->uses, last[i].use);
+	for (unsigned i = 0; i < p->count; i++) {
+		uint32_t who, thread;
+		const struct kept *last = uses_last(o->uses, p, i, &who);
+		struct use use;
 
-		if (use->at.thread == o->view->thread)
+		thread = who / 2;
+		if (thread == o->view->thread)
 			continue;
-		if (vclock_saw(o->view->order, use->at.thread, use->order_epoch))
+		if (vclock_saw(o->view->order, thread, uses_situation(o->uses, last)->order_epoch)) {
 			findings_pruned(o->out, PRUNE_HB, 1);
-		else if (vclock_get(seen, use->at.thread) > use->at.index ||
-			 vclock_get(&o->block, use->at.thread) > use->at.index)
+			continue;
+		}
+		use = uses_at(o->uses, last, granule);
+		if (vclock_get(seen, thread) > use.at.index || vclock_get(&o->block, thread) > use.at.index)
 			findings_pruned(o->out, PRUNE_READS_FROM, 1);
-		else if (unpublished(o, use))
+		else if (unpublished(o, &use))
 			findings_pruned(o->out, PRUNE_LOCK, 1);
 		else
-			order_tell(o, freed ? "use-free" : "use-destroy",
-			     o->ev->kind == TRACE_THREAD_EXIT ?
-				     "the thread on whose stack it is may end before its last use" :
-			     freed ? "it may be freed before its last use" :
-				     "it may be destroyed before its last use",
-			     &end, &use->at, &use->at);
+			tell_gone(o, &use);
 	}
 }
 

@@ -14,49 +14,26 @@
 #define PAGE_SHIFT 12
 #define PAGE_GRANULES 512u
 
-#define RECENT 256u		/* pages found without a search; a power of two */
 #define FIRST_ROOM 4096u
 
-struct page {
+struct uses_page {
 	uint32_t granules[PAGE_GRANULES];	/* nodes; 0: none */
 	uint32_t used;				/* granules that have some */
 };
 
-/* The last uses of a place that has more than a few; a free one is linked by the first's `use`. */
-struct many {
-	struct use_mark mark[USES_KEPT];
-};
-
-struct uses {
-	struct map pages;	/* number -> struct page */
-	struct {
-		uint64_t number;
-		struct page *page;	/* NULL: none */
-	} recent[RECENT];
-	struct place *nodes;	/* number 0 is not used */
-	size_t node_count, node_room;
-	uint32_t free_node;
-	struct many *many;	/* 0 is not used */
-	size_t many_count, many_room;
-	uint32_t free_many;
-	struct use *list;
-	size_t count, room;
-	uint32_t free_use;	/* `references` of free ones links them */
-	size_t place_limit, event_limit;
-	uint64_t dropped;
-};
-
-struct uses *uses_new(size_t places, size_t events)
+struct uses *uses_new(size_t places, size_t situations)
 {
 	struct uses *u = xcalloc(1, sizeof(*u));
 
 	u->place_limit = places;
-	u->event_limit = events;
-	u->node_room = u->room = u->many_room = FIRST_ROOM;
+	u->situation_limit = situations;
+	u->node_room = u->some_room = u->many_room = u->latest_room = FIRST_ROOM;
 	u->nodes = pages_grow(NULL, 0, u->node_room * sizeof(*u->nodes));
-	u->list = pages_grow(NULL, 0, u->room * sizeof(*u->list));
+	u->some = pages_grow(NULL, 0, u->some_room * sizeof(*u->some));
 	u->many = pages_grow(NULL, 0, u->many_room * sizeof(*u->many));
-	u->node_count = u->count = u->many_count = 1;
+	u->latest = pages_grow(NULL, 0, u->latest_room * sizeof(*u->latest));
+	u->node_count = u->some_count = u->many_count = u->latest_count = 1;
+	uses_begin_events(u);
 	return u;
 }
 
@@ -72,133 +49,11 @@ void uses_free(struct uses *u)
 	map_each(&u->pages, page_free, NULL);
 	map_free(&u->pages);
 	pages_free(u->nodes, u->node_room * sizeof(*u->nodes));
-	pages_free(u->list, u->room * sizeof(*u->list));
+	pages_free(u->some, u->some_room * sizeof(*u->some));
 	pages_free(u->many, u->many_room * sizeof(*u->many));
+	pages_free(u->latest, u->latest_room * sizeof(*u->latest));
+	uses_end_events(u);
 	free(u);
-}
-
-struct use *uses_at(const struct uses *u, uint32_t use)
-{
-	return &u->list[use];
-}
-
-uint32_t uses_add(struct uses *u)
-{
-	uint32_t n = u->free_use;
-
-	if (n) {
-		u->free_use = u->list[n].references;
-	} else {
-		if (u->count == u->room) {
-			u->list = pages_grow(u->list, u->room * sizeof(*u->list),
-					     2 * u->room * sizeof(*u->list));
-			u->room *= 2;
-		}
-		n = (uint32_t)u->count++;
-	}
-	u->list[n].references = 0;
-	return n;
-}
-
-void uses_set(struct uses *u, uint32_t *slot, uint32_t use)
-{
-	uint32_t old = *slot;
-
-	if (use)
-		u->list[use].references++;
-	*slot = use;
-	if (old && --u->list[old].references == 0) {
-		u->list[old].references = u->free_use;
-		u->free_use = old;
-	}
-}
-
-static uint32_t who(uint32_t thread, bool write)
-{
-	return 2 * thread + write;
-}
-
-/* All of them, used or not. */
-static struct use_mark *marks(const struct uses *u, const struct place *p, unsigned *room)
-{
-	*room = p->many ? USES_KEPT : USES_FEW;
-	return p->many ? u->many[p->many].mark : (struct use_mark *)p->few;
-}
-
-const struct use_mark *uses_last(const struct uses *u, const struct place *place, unsigned *count)
-{
-	unsigned room, n = 0;
-	const struct use_mark *m = marks(u, place, &room);
-
-	while (n < room && m[n].use)
-		n++;
-	*count = n;
-	return m;
-}
-
-uint32_t uses_last_of(const struct uses *u, const struct place *place, uint32_t thread, bool write)
-{
-	unsigned room;
-	const struct use_mark *m = marks(u, place, &room);
-
-	for (unsigned i = 0; i < room && m[i].use; i++)
-		if (m[i].who == who(thread, write))
-			return m[i].use;
-	return 0;
-}
-
-static uint32_t many_new(struct uses *u)
-{
-	uint32_t n = u->free_many;
-
-	if (n) {
-		u->free_many = u->many[n].mark[0].use;
-	} else {
-		if (u->many_count == u->many_room) {
-			u->many = pages_grow(u->many, u->many_room * sizeof(*u->many),
-					     2 * u->many_room * sizeof(*u->many));
-			u->many_room *= 2;
-		}
-		n = (uint32_t)u->many_count++;
-	}
-	memset(&u->many[n], 0, sizeof(u->many[n]));
-	return n;
-}
-
-static void many_free(struct uses *u, uint32_t n)
-{
-	u->many[n].mark[0].use = u->free_many;
-	u->free_many = n;
-}
-
-/* The few are too few. */
-static struct use_mark *widen(struct uses *u, struct place *p)
-{
-	uint32_t n = many_new(u);
-
-	memcpy(u->many[n].mark, p->few, sizeof(p->few));
-	p->many = n;
-	return u->many[n].mark;
-}
-
-void uses_note(struct uses *u, struct place *place, uint32_t use)
-{
-	uint32_t me = who(u->list[use].at.thread, u->list[use].access & ACCESS_WRITE);
-	unsigned i = 0, room;
-	struct use_mark *m = marks(u, place, &room);
-
-	while (i < room && m[i].use && m[i].who != me)
-		i++;
-	if (i == USES_FEW && room == USES_FEW) {
-		m = widen(u, place);
-	} else if (i == room) {
-		u->dropped++;
-		i--;
-	}
-	u->list[use].references++;
-	uses_set(u, &m[i].use, 0);
-	memmove(m + 1, m, i * sizeof(*m));
-	m[0] = (struct use_mark){ use, me };
 }
 
 uint64_t uses_dropped(const struct uses *u)
@@ -206,9 +61,9 @@ uint64_t uses_dropped(const struct uses *u)
 	return u->dropped;
 }
 
-static struct page *page_at(struct uses *u, uint64_t number, bool make)
+static struct uses_page *page_at(struct uses *u, uint64_t number, bool make)
 {
-	size_t near = number % RECENT;
+	size_t near = number % USES_RECENT;
 	uint64_t *found;
 
 	if (u->recent[near].page && u->recent[near].number == number)
@@ -217,13 +72,13 @@ static struct page *page_at(struct uses *u, uint64_t number, bool make)
 	if (!found || (!*found && !make))
 		return NULL;
 	if (!*found)
-		*found = (uintptr_t)xcalloc(1, sizeof(struct page));
+		*found = (uintptr_t)xcalloc(1, sizeof(struct uses_page));
 	u->recent[near].number = number;
-	u->recent[near].page = (struct page *)(uintptr_t)*found;
+	u->recent[near].page = (struct uses_page *)(uintptr_t)*found;
 	return u->recent[near].page;
 }
 
-static uint32_t node_new(struct uses *u, struct page *page, uint64_t granule)
+static uint32_t node_new(struct uses *u, struct uses_page *page, uint64_t granule)
 {
 	uint32_t n = u->free_node, *first = &page->granules[granule % PAGE_GRANULES];
 
@@ -245,29 +100,16 @@ static uint32_t node_new(struct uses *u, struct page *page, uint64_t granule)
 }
 
 /* What is not in `mask` goes to a copy. */
-static void split(struct uses *u, struct page *page, uint64_t granule, uint32_t n, uint8_t mask)
+static void split(struct uses *u, struct uses_page *page, uint64_t granule, uint32_t n, uint8_t mask)
 {
-	uint32_t copy = node_new(u, page, granule);
+	uint32_t copy = node_new(u, page, granule), next = u->nodes[copy].next;
 	struct place *p = &u->nodes[copy];
-	const struct use_mark *m;
-	unsigned count;
-	uint32_t next;
 
-	next = p->next;
 	*p = u->nodes[n];
 	p->next = next;
 	p->mask &= (uint8_t)~mask;
 	u->nodes[n].mask &= mask;
-	if (p->many) {
-		p->many = many_new(u);
-		u->many[p->many] = u->many[u->nodes[n].many];
-	}
-	m = uses_last(u, p, &count);
-	for (unsigned i = 0; i < count; i++)
-		u->list[m[i].use].references++;
-	u->list[p->first].references++;
-	u->list[p->latest].references++;
-	u->list[p->last_write].references++;
+	uses_copied(u, p);
 }
 
 static uint8_t bytes_within(uint64_t granule, uint64_t addr, uint64_t end)
@@ -285,42 +127,42 @@ static void forget_all(struct uses *u)
 	map_each(&u->pages, page_free, NULL);
 	map_free(&u->pages);
 	memset(u->recent, 0, sizeof(u->recent));
-	u->node_count = u->count = u->many_count = 1;
-	u->free_node = u->free_use = u->free_many = 0;
+	u->node_count = u->some_count = u->many_count = u->latest_count = 1;
+	u->free_node = u->free_some = u->free_many = u->free_latest = 0;
+	uses_begin_events(u);
 }
 
 void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step)
 {
 	uint64_t number = addr >> PAGE_SHIFT;
-	const struct page *page = u->recent[number % RECENT].page;
+	const struct uses_page *page = u->recent[number % USES_RECENT].page;
 	uint32_t n;
 
-	if (!page || u->recent[number % RECENT].number != number)
+	if (!page || u->recent[number % USES_RECENT].number != number)
 		return;
 	n = step ? page->granules[addr / 8 % PAGE_GRANULES] : 0;
 	if (step == 0)
 		__builtin_prefetch(&page->granules[addr / 8 % PAGE_GRANULES]);
 	else if (step == 1)
 		__builtin_prefetch(&u->nodes[n], 1);
-	else if (n && !u->nodes[n].many)
-		__builtin_prefetch(&u->list[u->nodes[n].few[0].use].references, 1);
-	else if (n)
-		__builtin_prefetch(&u->many[u->nodes[n].many], 1);
+	else if (u->nodes[n].wide)
+		__builtin_prefetch(uses_head(u, &u->nodes[n]), 1);
 }
 
-void uses_each(struct uses *u, uint64_t addr, uint64_t size,
-	       void (*fn)(void *ctx, struct place *place), void *ctx)
+void uses_each(struct uses *u, uint64_t addr, uint64_t size, uses_visit *fn, void *ctx)
 {
 	uint64_t end = addr + size;
 
-	if (u->node_count > u->place_limit || u->count > u->event_limit)
+	uses_collect(u);
+	if (u->node_count > u->place_limit || (u->situation_count > u->situation_limit && !u->free_situation) ||
+	    (u->site_count > u->situation_limit && !u->free_site))
 		forget_all(u);
 	for (uint64_t g = addr / 8; g * 8 < end; g++) {
-		struct page *page = page_at(u, g / PAGE_GRANULES, true);
+		struct uses_page *page = page_at(u, g / PAGE_GRANULES, true);
 		uint8_t mask = bytes_within(g, addr, end), missing = mask;
 
 		for (uint32_t n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next) {
-			uint8_t had = u->nodes[n].mask;
+			uint8_t had = (uint8_t)u->nodes[n].mask;
 
 			missing &= (uint8_t)~had;
 			if ((had & mask) && (had & ~mask))
@@ -333,7 +175,7 @@ void uses_each(struct uses *u, uint64_t addr, uint64_t size,
 		}
 		for (uint32_t n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next)
 			if (u->nodes[n].mask & mask)
-				fn(ctx, &u->nodes[n]);
+				fn(ctx, &u->nodes[n], g);
 	}
 }
 
@@ -342,7 +184,7 @@ void uses_each(struct uses *u, uint64_t addr, uint64_t size,
  * than there are (unmapping a terabyte) goes through those there are.
  */
 static void each_granule(struct uses *u, uint64_t addr, uint64_t end,
-			 void (*fn)(struct uses *u, struct page *page, uint64_t granule, void *ctx),
+			 void (*fn)(struct uses *u, struct uses_page *page, uint64_t granule, void *ctx),
 			 void *ctx)
 {
 	uint64_t first = addr / 8 / PAGE_GRANULES, last = (end - 1) / 8 / PAGE_GRANULES;
@@ -351,7 +193,7 @@ static void each_granule(struct uses *u, uint64_t addr, uint64_t end,
 
 	for (size_t i = 0; i < count && addr < end; i++) {
 		uint64_t number = sparse ? u->pages.entries[i].key : first + i;
-		struct page *page = number >= first && number <= last ? page_at(u, number, false) : NULL;
+		struct uses_page *page = number >= first && number <= last ? page_at(u, number, false) : NULL;
 		uint64_t g = number * PAGE_GRANULES;
 
 		for (uint64_t k = 0; page && page->used && k < PAGE_GRANULES; k++, g++)
@@ -362,44 +204,27 @@ static void each_granule(struct uses *u, uint64_t addr, uint64_t end,
 
 struct range {
 	uint64_t addr, end;
-	void (*fn)(void *ctx, struct place *place);
+	uses_visit *fn;
 	void *ctx;
 };
 
-static void granule_known(struct uses *u, struct page *page, uint64_t granule, void *ctx)
+static void granule_known(struct uses *u, struct uses_page *page, uint64_t granule, void *ctx)
 {
 	const struct range *r = ctx;
 
 	for (uint32_t n = page->granules[granule % PAGE_GRANULES]; n; n = u->nodes[n].next)
 		if (u->nodes[n].mask & bytes_within(granule, r->addr, r->end))
-			r->fn(r->ctx, &u->nodes[n]);
+			r->fn(r->ctx, &u->nodes[n], granule);
 }
 
-void uses_known(struct uses *u, uint64_t addr, uint64_t size,
-		void (*fn)(void *ctx, struct place *place), void *ctx)
+void uses_known(struct uses *u, uint64_t addr, uint64_t size, uses_visit *fn, void *ctx)
 {
 	struct range r = { addr, addr + size, fn, ctx };
 
 	each_granule(u, addr, addr + size, granule_known, &r);
 }
 
-static void place_clear(struct uses *u, struct place *p)
-{
-	struct use_mark *m;
-	unsigned room;
-
-	uses_set(u, &p->first, 0);
-	uses_set(u, &p->latest, 0);
-	uses_set(u, &p->last_write, 0);
-	m = marks(u, p, &room);
-	for (unsigned i = 0; i < room && m[i].use; i++)
-		uses_set(u, &m[i].use, 0);
-	if (p->many)
-		many_free(u, p->many);
-	p->many = 0;
-}
-
-static void granule_forget(struct uses *u, struct page *page, uint64_t granule, void *ctx)
+static void granule_forget(struct uses *u, struct uses_page *page, uint64_t granule, void *ctx)
 {
 	const struct range *r = ctx;
 	uint32_t *at = &page->granules[granule % PAGE_GRANULES];
@@ -413,8 +238,8 @@ static void granule_forget(struct uses *u, struct page *page, uint64_t granule, 
 			at = &node->next;
 			continue;
 		}
-		place_clear(u, node);
 		*at = node->next;
+		uses_dropped_place(u, node);
 		node->next = u->free_node;
 		u->free_node = n;
 	}

@@ -8,17 +8,26 @@
 /* What is done at each place of an access, or seen there. */
 struct visit {
 	struct uses *uses;
-	uint32_t use;
+	struct situation situation;
+	struct site site;
 	unsigned places;
-	uint64_t seen[64];	/* for each byte: indices of its uses, newest first, as one number */
+	uint64_t seen[96];	/* for each byte: indices of its uses, newest first, as one number */
 	uint64_t base;
 };
 
-static void note(void *ctx, struct place *place)
+static void note(void *ctx, struct place *place, uint64_t granule)
 {
 	struct visit *v = ctx;
+	struct kept use = uses_make(v->uses, &v->situation, &v->site, granule);
+	bool write = v->site.access & ACCESS_WRITE;
 
-	uses_note(v->uses, place, v->use);
+	/* Of a thread with an even number, first and latest are its first two writes. */
+	if (write && v->situation.thread % 2 == 0 && !uses_first(place))
+		uses_set_first(v->uses, place, &use);
+	else if (write && v->situation.thread % 2 == 0 && uses_latest(v->uses, place)->index == uses_first(place)->index &&
+		 uses_latest(v->uses, place)->situation == uses_first(place)->situation)
+		uses_set_latest(v->uses, place, &use);
+	uses_note(v->uses, place, &use, 2 * v->situation.thread + write);
 	v->places++;
 }
 
@@ -27,18 +36,18 @@ static unsigned use(struct uses *u, uint32_t thread, bool write, uint64_t addr, 
 {
 	struct visit v = { .uses = u };
 
-	/* Making room may forget all: the event must not be there yet. */
-	uses_each(u, addr, 0, note, &v);
-	v.use = uses_add(u);
-	uses_at(u, v.use)->at = (struct candidate_event){ .thread = thread, .addr = addr, .size = size, .index = index };
-	uses_at(u, v.use)->access = write ? ACCESS_WRITE : ACCESS_READ;
+	/* Some have a situation in common. */
+	v.situation = (struct situation){ .thread = thread, .index = index, .time = 3 * index, .stack = (uint32_t)index / 16 };
+	v.site = (struct site){ .pc = index % 7, .addr = addr, .size = size, .kind = write ? TRACE_WRITE : TRACE_READ,
+				.access = write ? ACCESS_WRITE : ACCESS_READ };
 	uses_each(u, addr, size, note, &v);
 	return v.places;
 }
 
-static void count(void *ctx, struct place *place)
+static void count(void *ctx, struct place *place, uint64_t granule)
 {
 	(void)place;
+	(void)granule;
 	++*(unsigned *)ctx;
 }
 
@@ -88,15 +97,24 @@ static void test_bounds(void **state)
 	assert_int_equal(known(u, 0x2000, 8), 1);
 	assert_int_equal(uses_dropped(u), 4);
 	uses_free(u);
-	/* Events: one after the other of a thread takes no room, those of several do. */
-	u = uses_new(100, 4);
-	for (unsigned i = 0; i < 100; i++)
-		use(u, 1, true, 0x1000, 8, i);
+	/* Situations that no use has any more take no room, others do. */
+	u = uses_new(1000000, 30000);
+	for (unsigned i = 0; i < 1000000; i++)
+		use(u, 1, true, 0x1000 + i % 256 * 8, 8, 16 * i);
 	assert_int_equal(uses_dropped(u), 0);
-	for (unsigned i = 0; i < 5; i++)
-		use(u, 2 + i, true, 0x1000, 8, 100 + i);
-	assert_int_equal(uses_dropped(u), 1);
-	assert_int_equal(known(u, 0x1000, 8), 1);
+	assert_in_range(u->situation_count, 256, 30000);
+	assert_int_equal(known(u, 0x1000, 8 * 256), 256);
+	for (unsigned i = 0; i < 40000; i++)
+		use(u, 1, true, 0x100000 + 8ull * i, 8, 16 * i);
+	assert_in_range(uses_dropped(u), 20000, 40000);
+	assert_in_range(known(u, 0x100000, 8 * 40000), 1, 20000);
+	uses_free(u);
+	/* So do sites. */
+	u = uses_new(1000000, 30000);
+	for (unsigned i = 0; i < 100000; i++)
+		use(u, 1, true, 0x1000 + 80 * (i % 7777), 80, i);
+	assert_int_equal(uses_dropped(u), 0);
+	assert_in_range(u->site_count, 7777, 30000);
 	uses_free(u);
 	/* Of a place, the last of so many threads. */
 	u = uses_new(100, 100);
@@ -108,7 +126,7 @@ static void test_bounds(void **state)
 	uses_free(u);
 }
 
-#define BYTES 64u
+#define BYTES 96u
 #define KEPT (2 * USES_THREADS)
 
 /* The obvious way: for each byte all that is remembered of it, newest first. */
@@ -118,11 +136,21 @@ struct byte {
 		uint64_t index;
 	} last[KEPT + 1];
 	unsigned count;
+	uint64_t first, latest, last_write;	/* indices; 0: none */
+	uint64_t addr, size, pc;	/* of the newest */
 };
 
 static void slow_use(struct byte *b, uint32_t who, uint64_t index)
 {
 	unsigned i = 0;
+
+	b->last_write = who & 1 ? index : b->last_write;
+	if ((who & 3) == 1) {
+		if (b->first && b->latest == b->first)
+			b->latest = index;
+		b->first = b->first ? b->first : index;
+		b->latest = b->latest ? b->latest : index;
+	}
 
 	while (i < b->count && b->last[i].who != who)
 		i++;
@@ -138,15 +166,30 @@ static uint64_t add(uint64_t sum, uint64_t index)
 	return (sum + index + 1) * 0x9e3779b97f4a7c15ull;
 }
 
-static void see(void *ctx, struct place *place)
+/* All that the place has: its uses, then what is known of writes, and the newest in full. */
+static void see(void *ctx, struct place *place, uint64_t granule)
 {
 	struct visit *v = ctx;
-	unsigned count;
-	const struct use_mark *last = uses_last(v->uses, place, &count);
+	const struct kept *write;
+	struct use newest;
 	uint64_t sum = 0;
+	uint32_t who;
 
-	for (unsigned i = 0; i < count; i++)
-		sum = add(sum, uses_at(v->uses, last[i].use)->at.index);
+	for (unsigned i = 0; i < place->count; i++) {
+		const struct kept *k = uses_last(v->uses, place, i, &who);
+
+		sum = add(sum, uses_number(v->uses, k));
+		assert_int_equal(uses_situation(v->uses, k)->thread, who / 2);
+		assert_ptr_equal(uses_last_of(v->uses, place, who), k);
+	}
+	write = uses_last_write(v->uses, place, &who);
+	sum = add(sum, write ? uses_number(v->uses, write) : 0);
+	assert_int_equal(write ? uses_situation(v->uses, write)->thread : who, who);
+	sum = add(sum, uses_first(place) ? uses_number(v->uses, uses_first(place)) : 0);
+	sum = add(sum, uses_first(place) ? uses_number(v->uses, uses_latest(v->uses, place)) : 0);
+	newest = uses_at(v->uses, uses_last(v->uses, place, 0, &who), granule);
+	assert_int_equal(newest.at.time, 3 * newest.at.index);
+	sum = add(add(add(sum, newest.at.addr), newest.at.size), newest.at.pc);
 	for (unsigned i = 0; i < 8; i++)
 		if (place->mask >> i & 1)
 			v->seen[v->base + i] = sum;
@@ -163,6 +206,10 @@ static void compare(struct uses *u, const struct byte *bytes)
 
 		for (unsigned k = 0; k < bytes[i].count; k++)
 			sum = add(sum, bytes[i].last[k].index);
+		if (bytes[i].count) {
+			sum = add(add(add(sum, bytes[i].last_write), bytes[i].first), bytes[i].latest);
+			sum = add(add(add(sum, bytes[i].addr), bytes[i].size), bytes[i].pc);
+		}
 		assert_int_equal(v.seen[i], sum);
 	}
 }
@@ -173,7 +220,7 @@ static void test_random_uses(void **state)
 	for (uint64_t run = 1; run <= 200; run++) {
 		uint64_t seed = run * 0x9e3779b97f4a7c15ull;
 		struct uses *u = uses_new(1000, 1000);
-		struct byte bytes[BYTES] = { 0 };
+		struct byte *bytes = xcalloc(BYTES, sizeof(*bytes));
 
 		for (uint64_t index = 1; index <= 100; index++) {
 			uint64_t at = test_random(&seed) % BYTES, size = 1 + test_random(&seed) % (BYTES - at);
@@ -185,11 +232,16 @@ static void test_random_uses(void **state)
 				memset(bytes + at, 0, size * sizeof(bytes[0]));
 			} else {
 				use(u, thread, write, 0x1000 + at, size, index);
-				for (uint64_t i = at; i < at + size; i++)
+				for (uint64_t i = at; i < at + size; i++) {
 					slow_use(&bytes[i], 2 * thread + write, index);
+					bytes[i].addr = 0x1000 + at;
+					bytes[i].size = size;
+					bytes[i].pc = index % 7;
+				}
 			}
 			compare(u, bytes);
 		}
+		free(bytes);
 		uses_free(u);
 	}
 }
