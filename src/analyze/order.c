@@ -59,7 +59,8 @@ static void order_close(void *state)
 
 static struct order_thread *thread_of(struct order *o, uint32_t id)
 {
-	o->threads = xreach(o->threads, id, &o->thread_count, sizeof(*o->threads));
+	if (id >= o->thread_count)
+		o->threads = xreach(o->threads, id, &o->thread_count, sizeof(*o->threads));
 	return &o->threads[id];
 }
 
@@ -145,13 +146,15 @@ static const struct kept *the_use(struct order *o, uint64_t granule)
 	if (o->use.situation && (o->use_granule == granule || ev->size > USES_NEAR))
 		return &o->use;
 	o->use_granule = granule;
-	o->use = uses_make(o->uses, &(struct situation){
-			.index = v->index, .time = ev->time, .order_epoch = v->order_epoch,
-			.strong_epoch = v->strong_epoch,
-			.section_reads = v->lockset ? o->threads[v->thread].section_reads : 0,
-			.thread = v->thread, .lockset = v->lockset, .stack = v->stack,
-		}, &(struct site){ .pc = ev->pc, .addr = ev->addr, .size = ev->size, .kind = ev->kind,
-			   .access = (uint8_t)o->access }, granule);
+	o->use = uses_make(o->uses,
+			   &(struct situation){
+				   .index = v->index, .time = ev->time, .order_epoch = v->order_epoch,
+				   .strong_epoch = v->strong_epoch,
+				   .section_reads = v->lockset ? o->threads[v->thread].section_reads : 0,
+				   .thread = v->thread, .lockset = v->lockset, .stack = v->stack },
+			   &(struct site){
+				   .pc = ev->pc, .size = ev->size, .kind = ev->kind, .access = (uint8_t)o->access,
+				   .addr = ev->addr - (ev->size <= USES_NEAR ? granule * 8 : 0) });
 	return &o->use;
 }
 
@@ -346,8 +349,8 @@ static void order_event(void *state, const struct event *ev, const struct view *
 {
 	struct order *o = state;
 	struct order_thread *t = thread_of(o, view->thread);
-	enum object_use how = object_use(ev->kind);
 	enum section_change change;
+	enum object_use how;
 	size_t count;
 
 	o->ev = ev;
@@ -371,6 +374,7 @@ static void order_event(void *state, const struct event *ev, const struct view *
 		uses_forget(o->data, view->gone_addr, view->gone_size);
 		uses_forget(o->objects, view->gone_addr, view->gone_size);
 	}
+	how = object_use(ev->kind);
 	if (how && !ev->result && !(view->ignore & 4))
 		used(o, how);
 	change = sections_event(o->sections, ev, view);

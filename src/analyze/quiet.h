@@ -3,8 +3,8 @@
  * free, by unmapping, or as its stack when it ends. Who uses such memory when is no question to
  * anybody.
  *
- * A look through the events in order, without the plain accesses. It ends before it began where
- * nearly all accesses are to memory that is not alone.
+ * A look through the events in order, without the plain accesses. There is none where nearly all
+ * accesses are to memory that is not alone, and it is given up when little is left that is quiet.
  */
 #ifndef ANALYZE_QUIET_H
 #define ANALYZE_QUIET_H

@@ -149,34 +149,45 @@ void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step)
 		__builtin_prefetch(uses_head(u, &u->nodes[n]), 1);
 }
 
+/* One granule: what is partly within is split, what is missing made. */
+static void at_granule(struct uses *u, uint64_t g, uint8_t mask, uses_visit *fn, void *ctx)
+{
+	struct uses_page *page = page_at(u, g / PAGE_GRANULES, true);
+	uint32_t n = page->granules[g % PAGE_GRANULES];
+	uint8_t missing = mask;
+
+	/* Most have one place, which is used as ever. */
+	if (n && u->nodes[n].mask == mask && !u->nodes[n].next) {
+		fn(ctx, &u->nodes[n], g);
+		return;
+	}
+	for (; n; n = u->nodes[n].next) {
+		uint8_t had = (uint8_t)u->nodes[n].mask;
+
+		missing &= (uint8_t)~had;
+		if ((had & mask) && (had & ~mask))
+			split(u, page, g, n, mask);
+	}
+	if (missing) {
+		n = node_new(u, page, g);	/* may move them all */
+		u->nodes[n].mask = missing;
+	}
+	for (n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next)
+		if (u->nodes[n].mask & mask)
+			fn(ctx, &u->nodes[n], g);
+}
+
 void uses_each(struct uses *u, uint64_t addr, uint64_t size, uses_visit *fn, void *ctx)
 {
 	uint64_t end = addr + size;
 
-	uses_collect(u);
+	if (uses_are_many(u))
+		uses_collect(u);
 	if (u->node_count > u->place_limit || (u->situation_count > u->situation_limit && !u->free_situation) ||
 	    (u->site_count > u->situation_limit && !u->free_site))
 		forget_all(u);
-	for (uint64_t g = addr / 8; g * 8 < end; g++) {
-		struct uses_page *page = page_at(u, g / PAGE_GRANULES, true);
-		uint8_t mask = bytes_within(g, addr, end), missing = mask;
-
-		for (uint32_t n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next) {
-			uint8_t had = (uint8_t)u->nodes[n].mask;
-
-			missing &= (uint8_t)~had;
-			if ((had & mask) && (had & ~mask))
-				split(u, page, g, n, mask);
-		}
-		if (missing) {
-			uint32_t n = node_new(u, page, g);	/* may move them all */
-
-			u->nodes[n].mask = missing;
-		}
-		for (uint32_t n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next)
-			if (u->nodes[n].mask & mask)
-				fn(ctx, &u->nodes[n], g);
-	}
+	for (uint64_t g = addr / 8; g * 8 < end; g++)
+		at_granule(u, g, bytes_within(g, addr, end), fn, ctx);
 }
 
 /*
@@ -194,10 +205,11 @@ static void each_granule(struct uses *u, uint64_t addr, uint64_t end,
 	for (size_t i = 0; i < count && addr < end; i++) {
 		uint64_t number = sparse ? u->pages.entries[i].key : first + i;
 		struct uses_page *page = number >= first && number <= last ? page_at(u, number, false) : NULL;
-		uint64_t g = number * PAGE_GRANULES;
+		uint64_t g = number == first ? addr / 8 : number * PAGE_GRANULES;
+		uint64_t behind = number == last ? (end - 1) / 8 + 1 : (number + 1) * PAGE_GRANULES;
 
-		for (uint64_t k = 0; page && page->used && k < PAGE_GRANULES; k++, g++)
-			if (page->granules[k] && g * 8 < end && g * 8 + 8 > addr)
+		for (; page && page->used && g < behind; g++)
+			if (page->granules[g % PAGE_GRANULES])
 				fn(u, page, g, ctx);
 	}
 }

@@ -154,11 +154,10 @@ void uses_known(struct uses *u, uint64_t addr, uint64_t size, uses_visit *fn, vo
 void uses_forget(struct uses *u, uint64_t addr, uint64_t size);
 
 /*
- * A use in the situation `s`, of which index and time are those of the event, and at `site`, of which
- * the address is, to be kept before the next uses_each(); by places of this granule only, if it is
- * of up to USES_NEAR bytes.
+ * A use in the situation `s`, of which index and time are those of the event, at `site`. To be
+ * kept before the next uses_each(), by places of the granule that the site's address means.
  */
-struct kept uses_make(struct uses *u, const struct situation *s, const struct site *site, uint64_t granule);
+struct kept uses_make(struct uses *u, const struct situation *s, const struct site *site);
 
 /* One that a place of the granule has, in full; its situation, and the number of the event. */
 struct use uses_at(const struct uses *u, const struct kept *k, uint64_t granule);
@@ -178,9 +177,6 @@ void uses_note(struct uses *u, struct place *place, const struct kept *use, uint
 
 /* Uses of threads that gave way to others', and places forgotten for lack of room. */
 uint64_t uses_dropped(const struct uses *u);
-
-/* The n-th of the `count` last uses of a place, newest first. */
-const struct kept *uses_last(const struct uses *u, const struct place *place, unsigned n, uint32_t *who);
 
 /* That of a thread; NULL if there is none. */
 const struct kept *uses_last_of(const struct uses *u, const struct place *place, uint32_t who);
@@ -214,16 +210,42 @@ static inline struct uses_head *uses_head(const struct uses *u, const struct pla
 	return place->wide == USES_WITH_SOME ? &u->some[place->more].head : &u->many[place->more].head;
 }
 
+static inline uint32_t *uses_who(const struct uses *u, const struct place *place)
+{
+	return place->wide == USES_WITH_SOME ? u->some[place->more].who : u->many[place->more].who;
+}
+
 static inline struct kept *uses_marks(const struct uses *u, const struct place *place)
 {
 	return place->wide == USES_WITH_SOME ? u->some[place->more].mark : u->many[place->more].mark;
+}
+
+/* The n-th of the `count` last uses of a place, newest first. */
+static inline const struct kept *uses_last(const struct uses *u, const struct place *place, unsigned n,
+					   uint32_t *who)
+{
+	unsigned slot;
+
+	if (place->wide) {
+		slot = (unsigned)(uses_head(u, place)->order >> 4 * n) & 15;
+		*who = uses_who(u, place)[slot];
+		return &uses_marks(u, place)[slot];
+	}
+	*who = n ? place->who1 : place->who0;
+	return &place->few[n];
 }
 
 /* For uses.c: a copy of a place, of its own; a place that is no more. */
 void uses_copied(struct uses *u, struct place *copy);
 void uses_dropped_place(struct uses *u, struct place *place);
 
-/* For uses.c: finds situations and sites that no place names, if there are many. */
+/* For uses.c: there are so many situations or sites that it may pay to find those that no place names. */
+static inline bool uses_are_many(const struct uses *u)
+{
+	return (!u->free_situation && u->situation_count >= u->situations_enough) ||
+	       (!u->free_site && u->site_count >= u->sites_enough);
+}
+
 void uses_collect(struct uses *u);
 void uses_begin_events(struct uses *u);
 void uses_end_events(struct uses *u);

@@ -128,16 +128,12 @@ static __attribute__((noinline)) uint32_t site_new(struct uses *u, const struct 
 	return n;
 }
 
-struct kept uses_make(struct uses *u, const struct situation *s, const struct site *site, uint64_t granule)
+struct kept uses_make(struct uses *u, const struct situation *s, const struct site *site)
 {
-	uint32_t situation = situation_of(u, s), n;
-	struct site at = *site;
+	uint32_t situation = situation_of(u, s), n = *slot_of(u, site);
 
-	if (at.size <= USES_NEAR)
-		at.addr -= granule * 8;
-	n = *slot_of(u, &at);
 	return (struct kept){
-		.situation = situation, .site = n ? n : site_new(u, &at),
+		.situation = situation, .site = n ? n : site_new(u, site),
 		.index = (uint32_t)(s->index - u->situations[situation].index),
 		.time = (uint32_t)(s->time - u->situations[situation].time),
 	};
@@ -230,9 +226,6 @@ void uses_collect(struct uses *u)
 {
 	struct marks m;
 
-	if ((u->free_situation || u->situation_count < u->situations_enough) &&
-	    (u->free_site || u->site_count < u->sites_enough))
-		return;
 	m.situations = xcalloc(u->situation_count / 64 + 1, sizeof(*m.situations));
 	m.sites = xcalloc(u->site_count / 64 + 1, sizeof(*m.sites));
 	mark_all(u, &m);

@@ -119,11 +119,6 @@ static void widen_more(struct uses *u, struct place *p)
 	p->wide = USES_WITH_MANY;
 }
 
-static uint32_t *who_of(const struct uses *u, const struct place *p)
-{
-	return p->wide == USES_WITH_SOME ? u->some[p->more].who : u->many[p->more].who;
-}
-
 static inline unsigned find(const uint32_t *list, unsigned count, uint32_t who)
 {
 	unsigned found = 0;
@@ -159,7 +154,7 @@ static void note_wide(struct uses *u, struct place *p, const struct kept *use, u
 		p->few[USES_LAST_WRITE] = *use;
 		p->who0 = who & 0x1fffff;
 	}
-	if (who_of(u, p)[slot] == who) {
+	if (uses_who(u, p)[slot] == who) {
 		uses_marks(u, p)[slot] = *use;
 		return;
 	}
@@ -178,7 +173,7 @@ static void note_wide(struct uses *u, struct place *p, const struct kept *use, u
 		slot = (unsigned)(h->order >> 60);
 		h->order = h->order << 4 | slot;
 	}
-	who_of(u, p)[slot] = who;
+	uses_who(u, p)[slot] = who;
 	uses_marks(u, p)[slot] = *use;
 }
 
@@ -200,19 +195,6 @@ void uses_note(struct uses *u, struct place *p, const struct kept *use, uint32_t
 	p->who1 = p->who0;
 	p->few[0] = *use;
 	p->who0 = who & 0x1fffff;
-}
-
-const struct kept *uses_last(const struct uses *u, const struct place *p, unsigned n, uint32_t *who)
-{
-	unsigned slot;
-
-	if (p->wide) {
-		slot = (unsigned)(uses_head(u, p)->order >> 4 * n) & 15;
-		*who = who_of(u, p)[slot];
-		return &uses_marks(u, p)[slot];
-	}
-	*who = n ? p->who1 : p->who0;
-	return &p->few[n];
 }
 
 const struct kept *uses_last_of(const struct uses *u, const struct place *p, uint32_t who)

@@ -18,8 +18,13 @@ struct visit {
 static void note(void *ctx, struct place *place, uint64_t granule)
 {
 	struct visit *v = ctx;
-	struct kept use = uses_make(v->uses, &v->situation, &v->site, granule);
 	bool write = v->site.access & ACCESS_WRITE;
+	struct site site = v->site;
+	struct kept use;
+
+	if (site.size <= USES_NEAR)
+		site.addr -= granule * 8;
+	use = uses_make(v->uses, &v->situation, &site);
 
 	/* Of a thread with an even number, first and latest are its first two writes. */
 	if (write && v->situation.thread % 2 == 0 && !uses_first(place))
