@@ -103,6 +103,13 @@ static inline uint64_t clock_now(struct snarlrt_thread *self)
 	return clock_after(self, 0);
 }
 
+/* … after all that the thread has read: whoever waited for a plain flag is later than the write that it saw. */
+static inline uint64_t clock_now_behind(struct snarlrt_thread *self)
+{
+	sys_loads_done();
+	return clock_now(self);
+}
+
 static inline struct snarlrt_ahead *clock_ahead_of(struct snarlrt_thread *self, const uint64_t *stripe)
 {
 	return &self->ahead[(uintptr_t)stripe / sizeof(struct clock_stripe) % SNARLRT_AHEADS];

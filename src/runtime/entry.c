@@ -131,7 +131,7 @@ static void append_timed(struct snarlrt_thread *self, const struct trace_record 
 
 	while (page_ends())
 		snarlrt_append(self, &time, 1);
-	time.addr = clock_now(self);
+	time.addr = clock_now_behind(self);
 	snarlrt_append(self, &time, 1);
 	snarlrt_append(self, r, 1);
 	snarlrt_append(self, &time, 1);
@@ -296,7 +296,7 @@ void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
 		snarlrt_tell_frames(self);
 		r[0].addr = (uint64_t)addr & TRACE_ADDR_MASK;
 		r[0].site = TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc);
-		r[1].addr = snarlrt_timed ? clock_now(self) : self->last_time;
+		r[1].addr = snarlrt_timed ? clock_now_behind(self) : self->last_time;
 		r[1].site = size;
 		snarlrt_append(self, r, 2);
 	}

@@ -67,6 +67,12 @@ static inline uint64_t sys_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
+/* Without it the processor may read the counter before what the program read earlier. */
+static inline void sys_loads_done(void)
+{
+	__asm__ volatile("lfence" : : : "memory");
+}
+
 static inline void sys_pause(void)
 {
 	__asm__ volatile("pause");
