@@ -228,11 +228,24 @@ static void shape(void *ctx, uint64_t run, struct server *s)
 	follow_shape(lead_of_run(t, run), run / t->ways, s);
 }
 
+/* What was only imagined has to happen: that it was too late for it says nothing. */
+static bool is_missing(const struct trying *t, uint64_t run, const struct server *s, const struct oracle_result *result)
+{
+	struct goal_result goal;
+
+	goal_result((const char *)s->block + s->block->state, &goal);
+	return t->known->refit->fits[run % t->ways].imagined && goal.met < goal.orders &&
+	       !oracle_is_stuck(result->failure);
+}
+
 static void judged(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
 {
 	struct trying *t = ctx;
+	enum lead_outcome outcome = follow_outcome(lead_of_run(t, t->from + run), s, result);
 
-	t->outcomes[t->from + run] = follow_outcome(lead_of_run(t, t->from + run), s, result);
+	if (outcome == LEAD_FAILED && is_missing(t, t->from + run, s, result))
+		outcome = LEAD_UNREACHED;
+	t->outcomes[t->from + run] = outcome;
 }
 
 static enum search_answer on_found(void *ctx, struct search_failure *f)

@@ -40,6 +40,7 @@ done
 build -O1 "$here/bank_half.c" -o bank_half
 for fixed in 0 1 2; do
 	build -O1 -DFIXED=$fixed "$here/handle.c" -o handle$fixed
+	build -O1 -DFIXED=$fixed "$here/account.c" -o account$fixed
 done
 
 # Half repaired: the known one is not there, its like is, and told by its places.
@@ -97,6 +98,26 @@ check 1 idle.txt all.txt -- ./handle1
 expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and r["verdict"] == "incomplete"'
 grep -q '^snarl: the fix is incomplete: 1 of 2 known interleavings still fails$' check.err || fail "not told"
 check 0 idle.txt all.txt -- ./handle2
+expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and r["verdict"] == "fixed"'
+
+# A failure counts for an interleaving only if the run had that: of three who change an account one
+# takes the lock now, and the one left makes runs fail whatever the two others do.
+cat >deposit.txt <<'EOT'
+snarl-schedule 1
+failure "signal 6"
+cause atomicity RWW balance
+goal
+	0.1 account.c:1 (interest, write balance) after 0.2 account.c:2 (deposit, read balance)
+	0.2 account.c:2 (deposit, write balance) after 0.1 account.c:1 (interest, write balance)
+end
+EOT
+sed 's/0\.2/0.3/g; s/deposit/payout/g' deposit.txt >payout.txt
+check 1 deposit.txt payout.txt -- ./account0
+expect '[k["verdict"] for k in r["known"]] == ["fails", "fails"] and r["verdict"] == "not-fixed"'
+check 1 deposit.txt payout.txt -- ./account1
+expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and r["verdict"] == "incomplete"'
+expect '[s["function"] for s in b["sites"][:3]] == ["payout", "interest", "payout"]'
+check 0 deposit.txt payout.txt -- ./account2
 expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and r["verdict"] == "fixed"'
 
 # Of two who close it one was forgotten, and only the other was known: found around it.
