@@ -1,6 +1,6 @@
 # The whole build. `make help` lists what can be asked for.
 #
-# Sources are found by folder: a new file in src/cmd or src/runtime is built
+# Sources are found by folder: a new file in src/cmd or below src/runtime is built
 # without an edit here. Two flag sets: the tool's, and the runtime's, which is
 # linked into other people's programs.
 
@@ -24,11 +24,14 @@ RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=local-exec -
 	-fno-stack-protector -mno-red-zone -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
 	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
 
-LIB_DIRS := base trace symbol sched analyze learn explore report
-lib_src := $(foreach d,$(LIB_DIRS),$(wildcard src/$(d)/*.c))
-rewrite_src := $(filter-out src/wrap/main.c src/wrap/as.c,$(wildcard src/wrap/*.c))
-tool_src := src/main.c $(wildcard src/cmd/*.c)
-rt_src := $(wildcard src/runtime/*.c) $(wildcard src/runtime/*.S) $(wildcard src/sched/*.c)
+# $(call files,FOLDERS,ENDING): the files of these folders of src/ and of the rooms in them.
+files = $(foreach d,$(1),$(wildcard src/$(d)/*.$(2) src/$(d)/*/*.$(2) src/$(d)/*/*/*.$(2)))
+LIB_DIRS := base trace symbol sched coverage analyze learn explore report
+lib_src := $(call files,$(LIB_DIRS),c)
+wrap_main := src/wrap/main.c
+rewrite_src := $(filter-out $(wrap_main) src/wrap/as.c,$(call files,wrap,c))
+tool_src := src/main.c $(call files,cmd,c)
+rt_src := $(call files,runtime,c) $(call files,runtime,S) $(call files,sched coverage/fold,c)
 unit_src := $(wildcard tests/unit/*_test.c)
 tools_src := $(wildcard tests/tools/*.c)
 
@@ -98,7 +101,8 @@ $(T)/obj/%.c.o: src/%.c $(T)/flags.tool
 	$(CC) $(TOOL_CFLAGS) -c $< -o $@
 
 # Traces are long: what each of their events goes through.
-$(T)/obj/analyze/%.c.o $(patsubst %,$(T)/obj/trace/%.c.o,reader scan stream): TOOL_O := $(FAST_O)
+fast_src := $(call files,analyze,c) $(filter %/reader.c %/scan.c %/stream.c,$(call files,trace,c))
+$(call obj,$(fast_src)): TOOL_O := $(FAST_O)
 
 $(B)/rt/%.c.o: src/%.c $(B)/flags.rt
 	@mkdir -p $(@D)
@@ -113,7 +117,8 @@ $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 	$(CC) $(RT_CFLAGS) -DSNARLRT_STATIC -c $< -o $@
 
 # Its caller's vector registers are in use.
-$(foreach f,loop nest shadow birth known,$(B)/rt/runtime/$f.c.o $(B)/rts/runtime/$f.c.o): RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
+general_regs := $(foreach f,loop nest shadow birth known,$(filter %/$(f).c,$(rt_src)))
+$(patsubst src/%,$(B)/rt/%.o,$(general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(general_regs)): RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
 
 # -g0: GNU ld 2.40 crashes on a --wrap whose __wrap_ symbol only debug information names.
 $(B)/rts/%.S.o: src/%.S $(B)/flags.rt
@@ -128,7 +133,7 @@ $(T)/bin/snarl: $(tool_obj) $(T)/lib/libsnarl.a
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $^ $(TOOL_LIBS) -o $@
 
-$(T)/bin/snarl-cc: $(call obj,src/wrap/main.c) $(T)/lib/libsnarl.a $(no_leaks)
+$(T)/bin/snarl-cc: $(call obj,$(wrap_main)) $(T)/lib/libsnarl.a $(no_leaks)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $^ -o $@
 

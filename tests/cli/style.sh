@@ -1,41 +1,96 @@
-# What a glance at the sources can check: headers that compile alone, files of
-# bearable length, folders that include only what is to their left.
+# Checks of the sources themselves: every header compiles alone, no file holds too many
+# lines, and every room includes only the rooms that CONTRIBUTING.md lists for it.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
+work=$PWD
 cd "$SNARL_ROOT"
 
-for header in src/*/*.h include/*.h; do
+find src -name '*.[chS]' -o -name '*.def' | LC_ALL=C sort >"$work/sources"
+[ "$(wc -l <"$work/sources")" -ge 500 ] || fail "found only $(wc -l <"$work/sources") source files below src"
+
+for header in $(grep '\.h$' "$work/sources") include/*.h; do
 	gcc -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -Wall -Wextra -Werror -Wno-unused-function \
 		-Wno-unused-variable -fsyntax-only -include "$header" -x c /dev/null ||
 		fail "$header does not compile alone"
 done
 
-wc -l src/*.c src/*/*.c src/*/*.h src/*/*.S include/*.h tests/*/*.c 2>/dev/null |
-	awk '$2 != "total" && $1 > 500 { print $2 " has " $1 " lines"; bad = 1 } END { exit bad }' ||
-	fail "files over 500 lines"
+most=900	# one concept per file: longer files hold several
+{ cat "$work/sources"; find include tests -name '*.[ch]'; } | xargs wc -l |
+	awk -v most=$most '$2 != "total" && $1 > most { print $2 " has " $1 " lines"; bad = 1 } END { exit bad }' ||
+	fail "files over $most lines"
 
-# allowed FOLDER OTHERS…: what the files of a folder may include, beside their own.
-allowed() {
-	folder=$1
-	shift
-	pattern=$(echo "$folder $*" | sed 's/ /|/g')
-	found=$(grep -n -E '^#include "[a-z]+/' src/$folder/*.[chS] | grep -v -E "#include \"($pattern)/" || true)
-	[ -z "$found" ] || { echo "$found"; fail "src/$folder includes what it must not"; }
+# violations DIRECTIONS SOURCES: prints each include that the directions do not allow.
+#
+# DIRECTIONS has one room per line: its name, then the rooms it may include; +ROOM stands for
+# ROOM and all that ROOM may include. A room is a folder of src or one header. A file belongs to
+# the room with the longest name that fits its path.
+cat >"$work/directions.awk" <<'AWK'
+function room_of(path, cut) {
+	for (cut = path; cut != ""; ) {
+		if (cut in listed)
+			return cut
+		if (!sub("/[^/]*$", "", cut))
+			return ""
+	}
+	return ""
 }
-allowed base
-allowed trace base runtime sched
-allowed symbol base trace
-allowed analyze base trace symbol sched
-allowed wrap base trace runtime
-allowed sched
-allowed runtime trace sched
-allowed learn base trace symbol analyze sched
-allowed explore base trace symbol analyze sched runtime
-allowed report base trace symbol analyze explore sched
-# Of the runtime only interface.h is for the tool, but the inlining needs the offsets.
-found=$(grep -n '"runtime/' src/base/* src/trace/* src/symbol/* src/explore/* src/report/* src/cmd/* src/main.c |
-	grep -v '"runtime/interface.h"' || true)
-[ -z "$found" ] || { echo "$found"; fail "the tool may include runtime/interface.h only"; }
-# Of the trace, the runtime takes format, codec and list of sites: nothing that allocates or prints.
-found=$(grep -n '"trace/' src/runtime/* | grep -v -E '"trace/(format.h|codec.h|loop.h|bunch.h|sitelist.h|kinds.def|kinds.h|step.h|dual.h|rules.h|watchlog.h|queue.h)"' || true)
-[ -z "$found" ] || { echo "$found"; fail "the runtime may include trace/format.h, codec.h, loop.h, bunch.h, sitelist.h, step.h, dual.h, rules.h, watchlog.h and queue.h only"; }
+# Adds what ROOM may include to allowed[FOR, …].
+function allow(room, want, n, word, i) {
+	n = split(listed[room], word, " ")
+	for (i = 1; i <= n; i++) {
+		if (sub(/^[+]/, "", word[i])) {
+			if (!(word[i] in listed)) {
+				print "the directions of " room " name " word[i] ", which is no room"
+				bad = 1
+			}
+			if (!((want, word[i]) in expanded)) {
+				expanded[want, word[i]] = 1
+				allow(word[i], want)
+			}
+		}
+		allowed[want, word[i]] = 1
+	}
+}
+FNR == NR {
+	room = $1
+	$1 = ""
+	listed[room] = $0
+	next
+}
+!ready {
+	for (room in listed)
+		allow(room, room)
+	ready = 1
+}
+{
+	path = substr($0, 5)
+	from = room_of(path)
+	if (from == "" && path != "main.c") {
+		print $0 " is in no room of the directions"
+		bad = 1
+	}
+	for (number = 1; (getline line <$0) > 0; number++) {
+		if (path == "main.c" || line !~ /^#include "[a-z0-9_]+\//)
+			continue
+		split(line, part, "\"")
+		to = room_of(part[2])
+		if (to != from && !((from, to) in allowed)) {
+			print $0 ":" number ": " from " must not include " part[2]
+			bad = 1
+		}
+	}
+	close($0)
+}
+END { exit bad }
+AWK
+violations() {
+	awk -f "$work/directions.awk" "$@"
+}
+
+sed -n '/^<!-- directions -->$/,/^<!-- end of directions -->$/s/^    //p' CONTRIBUTING.md >"$work/directions"
+[ "$(wc -l <"$work/directions")" -ge 10 ] || fail "CONTRIBUTING.md lists no directions"
+violations "$work/directions" "$work/sources" || fail "includes against the directions of CONTRIBUTING.md"
+
+# The check itself: with no room allowed anything, it must complain.
+sed 's/ .*//' "$work/directions" >"$work/nothing"
+! violations "$work/nothing" "$work/sources" >/dev/null || fail "violations of the directions are not seen"
