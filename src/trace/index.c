@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "trace/codec.h"
 #include "trace/index.h"
-#include "trace/text.h"
 
 /*
  * How often the scan looks for chunks inside a chunk whose payload is wrong

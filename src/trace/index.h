@@ -63,6 +63,8 @@ enum index_option {
 	INDEX_ALLOW_EMPTY = 2,	/* no header at all reads as a trace without events */
 };
 
+#define TEXT_MAGIC "snarl-text"	/* first bytes of a text trace */
+
 /* What the file begins with. */
 enum index_type { INDEX_TRACE, INDEX_TEXT, INDEX_FOREIGN };
 enum index_type index_type_of(const void *data, size_t size);

@@ -105,10 +105,7 @@ struct reader *reader_open(const char *path, struct err *err)
 	if (index_map(path, &data, &size, err) < 0)
 		goto fail;
 	if (index_type_of(data, size) == INDEX_TEXT) {
-		r->text_data = data;
-		r->text_size = size;
-		r->text = text_open((const char *)data, size, &r->catalog, &r->header, err);
-		got = r->text ? 0 : -1;
+		got = reader_text_open(r, data, size, err);
 	} else {
 		got = open_trace(r, data, size, err);
 	}

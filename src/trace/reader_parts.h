@@ -10,7 +10,8 @@
 #include "trace/heap.h"
 #include "trace/index.h"
 #include "trace/reader.h"
-#include "trace/text.h"
+
+struct text;
 
 struct reader {
 	char *path;
@@ -37,6 +38,9 @@ struct reader {
 	struct event held;		/* waits until the calls around it are told */
 	bool holding;
 };
+
+/* Reads the head of a text trace. reader_text_free() unmaps `data`. */
+int reader_text_open(struct reader *r, const uint8_t *data, uint64_t size, struct err *err);
 
 /* The same as of reader.h without the name, if `text` is set. *got is 0 or -1 if there are fewer than `room`. */
 unsigned reader_text_some(struct reader *r, struct event *ev, unsigned room, int *got);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "trace/reader_parts.h"
 #include "trace/stream.h"
+#include "trace/text.h"
 
 static struct frames *text_frames(struct reader *r, uint32_t thread)
 {
@@ -56,6 +57,14 @@ static int next_event(struct reader *r, struct event *ev)
 	ev->depth = frames_pass(f, ev->kind, ev->arg);
 	r->holding = false;
 	return 1;
+}
+
+int reader_text_open(struct reader *r, const uint8_t *data, uint64_t size, struct err *err)
+{
+	r->text_data = data;
+	r->text_size = size;
+	r->text = text_open((const char *)data, size, &r->catalog, &r->header, err);
+	return r->text ? 0 : -1;
 }
 
 unsigned reader_text_some(struct reader *r, struct event *ev, unsigned room, int *got)

@@ -18,9 +18,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "trace/catalog.h"
+#include "trace/index.h"
 #include "trace/reader.h"
 
-#define TEXT_MAGIC "snarl-text"
 #define TEXT_VERSION 1u
 
 /* Where symbolic objects and pcs are put, in order of their first mention. */
