@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/access.h"
+#include "analyze/analysis.h"
 #include "analyze/pages.h"
 #include "analyze/track.h"
 #include "base/mem.h"

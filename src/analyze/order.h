@@ -5,6 +5,7 @@
 #ifndef ANALYZE_ORDER_H
 #define ANALYZE_ORDER_H
 
+#include "analyze/analysis.h"
 #include "analyze/sections.h"
 #include "analyze/uses.h"
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analysis.h"
 #include "analyze/sections.h"
 #include "base/map.h"
 #include "base/mem.h"

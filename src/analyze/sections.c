@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/access.h"
 #include "base/mem.h"
 
 #define SECTIONS_AHEAD 64u	/* how far an outer section is looked for behind the inner ones */

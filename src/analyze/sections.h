@@ -9,7 +9,10 @@
 #ifndef ANALYZE_SECTIONS_H
 #define ANALYZE_SECTIONS_H
 
-#include "analyze/analysis.h"
+#include "analyze/candidate.h"
+#include "analyze/locks.h"
+#include "analyze/view.h"
+#include "trace/reader.h"
 
 #define SECTIONS_KEPT 1024u	/* a power of two */
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/access.h"
 #include "base/mem.h"
 
 #define PAGE_SHIFT 12

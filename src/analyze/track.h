@@ -9,8 +9,12 @@
 #ifndef ANALYZE_TRACK_H
 #define ANALYZE_TRACK_H
 
-#include "analyze/analysis.h"
+#include "analyze/locks.h"
+#include "analyze/stacks.h"
+#include "analyze/vclock.h"
+#include "analyze/view.h"
 #include "base/map.h"
+#include "trace/reader.h"
 
 #define TRACK_MAX_THREADS (1u << 20)	/* ids are below this */
 #define TRACK_RECENT 256u		/* a power of two */

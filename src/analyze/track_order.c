@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "analyze/track.h"
+#include "analyze/access.h"
 #include "base/mem.h"
 
 #define FD_KEY (1ull << 60)	/* beyond all addresses */

@@ -7,6 +7,7 @@
 #ifndef ANALYZE_WAITS_H
 #define ANALYZE_WAITS_H
 
+#include "analyze/analysis.h"
 #include "analyze/sections.h"
 
 struct wakeups;
