@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "learn/store.h"
 
 #define LEAST 2u
 #define RARE 8u		/* less than one run in so many */

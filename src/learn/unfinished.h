@@ -5,7 +5,9 @@
 #ifndef LEARN_UNFINISHED_H
 #define LEARN_UNFINISHED_H
 
-#include "learn/store.h"
+#include <stdint.h>
+
+struct known;
 
 /*
  * Calls fn(ctx, P, R) for places R that should not come after P of another thread before that has done I, of memory or of

@@ -1,6 +1,7 @@
 /* Whom others should not come after before its thread went on. */
 #include "learn_util.h"
 
+#include "learn/store.h"
 #include "learn/unfinished.h"
 
 #define MOST 8u
