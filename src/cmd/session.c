@@ -140,8 +140,13 @@ static void configure(struct session *s, struct followup_config *out)
 			     .stop = &session_interrupted, .progress = on_followup, .ctx = s },
 		.replays = (unsigned)o->replays, .out = o->out,
 		.minimise = !o->no_minimise && !s->plain,
-		.runs = o->runs, .seconds = o->seconds, .hunter = s->hunter, .places = &s->places,
+		.runs = o->runs, .seconds = o->seconds, .places = &s->places,
 	};
+	if (s->hunter) {
+		out->explain = hunt_explain;
+		out->leads = hunt_leads;
+		out->ctx = s->hunter;
+	}
 }
 
 /* The bug that was found before and has the same cause; or NULL. */

@@ -82,9 +82,9 @@ static void weigh(struct followup *u, struct bug *b)
 	const struct leads *leads;
 	struct lead *cause;
 
-	if (!u->open || !u->config->hunter || !f->lead || b->cause || !b->traced)
+	if (!u->open || !u->config->leads || !f->lead || b->cause || !b->traced)
 		return;
-	leads = hunt_leads(u->config->hunter);
+	leads = u->config->leads(u->config->ctx);
 	attempt_allow(&u->attempt, WEIGH_RUNS, share(u->config, MINIMISE_SECONDS));
 	cause = weigh_cause(f, b->trace, leads, &u->attempt, u->config->places);
 	if (!cause)
@@ -113,10 +113,8 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 		minimise(u, f, &m);
 	bug_init(b, f, c->places);
 	b->minimised = m;
-	if (c->hunter) {
-		b->explain = hunt_explain;
-		b->explain_ctx = c->hunter;
-	}
+	b->explain = c->explain;
+	b->explain_ctx = c->ctx;
 	proved = bug_prove(b, &c->attempt.replay, c->replays, c->places, err);
 	if (proved)
 		*code = bug_examine(b, c->out, &c->attempt.replay, c->places, err);
@@ -159,11 +157,11 @@ void followup_gather(struct followup *u, struct bug *b)
 					       .places = c->places };
 	char *scratch;
 
-	if (!c->hunter || !u->open || !b->interleavings.count)
+	if (!c->leads || !u->open || !b->interleavings.count)
 		return;
 	attempt_allow(&u->attempt, c->runs && part < INTERLEAVINGS_RUNS ? part : INTERLEAVINGS_RUNS,
 		      share(c, GATHER_SECONDS));
-	config.leads = hunt_leads(c->hunter);
+	config.leads = c->leads(c->ctx);
 	config.scratch = scratch = xasprintf("%s/trace-%d.tmp", c->out, (int)getpid());
 	interleavings_gather(&b->interleavings, b->failure, &config);
 	free(scratch);

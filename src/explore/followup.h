@@ -11,7 +11,6 @@
 
 #include "explore/attempt.h"
 #include "explore/bug.h"
-#include "explore/hunt.h"
 
 struct followup_config {
 	struct attempt_config attempt;
@@ -20,7 +19,10 @@ struct followup_config {
 	const char *out;	/* folder for results */
 	uint64_t runs;		/* the budget of the search, of which a part may be spent here; 0: none */
 	double seconds;		/* … in time; 0: none */
-	struct hunt *hunter;	/* knows candidates; or NULL */
+	/* What the hunt predicted; both NULL without one. Each may run the program a few times more. */
+	struct lead *(*explain)(void *ctx, const struct search_failure *f, const char *trace);
+	const struct leads *(*leads)(void *ctx);
+	void *ctx;		/* of these two */
 	struct places *places;
 };
 

@@ -229,8 +229,10 @@ static void watch_others(struct hunt *h, struct leads *out)
 	leads_sort(out);
 }
 
-const struct leads *hunt_leads(struct hunt *h)
+const struct leads *hunt_leads(void *ctx)
 {
+	struct hunt *h = ctx;
+
 	if (h->stats.stage != HUNT_PROFILE || h->leads.count)
 		return &h->leads;
 	if (!h->watched) {

@@ -66,11 +66,11 @@ void hunt_free(struct hunt *h);	/* with the leads that failures refer to */
 /* As search_run(). */
 int hunt_run(struct hunt *h, struct places *places, struct search_stats *stats, struct err *err);
 
-/* For struct bug; ctx is the hunt. May run the program a few times more, as replays do. */
+/* For struct followup_config; ctx is the hunt. May run the program a few times more, as replays do. */
 struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace);
 
-/* The candidates it knows of, the likeliest first; may run the program a few times more. */
-const struct leads *hunt_leads(struct hunt *h);
+/* The candidates it knows of, the likeliest first; for struct followup_config as well. */
+const struct leads *hunt_leads(void *ctx);
 
 const struct hunt_stats *hunt_stats(const struct hunt *h);
 const char *hunt_stage_name(enum hunt_stage stage);

@@ -19,7 +19,7 @@
 #include "sched/plan.h"
 
 #define SCHEDULE_MAX_PATH 255u	/* of a thread: "0.1.2" */
-#define SCHEDULE_EVENTS_MAX (1u << 20)	/* checks of events that are kept */
+#define SCHEDULE_EVENTS_MAX CTL_CHECKS_MAX	/* checks of events that are kept */
 
 struct schedule_list {
 	char **items;

@@ -15,14 +15,13 @@
 
 #include "base/log.h"
 #include "base/proc.h"
-#include "explore/schedule.h"
 #include "explore/server_internal.h"
 #include "explore/strays.h"
 #include "sched/strategy.h"
 
 #define TURNS_SIZE (256ull << 20)	/* address space; only what is used costs memory */
 #define SHARED_SIZE (128ull << 20)
-#define CHECKS_SIZE SCHEDULE_EVENTS_MAX
+#define CHECKS_SIZE CTL_CHECKS_MAX
 #define HELLO_SECONDS 30.0	/* for what comes before main */
 #define TICK_MS 50
 

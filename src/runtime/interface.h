@@ -63,7 +63,7 @@
 
 #include <stdint.h>
 
-#include "sched/iroot_profile.h"
+#include "sched/iroot.h"
 #include "trace/format.h"
 
 #define SNARL_OPTIONS_ENV "SNARL_OPTIONS"
@@ -134,6 +134,7 @@ _Static_assert(sizeof(struct live_slot) == 64, "slot");
 #define CTL_THREADS 1024u	/* SCHED_MAX_THREADS */
 #define CTL_BLOCK_AT 0x5fe000000000ull	/* where the runtime maps it */
 #define CTL_DEPENDS_BYTES 8192u
+#define CTL_CHECKS_MAX (1u << 20)	/* bytes of the check area: one per event */
 #define CTL_STATUS 97		/* exit status of a run that the runtime ended */
 
 enum ctl_outcome {

@@ -44,6 +44,17 @@ struct iroot {
 	struct iroot_event event[IROOT_EVENTS];	/* A, B, C, D */
 };
 
+/*
+ * Synchronisation of the program's own: a thread reads at one place again and again until another one has
+ * written. That orders the two as strongly as a semaphore does, also in runs in which nobody has to wait. A word
+ * that those who wait for it write as well is no flag, but a lock or the like: then either may come first.
+ */
+#define IROOT_FLAGS 64u
+
+struct iroot_flag {
+	uint64_t read, write;	/* sites; write 0: nothing is waited for there, or not one write, or a lock */
+};
+
 /* What an idiom asks of its events; all numbers are places in `event`. */
 struct iroot_shape {
 	uint8_t events;		/* 2 … 4 */

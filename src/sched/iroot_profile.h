@@ -95,17 +95,6 @@ void iroot_profile_finish(struct iroot_profile *p);
 uint32_t iroot_profile_count(const struct iroot_profile *p);
 uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, struct iroot *out);
 
-/*
- * Synchronisation of the program's own: a thread reads at one place again and again until another one has
- * written. That orders the two as strongly as a semaphore does, also in runs in which nobody has to wait. A word
- * that those who wait for it write as well is no flag, but a lock or the like: then either may come first.
- */
-#define IROOT_FLAGS 64u
-
-struct iroot_flag {
-	uint64_t read, write;	/* sites; write 0: nothing is waited for there, or not one write, or a lock */
-};
-
 /* Adds one to a list; two that do not agree mean that there are several writes. Returns its place; NULL: no room. */
 struct iroot_flag *iroot_flag_add(struct iroot_flag list[IROOT_FLAGS], uint32_t *count, const struct iroot_flag *flag);
 
