@@ -1,5 +1,5 @@
 /*
- * A growing byte buffer. All zero is an empty one.
+ * A growing byte buffer. A zeroed struct is an empty buffer.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -12,28 +12,30 @@ struct buf {
 	size_t size, capacity;
 };
 
-void buf_free(struct buf *b);	/* and it may be used again */
+/* Leaves an empty buffer, which may be used again. */
+void buf_free(struct buf *b);
 
 static inline void buf_clear(struct buf *b)
 {
 	b->size = 0;
 }
 
-/* Room for `extra` more bytes; returns where they go. The size stays. */
+/* Reserves `extra` bytes behind the content and returns their address. The size does not change. */
 uint8_t *buf_reserve(struct buf *b, size_t extra);
 
 void buf_add(struct buf *b, const void *data, size_t size);
 void buf_add_char(struct buf *b, char c);
 void buf_add_text(struct buf *b, const char *text);
-/* "key=value" of SNARL_OPTIONS, behind a ':' if there is something before (runtime/interface.h). */
+
+/* Appends "key=value" as SNARL_OPTIONS spells it, after a ':' unless the buffer is empty. */
 void buf_add_option(struct buf *b, const char *key, const char *value);
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Numbers without the price of printf. */
-void buf_add_hex(struct buf *b, uint64_t value);	/* with 0x */
+/* Numbers, without the cost of printf. */
+void buf_add_hex(struct buf *b, uint64_t value);	/* with the prefix 0x */
 void buf_add_dec(struct buf *b, uint64_t value);
 
-/* The content as a string: NUL is added behind it, not counted. Valid until the next add. */
+/* The content as a NUL-terminated string. Valid until the next change; the NUL is not part of the size. */
 const char *buf_string(struct buf *b);
 
 #endif

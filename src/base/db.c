@@ -24,8 +24,8 @@ static int64_t pragma(struct db *d, const char *sql)
 	return value;
 }
 
-/* Switching may be refused at once if others do the same now. */
-static int write_ahead(struct db *d)
+/* Switches to write-ahead logging. SQLite does not wait for its lock here, so this retries. */
+static int enable_wal(struct db *d)
 {
 	int got = SQLITE_BUSY;
 
@@ -47,7 +47,7 @@ static int make_schema(struct db *d)
 		return -1;
 	sqlite3_snprintf(sizeof(version), version, "PRAGMA user_version = %d; PRAGMA application_id = %d",
 			 d->kind->version, (int)d->kind->application);
-	/* Another one may have been quicker. */
+	/* Another process may have created the schema meanwhile. */
 	if (pragma(d, "PRAGMA user_version") == 0 &&
 	    (sqlite3_exec(d->sql, d->kind->schema, NULL, NULL, NULL) != SQLITE_OK ||
 	     sqlite3_exec(d->sql, version, NULL, NULL, NULL) != SQLITE_OK))
@@ -65,12 +65,12 @@ static int check(struct db *d, bool create, struct err *err)
 		return db_fail(d, err);
 	if (version == 0 && create) {
 		if (pragma(d, "SELECT count(*) FROM sqlite_master") == 0 &&
-		    (write_ahead(d) < 0 || make_schema(d) < 0))
+		    (enable_wal(d) < 0 || make_schema(d) < 0))
 			return db_fail(d, err);
-		version = pragma(d, "PRAGMA user_version");	/* by us, or by another one meanwhile */
+		version = pragma(d, "PRAGMA user_version");	/* created here or by another process */
 	}
 	if (pragma(d, "PRAGMA application_id") != (int64_t)d->kind->application)
-		return err_set(err, "%s is no %s of snarl", d->path, d->kind->what);
+		return err_set(err, "%s is not a snarl %s", d->path, d->kind->what);
 	if (version != d->kind->version)
 		return err_set(err, "%s is of version %lld, this snarl knows %d: %s", d->path,
 			       (long long)version, d->kind->version,
@@ -150,7 +150,7 @@ int db_run(struct db *d, unsigned statement, int64_t *out, unsigned columns, str
 
 	for (unsigned i = 0; i < columns; i++)
 		out[i] = got == SQLITE_ROW ? sqlite3_column_int64(s, (int)i) : 0;
-	/* With RETURNING the change is made only when all rows were taken. */
+	/* A statement with RETURNING takes effect only once all its rows were fetched. */
 	while (got == SQLITE_ROW)
 		got = sqlite3_step(s);
 	if (got != SQLITE_DONE)
@@ -194,7 +194,7 @@ int db_merge(struct db *d, const char *path, const char *sql, struct err *err)
 {
 	struct db other;
 	char *attach;
-	int result = db_open(&other, d->kind, path, false, err);	/* is it one of ours? */
+	int result = db_open(&other, d->kind, path, false, err);	/* checks the kind */
 
 	db_close(&other);
 	if (result < 0)

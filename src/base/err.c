@@ -28,7 +28,7 @@ int err_prefix(struct err *err, const char *format, ...)
 	used = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	if (used < 0 || (size_t)used >= sizeof(text) - 2)
-		return -1;	/* better the reason than half a prefix */
+		return -1;	/* a long prefix would displace the reason */
 	snprintf(text + used, sizeof(text) - (size_t)used, ": %.*s",
 		 (int)(sizeof(text) - (size_t)used - 3), err->text);
 	memcpy(err->text, text, sizeof(text));

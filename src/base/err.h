@@ -1,5 +1,5 @@
 /*
- * An error with its reason, for the one line a command prints.
+ * The reason for a failure, as the one line that a command prints.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -8,10 +8,10 @@ struct err {
 	char text[512];
 };
 
-/* Always returns -1, so that `return err_set(err, …)` reads well. err may be NULL. */
+/* Sets the text and returns -1, so that callers can write `return err_set(err, …)`. err may be NULL. */
 int err_set(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "prefix: " before what is there; returns -1. */
+/* Prepends "PREFIX: " to the text and returns -1. err may be NULL. */
 int err_prefix(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

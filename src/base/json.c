@@ -2,18 +2,18 @@
 
 #include <string.h>
 
-/* Bytes of the UTF-8 character at p, 0 if it is none. */
+/* Returns the length of the UTF-8 sequence at p, or 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *p)
 {
 	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 :
 		   p[0] < 0xf5 ? 4 : 0;
 
 	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)	/* the final NUL too */
+		if ((p[i] & 0xc0) != 0x80)	/* the terminating NUL also ends up here */
 			return 0;
 	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
 	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;	/* too long a form, a surrogate, beyond the last */
+		return 0;	/* overlong, a surrogate, or above U+10FFFF */
 	return n;
 }
 

@@ -1,9 +1,9 @@
 /*
- * Notes for whoever looks into snarl itself, on stderr. Findings and errors of
- * commands do not go this way.
+ * Diagnostics about snarl itself, on stderr. Findings and errors of commands are printed by the
+ * commands, not here.
  *
- * SNARL_LOG names the modules whose debug notes are wanted, "finish,reader" or
- * "all". Warnings are always shown.
+ * The environment variable SNARL_LOG lists the modules that print debug messages, for example
+ * "finish,reader" or "all". Warnings are always printed.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -27,7 +27,7 @@ size_t map_count(const struct map *m)
 	return m->used + m->has_zero;
 }
 
-static struct map_entry *map_place(const struct map *m, uint64_t key)
+static struct map_entry *map_slot(const struct map *m, uint64_t key)
 {
 	size_t i = mix(key) & (m->capacity - 1);
 
@@ -44,7 +44,7 @@ static void map_grow(struct map *m)
 	m->entries = xcalloc(m->capacity, sizeof(*m->entries));
 	for (size_t i = 0; i < old.capacity; i++)
 		if (old.entries[i].key)
-			*map_place(m, old.entries[i].key) = old.entries[i];
+			*map_slot(m, old.entries[i].key) = old.entries[i];
 	free(old.entries);
 }
 
@@ -56,7 +56,7 @@ uint64_t *map_find(const struct map *m, uint64_t key)
 		return m->has_zero ? (uint64_t *)&m->zero_value : NULL;
 	if (!m->used)
 		return NULL;
-	e = map_place(m, key);
+	e = map_slot(m, key);
 	return e->key ? &e->value : NULL;
 }
 
@@ -74,7 +74,7 @@ uint64_t *map_put(struct map *m, uint64_t key, bool *added)
 	}
 	if (m->used * 2 >= m->capacity)
 		map_grow(m);
-	e = map_place(m, key);
+	e = map_slot(m, key);
 	is_new = !e->key;
 	if (is_new) {
 		e->key = key;
@@ -111,7 +111,7 @@ static uint64_t hash_bytes(const char *key, size_t size)
 	return mix(h);
 }
 
-static struct strmap_entry *strmap_place(const struct strmap *m, const char *key, size_t size,
+static struct strmap_entry *strmap_slot(const struct strmap *m, const char *key, size_t size,
 					 uint64_t hash)
 {
 	size_t i = hash & (m->capacity - 1);
@@ -136,7 +136,7 @@ static void strmap_grow(struct strmap *m)
 		struct strmap_entry *e = &old.entries[i];
 
 		if (e->key)
-			*strmap_place(m, e->key, e->size, e->hash) = *e;
+			*strmap_slot(m, e->key, e->size, e->hash) = *e;
 	}
 	free(old.entries);
 }
@@ -147,7 +147,7 @@ uint64_t *strmap_find(const struct strmap *m, const char *key, size_t size)
 
 	if (!m->used)
 		return NULL;
-	e = strmap_place(m, key, size, hash_bytes(key, size));
+	e = strmap_slot(m, key, size, hash_bytes(key, size));
 	return e->key ? &e->value : NULL;
 }
 
@@ -159,7 +159,7 @@ uint64_t *strmap_put(struct strmap *m, const char *key, size_t size, bool *added
 
 	if (m->used * 2 >= m->capacity)
 		strmap_grow(m);
-	e = strmap_place(m, key, size, hash);
+	e = strmap_slot(m, key, size, hash);
 	is_new = !e->key;
 	if (is_new) {
 		e->key = xmalloc(size + 1);

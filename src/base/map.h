@@ -1,6 +1,6 @@
 /*
- * Hash maps: numbers to numbers, and strings to numbers. All zero is an empty
- * map. Entries are never removed. Pointers to values are good until the next put.
+ * Hash maps from numbers to numbers and from strings to numbers. A zeroed struct is an empty map.
+ * Entries are never removed. A pointer to a value is valid until the next put.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -14,7 +14,7 @@ struct map_entry {
 };
 
 struct map {
-	struct map_entry *entries;	/* a key of 0 marks a free one; key 0 lives apart */
+	struct map_entry *entries;	/* key 0 marks a free entry; the value of key 0 is in zero_value */
 	size_t capacity, used;
 	bool has_zero;
 	uint64_t zero_value;
@@ -23,13 +23,13 @@ struct map {
 void map_free(struct map *m);
 size_t map_count(const struct map *m);
 
-/* NULL if absent. */
+/* Returns NULL if the key is absent. */
 uint64_t *map_find(const struct map *m, uint64_t key);
 
-/* The key's value, 0 if it is new (then *added, which may be NULL, is true). */
+/* Returns the key's value, inserting 0 if the key is new. *added, if not NULL, says whether it was. */
 uint64_t *map_put(struct map *m, uint64_t key, bool *added);
 
-/* Calls back in no particular order. */
+/* Calls `fn` for each entry, in no particular order. */
 void map_each(const struct map *m, void (*fn)(void *ctx, uint64_t key, uint64_t value), void *ctx);
 
 struct strmap_entry {

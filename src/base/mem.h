@@ -1,5 +1,5 @@
 /*
- * Allocation that does not fail: out of memory ends the tool with one line.
+ * Allocation that never returns NULL: when memory runs out, the tool prints one line and aborts.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
@@ -17,13 +17,12 @@ char *xasprintf(const char *format, ...)
 	__attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 
 /*
- * Room for one more element: `array` holds `count` of `*capacity` elements of
- * `size` bytes. Returns where the array is now; *capacity at least doubles when
- * it has to move.
+ * Makes room for one more element in `array`, which holds `count` of `*capacity` elements of `size`
+ * bytes each. Returns the array, which may have moved; *capacity at least doubles when it grows.
  */
 void *xgrow(void *array, size_t count, size_t *capacity, size_t size);
 
-/* Makes array[index] be there, of *count elements of `size` bytes; new ones are zero. */
+/* Grows `array` of *count elements of `size` bytes so that array[index] exists; new elements are zeroed. */
 void *xreach(void *array, size_t index, size_t *count, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The "s" of "3 runs" in messages.
+ * The plural ending in messages: "1 run", "3 runs".
  */
 #ifndef BASE_PLURAL_H
 #define BASE_PLURAL_H

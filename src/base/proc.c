@@ -13,12 +13,12 @@
 
 #include "base/mem.h"
 
-/* In the child: becomes the program, or tells through `report` why not. */
-static void become(const struct proc_start *start, int report)
+/* Executes the program in the forked child. If that fails, writes errno to the pipe `report`. */
+static void exec_program(const struct proc_start *start, int report)
 {
 	int failure;
 
-	signal(SIGXFSZ, SIG_DFL);	/* the tool ignores it */
+	signal(SIGXFSZ, SIG_DFL);	/* the tool ignores this signal, the program must not */
 	if (start->name && start->value)
 		setenv(start->name, start->value, 1);
 	else if (start->name)
@@ -46,14 +46,14 @@ pid_t proc_spawn(const struct proc_start *start, int *failure, struct err *err)
 		return err_set(err, "cannot start %s: %s", start->argv[0], strerror(errno));
 	pid = fork();
 	if (pid == 0)
-		become(start, report[1]);
+		exec_program(start, report[1]);
 	close(report[1]);
 	if (pid < 0) {
 		err_set(err, "cannot start %s: %s", start->argv[0], strerror(errno));
 		close(report[0]);
 		return -1;
 	}
-	/* exec closes the other end: nothing to read means it worked. */
+	/* A successful exec closes the other end, so that the read returns 0 bytes. */
 	do
 		got = read(report[0], &reason, sizeof(reason));
 	while (got < 0 && errno == EINTR);

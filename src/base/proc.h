@@ -1,5 +1,5 @@
 /*
- * Starting other programs.
+ * Starting other programs, and two helpers for files.
  */
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
@@ -13,35 +13,35 @@
 #include "base/err.h"
 
 struct proc_start {
-	char *const *argv;	/* argv[0] is looked for as execvp() does */
-	const char *name;	/* set this variable … NULL: none */
-	const char *value;	/* … to this value, NULL: remove it */
-	int in, out, error;	/* become stdin, stdout, stderr; -1: inherited */
+	char *const *argv;	/* argv[0] is searched in PATH, as execvp() does */
+	const char *name;	/* environment variable to set or remove; NULL: none */
+	const char *value;	/* value of that variable; NULL removes it */
+	int in, out, error;	/* descriptors for stdin, stdout, stderr; -1: inherited */
 	const sigset_t *mask;	/* signal mask of the program; NULL: inherited */
 };
 
 /*
- * The pid, or -1 with *err if it cannot be started; then *failure, which may
- * be NULL, is the errno of exec (0 if it never came to that).
+ * Starts a program. Returns its pid, or -1 with *err set. After a failure *failure, if not NULL, is
+ * the errno of exec, or 0 if exec was not reached.
  */
 pid_t proc_spawn(const struct proc_start *start, int *failure, struct err *err);
 
-/* Waits for that one. Its wait status, or -1. */
+/* Waits for the process and returns its wait status, or -1. */
 int proc_wait(pid_t pid);
 
-/* What a shell would put in $?: the exit code, or 128 and the signal's number. */
+/* Converts a wait status to the value of $? in a shell: the exit code, or 128 plus the signal. */
 int proc_code(int status);
 
 /*
- * Runs it with empty stdin and puts what it prints (stdout; stderr too if
- * `both`) in *out. Returns its exit code as proc_code(), -1 if it did not start.
+ * Runs a program with empty stdin and appends its stdout, and its stderr if `both`, to *out.
+ * Returns proc_code() of its end, or -1 if it did not start.
  */
 int proc_run(char *const argv[], struct buf *out, bool both, struct err *err);
 
-/* The folder of the running executable, to be freed; NULL if /proc does not tell. */
+/* Returns the folder of the running executable, to be freed, or NULL if /proc is not readable. */
 char *proc_own_folder(void);
 
-/* Removes a folder and all in it, within one file system. 0, or -1 with errno. */
+/* Removes a folder and its content without crossing into other file systems. Returns 0, or -1 with errno. */
 int proc_remove_tree(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* The Makefile reads it from here, too. */
+/* The Makefile reads the version from this line, too. */
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 

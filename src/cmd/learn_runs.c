@@ -41,7 +41,7 @@ struct job {
 	char *path;
 	pthread_t reader;
 	struct learner_reading read;
-	struct gate *gate;
+	struct pause *pause;
 };
 
 /* What the runs have in common. */
@@ -59,7 +59,7 @@ struct runs {
 	struct job *jobs;	/* in the order of the runs: first … first + pending, round the end */
 	size_t first, pending, most;
 	unsigned trouble;	/* runs in a row that could not be made */
-	struct gate gate;	/* for those that look through runs: a parallel one needs the processors */
+	struct pause pause;	/* the analysis of runs rests while a parallel run needs the processors */
 };
 
 void learn_add_news(struct learn_tally *t, const struct store_news *n)
@@ -140,9 +140,9 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 
 	unlink(j->path);
 	if (j->way == PARALLEL) {
-		gate_shut(&r->gate);
+		pause_begin(&r->pause);
 		code = plain_trace(&r->s->target, &r->s->oracle, r->o->explore.timeout, j->path, &result, err);
-		gate_open(&r->gate);
+		pause_end(&r->pause);
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
 	}
@@ -159,7 +159,7 @@ static void *read_job(void *arg)
 	struct job *j = arg;
 
 	learner_read(&j->read, j->path, !j->passed ? LEARNER_FAILED : j->way == PROBE ? LEARNER_PROBE : LEARNER_PASSED,
-		     j->granularity, j->seed, j->gate);
+		     j->granularity, j->seed, j->pause);
 	return NULL;
 }
 
@@ -307,12 +307,12 @@ int learn_make_runs(const struct learn_runs *o, struct session *s, struct learne
 {
 	struct runs r = { .o = o, .s = s, .l = l, .t = t, .can_control = true,
 			  .most = o->explore.jobs < JOBS ? o->explore.jobs : JOBS,
-			  .input = join(o->explore.program + 1), .gate = GATE_INIT };
+			  .input = join(o->explore.program + 1), .pause = PAUSE_INIT };
 	int code;
 
 	r.jobs = xcalloc(r.most, sizeof(*r.jobs));
 	for (size_t i = 0; i < r.most; i++) {
-		r.jobs[i].gate = &r.gate;
+		r.jobs[i].pause = &r.pause;
 		r.jobs[i].path = xasprintf("%s/learn-%d-%zu.snarl", o->explore.out, (int)getpid(), i);
 	}
 	session_config(s, &r.config);

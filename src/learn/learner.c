@@ -236,13 +236,13 @@ static int learn(struct learner *l, struct learner_reading *r, const struct lear
 }
 
 void learner_read(struct learner_reading *r, const char *path, enum learner_run run, unsigned granularity,
-		  uint64_t seed, struct gate *gate)
+		  uint64_t seed, struct pause *pause)
 {
 	*r = (struct learner_reading){ .run = run, .seed = seed, .result = -1 };
 	r->trace = reader_open(path, &r->err);
 	if (r->trace)
 		r->result = lesson_read(&r->lesson, r->trace, granularity,
-					run == LEARNER_PASSED ? LESSON_ALL : LESSON_PROBE, seed, gate, &r->err);
+					run == LEARNER_PASSED ? LESSON_ALL : LESSON_PROBE, seed, pause, &r->err);
 }
 
 void learner_reading_free(struct learner_reading *r)

@@ -51,9 +51,9 @@ struct learner_reading {
 	struct err err;
 };
 
-/* Rests while `gate`, which may be NULL, is shut. Free it in any case. */
+/* Rests while `pause`, which may be NULL, is active. The caller frees the result in any case. */
 void learner_read(struct learner_reading *r, const char *path, enum learner_run run, unsigned granularity,
-		  uint64_t seed, struct gate *gate);
+		  uint64_t seed, struct pause *pause);
 void learner_reading_free(struct learner_reading *r);
 
 /* What it taught is in the database when this returns. `how`: "parallel", "controlled", "probe", … */

@@ -219,7 +219,7 @@ static void read_sampled(struct lesson *l, struct expecting *e, struct sample *s
 }
 
 int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, enum lesson_depth depth,
-		uint64_t seed, struct gate *gate, struct err *err)
+		uint64_t seed, struct pause *pause, struct err *err)
 {
 	bool expect = depth != LESSON_BROKEN, probe = depth == LESSON_PROBE;
 	struct expecting expecting = { 0 }, *e = expect ? &expecting : NULL;
@@ -232,13 +232,13 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, en
 			      .seed = seed };
 	if (expect)
 		expecting_open(&expecting, l, trace, granularity, probe);
-	gate_enter(gate);
+	pause_enter(pause);
 	got = reader_rewind(trace, err) < 0 ? -1 : 1;
 	while (got > 0 && (got = reader_next(trace, &ev, err)) > 0) {
 		struct learn_step steps[TRACE_STEPS];
 		unsigned count = lesson_steps(&l->sites, &ev, at++, steps);
 
-		gate_pass(gate);
+		pause_check(pause);
 		if (ev.kind == TRACE_FUNC_ENTRY)
 			learn_sites_number(&l->sites, ev.pc, LEARN_FUNCTION);
 		if (sample && is_plain(&ev)) {
@@ -256,7 +256,7 @@ int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, en
 	if (expect)
 		expecting_close(&expecting);
 	sample_free(sample);
-	gate_leave(gate);
+	pause_leave(pause);
 	return got;
 }
 

@@ -6,7 +6,7 @@
 #define LEARN_LESSON_H
 
 #include "base/err.h"
-#include "base/gate.h"
+#include "base/pause.h"
 #include "learn/apart.h"
 #include "learn/avio.h"
 #include "learn/inside.h"
@@ -48,10 +48,10 @@ enum lesson_depth {
 
 /*
  * -1 if the trace is damaged; free it in any case. Several threads may read at the same time, each its own
- * trace; they rest while `gate`, which may be NULL, is shut.
+ * trace; they rest while `pause`, which may be NULL, is active.
  */
 int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, enum lesson_depth depth,
-		uint64_t seed, struct gate *gate, struct err *err);
+		uint64_t seed, struct pause *pause, struct err *err);
 
 /* `cuts`: known before, by site. */
 int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,

@@ -1,5 +1,5 @@
 /*
- * base/gate.c: who works rests while the gate is shut, and goes on afterwards.
+ * base/pause.c: workers rest while a pause is active and go on afterwards.
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "base/gate.h"
+#include "base/pause.h"
 
 #define WORKERS 3
 #define ROUNDS 50
 
-static struct gate gate = GATE_INIT;
+static struct pause workers_pause = PAUSE_INIT;
 static unsigned long done[WORKERS];
 static bool over;
 
@@ -22,12 +22,12 @@ static void *work(void *arg)
 {
 	unsigned long *mine = arg;
 
-	gate_enter(&gate);
+	pause_enter(&workers_pause);
 	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
 		__atomic_fetch_add(mine, 1, __ATOMIC_RELAXED);
-		gate_pass(&gate);
+		pause_check(&workers_pause);
 	}
-	gate_leave(&gate);
+	pause_leave(&workers_pause);
 	return NULL;
 }
 
@@ -45,9 +45,9 @@ static void test_rest(void **state)
 	pthread_t workers[WORKERS];
 
 	(void)state;
-	gate_pass(NULL);
-	/* Who comes while it is shut waits outside. */
-	gate_shut(&gate);
+	pause_check(NULL);
+	/* A worker that enters during a pause waits until it ends. */
+	pause_begin(&workers_pause);
 	for (int i = 0; i < WORKERS; i++)
 		assert_int_equal(pthread_create(&workers[i], NULL, work, &done[i]), 0);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -56,16 +56,16 @@ static void test_rest(void **state)
 		for (int i = 0; i < 20; i++)
 			sched_yield();
 		assert_int_equal(sum(), before);
-		gate_open(&gate);
+		pause_end(&workers_pause);
 		while (sum() == before)
 			sched_yield();
-		gate_shut(&gate);
+		pause_begin(&workers_pause);
 	}
-	gate_open(&gate);
+	pause_end(&workers_pause);
 	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(workers[i], NULL);
-	assert_int_equal(gate.inside, 0);
+	assert_int_equal(workers_pause.working, 0);
 }
 
 int main(void)
