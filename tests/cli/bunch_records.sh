@@ -33,7 +33,7 @@ both() {
 
 for cc in $(compilers); do
 	rm -f ./*.snarl*
-	SNARL_CC=$cc snarl-cc --no-bunches -O1 -pthread -I"$SNARL_ROOT/src" "$dir/rows.c" "$dir/rows.S" -o rows
+	SNARL_CC=$cc snarl-cc -O1 -pthread -I"$SNARL_ROOT/src" "$dir/rows.c" "$dir/rows.S" -o rows
 	both short short
 	[ "$(grep -c ' read \| write ' short.bunch.txt)" -gt 6000 ] || fail "$cc: few events"
 	[ "$(bunches short.bunch.snarl)" = 4 ] || fail "$cc: the table is not in the trace"
@@ -79,8 +79,8 @@ for cc in $(compilers); do
 	same "$cc: a child's events" f.hooks.txt f.bunch.txt
 
 	# One library in the place of another.
-	SNARL_CC=$cc snarl-cc --no-bunches -O1 -fPIC -shared -DLIBRARY "$dir/plug.c" "$dir/rows.S" -o one.so
-	SNARL_CC=$cc snarl-cc --no-bunches -O1 -fPIC -shared -DLIBRARY -DTWO "$dir/plug.c" "$dir/rows.S" -o two.so
+	SNARL_CC=$cc snarl-cc -O1 -fPIC -shared -DLIBRARY "$dir/plug.c" "$dir/rows.S" -o one.so
+	SNARL_CC=$cc snarl-cc -O1 -fPIC -shared -DLIBRARY -DTWO "$dir/plug.c" "$dir/rows.S" -o two.so
 	for kind in bunch hooks; do
 		record closed.$kind.snarl ./rows $kind closed
 		"$tools/shared" closed.$kind.snarl >closed.$kind.txt
