@@ -104,10 +104,3 @@ for cc in $(compilers); do
 done
 snarl-cc --no-inline -O1 -pthread "$here/main.c" "$here/window.c" -o calls
 steps calls
-# Bunches, by hand.
-rows=$SNARL_ROOT/tests/cli/bunches
-snarl-cc -O1 -pthread "$here/main.c" "$rows/window.c" "$rows/rows.S" -o rows
-steps rows
-snarl-cc -O1 -pthread -fPIC -shared -DLIBRARY "$rows/window.c" "$rows/rows.S" -o librows.so
-snarl-cc -O1 -pthread "$here/main.c" -o lib.rows librows.so -Wl,-rpath,"$PWD"
-steps lib.rows
