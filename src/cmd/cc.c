@@ -16,7 +16,6 @@
 	"      --production     functions plain and instrumented, switched when needed (snarl-production(7))\n" \
 	"      --no-inline      plain calls instead of inlined checks (--snarl-no-inline, too)\n" \
 	"      --no-loops       hooks in all loops (--snarl-no-loops, too)\n" \
-	"      --no-bunches     each hook by itself (--snarl-no-bunches, too)\n" \
 	"      --snarl-no-instrument  compile these files without instrumentation\n" \
 	"      --snarl-print    print the command instead of running it\n" \
 	"\n" \

@@ -15,10 +15,8 @@
 _Static_assert(offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
 	       offsetof(struct snarlrt_tls, hidden) == 52 && offsetof(struct snarlrt_tls, saved) == 64 &&
 	       offsetof(struct snarlrt_tls, control) == 72 && offsetof(struct snarlrt_tls, own4) == 80 &&
-	       offsetof(struct snarlrt_tls, own3) == 88 && offsetof(struct snarlrt_tls, shared4) == 96 &&
-	       offsetof(struct snarlrt_tls, shared3) == 104 && offsetof(struct snarlrt_tls, frame_first) == 112 &&
-	       offsetof(struct snarlrt_tls, tell_end) == 120 && offsetof(struct snarlrt_tls, quiet) == 128 &&
-	       SNARLRT_QUIET == 65536 &&
+	       offsetof(struct snarlrt_tls, frame_first) == 88 && offsetof(struct snarlrt_tls, tell_end) == 96 &&
+	       offsetof(struct snarlrt_tls, quiet) == 104 && SNARLRT_QUIET == 65536 &&
 	       offsetof(struct snarlrt_thread, deferred_count) == 120 &&
 	       TRACE_FUNC_ENTRY == 7 && TRACE_FUNC_EXIT == 8, "offsets");
 
@@ -183,29 +181,6 @@ static inline void access_settle(uint64_t addr, uint64_t site)
 void snarlrt_access(uint64_t addr, uint64_t site)
 {
 	access_settle(addr, site);
-}
-
-/* Whose memory it is was looked at already. */
-static void tell_bunch(uint64_t addr, uint64_t site)
-{
-	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
-	struct snarlrt_thread *self = snarlrt_enter();
-
-	if (!self)
-		return;
-	snarlrt_tell_frames(self);
-	snarlrt_append(self, &r, 1);
-	snarlrt_leave(self);
-}
-
-void snarlrt_access_kept(uint64_t addr, uint64_t site)
-{
-	if (unlikely(!site))
-		snarlrt_deliver_deferred(__snarl_tls.self);
-	else if (trace_site_kind(site) == TRACE_BUNCH)
-		tell_bunch(addr, site);
-	else
-		access_settle(addr, site);
 }
 
 /*

@@ -9,12 +9,6 @@
 
 SNARLRT_HIDDEN void snarlrt_access(uint64_t addr, uint64_t site);
 
-/*
- * The same, or a bunch, which is told. Without a site: no access, but signals that waited while the assembly was
- * busy.
- */
-SNARLRT_HIDDEN void snarlrt_access_kept(uint64_t addr, uint64_t site);
-
 /* The same for __snarl_access and __snarl_access_wide, whose callers keep values in registers. */
 SNARLRT_HIDDEN void snarlrt_access_keeping(void);
 SNARLRT_HIDDEN void snarlrt_access_keeping_wide(void);

@@ -25,9 +25,9 @@
 #define BUSY 48			/* with `hidden` behind it: 8 bytes that are 0 */
 #define UNDECIDED 60
 #define SAVED 64
-#define FRAME_FIRST 112
-#define TELL_END 120
-#define QUIET 128		/* a byte for each value of a pc's low 16 bits */
+#define FRAME_FIRST 88
+#define TELL_END 96
+#define QUIET 104		/* a byte for each value of a pc's low 16 bits */
 #define QUIET_ENOUGH 8
 
 #define FUNC_ENTRY 7

@@ -18,7 +18,6 @@
 #include <sched.h>
 
 #include "runtime/arena.h"
-#include "runtime/bunch.h"
 #include "runtime/dual.h"
 #include "runtime/control_heap.h"
 #include "runtime/control_poll.h"
@@ -56,7 +55,6 @@ static void fork_prepare(void)
 	fork_mask = snarlrt_signals_block();
 	snarlrt_modules_fork(true);
 	dual_fork(true);
-	bunch_fork(true);
 	snarlrt_birth_fork(true);
 	snarlrt_thread_fork(true);
 	arena_fork(true);
@@ -73,7 +71,6 @@ static void fork_done(bool child)
 	arena_fork(false);
 	snarlrt_thread_fork(false);
 	snarlrt_birth_fork(false);
-	bunch_fork(false);
 	dual_fork(false);
 	snarlrt_modules_fork(false);
 	if (child) {

@@ -1,11 +1,11 @@
 /*
- * snarlrt_access_kept for callers that believe their registers to be kept (__snarl_access and
+ * snarlrt_access for callers that believe their registers to be kept (__snarl_access and
  * __snarl_access_wide in entry_x86_64.S). The low 16 bytes of the vector registers are saved
  * always; the rest only for code that may hold something there. The runtime itself does
  * not touch it, but a controlled thread stands still in here while others run, and the C
  * library is called where a thread is met for the first time.
  *
- * %rdi is the address, %rax the site, or 0. %rax and %rcx are free.
+ * %rdi is the address, %rax the site. %rax and %rcx are free.
  */
 #ifdef __x86_64__
 
@@ -26,7 +26,7 @@
 	subq $(16 * \size), %rsp
 	andq $-64, %rsp
 	each \move, \register, \size, 1
-	call snarlrt_access_kept
+	call snarlrt_access
 	each \move, \register, \size, 0
 .endm
 

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "runtime/bunch.h"
 #include "runtime/call.h"
 #include "runtime/loop.h"
 #include "runtime/mutex.h"
@@ -303,7 +302,6 @@ void snarlrt_forked_child(void)
 	write_command();
 	snarlrt_leave(self);
 	snarlrt_modules_scan();
-	bunch_forked();
 }
 
 static void flush_self(void)

@@ -18,7 +18,6 @@
  */
 #include "runtime/profile.h"
 
-#include "runtime/bunch.h"
 #include "runtime/control.h"
 #include "runtime/lock.h"
 #include "trace/queue.h"
@@ -93,51 +92,14 @@ static void wait_for_room(uint64_t end)
 	}
 }
 
-/* The accesses of a bunch; those that are left out are no events. */
-static unsigned expand(const struct trace_record *r, struct trace_record many[TRACE_BUNCH_MOST])
+static void queue_put(uint32_t thread, const struct trace_record *from, uint32_t count)
 {
-	const struct trace_bunch *b = bunch_find(r->site);
-	unsigned count = trace_bunch_count(r->site) & TRACE_BUNCH_MOST;
-
-	for (unsigned i = b ? trace_bunch_expand(b, r->addr, many) : 0; i < count; i++)
-		many[i] = (struct trace_record){ 0 };
-	return count;
-}
-
-static uint32_t queue_size(const struct trace_record *r, const struct trace_record *end)
-{
-	uint32_t size = 0;
-
-	while (r < end) {
-		unsigned kind = trace_site_kind(r->site), records = 1 + trace_extra(kind);
-
-		size += kind == TRACE_BUNCH ? trace_bunch_count(r->site) & TRACE_BUNCH_MOST : records;
-		r += records;
-	}
-	return size;
-}
-
-/* Bunches expanded: nobody else can do that when the program is gone. */
-static void queue_put(uint32_t thread, const struct trace_record *from, const struct trace_record *end)
-{
-	uint32_t count = queue_size(from, end);
-	uint64_t at = __atomic_fetch_add(&own.queue->tail, count + 1, __ATOMIC_ACQ_REL), to = at + 1;
+	uint64_t at = __atomic_fetch_add(&own.queue->tail, count + 1, __ATOMIC_ACQ_REL);
 	struct trace_record *first = trace_queue_at(own.queue, at);
 
 	wait_for_room(at + count + 1);
-	while (from < end) {
-		unsigned kind = trace_site_kind(from->site), records = 1 + trace_extra(kind), moved = records;
-		struct trace_record many[TRACE_BUNCH_MOST];
-		const struct trace_record *event = from;
-
-		if (unlikely(kind == TRACE_BUNCH)) {
-			records = expand(from, many);
-			event = many;
-		}
-		for (unsigned i = 0; i < records; i++)
-			*trace_queue_at(own.queue, to++) = event[i];
-		from += moved;
-	}
+	for (uint32_t i = 0; i < count; i++)
+		*trace_queue_at(own.queue, at + 1 + i) = from[i];
 	first->addr = (uint64_t)thread << 32 | count;
 	/* Pairs with the load of who folds. */
 	__atomic_store_n(&first->site, trace_queue_mark(at), __ATOMIC_RELEASE);
@@ -192,19 +154,10 @@ void snarlrt_profile_flush(struct snarlrt_thread *self)
 	tls->undecided = 0;
 	if (!mover_take(self->slot, MOVER_THREAD))
 		return;		/* it is over */
-	queue_put(self->id, from, end);
+	queue_put(self->id, from, (uint32_t)(end - from));
 	while (end > from)
 		(--end)->site = 0;	/* as fold_rest knows the end */
 	__atomic_store_n(&movers[self->slot], MOVER_NONE, __ATOMIC_RELEASE);
-}
-
-static void fold_bunch(uint32_t thread, const struct trace_record *r)
-{
-	struct trace_record many[TRACE_BUNCH_MOST];
-	unsigned count = expand(r, many);
-
-	for (unsigned i = 0; i < count; i++)
-		trace_queue_event(own.profile, thread, &many[i]);
 }
 
 /* What a thread that still runs, or waits, did since its ring last went to the queue. */
@@ -223,10 +176,7 @@ static void fold_rest(uint32_t slot)
 
 		if (!trace_site_kind(first.site))
 			return;
-		if (trace_site_kind(first.site) == TRACE_BUNCH)
-			fold_bunch(thread, &first);
-		else
-			trace_queue_event(own.profile, thread, extra ? r : &first);
+		trace_queue_event(own.profile, thread, extra ? r : &first);
 		r += 1 + extra;
 	}
 }

@@ -72,12 +72,10 @@ struct snarlrt_tls {
 	uint32_t undecided;		/* 60: records of private accesses in the ring */
 	struct trace_record *saved;	/* 64: cur, while calls wait to be told */
 	struct ctl_thread *control;	/* 72: the thread under control (control.h), or NULL */
-	/* For bunches (bunch.h), which look at up to four shadow words at once; of three, the upper ones: */
-	uint64_t own4, own3;		/* 80, 88: own four times */
-	uint64_t shared4, shared3;	/* 96, 104: SHADOW_SHARED likewise, or what no shadow word is: ask the hooks */
-	struct snarlrt_frame *frame_first;	/* 112: the call stack's start, or NULL */
-	struct snarlrt_frame *tell_end;	/* 120: before frame_end: calls of frames below are told at once; or NULL */
-	uint8_t *quiet;			/* 128: self->quiet */
+	uint64_t own4;			/* 80: own four times, for four shadow words at once */
+	struct snarlrt_frame *frame_first;	/* 88: the call stack's start, or NULL */
+	struct snarlrt_frame *tell_end;	/* 96: before frame_end: calls of frames below are told at once; or NULL */
+	uint8_t *quiet;			/* 104: self->quiet */
 };
 
 /* Exported for instrumented shared libraries; the runtime is part of the executable, so its place is a constant here. */
@@ -157,20 +155,12 @@ struct snarlrt {
 extern SNARLRT_HIDDEN struct snarlrt snarlrt;
 extern SNARLRT_HIDDEN bool snarlrt_timed;	/* times=all: each access to shared memory gets a time */
 
-/*
- * Its own shadow value, once cut. One record stands for a bunch only while recording: under control each
- * access is a step of its own.
- */
+/* Its own shadow value, once cut. */
 static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
 {
-	uint64_t four = 0x0001000100010001ull;
-
 	tls->own = own;
 	tls->own2 = own * 0x00010001u;
-	tls->own4 = own * four;
-	tls->own3 = tls->own4 << 16;
-	tls->shared4 = snarlrt.mode == SNARLRT_RECORD ? SHADOW_SHARED * four : four;
-	tls->shared3 = tls->shared4 << 16;
+	tls->own4 = own * 0x0001000100010001ull;
 }
 
 /*

@@ -290,24 +290,6 @@ void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *inf
 	}
 }
 
-bool snarlrt_sites_listed(void)
-{
-	return list.wanted && !list.trouble;
-}
-
-/* Code lies before the hook, but its page may be the first. */
-bool snarlrt_sites_off(uint64_t pc)
-{
-	size_t readable = pc & (PAGE - 1);
-	unsigned char there;
-
-	if (!snarlrt_sites_listed())
-		return false;
-	if (readable < SITES_MAX_SIZE && sys_call(SYS_mincore, (pc & ~(PAGE - 1)) - PAGE, PAGE, &there) == 0)
-		readable += PAGE;
-	return sites_is_off((const uint8_t *)pc, readable);
-}
-
 static struct {
 	struct trace_chunk chunk;
 	char text[256];

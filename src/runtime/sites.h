@@ -30,10 +30,6 @@ SNARLRT_HIDDEN void snarlrt_sites_use_rules(void);
 SNARLRT_HIDDEN void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *info,
 					const uint8_t *id, uint32_t id_size);
 
-/* Is there a list in use; and is the site that ends at `pc` switched off by it? */
-SNARLRT_HIDDEN bool snarlrt_sites_listed(void);
-SNARLRT_HIDDEN bool snarlrt_sites_off(uint64_t pc);
-
 /* META: that there is a list, and then what was done to a module. */
 SNARLRT_HIDDEN void snarlrt_sites_tell(void);
 SNARLRT_HIDDEN void snarlrt_sites_tell_module(const struct snarlrt_sites *s);

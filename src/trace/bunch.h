@@ -4,8 +4,9 @@
  *
  *   { address of the first access, BUNCH with the number of accesses as detail, pc of the bunch }
  *
- * To the codec it is a plain record. What the accesses are, chunks of type TRACE_CHUNK_BUNCHES say, which come when
- * the code is loaded. The runtime writes both, the reader expands them; no libc here.
+ * To the codec it is a plain record. What the accesses are, chunks of type TRACE_CHUNK_BUNCHES say,
+ * which come when the code is loaded. Programs linked with an older runtime write both (formats 4
+ * and 5), this one writes neither; the reader expands them.
  */
 #ifndef TRACE_BUNCH_H
 #define TRACE_BUNCH_H

@@ -12,7 +12,7 @@
  * From clang comes, where possible, not assembly but LLVM's code (rewrite.c): its hooks
  * are inlined (ir.c), and the compiler makes assembly or the object file of it.
  *
- * Loops that can run without hooks, and hooks that can be one, are looked for in assembly (loops.h, bunch.h).
+ * Loops that can run without hooks are looked for in assembly (loops.h).
  *
  * SNARL_REAL_AS names the real one; otherwise it is the next `as` in PATH.
  */
@@ -31,7 +31,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "wrap/bunch.h"
 #include "wrap/command.h"
 #include "wrap/inline.h"
 #include "wrap/ir.h"
@@ -229,10 +228,9 @@ static bool is_pic(void)
 	return !(pic && strcmp(pic, "0") == 0);
 }
 
-/* REWRITE_LOOPS_ENV, REWRITE_BUNCHES_ENV */
-static bool wants(const char *name)
+static bool wants_loops(void)
 {
-	const char *wanted = getenv(name);
+	const char *wanted = getenv(REWRITE_LOOPS_ENV);
 
 	return wanted && strcmp(wanted, "1") == 0;
 }
@@ -248,15 +246,6 @@ static void replace(struct input *in, size_t (*transform)(const char *, size_t, 
 	in->size = out.size;
 }
 
-/* The input's text becomes one in which some code is there twice, with hooks and without. */
-static void add_copies(struct input *in)
-{
-	if (wants(REWRITE_LOOPS_ENV))
-		replace(in, loops_transform);
-	if (wants(REWRITE_BUNCHES_ENV))
-		replace(in, bunch_transform);
-}
-
 static void transform(struct command *c, struct pipe_out *out)
 {
 	struct inline_sink sink = { pipe_write, out };
@@ -267,8 +256,8 @@ static void transform(struct command *c, struct pipe_out *out)
 	for (size_t i = 0; i < c->count && !out->broken; i++) {
 		struct input *from = &c->inputs[i];
 
-		if (inlining && c->count == 1)
-			add_copies(from);
+		if (inlining && c->count == 1 && wants_loops())
+			replace(from, loops_transform);
 		if (!from->text) {
 			stream(&in, from, &sink);
 			continue;
@@ -442,9 +431,7 @@ static int compile_ir_edited(struct input *in, const char *output)
 
 	ir_transform(in->text, in->size, is_pic(), &sink);
 	pipe_close(&out);
-	add_copies(&assembly);
-	if (!assembly.text)
-		read_all(&assembly);
+	replace(&assembly, loops_transform);
 	code = wait_for(pid);
 	if (code)
 		return code;
@@ -484,12 +471,11 @@ int main(int argc, char **argv)
 	hooks = is_wanted(&command);
 	if (is_ir(&command)) {
 		struct input *ir = &command.inputs[0];
-		bool edit;
+		bool loops;
 
 		replace(ir, ir_copy_transform);
-		edit = (wants(REWRITE_LOOPS_ENV) && ir_has_loop(ir->text, ir->size)) ||
-		       (wants(REWRITE_BUNCHES_ENV) && ir_has_bunch(ir->text, ir->size));
-		return (edit ? compile_ir_edited : compile_ir_plain)(ir, output_of(&command));
+		loops = wants_loops() && ir_has_loop(ir->text, ir->size);
+		return (loops ? compile_ir_edited : compile_ir_plain)(ir, output_of(&command));
 	}
 	if (command.foreign || (!dual && (!wants_inline() || !hooks)))
 		become_real(real, argv);

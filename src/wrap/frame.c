@@ -57,7 +57,7 @@ static bool has_cold_part(const struct asmtext *t, const struct asmtext_atom *a)
 	return has;
 }
 
-enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a, bool below)
+enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a)
 {
 	enum frame frame = has_cold_part(t, a) ? FRAME_SHARED : FRAME_OWN;
 
@@ -68,7 +68,7 @@ enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a, bo
 
 		if (l->kind != ASMTEXT_CODE || !memmem(l->text.at, l->text.size, "%rsp", 4))
 			continue;
-		if (below && below_stack(l->text))
+		if (below_stack(l->text))
 			return FRAME_BAD;
 		if (l->user || exposes_stack(l->text))
 			frame = FRAME_SHARED;

@@ -8,13 +8,12 @@
 
 enum frame {
 	FRAME_UNKNOWN,		/* not looked at */
-	FRAME_BAD,		/* nothing should be changed: the section has a strange name, … */
+	FRAME_BAD,		/* not to be changed: a strangely named section, or memory below %rsp */
 	FRAME_SHARED,		/* an address of the stack may be known elsewhere */
 	FRAME_OWN,		/* nothing but its own plain accesses, by %rsp */
 };
 
-/* `below`: … or memory below %rsp is used. */
-enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a, bool below);
+enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a);
 
 /*
  * Whether the lines write the stack only where they name it, though its address is elsewhere, too. The compilers hook all

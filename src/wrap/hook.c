@@ -32,8 +32,6 @@ static bool read_inlined(struct asmtext_word line, struct hook *hook)
 	hook->op = 0;
 	for (number += sizeof(store) - 1; *number >= '0' && *number <= '9'; number++)
 		hook->op = hook->op * 10 + (unsigned)(*number - '0');
-	hook->wide = holds(line, "__snarl_access_wide");
-	hook->unaligned = holds(line, "$7,");
 	hook->kept = holds(line, "@gottpoff") ? KEPT_INLINED_PIC : KEPT_INLINED;
 	return true;
 }
@@ -50,7 +48,6 @@ bool hook_read(const struct asmtext_line *l, struct hook *hook)
 	if (!inline_parse(l->text.at, l->text.size, &call))
 		return false;
 	hook->op = inline_op(&call);
-	hook->unaligned = call.unaligned;
 	return true;
 }
 

@@ -13,8 +13,6 @@
 
 struct hook {
 	unsigned op;			/* kind | detail << 8 */
-	bool unaligned;
-	bool wide;			/* code around it may use all of the vector registers */
 	struct asmtext_word site;	/* the label behind it; empty: it has none */
 	uint32_t kept;			/* general registers that live through it, as insn.h numbers them */
 };

@@ -232,35 +232,6 @@ bool ir_has_loop(const char *text, size_t size)
 	return false;
 }
 
-/* A call that may become one in machine code; those of LLVM's own functions are mostly about debugging. */
-static bool is_call(const char *text, const char *end)
-{
-	const char *call = memmem(text, (size_t)(end - text), "call ", 5);
-
-	return call && !memmem(call, (size_t)(end - call), "@llvm.", 6);
-}
-
-bool ir_has_bunch(const char *text, size_t size)
-{
-	const char *end = text + size;
-	unsigned hooks = 0;
-
-	while (text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		const char *stop = newline ? newline : end;
-		struct ir_call call;
-
-		if (parse(text, stop, &call)) {
-			if (++hooks == 2)
-				return true;
-		} else if (label_of(text, stop).size || is_call(text, stop)) {
-			hooks = 0;
-		}
-		text = newline ? newline + 1 : end;
-	}
-	return false;
-}
-
 void ir_repair_files(const char *text, size_t size, const struct inline_sink *sink)
 {
 	const char *end = text + size, *kept = text;

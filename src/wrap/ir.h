@@ -22,9 +22,6 @@ bool ir_recognise(const char *text, size_t size);
 /* Whether a basic block with hooks jumps to itself. */
 bool ir_has_loop(const char *text, size_t size);
 
-/* Whether two hooks follow each other, with no jump or call between them. */
-bool ir_has_bunch(const char *text, size_t size);
-
 /*
  * clang's assembly, so that clang can read it: a file that is there twice loses the MD5 in
  * one place, or LLVM takes it for the first one and knows nothing of its other number.

@@ -5,8 +5,8 @@
  *   %7 = call i8* @memcpy(i8* %5, i8* %6, i64 16), !dbg !17
  *
  * The runtime tells 1, 2, 4, 8 or 16 bytes as the plain accesses that they are (snarlrt_range). Here they become
- * such accesses, each behind its hook: no call, and what is made of hooks is made of these, too (ir.h, loops.h,
- * bunch.h). Others stay as they are.
+ * such accesses, each behind its hook: no call, and what is made of hooks is made of these, too (ir.h, loops.h).
+ * Others stay as they are.
  */
 #ifndef WRAP_IR_COPY_H
 #define WRAP_IR_COPY_H

@@ -89,11 +89,6 @@ void linear_begin(struct linear_turn *t)
 	t->flags_tainted = false;
 }
 
-void linear_name(struct linear_turn *t)
-{
-	t->named = LINEAR_VARIABLES;
-}
-
 static bool is_stack(const struct insn_operand *o)
 {
 	return o->place == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque &&
@@ -116,8 +111,6 @@ static int stack_variable(struct linear_turn *t, const struct insn_operand *o)
 
 static void set(struct linear_turn *t, unsigned variable, struct linear value, bool tainted)
 {
-	if (!value.known && variable < INSN_REGISTERS && t->named && t->named < UINT16_MAX)
-		value = of_variable(++t->named);
 	t->value[variable] = value;
 	t->tainted[variable] = tainted;
 }

@@ -40,7 +40,6 @@ struct linear_turn {
 	bool follow_stack;		/* no other way leads to the stack: its values are known */
 	uint8_t stack_count;
 	int64_t stack[LINEAR_STACK];	/* distances from %rsp */
-	uint16_t named;			/* of linear_name: the last variable; 0: none are made */
 };
 
 /* Before the first turn. `follow_stack` as in the struct. */
@@ -51,12 +50,6 @@ void linear_init(struct linear_turn *t, bool follow_stack);
  * as a turn taints more, or finds more of the stack, it must be walked once more.
  */
 void linear_begin(struct linear_turn *t);
-
-/*
- * For code that is run through once, after linear_init: a register that becomes something unknown is a
- * variable of its own from then on, so that what is made of it can be compared.
- */
-void linear_name(struct linear_turn *t);
 
 /* False: the loop cannot be told. Jumps and calls are the caller's business. */
 bool linear_step(struct linear_turn *t, const struct insn *in);

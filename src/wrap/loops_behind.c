@@ -145,7 +145,7 @@ bool loops_is_dead_behind(const struct loops_loop *l, const struct asmtext *t, i
 	struct walk w = { t, atom, t->lines[l->jump].section, at, NULL, NULL, 0 };
 	bool dead;
 
-	if (lines > MOST || frame_judge(t, atom, true) != FRAME_OWN || has_other_ways(t, atom))
+	if (lines > MOST || frame_judge(t, atom) != FRAME_OWN || has_other_ways(t, atom))
 		return false;
 	w.seen = xcalloc(lines, sizeof(*w.seen));
 	w.next = xcalloc(lines + 1, sizeof(*w.next));

@@ -155,8 +155,6 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	if (s->compiles)
 		add_compile_head(a, s, config, inlining);
 	out->loops = inlining && !dual && !s->no_loops && !s->intel;
-	/* GNU ld --gc-sections would keep every function with a bunch, and want what it calls. */
-	out->bunches = inlining && !dual && !s->no_bunches && !s->intel && !s->function_sections;
 	if (inlining && !gcc && goes_in_two_steps(s, config))
 		add_codegen(&out->codegen, s);
 	/* Also when linking: gcc's link-time optimiser compiles then. */

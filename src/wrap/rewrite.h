@@ -16,9 +16,6 @@
 /* Tells it to let loops run without hooks where it can: "1". */
 #define REWRITE_LOOPS_ENV "SNARL_AS_LOOPS"
 
-/* Tells it to let hooks that follow each other be one where it can: "1". */
-#define REWRITE_BUNCHES_ENV "SNARL_AS_BUNCHES"
-
 /*
  * Production builds: how the assembler is to compile the source a second time. Words in
  * the form of a response file: "gcc" or "clang", the compiler, its words, of which those
@@ -48,7 +45,6 @@ struct rewrite {
 	struct args codegen;	/* clang's second step, likewise; empty: there is none */
 	bool executable_code;	/* the code goes into an executable, never a shared library */
 	bool loops;		/* the assembler is to look for loops that can be told at their end */
-	bool bunches;		/* … and for hooks that can be told as one */
 	bool no_inline;		/* the assembler is not to inline */
 	bool print;		/* show the command instead of running it */
 };

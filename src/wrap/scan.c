@@ -267,8 +267,6 @@ static bool read_special(struct reading *r, const char *word)
 		s->no_inline = true;
 	else if (strcmp(word, "--no-loops") == 0 || strcmp(word, "--snarl-no-loops") == 0)
 		s->no_loops = true;
-	else if (strcmp(word, "--no-bunches") == 0 || strcmp(word, "--snarl-no-bunches") == 0)
-		s->no_bunches = true;
 	else if (strcmp(word, "--snarl-no-instrument") == 0)
 		s->no_instrument = true;
 	else if (strcmp(word, "--production") == 0 || strcmp(word, "--snarl-production") == 0)
@@ -363,8 +361,6 @@ static void read_code(struct reading *r, const char *word)
 
 	if (strcmp(word, "-fPIC") == 0 || strcmp(word, "-fpic") == 0)
 		s->pic = true;
-	else if (strcmp(word, "-ffunction-sections") == 0 || strcmp(word, "-fno-function-sections") == 0)
-		s->function_sections = word[2] == 'f';
 	else if (is_one_of(word, not_pic, ARRAY_SIZE(not_pic)))
 		s->pic = false;
 	else if (starts(word, "-masm="))

@@ -33,7 +33,6 @@ struct scan {
 	bool is_static;		/* -static, -static-pie */
 	bool bare;		/* -nostdlib and the like: no libc unless named */
 	bool pic;		/* -fPIC, -fpic; not -fPIE */
-	bool function_sections;	/* -ffunction-sections */
 	bool debug;		/* some level of -g chosen, be it none */
 	bool intel;		/* -masm=intel */
 	bool own_assembler;	/* clang -fintegrated-as asked for */
@@ -41,7 +40,6 @@ struct scan {
 	/* Our own options; they are taken out. */
 	bool no_inline;		/* --no-inline, --snarl-no-inline */
 	bool no_loops;		/* --no-loops, --snarl-no-loops */
-	bool no_bunches;	/* --no-bunches, --snarl-no-bunches */
 	bool no_instrument;	/* --snarl-no-instrument */
 	bool production;	/* --production */
 	bool print;		/* --snarl-print */

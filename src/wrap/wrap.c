@@ -53,8 +53,8 @@ static void print_command(const struct args *command, const struct rewrite *r)
 		free(quoted);
 		args_free(&text);
 	}
-	printf("%s%s%s%s\n", r->executable_code ? REWRITE_PIC_ENV "=0 " : "",
-	       r->loops ? REWRITE_LOOPS_ENV "=1 " : "", r->bunches ? REWRITE_BUNCHES_ENV "=1 " : "", line);
+	printf("%s%s%s\n", r->executable_code ? REWRITE_PIC_ENV "=0 " : "",
+	       r->loops ? REWRITE_LOOPS_ENV "=1 " : "", line);
 	free(line);
 	free(dual);
 }
@@ -70,10 +70,6 @@ static void set_environment(const struct rewrite *r, const char *compiler)
 		setenv(REWRITE_LOOPS_ENV, "1", 1);
 	else
 		unsetenv(REWRITE_LOOPS_ENV);
-	if (r->bunches)
-		setenv(REWRITE_BUNCHES_ENV, "1", 1);
-	else
-		unsetenv(REWRITE_BUNCHES_ENV);
 	if (r->no_inline)
 		setenv("SNARL_INLINE", "0", 1);
 	if (r->dual.count > 0)

@@ -10,7 +10,7 @@ tables() {
 }
 for command in $(snarl help | awk '/^A first/ { exit } /^  [a-z]/ && $1 != "c++" { print $1 }'); do
 	source=$SNARL_ROOT/src/cmd/$(echo $command | tr - _).c
-	[ "$command" != cc ] || { printf 'cc %s no\n' no-bunches no-inline no-loops production snarl-no-instrument snarl-print; continue; }
+	[ "$command" != cc ] || { printf 'cc %s no\n' no-inline no-loops production snarl-no-instrument snarl-print; continue; }
 	{
 		tables <"$source"
 		for macro in $(sed -n 's/^	\(EXPLORE_[A-Z]*_OPTIONS\),$/\1/p' "$source"); do

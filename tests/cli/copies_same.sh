@@ -48,7 +48,7 @@ for cc in $(compilers gcc clang clang-19); do
 		build $cc ${variant%:*} ${variant#*:} --no-inline
 		run calls
 		before=$(calls_in)
-		build $cc ${variant%:*} ${variant#*:} --no-loops --no-bunches
+		build $cc ${variant%:*} ${variant#*:} --no-loops
 		run hooks
 		same "$cc, seed $seed, $variant: another result" calls.out hooks.out
 		same "$cc, seed $seed, $variant: other events" calls.txt hooks.txt

@@ -103,7 +103,7 @@ end_c
 # 32 words, and of 64 pairs the 32 first and the 32 second halves. `scratch` is only the taker's.
 for cc in $(compilers); do
 	for option in -O0 -O2 -mavx '-O1 -fpie -pie' '-O1 --no-inline'; do
-		wrap $cc touch.c prog $option --no-loops --no-bunches -pthread
+		wrap $cc touch.c prog $option --no-loops -pthread
 		for before in 0 1; do
 			$fixed snarl record --json --window 64K --out t.snarl -- ./prog $before >json 2>err </dev/null ||
 				{ cat err; fail "$cc $option: cannot record"; }

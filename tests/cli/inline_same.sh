@@ -1,5 +1,5 @@
 # The fast path inlined into the assembly, or plain calls: the same events, on all
-# test programs and kernels. Without loops and bunches (loops_same, bunch_same): they fill the
+# test programs and kernels. Without copies of loops (loops_same): these fill the
 # ring otherwise, and by that it may keep other events of private memory.
 . "$SNARL_ROOT/tests/lib.sh"
 
@@ -22,7 +22,7 @@ for cc in $(compilers); do
 		case $source in */bench/*) extra='-std=c11 -D_GNU_SOURCE -O2 -lm' ;; esac
 		rm -rf work
 		mkdir work
-		wrap $cc "$source" work/inline --no-loops --no-bunches $(flags_of "$source") $extra
+		wrap $cc "$source" work/inline --no-loops $(flags_of "$source") $extra
 		wrap $cc "$source" work/calls --no-inline $(flags_of "$source") $extra
 		cd work
 		RECORD_OPTIONS=$(head_of "${source%.*}.expect" options)

@@ -104,22 +104,3 @@ for cc in $(compilers); do
 done
 snarl-cc --no-inline -O1 -pthread "$here/main.c" "$here/window.c" -o calls
 steps calls
-# Bunches, by hand.
-rows=$SNARL_ROOT/tests/cli/bunches
-snarl-cc -O1 -pthread "$here/main.c" "$rows/window.c" "$rows/rows.S" -o rows
-steps rows
-snarl-cc -O1 -pthread -fPIC -shared -DLIBRARY "$rows/window.c" "$rows/rows.S" -o librows.so
-snarl-cc -O1 -pthread "$here/main.c" -o lib.rows librows.so -Wl,-rpath,"$PWD"
-steps lib.rows
-# Over others that a list has switched off.
-for cc in $(compilers); do
-	SNARL_CC=$cc snarl-cc -O1 -pthread "$here/main.c" "$rows/span.c" -o span.$cc
-	record list.snarl ./stepper 10 ./span.$cc 2
-	snarl dump --sites list.snarl >list
-	RECORD_OPTIONS='--sites list'
-	record t.snarl ./stepper 10 ./span.$cc 2
-	[ "$(snarl dump --chunks t.snarl | awk '$2 == "bunches" { print $5 }')" -gt \
-	  "$(snarl dump --chunks list.snarl | awk '$2 == "bunches" { print $5 }')" ] || fail "$cc: nothing is told over others"
-	steps span.$cc
-	RECORD_OPTIONS=
-done

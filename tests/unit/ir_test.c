@@ -247,31 +247,6 @@ static void test_has_loop(void **state)
 		assert_false(ir_has_loop(others[i], strlen(others[i])));
 }
 
-/* Two hooks in a row, and what comes between them. */
-static void test_has_bunch(void **state)
-{
-#define HOOK "  call void @__tsan_read8(ptr %5), !dbg !5\n"
-	static const char *const bunches[] = {
-		"7:\n" HOOK "  %9 = add i64 %8, 1\n" HOOK "  br label %7\n",
-		HOOK "  call void @llvm.dbg.value(metadata i64 %9, metadata !3, metadata !4), !dbg !5\n" HOOK,
-		HOOK "8:\n" HOOK "  %4 = call i32 @f()\n" HOOK HOOK,
-	};
-	static const char *const others[] = {
-		"",
-		HOOK,
-		HOOK "  br label %8\n\n8:                    ; preds = %7\n" HOOK,
-		HOOK "  %4 = call i32 @f(i32 %5)\n" HOOK,
-		HOOK "  tail call void %4(), !dbg !5\n" HOOK,
-		HOOK "  %4 = atomicrmw add ptr %5, i32 1\n  call void @__tsan_func_exit()\n" HOOK,
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(bunches) / sizeof(bunches[0]); i++)
-		assert_true(ir_has_bunch(bunches[i], strlen(bunches[i])));
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		assert_false(ir_has_bunch(others[i], strlen(others[i])));
-}
-
 static void test_repair_files(void **state)
 {
 	static const char text[] = "\t.text\n\t.file\t\"a.c\"\n\t.file\t0 \"/tmp\" \"a.c\" md5 0x12\n"
@@ -300,7 +275,6 @@ int main(void)
 		cmocka_unit_test(test_wide_registers),
 		cmocka_unit_test(test_recognise),
 		cmocka_unit_test(test_has_loop),
-		cmocka_unit_test(test_has_bunch),
 		cmocka_unit_test(test_repair_files),
 	};
 
