@@ -116,14 +116,6 @@ bool loops_flags_are_dead(const struct asmtext *t, size_t line);
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		 struct buf *out);
 
-/* Parts of it: whether the copy without hooks runs, what tells it and leads to .Lsnarle…, and the data. */
-void loops_write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
-void loops_write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
-void loops_write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out);
-
-/* Behind a hook, so that descriptors can name it. */
-void loops_write_label(const struct loops_access *a, struct buf *out);
-
 extern const char *const loops_registers[INSN_REGISTERS];
 
 /* The access whose hook is in that line, told or silent; NULL: it is none. */
