@@ -117,7 +117,7 @@ $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 	$(CC) $(RT_CFLAGS) -DSNARLRT_STATIC -c $< -o $@
 
 # Its caller's vector registers are in use.
-general_regs := $(foreach f,loop nest shadow birth known,$(filter %/$(f).c,$(rt_src)))
+general_regs := $(foreach f,loop nest shadow birth,$(filter %/$(f).c,$(rt_src)))
 $(patsubst src/%,$(B)/rt/%.o,$(general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(general_regs)): RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
 
 # -g0: GNU ld 2.40 crashes on a --wrap whose __wrap_ symbol only debug information names.

@@ -187,7 +187,7 @@ static void learn(int8_t *at, uint64_t birth, uint32_t thread, uint64_t size, co
 
 /*
  * It is shared all over, as the next one there will be: its shadow is left as it is. To forget and to fill it again would bring
- * each cache line of it from one thread's processor to the other's four times, and whoever knows of shared memory would be stirred up.
+ * each cache line of it from one thread's processor to the other's four times.
  */
 static inline bool stays_shared(const int8_t *habit, uint64_t addr, uint64_t size)
 {

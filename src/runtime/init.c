@@ -16,7 +16,6 @@
 #include "runtime/dual.h"
 #include "runtime/entry.h"
 #include "runtime/loop.h"
-#include "runtime/mutex.h"
 #include "runtime/process.h"
 #include "runtime/profile.h"
 #include "runtime/shadow.h"
@@ -79,10 +78,8 @@ static void start_recording(const struct snarlrt_options *o, char **envp)
 	snarlrt_thread_init();
 	main_stack(envp);
 	/* Should main() leave by pthread_exit, it ends like any other thread. */
-	if (snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL)) {
-		mutex_try_out(__snarl_tls.self);
+	if (snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL))
 		snarlrt_thread_arm_exit();
-	}
 	/* Registered before all others, so it runs after all others. */
 	on_exit(at_exit, NULL);
 	snarlrt_process_init();

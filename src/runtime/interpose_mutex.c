@@ -11,23 +11,7 @@
  * they would; to sleep and be woken costs ten times as much.
  */
 #define LOOKS 10
-
-bool snarlrt_mutex_tried;
-
-/* Of a newer glibc, maybe. */
-void mutex_try_out(const struct snarlrt_thread *self)
-{
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	bool is_taken, is_free;
-
-	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || REAL(pthread_mutex_lock)(&mutex) != 0)
-		return;
-	is_taken = mutex.__data.__lock == 1 && mutex.__data.__owner == (int)self->tid && mutex.__data.__nusers == 1 &&
-		   mutex.__data.__kind == MUTEX_SIMPLE;
-	REAL(pthread_mutex_unlock)(&mutex);
-	is_free = mutex.__data.__lock == 0 && mutex.__data.__owner == 0 && mutex.__data.__nusers == 0;
-	snarlrt_mutex_tried = is_taken && is_free;
-}
+#define SIMPLE 0	/* kind of a mutex for one process, neither recursive nor checked */
 
 static uint64_t type_of(const pthread_mutexattr_t *attr)
 {
@@ -93,13 +77,23 @@ static __attribute__((noinline)) int lock_any(pthread_mutex_t *mutex, const void
 	return locked(mutex, result, pc);
 }
 
-/* The same where nothing is special but that the mutex may be of any sort, or taken. Meanwhile a handler may have forked: the thread is asked for again. */
+/* A mutex of the simplest sort that is taken may be free soon. Only a hint: what is read may be out of date. */
+static void look_before_sleep(const pthread_mutex_t *mutex)
+{
+	if (__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) != SIMPLE)
+		return;
+	for (int i = 0; i < LOOKS && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != 0; i++)
+		sys_pause();
+}
+
+/* As lock_any(), where nothing is special. A handler may fork while the thread waits: the thread is asked for again. */
 static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc)
 {
 	int result;
 
 	if (!mutex_is_quiet() || unlikely(snarlrt_near_end()))
 		return lock_any(mutex, pc);
+	look_before_sleep(mutex);
 	snarlrt_waits(__snarl_tls.self, TRACE_MUTEX_LOCK, mutex, pc);
 	result = REAL(pthread_mutex_lock)(mutex);
 	snarlrt_wait_end();
@@ -110,48 +104,9 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc
 	return 0;
 }
 
-static __attribute__((noinline)) int delivered(struct snarlrt_thread *self)
-{
-	snarlrt_deliver_deferred(self);
-	return 0;
-}
-
-/* Somebody has it. Signals that came meanwhile do not wait for him. */
-static __attribute__((noinline)) int lock_taken(pthread_mutex_t *mutex, const void *pc)
-{
-	mutex_end();
-	deliver(__snarl_tls.self);
-	for (int i = 0; i < LOOKS && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != 0; i++)
-		sys_pause();
-	return lock(mutex, pc);
-}
-
-static __attribute__((noinline)) int lock_doubtful(pthread_mutex_t *mutex, const void *pc)
-{
-	mutex_end();
-	return locked(mutex, 0, pc);
-}
-
-/* Nobody has it, mostly. Whatever else there may be is at the end of a way, so that this one takes no frame. */
-static inline __attribute__((always_inline)) int lock_simple(pthread_mutex_t *mutex, const void *pc)
-{
-	struct snarlrt_thread *self = __snarl_tls.self;
-
-	if (unlikely(snarlrt_near_end() || !mutex_take(self, mutex)))
-		return lock_taken(mutex, pc);
-	if (unlikely(!clock_believes(self, *mutex_room(mutex))))
-		return lock_doubtful(mutex, pc);
-	mutex_put(self, TRACE_MUTEX_LOCK, mutex, pc);
-	self->held++;
-	mutex_end();
-	return unlikely(self->deferred_count) ? delivered(self) : 0;
-}
-
 /* Asleep, a program calls this one and the unlock most: all else is out of line, so that to pass on takes no frame. */
 SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	if (mutex_begin(mutex))
-		return lock_simple(mutex, SNARLRT_PC());
 	return snarlrt_off() ? REAL(pthread_mutex_lock)(mutex) : lock(mutex, SNARLRT_PC());
 }
 
@@ -237,38 +192,8 @@ static __attribute__((noinline)) int unlock(pthread_mutex_t *mutex, const void *
 	return unlock_noted(mutex, pc);
 }
 
-static __attribute__((noinline)) int unlock_special(pthread_mutex_t *mutex, const void *pc)
-{
-	mutex_end();
-	return unlock_any(mutex, pc);	/* which delivers what came */
-}
-
-/* A ring to be written out, or signals. */
-static __attribute__((noinline)) int unlocked(struct snarlrt_thread *self)
-{
-	if (self->held == 0 && snarlrt_is_nearly_full(self))
-		snarlrt_flush_early();
-	deliver(self);
-	return 0;
-}
-
-static inline __attribute__((always_inline)) int unlock_simple(pthread_mutex_t *mutex, const void *pc)
-{
-	struct snarlrt_thread *self = __snarl_tls.self;
-
-	if (unlikely(snarlrt_near_end() || !mutex_is_mine(self, mutex) || !clock_believes(self, *mutex_room(mutex))))
-		return unlock_special(mutex, pc);
-	mutex_put(self, TRACE_MUTEX_UNLOCK, mutex, pc);
-	mutex_give(mutex);
-	self->held -= self->held > 0;
-	mutex_end();
-	return unlikely(snarlrt_is_nearly_full(self) || self->deferred_count) ? unlocked(self) : 0;
-}
-
 SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	if (mutex_begin(mutex))
-		return unlock_simple(mutex, SNARLRT_PC());
 	return snarlrt_off() ? REAL(pthread_mutex_unlock)(mutex) : unlock(mutex, SNARLRT_PC());
 }
 

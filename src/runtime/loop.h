@@ -182,7 +182,6 @@ void __snarl_loop(void);
  * (wrap/loops_end.c); they have conventions of their own (loop_end_x86_64.S, loop_apart_x86_64.S, loop_round_x86_64.S). Anything else is __snarl_loop's.
  */
 void __snarl_loop_look(void);
-void __snarl_loop_learn(void);
 void __snarl_loop_look_apart(void);
 void __snarl_loop_round(void);
 void __snarl_loop_open(void);

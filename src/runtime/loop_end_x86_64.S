@@ -20,13 +20,7 @@
 #define SHADOW 0x7fff8000
 #define LONG 112		/* bytes of shadow that are better looked at by vectors */
 #define RED_ZONE 128		/* with the caller's slots */
-#define FRAME 80		/* below it: vector registers, two others */
-#define KNOWN 608		/* in struct snarlrt_thread */
-#define UNLEARNT 736
-#define UNIT_SHIFT 8		/* KNOWN_UNIT_SHIFT, KNOWN_SLOT_SHIFT, KNOWN_COUNT_BITS */
-#define SLOT_SHIFT 18
-#define COUNT_BITS 26
-#define SITES_UNLEARNT 8	/* in struct known_sites */
+#define FRAME 64		/* below it: four registers */
 #define PAGE 4096		/* STAMP_BYTES */
 #define LOOP 97			/* TRACE_LOOP */
 #define STAMP 1			/* TRACE_STAMP */
@@ -134,45 +128,15 @@ look_more:
 	jmp 5b
 
 	/* Much memory. */
-2:	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
-	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
-	movq %rcx, 64(%rsp)
-	movq %r8, 72(%rsp)
-	/* All of it in what is known (known.h)? Then its shadow, which is seldom in the cache, is not touched at all. */
-	movq TLS(SELF), %r8
-	testq %r8, %r8
-	je 3f
-	movq %rax, %rcx
-	shrq $SLOT_SHIFT, %rcx
-	andl $15, %ecx
-	movq KNOWN(%r8, %rcx, 8), %r8
-	movq %r8, %rcx
-	shrq $COUNT_BITS, %r8		/* the first unit */
-	andl $((1 << COUNT_BITS) - 1), %ecx
-	movq %rax, %rdi
-	shrq $UNIT_SHIFT, %rdi
-	subq %r8, %rdi
-	jb 3f
-	leaq 7(%rax, %rdx), %rdi
-	shrq $UNIT_SHIFT, %rdi
-	subq %r8, %rdi
-	cmpq %rcx, %rdi
-	jae 3f
-	movzwl TLS(OWN), %edi
-	leaq snarlrt_stirred(%rip), %rcx
-	shll $5, %edi
-	cmpb $0, (%rcx, %rdi)
-	je 6f
-3:	movq (%rax), %rdi
-	xorl %r8d, %r8d			/* nothing is learnt of what is shared */
+2:	movq (%rax), %rdi
 	cmpq $-1, %rdi
-	je .Lvectors
-	movq %rax, %r8
-	cmpq TLS(OWN4), %rdi
-	jne 7f
+	je 3f
 	testq %rdi, %rdi
-	je 5f
-.Lvectors:
+	je 8b
+	cmpq TLS(OWN4), %rdi
+	jne 9b
+3:	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
 	movups %xmm0, (%rsp)
 	movups %xmm1, 16(%rsp)
 	movups %xmm2, 32(%rsp)
@@ -193,86 +157,15 @@ look_more:
 	movups 16(%rsp), %xmm1
 	movups 32(%rsp), %xmm2
 	movups 48(%rsp), %xmm3
+	leaq (RED_ZONE + FRAME)(%rsp), %rsp
+	.cfi_def_cfa_offset 8
 	cmpl $0xffff, %eax
-	jne 7f
-	testq %r8, %r8
-	je 9f
-	movq TLS(SELF), %rax
-	decl UNLEARNT(%rax)
-	je 8f
-6:	cmpl %eax, %eax
-7:	movq 64(%rsp), %rcx
-	movq 72(%rsp), %r8
-	leaq (RED_ZONE + FRAME)(%rsp), %rsp
-	.cfi_def_cfa_offset 8
-	leal (%rsi, %rsi), %esi
-	ret
-	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
-5:	orl $1, %eax			/* nobody's */
-	jmp 7b
-8:	movq %rsi, (%rsp)
-	movq %r9, 8(%rsp)
-	movq %r10, 16(%rsp)
-	movq %r11, 24(%rsp)
-	movq %r8, %rdi
-	leaq 64(%rdx), %rsi
-	call snarlrt_known_learn
-	movq (%rsp), %rsi
-	movq 8(%rsp), %r9
-	movq 16(%rsp), %r10
-	movq 24(%rsp), %r11
-	jmp 6b
-9:	movq 64(%rsp), %rcx
-	movq 72(%rsp), %r8
-	leaq (RED_ZONE + FRAME)(%rsp), %rsp
-	.cfi_def_cfa_offset 8
-	leal 1(%rsi, %rsi), %esi
-	cmpl %eax, %eax
-	ret
+	jne 9b
+	cmpq $-1, %rdi
+	je 6b
+	jmp 5b
 	.cfi_endproc
 	.size __snarl_loop_look, . - __snarl_loop_look
-
-	/* As __snarl_loop_look; sometimes the site at %edi of what is known (known.h) learns what was found. */
-	.p2align 5
-	.globl __snarl_loop_learn
-	.type __snarl_loop_learn, @function
-__snarl_loop_learn:
-	.cfi_startproc
-	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
-	.cfi_def_cfa_offset RED_ZONE + FRAME + 8
-	movq %rax, (%rsp)
-	movq %rdx, 8(%rsp)
-	movl %edi, 16(%rsp)
-	call __snarl_loop_look
-	jne 1f
-	decl %fs:__snarl_known@tpoff + SITES_UNLEARNT
-	je 2f
-	cmpl %eax, %eax
-1:	leaq (RED_ZONE + FRAME)(%rsp), %rsp
-	.cfi_remember_state
-	.cfi_def_cfa_offset 8
-	ret
-	.cfi_restore_state
-2:	movq %rcx, 24(%rsp)
-	movq %rsi, 32(%rsp)
-	movq %r8, 40(%rsp)
-	movq %r9, 48(%rsp)
-	movq %r10, 56(%rsp)
-	movq %r11, 64(%rsp)
-	movq (%rsp), %rdi
-	movq 8(%rsp), %rsi
-	movl 16(%rsp), %edx
-	call snarlrt_known_learn_site
-	movq 24(%rsp), %rcx
-	movq 32(%rsp), %rsi
-	movq 40(%rsp), %r8
-	movq 48(%rsp), %r9
-	movq 56(%rsp), %r10
-	movq 64(%rsp), %r11
-	cmpl %eax, %eax
-	jmp 1b
-	.cfi_endproc
-	.size __snarl_loop_learn, . - __snarl_loop_learn
 
 	/*
 	 * Begins a group of up to %edx bytes, which may get a time behind it: %rax becomes where its second record goes. Equal, and

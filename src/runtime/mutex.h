@@ -4,19 +4,14 @@
  * Two threads at a mutex would share two cache lines more if that were elsewhere (clock.h), both touched within the
  * critical section; here it comes along with the mutex, and who holds that needs no locked instruction. glibc uses
  * the links of its list for robust mutexes only, and clears them in pthread_mutex_init.
- *
- * A mutex of the simplest sort that nobody holds is taken here, as glibc does it, and let go: the calls and what glibc has to ask
- * cost as much as all that is noted. Whoever has to wait does that in glibc. mutex_try_out() makes sure that it is as we know it.
  */
 #ifndef RUNTIME_MUTEX_H
 #define RUNTIME_MUTEX_H
 
-#include <linux/futex.h>
 #include <pthread.h>
 
 #include "runtime/clock.h"
 
-#define MUTEX_SIMPLE 0	/* for one process, neither recursive nor checked, … */
 #define MUTEX_PLAIN 3	/* the last of the types; whatever else a mutex can do is a bit above */
 
 static inline uint64_t *mutex_room(pthread_mutex_t *mutex)
@@ -85,16 +80,6 @@ static inline bool mutex_is_quiet(void)
 	return likely(snarlrt.mode == SNARLRT_RECORD && !snarlrt.profiling && tls->self && !(tls->busy | tls->hidden));
 }
 
-/* The event of a mutex that is the thread's. Busy, and not near the end of a page. */
-static inline void mutex_put(struct snarlrt_thread *self, enum trace_kind kind, pthread_mutex_t *mutex, const void *pc)
-{
-	uint64_t *time = mutex_room(mutex), now = clock_after(self, *time & ~1ull);
-
-	*time = now;
-	snarlrt_put_two((uint64_t)mutex & TRACE_ADDR_MASK, TRACE_SITE(kind, 0, pc), now, 0);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
 /*
  * snarlrt_note, after the thread has taken the mutex or before it lets it go. False, and nothing was done, if something is
  * special: a call to be told, a ring that needs attention. (Where cur is NULL, for whatever reason, it does.) No function is called, so that
@@ -105,7 +90,7 @@ static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kin
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
-	uint64_t *time = mutex_time(mutex);
+	uint64_t *time = mutex_time(mutex), now;
 
 	if (unlikely(!mutex_is_quiet() || !time || !mutex_is_mine(self, mutex) || !clock_believes(self, *time)))
 		return false;
@@ -115,55 +100,12 @@ static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kin
 		tls->busy = 0;		/* who notes it delivers what came */
 		return false;
 	}
-	mutex_put(self, kind, mutex, pc);
+	now = clock_after(self, *time & ~1ull);
+	*time = now;
+	snarlrt_put_two((uint64_t)mutex & TRACE_ADDR_MASK, TRACE_SITE(kind, 0, pc), now, 0);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	tls->busy = 0;
 	return true;
-}
-
-/* A trace is recorded, and glibc's mutexes are as they are known here. */
-extern SNARLRT_HIDDEN bool snarlrt_mutex_tried;
-
-SNARLRT_HIDDEN void mutex_try_out(const struct snarlrt_thread *self);
-
-/* May we take it, or let it go, ourselves? The thread is busy from then on. No function is called. */
-static inline __attribute__((always_inline)) bool mutex_begin(const pthread_mutex_t *mutex)
-{
-	struct snarlrt_tls *tls = &__snarl_tls;
-
-	if (!snarlrt_mutex_tried || !tls->self || (tls->busy | tls->hidden) ||
-	    __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) != MUTEX_SIMPLE)
-		return false;
-	tls->busy = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return true;
-}
-
-static inline void mutex_end(void)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__snarl_tls.busy = 0;
-}
-
-/* False: somebody has it. Pairs with mutex_give and glibc's unlock. */
-static inline bool mutex_take(const struct snarlrt_thread *self, pthread_mutex_t *mutex)
-{
-	int nobody = 0;
-
-	if (unlikely(!__atomic_compare_exchange_n(&mutex->__data.__lock, &nobody, 1, false, __ATOMIC_ACQUIRE,
-						  __ATOMIC_RELAXED)))
-		return false;
-	mutex->__data.__owner = (int)self->tid;
-	mutex->__data.__nusers++;
-	return true;
-}
-
-/* Pairs with mutex_take and glibc's lock. Once it is free it may be gone; to wake somebody there does no harm. */
-static inline void mutex_give(pthread_mutex_t *mutex)
-{
-	mutex->__data.__owner = 0;
-	mutex->__data.__nusers--;
-	if (unlikely(__atomic_exchange_n(&mutex->__data.__lock, 0, __ATOMIC_RELEASE) > 1))
-		sys_call(SYS_futex, &mutex->__data.__lock, FUTEX_WAKE_PRIVATE, 1);
 }
 
 #endif

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "runtime/call.h"
+#include "runtime/clock.h"
 #include "runtime/loop.h"
-#include "runtime/mutex.h"
 #include "runtime/process.h"
 #include "runtime/profile.h"
 #include "runtime/shadow.h"
@@ -255,7 +255,6 @@ static void stop_recording(void)
 	struct snarlrt_tls *tls = &__snarl_tls;
 
 	snarlrt.mode = SNARLRT_OFF;
-	snarlrt_mutex_tried = false;
 	snarlrt_loops_allow();
 	tls->ended = 1;
 	snarlrt_set_own(tls, 0);

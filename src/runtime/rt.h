@@ -98,7 +98,6 @@ struct snarlrt_ahead {
 	uint64_t until;
 };
 
-#define SNARLRT_KNOWN 16u	/* stretches of memory */
 #define SNARLRT_QUIET 65536u	/* bytes of snarlrt_thread.quiet */
 
 struct snarlrt_thread {
@@ -127,9 +126,6 @@ struct snarlrt_thread {
 	uint32_t tid;			/* the kernel's */
 	uint32_t in_loops;		/* events of loops in the ring, less the records that tell them; may wrap */
 	uint32_t undecided_more;	/* … of private memory, less tls.undecided's part of them */
-	uint64_t known[SNARLRT_KNOWN];	/* known.h; 608 */
-	uint32_t unlearnt;		/* 736: so many looks at other memory, then something is learnt */
-	uint32_t learnt;		/* so often */
 	uint8_t *quiet;			/* by a function's pc: how often its entry was taken back since it had to be told late */
 };
 

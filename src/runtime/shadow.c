@@ -6,7 +6,6 @@
 #include "runtime/birth.h"
 #include "runtime/clock.h"
 #include "runtime/control.h"
-#include "runtime/known.h"
 #include "runtime/profile.h"
 #include "runtime/shadow_decide.h"
 #include "runtime/shadow_four.h"
@@ -65,7 +64,6 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 	if (seen == shadow_shared())
 		return SHADOW_KEEP;
 	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
-	known_stir(seen | 1);		/* it may be cut by now */
 	if (seen & 1) {
 		shadow_count_cut(tls, granule_of(s) * 8, 1);
 		if (snarlrt.profiling)
@@ -82,7 +80,6 @@ static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_t
 	if (value == 0 || (value | 1) == tls->own || four != value * EACH || snarlrt_timed || snarlrt.profiling)
 		return false;
 	__atomic_store_n((uint64_t *)(void *)s, ~0ull, __ATOMIC_RELAXED);
-	known_stir(value | 1);
 	if (value & 1)
 		shadow_count_cut(tls, granule_of(s) * 8, 4);
 	return true;
@@ -256,16 +253,8 @@ static __attribute__((noinline)) void fresh_touched(struct snarlrt_thread *self,
 	c.shared |= c.others && snarlrt_timed;	/* may be */
 	if (c.shared)
 		shadow_mark(&shadow_was_shared, addr, size, clock_now(self));
-	if (c.touched) {
-		struct known_owners owners = { { __snarl_tls.own }, 1 };
-
-		if (c.shared || c.others)
-			known_owners(&owners, s, end);
+	if (c.touched)
 		shadow_fill(addr, size, 0);
-		known_stir_all(&owners);
-		if (c.shared)
-			known_stir_knowers();
-	}
 	if (c.touched && snarlrt.profiling)
 		snarlrt_profile_fresh(granule_of(s), (uint64_t)(end - s));
 	all->shared |= c.shared;

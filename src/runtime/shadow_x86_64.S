@@ -95,10 +95,6 @@
 	cmpw %cx, TLS(OWN)
 	je 9f				/* it is ours after all */
 	mov\size $-1, SHADOW(,%rdx,2)
-	movzwl %cx, %edx		/* known.h; it may have been cut meanwhile */
-	leaq snarlrt_stirred(%rip), %rcx
-	shll $5, %edx
-	movb $1, (%rcx, %rdx)
 	testb $1, %al
 	je 8f
 	movq TLS(SELF), %rcx

@@ -11,7 +11,6 @@
 #include "runtime/clock.h"
 #include "runtime/control.h"
 #include "runtime/deferred.h"
-#include "runtime/known.h"
 #include "runtime/lock.h"
 #include "runtime/nest.h"
 #include "runtime/process.h"
@@ -196,7 +195,6 @@ void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
 	tls->undecided = 0;
 	t->in_loops = t->undecided_more = 0;
 	nest_forget();
-	known_init(t);
 	/* Without the filter no shadow word is ever 1, so nothing is let go. */
 	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);
 	tls->own_uncut = snarlrt.filter ? (uint16_t)own : 0;

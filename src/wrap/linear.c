@@ -334,26 +334,6 @@ bool linear_distance(const struct linear *a, const struct linear *b, int64_t *di
 	return true;
 }
 
-bool linear_merge(struct linear_turn *t, const struct linear_turn *other)
-{
-	uint8_t flags = t->flags_set & other->flags_set;
-	bool lost = flags != t->flags_set || (other->flags_tainted && !t->flags_tainted);
-
-	for (unsigned i = 0; i < LINEAR_VARIABLES; i++) {
-		int64_t distance;
-
-		if (t->value[i].known && (!linear_distance(&t->value[i], &other->value[i], &distance) || distance != 0)) {
-			t->value[i] = unknown();
-			lost = true;
-		}
-		lost |= other->tainted[i] && !t->tainted[i];
-		t->tainted[i] |= other->tainted[i];
-	}
-	t->flags_set = flags;
-	t->flags_tainted |= other->flags_tainted;
-	return lost;
-}
-
 void linear_call(struct linear_turn *t, uint32_t kept)
 {
 	for (unsigned i = 0; i < INSN_REGISTERS; i++)

@@ -57,12 +57,6 @@ bool linear_step(struct linear_turn *t, const struct insn *in);
 /* What the operand is at this point of the turn, if it is all 64 bits of something. */
 struct linear linear_read(struct linear_turn *t, const struct insn_operand *o);
 
-/*
- * Another way leads to the same point, with the same places of the stack: what is not the same on both is no longer known. Whether
- * anything was lost.
- */
-bool linear_merge(struct linear_turn *t, const struct linear_turn *other);
-
 /* By how much a is more than b, if that is always the same. */
 bool linear_distance(const struct linear *a, const struct linear *b, int64_t *distance);
 

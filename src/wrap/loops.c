@@ -14,21 +14,13 @@
 #include "wrap/frame.h"
 #include "wrap/hook.h"
 #include "wrap/loops_internal.h"
-#include "wrap/loops_region.h"
 
 struct finder {
 	struct asmtext t;
 	bool *named;		/* of symbols: code or data that is loaded refers to it */
 	uint8_t *frame;		/* of atoms: enum frame */
-	uint32_t *references;	/* of symbols */
-	uint32_t *jump;		/* of lines: where the loop of one block ends that begins with it; 0: none does */
-	struct loops_region **region;	/* of several blocks, in the order of the text */
-	size_t region_count, region_room, next;
 	struct linear_turn turn;
 	struct loops_loop loop;
-	bool pic;
-	size_t count;		/* loops written */
-	struct buf *out;
 };
 
 static bool walk_code(struct finder *f, uint32_t line)
@@ -96,8 +88,7 @@ static uint32_t find_head(const struct asmtext *t, uint32_t line, struct insn *j
 	uint32_t symbol, head;
 
 	if (l->kind != ASMTEXT_CODE || l->user || !l->atom || asmtext_verb(l->text).size < 2 ||
-	    asmtext_verb(l->text).at[0] != 'j' || !insn_read(l->text, jump) ||
-	    (jump->kind != INSN_BRANCH && jump->kind != INSN_JUMP))
+	    asmtext_verb(l->text).at[0] != 'j' || !insn_read(l->text, jump) || jump->kind != INSN_BRANCH)
 		return 0;
 	symbol = asmtext_find(t, jump->operand[0].symbol);
 	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM || t->symbols[symbol].atom != l->atom)
@@ -129,7 +120,7 @@ static bool find(struct finder *f, uint32_t line)
 	struct insn jump;
 	uint32_t head = find_head(t, line, &jump);
 
-	if (!head || jump.kind != INSN_BRANCH || frame_of(f, line) == FRAME_BAD)
+	if (!head || frame_of(f, line) == FRAME_BAD)
 		return false;
 	f->loop.head = head;
 	f->loop.jump = line;
@@ -139,92 +130,46 @@ static bool find(struct finder *f, uint32_t line)
 	       loops_settle(&f->loop) && loops_flags_are_dead(t, line + 1);
 }
 
-/* Loops of several blocks have others in them that are there twice where they have hooks, but begin with none of these. */
-static void find_region(struct finder *f, uint32_t line)
+static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct buf *out)
 {
-	const struct loops_text text = { &f->t, f->named, f->references };
-	const struct loops_region *last = f->region_count ? f->region[f->region_count - 1] : NULL;
-	struct loops_region *r;
-	struct insn jump;
-	uint32_t head = find_head(&f->t, line, &jump);
-
-	if (!head || f->jump[head] == line || (last && last->last >= head) || frame_of(f, line) == FRAME_BAD)
-		return;
-	r = xmalloc(sizeof(*r));
-	if (!loops_region_find(r, &text, head, line, owns_stack(f, head, line)) || f->jump[r->header]) {
-		free(r);
-		return;
+	for (size_t i = from; i < to; i++) {
+		buf_add(out, t->lines[i].text.at, t->lines[i].text.size);
+		buf_add_char(out, '\n');
 	}
-	f->region = xgrow(f->region, f->region_count, &f->region_room, sizeof(f->region[0]));
-	f->region[f->region_count++] = r;
 }
 
-static void find_all(struct finder *f)
+/* Copies the text with its loops; returns how many of them are there twice. */
+static size_t write_loops(struct finder *f, bool pic, struct buf *out)
 {
-	f->named = hook_names(&f->t);
-	f->frame = xcalloc(f->t.atom_count, sizeof(*f->frame));
-	f->jump = xcalloc(f->t.line_count + 1, sizeof(*f->jump));
-	f->references = xcalloc(f->t.symbol_count, sizeof(*f->references));
-	for (size_t i = 0; i < f->t.ref_count; i++)
-		f->references[f->t.refs[i].symbol]++;
-	for (uint32_t i = 0; i < f->t.line_count; i++)
-		if (find(f, i))
-			f->jump[f->loop.head] = i;
-	for (uint32_t i = 0; i < f->t.line_count; i++)
-		find_region(f, i);
-}
+	size_t count = 0;
+	uint32_t done = 0;
 
-static void copy_line(const struct finder *f, uint32_t line)
-{
-	buf_add(f->out, f->t.lines[line].text.at, f->t.lines[line].text.size);
-	buf_add_char(f->out, '\n');
-}
-
-/* Up to that line; `r`: they are this one's, as it is with hooks. */
-static void write_lines(struct finder *f, uint32_t from, uint32_t to, const struct loops_region *r)
-{
-	size_t number = f->count - 1;
-
-	for (uint32_t i = from; i < to; i++) {
-		const struct loops_region *inner = !r && f->next < f->region_count ? f->region[f->next] : NULL;
-
-		if (inner && inner->first == i) {
-			loops_region_begin(inner, &f->t, f->pic, f->count++, f->out);
-			number = f->count - 1;
-			write_lines(f, i, inner->last + 1, inner);
-			loops_region_end(inner, &f->t, number, f->out);
-			i = inner->last;
-			f->next++;
-		} else if (f->jump[i] && find(f, f->jump[i])) {
-			copy_line(f, i);
-			loops_write(&f->t, &f->loop, f->pic, f->count++, f->out);
-			i = f->loop.jump;
-		} else if (r) {
-			loops_region_line(r, &f->t, i, number, f->out);
-		} else {
-			copy_line(f, i);
-		}
+	for (uint32_t i = 0; i < f->t.line_count; i++) {
+		if (!find(f, i))
+			continue;
+		copy_lines(&f->t, done, f->loop.head + 1, out);
+		loops_write(&f->t, &f->loop, pic, count++, out);
+		done = i + 1;
 	}
+	copy_lines(&f->t, done, f->t.line_count, out);
+	return count;
 }
 
 size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out)
 {
-	struct finder f = { .pic = pic, .out = out };
+	struct finder f = { 0 };
 	struct err err;
+	size_t count = 0;
 
 	if (asmtext_read(&f.t, text, size, &err) == 0) {
-		find_all(&f);
-		write_lines(&f, 0, (uint32_t)f.t.line_count, NULL);
+		f.named = hook_names(&f.t);
+		f.frame = xcalloc(f.t.atom_count, sizeof(*f.frame));
+		count = write_loops(&f, pic, out);
 	} else {
 		buf_add(out, text, size);
 	}
 	asmtext_free(&f.t);
-	for (size_t i = 0; i < f.region_count; i++)
-		free(f.region[i]);
-	free(f.region);
-	free(f.references);
-	free(f.jump);
 	free(f.named);
 	free(f.frame);
-	return f.count;
+	return count;
 }

@@ -24,9 +24,9 @@
  *	.Lsnarlg7:
  *		jmp .Lsnarlh7		# in five bytes
  *
- * of which the runtime makes a nop if a list of sites switches these off (runtime/sites.c). So does a loop of several
- * blocks (loops_region.h). Works on
- * assembly of gcc that calls the hooks, and on clang's with those of ir.h. A loop about which
+ * of which the runtime makes a nop if a list of sites switches these off (runtime/sites.c).
+ *
+ * Works on assembly of gcc that calls the hooks, and on clang's with those of ir.h. A loop about which
  * anything is not clear stays as it is.
  *
  * Nothing is kept below %rsp there, since both compilers know that the function makes

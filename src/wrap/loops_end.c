@@ -12,9 +12,6 @@
 #define LOOKS 8			/* bits of %sil */
 #define NEAR 32			/* stride up to which gaps are looked at, too; bytes between accesses that are looked at as one */
 #define BESIDE 8		/* … if they stay where they are, or if turns are apart */
-#define SITES 64		/* KNOWN_SITES of the runtime, and where they are in __snarl_known */
-#define SITES_AT 16
-#define SITE 24
 #define NEST_FOUND 8		/* in __snarl_nest: what was found, turns less one, addresses of looks, records of looks */
 #define NEST_TURNS 12
 #define NEST_LOOK 16
@@ -246,12 +243,6 @@ static void write_apart(const struct loops_loop *l, const struct look *look, siz
 		buf_addf(out, "\tsubq\t$%u, %%rax\n", look->low);
 }
 
-/* Sites are taken in turn, so that loops near each other have their own. */
-static unsigned site_of(size_t number, unsigned look)
-{
-	return SITES_AT + SITE * ((unsigned)(number * 3 + look) % SITES);
-}
-
 static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
 {
 	if (is_near(&l->access[look->access])) {
@@ -262,36 +253,6 @@ static void write_look(const struct loops_loop *l, const struct look *look, bool
 		write_call("__snarl_loop_look_apart", pic, out);
 	}
 	buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
-}
-
-/* Whether the thread knows all of it, and nobody has stirred it up since (runtime/known.h). */
-static void write_known(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
-{
-	const char *load = pic ? "\tmovq\t__snarl_known@gottpoff(%rip), %rdi\n" : "";
-	const char *known = pic ? "%fs:" : "%fs:__snarl_known@tpoff+", *at = pic ? "(%rdi)" : "";
-
-	for (unsigned i = 0; i < looks->count; i++) {
-		unsigned site = site_of(number, i);
-
-		write_near(l, &looks->look[i], number, out);
-		buf_addf(out, "%s\tcmpq\t%s%u%s, %%rax\n\tjb\t.Lsnarlk%zu\n\tcmpq\t%s%u%s, %%rdx\n\tja\t.Lsnarlk%zu\n", load, known,
-			 site, at, number, known, site + 8, at, number);
-		buf_addf(out, i ? "\taddl\t%%esi, %%esi\n\torl\t%s%u%s, %%esi\n" : "\tmovl\t%s%u%s, %%esi\n", known, site + 16, at);
-	}
-	buf_addf(out, "\tmovq\t%s0%s, %%rdi\n\tcmpb\t$0, (%%rdi)\n\tjne\t.Lsnarlk%zu\n.Lsnarlm%zu:\n", known, at, number, number);
-}
-
-/* Where it does not: some of it may be learnt. */
-static void write_learn(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
-{
-	buf_addf(out, ".Lsnarlk%zu:\n\txorl\t%%esi, %%esi\n", number);
-	for (unsigned i = 0; i < looks->count; i++) {
-		write_near(l, &looks->look[i], number, out);
-		buf_addf(out, "\tmovl\t$%u, %%edi\n", site_of(number, i));
-		write_call("__snarl_loop_learn", pic, out);
-		buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
-	}
-	buf_addf(out, "\tjmp\t.Lsnarlm%zu\n", number);
 }
 
 /* The stride goes above the address in %rdx. */
@@ -400,32 +361,17 @@ static void write_told(const struct loops_loop *l, const struct looks *looks, bo
 	buf_addf(out, "\tjmp\t.Lsnarle%zu\n", number);
 }
 
-static bool all_near(const struct loops_loop *l)
-{
-	for (unsigned i = 0; i < l->access_count; i++)
-		if (!is_near(&l->access[i]))
-			return false;
-	return true;
-}
-
 void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
-	bool near = all_near(l);
 	struct looks looks;
 
 	find_looks(l, &looks);
 	write_ask(l, pic, number, out);
 	write_turns(l, number, out);
-	if (near) {
-		write_known(l, &looks, pic, number, out);
-	} else {
-		buf_add_text(out, "\txorl\t%esi, %esi\n");
-		for (unsigned i = 0; i < looks.count; i++)
-			write_look(l, &looks.look[i], pic, number, out);
-	}
+	buf_add_text(out, "\txorl\t%esi, %esi\n");
+	for (unsigned i = 0; i < looks.count; i++)
+		write_look(l, &looks.look[i], pic, number, out);
 	write_told(l, &looks, pic, number, out);
-	if (near)
-		write_learn(l, &looks, pic, number, out);
 	buf_addf(out, ".Lsnarlr%zu:\n", number);
 	write_kept(l, false, out);
 	if (!pic)

@@ -48,7 +48,6 @@ struct loops_spill {
 	bool vector, refused;
 	bool set_first;		/* in each turn, before it is read */
 	bool set;
-	bool dead;		/* behind the loop, and set_first */
 	const char *reg;	/* has them in the copy without hooks; NULL: they stay */
 };
 
@@ -68,18 +67,6 @@ struct loops_spills {
 };
 
 void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t);
-
-/* The operand that is on the stack, or -1: none; -2: not one that can be told. */
-int loops_stack_operand(const struct insn *in);
-
-/* It has eight bytes of memory at most, if any. */
-bool loops_is_scalar(struct asmtext_word verb);
-
-/* Whether the instruction does nothing but write eight bytes to that operand. */
-bool loops_stores_eight(struct asmtext_word line, const struct insn *in, unsigned operand);
-
-/* Whether nobody reads the eight bytes of the stack behind the loop before they are written. */
-bool loops_is_dead_behind(const struct loops_loop *l, const struct asmtext *t, int64_t at);
 
 /* Before the first turn, and after the last. */
 void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out);
@@ -115,14 +102,6 @@ bool loops_flags_are_dead(const struct asmtext *t, size_t line);
 /* Writes what takes the place of the lines from behind head to jump. */
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		 struct buf *out);
-
-/* Parts of it: whether the copy without hooks runs, what tells it and leads to .Lsnarle…, and the data. */
-void loops_write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
-void loops_write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
-void loops_write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out);
-
-/* Behind a hook, so that descriptors can name it. */
-void loops_write_label(const struct loops_access *a, struct buf *out);
 
 extern const char *const loops_registers[INSN_REGISTERS];
 

@@ -31,12 +31,8 @@ static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t
 
 #define IS_ONE_OF(verb, words) is_one_of(verb, words, sizeof(words) / sizeof((words)[0]))
 
-bool loops_is_scalar(struct asmtext_word verb)
-{
-	return IS_ONE_OF(verb, vector_verbs);
-}
-
-int loops_stack_operand(const struct insn *in)
+/* The operand that is on the stack, or -1: none; -2: not one that can be told. */
+static int stack_operand(const struct insn *in)
 {
 	int found = -1;
 
@@ -61,7 +57,7 @@ static bool suits(struct asmtext_word verb, const struct insn *in, unsigned at, 
 		return false;
 	*vector = other->place == INSN_VECTOR;
 	if (*vector)
-		return loops_is_scalar(verb);
+		return IS_ONE_OF(verb, vector_verbs);
 	return (other->place == INSN_IMMEDIATE || (other->place == INSN_REGISTER && other->size == 8)) &&
 	       IS_ONE_OF(verb, general_verbs);
 }
@@ -73,7 +69,8 @@ static void refuse(struct loops_spills *s, int64_t from, int64_t size)
 			s->spill[i].refused = true;
 }
 
-bool loops_stores_eight(struct asmtext_word line, const struct insn *in, unsigned operand)
+/* Whether the instruction does nothing but write eight bytes to that operand. */
+static bool stores_eight(struct asmtext_word line, const struct insn *in, unsigned operand)
 {
 	const struct insn_operand *from = &in->operand[0];
 	struct asmtext_word verb = asmtext_verb(line);
@@ -100,7 +97,7 @@ static bool note(struct loops_spills *s, const struct insn *in, unsigned operand
 	if (s->count == LOOPS_SPILLS)
 		return false;
 	s->spill[s->count++] = (struct loops_spill){
-		.at = at, .vector = vector, .set_first = loops_stores_eight(line, in, operand), .set = sets,
+		.at = at, .vector = vector, .set_first = stores_eight(line, in, operand), .set = sets,
 	};
 	return true;
 }
@@ -115,7 +112,7 @@ static bool look(struct loops_spills *s, const struct loops_loop *l, const struc
 
 		if (!hook_is_code(&t->lines[i]) || loops_hook(l, i))
 			continue;
-		if (t->lines[i].user || !insn_read(text, &in) || (at = loops_stack_operand(&in)) == -2)
+		if (t->lines[i].user || !insn_read(text, &in) || (at = stack_operand(&in)) == -2)
 			return false;
 		if (at == -1) {
 			if (memmem(text.at, text.size, "%rsp", 4))
@@ -194,11 +191,9 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 		s->count = 0;
 	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
-		if (!s->spill[i].refused) {
+		if (!s->spill[i].refused)
 			s->spill[i].reg = s->spill[i].vector ? loops_free_vector(l, t, &vectors)
 							     : find_general(l, t, &generals);
-			s->spill[i].dead = s->spill[i].set_first && loops_is_dead_behind(l, t, s->spill[i].at);
-		}
 	loops_constants_find(s, l, t, &vectors);
 }
 
@@ -207,7 +202,7 @@ void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct loops_spill *p = &s->spill[i];
 
-		if (!p->reg || (load ? p->set_first : p->dead || !p->set))
+		if (!p->reg || (load ? p->set_first : !p->set))
 			continue;
 		if (load)
 			buf_addf(out, "\tmovq\t%lld(%%rsp), %%%s\n", (long long)p->at, p->reg);
@@ -221,8 +216,6 @@ void loops_spills_name(const struct loops_spills *s, struct thin_live *live)
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct loops_spill *p = &s->spill[i];
 
-		if (p->dead)
-			continue;
 		if (p->reg && p->vector)
 			live->lower |= (uint16_t)(1u << atoi(p->reg + 3));
 		else if (p->reg)
@@ -240,7 +233,7 @@ bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line
 	struct insn in;
 	int at;
 
-	if (s->count == 0 || !insn_read(line, &in) || (at = loops_stack_operand(&in)) < 0)
+	if (s->count == 0 || !insn_read(line, &in) || (at = stack_operand(&in)) < 0)
 		return false;
 	for (unsigned i = 0; i < s->count; i++)
 		if (s->spill[i].at == in.operand[at].number && s->spill[i].reg)

@@ -83,7 +83,7 @@ static void write_gate(const struct loops_loop *l, size_t number, struct buf *ou
 		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number, number);
 }
 
-void loops_write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+static void write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	bool saved = pic;
 
@@ -150,7 +150,7 @@ static struct thin_live live_behind(const struct asmtext *t, const struct loops_
 	return live;
 }
 
-void loops_write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+static void write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	if (loops_end_fits(l))
 		loops_end_write(l, pic, number, out);
@@ -176,11 +176,11 @@ static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool
 	buf_free(&turn);
 	buf_free(&behind);
 	loops_spills_write(&spills, false, out);
-	loops_write_tell(l, pic, number, out);
+	write_tell(l, pic, number, out);
 }
 
-/* A hook is in several loops if they are in each other: its label is that of its line. */
-void loops_write_label(const struct loops_access *a, struct buf *out)
+/* Marks the place behind a hook, so that descriptors can name it. */
+static void write_label(const struct loops_access *a, struct buf *out)
 {
 	if (a->site.size == 0)
 		buf_addf(out, ".Lsnarlp%u:\n", a->line);
@@ -197,7 +197,7 @@ static void write_hooked(const struct asmtext *t, const struct loops_loop *l, si
 		add_word(out, t->lines[i].text);
 		buf_add_char(out, '\n');
 		if (a)
-			loops_write_label(a, out);
+			write_label(a, out);
 	}
 	write_jump(t, l, 'h', number, out);
 	buf_addf(out, ".Lsnarle%zu:\n", number);
@@ -268,7 +268,7 @@ static void write_access(const struct loops_loop *l, unsigned i, struct buf *out
 }
 
 /* Where the code's section goes, its descriptors go: a group's, or what the linker throws away. */
-void loops_write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out)
+static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out)
 {
 	const struct asmtext_section *s = &t->sections[t->lines[l->jump].section];
 
@@ -293,8 +293,8 @@ void loops_write_descriptor(const struct asmtext *t, const struct loops_loop *l,
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		 struct buf *out)
 {
-	loops_write_start(l, pic, number, out);
+	write_start(l, pic, number, out);
 	write_fast(t, l, pic, number, out);
 	write_hooked(t, l, number, out);
-	loops_write_descriptor(t, l, number, out);
+	write_descriptor(t, l, number, out);
 }

@@ -1,7 +1,7 @@
 # What the ends of loops see of memory: the same as one granule after the other does.
 . "$SNARL_ROOT/tests/lib.sh"
 
-for what in look look_apart learn; do
+for what in look look_apart; do
 	gcc -c -O2 -Wall -Wextra "$SNARL_ROOT/tests/cli/loops/$what.c" -o $what.o
 	snarl-cc -pthread $what.o -o $what
 	record $what.snarl ./$what

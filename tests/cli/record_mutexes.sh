@@ -102,9 +102,9 @@ snarl dump --no-symbols sorts.snarl | awk '
 echo "19125 1 6000 0" >wanted
 same "order of mutexes of all sorts" wanted got
 
-# The simplest ones are taken and let go without glibc, which takes, waits for and lets go the same ones when code calls it that does not
-# come by the runtime: nobody is in there with another, nobody sleeps for ever, and what is left is as glibc leaves it. The
-# thread that lets go of one is not always the one that has taken it.
+# Some code calls glibc directly, so that the runtime sees only a part of what is done to a mutex: the program works as without
+# the runtime, each call that is seen is one event, and the runtime writes nothing of the mutex but the time. One mutex is
+# unlocked by another thread than the one that locked it.
 cat >mixed.c <<'EOF'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -164,7 +164,7 @@ int main(void)
 	if (pthread_mutex_trylock(&passed) == 0)
 		return 3;
 	pthread_mutex_unlock(&passed);
-	/* All but the room for times. */
+	/* All but the time. */
 	if (memcmp(&mutex, &fresh, 24) != 0 || memcmp(&passed, &fresh, 24) != 0)
 		return 4;
 	if (pthread_mutex_destroy(&mutex) != 0 || pthread_mutex_destroy(&passed) != 0)
@@ -175,7 +175,7 @@ EOF
 for cc in $(compilers); do
 	wrap $cc mixed.c mixed -O1 -pthread
 	timeout 60 snarl record -q --exit-code -o mixed.snarl -- ./mixed || fail "$cc: mutexes that others take, too: $?"
-	# Those of ours. Of three times 30000, half: a seventh turn is odd where the turn is.
+	# Those that are seen. Of three times 30000, half: a seventh turn is odd where the turn is.
 	snarl dump --no-symbols mixed.snarl | awk '{ n[$2]++ } END { print n["lock"], n["unlock"], n["trylock"] }' >got
 	echo "45002 45002 1" >wanted
 	same "$cc: events of mutexes that others take, too" wanted got

@@ -27,7 +27,7 @@ for cc in $(compilers); do
 			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] || fewer=$((fewer + 1))
 		done
 	done
-	# table[from[i]]++, and a loop with another one in it: with hooks without a list, and without hooks with one.
+	# table[from[i]]++: with hooks without a list, and without hooks with one.
 	cat >loops.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -37,12 +37,6 @@ __attribute__((noinline)) static void tally(const unsigned char *from, long n)
 {
 	for (long i = 0; i < n; i++)
 		own[from[i]]++;
-}
-__attribute__((noinline, noclone)) static void code(const unsigned char *from, long n)
-{
-	for (long i = 0; i < n; i++)
-		for (unsigned k = from[i] & 7; k > 0; k--)
-			own[k]++;
 }
 static void *touch(void *v)
 {
@@ -59,7 +53,6 @@ int main(void)
 	pthread_join(t, 0);
 	for (int i = 0; i < 100; i++)
 		tally(both + i, i % 40 * 5);
-	code(both + 3, 4000);
 	printf("%u %u\n", own[1], own[255]);
 	return 0;
 }

@@ -365,40 +365,9 @@ static void test_random(void **state)
 	assert_true(known > 20000 * 8);
 }
 
-/* Two ways to one point. */
-static void test_merge(void **state)
-{
-	struct linear_turn a, b;
-
-	(void)state;
-	linear_init(&a, true);
-	b = a;
-	assert_true(walk(&a, "leaq 8(%rbx), %rax\naddq $3, %rcx\nmovq (%rsi), %rdx\nmovq %r8, %r9\ncmpq %r8, %r9\n"));
-	assert_true(walk(&b, "movq %rbx, %rax\naddq $8, %rax\naddq $4, %rcx\nmovq %r10, %r9\naddq $1, %r9\n"));
-	assert_true(linear_merge(&a, &b));
-	assert_string_equal(show(&a, &a.value[INSN_RAX]), "+8+1*rbx");
-	assert_string_equal(show(&a, &a.value[INSN_RCX]), "?");
-	assert_string_equal(show(&a, &a.value[9]), "?");
-	assert_string_equal(show(&a, &a.value[INSN_RBX]), "+0+1*rbx");
-	assert_true(a.tainted[INSN_RDX] && !a.tainted[INSN_RCX] && !a.flags_tainted);
-	assert_int_equal(a.flags_set, INSN_ALL_FLAGS);
-	assert_false(linear_merge(&a, &b));
-	/* What is tainted on one way, be it flags, is so behind it; flags that one way does not set are not set. */
-	linear_init(&b, true);
-	assert_true(walk(&b, "movq (%rsi), %rdi\ntestq %rdi, %rdi\n"));
-	assert_true(linear_merge(&a, &b));
-	assert_true(a.tainted[INSN_RDI] && a.flags_tainted);
-	linear_init(&b, true);
-	assert_true(linear_merge(&a, &b));
-	assert_int_equal(a.flags_set, 0);
-	assert_string_equal(show(&a, &a.value[INSN_RAX]), "?");
-	assert_false(linear_merge(&a, &b));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_distance),

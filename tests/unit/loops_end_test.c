@@ -44,13 +44,9 @@ static void check(const char *body, bool pic, const char *expected)
 #define RESTORE(a, b, c, d, e)                                                                      \
 	"\tmovq\t" a "(%rsp), %rax\n\tmovq\t" b "(%rsp), %rcx\n\tmovq\t" c "(%rsp), %rdx\n"         \
 	"\tmovq\t" d "(%rsp), %rsi\n\tmovq\t" e "(%rsp), %rdi\n"
-#define ENDS(a, b, c, d, e, learn)                                                                  \
-	".Lsnarlq0:\n" RESTORE(a, b, c, d, e) "\tjmp\t.Lsnarle0\n" learn ".Lsnarlr0:\n" RESTORE(a, b, c, d, e)
-/* Memory in a stretch that is known: what is known of it, where that is above or in a register. */
-#define KNOWN(first, last)                                                                          \
-	"\tcmpq\t" first ", %rax\n\tjb\t.Lsnarlk0\n\tcmpq\t" last ", %rdx\n\tja\t.Lsnarlk0\n"
-#define CALM(stirred) "\tmovq\t" stirred ", %rdi\n\tcmpb\t$0, (%rdi)\n\tjne\t.Lsnarlk0\n.Lsnarlm0:\n"
-#define AT "%fs:__snarl_known@tpoff+"
+#define ENDS(a, b, c, d, e)                                                                         \
+	".Lsnarlq0:\n" RESTORE(a, b, c, d, e) "\tjmp\t.Lsnarle0\n.Lsnarlr0:\n" RESTORE(a, b, c, d, e)
+#define LOOK(call) "\tcall\t" call "\n\tjne\t.Lsnarlr0\n"
 #define RECORD_OF(site, first)                                                                      \
 	"\tmovq\t.Lsnarld0+" site "(%rip), %rdi\n\tmovq\t%rdx, (%rax)\n\tmovq\t%rdi, 8(%rax)\n"     \
 	first "\taddq\t$16, %rax\n"
@@ -85,9 +81,8 @@ static void test_pointers(void **state)
 	      "\tnopw\t.Lsnarld0(%rip)\n\tcmpb\t$1, __snarl_loops(%rip)\n\tjne\t.Lsnarlt0\n"
 	      SAVE("-24", "-32", "-40", "-48", "-56")
 	      "\tmovq\t%rbx, %rcx\n\tsubq\t-16(%rsp), %rcx\n\ttestb\t$7, %cl\n\tjne\t.Lsnarlr0\n"
-	      "\tshrq\t$3, %rcx\n\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n"
-	      ROW KNOWN(AT "16", AT "24") "\tmovl\t" AT "32, %esi\n"
-	      ONE KNOWN(AT "40", AT "48") "\taddl\t%esi, %esi\n\torl\t" AT "56, %esi\n" CALM(AT "0")
+	      "\tshrq\t$3, %rcx\n\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n\txorl\t%esi, %esi\n"
+	      ROW LOOK("__snarl_loop_look") ONE LOOK("__snarl_loop_look")
 	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n" ROUND(NEST "0", NEST "8", NEST "12")
 	      LOOKED("2", NEST "32", FURTHER, "0") LOOKED("1", NEST "16", "\tmovq\t%r12, %rdx\n", "1") ROUND_ENDS("__snarl_loop_round")
 	      "\tmovl\t$64, %edx\n\tcall\t__snarl_loop_open\n\tje\t.Lsnarlr0\n"
@@ -97,14 +92,9 @@ static void test_pointers(void **state)
 	      "\ttestb\t$2, %sil\n\tje\t.Lsnarlo0_2\n"
 	      "\tmovq\t-16(%rsp), %rdx\n\tbtsq\t$51, %rdx\n" RECORD("80") ".Lsnarlo0_2:\n"
 	      "\tcall\t__snarl_loop_close\n"
-	      ENDS("-24", "-32", "-40", "-48", "-56",
-		   ".Lsnarlk0:\n\txorl\t%esi, %esi\n"
-		   ROW "\tmovl\t$16, %edi\n\tcall\t__snarl_loop_learn\n\tjne\t.Lsnarlr0\n"
-		   ONE "\tmovl\t$40, %edi\n\tcall\t__snarl_loop_learn\n\tjne\t.Lsnarlr0\n"
-		   "\tjmp\t.Lsnarlm0\n") ".Lsnarlt0:\n");
+	      ENDS("-24", "-32", "-40", "-48", "-56") ".Lsnarlt0:\n");
 }
 
-#define TLS "\tmovq\t__snarl_known@gottpoff(%rip), %rdi\n"
 #define TABLE                                                                                       \
 	"\tmovq\t%r12, %rax\n\tmovq\t-16(%rsp), %rdi\n\tleaq\t(%rax,%rdi,8), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n" \
 	"\tleaq\t3(%rax,%rcx,8), %rdx\n"
@@ -126,9 +116,8 @@ static void test_index(void **state)
 	      "\tnopw\t.Lsnarld0(%rip)\n" SAVE("-32", "-40", "-48", "-56", "-64")
 	      "\tmovq\t__snarl_loops@GOTPCREL(%rip), %rax\n\tcmpb\t$1, (%rax)\n\tjne\t.Lsnarlr0\n"
 	      "\tmovq\t%r14, %rcx\n\tsubq\t-16(%rsp), %rcx\n"
-	      "\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n"
-	      TABLE TLS KNOWN("%fs:16(%rdi)", "%fs:24(%rdi)") "\tmovl\t%fs:32(%rdi), %esi\n"
-	      KEYS TLS KNOWN("%fs:40(%rdi)", "%fs:48(%rdi)") "\taddl\t%esi, %esi\n\torl\t%fs:56(%rdi), %esi\n" CALM("%fs:0(%rdi)")
+	      "\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n\txorl\t%esi, %esi\n"
+	      TABLE LOOK("*__snarl_loop_look@GOTPCREL(%rip)") KEYS LOOK("*__snarl_loop_look@GOTPCREL(%rip)")
 	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n" NEST_AT ROUND("%fs:0(%rdi)", "%fs:8(%rdi)", "%fs:12(%rdi)")
 	      LOOKED("2", "%fs:32(%rdi)", TABLE_AT NEST_AT, "0") LOOKED("1", "%fs:16(%rdi)", KEYS_AT NEST_AT, "1")
 	      ROUND_ENDS("*__snarl_loop_round@GOTPCREL(%rip)")
@@ -138,11 +127,7 @@ static void test_index(void **state)
 	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_1\n"
 	      KEYS_AT RECORD_OF("48", NEST_AT "\tmovq\t%rax, %fs:144(%rdi)\n") ".Lsnarlo0_1:\n"
 	      "\tcall\t*__snarl_loop_close@GOTPCREL(%rip)\n"
-	      ENDS("-32", "-40", "-48", "-56", "-64",
-		   ".Lsnarlk0:\n\txorl\t%esi, %esi\n"
-		   TABLE "\tmovl\t$16, %edi\n\tcall\t*__snarl_loop_learn@GOTPCREL(%rip)\n\tjne\t.Lsnarlr0\n"
-		   KEYS "\tmovl\t$40, %edi\n\tcall\t*__snarl_loop_learn@GOTPCREL(%rip)\n\tjne\t.Lsnarlr0\n"
-		   "\tjmp\t.Lsnarlm0\n"));
+	      ENDS("-32", "-40", "-48", "-56", "-64"));
 }
 
 #define EIGHTFOLD(to) "\tmovq\t%r12, %" to "\n\tshlq\t$3, %" to "\n"
@@ -162,9 +147,9 @@ static void test_apart(void **state)
 	      "\tmovq\t%r14, %rcx\n\tsubq\t-32(%rsp), %rcx\n"
 	      "\tdecq\t%rcx\n\tcmpq\t$8192, %rcx\n\tjae\t.Lsnarlr0\n\txorl\t%esi, %esi\n"
 	      "\tmovq\t-16(%rsp), %rax\n\taddq\t.Lsnarld0+24(%rip), %rax\n" EIGHTFOLD("rdx")
-	      "\tmovl\t$15, %edi\n\tsubq\t$8, %rax\n\tcall\t__snarl_loop_look_apart\n\tjne\t.Lsnarlr0\n"
+	      "\tmovl\t$15, %edi\n\tsubq\t$8, %rax\n" LOOK("__snarl_loop_look_apart")
 	      "\tmovq\t-24(%rsp), %rax\n\tmovq\t$-40, %rdx\n"
-	      "\tmovl\t$7, %edi\n\tcall\t__snarl_loop_look_apart\n\tjne\t.Lsnarlr0\n"
+	      "\tmovl\t$7, %edi\n" LOOK("__snarl_loop_look_apart")
 	      "\ttestl\t%esi, %esi\n\tje\t.Lsnarlq0\n" ROUND(NEST "0", NEST "8", NEST "12")
 	      LOOKED("2", NEST "32", COLUMN, "0") LOOKED("1", NEST "16", BACK, "1") ROUND_ENDS("__snarl_loop_round")
 	      "\tmovl\t$64, %edx\n\tcall\t__snarl_loop_open\n\tje\t.Lsnarlr0\n"
@@ -174,7 +159,7 @@ static void test_apart(void **state)
 	      "\ttestb\t$1, %sil\n\tje\t.Lsnarlo0_2\n"
 	      BACK FIRST("80", NEST "144") ".Lsnarlo0_2:\n"
 	      "\tcall\t__snarl_loop_close\n"
-	      ENDS("-40", "-48", "-56", "-64", "-72", "") ".Lsnarlt0:\n");
+	      ENDS("-40", "-48", "-56", "-64", "-72") ".Lsnarlt0:\n");
 }
 
 #define LEFT(body) check(body, false, "")
