@@ -101,9 +101,4 @@ static inline bool alone_has(const struct alone *a, const struct event *ev)
 	return alone_all(a, a->shared, ev);
 }
 
-static inline bool alone_settled(const struct alone *a, const struct event *ev)
-{
-	return alone_all(a, a->loose, ev);
-}
-
 #endif
