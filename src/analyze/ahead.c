@@ -51,8 +51,6 @@ void ahead_open(struct ahead *a, const struct reader *trace, const struct alone 
 		skip_settled &= which[i]->skips_settled;
 		skip_alone &= which[i]->skips_settled || which[i]->skips_alone;
 		a->asks_alone |= which[i]->asks_alone;
-		if (which[i]->asks_quiet && a->alone)
-			a->stirred = alone->stirred;
 		if (!which[i]->soon)
 			continue;
 		a->soon[wanting] = which[i];
@@ -121,16 +119,14 @@ static inline bool look_at(struct ahead *a, const struct event *ev, struct ahead
 		mark->settled = is_all(a, a->alone->loose, ev);
 		mark->alone = mark->settled && a->asks_alone &&
 			      (!a->handed || is_all(a, a->alone->shared, ev));
-		mark->quiet = a->stirred && is_all(a, a->stirred, ev);
 		if (is_unwanted(a, ev, mark)) {
 			pass_over(a, ev->thread, 1);
 			return false;
 		}
 	}
 	for (size_t i = 0; a->soon[i]; i++)
-		if (!(mark->quiet && a->soon[i]->asks_quiet) &&
-		    (!mark->settled ||
-		     !(a->soon[i]->skips_settled || (mark->alone && a->soon[i]->asks_alone))))
+		if (!mark->settled ||
+		    !(a->soon[i]->skips_settled || (mark->alone && a->soon[i]->asks_alone)))
 			a->soon[i]->soon(a->soon_states[i], ev);
 	return true;
 }
@@ -157,7 +153,7 @@ static inline void keep(struct ahead *a, struct event *from, unsigned count, con
 		a->events++;
 		if (a->total)
 			ev->time = a->events;
-		mark->alone = mark->settled = mark->quiet = false;
+		mark->alone = mark->settled = false;
 		if (access_of(ev->kind) && !look_at(a, ev, mark))
 			continue;
 		mark->passed = 0;

@@ -15,7 +15,7 @@
 /* Of an event. */
 struct ahead_mark {
 	uint64_t passed;	/* plain accesses of its thread before it that nobody wants */
-	bool alone, settled, quiet;	/* an access, and alone.h says so, if somebody asks */
+	bool alone, settled;	/* an access, and alone.h says so, if somebody asks */
 };
 
 struct ahead {
@@ -33,7 +33,6 @@ struct ahead {
 	const struct alone *alone;	/* NULL: nobody asks, or nothing is */
 	uint32_t page;		/* of `alone`, which `wanted` asked for last; ALONE_NONE: it has none */
 	bool asks_alone;
-	const struct alone_bits *stirred;	/* of `alone`; NULL: nobody asks, or nothing is quiet */
 	bool handed;		/* what is settled may not be alone */
 	const struct alone_bits *skip;	/* by page: plain accesses to all else are passed over; NULL: none */
 	struct reader_wanted wanted;	/* the same, as the reader asks for it */

@@ -10,15 +10,21 @@
 #define SAMPLE 16384u
 #define FOUGHT 60u	/* of 64 accesses are to what is fought over: to ask for the rest costs more than it saves */
 
-#define MANY ALONE_MANY
-#define WRITTEN ALONE_WRITTEN
+#define MANY 0x7fffu	/* several threads, or one whose number is not below it */
+#define WRITTEN 0x8000u
+
+/* Of a page: the thread that used each granule, or MANY, and WRITTEN if one wrote. 0: nobody used it. */
+struct users {
+	uint64_t accesses;
+	uint16_t granule[ALONE_GRANULES];
+};
 
 struct look {
 	struct alone *alone;
-	struct alone_users *pages;
+	struct users *pages;
 	size_t capacity;
 	uint64_t key;		/* of the last one used; 0: none, or there are too many */
-	struct alone_users *page;	/* it; NULL: none */
+	struct users *page;	/* it; NULL: none */
 	bool lost;		/* one access alone is to more, or it would not pay */
 	uint64_t seen;		/* accesses behind the first WARM, at the end of this sample */
 	uint64_t fought;	/* so many of them were where several were and wrote */
@@ -148,7 +154,7 @@ static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t
 }
 
 /* Granules of the page that somebody used, and that are fought over: 16 bits, of which many are added at once. */
-static void count_page(const struct alone_users *p, uint16_t *used, uint16_t *shared)
+static void count_page(const struct users *p, uint16_t *used, uint16_t *shared)
 {
 	uint16_t u = 0, s = 0;
 
@@ -160,7 +166,7 @@ static void count_page(const struct alone_users *p, uint16_t *used, uint16_t *sh
 	*shared = s;
 }
 
-static void settle(const struct alone_users *p, struct alone_bits *shared)
+static void settle(const struct users *p, struct alone_bits *shared)
 {
 	uint16_t used, fought;
 
@@ -180,7 +186,7 @@ static unsigned fought_of(const struct look *l)
 	uint64_t all = 1, fought = 0, counted = l->fought * 64 / (l->seen - l->left + 1);
 
 	for (size_t i = 0; i < l->alone->page_count; i++) {
-		const struct alone_users *p = &l->pages[i];
+		const struct users *p = &l->pages[i];
 		uint16_t used, shared;
 
 		count_page(p, &used, &shared);
@@ -210,14 +216,8 @@ struct alone *alone_new(struct reader *trace)
 	a->loose = a->shared;
 	for (size_t i = 0; i < a->page_count; i++)
 		settle(&l.pages[i], &a->shared[i]);
-	a->users = l.pages;
+	free(l.pages);
 	return a;
-}
-
-void alone_forget_users(struct alone *a)
-{
-	free(a->users);
-	a->users = NULL;
 }
 
 void alone_free(struct alone *a)
@@ -226,9 +226,7 @@ void alone_free(struct alone *a)
 		return;
 	if (a->loose != a->shared)
 		free(a->loose);
-	alone_forget_users(a);
 	free(a->slots);
 	free(a->shared);
-	free(a->stirred);
 	free(a);
 }

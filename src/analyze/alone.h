@@ -8,8 +8,6 @@
  *
  * Settled: alone, or handed over, or used once, as handed.h says, if that was asked.
  *
- * Quiet: alone, and given back by none but who used it, as quiet.h says, if that was asked.
- *
  * Memory that is given out anew is the same memory here.
  */
 #ifndef ANALYZE_ALONE_H
@@ -27,15 +25,6 @@ struct alone_bits {
 	uint64_t granule[ALONE_GRANULES / 64];
 };
 
-/* Of a page: who used each granule, and whether somebody wrote. 0: nobody. */
-#define ALONE_MANY 0x7fffu	/* or a thread whose number is not below it */
-#define ALONE_WRITTEN 0x8000u
-
-struct alone_users {
-	uint64_t accesses;
-	uint16_t granule[ALONE_GRANULES];
-};
-
 struct alone {
 	struct alone_slot {
 		uint64_t key;	/* number of the page, plus 1; 0: free */
@@ -45,8 +34,6 @@ struct alone {
 	size_t page_count;
 	struct alone_bits *shared;	/* by page: what is not alone */
 	struct alone_bits *loose;	/* … and what is not settled; may be `shared` */
-	struct alone_bits *stirred;	/* … and what is not quiet; NULL: all */
-	struct alone_users *users;	/* by page; NULL once alone_forget_users() was called */
 	unsigned fought;	/* of 64 accesses, so many are to what is not alone, about */
 	bool lost;		/* nothing is alone, or it is not known: there are no pages */
 	uint64_t events, accesses;	/* of the trace, if `loose` was looked for, else 0 */
@@ -56,7 +43,6 @@ struct alone {
 /* Leaves the reader at its first event. A damaged trace has nothing alone: reading it says why. */
 struct alone *alone_new(struct reader *trace);
 void alone_free(struct alone *a);
-void alone_forget_users(struct alone *a);
 
 /* The page of that key, made if need be; ALONE_NONE: there are too many. */
 uint32_t alone_page(struct alone *a, uint64_t key);
@@ -113,11 +99,6 @@ static inline bool alone_all(const struct alone *a, const struct alone_bits *bit
 static inline bool alone_has(const struct alone *a, const struct event *ev)
 {
 	return alone_all(a, a->shared, ev);
-}
-
-static inline bool alone_settled(const struct alone *a, const struct event *ev)
-{
-	return alone_all(a, a->loose, ev);
 }
 
 #endif

@@ -12,7 +12,6 @@
 #include "analyze/alone.h"
 #include "analyze/flow.h"
 #include "analyze/handed.h"
-#include "analyze/quiet.h"
 #include "analyze/track.h"
 #include "base/mem.h"
 
@@ -70,7 +69,6 @@ static int first_pass(struct reader *trace, const struct alone *alone,
 		}
 		track->view.alone = mark->alone;
 		track->view.settled = mark->settled;
-		track->view.quiet = mark->quiet;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
 		track_done(track, ev);
@@ -324,7 +322,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 {
 	struct analysis_stats unused;
 	double start = now();
-	bool asks_alone = false, asks_settled = false, asks_quiet = false, looks = false;
+	bool asks_alone = false, asks_settled = false, looks = false;
 	struct alone *alone;
 	struct track track;
 	size_t count = 0;
@@ -349,22 +347,16 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 		states[i] = which[i]->open(ctx);
 		asks_alone |= which[i]->asks_alone;
 		asks_settled |= which[i]->skips_settled;
-		asks_quiet |= which[i]->asks_quiet;
 		looks |= which[i]->look != NULL;
 		track.no_full &= !which[i]->asks_full;
 	}
-	alone = asks_alone || asks_settled || asks_quiet || looks ? alone_new(trace) : NULL;
+	alone = asks_alone || asks_settled || looks ? alone_new(trace) : NULL;
 	for (size_t i = 0; i < count; i++)
 		if (which[i]->look)
 			which[i]->look(states[i], trace, alone);
-	if (asks_quiet)
-		quiet_look(alone, trace);
-	if (alone)
-		alone_forget_users(alone);
 	if (asks_settled)
 		handed_look(alone, trace);
-	got = first_pass(trace, asks_alone || asks_settled || asks_quiet ? alone : NULL, which, states, &track, out, stats,
-			 err);
+	got = first_pass(trace, asks_alone || asks_settled ? alone : NULL, which, states, &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
 		which[i]->finish(states[i], out);
 		which[i]->close(states[i]);

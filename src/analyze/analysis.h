@@ -53,7 +53,6 @@ struct analysis {
 	bool asks_alone;	/* view.alone is to be known; else it is false */
 	bool skips_alone;	/* … and such accesses need not be told of */
 	bool skips_settled;	/* view.settled is to be known, and neither of the two told of */
-	bool asks_quiet;		/* view.quiet is to be known; soon() is not told of such accesses */
 	bool asks_full;		/* view.full has the order that locks make; else it lacks that */
 	/*
 	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the

@@ -24,11 +24,10 @@ static inline uint32_t thread_of(uint64_t key)
 }
 
 /*
- * A slot is the number of a block and where it is to be found: from this on, with as many bits as
- * the table has slots. The others show that it is one's own, but for some: the block tells.
+ * A slot holds the number of a block (SLOT_BLOCK bits) and, above it, bits of the key's hash. The table uses as many
+ * of these as it has slots to find the place; the others tell most foreign keys, and the block tells the rest.
  */
 #define SLOT_BLOCK 24
-#define SLOT_START ((1ull << 40) - 1)
 
 static inline uint32_t slot_block(uint64_t slot)
 {

@@ -21,9 +21,6 @@ enum drop_reason {
 	DROP_REASONS
 };
 
-/* "seen", "impossible", "same". */
-const char *drop_reason_name(enum drop_reason why);
-
 struct hunt_list {
 	struct candidate **at;	/* of the findings, which must stay as they are */
 	size_t count;

@@ -12,21 +12,3 @@ unsigned iroot_steps(const struct event *ev, struct iroot_step *out)
 	}
 	return trace_steps(out, ev->thread, ev->kind, ev->addr, ev->size, ev->arg, ev->result, ev->pc);
 }
-
-int iroot_trace(struct reader *trace, struct iroot_profile *p, struct err *err)
-{
-	struct iroot_step steps[TRACE_STEPS];
-	struct event ev;
-	int got;
-
-	if (reader_rewind(trace, err) < 0)
-		return -1;
-	while ((got = reader_next(trace, &ev, err)) > 0) {
-		unsigned count = iroot_steps(&ev, steps);
-
-		for (unsigned i = 0; i < count; i++)
-			iroot_profile_step(p, &steps[i]);
-	}
-	iroot_profile_finish(p);
-	return got;
-}

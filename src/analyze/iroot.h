@@ -11,7 +11,4 @@
 /* The steps of an event; returns how many there are. */
 unsigned iroot_steps(const struct event *ev, struct iroot_step *out);
 
-/* All of the trace into `p`, which is finished then. -1 if it is damaged. */
-int iroot_trace(struct reader *trace, struct iroot_profile *p, struct err *err);
-
 #endif

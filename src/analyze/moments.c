@@ -379,12 +379,6 @@ unsigned moments_cuts_behind(const struct moments *m, const struct moments_threa
 	return count;
 }
 
-unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS])
-{
-	return moments_cuts_since(m, m->threads[moments_thread(m, p)], p->index, moments_lockset(m, p),
-				  cuts);
-}
-
 enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, unsigned count,
 			       uint32_t set)
 {

@@ -166,18 +166,14 @@ static inline bool moments_together(const struct moment *p, const struct moment 
 	return i->index - p->index <= MOMENTS_WINDOW || moments_within(p, view);
 }
 
-/*
- * The locksets of the thread between `p` and its present access, from right after
- * `p` on: those that no other makes needless, fewest locks first, at most MOMENTS_CUTS.
- * The empty set comes alone.
- */
-unsigned moments_cuts(const struct moments *m, const struct moment *p, uint32_t cuts[MOMENTS_CUTS]);
-
-/* For moments_cuts_since(): the lockset changed since. */
+/* moments_cuts_since() of an access since which the lockset has changed. */
 unsigned moments_cuts_behind(const struct moments *m, const struct moments_thread *t, uint64_t index,
 			     uint32_t lockset, uint32_t cuts[MOMENTS_CUTS]);
 
-/* The same of the thread's access number `index`, made with this lockset. */
+/*
+ * The locksets of the thread from right after its access number `index`, made with `lockset`, to its present access:
+ * those that no other makes needless, fewest locks first, at most MOMENTS_CUTS. The empty set comes alone.
+ */
 static inline unsigned moments_cuts_since(const struct moments *m, const struct moments_thread *t,
 					  uint64_t index, uint32_t lockset,
 					  uint32_t cuts[MOMENTS_CUTS])

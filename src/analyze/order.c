@@ -361,8 +361,7 @@ static void order_event(void *state, const struct event *ev, const struct view *
 		if (view_ignores(view, o->access))
 			return;
 		sections_access(o->sections, ev);
-		if (!view->quiet)
-			accessed(o);
+		accessed(o);
 		note_reads(o, t);
 		return;
 	}
@@ -412,5 +411,4 @@ static void order_finish(void *state, struct findings *out)
 const struct analysis analysis_order = {
 	.name = "order", .summary = "use before initialisation, after free and after destroy",
 	.open = order_open, .event = order_event, .soon = order_soon, .finish = order_finish, .close = order_close,
-	.asks_quiet = true,
 };

@@ -9,13 +9,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-const char *drop_reason_name(enum drop_reason why)
-{
-	static const char *const names[DROP_REASONS] = { "seen", "impossible", "same" };
-
-	return names[why];
-}
-
 /* The wanted orders and each thread's own have a cycle. */
 static bool impossible(const struct candidate *c)
 {

@@ -74,11 +74,6 @@ uint32_t stacks_call(struct stacks *s, uint32_t stack, uint64_t caller_pc)
 	return *at = (uint32_t)s->count++;
 }
 
-uint32_t stacks_parent(const struct stacks *s, uint32_t stack)
-{
-	return s->nodes[stack].parent;
-}
-
 size_t stacks_pcs(const struct stacks *s, uint32_t stack, uint64_t *out, size_t max)
 {
 	size_t n = 0;

@@ -14,7 +14,6 @@ void stacks_free(struct stacks *s);
 
 /* The function called from `caller_pc` within `stack`. */
 uint32_t stacks_call(struct stacks *s, uint32_t stack, uint64_t caller_pc);
-uint32_t stacks_parent(const struct stacks *s, uint32_t stack);
 
 /* Innermost first; returns how many. */
 size_t stacks_pcs(const struct stacks *s, uint32_t stack, uint64_t *out, size_t max);

@@ -54,7 +54,6 @@ struct view {
 	uint64_t gone_addr, gone_size;
 	bool alone;			/* an access where none can conflict (alone.h), if that was asked for */
 	bool settled;			/* … or where all that do are strongly ordered (handed.h) */
-	bool quiet;			/* … or that nobody else gives back (quiet.h), if that was asked for */
 	enum view_sem sem;		/* of the event's semaphore, if it has one */
 };
 

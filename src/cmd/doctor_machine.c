@@ -194,35 +194,6 @@ static void look_perf(struct doctor_finding *f)
 	doctor_advise(f, "hardware watchpoints are not available; recording does not need them");
 }
 
-/* Only trying tells: many machines have the flag and abort always. */
-static int rtm_commits(void)
-{
-	for (int i = 0; i < 1000; i++) {
-		unsigned status = ~0u;
-
-		__asm__ volatile("xbegin 1f\n1:" : "+a"(status) : : "memory");
-		if (status == ~0u) {
-			__asm__ volatile("xend" : : : "memory");
-			return 0;
-		}
-	}
-	return -1;
-}
-
-static void look_rtm(struct doctor_finding *f)
-{
-	unsigned a, b, c, d;
-	int flag = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 11 & 1);
-
-	if (flag && child_can(rtm_commits)) {
-		doctor_say(f, DOCTOR_OK, "transactions (RTM) commit; guard uses them");
-		return;
-	}
-	/* Nothing in use depends on it: a fact, not a fault. */
-	doctor_say(f, DOCTOR_OK, flag ? "transactions (RTM) always abort; not needed" :
-				 "no transactions (RTM); not needed");
-}
-
 static void look_tsc(struct doctor_finding *f)
 {
 	unsigned a, b, c, d;
@@ -246,6 +217,5 @@ const struct doctor_check doctor_machine[] = {
 	{ "ptrace", look_ptrace },
 	{ "fsgsbase", look_fsgsbase },
 	{ "perf", look_perf },
-	{ "rtm", look_rtm },
 	{ 0 },
 };

@@ -31,8 +31,6 @@ static const char usage[] =
 	"      --rules FILE       what was learnt (default: rules.bin in DIR)\n"
 	"      --protect WHAT     pset (orders that were seen), tx (what was never interrupted),\n"
 	"                         both (default), none\n"
-	"      --rtm auto|off     hardware transactions, if the processor has working ones (default),\n"
-	"                         or none\n"
 	"      --wait MS          the longest delay of an access (default: 50; 1 to 1000)\n"
 	"      --noise N          naps at N of a thousand accesses: makes bugs happen, to compare\n"
 	"      --seed N           of the noise\n"
@@ -47,12 +45,11 @@ static const char usage[] =
 	"\n"
 	"  snarl learn -- ./bank && snarl guard -- ./bank\n";
 
-enum { OPT_RULES = 256, OPT_PROTECT, OPT_RTM, OPT_WAIT, OPT_NOISE, OPT_SEED, OPT_OFF, OPT_ON, OPT_JSON };
+enum { OPT_RULES = 256, OPT_PROTECT, OPT_WAIT, OPT_NOISE, OPT_SEED, OPT_OFF, OPT_ON, OPT_JSON };
 
 static const struct option long_options[] = {
 	{ "rules", required_argument, NULL, OPT_RULES },
 	{ "protect", required_argument, NULL, OPT_PROTECT },
-	{ "rtm", required_argument, NULL, OPT_RTM },
 	{ "wait", required_argument, NULL, OPT_WAIT },
 	{ "noise", required_argument, NULL, OPT_NOISE },
 	{ "seed", required_argument, NULL, OPT_SEED },
@@ -75,13 +72,6 @@ static int check_protect(const char *text)
 	return cmd_usage(&cmd_guard, "--protect is pset, tx, both or none, not '%s'", text);
 }
 
-static int parse_rtm(const char *text, bool *off)
-{
-	*off = strcmp(text, "off") == 0;
-	return *off || strcmp(text, "auto") == 0 ? CMD_OK :
-		cmd_usage(&cmd_guard, "--rtm is auto or off, not '%s'", text);
-}
-
 /* -1: go on. */
 static int parse(struct guard_options *o, int argc, char **argv)
 {
@@ -91,7 +81,6 @@ static int parse(struct guard_options *o, int argc, char **argv)
 		switch (c) {
 		case OPT_RULES: o->rules = optarg; break;
 		case OPT_PROTECT: o->protect = optarg; code = check_protect(optarg); break;
-		case OPT_RTM: code = parse_rtm(optarg, &o->no_rtm); break;
 		case OPT_WAIT: code = numbers_count(&cmd_guard, "--wait", optarg, 1, 1000, &o->wait_ms); break;
 		case OPT_NOISE: code = numbers_count(&cmd_guard, "--noise", optarg, 0, 1000, &o->noise); break;
 		case OPT_SEED: code = numbers_count(&cmd_guard, "--seed", optarg, 0, 1u << 30, &o->seed); break;
@@ -169,8 +158,6 @@ static void set_options(struct watch_session *w, const struct guard_options *o)
 		watch_option(w, "mode", "guard");
 		watch_option(w, "protect", o->protect);
 	}
-	if (o->no_rtm)
-		watch_option(w, "rtm", "off");
 	watch_number(w, "wait", o->wait_ms * 1000);
 	watch_number(w, "noise", o->noise);
 	watch_number(w, "seed", o->seed);

@@ -11,7 +11,7 @@ struct guard_options {
 	const char *protect, *out;
 	uint64_t wait_ms, noise, seed;
 	uint64_t pid;		/* of a program to switch, or 0 */
-	bool off, no_rtm, quiet, json;
+	bool off, quiet, json;
 	char **program;
 };
 

@@ -61,25 +61,6 @@ static int write_log(struct watch_session *w, const struct guard_options *o, str
 	return result;
 }
 
-static unsigned long long undone(const struct watchlog_rtm *r)
-{
-	return r->conflicts + r->capacity + r->unfit + r->busy;
-}
-
-static void rtm_json(const struct watchlog_rtm *r, struct json *j)
-{
-	json_open(j, "hardware", '{');
-	json_bool(j, "used", r->used);
-	json_number(j, "commits", r->commits);
-	json_number(j, "aborts", undone(r));
-	json_number(j, "conflicts", r->conflicts);
-	json_number(j, "capacity", r->capacity);
-	json_number(j, "unfit", r->unfit);
-	json_number(j, "busy", r->busy);
-	json_number(j, "given_up", r->given_up);
-	json_close(j, '}');
-}
-
 static void print_json(struct watch_session *w, const struct guard_options *o)
 {
 	struct buf out = { 0 };
@@ -88,7 +69,6 @@ static void print_json(struct watch_session *w, const struct guard_options *o)
 	json_open(&j, NULL, '{');
 	json_number(&j, "version", 1);
 	watch_end_json(w, o->program, &j);
-	rtm_json(&w->log->rtm, &j);
 	json_open(&j, "delays", '[');
 	for (size_t i = 0; i < w->count; i++) {
 		const struct watchlog_record *r = &w->records[i];
@@ -132,10 +112,6 @@ static void say(struct watch_session *w, const struct guard_options *o)
 		fprintf(stderr, "snarl: %u place%s guarded, %llu delay%s (%llu helped, %llu in vain), "
 			"%.3f s in all; %s/guard.log\n", w->log->places, plural(w->log->places), count, plural(count),
 			resolved, vain, seconds, o->out);
-	if (w->log->rtm.used)
-		fprintf(stderr, "snarl: hardware transactions: %llu committed, %llu undone; %llu place%s went back to software\n",
-			(unsigned long long)w->log->rtm.commits, undone(&w->log->rtm),
-			(unsigned long long)w->log->rtm.given_up, plural(w->log->rtm.given_up));
 }
 
 int guard_report(struct watch_session *w, const struct guard_options *o, struct err *err)

@@ -38,18 +38,20 @@ struct active_batch {
 	bool over;
 };
 
-const char *active_outcome_name(enum active_outcome outcome)
-{
-	static const char *const names[] = { "untried", "impossible", "unreached", "missed", "exposed" };
-
-	return names[outcome];
-}
-
 static void cast_free(struct active_cast *c)
 {
 	if (c)
 		profile_free(&c->guide);
 	free(c);
+}
+
+struct active_target active_target_of(const struct iroot *iroot, const struct places *places)
+{
+	struct active_target t = { .iroot = *iroot };
+
+	for (unsigned i = 0; i < IROOT_EVENTS; i++)
+		t.library |= iroot->event[i].site && !places_in_program(places, iroot->event[i].site);
+	return t;
 }
 
 void active_target_free(struct active_target *t)

@@ -32,7 +32,7 @@ enum active_outcome {
 
 struct active_target {
 	struct iroot iroot;	/* its sites are pcs in the target */
-	bool library;		/* not all of them are in the program's own code: comes later */
+	bool library;		/* not all of them are in the program itself: is tried after the others of its idiom */
 	enum active_outcome outcome;	/* at first untried; exposed: is left alone */
 	unsigned runs;		/* made for it, in all: the next is another one */
 	bool failed;		/* one that exposed it failed */
@@ -49,15 +49,15 @@ struct active_config {
 	unsigned tries;		/* runs for each at most, with those made before; 0: ACTIVE_TRIES */
 };
 
+/* An untried target. `places` has the modules of its sites. */
+struct active_target active_target_of(const struct iroot *iroot, const struct places *places);
+
 /* -1 if the program cannot be run. Ends early as a search does: failure, Ctrl-C, time or runs are up. */
 int active_try(const struct active_config *config, struct active_target *targets, size_t count,
 	       struct places *places, struct search_stats *stats, struct err *err);
 
 /* What active_try() keeps for a later one. */
 void active_target_free(struct active_target *t);
-
-/* "exposed", "missed", … */
-const char *active_outcome_name(enum active_outcome outcome);
 
 /*
  * Who may play the parts of a root, by what a run has seen of its events (seen[i], count[i] of

@@ -87,7 +87,7 @@ static void gather(struct chasing *a)
 		size_t at = 0;
 
 		while (a->count < BATCH && (root = cover_untested(a->cover, idiom, &at))) {
-			a->targets[a->count] = (struct active_target){ .iroot = root->here };
+			a->targets[a->count] = active_target_of(&root->here, a->cover->places);
 			a->roots[a->count++] = at - 1;
 		}
 	}

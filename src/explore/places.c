@@ -115,6 +115,13 @@ const struct places_module *places_module(const struct places *p, uint64_t pc)
 	return NULL;
 }
 
+bool places_in_program(const struct places *p, uint64_t pc)
+{
+	const struct places_module *m = places_module(p, pc);
+
+	return m && (m->base == 0 || m->base == PIE_BASE);
+}
+
 uint64_t places_find(const struct places *p, const char *build_id, uint64_t offset)
 {
 	for (size_t i = 0; i < p->count; i++) {

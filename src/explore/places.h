@@ -41,6 +41,9 @@ void places_add_program(struct places *p, const char *path);
 /* The module of a pc, or NULL. */
 const struct places_module *places_module(const struct places *p, uint64_t pc);
 
+/* Is it code of the program itself, not of a library? */
+bool places_in_program(const struct places *p, uint64_t pc);
+
 /* The pc of an offset in a module of that build; 0 if there is none. */
 uint64_t places_find(const struct places *p, const char *build_id, uint64_t offset);
 

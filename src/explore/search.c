@@ -441,7 +441,7 @@ static int open_workers(struct search *s, struct err *err)
 	for (s->count = 0; s->count < jobs;) {
 		struct worker *w = &s->workers[s->count++];
 
-		if (spares_open(s->config->spares, &w->server, &config, err) < 0)
+		if (server_open(&w->server, &config, err) < 0)
 			return -1;
 		config.exec = s->stats->exec = w->server.exec;
 		if (s->count == 1 && w->server.pid > 0)
@@ -455,9 +455,9 @@ static void clean_up(struct search *s)
 {
 	for (unsigned i = 0; i < s->count; i++) {
 		snapshots_free(&s->workers[i].shots);
-		spares_close(s->config->spares, &s->workers[i].server);
+		server_close(&s->workers[i].server);
 	}
-	spares_end_strays(s->config->spares);
+	strays_end_all(NULL, 0);
 	for (size_t i = 0; i < s->failure_count; i++)
 		search_failure_free(s->failures[i]);
 	free(s->workers);

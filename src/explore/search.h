@@ -17,7 +17,6 @@
 #include "explore/coverage.h"
 #include "explore/oracle.h"
 #include "explore/places.h"
-#include "explore/spares.h"
 #include "explore/schedule.h"
 #include "explore/server.h"
 #include "explore/snapshots.h"
@@ -88,7 +87,6 @@ struct search_config {
 	double seconds;		/* 0: no limit */
 	unsigned jobs;
 	bool keep_going;
-	struct spares *spares;	/* servers kept from search to search; or NULL */
 	struct search_memory *memory;	/* NULL: nothing is known before, nothing is kept */
 	bool keep_failing;	/* profile_trace(): also the trace of a run that failed */
 	bool by_strategy;	/* profile_trace(): by `strategy` and switch_permille */

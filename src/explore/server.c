@@ -232,25 +232,6 @@ int server_run(struct server *s, struct err *err)
 	return 0;
 }
 
-void server_kill(struct server *s)
-{
-	if (s->state == SERVER_BUSY)
-		server_down(s);
-}
-
-int server_snapshot(struct server *s, struct err *err)
-{
-	unsigned depth = s->depth;
-
-	if (s->exec)
-		return err_set(err, "a snapshot needs the fork server");
-	s->block->request.flags |= CTL_SNAPSHOT;
-	if (server_run(s, err) < 0)
-		return -1;
-	s->block->request.flags &= ~CTL_SNAPSHOT;
-	return s->depth > depth;
-}
-
 int server_leave(struct server *s, struct err *err)
 {
 	double limit = server_now() + GRACE_SECONDS;

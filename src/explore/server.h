@@ -113,16 +113,10 @@ void server_wait(struct server *s);	/* for one worker alone */
 /* server_start() and the loop. The result is in s->result. */
 int server_run(struct server *s, struct err *err);
 
-/* Ends the run under way, if there is one. */
-void server_kill(struct server *s);
-
 /*
- * "From this prefix, try these": a run as the request says that stops after
- * request.stop_at steps and serves from there: every further run goes on from
- * that point, by its own request, until server_leave(). 1: stopped there; 0: the
- * run ended before, its result is there; -1: error. May be nested.
+ * Leaves the innermost snapshot. A run whose request has CTL_SNAPSHOT stops after request.stop_at steps, unless it ends
+ * before, and serves from there: each further run goes on from that point. `depth` says how many snapshots are nested.
  */
-int server_snapshot(struct server *s, struct err *err);
 int server_leave(struct server *s, struct err *err);
 
 #endif

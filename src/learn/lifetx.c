@@ -56,7 +56,6 @@ struct lifetx {
 	size_t cut_count, watch_count;
 	struct learn_pairs members;
 	struct tx_orders orders;
-	size_t splits;
 };
 
 static void clear(void *item)
@@ -141,11 +140,6 @@ unsigned lifetx_torn(const struct lifetx *l, uint32_t p, uint32_t i)
 	       (learn_pairs_have(&l->orders.acquired, p, i) ? LIFETX_ACQUIRED : 0);
 }
 
-size_t lifetx_splits(const struct lifetx *l)
-{
-	return l->splits;
-}
-
 size_t lifetx_live(const struct lifetx *l)
 {
 	return l->graph.live;
@@ -199,7 +193,6 @@ static void split(struct lifetx *l, struct thread *t)
 /* Between what the thread did at `since` and now; `site` 0: no access, so before the next one. */
 static void place_cut(struct lifetx *l, struct thread *t, uint64_t since, uint32_t site)
 {
-	l->splits++;
 	for (size_t i = 0; i < t->depth; i++)
 		if (t->frames[i].entered > since) {
 			lifetx_set_cuts(l, t->frames[i].function, LIFETX_ENTRY);

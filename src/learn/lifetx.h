@@ -72,7 +72,6 @@ enum lifetx_torn {
 };
 unsigned lifetx_torn(const struct lifetx *l, uint32_t p, uint32_t i);
 
-size_t lifetx_splits(const struct lifetx *l);	/* in this run */
 size_t lifetx_live(const struct lifetx *l);	/* nodes now */
 
 #endif

@@ -148,7 +148,6 @@ entry __tsan_\name
 
 #define READ 3
 #define WRITE 4
-#define VOLATILE 8
 
 	access read1, 1, READ
 	access read2, 2, 0x100 + READ

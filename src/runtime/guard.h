@@ -56,9 +56,6 @@ SNARLRT_HIDDEN void tx_before_access(const struct rules_place *place);
 SNARLRT_HIDDEN void tx_begin_access(const struct rules_place *place);
 SNARLRT_HIDDEN void tx_end(void);
 SNARLRT_HIDDEN void tx_end_if_over(void);
-/* Whether a transaction ends with the access at the site: is it foretold; so it was. */
-SNARLRT_HIDDEN bool tx_is_last(uint32_t site);
-SNARLRT_HIDDEN void tx_note_last(uint32_t site, bool last);
 
 /*
  * guard_lock.c: mutexes. Before it is asked for; once it is held; likewise in other ways than by waiting at

@@ -39,16 +39,6 @@ static void set_tail(uint32_t site, unsigned value)
 		__atomic_store_n(t, (uint8_t)((*t & ~TAIL_MASK) | value), __ATOMIC_RELAXED);
 }
 
-bool tx_is_last(uint32_t site)
-{
-	return (watch.tails[site] & TAIL_MASK) == TAIL_YES;
-}
-
-void tx_note_last(uint32_t site, bool last)
-{
-	set_tail(site, last ? TAIL_YES : TAIL_NO);
-}
-
 static void end_now(void)
 {
 	struct watch_thread *me = watch_me();

@@ -43,8 +43,6 @@
  *   log=PATH            shared memory for what happens (trace/watchlog.h), made by the tool
  *   protect=both|pset|tx  what guard keeps; default both
  *   wait=MICROSECONDS   the longest delay of an access; default 50000
- *   rtm=auto|off|trust  guard: hardware transactions where the processor has working ones (default); none; or
- *                       without asking it what it has, which is for tests by an emulator
  *   granularity=BYTES   of memory, 1 to 64; default 8
  *   places=breakable|all  check: what others can break apart (default), or all that the rules have
  *   noise=PERMILLE      naps at so many accesses of a thousand at places of the rules;

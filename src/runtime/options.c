@@ -90,10 +90,6 @@ static bool set_watch(struct snarlrt_options *o, const char *key, const char *va
 		o->no_tx = same(value, "pset");
 		return o->no_pset || o->no_tx || same(value, "both");
 	}
-	if (same(key, "rtm")) {
-		o->rtm = same(value, "off") ? OPTIONS_RTM_OFF : same(value, "trust") ? OPTIONS_RTM_TRUST : OPTIONS_RTM_AUTO;
-		return o->rtm || same(value, "auto");
-	}
 	if (same(key, "places")) {
 		o->all = same(value, "all");
 		return o->all || same(value, "breakable");

@@ -6,8 +6,6 @@
 
 #include "runtime/rt.h"
 
-enum options_rtm { OPTIONS_RTM_AUTO, OPTIONS_RTM_OFF, OPTIONS_RTM_TRUST };
-
 struct snarlrt_options {
 	bool record, control, profile, kernel_threads;
 	bool check, guard, no_pset, no_tx;
@@ -16,7 +14,6 @@ struct snarlrt_options {
 	uint32_t nap_us;	/* of noise, the longest */
 	uint32_t granularity;	/* log2 of bytes */
 	uint64_t seed, wait_us;
-	enum options_rtm rtm;
 	int server;		/* descriptor, or -1 */
 	bool fork_off, no_filter, timed, quiet, values;
 	uint64_t window;

@@ -8,7 +8,6 @@
 
 #include "runtime/check.h"
 #include "runtime/guard.h"
-#include "runtime/guard_rtm.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
 
@@ -93,7 +92,6 @@ void watch_thread_exit(void)
 
 	if (!self->place)
 		return;
-	rtm_leave(true);
 	self->busy = 0;
 	if (watch.tx)
 		tx_end();
@@ -146,14 +144,6 @@ struct watch_self *watch_enter(void)
 	return self;
 }
 
-/* For what cannot be done in hardware: a transaction there ends before. */
-static struct watch_self *enter_soft(bool ends)
-{
-	struct watch_self *self = watch_enter();
-
-	return !self && rtm_leave(ends) ? watch_enter() : self;
-}
-
 static uint64_t next_random(struct watch_self *self)
 {
 	self->random ^= self->random << 13;
@@ -199,11 +189,9 @@ static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, 
 	struct watch_self *self;
 	uint64_t tag, last;
 
-	if (!place && !(watch.everywhere | watch.rtm))
+	if (!place && !watch.everywhere)
 		return;
 	self = watch_enter();
-	if (!self && rtm_access(addr, size, place, write))
-		self = watch_enter();
 	if (!self)
 		return;
 	if (watch.noise && (place || is_shared(addr)))
@@ -217,8 +205,6 @@ static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, 
 		watch_leave(self);
 		return;
 	}
-	if (unlikely(watch.rtm) && rtm_begin(addr, size, place, write))
-		return;
 	if (watch.tx && place->flags >> RULES_GATE_SHIFT)
 		guard_gate(place);
 	tag = (addr & TRACE_ADDR_MASK) >> watch.shift;
@@ -277,7 +263,7 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 /* NULL: no guard. */
 static struct watch_self *enter_guard(void)
 {
-	return watch.pset || watch.tx ? enter_soft(false) : NULL;
+	return watch.pset || watch.tx ? watch_enter() : NULL;
 }
 
 void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result)
@@ -313,7 +299,7 @@ void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 
 	if (!(watch.pset | watch.tx | watch.noise))
 		return;
-	self = enter_soft(!is_lock(kind));
+	self = watch_enter();
 	if (!self)
 		return;
 	me = watch_me();
@@ -339,11 +325,11 @@ void watch_entry(uint64_t pc)
 	struct watch_self *self = &watch_self;
 	uint32_t flags;
 
-	if (!watch.tx || self->busy == WATCH_BUSY)
+	if (!watch.tx || self->busy)
 		return;
 	self->depth++;
 	flags = rules_function_flags(pc & TRACE_ADDR_MASK);
-	if (likely(!flags) || (!(flags & 2 ? enter_soft(true) : watch_enter()) && !rtm_hard()))
+	if (likely(!flags) || !watch_enter())
 		return;
 	if (flags & 2)
 		tx_end();
@@ -351,8 +337,7 @@ void watch_entry(uint64_t pc)
 		self->root = self->depth;
 	if (flags & 4 && self->depth < 256)
 		self->exit_cuts[self->depth / 64] |= 1ull << self->depth % 64;
-	if (!rtm_hard())
-		watch_leave(self);
+	watch_leave(self);
 }
 
 static bool cut_at_exit(struct watch_self *self)
@@ -369,12 +354,12 @@ void watch_exit(void)
 {
 	struct watch_self *self = &watch_self;
 
-	if (!watch.tx || self->busy == WATCH_BUSY || !self->depth)
+	if (!watch.tx || self->busy || !self->depth)
 		return;
 	if (unlikely(cut_at_exit(self))) {
 		if (self->depth == self->root)
 			self->root = 0;
-		if (enter_soft(true)) {
+		if (watch_enter()) {
 			tx_end();
 			watch_leave(self);
 		}
@@ -389,7 +374,7 @@ void watch_fresh(uint64_t addr, uint64_t size)
 
 	if (!(watch.check | watch.pset | watch.tx) || !size)
 		return;
-	self = enter_soft(false);
+	self = watch_enter();
 	if (!self)
 		return;
 	if (watch.check && tag < last)
@@ -403,8 +388,7 @@ void watch_jumped(uint64_t depth)
 {
 	struct watch_self *self = &watch_self;
 
-	if (!rtm_hard())
-		self->busy = 0;
+	self->busy = 0;
 	if (!self->place)
 		return;
 	watch_me()->state = WATCH_RUNNING;
@@ -412,7 +396,7 @@ void watch_jumped(uint64_t depth)
 		self->depth = (uint32_t)depth;
 	if (self->root > self->depth) {
 		self->root = 0;
-		if (watch.tx && enter_soft(true)) {
+		if (watch.tx && watch_enter()) {
 			tx_end();
 			watch_leave(self);
 		}

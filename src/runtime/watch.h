@@ -19,12 +19,9 @@
 #define WATCH_PAGES 64u		/* of check's cells that a thread remembers */
 #define WATCH_ANYBODY UINT32_MAX
 
-/* Of watch_self.busy: in here; in a hardware transaction (guard_rtm.h). */
-enum { WATCH_BUSY = 1, WATCH_HARD };
-
 enum watch_state { WATCH_RUNNING, WATCH_WAITING, WATCH_BLOCKED };
 
-/* What others may see of a thread. In lines of its own: a hardware transaction is undone by who writes to one it has read. */
+/* What other threads may read of a thread. It has cache lines of its own, so that threads do not share them by accident. */
 struct watch_thread {
 	uint32_t serial;	/* not 0: in use; differs from that of whoever had the place before */
 	uint32_t state;		/* enum watch_state */
@@ -50,7 +47,7 @@ struct watch_page {
 /* What only the thread itself needs. */
 struct watch_self {
 	uint32_t place;		/* in watch.threads, plus 1; 0: none yet */
-	uint32_t busy;		/* WATCH_BUSY, WATCH_HARD, or 0 */
+	uint32_t busy;		/* 1: the thread is in here */
 	uint32_t ended;
 	uint32_t depth, root;	/* activations; the one that holds transactions, or 0 */
 	uint32_t last;		/* site of the transaction's last access */
@@ -66,7 +63,6 @@ struct watch_self {
 
 struct watch {
 	bool check, pset, tx;
-	bool rtm;		/* transactions in hardware, if they fit */
 	bool locks;		/* also where mutexes are taken: pset, but for tx only who was never first */
 	bool all;		/* check: every place there is, not only those that matter */
 	bool streaks;		/* check: who writes memory owns it until another thread comes (check.h) */

@@ -85,16 +85,6 @@ struct cell *cell_lock(uint64_t tag)
 	return c;
 }
 
-struct cell *cell_peek(uint64_t tag)
-{
-	static struct cell empty;
-	struct cell *c = cell_of(tag);
-
-	if (__atomic_load_n(&c->lock, __ATOMIC_RELAXED))
-		return NULL;
-	return __atomic_load_n(&c->tag, __ATOMIC_RELAXED) == tag ? c : &empty;
-}
-
 void cell_forget(uint64_t tag)
 {
 	struct cell *c = cell_of(tag);

@@ -60,8 +60,6 @@ SNARLRT_HIDDEN void cells_forked(void);
 
 /* May nap. NULL: busy all the time, counted. Unlock it soon. */
 SNARLRT_HIDDEN struct cell *cell_lock(uint64_t tag);
-/* As it is, for who may not write: a hardware transaction. An empty one if it is another's; NULL: busy. */
-SNARLRT_HIDDEN struct cell *cell_peek(uint64_t tag);
 SNARLRT_HIDDEN void cell_forget(uint64_t tag);
 
 static inline void cell_unlock(struct cell *c)

@@ -4,7 +4,6 @@
 #include "runtime/arena.h"
 #include "runtime/check_cell.h"
 #include "runtime/dual.h"
-#include "runtime/guard_rtm.h"
 #include "runtime/sites.h"
 #include "runtime/sys.h"
 #include "runtime/thread.h"
@@ -73,8 +72,6 @@ bool watch_start(const struct snarlrt_options *o)
 	}
 	if (!load(o) || !(watch.check ? check_cells_init() : cells_init()))
 		return false;
-	/* Noise naps, which hardware cannot. */
-	watch.rtm = watch.tx && !watch.noise && rules_have(RULES_IN_TX) && rtm_start(o->rtm);
 	snarlrt_sites_use_rules();
 	return true;
 }

@@ -156,11 +156,6 @@ void iroot_profile_finish(struct iroot_profile *p)
 	p->finished = 1;
 }
 
-uint32_t iroot_profile_count(const struct iroot_profile *p)
-{
-	return p->found_count;
-}
-
 /* The end of the list. */
 static uint32_t damaged(const struct iroot_profile *p)
 {

@@ -92,7 +92,6 @@ void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step);
 void iroot_profile_finish(struct iroot_profile *p);
 
 /* In the order in which they were first met: flags of the next one, 0 at the end. *cursor is 0 at first. */
-uint32_t iroot_profile_count(const struct iroot_profile *p);
 uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, struct iroot *out);
 
 /* Adds one to a list; two that do not agree mean that there are several writes. Returns its place; NULL: no room. */

@@ -435,24 +435,6 @@ int index_bunches(struct index *idx, struct err *err)
 	return 0;
 }
 
-ptrdiff_t index_find(const struct index *idx, uint32_t thread, uint64_t seq)
-{
-	struct index_chunk key = { .thread = thread, .seq = seq };
-	size_t low = 0, high = idx->event_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (compare_chunks(&idx->events[mid], &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < idx->event_count && idx->events[low].thread == thread && idx->events[low].seq == seq)
-		return (ptrdiff_t)low;
-	return -1;
-}
-
 const char *index_meta(const struct index *idx, const char *key)
 {
 	for (size_t i = 0; i < idx->meta_count; i++)

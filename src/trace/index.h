@@ -110,9 +110,6 @@ static inline struct trace_chunk index_header(const struct index *idx, uint64_t 
 	return chunk;
 }
 
-/* Position of (thread, seq) in events, or -1. */
-ptrdiff_t index_find(const struct index *idx, uint32_t thread, uint64_t seq);
-
 /* NULL if absent. */
 const char *index_meta(const struct index *idx, const char *key);
 

@@ -364,8 +364,3 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	s->timed_records = 2;
 	return stream_advance(s, idx, err);
 }
-
-int stream_take(struct stream *s, struct index *idx, struct event *ev, struct err *err)
-{
-	return stream_take_only(s, ev) ? 0 : stream_advance(s, idx, err);
-}

@@ -74,9 +74,6 @@ void stream_rewind(struct stream *s, struct index *idx);
 /* CLOSED to READY, CLOSED again (an empty chunk) or END; -1 if damaged. */
 int stream_open(struct stream *s, struct index *idx, struct err *err);
 
-/* READY only: the event at `key`, and moves on. */
-int stream_take(struct stream *s, struct index *idx, struct event *ev, struct err *err);
-
 /* Moves on to the next event, once that at `key` was delivered. */
 int stream_advance(struct stream *s, struct index *idx, struct err *err);
 
@@ -238,7 +235,7 @@ static inline void stream_plain_event(struct event *ev, uint32_t thread, const s
 	ev->thread = thread;
 }
 
-/* stream_take() but for the moving on, if that takes long: false, stream_advance() must follow. */
+/* READY only: the event at `key`, and moves on unless that takes long: then false, and stream_advance() must follow. */
 static inline bool stream_take_only(struct stream *s, struct event *ev)
 {
 	const struct trace_record *r = s->head;

@@ -9,6 +9,7 @@
 #ifndef TRACE_WATCHLOG_H
 #define TRACE_WATCHLOG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define WATCHLOG_MAGIC 0x474f4c484354574eull
@@ -56,15 +57,6 @@ struct watchlog_module {
 	char path[WATCHLOG_PATH];
 };
 
-/* Hardware transactions. */
-struct watchlog_rtm {
-	uint64_t used;		/* the processor has working ones */
-	uint64_t commits;
-	/* Undone: by other threads; for lack of room; a system call or the like; a software one was in the way. */
-	uint64_t conflicts, capacity, unfit, busy;
-	uint64_t given_up;	/* places that begin one, in software for good */
-};
-
 struct watchlog {
 	uint64_t magic;		/* written last by the tool */
 	uint32_t version;
@@ -74,16 +66,17 @@ struct watchlog {
 	uint32_t places;	/* that are watched, in modules that were loaded */
 	uint32_t pad;
 	/*
-	 * What could not be seen: memory that shares a cell, busy cells, too many threads. Not in the line of `off`, which every
-	 * access reads, and a hardware transaction must not see change; nor is rtm.
+	 * What could not be seen: memory that shares a cell, busy cells, too many threads. These counters are not in the cache
+	 * line of `off`, which every access reads.
 	 */
 	uint64_t lost_cells __attribute__((aligned(64))), lost_busy, lost_threads, lost_records;
 	uint64_t naps;		/* of noise */
-	struct watchlog_rtm rtm __attribute__((aligned(64)));
+	uint64_t reserved[7] __attribute__((aligned(64)));	/* 0 */
 	struct watchlog_module module[WATCHLOG_MODULES];
 	struct watchlog_record record[WATCHLOG_RECORDS];
 };
 
 _Static_assert(sizeof(struct watchlog_record) == 104, "record");
+_Static_assert(offsetof(struct watchlog, module) == 184, "log");
 
 #endif

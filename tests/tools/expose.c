@@ -282,7 +282,6 @@ int main(int argc, char **argv)
 	struct search_memory memory = { 0 };
 	struct search_stats stats = { 0 };
 	struct greybox greybox = { .base = 0 };
-	static struct spares spares;
 	struct oracle oracle = { 0 };
 	struct places places;
 	struct target target;
@@ -300,7 +299,7 @@ int main(int argc, char **argv)
 			    .plan_size = GREYBOX_PLAN_SIZE },
 		.strategy = strategy_find(chases ? "active" : argv[1]), .oracle = &oracle, .seed = strtoull(argv[4], NULL, 10),
 		.runs = strtoull(argv[2], NULL, 10), .seconds = strtod(argv[3], NULL), .jobs = jobs ? (unsigned)atoi(jobs) : 1,
-		.keep_going = true, .flags = CTL_PROFILE, .memory = &memory, .spares = &spares, .found = found,
+		.keep_going = true, .flags = CTL_PROFILE, .memory = &memory, .found = found,
 		.judged = judged, .max_steps = 20000000, .ctx = &b,
 	};
 	places_init(&places);
@@ -317,7 +316,6 @@ int main(int argc, char **argv)
 		result = greybox_run(&greybox, &config, &places, &stats, &err);
 	else
 		result = search_run(&config, &places, &stats, &err);
-	spares_free(&spares);
 	line(&b);
 	if (chases)
 		chased(&b);

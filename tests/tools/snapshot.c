@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "../unit/server_snapshot.h"
 #include "explore/profile.h"
 #include "explore/replay.h"
 #include "explore/search.h"

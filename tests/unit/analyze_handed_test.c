@@ -23,7 +23,7 @@ static void assert_settled(bool expected, const char *text)
 	struct event ev, first;
 	struct err err;
 
-	if (alone_settled(a, &(struct event){ .addr = 0x10000, .size = 8 }) != expected)
+	if (alone_all(a, a->loose, &(struct event){ .addr = 0x10000, .size = 8 }) != expected)
 		fail_msg("%s%s", expected ? "not settled:\n" : "settled:\n", text);
 	/* The reader is at its first event. */
 	assert_int_equal(reader_next(r, &ev, &err), 1);
@@ -224,7 +224,7 @@ static void assert_counts(struct reader *r, const struct alone *a)
 
 		events++;
 		accesses += how > 0;
-		if (how & ACCESS_ATOMIC || (how && !alone_settled(a, &ev)))
+		if (how & ACCESS_ATOMIC || (how && !alone_all(a, a->loose, &ev)))
 			last = events;
 	}
 	assert_int_equal(a->events, events);

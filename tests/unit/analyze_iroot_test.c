@@ -3,7 +3,7 @@
  */
 #include "analyze_util.h"
 
-#include "analyze/iroot.h"
+#include "iroot_trace.h"
 
 #define MEMORY (4u << 20)
 

@@ -196,55 +196,19 @@ static void on_generation(void *ctx)
 	generations++;
 }
 
-/* Servers go from search to search, unless the next one needs more room than they have. */
-static void test_spares(void **state)
+/* A generation ends before runs 1, 2, 4 … 256, and at the end of the search. */
+static void test_generations(void **state)
 {
-	char *argv[] = { (char *)"/proc/self/exe", (char *)"random", NULL };
-	struct search_config config = { .runs = 300, .seed = 7, .jobs = 2, .keep_going = true };
-	static struct spares spares;
-	struct search_stats first_stats, stats = { 0 };
-	struct seen first, seen = { 0 };
-	struct oracle oracle = { 0 };
-	struct target target;
-	struct places places;
-	pid_t pid[2] = { 0, 0 };
-	struct err err;
+	struct search_config config = { .runs = 300, .jobs = 2, .keep_going = true };
+	struct search_stats stats;
+	struct seen seen;
 
 	(void)state;
-	search(&first, &first_stats, "random", config);
-	config.server = (struct server_config){ .target = &target, .timeout = 60 };
-	config.strategy = strategy_find("random");
-	config.oracle = &oracle;
-	config.spares = &spares;
-	config.found = on_found;
 	config.generation = on_generation;
-	config.ctx = &seen;
-	places_init(&places);
-	assert_int_equal(target_init(&target, argv, NULL, &err), 0);
-	for (unsigned i = 0; i < 3; i++) {
-		stats = (struct search_stats){ 0 };
-		seen = (struct seen){ 0 };
-		generations = 0;
-		config.server.plan_size = i == 2 ? 1 << 20 : 0;
-		assert_int_equal(search_run(&config, &places, &stats, &err), 0);
-		assert_string_equal(buf_string(&seen.text), buf_string(&first.text));
-		assert_int_equal(stats.failed, first_stats.failed);
-		assert_int_equal(generations, 10);	/* before 1, 2, 4 … 256, and at the end */
-		buf_free(&seen.text);
-		assert_int_equal(spares.count, 2);
-		for (unsigned k = 0; k < 2; k++) {
-			bool known = pid[0] == spares.server[k].pid || pid[1] == spares.server[k].pid;
-
-			assert_int_equal(known, i == 1);
-		}
-		for (unsigned k = 0; k < 2; k++)
-			pid[k] = spares.server[k].pid;
-	}
-	spares_free(&spares);
-	assert_int_equal(spares.count, 0);
-	target_free(&target);
-	places_free(&places);
-	buf_free(&first.text);
+	generations = 0;
+	search(&seen, &stats, "random", config);
+	assert_int_equal(generations, 10);
+	buf_free(&seen.text);
 }
 
 int main(int argc, char **argv)
@@ -253,7 +217,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_same_with_any_jobs),
 		cmocka_unit_test(test_doubts_and_causes), cmocka_unit_test(test_seed_matters),
 		cmocka_unit_test(test_strategy_that_goes_on), cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_spares),
+		cmocka_unit_test(test_generations),
 	};
 
 	fake_target_main(argc, argv);

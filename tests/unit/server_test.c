@@ -14,6 +14,7 @@
 #include "explore/server.h"
 #include "explore/strays.h"
 #include "fake_target.h"
+#include "server_snapshot.h"
 
 struct fixture {
 	struct target target;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "../../unit/server_snapshot.h"
 #include "explore/server.h"
 #include "explore/strays.h"
 

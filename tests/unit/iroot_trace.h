@@ -1,0 +1,29 @@
+/*
+ * The reference for profiling: the iRoots of a whole trace.
+ */
+#ifndef TESTS_IROOT_TRACE_H
+#define TESTS_IROOT_TRACE_H
+
+#include "analyze/iroot.h"
+#include "trace/step.h"
+
+/* Adds every event of the trace to `p` and finishes it. Returns -1 if the trace is damaged. */
+static inline int iroot_trace(struct reader *trace, struct iroot_profile *p, struct err *err)
+{
+	struct iroot_step steps[TRACE_STEPS];
+	struct event ev;
+	int got;
+
+	if (reader_rewind(trace, err) < 0)
+		return -1;
+	while ((got = reader_next(trace, &ev, err)) > 0) {
+		unsigned count = iroot_steps(&ev, steps);
+
+		for (unsigned i = 0; i < count; i++)
+			iroot_profile_step(p, &steps[i]);
+	}
+	iroot_profile_finish(p);
+	return got;
+}
+
+#endif
