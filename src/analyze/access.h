@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/format.h"
+#include "abi/trace_format.h"
 
 enum access {
 	ACCESS_READ = 1,

@@ -13,7 +13,7 @@
 #ifndef ANALYZE_ALONE_H
 #define ANALYZE_ALONE_H
 
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define ALONE_GRANULES READER_PAGE	/* of a page */
 #define ALONE_PAGES (1u << 18)	/* at most: 1 GiB of memory; what is not in them is not alone */

@@ -19,7 +19,7 @@
 #include "analyze/vclock.h"
 #include "analyze/view.h"
 #include "base/err.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /* The event as candidates name it. */
 static inline struct candidate_event view_event(const struct view *view, const struct event *ev)

@@ -12,7 +12,7 @@
 
 #include "analyze/candidate.h"
 #include "analyze/vclock.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct flow;
 

@@ -1,6 +1,6 @@
 #include "analyze/iroot.h"
 
-#include "trace/step.h"
+#include "coverage/fold/event_step.h"
 
 unsigned iroot_steps(const struct event *ev, struct iroot_step *out)
 {

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "sched/iroot_profile.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /* The steps of an event; returns how many there are. */
 unsigned iroot_steps(const struct event *ev, struct iroot_step *out);

@@ -28,7 +28,7 @@
 #include "analyze/sections.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #define PAGE_SHIFT 12
 

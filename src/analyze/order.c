@@ -29,7 +29,7 @@
 
 #include "analyze/order.h"
 #include "base/mem.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 static void *order_open(const struct analysis_context *ctx)
 {

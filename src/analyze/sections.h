@@ -12,7 +12,7 @@
 #include "analyze/candidate.h"
 #include "analyze/locks.h"
 #include "analyze/view.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define SECTIONS_KEPT 1024u	/* a power of two */
 

@@ -12,7 +12,7 @@
 #define ANALYZE_SPINS_H
 
 #include "base/map.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct spins {
 	const char *path;	/* of the trace; NULL: nothing is a lock */

@@ -14,7 +14,7 @@
 #include "analyze/vclock.h"
 #include "analyze/view.h"
 #include "base/map.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define TRACK_MAX_THREADS (1u << 20)	/* ids are below this */
 #define TRACK_RECENT 256u		/* a power of two */

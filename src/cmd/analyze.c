@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #define STACK_SHOWN 16
 #define FRAMES 16

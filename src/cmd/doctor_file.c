@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/production_table.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor.h"
-#include "trace/dual.h"
 
 struct table {
 	bool there;

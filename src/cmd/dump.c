@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
-#include "trace/kinds.h"
-#include "trace/sites.h"
+#include "trace/read/kinds.h"
+#include "trace/sites/sites.h"
 
 #define FLUSH_BYTES (64u << 10)
 

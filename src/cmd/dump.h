@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "symbol/object.h"
 #include "symbol/symbol.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct dump {
 	const char *path;

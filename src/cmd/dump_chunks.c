@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cmd/dump.h"
-#include "trace/index.h"
+#include "trace/read/index.h"
 
 static const char *type_name(unsigned type)
 {

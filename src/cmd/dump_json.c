@@ -3,7 +3,7 @@
  */
 #include "base/json.h"
 #include "cmd/dump.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #include <string.h>
 

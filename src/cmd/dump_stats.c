@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cmd/dump.h"
-#include "trace/kinds.h"
-#include "trace/sites.h"
+#include "trace/read/kinds.h"
+#include "trace/sites/sites.h"
 
 #define TOP 15u
 

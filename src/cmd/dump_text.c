@@ -3,8 +3,8 @@
  * what its numbers mean.
  */
 #include "cmd/dump.h"
-#include "trace/kinds.h"
-#include "trace/text.h"
+#include "trace/read/kinds.h"
+#include "trace/text/text.h"
 
 #define FRAMES_MAX 16
 

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "trace/sites.h"
+#include "trace/sites/sites.h"
 
 #define RECORD_LOSSES 5
 

@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "runtime/interface.h"
-#include "trace/finish.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
+#include "trace/write/finish.h"
 
 #define LIVE_SUFFIX ".live"
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "cmd/baseline.h"
 #include "cmd/test.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #define LIST_MOST 1000u		/* candidates told one by one, the best first */
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/plural.h"
 #include "runtime/interface.h"
-#include "trace/codec.h"
+#include "trace/codec/codec.h"
 
 static int read_rules(struct watch_session *w, const char *path, struct err *err)
 {

@@ -1,17 +1,17 @@
 /*
  * What snarl check and snarl guard have in common: a program run by rules, and the log of
- * what happened (trace/watchlog.h).
+ * what happened (abi/monitor_log.h).
  */
 #ifndef CMD_WATCH_H
 #define CMD_WATCH_H
 
+#include "abi/monitor_log.h"
+#include "abi/rules_format.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "cmd/run.h"
 #include "explore/places.h"
-#include "trace/rules.h"
-#include "trace/watchlog.h"
 
 /* All zero at first; free it in any case. */
 struct watch_session {

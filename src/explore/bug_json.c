@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "explore/bug.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 static void site_json(const struct oracle_site *site, const struct ctl_report *report,
 		      struct json *j, struct places *places)

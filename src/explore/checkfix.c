@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "explore/follow.h"
 #include "explore/profile.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #define TRACE_PASSES 4u		/* over all watched runs, until nothing more is found shared */
 #define SHARE 0.6		/* of the budget that the known ones may have */

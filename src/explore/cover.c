@@ -6,9 +6,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "coverage/fold/queue.h"
 #include "explore/attempt.h"
 #include "symbol/key.h"
-#include "trace/queue.h"
 
 #define FLUSH_SECONDS 2.0
 

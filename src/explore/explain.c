@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "explore/lead.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define LEADS_MAX 4096u		/* the best so many are looked at, and so many of the suppressed */
 

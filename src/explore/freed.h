@@ -6,7 +6,7 @@
 
 #include "analyze/candidate.h"
 #include "explore/oracle.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /*
  * From the trace of the run that failed so, read without values; `user` is the thread that

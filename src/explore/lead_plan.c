@@ -4,7 +4,7 @@
 #include "explore/lead.h"
 
 #include "base/mem.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 static bool plan_event(const struct lead *lead, unsigned which, struct sched_name *out)
 {

@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/proc.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 static const struct {
 	const char *name, *class;

@@ -7,7 +7,7 @@
 #include "explore/minimise.h"
 #include "explore/replay_trace.h"
 #include "symbol/object.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 struct finder {
 	const struct schedule *failing;

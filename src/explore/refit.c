@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/plural.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 static bool same_event(const struct schedule_event *a, const struct schedule_event *b)
 {

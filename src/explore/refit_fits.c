@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "explore/refit_internal.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #define FITS_MAX 20u		/* ways that are kept */
 #define IMAGINED_MAX 16u	/* … and imagined ones besides */

@@ -7,7 +7,7 @@
 #include "analyze/access.h"
 #include "base/mem.h"
 #include "explore/refit.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 /* Kinds that take the place of each other: a lock may become a timed one, or another sort. */
 enum deed { DEED_OTHER, DEED_ACQUIRE, DEED_RELEASE, DEED_WAIT };

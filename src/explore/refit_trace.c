@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "explore/refit.h"
 #include "symbol/object.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct thread {
 	uint64_t index;		/* of its next event */

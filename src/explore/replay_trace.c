@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "trace/finish.h"
+#include "trace/write/finish.h"
 
 /* Absolute: the program runs in a folder of its own choice. */
 static char *absolute(const char *path, struct err *err)

@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define WORD 8u		/* bytes of one value event */
 

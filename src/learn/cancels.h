@@ -7,7 +7,7 @@
 #define LEARN_CANCELS_H
 
 #include "learn/fold.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct cancels;
 

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/rules_format.h"
 #include "base/mem.h"
 #include "learn/lifetx.h"
 #include "learn/needed.h"
 #include "learn/unfinished.h"
-#include "trace/codec.h"
-#include "trace/rules.h"
+#include "trace/codec/codec.h"
 
 /*
  * What check has to see of the places with an invariant that others could break: these, what

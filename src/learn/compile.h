@@ -1,5 +1,5 @@
 /*
- * From what was learnt to the file that the runtime maps (trace/rules.h).
+ * From what was learnt to the file that the runtime maps (abi/rules_format.h).
  */
 #ifndef LEARN_COMPILE_H
 #define LEARN_COMPILE_H

@@ -5,11 +5,11 @@
 #include "analyze/iroot.h"
 #include "analyze/track.h"
 #include "base/mem.h"
+#include "coverage/fold/event_step.h"
 #include "learn/cancels.h"
 #include "learn/sample.h"
 #include "learn/turns.h"
 #include "learn/unordered.h"
-#include "trace/step.h"
 
 static bool is_plain(const struct event *ev)
 {

@@ -13,7 +13,7 @@
 #include "learn/lifetx.h"
 #include "learn/locking.h"
 #include "learn/pset.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct lesson {
 	struct learn_sites sites;

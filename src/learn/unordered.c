@@ -4,7 +4,7 @@
 
 #include "analyze/iroot.h"
 #include "base/mem.h"
-#include "trace/step.h"
+#include "coverage/fold/event_step.h"
 
 #define CELL_ACCESSES 256u	/* different ones of a granule; more are not looked at */
 #define RECENT 16u

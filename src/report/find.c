@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "explore/schedule.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #define FRAMES 16
 #define EVENTS_MAX 65536u	/* of a site; later ones take the place of earlier ones */

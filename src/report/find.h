@@ -11,7 +11,7 @@
 #include "report/model.h"
 #include "symbol/object.h"
 #include "symbol/symbol.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #define FIND_SITES 64u		/* more are left out */
 

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "report/rows.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #define STACK_SHOWN 16u
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 #define CLOSE 4u	/* rows kept before the first that bug.json names, */
 #define BEFORE 8u	/* … more if it names but one or two: they alone tell little */

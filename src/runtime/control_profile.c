@@ -3,8 +3,8 @@
  * of the run (sched/iroot_profile.h). The memory is the tool's, so that nothing is
  * lost however the run ends; what is left to do then is done there.
  */
+#include "coverage/fold/event_step.h"
 #include "runtime/control.h"
-#include "trace/step.h"
 
 struct iroot_profile *ctl_profile_new(uint64_t size)
 {

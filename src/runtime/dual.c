@@ -3,10 +3,10 @@
  */
 #include "runtime/dual.h"
 
+#include "abi/production_table.h"
 #include "runtime/arena.h"
 #include "runtime/deferred.h"
 #include "runtime/dual_patch.h"
-#include "trace/dual.h"
 #include "runtime/lock.h"
 #include "runtime/module.h"
 #include "runtime/shadow.h"

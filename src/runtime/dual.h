@@ -1,6 +1,6 @@
 /*
  * Production builds (snarl-cc --production): functions that exist plain and
- * instrumented, and are switched by a jump at the plain one's entry. trace/dual.h has
+ * instrumented, and are switched by a jump at the plain one's entry. abi/production_table.h has
  * the table they come with.
  *
  * Until something is switched on nothing of the runtime is in the way: plain code is

@@ -39,8 +39,8 @@
  *   filter=on|off       off: memory that only one thread uses is profiled, too
  *
  * and in modes check and guard (docs/check.md, docs/guard.md):
- *   rules=PATH          what was learnt (trace/rules.h); needed
- *   log=PATH            shared memory for what happens (trace/watchlog.h), made by the tool
+ *   rules=PATH          what was learnt (abi/rules_format.h); needed
+ *   log=PATH            shared memory for what happens (abi/monitor_log.h), made by the tool
  *   protect=both|pset|tx  what guard keeps; default both
  *   wait=MICROSECONDS   the longest delay of an access; default 50000
  *   granularity=BYTES   of memory, 1 to 64; default 8
@@ -54,15 +54,15 @@
  * at any moment loses nothing it committed: a ring of raw records for each
  * running thread, the stash, a circular queue of whole chunks whose accesses may
  * still turn out to be private, and the outbox, chunks that go to the file with the
- * next write. `trace/finish.c` moves all of them into the trace.
+ * next write. `trace/write/finish.c` moves all of them into the trace.
  */
 #ifndef RUNTIME_INTERFACE_H
 #define RUNTIME_INTERFACE_H
 
 #include <stdint.h>
 
+#include "abi/trace_format.h"
 #include "sched/iroot.h"
-#include "trace/format.h"
 
 #define SNARL_OPTIONS_ENV "SNARL_OPTIONS"
 

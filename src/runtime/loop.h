@@ -6,7 +6,7 @@
  * that addresses are made of are those of registers at the end of the loop, and of up to 14 slots
  * below the stack pointer, where the code put values from its start: slot s at -16 - 8 * s(%rsp).
  *
- * What is private and cut is left out, all else becomes one group of records (trace/loop.h); of what may be
+ * What is private and cut is left out, all else becomes one group of records (abi/loop_group.h); of what may be
  * private, the stash decides later which turns of it are kept. An access whose memory is in part private and cut,
  * in part shared, makes two groups of a loop; of a few turns each access is told by itself in the order of the
  * program, as its hook would have done.
@@ -14,8 +14,8 @@
 #ifndef RUNTIME_LOOP_H
 #define RUNTIME_LOOP_H
 
+#include "abi/loop_group.h"
 #include "runtime/rt.h"
-#include "trace/loop.h"
 
 #define LOOP_STAMP 256u		/* events of a loop from which on it gets a time of its own */
 

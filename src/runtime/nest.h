@@ -1,6 +1,6 @@
 /*
  * Loops in loops: the group of an inner one comes again and again, each time somewhat further on. Such rounds become one
- * nest in the ring (trace/loop.h), and all but the first two cost little more than a comparison for each memory that is
+ * nest in the ring (abi/loop_group.h), and all but the first two cost little more than a comparison for each memory that is
  * looked at (wrap/loops_end.c, loop_end_x86_64.S).
  *
  * The second group that the same code tells, of as many turns and the same memory shared, right behind the first or behind as

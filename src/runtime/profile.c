@@ -3,7 +3,7 @@
  * their rings in the same way. But these do not go to a trace: they are folded into the iRoots of the
  * run (sched/iroot_profile.h), in the tool's memory.
  *
- * A ring goes to a queue (trace/queue.h) when a page of it is full, and whenever its thread notes anything
+ * A ring goes to a queue (coverage/fold/queue.h) when a page of it is full, and whenever its thread notes anything
  * but that it got a lock or memory. Such notes are made before others can know of what they tell. So all
  * that a thread did is in the queue before what follows on it by synchronization, and the order of the
  * queue is the real one: of locks, conditions, atomics and the like, and of plain accesses that
@@ -18,9 +18,9 @@
  */
 #include "runtime/profile.h"
 
+#include "coverage/fold/queue.h"
 #include "runtime/control.h"
 #include "runtime/lock.h"
-#include "trace/queue.h"
 
 #define EARLY 32u
 #define COUNTS (1u << 16)

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "runtime/interface.h"
-#include "trace/codec.h"
+#include "trace/codec/codec.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

@@ -1,5 +1,5 @@
 /*
- * The rules of trace/rules.h in the runtime: mapped, checked, and found by pc.
+ * The rules of abi/rules_format.h in the runtime: mapped, checked, and found by pc.
  *
  * Only places with one of the wanted flags are active. The others are switched off where
  * they are inlined (sites.h), or their functions are not even switched on (dual.h).
@@ -7,8 +7,8 @@
 #ifndef RUNTIME_RULES_H
 #define RUNTIME_RULES_H
 
+#include "abi/rules_format.h"
 #include "runtime/rt.h"
-#include "trace/rules.h"
 
 /* An active place. */
 struct rules_place {

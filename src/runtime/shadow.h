@@ -23,7 +23,7 @@ static inline uint16_t shadow_shared(void)
 
 /*
  * Lines of 64 bytes with memory that came to be shared after its history was cut, by the low bits of their numbers: what one thread alone
- * touched elsewhere, as the trace tells it, is its own (trace/owners.h).
+ * touched elsewhere, as the trace tells it, is its own (trace/sites/shared_granules.h).
  */
 #define SHADOW_CUT_LINE 6	/* log2 */
 #define SHADOW_CUT_LINES (1u << 18)

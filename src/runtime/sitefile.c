@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "abi/site_list_format.h"
 #include "runtime/arena.h"
 #include "runtime/sys.h"
-#include "trace/sitelist.h"
 
 #define PAGE 4096ull
 

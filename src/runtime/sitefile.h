@@ -1,5 +1,5 @@
 /*
- * A list of sites (trace/sitelist.h) in memory, by module.
+ * A list of sites (abi/site_list_format.h) in memory, by module.
  */
 #ifndef RUNTIME_SITEFILE_H
 #define RUNTIME_SITEFILE_H

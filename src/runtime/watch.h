@@ -10,9 +10,9 @@
 #ifndef RUNTIME_WATCH_H
 #define RUNTIME_WATCH_H
 
+#include "abi/monitor_log.h"
 #include "runtime/options.h"
 #include "runtime/rules.h"
-#include "trace/watchlog.h"
 
 #define WATCH_THREADS 1024u	/* alive at once; others are not watched, counted */
 #define WATCH_HELD 8u		/* locks of a thread that are remembered */

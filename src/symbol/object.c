@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "symbol/blocks.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 /* A place in the source that allocates; several pcs may stand for it. */
 struct site {

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "symbol/symbol.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 enum object_kind {
 	OBJECT_RAW,		/* nothing is known about it */

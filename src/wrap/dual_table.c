@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
+#include "abi/production_table.h"
 #include "base/map.h"
-#include "trace/dual.h"
 #include "wrap/dual_internal.h"
 
 static void add_word(struct buf *out, struct asmtext_word w)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_format.h"
 #include "base/mem.h"
-#include "trace/format.h"
 #include "wrap/hook.h"
 #include "wrap/insn.h"
 

@@ -7,8 +7,8 @@
  * of all of it (runtime/entry.c): instructions and operands must stay exactly these, here
  * and in ir.c.
  */
+#include "abi/trace_format.h"
 #include "wrap/inline.h"
-#include "trace/format.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,9 +10,9 @@
  * alignstack: there is a call inside, so the stack must be aligned and nothing be
  * kept below its top.
  */
-#include "wrap/ir.h"
-#include "trace/format.h"
+#include "abi/trace_format.h"
 #include "wrap/asmtext.h"
+#include "wrap/ir.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "trace/loop.h"
+#include "abi/loop_group.h"
 #include "wrap/loops_internal.h"
 
 #define ACCESSES 12		/* with more, it is much code for little */

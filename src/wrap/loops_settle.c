@@ -2,7 +2,7 @@
  * What is needed to tell a loop, of what one turn of it does: where its addresses come from, what counts the turns, and
  * from what it is clear beforehand how many there will be.
  */
-#include "trace/format.h"
+#include "abi/trace_format.h"
 #include "wrap/hook.h"
 #include "wrap/loops_internal.h"
 

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "trace/format.h"
+#include "abi/trace_format.h"
 #include "wrap/hook.h"
 #include "wrap/loops_internal.h"
 

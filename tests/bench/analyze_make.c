@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 
 #define PC 0x555555555000ull
 #define HEAP 0x602000000000ull

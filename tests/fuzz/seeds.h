@@ -8,10 +8,10 @@
 #include <zstd.h>
 
 #include "../unit/trace_util.h"
+#include "abi/access_group_format.h"
+#include "abi/loop_group.h"
 #include "runtime/interface.h"
-#include "trace/bunch.h"
-#include "trace/loop.h"
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 
 struct fuzz_seed {
 	const char *name;

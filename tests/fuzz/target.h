@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "runtime/interface.h"
-#include "trace/finish.h"
-#include "trace/reader.h"
-#include "trace/text.h"
-#include "trace/writer.h"
+#include "trace/read/reader.h"
+#include "trace/text/text.h"
+#include "trace/write/finish.h"
+#include "trace/write/writer.h"
 
 #define FUZZ_MAX_EVENTS 3000	/* beyond, only read: a chunk can foretell millions */
 #define FUZZ_MAX_READ 100000

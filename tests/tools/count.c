@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "trace/kinds.h"
-#include "trace/reader.h"
+#include "trace/read/kinds.h"
+#include "trace/read/reader.h"
 
 int main(int argc, char **argv)
 {

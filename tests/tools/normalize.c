@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 struct thread {
 	char *name;

@@ -1,5 +1,5 @@
 /*
- * Makes a file of rules (trace/rules.h) by hand: sites are those of a trace of the program.
+ * Makes a file of rules (abi/rules_format.h) by hand: sites are those of a trace of the program.
  *
  *   rules OUT TRACE <TEXT
  *
@@ -15,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/rules_format.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "symbol/symbol.h"
-#include "trace/codec.h"
-#include "trace/reader.h"
-#include "trace/rules.h"
+#include "trace/codec/codec.h"
+#include "trace/read/reader.h"
 
 #define MOST 256
 

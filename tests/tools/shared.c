@@ -17,8 +17,8 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "trace/kinds.h"
-#include "trace/reader.h"
+#include "trace/read/kinds.h"
+#include "trace/read/reader.h"
 
 enum region_type { REGION_OTHER, REGION_HEAP, REGION_STACK, REGION_MODULE };
 

@@ -5,7 +5,7 @@
 
 #include "analyze/access.h"
 #include "analyze/alone.h"
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 
 static bool has(const struct alone *a, uint64_t addr, uint64_t size)
 {

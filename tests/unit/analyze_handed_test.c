@@ -5,7 +5,7 @@
 
 #include "analyze/handed.h"
 #include "analyze/track.h"
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 
 static struct alone *look(struct reader *r)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/codec.h"
+#include "trace/codec/codec.h"
 
 static uint8_t *put_bytes(uint8_t *p, uint64_t v, unsigned n)
 {

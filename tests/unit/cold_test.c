@@ -1,7 +1,7 @@
 /* Places whose memory is seldom touched: worked out by hand, and compared with a slow way. */
 #include "trace_util.h"
 
-#include "trace/cold.c"
+#include "trace/sites/rarely_touched.c"
 
 #define MANY (COLD_MANY * COLD_SAMPLE * 2)	/* granules: about twice as many as a place needs */
 

@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 
 #include "runtime/interface.h"
-#include "trace/finish.h"
-#include "trace/index.h"
+#include "trace/read/index.h"
+#include "trace/write/finish.h"
 #include "trace_util.h"
 
 /* Slots, then two rings, then the stash: as the runtime lays it out, but small. */

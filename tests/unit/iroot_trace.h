@@ -5,7 +5,7 @@
 #define TESTS_IROOT_TRACE_H
 
 #include "analyze/iroot.h"
-#include "trace/step.h"
+#include "coverage/fold/event_step.h"
 
 /* Adds every event of the trace to `p` and finishes it. Returns -1 if the trace is damaged. */
 static inline int iroot_trace(struct reader *trace, struct iroot_profile *p, struct err *err)

@@ -3,10 +3,10 @@
  */
 #include "trace_util.h"
 
+#include "abi/rules_format.h"
 #include "learn/compile.h"
 #include "learn/lifetx.h"
-#include "trace/codec.h"
-#include "trace/rules.h"
+#include "trace/codec/codec.h"
 
 /* Broken in 6 of 10 that passed, so that 13 failing ones should have 5.2 without; 12 only 4.8. */
 static void test_harm(void **state)

@@ -5,12 +5,12 @@
 
 #include <unistd.h>
 
+#include "abi/rules_format.h"
 #include "learn/compile.h"
 #include "learn/learner.h"
 #include "learn/lifetx.h"
 #include "learn/needed.h"
-#include "trace/codec.h"
-#include "trace/rules.h"
+#include "trace/codec/codec.h"
 
 static struct store *store;
 static struct learner learner;

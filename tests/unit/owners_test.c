@@ -1,8 +1,8 @@
 /* Memory that two threads touched, and memory of one: by hand, and against the obvious way. And which places a list gets. */
 #include "trace_util.h"
 
-#include "trace/owners.h"
-#include "trace/sites.h"
+#include "trace/sites/shared_granules.h"
+#include "trace/sites/sites.h"
 
 #define HEAD "snarl-text 1\nmodule 0x400000 0x401000-0x500000 a0 /bin/a\n"
 #define CUT(lines) HEAD "meta lost_records 0\nmeta cut_lines " lines "\n"

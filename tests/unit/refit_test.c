@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "explore/refit.h"
-#include "trace/kinds.h"
+#include "trace/read/kinds.h"
 
 static const char bank[] =
 	"snarl-schedule 1\ncause atomicity RWW balance\ngoal\n"

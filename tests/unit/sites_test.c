@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "runtime/sites_x86_64.c"
-#include "trace/sitelist.h"
-#include "trace/sites.h"
+#include "abi/site_list_format.h"
+#include "trace/sites/sites.h"
 
 static const char trace_text[] =
 	"snarl-text 1\n"

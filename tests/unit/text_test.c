@@ -2,7 +2,7 @@
  * The text form: what a hand-written trace means, what is refused, and that
  * any trace comes back from its text unchanged.
  */
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 #include "trace_util.h"
 
 static struct reader *open_text(const char *text)

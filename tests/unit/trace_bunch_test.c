@@ -2,10 +2,10 @@
  * Records that stand for a bunch of accesses: what the reader makes of them is what it makes of the same accesses one
  * by one.
  */
+#include "abi/access_group_format.h"
+#include "abi/loop_group.h"
 #include "runtime/interface.h"
-#include "trace/bunch.h"
-#include "trace/finish.h"
-#include "trace/loop.h"
+#include "trace/write/finish.h"
 #include "trace_util.h"
 
 #define ROOM 400000u

@@ -2,9 +2,9 @@
  * Groups of records that stand for whole loops: what the reader makes of them is what it makes of
  * the same accesses one by one.
  */
+#include "abi/loop_group.h"
 #include "runtime/interface.h"
-#include "trace/finish.h"
-#include "trace/loop.h"
+#include "trace/write/finish.h"
 #include "trace_util.h"
 
 #define ROOM 400000u

@@ -4,7 +4,7 @@
  */
 #include "iroot_util.h"
 
-#include "trace/queue.h"
+#include "coverage/fold/queue.h"
 
 static struct trace_queue queue;
 

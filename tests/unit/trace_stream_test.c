@@ -2,8 +2,8 @@
  * Streams hold a coder, which is large, only while records of their chunk are left to decode; and
  * give the events that were written wherever decoding pauses.
  */
-#include "trace/stream.h"
-#include "trace/writer.h"
+#include "trace/read/stream.h"
+#include "trace/write/writer.h"
 #include "trace_util.h"
 
 #define THREADS 50u

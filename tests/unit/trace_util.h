@@ -17,10 +17,10 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "trace/codec.h"
-#include "trace/kinds.h"
-#include "trace/reader.h"
-#include "trace/text.h"
+#include "trace/codec/codec.h"
+#include "trace/read/kinds.h"
+#include "trace/read/reader.h"
+#include "trace/text/text.h"
 
 #define UNUSED __attribute__((unused))
 

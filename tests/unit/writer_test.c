@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <signal.h>
 
-#include "trace/writer.h"
+#include "trace/write/writer.h"
 #include "trace_util.h"
 
 static size_t files_in_test_dir(void)

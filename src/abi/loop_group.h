@@ -1,0 +1,279 @@
+/*
+ * Loops in the raw stream: a group of records that stands for the accesses of a whole inner
+ * loop, turn by turn, and in each turn in the order of the group.
+ *
+ *   { turns, LOOP with the number of accesses as detail, pc of the first }
+ *   for each access:
+ *     { stride, LOOP with detail 0, its pc }	only if the stride needs more than 16 bits
+ *     { the address in the first turn, above it 16 bits of stride, a READ or WRITE }
+ *
+ * Each is a plain record to the codec, which foretells it like any other. A group lies in one
+ * chunk, with nothing in it. The runtime writes groups, the reader expands them; no libc here.
+ *
+ * A nest is a group that comes in several rounds, each at addresses a fixed amount further on, as that of the
+ * inner one of two loops; in each round there may be some accesses before the group:
+ *
+ *   { rounds, LOOP with TRACE_NEST and the number of accesses before the group as detail, some pc }
+ *   a READ or WRITE for each of these	in the first round
+ *   the group				in the first round
+ *   { what each round adds to the addresses of four accesses, 16 bits each, LOOP with detail 0, some pc }
+ *					as many as are needed: those before the group first
+ */
+#ifndef TRACE_LOOP_H
+#define TRACE_LOOP_H
+
+#include <stddef.h>
+
+#include "abi/trace_format.h"
+
+#define TRACE_LOOP_ACCESSES 32u
+#define TRACE_LOOP_TURNS 8192u		/* a longer loop is several groups */
+#define TRACE_LOOP_RECORDS (1 + 2 * TRACE_LOOP_ACCESSES)
+#define TRACE_NEST 0x40u		/* of the detail */
+#define TRACE_NEST_BEFORE 3u		/* accesses before the group, at most */
+#define TRACE_NEST_ROUNDS 8192u
+#define TRACE_NEST_RECORDS (1 + TRACE_NEST_BEFORE + TRACE_LOOP_RECORDS + (TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES + 3) / 4)
+#define TRACE_LOOP_EVENTS (1u << 26)	/* that the groups of a chunk stand for, at most: a full ring's do */
+
+static inline unsigned trace_loop_accesses(const struct trace_record *head)
+{
+	return (unsigned)(head->site >> 56);
+}
+
+static inline int trace_loop_is_stride(const struct trace_record *r)
+{
+	return trace_site_kind(r->site) == TRACE_LOOP && trace_loop_accesses(r) == 0;
+}
+
+static inline int trace_loop_is_nest(const struct trace_record *head)
+{
+	return (trace_loop_accesses(head) & TRACE_NEST) != 0;
+}
+
+static inline unsigned trace_nest_before(const struct trace_record *head)
+{
+	return trace_loop_accesses(head) & ~TRACE_NEST;
+}
+
+/* Records that tell what each round adds to so many addresses. */
+static inline unsigned trace_nest_adds(unsigned accesses)
+{
+	return (accesses + 3) / 4;
+}
+
+static inline int trace_loop_is_access(const struct trace_record *r)
+{
+	unsigned kind = trace_site_kind(r->site);
+
+	return kind == TRACE_READ || kind == TRACE_WRITE;
+}
+
+static inline size_t trace_group_size(const struct trace_record *r, size_t count)
+{
+	unsigned accesses = trace_loop_accesses(r);
+	size_t n = 1;
+
+	if (accesses == 0 || accesses > TRACE_LOOP_ACCESSES || r->addr == 0 || r->addr > TRACE_LOOP_TURNS)
+		return 0;
+	for (; accesses > 0; accesses--) {
+		n += n < count && trace_loop_is_stride(&r[n]);
+		if (n >= count || !trace_loop_is_access(&r[n++]))
+			return 0;
+	}
+	return n;
+}
+
+static inline size_t trace_nest_size(const struct trace_record *r, size_t count)
+{
+	unsigned before = trace_nest_before(r), adds;
+	size_t n = 1 + before, group;
+
+	if (before > TRACE_NEST_BEFORE || r->addr == 0 || r->addr > TRACE_NEST_ROUNDS || n >= count ||
+	    trace_site_kind(r[n].site) != TRACE_LOOP)
+		return 0;
+	for (unsigned i = 1; i <= before; i++)
+		if (!trace_loop_is_access(&r[i]))
+			return 0;
+	group = trace_group_size(&r[n], count - n);
+	if (!group)
+		return 0;
+	adds = trace_nest_adds(before + trace_loop_accesses(&r[n]));
+	n += group;
+	for (; adds > 0; adds--)
+		if (n >= count || !trace_loop_is_stride(&r[n++]))
+			return 0;
+	return n;
+}
+
+/*
+ * The records of the group or nest that begins at r[0], of which there are `count`. 0: it is none, or not
+ * all of it is here.
+ */
+static inline size_t trace_loop_size(const struct trace_record *r, size_t count)
+{
+	return trace_loop_is_nest(r) ? trace_nest_size(r, count) : trace_group_size(r, count);
+}
+
+/* The events that a whole one stands for. */
+static inline uint64_t trace_loop_events(const struct trace_record *r)
+{
+	const struct trace_record *group = r;
+
+	if (!trace_loop_is_nest(r))
+		return r->addr * trace_loop_accesses(r);
+	group += 1 + trace_nest_before(r);
+	return r->addr * (trace_nest_before(r) + group->addr * trace_loop_accesses(group));
+}
+
+/* Of a group: the record of an access, a stride that is too long before it. Returns behind it. */
+static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64_t addr, uint64_t stride,
+						  uint64_t site)
+{
+	if (__builtin_expect(stride + 0x8000 >= 0x10000, 0)) {
+		*r++ = (struct trace_record){ stride, TRACE_SITE(TRACE_LOOP, 0, site) };
+		stride = 0;
+	}
+	*r++ = (struct trace_record){ addr | stride << 48, site };
+	return r;
+}
+
+/* Its first one, once the second is there. */
+static inline void trace_loop_head(struct trace_record *group, uint64_t turns, unsigned accesses)
+{
+	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, group[1].site) };
+}
+
+/* What of a nest its group does not have. Those before the group are behind its accesses. */
+struct trace_nest {
+	uint64_t rounds;	/* to come, without this one */
+	uint64_t turns;		/* of each */
+	unsigned before;
+	uint64_t first[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];	/* address of this round */
+	uint64_t add[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
+};
+
+/* A group, being expanded. */
+struct trace_loop {
+	struct trace_record at[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];	/* in this turn */
+	uint64_t stride[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
+	unsigned accesses, next, end;	/* the next one, and behind the last one before another turn */
+	uint64_t turns;		/* to come, this one included */
+	struct trace_nest nest;
+};
+
+static inline const struct trace_record *trace_group_begin(struct trace_loop *l, const struct trace_record *head)
+{
+	const struct trace_record *r = head + 1;
+
+	l->accesses = l->end = trace_loop_accesses(head);
+	l->turns = head->addr;
+	l->next = 0;
+	l->nest.rounds = l->nest.before = 0;
+	for (unsigned i = 0; i < l->accesses; i++) {
+		l->stride[i] = (uint64_t)((int64_t)r->addr >> 48);
+		if (trace_loop_is_stride(r)) {
+			l->stride[i] = r->addr;
+			r++;
+		}
+		l->at[i] = (struct trace_record){ r->addr & TRACE_ADDR_MASK, r->site };
+		r++;
+	}
+	return r;
+}
+
+static inline void trace_nest_round(struct trace_loop *l)
+{
+	struct trace_nest *n = &l->nest;
+
+	for (unsigned i = 0; i < l->accesses + n->before; i++)
+		l->at[i].addr = n->first[i];
+	l->turns = n->turns;
+	l->next = n->before ? l->accesses : 0;
+	l->end = l->accesses + n->before;
+}
+
+static inline const struct trace_record *trace_nest_begin(struct trace_loop *l, const struct trace_record *head)
+{
+	unsigned before = trace_nest_before(head);
+	const struct trace_record *r = trace_group_begin(l, head + 1 + before);
+	struct trace_nest *n = &l->nest;
+
+	n->rounds = head->addr - 1;
+	n->turns = l->turns;
+	n->before = before;
+	for (unsigned i = 0; i < before; i++) {
+		l->at[l->accesses + i] = (struct trace_record){ head[1 + i].addr & TRACE_ADDR_MASK, head[1 + i].site };
+		l->stride[l->accesses + i] = 0;
+	}
+	for (unsigned i = 0; i < l->accesses + before; i++) {
+		unsigned told = i < l->accesses ? i + before : i - l->accesses;
+
+		n->first[i] = l->at[i].addr;
+		n->add[i] = (uint64_t)(int16_t)(r[told / 4].addr >> 16 * (told % 4));
+	}
+	trace_nest_round(l);
+	return r + trace_nest_adds(before + l->accesses);
+}
+
+/* `head` begins a whole group or nest; returns the record behind it. */
+static inline const struct trace_record *trace_loop_begin(struct trace_loop *l, const struct trace_record *head)
+{
+	return trace_loop_is_nest(head) ? trace_nest_begin(l, head) : trace_group_begin(l, head);
+}
+
+/* All turns of a round are done. */
+static inline void trace_nest_next(struct trace_loop *l)
+{
+	struct trace_nest *n = &l->nest;
+
+	n->rounds--;
+	for (unsigned i = 0; i < l->accesses + n->before; i++)
+		n->first[i] = (n->first[i] + n->add[i]) & TRACE_ADDR_MASK;
+	trace_nest_round(l);
+}
+
+/* The next access. When l->turns is 0 afterwards, it was the last. */
+static inline struct trace_record trace_loop_next(struct trace_loop *l)
+{
+	unsigned i = l->next;
+	struct trace_record r = l->at[i];
+
+	l->at[i].addr = (r.addr + l->stride[i]) & TRACE_ADDR_MASK;
+	if (++l->next == l->end) {
+		l->next = 0;
+		if (i >= l->accesses)
+			l->end = l->accesses;	/* those before the group */
+		else if (--l->turns == 0 && l->nest.rounds)
+			trace_nest_next(l);
+	}
+	return r;
+}
+
+/* So many accesses are to come, of a nest: of those before the group, or of this round. */
+static inline uint64_t trace_loop_left(const struct trace_loop *l)
+{
+	if (l->next >= l->accesses)
+		return l->end - l->next;
+	return l->turns ? l->turns * l->accesses - l->next : 0;
+}
+
+/* As trace_loop_next() so many times, fewer than are left. */
+static inline void trace_loop_skip(struct trace_loop *l, uint64_t count)
+{
+	uint64_t done = l->next + count, turns = done / l->accesses;
+	unsigned next = (unsigned)(done % l->accesses);
+
+	if (l->next >= l->accesses) {
+		l->next = (unsigned)done;
+		return;
+	}
+	for (unsigned i = 0; i < l->accesses; i++) {
+		uint64_t times = turns + (i < next) - (i < l->next);
+
+		l->at[i].addr = (l->at[i].addr + times * l->stride[i]) & TRACE_ADDR_MASK;
+	}
+	l->turns -= turns;
+	l->next = next;
+}
+
+#endif

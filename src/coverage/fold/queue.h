@@ -1,0 +1,107 @@
+/*
+ * Events on their way from the threads of a program to its profile (sched/iroot_profile.h), in memory
+ * that the program (runtime/profile.c) shares with the tool: raw records in batches, each of one thread.
+ *
+ * Who has a batch takes as much of the queue as it needs by adding to `tail`, copies it there and marks it; whoever
+ * has the right to then folds batches from `head` on, up to the first that is not marked. The order in which
+ * they took their places is the order of the profile. What is left when the program ended, the tool
+ * folds. Positions only grow; a mark belongs to one of them. No libc here.
+ */
+#ifndef TRACE_QUEUE_H
+#define TRACE_QUEUE_H
+
+#include "coverage/fold/event_step.h"
+#include "trace/codec/codec.h"
+
+#define TRACE_QUEUE_MAGIC 0x455545554e525353ull
+#define TRACE_QUEUE_RECORDS (64u << 10)
+
+struct trace_queue {
+	uint64_t magic;		/* it is used */
+	uint64_t folding;	/* somebody is at it; if that one died, a batch may be folded in part */
+	uint64_t head __attribute__((aligned(64)));
+	uint64_t tail __attribute__((aligned(64)));
+	struct trace_record at[TRACE_QUEUE_RECORDS] __attribute__((aligned(64)));
+};
+
+/* It lies at the end of the memory for the profile, if that is `size` bytes; a multiple of 64. */
+static inline struct trace_queue *trace_queue_of(void *memory, uint64_t size)
+{
+	return (struct trace_queue *)(void *)((char *)memory + size - sizeof(struct trace_queue));
+}
+
+static inline struct trace_record *trace_queue_at(struct trace_queue *q, uint64_t position)
+{
+	return &q->at[position % TRACE_QUEUE_RECORDS];
+}
+
+/* The batch's first record: { thread << 32 | records that follow, this }. No record's by chance. */
+static inline uint64_t trace_queue_mark(uint64_t position)
+{
+	return (position + 1) * 0x9e3779b97f4a7c15ull;
+}
+
+/* `r` has the records of one event. */
+static inline void trace_queue_event(struct iroot_profile *p, uint32_t thread, const struct trace_record *r)
+{
+	unsigned kind = trace_site_kind(r->site), result = (unsigned)(r->addr >> 48), count;
+	uint64_t size = 1ull << (r->site >> 56 & TRACE_SIZE_MASK), arg = 0;
+	struct iroot_step steps[TRACE_STEPS];
+
+	if (kind == TRACE_THREAD_START) {
+		/* The stack may have been another one's. */
+		steps[0] = (struct iroot_step){ .thread = thread, .op = IROOT_OP_FRESH, .addr = r[2].addr,
+						.size = r[2].site - r[2].addr };
+		if (r[1].site >> 32 && r[2].site > r[2].addr)
+			iroot_profile_step(p, &steps[0]);
+		return;
+	}
+	if (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL)
+		result = 0;
+	else if (trace_extra(kind))
+		size = arg = r[1].site;
+	count = trace_steps(steps, thread, kind, r->addr & TRACE_ADDR_MASK, size, arg, result,
+			    r->site & TRACE_ADDR_MASK);
+	for (unsigned i = 0; i < count; i++)
+		iroot_profile_step(p, &steps[i]);
+}
+
+static inline void trace_queue_fold_all(struct trace_queue *q, struct iroot_profile *p)
+{
+	uint64_t head = q->head, left = TRACE_QUEUE_RECORDS;
+
+	for (;;) {
+		const struct trace_record *first = trace_queue_at(q, head);
+		/* Pairs with the store of who made the batch. */
+		uint64_t mark = __atomic_load_n(&first->site, __ATOMIC_ACQUIRE);
+		uint32_t thread = (uint32_t)(first->addr >> 32), count = (uint32_t)first->addr;
+
+		if (mark != trace_queue_mark(head) || count >= left)
+			return;
+		left -= count + 1;
+		for (uint32_t i = 1, records; p && i <= count; i += records) {
+			struct trace_record r[3];
+
+			r[0] = *trace_queue_at(q, head + i);
+			records = 1 + trace_extra(trace_site_kind(r[0].site));
+			for (uint32_t k = 1; k < records && k < 3; k++)
+				r[k] = *trace_queue_at(q, head + i + k);
+			trace_queue_event(p, thread, r);
+		}
+		head += count + 1ull;
+		/* Pairs with the load of who waits for room. */
+		__atomic_store_n(&q->head, head, __ATOMIC_RELEASE);
+	}
+}
+
+/* All batches that are whole, into `p`, or nowhere if that is NULL. By one at a time. */
+static inline void trace_queue_fold(struct trace_queue *q, struct iroot_profile *p)
+{
+	q->folding = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* who is killed in between leaves it so */
+	trace_queue_fold_all(q, p);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	q->folding = 0;
+}
+
+#endif

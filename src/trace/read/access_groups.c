@@ -1,0 +1,95 @@
+#include "trace/read/access_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void bunches_free(struct bunches *b)
+{
+	free(b->entries);
+	free(b->accesses);
+	map_free(&b->by_site);
+	*b = (struct bunches){ 0 };
+}
+
+static bool is_access(uint16_t op)
+{
+	unsigned kind = op & 0xff;
+
+	return op == 0 || kind == TRACE_READ || kind == TRACE_WRITE;
+}
+
+static void add(struct bunches *b, const struct trace_bunch *from, uint64_t time)
+{
+	uint64_t *last = map_put(&b->by_site, from->site & TRACE_ADDR_MASK, NULL);
+	struct trace_record accesses[TRACE_BUNCH_MOST];
+	unsigned n = trace_bunch_expand(from, 0, accesses);
+
+	b->entries = xgrow(b->entries, b->count, &b->capacity, sizeof(*b->entries));
+	b->entries[b->count++] = (struct bunches_entry){
+		.time = time, .first = b->access_count, .accesses = n, .count = from->count, .earlier = *last,
+	};
+	*last = b->count;
+	for (unsigned i = 0; i < n; i++) {
+		b->accesses = xgrow(b->accesses, b->access_count, &b->access_capacity, sizeof(*b->accesses));
+		b->accesses[b->access_count++] = accesses[i];
+	}
+}
+
+int bunches_add(struct bunches *b, const uint8_t *payload, size_t size, uint64_t time)
+{
+	union {
+		struct trace_bunch bunch;
+		uint8_t bytes[sizeof(struct trace_bunch) + TRACE_BUNCH_MOST * sizeof(struct trace_bunch_access)];
+	} one;
+
+	while (size > 0) {
+		size_t bytes;
+
+		if (size < sizeof(one.bunch))
+			return -1;
+		memcpy(one.bytes, payload, sizeof(one.bunch));
+		bytes = trace_bunch_size(one.bunch.count);
+		if (one.bunch.count < TRACE_BUNCH_LEAST || one.bunch.count > TRACE_BUNCH_MOST || bytes > size)
+			return -1;
+		memcpy(one.bytes, payload, bytes);
+		for (unsigned i = 0; i < one.bunch.count; i++)
+			if (!is_access(one.bunch.access[i].op))
+				return -1;
+		add(b, &one.bunch, time);
+		payload += bytes;
+		size -= bytes;
+	}
+	return 0;
+}
+
+/* NULL if it was never told, or with another number of accesses. */
+static const struct bunches_entry *find(const struct bunches *b, uint64_t site, uint64_t time)
+{
+	const uint64_t *at = map_find(&b->by_site, site & TRACE_ADDR_MASK);
+	const struct bunches_entry *e;
+
+	if (!at)
+		return NULL;
+	e = &b->entries[*at - 1];
+	while (e->time > time && e->earlier)
+		e = &b->entries[e->earlier - 1];
+	return e->count == trace_bunch_count(site) ? e : NULL;
+}
+
+int bunches_expand(const struct bunches *b, const struct trace_record *r, uint64_t time, struct trace_record *to)
+{
+	const struct bunches_entry *e = find(b, r->site, time);
+	uint64_t addr = r->addr;
+
+	if (!e)
+		return -1;
+	for (uint32_t i = 0; i < e->accesses; i++) {
+		const struct trace_record *a = &b->accesses[e->first + i];
+
+		to[i].addr = (addr + a->addr) & TRACE_ADDR_MASK;
+		to[i].site = a->site;
+	}
+	return (int)e->accesses;
+}
