@@ -5,7 +5,7 @@
 #define ANALYZE_IROOT_H
 
 #include "base/err.h"
-#include "sched/iroot_profile.h"
+#include "coverage/fold/iroot_fold.h"
 #include "trace/read/reader.h"
 
 /* The steps of an event; returns how many there are. */

@@ -14,10 +14,10 @@
 #ifndef EXPLORE_ACTIVE_H
 #define EXPLORE_ACTIVE_H
 
+#include "abi/iroot.h"
 #include "explore/profile.h"
 #include "explore/search.h"
 #include "sched/active.h"
-#include "sched/iroot.h"
 
 #define ACTIVE_TRIES 8u		/* runs for a root, unless told otherwise */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sched/match.h"
+#include "sched/iroot_match.h"
 #include "sched/rng.h"
 
 static bool is_same(const struct active_seen *a, const struct active_seen *b)

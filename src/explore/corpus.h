@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sched/plan.h"
+#include "abi/plan.h"
 
 #define CORPUS_MOST 256u	/* schedules kept; the least telling goes first */
 #define CORPUS_TURNS 16384u	/* of a schedule; longer ones are cut off */

@@ -6,11 +6,11 @@
 #define EXPLORE_COVER_H
 
 #include "base/map.h"
+#include "coverage/fold/iroot_fold.h"
 #include "explore/memo.h"
 #include "explore/places.h"
 #include "explore/server.h"
 #include "explore/target.h"
-#include "sched/iroot_profile.h"
 
 struct cover_root {
 	struct memo_root memo;	/* as the database knows it, as far as this process saw */

@@ -1,6 +1,6 @@
 #include "explore/coverage.h"
 
-#include "sched/turn.h"
+#include "abi/turn_log.h"
 
 void coverage_free(struct coverage *c)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sched/turn.h"
+#include "abi/turn_log.h"
 
 #define WORDS_MAX (1u << 16)		/* of a run's turns that are looked at */
 #define SEEN_MAX (4u << 20)

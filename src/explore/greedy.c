@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/plan.h"
 #include "base/mem.h"
 #include "sched/greedy.h"
-#include "sched/plan.h"
 
 struct hooks {
 	const struct search_config *config;

@@ -4,8 +4,8 @@
 #ifndef EXPLORE_GREEDY_H
 #define EXPLORE_GREEDY_H
 
+#include "abi/iroot.h"
 #include "explore/search.h"
-#include "sched/iroot.h"
 
 /*
  * As search_run(), with the hooks of `config` but shape(). The sites of the roots are pcs in the target. Runs

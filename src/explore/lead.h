@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/plan.h"
 #include "analyze/candidate.h"
 #include "analyze/suppress.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "explore/oracle.h"
-#include "sched/plan.h"
 
 struct lead_event {
 	char *thread;		/* "0.2" */

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/iroot.h"
 #include "base/err.h"
-#include "sched/iroot.h"
 
 #define MEMO_VERSION 1
 #define MEMO_FILE "memo.db"	/* in the folder of results */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/turn_log.h"
 #include "base/mem.h"
 #include "explore/replay_trace.h"
-#include "sched/turn.h"
 
 #define AGAIN_MOST 12u		/* runs to have a failure again */
 #define AGAIN_STEPS 100000u	/* of a run that is made again */

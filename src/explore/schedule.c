@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/turn_log.h"
 #include "base/mem.h"
 #include "explore/capture.h"
 #include "sched/strategy.h"
-#include "sched/turn.h"
 
 #define GRANULE 8u
 

@@ -10,13 +10,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "abi/plan.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "explore/places.h"
 #include "explore/target.h"
 #include "runtime/interface.h"
-#include "sched/plan.h"
 
 #define SCHEDULE_MAX_PATH 255u	/* of a thread: "0.1.2" */
 #define SCHEDULE_EVENTS_MAX CTL_CHECKS_MAX	/* checks of events that are kept */

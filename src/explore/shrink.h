@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sched/plan.h"
+#include "abi/plan.h"
 
 /* A run: what it did, and what that costs. */
 struct shrink_run {

@@ -9,8 +9,8 @@
 #ifndef EXPLORE_SNAPSHOTS_H
 #define EXPLORE_SNAPSHOTS_H
 
+#include "abi/plan.h"
 #include "explore/server.h"
-#include "sched/plan.h"
 
 #define SNAPSHOTS_DEPTH 8u
 

@@ -10,7 +10,7 @@
 
 #include "analyze/granules.h"
 #include "base/map.h"
-#include "sched/iroot_profile.h"
+#include "coverage/fold/iroot_fold.h"
 
 /* LEARN_LOCK takes a mutex, LEARN_CANCEL cancels a thread. */
 enum learn_access { LEARN_READ, LEARN_WRITE, LEARN_FUNCTION, LEARN_LOCK, LEARN_CANCEL };

@@ -30,8 +30,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "abi/plan.h"
 #include "runtime/rt.h"
-#include "sched/plan.h"
 #include "sched/strategy.h"
 
 #define CTL_NEVER UINT64_MAX	/* no deadline */

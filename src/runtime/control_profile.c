@@ -1,6 +1,6 @@
 /*
  * Profiling under control: the events that a trace would have, folded at once into the iRoots
- * of the run (sched/iroot_profile.h). The memory is the tool's, so that nothing is
+ * of the run (coverage/fold/iroot_fold.h). The memory is the tool's, so that nothing is
  * lost however the run ends; what is left to do then is done there.
  */
 #include "coverage/fold/event_step.h"

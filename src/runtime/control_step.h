@@ -5,9 +5,9 @@
 #ifndef RUNTIME_CONTROL_STEP_H
 #define RUNTIME_CONTROL_STEP_H
 
+#include "abi/turn_log.h"
 #include "runtime/control_outside.h"
 #include "sched/exact.h"
-#include "sched/turn.h"
 
 #define PAGE_RECORDS 256u
 

@@ -61,8 +61,8 @@
 
 #include <stdint.h>
 
+#include "abi/iroot.h"
 #include "abi/trace_format.h"
-#include "sched/iroot.h"
 
 #define SNARL_OPTIONS_ENV "SNARL_OPTIONS"
 
@@ -163,7 +163,7 @@ enum ctl_failure {
 #define CTL_SNAPSHOT 64u	/* stop after `stop_at` steps and serve from there */
 #define CTL_LEARN 128u		/* list what becomes shared, for later runs */
 #define CTL_DEBUG 256u		/* a debugger wants to see every step and switch (control_debug.c) */
-#define CTL_PROFILE 512u	/* fold the run into the profile area (sched/iroot_profile.h) */
+#define CTL_PROFILE 512u	/* fold the run into the profile area (coverage/fold/iroot_fold.h) */
 #define CTL_DEPENDS 1024u	/* note which places depend on which */
 
 struct ctl_request {

@@ -1,7 +1,7 @@
 /*
  * Profiling without control: the program runs in parallel as when it is recorded, and its threads fill
  * their rings in the same way. But these do not go to a trace: they are folded into the iRoots of the
- * run (sched/iroot_profile.h), in the tool's memory.
+ * run (coverage/fold/iroot_fold.h), in the tool's memory.
  *
  * A ring goes to a queue (coverage/fold/queue.h) when a page of it is full, and whenever its thread notes anything
  * but that it got a lock or memory. Such notes are made before others can know of what they tell. So all

@@ -7,8 +7,8 @@
 #ifndef SCHED_ACTIVE_H
 #define SCHED_ACTIVE_H
 
-#include "sched/iroot.h"
-#include "sched/plan.h"
+#include "abi/iroot.h"
+#include "abi/plan.h"
 #include "sched/strategy.h"
 
 #define ACTIVE_SEEN 24u		/* times that are kept, of each event; any with the same chance */

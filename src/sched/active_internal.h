@@ -7,7 +7,7 @@
 
 #include "sched/active.h"
 #include "sched/exact.h"
-#include "sched/match.h"
+#include "sched/iroot_match.h"
 #include "sched/pick.h"
 
 #define NOBODY SCHED_MAX_THREADS

@@ -14,7 +14,7 @@
 #ifndef SCHED_EXACT_H
 #define SCHED_EXACT_H
 
-#include "sched/plan.h"
+#include "abi/plan.h"
 #include "sched/strategy.h"
 
 /* Private; here for strategies that follow a plan first, whose state begins with it. */

@@ -5,8 +5,8 @@
  *
  * A turn whose thread cannot run, is not there or yields is passed over.
  */
+#include "abi/plan.h"
 #include "sched/pick.h"
-#include "sched/plan.h"
 
 struct feedback {
 	const struct sched_plan *plan;

@@ -17,10 +17,10 @@
  *
  * Every step is asked for while an order is open, since every event counts.
  */
+#include "abi/plan.h"
 #include "sched/exact.h"
 #include "sched/goal.h"
 #include "sched/pick.h"
-#include "sched/plan.h"
 
 #define IDLE 8u		/* rounds of spinning that tell that it waits for who is held */
 

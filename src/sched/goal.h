@@ -6,7 +6,7 @@
 #ifndef SCHED_GOAL_H
 #define SCHED_GOAL_H
 
-#include "sched/plan.h"
+#include "abi/plan.h"
 #include "sched/strategy.h"
 
 #define GOAL_MAX_ORDERS 1024u	/* of a plan; what is beyond is not heeded */

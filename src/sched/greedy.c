@@ -15,9 +15,9 @@
  */
 #include "sched/greedy.h"
 
-#include "sched/match.h"
+#include "abi/plan.h"
+#include "sched/iroot_match.h"
 #include "sched/pick.h"
-#include "sched/plan.h"
 
 #define PLACES 512u		/* 4 bytes each, of memory whose last access is known */
 #define SPAN 16u		/* of them that an access counts for, at most */

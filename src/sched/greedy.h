@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "sched/iroot.h"
+#include "abi/iroot.h"
 
 static inline uint64_t greedy_mix(uint64_t hash, uint64_t value)
 {

@@ -14,9 +14,9 @@
  *
  * The plan's orders are not enforced, only watched.
  */
+#include "abi/plan.h"
 #include "sched/loose.h"
 #include "sched/pick.h"
-#include "sched/plan.h"
 
 struct watched {
 	struct sched_order order;

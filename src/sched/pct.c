@@ -8,7 +8,7 @@
  * A thread that yields drops below everybody, else one that spins on what a
  * lower thread has to do would spin for ever.
  */
-#include "sched/changes.h"
+#include "sched/priority_drops.h"
 
 struct pct {
 	uint64_t seed;

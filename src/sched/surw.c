@@ -11,8 +11,8 @@
  * that the first run is a plain random walk. The events of interest are all
  * visible ones.
  */
+#include "abi/plan.h"
 #include "sched/pick.h"
-#include "sched/plan.h"
 
 /* A thread of the earlier run. */
 struct profile {

@@ -14,10 +14,10 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "coverage/fold/iroot_fold.h"
 #include "explore/active.h"
 #include "explore/greedy.h"
 #include "explore/greybox.h"
-#include "sched/iroot_profile.h"
 
 #define PROFILES 12u		/* runs that are watched before the first root is chased, at most */
 #define SLICE 8u		/* runs of one kind in a row */

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
+#include "abi/turn_log.h"
 #include "base/mem.h"
 #include "explore/feedback.h"
-#include "sched/turn.h"
 
 /* A block with these turns: "ab" are two threads, a letter a step. */
 static struct ctl_block *block(const char *steps)

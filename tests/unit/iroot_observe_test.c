@@ -1,6 +1,6 @@
 /*
  * Exposed iRoots: hand-worked traces of each idiom, and a slow way to find them, byte by byte
- * and pair by pair as sched/iroot_profile.h says, compared on random ones.
+ * and pair by pair as coverage/fold/iroot_fold.h says, compared on random ones.
  */
 #include "iroot_util.h"
 

@@ -1,5 +1,5 @@
 /*
- * Steps of threads for sched/iroot_profile.h, and what it says about them.
+ * Steps of threads for coverage/fold/iroot_fold.h, and what it says about them.
  */
 #ifndef TESTS_IROOT_UTIL_H
 #define TESTS_IROOT_UTIL_H
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sched/iroot_profile.h"
+#include "coverage/fold/iroot_fold.h"
 
 #define MEMORY (16u << 20)
 #define ROOTS 20000u

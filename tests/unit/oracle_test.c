@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
+#include "abi/turn_log.h"
 #include "base/mem.h"
 #include "explore/coverage.h"
 #include "explore/oracle.h"
-#include "sched/turn.h"
 
 #define EXIT(code) ((code) << 8)
 

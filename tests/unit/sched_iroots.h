@@ -6,7 +6,7 @@
 #define SCHED_IROOTS_H
 
 #include "sched_sim.h"
-#include "sched/match.h"
+#include "sched/iroot_match.h"
 
 #define IROOTS_MAX 20000u
 

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "sched/plan.h"
+#include "abi/plan.h"
 #include "sched/rng.h"
 #include "sched/strategy.h"
 

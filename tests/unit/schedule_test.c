@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
+#include "abi/turn_log.h"
 #include "base/mem.h"
 #include "explore/schedule.h"
 #include "sched/strategy.h"
-#include "sched/turn.h"
 #include "../fuzz/schedule.h"
 
 static const char full[] =

@@ -1,6 +1,6 @@
 /*
  * Events of a trace, or those that the runtime would write to one, as steps of
- * sched/iroot_profile.h. For both, so that they say the same; no libc here.
+ * coverage/fold/iroot_fold.h. For both, so that they say the same; no libc here.
  */
 #ifndef TRACE_STEP_H
 #define TRACE_STEP_H
@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "abi/trace_format.h"
-#include "sched/iroot_profile.h"
+#include "coverage/fold/iroot_fold.h"
 
 #define TRACE_STEPS 2u	/* of one event, at most */
 

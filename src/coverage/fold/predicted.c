@@ -4,7 +4,7 @@
  * Of an access it is known only at the thread's next one to the location whether it was the
  * last of its critical sections, so each one waits for that (`pending`).
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 /* Of which of its locks is it the last access? `next` is the thread's access that follows, or NULL. */
 static void find_last(const struct iroot_pending *w, const struct iroot_touch *next, bool *last)

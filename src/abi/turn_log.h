@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sched/plan.h"
+#include "abi/plan.h"
 
 #define TURN_THREAD_BITS 10u	/* SCHED_MAX_THREADS */
 #define TURN_KIND_BITS 3u

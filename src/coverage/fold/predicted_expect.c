@@ -2,7 +2,7 @@
  * Which dependencies other schedules may have: the histories of accesses to each location, and the check
  * of two of them.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 static inline bool hb(const struct iroot_profile *p, const struct iroot_thread *first, uint32_t epoch,
 	       uint32_t clock)

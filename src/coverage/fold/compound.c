@@ -2,7 +2,7 @@
  * Compound iRoots that other schedules may have: pairs of accesses of one thread, joined by
  * predicted dependencies with pairs of another one.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 #define WORK_MOST (64u << 20)	/* pairs looked up; beyond, some iRoots are missing */
 

@@ -2,7 +2,7 @@
  * Threads, their locks, and strong order between them: what would be the same in other runs.
  * Locks order nobody here, nor do atomics.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 /* Something that threads meet at. */
 struct sync {

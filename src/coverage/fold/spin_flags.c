@@ -3,7 +3,7 @@
  * several times in a row may wait. If somebody writes there, it reads that, and then does something else, then that is
  * what it waited for. If it does something else though nobody has written, it never waits there: a loop like others.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 #define REPEATS 2u		/* reads in a row; who made them is watched */
 #define SPINS 4u		/* … and says something when it goes on */

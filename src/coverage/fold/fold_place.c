@@ -1,7 +1,7 @@
 /*
  * Where accesses happen: granules of 8 bytes, found by blocks of 64, and locks.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 #define BLOCK 64u	/* granules */
 

@@ -1,5 +1,5 @@
 /*
- * Between the files of sched/iroot_profile.h.
+ * Between the files of coverage/fold/iroot_fold.h.
  *
  * Everything is in one piece of memory and refers to the rest by offset, in units of 8 bytes
  * (`ref`, a uint32_t; 0 is nothing), so that it means the same wherever it is mapped.
@@ -11,7 +11,7 @@
 #ifndef SCHED_IROOT_INTERNAL_H
 #define SCHED_IROOT_INTERNAL_H
 
-#include "sched/iroot_profile.h"
+#include "coverage/fold/iroot_fold.h"
 
 #define IROOT_MAGIC 0x544f4f5249524e53ull	/* "SNRIROOT" */
 #define IROOT_HELD 8u		/* locks of a thread that are known at a time */

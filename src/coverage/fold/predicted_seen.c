@@ -5,7 +5,7 @@
  * each is settled before the next one comes, and their clocks never go back: only those of the same
  * clock have to be remembered. Two are here; if there are more, or others needed the place, a table has them.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 static uint64_t hash_entry(uint64_t key, const struct iroot_sign *s)
 {

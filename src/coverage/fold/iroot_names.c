@@ -1,4 +1,4 @@
-#include "sched/iroot.h"
+#include "abi/iroot.h"
 
 const struct iroot_shape iroot_shapes[IROOT_IDIOMS + 1] = {
 	[1] = { 2, { 0, 1 }, { 0, 0 }, 1, { { 0, 1 } }, 0, { { 0 } } },

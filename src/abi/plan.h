@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "sched/iroot.h"
+#include "abi/iroot.h"
 
 enum sched_turn_kind {
 	SCHED_TURN_RUN,		/* thread takes `steps` steps */

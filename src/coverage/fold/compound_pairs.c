@@ -1,7 +1,7 @@
 /*
  * Two accesses of a thread within the window: what compound idioms are made of.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 uint32_t iroot_node(struct iroot_profile *p, const struct iroot_name *name)
 {

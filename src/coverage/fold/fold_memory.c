@@ -1,4 +1,4 @@
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 static void damaged(struct iroot_profile *p)
 {

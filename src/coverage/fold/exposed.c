@@ -1,7 +1,7 @@
 /*
  * Which iRoots a run exposes.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 static uint32_t mark_new(struct iroot_profile *p)
 {

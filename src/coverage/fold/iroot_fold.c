@@ -1,6 +1,6 @@
-#include "sched/iroot_profile.h"
+#include "coverage/fold/iroot_fold.h"
 
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 #define LEAST (256u << 10)	/* bytes of memory */
 #define RANGE_MOST (1u << 20)	/* bytes of one access that are looked at */

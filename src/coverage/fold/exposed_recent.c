@@ -1,7 +1,7 @@
 /*
  * The different things that happened last.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 #define FIRST 8u	/* places at first */
 

@@ -37,7 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sched/iroot.h"
+#include "abi/iroot.h"
 
 #define IROOT_RECENT 64u	/* different dependencies of two threads, accesses of a thread */
 #define IROOT_MEMORY (256ull << 20)	/* is plenty; pages that are not touched cost nothing */

@@ -1,7 +1,7 @@
 /*
  * Static events and iRoots, each once.
  */
-#include "sched/iroot_internal.h"
+#include "coverage/fold/fold_internal.h"
 
 uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access)
 {

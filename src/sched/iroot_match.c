@@ -1,4 +1,4 @@
-#include "sched/match.h"
+#include "sched/iroot_match.h"
 
 static bool is_lock(uint64_t access)
 {

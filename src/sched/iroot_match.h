@@ -8,7 +8,7 @@
 #ifndef SCHED_MATCH_H
 #define SCHED_MATCH_H
 
-#include "sched/iroot.h"
+#include "abi/iroot.h"
 #include "sched/strategy.h"
 
 #define MATCH_LIVE 64u

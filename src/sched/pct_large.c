@@ -9,7 +9,7 @@
  * thread's share. The unit of the shares is drawn anew for every run, between a
  * step and a good part of the run, since no one size suits all bugs.
  */
-#include "sched/changes.h"
+#include "sched/priority_drops.h"
 
 #define LEVELS 20u	/* as nice 0 … 19 */
 
