@@ -8,11 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/ahead.h"
-#include "analyze/alone.h"
-#include "analyze/flow.h"
-#include "analyze/handed.h"
-#include "analyze/track.h"
+#include "analyze/context/track.h"
+#include "analyze/relevance/lookahead.h"
+#include "analyze/relevance/ordered.h"
+#include "analyze/relevance/unshared.h"
+#include "analyze/value_flow.h"
 #include "base/mem.h"
 
 const struct analysis *const analyses[] = {

@@ -12,12 +12,12 @@
 #ifndef ANALYZE_ANALYSIS_H
 #define ANALYZE_ANALYSIS_H
 
-#include "analyze/access.h"
 #include "analyze/candidate.h"
-#include "analyze/locks.h"
-#include "analyze/stacks.h"
-#include "analyze/vclock.h"
-#include "analyze/view.h"
+#include "analyze/context/access.h"
+#include "analyze/context/call_stacks.h"
+#include "analyze/context/locksets.h"
+#include "analyze/context/vclock.h"
+#include "analyze/context/view.h"
 #include "base/err.h"
 #include "trace/read/reader.h"
 

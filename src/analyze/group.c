@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hunt_list.h"
+#include "analyze/candidate_list.h"
 #include "base/mem.h"
 
 #define TRIES 64u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hunt_list.h"
+#include "analyze/candidate_list.h"
 #include "base/map.h"
 #include "base/mem.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/access.h"
-#include "analyze/hunt_list.h"
+#include "analyze/candidate_list.h"
+#include "analyze/context/access.h"
 
 static const struct {
 	const char *pattern;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/names.h"
+#include "analyze/candidate_names.h"
 #include "base/err.h"
 
 enum suppress_type {

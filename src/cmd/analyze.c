@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/names.h"
+#include "analyze/candidate_names.h"
 #include "analyze/suppress.h"
 #include "base/json.h"
 #include "base/log.h"

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hunt_list.h"
+#include "analyze/candidate_list.h"
 #include "base/mem.h"
 #include "explore/follow.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
-#include "analyze/hunt_list.h"
-#include "analyze/names.h"
+#include "analyze/candidate_list.h"
+#include "analyze/candidate_names.h"
 #include "base/mem.h"
 #include "explore/freed.h"
 #include "explore/unchanged.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/access.h"
+#include "analyze/context/access.h"
 #include "base/mem.h"
 #include "explore/refit.h"
 #include "trace/read/kinds.h"

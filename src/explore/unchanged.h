@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "analyze/hunt_list.h"
+#include "analyze/candidate_list.h"
 
 /*
  * Of each in the list, found in the trace: is it RWR or RWW, and left the write in between what

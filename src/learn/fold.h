@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/granules.h"
+#include "analyze/context/granules.h"
 #include "base/map.h"
 #include "coverage/fold/iroot_fold.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/names.h"
+#include "analyze/candidate_names.h"
 #include "base/mem.h"
 #include "learn/learner_write.h"
 #include "symbol/key.h"

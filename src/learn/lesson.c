@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "analyze/iroot.h"
-#include "analyze/track.h"
+#include "analyze/context/track.h"
 #include "base/mem.h"
 #include "coverage/fold/event_step.h"
+#include "coverage/trace_coverage.h"
 #include "learn/cancels.h"
 #include "learn/sample.h"
 #include "learn/turns.h"

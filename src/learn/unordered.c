@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "analyze/iroot.h"
 #include "base/mem.h"
 #include "coverage/fold/event_step.h"
+#include "coverage/trace_coverage.h"
 
 #define CELL_ACCESSES 256u	/* different ones of a granule; more are not looked at */
 #define RECENT 16u

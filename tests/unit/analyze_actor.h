@@ -6,7 +6,7 @@
 
 #include "analyze_util.h"
 
-#include "analyze/moments.h"
+#include "analyze/atomicity/access_context.h"
 
 #define ACTORS 16
 

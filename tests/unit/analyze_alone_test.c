@@ -3,8 +3,8 @@
  */
 #include "analyze_util.h"
 
-#include "analyze/access.h"
-#include "analyze/alone.h"
+#include "analyze/context/access.h"
+#include "analyze/relevance/unshared.h"
 #include "trace/write/writer.h"
 
 static bool has(const struct alone *a, uint64_t addr, uint64_t size)

@@ -3,7 +3,7 @@
  */
 #include "analyze_actor.h"
 
-#include "analyze/couples.h"
+#include "analyze/atomicity/location_pairs.h"
 
 #define MOOT 0x10000000u	/* from there on nothing conflicts */
 

@@ -1,7 +1,7 @@
 /*
  * What the driver shows to analyses: an analysis of the test's own notes its views.
  */
-#include "analyze/track.h"
+#include "analyze/context/track.h"
 #include "analyze_util.h"
 
 static struct buf seen;

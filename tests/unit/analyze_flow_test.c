@@ -4,7 +4,7 @@
  */
 #include "analyze_util.h"
 
-#include "analyze/flow.h"
+#include "analyze/value_flow.h"
 
 /* Of the candidates of one pattern, how many are doubtful and how many not. */
 static void assert_doubts(const char *text, const struct analysis *a, const char *pattern,

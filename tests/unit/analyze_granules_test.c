@@ -3,7 +3,7 @@
  */
 #include "analyze_util.h"
 
-#include "analyze/granules.h"
+#include "analyze/context/granules.h"
 
 static void note_number(void *ctx, uint32_t *number)
 {

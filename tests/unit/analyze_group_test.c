@@ -3,7 +3,7 @@
  */
 #include "trace_util.h"
 
-#include "analyze/hunt_list.h"
+#include "analyze/candidate_list.h"
 
 static struct candidate_event event(uint32_t thread, uint16_t kind, uint64_t time, uint64_t pc)
 {

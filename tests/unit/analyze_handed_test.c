@@ -3,8 +3,8 @@
  */
 #include "analyze_util.h"
 
-#include "analyze/handed.h"
-#include "analyze/track.h"
+#include "analyze/context/track.h"
+#include "analyze/relevance/ordered.h"
 #include "trace/write/writer.h"
 
 static struct alone *look(struct reader *r)

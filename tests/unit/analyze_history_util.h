@@ -1,10 +1,10 @@
-/* For tests of analyze/history.h: a history with its surroundings, and what threads do there. */
+/* For tests of analyze/atomicity/history.h: a history with its surroundings, and what threads do there. */
 #ifndef ANALYZE_HISTORY_UTIL_H
 #define ANALYZE_HISTORY_UTIL_H
 
 #include "analyze_actor.h"
 
-#include "analyze/history_known.h"
+#include "analyze/atomicity/history_inline.h"
 
 /* A history with its surroundings, and one thread's access to granule 0x200 (0x1000). */
 struct setting {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/locks.h"
+#include "analyze/context/locksets.h"
 #include "analyze_util.h"
 
 enum { A = 1000, B = 2000, C = 3000 };

@@ -4,8 +4,8 @@
  */
 #include "analyze_util.h"
 
-#include "analyze/idle.h"
-#include "analyze/near.h"
+#include "analyze/atomicity/recent_accesses.h"
+#include "analyze/relevance/unshared_sites.h"
 
 /* A place that was used; index 0: none. */
 struct last {

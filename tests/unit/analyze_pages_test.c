@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/pages.h"
+#include "base/page_array.h"
 
 #define PAGE 4096u
 #define MOST ((size_t)16 << 20)

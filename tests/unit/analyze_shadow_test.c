@@ -3,7 +3,7 @@
  */
 #include "analyze_util.h"
 
-#include "analyze/shadow.h"
+#include "analyze/race/access_records.h"
 
 #define GRANULES 4096u
 #define BASE 0x7f0000000000ull

@@ -3,7 +3,7 @@
  */
 #include "analyze_util.h"
 
-#include "analyze/uses.h"
+#include "analyze/order/last_access.h"
 
 /* What is done at each place of an access, or seen there. */
 struct visit {

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/stacks.h"
-#include "analyze/vclock.h"
+#include "analyze/context/call_stacks.h"
+#include "analyze/context/vclock.h"
 
 static void test_clock(void **state)
 {

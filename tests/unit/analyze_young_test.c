@@ -3,7 +3,7 @@
  */
 #include "analyze_actor.h"
 
-#include "analyze/history_known.h"
+#include "analyze/atomicity/history_inline.h"
 
 #define GRANULE 0x200u
 #define READ TRACE_READ, ACCESS_READ

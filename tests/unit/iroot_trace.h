@@ -4,8 +4,8 @@
 #ifndef TESTS_IROOT_TRACE_H
 #define TESTS_IROOT_TRACE_H
 
-#include "analyze/iroot.h"
 #include "coverage/fold/event_step.h"
+#include "coverage/trace_coverage.h"
 
 /* Adds every event of the trace to `p` and finishes it. Returns -1 if the trace is damaged. */
 static inline int iroot_trace(struct reader *trace, struct iroot_profile *p, struct err *err)

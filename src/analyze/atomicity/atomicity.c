@@ -1,0 +1,338 @@
+/*
+ * Atomicity of one location: two accesses p and i of one thread in one block, and an
+ * access r of another that does not fit between them (algorithms.md §1): R-W-R,
+ * W-W-R, W-R-W, R-W-W, and W-W-W, in which r is lost (PENELOPE, Sorrentino et al.,
+ * FSE 2010; candidates before p and behind i as in AVPredictor).
+ *
+ * r fits in if the thread of p and i goes through a lockset on its way that shares
+ * no lock with that of r and whose acquisition history goes with it, and strong
+ * happens-before does not put r before p, behind i, or between them in every run.
+ * The order of critical sections and atomics in the trace is not binding: another
+ * run may have another.
+ *
+ * Several accesses of the other thread: pairs RR, WR, RW are broken by any write among
+ * them; two writes by a sequence that begins with a read, so a read of what its own
+ * thread wrote in the same critical section does not count if p cannot get in there.
+ * Pairs are neighbours among the thread's accesses to the location; two writes may
+ * have its own reads between them.
+ *
+ * Everything new is compared with what the other threads did to the location last, so
+ * a candidate's events are as near to each other as the trace has them. Work per access
+ * does not grow with the trace (history.h says what is kept).
+ */
+#include <stdlib.h>
+
+#include "analyze/atomicity/atomicity_known.h"
+#include "analyze/atomicity/atomicity_match.h"
+#include "base/mem.h"
+
+#define NEAR 512u		/* blocks of the history are in the cache anyway */
+#define RANGE_MAX 8192u		/* granules of one access that are looked at */
+
+static void *atomicity_open(const struct analysis_context *ctx)
+{
+	struct atomicity *a = xcalloc(1, sizeof(*a));
+
+	a->locks = ctx->locks;
+	a->moments = moments_new(ctx->locks);
+	history_init(&a->history, a->moments);
+	a->verdicts = xcalloc(1u << VERDICT_BITS, sizeof(*a->verdicts));
+	return a;
+}
+
+static void atomicity_close(void *state)
+{
+	struct atomicity *a = state;
+
+	history_free(&a->history);
+	told_free(&a->told);
+	moments_free(a->moments);
+	free(a->verdicts);
+	free(a);
+}
+
+/* The thread's access before, or the write before it, and the present one. */
+struct made {
+	bool known, is;		/* it was made; they are of one block */
+	struct history_like like;
+};
+
+/* One granule of the present access, and what is known of it. */
+struct touch {
+	const struct event *ev;
+	const struct view *view;
+	const struct moments_thread *here;
+	struct history_what what;
+	struct moment now;
+	struct history_place at;
+	struct made near, wide;
+	uint32_t lockset;		/* as its tag has it */
+	bool stranger;			/* as history_has() says it */
+};
+
+/* False if the two are not of one block. */
+static inline bool make_pair(const struct atomicity *a, const struct touch *t,
+			     const struct moment *p, bool wide, struct history_like *out)
+{
+	if (!moments_together(p, &t->now, t->view))
+		return false;
+	out->p = p;
+	out->i = &t->now;
+	out->wide = wide;
+	out->bytes = t->at.cell->bytes & t->at.recent->bytes;
+	if (p->situation == t->now.situation) {		/* mostly: it has not synchronised since */
+		out->cut[0] = t->lockset;
+		out->cuts = 1;
+	} else {
+		out->cuts = (uint8_t)moments_cuts_since(a->moments, t->here, p->index,
+							a->history.whats[p->tag].lockset, out->cut);
+	}
+	out->key = history_like_key(out);
+	return true;
+}
+
+static void note_pair(struct atomicity *a, const struct touch *t, const struct moment *p,
+		      struct made *m, bool wide, struct findings *out)
+{
+	struct local l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
+	const struct history_cell *const *inside;
+	struct history_cell *c = t->at.cell;
+	struct others others;
+	size_t count;
+	bool fresh;
+
+	m->like.p = p;		/* it may have moved */
+	if (!(m->known ? m->is : make_pair(a, t, p, wide, &m->like)))
+		return;
+	l.pair = history_note_pair(&a->history, c, &m->like, &fresh);
+	if (!l.pair || t->at.ordered)
+		return;
+	if (fresh) {
+		others.known = false;
+		match_pair(a, &l, t->at.quiet, &others, out);
+	} else if (!t->at.quiet && c->seen < SEEN_MAX &&
+		   none_meets(a, c, l.pair->shape, 0, true, out)) {
+		c->seen++;
+	} else if (!t->at.quiet && c->seen < SEEN_MAX) {
+		count = history_inside(&a->history, t->at.recent, c->bytes, &inside);
+		c->seen += count > 0;
+		match_inside(a, &l, inside, count, out);
+	}
+}
+
+/* The thread wrote here, but read last. */
+static inline bool is_wide(const struct history_cell *c, unsigned access)
+{
+	return (access & ACCESS_WRITE) && c->older && c->older_noted;
+}
+
+/* Together they are no pair, or one that is known; then so is the access, and *noted. */
+static inline bool is_known_pair(const struct atomicity *a, const struct touch *t,
+				 const struct moment *p, struct made *m, bool wide, bool *noted)
+{
+	m->known = true;
+	m->is = make_pair(a, t, p, wide, &m->like);
+	if (!m->is)
+		return true;
+	*noted = p->epoch == t->now.epoch &&
+		 (t->at.quiet || t->at.ordered || t->at.cell->seen >= SEEN_MAX) &&
+		 history_has_pair(&a->history, t->at.cell, &m->like);
+	return *noted;
+}
+
+/* Nothing about this access is new. */
+static inline bool is_known(const struct atomicity *a, struct touch *t)
+{
+	struct history_cell *c = t->at.cell;
+	bool noted = false;
+
+	return t->at.recent == c && is_noted(c) &&
+	       is_known_pair(a, t, &c->last, &t->near, false, &noted) &&
+	       (noted || history_has(&a->history, c, &t->now, &t->stranger)) &&
+	       (!is_wide(c, t->what.access) ||
+		is_known_pair(a, t, history_older(&a->history, c), &t->wide, true, &noted));
+}
+
+/* The second access to a place makes its first pair, and mostly nothing ever comes after it. */
+static bool note_young(struct atomicity *a, struct touch *t, struct findings *out)
+{
+	struct history_cell *c = t->at.cell;
+	struct local l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
+	struct others others;
+	struct history_pair room;
+
+	if (!t->near.known || !t->near.is || !history_young(&a->history, c, &t->near.like, &t->what))
+		return false;
+	if (t->at.ordered)
+		return true;
+	l.pair = history_pair(&a->history, c, 0, &room);
+	others.known = false;
+	match_pair(a, &l, t->at.quiet, &others, out);
+	if (c->rep_count > 1)
+		match_access(a, c, &t->now, &others, out);
+	return true;
+}
+
+static void note(struct atomicity *a, struct touch *t, struct findings *out)
+{
+	const struct history_cell *recent = t->at.recent;
+	struct history *h = &a->history;
+	bool fresh, noted = history_note(h, t->at.cell, &t->now, t->stranger, &fresh);
+
+	if (noted && recent) {
+		if (is_noted(recent))
+			note_pair(a, t, &recent->last, &t->near, false, out);
+		if (is_wide(recent, t->what.access))
+			note_pair(a, t, history_older(h, recent), &t->wide, true, out);
+	}
+	history_settle(h, t->at.cell, &t->now, &t->what, noted);
+	if (fresh && !t->at.ordered)
+		match_access(a, t->at.cell, &t->now, &(struct others){ .known = false }, out);
+}
+
+/* Reads what the thread wrote since it took its locks. */
+static inline bool is_own(const struct atomicity *a, const struct touch *t)
+{
+	const struct history_cell *p = t->at.recent;
+
+	return t->what.lockset && p && is_noted(p) && !(t->what.access & ACCESS_WRITE) &&
+	       (p->how & (ACCESS_WRITE | HISTORY_OWN)) &&
+	       moments_same_section(t->here, &p->last) &&
+	       a->history.whats[p->last.tag].lockset;
+}
+
+/*
+ * Which locks were taken within the outermost one before is of no interest to anybody who came to the granule.
+ * To others it would be, if they took that lock within one of these: then it was nested.
+ */
+static bool is_of_no_interest(struct atomicity *a, const struct touch *t, uint32_t core, struct findings *out)
+{
+	struct history_kinds *kinds = history_kinds_here(&a->history, t->at.cell);
+
+	return kinds && kinds->guard && atomicity_none_among(a, kinds, 0, core, false, out) &&
+	       locks_never_nested(a->locks, locks_ends(a->locks)[t->view->lockset].outer);
+}
+
+/*
+ * The access differs from one the cell has in its acquisition history alone: if that does not matter, and
+ * all that comes of the other was told often enough, it is the same again.
+ */
+static uint32_t without_history(struct atomicity *a, struct touch *t, uint32_t tag, struct findings *out)
+{
+	uint32_t core = a->history.whats[tag].core;
+	uint64_t epoch = (uint64_t)t->here->epoch << 32;
+	struct history_cell *c = t->at.cell;
+	bool unused;
+
+	if (!c->rep_count || c->young || !history_has_key(&a->history, c, epoch | core, &unused) ||
+	    history_has_key(&a->history, c, epoch | tag, &unused) || !is_of_no_interest(a, t, core, out))
+		return tag;
+	t->lockset = a->history.whats[core].lockset;
+	return core;
+}
+
+static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_t bytes,
+		  struct findings *out)
+{
+	struct history_cell *c;
+	uint32_t tag;
+
+	history_place(&a->history, granule, t->view->thread, t->here->epoch, bytes, &t->at);
+	t->what.own = is_own(a, t);
+	tag = history_what_as(&a->history, &t->what, t->ev->kind, t->view->lockset, t->what.own);
+	t->lockset = t->view->lockset;
+	if (__builtin_expect(a->history.whats[tag].core != tag, 0))
+		tag = without_history(a, t, tag, out);
+	moments_make(t->here, t->ev, t->view, tag, &t->now);
+	c = t->at.cell;
+	t->near.known = t->wide.known = t->stranger = false;
+	if (!t->at.recent) {
+		history_note_first(&a->history, c, &t->now);
+		history_settle(&a->history, c, &t->now, &t->what, true);
+		if (!t->at.ordered)
+			match_access(a, c, &t->now, &(struct others){ .known = false }, out);
+	} else if (is_known(a, t)) {
+		history_settle_but(&a->history, c, &t->what, true);
+		/* Copying what was just written would wait for it. */
+		moments_make(t->here, t->ev, t->view, t->now.tag, &c->last);
+	} else if (!note_young(a, t, out)) {
+		note(a, t, out);
+	}
+}
+
+/* There may be something new about the access. */
+static __attribute__((noinline)) void look_closely(struct atomicity *a, const struct event *ev, const struct view *view,
+						   const struct moments_thread *here, unsigned access,
+						   struct findings *out)
+{
+	uint64_t granule = ev->addr / GRANULE_BYTES, first = ev->addr % GRANULE_BYTES;
+	uint64_t left = ev->size, take;
+	struct touch t;
+
+	t.ev = ev;
+	t.view = view;
+	t.what = (struct history_what){ .pc = ev->pc, .lockset = view->lockset, .kind = ev->kind,
+					.access = (uint8_t)access };
+	t.here = here;
+	for (unsigned n = 0; left > 0; n++) {
+		if (n == RANGE_MAX) {
+			a->cut_ranges++;
+			break;
+		}
+		take = left < GRANULE_BYTES - first ? left : GRANULE_BYTES - first;
+		touch(a, &t, granule++, (uint8_t)(((1u << take) - 1) << first), out);
+		left -= take;
+		first = 0;
+	}
+}
+
+static inline void atomicity_access(struct atomicity *a, const struct event *ev, const struct view *view,
+				    unsigned access, struct findings *out)
+{
+	const struct moments_thread *here = moments_here(a->moments, view);
+
+	if (!atomicity_knows(a, ev, view, here, access))
+		look_closely(a, ev, view, here, access, out);
+}
+
+static void atomicity_event(void *state, const struct event *ev, const struct view *view,
+			    struct findings *out)
+{
+	struct atomicity *a = state;
+	unsigned access = access_of(ev->kind);
+
+	if (!access)
+		moments_sync(a->moments, ev, view);
+	else if (!view->settled && !view_ignores(view, access))
+		atomicity_access(a, ev, view, access, out);
+	if (view->gone_size)
+		history_forget(&a->history, view->gone_addr, view->gone_size);
+}
+
+static void atomicity_soon(void *state, const struct event *ev)
+{
+	struct atomicity *a = state;
+
+	if (a->history.block_count > NEAR)
+		history_prefetch(&a->history, ev->addr / GRANULE_BYTES, ev->thread);
+}
+
+static void atomicity_finish(void *state, struct findings *out)
+{
+	struct atomicity *a = state;
+
+	for (unsigned i = 0; i < PRUNE_REASONS; i++)
+		findings_pruned(out, i, a->pruned[i]);
+	findings_dropped(out, a->history.dropped + a->cut_ranges);
+}
+
+const struct analysis analysis_atomicity = {
+	.name = "atomicity",
+	.summary = "two accesses of a block that another thread's access can come between",
+	.open = atomicity_open,
+	.event = atomicity_event,
+	.skips_settled = true,
+	.soon = atomicity_soon,
+	.finish = atomicity_finish,
+	.close = atomicity_close,
+};

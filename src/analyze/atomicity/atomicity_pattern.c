@@ -1,0 +1,152 @@
+/*
+ * Which pattern a pair and an access of another thread make, whether locks allow it, and the
+ * candidate that follows.
+ */
+#include <string.h>
+
+#include "analyze/atomicity/atomicity.h"
+
+static const struct {
+	const char *name, *note;
+} patterns[] = {
+	[RWR] = { "RWR", "the two reads may disagree" },
+	[WWR] = { "WWR", "the read may miss what its own thread wrote" },
+	[WRW] = { "WRW", "another thread may read a value that is not final" },
+	[RWW] = { "RWW", "the write may rest on a value that is out of date" },
+	[WWW] = { "WWW", "what another thread wrote may be lost" },
+};
+
+/* An atomic update reads and writes: what it leaves counts as p, what it finds as i. */
+static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool wide)
+{
+	bool writes = (p & ACCESS_WRITE) && (i & ACCESS_WRITE);
+
+	if (writes && (r & ACCESS_READ) && (wide || !(i & ACCESS_READ) || !(r & ACCESS_WRITE)))
+		return WRW;
+	if (wide || !(r & ACCESS_WRITE))
+		return FITS;
+	if (p & ACCESS_WRITE)
+		return i & ACCESS_READ ? WWR : WWW;
+	return i & ACCESS_READ ? RWR : RWW;
+}
+
+/* The bytes that all three touch. */
+static void set_location(struct candidate *c)
+{
+	uint64_t low = 0, high = UINT64_MAX;
+
+	for (unsigned k = 0; k < 3; k++) {
+		const struct candidate_event *e = &c->event[k];
+
+		low = e->addr > low ? e->addr : low;
+		high = e->addr + e->size < high ? e->addr + e->size : high;
+	}
+	c->addr = low;
+	c->size = high > low ? high - low : 1;
+}
+
+static void hold(struct candidate *c, unsigned which, const struct candidate_event *entry)
+{
+	c->hold[which] = (int8_t)c->events;
+	c->event[c->events++] = *entry;
+}
+
+static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool seen,
+		 const struct told_part parts[3], struct findings *out)
+{
+	struct candidate c = { .class = CANDIDATE_ATOMICITY, .events = 3, .orders = 2, .count = 1,
+			       .seen = seen };
+	const struct moment *p = parts[0].at, *r = parts[1].at, *i = parts[2].at;
+	struct candidate_event entry;
+
+	memcpy(c.pattern, patterns[pattern].name, 4);
+	c.note = patterns[pattern].note;
+	memset(c.hold, -1, sizeof(c.hold));
+	for (unsigned k = 0; k < 3; k++)
+		c.event[k] = moments_event(a->moments, parts[k].at, parts[k].pc,
+					   a->history.whats[parts[k].at->tag].kind);
+	c.order[0] = (struct candidate_order){ 0, 1 };
+	c.order[1] = (struct candidate_order){ 1, 2 };
+	if (moments_hold(a->moments, r, MOMENTS_ANY, p, &entry))
+		hold(&c, 1, &entry);
+	if (moments_hold(a->moments, i, p->index, r, &entry))
+		hold(&c, 2, &entry);
+	set_location(&c);
+	told_add(&a->told, key, parts, 3, &c, out);
+}
+
+/* What the three are to told.h, without their moments. */
+static uint64_t make_parts(const struct atomicity *a, uint32_t shape, uint32_t what,
+			   struct told_part parts[3])
+{
+	const struct history_what *whats = a->history.whats, *r = &whats[what];
+	const struct history_what *p = &whats[a->history.shapes[shape].p];
+	const struct history_what *i = &whats[a->history.shapes[shape].i];
+
+	parts[0] = (struct told_part){ p->pc, NULL, p->lockset, r->lockset };
+	parts[1] = (struct told_part){ r->pc, NULL, r->lockset, p->lockset };
+	parts[2] = (struct told_part){ i->pc, NULL, i->lockset, r->lockset };
+	return told_key(a->locks, parts, 3);
+}
+
+/* Most of what is found was told before: that has to be cheap, and needs no moments. */
+void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
+{
+	const struct history_what *whats = a->history.whats, *r = &whats[what];
+	const struct history_what *p = &whats[a->history.shapes[shape].p];
+	const struct history_what *i = &whats[a->history.shapes[shape].i];
+	const struct locks_ends *ends = locks_ends(a->locks);
+	struct looked *l;
+	struct told_part parts[3];
+	uint64_t entry[3], hash;
+
+	entry[0] = locks_entry(a->locks, ends, p->lockset, r->lockset, p->pc);
+	entry[1] = locks_entry(a->locks, ends, r->lockset, p->lockset, r->pc);
+	entry[2] = i->lockset == p->lockset && entry[0] != p->pc ? entry[0] :
+		   locks_entry(a->locks, ends, i->lockset, r->lockset, i->pc);
+	hash = (entry[0] ^ p->pc * 3) + (entry[1] ^ r->pc * 5) * 7 + (entry[2] ^ i->pc * 9) * 11;
+	l = &a->looked[hash * 0x9e3779b97f4a7c15ull >> 40 & (LOOKED - 1)];
+	if (!l->told || l->entry[0] != entry[0] || l->entry[1] != entry[1] || l->entry[2] != entry[2] ||
+	    l->pc[0] != p->pc || l->pc[1] != r->pc || l->pc[2] != i->pc) {
+		*l = (struct looked){ .entry = { entry[0], entry[1], entry[2] },
+				      .pc = { p->pc, r->pc, i->pc } };
+		l->told = told_find(&a->told, make_parts(a, shape, what, parts));
+		l->same = told_same(&a->told, l->told, parts, 3);
+	}
+	v->told = l->told;
+	v->same = l->same;
+}
+
+void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
+		    struct verdict *v, struct findings *out)
+{
+	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
+	struct moment p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
+	struct moment i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
+	bool seen = p.time < r->time && r->time < i.time;
+	struct told_part parts[3];
+	uint64_t key = make_parts(a, l->pair->shape, r->tag, parts);
+
+	parts[0].at = &p;
+	parts[1].at = r;
+	parts[2].at = &i;
+	if (!told_again(&a->told, v->told, parts, 3, seen, out))
+		emit(a, v->pattern, key, seen, parts, out);
+}
+
+void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
+{
+	const struct history_shape *s = &a->history.shapes[shape];
+	const struct history_what *p = &a->history.whats[s->p], *i = &a->history.whats[s->i];
+	const struct history_what *r = &a->history.whats[what];
+
+	v->told = 0;
+	v->sure = v->same = false;
+	v->pattern = pattern_of(p->access, r->access, i->access, s->wide);
+	if (v->pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
+		v->why = PRUNE_LOCK;
+	else if (!s->cut[0])		/* nothing is held in between */
+		v->why = PRUNE_REASONS;
+	else if (v->pattern != FITS)
+		v->why = moments_meet(a->moments, s->cut, s->cuts, r->lockset);
+}

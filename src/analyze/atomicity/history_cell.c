@@ -1,0 +1,414 @@
+/*
+ * What a cell has beyond its last access, which is its only representative at first. From
+ * the second on they are in one run of units: a key each (clock and number of the
+ * history_what), the marks in the same order, and before them the older write if there
+ * ever was one. So are its pairs. How much room a run has follows from how many it holds: when they fill it,
+ * a larger one takes its place.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/atomicity/history_inline.h"
+#include "base/mem.h"
+
+static const unsigned rep_rooms[] = { 2, 6, 12, HISTORY_REPS };
+static const unsigned pair_rooms[] = { 1, 3, 8, 16, HISTORY_PAIRS };	/* two rarely stay two */
+
+/* Classes of runs: of representatives, the same with an older write, and then of pairs. */
+#define REP_ROOMS ARRAY_SIZE(rep_rooms)
+#define PAIR_CLASS (2 * REP_ROOMS)
+
+_Static_assert(sizeof(struct moment) <= HISTORY_UNIT, "an older write takes a unit");
+
+/* The class of so many. */
+static const uint8_t rep_classes[HISTORY_REPS + 1] = {
+	0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
+};
+static const uint8_t pair_classes[HISTORY_PAIRS + 1] = {
+	0, 0, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3,
+	4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
+};
+
+static inline unsigned rep_room(const struct history_cell *c)
+{
+	return rep_rooms[rep_classes[c->rep_count]];
+}
+
+static inline unsigned pair_room(const struct history_cell *c)
+{
+	return pair_rooms[pair_classes[c->pair_count]];
+}
+
+static uint32_t units_of(size_t bytes)
+{
+	return (uint32_t)((bytes + HISTORY_UNIT - 1) / HISTORY_UNIT);
+}
+
+static uint32_t rep_units(unsigned room)
+{
+	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_mark)));
+}
+
+static uint32_t pair_units(unsigned room)
+{
+	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_pair)));
+}
+
+static uint32_t take(struct history *h, unsigned class, uint32_t units)
+{
+	uint32_t n = h->free_units[class];
+
+	if (n) {
+		h->free_units[class] = *(uint32_t *)unit_at(h, n);
+		return n;
+	}
+	n = (uint32_t)h->unit_count;
+	h->unit_count += units;
+	return n;
+}
+
+static void give(struct history *h, unsigned class, uint32_t unit)
+{
+	*(uint32_t *)unit_at(h, unit) = h->free_units[class];
+	h->free_units[class] = unit;
+}
+
+static inline struct history_mark *rep_marks(const struct history *h, const struct history_cell *c)
+{
+	return (struct history_mark *)(rep_keys(h, c) + rep_room(c));
+}
+
+static inline struct history_pair *pairs(const struct history *h, const struct history_cell *c)
+{
+	return (struct history_pair *)(pair_keys(h, c) + pair_room(c));
+}
+
+static unsigned rep_class(const struct history_cell *c)
+{
+	return rep_classes[c->rep_count] + (c->roomy ? REP_ROOMS : 0);
+}
+
+/* The cell's representatives, until now those of `old`, get a run of their own. */
+static void move_reps(struct history *h, struct history_cell *c, const struct history_cell *old)
+{
+	unsigned n = old->rep_count;
+	const uint64_t *keys;
+	const struct history_mark *marks;
+
+	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->roomy);
+	if (n == 1) {
+		rep_keys(h, c)[0] = rep_key(&c->last);
+		rep_marks(h, c)[0] = history_pack(h, c, &c->last);
+		return;
+	}
+	keys = rep_keys(h, old);
+	marks = rep_marks(h, old);
+	for (unsigned i = 0; i < n; i++) {	/* few: to begin a copy of any length would take longer */
+		rep_keys(h, c)[i] = keys[i];
+		rep_marks(h, c)[i] = marks[i];
+	}
+	if (c->older)
+		*older_of(h, c) = *older_of(h, old);
+	give(h, rep_class(old), old->reps);
+}
+
+/* One more, not the first; the run moves if it is full. */
+static unsigned add_rep(struct history *h, struct history_cell *c)
+{
+	unsigned n = c->rep_count;
+	struct history_cell old;
+
+	if (n > 1 && n < rep_room(c)) {
+		c->rep_count++;
+		return n;
+	}
+	old = *c;
+	c->rep_count++;
+	move_reps(h, c, &old);
+	return n;
+}
+
+/* There are several representatives: it and a read. */
+void history_set_older(struct history *h, struct history_cell *c)
+{
+	struct history_cell old;
+
+	if (!c->roomy) {
+		old = *c;
+		c->roomy = 1;
+		move_reps(h, c, &old);
+	}
+	*older_of(h, c) = c->last;
+	c->older = 1;
+	c->older_noted = is_noted(c);
+}
+
+/* One more; the run moves if it is full. */
+static unsigned add_pair(struct history *h, struct history_cell *c)
+{
+	unsigned n = c->pair_count, room = n ? pair_room(c) : 0, class;
+	const uint64_t *keys = pair_keys(h, c);
+	const struct history_pair *list = (const struct history_pair *)(keys + room);
+	uint32_t old = c->pairs;
+
+	c->pair_count++;
+	if (n < room)
+		return n;
+	class = pair_classes[n + 1];
+	c->pairs = take(h, PAIR_CLASS + class, pair_units(pair_rooms[class]));
+	for (unsigned i = 0; i < n; i++) {
+		pair_keys(h, c)[i] = keys[i];
+		pairs(h, c)[i] = list[i];
+	}
+	if (n)
+		give(h, PAIR_CLASS + pair_classes[n], old);
+	return n;
+}
+
+/* Whether there is none of this key; if so, of how many clocks there are some, the newest at *n. */
+static bool is_fresh(const struct history *h, const struct history_cell *c, uint64_t key,
+		     unsigned *epochs, unsigned *n)
+{
+	const uint64_t *keys = rep_keys(h, c);
+	const struct history_mark *marks = rep_marks(h, c);
+
+	if (rep_key(&c->last) == key && is_noted(c))
+		return false;
+	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++) {
+		if ((uint32_t)keys[i] != (uint32_t)key)
+			continue;
+		if (keys[i] == key)
+			return false;
+		if (!*epochs || history_mark_index(&marks[i]) > history_mark_index(&marks[*n]))
+			*n = i;
+		++*epochs;
+	}
+	return true;
+}
+
+bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool stranger,
+		  bool *fresh)
+{
+	unsigned epochs = 0, n = 0;
+	uint64_t key = rep_key(now);
+
+	*fresh = true;
+	if (!c->rep_count) {
+		history_note_first(h, c, now);
+		c->last = *now;
+		return true;
+	}
+	*fresh = stranger || is_fresh(h, c, key, &epochs, &n);
+	if (!*fresh)
+		return true;
+	history_kinds_note(h, c, now->tag);
+	if (epochs < HISTORY_EPOCHS) {
+		if (c->rep_count == HISTORY_REPS) {
+			h->dropped++;
+			*fresh = false;
+			return false;
+		}
+		n = add_rep(h, c);
+	}
+	rep_keys(h, c)[n] = key;
+	rep_marks(h, c)[n] = history_pack(h, c, now);
+	return true;
+}
+
+/* The key of a young cell's pair, from its shape. */
+static uint64_t young_key(const struct history *h, const struct history_cell *c)
+{
+	const struct history_shape *s = &h->shapes[young_shape(c)];
+	struct moment p = { .tag = s->p, .epoch = c->last.epoch };
+	struct moment i = { .tag = s->i, .epoch = c->last.epoch };
+	struct history_like like = { .p = &p, .i = &i, .cuts = s->cuts, .bytes = s->bytes,
+				     .wide = s->wide };
+
+	memcpy(like.cut, s->cut, sizeof(like.cut));
+	return history_like_key(&like);
+}
+
+void history_grow_up(struct history *h, struct history_cell *c)
+{
+	const struct history_cell old = *c;
+	struct history_pair pair;
+
+	young_pair(&old, &pair);
+	c->young = c->pair_count = c->pair_hint = c->rep_hint = 0;
+	add_pair(h, c);
+	pair_keys(h, c)[0] = young_key(h, &old);
+	pairs(h, c)[0] = pair;
+	if (c->rep_count == 1)
+		return;
+	c->roomy = c->how & ACCESS_WRITE ? 1 : 0;	/* a read is next, mostly */
+	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->roomy);
+	rep_keys(h, c)[0] = young_rep_key(h, &old, 0);
+	rep_keys(h, c)[1] = young_rep_key(h, &old, 1);
+	rep_marks(h, c)[0] = pair.p;
+	rep_marks(h, c)[1] = pair.i;
+}
+
+const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
+					     const struct history_like *like, bool *fresh)
+{
+	unsigned newest = HISTORY_PAIRS, epochs = 0, n;
+	uint64_t key = like->key, *keys = pair_keys(h, c);
+	const struct history_pair *list = pairs(h, c);
+	struct history_pair *pair;
+
+	*fresh = true;
+	for (n = 0; n < c->pair_count; n++) {
+		if ((uint32_t)keys[n] != (uint32_t)key)
+			continue;
+		if (keys[n] == key) {
+			*fresh = false;
+			break;
+		}
+		if (newest == HISTORY_PAIRS ||
+		    history_mark_index(&list[n].i) > history_mark_index(&list[newest].i))
+			newest = n;
+		epochs++;
+	}
+	if (*fresh && epochs >= HISTORY_EPOCHS) {
+		n = newest;
+	} else if (*fresh && c->pair_count == HISTORY_PAIRS) {
+		h->dropped++;
+		return NULL;
+	} else if (*fresh) {
+		n = add_pair(h, c);
+	}
+	pair_keys(h, c)[n] = key;
+	pair = &pairs(h, c)[n];
+	pair->p = history_pack(h, c, like->p);
+	pair->i = history_pack(h, c, like->i);
+	if (*fresh) {
+		pair->shape = history_shape(h, like);
+		pair->bytes = like->bytes;
+		history_paired(h, c, pair->shape, h->whats[like->p->tag].access & h->whats[like->i->tag].access);
+	}
+	return pair;
+}
+
+struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	uint64_t key;
+
+	if (c->rep_count == 1)
+		return c->last;
+	if (c->young)
+		return young_rep(h, c, n);
+	key = rep_keys(h, c)[n];
+	return history_unpack(h, c, &rep_marks(h, c)[n], (uint32_t)key, (uint32_t)(key >> 32));
+}
+
+void history_mark_cell(const struct history *h, const struct history_cell *c)
+{
+	const struct history_mark *marks;
+	const struct history_pair *list;
+
+	moments_mark(h->moments, &c->last);
+	if (c->young)		/* all it has is of one situation */
+		return;
+	if (c->older)
+		moments_mark(h->moments, older_of(h, c));
+	marks = rep_marks(h, c);
+	list = pairs(h, c);
+	/* If there is one, the last access is it. */
+	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++)
+		moments_mark_situation(h->moments, marks[i].situation);
+	for (unsigned i = 0; i < c->pair_count; i++) {
+		moments_mark_situation(h->moments, list[i].p.situation);
+		moments_mark_situation(h->moments, list[i].i.situation);
+	}
+}
+
+/* Where its runs begin; what follows is asked for by going through them. */
+void history_mark_soon(const struct history *h, const struct history_cell *c)
+{
+	if (c->young)
+		return;
+	if (c->rep_count > 1) {
+		__builtin_prefetch(rep_marks(h, c));
+		__builtin_prefetch((const char *)rep_marks(h, c) + HISTORY_UNIT);
+	}
+	if (c->pair_count) {
+		__builtin_prefetch(pairs(h, c));
+		__builtin_prefetch(pairs(h, c) + 1);
+	}
+}
+
+/* Whether representative n is the latest access, or the write before it; else its mark has it. */
+static inline const struct moment *rep_latest(const struct history *h, const struct history_cell *c,
+					      unsigned n)
+{
+	uint64_t key = history_rep_key(h, c, n);
+
+	if (is_noted(c) && rep_key(&c->last) == key)
+		return &c->last;
+	if (c->older && c->older_noted && rep_key(older_of(h, c)) == key)
+		return older_of(h, c);
+	return c->rep_count > 1 ? NULL : &c->last;
+}
+
+uint64_t history_rep_time(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	const struct moment *m = rep_latest(h, c, n);
+
+	if (m)
+		return m->time;
+	return c->young ? young_rep(h, c, n).time : rep_marks(h, c)[n].time;
+}
+
+struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	const struct moment *m = rep_latest(h, c, n);
+
+	return m ? *m : history_rep_first(h, c, n);
+}
+
+const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
+					unsigned n, struct history_pair *room)
+{
+	if (!c->young)
+		return &pairs(h, c)[n];
+	young_pair(c, room);
+	return room;
+}
+
+const struct history_pair *history_pairs(const struct history *h, const struct history_cell *c,
+					 const uint64_t **keys)
+{
+	*keys = pair_keys(h, c);
+	return pairs(h, c);
+}
+
+uint32_t history_pair_shape(const struct history *h, const struct history_cell *c, unsigned n)
+{
+	return c->young ? young_shape(c) : pairs(h, c)[n].shape;
+}
+
+void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
+			 uint32_t *p, uint32_t *i)
+{
+	uint64_t key;
+
+	*p = *i = c->last.epoch;
+	if (c->young)
+		return;
+	key = pair_keys(h, c)[n];
+	*p = *i = (uint32_t)(key >> 32);
+	if (key & TWO_CLOCKS) {
+		*p = moments_epoch(h->moments, pairs(h, c)[n].p.situation);
+		*i = moments_epoch(h->moments, pairs(h, c)[n].i.situation);
+	}
+}
+
+void history_empty(struct history *h, struct history_cell *c)
+{
+	if (c->young)
+		return;
+	if (c->rep_count > 1)
+		give(h, rep_class(c), c->reps);
+	if (c->pair_count)
+		give(h, PAIR_CLASS + pair_classes[c->pair_count], c->pairs);
+}

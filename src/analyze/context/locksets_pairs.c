@@ -1,0 +1,164 @@
+/*
+ * What two locksets are to each other: looked up in a small cache of pairs, unless their
+ * first and last locks say it, or that they have none in common.
+ */
+#include "analyze/context/locksets_internal.h"
+
+#define SMALL 4u		/* locks of two sets, multiplied */
+
+static bool has_taken(const struct locks *l, const struct locks_entry *e, uint64_t lock)
+{
+	const struct locks_span *h = &l->histories[e->history];
+
+	for (uint32_t i = 0; i < h->count; i++)
+		if (l->elements[h->first + i] == lock)
+			return true;
+	return false;
+}
+
+static void compare(const struct locks *l, struct locks_pair *p)
+{
+	const struct locks_span *a = &l->sets[p->a], *b = &l->sets[p->b];
+
+	p->exclude = false;
+	p->compatible = true;
+	for (uint32_t i = 0; i < a->count; i++)
+		for (uint32_t j = 0; j < b->count; j++) {
+			const struct locks_entry *x = &l->entries[a->first + i];
+			const struct locks_entry *y = &l->entries[b->first + j];
+
+			if (x->lock == y->lock)
+				p->exclude |= !(x->shared && y->shared);
+			else if (!x->shared && !y->shared && has_taken(l, x, y->lock) &&
+				 has_taken(l, y, x->lock))
+				p->compatible = false;
+		}
+}
+
+bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared)
+{
+	const struct locks_span *s = &l->sets[set];
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		const struct locks_entry *x = &l->entries[s->first + i];
+
+		if (x->lock == lock)
+			return !(x->shared && shared);
+		if (has_taken(l, x, lock))
+			return true;
+	}
+	return false;
+}
+
+static int8_t needed_of(const struct locks *l, uint32_t a, uint32_t b)
+{
+	const struct locks_span *s = &l->sets[a];
+	const struct locks_entry *e = &l->entries[s->first];
+	uint64_t taken = l->ends[b].taken;
+
+	for (uint32_t i = 0; i < s->count && i < LOCKS_OUTER; i++)
+		if ((locks_bit(e[i].lock) & taken) && locks_takes(l, b, e[i].lock, e[i].shared))
+			return (int8_t)i;
+	return -1;
+}
+
+static struct locks_pair *compared(struct locks *l, uint32_t a, uint32_t b)
+{
+	struct locks_pair *p;
+
+	if (a > b) {
+		uint32_t swap = a;
+
+		a = b;
+		b = swap;
+	}
+	p = &l->cache[locks_mix(a, b) & (LOCKS_CACHE - 1)];
+	if (p->a != a || p->b != b) {
+		p->a = a;
+		p->b = b;
+		compare(l, p);
+		p->needed[0] = p->needed[1] = LOCKS_UNKNOWN;
+	}
+	return p;
+}
+
+const struct locks_ends *locks_ends(const struct locks *l)
+{
+	return l->ends;
+}
+
+bool locks_never_nested(const struct locks *l, uint64_t lock)
+{
+	unsigned bit = locks_nested_bit(lock);
+
+	return !(l->nested[bit / 64] >> bit % 64 & 1);
+}
+
+/* The same lock at one end of one and at the other of the other. */
+static bool exclude_crosswise(const struct locks_ends *a, const struct locks_ends *b)
+{
+	return (a->outer == b->inner && !(a->outer_shared && b->inner_shared)) ||
+	       (a->inner == b->outer && !(a->inner_shared && b->outer_shared));
+}
+
+/* Mostly the outermost or the innermost of both say it: at hand even where pairs are many. */
+bool locks_exclude(struct locks *l, uint32_t a, uint32_t b)
+{
+	const struct locks_ends *x = &l->ends[a], *y = &l->ends[b];
+
+	if (!a || !b)
+		return false;
+	if (locks_exclude_at_once(x, y) || exclude_crosswise(x, y))
+		return true;
+	return (x->count > 2 || y->count > 2) && x->held & y->held && compared(l, a, b)->exclude;
+}
+
+bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)
+{
+	return !a || !b || compared(l, a, b)->compatible;
+}
+
+/* What the ends of the two say of it: mostly they have one lock in common, at the same end. */
+static int8_t needed_at_once(const struct locks *l, uint32_t a, uint32_t b)
+{
+	const struct locks_ends *x = &l->ends[a], *y = &l->ends[b];
+
+	if (x->outer == y->outer && !(x->outer_shared && y->outer_shared))
+		return 0;
+	if (l->sets[a].count == 2 && !(locks_bit(x->outer) & y->taken) &&
+	    x->inner == y->inner && !(x->inner_shared && y->inner_shared))
+		return 1;
+	return LOCKS_UNKNOWN;
+}
+
+/* Small sets are many, and looked through sooner than found. */
+static inline int8_t needed(struct locks *l, uint32_t a, uint32_t b)
+{
+	int8_t place, *known;
+
+	if (!(l->ends[a].held & l->ends[b].taken))
+		return -1;
+	place = needed_at_once(l, a, b);
+	if (place != LOCKS_UNKNOWN)
+		return place;
+	if (l->sets[a].count * l->sets[b].count <= SMALL)
+		return needed_of(l, a, b);
+	known = &compared(l, a, b)->needed[a > b];
+	if (*known == LOCKS_UNKNOWN)
+		*known = needed_of(l, a, b);
+	return *known;
+}
+
+size_t locks_needed(struct locks *l, uint32_t a, uint32_t b)
+{
+	int8_t place = needed(l, a, b);
+
+	return place < 0 ? LOCKS_ABSENT : (size_t)place;
+}
+
+uint64_t locks_entry_between(struct locks *l, uint32_t a, uint32_t b, uint64_t pc)
+{
+	int8_t place = needed(l, a, b);
+
+	return place < 0 ? pc : l->entries[l->sets[a].first + (size_t)place].pc;
+}

@@ -1,0 +1,343 @@
+/*
+ * Who is ordered before whom: threads' lives, condition variables, semaphores,
+ * barriers, once, annotations and pipes (strong); atomics and fences (order).
+ *
+ * Deliberate simplifications. A semaphore's wait comes after all posts so far, unless
+ * it is used as a lock (track_locks.c). A
+ * wake-up comes after all signals sent since somebody began to wait. Which
+ * descriptors are the ends of a pipe is not in the trace: a read with data from
+ * n comes after the writes to n, and to n + 1 if it is only ever written and n
+ * only ever read, which is how pipe() numbers them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/context/access.h"
+#include "analyze/context/track.h"
+#include "base/mem.h"
+
+#define FD_KEY (1ull << 60)	/* beyond all addresses */
+#define FD_READ 1u
+#define FD_WRITTEN 2u
+
+void clocks_join(struct clocks *to, const struct clocks *from, enum clock_level level)
+{
+	for (; level < CLOCKS; level++)
+		vclock_join(&to->at[level], &from->at[level]);
+}
+
+void clocks_copy(struct clocks *to, const struct clocks *from, enum clock_level level)
+{
+	for (; level < CLOCKS; level++)
+		vclock_copy(&to->at[level], &from->at[level]);
+}
+
+void clocks_clear(struct clocks *c)
+{
+	for (unsigned i = 0; i < CLOCKS; i++)
+		c->at[i].count = 0;
+}
+
+void clocks_free(struct clocks *c)
+{
+	for (unsigned i = 0; i < CLOCKS; i++)
+		vclock_free(&c->at[i]);
+}
+
+void clocks_empty(struct clocks *c)
+{
+	for (unsigned i = 0; i < CLOCKS; i++)
+		vclock_empty(&c->at[i]);
+}
+
+void clocks_tick(struct clocks *c, uint32_t thread, enum clock_level level)
+{
+	for (; level < CLOCKS; level++)
+		vclock_tick(&c->at[level], thread);
+}
+
+static void acquire(struct track *t, struct track_thread *self, uint64_t addr,
+		    enum clock_level level)
+{
+	const uint64_t *number = map_find(&t->sync_at, addr);
+
+	if (number)
+		clocks_join(&self->clocks, &t->syncs[*number - 1].clocks, level);
+}
+
+static void release(struct track *t, struct track_thread *self, uint64_t addr,
+		    enum clock_level level)
+{
+	clocks_join(&track_sync_at(t, addr)->clocks, &self->clocks, level);
+	clocks_tick(&self->clocks, self->id, level);
+}
+
+static void thread_acquire(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	struct track_thread *other;
+
+	if (ev->kind == TRACE_THREAD_START && !self->begun) {
+		/* Its creation is not told yet: the creator is still in it. */
+		other = ev->arg >> 32 ? track_thread(t, (uint32_t)(ev->arg >> 32)) : NULL;
+		if (other && other != self) {
+			clocks_join(&self->clocks, &other->clocks, CLOCK_STRONG);
+			clocks_tick(&other->clocks, other->id, CLOCK_STRONG);
+		}
+		self->begun = true;
+	} else if (ev->kind == TRACE_THREAD_JOIN && ev->result == 0 && ev->arg < TRACK_MAX_THREADS) {
+		other = track_thread(t, (uint32_t)ev->arg);
+		if (other == self)
+			return;
+		clocks_join(&self->clocks, &other->clocks, CLOCK_STRONG);
+		if (other->ended)
+			track_bury(other);
+	}
+}
+
+static void create(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	struct track_thread *child;
+
+	if (ev->result != 0 || ev->arg >= TRACK_MAX_THREADS)
+		return;
+	child = track_thread(t, (uint32_t)ev->arg);
+	if (child != self && !child->begun) {
+		clocks_join(&child->clocks, &self->clocks, CLOCK_STRONG);
+		child->begun = true;
+	}
+	clocks_tick(&self->clocks, self->id, CLOCK_STRONG);
+}
+
+static void cond_wake(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	struct sync *s = track_sync_at(t, ev->addr);
+
+	if (ev->result == 0)
+		clocks_join(&self->clocks, &s->clocks, CLOCK_STRONG);
+	s->waiting -= s->waiting > 0;
+	if (s->waiting == 0)
+		clocks_clear(&s->clocks);
+}
+
+static void cond_release(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	struct sync *s = track_sync_at(t, ev->addr);
+
+	if (ev->kind == TRACE_COND_WAIT)
+		s->waiting++;
+	else if (s->waiting > 0 && ev->result == 0)
+		release(t, self, ev->addr, CLOCK_STRONG);
+}
+
+/* A round is over when `count` have entered; then the next may begin to gather. */
+static void barrier_enter(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	struct sync *s = track_sync_at(t, ev->addr);
+
+	release(t, self, ev->addr, CLOCK_STRONG);
+	s->waiting++;
+	if (s->count == 0 || s->waiting < s->count)
+		return;
+	if (!s->round)
+		s->round = xcalloc(1, sizeof(*s->round));
+	clocks_copy(s->round, &s->clocks, CLOCK_STRONG);
+	clocks_clear(&s->clocks);
+	s->waiting = 0;
+}
+
+static void barrier_leave(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	struct sync *s = track_sync_at(t, ev->addr);
+
+	if (s->count > 0) {
+		if (s->round)
+			clocks_join(&self->clocks, s->round, CLOCK_STRONG);
+		return;
+	}
+	/* Its making was not seen: all that entered. */
+	clocks_join(&self->clocks, &s->clocks, CLOCK_STRONG);
+	s->waiting -= s->waiting > 0;
+	if (s->waiting == 0)
+		clocks_clear(&s->clocks);
+}
+
+static unsigned order_of(const struct event *ev)
+{
+	if (ev->kind == TRACE_ATOMIC_CAS_FAIL)
+		return ev->result;
+	return ev->detail >> TRACE_ORDER_SHIFT & TRACE_ORDER_MASK;
+}
+
+static void atomic_acquire(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	const uint64_t *number;
+
+	if (ev->kind == TRACE_FENCE) {
+		if (access_acquires(order_of(ev))) {
+			clocks_join(&self->clocks, &self->loaded, CLOCK_ORDER);
+			clocks_clear(&self->loaded);
+		}
+		return;
+	}
+	number = map_find(&t->sync_at, ev->addr);
+	if (!number || !(access_of(ev->kind) & ACCESS_READ))
+		return;
+	clocks_join(access_acquires(order_of(ev)) ? &self->clocks : &self->loaded,
+		    &t->syncs[*number - 1].clocks,
+		    access_by_chance(ev->kind, ev->arg) ? CLOCK_FULL : CLOCK_ORDER);
+}
+
+/* What an annotation of the same object says stays: it is not about one value. */
+static void forget_stores(struct clocks *c)
+{
+	for (unsigned level = CLOCK_ORDER; level < CLOCKS; level++)
+		vclock_copy(&c->at[level], &c->at[CLOCK_STRONG]);
+}
+
+/*
+ * A release store begins a release sequence and hides earlier ones; what a thread
+ * stores after its own release, and read-modify-writes of all, continue it.
+ */
+static void atomic_release(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	unsigned access = access_of(ev->kind), order = order_of(ev);
+	struct sync *s;
+
+	if (ev->kind == TRACE_FENCE) {
+		if (access_releases(order)) {
+			clocks_copy(&self->fenced, &self->clocks, CLOCK_ORDER);
+			clocks_tick(&self->clocks, self->id, CLOCK_ORDER);
+		}
+		return;
+	}
+	if (!(access & ACCESS_WRITE))
+		return;
+	if (!access_releases(order) && self->fenced.at[CLOCK_FULL].count == 0 &&
+	    !map_find(&t->sync_at, ev->addr))
+		return;
+	s = track_sync_at(t, ev->addr);
+	if (!(access & ACCESS_READ) && (access_releases(order) || s->owner != self->id)) {
+		forget_stores(&s->clocks);
+		s->owner = self->id;
+	}
+	if (access_releases(order)) {
+		clocks_join(&s->clocks, &self->clocks, CLOCK_ORDER);
+		clocks_tick(&self->clocks, self->id, CLOCK_ORDER);
+	} else {
+		clocks_join(&s->clocks, &self->fenced, CLOCK_ORDER);
+	}
+}
+
+static void file_read(struct track *t, struct track_thread *self, uint64_t fd)
+{
+	uint64_t *here = map_put(&t->files, fd, NULL);
+	const uint64_t *next;
+
+	*here |= FD_READ;
+	acquire(t, self, FD_KEY | fd, CLOCK_STRONG);
+	next = map_find(&t->files, fd + 1);
+	if (*map_find(&t->files, fd) == FD_READ && next && *next == FD_WRITTEN)
+		acquire(t, self, FD_KEY | (fd + 1), CLOCK_STRONG);
+}
+
+/* Standard streams lead out of the process. */
+static void call_acquire(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	unsigned call = ev->detail & ~TRACE_CALL_UNWOUND;
+
+	if ((call == TRACE_CALL_READ || call == TRACE_CALL_RECV) && ev->addr > 2 &&
+	    (int64_t)ev->arg > 0)
+		file_read(t, self, ev->addr);
+}
+
+static void call_release(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	unsigned call = ev->detail & ~TRACE_CALL_UNWOUND;
+
+	if ((call != TRACE_CALL_WRITE && call != TRACE_CALL_SEND) || ev->addr <= 2)
+		return;
+	*map_put(&t->files, ev->addr, NULL) |= FD_WRITTEN;
+	release(t, self, FD_KEY | ev->addr, CLOCK_STRONG);
+}
+
+void track_acquire(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	track_lock_acquire(t, self, ev);
+	if (self->ignoring[2] > 0 && ev->kind != TRACE_THREAD_START && ev->kind != TRACE_THREAD_JOIN)
+		return;
+	switch (ev->kind) {
+	case TRACE_THREAD_START: case TRACE_THREAD_JOIN:
+		thread_acquire(t, self, ev);
+		break;
+	case TRACE_COND_WAKE:
+		cond_wake(t, self, ev);
+		break;
+	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT:
+		if (ev->result == 0 && t->view.sem == VIEW_SEM_SIGNAL)
+			acquire(t, self, ev->addr, CLOCK_STRONG);
+		break;
+	case TRACE_BARRIER_LEAVE:
+		barrier_leave(t, self, ev);
+		break;
+	case TRACE_ONCE_BEGIN: case TRACE_ONCE_PASS: case TRACE_GUARD_ACQUIRE: case TRACE_HB_AFTER:
+		acquire(t, self, ev->addr, CLOCK_STRONG);
+		break;
+	case TRACE_FUTEX_WAIT:
+		if (ev->result == 0)
+			acquire(t, self, ev->addr, CLOCK_ORDER);
+		break;
+	case TRACE_CALL_LEAVE:
+		call_acquire(t, self, ev);
+		break;
+	case TRACE_MUTEX_INIT: case TRACE_RWLOCK_INIT: case TRACE_SPIN_INIT: case TRACE_COND_INIT:
+	case TRACE_SEM_INIT: case TRACE_BARRIER_INIT:
+		if (ev->result != 0)
+			break;
+		track_forget(t, ev->addr, 1);
+		if (ev->kind == TRACE_BARRIER_INIT)
+			track_sync_at(t, ev->addr)->count = (uint32_t)ev->arg;
+		if (ev->kind == TRACE_SEM_INIT && ev->arg > 0)
+			track_sync_at(t, ev->addr)->sem = ev->arg == 1 ? VIEW_SEM_LOCK : VIEW_SEM_POOL;
+		break;
+	default:
+		if (access_of(ev->kind) & ACCESS_ATOMIC || ev->kind == TRACE_FENCE)
+			atomic_acquire(t, self, ev);
+	}
+}
+
+void track_release(struct track *t, struct track_thread *self, const struct event *ev)
+{
+	track_lock_release(t, self, ev);
+	if (self->ignoring[2] > 0 && ev->kind != TRACE_THREAD_CREATE)
+		return;
+	switch (ev->kind) {
+	case TRACE_THREAD_CREATE:
+		create(t, self, ev);
+		break;
+	case TRACE_COND_WAIT: case TRACE_COND_SIGNAL: case TRACE_COND_BROADCAST:
+		cond_release(t, self, ev);
+		break;
+	case TRACE_SEM_POST:
+		if (ev->result == 0 && (t->view.sem == VIEW_SEM_SIGNAL || t->view.sem == VIEW_SEM_TURNED))
+			release(t, self, ev->addr, CLOCK_STRONG);
+		break;
+	case TRACE_ONCE_END: case TRACE_GUARD_RELEASE: case TRACE_GUARD_ABORT:
+	case TRACE_HB_BEFORE:
+		if (ev->result == 0)
+			release(t, self, ev->addr, CLOCK_STRONG);
+		break;
+	case TRACE_BARRIER_ENTER:
+		barrier_enter(t, self, ev);
+		break;
+	case TRACE_FUTEX_WAKE:
+		if (ev->result == 0)
+			release(t, self, ev->addr, CLOCK_ORDER);
+		break;
+	case TRACE_CALL_ENTER:
+		call_release(t, self, ev);
+		break;
+	default:
+		if (access_of(ev->kind) & ACCESS_ATOMIC || ev->kind == TRACE_FENCE)
+			atomic_release(t, self, ev);
+	}
+}
