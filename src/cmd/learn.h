@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "cmd/cmd.h"
-#include "learn/store.h"
+#include "learn/rule_database.h"
 
 /* CMD_OK, or CMD_USAGE after saying so: a power of two from 1 to 64. */
 int learn_granularity(const struct cmd *cmd, const char *text, uint64_t *out);

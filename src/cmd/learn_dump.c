@@ -5,7 +5,7 @@
 
 #include "cmd/numbers.h"
 #include "learn/compile.h"
-#include "learn/lifetx.h"
+#include "learn/fold/lifetx.h"
 
 int learn_granularity(const struct cmd *cmd, const char *text, uint64_t *out)
 {

@@ -9,9 +9,9 @@
 
 #include "abi/rules_format.h"
 #include "base/mem.h"
-#include "learn/lifetx.h"
-#include "learn/needed.h"
-#include "learn/unfinished.h"
+#include "learn/fold/lifetx.h"
+#include "learn/fold/open_pairs.h"
+#include "learn/guard_set.h"
 #include "trace/codec/codec.h"
 
 /*

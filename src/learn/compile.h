@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "learn/store.h"
+#include "learn/rule_database.h"
 
 #define COMPILE_FILE "rules.bin"	/* in the folder of results */
 

@@ -4,8 +4,8 @@
 #ifndef LEARN_LEARNER_H
 #define LEARN_LEARNER_H
 
-#include "learn/lesson.h"
-#include "learn/store.h"
+#include "learn/rule_database.h"
+#include "learn/training_run.h"
 
 struct learner {
 	struct store *store;

@@ -2,7 +2,7 @@
  * AVIO (Lu, Tucek, Qin, Zhou: ASPLOS 2006) at native parallelism: two accesses p and i of a
  * thread to the same memory, none of its own in between, that another thread's access r breaks
  * apart so that no serial order gives the same result. The same four patterns as
- * learn/avio.c, which says which of several r counts.
+ * learn/fold/avio.c, which says which of several r counts.
  *
  * The order of accesses is that of our seeing them, which is a little before they are done.
  */

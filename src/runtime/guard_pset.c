@@ -1,7 +1,7 @@
 /*
  * PSet (Yu, Narayanasamy: ISCA 2009): an access that would immediately follow a place of another
  * thread that it never followed in a passing run is delayed until another one came in between.
- * What "immediately follow" means is in learn/pset.h; both sides count alike.
+ * What "immediately follow" means is in learn/fold/pset.h; both sides count alike.
  *
  * Besides, one that was never the first to touch the memory waits for another thread to do so; and a read
  * waits for one that read before and is about to write. The paper rolls back for both.

@@ -291,7 +291,7 @@ static bool is_lock(enum trace_kind kind)
 	return kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK;
 }
 
-/* Blocking calls end a transaction, locks excepted (learn/lifetx.h). */
+/* Blocking calls end a transaction, locks excepted (learn/fold/lifetx.h). */
 void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 {
 	struct watch_self *self;

@@ -1,6 +1,6 @@
 #include "learn_util.h"
 
-#include "learn/apart.h"
+#include "learn/fold/breakable_pairs.h"
 
 #define STEPS 48u
 #define THREADS 3u

@@ -1,6 +1,6 @@
 #include "learn_util.h"
 
-#include "learn/avio.h"
+#include "learn/fold/avio.h"
 
 static char *run(const struct learn_step *steps, size_t count)
 {

@@ -5,7 +5,7 @@
 
 #include "abi/rules_format.h"
 #include "learn/compile.h"
-#include "learn/lifetx.h"
+#include "learn/fold/lifetx.h"
 #include "trace/codec/codec.h"
 
 /* Broken in 6 of 10 that passed, so that 13 failing ones should have 5.2 without; 12 only 4.8. */

@@ -1,7 +1,7 @@
 /* Who came between two accesses, or takings of a lock, of a thread that did not rest in between. */
 #include "learn_util.h"
 
-#include "learn/inside.h"
+#include "learn/fold/interleaved.h"
 
 #define STEPS 18u	/* so few that all visitors are remembered */
 

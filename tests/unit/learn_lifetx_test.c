@@ -1,6 +1,6 @@
 #include "learn_util.h"
 
-#include "learn/lifetx.h"
+#include "learn/fold/lifetx.h"
 
 static char *cuts_of(struct lifetx *l, size_t sites)
 {

@@ -1,6 +1,6 @@
 #include "learn_util.h"
 
-#include "learn/pset.h"
+#include "learn/fold/pset.h"
 
 static char *run(const struct learn_step *steps, size_t count)
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "learn/sample.h"
+#include "learn/fold/sample.h"
 
 #define BASE 0x10000u
 

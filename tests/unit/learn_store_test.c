@@ -7,9 +7,9 @@
 
 #include "abi/rules_format.h"
 #include "learn/compile.h"
+#include "learn/fold/lifetx.h"
+#include "learn/guard_set.h"
 #include "learn/learner.h"
-#include "learn/lifetx.h"
-#include "learn/needed.h"
 #include "trace/codec/codec.h"
 
 static struct store *store;

@@ -1,7 +1,7 @@
 /* Locks: who takes one right after whom, what may come, who was ever first. */
 #include "learn_util.h"
 
-#include "learn/turns.h"
+#include "learn/fold/lock_predecessors.h"
 
 static void add(struct buf *b, const char *what, const struct learn_pairs *pairs)
 {

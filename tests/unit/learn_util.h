@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "learn/fold.h"
+#include "learn/fold/fold_common.h"
 
 #define UNUSED __attribute__((unused))
 

@@ -1,0 +1,372 @@
+#include "learn/fold/breakable_pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define CELL_MOST 256u			/* different accesses, or pairs, of a cell */
+#define CLOCK_BYTES (256u << 20)	/* for clocks of first accesses */
+
+/* The last one of a thread at a site: who is after it is after all of them. */
+struct visit {
+	uint32_t thread, site;
+	uint32_t locks;		/* that it held each time */
+	bool write;
+	uint64_t epoch;
+};
+
+struct pair {
+	uint32_t thread, p, i;
+	uint32_t number;	/* in apart.pairs */
+	uint32_t locks;		/* held from p to i, each time */
+	bool p_write, i_write;
+	bool near;		/* no more than locks in between */
+	uint64_t epoch;		/* of the last i */
+};
+
+struct own {
+	uint32_t site;		/* 0: none */
+	uint32_t clock;		/* number in clocks; 0: not known, nothing is before it */
+	bool write;
+	uint64_t index;		/* of its event */
+};
+
+/* A thread's last access, and its last write, which WRW is about (learn/fold/avio.h). */
+struct owner {
+	uint32_t thread;
+	struct own last, wrote;
+};
+
+struct cell {
+	struct visit *visits;
+	size_t count, capacity;
+	struct pair *pairs;
+	size_t pair_count, pair_capacity;
+	struct owner *owners;
+	size_t owner_count, owner_capacity;
+	bool full;		/* some were not remembered */
+};
+
+/* What a thread's accesses have in common until it synchronises. */
+struct thread {
+	uint32_t clock;
+	uint32_t lockset, locks;	/* as the view has it, and by the locks alone */
+};
+
+struct apart {
+	struct cells cells;
+	struct locks *locks;
+	struct thread *threads;
+	size_t thread_count;
+	struct vclock *clocks;
+	size_t clock_count, clock_capacity, clock_bytes;
+	struct learn_pairs pairs, between, breakable, visits;
+	struct map numbers;	/* of pairs: p << 32 | i to the place in the list, plus 1 */
+	struct learn_pairs near;	/* of these, those without more than locks in between */
+	struct learn_pairs meets;	/* (r, number of a pair): r may come between */
+	uint8_t *writes;	/* by site */
+	size_t site_count;
+};
+
+static void clear(void *item)
+{
+	struct cell *c = item;
+
+	free(c->visits);
+	free(c->pairs);
+	free(c->owners);
+}
+
+struct apart *apart_new(unsigned granularity, struct locks *locks)
+{
+	struct apart *a = xcalloc(1, sizeof(*a));
+
+	a->locks = locks;
+	cells_init(&a->cells, granularity, sizeof(struct cell));
+	a->clocks = xgrow(a->clocks, 0, &a->clock_capacity, sizeof(*a->clocks));
+	a->clocks[a->clock_count++] = (struct vclock){ 0 };
+	return a;
+}
+
+void apart_free(struct apart *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->clock_count; i++)
+		vclock_free(&a->clocks[i]);
+	free(a->clocks);
+	free(a->threads);
+	cells_free(&a->cells, clear);
+	learn_pairs_free(&a->pairs);
+	learn_pairs_free(&a->between);
+	learn_pairs_free(&a->breakable);
+	learn_pairs_free(&a->visits);
+	learn_pairs_free(&a->near);
+	learn_pairs_free(&a->meets);
+	map_free(&a->numbers);
+	free(a->writes);
+	free(a);
+}
+
+static bool same_clock(const struct vclock *a, const struct vclock *b)
+{
+	return a->count == b->count && memcmp(a->at, b->at, a->count * sizeof(*a->at)) == 0;
+}
+
+static uint32_t clock_of(struct apart *a, const struct thread *t, const struct vclock *now)
+{
+	if (t->clock && same_clock(&a->clocks[t->clock], now))
+		return t->clock;
+	a->clock_bytes += now->count * sizeof(*now->at);
+	if (a->clock_bytes > CLOCK_BYTES)
+		return 0;
+	a->clocks = xgrow(a->clocks, a->clock_count, &a->clock_capacity, sizeof(*a->clocks));
+	a->clocks[a->clock_count] = (struct vclock){ 0 };
+	vclock_copy(&a->clocks[a->clock_count], now);
+	return (uint32_t)a->clock_count++;
+}
+
+/* The locks of the view that were taken before the thread's event `index`, without their history. */
+static uint32_t locks_since(struct apart *a, const struct view *view, uint64_t index)
+{
+	uint32_t set = LOCKS_NONE;
+
+	for (size_t i = 0; i < locks_count(a->locks, view->lockset); i++) {
+		struct locks_held held;
+
+		locks_at(a->locks, view->lockset, i, &held);
+		if (view->acquired[i].index < index)
+			set = locks_acquire(a->locks, set, held.lock, held.shared, 0);
+	}
+	return set;
+}
+
+static struct thread *thread_at(struct apart *a, const struct view *view)
+{
+	struct thread *t;
+
+	a->threads = xreach(a->threads, view->thread, &a->thread_count, sizeof(*a->threads));
+	t = &a->threads[view->thread];
+	t->clock = clock_of(a, t, view->strong);
+	if (t->lockset != view->lockset) {
+		t->lockset = view->lockset;
+		t->locks = locks_since(a, view, UINT64_MAX);
+	}
+	return t;
+}
+
+static void may_break(struct apart *a, const struct pair *pair, uint32_t r, bool write)
+{
+	bool both = pair->p_write && pair->i_write;
+
+	learn_pairs_add(&a->meets, r, pair->number);
+	if (!write && !pair->p_write && !pair->i_write)
+		return;
+	learn_pairs_add(&a->between, r, pair->i);
+	if (both != write)
+		learn_pairs_add(&a->breakable, pair->p, pair->i);
+	if (pair->near && pair->p != pair->i && (write ? !both : pair->i_write))
+		learn_pairs_add(&a->visits, pair->p, r);
+}
+
+/* A new pair meets what others did before. */
+static void pair_meets(struct apart *a, struct cell *c, const struct pair *pair, const struct own *p)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		const struct visit *r = &c->visits[i];
+
+		if (r->thread != pair->thread && !vclock_saw(&a->clocks[p->clock], r->thread, r->epoch) &&
+		    !locks_exclude(a->locks, pair->locks, r->locks))
+			may_break(a, pair, r->site, r->write);
+	}
+}
+
+/* Those in both; as a read lock if one of them has it so. */
+static uint32_t common(struct apart *a, uint32_t x, uint32_t y)
+{
+	uint32_t set = LOCKS_NONE;
+
+	if (x == y)
+		return x;
+	for (size_t i = 0; i < locks_count(a->locks, x); i++) {
+		struct locks_held held, other;
+		size_t at;
+
+		locks_at(a->locks, x, i, &held);
+		at = locks_index(a->locks, y, held.lock);
+		if (at == LOCKS_ABSENT)
+			continue;
+		locks_at(a->locks, y, at, &other);
+		set = locks_acquire(a->locks, set, held.lock, held.shared || other.shared, 0);
+	}
+	return set;
+}
+
+static void remember_pair(struct apart *a, struct cell *c, const struct pair *pair)
+{
+	for (size_t i = 0; i < c->pair_count; i++) {
+		struct pair *old = &c->pairs[i];
+
+		if (old->thread == pair->thread && old->p == pair->p && old->i == pair->i &&
+		    old->near == pair->near) {
+			old->locks = common(a, old->locks, pair->locks);
+			old->epoch = pair->epoch;
+			return;
+		}
+	}
+	if (c->pair_count >= CELL_MOST) {
+		c->full = true;
+		return;
+	}
+	c->pairs = xgrow(c->pairs, c->pair_count, &c->pair_capacity, sizeof(*c->pairs));
+	c->pairs[c->pair_count++] = *pair;
+}
+
+static void remember_visit(struct apart *a, struct cell *c, const struct visit *now)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		struct visit *old = &c->visits[i];
+
+		if (old->thread == now->thread && old->site == now->site) {
+			old->locks = common(a, old->locks, now->locks);
+			old->epoch = now->epoch;
+			return;
+		}
+	}
+	if (c->count >= CELL_MOST) {
+		c->full = true;
+		return;
+	}
+	c->visits = xgrow(c->visits, c->count, &c->capacity, sizeof(*c->visits));
+	c->visits[c->count++] = *now;
+}
+
+static struct owner *owner_of(struct cell *c, uint32_t thread)
+{
+	for (size_t i = 0; i < c->owner_count; i++)
+		if (c->owners[i].thread == thread)
+			return &c->owners[i];
+	c->owners = xgrow(c->owners, c->owner_count, &c->owner_capacity, sizeof(*c->owners));
+	c->owners[c->owner_count] = (struct owner){ .thread = thread };
+	return &c->owners[c->owner_count++];
+}
+
+static uint32_t number_of(struct apart *a, const struct pair *pair)
+{
+	bool added;
+	uint64_t *number = map_put(&a->numbers, (uint64_t)pair->p << 32 | pair->i, &added);
+
+	if (added) {
+		learn_pairs_add(&a->pairs, pair->p, pair->i);
+		*number = a->pairs.count;
+	}
+	return (uint32_t)*number - 1;
+}
+
+static void add_pair(struct apart *a, struct cell *c, const struct own *p, const struct visit *now,
+		     const struct view *view, bool near)
+{
+	struct pair pair = { .thread = now->thread, .p = p->site, .i = now->site,
+			     .locks = locks_since(a, view, p->index), .p_write = p->write,
+			     .i_write = now->write, .near = near, .epoch = now->epoch };
+
+	pair.number = number_of(a, &pair);
+	pair_meets(a, c, &pair, p);
+	if (c->full)
+		learn_pairs_add(&a->breakable, pair.p, pair.i);
+	remember_pair(a, c, &pair);
+}
+
+static void access_cell(struct apart *a, struct cell *c, const struct visit *now, const struct view *view,
+			uint32_t clock)
+{
+	struct owner *owner = owner_of(c, now->thread);
+	bool near = clock && owner->last.clock == clock;
+
+	for (size_t i = 0; i < c->pair_count; i++) {
+		const struct pair *pair = &c->pairs[i];
+
+		if (pair->thread != now->thread && !vclock_saw(view->strong, pair->thread, pair->epoch) &&
+		    !locks_exclude(a->locks, pair->locks, now->locks))
+			may_break(a, pair, now->site, now->write);
+	}
+	a->writes = xreach(a->writes, now->site, &a->site_count, sizeof(*a->writes));
+	a->writes[now->site] = now->write;
+	if (owner->last.site && near)
+		learn_pairs_add(&a->near, owner->last.site, now->site);
+	if (owner->last.site)
+		add_pair(a, c, &owner->last, now, view, near);
+	/*
+	 * With locks of its own, two writes far apart are taken for one matter only if one of these
+	 * is held all the time: else each update of a variable would be watched together with the next.
+	 */
+	if (now->write && owner->wrote.site && !owner->last.write &&
+	    (now->locks == LOCKS_NONE || locks_since(a, view, owner->wrote.index) != LOCKS_NONE))
+		add_pair(a, c, &owner->wrote, now, view, false);
+	remember_visit(a, c, now);
+	owner->last = (struct own){ .site = now->site, .clock = clock, .write = now->write,
+				    .index = view->index };
+	if (now->write)
+		owner->wrote = owner->last;
+}
+
+void apart_step(struct apart *a, const struct learn_step *s, const struct view *view)
+{
+	const struct thread *t;
+	struct visit now;
+
+	if (s->op == IROOT_OP_FRESH)
+		cells_forget(&a->cells, s->addr, s->size, clear);
+	if ((s->op != IROOT_OP_READ && s->op != IROOT_OP_WRITE) || !s->size)
+		return;
+	t = thread_at(a, view);
+	now = (struct visit){ .thread = s->thread, .site = s->site, .locks = t->locks,
+			       .write = s->op == IROOT_OP_WRITE, .epoch = view->strong_epoch };
+	for (uint64_t i = cells_first(&a->cells, s->addr); i <= cells_last(&a->cells, s->addr, s->size); i++)
+		access_cell(a, cells_get(&a->cells, i), &now, view, t->clock);
+}
+
+void apart_finish(struct apart *a)
+{
+	uint32_t *first = xcalloc(a->site_count + 1, sizeof(*first));
+	uint32_t *next = xcalloc(a->near.count + 1, sizeof(*next));
+
+	for (uint32_t i = 0; i < a->near.count; i++) {
+		next[i + 1] = first[a->near.items[i].first];
+		first[a->near.items[i].first] = i + 1;
+	}
+	/* The list grows by what follows. */
+	for (size_t i = 0; i < a->meets.count; i++) {
+		struct learn_pair meet = a->meets.items[i];
+		const struct learn_pair *pair = &a->pairs.items[meet.second];
+		struct pair p = { .p = pair->first, .i = pair->second, .number = meet.second,
+				  .p_write = a->writes[pair->first], .i_write = a->writes[pair->second] };
+
+		may_break(a, &p, meet.first, a->writes[meet.first]);
+		for (uint32_t n = first[meet.first]; n; n = next[n])
+			learn_pairs_add(&a->meets, a->near.items[n - 1].second, meet.second);
+	}
+	free(first);
+	free(next);
+}
+
+const struct learn_pairs *apart_pairs(const struct apart *a)
+{
+	return &a->pairs;
+}
+
+const struct learn_pairs *apart_between(const struct apart *a)
+{
+	return &a->between;
+}
+
+const struct learn_pairs *apart_visits(const struct apart *a)
+{
+	return &a->visits;
+}
+
+const struct learn_pairs *apart_breakable(const struct apart *a)
+{
+	return &a->breakable;
+}

@@ -1,0 +1,84 @@
+#include "learn/fold/cancellation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct thread {
+	uint32_t by;		/* the site that cancelled it, or 0 */
+	bool left;		/* … the call it was in, and ends */
+	bool went_on;
+	unsigned held;		/* locks */
+};
+
+struct cancels {
+	struct thread *threads;
+	size_t count;
+	struct learn_pairs went_on, rested;
+};
+
+struct cancels *cancels_new(void)
+{
+	return xcalloc(1, sizeof(struct cancels));
+}
+
+void cancels_free(struct cancels *c)
+{
+	if (!c)
+		return;
+	free(c->threads);
+	learn_pairs_free(&c->went_on);
+	learn_pairs_free(&c->rested);
+	free(c);
+}
+
+static void hold(struct thread *t, const struct learn_step *s)
+{
+	if (s->op == IROOT_OP_ACQUIRE || s->op == IROOT_OP_ACQUIRE_SHARED)
+		t->held++;
+	else if (s->op == IROOT_OP_RELEASE && t->held)
+		t->held--;
+}
+
+/* Not what libraries do to unwind it, and to end; nor who only gives back what it held. */
+static bool goes_on(const struct learn_step *s)
+{
+	return s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE || s->op == IROOT_OP_ACQUIRE ||
+	       s->op == IROOT_OP_ACQUIRE_SHARED;
+}
+
+static bool leaves(const struct event *ev)
+{
+	return ev->kind == TRACE_CALL_LEAVE ? ev->detail & TRACE_CALL_UNWOUND : ev->result == ECANCELED;
+}
+
+void cancels_event(struct cancels *c, const struct event *ev, const struct learn_step *steps, unsigned count,
+		   uint32_t site)
+{
+	uint64_t most = ev->kind == TRACE_THREAD_CANCEL && ev->arg > ev->thread ? ev->arg : ev->thread;
+	struct thread *t;
+
+	if (most >= UINT32_MAX)
+		return;
+	c->threads = xreach(c->threads, most, &c->count, sizeof(*c->threads));
+	t = &c->threads[ev->thread];
+	t->left |= leaves(ev);
+	for (unsigned i = 0; i < count; i++) {
+		hold(t, &steps[i]);
+		t->went_on |= t->by && !t->left && goes_on(&steps[i]);
+	}
+	/* With a lock held that was luck, if it went well. */
+	if (ev->kind == TRACE_THREAD_EXIT && t->by && !t->held)
+		learn_pairs_add(t->went_on ? &c->went_on : &c->rested, t->by, t->by);
+	if (ev->kind == TRACE_THREAD_CANCEL && ev->arg && ev->arg != ev->thread && !c->threads[ev->arg].by)
+		c->threads[ev->arg].by = site;
+}
+
+void cancels_take(const struct cancels *c, struct learn_pairs *first, struct learn_pairs *after)
+{
+	for (size_t i = 0; i < c->went_on.count; i++)
+		learn_pairs_add(first, c->went_on.items[i].first, c->went_on.items[i].first);
+	for (size_t i = 0; i < c->rested.count; i++)
+		learn_pairs_add(after, c->rested.items[i].first, c->rested.items[i].first);
+}

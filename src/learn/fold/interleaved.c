@@ -1,0 +1,122 @@
+#include "learn/fold/interleaved.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define VISITORS 16u	/* of two accesses; more are not remembered, as if they had not come */
+
+/* A thread's last access, and who came since. */
+struct own {
+	uint32_t thread, site;	/* site 0: not known where */
+	uint32_t rests;		/* of the thread until then */
+	uint32_t count;
+	uint32_t visitors[VISITORS];
+};
+
+struct cell {
+	struct own *owns;
+	size_t count, capacity;
+};
+
+struct inside {
+	struct cells memory, locks;
+	uint32_t *rests;	/* by thread */
+	size_t thread_count;
+	struct learn_pairs near, pairs;
+};
+
+static void clear(void *item)
+{
+	free(((struct cell *)item)->owns);
+}
+
+struct inside *inside_new(unsigned granularity)
+{
+	struct inside *in = xcalloc(1, sizeof(*in));
+
+	cells_init(&in->memory, granularity, sizeof(struct cell));
+	cells_init(&in->locks, LEARN_GRANULARITY, sizeof(struct cell));
+	return in;
+}
+
+void inside_free(struct inside *in)
+{
+	if (!in)
+		return;
+	cells_free(&in->memory, clear);
+	cells_free(&in->locks, clear);
+	free(in->rests);
+	learn_pairs_free(&in->near);
+	learn_pairs_free(&in->pairs);
+	free(in);
+}
+
+static void visit(struct own *o, uint32_t site)
+{
+	for (uint32_t i = 0; i < o->count; i++)
+		if (o->visitors[i] == site)
+			return;
+	if (o->count < VISITORS)
+		o->visitors[o->count++] = site;
+}
+
+static void came_back(struct inside *in, const struct own *o, uint32_t site)
+{
+	learn_pairs_add(&in->near, o->site, site);
+	for (uint32_t i = 0; i < o->count; i++)
+		learn_pairs_add(&in->pairs, o->site, o->visitors[i]);
+}
+
+static void step(struct inside *in, struct cell *c, const struct learn_step *s)
+{
+	struct own *mine = NULL;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->owns[i].thread == s->thread)
+			mine = &c->owns[i];
+		else if (s->site)
+			visit(&c->owns[i], s->site);
+	if (!mine) {
+		c->owns = xgrow(c->owns, c->count, &c->capacity, sizeof(*c->owns));
+		mine = &c->owns[c->count++];
+	} else if (mine->site && s->site && mine->rests == in->rests[s->thread]) {
+		came_back(in, mine, s->site);
+	}
+	mine->thread = s->thread;
+	mine->site = s->site;
+	mine->rests = in->rests[s->thread];
+	mine->count = 0;
+}
+
+void inside_step(struct inside *in, const struct learn_step *s)
+{
+	bool lock = s->op == IROOT_OP_ACQUIRE, access = s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE;
+	struct cells *cells = lock ? &in->locks : &in->memory;
+
+	if (s->op == IROOT_OP_FRESH) {
+		cells_forget(&in->memory, s->addr, s->size, clear);
+		cells_forget(&in->locks, s->addr, s->size, clear);
+	}
+	if (!lock && !(access && s->size))
+		return;
+	in->rests = xreach(in->rests, s->thread, &in->thread_count, sizeof(*in->rests));
+	for (uint64_t i = cells_first(cells, s->addr); i <= cells_last(cells, s->addr, lock ? 1 : s->size); i++)
+		step(in, cells_get(cells, i), s);
+}
+
+void inside_rest(struct inside *in, uint32_t thread)
+{
+	in->rests = xreach(in->rests, thread, &in->thread_count, sizeof(*in->rests));
+	in->rests[thread]++;
+}
+
+const struct learn_pairs *inside_near(const struct inside *in)
+{
+	return &in->near;
+}
+
+const struct learn_pairs *inside_pairs(const struct inside *in)
+{
+	return &in->pairs;
+}

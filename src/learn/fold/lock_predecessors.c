@@ -1,0 +1,114 @@
+#include "learn/fold/lock_predecessors.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define LOCK_BYTES 8u
+#define LOCK_TAKINGS 256u	/* different ones of a lock; more are not looked at */
+
+/* The last one of a thread at a site: who is after it is after all of them. */
+struct taking {
+	uint32_t thread, site;
+	uint64_t epoch;
+};
+
+struct lock {
+	uint32_t thread, site;	/* the last one; site 0: not known where */
+	struct taking *items;
+	size_t count, capacity;
+};
+
+struct turns {
+	struct cells locks;
+	struct learn_pairs seen, meet, first, after;
+};
+
+static void clear(void *item)
+{
+	free(((struct lock *)item)->items);
+}
+
+struct turns *turns_new(void)
+{
+	struct turns *t = xcalloc(1, sizeof(*t));
+
+	cells_init(&t->locks, LOCK_BYTES, sizeof(struct lock));
+	return t;
+}
+
+void turns_free(struct turns *t)
+{
+	if (!t)
+		return;
+	cells_free(&t->locks, clear);
+	learn_pairs_free(&t->seen);
+	learn_pairs_free(&t->meet);
+	learn_pairs_free(&t->first);
+	learn_pairs_free(&t->after);
+	free(t);
+}
+
+void turns_forget(struct turns *t, uint64_t addr, uint64_t size)
+{
+	cells_forget(&t->locks, addr, size, clear);
+}
+
+static void take(struct turns *t, struct lock *l, const struct learn_step *s, const struct view *view)
+{
+	struct taking *same = NULL;
+	bool after = false;
+
+	for (size_t i = 0; i < l->count; i++) {
+		struct taking *old = &l->items[i];
+
+		if (old->thread == s->thread) {
+			if (old->site == s->site)
+				same = old;
+		} else if (!vclock_saw(view->strong, old->thread, old->epoch)) {
+			learn_pairs_add(&t->meet, old->site, s->site);
+			after = true;
+		}
+	}
+	learn_pairs_add(after ? &t->after : &t->first, s->site, s->site);
+	if (l->site && l->thread != s->thread)
+		learn_pairs_add(&t->seen, l->site, s->site);
+	if (!same && l->count < LOCK_TAKINGS) {
+		l->items = xgrow(l->items, l->count, &l->capacity, sizeof(*l->items));
+		same = &l->items[l->count++];
+	}
+	if (same)
+		*same = (struct taking){ s->thread, s->site, view->strong_epoch };
+}
+
+void turns_step(struct turns *t, const struct learn_step *s, const struct view *view)
+{
+	struct lock *l;
+
+	if (s->op == IROOT_OP_FRESH)
+		turns_forget(t, s->addr, s->size);
+	if (s->op != IROOT_OP_ACQUIRE)
+		return;
+	l = cells_get(&t->locks, cells_first(&t->locks, s->addr));
+	if (s->site)
+		take(t, l, s, view);
+	l->thread = s->thread;
+	l->site = s->site;
+}
+
+static void add_all(const struct learn_pairs *from, struct learn_pairs *to)
+{
+	for (size_t i = 0; i < from->count; i++)
+		learn_pairs_add(to, from->items[i].first, from->items[i].second);
+}
+
+void turns_take(const struct turns *t, const struct turns_told *told)
+{
+	add_all(&t->seen, told->seen);
+	add_all(&t->first, told->first);
+	add_all(&t->after, told->after);
+	for (size_t i = 0; i < t->meet.count; i++) {
+		learn_pairs_add(told->expected, t->meet.items[i].first, t->meet.items[i].second);
+		learn_pairs_add(told->expected, t->meet.items[i].second, t->meet.items[i].first);
+	}
+}

@@ -1,0 +1,30 @@
+/*
+ * Where locks are taken: before which accesses, and in circles.
+ *
+ * A guard has to hold a thread back before it takes a lock that the other one needs: afterwards it
+ * would be in the way. So the places matter at which a thread that holds no lock takes the one of an access,
+ * and those of two locks that are taken in either order, which may end in a deadlock.
+ */
+#ifndef LEARN_LOCKING_H
+#define LEARN_LOCKING_H
+
+#include "learn/fold/fold_common.h"
+
+struct locking;
+
+struct locking *locking_new(void);
+void locking_free(struct locking *k);
+
+/* Acquisitions (with their sites), releases, and accesses that matter. `function`: the one that is running, or 0. */
+void locking_step(struct locking *k, const struct learn_step *s, uint32_t function);
+
+/* (L, S): at S the outermost lock had been taken at L. */
+const struct learn_pairs *locking_entries(const struct locking *k);
+
+/* Sites of one circle, two by two. */
+const struct learn_pairs *locking_circles(const struct locking *k);
+
+/* (function, L): L is in a circle, and was called by the function. */
+const struct learn_pairs *locking_members(const struct locking *k);
+
+#endif

@@ -1,0 +1,235 @@
+#include "learn/guard_set.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "learn/compile.h"
+#include "learn/fold/lifetx.h"
+
+struct needed {
+	const struct known *k;
+	uint8_t *marks;
+	struct map orders;	/* P << 32 | I, to enum lifetx_torn */
+	struct map bad;		/* likewise: P and I that may be torn apart */
+	/* Pairs that meet by their first site, and by their second: first[s] … first[s + 1] in the lists. */
+	uint32_t *first_after, *first_before;
+	const struct known_pair **after, **before;
+	uint32_t *variable;	/* of a site: another one that touches the same memory; itself: the root */
+};
+
+static uint64_t key_of(uint32_t p, uint32_t i)
+{
+	return (uint64_t)p << 32 | i;
+}
+
+/* Sites that met in some memory have the same one: variables, as far as they matter here. */
+static uint32_t variable_of(struct needed *n, uint32_t site)
+{
+	while (n->variable[site] != site)
+		site = n->variable[site] = n->variable[n->variable[site]];
+	return site;
+}
+
+/* Lists of neighbours: of `forward` those that may come after a site. */
+static void list(const struct known *k, bool forward, uint32_t **first, const struct known_pair ***items)
+{
+	uint32_t *at = xcalloc(k->count + 2, sizeof(*at));
+
+	*first = xcalloc(k->count + 2, sizeof(**first));
+	*items = xcalloc(k->pair_count + 1, sizeof(**items));
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < k->pair_count; i++) {
+			const struct known_pair *p = &k->pairs[i];
+			uint32_t from = forward ? p->first : p->second;
+
+			if (!(p->how & STORE_MEET))
+				continue;
+			if (pass == 0)
+				(*first)[from + 1]++;
+			else
+				(*items)[at[from]++] = p;
+		}
+		for (size_t s = 0; pass == 0 && s < k->count; s++) {
+			(*first)[s + 1] += (*first)[s];
+			at[s + 1] = (*first)[s + 1];
+		}
+	}
+	free(at);
+}
+
+static void needed_open(struct needed *n, const struct known *k, uint8_t *marks)
+{
+	*n = (struct needed){ .k = k, .marks = marks, .variable = xcalloc(k->count + 1, sizeof(*n->variable)) };
+	list(k, true, &n->first_after, &n->after);
+	list(k, false, &n->first_before, &n->before);
+	for (uint32_t i = 0; i < k->count; i++)
+		n->variable[i] = i;
+	for (size_t i = 0; i < k->pair_count; i++)
+		if (k->pairs[i].how & STORE_MEET)
+			n->variable[variable_of(n, k->pairs[i].first)] = variable_of(n, k->pairs[i].second);
+	for (size_t i = 0; i < k->order_count; i++)
+		/* A cut that came since: they are not in one transaction any more. */
+		if (!(k->sites[k->orders[i].second].cuts & LIFETX_BEFORE))
+			*map_put(&n->orders, key_of(k->orders[i].first, k->orders[i].second), NULL) = k->orders[i].how;
+}
+
+static void needed_close(struct needed *n)
+{
+	free(n->first_after);
+	free(n->after);
+	free(n->first_before);
+	free(n->before);
+	free(n->variable);
+	map_free(&n->orders);
+	map_free(&n->bad);
+}
+
+static bool comes_before(const struct needed *n, uint32_t p, uint32_t i)
+{
+	return map_find(&n->orders, key_of(p, i)) != NULL;
+}
+
+/* Numbers of gates while they are given: each variable of one leads to the first of its gate. */
+struct gating {
+	uint32_t *group;	/* by root of a variable, plus 1; 0: no gate */
+};
+
+static uint32_t group_of(const struct gating *g, uint32_t variable)
+{
+	while (g->group[variable] != variable + 1)
+		variable = g->group[variable] - 1;
+	return variable;
+}
+
+static void join(struct gating *g, uint32_t a, uint32_t b)
+{
+	g->group[a] = g->group[a] ? g->group[a] : a + 1;
+	g->group[b] = g->group[b] ? g->group[b] : b + 1;
+	g->group[group_of(g, a)] = group_of(g, b) + 1;
+}
+
+/* P, then R; R', then I. Can one of them come in between? */
+static bool may_interrupt(const struct known_pair *out, const struct known_pair *in, unsigned torn)
+{
+	return out->how & STORE_RACE || in->how & STORE_RACE || torn;
+}
+
+/* All of P and I: the accesses of others that close the circle. */
+static void judge(struct needed *n, struct gating *g, uint32_t p, uint32_t i, unsigned torn)
+{
+	for (uint32_t a = n->first_after[p]; a < n->first_after[p + 1]; a++)
+		for (uint32_t b = n->first_before[i]; b < n->first_before[i + 1]; b++) {
+			uint32_t r = n->after[a]->second, other = n->before[b]->first;
+			bool before = comes_before(n, other, r);
+
+			if ((r != other && !before && !comes_before(n, r, other)) ||
+			    !may_interrupt(n->after[a], n->before[b], torn))
+				continue;
+			*map_put(&n->bad, key_of(p, i), NULL) = 1;
+			n->marks[p] |= COMPILE_IN_TX;
+			n->marks[i] |= COMPILE_IN_TX;
+			n->marks[r] |= COMPILE_REMOTE;
+			n->marks[other] |= COMPILE_REMOTE;
+			if (before && variable_of(n, p) != variable_of(n, other))
+				join(g, variable_of(n, p), variable_of(n, other));
+		}
+}
+
+/* A function holds one if both ends of a pair are its members, which are listed function by function. */
+static void mark_holders(struct needed *n)
+{
+	const struct known *k = n->k;
+
+	for (size_t i = 0, end; i < k->member_count; i = end) {
+		uint32_t function = k->members[i].first;
+
+		for (end = i; end < k->member_count && k->members[end].first == function; end++)
+			;
+		for (size_t a = i; a < end; a++)
+			for (size_t b = i; b < end && !(n->marks[function] & COMPILE_HOLDS_TX); b++)
+				if (map_find(&n->bad, key_of(k->members[a].second, k->members[b].second)))
+					n->marks[function] |= COMPILE_HOLDS_TX;
+	}
+}
+
+static void number_gates(struct needed *n, const struct gating *g, struct needed_gate *gates)
+{
+	uint32_t *number = xcalloc(n->k->count + 1, sizeof(*number)), count = 0;
+
+	for (uint32_t s = 0; s < n->k->count; s++) {
+		uint32_t variable = variable_of(n, s), group;
+
+		if (!(n->marks[s] & COMPILE_IN_TX) || !g->group[variable])
+			continue;
+		group = group_of(g, variable);
+		if (!number[group] && count < UINT16_MAX)
+			number[group] = ++count;
+		gates[s].number = (uint16_t)number[group];
+	}
+	free(number);
+}
+
+/* Places that take locks in a circle share a gate, and are transactions of their own. */
+static void mark_circles(struct needed *n, struct gating *g)
+{
+	for (size_t i = 0; i < n->k->lock_count; i++) {
+		const struct known_pair *c = &n->k->locks[i];
+
+		if (!(c->how & STORE_CIRCLE))
+			continue;
+		join(g, c->first, c->second);
+		n->marks[c->first] |= COMPILE_IN_TX;
+		n->marks[c->second] |= COMPILE_IN_TX;
+		*map_put(&n->bad, key_of(c->first, c->second), NULL) = 1;
+	}
+}
+
+/* The gate is to be passed before the lock is taken. */
+static void move_gates(const struct needed *n, struct needed_gate *gates)
+{
+	for (size_t i = 0; i < n->k->lock_count; i++) {
+		const struct known_pair *e = &n->k->locks[i];
+
+		if (!(e->how & STORE_ENTRY) || !gates[e->second].number || gates[e->first].number)
+			continue;
+		gates[e->first].number = gates[e->second].number;
+		n->marks[e->first] |= COMPILE_IN_TX;
+	}
+}
+
+/*
+ * So is a cut. Whoever left the gate under the lock, and came back to it, might find another one there who waits
+ * for the lock.
+ */
+static void move_cuts(const struct needed *n, struct needed_gate *gates)
+{
+	for (size_t i = 0; i < n->k->lock_count; i++) {
+		const struct known_pair *e = &n->k->locks[i];
+
+		if (!(e->how & STORE_ENTRY) || !gates[e->first].number ||
+		    !(n->k->sites[e->second].cuts & LIFETX_BEFORE))
+			continue;
+		gates[e->first].cut = true;
+		gates[e->second].no_cut = true;
+	}
+}
+
+void needed_mark(const struct known *k, uint8_t *marks, struct needed_gate *gates)
+{
+	struct gating g = { xcalloc(k->count + 1, sizeof(*g.group)) };
+	struct needed n;
+
+	needed_open(&n, k, marks);
+	for (size_t i = 0; i < k->order_count; i++)
+		if (comes_before(&n, k->orders[i].first, k->orders[i].second))
+			judge(&n, &g, k->orders[i].first, k->orders[i].second, k->orders[i].how);
+	mark_circles(&n, &g);
+	mark_holders(&n);
+	if (gates) {
+		number_gates(&n, &g, gates);
+		move_gates(&n, gates);
+		move_cuts(&n, gates);
+	}
+	needed_close(&n);
+	free(g.group);
+}

@@ -1,0 +1,20 @@
+/*
+ * For store.c and store_load.c alone.
+ */
+#ifndef LEARN_STORE_INTERNAL_H
+#define LEARN_STORE_INTERNAL_H
+
+#include "base/db.h"
+#include "learn/rule_database.h"
+
+enum statement {
+	PROGRAM, SITE, PLACE, SAW, FAILED, TRIPLE, FOLLOWS, MEET, LOCAL, BETWEEN, MEMBER, ORDER, FORGET_ORDER, BEFORE, LOCK, NEAR, VISIT, CUT, RUN,
+	BUILD, HAS_BUILD, FORGET_BUILDS, AT, UNBROKEN, ANY_RUN, PROGRAMS, SITES, PLACES, PAIRS, LOCALS, BETWEENS, MEMBERS, ORDERS, LOCKS,
+	NEARS, VISITS, TRIPLES, RUNS, STATEMENTS
+};
+
+struct store {
+	struct db db;
+};
+
+#endif
