@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "explore/bug.h"
+#include "explore/bug/bug.h"
 
 struct baseline;
 

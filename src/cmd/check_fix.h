@@ -5,7 +5,7 @@
 #define CMD_CHECK_FIX_H
 
 #include "cmd/session.h"
-#include "explore/checkfix.h"
+#include "explore/fix/fix.h"
 
 struct check_fix {
 	struct session session;

@@ -11,9 +11,9 @@
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
 #include "cmd/session.h"
-#include "explore/bug.h"
-#include "explore/cover_chase.h"
-#include "explore/cover_search.h"
+#include "explore/bug/bug.h"
+#include "explore/cover/cover_chase.h"
+#include "explore/cover/cover_search.h"
 #include "report/cover.h"
 
 static const char usage[] =

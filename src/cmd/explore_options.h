@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/cmd.h"
 #include "analyze/suppress.h"
-#include "explore/oracle.h"
+#include "cmd/cmd.h"
+#include "explore/search/oracle.h"
 
 struct explore_options {
 	const struct cmd *cmd;	/* whose they are, for messages */

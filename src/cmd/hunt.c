@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
 #include "cmd/session.h"
-#include "explore/hunt.h"
+#include "explore/hunt/hunt.h"
 
 static const char usage[] =
 	"usage: snarl hunt [options] [--] PROGRAM [ARGUMENT…]\n"

@@ -8,9 +8,9 @@
 
 #include "base/mem.h"
 #include "base/plural.h"
-#include "explore/attempt.h"
-#include "explore/plain.h"
-#include "explore/profile.h"
+#include "explore/search/attempt.h"
+#include "explore/search/observe.h"
+#include "explore/search/parallel_run.h"
 
 /*
  * On a busy machine, or with small inputs, threads may never meet in parallel runs, and what

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "explore/search.h"
+#include "explore/search/search.h"
 
 struct progress {
 	bool quiet, terminal;

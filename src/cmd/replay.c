@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
-#include "explore/replay_trace.h"
-#include "explore/strays.h"
+#include "explore/search/replay_trace.h"
+#include "explore/target/orphans.h"
 
 static const char usage[] =
 	"usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]\n"

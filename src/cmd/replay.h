@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "explore/replay.h"
-#include "explore/schedule.h"
-#include "explore/target.h"
+#include "explore/schedule/schedule.h"
+#include "explore/search/replay_schedule.h"
+#include "explore/target/target.h"
 
 struct replay_options {
 	uint64_t times;

@@ -11,10 +11,10 @@
 #include "base/plural.h"
 #include "cmd/baseline.h"
 #include "cmd/terminal.h"
-#include "explore/attempt.h"
-#include "explore/cluster.h"
-#include "explore/followup.h"
-#include "explore/suppressed.h"
+#include "explore/bug/confirm.h"
+#include "explore/bug/same_cause.h"
+#include "explore/bug/suppressed.h"
+#include "explore/search/attempt.h"
 #include "report/format.h"
 
 #define REDUNDANT_MOST 20u	/* failures that turned out to be known ones, before it is taken for granted */

@@ -10,10 +10,10 @@
 #include "cmd/explore_options.h"
 #include "cmd/progress.h"
 #include "cmd/test.h"
-#include "explore/bug.h"
-#include "explore/hunt.h"
-#include "explore/search.h"
-#include "explore/target.h"
+#include "explore/bug/bug.h"
+#include "explore/hunt/hunt.h"
+#include "explore/search/search.h"
+#include "explore/target/target.h"
 
 struct session {
 	const struct explore_options *o;

@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
 #include "cmd/session.h"
-#include "explore/greybox.h"
+#include "explore/search/greybox.h"
 
 static const char usage[] =
 	"usage: snarl test [options] [--] PROGRAM [ARGUMENT…]\n"

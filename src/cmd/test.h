@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "explore/bug.h"
-#include "explore/hunt.h"
-#include "explore/search.h"
+#include "explore/bug/bug.h"
+#include "explore/hunt/hunt.h"
+#include "explore/search/search.h"
 
 struct test_results {
 	struct {

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "cmd/run.h"
-#include "explore/places.h"
+#include "symbol/program_sites.h"
 
 /* All zero at first; free it in any case. */
 struct watch_session {

@@ -5,7 +5,7 @@
 #define REPORT_COVER_H
 
 #include "base/buf.h"
-#include "explore/cover_state.h"
+#include "coverage/coverage_state.h"
 
 #define COVER_JSON_VERSION 1
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "explore/schedule.h"
+#include "explore/schedule/schedule.h"
 #include "trace/read/kinds.h"
 
 #define FRAMES 16

@@ -12,7 +12,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "explore/schedule.h"
+#include "explore/schedule/schedule.h"
 #include "report/model.h"
 #include "sched/strategy.h"
 #include "symbol/symbol.h"

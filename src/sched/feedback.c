@@ -1,6 +1,6 @@
 /*
  * Feedback: the turns of a plan as far as they can be had, then a random walk. The plan is a
- * mutation of what an earlier run did that showed something new (explore/corpus.h); without
+ * mutation of what an earlier run did that showed something new (explore/search/corpus.h); without
  * one, all is random.
  *
  * A turn whose thread cannot run, is not there or yields is passed over.

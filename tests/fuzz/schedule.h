@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/schedule.h"
+#include "explore/schedule/schedule.h"
 
 static void fuzz_schedule(const uint8_t *data, size_t size)
 {

@@ -15,9 +15,9 @@
 
 #include "base/mem.h"
 #include "coverage/fold/iroot_fold.h"
-#include "explore/active.h"
-#include "explore/greedy.h"
-#include "explore/greybox.h"
+#include "explore/cover/expose_active.h"
+#include "explore/cover/expose_greedy.h"
+#include "explore/search/greybox.h"
 
 #define PROFILES 12u		/* runs that are watched before the first root is chased, at most */
 #define SLICE 8u		/* runs of one kind in a row */

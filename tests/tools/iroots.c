@@ -10,8 +10,8 @@
 
 #include "../unit/iroot_trace.h"
 #include "base/mem.h"
-#include "explore/profile.h"
-#include "explore/replay_trace.h"
+#include "explore/search/observe.h"
+#include "explore/search/replay_trace.h"
 
 static int fail(const struct err *err)
 {

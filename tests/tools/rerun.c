@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "explore/places.h"
-#include "explore/replay.h"
-#include "explore/schedule.h"
-#include "explore/server.h"
-#include "explore/strays.h"
-#include "explore/target.h"
+#include "explore/schedule/schedule.h"
+#include "explore/search/replay_schedule.h"
+#include "explore/target/orphans.h"
+#include "explore/target/target.h"
+#include "explore/target/worker.h"
+#include "symbol/program_sites.h"
 
 struct seen {
 	uint32_t outcome, failure;

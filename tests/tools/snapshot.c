@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 
 #include "../unit/server_snapshot.h"
-#include "explore/profile.h"
-#include "explore/replay.h"
-#include "explore/search.h"
+#include "explore/search/observe.h"
+#include "explore/search/replay_schedule.h"
+#include "explore/search/search.h"
 
 #define CONTINUATIONS 5
 #define STOPS 8

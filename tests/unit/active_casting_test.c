@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "explore/active.h"
+#include "explore/cover/expose_active.h"
 
 /* Thread t came to it after `at` steps of its own, having taken a lock `held` steps before; at memory x. */
 static struct active_seen seen(uint64_t t, uint64_t at, uint64_t held, uint64_t x)

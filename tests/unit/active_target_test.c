@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "explore/active.h"
+#include "explore/cover/expose_active.h"
 
 #define PROGRAM 0x555555554000ull	/* where Linux maps a program without randomisation */
 #define LIBRARY 0x7ffff7000000ull

@@ -3,7 +3,7 @@
  */
 #include "trace_util.h"
 
-#include "explore/cluster.h"
+#include "explore/bug/same_cause.h"
 
 #define LOCKED(thread, lock, take, access) \
 	thread " lock " lock " @" take "\n" thread " " access "\n" thread " unlock " lock "\n"

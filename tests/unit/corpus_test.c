@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "explore/corpus.h"
+#include "explore/search/corpus.h"
 #include "sched/rng.h"
 
 /* Turns of threads 1, 2, 1, 2 … with 10 steps each. */

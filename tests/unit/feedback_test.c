@@ -9,7 +9,7 @@
 
 #include "abi/turn_log.h"
 #include "base/mem.h"
-#include "explore/feedback.h"
+#include "explore/search/strategy_shares.h"
 
 /* A block with these turns: "ab" are two threads, a letter a step. */
 static struct ctl_block *block(const char *steps)

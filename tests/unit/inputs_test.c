@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "explore/inputs.h"
+#include "explore/target/inputs.h"
 
 static void check_argument(const char *text, const char *want)
 {

@@ -1,6 +1,6 @@
 #include "trace_util.h"
 
-#include "explore/lead.h"
+#include "explore/lead/lead.h"
 
 /* Labels have another pc in every trace, so places are numbers. */
 #define LOCKED(thread, take, access) \

@@ -11,7 +11,7 @@
 
 #include <sqlite3.h>
 
-#include "explore/memo.h"
+#include "coverage/iroot_database.h"
 
 static char folder[] = "/tmp/snarl-memo-XXXXXX";
 static char path[2][64];

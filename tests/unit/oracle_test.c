@@ -14,8 +14,8 @@
 
 #include "abi/turn_log.h"
 #include "base/mem.h"
-#include "explore/coverage.h"
-#include "explore/oracle.h"
+#include "explore/search/interleavings_seen.h"
+#include "explore/search/oracle.h"
 
 #define EXIT(code) ((code) << 8)
 

@@ -1,7 +1,7 @@
 #include "trace_util.h"
 
 #include "base/mem.h"
-#include "explore/refit.h"
+#include "explore/fix/remap.h"
 #include "trace/read/kinds.h"
 
 static const char bank[] =

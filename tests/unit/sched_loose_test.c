@@ -2,7 +2,7 @@
  * The strategy that follows turns as far as they can be had.
  */
 #include "sched_sim.h"
-#include "explore/shrink.h"
+#include "explore/bug/delta_debug.h"
 #include "sched/loose.h"
 
 #define SITE(thread, event) ((thread) * 1000 + (event) + 1)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "explore/schedule.h"
+#include "explore/schedule/schedule.h"
 
 #define HEAD "snarl-schedule 1\n"
 

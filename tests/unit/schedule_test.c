@@ -14,7 +14,7 @@
 
 #include "abi/turn_log.h"
 #include "base/mem.h"
-#include "explore/schedule.h"
+#include "explore/schedule/schedule.h"
 #include "sched/strategy.h"
 #include "../fuzz/schedule.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "explore/search.h"
+#include "explore/search/search.h"
 #include "fake_target.h"
 
 struct seen {

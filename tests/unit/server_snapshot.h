@@ -1,10 +1,10 @@
 /*
- * One snapshot of a run, for what takes none through explore/snapshots.h.
+ * One snapshot of a run, for what takes none through explore/target/snapshots.h.
  */
 #ifndef TESTS_SERVER_SNAPSHOT_H
 #define TESTS_SERVER_SNAPSHOT_H
 
-#include "explore/server.h"
+#include "explore/target/worker.h"
 
 /*
  * A run as the request says that stops after request.stop_at steps and serves from there: every further run goes on

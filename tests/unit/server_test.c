@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "explore/schedule.h"
-#include "explore/server.h"
-#include "explore/strays.h"
+#include "explore/schedule/schedule.h"
+#include "explore/target/orphans.h"
+#include "explore/target/worker.h"
 #include "fake_target.h"
 #include "server_snapshot.h"
 

@@ -3,7 +3,7 @@
  * fewest switches of all failing runs found the slow obvious way.
  */
 #include "sched_sim.h"
-#include "explore/shrink.h"
+#include "explore/bug/delta_debug.h"
 #include "sched/loose.h"
 
 #define VALUE 3u	/* the object that counts */

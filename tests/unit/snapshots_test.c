@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "explore/snapshots.h"
+#include "explore/target/snapshots.h"
 #include "sched/rng.h"
 
 #define TURNS 12u

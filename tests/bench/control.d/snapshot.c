@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "../../unit/server_snapshot.h"
-#include "explore/server.h"
-#include "explore/strays.h"
+#include "explore/target/orphans.h"
+#include "explore/target/worker.h"
 
 static int runs(struct server *s, uint64_t count, struct err *err)
 {

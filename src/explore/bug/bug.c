@@ -1,0 +1,389 @@
+#include "explore/bug/bug.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "explore/bug/rank_causes.h"
+#include "explore/bug/same_cause.h"
+#include "explore/search/replay_trace.h"
+
+#define BUGS_MAX 100000
+#define LAST_WORDS 200		/* bytes of a line of the program's that are quoted */
+#define TRACE_STEPS_MAX 10000000u	/* of a run that is recorded unasked */
+
+/* The last line it wrote to stderr: most programs say there why they give up. */
+static void add_last_words(const struct search_failure *f, struct buf *out)
+{
+	const char *text = (const char *)f->error.data;
+	size_t end = f->error.size, start;
+
+	while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
+		end--;
+	for (start = end; start > 0 && text[start - 1] != '\n'; start--)
+		;
+	if (end > start)
+		buf_addf(out, "\n  %.*s", end - start < LAST_WORDS ? (int)(end - start) : LAST_WORDS,
+			 text + start);
+}
+
+static char *in_words(const struct search_failure *f, struct places *places)
+{
+	struct buf text = { 0 };
+	char *result;
+
+	oracle_describe(&f->result, f->report, places, &text);
+	if (f->result.failure == ORACLE_EXIT && !*f->result.text)
+		add_last_words(f, &text);
+	result = xstrdup(buf_string(&text));
+	buf_free(&text);
+	/* It goes to a terminal, and some of it is the program's. */
+	for (unsigned char *p = (unsigned char *)result; *p; p++)
+		if ((*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7f)
+			*p = '?';
+	return result;
+}
+
+void bug_init(struct bug *b, struct search_failure *f, struct places *places)
+{
+	*b = (struct bug){ .failure = f, .text = in_words(f, places) };
+}
+
+void bug_free(struct bug *b)
+{
+	if (b->trace)
+		unlink(b->trace);
+	for (size_t i = 0; i < b->other_count; i++) {
+		bug_free(b->others[i]);
+		free(b->others[i]);
+	}
+	interleavings_free(&b->interleavings);
+	passing_free(&b->passing);
+	search_failure_free(b->failure);
+	lead_free(b->cause);
+	free(b->others);
+	free(b->trace);
+	free(b->text);
+	free(b->path);
+}
+
+bool bug_is_predicted(const struct bug *b)
+{
+	return b->failure->lead || b->foretold;
+}
+
+const struct lead *bug_cause(const struct bug *b)
+{
+	return b->cause ? b->cause : b->failure->lead;
+}
+
+bool bug_shows_as(const struct bug *b, const struct oracle_result *r, struct places *places)
+{
+	uint64_t identity = oracle_identity(r, places);
+	bool alike = oracle_identity(&b->failure->result, places) == identity;
+
+	for (size_t i = 0; i < b->other_count && !alike; i++)
+		alike = oracle_identity(&b->others[i]->failure->result, places) == identity;
+	return alike;
+}
+
+bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
+{
+	const struct lead *x = bug_cause(a), *y = bug_cause(b);
+
+	return x && y ? cluster_same(x, y, places) : bug_shows_as(a, &b->failure->result, places);
+}
+
+void bug_add_other(struct bug *b, struct bug *other)
+{
+	b->others = xgrow(b->others, b->other_count, &b->other_capacity, sizeof(*b->others));
+	b->others[b->other_count++] = other;
+}
+
+static void note_difference(struct bug *b, const struct oracle_result *got)
+{
+	struct buf brief = { 0 };
+
+	oracle_brief(got, &brief);
+	switch (got->verdict) {
+	case ORACLE_PASSED: snprintf(b->why, sizeof(b->why), "a replay passed"); break;
+	case ORACLE_FAILED:
+		snprintf(b->why, sizeof(b->why), "a replay failed in another way: %.100s",
+			 buf_string(&brief));
+		break;
+	case ORACLE_CUT: snprintf(b->why, sizeof(b->why), "a replay took too many steps"); break;
+	case ORACLE_DIVERGED:
+		snprintf(b->why, sizeof(b->why), "a replay diverged at turn %llu: %.150s",
+			 (unsigned long long)got->turn + 1, got->text);
+		break;
+	case ORACLE_BROKEN: snprintf(b->why, sizeof(b->why), "%.200s", got->text); break;
+	}
+	buf_free(&brief);
+}
+
+bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
+	       const struct places *places, struct err *err)
+{
+	struct oracle_result other;
+
+	*err = (struct err){ "" };
+	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other, err);
+	if (b->good < b->replays)
+		note_difference(b, &other);
+	return b->good == times;
+}
+
+int bug_folder(const char *path, struct err *err)
+{
+	char *part = xstrdup(path), *inside;
+	int result = 0;
+
+	for (char *slash = part; result == 0 && (slash = strchr(slash + 1, '/'));) {
+		*slash = 0;
+		if (mkdir(part, 0777) < 0 && errno != EEXIST)
+			result = err_set(err, "cannot make the folder %s: %s", part, strerror(errno));
+		*slash = '/';
+	}
+	free(part);
+	if (result == 0 && mkdir(path, 0777) < 0 && errno != EEXIST)
+		result = err_set(err, "cannot make the folder %s: %s", path, strerror(errno));
+	inside = xasprintf("%s/.", path);
+	if (result == 0 && access(inside, W_OK | X_OK) < 0)
+		result = err_set(err, "cannot write to the folder %s: %s", path, strerror(errno));
+	free(inside);
+	return result;
+}
+
+/* The next free number. */
+static int take_folder(struct bug *b, const char *out, struct err *err)
+{
+	char *bugs = xasprintf("%s/bugs", out);
+	int result = bug_folder(bugs, err);
+
+	for (int i = 1; result == 0 && i < BUGS_MAX; i++) {
+		snprintf(b->id, sizeof(b->id), "B%03d", i);
+		b->path = xasprintf("%s/%s", bugs, b->id);
+		if (mkdir(b->path, 0777) == 0)
+			break;
+		if (errno != EEXIST)
+			result = err_set(err, "cannot make the folder %s: %s", b->path, strerror(errno));
+		free(b->path);
+		b->path = NULL;
+	}
+	free(bugs);
+	return result < 0 || b->path ? result : err_set(err, "%s/bugs is full", out);
+}
+
+static int write_file(const char *folder, const char *name, const struct buf *text, struct err *err)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+	FILE *f = fopen(path, "we");
+	bool ok = f && fwrite(text->data, 1, text->size, f) == text->size;
+
+	ok = (!f || fclose(f) == 0) && ok;
+	if (!ok)
+		err_set(err, "cannot write %s: %s", path, strerror(errno));
+	free(path);
+	return ok ? 0 : -1;
+}
+
+static int copy_input(const struct bug *b, const struct target *t, struct err *err)
+{
+	char *path = xasprintf("%s/stdin", b->path);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), result = 0;
+	off_t at = 0;
+
+	while (fd >= 0 && (uint64_t)at < t->input_size)
+		if (sendfile(fd, t->input, &at, (size_t)(t->input_size - (uint64_t)at)) <= 0)
+			break;
+	if (fd < 0 || close(fd) < 0 || (uint64_t)at < t->input_size)
+		result = err_set(err, "cannot write %s: %s", path, strerror(errno));
+	free(path);
+	return result;
+}
+
+static int write_json(const struct bug *b, struct places *places, struct err *err)
+{
+	struct buf text = { 0 };
+	struct json j = { .out = &text };
+	int result;
+
+	json_open(&j, NULL, '{');
+	json_number(&j, "version", 1);
+	json_text(&j, "program", b->failure->schedule.program);
+	json_open(&j, "arguments", '[');
+	for (size_t i = 0; i < b->failure->schedule.arguments.count; i++)
+		json_text(&j, NULL, b->failure->schedule.arguments.items[i]);
+	json_close(&j, ']');
+	bug_json(b, &j, "", places);
+	json_close(&j, '}');
+	buf_add_char(&text, '\n');
+	result = write_file(b->path, "bug.json", &text, err);
+	buf_free(&text);
+	return result;
+}
+
+/* What the run printed, where it printed anything. */
+static int write_output(const struct bug *b, struct err *err)
+{
+	const struct search_failure *f = b->failure;
+
+	if (f->out.size && write_file(b->path, "stdout", &f->out, err) < 0)
+		return -1;
+	return f->error.size ? write_file(b->path, "stderr", &f->error, err) : 0;
+}
+
+static void record(struct bug *b, const char *out, const struct replay_config *config,
+		   const struct places *places)
+{
+	const struct schedule *s = &b->failure->schedule;
+	struct err err = { "" };
+
+	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
+	if (b->failure->result.failure == ORACLE_TIMEOUT || b->failure->result.failure == ORACLE_BOMB)
+		err_set(&err, "the run comes to no end of its own");
+	else if (s->steps > TRACE_STEPS_MAX)
+		err_set(&err, "more than %u steps", TRACE_STEPS_MAX);
+	else
+		b->traced = replay_record(config, s, places, b->trace, true, &err) == 0;
+	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", err.text);
+	if (b->traced && b->explain)
+		b->cause = b->explain(b->explain_ctx, b->failure, b->trace);
+	if (b->traced && b->explain && !bug_cause(b))
+		b->cause = weigh_freed(b->failure, b->trace);
+}
+
+/*
+ * If the cause was predicted, what the trace says only tells how it came about; unless that is
+ * broken atomicity of one variable, of which the predicted order is a part.
+ */
+static void settle_cause(struct bug *b, struct places *places)
+{
+	const struct lead *lead = b->failure->lead;
+
+	if (!lead || !b->cause || (cluster_implies(lead, b->cause, places) &&
+				   cluster_implies(b->cause, lead, places)))
+		return;
+	if (b->cause->c.class == CANDIDATE_ATOMICITY && strcmp(lead_class(lead), "atomicity") != 0 &&
+	    cluster_implies(b->cause, lead, places)) {
+		schedule_free_goals(&b->failure->schedule);
+		return;
+	}
+	lead_free(b->cause);
+	b->cause = NULL;
+}
+
+int bug_examine(struct bug *b, const char *out, const struct replay_config *config,
+		struct places *places, struct err *err)
+{
+	if (bug_folder(out, err) < 0)
+		return -1;
+	record(b, out, config, places);
+	settle_cause(b, places);
+	if (bug_cause(b))
+		interleavings_begin(&b->interleavings, bug_cause(b));
+	return 0;
+}
+
+void bug_examine_other(struct bug *b, struct schedule *s, const char *out,
+		       const struct replay_config *config, struct places *places)
+{
+	char *path = xasprintf("%s/trace-%d.other.tmp", out, (int)getpid());
+	struct oracle_result other;
+	unsigned made;
+	struct err err;
+
+	if (!bug_cause(b) && b->explain && s->steps <= TRACE_STEPS_MAX &&
+	    replay_prove(s, config, 1, places, &made, &other, &err) == 1 &&
+	    replay_record(config, s, places, path, false, &err) == 0)
+		b->cause = b->explain(b->explain_ctx, b->failure, path);
+	unlink(path);
+	free(path);
+	if (b->cause && !b->interleavings.count)
+		interleavings_begin(&b->interleavings, b->cause);
+}
+
+static int move_trace(struct bug *b, struct err *err)
+{
+	char *path = xasprintf("%s/trace.snarl", b->path);
+	int result = 0;
+
+	if (b->traced && rename(b->trace, path) < 0)
+		result = err_set(err, "cannot move the trace to %s: %s", path, strerror(errno));
+	free(b->trace);
+	b->trace = NULL;
+	free(path);
+	return result;
+}
+
+/* A schedule in a folder of the bug's own. Its stdin stays where the bug's is. */
+static int write_schedule(const struct bug *b, const char *folder, size_t number, struct schedule *s,
+			  struct err *err)
+{
+	char *in = xasprintf("%s/%s", b->path, folder), *path, *input = s->input;
+	char above[] = "../stdin";
+	int result = bug_folder(in, err);
+
+	path = xasprintf("%s/%02zu.txt", in, number);
+	if (input)
+		s->input = above;
+	if (result == 0)
+		result = schedule_write(s, path, err);
+	s->input = input;
+	free(path);
+	free(in);
+	return result;
+}
+
+static int write_passing(const struct bug *b, struct err *err)
+{
+	char *path = xasprintf("%s/passing.txt", b->path);
+	int result = schedule_write(&b->passing.schedule, path, err);
+
+	free(path);
+	return result;
+}
+
+int bug_update(const struct bug *b, struct places *places, struct err *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < b->interleavings.count && result == 0; i++) {
+		struct search_failure *f = b->interleavings.at[i].failure;
+
+		result = write_schedule(b, "interleavings", i + 1, &(f ? f : b->failure)->schedule, err);
+	}
+	/* The first failure is the bug's own. */
+	for (size_t i = 0; i < b->other_count && result == 0; i++)
+		result = write_schedule(b, "failures", i + 2, &b->others[i]->failure->schedule, err);
+	if (result == 0 && b->passing.found)
+		result = write_passing(b, err);
+	return result < 0 ? -1 : write_json(b, places, err);
+}
+
+int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
+	     struct err *err)
+{
+	char *schedule;
+	int result = 0;
+
+	if (take_folder(b, out, err) < 0)
+		return -1;
+	schedule = xasprintf("%s/schedule.txt", b->path);
+	if (target->input >= 0)
+		result = copy_input(b, target, err);
+	if (result == 0)
+		result = schedule_write(&b->failure->schedule, schedule, err);
+	free(schedule);
+	if (result == 0)
+		result = write_output(b, err);
+	if (result == 0)
+		result = move_trace(b, err);
+	return result < 0 ? -1 : bug_update(b, places, err);
+}

@@ -1,0 +1,288 @@
+/*
+ * A bug as JSON: docs/test.md, docs/hunt.md.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "explore/bug/bug.h"
+#include "trace/read/kinds.h"
+
+static void site_json(const struct oracle_site *site, const struct ctl_report *report,
+		      struct json *j, struct places *places)
+{
+	struct buf thread = { 0 }, object = { 0 };
+	struct symbol_frame frame;
+
+	json_open(j, NULL, '{');
+	if (site->thread != UINT32_MAX) {
+		schedule_path(report, site->thread, &thread);
+		json_text(j, "thread", buf_string(&thread));
+	} else {
+		json_text(j, "thread", NULL);
+	}
+	places_frame(places, site->pc, &frame);
+	json_text(j, "function", frame.function);
+	json_text(j, "file", frame.file);
+	json_number(j, "line", frame.line);
+	json_text(j, "op", site->op);
+	if (site->object) {
+		places_object(places, site->object, &object);
+		json_text(j, "object", buf_string(&object));
+	}
+	json_close(j, '}');
+	buf_free(&thread);
+	buf_free(&object);
+}
+
+static void event_json(const struct lead *lead, unsigned which, struct json *j, struct places *places)
+{
+	const struct lead_event *e = &lead->event[which];
+	struct symbol_frame frame;
+
+	json_open(j, NULL, '{');
+	json_text(j, "thread", e->thread);
+	places_frame(places, lead->c.event[which].pc, &frame);
+	json_text(j, "function", frame.function);
+	json_text(j, "file", frame.file);
+	json_number(j, "line", frame.line);
+	json_text(j, "op", kind_name(lead->c.event[which].kind));
+	json_text(j, "object", e->object);
+	json_text(j, "locks", e->locks);
+	json_close(j, '}');
+}
+
+/* "PROGRAM: FILE:LINE: FUNCTION: Assertion …" of the C library says where it was. */
+static void assert_json(const struct search_failure *f, struct json *j)
+{
+	const char *file = strstr(f->result.text, ": "), *end = strstr(f->result.text, ": Assertion `");
+	const char *function, *colon;
+	struct buf thread = { 0 };
+	char *text;
+
+	file = file ? file + 2 : NULL;
+	function = file ? strstr(file, ": ") : NULL;
+	if (!end || !function || function >= end)
+		return;
+	for (colon = function - 1; colon > file && *colon != ':'; colon--)
+		;
+	if (colon == file)
+		return;
+	json_open(j, NULL, '{');
+	schedule_path(f->report, f->result.thread, &thread);
+	json_text(j, "thread", buf_string(&thread));
+	text = xstrndup(function + 2, (size_t)(end - function) - 2);
+	json_text(j, "function", text);
+	free(text);
+	text = xstrndup(file, (size_t)(colon - file));
+	json_text(j, "file", text);
+	free(text);
+	json_number(j, "line", strtoul(colon + 1, NULL, 10));
+	json_text(j, "op", "assert");
+	json_close(j, '}');
+	buf_free(&thread);
+}
+
+static void failure_json(const struct search_failure *f, const char *text, struct json *j)
+{
+	json_text(j, "failure", oracle_failure_name(f->result.failure));
+	if (f->result.failure == ORACLE_SIGNAL || f->result.failure == ORACLE_EXIT)
+		json_number(j, "number", (uint64_t)f->result.number);
+	json_text(j, "text", text);
+	json_number(j, "runs_to_first", f->run + 1);
+}
+
+static void minimised_json(const struct minimised *m, unsigned goal_runs, struct json *j)
+{
+	if (!m->done) {
+		json_text(j, "minimised", NULL);
+		return;
+	}
+	json_number(j, "switches", m->switches);
+	json_number(j, "preemptions", m->preemptions);
+	json_open(j, "minimised", '{');
+	json_number(j, "from", m->from);
+	json_number(j, "runs", m->runs + goal_runs);
+	json_close(j, '}');
+}
+
+static void replays_json(unsigned good, unsigned made, struct json *j)
+{
+	json_open(j, "replays", '[');
+	json_number(j, NULL, good);
+	json_number(j, NULL, made);
+	json_close(j, ']');
+}
+
+/* A file of the bug: "bugs/B001/interleavings/01.txt". */
+static void file_json(struct json *j, const char *key, const char *folder, const char *in, size_t number)
+{
+	char *path = xasprintf("%s%s/%02zu.txt", folder, in, number);
+
+	json_text(j, key, path);
+	free(path);
+}
+
+static void events_json(const struct lead *lead, struct json *j, struct places *places)
+{
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t count = lead ? lead_events(lead, events) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		event_json(lead, events[i], j, places);
+}
+
+static void interleaving_json(const struct bug *b, size_t number, struct json *j, const char *folder,
+			      struct places *places)
+{
+	const struct interleaving *i = &b->interleavings.at[number];
+	const struct search_failure *f = i->failure ? i->failure : b->failure;
+
+	json_open(j, NULL, '{');
+	json_text(j, "class", lead_class(i->lead));
+	json_text(j, "pattern", i->lead->c.pattern);
+	json_text(j, "variable", i->lead->event[0].object);
+	json_open(j, "events", '[');
+	events_json(i->lead, j, places);
+	json_close(j, ']');
+	json_text(j, "failure", oracle_failure_name(f->result.failure));
+	if (i->failure ? i->minimised.done : b->minimised.done)
+		json_number(j, "switches", i->failure ? i->minimised.switches : b->minimised.switches);
+	json_number(j, "goals", f->schedule.goal_count);
+	file_json(j, "schedule", folder, "interleavings", number + 1);
+	replays_json(i->failure ? i->good : b->good, i->failure ? i->replays : b->replays, j);
+	json_close(j, '}');
+}
+
+static void interleavings_json(const struct bug *b, struct json *j, const char *folder,
+			       struct places *places)
+{
+	json_open(j, "interleavings", '[');
+	for (size_t i = 0; i < b->interleavings.count; i++)
+		interleaving_json(b, i, j, folder, places);
+	json_close(j, ']');
+	json_open(j, "gathered", '{');
+	json_number(j, "tried", b->interleavings.tried);
+	json_number(j, "runs", b->interleavings.runs);
+	json_close(j, '}');
+}
+
+/* All it looks like, itself first. */
+static void failures_json(const struct bug *b, struct json *j, const char *folder)
+{
+	char *own = xasprintf("%sschedule.txt", folder);
+
+	json_open(j, "failures", '[');
+	for (size_t i = 0; i <= b->other_count; i++) {
+		const struct bug *o = i ? b->others[i - 1] : b;
+		const struct lead *lead = bug_cause(o);
+
+		json_open(j, NULL, '{');
+		failure_json(o->failure, o->text, j);
+		json_text(j, "pattern", lead ? lead->c.pattern : NULL);
+		if (o->minimised.done)
+			json_number(j, "switches", o->minimised.switches);
+		if (i)
+			file_json(j, "schedule", folder, "failures", i + 1);
+		else
+			json_text(j, "schedule", own);
+		replays_json(o->good, o->replays, j);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	free(own);
+}
+
+static void variable_json(const struct bug *b, struct json *j, struct places *places)
+{
+	const struct search_failure *f = b->failure;
+	const struct lead *lead = bug_cause(b);
+	struct buf object = { 0 };
+
+	if (lead) {
+		json_text(j, "variable", lead->event[0].object);
+	} else if (f->report->object && f->result.site_count &&
+		   (f->result.failure != ORACLE_SIGNAL || places_knows(places, f->report->object))) {
+		places_object(places, f->report->object, &object);
+		json_text(j, "variable", buf_string(&object));
+		buf_free(&object);
+	} else {
+		json_text(j, "variable", NULL);
+	}
+}
+
+static void passing_event_json(const struct passing_event *e, const char *key, struct json *j)
+{
+	if (!e->there) {
+		json_text(j, key, NULL);
+		return;
+	}
+	json_open(j, key, '{');
+	json_text(j, "thread", e->thread);
+	json_text(j, "function", e->function);
+	json_text(j, "file", e->file);
+	json_number(j, "line", e->line);
+	json_text(j, "op", e->op);
+	json_text(j, "object", e->object);
+	json_close(j, '}');
+}
+
+static void passing_json(const struct passing *p, struct json *j, const char *folder)
+{
+	char *schedule = xasprintf("%spassing.txt", folder), *trace = xasprintf("%spassing.snarl", folder);
+
+	if (p->found) {
+		json_open(j, "passing", '{');
+		json_text(j, "schedule", schedule);
+		json_text(j, "trace", p->traced ? trace : NULL);
+		replays_json(p->replays, p->replays, j);
+		json_number(j, "runs", p->runs);
+		if (p->differs) {
+			json_open(j, "first_difference", '{');
+			json_number(j, "event", p->event);
+			passing_event_json(&p->in_failing, "failing", j);
+			passing_event_json(&p->in_passing, "passing", j);
+			json_close(j, '}');
+		} else {
+			json_text(j, "first_difference", NULL);
+		}
+		json_close(j, '}');
+	} else {
+		json_text(j, "passing", NULL);
+	}
+	free(schedule);
+	free(trace);
+}
+
+void bug_json(const struct bug *b, struct json *j, const char *folder, struct places *places)
+{
+	const struct search_failure *f = b->failure;
+	const struct lead *lead = bug_cause(b);
+	char *schedule = xasprintf("%sschedule.txt", folder), *trace = xasprintf("%strace.snarl", folder);
+
+	json_text(j, "id", b->id);
+	json_text(j, "class", lead ? lead_class(lead) : oracle_class(f->result.failure));
+	json_text(j, "pattern", lead ? lead->c.pattern : NULL);
+	failure_json(f, b->text, j);
+	json_open(j, "sites", '[');
+	events_json(lead, j, places);
+	if (f->result.failure == ORACLE_ASSERT)
+		assert_json(f, j);
+	for (size_t i = 0; i < f->result.site_count; i++)
+		site_json(&f->result.sites[i], f->report, j, places);
+	json_close(j, ']');
+	variable_json(b, j, places);
+	json_text(j, "cause", bug_is_predicted(b) ? "predicted" : lead ? "seen" : NULL);
+	interleavings_json(b, j, folder, places);
+	failures_json(b, j, folder);
+	json_text(j, "schedule", schedule);
+	json_text(j, "trace", b->traced ? trace : NULL);
+	json_text(j, "strategy", f->schedule.strategy);
+	json_number(j, "seed", f->schedule.seed);
+	json_number(j, "steps", f->schedule.steps);
+	passing_json(&b->passing, j, folder);
+	minimised_json(&b->minimised, b->goal_runs, j);
+	replays_json(b->good, b->replays, j);
+	free(schedule);
+	free(trace);
+}

@@ -1,0 +1,52 @@
+/*
+ * What comes after a failure was found: make it small, prove it by replays, find its
+ * cause; then, if it is a bug of its own, all orders that lead to it.
+ *
+ *	followup_open(&f, &config);
+ *	if (followup_prove(&f, bug, failure, &code, &err)) … followup_gather(&f, bug); …
+ *	followup_close(&f);
+ */
+#ifndef EXPLORE_FOLLOWUP_H
+#define EXPLORE_FOLLOWUP_H
+
+#include "explore/bug/bug.h"
+#include "explore/search/attempt.h"
+
+struct followup_config {
+	struct attempt_config attempt;
+	unsigned replays;	/* that prove it */
+	bool minimise;
+	const char *out;	/* folder for results */
+	uint64_t runs;		/* the budget of the search, of which a part may be spent here; 0: none */
+	double seconds;		/* … in time; 0: none */
+	/* What the hunt predicted; both NULL without one. Each may run the program a few times more. */
+	struct lead *(*explain)(void *ctx, const struct search_failure *f, const char *trace);
+	const struct leads *(*leads)(void *ctx);
+	void *ctx;		/* of these two */
+	struct places *places;
+};
+
+struct followup {
+	const struct followup_config *config;
+	struct attempt attempt;
+	bool open;		/* attempts can be made */
+	struct err err;		/* of them */
+};
+
+/* For one failure, which becomes `bug` (all zero before). Close it in any case. */
+void followup_open(struct followup *u, const struct followup_config *config,
+		   const struct search_failure *f);
+void followup_close(struct followup *u);
+
+/* Takes over `f`. True if it is proved; *code -1: but its trace has no place to go to. */
+bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
+		    struct err *err);
+
+/*
+ * A bug that is saved: the nearest run that passes, and its interleavings. They are saved by
+ * bug_update(), but for the trace of the first.
+ */
+void followup_compare(struct followup *u, struct bug *b);
+void followup_gather(struct followup *u, struct bug *b);
+
+#endif

@@ -1,0 +1,219 @@
+#include "explore/bug/delta_debug.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "sched/strategy.h"
+
+#define SINGLE_MOST 64u		/* turns that are tried one by one at first */
+#define SWEEP_MOST 250u		/* steps that are tried one by one at last, for each thread to go to */
+#define SWEEP_THREADS 16u
+
+struct shrink {
+	const struct shrink_config *config;
+	struct shrink_result *result;
+	struct sched_turn *best, *attempt;
+	size_t count, capacity;		/* of `best`; of both */
+};
+
+size_t shrink_positions(struct sched_turn *turns, size_t count)
+{
+	struct map taken = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct sched_turn turn = turns[i];
+
+		if (turn.kind == SCHED_TURN_RUN) {
+			uint64_t *steps = map_put(&taken, turn.name, NULL);
+
+			*steps = turn.steps == SCHED_NO_LIMIT ? SCHED_NO_LIMIT : *steps + turn.steps;
+			turn.steps = *steps;
+			turn.check = 0;
+			if (n && turns[n - 1].kind == SCHED_TURN_RUN && turns[n - 1].name == turn.name)
+				n--;
+		}
+		turns[n++] = turn;
+	}
+	map_free(&taken);
+	return n;
+}
+
+static bool over(const struct shrink *s)
+{
+	return s->result->runs >= s->config->most ||
+	       (s->config->enough && s->config->enough(s->config->ctx));
+}
+
+static void keep(struct shrink *s, const struct shrink_run *got)
+{
+	if (got->count > s->capacity) {
+		s->capacity = got->count;
+		s->best = xrealloc(s->best, s->capacity * sizeof(*s->best));
+		s->attempt = xrealloc(s->attempt, s->capacity * sizeof(*s->attempt));
+	}
+	if (got->count)
+		memcpy(s->best, got->turns, got->count * sizeof(*s->best));
+	s->count = got->count;
+	s->result->switches = got->switches;
+	s->result->preemptions = got->preemptions;
+	s->config->keep(s->config->ctx, got);
+}
+
+/* Makes a run by the first `count` of s->attempt; true if it became the best. */
+static bool attempt(struct shrink *s, size_t count)
+{
+	struct shrink_run got = { 0 };
+
+	s->result->runs++;
+	if (!s->config->fails(s->config->ctx, s->attempt, count, &got))
+		return false;
+	if (got.switches > s->result->switches ||
+	    (got.switches == s->result->switches && got.preemptions >= s->result->preemptions))
+		return false;
+	keep(s, &got);
+	return true;
+}
+
+static bool without(struct shrink *s, size_t start, size_t size)
+{
+	memcpy(s->attempt, s->best, start * sizeof(*s->best));
+	memcpy(s->attempt + start, s->best + start + size,
+	       (s->count - start - size) * sizeof(*s->best));
+	return attempt(s, s->count - size);
+}
+
+/* Leaves out `size` turns in a row, wherever that can be done. */
+static bool leave_out(struct shrink *s, size_t size)
+{
+	bool better = false;
+
+	for (size_t start = 0; start + size <= s->count && !over(s);)
+		if (without(s, start, size))
+			better = true;
+		else
+			start += size;
+	return better;
+}
+
+/* Lets the thread of a turn run on until it cannot. */
+static bool run_on(struct shrink *s)
+{
+	bool better = false;
+
+	for (size_t i = 0; i < s->count && !over(s); i++) {
+		if (s->best[i].kind != SCHED_TURN_RUN || s->best[i].steps == SCHED_NO_LIMIT)
+			continue;
+		memcpy(s->attempt, s->best, s->count * sizeof(*s->best));
+		s->attempt[i].steps = SCHED_NO_LIMIT;
+		better |= attempt(s, s->count);
+	}
+	return better;
+}
+
+/* One switch of all, wherever it may be: most failures need no more. */
+static bool single_out(struct shrink *s)
+{
+	for (size_t i = 0; i + 1 < s->count && s->count <= SINGLE_MOST && !over(s); i++) {
+		if (s->best[i].kind != SCHED_TURN_RUN || s->best[i + 1].kind != SCHED_TURN_RUN)
+			continue;
+		s->attempt[0] = s->best[i];
+		s->attempt[1] = s->best[i + 1];
+		s->attempt[1].steps = SCHED_NO_LIMIT;
+		if (attempt(s, 2))
+			return true;
+	}
+	return false;
+}
+
+/* How far a thread goes, as far as that is known. */
+static uint64_t length_of(const struct shrink *s, uint64_t name)
+{
+	uint64_t length = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->best[i].kind == SCHED_TURN_RUN && s->best[i].name == name &&
+		    s->best[i].steps != SCHED_NO_LIMIT && s->best[i].steps > length)
+			length = s->best[i].steps;
+	return length;
+}
+
+/* The threads of the run, each once. */
+static size_t threads_of(const struct shrink *s, uint64_t *names)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->count && count < SWEEP_THREADS; i++) {
+		size_t k = 0;
+
+		while (k < count && names[k] != s->best[i].name)
+			k++;
+		if (s->best[i].kind == SCHED_TURN_RUN && k == count)
+			names[count++] = s->best[i].name;
+	}
+	return count;
+}
+
+/*
+ * The first thread until it blocks, then `one` up to a step, then `other`: runs with a
+ * single preemption.
+ */
+static bool preempt_at(struct shrink *s, uint64_t first, uint64_t one, uint64_t step, uint64_t other)
+{
+	size_t count = 0;
+
+	if (one != first)
+		s->attempt[count++] = (struct sched_turn){ .name = first, .steps = SCHED_NO_LIMIT };
+	s->attempt[count++] = (struct sched_turn){ .name = one, .steps = step };
+	s->attempt[count++] = (struct sched_turn){ .name = other, .steps = SCHED_NO_LIMIT };
+	return attempt(s, count);
+}
+
+/* A single preemption, at every step of a short run: what small changes do not lead to. */
+static bool sweep(struct shrink *s)
+{
+	uint64_t names[SWEEP_THREADS], length[SWEEP_THREADS], steps = 0;
+	size_t threads = threads_of(s, names);
+	bool better = false;
+
+	for (size_t i = 0; i < threads; i++)
+		steps += length[i] = length_of(s, names[i]);
+	if (!s->config->thorough || threads < 2 || steps * (threads - 1) > SWEEP_MOST)
+		return false;
+	for (size_t i = 0; i < threads; i++)
+		for (uint64_t at = 1; at <= length[i]; at++)
+			for (size_t k = 0; k < threads && !over(s); k++)
+				better |= k != i && preempt_at(s, names[0], names[i], at, names[k]);
+	return better;
+}
+
+void shrink_turns(const struct shrink_config *config, const struct sched_turn *turns, size_t count,
+		  struct shrink_result *out)
+{
+	struct shrink s = { .config = config, .result = out, .capacity = count + 3 };
+	struct shrink_run got = { 0 };
+
+	*out = (struct shrink_result){ .runs = 1 };
+	out->again = config->fails(config->ctx, turns, count, &got);
+	if (!out->again)
+		return;
+	out->from = got.switches;
+	s.best = xcalloc(s.capacity, sizeof(*s.best));
+	s.attempt = xcalloc(s.capacity, sizeof(*s.attempt));
+	keep(&s, &got);
+	single_out(&s);
+	for (size_t size = s.count; size > 1 && !over(&s); size = size / 2 < s.count ? size / 2 : s.count)
+		leave_out(&s, size);
+	do
+		while (!over(&s)) {
+			bool better = leave_out(&s, 1);
+
+			if (!run_on(&s) && !better)
+				break;
+		}
+	while (sweep(&s));
+	free(s.best);
+	free(s.attempt);
+}

@@ -1,0 +1,143 @@
+#include "explore/bug/interleavings.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "explore/bug/same_cause.h"
+#include "explore/search/replay_trace.h"
+
+#define SHRINK_RUNS 60u		/* for each; what is left then is small enough to judge by */
+
+void interleavings_free(struct interleavings *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		lead_free(l->at[i].lead);
+		if (l->at[i].failure)
+			search_failure_free(l->at[i].failure);
+	}
+	free(l->at);
+	*l = (struct interleavings){ 0 };
+}
+
+static struct interleaving *add(struct interleavings *l, const struct lead *lead)
+{
+	l->at = xgrow(l->at, l->count, &l->capacity, sizeof(*l->at));
+	l->at[l->count] = (struct interleaving){ .lead = lead_copy(lead) };
+	return &l->at[l->count++];
+}
+
+void interleavings_begin(struct interleavings *l, const struct lead *cause)
+{
+	add(l, cause);
+}
+
+/* Is there one like it, or one that only wants more, or less? */
+static bool has_like(const struct interleavings *l, const struct lead *lead, struct places *places)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (cluster_implies(l->at[i].lead, lead, places) ||
+		    cluster_implies(lead, l->at[i].lead, places))
+			return true;
+	return false;
+}
+
+struct known {
+	const struct interleavings *l;
+	struct places *places;
+};
+
+static bool is_known(void *ctx, const struct lead *lead)
+{
+	const struct known *k = ctx;
+
+	return has_like(k->l, lead, k->places);
+}
+
+/*
+ * Is there another explanation than the order it was made for: one that is known, or the
+ * cause of another bug? By what the trace shows; a use after free and a deadlock are seen
+ * better by what was predicted.
+ */
+static bool is_explained(const struct interleavings *l, const struct search_failure *f,
+			 const struct interleavings_config *c)
+{
+	struct known known = { l, c->places };
+	struct lead *cause = NULL;
+	bool explained = false;
+	struct err err;
+
+	c->attempts->runs++;
+	if (replay_record(&c->attempts->config.replay, &f->schedule, c->places, c->scratch, false, &err) == 0) {
+		cause = leads_explain(c->leads, c->scratch, f->result.failure);
+		explained = (cause && (is_known(&known, cause) ||
+				       !cluster_same(l->at[0].lead, cause, c->places))) ||
+			    leads_seen_any(c->leads, c->scratch, is_known, &known);
+	}
+	unlink(c->scratch);
+	lead_free(cause);
+	return explained;
+}
+
+static bool is_proved(struct interleaving *i, const struct interleavings_config *c)
+{
+	struct oracle_result other;
+	unsigned made;
+
+	i->replays = c->replays;
+	i->good = replay_prove(&i->failure->schedule, &c->attempts->config.replay, c->replays, c->places,
+			       &made, &other, c->attempts->err);
+	c->attempts->runs += made;
+	return i->good == i->replays;
+}
+
+/* As far as that is needed to judge what it has left. */
+static bool make_small(struct interleaving *i, const struct interleavings_config *c)
+{
+	unsigned most = c->attempts->most;
+	int code;
+
+	if (most - c->attempts->runs > SHRINK_RUNS)
+		c->attempts->most = c->attempts->runs + SHRINK_RUNS;
+	code = minimise_switches(i->failure, c->attempts, true, c->places, &i->minimised);
+	c->attempts->most = most;
+	return code == 0 && i->minimised.done && i->minimised.has_lead;
+}
+
+static void try(struct interleavings *l, const struct search_failure *like, const struct lead *lead,
+		const struct interleavings_config *c)
+{
+	struct interleaving i = { 0 }, *added;
+
+	i.failure = minimise_direct(like, lead, c->attempts, c->places);
+	if (!i.failure)
+		return;
+	if (attempt_over(c->attempts) || !make_small(&i, c) || is_explained(l, i.failure, c) ||
+	    !is_proved(&i, c)) {
+		search_failure_free(i.failure);
+		return;
+	}
+	added = add(l, lead);
+	i.lead = added->lead;
+	i.failure->lead = i.lead;
+	*added = i;
+}
+
+int interleavings_gather(struct interleavings *l, const struct search_failure *like,
+			 const struct interleavings_config *config)
+{
+	unsigned before = config->attempts->runs;
+
+	for (size_t i = 0; i < config->leads->count && !attempt_over(config->attempts) &&
+			   l->count < INTERLEAVINGS_MAX && l->tried < INTERLEAVINGS_TRIED; i++) {
+		const struct lead *lead = config->leads->at[i];
+
+		if (!cluster_same(l->at[0].lead, lead, config->places) ||
+		    has_like(l, lead, config->places))
+			continue;
+		l->tried++;
+		try(l, like, lead, config);
+	}
+	l->runs += config->attempts->runs - before;
+	return config->attempts->broken ? -1 : 0;
+}

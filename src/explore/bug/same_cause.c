@@ -1,0 +1,96 @@
+#include "explore/bug/same_cause.h"
+
+#include <string.h>
+
+#include "explore/target/capture.h"
+
+static uint64_t line_of(const struct lead *lead, unsigned event, struct places *places)
+{
+	uint64_t pc = lead->c.event[event].pc;
+	struct symbol_frame f;
+
+	places_frame(places, pc, &f);
+	if (!f.file || !f.line)
+		return capture_hash(CAPTURE_EMPTY, &pc, sizeof(pc));
+	return capture_hash(capture_hash(CAPTURE_EMPTY, f.file, strlen(f.file)), &f.line, sizeof(f.line));
+}
+
+static bool has_line(const struct lead *lead, uint64_t line, struct places *places)
+{
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t count = lead_events(lead, events);
+
+	for (size_t i = 0; i < count; i++)
+		if (line_of(lead, events[i], places) == line)
+			return true;
+	return false;
+}
+
+static bool has_object(const struct lead *lead, const char *object)
+{
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t count = lead_events(lead, events);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(lead->event[events[i]].object, object) == 0)
+			return true;
+	return false;
+}
+
+/* How many objects and lines of `a` are also those of `b`; how many there are. */
+static size_t in_common(const struct lead *a, const struct lead *b, struct places *places,
+			size_t *objects, size_t *lines)
+{
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t count = lead_events(a, events);
+
+	*objects = *lines = 0;
+	for (size_t i = 0; i < count; i++) {
+		*objects += has_object(b, a->event[events[i]].object);
+		*lines += has_line(b, line_of(a, events[i], places), places);
+	}
+	return count;
+}
+
+bool cluster_same(const struct lead *a, const struct lead *b, struct places *places)
+{
+	size_t objects, lines, back_objects, back_lines;
+	size_t count = in_common(a, b, places, &objects, &lines);
+	size_t back = in_common(b, a, places, &back_objects, &back_lines);
+
+	if (lines == count && back_lines == back)
+		return true;
+	if (a->c.class != CANDIDATE_DEADLOCK && b->c.class != CANDIDATE_DEADLOCK)
+		return objects > 0;
+	return a->c.class == b->c.class && objects == count && back_objects == back;
+}
+
+static uint64_t shape_of_event(const struct lead *lead, unsigned event, struct places *places)
+{
+	uint64_t line = line_of(lead, event, places);
+	uint16_t kind = lead->c.event[event].kind;
+
+	return capture_hash(capture_hash(CAPTURE_EMPTY, &line, sizeof(line)), &kind, sizeof(kind));
+}
+
+static uint64_t shape_of_order(const struct lead *lead, unsigned order, struct places *places)
+{
+	uint64_t first = shape_of_event(lead, lead->c.order[order].first, places);
+	uint64_t second = shape_of_event(lead, lead->c.order[order].second, places);
+
+	return capture_hash(capture_hash(CAPTURE_EMPTY, &first, sizeof(first)), &second, sizeof(second));
+}
+
+bool cluster_implies(const struct lead *a, const struct lead *b, struct places *places)
+{
+	for (unsigned i = 0; i < b->c.orders; i++) {
+		uint64_t wanted = shape_of_order(b, i, places);
+		bool has = false;
+
+		for (unsigned k = 0; k < a->c.orders && !has; k++)
+			has = shape_of_order(a, k, places) == wanted;
+		if (!has)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,25 @@
+/*
+ * Which failures are one bug: those of one cause, whatever they look like.
+ */
+#ifndef EXPLORE_CLUSTER_H
+#define EXPLORE_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "explore/lead/lead.h"
+#include "symbol/program_sites.h"
+
+/*
+ * Are two candidates about the same? They are if they tell of the same memory or lock, or
+ * of the same lines. A deadlock is about its whole circle of locks.
+ */
+bool cluster_same(const struct lead *a, const struct lead *b, struct places *places);
+
+/*
+ * Does a run that has the orders of `a` have those of `b`? By operations and lines, whichever
+ * threads take part and however often they were there.
+ */
+bool cluster_implies(const struct lead *a, const struct lead *b, struct places *places);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Runs whose iRoots go into the database: by a mix of strategies, or by one.
+ */
+#ifndef EXPLORE_COVER_SEARCH_H
+#define EXPLORE_COVER_SEARCH_H
+
+#include "explore/cover/cover_record.h"
+#include "explore/search/search.h"
+
+struct cover_search {
+	struct search_config search;	/* its strategy NULL: the mix; its found NULL: failures are not told; shape, judged, stop are not used */
+	volatile sig_atomic_t *stop;	/* not 0: come to an end */
+	uint64_t saturation;	/* runs in a row without anything new that end it; 0: never */
+	bool parallel;		/* without control: the program runs as it likes */
+	bool candidates;	/* … only what was not even expected counts as new */
+	/* Set by cover_search_run(). */
+	uint64_t exposed, predicted;	/* new ones */
+	uint64_t idle;		/* runs without anything new, at the end */
+	uint64_t failed;	/* runs */
+	bool saturated;
+};
+
+/* As search_run(). What runs exposed is in the database, even if it returns -1. */
+int cover_search_run(struct cover_search *s, struct cover *c, struct search_stats *stats, struct err *err);
+
+#endif

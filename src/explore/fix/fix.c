@@ -1,0 +1,454 @@
+#include "explore/fix/fix.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "explore/lead/lead_run.h"
+#include "explore/search/observe.h"
+#include "trace/read/kinds.h"
+
+#define TRACE_PASSES 4u		/* over all watched runs, until nothing more is found shared */
+#define SHARE 0.6		/* of the budget that the known ones may have */
+#define WEAK_RUNS 300u		/* by a strategy, of what has no goals */
+
+struct checkfix {
+	const struct checkfix_config *config;
+	struct places *places;
+	struct search_stats *stats;
+	struct search_memory memory;
+	double began;
+};
+
+/* Runs that try one of them. */
+struct trying {
+	struct checkfix *cf;
+	struct checkfix_known *known;
+	size_t ways;		/* the first of its fits; 0: it has none */
+	uint8_t *outcomes;	/* of each run: enum lead_outcome */
+	uint64_t from;		/* the first run is this one */
+	bool found, proved;	/* one that failed as wanted was told; and proved */
+	uint64_t last;		/* run that counts */
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static const struct {
+	const char *name, *words;
+} verdicts[] = {
+	[CHECKFIX_UNTRIED] = { "untried", "not tried: the budget is used up" },
+	[CHECKFIX_GONE] = { "gone", "no longer there" },
+	[CHECKFIX_UNREACHED] = { "unreached", "not reached: nothing is known" },
+	[CHECKFIX_IMPOSSIBLE] = { "impossible", "no longer possible" },
+	[CHECKFIX_HARMLESS] = { "harmless", "possible but harmless" },
+	[CHECKFIX_UNSEEN] = { "unseen", "not seen again" },
+	[CHECKFIX_UNPROVED] = { "unproved", "a run failed, but its replay did not" },
+	[CHECKFIX_LEFT] = { "left", "no longer there, but its like still fails" },
+	[CHECKFIX_FAILS] = { "fails", "still fails" },
+};
+
+const char *checkfix_name(enum checkfix_verdict verdict)
+{
+	return verdicts[verdict].name;
+}
+
+const char *checkfix_words(enum checkfix_verdict verdict)
+{
+	return verdicts[verdict].words;
+}
+
+void checkfix_known_free(struct checkfix_known *k)
+{
+	refit_free(k->refit);
+	schedule_free(&k->schedule);
+	free(k->name);
+	free(k->path);
+}
+
+static void goals_text(const struct schedule *s, struct buf *out)
+{
+	struct schedule only = { .goals = s->goals, .goal_count = s->goal_count };
+
+	schedule_text(&only, out);
+}
+
+bool checkfix_same_goals(const struct schedule *a, const struct schedule *b)
+{
+	struct buf x = { 0 }, y = { 0 };
+	bool same;
+
+	goals_text(a, &x);
+	goals_text(b, &y);
+	same = strcmp(buf_string(&x), buf_string(&y)) == 0;
+	buf_free(&x);
+	buf_free(&y);
+	return same;
+}
+
+/* The locks of a goal matter only where it is about locks. */
+static bool is_about(const struct schedule *s, const struct schedule_event *e, const char *object)
+{
+	bool lock = e->op && refit_same_kind(TRACE_MUTEX_LOCK, (unsigned)kind_find(e->op, strlen(e->op)));
+
+	if (lock && s->cause && strcmp(s->cause, "deadlock") != 0)
+		return false;
+	return e->object && refit_same_object(e->object, object) >= 0;
+}
+
+static bool concerns(const struct schedule *s, const char *object)
+{
+	if (!s->goal_count)
+		return true;	/* nobody knows what it is about */
+	if (s->variable && refit_same_object(s->variable, object) >= 0)
+		return true;
+	for (size_t i = 0; i < s->goal_count; i++)
+		if (is_about(s, &s->goals[i].first, object) || is_about(s, &s->goals[i].second, object))
+			return true;
+	return false;
+}
+
+bool checkfix_concerns(const struct checkfix_known *known, size_t count, const struct lead *lead)
+{
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t told = lead_events(lead, events);
+
+	for (size_t i = 0; i < told; i++)
+		for (size_t k = 0; k < count; k++)
+			if (concerns(&known[k].schedule, lead->event[events[i]].object))
+				return true;
+	return false;
+}
+
+static bool is_over(const struct checkfix *cf)
+{
+	const struct search_config *c = &cf->config->search;
+
+	return (c->stop && *c->stop) || (c->runs && cf->stats->runs >= c->runs) ||
+	       (c->seconds > 0 && now() - cf->began >= c->seconds);
+}
+
+static void keep(struct checkfix *cf, struct search_failure *f)
+{
+	cf->config->kept(cf->config->search.ctx, f);
+}
+
+/* One pass over the runs to watch; how many traces there are. */
+static unsigned watch(struct checkfix *cf, const char *folder, struct err *err)
+{
+	unsigned traces = 0;
+
+	for (unsigned i = 0; i < cf->config->profiles && !is_over(cf); i++) {
+		char *path = xasprintf("%s/%u", folder, i);
+		struct search_failure *failure = NULL;
+
+		unlink(path);
+		if (profile_trace(&cf->config->search, &cf->memory, i, NULL, path, cf->stats, &failure,
+				  NULL, err) == 0)
+			traces += !failure;
+		if (failure) {
+			oracle_refine(&failure->result, failure->report, cf->places);
+			keep(cf, failure);
+		}
+		free(path);
+		if (cf->config->search.progress)
+			cf->config->search.progress(cf->config->search.ctx, cf->stats);
+	}
+	return traces;
+}
+
+static void refit_all(struct checkfix *cf, const char *folder, struct checkfix_known *known, size_t count)
+{
+	struct refit **refits = xcalloc(count + 1, sizeof(*refits));
+	size_t used = 0;
+	struct err err;
+
+	for (size_t i = 0; i < count; i++) {
+		known[i].refit = refit_new(&known[i].schedule);
+		if (known[i].refit)
+			refits[used++] = known[i].refit;
+	}
+	for (unsigned i = 0; i < cf->config->profiles; i++) {
+		char *path = xasprintf("%s/%u", folder, i);
+
+		if (access(path, F_OK) == 0)
+			refit_read(refits, used, path, cf->places, &err);
+		unlink(path);
+		free(path);
+	}
+	free(refits);
+}
+
+/* Makes traces of the new program and looks in them for what the known ones are about. */
+static int look(struct checkfix *cf, struct checkfix_known *known, size_t count, struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *folder = xasprintf("%s/snarl-check-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	unsigned traces = 0;
+
+	if (!mkdtemp(folder)) {
+		err_set(err, "cannot make the folder %s for traces: %s", folder, strerror(errno));
+		free(folder);
+		return -1;
+	}
+	for (unsigned pass = 0; pass < TRACE_PASSES; pass++) {
+		size_t shared = cf->memory.count;
+
+		traces = watch(cf, folder, err);
+		if (!traces || cf->memory.count == shared)
+			break;
+	}
+	refit_all(cf, folder, known, count);
+	rmdir(folder);
+	free(folder);
+	/* Runs that fail tell something, too; without any there is nothing to go on. */
+	return cf->stats->runs ? 0 : -1;
+}
+
+static const struct lead *lead_of_run(const struct trying *t, uint64_t run)
+{
+	return t->known->refit->fits[run % t->ways].lead;
+}
+
+static void shape(void *ctx, uint64_t run, struct server *s)
+{
+	struct trying *t = ctx;
+
+	run += t->from;
+	server_request(s)->run = run;
+	follow_shape(lead_of_run(t, run), run / t->ways, s);
+}
+
+/* What was only imagined has to happen: that it was too late for it says nothing. */
+static bool is_missing(const struct trying *t, uint64_t run, const struct server *s, const struct oracle_result *result)
+{
+	struct goal_result goal;
+
+	goal_result((const char *)s->block + s->block->state, &goal);
+	return t->known->refit->fits[run % t->ways].imagined && goal.met < goal.orders &&
+	       !oracle_is_stuck(result->failure);
+}
+
+static void judged(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+{
+	struct trying *t = ctx;
+	enum lead_outcome outcome = follow_outcome(lead_of_run(t, t->from + run), s, result);
+
+	if (outcome == LEAD_FAILED && is_missing(t, t->from + run, s, result))
+		outcome = LEAD_UNREACHED;
+	t->outcomes[t->from + run] = outcome;
+}
+
+static enum search_answer on_found(void *ctx, struct search_failure *f)
+{
+	struct trying *t = ctx;
+	uint64_t run = t->from + f->schedule.run;
+
+	if (t->ways && t->outcomes[run] != LEAD_FAILED) {
+		keep(t->cf, f);
+		return SEARCH_MORE;
+	}
+	if (t->ways) {
+		f->lead = lead_of_run(t, run);
+		lead_goals(f->lead, t->cf->places, &f->schedule);
+	}
+	t->found = true;
+	t->known->failure = t->cf->config->prove(t->cf->config->search.ctx, f);
+	t->proved = t->known->failure >= 0;
+	if (t->proved)
+		t->last = run;
+	return t->proved ? SEARCH_ENOUGH : SEARCH_MORE;
+}
+
+static void on_progress(void *ctx, const struct search_stats *stats)
+{
+	const struct search_config *c = &((struct trying *)ctx)->cf->config->search;
+
+	c->progress(c->ctx, stats);
+}
+
+/* The same failure in another interleaving is another answer. */
+static void forget_failures(struct checkfix *cf)
+{
+	map_free(&cf->memory.identities);
+	cf->memory.identities = (struct map){ 0 };
+}
+
+/* `left`: of the known ones, with this. */
+static void prepare(struct checkfix *cf, struct trying *t, size_t left, uint64_t wanted,
+		    struct search_config *out)
+{
+	const struct search_config *c = &cf->config->search;
+
+	*out = *c;
+	out->memory = &cf->memory;
+	out->keep_going = true;
+	out->found = on_found;
+	out->progress = c->progress ? on_progress : NULL;
+	out->ctx = t;
+	out->strategy = strategy_find("random");
+	out->oracle = &t->known->oracle;
+	out->flags |= t->known->schedule.flags;
+	out->runs = wanted;
+	if (c->runs) {
+		uint64_t most = (uint64_t)((double)(c->runs - cf->stats->runs) * SHARE / (double)left) + 1;
+
+		out->runs = wanted < most ? wanted : most;
+	}
+	if (c->seconds > 0)
+		out->seconds = (c->seconds - (now() - cf->began)) * SHARE / (double)left;
+	forget_failures(cf);
+	t->last = out->runs - 1;
+}
+
+/* What came of the ways that were seen, and of those imagined. */
+struct tally {
+	enum lead_outcome best;
+	uint64_t tries, came;
+};
+
+static void count(const struct trying *t, struct tally *seen, struct tally *imagined)
+{
+	for (uint64_t i = 0; i <= t->last; i++) {
+		struct tally *to = t->known->refit->fits[i % t->ways].imagined ? imagined : seen;
+
+		to->tries += t->outcomes[i] != LEAD_UNTRIED;
+		to->came += t->outcomes[i] >= LEAD_HARMLESS;
+		to->best = t->outcomes[i] > to->best ? t->outcomes[i] : to->best;
+	}
+}
+
+static enum checkfix_verdict verdict_of(enum lead_outcome best, bool proved, bool gone)
+{
+	if (best == LEAD_FAILED)
+		return !proved ? CHECKFIX_UNPROVED : gone ? CHECKFIX_LEFT : CHECKFIX_FAILS;
+	if (best == LEAD_UNTRIED)
+		return CHECKFIX_UNTRIED;
+	if (gone)
+		return CHECKFIX_GONE;
+	return best == LEAD_HARMLESS ? CHECKFIX_HARMLESS :
+	       best == LEAD_INFEASIBLE ? CHECKFIX_IMPOSSIBLE : CHECKFIX_UNREACHED;
+}
+
+/*
+ * Other rounds at the same places have a say if they fail, or if there is nothing better: no run came
+ * to all of the events, or only to their like in other functions.
+ */
+static void judge(const struct trying *t)
+{
+	const struct refit_fit *first = &t->known->refit->fits[0];
+	struct tally seen = { 0 }, imagined = { 0 }, *used = &seen;
+	struct checkfix_known *k = t->known;
+	bool moved = !first->imagined && first->level == REFIT_MOVED;
+
+	count(t, &seen, &imagined);
+	if (seen.best != LEAD_FAILED &&
+	    (first->imagined || imagined.best == LEAD_FAILED || (moved && imagined.best == LEAD_HARMLESS)))
+		used = &imagined;
+	k->level = used == &imagined ? REFIT_SAME : first->level;
+	k->tries = used->tries;
+	k->came = used->came;
+	k->verdict = verdict_of(used->best, t->proved, k->level == REFIT_MOVED);
+}
+
+/* A search tells like failures once: one that came in the order wanted may hide behind another. */
+static int find_hidden(struct trying *t, struct search_config *config, struct err *err)
+{
+	for (uint64_t i = 0; i < config->runs; i++)
+		if (t->outcomes[i] == LEAD_FAILED) {
+			t->from = i;
+			config->runs = 1;
+			forget_failures(t->cf);
+			return search_run(config, t->cf->places, t->cf->stats, err);
+		}
+	return 0;
+}
+
+/* By its goals. */
+static int try_goals(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
+{
+	struct trying t = { .cf = cf, .known = k, .ways = k->refit->fit_count };
+	struct search_config config;
+	int result;
+
+	if (!t.ways) {
+		k->level = REFIT_MOVED;
+		k->verdict = CHECKFIX_GONE;
+		return 0;
+	}
+	prepare(cf, &t, left, t.ways * FOLLOW_ROUNDS, &config);
+	config.learned = true;
+	config.shape = shape;
+	config.judged = judged;
+	config.server.plan_size = FOLLOW_PLAN_SIZE;
+	t.outcomes = xcalloc(config.runs, 1);
+	result = search_run(&config, cf->places, cf->stats, err);
+	if (result == 0 && !t.found)
+		result = find_hidden(&t, &config, err);
+	judge(&t);
+	free(t.outcomes);
+	return result;
+}
+
+/* Without: as it was found. */
+static int try_strategy(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
+{
+	struct trying t = { .cf = cf, .known = k };
+	const struct strategy *s = k->schedule.strategy ? strategy_find(k->schedule.strategy) : NULL;
+	uint64_t before = cf->stats->runs;
+	struct search_config config;
+	int result;
+
+	prepare(cf, &t, left, WEAK_RUNS, &config);
+	/* What is guided has nothing to go by here. */
+	if (s && !s->guided) {
+		config.strategy = s;
+		config.seed = k->schedule.seed;
+		config.depth = k->schedule.depth;
+	}
+	result = search_run(&config, cf->places, cf->stats, err);
+	k->weak_tries = cf->stats->runs - before;
+	k->weak = t.proved;
+	if (t.proved)
+		k->verdict = CHECKFIX_FAILS;
+	else if (t.found)
+		k->verdict = CHECKFIX_UNPROVED;
+	else if (!k->refit)
+		k->verdict = k->weak_tries ? CHECKFIX_UNSEEN : CHECKFIX_UNTRIED;
+	return result;
+}
+
+/* What was not predicted has goals that are likely at best: then its strategy has a say, too. */
+static int try_known(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
+{
+	bool predicted = !k->schedule.strategy || strcmp(k->schedule.strategy, "goal") == 0;
+	int result = k->refit ? try_goals(cf, k, left, err) : 0;
+
+	if (result < 0 || is_over(cf) || checkfix_is_failure(k->verdict) || (k->refit && predicted))
+		return result;
+	return try_strategy(cf, k, left, err);
+}
+
+int checkfix_run(const struct checkfix_config *config, struct checkfix_known *known, size_t count,
+		 struct places *places, struct search_stats *stats, struct err *err)
+{
+	struct checkfix cf = { .config = config, .places = places, .stats = stats, .began = now() };
+	int result;
+
+	places_add_program(places, config->search.server.target->program);
+	result = look(&cf, known, count, err);
+	for (size_t i = 0; i < count && result == 0 && !is_over(&cf); i++)
+		result = try_known(&cf, &known[i], count - i, err);
+	stats->seconds = now() - cf.began;
+	search_memory_free(&cf.memory);
+	return result;
+}

@@ -1,0 +1,97 @@
+/*
+ * What may take the place of what in another build.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/context/access.h"
+#include "base/mem.h"
+#include "explore/fix/remap.h"
+#include "trace/read/kinds.h"
+
+/* Kinds that take the place of each other: a lock may become a timed one, or another sort. */
+enum deed { DEED_OTHER, DEED_ACQUIRE, DEED_RELEASE, DEED_WAIT };
+
+static enum deed deed_of(unsigned kind)
+{
+	switch (kind) {
+	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
+	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
+	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
+	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
+		return DEED_ACQUIRE;
+	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
+		return DEED_RELEASE;
+	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT:
+		return DEED_WAIT;
+	default:
+		return DEED_OTHER;
+	}
+}
+
+bool refit_same_kind(int old, unsigned kind)
+{
+	unsigned access = access_of(kind) & (ACCESS_READ | ACCESS_WRITE);
+
+	if (old < 0)
+		return kind_class(kind) != TRACE_CLASS_NONE && kind_class(kind) != TRACE_CLASS_FUNC;
+	if ((unsigned)old == kind || (access & access_of((unsigned)old)))
+		return true;
+	return deed_of(kind) != DEED_OTHER && deed_of(kind) == deed_of((unsigned)old);
+}
+
+/* What is before "+8", ".head", "[3].len"; "heap@q.c:31#2" is a block by place and order of its allocation. */
+static size_t whole(const char *text)
+{
+	const char *offset = strrchr(text, '+'), *p = text;
+
+	if (!strchr(text, '@'))
+		for (p += strcspn(p, ".["); *p; p += 1 + strcspn(p + 1, ".["))
+			if (*p == '[' || p[1] < '0' || p[1] > '9')	/* "calls.0" is a name of the linker's */
+				return (size_t)(p - text);
+	return offset && strspn(offset + 1, "0123456789") == strlen(offset + 1) ? (size_t)(offset - text) :
+										    strlen(text);
+}
+
+static int same_block(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+	const char *x = memrchr(a, '#', a_size), *y = memrchr(b, '#', b_size);
+
+	return x && y && atol(x + 1) == atol(y + 1) ? 1 : 5;
+}
+
+int refit_same_object(const char *a, const char *b)
+{
+	static const char *const moments[] = { "freed ", "ended " };
+	static const char *const kinds[] = { "heap@", "mmap@" };
+	size_t a_size, b_size;
+	int result = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(moments); i++) {
+		a += strncmp(a, moments[i], 6) == 0 ? 6 : 0;
+		b += strncmp(b, moments[i], 6) == 0 ? 6 : 0;
+	}
+	if (strcmp(a, b) == 0)
+		return 0;
+	if ((strncmp(a, "stack of ", 9) == 0 && strncmp(b, "stack of ", 9) == 0) ||
+	    (strncmp(a, "0x", 2) == 0 && strncmp(b, "0x", 2) == 0))
+		return 2;
+	a_size = whole(a);
+	b_size = whole(b);
+	if (a_size == b_size && strncmp(a, b, a_size) == 0)
+		result = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && result < 0; i++)
+		if (strncmp(a, kinds[i], 5) == 0 && strncmp(b, kinds[i], 5) == 0)
+			result = same_block(a, a_size, b, b_size);
+	if (result >= 0 && strcmp(a + a_size, b + b_size) != 0)
+		result += REFIT_OTHER_PART;
+	return result;
+}
+
+/* Clones that the compiler makes are called "deposit.part.0". */
+bool refit_same_function(const char *a, const char *b)
+{
+	size_t size = a ? strcspn(a, ".") : 0;
+
+	return a && b && size > 0 && size == strcspn(b, ".") && strncmp(a, b, size) == 0;
+}

@@ -1,0 +1,187 @@
+/*
+ * The events of a trace as refit wants to see them: with names, and with the locks held.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "explore/fix/remap.h"
+#include "symbol/object.h"
+#include "trace/read/reader.h"
+
+struct thread {
+	uint64_t index;		/* of its next event */
+	struct refit_lock *held;	/* in the order taken */
+	size_t held_count, held_capacity;
+};
+
+struct reading {
+	struct reader *reader;
+	struct places *places;
+	struct objects *objects;
+	struct thread *threads;	/* by id */
+	size_t thread_count;
+	struct map times;	/* (thread, pc): how often */
+	struct map frames;	/* pc: place in `frame`, plus 1 */
+	struct symbol_frame *frame;
+	size_t frame_count, frame_capacity;
+	struct map names;	/* (pc, address): place in `name`, plus 1 */
+	char **name;
+	size_t name_count, name_capacity;
+};
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t hash = (a ^ b * 0xbf58476d1ce4e5b9ull) * 0x9e3779b97f4a7c15ull;
+
+	return hash ^ hash >> 31;
+}
+
+static struct thread *thread_of(struct reading *rd, uint32_t id)
+{
+	size_t count = rd->thread_count;
+
+	if (id >= count) {
+		rd->thread_count = id + 1 > 2 * count ? id + 1 : 2 * count;
+		rd->threads = xrealloc(rd->threads, rd->thread_count * sizeof(*rd->threads));
+		memset(rd->threads + count, 0, (rd->thread_count - count) * sizeof(*rd->threads));
+	}
+	return &rd->threads[id];
+}
+
+static const struct symbol_frame *frame_of(struct reading *rd, uint64_t pc)
+{
+	bool added;
+	uint64_t *at = map_put(&rd->frames, pc, &added);
+
+	if (added) {
+		rd->frame = xgrow(rd->frame, rd->frame_count, &rd->frame_capacity, sizeof(*rd->frame));
+		places_frame(rd->places, pc, &rd->frame[rd->frame_count++]);
+		*at = rd->frame_count;
+	}
+	return &rd->frame[*at - 1];
+}
+
+/* The name of what an address was when this place first came to it. */
+static const char *name_of(struct reading *rd, const struct event *ev, const struct object *object)
+{
+	bool added;
+	uint64_t *at = map_put(&rd->names, mix(ev->pc, ev->addr), &added);
+
+	if (added) {
+		struct buf text = { 0 };
+
+		object_describe(object, &text);
+		rd->name = xgrow(rd->name, rd->name_count, &rd->name_capacity, sizeof(*rd->name));
+		rd->name[rd->name_count++] = xstrdup(buf_string(&text));
+		*at = rd->name_count;
+		buf_free(&text);
+	}
+	return rd->name[*at - 1];
+}
+
+static void release(struct thread *t, uint64_t lock)
+{
+	for (size_t i = t->held_count; i-- > 0;)
+		if (t->held[i].addr == lock) {
+			memmove(t->held + i, t->held + i + 1, (t->held_count - i - 1) * sizeof(*t->held));
+			t->held_count--;
+			return;
+		}
+}
+
+static void acquire(struct thread *t, const struct refit_seen *seen, uint64_t lock)
+{
+	t->held = xgrow(t->held, t->held_count, &t->held_capacity, sizeof(*t->held));
+	t->held[t->held_count++] = (struct refit_lock){ .pc = seen->pc, .nth = seen->nth,
+		.index = seen->index, .addr = lock, .kind = seen->kind, .object = seen->object };
+}
+
+static void follow_locks(struct thread *t, const struct event *ev, const struct refit_seen *seen)
+{
+	if (refit_same_kind(TRACE_MUTEX_UNLOCK, ev->kind)) {
+		if (!ev->result)
+			release(t, ev->addr);
+	} else if (refit_same_kind(TRACE_MUTEX_LOCK, ev->kind)) {
+		if (!ev->result)
+			acquire(t, seen, ev->addr);
+	} else if (ev->kind == TRACE_COND_WAIT) {
+		release(t, ev->arg);
+	} else if (ev->kind == TRACE_COND_WAKE) {
+		acquire(t, seen, ev->arg);
+	}
+}
+
+static void step(struct reading *rd, struct refit *const *r, size_t count, const struct event *ev)
+{
+	const struct reader_thread *thread = reader_thread(rd->reader, ev->thread);
+	struct thread *t = thread_of(rd, ev->thread);
+	struct refit_seen seen = {
+		.thread = thread ? thread->name : "?", .id = ev->thread, .kind = ev->kind,
+		.index = t->index++, .pc = ev->pc, .addr = ev->addr,
+		.nth = ++*map_put(&rd->times, mix(ev->pc, ev->thread), NULL),
+	};
+	bool wanted = refit_same_kind(TRACE_MUTEX_LOCK, ev->kind) || ev->kind == TRACE_COND_WAKE;
+	const struct symbol_frame *frame;
+	struct object object;
+	bool has = objects_step(rd->objects, ev, &object);
+
+	for (size_t i = 0; i < count && !wanted; i++)
+		wanted = refit_wants(r[i], ev->kind);
+	/* Of the others it only matters that the function was run. */
+	if (!wanted && seen.nth > 1) {
+		follow_locks(t, ev, &seen);
+		return;
+	}
+	if (!has)
+		objects_at(rd->objects, ev->addr, &object);
+	frame = frame_of(rd, ev->pc);
+	seen.function = frame->function;
+	seen.file = frame->file;
+	seen.line = frame->line;
+	seen.object = name_of(rd, ev, &object);
+	seen.locks = t->held;
+	seen.lock_count = t->held_count;
+	for (size_t i = 0; i < count && ev->pc; i++)
+		refit_see(r[i], &seen);
+	follow_locks(t, ev, &seen);
+}
+
+static void close_all(struct reading *rd)
+{
+	for (size_t i = 0; i < rd->thread_count; i++)
+		free(rd->threads[i].held);
+	for (size_t i = 0; i < rd->name_count; i++)
+		free(rd->name[i]);
+	free(rd->threads);
+	free(rd->frame);
+	free(rd->name);
+	map_free(&rd->times);
+	map_free(&rd->frames);
+	map_free(&rd->names);
+	objects_free(rd->objects);
+	reader_close(rd->reader);
+}
+
+int refit_read(struct refit *const *r, size_t count, const char *path, struct places *places,
+	       struct err *err)
+{
+	struct reading rd = { .places = places, .reader = reader_open(path, err) };
+	const struct reader_info *info;
+	struct event ev;
+	int got;
+
+	if (!rd.reader)
+		return -1;
+	reader_leave_out_values(rd.reader);
+	info = reader_info(rd.reader);
+	for (size_t i = 0; i < info->module_count; i++)
+		places_add_module(places, info->modules[i].path, info->modules[i].base);
+	rd.objects = objects_new(rd.reader, places->symbols);
+	while ((got = reader_next(rd.reader, &ev, err)) > 0)
+		step(&rd, r, count, &ev);
+	for (size_t i = 0; i < count && got == 0; i++)
+		refit_end_trace(r[i]);
+	close_all(&rd);
+	return got;
+}

@@ -1,0 +1,95 @@
+/*
+ * What hunt.c (profile, predict, all in order), hunt_prove.c and hunt_search.c share.
+ */
+#ifndef EXPLORE_HUNT_INTERNAL_H
+#define EXPLORE_HUNT_INTERNAL_H
+
+#include "explore/hunt/hunt.h"
+#include "explore/search/greybox.h"
+#include "explore/search/observe.h"
+#include "explore/search/strategy_shares.h"
+
+struct attempt;
+
+/* Shared memory as the runs with one input know it. */
+struct hunt_granules {
+	uint64_t *granules;
+	size_t count, capacity;
+};
+
+struct hunt_postponed {
+	struct search_failure *failure;
+	size_t input;
+};
+
+struct hunt {
+	struct hunt_config config;
+	struct places *places;
+	struct search_memory memory;	/* its granules are those of the input selected */
+	struct hunt_granules *of_input;	/* … and those of the others */
+	size_t input;
+	struct inputs none;		/* if there are no others */
+	struct leads leads;
+	struct leads others;	/* of runs that pass, if one failed before anything was predicted */
+	bool watched;		/* … they are known */
+	struct search_memory failing;	/* … what that one knew to be shared: granules alone */
+	struct hunt_stats stats;
+	struct profile *profiles;	/* runs that were watched */
+	size_t profile_count, profile_capacity;
+	/* hunt_prove.c: the runs under way. */
+	struct attempt *attempts;
+	uint64_t attempt_count, counted;	/* … how many of them count */
+	bool grouping;			/* … each with several leads */
+	struct hunt_postponed *postponed;	/* failures of such runs, until each lead was tried alone */
+	size_t postponed_count, postponed_capacity;
+	/* hunt_search.c */
+	struct feedback feedback;
+	struct greybox greybox;	/* one of the ways */
+	uint64_t searched;	/* runs of slices before */
+	struct profile best;	/* the run of this slice that found most that is new */
+	uint64_t best_new, best_run;
+	size_t watched_most;	/* profiles in all */
+	bool over;		/* the one who asked has enough */
+	double began;
+};
+
+#define HUNT_GROUP_MOST 6u	/* leads that are tried in one run */
+#define HUNT_TRIES_FIRST 3u	/* ways to try a lead before the search begins */
+#define HUNT_TRIES 9u		/* … and in all */
+
+/* The part of a search that a stage is; false if nothing is left of the budget. */
+bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_stats *stats,
+		struct search_config *out);
+
+/* Another input; -1 if it cannot be read. */
+int hunt_select(struct hunt *h, size_t input, struct err *err);
+
+/*
+ * Makes a run with a trace (again as profile_trace()) and adds what it predicts. 1: there is
+ * a trace; 0: the run failed, which was told, or has none. Its candidates are not sorted in yet.
+ */
+int hunt_watch(struct hunt *h, const struct search_config *config, uint64_t run,
+	       const struct profile *again, const char *path, struct search_stats *stats);
+int hunt_predict(struct hunt *h, const char *path, size_t profile);
+void hunt_sort(struct hunt *h);
+
+/* A folder for traces, to be freed; NULL: error. */
+char *hunt_folder(struct err *err);
+
+/*
+ * hunt_prove.c: tries all leads in the first `until` ways, as far as they were not and the
+ * budget allows it. -1 if the program cannot be run.
+ */
+int hunt_prove(struct hunt *h, unsigned until, struct search_stats *stats, struct err *err);
+void hunt_prove_found(struct hunt *h, struct search_failure *f);	/* names its lead */
+void hunt_tell(struct hunt *h, struct search_failure *f);	/* a failure outside a search */
+void hunt_prove_ended(struct hunt *h, uint64_t run);	/* later runs do not count */
+void hunt_count(struct hunt *h);
+
+/* hunt_cover.c */
+int hunt_cover(struct hunt *h, struct search_stats *stats, struct err *err);
+
+/* hunt_search.c */
+int hunt_search(struct hunt *h, struct search_stats *stats, struct err *err);
+
+#endif

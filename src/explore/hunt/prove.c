@@ -1,0 +1,406 @@
+/*
+ * The proving stage. Each lead is tried in the ways of the table below. Most begin as the run
+ * that predicted it, up to where a thread has to wait (PENELOPE, Sorrentino et al., FSE 2010);
+ * some do not, as chance may find a better way; and some take the first round of a loop
+ * instead of the one that the trace had. If that run does not lead there, none follows it.
+ *
+ * Before that, leads of one trace that do not overlap share a run (AVPredictor, §4). Those
+ * whose order did not come about in it are tried alone; so are all when it fails, and only
+ * if none of them fails alone is that told as what it is: a failure of who knows which.
+ *
+ * All leads are tried in one way before the next, the best first. Later ways share what is
+ * before the wait: leads are tried in the order of where that is, a few at a time, so that
+ * one snapshot leads to the next.
+ */
+#include "explore/hunt/hunt_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/candidate_list.h"
+#include "base/mem.h"
+#include "explore/lead/lead_run.h"
+
+#define CALM 20u		/* permille: few switches, near to the run that was watched */
+#define PROVE_SHARE 0.75	/* of the runs that are left */
+#define BATCH 16u		/* leads in the order of their prefixes, within the order of their ranks */
+#define NO_SNAPSHOT (CTL_TIMEOUTS | CTL_SPURIOUS | CTL_REAL_TIME)	/* choices that steps do not tell */
+
+enum how { GUIDED, EARLY, FREE };
+
+static const struct {
+	enum goal_then then;
+	uint32_t permille;	/* 0: the default */
+	enum how how;
+} ways[HUNT_TRIES] = {
+	{ GOAL_RUN_ON, CALM, GUIDED },
+	{ GOAL_RUN_ON, 0, EARLY }, { GOAL_SWITCH, CALM, GUIDED },
+	{ GOAL_RANDOM, CALM, GUIDED }, { GOAL_SWITCH, 0, EARLY }, { GOAL_RANDOM, 0, GUIDED },
+	{ GOAL_RUN_ON, 0, FREE }, { GOAL_SWITCH, 0, FREE }, { GOAL_RANDOM, 0, FREE },
+};
+
+struct attempt {
+	struct lead *member[HUNT_GROUP_MOST];
+	uint8_t outcome[HUNT_GROUP_MOST];	/* enum lead_outcome */
+	uint8_t count, way;
+	bool guided, early, failed;
+};
+
+/* What is left for the stage. */
+struct budget {
+	bool limited;
+	uint64_t runs;
+	double until;		/* of stats->seconds; 0: no limit */
+};
+
+static const struct profile *profile_of(const struct hunt *h, const struct lead *lead)
+{
+	return &h->profiles[lead->source];
+}
+
+static bool has_guide(const struct hunt *h, const struct lead *lead)
+{
+	const struct profile *p = profile_of(h, lead);
+
+	return p->turns && p->known == h->memory.count && !lead->lost;
+}
+
+/* --- a run --- */
+
+static void from(void *ctx, uint64_t run, struct snapshots_point *out)
+{
+	const struct hunt *h = ctx;
+	const struct attempt *a = &h->attempts[run];
+	const struct lead *lead = a->member[0];
+	const struct profile *p = profile_of(h, lead);
+	struct snapshots_point point = { p->turns, p->count, lead->prefix };
+
+	if (a->guided && a->count == 1 && h->config.snapshots &&
+	    lead->prefix >= h->config.snapshots &&
+	    !(h->config.search.flags & NO_SNAPSHOT) && !lead->c.spurious && snapshots_possible(&point))
+		*out = point;
+}
+
+static void shape(void *ctx, uint64_t run, struct server *s)
+{
+	const struct hunt *h = ctx;
+	const struct attempt *a = &h->attempts[run];
+	const struct profile *p = profile_of(h, a->member[0]);
+	struct ctl_request *q = server_request(s);
+	struct sched_plan *plan = server_area(s, s->block->plan);
+	struct sched_turn *turns = (struct sched_turn *)(plan + 1);
+	struct sched_order *orders;
+
+	snprintf(q->strategy, sizeof(q->strategy), "goal");
+	q->depth = ways[a->way].then;
+	q->switch_permille = ways[a->way].permille;
+	q->flags |= a->member[0]->c.spurious ? CTL_SPURIOUS : 0;
+	*plan = (struct sched_plan){ .turns = a->guided && !s->depth ? p->count : 0 };
+	if (plan->turns)
+		memcpy(turns, p->turns, plan->turns * sizeof(*turns));
+	orders = (struct sched_order *)(turns + plan->turns);
+	for (unsigned i = 0; i < a->count; i++) {
+		const struct lead *lead = a->member[i];
+		struct lead first;
+
+		if (a->early && lead_first(lead, &first))
+			lead = &first;
+		memcpy(orders + plan->orders, s->depth ? lead->rest : lead->order,
+		       lead->orders * sizeof(*orders));
+		plan->orders += lead->orders;
+	}
+	plan->size = (size_t)((char *)(orders + plan->orders) - (char *)plan);
+	q->plan_size = plan->size;
+}
+
+static void note(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+{
+	struct hunt *h = ctx;
+	struct attempt *a = &h->attempts[run];
+	const void *state = (const char *)s->block + s->block->state;
+	uint32_t order = 0;
+	uint64_t steps;
+
+	a->failed = result->verdict == ORACLE_FAILED;
+	for (unsigned i = 0; i < a->count; i++) {
+		struct lead *lead = a->member[i];
+		struct goal_result goal;
+
+		goal_result_of(state, order, lead->orders, &goal);
+		order += lead->orders;
+		a->outcome[i] = follow_judge(lead, &goal, result);
+		/* Of a group only what came about tells, and only if all went well. */
+		if (a->count > 1 && a->outcome[i] != LEAD_HARMLESS)
+			a->outcome[i] = LEAD_UNTRIED;
+		h->stats.proved += a->outcome[i] == LEAD_FAILED;
+	}
+	if (a->count == 1 && a->guided && !s->depth && goal_rest(state, &steps, a->member[0]->rest))
+		a->member[0]->prefix = steps;	/* the same in all runs of this lead */
+	h->stats.left -= a->way == 0 && a->count == 1 && h->stats.left > 0;
+}
+
+/* Leads about the same memory are one cause. */
+static uint64_t cause(void *ctx, uint64_t run)
+{
+	const struct hunt *h = ctx;
+	const struct attempt *a = &h->attempts[run];
+
+	return a->outcome[0] == LEAD_FAILED ? a->member[0]->c.addr + 1 : 0;
+}
+
+void hunt_prove_found(struct hunt *h, struct search_failure *f)
+{
+	const struct attempt *a = &h->attempts[f->schedule.run];
+	struct lead first;
+
+	if (a->outcome[0] != LEAD_FAILED)
+		return;
+	f->lead = a->member[0];
+	lead_first(f->lead, &first);
+	lead_goals(a->early ? &first : f->lead, h->places, &f->schedule);
+}
+
+void hunt_prove_ended(struct hunt *h, uint64_t run)
+{
+	h->counted = run + 1;
+}
+
+/* --- what came of them --- */
+
+void hunt_count(struct hunt *h)
+{
+	struct hunt_stats *st = &h->stats;
+
+	st->left = st->proved = st->harmless = st->infeasible = st->unreached = st->grouped = 0;
+	for (size_t i = 0; i < h->leads.count; i++) {
+		st->grouped += h->leads.at[i]->grouped;
+		switch (h->leads.at[i]->outcome) {
+		case LEAD_UNTRIED: st->left++; break;
+		case LEAD_UNREACHED: st->unreached++; break;
+		case LEAD_INFEASIBLE: st->infeasible++; break;
+		case LEAD_HARMLESS: st->harmless++; break;
+		case LEAD_FAILED: st->proved++; break;
+		}
+	}
+}
+
+static void settle(struct attempt *a)
+{
+	for (unsigned i = 0; i < a->count; i++) {
+		struct lead *lead = a->member[i];
+
+		lead->runs++;
+		lead->exposed += a->outcome[i] == LEAD_HARMLESS;
+		if (a->outcome[i] > lead->outcome)
+			lead->outcome = a->outcome[i];
+		lead->grouped |= a->count > 1;
+		lead->suspect = a->count > 1 && a->failed;
+		if (a->count == 1)
+			lead->lost |= a->guided && !lead->prefix;
+		/* In a group it counts as the first way, if it came about. */
+		if (a->count == 1 || a->outcome[i] == LEAD_HARMLESS)
+			lead->tries = a->way + 1u;
+	}
+}
+
+/* Only runs that count, whoever made them: the same for any number of jobs. */
+static int run_attempts(struct hunt *h, struct budget *b, struct search_stats *stats, struct err *err)
+{
+	struct search_memory memory = h->memory;
+	struct search_config config;
+	uint64_t most = 0, orders = 2 * HUNT_GROUP_MOST * CANDIDATE_EVENTS, runs = stats->runs;
+	int result;
+
+	if (!h->attempt_count || !hunt_begin(h, HUNT_PROVE, stats, &config) ||
+	    (b->limited && !b->runs) || (b->until > 0 && stats->seconds >= b->until))
+		return 0;
+	for (uint64_t i = 0; i < h->attempt_count; i++)
+		if (profile_of(h, h->attempts[i].member[0])->count > most)
+			most = profile_of(h, h->attempts[i].member[0])->count;
+	h->counted = h->attempt_count;
+	if (b->limited && h->counted > b->runs)
+		h->counted = b->runs;
+	if (b->until > 0)
+		config.seconds = b->until - stats->seconds;
+	config.runs = h->counted;
+	config.learned = true;
+	config.shape = shape;
+	config.judged = note;
+	config.cause = cause;
+	config.from = from;
+	config.server.plan_size = sizeof(struct sched_plan) + most * sizeof(struct sched_turn) +
+				  orders * sizeof(struct sched_order);
+	if (h->grouping) {
+		/* Its failures are not told yet. */
+		memory.identities = (struct map){ 0 };
+		config.memory = &memory;
+	}
+	result = search_run(&config, h->places, stats, err);
+	if (h->grouping) {
+		map_free(&memory.identities);
+		memory.identities = h->memory.identities;
+		h->memory = memory;
+	}
+	runs = stats->runs - runs;
+	if (runs < h->counted)
+		h->counted = runs;	/* time was up, or Ctrl-C */
+	for (uint64_t i = 0; i < h->counted; i++)
+		settle(&h->attempts[i]);
+	b->runs -= b->limited ? h->counted : 0;
+	hunt_count(h);
+	return result;
+}
+
+/* --- which runs to make --- */
+
+static struct attempt *add(struct hunt *h, size_t *capacity, struct lead *lead, unsigned way)
+{
+	struct lead first;
+	struct attempt *a;
+
+	h->attempts = xgrow(h->attempts, h->attempt_count, capacity, sizeof(*h->attempts));
+	a = &h->attempts[h->attempt_count++];
+	*a = (struct attempt){ .member = { lead }, .count = 1, .way = (uint8_t)way };
+	a->early = ways[way].how == EARLY && lead_first(lead, &first);
+	a->guided = ways[way].how != FREE && !a->early && has_guide(h, lead);
+	return a;
+}
+
+/* Leads of one watched run, not tried yet, that do not overlap. */
+static void add_groups(struct hunt *h, size_t source, size_t *capacity)
+{
+	struct hunt_list list = { .at = xcalloc(h->leads.count + 1, sizeof(struct candidate *)) };
+	struct lead **leads = xcalloc(h->leads.count + 1, sizeof(*leads));
+	struct hunt_groups groups;
+
+	for (size_t i = 0; i < h->leads.count; i++) {
+		struct lead *lead = h->leads.at[i];
+
+		if (lead->source == source && !lead->runs && has_guide(h, lead) && !lead->c.spurious) {
+			leads[list.count] = lead;
+			list.at[list.count++] = &lead->c;
+		}
+	}
+	group_list(&list, HUNT_GROUP_MOST, &groups);
+	for (size_t g = 0; g < groups.count; g++) {
+		struct attempt *a;
+
+		if (groups.at[g].count < 2)
+			continue;
+		a = add(h, capacity, leads[groups.at[g].member[0]], 0);
+		for (a->count = 0; a->count < groups.at[g].count; a->count++)
+			a->member[a->count] = leads[groups.at[g].member[a->count]];
+	}
+	hunt_groups_free(&groups);
+	free(list.at);
+	free(leads);
+}
+
+static int by_prefix(const void *a, const void *b)
+{
+	const struct lead *x = *(struct lead *const *)a, *y = *(struct lead *const *)b;
+
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	if (x->prefix != y->prefix)
+		return x->prefix < y->prefix ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigned begin, unsigned end,
+		      size_t *capacity)
+{
+	if (begin > 0 && count > 1)
+		qsort(batch, count, sizeof(*batch), by_prefix);
+	for (size_t i = 0; i < count; i++)
+		for (unsigned way = begin; way < end; way++)
+			add(h, capacity, batch[i], way);
+}
+
+/* Ways begin … end - 1, of the leads that had all before. */
+static void add_singles(struct hunt *h, unsigned begin, unsigned end, bool suspects, size_t *capacity)
+{
+	struct lead *batch[BATCH];
+	size_t count = 0;
+
+	for (size_t i = 0; i < h->leads.count; i++) {
+		struct lead *lead = h->leads.at[i];
+
+		if (lead->tries != begin || lead->suspect != suspects ||
+		    profile_of(h, lead)->input != h->input)
+			continue;
+		batch[count++] = lead;
+		if (count == BATCH) {
+			add_batch(h, batch, count, begin, end, capacity);
+			count = 0;
+		}
+	}
+	add_batch(h, batch, count, begin, end, capacity);
+}
+
+enum { GROUPS = 99 };
+
+static int pass(struct hunt *h, unsigned begin, unsigned end, struct budget *b,
+		struct search_stats *stats, struct err *err)
+{
+	int result = 0;
+
+	for (size_t input = 0; input < h->config.inputs->count && !h->over && result == 0; input++) {
+		size_t capacity = 0;
+
+		if (hunt_select(h, input, err) < 0)
+			return -1;
+		leads_sort(&h->leads);	/* by what the last pass showed, too */
+		h->grouping = begin == GROUPS;
+		if (!h->grouping) {
+			add_singles(h, begin, end, true, &capacity);
+			add_singles(h, begin, end, false, &capacity);
+		}
+		for (size_t i = 0; h->grouping && i < h->profile_count; i++)
+			if (h->profiles[i].input == input)
+				add_groups(h, i, &capacity);
+		result = run_attempts(h, b, stats, err);
+		free(h->attempts);
+		h->attempts = NULL;
+		h->attempt_count = 0;
+	}
+	h->grouping = false;
+	return result;
+}
+
+/* Failures of groups; those that a lead alone has shown are known by now. */
+static void tell_postponed(struct hunt *h)
+{
+	struct err err;
+
+	for (size_t i = 0; i < h->postponed_count; i++)
+		if (h->over || hunt_select(h, h->postponed[i].input, &err) < 0)
+			search_failure_free(h->postponed[i].failure);
+		else
+			hunt_tell(h, h->postponed[i].failure);
+	h->postponed_count = 0;
+}
+
+int hunt_prove(struct hunt *h, unsigned until, struct search_stats *stats, struct err *err)
+{
+	static const struct {
+		unsigned begin, end;
+	} passes[] = { { GROUPS, 0 }, { 0, 1 }, { 1, HUNT_TRIES_FIRST }, { HUNT_TRIES_FIRST, HUNT_TRIES } };
+	struct budget b = { 0 };
+	struct search_config config;
+	int result = 0;
+
+	if (!h->leads.count || !hunt_begin(h, HUNT_PROVE, stats, &config))
+		return 0;
+	b.limited = config.runs > 0;
+	b.runs = b.limited ? (uint64_t)((double)config.runs * PROVE_SHARE) + 1 : 0;
+	b.until = config.seconds > 0 ? stats->seconds + config.seconds * PROVE_SHARE : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(passes) && result == 0 && passes[i].end <= until; i++) {
+		result = pass(h, passes[i].begin, passes[i].end, &b, stats, err);
+		if (passes[i].begin == 0)
+			tell_postponed(h);
+	}
+	tell_postponed(h);
+	return result;
+}

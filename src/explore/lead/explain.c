@@ -1,0 +1,167 @@
+/*
+ * Why a run failed that was not made for a candidate: which order, one that runs that
+ * passed did not have, does it have?
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "explore/lead/lead.h"
+#include "trace/read/reader.h"
+
+#define LEADS_MAX 4096u		/* the best so many are looked at, and so many of the suppressed */
+
+struct progress {
+	uint64_t first, second;	/* how often each was at its site */
+	bool began, ended;	/* the first has happened; the second after it */
+	bool broken;		/* … before it */
+};
+
+struct followed {
+	struct progress order[CANDIDATE_EVENTS];
+};
+
+static bool is_now(const struct sched_name *name, uint64_t thread, uint64_t site, uint64_t *count)
+{
+	return name->thread == thread && name->site == site && ++*count == name->nth;
+}
+
+static void follow(const struct lead *lead, struct followed *f, uint64_t thread, uint64_t site)
+{
+	for (unsigned i = 0; i < lead->c.orders; i++) {
+		struct progress *p = &f->order[i];
+
+		if (is_now(&lead->order[i].second, thread, site, &p->second)) {
+			p->ended = p->began;
+			p->broken = !p->began;
+		}
+		if (is_now(&lead->order[i].first, thread, site, &p->first))
+			p->began = true;
+	}
+}
+
+/* The best of those to be tried, then what is suppressed. */
+static size_t known_count(const struct leads *l)
+{
+	return (l->count < LEADS_MAX ? l->count : LEADS_MAX) +
+	       (l->suppressed_count < LEADS_MAX ? l->suppressed_count : LEADS_MAX);
+}
+
+static const struct lead *known_at(const struct leads *l, size_t i)
+{
+	size_t first = l->count < LEADS_MAX ? l->count : LEADS_MAX;
+
+	return i < first ? l->at[i] : l->suppressed[i - first];
+}
+
+static void follow_all(const struct leads *l, size_t count, struct reader *r, struct followed *f)
+{
+	struct map sites = { 0 };
+	struct event ev;
+	struct err err;
+
+	for (size_t i = 0; i < count; i++)
+		for (unsigned k = 0; k < known_at(l, i)->c.orders; k++) {
+			map_put(&sites, known_at(l, i)->order[k].first.site, NULL);
+			map_put(&sites, known_at(l, i)->order[k].second.site, NULL);
+		}
+	while (reader_next(r, &ev, &err) == 1) {
+		const struct reader_thread *thread;
+		uint64_t name;
+
+		if (!map_find(&sites, ev.pc))
+			continue;
+		thread = reader_thread(r, ev.thread);
+		if (!thread || !schedule_path_hash(thread->name, &name))
+			continue;
+		for (size_t i = 0; i < count; i++)
+			follow(known_at(l, i), &f[i], name, ev.pc);
+	}
+	map_free(&sites);
+}
+
+/*
+ * Higher is likelier; below 0: not at all. A run that ended early may have had no time
+ * for what comes second, which says less, but all there is to say of deadlocks.
+ */
+static double likelihood(const struct lead *lead, const struct followed *f,
+			 enum oracle_failure failure)
+{
+	unsigned ended = 0;
+
+	for (unsigned i = 0; i < lead->c.orders; i++) {
+		if (!f->order[i].began || f->order[i].broken)
+			return -1;
+		ended += f->order[i].ended;
+	}
+	if (lead->c.class == CANDIDATE_DEADLOCK && !oracle_is_stuck(failure))
+		return -1;
+	return lead_fitness(&lead->c, ended, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
+	       (lead->foreign ? LEAD_FOREIGN : 0);
+}
+
+/* What is known of each lead by the trace; NULL if it cannot be read. The caller frees it. */
+static struct followed *follow_trace(const struct leads *l, size_t count, const char *path)
+{
+	struct followed *followed;
+	struct err err;
+	struct reader *r = count ? reader_open(path, &err) : NULL;
+
+	if (!r)
+		return NULL;
+	followed = xcalloc(count + 1, sizeof(*followed));
+	follow_all(l, count, r, followed);
+	reader_close(r);
+	return followed;
+}
+
+size_t leads_had(const struct leads *l, const char *path, bool (*wanted)(const struct candidate *c),
+		 struct lead **out, size_t most)
+{
+	size_t count = l->count < LEADS_MAX ? l->count : LEADS_MAX, made = 0;
+	struct followed *followed = follow_trace(l, count, path);
+
+	for (size_t i = 0; followed && i < count && made < most; i++) {
+		const struct lead *lead = l->at[i];
+		unsigned ended = 0;
+
+		for (unsigned k = 0; k < lead->c.orders; k++)
+			ended += followed[i].order[k].ended;
+		if (lead->c.orders && ended == lead->c.orders && wanted(&lead->c))
+			out[made++] = lead_copy(lead);
+	}
+	free(followed);
+	return made;
+}
+
+static struct lead *by_leads(const struct leads *l, const char *path, enum oracle_failure failure,
+			     double *most)
+{
+	size_t count = known_count(l);
+	struct followed *followed = follow_trace(l, count, path);
+	const struct lead *best = NULL;
+
+	for (size_t i = 0; followed && i < count; i++) {
+		double score = likelihood(known_at(l, i), &followed[i], failure);
+
+		if (score > *most) {
+			*most = score;
+			best = known_at(l, i);
+		}
+	}
+	free(followed);
+	return best ? lead_copy(best) : NULL;
+}
+
+struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_failure failure)
+{
+	double by_others = 0, by_itself = 0;
+	struct lead *others = by_leads(l, path, failure, &by_others);
+	struct lead *itself = lead_of_failure(l, path, failure, &by_itself);
+
+	if (itself && by_itself >= by_others) {
+		lead_free(others);
+		return itself;
+	}
+	lead_free(itself);
+	return others;
+}

@@ -1,0 +1,45 @@
+#include "explore/lead/lead_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define POLICIES 3u		/* enum goal_then */
+#define CALM_PERMILLE 20u	/* switches of the first seed: near to the run that was watched */
+
+void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
+{
+	struct ctl_request *q = server_request(s);
+	size_t orders = lead->orders * sizeof(struct sched_order);
+	struct sched_plan *plan = server_area(s, s->block->plan);
+
+	snprintf(q->strategy, sizeof(q->strategy), "goal");
+	q->depth = (uint32_t)(round % POLICIES);
+	q->switch_permille = round < POLICIES ? CALM_PERMILLE : 0;
+	*plan = (struct sched_plan){ .size = sizeof(*plan) + orders, .orders = lead->orders };
+	memcpy(plan + 1, lead->order, orders);
+	q->plan_size = plan->size;
+}
+
+enum lead_outcome follow_judge(const struct lead *lead, const struct goal_result *goal,
+			       const struct oracle_result *result)
+{
+	if (result->verdict == ORACLE_FAILED) {
+		/* What comes second may have been too late to happen at all. */
+		if (goal->kept == goal->orders ||
+		    (oracle_is_stuck(result->failure) && lead->c.class == CANDIDATE_DEADLOCK &&
+		     !goal->infeasible))
+			return LEAD_FAILED;
+	} else if (goal->met == goal->orders) {
+		return LEAD_HARMLESS;
+	}
+	return goal->infeasible ? LEAD_INFEASIBLE : LEAD_UNREACHED;
+}
+
+enum lead_outcome follow_outcome(const struct lead *lead, const struct server *s,
+				 const struct oracle_result *result)
+{
+	struct goal_result goal;
+
+	goal_result((const char *)s->block + s->block->state, &goal);
+	return follow_judge(lead, &goal, result);
+}

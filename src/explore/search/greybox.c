@@ -1,0 +1,160 @@
+#include "explore/search/greybox.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "explore/search/observe.h"
+#include "sched/rng.h"
+
+#define SCALE 1024u		/* of shares */
+#define LEAST 24u		/* each way gets one run of so many at least, about */
+
+_Static_assert(CORPUS_BYTES == CTL_DEPENDS_BYTES, "bits");
+
+struct hooks {
+	struct greybox *g;
+	const struct search_config *config;
+};
+
+void greybox_free(struct greybox *g)
+{
+	corpus_free(&g->corpus);
+}
+
+static const struct {
+	const char *strategy;
+	uint32_t depth;
+} ways[GREYBOX_WAYS] = { { "feedback", 0 }, { "pos", 0 }, { "surw", 0 }, { "random", 0 }, { "pct", 3 } };
+
+/* Which way a run goes, and its random numbers: the same until the generation is over. */
+static unsigned way_of(const struct greybox *g, uint64_t seed, uint64_t run, uint64_t *rng)
+{
+	uint64_t share[GREYBOX_WAYS], sum = 0, draw;
+	unsigned way = 0;
+
+	for (unsigned i = 0; i < GREYBOX_WAYS; i++) {
+		share[i] = (g->found[i] + 1) * SCALE / (g->runs[i] + 1);
+		sum += share[i];
+	}
+	for (unsigned i = 0; i < GREYBOX_WAYS; i++)
+		share[i] += sum / LEAST;
+	sum += sum / LEAST * GREYBOX_WAYS;
+	*rng = seed * 0x9e3779b97f4a7c15ull ^ (g->base + run);
+	for (draw = rng_below(rng, sum); draw >= share[way]; way++)
+		draw -= share[way];
+	return way;
+}
+
+void greybox_shape(const struct greybox *g, uint64_t seed, uint64_t run, struct server *s)
+{
+	static const uint32_t permilles[] = { 5, 20, 100, 400 };
+	struct ctl_request *q = server_request(s);
+	struct sched_plan *plan = server_area(s, s->block->plan);
+	uint64_t rng;
+	unsigned way = way_of(g, seed, run, &rng);
+
+	q->run = g->base + run;
+	q->flags |= CTL_DEPENDS;
+	*plan = (struct sched_plan){ 0 };
+	if (way == 0) {
+		q->switch_permille = permilles[rng_below(&rng, ARRAY_SIZE(permilles))];
+		plan->turns = corpus_mutate(&g->corpus, &rng, (struct sched_turn *)(plan + 1));
+		plan->size = sizeof(*plan) + plan->turns * sizeof(struct sched_turn);
+		q->plan_size = plan->size;
+	}
+	snprintf(q->strategy, sizeof(q->strategy), "%s", ways[way].strategy);
+	q->depth = ways[way].depth;
+}
+
+uint32_t greybox_judged(struct greybox *g, uint64_t seed, uint64_t run, const struct server *s)
+{
+	const uint8_t *bits = (const uint8_t *)s->block + s->block->depends;
+	uint32_t fresh = corpus_new(&g->corpus, bits);
+	struct sched_turn *turns;
+	uint64_t rng;
+	unsigned way = way_of(g, seed, run, &rng);
+	size_t count;
+
+	g->runs_now[way]++;
+	g->found_now[way] += fresh;
+	if (fresh) {
+		turns = profile_turns(s->block, &count);
+		corpus_add(&g->corpus, g->base + run, bits, turns, turns ? count : 0);
+	}
+	return fresh;
+}
+
+void greybox_generation(struct greybox *g)
+{
+	corpus_end(&g->corpus);
+	for (unsigned i = 0; i < GREYBOX_WAYS; i++) {
+		g->runs[i] = g->runs[i] / 2 + g->runs_now[i];
+		g->found[i] = g->found[i] / 2 + g->found_now[i];
+		g->runs_now[i] = g->found_now[i] = 0;
+	}
+}
+
+static void shape(void *ctx, uint64_t run, struct server *s)
+{
+	const struct hooks *h = ctx;
+
+	greybox_shape(h->g, h->config->seed, run, s);
+}
+
+static void judged(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+{
+	const struct hooks *h = ctx;
+
+	greybox_judged(h->g, h->config->seed, run, s);
+	if (h->config->judged)
+		h->config->judged(h->config->ctx, run, s, result);
+}
+
+static void generation(void *ctx)
+{
+	const struct hooks *h = ctx;
+
+	greybox_generation(h->g);
+}
+
+static enum search_answer found(void *ctx, struct search_failure *f)
+{
+	const struct hooks *h = ctx;
+
+	/* Whoever made it was asked by this one. */
+	free(f->schedule.strategy);
+	f->schedule.strategy = xstrdup("feedback");
+	return h->config->found(h->config->ctx, f);
+}
+
+static void progress(void *ctx, const struct search_stats *stats)
+{
+	const struct hooks *h = ctx;
+
+	h->config->progress(h->config->ctx, stats);
+}
+
+int greybox_run(struct greybox *g, const struct search_config *config, struct places *places,
+		struct search_stats *stats, struct err *err)
+{
+	struct hooks hooks = { g, config };
+	struct search_config c = *config;
+	uint64_t runs = stats->runs;
+	int result;
+
+	c.strategy = strategy_find("feedback");
+	c.shape = shape;
+	c.judged = judged;
+	c.generation = generation;
+	c.found = found;
+	c.progress = config->progress ? progress : NULL;
+	c.cause = NULL;
+	c.from = NULL;
+	c.ctx = &hooks;
+	if (c.server.plan_size < GREYBOX_PLAN_SIZE)
+		c.server.plan_size = GREYBOX_PLAN_SIZE;
+	result = search_run(&c, places, stats, err);
+	g->base += stats->runs - runs;
+	return result;
+}

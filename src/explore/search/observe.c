@@ -1,0 +1,231 @@
+#include "explore/search/observe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/turn_log.h"
+#include "base/mem.h"
+#include "explore/search/replay_trace.h"
+
+#define AGAIN_MOST 12u		/* runs to have a failure again */
+#define AGAIN_STEPS 100000u	/* of a run that is made again */
+
+void profile_shape(uint64_t seed, uint64_t run, struct ctl_request *q)
+{
+	static const struct {
+		const char *strategy;
+		uint32_t permille;
+	} ways[] = { { "random", 2 }, { "roundrobin", 0 }, { "random", 20 }, { "random", 60 } };
+	uint64_t way = run % ARRAY_SIZE(ways), round = run / ARRAY_SIZE(ways);
+
+	snprintf(q->strategy, sizeof(q->strategy), "%s", ways[way].strategy);
+	q->seed = seed;
+	q->switch_permille = ways[way].permille;
+	q->depth = 0;
+	/* To round robin the number is how long a turn is. */
+	q->run = ways[way].permille ? run : 9 + 10 * round;
+}
+
+void profile_free(struct profile *p)
+{
+	free(p->turns);
+	p->turns = NULL;
+	p->count = 0;
+}
+
+/* The names of a run's threads, by their numbers: parents have lower ones. */
+static uint32_t name_threads(const struct ctl_report *r, uint64_t *names)
+{
+	uint32_t count = r->threads < CTL_THREADS ? r->threads : CTL_THREADS;
+
+	for (uint32_t i = 0; i < count; i++)
+		names[i] = i && r->parent[i] < i ? sched_child_name(names[r->parent[i]], r->ordinal[i]) :
+						   SCHED_MAIN;
+	return count;
+}
+
+struct sched_turn *profile_turns(const struct ctl_block *b, size_t *count)
+{
+	const uint32_t *words = (const void *)((const char *)b + b->turns);
+	uint64_t names[CTL_THREADS];
+	uint32_t threads = name_threads(&b->report, names);
+	struct sched_turn *turns;
+	struct turn turn;
+
+	*count = 0;
+	if (b->report.turns_lost || !b->report.turns || b->report.turns > PROFILE_TURNS_MAX)
+		return NULL;
+	turns = xmalloc(b->report.turns * sizeof(*turns));
+	for (uint64_t at = 0; turn_get(words, b->report.turns, &at, &turn);)
+		if (turn.thread < threads)
+			turns[(*count)++] = (struct sched_turn){ names[turn.thread], turn.steps, turn.kind, 0 };
+	return turns;
+}
+
+static void make_again(const struct profile *again, struct server *s)
+{
+	struct ctl_request *q = server_request(s);
+	struct sched_plan *plan = server_area(s, s->block->plan);
+	size_t size = again->count * sizeof(*again->turns);
+
+	snprintf(q->strategy, sizeof(q->strategy), "exact");
+	*plan = (struct sched_plan){ .size = sizeof(*plan) + size, .turns = again->count };
+	memcpy(plan + 1, again->turns, size);
+	q->plan_size = plan->size;
+}
+
+static void prepare(const struct search_config *config, const struct search_memory *memory,
+		    uint64_t run, const struct profile *again, struct server *s)
+{
+	struct ctl_request *q = server_request(s);
+	size_t most = s->block->shared_size / sizeof(uint64_t);
+	size_t known = again ? again->known : memory->count, count = known < most ? known : most;
+
+	memset(q, 0, sizeof(*q));
+	profile_shape(config->seed, run, q);
+	if (config->by_strategy) {
+		snprintf(q->strategy, sizeof(q->strategy), "%s", config->strategy->name);
+		q->switch_permille = config->switch_permille;
+		q->run = run;
+	}
+	if (again)
+		make_again(again, s);
+	q->flags = config->flags | CTL_LEARN;
+	q->begin_search = 1;
+	q->max_steps = config->max_steps;
+	q->shared_count = count;
+	if (count)
+		memcpy(server_area(s, s->block->shared), memory->granules, count * sizeof(uint64_t));
+}
+
+static void learn(struct search_memory *memory, struct server *s)
+{
+	const uint64_t *shared = server_area(s, s->block->shared);
+	uint64_t most = s->block->shared_size / sizeof(*shared), known = s->block->request.shared_count;
+	uint64_t count = s->block->report.shared_new;
+
+	for (uint64_t i = known; i < known + count && i < most; i++) {
+		memory->granules = xgrow(memory->granules, memory->count, &memory->capacity,
+					 sizeof(*memory->granules));
+		memory->granules[memory->count++] = shared[i];
+	}
+}
+
+static int make(const struct search_config *config, struct search_memory *memory, uint64_t run,
+		const struct profile *again, struct server *s, struct search_stats *stats,
+		struct search_failure **failure, struct profile *out, struct err *err)
+{
+	struct oracle_result result;
+
+	prepare(config, memory, run, again, s);
+	out->known = again ? again->known : memory->count;
+	if (server_run(s, err) < 0 || oracle_judge(config->oracle, s, &result, err) < 0)
+		return -1;
+	if (result.verdict == ORACLE_BROKEN)
+		return err_set(err, "the program cannot be controlled: %.300s", result.text);
+	if (result.verdict == ORACLE_DIVERGED)
+		return err_set(err, "the run could not be made again");
+	stats->runs++;
+	stats->steps += s->block->report.steps;
+	if (result.verdict == ORACLE_CUT) {
+		stats->cut++;
+		return err_set(err, "the run took too many steps");
+	}
+	if (result.verdict == ORACLE_FAILED) {
+		stats->failed++;
+		*failure = search_failure_new(s, memory, config->oracle, run, &result);
+		(*failure)->run = stats->runs - 1;
+		return 0;
+	}
+	out->turns = profile_turns(s->block, &out->count);
+	if (!again)
+		learn(memory, s);
+	return 0;
+}
+
+int profile_trace(const struct search_config *config, struct search_memory *memory, uint64_t run,
+		  const struct profile *again, const char *path, struct search_stats *stats,
+		  struct search_failure **failure, struct profile *out, struct err *err)
+{
+	struct server_config recording = config->server;
+	struct server server = { 0 };
+	struct replay_trace trace;
+	struct profile unused;
+	struct err closing;
+	int result = replay_trace_open(&trace, path, false, err);
+
+	*failure = NULL;
+	if (!out)
+		out = &unused;
+	*out = (struct profile){ 0 };
+	if (result == 0) {
+		recording.exec = true;
+		recording.options = trace.options;
+		if (again)
+			recording.plan_size = sizeof(struct sched_plan) +
+					      again->count * sizeof(*again->turns);
+		result = server_open(&server, &recording, err);
+		if (result == 0)
+			result = make(config, memory, run, again, &server, stats, failure, out, err);
+		server_close(&server);
+	}
+	if (replay_trace_close(&trace, result == 0 && (!*failure || config->keep_failing), &closing) < 0 &&
+	    result == 0 && !*failure) {
+		*err = closing;
+		result = -1;
+	}
+	if (out == &unused)
+		profile_free(&unused);
+	return result;
+}
+
+/* One more run. Is it the failure, with nothing found shared that was not known? */
+static struct search_failure *fail_again(const struct search_config *config, struct places *places,
+					 struct search_memory *memory, uint64_t run, uint64_t identity,
+					 struct server *s)
+{
+	struct search_failure *f = NULL;
+	struct oracle_result result;
+	struct err err;
+
+	prepare(config, memory, run, NULL, s);
+	if (server_run(s, &err) < 0 || oracle_judge(config->oracle, s, &result, &err) < 0)
+		return NULL;
+	if (result.verdict == ORACLE_FAILED && !s->block->report.shared_new) {
+		f = search_failure_new(s, memory, config->oracle, run, &result);
+		oracle_refine(&f->result, f->report, places);
+		if (oracle_identity(&f->result, places) == identity)
+			return f;
+		search_failure_free(f);
+	}
+	learn(memory, s);
+	return NULL;
+}
+
+struct search_failure *profile_again(const struct search_config *config, struct places *places,
+				     struct search_memory *memory, struct search_failure *f)
+{
+	uint64_t identity = oracle_identity(&f->result, places);
+	struct search_failure *again = NULL;
+	struct server server = { 0 };
+	size_t known = memory->count;
+	struct err err;
+
+	if (!f->report->shared_new || f->report->steps > AGAIN_STEPS || f->result.failure == ORACLE_TIMEOUT)
+		return f;
+	/* The same way first, as long as that may teach something, then the others. */
+	if (server_open(&server, &config->server, &err) == 0)
+		for (uint64_t i = 0; !again && i < AGAIN_MOST && !(config->stop && *config->stop); i++)
+			again = fail_again(config, places, memory, i < 3 ? f->schedule.run : i - 3, identity,
+					   &server);
+	server_close(&server);
+	if (!again) {
+		memory->count = known;
+		return f;
+	}
+	again->run = f->run;
+	again->cause = f->cause;
+	search_failure_free(f);
+	return again;
+}

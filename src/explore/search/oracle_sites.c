@@ -1,0 +1,113 @@
+/*
+ * What a failure is in terms of the sources.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "explore/search/oracle.h"
+
+#define FRAMES 16
+
+static bool begins(const char *text, const char *with)
+{
+	return text && strncmp(text, with, strlen(with)) == 0;
+}
+
+/* In a library of the system, or in snarl's runtime, which is part of the program. */
+static bool is_foreign(struct places *places, uint64_t pc)
+{
+	const struct places_module *m = places_module(places, pc);
+	struct symbol_frame f;
+
+	if (!m || begins(m->path, "/lib") || begins(m->path, "/usr/lib"))
+		return true;
+	places_frame(places, pc, &f);
+	return begins(f.function, "snarlrt_") || begins(f.file, "src/runtime/");
+}
+
+/* Of the code itself, whatever was inlined there. */
+static const char *function_of(struct places *places, uint64_t pc)
+{
+	struct symbol_frame frames[FRAMES];
+	size_t count = symbols_frames(places->symbols, pc, frames, FRAMES);
+
+	return count ? frames[count - 1].function : NULL;
+}
+
+/*
+ * The call into the library that crashed; 0 if it is not known. It is the last of those
+ * in the innermost function, before that function's own return: all its calls leave
+ * their return address in the same place, what is left over lies deeper.
+ */
+static uint64_t find_call(const struct ctl_report *report, struct places *places)
+{
+	const struct ctl_report_thread *t = NULL;
+	uint64_t found = 0, other = 0;
+	const char *inner;
+
+	for (uint32_t i = 0; i < report->described && i < CTL_REPORT_THREADS; i++)
+		if (report->at[i].number == report->thread)
+			t = &report->at[i];
+	inner = t && t->inner ? function_of(places, t->inner) : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(report->calls) && report->calls[i]; i++) {
+		uint64_t call = report->calls[i];
+		const char *function = function_of(places, call);
+
+		if (t && t->stack_count && call == t->stack[0])
+			break;
+		if (inner && function && strcmp(function, inner) == 0)
+			found = call;
+		else if (!other && !is_foreign(places, call))
+			other = call;
+	}
+	return found ? found : other;
+}
+
+void oracle_refine(struct oracle_result *r, const struct ctl_report *report, struct places *places)
+{
+	uint64_t call;
+
+	for (uint32_t i = 0; i < report->modules && i < CTL_MODULES; i++)
+		if (memchr(report->module[i].path, '\0', sizeof(report->module[i].path)))
+			places_add_module(places, report->module[i].path, report->module[i].base);
+	if ((r->failure != ORACLE_SIGNAL && r->failure != ORACLE_ASSERT) || !r->site_count)
+		return;
+	if (r->failure == ORACLE_ASSERT && strstr(r->text, ": Assertion `")) {
+		r->site_count = r->telling = 0;	/* the message says where */
+		return;
+	}
+	call = is_foreign(places, r->sites[0].pc) ? find_call(report, places) : 0;
+	if (call)
+		r->sites[0].pc = call;
+}
+
+static uint64_t hash_site(const struct oracle_site *site, struct places *places)
+{
+	struct symbol_frame f;
+
+	places_frame(places, site->pc, &f);
+	if (!f.file || !f.line)
+		return capture_hash(CAPTURE_EMPTY, &site->pc, sizeof(site->pc));
+	return capture_hash(capture_hash(CAPTURE_EMPTY, f.file, strlen(f.file)), &f.line, sizeof(f.line));
+}
+
+uint64_t oracle_identity(const struct oracle_result *r, struct places *places)
+{
+	const char *class = oracle_class(r->failure);
+	uint64_t hash = CAPTURE_EMPTY, sum = 0;
+	bool placed = false;
+
+	for (size_t i = 0; i < r->telling; i++)
+		if (r->sites[i].pc) {
+			sum += hash_site(&r->sites[i], places);
+			placed = true;
+		}
+	if (placed) {
+		hash = capture_hash(hash, class, strlen(class));
+	} else {
+		hash = capture_hash(hash, &r->failure, sizeof(r->failure));
+		hash = capture_hash(hash, &r->number, sizeof(r->number));
+		hash = capture_hash(hash, r->text, strlen(r->text));
+	}
+	return capture_hash(hash, &sum, sizeof(sum));
+}

@@ -1,0 +1,114 @@
+#include "explore/search/replay_schedule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define ATTEMPTS 3	/* when the server is lost */
+
+int replay_open(struct replay *r, const struct replay_config *config, const struct schedule *s,
+		struct err *err)
+{
+	struct server_config server = {
+		.target = config->target, .backend = config->backend, .exec = config->exec,
+		.options = config->options,
+		.timeout = config->timeout, .keep = s->check ? 64u << 20 : 0,
+		.plan_size = schedule_plan_size(s),
+	};
+
+	r->max_steps = config->max_steps;
+	return server_open(&r->server, &server, err);
+}
+
+void replay_close(struct replay *r)
+{
+	server_close(&r->server);
+}
+
+int replay_prepare(struct ctl_block *b, const struct schedule *s, const struct places *places,
+		   uint64_t max_steps, struct err *err)
+{
+	struct ctl_request *q = &b->request;
+	struct buf plan = { 0 }, granules = { 0 };
+	int result = schedule_plan(s, places, &plan, err);
+
+	schedule_granules(s, &granules);
+	if (result == 0 && (plan.size > b->plan_size || granules.size > b->shared_size))
+		result = err_set(err, "the schedule is too large");
+	if (result == 0) {
+		memset(q, 0, sizeof(*q));
+		memcpy((char *)b + b->plan, plan.data, plan.size);
+		if (granules.size)
+			memcpy((char *)b + b->shared, granules.data, granules.size);
+		snprintf(q->strategy, sizeof(q->strategy), "%s", s->turn_count ? "exact" : "goal");
+		q->seed = s->seed;
+		q->run = s->run;
+		q->flags = s->flags | CTL_HASH;
+		q->begin_search = 1;
+		q->max_steps = max_steps;
+		q->plan_size = plan.size;
+		q->shared_count = granules.size / sizeof(uint64_t);
+	}
+	buf_free(&plan);
+	buf_free(&granules);
+	return result;
+}
+
+int replay_once(struct replay *r, const struct schedule *s, const struct places *places,
+		struct oracle *oracle, struct oracle_result *out, struct err *err)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		if (replay_prepare(r->server.block, s, places, r->max_steps, err) < 0 ||
+		    server_run(&r->server, err) < 0)
+			return -1;
+		if (!r->server.result.lost)
+			break;
+	}
+	return oracle_judge(oracle, &r->server, out, err);
+}
+
+bool replay_same(const struct schedule *s, const struct oracle_result *result)
+{
+	struct buf brief = { 0 };
+	bool same = true;
+
+	if (result->verdict == ORACLE_DIVERGED || result->verdict == ORACLE_BROKEN)
+		return false;
+	oracle_brief(result, &brief);
+	if (s->failure)
+		same = strcmp(buf_string(&brief), s->failure) == 0;
+	buf_free(&brief);
+	return same;
+}
+
+unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,
+		      const struct places *places, unsigned *made, struct oracle_result *other,
+		      struct err *err)
+{
+	struct oracle expect;
+	struct oracle_result got;
+	struct replay replay;
+	unsigned good = 0;
+	int code = replay_open(&replay, config, s, err);
+
+	oracle_from(&expect, s);
+	for (*made = 0; code == 0 && *made < times; ++*made) {
+		code = replay_once(&replay, s, places, &expect, &got, err);
+		if (code < 0)
+			break;
+		if (got.verdict != ORACLE_FAILED || !replay_same(s, &got)) {
+			*other = got;
+			continue;
+		}
+		if (good++ > 0)
+			continue;
+		schedule_set_turns(s, replay.server.block);
+		if (schedule_plan_size(s) <= replay.server.block->plan_size)
+			continue;
+		replay_close(&replay);	/* with its checks it needs more room */
+		code = replay_open(&replay, config, s, err);
+	}
+	replay_close(&replay);
+	return good;
+}

@@ -1,0 +1,121 @@
+#include "explore/search/strategy_shares.h"
+
+#include <string.h>
+
+#include "abi/turn_log.h"
+
+#define WORDS_MAX (1u << 16)		/* of a run's turns that are looked at */
+#define SEEN_MAX (4u << 20)
+#define SHARE_LEAST 0.1		/* of a slice, for each way */
+
+void feedback_free(struct feedback *f)
+{
+	map_free(&f->seen);
+	map_free(&f->fresh);
+	map_free(&f->interleavings);
+	*f = (struct feedback){ 0 };
+}
+
+/* What a way finds in a run, on the average; at first nobody knows. */
+static double worth(const struct feedback *f, unsigned way)
+{
+	return f->runs[way] ? (double)f->found[way] / (double)f->runs[way] : 0;
+}
+
+/* The ways take turns, each as often as its share says. */
+void feedback_begin(struct feedback *f, uint64_t runs)
+{
+	double sum = 0, share[FEEDBACK_WAYS], credit[FEEDBACK_WAYS] = { 0 };
+
+	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
+		sum += worth(f, i);
+	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
+		share[i] = SHARE_LEAST + (1 - FEEDBACK_WAYS * SHARE_LEAST) *
+			   (sum > 0 ? worth(f, i) / sum : 1.0 / FEEDBACK_WAYS);
+	f->slice = runs < FEEDBACK_SLICE_MOST ? runs : FEEDBACK_SLICE_MOST;
+	for (uint64_t run = 0; run < f->slice; run++) {
+		unsigned best = 0;
+
+		for (unsigned i = 0; i < FEEDBACK_WAYS; i++) {
+			credit[i] += share[i];
+			/* Sums of thirds are not exact: a tie is one all the same. */
+			if (credit[i] > credit[best] + 1e-9)
+				best = i;
+		}
+		credit[best] -= 1;
+		f->way[run] = (uint8_t)best;
+		f->new_in[run] = f->hash[run] = 0;
+	}
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+uint64_t feedback_note(struct feedback *f, uint64_t run, const struct ctl_block *b)
+{
+	const uint32_t *words = (const void *)((const char *)b + b->turns);
+	uint64_t count = b->report.turns < WORDS_MAX ? b->report.turns : WORDS_MAX;
+	uint64_t steps[CTL_THREADS] = { 0 }, fresh = 0;
+	uint32_t last = CTL_THREADS;
+	struct turn turn;
+
+	for (uint64_t at = 0; turn_get(words, count, &at, &turn);) {
+		if (turn.kind != SCHED_TURN_RUN || turn.thread >= CTL_THREADS)
+			continue;
+		if (last != CTL_THREADS && last != turn.thread) {
+			uint64_t key = mix(mix(last + 1, steps[last]), turn.thread);
+
+			if (map_count(&f->seen) < SEEN_MAX && !map_find(&f->seen, key)) {
+				map_put(&f->fresh, key, NULL);
+				fresh++;
+			}
+		}
+		last = turn.thread;
+		steps[last] += turn.steps;
+	}
+	if (run < f->slice) {
+		f->new_in[run] = fresh;
+		f->hash[run] = coverage_hash(b) | 1;
+	}
+	return fresh;
+}
+
+static void add_seen(void *ctx, uint64_t key, uint64_t value)
+{
+	struct feedback *f = ctx;
+
+	(void)value;
+	map_put(&f->seen, key, NULL);
+}
+
+/* In the order of the runs, whichever ended first. */
+static void count_quiet(struct feedback *f)
+{
+	for (uint64_t i = 0; i < f->slice && f->hash[i]; i++) {
+		bool added = map_count(&f->interleavings) >= COVERAGE_MAX;
+
+		if (!added)
+			map_put(&f->interleavings, f->hash[i], &added);
+		f->quiet = added ? 0 : f->quiet + 1;
+		f->longest = f->quiet > f->longest ? f->quiet : f->longest;
+	}
+}
+
+uint64_t feedback_end(struct feedback *f)
+{
+	uint64_t count = map_count(&f->fresh);
+
+	memset(f->runs, 0, sizeof(f->runs));
+	memset(f->found, 0, sizeof(f->found));
+	for (uint64_t i = 0; i < f->slice; i++) {
+		f->runs[f->way[i]]++;
+		f->found[f->way[i]] += f->new_in[i];
+	}
+	count_quiet(f);
+	map_each(&f->fresh, add_seen, f);
+	map_free(&f->fresh);
+	return count;
+}

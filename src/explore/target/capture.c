@@ -1,0 +1,108 @@
+#include "explore/target/capture.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+uint64_t capture_hash(uint64_t hash, const void *data, size_t size)
+{
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ p[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+void capture_clear(struct capture *c)
+{
+	buf_clear(&c->head);
+	buf_clear(&c->tail);
+	if (c->limit == 0)
+		c->limit = CAPTURE_HEAD;
+	c->size = 0;
+	c->hash = CAPTURE_EMPTY;
+}
+
+void capture_free(struct capture *c)
+{
+	buf_free(&c->head);
+	buf_free(&c->tail);
+}
+
+/* The ring's next byte goes to (size - head.size) modulo its length. */
+static void add_tail(struct capture *c, const uint8_t *data, size_t size, uint64_t before)
+{
+	size_t at;
+
+	if (c->tail.size < CAPTURE_TAIL) {
+		buf_reserve(&c->tail, CAPTURE_TAIL);
+		c->tail.size = CAPTURE_TAIL;
+	}
+	if (size > CAPTURE_TAIL) {
+		before += size - CAPTURE_TAIL;
+		data += size - CAPTURE_TAIL;
+		size = CAPTURE_TAIL;
+	}
+	at = before % CAPTURE_TAIL;
+	for (size_t done = 0; done < size;) {
+		size_t room = CAPTURE_TAIL - at, n = size - done < room ? size - done : room;
+
+		memcpy(c->tail.data + at, data + done, n);
+		done += n;
+		at = 0;
+	}
+}
+
+void capture_add(struct capture *c, const void *data, size_t size)
+{
+	size_t room = c->limit - c->head.size, first = size < room ? size : room;
+
+	if (size == 0)
+		return;
+	c->hash = capture_hash(c->hash, data, size);
+	buf_add(&c->head, data, first);
+	if (size > first)
+		add_tail(c, (const uint8_t *)data + first, size - first,
+			 c->size + first - c->head.size);
+	c->size += size;
+}
+
+void capture_copy(struct capture *to, const struct capture *from)
+{
+	capture_clear(to);
+	buf_add(&to->head, from->head.data, from->head.size);
+	buf_add(&to->tail, from->tail.data, from->tail.size);
+	to->size = from->size;
+	to->hash = from->hash;
+}
+
+int capture_drain(struct capture *c, int fd)
+{
+	uint8_t piece[64 << 10];
+	ssize_t got;
+
+	while ((got = read(fd, piece, sizeof(piece))) > 0) {
+		capture_add(c, piece, (size_t)got);
+		if (got < (ssize_t)sizeof(piece))
+			return 1;
+	}
+	return got != 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+void capture_text(const struct capture *c, struct buf *out)
+{
+	uint64_t rest = c->size - c->head.size;
+	size_t at;
+
+	buf_add(out, c->head.data, c->head.size);
+	if (rest == 0)
+		return;
+	if (rest <= CAPTURE_TAIL) {
+		buf_add(out, c->tail.data, (size_t)rest);
+		return;
+	}
+	buf_addf(out, "\n[… %llu bytes …]\n", (unsigned long long)(rest - CAPTURE_TAIL));
+	at = rest % CAPTURE_TAIL;
+	buf_add(out, c->tail.data + at, CAPTURE_TAIL - at);
+	buf_add(out, c->tail.data, at);
+}

@@ -1,0 +1,129 @@
+/*
+ * Becoming the target. Addresses on the stack depend on the size of what exec
+ * puts there, so the part that differs from start to start is filled up to a
+ * fixed size.
+ */
+#include "explore/target/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "runtime/interface.h"
+
+#define OPTIONS_SIZE 2048u	/* SNARL_OPTIONS and SNARL_PAD together */
+
+static char **environment(const struct target *t, const struct target_start *s)
+{
+	char **env = xcalloc(t->env_count + 3, sizeof(*env));
+	struct buf options = { 0 };
+	size_t pad;
+
+	buf_addf(&options, "%s=mode=control", SNARL_OPTIONS_ENV);
+	buf_add_option(&options, "control", s->control);
+	if (s->server >= 0)
+		buf_addf(&options, ":server=%d", TARGET_SERVER_FD);
+	if (s->backend)
+		buf_addf(&options, ":backend=%s", s->backend);
+	if (s->extra && *s->extra)
+		buf_addf(&options, ":%s", s->extra);
+	pad = options.size < OPTIONS_SIZE ? OPTIONS_SIZE - options.size : 0;
+	memcpy(env, t->env, t->env_count * sizeof(*env));
+	env[t->env_count] = xstrdup(buf_string(&options));
+	env[t->env_count + 1] = xasprintf("SNARL_PAD=%0*d", (int)pad + 1, 0);
+	buf_free(&options);
+	return env;
+}
+
+/* Moves a descriptor to a fixed number that survives exec. */
+static bool place(int fd, int number)
+{
+	if (fd == number)
+		return fcntl(fd, F_SETFD, 0) == 0;
+	return dup2(fd, number) >= 0;
+}
+
+/* Room for our number; the limit the program sees is not lowered. */
+static bool raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return false;
+	if (limit.rlim_cur > TARGET_SERVER_FD)
+		return true;
+	limit.rlim_cur = TARGET_SERVER_FD + 1;
+	if (limit.rlim_max < limit.rlim_cur)
+		limit.rlim_max = limit.rlim_cur;
+	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+int target_exec(const struct target *t, const struct target_start *s)
+{
+	const struct rlimit none = { 0, 0 };
+	int kind = personality(0xffffffff);
+	sigset_t empty;
+
+	sigemptyset(&empty);
+	if (!raise_limit() || chdir(t->directory) < 0 ||
+	    (s->input >= 0 && dup2(s->input, STDIN_FILENO) < 0) ||
+	    (s->output >= 0 && dup2(s->output, STDOUT_FILENO) < 0) ||
+	    (s->error >= 0 && dup2(s->error, STDERR_FILENO) < 0) ||
+	    (s->server >= 0 && !place(s->server, TARGET_SERVER_FD)))
+		return errno;
+	if (kind == -1 || personality((unsigned long)kind | ADDR_NO_RANDOMIZE) < 0)
+		return errno;
+	setrlimit(RLIMIT_CORE, &none);	/* thousands of crashes are wanted, their dumps are not */
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &empty, NULL);
+	execve(t->program, t->argv, environment(t, s));
+	return errno;
+}
+
+pid_t target_spawn(const struct target *t, const struct target_start *s, struct err *err)
+{
+	int report[2], reason = 0;
+	pid_t pid, self = getpid();
+	ssize_t got;
+
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return err_set(err, "cannot start %s: %s", t->program, strerror(errno));
+	pid = fork();
+	if (pid == 0) {
+		setpgid(0, 0);
+		/* It may run for ever, and who is killed ends nothing. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != self)
+			_exit(127);
+		reason = target_exec(t, s);
+		if (write(report[1], &reason, sizeof(reason)) < 0)
+			_exit(126);
+		_exit(127);
+	}
+	reason = errno;
+	close(report[1]);
+	if (pid < 0) {
+		close(report[0]);
+		return err_set(err, "cannot start %s: %s", t->program, strerror(reason));
+	}
+	setpgid(pid, pid);
+	do
+		got = read(report[0], &reason, sizeof(reason));
+	while (got < 0 && errno == EINTR);
+	close(report[0]);
+	if (got != (ssize_t)sizeof(reason))
+		return pid;
+	proc_wait(pid);
+	return err_set(err, "cannot start %s in %s: %s", t->program, t->directory, strerror(reason));
+}

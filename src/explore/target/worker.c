@@ -1,0 +1,253 @@
+#include "explore/target/worker_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "explore/target/orphans.h"
+
+#define GRACE_SECONDS 5.0	/* for the server to tell of a run that was killed */
+#define DEATHS_MAX 3
+#define BOMB_TASKS 4000u	/* processes and threads more than before */
+#define TICK_MS 50
+
+double server_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int server_hear(struct server *s, struct ctl_message *m)
+{
+	ssize_t got = recv(s->socket, m, sizeof(*m), MSG_DONTWAIT);
+
+	if (got == (ssize_t)sizeof(*m))
+		return 1;
+	return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+static bool say(struct server *s, enum ctl_message_kind kind)
+{
+	struct ctl_message m = { .kind = kind };
+
+	return send(s->socket, &m, sizeof(m), MSG_NOSIGNAL) == (ssize_t)sizeof(m);
+}
+
+void server_idle(struct server *s, int ms)
+{
+	struct pollfd polls[SERVER_POLLS];
+	size_t count = server_polls(s, polls);
+
+	poll(polls, count, ms);
+}
+
+/* By giving back its pages: mostly few were used. */
+static void clear_profile(struct server *s)
+{
+	const struct ctl_block *b = s->block;
+
+	if (fallocate(s->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)b->profile,
+		      (off_t)b->profile_size) < 0)
+		memset(server_area(s, b->profile), 0, b->profile_size);
+}
+
+int server_start(struct server *s, struct err *err)
+{
+	if (s->deaths >= DEATHS_MAX)
+		return err_set(err, "%s: the fork server was lost %u times in a row (%s); does the "
+			       "program kill its parent?",
+			       s->config.target->program, s->deaths, s->reason);
+	if (!s->exec && s->state == SERVER_DOWN && server_up(s, err) < 0)
+		return -1;
+	if (s->block->profile_size && s->depth == 0)
+		clear_profile(s);
+	s->result.status = 0;
+	s->result.timed_out = s->result.lost = s->result.bomb = false;
+	capture_copy(&s->result.out, &s->early_out);
+	capture_copy(&s->result.error, &s->early_error);
+	s->run = 0;
+	s->killed = s->stopped = false;
+	if (s->exec) {
+		memset(&s->block->report, 0, offsetof(struct ctl_report, events));
+		s->block->ready = 0;
+		if (server_spawn(s, false, err) < 0) {
+			server_down(s);
+			return -1;
+		}
+		s->run = s->pid;
+	} else {
+		/* If it is gone, server_attend() will see that. */
+		say(s, CTL_RUN);
+	}
+	s->state = SERVER_BUSY;
+	s->began = server_now();
+	s->deadline = s->config.timeout > 0 ? s->began + s->config.timeout : 0;
+	return 0;
+}
+
+/* The run is over, and with it what it left behind; the rest of its output is here. */
+static bool ended(struct server *s, int status)
+{
+	strays_end_group(s->run);
+	server_drain(s, &s->result.out, &s->result.error);
+	s->result.status = status;
+	s->result.seconds = server_now() - s->began;
+	s->state = s->exec ? SERVER_DOWN : SERVER_IDLE;
+	s->run = 0;
+	if (s->exec)
+		server_down(s);
+	else
+		s->deaths = 0;
+	return true;
+}
+
+/* The server went away in the middle of a run, or does not answer. */
+static bool lost(struct server *s)
+{
+	int status;
+
+	server_drain(s, &s->result.out, &s->result.error);
+	status = server_down(s);
+	s->result.lost = true;
+	s->result.status = status;
+	s->result.seconds = server_now() - s->began;
+	s->deaths++;
+	snprintf(s->reason, sizeof(s->reason), "%s %d",
+		 WIFSIGNALED(status) ? "killed by signal" : "ended with exit status",
+		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	return true;
+}
+
+static void kill_run(struct server *s)
+{
+	s->killed = true;
+	s->deadline = server_now() + GRACE_SECONDS;
+	if (s->run > 0) {
+		strays_end_group(s->run);
+		kill(s->run, SIGKILL);
+	}
+}
+
+static bool check_time(struct server *s)
+{
+	double t = server_now();
+
+	if (!s->killed && t - s->began > 0.04 && strays_tasks() > s->tasks + BOMB_TASKS) {
+		s->result.bomb = true;
+		kill_run(s);
+	}
+	if (s->deadline == 0 || t < s->deadline)
+		return false;
+	if (s->killed)
+		return true;	/* even that did not help */
+	s->result.timed_out = true;
+	kill_run(s);
+	return false;
+}
+
+static bool attend_exec(struct server *s)
+{
+	int status;
+
+	if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
+		strays_end_group(s->pid);
+		s->pid = 0;
+		return ended(s, status);
+	}
+	return false;
+}
+
+static bool is_dead(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+bool server_attend(struct server *s)
+{
+	struct ctl_message m;
+	int got = 0;
+
+	if (s->state != SERVER_BUSY)
+		return true;
+	if (s->exec && attend_exec(s))
+		return true;
+	while (!s->exec && (got = server_hear(s, &m)) > 0) {
+		if (m.kind == CTL_STARTED && !s->run)
+			s->run = m.pid;
+		else if (m.kind == CTL_ENDED)
+			return ended(s, m.status);
+		else if (m.kind == CTL_HELLO)
+			s->stopped = true;
+		/* Both, in whatever order they come: else the next run would be taken for this one. */
+		if (s->stopped && s->run) {
+			server_drain(s, &s->result.out, &s->result.error);
+			s->state = SERVER_IDLE;
+			s->depth++;
+			return true;
+		}
+	}
+	server_drain(s, &s->result.out, &s->result.error);
+	/* The run may still hold the other end of a dead server's socket. */
+	if (got < 0 || (!s->exec && is_dead(s->pid)))
+		return lost(s);
+	return check_time(s) && lost(s);
+}
+
+size_t server_polls(const struct server *s, struct pollfd *polls)
+{
+	const int fds[SERVER_POLLS] = { s->socket, s->out, s->error, s->pidfd };
+	size_t count = 0;
+
+	for (size_t i = 0; i < SERVER_POLLS; i++)
+		if (fds[i] >= 0)
+			polls[count++] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	return count;
+}
+
+int server_patience(const struct server *s)
+{
+	return s->state == SERVER_BUSY ? TICK_MS : -1;
+}
+
+void server_wait(struct server *s)
+{
+	server_idle(s, server_patience(s));
+}
+
+int server_run(struct server *s, struct err *err)
+{
+	if (server_start(s, err) < 0)
+		return -1;
+	while (!server_attend(s))
+		server_wait(s);
+	return 0;
+}
+
+int server_leave(struct server *s, struct err *err)
+{
+	double limit = server_now() + GRACE_SECONDS;
+	struct ctl_message m;
+	int got = 0;
+
+	if (s->depth == 0 || !say(s, CTL_QUIT))
+		return err_set(err, "there is no snapshot to leave");
+	while (server_now() < limit && (got = server_hear(s, &m)) >= 0) {
+		if (got > 0 && m.kind == CTL_ENDED) {
+			s->depth--;
+			return 0;
+		}
+		if (got == 0)
+			server_idle(s, TICK_MS);
+	}
+	server_down(s);
+	return err_set(err, "the server was lost");
+}

@@ -1,0 +1,295 @@
+/*
+ * The process behind a worker: started, waited for, ended.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/proc.h"
+#include "explore/target/orphans.h"
+#include "explore/target/worker_internal.h"
+#include "sched/strategy.h"
+
+#define TURNS_SIZE (256ull << 20)	/* address space; only what is used costs memory */
+#define SHARED_SIZE (128ull << 20)
+#define CHECKS_SIZE CTL_CHECKS_MAX
+#define HELLO_SECONDS 30.0	/* for what comes before main */
+#define TICK_MS 50
+
+static uint64_t pages(uint64_t size)
+{
+	return (size + 4095) & ~4095ull;
+}
+
+static int make_block(struct server *s, struct err *err)
+{
+	struct ctl_block head = { .magic = CTL_MAGIC, .version = CTL_VERSION };
+	uint64_t state = 1 << 20;
+
+	for (size_t i = 0; strategies[i]; i++)
+		if (strategies[i]->state_size > state)
+			state = strategies[i]->state_size;
+	head.turns = pages(sizeof(head));
+	head.turns_size = TURNS_SIZE;
+	head.plan = head.turns + head.turns_size;
+	head.plan_size = pages(s->config.plan_size) + 4096;
+	head.shared = head.plan + head.plan_size;
+	head.shared_size = SHARED_SIZE;
+	head.state = head.shared + head.shared_size;
+	head.state_size = pages(state);
+	head.checks = head.state + head.state_size;
+	head.checks_size = CHECKS_SIZE;
+	head.profile = head.checks + pages(head.checks_size);
+	head.profile_size = pages(s->config.profile_size);
+	head.flag_count = s->config.flag_count;
+	if (head.flag_count)
+		memcpy(head.flags, s->config.flags, head.flag_count * sizeof(*head.flags));
+	head.depends = head.profile + head.profile_size;
+	head.depends_size = CTL_DEPENDS_BYTES;
+	head.size = head.depends + pages(head.depends_size);
+	if (s->memory < 0 || ftruncate(s->memory, (off_t)head.size) < 0)
+		return err_set(err, "cannot make the memory shared with the program: %s%s", strerror(errno),
+			       errno == EFBIG ? "; raise ulimit -f" : "");
+	s->block = mmap(NULL, head.size, PROT_READ | PROT_WRITE, MAP_SHARED, s->memory, 0);
+	if (s->block == MAP_FAILED) {
+		s->block = NULL;
+		return err_set(err, "cannot map the memory shared with the program: %s",
+			       strerror(errno));
+	}
+	memcpy(s->block, &head, offsetof(struct ctl_block, request));
+	snprintf(s->control, sizeof(s->control), "/proc/%d/fd/%d", (int)getpid(), s->memory);
+	return 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void server_drain(struct server *s, struct capture *out, struct capture *error)
+{
+	if (s->out >= 0 && !capture_drain(out, s->out))
+		close_fd(&s->out);
+	if (s->error >= 0 && !capture_drain(error, s->error))
+		close_fd(&s->error);
+}
+
+/* A description of its own, so that workers do not share a position. */
+static int open_input(const struct target *t)
+{
+	char path[64];
+
+	if (t->input < 0)
+		return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", t->input);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int make_pipe(int *ours, int *theirs)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	*ours = ends[0];
+	*theirs = ends[1];
+	return fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+int server_spawn(struct server *s, bool serve, struct err *err)
+{
+	struct target_start start = {
+		.control = s->control, .server = -1, .input = -1, .output = -1, .error = -1,
+		.backend = s->config.backend, .extra = s->config.options,
+	};
+	int pair[2] = { -1, -1 };
+
+	s->input = open_input(s->config.target);
+	start.input = s->input;
+	if (s->input < 0 || make_pipe(&s->out, &start.output) < 0 ||
+	    make_pipe(&s->error, &start.error) < 0 ||
+	    (serve && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)) {
+		err_set(err, "cannot start %s: %s", s->config.target->program, strerror(errno));
+		s->pid = -1;
+	} else {
+		s->socket = pair[0];
+		start.server = pair[1];
+		s->pid = target_spawn(s->config.target, &start, err);
+	}
+	close_fd(&start.output);
+	close_fd(&start.error);
+	close_fd(&pair[1]);
+	if (s->pid < 0) {
+		s->pid = 0;
+		return -1;
+	}
+	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	return 0;
+}
+
+int server_down(struct server *s)
+{
+	int status = 0;
+
+	if (s->pid > 0) {
+		strays_end_group(s->pid);
+		if (s->run > 0)
+			strays_end_group(s->run);
+		status = proc_wait(s->pid);
+	}
+	s->pid = s->run = 0;
+	s->depth = 0;
+	close_fd(&s->socket);
+	close_fd(&s->pidfd);
+	close_fd(&s->out);
+	close_fd(&s->error);
+	close_fd(&s->input);
+	s->state = SERVER_DOWN;
+	return status;
+}
+
+/* 1: it is there; 0: it ended or said nothing. */
+static int await_hello(struct server *s)
+{
+	double limit = server_now() + HELLO_SECONDS;
+	struct ctl_message m;
+	int got;
+
+	while ((got = server_hear(s, &m)) == 0 && server_now() < limit) {
+		server_drain(s, &s->early_out, &s->early_error);
+		server_idle(s, TICK_MS);
+	}
+	server_drain(s, &s->early_out, &s->early_error);
+	return got > 0 && m.kind == CTL_HELLO;
+}
+
+/* The last line of what it wrote to stderr, if that may be the reason. */
+static void add_last_words(struct capture *c, struct err *err)
+{
+	struct buf text = { 0 };
+	char *last, *end;
+	size_t used = strlen(err->text);
+
+	capture_text(c, &text);
+	last = (char *)buf_string(&text);
+	end = last + text.size;
+	while (end > last && (end[-1] == '\n' || end[-1] == ' '))
+		*--end = '\0';
+	end = strrchr(last, '\n');
+	last = end ? end + 1 : last;
+	if (*last)
+		snprintf(err->text + used, sizeof(err->text) - used, " (it said: %.200s)", last);
+	buf_free(&text);
+}
+
+static int not_ours(struct server *s, int status, struct err *err)
+{
+	const char *program = s->config.target->program;
+
+	if (s->block->report.outcome == CTL_UNSUPPORTED)
+		return err_set(err, "%s cannot be controlled: %.300s", program, s->block->report.text);
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		err_set(err, "%s was killed by signal %d (%s) before main", program, WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	else if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		err_set(err, "%s could not be started", program);
+	else
+		err_set(err, "%s is not under snarl's control; was it built with snarl-cc?", program);
+	add_last_words(&s->early_error, err);
+	return -1;
+}
+
+static unsigned count_threads(pid_t pid)
+{
+	char path[64];
+	unsigned count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		count += *e->d_name != '.';
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* A process for every run instead. */
+static void do_without(struct server *s, const char *why)
+{
+	log_warn("%s is started anew for every run, which is slower: %s", s->config.target->program,
+		 why);
+	server_down(s);
+	capture_clear(&s->early_out);
+	capture_clear(&s->early_error);
+	s->exec = true;
+}
+
+int server_up(struct server *s, struct err *err)
+{
+	int status;
+
+	capture_clear(&s->early_out);
+	capture_clear(&s->early_error);
+	memset(&s->block->report, 0, offsetof(struct ctl_report, events));
+	if (server_spawn(s, true, err) < 0) {
+		server_down(s);
+		return -1;
+	}
+	if (await_hello(s)) {
+		s->state = SERVER_IDLE;
+		if (count_threads(s->pid) > 1)
+			do_without(s, "it starts threads before main");
+		return 0;
+	}
+	status = server_down(s);
+	return not_ours(s, status, err);
+}
+
+int server_map_file(struct server *s, const struct server_config *config, int fd, struct err *err)
+{
+	s->config = *config;
+	s->memory = fd;
+	return make_block(s, err);
+}
+
+int server_open(struct server *s, const struct server_config *config, struct err *err)
+{
+	*s = (struct server){ .config = *config, .memory = -1, .socket = -1, .out = -1, .error = -1,
+			      .input = -1, .pidfd = -1, .exec = config->exec };
+	s->tasks = strays_tasks();
+	s->result.out.limit = config->keep;
+	s->early_out.limit = config->keep;
+	capture_clear(&s->early_out);
+	capture_clear(&s->early_error);
+	capture_clear(&s->result.out);
+	capture_clear(&s->result.error);
+	s->memory = memfd_create("snarl-control", MFD_CLOEXEC);
+	if (make_block(s, err) < 0)
+		return -1;
+	return s->exec ? 0 : server_up(s, err);
+}
+
+void server_close(struct server *s)
+{
+	server_down(s);
+	if (s->block)
+		munmap(s->block, s->block->size);
+	close_fd(&s->memory);
+	s->block = NULL;
+	capture_free(&s->early_out);
+	capture_free(&s->early_error);
+	capture_free(&s->result.out);
+	capture_free(&s->result.error);
+}
