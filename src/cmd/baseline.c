@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/identity.h"
+#include "explore/bug/identity.h"
 
 struct entry {
 	char *id, *identity, *words;	/* words: for people */

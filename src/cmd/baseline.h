@@ -1,6 +1,6 @@
 /*
  * An earlier results.json to compare with: which bugs are new, which are gone.
- * What makes two bugs one is in report/identity.h.
+ * What makes two bugs one is in explore/bug/identity.h.
  */
 #ifndef CMD_BASELINE_H
 #define CMD_BASELINE_H

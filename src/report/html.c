@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "report/describe.h"
 #include "report/escape.h"
 #include "report/format.h"
 #include "report/svg.h"
-#include "report/tell.h"
 
 #define TURNS_SHOWN 200u
 

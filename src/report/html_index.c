@@ -6,10 +6,10 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "report/describe.h"
 #include "report/escape.h"
 #include "report/html.h"
 #include "report/svg.h"
-#include "report/tell.h"
 
 static void add_fact(const struct report *r, struct buf *out, const char *name, const char *key)
 {

@@ -2,9 +2,9 @@
  * The failing run beside the nearest one that passes, event by event, with the first
  * difference marked.
  */
+#include "report/describe.h"
 #include "report/escape.h"
 #include "report/html.h"
-#include "report/tell.h"
 
 static void add_cell(struct buf *out, struct buf *text)
 {

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
+#include "report/describe.h"
 #include "report/format.h"
-#include "report/tell.h"
 
 static json_t *string_of(struct buf *text)
 {

@@ -6,9 +6,9 @@
 
 #include <jansson.h>
 
+#include "report/describe.h"
 #include "report/escape.h"
 #include "report/format.h"
-#include "report/tell.h"
 
 #define WIDTH 100u
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/find.h"
+#include "report/locate.h"
 
 static bool same_text(const char *a, const char *b)
 {

@@ -10,8 +10,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "report/describe.h"
 #include "report/format.h"
-#include "report/tell.h"
 
 struct timeline {
 	struct json j;

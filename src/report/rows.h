@@ -6,7 +6,7 @@
 #ifndef REPORT_ROWS_H
 #define REPORT_ROWS_H
 
-#include "report/find.h"
+#include "report/locate.h"
 #include "symbol/object.h"
 
 #define ROWS_HELD 8u	/* locks of a thread that are followed */

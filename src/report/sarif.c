@@ -11,9 +11,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "explore/bug/identity.h"
+#include "report/describe.h"
 #include "report/format.h"
-#include "report/identity.h"
-#include "report/tell.h"
 #include "report/uri.h"
 
 #define ROOT "SRCROOT"	/* stands for the working folder */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "report/describe.h"
 #include "report/escape.h"
-#include "report/tell.h"
 
 #define HEAD 44		/* names of the threads */
 #define SLOTS 4		/* bars side by side */

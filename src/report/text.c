@@ -7,9 +7,9 @@
 
 #include "base/mem.h"
 #include "base/plural.h"
+#include "report/describe.h"
 #include "report/escape.h"
 #include "report/format.h"
-#include "report/tell.h"
 
 #define COLUMN_LEAST 24u
 #define WIDTH_LEAST 40u

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "report/describe.h"
 #include "report/escape.h"
 #include "report/format.h"
-#include "report/tell.h"
 
 static void expect_html(const char *text, const char *wanted)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/tell.h"
+#include "report/describe.h"
 
 /* With values: $1 $2 $3 of the steps, $a and $b the threads of the first and the second. */
 static const struct {

@@ -1,4 +1,4 @@
-#include "report/tell.h"
+#include "report/describe.h"
 
 #include <ctype.h>
 #include <string.h>

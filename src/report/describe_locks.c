@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/tell.h"
+#include "report/describe.h"
 
 #define CAUSE_MOST 16u
 

@@ -1,4 +1,4 @@
-#include "report/identity.h"
+#include "explore/bug/identity.h"
 
 #include <jansson.h>
 #include <stdlib.h>

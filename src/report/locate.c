@@ -1,4 +1,4 @@
-#include "report/find.h"
+#include "report/locate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
