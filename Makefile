@@ -117,7 +117,7 @@ $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 	$(CC) $(RT_CFLAGS) -DSNARLRT_STATIC -c $< -o $@
 
 # Its caller's vector registers are in use.
-general_regs := $(foreach f,loop nest shadow birth,$(filter %/$(f).c,$(rt_src)))
+general_regs := $(foreach f,loop loop_nest shadow allocation_sites,$(filter %/$(f).c,$(rt_src)))
 $(patsubst src/%,$(B)/rt/%.o,$(general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(general_regs)): RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
 
 # -g0: GNU ld 2.40 crashes on a --wrap whose __wrap_ symbol only debug information names.
@@ -171,7 +171,7 @@ $(B)/lib/snarl-exports.txt: $(B)/rt/snarlrt.o
 	@mkdir -p $(@D)
 	nm -g --defined-only $< | awk 'BEGIN { print "{" } { print $$3 ";" } END { print "};" }' > $@
 
-$(B)/lib/snarl-wraps.txt: src/runtime/reals.def
+$(B)/lib/snarl-wraps.txt: src/runtime/core/reals.def
 	@mkdir -p $(@D)
 	sed -n 's/^REAL_FN(\([A-Za-z0-9_]*\).*/--wrap=\1/p' $< > $@
 

@@ -9,7 +9,7 @@ set -eu
 
 tools=$SNARL_ROOT/build/tests/tools
 
-# The runtime may keep a private access by chance of its address (runtime/shadow.c);
+# The runtime may keep a private access by chance of its address (runtime/record/shadow.c);
 # where addresses are the same in every run, so are the events.
 fixed=
 ! setarch -R true 2>/dev/null || fixed='setarch -R'

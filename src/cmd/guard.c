@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/interface.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
 #include "learn/compile.h"
-#include "runtime/interface.h"
 
 static const char usage[] =
 	"usage: snarl guard [options] [--] PROGRAM [ARGUMENT…]\n"

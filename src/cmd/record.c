@@ -11,12 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi/interface.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/run.h"
-#include "runtime/interface.h"
 
 #define PATH_LIMIT 3000u	/* the runtime's, with room for what it appends */
 #define WINDOW_LEAST (64ull << 10)

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/interface.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "runtime/interface.h"
 #include "trace/read/reader.h"
 #include "trace/write/finish.h"
 

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/interface.h"
 #include "base/mem.h"
 #include "base/proc.h"
-#include "runtime/interface.h"
 
 static const int passed_on[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
 

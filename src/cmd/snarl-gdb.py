@@ -2,7 +2,7 @@
 
 snarl-start runs the program to the first event of the bug, snarl-next to the next
 switch between threads, snarl-threads shows where they stand and what they hold. All of it
-reads the runtime's own state: struct ctl of src/runtime/control.h.
+reads the runtime's own state: struct ctl of src/runtime/control/control.h.
 """
 
 import json
@@ -13,7 +13,7 @@ import gdb
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # of the build tree, or lib/snarl
 TRACE_MOST = 64 << 20  # bytes of a trace that is looked through
-STEP = "snarlrt_debug_here"  # of src/runtime/control_debug.c
+STEP = "snarlrt_debug_here"  # of src/runtime/control/debugger.c
 SWITCH = "snarlrt_debug_switch"
 FAILS = "ctl_fail"  # the runtime's place for what it finds itself: deadlocks, uses after free, …
 OPS = {
@@ -34,7 +34,7 @@ class Trouble(Exception):
 
 def state():
     try:
-        return gdb.parse_and_eval("'src/runtime/control.c'::ctl")  # the program may have one, too
+        return gdb.parse_and_eval("'src/runtime/control/point.c'::ctl")  # the program may have one, too
     except gdb.error:
         raise Trouble("the program has no runtime of snarl with debug information; link it with snarl-cc")
 

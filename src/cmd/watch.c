@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi/interface.h"
 #include "base/mem.h"
 #include "base/plural.h"
-#include "runtime/interface.h"
 #include "trace/codec/codec.h"
 
 static int read_rules(struct watch_session *w, const char *path, struct err *err)

@@ -1,5 +1,5 @@
 /*
- * The table of pairs and the constructor that hands it to the runtime. runtime/dual.h
+ * The table of pairs and the constructor that hands it to the runtime. runtime/process/production.h
  * has the layout. Each record belongs to the section of a plain function: with it the
  * linker keeps it or throws it away.
  */

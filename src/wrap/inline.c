@@ -4,7 +4,7 @@
  *
  * The runtime finds the sites again by the bytes of the first three
  * instructions, and a signal handler an append that it interrupted by the bytes
- * of all of it (runtime/entry.c): instructions and operands must stay exactly these, here
+ * of all of it (runtime/hooks/entry.c): instructions and operands must stay exactly these, here
  * and in ir.c.
  */
 #include "abi/trace_format.h"

@@ -17,14 +17,14 @@
  *		jne .Lsnarlh7
  *	.Lsnarle7:
  *
- * and a descriptor (struct loop, runtime/loop.h) says which accesses these were. If there are others, whose addresses
+ * and a descriptor (struct loop, runtime/hooks/loop.h) says which accesses these were. If there are others, whose addresses
  * are not linear, it begins with
  *
  *	.L31:
  *	.Lsnarlg7:
  *		jmp .Lsnarlh7		# in five bytes
  *
- * of which the runtime makes a nop if a list of sites switches these off (runtime/sites.c).
+ * of which the runtime makes a nop if a list of sites switches these off (runtime/record/site_filter.c).
  *
  * Works on assembly of gcc that calls the hooks, and on clang's with those of ir.h. A loop about which
  * anything is not clear stays as it is.

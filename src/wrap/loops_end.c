@@ -1,7 +1,7 @@
 /*
  * The end of a loop, written out where it is of the commonest kind: some accesses whose addresses are made of few
  * values. Some memory each is looked at, and what is shared gets its records, without the descriptor's being read
- * (runtime/loop.h). All else, and whatever else is found, is left to __snarl_loop.
+ * (runtime/hooks/loop.h). All else, and whatever else is found, is left to __snarl_loop.
  */
 #include <string.h>
 
@@ -270,7 +270,7 @@ static void write_packed(const struct loops_loop *l, const struct linear *stride
 	}
 }
 
-/* The thread's nest, or what is in it (runtime/nest.h): before and behind the number. %rdi is needed if there is no constant place. */
+/* The thread's nest, or what is in it (runtime/hooks/loop_nest.h): before and behind the number. %rdi is needed if there is no constant place. */
 struct nest_text {
 	const char *load, *before, *behind;
 };

@@ -1,4 +1,4 @@
-# The time of the last event on a mutex is kept in it where glibc leaves room (runtime/mutex.h). Mutexes of all sorts,
+# The time of the last event on a mutex is kept in it where glibc leaves room (runtime/record/mutex_clock.h). Mutexes of all sorts,
 # held by one thread at a time in the trace, too; with calls that fail, and waits that hand the mutex over.
 . "$SNARL_ROOT/tests/lib.sh"
 

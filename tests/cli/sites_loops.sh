@@ -22,7 +22,7 @@ __attribute__((noinline)) void private_loop(long *to, const long *from, long n)
 	for (long i = 0; i < n; i++)
 		to[i] ^= from[i];
 }
-/* What is before the last nop that names a loop (runtime/loop.h), and whether its end is jumped over. */
+/* What is before the last nop that names a loop (runtime/hooks/loop.h), and whether its end is jumped over. */
 __attribute__((no_sanitize("thread"))) const char *calls(const void *function)
 {
 	const volatile unsigned char *p = function;

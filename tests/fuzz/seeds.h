@@ -9,8 +9,8 @@
 
 #include "../unit/trace_util.h"
 #include "abi/access_group_format.h"
+#include "abi/interface.h"
 #include "abi/loop_group.h"
-#include "runtime/interface.h"
 #include "trace/write/writer.h"
 
 struct fuzz_seed {

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/interface.h"
+#include "abi/interface.h"
 #include "trace/read/reader.h"
 #include "trace/text/text.h"
 #include "trace/write/finish.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "runtime/sites_scan.h"
+#include "runtime/record/site_scan.h"
 #include "wrap/loops.h"
 
 #define HEAD "\t.text\n\t.type\tf, @function\nf:\n.LFB0:\n\t.cfi_startproc\n"

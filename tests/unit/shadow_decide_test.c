@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/shadow_decide.c"
+#include "runtime/record/shadow_decide.c"
 
 #define MEMORY 0x600000000000ull	/* nothing is there; its shadow is beside that of ASan */
 #define GRANULES 1024u

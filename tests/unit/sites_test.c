@@ -2,7 +2,7 @@
 #include "trace_util.h"
 
 #include "base/mem.h"
-#include "runtime/sites_x86_64.c"
+#include "runtime/record/site_scan_x86_64.c"
 #include "abi/site_list_format.h"
 #include "trace/sites/sites.h"
 

@@ -3,8 +3,8 @@
  * by one.
  */
 #include "abi/access_group_format.h"
+#include "abi/interface.h"
 #include "abi/loop_group.h"
-#include "runtime/interface.h"
 #include "trace/write/finish.h"
 #include "trace_util.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/watch_cell.c"
+#include "runtime/monitor/cell.c"
 
 #define FOREVER (UINT64_MAX / 2)
 

@@ -1,6 +1,6 @@
 /*
  * Events on their way from the threads of a program to its profile (coverage/fold/iroot_fold.h), in memory
- * that the program (runtime/profile.c) shares with the tool: raw records in batches, each of one thread.
+ * that the program (runtime/record/parallel_coverage.c) shares with the tool: raw records in batches, each of one thread.
  *
  * Who has a batch takes as much of the queue as it needs by adding to `tail`, copies it there and marks it; whoever
  * has the right to then folds batches from `head` on, up to the first that is not marked. The order in which

@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "abi/interface.h"
 #include "abi/plan.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "explore/target/target.h"
-#include "runtime/interface.h"
 #include "symbol/program_sites.h"
 
 #define SCHEDULE_MAX_PATH 255u	/* of a thread: "0.1.2" */

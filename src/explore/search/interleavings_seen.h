@@ -5,8 +5,8 @@
 #ifndef EXPLORE_COVERAGE_H
 #define EXPLORE_COVERAGE_H
 
+#include "abi/interface.h"
 #include "base/map.h"
-#include "runtime/interface.h"
 
 #define COVERAGE_MAX (4u << 20)	/* counted up to here */
 

@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/interface.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "explore/schedule/schedule.h"
 #include "explore/target/capture.h"
 #include "explore/target/worker.h"
-#include "runtime/interface.h"
 #include "sched/strategy.h"
 #include "symbol/program_sites.h"
 

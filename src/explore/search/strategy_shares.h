@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 
+#include "abi/interface.h"
 #include "base/map.h"
 #include "explore/search/interleavings_seen.h"
-#include "runtime/interface.h"
 
 #define FEEDBACK_WAYS 5u
 #define FEEDBACK_SLICE_MOST 256u

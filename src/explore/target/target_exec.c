@@ -16,10 +16,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "abi/interface.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/proc.h"
-#include "runtime/interface.h"
 
 #define OPTIONS_SIZE 2048u	/* SNARL_OPTIONS and SNARL_PAD together */
 

@@ -22,10 +22,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "abi/interface.h"
 #include "base/err.h"
 #include "explore/target/capture.h"
 #include "explore/target/target.h"
-#include "runtime/interface.h"
 
 #define SERVER_POLLS 4		/* descriptors a worker waits for, at most */
 

@@ -1,7 +1,7 @@
 /* Writes into the memory that it shares with snarl, as a wild pointer might. */
 #include <pthread.h>
 
-#include "runtime/interface.h"
+#include "abi/interface.h"
 
 static volatile int x;
 

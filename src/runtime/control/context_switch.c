@@ -1,0 +1,321 @@
+/*
+ * Where threads under control stand, and how the turn is handed on.
+ *
+ * User-level threads: each thread of the program has a kernel thread that only
+ * lends its stack and thread-local storage and sleeps. Its code runs on the one
+ * kernel thread that is awake, with the stack switched and the FS base set, so
+ * that errno, pthread_self() and libc's caches are its own. Since only one
+ * kernel thread runs, fork() copies the whole program at any point.
+ *
+ * Kernel threads: each runs itself, and sleeps on its word until it is its turn.
+ *
+ * Stacks come from a place of our own in both, so that addresses are the same in
+ * every run and with either back end. They are never used twice.
+ *
+ * Since a user-level thread needs its kernel thread only to be born, the fork server
+ * makes the first ones of a run ahead, as many as earlier runs had: a fork copies
+ * them as memory, and a run need not make them. What they have from their birth
+ * is then made what it would be: locale, floating-point control words.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <locale.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "runtime/control/context_switch.h"
+#include "runtime/control/control.h"
+#include "runtime/core/deferred_signals.h"
+#include "runtime/core/real.h"
+#include "runtime/core/sys.h"
+
+#define STACKS 0x5ff003000000ull	/* of the usual size; near main's: page tables are shared */
+#define ODD_STACKS 0x600000000000ull	/* of other sizes */
+#define STACK_HOLE (64ull << 10)	/* below each */
+#define STACK_DEFAULT (8ull << 20)
+#define STACK_LEAST (256ull << 10)	/* thread-local storage and the lender's frames are on it, too */
+#define LENDER_FRAMES 512		/* bytes the lender keeps for itself while it sleeps */
+#define HWCAP2_FSGSBASE 2ul
+
+static uint32_t usual_stacks;		/* taken by threads of this run */
+static uint64_t next_odd = ODD_STACKS;
+static struct ctl_thread ahead[CTL_AHEAD] SNARLRT_BIG;	/* only what the gate needs */
+static uint32_t ahead_count;
+
+extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 */
+
+bool gate_user_possible(void)
+{
+	return getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE;
+}
+
+static inline uint64_t fs_base(void)
+{
+	uint64_t v;
+
+	__asm__ volatile("rdfsbase %0" : "=r"(v));
+	return v;
+}
+
+/*
+ * gate_hop(from, to, fs): *from gets the stack pointer of the one who leaves, `to` is the
+ * new one's, which was left in the same way. Whoever calls it has saved all other
+ * registers, which is cheap for one that uses few.
+ */
+__asm__(".text\n"
+	".globl gate_hop\n"
+	".hidden gate_hop\n"
+	".p2align 4\n"
+	".type gate_hop, @function\n"
+	"gate_hop:\n"
+	"	pushq %rbp\n"
+	"	movq %rsp, (%rdi)\n"
+	"	movq %rsi, %rsp\n"
+	"	wrfsbase %rdx\n"
+	"	popq %rbp\n"
+	"	ret\n"
+	".size gate_hop, . - gate_hop\n");
+
+/* gate_call_on(stack_top, fn, arg): the frame pointer leads back, for unwinders and gdb. */
+__asm__(".text\n"
+	".globl gate_call_on\n"
+	".hidden gate_call_on\n"
+	".p2align 4\n"
+	".type gate_call_on, @function\n"
+	"gate_call_on:\n"
+	"	.cfi_startproc\n"
+	"	pushq %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	movq %rsp, %rbp\n"
+	"	.cfi_def_cfa_register rbp\n"
+	"	movq %rdi, %rsp\n"
+	"	movq %rdx, %rdi\n"
+	"	callq *%rsi\n"
+	"	movq %rbp, %rsp\n"
+	"	popq %rbp\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size gate_call_on, . - gate_call_on\n");
+
+static void futex_wait_for(uint32_t *word)
+{
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == 0)
+		sys_call6(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+}
+
+static void futex_set(uint32_t *word)
+{
+	__atomic_store_n(word, 1, __ATOMIC_RELEASE);
+	sys_call6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static int enter(void *unused)
+{
+	(void)unused;
+	if (ctl.current->ahead)
+		uselocale(LC_GLOBAL_LOCALE);	/* as it is now */
+	ctl_thread_main(ctl.current);
+	return 0;
+}
+
+/* What gate_hop finds on a stack that never ran. */
+static void *first_frame(char *top)
+{
+	uint64_t *sp = (uint64_t *)top;	/* a multiple of 16 */
+
+	*--sp = 0;		/* as if called: the stack is off by 8 at entry */
+	*--sp = (uint64_t)(uintptr_t)enter;
+	*--sp = 0;		/* its frame pointer: the outermost */
+	return sp;
+}
+
+/* Runs in the new kernel thread, all signals blocked. */
+static void *lend(void *v)
+{
+	struct ctl_thread *t = v;
+	/* Both back ends begin here, so that addresses on the stack are the same. */
+	char *top = (char *)(((uintptr_t)__builtin_frame_address(0) - LENDER_FRAMES) & ~15ull);
+
+	__snarl_tls.hidden = 1;
+	t->tls = &__snarl_tls;
+	if (ctl.kernel_threads) {
+		futex_set(&t->lent);
+		futex_wait_for(&t->go);
+		__atomic_store_n(&t->go, 0, __ATOMIC_RELAXED);
+		snarlrt_signals_set(~BY_INSTRUCTION);	/* its own faults are its own */
+		gate_call_on(top, enter, NULL);
+		return NULL;
+	}
+	t->fs = fs_base();
+	t->sp = first_frame(top);
+	gate_words(t);
+	futex_set(&t->lent);
+	futex_wait_for(&t->release);
+	return NULL;
+}
+
+/* A stack of the size asked for, with a hole below it. */
+static bool take_stack(struct ctl_thread *t, size_t size)
+{
+	uint64_t at = STACKS + usual_stacks * (STACK_DEFAULT + STACK_HOLE);
+	void *got;
+
+	size = ((size < STACK_LEAST ? STACK_LEAST : size) + 4095) & ~4095ull;
+	if (size == STACK_DEFAULT)
+		usual_stacks++;
+	else
+		at = next_odd;
+	got = sys_mmap((void *)at, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if ((uint64_t)got != at)
+		return false;
+	if (size != STACK_DEFAULT)
+		next_odd += size + STACK_HOLE;
+	t->stack = got;
+	t->stack_size = size;
+	return true;
+}
+
+static bool has_own_stack(const pthread_attr_t *attr)
+{
+	void *low = NULL;
+	size_t size = 0;
+
+	return attr && pthread_attr_getstack(attr, &low, &size) == 0 && size &&
+	       (uintptr_t)low + size > size;
+}
+
+static int real_create(struct ctl_thread *t, const pthread_attr_t *attr)
+{
+	pthread_attr_t mine;
+	size_t size = STACK_DEFAULT;
+	int error = pthread_attr_init(&mine);
+
+	if (error)
+		return error;
+	if (has_own_stack(attr)) {
+		void *low;
+
+		pthread_attr_getstack(attr, &low, &size);
+		error = pthread_attr_setstack(&mine, low, size);
+	} else {
+		if (attr)
+			pthread_attr_getstacksize(attr, &size);
+		if (!take_stack(t, size))
+			error = EAGAIN;
+		else
+			error = pthread_attr_setstack(&mine, t->stack, t->stack_size);
+	}
+	if (!error)
+		error = REAL(pthread_create)(&t->handle, &mine, lend, t);
+	pthread_attr_destroy(&mine);
+	return error;
+}
+
+/* Has the stack of one that was made ahead. */
+static bool is_usual(const pthread_attr_t *attr)
+{
+	size_t size;
+
+	return !attr || (!has_own_stack(attr) && pthread_attr_getstacksize(attr, &size) == 0 &&
+			 size == STACK_DEFAULT);
+}
+
+static void take_ahead(struct ctl_thread *t)
+{
+	const struct ctl_thread *from = &ahead[usual_stacks++];
+
+	t->handle = from->handle;
+	t->tls = from->tls;
+	t->fs = from->fs;
+	t->sp = from->sp;
+	t->stack = from->stack;
+	t->stack_size = from->stack_size;
+	t->lender = from->lender;
+	t->ahead = true;
+	gate_words(t);
+	if (&__libc_single_threaded)
+		__libc_single_threaded = 0;
+}
+
+void gate_lend_ahead(uint32_t count)
+{
+	char single = &__libc_single_threaded ? __libc_single_threaded : 0;
+
+	while (ahead_count < count && ahead_count < CTL_AHEAD) {
+		usual_stacks = ahead_count;
+		if (gate_create(&ahead[ahead_count], NULL))
+			break;
+		ahead_count++;
+	}
+	usual_stacks = 0;
+	if (single)
+		__libc_single_threaded = single;	/* the program has made none yet */
+}
+
+int gate_create(struct ctl_thread *t, const pthread_attr_t *attr)
+{
+	uint64_t mask;
+	int error;
+
+	if (usual_stacks < ahead_count && is_usual(attr)) {
+		take_ahead(t);
+		return 0;
+	}
+	mask = snarlrt_signals_block();		/* the lender inherits it: nobody signals it */
+	snarlrt_hide();
+	ctl.lending = true;
+	error = real_create(t, attr);
+	snarlrt_unhide();
+	if (!error) {
+		t->lender = (int)sys_call(SYS_getpid, 0, 0, 0);
+		futex_wait_for(&t->lent);
+	}
+	ctl.lending = false;
+	snarlrt_signals_set(mask);
+	return error;
+}
+
+void gate_attach_main(struct ctl_thread *t)
+{
+	t->tls = &__snarl_tls;
+	t->handle = pthread_self();
+	t->lender = 0;
+	if (!ctl.kernel_threads)
+		t->fs = fs_base();
+}
+
+void gate_switch(struct ctl_thread *from, struct ctl_thread *to)
+{
+	if (!ctl.kernel_threads) {
+		gate_to(from, to);
+		return;
+	}
+	futex_set(&to->go);
+	futex_wait_for(&from->go);
+	__atomic_store_n(&from->go, 0, __ATOMIC_RELAXED);
+}
+
+/* For a thread that ended. A kernel thread sleeps until it is reaped, then really ends. */
+void gate_leave(struct ctl_thread *from, struct ctl_thread *to)
+{
+	if (!ctl.kernel_threads)
+		gate_to(from, to);
+	futex_set(&to->go);
+	futex_wait_for(&from->release);
+}
+
+void gate_reap(struct ctl_thread *t)
+{
+	if (t->lender != (int)sys_call(SYS_getpid, 0, 0, 0))
+		return;		/* main, or left behind by a fork */
+	t->lender = 0;
+	futex_set(&t->release);
+	snarlrt_hide();
+	REAL(pthread_join)(t->handle, NULL);
+	snarlrt_unhide();
+	if (t->stack)
+		sys_call(SYS_madvise, t->stack, t->stack_size, MADV_DONTNEED);
+}

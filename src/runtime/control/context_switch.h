@@ -1,0 +1,39 @@
+/*
+ * The switch between user-level threads, to be inlined where it has to be quick.
+ */
+#ifndef RUNTIME_GATE_H
+#define RUNTIME_GATE_H
+
+#include "runtime/control/control.h"
+
+SNARLRT_HIDDEN void gate_hop(void **from, void *to, uint64_t fs);
+
+/* The floating-point control words are as much a thread's own as its registers. */
+static inline void gate_words(struct ctl_thread *t)
+{
+	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(t->mxcsr), "=m"(t->x87));
+}
+
+/* From the running thread, whose control words are in `from`. */
+static inline void gate_to_quick(struct ctl_thread *from, struct ctl_thread *to)
+{
+	void **sp = &from->sp, *to_sp = to->sp;
+	uint64_t fs = to->fs;
+
+	if (unlikely(from->mxcsr != to->mxcsr || from->x87 != to->x87))
+		__asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(to->mxcsr), "m"(to->x87));
+	__asm__ volatile("call gate_hop"
+			 : "+D"(sp), "+S"(to_sp), "+d"(fs)
+			 :
+			 : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+			   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+			   "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+}
+
+static inline void gate_to(struct ctl_thread *from, struct ctl_thread *to)
+{
+	gate_words(from);
+	gate_to_quick(from, to);
+}
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * Profiling under control: the events that a trace would have, folded at once into the iRoots
+ * of the run (coverage/fold/iroot_fold.h). The memory is the tool's, so that nothing is
+ * lost however the run ends; what is left to do then is done there.
+ */
+#include "coverage/fold/event_step.h"
+#include "runtime/control/control.h"
+
+struct iroot_profile *ctl_profile_new(uint64_t size)
+{
+	const struct ctl_block *b = ctl.block;
+	struct iroot_profile *p = iroot_profile_init((char *)ctl.block + b->profile, size, IROOT_WINDOW);
+
+	for (uint32_t i = 0; p && i < b->flag_count && i < IROOT_FLAGS; i++)
+		iroot_profile_flag(p, &b->flags[i]);
+	return p;
+}
+
+void ctl_profile_begin(void)
+{
+	ctl.profile = NULL;
+	if (ctl.flags & CTL_PROFILE && ctl.block->profile_size)
+		ctl.profile = ctl_profile_new(ctl.block->profile_size);
+}
+
+static void see(uint32_t thread, const struct trace_record *r, uint64_t size, uint64_t arg, unsigned result)
+{
+	struct iroot_step steps[TRACE_STEPS];
+	unsigned count = trace_steps(steps, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
+				     size, arg, result, r->site & TRACE_ADDR_MASK);
+
+	for (unsigned i = 0; i < count; i++)
+		iroot_profile_step(ctl.profile, &steps[i]);
+}
+
+void ctl_profile_page(struct ctl_thread *t, const struct trace_record *records, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		see(t->id, &records[i], 1ull << (records[i].site >> 56 & TRACE_SIZE_MASK), 0, 0);
+}
+
+void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)
+{
+	unsigned kind = trace_site_kind(r->site);
+
+	if (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL)
+		see(t->id, r, 1ull << (r->site >> 56 & TRACE_SIZE_MASK), arg, 0);
+	else
+		see(t->id, r, arg, arg, (unsigned)(r->addr >> 48));
+}
+
+/* Its stack may have been another one's. */
+void ctl_profile_attach(const struct ctl_thread *t)
+{
+	struct iroot_step s = { .thread = t->id, .op = IROOT_OP_FRESH, .addr = (uintptr_t)t->stack,
+				.size = t->stack_size };
+
+	if (t->number && t->stack)
+		iroot_profile_step(ctl.profile, &s);
+}

@@ -1,0 +1,308 @@
+/*
+ * A controlled run from before main to its end, and what the tool is told.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "runtime/control/step.h"
+#include "runtime/core/sys.h"
+#include "runtime/process/process.h"
+#include "sched/exact.h"
+
+bool ctl_open(const char *path, int server, bool kernel_threads)
+{
+	struct ctl_block *b;
+	long fd = sys_call(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
+	struct ctl_block head;
+
+	if (fd < 0)
+		return false;
+	if (sys_call(SYS_read, fd, &head, sizeof(head)) != (long)sizeof(head) ||
+	    head.magic != CTL_MAGIC) {
+		sys_call(SYS_close, fd, 0, 0);
+		return false;
+	}
+	if (head.version != CTL_VERSION)
+		sys_die("the program was built by another version of snarl; build it again");
+	b = sys_mmap((void *)CTL_BLOCK_AT, head.size, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_FIXED_NOREPLACE, (int)fd, 0);
+	sys_call(SYS_close, fd, 0, 0);
+	if (sys_failed(b))
+		return false;
+	ctl.block = b;
+	ctl.server = server;
+	ctl.kernel_threads = kernel_threads || !gate_user_possible();
+	return true;
+}
+
+static void strategy_start(void)
+{
+	struct ctl_block *b = ctl.block;
+	const struct ctl_request *q = &b->request;
+	struct sched_params params = {
+		.seed = q->seed,
+		.depth = q->depth,
+		.switch_permille = q->switch_permille,
+		.plan = q->plan_size ? (const char *)b + b->plan : NULL,
+	};
+	struct sched_run run = {
+		.number = q->run,
+		.length = q->length,
+		.threads = q->threads,
+		.events = q->threads ? q->events : NULL,
+		.parent = q->threads ? q->parent : NULL,
+	};
+
+	ctl.strategy = strategy_find(q->strategy);
+	if (!ctl.strategy)
+		ctl_unsupported("no such strategy");
+	if (ctl.strategy->state_size > b->state_size)
+		ctl_unsupported("the block has no room for the strategy's state");
+	ctl.state = (char *)b + b->state;
+	if (q->begin_search) {
+		sys_clear(ctl.state, ctl.strategy->state_size);
+		ctl.strategy->init(ctl.state, &params);
+	}
+	ctl.strategy->begin(ctl.state, &run);
+}
+
+static void report_clear(struct ctl_report *r)
+{
+	/* The big arrays are valid as far as `threads` and `described` say. */
+	sys_clear(r, offsetof(struct ctl_report, events));
+	r->described = 0;
+}
+
+void ctl_begin(void)
+{
+	ctl.flags = ctl.block->request.flags;
+	report_clear(&ctl.block->report);
+	ctl_shared_apply();
+	ctl_profile_begin();
+	ctl_thread_first();
+	if (ctl.flags & CTL_DEPENDS)
+		ctl_depends_begin();
+	strategy_start();
+	ctl.block->ready = 1;
+	ctl.begun = true;
+}
+
+void ctl_continue(void)
+{
+	ctl.flags = ctl.block->request.flags;
+	report_clear(&ctl.block->report);
+	ctl.block->report.turns = ctl.turns;
+	ctl.block->report.threads = ctl.count;
+	strategy_start();
+}
+
+static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
+{
+	const struct snarlrt_tls *tls = t->tls;
+	const struct ctl_wait *w = t->wait;
+
+	sys_clear(to, sizeof(*to));
+	to->number = t->number;
+	to->parent = t->parent;
+	to->ordinal = t->ordinal;
+	to->owner = UINT32_MAX;
+	to->state = t->state == CTL_DONE ? 2 : t->runnable || !w ? 0 : w->outside ? 3 : 1;
+	if (to->state == 1 && w->deadline != CTL_NEVER)
+		to->state = 4;
+	if (w) {
+		to->op = w->event.op;
+		to->object = w->event.object;
+		to->site = w->event.site;
+	}
+	for (uint32_t i = 0; i < t->held_count && i < CTL_HELD && i < ARRAY_SIZE(to->held); i++) {
+		to->held[i].object = t->held[i].object;
+		to->held[i].pc = t->held[i].pc;
+		to->held_count++;
+	}
+	if (t->state == CTL_DONE || !tls || !tls->frame || !t->frames)
+		return;
+	for (const struct snarlrt_frame *f = tls->frame; f > t->frames;) {
+		f--;
+		if (!to->inner)
+			to->inner = f->pc;
+		if (to->stack_count < CTL_STACK)
+			to->stack[to->stack_count++] = f->caller;
+	}
+}
+
+/* The innermost calls, for recursion has no end. */
+uint64_t ctl_context(uint32_t thread)
+{
+	const struct ctl_thread *t = ctl.threads[thread];
+	const struct snarlrt_frame *f = t->tls ? t->tls->frame : NULL;
+	uint64_t hash = 1;
+
+	for (unsigned i = 0; f && t->frames && f > t->frames && i < CTL_STACK; i++)
+		hash = (hash ^ (--f)->caller) * 0x9e3779b97f4a7c15ull;
+	return hash | 1;
+}
+
+static uint32_t owner_of(uint64_t object, uint32_t but)
+{
+	for (uint32_t i = 0; i < ctl.count; i++)
+		for (uint32_t k = 0; k < ctl.threads[i]->held_count && k < CTL_HELD; k++)
+			if (i != but && ctl.threads[i]->held[k].object == object)
+				return i;
+	return UINT32_MAX;
+}
+
+void ctl_describe_threads(void)
+{
+	struct ctl_report *r = &ctl.block->report;
+
+	r->described = 0;
+	for (uint32_t i = 0; i < ctl.count && r->described < CTL_REPORT_THREADS; i++) {
+		struct ctl_report_thread *to = &r->at[r->described];
+
+		describe(to, ctl.threads[i]);
+		if (to->object)
+			to->owner = owner_of(to->object, ctl.threads[i]->state == CTL_LIVE ? UINT32_MAX : i);
+		r->described++;
+	}
+}
+
+static void tell(enum ctl_outcome outcome, int status)
+{
+	struct ctl_report *r = &ctl.block->report;
+
+	if (ctl.begun && ctl.current) {
+		ctl_last_turn();
+		if (ctl.tracing)
+			ctl_trace_finish(outcome == CTL_EXITED ? status : CTL_STATUS);
+		ctl_describe_threads();
+		r->thread = ctl.current->number;
+	}
+	r->steps = ctl.steps;
+	r->hash = ctl.hash;
+	r->now = ctl.now;
+	for (uint32_t i = 0; i < ctl.count; i++)
+		r->events[i] = ctl.threads[i]->steps;
+	r->outcome = outcome;
+}
+
+void ctl_end_run(enum ctl_outcome outcome)
+{
+	if (!ctl.private_child && ctl.block->report.outcome == CTL_RUNNING)
+		tell(outcome, 0);
+	ctl.ended = true;
+	for (;;)
+		sys_call(SYS_exit_group, CTL_STATUS, 0, 0);
+}
+
+void ctl_finish(int status)
+{
+	if (snarlrt.mode != SNARLRT_CONTROL || !ctl.begun || ctl.ended)
+		return;
+	if (!ctl.private_child) {
+		ctl.block->report.status = status;
+		tell(CTL_EXITED, status);
+	}
+	ctl.ended = true;
+}
+
+static void set_text(const char *text)
+{
+	char *to = ctl.block->report.text;
+	size_t n = 0;
+
+	while (text && text[n] && n + 1 < CTL_TEXT) {
+		to[n] = text[n];
+		n++;
+	}
+	to[n] = 0;
+}
+
+void ctl_unsupported(const char *text)
+{
+	if (!ctl.private_child)
+		set_text(text);
+	else
+		sys_warn(text);
+	ctl_end_run(CTL_UNSUPPORTED);
+}
+
+void ctl_fail(enum ctl_failure what, const void *object, const void *pc, const void *pc2,
+	      const void *pc3, const char *text)
+{
+	struct ctl_report *r = &ctl.block->report;
+
+	if (ctl.private_child) {
+		sys_warn(text);
+		ctl_end_run(CTL_FAILED);
+	}
+	r->failure = what;
+	r->object = (uint64_t)(uintptr_t)object;
+	r->pc = (uint64_t)(uintptr_t)pc;
+	r->pc2 = (uint64_t)(uintptr_t)pc2;
+	r->pc3 = (uint64_t)(uintptr_t)pc3;
+	set_text(text);
+	ctl_end_run(CTL_FAILED);
+}
+
+void ctl_misuse(const void *object, const void *pc, const char *text)
+{
+	if (!(ctl.flags & CTL_IGNORE_MISUSE))
+		ctl_fail(CTL_FAIL_MISUSE, object, pc, NULL, NULL, text);
+}
+
+void ctl_held_add(const void *object, const void *pc)
+{
+	struct ctl_thread *t = ctl.current;
+
+	if (t->held_count < CTL_HELD)
+		t->held[t->held_count] = (struct ctl_held){ (uint64_t)(uintptr_t)object,
+							    (uint64_t)(uintptr_t)pc };
+	t->held_count++;
+}
+
+void ctl_held_drop(const void *object)
+{
+	struct ctl_thread *t = ctl.current;
+	uint32_t known = t->held_count < CTL_HELD ? t->held_count : CTL_HELD;
+
+	for (uint32_t i = known; i-- > 0;) {
+		if (t->held[i].object != (uint64_t)(uintptr_t)object)
+			continue;
+		for (; i + 1 < known; i++)
+			t->held[i] = t->held[i + 1];
+		t->held_count--;
+		return;
+	}
+	if (t->held_count > CTL_HELD)
+		t->held_count--;
+}
+
+/*
+ * The program forked. Its child goes on under control, alone and by the default
+ * policy; what it does is not part of the run's schedule.
+ */
+void ctl_forked_child(void)
+{
+	static struct ctl_block block SNARLRT_BIG;	/* the shared one is the parent's */
+	static uint64_t state[64];
+	struct ctl_thread *self = ctl.current;
+	struct sched_params params = { 0 };
+
+	if (snarlrt.mode != SNARLRT_CONTROL || !ctl.begun)
+		return;
+	ctl.private_child = true;
+	ctl.server = -1;
+	ctl.tracing = false;
+	ctl.profile = NULL;
+	ctl.flags = 0;
+	ctl.block = &block;
+	ctl.state = state;
+	ctl.strategy = &strategy_exact;		/* without a plan: nobody is preempted */
+	ctl.strategy->init(ctl.state, &params);
+	ctl.strategy->begin(ctl.state, &(struct sched_run){ 0 });
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i] != self)
+			ctl.threads[i]->state = CTL_FREE;
+}

@@ -1,0 +1,363 @@
+/*
+ * Threads under control: birth, end, joining, cancellation.
+ *
+ * libc's own cancellation is never asked: who is to be cancelled unwinds by
+ * pthread_exit() at a point where it is allowed. Likewise the destructors of
+ * thread-specific data are ours (control_keys.c), because with user-level threads
+ * libc never sees a thread end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime/control/model/external.h"
+#include "runtime/control/step.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/real.h"
+#include "runtime/process/thread.h"
+
+#define THREAD_BYTES (1u << 20)	/* the struct, and behind it its call stack */
+#define REAP_EVERY 128u
+#define FEW 16u			/* threads most programs do with */
+#define ROW_BYTES (sizeof(*ctl.threads) + sizeof(*ctl.name) + sizeof(*ctl.pending) + \
+		   sizeof(*ctl.runnable))
+
+static uint64_t few[FEW * ROW_BYTES / 8];	/* their rows; more get others */
+static struct ctl_thread *spare[CTL_AHEAD];
+static uint32_t spare_count, spare_used;
+
+static void rows_move(void *to, uint32_t most)
+{
+	struct ctl_thread **threads = to;
+	uint64_t *name = (uint64_t *)(threads + most);
+	struct sched_event *pending = (struct sched_event *)(name + most);
+
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		threads[i] = ctl.threads[i];
+		name[i] = ctl.name[i];
+		pending[i] = ctl.pending[i];
+	}
+	ctl.threads = threads;
+	ctl.name = name;
+	ctl.pending = pending;
+	ctl.runnable = (uint32_t *)(pending + most);
+	ctl_stir();
+}
+
+static struct ctl_thread *thread_new(void)
+{
+	if (ctl.count >= SCHED_MAX_THREADS)
+		ctl_unsupported("more than 1,024 threads in one run; "
+				"control cannot follow so many");
+	if (ctl.count == FEW) {
+		void *more = arena_pages(SCHED_MAX_THREADS * ROW_BYTES);
+
+		if (!more)
+			return NULL;
+		rows_move(more, SCHED_MAX_THREADS);
+	}
+	return spare_used < spare_count ? spare[spare_used++] : arena_pages(THREAD_BYTES);
+}
+
+void ctl_threads_prepare(uint32_t threads)
+{
+	if (threads > CTL_AHEAD)
+		threads = CTL_AHEAD;
+	while (spare_count < threads && (spare[spare_count] = arena_pages(THREAD_BYTES)))
+		spare_count++;
+	if (!ctl.kernel_threads && threads > 1)
+		gate_lend_ahead(threads - 1);
+}
+
+static void thread_enter(struct ctl_thread *t)
+{
+	t->number = ctl.count;
+	t->id = t->number + 1;
+	t->state = CTL_LIVE;
+	t->own = (struct ctl_wait)CTL_WAIT(SCHED_OP_START, NULL, NULL, (uintptr_t)t->routine + 1);
+	t->own.thread = t->number;
+	ctl.threads[ctl.count] = t;
+	ctl.name[ctl.count] = t->name;
+	ctl.block->report.parent[ctl.count] = t->parent;
+	ctl.block->report.ordinal[ctl.count] = t->ordinal;
+	ctl.count++;
+	ctl.block->report.threads = ctl.count;
+}
+
+/* What the hooks need, in the storage of the thread that runs. */
+static void attach(struct ctl_thread *t)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	if (ctl.tracing)
+		ctl_trace_attach(t);
+	if (ctl.profile)
+		ctl_profile_attach(t);
+	t->frames = t->ring ? t->ring->frames : (struct snarlrt_frame *)(t + 1);
+	snarlrt_set_own(tls, (uint16_t)(t->id * 2 + 1));
+	tls->own_uncut = SHADOW_SHARED - 1;	/* nobody's */
+	if (!tls->cur)
+		tls->cur = t->granted = page_end();
+	tls->frame = tls->told = t->frames;
+	tls->frame_end = t->frames + (THREAD_BYTES - sizeof(*t)) / sizeof(*t->frames);
+	tls->hidden = 0;
+	tls->control = t;
+}
+
+void ctl_thread_first(void)
+{
+	struct ctl_thread *t;
+
+	rows_move(few, FEW);
+	t = thread_new();
+	if (!t)
+		ctl_unsupported("no memory for control");
+	t->name = SCHED_MAIN;
+	gate_attach_main(t);
+	t->tls->cur = t->granted = page_end();
+	t->started = true;
+	ctl_signal_born(t, NULL);
+	thread_enter(t);
+	ctl.current = t;
+	attach(t);
+}
+
+struct ctl_thread *ctl_thread_find(pthread_t handle)
+{
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i]->handle == handle && !ctl.threads[i]->joined)
+			return ctl.threads[i];
+	return NULL;
+}
+
+/*
+ * Kernel threads behind threads that ended and that nobody will join any more. Few
+ * of them do no harm, and in a short run ending them costs more than all else.
+ */
+static void reap(void)
+{
+	if (ctl.count % REAP_EVERY)
+		return;
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		struct ctl_thread *t = ctl.threads[i];
+
+		if (t->state == CTL_DONE && (t->detached || t->joined))
+			gate_reap(t);
+	}
+}
+
+static bool born_detached(const pthread_attr_t *attr)
+{
+	int state;
+
+	return attr && pthread_attr_getdetachstate(attr, &state) == 0 &&
+	       state == PTHREAD_CREATE_DETACHED;
+}
+
+int ctl_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routine)(void *),
+		      void *arg, const void *pc)
+{
+	struct ctl_thread *self = ctl.current, *t;
+	int error;
+
+	ctl_point(SCHED_OP_CREATE, NULL, pc);
+	reap();
+	t = thread_new();
+	if (!t)
+		return EAGAIN;
+	t->routine = routine;
+	t->arg = arg;
+	t->parent = self->number;
+	t->ordinal = self->children + 1;
+	t->name = sched_child_name(self->name, t->ordinal);
+	t->detached = born_detached(attr);
+	ctl_signal_born(t, self);
+	error = gate_create(t, attr);
+	if (error) {
+		ctl_note(TRACE_THREAD_CREATE, 0, NULL, 0, error, pc);
+		return error;
+	}
+	self->children++;
+	snarlrt.threaded = true;
+	thread_enter(t);
+	t->tls->cur = t->granted = page_end();
+	t->wait = &t->own;
+	t->runnable = true;
+	ctl.pending[t->number] = t->own.event;
+	*out = t->handle;
+	ctl_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)t->id, t->id, 0, pc);
+	ctl_ask_soon();
+	return 0;
+}
+
+/* Its last moments; runs its destructors. With user-level threads it does not return. */
+static void thread_end(struct ctl_thread *t)
+{
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_EXIT, NULL, NULL, NULL);
+	bool alone = true;
+
+	__snarl_tls.hidden = 0;
+	t->cancel_disabled = true;
+	ctl_thread_atexit_run(t);
+	ctl_keys_run(t);
+	ctl_wait(&w);
+	for (uint32_t i = 0; i < ctl.count; i++)
+		alone &= ctl.threads[i] == t || ctl.threads[i]->state != CTL_LIVE;
+	if (alone)
+		exit(0);	/* the last thread has left: so POSIX has it */
+	ctl_note(TRACE_THREAD_EXIT, 0, NULL, 0, 0, NULL);
+	model_mutex_owner_ended(t);
+	ctl_signal_gone(t);
+	t->state = CTL_DONE;
+	t->runnable = false;
+	ctl.pending[t->number] = (struct sched_event){ .op = SCHED_OP_OTHER };
+	ctl_changed((const void *)t->handle);
+	__snarl_tls.hidden = 1;
+	__snarl_tls.control = NULL;
+	ctl_leave_for_good(t);
+}
+
+static void unwound(void *v)
+{
+	thread_end(v);
+}
+
+void ctl_thread_main(struct ctl_thread *t)
+{
+	attach(t);
+	t->wait = NULL;
+	t->started = true;
+	ctl_started(t);
+	ctl_note(TRACE_THREAD_START, 0, (const void *)(uintptr_t)t->id, t->parent, 0,
+		 (const char *)(uintptr_t)t->routine + 1);
+	/* pthread_exit() and our cancellation unwind to here. */
+	pthread_cleanup_push(unwound, t);
+	t->result = t->routine(t->arg);
+	pthread_cleanup_pop(1);
+}
+
+int ctl_main_thread(int (*main)(int, char **, char **), int argc, char **argv, char **envp)
+{
+	int status;
+
+	pthread_cleanup_push(unwound, ctl.current);
+	status = main(argc, argv, envp);
+	pthread_cleanup_pop(0);
+	exit(status);
+}
+
+void ctl_exit_begins(void)
+{
+	if (ctl_on())
+		ctl_thread_atexit_run(ctl.current);
+}
+
+void ctl_thread_exit(void *result)
+{
+	struct ctl_thread *t = ctl.current;
+
+	t->result = result;
+	t->cancel_disabled = true;
+	REAL(pthread_exit)(result);
+	__builtin_unreachable();
+}
+
+/* Its thread is gone: by now the handle may be that of nobody, or of another one. */
+static bool was_joined(pthread_t handle)
+{
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i]->handle == handle && ctl.threads[i]->joined)
+			return true;
+	return false;
+}
+
+static bool has_ended(const struct ctl_wait *w)
+{
+	return ((const struct ctl_thread *)w->arg)->state == CTL_DONE;
+}
+
+int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline, const void *pc)
+{
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_JOIN, handle, has_ended, pc);
+	struct ctl_thread *t = ctl_thread_find(handle);
+	int error = 0;
+
+	if (!t) {
+		if (was_joined(handle))
+			ctl_misuse((const void *)handle, pc, "pthread_join of a thread that was joined before");
+		return ESRCH;
+	}
+	if (t == ctl.current)
+		return EDEADLK;
+	if (t->detached) {
+		ctl_misuse((const void *)handle, pc, "pthread_join of a detached thread");
+		return EINVAL;
+	}
+	w.arg = t;
+	w.deadline = deadline;
+	w.cancel_point = wait;
+	if (!wait)
+		w.ready = NULL;
+	ctl_wait(&w);
+	if (w.cancelled)
+		ctl_cancel_act();
+	if (t->state != CTL_DONE)
+		error = wait ? ETIMEDOUT : EBUSY;
+	if (!error && t->joined) {
+		ctl_misuse((const void *)handle, pc, "pthread_join of a thread that another one joins");
+		error = EINVAL;
+	}
+	if (!error) {
+		t->joined = true;
+		if (value)
+			*value = t->result;
+	}
+	ctl_note(TRACE_THREAD_JOIN, 0, (const void *)(uintptr_t)t->id, t->id, error, pc);
+	return error;
+}
+
+int ctl_thread_detach(pthread_t handle, const void *pc)
+{
+	struct ctl_thread *t = ctl_thread_find(handle);
+
+	if (!t)
+		return ESRCH;
+	if (t->detached) {
+		ctl_misuse((const void *)handle, pc, "pthread_detach of a detached thread");
+		return EINVAL;
+	}
+	ctl_point(SCHED_OP_OTHER, (const void *)handle, pc);
+	t->detached = true;
+	ctl_note(TRACE_THREAD_DETACH, 0, (const void *)(uintptr_t)t->id, t->id, 0, pc);
+	return 0;
+}
+
+int ctl_thread_cancel(pthread_t handle, const void *pc)
+{
+	struct ctl_thread *t = ctl_thread_find(handle);
+
+	if (!t)
+		return ESRCH;
+	ctl_point(SCHED_OP_WAKE, (const void *)handle, pc);
+	ctl_note(TRACE_THREAD_CANCEL, 0, (const void *)(uintptr_t)t->id, t->id, 0, pc);
+	if (t->state != CTL_LIVE)
+		return 0;
+	t->cancel_pending = true;
+	if (t == ctl.current) {
+		if (t->cancel_async)
+			ctl_cancel_act();
+		return 0;
+	}
+	if (t->wait)
+		ctl_changed((const void *)(uintptr_t)t->wait->event.object);
+	return 0;
+}
+
+void ctl_cancel_act(void)
+{
+	struct ctl_thread *t = ctl.current;
+
+	if (!t->cancel_pending || t->cancel_disabled)
+		return;
+	t->cancel_pending = false;
+	ctl_thread_exit(PTHREAD_CANCELED);
+}

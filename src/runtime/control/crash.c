@@ -1,0 +1,136 @@
+/*
+ * Where a run crashed: handlers in the place of the default actions of signals that
+ * kill. They only tell the tool and let the signal come again, so the program ends as
+ * it would have. Installed once, before the server forks; a handler of the
+ * program's own takes its place.
+ */
+#include <elf.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <ucontext.h>
+
+#include "runtime/control/control.h"
+#include "runtime/control/heap/heap.h"
+#include "runtime/core/sys.h"
+
+#define ON_STACK (64u << 10)
+#define LOOK 512u		/* words of the stack */
+
+static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
+
+/* As the kernel has it. */
+struct action {
+	void (*handler)(int, siginfo_t *, void *);
+	uint64_t flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+#define RESTORER 0x04000000ull	/* SA_RESTORER */
+
+SNARLRT_HIDDEN void snarlrt_crash_return(void);
+__asm__(".text\n"
+	".hidden snarlrt_crash_return\n"
+	"snarlrt_crash_return:\n"
+	"	mov $15, %eax\n"	/* rt_sigreturn */
+	"	syscall\n");
+
+static uint64_t code_start, code_end;	/* of the executable */
+
+/* From what the kernel told about it; the linker's symbols would be exported with ours. */
+static void find_code(void)
+{
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	size_t count = getauxval(AT_PHNUM);
+	uint64_t bias = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (ph[i].p_type == PT_PHDR)
+			bias = (uint64_t)ph - ph[i].p_vaddr;
+	for (size_t i = 0; i < count; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X) {
+			code_start = bias + ph[i].p_vaddr;
+			code_end = code_start + ph[i].p_memsz;
+		}
+}
+
+/* Is it the place behind a call, in the program itself? */
+static bool in_program(uint64_t pc)
+{
+	const uint8_t *p = (const uint8_t *)pc;
+
+	if (pc < code_start + 8 || pc >= code_end)
+		return false;
+	return p[-5] == 0xe8 || (p[-6] == 0xff && p[-5] == 0x15) || p[-2] == 0xff || p[-3] == 0xff;
+}
+
+/* What looks like places the program called from, nearest first; some of it is left over. */
+static void look_for_calls(const greg_t *regs, struct ctl_report *r)
+{
+	const uint64_t *sp = (const uint64_t *)((uint64_t)regs[REG_RSP] & ~7ull);
+	size_t n = 0;
+
+	for (size_t i = 0; i < LOOK && n < ARRAY_SIZE(r->calls); i++) {
+		if (i && ((uint64_t)(sp + i) & 4095) == 0)
+			break;		/* the next page need not be there */
+		if (in_program(sp[i]))
+			r->calls[n++] = sp[i];
+	}
+	if (n < ARRAY_SIZE(r->calls))
+		r->calls[n] = 0;
+}
+
+static void on_crash(int number, siginfo_t *info, void *context)
+{
+	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	struct ctl_report *r = &ctl.block->report;
+
+	/* One that was sent does not come again by itself, as that of an instruction does. */
+	if (info->si_code <= 0)
+		sys_call(SYS_tgkill, sys_call(SYS_getpid, 0, 0, 0), sys_call(SYS_gettid, 0, 0, 0),
+			 number);
+	if (!ctl.begun || ctl.ended || ctl.private_child)
+		return;
+	/* Big freed blocks are taken away altogether. */
+	if (number == SIGSEGV && info->si_code > 0)
+		ctl_heap_bad_access((uint64_t)(uintptr_t)info->si_addr, 1,
+				    regs[REG_ERR] & 2, (const void *)regs[REG_RIP]);
+	if (!(__snarl_tls.busy | __snarl_tls.hidden)) {
+		ctl_account(ctl.current);	/* what it did up to here is part of the run */
+		if (ctl.values)
+			ctl_trace_crash(info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0);
+	}
+	r->signal = (uint32_t)number;
+	r->pc = (uint64_t)regs[REG_RIP] + 1;	/* pcs lie behind what they mean */
+	look_for_calls(regs, r);
+	r->object = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
+	r->thread = ctl.current->number;
+	r->steps = ctl.steps;
+	ctl_describe_threads();
+}
+
+bool ctl_is_crash_handler(const void *handler)
+{
+	return handler == (const void *)(uintptr_t)on_crash;
+}
+
+void ctl_crash_install(void)
+{
+	static char stack[ON_STACK] __attribute__((aligned(16)));
+	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct action mine = {
+		.handler = on_crash,
+		.flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK | RESTORER,
+		.restorer = snarlrt_crash_return,
+	};
+
+	find_code();
+	sys_call(SYS_sigaltstack, &alternate, 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++) {
+		struct action old = { 0 };
+
+		sys_call6(SYS_rt_sigaction, deadly[i], 0, (long)&old, sizeof(old.mask), 0, 0);
+		if (!old.handler)
+			sys_call6(SYS_rt_sigaction, deadly[i], (long)&mine, 0, sizeof(mine.mask), 0, 0);
+	}
+}

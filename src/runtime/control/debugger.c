@@ -1,0 +1,24 @@
+/*
+ * Where a debugger stops: `snarl replay --gdb` sets CTL_DEBUG, every step is then a
+ * question of its own, and its commands (cmd/snarl-gdb.py) have breakpoints in
+ * snarlrt_debug_here and snarlrt_debug_switch, which do nothing.
+ */
+#include "runtime/control/step.h"
+
+uint64_t snarlrt_debug_site;	/* set by the debugger: stop at this place only; 0: at all */
+
+__attribute__((noinline)) void snarlrt_debug_here(struct ctl_thread *t, const struct ctl_wait *w)
+{
+	__asm__ volatile("" : : "r"(t), "r"(w) : "memory");
+}
+
+void snarlrt_debug_step(struct ctl_thread *t, const struct ctl_wait *w)
+{
+	if (!snarlrt_debug_site || w->event.site == snarlrt_debug_site)
+		snarlrt_debug_here(t, w);
+}
+
+__attribute__((noinline)) void snarlrt_debug_switch(struct ctl_thread *from, struct ctl_thread *to)
+{
+	__asm__ volatile("" : : "r"(from), "r"(to) : "memory");
+}

@@ -1,0 +1,71 @@
+/*
+ * Which places depend on which, as a feedback for searches: of each granule and lock the last
+ * access is kept, and one of another thread that conflicts with it sets a bit of the block.
+ * Collisions lose something, and nothing depends on them: a table and a set of bits of fixed
+ * size, so that a run pays for few pages only.
+ */
+#include "runtime/control/step.h"
+#include "runtime/core/sys.h"
+
+#define LAST 4096u	/* granules remembered */
+
+static struct {
+	uint64_t granule, site;	/* as in a trace, with its kind */
+	uint32_t thread;	/* number, plus 1 */
+	bool writes;
+} last[LAST] SNARLRT_BIG;
+
+static uint32_t before[SCHED_MAX_THREADS] SNARLRT_BIG;	/* each thread's dependency before */
+
+static uint32_t depends_hash(uint64_t a, uint64_t b)
+{
+	uint64_t h = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xbf58476d1ce4e5b9ull;
+
+	return (uint32_t)(h >> 32);
+}
+
+static void depends_set(uint32_t hash)
+{
+	struct ctl_block *b = ctl.block;
+	uint64_t bit = hash % (b->depends_size * 8);
+
+	((uint8_t *)b + b->depends)[bit / 8] |= (uint8_t)(1u << bit % 8);
+}
+
+void ctl_depends_begin(void)
+{
+	sys_clear((char *)ctl.block + ctl.block->depends, ctl.block->depends_size);
+}
+
+/* What is read and what is written; creation and destruction tell nothing. */
+static bool matters(enum trace_kind kind, bool *writes)
+{
+	*writes = kind != TRACE_READ && kind != TRACE_READ_RANGE && kind != TRACE_ATOMIC_LOAD;
+	return (kind >= TRACE_READ && kind <= TRACE_WRITE_RANGE) ||
+	       (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL) ||
+	       (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) ||
+	       (kind >= TRACE_COND_WAIT && kind <= TRACE_COND_BROADCAST);
+}
+
+void ctl_depends_event(uint64_t object, uint64_t site)
+{
+	uint64_t granule = (object & TRACE_ADDR_MASK) >> 3;
+	uint32_t at = depends_hash(granule, 0) % LAST, thread = ctl.current->number + 1, *previous;
+	bool writes;
+
+	if (!matters(site >> 48 & 0xff, &writes) || ctl.private_child)
+		return;
+	if (last[at].granule == granule && last[at].thread && last[at].thread != thread &&
+	    (writes || last[at].writes)) {
+		uint32_t hash = depends_hash(last[at].site, site);
+
+		previous = &before[thread - 1];
+		depends_set(hash);
+		depends_set(depends_hash(*previous, hash));
+		*previous = hash;
+	}
+	last[at].granule = granule;
+	last[at].site = site;
+	last[at].thread = thread;
+	last[at].writes = writes;
+}

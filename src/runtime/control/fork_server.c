@@ -1,0 +1,106 @@
+/*
+ * One child per run: the process that stands here is never run itself, it forks
+ * when it is told to (interface.h has the messages). Before main there is one
+ * thread only; at a snapshot, with user-level threads, there is one kernel thread
+ * only, and the others of the program are nothing but memory. So a plain fork
+ * copies everything.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/control/control.h"
+#include "runtime/core/real.h"
+#include "runtime/core/sys.h"
+
+static bool say(enum ctl_message_kind kind, int pid, int status)
+{
+	struct ctl_message m = { .kind = kind, .pid = pid, .status = status };
+	long n;
+
+	do
+		n = sys_call6(SYS_sendto, ctl.server, (long)&m, sizeof(m), MSG_NOSIGNAL, 0, 0);
+	while (n == -EINTR);
+	return n == (long)sizeof(m);
+}
+
+static bool hear(struct ctl_message *m)
+{
+	long n;
+
+	do
+		n = sys_call6(SYS_recvfrom, ctl.server, (long)m, sizeof(*m), 0, 0, 0);
+	while (n == -EINTR);
+	return n == (long)sizeof(*m);
+}
+
+static int wait_for(int pid)
+{
+	int status = 0;
+	long got;
+
+	do
+		got = sys_call6(SYS_wait4, pid, (long)&status, 0, 0, 0, 0);
+	while (got == -EINTR);
+	return status;
+}
+
+static void leave(void)
+{
+	for (;;)
+		sys_call(SYS_exit_group, 0, 0, 0);
+}
+
+/* In the child: it dies with the server, and can be killed with all it forks. */
+static void become_run(int server)
+{
+	sys_call(SYS_setpgid, 0, 0, 0);
+	sys_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0);
+	if ((int)sys_call(SYS_getppid, 0, 0, 0) != server)
+		leave();
+}
+
+void ctl_serve(void)
+{
+	int self = (int)sys_call(SYS_getpid, 0, 0, 0);
+	long input = sys_call(SYS_lseek, 0, 0, SEEK_CUR);
+	bool in_run = ctl.begun;
+	struct ctl_message m;
+
+	if (ctl.kernel_threads && in_run && ctl.count > 1)
+		ctl_unsupported("a snapshot needs user-level threads");
+	if (!say(CTL_HELLO, self, 0))
+		leave();
+	while (hear(&m) && m.kind == CTL_RUN) {
+		int pid;
+
+		if (input >= 0)		/* every run reads it from here */
+			sys_call(SYS_lseek, 0, input, SEEK_SET);
+		if (!in_run) {
+			ctl_shared_apply();
+			ctl_threads_prepare(ctl.block->request.threads);
+		}
+		snarlrt_hide();
+		pid = REAL(_Fork)();
+		snarlrt_unhide();
+		if (pid == 0) {
+			become_run(self);
+			/* Not for the program to find, and only a snapshot serves on. */
+			if (!(ctl.block->request.flags & CTL_SNAPSHOT))
+				sys_call(SYS_close, ctl.server, 0, 0);
+			if (in_run)
+				ctl_continue();
+			return;
+		}
+		if (pid < 0) {
+			say(CTL_ENDED, 0, -1);
+			continue;
+		}
+		say(CTL_STARTED, pid, 0);
+		say(CTL_ENDED, pid, wait_for(pid));
+	}
+	leave();
+}

@@ -1,0 +1,325 @@
+/*
+ * The allocator of control mode; control_heap.h says what it promises.
+ *
+ * Poison: heads, the bytes behind a block, and freed blocks; of one over a
+ * megabyte the first megabyte, the rest goes back to the kernel and cannot be
+ * accessed at all.
+ */
+#include <errno.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "runtime/control/heap/slot.h"
+#include "runtime/core/real.h"
+#include "runtime/core/sys.h"
+
+#define FENCE 256ull	/* bytes poisoned behind a block, if its slot has them */
+
+/* Who asks? Before main it is main, too. */
+static inline uint32_t caller_number(void)
+{
+	const struct ctl_thread *t = ctl.current;
+
+	if (ctl.lending)
+		return CTL_HEAP_OUTSIDE;
+	if (!ctl.begun || !t)
+		return 0;
+	return t->tls && t->tls != &__snarl_tls ? CTL_HEAP_OUTSIDE : t->number;
+}
+
+static void poison_between(uint64_t from, uint64_t to)
+{
+	if (from < to)
+		ctl_poison(from, to - from);
+}
+
+/* The bytes behind; only whole granules, the last one of the block is shared with them. */
+static void fence(const struct slot_block *b)
+{
+	uint64_t from = slot_round(slot_user(b) + b->size, 8), to = slot_end(b);
+
+	poison_between(from, to - from < FENCE ? to : from + FENCE);
+}
+
+/* A slot used before: its memory is accessible, unpoisoned and, if asked for, zero again. */
+static void renew(const struct slot_block *old, uint64_t start, uint64_t size, bool zero)
+{
+	uint64_t low, high, end = start + size;
+
+	if (slot_dropped(old, &low, &high)) {
+		sys_call(SYS_mprotect, low, high - low, PROT_READ | PROT_WRITE);
+	} else {
+		low = end;
+		high = end;
+	}
+	if (zero) {
+		sys_clear((void *)start, (low < end ? low : end) - start);
+		if (high < end)
+			sys_clear((void *)high, end - high);
+	}
+	ctl_unpoison(start, slot_round(size, 8));
+}
+
+/* The block does not begin where its slot does. */
+static void shift(uint64_t slot, uint64_t start, uint32_t class)
+{
+	poison_between(start - slot > FENCE ? start - FENCE : slot, start);
+	*(struct slot_block *)slot = (struct slot_block){
+		.class = class,
+		.shift = (uint32_t)((start - SLOT_HEAD - slot) / SLOT_ALIGN),
+	};
+}
+
+static struct slot_block *block_new(size_t size, size_t align, bool zero, uint32_t number,
+				    const void *pc)
+{
+	uint64_t need = size, slot, start;
+	uint32_t class, order;
+	struct slot_block *b;
+	bool used;
+
+	if (align > SLOT_ALIGN && __builtin_add_overflow(need, align, &need))
+		return NULL;
+	if (need > PTRDIFF_MAX)
+		return NULL;
+	b = slot_take(number, need, &order, &used);
+	if (!b)
+		return NULL;
+	class = b->class;
+	slot = slot_start(b);
+	start = slot + SLOT_HEAD;
+	if (align > SLOT_ALIGN)
+		start = slot_round(start, align);
+	if (used)
+		renew(b, start, size, zero);
+	if (start - SLOT_HEAD != slot)
+		shift(slot, start, class);
+	b = (struct slot_block *)(start - SLOT_HEAD);
+	*b = (struct slot_block){
+		.class = class,
+		.shift = (uint32_t)((start - SLOT_HEAD - slot) / SLOT_ALIGN),
+		.size = size,
+		.malloc_by = slot_by(pc, number),
+		.order = order,
+		.magic = slot_magic(b, SLOT_LIVE),
+	};
+	fence(b);
+	return b;
+}
+
+void *ctl_heap_alloc(size_t size, size_t align, bool zero, const void *pc)
+{
+	uint32_t number = caller_number();
+	struct slot_block *b = block_new(size, align, zero, number, pc);
+	void *p = b ? b + 1 : NULL;
+
+	if (number != CTL_HEAP_OUTSIDE)
+		snarlrt_note(TRACE_MALLOC, 0, p, size, p ? 0 : ENOMEM, pc);
+	if (!p)
+		errno = ENOMEM;
+	return p;
+}
+
+static inline struct slot_block *live_at(const void *p)
+{
+	struct slot_block *b = slot_at(p);
+
+	return b && slot_is(b, SLOT_LIVE) ? b : NULL;
+}
+
+static void block_free(struct slot_block *b, uint32_t number, const void *pc)
+{
+	uint64_t start = slot_user(b), end = slot_round(start + b->size, 8), low, high;
+
+	if (number != CTL_HEAP_OUTSIDE && ctl_on())
+		ctl_touch_freed(start, b->size);
+	if (slot_dropped(b, &low, &high)) {
+		sys_mmap((void *)low, high - low, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		poison_between(start, low);
+		poison_between(high, end);
+	} else {
+		poison_between(start, end);
+	}
+	slot_give(b, number, pc);
+}
+
+#ifdef SNARLRT_STATIC
+
+static bool from_libc(const void *pc)
+{
+	(void)pc;	/* its code is mixed with the program's */
+	return false;
+}
+
+#else
+
+static struct {
+	bool known;
+	uint64_t low[2], high[2];	/* libc's code and the loader's */
+} libc;
+
+static int look_for_libc(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	uint64_t inside = (uint64_t)(uintptr_t)REAL(memcpy), low = UINT64_MAX, high = 0;
+	int which = info->dlpi_addr == getauxval(AT_BASE);
+
+	(void)size;
+	(void)unused;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uint64_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type != PT_LOAD)
+			continue;
+		low = at < low ? at : low;
+		if (high < at + info->dlpi_phdr[i].p_memsz)
+			high = at + info->dlpi_phdr[i].p_memsz;
+	}
+	if (which || (inside >= low && inside < high)) {
+		libc.low[which] = low;
+		libc.high[which] = high;
+	}
+	return 0;
+}
+
+static bool from_libc(const void *pc)
+{
+	uint64_t at = (uint64_t)(uintptr_t)pc;
+
+	if (unlikely(!libc.known)) {
+		dl_iterate_phdr(look_for_libc, NULL);
+		libc.known = true;
+	}
+	return at - libc.low[0] < libc.high[0] - libc.low[0] ||
+	       at - libc.low[1] < libc.high[1] - libc.low[1];
+}
+
+#endif
+
+/* Others may come before: so a use of the block can be on either side of its end. */
+static void end_point(const void *p, const void *pc)
+{
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_WRITE, p, NULL, pc);
+	size_t size = ctl_heap_size(p);
+
+	if (size > 1)
+		w.event.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+	ctl_wait(&w);
+}
+
+static void info_of(const struct slot_block *b, struct ctl_heap_info *out)
+{
+	*out = (struct ctl_heap_info){
+		.start = slot_user(b),
+		.size = b->size,
+		.malloc_pc = b->malloc_by >> 16,
+		.malloc_thread = b->malloc_by & 0xffff,
+		.free_pc = b->free_by >> 16,
+		.free_thread = b->free_by & 0xffff,
+		.order = b->order,
+		.freed = slot_is(b, SLOT_FREED),
+	};
+}
+
+/* What is to be freed, after the point; NULL: reported. */
+static struct slot_block *block_ending(void *p, uint32_t number, const void *pc)
+{
+	const struct slot_block *wrong;
+	struct ctl_heap_info info;
+	struct slot_block *b;
+
+	if (number != CTL_HEAP_OUTSIDE && ctl_on() && !from_libc(pc))
+		end_point(p, pc);
+	b = live_at(p);
+	if (likely(b))
+		return b;
+	wrong = slot_at(p);
+	if (!wrong)
+		wrong = slot_find((uint64_t)p);
+	if (wrong)
+		info_of(wrong, &info);
+	ctl_heap_bad_free(p, wrong ? &info : NULL, pc);
+	return NULL;
+}
+
+void ctl_heap_free(void *p, const void *pc)
+{
+	uint32_t number = caller_number();
+	struct slot_block *b = block_ending(p, number, pc);
+
+	if (!b)
+		return;
+	if (number != CTL_HEAP_OUTSIDE)
+		snarlrt_note(TRACE_FREE, 0, p, 0, 0, pc);
+	block_free(b, number, pc);
+}
+
+/* The slot has the room, and would not be mostly waste. */
+static bool resizes(const struct slot_block *b, size_t size)
+{
+	uint64_t room = slot_end(b) - slot_user(b);
+
+	return size <= room && (size >= room / 2 || room <= FENCE);
+}
+
+static void resize(struct slot_block *b, size_t size, uint32_t number, const void *pc)
+{
+	uint64_t from = slot_round(slot_user(b) + b->size, 8), to = slot_round(slot_user(b) + size, 8);
+
+	if (from < to)
+		ctl_unpoison(from, to - from);
+	poison_between(to, from);
+	b->size = size;
+	b->malloc_by = slot_by(pc, number);
+	b->order = slot_order(number);
+	fence(b);
+}
+
+void *ctl_heap_realloc(void *p, size_t size, const void *pc)
+{
+	uint32_t number = caller_number();
+	struct slot_block *b = block_ending(p, number, pc), *to;
+	bool note = number != CTL_HEAP_OUTSIDE;
+
+	if (!b) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (resizes(b, size)) {
+		if (note)
+			snarlrt_note(TRACE_FREE, 0, p, 0, 0, pc);
+		resize(b, size, number, pc);
+		if (note)
+			snarlrt_note(TRACE_MALLOC, 0, p, size, 0, pc);
+		return p;
+	}
+	to = block_new(size, 0, false, number, pc);
+	if (to) {
+		REAL(memcpy)(to + 1, p, b->size < size ? b->size : size);
+		if (note)
+			snarlrt_note(TRACE_FREE, 0, p, 0, 0, pc);
+		block_free(b, number, pc);
+	}
+	if (note)
+		snarlrt_note(TRACE_MALLOC, 0, to ? to + 1 : NULL, size, to ? 0 : ENOMEM, pc);
+	if (!to)
+		errno = ENOMEM;
+	return to ? to + 1 : NULL;
+}
+
+size_t ctl_heap_size(const void *p)
+{
+	const struct slot_block *b = live_at(p);
+
+	return b ? b->size : 0;
+}
+
+bool ctl_heap_find(uint64_t addr, struct ctl_heap_info *out)
+{
+	const struct slot_block *b = slot_find(addr);
+
+	if (b)
+		info_of(b, out);
+	return b != NULL;
+}

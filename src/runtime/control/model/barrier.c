@@ -1,0 +1,95 @@
+/*
+ * Barriers, with libc's own numbers, which only grow: how many came, how many
+ * of these were let through, how many of those have left. The thread that
+ * completes a round is the serial one.
+ *
+ * To come is one step, to leave is another; as in libc, destroying waits for
+ * those that are on their way out.
+ */
+#include "runtime/control/model/models.h"
+
+struct barrier {
+	uint32_t came;
+	uint32_t through;
+	uint32_t count;		/* set by the real init */
+	uint32_t shared;
+	uint32_t left;
+};
+
+_Static_assert(sizeof(struct barrier) <= sizeof(pthread_barrier_t), "in place");
+
+static inline struct barrier *state_of(const struct ctl_wait *w)
+{
+	return (struct barrier *)(uintptr_t)w->event.object;
+}
+
+/* w->arg: the place in the round, counted as `came` is; later rounds are later. */
+static bool is_through(const struct ctl_wait *w)
+{
+	return (int32_t)(state_of(w)->through - (uint32_t)(uintptr_t)w->arg) > 0;
+}
+
+static bool all_left(const struct ctl_wait *w)
+{
+	return state_of(w)->came == state_of(w)->left;
+}
+
+static bool check_usable(const struct barrier *b, const void *pc)
+{
+	if (b->count)
+		return true;
+	ctl_misuse(b, pc, "use of a barrier that was destroyed or never initialised");
+	return false;
+}
+
+/* True: this one completes the round. */
+static bool come(struct barrier *b, const void *pc)
+{
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, b, is_through, pc);
+
+	w.arg = (void *)(uintptr_t)b->came++;
+	if (b->came - b->through == b->count) {
+		b->through = b->came;
+		ctl_changed(b);
+		return true;
+	}
+	model_wait(&w, TRACE_BARRIER_ENTER);
+	return false;
+}
+
+int model_barrier_wait(pthread_barrier_t *barrier, const void *pc)
+{
+	struct barrier *b = (struct barrier *)(void *)barrier;
+	bool serial;
+
+	ctl_point(SCHED_OP_WAIT, barrier, pc);
+	snarlrt_note(TRACE_BARRIER_ENTER, 0, barrier, 0, 0, pc);
+	if (!check_usable(b, pc)) {
+		snarlrt_note(TRACE_BARRIER_LEAVE, 0, barrier, 0, EINVAL, pc);
+		return EINVAL;
+	}
+	serial = come(b, pc);
+	b->left++;
+	ctl_changed(barrier);
+	snarlrt_note(TRACE_BARRIER_LEAVE, 0, barrier, serial, 0, pc);
+	return serial ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}
+
+int model_barrier_destroy(pthread_barrier_t *barrier, const void *pc)
+{
+	struct barrier *b = (struct barrier *)(void *)barrier;
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_OTHER, barrier, all_left, pc);
+	int result = EINVAL;
+
+	ctl_point(SCHED_OP_OTHER, barrier, pc);
+	if (check_usable(b, pc)) {
+		if (b->came != b->through)
+			ctl_misuse(barrier, pc, "destruction of a barrier that threads wait at");
+		if (!all_left(&w))
+			model_wait(&w, TRACE_BARRIER_DESTROY);
+		b->count = 0;
+		result = 0;
+	}
+	snarlrt_note(TRACE_BARRIER_DESTROY, 0, barrier, 0, result, pc);
+	return result;
+}

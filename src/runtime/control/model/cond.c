@@ -1,0 +1,209 @@
+/*
+ * Condition variables. Nothing is kept in the object: who waits is known from
+ * the threads (ctl_thread.cond), and which clock from what the real init left.
+ *
+ * A wait is three steps: it gives the mutex back and joins the wait set; leaves
+ * the set again, woken, out of time, cancelled or for no reason; takes the mutex.
+ * A thread that ran out of time but was chosen by a signal before it could go on
+ * was woken. So was one that was cancelled: it returns, and the cancellation is
+ * acted upon at its next chance, so that no signal is lost.
+ */
+#include "runtime/control/model/models.h"
+
+#define WREFS_MONOTONIC 2u	/* glibc's: the clock of the attributes */
+#define WREFS_DESTROYED 4u	/* left by the real destroy */
+
+#define SPURIOUS_MOST 2u	/* in a row; after that a signal that never comes shows */
+
+static uint64_t turns;
+static uint8_t spurious[SCHED_MAX_THREADS];	/* wake-ups since the last real one */
+
+void model_set_join(const void *object)
+{
+	ctl_self()->cond = object;
+	ctl_self()->cond_turn = ++turns;
+}
+
+bool model_set_leave(const void *object)
+{
+	bool was_there = ctl_self()->cond == object;
+
+	ctl_self()->cond = NULL;
+	return was_there;
+}
+
+bool model_set_woken(const struct ctl_wait *w)
+{
+	return !ctl.threads[w->thread]->cond;
+}
+
+static bool may_return(const struct ctl_wait *w)
+{
+	return model_set_woken(w) ||
+	       (ctl.flags & CTL_SPURIOUS && spurious[w->thread] < SPURIOUS_MOST);
+}
+
+/* In order of arrival; valid until the next call. */
+static uint32_t *members(const void *object, model_wanted *wanted, uint64_t arg, uint32_t *count)
+{
+	static uint32_t found[SCHED_MAX_THREADS] SNARLRT_BIG;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		const struct ctl_thread *t = ctl.threads[i];
+		uint32_t at = n;
+
+		if (!t || t->state != CTL_LIVE || t->cond != object || (wanted && !wanted(t, arg)))
+			continue;
+		for (; at > 0 && ctl.threads[found[at - 1]]->cond_turn > t->cond_turn; at--)
+			found[at] = found[at - 1];
+		found[at] = i;
+		n++;
+	}
+	*count = n;
+	return found;
+}
+
+/* What it waits for may have been another object's name, before it was moved. */
+static void wake(struct ctl_thread *t)
+{
+	t->cond = NULL;
+	if (t->wait)
+		ctl_changed((const void *)(uintptr_t)t->wait->event.object);
+}
+
+uint32_t model_set_wake(const void *object, uint32_t most, model_wanted *wanted, uint64_t arg)
+{
+	uint32_t left, woken = 0;
+	uint32_t *set = members(object, wanted, arg, &left);
+
+	for (; left > 0 && woken < most; woken++) {
+		uint32_t chosen = left > most - woken ? ctl_choose_thread(set, left) : set[0];
+		uint32_t at = 0;
+
+		while (set[at] != chosen)
+			at++;
+		left--;
+		for (; at < left; at++)
+			set[at] = set[at + 1];
+		wake(ctl.threads[chosen]);
+	}
+	return woken;
+}
+
+uint32_t model_set_move(const void *from, const void *to, uint32_t most)
+{
+	uint32_t count, moved = 0;
+	uint32_t *set = members(from, NULL, 0, &count);
+
+	for (; moved < count && moved < most; moved++) {
+		ctl.threads[set[moved]]->cond = to;
+		ctl.threads[set[moved]]->cond_turn = ++turns;
+	}
+	return moved;
+}
+
+static void check_usable(const pthread_cond_t *cond, const void *pc)
+{
+	if (cond->__data.__wrefs & WREFS_DESTROYED)
+		ctl_misuse(cond, pc, "use of a condition variable that was destroyed");
+}
+
+/* Gives the mutex back, waits, takes it again; *cancelled: as the wait's end. */
+static int wait_for(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mutex_t *mutex,
+		    const void *pc, bool *cancelled)
+{
+	int result = 0, got;
+
+	if (!model_mutex_mine(mutex) && !model_mutex_checks_owner(mutex))
+		ctl_misuse(mutex, pc, "wait for a condition without holding the mutex");
+	got = model_mutex_lend(mutex);
+	if (got)
+		return got;
+	model_set_join(cond);
+	model_wait(asleep, TRACE_COND_WAIT);
+	if (!model_set_leave(cond)) {
+		spurious[asleep->thread] = 0;
+	} else {
+		*cancelled = asleep->cancelled;
+		result = model_out_of_time(asleep) ? ETIMEDOUT : 0;
+		if (!*cancelled && !result)
+			spurious[asleep->thread]++;
+	}
+	got = model_mutex_retake(mutex, pc);
+	return got ? got : result;
+}
+
+static int wait_noted(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mutex_t *mutex,
+		      bool valid, unsigned detail, const void *pc)
+{
+	bool cancelled = false;
+	int result = EINVAL;
+
+	ctl_point(SCHED_OP_WAIT, cond, pc);
+	snarlrt_note(TRACE_COND_WAIT, detail, cond, (uintptr_t)mutex, 0, pc);
+	check_usable(cond, pc);
+	asleep->cancel_point = true;
+	asleep->unnamed = true;		/* traces have two events of a wait: when it begins, and has the mutex again */
+	if (valid)
+		result = wait_for(asleep, cond, mutex, pc, &cancelled);
+	if (cancelled) {
+		detail |= TRACE_UNWOUND;
+		snarlrt_note(TRACE_COND_WAKE, detail, cond, (uintptr_t)mutex, ECANCELED, pc);
+		ctl_cancel_act();
+		return 0;
+	}
+	snarlrt_note(TRACE_COND_WAKE, detail, cond, (uintptr_t)mutex, result, pc);
+	return result;
+}
+
+int model_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, unsigned detail, const void *pc)
+{
+	struct ctl_wait asleep = CTL_WAIT(SCHED_OP_WAIT, cond, may_return, pc);
+
+	return wait_noted(&asleep, cond, mutex, true, detail, pc);
+}
+
+int model_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+			 const struct timespec *limit, unsigned detail, const void *pc)
+{
+	struct ctl_wait asleep = CTL_WAIT(SCHED_OP_WAIT, cond, may_return, pc);
+	bool valid;
+
+	if (clock == MODEL_COND_CLOCK)
+		clock = cond->__data.__wrefs & WREFS_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+	valid = model_clock_known(clock) && model_limit_valid(limit);
+	if (valid)
+		model_set_deadline(&asleep, ctl_deadline(clock, limit));
+	return wait_noted(&asleep, cond, mutex, valid, detail | TRACE_TIMED, pc);
+}
+
+int model_cond_signal(pthread_cond_t *cond, unsigned detail, const void *pc)
+{
+	ctl_point(SCHED_OP_WAKE, cond, pc);
+	snarlrt_note(TRACE_COND_SIGNAL, detail, cond, 0, 0, pc);
+	check_usable(cond, pc);
+	model_set_wake(cond, 1, NULL, 0);
+	return 0;
+}
+
+int model_cond_broadcast(pthread_cond_t *cond, unsigned detail, const void *pc)
+{
+	ctl_point(SCHED_OP_WAKE, cond, pc);
+	snarlrt_note(TRACE_COND_BROADCAST, detail, cond, 0, 0, pc);
+	check_usable(cond, pc);
+	model_set_wake(cond, UINT32_MAX, NULL, 0);
+	return 0;
+}
+
+/* Those that were woken may still be on their way; they need the object no more. */
+void model_cond_destroying(pthread_cond_t *cond, const void *pc)
+{
+	uint32_t count;
+
+	ctl_point(SCHED_OP_OTHER, cond, pc);
+	check_usable(cond, pc);
+	members(cond, NULL, 0, &count);
+	if (count)
+		ctl_misuse(cond, pc, "destruction of a condition variable that threads wait for");
+}

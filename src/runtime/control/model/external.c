@@ -1,0 +1,308 @@
+/*
+ * Waiting for the world; the rule is in control_outside.h.
+ *
+ * Most of it can be polled. For the rest (children, locks of files, blocked signals)
+ * there are naps, longer and longer, up to 10 ms.
+ */
+#include <sys/stat.h>
+
+#include "runtime/control/model/external.h"
+#include "runtime/core/deferred_signals.h"
+#include "runtime/core/sys.h"
+
+#define NS 1000000000ull
+#define ROOM 4096u		/* descriptors polled at once; waiters beyond are asked one by one */
+#define OWN 256u		/* pipes known to be ours alone; more are taken for others' */
+#define NAP_LEAST 50000ull	/* ns */
+#define NAP_MOST 10000000ull
+#define NAP_RETRY 1000000ull	/* what can only be tried is tried again after a nap of this */
+
+static struct pollfd all[ROOM] SNARLRT_BIG;
+static bool stale;		/* system calls were made since the last look */
+static uint64_t generation;	/* of the world, as far as we changed it */
+
+static struct {
+	dev_t dev;
+	ino_t ino;
+} own[OWN] SNARLRT_BIG;
+static uint32_t own_count;
+static bool had_children;
+
+void ctl_outside_stale(void)
+{
+	stale = true;
+	generation++;
+	ctl_stir();
+}
+
+static long poll_now(struct pollfd *fds, uint32_t count, const struct timespec *limit,
+		     const uint64_t *mask)
+{
+	/* The kernel writes back what is left. */
+	struct timespec left = limit ? *limit : (struct timespec){ 0 };
+
+	return sys_call6(SYS_ppoll, (long)fds, count, limit ? (long)&left : 0, (long)mask,
+			 mask ? sizeof(*mask) : 0, 0);
+}
+
+static bool look(const struct ctl_outside *o)
+{
+	const struct timespec zero = { 0 };
+
+	if (o->probe && o->probe(o->arg))
+		return true;
+	for (uint32_t at = 0; at < o->count; at += ROOM) {
+		uint32_t n = o->count - at < ROOM ? o->count - at : ROOM;
+
+		for (uint32_t i = 0; i < n; i++)
+			all[i] = o->fds[at + i];
+		if (poll_now(all, n, &zero, NULL) != 0)
+			return true;
+	}
+	return false;
+}
+
+static struct ctl_outside *outside_of(uint32_t thread)
+{
+	const struct ctl_thread *t = ctl.threads[thread];
+
+	return t && t->state == CTL_LIVE && t->wait && t->wait->outside ? t->wait->arg : NULL;
+}
+
+/* Both by the inode: descriptors are closed and given out again behind our back. */
+void ctl_outside_own(const int fds[2])
+{
+	struct stat st;
+	int saved = errno;
+
+	for (int i = 0; i < 2 && own_count < OWN && !had_children && fstat(fds[i], &st) == 0; i++) {
+		own[own_count].dev = st.st_dev;
+		own[own_count++].ino = st.st_ino;
+	}
+	errno = saved;
+}
+
+static bool is_own(int fd)
+{
+	struct stat st;
+	int saved = errno;
+	bool got = false;
+
+	if (fd >= 0 && own_count && !had_children && fstat(fd, &st) == 0)
+		for (uint32_t i = 0; i < own_count && !got; i++)
+			got = own[i].ino == st.st_ino && own[i].dev == st.st_dev;
+	errno = saved;
+	return got;
+}
+
+void ctl_outside_child(void)
+{
+	had_children = true;
+}
+
+static bool waits_for_others(const struct ctl_outside *o)
+{
+	bool others = o->probe || o->count == 0;
+
+	for (uint32_t i = 0; i < o->count && !others; i++)
+		others = o->fds[i].fd >= 0 && !is_own(o->fds[i].fd);
+	return others;
+}
+
+bool ctl_outside_any(void)
+{
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		const struct ctl_outside *o = outside_of(i);
+
+		if (o && waits_for_others(o))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The descriptors of all waiters, or of those not ready, one after the other; *rest if
+ * some did not fit or cannot be polled.
+ */
+static uint32_t gather(bool all_of_them, bool *rest)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		const struct ctl_outside *o = outside_of(i);
+
+		if (!o || (o->ready && !all_of_them))
+			continue;
+		*rest |= o->probe != NULL || o->count > ROOM - n;
+		for (uint32_t k = 0; o->count <= ROOM - n && k < o->count; k++)
+			all[n + k] = o->fds[k];
+		n += o->count <= ROOM - n ? o->count : 0;
+	}
+	return n;
+}
+
+static bool some_ready(const struct pollfd *fds, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (fds[i].revents)
+			return true;
+	return false;
+}
+
+/* One poll for all of them, then the answers are handed out. True: somebody got ready. */
+static bool look_all(void)
+{
+	const struct timespec zero = { 0 };
+	bool any = false, rest = false, now[SCHED_MAX_THREADS];
+	uint32_t n = gather(true, &rest), at = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		all[i].revents = 0;
+	if (n > 0)
+		poll_now(all, n, &zero, NULL);
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		const struct ctl_outside *o = outside_of(i);
+		bool fits = o && o->count <= ROOM - at;
+
+		now[i] = fits && some_ready(all + at, o->count);
+		at += fits ? o->count : 0;
+	}
+	for (uint32_t i = 0; i < ctl.count; i++) {	/* `all` is free again */
+		struct ctl_outside *o = outside_of(i);
+
+		if (!o)
+			continue;
+		if (rest && !now[i])
+			now[i] = look(o);
+		any |= now[i] && !o->ready;
+		if (now[i] != o->ready) {
+			o->ready = now[i];
+			ctl_changed(o);
+		}
+	}
+	return any;
+}
+
+void ctl_outside_probe(void)
+{
+	if (!stale)
+		return;
+	stale = false;
+	look_all();
+}
+
+static uint64_t real_now(void)
+{
+	struct timespec t = { 0 };
+
+	sys_call(SYS_clock_gettime, CLOCK_MONOTONIC, &t, 0);
+	return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
+}
+
+/* Signals are let in only while we sleep, so that none comes between the look and the sleep. */
+static void sleep_outside(uint64_t ns)
+{
+	struct ctl_thread *target;
+	struct timespec limit = ctl_timespec(ns);
+	bool rest = false;
+	uint64_t mask = snarlrt_signals_block();
+	uint32_t n = gather(false, &rest);
+
+	if (!ctl_signal_arrived(&target))
+		poll_now(all, n, ns == CTL_NEVER ? NULL : &limit, &mask);
+	snarlrt_signals_set(mask);
+}
+
+/* With kernel threads a signal may reach another one than the one that sleeps here. */
+static bool must_nap(void)
+{
+	bool rest = ctl.kernel_threads;
+
+	gather(false, &rest);
+	return rest;
+}
+
+bool ctl_outside_block(uint64_t ns)
+{
+	uint64_t now = real_now(), nap = NAP_LEAST;
+	uint64_t until = ns > CTL_NEVER - now ? CTL_NEVER : now + ns;
+	struct ctl_thread *target;
+
+	stale = false;
+	for (;;) {
+		uint64_t limit = until == CTL_NEVER ? CTL_NEVER : until - now;
+
+		if (look_all() || ctl_signal_arrived(&target))
+			return true;
+		if (now >= until)
+			return false;
+		if (must_nap() && nap < limit)
+			limit = nap;
+		sleep_outside(limit);
+		if (nap >= NAP_RETRY)
+			generation++;
+		nap = nap * 2 < NAP_MOST ? nap * 2 : NAP_MOST;
+		now = real_now();
+	}
+}
+
+static bool outside_ready(const struct ctl_wait *w)
+{
+	return ((const struct ctl_outside *)w->arg)->ready;
+}
+
+enum ctl_waited ctl_outside_wait(struct snarlrt_call *c, struct ctl_outside *o, uint64_t deadline,
+				 bool restart)
+{
+	for (;;) {
+		struct ctl_wait w = CTL_WAIT(SCHED_OP_CALL, c->object, outside_ready, c->pc);
+		uint64_t before = generation;
+		bool at_once;
+
+		w.arg = o;
+		w.also = o;
+		w.deadline = deadline;
+		w.outside = w.cancel_point = w.interruptible = true;
+		w.interrupted = ctl_signal_due(ctl_self());
+		o->ready = at_once = look(o);
+		ctl_wait(&w);
+		if (w.cancelled)
+			ctl_cancel_act();
+		if (w.expired)
+			return CTL_EXPIRED;
+		/* Another of our threads, or another process, may have been faster. */
+		if ((at_once && generation == before) || look(o))
+			return CTL_WENT;
+		if (w.interrupted && ctl_signal_broke(restart))
+			return CTL_INTERRUPTED;
+	}
+}
+
+bool ctl_call_point(struct snarlrt_call *c)
+{
+	ctl_point(SCHED_OP_CALL, c->object, c->pc);
+	ctl_outside_stale();
+	return true;
+}
+
+void ctl_source_point(int fd, const void *pc)
+{
+	ctl_point(SCHED_OP_CALL, snarlrt_fd(fd), pc);
+	ctl_outside_stale();
+}
+
+static bool tried_before(void *seen)
+{
+	return generation != *(uint64_t *)seen;
+}
+
+bool ctl_call_retry(struct snarlrt_call *c)
+{
+	uint64_t seen = generation;
+	struct ctl_outside o = { .probe = tried_before, .arg = &seen };
+
+	if (ctl_outside_wait(c, &o, CTL_NEVER, true) == CTL_WENT)
+		return true;
+	errno = EINTR;
+	return false;
+}

@@ -1,0 +1,159 @@
+/*
+ * Virtual time: it passes by steps, CTL_STEP_NS each, and leaps to the next
+ * deadline when nobody can run. So sleeps take no time, time-outs come when
+ * nothing else happens, and every run with the same schedule reads the same
+ * clocks: they begin at the same fixed moments.
+ *
+ * With CTL_REAL_TIME clocks show the real time; sleeps and time-outs stay virtual.
+ * The time stamp counter of the CPU, clocks read by bare system calls, and
+ * timer_create() and timerfd are real: nothing stands in front of them.
+ */
+#include "runtime/control/model/external.h"
+#include "runtime/core/sys.h"
+
+#define NS 1000000000ull
+#define START_REAL (1704067200ull * NS)	/* 2024-01-01 00:00:00 UTC */
+#define START_BOOT (1000ull * NS)	/* the machine was up that long */
+
+static struct {
+	uint64_t at, every;	/* ITIMER_REAL; at CTL_NEVER: off */
+	bool set;
+} timer;
+
+uint64_t ctl_time_ns(const struct timespec *t)
+{
+	if (!t || t->tv_sec < 0 || t->tv_nsec < 0)
+		return 0;
+	if ((uint64_t)t->tv_sec > UINT64_MAX / NS - 1)
+		return CTL_NEVER;
+	return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_nsec;
+}
+
+struct timespec ctl_timespec(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / NS), (long)(ns % NS) };
+}
+
+static uint64_t real_clock(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	sys_call(SYS_clock_gettime, clock, &t, 0);
+	return ctl_time_ns(&t);
+}
+
+/* Does it count time that passes, or work? */
+static bool of_work(clockid_t clock)
+{
+	return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID || clock < 0;
+}
+
+uint64_t ctl_clock(clockid_t clock)
+{
+	if (ctl.block && ctl.block->request.flags & CTL_REAL_TIME)
+		return real_clock(clock);
+	if (clock == CLOCK_PROCESS_CPUTIME_ID)
+		return ctl.steps * CTL_STEP_NS;
+	if (of_work(clock))
+		return ctl_self()->steps * CTL_STEP_NS;
+	switch (clock) {
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+	case CLOCK_REALTIME_ALARM:
+	case CLOCK_TAI:
+		return START_REAL + ctl.now;
+	default:
+		return START_BOOT + ctl.now;
+	}
+}
+
+uint64_t ctl_after(uint64_t ns)
+{
+	return ns >= CTL_NEVER - ctl.now ? CTL_NEVER : ctl.now + ns;
+}
+
+uint64_t ctl_deadline(clockid_t clock, const struct timespec *limit)
+{
+	uint64_t now = ctl_clock(clock), then;
+
+	if (!limit || limit->tv_sec < 0 || limit->tv_nsec < 0 || limit->tv_nsec >= (long)NS)
+		return 0;
+	then = ctl_time_ns(limit);
+	if (then == CTL_NEVER)
+		return CTL_NEVER;
+	return then <= now ? 0 : ctl_after(then - now);
+}
+
+uint64_t ctl_deadline_ms(int ms)
+{
+	return ms < 0 ? CTL_NEVER : ctl_after((uint64_t)ms * 1000000);
+}
+
+uint64_t ctl_deadline_in(const struct timespec *t)
+{
+	return t ? ctl_after(ctl_time_ns(t)) : CTL_NEVER;
+}
+
+static bool never(const struct ctl_wait *w)
+{
+	(void)w;
+	return false;
+}
+
+uint64_t ctl_sleep(uint64_t deadline, const void *pc)
+{
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, NULL, never, pc);
+
+	/* One that is past already lets others go first, as a yield does. */
+	if (deadline <= ctl.now) {
+		w.event.op = SCHED_OP_YIELD;
+		w.ready = NULL;
+	}
+	w.deadline = deadline;
+	w.cancel_point = w.interruptible = true;
+	w.interrupted = ctl_signal_due(ctl_self());
+	ctl_wait(&w);
+	if (w.cancelled)
+		ctl_cancel_act();
+	if (w.interrupted && !w.expired && !ctl_signal_broke(false))
+		return ctl_sleep(deadline, pc);
+	return w.interrupted && deadline > ctl_signal_time() ? deadline - ctl_signal_time() : 0;
+}
+
+void ctl_yield(const void *pc)
+{
+	ctl_point(SCHED_OP_YIELD, NULL, pc);
+}
+
+uint64_t ctl_timers_next(void)
+{
+	return timer.set ? timer.at : CTL_NEVER;
+}
+
+void ctl_timers_due(void)
+{
+	if (!timer.set || timer.at > ctl.now)
+		return;
+	timer.set = timer.every != 0;
+	timer.at = timer.every < CTL_NEVER - ctl.now ? ctl.now + timer.every : CTL_NEVER;
+	ctl_signal_send(NULL, SIGALRM, NULL);
+}
+
+uint64_t ctl_timer_set(uint64_t ns, uint64_t every, uint64_t *every_before)
+{
+	uint64_t left = !timer.set ? 0 : timer.at > ctl.now ? timer.at - ctl.now : 1;
+
+	if (every_before)
+		*every_before = timer.set ? timer.every : 0;
+	timer.set = ns != 0;
+	timer.at = ctl_after(ns);
+	timer.every = every;
+	ctl_stir();
+	return left;
+}
+
+uint64_t ctl_timer_get(uint64_t *every)
+{
+	*every = timer.set ? timer.every : 0;
+	return !timer.set ? 0 : timer.at > ctl.now ? timer.at - ctl.now : 1;
+}

@@ -1,0 +1,493 @@
+/*
+ * Points: where a thread under control stops, and who goes on.
+ *
+ * A thread that spins lets others go first. If all who can run do nothing else for
+ * long, time passes; if no time-out is pending either, the program hangs.
+ */
+#include <errno.h>
+
+#include "runtime/control/step.h"
+#include "runtime/core/sys.h"
+
+#define IDLE_HANG 2000u		/* rounds of spinning after which it is a hang */
+#define WORLD_NS 500000000u	/* the world's chance before a time-out is let come, real ns */
+
+struct ctl ctl;
+
+void ctl_ask_soon(void)
+{
+	struct ctl_thread *t = ctl.current;
+
+	ctl_account(t);
+	grant(t, 0);
+	ctl_stir();
+}
+
+/* So many steps without a question; one by one if each is to be looked at. */
+static void let(struct ctl_thread *t, uint64_t steps)
+{
+	if (likely(!(ctl.flags & CTL_DEBUG) && !ctl.values)) {
+		grant(t, steps);
+		return;
+	}
+	grant(t, 0);
+	t->left = steps;
+}
+
+static bool is_ready(struct ctl_thread *t)
+{
+	struct ctl_wait *w = t->wait;
+
+	if (w->cancel_point && t->cancel_pending && !t->cancel_disabled)
+		w->cancelled = true;
+	if (unlikely(ctl_signal_due(t))) {
+		w->interrupted = w->interruptible;
+		return true;
+	}
+	return w->cancelled || w->expired || w->interrupted || !w->ready || w->ready(w);
+}
+
+void ctl_changed(const void *object)
+{
+	bool more = false;
+
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		struct ctl_thread *t = ctl.threads[i];
+		bool before = t->runnable;
+
+		if (t->state != CTL_LIVE || !t->wait)
+			continue;
+		if (t->wait->event.object != (uint64_t)(uintptr_t)object && t->wait->also != object)
+			continue;
+		t->runnable = is_ready(t);
+		more |= t->runnable && !before;
+		if (t->runnable != before)
+			ctl_stir();
+	}
+	if (more) {
+		ctl.progress++;
+		ctl_ask_soon();
+	}
+}
+
+static void expire(struct ctl_thread *t, bool log)
+{
+	if (log) {
+		ctl_turn_end(ctl.current);
+		ctl_turn_log(t, SCHED_TURN_EXPIRE, 0, 0);
+	}
+	if (ctl.now < t->wait->deadline)
+		ctl.now = t->wait->deadline;
+	t->wait->expired = true;
+	t->runnable = true;
+	ctl_stir();
+}
+
+static struct ctl_thread *earliest(void)
+{
+	struct ctl_thread *best = NULL;
+
+	for (uint32_t i = 0; ctl.timed && i < ctl.count; i++) {
+		struct ctl_thread *t = ctl.threads[i];
+
+		if (t->state == CTL_LIVE && t->wait && !t->runnable &&
+		    t->wait->deadline != CTL_NEVER &&
+		    (!best || t->wait->deadline < best->wait->deadline))
+			best = t;
+	}
+	return best;
+}
+
+static struct ctl_thread *by_name(uint64_t name)
+{
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i]->name == name && ctl.threads[i]->state == CTL_LIVE)
+			return ctl.threads[i];
+	return NULL;
+}
+
+static size_t collect(uint32_t *runnable)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i]->state == CTL_LIVE && ctl.threads[i]->runnable)
+			runnable[n++] = i;
+	return n;
+}
+
+/* Everybody who can run only goes in circles, for so many rounds at least. */
+static bool all_idle(const uint32_t *runnable, size_t count, uint32_t rounds)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct ctl_thread *t = ctl.threads[runnable[i]];
+
+		if (t->idle < rounds || t->progress != ctl.progress)
+			return false;
+	}
+	return count > 0;
+}
+
+static void deadlock(void)
+{
+	struct sched_point p = {
+		.step = ctl.steps,
+		.running = ctl.current->number,
+		.threads = ctl.count,
+		.pending = ctl.pending,
+		.name = ctl.name,
+	};
+
+	if (ctl.strategy->stuck)
+		ctl.strategy->stuck(ctl.state, &p);
+	ctl_fail(CTL_FAIL_DEADLOCK, NULL, NULL, NULL, NULL, "no thread can go on");
+}
+
+/* Lets the earliest time-out or timer come. False: there is none. */
+static bool pass_time(bool log)
+{
+	struct ctl_thread *t = earliest();
+	uint64_t timer = ctl_timers_next();
+
+	if (timer != CTL_NEVER && (!t || timer <= t->wait->deadline)) {
+		if (ctl.now < timer)
+			ctl.now = timer;
+		ctl_timers_due();
+		return true;
+	}
+	if (t)
+		expire(t, log);
+	return t != NULL;
+}
+
+/* When the next time-out or timer comes; CTL_NEVER: there is none. */
+static uint64_t next_time(void)
+{
+	struct ctl_thread *t = earliest();
+	uint64_t timer = ctl_timers_next();
+
+	return t && t->wait->deadline < timer ? t->wait->deadline : timer;
+}
+
+/* The world gets as much real time as is left on the virtual clock, within reason. */
+static uint64_t patience(void)
+{
+	uint64_t until = next_time();
+
+	until = until > ctl.now ? until - ctl.now : 0;
+	return until < WORLD_NS ? until : WORLD_NS;
+}
+
+/* Nobody can run: time passes, or the world moves, or it is over. */
+static void nobody(void)
+{
+	if (!ctl_outside_any()) {
+		if (!pass_time(false))
+			deadlock();
+	} else if (next_time() == CTL_NEVER) {
+		ctl_outside_block(CTL_NEVER);
+	} else if (!ctl_outside_block(patience())) {
+		pass_time(true);
+	}
+}
+
+/* A signal from outside reaches `t` here. */
+static void take_signal(struct ctl_thread *t, int number)
+{
+	ctl_turn_end(ctl.current);
+	ctl_turn_log(t, SCHED_TURN_SIGNAL, (uint64_t)number, 0);
+	ctl_signal_accept(t, number);
+}
+
+/* To a replay that is the end; to who only begins with the plan, the end of that part. */
+static bool cannot_follow(const char *text)
+{
+	if (is_exact())
+		ctl_diverged(text);
+	exact_end(ctl.state);
+	return false;
+}
+
+/* What the plan has besides runs, and the world it waits for. True: something was done. */
+static bool follow_plan(void)
+{
+	const struct sched_turn *turn = exact_due(ctl.state, ctl.steps);
+	struct ctl_thread *t;
+
+	if (turn && turn->kind == SCHED_TURN_EXPIRE) {
+		t = by_name(turn->name);
+		if (!t || !t->wait || t->wait->deadline == CTL_NEVER)
+			return cannot_follow("the schedule lets a time-out come where none is pending");
+		exact_advance(ctl.state);
+		expire(t, true);
+		return true;
+	}
+	if (turn && turn->kind == SCHED_TURN_SIGNAL) {
+		t = by_name(turn->name);
+		if (!t)
+			return cannot_follow("the schedule has a signal for a thread that is gone");
+		exact_advance(ctl.state);
+		take_signal(t, (int)turn->steps);
+		return true;
+	}
+	t = by_name(exact_wants(ctl.state, ctl.steps));
+	if (t && t->wait && t->wait->outside && !t->runnable && ctl_outside_any()) {
+		ctl_outside_block(CTL_NEVER);
+		return true;
+	}
+	return false;
+}
+
+static void expire_due(void)
+{
+	struct ctl_thread *t;
+
+	if (ctl_timers_next() <= ctl.now)
+		ctl_timers_due();
+	while ((t = earliest()) && t->wait->deadline <= ctl.now)
+		expire(t, false);
+}
+
+static size_t who_can_run(uint32_t *runnable)
+{
+	struct ctl_thread *t;
+	size_t count;
+	int number;
+
+	for (;;) {
+		expire_due();
+		ctl_outside_probe();
+		if (is_following()) {
+			if (follow_plan())
+				continue;
+		} else if ((number = ctl_signal_arrived(&t)) != 0) {
+			take_signal(t, number);
+		}
+		count = collect(runnable);
+		if (!count) {
+			nobody();
+			continue;
+		}
+		if (all_idle(runnable, count, IDLE_TIME)) {
+			if (!pass_time(false) && !ctl_outside_any() &&
+			    all_idle(runnable, count, IDLE_HANG))
+				ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
+					 "threads run, but only in circles");
+			count = collect(runnable);
+		}
+		return count;
+	}
+}
+
+/* A time-out that comes before it must: one time in 16; a search that tries all tries both. */
+static void maybe_early(void)
+{
+	const struct strategy *s = ctl.strategy;
+
+	if (is_following() || !s->choose || !earliest())
+		return;
+	if (s->choose(ctl.state, s->end ? 2 : 16) == 1)
+		expire(earliest(), true);
+}
+
+static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *steps)
+{
+	struct sched_choice c = { 0, 1 };
+	struct sched_point p = {
+		.step = ctl.steps,
+		.running = t->number,
+		.yields = yields,
+		.idle = yields && t->progress == ctl.progress ? t->idle : 0,
+		.runnable = ctl.runnable,
+		.threads = ctl.count,
+		.pending = ctl.pending,
+		.name = ctl.name,
+		.context = ctl_context,
+	};
+
+	if (ctl.flags & CTL_TIMEOUTS)
+		maybe_early();
+	p.count = who_can_run(ctl.runnable);
+	p.runs = t->state == CTL_LIVE && t->runnable;
+	ctl_calm(&p, next_time());
+	ctl.strategy->pick(ctl.state, &p, &c);
+	if (is_exact() && exact_lost(ctl.state, &ctl.block->report.turn))
+		ctl_diverged("the thread whose turn it is cannot run");
+	if (c.thread >= ctl.count || !ctl.threads[c.thread]->runnable || !c.steps)
+		sys_die("a strategy chose a thread that cannot run");
+	*steps = c.steps;
+	return ctl.threads[c.thread];
+}
+
+static void limits(void)
+{
+	const struct ctl_request *q = &ctl.block->request;
+
+	if (q->max_steps && ctl.steps > q->max_steps && !ctl.private_child)
+		ctl_end_run(CTL_STEPS);
+	if (ctl.flags & CTL_SNAPSHOT && ctl.steps >= q->stop_at && !ctl.private_child) {
+		ctl.flags &= ~CTL_SNAPSHOT;
+		ctl_serve();
+	}
+}
+
+/* The question. Returns when `t` is chosen; never, if it ended. */
+static void question(struct ctl_thread *t, bool yields)
+{
+	struct ctl_thread *next;
+	uint64_t steps;
+
+	limits();
+	next = choose(t, yields, &steps);
+	let(next, steps - 1);
+	if (next == t)
+		return;
+	ctl_turn_end(t);
+	ctl.block->report.switches++;
+	ctl.block->report.thread = next->number;
+	ctl.current = next;
+	if (unlikely(ctl.flags & CTL_DEBUG))
+		snarlrt_debug_switch(t, next);
+	if (t->state == CTL_DONE)
+		gate_leave(t, next);
+	else
+		gate_switch(t, next);
+}
+
+void ctl_leave_for_good(struct ctl_thread *t)
+{
+	question(t, false);
+}
+
+/* One that never stops by itself is no excuse for the others never to run. */
+static bool is_greedy(struct ctl_thread *t)
+{
+	uint64_t since = t->rested > t->turn_began ? t->rested : t->turn_began;
+
+	if (t->steps - since < GREEDY)
+		return false;
+	t->rested = t->steps;
+	return true;
+}
+
+/* Stands before `w` until chosen and ready. */
+static void stand(struct ctl_thread *t, struct ctl_wait *w)
+{
+	bool yields = w->event.op == SCHED_OP_YIELD, timed = w->deadline != CTL_NEVER;
+	uint64_t more;
+
+	ctl_stir();
+	account(t);
+	if (ctl.tracing)
+		ctl_trace_frames(t);
+	yields |= is_spinning(t);
+	yields |= is_greedy(t);
+	w->thread = t->number;
+	t->wait = w;
+	ctl.pending[t->number] = w->event;
+	if (w->unnamed)
+		ctl.pending[t->number].site = 0;
+	t->runnable = is_ready(t);
+	ctl.timed += timed;
+	more = remaining(t);
+	if (t->runnable && more && !yields)
+		let(t, more - 1);
+	else
+		question(t, yields);
+	ctl.timed -= timed;
+	t->wait = NULL;
+	count_steps(t, 1);
+}
+
+/* Handlers run before what was waited for, which may be gone after them. */
+static bool was_interrupted(struct ctl_thread *t, const struct ctl_wait *w)
+{
+	if (likely(!ctl_signal_due(t)))
+		return false;
+	ctl_signal_deliver();
+	return !w->interrupted && !w->cancelled && !w->expired;
+}
+
+void ctl_resume(struct ctl_thread *t, struct ctl_wait *w)
+{
+	int *error = &errno, saved = *error;
+
+	while (unlikely(was_interrupted(t, w)))
+		stand(t, w);
+	*error = saved;
+	if (t->cancel_async && t->cancel_pending && !t->cancel_disabled)
+		ctl_cancel_act();
+}
+
+void ctl_wait(struct ctl_wait *w)
+{
+	struct ctl_thread *t = ctl.current;
+	int *error = &errno, saved = *error;
+
+	stand(t, w);
+	*error = saved;
+	ctl_resume(t, w);
+	if (unlikely(ctl.flags & CTL_DEBUG))
+		snarlrt_debug_step(t, w);
+}
+
+void ctl_started(struct ctl_thread *t)
+{
+	if (unlikely(ctl.flags & CTL_DEBUG))
+		snarlrt_debug_step(t, &t->own);
+	count_steps(t, 1);
+}
+
+void ctl_last_turn(void)
+{
+	ctl_account(ctl.current);
+	ctl_turn_end(ctl.current);
+}
+
+void ctl_step(enum sched_op op, uint64_t object, uint64_t size, uint64_t site)
+{
+	struct ctl_wait w;
+
+	if (likely(ctl_step_quick(op, object, size, site)))
+		return;
+	w = (struct ctl_wait)CTL_WAIT(op, object, NULL, site);
+	w.event.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+	ctl_wait(&w);
+}
+
+void ctl_point(enum sched_op op, const void *object, const void *pc)
+{
+	ctl_step(op, (uint64_t)(uintptr_t)object, 1, (uint64_t)(uintptr_t)pc);
+}
+
+uint32_t ctl_choose_thread(const uint32_t *candidates, uint32_t count)
+{
+	uint32_t i = 0;
+
+	if (count == 1)
+		return candidates[0];
+	if (is_following()) {
+		const struct sched_turn *turn = exact_peek(ctl.state);
+
+		if (turn && turn->kind == SCHED_TURN_WAKE) {
+			while (i < count && ctl.name[candidates[i]] != turn->name)
+				i++;
+			exact_advance(ctl.state);
+		}
+		if (i == count) {
+			cannot_follow("the schedule wakes a thread that does not wait");
+			i = 0;
+		}
+	} else if (ctl.strategy->wake) {
+		uint64_t names[SCHED_MAX_THREADS];
+
+		for (uint32_t k = 0; k < count; k++)
+			names[k] = ctl.name[candidates[k]];
+		i = ctl.strategy->wake(ctl.state, names, count);
+	} else if (ctl.strategy->choose) {
+		i = ctl.strategy->choose(ctl.state, count);
+	}
+	ctl_turn_end(ctl.current);
+	ctl_turn_log(ctl.threads[candidates[i]], SCHED_TURN_WAKE, 0, 0);
+	return candidates[i];
+}

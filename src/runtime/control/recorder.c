@@ -1,0 +1,196 @@
+/*
+ * Recording under control: the same trace as in record mode, in the total order
+ * of the run.
+ *
+ * Each thread has a ring beside its page. What the page holds goes to the ring
+ * before anything else is noted, and at the latest when the thread stops, behind a
+ * time stamp; since only one thread runs at a time, the stamps order everything.
+ * While the ring is written to, it takes the page's place in thread-local storage.
+ *
+ * Values: hooks come before the access. So what is read is in memory already, and
+ * what is written is there when the thread comes back to us, before anybody else runs.
+ */
+#include <sys/uio.h>
+
+#include "runtime/control/control.h"
+#include "runtime/core/sys.h"
+#include "runtime/process/process.h"
+#include "runtime/process/thread.h"
+
+static struct trace_record *page_cur, *page_saved;
+
+/* Strictly growing over all threads; with room for `more` events, each one later than the one before. */
+static uint64_t next_time(struct snarlrt_thread *self, uint64_t more)
+{
+	static uint64_t last;
+	uint64_t now = sys_ticks() & ~1ull, time = now > last ? now : last + 2;
+
+	last = self->last_time = (time + more + 1) & ~1ull;
+	return time;
+}
+
+static struct snarlrt_thread *begin(struct ctl_thread *t)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	page_cur = tls->cur;
+	page_saved = tls->saved;
+	tls->cur = t->ring_cur;
+	tls->self = t->ring;
+	tls->busy = 1;
+	return t->ring;
+}
+
+static void end(struct ctl_thread *t)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	t->ring_cur = tls->cur;
+	tls->cur = page_cur;
+	tls->saved = page_saved;
+	tls->self = NULL;
+	tls->busy = 0;
+}
+
+/* Of memory that may be gone, or never was there. */
+static bool look(uint64_t addr, void *to, size_t size)
+{
+	struct iovec local = { to, size }, remote = { (void *)addr, size };
+
+	return sys_call6(SYS_process_vm_readv, sys_call(SYS_getpid, 0, 0, 0), (long)&local, 1,
+			 (long)&remote, 1, 0) == (long)size;
+}
+
+void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2)
+{
+	uint64_t value[2] = { 0 };
+	struct snarlrt_thread *self;
+
+	if (log2 > 4 || !look(addr, value, 1ull << log2))
+		return;
+	self = begin(t);
+	for (unsigned i = 0; i < (log2 == 4 ? 2 : 1); i++) {
+		struct trace_record both[2] = { { (addr + 8 * i) & TRACE_ADDR_MASK,
+						  TRACE_SITE(TRACE_VALUE, log2 == 4 ? 3 : log2, 0) },
+						{ next_time(self, 0), value[i] } };
+
+		snarlrt_append(self, both, 2);
+	}
+	end(t);
+}
+
+/* A write that was let happen. */
+static struct {
+	struct ctl_thread *thread;	/* NULL: none */
+	uint64_t addr;
+	unsigned log2;
+} written;
+
+void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsigned log2)
+{
+	written.thread = t;
+	written.addr = addr;
+	written.log2 = log2;
+}
+
+/* Its value goes before whatever else is told. */
+static void settle(void)
+{
+	struct ctl_thread *t = written.thread;
+
+	if (likely(!t))
+		return;
+	written.thread = NULL;
+	ctl_trace_read(t, written.addr, written.log2);
+}
+
+void ctl_trace_crash(uint64_t addr)
+{
+	if (addr - written.addr < 1ull << written.log2)
+		written.thread = NULL;
+	settle();
+}
+
+/* Takes the place of the call stack's set-up too, so it comes before that. */
+void ctl_trace_attach(struct ctl_thread *t)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct trace_record *cur = tls->cur;
+	uint32_t parent = t->number ? t->parent + 1 : 0;
+
+	tls->ended = 0;
+	t->ring = snarlrt_thread_attach(t->id, parent, t->ordinal,
+					(const void *)(uintptr_t)t->routine);
+	t->ring_cur = tls->cur;
+	tls->self = NULL;
+	tls->cur = cur;
+}
+
+void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records, uint64_t count)
+{
+	struct snarlrt_thread *self;
+	struct trace_record stamp = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
+
+	settle();
+	self = begin(t);
+	stamp.addr = next_time(self, count);
+	snarlrt_append(self, &stamp, 1);
+	for (uint64_t i = 0; i < count; i++)
+		snarlrt_append(self, &records[i], 1);
+	end(t);
+}
+
+void ctl_trace_frames(struct ctl_thread *t)
+{
+	settle();
+	snarlrt_tell_frames(begin(t));
+	end(t);
+}
+
+void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)
+{
+	struct trace_record both[2] = { *r, { 0, arg } };
+	struct snarlrt_thread *self;
+
+	settle();
+	self = begin(t);
+	snarlrt_tell_frames(self);
+	both[1].addr = next_time(self, 0);
+	snarlrt_append(self, both, 2);
+	end(t);
+}
+
+/* A call that the trace knows of returned. */
+void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct trace_record r = { 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
+	struct snarlrt_thread *self;
+
+	ctl_account(t);
+	if (tls->frame <= t->frames)
+		return;
+	settle();
+	self = begin(t);
+	tls->frame--;
+	tls->told = tls->frame;
+	snarlrt_append(self, &r, 1);
+	end(t);
+}
+
+/* All rings, by whoever is the last to run. */
+void ctl_trace_finish(int status)
+{
+	settle();
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		struct ctl_thread *t = ctl.threads[i];
+		struct snarlrt_thread *self;
+
+		if (!t->ring)
+			continue;
+		self = begin(t);
+		snarlrt_flush(self);
+		end(t);
+	}
+	snarlrt_finish(status);
+}

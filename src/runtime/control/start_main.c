@@ -1,0 +1,92 @@
+/*
+ * Control takes main's place: constructors have run, nothing of the program's
+ * own has. Here the fork server waits, and main gets a stack and arguments at
+ * addresses that do not depend on the environment, whose size moves the kernel's.
+ * The variables get such ones, too: those that the tool puts first stay where they are.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/control/control.h"
+#include "runtime/core/real.h"
+#include "runtime/core/sys.h"
+#include "runtime/process/thread.h"
+
+#define MAIN_STACK 0x5ff000000000ull
+#define MAIN_STACK_BYTES (8ull << 20)
+#define ARGUMENTS 0x5ff001000000ull
+#define ENVIRONMENT 0x5ff002000000ull
+
+static struct {
+	int (*main)(int, char **, char **);
+	int argc;
+	char **argv, **envp;
+} program;
+
+/* The texts first, so that their places depend on nothing behind them. */
+static char **copy_list(uint64_t at, char **list)
+{
+	size_t count = 0, bytes = 0;
+	char **to, *text;
+
+	for (; list[count]; count++)
+		for (const char *p = list[count]; bytes++, *p; p++)
+			;
+	bytes = (bytes + 15) & ~15ull;
+	text = sys_mmap((void *)at, (bytes + (count + 1) * sizeof(*to) + 4095) & ~4095ull,
+			PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (sys_failed(text))
+		return list;
+	to = (char **)(text + bytes);
+	for (size_t i = 0; i < count; i++) {
+		to[i] = text;
+		for (const char *p = list[i]; (*text++ = *p); p++)
+			;
+	}
+	return to;
+}
+
+static int call_main(void *unused)
+{
+	(void)unused;
+	ctl_begin();
+	if (ctl.server < 0)
+		snarlrt_modules_scan();
+	return ctl_main_thread(program.main, program.argc, program.argv, program.envp);
+}
+
+static int controlled(int argc, char **argv, char **envp)
+{
+	char *stack;
+
+	program.argc = argc;
+	program.argv = copy_list(ARGUMENTS, argv);
+	program.envp = envp == environ ? environ = copy_list(ENVIRONMENT, envp) : envp;
+	stack = sys_mmap((void *)MAIN_STACK, MAIN_STACK_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (sys_failed(stack))
+		ctl_unsupported("the address space for main's stack is taken");
+	snarlrt_thread_main_stack((uint64_t)stack, (uint64_t)stack + MAIN_STACK_BYTES);
+	/* Written to before the fork, so that the run's first write is its first fault there. */
+	*(volatile uint16_t *)(SHADOW_BASE + ((uint64_t)stack + MAIN_STACK_BYTES - 64) / 8 * 2) = 0;
+	if (ctl.server >= 0)
+		ctl_serve();
+	return gate_call_on(stack + MAIN_STACK_BYTES - 64, call_main, NULL);
+}
+
+static int start(int argc, char **argv, char **envp)
+{
+	if (snarlrt.mode == SNARLRT_CONTROL)
+		return controlled(argc, argv, envp);
+	return program.main(argc, argv, envp);
+}
+
+SNARLRT_INTERPOSE int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+					int (*init)(int, char **, char **), void (*fini)(void),
+					void (*rtld_fini)(void), void *stack_end)
+{
+	snarlrt_real_ready();
+	program.main = main;
+	return REAL(__libc_start_main)(start, argc, argv, init, fini, rtld_fini, stack_end);
+}

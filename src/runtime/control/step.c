@@ -1,0 +1,209 @@
+/*
+ * Steps: what a thread under control did since it was let go.
+ *
+ * Steps that need no question are counted by the ring itself: tls.cur is put so
+ * that it reaches the end of the page after as many inlined appends as
+ * the thread may take steps; there the access comes to C. So a step without a
+ * question costs what an append costs. The page is read (hash, trace, spinning)
+ * when it is full or the thread stops.
+ *
+ * Spinning: a thread whose last events changed nothing, and were the same few,
+ * lets others go first (control.c).
+ */
+#include "runtime/control/step.h"
+
+struct trace_record ctl_page[PAGE_RECORDS] __attribute__((aligned(4096)));
+
+/* An event that changed nothing; the same few again and again are a circle. False: they differ. */
+static bool changed_nothing(struct ctl_thread *t, uint64_t object, uint64_t site)
+{
+	uint64_t key = object ^ site << 20;
+	uint32_t i;
+
+	for (i = 0; i < t->recent_count && t->recent[i] != key; i++)
+		;
+	if (i == ARRAY_SIZE(t->recent)) {
+		t->recent_count = 0;
+		t->still = 0;
+		return false;
+	}
+	if (i == t->recent_count)
+		t->recent[t->recent_count++] = key;
+	t->still++;
+	return true;
+}
+
+/* Plain accesses of the page since it was granted. */
+static void look_at_page(struct ctl_thread *t, const struct trace_record *r, uint64_t count)
+{
+	bool wrote = false;
+
+	for (uint64_t i = 0; i < count; i++)
+		wrote |= (r[i].site >> 48 & 0xff) == TRACE_WRITE;
+	if (wrote)
+		changed_something(t);
+	else
+		for (uint64_t i = count; i > 0 && changed_nothing(t, r[i - 1].addr, r[i - 1].site); i--)
+			;
+	if (ctl.tracing)
+		ctl_trace_page(t, r, count);
+	if (ctl.profile)
+		ctl_profile_page(t, r, count);
+	if (ctl.flags & CTL_LOOK)
+		for (uint64_t i = 0; i < count; i++)
+			ctl_look_event(r[i].addr, r[i].site, 0);
+}
+
+void ctl_account(struct ctl_thread *t)
+{
+	uint64_t count = (uint64_t)(here(t) - t->granted);
+
+	if (!count)
+		return;
+	count_steps(t, count);
+	t->granted += count;	/* before: a divergence found there ends the run, which accounts */
+	look_at_page(t, t->granted - count, count);
+}
+
+static void tell_event(const struct trace_record *r, uint64_t arg)
+{
+	if (ctl.tracing)
+		ctl_trace_event(ctl.current, r, arg);
+	if (ctl.profile)
+		ctl_profile_event(ctl.current, r, arg);
+}
+
+static void tell_access(uint64_t addr, uint64_t size, uint64_t site)
+{
+	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
+	uint64_t kind = site >> 48 & 0xff;
+
+	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE) {
+		tell_event(&r, size);
+		return;
+	}
+	if (ctl.tracing)
+		ctl_trace_page(ctl.current, &r, 1);
+	if (ctl.values && kind == TRACE_READ)
+		ctl_trace_read(ctl.current, addr, site >> 56 & TRACE_SIZE_MASK);
+	else if (ctl.values && kind == TRACE_WRITE)
+		ctl_trace_written(ctl.current, addr, site >> 56 & TRACE_SIZE_MASK);
+	if (ctl.profile)
+		ctl_profile_page(ctl.current, &r, 1);
+}
+
+void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
+{
+	bool reads = is_read(site);
+
+	if (!known_shared(addr, size))	/* freed meanwhile? */
+		ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK));
+	if (reads)
+		changed_nothing(ctl.current, addr, site);
+	else
+		changed_something(ctl.current);
+	if (ctl.flags & CTL_LOOK)
+		ctl_look_event(addr, site, 0);
+	if (ctl_watched())
+		tell_access(addr, size, site);
+}
+
+void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	bool reads = is_read(site);
+
+	if (!known_shared(addr, size) &&
+	    !ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK)))
+		return;
+	if (!tls->cur)
+		tls->cur = tls->saved;	/* taken away by a call, so that it be told */
+	ctl_step(reads ? SCHED_OP_READ : SCHED_OP_WRITE, addr, size, site & TRACE_ADDR_MASK);
+	ctl_accessed(addr, size, site);
+}
+
+static enum sched_op atomic_op(enum trace_kind kind)
+{
+	if (kind == TRACE_ATOMIC_LOAD)
+		return SCHED_OP_READ;
+	return kind == TRACE_ATOMIC_STORE ? SCHED_OP_WRITE : SCHED_OP_UPDATE;
+}
+
+void ctl_atomic(enum trace_kind kind, unsigned log2, const volatile void *addr, const void *pc)
+{
+	uint64_t object = (uint64_t)(uintptr_t)addr, size = 1u << log2;
+
+	ctl_touch(object, size, kind != TRACE_ATOMIC_LOAD, pc);
+	ctl_step(atomic_op(kind), object, size, (uint64_t)(uintptr_t)pc);
+	ctl_touch(object, size, kind != TRACE_ATOMIC_LOAD, pc);
+}
+
+static uint64_t value_at(const volatile void *addr, unsigned log2)
+{
+	switch (log2) {
+	case 0: return *(const volatile uint8_t *)addr;
+	case 1: return *(const volatile uint16_t *)addr;
+	case 2: return *(const volatile uint32_t *)addr;
+	}
+	return *(const volatile uint64_t *)addr;
+}
+
+/* `value` is what a read-modify-write found; one that leaves it so changed nothing. */
+void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_order,
+		     const volatile void *addr, uint64_t value, const void *pc)
+{
+	struct ctl_thread *t = ctl.current;
+	uint64_t object = (uint64_t)(uintptr_t)addr;
+
+	if (kind == TRACE_ATOMIC_STORE ||
+	    (atomic_op(kind) == SCHED_OP_UPDATE && log2 < 4 && value_at(addr, log2) != value))
+		changed_something(t);
+	else
+		changed_nothing(t, object, (uint64_t)(uintptr_t)pc);
+	if (ctl.flags & CTL_LOOK)
+		ctl_look_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
+	if (ctl_watched()) {
+		unsigned detail = log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT;
+		struct trace_record r = { (object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48,
+					  TRACE_SITE(kind, detail, pc) };
+
+		tell_event(&r, value);
+		/* The event has the old value, and of 16 bytes only half. */
+		if (ctl.values && (log2 == 4 || (atomic_op(kind) == SCHED_OP_UPDATE &&
+						 kind != TRACE_ATOMIC_CAS_FAIL)))
+			ctl_trace_read(t, object, log2);
+	}
+}
+
+/* Locking, looking and unlocking again and again is going in circles, too. */
+static bool is_polling(enum trace_kind kind)
+{
+	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) ||
+	       kind == TRACE_COND_SIGNAL || kind == TRACE_COND_BROADCAST || kind == TRACE_YIELD ||
+	       kind == TRACE_SLEEP || kind == TRACE_CALL_ENTER;
+}
+
+void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
+	      const void *pc)
+{
+	if (!ctl_on())
+		return;
+	if (ctl_watched() || ctl.flags & CTL_LOOK)
+		ctl_account(ctl.current);	/* what came before goes first */
+	if (result != 0 || is_polling(kind))
+		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
+	else if (kind != TRACE_MALLOC && kind != TRACE_FREE)
+		changed_something(ctl.current);
+	/* The end of the process is told only to a trace. */
+	if (ctl.flags & CTL_LOOK && kind != TRACE_EXIT && kind != TRACE_EXEC)
+		ctl_look_event((uint64_t)(uintptr_t)object,
+			       (uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48, 0);
+	if (ctl_watched() && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
+		struct trace_record r = {
+			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
+			TRACE_SITE(kind, detail, pc),
+		};
+
+		tell_event(&r, arg);
+	}
+}

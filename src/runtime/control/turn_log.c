@@ -1,0 +1,82 @@
+/*
+ * The end of a turn goes into the turn log; and, following an exact schedule, is the run
+ * still the plan's?
+ */
+#include "runtime/control/step.h"
+
+void ctl_diverged(const char *text)
+{
+	struct ctl_report *r = &ctl.block->report;
+	size_t n = 0;
+
+	if (ctl.private_child)
+		return;
+	while (text[n] && n + 1 < sizeof(r->text)) {
+		r->text[n] = text[n];
+		n++;
+	}
+	r->text[n] = 0;
+	exact_lose(ctl.state);
+	exact_lost(ctl.state, &r->turn);
+	ctl_end_run(CTL_DIVERGED);
+}
+
+/*
+ * One byte is enough to see the first event that differs 255 times in 256; the
+ * hash of the turn sees the rest.
+ */
+static void check_event(uint8_t check, uint64_t object, uint64_t site)
+{
+	struct ctl_block *b = ctl.block;
+	const struct sched_plan *plan = (const struct sched_plan *)((const char *)b + b->plan);
+	uint64_t n = ctl.events++;
+
+	if (n < b->checks_size) {
+		((uint8_t *)b + b->checks)[n] = check;
+		b->report.checks = n + 1;
+	}
+	if (!b->request.plan_size || !is_exact() || n >= plan->checks ||
+	    sched_plan_checks(plan)[n] == check)
+		return;
+	b->report.event = n + 1;
+	b->report.object = object;
+	b->report.pc = site & TRACE_ADDR_MASK;
+	b->report.kind = trace_site_kind(site);
+	exact_lose_here(ctl.state);
+	ctl_diverged("an event is not the schedule's");
+}
+
+/* Into the hash and against the plan. */
+static void hash_event(uint64_t object, uint64_t site, uint64_t value)
+{
+	uint64_t h = (object * 0x9e3779b97f4a7c15ull ^ site) * 0xbf58476d1ce4e5b9ull ^ value;
+
+	h = (h ^ h >> 29) * 0x94d049bb133111ebull;
+	ctl.turn_hash = (ctl.turn_hash ^ h) * 0x9e3779b97f4a7c15ull;
+	ctl.turn_hash ^= ctl.turn_hash >> 32;
+	if (!ctl.private_child)
+		check_event((uint8_t)(h >> 56), object, site);
+}
+
+void ctl_look_event(uint64_t object, uint64_t site, uint64_t value)
+{
+	if (ctl.flags & CTL_HASH)
+		hash_event(object, site, value);
+	if (ctl.flags & CTL_DEPENDS)
+		ctl_depends_event(object, site);
+}
+
+void ctl_turn_end(struct ctl_thread *t)
+{
+	uint64_t steps = t->steps - t->turn_began;
+	uint32_t check = ctl.flags & CTL_HASH ? (uint32_t)(ctl.turn_hash >> 32) | 1 : 0;
+
+	if (steps)
+		ctl_turn_log(t, SCHED_TURN_RUN, steps, check);
+	if (is_exact() && check && steps && !ctl.private_child &&
+	    !exact_check(ctl.state, steps, check))
+		ctl_diverged("the events of a turn are not those of the schedule");
+	ctl.hash = (ctl.hash ^ ctl.turn_hash ^ t->name) * CTL_HASH_FACTOR;
+	ctl.turn_hash = 0;
+	t->turn_began = t->steps;
+}

@@ -1,0 +1,159 @@
+/*
+ * Which accesses are visible under control.
+ *
+ * The shadow words are those of rt.h, with other rules: the first to touch a
+ * granule owns it at once for good (id * 2 + 1, nothing is noted of it); once a
+ * second thread comes it is shared and stays so, even if the memory is freed:
+ * what was shared at an address in an earlier run is visible from the start in a
+ * later one (the block lists it), so that the steps before a second thread came
+ * can be scheduled too.
+ */
+#include "runtime/control/control.h"
+#include "runtime/core/sys.h"
+
+/* Freed. Even, so nobody's own value; the second keeps in mind that it was shared. */
+#define POISON 2u
+#define POISON_SHARED 4u
+
+#define FREED_SEEN 4096u	/* bytes; what threads share is seldom larger */
+
+static inline uint16_t *shadow_of(uint64_t addr)
+{
+	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
+}
+
+static void learn(uint64_t granule)
+{
+	struct ctl_block *b = ctl.block;
+	uint64_t at = b->request.shared_count + b->report.shared_new;
+
+	if (!(ctl.flags & CTL_LEARN) || ctl.private_child || (at + 1) * 8 > b->shared_size)
+		return;
+	((uint64_t *)((char *)b + b->shared))[at] = granule;
+	b->report.shared_new++;
+}
+
+bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc)
+{
+	uint16_t own = __snarl_tls.own, *s, *end;
+	bool visible = false;
+
+	if (size == 0 || addr >> 47 || (addr + size - 1) >> 47)
+		return false;
+	s = shadow_of(addr);
+	end = shadow_of(addr + size - 1);
+	for (; s <= end; s++) {
+		if (*s == own)
+			continue;
+		if (*s == 0) {
+			*s = own;
+		} else if (*s == SHADOW_SHARED) {
+			visible = true;
+		} else if (*s == POISON || *s == POISON_SHARED) {
+			ctl_heap_bad_access(addr, size, write, pc);
+			visible = true;
+		} else {
+			*s = SHADOW_SHARED;
+			learn(((uint64_t)s - SHADOW_BASE) / 2 << 3);
+			visible = true;
+		}
+	}
+	return visible;
+}
+
+#define EACH 0x0001000100010001ull
+
+static bool is_alive(uint16_t owner)
+{
+	uint32_t number = owner / 2u - 1;
+
+	return number < ctl.count && ctl.threads[number]->state == CTL_LIVE;
+}
+
+void ctl_touch_freed(uint64_t addr, uint64_t size)
+{
+	uint16_t own = __snarl_tls.own, *s, *end;
+
+	if (size == 0)
+		return;
+	s = shadow_of(addr);
+	end = shadow_of(addr + (size < FREED_SEEN ? size : FREED_SEEN) - 1);
+	for (; s <= end; s++) {
+		/* Four at a time where nobody else was, the common case. */
+		if (!((uintptr_t)s & 7) && s + 3 <= end && (*(uint64_t *)s == 0 || *(uint64_t *)s == own * EACH)) {
+			s += 3;
+			continue;
+		}
+		if (*s & 1 && *s != own && *s != SHADOW_SHARED && is_alive(*s)) {
+			*s = SHADOW_SHARED;
+			learn(((uint64_t)s - SHADOW_BASE) / 2 << 3);
+		}
+	}
+}
+
+/* None of the four words is SHADOW_SHARED or POISON_SHARED; may say no too often. */
+static inline bool all_private(uint64_t four)
+{
+	uint64_t not_shared = four + EACH;		/* a word of all ones becomes 0 (with a carry) */
+	uint64_t not_poison = four ^ POISON_SHARED * EACH;
+
+	return !((not_shared - EACH) & ~not_shared & EACH << 15) &&
+	       !((not_poison - EACH) & ~not_poison & EACH << 15);
+}
+
+static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t when_shared)
+{
+	uint16_t *s, *end;
+
+	if (size == 0 || addr >> 47 || (addr + size - 1) >> 47)
+		return;
+	s = shadow_of(addr);
+	end = shadow_of(addr + size - 1);
+	while (s <= end) {
+		uint64_t *four = (uint64_t *)s;
+		uint16_t to;
+
+		/* Four at a time where all are private, the common case. */
+		if (!((uintptr_t)s & 7) && s + 3 <= end && all_private(*four)) {
+			if (*four != when_private * EACH)
+				*four = when_private * EACH;
+			s += 4;
+			continue;
+		}
+		to = *s == SHADOW_SHARED || *s == POISON_SHARED ? when_shared : when_private;
+		if (*s != to)		/* pages nobody touched stay untouched */
+			*s = to;
+		s++;
+	}
+}
+
+void ctl_fresh(uint64_t addr, uint64_t size)
+{
+	change(addr, size, 0, SHADOW_SHARED);
+}
+
+void ctl_poison(uint64_t addr, uint64_t size)
+{
+	change(addr, size, POISON, POISON_SHARED);
+}
+
+void ctl_unpoison(uint64_t addr, uint64_t size)
+{
+	change(addr, size, 0, SHADOW_SHARED);
+}
+
+void ctl_shared_apply(void)
+{
+	const struct ctl_block *b = ctl.block;
+	const uint64_t *list = (const uint64_t *)((const char *)b + b->shared);
+	uint64_t count = b->request.shared_count;
+
+	if (count * 8 > b->shared_size)
+		count = b->shared_size / 8;
+	for (uint64_t i = ctl.applied; i < count; i++) {
+		uint16_t *s = shadow_of(list[i] & ((1ull << 47) - 1));
+
+		*s = *s == POISON || *s == POISON_SHARED ? POISON_SHARED : SHADOW_SHARED;
+	}
+	ctl.applied = count;
+}

@@ -1,0 +1,73 @@
+/*
+ * Finds the functions behind our interposers.
+ *
+ * The first caller may be anybody: ld.so itself, whose malloc is the program's
+ * once relocation is done. A look-up that fails allocates its message, which
+ * comes back into our malloc while we are at it: the heap is first in
+ * reals.def, and whoever re-enters here finds it served already.
+ */
+#include "runtime/core/real.h"
+#include "runtime/core/runtime.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#ifdef SNARLRT_STATIC
+
+bool snarlrt_real_done = true;
+
+void snarlrt_real_resolve(void)
+{
+}
+
+#else
+
+bool snarlrt_real_done;
+struct snarlrt_reals snarlrt_reals;
+
+static const struct {
+	const char *name, *version;
+} wanted[] = {
+#define REAL_FN(name, version) { #name, version },
+#include "runtime/core/reals.def"
+#undef REAL_FN
+};
+
+_Static_assert(sizeof(snarlrt_reals) == ARRAY_SIZE(wanted) * sizeof(void *), "one pointer each");
+
+/* Other architectures have other versions; there the default is the only one. */
+static void *find(const char *name, const char *version)
+{
+	void *fn = NULL;
+
+	if (version)
+		fn = dlvsym(RTLD_NEXT, name, version);
+	if (!fn)
+		fn = dlsym(RTLD_NEXT, name);
+	return fn;
+}
+
+void snarlrt_real_resolve(void)
+{
+	static bool resolving;
+	void **out = (void **)&snarlrt_reals;
+	bool missing = false;
+	int saved = errno;
+
+	if (resolving)
+		return;
+	resolving = true;
+	snarlrt_hide();
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		out[i] = find(wanted[i].name, wanted[i].version);
+		missing |= !out[i];
+	}
+	if (missing)
+		(void)dlerror();	/* the program must not find ours */
+	snarlrt_unhide();
+	/* No other thread can exist yet: creating one comes through here. */
+	snarlrt_real_done = true;
+	errno = saved;
+}
+
+#endif

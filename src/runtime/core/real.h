@@ -1,0 +1,52 @@
+/*
+ * The functions behind our interposers: REAL(name)(arguments).
+ *
+ * Call snarlrt_real_ready() (rt.h) before. In a dynamic program they are
+ * pointers found by name, NULL if no library has the function; in a static one
+ * (SNARLRT_STATIC) the linker's --wrap gives them as __real_name: a strong
+ * reference, since a weak one would not pull its member out of libc.a. Types
+ * come from the system's headers; a function that no header declares is
+ * declared here.
+ */
+#ifndef RUNTIME_REAL_H
+#define RUNTIME_REAL_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <threads.h>
+#include <unistd.h>
+
+#include "runtime/core/undeclared.h"
+
+/* Deprecated ones are interposed like any other. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+#ifdef SNARLRT_STATIC
+
+#define REAL_FN(name, version) extern __typeof__(name) __real_##name;
+#include "runtime/core/reals.def"
+#undef REAL_FN
+
+#define REAL(name) __real_##name
+
+#else
+
+struct snarlrt_reals {
+#define REAL_FN(name, version) __typeof__(name) *fn_##name;
+#include "runtime/core/reals.def"
+#undef REAL_FN
+};
+
+extern __attribute__((visibility("hidden"))) struct snarlrt_reals snarlrt_reals;
+
+#define REAL(name) snarlrt_reals.fn_##name
+
+#endif
+
+#pragma GCC diagnostic pop
+
+#endif

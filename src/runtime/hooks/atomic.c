@@ -1,0 +1,264 @@
+/*
+ * The compiler's atomic operations.
+ *
+ * In record mode the operation and its place in the order are one step: both
+ * happen under the lock of the object's clock stripe (clock.h), so that the trace
+ * never shows a load before the store it read from. A lock of the runtime's own on
+ * the way makes every operation at least as strong as written.
+ */
+#include "runtime/control/control.h"
+#include "runtime/hooks/atomic.h"
+#include "runtime/monitor/monitor.h"
+#include "runtime/record/clock.h"
+#include "runtime/record/parallel_coverage.h"
+#include "runtime/record/shadow.h"
+
+struct operation {
+	struct snarlrt_thread *self;	/* NULL: not recording, just do it */
+	const volatile void *addr;
+	uint64_t seen;
+};
+
+static inline struct operation begin(const volatile void *addr, enum trace_kind kind,
+				     unsigned log2, const void *pc)
+{
+	struct operation op = { NULL, addr, 0 };
+
+	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_access((uint64_t)addr, 1ull << log2, (uint64_t)pc, kind != TRACE_ATOMIC_LOAD);
+		else if (ctl_on())
+			ctl_atomic(kind, log2, addr, pc);
+		return op;
+	}
+	op.self = snarlrt_enter();
+	if (op.self) {
+		if (__snarl_tls.told != __snarl_tls.frame && !snarlrt.profiling)
+			snarlrt_tell_frames(op.self);
+		snarlrt_make_room(op.self);
+		op.seen = clock_lock(op.self, (const void *)addr);
+	}
+	return op;
+}
+
+/*
+ * An atomic is always kept, but it also makes its memory shared, or what another
+ * thread did to it by plain accesses before would be dropped.
+ */
+static void end(const struct operation *op, enum trace_kind kind, unsigned log2, int order,
+		int fail_order, uint64_t value, const void *pc)
+{
+	struct snarlrt_thread *self = op->self;
+	uint64_t addr = ((uint64_t)op->addr & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48;
+	uint64_t site = TRACE_SITE(kind, log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT, pc);
+
+	if (!self) {
+		if (ctl_on())
+			ctl_atomic_done(kind, log2, order, fail_order, op->addr, value, pc);
+		return;
+	}
+	if (snarlrt.filter)
+		shadow_touch((uint64_t)op->addr, 1ull << log2);
+	if (unlikely(snarlrt.profiling)) {
+		/* Has no time: it happens now. */
+		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { 0, value } }, 2);
+		snarlrt_profile_flush(self);
+		clock_unlock(self, op->seen);
+		snarlrt_profile_fold();
+	} else {
+		snarlrt_append_two(self, addr, site, clock_unlock(self, op->seen), value);
+	}
+	snarlrt_leave(self);
+}
+
+#define RMW(bits, type, log2, name, kind, builtin)                                         \
+	SNARLRT_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo) \
+	{                                                                                  \
+		struct operation op = begin(p, kind, log2, SNARLRT_PC());                  \
+		type old = builtin(p, v, __ATOMIC_SEQ_CST);                                \
+		end(&op, kind, log2, mo, 0, (uint64_t)old, SNARLRT_PC());                  \
+		return old;                                                                \
+	}
+
+#define CAS(bits, type, log2, name)                                                        \
+	SNARLRT_EXPORT int __tsan_atomic##bits##_compare_exchange_##name(                  \
+		volatile type *p, type *expected, type v, int mo, int fail)                \
+	{                                                                                  \
+		struct operation op = begin(p, TRACE_ATOMIC_CAS, log2, SNARLRT_PC());      \
+		type old = *expected;                                                      \
+		int ok = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST,      \
+						     __ATOMIC_SEQ_CST);                    \
+		end(&op, ok ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, log2, mo, fail,    \
+		    (uint64_t)old, SNARLRT_PC());                                          \
+		if (!ok)                                                                   \
+			*expected = old;                                                   \
+		return ok;                                                                 \
+	}
+
+#define ATOMICS(bits, type, log2)                                                          \
+	SNARLRT_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)     \
+	{                                                                                  \
+		struct operation op = begin(p, TRACE_ATOMIC_LOAD, log2, SNARLRT_PC());     \
+		type v = __atomic_load_n(p, __ATOMIC_SEQ_CST);                             \
+		end(&op, TRACE_ATOMIC_LOAD, log2, mo, 0, (uint64_t)v, SNARLRT_PC());       \
+		return v;                                                                  \
+	}                                                                                  \
+	SNARLRT_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)  \
+	{                                                                                  \
+		struct operation op = begin(p, TRACE_ATOMIC_STORE, log2, SNARLRT_PC());    \
+		if (mo == __ATOMIC_SEQ_CST)                                                \
+			__atomic_store_n(p, v, __ATOMIC_SEQ_CST);                          \
+		else                                                                       \
+			__atomic_store_n(p, v, __ATOMIC_RELEASE);                          \
+		end(&op, TRACE_ATOMIC_STORE, log2, mo, 0, (uint64_t)v, SNARLRT_PC());      \
+	}                                                                                  \
+	RMW(bits, type, log2, exchange, TRACE_ATOMIC_XCHG, __atomic_exchange_n)            \
+	RMW(bits, type, log2, fetch_add, TRACE_ATOMIC_ADD, __atomic_fetch_add)             \
+	RMW(bits, type, log2, fetch_sub, TRACE_ATOMIC_SUB, __atomic_fetch_sub)             \
+	RMW(bits, type, log2, fetch_and, TRACE_ATOMIC_AND, __atomic_fetch_and)             \
+	RMW(bits, type, log2, fetch_or, TRACE_ATOMIC_OR, __atomic_fetch_or)                \
+	RMW(bits, type, log2, fetch_xor, TRACE_ATOMIC_XOR, __atomic_fetch_xor)             \
+	RMW(bits, type, log2, fetch_nand, TRACE_ATOMIC_NAND, __atomic_fetch_nand)          \
+	CAS(bits, type, log2, strong)                                                      \
+	CAS(bits, type, log2, weak)                                                        \
+	SNARLRT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(                    \
+		volatile type *p, type expected, type v, int mo, int fail)                 \
+	{                                                                                  \
+		struct operation op = begin(p, TRACE_ATOMIC_CAS, log2, SNARLRT_PC());      \
+		type old = expected;                                                       \
+		int ok = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST,      \
+						     __ATOMIC_SEQ_CST);                    \
+		end(&op, ok ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, log2, mo, fail,    \
+		    (uint64_t)old, SNARLRT_PC());                                          \
+		return old;                                                                \
+	}
+
+ATOMICS(8, uint8_t, 0)
+ATOMICS(16, uint16_t, 1)
+ATOMICS(32, uint32_t, 2)
+ATOMICS(64, uint64_t, 3)
+
+/*
+ * 16 bytes: the compilers would call libatomic, which is not ours to need. One
+ * compare-and-swap instruction is enough to build all of them from.
+ */
+#define u128 unsigned __int128
+
+static inline u128 cas128(volatile u128 *p, u128 expected, u128 v)
+{
+	uint64_t low = (uint64_t)expected, high = (uint64_t)(expected >> 64);
+
+	__asm__ volatile("lock cmpxchg16b %0"
+			 : "+m"(*p), "+a"(low), "+d"(high)
+			 : "b"((uint64_t)v), "c"((uint64_t)(v >> 64))
+			 : "cc", "memory");
+	return (u128)high << 64 | low;
+}
+
+enum op128 { OP_XCHG, OP_ADD, OP_SUB, OP_AND, OP_OR, OP_XOR, OP_NAND };
+
+static u128 apply128(enum op128 what, u128 old, u128 v)
+{
+	switch (what) {
+	case OP_ADD: return old + v;
+	case OP_SUB: return old - v;
+	case OP_AND: return old & v;
+	case OP_OR: return old | v;
+	case OP_XOR: return old ^ v;
+	case OP_NAND: return ~(old & v);
+	case OP_XCHG: break;
+	}
+	return v;
+}
+
+static u128 rmw128(volatile u128 *p, u128 v, enum op128 what)
+{
+	u128 old = cas128(p, 0, 0), seen;
+
+	while ((seen = cas128(p, old, apply128(what, old, v))) != old)
+		old = seen;
+	return old;
+}
+
+SNARLRT_EXPORT u128 __tsan_atomic128_load(const volatile u128 *p, int mo)
+{
+	struct operation op = begin(p, TRACE_ATOMIC_LOAD, 4, SNARLRT_PC());
+	u128 v = cas128((volatile u128 *)p, 0, 0);
+
+	end(&op, TRACE_ATOMIC_LOAD, 4, mo, 0, (uint64_t)v, SNARLRT_PC());
+	return v;
+}
+
+SNARLRT_EXPORT void __tsan_atomic128_store(volatile u128 *p, u128 v, int mo)
+{
+	struct operation op = begin(p, TRACE_ATOMIC_STORE, 4, SNARLRT_PC());
+
+	rmw128(p, v, OP_XCHG);
+	end(&op, TRACE_ATOMIC_STORE, 4, mo, 0, (uint64_t)v, SNARLRT_PC());
+}
+
+#define RMW128(name, kind, what)                                                           \
+	SNARLRT_EXPORT u128 __tsan_atomic128_##name(volatile u128 *p, u128 v, int mo)      \
+	{                                                                                  \
+		struct operation op = begin(p, kind, 4, SNARLRT_PC());                     \
+		u128 old = rmw128(p, v, what);                                             \
+		end(&op, kind, 4, mo, 0, (uint64_t)old, SNARLRT_PC());                     \
+		return old;                                                                \
+	}
+
+RMW128(exchange, TRACE_ATOMIC_XCHG, OP_XCHG)
+RMW128(fetch_add, TRACE_ATOMIC_ADD, OP_ADD)
+RMW128(fetch_sub, TRACE_ATOMIC_SUB, OP_SUB)
+RMW128(fetch_and, TRACE_ATOMIC_AND, OP_AND)
+RMW128(fetch_or, TRACE_ATOMIC_OR, OP_OR)
+RMW128(fetch_xor, TRACE_ATOMIC_XOR, OP_XOR)
+RMW128(fetch_nand, TRACE_ATOMIC_NAND, OP_NAND)
+
+static inline u128 cas128_noted(volatile u128 *p, u128 expected, u128 v, int mo, int fail,
+				const void *pc)
+{
+	struct operation op = begin(p, TRACE_ATOMIC_CAS, 4, pc);
+	u128 old = cas128(p, expected, v);
+
+	end(&op, old == expected ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, 4, mo, fail,
+	    (uint64_t)old, pc);
+	return old;
+}
+
+SNARLRT_EXPORT int __tsan_atomic128_compare_exchange_strong(volatile u128 *p, u128 *expected,
+							    u128 v, int mo, int fail)
+{
+	u128 want = *expected;
+
+	*expected = cas128_noted(p, want, v, mo, fail, SNARLRT_PC());
+	return *expected == want;
+}
+
+SNARLRT_EXPORT int __tsan_atomic128_compare_exchange_weak(volatile u128 *p, u128 *expected, u128 v,
+							  int mo, int fail)
+{
+	u128 want = *expected;
+
+	*expected = cas128_noted(p, want, v, mo, fail, SNARLRT_PC());
+	return *expected == want;
+}
+
+SNARLRT_EXPORT u128 __tsan_atomic128_compare_exchange_val(volatile u128 *p, u128 expected, u128 v,
+							  int mo, int fail)
+{
+	return cas128_noted(p, expected, v, mo, fail, SNARLRT_PC());
+}
+
+SNARLRT_EXPORT void __tsan_atomic_thread_fence(int mo)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	snarlrt_note(TRACE_FENCE, ((unsigned)mo & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT, NULL, 0, 0,
+		     SNARLRT_PC());
+}
+
+/* Orders a thread with its own signal handlers only: nothing to record. */
+SNARLRT_EXPORT void __tsan_atomic_signal_fence(int mo)
+{
+	(void)mo;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,169 @@
+/*
+ * What is rare of loops that come in rounds (nest.h): to begin a nest, and to end one. Built without vector registers
+ * (Makefile), which hold values of the caller.
+ */
+#include "runtime/hooks/loop_nest.h"
+
+#include "runtime/hooks/loop.h"
+#include "runtime/record/clock.h"
+
+#define EVENTS 4096u	/* that a nest stands for, then it gets a time and is done */
+#define UNIT (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
+
+/* Numbers in loop_end_x86_64.S and wrap/loops_end.c. */
+_Static_assert(offsetof(struct snarlrt_nest, found) == 8 && offsetof(struct snarlrt_nest, turns) == 12 &&
+	       offsetof(struct snarlrt_nest, look) == 16 && sizeof(struct nest_expected) == 16 &&
+	       offsetof(struct snarlrt_nest, first) == 144 && offsetof(struct snarlrt_nest, next) == 208 &&
+	       offsetof(struct snarlrt_nest, end) == 216 && offsetof(struct snarlrt_nest, gap) == 224 &&
+	       offsetof(struct snarlrt_nest, head) == 232 && offsetof(struct snarlrt_nest, events) == 240 &&
+	       offsetof(struct snarlrt_nest, left) == 244 && offsetof(struct snarlrt_nest, undecided) == 248 &&
+	       offsetof(struct snarlrt_nest, before) == 252 && offsetof(struct snarlrt_nest, expected_before) == 256 &&
+	       offsetof(struct snarlrt_nest, site_before) == 288 && NEST_BEFORE == 2 && NEST_LOOKS == 8 &&
+	       offsetof(struct snarlrt_tls, undecided) == 60, "numbers");
+
+__thread struct snarlrt_nest __snarl_nest;
+
+static bool is_shared(const struct trace_record *r)
+{
+	uint64_t addr = r->addr & TRACE_ADDR_MASK, last = addr + trace_site_size(r->site) - 1;
+
+	return *(const volatile uint16_t *)loop_shadow(addr) == SHADOW_SHARED &&
+	       *(const volatile uint16_t *)loop_shadow(last) == SHADOW_SHARED;
+}
+
+/* What each round adds, if that is as little as a record has room for. */
+static bool find_add(uint64_t old, uint64_t new, struct nest_expected *e)
+{
+	e->add = new - old;
+	e->addr = new + e->add;
+	return e->add == (uint64_t)(int16_t)e->add;
+}
+
+/* What was done before the group, in the last round and in this one. */
+static bool expect_before(struct snarlrt_nest *n, const struct trace_record *old, const struct trace_record *new)
+{
+	for (unsigned i = 0; i < n->before; i++) {
+		if (!trace_loop_is_access(&old[i]) || old[i].site != new[i].site || !is_shared(&old[i]) ||
+		    !is_shared(&new[i]) || !find_add(old[i].addr, new[i].addr, &n->expected_before[i]))
+			return false;
+		n->site_before[i] = old[i].site;
+	}
+	return true;
+}
+
+/* What rounds add, four to a record behind *to, which goes behind them. */
+static void put_add(uint64_t add, unsigned i, uint64_t site, struct trace_record **to)
+{
+	if (i % 4 == 0)
+		*(*to)++ = (struct trace_record){ 0, TRACE_SITE(TRACE_LOOP, 0, site) };
+	(*to)[-1].addr |= (add & 0xffff) << 16 * (i % 4);
+}
+
+/*
+ * A nest of two rounds: `old` has the first one, and of the second what comes before its group and that. Returns its records;
+ * 0: there is none.
+ */
+static unsigned make_nest(struct snarlrt_nest *n, const struct trace_record *old, const struct trace_record *new,
+			  unsigned records, struct trace_record unit[UNIT])
+{
+	const struct trace_record *group = n->end - records;
+	struct trace_record *to = unit;
+	struct nest_expected e;
+
+	*to++ = (struct trace_record){ 2, TRACE_SITE(TRACE_LOOP, TRACE_NEST | n->before, old->site) };
+	for (const struct trace_record *r = old; r < n->end; r++)
+		*to++ = *r;
+	for (unsigned i = 0; i < n->before; i++)
+		put_add(n->expected_before[i].add, i, old->site, &to);
+	for (unsigned i = 1; i < records; i++) {
+		if (!find_add(group[i].addr, new[i].addr, &e))
+			return 0;
+		put_add(e.add, n->before + i - 1, old->site, &to);
+	}
+	return (unsigned)(to - unit);
+}
+
+/* All accesses of a look are at fixed distances: to compare the first one is enough. */
+static void expect_looks(struct snarlrt_nest *n, const struct trace_record *new, unsigned records)
+{
+	const struct trace_record *group = n->end - records;
+
+	for (uint32_t bits = n->found; bits; bits &= bits - 1) {
+		unsigned look = (unsigned)__builtin_ctz(bits);
+		size_t i = (size_t)(n->first[look] - new);
+
+		find_add(group[i].addr, new[i].addr, &n->look[look]);
+	}
+}
+
+/* In place of what is there: whoever finds it half done finds nothing. What is left up to `end` is cleared. */
+static void replace(volatile struct trace_record *at, const struct trace_record *unit, unsigned size,
+		    const struct trace_record *end)
+{
+	at->site = 0;
+	for (unsigned i = size; i-- > 1;) {
+		at[i].addr = unit[i].addr;
+		at[i].site = unit[i].site;
+	}
+	for (volatile struct trace_record *r = at + size; r < end; r++)
+		r->addr = r->site = 0;
+	at->addr = unit->addr;
+	at->site = unit->site;
+}
+
+/*
+ * The group from the ring's end to `end` is another round of the one before: both become a nest. That takes no more room,
+ * since each four accesses need but one record more. False: they do not.
+ */
+static bool begin(struct snarlrt_thread *self, const struct trace_record *end)
+{
+	struct snarlrt_nest *n = &__snarl_nest;
+	struct trace_record *start = __snarl_tls.cur, unit[UNIT], *old;
+	unsigned records = (unsigned)(end - start), events = (n->turns + 1) * (records - 1), size;
+
+	n->before = (uint32_t)(start - n->end);
+	if (n->before && n->before != n->gap / sizeof(*start))
+		return false;
+	old = n->end - records - n->before;
+	if (!expect_before(n, old, n->end))
+		return false;
+	size = make_nest(n, old, start, records, unit);
+	if (!size)
+		return false;
+	expect_looks(n, start, records);
+	replace(old, unit, size, end);
+	n->head = old;
+	n->end = old + size;
+	n->next = n->end + n->before;
+	n->events = events + n->before;
+	n->left = EVENTS / n->events - 2;	/* not 0: such groups have a time each */
+	n->undecided = __snarl_tls.undecided;
+	self->in_loops += events - (uint32_t)(n->end - start);
+	__snarl_tls.cur = n->end;
+	return true;
+}
+
+void snarlrt_nest_second(struct trace_record *end, uint32_t turns)
+{
+	struct trace_record *group = __snarl_tls.cur;
+	struct snarlrt_nest *n = &__snarl_nest;
+	unsigned accesses = (unsigned)(end - group) - 1;
+
+	if (begin(__snarl_tls.self, end))
+		return;
+	n->gap = (uint64_t)((char *)group - (char *)n->end);
+	n->end = end;
+	group->addr = turns + 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	group->site = TRACE_SITE(TRACE_LOOP, accesses, group[1].site);	/* makes all of it valid */
+	__snarl_tls.cur = end;
+	loop_count(__snarl_tls.self, group, accesses + 1, 0);
+}
+
+void snarlrt_nest_full(void)
+{
+	__snarl_nest.next = NEST_NONE;
+	__snarl_nest.from = 0;
+	if ((uintptr_t)__snarl_tls.cur % STAMP_BYTES)
+		snarlrt_append_quick(clock_now(__snarl_tls.self), TRACE_SITE(TRACE_STAMP, 0, 0));
+}

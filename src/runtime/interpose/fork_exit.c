@@ -1,0 +1,398 @@
+/*
+ * Processes: their making and their end.
+ *
+ * fork: the child's runtime must be its own before anything instrumented runs
+ * in it, atfork and signal handlers included; so handlers of ours are registered
+ * before all others (snarlrt_process_init), which makes them the last to prepare
+ * and the first afterwards. They also serve the forks inside libc (daemon,
+ * forkpty). _Fork, clone and the bare system calls run none.
+ *
+ * vfork: the child borrows the parent's memory and its thread until it execs or
+ * exits. Recording what it does as the parent's would be wrong, and so would
+ * be a second process writing the parent's ring; so the thread records nothing
+ * meanwhile (tail_x86_64.S calls vfork_before and vfork_after).
+ *
+ * Under control making a process is a point. The child of a fork goes on alone and
+ * is not part of the run that is watched; another image is not controlled at all.
+ */
+#include <sched.h>
+
+#include "runtime/control/heap/heap.h"
+#include "runtime/control/model/poll.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/deferred_signals.h"
+#include "runtime/core/sys.h"
+#include "runtime/monitor/monitor.h"
+#include "runtime/process/process.h"
+#include "runtime/process/production.h"
+#include "runtime/process/thread.h"
+
+__thread bool snarlrt_vforked;
+bool snarlrt_exit_noted;
+
+static bool registered;
+static int quick_status;
+static __thread unsigned forking;	/* in a static program fork() ends in our _Fork() */
+static __thread bool prepared;
+static __thread uint64_t fork_mask;
+
+bool snarlrt_own_process(void)
+{
+	return snarlrt.mode != SNARLRT_OFF && !snarlrt_vforked && snarlrt.live &&
+	       snarlrt.live->pid == (uint32_t)sys_call(SYS_getpid, 0, 0, 0);
+}
+
+/* The other threads of the runtime are stopped where they hold nothing that the child needs. */
+static void fork_prepare(void)
+{
+	struct snarlrt_thread *self;
+
+	if (snarlrt.mode == SNARLRT_OFF || prepared)
+		return;
+	self = snarlrt_enter();		/* a stranger gets its name now: the child needs one */
+	if (self)
+		snarlrt_leave(self);
+	fork_mask = snarlrt_signals_block();
+	snarlrt_modules_fork(true);
+	dual_fork(true);
+	snarlrt_birth_fork(true);
+	snarlrt_thread_fork(true);
+	arena_fork(true);
+	ctl_heap_fork(true);
+	prepared = true;
+}
+
+static void fork_done(bool child)
+{
+	if (!prepared)
+		return;
+	prepared = false;
+	ctl_heap_fork(false);
+	arena_fork(false);
+	snarlrt_thread_fork(false);
+	snarlrt_birth_fork(false);
+	dual_fork(false);
+	snarlrt_modules_fork(false);
+	if (child) {
+		snarlrt_exit_noted = false;
+		snarlrt_forked_child();
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_forked();
+	}
+	if (child && snarlrt.mode == SNARLRT_CONTROL && ctl.begun) {
+		ctl_forked_child();
+		ctl_signal_forked();
+		fork_mask = ctl_self()->sigmask;
+	}
+	snarlrt_signals_set(fork_mask);
+}
+
+static void fork_parent(void)
+{
+	fork_done(false);
+}
+
+static void fork_child(void)
+{
+	fork_done(true);
+}
+
+/* As at_quick_exit() registers it: that one is linked statically, and would be seen as ours. */
+static void quick_end(void *unused)
+{
+	(void)unused;
+	ctl_finish(quick_status);
+	snarlrt_finish(quick_status);
+}
+
+/*
+ * What this process starts is not to be controlled: the environment, in which they
+ * would find our options, says so from the first of them on. The new text is shorter.
+ */
+void snarlrt_control_alone(void)
+{
+	static const char key[] = SNARL_OPTIONS_ENV "=", off[] = "mode=off";
+	size_t k = sizeof(key) - 1;
+
+	for (char **e = environ; e && *e; e++)
+		if (REAL(strncmp)(*e, key, k) == 0 && REAL(strlen)(*e + k) >= sizeof(off) - 1)
+			REAL(memcpy)(*e + k, off, sizeof(off));
+}
+
+void snarlrt_process_init(void)
+{
+	registered = pthread_atfork(fork_prepare, fork_parent, fork_child) == 0 &&
+		     __cxa_at_quick_exit(quick_end, NULL) == 0;
+}
+
+static pid_t note_fork(pid_t pid, const void *pc)
+{
+	if (pid > 0 && snarlrt_watching())
+		snarlrt_note(TRACE_FORK, 0, NULL, (uint64_t)pid, 0, pc);
+	return pid;
+}
+
+static void new_process(const void *pc)
+{
+	if (likely(!ctl_on()))
+		return;
+	ctl_source_point(0, pc);
+	ctl_outside_child();
+	snarlrt_control_alone();
+}
+
+SNARLRT_INTERPOSE pid_t fork(void)
+{
+	pid_t pid;
+
+	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
+	forking++;
+	pid = REAL(fork)();
+	forking--;
+	return note_fork(pid, SNARLRT_PC());
+}
+
+SNARLRT_INTERPOSE pid_t _Fork(void)
+{
+	bool alone = !prepared;
+	pid_t pid;
+
+	snarlrt_real_ready();
+	if (alone)
+		new_process(SNARLRT_PC());
+	if (alone)
+		fork_prepare();
+	pid = REAL(_Fork)();
+	if (alone)
+		fork_done(pid == 0);
+	return forking ? pid : note_fork(pid, SNARLRT_PC());
+}
+
+/* syscall(): no libc state is told of the child, but ours has to be. */
+long snarlrt_fork_by_hand(long number, const long *v, const void *pc)
+{
+	long pid;
+
+	new_process(pc);
+	fork_prepare();
+	pid = REAL(syscall)(number, v[0], v[1], v[2], v[3], v[4], v[5]);
+	fork_done(pid == 0);
+	return note_fork((pid_t)pid, pc);
+}
+
+struct cloned {
+	int (*main)(void *);
+	void *arg;
+};
+
+static int cloned_main(void *v)
+{
+	struct cloned *c = v;
+	int status;
+
+	fork_done(true);
+	status = c->main(c->arg);
+	snarlrt_finish(status);
+	ctl_finish(status);
+	return status;
+}
+
+/* One that shares our memory runs on our thread's variables: nothing can be done for it. */
+SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *arg, ...)
+{
+	struct cloned c = { start, arg };
+	void *more[3];
+	va_list args;
+	int pid;
+
+	snarlrt_real_ready();
+	va_start(args, arg);
+	for (int i = 0; i < 3; i++)
+		more[i] = va_arg(args, void *);
+	va_end(args);
+	new_process(SNARLRT_PC());
+	if (snarlrt.mode == SNARLRT_OFF || flags & CLONE_VM)
+		return REAL(clone)(start, stack, flags, arg, more[0], more[1], more[2]);
+	fork_prepare();
+	pid = REAL(clone)(start ? cloned_main : NULL, stack, flags, &c, more[0], more[1], more[2]);
+	fork_done(false);
+	return note_fork(pid, SNARLRT_PC());
+}
+
+static __thread struct {
+	struct snarlrt_tls tls;
+	unsigned depth;		/* a child may vfork again */
+} aside;
+
+SNARLRT_HIDDEN void snarlrt_vfork_before(void);
+SNARLRT_HIDDEN long snarlrt_vfork_after(long got, const void *pc);
+
+void snarlrt_vfork_before(void)
+{
+	new_process(NULL);
+	if (aside.depth++ > 0)
+		return;
+	aside.tls = __snarl_tls;
+	snarlrt_vforked = true;
+	__snarl_tls = (struct snarlrt_tls){
+		.told = (struct snarlrt_frame *)-1,
+		.hidden = 1,
+		.ended = 1,
+	};
+}
+
+/* In the parent, or when there is no child. */
+long snarlrt_vfork_after(long got, const void *pc)
+{
+	if (--aside.depth == 0) {
+		__snarl_tls = aside.tls;
+		snarlrt_vforked = false;
+	}
+	if (got < 0) {
+		errno = (int)-got;
+		return -1;
+	}
+	return note_fork((pid_t)got, pc);
+}
+
+SNARLRT_INTERPOSE int posix_spawn(pid_t *pid, const char *path,
+				  const posix_spawn_file_actions_t *actions,
+				  const posix_spawnattr_t *attr, char *const argv[],
+				  char *const envp[])
+{
+	pid_t child = 0;
+	int error;
+
+	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
+	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
+	error = REAL(posix_spawn)(&child, path, actions, attr, argv, envp);
+	snarlrt_unhide();
+	if (error == 0)
+		note_fork(child, SNARLRT_PC());
+	if (error == 0 && pid)
+		*pid = child;
+	return error;
+}
+
+SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
+				   const posix_spawn_file_actions_t *actions,
+				   const posix_spawnattr_t *attr, char *const argv[],
+				   char *const envp[])
+{
+	pid_t child = 0;
+	int error;
+
+	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
+	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
+	error = REAL(posix_spawnp)(&child, file, actions, attr, argv, envp);
+	snarlrt_unhide();
+	if (error == 0)
+		note_fork(child, SNARLRT_PC());
+	if (error == 0 && pid)
+		*pid = child;
+	return error;
+}
+
+/*
+ * Under control the shell is waited for like any other child, so that the other
+ * threads go on. (libc's ignores SIGINT and SIGQUIT meanwhile; nobody sends them here.)
+ */
+static int system_outside(const char *command, const void *pc)
+{
+	char *argv[] = { "sh", "-c", (char *)command, NULL };
+	struct snarlrt_call c = { .what = TRACE_CALL_WAIT, .pc = pc, .control = true };
+	int status = -1, error;
+	pid_t pid;
+
+	new_process(pc);
+	snarlrt_hide();
+	error = REAL(posix_spawn)(&pid, "/bin/sh", NULL, NULL, argv, environ);
+	snarlrt_unhide();
+	if (error)
+		return 127 << 8;
+	while (!ctl_call_child(&c, P_PID, (id_t)pid, WEXITED))
+		;
+	return REAL(waitpid)(pid, &status, 0) == pid ? status : -1;
+}
+
+SNARLRT_INTERPOSE int system(const char *command)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()) || !command)
+		return REAL(system)(command);
+	return system_outside(command, SNARLRT_PC());
+}
+
+/* Nothing waits here but for the child's end, in pclose(): then everybody does. */
+SNARLRT_INTERPOSE FILE *popen(const char *command, const char *mode)
+{
+	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
+	return REAL(popen)(command, mode);
+}
+
+SNARLRT_INTERPOSE int pclose(FILE *f)
+{
+	snarlrt_real_ready();
+	new_process(SNARLRT_PC());
+	return REAL(pclose)(f);
+}
+
+/* Once: in a static program exit() ends in our _exit(). */
+static void note_exit(int status, const void *pc)
+{
+	snarlrt_real_ready();
+	if (snarlrt_exit_noted || !snarlrt_watching() || !snarlrt_own_process())
+		return;
+	snarlrt_note(TRACE_EXIT, 0, NULL, (uint64_t)status, 0, pc);
+	snarlrt_exit_noted = true;
+}
+
+/* What is still to be written is written by a handler that runs last of all. */
+SNARLRT_INTERPOSE void exit(int status)
+{
+	ctl_exit_begins();
+	note_exit(status, SNARLRT_PC());
+	REAL(exit)(status);
+	__builtin_unreachable();
+}
+
+#define EXIT_NOW_FN(name)                                                                 \
+	SNARLRT_INTERPOSE void name(int status)                                           \
+	{                                                                                 \
+		note_exit(status, SNARLRT_PC());                                          \
+		if (snarlrt_own_process())                                                \
+			snarlrt_finish(status);                                           \
+		if (!snarlrt_vforked)                                                     \
+			ctl_finish(status);                                               \
+		REAL(name)(status);                                                       \
+		__builtin_unreachable();                                                  \
+	}
+
+EXIT_NOW_FN(_exit)
+EXIT_NOW_FN(_Exit)
+
+SNARLRT_INTERPOSE void quick_exit(int status)
+{
+	note_exit(status, SNARLRT_PC());
+	quick_status = status;
+	if (!registered) {
+		snarlrt_finish(status);
+		ctl_finish(status);
+	}
+	REAL(quick_exit)(status);
+	__builtin_unreachable();
+}
+
+/* A handler may still leave by longjmp; and what is in live memory is not lost. */
+SNARLRT_INTERPOSE void abort(void)
+{
+	snarlrt_real_ready();
+	if (snarlrt_watching() && snarlrt_own_process())
+		snarlrt_note(TRACE_EXIT, 0, NULL, 128 + SIGABRT, 0, SNARLRT_PC());
+	REAL(abort)();
+	__builtin_unreachable();
+}

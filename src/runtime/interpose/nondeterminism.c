@@ -1,0 +1,95 @@
+/*
+ * Sources of numbers that differ from run to run, made to repeat under control.
+ *
+ * Random bytes (getrandom, getentropy, arc4random) come from a generator with a fixed
+ * seed. gettid() gives the process's id plus the thread's number, the same with
+ * either back end. getpid() stays real: other processes know us by it. Real are
+ * also /dev/urandom, bare system calls, and the CPU's own random instructions.
+ */
+#include <sys/random.h>
+
+#include "runtime/control/model/external.h"
+#include "runtime/core/sys.h"
+
+static uint64_t state = 0x736e61726c5eedull;
+
+/* splitmix64 */
+static uint64_t next(void)
+{
+	uint64_t x = state += 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+static void fill(void *to, size_t n, const void *pc)
+{
+	unsigned char *p = to;
+
+	ctl_point(SCHED_OP_OTHER, NULL, pc);
+	while (n > 0) {
+		uint64_t x = next();
+
+		for (int i = 0; i < 8 && n > 0; i++, n--, x >>= 8)
+			*p++ = (unsigned char)x;
+	}
+}
+
+SNARLRT_INTERPOSE ssize_t getrandom(void *buf, size_t n, unsigned flags)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()) || flags & ~(unsigned)(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE))
+		return REAL(getrandom)(buf, n, flags);
+	fill(buf, n, SNARLRT_PC());
+	return (ssize_t)n;
+}
+
+SNARLRT_INTERPOSE int getentropy(void *buf, size_t n)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()) || n > 256)
+		return REAL(getentropy)(buf, n);
+	fill(buf, n, SNARLRT_PC());
+	return 0;
+}
+
+SNARLRT_INTERPOSE uint32_t arc4random(void)
+{
+	uint32_t v;
+
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(arc4random)();
+	fill(&v, sizeof(v), SNARLRT_PC());
+	return v;
+}
+
+SNARLRT_INTERPOSE void arc4random_buf(void *buf, size_t n)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on())) {
+		REAL(arc4random_buf)(buf, n);
+		return;
+	}
+	fill(buf, n, SNARLRT_PC());
+}
+
+SNARLRT_INTERPOSE uint32_t arc4random_uniform(uint32_t below)
+{
+	uint64_t v;
+
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(arc4random_uniform)(below);
+	fill(&v, sizeof(v), SNARLRT_PC());
+	return below ? (uint32_t)(v % below) : 0;
+}
+
+SNARLRT_INTERPOSE pid_t gettid(void)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(gettid)();
+	return (pid_t)sys_call(SYS_getpid, 0, 0, 0) + (pid_t)ctl_self()->number;
+}

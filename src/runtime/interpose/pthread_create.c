@@ -1,0 +1,303 @@
+/*
+ * pthread_create and the rest of a thread's life.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+
+#include "runtime/control/control.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/deferred_signals.h"
+#include "runtime/core/lock.h"
+#include "runtime/core/real.h"
+#include "runtime/monitor/monitor.h"
+#include "runtime/process/thread.h"
+
+struct birth {
+	void *(*routine)(void *);
+	void *arg;
+	uint32_t id, parent, ordinal;
+	bool masked;		/* all signals are blocked until it is attached, then: */
+	uint64_t mask;
+	struct birth *next_free;
+};
+
+static struct snarlrt_lock birth_lock;
+static struct birth *free_births;
+static pthread_key_t exit_key;
+
+static struct birth *birth_alloc(void)
+{
+	struct birth *b;
+
+	snarlrt_lock(&birth_lock);
+	b = free_births;
+	if (b)
+		free_births = b->next_free;
+	snarlrt_unlock(&birth_lock);
+	return b ? b : arena_alloc(sizeof(*b));
+}
+
+static void birth_free(struct birth *b)
+{
+	snarlrt_lock(&birth_lock);
+	b->next_free = free_births;
+	free_births = b;
+	snarlrt_unlock(&birth_lock);
+}
+
+void snarlrt_birth_fork(bool begin)
+{
+	if (begin)
+		snarlrt_lock(&birth_lock);
+	else
+		snarlrt_unlock(&birth_lock);
+}
+
+/*
+ * Destructors of other keys may run instrumented code, so ours puts itself off
+ * to the last round that POSIX promises.
+ */
+static void on_exit_key(void *round)
+{
+	uintptr_t n = (uintptr_t)round;
+
+	if (n < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(exit_key, (void *)(n + 1));
+	else if (snarlrt.mode == SNARLRT_WATCH)
+		watch_thread_exit();
+	else
+		snarlrt_thread_exit();
+}
+
+void snarlrt_thread_init(void)
+{
+	pthread_key_create(&exit_key, on_exit_key);
+}
+
+void snarlrt_thread_arm_exit(void)
+{
+	snarlrt_hide();
+	pthread_setspecific(exit_key, (void *)1);
+	snarlrt_unhide();
+}
+
+static void *thread_main(void *v)
+{
+	struct birth b = *(struct birth *)v;
+
+	birth_free(v);
+	snarlrt_handle_set((uintptr_t)pthread_self(), b.id);
+	if (snarlrt.mode == SNARLRT_RECORD && !__snarl_tls.self &&
+	    snarlrt_thread_attach(b.id, b.parent, b.ordinal, (const void *)(uintptr_t)b.routine))
+		snarlrt_thread_arm_exit();
+	if (snarlrt.mode == SNARLRT_WATCH) {
+		watch_attach();
+		__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
+	}
+	if (b.masked)
+		snarlrt_signals_set(b.mask);
+	return b.routine(b.arg);
+}
+
+/*
+ * A handler that runs before the thread has its name would make it a stranger. So
+ * it is born with all signals blocked, unless its attributes say what is to be blocked.
+ */
+static bool inherits_mask(const pthread_attr_t *attr)
+{
+	sigset_t set;
+
+	return !attr || pthread_attr_getsigmask_np(attr, &set) != 0;
+}
+
+int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routine)(void *),
+			  void *arg, const void *pc)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct birth *b;
+	uint64_t mask;
+	uint32_t id;
+	int error;
+
+	snarlrt_real_ready();
+	if (ctl_on())
+		return ctl_thread_create(out, attr, routine, arg, pc);
+	if (snarlrt.mode != SNARLRT_RECORD && snarlrt.mode != SNARLRT_WATCH)
+		return REAL(pthread_create)(out, attr, routine, arg);
+	mask = snarlrt_signals_block();
+	b = birth_alloc();
+	if (!b) {
+		snarlrt_signals_set(mask);
+		return REAL(pthread_create)(out, attr, routine, arg);
+	}
+	snarlrt.threaded = true;
+	b->masked = inherits_mask(attr);
+	b->mask = mask;
+	b->routine = routine;
+	b->arg = arg;
+	b->id = snarlrt_thread_new_id();
+	/* The child's start must be later than this, so it is noted before. */
+	snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)b->id, b->id, 0, pc);
+	b->parent = tls->self ? tls->self->id : 0;
+	b->ordinal = tls->self ? tls->self->children + 1
+			       : __atomic_add_fetch(&snarlrt.next_foreign, 1, __ATOMIC_RELAXED);
+	id = b->id;
+	__atomic_fetch_add(&watch.unborn, 1, __ATOMIC_SEQ_CST);
+	snarlrt_hide();
+	error = REAL(pthread_create)(out, attr, thread_main, b);
+	snarlrt_unhide();
+	if (error) {
+		__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
+		snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)id, id, error, pc);
+		birth_free(b);
+		snarlrt_signals_set(mask);
+		return error;
+	}
+	/* It may be joined before it ran; from now on b is the child's. */
+	snarlrt_handle_set((uintptr_t)*out, id);
+	if (tls->self)
+		tls->self->children++;
+	snarlrt_signals_set(mask);
+	return 0;
+}
+
+SNARLRT_INTERPOSE int pthread_create(pthread_t *out, const pthread_attr_t *attr,
+				     void *(*routine)(void *), void *arg)
+{
+	return snarlrt_thread_create(out, attr, routine, arg, SNARLRT_PC());
+}
+
+static void unwound(void *unused)
+{
+	(void)unused;
+	snarlrt_wait_end();
+}
+
+/* Joining is a cancellation point; afterwards the handle may be another thread's. */
+#define JOIN(call)                                                                         \
+	do {                                                                               \
+		uint32_t id = snarlrt_handle_get((uintptr_t)thread);                       \
+		int error;                                                                 \
+		snarlrt_real_ready();                                                      \
+		snarlrt_wait_begin(TRACE_THREAD_JOIN, (void *)(uintptr_t)id, SNARLRT_PC()); \
+		pthread_cleanup_push(unwound, NULL);                                       \
+		error = call;                                                              \
+		pthread_cleanup_pop(1);                                                    \
+		snarlrt_note(TRACE_THREAD_JOIN, 0, (void *)(uintptr_t)id, id, error,       \
+			     SNARLRT_PC());                                                \
+		return error;                                                              \
+	} while (0)
+
+SNARLRT_INTERPOSE int pthread_join(pthread_t thread, void **value)
+{
+	if (ctl_on())
+		return ctl_thread_join(thread, value, true, CTL_NEVER, SNARLRT_PC());
+	JOIN(REAL(pthread_join)(thread, value));
+}
+
+SNARLRT_INTERPOSE int pthread_tryjoin_np(pthread_t thread, void **value)
+{
+	if (ctl_on())
+		return ctl_thread_join(thread, value, false, CTL_NEVER, SNARLRT_PC());
+	JOIN(REAL(pthread_tryjoin_np)(thread, value));
+}
+
+SNARLRT_INTERPOSE int pthread_timedjoin_np(pthread_t thread, void **value,
+					   const struct timespec *limit)
+{
+	if (ctl_on())
+		return ctl_thread_join(thread, value, true, ctl_deadline(CLOCK_REALTIME, limit),
+				       SNARLRT_PC());
+	JOIN(REAL(pthread_timedjoin_np)(thread, value, limit));
+}
+
+SNARLRT_INTERPOSE int pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clock,
+					   const struct timespec *limit)
+{
+	if (ctl_on())
+		return ctl_thread_join(thread, value, true, ctl_deadline(clock, limit), SNARLRT_PC());
+	JOIN(REAL(pthread_clockjoin_np)(thread, value, clock, limit));
+}
+
+SNARLRT_INTERPOSE int pthread_detach(pthread_t thread)
+{
+	uint32_t id = snarlrt_handle_get((uintptr_t)thread);
+	int error;
+
+	snarlrt_real_ready();
+	if (ctl_on())
+		return ctl_thread_detach(thread, SNARLRT_PC());
+	error = REAL(pthread_detach)(thread);
+	snarlrt_note(TRACE_THREAD_DETACH, 0, (void *)(uintptr_t)id, id, error, SNARLRT_PC());
+	return error;
+}
+
+SNARLRT_INTERPOSE int pthread_cancel(pthread_t thread)
+{
+	uint32_t id = snarlrt_handle_get((uintptr_t)thread);
+
+	snarlrt_real_ready();
+	if (ctl_on())
+		return ctl_thread_cancel(thread, SNARLRT_PC());
+	snarlrt_cancel_guard();
+	if (snarlrt.mode == SNARLRT_WATCH)
+		watch_cancel((uint64_t)thread, (uint64_t)SNARLRT_PC());
+	snarlrt_note(TRACE_THREAD_CANCEL, 0, (void *)(uintptr_t)id, id, 0, SNARLRT_PC());
+	return REAL(pthread_cancel)(thread);
+}
+
+SNARLRT_INTERPOSE void pthread_exit(void *result)
+{
+	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_thread_exit(result);
+	REAL(pthread_exit)(result);
+	__builtin_unreachable();
+}
+
+/* Under control cancellation is ours, and so is its state. */
+SNARLRT_INTERPOSE int pthread_setcancelstate(int state, int *old)
+{
+	struct ctl_thread *t = ctl_self();
+
+	snarlrt_real_ready();
+	if (!ctl_on())
+		return REAL(pthread_setcancelstate)(state, old);
+	if (state != PTHREAD_CANCEL_ENABLE && state != PTHREAD_CANCEL_DISABLE)
+		return EINVAL;
+	if (old)
+		*old = t->cancel_disabled ? PTHREAD_CANCEL_DISABLE : PTHREAD_CANCEL_ENABLE;
+	t->cancel_disabled = state == PTHREAD_CANCEL_DISABLE;
+	if (t->cancel_async)
+		ctl_cancel_act();
+	return 0;
+}
+
+SNARLRT_INTERPOSE int pthread_setcanceltype(int type, int *old)
+{
+	struct ctl_thread *t = ctl_self();
+
+	snarlrt_real_ready();
+	if (!ctl_on())
+		return REAL(pthread_setcanceltype)(type, old);
+	if (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS)
+		return EINVAL;
+	if (old)
+		*old = t->cancel_async ? PTHREAD_CANCEL_ASYNCHRONOUS : PTHREAD_CANCEL_DEFERRED;
+	t->cancel_async = type == PTHREAD_CANCEL_ASYNCHRONOUS;
+	if (t->cancel_async)
+		ctl_cancel_act();
+	return 0;
+}
+
+SNARLRT_INTERPOSE void pthread_testcancel(void)
+{
+	snarlrt_real_ready();
+	if (!ctl_on()) {
+		REAL(pthread_testcancel)();
+		return;
+	}
+	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
+	ctl_cancel_act();
+}

@@ -1,0 +1,210 @@
+/*
+ * pthread_mutex_*. A lock is noted once held, an unlock while still held;
+ * format.h says what happens if an unlock fails after all.
+ */
+#include "runtime/control/model/models.h"
+#include "runtime/core/real.h"
+#include "runtime/record/mutex_clock.h"
+
+/*
+ * Looks before a thread sleeps, half a microsecond at most. What is noted makes critical sections longer, so that threads meet more often than
+ * they would; to sleep and be woken costs ten times as much.
+ */
+#define LOOKS 10
+#define SIMPLE 0	/* kind of a mutex for one process, neither recursive nor checked */
+
+static uint64_t type_of(const pthread_mutexattr_t *attr)
+{
+	int type;
+
+	if (!attr || pthread_mutexattr_gettype(attr, &type))
+		return PTHREAD_MUTEX_DEFAULT;
+	return (uint64_t)type;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+	int result;
+
+	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_point(SCHED_OP_OTHER, mutex, SNARLRT_PC());
+	result = REAL(pthread_mutex_init)(mutex, attr);
+	snarlrt_note(TRACE_MUTEX_INIT, 0, mutex, type_of(attr), result, SNARLRT_PC());
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	int result;
+
+	snarlrt_real_ready();
+	if (ctl_on())
+		model_mutex_destroying(mutex, SNARLRT_PC());
+	result = REAL(pthread_mutex_destroy)(mutex);
+	snarlrt_note(TRACE_MUTEX_DESTROY, 0, mutex, 0, result, SNARLRT_PC());
+	return result;
+}
+
+static inline void deliver(struct snarlrt_thread *self)
+{
+	if (unlikely(self->deferred_count))
+		snarlrt_deliver_deferred(self);
+}
+
+static __attribute__((noinline)) int locked(pthread_mutex_t *mutex, int result, const void *pc)
+{
+	snarlrt_note(TRACE_MUTEX_LOCK, 0, mutex, 0, result, pc);
+	if (result == 0)
+		snarlrt_taken();
+	return result;
+}
+
+/*
+ * Not tried first to save the two calls: glibc's trylock of a robust mutex that
+ * is not recoverable leaves it locked.
+ */
+static __attribute__((noinline)) int lock_any(pthread_mutex_t *mutex, const void *pc)
+{
+	int result;
+
+	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_lock(mutex, 0, pc);
+	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, pc);
+	result = REAL(pthread_mutex_lock)(mutex);
+	snarlrt_wait_end();
+	return locked(mutex, result, pc);
+}
+
+/* A mutex of the simplest sort that is taken may be free soon. Only a hint: what is read may be out of date. */
+static void look_before_sleep(const pthread_mutex_t *mutex)
+{
+	if (__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) != SIMPLE)
+		return;
+	for (int i = 0; i < LOOKS && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != 0; i++)
+		sys_pause();
+}
+
+/* As lock_any(), where nothing is special. A handler may fork while the thread waits: the thread is asked for again. */
+static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc)
+{
+	int result;
+
+	if (!mutex_is_quiet() || unlikely(snarlrt_near_end()))
+		return lock_any(mutex, pc);
+	look_before_sleep(mutex);
+	snarlrt_waits(__snarl_tls.self, TRACE_MUTEX_LOCK, mutex, pc);
+	result = REAL(pthread_mutex_lock)(mutex);
+	snarlrt_wait_end();
+	if (unlikely(result || !mutex_note(TRACE_MUTEX_LOCK, mutex, pc)))
+		return locked(mutex, result, pc);
+	snarlrt_taken();
+	deliver(__snarl_tls.self);
+	return 0;
+}
+
+/* Asleep, a program calls this one and the unlock most: all else is out of line, so that to pass on takes no frame. */
+SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	return snarlrt_off() ? REAL(pthread_mutex_lock)(mutex) : lock(mutex, SNARLRT_PC());
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	int result;
+
+	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_mutex_trylock)(mutex);
+	if (ctl_on())
+		return model_mutex_trylock(mutex, 0, SNARLRT_PC());
+	result = REAL(pthread_mutex_trylock)(mutex);
+	snarlrt_note(TRACE_MUTEX_TRYLOCK, 0, mutex, 0, result, SNARLRT_PC());
+	if (result == 0)
+		snarlrt_taken();
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_timedlock(pthread_mutex_t *mutex,
+					      const struct timespec *limit)
+{
+	int result;
+
+	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_mutex_timedlock)(mutex, limit);
+	if (ctl_on())
+		return model_mutex_timedlock(mutex, CLOCK_REALTIME, limit, 0, SNARLRT_PC());
+	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
+	result = REAL(pthread_mutex_timedlock)(mutex, limit);
+	snarlrt_wait_end();
+	snarlrt_note(TRACE_MUTEX_TIMEDLOCK, TRACE_TIMED, mutex, 0, result, SNARLRT_PC());
+	if (result == 0)
+		snarlrt_taken();
+	return result;
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+					      const struct timespec *limit)
+{
+	int result;
+
+	snarlrt_real_ready();
+	if (snarlrt_off())
+		return REAL(pthread_mutex_clocklock)(mutex, clock, limit);
+	if (ctl_on())
+		return model_mutex_timedlock(mutex, clock, limit, 0, SNARLRT_PC());
+	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
+	result = REAL(pthread_mutex_clocklock)(mutex, clock, limit);
+	snarlrt_wait_end();
+	snarlrt_note(TRACE_MUTEX_TIMEDLOCK, TRACE_TIMED, mutex, 0, result, SNARLRT_PC());
+	if (result == 0)
+		snarlrt_taken();
+	return result;
+}
+
+static int unlock_noted(pthread_mutex_t *mutex, const void *pc)
+{
+	int result = REAL(pthread_mutex_unlock)(mutex);
+
+	if (unlikely(result))
+		snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, result, pc);
+	else
+		snarlrt_let_go();
+	return result;
+}
+
+static __attribute__((noinline)) int unlock_any(pthread_mutex_t *mutex, const void *pc)
+{
+	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_unlock(mutex, 0, pc);
+	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, pc);
+	return unlock_noted(mutex, pc);
+}
+
+static __attribute__((noinline)) int unlock(pthread_mutex_t *mutex, const void *pc)
+{
+	if (!mutex_note(TRACE_MUTEX_UNLOCK, mutex, pc))
+		return unlock_any(mutex, pc);
+	deliver(__snarl_tls.self);
+	return unlock_noted(mutex, pc);
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	return snarlrt_off() ? REAL(pthread_mutex_unlock)(mutex) : unlock(mutex, SNARLRT_PC());
+}
+
+SNARLRT_INTERPOSE int pthread_mutex_consistent(pthread_mutex_t *mutex)
+{
+	int result;
+
+	snarlrt_real_ready();
+	if (ctl_on())
+		return model_mutex_consistent(mutex, SNARLRT_PC());
+	result = REAL(pthread_mutex_consistent)(mutex);
+	snarlrt_note(TRACE_MUTEX_CONSISTENT, 0, mutex, 0, result, SNARLRT_PC());
+	return result;
+}

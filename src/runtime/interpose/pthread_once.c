@@ -1,0 +1,98 @@
+/*
+ * pthread_once and call_once.
+ *
+ * The initialiser takes no argument, so what it is to be wrapped with waits on
+ * the caller's stack, found through once_top. The trampoline takes it off before
+ * it runs the initialiser: that may call once again, throw, be cancelled or jump
+ * out, and nothing of ours is left behind.
+ */
+#include "runtime/control/model/models.h"
+#include "runtime/core/real.h"
+#include "runtime/interpose/blocking.h"
+
+struct once_call {
+	struct once_call *outer;
+	void (*routine)(void);
+	struct snarlrt_blocking pass;
+};
+
+static __thread struct once_call *once_top;
+
+struct once_run {
+	const struct snarlrt_blocking *pass;
+	bool returned;
+};
+
+/* Unwound: the once is as if never tried, the next caller runs it again. */
+static inline void once_run_end(struct once_run *run)
+{
+	const struct snarlrt_blocking *p = run->pass;
+	unsigned detail = run->returned ? p->detail : p->detail | TRACE_UNWOUND;
+
+	snarlrt_note(TRACE_ONCE_END, detail, p->object, 0, run->returned ? 0 : ECANCELED, p->pc);
+}
+
+static void once_trampoline(void)
+{
+	struct once_call *call = once_top;
+	const struct snarlrt_blocking *p = &call->pass;
+	struct once_run run __attribute__((cleanup(once_run_end))) = { .pass = p };
+
+	once_top = call->outer;
+	snarlrt_wait_end();
+	snarlrt_note(TRACE_ONCE_BEGIN, p->detail, p->object, 0, 0, p->pc);
+	call->routine();
+	run.returned = true;
+}
+
+static inline void once_end(struct once_call *call)
+{
+	once_top = call->outer;
+	snarlrt_wait_end();
+	if (!call->pass.returned)
+		return;
+	snarlrt_note(TRACE_ONCE_PASS, call->pass.detail, call->pass.object, 0, call->pass.result,
+		     call->pass.pc);
+}
+
+static inline void once_begin(struct once_call *call)
+{
+	call->outer = once_top;
+	once_top = call;
+	snarlrt_blocking_begin(&call->pass, TRACE_ONCE_PASS);
+}
+
+SNARLRT_INTERPOSE int pthread_once(pthread_once_t *once, void (*routine)(void))
+{
+	if (ctl_on())
+		return model_once(once, routine, 0, SNARLRT_PC());
+
+	struct once_call call __attribute__((cleanup(once_end))) = {
+		.routine = routine,
+		.pass = { .object = once, .pc = SNARLRT_PC() },
+	};
+
+	snarlrt_real_ready();
+	once_begin(&call);
+	call.pass.result = REAL(pthread_once)(once, once_trampoline);
+	call.pass.returned = true;
+	return call.pass.result;
+}
+
+SNARLRT_INTERPOSE void call_once(once_flag *once, void (*routine)(void))
+{
+	if (ctl_on()) {
+		model_once(&once->__data, routine, TRACE_C11, SNARLRT_PC());
+		return;
+	}
+
+	struct once_call call __attribute__((cleanup(once_end))) = {
+		.routine = routine,
+		.pass = { .object = once, .detail = TRACE_C11, .pc = SNARLRT_PC() },
+	};
+
+	snarlrt_real_ready();
+	once_begin(&call);
+	REAL(call_once)(once, once_trampoline);
+	call.pass.returned = true;
+}

@@ -1,0 +1,389 @@
+/*
+ * Signal handlers: each is called through a trampoline that notes its start and
+ * its end.
+ *
+ * The kernel knows only the trampoline, always with SA_SIGINFO; the program is
+ * shown what it installed. SIG_DFL and SIG_IGN stay as they are, and mask and
+ * other flags are the kernel's business. A signal that interrupts the runtime is put off
+ * (deferred.h); one that interrupts an append in the thunks has it restarted.
+ *
+ * What a handler may find half done (the thread hidden, or noted as waiting) is
+ * set aside while it runs. A handler left by longjmp puts it back there.
+ *
+ * Under control the trampoline only keeps the signal (control_signal.c), and the
+ * handler is called at a point. So the kernel is told to restart what it
+ * interrupts, and never takes a handler down.
+ */
+#include <ucontext.h>
+
+#include "runtime/control/model/external.h"
+#include "runtime/core/deferred_signals.h"
+#include "runtime/core/sys.h"
+#include "runtime/hooks/entry.h"
+#include "runtime/interpose/call.h"
+
+#define SIGNALS 65
+#define WITH_INFO (1ull << 63)	/* in `user`: wants three arguments */
+
+struct snarlrt_handler {
+	struct snarlrt_handler *outer;
+	const void *pc;
+	int number;
+	bool returned;
+	uint32_t hidden;
+	const void *heap_pc;
+	uint32_t waiting_in;
+	uint64_t waiting_for, waiting_pc;
+	uint64_t *stripe;	/* of an atomic that faulted */
+	bool busy;
+	bool virtual;		/* under control: called at a point */
+	uint64_t sigmask;	/* then the thread's virtual mask before */
+};
+
+static struct action {
+	uint64_t user;		/* the program's handler; one word, so that it is never torn */
+	int flags;		/* as installed */
+	sigset_t mask;
+} actions[SIGNALS] SNARLRT_BIG;
+
+static sigset_t interrupting;	/* what siginterrupt() was told */
+
+__thread struct snarlrt_handler *snarlrt_handlers;
+
+void snarlrt_handlers_left(struct snarlrt_handler *down_to)
+{
+	struct snarlrt_handler *h = snarlrt_handlers;
+
+	/* Only if it is there: a buffer may be older than we think. */
+	while (h && h != down_to)
+		h = h->outer;
+	if (h != down_to)
+		return;
+	for (h = snarlrt_handlers; h != down_to; h = h->outer)
+		if (h->virtual && ctl_on())
+			ctl_sigmask_set(h->sigmask);
+	snarlrt_handlers = down_to;
+}
+
+static void set_aside(struct snarlrt_handler *h)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	h->outer = snarlrt_handlers;
+	h->hidden = tls->hidden;
+	h->heap_pc = snarlrt_heap_pc;
+	if (tls->self) {
+		h->waiting_in = tls->self->live->waiting_in;
+		h->waiting_for = tls->self->live->waiting_for;
+		h->waiting_pc = tls->self->live->waiting_pc;
+	}
+	snarlrt_handlers = h;
+	snarlrt_heap_pc = NULL;
+	tls->hidden = 0;
+	snarlrt_wait_end();
+}
+
+/* The program mended what an atomic of ours faulted on: that one goes on now. */
+static void resume_atomic(struct snarlrt_handler *h)
+{
+	if (h->stripe) {
+		while (__atomic_fetch_or(h->stripe, 1, __ATOMIC_ACQUIRE) & 1)
+			sys_pause();
+		__snarl_tls.self->held_stripe = h->stripe;
+	}
+	__snarl_tls.busy = 1;
+}
+
+static void put_back(struct snarlrt_handler *h)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	snarlrt_note(TRACE_SIGNAL_LEAVE, h->returned ? 0 : TRACE_UNWOUND, NULL,
+		     (uint64_t)h->number, 0, h->pc);
+	tls->hidden = h->hidden;
+	snarlrt_heap_pc = h->heap_pc;
+	snarlrt_handlers = h->outer;
+	if (h->waiting_in && h->returned) {
+		snarlrt_wait_begin(h->waiting_in, (const void *)h->waiting_for,
+				   (const void *)h->waiting_pc);
+	}
+	if (h->busy && h->returned)
+		resume_atomic(h);
+}
+
+static void handler_end(struct snarlrt_handler **h)
+{
+	put_back(*h);
+}
+
+static bool put_off(int number, siginfo_t *info, ucontext_t *interrupted,
+		    struct snarlrt_handler *h)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	uint64_t during = *(const uint64_t *)&actions[number].mask;
+
+	h->busy = tls->busy && tls->self;
+	h->stripe = h->busy ? tls->self->held_stripe : NULL;
+	if (!(actions[number].flags & SA_NODEFER))
+		during |= 1ull << (number - 1);
+	return snarlrt_defer_signal(number, info, interrupted, during);
+}
+
+/*
+ * Looking for an append reads the code around. That need not be there: a jump to
+ * nowhere is a signal too, and generated code may begin or end with its page.
+ */
+static bool code_around(uintptr_t rip, int number, const siginfo_t *info)
+{
+	uintptr_t first = (rip - 64) & ~4095ul, last = (rip + 15) & ~4095ul;
+	unsigned char in_core[2];
+
+	if (rip >> 47 || ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0 &&
+			  (uintptr_t)info->si_addr - first < last + 4096 - first))
+		return false;
+	return first == last || sys_call(SYS_mincore, first, last + 4096 - first, in_core) == 0;
+}
+
+/* An append that was interrupted starts anew, behind what the handler appends, or is finished before. */
+static void restart_append(ucontext_t *interrupted, int number, const siginfo_t *info)
+{
+	greg_t *regs = interrupted->uc_mcontext.gregs, *rip = &regs[REG_RIP];
+
+	*rip = (greg_t)snarlrt_thunk_finish((uintptr_t)*rip, (uint64_t)regs[REG_RAX], (uint64_t)regs[REG_RCX]);
+	if (code_around((uintptr_t)*rip, number, info))
+		*rip = (greg_t)snarlrt_thunk_restart((uintptr_t)*rip);
+}
+
+static void trampoline(int number, siginfo_t *info, void *context);
+
+/* The kernel took a one-shot handler down, but it has not run yet. */
+static void install_again(int number)
+{
+	struct sigaction again = {
+		.sa_sigaction = trampoline,
+		.sa_mask = actions[number].mask,
+		.sa_flags = actions[number].flags,
+	};
+	int saved = errno;
+
+	REAL(sigaction)(number, &again, NULL);
+	errno = saved;
+}
+
+static void run(struct snarlrt_handler *here, uint64_t user, siginfo_t *info, void *context)
+{
+	struct snarlrt_handler *h __attribute__((cleanup(handler_end))) = here;
+	uintptr_t handler = user & ~WITH_INFO;
+
+	set_aside(h);
+	snarlrt_note(TRACE_SIGNAL_ENTER, 0, NULL, (uint64_t)h->number, 0, h->pc);
+	if (user & WITH_INFO)
+		((void (*)(int, siginfo_t *, void *))handler)(h->number, info, context);
+	else
+		((void (*)(int))handler)(h->number);
+	h->returned = true;
+}
+
+static void trampoline(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *interrupted = context;
+	uint64_t user = __atomic_load_n(&actions[number].user, __ATOMIC_ACQUIRE);
+	uintptr_t handler = user & ~WITH_INFO;
+	struct snarlrt_handler here = { .number = number, .pc = (const void *)(handler + 1) };
+
+	if (snarlrt.mode == SNARLRT_CONTROL && ctl_signal_catch(number, info))
+		return;
+	if (put_off(number, info, interrupted, &here)) {
+		if (actions[number].flags & SA_RESETHAND)
+			install_again(number);
+		return;
+	}
+	restart_append(interrupted, number, info);
+	run(&here, user, info, context);
+}
+
+struct ctl_signal_action snarlrt_signal_action(int number)
+{
+	struct ctl_signal_action a = { .handler = SIG_DFL };
+	struct sigaction now;
+
+	if (REAL(sigaction)(number, NULL, &now) != 0)
+		return a;
+	a.handler = now.sa_handler;
+	if (now.sa_sigaction == trampoline) {
+		a.flags = actions[number].flags;
+		a.mask = *(const uint64_t *)&actions[number].mask;
+	}
+	return a;
+}
+
+void snarlrt_signal_run(int number, siginfo_t *info)
+{
+	struct action *a = &actions[number];
+	uint64_t user = a->user, mask = *(const uint64_t *)&a->mask;
+	struct snarlrt_handler here = {
+		.number = number,
+		.pc = (const void *)(uintptr_t)((user & ~WITH_INFO) + 1),
+		.virtual = true,
+	};
+	ucontext_t context = { 0 };
+
+	if (!(a->flags & SA_NODEFER))
+		mask |= 1ull << (number - 1);
+	if (a->flags & SA_RESETHAND) {
+		struct sigaction gone = { .sa_handler = SIG_DFL };
+
+		REAL(sigaction)(number, &gone, NULL);
+	}
+	here.sigmask = ctl_self()->sigmask;
+	ctl_sigmask_set(here.sigmask | mask);
+	run(&here, user, info, &context);
+	ctl_sigmask_set(here.sigmask);
+}
+
+static bool is_function(const struct sigaction *act)
+{
+	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN &&
+	       act->sa_handler != SIG_ERR;
+}
+
+/* What the program would have seen. */
+static void show(struct sigaction *old, const struct action *before)
+{
+	if (ctl_is_crash_handler((const void *)(uintptr_t)old->sa_sigaction))
+		*old = (struct sigaction){ .sa_handler = SIG_DFL };
+	if (old->sa_sigaction != trampoline)
+		return;
+	old->sa_sigaction =
+		(void (*)(int, siginfo_t *, void *))(uintptr_t)(before->user & ~WITH_INFO);
+	if (snarlrt.mode == SNARLRT_CONTROL)
+		old->sa_flags = before->flags;
+	if (!(before->user & WITH_INFO))
+		old->sa_flags &= ~SA_SIGINFO;
+}
+
+/* Those that instructions cause are handled on the spot, by the kernel's rules. */
+static int kernel_flags(int number, int flags)
+{
+	if (snarlrt.mode != SNARLRT_CONTROL || number == SIGSEGV || number == SIGBUS ||
+	    number == SIGFPE || number == SIGILL || number == SIGTRAP)
+		return flags;
+	return (flags | SA_RESTART) & ~SA_RESETHAND;
+}
+
+static int install(int number, const struct sigaction *act, struct sigaction *old)
+{
+	struct action *a = &actions[number];
+	struct action before = *a;
+	struct sigaction mine;
+	bool ours = false;
+	int got;
+
+	if (act && is_function(act) && act->sa_sigaction != trampoline &&
+	    snarlrt.mode != SNARLRT_OFF) {
+		mine = *act;
+		mine.sa_sigaction = trampoline;
+		mine.sa_flags |= SA_SIGINFO;
+		a->mask = mine.sa_mask;
+		a->flags = mine.sa_flags;
+		mine.sa_flags = kernel_flags(number, mine.sa_flags);
+		__atomic_store_n(&a->user,
+				 (uint64_t)(uintptr_t)act->sa_sigaction |
+					 (act->sa_flags & SA_SIGINFO ? WITH_INFO : 0),
+				 __ATOMIC_RELEASE);
+		act = &mine;
+		ours = true;
+	}
+	got = REAL(sigaction)(number, act, old);
+	if (got != 0 && ours)
+		*a = before;
+	if (got == 0 && old)
+		show(old, &before);
+	return got;
+}
+
+SNARLRT_INTERPOSE int sigaction(int number, const struct sigaction *act, struct sigaction *old)
+{
+	snarlrt_real_ready();
+	if (number < 1 || number >= SIGNALS)
+		return REAL(sigaction)(number, act, old);
+	return install(number, act, old);
+}
+
+static __sighandler_t simple(int number, __sighandler_t handler, int flags, bool mask_itself)
+{
+	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
+
+	snarlrt_real_ready();
+	if (handler == SIG_ERR || number < 1 || number >= SIGNALS) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	sigemptyset(&act.sa_mask);
+	if (mask_itself)
+		sigaddset(&act.sa_mask, number);
+	return install(number, &act, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+#define BSD_FN(name)                                                                      \
+	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)         \
+	{                                                                                 \
+		int flags = sigismember(&interrupting, number) == 1 ? 0 : SA_RESTART;     \
+                                                                                          \
+		return simple(number, handler, flags, true);                              \
+	}
+
+BSD_FN(signal)
+BSD_FN(bsd_signal)
+BSD_FN(ssignal)
+
+#define SYSV_FN(name)                                                                     \
+	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)         \
+	{                                                                                 \
+		return simple(number, handler, SA_RESETHAND | SA_NODEFER, false);         \
+	}
+
+SYSV_FN(sysv_signal)
+SYSV_FN(__sysv_signal)
+
+/* libc keeps the same set for its own signal(), and changes the flag at once. */
+SNARLRT_INTERPOSE int siginterrupt(int number, int interrupt)
+{
+	int got;
+
+	snarlrt_real_ready();
+	got = REAL(siginterrupt)(number, interrupt);
+	if (got == 0 && snarlrt.mode == SNARLRT_CONTROL) {
+		actions[number].flags &= ~SA_RESTART;
+		actions[number].flags |= interrupt ? 0 : SA_RESTART;
+	}
+	if (got == 0 && interrupt)
+		sigaddset(&interrupting, number);
+	else if (got == 0)
+		sigdelset(&interrupting, number);
+	return got;
+}
+
+SNARLRT_INTERPOSE __sighandler_t sigset(int number, __sighandler_t handler)
+{
+	struct sigaction old;
+	sigset_t set, before;
+
+	snarlrt_real_ready();
+	sigemptyset(&set);
+	if (handler == SIG_ERR || sigaddset(&set, number) != 0) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	if (handler == SIG_HOLD) {
+		if (sigprocmask(SIG_BLOCK, &set, &before) != 0)
+			return SIG_ERR;
+		if (sigismember(&before, number))
+			return SIG_HOLD;
+		return install(number, NULL, &old) == 0 ? old.sa_handler : SIG_ERR;
+	}
+	old.sa_handler = simple(number, handler, 0, false);
+	if (old.sa_handler == SIG_ERR || sigprocmask(SIG_UNBLOCK, &set, &before) != 0)
+		return SIG_ERR;
+	return sigismember(&before, number) ? SIG_HOLD : old.sa_handler;
+}

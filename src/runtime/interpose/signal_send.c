@@ -1,0 +1,169 @@
+/*
+ * Masks and sending of signals, which are virtual under control
+ * (control_signal.c). In every other mode the calls go through and nothing is noted.
+ */
+#include "runtime/control/model/external.h"
+#include "runtime/core/sys.h"
+
+static int change_mask(int how, const sigset_t *set, sigset_t *old)
+{
+	uint64_t before = ctl_self()->sigmask, bits = set ? *(const uint64_t *)set : 0;
+
+	if (set && how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK)
+		return EINVAL;
+	if (old) {
+		sigemptyset(old);
+		*(uint64_t *)old = before;
+	}
+	if (set)
+		ctl_sigmask_set(how == SIG_BLOCK ? before | bits :
+				how == SIG_UNBLOCK ? before & ~bits : bits);
+	/* What waited for this is handled before the call returns. */
+	if (set && ctl_signal_due(ctl_self()))
+		ctl_signal_deliver();
+	return 0;
+}
+
+static int failed(int error)
+{
+	if (!error)
+		return 0;
+	errno = error;
+	return -1;
+}
+
+SNARLRT_INTERPOSE int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(pthread_sigmask)(how, set, old);
+	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
+	return change_mask(how, set, old);
+}
+
+SNARLRT_INTERPOSE int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(sigprocmask)(how, set, old);
+	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
+	return failed(change_mask(how, set, old));
+}
+
+SNARLRT_INTERPOSE int sigpending(sigset_t *set)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(sigpending)(set);
+	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
+	sigemptyset(set);
+	*(uint64_t *)set = ctl_signal_pending(ctl_self(), ctl_self()->sigmask);
+	return 0;
+}
+
+/* To a thread, or with NULL to the process. One's own is handled before the call returns. */
+static int sends(struct ctl_thread *to, int number, int code, const union sigval *value,
+		 const void *pc)
+{
+	siginfo_t info = { .si_signo = number, .si_code = code };
+	int error;
+
+	ctl_point(SCHED_OP_OTHER, NULL, pc);
+	info.si_pid = (pid_t)sys_call(SYS_getpid, 0, 0, 0);
+	info.si_uid = (uid_t)sys_call(SYS_getuid, 0, 0, 0);
+	if (value)
+		info.si_value = *value;
+	error = ctl_signal_send(to, number, &info);
+	if (!error && ctl_signal_due(ctl_self()))
+		ctl_signal_deliver();
+	return error;
+}
+
+/* Threads that ended are no error while their handles are valid. */
+static int sends_to(pthread_t handle, int number, int code, const union sigval *value,
+		    const void *pc)
+{
+	struct ctl_thread *to = ctl_thread_find(handle);
+
+	if (!to)
+		return ESRCH;
+	if (to->state == CTL_DONE) {
+		ctl_point(SCHED_OP_OTHER, NULL, pc);
+		return number < 0 || number > 64 ? EINVAL : 0;
+	}
+	return sends(to, number, code, value, pc);
+}
+
+SNARLRT_INTERPOSE int raise(int number)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(raise)(number);
+	return failed(sends(ctl_self(), number, SI_TKILL, NULL, SNARLRT_PC()));
+}
+
+SNARLRT_INTERPOSE int pthread_kill(pthread_t thread, int number)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(pthread_kill)(thread, number);
+	return sends_to(thread, number, SI_TKILL, NULL, SNARLRT_PC());
+}
+
+SNARLRT_INTERPOSE int pthread_sigqueue(pthread_t thread, int number, const union sigval value)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(pthread_sigqueue)(thread, number, value);
+	return sends_to(thread, number, SI_QUEUE, &value, SNARLRT_PC());
+}
+
+static bool to_us(pid_t pid)
+{
+	return pid == (pid_t)sys_call(SYS_getpid, 0, 0, 0);
+}
+
+/* The parent of the run is snarl's: what the program sends it is not meant for that. */
+static bool to_snarl(pid_t pid)
+{
+	long parent = sys_call(SYS_getppid, 0, 0, 0);
+
+	return !ctl.private_child &&
+	       (pid == -1 || pid == (pid_t)parent || pid == -(pid_t)sys_call(SYS_getpgid, parent, 0, 0));
+}
+
+SNARLRT_INTERPOSE int kill(pid_t pid, int number)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(kill)(pid, number);
+	if (to_us(pid))
+		return failed(sends(NULL, number, SI_USER, NULL, SNARLRT_PC()));
+	ctl_source_point(0, SNARLRT_PC());
+	if (to_snarl(pid))
+		return 0;
+	return REAL(kill)(pid, number);
+}
+
+SNARLRT_INTERPOSE int sigqueue(pid_t pid, int number, const union sigval value)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()))
+		return REAL(sigqueue)(pid, number, value);
+	if (to_us(pid))
+		return failed(sends(NULL, number, SI_QUEUE, &value, SNARLRT_PC()));
+	ctl_source_point(0, SNARLRT_PC());
+	return REAL(sigqueue)(pid, number, value);
+}
+
+/* Thread ids are those that our gettid() gives out. */
+SNARLRT_INTERPOSE int tgkill(pid_t pid, pid_t tid, int number)
+{
+	snarlrt_real_ready();
+	if (likely(!ctl_on()) || !to_us(pid))
+		return REAL(tgkill)(pid, tid, number);
+	if (tid < pid || (uint32_t)(tid - pid) >= ctl.count ||
+	    ctl.threads[tid - pid]->state != CTL_LIVE)
+		return failed(ESRCH);
+	return failed(sends(ctl.threads[tid - pid], number, SI_TKILL, NULL, SNARLRT_PC()));
+}

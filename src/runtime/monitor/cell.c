@@ -1,0 +1,108 @@
+#include "runtime/monitor/cell.h"
+
+#include <time.h>
+
+#include "runtime/core/arena.h"
+#include "runtime/core/sys.h"
+#include "runtime/monitor/guard.h"
+
+#define CELLS (1u << 16)
+#define SPINS 200
+#define NAP_NS 50000u
+
+/* Of cell.lock. Stuck: waited for in vain, which nobody does again. */
+enum { CELL_FREE, CELL_LOCKED, CELL_STUCK };
+
+static struct cell *cells;
+
+bool cells_init(void)
+{
+	cells = arena_pages(CELLS * sizeof(*cells));
+	return cells != NULL;
+}
+
+static inline struct cell *cell_of(uint64_t tag)
+{
+	return &cells[tag * 0x9e3779b97f4a7c15ull >> 48];
+}
+
+static bool try_lock(struct cell *c)
+{
+	uint32_t free = CELL_FREE;
+
+	return __atomic_load_n(&c->lock, __ATOMIC_RELAXED) == CELL_FREE &&
+	       __atomic_compare_exchange_n(&c->lock, &free, CELL_LOCKED, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+static void clear(struct cell *c, uint64_t tag)
+{
+	c->tag = tag;
+	c->count = 0;
+	c->touched = c->wrote = 0;
+	sys_clear(&c->own, sizeof(c->own));
+	cell_moved(c);
+}
+
+/*
+ * Whoever holds it has lost the processor, and was perhaps about to change what we would pass it by to see: it gets the
+ * time to go on, as long as a delay may take. A handler that jumped out of a hook never does.
+ */
+static bool wait_for(struct cell *c)
+{
+	struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t began = watch_now(), took = 0;
+	uint32_t locked = CELL_LOCKED;
+	bool got = false;
+
+	while (__atomic_load_n(&c->lock, __ATOMIC_RELAXED) != CELL_STUCK && !watch.log->off &&
+	       !guard_too_dear(began) && !(got = try_lock(c)) && took < watch.wait_ns) {
+		sys_call(SYS_nanosleep, &nap, 0, 0);
+		took = watch_now() - began;
+	}
+	watch_count(&watch.waited_ns, took);
+	if (!got && took >= watch.wait_ns)
+		__atomic_compare_exchange_n(&c->lock, &locked, CELL_STUCK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return got;
+}
+
+struct cell *cell_lock(uint64_t tag)
+{
+	struct cell *c = cell_of(tag);
+	bool got = false;
+
+	for (int i = 0; i < SPINS && !(got = try_lock(c)); i++)
+		sys_pause();
+	if (!got && !wait_for(c)) {
+		watch_count(&watch.log->lost_busy, 1);
+		return NULL;
+	}
+	if (c->tag != tag) {
+		if (c->tag)
+			watch_count(&watch.log->lost_cells, 1);
+		clear(c, tag);
+	}
+	return c;
+}
+
+void cell_forget(uint64_t tag)
+{
+	struct cell *c = cell_of(tag);
+
+	if (__atomic_load_n(&c->tag, __ATOMIC_RELAXED) != tag || !try_lock(c))
+		return;
+	if (c->tag == tag)
+		clear(c, 0);
+	cell_unlock(c);
+}
+
+/* Some may be locked by threads that are not here any more. */
+void cells_forked(void)
+{
+	struct cell *fresh = arena_pages(CELLS * sizeof(*cells));
+
+	if (fresh)
+		cells = fresh;
+	else
+		watch.log->off = 1;
+}

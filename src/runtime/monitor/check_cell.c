@@ -1,0 +1,164 @@
+#include "runtime/monitor/check_cell.h"
+
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+
+#include "runtime/core/arena.h"
+#include "runtime/core/sys.h"
+
+#define SPINS 200
+#define MEMORY_SHARE 4u		/* of the machine's memory, this part at most */
+#define LEAST_PAGES 64u
+#define MOST_PAGES (1u << 19)
+
+static struct {
+	struct check_page *pages;
+	uint32_t used, most;	/* used goes on when there is no room any more */
+	uint32_t mask;
+	/* Open addressing, never emptied: number of the page plus 1, and behind it where it is. */
+	struct slot {
+		uint64_t number;
+		struct check_page *page;	/* written last; NULL: not yet, or no room */
+	} *slots;
+} cells;
+
+/* Only what is touched costs memory; how much may be follows from the machine. */
+static uint32_t pages_allowed(void)
+{
+	struct sysinfo info = { 0 };
+	uint64_t most;
+
+	sys_call(SYS_sysinfo, &info, 0, 0);
+	most = info.totalram * info.mem_unit / MEMORY_SHARE / (CHECK_PAGE * sizeof(struct check_cell));
+	return most < LEAST_PAGES ? LEAST_PAGES : most > MOST_PAGES ? MOST_PAGES : (uint32_t)most;
+}
+
+bool check_cells_init(void)
+{
+	for (cells.most = pages_allowed(); cells.most >= LEAST_PAGES; cells.most /= 2) {
+		cells.pages = arena_pages(cells.most * sizeof(*cells.pages));
+		if (cells.pages)
+			break;
+	}
+	if (!cells.pages)
+		return false;
+	for (cells.mask = 1; cells.mask < 2 * cells.most; cells.mask *= 2)
+		;
+	cells.slots = arena_pages(cells.mask-- * sizeof(*cells.slots));
+	return cells.slots != NULL;
+}
+
+/* The slot of the page; one that is free if there is none. */
+static struct slot *find(uint64_t number)
+{
+	uint64_t i = number * 0x9e3779b97f4a7c15ull >> 24;
+
+	for (;; i++) {
+		struct slot *s = &cells.slots[i & cells.mask];
+		uint64_t seen = __atomic_load_n(&s->number, __ATOMIC_ACQUIRE);
+
+		if (!seen || seen == number + 1)
+			return s;
+	}
+}
+
+/* A free one may be another's, or another page's, by now. */
+static bool is_for(const struct slot *s, uint64_t number)
+{
+	return __atomic_load_n(&s->number, __ATOMIC_ACQUIRE) == number + 1;
+}
+
+/* Takes a page for the slot, if there is one. */
+static struct slot *claim(uint64_t number)
+{
+	struct slot *s;
+	uint64_t nobody;
+	uint32_t n;
+
+	if (__atomic_load_n(&cells.used, __ATOMIC_RELAXED) >= cells.most)
+		return NULL;
+	do {
+		nobody = 0;
+		s = find(number);
+		if (is_for(s, number))
+			return s;	/* another thread's */
+	} while (!__atomic_compare_exchange_n(&s->number, &nobody, number + 1, false, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
+	n = __atomic_fetch_add(&cells.used, 1, __ATOMIC_RELAXED);
+	if (n < cells.most)
+		__atomic_store_n(&s->page, &cells.pages[n], __ATOMIC_RELEASE);
+	return s;
+}
+
+/* NULL: no room. Whoever claimed the slot may not have come to its page yet. */
+static struct check_page *page_of(const struct slot *s)
+{
+	struct check_page *page = __atomic_load_n(&s->page, __ATOMIC_ACQUIRE);
+
+	for (int i = 0; !page && i < SPINS && __atomic_load_n(&cells.used, __ATOMIC_RELAXED) <= cells.most; i++) {
+		sys_pause();
+		page = __atomic_load_n(&s->page, __ATOMIC_ACQUIRE);
+	}
+	return page;
+}
+
+struct check_page *check_page_make(uint64_t number)
+{
+	struct slot *s = find(number);
+	struct check_page *page;
+
+	if (!is_for(s, number))
+		s = claim(number);
+	page = s ? page_of(s) : NULL;
+	if (page)
+		watch_self.pages[number % WATCH_PAGES] = (struct watch_page){ number + 1, page };
+	else
+		watch_count(&watch.log->lost_cells, 1);
+	return page;
+}
+
+/* Whoever holds it may have been interrupted for long: do not wait for that. */
+bool check_cell_lock(struct check_cell *c)
+{
+	for (int i = 0; i < SPINS; i++) {
+		uint32_t free = 0;
+
+		if (__atomic_compare_exchange_n(&c->lock, &free, 1, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return true;
+		sys_pause();
+	}
+	watch_count(&watch.log->lost_busy, 1);
+	return false;
+}
+
+void check_cells_forget(uint64_t first, uint64_t last)
+{
+	if (!__atomic_load_n(&cells.used, __ATOMIC_RELAXED))
+		return;
+	for (uint64_t number = first / CHECK_PAGE; number <= last / CHECK_PAGE; number++) {
+		uint64_t start = number * CHECK_PAGE;
+		uint64_t end = last - start < CHECK_PAGE ? last - start : CHECK_PAGE - 1;
+		struct slot *s = find(number);
+		struct check_page *page = is_for(s, number) ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
+
+		for (uint64_t i = first > start ? first - start : 0; page && i <= end; i++) {
+			struct check_cell *c = &page->near[i];
+
+			if (!c->count || !check_cell_lock(c))
+				continue;
+			c->count = 0;
+			c->latest = 0;
+			if (watch.streaks)
+				__atomic_store_n(check_shadow(start + i), 0, __ATOMIC_RELAXED);
+			check_cell_unlock(c);
+		}
+	}
+}
+
+/* Some may be locked by threads that are not here any more: all begin anew, where they are. */
+void check_cells_forked(void)
+{
+	if (cells.pages)
+		sys_call(SYS_madvise, cells.pages, cells.most * sizeof(*cells.pages), MADV_DONTNEED);
+}

@@ -1,0 +1,123 @@
+/*
+ * PSet (Yu, Narayanasamy: ISCA 2009): an access that would immediately follow a place of another
+ * thread that it never followed in a passing run is delayed until another one came in between.
+ * What "immediately follow" means is in learn/fold/pset.h; both sides count alike.
+ *
+ * Besides, one that was never the first to touch the memory waits for another thread to do so; and a read
+ * waits for one that read before and is about to write. The paper rolls back for both.
+ *
+ * Taking a mutex counts as writing to it. There, too, only what would come in between two of another thread waits:
+ * until the second one has been.
+ */
+#include "runtime/monitor/guard.h"
+
+static int read_by(const struct cell *c, uint16_t serial)
+{
+	for (int i = (int)c->count - 1; i >= 0; i--)
+		if (c->read[i].serial == serial)
+			return i;
+	return -1;
+}
+
+/*
+ * Has its thread begun what this place never came in between of, and does not rest? `l` is the last access of that
+ * thread.
+ */
+static bool unfinished(const struct cell_last *l, const struct rules_place *place)
+{
+	const struct watch_thread *t = &watch.threads[l->place];
+
+	return rules_follows(l->site | RULES_UNFINISHED, place->site) &&
+	       (uint16_t)__atomic_load_n(&t->serial, __ATOMIC_RELAXED) == l->serial &&
+	       (__atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != WATCH_BLOCKED ||
+		__atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED));
+}
+
+/* The one before that it must not follow; NULL: none. */
+static const struct cell_last *stranger(const struct cell *c, const struct rules_place *place,
+					bool write)
+{
+	uint16_t me = (uint16_t)watch_self.serial;
+	const struct cell_last *w = &c->write;
+	int own = read_by(c, me);
+	bool last;
+
+	for (int i = (int)c->count - 1; i >= 0; i--) {
+		const struct cell_last *r = &c->read[i];
+
+		if (i != own && (unfinished(r, place) ||
+				 (write && i > own && !rules_follows(r->site, place->site))))
+			return r;
+	}
+	if (!w->site || w->serial == me)
+		return NULL;
+	last = read_by(c, w->serial) < 0;	/* of its thread */
+	if (last && unfinished(w, place))
+		return w;
+	if (place->flags & RULES_LOCK || rules_follows(w->site, place->site))
+		return NULL;
+	return (write ? c->count == 0 : own < 0 && last) ? w : NULL;
+}
+
+static bool is_first(const struct cell *c, bool write)
+{
+	uint16_t who = write ? c->touched : c->wrote;
+
+	return !who || who == (uint16_t)watch_self.serial;
+}
+
+static void note_thread(uint16_t *who, uint16_t me)
+{
+	if (*who != me)
+		*who = *who ? CELL_MANY : me;
+}
+
+bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
+		   struct guard_conflict *out)
+{
+	const struct cell_last *p;
+
+	if (!(place->flags & (RULES_OPEN | RULES_LATE)))
+		return false;
+	/*
+	 * Who is in a transaction is waited for: it goes on, unless it came before all others. That is also why it
+	 * matters if transactions alone are kept: others would be made to wait for who is out of order itself.
+	 */
+	p = watch.pset && place->flags & RULES_OPEN && !(watch_me()->epoch & 1) ? stranger(c, place, write) : NULL;
+	if (!p && !(place->flags & RULES_LATE && is_first(c, write)))
+		return false;
+	*out = (struct guard_conflict){ .kind = WATCHLOG_PSET,
+					.site = p ? p->site : 0,
+					.place = p ? p->place : WATCH_ANYBODY,
+					.at = p ? p->at + 1u : 0,
+					.word = &c->version,
+					.value = c->version };
+	return true;
+}
+
+void pset_done(struct cell *c, const struct rules_place *place, bool write)
+{
+	struct watch_thread *me = watch_me();
+	uint32_t at = me->accesses + 1;
+	struct cell_last now = { .site = place->site, .serial = (uint16_t)watch_self.serial,
+				 .place = (watch_self.place - 1) & 1023, .at = at & CELL_AT };
+	int own;
+
+	__atomic_store_n(&me->accesses, at, __ATOMIC_RELAXED);
+	note_thread(&c->touched, now.serial);
+	if (write) {
+		note_thread(&c->wrote, now.serial);
+		c->write = now;
+		c->count = 0;
+		return;
+	}
+	own = read_by(c, now.serial);
+	if (own < 0 && c->count < CELL_READS) {
+		c->read[c->count++] = now;
+		return;
+	}
+	/* Its old place goes, or, without room, the oldest. */
+	for (uint32_t i = own < 0 ? 0 : (uint32_t)own; i + 1 < c->count; i++)
+		c->read[i] = c->read[i + 1];
+	c->read[c->count - 1] = now;
+}

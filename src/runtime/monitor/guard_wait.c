@@ -1,0 +1,202 @@
+/*
+ * How long to wait, and for whom.
+ *
+ * A thread says whom it waits for before it looks whether it may: of two that would wait for each
+ * other at least one sees that. One of them passes, now or when it looks again.
+ */
+#include <linux/futex.h>
+#include <time.h>
+
+#include "runtime/core/sys.h"
+#include "runtime/monitor/guard.h"
+
+#define NAP_NS 100000u		/* then look again who else waits */
+#define LONG_NAP_NS 200000u	/* one that took longer: whoever is waited for may not have had a processor either */
+#define STARVED 5u		/* even so, it takes no more than so many times as long */
+#define VAIN 2u			/* time-outs after which a pair is let pass, unless more delays helped */
+#define HOPS 64
+#define FREE_NS 250000000u	/* waiting that is always allowed, of all threads; beyond it … */
+#define SHARE 20		/* … one part in so many of the time since the start */
+#define SETTLE_TICKS 60000u	/* some 20 µs */
+
+static uint32_t holder_of(uint64_t lock)
+{
+	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < used; i++)
+		for (uint32_t k = 0; k < WATCH_HELD; k++)
+			if ((__atomic_load_n(&watch.threads[i].held[k], __ATOMIC_RELAXED) & ~1ull) == lock)
+				return i;
+	return WATCH_ANYBODY;
+}
+
+/* Follows who waits for whom to one that runs, and is not us. */
+static bool moves(uint32_t place)
+{
+	uint32_t me = watch_self.place - 1;
+
+	for (int i = 0; i < HOPS; i++) {
+		struct watch_thread *t = &watch.threads[place];
+		uint64_t lock;
+
+		if (place == me || !__atomic_load_n(&t->serial, __ATOMIC_RELAXED))
+			return false;
+		switch (__atomic_load_n(&t->state, __ATOMIC_SEQ_CST)) {
+		case WATCH_RUNNING:
+			return true;
+		case WATCH_WAITING:
+			place = __atomic_load_n(&t->waiting_for, __ATOMIC_SEQ_CST);
+			break;
+		default:
+			lock = __atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED);
+			place = lock ? holder_of(lock) : WATCH_ANYBODY;
+		}
+		if (place == WATCH_ANYBODY)
+			return false;
+	}
+	return false;
+}
+
+static bool anybody_moves(void)
+{
+	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
+		return true;
+	for (uint32_t i = 0; i < used; i++)
+		if (i != watch_self.place - 1 && __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
+		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == WATCH_RUNNING)
+			return true;
+	return false;
+}
+
+/* Pairs that meet all the time would slow the program down more than it is worth. */
+bool guard_too_dear(uint64_t now)
+{
+	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
+
+	return waited > FREE_NS && waited - FREE_NS > (now - watch.started) / SHARE;
+}
+
+static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
+{
+	struct watchlog_record *r = watch_record(c->kind, c->site, site, 0);
+	uint64_t vain;
+
+	d->began = watch_now();
+	d->record = r;
+	if (!r)
+		return false;
+	watch_count(&r->count, 1);
+	r->thread[0] = watch_self.serial;
+	if ((watch_self.vain_word == c->word && watch_self.vain_value == c->value) || guard_too_dear(d->began))
+		return false;
+	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
+	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
+}
+
+/* Nothing is said of it as a time-out: it could not help. */
+static void let_pass(struct guard_delay *d)
+{
+	d->vain = true;
+	if (d->record)
+		watch_count(&d->record->passed, 1);
+}
+
+/*
+ * Of two that wait for each other, because each has begun what the other one should not come in between of, the one who
+ * did more since then has probably done with it, and goes on waiting. The other one sees the same when it looks
+ * again, and passes.
+ */
+static bool gives_way(const struct guard_conflict *c)
+{
+	uint32_t mine, other, place = watch_self.place - 1;
+	const struct watch_thread *t = c->place == WATCH_ANYBODY ? NULL : &watch.threads[c->place];
+
+	if (!c->at || !t || __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != WATCH_WAITING ||
+	    __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) != place)
+		return false;
+	mine = __atomic_load_n(&t->waiting_at, __ATOMIC_RELAXED);
+	if (!mine)
+		return false;
+	mine = (watch_me()->accesses - (mine - 1)) & CELL_AT;
+	other = (__atomic_load_n(&t->accesses, __ATOMIC_RELAXED) - (c->at - 1)) & CELL_AT;
+	return mine == other ? place > c->place : mine > other;
+}
+
+static bool can_wait(const struct guard_conflict *c)
+{
+	if (watch.log->off)
+		return false;
+	return c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place) || gives_way(c);
+}
+
+void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
+{
+	struct watch_thread *me = watch_me();
+	struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t now, left;
+
+	if (!d->began && !begin(d, c, site)) {
+		let_pass(d);
+		return;
+	}
+	now = watch_now();
+	if (d->napped >= watch.wait_ns || now - d->began >= STARVED * watch.wait_ns) {
+		d->vain = true;
+		watch_self.vain_word = c->word;
+		watch_self.vain_value = c->value;
+		watch_count(&d->record->timed_out, 1);
+		return;
+	}
+	left = watch.wait_ns - d->napped;
+	if (left < NAP_NS)
+		nap.tv_nsec = (long)left;
+	__atomic_store_n(&me->waiting_at, c->at, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->waiting_for, c->place, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->state, WATCH_WAITING, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!can_wait(c)) {
+		let_pass(d);
+	} else {
+		d->settle = !c->waiters;
+		if (c->waiters)
+			__atomic_fetch_add(c->waiters, 1, __ATOMIC_SEQ_CST);
+		sys_call6(SYS_futex, (long)c->word, FUTEX_WAIT_PRIVATE, c->value, (long)&nap, 0, 0);
+		if (c->waiters)
+			__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
+		now = watch_now() - now;
+		d->napped += now < LONG_NAP_NS ? now : LONG_NAP_NS;
+	}
+	__atomic_store_n(&me->state, WATCH_RUNNING, __ATOMIC_SEQ_CST);
+}
+
+/* We see an access just before it is done; give it the time. */
+static void settle(void)
+{
+	uint64_t since = sys_ticks();
+
+	while (sys_ticks() - since < SETTLE_TICKS)
+		sys_pause();
+}
+
+void guard_wait_end(struct guard_delay *d)
+{
+	struct watchlog_record *r = d->record;
+	uint64_t took, longest;
+
+	if (!r)
+		return;
+	if (d->settle && !d->vain)
+		settle();
+	took = watch_now() - d->began;
+	if (!d->vain)
+		watch_count(&r->resolved, 1);
+	watch_count(&r->wait_ns, took);
+	watch_count(&watch.waited_ns, took);
+	longest = __atomic_load_n(&r->longest_ns, __ATOMIC_RELAXED);
+	while (took > longest &&
+	       !__atomic_compare_exchange_n(&r->longest_ns, &longest, took, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+}

@@ -1,0 +1,102 @@
+/*
+ * How modes check and guard begin, and what they switch on.
+ */
+#include "runtime/core/arena.h"
+#include "runtime/core/sys.h"
+#include "runtime/monitor/cell.h"
+#include "runtime/monitor/check_cell.h"
+#include "runtime/process/production.h"
+#include "runtime/process/thread.h"
+#include "runtime/record/site_filter.h"
+
+/* Places that matter to what was asked for. */
+static uint32_t wanted_flags(void)
+{
+	uint32_t flags = 0;
+
+	if (watch.check)
+		return watch.all ? UINT32_MAX : RULES_CHECK;
+	if (!(watch.pset | watch.tx))
+		return UINT32_MAX;
+	if (watch.pset)
+		flags |= RULES_OPEN | RULES_SOURCE | RULES_LATE;
+	if (watch.tx)
+		flags |= RULES_IN_TX | RULES_CUT | RULES_REMOTE | RULES_LOCK | RULES_CANCEL;
+	return flags;
+}
+
+static bool load(const struct snarlrt_options *o)
+{
+	const char *trouble;
+	long active;
+
+	/* Noise is the same whatever is watched besides. */
+	watch.active = wanted_flags();
+	active = rules_load(o->rules, watch.noise ? UINT32_MAX : watch.active, &trouble);
+
+	if (active < 0) {
+		sys_warn_about("the rules were not used: ", trouble, o->rules);
+		return false;
+	}
+	watch.locks = (watch.pset | watch.tx) && rules_have(RULES_LOCK);
+	watch.log->rules_check = rules_header()->check;
+	watch.tails = arena_pages(rules_header()->sites);
+	/* Nothing to check is no reason to be slow: the rest is switched off all the same. */
+	return (active > 0 || watch.check) && watch.tails;
+}
+
+bool watch_start(const struct snarlrt_options *o)
+{
+	watch.check = o->check;
+	watch.all = o->all;
+	watch.pset = o->guard && !o->no_pset;
+	watch.tx = o->guard && !o->no_tx;
+	watch.noise = o->noise;
+	watch.nap_ns = o->nap_us * 1000;
+	watch.seed = o->seed;
+	watch.started = watch_now();
+	watch.wait_ns = o->wait_us * 1000;
+	watch.shift = o->granularity;
+	/* What is known of owners is known of 8 bytes. */
+	watch.streaks = o->check && o->all && !o->noise && watch.shift == 3;
+	watch.log = watch_log_open(o->log);
+	watch.threads = arena_pages(WATCH_THREADS * sizeof(*watch.threads));
+	if (!watch.log || !watch.threads)
+		return false;
+	if (!o->rules[0]) {
+		watch.everywhere = o->noise > 0;
+		if (o->check || o->guard)
+			sys_warn("SNARL_OPTIONS has no rules=FILE; nothing is watched");
+		watch.check = watch.pset = watch.tx = false;
+		return watch.everywhere;
+	}
+	if (!load(o) || !(watch.check ? check_cells_init() : cells_init()))
+		return false;
+	snarlrt_sites_use_rules();
+	return true;
+}
+
+static bool holds_place(void *context, const struct dual_module_id *module, uint64_t start,
+			uint64_t end)
+{
+	(void)context;
+	return rules_matter(module->id, module->size, module->base, start, end);
+}
+
+void watch_dual_start(void)
+{
+	dual_start("none", false);
+	dual_choose(watch.everywhere ? dual_choose_all : holds_place, NULL);
+}
+
+void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path)
+{
+	size_t count;
+	int m = rules_header() ? rules_add_module(id, id_size, base) : -1;
+
+	if (m < 0)
+		return;
+	rules_offsets(id, id_size, &count);
+	__atomic_fetch_add(&watch.log->places, (uint32_t)count, __ATOMIC_RELAXED);
+	watch_log_module((uint32_t)m, base, path);
+}

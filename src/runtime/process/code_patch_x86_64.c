@@ -1,0 +1,118 @@
+/*
+ * The entry is a NOP of five bytes (wrap/dual_write.c), perhaps behind an endbr64, that
+ * lies within eight aligned bytes: one store makes it a jump or a NOP again, and a
+ * thread executes the one or the other. membarrier then makes all cores forget what they
+ * have decoded before.
+ */
+#include "runtime/process/code_patch.h"
+
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+
+#include "runtime/core/sys.h"
+
+#define PAGE 4096ull
+#define NEAR (64 * PAGE)	/* pages so close are made writable together */
+#define JUMP_SIZE 5u
+
+static const uint8_t nop[JUMP_SIZE] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const uint8_t endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+static bool starts(const uint8_t *code, const uint8_t *with, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (code[i] != with[i])
+			return false;
+	return true;
+}
+
+/* NULL if this is not an entry as we know it. */
+static uint8_t *place_of(uint64_t entry)
+{
+	uint8_t *code = (uint8_t *)entry;
+
+	if (starts(code, endbr64, sizeof(endbr64)))
+		code += sizeof(endbr64);
+	if (((uint64_t)code & 7) > 8 - JUMP_SIZE || (!starts(code, nop, sizeof(nop)) && *code != 0xe9))
+		return NULL;
+	return code;
+}
+
+bool dual_patch_is_on(uint64_t entry)
+{
+	const uint8_t *code = place_of(entry);
+
+	return code && *code == 0xe9;
+}
+
+static void close_pages(struct dual_patch *p)
+{
+	if (p->high)
+		sys_call(SYS_mprotect, p->low, p->high - p->low, PROT_READ | PROT_EXEC);
+	p->low = p->high = 0;
+}
+
+/* It stays executable all the time: others are in it, and perhaps we. */
+static bool open_page(struct dual_patch *p, uint64_t address)
+{
+	static bool told;
+	uint64_t page = address & ~(PAGE - 1);
+
+	if (p->high && page >= p->low && page < p->high)
+		return true;
+	if (p->high && page >= p->high && page - p->high <= NEAR) {
+		if (sys_call(SYS_mprotect, p->high, page + PAGE - p->high,
+			     PROT_READ | PROT_WRITE | PROT_EXEC) == 0) {
+			p->high = page + PAGE;
+			return true;
+		}
+	}
+	close_pages(p);
+	if (sys_call(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
+		if (!told)
+			sys_warn("this system forbids to change code: functions cannot be switched");
+		told = true;
+		return false;
+	}
+	p->low = page;
+	p->high = page + PAGE;
+	return true;
+}
+
+bool dual_patch_entry(struct dual_patch *p, uint64_t entry, uint64_t inst, bool on)
+{
+	uint8_t *code = place_of(entry);
+	uint64_t *word = (uint64_t *)((uint64_t)code & ~7ull), value;
+	uint32_t distance;
+	uint8_t *bytes;
+
+	if (!code || (*code == 0xe9) == on || !open_page(p, (uint64_t)code))
+		return false;
+	value = *word;
+	bytes = (uint8_t *)&value + ((uint64_t)code & 7);
+	for (size_t i = 0; i < JUMP_SIZE; i++)
+		bytes[i] = nop[i];
+	if (on) {
+		distance = (uint32_t)(inst - ((uint64_t)code + JUMP_SIZE));
+		bytes[0] = 0xe9;
+		for (size_t i = 0; i < sizeof(distance); i++)
+			bytes[1 + i] = (uint8_t)(distance >> 8 * i);
+	}
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);	/* pairs with other cores' fetching */
+	p->changed = true;
+	return true;
+}
+
+void dual_patch_end(struct dual_patch *p)
+{
+	static bool registered;
+
+	close_pages(p);
+	if (!p->changed)
+		return;
+	p->changed = false;
+	if (!registered)
+		sys_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	registered = true;
+	sys_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}

@@ -1,0 +1,190 @@
+/*
+ * Comes first: before constructors of libraries, before main.
+ *
+ * The inlined checks read shadow memory and the thread's own shadow value, both
+ * zero until we are here, which compare equal: code that runs earlier records
+ * nothing and harms nothing, once the shadow is mapped. So it is mapped in any
+ * mode; in a production build (dual.h), whose checks do not run before they are asked
+ * for, when that happens.
+ */
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+
+#include "runtime/control/control.h"
+#include "runtime/core/sys.h"
+#include "runtime/hooks/entry.h"
+#include "runtime/hooks/loop.h"
+#include "runtime/interpose/call.h"
+#include "runtime/monitor/monitor.h"
+#include "runtime/process/process.h"
+#include "runtime/process/production.h"
+#include "runtime/process/thread.h"
+#include "runtime/record/parallel_coverage.h"
+#include "runtime/record/shadow.h"
+#include "runtime/record/site_filter.h"
+
+struct snarlrt snarlrt;
+
+/* Who starts a program with more rights than their own has no say in the files that it writes. */
+static const char *find_option(char **envp)
+{
+	static const char key[] = SNARL_OPTIONS_ENV "=";
+
+	if (getauxval(AT_SECURE))
+		return NULL;
+	for (; envp && *envp; envp++) {
+		size_t i = 0;
+
+		while (key[i] && (*envp)[i] == key[i])
+			i++;
+		if (!key[i])
+			return *envp + i;
+	}
+	return NULL;
+}
+
+/* The strings the kernel put above the first frame mark the stack's top. */
+static void main_stack(char **envp)
+{
+	struct rlimit limit = { .rlim_cur = 8u << 20 };
+	const char *top = (const char *)envp;
+	uint64_t high;
+
+	for (; envp && *envp; envp++)
+		top = *envp;
+	while (*top)
+		top++;
+	sys_call(SYS_getrlimit, RLIMIT_STACK, &limit, 0);
+	if (limit.rlim_cur > 1u << 30)
+		limit.rlim_cur = 1u << 30;
+	high = ((uint64_t)top + 2 * 4096) & ~4095ull;
+	snarlrt_thread_main_stack(high - limit.rlim_cur, high);
+}
+
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	snarlrt_finish(status);
+}
+
+static void start_recording(const struct snarlrt_options *o, char **envp)
+{
+	if (!snarlrt_process_open(o))
+		return;
+	if (o->sites[0])
+		snarlrt_sites_load(o->sites);
+	snarlrt.mode = SNARLRT_RECORD;
+	snarlrt_thread_init();
+	main_stack(envp);
+	/* Should main() leave by pthread_exit, it ends like any other thread. */
+	if (snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL))
+		snarlrt_thread_arm_exit();
+	/* Registered before all others, so it runs after all others. */
+	on_exit(at_exit, NULL);
+	snarlrt_process_init();
+	snarlrt_modules_scan();
+}
+
+static void start_profiling(const struct snarlrt_options *o, char **envp)
+{
+	if (snarlrt_profile_begin(o->block))
+		start_recording(o, envp);
+}
+
+static void at_controlled_exit(int status, void *unused)
+{
+	(void)unused;
+	ctl_finish(status);
+}
+
+static void start_control(const struct snarlrt_options *o, char **envp)
+{
+	if (!ctl_open(o->block, o->server, o->kernel_threads)) {
+		sys_warn("SNARL_OPTIONS has mode=control but no usable control=FILE; "
+			 "the program runs on its own");
+		return;
+	}
+	snarlrt.mode = SNARLRT_CONTROL;
+	/* Each run of a server would need a file of its own: only a run by itself has one. */
+	ctl.tracing = o->trace[0] && o->server < 0 && snarlrt_process_open(o);
+	ctl.values = ctl.tracing && o->values;
+	ctl_crash_install();
+	on_exit(at_controlled_exit, NULL);
+	snarlrt_process_init();
+	main_stack(envp);
+	if (ctl.tracing)
+		snarlrt_modules_scan();
+}
+
+static void start_watching(const struct snarlrt_options *o)
+{
+	if (!watch_start(o))
+		return;
+	shadow_map();
+	snarlrt.mode = SNARLRT_WATCH;
+	snarlrt.sync_unseen = !(watch.pset | watch.tx | watch.noise);
+	snarlrt_thread_init();
+	watch_attach();
+	snarlrt_process_init();
+	snarlrt_modules_scan();
+}
+
+static void init(char **envp)
+{
+	static struct snarlrt_options options SNARLRT_BIG;
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+	snarlrt_vectors_find();
+	snarlrt_real_resolve();
+	snarlrt_options_parse(&options, find_option(envp));
+	if (!dual_program() || options.control || options.record || options.profile)
+		shadow_map();
+	if (options.control)
+		start_control(&options, envp);
+	else if (options.profile)
+		start_profiling(&options, envp);
+	else if (options.record && options.trace[0])
+		start_recording(&options, envp);
+	else if (options.record)
+		sys_warn("SNARL_OPTIONS has mode=record but no trace=FILE; not recording");
+	else if (options.check || options.guard || options.noise)
+		start_watching(&options);
+	snarlrt_loops_allow();
+	if (snarlrt.mode == SNARLRT_WATCH)
+		watch_dual_start();
+	else
+		dual_start(options.active, snarlrt.mode != SNARLRT_OFF);
+}
+
+static void preinit(int argc, char **argv, char **envp)
+{
+	(void)argc;
+	(void)argv;
+	init(envp);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const at_start)(int, char **,
+									       char **) = preinit;
+
+void snarlrt_init(void)
+{
+	extern char **environ;
+
+	init(environ);
+}
+
+/*
+ * Called by a constructor of every instrumented file, before all others. That of a
+ * library that was just opened may be the first to know of it.
+ */
+SNARLRT_EXPORT void __tsan_init(void)
+{
+	snarlrt_init();
+	shadow_map();
+	if (snarlrt.mode != SNARLRT_OFF)
+		snarlrt_modules_scan();
+}

@@ -1,0 +1,324 @@
+/*
+ * Tells the trace which files are mapped where, so that the tool can name pcs.
+ */
+#include <elf.h>
+#include <link.h>
+
+#include "runtime/control/control.h"
+#include "runtime/core/arena.h"
+#include "runtime/core/deferred_signals.h"
+#include "runtime/core/lock.h"
+#include "runtime/core/runtime.h"
+#include "runtime/core/sys.h"
+#include "runtime/monitor/monitor.h"
+#include "runtime/process/modules.h"
+#include "runtime/process/process.h"
+#include "runtime/record/site_filter.h"
+
+#define BUILD_ID_MAX 64u
+
+struct found {
+	uint64_t seen;		/* on_opened() */
+	bool told;		/* a new one */
+	unsigned long long adds, subs;
+	struct trace_chunk chunk;
+	struct trace_module module;
+	uint8_t rest[BUILD_ID_MAX + 4096];	/* the build-id, then the path */
+};
+
+/* Dropped when it is no longer mapped. */
+struct module {
+	uint64_t base, start, end;
+	uint32_t check;		/* of build-id and path: another file may take its place */
+	uint32_t round;		/* of the last scan that saw it */
+	bool told;		/* in the trace */
+	struct snarlrt_sites sites;
+	struct module *next;
+};
+
+static struct module *known, *unused;
+static struct snarlrt_lock scan_lock;
+static uint32_t round;
+static unsigned long long adds, subs;	/* as of the last scan */
+
+static struct module *find_module(const struct trace_module *found, uint32_t check)
+{
+	struct module *m;
+
+	for (m = known; m; m = m->next)
+		if (m->base == found->base && m->start == found->start && m->check == check)
+			return m;
+	m = unused ? unused : arena_alloc(sizeof(*m));
+	if (!m)
+		return NULL;
+	if (m == unused)
+		unused = m->next;
+	*m = (struct module){ .base = found->base,
+			      .start = found->start,
+			      .end = found->end,
+			      .check = check,
+			      .next = known };
+	known = m;
+	return m;
+}
+
+static uint32_t copy_build_id(uint8_t *to, uint64_t base, const ElfW(Phdr) *ph)
+{
+	const uint8_t *p = (const uint8_t *)base + ph->p_vaddr, *end = p + ph->p_memsz;
+
+	while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)p;
+		const uint8_t *name = p + sizeof(*n), *desc = name + ((n->n_namesz + 3) & ~3u);
+
+		if (desc > end || n->n_descsz > (size_t)(end - desc))
+			return 0;
+		if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && name[0] == 'G' &&
+		    name[1] == 'N' && name[2] == 'U' && n->n_descsz <= BUILD_ID_MAX) {
+			for (uint32_t i = 0; i < n->n_descsz; i++)
+				to[i] = desc[i];
+			return n->n_descsz;
+		}
+		p = desc + ((n->n_descsz + 3) & ~3u);
+	}
+	return 0;
+}
+
+/*
+ * The main program has no name of its own here. A library opened by a relative path
+ * keeps it, whatever folder the program goes to later.
+ */
+static uint32_t copy_path(uint8_t *to, size_t room, const char *name)
+{
+	uint32_t n = 0;
+	bool relative = false;
+	long got;
+
+	if (!name || !name[0]) {
+		got = sys_call(SYS_readlink, "/proc/self/exe", to, room);
+		return got > 0 ? (uint32_t)got : 0;
+	}
+	for (const char *p = name; *p && name[0] != '/'; p++)
+		relative |= *p == '/';
+	got = relative ? sys_call(SYS_getcwd, to, room - 1, 0) : 0;
+	if (got > 1) {
+		n = (uint32_t)got;	/* its NUL included, which becomes the slash */
+		to[n - 1] = '/';
+		name += name[0] == '.' && name[1] == '/' ? 2 : 0;
+	}
+	for (; *name && n < room; n++)
+		to[n] = (uint8_t)*name++;
+	return n;
+}
+
+static void describe(struct found *f, const struct dl_phdr_info *info)
+{
+	struct trace_module *m = &f->module;
+
+	*m = (struct trace_module){ .base = info->dlpi_addr, .start = UINT64_MAX };
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_LOAD) {
+			if (m->base + ph->p_vaddr < m->start)
+				m->start = m->base + ph->p_vaddr;
+			if (m->base + ph->p_vaddr + ph->p_memsz > m->end)
+				m->end = m->base + ph->p_vaddr + ph->p_memsz;
+		}
+		if (ph->p_type == PT_NOTE && !m->build_id_size)
+			m->build_id_size = copy_build_id(f->rest, m->base, ph);
+	}
+	m->path_size = copy_path(f->rest + m->build_id_size, sizeof(f->rest) - 1 - m->build_id_size,
+				 info->dlpi_name);
+}
+
+static void tell_module(struct found *f, struct module *m)
+{
+	m->told = f->told = true;
+	if (snarlrt.mode == SNARLRT_WATCH) {
+		f->rest[f->module.build_id_size + f->module.path_size] = 0;
+		watch_module(f->rest, f->module.build_id_size, f->module.base,
+			     (const char *)f->rest + f->module.build_id_size);
+		return;
+	}
+	f->module.time = sys_ticks() & ~1ull;
+	f->chunk = (struct trace_chunk){ .type = TRACE_CHUNK_MODULE,
+					 .time = f->module.time,
+					 .stored = (uint32_t)sizeof(f->module) +
+						   f->module.build_id_size + f->module.path_size };
+	snarlrt_chunk_write(&f->chunk);
+	snarlrt_sites_tell();
+	snarlrt_sites_tell_module(&m->sites);
+}
+
+static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct found *f = arg;
+	struct module *m;
+
+	(void)size;
+	/* Constructors ask for each file of a library; most often nothing is new. */
+	if (known && info->dlpi_adds == adds && info->dlpi_subs == subs)
+		return 1;
+	f->adds = info->dlpi_adds;
+	f->subs = info->dlpi_subs;
+	describe(f, info);
+	if (f->module.end == 0)
+		return 0;
+	m = find_module(&f->module,
+			trace_check(f->rest, f->module.build_id_size + f->module.path_size));
+	if (!m)
+		return 0;
+	m->round = round;
+	snarlrt_sites_apply(&m->sites, info, f->rest, f->module.build_id_size);
+	if (!m->told)
+		tell_module(f, m);
+	return 0;
+}
+
+/* What another file or the heap will do in their place is no affair of theirs. */
+static void drop_unmapped(void)
+{
+	struct module **at = &known;
+
+	while (*at) {
+		struct module *m = *at;
+
+		if (m->round == round) {
+			at = &m->next;
+			continue;
+		}
+		snarlrt_fresh((const void *)m->start, m->end - m->start);
+		*at = m->next;
+		m->next = unused;
+		unused = m;
+	}
+}
+
+/*
+ * Under control: what was opened since main began, for the names in reports; without a
+ * server, whose memory the tool can look at before main, all.
+ */
+static int on_opened(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	static uint64_t at_start;	/* they are listed in the order they were loaded */
+	struct ctl_report *r = &ctl.block->report;
+	struct found *f = arg;
+	struct ctl_module *m;
+
+	(void)size;
+	f->seen++;
+	if (!ctl.begun)
+		at_start = ctl.server < 0 ? 0 : f->seen;
+	if (f->seen <= at_start || r->modules >= CTL_MODULES)
+		return 0;
+	describe(f, info);
+	for (uint32_t i = 0; i < r->modules; i++)
+		if (r->module[i].base == f->module.base)
+			return 0;
+	if (f->module.path_size >= sizeof(m->path))
+		return 0;
+	m = &r->module[r->modules++];
+	m->base = f->module.base;
+	for (uint32_t i = 0; i < f->module.path_size; i++)
+		m->path[i] = (char)f->rest[f->module.build_id_size + i];
+	m->path[f->module.path_size] = 0;
+	return 0;
+}
+
+static void tell_opened(void)
+{
+	static struct found found;
+
+	if (!ctl.block || ctl.private_child || ctl.ended)
+		return;
+	found.seen = 0;
+	snarlrt_hide();
+	dl_iterate_phdr(on_opened, &found);
+	snarlrt_unhide();
+}
+
+void snarlrt_modules_scan(void)
+{
+	static struct found found;
+	uint64_t mask;
+	int nothing_new;
+
+	if (snarlrt.mode == SNARLRT_CONTROL)
+		tell_opened();
+	if (snarlrt.mode == SNARLRT_OFF || (!snarlrt.live && snarlrt.mode != SNARLRT_WATCH))
+		return;
+	mask = snarlrt_signals_block();
+	snarlrt_lock(&scan_lock);
+	round++;
+	snarlrt_hide();
+	nothing_new = dl_iterate_phdr(on_module, &found);
+	snarlrt_unhide();
+	if (!nothing_new) {
+		drop_unmapped();
+		if (found.told && adds)
+			snarlrt_stamp();
+		found.told = false;
+		adds = found.adds;
+		subs = found.subs;
+	}
+	snarlrt_unlock(&scan_lock);
+	snarlrt_signals_set(mask);
+}
+
+struct wanted_id {
+	uint64_t address, base;
+	uint32_t room, size;
+	uint8_t *id;
+};
+
+static int on_wanted(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct wanted_id *w = arg;
+	bool inside = false;
+	uint32_t found = 0;
+	uint8_t id[BUILD_ID_MAX];
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		inside |= ph->p_type == PT_LOAD && w->address - info->dlpi_addr - ph->p_vaddr < ph->p_memsz;
+		if (ph->p_type == PT_NOTE && !found)
+			found = copy_build_id(id, info->dlpi_addr, ph);
+	}
+	if (!inside)
+		return 0;
+	w->base = info->dlpi_addr;
+	w->size = found <= w->room ? found : 0;
+	for (uint32_t i = 0; i < w->size; i++)
+		w->id[i] = id[i];
+	return 1;
+}
+
+uint32_t snarlrt_module_id(const void *address, uint8_t *id, uint32_t room, uint64_t *base)
+{
+	struct wanted_id w = { .address = (uint64_t)address, .id = id, .room = room };
+
+	snarlrt_hide();
+	dl_iterate_phdr(on_wanted, &w);
+	snarlrt_unhide();
+	*base = w.base;
+	return w.size;
+}
+
+void snarlrt_modules_fork(bool begin)
+{
+	if (begin)
+		snarlrt_lock(&scan_lock);
+	else
+		snarlrt_unlock(&scan_lock);
+}
+
+/* A forked child writes a trace of its own, and all modules anew. */
+void snarlrt_modules_forked(void)
+{
+	for (struct module *m = known; m; m = m->next)
+		m->told = false;
+	adds = subs = 0;
+	snarlrt_sites_forked();
+}

@@ -1,0 +1,425 @@
+/*
+ * The process as a whole: its trace file and live memory, from start to end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "runtime/hooks/loop.h"
+#include "runtime/interpose/call.h"
+#include "runtime/process/process.h"
+#include "runtime/process/thread.h"
+#include "runtime/record/clock.h"
+#include "runtime/record/parallel_coverage.h"
+#include "runtime/record/shadow.h"
+
+#define PAGE 4096ull
+#define POPULATE_WRITE 23	/* of madvise, Linux 5.14 */
+#define STASH_RECORD_BYTES 8u	/* address space for each record of the window; most need less */
+
+static struct snarlrt_options options SNARLRT_BIG;	/* as given, for forked children */
+static uint64_t start_ticks, start_ns;
+static size_t live_size;
+static bool live_on_disk;	/* which may be full: then touching a page would kill us */
+static uint32_t finished;
+
+static uint64_t clock_ns(int clock)
+{
+	struct timespec ts = { 0 };
+
+	sys_call(SYS_clock_gettime, clock, &ts, 0);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+static size_t append_text(char *to, size_t n, size_t size, const char *text)
+{
+	while (*text && n + 1 < size)
+		to[n++] = *text++;
+	to[n] = 0;
+	return n;
+}
+
+static size_t append_number(char *to, size_t n, size_t size, uint64_t v)
+{
+	char digits[24], *p = digits + sizeof(digits) - 1;
+
+	*p = 0;
+	do {
+		*--p = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	return append_text(to, n, size, p);
+}
+
+/* TRACE, TRACE.PID, TRACE.PID.2 …: whichever is not there yet. */
+static int create_trace(bool *first)
+{
+	char *path = snarlrt.trace_path;
+	size_t size = sizeof(snarlrt.trace_path);
+	long fd = -EEXIST;
+
+	for (uint64_t n = 0; n < 1000 && fd == -EEXIST; n++) {
+		size_t len = append_text(path, 0, size, options.trace);
+
+		if (n > 0) {
+			len = append_text(path, len, size, ".");
+			len = append_number(path, len, size,
+					    (uint64_t)sys_call(SYS_getpid, 0, 0, 0));
+		}
+		if (n > 1) {
+			len = append_text(path, len, size, ".");
+			append_number(path, len, size, n);
+		}
+		fd = sys_call(SYS_open, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+			      0644);
+		*first = n == 0;
+	}
+	return (int)fd;
+}
+
+static bool write_header(int fd)
+{
+	struct trace_header h = {
+		.magic = TRACE_MAGIC,
+		.version = TRACE_VERSION,
+		.size = sizeof(h),
+		.start_time = sys_ticks() & ~1ull,
+		.start_unix_ns = clock_ns(CLOCK_REALTIME),
+		.pid = (uint32_t)sys_call(SYS_getpid, 0, 0, 0),
+		.flags = (snarlrt.filter ? 0 : TRACE_UNFILTERED) |
+			 (snarlrt.mode == SNARLRT_CONTROL ? TRACE_TOTAL_ORDER : 0),
+	};
+
+	start_ticks = h.start_time;
+	start_ns = clock_ns(CLOCK_MONOTONIC);
+	h.check = trace_check(&h, offsetof(struct trace_header, check));
+	return sys_write_all(fd, &h, sizeof(h)) == 0;
+}
+
+bool snarlrt_live_room(const void *start, size_t size)
+{
+	uint64_t low = (uint64_t)start & ~(PAGE - 1);
+	long got;
+
+	if (!live_on_disk)
+		return true;
+	do
+		got = sys_call(SYS_madvise, low, (uint64_t)start + size - low, POPULATE_WRITE);
+	while (got == -EINTR);
+	return got == 0 || got == -EINVAL;	/* an older kernel cannot say */
+}
+
+/* The kernel does not refuse, it kills. */
+static bool may_grow_to(uint64_t size)
+{
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+
+	sys_call(SYS_getrlimit, RLIMIT_FSIZE, &limit, 0);
+	if (size <= limit.rlim_cur)
+		return true;
+	sys_warn("the limit of file sizes (ulimit -f) is less than recording needs: "
+		 "raise it to 2 GB or more");
+	return false;
+}
+
+/* Of live_size, or negative. */
+static long open_live(bool first)
+{
+	char path[4200];
+	long fd = -ENOENT;
+
+	if (first && options.live[0])
+		fd = sys_call(SYS_open, options.live, O_RDWR | O_CLOEXEC, 0);
+	if (fd < 0) {
+		size_t n = append_text(path, 0, sizeof(path), snarlrt.trace_path);
+
+		append_text(path, n, sizeof(path), ".live");
+		fd = sys_call(SYS_open, path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		live_on_disk = true;
+	}
+	if (fd >= 0 && (!may_grow_to(live_size) || sys_call(SYS_ftruncate, fd, live_size, 0) < 0)) {
+		sys_call(SYS_close, fd, 0, 0);
+		return -1;
+	}
+	return fd;
+}
+
+/*
+ * `at` is NULL at start; a forked child puts its own memory where the parent's
+ * was, so that pointers stay right. What is profiled need not outlive the process.
+ */
+static struct live_header *map_live(bool first, void *at)
+{
+	size_t slots = (sizeof(struct live_header) + PAGE - 1) & ~(PAGE - 1);
+	size_t rings = (slots + LIVE_SLOTS * sizeof(struct live_slot) + PAGE - 1) & ~(PAGE - 1);
+	size_t box = rings + (size_t)LIVE_SLOTS * LIVE_RING_BYTES;
+	size_t stash = box + LIVE_OUT_BYTES;
+	struct live_header *live;
+	long fd = -1;
+
+	live_size = stash + ((options.window * STASH_RECORD_BYTES + PAGE - 1) & ~(PAGE - 1));
+	if (!options.profile) {
+		fd = open_live(first);
+		if (fd < 0)
+			return NULL;
+	}
+	live = sys_mmap(at, live_size, PROT_READ | PROT_WRITE,
+			(fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE |
+			(at ? MAP_FIXED : 0), (int)fd, 0);
+	if (fd >= 0)
+		sys_call(SYS_close, fd, 0, 0);
+	if (sys_failed(live) || !snarlrt_live_room(live, rings))
+		return NULL;
+	live->version = LIVE_VERSION;
+	live->pid = (uint32_t)sys_call(SYS_getpid, 0, 0, 0);
+	live->size = live_size;
+	live->slots = slots;
+	live->rings = rings;
+	live->out = box;
+	live->out_size = LIVE_OUT_BYTES;
+	live->stash = stash;
+	live->stash_size = live_size - stash;
+	__atomic_store_n(&live->magic, LIVE_MAGIC, __ATOMIC_RELEASE);
+	return live;
+}
+
+static bool open_files(void *at)
+{
+	bool first = false;
+	int fd;
+
+	if (options.profile) {
+		snarlrt.live = map_live(true, at);
+		return snarlrt.live;
+	}
+	fd = create_trace(&first);
+	if (fd < 0 || !write_header(fd)) {
+		sys_warn("cannot create the trace file; the program runs unrecorded");
+		return false;
+	}
+	sys_call(SYS_close, fd, 0, 0);
+	snarlrt.trace_fd = -1;	/* reopened, high up, by the first write */
+	snarlrt.live = map_live(first, at);
+	if (!snarlrt.live) {
+		sys_call(SYS_truncate, snarlrt.trace_path, 0, 0);	/* no header: not a recording of nothing */
+		sys_warn("cannot create the live memory beside the trace; "
+			 "the program runs unrecorded");
+		return false;
+	}
+	return true;
+}
+
+/* META: the command line, NUL between the words as the kernel gives it. */
+static void write_command(void)
+{
+	static struct {
+		struct trace_chunk chunk;
+		char text[16384];
+	} out SNARLRT_BIG;
+	static char args[8192] SNARLRT_BIG;
+	size_t n = 0, size = sizeof(out.text);
+	long fd = sys_call(SYS_open, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0), got;
+
+	got = fd < 0 ? 0 : sys_call(SYS_read, fd, args, sizeof(args) - 1);
+	if (fd >= 0)
+		sys_call(SYS_close, fd, 0, 0);
+	for (long i = 0; i < got && n + 8 < size; i++) {
+		n = append_text(out.text, n, size, "arg") + 1;
+		n = append_text(out.text, n, size, args + i) + 1;
+		while (args[i])
+			i++;
+	}
+	out.chunk = (struct trace_chunk){ .type = TRACE_CHUNK_META, .stored = (uint32_t)n };
+	snarlrt_chunk_write(&out.chunk);
+}
+
+bool snarlrt_process_open(const struct snarlrt_options *o)
+{
+	options = *o;
+	snarlrt.filter = !o->no_filter;
+	snarlrt_timed = o->timed && snarlrt.filter;
+	snarlrt.fork_off = o->fork_off || o->profile;
+	snarlrt.profiling = o->profile;
+	snarlrt.window = o->window;
+	snarlrt.room = o->room;
+	if (!open_files(NULL))
+		return false;
+	write_command();
+	return true;
+}
+
+static void stop_recording(void)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+
+	snarlrt.mode = SNARLRT_OFF;
+	snarlrt_loops_allow();
+	tls->ended = 1;
+	snarlrt_set_own(tls, 0);
+	tls->own_uncut = 0;
+	tls->cur = tls->saved = NULL;
+	tls->self = NULL;
+	tls->frame = tls->frame_end = tls->frame_first = tls->tell_end = NULL;
+	tls->told = (struct snarlrt_frame *)-1;
+}
+
+/*
+ * Only the forking thread lives on. The live memory is shared with the parent:
+ * it is replaced before anything is written.
+ */
+void snarlrt_forked_child(void)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct snarlrt_thread *self = tls->self;
+	void *at = snarlrt.live;
+
+	if (snarlrt.mode != SNARLRT_RECORD)
+		return;
+	if (snarlrt.fork_off || !self) {
+		sys_mmap(at, live_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		stop_recording();
+		return;
+	}
+	tls->busy = 1;
+	finished = 0;
+	snarlrt_buffer_forked();
+	snarlrt_stash_forked();
+	snarlrt_modules_forked();
+	if (!open_files(at) || !snarlrt_thread_forked()) {
+		sys_mmap(at, live_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		tls->busy = 0;
+		stop_recording();
+		return;
+	}
+	tls->told = self->frames;
+	snarlrt_thread_place(self, 0);
+	snarlrt_thread_start_event(self, self->parent, self->ordinal, NULL);
+	write_command();
+	snarlrt_leave(self);
+	snarlrt_modules_scan();
+}
+
+static void flush_self(void)
+{
+	struct snarlrt_thread *self = snarlrt_enter();
+
+	if (!self)
+		return;
+	snarlrt_flush(self);
+	snarlrt_leave(self);
+}
+
+void snarlrt_before_exec(void)
+{
+	if (snarlrt.mode != SNARLRT_RECORD)
+		return;
+	flush_self();
+	snarlrt_stash_drain();
+}
+
+static size_t put_count(char *to, size_t n, size_t size, const char *key, uint64_t v)
+{
+	n = append_text(to, n, size, key) + 1;
+	return append_number(to, n, size, v) + 1;
+}
+
+static uint64_t cut_locations(const struct live_header *live)
+{
+	const struct live_slot *slots = (const struct live_slot *)((const char *)live + live->slots);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < LIVE_SLOTS; i++)
+		sum += __atomic_load_n(&slots[i].cut_locations, __ATOMIC_RELAXED);
+	return sum;
+}
+
+static size_t append_hex(char *to, size_t n, size_t size, uint64_t v)
+{
+	char digits[20], *p = digits + sizeof(digits) - 1;
+
+	*p = 0;
+	do {
+		*--p = "0123456789abcdef"[v % 16];
+		v /= 16;
+	} while (v);
+	return append_text(to, n, size, p);
+}
+
+static bool others_run(const struct live_header *live)
+{
+	const struct live_slot *slots = (const struct live_slot *)((const char *)live + live->slots);
+	uint32_t self = __snarl_tls.self ? __snarl_tls.self->id : 0;
+
+	for (uint32_t i = 0; i < LIVE_SLOTS; i++) {
+		uint32_t thread = __atomic_load_n(&slots[i].thread, __ATOMIC_RELAXED);
+
+		if (thread && thread != self)
+			return true;
+	}
+	return false;
+}
+
+/* Where memory whose history was cut is. Left out if it cannot be told, as when others still run, or if it is all over the place. */
+static size_t put_cut_lines(char *to, size_t n, size_t size, const struct live_header *live)
+{
+	const uint8_t *lines = snarlrt_cut_lines;
+	bool any = cut_locations(live) > 0;
+	size_t start = n;
+
+	if (others_run(live))
+		return start;
+	n = append_text(to, n, size, "cut_lines") + 1;
+	for (uint32_t i = 0, first; any && i < SHADOW_CUT_LINES; i++) {
+		if (!lines[i])
+			continue;
+		for (first = i; i + 1 < SHADOW_CUT_LINES && lines[i + 1];)
+			i++;
+		if (n + sizeof("3ffff-3ffff,") > size)
+			return start;
+		n = append_hex(to, append_text(to, n, size, to[n - 1] ? "," : ""), size, first);
+		n = append_hex(to, append_text(to, n, size, "-"), size, i);
+	}
+	return (any ? n : append_text(to, n, size, "none")) + 1;
+}
+
+void snarlrt_finish(int status)
+{
+	static struct {
+		struct trace_chunk chunk;
+		char text[4096];
+	} out SNARLRT_BIG;
+	struct live_header *live = snarlrt.live;
+	uint64_t ns;
+	size_t n = 0;
+
+	if (snarlrt.mode == SNARLRT_OFF || !live || __atomic_exchange_n(&finished, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (!snarlrt_exit_noted && snarlrt.mode == SNARLRT_RECORD)
+		snarlrt_note(TRACE_EXIT, 0, NULL, (uint64_t)status, 0, NULL);
+	if (snarlrt.profiling) {
+		snarlrt_profile_end();
+		return;
+	}
+	flush_self();
+	snarlrt_stash_drain();
+	ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+	live->ticks_per_second = ns ? (uint64_t)((double)(sys_ticks() - start_ticks) * 1e9 /
+						 (double)ns)
+				    : 0;
+	n = put_count(out.text, n, sizeof(out.text), "status", (uint64_t)(unsigned)status);
+	n = put_count(out.text, n, sizeof(out.text), "ticks_per_second", live->ticks_per_second);
+	n = put_count(out.text, n, sizeof(out.text), "lost_records", live->lost_records);
+	n = put_count(out.text, n, sizeof(out.text), "lost_threads", live->lost_threads);
+	n = put_count(out.text, n, sizeof(out.text), "lost_signals", live->lost_signals);
+	n = put_count(out.text, n, sizeof(out.text), "cut_locations", cut_locations(live));
+	n = put_count(out.text, n, sizeof(out.text), "cut_records", live->cut_records);
+	if (snarlrt.mode == SNARLRT_RECORD)
+		n = put_cut_lines(out.text, n, sizeof(out.text), live);
+	out.chunk = (struct trace_chunk){ .type = TRACE_CHUNK_END, .stored = (uint32_t)n };
+	snarlrt_chunk_write(&out.chunk);
+	__atomic_store_n(&live->ended, 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,121 @@
+/*
+ * Events of calls: what interposers note, and what a thread waits for.
+ */
+#include "runtime/control/control.h"
+#include "runtime/monitor/monitor.h"
+#include "runtime/record/mutex_clock.h"
+#include "runtime/record/parallel_coverage.h"
+
+/* Nobody's memory, or that of a file, which may be from before the machine was started. */
+uint64_t clock_doubt(uint64_t seen)
+{
+	return seen <= sys_ticks() + CLOCK_BELIEVED ? seen & ~1ull : 0;
+}
+
+/* Kinds that come so often that reading the counter for each would show. */
+static bool is_frequent(enum trace_kind kind)
+{
+	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) || kind == TRACE_COND_SIGNAL ||
+	       kind == TRACE_MALLOC || kind == TRACE_FREE;
+}
+
+/* What others learn of no sooner than of what the thread notes next. */
+static bool is_known_later(enum trace_kind kind)
+{
+	switch (kind) {
+	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK: case TRACE_RWLOCK_RDLOCK:
+	case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK: case TRACE_RWLOCK_WRLOCK:
+	case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK: case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
+	case TRACE_MALLOC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static inline uint64_t meet(struct snarlrt_thread *self, enum trace_kind kind, const void *object, uint64_t arg)
+{
+	/* It is no sort of mutex any more, but what it had is still there. */
+	if (kind == TRACE_MUTEX_DESTROY)
+		clock_raise(self, mutex_last(self, (pthread_mutex_t *)object));
+	if (kind >= TRACE_MUTEX_INIT && kind <= TRACE_MUTEX_CONSISTENT)
+		return mutex_meet(self, (pthread_mutex_t *)object);
+	if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE)
+		return mutex_meet_wait(self, object, (pthread_mutex_t *)arg);
+	return clock_meet(self, object);
+}
+
+void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		  int result, const void *pc)
+{
+	struct snarlrt_thread *self;
+	uint64_t time;
+
+	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_note(kind, object, arg, result);
+		else
+			ctl_note(kind, detail, object, arg, result, pc);
+		return;
+	}
+	self = snarlrt_enter();
+	if (!self)
+		return;
+	if (__snarl_tls.told != __snarl_tls.frame)
+		snarlrt_tell_frames(self);
+	if (!is_frequent(kind))
+		self->unlooked = 0;
+	if (unlikely(snarlrt_near_end()))
+		snarlrt_make_room(self);
+	time = meet(self, kind, object, arg);
+	snarlrt_append_two(self, ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
+			   TRACE_SITE(kind, detail, pc), time, arg);
+	if (unlikely(snarlrt.profiling) && !is_known_later(kind)) {
+		snarlrt_profile_flush(self);
+		snarlrt_profile_fold();
+	}
+	snarlrt_leave(self);
+}
+
+/*
+ * Accesses have no times of their own, they lie between two of the thread's: without one here, those
+ * before a long wait would seem to be in the middle of it, behind what others did meanwhile.
+ */
+static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
+{
+	struct trace_record r = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
+
+	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || !snarlrt_enter())
+		return;
+	r.addr = clock_now(self);
+	snarlrt_append(self, &r, 1);
+	snarlrt_leave(self);
+}
+
+/* What can be done now need not be done when the event is noted, maybe while others wait for us. */
+static __attribute__((noinline)) void prepare(struct snarlrt_thread *self)
+{
+	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || !snarlrt_enter())
+		return;
+	if (__snarl_tls.told != __snarl_tls.frame)
+		snarlrt_tell_frames(self);
+	snarlrt_make_room(self);
+	snarlrt_leave(self);
+}
+
+void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc)
+{
+	struct snarlrt_thread *self = __snarl_tls.self;
+
+	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
+		watch_wait_begin(kind, object, (uint64_t)pc);
+		return;
+	}
+	if (!self || __snarl_tls.hidden)
+		return;
+	if (unlikely(snarlrt_near_end()))
+		prepare(self);
+	if (!is_frequent(kind))
+		stamp_wait(self);
+	snarlrt_waits(self, kind, object, pc);
+}

@@ -1,0 +1,336 @@
+/*
+ * Owners of memory: who touches it, and what happens to them when it is freed.
+ */
+#include <sys/mman.h>
+
+#include "runtime/control/control.h"
+#include "runtime/core/sys.h"
+#include "runtime/monitor/monitor.h"
+#include "runtime/record/allocation_sites.h"
+#include "runtime/record/clock.h"
+#include "runtime/record/parallel_coverage.h"
+#include "runtime/record/shadow_decide.h"
+#include "runtime/record/shadow_four.h"
+
+#define BIG (256u << 10)	/* bytes of shadow from which the kernel clears faster */
+#define PAGE 4096ull
+#define FEW 16u			/* bytes that are looked at granule by granule */
+
+bool snarlrt_sharing;
+uint32_t snarlrt_sharing_places[SHADOW_PLACES / 32] SNARLRT_BIG;
+
+/* Numbers in shadow_x86_64.S. */
+_Static_assert(offsetof(struct snarlrt, mode) == 0 && offsetof(struct snarlrt, profiling) == 5 &&
+	       offsetof(struct snarlrt, threaded) == 7 && SNARLRT_RECORD == 1 &&
+	       offsetof(struct snarlrt_thread, live) == 8 && offsetof(struct snarlrt_thread, claims) == 328 &&
+	       offsetof(struct live_slot, cut_locations) == 40 && SHADOW_BASE == 0x7fff8000 && SHADOW_PLACES == 1 << 16 &&
+	       SHADOW_CUT_LINE == 6 && SHADOW_CUT_LINES == 1 << 18, "numbers");
+
+void shadow_map(void)
+{
+	static bool done;
+	void *want = (void *)SHADOW_BASE, *got;
+	size_t size = SHADOW_USER_END / 4;
+
+	if (__atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
+		return;
+	got = sys_mmap(want, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (got != want)
+		sys_die("cannot reserve address space for the shadow memory "
+			"(is there a 'ulimit -v', or vm.overcommit_memory=2?)");
+	sys_call(SYS_madvise, want, size, MADV_DONTDUMP);
+	sys_call(SYS_madvise, want, size, MADV_NOHUGEPAGE);
+}
+
+static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *tls)
+{
+	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+	if (seen == 0 && birth_claim(tls->self, granule_of(s) * 8))
+		seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+	if (seen == SHADOW_SHARED)
+		return SHADOW_KEEP;
+	if (seen == tls->own)
+		return SHADOW_DROP;
+	if (seen == tls->own_uncut)
+		return SHADOW_UNDECIDED;
+	if (seen == 0 && !snarlrt.threaded) {
+		*s = tls->own_uncut;
+		return SHADOW_UNDECIDED;
+	}
+	if (seen == 0 && __atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return SHADOW_UNDECIDED;
+	if (seen == shadow_shared())
+		return SHADOW_KEEP;
+	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
+	if (seen & 1) {
+		shadow_count_cut(tls, granule_of(s) * 8, 1);
+		if (snarlrt.profiling)
+			snarlrt_profile_shared(tls->self, granule_of(s));
+	}
+	return SHADOW_KEEP;
+}
+
+/* All of another thread, which we come to share them with; false: not that easy. */
+static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_tls *tls)
+{
+	uint16_t value = (uint16_t)four;
+
+	if (value == 0 || (value | 1) == tls->own || four != value * EACH || snarlrt_timed || snarlrt.profiling)
+		return false;
+	__atomic_store_n((uint64_t *)(void *)s, ~0ull, __ATOMIC_RELAXED);
+	if (value & 1)
+		shadow_count_cut(tls, granule_of(s) * 8, 4);
+	return true;
+}
+
+/* 0: one by one. */
+static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
+{
+	uint64_t four = load_four(s), uncut4 = tls->own_uncut * EACH;
+
+	if (four == tls->own * EACH)
+		return 1u << SHADOW_DROP;
+	if (four == ~0ull || share_four(s, four, tls))
+		return 1u << SHADOW_KEEP;
+	if (uncut4 != 0 && (four == uncut4 || (four == 0 && !tls->self->claims && change_four(s, 0, uncut4))))
+		return 1u << SHADOW_UNDECIDED;
+	return 0;
+}
+
+/* Up to memory that makes it private and shared, if `whole` is not said; `end` is where that begins. */
+static inline __attribute__((always_inline)) unsigned touch_run(uint64_t addr, uint64_t size, bool whole, uint16_t **end)
+{
+	const struct snarlrt_tls *tls = &__snarl_tls;
+	uint16_t *s = shadow_of(addr), *last = shadow_of(addr + size - 1);
+	const unsigned mixed = 1u << SHADOW_DROP | 1u << SHADOW_KEEP;
+	unsigned found = 0;
+
+	while (s <= last) {
+		unsigned four = is_whole(s, last) ? touch_four(s, tls) : 0;
+		unsigned now = four ? four : 1u << touch_granule(s, tls);
+
+		if (!whole && ((found | now) & mixed) == mixed)
+			break;
+		found |= now;
+		s += four ? 4 : 1;
+	}
+	*end = s;
+	return found;
+}
+
+unsigned shadow_touch_all(uint64_t addr, uint64_t size)
+{
+	uint16_t *end;
+
+	return touch_run(addr, size, true, &end);
+}
+
+unsigned shadow_touch_run(uint64_t addr, uint64_t *size)
+{
+	uint64_t behind;
+	uint16_t *end;
+	unsigned found = touch_run(addr, *size, false, &end);
+
+	behind = granule_of(end) * 8;
+	if (behind < addr + *size)
+		*size = behind - addr;
+	return found;
+}
+
+enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
+{
+	const struct snarlrt_tls *tls = &__snarl_tls;
+	enum shadow_verdict verdict = SHADOW_DROP;
+	uint16_t *s, *end;
+
+	if (size == 0)
+		return SHADOW_DROP;
+	if (addr >= SHADOW_USER_END || size > SHADOW_USER_END - addr)
+		return SHADOW_KEEP;
+	if (size > FEW)
+		return (enum shadow_verdict)(31 - __builtin_clz(shadow_touch_all(addr, size)));
+	s = shadow_of(addr);
+	end = shadow_of(addr + size - 1);
+	for (; s <= end; s++) {
+		enum shadow_verdict v = likely(*s == tls->own) ? SHADOW_DROP : touch_granule(s, tls);
+
+		if (v > verdict)
+			verdict = v;
+	}
+	return verdict;
+}
+
+static inline bool is_others(uint16_t seen, uint16_t own)
+{
+	return seen != 0 && (seen | 1) != own;
+}
+
+static inline uint64_t any_four(const uint16_t *s)
+{
+	uint64_t four;
+
+	__builtin_memcpy(&four, s, sizeof(four));
+	return four;
+}
+
+/* The last four are looked at again if there is a rest. */
+static inline bool is_all(const uint16_t *s, const uint16_t *end, uint16_t value)
+{
+	const uint16_t *last = end - 4;
+	uint64_t four = value * EACH;
+
+	if (s > last) {
+		while (s < end && *s == value)
+			s++;
+		return s == end;
+	}
+	for (; s < last; s += 4)
+		if (any_four(s) != four)
+			return false;
+	return any_four(last) == four;
+}
+
+/* What some granules are. */
+static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *end)
+{
+	const uint64_t low = EACH, high = low << 15;
+	uint16_t own = __snarl_tls.own;
+	uint64_t four;
+
+	for (; end - s >= 4; s += 4) {
+		four = any_four(s);
+		c->touched |= four != 0;
+		c->shared |= ((~four - low) & four & high) != 0;
+		if (four != 0 && (four | low) != own * low && !c->shared)
+			for (int i = 0; i < 4; i++)
+				c->others |= is_others((uint16_t)(four >> 16 * i), own);
+	}
+	for (; s < end; s++) {
+		c->touched |= *s != 0;
+		c->shared |= *s == SHADOW_SHARED;
+		c->others |= is_others(*s, own);
+	}
+}
+
+void shadow_fill(uint64_t addr, uint64_t size, uint16_t value)
+{
+	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size);
+	uint64_t four = value * EACH;
+
+	for (; end - s >= 4; s += 4)
+		__builtin_memcpy(s, &four, sizeof(four));
+	for (; s < end; s++)
+		*s = value;
+}
+
+bool shadow_is(uint64_t addr, uint64_t size, uint16_t value)
+{
+	return is_all(shadow_of(addr), shadow_of(addr + size), value);
+}
+
+void shadow_claim(uint64_t addr, uint64_t size)
+{
+	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size);
+
+	for (; s < end; s++) {
+		uint16_t nobody = 0;
+
+		if (*s == 0)
+			__atomic_compare_exchange_n(s, &nobody, __snarl_tls.own, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+}
+
+/* Forgets the owners of some granules; the memory they stand for gets a mark if need be. */
+static __attribute__((noinline)) void fresh_touched(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+{
+	uint64_t addr = granule_of(s) * 8, size = (uint64_t)(end - s) * 8;
+	struct shadow_census c = { false, false, false };
+
+	count(&c, s, end);
+	c.shared |= c.others && snarlrt_timed;	/* may be */
+	if (c.shared)
+		shadow_mark(&shadow_was_shared, addr, size, clock_now(self));
+	if (c.touched)
+		shadow_fill(addr, size, 0);
+	if (c.touched && snarlrt.profiling)
+		snarlrt_profile_fresh(granule_of(s), (uint64_t)(end - s));
+	all->shared |= c.shared;
+	all->touched |= c.touched;
+	all->others |= c.others;
+}
+
+static inline void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+{
+	if (!is_all(s, end, 0))		/* blocks mostly are when they are born */
+		fresh_touched(self, all, s, end);
+}
+
+/*
+ * Big blocks, stacks above all, are mostly untouched, and so is their shadow: only
+ * the pages that are there are looked at, and go back to the kernel.
+ */
+static void fresh_big(struct snarlrt_thread *self, struct shadow_census *c, uint16_t *s, uint16_t *end)
+{
+	uint64_t low = ((uint64_t)s + PAGE - 1) & ~(PAGE - 1), high = (uint64_t)end & ~(PAGE - 1);
+	unsigned char there[512];
+
+	fresh_some(self, c, s, (uint16_t *)low);
+	fresh_some(self, c, (uint16_t *)high, end);
+	for (uint64_t at = low; at < high; at += sizeof(there) * PAGE) {
+		uint64_t pages = (high - at) / PAGE;
+
+		if (pages > sizeof(there))
+			pages = sizeof(there);
+		if (sys_call(SYS_mincore, at, pages * PAGE, there) != 0)
+			for (uint64_t i = 0; i < pages; i++)
+				there[i] = 1;
+		for (uint64_t i = 0; i < pages; i++)
+			if (there[i] & 1)
+				fresh_some(self, c, (uint16_t *)(at + i * PAGE),
+					   (uint16_t *)(at + (i + 1) * PAGE));
+	}
+	sys_call(SYS_madvise, low, high - low, MADV_DONTNEED);
+}
+
+struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr, uint64_t size)
+{
+	struct shadow_census c = { false, false, false };
+	uint64_t end = (addr + size) & ~7ull;
+	uint16_t *s, *last;
+
+	addr = (addr + 7) & ~7ull;
+	if (addr >= end || end > SHADOW_USER_END)
+		return c;
+	s = shadow_of(addr);
+	last = shadow_of(end);
+	if ((uint64_t)last - (uint64_t)s >= BIG)
+		fresh_big(self, &c, s, last);
+	else
+		fresh_some(self, &c, s, last);
+	if (c.touched && end - addr >= PAGE)
+		shadow_mark(&shadow_was_touched, addr, end - addr, clock_now(self));
+	return c;
+}
+
+void snarlrt_fresh(const void *start, size_t size)
+{
+	struct snarlrt_thread *self;
+
+	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
+		if (snarlrt.mode == SNARLRT_WATCH)
+			watch_fresh((uint64_t)start, size);
+		else
+			ctl_fresh((uint64_t)start, size);
+		return;
+	}
+	if (!snarlrt.filter)
+		return;
+	self = snarlrt_enter();
+	if (!self)
+		return;
+	shadow_forget(self, (uint64_t)start, size);
+	snarlrt_leave(self);
+}

@@ -1,0 +1,159 @@
+/*
+ * What becomes of accesses that waited for a verdict.
+ *
+ * A granule that was shared and then freed starts anew for its next user. But an
+ * access of its earlier life may still wait in the stash for a verdict; so the
+ * page is marked in a small table with the time of the change, and accesses older
+ * than the mark are kept (two pages may share a mark: that keeps too much, never
+ * too little). In the same way an access of an earlier life must not cut the history of
+ * the next one. This is looked after for large blocks only: beside small ones, which
+ * come and go, other memory of their page would never be cut.
+ */
+#include "runtime/record/shadow_decide.h"
+
+#define PAGE 4096ull
+#define LONGEST (1ull << 32)		/* stride that no number of turns makes overflow */
+
+struct shadow_marks shadow_was_shared SNARLRT_BIG, shadow_was_touched SNARLRT_BIG;
+uint8_t snarlrt_cut_lines[SHADOW_CUT_LINES] SNARLRT_BIG;
+
+void shadow_mark(struct shadow_marks *m, uint64_t addr, uint64_t size, uint64_t now)
+{
+	uint64_t last = __atomic_load_n(&m->last, __ATOMIC_RELAXED);
+
+	for (uint64_t page = addr & ~(PAGE - 1); page < addr + size; page += PAGE)
+		__atomic_store_n(shadow_mark_of(m, page), now, __ATOMIC_RELAXED);
+	while (last < now && !__atomic_compare_exchange_n(&m->last, &last, now, true,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time, bool cut)
+{
+	d->time = time;
+	d->uncut = id <= SHADOW_MAX_ID ? (uint16_t)(id * 2) : 0;
+	d->cut = cut;
+	for (unsigned i = 0; i < SHADOW_GATHERED; i++) {	/* a fork may have left something */
+		d->gathered[i].four = NULL;
+		d->gathered[i].which = 0;
+	}
+}
+
+/* What has come to be shared since it was dropped lacks its history all the same. */
+static void cut_each(const struct shadow_decider *d, uint16_t *s, uint64_t which)
+{
+	for (; which; which >>= 16, s++) {
+		uint16_t seen = d->uncut;
+
+		if (which & 1 &&
+		    !__atomic_compare_exchange_n(s, &seen, d->uncut | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+		    seen == shadow_shared() && __snarl_tls.self)
+			shadow_count_cut(&__snarl_tls, granule_of(s) * 8, 1);
+	}
+}
+
+void shadow_cut(struct shadow_decider *d, unsigned place)
+{
+	uint16_t *s = d->gathered[place].four;
+	uint64_t which = d->gathered[place].which, four;
+
+	d->gathered[place].four = NULL;
+	d->gathered[place].which = 0;
+	if (!s || shadow_reset_since(&shadow_was_touched, s, d->time))
+		return;
+	four = load_four(s);
+	if (((four ^ d->uncut * EACH) & which * 0xffff) != 0 || !change_four(s, four, four | which))
+		cut_each(d, s, which);
+}
+
+void shadow_decider_end(struct shadow_decider *d)
+{
+	for (unsigned i = 0; i < SHADOW_GATHERED; i++)
+		shadow_cut(d, i);
+}
+
+static inline bool decide_granule(struct shadow_decider *d, uint16_t *s)
+{
+	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+
+	if ((seen != 0 && (seen & ~1u) != d->uncut) || shadow_reset_since(&shadow_was_shared, s, d->time))
+		return true;
+	if (d->cut && seen == d->uncut)
+		shadow_cut_later(d, s, 1);
+	return false;
+}
+
+bool shadow_decide(struct shadow_decider *d, uint64_t addr, uint64_t size)
+{
+	bool keep = false;
+	uint16_t *s, *end;
+
+	if (addr >= SHADOW_USER_END || size > SHADOW_USER_END - addr || !d->uncut)
+		return true;
+	if (size == 0)
+		return false;
+	s = shadow_of(addr);
+	end = shadow_of(addr + size - 1);
+	for (; s <= end; s++)
+		keep |= decide_granule(d, s);
+	return keep;
+}
+
+/* Four granules, which are the owner's, cut or not: false if they have to be looked at one by one. */
+static inline bool drop_four(const struct shadow_decider *d, uint16_t *s, uint64_t four, uint64_t cut4)
+{
+	if (shadow_reset_since(&shadow_was_shared, s, d->time))
+		return false;
+	if (!d->cut || four == cut4)
+		return true;
+	return !shadow_reset_since(&shadow_was_touched, s, d->time) && change_four(s, four, cut4);
+}
+
+static inline unsigned decided(bool keep)
+{
+	return keep ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
+}
+
+/* Without gaps, both ends included. */
+static unsigned decide_all(struct shadow_decider *d, uint16_t *s, const uint16_t *end)
+{
+	uint64_t cut4 = (d->uncut | 1) * EACH;
+	unsigned found = 0;
+
+	while (s <= end) {
+		bool whole = is_whole(s, end);
+		uint64_t four = whole ? load_four(s) : 0;
+
+		if (four == ~0ull || ((four | EACH) == cut4 && drop_four(d, s, four, cut4))) {
+			found |= decided(four == ~0ull);
+			s += 4;
+		} else if (whole && four == 0) {
+			found |= decided(shadow_reset_since(&shadow_was_shared, s, d->time));
+			s += 4;
+		} else {
+			found |= decided(decide_granule(d, s));
+			s++;
+		}
+	}
+	return found;
+}
+
+unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride, uint64_t turns, uint64_t size)
+{
+	uint64_t last = addr + (turns - 1) * stride;
+	bool apart = stride + 8 > 16 && stride != size, within = size <= 8 && ((addr | stride) & (size - 1)) == 0;
+	unsigned found = 0;
+
+	if (!d->uncut || stride + LONGEST >= 2 * LONGEST || (addr | last) >= SHADOW_USER_END - size ||
+	    (apart && !within)) {
+		for (; turns > 0; turns--, addr += stride)
+			found |= decided(shadow_decide_access(d, addr & TRACE_ADDR_MASK, size));
+		return found;
+	}
+	if (!apart)
+		return addr < last ? decide_all(d, shadow_of(addr), shadow_of(last + size - 1)) :
+				     decide_all(d, shadow_of(last), shadow_of(addr + size - 1));
+	for (; turns > 0; turns--, addr += stride)
+		found |= decided(decide_granule(d, shadow_of(addr)));
+	return found;
+}

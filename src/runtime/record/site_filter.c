@@ -1,0 +1,346 @@
+#include "runtime/record/site_filter.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+
+#include "runtime/core/sys.h"
+#include "runtime/hooks/entry.h"
+#include "runtime/hooks/loop.h"
+#include "runtime/monitor/rules.h"
+#include "runtime/record/shadow.h"
+#include "runtime/record/site_list.h"
+#include "runtime/record/site_scan.h"
+
+#define PAGE 4096ull
+
+static struct {
+	bool wanted;		/* a list was given */
+	bool rules;		/* it is the rules' */
+	bool told;		/* in the trace */
+	bool denied;		/* code could not be changed, and that was said */
+	const char *trouble;	/* why it is not used */
+	struct sitefile file;
+} list;
+
+static size_t append_text(char *to, size_t n, size_t size, const char *text)
+{
+	while (*text && n + 1 < size)
+		to[n++] = *text++;
+	to[n] = 0;
+	return n;
+}
+
+void snarlrt_sites_load(const char *path)
+{
+	list.wanted = true;
+	list.trouble = sitefile_load(&list.file, path);
+	if (list.trouble)
+		sys_warn_about("all sites are recorded, the list was not used: ", list.trouble, path);
+}
+
+void snarlrt_sites_use_rules(void)
+{
+	list.wanted = list.rules = true;
+}
+
+/* Of the dynamic section; addresses in it are relocated or not, as the C library likes. */
+static uint64_t dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) *d, ElfW(Sxword) tag)
+{
+	for (; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag)
+			return d->d_un.d_ptr < info->dlpi_addr ? d->d_un.d_ptr + info->dlpi_addr
+							       : d->d_un.d_ptr;
+	return 0;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+/*
+ * Whether there can be sites in it: the inlined code of a library refers to
+ * __snarl_tls. So the code of large foreign libraries is not even read from the disk.
+ */
+static bool may_have_sites(const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *section = NULL;
+	const ElfW(Sym) *symbols;
+	const uint32_t *hash, *old_hash;
+	const char *names;
+	uint32_t count;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			section = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	if (!section || !info->dlpi_name || !info->dlpi_name[0])
+		return true;	/* the program itself */
+	symbols = (const void *)dynamic(info, section, DT_SYMTAB);
+	names = (const void *)dynamic(info, section, DT_STRTAB);
+	hash = (const void *)dynamic(info, section, DT_GNU_HASH);
+	old_hash = (const void *)dynamic(info, section, DT_HASH);
+	if (!symbols || !names || (!hash && !old_hash))
+		return true;
+	/* What is imported is not in the GNU hash: it comes before the first that is. */
+	count = hash ? hash[1] : old_hash[1];
+	for (uint32_t i = 0; i < count; i++)
+		if (same_name(names + symbols[i].st_name, "__snarl_tls"))
+			return true;
+	return false;
+}
+
+/* One executable segment under way. */
+struct segment {
+	struct snarlrt_sites *sites;
+	bool listed;		/* the list names the module */
+	const struct dl_phdr_info *info;
+	uint8_t *text;
+	uint64_t base;
+	const uint64_t *place, *places_end;	/* not passed yet */
+	uint64_t size, first_page, pages;	/* bytes */
+	int protection;
+	bool writable, denied;
+	uint8_t *end;			/* of a loop: the last that is written out, … */
+	const struct loop *end_of;	/* … and the descriptor */
+};
+
+static bool protect(const struct segment *s, int protection)
+{
+	return sys_call(SYS_mprotect, s->first_page, s->pages, protection) == 0;
+}
+
+/* It stays executable all the time: we are in it too. */
+static bool make_writable(struct segment *s)
+{
+	if (s->writable || s->denied)
+		return s->writable;
+	s->writable = s->protection & PROT_WRITE || protect(s, s->protection | PROT_WRITE);
+	s->denied = !s->writable;
+	if (s->denied && !list.denied)
+		sys_warn("this system forbids to change code: all sites are recorded");
+	list.denied |= s->denied;
+	return s->writable;
+}
+
+/* To be asked for in ascending order. */
+static bool is_on(struct segment *s, size_t end)
+{
+	uint64_t pc = (uint64_t)s->text + end - s->base;
+
+	while (s->place < s->places_end && *s->place < pc)
+		s->place++;
+	return !s->listed || (s->place < s->places_end && *s->place == pc);
+}
+
+static void on_site(void *context, size_t start, size_t end)
+{
+	struct segment *s = context;
+	uint8_t jump[SITES_JUMP_SIZE];
+
+	s->sites->found++;
+	if (is_on(s, end) || !make_writable(s))
+		return;
+	sites_jump(jump, start, end);
+	for (size_t i = 0; i < sizeof(jump); i++)
+		s->text[start + i] = jump[i];
+	sites_skip_split(s->text, start, end);
+	s->sites->off++;
+	s->sites->jump = s->text + start;
+}
+
+static bool is_mapped(const struct dl_phdr_info *info, uint64_t addr, uint64_t size)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uint64_t from = addr - info->dlpi_addr - ph->p_vaddr;
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_R && from <= ph->p_filesz &&
+		    size <= ph->p_filesz - from)
+			return true;
+	}
+	return false;
+}
+
+/* Whether it can be one. */
+static bool is_loop(const struct segment *s, const struct loop *l)
+{
+	return (uint64_t)l % sizeof(uint64_t) == 0 && is_mapped(s->info, (uint64_t)l, sizeof(*l)) &&
+	       l->accesses - 1 < TRACE_LOOP_ACCESSES && l->silent <= TRACE_LOOP_ACCESSES &&
+	       is_mapped(s->info, (uint64_t)l->access,
+			 l->accesses * sizeof(l->access[0]) + (l->silent ? l->silent + 1u : 0) * sizeof(uint64_t));
+}
+
+static bool is_off(const struct segment *s, uint64_t pc)
+{
+	uint64_t offset = pc - (uint64_t)s->text;
+
+	return offset <= s->size && sites_is_off(s->text + offset, offset);
+}
+
+/* What looks like a descriptor is one if all that it names are sites; none of those that are told is on? */
+static bool is_loop_off(const struct segment *s, const struct loop *l)
+{
+	for (uint32_t i = 0; i < l->accesses; i++)
+		if (!is_off(s, l->access[i].site & TRACE_ADDR_MASK))
+			return false;
+	return true;
+}
+
+/* Whether it may run without hooks: nobody wants to hear of what cannot be told. */
+static bool open_loop(const struct segment *s, const struct loop *l)
+{
+	const uint64_t *silent = loop_silent(l);
+	uint64_t gate;
+
+	for (uint32_t i = 0; i < l->silent; i++)
+		if (!is_off(s, silent[i]))
+			return false;
+	if (l->silent == 0)
+		return true;
+	gate = silent[l->silent] - (uint64_t)s->text;
+	return gate < s->size && s->size - gate >= SITES_CALL_SIZE && sites_no_jump(s->text + gate);
+}
+
+/* Nobody wants to hear of it: the loop without hooks still runs, and nothing is done or called behind it. */
+static void on_loop(void *context, size_t start, size_t descriptor)
+{
+	struct segment *s = context;
+	uint8_t *at = s->text + start;
+	const struct loop *l = (const void *)(s->text + descriptor);
+
+	if (*at == SITES_PREFIX) {
+		s->end = at;
+		s->end_of = l;
+	} else if (is_loop(s, l) && open_loop(s, l) && is_loop_off(s, l)) {
+		if (s->end_of == l)
+			sites_go(s->end, at);
+		sites_no_call(at);
+	}
+}
+
+/* Ranges are told by calls: gcc's for copies of structures, and for what is packed. */
+static void on_call(void *context, size_t start, size_t target)
+{
+	struct segment *s = context;
+	uint64_t to = (uint64_t)s->text + target;
+
+	if ((to == (uint64_t)__tsan_read_range || to == (uint64_t)__tsan_write_range) &&
+	    !is_on(s, start + SITES_CALL_SIZE) && make_writable(s))
+		sites_no_call(s->text + start);
+}
+
+static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, size_t count,
+			  const struct dl_phdr_info *info, const ElfW(Phdr) *ph)
+{
+	uint64_t base = info->dlpi_addr;
+	struct segment s = { .sites = sites,
+			     .info = info,
+			     .size = ph->p_filesz,
+			     .listed = places != NULL,
+			     .place = places,
+			     .places_end = places + count,
+			     .text = (uint8_t *)(base + ph->p_vaddr),
+			     .base = base,
+			     .first_page = (base + ph->p_vaddr) & ~(PAGE - 1),
+			     .protection = PROT_READ | PROT_EXEC };
+
+	s.pages = ((base + ph->p_vaddr + ph->p_filesz + PAGE - 1) & ~(PAGE - 1)) - s.first_page;
+	if (ph->p_flags & PF_W)
+		s.protection |= PROT_WRITE;
+	sites_scan(s.text, s.size, on_site, &s);
+	if (s.writable)
+		sites_scan_loops(s.text, s.size, on_loop, &s);
+	s.place = places;
+	if (s.listed && sites->found && !list.rules)
+		sites_scan_calls(s.text, s.size, on_call, &s);
+	if (s.writable)
+		protect(&s, s.protection);
+}
+
+/* A module that is unmapped leaves them behind. */
+static void share_places(const struct dl_phdr_info *info, const uint8_t *id, uint32_t id_size)
+{
+	size_t count;
+	const uint64_t *places = sitefile_sharing(&list.file, id, id_size, &count);
+
+	for (size_t i = 0; i < count; i++)
+		shadow_share_at(info->dlpi_addr + places[i]);
+}
+
+void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *info,
+			 const uint8_t *id, uint32_t id_size)
+{
+	size_t count;
+	const uint64_t *places = list.rules ? rules_offsets(id, id_size, &count)
+					    : sitefile_places(&list.file, id, id_size, &count);
+
+	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
+		return;
+	*s = (struct snarlrt_sites){ .unknown = !places };
+	share_places(info, id, id_size);
+	if (count == 0 && !may_have_sites(info))
+		return;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_LOAD && (ph->p_flags & (PF_R | PF_X)) == (PF_R | PF_X))
+			apply_segment(s, places, count, info, ph);
+	}
+}
+
+static struct {
+	struct trace_chunk chunk;
+	char text[256];
+} meta;
+
+static size_t put_number(size_t n, const char *key, uint64_t v)
+{
+	char digits[24], *p = digits + sizeof(digits) - 1;
+
+	*p = 0;
+	do {
+		*--p = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	n = append_text(meta.text, n, sizeof(meta.text), key) + 1;
+	return append_text(meta.text, n, sizeof(meta.text), p) + 1;
+}
+
+static void write_meta(size_t size)
+{
+	meta.chunk = (struct trace_chunk){ .type = TRACE_CHUNK_META, .stored = (uint32_t)size };
+	snarlrt_chunk_write(&meta.chunk);
+}
+
+void snarlrt_sites_tell(void)
+{
+	size_t n;
+
+	if (!list.wanted || list.told)
+		return;
+	list.told = true;
+	n = append_text(meta.text, 0, sizeof(meta.text), "sites_list") + 1;
+	n = append_text(meta.text, n, sizeof(meta.text),
+			list.trouble ? list.trouble : "used") + 1;
+	write_meta(n);
+}
+
+void snarlrt_sites_tell_module(const struct snarlrt_sites *s)
+{
+	size_t n;
+
+	if (!s->found)
+		return;
+	n = put_number(0, "sites_total", s->found);
+	n = put_number(n, "sites_off", s->off);
+	if (s->unknown)
+		n = put_number(n, "sites_unknown", s->found);
+	write_meta(n);
+}
+
+void snarlrt_sites_forked(void)
+{
+	list.told = false;
+}
