@@ -28,7 +28,7 @@ RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=local-exec -
 files = $(foreach d,$(1),$(wildcard src/$(d)/*.$(2) src/$(d)/*/*.$(2) src/$(d)/*/*/*.$(2)))
 LIB_DIRS := base trace symbol sched coverage analyze learn explore report
 lib_src := $(call files,$(LIB_DIRS),c)
-wrap_main := src/wrap/main.c
+wrap_main := src/wrap/snarl_cc.c
 rewrite_src := $(filter-out $(wrap_main) src/wrap/as.c,$(call files,wrap,c))
 tool_src := src/main.c $(call files,cmd,c)
 rt_src := $(call files,runtime,c) $(call files,runtime,S) $(call files,sched coverage/fold,c)

@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include "cmd/cmd.h"
-#include "wrap/rewrite.h"
+#include "wrap/args/rewrite.h"
 
 /* --help is the compiler's. */
 #define HELP(name, file) \

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/doctor.h"
-#include "wrap/compiler.h"
+#include "wrap/args/compiler.h"
 
 static const char trial_source[] =
 	"#include <pthread.h>\n"

@@ -17,7 +17,7 @@
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/replay.h"
-#include "wrap/compiler.h"
+#include "wrap/args/compiler.h"
 
 /* For the shell that gdb starts the wrapper by. */
 static void add_quoted(struct buf *out, const char *text)

@@ -31,14 +31,14 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "wrap/command.h"
-#include "wrap/inline.h"
-#include "wrap/ir.h"
-#include "wrap/ir_copy.h"
-#include "wrap/loops.h"
-#include "wrap/response.h"
-#include "wrap/rewrite.h"
-#include "wrap/twice.h"
+#include "wrap/args/as_command.h"
+#include "wrap/args/response.h"
+#include "wrap/args/rewrite.h"
+#include "wrap/dual/second_compile.h"
+#include "wrap/hooks/inline_asm.h"
+#include "wrap/hooks/inline_ir.h"
+#include "wrap/hooks/small_copies.h"
+#include "wrap/loops/loops.h"
 
 #define GUARD_ENV "SNARL_AS_RUNNING"
 #define BLOCK (1u << 20)

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "wrap/response.h"
-#include "wrap/rewrite.h"
+#include "wrap/args/response.h"
+#include "wrap/args/rewrite.h"
 
 #define GUARD_ENV "SNARL_CC_RUNNING"
 

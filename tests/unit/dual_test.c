@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "wrap/dual.h"
+#include "wrap/dual/dual_merge.h"
 
 struct merged {
 	struct buf text;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wrap/inline.h"
+#include "wrap/hooks/inline_asm.h"
 
 struct output {
 	char *text;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "wrap/ir_copy.h"
+#include "wrap/hooks/small_copies.h"
 
 static void check(const char *text, const char *expected, size_t count)
 {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wrap/ir.h"
+#include "wrap/hooks/inline_ir.h"
 
 struct output {
 	char *text;

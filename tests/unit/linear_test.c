@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wrap/linear.h"
+#include "wrap/asm/linear.h"
 
 static const char *const names[] = {
 	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",

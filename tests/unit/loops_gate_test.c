@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "runtime/record/site_scan.h"
-#include "wrap/loops.h"
+#include "wrap/loops/loops.h"
 
 #define HEAD "\t.text\n\t.type\tf, @function\nf:\n.LFB0:\n\t.cfi_startproc\n"
 #define TAIL "\tret\n\t.cfi_endproc\n.LFE0:\n\t.size\tf, .-f\n"

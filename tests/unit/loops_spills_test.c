@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wrap/loops.h"
+#include "wrap/loops/loops.h"
 
 #define HEAD "\t.text\n\t.type\tf, @function\nf:\n"
 #define TAIL "\t.size\tf, .-f\n"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wrap/loops.h"
+#include "wrap/loops/loops.h"
 
 #define HEAD "\t.text\n\t.type\tf, @function\nf:\n.LFB0:\n\t.cfi_startproc\n"
 #define TAIL "\tret\n\t.cfi_endproc\n.LFE0:\n\t.size\tf, .-f\n"

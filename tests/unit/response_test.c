@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wrap/response.h"
+#include "wrap/args/response.h"
 
 static void check_response(const char *text, const char *expected)
 {

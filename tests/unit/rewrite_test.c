@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wrap/response.h"
-#include "wrap/rewrite.h"
+#include "wrap/args/response.h"
+#include "wrap/args/rewrite.h"
 
 static struct compiler_home home = { "/L", "/X", "/I" };
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "wrap/insn.h"
-#include "wrap/thin.h"
+#include "wrap/asm/instruction.h"
+#include "wrap/loops/dead_code.h"
 
 /* *behind is what is done behind the loop. */
 static char *run(const char *text, struct thin_live live, char **behind)

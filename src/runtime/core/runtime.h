@@ -4,7 +4,7 @@
  * kernel is reached through sys.h only.
  *
  * Threads: struct snarlrt_tls is what the hot path touches (its offsets are
- * known to entry_x86_64.S and to wrap/inline.c); struct snarlrt_thread is the
+ * known to entry_x86_64.S and to wrap/hooks/inline_asm.c); struct snarlrt_thread is the
  * rest, reached through tls.self.
  *
  * Shadow: two bytes for each 8 bytes of memory at SHADOW_BASE + addr / 8 * 2:
@@ -56,7 +56,7 @@ struct snarlrt_frame {
 	uint64_t pc;		/* in the function, just after its entry hook */
 };
 
-/* Offsets are fixed: entry_x86_64.S and wrap/inline.c use them as numbers. */
+/* Offsets are fixed: entry_x86_64.S and wrap/hooks/inline_asm.c use them as numbers. */
 struct snarlrt_tls {
 	struct trace_record *cur;	/* 0: next record of the ring; NULL: not now, ask C */
 	uint16_t own;			/* 8: own shadow value once cut; 0 when not recording */

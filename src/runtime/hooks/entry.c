@@ -30,7 +30,7 @@ static uintptr_t place(const int32_t *distance)
 }
 
 /*
- * The append as wrap/inline.c writes it, from the load of tls.cur to its store;
+ * The append as wrap/hooks/inline_asm.c writes it, from the load of tls.cur to its store;
  * -1 stands for bytes that differ from site to site. An executable's form and a
  * shared library's.
  */

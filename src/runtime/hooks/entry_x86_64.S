@@ -8,7 +8,7 @@
  * nothing counts, so the signal trampoline sends an interrupted append back to
  * its start (snarlrt_thunk_restart and the table snarlrt_restarts).
  *
- * Code where the shadow check and the append are inlined (wrap/inline.c) calls
+ * Code where the shadow check and the append are inlined (wrap/hooks/inline_asm.c) calls
  * these for all else; there the trampoline knows the append by its bytes. The
  * address is in %rdi. Offsets into __snarl_tls are those of struct snarlrt_tls.
  */
@@ -282,7 +282,7 @@ entry snarlrt_note_copy16
 	.size snarlrt_note_copy16, . - snarlrt_note_copy16
 
 /*
- * What code with the check inlined before registers were given out (wrap/ir.c) calls for
+ * What code with the check inlined before registers were given out (wrap/hooks/inline_ir.c) calls for
  * all but the common cases: %rdi the address, %eax the access as above, with bit 16 if it
  * lies over two granules. Every register but %rax and %rcx is kept; by the wide one also
  * those of AVX, except zmm16 to zmm31 and the masks.

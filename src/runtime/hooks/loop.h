@@ -1,5 +1,5 @@
 /*
- * Loops that ran without hooks and are told afterwards (wrap/loops.c makes them): one call says
+ * Loops that ran without hooks and are told afterwards (wrap/loops/loops_find.c makes them): one call says
  * which accesses there were, at which addresses, and how many turns.
  *
  * Behind the call comes `nopl descriptor(%rip)`, which is how the descriptor is found. The values
@@ -38,7 +38,7 @@ struct loop_access {
 	struct loop_term stride_term;
 };
 
-/* wrap/loops.c writes it as data. */
+/* wrap/loops/loops_find.c writes it as data. */
 struct loop {
 	uint32_t accesses;		/* 1 to TRACE_LOOP_ACCESSES */
 	uint8_t counter;		/* register that tells the turns: */
@@ -54,7 +54,7 @@ static inline const uint64_t *loop_silent(const struct loop *l)
 	return (const uint64_t *)(const void *)&l->access[l->accesses];
 }
 
-_Static_assert(sizeof(struct loop_access) == 32 && sizeof(struct loop) == 16, "wrap/loops.c knows them");
+_Static_assert(sizeof(struct loop_access) == 32 && sizeof(struct loop) == 16, "wrap/loops/loops_find.c knows them");
 
 /* `values` is where loop_x86_64.S was entered: slots are below it, and below these the registers. */
 static inline uint64_t loop_value(const uint64_t *values, unsigned place)
@@ -179,7 +179,7 @@ void __snarl_loop(void);
 
 /*
  * For short loops over memory that is private or shared, whose code looks at it and writes the group itself
- * (wrap/loops_end.c); they have conventions of their own (loop_end_x86_64.S, loop_apart_x86_64.S, loop_round_x86_64.S). Anything else is __snarl_loop's.
+ * (wrap/loops/loops_end.c); they have conventions of their own (loop_end_x86_64.S, loop_apart_x86_64.S, loop_round_x86_64.S). Anything else is __snarl_loop's.
  */
 void __snarl_loop_look(void);
 void __snarl_loop_look_apart(void);

@@ -1,5 +1,5 @@
 /*
- * What the end of a loop calls that wrap/loops_end.c has written out (loop.h): to look at memory, and
+ * What the end of a loop calls that wrap/loops/loops_end.c has written out (loop.h): to look at memory, and
  * around the records that it puts into the ring itself.
  *
  * The caller's slots begin 16 bytes below its stack pointer, right below the return address: nothing may be pushed.

@@ -10,7 +10,7 @@
 #define EVENTS 4096u	/* that a nest stands for, then it gets a time and is done */
 #define UNIT (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
 
-/* Numbers in loop_end_x86_64.S and wrap/loops_end.c. */
+/* Numbers in loop_end_x86_64.S and wrap/loops/loops_end.c. */
 _Static_assert(offsetof(struct snarlrt_nest, found) == 8 && offsetof(struct snarlrt_nest, turns) == 12 &&
 	       offsetof(struct snarlrt_nest, look) == 16 && sizeof(struct nest_expected) == 16 &&
 	       offsetof(struct snarlrt_nest, first) == 144 && offsetof(struct snarlrt_nest, next) == 208 &&

@@ -1,7 +1,7 @@
 /*
  * Loops in loops: the group of an inner one comes again and again, each time somewhat further on. Such rounds become one
  * nest in the ring (abi/loop_group.h), and all but the first two cost little more than a comparison for each memory that is
- * looked at (wrap/loops_end.c, loop_end_x86_64.S).
+ * looked at (wrap/loops/loops_end.c, loop_end_x86_64.S).
  *
  * The second group that the same code tells, of as many turns and the same memory shared, right behind the first or behind as
  * many plain accesses of shared memory as that, begins a nest. Before code tells a loop it looks whether it is the
@@ -14,7 +14,7 @@
 #include "runtime/core/runtime.h"
 
 #define NEST_BEFORE 2u
-#define NEST_LOOKS 8u		/* LOOKS of wrap/loops_end.c: all accesses of one are at fixed distances */
+#define NEST_LOOKS 8u		/* LOOKS of wrap/loops/loops_end.c: all accesses of one are at fixed distances */
 #define NEST_ACCESSES 12u	/* ACCESSES */
 #define NEST_NONE ((struct trace_record *)1)	/* as no ring ends */
 
@@ -23,7 +23,7 @@ struct nest_expected {
 	uint64_t add;		/* each round */
 };
 
-/* wrap/loops_end.c has the first offsets as numbers. Changed while signals wait. */
+/* wrap/loops/loops_end.c has the first offsets as numbers. Changed while signals wait. */
 struct snarlrt_nest {
 	uint64_t from;			/* 0: the code that told the last group; or 0: nothing can come again */
 	uint32_t found, turns;		/* 8: … what memory it found, a bit for each look; turns less one */

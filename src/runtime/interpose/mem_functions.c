@@ -62,7 +62,7 @@ static NOINLINE void *note_fill(void *to, size_t n, const void *pc)
 }
 
 /*
- * So few bytes are read, then written, as in code where they are no call (wrap/ir_copy.c): under control others
+ * So few bytes are read, then written, as in code where they are no call (wrap/hooks/small_copies.c): under control others
  * may come between.
  */
 static NOINLINE void *copy_in_steps(void *to, const void *from, size_t n, const void *pc)

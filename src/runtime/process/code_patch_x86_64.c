@@ -1,5 +1,5 @@
 /*
- * The entry is a NOP of five bytes (wrap/dual_write.c), perhaps behind an endbr64, that
+ * The entry is a NOP of five bytes (wrap/dual/dual_write.c), perhaps behind an endbr64, that
  * lies within eight aligned bytes: one store makes it a jump or a NOP again, and a
  * thread executes the one or the other. membarrier then makes all cores forget what they
  * have decoded before.

@@ -1,5 +1,5 @@
 /*
- * Finds in machine code what wrap/inline.c put there. A pure function, so that
+ * Finds in machine code what wrap/hooks/inline_asm.c put there. A pure function, so that
  * it can be tested outside of a recorded process.
  */
 #ifndef RUNTIME_SITES_SCAN_H

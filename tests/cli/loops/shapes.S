@@ -1,5 +1,5 @@
 /*
- * Loops as wrap/loops.c makes them, by hand: each is there without hooks and told afterwards, and
+ * Loops as wrap/loops/loops_find.c makes them, by hand: each is there without hooks and told afterwards, and
  * with hooks; __snarl_loops says which one runs.
  *
  *   void shape(char *a, char *b, long turns, long stride, char *c)

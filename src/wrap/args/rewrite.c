@@ -1,0 +1,208 @@
+/*
+ * How libtsan is kept out. The drivers link it wherever they see
+ * -fsanitize=thread, so they must not see it: the option goes straight to the
+ * compiler proper, with -Xclang for clang and with a specs file for gcc (which
+ * its link-time optimiser reads too). Compiling and linking in one command,
+ * -static and other sanitizers then behave as they always do. Options that
+ * suppress the link (-fno-sanitize-link-runtime, a libtsan of our own under
+ * -B) lose the runtime of -fsanitize=undefined or fail with -static.
+ *
+ * clang goes in two steps where it can: our assembler gets LLVM's code in place of
+ * assembly, inlines the hooks and calls clang again for the rest (ir.h). The driver does not
+ * know, so files, dependencies and linking are as they always are.
+ *
+ * Linker inputs are given with -Xlinker: unlike file names they are not
+ * subject to -x, unlike -Wl they may contain commas.
+ */
+#include "wrap/args/rewrite.h"
+
+#include <string.h>
+
+#include "wrap/args/rewrite_dual.h"
+#include "wrap/args/scan_options.h"
+
+static void add_xclang(struct args *a, const char *word)
+{
+	args_add(a, "-Xclang");
+	args_add(a, word);
+}
+
+static void add_linker(struct args *a, const char *word)
+{
+	args_add(a, "-Xlinker");
+	args_add(a, word);
+}
+
+/*
+ * A read followed by a write of the same place stays a read: atomicity needs both. clang's pass has no hooks for more than
+ * 16 bytes and passes over such accesses without a word, so the vectoriser must not make any.
+ */
+void rewrite_clang_instrumentation(const struct scan *s, struct args *out)
+{
+	add_xclang(out, "-fsanitize=thread");
+	add_xclang(out, "-mllvm");
+	add_xclang(out, "-tsan-instrument-read-before-write=1");
+	add_xclang(out, "-mllvm");
+	add_xclang(out, "-tsan-distinguish-volatile=1");
+	add_xclang(out, "-mllvm");
+	add_xclang(out, "-enable-interleaved-mem-accesses=false");
+	add_xclang(out, "-mprefer-vector-width=128");
+	for (size_t i = 0; i < s->ignorelists.count; i++)
+		add_xclang(out, s->ignorelists.v[i]);
+}
+
+/* The options go through the environment, where a word has at most 128 KB. */
+static bool goes_in_two_steps(const struct scan *s, const struct rewrite_config *config)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < s->options.count; i++)
+		size += strlen(s->options.v[i]) + 1;
+	return config->two_steps && s->only_objects && !s->production && size < 32u << 10;
+}
+
+/* Before the user's words, so that theirs win. */
+static void add_compile_head(struct args *a, const struct scan *s,
+			     const struct rewrite_config *config, bool inlining)
+{
+	bool instrument = !s->no_instrument && !s->production;
+
+	if (config->kind == COMPILER_CLANG && instrument) {
+		rewrite_clang_instrumentation(s, a);
+		args_add(a, REWRITE_CLANG_ROLLED);
+	}
+	if (!s->debug && !s->stops_early)
+		args_add(a, "-g");
+	if (instrument)
+		args_add(a, "-D__SNARL__=1");
+	if (config->home->include && s->includes) {
+		args_add(a, "-idirafter");
+		args_add(a, config->home->include);
+	}
+	if (inlining && config->kind == COMPILER_CLANG) {
+		args_addf(a, "-B%s", config->home->libexec);
+		args_add(a, "-fno-integrated-as");
+		if (goes_in_two_steps(s, config))
+			add_xclang(a, "-emit-llvm");
+	}
+}
+
+/* The user's options again: many of them matter to the very end. */
+static void add_codegen(struct args *a, const struct scan *s)
+{
+	args_add_all(a, &s->options);
+	args_add(a, "-fintegrated-as");
+	args_add(a, "-mno-relax-all");	/* the runtime knows the code by its bytes */
+	args_add(a, "-Wno-unused-command-line-argument");
+	add_xclang(a, "-disable-llvm-passes");
+	args_add(a, "-c");
+	args_add(a, "-x");
+	args_add(a, "ir");
+}
+
+/* The runtime comes before the user's libraries and libc, whose functions it replaces. */
+static void add_link_head(struct args *a, const struct scan *s, const char *lib)
+{
+	add_linker(a, "-u");
+	add_linker(a, "__tsan_init");
+	args_add(a, "-Xlinker");
+	args_addf(a, "%s/%s", lib, s->is_static ? "libsnarlrt-static.a" : "libsnarlrt.a");
+}
+
+static void add_link_tail(struct args *a, const struct scan *s, const char *lib)
+{
+	if (s->is_static) {
+		args_addf(a, "-Wl,@%s/snarl-wraps.txt", lib);
+	} else {
+		args_add(a, "-Xlinker");
+		args_addf(a, "--dynamic-list=%s/snarl-exports.txt", lib);
+	}
+	args_add(a, "-lpthread");
+	args_add(a, "-ldl");
+	if (s->bare) {
+		args_add(a, "-Wl,--start-group");
+		args_add(a, "-lc");
+		args_add(a, "-lgcc");
+		args_add(a, s->is_static ? "-lgcc_eh" : "-lgcc_s");
+		args_add(a, "-Wl,--end-group");
+	}
+}
+
+static void add_user(struct args *a, const struct scan *s, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		args_add(a, s->words.v[i]);
+}
+
+static int build(const struct scan *s, const struct rewrite_config *config, struct rewrite *out,
+		 struct err *err)
+{
+	const struct compiler_home *home = config->home;
+	bool gcc = config->kind == COMPILER_GCC;
+	bool dual = s->production && !s->no_instrument;
+	bool inlining = home->libexec && (dual || (!config->no_inline && !s->no_inline)) &&
+			!(s->own_assembler && !gcc) && !s->no_instrument;
+	bool executable = s->links && !s->shared && !s->relocatable;
+	struct args *a = &out->words;
+
+	if (executable && s->is_static && strchr(home->lib, ','))
+		return err_set(err, "-static does not work from a folder with a comma in its name: "
+			       "'%s'", home->lib);
+	if (dual && s->compiles && !s->stops_early && (!home->libexec || (s->own_assembler && !gcc)))
+		return err_set(err, home->libexec ? "-fintegrated-as cannot be combined with --production"
+						  : "--production needs snarl's own assembler, which is "
+						    "missing: install snarl again");
+	if (s->compiles)
+		add_compile_head(a, s, config, inlining);
+	out->loops = inlining && !dual && !s->no_loops && !s->intel;
+	if (inlining && !gcc && goes_in_two_steps(s, config))
+		add_codegen(&out->codegen, s);
+	/* Also when linking: gcc's link-time optimiser compiles then. */
+	if (inlining && gcc)
+		args_addf(a, "-B%s", home->libexec);
+	if (executable)
+		add_link_head(a, s, home->lib);
+	add_user(a, s, 0, s->end);
+	if (dual && s->compiles && !s->stops_early)
+		rewrite_dual(s, config, a, &out->dual);
+	if (gcc && !s->no_instrument && !dual)
+		args_addf(a, "-specs=%s/snarl-gcc.specs", home->lib);
+	if (executable)
+		add_link_tail(a, s, home->lib);
+	/*
+	 * The hooks of a shared library are found in the executable, so -z defs
+	 * would fail; this undoes it in GNU ld, gold, lld and mold alike.
+	 */
+	if (s->links && s->shared && !s->relocatable)
+		add_linker(a, "--unresolved-symbols=ignore-all");
+	add_user(a, s, s->end, s->words.count);
+	out->no_inline = dual && (config->no_inline || s->no_inline);
+	out->executable_code = !s->pic && !s->shared && !s->relocatable;
+	return 0;
+}
+
+int rewrite(const struct args *in, const struct rewrite_config *config, struct rewrite *out,
+	    struct err *err)
+{
+	struct scan s;
+	int failed;
+
+	*out = (struct rewrite){ 0 };
+	failed = scan_read(in, config->kind == COMPILER_CLANG, &s, err);
+	if (!failed) {
+		out->print = s.print;
+		if (s.information)
+			args_add_all(&out->words, &s.words);
+		else
+			failed = build(&s, config, out, err);
+	}
+	scan_free(&s);
+	return failed;
+}
+
+void rewrite_free(struct rewrite *r)
+{
+	args_free(&r->words);
+	args_free(&r->dual);
+	args_free(&r->codegen);
+}

@@ -1,0 +1,151 @@
+/*
+ * A production build compiles each source twice with the same options: once as always,
+ * which also does all that the user asked for (objects, dependencies, warnings), and
+ * once, by our assembler, for the instrumented text alone.
+ *
+ * Two things the compilers may know about a function within a file would be wrong of the
+ * other version: which registers it leaves alone, and that it does not need the stack
+ * aligned. gcc is told not to use them. It also makes the table of lines itself, so that
+ * there can be two of them.
+ */
+#include "wrap/args/rewrite_dual.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool starts(const char *word, const char *prefix)
+{
+	return strncmp(word, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_one_of(const char *word, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(word, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* How many words of what is to be done only once, or by the linker, begin here. */
+static size_t once_only(const char *word)
+{
+	static const char *const with_value[] = {
+		"-o", "-MF", "-MT", "-MQ", "-MJ", "-aux-info", "-dumpbase", "-dumpbase-ext", "-dumpdir",
+		"--output", "-serialize-diagnostics", "--serialize-diagnostics", "-dependency-file",
+		"-Xlinker", "-T", "-u", "-z", "-e", "-l", "-L",
+	};
+	static const char *const alone[] = {
+		"-c", "-S", "--compile", "--assemble", "-pipe", "-v", "-###", "-fstack-usage", "-MD", "-MMD",
+		"-MP", "-MG", "-gsplit-dwarf", "-shared", "-static", "-static-pie", "-rdynamic", "-s", "-r",
+		"--verbose",
+	};
+	static const char *const prefixes[] = {
+		"-o", "-save-temps", "--save-temps", "-fdump-", "-fcallgraph-info", "-ftime-trace",
+		"-Werror", "-Wp,-M", "-Wl,", "-l", "-L", "-fopt-info", "-fsave-optimization-record",
+	};
+
+	if (is_one_of(word, with_value, ARRAY_SIZE(with_value)))
+		return 2;
+	if (is_one_of(word, alone, ARRAY_SIZE(alone)))
+		return 1;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (starts(word, prefixes[i]))
+			return 1;
+	return 0;
+}
+
+static const struct scan_input *input_at(const struct scan *s, size_t at)
+{
+	for (size_t i = 0; i < s->input_count; i++)
+		if (s->inputs[i].at == at)
+			return &s->inputs[i];
+	return NULL;
+}
+
+/* Its value might look like one of the above. */
+static bool takes_value(const char *word)
+{
+	static const char *const list[] = {
+		"-I", "-D", "-U", "-x", "-include", "-imacros", "-iquote", "-isystem", "-idirafter",
+		"-isysroot", "-Xclang", "-mllvm", "-Xassembler", "-Xpreprocessor", "--param", "-include-pch",
+		"-target", "--sysroot", "-B",
+	};
+
+	return is_one_of(word, list, ARRAY_SIZE(list));
+}
+
+static void add_user(const struct scan *s, struct args *dual)
+{
+	for (size_t i = 0; i < s->words.count; i++) {
+		const char *word = s->words.v[i];
+		const struct scan_input *input = input_at(s, i);
+
+		if (input) {
+			if (input->source)
+				args_addf(dual, "%c%s", REWRITE_SOURCE, word);
+		} else if (i == s->end) {
+			;	/* "--" */
+		} else if (once_only(word)) {
+			i += once_only(word) - 1;
+		} else if (strcmp(word, "-g3") == 0 || strcmp(word, "-ggdb3") == 0) {
+			args_add(dual, "-g2");	/* macros once will do */
+		} else {
+			args_add(dual, word);
+			if (takes_value(word) && i + 1 < s->words.count)
+				args_add(dual, s->words.v[++i]);
+		}
+	}
+}
+
+static void add_inst_words(const struct scan *s, const struct rewrite_config *config,
+			   struct args *dual)
+{
+	struct args words = { 0 };
+
+	if (config->kind == COMPILER_GCC) {
+		args_addf(&words, "-specs=%s/snarl-gcc.specs", config->home->lib);
+		args_add(&words, "-U__SANITIZE_THREAD__");	/* both see the same program */
+	} else {
+		rewrite_clang_instrumentation(s, &words);
+	}
+	for (size_t i = 0; i < words.count; i++)
+		args_addf(dual, "%c%s", REWRITE_INST, words.v[i]);
+	args_free(&words);
+}
+
+static void add_both(struct args *a, const char *word, struct args *dual)
+{
+	args_add(a, word);
+	args_add(dual, word);
+}
+
+void rewrite_dual(const struct scan *s, const struct rewrite_config *config, struct args *plain,
+		  struct args *dual)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->input_count; i++)
+		any |= s->inputs[i].source;
+	if (!any)
+		return;
+	if (!s->debug)
+		args_add(dual, "-g");
+	if (config->home->include) {
+		args_add(dual, "-idirafter");
+		args_add(dual, config->home->include);
+	}
+	if (config->kind == COMPILER_CLANG) {
+		args_add(dual, "-fno-integrated-as");
+		args_add(dual, "-Qunused-arguments");
+		args_addf(dual, "%c%s", REWRITE_INST, REWRITE_CLANG_ROLLED);
+	}
+	args_add(dual, "-w");
+	add_user(s, dual);
+	if (config->kind == COMPILER_GCC) {
+		add_both(plain, "-fno-ipa-ra", dual);
+		add_both(plain, "-fno-ipa-stack-alignment", dual);
+		add_both(plain, "-gno-as-loc-support", dual);
+	}
+	add_inst_words(s, config, dual);
+}

@@ -1,0 +1,336 @@
+/*
+ * Data of the two texts. Variables must exist once, so the instrumented functions use
+ * the plain text's. Most have the same name in both. The numbers that gcc puts behind
+ * names of static variables in functions (n.0, n.1) may differ: they are matched by what is in
+ * them, and looked over by who uses them. Constants may exist twice, but where one
+ * object has an identity (a string literal, compared by address) it had better not: what
+ * has the same content in the same section becomes one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "wrap/dual/dual_internal.h"
+
+static bool is_read_only(const struct asmtext_section *s)
+{
+	return !s->write || asmtext_starts(s->name, ".data.rel.ro");
+}
+
+static bool is_about_symbol(struct asmtext_word line)
+{
+	static const char *const list[] = {
+		".type", ".size", ".globl", ".weak", ".hidden", ".local", ".file", ".loc",
+	};
+	struct asmtext_word verb = asmtext_verb(line);
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		if (asmtext_is(verb, list[i]))
+			return true;
+	return false;
+}
+
+/* The index of the next line with content at or behind `at`, SIZE_MAX at the end. */
+static size_t next_content(const struct asmtext *t, uint32_t atom, size_t at)
+{
+	for (; at <= t->atoms[atom].last; at++)
+		if (t->lines[at].atom == atom && t->lines[at].kind == ASMTEXT_DIRECTIVE &&
+		    !is_about_symbol(t->lines[at].text))
+			return at;
+	return SIZE_MAX;
+}
+
+static const char *skip_local(const char *at, const char *end)
+{
+	while (at < end && *at != ' ' && *at != ',' && *at != '-' && *at != '+' && *at != '\t')
+		at++;
+	return at;
+}
+
+/* But for the numbers of local labels. */
+static bool same_line(struct asmtext_word a, struct asmtext_word b)
+{
+	const char *x = a.at, *y = b.at, *x_end = x + a.size, *y_end = y + b.size;
+
+	while (x < x_end && y < y_end && *x == *y) {
+		if (x_end - x > 2 && y_end - y > 2 && memcmp(x, ".L", 2) == 0 && memcmp(y, ".L", 2) == 0) {
+			x = skip_local(x, x_end);
+			y = skip_local(y, y_end);
+		} else {
+			x++, y++;
+		}
+	}
+	return x == x_end && y == y_end;
+}
+
+static bool same_content(const struct asmtext *a, uint32_t x, const struct asmtext *b, uint32_t y)
+{
+	size_t i = a->atoms[x].first, k = b->atoms[y].first;
+
+	if (!asmtext_same(a->sections[a->atoms[x].section].name, b->sections[b->atoms[y].section].name))
+		return false;
+	for (;; i++, k++) {
+		i = next_content(a, x, i);
+		k = next_content(b, y, k);
+		if (i == SIZE_MAX || k == SIZE_MAX)
+			return i == k;
+		if (!same_line(a->lines[i].text, b->lines[k].text))
+			return false;
+	}
+}
+
+/* What follows the name in ".comm n.0,4,4". */
+static struct asmtext_word common_size(const struct asmtext *t, const struct asmtext_symbol *s)
+{
+	struct asmtext_word line = t->lines[s->line].text;
+	const char *comma = memchr(line.at, ',', line.size);
+
+	return (struct asmtext_word){ comma, (uint32_t)(comma ? line.at + line.size - comma : 0) };
+}
+
+static bool same_variable(const struct dual *d, uint32_t inst, uint32_t plain)
+{
+	const struct asmtext_symbol *i = &d->inst.symbols[inst], *p = &d->plain.symbols[plain];
+
+	if (i->defined != p->defined || i->global != p->global)
+		return false;
+	if (i->defined == ASMTEXT_COMMON)
+		return asmtext_same(common_size(&d->inst, i), common_size(&d->plain, p));
+	return i->defined == ASMTEXT_ATOM && i->atom && p->atom &&
+	       !dual_is_function(&d->plain, p->atom) && same_content(&d->inst, i->atom, &d->plain, p->atom);
+}
+
+/* "n.12" gives "n"; empty if there is no number. */
+static struct asmtext_word base_of(struct asmtext_word name)
+{
+	size_t size = name.size;
+
+	while (size > 0 && name.at[size - 1] >= '0' && name.at[size - 1] <= '9')
+		size--;
+	if (size < 2 || size == name.size || name.at[size - 1] != '.')
+		return (struct asmtext_word){ name.at, 0 };
+	return (struct asmtext_word){ name.at, (uint32_t)size - 1 };
+}
+
+/* The one symbol of `in` that is the same variable as plain's `found`; 0: none, or several. */
+static uint32_t only_candidate(const struct dual *d, uint32_t inst)
+{
+	struct asmtext_word base = base_of(d->inst.symbols[inst].name);
+	uint32_t only = 0;
+
+	for (size_t i = 1; i < d->plain.symbol_count; i++)
+		if (asmtext_same(base, base_of(d->plain.symbols[i].name)) &&
+		    same_variable(d, inst, (uint32_t)i)) {
+			if (only)
+				return 0;
+			only = (uint32_t)i;
+		}
+	return only;
+}
+
+static uint32_t find_variable(const struct dual *d, uint32_t symbol)
+{
+	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
+	uint32_t found = asmtext_find(&d->plain, s->name);
+
+	if (s->global || base_of(s->name).size == 0)
+		return found && d->plain.symbols[found].defined ? found : 0;
+	if (found && same_variable(d, symbol, found))
+		return found;
+	return only_candidate(d, symbol);
+}
+
+static void judge_named(struct dual *d, uint32_t symbol)
+{
+	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
+	uint32_t found = s->atom && d->names_code[s->atom] ? 0 : find_variable(d, symbol);
+
+	d->twin[symbol] = found;
+	if (found && asmtext_same(d->plain.symbols[found].name, s->name))
+		d->fate[symbol] = DUAL_PLAIN;
+	else if (found)
+		d->fate[symbol] = DUAL_TWIN;
+	else if (asmtext_starts(s->name, "DW.ref."))
+		d->fate[symbol] = DUAL_PLAIN, d->keep[s->atom] = true;
+	else if (s->atom && !s->global && is_read_only(&d->inst.sections[d->inst.atoms[s->atom].section]))
+		d->fate[symbol] = DUAL_INST, d->keep[s->atom] = true;
+	else
+		d->fate[symbol] = DUAL_MISSING;
+}
+
+/* A constant's section and content as one text; false if it refers to anything. */
+static bool constant_key(const struct asmtext *t, uint32_t atom, struct buf *key)
+{
+	const struct asmtext_section *s = &t->sections[t->atoms[atom].section];
+
+	if (s->exec || !s->alloc || s->group.size || !is_read_only(s) || t->atoms[atom].names_symbols ||
+	    asmtext_starts(s->name, ".gcc_except_table"))
+		return false;
+	buf_clear(key);
+	buf_add(key, s->name.at, s->name.size);
+	for (size_t i = t->atoms[atom].first; (i = next_content(t, atom, i)) != SIZE_MAX; i++) {
+		buf_add_char(key, '\n');
+		buf_add(key, t->lines[i].text.at, t->lines[i].text.size);
+	}
+	return true;
+}
+
+static void list_constants(struct dual *d)
+{
+	struct buf key = { 0 };
+
+	for (size_t i = 1; i < d->plain.atom_count; i++)
+		if (asmtext_local(d->plain.symbols[d->plain.atoms[i].symbol].name) &&
+		    constant_key(&d->plain, (uint32_t)i, &key))
+			*strmap_put(&d->constants, (const char *)key.data, key.size, NULL) =
+				d->plain.atoms[i].symbol;
+	buf_free(&key);
+}
+
+/* An address for tables of exceptions; nobody writes to it. */
+static bool is_stub(struct asmtext_word name)
+{
+	return name.size > 8 && memcmp(name.at + name.size - 8, ".DW.stub", 8) == 0;
+}
+
+static void judge_unnamed(struct dual *d, uint32_t symbol, struct buf *key)
+{
+	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
+	const struct asmtext_atom *a = &d->inst.atoms[s->atom];
+	const struct asmtext_section *section = &d->inst.sections[a->section];
+	uint32_t found = asmtext_find(&d->plain, s->name);
+	const uint64_t *twin = NULL;
+
+	if (a->symbol == symbol && constant_key(&d->inst, s->atom, key))
+		twin = strmap_find(&d->constants, (const char *)key->data, key->size);
+	if (twin) {
+		d->fate[symbol] = DUAL_TWIN;
+		d->twin[symbol] = (uint32_t)*twin;
+	} else if (is_read_only(section)) {
+		d->fate[symbol] = DUAL_INST;
+		d->keep[s->atom] = true;
+	} else if (found && !d->names_code[s->atom] && same_variable(d, symbol, found)) {
+		d->fate[symbol] = DUAL_PLAIN;
+	} else if (is_stub(s->name)) {
+		d->fate[symbol] = DUAL_INST;
+		d->keep[s->atom] = true;
+	} else {
+		d->fate[symbol] = DUAL_MISSING;
+	}
+}
+
+static void judge(struct dual *d, uint32_t symbol, struct buf *key)
+{
+	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
+	const struct asmtext_section *section = &d->inst.sections[d->inst.atoms[s->atom].section];
+
+	if (s->defined == ASMTEXT_COMMON)
+		judge_named(d, symbol);
+	else if (s->defined != ASMTEXT_ATOM || !s->atom || section->exec)
+		return;
+	else if (asmtext_starts(section->name, ".gcc_except_table"))
+		d->fate[symbol] = DUAL_INST, d->keep[s->atom] = true;
+	else if (asmtext_local(s->name))
+		judge_unnamed(d, symbol, key);
+	else
+		judge_named(d, symbol);
+}
+
+/* Tables for computed gotos: the other version's would lead into the other version. */
+static void find_code_tables(struct dual *d)
+{
+	for (size_t i = 0; i < d->inst.ref_count; i++) {
+		const struct asmtext_symbol *s = &d->inst.symbols[d->inst.refs[i].symbol];
+
+		if (asmtext_local(s->name) && dual_is_function(&d->inst, s->atom))
+			d->names_code[d->inst.refs[i].atom] = true;
+	}
+}
+
+/* References of each atom as a list. */
+struct uses {
+	uint32_t *first, *next;		/* index of a reference, plus 1 */
+};
+
+static struct uses uses_of(const struct asmtext *t)
+{
+	struct uses u = { xcalloc(t->atom_count, sizeof(*u.first)),
+			  xcalloc(t->ref_count + 1, sizeof(*u.next)) };
+
+	for (size_t i = 0; i < t->ref_count; i++) {
+		u.next[i] = u.first[t->refs[i].atom];
+		u.first[t->refs[i].atom] = (uint32_t)i + 1;
+	}
+	return u;
+}
+
+/* How the plain function `p` uses variables called as `symbol` is. */
+enum use { USE_NONE, USE_OTHERS, USE_SAME };
+
+static enum use use_in_plain(const struct dual *d, const struct uses *u, uint32_t p, uint32_t symbol)
+{
+	struct asmtext_word base = base_of(d->inst.symbols[symbol].name);
+	enum use use = USE_NONE;
+
+	for (uint32_t r = u->first[p]; r; r = u->next[r - 1]) {
+		uint32_t other = d->plain.refs[r - 1].symbol;
+
+		if (other == d->twin[symbol])
+			return USE_SAME;
+		if (asmtext_same(base, base_of(d->plain.symbols[other].name)))
+			use = USE_OTHERS;
+	}
+	return use;
+}
+
+/* Does the function use any variable called as `symbol` is that the plain one uses, too? */
+static bool shares_one(const struct dual *d, const struct uses *inst, const struct uses *plain,
+		       uint32_t atom, uint32_t p, uint32_t symbol)
+{
+	struct asmtext_word base = base_of(d->inst.symbols[symbol].name);
+
+	for (uint32_t r = inst->first[atom]; r; r = inst->next[r - 1]) {
+		uint32_t other = d->inst.refs[r - 1].symbol;
+
+		if (asmtext_same(base, base_of(d->inst.symbols[other].name)) && d->twin[other] &&
+		    use_in_plain(d, plain, p, other) == USE_SAME)
+			return true;
+	}
+	return false;
+}
+
+/* A function that uses an `n.0` where its plain version uses only an `n.1` is not trusted. */
+static void look_over_statics(struct dual *d)
+{
+	struct uses inst = uses_of(&d->inst), plain = uses_of(&d->plain);
+
+	for (size_t i = 0; i < d->inst.ref_count; i++) {
+		uint32_t atom = d->inst.refs[i].atom, symbol = d->inst.refs[i].symbol;
+		uint32_t name, p;
+
+		if (!d->keep[atom] || !d->twin[symbol] || !dual_is_function(&d->inst, atom) ||
+		    base_of(d->inst.symbols[symbol].name).size == 0)
+			continue;
+		name = asmtext_find(&d->plain, d->inst.symbols[d->inst.atoms[atom].symbol].name);
+		p = name ? d->plain.symbols[name].atom : 0;
+		if (p && use_in_plain(d, &plain, p, symbol) == USE_OTHERS &&
+		    !shares_one(d, &inst, &plain, atom, p, symbol))
+			d->keep[atom] = false;
+	}
+	free(inst.first);
+	free(inst.next);
+	free(plain.first);
+	free(plain.next);
+}
+
+void dual_pair_data(struct dual *d)
+{
+	struct buf key = { 0 };
+
+	list_constants(d);
+	find_code_tables(d);
+	for (size_t i = 1; i < d->inst.symbol_count; i++)
+		judge(d, (uint32_t)i, &key);
+	look_over_statics(d);
+	buf_free(&key);
+}

@@ -1,0 +1,135 @@
+/*
+ * Which functions of the two texts belong together.
+ *
+ * A function can be switched if its plain version can jump to the instrumented one at
+ * its entry: same name, same parameters in the same places. That is so for all
+ * that others can see. Of local ones gcc renames those whose parameters it changes
+ * (f.isra.0, f.constprop.1, f.part.2), and these are never paired; clang keeps the name, so
+ * only those are paired whose address is taken, which it leaves alone. All others come
+ * along as copies that only instrumented code calls: it knows their parameters.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "wrap/dual/dual_internal.h"
+
+/* Made by the compilers to call the initialisation of a runtime. */
+static bool is_constructor(struct asmtext_word name)
+{
+	return asmtext_starts(name, "tsan.module_") || asmtext_starts(name, "_sub_I_00099") ||
+	       asmtext_starts(name, "_sub_D_00099");
+}
+
+static bool same_parameters(const struct dual *d, const struct asmtext_symbol *plain,
+			    const struct asmtext_symbol *inst)
+{
+	if (plain->global != inst->global)
+		return false;
+	if (plain->global)
+		return true;
+	if (memchr(plain->name.at, '.', plain->name.size))
+		return false;
+	return d->gcc || (plain->taken && inst->taken);
+}
+
+static void pair_function(struct dual *d, uint32_t atom)
+{
+	uint32_t symbol = d->inst.atoms[atom].symbol;
+	const struct asmtext_symbol *s = &d->inst.symbols[symbol], *p;
+	uint32_t found = asmtext_find(&d->plain, s->name);
+
+	p = &d->plain.symbols[found];
+	d->fate[symbol] = DUAL_INST;
+	d->keep[atom] = !d->inst.atoms[atom].odd;
+	if (is_constructor(s->name)) {
+		d->fate[symbol] = DUAL_MISSING;
+		d->keep[atom] = false;
+	} else if (found && p->defined == ASMTEXT_SET) {
+		d->fate[symbol] = DUAL_PLAIN;	/* another name of a function that has its own pair */
+		d->keep[atom] = false;
+	} else if (found && p->defined == ASMTEXT_ATOM && dual_is_function(&d->plain, p->atom) &&
+		   same_parameters(d, p, s)) {
+		d->fate[symbol] = DUAL_PLAIN;
+		d->pair[atom] = p->atom;
+	}
+}
+
+/* A second name for the start of a function, so that calls need not go through tables. */
+static bool is_alias_label(struct asmtext_word name)
+{
+	return name.size > 6 && memcmp(name.at + name.size - 6, "$local", 6) == 0;
+}
+
+static void judge_label(struct dual *d, uint32_t symbol)
+{
+	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
+	uint32_t found = asmtext_find(&d->plain, s->name);
+
+	if (s->defined == ASMTEXT_SET && !asmtext_local(s->name))
+		d->fate[symbol] = found && d->plain.symbols[found].defined ? DUAL_PLAIN : DUAL_MISSING;
+	else if (s->defined == ASMTEXT_SET ||
+		 (s->defined == ASMTEXT_ATOM && asmtext_local(s->name) &&
+		  (s->atom == 0 || dual_is_function(&d->inst, s->atom))))
+		d->fate[symbol] = DUAL_INST;
+	if (s->defined == ASMTEXT_ATOM && is_alias_label(s->name) && found &&
+	    d->plain.symbols[found].defined && d->pair[s->atom])
+		d->fate[symbol] = DUAL_PLAIN;
+}
+
+/* Can what the symbol stands for be referred to? */
+static bool usable(const struct dual *d, uint32_t from, uint32_t symbol)
+{
+	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
+
+	switch (d->fate[symbol]) {
+	case DUAL_MISSING: return false;
+	case DUAL_INST: return s->atom == 0 || s->atom == from || d->keep[s->atom];
+	default: return true;
+	}
+}
+
+/* What refers to what is not there goes, and what refers to that, until nothing changes. */
+static void drop_broken(struct dual *d)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < d->inst.ref_count; i++) {
+			const struct asmtext_ref *r = &d->inst.refs[i];
+
+			if (d->keep[r->atom] && !usable(d, r->atom, r->symbol)) {
+				d->keep[r->atom] = false;
+				changed = true;
+			}
+		}
+	}
+}
+
+/* Without a table of lines of its own, gcc's debug information cannot be put in other numbers. */
+static bool has_own_lines(const struct asmtext *t)
+{
+	for (size_t i = 0; i < t->line_count; i++)
+		if (t->lines[i].kind == ASMTEXT_DIRECTIVE && asmtext_is(asmtext_verb(t->lines[i].text), ".loc"))
+			return false;
+	return true;
+}
+
+void dual_pair(struct dual *d)
+{
+	for (size_t i = 1; i < d->inst.atom_count; i++)
+		if (dual_is_function(&d->inst, (uint32_t)i))
+			pair_function(d, (uint32_t)i);
+	dual_pair_data(d);
+	for (size_t i = 1; i < d->inst.symbol_count; i++)
+		judge_label(d, (uint32_t)i);
+	drop_broken(d);
+	d->debug = !d->gcc || has_own_lines(&d->inst);
+	dual_files(d);
+	for (size_t i = 1; i < d->inst.atom_count; i++)
+		if (d->pair[i] && d->keep[i])
+			d->paired[d->pair[i]] = (uint32_t)i;
+		else
+			d->pair[i] = 0;
+}

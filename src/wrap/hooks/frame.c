@@ -1,0 +1,116 @@
+#include "wrap/hooks/frame.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/trace_format.h"
+#include "base/mem.h"
+#include "wrap/asm/instruction.h"
+#include "wrap/hooks/hook.h"
+
+/* A name that needs no quotes. */
+static bool is_plain(struct asmtext_word name)
+{
+	for (uint32_t i = 0; i < name.size; i++)
+		if (!strchr("._$", name.at[i]) && !isalnum((unsigned char)name.at[i]))
+			return false;
+	return true;
+}
+
+/* An address of the stack gets into another register. */
+static bool exposes_stack(struct asmtext_word line)
+{
+	struct asmtext_word verb = asmtext_verb(line);
+	const char *end = line.at + line.size, *at = line.at, *found;
+	bool lea = asmtext_starts(verb, "lea"), push = asmtext_starts(verb, "push");
+
+	while ((found = memmem(at, (size_t)(end - at), "%rsp", 4))) {
+		bool last = found + 4 == end || !memchr(found, ',', (size_t)(end - found));
+		bool inside = found[-1] == '(' || memchr(found, ')', (size_t)(end - found));
+
+		if (inside ? lea : !last || push)
+			return true;
+		at = found + 4;
+	}
+	return false;
+}
+
+static bool below_stack(struct asmtext_word line)
+{
+	const char *open = memmem(line.at, line.size, "(%rsp", 5);
+	const char *at = open;
+
+	while (at && at > line.at && strchr("-0123456789", at[-1]))
+		at--;
+	return open && *at == '-';
+}
+
+/* gcc puts what is seldom run elsewhere, with the same stack. */
+static bool has_cold_part(const struct asmtext *t, const struct asmtext_atom *a)
+{
+	struct asmtext_word name = t->symbols[a->symbol].name;
+	char *cold = xasprintf("%.*s.cold", (int)name.size, name.at);
+	bool has = asmtext_find(t, (struct asmtext_word){ cold, name.size + 5 }) != 0;
+
+	free(cold);
+	return has;
+}
+
+enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a)
+{
+	enum frame frame = has_cold_part(t, a) ? FRAME_SHARED : FRAME_OWN;
+
+	if (!is_plain(t->sections[a->section].name) || !is_plain(t->sections[a->section].group))
+		return FRAME_BAD;
+	for (size_t i = a->first; i <= a->last; i++) {
+		const struct asmtext_line *l = &t->lines[i];
+
+		if (l->kind != ASMTEXT_CODE || !memmem(l->text.at, l->text.size, "%rsp", 4))
+			continue;
+		if (below_stack(l->text))
+			return FRAME_BAD;
+		if (l->user || exposes_stack(l->text))
+			frame = FRAME_SHARED;
+	}
+	return frame;
+}
+
+/* Somewhere else than on the stack, as far as the instruction says. */
+static bool stores(const struct insn *in)
+{
+	const struct insn_operand *to = &in->operand[in->count ? in->count - 1 : 0];
+
+	if (in->count == 0 || to->place != INSN_MEMORY || to->reg == INSN_RSP || to->index == INSN_RSP)
+		return false;
+	return in->kind != INSN_COMPARE && in->kind != INSN_NOTHING && in->kind != INSN_BRANCH && in->kind != INSN_JUMP &&
+	       in->kind != INSN_WIDE;
+}
+
+bool frame_is_left_alone(const struct asmtext *t, uint32_t first, uint32_t last)
+{
+	bool hooked = false;	/* a write that is to come */
+
+	for (uint32_t i = first; i <= last; i++) {
+		const struct asmtext_line *l = &t->lines[i];
+		struct hook hook;
+		struct insn in;
+
+		if (!hook_is_code(l))
+			continue;
+		if (hook_read(l, &hook)) {
+			/* What is read of the stack in 8 bytes is hooked nowhere. */
+			if ((hook.op & 0xff) == TRACE_READ && (hook.op >> 8 & TRACE_SIZE_MASK) >= 3)
+				return false;
+			hooked = (hook.op & 0xff) == TRACE_WRITE;
+			continue;
+		}
+		if (l->user || !insn_read(l->text, &in))
+			return false;
+		if (stores(&in) && !hooked)
+			return false;
+		if (stores(&in) || in.kind == INSN_BRANCH || in.kind == INSN_JUMP)
+			hooked = false;
+	}
+	return true;
+}

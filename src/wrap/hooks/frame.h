@@ -1,0 +1,24 @@
+/*
+ * Who can reach a function's stack, by the text of its assembly.
+ */
+#ifndef WRAP_FRAME_H
+#define WRAP_FRAME_H
+
+#include "wrap/asm/asm_text.h"
+
+enum frame {
+	FRAME_UNKNOWN,		/* not looked at */
+	FRAME_BAD,		/* not to be changed: a strangely named section, or memory below %rsp */
+	FRAME_SHARED,		/* an address of the stack may be known elsewhere */
+	FRAME_OWN,		/* nothing but its own plain accesses, by %rsp */
+};
+
+enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a);
+
+/*
+ * Whether the lines write the stack only where they name it, though its address is elsewhere, too. The compilers hook all
+ * accesses to a variable or none: one that others can reach, and what is not hooked is not.
+ */
+bool frame_is_left_alone(const struct asmtext *t, uint32_t first, uint32_t last);
+
+#endif

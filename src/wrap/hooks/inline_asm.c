@@ -1,0 +1,283 @@
+/*
+ * The inlining pass: a filter over the lines of an assembly. Only the first
+ * letter of most lines is looked at.
+ *
+ * The runtime finds the sites again by the bytes of the first three
+ * instructions, and a signal handler an append that it interrupted by the bytes
+ * of all of it (runtime/hooks/entry.c): instructions and operands must stay exactly these, here
+ * and in ir.c.
+ */
+#include "abi/trace_format.h"
+#include "wrap/hooks/inline_asm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HOOK "__tsan_"
+#define SHADOW "0x7fff8000"	/* SHADOW_BASE of the runtime */
+#define OWN "8"			/* offsets in __snarl_tls: own, */
+#define OWN2 "12"		/* and twice own, for two granules at once */
+
+/* A piece of text that is being taken apart from the left. */
+struct cursor {
+	const char *at, *end;
+};
+
+static bool take(struct cursor *c, const char *word)
+{
+	size_t size = strlen(word);
+
+	if ((size_t)(c->end - c->at) < size || memcmp(c->at, word, size) != 0)
+		return false;
+	c->at += size;
+	return true;
+}
+
+static bool take_blanks(struct cursor *c)
+{
+	const char *from = c->at;
+
+	while (c->at < c->end && (*c->at == ' ' || *c->at == '\t'))
+		c->at++;
+	return c->at > from;
+}
+
+/* 1, 2, 4, 8 or 16; 0 if there is no such number. */
+static unsigned take_access_size(struct cursor *c)
+{
+	if (take(c, "16"))
+		return 16;
+	if (c->at < c->end && strchr("1248", *c->at) && *c->at)
+		return (unsigned)(*c->at++ - '0');
+	return 0;
+}
+
+/* The call's operand is exactly a hook, and nothing but a comment follows. */
+static bool parse_call(struct cursor c, struct inline_hook *hook)
+{
+	bool indirect, write, is_volatile;
+
+	if (!take(&c, "call"))
+		return false;
+	take(&c, "q");
+	if (!take_blanks(&c))
+		return false;
+	indirect = take(&c, "*");
+	if (!take(&c, HOOK))
+		return false;
+	hook->unaligned = take(&c, "unaligned_");
+	is_volatile = take(&c, "volatile_");
+	write = take(&c, "write");
+	if (!write && !take(&c, "read"))
+		return false;
+	if (is_volatile)
+		hook->kind = write ? "volatile_write" : "volatile_read";
+	else
+		hook->kind = write ? "write" : "read";
+	hook->size = take_access_size(&c);
+	if (hook->size == 0)
+		return false;
+	if (!indirect)
+		take(&c, "@PLT");
+	else if (!take(&c, "@GOTPCREL(%rip)"))
+		return false;
+	take_blanks(&c);
+	return c.at == c.end || *c.at == '#';
+}
+
+bool inline_parse(const char *line, size_t size, struct inline_hook *hook)
+{
+	struct cursor c = { line, line + size };
+
+	take_blanks(&c);
+	return parse_call(c, hook);
+}
+
+unsigned inline_op(const struct inline_hook *hook)
+{
+	unsigned op = (unsigned)__builtin_ctz(hook->size) << 8;
+
+	op |= strstr(hook->kind, "write") ? TRACE_WRITE : TRACE_READ;
+	if (strstr(hook->kind, "volatile"))
+		op |= TRACE_VOLATILE << 8;
+	return op;
+}
+
+/*
+ * What the sequence below takes for granted: that the access is within one granule,
+ * or has two to itself. It stays outside of what the runtime knows as the site.
+ */
+static int format_alignment(char *text, size_t room, unsigned size, unsigned long long label)
+{
+	if (size >= 8)
+		return snprintf(text, room, "\ttestb $7,%%dil; jne .Lsnarlc%llu;", label);
+	return snprintf(text, room, "\tmovl %%edi,%%eax; andl $7,%%eax; cmpl $%u,%%eax; "
+			"ja .Lsnarlc%llu;", 8 - size, label);
+}
+
+/*
+ * Private memory: one compare and on. Shared memory: append a record, whose
+ * site is the address just behind, as for a call. All else is the call's: memory
+ * on its way to be shared, a ring that is full or waits for something.
+ */
+static int format_access(char *text, size_t size, const struct inline_hook *hook,
+			 unsigned long long label, bool pic)
+{
+	bool wide = hook->size == 16;	/* two granules: two shadow words at once */
+	unsigned op = inline_op(hook);
+	const char *load = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
+	const char *scratch = pic ? "%rdx" : "%rcx";
+	const char *prefix = hook->unaligned ? "unaligned_" : "", *compare;
+	const char *ask = strstr(hook->kind, "write") ? INLINE_ASK : "";
+	int length = hook->unaligned ? format_alignment(text, size, hook->size, label) : 0;
+
+	if (pic)
+		compare = wide ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:" OWN2 "(%rcx)"
+			       : "movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:" OWN "(%rcx)";
+	else
+		compare = wide ? "cmpl %eax,%fs:__snarl_tls@tpoff+" OWN2
+			       : "cmpw %ax,%fs:__snarl_tls@tpoff+" OWN;
+	text += length;
+	size -= (size_t)length;
+	length += snprintf(text, size,
+			"\tmovq %%rdi,%%rax; shrq $3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
+			"%s; je .Lsnarl%llu; %s; jne .Lsnarlc%llu; %s"
+			"movq %s,%%rax; testl $4095,%%eax; je .Lsnarlc%llu; "
+			"leaq .Lsnarl%llu(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
+			"movw $%u,14(%%rax); addq $16,%%rax; movq %%rax,%s; jmp .Lsnarl%llu; "
+			".Lsnarlc%llu: call " HOOK "%s%s%u@PLT; .Lsnarl%llu:",
+			wide ? "movl" : "movzwl", compare, label,
+			wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, ask, load, label, label, scratch,
+			scratch, op, load, label, label, prefix, hook->kind, hook->size, label);
+	return length;
+}
+
+static void emit_check(struct inliner *in, const struct inline_hook *hook,
+		       const struct inline_sink *sink)
+{
+	unsigned long long label = in->count++;
+	char text[640];
+	int length = format_access(text, sizeof(text), hook, label, in->pic);
+
+	sink->write(sink->context, text, (size_t)length);
+}
+
+static void emit(const char *from, const char *to, const struct inline_sink *sink)
+{
+	if (to > from)
+		sink->write(sink->context, from, (size_t)(to - from));
+}
+
+static const char *last_of(struct cursor line, const char *word)
+{
+	const char *last = NULL, *found;
+	size_t size = strlen(word);
+
+	while ((found = memmem(line.at, (size_t)(line.end - line.at), word, size))) {
+		last = found;
+		line.at = found + size;
+	}
+	return last;
+}
+
+/* Several statements may share a line of inline assembly: the last one counts. */
+static void note_syntax(struct inliner *in, struct cursor line)
+{
+	const char *intel = last_of(line, ".intel_syntax");
+	const char *att = last_of(line, ".att_syntax");
+
+	if (intel || att)
+		in->intel = intel && (!att || intel > att);
+}
+
+/* A body that is assembled more than once must not contain our labels. */
+static void note_directive(struct inliner *in, struct cursor c)
+{
+	struct cursor line = c;
+
+	if (take(&c, ".macro") || take(&c, ".rep") || take(&c, ".irp")) {
+		in->macro++;
+	} else if (take(&c, ".endm") || take(&c, ".endr")) {
+		if (in->macro > 0)
+			in->macro--;
+	} else if (take(&c, ".intel_syntax") || take(&c, ".att_syntax")) {
+		note_syntax(in, line);
+	}
+}
+
+/* Keeps the state; returns true if the line is a call to be replaced. */
+static bool read_line(struct inliner *in, struct cursor line, struct inline_hook *hook)
+{
+	take_blanks(&line);
+	if (line.at == line.end)
+		return false;
+	if (*line.at == '#') {
+		if (take(&line, "#APP"))
+			in->user = true;
+		else if (take(&line, "#NO_APP"))
+			in->user = false;
+		return false;
+	}
+	/* .loc, .long, .cfi_* and .L1: are most of a file: no more than a letter for them. */
+	if (*line.at == '.' && line.end - line.at > 4 && strchr("maire", line.at[1]))
+		note_directive(in, line);
+	if (in->user) {
+		note_syntax(in, line);
+		return false;
+	}
+	return *line.at == 'c' && !in->intel && in->macro == 0 && parse_call(line, hook);
+}
+
+/*
+ * clang gives the MD5 of each source; GNU as up to 2.40 at least writes its
+ * bytes in reverse order, so it is better left out. Returns where to cut the
+ * line.
+ */
+static const char *without_md5(struct cursor line)
+{
+	const char *quote;
+
+	take_blanks(&line);
+	if (!take(&line, ".file"))
+		return line.end;
+	quote = memrchr(line.at, '"', (size_t)(line.end - line.at));
+	if (!quote)
+		return line.end;
+	line.at = quote + 1;
+	return take(&line, " md5 0x") ? quote + 1 : line.end;
+}
+
+void inliner_init(struct inliner *in, bool pic)
+{
+	*in = (struct inliner){ .pic = pic };
+}
+
+void inliner_feed(struct inliner *in, const char *text, size_t size,
+		  const struct inline_sink *sink)
+{
+	const char *end = text + size;
+	const char *kept = text;	/* nothing from here on was written yet */
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = newline ? newline : end;
+		struct cursor line = { text, stop };
+		struct inline_hook hook;
+
+		if (read_line(in, line, &hook)) {
+			emit(kept, text, sink);
+			emit_check(in, &hook, sink);
+			kept = stop;
+		} else if (!in->user && without_md5(line) != stop) {
+			emit(kept, without_md5(line), sink);
+			kept = stop;
+		}
+		text = newline ? newline + 1 : end;
+	}
+	emit(kept, end, sink);
+}
+
+bool inline_wanted(const char *text, size_t size)
+{
+	return memmem(text, size, HOOK, strlen(HOOK)) != NULL;
+}

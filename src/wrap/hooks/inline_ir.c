@@ -1,0 +1,252 @@
+/*
+ * One line is one instruction, so this is a filter over lines, like inline.c. A call
+ *
+ *   call void @__tsan_read8(i8* %5), !dbg !17
+ *
+ * becomes
+ *
+ *   call void asm sideeffect alignstack "…", "{di},…"(i8* %5), !dbg !17
+ *
+ * alignstack: there is a call inside, so the stack must be aligned and nothing be
+ * kept below its top.
+ */
+#include "abi/trace_format.h"
+#include "wrap/asm/asm_text.h"
+#include "wrap/hooks/inline_ir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SHADOW "0x7fff8000"	/* all as in inline.c; the runtime knows the bytes */
+#define OWN "8"
+#define OWN2 "12"
+#define END ".Lsnarl${:uid}"
+#define CALL ".Lsnarlc${:uid}"
+#define SPLIT ".Lsnarls${:uid}"
+#define OVER_GRANULES 0x10000u	/* in %eax for __snarl_access: no one granule holds it */
+
+#define SPOILED ",~{memory},~{dirflag},~{fpsr},~{flags}"
+#define SPOILED_EXEC "{di},~{rax},~{rcx}" SPOILED
+/* In a library the call may have to be bound first, which keeps neither of the last two. */
+#define SPOILED_PIC "{di},~{rax},~{rcx},~{rdx},~{r10},~{r11}" SPOILED
+#define SPOILED_AVX512                                                                  \
+	",~{k0},~{k1},~{k2},~{k3},~{k4},~{k5},~{k6},~{k7}"                              \
+	",~{xmm16},~{xmm17},~{xmm18},~{xmm19},~{xmm20},~{xmm21},~{xmm22},~{xmm23}"      \
+	",~{xmm24},~{xmm25},~{xmm26},~{xmm27},~{xmm28},~{xmm29},~{xmm30},~{xmm31}"
+
+/* What a module's code may look like. */
+struct ir_module {
+	bool pic;
+	bool avx, avx512;	/* in some function at least */
+};
+
+struct ir_call {
+	bool write, is_volatile, unaligned;
+	unsigned size;
+	const char *arguments;	/* in parentheses */
+	const char *rest;	/* behind them */
+};
+
+static bool take(const char **at, const char *end, const char *word)
+{
+	size_t size = strlen(word);
+
+	if ((size_t)(end - *at) < size || memcmp(*at, word, size) != 0)
+		return false;
+	*at += size;
+	return true;
+}
+
+/* Behind the parenthesis that closes the one at `at`, or NULL. Names may be quoted. */
+static const char *closing(const char *at, const char *end)
+{
+	unsigned depth = 0;
+	bool quoted = false;
+
+	for (; at < end; at++) {
+		if (*at == '"')
+			quoted = !quoted;
+		else if (!quoted && *at == '(')
+			depth++;
+		else if (!quoted && *at == ')' && --depth == 0)
+			return at + 1;
+	}
+	return NULL;
+}
+
+static bool parse(const char *at, const char *end, struct ir_call *call)
+{
+	if (!take(&at, end, "  "))
+		return false;
+	take(&at, end, "tail ");
+	if (!take(&at, end, "call void @__tsan_"))
+		return false;
+	call->unaligned = take(&at, end, "unaligned_");
+	call->is_volatile = take(&at, end, "volatile_");
+	call->write = take(&at, end, "write");
+	if (!call->write && !take(&at, end, "read"))
+		return false;
+	if (take(&at, end, "16("))
+		call->size = 16;
+	else if (end - at > 2 && strchr("1248", *at) && at[1] == '(')
+		call->size = (unsigned)(*at - '0'), at += 2;
+	else
+		return false;
+	call->arguments = at - 1;
+	call->rest = closing(at - 1, end);
+	/* One pointer, and nothing known about the call but where it is. */
+	if (!call->rest || (!take(&at, end, "i8* ") && !take(&at, end, "ptr ")))
+		return false;
+	return call->rest == end || *call->rest == ',';
+}
+
+/*
+ * What the rest takes for granted: that the access is within one granule, or has two to
+ * itself. It stays outside of what the runtime knows as the site.
+ */
+static int format_alignment(char *text, size_t room, unsigned size, unsigned op)
+{
+	if (size >= 8)
+		return snprintf(text, room, "testb $$7,%%dil; movl $$%u,%%eax; jne " SPLIT "; ",
+				op | OVER_GRANULES);
+	return snprintf(text, room, "movl %%edi,%%eax; andl $$7,%%eax; cmpl $$%u,%%eax; "
+			"movl $$%u,%%eax; ja " SPLIT "; ", 8 - size, op | OVER_GRANULES);
+}
+
+static int format(char *text, size_t size, const struct ir_call *call, const struct ir_module *module)
+{
+	bool wide = call->size == 16, pic = module->pic;
+	unsigned op = (unsigned)__builtin_ctz(call->size) << 8;
+	const char *cur = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
+	const char *site = pic ? "%rdx" : "%rcx";
+	const char *compare;
+	char alignment[160] = "";
+
+	if (pic)
+		compare = wide ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:" OWN2 "(%rcx)"
+			       : "movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:" OWN "(%rcx)";
+	else
+		compare = wide ? "cmpl %eax,%fs:__snarl_tls@tpoff+" OWN2
+			       : "cmpw %ax,%fs:__snarl_tls@tpoff+" OWN;
+	op |= call->write ? TRACE_WRITE : TRACE_READ;
+	if (call->is_volatile)
+		op |= TRACE_VOLATILE << 8;
+	if (call->unaligned)
+		format_alignment(alignment, sizeof(alignment), call->size, op);
+	return snprintf(text, size,
+			"  call void asm sideeffect alignstack \"%s"
+			"movq %%rdi,%%rax; shrq $$3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
+			"%s; je " END "; %s; jne " CALL "; %s"
+			"movq %s,%%rax; testl $$4095,%%eax; je " CALL "; "
+			"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
+			"movw $$%u,14(%%rax); addq $$16,%%rax; movq %%rax,%s; jmp " END "; "
+			CALL ": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
+			alignment, wide ? "movl" : "movzwl", compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax",
+			call->write ? INLINE_ASK : "", cur, site, site, op, cur, op, module->avx ? "_wide" : "",
+			pic ? SPOILED_PIC : SPOILED_EXEC, module->avx512 ? SPOILED_AVX512 : "");
+}
+
+bool ir_recognise(const char *text, size_t size)
+{
+	return take(&text, text + size, "; ModuleID = ");
+}
+
+static bool holds(const char *text, size_t size, const char *word)
+{
+	return memmem(text, size, word, strlen(word)) != NULL;
+}
+
+void ir_transform(const char *text, size_t size, bool pic, const struct inline_sink *sink)
+{
+	/* Of the functions' attributes; elsewhere the words do no harm. */
+	const struct ir_module module = { .pic = pic,
+					  .avx = holds(text, size, "+avx"),
+					  .avx512 = holds(text, size, "+avx512") };
+	const char *end = text + size;
+	const char *kept = text;	/* nothing from here on was written yet */
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = newline ? newline : end;
+		struct ir_call call;
+		char code[1536];
+
+		if (parse(text, stop, &call)) {
+			int length = format(code, sizeof(code), &call, &module);
+
+			sink->write(sink->context, kept, (size_t)(text - kept));
+			sink->write(sink->context, code, (size_t)length);
+			kept = call.arguments;
+		}
+		text = newline ? newline + 1 : end;
+	}
+	sink->write(sink->context, kept, (size_t)(end - kept));
+}
+
+/* The label that a line begins with, or an empty word. */
+static struct asmtext_word label_of(const char *text, const char *end)
+{
+	const char *colon;
+
+	if (text == end || *text == ' ' || *text == '@' || *text == ';' || *text == '!')
+		return (struct asmtext_word){ text, 0 };
+	colon = memchr(text, ':', (size_t)(end - text));
+	return (struct asmtext_word){ text, colon ? (uint32_t)(colon - text) : 0 };
+}
+
+/* Whether the line is a conditional jump to that label. */
+static bool jumps_to(const char *text, const char *end, struct asmtext_word label)
+{
+	if (!label.size || !take(&text, end, "  br i1 "))
+		return false;
+	while ((text = memmem(text, (size_t)(end - text), "label %", 7))) {
+		text += 7;
+		if ((size_t)(end - text) >= label.size && memcmp(text, label.at, label.size) == 0 &&
+		    (text + label.size == end || text[label.size] == ','))
+			return true;
+	}
+	return false;
+}
+
+bool ir_has_loop(const char *text, size_t size)
+{
+	const char *end = text + size;
+	struct asmtext_word label = { text, 0 };
+	bool hooks = false;
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = newline ? newline : end;
+		struct asmtext_word begins = label_of(text, stop);
+		struct ir_call call;
+
+		if (begins.size) {
+			label = begins;
+			hooks = false;
+		}
+		hooks = hooks || parse(text, stop, &call);
+		if (hooks && jumps_to(text, stop, label))
+			return true;
+		text = newline ? newline + 1 : end;
+	}
+	return false;
+}
+
+void ir_repair_files(const char *text, size_t size, const struct inline_sink *sink)
+{
+	const char *end = text + size, *kept = text;
+
+	while ((text = memmem(text, (size_t)(end - text), "\n\t.file\t", 8))) {
+		const char *stop = memchr(text + 1, '\n', (size_t)(end - text - 1)), *md5;
+
+		text += 8;
+		if (!stop)
+			break;
+		md5 = memmem(text, (size_t)(stop - text), " md5 0x", 7);
+		if (!md5 || *text == '0')
+			continue;
+		sink->write(sink->context, kept, (size_t)(md5 - kept));
+		kept = text = stop;
+	}
+	sink->write(sink->context, kept, (size_t)(end - kept));
+}

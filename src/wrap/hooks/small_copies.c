@@ -1,0 +1,260 @@
+/*
+ * A filter over lines, like ir.c. The result of the call, which nobody uses, has to stay, since LLVM's values are
+ * numbered; values with names can be put in anywhere.
+ *
+ * The read is told and done before the write is told: under control another thread may come between.
+ */
+#include "wrap/hooks/small_copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wrap/asm/asm_text.h"
+
+#define LARGEST 16
+
+struct copy {
+	struct asmtext_word result;	/* %7 */
+	const char *pointer;		/* how a pointer's type is written: up to LLVM 14 with that of the bytes */
+	struct asmtext_word to, from;	/* from: of a fill the empty word */
+	unsigned fill;			/* a byte */
+	unsigned size;
+	struct asmtext_word rest;	/* where it is in the source */
+};
+
+static bool take(struct asmtext_word *w, const char *text)
+{
+	uint32_t size = (uint32_t)strlen(text);
+
+	if (w->size < size || memcmp(w->at, text, size) != 0)
+		return false;
+	w->at += size;
+	w->size -= size;
+	return true;
+}
+
+static bool take_number(struct asmtext_word *w, unsigned most, unsigned *number)
+{
+	uint32_t size = 0;
+
+	for (*number = 0; size < w->size && w->at[size] >= '0' && w->at[size] <= '9'; size++) {
+		*number = *number * 10 + (unsigned)(w->at[size] - '0');
+		if (*number > most)
+			return false;
+	}
+	w->at += size;
+	w->size -= size;
+	return size > 0;
+}
+
+/* Up to a comma or parenthesis that belongs to nothing within; names may be quoted. */
+static struct asmtext_word take_part(struct asmtext_word *w)
+{
+	struct asmtext_word part = { w->at, 0 };
+	bool quoted = false;
+	unsigned depth = 0;
+
+	for (; part.size < w->size; part.size++) {
+		char c = w->at[part.size];
+
+		if (c == '"')
+			quoted = !quoted;
+		if (quoted)
+			continue;
+		if (depth == 0 && (c == ',' || c == ')'))
+			break;
+		depth += (c == '(' || c == '[' || c == '{' || c == '<') - (unsigned)(c == ')' || c == ']' || c == '}' || c == '>');
+	}
+	w->at += part.size;
+	w->size -= part.size;
+	return part;
+}
+
+/* A value or an address made of constants; there may be other things that say something about it. */
+static bool take_pointer(struct asmtext_word *w, const struct copy *c, struct asmtext_word *value)
+{
+	if (!take(w, c->pointer) || !take(w, " "))
+		return false;
+	*value = take_part(w);
+	return asmtext_starts(*value, "%") || asmtext_starts(*value, "@") || asmtext_starts(*value, "bitcast (") ||
+	       asmtext_starts(*value, "getelementptr ");
+}
+
+/* The name up to the parenthesis. `own`: the program has functions of libc's names itself. */
+static bool take_name(struct asmtext_word *w, bool own, bool *fills)
+{
+	if (!take(w, "@__tsan_mem") && (own || !take(w, "@mem")))
+		return false;
+	*fills = take(w, "set(");
+	return *fills || take(w, "cpy(") || take(w, "move(");
+}
+
+static bool take_rest(struct asmtext_word rest)
+{
+	unsigned number;
+
+	return rest.size == 0 || (take(&rest, ", !dbg !") && take_number(&rest, UINT32_MAX / 16, &number) && rest.size == 0);
+}
+
+static bool parse(struct asmtext_word line, bool own, struct copy *c)
+{
+	bool fills;
+
+	*c = (struct copy){ .pointer = "ptr" };
+	if (!take(&line, "  %"))
+		return false;
+	c->result = (struct asmtext_word){ line.at - 1, 1 };
+	for (; line.size && *line.at != ' '; line.at++, line.size--)
+		c->result.size++;
+	if (!take(&line, " = "))
+		return false;
+	take(&line, "tail ");
+	if (!take(&line, "call "))
+		return false;
+	if (!take(&line, "ptr ")) {
+		c->pointer = "i8*";
+		if (!take(&line, "i8* "))
+			return false;
+	}
+	if (!take_name(&line, own, &fills) || !take_pointer(&line, c, &c->to) || !take(&line, ", "))
+		return false;
+	if (fills ? !take(&line, "i32 ") || !take_number(&line, 255, &c->fill) : !take_pointer(&line, c, &c->from))
+		return false;
+	if (!take(&line, ", i64 ") || !take_number(&line, LARGEST, &c->size) || !take(&line, ")"))
+		return false;
+	c->rest = line;
+	return c->size > 0 && (c->size & (c->size - 1)) == 0 && take_rest(line);
+}
+
+static void add_word(struct buf *out, struct asmtext_word w)
+{
+	buf_add(out, w.at, w.size);
+}
+
+static void end_line(struct buf *out, const struct copy *c)
+{
+	add_word(out, c->rest);
+	buf_add_char(out, '\n');
+}
+
+/* How the bytes are held. */
+static const char *type_of(const struct copy *c)
+{
+	switch (c->size) {
+	case 1:
+		return "i8";
+	case 2:
+		return "i16";
+	case 4:
+		return "i32";
+	case 8:
+		return "i64";
+	}
+	return "<2 x i64>";
+}
+
+static void write_hook(struct buf *out, const struct copy *c, const char *kind, struct asmtext_word at)
+{
+	buf_addf(out, "  call void @__tsan_%s%s%u(%s ", c->size > 1 ? "unaligned_" : "", kind, c->size, c->pointer);
+	add_word(out, at);
+	buf_add_char(out, ')');
+	end_line(out, c);
+}
+
+/* Where pointers have types, one to these bytes is made first. `what` and `number` are its name. */
+static void write_cast(struct buf *out, const struct copy *c, const char *what, size_t number, struct asmtext_word at)
+{
+	if (c->pointer[0] == 'p')
+		return;
+	buf_addf(out, "  %%snarl.%s.%zu = bitcast i8* ", what, number);
+	add_word(out, at);
+	buf_addf(out, " to %s*", type_of(c));
+	end_line(out, c);
+}
+
+/* The pointer as an operand, and that the address may be any. */
+static void write_place(struct buf *out, const struct copy *c, const char *what, size_t number, struct asmtext_word at)
+{
+	if (c->pointer[0] == 'p') {
+		buf_add_text(out, ", ptr ");
+		add_word(out, at);
+	} else {
+		buf_addf(out, ", %s* %%snarl.%s.%zu", type_of(c), what, number);
+	}
+	buf_add_text(out, ", align 1");
+	end_line(out, c);
+}
+
+static void write_load(struct buf *out, const struct copy *c, size_t number)
+{
+	write_hook(out, c, "read", c->from);
+	write_cast(out, c, "from", number, c->from);
+	buf_addf(out, "  %%snarl.value.%zu = load %s", number, type_of(c));
+	write_place(out, c, "from", number, c->from);
+}
+
+static void write_value(struct buf *out, const struct copy *c, size_t number)
+{
+	long long bytes = (long long)(c->fill * 0x0101010101010101u) >> (c->size < 8 ? 64 - 8 * c->size : 0);
+
+	if (c->from.size)
+		buf_addf(out, "%%snarl.value.%zu", number);
+	else if (c->size == LARGEST)
+		buf_addf(out, "<i64 %lld, i64 %lld>", bytes, bytes);
+	else
+		buf_addf(out, "%lld", bytes);
+}
+
+static void write_copy(struct buf *out, const struct copy *c, size_t number)
+{
+	if (c->from.size)
+		write_load(out, c, number);
+	write_hook(out, c, "write", c->to);
+	write_cast(out, c, "to", number, c->to);
+	buf_addf(out, "  store %s ", type_of(c));
+	write_value(out, c, number);
+	write_place(out, c, "to", number, c->to);
+	buf_add_text(out, "  ");
+	add_word(out, c->result);
+	buf_addf(out, " = bitcast %s ", c->pointer);
+	add_word(out, c->to);
+	buf_addf(out, " to %s", c->pointer);
+	end_line(out, c);
+}
+
+/* Whether the module has functions of its own in place of libc's. */
+static bool defines_own(const char *text, const char *end)
+{
+	while ((text = memmem(text, (size_t)(end - text), "\ndefine ", 8))) {
+		const char *stop = memchr(text + 1, '\n', (size_t)(end - text - 1));
+		size_t size = (size_t)((stop ? stop : end) - text);
+
+		if (memmem(text, size, " @memcpy(", 9) || memmem(text, size, " @memmove(", 10) || memmem(text, size, " @memset(", 9))
+			return true;
+		text += size;
+	}
+	return false;
+}
+
+size_t ir_copy_transform(const char *text, size_t size, bool pic, struct buf *out)
+{
+	const char *end = text + size, *kept = text;	/* nothing from `kept` on was written yet */
+	bool own = defines_own(text, end);
+	size_t count = 0;
+
+	(void)pic;
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = newline ? newline : end;
+		struct copy c;
+
+		if (parse((struct asmtext_word){ text, (uint32_t)(stop - text) }, own, &c)) {
+			buf_add(out, kept, (size_t)(text - kept));
+			write_copy(out, &c, count++);
+			kept = newline ? newline + 1 : end;
+		}
+		text = newline ? newline + 1 : end;
+	}
+	buf_add(out, kept, (size_t)(end - kept));
+	return count;
+}

@@ -1,0 +1,379 @@
+/*
+ * The end of a loop, written out where it is of the commonest kind: some accesses whose addresses are made of few
+ * values. Some memory each is looked at, and what is shared gets its records, without the descriptor's being read
+ * (runtime/hooks/loop.h). All else, and whatever else is found, is left to __snarl_loop.
+ */
+#include <string.h>
+
+#include "abi/loop_group.h"
+#include "wrap/loops/loops_internal.h"
+
+#define ACCESSES 12		/* with more, it is much code for little */
+#define LOOKS 8			/* bits of %sil */
+#define NEAR 32			/* stride up to which gaps are looked at, too; bytes between accesses that are looked at as one */
+#define BESIDE 8		/* … if they stay where they are, or if turns are apart */
+#define NEST_FOUND 8		/* in __snarl_nest: what was found, turns less one, addresses of looks, records of looks */
+#define NEST_TURNS 12
+#define NEST_LOOK 16
+#define NEST_FIRST 144
+#define APART_MOST 24		/* bytes that are looked at in each turn then: in four granules, wherever they begin */
+
+/* It needs these, whose values are put where slots are left; %rcx has the turns less one, %esi what was found. */
+static const uint8_t scratch[] = { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RSI, INSN_RDI };
+#define SCRATCH (sizeof(scratch))
+
+static bool is_power(uint64_t n)
+{
+	return n != 0 && (n & (n - 1)) == 0;
+}
+
+static uint64_t step_size(const struct loops_loop *l)
+{
+	return l->step < 0 ? -(uint64_t)l->step : (uint64_t)l->step;
+}
+
+/* A sum that takes an instruction or two for each term. */
+static bool is_short(const struct linear *v)
+{
+	for (unsigned i = 0; i < v->terms; i++) {
+		int64_t factor = v->term[i].factor;
+
+		if (factor != -1 && (factor > 8 || !is_power((uint64_t)factor)))
+			return false;
+	}
+	return true;
+}
+
+/* Whether all memory of the turns is looked at, with what is between them. */
+static bool is_near(const struct loops_access *a)
+{
+	return a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= NEAR;
+}
+
+static bool is_plain(const struct loops_access *a)
+{
+	return a->at.terms > 0 && is_short(&a->at) && a->stride.terms <= 1 && is_short(&a->stride) &&
+	       a->stride.constant == (int16_t)a->stride.constant;
+}
+
+/* Memory that is looked at once: it begins `low` before what the access touches and ends `high` behind its first byte. */
+struct look {
+	unsigned access;
+	unsigned low, high;
+};
+
+struct looks {
+	unsigned count;
+	struct look look[ACCESSES];
+	uint8_t of[ACCESSES];		/* each access */
+};
+
+static unsigned last_byte(const struct loops_access *a)
+{
+	return (1u << (a->op >> 8 & TRACE_SIZE_MASK)) - 1;
+}
+
+static bool same_stride(const struct loops_access *a, const struct loops_access *b)
+{
+	int64_t distance;
+
+	return linear_distance(&a->stride, &b->stride, &distance) && distance == 0;
+}
+
+/* Whether the access is near enough to be looked at together with that one. */
+static bool join(const struct loops_loop *l, struct look *look, const struct loops_access *a)
+{
+	const struct loops_access *first = &l->access[look->access];
+	int64_t distance, low, high, far = is_near(a) && a->stride.constant ? NEAR : BESIDE;
+
+	if (!same_stride(a, first) || !linear_distance(&a->at, &first->at, &distance) ||
+	    distance < -far || distance > far)
+		return false;
+	low = -distance > (int64_t)look->low ? -distance : (int64_t)look->low;
+	high = distance + last_byte(a);
+	if (high < (int64_t)look->high)
+		high = (int64_t)look->high;
+	if (!is_near(a) && low + high >= APART_MOST)
+		return false;
+	look->low = (unsigned)low;
+	look->high = (unsigned)high;
+	return true;
+}
+
+static void find_looks(const struct loops_loop *l, struct looks *looks)
+{
+	looks->count = 0;
+	for (unsigned i = 0; i < l->access_count; i++) {
+		const struct loops_access *a = &l->access[i];
+		unsigned k = 0;
+
+		while (k < looks->count && !join(l, &looks->look[k], a))
+			k++;
+		if (k == looks->count)
+			looks->look[looks->count++] = (struct look){ i, 0, last_byte(a) };
+		looks->of[i] = (uint8_t)k;
+	}
+}
+
+bool loops_end_fits(const struct loops_loop *l)
+{
+	struct looks looks;
+
+	if (l->access_count > ACCESSES || l->slot_count + SCRATCH > LOOPS_SLOTS || !is_power(step_size(l)) ||
+	    step_size(l) > 64)
+		return false;
+	for (unsigned i = 0; i < l->access_count; i++)
+		if (!is_plain(&l->access[i]))
+			return false;
+	find_looks(l, &looks);
+	return looks.count <= LOOKS;
+}
+
+/* Where the value of a place is, while the scratch registers are in use. */
+static void write_place(const struct loops_loop *l, int place, struct buf *out)
+{
+	for (unsigned i = 0; i < SCRATCH; i++)
+		if (place == scratch[i])
+			place = INSN_REGISTERS + l->slot_count + (int)i;
+	if (place < INSN_REGISTERS)
+		buf_addf(out, "%%%s", loops_registers[place]);
+	else
+		buf_addf(out, "%d(%%rsp)", LOOPS_SLOT(place - INSN_REGISTERS));
+}
+
+static void write_kept(const struct loops_loop *l, bool save, struct buf *out)
+{
+	for (unsigned i = 0; i < SCRATCH; i++) {
+		const char *name = loops_registers[scratch[i]];
+		int slot = LOOPS_SLOT(l->slot_count + i);
+
+		if (save)
+			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", name, slot);
+		else
+			buf_addf(out, "\tmovq\t%d(%%rsp), %%%s\n", slot, name);
+	}
+}
+
+static void write_turns(const struct loops_loop *l, size_t number, struct buf *out)
+{
+	uint64_t step = step_size(l);
+
+	buf_add_text(out, "\tmovq\t");
+	write_place(l, l->step < 0 ? loops_place(l, l->counter) : l->counter, out);
+	buf_add_text(out, ", %rcx\n\tsubq\t");
+	write_place(l, l->step < 0 ? l->counter : loops_place(l, l->counter), out);
+	buf_add_text(out, ", %rcx\n");
+	if (step > 1)
+		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n", (unsigned)step - 1, number,
+			 __builtin_ctzll(step));
+	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n", TRACE_LOOP_TURNS, number);
+}
+
+/* Its factor is 1, -1, 2, 4 or 8. Needs %rdi. */
+static void write_term(const struct loops_loop *l, const struct linear_term *term, bool first, const char *to, struct buf *out)
+{
+	int factor = (int)term->factor;
+	bool moved = first || factor > 1;
+	const char *by = first ? to : "rdi";
+
+	buf_add_text(out, moved ? "\tmovq\t" : factor < 0 ? "\tsubq\t" : "\taddq\t");
+	write_place(l, loops_place(l, term->variable), out);
+	buf_addf(out, ", %%%s\n", moved ? by : to);
+	if (first && factor < 0)
+		buf_addf(out, "\tnegq\t%%%s\n", to);
+	else if (factor > 1 && first)
+		buf_addf(out, "\tshlq\t$%d, %%%s\n", __builtin_ctz((unsigned)factor), to);
+	else if (factor > 1)
+		buf_addf(out, "\tleaq\t(%%%s,%%rdi,%d), %%%s\n", to, factor, to);
+}
+
+/* The address in the first turn; needs %rdi. */
+static void write_address(const struct loops_loop *l, unsigned i, const char *to, size_t number, struct buf *out)
+{
+	const struct linear *at = &l->access[i].at;
+
+	for (unsigned k = 0; k < at->terms; k++)
+		write_term(l, &at->term[k], k == 0, to, out);
+	if (at->symbol.size || at->constant)
+		buf_addf(out, "\taddq\t.Lsnarld%zu+%u(%%rip), %%%s\n", number, LOOPS_HEAD + i * LOOPS_ACCESS + 8, to);
+}
+
+static void write_call(const char *name, bool pic, struct buf *out)
+{
+	buf_addf(out, pic ? "\tcall\t*%s@GOTPCREL(%%rip)\n" : "\tcall\t%s\n", name);
+}
+
+/* By how much the address grows in each turn. */
+static void write_stride(const struct loops_loop *l, const struct linear *stride, const char *to, struct buf *out)
+{
+	if (stride->terms)
+		write_term(l, &stride->term[0], true, to, out);
+	if (!stride->terms)
+		buf_addf(out, "\tmovq\t$%lld, %%%s\n", (long long)stride->constant, to);
+	else if (stride->constant)
+		buf_addf(out, "\taddq\t$%lld, %%%s\n", (long long)stride->constant, to);
+}
+
+/* The last byte of memory without gaps, the address being in %rax. */
+static void write_last(const struct look *look, unsigned stride, struct buf *out)
+{
+	if (stride == 0)
+		buf_addf(out, "\tleaq\t%u(%%rax), %%rdx\n", look->high);
+	else if (is_power(stride) && stride <= 8)
+		buf_addf(out, "\tleaq\t%u(%%rax,%%rcx,%u), %%rdx\n", look->high, stride);
+	else
+		buf_addf(out, "\timulq\t$%u, %%rcx, %%rdx\n\tleaq\t%u(%%rax,%%rdx), %%rdx\n", stride, look->high);
+}
+
+/* Where it begins and ends, in %rax and %rdx. */
+static void write_near(const struct loops_loop *l, const struct look *look, size_t number, struct buf *out)
+{
+	write_address(l, look->access, "rax", number, out);
+	write_last(look, (unsigned)l->access[look->access].stride.constant, out);
+	if (look->low)
+		buf_addf(out, "\tsubq\t$%u, %%rax\n", look->low);
+}
+
+static void write_apart(const struct loops_loop *l, const struct look *look, size_t number, struct buf *out)
+{
+	write_address(l, look->access, "rax", number, out);
+	write_stride(l, &l->access[look->access].stride, "rdx", out);
+	buf_addf(out, "\tmovl\t$%u, %%edi\n", look->low + look->high);
+	if (look->low)
+		buf_addf(out, "\tsubq\t$%u, %%rax\n", look->low);
+}
+
+static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
+{
+	if (is_near(&l->access[look->access])) {
+		write_near(l, look, number, out);
+		write_call("__snarl_loop_look", pic, out);
+	} else {
+		write_apart(l, look, number, out);
+		write_call("__snarl_loop_look_apart", pic, out);
+	}
+	buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
+}
+
+/* The stride goes above the address in %rdx. */
+static void write_packed(const struct loops_loop *l, const struct linear *stride, struct buf *out)
+{
+	uint64_t bits = (uint64_t)stride->constant & 0xffff;
+
+	if (stride->terms) {
+		write_stride(l, stride, "rdi", out);
+		buf_add_text(out, "\tshlq\t$48, %rdi\n\torq\t%rdi, %rdx\n");
+	} else if (is_power(bits)) {
+		buf_addf(out, "\tbtsq\t$%d, %%rdx\n", 48 + __builtin_ctzll(bits));
+	} else if (bits) {
+		buf_addf(out, "\tmovabsq\t$%llu, %%rdi\n\torq\t%%rdi, %%rdx\n", (unsigned long long)bits << 48);
+	}
+}
+
+/* The thread's nest, or what is in it (runtime/hooks/loop_nest.h): before and behind the number. %rdi is needed if there is no constant place. */
+struct nest_text {
+	const char *load, *before, *behind;
+};
+
+static struct nest_text nest_text(bool pic)
+{
+	if (pic)
+		return (struct nest_text){ "\tmovq\t__snarl_nest@gottpoff(%rip), %rdi\n", "%fs:", "(%rdi)" };
+	return (struct nest_text){ "", "%fs:__snarl_nest@tpoff+", "" };
+}
+
+/* The first access of a look tells where the others are. */
+static bool is_first(const struct looks *looks, unsigned i)
+{
+	return looks->look[looks->of[i]].access == i;
+}
+
+/* The first look's bit was shifted most. */
+static unsigned bit_of(const struct looks *looks, unsigned look)
+{
+	return looks->count - 1 - look;
+}
+
+static void write_record(const struct loops_loop *l, const struct looks *looks, unsigned i, bool pic, size_t number, struct buf *out)
+{
+	unsigned bit = bit_of(looks, looks->of[i]);
+	struct nest_text nest = nest_text(pic);
+
+	buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlo%zu_%u\n", 1u << bit, number, i);
+	write_address(l, i, "rdx", number, out);
+	write_packed(l, &l->access[i].stride, out);
+	buf_addf(out, "\tmovq\t.Lsnarld%zu+%u(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, 8(%%rax)\n",
+		 number, LOOPS_HEAD + i * LOOPS_ACCESS);
+	if (is_first(looks, i))
+		buf_addf(out, "%s\tmovq\t%%rax, %s%u%s\n", nest.load, nest.before, NEST_FIRST + 8 * bit, nest.behind);
+	buf_addf(out, "\taddq\t$16, %%rax\n.Lsnarlo%zu_%u:\n", number, i);
+}
+
+/* Whether it is the round that is expected; all that is told of a look is where its first access is. */
+static void write_round(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+{
+	struct nest_text nest = nest_text(pic);
+
+	buf_addf(out, "%s\tleaq\t.Lsnarlq%zu(%%rip), %%rax\n\tcmpq\t%s0%s, %%rax\n\tjne\t.Lsnarln%zu\n", nest.load, number,
+		 nest.before, nest.behind, number);
+	buf_addf(out, "\tcmpl\t%s%u%s, %%esi\n\tjne\t.Lsnarln%zu\n\tcmpl\t%s%u%s, %%ecx\n\tjne\t.Lsnarln%zu\n", nest.before,
+		 NEST_FOUND, nest.behind, number, nest.before, NEST_TURNS, nest.behind, number);
+	for (unsigned i = 0; i < looks->count; i++) {
+		unsigned bit = bit_of(looks, i), access = looks->look[i].access;
+
+		if (looks->count > 1)
+			buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlw%zu_%u\n", 1u << bit, number, i);
+		write_address(l, access, "rdx", number, out);
+		write_packed(l, &l->access[access].stride, out);
+		buf_addf(out, "%s\tcmpq\t%s%u%s, %%rdx\n\tjne\t.Lsnarln%zu\n", nest.load, nest.before, NEST_LOOK + 16 * bit,
+			 nest.behind, number);
+		if (looks->count > 1)
+			buf_addf(out, ".Lsnarlw%zu_%u:\n", number, i);
+	}
+	write_call("__snarl_loop_round", pic, out);
+	buf_addf(out, "\tjne\t.Lsnarlq%zu\n.Lsnarln%zu:\n", number, number);
+}
+
+/* A nop by which the runtime finds where the end begins, to jump over it; and whether there is anything to tell at all. */
+static void write_ask(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+{
+	buf_addf(out, "\tnopw\t.Lsnarld%zu(%%rip)\n", number);
+	if (!pic)
+		buf_addf(out, "\tcmpb\t$1, __snarl_loops(%%rip)\n\tjne\t.Lsnarlt%zu\n", number);
+	write_kept(l, true, out);
+	if (pic)
+		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$1, (%%rax)\n\tjne\t.Lsnarlr%zu\n", number);
+}
+
+/* What is told or not, since %esi says which memory is shared. */
+static void write_told(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+{
+	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n", number);
+	write_round(l, looks, pic, number, out);
+	buf_addf(out, "\tmovl\t$%u, %%edx\n", 16 * (l->access_count + 1));
+	write_call("__snarl_loop_open", pic, out);
+	buf_addf(out, "\tje\t.Lsnarlr%zu\n", number);
+	for (unsigned i = 0; i < l->access_count; i++)
+		write_record(l, looks, i, pic, number, out);
+	write_call("__snarl_loop_close", pic, out);
+	buf_addf(out, ".Lsnarlq%zu:\n", number);
+	write_kept(l, false, out);
+	buf_addf(out, "\tjmp\t.Lsnarle%zu\n", number);
+}
+
+void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+{
+	struct looks looks;
+
+	find_looks(l, &looks);
+	write_ask(l, pic, number, out);
+	write_turns(l, number, out);
+	buf_add_text(out, "\txorl\t%esi, %esi\n");
+	for (unsigned i = 0; i < looks.count; i++)
+		write_look(l, &looks.look[i], pic, number, out);
+	write_told(l, &looks, pic, number, out);
+	buf_addf(out, ".Lsnarlr%zu:\n", number);
+	write_kept(l, false, out);
+	if (!pic)
+		buf_addf(out, ".Lsnarlt%zu:\n", number);
+}

@@ -1,0 +1,175 @@
+/*
+ * Finding the loops. A candidate is a conditional jump back to a label with nothing between
+ * that jumps or is jumped to; walked through twice or more (linear.h), all else follows.
+ *
+ * The jump must not depend on memory that others may write: a thread that waits for
+ * another one would do so unseen.
+ */
+#include "wrap/loops/loops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "wrap/hooks/frame.h"
+#include "wrap/hooks/hook.h"
+#include "wrap/loops/loops_internal.h"
+
+struct finder {
+	struct asmtext t;
+	bool *named;		/* of symbols: code or data that is loaded refers to it */
+	uint8_t *frame;		/* of atoms: enum frame */
+	struct linear_turn turn;
+	struct loops_loop loop;
+};
+
+static bool walk_code(struct finder *f, uint32_t line)
+{
+	const struct asmtext_line *l = &f->t.lines[line];
+	struct hook hook;
+	struct insn in;
+
+	if (hook_read(l, &hook)) {
+		if (!loops_add(&f->loop, line, &hook, &f->turn))
+			return false;
+		linear_call(&f->turn, hook.kept);
+		return true;
+	}
+	if (l->user || !insn_read(l->text, &in) || !linear_step(&f->turn, &in))
+		return false;
+	loops_note(&f->loop, &f->turn, l->text, &in);
+	return true;
+}
+
+/* One turn, without the jump. */
+static bool walk(struct finder *f)
+{
+	const struct asmtext *t = &f->t;
+
+	linear_begin(&f->turn);
+	f->loop.access_count = 0;
+	for (uint32_t i = f->loop.head + 1; i < f->loop.jump; i++) {
+		const struct asmtext_line *l = &t->lines[i];
+
+		if (l->kind == ASMTEXT_OTHER || (l->kind == ASMTEXT_CODE && !hook_is_code(l)))
+			continue;
+		if (l->kind == ASMTEXT_DIRECTIVE && asmtext_is(asmtext_verb(l->text), ".loc"))
+			continue;
+		if (l->kind == ASMTEXT_LABEL && !l->user &&
+		    !f->named[asmtext_find(t, asmtext_verb(l->text))])
+			continue;
+		if (l->kind != ASMTEXT_CODE || !walk_code(f, i))
+			return false;
+	}
+	return true;
+}
+
+/* Until nothing new is tainted or found. */
+static bool walk_all(struct finder *f)
+{
+	bool tainted[LINEAR_VARIABLES];
+	unsigned stack;
+
+	do {
+		memcpy(tainted, f->turn.tainted, sizeof(tainted));
+		stack = f->turn.stack_count;
+		if (!walk(f))
+			return false;
+		for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
+			f->turn.tainted[i] |= tainted[i];
+	} while (stack != f->turn.stack_count || memcmp(tainted, f->turn.tainted, sizeof(tainted)) != 0);
+	return true;
+}
+
+/* The label that the line jumps back to if all between may be a loop, else 0. */
+static uint32_t find_head(const struct asmtext *t, uint32_t line, struct insn *jump)
+{
+	const struct asmtext_line *l = &t->lines[line];
+	uint32_t symbol, head;
+
+	if (l->kind != ASMTEXT_CODE || l->user || !l->atom || asmtext_verb(l->text).size < 2 ||
+	    asmtext_verb(l->text).at[0] != 'j' || !insn_read(l->text, jump) || jump->kind != INSN_BRANCH)
+		return 0;
+	symbol = asmtext_find(t, jump->operand[0].symbol);
+	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM || t->symbols[symbol].atom != l->atom)
+		return 0;
+	head = t->symbols[symbol].line;
+	if (head >= line || t->lines[head].section != l->section || t->lines[head].kind != ASMTEXT_LABEL)
+		return 0;
+	return head;
+}
+
+static enum frame frame_of(struct finder *f, uint32_t line)
+{
+	uint32_t atom = f->t.lines[line].atom;
+
+	if (f->frame[atom] == FRAME_UNKNOWN)
+		f->frame[atom] = (uint8_t)frame_judge(&f->t, &f->t.atoms[atom]);
+	return f->frame[atom];
+}
+
+/* Whether nothing but what names it can write the stack. */
+static bool owns_stack(struct finder *f, uint32_t first, uint32_t last)
+{
+	return frame_of(f, last) == FRAME_OWN || frame_is_left_alone(&f->t, first, last);
+}
+
+static bool find(struct finder *f, uint32_t line)
+{
+	const struct asmtext *t = &f->t;
+	struct insn jump;
+	uint32_t head = find_head(t, line, &jump);
+
+	if (!head || frame_of(f, line) == FRAME_BAD)
+		return false;
+	f->loop.head = head;
+	f->loop.jump = line;
+	f->loop.turn = &f->turn;
+	linear_init(&f->turn, owns_stack(f, head, line));
+	return walk_all(f) && !(jump.reads & ~f->turn.flags_set) && !f->turn.flags_tainted &&
+	       loops_settle(&f->loop) && loops_flags_are_dead(t, line + 1);
+}
+
+static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct buf *out)
+{
+	for (size_t i = from; i < to; i++) {
+		buf_add(out, t->lines[i].text.at, t->lines[i].text.size);
+		buf_add_char(out, '\n');
+	}
+}
+
+/* Copies the text with its loops; returns how many of them are there twice. */
+static size_t write_loops(struct finder *f, bool pic, struct buf *out)
+{
+	size_t count = 0;
+	uint32_t done = 0;
+
+	for (uint32_t i = 0; i < f->t.line_count; i++) {
+		if (!find(f, i))
+			continue;
+		copy_lines(&f->t, done, f->loop.head + 1, out);
+		loops_write(&f->t, &f->loop, pic, count++, out);
+		done = i + 1;
+	}
+	copy_lines(&f->t, done, f->t.line_count, out);
+	return count;
+}
+
+size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out)
+{
+	struct finder f = { 0 };
+	struct err err;
+	size_t count = 0;
+
+	if (asmtext_read(&f.t, text, size, &err) == 0) {
+		f.named = hook_names(&f.t);
+		f.frame = xcalloc(f.t.atom_count, sizeof(*f.frame));
+		count = write_loops(&f, pic, out);
+	} else {
+		buf_add(out, text, size);
+	}
+	asmtext_free(&f.t);
+	free(f.named);
+	free(f.frame);
+	return count;
+}

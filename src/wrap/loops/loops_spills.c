@@ -1,0 +1,255 @@
+/*
+ * What stays in registers. gcc takes a hook for a call, which keeps no vector register and few others: what
+ * a turn needs behind it waits on the stack. In a copy without hooks that is a detour of some cycles for
+ * each value, and of a multiple of the whole turn for one that goes from turn to turn.
+ *
+ * Registers that the loop does not name are free if there was a call in it. Eight bytes of the
+ * stack that nothing else can reach (linear.h) get one of them if each instruction that
+ * uses them has the same meaning with a register.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "wrap/hooks/hook.h"
+#include "wrap/loops/loops_internal.h"
+
+static const char *const vector_verbs[] = {
+	"movsd", "addsd", "subsd", "mulsd", "divsd", "minsd", "maxsd", "sqrtsd", "ucomisd", "comisd",
+};
+static const char *const general_verbs[] = { "movq", "addq", "subq", "cmpq" };
+
+/* Those that calls do not keep and no instruction uses without naming them, as mul and cqto do %rdx. */
+static const char *const free_general[] = { "r8", "r9", "r10", "r11" };
+
+static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (asmtext_is(verb, words[i]))
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(verb, words) is_one_of(verb, words, sizeof(words) / sizeof((words)[0]))
+
+/* The operand that is on the stack, or -1: none; -2: not one that can be told. */
+static int stack_operand(const struct insn *in)
+{
+	int found = -1;
+
+	for (unsigned i = 0; i < in->count; i++) {
+		const struct insn_operand *o = &in->operand[i];
+
+		if (o->place != INSN_MEMORY || (o->reg != INSN_RSP && o->index != INSN_RSP))
+			continue;
+		if (o->index != INSN_NONE || o->opaque || o->symbol.size || found != -1)
+			return -2;
+		found = (int)i;
+	}
+	return found;
+}
+
+/* Whether the instruction means the same with a register there. */
+static bool suits(struct asmtext_word verb, const struct insn *in, unsigned at, bool *vector)
+{
+	const struct insn_operand *other = &in->operand[1 - at];
+
+	if (in->count != 2)
+		return false;
+	*vector = other->place == INSN_VECTOR;
+	if (*vector)
+		return IS_ONE_OF(verb, vector_verbs);
+	return (other->place == INSN_IMMEDIATE || (other->place == INSN_REGISTER && other->size == 8)) &&
+	       IS_ONE_OF(verb, general_verbs);
+}
+
+static void refuse(struct loops_spills *s, int64_t from, int64_t size)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->spill[i].at < from + size && from < s->spill[i].at + 8)
+			s->spill[i].refused = true;
+}
+
+/* Whether the instruction does nothing but write eight bytes to that operand. */
+static bool stores_eight(struct asmtext_word line, const struct insn *in, unsigned operand)
+{
+	const struct insn_operand *from = &in->operand[0];
+	struct asmtext_word verb = asmtext_verb(line);
+
+	if (in->count != 2 || operand != 1)
+		return false;
+	if (from->place == INSN_VECTOR)
+		return asmtext_is(verb, "movsd") || asmtext_is(verb, "movq");
+	return asmtext_is(verb, "movq") && (from->place == INSN_IMMEDIATE || (from->place == INSN_REGISTER && from->size == 8));
+}
+
+/* Two that overlap are refused, and so is one that is used in two ways. */
+static bool note(struct loops_spills *s, const struct insn *in, unsigned operand, struct asmtext_word line, bool vector)
+{
+	int64_t at = in->operand[operand].number;
+	bool sets = operand == 1 && in->kind != INSN_COMPARE;
+
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->spill[i].at == at) {
+			s->spill[i].refused |= s->spill[i].vector != vector;
+			s->spill[i].set |= sets;
+			return true;
+		}
+	if (s->count == LOOPS_SPILLS)
+		return false;
+	s->spill[s->count++] = (struct loops_spill){
+		.at = at, .vector = vector, .set_first = stores_eight(line, in, operand), .set = sets,
+	};
+	return true;
+}
+
+static bool look(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, bool refusing)
+{
+	for (uint32_t i = l->head + 1; i < l->jump; i++) {
+		struct asmtext_word text = t->lines[i].text;
+		bool vector = false;
+		struct insn in;
+		int at;
+
+		if (!hook_is_code(&t->lines[i]) || loops_hook(l, i))
+			continue;
+		if (t->lines[i].user || !insn_read(text, &in) || (at = stack_operand(&in)) == -2)
+			return false;
+		if (at == -1) {
+			if (memmem(text.at, text.size, "%rsp", 4))
+				return false;
+			continue;
+		}
+		if (!suits(asmtext_verb(text), &in, (unsigned)at, &vector)) {
+			if (refusing)
+				refuse(s, in.operand[at].number, in.size > 8 ? 64 : 8);
+		} else if (!refusing) {
+			if (!note(s, &in, (unsigned)at, text, vector))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool names(const struct loops_loop *l, const struct asmtext *t, const char *name)
+{
+	for (uint32_t i = l->head + 1; i < l->jump; i++)
+		if (hook_is_code(&t->lines[i]) && memmem(t->lines[i].text.at, t->lines[i].text.size, name, strlen(name)))
+			return true;
+	return false;
+}
+
+const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
+{
+	static const char *const all[] = { "xmm15", "xmm14", "xmm13", "xmm12", "xmm11", "xmm10", "xmm9", "xmm8" };
+
+	while (*next < sizeof(all) / sizeof(all[0])) {
+		const char *name = all[(*next)++];
+
+		if (!names(l, t, name) && !names(l, t, name + 1))	/* nor %ymm15 */
+			return name;
+	}
+	return NULL;
+}
+
+static const char *find_general(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
+{
+	while (*next < sizeof(free_general) / sizeof(free_general[0])) {
+		const char *name = free_general[(*next)++];
+
+		if (!names(l, t, name))
+			return name;
+	}
+	return NULL;
+}
+
+/* clang's keep registers: what is not named may be in use. */
+static bool hooks_are_calls(const struct loops_loop *l)
+{
+	for (unsigned i = 0; i < l->access_count; i++)
+		if (l->access[i].site.size)
+			return false;
+	return true;
+}
+
+static void refuse_overlapping(struct loops_spills *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (s->spill[i].at != s->spill[k].at && s->spill[i].at < s->spill[k].at + 8 &&
+			    s->spill[k].at < s->spill[i].at + 8)
+				s->spill[i].refused = s->spill[k].refused = true;
+}
+
+void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t)
+{
+	unsigned vectors = 0, generals = 0;
+
+	*s = (struct loops_spills){ 0 };
+	if (!hooks_are_calls(l))
+		return;
+	if (!l->turn->follow_stack || !look(s, l, t, false) || !look(s, l, t, true))
+		s->count = 0;
+	refuse_overlapping(s);
+	for (unsigned i = 0; i < s->count; i++)
+		if (!s->spill[i].refused)
+			s->spill[i].reg = s->spill[i].vector ? loops_free_vector(l, t, &vectors)
+							     : find_general(l, t, &generals);
+	loops_constants_find(s, l, t, &vectors);
+}
+
+void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out)
+{
+	for (unsigned i = 0; i < s->count; i++) {
+		const struct loops_spill *p = &s->spill[i];
+
+		if (!p->reg || (load ? p->set_first : !p->set))
+			continue;
+		if (load)
+			buf_addf(out, "\tmovq\t%lld(%%rsp), %%%s\n", (long long)p->at, p->reg);
+		else
+			buf_addf(out, "\tmovq\t%%%s, %lld(%%rsp)\n", p->reg, (long long)p->at);
+	}
+}
+
+void loops_spills_name(const struct loops_spills *s, struct thin_live *live)
+{
+	for (unsigned i = 0; i < s->count; i++) {
+		const struct loops_spill *p = &s->spill[i];
+
+		if (p->reg && p->vector)
+			live->lower |= (uint16_t)(1u << atoi(p->reg + 3));
+		else if (p->reg)
+			live->general |= (uint16_t)(1u << atoi(p->reg + 1));
+	}
+	for (unsigned i = 0; i < s->constant_count; i++)
+		live->vector |= (uint16_t)(1u << atoi(s->constant[i].reg + 3));
+}
+
+bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out)
+{
+	struct asmtext_word verb = asmtext_verb(line);
+	const char *end = line.at + line.size, *from, *to;
+	const struct loops_spill *p = NULL;
+	struct insn in;
+	int at;
+
+	if (s->count == 0 || !insn_read(line, &in) || (at = stack_operand(&in)) < 0)
+		return false;
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->spill[i].at == in.operand[at].number && s->spill[i].reg)
+			p = &s->spill[i];
+	if (!p)
+		return false;
+	to = memmem(line.at, line.size, "(%rsp)", 6);
+	for (from = to; strchr("-0123456789", from[-1]);)
+		from--;
+	to += 6;
+	/* movsd between registers would keep the upper half. */
+	if (asmtext_is(verb, "movsd"))
+		buf_add_text(out, "\tmovq");
+	else
+		buf_addf(out, "\t%.*s", (int)verb.size, verb.at);
+	buf_add(out, verb.at + verb.size, (size_t)(from - (verb.at + verb.size)));
+	buf_addf(out, "%%%s%.*s\n", p->reg, (int)(end - to), to);
+	return true;
+}

@@ -1,0 +1,300 @@
+/*
+ * Writing a loop twice.
+ */
+#include <string.h>
+
+#include "abi/trace_format.h"
+#include "wrap/hooks/hook.h"
+#include "wrap/loops/loops_internal.h"
+
+#define FEW 16u			/* hooks that cost as much as to tell a loop */
+#define FEW_MORE 2		/* … and each of its accesses, where its end is not written out */
+
+const char *const loops_registers[INSN_REGISTERS] = {
+	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+};
+
+static void add_word(struct buf *out, struct asmtext_word w)
+{
+	buf_add(out, w.at, w.size);
+}
+
+const struct loops_access *loops_hook(const struct loops_loop *l, uint32_t line)
+{
+	for (uint32_t i = 0; i < l->access_count; i++)
+		if (l->access[i].line == line)
+			return &l->access[i];
+	for (uint32_t i = 0; i < l->silent_count; i++)
+		if (l->silent[i].line == line)
+			return &l->silent[i];
+	return NULL;
+}
+
+/* The jump back, to another label. */
+static void write_jump(const struct asmtext *t, const struct loops_loop *l, char kind, size_t number,
+		       struct buf *out)
+{
+	struct asmtext_word verb = asmtext_verb(t->lines[l->jump].text);
+
+	buf_addf(out, "\t%.*s\t.Lsnarl%c%zu\n", (int)verb.size, verb.at, kind, number);
+}
+
+/* Where the variable is before the first turn. */
+static void write_variable(const struct loops_loop *l, unsigned variable, struct buf *out)
+{
+	if (variable < INSN_REGISTERS)
+		buf_addf(out, "%%%s", loops_registers[variable]);
+	else
+		buf_addf(out, "%lld(%%rsp)", (long long)l->turn->stack[variable - INSN_REGISTERS]);
+}
+
+/*
+ * Telling a loop costs as much as some hooks: where there will be fewer, the loop has them.
+ */
+static void write_few(const struct loops_loop *l, size_t number, struct buf *out)
+{
+	unsigned more = loops_end_fits(l) ? 0 : FEW_MORE;
+	int64_t turns = (FEW + l->access_count - 1) / l->access_count + more, step = l->bound_step, least;
+	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
+	const char *scratch;
+
+	/* At the end of the first turn this much is to come. */
+	if (__builtin_mul_overflow(turns - 1, step, &least) ||
+	    __builtin_add_overflow(least, moving->constant, &least) ||
+	    __builtin_sub_overflow(least, still->constant, &least) || least != (int32_t)least)
+		return;
+	scratch = moving->term[0].variable == INSN_RAX ? "rcx" : "rax";
+	buf_addf(out, "\tmovq\t%%%s, -8(%%rsp)\n\tmovq\t", scratch);
+	if (still->terms)
+		write_variable(l, still->term[0].variable, out);
+	else
+		buf_add_text(out, "$0");
+	buf_addf(out, ", %%%s\n\tsubq\t", scratch);
+	write_variable(l, moving->term[0].variable, out);
+	buf_addf(out, ", %%%s\n\tcmpq\t$%lld, %%%s\n\tmovq\t-8(%%rsp), %%%s\n\t%s\t.Lsnarlh%zu\n", scratch,
+		 (long long)least, scratch, scratch, step > 0 ? "jl" : "jg", number);
+}
+
+/* A jump over all that follows, of which the runtime makes a nop if a list of sites switches the silent ones off. */
+static void write_gate(const struct loops_loop *l, size_t number, struct buf *out)
+{
+	if (l->silent_count)
+		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number, number);
+}
+
+static void write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+{
+	bool saved = pic;
+
+	write_gate(l, number, out);
+	write_few(l, number, out);
+	for (unsigned i = 0; i < l->slot_count; i++)
+		saved |= l->slot[i] >= INSN_REGISTERS;
+	if (saved)
+		buf_add_text(out, "\tmovq\t%rax, -8(%rsp)\n");
+	if (pic)
+		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$0, (%%rax)\n"
+			 "\tmovq\t-8(%%rsp), %%rax\n\tje\t.Lsnarlh%zu\n", number);
+	else
+		buf_addf(out, "\tcmpb\t$0, __snarl_loops(%%rip)\n\tje\t.Lsnarlh%zu\n", number);
+	for (unsigned i = 0; i < l->slot_count; i++) {
+		unsigned variable = l->slot[i];
+
+		if (variable < INSN_REGISTERS)
+			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", loops_registers[variable], LOOPS_SLOT(i));
+	}
+	for (unsigned i = 0; i < l->slot_count; i++) {
+		unsigned variable = l->slot[i];
+
+		if (variable >= INSN_REGISTERS)
+			buf_addf(out, "\tmovq\t%lld(%%rsp), %%rax\n\tmovq\t%%rax, %d(%%rsp)\n",
+				 (long long)l->turn->stack[variable - INSN_REGISTERS], LOOPS_SLOT(i));
+	}
+	if (saved)
+		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
+}
+
+static void write_turn(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills,
+		       struct buf *out)
+{
+	for (uint32_t i = l->head + 1; i < l->jump; i++) {
+		const struct asmtext_line *line = &t->lines[i];
+
+		if (line->kind == ASMTEXT_DIRECTIVE) {
+			hook_write_loc(line->text, out);
+		} else if (hook_is_code(line) && !loops_hook(l, i) && !loops_spills_replace(spills, line->text, out) &&
+			   !loops_constants_replace(spills, t, line->text, out)) {
+			add_word(out, line->text);
+			buf_add_char(out, '\n');
+		}
+	}
+}
+
+/* At the end of a turn: what the last hook keeps, what is named behind it, and what has got a register. */
+static struct thin_live live_behind(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
+{
+	uint32_t last = l->access[l->access_count - 1].line;
+	struct thin_live live = THIN_ALL;
+	struct hook hook;
+
+	if (l->silent_count && l->silent[l->silent_count - 1].line > last)
+		last = l->silent[l->silent_count - 1].line;
+	if (!hook_read(&t->lines[last], &hook) || hook.site.size)
+		return live;		/* clang's hooks keep nearly all */
+	live = (struct thin_live){ .general = (uint16_t)hook.kept };
+	for (uint32_t i = last + 1; i < l->jump; i++)
+		if (hook_is_code(&t->lines[i]) && !thin_names(t->lines[i].text, &live))
+			return THIN_ALL;
+	loops_spills_name(spills, &live);
+	return live;
+}
+
+static void write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+{
+	if (loops_end_fits(l))
+		loops_end_write(l, pic, number, out);
+	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
+		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
+}
+
+static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
+		       struct buf *out)
+{
+	struct loops_spills spills;
+	struct buf turn = { 0 }, behind = { 0 };
+
+	loops_spills_find(&spills, l, t);
+	loops_spills_write(&spills, true, out);
+	loops_constants_write(&spills, out);
+	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
+	write_turn(t, l, &spills, &turn);
+	thin_write((struct asmtext_word){ (const char *)turn.data, (uint32_t)turn.size }, live_behind(t, l, &spills), out,
+		   &behind);
+	write_jump(t, l, 'f', number, out);
+	buf_add(out, behind.data, behind.size);
+	buf_free(&turn);
+	buf_free(&behind);
+	loops_spills_write(&spills, false, out);
+	write_tell(l, pic, number, out);
+}
+
+/* Marks the place behind a hook, so that descriptors can name it. */
+static void write_label(const struct loops_access *a, struct buf *out)
+{
+	if (a->site.size == 0)
+		buf_addf(out, ".Lsnarlp%u:\n", a->line);
+}
+
+static void write_hooked(const struct asmtext *t, const struct loops_loop *l, size_t number,
+			 struct buf *out)
+{
+	/* Without a list it is the one that runs. */
+	buf_addf(out, "%s.Lsnarlh%zu:\n", l->silent_count ? "\t.p2align 4\n" : "", number);
+	for (uint32_t i = l->head + 1; i < l->jump; i++) {
+		const struct loops_access *a = loops_hook(l, i);
+
+		add_word(out, t->lines[i].text);
+		buf_add_char(out, '\n');
+		if (a)
+			write_label(a, out);
+	}
+	write_jump(t, l, 'h', number, out);
+	buf_addf(out, ".Lsnarle%zu:\n", number);
+}
+
+static void write_term(const struct loops_loop *l, const struct linear *v, unsigned i, struct buf *out)
+{
+	if (i < v->terms)
+		buf_addf(out, "%d,%d", loops_place(l, v->term[i].variable), (int)v->term[i].factor);
+	else
+		buf_add_text(out, "0,0");
+}
+
+static bool same_value(const struct linear *a, const struct linear *b)
+{
+	int64_t distance;
+
+	return linear_distance(a, b, &distance) && distance == 0;
+}
+
+/* How many accesses before there is the first one of the same memory, or more of it at the same place; 0: it is this one. */
+static unsigned same_before(const struct loops_loop *l, unsigned i)
+{
+	const struct loops_access *a = &l->access[i];
+
+	for (unsigned k = 0; k < i; k++) {
+		const struct loops_access *b = &l->access[k];
+
+		if (same_value(&a->at, &b->at) && same_value(&a->stride, &b->stride) &&
+		    (a->op >> 8 & TRACE_SIZE_MASK) <= (b->op >> 8 & TRACE_SIZE_MASK))
+			return i - k;
+	}
+	return 0;
+}
+
+/* A quad of data, not to its end: the label behind the hook. */
+static void write_site(const struct loops_access *a, struct buf *out)
+{
+	buf_add_text(out, "\t.quad\t");
+	if (a->site.size)
+		add_word(out, a->site);
+	else
+		buf_addf(out, ".Lsnarlp%u", a->line);
+}
+
+static void write_access(const struct loops_loop *l, unsigned i, struct buf *out)
+{
+	const struct loops_access *a = &l->access[i];
+
+	write_site(a, out);
+	buf_addf(out, "+0x%x000000000000,", a->op);
+	if (a->at.symbol.size) {
+		add_word(out, a->at.symbol);
+		buf_addf(out, "%+lld", (long long)a->at.constant);
+	} else {
+		buf_addf(out, "%lld", (long long)a->at.constant);
+	}
+	buf_addf(out, ",%lld\n\t.value\t%u\n\t.byte\t", (long long)a->stride.constant, a->op);
+	write_term(l, &a->at, 0, out);
+	buf_add_char(out, ',');
+	write_term(l, &a->at, 1, out);
+	buf_add_char(out, ',');
+	if (a->stride.terms)
+		write_term(l, &a->stride, 0, out);
+	else
+		buf_addf(out, "%u,0", same_before(l, i));
+	buf_add_char(out, '\n');
+}
+
+/* Where the code's section goes, its descriptors go: a group's, or what the linker throws away. */
+static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out)
+{
+	const struct asmtext_section *s = &t->sections[t->lines[l->jump].section];
+
+	buf_addf(out, "\t.pushsection\t.data.rel.ro.snarl%.*s,\"aw%s\",@progbits", (int)s->name.size,
+		 s->name.at, s->group.size ? "G" : "");
+	if (s->group.size)
+		buf_addf(out, ",%.*s,comdat", (int)s->group.size, s->group.at);
+	buf_addf(out, "\n\t.p2align 3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t%u\n\t.quad\t%lld\n",
+		 number, l->access_count, l->counter, loops_place(l, l->counter) - INSN_REGISTERS, l->silent_count,
+		 (long long)l->step);
+	for (unsigned i = 0; i < l->access_count; i++)
+		write_access(l, i, out);
+	for (unsigned i = 0; i < l->silent_count; i++) {
+		write_site(&l->silent[i], out);
+		buf_add_char(out, '\n');
+	}
+	if (l->silent_count)
+		buf_addf(out, "\t.quad\t.Lsnarlg%zu\n", number);
+	buf_add_text(out, "\t.popsection\n");
+}
+
+void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
+		 struct buf *out)
+{
+	write_start(l, pic, number, out);
+	write_fast(t, l, pic, number, out);
+	write_hooked(t, l, number, out);
+	write_descriptor(t, l, number, out);
+}
