@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cmd/check.h"
+#include "cmd/check_internal.h"
 #include "cmd/cmd.h"
 #include "cmd/learn.h"
 #include "cmd/numbers.h"

@@ -1,4 +1,4 @@
-#include "cmd/check_fix.h"
+#include "cmd/check_fix_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "cmd/check_fix.h"
+#include "cmd/check_fix_internal.h"
 
 static bool is_folder(const char *path)
 {

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/plural.h"
-#include "cmd/check_fix.h"
+#include "cmd/check_fix_internal.h"
 
 static unsigned long long ull(uint64_t value)
 {

@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 #include "base/plural.h"
-#include "cmd/check.h"
+#include "cmd/check_internal.h"
 #include "cmd/cmd.h"
-#include "cmd/watch.h"
+#include "cmd/monitored_run.h"
 #include "learn/compile.h"
 
 static void tell_access(struct watch_session *w, const char *what, uint32_t site, struct buf *out)

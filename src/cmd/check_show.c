@@ -1,4 +1,4 @@
-#include "cmd/check.h"
+#include "cmd/check_internal.h"
 
 #include "base/json.h"
 #include "cmd/learn.h"

@@ -1,7 +1,7 @@
 /*
  * snarl guard: keeps a program on tested paths; guard_report.c tells what it did.
  */
-#include "cmd/guard.h"
+#include "cmd/guard_report.h"
 
 #include <errno.h>
 #include <fcntl.h>

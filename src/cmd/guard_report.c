@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/plural.h"
-#include "cmd/guard.h"
+#include "cmd/guard_report.h"
 
 static const char *none_of(const struct watchlog_record *r, int which)
 {

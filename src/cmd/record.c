@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
-#include "cmd/run.h"
+#include "cmd/run_program.h"
 
 #define PATH_LIMIT 3000u	/* the runtime's, with room for what it appends */
 #define WINDOW_LEAST (64ull << 10)

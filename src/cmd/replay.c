@@ -1,4 +1,4 @@
-#include "cmd/replay.h"
+#include "cmd/replay_internal.h"
 
 #include <errno.h>
 #include <getopt.h>

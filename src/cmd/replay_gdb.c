@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
-#include "cmd/replay.h"
+#include "cmd/replay_internal.h"
 #include "wrap/args/compiler.h"
 
 /* For the shell that gdb starts the wrapper by. */

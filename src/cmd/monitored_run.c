@@ -1,4 +1,4 @@
-#include "cmd/watch.h"
+#include "cmd/monitored_run.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef CMD_GUARD_H
 #define CMD_GUARD_H
 
-#include "cmd/watch.h"
+#include "cmd/monitored_run.h"
 
 struct guard_options {
 	const char *rules;	/* NULL: rules.bin in `out` */

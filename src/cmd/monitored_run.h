@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "cmd/run.h"
+#include "cmd/run_program.h"
 #include "symbol/program_sites.h"
 
 /* All zero at first; free it in any case. */

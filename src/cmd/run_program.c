@@ -1,4 +1,4 @@
-#include "cmd/run.h"
+#include "cmd/run_program.h"
 
 #include <errno.h>
 #include <signal.h>
