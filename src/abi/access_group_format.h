@@ -8,8 +8,8 @@
  * which come when the code is loaded. Programs linked with an older runtime write both (formats 4
  * and 5), this one writes neither; the reader expands them.
  */
-#ifndef TRACE_BUNCH_H
-#define TRACE_BUNCH_H
+#ifndef ABI_ACCESS_GROUP_FORMAT_H
+#define ABI_ACCESS_GROUP_FORMAT_H
 
 #include <stddef.h>
 

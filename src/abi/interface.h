@@ -56,8 +56,8 @@
  * still turn out to be private, and the outbox, chunks that go to the file with the
  * next write. `trace/write/finish.c` moves all of them into the trace.
  */
-#ifndef RUNTIME_INTERFACE_H
-#define RUNTIME_INTERFACE_H
+#ifndef ABI_INTERFACE_H
+#define ABI_INTERFACE_H
 
 #include <stdint.h>
 

@@ -17,8 +17,8 @@
  * The two events of a thread are at most a window of its own events apart; where they are
  * of one variable, that thread does not touch it in between (3: B … C may).
  */
-#ifndef SCHED_IROOT_H
-#define SCHED_IROOT_H
+#ifndef ABI_IROOT_H
+#define ABI_IROOT_H
 
 #include <stdint.h>
 

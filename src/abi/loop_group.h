@@ -19,8 +19,8 @@
  *   { what each round adds to the addresses of four accesses, 16 bits each, LOOP with detail 0, some pc }
  *					as many as are needed: those before the group first
  */
-#ifndef TRACE_LOOP_H
-#define TRACE_LOOP_H
+#ifndef ABI_LOOP_GROUP_H
+#define ABI_LOOP_GROUP_H
 
 #include <stddef.h>
 

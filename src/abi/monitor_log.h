@@ -6,8 +6,8 @@
  * A record stands for all that happened at the same places: what repeats is counted, so the
  * log is bounded and costs no system call. Places are numbers of sites in the rules.
  */
-#ifndef TRACE_WATCHLOG_H
-#define TRACE_WATCHLOG_H
+#ifndef ABI_MONITOR_LOG_H
+#define ABI_MONITOR_LOG_H
 
 #include <stddef.h>
 #include <stdint.h>

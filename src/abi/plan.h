@@ -6,8 +6,8 @@
  * `exact` is a list of turns: thread × steps, with what else was decided in between. `goal` is a list of orders
  * between named events. `active` wants an interleaving root, `greedy` many.
  */
-#ifndef SCHED_PLAN_H
-#define SCHED_PLAN_H
+#ifndef ABI_PLAN_H
+#define ABI_PLAN_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * read it): section DUAL_SECTION of an executable or shared library, records one
  * behind the other in no particular order.
  */
-#ifndef TRACE_DUAL_H
-#define TRACE_DUAL_H
+#ifndef ABI_PRODUCTION_TABLE_H
+#define ABI_PRODUCTION_TABLE_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  * Sites are numbered over all modules; site 0 stands for "none". Numbers in the lists of a
  * site are such numbers. A module whose build-id is not here is not watched.
  */
-#ifndef TRACE_RULES_H
-#define TRACE_RULES_H
+#ifndef ABI_RULES_FORMAT_H
+#define ABI_RULES_FORMAT_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * The list of sites as text: docs/trace-format.md has its form. The tool writes
  * it and reads it back, the runtime reads it, both with this one file: no libc.
  */
-#ifndef TRACE_SITELIST_H
-#define TRACE_SITELIST_H
+#ifndef ABI_SITE_LIST_FORMAT_H
+#define ABI_SITE_LIST_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

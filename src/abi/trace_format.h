@@ -6,8 +6,8 @@
  * chunks (seq), not its place in the file, gives the order. The runtime
  * includes this file: no libc here.
  */
-#ifndef TRACE_FORMAT_H
-#define TRACE_FORMAT_H
+#ifndef ABI_TRACE_FORMAT_H
+#define ABI_TRACE_FORMAT_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  * page they fill costs as much as hundreds of switches: the thread's number, the kind,
  * and its steps if they fit; else, or if there is a check, two words more follow.
  */
-#ifndef SCHED_TURN_H
-#define SCHED_TURN_H
+#ifndef ABI_TURN_LOG_H
+#define ABI_TURN_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>

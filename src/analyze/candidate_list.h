@@ -5,8 +5,8 @@
  *   rank_list()   scores the rest, likely harmful first
  *   group_list()  puts candidates that do not overlap in time into one run
  */
-#ifndef ANALYZE_HUNT_LIST_H
-#define ANALYZE_HUNT_LIST_H
+#ifndef ANALYZE_CANDIDATE_LIST_H
+#define ANALYZE_CANDIDATE_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

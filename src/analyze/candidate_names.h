@@ -5,8 +5,8 @@
  * What an address is depends on the moment, so that names_learn() reads the trace once
  * more, up to the last event asked about.
  */
-#ifndef ANALYZE_NAMES_H
-#define ANALYZE_NAMES_H
+#ifndef ANALYZE_CANDIDATE_NAMES_H
+#define ANALYZE_CANDIDATE_NAMES_H
 
 #include "analyze/analysis.h"
 #include "base/buf.h"

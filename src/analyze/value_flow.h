@@ -7,8 +7,8 @@
  * Errs to one side: whatever is not known for sure (memory given out anew, parts of a
  * place written by several, threads that share a bit) counts as not seen.
  */
-#ifndef ANALYZE_FLOW_H
-#define ANALYZE_FLOW_H
+#ifndef ANALYZE_VALUE_FLOW_H
+#define ANALYZE_VALUE_FLOW_H
 
 #include "analyze/candidate.h"
 #include "analyze/context/vclock.h"

@@ -3,8 +3,8 @@
  * bytes are cache lines, are zero, and move without being copied. From 2 MiB on they are made of
  * huge pages where there are such.
  */
-#ifndef ANALYZE_PAGES_H
-#define ANALYZE_PAGES_H
+#ifndef BASE_PAGE_ARRAY_H
+#define BASE_PAGE_ARRAY_H
 
 #include <stddef.h>
 

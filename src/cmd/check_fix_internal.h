@@ -1,8 +1,8 @@
 /*
  * snarl check-fix: which interleavings are known, and what is told of them.
  */
-#ifndef CMD_CHECK_FIX_H
-#define CMD_CHECK_FIX_H
+#ifndef CMD_CHECK_FIX_INTERNAL_H
+#define CMD_CHECK_FIX_INTERNAL_H
 
 #include "cmd/session.h"
 #include "explore/fix/fix.h"

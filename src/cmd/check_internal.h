@@ -1,8 +1,8 @@
 /*
  * The parts of snarl check.
  */
-#ifndef CMD_CHECK_H
-#define CMD_CHECK_H
+#ifndef CMD_CHECK_INTERNAL_H
+#define CMD_CHECK_INTERNAL_H
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /*
  * The parts of snarl guard.
  */
-#ifndef CMD_GUARD_H
-#define CMD_GUARD_H
+#ifndef CMD_GUARD_REPORT_H
+#define CMD_GUARD_REPORT_H
 
 #include "cmd/monitored_run.h"
 

@@ -2,8 +2,8 @@
  * What snarl check and snarl guard have in common: a program run by rules, and the log of
  * what happened (abi/monitor_log.h).
  */
-#ifndef CMD_WATCH_H
-#define CMD_WATCH_H
+#ifndef CMD_MONITORED_RUN_H
+#define CMD_MONITORED_RUN_H
 
 #include "abi/monitor_log.h"
 #include "abi/rules_format.h"

@@ -1,8 +1,8 @@
 /*
  * What the two ways to replay have in common: plainly, and under gdb.
  */
-#ifndef CMD_REPLAY_H
-#define CMD_REPLAY_H
+#ifndef CMD_REPLAY_INTERNAL_H
+#define CMD_REPLAY_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * reach it, others sent to snarl are passed on, and what it leaves running is
  * noticed.
  */
-#ifndef CMD_RUN_H
-#define CMD_RUN_H
+#ifndef CMD_RUN_PROGRAM_H
+#define CMD_RUN_PROGRAM_H
 
 #include <stdbool.h>
 

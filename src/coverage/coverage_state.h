@@ -2,8 +2,8 @@
  * The coverage of a program as a database has it, or as report/cover.h wrote it once: to be
  * shown, and to be compared.
  */
-#ifndef EXPLORE_COVER_STATE_H
-#define EXPLORE_COVER_STATE_H
+#ifndef COVERAGE_COVERAGE_STATE_H
+#define COVERAGE_COVERAGE_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

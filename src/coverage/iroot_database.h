@@ -8,8 +8,8 @@
  * An event is named by where it stands in its function, so that what is known of a function
  * holds as long as that is not changed, whatever is changed around it.
  */
-#ifndef EXPLORE_MEMO_H
-#define EXPLORE_MEMO_H
+#ifndef COVERAGE_IROOT_DATABASE_H
+#define COVERAGE_IROOT_DATABASE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * The iRoots of a trace: those that its run exposed, and those to be expected of others.
  */
-#ifndef ANALYZE_IROOT_H
-#define ANALYZE_IROOT_H
+#ifndef COVERAGE_TRACE_COVERAGE_H
+#define COVERAGE_TRACE_COVERAGE_H
 
 #include "base/err.h"
 #include "coverage/fold/iroot_fold.h"

@@ -10,7 +10,7 @@
 #include "abi/rules_format.h"
 #include "base/mem.h"
 #include "learn/fold/lifetx.h"
-#include "learn/fold/open_pairs.h"
+#include "learn/open_pairs.h"
 #include "learn/guard_set.h"
 #include "trace/codec/codec.h"
 

@@ -9,8 +9,8 @@
  * If R' comes before R, and is of another variable than P, each of the two may have begun before it meets
  * the other, and neither can wait for the other's end any more: such ones have a gate.
  */
-#ifndef LEARN_NEEDED_H
-#define LEARN_NEEDED_H
+#ifndef LEARN_GUARD_SET_H
+#define LEARN_GUARD_SET_H
 
 #include "learn/rule_database.h"
 

@@ -5,8 +5,8 @@
  * function holds as long as that is not changed; and by its offsets in the builds it was met in.
  * All changes are between store_begin() and store_commit(), which should be near each other.
  */
-#ifndef LEARN_STORE_H
-#define LEARN_STORE_H
+#ifndef LEARN_RULE_DATABASE_H
+#define LEARN_RULE_DATABASE_H
 
 #include "base/err.h"
 #include "learn/fold/avio.h"

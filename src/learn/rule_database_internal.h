@@ -1,8 +1,8 @@
 /*
  * For store.c and store_load.c alone.
  */
-#ifndef LEARN_STORE_INTERNAL_H
-#define LEARN_STORE_INTERNAL_H
+#ifndef LEARN_RULE_DATABASE_INTERNAL_H
+#define LEARN_RULE_DATABASE_INTERNAL_H
 
 #include "base/db.h"
 #include "learn/rule_database.h"

@@ -2,8 +2,8 @@
  * What one run teaches, from its trace: the folds of this folder over all of its events, and
  * which places may follow which in other runs.
  */
-#ifndef LEARN_LESSON_H
-#define LEARN_LESSON_H
+#ifndef LEARN_TRAINING_RUN_H
+#define LEARN_TRAINING_RUN_H
 
 #include "base/err.h"
 #include "base/pause.h"

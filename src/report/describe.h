@@ -1,8 +1,8 @@
 /*
  * A bug in plain words. All text is appended as it is, to be escaped by whoever shows it.
  */
-#ifndef REPORT_TELL_H
-#define REPORT_TELL_H
+#ifndef REPORT_DESCRIBE_H
+#define REPORT_DESCRIBE_H
 
 #include "report/model.h"
 

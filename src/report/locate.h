@@ -4,8 +4,8 @@
  * which time, if the order was predicted. Otherwise those on the same object nearest to
  * each other are taken, in the order of the list if there are some.
  */
-#ifndef REPORT_FIND_H
-#define REPORT_FIND_H
+#ifndef REPORT_LOCATE_H
+#define REPORT_LOCATE_H
 
 #include "base/map.h"
 #include "report/model.h"

@@ -5,8 +5,8 @@
  * Exact as long as not more than MATCH_LIVE accesses and dependencies of a kind are open at a time;
  * beyond that the oldest are forgotten: what it says was exposed was.
  */
-#ifndef SCHED_MATCH_H
-#define SCHED_MATCH_H
+#ifndef SCHED_IROOT_MATCH_H
+#define SCHED_IROOT_MATCH_H
 
 #include "abi/iroot.h"
 #include "sched/strategy.h"

@@ -2,8 +2,8 @@
  * The random steps at which PCT and its variant lower a thread's priority.
  * Private to src/sched.
  */
-#ifndef SCHED_CHANGES_H
-#define SCHED_CHANGES_H
+#ifndef SCHED_PRIORITY_DROPS_H
+#define SCHED_PRIORITY_DROPS_H
 
 #include "sched/pick.h"
 

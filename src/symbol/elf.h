@@ -1,8 +1,8 @@
 /*
  * The few facts about an ELF file that are needed to find things in it.
  */
-#ifndef EXPLORE_ELF_H
-#define EXPLORE_ELF_H
+#ifndef SYMBOL_ELF_H
+#define SYMBOL_ELF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * Addresses of the running target as places in its sources, for people, and
  * back. With address randomisation off they are the same in every run.
  */
-#ifndef EXPLORE_PLACES_H
-#define EXPLORE_PLACES_H
+#ifndef SYMBOL_PROGRAM_SITES_H
+#define SYMBOL_PROGRAM_SITES_H
 
 #include <stdbool.h>
 #include <stddef.h>

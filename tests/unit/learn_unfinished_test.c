@@ -1,7 +1,7 @@
 /* Whom others should not come after before its thread went on. */
 #include "learn_util.h"
 
-#include "learn/fold/open_pairs.h"
+#include "learn/open_pairs.h"
 #include "learn/rule_database.h"
 
 #define MOST 8u

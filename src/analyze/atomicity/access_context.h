@@ -8,8 +8,8 @@
  * moments of, and the others are used again: memory follows what is remembered, not the
  * length of the trace, and keeping a moment is copying it.
  */
-#ifndef ANALYZE_MOMENTS_H
-#define ANALYZE_MOMENTS_H
+#ifndef ANALYZE_ATOMICITY_ACCESS_CONTEXT_H
+#define ANALYZE_ATOMICITY_ACCESS_CONTEXT_H
 
 #include "analyze/analysis.h"
 

@@ -1,8 +1,8 @@
 /*
  * For the files of the atomicity analysis: what it knows, and what it tells.
  */
-#ifndef ANALYZE_ATOMICITY_H
-#define ANALYZE_ATOMICITY_H
+#ifndef ANALYZE_ATOMICITY_ATOMICITY_H
+#define ANALYZE_ATOMICITY_ATOMICITY_H
 
 #include "analyze/atomicity/dedupe.h"
 #include "analyze/atomicity/history_inline.h"

@@ -6,8 +6,8 @@
  *
  * Only the usual case is known here: all of them hold two locks, of which they share the inner one.
  */
-#ifndef ANALYZE_ATOMICITY_AGAIN_H
-#define ANALYZE_ATOMICITY_AGAIN_H
+#ifndef ANALYZE_ATOMICITY_ATOMICITY_AGAIN_H
+#define ANALYZE_ATOMICITY_ATOMICITY_AGAIN_H
 
 #include "analyze/atomicity/atomicity.h"
 

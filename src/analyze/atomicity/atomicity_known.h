@@ -3,8 +3,8 @@
  * for it. They are told here from the others, which touch() sees to: nothing is changed before it is sure, nothing
  * is made that is only needed otherwise, and what is rare is left to the others.
  */
-#ifndef ANALYZE_ATOMICITY_KNOWN_H
-#define ANALYZE_ATOMICITY_KNOWN_H
+#ifndef ANALYZE_ATOMICITY_ATOMICITY_KNOWN_H
+#define ANALYZE_ATOMICITY_ATOMICITY_KNOWN_H
 
 #include "analyze/atomicity/atomicity.h"
 

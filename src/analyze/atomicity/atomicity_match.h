@@ -2,8 +2,8 @@
  * For atomicity.c, which most of it is inlined into: what is new at a location, a pair or an access, against
  * all that other threads did there.
  */
-#ifndef ANALYZE_ATOMICITY_MATCH_H
-#define ANALYZE_ATOMICITY_MATCH_H
+#ifndef ANALYZE_ATOMICITY_ATOMICITY_MATCH_H
+#define ANALYZE_ATOMICITY_ATOMICITY_MATCH_H
 
 #include "analyze/atomicity/atomicity_again.h"
 

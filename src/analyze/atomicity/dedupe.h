@@ -3,8 +3,8 @@
  * thread needs too move as a whole, so candidates whose sections are the same ask for
  * the same schedule, whatever they access there: only the first is told.
  */
-#ifndef ANALYZE_TOLD_H
-#define ANALYZE_TOLD_H
+#ifndef ANALYZE_ATOMICITY_DEDUPE_H
+#define ANALYZE_ATOMICITY_DEDUPE_H
 
 #include "analyze/atomicity/access_context.h"
 #include "base/map.h"

@@ -17,8 +17,8 @@
  * clocks are kept and the latest. Beyond HISTORY_CELLS cells, HISTORY_UNITS of what they have, or
  * HISTORY_EXTENTS all is forgotten, and begun anew.
  */
-#ifndef ANALYZE_HISTORY_H
-#define ANALYZE_HISTORY_H
+#ifndef ANALYZE_ATOMICITY_HISTORY_H
+#define ANALYZE_ATOMICITY_HISTORY_H
 
 #include "analyze/atomicity/access_context.h"
 #include "base/map.h"

@@ -2,8 +2,8 @@
  * For atomicity.c and history_note.c: what is asked at every access. Most of them find that
  * nothing is new.
  */
-#ifndef ANALYZE_HISTORY_KNOWN_H
-#define ANALYZE_HISTORY_KNOWN_H
+#ifndef ANALYZE_ATOMICITY_HISTORY_INLINE_H
+#define ANALYZE_ATOMICITY_HISTORY_INLINE_H
 
 #include "analyze/atomicity/history_slots.h"
 #include "analyze/atomicity/history_young.h"

@@ -2,8 +2,8 @@
  * For history.c: where a line's blocks are found. The first thread of a line has its slot by the
  * line alone: memory that only one thread uses needs no other.
  */
-#ifndef ANALYZE_HISTORY_SLOTS_H
-#define ANALYZE_HISTORY_SLOTS_H
+#ifndef ANALYZE_ATOMICITY_HISTORY_SLOTS_H
+#define ANALYZE_ATOMICITY_HISTORY_SLOTS_H
 
 #include "analyze/atomicity/history.h"
 

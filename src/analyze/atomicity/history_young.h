@@ -4,8 +4,8 @@
  * the cell's last, the first differs from it in number, time and tag, for which there is room where the
  * cell would say where its units are. The next access to the cell ends this.
  */
-#ifndef ANALYZE_HISTORY_YOUNG_H
-#define ANALYZE_HISTORY_YOUNG_H
+#ifndef ANALYZE_ATOMICITY_HISTORY_YOUNG_H
+#define ANALYZE_ATOMICITY_HISTORY_YOUNG_H
 
 #include "analyze/atomicity/history.h"
 

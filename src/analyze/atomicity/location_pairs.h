@@ -13,8 +13,8 @@
  * that begin in one granule meet, since the sides of a couple do not overlap: so it is by the first
  * granule that a side is moot.
  */
-#ifndef ANALYZE_COUPLES_H
-#define ANALYZE_COUPLES_H
+#ifndef ANALYZE_ATOMICITY_LOCATION_PAIRS_H
+#define ANALYZE_ATOMICITY_LOCATION_PAIRS_H
 
 #include "analyze/atomicity/access_context.h"
 #include "analyze/context/granules.h"

@@ -4,8 +4,8 @@
  * Most are of idle sites (idle.h) and only take the room of others: of these nothing but what tells
  * them apart is kept, in arrays that are compared at once.
  */
-#ifndef ANALYZE_NEAR_H
-#define ANALYZE_NEAR_H
+#ifndef ANALYZE_ATOMICITY_RECENT_ACCESSES_H
+#define ANALYZE_ATOMICITY_RECENT_ACCESSES_H
 
 #include <emmintrin.h>
 

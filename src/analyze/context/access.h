@@ -1,8 +1,8 @@
 /*
  * Which events touch memory, and how.
  */
-#ifndef ANALYZE_ACCESS_H
-#define ANALYZE_ACCESS_H
+#ifndef ANALYZE_CONTEXT_ACCESS_H
+#define ANALYZE_CONTEXT_ACCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * Interned call stacks: a tree of calls, a number for each node; 0 is the root.
  */
-#ifndef ANALYZE_STACKS_H
-#define ANALYZE_STACKS_H
+#ifndef ANALYZE_CONTEXT_CALL_STACKS_H
+#define ANALYZE_CONTEXT_CALL_STACKS_H
 
 #include <stddef.h>
 #include <stdint.h>

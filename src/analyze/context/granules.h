@@ -2,8 +2,8 @@
  * A number for each 8-byte granule of memory, 0 until set. Tables of 64, found by
  * hashing, so that a range costs what was used of it.
  */
-#ifndef ANALYZE_GRANULES_H
-#define ANALYZE_GRANULES_H
+#ifndef ANALYZE_CONTEXT_GRANULES_H
+#define ANALYZE_CONTEXT_GRANULES_H
 
 #include <stddef.h>
 #include <stdint.h>

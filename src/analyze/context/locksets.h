@@ -4,8 +4,8 @@
  * was (algorithms.md §0). Equal sets have equal numbers, so that comparing a pair
  * is a table look-up after the first time.
  */
-#ifndef ANALYZE_LOCKS_H
-#define ANALYZE_LOCKS_H
+#ifndef ANALYZE_CONTEXT_LOCKSETS_H
+#define ANALYZE_CONTEXT_LOCKSETS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * For locks.c, which makes sets, and locks_pairs.c, which compares them: how they are kept.
  */
-#ifndef ANALYZE_LOCKS_SETS_H
-#define ANALYZE_LOCKS_SETS_H
+#ifndef ANALYZE_CONTEXT_LOCKSETS_INTERNAL_H
+#define ANALYZE_CONTEXT_LOCKSETS_INTERNAL_H
 
 #include "analyze/context/locksets.h"
 

@@ -6,8 +6,8 @@
  * read and written within: a set of granules by hash, which may say yes wrongly
  * and never no. Of the sections left, SECTIONS_KEPT of each thread are known.
  */
-#ifndef ANALYZE_SECTIONS_H
-#define ANALYZE_SECTIONS_H
+#ifndef ANALYZE_CONTEXT_SECTIONS_H
+#define ANALYZE_CONTEXT_SECTIONS_H
 
 #include "analyze/candidate.h"
 #include "analyze/context/locksets.h"

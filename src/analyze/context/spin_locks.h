@@ -8,8 +8,8 @@
  * critical sections, which may be another in another run. What does not fit (tickets,
  * queues, relaxed orders with fences) keeps the order that its atomics make.
  */
-#ifndef ANALYZE_SPINS_H
-#define ANALYZE_SPINS_H
+#ifndef ANALYZE_CONTEXT_SPIN_LOCKS_H
+#define ANALYZE_CONTEXT_SPIN_LOCKS_H
 
 #include "base/map.h"
 #include "trace/read/reader.h"

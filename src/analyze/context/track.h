@@ -6,8 +6,8 @@
  * (struct view). What acquires takes effect in track_before(), what releases in
  * track_after().
  */
-#ifndef ANALYZE_TRACK_H
-#define ANALYZE_TRACK_H
+#ifndef ANALYZE_CONTEXT_TRACK_H
+#define ANALYZE_CONTEXT_TRACK_H
 
 #include "analyze/context/call_stacks.h"
 #include "analyze/context/locksets.h"

@@ -1,8 +1,8 @@
 /*
  * Vector clocks over threads' dense numbers (trace ids). Absent components are 0.
  */
-#ifndef ANALYZE_VCLOCK_H
-#define ANALYZE_VCLOCK_H
+#ifndef ANALYZE_CONTEXT_VCLOCK_H
+#define ANALYZE_CONTEXT_VCLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

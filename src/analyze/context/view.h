@@ -1,8 +1,8 @@
 /*
  * What an analysis is given with each event: the state of the thread that performs it, as track.h keeps it.
  */
-#ifndef ANALYZE_VIEW_H
-#define ANALYZE_VIEW_H
+#ifndef ANALYZE_CONTEXT_VIEW_H
+#define ANALYZE_CONTEXT_VIEW_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
  * thread (struct situation) or of its line of code (struct site) is elsewhere, and found to be
  * needless now and then by looking at all places, so that nothing need be counted.
  */
-#ifndef ANALYZE_USES_H
-#define ANALYZE_USES_H
+#ifndef ANALYZE_ORDER_LAST_ACCESS_H
+#define ANALYZE_ORDER_LAST_ACCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * Inside the analysis of order: order.c follows who makes and uses what, order_end.c
  * judges when something is given back.
  */
-#ifndef ANALYZE_ORDER_H
-#define ANALYZE_ORDER_H
+#ifndef ANALYZE_ORDER_ORDER_VIOLATION_H
+#define ANALYZE_ORDER_ORDER_VIOLATION_H
 
 #include "analyze/analysis.h"
 #include "analyze/context/sections.h"

@@ -8,8 +8,8 @@
  * the same of all records, and what was never touched takes no memory. When there is no room all is
  * forgotten and begun anew: memory is bounded, and what was lost is counted.
  */
-#ifndef ANALYZE_SHADOW_H
-#define ANALYZE_SHADOW_H
+#ifndef ANALYZE_RACE_ACCESS_RECORDS_H
+#define ANALYZE_RACE_ACCESS_RECORDS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
  * it before the two; questions are answered only as long as their cost in all
  * stays in proportion to the trace.
  */
-#ifndef ANALYZE_REORDER_H
-#define ANALYZE_REORDER_H
+#ifndef ANALYZE_RACE_SYNC_PRESERVING_H
+#define ANALYZE_RACE_SYNC_PRESERVING_H
 
 #include "analyze/analysis.h"
 

@@ -2,8 +2,8 @@
  * The events of a trace as analyses get them, read somewhat ahead, so that these can ask for
  * memory in time. Accesses that nobody wants to see are passed over here.
  */
-#ifndef ANALYZE_AHEAD_H
-#define ANALYZE_AHEAD_H
+#ifndef ANALYZE_RELEVANCE_LOOKAHEAD_H
+#define ANALYZE_RELEVANCE_LOOKAHEAD_H
 
 #include "analyze/analysis.h"
 #include "analyze/context/spin_locks.h"

@@ -15,8 +15,8 @@
  * 2009). It follows strong order only: no calls, locks or atomics. Once it shows that little is
  * gained by it, it is given up.
  */
-#ifndef ANALYZE_HANDED_H
-#define ANALYZE_HANDED_H
+#ifndef ANALYZE_RELEVANCE_ORDERED_H
+#define ANALYZE_RELEVANCE_ORDERED_H
 
 #include "analyze/relevance/unshared.h"
 

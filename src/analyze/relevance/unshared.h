@@ -10,8 +10,8 @@
  *
  * Memory that is given out anew is the same memory here.
  */
-#ifndef ANALYZE_ALONE_H
-#define ANALYZE_ALONE_H
+#ifndef ANALYZE_RELEVANCE_UNSHARED_H
+#define ANALYZE_RELEVANCE_UNSHARED_H
 
 #include "trace/read/reader.h"
 

@@ -4,8 +4,8 @@
  *
  * By hash of the pc: one may be taken for busy that is not. An access counts by its first granule.
  */
-#ifndef ANALYZE_IDLE_H
-#define ANALYZE_IDLE_H
+#ifndef ANALYZE_RELEVANCE_UNSHARED_SITES_H
+#define ANALYZE_RELEVANCE_UNSHARED_SITES_H
 
 #include "analyze/relevance/unshared.h"
 

@@ -4,8 +4,8 @@
  * `sections` is the caller's. It follows the trace: wakeups_event() is called before
  * it has seen the event, waits_event() after, with what that changed.
  */
-#ifndef ANALYZE_WAITS_H
-#define ANALYZE_WAITS_H
+#ifndef ANALYZE_SYNC_BLOCKED_WAITS_H
+#define ANALYZE_SYNC_BLOCKED_WAITS_H
 
 #include "analyze/analysis.h"
 #include "analyze/context/sections.h"

@@ -5,8 +5,8 @@
  * Bounded: of each thread the last RECENT accesses; for each condition SIDES_MAX waits
  * and signals that differ in thread or site, the newest of each.
  */
-#ifndef ANALYZE_WAKEUPS_H
-#define ANALYZE_WAKEUPS_H
+#ifndef ANALYZE_SYNC_LOST_WAKEUP_H
+#define ANALYZE_SYNC_LOST_WAKEUP_H
 
 #include "analyze/sync/blocked_waits.h"
 #include "base/map.h"

@@ -2,8 +2,8 @@
  * Events of a trace, or those that the runtime would write to one, as steps of
  * coverage/fold/iroot_fold.h. For both, so that they say the same; no libc here.
  */
-#ifndef TRACE_STEP_H
-#define TRACE_STEP_H
+#ifndef COVERAGE_FOLD_EVENT_STEP_H
+#define COVERAGE_FOLD_EVENT_STEP_H
 
 #include <errno.h>
 

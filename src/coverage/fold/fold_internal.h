@@ -8,8 +8,8 @@
  * iroot_at(); lengths where they are used; that lists do not go in circles; and of how many parts they are,
  * all together. Where something is wrong nothing is followed any more: all the rest is zero.
  */
-#ifndef SCHED_IROOT_INTERNAL_H
-#define SCHED_IROOT_INTERNAL_H
+#ifndef COVERAGE_FOLD_FOLD_INTERNAL_H
+#define COVERAGE_FOLD_FOLD_INTERNAL_H
 
 #include "coverage/fold/iroot_fold.h"
 

@@ -30,8 +30,8 @@
  * both threads always keep from the first to the second event of theirs. Of two sites that walk through memory, pairs
  * are kept for the first 16 variables or two, dependencies for the first 1024.
  */
-#ifndef SCHED_IROOT_PROFILE_H
-#define SCHED_IROOT_PROFILE_H
+#ifndef COVERAGE_FOLD_IROOT_FOLD_H
+#define COVERAGE_FOLD_IROOT_FOLD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * they took their places is the order of the profile. What is left when the program ended, the tool
  * folds. Positions only grow; a mark belongs to one of them. No libc here.
  */
-#ifndef TRACE_QUEUE_H
-#define TRACE_QUEUE_H
+#ifndef COVERAGE_FOLD_QUEUE_H
+#define COVERAGE_FOLD_QUEUE_H
 
 #include "coverage/fold/event_step.h"
 #include "trace/codec/codec.h"

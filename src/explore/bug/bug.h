@@ -3,8 +3,8 @@
  * schedule.txt, bug.json, trace.snarl, stdout and stderr of the run), with other failures of
  * the same cause and the other orders of events that lead to it.
  */
-#ifndef EXPLORE_BUG_H
-#define EXPLORE_BUG_H
+#ifndef EXPLORE_BUG_BUG_H
+#define EXPLORE_BUG_BUG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  *	if (followup_prove(&f, bug, failure, &code, &err)) … followup_gather(&f, bug); …
  *	followup_close(&f);
  */
-#ifndef EXPLORE_FOLLOWUP_H
-#define EXPLORE_FOLLOWUP_H
+#ifndef EXPLORE_BUG_CONFIRM_H
+#define EXPLORE_BUG_CONFIRM_H
 
 #include "explore/bug/bug.h"
 #include "explore/search/attempt.h"

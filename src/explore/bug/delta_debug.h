@@ -6,8 +6,8 @@
  * Turns are positions as the strategy `loose` takes them. How a run is made is the
  * caller's.
  */
-#ifndef EXPLORE_SHRINK_H
-#define EXPLORE_SHRINK_H
+#ifndef EXPLORE_BUG_DELTA_DEBUG_H
+#define EXPLORE_BUG_DELTA_DEBUG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * pattern, variable, and function and kind of each event of its cause; if the cause is not
  * known, the kind of failure and its places instead.
  */
-#ifndef REPORT_IDENTITY_H
-#define REPORT_IDENTITY_H
+#ifndef EXPLORE_BUG_IDENTITY_H
+#define EXPLORE_BUG_IDENTITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

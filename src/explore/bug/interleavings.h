@@ -4,8 +4,8 @@
  * not need are left out, and has none of those that are known already. Two are the same if
  * one wants the orders of the other, by operations and lines.
  */
-#ifndef EXPLORE_INTERLEAVINGS_H
-#define EXPLORE_INTERLEAVINGS_H
+#ifndef EXPLORE_BUG_INTERLEAVINGS_H
+#define EXPLORE_BUG_INTERLEAVINGS_H
 
 #include "explore/bug/minimise.h"
 #include "explore/lead/lead.h"

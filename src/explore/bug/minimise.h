@@ -3,8 +3,8 @@
  * it takes: each attempt is a run under the oracle of its schedule, and counts if it
  * fails as the first one did (failure, number, places).
  */
-#ifndef EXPLORE_MINIMISE_H
-#define EXPLORE_MINIMISE_H
+#ifndef EXPLORE_BUG_MINIMISE_H
+#define EXPLORE_BUG_MINIMISE_H
 
 #include "explore/lead/lead.h"
 #include "explore/search/attempt.h"

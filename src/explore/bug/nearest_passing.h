@@ -2,8 +2,8 @@
  * The run that passes and is nearest to one that fails: the same up to a switch between
  * threads, as late as possible, that is made in another way there.
  */
-#ifndef EXPLORE_PASSING_H
-#define EXPLORE_PASSING_H
+#ifndef EXPLORE_BUG_NEAREST_PASSING_H
+#define EXPLORE_BUG_NEAREST_PASSING_H
 
 #include "explore/search/attempt.h"
 

@@ -2,8 +2,8 @@
  * Whether a predicted order is why a run failed, or only a part of it; or happens in
  * headers of the system, where few faults are.
  */
-#ifndef EXPLORE_WEIGH_H
-#define EXPLORE_WEIGH_H
+#ifndef EXPLORE_BUG_RANK_CAUSES_H
+#define EXPLORE_BUG_RANK_CAUSES_H
 
 #include "explore/lead/lead.h"
 #include "explore/search/attempt.h"

@@ -1,8 +1,8 @@
 /*
  * Which failures are one bug: those of one cause, whatever they look like.
  */
-#ifndef EXPLORE_CLUSTER_H
-#define EXPLORE_CLUSTER_H
+#ifndef EXPLORE_BUG_SAME_CAUSE_H
+#define EXPLORE_BUG_SAME_CAUSE_H
 
 #include <stdbool.h>
 #include <stdint.h>

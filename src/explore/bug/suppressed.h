@@ -1,8 +1,8 @@
 /*
  * Failures that are not to be told (analyze/suppress.h).
  */
-#ifndef EXPLORE_SUPPRESSED_H
-#define EXPLORE_SUPPRESSED_H
+#ifndef EXPLORE_BUG_SUPPRESSED_H
+#define EXPLORE_BUG_SUPPRESSED_H
 
 #include "analyze/suppress.h"
 #include "explore/bug/bug.h"

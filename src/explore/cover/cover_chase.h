@@ -3,8 +3,8 @@
  * runs of the active scheduler for each iRoot that was not exposed; and again, as long as these
  * let one expect more.
  */
-#ifndef EXPLORE_COVER_CHASE_H
-#define EXPLORE_COVER_CHASE_H
+#ifndef EXPLORE_COVER_COVER_CHASE_H
+#define EXPLORE_COVER_COVER_CHASE_H
 
 #include "explore/cover/cover_record.h"
 #include "explore/search/search.h"

@@ -2,8 +2,8 @@
  * The iRoots of a program's runs, on their way into the database: addresses become places in
  * the sources, and what is new is told from what is known.
  */
-#ifndef EXPLORE_COVER_H
-#define EXPLORE_COVER_H
+#ifndef EXPLORE_COVER_COVER_RECORD_H
+#define EXPLORE_COVER_COVER_RECORD_H
 
 #include "base/map.h"
 #include "coverage/fold/iroot_fold.h"

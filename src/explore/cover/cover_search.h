@@ -1,8 +1,8 @@
 /*
  * Runs whose iRoots go into the database: by a mix of strategies, or by one.
  */
-#ifndef EXPLORE_COVER_SEARCH_H
-#define EXPLORE_COVER_SEARCH_H
+#ifndef EXPLORE_COVER_COVER_SEARCH_H
+#define EXPLORE_COVER_COVER_SEARCH_H
 
 #include "explore/cover/cover_record.h"
 #include "explore/search/search.h"

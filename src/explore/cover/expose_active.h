@@ -11,8 +11,8 @@
  * threads; then, from what these runs have shown, with the very threads and times that may meet, after the
  * turns of the run that showed it. What comes of it does not depend on the number of jobs.
  */
-#ifndef EXPLORE_ACTIVE_H
-#define EXPLORE_ACTIVE_H
+#ifndef EXPLORE_COVER_EXPOSE_ACTIVE_H
+#define EXPLORE_COVER_EXPOSE_ACTIVE_H
 
 #include "abi/iroot.h"
 #include "explore/search/observe.h"

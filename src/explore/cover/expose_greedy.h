@@ -1,8 +1,8 @@
 /*
  * Runs of the strategy `greedy`, each for all of a list of interleaving roots.
  */
-#ifndef EXPLORE_GREEDY_H
-#define EXPLORE_GREEDY_H
+#ifndef EXPLORE_COVER_EXPOSE_GREEDY_H
+#define EXPLORE_COVER_EXPOSE_GREEDY_H
 
 #include "abi/iroot.h"
 #include "explore/search/search.h"

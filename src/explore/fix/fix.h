@@ -8,8 +8,8 @@
  *
  * What has no goals is tried again by the strategy that found it, which says less.
  */
-#ifndef EXPLORE_CHECKFIX_H
-#define EXPLORE_CHECKFIX_H
+#ifndef EXPLORE_FIX_FIX_H
+#define EXPLORE_FIX_FIX_H
 
 #include "explore/fix/remap.h"
 #include "explore/search/search.h"

@@ -13,8 +13,8 @@
  *		refit_end_trace(r);
  *	… r->fits, or refit_missing() …
  */
-#ifndef EXPLORE_REFIT_H
-#define EXPLORE_REFIT_H
+#ifndef EXPLORE_FIX_REMAP_H
+#define EXPLORE_FIX_REMAP_H
 
 #include "base/buf.h"
 #include "explore/lead/lead.h"

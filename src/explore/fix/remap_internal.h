@@ -1,8 +1,8 @@
 /*
  * What the parts of refit share.
  */
-#ifndef EXPLORE_REFIT_INTERNAL_H
-#define EXPLORE_REFIT_INTERNAL_H
+#ifndef EXPLORE_FIX_REMAP_INTERNAL_H
+#define EXPLORE_FIX_REMAP_INTERNAL_H
 
 #include <string.h>
 

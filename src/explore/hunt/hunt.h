@@ -15,8 +15,8 @@
  * With several inputs each stage is made with all of them. All is made from the seed, and
  * does not depend on how many runs are made at a time, nor on snapshots.
  */
-#ifndef EXPLORE_HUNT_H
-#define EXPLORE_HUNT_H
+#ifndef EXPLORE_HUNT_HUNT_H
+#define EXPLORE_HUNT_HUNT_H
 
 #include "explore/cover/cover_record.h"
 #include "explore/lead/lead.h"

@@ -1,8 +1,8 @@
 /*
  * What hunt.c (profile, predict, all in order), hunt_prove.c and hunt_search.c share.
  */
-#ifndef EXPLORE_HUNT_INTERNAL_H
-#define EXPLORE_HUNT_INTERNAL_H
+#ifndef EXPLORE_HUNT_HUNT_INTERNAL_H
+#define EXPLORE_HUNT_HUNT_INTERNAL_H
 
 #include "explore/hunt/hunt.h"
 #include "explore/search/greybox.h"

@@ -1,8 +1,8 @@
 /*
  * Broken atomicity that did no harm, as far as values are known.
  */
-#ifndef EXPLORE_UNCHANGED_H
-#define EXPLORE_UNCHANGED_H
+#ifndef EXPLORE_LEAD_INEFFECTIVE_WRITE_H
+#define EXPLORE_LEAD_INEFFECTIVE_WRITE_H
 
 #include <stdbool.h>
 

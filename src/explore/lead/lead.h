@@ -2,8 +2,8 @@
  * Candidates as hunt follows them: in terms of the running program (names of threads,
  * places, n-th times) and of its people, independent of the trace they come from.
  */
-#ifndef EXPLORE_LEAD_H
-#define EXPLORE_LEAD_H
+#ifndef EXPLORE_LEAD_LEAD_H
+#define EXPLORE_LEAD_LEAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

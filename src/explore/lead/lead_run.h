@@ -1,8 +1,8 @@
 /*
  * Runs that follow a lead: by the strategy goal, and what came of them.
  */
-#ifndef EXPLORE_FOLLOW_H
-#define EXPLORE_FOLLOW_H
+#ifndef EXPLORE_LEAD_LEAD_RUN_H
+#define EXPLORE_LEAD_LEAD_RUN_H
 
 #include "explore/lead/lead.h"
 #include "explore/target/worker.h"

@@ -1,8 +1,8 @@
 /*
  * A use after free as an order: the free before the use.
  */
-#ifndef EXPLORE_FREED_H
-#define EXPLORE_FREED_H
+#ifndef EXPLORE_LEAD_USE_AFTER_FREE_H
+#define EXPLORE_LEAD_USE_AFTER_FREE_H
 
 #include "analyze/candidate.h"
 #include "explore/search/oracle.h"

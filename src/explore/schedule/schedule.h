@@ -2,8 +2,8 @@
  * A schedule file (docs/schedule-format.md): how to run a program, and in which
  * order its threads take their steps. In memory all text is owned by it.
  */
-#ifndef EXPLORE_SCHEDULE_H
-#define EXPLORE_SCHEDULE_H
+#ifndef EXPLORE_SCHEDULE_SCHEDULE_H
+#define EXPLORE_SCHEDULE_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * What a line of a text file is made of. Errors are "NAME:LINE: reason".
  */
-#ifndef EXPLORE_WORDS_H
-#define EXPLORE_WORDS_H
+#ifndef EXPLORE_SCHEDULE_SCHEDULE_WORDS_H
+#define EXPLORE_SCHEDULE_SCHEDULE_WORDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

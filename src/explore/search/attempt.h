@@ -8,8 +8,8 @@
  *	if (attempt_run(&a)) … a.got, server_report(&a.server) …
  *	attempt_close(&a);
  */
-#ifndef EXPLORE_ATTEMPT_H
-#define EXPLORE_ATTEMPT_H
+#ifndef EXPLORE_SEARCH_ATTEMPT_H
+#define EXPLORE_SEARCH_ATTEMPT_H
 
 #include <signal.h>
 

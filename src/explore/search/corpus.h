@@ -5,8 +5,8 @@
  * Runs are told in any order and count when a generation is over, in the order of their
  * numbers: what comes of it does not depend on who ended first.
  */
-#ifndef EXPLORE_CORPUS_H
-#define EXPLORE_CORPUS_H
+#ifndef EXPLORE_SEARCH_CORPUS_H
+#define EXPLORE_SEARCH_CORPUS_H
 
 #include <stdbool.h>
 #include <stddef.h>

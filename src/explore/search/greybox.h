@@ -3,8 +3,8 @@
  * (ctl_block.depends) are kept and changed; other runs are made anew by other strategies. Of all
  * these ways those get more runs that lately showed more.
  */
-#ifndef EXPLORE_GREYBOX_H
-#define EXPLORE_GREYBOX_H
+#ifndef EXPLORE_SEARCH_GREYBOX_H
+#define EXPLORE_SEARCH_GREYBOX_H
 
 #include "explore/search/corpus.h"
 #include "explore/search/search.h"

@@ -2,8 +2,8 @@
  * How many different interleavings a search has seen: the turn logs of its runs, by
  * their hashes.
  */
-#ifndef EXPLORE_COVERAGE_H
-#define EXPLORE_COVERAGE_H
+#ifndef EXPLORE_SEARCH_INTERLEAVINGS_SEEN_H
+#define EXPLORE_SEARCH_INTERLEAVINGS_SEEN_H
 
 #include "abi/interface.h"
 #include "base/map.h"

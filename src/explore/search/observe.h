@@ -2,8 +2,8 @@
  * Runs that are watched: traces of controlled runs. They are recorded when it is known
  * which memory is shared, so that an event has the same number in them and in later runs.
  */
-#ifndef EXPLORE_PROFILE_H
-#define EXPLORE_PROFILE_H
+#ifndef EXPLORE_SEARCH_OBSERVE_H
+#define EXPLORE_SEARCH_OBSERVE_H
 
 #include "explore/search/search.h"
 

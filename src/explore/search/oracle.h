@@ -1,8 +1,8 @@
 /*
  * Did a run fail? From how it ended, what the runtime says and what it printed.
  */
-#ifndef EXPLORE_ORACLE_H
-#define EXPLORE_ORACLE_H
+#ifndef EXPLORE_SEARCH_ORACLE_H
+#define EXPLORE_SEARCH_ORACLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

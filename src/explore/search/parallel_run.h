@@ -2,8 +2,8 @@
  * A run of the program as it is, threads in parallel, that is recorded and judged: nobody
  * decides who runs when.
  */
-#ifndef EXPLORE_PLAIN_H
-#define EXPLORE_PLAIN_H
+#ifndef EXPLORE_SEARCH_PARALLEL_RUN_H
+#define EXPLORE_SEARCH_PARALLEL_RUN_H
 
 #include "explore/search/oracle.h"
 #include "explore/target/target.h"

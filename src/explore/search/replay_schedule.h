@@ -1,8 +1,8 @@
 /*
  * A saved schedule again, on a server of its own.
  */
-#ifndef EXPLORE_REPLAY_H
-#define EXPLORE_REPLAY_H
+#ifndef EXPLORE_SEARCH_REPLAY_SCHEDULE_H
+#define EXPLORE_SEARCH_REPLAY_SCHEDULE_H
 
 #include "explore/schedule/schedule.h"
 #include "explore/search/oracle.h"

@@ -7,8 +7,8 @@
  *	… one replay …
  *	replay_trace_close(&t, true, &err);
  */
-#ifndef EXPLORE_REPLAY_TRACE_H
-#define EXPLORE_REPLAY_TRACE_H
+#ifndef EXPLORE_SEARCH_REPLAY_TRACE_H
+#define EXPLORE_SEARCH_REPLAY_TRACE_H
 
 #include <stdbool.h>
 

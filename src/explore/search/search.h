@@ -6,8 +6,8 @@
  * is shared, how long a run is), and of several failures the one of the lowest
  * run counts. Generations end before runs 1, 2, 4, 8, … 256, 512, 768, …
  */
-#ifndef EXPLORE_SEARCH_H
-#define EXPLORE_SEARCH_H
+#ifndef EXPLORE_SEARCH_SEARCH_H
+#define EXPLORE_SEARCH_SEARCH_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * Runs are made in slices. What a slice has found counts when it is over, so that the order
  * in which its runs ended does not matter.
  */
-#ifndef EXPLORE_FEEDBACK_H
-#define EXPLORE_FEEDBACK_H
+#ifndef EXPLORE_SEARCH_STRATEGY_SHARES_H
+#define EXPLORE_SEARCH_STRATEGY_SHARES_H
 
 #include <stdbool.h>
 

@@ -2,8 +2,8 @@
  * What a program prints: the beginning and the end are kept, of everything the
  * size and a hash, so that gigabytes do no harm.
  */
-#ifndef EXPLORE_CAPTURE_H
-#define EXPLORE_CAPTURE_H
+#ifndef EXPLORE_TARGET_CAPTURE_H
+#define EXPLORE_TARGET_CAPTURE_H
 
 #include <stddef.h>
 #include <stdint.h>

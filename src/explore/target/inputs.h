@@ -3,8 +3,8 @@
  * or, where an argument has "@@", by its path in the place of that. One of them is selected:
  * the target is then run with it, and schedules made from it name it.
  */
-#ifndef EXPLORE_INPUTS_H
-#define EXPLORE_INPUTS_H
+#ifndef EXPLORE_TARGET_INPUTS_H
+#define EXPLORE_TARGET_INPUTS_H
 
 #include "base/err.h"
 #include "explore/target/target.h"

@@ -2,8 +2,8 @@
  * Processes that runs leave behind. They become children of this process, and
  * are ended.
  */
-#ifndef EXPLORE_STRAYS_H
-#define EXPLORE_STRAYS_H
+#ifndef EXPLORE_TARGET_ORPHANS_H
+#define EXPLORE_TARGET_ORPHANS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

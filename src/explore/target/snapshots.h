@@ -6,8 +6,8 @@
  * A snapshot is a forked process, so it is refused where a fork is no copy: a program that
  * has files, pipes or sockets open, shared memory or children.
  */
-#ifndef EXPLORE_SNAPSHOTS_H
-#define EXPLORE_SNAPSHOTS_H
+#ifndef EXPLORE_TARGET_SNAPSHOTS_H
+#define EXPLORE_TARGET_SNAPSHOTS_H
 
 #include "abi/plan.h"
 #include "explore/target/worker.h"

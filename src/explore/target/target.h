@@ -2,8 +2,8 @@
  * The program that is run again and again, and all of its surroundings that a
  * later replay must make the same: arguments, environment, folder, stdin.
  */
-#ifndef EXPLORE_TARGET_H
-#define EXPLORE_TARGET_H
+#ifndef EXPLORE_TARGET_TARGET_H
+#define EXPLORE_TARGET_TARGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,8 +14,8 @@
  *	… s.result, server_report(&s) …
  *	server_close(&s);
  */
-#ifndef EXPLORE_SERVER_H
-#define EXPLORE_SERVER_H
+#ifndef EXPLORE_TARGET_WORKER_H
+#define EXPLORE_TARGET_WORKER_H
 
 #include <poll.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /*
  * What server.c (runs) and server_process.c (the process behind them) share.
  */
-#ifndef EXPLORE_SERVER_INTERNAL_H
-#define EXPLORE_SERVER_INTERNAL_H
+#ifndef EXPLORE_TARGET_WORKER_INTERNAL_H
+#define EXPLORE_TARGET_WORKER_INTERNAL_H
 
 #include "explore/target/worker.h"
 

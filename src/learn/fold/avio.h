@@ -11,8 +11,8 @@
  * that it looks at its own intermediate value does not keep others from seeing it. This fold finds what is broken in one run; whoever has many of these knows
  * which i it never happens to.
  */
-#ifndef LEARN_AVIO_H
-#define LEARN_AVIO_H
+#ifndef LEARN_FOLD_AVIO_H
+#define LEARN_FOLD_AVIO_H
 
 #include "learn/fold/fold_common.h"
 

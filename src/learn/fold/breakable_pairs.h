@@ -12,8 +12,8 @@
  *
  * Where too much would have to be remembered, r is taken to be able.
  */
-#ifndef LEARN_APART_H
-#define LEARN_APART_H
+#ifndef LEARN_FOLD_BREAKABLE_PAIRS_H
+#define LEARN_FOLD_BREAKABLE_PAIRS_H
 
 #include "analyze/analysis.h"
 #include "learn/fold/fold_common.h"

@@ -3,8 +3,8 @@
  * on to where they next look. A guard may put a cancellation off until its thread rests, if that was always so: else it may end
  * with a lock held.
  */
-#ifndef LEARN_CANCELS_H
-#define LEARN_CANCELS_H
+#ifndef LEARN_FOLD_CANCELLATION_H
+#define LEARN_FOLD_CANCELLATION_H
 
 #include "learn/fold/fold_common.h"
 #include "trace/read/reader.h"

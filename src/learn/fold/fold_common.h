@@ -2,8 +2,8 @@
  * What the folds of this folder have in common: places of one run, its steps, and memory cut
  * into cells.
  */
-#ifndef LEARN_FOLD_H
-#define LEARN_FOLD_H
+#ifndef LEARN_FOLD_FOLD_COMMON_H
+#define LEARN_FOLD_FOLD_COMMON_H
 
 #include <stddef.h>
 #include <stdint.h>

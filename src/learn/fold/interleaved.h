@@ -5,8 +5,8 @@
  * Whoever waits for a thread between the two will not wait for long. That is why blocking calls matter: what others do
  * while a thread rests says nothing about what they may do while it works.
  */
-#ifndef LEARN_INSIDE_H
-#define LEARN_INSIDE_H
+#ifndef LEARN_FOLD_INTERLEAVED_H
+#define LEARN_FOLD_INTERLEAVED_H
 
 #include "learn/fold/fold_common.h"
 

@@ -20,8 +20,8 @@
  * together, though the transaction goes on: else it would depend on chance, that is on whether turns were ever
  * interleaved, what is guarded.
  */
-#ifndef LEARN_LIFETX_H
-#define LEARN_LIFETX_H
+#ifndef LEARN_FOLD_LIFETX_H
+#define LEARN_FOLD_LIFETX_H
 
 #include "learn/fold/fold_common.h"
 

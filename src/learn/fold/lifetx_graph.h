@@ -1,8 +1,8 @@
 /*
  * The conflict graph of transactions.
  */
-#ifndef LEARN_LIFETX_GRAPH_H
-#define LEARN_LIFETX_GRAPH_H
+#ifndef LEARN_FOLD_LIFETX_GRAPH_H
+#define LEARN_FOLD_LIFETX_GRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * The watched accesses of a thread's transaction: which comes after which, and whether the locks that
  * were held at the first one still are.
  */
-#ifndef LEARN_LIFETX_MEMBERS_H
-#define LEARN_LIFETX_MEMBERS_H
+#ifndef LEARN_FOLD_LIFETX_MEMBERS_H
+#define LEARN_FOLD_LIFETX_MEMBERS_H
 
 #include "learn/fold/fold_common.h"
 

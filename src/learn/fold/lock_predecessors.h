@@ -2,8 +2,8 @@
  * Whose turn it is at a lock: predecessor sets (pset.h) of the places that take mutexes, as if each taking were a
  * write to the lock. A guard that holds a thread back before it takes a lock holds up nobody.
  */
-#ifndef LEARN_TURNS_H
-#define LEARN_TURNS_H
+#ifndef LEARN_FOLD_LOCK_PREDECESSORS_H
+#define LEARN_FOLD_LOCK_PREDECESSORS_H
 
 #include "analyze/analysis.h"
 #include "learn/fold/fold_common.h"

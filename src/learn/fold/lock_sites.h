@@ -5,8 +5,8 @@
  * would be in the way. So the places matter at which a thread that holds no lock takes the one of an access,
  * and those of two locks that are taken in either order, which may end in a deadlock.
  */
-#ifndef LEARN_LOCKING_H
-#define LEARN_LOCKING_H
+#ifndef LEARN_FOLD_LOCK_SITES_H
+#define LEARN_FOLD_LOCK_SITES_H
 
 #include "learn/fold/fold_common.h"
 

@@ -7,8 +7,8 @@
  *	    nobody read, or over what P read and nobody wrote since;
  *	(c) neither of the two threads touched the memory in between.
  */
-#ifndef LEARN_PSET_H
-#define LEARN_PSET_H
+#ifndef LEARN_FOLD_PSET_H
+#define LEARN_FOLD_PSET_H
 
 #include "learn/fold/fold_common.h"
 

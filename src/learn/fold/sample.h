@@ -12,8 +12,8 @@
  *
  * The same events with the same seed give the same answers: a trace may be read again.
  */
-#ifndef LEARN_SAMPLE_H
-#define LEARN_SAMPLE_H
+#ifndef LEARN_FOLD_SAMPLE_H
+#define LEARN_FOLD_SAMPLE_H
 
 #include "learn/fold/fold_common.h"
 

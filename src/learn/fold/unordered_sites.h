@@ -2,8 +2,8 @@
  * Places that touch the same memory in no fixed order: conflicting accesses of two threads that
  * creation, join, barriers, conditions, semaphores and the like leave unordered. Locks do not count.
  */
-#ifndef LEARN_UNORDERED_H
-#define LEARN_UNORDERED_H
+#ifndef LEARN_FOLD_UNORDERED_SITES_H
+#define LEARN_FOLD_UNORDERED_SITES_H
 
 #include <stdbool.h>
 

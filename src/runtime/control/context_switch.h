@@ -1,8 +1,8 @@
 /*
  * The switch between user-level threads, to be inlined where it has to be quick.
  */
-#ifndef RUNTIME_GATE_H
-#define RUNTIME_GATE_H
+#ifndef RUNTIME_CONTROL_CONTEXT_SWITCH_H
+#define RUNTIME_CONTROL_CONTEXT_SWITCH_H
 
 #include "runtime/control/control.h"
 

@@ -24,8 +24,8 @@
  * cancellation; gate.c the two ways to hand on (user-level switch, kernel
  * threads); control_run.c begin and end of a run, failures; forkserver.c.
  */
-#ifndef RUNTIME_CONTROL_H
-#define RUNTIME_CONTROL_H
+#ifndef RUNTIME_CONTROL_CONTROL_H
+#define RUNTIME_CONTROL_CONTROL_H
 
 #include <pthread.h>
 #include <time.h>

@@ -2,8 +2,8 @@
  * Memory of the runtime's own, straight from the kernel. Nothing is given
  * back: what can be used again is kept in free lists by its owner.
  */
-#ifndef RUNTIME_ARENA_H
-#define RUNTIME_ARENA_H
+#ifndef RUNTIME_CORE_ARENA_H
+#define RUNTIME_CORE_ARENA_H
 
 #include "runtime/core/runtime.h"
 

@@ -8,8 +8,8 @@
  * (snarlrt_leave), together with the old mask. Where there is no thread to keep
  * it in, or much to be done, signals are blocked beforehand.
  */
-#ifndef RUNTIME_DEFERRED_H
-#define RUNTIME_DEFERRED_H
+#ifndef RUNTIME_CORE_DEFERRED_SIGNALS_H
+#define RUNTIME_CORE_DEFERRED_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>

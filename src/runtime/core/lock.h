@@ -2,8 +2,8 @@
  * A lock of the runtime's own: short critical sections, never held while the
  * program's code runs. Spins a little, then sleeps in the kernel.
  */
-#ifndef RUNTIME_LOCK_H
-#define RUNTIME_LOCK_H
+#ifndef RUNTIME_CORE_LOCK_H
+#define RUNTIME_CORE_LOCK_H
 
 #include <linux/futex.h>
 #include <stdint.h>

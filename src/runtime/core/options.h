@@ -1,8 +1,8 @@
 /*
  * SNARL_OPTIONS, as interface.h describes it.
  */
-#ifndef RUNTIME_OPTIONS_H
-#define RUNTIME_OPTIONS_H
+#ifndef RUNTIME_CORE_OPTIONS_H
+#define RUNTIME_CORE_OPTIONS_H
 
 #include "runtime/core/runtime.h"
 

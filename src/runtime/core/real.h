@@ -8,8 +8,8 @@
  * come from the system's headers; a function that no header declares is
  * declared here.
  */
-#ifndef RUNTIME_REAL_H
-#define RUNTIME_REAL_H
+#ifndef RUNTIME_CORE_REAL_H
+#define RUNTIME_CORE_REAL_H
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -15,8 +15,8 @@
  *   SHADOW_TIMED  likewise, and has a time of its own
  * tls.own holds id * 2 + 1, so that one compare lets the common case go.
  */
-#ifndef RUNTIME_RT_H
-#define RUNTIME_RT_H
+#ifndef RUNTIME_CORE_RUNTIME_H
+#define RUNTIME_CORE_RUNTIME_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * The kernel without libc: no errno, no cancellation, no interposers. Errors
  * come back as negative errno values.
  */
-#ifndef RUNTIME_SYS_H
-#define RUNTIME_SYS_H
+#ifndef RUNTIME_CORE_SYS_H
+#define RUNTIME_CORE_SYS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * and declarations of those that no header declares: the checked forms that
  * _FORTIFY_SOURCE calls, names that <features.h> hides, C++'s operators.
  */
-#ifndef RUNTIME_UNDECLARED_H
-#define RUNTIME_UNDECLARED_H
+#ifndef RUNTIME_CORE_UNDECLARED_H
+#define RUNTIME_CORE_UNDECLARED_H
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  * Prototypes of the compiler's atomic entry points: they have no header of
  * their own, and ours must not be missing one.
  */
-#ifndef RUNTIME_ATOMIC_H
-#define RUNTIME_ATOMIC_H
+#ifndef RUNTIME_HOOKS_ATOMIC_H
+#define RUNTIME_HOOKS_ATOMIC_H
 
 #include "runtime/core/runtime.h"
 

@@ -2,8 +2,8 @@
  * The entry points the compilers call (entry.c, atomic.c, entry_x86_64.S), and
  * what the assembly calls back.
  */
-#ifndef RUNTIME_ENTRY_H
-#define RUNTIME_ENTRY_H
+#ifndef RUNTIME_HOOKS_ENTRY_H
+#define RUNTIME_HOOKS_ENTRY_H
 
 #include "runtime/core/runtime.h"
 

@@ -11,8 +11,8 @@
  * in part shared, makes two groups of a loop; of a few turns each access is told by itself in the order of the
  * program, as its hook would have done.
  */
-#ifndef RUNTIME_LOOP_H
-#define RUNTIME_LOOP_H
+#ifndef RUNTIME_HOOKS_LOOP_H
+#define RUNTIME_HOOKS_LOOP_H
 
 #include "abi/loop_group.h"
 #include "runtime/core/runtime.h"

@@ -8,8 +8,8 @@
  * round that is expected; if so, the nest has one more, and accesses before it are taken from the ring. Anything else
  * that comes to the ring ends the nest.
  */
-#ifndef RUNTIME_NEST_H
-#define RUNTIME_NEST_H
+#ifndef RUNTIME_HOOKS_LOOP_NEST_H
+#define RUNTIME_HOOKS_LOOP_NEST_H
 
 #include "runtime/core/runtime.h"
 

@@ -10,8 +10,8 @@
  *
  * The event is noted where the scope ends, one way or the other.
  */
-#ifndef RUNTIME_BLOCKING_H
-#define RUNTIME_BLOCKING_H
+#ifndef RUNTIME_INTERPOSE_BLOCKING_H
+#define RUNTIME_INTERPOSE_BLOCKING_H
 
 #include <errno.h>
 

@@ -11,8 +11,8 @@
  * end. Cancellation or an exception that unwinds the frame instead notes a
  * CALL_LEAVE marked TRACE_CALL_UNWOUND. errno is what the real call left.
  */
-#ifndef RUNTIME_CALL_H
-#define RUNTIME_CALL_H
+#ifndef RUNTIME_INTERPOSE_CALL_H
+#define RUNTIME_INTERPOSE_CALL_H
 
 #include <errno.h>
 #include <sys/types.h>

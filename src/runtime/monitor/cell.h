@@ -2,8 +2,8 @@
  * What is known of a piece of memory (8 bytes unless told otherwise). A direct-mapped table:
  * where two pieces meet, the newer one stays.
  */
-#ifndef RUNTIME_WATCH_CELL_H
-#define RUNTIME_WATCH_CELL_H
+#ifndef RUNTIME_MONITOR_CELL_H
+#define RUNTIME_MONITOR_CELL_H
 
 #include "runtime/monitor/monitor.h"
 

@@ -12,8 +12,8 @@
  * since, is known; where it was, and whether it wrote, is taken from training (rules_site.after). Of several
  * writes of a streak the first is known.
  */
-#ifndef RUNTIME_CHECK_H
-#define RUNTIME_CHECK_H
+#ifndef RUNTIME_MONITOR_CHECK_AVIO_H
+#define RUNTIME_MONITOR_CHECK_AVIO_H
 
 #include "runtime/monitor/check_cell.h"
 #include "runtime/monitor/rules.h"

@@ -7,8 +7,8 @@
  * cache of each thread's. A cell is a cache line, and a second one where more than a few
  * threads come.
  */
-#ifndef RUNTIME_CHECK_CELL_H
-#define RUNTIME_CHECK_CELL_H
+#ifndef RUNTIME_MONITOR_CHECK_CELL_H
+#define RUNTIME_MONITOR_CHECK_CELL_H
 
 #include "runtime/monitor/monitor.h"
 

@@ -4,8 +4,8 @@
  * A guard only ever delays. No delay is longer than watch.wait_ns in all, and nobody is
  * waited for who waits for us in turn, here or for a lock that we hold.
  */
-#ifndef RUNTIME_GUARD_H
-#define RUNTIME_GUARD_H
+#ifndef RUNTIME_MONITOR_GUARD_H
+#define RUNTIME_MONITOR_GUARD_H
 
 #include "runtime/monitor/cell.h"
 

@@ -7,8 +7,8 @@
  * comes to C. Nothing here holds a lock while the program's code runs; a cell that is busy is
  * skipped and counted, by a guard only after as long as a delay may take. A handler that interrupts us is let pass unwatched.
  */
-#ifndef RUNTIME_WATCH_H
-#define RUNTIME_WATCH_H
+#ifndef RUNTIME_MONITOR_MONITOR_H
+#define RUNTIME_MONITOR_MONITOR_H
 
 #include "abi/monitor_log.h"
 #include "runtime/core/options.h"

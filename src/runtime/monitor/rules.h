@@ -4,8 +4,8 @@
  * Only places with one of the wanted flags are active. The others are switched off where
  * they are inlined (sites.h), or their functions are not even switched on (dual.h).
  */
-#ifndef RUNTIME_RULES_H
-#define RUNTIME_RULES_H
+#ifndef RUNTIME_MONITOR_RULES_H
+#define RUNTIME_MONITOR_RULES_H
 
 #include "abi/rules_format.h"
 #include "runtime/core/runtime.h"

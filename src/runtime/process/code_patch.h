@@ -1,8 +1,8 @@
 /*
  * Entries of functions made jumps and back, while other threads may be running them.
  */
-#ifndef RUNTIME_DUAL_PATCH_H
-#define RUNTIME_DUAL_PATCH_H
+#ifndef RUNTIME_PROCESS_CODE_PATCH_H
+#define RUNTIME_PROCESS_CODE_PATCH_H
 
 #include "runtime/core/runtime.h"
 

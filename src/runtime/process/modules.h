@@ -1,8 +1,8 @@
 /*
  * What is loaded, apart from telling the trace of it (rt.h, process.h).
  */
-#ifndef RUNTIME_MODULE_H
-#define RUNTIME_MODULE_H
+#ifndef RUNTIME_PROCESS_MODULES_H
+#define RUNTIME_PROCESS_MODULES_H
 
 #include "runtime/core/runtime.h"
 

@@ -1,8 +1,8 @@
 /*
  * Start, fork, exec and end of a recorded process.
  */
-#ifndef RUNTIME_PROCESS_H
-#define RUNTIME_PROCESS_H
+#ifndef RUNTIME_PROCESS_PROCESS_H
+#define RUNTIME_PROCESS_PROCESS_H
 
 #include "runtime/core/options.h"
 

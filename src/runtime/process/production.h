@@ -16,8 +16,8 @@
  * A call that is under way stays in the version it began in; the next one takes the other.
  * Entries and exits that the hooks see are balanced, therefore.
  */
-#ifndef RUNTIME_DUAL_H
-#define RUNTIME_DUAL_H
+#ifndef RUNTIME_PROCESS_PRODUCTION_H
+#define RUNTIME_PROCESS_PRODUCTION_H
 
 #include "runtime/core/runtime.h"
 

@@ -1,8 +1,8 @@
 /*
  * What the other files of the runtime need of thread.c and interpose_thread.c.
  */
-#ifndef RUNTIME_THREAD_H
-#define RUNTIME_THREAD_H
+#ifndef RUNTIME_PROCESS_THREAD_H
+#define RUNTIME_PROCESS_THREAD_H
 
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 /*
  * What becomes of blocks of the heap, learnt from those of the same place (birth.c).
  */
-#ifndef RUNTIME_BIRTH_H
-#define RUNTIME_BIRTH_H
+#ifndef RUNTIME_RECORD_ALLOCATION_SITES_H
+#define RUNTIME_RECORD_ALLOCATION_SITES_H
 
 #include "runtime/core/runtime.h"
 

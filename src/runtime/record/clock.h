@@ -15,8 +15,8 @@
  * to give out, an unlock's mostly, without writing anything. Whoever comes next is later than all of them. If he
  * comes just then, he does not know of the thread's event, nor the thread of his, unless by some other object.
  */
-#ifndef RUNTIME_CLOCK_H
-#define RUNTIME_CLOCK_H
+#ifndef RUNTIME_RECORD_CLOCK_H
+#define RUNTIME_RECORD_CLOCK_H
 
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"

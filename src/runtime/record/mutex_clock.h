@@ -5,8 +5,8 @@
  * critical section; here it comes along with the mutex, and who holds that needs no locked instruction. glibc uses
  * the links of its list for robust mutexes only, and clears them in pthread_mutex_init.
  */
-#ifndef RUNTIME_MUTEX_H
-#define RUNTIME_MUTEX_H
+#ifndef RUNTIME_RECORD_MUTEX_CLOCK_H
+#define RUNTIME_RECORD_MUTEX_CLOCK_H
 
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 /*
  * mode=profile: iRoots of a program that runs in parallel (profile.c).
  */
-#ifndef RUNTIME_PROFILE_H
-#define RUNTIME_PROFILE_H
+#ifndef RUNTIME_RECORD_PARALLEL_COVERAGE_H
+#define RUNTIME_RECORD_PARALLEL_COVERAGE_H
 
 #include "runtime/core/runtime.h"
 

@@ -2,8 +2,8 @@
  * Who touched which memory: see the top of rt.h for the values. Nothing here uses vector registers
  * (Makefile): loops come here while these hold values of the program.
  */
-#ifndef RUNTIME_SHADOW_H
-#define RUNTIME_SHADOW_H
+#ifndef RUNTIME_RECORD_SHADOW_H
+#define RUNTIME_RECORD_SHADOW_H
 
 #include "runtime/core/runtime.h"
 

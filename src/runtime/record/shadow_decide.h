@@ -4,8 +4,8 @@
  * What is dropped is cut, which takes a locked instruction. Accesses that follow each other mostly are
  * neighbours, so what is to be cut is gathered, and four granules become so at once.
  */
-#ifndef RUNTIME_SHADOW_DECIDE_H
-#define RUNTIME_SHADOW_DECIDE_H
+#ifndef RUNTIME_RECORD_SHADOW_DECIDE_H
+#define RUNTIME_RECORD_SHADOW_DECIDE_H
 
 #include "runtime/record/shadow.h"
 #include "runtime/record/shadow_four.h"

@@ -1,8 +1,8 @@
 /*
  * The shadow, four granules at a time.
  */
-#ifndef RUNTIME_SHADOW_FOUR_H
-#define RUNTIME_SHADOW_FOUR_H
+#ifndef RUNTIME_RECORD_SHADOW_FOUR_H
+#define RUNTIME_RECORD_SHADOW_FOUR_H
 
 #include "runtime/core/runtime.h"
 

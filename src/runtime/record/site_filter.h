@@ -3,8 +3,8 @@
  * the other inlined ones get a jump over them. Calls for ranges become nops, in the program only;
  * any other plain call stays on.
  */
-#ifndef RUNTIME_SITES_H
-#define RUNTIME_SITES_H
+#ifndef RUNTIME_RECORD_SITE_FILTER_H
+#define RUNTIME_RECORD_SITE_FILTER_H
 
 #include <link.h>
 

@@ -1,8 +1,8 @@
 /*
  * A list of sites (abi/site_list_format.h) in memory, by module.
  */
-#ifndef RUNTIME_SITEFILE_H
-#define RUNTIME_SITEFILE_H
+#ifndef RUNTIME_RECORD_SITE_LIST_H
+#define RUNTIME_RECORD_SITE_LIST_H
 
 #include "runtime/core/runtime.h"
 

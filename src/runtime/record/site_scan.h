@@ -2,8 +2,8 @@
  * Finds in machine code what wrap/hooks/inline_asm.c put there. A pure function, so that
  * it can be tested outside of a recorded process.
  */
-#ifndef RUNTIME_SITES_SCAN_H
-#define RUNTIME_SITES_SCAN_H
+#ifndef RUNTIME_RECORD_SITE_SCAN_H
+#define RUNTIME_RECORD_SITE_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

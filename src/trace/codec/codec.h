@@ -31,8 +31,8 @@
  * from an empty table, so it can be read alone. The runtime encodes and the tool
  * decodes with this one file; no libc, no allocation.
  */
-#ifndef TRACE_CODEC_H
-#define TRACE_CODEC_H
+#ifndef TRACE_CODEC_CODEC_H
+#define TRACE_CODEC_CODEC_H
 
 #include "trace/codec/decode.h"
 #include "trace/codec/encode.h"

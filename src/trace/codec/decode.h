@@ -2,8 +2,8 @@
  * From the payload of a chunk to raw records; codec.h describes the bytes. The
  * bytes may be anybody's: every length is checked.
  */
-#ifndef TRACE_DECODE_H
-#define TRACE_DECODE_H
+#ifndef TRACE_CODEC_DECODE_H
+#define TRACE_CODEC_DECODE_H
 
 #include "trace/codec/predict.h"
 

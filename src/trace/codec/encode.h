@@ -1,8 +1,8 @@
 /*
  * From raw records to the payload of a chunk; codec.h describes the bytes.
  */
-#ifndef TRACE_ENCODE_H
-#define TRACE_ENCODE_H
+#ifndef TRACE_CODEC_ENCODE_H
+#define TRACE_CODEC_ENCODE_H
 
 #include "trace/codec/encode_loop.h"
 

@@ -4,8 +4,8 @@
  * which is faster than going from slot to slot, each of which says where the next one is. The
  * bytes are the same.
  */
-#ifndef TRACE_CYCLE_H
-#define TRACE_CYCLE_H
+#ifndef TRACE_CODEC_ENCODE_LOOP_H
+#define TRACE_CODEC_ENCODE_LOOP_H
 
 #include "trace/codec/encode_unpredicted.h"
 

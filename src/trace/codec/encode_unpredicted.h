@@ -4,8 +4,8 @@
  * Most of the time goes here. So there is a short way for what comes often (trace_tell, trace_put_timed), and one
  * that knows everything (trace_put_told_any, trace_put_other_any).
  */
-#ifndef TRACE_TELL_H
-#define TRACE_TELL_H
+#ifndef TRACE_CODEC_ENCODE_UNPREDICTED_H
+#define TRACE_CODEC_ENCODE_UNPREDICTED_H
 
 #include "trace/codec/predict.h"
 

@@ -2,8 +2,8 @@
  * What both sides of the codec know: the table that foretells the next record.
  * codec.h has the whole picture.
  */
-#ifndef TRACE_PREDICT_H
-#define TRACE_PREDICT_H
+#ifndef TRACE_CODEC_PREDICT_H
+#define TRACE_CODEC_PREDICT_H
 
 #include <stddef.h>
 #include <stdint.h>

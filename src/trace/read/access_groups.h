@@ -4,8 +4,8 @@
  * A library may come to lie where another one was: of several bunches with the same pc, the last one counts that was
  * told no later than the record.
  */
-#ifndef TRACE_BUNCHES_H
-#define TRACE_BUNCHES_H
+#ifndef TRACE_READ_ACCESS_GROUPS_H
+#define TRACE_READ_ACCESS_GROUPS_H
 
 #include "abi/access_group_format.h"
 #include "base/map.h"

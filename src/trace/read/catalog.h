@@ -2,8 +2,8 @@
  * What a trace says besides events: threads, modules, keys and values. Filled
  * from chunks or from a text trace.
  */
-#ifndef TRACE_CATALOG_H
-#define TRACE_CATALOG_H
+#ifndef TRACE_READ_CATALOG_H
+#define TRACE_READ_CATALOG_H
 
 #include "base/err.h"
 #include "base/map.h"

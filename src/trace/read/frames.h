@@ -6,8 +6,8 @@
  * just before the first event inside, and an activation in which nothing
  * happened is not delivered at all.
  */
-#ifndef TRACE_FRAMES_H
-#define TRACE_FRAMES_H
+#ifndef TRACE_READ_FRAMES_H
+#define TRACE_READ_FRAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * of a killed run or damage is decided when all is known: a run that ended in
  * good order and lost nothing has none.
  */
-#ifndef TRACE_INDEX_H
-#define TRACE_INDEX_H
+#ifndef TRACE_READ_INDEX_H
+#define TRACE_READ_INDEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * Names and classes of event kinds and calls; the table is kinds.def.
  */
-#ifndef TRACE_KINDS_H
-#define TRACE_KINDS_H
+#ifndef TRACE_READ_KINDS_H
+#define TRACE_READ_KINDS_H
 
 #include <stddef.h>
 

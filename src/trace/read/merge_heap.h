@@ -1,8 +1,8 @@
 /*
  * A heap of streams by the time of their next events; with equal times, the lower number is first.
  */
-#ifndef TRACE_HEAP_H
-#define TRACE_HEAP_H
+#ifndef TRACE_READ_MERGE_HEAP_H
+#define TRACE_READ_MERGE_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

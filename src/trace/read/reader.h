@@ -10,8 +10,8 @@
  * goes and reader_info().incomplete says so. A damaged one is an error that
  * names the place; reading stops there.
  */
-#ifndef TRACE_READER_H
-#define TRACE_READER_H
+#ifndef TRACE_READ_READER_H
+#define TRACE_READ_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>

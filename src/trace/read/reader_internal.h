@@ -1,8 +1,8 @@
 /*
  * For reader.c and reader_text.c: what a reader is.
  */
-#ifndef TRACE_READER_PARTS_H
-#define TRACE_READER_PARTS_H
+#ifndef TRACE_READ_READER_INTERNAL_H
+#define TRACE_READ_READER_INTERNAL_H
 
 #include "base/map.h"
 #include "trace/read/catalog.h"

@@ -2,8 +2,8 @@
  * The accesses of a trace without their order: chunk by chunk, none of them merged with another
  * or given a time. That takes less than half as long as reading events.
  */
-#ifndef TRACE_SCAN_H
-#define TRACE_SCAN_H
+#ifndef TRACE_READ_SCAN_H
+#define TRACE_READ_SCAN_H
 
 #include "trace/read/index.h"
 #include "trace/read/reader.h"

@@ -1,8 +1,8 @@
 /*
  * Passing over plain accesses that nobody wants, without making events of them.
  */
-#ifndef TRACE_PASS_H
-#define TRACE_PASS_H
+#ifndef TRACE_READ_SKIP_H
+#define TRACE_READ_SKIP_H
 
 #include "trace/read/stream.h"
 

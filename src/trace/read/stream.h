@@ -5,8 +5,8 @@
  * ahead only to the next time stamp (at most STREAM_LOOKAHEAD records). Loops are expanded one
  * access at a time, bunches when they are decoded.
  */
-#ifndef TRACE_STREAM_H
-#define TRACE_STREAM_H
+#ifndef TRACE_READ_STREAM_H
+#define TRACE_READ_STREAM_H
 
 #include "abi/loop_group.h"
 #include "trace/codec/codec.h"

@@ -2,8 +2,8 @@
  * Places whose memory is shared and seldom touched, by a sample of it. Where that is so it costs more to wait until one
  * knows whether memory is private than to keep what happens there, so that it can be shared from the first touch on.
  */
-#ifndef TRACE_COLD_H
-#define TRACE_COLD_H
+#ifndef TRACE_SITES_RARELY_TOUCHED_H
+#define TRACE_SITES_RARELY_TOUCHED_H
 
 #include <stdbool.h>
 #include <stdint.h>

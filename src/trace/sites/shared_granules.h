@@ -3,8 +3,8 @@
  * memory can be told from what it kept because it was shared. Says "shared" where it does not know: beyond
  * some amount of memory, and in lines of 64 bytes where a touch may have come after one that is not in the trace.
  */
-#ifndef TRACE_OWNERS_H
-#define TRACE_OWNERS_H
+#ifndef TRACE_SITES_SHARED_GRANULES_H
+#define TRACE_SITES_SHARED_GRANULES_H
 
 #include <stdbool.h>
 #include <stdint.h>

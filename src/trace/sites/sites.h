@@ -2,8 +2,8 @@
  * The places in the program that ever touched shared memory, so that the next
  * recording may leave out all others (the runtime's option sites=).
  */
-#ifndef TRACE_SITES_H
-#define TRACE_SITES_H
+#ifndef TRACE_SITES_SITES_H
+#define TRACE_SITES_SITES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
  * reader_open() reads both forms. Here are the parts beneath it, and the way
  * from events to text.
  */
-#ifndef TRACE_TEXT_H
-#define TRACE_TEXT_H
+#ifndef TRACE_TEXT_TEXT_H
+#define TRACE_TEXT_TEXT_H
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /*
  * Between the files that read text traces.
  */
-#ifndef TRACE_TEXTPARSE_H
-#define TRACE_TEXTPARSE_H
+#ifndef TRACE_TEXT_TEXT_INTERNAL_H
+#define TRACE_TEXT_TEXT_INTERNAL_H
 
 #include "base/map.h"
 #include "trace/text/text.h"

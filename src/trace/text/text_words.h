@@ -2,8 +2,8 @@
  * What text.c writes and textread.c reads: the words for `detail`, and what
  * the argument of each kind is.
  */
-#ifndef TRACE_TEXTWORDS_H
-#define TRACE_TEXTWORDS_H
+#ifndef TRACE_TEXT_TEXT_WORDS_H
+#define TRACE_TEXT_TEXT_WORDS_H
 
 #include "abi/trace_format.h"
 

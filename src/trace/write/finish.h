@@ -3,8 +3,8 @@
  * memory goes into the trace, and the trace is put in its final form, sorted
  * and compressed.
  */
-#ifndef TRACE_FINISH_H
-#define TRACE_FINISH_H
+#ifndef TRACE_WRITE_FINISH_H
+#define TRACE_WRITE_FINISH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * killed at any moment or have written over it: nothing is believed unchecked.
  * Read with pread, since a mapping of a full tmpfs could kill the reader.
  */
-#ifndef TRACE_LIVE_H
-#define TRACE_LIVE_H
+#ifndef TRACE_WRITE_LIVE_H
+#define TRACE_WRITE_LIVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

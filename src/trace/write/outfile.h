@@ -2,8 +2,8 @@
  * A file that appears whole or not at all: written beside its place under
  * another name, then renamed. Failures are kept and told at the end.
  */
-#ifndef TRACE_OUTFILE_H
-#define TRACE_OUTFILE_H
+#ifndef TRACE_WRITE_OUTFILE_H
+#define TRACE_WRITE_OUTFILE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * kinds that have no extra record come back only roughly, as when recorded.
  * Nothing is at `path` until writer_close succeeds. Errors are kept until then.
  */
-#ifndef TRACE_WRITER_H
-#define TRACE_WRITER_H
+#ifndef TRACE_WRITE_WRITER_H
+#define TRACE_WRITE_WRITER_H
 
 #include "base/err.h"
 #include "trace/read/reader.h"

@@ -1,8 +1,8 @@
 /*
  * zstd for chunks at rest, where it pays.
  */
-#ifndef TRACE_SQUEEZE_H
-#define TRACE_SQUEEZE_H
+#ifndef TRACE_WRITE_ZSTD_H
+#define TRACE_WRITE_ZSTD_H
 
 #include <stddef.h>
 

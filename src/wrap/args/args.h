@@ -2,8 +2,8 @@
  * A growing list of command-line words. The list owns its strings and is
  * always ended by a NULL, so that `v` can be handed to exec.
  */
-#ifndef WRAP_ARGS_H
-#define WRAP_ARGS_H
+#ifndef WRAP_ARGS_ARGS_H
+#define WRAP_ARGS_ARGS_H
 
 #include <stddef.h>
 

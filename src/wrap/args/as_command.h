@@ -1,8 +1,8 @@
 /*
  * The command line of GNU as: which of its words are inputs.
  */
-#ifndef WRAP_COMMAND_H
-#define WRAP_COMMAND_H
+#ifndef WRAP_ARGS_AS_COMMAND_H
+#define WRAP_ARGS_AS_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>

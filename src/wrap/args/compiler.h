@@ -1,8 +1,8 @@
 /*
  * Which compiler is wrapped, and where snarl's own files are.
  */
-#ifndef WRAP_COMPILER_H
-#define WRAP_COMPILER_H
+#ifndef WRAP_ARGS_COMPILER_H
+#define WRAP_ARGS_COMPILER_H
 
 #include <stdbool.h>
 

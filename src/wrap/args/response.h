@@ -5,8 +5,8 @@
  * is, and files may name further files. Where `@file` cannot be read, it stays
  * a word of its own.
  */
-#ifndef WRAP_RESPONSE_H
-#define WRAP_RESPONSE_H
+#ifndef WRAP_ARGS_RESPONSE_H
+#define WRAP_ARGS_RESPONSE_H
 
 #include "base/err.h"
 #include "wrap/args/args.h"

@@ -1,8 +1,8 @@
 /*
  * snarl-cc: a compiler's command line in, the instrumented one out.
  */
-#ifndef WRAP_REWRITE_H
-#define WRAP_REWRITE_H
+#ifndef WRAP_ARGS_REWRITE_H
+#define WRAP_ARGS_REWRITE_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /*
  * The part of rewrite() about production builds.
  */
-#ifndef WRAP_REWRITE_DUAL_H
-#define WRAP_REWRITE_DUAL_H
+#ifndef WRAP_ARGS_REWRITE_DUAL_H
+#define WRAP_ARGS_REWRITE_DUAL_H
 
 #include "wrap/args/rewrite.h"
 #include "wrap/args/scan_options.h"

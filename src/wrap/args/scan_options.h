@@ -2,8 +2,8 @@
  * What a compiler's command line asks for, as far as wrapping it depends on
  * that. Unknown options are passed on untouched.
  */
-#ifndef WRAP_SCAN_H
-#define WRAP_SCAN_H
+#ifndef WRAP_ARGS_SCAN_OPTIONS_H
+#define WRAP_ARGS_SCAN_OPTIONS_H
 
 #include <stdbool.h>
 

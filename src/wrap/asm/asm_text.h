@@ -6,8 +6,8 @@
  * table. Lines before the first label of an atom that belong to it (alignment, .type)
  * are its too. Index 0 of atoms, sections and symbols is nobody.
  */
-#ifndef WRAP_ASMTEXT_H
-#define WRAP_ASMTEXT_H
+#ifndef WRAP_ASM_ASM_TEXT_H
+#define WRAP_ASM_ASM_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * Only what is known for certain is accepted. An instruction that may write something
  * its last operand does not tell is refused, but for those listed here by name.
  */
-#ifndef WRAP_INSN_H
-#define WRAP_INSN_H
+#ifndef WRAP_ASM_INSTRUCTION_H
+#define WRAP_ASM_INSTRUCTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

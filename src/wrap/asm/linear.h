@@ -7,8 +7,8 @@
  * the turn × factor), or is unknown. What is tainted depends on what was read from other
  * memory.
  */
-#ifndef WRAP_LINEAR_H
-#define WRAP_LINEAR_H
+#ifndef WRAP_ASM_LINEAR_H
+#define WRAP_ASM_LINEAR_H
 
 #include <stdbool.h>
 #include <stdint.h>

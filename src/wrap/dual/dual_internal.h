@@ -2,8 +2,8 @@
  * Between the steps of dual_merge: pair (dual_pair.c, dual_data.c), write (dual_write.c,
  * dual_table.c).
  */
-#ifndef WRAP_DUAL_INTERNAL_H
-#define WRAP_DUAL_INTERNAL_H
+#ifndef WRAP_DUAL_DUAL_INTERNAL_H
+#define WRAP_DUAL_DUAL_INTERNAL_H
 
 #include "base/buf.h"
 #include "wrap/asm/asm_text.h"

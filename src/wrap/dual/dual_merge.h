@@ -6,8 +6,8 @@
  *
  * Pure: text in, text out.
  */
-#ifndef WRAP_DUAL_H
-#define WRAP_DUAL_H
+#ifndef WRAP_DUAL_DUAL_MERGE_H
+#define WRAP_DUAL_DUAL_MERGE_H
 
 #include <stdbool.h>
 

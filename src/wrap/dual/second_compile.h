@@ -2,8 +2,8 @@
  * The second compilation of a production build, run by our assembler when it has the
  * text of the first one.
  */
-#ifndef WRAP_TWICE_H
-#define WRAP_TWICE_H
+#ifndef WRAP_DUAL_SECOND_COMPILE_H
+#define WRAP_DUAL_SECOND_COMPILE_H
 
 #include "base/buf.h"
 #include "base/err.h"

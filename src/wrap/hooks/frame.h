@@ -1,8 +1,8 @@
 /*
  * Who can reach a function's stack, by the text of its assembly.
  */
-#ifndef WRAP_FRAME_H
-#define WRAP_FRAME_H
+#ifndef WRAP_HOOKS_FRAME_H
+#define WRAP_HOOKS_FRAME_H
 
 #include "wrap/asm/asm_text.h"
 

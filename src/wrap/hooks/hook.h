@@ -2,8 +2,8 @@
  * Hooks in a compiler's assembly, for passes that copy code without them: gcc's calls, and
  * the text that ir.h put in for clang, as clang writes it when it does not assemble it itself.
  */
-#ifndef WRAP_HOOK_H
-#define WRAP_HOOK_H
+#ifndef WRAP_HOOKS_HOOK_H
+#define WRAP_HOOKS_HOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

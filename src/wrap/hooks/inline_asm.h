@@ -10,8 +10,8 @@
  * numbers. The MD5 of clang's .file lines goes, because GNU as garbles it.
  * What is not fully understood is left as it was: a plain call works.
  */
-#ifndef WRAP_INLINE_H
-#define WRAP_INLINE_H
+#ifndef WRAP_HOOKS_INLINE_ASM_H
+#define WRAP_HOOKS_INLINE_ASM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  * Works on the text form, after the pass that puts in the hooks. What is not fully
  * understood is left as it was: a plain call works.
  */
-#ifndef WRAP_IR_H
-#define WRAP_IR_H
+#ifndef WRAP_HOOKS_INLINE_IR_H
+#define WRAP_HOOKS_INLINE_IR_H
 
 #include <stdbool.h>
 #include <stddef.h>

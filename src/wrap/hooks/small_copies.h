@@ -8,8 +8,8 @@
  * such accesses, each behind its hook: no call, and what is made of hooks is made of these, too (ir.h, loops.h).
  * Others stay as they are.
  */
-#ifndef WRAP_IR_COPY_H
-#define WRAP_IR_COPY_H
+#ifndef WRAP_HOOKS_SMALL_COPIES_H
+#define WRAP_HOOKS_SMALL_COPIES_H
 
 #include <stdbool.h>
 #include <stddef.h>

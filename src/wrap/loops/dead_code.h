@@ -5,8 +5,8 @@
  * What nobody reads goes, and so does the way back of a value that is still where it came from. What is made for
  * a copy alone is made where that goes.
  */
-#ifndef WRAP_THIN_H
-#define WRAP_THIN_H
+#ifndef WRAP_LOOPS_DEAD_CODE_H
+#define WRAP_LOOPS_DEAD_CODE_H
 
 #include <stddef.h>
 #include <stdint.h>

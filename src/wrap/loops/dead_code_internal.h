@@ -1,8 +1,8 @@
 /*
  * One instruction of a turn: what it reads and writes (thin_step.c), for those who take some away (thin.c).
  */
-#ifndef WRAP_THIN_INTERNAL_H
-#define WRAP_THIN_INTERNAL_H
+#ifndef WRAP_LOOPS_DEAD_CODE_INTERNAL_H
+#define WRAP_LOOPS_DEAD_CODE_INTERNAL_H
 
 #include "wrap/asm/instruction.h"
 #include "wrap/loops/dead_code.h"

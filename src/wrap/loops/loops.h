@@ -32,8 +32,8 @@
  * Nothing is kept below %rsp there, since both compilers know that the function makes
  * calls; functions that use it nevertheless are left alone.
  */
-#ifndef WRAP_LOOPS_H
-#define WRAP_LOOPS_H
+#ifndef WRAP_LOOPS_LOOPS_H
+#define WRAP_LOOPS_LOOPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

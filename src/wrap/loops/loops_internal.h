@@ -2,8 +2,8 @@
  * Between the two halves of loops_transform: a loop is found (loops.c), and written
  * (loops_write.c).
  */
-#ifndef WRAP_LOOPS_INTERNAL_H
-#define WRAP_LOOPS_INTERNAL_H
+#ifndef WRAP_LOOPS_LOOPS_INTERNAL_H
+#define WRAP_LOOPS_LOOPS_INTERNAL_H
 
 #include "base/buf.h"
 #include "wrap/asm/linear.h"

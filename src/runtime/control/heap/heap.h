@@ -12,8 +12,8 @@
  * Interposers call these when snarlrt.mode is SNARLRT_CONTROL, and for any pointer
  * that ctl_heap_has(). `pc` is the caller's. errno is set as malloc does.
  */
-#ifndef RUNTIME_CONTROL_HEAP_H
-#define RUNTIME_CONTROL_HEAP_H
+#ifndef RUNTIME_CONTROL_HEAP_HEAP_H
+#define RUNTIME_CONTROL_HEAP_HEAP_H
 
 #include "runtime/control/control.h"
 

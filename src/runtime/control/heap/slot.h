@@ -7,8 +7,8 @@
  * lies right before what the program gets; for an aligned block that is not the
  * start of the slot, which then has a copy of its first two fields.
  */
-#ifndef RUNTIME_CONTROL_SLOT_H
-#define RUNTIME_CONTROL_SLOT_H
+#ifndef RUNTIME_CONTROL_HEAP_SLOT_H
+#define RUNTIME_CONTROL_HEAP_SLOT_H
 
 #include "runtime/control/heap/heap.h"
 

@@ -21,8 +21,8 @@
  *
  * First part: what the core calls. Second: what the interposers call.
  */
-#ifndef RUNTIME_CONTROL_OUTSIDE_H
-#define RUNTIME_CONTROL_OUTSIDE_H
+#ifndef RUNTIME_CONTROL_MODEL_EXTERNAL_H
+#define RUNTIME_CONTROL_MODEL_EXTERNAL_H
 
 #include <poll.h>
 #include <signal.h>

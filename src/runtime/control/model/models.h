@@ -17,8 +17,8 @@
  * `limit` NULL means for ever. Those that return int return pthread error
  * numbers, the sem_ ones 0 or -1 and errno.
  */
-#ifndef RUNTIME_MODEL_H
-#define RUNTIME_MODEL_H
+#ifndef RUNTIME_CONTROL_MODEL_MODELS_H
+#define RUNTIME_CONTROL_MODEL_MODELS_H
 
 #include <errno.h>
 #include <pthread.h>

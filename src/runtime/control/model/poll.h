@@ -2,8 +2,8 @@
  * Under control: the calls that wait for something to happen. Arguments and
  * results are those of the calls they stand for; only if c->control.
  */
-#ifndef RUNTIME_CONTROL_POLL_H
-#define RUNTIME_CONTROL_POLL_H
+#ifndef RUNTIME_CONTROL_MODEL_POLL_H
+#define RUNTIME_CONTROL_MODEL_POLL_H
 
 #include "runtime/control/model/external.h"
 

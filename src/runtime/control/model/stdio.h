@@ -5,8 +5,8 @@
  * flockfile() or by a read that waits for input. Nobody may be let into a call
  * that would block on it: so each call waits its turn first.
  */
-#ifndef RUNTIME_CONTROL_STDIO_H
-#define RUNTIME_CONTROL_STDIO_H
+#ifndef RUNTIME_CONTROL_MODEL_STDIO_H
+#define RUNTIME_CONTROL_MODEL_STDIO_H
 
 #include "runtime/control/model/external.h"
 

@@ -2,8 +2,8 @@
  * What a thread has begun and not ended yet: P, after which it does I to the same memory, without a call that may block in
  * between. Whoever could come in between, and never did, had better wait for I.
  */
-#ifndef LEARN_UNFINISHED_H
-#define LEARN_UNFINISHED_H
+#ifndef LEARN_OPEN_PAIRS_H
+#define LEARN_OPEN_PAIRS_H
 
 #include <stdint.h>
 

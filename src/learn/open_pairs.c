@@ -1,4 +1,4 @@
-#include "learn/fold/open_pairs.h"
+#include "learn/open_pairs.h"
 
 #include <stdlib.h>
 
