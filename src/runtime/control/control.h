@@ -78,7 +78,6 @@ struct ctl_thread {
 	uint64_t name;		/* sched_child_name() of the path */
 	enum ctl_state state;
 	bool runnable;		/* its wait is ready */
-	bool spinning;		/* found reading the same things again and again */
 	struct ctl_wait *wait;	/* what it stands before; NULL: it runs */
 	struct ctl_wait own;	/* its start, later the wait of the short way (control_quick.c) */
 	struct snarlrt_tls *tls;

@@ -40,7 +40,9 @@ static void clear(struct cell *c, uint64_t tag)
 	c->tag = tag;
 	c->count = 0;
 	c->touched = c->wrote = 0;
-	sys_clear(&c->own, sizeof(c->own));
+	sys_clear(&c->write, sizeof(c->write));
+	sys_clear(c->read, sizeof(c->read));
+	sys_clear(c->tx, sizeof(c->tx));
 	cell_moved(c);
 }
 

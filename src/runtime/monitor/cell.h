@@ -7,20 +7,11 @@
 
 #include "runtime/monitor/monitor.h"
 
-#define CELL_OWNS 6u
 #define CELL_READS 5u
 #define CELL_TX 4u
 #define CELL_MANY UINT16_MAX
 #define CELL_LOCK (1ull << 62)	/* in a tag: the address of a lock */
 #define CELL_GATE (1ull << 61)	/* … the number of a gate */
-
-/* AVIO: a thread's last access, and what others did since. */
-struct cell_own {
-	uint16_t serial;
-	uint8_t write, first_reads;
-	uint32_t site;
-	uint32_t first, last;	/* sites of the first remote access, of the last remote write */
-};
 
 struct cell_last {
 	uint32_t site;		/* 0: none */
@@ -42,15 +33,10 @@ struct cell {
 	uint32_t version;	/* moves with each access */
 	uint64_t tag;		/* 0: nobody's */
 	uint16_t touched, wrote;	/* serial of the only thread that did; 0: nobody, CELL_MANY: several */
-	uint32_t count;		/* owns or reads */
-	union {
-		struct cell_own own[CELL_OWNS];
-		struct {
-			struct cell_last write;
-			struct cell_last read[CELL_READS];	/* since the write, the newest last */
-			struct cell_tx tx[CELL_TX];
-		};
-	};
+	uint32_t count;		/* of read */
+	struct cell_last write;
+	struct cell_last read[CELL_READS];	/* since the write, the newest last */
+	struct cell_tx tx[CELL_TX];
 } __attribute__((aligned(128)));
 
 _Static_assert(sizeof(struct cell) == 128, "cell");
