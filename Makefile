@@ -295,6 +295,7 @@ install-built:
 	install -d "$(dest)/bin" "$(dest)/lib/snarl/libexec" "$(dest)/lib/snarl/include" "$(dest)/include" \
 		"$(dest)/share/snarl" "$(dest)/share/pkgconfig" "$(dest)/share/cmake/Snarl" "$(dest)/share/meson/native" \
 		"$(dest)/share/man/man1" "$(dest)/share/man/man5" "$(dest)/share/man/man7" "$(dest)/share/doc/snarl/examples" \
+		"$(dest)/share/doc/snarl/internals" "$(dest)/share/doc/snarl/measurements" "$(dest)/share/doc/snarl/images" \
 		"$(dest)/share/bash-completion/completions" "$(dest)/share/zsh/site-functions" \
 		"$(dest)/share/fish/vendor_completions.d"
 	install -m755 $(B)/bin/snarl $(B)/bin/snarl-cc "$(dest)/bin"
@@ -314,6 +315,7 @@ install-built:
 	install -m644 $(B)/share/completions/_snarl "$(dest)/share/zsh/site-functions"
 	install -m644 $(B)/share/completions/snarl.fish "$(dest)/share/fish/vendor_completions.d"
 	install -m644 README.md docs/*.md docs/symbols.txt "$(dest)/share/doc/snarl"
+	for part in internals measurements images; do install -m644 docs/$$part/* "$(dest)/share/doc/snarl/$$part" || exit 1; done
 	install -m644 examples/* "$(dest)/share/doc/snarl/examples"
 
 clean:

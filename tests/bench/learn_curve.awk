@@ -1,6 +1,6 @@
-# From lines "  N HOW: PLACES BROKEN PAIRS EXPECTED CUTS" of many programs: how much of what all
+# From lines "  N HOW: SITES BROKEN PAIRS EXPECTED CUTS" of many programs: how much of what all
 # runs taught was still missing after N of them, in percent, as a picture. An invariant that falls
-# later is a violation that check would have told of for nothing.
+# later is a false violation that check would have reported.
 {
 	n = $1 + 0
 	for (k = 1; k <= 3; k++) {
@@ -16,7 +16,7 @@ function x(n) { return 60 + (n - 1) * 520 / (last > 1 ? last - 1 : 1) }
 function y(p) { return 260 - p * 2.2 }
 
 END {
-	split("violations told for nothing by later runs|pairs that were new|cuts that were new", what, "|")
+	split("false violations in later runs|new pairs|new cuts", what, "|")
 	split("#b2182b|#2166ac|#4d9221", colour, "|")
 	print "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" height=\"320\" font-family=\"sans-serif\" font-size=\"12\">"
 	print "<rect width=\"640\" height=\"320\" fill=\"white\"/>"

@@ -1,8 +1,8 @@
 # Every example's bug is found, by the strategy that is the quickest for it by
-# docs/strategies-table.md, and replays; every repaired twin passes 300 runs.
+# docs/measurements/strategies.md, and replays; every repaired twin passes 300 runs.
 . "$SNARL_ROOT/tests/lib.sh"
 
-table=$SNARL_ROOT/docs/strategies-table.md
+table=$SNARL_ROOT/docs/measurements/strategies.md
 
 # quickest EXAMPLE: the name at the head of the column with the least number. Not
 # roundrobin: it tries so few schedules that a step more in the program decides.
