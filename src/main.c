@@ -52,9 +52,9 @@ static void print_help(FILE *out)
 	      "  snarl hunt -- ./bank\n"
 	      "  snarl replay snarl-out/bugs/B001\n"
 	      "\n"
-	      "snarl help COMMAND tells more, man snarl-COMMAND all. Exit codes: 0 fine, 1 bug\n"
-	      "proved, 2 usage, 3 snarl or the program could not run, 4 replay diverged, 77 not\n"
-	      "supported here.\n",
+	      "snarl help COMMAND and man snarl-COMMAND describe a command, snarl help options the\n"
+	      "options of SNARL_OPTIONS. Exit codes: 0 no bug, 1 bug proved, 2 usage error, 3 snarl\n"
+	      "or the program could not run, 4 replay diverged, 77 not supported here.\n",
 	      out);
 }
 
@@ -68,6 +68,8 @@ static int help(int argc, char **argv)
 		print_help(stdout);
 		return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
 	}
+	if (strcmp(argv[1], "options") == 0)
+		return help_options();
 	cmd = find_command(argv[1]);
 	if (!cmd)
 		return unknown(argv[1]);

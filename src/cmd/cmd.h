@@ -61,6 +61,9 @@ int cmd_bad_option(const struct cmd *cmd, char **argv, int result);
 /* Flushes stdout; CMD_FAILED if not all could be written, a closed pipe excepted. */
 int cmd_flush(const struct cmd *cmd, int code);
 
+/* help_options.c: `snarl help options`. */
+int help_options(void);
+
 /* The word of `count` that is nearest to `word`, NULL if none is near. */
 const char *cmd_nearest(const char *word, const char *const *words, unsigned count);
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/interface.h"
+#include "abi/run_options.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "abi/interface.h"
 #include "base/mem.h"
 #include "base/plural.h"
 #include "trace/codec/codec.h"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "abi/interface.h"
+#include "abi/run_options.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/interface.h"
+#include "abi/live_memory.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "trace/read/reader.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "abi/interface.h"
+#include "abi/run_options.h"
 #include "base/mem.h"
 #include "base/proc.h"
 

@@ -9,7 +9,7 @@
 
 #include "../unit/trace_util.h"
 #include "abi/access_group_format.h"
-#include "abi/interface.h"
+#include "abi/live_memory.h"
 #include "abi/loop_group.h"
 #include "trace/write/writer.h"
 

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "abi/interface.h"
+#include "abi/live_memory.h"
 #include "trace/read/reader.h"
 #include "trace/text/text.h"
 #include "trace/write/finish.h"

@@ -1,6 +1,6 @@
 /*
  * A program under control without the runtime: the test binary itself, started
- * again, speaks the protocol of abi/interface.h. What a run does is said by
+ * again, speaks the protocol of abi/run_options.h. What a run does is said by
  * the first argument.
  */
 #ifndef FAKE_TARGET_H
@@ -17,7 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "abi/interface.h"
+#include "abi/control_block.h"
+#include "abi/run_options.h"
 
 struct fake {
 	struct ctl_block *block;

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "abi/interface.h"
+#include "abi/live_memory.h"
 #include "trace/read/index.h"
 #include "trace/write/finish.h"
 #include "trace_util.h"

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "abi/trace_format.h"
 #include "abi/turn_log.h"
 #include "base/mem.h"
 #include "explore/search/interleavings_seen.h"

@@ -3,7 +3,7 @@
  * by one.
  */
 #include "abi/access_group_format.h"
-#include "abi/interface.h"
+#include "abi/live_memory.h"
 #include "abi/loop_group.h"
 #include "trace/write/finish.h"
 #include "trace_util.h"

@@ -2,7 +2,7 @@
  * Groups of records that stand for whole loops: what the reader makes of them is what it makes of
  * the same accesses one by one.
  */
-#include "abi/interface.h"
+#include "abi/live_memory.h"
 #include "abi/loop_group.h"
 #include "trace/write/finish.h"
 #include "trace_util.h"

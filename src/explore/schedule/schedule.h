@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "abi/interface.h"
+#include "abi/control_block.h"
 #include "abi/plan.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -5,7 +5,7 @@
 #ifndef EXPLORE_SEARCH_INTERLEAVINGS_SEEN_H
 #define EXPLORE_SEARCH_INTERLEAVINGS_SEEN_H
 
-#include "abi/interface.h"
+#include "abi/control_block.h"
 #include "base/map.h"
 
 #define COVERAGE_MAX (4u << 20)	/* counted up to here */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "abi/interface.h"
+#include "abi/control_block.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "explore/schedule/schedule.h"

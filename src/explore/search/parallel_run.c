@@ -1,3 +1,4 @@
+#include "abi/run_options.h"
 #include "explore/search/parallel_run.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "abi/interface.h"
+#include "abi/control_block.h"
 #include "base/map.h"
 #include "explore/search/interleavings_seen.h"
 

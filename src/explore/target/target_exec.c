@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "abi/interface.h"
+#include "abi/run_options.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/proc.h"

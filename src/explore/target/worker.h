@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "abi/interface.h"
+#include "abi/control_block.h"
 #include "base/err.h"
 #include "explore/target/capture.h"
 #include "explore/target/target.h"

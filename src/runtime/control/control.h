@@ -30,6 +30,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "abi/control_block.h"
 #include "abi/plan.h"
 #include "runtime/core/runtime.h"
 #include "sched/strategy.h"
@@ -129,7 +130,7 @@ struct ctl {
 	bool ended;		/* exit is past the last handler: nothing is chosen any more */
 	bool kernel_threads;	/* back end */
 	bool private_child;	/* a forked child of the program: not the run that is watched */
-	struct ctl_block *block;	/* shared with the tool; interface.h */
+	struct ctl_block *block;	/* shared with the tool (abi/control_block.h) */
 	const struct strategy *strategy;
 	void *state;		/* of the strategy; in the block */
 	struct ctl_thread *current;

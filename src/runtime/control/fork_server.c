@@ -1,6 +1,6 @@
 /*
  * One child per run: the process that stands here is never run itself, it forks
- * when it is told to (interface.h has the messages). Before main there is one
+ * when it is told to (abi/control_block.h has the messages). Before main there is one
  * thread only; at a snapshot, with user-level threads, there is one kernel thread
  * only, and the others of the program are nothing but memory. So a plain fork
  * copies everything.

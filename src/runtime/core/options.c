@@ -1,17 +1,29 @@
 /*
- * Parses SNARL_OPTIONS without libc.
+ * Parses SNARL_OPTIONS without libc: the table of abi/run_options.def says what each key means.
  */
 #include "runtime/core/options.h"
 #include "runtime/core/sys.h"
 
-#define DEFAULT_WINDOW (4ull << 20)
-#define MIN_WINDOW (64ull << 10)
-#define MAX_WINDOW (16ull << 30)
-#define DEFAULT_WAIT_US 50000u
-#define DEFAULT_NAP_US 200u
-#define MAX_WAIT_US 1000000u
+#define VALUE_MAX 3072u
+#define KEY_MAX 32u
+#define NUMBER_MAX (16ull << 30)	/* digits beyond it are refused before a suffix multiplies */
 
-static bool same(const char *a, const char *b)
+enum type { CHOICE, SET, NUMBER, LOG2, SIZE, PATH };
+
+static const struct option {
+	const char *key;
+	enum type type;
+	uint64_t standard, low, high;
+	const char *values;
+	size_t offset;	/* in struct run_options */
+} table[] = {
+#define OPTION(key, type, standard, low, high, values, modes, meaning) \
+	{ #key, type, standard, low, high, values, offsetof(struct run_options, key) },
+#include "abi/run_options.def"
+#undef OPTION
+};
+
+static bool is_same(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
@@ -26,7 +38,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Copies up to ':' and decodes %xx; returns where it stopped, NULL if too long. */
+/* Copies up to ':' or `stop` and decodes %xx. Returns the end of the input, or NULL if it is too long. */
 static const char *take(const char *in, char stop, char *out, size_t size)
 {
 	size_t n = 0;
@@ -46,14 +58,14 @@ static const char *take(const char *in, char stop, char *out, size_t size)
 	return in;
 }
 
-static bool parse_size(const char *text, uint64_t *out)
+static bool parse_number(const char *text, uint64_t *out)
 {
 	uint64_t v = 0;
 
 	if (*text < '0' || *text > '9')
 		return false;
 	for (; *text >= '0' && *text <= '9'; text++) {
-		if (v > MAX_WINDOW)
+		if (v > NUMBER_MAX)
 			return false;
 		v = v * 10 + (uint64_t)(*text - '0');
 	}
@@ -66,140 +78,128 @@ static bool parse_size(const char *text, uint64_t *out)
 	return *text == 0;
 }
 
-static void copy(char *to, size_t size, const char *from)
+/* The index of `size` bytes of `word` in a list such as "on|off", or -1. */
+static int index_in(const char *list, const char *word, size_t size)
+{
+	for (int index = 0; *list; index++) {
+		size_t i = 0;
+
+		while (i < size && list[i] == word[i])
+			i++;
+		if (i == size && (list[i] == '|' || !list[i]))
+			return index;
+		while (*list && *list != '|')
+			list++;
+		list += *list == '|';
+	}
+	return -1;
+}
+
+static size_t length(const char *text)
 {
 	size_t n = 0;
 
-	while (from[n] && n + 1 < size) {
-		to[n] = from[n];
+	while (text[n])
 		n++;
-	}
-	to[n] = 0;
+	return n;
 }
 
-static bool set_watch(struct snarlrt_options *o, const char *key, const char *value)
+static bool parse_set(const struct option *o, const char *text, uint64_t *out)
 {
-	uint64_t n;
+	uint64_t bits = 0;
 
-	if (same(key, "rules"))
-		return copy(o->rules, sizeof(o->rules), value), true;
-	if (same(key, "log"))
-		return copy(o->log, sizeof(o->log), value), true;
-	if (same(key, "protect")) {
-		o->no_pset = same(value, "tx");
-		o->no_tx = same(value, "pset");
-		return o->no_pset || o->no_tx || same(value, "both");
-	}
-	if (same(key, "places")) {
-		o->all = same(value, "all");
-		return o->all || same(value, "breakable");
-	}
-	if (!parse_size(value, &n))
-		return false;
-	if (same(key, "seed"))
-		return o->seed = n, true;
-	if (same(key, "wait") && n <= MAX_WAIT_US)
-		return o->wait_us = n, true;
-	if (same(key, "noise") && n <= 1000)
-		return o->noise = (uint32_t)n, true;
-	if (same(key, "nap") && n >= 1 && n <= MAX_WAIT_US)
-		return o->nap_us = (uint32_t)n, true;
-	if (same(key, "granularity") && n >= 1 && n <= 64 && (n & (n - 1)) == 0)
-		return o->granularity = (uint32_t)__builtin_ctzll(n), true;
-	return false;
-}
+	while (*text) {
+		size_t size = 0;
+		int index;
 
-static bool set(struct snarlrt_options *o, const char *key, const char *value)
-{
-	if (same(key, "mode")) {
-		o->record = same(value, "record");
-		o->control = same(value, "control");
-		o->profile = same(value, "profile");
-		o->check = same(value, "check");
-		o->guard = same(value, "guard");
-		return o->record || o->control || o->profile || o->check || o->guard || same(value, "off");
-	}
-	if (same(key, "trace"))
-		return copy(o->trace, sizeof(o->trace), value), true;
-	if (same(key, "control"))
-		return copy(o->block, sizeof(o->block), value), true;
-	if (same(key, "backend")) {
-		o->kernel_threads = same(value, "kernel");
-		return o->kernel_threads || same(value, "user");
-	}
-	if (same(key, "server")) {
-		uint64_t fd;
-
-		if (!parse_size(value, &fd) || fd > 1u << 20)
+		while (text[size] && text[size] != ',')
+			size++;
+		index = index_in(o->values, text, size);
+		if (index < 0)
 			return false;
-		o->server = (int)fd;
-		return true;
+		bits |= 1ull << index;
+		text += size + (text[size] == ',');
 	}
-	if (same(key, "live"))
-		return copy(o->live, sizeof(o->live), value), true;
-	if (same(key, "sites"))
-		return copy(o->sites, sizeof(o->sites), value), true;
-	if (same(key, "active"))
-		return copy(o->active, sizeof(o->active), value), true;
-	if (same(key, "fork")) {
-		o->fork_off = same(value, "off");
-		return o->fork_off || same(value, "record");
-	}
-	if (same(key, "filter")) {
-		o->no_filter = same(value, "off");
-		return o->no_filter || same(value, "on");
-	}
-	if (same(key, "values")) {
-		o->values = same(value, "1");
-		return o->values || same(value, "0");
-	}
-	if (same(key, "quiet")) {
-		o->quiet = same(value, "1");
-		return o->quiet || same(value, "0");
-	}
-	if (same(key, "times")) {
-		o->timed = same(value, "all");
-		return o->timed || same(value, "few");
-	}
-	if (same(key, "window"))
-		return parse_size(value, &o->window);
-	if (same(key, "room"))
-		return parse_size(value, &o->room);
-	return set_watch(o, key, value);
-}
-
-static void warn_option(const char *key)
-{
-	char text[128] = "SNARL_OPTIONS: ignored: ";
-
-	copy(text + 24, sizeof(text) - 24, key);
-	sys_warn(text);
+	*out = bits;
+	return true;
 }
 
 /* The program may change its directory later. */
 static void make_absolute(char *path, size_t size)
 {
 	char cwd[1024];
-	size_t n = 0, len = 0;
+	size_t n, used = length(path);
 
 	if (!path[0] || path[0] == '/' || sys_call(SYS_getcwd, cwd, sizeof(cwd), 0) < 0)
 		return;
-	while (cwd[n])
-		n++;
-	while (path[len])
-		len++;
-	if (n + 1 + len + 1 > size)
+	n = length(cwd);
+	if (n + 1 + used + 1 > size)
 		return;
-	for (size_t i = len + 1; i-- > 0;)
+	for (size_t i = used + 1; i-- > 0;)
 		path[n + 1 + i] = path[i];
 	for (size_t i = 0; i < n; i++)
 		path[i] = cwd[i];
 	path[n] = '/';
 }
 
-static void parse_all(struct snarlrt_options *o, const char *text)
+static bool set_path(const struct option *o, const char *value, char *out)
 {
-	static char key[32], value[3072];
+	size_t size = length(value);
+
+	if (size >= o->high)
+		return false;
+	for (size_t i = 0; i <= size; i++)
+		out[i] = value[i];
+	if (index_in(o->values, value, size) < 0)
+		make_absolute(out, o->high);
+	return true;
+}
+
+static bool set_number(const struct option *o, const char *value, uint64_t *out)
+{
+	uint64_t v;
+
+	if (!parse_number(value, &v))
+		return false;
+	if (o->type == SIZE)
+		v = v < o->low ? o->low : v > o->high ? o->high : v;
+	if (v < o->low || v > o->high || (o->type == LOG2 && (v & (v - 1))))
+		return false;
+	*out = o->type == LOG2 ? (uint64_t)__builtin_ctzll(v) : v;
+	return true;
+}
+
+static bool set(struct run_options *options, const char *key, const char *value)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		const struct option *o = &table[i];
+		void *member = (char *)options + o->offset;
+		int index;
+
+		if (!is_same(o->key, key))
+			continue;
+		if (o->type == PATH)
+			return set_path(o, value, member);
+		if (o->type == SET)
+			return parse_set(o, value, member);
+		if (o->type != CHOICE)
+			return set_number(o, value, member);
+		index = index_in(o->values, value, length(value));
+		if (index >= 0)
+			*(uint64_t *)member = (uint64_t)index;
+		return index >= 0;
+	}
+	return false;
+}
+
+static void warn_option(const char *key)
+{
+	sys_warn_about("SNARL_OPTIONS: ignored", "", key);
+}
+
+static void parse_all(struct run_options *o, const char *text)
+{
+	static char key[KEY_MAX], value[VALUE_MAX];
 
 	while (text && *text) {
 		const char *start = text;
@@ -220,23 +220,24 @@ static void parse_all(struct snarlrt_options *o, const char *text)
 	}
 }
 
-/* Twice, because quiet=1 may stand behind what would be warned about. */
-void snarlrt_options_parse(struct snarlrt_options *o, const char *text)
+static void set_standards(struct run_options *options)
 {
-	*o = (struct snarlrt_options){ .window = DEFAULT_WINDOW, .server = -1, .wait_us = DEFAULT_WAIT_US, .nap_us = DEFAULT_NAP_US, .granularity = 3 };
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		char *member = (char *)options + table[i].offset;
+
+		if (table[i].type == PATH)
+			member[0] = 0;
+		else
+			*(uint64_t *)member = table[i].standard;
+	}
+}
+
+/* Two passes: quiet=1 also silences warnings about options before it. */
+void snarlrt_options_parse(struct run_options *o, const char *text)
+{
+	set_standards(o);
 	sys_quiet = true;
 	parse_all(o, text);
 	sys_quiet = o->quiet;
 	parse_all(o, text);
-	if (o->window < MIN_WINDOW)
-		o->window = MIN_WINDOW;
-	if (o->window > MAX_WINDOW)
-		o->window = MAX_WINDOW;
-	make_absolute(o->trace, sizeof(o->trace));
-	make_absolute(o->live, sizeof(o->live));
-	make_absolute(o->sites, sizeof(o->sites));
-	make_absolute(o->rules, sizeof(o->rules));
-	make_absolute(o->log, sizeof(o->log));
-	if (!same(o->active, "all") && !same(o->active, "none"))
-		make_absolute(o->active, sizeof(o->active));
 }

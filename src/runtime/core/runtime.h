@@ -23,7 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/interface.h"
+#include "abi/live_memory.h"
+#include "abi/trace_format.h"
 #include "trace/codec/codec.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -139,6 +140,7 @@ struct snarlrt {
 	bool fork_off;
 	bool threaded;			/* a second thread was seen */
 	bool sync_unseen;		/* mode check: calls that synchronise need not be noted */
+	uint64_t without;		/* optimisations switched off: RUN_WITHOUT_* */
 	uint64_t window;
 	uint64_t room;			/* bytes of the trace at most; 0: any number */
 	uint32_t next_thread;		/* ids given out so far */

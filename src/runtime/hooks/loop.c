@@ -2,6 +2,7 @@
  * What memory a loop touched, and its group of records, where the ring needs no attention. Built
  * without vector registers (Makefile), which hold values of the caller.
  */
+#include "abi/run_options.h"
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/shadow.h"
@@ -38,7 +39,8 @@ void snarlrt_loops_allow(void)
 {
 	if (snarlrt.mode == SNARLRT_OFF)
 		__snarl_loops = LOOPS_ASK;
-	else if (snarlrt.mode == SNARLRT_RECORD && snarlrt.filter && !snarlrt_timed && !snarlrt.profiling)
+	else if (snarlrt.mode == SNARLRT_RECORD && snarlrt.filter && !snarlrt_timed && !snarlrt.profiling &&
+		 !(snarlrt.without & RUN_WITHOUT_LOOPS))
 		__snarl_loops = LOOPS_PLAIN;
 	else
 		__snarl_loops = 0;

@@ -17,6 +17,7 @@
  */
 #include <sched.h>
 
+#include "abi/run_options.h"
 #include "runtime/control/heap/heap.h"
 #include "runtime/control/model/poll.h"
 #include "runtime/core/arena.h"

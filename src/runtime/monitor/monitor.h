@@ -88,7 +88,7 @@ extern SNARLRT_HIDDEN __thread struct watch_self watch_self
 	__attribute__((tls_model("local-exec")));
 
 /* false: nothing to watch; the mode stays off. */
-SNARLRT_HIDDEN bool watch_start(const struct snarlrt_options *o);
+SNARLRT_HIDDEN bool watch_start(const struct run_options *o);
 /* A module that is loaded. */
 SNARLRT_HIDDEN void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path);
 SNARLRT_HIDDEN void watch_dual_start(void);

@@ -25,7 +25,7 @@ static uint32_t wanted_flags(void)
 	return flags;
 }
 
-static bool load(const struct snarlrt_options *o)
+static bool load(const struct run_options *o)
 {
 	const char *trouble;
 	long active;
@@ -45,27 +45,27 @@ static bool load(const struct snarlrt_options *o)
 	return (active > 0 || watch.check) && watch.tails;
 }
 
-bool watch_start(const struct snarlrt_options *o)
+bool watch_start(const struct run_options *o)
 {
-	watch.check = o->check;
-	watch.all = o->all;
-	watch.pset = o->guard && !o->no_pset;
-	watch.tx = o->guard && !o->no_tx;
-	watch.noise = o->noise;
-	watch.nap_ns = o->nap_us * 1000;
+	watch.check = o->mode == RUN_MODE_CHECK;
+	watch.all = o->places == RUN_PLACES_ALL;
+	watch.pset = o->mode == RUN_MODE_GUARD && o->protect != RUN_PROTECT_TX;
+	watch.tx = o->mode == RUN_MODE_GUARD && o->protect != RUN_PROTECT_PSET;
+	watch.noise = (uint32_t)o->noise;
+	watch.nap_ns = (uint32_t)o->nap * 1000;
 	watch.seed = o->seed;
 	watch.started = watch_now();
-	watch.wait_ns = o->wait_us * 1000;
-	watch.shift = o->granularity;
+	watch.wait_ns = o->wait * 1000;
+	watch.shift = (uint32_t)o->granularity;
 	/* What is known of owners is known of 8 bytes. */
-	watch.streaks = o->check && o->all && !o->noise && watch.shift == 3;
+	watch.streaks = watch.check && watch.all && !watch.noise && watch.shift == 3;
 	watch.log = watch_log_open(o->log);
 	watch.threads = arena_pages(WATCH_THREADS * sizeof(*watch.threads));
 	if (!watch.log || !watch.threads)
 		return false;
 	if (!o->rules[0]) {
 		watch.everywhere = o->noise > 0;
-		if (o->check || o->guard)
+		if (o->mode != RUN_MODE_OFF)
 			sys_warn("SNARL_OPTIONS has no rules=FILE; nothing is watched");
 		watch.check = watch.pset = watch.tx = false;
 		return watch.everywhere;

@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
+#include "abi/run_options.h"
 #include "runtime/control/control.h"
 #include "runtime/core/sys.h"
 #include "runtime/hooks/entry.h"
@@ -68,7 +69,7 @@ static void at_exit(int status, void *unused)
 	snarlrt_finish(status);
 }
 
-static void start_recording(const struct snarlrt_options *o, char **envp)
+static void start_recording(const struct run_options *o, char **envp)
 {
 	if (!snarlrt_process_open(o))
 		return;
@@ -86,9 +87,9 @@ static void start_recording(const struct snarlrt_options *o, char **envp)
 	snarlrt_modules_scan();
 }
 
-static void start_profiling(const struct snarlrt_options *o, char **envp)
+static void start_profiling(const struct run_options *o, char **envp)
 {
-	if (snarlrt_profile_begin(o->block))
+	if (snarlrt_profile_begin(o->control))
 		start_recording(o, envp);
 }
 
@@ -98,16 +99,16 @@ static void at_controlled_exit(int status, void *unused)
 	ctl_finish(status);
 }
 
-static void start_control(const struct snarlrt_options *o, char **envp)
+static void start_control(const struct run_options *o, char **envp)
 {
-	if (!ctl_open(o->block, o->server, o->kernel_threads)) {
+	if (!ctl_open(o->control, o->server == RUN_NO_SERVER ? -1 : (int)o->server, o->backend == RUN_BACKEND_KERNEL)) {
 		sys_warn("SNARL_OPTIONS has mode=control but no usable control=FILE; "
 			 "the program runs on its own");
 		return;
 	}
 	snarlrt.mode = SNARLRT_CONTROL;
 	/* Each run of a server would need a file of its own: only a run by itself has one. */
-	ctl.tracing = o->trace[0] && o->server < 0 && snarlrt_process_open(o);
+	ctl.tracing = o->trace[0] && o->server == RUN_NO_SERVER && snarlrt_process_open(o);
 	ctl.values = ctl.tracing && o->values;
 	ctl_crash_install();
 	on_exit(at_controlled_exit, NULL);
@@ -117,7 +118,7 @@ static void start_control(const struct snarlrt_options *o, char **envp)
 		snarlrt_modules_scan();
 }
 
-static void start_watching(const struct snarlrt_options *o)
+static void start_watching(const struct run_options *o)
 {
 	if (!watch_start(o))
 		return;
@@ -130,9 +131,39 @@ static void start_watching(const struct snarlrt_options *o)
 	snarlrt_modules_scan();
 }
 
+static bool is_recording(uint64_t mode)
+{
+	return mode == RUN_MODE_RECORD || mode == RUN_MODE_PROFILE;
+}
+
+static void start_mode(const struct run_options *o, char **envp)
+{
+	switch (o->mode) {
+	case RUN_MODE_CONTROL:
+		start_control(o, envp);
+		break;
+	case RUN_MODE_PROFILE:
+		start_profiling(o, envp);
+		break;
+	case RUN_MODE_RECORD:
+		if (o->trace[0])
+			start_recording(o, envp);
+		else
+			sys_warn("SNARL_OPTIONS has mode=record but no trace=FILE; not recording");
+		break;
+	case RUN_MODE_CHECK:
+	case RUN_MODE_GUARD:
+		start_watching(o);
+		break;
+	default:
+		if (o->noise)
+			start_watching(o);
+	}
+}
+
 static void init(char **envp)
 {
-	static struct snarlrt_options options SNARLRT_BIG;
+	static struct run_options options SNARLRT_BIG;
 	static bool done;
 
 	if (done)
@@ -141,18 +172,9 @@ static void init(char **envp)
 	snarlrt_vectors_find();
 	snarlrt_real_resolve();
 	snarlrt_options_parse(&options, find_option(envp));
-	if (!dual_program() || options.control || options.record || options.profile)
+	if (!dual_program() || is_recording(options.mode) || options.mode == RUN_MODE_CONTROL)
 		shadow_map();
-	if (options.control)
-		start_control(&options, envp);
-	else if (options.profile)
-		start_profiling(&options, envp);
-	else if (options.record && options.trace[0])
-		start_recording(&options, envp);
-	else if (options.record)
-		sys_warn("SNARL_OPTIONS has mode=record but no trace=FILE; not recording");
-	else if (options.check || options.guard || options.noise)
-		start_watching(&options);
+	start_mode(&options, envp);
 	snarlrt_loops_allow();
 	if (snarlrt.mode == SNARLRT_WATCH)
 		watch_dual_start();

@@ -19,7 +19,7 @@
 #define POPULATE_WRITE 23	/* of madvise, Linux 5.14 */
 #define STASH_RECORD_BYTES 8u	/* address space for each record of the window; most need less */
 
-static struct snarlrt_options options SNARLRT_BIG;	/* as given, for forked children */
+static struct run_options options SNARLRT_BIG;	/* as given, for forked children */
 static uint64_t start_ticks, start_ns;
 static size_t live_size;
 static bool live_on_disk;	/* which may be full: then touching a page would kill us */
@@ -160,7 +160,7 @@ static struct live_header *map_live(bool first, void *at)
 	long fd = -1;
 
 	live_size = stash + ((options.window * STASH_RECORD_BYTES + PAGE - 1) & ~(PAGE - 1));
-	if (!options.profile) {
+	if (options.mode != RUN_MODE_PROFILE) {
 		fd = open_live(first);
 		if (fd < 0)
 			return NULL;
@@ -190,7 +190,7 @@ static bool open_files(void *at)
 	bool first = false;
 	int fd;
 
-	if (options.profile) {
+	if (options.mode == RUN_MODE_PROFILE) {
 		snarlrt.live = map_live(true, at);
 		return snarlrt.live;
 	}
@@ -235,13 +235,14 @@ static void write_command(void)
 	snarlrt_chunk_write(&out.chunk);
 }
 
-bool snarlrt_process_open(const struct snarlrt_options *o)
+bool snarlrt_process_open(const struct run_options *o)
 {
 	options = *o;
-	snarlrt.filter = !o->no_filter;
-	snarlrt_timed = o->timed && snarlrt.filter;
-	snarlrt.fork_off = o->fork_off || o->profile;
-	snarlrt.profiling = o->profile;
+	snarlrt.filter = o->filter == RUN_FILTER_ON;
+	snarlrt_timed = o->times == RUN_TIMES_ALL && snarlrt.filter;
+	snarlrt.fork_off = o->fork == RUN_FORK_OFF || o->mode == RUN_MODE_PROFILE;
+	snarlrt.profiling = o->mode == RUN_MODE_PROFILE;
+	snarlrt.without = o->without;
 	snarlrt.window = o->window;
 	snarlrt.room = o->room;
 	if (!open_files(NULL))

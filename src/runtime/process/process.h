@@ -7,7 +7,7 @@
 #include "runtime/core/options.h"
 
 /* Creates the trace and the live memory; false if that failed (and was said). */
-SNARLRT_HIDDEN bool snarlrt_process_open(const struct snarlrt_options *o);
+SNARLRT_HIDDEN bool snarlrt_process_open(const struct run_options *o);
 
 /* Is there room on the disk for this part of the live memory? Ask before it is first touched. */
 SNARLRT_HIDDEN bool snarlrt_live_room(const void *start, size_t size);

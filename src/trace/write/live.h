@@ -1,5 +1,5 @@
 /*
- * What a process left in its live memory (abi/interface.h). It may have been
+ * What a process left in its live memory (abi/run_options.h). It may have been
  * killed at any moment or have written over it: nothing is believed unchecked.
  * Read with pread, since a mapping of a full tmpfs could kill the reader.
  */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/interface.h"
+#include "abi/live_memory.h"
 #include "base/buf.h"
 #include "base/err.h"
 

@@ -1,7 +1,7 @@
 /* Writes into the memory that it shares with snarl, as a wild pointer might. */
 #include <pthread.h>
 
-#include "abi/interface.h"
+#include "abi/control_block.h"
 
 static volatile int x;
 
