@@ -261,7 +261,7 @@ static void test_refused(void **state)
 	assert_non_null(strstr(err.text, "no coverage database"));
 	exec_sql(path[0], "CREATE TABLE something (x)");
 	assert_null(memo_open(path[0], true, &err));
-	assert_non_null(strstr(err.text, "is no coverage database"));
+	assert_non_null(strstr(err.text, "is not a snarl coverage database"));
 	clean(NULL);
 	memo_close(open_new(0));
 	exec_sql(path[0], "PRAGMA user_version = 99");

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "abi/live_memory.h"
+#include "abi/trace_format.h"
 #include "base/buf.h"
 #include "base/err.h"
 
