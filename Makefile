@@ -67,7 +67,7 @@ extras: $(addprefix $(B)/,$(extras))
 
 help:
 	@echo 'make            build/bin/snarl, snarl-cc, snarl-c++ and the runtime'
-	@echo 'make demo       build, compile an example with snarl-cc, record it, show the trace'
+	@echo 'make demo       build, hunt for the bug of an example, replay it, show the report'
 	@echo 'make check      all tests; tests/run NAME for one'
 	@echo 'make check-deb  a Debian package of it, built and tried'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
@@ -295,6 +295,7 @@ install-built:
 	install -d "$(dest)/bin" "$(dest)/lib/snarl/libexec" "$(dest)/lib/snarl/include" "$(dest)/include" \
 		"$(dest)/share/snarl" "$(dest)/share/pkgconfig" "$(dest)/share/cmake/Snarl" "$(dest)/share/meson/native" \
 		"$(dest)/share/man/man1" "$(dest)/share/man/man5" "$(dest)/share/man/man7" "$(dest)/share/doc/snarl/examples" \
+		"$(dest)/share/doc/snarl/images" \
 		"$(dest)/share/bash-completion/completions" "$(dest)/share/zsh/site-functions" \
 		"$(dest)/share/fish/vendor_completions.d"
 	install -m755 $(B)/bin/snarl $(B)/bin/snarl-cc "$(dest)/bin"
@@ -314,6 +315,7 @@ install-built:
 	install -m644 $(B)/share/completions/_snarl "$(dest)/share/zsh/site-functions"
 	install -m644 $(B)/share/completions/snarl.fish "$(dest)/share/fish/vendor_completions.d"
 	install -m644 README.md docs/*.md docs/symbols.txt "$(dest)/share/doc/snarl"
+	install -m644 docs/images/*.png "$(dest)/share/doc/snarl/images"
 	install -m644 examples/* "$(dest)/share/doc/snarl/examples"
 
 clean:

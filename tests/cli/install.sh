@@ -8,7 +8,7 @@ make -s -C "$SNARL_ROOT" install-built DESTDIR="$PWD/a root" PREFIX=/opt/snarl >
 here="$PWD/a root/opt/snarl"
 (cd "$here" && find . ! -type d | sed 's|^\./||' | LC_ALL=C sort) >files
 # What is made for each command or page is not listed one by one.
-grep -v -E '^share/(man/man1/snarl-[a-z+-]*\.1|doc/snarl/[a-z-]*\.md|doc/snarl/examples/.*)$' files >got
+grep -v -E '^share/(man/man1/snarl-[a-z+-]*\.1|doc/snarl/[a-z-]*\.md|doc/snarl/(examples|images)/.*)$' files >got
 cat >wanted <<'F'
 bin/snarl
 bin/snarl-c++
