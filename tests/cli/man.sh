@@ -25,6 +25,8 @@ More, see [hunt](hunt.md) and [the site](https://example.org/x).
 | `-a`, `--all` | all \| none of **them** |
 | `x` | |
 
+![a picture](x.png)
+
 - first
   goes on
 - second
