@@ -48,7 +48,7 @@ rules_with() {
 		"$(line check)" "$1" "$(line follow)" "$1" | "$tools/rules" rtm.rules trace.snarl
 }
 
-for cc in $(compilers); do
+for cc in $(one_of $(compilers)); do
 	source=$SNARL_ROOT/tests/cli/guard/rtm.c
 	SNARL_CC=$cc snarl-cc -O1 -g -pthread "$source" -o rtm
 	record trace.snarl ./rtm plain 3 2

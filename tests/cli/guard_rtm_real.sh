@@ -141,7 +141,7 @@ done
 
 # Correct programs, with rules that were learnt.
 for name in bank_fixed buffer_fixed mozilla_7_fixed; do
-	snarl-cc -O1 -g -pthread "$SNARL_ROOT/examples/$name.c" -o $name
+	example $name
 	snarl learn --quiet --runs 10 --out $name.out -- ./$name >/dev/null
 	./$name >want
 	run=1

@@ -93,7 +93,7 @@ steps() {
 	done
 }
 
-for cc in $(compilers); do
+for cc in $(one_of $(compilers)); do
 	SNARL_CC=$cc
 	export SNARL_CC
 	snarl-cc -O1 -pthread "$here/main.c" "$here/window.c" -o prog.$cc
@@ -112,7 +112,7 @@ snarl-cc -O1 -pthread -fPIC -shared -DLIBRARY "$rows/window.c" "$rows/rows.S" -o
 snarl-cc -O1 -pthread "$here/main.c" -o lib.rows librows.so -Wl,-rpath,"$PWD"
 steps lib.rows
 # Over others that a list has switched off.
-for cc in $(compilers); do
+for cc in $(one_of $(compilers)); do
 	SNARL_CC=$cc snarl-cc -O1 -pthread "$here/main.c" "$rows/span.c" -o span.$cc
 	record list.snarl ./stepper 10 ./span.$cc 2
 	snarl dump --sites list.snarl >list
