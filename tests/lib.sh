@@ -157,7 +157,7 @@ by_turns() {
 
 # one_of WORD…: one of them, by ROTATE; all with LONG.
 one_of() {
-	printf '%s\n' "$@" | slice $#
+	[ $# = 0 ] || printf '%s\n' "$@" | slice $#
 }
 
 # programs: "COMPILER NAME SOURCE ARGS…" of all test programs and kernels that do the same

@@ -17,7 +17,7 @@ check() {
 
 for source in "$SNARL_ROOT"/examples/*_fixed.c; do
 	basename "$source" _fixed.c
-done | slice 4 >names
+done | slice 6 >names
 for name in $(cat names); do
 	example $name ${name}_fixed
 	{ printf '/*\n\n\n\n*/\n'; cat "$SNARL_ROOT/examples/$name.c"; } >$name.c

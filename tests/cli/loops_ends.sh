@@ -4,8 +4,10 @@
 
 # accesses TRACE: those of the thread that has joined another one, from then on; not to its stack, which is private
 accesses() {
-	snarl dump --raw --no-symbols "$1" | sed -n 's/ t=[0-9]*//; /^0\.2 /p' | sed '1,/ join /d' |
-		awk '$2 ~ /read|write/ && $3 !~ /^0x7ff/'
+	snarl dump --raw --no-symbols "$1" | awk '
+		!/^0\.2 / { next }
+		joined && $2 ~ /read|write/ && $3 !~ /^0x7ff/ { sub(/ t=[0-9]*/, ""); print }
+		/ join / { joined = 1 }'
 }
 
 # records TRACE: how many raw ones
