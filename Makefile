@@ -58,7 +58,7 @@ extras := $(addprefix share/man/,$(man)) share/completions/snarl.bash share/comp
 	share/completions/snarl.fish share/SnarlConfigVersion.cmake
 
 .DELETE_ON_ERROR:
-.PHONY: all extras check-deb help demo check check-asan bench bench-strategies bench-hunt bench-coverage bench-guard bench-memo fuzz symbols install install-built clean deps unit tools
+.PHONY: all extras check-deb help demo check check-long check-asan bench bench-strategies bench-hunt bench-coverage bench-guard bench-memo fuzz symbols install install-built clean deps unit tools
 
 all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support)) \
 	$(if $(ASAN),,extras)
@@ -68,7 +68,8 @@ extras: $(addprefix $(B)/,$(extras))
 help:
 	@echo 'make            build/bin/snarl, snarl-cc, snarl-c++ and the runtime'
 	@echo 'make demo       build, compile an example with snarl-cc, record it, show the trace'
-	@echo 'make check      all tests; tests/run NAME for one'
+	@echo 'make check      all tests, of the long ones a slice; tests/run NAME for one'
+	@echo 'make check-long all tests with all of their seeds and programs'
 	@echo 'make check-deb  a Debian package of it, built and tried'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
 	@echo 'make bench      overhead, production builds, control mode, analyses; QUICK=1 for one round and short traces'
@@ -240,6 +241,10 @@ demo: deps
 check: deps
 	@$(MAKE) --no-print-directory all unit tools
 	@tests/run
+
+check-long: deps
+	@$(MAKE) --no-print-directory all unit tools
+	@LONG=1 tests/run
 
 check-asan: deps
 	@$(MAKE) --no-print-directory all tools

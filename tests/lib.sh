@@ -4,6 +4,8 @@
 #   SNARL_ROOT   the sources
 #   SNARL_BUILD  bin, lib, libexec … to be tested; its bin is first in PATH
 #   SNARL_ASAN   not empty if those are built with ASan
+#   SNARL_CACHE  where compile keeps programs; without it nothing is kept
+#   LONG         not empty if all is to be tested, ROTATE  else the number of the slice
 # Exit 0: passed; 77: skipped, the last line of output says why; else failed.
 set -eu
 
@@ -105,9 +107,69 @@ wrap() {
 	esac
 }
 
-# programs CC: "NAME SOURCE ARGS…" of all test programs and kernels that do the same
+# compile CC SOURCE OUTPUT OPTIONS…: as wrap, for programs that several tests compile alike. SOURCE
+# is an absolute path, and OPTIONS name no files. tests/run keeps what was compiled for as long as
+# snarl-cc, the runtime and the compilers stay the same; a test of snarl-cc itself calls wrap.
+compile() {
+	[ -n "${SNARL_CACHE:-}" ] || { wrap "$@"; return; }
+	compile_cc=$1 compile_source=$2 compile_output=$3
+	shift 3
+	compile_key=$({
+		echo "$compile_cc $compile_source $*"
+		cat "$compile_source"
+		cd "$(dirname "$compile_source")"
+		cat $(sed -n 's/^#include "\(.*\)"/\1/p' "$compile_source") ./*.h 2>/dev/null || :
+	} | sha256sum)
+	compile_cached=$SNARL_CACHE/${compile_key%% *}
+	# In a folder that stays: debug information names it. By rename, because tests run in parallel.
+	[ -e "$compile_cached" ] || {
+		(cd "$SNARL_CACHE" && wrap "$compile_cc" "$compile_source" "$compile_cached.$$" "$@") &&
+			mv "$compile_cached.$$" "$compile_cached"
+	} || return
+	cp "$compile_cached" "$compile_output"
+}
+
+# example NAME…: compiles ./NAME of examples/NAME.c, two at a time.
+example() {
+	printf '%s\n' "$@" | xargs -P 2 -I '{}' sh -c '
+		. "$SNARL_ROOT/tests/lib.sh"
+		compile gcc "$SNARL_ROOT/examples/{}.c" "{}" -g -O1 -pthread || exit 255' || fail "an example does not compile"
+}
+
+# slice N: every Nth of the lines of stdin, of which there are N at least; ROTATE says from which
+# one on. All lines with LONG.
+slice() {
+	awk -v n="$1" -v at="${ROTATE:-0}" -v long="${LONG:-}" 'long || (NR + at) % n == 0'
+}
+
+# by_turns: of the lines "COMPILER NAME …" of stdin one for each NAME, so that the compilers
+# share the programs, by ROTATE; all lines with LONG.
+by_turns() {
+	awk -v at="${ROTATE:-0}" -v long="${LONG:-}" '
+		long { print; next }
+		!($2 in lines) { name[++names] = $2 }
+		{ line[$2, lines[$2]++] = $0 }
+		END {
+			for (i = 1; i <= names; i++)
+				print line[name[i], (i + at) % lines[name[i]]]
+		}'
+}
+
+# one_of WORD…: one of them, by ROTATE; all with LONG.
+one_of() {
+	[ $# = 0 ] || printf '%s\n' "$@" | slice $#
+}
+
+# programs: "COMPILER NAME SOURCE ARGS…" of all test programs and kernels that do the same
 # in every run and end well. A program opts out by "# unstable: why".
 programs() {
+	for programs_cc in $(compilers); do
+		programs_of "$programs_cc"
+	done | by_turns
+}
+
+# programs_of COMPILER: its lines of programs.
+programs_of() {
 	for programs_source in "$SNARL_ROOT"/tests/programs/*.c "$SNARL_ROOT"/tests/programs/*.cc; do
 		programs_expect=${programs_source%.*}.expect
 		[ -e "$programs_expect" ] || continue
@@ -115,11 +177,11 @@ programs() {
 		programs_only=$(head_of "$programs_expect" compilers)
 		case " ${programs_only:-$1} " in *" $1 "*) ;; *) continue ;; esac
 		programs_name=$(basename "$programs_source")
-		echo "${programs_name%.*} $programs_source $(head_of "$programs_expect" args)"
+		echo "$1 ${programs_name%.*} $programs_source $(head_of "$programs_expect" args)"
 	done
 	# Not queue: how often its waits go round is chance.
 	for programs_name in fft lu radix ocean barnes counter pipeline; do
-		echo "$programs_name $SNARL_ROOT/tests/bench/kernels/$programs_name.c $(small $programs_name)"
+		echo "$1 $programs_name $SNARL_ROOT/tests/bench/kernels/$programs_name.c $(small $programs_name)"
 	done
 }
 

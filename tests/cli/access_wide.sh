@@ -128,7 +128,7 @@ try() {
 	}' | sort -n >got
 }
 
-for cc in $(compilers gcc clang clang-19); do
+for cc in $(compilers gcc) $(one_of $(compilers clang clang-19)); do
 	want 16
 	for option in -O0 -O2 -mavx '-O1 -fpie -pie' --no-inline '-O1 -DLOOP' '-O3 -DLOOP'; do
 		wrap $cc wide.c prog $option -DSIZE=16 -pthread

@@ -16,7 +16,7 @@ candidates() {
 check() {
 	check_name=$1 check_source=$2 check_want=$3
 	shift 3
-	for cc in $(compilers); do
+	for cc in $(one_of $(compilers)); do
 		wrap "$cc" "$SNARL_ROOT/tests/cli/annotations/$check_source.c" prog -g -O1 -pthread \
 			-I"$SNARL_ROOT/include" "$@"
 		tried=$(candidates prog "$check_name, $cc")

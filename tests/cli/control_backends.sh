@@ -1,6 +1,7 @@
 #!/bin/sh
 # A schedule found with one back end gives the same events with the other, both ways,
-# for every program; also in a new process each time.
+# for every program; also in a new process each time. One way of the two by another
+# strategy and in new processes, by turns; with LONG both.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/control/lib.sh"
 
@@ -10,15 +11,23 @@ again() {
 		{ cat err; fail "rerun -s $* $program $argument"; }
 }
 
-control_build gcc bin $(control_sources)
 for source in $(control_sources); do
+	[ -n "$(control_field "$source" slow)" ] || printf '%s\n' "to-kernel $source" "to-user $source"
+done | by_turns >list
+control_build gcc bin $(cut -d ' ' -f 2 list | sort -u)
+while read -r way source; do
 	program=bin/$(control_name "$source")
-	[ -z "$(control_field "$source" slow)" ] || continue
 	control_arguments "$source" "$program" >arguments
 	while read -r argument; do
-		again 1 -n 2 -f user -t kernel
-		again 2 -n 2 -f kernel -t user
-		again 3 -S pct -n 1 -f user -t kernel -x
-		again 4 -S pct -n 1 -f kernel -t user -x
+		case $way in
+		to-kernel)
+			again 1 -n 2 -f user -t kernel
+			again 4 -S pct -n 1 -f kernel -t user -x
+			;;
+		to-user)
+			again 2 -n 2 -f kernel -t user
+			again 3 -S pct -n 1 -f user -t kernel -x
+			;;
+		esac
 	done <arguments
-done
+done <list

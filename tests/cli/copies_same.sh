@@ -38,35 +38,38 @@ calls_in() {
 }
 
 echo 'int library_main(void); int main(void) { return library_main(); }' >main.c
-seed=0 gone=0
 for cc in $(compilers gcc clang clang-19); do
 	variants='no-pie:-O0 pie:-O2 c++:-O1'
 	[ $cc != clang ] || variants='no-pie:-O0 no-pie:-O1 pie:-O2 no-pie:-O3 c++:-O0 c++:-O2 library:-O2'
 	for variant in $variants; do
-		seed=$((seed + 1))
-		"$tools/copygen" $seed >copies.c
-		build $cc ${variant%:*} ${variant#*:} --no-inline
-		run calls
-		before=$(calls_in)
-		build $cc ${variant%:*} ${variant#*:} --no-loops
-		run hooks
-		same "$cc, seed $seed, $variant: another result" calls.out hooks.out
-		same "$cc, seed $seed, $variant: other events" calls.txt hooks.txt
-		build $cc ${variant%:*} ${variant#*:}
-		run loops
-		same "$cc, seed $seed, $variant: another result of loops" calls.out loops.out
-		# Code of no line may seem to be of that before it.
-		sed 's/ [^ ]*$//' calls.txt >calls.events
-		sed 's/ [^ ]*$//' loops.txt >loops.events
-		same "$cc, seed $seed, $variant: other events of loops" calls.events loops.events
-		gone=$((gone + before - $(calls_in)))
-		case $variant in
-		c++*) $(cxx_of $cc) -w -x c++ copies.c -pthread -o plain ;;
-		*) $cc -w copies.c -pthread -o plain ;;
-		esac
-		./plain >plain.out
-		same "$cc, seed $seed, $variant: not what the program does" plain.out calls.out
+		echo "$cc $variant"
 	done
-done
-echo "$seed programs, $gone calls gone"
-[ $gone -gt $((seed * 5)) ] || fail "copies are still calls"
+done | awk '{ print NR, $0 }' | slice 2 >list
+compared=0 gone=0
+while read -r seed cc variant; do
+	"$tools/copygen" $seed >copies.c
+	build $cc ${variant%:*} ${variant#*:} --no-inline
+	run calls
+	before=$(calls_in)
+	build $cc ${variant%:*} ${variant#*:} --no-loops
+	run hooks
+	same "$cc, seed $seed, $variant: another result" calls.out hooks.out
+	same "$cc, seed $seed, $variant: other events" calls.txt hooks.txt
+	build $cc ${variant%:*} ${variant#*:}
+	run loops
+	same "$cc, seed $seed, $variant: another result of loops" calls.out loops.out
+	# Code of no line may seem to be of that before it.
+	sed 's/ [^ ]*$//' calls.txt >calls.events
+	sed 's/ [^ ]*$//' loops.txt >loops.events
+	same "$cc, seed $seed, $variant: other events of loops" calls.events loops.events
+	gone=$((gone + before - $(calls_in)))
+	case $variant in
+	c++*) $(cxx_of $cc) -w -x c++ copies.c -pthread -o plain ;;
+	*) $cc -w copies.c -pthread -o plain ;;
+	esac
+	./plain >plain.out
+	same "$cc, seed $seed, $variant: not what the program does" plain.out calls.out
+	compared=$((compared + 1))
+done <list
+echo "$compared programs, $gone calls gone"
+[ $gone -gt $((compared * 5)) ] || fail "copies are still calls"

@@ -26,7 +26,7 @@ snarl test --json --runs 5 -o plain -- ./shop >plain.json 2>err </dev/null || { 
 jq -e '.coverage.observed == false and (.coverage | has("iroots") | not)' plain.json >/dev/null || { jq .coverage plain.json; fail "not observed"; }
 
 # A bug that only a chased order shows is found and told as others are.
-snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/bank.c" -o bank
+example bank
 code=0
 snarl hunt --coverage --keep-going --runs 300 -o bank-out -- ./bank >out 2>err </dev/null || code=$?
 [ $code = 1 ] && [ -s bank-out/bugs/B001/schedule.txt ] || { cat err; fail "bank: $code"; }

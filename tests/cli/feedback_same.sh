@@ -3,7 +3,7 @@
 . "$SNARL_ROOT/tests/lib.sh"
 
 for program in mysql_2011 pfscan_fixed; do
-	snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$program.c" -o $program
+	example $program
 	for options in '-j 1' '-j 3' '-j 1 --seed 2'; do
 		snarl test --quiet --json --strategy feedback --runs 400 --keep-going --replays 1 --no-minimise \
 			$options --out "out" -- ./$program >out.json </dev/null || [ $? = 1 ] || fail "$program $options"

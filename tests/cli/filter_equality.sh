@@ -21,29 +21,27 @@ kept_of() {
 }
 
 compared=0 lines=0 unstable=
-for cc in $(compilers); do
-	programs $cc >list
-	while read -r name source arguments; do
-		extra=
-		case $source in */bench/*) extra='-std=c11 -D_GNU_SOURCE -O2 -lm' ;; esac
-		rm -rf work
-		mkdir work
-		wrap $cc "$source" work/prog $(flags_of "$source") $extra
-		cd work
-		more=$(head_of "${source%.*}.expect" options)
-		status=0
-		agree all_of kept_of || status=$?
-		# Some test programs wait in loops. That is no excuse for a kernel.
-		if [ $status = 2 ] && [ -z "$extra" ]; then
-			unstable="$unstable $name"
-		elif [ $status != 0 ]; then
-			same "$name, $cc: with the filter, other accesses to shared memory" a1.txt b1.txt
-		fi
-		lines=$((lines + $(wc -l <a1.txt)))
-		compared=$((compared + 1))
-		cd ..
-	done <list
-done
+programs >list
+while read -r cc name source arguments; do
+	extra=
+	case $source in */bench/*) extra='-std=c11 -D_GNU_SOURCE -O2 -lm' ;; esac
+	rm -rf work
+	mkdir work
+	compile $cc "$source" work/prog $(flags_of "$source") $extra
+	cd work
+	more=$(head_of "${source%.*}.expect" options)
+	status=0
+	agree all_of kept_of || status=$?
+	# Some test programs wait in loops. That is no excuse for a kernel.
+	if [ $status = 2 ] && [ -z "$extra" ]; then
+		unstable="$unstable $name"
+	elif [ $status != 0 ]; then
+		same "$name, $cc: with the filter, other accesses to shared memory" a1.txt b1.txt
+	fi
+	lines=$((lines + $(wc -l <a1.txt)))
+	compared=$((compared + 1))
+	cd ..
+done <list
 # That something was compared at all.
 [ $lines -gt 10000 ] || fail "only $lines accesses in $compared programs"
 echo "$compared programs, $lines accesses to shared memory; unstable:$unstable"

@@ -37,7 +37,7 @@ delayed() {
 	done
 }
 
-for cc in $(compilers); do
+for cc in $(one_of $(compilers)); do
 	SNARL_CC=$cc snarl-cc -O1 -g -pthread "$source" -o scene
 	record trace.snarl ./scene patient order turns cancel lock_early
 

@@ -5,7 +5,7 @@
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 
 for name in bank_fixed buffer_fixed inversion_fixed mozilla_7_fixed; do
-	snarl-cc -O1 -g -pthread "$SNARL_ROOT/examples/$name.c" -o $name
+	example $name
 	snarl learn --quiet --schedules --out $name.out -- ./$name >/dev/null
 	./$name >want
 	seed=1
@@ -18,7 +18,7 @@ for name in bank_fixed buffer_fixed inversion_fixed mozilla_7_fixed; do
 done
 
 # Half of the runs of bank fail alone; not one of 50 would be a chance of 1 : 10^15.
-snarl-cc -O1 -g -pthread "$SNARL_ROOT/examples/bank.c" -o bank
+example bank
 snarl learn --quiet --schedules --out bank.out -- ./bank >/dev/null || true
 failed=0 alone=0 seed=1
 while [ $seed -le 50 ]; do

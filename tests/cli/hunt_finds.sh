@@ -3,8 +3,6 @@
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-build() { snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$1.c" -o "$1"; }
-
 # hunt STATUS PROGRAM OPTIONS…: into out-PROGRAM; the exit status has to be this
 hunt() {
 	hunt_want=$1 hunt_program=$2
@@ -26,10 +24,26 @@ expect() {
 	EOF
 }
 
+# Those that are needed below, and a slice of the others.
+cat >programs <<'EOF'
+buffer atomicity length|text
+session order heap@session.c
+mysql_791 atomicity|race log_type
+mysql_169 atomicity rows|log
+EOF
+slice 3 >>programs <<'EOF'
+bank atomicity balance
+inversion deadlock left
+apache_25520 atomicity|race file_length|used
+pickup order arrived|parcels
+apache_21285 atomicity count|cache
+mozilla_6 order main::io.pending
+EOF
+
 # CLASS: what has no lock at all is a race as well as broken atomicity. VARIABLE: one of these.
 while read -r program class variable; do
-	build "$program"
-	build "${program}_fixed"
+	example "$program"
+	example "${program}_fixed"
 	hunt 1 "$program"
 	[ ! -s hunt.out ] || fail "$program: something on stdout"
 	expect "$program" "b['class'] in '$class'.split('|') and b['pattern']"
@@ -46,20 +60,9 @@ while read -r program class variable; do
 	expect "${program}_fixed" "not r['bugs'] and r['not_replayed'] == 0 and r['runs'] == 300"
 	expect "${program}_fixed" "c['proved'] == 0 and c['tried'] == c['harmless'] + c['infeasible'] + c['unreached']"
 	expect "${program}_fixed" "c['predicted'] >= c['pruned'] + c['tried']"
-done <<'EOF'
-bank atomicity balance
-buffer atomicity length|text
-inversion deadlock left
-session order heap@session.c
-mysql_791 atomicity|race log_type
-apache_25520 atomicity|race file_length|used
-pickup order arrived|parcels
-mysql_169 atomicity rows|log
-apache_21285 atomicity count|cache
-mozilla_6 order main::io.pending
-EOF
+done <programs
 
-# The last three are predicted as a use before the first write, too, of another variable, which is a part of
+# mysql_169, apache_21285 and mozilla_6 are predicted as a use before the first write, too, of another variable, which is a part of
 # it: runs have that order and pass. What is told lets none pass.
 expect mysql_169 "{s['object'] for s in b['sites'][:4]} == {'rows', 'log_length'}"
 
@@ -176,6 +179,7 @@ hunt 1 buffer --backend kernel
 expect buffer "b['cause'] == 'predicted'"
 
 # All of the budget is used, not more, however small; --json is results.json.
+example bank_fixed
 for runs in 1 3 5 8 9 40; do
 	hunt 0 bank_fixed --runs $runs --json --quiet
 	[ ! -s hunt.err ] || fail "--quiet: $(cat hunt.err)"
@@ -205,7 +209,7 @@ snarl hunt -- true >hunt.out 2>hunt.err </dev/null || status=$?
 
 # Results are not lost because a folder above theirs is missing.
 for program in bank bank_fixed; do
-	build $program
+	example $program
 	status=0
 	snarl hunt --quiet --runs 20 --out deep/down/$program -- ./$program >hunt.out 2>hunt.err </dev/null || status=$?
 	[ -s deep/down/$program/results.json ] || { cat hunt.err; fail "$program: no results; exit $status"; }

@@ -81,10 +81,10 @@ int main(void)
 X
 snarl-cc -g -O1 -pthread long.c -o long
 for program in mysql_791 pfscan joblist_fixed; do
-	snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$program.c" -o $program
+	compile gcc "$SNARL_ROOT/examples/$program.c" $program -g -O1 -pthread
 done
 
-for program in long mysql_791 pfscan joblist_fixed; do
+for program in long $(printf '%s\n' mysql_791 pfscan joblist_fixed | slice 2); do
 	hunt first -j 1 --snapshots 0 -- ./$program
 	hunt snapshots -j 1 --snapshots 1 -- ./$program
 	same "$program: with snapshots" first snapshots

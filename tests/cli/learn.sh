@@ -3,7 +3,7 @@
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
-snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/bank.c" -o bank
+example bank
 snarl learn --schedules --runs 40 --stable 0 --json -- ./bank >learnt.json 2>err </dev/null || { cat err; fail "learn"; }
 jq -e '.version == 1 and .runs == 40 and .passed > 20 and .passed < 40 and .places == 4 and .open == 2 and
 	.transactions == 1 and .members == 2 and .settled == false' learnt.json >/dev/null || { cat learnt.json; fail "JSON"; }

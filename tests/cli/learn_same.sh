@@ -6,7 +6,8 @@ snarl-cc -g -O2 -pthread "$SNARL_ROOT/tests/bench/kernels/queue.c" -o queue
 guarded() {
 	snarl learn --dump "$1" | sed -n '/in a transaction\|function in.*transaction\|, open\|may follow/{s/: [0-9]* runs//;s/, broken apart in [0-9]*//;s/,* cut.*//;p;}'
 }
-for seed in $(seq 20); do
+# The first is what the others are compared with.
+for seed in 1 $(seq 2 20 | slice 3); do
 	snarl learn --schedules --runs 12 --stable 6 --seed "$seed" --quiet --out "s$seed" -- ./queue 150 >/dev/null </dev/null ||
 		fail "learn with seed $seed"
 	guarded "s$seed/learn.db" >got

@@ -14,7 +14,7 @@ records() {
 	snarl dump --chunks "$1" | awk '$2 == "events" { n += $5 } END { print n }'
 }
 
-for cc in $(compilers); do
+for cc in $(one_of $(compilers)); do
 	SNARL_CC=$cc snarl-cc -O1 -pthread "$dir/shapes.c" "$dir/shapes.S" -o shapes
 	for kind in loops hooks; do
 		record $kind.snarl ./shapes $kind short

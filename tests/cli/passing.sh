@@ -38,7 +38,7 @@ check() {	# BUG
 }
 
 for program in bank inversion buffer session mysql_3596; do
-	snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$program.c" -o $program
+	example $program
 	snarl hunt --quiet --out hunt-$program -- ./$program </dev/null || [ $? = 1 ]
 	check hunt-$program/bugs/B001
 done

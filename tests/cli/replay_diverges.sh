@@ -1,8 +1,8 @@
 # A schedule that cannot be followed: exit 4, with the turn; a bad file: exit 3, with the line.
 . "$SNARL_ROOT/tests/lib.sh"
 
-snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/bank.c" -o bank
-snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/bank_fixed.c" -o bank_fixed
+example bank
+example bank_fixed
 snarl test --quiet -- ./bank </dev/null || [ $? = 1 ]
 good=snarl-out/bugs/B001/schedule.txt
 

@@ -31,7 +31,7 @@ int main(void)
 C
 snarl-cc -g -O1 -pthread crash.c -o crash
 for program in bank inversion mysql_791; do
-	snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$program.c" -o $program
+	example $program
 done
 
 # The thread of every step, by the schedule; "…" for an open end.

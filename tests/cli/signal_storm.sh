@@ -83,7 +83,7 @@ count() {
 	awk -v kind="$1" '$2 == kind && NF == 2 { n = $1 } END { print n + 0 }' stats
 }
 
-for cc in $(compilers); do
+for cc in $(one_of $(compilers)); do
 	wrap "$cc" storm.c prog -O2 -pthread
 	for jump in "" jump; do
 		RECORD_OPTIONS= record t.snarl ./prog $jump

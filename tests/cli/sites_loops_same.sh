@@ -14,7 +14,7 @@ run() {
 
 compared=0 fewer=0
 for cc in $(compilers); do
-	for seed in 1 2 3; do
+	for seed in $(one_of 1 2 3); do
 		"$tools/loopgen" $seed own >loops.c
 		for variant in no-pie:-O1 pie:-O2 library:-O2; do
 			build $cc ${variant%:*} ${variant#*:}

@@ -3,7 +3,7 @@
 . "$SNARL_ROOT/tests/lib.sh"
 
 for program in bank bank_fixed inversion buffer joblist session; do
-	snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$program.c" -o $program
+	example $program
 	"$tools/snapshot" ./$program >out 2>&1 </dev/null || { cat out; fail "$program"; }
 	case $(cat out) in
 	"0 snapshots"*|*" 0 deep"*|*" 1 deep"*) cat out; fail "$program: never stopped" ;;

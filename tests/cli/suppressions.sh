@@ -3,8 +3,6 @@
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-build() { snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$1.c" -o "$1"; }
-
 # snarl_runs STATUS COMMAND PROGRAM LINE…: with these lines as suppressions
 snarl_runs() {
 	runs_want=$1 runs_command=$2 runs_program=$3
@@ -46,7 +44,7 @@ told() {
 }
 
 # By the frames of any depth, by file, by variable; comments and patterns.
-build bank
+example bank
 silent bank '# the tellers' '' race:teller
 silent bank 'race:bank.c$'
 silent bank 'race:^balance$'
@@ -64,10 +62,10 @@ expect "c['tried'] == 1 and c['suppressed'] == 0"
 snarl_runs 0 hunt flag race:worker
 expect "c['tried'] == 0 and c['suppressed'] == 1 and r['suppressed'] == 0"
 
-build inversion
+example inversion
 silent inversion deadlock:move
 told inversion race:move
-build session
+example session
 silent session race:session.c
 wrap gcc "$SNARL_ROOT/tests/correct/lock_kinds.c" misuse -g -O1 -pthread -DBROKEN
 told misuse deadlock:with_luck

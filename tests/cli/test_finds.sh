@@ -3,8 +3,6 @@
 # The repaired twins pass.
 . "$SNARL_ROOT/tests/lib.sh"
 
-build() { snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/$1.c" -o "$1"; }
-
 # found PROGRAM OPTIONS…: exit 1, and what is needed to show it again
 found() {
 	found_program=$1
@@ -22,8 +20,8 @@ replays() {
 }
 
 for program in bank inversion buffer joblist session; do
-	build $program
-	build ${program}_fixed
+	example $program
+	example ${program}_fixed
 	found $program --runs 5000
 	bug=$PWD/out-$program/bugs/B001
 	for file in schedule.txt bug.json report.txt; do

@@ -132,7 +132,7 @@ snarl record --quiet -o recorded.snarl ./sizes || [ $? = 1 ]
 ! snarl dump recorded.snarl 2>/dev/null | grep -q ' value ' || fail "values in a recording"
 
 # Analyses find the same with and without them.
-snarl-cc -g -O1 -pthread "$SNARL_ROOT/examples/bank.c" -o bank
+example bank
 snarl test --quiet --out out-bank -- ./bank </dev/null || [ $? = 1 ]
 snarl dump --raw out-bank/bugs/B001/trace.snarl 2>/dev/null >with.txt
 grep -q ' value ' with.txt || fail "no values of bank"

@@ -29,15 +29,14 @@ control_build() {
 	control_cc=$1 control_folder=$2
 	shift 2
 	mkdir -p "$control_folder"
-	export SNARL_CC="$control_cc" SNARL_CXX="$(cxx_of "$control_cc")" control_folder
+	export control_cc control_folder
 	printf '%s\n' "$@" | xargs -P 2 -I '{}' sh -c '
+		. "$SNARL_ROOT/tests/lib.sh"
 		out=$control_folder/$(basename "{}")
-		case {} in
-		*.cc) snarl-c++ -std=c++17 -O1 -g -pthread "{}" -o "${out%.*}" -lm ;;
-		*) snarl-cc -D_GNU_SOURCE -O1 -g -pthread "{}" -o "${out%.*}" -lm ;;
-		esac 2>"$out.err" || { cat "$out.err"; exit 255; }' ||
+		case {} in *.cc) language=-std=c++17 ;; *) language=-D_GNU_SOURCE ;; esac
+		compile "$control_cc" "{}" "${out%.*}" $language -O1 -g -pthread -lm 2>"$out.err" ||
+			{ cat "$out.err"; exit 255; }' ||
 		fail "$control_cc: a program does not compile"
-	unset SNARL_CC SNARL_CXX
 }
 
 # control_arguments SOURCE PROGRAM: a line for each way it is to be run.

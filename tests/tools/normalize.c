@@ -6,7 +6,6 @@
  *
  * +lines adds FILE:LINE to the function.
  */
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,9 +59,129 @@ static void classes_parse(struct normal *n, char *text)
 	}
 }
 
-static const char *string_of(const json_t *object, const char *key)
+/*
+ * One value of a line, with the keys of it and of the object it is in. A trace may have
+ * millions of lines: they are read in place, and only strings and numbers are kept.
+ */
+struct member {
+	const char *parent, *key;	/* parent: "" for the event's own; "[]": in an array */
+	const char *text;
+	bool quoted;			/* a string, which ends with a NUL */
+};
+
+struct event {
+	struct member members[64];
+	size_t count;
+};
+
+static const struct member *member_of(const struct event *e, const char *parent, const char *key)
 {
-	return json_string_value(json_object_get(object, key));
+	for (size_t i = 0; i < e->count; i++)
+		if (strcmp(e->members[i].key, key) == 0 && strcmp(e->members[i].parent, parent) == 0)
+			return &e->members[i];
+	return NULL;
+}
+
+static const char *string_of(const struct event *e, const char *parent, const char *key)
+{
+	const struct member *m = member_of(e, parent, key);
+
+	return m && m->quoted ? m->text : NULL;
+}
+
+static long long number_of(const struct event *e, const char *parent, const char *key)
+{
+	const struct member *m = member_of(e, parent, key);
+
+	return m && !m->quoted ? strtoll(m->text, NULL, 10) : 0;
+}
+
+/* What the escape behind the backslash at `from` stands for, as UTF-8 to `to`; moves both. */
+static void escape_take(char **from, char **to)
+{
+	static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+	const char *letter = strchr(letters, *++*from);
+	unsigned code;
+
+	if (**from == 'u' && sscanf(*from + 1, "%4x", &code) == 1) {
+		if (code >= 0x800)
+			*(*to)++ = (char)(0xe0 | code >> 12);
+		if (code >= 0x80)
+			*(*to)++ = (char)(code < 0x800 ? 0xc0 | code >> 6 : 0x80 | (code >> 6 & 0x3f));
+		*(*to)++ = (char)(code >= 0x80 ? 0x80 | (code & 0x3f) : code);
+		*from += 5;
+		return;
+	}
+	if (!letter || !*letter)
+		die("no such escape", *from);
+	*(*to)++ = meant[letter - letters];
+	++*from;
+}
+
+/* The string at `*at`, unescaped in place; `*at` moves behind it. */
+static const char *string_take(char **at)
+{
+	char *from = *at + 1, *to = from;
+	const char *start = from;
+
+	if (**at != '"')
+		die("no string", *at);
+	for (;;) {
+		size_t plain = strcspn(from, "\"\\");
+
+		memmove(to, from, plain);
+		to += plain;
+		from += plain;
+		if (*from != '\\')
+			break;
+		escape_take(&from, &to);
+	}
+	if (*from != '"')
+		die("a string without an end", start);
+	*to = '\0';
+	*at = from + 1;
+	return start;
+}
+
+/* The value at `*at` and all within it; `*at` moves behind it. */
+static void value_take(struct event *e, char **at, const char *parent, const char *key)
+{
+	char open = **at, close = open == '{' ? '}' : ']';
+	const char *text = *at;
+
+	if (open == '{' || open == '[') {
+		for (++*at; **at != close; *at += **at == ',') {
+			const char *inner = open == '{' ? string_take(at) : "[]";
+
+			if (open == '{' && *(*at)++ != ':')
+				die("no value", inner);
+			value_take(e, at, key, inner);
+			if (**at != ',' && **at != close)
+				die("neither another value nor an end", *at);
+		}
+		++*at;
+		return;
+	}
+	if (open == '"')
+		text = string_take(at);
+	else
+		*at += strcspn(*at, ",]}\n");
+	if (e->count == ARRAY_SIZE(e->members))
+		die("too many values", text);
+	e->members[e->count++] =
+		(struct member){ .parent = parent, .key = key, .text = text, .quoted = open == '"' };
+}
+
+static void line_parse(struct event *e, char *line)
+{
+	char *at = line;
+
+	e->count = 0;
+	if (*line != '{')
+		die("no JSON object", line);
+	value_take(e, &at, "", "");
+	if (strcmp(at, "\n") != 0)
+		die("more than a JSON object", at);
 }
 
 /* The system's libraries; the program's own may lie anywhere else. */
@@ -116,16 +235,16 @@ static bool kind_has_result(unsigned kind)
 	}
 }
 
-static void add_object(struct buf *out, const json_t *event, unsigned kind)
+static void add_object(struct buf *out, const struct event *event, unsigned kind)
 {
-	const json_t *object = json_object_get(event, "object");
-	const char *what = string_of(object, "kind"), *name = string_of(object, "name");
-	const char *other = string_of(event, "other");
-	json_int_t offset = json_integer_value(json_object_get(object, "offset"));
+	const char *what = string_of(event, "object", "kind");
+	const char *name = string_of(event, "object", "name");
+	const char *other = string_of(event, "", "other");
+	long long offset = number_of(event, "object", "offset");
 
 	if (kind_is_about_thread(kind)) {
 		buf_add_text(out, other ? other : "?");
-	} else if (!kind_has_object(kind) || !json_object_get(event, "addr")) {
+	} else if (!kind_has_object(kind) || !member_of(event, "", "addr")) {
 		buf_add_char(out, '-');
 	} else if (kind == TRACE_OUTPUT || kind == TRACE_CALL_ENTER || kind == TRACE_CALL_LEAVE) {
 		buf_add_text(out, "fd");
@@ -134,20 +253,20 @@ static void add_object(struct buf *out, const json_t *event, unsigned kind)
 	} else if (strcmp(what, "global") == 0) {
 		buf_add_text(out, name ? name : "?");
 		if (offset)
-			buf_addf(out, "+%lld", (long long)offset);
+			buf_addf(out, "+%lld", offset);
 	} else {
 		buf_add_text(out, what);
 	}
 }
 
-static void add_result(struct buf *out, const json_t *event)
+static void add_result(struct buf *out, const struct event *event)
 {
-	const char *name = string_of(event, "error");
+	const char *name = string_of(event, "", "error");
 
 	if (name)
 		buf_addf(out, " =%s", name);
 	else
-		buf_addf(out, " =%d", (int)json_integer_value(json_object_get(event, "result")));
+		buf_addf(out, " =%d", (int)number_of(event, "", "result"));
 }
 
 static struct thread *thread_of(struct normal *n, const char *name)
@@ -160,23 +279,24 @@ static struct thread *thread_of(struct normal *n, const char *name)
 	return &n->threads[n->count++];
 }
 
-static void add_function(struct buf *out, const json_t *event, bool lines)
+static void add_function(struct buf *out, const struct event *event, bool lines)
 {
-	const char *function = string_of(event, "function"), *file = string_of(event, "file");
+	const char *function = string_of(event, "", "function");
+	const char *file = string_of(event, "", "file");
 
 	buf_add_text(out, function && strcmp(function, "??") != 0 ? function : "-");
 	if (lines && file) {
 		const char *slash = strrchr(file, '/');
 
 		buf_addf(out, " %s:%d", slash ? slash + 1 : file,
-			 (int)json_integer_value(json_object_get(event, "line")));
+			 (int)number_of(event, "", "line"));
 	}
 }
 
-static void event_add(struct normal *n, const json_t *event)
+static void event_add(struct normal *n, const struct event *event)
 {
-	const char *name = string_of(event, "thread"), *text = string_of(event, "op");
-	const char *module = string_of(event, "module"), *call = string_of(event, "call");
+	const char *name = string_of(event, "", "thread"), *text = string_of(event, "", "op");
+	const char *module = string_of(event, "", "module"), *call = string_of(event, "", "call");
 	struct buf *out;
 	int kind;
 
@@ -190,7 +310,14 @@ static void event_add(struct normal *n, const json_t *event)
 	if (module && module_foreign(module) && kind != TRACE_THREAD_EXIT)
 		return;
 	out = &thread_of(n, name)->lines;
-	buf_addf(out, "%s %s%s%s ", name, text, call ? ":" : "", call ? call : "");
+	buf_add_text(out, name);
+	buf_add_char(out, ' ');
+	buf_add_text(out, text);
+	if (call) {
+		buf_add_char(out, ':');
+		buf_add_text(out, call);
+	}
+	buf_add_char(out, ' ');
 	add_object(out, event, (unsigned)kind);
 	if (kind_has_result((unsigned)kind))
 		add_result(out, event);
@@ -228,21 +355,16 @@ int main(int argc, char **argv)
 	struct normal n = { 0 };
 	char *line = NULL;
 	size_t room = 0;
-	ssize_t got;
+	struct event event;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: normalize default|all|CLASS,…[+lines] < events.json\n");
 		return 2;
 	}
 	classes_parse(&n, argv[1]);
-	while ((got = getline(&line, &room, stdin)) > 0) {
-		json_error_t error;
-		json_t *event = json_loadb(line, (size_t)got, 0, &error);
-
-		if (!event)
-			die(error.text, line);
-		event_add(&n, event);
-		json_decref(event);
+	while (getline(&line, &room, stdin) > 0) {
+		line_parse(&event, line);
+		event_add(&n, &event);
 	}
 	free(line);
 	qsort(n.threads, n.count, sizeof(*n.threads), thread_compare);
