@@ -54,7 +54,7 @@ bool watch_start(const struct snarlrt_options *o)
 	watch.noise = o->noise;
 	watch.nap_ns = o->nap_us * 1000;
 	watch.seed = o->seed;
-	watch.started = watch_now();
+	watch.started = sys_clock_ns(CLOCK_MONOTONIC);
 	watch.wait_ns = o->wait_us * 1000;
 	watch.shift = o->granularity;
 	/* What is known of owners is known of 8 bytes. */
