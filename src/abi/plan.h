@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "abi/iroot.h"
+#include "abi/mix.h"
 
 enum sched_turn_kind {
 	SCHED_TURN_RUN,		/* thread takes `steps` steps */
@@ -98,9 +99,7 @@ static inline const uint8_t *sched_plan_checks(const struct sched_plan *p)
 
 static inline uint64_t sched_child_name(uint64_t parent, uint32_t ordinal)
 {
-	uint64_t h = (parent ^ ordinal) * 0x9e3779b97f4a7c15ull;
-
-	return (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull | 1;
+	return mix_add(parent, ordinal) * MIX_FACTOR | 1;
 }
 
 #endif

@@ -77,6 +77,12 @@ struct rules_site {
 	uint32_t pad;
 };
 
+enum rules_function_flag {
+	RULES_HOLDS_TX = 1,	/* a transaction begins in it */
+	RULES_CUT_ENTRY = 2,	/* its entry ends the transaction under way */
+	RULES_CUT_EXIT = 4,	/* its exit does */
+};
+
 /*
  * A function that holds a transaction: it begins with the first access marked
  * RULES_IN_TX in an activation of it, and ends with that activation at the latest.
@@ -84,7 +90,7 @@ struct rules_site {
 struct rules_function {
 	uint64_t offset;	/* within its first bytes: pc of its entry's hook, less load bias */
 	uint32_t module;
-	uint32_t flags;		/* 1: a transaction; 2: ends the transaction under way at its entry; 4: at its exit */
+	uint32_t flags;		/* enum rules_function_flag */
 };
 
 struct rules_module {

@@ -17,7 +17,7 @@
 #define TRACE_MAX_CHUNK (1u << 24)	/* payload bytes, before compression */
 
 enum trace_kind {
-#define TRACE_KIND(name, text, extra, class) TRACE_##name,
+#define TRACE_KIND(name, text, extra, class, roles) TRACE_##name,
 #include "abi/kinds.def"
 #undef TRACE_KIND
 	TRACE_KIND_COUNT

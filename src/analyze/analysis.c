@@ -6,24 +6,20 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyze/context/track.h"
 #include "analyze/relevance/lookahead.h"
 #include "analyze/relevance/ordered.h"
 #include "analyze/relevance/unshared.h"
 #include "analyze/value_flow.h"
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
-const struct analysis *const analyses[] = {
-	&analysis_race,
-	&analysis_race_predict,
-	&analysis_atomicity,
-	&analysis_atomicity2,
-	&analysis_deadlock,
-	&analysis_order,
-	&analysis_misuse,
-	&analysis_recheck,
+const struct analysis *const analyses[ANALYSIS_COUNT + 1] = {
+#define ANALYSIS(name) &analysis_##name,
+#include "analyze/analysis.def"
+#undef ANALYSIS
 	NULL,
 };
 
@@ -106,9 +102,7 @@ static uint64_t index_key(uint32_t thread, uint64_t index)
 /* Not unique, but two pcs of one program that collide are not to be met. */
 static uint64_t pc_key(uint32_t thread, uint64_t pc)
 {
-	uint64_t hash = pc * 0x9e3779b97f4a7c15ull + thread;
-
-	return (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
+	return hash_scatter(hash_spread(pc) + thread);
 }
 
 static void counting_want(struct counting *c, const struct candidate_event *e)
@@ -176,11 +170,6 @@ static void counting_tell(const struct counting *c, struct candidate_event *e)
 	}
 }
 
-static bool is_doubted(const struct candidate *c)
-{
-	return c->class == CANDIDATE_ATOMICITY || c->class == CANDIDATE_ATOMICITY2;
-}
-
 /*
  * The last time until which what was read can tell something of the candidate: only an order
  * that the trace does not have can be forbidden by it. 0: at none.
@@ -189,7 +178,7 @@ static uint64_t doubt_end(const struct candidate *k)
 {
 	uint64_t end = 0;
 
-	for (uint8_t i = 0; i < k->orders && is_doubted(k); i++) {
+	for (uint8_t i = 0; i < k->orders && candidate_breaks_atomicity(k); i++) {
 		const struct candidate_event *first = &k->event[k->order[i].first];
 		const struct candidate_event *second = &k->event[k->order[i].second];
 
@@ -280,7 +269,7 @@ static int second_pass(struct reader *trace, const struct alone *alone, struct f
 	for (size_t i = 0; i < findings_count(out); i++) {
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
 			counting_tell(c, &findings_at(out, i)->event[e]);
-		if (c->flow && is_doubted(findings_at(out, i)))
+		if (c->flow && candidate_breaks_atomicity(findings_at(out, i)))
 			counting_doubt(c, findings_at(out, i));
 	}
 	for (size_t i = 0; c->flow && i < c->event_count; i++)
@@ -295,14 +284,6 @@ static int second_pass(struct reader *trace, const struct alone *alone, struct f
 	free(c->indexes);
 	free(c);
 	return got < 0 ? got : 0;
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 /* What the set holds, for those who have only the candidate. */
@@ -321,7 +302,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 		 struct err *err)
 {
 	struct analysis_stats unused;
-	double start = now();
+	double start = clock_seconds();
 	bool asks_alone = false, asks_settled = false, looks = false;
 	struct alone *alone;
 	struct track track;
@@ -367,6 +348,6 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	again = second_pass(trace, alone, out, got < 0 ? NULL : err);
 	alone_free(alone);
 	stats->threads = reader_info(trace)->thread_count;
-	stats->seconds = now() - start;
+	stats->seconds = clock_seconds() - start;
 	return got < 0 ? got : again;
 }

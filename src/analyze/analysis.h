@@ -6,8 +6,8 @@
  * view is of the moment *before* the event takes effect for releases and *after*
  * it for acquisitions, so that the lockset of a lock event contains the lock.
  *
- * Adding one: a file with a `struct analysis`, its extern, a line in the table of
- * analysis.c, a paragraph in docs/analyze.md, tests with text traces.
+ * Adding one: a file with a `struct analysis`, a line in analysis.def, rows in pattern.def for
+ * what it finds, a paragraph in docs/analyze.md, tests with text traces.
  */
 #ifndef ANALYZE_ANALYSIS_H
 #define ANALYZE_ANALYSIS_H
@@ -65,12 +65,19 @@ struct analysis {
 	void (*close)(void *state);
 };
 
-extern const struct analysis analysis_race, analysis_race_predict, analysis_atomicity,
-	analysis_atomicity2, analysis_deadlock, analysis_order, analysis_misuse,
-	analysis_recheck;
+#define ANALYSIS(name) extern const struct analysis analysis_##name;
+#include "analyze/analysis.def"
+#undef ANALYSIS
+
+enum {
+#define ANALYSIS(name) ANALYSIS_NUMBER_##name,
+#include "analyze/analysis.def"
+#undef ANALYSIS
+	ANALYSIS_COUNT
+};
 
 /* The table; NULL ends it. */
-extern const struct analysis *const analyses[];
+extern const struct analysis *const analyses[ANALYSIS_COUNT + 1];
 const struct analysis *analysis_find(const char *name);
 
 struct analysis_stats {

@@ -1,12 +1,12 @@
 /*
- * The list of candidates. Each has a key of its class, pattern, sites, wanted
+ * The list of candidates. Each has a key of its pattern, sites, wanted
  * orders and which of its events are by one thread; a table by its hash finds equals.
  */
 #include "analyze/candidate.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 struct findings {
@@ -16,17 +16,6 @@ struct findings {
 	size_t table_size;
 	uint64_t pruned[PRUNE_REASONS], dropped;
 };
-
-const char *candidate_class_name(enum candidate_class class)
-{
-	static const char *const names[] = {
-		[CANDIDATE_RACE] = "race", [CANDIDATE_ATOMICITY] = "atomicity",
-		[CANDIDATE_ATOMICITY2] = "atomicity2", [CANDIDATE_DEADLOCK] = "deadlock",
-		[CANDIDATE_ORDER] = "order", [CANDIDATE_MISUSE] = "misuse",
-	};
-
-	return names[class];
-}
 
 struct findings *findings_new(void)
 {
@@ -52,29 +41,20 @@ static uint8_t same_thread_as(const struct candidate *c, uint8_t event)
 	return i;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
-}
-
 static uint64_t hash_of(const struct candidate *c)
 {
-	uint64_t hash = (uint64_t)c->class << 8 | c->events;
+	uint64_t hash = hash_add(c->events, c->pattern);
 
-	for (const char *p = c->pattern; *p; p++)
-		hash = mix(hash, (unsigned char)*p);
 	for (uint8_t i = 0; i < c->events; i++)
-		hash = mix(hash, c->event[i].pc << 8 | same_thread_as(c, i));
+		hash = hash_add(hash, c->event[i].pc << 8 | same_thread_as(c, i));
 	for (uint8_t i = 0; i < c->orders; i++)
-		hash = mix(hash, (uint64_t)c->order[i].first << 8 | c->order[i].second);
+		hash = hash_add(hash, (uint64_t)c->order[i].first << 8 | c->order[i].second);
 	return hash;
 }
 
 static bool equal(const struct candidate *a, const struct candidate *b)
 {
-	if (a->class != b->class || a->events != b->events || a->orders != b->orders ||
-	    strcmp(a->pattern, b->pattern) != 0)
+	if (a->pattern != b->pattern || a->events != b->events || a->orders != b->orders)
 		return false;
 	for (uint8_t i = 0; i < a->events; i++)
 		if (a->event[i].pc != b->event[i].pc || same_thread_as(a, i) != same_thread_as(b, i))
@@ -110,16 +90,16 @@ static void grow_table(struct findings *f)
  */
 static struct candidate *other_way_round(struct findings *f, const struct candidate *c)
 {
+	enum pattern pattern = pattern_turned(c->pattern);
 	struct candidate turned;
 	uint32_t *at;
 
-	if (c->class != CANDIDATE_RACE || c->events != 2)
+	if (!pattern || c->events != 2)
 		return NULL;
 	turned = *c;
 	turned.event[0] = c->event[1];
 	turned.event[1] = c->event[0];
-	turned.pattern[0] = c->pattern[1];
-	turned.pattern[1] = c->pattern[0];
+	turned.pattern = pattern;
 	at = place(f, &turned, hash_of(&turned));
 	if (!*at)
 		return NULL;
@@ -147,6 +127,10 @@ struct candidate *findings_add(struct findings *f, const struct candidate *c)
 	*at = (uint32_t)f->count;
 	*known = *c;
 	known->count = weight;
+	if (c->pattern)
+		known->class = pattern_row(c->pattern)->class;
+	if (!c->note)
+		known->note = pattern_row(c->pattern)->note;
 	return known;
 }
 

@@ -9,19 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/pattern.h"
+
 #define CANDIDATE_EVENTS 32u	/* a hold and a wait for each thread of a lock cycle */
-
-enum candidate_class {
-	CANDIDATE_RACE,		/* two conflicting accesses, unordered */
-	CANDIDATE_ATOMICITY,	/* p, r, i on one location */
-	CANDIDATE_ATOMICITY2,	/* two locations used together */
-	CANDIDATE_DEADLOCK,	/* a cycle of locks, or a wait that can miss its wake-up */
-	CANDIDATE_ORDER,	/* use before init, after free, after destroy, … */
-	CANDIDATE_MISUSE,	/* seen in the trace itself */
-};
-
-/* "race", "atomicity", "atomicity2", … */
-const char *candidate_class_name(enum candidate_class class);
 
 /* An event by its place in the trace; its name (thread, site, n-th) besides. */
 struct candidate_event {
@@ -43,8 +33,8 @@ struct candidate_order {
 };
 
 struct candidate {
-	enum candidate_class class;
-	char pattern[12];	/* "RWW", "WR", "lock-cycle", "use-free", … */
+	enum candidate_class class;	/* that of the pattern, unless it is PATTERN_NONE */
+	enum pattern pattern;
 	bool seen;		/* the order wanted is the one the trace has: it happened */
 	bool spurious;		/* a wait has to return for no reason */
 	bool doubtful;		/* by what was read on the way there, it seems impossible */
@@ -61,16 +51,25 @@ struct candidate {
 	uint64_t addr2, size2;	/* the second, or 0 */
 	uint64_t count;		/* how many dynamic instances of the same sites were seen */
 	double score;		/* rank.c: higher is tried earlier */
-	const char *note;	/* static text: why it matters; may be NULL */
+	const char *note;	/* static text: why it matters; NULL: that of the pattern */
 };
 
-/* A growing list; equal ones (class, pattern, sites, threads' order) are one with a count. */
+/* Between two accesses of a thread comes one of another. */
+static inline bool candidate_breaks_atomicity(const struct candidate *c)
+{
+	return c->class == CANDIDATE_ATOMICITY || c->class == CANDIDATE_ATOMICITY2;
+}
+
+/* A growing list; equal ones (pattern, sites, threads' order) are one with a count. */
 struct findings;
 
 struct findings *findings_new(void);
 void findings_free(struct findings *f);
 
-/* Takes a copy. Returns the entry it became or was merged into; good until the next add. */
+/*
+ * Takes a copy, and the class and note from the pattern. Returns the entry it became or was
+ * merged into; good until the next add.
+ */
 struct candidate *findings_add(struct findings *f, const struct candidate *c);
 
 size_t findings_count(const struct findings *f);

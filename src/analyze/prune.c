@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/candidate_list.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -30,12 +31,6 @@ static bool impossible(const struct candidate *c)
 	return false;
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
-}
-
 /*
  * Which sites and threads are wanted in which order, whatever the pattern is called: the
  * orders as a set. One that the trace has anyway counts too, it is what makes a triple.
@@ -48,7 +43,7 @@ static uint64_t wanted(const struct candidate *c)
 		const struct candidate_event *a = &c->event[c->order[i].first];
 		const struct candidate_event *b = &c->event[c->order[i].second];
 
-		set += mix(mix(mix(mix(1, a->thread), a->pc), b->thread), b->pc);
+		set += hash_add(hash_add(hash_add(hash_add(1, a->thread), a->pc), b->thread), b->pc);
 	}
 	return set;
 }

@@ -1,6 +1,6 @@
 /*
- * Likely harmful first. A score is a sum of small judgements, in the table and
- * functions below; the numbers order, they do not measure.
+ * Likely harmful first. A score is a sum of small judgements, in the table of patterns and
+ * the functions below; the numbers order, they do not measure.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,39 +8,16 @@
 #include "analyze/candidate_list.h"
 #include "analyze/context/access.h"
 
-static const struct {
-	const char *pattern;
-	double score;
-} patterns[] = {
-	/* Harm whatever the values are. */
-	{ "stuck", 20 }, { "lock-cycle", 9 }, { "use-free", 9 }, { "use-destroy", 8.5 },
-	{ "wait-hold", 8 }, { "lost-wake", 7.5 }, { "late-wake", 5.2 },
-	{ "wrong-wake", 5.5 }, { "no-recheck", 4.6 },
-	/* A stale value is written back, two reads disagree, … */
-	{ "RWW", 6.5 }, { "RWR", 6 }, { "WWR", 5.5 }, { "WRW", 5 }, { "WWW", 3 },
-	{ "before-init", 5.3 }, { "cancel-held", 5 },
-};
-
 /* What comes too early is overwritten: harm follows only if somebody reads it in between. */
 static bool is_overwritten(const struct candidate *c)
 {
-	return strcmp(c->pattern, "before-init") == 0 && access_of(c->event[0].kind) == ACCESS_WRITE &&
+	return c->pattern == PATTERN_BEFORE_INIT && access_of(c->event[0].kind) == ACCESS_WRITE &&
 	       access_of(c->event[1].kind) == ACCESS_WRITE;
 }
 
 static double base(const struct candidate *c)
 {
-	static const double classes[] = {
-		[CANDIDATE_RACE] = 4.5, [CANDIDATE_ATOMICITY] = 5, [CANDIDATE_ATOMICITY2] = 5.5,
-		[CANDIDATE_DEADLOCK] = 7, [CANDIDATE_ORDER] = 6, [CANDIDATE_MISUSE] = 20,
-	};
-
-	if (is_overwritten(c))
-		return 3;
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
-		if (strcmp(patterns[i].pattern, c->pattern) == 0)
-			return patterns[i].score;
-	return classes[c->class];
+	return is_overwritten(c) ? 3 : pattern_row(c->pattern)->score;
 }
 
 /* Pointers turn NULL or dangling, single bytes are mostly states and flags. */
@@ -135,7 +112,7 @@ static int compare(const void *a, const void *b)
 	}
 	if (x->class != y->class)
 		return x->class < y->class ? -1 : 1;
-	return strcmp(x->pattern, y->pattern);
+	return strcmp(pattern_row(x->pattern)->name, pattern_row(y->pattern)->name);
 }
 
 void rank_list(struct hunt_list *l, const struct rank_hints *hints)

@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "abi/trace_roles.h"
 #include "analyze/context/access.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define FORGET_MOST 65536u	/* bytes given out anew, beyond which all is forgotten */
@@ -69,7 +71,7 @@ const struct vclock *flow_seen(struct flow *f, uint32_t thread)
 
 static inline struct slot *slot_of(const struct flow *f, uint64_t key)
 {
-	size_t i = (key * 0x9e3779b97f4a7c15ull >> 24) & (f->slot_count - 1);
+	size_t i = (hash_spread(key) >> 24) & (f->slot_count - 1);
 
 	while (f->slots[i].key && f->slots[i].key != key)
 		i = (i + 1) & (f->slot_count - 1);
@@ -151,7 +153,7 @@ static void touch(struct flow *f, const struct event *ev, uint64_t index, uint64
 
 void flow_event(struct flow *f, const struct event *ev, uint64_t index)
 {
-	if ((ev->kind == TRACE_MALLOC || ev->kind == TRACE_MMAP) && ev->result == 0)
+	if (trace_roles(ev->kind) & ROLE_ALLOC && ev->result == 0)
 		forget(f, ev->addr, ev->arg);
 	if (!access_of(ev->kind) || ev->size == 0)
 		return;

@@ -4,15 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 
 static uint64_t mix(uint64_t x)
 {
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ull;
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ull;
+	x = hash_scatter(hash_scatter(x));
 	return x ^ x >> 32;
 }
 
@@ -102,15 +100,6 @@ void strmap_free(struct strmap *m)
 	*m = (struct strmap){ 0 };
 }
 
-static uint64_t hash_bytes(const char *key, size_t size)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ (uint8_t)key[i]) * 0x100000001b3ull;
-	return mix(h);
-}
-
 static struct strmap_entry *strmap_slot(const struct strmap *m, const char *key, size_t size,
 					 uint64_t hash)
 {
@@ -147,13 +136,13 @@ uint64_t *strmap_find(const struct strmap *m, const char *key, size_t size)
 
 	if (!m->used)
 		return NULL;
-	e = strmap_slot(m, key, size, hash_bytes(key, size));
+	e = strmap_slot(m, key, size, mix(hash_bytes(HASH_START, key, size)));
 	return e->key ? &e->value : NULL;
 }
 
 uint64_t *strmap_put(struct strmap *m, const char *key, size_t size, bool *added)
 {
-	uint64_t hash = hash_bytes(key, size);
+	uint64_t hash = mix(hash_bytes(HASH_START, key, size));
 	struct strmap_entry *e;
 	bool is_new;
 

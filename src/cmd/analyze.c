@@ -19,7 +19,6 @@
 
 #define STACK_SHOWN 16
 #define FRAMES 16
-#define MAX_ASKED 16
 
 static const char usage_head[] =
 	"usage: snarl analyze [options] TRACE\n"
@@ -42,7 +41,7 @@ static const char usage_tail[] =
 	"  snarl analyze --json trace.snarl | jq '.candidates[] | .variable'\n";
 
 struct options {
-	const struct analysis *asked[MAX_ASKED + 1];
+	const struct analysis *asked[ANALYSIS_COUNT + 1];
 	size_t asked_count;
 	uint64_t limit;
 	bool json, no_symbols;
@@ -123,8 +122,8 @@ static void text_candidate(struct show *s, size_t number)
 {
 	const struct candidate *c = findings_at(s->found, number);
 
-	buf_addf(&s->out, "%zu. %s %s on %s", number + 1, candidate_class_name(c->class), c->pattern,
-		 c->events ? names_object(s->names, &c->event[0]) : "?");
+	buf_addf(&s->out, "%zu. %s %s on %s", number + 1, candidate_class_name(c->class),
+		 pattern_row(c->pattern)->name, c->events ? names_object(s->names, &c->event[0]) : "?");
 	if (c->count > 1)
 		buf_addf(&s->out, ", met %llu times", (unsigned long long)c->count);
 	buf_add_char(&s->out, '\n');
@@ -226,7 +225,7 @@ static void json_candidate(struct show *s, struct json *j, const struct candidat
 {
 	json_open(j, NULL, '{');
 	json_text(j, "class", candidate_class_name(c->class));
-	json_text(j, "pattern", c->pattern);
+	json_text(j, "pattern", pattern_row(c->pattern)->name);
 	json_text(j, "variable", c->events ? names_object(s->names, &c->event[0]) : NULL);
 	json_hex(j, "addr", c->addr);
 	json_number(j, "size", c->size);
@@ -341,8 +340,7 @@ static int help(void)
 static int ask_for(struct options *o, const char *name)
 {
 	const struct analysis *a = analysis_find(name);
-	const char *names[MAX_ASKED], *nearest;
-	unsigned count = 0;
+	const char *names[ANALYSIS_COUNT], *nearest;
 
 	if (a) {
 		for (size_t i = 0; i < o->asked_count; i++)
@@ -351,9 +349,9 @@ static int ask_for(struct options *o, const char *name)
 		o->asked[o->asked_count++] = a;
 		return CMD_OK;
 	}
-	for (; analyses[count] && count < MAX_ASKED; count++)
-		names[count] = analyses[count]->name;
-	nearest = cmd_nearest(name, names, count);
+	for (size_t i = 0; i < ANALYSIS_COUNT; i++)
+		names[i] = analyses[i]->name;
+	nearest = cmd_nearest(name, names, ANALYSIS_COUNT);
 	if (nearest)
 		return cmd_usage(&cmd_analyze, "no analysis '%s'; did you mean '%s'?", name, nearest);
 	return cmd_usage(&cmd_analyze, "no analysis '%s'", name);

@@ -51,7 +51,7 @@ static void json_event(struct json *j, const struct detect_event *e)
 	json_open(j, NULL, '{');
 	if (e->thread)
 		json_text(j, "thread", e->thread);
-	json_text(j, "op", e->site->access == LEARN_READ ? "read" : "write");
+	json_text(j, "op", learn_access_name(e->site->access));
 	json_text(j, "function", e->site->function);
 	json_text(j, "file", e->site->file);
 	json_number(j, "line", e->site->line);

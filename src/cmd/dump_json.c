@@ -134,27 +134,26 @@ static void add_detail(struct json *j, const struct event *ev)
 static void add_arg(struct dump *d, struct json *j, const struct event *ev)
 {
 	const struct reader_thread *other;
+	unsigned roles = trace_roles(ev->kind);
 
-	switch (ev->kind) {
-	case TRACE_THREAD_CREATE:
-	case TRACE_THREAD_JOIN:
-	case TRACE_THREAD_DETACH:
-	case TRACE_THREAD_CANCEL:
+	if (roles & ROLE_RANGE)
+		return;
+	if (roles & ROLE_THREAD) {
 		other = ev->arg <= UINT32_MAX ? reader_thread(d->reader, (uint32_t)ev->arg) : NULL;
 		if (other)
 			json_text(j, "other", other->name);
 		return;
-	case TRACE_COND_WAIT:
-	case TRACE_COND_WAKE:
+	}
+	if (roles & (ROLE_WAIT_BEGIN | ROLE_WAIT_END)) {
 		json_hex(j, "mutex", ev->arg);
 		return;
+	}
+	switch (ev->kind) {
 	case TRACE_BLOCKED:
 		if (ev->arg < TRACE_KIND_COUNT)
 			json_text(j, "waiting_in", kind_name((unsigned)ev->arg));
 		return;
 	case TRACE_THREAD_START:
-	case TRACE_READ_RANGE:
-	case TRACE_WRITE_RANGE:
 		return;
 	default:
 		if (kind_extra(ev->kind) > 0 && (ev->arg || kind_class(ev->kind) == TRACE_CLASS_ATOMIC ||

@@ -18,14 +18,13 @@ int learn_granularity(const struct cmd *cmd, const char *text, uint64_t *out)
 
 void learn_place(const struct known_site *s, struct buf *out)
 {
-	static const char *const names[] = { "read", "write", "function" };
 	const char *slash = strrchr(s->file, '/');
 
 	if (*s->file && s->line)
 		buf_addf(out, "%s:%u", slash ? slash + 1 : s->file, s->line);
 	else
 		buf_add_text(out, s->key);
-	buf_addf(out, " %s", names[s->access]);
+	buf_addf(out, " %s", learn_access_name(s->access));
 	if (*s->function && strcmp(s->function, "??") != 0 && *s->file)
 		buf_addf(out, " in %s", s->function);
 }
@@ -44,7 +43,7 @@ static void dump_pairs(const struct known *k, uint32_t m, bool seen, const char 
 		}
 }
 
-static void dump_site(const struct known *k, uint32_t i, const uint8_t *marks, uint64_t threshold,
+static void dump_site(const struct known *k, uint32_t i, const uint32_t *marks, uint64_t threshold,
 		      struct buf *out)
 {
 	const struct known_site *s = &k->sites[i];
@@ -56,13 +55,13 @@ static void dump_site(const struct known *k, uint32_t i, const uint8_t *marks, u
 		buf_add_text(out, ", invariant");
 	else if (s->broken)
 		buf_addf(out, ", broken apart in %llu", (unsigned long long)s->broken);
-	if (marks[i] & COMPILE_OPEN)
+	if (marks[i] & RULES_OPEN)
 		buf_add_text(out, ", open");
-	if (marks[i] & COMPILE_LATE)
+	if (marks[i] & RULES_LATE)
 		buf_add_text(out, ", never first");
-	if (marks[i] & COMPILE_CHECK)
+	if (marks[i] & RULES_CHECK)
 		buf_add_text(out, ", checked");
-	if (marks[i] & COMPILE_IN_TX)
+	if (marks[i] & RULES_IN_TX)
 		buf_add_text(out, ", in a transaction");
 	if (s->cuts & LIFETX_BEFORE)
 		buf_add_text(out, ", cut before it");
@@ -71,18 +70,18 @@ static void dump_site(const struct known *k, uint32_t i, const uint8_t *marks, u
 	dump_pairs(k, i, false, "may follow", out);
 }
 
-static void dump_function(const struct known *k, uint32_t f, const uint8_t *marks, struct buf *out)
+static void dump_function(const struct known *k, uint32_t f, const uint32_t *marks, struct buf *out)
 {
 	const struct known_site *s = &k->sites[f];
 
-	if (!s->cuts && !(marks[f] & COMPILE_HOLDS_TX))
+	if (!s->cuts && !(marks[f] & RULES_HOLDS_TX))
 		return;
 	buf_add_text(out, "  ");
 	learn_place(s, out);
-	buf_addf(out, ":%s%s%s\n", marks[f] & COMPILE_HOLDS_TX ? " transaction" : "",
+	buf_addf(out, ":%s%s%s\n", marks[f] & RULES_HOLDS_TX ? " transaction" : "",
 		 s->cuts & LIFETX_ENTRY ? " cut at entry" : "", s->cuts & LIFETX_EXIT ? " cut at exit" : "");
 	for (size_t i = 0; i < k->member_count; i++)
-		if (k->members[i].first == f && marks[f] & COMPILE_HOLDS_TX) {
+		if (k->members[i].first == f && marks[f] & RULES_HOLDS_TX) {
 			buf_add_text(out, "    ");
 			learn_place(&k->sites[k->members[i].second], out);
 			buf_add_char(out, '\n');
@@ -91,7 +90,7 @@ static void dump_function(const struct known *k, uint32_t f, const uint8_t *mark
 
 void learn_dump(const struct known *k, uint64_t threshold, struct buf *out)
 {
-	uint8_t *marks = compile_marks(k, threshold);
+	uint32_t *marks = compile_marks(k, threshold);
 
 	buf_addf(out, "%s: %zu run%s\n\nplaces\n", k->program, k->run_count, k->run_count == 1 ? "" : "s");
 	for (uint32_t i = 0; i < k->count; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/plural.h"
 #include "explore/search/attempt.h"
@@ -89,7 +90,7 @@ static void add_probe(struct learn_tally *t, const struct store_news *n)
 static void show_progress(struct session *s, const struct learn_tally *t, bool probing)
 {
 	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
-				      .seconds = attempt_now() - s->began };
+				      .seconds = clock_seconds() - s->began };
 	uint64_t quiet = probing ? t->probes : t->quiet;
 
 	snprintf(s->progress.note, sizeof(s->progress.note), "%llu place%s, nothing new for %llu %s%s; ",
@@ -246,7 +247,7 @@ static bool is_over(const struct runs *r)
 {
 	const struct explore_options *e = &r->o->explore;
 
-	return session_interrupted || r->t->settled || (e->seconds > 0 && attempt_now() - r->s->began >= e->seconds);
+	return session_interrupted || r->t->settled || (e->seconds > 0 && clock_seconds() - r->s->began >= e->seconds);
 }
 
 /* 1: there is another job; 0: not now; -1: error. */

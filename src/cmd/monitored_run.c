@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/plural.h"
+#include "learn/fold/avio.h"
 #include "trace/codec/codec.h"
 
 static int read_rules(struct watch_session *w, const char *path, struct err *err)
@@ -226,9 +227,15 @@ void watch_variable(struct watch_session *w, const struct watchlog_record *r, st
 
 const char *watch_kind_name(enum watchlog_kind kind)
 {
-	static const char *const names[] = { "none", "RWR", "WWR", "RWW", "WRW", "pset", "tx" };
-
-	return names[kind];
+	switch (kind) {
+	case WATCHLOG_RWR: return avio_pattern_name(AVIO_RWR);
+	case WATCHLOG_WWR: return avio_pattern_name(AVIO_WWR);
+	case WATCHLOG_RWW: return avio_pattern_name(AVIO_RWW);
+	case WATCHLOG_WRW: return avio_pattern_name(AVIO_WRW);
+	case WATCHLOG_PSET: return "pset";
+	case WATCHLOG_TX: return "tx";
+	default: return "none";
+	}
 }
 
 void watch_tell_end(const struct watch_session *w, const char *program)

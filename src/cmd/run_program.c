@@ -10,18 +10,11 @@
 #include <unistd.h>
 
 #include "abi/run_options.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/proc.h"
 
 static const int passed_on[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Everything that has ended; true once `pid` has. `left`: somebody has not. */
 static bool reap(pid_t pid, int *result, bool *left)
@@ -61,11 +54,11 @@ static void attend(struct run *run, pid_t pid, const sigset_t *set)
 /* Until what it left behind has ended too, or we lose patience, or somebody else does. */
 static void linger(struct run *run, const sigset_t *set)
 {
-	double end = now() + run->wait;
+	double end = clock_seconds() + run->wait;
 	int unused, signal = SIGCHLD;
 
 	while (run->left && signal == SIGCHLD) {
-		double rest = end - now();
+		double rest = end - clock_seconds();
 		struct timespec time = {
 			.tv_sec = (time_t)rest,
 			.tv_nsec = (long)((rest - (double)(time_t)rest) * 1e9),
@@ -103,11 +96,11 @@ int run_program(struct run *run, struct err *err)
 	start.mask = &old;
 	/* Orphans of the program come to us, so that we know of them. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	begin = now();
+	begin = clock_seconds();
 	pid = proc_spawn(&start, NULL, err);
 	if (pid > 0) {
 		attend(run, pid, &set);
-		run->seconds = now() - begin;
+		run->seconds = clock_seconds() - begin;
 		linger(run, &set);
 	}
 	/* Still blocked: what was recorded is saved before anything ends us. */

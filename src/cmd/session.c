@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/plural.h"
@@ -27,12 +28,11 @@ volatile sig_atomic_t session_interrupted;
 static void on_interrupt(int sig)
 {
 	static volatile time_t first;
-	struct timespec now;
+	time_t now = (time_t)clock_seconds();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!session_interrupted) {
-		first = now.tv_sec;
-	} else if (now.tv_sec - first >= INSIST_SECONDS) {
+		first = now;
+	} else if (now - first >= INSIST_SECONDS) {
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
@@ -123,7 +123,7 @@ static void on_followup(void *ctx)
 	struct session *s = ctx;
 	struct search_stats stats = s->stats;
 
-	stats.seconds = attempt_now() - s->began;
+	stats.seconds = clock_seconds() - s->began;
 	snprintf(s->progress.note, sizeof(s->progress.note), "minimise and replay a failure; ");
 	progress_show(&s->progress, &stats);
 	*s->progress.note = '\0';
@@ -371,7 +371,7 @@ int session_open(struct session *s, const struct explore_options *o)
 {
 	struct err err;
 
-	*s = (struct session){ .o = o, .oracle = o->oracle, .began = attempt_now(),
+	*s = (struct session){ .o = o, .oracle = o->oracle, .began = clock_seconds(),
 			       .results = { .baseline = o->baseline } };
 	places_init(&s->places);
 	if (target_init(&s->target, o->program, o->keep, &err) < 0 ||

@@ -52,7 +52,7 @@ static void add_lead(const struct lead *lead, struct json *j, struct places *pla
 
 	json_open(j, NULL, '{');
 	json_text(j, "class", lead_class(lead));
-	json_text(j, "pattern", lead->c.pattern);
+	json_text(j, "pattern", pattern_row(lead->c.pattern)->name);
 	json_text(j, "variable", lead->event[0].object);
 	json_text(j, "outcome", lead_outcome_name(lead->outcome));
 	json_text(j, "why", lead_why(lead));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 struct choosing {
@@ -201,22 +202,14 @@ struct cover_index {
 	struct map at;		/* hash of names to place, plus 1 */
 };
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	do
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3ull;
-	while (*text++);
-	return hash;
-}
-
 static uint64_t hash_item(const struct cover_state *s, const struct cover_item *item)
 {
-	uint64_t hash = 0xcbf29ce484222325ull + item->idiom;
+	uint64_t hash = HASH_START + item->idiom;
 
 	for (unsigned i = 0; i < IROOT_EVENTS && item->event[i]; i++) {
 		const struct cover_event *e = &s->events[item->event[i] - 1];
 
-		hash = hash_text(hash, e->key) + e->access * 0x9e3779b97f4a7c15ull;
+		hash = hash_bytes(hash, e->key, strlen(e->key) + 1) + hash_spread(e->access);
 	}
 	return hash;
 }

@@ -19,7 +19,7 @@
  * may come in between, and every access to the same variable: one that was not seen would make neighbours of two
  * that are none. Variables are what a thread's accesses in a row have in common.
  */
-static void mark_checked(const struct known *k, uint64_t threshold, uint8_t *marks)
+static void mark_checked(const struct known *k, uint64_t threshold, uint32_t *marks)
 {
 	bool more = true;
 
@@ -27,19 +27,19 @@ static void mark_checked(const struct known *k, uint64_t threshold, uint8_t *mar
 		const struct known_local *l = &k->locals[i];
 
 		if (l->breakable && known_often(k, l) && known_holds(&k->sites[l->i], threshold))
-			marks[l->i] |= COMPILE_BREAKABLE | COMPILE_CHECK;
+			marks[l->i] |= RULES_BREAKABLE | RULES_CHECK;
 	}
 	for (size_t i = 0; i < k->between_count; i++)
-		if (marks[k->between[i].second] & COMPILE_BREAKABLE)
-			marks[k->between[i].first] |= COMPILE_CHECK;
+		if (marks[k->between[i].second] & RULES_BREAKABLE)
+			marks[k->between[i].first] |= RULES_CHECK;
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < k->local_count; i++) {
-			uint8_t *p = &marks[k->locals[i].p], *next = &marks[k->locals[i].i];
+			uint32_t *p = &marks[k->locals[i].p], *next = &marks[k->locals[i].i];
 
-			if ((*p ^ *next) & COMPILE_CHECK) {
-				*p |= COMPILE_CHECK;
-				*next |= COMPILE_CHECK;
+			if ((*p ^ *next) & RULES_CHECK) {
+				*p |= RULES_CHECK;
+				*next |= RULES_CHECK;
 				more = true;
 			}
 		}
@@ -52,7 +52,8 @@ static bool is_missing(const struct known_pair *p)
 }
 
 struct marking {
-	uint8_t *marks, *begin;
+	uint32_t *marks;
+	uint8_t *begin;
 };
 
 static void mark_begin(void *ctx, uint32_t p, uint32_t r)
@@ -60,8 +61,8 @@ static void mark_begin(void *ctx, uint32_t p, uint32_t r)
 	struct marking *m = ctx;
 
 	m->begin[p] = 1;
-	m->marks[p] |= COMPILE_MISSING;
-	m->marks[r] |= COMPILE_OPEN;
+	m->marks[p] |= RULES_SOURCE;
+	m->marks[r] |= RULES_OPEN;
 }
 
 static void mark_end(void *ctx, uint32_t p, uint32_t i)
@@ -69,11 +70,11 @@ static void mark_end(void *ctx, uint32_t p, uint32_t i)
 	struct marking *m = ctx;
 
 	if (m->begin[p])
-		m->marks[i] |= COMPILE_MISSING;
+		m->marks[i] |= RULES_SOURCE;
 }
 
 /* Whoever waits for the end has to see it. */
-static void mark_unfinished(const struct known *k, uint8_t *marks)
+static void mark_unfinished(const struct known *k, uint32_t *marks)
 {
 	struct marking m = { marks, xcalloc(k->count + 1, 1) };
 
@@ -91,7 +92,7 @@ static bool is_late(const struct known_pair *p)
  * Who watches such a one has to see all that may come before it. To wait for others who need the lock that one
  * holds would be in vain: then it is where the lock is taken that may be late.
  */
-static void mark_late(const struct known *k, uint8_t *marks)
+static void mark_late(const struct known *k, uint32_t *marks)
 {
 	uint8_t *races = xcalloc(k->count + 1, 1);
 
@@ -101,31 +102,31 @@ static void mark_late(const struct known *k, uint8_t *marks)
 		uint32_t site = k->pairs[i].first;
 
 		if (is_late(&k->pairs[i]) && (races[site] || k->sites[site].access > LEARN_WRITE))
-			marks[site] |= COMPILE_LATE;
+			marks[site] |= RULES_LATE;
 	}
 	free(races);
 	for (size_t i = 0; i < k->pair_count; i++) {
 		const struct known_pair *p = &k->pairs[i];
 		bool lock = k->sites[p->first].access == LEARN_LOCK;
 
-		if ((p->how & STORE_MEET || lock) && marks[p->second] & COMPILE_LATE)
-			marks[p->first] |= COMPILE_MISSING;
+		if ((p->how & STORE_MEET || lock) && marks[p->second] & RULES_LATE)
+			marks[p->first] |= RULES_SOURCE;
 	}
 }
 
-uint8_t *compile_marks(const struct known *k, uint64_t threshold)
+uint32_t *compile_marks(const struct known *k, uint64_t threshold)
 {
-	uint8_t *marks = xcalloc(k->count + 1, 1);
+	uint32_t *marks = xcalloc(k->count + 1, sizeof(*marks));
 
 	for (size_t i = 0; i < k->pair_count; i++)
 		if (is_missing(&k->pairs[i]) && k->sites[k->pairs[i].second].access != LEARN_LOCK) {
-			marks[k->pairs[i].second] |= COMPILE_OPEN;
-			marks[k->pairs[i].first] |= COMPILE_MISSING;
+			marks[k->pairs[i].second] |= RULES_OPEN;
+			marks[k->pairs[i].first] |= RULES_SOURCE;
 		}
 	mark_unfinished(k, marks);
 	for (size_t i = 0; i < k->lock_count; i++)
 		if (k->locks[i].how & STORE_CIRCLE)
-			marks[k->locks[i].first] |= COMPILE_MISSING;	/* who has one of these locks */
+			marks[k->locks[i].first] |= RULES_SOURCE;	/* who has one of these locks */
 	mark_late(k, marks);
 	needed_mark(k, marks, NULL);
 	mark_checked(k, threshold, marks);
@@ -136,7 +137,7 @@ uint8_t *compile_marks(const struct known *k, uint64_t threshold)
 struct rules {
 	const struct known *k;
 	uint64_t threshold;
-	uint8_t *marks;
+	uint32_t *marks;
 	struct needed_gate *gates;	/* by site of k */
 	bool any_tx;
 	struct rules_module *modules;
@@ -170,17 +171,9 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 {
 	const struct known_site *s = &r->k->sites[site];
 	const struct needed_gate *gate = &r->gates[site];
-	uint8_t marks = r->marks[site];
-	uint32_t flags = RULES_PSET;
+	uint32_t flags = RULES_PSET | r->marks[site];
 
 	flags |= known_holds(s, r->threshold) ? RULES_INVARIANT : 0;
-	flags |= marks & COMPILE_CHECK ? RULES_CHECK : 0;
-	flags |= marks & COMPILE_BREAKABLE ? RULES_BREAKABLE : 0;
-	flags |= marks & COMPILE_OPEN ? RULES_OPEN : 0;
-	flags |= marks & COMPILE_LATE ? RULES_LATE : 0;
-	flags |= marks & COMPILE_MISSING ? RULES_SOURCE : 0;
-	flags |= marks & COMPILE_IN_TX ? RULES_IN_TX : 0;
-	flags |= marks & COMPILE_REMOTE ? RULES_REMOTE : 0;
 	flags |= s->access == LEARN_LOCK ? RULES_LOCK : s->access == LEARN_CANCEL ? RULES_CANCEL : 0;
 	flags |= r->any_tx && (gate->cut || (s->cuts & LIFETX_BEFORE && !gate->no_cut)) ? RULES_CUT : 0;
 	flags |= (uint32_t)gate->number << RULES_GATE_SHIFT;
@@ -202,9 +195,11 @@ static void add_site(struct rules *r, const struct known_place *p)
 
 static void add_function(struct rules *r, const struct known_place *p)
 {
-	uint32_t flags = r->k->sites[p->site].cuts & (LIFETX_ENTRY | LIFETX_EXIT);
+	unsigned cuts = r->k->sites[p->site].cuts;
+	uint32_t flags = r->marks[p->site] & RULES_HOLDS_TX;
 
-	flags |= r->marks[p->site] & COMPILE_HOLDS_TX ? 1 : 0;
+	flags |= cuts & LIFETX_ENTRY ? RULES_CUT_ENTRY : 0;
+	flags |= cuts & LIFETX_EXIT ? RULES_CUT_EXIT : 0;
 	if (!flags || !r->any_tx)
 		return;
 	r->functions = xgrow(r->functions, r->function_count, &r->function_capacity, sizeof(*r->functions));
@@ -392,7 +387,7 @@ static void count_up(const struct rules *r, struct compile_stats *s)
 		s->members += (r->sites[i].flags & RULES_IN_TX) != 0;
 	}
 	for (size_t i = 0; i < r->function_count; i++)
-		s->transactions += r->functions[i].flags & 1;
+		s->transactions += (r->functions[i].flags & RULES_HOLDS_TX) != 0;
 }
 
 void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats)
@@ -403,7 +398,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 
 	needed_mark(k, r.marks, r.gates);
 	for (size_t i = 0; i < k->count; i++)
-		r.any_tx |= (r.marks[i] & COMPILE_HOLDS_TX) != 0;
+		r.any_tx |= (r.marks[i] & RULES_HOLDS_TX) != 0;
 	r.sites = xgrow(r.sites, 0, &r.site_capacity, sizeof(*r.sites));
 	r.sites[r.site_count++] = (struct rules_site){ 0 };
 	for (size_t i = 0; i < k->place_count; i++) {

@@ -4,6 +4,7 @@
 #ifndef LEARN_COMPILE_H
 #define LEARN_COMPILE_H
 
+#include "abi/rules_format.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "learn/rule_database.h"
@@ -27,9 +28,10 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 int compile_write(const struct known *k, uint64_t threshold, const char *path, struct compile_stats *stats,
 		  struct err *err);
 
-/* For people: is a site open, or to be checked? Marks by site of `k`, to be freed. */
-enum compile_mark { COMPILE_OPEN = 1, COMPILE_MISSING = 2, COMPILE_IN_TX = 4, COMPILE_HOLDS_TX = 8,
-		    COMPILE_REMOTE = 16, COMPILE_CHECK = 32, COMPILE_BREAKABLE = 64, COMPILE_LATE = 128 };
-uint8_t *compile_marks(const struct known *k, uint64_t threshold);
+/*
+ * By site of `k`, to be freed: those of enum rules_flag that follow from what sites have to do with each other
+ * (OPEN, SOURCE, IN_TX, REMOTE, CHECK, BREAKABLE, LATE); of functions, RULES_HOLDS_TX.
+ */
+uint32_t *compile_marks(const struct known *k, uint64_t threshold);
 
 #endif

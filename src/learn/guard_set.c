@@ -8,7 +8,7 @@
 
 struct needed {
 	const struct known *k;
-	uint8_t *marks;
+	uint32_t *marks;
 	struct map orders;	/* P << 32 | I, to enum lifetx_torn */
 	struct map bad;		/* likewise: P and I that may be torn apart */
 	/* Pairs that meet by their first site, and by their second: first[s] … first[s + 1] in the lists. */
@@ -57,7 +57,7 @@ static void list(const struct known *k, bool forward, uint32_t **first, const st
 	free(at);
 }
 
-static void needed_open(struct needed *n, const struct known *k, uint8_t *marks)
+static void needed_open(struct needed *n, const struct known *k, uint32_t *marks)
 {
 	*n = (struct needed){ .k = k, .marks = marks, .variable = xcalloc(k->count + 1, sizeof(*n->variable)) };
 	list(k, true, &n->first_after, &n->after);
@@ -126,10 +126,10 @@ static void judge(struct needed *n, struct gating *g, uint32_t p, uint32_t i, un
 			    !may_interrupt(n->after[a], n->before[b], torn))
 				continue;
 			*map_put(&n->bad, key_of(p, i), NULL) = 1;
-			n->marks[p] |= COMPILE_IN_TX;
-			n->marks[i] |= COMPILE_IN_TX;
-			n->marks[r] |= COMPILE_REMOTE;
-			n->marks[other] |= COMPILE_REMOTE;
+			n->marks[p] |= RULES_IN_TX;
+			n->marks[i] |= RULES_IN_TX;
+			n->marks[r] |= RULES_REMOTE;
+			n->marks[other] |= RULES_REMOTE;
 			if (before && variable_of(n, p) != variable_of(n, other))
 				join(g, variable_of(n, p), variable_of(n, other));
 		}
@@ -146,9 +146,9 @@ static void mark_holders(struct needed *n)
 		for (end = i; end < k->member_count && k->members[end].first == function; end++)
 			;
 		for (size_t a = i; a < end; a++)
-			for (size_t b = i; b < end && !(n->marks[function] & COMPILE_HOLDS_TX); b++)
+			for (size_t b = i; b < end && !(n->marks[function] & RULES_HOLDS_TX); b++)
 				if (map_find(&n->bad, key_of(k->members[a].second, k->members[b].second)))
-					n->marks[function] |= COMPILE_HOLDS_TX;
+					n->marks[function] |= RULES_HOLDS_TX;
 	}
 }
 
@@ -159,7 +159,7 @@ static void number_gates(struct needed *n, const struct gating *g, struct needed
 	for (uint32_t s = 0; s < n->k->count; s++) {
 		uint32_t variable = variable_of(n, s), group;
 
-		if (!(n->marks[s] & COMPILE_IN_TX) || !g->group[variable])
+		if (!(n->marks[s] & RULES_IN_TX) || !g->group[variable])
 			continue;
 		group = group_of(g, variable);
 		if (!number[group] && count < UINT16_MAX)
@@ -178,8 +178,8 @@ static void mark_circles(struct needed *n, struct gating *g)
 		if (!(c->how & STORE_CIRCLE))
 			continue;
 		join(g, c->first, c->second);
-		n->marks[c->first] |= COMPILE_IN_TX;
-		n->marks[c->second] |= COMPILE_IN_TX;
+		n->marks[c->first] |= RULES_IN_TX;
+		n->marks[c->second] |= RULES_IN_TX;
 		*map_put(&n->bad, key_of(c->first, c->second), NULL) = 1;
 	}
 }
@@ -193,7 +193,7 @@ static void move_gates(const struct needed *n, struct needed_gate *gates)
 		if (!(e->how & STORE_ENTRY) || !gates[e->second].number || gates[e->first].number)
 			continue;
 		gates[e->first].number = gates[e->second].number;
-		n->marks[e->first] |= COMPILE_IN_TX;
+		n->marks[e->first] |= RULES_IN_TX;
 	}
 }
 
@@ -214,7 +214,7 @@ static void move_cuts(const struct needed *n, struct needed_gate *gates)
 	}
 }
 
-void needed_mark(const struct known *k, uint8_t *marks, struct needed_gate *gates)
+void needed_mark(const struct known *k, uint32_t *marks, struct needed_gate *gates)
 {
 	struct gating g = { xcalloc(k->count + 1, sizeof(*g.group)) };
 	struct needed n;

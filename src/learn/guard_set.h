@@ -21,7 +21,7 @@ struct needed_gate {
 	bool no_cut;		/* … instead of before this one */
 };
 
-/* Adds COMPILE_IN_TX, COMPILE_HOLDS_TX, COMPILE_REMOTE to marks by site. `gates` may be NULL. */
-void needed_mark(const struct known *k, uint8_t *marks, struct needed_gate *gates);
+/* Adds RULES_IN_TX, RULES_HOLDS_TX, RULES_REMOTE to marks by site. `gates` may be NULL. */
+void needed_mark(const struct known *k, uint32_t *marks, struct needed_gate *gates);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/candidate_names.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "learn/learner_write.h"
 #include "symbol/key.h"
@@ -105,12 +106,7 @@ static int64_t look_up(struct learner *l, struct naming *n, const struct learn_s
 
 static uint64_t hash_of(const char *build, uint64_t offset, enum learn_access access)
 {
-	uint64_t hash = 0xcbf29ce484222325ull;
-
-	for (; *build; build++)
-		hash = (hash ^ (uint8_t)*build) * 0x100000001b3ull;
-	hash = (hash ^ offset) * 0x9e3779b97f4a7c15ull;
-	return (hash ^ hash >> 29) * 8 + access;
+	return hash_add(hash_bytes(HASH_START, build, strlen(build)), offset) * 8 + access;
 }
 
 static int find_site(struct learner *l, struct naming *n, const struct learn_site *site,

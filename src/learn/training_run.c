@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "abi/trace_roles.h"
 #include "analyze/context/track.h"
 #include "base/mem.h"
 #include "coverage/fold/event_step.h"
@@ -13,19 +14,13 @@
 
 static bool is_plain(const struct event *ev)
 {
-	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
+	return trace_roles(ev->kind) & ROLE_PLAIN;
 }
 
-/* Calls that may wait for another thread or the world; locks are in the middle of transactions. */
+/* Ends a transaction: a call that may wait for another thread or the world, or the thread's end. Locks do not. */
 static bool blocks(const struct event *ev)
 {
-	switch (ev->kind) {
-	case TRACE_COND_WAIT: case TRACE_COND_WAKE: case TRACE_SEM_WAIT: case TRACE_SEM_TIMEDWAIT:
-	case TRACE_BARRIER_ENTER: case TRACE_THREAD_JOIN: case TRACE_THREAD_EXIT: case TRACE_CALL_ENTER:
-	case TRACE_SLEEP: case TRACE_YIELD: case TRACE_FUTEX_WAIT:
-		return true;
-	}
-	return false;
+	return trace_roles(ev->kind) & ROLE_BLOCKS || ev->kind == TRACE_THREAD_EXIT;
 }
 
 unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_t at, struct learn_step *out)
@@ -35,7 +30,7 @@ unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_
 
 	/* Nearly all are: the short way. */
 	if (is_plain(ev)) {
-		bool write = ev->kind == TRACE_WRITE || ev->kind == TRACE_WRITE_RANGE;
+		bool write = trace_roles(ev->kind) & ROLE_WRITE;
 
 		*out = (struct learn_step){ .thread = ev->thread, .op = write ? IROOT_OP_WRITE : IROOT_OP_READ,
 					    .addr = ev->addr, .size = ev->size, .pc = ev->pc, .at = at };

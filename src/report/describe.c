@@ -5,60 +5,6 @@
 
 #include "base/mem.h"
 
-#define BELONG_TOGETHER \
-	"Steps $1 and $3 belong together: keep them in one critical section that step $2 needs, too."
-
-static const struct pattern {
-	const char *name;
-	const char *title;	/* %s: the variable */
-	const char *effect[3];	/* of the steps in their order */
-	const char *hint;	/* $1 $2 $3: the steps of the list, by their numbers in the run */
-} patterns[] = {
-	{ "RWW", "Lost update on %s",
-	  { NULL, "in between", "with a value made from what step 1 read: what step 2 wrote is lost" },
-	  BELONG_TOGETHER },
-	{ "RWR", "Inconsistent reads of %s: another thread wrote in between",
-	  { NULL, "in between", "again: what it saw in step 1 no longer holds" },
-	  BELONG_TOGETHER },
-	{ "WWR", "Overwritten value: %s changed between a write and reading it back",
-	  { NULL, "over it", "back and gets what step 2 wrote instead of its own" },
-	  BELONG_TOGETHER },
-	{ "WRW", "Premature read of %s: its change was not complete",
-	  { NULL, "too early: this value was not meant to be seen", "for good" },
-	  BELONG_TOGETHER },
-	{ "WWW", "Lost write to %s",
-	  { NULL, "in between", "over it" },
-	  BELONG_TOGETHER },
-	{ "RW", "Data race on %s", { NULL, "with nothing that orders the two" },
-	  "Let both accesses hold the same lock, or make them atomic." },
-	{ "WR", "Data race on %s", { NULL, "with nothing that orders the two" },
-	  "Let both accesses hold the same lock, or make them atomic." },
-	{ "WW", "Data race on %s", { NULL, "with nothing that orders the two" },
-	  "Let both accesses hold the same lock, or make them atomic." },
-	{ "lock-cycle", "Deadlock: each thread waits for a lock that the next one holds", { NULL },
-	  "Take these locks in the same order everywhere." },
-	{ "wait-hold", "Deadlock: a thread waits with a lock that its waker needs", { NULL },
-	  "Let go of the lock before waiting, or wake without it." },
-	{ "cancel-held", "A thread was cancelled while it held %s", { NULL },
-	  "Release it in a cleanup handler, or disable cancellation while it is held." },
-	{ "lost-wake", "A wake-up was lost", { NULL },
-	  "Change the state waited for while holding the mutex, and look at it in a loop before waiting." },
-	{ "wrong-wake", "The wrong thread was woken", { NULL },
-	  "Wake all who wait, or let each kind of waiter have a condition of its own." },
-	{ "late-wake", "A wake-up came when what it tells of was used up already", { NULL },
-	  "Look at what is waited for in a loop, after each wait." },
-	{ "no-recheck", "A wait on %s ended, and what was waited for did not hold", { NULL },
-	  "Look at what is waited for in a loop, after each wait." },
-	{ "stuck", "Nobody is left to wake this thread", { NULL }, NULL },
-	{ "use-free", "Use after free of %s", { NULL, "although it is gone" },
-	  "Whoever frees it must know that nobody uses it any more: by a count whose last step "
-	  "decides, or by waiting for the users first." },
-	{ "use-destroy", "Use of %s after it was destroyed", { NULL, "although it is gone" },
-	  "Wait for the users before it is destroyed." },
-	{ "before-init", "Use of %s before it was initialised", { "too early", "too late" },
-	  "Initialise it before the thread that uses it is started, or let that one wait." },
-};
-
 static const struct {
 	const char *failure, *title;
 } failures[] = {
@@ -100,17 +46,14 @@ static bool is(const char *a, const char *b)
 	return a && strcmp(a, b) == 0;
 }
 
-static const struct pattern *pattern_of(const struct report_bug *b)
+const struct pattern_row *tell_pattern(const struct report_bug *b)
 {
-	for (size_t i = 0; b->pattern && i < ARRAY_SIZE(patterns); i++)
-		if (strcmp(patterns[i].name, b->pattern) == 0)
-			return &patterns[i];
-	return NULL;
+	return pattern_row(pattern_find(b->pattern));
 }
 
 bool tell_is_two(const struct report_bug *b)
 {
-	return b->pattern && strlen(b->pattern) == 8 && strchr(b->pattern, 'x') && strchr(b->pattern, 'y');
+	return tell_pattern(b)->two;
 }
 
 void tell_object(const char *object, struct buf *out)
@@ -178,7 +121,7 @@ static bool pair_title(const struct report_bug *b, struct buf *out)
 			return false;
 		*(first ? &second : &first) = thread;
 	}
-	if (!second || !is(b->pattern, "lock-cycle"))
+	if (!second || pattern_find(b->pattern) != PATTERN_LOCK_CYCLE)
 		return false;
 	buf_addf(out, "Deadlock: threads %s and %s each hold a lock that the other one waits for", first, second);
 	return true;
@@ -186,7 +129,7 @@ static bool pair_title(const struct report_bug *b, struct buf *out)
 
 void tell_title(const struct report_bug *b, struct buf *out)
 {
-	const struct pattern *p = pattern_of(b);
+	const struct pattern_row *p = tell_pattern(b);
 	const char *second = tell_is_two(b) ? second_variable(b) : NULL, *gap;
 
 	if (pair_title(b, out))
@@ -198,7 +141,7 @@ void tell_title(const struct report_bug *b, struct buf *out)
 		tell_object(second, out);
 		return;
 	}
-	if (p) {
+	if (p->title) {
 		gap = strstr(p->title, "%s");
 		buf_add(out, p->title, gap ? (size_t)(gap - p->title) : strlen(p->title));
 		if (gap) {
@@ -224,8 +167,9 @@ void tell_kind(const struct report_bug *b, struct buf *out)
 
 void tell_kind_title(const struct report_bug *b, struct buf *out)
 {
+	const char *any = tell_pattern(b)->any_variable;
 	struct report_bug kind = { .pattern = b->pattern, .failure = b->failure,
-				   .variable = is(b->pattern, "cancel-held") ? "a lock" : "shared memory" };
+				   .variable = any ? any : "shared memory" };
 
 	if (tell_is_two(b))
 		buf_add_text(out, "Two variables out of step");
@@ -327,7 +271,7 @@ static void tell_holder(const struct report_bug *b, const struct report_step *s,
 
 void tell_effect(const struct report_bug *b, const struct report_step *s, struct buf *out)
 {
-	const struct pattern *p = pattern_of(b);
+	const struct pattern_row *p = tell_pattern(b);
 
 	if (!s->number)
 		return;
@@ -340,7 +284,7 @@ void tell_effect(const struct report_bug *b, const struct report_step *s, struct
 		return;
 	}
 	/* They speak of steps by the numbers they have if the run kept the order of the list. */
-	if (p && s->number == s->rank && s->number <= ARRAY_SIZE(p->effect) && p->effect[s->number - 1])
+	if (s->number == s->rank && s->number <= ARRAY_SIZE(p->effect) && p->effect[s->number - 1])
 		buf_add_text(out, p->effect[s->number - 1]);
 }
 
@@ -355,13 +299,9 @@ static unsigned number_of(const struct report_bug *b, unsigned rank)
 
 void tell_hint(const struct report_bug *b, struct buf *out)
 {
-	const struct pattern *p = pattern_of(b);
+	const char *hint = tell_pattern(b)->hint;
 
-	if (tell_is_two(b)) {
-		buf_add_text(out, "What must agree needs one lock, held over both accesses by everybody.");
-		return;
-	}
-	for (const char *t = p && p->hint ? p->hint : ""; *t; t++)
+	for (const char *t = hint ? hint : ""; *t; t++)
 		if (*t == '$')
 			buf_addf(out, "%u", number_of(b, (unsigned)(*++t - '0')));
 		else

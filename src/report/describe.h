@@ -4,7 +4,11 @@
 #ifndef REPORT_DESCRIBE_H
 #define REPORT_DESCRIBE_H
 
+#include "analyze/pattern.h"
 #include "report/model.h"
+
+/* The bug's row of the table of patterns; that of PATTERN_NONE if its pattern is not known. */
+const struct pattern_row *tell_pattern(const struct report_bug *b);
 
 /* "Lost update on balance": what went wrong, in one line. */
 void tell_title(const struct report_bug *b, struct buf *out);

@@ -198,22 +198,18 @@ static void tell_lock_order(struct cause *c)
 
 void tell_locks(const struct report_bug *b, struct buf *out)
 {
-	const char *p = b->pattern;
+	const struct pattern_row *p = tell_pattern(b);
 	struct cause c;
 
 	open_cause(&c, b, out);
-	if (!p)
-		return;
-	if (strcmp(p, "lock-cycle") == 0) {
+	if (p->outcome) {
+		buf_add_text(out, p->outcome);
+	} else if (pattern_find(b->pattern) == PATTERN_LOCK_CYCLE) {
 		tell_lock_order(&c);
-	} else if (strcmp(p, "no-recheck") == 0) {
-		buf_add_text(out, "What was waited for has to be looked at again after each wait: in a loop.");
-	} else if (strcmp(p, "use-free") == 0 || strcmp(p, "use-destroy") == 0 || strcmp(p, "before-init") == 0) {
-		buf_add_text(out, "Nothing makes one thread wait for the other here; a lock alone would not.");
-	} else if (tell_is_two(b)) {
+	} else if (p->two) {
 		if (!tell_missing(&c, true) && !tell_two_sections(&c))
 			tell_two_locks(&c);
-	} else if (strspn(p, "RW") == strlen(p)) {
+	} else if (*p->name && (p->class == CANDIDATE_RACE || p->class == CANDIDATE_ATOMICITY)) {
 		if (!tell_missing(&c, false))
 			tell_two_sections(&c);
 	}

@@ -6,17 +6,6 @@
 #include "base/mem.h"
 #include "report/describe.h"
 
-/* With values: $1 $2 $3 of the steps, $a and $b the threads of the first and the second. */
-static const struct {
-	const char *pattern, *text;
-} values[] = {
-	{ "RWW", "$a read $1 before $b wrote $2, and then wrote $3 over it." },
-	{ "RWR", "$a read $1, then $b wrote $2, and $a read $3." },
-	{ "WWR", "$a wrote $1, $b wrote $2 over it, and $a read $3." },
-	{ "WRW", "$b read $2 after $a wrote $1 and before it wrote $3." },
-	{ "WWW", "$a wrote $1, $b wrote $2, and $a wrote $3 over it." },
-};
-
 static bool is(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
@@ -33,13 +22,10 @@ static const struct report_step *step_number(const struct report_bug *b, unsigne
 /* "Thread 0.2 read 100 before thread 0.1 wrote 70, …", if all values are known. */
 static void tell_values(const struct report_bug *b, struct buf *out)
 {
+	const char *t = tell_pattern(b)->values;
 	const struct report_step *s;
 	size_t start = out->size;
-	const char *t = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		if (is(b->pattern, values[i].pattern))
-			t = values[i].text;
 	for (unsigned i = 1; i <= 3; i++)
 		if (!t || !(s = step_number(b, i)) || s->rank != i || !s->value || s->pending)
 			return;

@@ -85,7 +85,7 @@ static const char *value_text(struct drawing *d, const struct row *row)
 	struct buf text = { 0 };
 	const char *result;
 
-	if (ev->kind >= TRACE_ATOMIC_LOAD && ev->kind <= TRACE_ATOMIC_CAS_FAIL && ev->size <= 8)
+	if (trace_roles(ev->kind) & ROLE_ATOMIC && ev->size <= 8)
 		symbol_value(row->object.type, ev->arg, ev->size, &text);
 	if (row->values) {
 		if (text.size)
@@ -135,8 +135,7 @@ static const char *event_object(struct drawing *d, const struct row *row)
 
 static bool is_write(const struct event *ev)
 {
-	return ev->kind == TRACE_WRITE || ev->kind == TRACE_WRITE_RANGE || ev->kind == TRACE_FREE ||
-	       (ev->kind >= TRACE_ATOMIC_STORE && ev->kind <= TRACE_ATOMIC_CAS);
+	return trace_roles(ev->kind) & ROLE_WRITE || ev->kind == TRACE_FREE;
 }
 
 static void add_row(struct drawing *d, const struct row *row)

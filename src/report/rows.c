@@ -1,6 +1,5 @@
 #include "report/rows.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,33 +13,16 @@
 
 uint64_t rows_acquires(const struct event *ev)
 {
-	if (ev->result != 0 && ev->result != EOWNERDEAD && ev->kind != TRACE_COND_WAKE)
-		return 0;
-	switch (ev->kind) {
-	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
-	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
-	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
-	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
-		return ev->addr;
-	case TRACE_COND_WAKE:
-		return ev->arg;
-	default:
-		return 0;
-	}
+	bool takes = trace_roles(ev->kind) & (ROLE_ACQUIRE | ROLE_WAIT_END);
+
+	return takes && trace_acquired(ev->kind, ev->result) ? trace_lock(ev->kind, ev->addr, ev->arg) : 0;
 }
 
 uint64_t rows_releases(const struct event *ev)
 {
-	if (ev->result != 0)
-		return 0;
-	switch (ev->kind) {
-	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
-		return ev->addr;
-	case TRACE_COND_WAIT:
-		return ev->arg;
-	default:
-		return 0;
-	}
+	bool gives = trace_roles(ev->kind) & (ROLE_RELEASE | ROLE_WAIT_BEGIN);
+
+	return gives && ev->result == 0 ? trace_lock(ev->kind, ev->addr, ev->arg) : 0;
 }
 
 static struct rows_thread *thread_of(struct rows *rows, uint32_t id)

@@ -15,6 +15,7 @@
  */
 #include "sched/greedy.h"
 
+#include "abi/mix.h"
 #include "abi/plan.h"
 #include "sched/iroot_match.h"
 #include "sched/pick.h"
@@ -140,7 +141,7 @@ static struct access *last_of(struct greedy *g, const struct access *a, unsigned
 
 	if (!a->size || n >= SPAN || granule > (a->object + a->size - 1) >> 2)
 		return NULL;
-	return &g->last[granule * 0x9e3779b97f4a7c15ull >> 32 & (PLACES - 1)];
+	return &g->last[mix_spread(granule) >> 32 & (PLACES - 1)];
 }
 
 static bool conflict(const struct access *a, const struct access *b)

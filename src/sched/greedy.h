@@ -8,29 +8,24 @@
 #include <stdbool.h>
 
 #include "abi/iroot.h"
-
-static inline uint64_t greedy_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
-}
+#include "abi/mix.h"
 
 /* Never 0, which is an empty place of the table. */
 static inline uint64_t greedy_dependency(const struct iroot_event *from, const struct iroot_event *to)
 {
-	return greedy_mix(greedy_mix(from->site, to->site), from->access << 8 | to->access) | 1;
+	return mix_add(mix_add(from->site, to->site), from->access << 8 | to->access) | 1;
 }
 
 /* Of its dependencies; of idiom 1 the second is 0. */
 static inline uint64_t greedy_root(uint64_t idiom, uint64_t first, uint64_t second)
 {
-	return greedy_mix(greedy_mix(idiom, first), second) | 1;
+	return mix_add(mix_add(idiom, first), second) | 1;
 }
 
 /* Of a root that lacks its last event: the first dependency, and where the second begins. */
 static inline uint64_t greedy_begun(uint64_t idiom, uint64_t first, const struct iroot_event *then)
 {
-	return greedy_mix(greedy_mix(greedy_mix(idiom + 8, first), then->site), then->access) | 1;
+	return mix_add(mix_add(mix_add(idiom + 8, first), then->site), then->access) | 1;
 }
 
 /* `places` is a power of two, and more than is in the table. */

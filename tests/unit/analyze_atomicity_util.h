@@ -16,7 +16,7 @@ static UNUSED char *candidates_text(struct analyzed *x, unsigned accesses)
 		const struct candidate *c = findings_at(x->out, i);
 		const char *word = " hold";
 
-		buf_add_text(&b, c->pattern);
+		buf_add_text(&b, pattern_row(c->pattern)->name);
 		for (unsigned e = 0; e < accesses; e++)
 			buf_addf(&b, " %s@%s#%llu", reader_thread(x->reader, c->event[e].thread)->name,
 				 label_of(x->reader, c->event[e].pc),

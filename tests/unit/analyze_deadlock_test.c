@@ -164,7 +164,7 @@ static void test_blocked(void **state)
 	analyze(&x, TWO "0.1 lock a @x1\n0.2 lock b @y2\n0.1 blocked b lock @y1\n0.2 blocked a lock @x2\n"
 			"0 blocked 0 join\n", &analysis_deadlock);
 	assert_int_equal(findings_count(x.out), 4);	/* the cycle, and each of the three */
-	assert_string_equal(findings_at(x.out, 0)->pattern, "lock-cycle");
+	assert_int_equal(findings_at(x.out, 0)->pattern, PATTERN_LOCK_CYCLE);
 	for (size_t i = 0; i < 4; i++)
 		assert_true(findings_at(x.out, i)->seen);
 	analyzed_free(&x);
@@ -326,7 +326,7 @@ static void test_random_runs(void **state)
 		text = run_text(r);
 		analyze(&x, text, &analysis_deadlock);
 		for (size_t k = 0; k < findings_count(x.out); k++)
-			cycles += strcmp(findings_at(x.out, k)->pattern, "lock-cycle") == 0;
+			cycles += findings_at(x.out, k)->pattern == PATTERN_LOCK_CYCLE;
 		if (cycles != slow_cycles(r))
 			fail_msg("round %d: %zu cycles, not %zu, in\n%s", i, cycles, slow_cycles(r), text);
 		with += cycles > 0;

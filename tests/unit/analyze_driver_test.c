@@ -254,7 +254,7 @@ static void test_alone(void **state)
 static struct candidate pair(uint64_t pc1, uint64_t pc2, uint32_t t1, uint32_t t2)
 {
 	return (struct candidate){
-		.class = CANDIDATE_ATOMICITY, .pattern = "RWR", .events = 2, .orders = 1,
+		.pattern = PATTERN_RWR, .events = 2, .orders = 1,
 		.event = { { .pc = pc1, .thread = t1 }, { .pc = pc2, .thread = t2 } },
 		.order = { { 0, 1 } },
 	};

@@ -15,7 +15,7 @@ static void assert_doubts(const char *text, const struct analysis *a, const char
 
 	analyze(&x, text, a);
 	for (size_t i = 0; i < findings_count(x.out); i++)
-		if (strcmp(findings_at(x.out, i)->pattern, pattern) == 0)
+		if (findings_at(x.out, i)->pattern == pattern_find(pattern))
 			got[findings_at(x.out, i)->doubtful]++;
 	assert_int_equal(got[1], doubtful);
 	assert_int_equal(got[0], others);
@@ -326,7 +326,7 @@ static void check(const struct analysis *a, uint64_t seeds)
 			doubtful += c->doubtful;
 			possible += can;
 			if (c->doubtful && can)
-				fail_msg("seed %d: %s is possible:\n%s", (int)seed, c->pattern, buf_string(&b));
+				fail_msg("seed %d: %s is possible:\n%s", (int)seed, pattern_row(c->pattern)->name, buf_string(&b));
 		}
 		analyzed_free(&x);
 	}

@@ -19,7 +19,7 @@ static struct candidate pair(enum candidate_class class, const char *pattern, ui
 			       .count = 1 };
 
 	memset(c.hold, -1, sizeof(c.hold));
-	snprintf(c.pattern, sizeof(c.pattern), "%s", pattern);
+	c.pattern = pattern_find(pattern);
 	c.event[0] = event(1, TRACE_READ, first, 0x1000 + first);
 	c.event[1] = event(2, TRACE_WRITE, second, 0x2000 + second);
 	return c;
@@ -64,7 +64,7 @@ static void test_prune(void **state)
 	assert_int_equal(l.dropped[DROP_SEEN], 1);
 	assert_int_equal(l.dropped[DROP_SAME], 1);
 	assert_int_equal(l.dropped[DROP_IMPOSSIBLE], 2);
-	assert_string_equal(l.at[0]->pattern, "before-init");
+	assert_int_equal(l.at[0]->pattern, PATTERN_BEFORE_INIT);
 	assert_int_equal(l.at[1]->event[1].time, 30);
 	assert_int_equal(l.at[2]->class, CANDIDATE_MISUSE);
 	hunt_list_free(&l);

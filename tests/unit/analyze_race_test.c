@@ -186,7 +186,7 @@ static void test_both_orders(void **state)
 	assert_int_equal(findings_count(x.out), 1);
 	assert_int_equal(findings_at(x.out, 0)->count, 2);
 	assert_true(findings_at(x.out, 0)->seen);
-	assert_string_equal(findings_at(x.out, 0)->pattern, "WR");
+	assert_int_equal(findings_at(x.out, 0)->pattern, PATTERN_WR);
 	assert_int_equal(findings_at(x.out, 0)->order[0].first, 1);
 	assert_int_equal(findings_at(x.out, 0)->order[0].second, 0);
 	analyzed_free(&x);

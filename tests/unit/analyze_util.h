@@ -71,7 +71,7 @@ static UNUSED char *findings_text(struct analyzed *x)
 	for (size_t i = 0; i < findings_count(x->out); i++) {
 		const struct candidate *c = findings_at(x->out, i);
 
-		buf_add_text(&b, c->pattern);
+		buf_add_text(&b, pattern_row(c->pattern)->name);
 		for (uint8_t e = 0; e < c->events; e++)
 			buf_addf(&b, "%s %s %s @%s#%llu", e ? "," : "",
 				 reader_thread(x->reader, c->event[e].thread)->name,

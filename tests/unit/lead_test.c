@@ -55,7 +55,7 @@ static void test_orders(void **state)
 	assert_int_equal(l.count, 1);
 	lead = l.at[0];
 	assert_string_equal(lead_class(lead), "atomicity");
-	assert_string_equal(lead->c.pattern, "RWW");
+	assert_int_equal(lead->c.pattern, PATTERN_RWW);
 	assert_int_equal(lead->c.orders, 2);
 	/* Both wait before they take the lock, not in the critical section. */
 	assert_int_equal(lead->order[0].first.thread, thread("0.1"));
@@ -184,7 +184,7 @@ static void test_cause(void **state)
 
 	(void)state;
 	assert_non_null(lead);
-	assert_string_equal(lead->c.pattern, "RWW");
+	assert_int_equal(lead->c.pattern, PATTERN_RWW);
 	lead_free(lead);
 	/* What did not happen is not the cause; nor has what is not there one. */
 	assert_null(explain(NULL, deposit, ORACLE_ASSERT));
@@ -210,7 +210,7 @@ static void test_unchanged(void **state)
 
 	(void)state;
 	assert_non_null(lead);
-	assert_string_equal(lead->c.pattern, "RWW");
+	assert_int_equal(lead->c.pattern, PATTERN_RWW);
 	lead_free(lead);
 	assert_null(explain(NULL, VALUED("5"), ORACLE_ASSERT));
 }
@@ -260,7 +260,7 @@ static void test_freed(void **state)
 	(void)state;
 	lead = freed(gone, "0.1", 0x6008, 0x30);
 	assert_non_null(lead);
-	assert_string_equal(lead->c.pattern, "use-free");
+	assert_int_equal(lead->c.pattern, PATTERN_USE_FREE);
 	assert_string_equal(lead_class(lead), "order");
 	assert_int_equal(lead->orders, 1);
 	assert_int_equal(lead->order[0].first.thread, thread("0"));

@@ -34,13 +34,13 @@ static void test_checked(void **state)
 	struct known_pair between[] = { { 4, 1, 0, 0, 0 } };
 	struct known k = { .sites = sites, .count = 6, .locals = locals, .local_count = 4, .between = between,
 			   .between_count = 1 };
-	uint8_t *marks = compile_marks(&k, 0);
-	const uint8_t wanted[] = { COMPILE_CHECK, COMPILE_CHECK | COMPILE_BREAKABLE, COMPILE_CHECK, COMPILE_CHECK,
-				   COMPILE_CHECK, 0 };
+	uint32_t *marks = compile_marks(&k, 0);
+	const uint32_t wanted[] = { RULES_CHECK, RULES_CHECK | RULES_BREAKABLE, RULES_CHECK, RULES_CHECK,
+				   RULES_CHECK, 0 };
 
 	(void)state;
 	for (size_t i = 0; i < k.count; i++)
-		assert_int_equal(marks[i] & (COMPILE_CHECK | COMPILE_BREAKABLE), wanted[i]);
+		assert_int_equal(marks[i] & (RULES_CHECK | RULES_BREAKABLE), wanted[i]);
 	free(marks);
 }
 
@@ -56,13 +56,13 @@ static void test_late(void **state)
 				      { .first = OTHER, .second = RACING, .how = STORE_MEET | STORE_RACE },
 				      { .first = LOCK, .second = LOCK, .how = STORE_AFTER } };
 	struct known k = { .sites = sites, .count = 4, .pairs = pairs, .pair_count = 5 };
-	uint8_t *marks = compile_marks(&k, 0);
+	uint32_t *marks = compile_marks(&k, 0);
 
 	(void)state;
-	assert_int_equal(marks[LOCKED] & COMPILE_LATE, 0);
-	assert_int_equal(marks[RACING] & COMPILE_LATE, COMPILE_LATE);
-	assert_int_equal(marks[LOCK] & COMPILE_LATE, COMPILE_LATE);
-	assert_int_equal(marks[OTHER], COMPILE_MISSING);
+	assert_int_equal(marks[LOCKED] & RULES_LATE, 0);
+	assert_int_equal(marks[RACING] & RULES_LATE, RULES_LATE);
+	assert_int_equal(marks[LOCK] & RULES_LATE, RULES_LATE);
+	assert_int_equal(marks[OTHER], RULES_SOURCE);
 	free(marks);
 }
 

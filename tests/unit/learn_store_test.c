@@ -100,7 +100,7 @@ static void test_bank(void **state)
 {
 	struct store_news n = teach(&learner, bank);
 	struct known k;
-	uint8_t *marks;
+	uint32_t *marks;
 
 	(void)state;
 	assert_int_equal(n.sites, 2);
@@ -116,13 +116,13 @@ static void test_bank(void **state)
 	assert_true(follows(&k, "get", LEARN_READ, "set", LEARN_WRITE, true));
 	assert_true(follows(&k, "set", LEARN_WRITE, "set", LEARN_WRITE, true));
 	marks = compile_marks(&k, 0);
-	assert_true(marks[site(&k, "set", LEARN_WRITE)] & COMPILE_OPEN);
+	assert_true(marks[site(&k, "set", LEARN_WRITE)] & RULES_OPEN);
 	/* Between the get and the set of another thread it may come, too; likewise both locks. */
-	assert_true(marks[site(&k, "get", LEARN_READ)] & COMPILE_OPEN);
-	assert_true(marks[site(&k, "l1", LEARN_LOCK)] & COMPILE_OPEN);
-	assert_true(marks[site(&k, "l2", LEARN_LOCK)] & COMPILE_OPEN);
-	assert_true(marks[site(&k, "teller", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
-	assert_true(marks[site(&k, "get", LEARN_READ)] & COMPILE_IN_TX);
+	assert_true(marks[site(&k, "get", LEARN_READ)] & RULES_OPEN);
+	assert_true(marks[site(&k, "l1", LEARN_LOCK)] & RULES_OPEN);
+	assert_true(marks[site(&k, "l2", LEARN_LOCK)] & RULES_OPEN);
+	assert_true(marks[site(&k, "teller", LEARN_FUNCTION)] & RULES_HOLDS_TX);
+	assert_true(marks[site(&k, "get", LEARN_READ)] & RULES_IN_TX);
 	free(marks);
 	known_free(&k);
 }
@@ -140,14 +140,14 @@ static void test_needed(void **state)
 		"0.2 write y:8 @c\n0.2 unlock n\n0.2 lock m\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
 	struct needed_gate gates[16] = { 0 };
 	struct known k;
-	uint8_t *marks;
+	uint32_t *marks;
 
 	(void)state;
 	teach(&learner, whole);
 	load_known(store, &k);
 	marks = compile_marks(&k, 0);
 	for (size_t i = 0; i < k.count; i++)
-		assert_int_equal(marks[i] & (COMPILE_IN_TX | COMPILE_HOLDS_TX | COMPILE_REMOTE), 0);
+		assert_int_equal(marks[i] & (RULES_IN_TX | RULES_HOLDS_TX | RULES_REMOTE), 0);
 	free(marks);
 	known_free(&k);
 
@@ -156,8 +156,8 @@ static void test_needed(void **state)
 	assert_in_range(k.count, 6, 16);
 	marks = compile_marks(&k, 0);
 	needed_mark(&k, marks, gates);
-	assert_true(marks[site(&k, "f", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
-	assert_true(marks[site(&k, "g", LEARN_FUNCTION)] & COMPILE_HOLDS_TX);
+	assert_true(marks[site(&k, "f", LEARN_FUNCTION)] & RULES_HOLDS_TX);
+	assert_true(marks[site(&k, "g", LEARN_FUNCTION)] & RULES_HOLDS_TX);
 	/* Each begins with what the other ends with: they must not both begin. */
 	assert_int_equal(gates[site(&k, "a", LEARN_WRITE)].number, 1);
 	assert_int_equal(gates[site(&k, "b", LEARN_READ)].number, 1);
@@ -176,7 +176,7 @@ static void test_needed(void **state)
 static unsigned cancel_marks(const char *text)
 {
 	struct known k;
-	uint8_t *marks;
+	uint32_t *marks;
 	unsigned mark;
 
 	teach(&learner, text);
@@ -193,9 +193,9 @@ static void test_cancels(void **state)
 {
 	(void)state;
 	assert_int_equal(cancel_marks("0 create 0.1\n0.1 lock m\n0.1 write x:8 @a\n0 cancel 0.1 @c\n0.1 unlock m\n"
-				      "0.1 sem-wait s unwound =ECANCELED @w\n0.1 write x:8 @a\n0.1 end\n"), COMPILE_LATE);
+				      "0.1 sem-wait s unwound =ECANCELED @w\n0.1 write x:8 @a\n0.1 end\n"), RULES_LATE);
 	assert_int_equal(cancel_marks("0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n0.1 write x:8 @a\n0.1 end\n"),
-			 COMPILE_LATE);
+			 RULES_LATE);
 	assert_int_equal(cancel_marks("0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n0.1 end\n"), 0);
 }
 
@@ -203,7 +203,7 @@ static void test_cancels(void **state)
 static void test_barrier(void **state)
 {
 	struct known k;
-	uint8_t *marks;
+	uint32_t *marks;
 
 	(void)state;
 	teach(&learner, "0 barrier-init b 2\n0 create 0.1\n"

@@ -101,7 +101,7 @@ static void test_shifted(void **state)
 	assert_int_equal(f.r->fits[0].level, REFIT_SAME);
 	lead = f.r->fits[0].lead;
 	assert_string_equal(lead_class(lead), "atomicity");
-	assert_string_equal(lead->c.pattern, "RWW");
+	assert_int_equal(lead->c.pattern, PATTERN_RWW);
 	/* Who has to wait does so before the lock. */
 	is_name(&lead->order[0].first, "0.1", 0x101, 3);
 	is_name(&lead->order[0].second, "0.2", 0x200, 2);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "explore/schedule/schedule.h"
 #include "explore/target/orphans.h"
@@ -81,7 +82,7 @@ static void test_much_output(void **state)
 {
 	struct fixture f;
 	struct buf text = { 0 };
-	uint64_t hash = CAPTURE_EMPTY;
+	uint64_t hash = HASH_START;
 	char piece[1000];
 
 	(void)state;
@@ -89,7 +90,7 @@ static void test_much_output(void **state)
 	run(&f);
 	for (int i = 0; i < 3000; i++) {
 		memset(piece, 'a' + i % 26, sizeof(piece));
-		hash = capture_hash(hash, piece, sizeof(piece));
+		hash = hash_bytes(hash, piece, sizeof(piece));
 	}
 	assert_int_equal(f.server.result.out.size, 3000000);
 	assert_true(f.server.result.out.hash == hash);

@@ -18,8 +18,9 @@ static uint64_t now;
 static bool dear;
 
 /* A millisecond for each look. */
-uint64_t watch_now(void)
+uint64_t sys_clock_ns(int clock)
 {
+	(void)clock;
 	return __atomic_add_fetch(&now, 1000000, __ATOMIC_RELAXED);
 }
 

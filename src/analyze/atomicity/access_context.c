@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "base/mem.h"
 #include "base/page_array.h"
 
@@ -237,18 +238,16 @@ static void changed(struct moments_thread *t, uint64_t index, uint32_t lockset)
 /* The lock that the event lets go of, 0: none. */
 static uint64_t released_lock(const struct event *ev, const struct view *view)
 {
+	unsigned roles;
+
 	if (ev->result)
 		return 0;
-	switch (ev->kind) {
-	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
-		return ev->addr;
-	case TRACE_COND_WAIT:
-		return ev->arg;
-	case TRACE_SEM_POST:
+	roles = trace_roles(ev->kind);
+	if (roles & (ROLE_RELEASE | ROLE_WAIT_BEGIN))
+		return trace_lock(ev->kind, ev->addr, ev->arg);
+	if (roles & ROLE_SEM && roles & ROLE_SIGNAL)
 		return view->sem == VIEW_SEM_LOCK || view->sem == VIEW_SEM_POOL ? ev->addr : 0;
-	default:
-		return 0;
-	}
+	return 0;
 }
 
 void moments_sync(struct moments *m, const struct event *ev, const struct view *view)

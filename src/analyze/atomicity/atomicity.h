@@ -6,14 +6,13 @@
 
 #include "analyze/atomicity/dedupe.h"
 #include "analyze/atomicity/history_inline.h"
-
-enum pattern { RWR, WWR, WRW, RWW, WWW, FITS };
+#include "base/hash.h"
 
 /* On a pair of this shape and an access of this kind, whatever the clocks: asked often. */
 struct verdict {
 	uint64_t key;		/* numbers of the shape and the history_what; 0: none */
 	uint32_t told;		/* told.h; 0: not known */
-	uint8_t pattern;	/* enum pattern */
+	uint8_t pattern;	/* enum pattern; PATTERN_NONE: atomicity is not broken */
 	uint8_t why;		/* enum prune_reason, unless it fits; PRUNE_REASONS: a candidate */
 	bool sure : 1;		/* `told` holds for all of these cores */
 	bool same : 1;		/* the candidate told is of the same sites */
@@ -99,7 +98,7 @@ static inline bool atomicity_told(struct atomicity *a, const struct local *l, ui
 static inline struct verdict *verdict_of(struct atomicity *a, uint32_t shape, uint32_t what)
 {
 	uint64_t key = (uint64_t)shape << 32 | what;
-	struct verdict *v = &a->verdicts[key * 0x9e3779b97f4a7c15ull >> (64 - VERDICT_BITS)];
+	struct verdict *v = &a->verdicts[hash_spread(key) >> (64 - VERDICT_BITS)];
 
 	if (__builtin_expect(v->key != key, 0)) {
 		v->key = key;

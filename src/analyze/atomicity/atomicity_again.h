@@ -10,6 +10,7 @@
 #define ANALYZE_ATOMICITY_ATOMICITY_AGAIN_H
 
 #include "analyze/atomicity/atomicity.h"
+#include "base/hash.h"
 
 /* Nothing but the inner lock: no lock that one of them takes is the other's outer one. */
 static inline bool again_inner(const struct history_alikes *pair, const struct history_alike *r)
@@ -21,7 +22,7 @@ static inline struct again *again_slot(struct atomicity *a, const uint32_t withi
 {
 	uint64_t hash = within[0] * 3ull + within[1] * 5ull + within[2] * 7ull;
 
-	return &a->again[hash * 0x9e3779b97f4a7c15ull >> 40 & (AGAIN - 1)];
+	return &a->again[hash_spread(hash) >> 40 & (AGAIN - 1)];
 }
 
 /*

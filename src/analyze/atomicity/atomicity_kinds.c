@@ -60,7 +60,7 @@ bool atomicity_none_among(struct atomicity *a, struct history_kinds *kinds, uint
 		uint32_t s = pair ? shape : list[i], w = pair ? list[i] : what;
 
 		v = verdict_of(a, s, w);
-		if (v->pattern == FITS)
+		if (v->pattern == PATTERN_NONE)
 			continue;
 		if (v->why != PRUNE_REASONS)
 			pruned[v->why] += i >= *done;

@@ -30,7 +30,7 @@ static inline struct verdict *compare(struct atomicity *a, const struct local *l
 {
 	struct verdict *v = verdict_of(a, l->pair->shape, what);
 
-	if (v->pattern == FITS)
+	if (v->pattern == PATTERN_NONE)
 		return NULL;
 	if (before || is_fixed(a, fixed, l->p, epoch, l->i))
 		a->pruned[PRUNE_HB]++;

@@ -5,16 +5,7 @@
 #include <string.h>
 
 #include "analyze/atomicity/atomicity.h"
-
-static const struct {
-	const char *name, *note;
-} patterns[] = {
-	[RWR] = { "RWR", "the two reads may disagree" },
-	[WWR] = { "WWR", "the read may miss what its own thread wrote" },
-	[WRW] = { "WRW", "another thread may read a value that is not final" },
-	[RWW] = { "RWW", "the write may rest on a value that is out of date" },
-	[WWW] = { "WWW", "what another thread wrote may be lost" },
-};
+#include "base/hash.h"
 
 /* An atomic update reads and writes: what it leaves counts as p, what it finds as i. */
 static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool wide)
@@ -22,12 +13,12 @@ static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool wide)
 	bool writes = (p & ACCESS_WRITE) && (i & ACCESS_WRITE);
 
 	if (writes && (r & ACCESS_READ) && (wide || !(i & ACCESS_READ) || !(r & ACCESS_WRITE)))
-		return WRW;
+		return PATTERN_WRW;
 	if (wide || !(r & ACCESS_WRITE))
-		return FITS;
+		return PATTERN_NONE;
 	if (p & ACCESS_WRITE)
-		return i & ACCESS_READ ? WWR : WWW;
-	return i & ACCESS_READ ? RWR : RWW;
+		return i & ACCESS_READ ? PATTERN_WWR : PATTERN_WWW;
+	return i & ACCESS_READ ? PATTERN_RWR : PATTERN_RWW;
 }
 
 /* The bytes that all three touch. */
@@ -54,13 +45,10 @@ static void hold(struct candidate *c, unsigned which, const struct candidate_eve
 static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool seen,
 		 const struct told_part parts[3], struct findings *out)
 {
-	struct candidate c = { .class = CANDIDATE_ATOMICITY, .events = 3, .orders = 2, .count = 1,
-			       .seen = seen };
+	struct candidate c = { .pattern = pattern, .events = 3, .orders = 2, .count = 1, .seen = seen };
 	const struct moment *p = parts[0].at, *r = parts[1].at, *i = parts[2].at;
 	struct candidate_event entry;
 
-	memcpy(c.pattern, patterns[pattern].name, 4);
-	c.note = patterns[pattern].note;
 	memset(c.hold, -1, sizeof(c.hold));
 	for (unsigned k = 0; k < 3; k++)
 		c.event[k] = moments_event(a->moments, parts[k].at, parts[k].pc,
@@ -105,7 +93,7 @@ void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct v
 	entry[2] = i->lockset == p->lockset && entry[0] != p->pc ? entry[0] :
 		   locks_entry(a->locks, ends, i->lockset, r->lockset, i->pc);
 	hash = (entry[0] ^ p->pc * 3) + (entry[1] ^ r->pc * 5) * 7 + (entry[2] ^ i->pc * 9) * 11;
-	l = &a->looked[hash * 0x9e3779b97f4a7c15ull >> 40 & (LOOKED - 1)];
+	l = &a->looked[hash_spread(hash) >> 40 & (LOOKED - 1)];
 	if (!l->told || l->entry[0] != entry[0] || l->entry[1] != entry[1] || l->entry[2] != entry[2] ||
 	    l->pc[0] != p->pc || l->pc[1] != r->pc || l->pc[2] != i->pc) {
 		*l = (struct looked){ .entry = { entry[0], entry[1], entry[2] },
@@ -143,10 +131,10 @@ void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, s
 	v->told = 0;
 	v->sure = v->same = false;
 	v->pattern = pattern_of(p->access, r->access, i->access, s->wide);
-	if (v->pattern == WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
+	if (v->pattern == PATTERN_WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
 		v->why = PRUNE_LOCK;
 	else if (!s->cut[0])		/* nothing is held in between */
 		v->why = PRUNE_REASONS;
-	else if (v->pattern != FITS)
+	else if (v->pattern != PATTERN_NONE)
 		v->why = moments_meet(a->moments, s->cut, s->cuts, r->lockset);
 }

@@ -7,6 +7,7 @@
 #define ANALYZE_ATOMICITY_DEDUPE_H
 
 #include "analyze/atomicity/access_context.h"
+#include "base/hash.h"
 #include "base/map.h"
 
 /* All zero is empty. */
@@ -26,12 +27,6 @@ struct told_part {
 
 void told_free(struct told *t);
 
-static inline uint64_t told_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
-}
-
 /*
  * Of the schedule that a candidate of these accesses, in this order, asks for: by where the
  * sections begin that have to be moved with the accesses, or the accesses.
@@ -42,7 +37,7 @@ static inline uint64_t told_key(struct locks *locks, const struct told_part *par
 	uint64_t hash = count;
 
 	for (unsigned i = 0; i < count; i++)
-		hash = told_mix(hash, locks_entry(locks, ends, parts[i].lockset, parts[i].other,
+		hash = hash_add(hash, locks_entry(locks, ends, parts[i].lockset, parts[i].other,
 						  parts[i].pc));
 	return hash;
 }
@@ -69,7 +64,7 @@ static inline uint64_t told_sites(const struct told_part *parts, unsigned count)
 	uint64_t hash = count;
 
 	for (unsigned i = 0; i < count; i++)
-		hash = told_mix(hash, parts[i].pc);
+		hash = hash_add(hash, parts[i].pc);
 	return hash;
 }
 

@@ -21,6 +21,7 @@
 #define ANALYZE_ATOMICITY_HISTORY_H
 
 #include "analyze/atomicity/access_context.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -280,18 +281,12 @@ void history_free(struct history *h);
  */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
 
-static inline uint64_t history_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
-}
-
 /* Numbers of locksets are side by side, and so have to be spread first. Addresses have 48 bits. */
 static inline uint64_t history_what_hash(const struct history_what *what)
 {
 	uint64_t key = what->pc << 16 | (uint32_t)what->kind << 1 | what->own;
 
-	return history_mix(key, what->lockset * 0x9e3779b97f4a7c15ull);
+	return hash_add(key, hash_spread(what->lockset));
 }
 
 /* For history_what() and history_note.c: history_names.c. */

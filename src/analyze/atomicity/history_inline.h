@@ -7,6 +7,7 @@
 
 #include "analyze/atomicity/history_slots.h"
 #include "analyze/atomicity/history_young.h"
+#include "base/hash.h"
 
 /* For history_place(): to what is not there yet, and to one of several cells. */
 void history_make_room(struct history *h);
@@ -102,14 +103,14 @@ static inline uint64_t history_rep_key(const struct history *h, const struct his
 /* Lower half: what it is; upper half: under which clock, or a hash of the two. */
 static inline uint64_t history_like_key(const struct history_like *p)
 {
-	uint64_t hash = history_mix(history_mix(0, (uint64_t)p->p->tag << 32 | p->i->tag),
+	uint64_t hash = hash_add(hash_add(0, (uint64_t)p->p->tag << 32 | p->i->tag),
 				    (uint64_t)p->bytes << 8 | (uint64_t)p->cuts << 1 | p->wide);
 
 	for (unsigned i = 0; i < p->cuts; i++)
-		hash = history_mix(hash, p->cut[i]);
+		hash = hash_add(hash, p->cut[i]);
 	if (p->p->epoch == p->i->epoch)
 		return (uint64_t)p->i->epoch << 32 | (uint32_t)hash;
-	return TWO_CLOCKS | history_mix(history_mix(0, p->p->epoch), p->i->epoch) << 32 |
+	return TWO_CLOCKS | hash_add(hash_add(0, p->p->epoch), p->i->epoch) << 32 |
 	       (uint32_t)hash;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 /* True if one more than `count` needs more room: then all are to be put again. */
@@ -39,7 +40,7 @@ static bool same_what(const struct history_what *a, const struct history_what *b
 static uint32_t within_of(struct history *h, const struct history_what *what, uint32_t number)
 {
 	const struct locks_ends *ends = locks_ends(h->moments->locks), *e = &ends[what->lockset], *known;
-	uint64_t hash = history_mix(history_mix(history_mix(what->pc, what->access), e->inner), e->inner_pc);
+	uint64_t hash = hash_add(hash_add(hash_add(what->pc, what->access), e->inner), e->inner_pc);
 	const struct history_what *first;
 	uint64_t *at;
 
@@ -128,11 +129,11 @@ static bool same_shape(const struct history_shape *a, const struct history_shape
 
 static uint64_t shape_hash(const struct history_shape *s)
 {
-	uint64_t hash = history_mix(history_mix(0, (uint64_t)s->p << 32 | s->i),
+	uint64_t hash = hash_add(hash_add(0, (uint64_t)s->p << 32 | s->i),
 			    (uint64_t)s->bytes << 8 | (uint64_t)s->cuts << 1 | s->wide);
 
 	for (unsigned i = 0; i < s->cuts; i++)
-		hash = history_mix(hash, s->cut[i]);
+		hash = hash_add(hash, s->cut[i]);
 	return hash;
 }
 

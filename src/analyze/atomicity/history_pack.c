@@ -5,6 +5,7 @@
  */
 #include "analyze/atomicity/history.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 /* In the index; threads have less than 2^44 events. */
@@ -34,7 +35,7 @@ static unsigned size_of(const struct history_cell *c)
 
 static uint32_t extent_of(struct history *h, const struct moment *m)
 {
-	uint64_t hash = (m->addr * 0x9e3779b97f4a7c15ull ^ m->size) * 0xd6e8feb86659fd93ull ^ m->stack;
+	uint64_t hash = hash_add(hash_spread(m->addr), m->size) ^ m->stack;
 	uint64_t *number = map_put(&h->extent_at, hash, NULL);
 	const struct history_extent *e = &h->extents[*number];
 

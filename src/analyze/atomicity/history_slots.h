@@ -6,6 +6,7 @@
 #define ANALYZE_ATOMICITY_HISTORY_SLOTS_H
 
 #include "analyze/atomicity/history.h"
+#include "base/hash.h"
 
 /* Line and thread. Addresses have 48 bits, threads 20. */
 static inline uint64_t key_of(uint64_t line, uint32_t thread)
@@ -45,21 +46,20 @@ static inline uint64_t slot_start(uint64_t slot)
  */
 static inline uint64_t line_start(uint64_t key)
 {
-	uint64_t hash = (key >> 22) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = hash_scatter(hash_spread(key >> 22));
 
-	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
 	return (hash >> 30 & ~3ull) | (line_of(key) & 3);
 }
 
 /* From there to the slot of one that is not the first. */
 static inline uint64_t other_step(uint64_t key)
 {
-	return (thread_of(key) * 0x9e3779b97f4a7c15ull >> 30 & ~3ull) + 4;
+	return (hash_spread(thread_of(key)) >> 30 & ~3ull) + 4;
 }
 
 static inline struct history_found *found_at(struct history *h, uint64_t key)
 {
-	return &h->found[(key * 0x9e3779b97f4a7c15ull >> 32) % HISTORY_FOUND];
+	return &h->found[(hash_spread(key) >> 32) % HISTORY_FOUND];
 }
 
 static inline bool slot_is(const struct history *h, uint64_t slot, uint64_t start, uint64_t line)

@@ -3,9 +3,9 @@
 #include <emmintrin.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/page_array.h"
 
-#define WRITES 0x9e3779b97f4a7c15ull
 #define FIRST_LINES 64u	/* elements of an array, to begin with: at least a page */
 
 _Static_assert(sizeof(struct couple_link) == 64 && sizeof(struct couple_sites) == 64 &&
@@ -65,9 +65,9 @@ void couples_place(struct couples *c, struct couple_access *access)
 		*number = 1;
 	side->generation = *number;
 	access->wide = side->at.addr % GRANULE_BYTES + side->at.size > GRANULE_BYTES;
-	access->place = couples_mix(granule, *number);
-	access->key = couples_mix(couples_mix(couples_mix(granule, 0), *number), 0);
-	access->likeness = couples_mix(couples_mix(access->key, side->at.addr),
+	access->place = hash_add(granule, *number);
+	access->key = hash_add(hash_add(hash_add(granule, 0), *number), 0);
+	access->likeness = hash_add(hash_add(access->key, side->at.addr),
 				       (uint64_t)access->lockset << 32 | side->at.epoch);
 }
 
@@ -108,7 +108,7 @@ struct couple_cell *couples_sites_find(struct couples *c, uint32_t thread, uint3
 
 static uint64_t places_key(uint64_t places, uint32_t writes)
 {
-	return places + writes * WRITES;
+	return places + hash_spread(writes);
 }
 
 static struct couple_head *places_head(const struct couples *c, uint64_t key)
@@ -296,10 +296,10 @@ static uint32_t cuts_of(const struct couples *c, uint32_t thread, const struct c
 /* Another one for the other way round. */
 static uint64_t pair_hash(const struct couple_pair *p, const uint32_t *cut, uint32_t cuts)
 {
-	uint64_t hash = couples_mix(p->first->likeness * WRITES, p->second->likeness);
+	uint64_t hash = hash_add(hash_spread(p->first->likeness), p->second->likeness);
 
 	for (uint32_t i = 0; i < cuts; i++)
-		hash = couples_mix(hash, cut[i]);
+		hash = hash_add(hash, cut[i]);
 	return hash;
 }
 
@@ -411,7 +411,7 @@ static uint32_t other_from(const struct couples *c, uint32_t n, uint64_t places,
 void couples_others(const struct couples *c, uint32_t couple, struct couples_others *out)
 {
 	const struct couple_link *mine = &c->links[couple];
-	uint64_t places = mine->places - mine->writes * WRITES, key;
+	uint64_t places = mine->places - hash_spread(mine->writes), key;
 	const struct couple_head *head;
 	uint32_t n;
 

@@ -18,6 +18,7 @@
 
 #include "analyze/atomicity/access_context.h"
 #include "analyze/context/granules.h"
+#include "base/hash.h"
 #include "base/map.h"
 
 #define COUPLES_KEPT 8u
@@ -151,16 +152,10 @@ static inline struct couple_cell *couples_sites(struct couples *c, uint32_t thre
 	return cell->site == first ? cell : couples_sites_find(c, thread, first, second);
 }
 
-static inline uint64_t couples_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
-}
-
 /* These two places (couples_place()) are watched where sites walk: (x, y) and (y, x), in all threads. */
 static inline bool couples_watched(uint64_t a, uint64_t b)
 {
-	return !(couples_mix(a + b, a ^ b) >> 32 & (COUPLES_SPARSE - 1));
+	return !(hash_add(a + b, a ^ b) >> 32 & (COUPLES_SPARSE - 1));
 }
 
 /* The two sites walk, as far as is known now: only what is watched is to be noted. */

@@ -137,18 +137,18 @@ static void set_location(const struct couple_side *a, const struct couple_side *
 	*size = (a_end < b_end ? a_end : b_end) - low;
 }
 
-/* As "RxWxWyRy": the accesses in an order that breaks the blocks. */
-static void set_pattern(struct candidate *c, const struct couple *k, const struct couple *o,
-			unsigned ox)
+/* The accesses in an order that breaks the blocks. */
+static enum pattern pattern_of(const struct couple *k, const struct couple *o, unsigned ox)
 {
 	const struct couple_side *side[4] = { &k->side[0], &o->side[0], &o->side[1], &k->side[1] };
 	const char places[4] = { 'x', ox == 0 ? 'x' : 'y', ox == 0 ? 'y' : 'x', 'y' };
+	char name[9] = "";
 
 	for (unsigned i = 0; i < 4; i++) {
-		c->pattern[2 * i] = side[i]->access & ACCESS_WRITE ? 'W' : 'R';
-		c->pattern[2 * i + 1] = places[i];
+		name[2 * i] = side[i]->access & ACCESS_WRITE ? 'W' : 'R';
+		name[2 * i + 1] = places[i];
 	}
-	c->pattern[8] = '\0';
+	return pattern_find(name);
 }
 
 static void emit(struct atomicity2 *a, const struct couple *k, const struct couple *o, unsigned ox,
@@ -156,9 +156,8 @@ static void emit(struct atomicity2 *a, const struct couple *k, const struct coup
 {
 	const struct couple_side *kx = &k->side[0], *ky = &k->side[1];
 	const struct couple_side *bx = &o->side[ox], *by = &o->side[1 - ox];
-	struct candidate c = { .class = CANDIDATE_ATOMICITY2, .events = 4, .orders = 2, .count = 1 };
+	struct candidate c = { .pattern = pattern_of(k, o, ox), .events = 4, .orders = 2, .count = 1 };
 
-	set_pattern(&c, k, o, ox);
 	memset(c.hold, -1, sizeof(c.hold));
 	c.event[0] = moments_event(a->moments, &kx->at, kx->pc, kx->kind);
 	c.event[1 + ox] = moments_event(a->moments, &bx->at, bx->pc, bx->kind);
@@ -173,7 +172,6 @@ static void emit(struct atomicity2 *a, const struct couple *k, const struct coup
 	c.seen = kx->at.time < bx->at.time && by->at.time < ky->at.time;
 	set_location(kx, bx, &c.addr, &c.size);
 	set_location(ky, by, &c.addr2, &c.size2);
-	c.note = "two places that are used together may disagree";
 	told_add(&a->told, key, parts, 4, &c, out);
 }
 

@@ -7,37 +7,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "abi/trace_format.h"
+#include "abi/trace_roles.h"
 
 enum access {
-	ACCESS_READ = 1,
-	ACCESS_WRITE = 2,
-	ACCESS_ATOMIC = 4,
+	ACCESS_READ = ROLE_READ,
+	ACCESS_WRITE = ROLE_WRITE,
+	ACCESS_ATOMIC = ROLE_ATOMIC,
 };
 
-/* By enum trace_kind. A failed compare-and-swap is a read. */
-static const uint8_t access_bits[TRACE_KIND_COUNT] = {
-	[TRACE_READ] = ACCESS_READ,
-	[TRACE_READ_RANGE] = ACCESS_READ,
-	[TRACE_WRITE] = ACCESS_WRITE,
-	[TRACE_WRITE_RANGE] = ACCESS_WRITE,
-	[TRACE_ATOMIC_LOAD] = ACCESS_READ | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_CAS_FAIL] = ACCESS_READ | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_STORE] = ACCESS_WRITE | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_XCHG] = ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_ADD] = ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_SUB] = ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_AND] = ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_OR] = ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_XOR] = ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_NAND] = ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC,
-	[TRACE_ATOMIC_CAS] = ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC,
-};
-
-/* Bits of enum access; 0: no access. */
+/* Bits of enum access; 0: no access. A failed compare-and-swap is a read. */
 static inline unsigned access_of(unsigned kind)
 {
-	return kind < TRACE_KIND_COUNT ? access_bits[kind] : 0;
+	return trace_roles(kind) & (ACCESS_READ | ACCESS_WRITE | ACCESS_ATOMIC);
 }
 
 /*

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 struct node {
@@ -41,7 +42,7 @@ void stacks_free(struct stacks *s)
 
 static uint32_t *place(const struct stacks *s, uint32_t parent, uint64_t pc)
 {
-	uint64_t hash = (pc ^ (uint64_t)parent << 40 ^ parent) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = hash_spread(pc ^ (uint64_t)parent << 40 ^ parent);
 	size_t i = hash >> 20 & (s->table_size - 1);
 
 	while (s->table[i] && (s->nodes[s->table[i]].caller_pc != pc ||

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define PAGE 64u
@@ -31,7 +32,7 @@ void granules_free(struct granules *g)
 
 static inline struct granules_slot *slot_of(const struct granules *g, uint64_t key)
 {
-	size_t i = (key * 0x9e3779b97f4a7c15ull >> 24) & (g->slot_count - 1);
+	size_t i = (hash_spread(key) >> 24) & (g->slot_count - 1);
 
 	while (g->slots[i].key && g->slots[i].key != key)
 		i = (i + 1) & (g->slot_count - 1);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/page_array.h"
 
@@ -69,9 +70,9 @@ static uint64_t hash_set(const struct locks_entry *e, size_t count)
 	uint64_t hash = count;
 
 	for (size_t i = 0; i < count; i++) {
-		hash = locks_mix(hash, e[i].lock);
-		hash = locks_mix(hash, e[i].pc);
-		hash = locks_mix(hash, (uint64_t)e[i].history << 32 | e[i].depth << 1 | e[i].shared);
+		hash = hash_add(hash, e[i].lock);
+		hash = hash_add(hash, e[i].pc);
+		hash = hash_add(hash, (uint64_t)e[i].history << 32 | e[i].depth << 1 | e[i].shared);
 	}
 	return hash;
 }
@@ -81,7 +82,7 @@ static uint64_t hash_history(const uint64_t *locks, size_t count)
 	uint64_t hash = count;
 
 	for (size_t i = 0; i < count; i++)
-		hash = locks_mix(hash, locks[i]);
+		hash = hash_add(hash, locks[i]);
 	return hash;
 }
 
@@ -222,7 +223,7 @@ static uint32_t history_add(struct locks *l, uint32_t history, uint64_t lock)
 
 static struct locks_step *step_place(const struct locks *l, const struct locks_step *key)
 {
-	size_t i = locks_mix(locks_mix(key->set * 2u + key->shared, key->lock), key->pc) & (l->step_size - 1);
+	size_t i = hash_add(hash_add(key->set * 2u + key->shared, key->lock), key->pc) & (l->step_size - 1);
 	struct locks_step *s;
 
 	for (;; i = (i + 1) & (l->step_size - 1)) {

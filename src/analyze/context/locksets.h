@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 #define LOCKS_NONE 0u	/* the empty set */
 #define LOCKS_ABSENT ((size_t)-1)
 
@@ -74,7 +76,7 @@ static inline bool locks_only(const struct locks_ends *e, uint64_t lock)
 
 static inline uint64_t locks_bit(uint64_t lock)
 {
-	return 1ull << (lock * 0x9e3779b97f4a7c15ull >> 58);
+	return 1ull << (hash_spread(lock) >> 58);
 }
 
 /* By number of set; good until the next event. */

@@ -5,6 +5,7 @@
 #define ANALYZE_CONTEXT_LOCKSETS_INTERNAL_H
 
 #include "analyze/context/locksets.h"
+#include "base/hash.h"
 
 #define LOCKS_CACHE (1u << 15)
 #define LOCKS_UNKNOWN (-2)
@@ -59,13 +60,7 @@ struct locks {
 
 static inline unsigned locks_nested_bit(uint64_t lock)
 {
-	return lock * 0x9e3779b97f4a7c15ull >> 40 & (LOCKS_NESTED - 1);
-}
-
-static inline uint64_t locks_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
-	return hash ^ hash >> 32;
+	return hash_spread(lock) >> 40 & (LOCKS_NESTED - 1);
 }
 
 #endif

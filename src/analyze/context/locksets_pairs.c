@@ -3,6 +3,7 @@
  * first and last locks say it, or that they have none in common.
  */
 #include "analyze/context/locksets_internal.h"
+#include "base/hash.h"
 
 #define SMALL 4u		/* locks of two sets, multiplied */
 
@@ -72,7 +73,7 @@ static struct locks_pair *compared(struct locks *l, uint32_t a, uint32_t b)
 		a = b;
 		b = swap;
 	}
-	p = &l->cache[locks_mix(a, b) & (LOCKS_CACHE - 1)];
+	p = &l->cache[hash_add(a, b) & (LOCKS_CACHE - 1)];
 	if (p->a != a || p->b != b) {
 		p->a = a;
 		p->b = b;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "analyze/context/access.h"
 #include "base/mem.h"
 
@@ -104,6 +105,12 @@ static void forget(struct sections *s, uint64_t lock)
 	}
 }
 
+/* However long that takes. */
+static bool waits_for_it(const struct event *ev)
+{
+	return !(trace_roles(ev->kind) & ROLE_TRY) && !(ev->detail & TRACE_TIMED);
+}
+
 /* If it is used as a lock. */
 static enum section_change semaphore(struct sections *s, struct thread *t, const struct event *ev,
 				     const struct view *view)
@@ -114,48 +121,29 @@ static enum section_change semaphore(struct sections *s, struct thread *t, const
 		forget(s, ev->addr);
 	if (ev->result || (!shared && view->sem != VIEW_SEM_LOCK))
 		return SECTION_NONE;
-	if (ev->kind == TRACE_SEM_POST)
+	if (trace_roles(ev->kind) & ROLE_SIGNAL)
 		return end(t, ev->addr, false, ev, view);
-	return begin(t, ev->addr, shared, ev->kind == TRACE_SEM_WAIT && !(ev->detail & TRACE_TIMED), ev,
-		     view);
+	return begin(t, ev->addr, shared, waits_for_it(ev), ev, view);
 }
 
 enum section_change sections_event(struct sections *s, const struct event *ev,
 				   const struct view *view)
 {
 	struct thread *t = thread_of(s, view->thread);
-	bool got = ev->result == 0 || ev->result == EOWNERDEAD;
+	unsigned roles = trace_roles(ev->kind);
+	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
 
-	switch (ev->kind) {
-	case TRACE_MUTEX_LOCK:
-	case TRACE_RWLOCK_WRLOCK:
-	case TRACE_SPIN_LOCK:
-		return got ? begin(t, ev->addr, false, !(ev->detail & TRACE_TIMED), ev, view) :
-			     SECTION_NONE;
-	case TRACE_MUTEX_TRYLOCK:
-	case TRACE_MUTEX_TIMEDLOCK:
-	case TRACE_RWLOCK_TRYWRLOCK:
-	case TRACE_RWLOCK_TIMEDWRLOCK:
-	case TRACE_SPIN_TRYLOCK:
-		return got ? begin(t, ev->addr, false, false, ev, view) : SECTION_NONE;
-	case TRACE_RWLOCK_RDLOCK:
-		return got ? begin(t, ev->addr, true, true, ev, view) : SECTION_NONE;
-	case TRACE_RWLOCK_TRYRDLOCK:
-	case TRACE_RWLOCK_TIMEDRDLOCK:
-		return got ? begin(t, ev->addr, true, false, ev, view) : SECTION_NONE;
-	case TRACE_COND_WAKE:	/* EPERM: it was not held before either */
-		return ev->result == EPERM ? SECTION_NONE : begin(t, ev->arg, false, true, ev, view);
-	case TRACE_MUTEX_UNLOCK:
-	case TRACE_RWLOCK_UNLOCK:
-	case TRACE_SPIN_UNLOCK:
-		return ev->result == 0 ? end(t, ev->addr, false, ev, view) : SECTION_NONE;
-	case TRACE_COND_WAIT:
-		return end(t, ev->arg, true, ev, view);
-	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT: case TRACE_SEM_POST:
-		return semaphore(s, t, ev, view);
-	default:
+	if (roles & ROLE_ACQUIRE && !trace_acquired(ev->kind, ev->result))
 		return SECTION_NONE;
-	}
+	if (roles & ROLE_ACQUIRE)
+		return begin(t, lock, roles & ROLE_SHARED, waits_for_it(ev), ev, view);
+	if (roles & ROLE_WAIT_END)	/* EPERM: it was not held before either */
+		return ev->result == EPERM ? SECTION_NONE : begin(t, lock, false, true, ev, view);
+	if (roles & ROLE_RELEASE)
+		return ev->result == 0 ? end(t, lock, false, ev, view) : SECTION_NONE;
+	if (roles & ROLE_WAIT_BEGIN)
+		return end(t, lock, true, ev, view);
+	return roles & ROLE_SEM ? semaphore(s, t, ev, view) : SECTION_NONE;
 }
 
 const struct section *sections_held(const struct sections *s, uint32_t thread, size_t *count)

@@ -12,6 +12,7 @@
 #include "analyze/candidate.h"
 #include "analyze/context/locksets.h"
 #include "analyze/context/view.h"
+#include "base/hash.h"
 #include "trace/read/reader.h"
 
 #define SECTIONS_KEPT 1024u	/* a power of two */
@@ -74,7 +75,7 @@ void sections_access(struct sections *s, const struct event *ev);
 
 static inline uint64_t section_granule(uint64_t addr)
 {
-	return 1ull << ((addr >> 3) * 0x9e3779b97f4a7c15ull >> 58);
+	return 1ull << (hash_spread(addr >> 3) >> 58);
 }
 
 /* The acquisition with which a section begins, and the release, as candidates name events. */

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "analyze/context/access.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define FILTER_BITS 16u
@@ -37,7 +39,7 @@ void spins_free(struct spins *s)
 
 static bool is_atomic(const struct event *ev)
 {
-	return ev->kind >= TRACE_ATOMIC_LOAD && ev->kind <= TRACE_ATOMIC_CAS_FAIL;
+	return trace_roles(ev->kind) & ROLE_ATOMIC;
 }
 
 static unsigned order_of(const struct event *ev)
@@ -87,7 +89,7 @@ static enum use use_of(const struct event *ev, uint32_t holder)
 
 static bool in_filter(struct search *f, uint64_t addr, bool add)
 {
-	uint64_t hash = addr * 0x9e3779b97f4a7c15ull >> (64 - FILTER_BITS);
+	uint64_t hash = hash_spread(addr) >> (64 - FILTER_BITS);
 	uint64_t bit = 1ull << (hash & 63);
 
 	if (add)

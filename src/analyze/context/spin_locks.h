@@ -11,6 +11,7 @@
 #ifndef ANALYZE_CONTEXT_SPIN_LOCKS_H
 #define ANALYZE_CONTEXT_SPIN_LOCKS_H
 
+#include "abi/trace_roles.h"
 #include "base/map.h"
 #include "trace/read/reader.h"
 
@@ -33,7 +34,7 @@ void spins_translate_atomic(struct spins *s, struct event *ev);
 /* Whether it was an atomic. */
 static inline bool spins_translate(struct spins *s, struct event *ev)
 {
-	if (ev->kind < TRACE_ATOMIC_LOAD || ev->kind > TRACE_ATOMIC_CAS_FAIL)
+	if (!(trace_roles(ev->kind) & ROLE_ATOMIC))
 		return false;
 	spins_translate_atomic(s, ev);
 	return true;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/context/access.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define PAGE_SHIFT 12
@@ -72,7 +73,7 @@ struct track_thread *track_thread(struct track *t, uint32_t id)
 
 struct sync *track_sync_at(struct track *t, uint64_t addr)
 {
-	uint32_t *recent = &t->sync_recent[addr * 0x9e3779b97f4a7c15ull >> 32 & (TRACK_RECENT - 1)];
+	uint32_t *recent = &t->sync_recent[hash_spread(addr) >> 32 & (TRACK_RECENT - 1)];
 	uint64_t *number, *page;
 	bool added;
 

@@ -9,6 +9,7 @@
 #ifndef ANALYZE_CONTEXT_TRACK_H
 #define ANALYZE_CONTEXT_TRACK_H
 
+#include "abi/trace_roles.h"
 #include "analyze/context/call_stacks.h"
 #include "analyze/context/locksets.h"
 #include "analyze/context/vclock.h"
@@ -107,7 +108,7 @@ void track_after(struct track *t, const struct event *ev);
 /* What has to be done about memory alone: nothing changes but the number of the event. */
 static inline bool track_is_plain(const struct event *ev)
 {
-	return ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
+	return trace_roles(ev->kind) & ROLE_PLAIN;
 }
 
 /* The same, for most events at once. */

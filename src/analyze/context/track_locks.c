@@ -7,9 +7,9 @@
  * threads got it may be another in another run. The first post by anybody else makes
  * it one that signals, from then on.
  */
-#include <errno.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "analyze/context/track.h"
 #include "base/mem.h"
 
@@ -27,29 +27,18 @@ static enum lock_op sem_op(enum view_sem sem, bool post)
 /* `sem`: what the event's semaphore is. */
 static enum lock_op op_of(unsigned kind, enum view_sem sem)
 {
-	switch (kind) {
-	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
-	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
-	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK: case TRACE_COND_WAKE:
-		return LOCK_TAKE;
-	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
-		return LOCK_TAKE_SHARED;
-	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
-	case TRACE_COND_WAIT:
+	unsigned roles = trace_roles(kind);
+
+	if (roles & (ROLE_ACQUIRE | ROLE_WAIT_END))
+		return roles & ROLE_SHARED ? LOCK_TAKE_SHARED : LOCK_TAKE;
+	if (roles & (ROLE_RELEASE | ROLE_WAIT_BEGIN))
 		return LOCK_GIVE;
-	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT:
-		return sem_op(sem, false);
-	case TRACE_SEM_POST:
-		return sem_op(sem, true);
-	default:
-		return LOCK_NOTHING;
-	}
+	return roles & ROLE_SEM ? sem_op(sem, roles & ROLE_SIGNAL) : LOCK_NOTHING;
 }
 
-/* A condition variable's events are about its mutex. */
 static uint64_t lock_of(const struct event *ev)
 {
-	return ev->kind == TRACE_COND_WAIT || ev->kind == TRACE_COND_WAKE ? ev->arg : ev->addr;
+	return trace_lock(ev->kind, ev->addr, ev->arg);
 }
 
 /* A place in the set comes or goes when the lock was not held, or is no more. */
@@ -200,7 +189,7 @@ static enum view_sem sem_use(struct track *t, const struct track_thread *self,
 
 	if (!s || s->sem == VIEW_SEM_SIGNAL)
 		return VIEW_SEM_SIGNAL;
-	if (ev->kind != TRACE_SEM_POST || ev->result != 0 ||
+	if (!(trace_roles(ev->kind) & ROLE_SIGNAL) || ev->result != 0 ||
 	    locks_has(t->ctx->locks, self->lockset, s->addr))
 		return s->sem;
 	sem_turn(t, s);
@@ -209,7 +198,7 @@ static enum view_sem sem_use(struct track *t, const struct track_thread *self,
 
 static bool is_sem(const struct event *ev)
 {
-	return (ev->kind >= TRACE_SEM_WAIT && ev->kind <= TRACE_SEM_POST) ||
+	return trace_roles(ev->kind) & ROLE_SEM ||
 	       (ev->kind == TRACE_BLOCKED && ev->arg == TRACE_SEM_WAIT);
 }
 
@@ -220,8 +209,7 @@ void track_lock_acquire(struct track *t, struct track_thread *self, const struct
 	t->view.sem = is_sem(ev) ? sem_use(t, self, ev) : VIEW_SEM_SIGNAL;
 	op = op_of(ev->kind, t->view.sem);
 	if (op == LOCK_TAKE || op == LOCK_TAKE_SHARED) {
-		/* A wake-up has the mutex again, whatever it says. */
-		if (ev->result == 0 || ev->result == EOWNERDEAD || ev->kind == TRACE_COND_WAKE)
+		if (trace_acquired(ev->kind, ev->result))
 			take(t, self, ev, op == LOCK_TAKE_SHARED);
 	} else if (op == LOCK_GIVE && ev->result != 0) {
 		take_back(t, self, ev);
@@ -240,7 +228,7 @@ void track_mutex_before(struct track *t, struct track_thread *self, const struct
 	if (ev->kind == TRACE_MUTEX_UNLOCK) {
 		if (ev->result != 0)
 			take_back(t, self, ev);
-	} else if (ev->result == 0 || ev->result == EOWNERDEAD) {
+	} else if (trace_acquired(ev->kind, ev->result)) {
 		take(t, self, ev, false);
 	}
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "abi/trace_roles.h"
 #include "analyze/context/access.h"
 #include "analyze/context/track.h"
 #include "base/mem.h"
@@ -260,8 +261,25 @@ static void call_release(struct track *t, struct track_thread *self, const struc
 	release(t, self, FD_KEY | ev->addr, CLOCK_STRONG);
 }
 
+/* Nothing of an older object at the address counts any more. */
+static void init(struct track *t, const struct event *ev)
+{
+	track_forget(t, ev->addr, 1);
+	if (ev->kind == TRACE_BARRIER_INIT)
+		track_sync_at(t, ev->addr)->count = (uint32_t)ev->arg;
+	if (ev->kind == TRACE_SEM_INIT && ev->arg > 0)
+		track_sync_at(t, ev->addr)->sem = ev->arg == 1 ? VIEW_SEM_LOCK : VIEW_SEM_POOL;
+}
+
+static bool sem_passed(const struct track *t, const struct event *ev)
+{
+	return ev->result == 0 && t->view.sem == VIEW_SEM_SIGNAL;
+}
+
 void track_acquire(struct track *t, struct track_thread *self, const struct event *ev)
 {
+	unsigned roles = trace_roles(ev->kind);
+
 	track_lock_acquire(t, self, ev);
 	if (self->ignoring[2] > 0 && ev->kind != TRACE_THREAD_START && ev->kind != TRACE_THREAD_JOIN)
 		return;
@@ -272,14 +290,10 @@ void track_acquire(struct track *t, struct track_thread *self, const struct even
 	case TRACE_COND_WAKE:
 		cond_wake(t, self, ev);
 		break;
-	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT:
-		if (ev->result == 0 && t->view.sem == VIEW_SEM_SIGNAL)
-			acquire(t, self, ev->addr, CLOCK_STRONG);
-		break;
 	case TRACE_BARRIER_LEAVE:
 		barrier_leave(t, self, ev);
 		break;
-	case TRACE_ONCE_BEGIN: case TRACE_ONCE_PASS: case TRACE_GUARD_ACQUIRE: case TRACE_HB_AFTER:
+	case TRACE_ONCE_BEGIN:
 		acquire(t, self, ev->addr, CLOCK_STRONG);
 		break;
 	case TRACE_FUTEX_WAIT:
@@ -289,24 +303,26 @@ void track_acquire(struct track *t, struct track_thread *self, const struct even
 	case TRACE_CALL_LEAVE:
 		call_acquire(t, self, ev);
 		break;
-	case TRACE_MUTEX_INIT: case TRACE_RWLOCK_INIT: case TRACE_SPIN_INIT: case TRACE_COND_INIT:
-	case TRACE_SEM_INIT: case TRACE_BARRIER_INIT:
-		if (ev->result != 0)
-			break;
-		track_forget(t, ev->addr, 1);
-		if (ev->kind == TRACE_BARRIER_INIT)
-			track_sync_at(t, ev->addr)->count = (uint32_t)ev->arg;
-		if (ev->kind == TRACE_SEM_INIT && ev->arg > 0)
-			track_sync_at(t, ev->addr)->sem = ev->arg == 1 ? VIEW_SEM_LOCK : VIEW_SEM_POOL;
-		break;
 	default:
-		if (access_of(ev->kind) & ACCESS_ATOMIC || ev->kind == TRACE_FENCE)
+		if (roles & ROLE_ATOMIC || ev->kind == TRACE_FENCE)
 			atomic_acquire(t, self, ev);
+		else if (roles & ROLE_PASS && (!(roles & ROLE_SEM) || sem_passed(t, ev)))
+			acquire(t, self, ev->addr, CLOCK_STRONG);
+		else if (roles & ROLE_INIT && ev->result == 0)
+			init(t, ev);
 	}
+}
+
+/* A semaphore that turns out to be a signal is one from this post on. */
+static bool sem_signals(const struct view *view)
+{
+	return view->sem == VIEW_SEM_SIGNAL || view->sem == VIEW_SEM_TURNED;
 }
 
 void track_release(struct track *t, struct track_thread *self, const struct event *ev)
 {
+	unsigned roles = trace_roles(ev->kind);
+
 	track_lock_release(t, self, ev);
 	if (self->ignoring[2] > 0 && ev->kind != TRACE_THREAD_CREATE)
 		return;
@@ -314,15 +330,7 @@ void track_release(struct track *t, struct track_thread *self, const struct even
 	case TRACE_THREAD_CREATE:
 		create(t, self, ev);
 		break;
-	case TRACE_COND_WAIT: case TRACE_COND_SIGNAL: case TRACE_COND_BROADCAST:
-		cond_release(t, self, ev);
-		break;
-	case TRACE_SEM_POST:
-		if (ev->result == 0 && (t->view.sem == VIEW_SEM_SIGNAL || t->view.sem == VIEW_SEM_TURNED))
-			release(t, self, ev->addr, CLOCK_STRONG);
-		break;
-	case TRACE_ONCE_END: case TRACE_GUARD_RELEASE: case TRACE_GUARD_ABORT:
-	case TRACE_HB_BEFORE:
+	case TRACE_GUARD_ABORT:
 		if (ev->result == 0)
 			release(t, self, ev->addr, CLOCK_STRONG);
 		break;
@@ -337,7 +345,11 @@ void track_release(struct track *t, struct track_thread *self, const struct even
 		call_release(t, self, ev);
 		break;
 	default:
-		if (access_of(ev->kind) & ACCESS_ATOMIC || ev->kind == TRACE_FENCE)
+		if (roles & ROLE_ATOMIC || ev->kind == TRACE_FENCE)
 			atomic_release(t, self, ev);
+		else if (roles & (ROLE_WAIT_BEGIN | ROLE_NOTIFY))
+			cond_release(t, self, ev);
+		else if (roles & ROLE_SIGNAL && ev->result == 0 && (!(roles & ROLE_SEM) || sem_signals(&t->view)))
+			release(t, self, ev->addr, CLOCK_STRONG);
 	}
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/order/last_access.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/page_array.h"
 
@@ -82,7 +83,7 @@ static uint32_t situation_of(struct uses *u, const struct situation *s)
 
 static inline uint32_t *slot_of(const struct uses *u, const struct site *s)
 {
-	uint64_t hash = (s->pc ^ s->addr << 40 ^ s->addr >> 24 ^ s->size << 20 ^ s->kind) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = hash_spread(s->pc ^ s->addr << 40 ^ s->addr >> 24 ^ s->size << 20 ^ s->kind);
 	size_t i = hash >> 32 & (u->slot_count - 1);
 
 	for (; u->slots[i]; i = (i + 1) & (u->slot_count - 1)) {

@@ -81,11 +81,9 @@ static void tell_gone(struct order *o, const struct use *use)
 	struct candidate_event end = view_event(o->view, o->ev);
 	bool freed = o->view->gone_size != 0;
 
-	order_tell(o, freed ? "use-free" : "use-destroy",
+	order_tell(o, freed ? PATTERN_USE_FREE : PATTERN_USE_DESTROY,
 		   o->ev->kind == TRACE_THREAD_EXIT ?
-			   "the thread on whose stack it is may end before its last use" :
-		   freed ? "it may be freed before its last use" :
-			   "it may be destroyed before its last use",
+			   "the thread on whose stack it is may end before its last use" : NULL,
 		   &end, &use->at, &use->at);
 }
 

@@ -80,17 +80,16 @@ uint64_t order_end_of(const struct order *o, uint32_t thread, uint64_t index, ui
 	return end;
 }
 
-void order_tell(struct order *o, const char *pattern, const char *note,
+void order_tell(struct order *o, enum pattern pattern, const char *note,
 		const struct candidate_event *early, const struct candidate_event *late,
 		const struct candidate_event *use)
 {
-	struct candidate c = { .class = CANDIDATE_ORDER, .events = 2, .orders = 1,
+	struct candidate c = { .pattern = pattern, .events = 2, .orders = 1,
 			       .order = { { 0, 1 } }, .event = { *early, *late },
 			       .addr = use->addr, .size = use->size, .count = 1, .note = note };
 	const struct section *s = sections_entry(o->sections, o->ctx->locks, late, early);
 
 	memset(c.hold, -1, sizeof(c.hold));
-	strncpy(c.pattern, pattern, sizeof(c.pattern) - 1);
 	if (s) {
 		c.event[2] = section_begin(s);
 		c.events = 3;
@@ -129,10 +128,9 @@ static bool before_init(struct order *o, const struct use *init)
 	} else if (entered_first(o, init)) {
 		findings_pruned(o->out, PRUNE_LOCK, 1);
 	} else {
-		order_tell(o, "before-init",
-		     o->uses == o->data ? "it may be used before its first write" :
-					  "it may be used before it is initialised",
-		     &use, &init->at, &use);
+		order_tell(o, PATTERN_BEFORE_INIT,
+			   o->uses == o->data ? NULL : "it may be used before it is initialised", &use,
+			   &init->at, &use);
 		return true;
 	}
 	return false;
@@ -182,8 +180,7 @@ static void misplaced(struct order *o, const struct place *p, uint32_t owner, ui
 		return;
 	read = uses_at(o->uses, last, granule);
 	if (!(read.access & ACCESS_ATOMIC) && o->threads[o->view->thread].timed < read.at.time)
-		order_tell(o, "before-init", "it may be used before its first write", &read.at, &write,
-			   &write);
+		order_tell(o, PATTERN_BEFORE_INIT, NULL, &read.at, &write, &write);
 }
 
 /* Who comes while it is shared, and was written by its owner first. */
@@ -305,26 +302,17 @@ enum object_use { OBJECT_NONE, OBJECT_INIT, OBJECT_USE, OBJECT_RELEASE, OBJECT_D
 
 static enum object_use object_use(unsigned kind)
 {
-	switch (kind) {
-	case TRACE_MUTEX_INIT: case TRACE_RWLOCK_INIT: case TRACE_SPIN_INIT: case TRACE_COND_INIT:
-	case TRACE_SEM_INIT: case TRACE_BARRIER_INIT:
+	unsigned roles = trace_roles(kind);
+
+	if (roles & ROLE_INIT)
 		return OBJECT_INIT;
-	case TRACE_MUTEX_DESTROY: case TRACE_RWLOCK_DESTROY: case TRACE_SPIN_DESTROY:
-	case TRACE_COND_DESTROY: case TRACE_SEM_DESTROY: case TRACE_BARRIER_DESTROY:
+	if (roles & ROLE_DESTROY)
 		return OBJECT_DESTROY;
-	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
+	if (roles & ROLE_RELEASE)
 		return OBJECT_RELEASE;
-	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
-	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
-	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
-	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
-	case TRACE_COND_WAIT: case TRACE_COND_SIGNAL: case TRACE_COND_BROADCAST:
-	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT: case TRACE_SEM_POST:
-	case TRACE_BARRIER_ENTER:
+	if (roles & (ROLE_ACQUIRE | ROLE_WAIT_BEGIN | ROLE_NOTIFY | ROLE_SEM) || kind == TRACE_BARRIER_ENTER)
 		return OBJECT_USE;
-	default:
-		return OBJECT_NONE;
-	}
+	return OBJECT_NONE;
 }
 
 static void used(struct order *o, enum object_use how)
@@ -368,7 +356,7 @@ static void order_event(void *state, const struct event *ev, const struct view *
 	if (kind_extra(ev->kind))
 		t->timed = ev->time;
 	if (view->gone_size) {
-		if (ev->kind == TRACE_FREE || ev->kind == TRACE_MUNMAP || ev->kind == TRACE_THREAD_EXIT)
+		if (trace_roles(ev->kind) & ROLE_FREE || ev->kind == TRACE_THREAD_EXIT)
 			order_freed(o);
 		uses_forget(o->data, view->gone_addr, view->gone_size);
 		uses_forget(o->objects, view->gone_addr, view->gone_size);

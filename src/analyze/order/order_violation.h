@@ -47,9 +47,9 @@ struct order {
 
 /*
  * `early` is to come before `late`, whose thread may have to stop before a section;
- * `use` is one of them.
+ * `use` is one of them. `note` may be NULL: that of the pattern.
  */
-void order_tell(struct order *o, const char *pattern, const char *note,
+void order_tell(struct order *o, enum pattern pattern, const char *note,
 		const struct candidate_event *early, const struct candidate_event *late,
 		const struct candidate_event *use);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/page_array.h"
 
@@ -61,7 +62,7 @@ void shadow_free(struct shadow *s)
 
 static uint32_t *page_place(const struct shadow *s, uint64_t number)
 {
-	size_t i = number * 0x9e3779b97f4a7c15ull >> 24 & (s->table_size - 1);
+	size_t i = hash_spread(number) >> 24 & (s->table_size - 1);
 
 	while (s->pages[i] && s->numbers[s->pages[i]] != number)
 		i = (i + 1) & (s->table_size - 1);
@@ -278,19 +279,15 @@ struct candidate_event record_event(const struct record *r, uint64_t granule)
 	};
 }
 
-static char letter(unsigned access)
-{
-	return access & ACCESS_WRITE ? 'W' : 'R';
-}
-
 void record_candidate(struct candidate *c, const struct record *r, uint64_t granule,
 		      const struct event *ev, const struct view *view)
 {
 	unsigned mask = record_mask(r) & shadow_mask(granule, ev->addr, ev->addr + ev->size);
 
 	*c = (struct candidate){
-		.class = CANDIDATE_RACE, .events = 2, .orders = 1,
-		.pattern = { letter(record_access(r)), letter(access_of(ev->kind)) },
+		.pattern = !(record_access(r) & ACCESS_WRITE) ? PATTERN_RW :
+			   access_of(ev->kind) & ACCESS_WRITE ? PATTERN_WW : PATTERN_WR,
+		.events = 2, .orders = 1,
 		.event = { record_event(r, granule), view_event(view, ev) },
 		.order = { { .first = 1, .second = 0 } },
 		.addr = granule + (unsigned)__builtin_ctz(mask),

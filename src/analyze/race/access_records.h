@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "analyze/analysis.h"
+#include "base/hash.h"
 
 #define SHADOW_PAGE_SHIFT 9	/* bytes of memory in a page */
 #define SHADOW_CELLS (1u << (SHADOW_PAGE_SHIFT - 3))
@@ -89,7 +90,7 @@ uint32_t shadow_page(struct shadow *s, uint64_t number);
 /* By hash: stacks and heaps of threads lie at like addresses. */
 static inline struct recent *shadow_recent(struct shadow *s, uint64_t number)
 {
-	return &s->recent[number * 0x9e3779b97f4a7c15ull >> 40 & (SHADOW_RECENT - 1)];
+	return &s->recent[hash_spread(number) >> 40 & (SHADOW_RECENT - 1)];
 }
 
 /* Of a granule in the page. */

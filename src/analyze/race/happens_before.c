@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "analyze/race/access_records.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define KNOWN 4096u	/* pairs of sites found without asking findings; a power of two */
@@ -53,7 +54,7 @@ static void report(struct race *r, const struct record *old, uint64_t granule,
 	struct known_pair *k;
 	struct candidate c, *entry;
 
-	k = &r->known[((first ^ second << 1) * 0x9e3779b97f4a7c15ull >> 40) & (KNOWN - 1)];
+	k = &r->known[(hash_spread(first ^ second << 1) >> 40) & (KNOWN - 1)];
 	if (k->first == first && k->second == second) {
 		findings_at(out, k->finding)->count++;
 		return;

@@ -19,6 +19,7 @@
 #include "analyze/context/sections.h"
 #include "analyze/race/access_records.h"
 #include "analyze/race/sync_preserving.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -127,7 +128,7 @@ static void report(struct predict *p, const struct record *old, uint64_t granule
 {
 	uint64_t first = old->site & ~(0xffull << 48);
 	uint64_t second = record_site(ev->pc, 0, access_of(ev->kind));
-	uint64_t *number = map_put(&p->pair_at, (first * 0x9e3779b97f4a7c15ull) ^ second, NULL);
+	uint64_t *number = map_put(&p->pair_at, hash_spread(first) ^ second, NULL);
 	struct candidate c, *entry;
 	struct pair *pair;
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -153,7 +154,7 @@ static void section_end(struct thread *t, const struct open_section *o, uint64_t
 static void release(struct reorder *r, struct thread *t, const struct event *ev,
 		    const struct view *view)
 {
-	uint64_t lock = ev->kind == TRACE_COND_WAIT ? ev->arg : ev->addr;
+	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
 	struct locks_held held = { 0 };
 	size_t place;
 
@@ -268,7 +269,8 @@ static inline bool takes_none(const struct event *ev)
 void reorder_event(struct reorder *r, const struct event *ev, const struct view *view)
 {
 	struct thread *t = thread_of(r, view->thread);
-	bool plain = ev->kind >= TRACE_READ && ev->kind <= TRACE_WRITE_RANGE;
+	unsigned roles = trace_roles(ev->kind);
+	bool plain = roles & ROLE_PLAIN;
 
 	r->events++;
 	if (t->epoch != (uint32_t)view->order_epoch)
@@ -281,9 +283,7 @@ void reorder_event(struct reorder *r, const struct event *ev, const struct view 
 		if (!vclock_leq(view->order, &t->seen))
 			learn(r, view->thread, view);
 	}
-	if (ev->kind == TRACE_MUTEX_UNLOCK || ev->kind == TRACE_RWLOCK_UNLOCK ||
-	    ev->kind == TRACE_SPIN_UNLOCK || ev->kind == TRACE_COND_WAIT ||
-	    ev->kind == TRACE_SEM_POST)
+	if (roles & (ROLE_RELEASE | ROLE_WAIT_BEGIN) || (roles & ROLE_SEM && roles & ROLE_SIGNAL))
 		release(r, t, ev, view);
 	else if (ev->kind == TRACE_THREAD_EXIT)
 		t->exited = true;

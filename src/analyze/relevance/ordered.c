@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "analyze/analysis.h"
 #include "analyze/context/access.h"
 #include "analyze/context/track.h"
@@ -79,14 +80,9 @@ static bool matters(unsigned kind)
 	switch (kind) {
 	case TRACE_FUNC_ENTRY: case TRACE_FUNC_EXIT: case TRACE_FENCE: case TRACE_JUMP:
 	case TRACE_BLOCK_BEGIN: case TRACE_BLOCK_END: case TRACE_FUTEX_WAIT: case TRACE_FUTEX_WAKE:
-	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
-	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK:
-	case TRACE_RWLOCK_TIMEDRDLOCK: case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK:
-	case TRACE_RWLOCK_TIMEDWRLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_LOCK:
-	case TRACE_SPIN_TRYLOCK: case TRACE_SPIN_UNLOCK:
 		return false;
 	default:
-		return true;
+		return !(trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE));
 	}
 }
 

@@ -13,6 +13,7 @@
 #ifndef ANALYZE_RELEVANCE_UNSHARED_H
 #define ANALYZE_RELEVANCE_UNSHARED_H
 
+#include "base/hash.h"
 #include "trace/read/reader.h"
 
 #define ALONE_GRANULES READER_PAGE	/* of a page */
@@ -56,7 +57,7 @@ static inline uint64_t alone_key(uint64_t granule)
 /* Where the slot of that key is to be found, or behind it. */
 static inline size_t alone_start(const struct alone *a, uint64_t key)
 {
-	return key * 0x9e3779b97f4a7c15ull >> 40 & (a->slot_count - 1);
+	return hash_spread(key) >> 40 & (a->slot_count - 1);
 }
 
 static inline const struct alone_slot *alone_slot(const struct alone *a, uint64_t key)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -144,10 +145,8 @@ static void wakes(struct waits *w, const struct event *ev, const struct view *vi
 static void tell_hold(const struct section *mine, const struct section *theirs,
 		      const struct event *ev, const struct view *view, struct findings *out)
 {
-	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "wait-hold", .events = 3,
-			       .orders = 1, .order = { { 0, 1 } }, .addr = mine->lock,
-			       .addr2 = ev->addr, .count = 1,
-			       .note = "a thread waits with a lock that its waker needs first" };
+	struct candidate c = { .pattern = PATTERN_WAIT_HOLD, .events = 3, .orders = 1,
+			       .order = { { 0, 1 } }, .addr = mine->lock, .addr2 = ev->addr, .count = 1 };
 
 	memset(c.hold, -1, sizeof(c.hold));
 	c.event[0] = section_begin(mine);
@@ -247,9 +246,8 @@ static void once_passes(struct waits *w, const struct event *ev, const struct vi
 
 static void cancel_add(struct waits *w, const struct section *s, const struct candidate_event *at)
 {
-	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "cancel-held", .events = 3,
-			       .orders = 2, .order = { { 0, 1 }, { 1, 2 } }, .addr = s->lock,
-			       .count = 1, .note = "a thread is cancelled while it holds a lock" };
+	struct candidate c = { .pattern = PATTERN_CANCEL_HELD, .events = 3, .orders = 2,
+			       .order = { { 0, 1 }, { 1, 2 } }, .addr = s->lock, .count = 1 };
 
 	for (size_t i = 0; i < w->cancel_count; i++)
 		if (w->cancels[i].event[0].pc == s->pc && w->cancels[i].event[1].pc == at->pc &&
@@ -322,7 +320,7 @@ void waits_event(struct waits *w, const struct event *ev, const struct view *vie
 		took(w, ev, view);
 	if (change == SECTION_ENDED && t->cancelled)
 		cancel_add(w, sections_left(w->sections, view->thread,
-					    ev->kind == TRACE_COND_WAIT ? ev->arg : ev->addr, 0),
+					    trace_lock(ev->kind, ev->addr, ev->arg), 0),
 			   &w->cancel_at[t->cancelled - 1]);
 	switch (ev->kind) {
 	case TRACE_SEM_INIT:
@@ -389,9 +387,7 @@ static void stuck(struct waits *w, struct findings *out)
 	}
 	for (size_t i = 0; i < w->thread_count; i++) {
 		const struct thread *t = w->threads[i];
-		struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "stuck", .seen = true,
-				       .events = 1, .count = 1,
-				       .note = "nobody is left to wake this thread" };
+		struct candidate c = { .pattern = PATTERN_STUCK, .seen = true, .events = 1, .count = 1 };
 
 		if (!t || !t->blocked)
 			continue;

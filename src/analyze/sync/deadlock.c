@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "analyze/context/sections.h"
 #include "analyze/sync/blocked_waits.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -93,12 +95,6 @@ static void deadlock_close(void *state)
 	free(d);
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
-}
-
 static uint64_t hash_of(const struct section *held, size_t count, uint64_t lock, bool shared,
 			uint32_t thread, uint64_t pc)
 {
@@ -106,8 +102,8 @@ static uint64_t hash_of(const struct section *held, size_t count, uint64_t lock,
 
 	/* The order in which they were taken does not matter. */
 	for (size_t i = 0; i < count; i++)
-		set += mix(held[i].lock, held[i].shared);
-	return mix(mix(mix(mix(set, lock), shared), thread), pc);
+		set += hash_add(held[i].lock, held[i].shared);
+	return hash_add(hash_add(hash_add(hash_add(set, lock), shared), thread), pc);
 }
 
 /* The n-th moment's place among those kept: the first ones stay, the newest replace each other. */
@@ -122,14 +118,14 @@ static struct dependency *moment(struct deadlock *d, uint64_t hash, size_t held_
 {
 	uint64_t *n = map_put(&d->moments, hash, NULL), *at;
 
-	if (*n && d->deps[*map_find(&d->slots, mix(hash, slot_of(*n - 1)))].strong_epoch ==
+	if (*n && d->deps[*map_find(&d->slots, hash_add(hash, slot_of(*n - 1)))].strong_epoch ==
 			  strong_epoch)
 		return NULL;
 	if (*n < MOMENTS_MAX && d->count == DEPENDENCIES_MAX) {
 		d->dropped++;
 		return NULL;
 	}
-	at = map_put(&d->slots, mix(hash, slot_of(*n)), NULL);
+	at = map_put(&d->slots, hash_add(hash, slot_of(*n)), NULL);
 	if (++*n > MOMENTS_MAX) {
 		d->dropped++;
 		return &d->deps[*at];
@@ -172,26 +168,16 @@ static void depend(struct deadlock *d, const struct section *held, size_t count,
 static void blocked(struct deadlock *d, const struct event *ev, const struct view *view)
 {
 	const struct section *held;
-	bool shared = ev->arg == TRACE_RWLOCK_RDLOCK;
+	unsigned roles = trace_roles(ev->arg);
 	size_t count;
 
-	if (ev->arg == TRACE_SEM_WAIT && view->sem != VIEW_SEM_LOCK)
+	if (roles & ROLE_TRY || !(roles & ROLE_ACQUIRE || (roles & ROLE_SEM && view->sem == VIEW_SEM_LOCK)))
 		return;
-	switch (ev->arg) {
-	case TRACE_SEM_WAIT:
-	case TRACE_MUTEX_LOCK:
-	case TRACE_RWLOCK_RDLOCK:
-	case TRACE_RWLOCK_WRLOCK:
-	case TRACE_SPIN_LOCK:
-		held = sections_held(d->sections, view->thread, &count);
-		for (size_t i = 0; i < count; i++)
-			if (held[i].lock == ev->addr)
-				return;		/* by its own hand: misuse.c */
-		depend(d, held, count, ev, view, ev->addr, shared);
-		break;
-	default:
-		break;
-	}
+	held = sections_held(d->sections, view->thread, &count);
+	for (size_t i = 0; i < count; i++)
+		if (held[i].lock == ev->addr)
+			return;		/* by its own hand: misuse.c */
+	depend(d, held, count, ev, view, ev->addr, roles & ROLE_SHARED);
 }
 
 static void deadlock_event(void *state, const struct event *ev, const struct view *view,
@@ -303,8 +289,7 @@ static void index_holders(struct deadlock *d)
 /* Each thread's hold and then its wait; every wait comes after the next one's hold. */
 static void tell(struct deadlock *d, size_t length, struct findings *out)
 {
-	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "lock-cycle", .seen = true,
-			       .count = 1, .note = "each thread waits for a lock the next one holds" };
+	struct candidate c = { .pattern = PATTERN_LOCK_CYCLE, .seen = true, .count = 1 };
 
 	memset(c.hold, -1, sizeof(c.hold));
 	for (size_t i = 0; i < length; i++) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
 #include "base/mem.h"
 
 struct wakeups *wakeups_new(const struct analysis_context *ctx, const struct sections *sections)
@@ -196,7 +197,7 @@ void wakeups_event(struct wakeups *w, const struct event *ev, const struct view 
 			looks_again(w, t, &t->at[(t->count - 1) % RECENT]);
 	} else if (ev->kind == TRACE_COND_WAIT) {
 		wait_begins(w, ev, view);
-	} else if (ev->kind == TRACE_COND_SIGNAL || ev->kind == TRACE_COND_BROADCAST) {
+	} else if (trace_roles(ev->kind) & ROLE_NOTIFY) {
 		if (!ev->result)
 			wakes(w, ev, view);
 	} else if (ev->kind == TRACE_COND_WAKE) {

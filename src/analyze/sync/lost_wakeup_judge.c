@@ -91,8 +91,7 @@ static void hold(struct candidate *c, unsigned which, const struct side *side)
 static void lost_wake(struct wakeups *w, const struct side *wait, const struct side *wake, bool safe,
 		      struct findings *out)
 {
-	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "lost-wake",
-			       .addr = wake->at.addr, .count = 1 };
+	struct candidate c = { .pattern = PATTERN_LOST_WAKE, .addr = wake->at.addr, .count = 1 };
 	const struct touched *checked, *changed;
 
 	agreed(w, wait, wake, &checked, &changed);
@@ -154,9 +153,8 @@ static bool apart(const struct side *wait, const struct side *wake, const struct
 static void late_wake(struct wakeups *w, const struct side *wait, const struct side *wake,
 		      struct findings *out)
 {
-	struct candidate c = { .class = CANDIDATE_ATOMICITY2, .pattern = "late-wake", .events = 4,
-			       .orders = 2, .order = { { 0, 1 }, { 2, 3 } }, .count = 1,
-			       .note = "the wake-up may come when what was changed is used up already" };
+	struct candidate c = { .pattern = PATTERN_LATE_WAKE, .events = 4,
+			       .orders = 2, .order = { { 0, 1 }, { 2, 3 } }, .count = 1 };
 	const struct touched *looked, *changed;
 
 	if (wait->at.thread == wake->at.thread || !wait->woken || wait->rechecks || !apart(wait, wake, &looked, &changed))
@@ -188,10 +186,9 @@ static void late_wake(struct wakeups *w, const struct side *wait, const struct s
 static bool wrong_wake(const struct side *first, const struct side *second, const struct side *wake,
 		       struct findings *out)
 {
-	struct candidate c = { .class = CANDIDATE_DEADLOCK, .pattern = "wrong-wake", .events = 3,
+	struct candidate c = { .pattern = PATTERN_WRONG_WAKE, .events = 3,
 			       .orders = 2, .order = { { 0, 1 }, { 1, 2 } }, .addr = wake->at.addr,
-			       .event = { first->at, second->at, wake->at }, .count = 1,
-			       .note = "the signal may wake the other one, who waits elsewhere" };
+			       .event = { first->at, second->at, wake->at }, .count = 1 };
 
 	if (wake->at.kind != TRACE_COND_SIGNAL || first->at.pc == second->at.pc ||
 	    first->at.thread == second->at.thread || wake->at.thread == first->at.thread ||

@@ -19,6 +19,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/context/sections.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -146,7 +147,7 @@ static void wait_begins(struct recheck *r, const struct event *ev, const struct 
 	t->wait = 0;
 	if (ev->detail & TRACE_TIMED || !in)
 		return;
-	number = map_put(&r->at, ev->pc * 0x9e3779b97f4a7c15ull + view->thread, NULL);
+	number = map_put(&r->at, hash_spread(ev->pc) + view->thread, NULL);
 	if (!*number && r->count == WAITS)
 		return;
 	if (!*number)
@@ -279,7 +280,7 @@ static void hold(struct candidate *c, unsigned which, const struct act *a)
 
 static void begin(struct candidate *c, const struct wait *w, const char *note)
 {
-	*c = (struct candidate){ .class = CANDIDATE_ORDER, .pattern = "no-recheck", .count = 1,
+	*c = (struct candidate){ .pattern = PATTERN_NO_RECHECK, .count = 1,
 				 .addr = w->change.at.addr, .size = w->change.at.size,
 				 .addr2 = w->cond, .note = note };
 	memset(c->hold, -1, sizeof(c->hold));

@@ -110,14 +110,12 @@ static bool on_a_stack(const struct misuse *m, uint64_t addr)
 }
 
 /* `before` is the event that makes this one wrong; thread 0: there is none. */
-static void tell_pair(struct findings *out, const char *pattern, const char *note,
+static void tell_pair(struct findings *out, enum pattern pattern,
 		      const struct candidate_event *before, const struct candidate_event *at)
 {
-	struct candidate c = { .class = CANDIDATE_MISUSE, .seen = true, .addr = at->addr,
-			       .count = 1, .note = note };
+	struct candidate c = { .pattern = pattern, .seen = true, .addr = at->addr, .count = 1 };
 
 	memset(c.hold, -1, sizeof(c.hold));
-	strncpy(c.pattern, pattern, sizeof(c.pattern) - 1);
 	if (before && before->thread) {
 		c.event[c.events++] = *before;
 		c.order[c.orders++] = (struct candidate_order){ 0, 1 };
@@ -126,19 +124,18 @@ static void tell_pair(struct findings *out, const char *pattern, const char *not
 	findings_add(out, &c);
 }
 
-static void tell(struct findings *out, const char *pattern, const char *note,
-		 const struct candidate_event *before, const struct event *ev,
-		 const struct view *view)
+static void tell(struct findings *out, enum pattern pattern, const struct candidate_event *before,
+		 const struct event *ev, const struct view *view)
 {
 	struct candidate_event at = view_event(view, ev);
 
-	tell_pair(out, pattern, note, before, &at);
+	tell_pair(out, pattern, before, &at);
 }
 
 static void tell_orphan(const struct object *o, struct findings *out)
 {
 	if (o->orphaned.thread)
-		tell_pair(out, "end-held", "a thread ends and keeps a lock", &o->orphan, &o->orphaned);
+		tell_pair(out, PATTERN_END_HELD, &o->orphan, &o->orphaned);
 }
 
 static void forget(struct object *o, uint64_t addr, uint64_t size, struct findings *out)
@@ -168,15 +165,12 @@ static void memory_gone(struct misuse *m, uint64_t addr, uint64_t size, struct f
 
 static bool is_init(unsigned kind)
 {
-	return kind == TRACE_MUTEX_INIT || kind == TRACE_RWLOCK_INIT || kind == TRACE_SPIN_INIT ||
-	       kind == TRACE_COND_INIT || kind == TRACE_SEM_INIT || kind == TRACE_BARRIER_INIT;
+	return trace_roles(kind) & ROLE_INIT;
 }
 
 static bool is_destroy(unsigned kind)
 {
-	return kind == TRACE_MUTEX_DESTROY || kind == TRACE_RWLOCK_DESTROY ||
-	       kind == TRACE_SPIN_DESTROY || kind == TRACE_COND_DESTROY ||
-	       kind == TRACE_SEM_DESTROY || kind == TRACE_BARRIER_DESTROY;
+	return trace_roles(kind) & ROLE_DESTROY;
 }
 
 static void life(struct misuse *m, struct object *o, const struct event *ev,
@@ -186,16 +180,15 @@ static void life(struct misuse *m, struct object *o, const struct event *ev,
 		if (ev->result)
 			return;
 		if (o->life == LIFE_ALIVE && !on_a_stack(m, ev->addr))
-			tell(out, "reinit", "initialised again without being destroyed", &o->made, ev,
-			     view);
+			tell(out, PATTERN_REINIT, &o->made, ev, view);
 		o->life = LIFE_ALIVE;
 		o->made = view_event(view, ev);
 		o->users = 0;
 	} else if (is_destroy(ev->kind)) {
 		if (o->life == LIFE_DEAD && !on_a_stack(m, ev->addr))
-			tell(out, "redestroy", "destroyed twice", &o->ended, ev, view);
+			tell(out, PATTERN_REDESTROY, &o->ended, ev, view);
 		else if (o->users || ev->result == EBUSY)
-			tell(out, "destroy-use", "destroyed while in use", &o->user, ev, view);
+			tell(out, PATTERN_DESTROY_USE, &o->user, ev, view);
 		if (ev->result)
 			return;
 		o->life = LIFE_DEAD;
@@ -204,7 +197,7 @@ static void life(struct misuse *m, struct object *o, const struct event *ev,
 	} else if (o->life == LIFE_DEAD && ev->kind != TRACE_COND_WAKE &&
 		   ev->kind != TRACE_BARRIER_LEAVE && !on_a_stack(m, ev->addr)) {
 		/* Who was woken or let through by then is only on its way out. */
-		tell(out, "use-dead", "used after it was destroyed", &o->ended, ev, view);
+		tell(out, PATTERN_USE_DEAD, &o->ended, ev, view);
 	}
 }
 
@@ -229,11 +222,9 @@ static void waits(struct object *o, bool unheld, const struct event *ev, const s
 		  struct findings *out)
 {
 	if (unheld)
-		tell(out, "wait-nolock", "waits on a condition without holding the mutex", NULL, ev,
-		     view);
+		tell(out, PATTERN_WAIT_NOLOCK, NULL, ev, view);
 	if (o->users && o->mutex != ev->arg)
-		tell(out, "two-mutexes", "threads wait on one condition with different mutexes",
-		     &o->user, ev, view);
+		tell(out, PATTERN_TWO_MUTEXES, &o->user, ev, view);
 	o->mutex = ev->arg;
 	enter(o, ev, view);
 }
@@ -244,7 +235,7 @@ static void on_object(struct misuse *m, const struct event *ev, const struct vie
 	/* What was waited for may be posted by anybody, or never. */
 	enum section_change change = kind_class(ev->kind) == TRACE_CLASS_SEM ? SECTION_NONE :
 				     sections_event(m->sections, ev, view);
-	uint64_t lock = ev->kind == TRACE_COND_WAIT ? ev->arg : ev->addr;
+	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
 	bool unheld = change == SECTION_UNHELD && !may_hold(m, lock, view->thread);
 	struct object *o = object_of(m, ev->addr);
 
@@ -254,15 +245,14 @@ static void on_object(struct misuse *m, const struct event *ev, const struct vie
 		leave(o);
 	}
 	if (ev->result == EDEADLK)
-		tell(out, "relock", "locks what it holds", o->users ? &o->user : NULL, ev, view);
+		tell(out, PATTERN_RELOCK, o->users ? &o->user : NULL, ev, view);
 	if (ev->kind == TRACE_COND_WAIT) {
 		waits(o, unheld, ev, view, out);
 		leave(object_of(m, ev->arg));
 	} else if (ev->kind == TRACE_COND_WAKE) {
 		leave(o);
 		if (ev->result == EPERM)
-			tell(out, "wait-nolock", "waits on a condition without holding the mutex", NULL,
-			     ev, view);
+			tell(out, PATTERN_WAIT_NOLOCK, NULL, ev, view);
 		else
 			enter(object_of(m, ev->arg), ev, view);
 	} else if (change == SECTION_BEGUN || (ev->kind == TRACE_BARRIER_ENTER && !ev->result)) {
@@ -270,8 +260,7 @@ static void on_object(struct misuse *m, const struct event *ev, const struct vie
 	} else if (change == SECTION_ENDED || ev->kind == TRACE_BARRIER_LEAVE) {
 		leave(o);
 	} else if (unheld || ev->result == EPERM) {
-		tell(out, "not-held", "unlocks what it does not hold", o->users ? &o->user : NULL, ev,
-		     view);
+		tell(out, PATTERN_NOT_HELD, o->users ? &o->user : NULL, ev, view);
 	}
 }
 
@@ -282,18 +271,17 @@ static void on_thread(struct misuse *m, const struct event *ev, const struct vie
 
 	if (ev->kind == TRACE_THREAD_JOIN) {
 		if (ev->result == EDEADLK)
-			tell(out, "join-self", "threads that join themselves or each other", NULL, ev,
-			     view);
+			tell(out, PATTERN_JOIN_SELF, NULL, ev, view);
 		else if (t && t->joined.thread)
-			tell(out, "join-twice", "joined twice", &t->joined, ev, view);
+			tell(out, PATTERN_JOIN_TWICE, &t->joined, ev, view);
 		else if (t && t->detached.thread)
-			tell(out, "join-detach", "joined, and was detached", &t->detached, ev, view);
+			tell(out, PATTERN_JOIN_DETACH, &t->detached, ev, view);
 		if (t && !ev->result)
 			t->joined = view_event(view, ev);
 	} else if (ev->kind == TRACE_THREAD_DETACH) {
 		if (t && (t->joined.thread || t->detached.thread))
-			tell(out, "detach-bad", "detached, and was joined or detached before",
-			     t->joined.thread ? &t->joined : &t->detached, ev, view);
+			tell(out, PATTERN_DETACH_BAD, t->joined.thread ? &t->joined : &t->detached, ev,
+			     view);
 		if (t && !ev->result)
 			t->detached = view_event(view, ev);
 	}
@@ -317,7 +305,7 @@ static void on_end(struct misuse *m, const struct event *ev, const struct view *
 			o->orphaned = view_event(view, ev);
 			o->orphaned.addr = o->addr;
 		} else {
-			tell(out, "exit-held", "exits from within a critical section", &taken, ev, view);
+			tell(out, PATTERN_EXIT_HELD, &taken, ev, view);
 		}
 	}
 }
@@ -333,7 +321,7 @@ static void on_blocked(struct misuse *m, const struct event *ev, const struct vi
 		struct candidate_event taken = section_begin(&held[i]);
 
 		if (held[i].lock == ev->addr && ev->arg != TRACE_COND_WAIT)
-			tell(out, "relock", "locks what it holds", &taken, ev, view);
+			tell(out, PATTERN_RELOCK, &taken, ev, view);
 	}
 }
 

@@ -1,6 +1,7 @@
 /*
  * Two accesses of a thread within the window: what compound idioms are made of.
  */
+#include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 uint32_t iroot_node(struct iroot_profile *p, const struct iroot_name *name)
@@ -24,7 +25,7 @@ static bool is_wanted(struct iroot_profile *p, const struct iroot_name *first, c
 {
 	bool added;
 	uint32_t *count = iroot_table_put(p, &p->pair_sites,
-					  iroot_mix(first->thread, (uint64_t)first->event << 32 | second->event),
+					  mix_add_small(first->thread, (uint64_t)first->event << 32 | second->event),
 					  &added);
 
 	if (!count || *count >= IROOT_PAIR_PLACES)
@@ -162,9 +163,9 @@ void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, const
 	r = iroot_recent_meet(p, list, t->event, 0, 0, &made);
 	if (!r)
 		return;
-	key = iroot_mix(list->state, name->key);
+	key = mix_add_small(list->state, name->key);
 	for (uint32_t i = 0; i < list->sections; i++)
-		key = iroot_mix(key ^ list->section[i].state, t->thread->held[i].lock);
+		key = mix_add_small(key ^ list->section[i].state, t->thread->held[i].lock);
 	done = &p->done[(key ^ key >> 32) % IROOT_DONE];
 	/* Loops come here again and again with the same accesses before. */
 	if (*done != key && pair_all(p, t, r, name))

@@ -5,45 +5,30 @@
 #ifndef COVERAGE_FOLD_EVENT_STEP_H
 #define COVERAGE_FOLD_EVENT_STEP_H
 
-#include <errno.h>
-
-#include "abi/trace_format.h"
+#include "abi/trace_roles.h"
 #include "coverage/fold/iroot_fold.h"
 
 #define TRACE_STEPS 2u	/* of one event, at most */
 
-static inline bool step_acquired(unsigned result)
+/* Of a kind that is no access and concerns no condition variable's mutex. */
+static inline uint32_t step_of_sync(unsigned kind, unsigned roles, unsigned result)
 {
-	return result == 0 || result == EOWNERDEAD;
-}
-
-static inline uint32_t step_of_atomic(unsigned kind)
-{
-	return kind == TRACE_ATOMIC_LOAD || kind == TRACE_ATOMIC_CAS_FAIL ? IROOT_OP_READ : IROOT_OP_WRITE;
-}
-
-/* What takes, gives back or orders if it succeeds. */
-static inline uint32_t step_of_sync(unsigned kind, unsigned result)
-{
-	switch (kind) {
-	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
-	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
-	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
-		return step_acquired(result) ? IROOT_OP_ACQUIRE : IROOT_OP_NONE;
-	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
-		return step_acquired(result) ? IROOT_OP_ACQUIRE_SHARED : IROOT_OP_NONE;
+	if (roles & ROLE_ACQUIRE) {
+		if (!trace_acquired(kind, result))
+			return IROOT_OP_NONE;
+		return roles & ROLE_SHARED ? IROOT_OP_ACQUIRE_SHARED : IROOT_OP_ACQUIRE;
 	}
 	if (result != 0)
 		return IROOT_OP_NONE;
-	switch (kind) {
-	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
+	if (roles & ROLE_RELEASE)
 		return IROOT_OP_RELEASE;
-	case TRACE_COND_SIGNAL: case TRACE_COND_BROADCAST: case TRACE_SEM_POST: case TRACE_ONCE_END:
-	case TRACE_GUARD_RELEASE: case TRACE_HB_BEFORE:
+	if (roles & ROLE_SIGNAL)
 		return IROOT_OP_SIGNAL;
-	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT: case TRACE_ONCE_PASS:
-	case TRACE_GUARD_ACQUIRE: case TRACE_HB_AFTER:
+	if (roles & ROLE_PASS)
 		return IROOT_OP_WAIT;
+	if (roles & ROLE_ALLOC)
+		return IROOT_OP_FRESH;
+	switch (kind) {
 	case TRACE_BARRIER_INIT:
 		return IROOT_OP_BARRIER_INIT;
 	case TRACE_BARRIER_ENTER:
@@ -54,8 +39,6 @@ static inline uint32_t step_of_sync(unsigned kind, unsigned result)
 		return IROOT_OP_CREATE;
 	case TRACE_THREAD_JOIN:
 		return IROOT_OP_JOIN;
-	case TRACE_MALLOC: case TRACE_MMAP:
-		return IROOT_OP_FRESH;
 	}
 	return IROOT_OP_NONE;
 }
@@ -65,22 +48,19 @@ static inline unsigned trace_steps(struct iroot_step out[TRACE_STEPS], uint32_t 
 				   uint64_t addr, uint64_t size, uint64_t arg, unsigned result,
 				   uint64_t pc)
 {
+	unsigned roles = trace_roles(kind);
 	struct iroot_step s = { .thread = thread, .addr = addr, .size = size, .site = pc };
 
-	if (kind == TRACE_READ || kind == TRACE_READ_RANGE) {
-		s.op = IROOT_OP_READ;
-	} else if (kind == TRACE_WRITE || kind == TRACE_WRITE_RANGE) {
-		s.op = IROOT_OP_WRITE;
-	} else if (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL) {
-		s.op = step_of_atomic(kind);
-	} else if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE) {
-		s.op = kind == TRACE_COND_WAIT ? IROOT_OP_RELEASE : IROOT_OP_ACQUIRE;
+	if (roles & (ROLE_READ | ROLE_WRITE)) {
+		s.op = roles & ROLE_WRITE ? IROOT_OP_WRITE : IROOT_OP_READ;
+	} else if (roles & (ROLE_WAIT_BEGIN | ROLE_WAIT_END)) {
+		s.op = roles & ROLE_WAIT_BEGIN ? IROOT_OP_RELEASE : IROOT_OP_ACQUIRE;
 		s.addr = arg;
 		out[1] = (struct iroot_step){ .thread = thread, .op = IROOT_OP_WAIT, .addr = addr };
 		out[0] = s;
-		return kind == TRACE_COND_WAKE && result == 0 ? 2 : 1;
+		return roles & ROLE_WAIT_END && result == 0 ? 2 : 1;
 	} else {
-		s.op = step_of_sync(kind, result);
+		s.op = step_of_sync(kind, roles, result);
 		if (s.op == IROOT_OP_CREATE || s.op == IROOT_OP_JOIN)
 			s.addr = arg;
 		/* No two blocks share the last 8 bytes of one. */

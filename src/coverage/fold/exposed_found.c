@@ -1,6 +1,7 @@
 /*
  * Static events and iRoots, each once.
  */
+#include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access)
@@ -13,7 +14,7 @@ uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t acc
 
 	if (near->key == key)
 		return near->ref;
-	number = iroot_table_put(p, &p->events, iroot_mix(site, access), &added);
+	number = iroot_table_put(p, &p->events, mix_add_small(site, access), &added);
 	if (!number)
 		return 0;
 	if (added) {
@@ -54,7 +55,7 @@ void iroot_found_add(struct iroot_profile *p, uint32_t flag, uint32_t idiom, uin
 		a = c, b = d;
 		c = first, d = second;
 	}
-	number = iroot_table_put(p, &p->found, iroot_mix(iroot_mix(idiom, (uint64_t)a << 32 | b),
+	number = iroot_table_put(p, &p->found, mix_add_small(mix_add_small(idiom, (uint64_t)a << 32 | b),
 							 (uint64_t)c << 32 | d), &added);
 	if (!number)
 		return;

@@ -1,6 +1,7 @@
 /*
  * The different things that happened last.
  */
+#include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 #define FIRST 8u	/* places at first */
@@ -8,7 +9,7 @@
 static uint64_t key_of(const struct iroot_recents *list, uint32_t first, uint32_t second,
 		       uint32_t direction)
 {
-	return iroot_mix(iroot_mix(list->id, (uint64_t)first << 32 | second), direction);
+	return mix_add_small(mix_add_small(list->id, (uint64_t)first << 32 | second), direction);
 }
 
 static uint64_t state_of(const struct iroot_recent *r, uint64_t since)

@@ -11,6 +11,7 @@
 #ifndef COVERAGE_FOLD_FOLD_INTERNAL_H
 #define COVERAGE_FOLD_FOLD_INTERNAL_H
 
+#include "abi/mix.h"
 #include "coverage/fold/iroot_fold.h"
 
 #define IROOT_MAGIC 0x544f4f5249524e53ull	/* "SNRIROOT" */
@@ -297,14 +298,7 @@ static inline uint32_t iroot_older(const struct iroot_profile *p, uint32_t ref, 
 
 static inline struct iroot_near *iroot_near(struct iroot_near all[IROOT_NEAR], uint64_t key)
 {
-	return &all[(key * 0x9e3779b97f4a7c15ull >> 32) % IROOT_NEAR];
-}
-
-static inline uint64_t iroot_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;	/* small numbers must not cancel out */
-	hash = (hash ^ hash >> 32 ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
+	return &all[(mix_spread(key) >> 32) % IROOT_NEAR];
 }
 
 /* iroot_memory.c. 0 if nothing is left; zeroed. */
@@ -393,7 +387,7 @@ void iroot_predict(struct iroot_profile *p, const struct iroot_touch *t);
 void iroot_predict_forget(struct iroot_profile *p, struct iroot_place *place);
 static inline struct iroot_name iroot_name(uint64_t var, uint32_t thread, uint32_t event)
 {
-	return (struct iroot_name){ iroot_mix(var, (uint64_t)thread << 32 | event), var, thread, event };
+	return (struct iroot_name){ mix_add_small(var, (uint64_t)thread << 32 | event), var, thread, event };
 }
 uint32_t iroot_node(struct iroot_profile *p, const struct iroot_name *name);	/* 0 if nothing is left */
 /* False: it is a new one, and there are enough of these two sites. `over`: of IROOT_PAIR_OTHER. */
@@ -401,7 +395,7 @@ bool iroot_pair_add(struct iroot_profile *p, const struct iroot_name *first, con
 		    uint32_t kind, const struct iroot_over *over);
 static inline uint64_t iroot_pair_key(uint64_t first, uint64_t second)
 {
-	return iroot_mix(first, second);
+	return mix_add_small(first, second);
 }
 void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, const struct iroot_name *name);
 void iroot_join(struct iroot_profile *p);

@@ -1,3 +1,4 @@
+#include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 static void damaged(struct iroot_profile *p)
@@ -79,8 +80,7 @@ static bool grow(struct iroot_profile *p, struct iroot_table *t)
 /* Different ones stay different. */
 static uint64_t real_key(uint64_t key)
 {
-	key = (key ^ key >> 32) * 0x9e3779b97f4a7c15ull;
-	key ^= key >> 29;
+	key = mix_add(key ^ key >> 32, 0);
 	return key ? key : 1;
 }
 

@@ -4,6 +4,7 @@
  * Of an access it is known only at the thread's next one to the location whether it was the
  * last of its critical sections, so each one waits for that (`pending`).
  */
+#include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 /* Of which of its locks is it the last access? `next` is the thread's access that follows, or NULL. */
@@ -23,7 +24,7 @@ static uint64_t hash_locks(const struct iroot_pending *w, const bool *last)
 	uint64_t hash = w->held_count;
 
 	for (uint32_t i = 0; i < w->held_count; i++)
-		hash = iroot_mix(hash, (uint64_t)w->held[i].lock << 3 | w->held[i].shared << 2 |
+		hash = mix_add_small(hash, (uint64_t)w->held[i].lock << 3 | w->held[i].shared << 2 |
 				       w->held[i].first << 1 | last[i]);
 	return hash;
 }

@@ -2,6 +2,7 @@
  * Which dependencies other schedules may have: the histories of accesses to each location, and the check
  * of two of them.
  */
+#include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 static inline bool hb(const struct iroot_profile *p, const struct iroot_thread *first, uint32_t epoch,
@@ -32,7 +33,7 @@ static void edge_add(struct iroot_profile *p, const struct iroot_name *first, co
 	struct iroot_edge *e;
 	bool added;
 
-	count = iroot_table_put(p, &p->edge_sites, iroot_mix((uint64_t)first->thread << 32 | second->thread,
+	count = iroot_table_put(p, &p->edge_sites, mix_add_small((uint64_t)first->thread << 32 | second->thread,
 							     (uint64_t)first->event << 32 | second->event), &added);
 	if (!count || *count >= IROOT_EDGE_PLACES)
 		return;

@@ -5,14 +5,15 @@
  * each is settled before the next one comes, and their clocks never go back: only those of the same
  * clock have to be remembered. Two are here; if there are more, or others needed the place, a table has them.
  */
+#include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 static uint64_t hash_entry(uint64_t key, const struct iroot_sign *s)
 {
-	uint64_t hash = iroot_mix(key, s->locks);
+	uint64_t hash = mix_add_small(key, s->locks);
 
-	hash = iroot_mix(hash, (uint64_t)s->clock << 32 | s->before);
-	return iroot_mix(hash, (uint64_t)s->mask << 32 | s->after);
+	hash = mix_add_small(hash, (uint64_t)s->clock << 32 | s->before);
+	return mix_add_small(hash, (uint64_t)s->mask << 32 | s->after);
 }
 
 static void list_known(struct iroot_profile *p, struct iroot_seen *s)

@@ -10,6 +10,8 @@
 #ifndef COVERAGE_FOLD_QUEUE_H
 #define COVERAGE_FOLD_QUEUE_H
 
+#include "abi/mix.h"
+#include "abi/trace_roles.h"
 #include "coverage/fold/event_step.h"
 #include "trace/codec/codec.h"
 
@@ -38,7 +40,7 @@ static inline struct trace_record *trace_queue_at(struct trace_queue *q, uint64_
 /* The batch's first record: { thread << 32 | records that follow, this }. No record's by chance. */
 static inline uint64_t trace_queue_mark(uint64_t position)
 {
-	return (position + 1) * 0x9e3779b97f4a7c15ull;
+	return mix_spread(position + 1);
 }
 
 /* `r` has the records of one event. */
@@ -56,7 +58,7 @@ static inline void trace_queue_event(struct iroot_profile *p, uint32_t thread, c
 			iroot_profile_step(p, &steps[0]);
 		return;
 	}
-	if (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL)
+	if (trace_roles(kind) & ROLE_ATOMIC)
 		result = 0;
 	else if (trace_extra(kind))
 		size = arg = r[1].site;

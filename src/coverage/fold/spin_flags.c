@@ -3,6 +3,7 @@
  * several times in a row may wait. If somebody writes there, it reads that, and then does something else, then that is
  * what it waited for. If it does something else though nobody has written, it never waits there: a loop like others.
  */
+#include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 #define REPEATS 2u		/* reads in a row; who made them is watched */
@@ -26,7 +27,7 @@ struct iroot_flag *iroot_flag_add(struct iroot_flag list[IROOT_FLAGS], uint32_t 
 /* Which sites are of a flag, by hash: most are not. */
 static uint64_t bit_of(uint64_t site)
 {
-	return 1ull << (site * 0x9e3779b97f4a7c15ull >> 58);
+	return 1ull << (mix_spread(site) >> 58);
 }
 
 void iroot_profile_flag(struct iroot_profile *p, const struct iroot_flag *flag)

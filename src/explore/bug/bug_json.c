@@ -140,7 +140,7 @@ static void interleaving_json(const struct bug *b, size_t number, struct json *j
 
 	json_open(j, NULL, '{');
 	json_text(j, "class", lead_class(i->lead));
-	json_text(j, "pattern", i->lead->c.pattern);
+	json_text(j, "pattern", pattern_row(i->lead->c.pattern)->name);
 	json_text(j, "variable", i->lead->event[0].object);
 	json_open(j, "events", '[');
 	events_json(i->lead, j, places);
@@ -179,7 +179,7 @@ static void failures_json(const struct bug *b, struct json *j, const char *folde
 
 		json_open(j, NULL, '{');
 		failure_json(o->failure, o->text, j);
-		json_text(j, "pattern", lead ? lead->c.pattern : NULL);
+		json_text(j, "pattern", lead ? pattern_row(lead->c.pattern)->name : NULL);
 		if (o->minimised.done)
 			json_number(j, "switches", o->minimised.switches);
 		if (i)
@@ -262,7 +262,7 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 
 	json_text(j, "id", b->id);
 	json_text(j, "class", lead ? lead_class(lead) : oracle_class(f->result.failure));
-	json_text(j, "pattern", lead ? lead->c.pattern : NULL);
+	json_text(j, "pattern", lead ? pattern_row(lead->c.pattern)->name : NULL);
 	failure_json(f, b->text, j);
 	json_open(j, "sites", '[');
 	events_json(lead, j, places);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 const char *identity_text(const json_t *object, const char *key)
@@ -89,15 +90,13 @@ void identity_add(struct buf *out, const json_t *bug)
 	add_sites(out, bug);
 }
 
-/* FNV-1a. */
 uint64_t identity_hash(const json_t *bug)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
 	struct buf text = { 0 };
+	uint64_t hash;
 
 	identity_add(&text, bug);
-	for (size_t i = 0; i < text.size; i++)
-		hash = (hash ^ text.data[i]) * 0x100000001b3u;
+	hash = hash_bytes(HASH_START, text.data, text.size);
 	buf_free(&text);
 	return hash;
 }

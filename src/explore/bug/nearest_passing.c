@@ -191,10 +191,9 @@ static char *object_of(const struct side *s)
 	struct buf text = { 0 };
 	char *result = NULL;
 
-	if (kind_class(s->ev.kind) == TRACE_CLASS_THREAD) {
+	if (trace_roles(s->ev.kind) & ROLE_THREAD) {
 		other = reader_thread(s->reader, (uint32_t)s->ev.arg);
-		return other && s->ev.kind != TRACE_THREAD_START && s->ev.kind != TRACE_THREAD_EXIT ?
-		       xasprintf("thread %s", other->name) : NULL;
+		return other ? xasprintf("thread %s", other->name) : NULL;
 	}
 	if (s->has_object) {
 		object_describe(&s->object, &text);

@@ -19,8 +19,6 @@
  */
 #include "explore/bug/rank_causes.h"
 
-#include <string.h>
-
 #include "explore/bug/minimise.h"
 #include "explore/bug/same_cause.h"
 
@@ -29,18 +27,15 @@
 
 static bool by_values(const struct candidate *c)
 {
-	return c->class == CANDIDATE_RACE || strcmp(c->pattern, "before-init") == 0;
+	return pattern_row(c->pattern)->by_values;
 }
 
-static bool breaks_atomicity(const struct candidate *c)
-{
-	return c->class == CANDIDATE_ATOMICITY || c->class == CANDIDATE_ATOMICITY2;
-}
-
-/* Runs of a dozen that have to fail. Fewer may be chance, but where the order is the failure. */
+/* Runs of a dozen that have to fail: fewer may be chance, unless the order is the failure. */
 static unsigned enough(const struct candidate *c)
 {
-	return strcmp(c->pattern, "use-free") == 0 ? 1 : WEIGH_ENOUGH;
+	unsigned enough = pattern_row(c->pattern)->enough;
+
+	return enough ? enough : WEIGH_ENOUGH;
 }
 
 /* How many things have to come together. */
@@ -55,8 +50,8 @@ static size_t explanations(const struct search_failure *f, const char *trace,
 {
 	size_t count = leads_had(leads, trace, by_values, out, WEIGH_MOST);
 
-	count += leads_had(leads, trace, breaks_atomicity, out + count, WEIGH_MOST);
-	count += leads_of_failure(leads, trace, f->result.failure, breaks_atomicity, out + count,
+	count += leads_had(leads, trace, candidate_breaks_atomicity, out + count, WEIGH_MOST);
+	count += leads_of_failure(leads, trace, f->result.failure, candidate_breaks_atomicity, out + count,
 				  WEIGH_MOST);
 	for (size_t i = 1; i < count; i++)
 		for (size_t k = i; k > 0 && parts(out[k]) < parts(out[k - 1]); k--) {

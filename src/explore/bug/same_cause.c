@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "explore/target/capture.h"
 
 static uint64_t line_of(const struct lead *lead, unsigned event, struct places *places)
@@ -11,8 +12,8 @@ static uint64_t line_of(const struct lead *lead, unsigned event, struct places *
 
 	places_frame(places, pc, &f);
 	if (!f.file || !f.line)
-		return capture_hash(CAPTURE_EMPTY, &pc, sizeof(pc));
-	return capture_hash(capture_hash(CAPTURE_EMPTY, f.file, strlen(f.file)), &f.line, sizeof(f.line));
+		return hash_bytes(HASH_START, &pc, sizeof(pc));
+	return hash_bytes(hash_bytes(HASH_START, f.file, strlen(f.file)), &f.line, sizeof(f.line));
 }
 
 static bool has_line(const struct lead *lead, uint64_t line, struct places *places)
@@ -70,7 +71,7 @@ static uint64_t shape_of_event(const struct lead *lead, unsigned event, struct p
 	uint64_t line = line_of(lead, event, places);
 	uint16_t kind = lead->c.event[event].kind;
 
-	return capture_hash(capture_hash(CAPTURE_EMPTY, &line, sizeof(line)), &kind, sizeof(kind));
+	return hash_bytes(hash_bytes(HASH_START, &line, sizeof(line)), &kind, sizeof(kind));
 }
 
 static uint64_t shape_of_order(const struct lead *lead, unsigned order, struct places *places)
@@ -78,7 +79,7 @@ static uint64_t shape_of_order(const struct lead *lead, unsigned order, struct p
 	uint64_t first = shape_of_event(lead, lead->c.order[order].first, places);
 	uint64_t second = shape_of_event(lead, lead->c.order[order].second, places);
 
-	return capture_hash(capture_hash(CAPTURE_EMPTY, &first, sizeof(first)), &second, sizeof(second));
+	return hash_bytes(hash_bytes(HASH_START, &first, sizeof(first)), &second, sizeof(second));
 }
 
 bool cluster_implies(const struct lead *a, const struct lead *b, struct places *places)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/mix.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "coverage/fold/queue.h"
@@ -11,13 +13,6 @@
 #include "symbol/key.h"
 
 #define FLUSH_SECONDS 2.0
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
-	hash = (hash ^ hash >> 32 ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
-}
 
 static const char *base_name(const char *path)
 {
@@ -39,7 +34,7 @@ void cover_key(struct places *places, uint64_t pc, struct buf *out)
 static int64_t event_number(struct cover *c, const struct iroot_event *e, struct err *err)
 {
 	bool added;
-	uint64_t *number = map_put(&c->events, mix(e->site, e->access), &added);
+	uint64_t *number = map_put(&c->events, mix_add_small(e->site, e->access), &added);
 	struct symbol_frame frame;
 	struct buf key = { 0 };
 	struct memo_event event;
@@ -66,7 +61,7 @@ static struct cover_root *root_of(struct cover *c, const struct memo_root *r)
 	bool added;
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
-		hash = mix(hash, (uint64_t)r->event[i]);
+		hash = mix_add_small(hash, (uint64_t)r->event[i]);
 	at = map_put(&c->at, hash, &added);
 	if (added) {
 		c->roots = xgrow(c->roots, c->count, &c->capacity, sizeof(*c->roots));
@@ -109,7 +104,7 @@ void cover_input(struct cover *c, const struct target *target)
 int cover_open(struct cover *c, const char *path, const struct target *target, struct places *places,
 	       struct err *err)
 {
-	*c = (struct cover){ .places = places, .input = describe_input(target), .flushed = attempt_now() };
+	*c = (struct cover){ .places = places, .input = describe_input(target), .flushed = clock_seconds() };
 	c->memo = memo_open(path, true, err);
 	if (!c->memo || memo_begin(c->memo, err) < 0)
 		return -1;
@@ -221,7 +216,7 @@ static int flush_all(struct cover *c, struct err *err)
 		    write_root(c, &c->roots[i], 0, err) < 0)
 			return -1;
 	c->dirty = false;
-	c->flushed = attempt_now();
+	c->flushed = clock_seconds();
 	return 0;
 }
 
@@ -257,7 +252,7 @@ int cover_add(struct cover *c, struct iroot_profile *p, struct memo_run *r, stru
 	r->exposed = c->exposed;
 	r->known = c->count - c->gone;
 	if (memo_run_figures(c->memo, run, r, err) < 0 ||
-	    (attempt_now() - c->flushed > FLUSH_SECONDS && flush_all(c, err) < 0))
+	    (clock_seconds() - c->flushed > FLUSH_SECONDS && flush_all(c, err) < 0))
 		goto failed;
 	if (memo_commit(c->memo, err) < 0)
 		return -1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/mix.h"
 #include "base/mem.h"
 
 #define CASTS 16u		/* choices of who plays that are kept of a root */
@@ -60,19 +61,13 @@ void active_target_free(struct active_target *t)
 	t->cast = NULL;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	a = (a ^ b) * 0x9e3779b97f4a7c15ull;
-	return a ^ a >> 29;
-}
-
 /* Its own, whatever other targets there are. */
 static uint64_t seed_of(const struct active_config *c, const struct iroot *r)
 {
-	uint64_t h = mix(c->search.seed, r->idiom);
+	uint64_t h = mix_add(c->search.seed, r->idiom);
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
-		h = mix(mix(h, r->event[i].site), r->event[i].access);
+		h = mix_add(mix_add(h, r->event[i].site), r->event[i].access);
 	return h;
 }
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "explore/lead/lead_run.h"
 #include "explore/search/observe.h"
@@ -34,14 +34,6 @@ struct trying {
 	bool found, proved;	/* one that failed as wanted was told; and proved */
 	uint64_t last;		/* run that counts */
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static const struct {
 	const char *name, *words;
@@ -98,7 +90,7 @@ bool checkfix_same_goals(const struct schedule *a, const struct schedule *b)
 /* The locks of a goal matter only where it is about locks. */
 static bool is_about(const struct schedule *s, const struct schedule_event *e, const char *object)
 {
-	bool lock = e->op && refit_same_kind(TRACE_MUTEX_LOCK, (unsigned)kind_find(e->op, strlen(e->op)));
+	bool lock = e->op && trace_roles((unsigned)kind_find(e->op, strlen(e->op))) & ROLE_ACQUIRE;
 
 	if (lock && s->cause && strcmp(s->cause, "deadlock") != 0)
 		return false;
@@ -134,7 +126,7 @@ static bool is_over(const struct checkfix *cf)
 	const struct search_config *c = &cf->config->search;
 
 	return (c->stop && *c->stop) || (c->runs && cf->stats->runs >= c->runs) ||
-	       (c->seconds > 0 && now() - cf->began >= c->seconds);
+	       (c->seconds > 0 && clock_seconds() - cf->began >= c->seconds);
 }
 
 static void keep(struct checkfix *cf, struct search_failure *f)
@@ -305,7 +297,7 @@ static void prepare(struct checkfix *cf, struct trying *t, size_t left, uint64_t
 		out->runs = wanted < most ? wanted : most;
 	}
 	if (c->seconds > 0)
-		out->seconds = (c->seconds - (now() - cf->began)) * SHARE / (double)left;
+		out->seconds = (c->seconds - (clock_seconds() - cf->began)) * SHARE / (double)left;
 	forget_failures(cf);
 	t->last = out->runs - 1;
 }
@@ -441,14 +433,14 @@ static int try_known(struct checkfix *cf, struct checkfix_known *k, size_t left,
 int checkfix_run(const struct checkfix_config *config, struct checkfix_known *known, size_t count,
 		 struct places *places, struct search_stats *stats, struct err *err)
 {
-	struct checkfix cf = { .config = config, .places = places, .stats = stats, .began = now() };
+	struct checkfix cf = { .config = config, .places = places, .stats = stats, .began = clock_seconds() };
 	int result;
 
 	places_add_program(places, config->search.server.target->program);
 	result = look(&cf, known, count, err);
 	for (size_t i = 0; i < count && result == 0 && !is_over(&cf); i++)
 		result = try_known(&cf, &known[i], count - i, err);
-	stats->seconds = now() - cf.began;
+	stats->seconds = clock_seconds() - cf.began;
 	search_memory_free(&cf.memory);
 	return result;
 }

@@ -139,9 +139,7 @@ static struct lead *make_lead(const struct choosing *c, bool held)
 	struct lead *lead = xcalloc(1, sizeof(*lead));
 
 	lead->c.class = class_of(r->schedule);
-	for (size_t i = 0; r->schedule->pattern && i < sizeof(lead->c.pattern) - 1 &&
-			   r->schedule->pattern[i]; i++)
-		lead->c.pattern[i] = r->schedule->pattern[i];
+	lead->c.pattern = pattern_find(r->schedule->pattern);
 	lead->c.events = (uint8_t)r->event_count;
 	memset(lead->c.hold, -1, sizeof(lead->c.hold));
 	for (size_t i = 0; i < r->event_count; i++) {

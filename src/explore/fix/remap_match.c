@@ -14,19 +14,13 @@ enum deed { DEED_OTHER, DEED_ACQUIRE, DEED_RELEASE, DEED_WAIT };
 
 static enum deed deed_of(unsigned kind)
 {
-	switch (kind) {
-	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
-	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
-	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
-	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
+	unsigned roles = trace_roles(kind);
+
+	if (roles & ROLE_ACQUIRE)
 		return DEED_ACQUIRE;
-	case TRACE_MUTEX_UNLOCK: case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
+	if (roles & ROLE_RELEASE)
 		return DEED_RELEASE;
-	case TRACE_SEM_WAIT: case TRACE_SEM_TRYWAIT: case TRACE_SEM_TIMEDWAIT:
-		return DEED_WAIT;
-	default:
-		return DEED_OTHER;
-	}
+	return roles & ROLE_SEM && roles & ROLE_PASS ? DEED_WAIT : DEED_OTHER;
 }
 
 bool refit_same_kind(int old, unsigned kind)

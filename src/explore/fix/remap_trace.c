@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/trace_roles.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "explore/fix/remap.h"
 #include "symbol/object.h"
@@ -29,13 +31,6 @@ struct reading {
 	char **name;
 	size_t name_count, name_capacity;
 };
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	uint64_t hash = (a ^ b * 0xbf58476d1ce4e5b9ull) * 0x9e3779b97f4a7c15ull;
-
-	return hash ^ hash >> 31;
-}
 
 static struct thread *thread_of(struct reading *rd, uint32_t id)
 {
@@ -66,7 +61,7 @@ static const struct symbol_frame *frame_of(struct reading *rd, uint64_t pc)
 static const char *name_of(struct reading *rd, const struct event *ev, const struct object *object)
 {
 	bool added;
-	uint64_t *at = map_put(&rd->names, mix(ev->pc, ev->addr), &added);
+	uint64_t *at = map_put(&rd->names, hash_add(hash_spread(ev->pc), ev->addr), &added);
 
 	if (added) {
 		struct buf text = { 0 };
@@ -99,17 +94,13 @@ static void acquire(struct thread *t, const struct refit_seen *seen, uint64_t lo
 
 static void follow_locks(struct thread *t, const struct event *ev, const struct refit_seen *seen)
 {
-	if (refit_same_kind(TRACE_MUTEX_UNLOCK, ev->kind)) {
-		if (!ev->result)
-			release(t, ev->addr);
-	} else if (refit_same_kind(TRACE_MUTEX_LOCK, ev->kind)) {
-		if (!ev->result)
-			acquire(t, seen, ev->addr);
-	} else if (ev->kind == TRACE_COND_WAIT) {
-		release(t, ev->arg);
-	} else if (ev->kind == TRACE_COND_WAKE) {
-		acquire(t, seen, ev->arg);
-	}
+	unsigned roles = trace_roles(ev->kind);
+	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
+
+	if (roles & ROLE_WAIT_BEGIN || (roles & ROLE_RELEASE && !ev->result))
+		release(t, lock);
+	else if (roles & ROLE_WAIT_END || (roles & ROLE_ACQUIRE && !ev->result))
+		acquire(t, seen, lock);
 }
 
 static void step(struct reading *rd, struct refit *const *r, size_t count, const struct event *ev)
@@ -119,9 +110,9 @@ static void step(struct reading *rd, struct refit *const *r, size_t count, const
 	struct refit_seen seen = {
 		.thread = thread ? thread->name : "?", .id = ev->thread, .kind = ev->kind,
 		.index = t->index++, .pc = ev->pc, .addr = ev->addr,
-		.nth = ++*map_put(&rd->times, mix(ev->pc, ev->thread), NULL),
+		.nth = ++*map_put(&rd->times, hash_add(hash_spread(ev->pc), ev->thread), NULL),
 	};
-	bool wanted = refit_same_kind(TRACE_MUTEX_LOCK, ev->kind) || ev->kind == TRACE_COND_WAKE;
+	bool wanted = trace_roles(ev->kind) & (ROLE_ACQUIRE | ROLE_WAIT_END);
 	const struct symbol_frame *frame;
 	struct object object;
 	bool has = objects_step(rd->objects, ev, &object);

@@ -4,23 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define TRACE_PASSES 3u		/* over all profile runs, until nothing more is found shared */
 #define OTHERS_MOST 16u		/* runs to find one that passes, if one failed before */
 #define WATCH_SHARE 0.25	/* of --time: no further pass after that */
 #define PREDICT_SHARE 0.5	/* … no further trace is looked through if that would take longer */
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 const char *hunt_stage_name(enum hunt_stage stage)
 {
@@ -144,7 +136,7 @@ bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_stats *stat
 {
 	const struct search_config *c = &h->config.search;
 
-	stats->seconds = now() - h->began;
+	stats->seconds = clock_seconds() - h->began;
 	*out = *c;
 	out->strategy = strategy_find("random");
 	out->memory = &h->memory;
@@ -326,7 +318,7 @@ static bool has_time(const struct hunt *h, double share, double more)
 {
 	double all = h->config.search.seconds;
 
-	return all <= 0 || now() - h->began + more < all * share;
+	return all <= 0 || clock_seconds() - h->began + more < all * share;
 }
 
 /* Looks through the traces of the runs from `first` on: one at least, the others if there is time. */
@@ -338,14 +330,14 @@ static void predict_all(struct hunt *h, const char *folder, size_t first, struct
 	h->stats.stage = HUNT_PREDICT;
 	for (size_t i = first; i < h->profile_count; i++) {
 		char *path = xasprintf("%s/%zu", folder, i);
-		double began = now();
+		double began = clock_seconds();
 
 		if (!h->over && !(stop && *stop) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
 			if (h->config.search.progress)
 				on_progress(h, stats);
 			hunt_predict(h, path, i);
 		}
-		longest = now() - began > longest ? now() - began : longest;
+		longest = clock_seconds() - began > longest ? clock_seconds() - began : longest;
 		unlink(path);
 		free(path);
 	}
@@ -397,7 +389,7 @@ static int profile(struct hunt *h, struct search_stats *stats, struct err *err)
 
 int hunt_run(struct hunt *h, struct places *places, struct search_stats *stats, struct err *err)
 {
-	h->began = now();
+	h->began = clock_seconds();
 	h->places = places;
 	h->leads.symbols = h->others.symbols = places->symbols;
 	if (profile(h, stats, err) < 0 || hunt_prove(h, HUNT_TRIES_FIRST, stats, err) < 0)

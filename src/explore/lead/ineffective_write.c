@@ -5,7 +5,6 @@
 #include "explore/lead/ineffective_write.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -29,7 +28,7 @@ static bool is_asked(const struct candidate *c)
 {
 	const struct candidate_event *e = c->event;
 
-	return c->seen && c->count == 1 && (strcmp(c->pattern, "RWR") == 0 || strcmp(c->pattern, "RWW") == 0) &&
+	return c->seen && c->count == 1 && (c->pattern == PATTERN_RWR || c->pattern == PATTERN_RWW) &&
 	       e[0].addr == e[1].addr && e[0].size == e[1].size && e[0].size <= WORD;
 }
 

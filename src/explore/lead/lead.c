@@ -1,11 +1,11 @@
 #include "explore/lead/lead.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/analysis.h"
 #include "analyze/candidate_list.h"
 #include "analyze/candidate_names.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "explore/lead/ineffective_write.h"
 #include "explore/lead/use_after_free.h"
@@ -144,12 +144,6 @@ static struct lead *lead_new(const struct study *s, const struct candidate *c)
 	return lead;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
-}
-
 /* Equal if the same is wanted of the same threads at the same places. */
 static uint64_t wanted(const struct lead *lead)
 {
@@ -158,7 +152,7 @@ static uint64_t wanted(const struct lead *lead)
 	for (unsigned i = 0; i < lead->c.orders; i++) {
 		const struct sched_order *o = &lead->order[i];
 
-		sum += mix(mix(mix(mix(1, o->first.thread), o->first.site), o->second.thread),
+		sum += hash_add(hash_add(hash_add(hash_add(1, o->first.thread), o->first.site), o->second.thread),
 			   o->second.site);
 	}
 	return sum;
@@ -277,7 +271,7 @@ double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_fail
 	bool same = c->class == CANDIDATE_DEADLOCK || (memory && c->class == CANDIDATE_ORDER);
 
 	/* What is used too late was not used too early: that the first write is NULL's misleads. */
-	if (memory && strcmp(c->pattern, "before-init") == 0)
+	if (memory && c->pattern == PATTERN_BEFORE_INIT)
 		return 0;
 	/* Ranking thinks little of what was seen; here that speaks for it. */
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);

@@ -107,6 +107,6 @@ void lead_goals(const struct lead *lead, struct places *places, struct schedule 
 		}
 	}
 	s->cause = xstrdup(lead_class(lead));
-	s->pattern = xstrdup(lead->c.pattern);
+	s->pattern = xstrdup(pattern_row(lead->c.pattern)->name);
 	s->variable = xstrdup(lead->event[0].object);
 }

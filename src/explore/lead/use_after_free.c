@@ -101,7 +101,8 @@ bool freed_candidate(struct reader *r, const char *user, const struct oracle_res
 		w.used.addr = w.object;
 		w.used.size = strtoull(failure->text, NULL, 10);
 		*out = (struct candidate){
-			.class = CANDIDATE_ORDER, .pattern = "use-free", .events = 2, .orders = 1, .count = 1,
+			.class = CANDIDATE_ORDER, .pattern = PATTERN_USE_FREE, .events = 2, .orders = 1,
+			.count = 1,
 			.event = { w.freed, w.used }, .order = { { 0, 1 } }, .addr = w.object,
 			.size = w.used.size, .seen = true, .note = "it was freed before its last use",
 		};

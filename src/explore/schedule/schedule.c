@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "abi/turn_log.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "explore/target/capture.h"
 #include "sched/strategy.h"
@@ -207,7 +208,7 @@ static int open_input(const struct schedule *s, const char *folder, struct targe
 int schedule_get_target(const struct schedule *s, const char *folder, struct target *t,
 			struct err *err)
 {
-	*t = (struct target){ .input = -1, .input_hash = CAPTURE_EMPTY };
+	*t = (struct target){ .input = -1, .input_hash = HASH_START };
 	t->env = xcalloc(1, sizeof(*t->env));
 	t->argv = xcalloc(s->arguments.count + 2, sizeof(*t->argv));
 	for (size_t i = 0; i < s->arguments.count; i++)

@@ -2,18 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define TURNS_ROOM 4096u	/* for plans: so many turns more than the failing run had */
 #define ORDERS_ROOM 64u
-
-double attempt_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 int attempt_open(struct attempt *a, const struct attempt_config *config, const struct schedule *s,
 		 struct err *err)
@@ -42,13 +35,13 @@ void attempt_close(struct attempt *a)
 bool attempt_over(const struct attempt *a)
 {
 	return a->broken || a->runs >= a->most || (a->config.stop && *a->config.stop) ||
-	       (a->until > 0 && attempt_now() >= a->until);
+	       (a->until > 0 && clock_seconds() >= a->until);
 }
 
 void attempt_allow(struct attempt *a, uint64_t runs, double seconds)
 {
 	a->most = runs < UINT32_MAX - a->runs ? a->runs + (unsigned)runs : UINT32_MAX;
-	a->until = seconds > 0 ? attempt_now() + seconds : 0;
+	a->until = seconds > 0 ? clock_seconds() + seconds : 0;
 }
 
 struct ctl_request *attempt_prepare(struct attempt *a, const char *strategy)

@@ -31,7 +31,7 @@ struct attempt {
 	struct buf granules;
 	unsigned runs;		/* made */
 	unsigned most;		/* … of so many that are allowed */
-	double until;		/* none is begun after that, by attempt_now(); 0: no limit */
+	double until;		/* none is begun after that, by clock_seconds(); 0: no limit */
 	struct oracle_result got;	/* of the last */
 	bool broken;		/* no run can be made; *err of attempt_open() says why */
 	struct err *err;
@@ -57,7 +57,5 @@ bool attempt_run(struct attempt *a);
 
 /* No more runs, by number, time or wish. */
 bool attempt_over(const struct attempt *a);
-
-double attempt_now(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "explore/search/observe.h"
 #include "sched/rng.h"
@@ -40,7 +41,7 @@ static unsigned way_of(const struct greybox *g, uint64_t seed, uint64_t run, uin
 	for (unsigned i = 0; i < GREYBOX_WAYS; i++)
 		share[i] += sum / LEAST;
 	sum += sum / LEAST * GREYBOX_WAYS;
-	*rng = seed * 0x9e3779b97f4a7c15ull ^ (g->base + run);
+	*rng = hash_spread(seed) ^ (g->base + run);
 	for (draw = rng_below(rng, sum); draw >= share[way]; way++)
 		draw -= share[way];
 	return way;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "trace/read/kinds.h"
@@ -59,10 +60,10 @@ int oracle_expect_output(struct oracle *o, const char *path, struct err *err)
 	if (fd < 0)
 		return err_set(err, "cannot open %s: %s", path, strerror(errno));
 	o->output_size = 0;
-	o->output_hash = CAPTURE_EMPTY;
+	o->output_hash = HASH_START;
 	while ((got = read(fd, piece, sizeof(piece))) > 0) {
 		o->output_size += (uint64_t)got;
-		o->output_hash = capture_hash(o->output_hash, piece, (size_t)got);
+		o->output_hash = hash_bytes(o->output_hash, piece, (size_t)got);
 	}
 	close(fd);
 	if (got < 0)
@@ -281,25 +282,25 @@ void oracle_divergence(const struct ctl_report *report, struct oracle_result *ou
 
 static void sign(struct oracle_result *r, const struct ctl_report *report)
 {
-	uint64_t hash = capture_hash(CAPTURE_EMPTY, &r->failure, sizeof(r->failure));
+	uint64_t hash = hash_bytes(HASH_START, &r->failure, sizeof(r->failure));
 	uint64_t sum = 0;
 
-	hash = capture_hash(hash, &r->number, sizeof(r->number));
+	hash = hash_bytes(hash, &r->number, sizeof(r->number));
 	/* Assertions are told apart by their text. */
 	if (r->failure == ORACLE_ASSERT)
 		for (const char *p = r->text; *p; p++)
-			hash = capture_hash(hash, p, 1);
+			hash = hash_bytes(hash, p, 1);
 	/* A deadlock is the same whoever is named first, so the places are summed up. */
 	if (!r->telling)
 		r->telling = r->site_count;
 	for (size_t i = 0; i < r->telling; i++)
 		if (r->sites[i].pc)
-			sum += capture_hash(CAPTURE_EMPTY, &r->sites[i].pc, sizeof(r->sites[i].pc));
+			sum += hash_bytes(HASH_START, &r->sites[i].pc, sizeof(r->sites[i].pc));
 	/* All calls of abort() crash at one place. */
 	if (r->failure == ORACLE_SIGNAL && report->signal)
 		for (size_t i = 0; i < ARRAY_SIZE(report->calls) && report->calls[i]; i++)
-			hash = capture_hash(hash, &report->calls[i], sizeof(report->calls[i]));
-	r->signature = capture_hash(hash, &sum, sizeof(sum));
+			hash = hash_bytes(hash, &report->calls[i], sizeof(report->calls[i]));
+	r->signature = hash_bytes(hash, &sum, sizeof(sum));
 }
 
 /* It ended before main, or never asked for a schedule. */

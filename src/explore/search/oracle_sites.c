@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "explore/search/oracle.h"
 
@@ -87,14 +88,14 @@ static uint64_t hash_site(const struct oracle_site *site, struct places *places)
 
 	places_frame(places, site->pc, &f);
 	if (!f.file || !f.line)
-		return capture_hash(CAPTURE_EMPTY, &site->pc, sizeof(site->pc));
-	return capture_hash(capture_hash(CAPTURE_EMPTY, f.file, strlen(f.file)), &f.line, sizeof(f.line));
+		return hash_bytes(HASH_START, &site->pc, sizeof(site->pc));
+	return hash_bytes(hash_bytes(HASH_START, f.file, strlen(f.file)), &f.line, sizeof(f.line));
 }
 
 uint64_t oracle_identity(const struct oracle_result *r, struct places *places)
 {
 	const char *class = oracle_class(r->failure);
-	uint64_t hash = CAPTURE_EMPTY, sum = 0;
+	uint64_t hash = HASH_START, sum = 0;
 	bool placed = false;
 
 	for (size_t i = 0; i < r->telling; i++)
@@ -103,11 +104,11 @@ uint64_t oracle_identity(const struct oracle_result *r, struct places *places)
 			placed = true;
 		}
 	if (placed) {
-		hash = capture_hash(hash, class, strlen(class));
+		hash = hash_bytes(hash, class, strlen(class));
 	} else {
-		hash = capture_hash(hash, &r->failure, sizeof(r->failure));
-		hash = capture_hash(hash, &r->number, sizeof(r->number));
-		hash = capture_hash(hash, r->text, strlen(r->text));
+		hash = hash_bytes(hash, &r->failure, sizeof(r->failure));
+		hash = hash_bytes(hash, &r->number, sizeof(r->number));
+		hash = hash_bytes(hash, r->text, strlen(r->text));
 	}
-	return capture_hash(hash, &sum, sizeof(sum));
+	return hash_bytes(hash, &sum, sizeof(sum));
 }

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "explore/search/attempt.h"
@@ -45,7 +46,7 @@ static void close_pipes(struct pipes *p)
 /* Until the program itself has ended, whatever it left running. */
 static void attend(struct server_result *r, pid_t pid, const struct pipes *p, double timeout)
 {
-	double began = attempt_now();
+	double began = clock_seconds();
 	bool ended = false;
 
 	while (!ended) {
@@ -58,12 +59,12 @@ static void attend(struct server_result *r, pid_t pid, const struct pipes *p, do
 			usleep(1000);
 		capture_drain(&r->out, p->out[0]);
 		capture_drain(&r->error, p->error[0]);
-		if (!ended && timeout > 0 && attempt_now() - began > timeout && !r->timed_out) {
+		if (!ended && timeout > 0 && clock_seconds() - began > timeout && !r->timed_out) {
 			r->timed_out = true;
 			kill(pid, SIGKILL);
 		}
 	}
-	r->seconds = attempt_now() - began;
+	r->seconds = clock_seconds() - began;
 }
 
 static int run(const struct target *t, const char *options, double timeout, struct server_result *r,

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "explore/target/orphans.h"
@@ -58,18 +59,10 @@ struct search {
 	double began, strays_at, progress_at;
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static bool stopped(const struct search *s)
 {
 	return s->over || (s->config->stop && *s->config->stop) ||
-	       (s->config->seconds > 0 && now() - s->began >= s->config->seconds);
+	       (s->config->seconds > 0 && clock_seconds() - s->began >= s->config->seconds);
 }
 
 static void prepare(struct search *s, struct worker *w)
@@ -156,7 +149,7 @@ static void learn_length(struct search *s, const struct worker *w)
 /* Failures that look the same are different if their runs were made for different causes. */
 static uint64_t with_cause(uint64_t sign, uint64_t cause)
 {
-	return sign ^ cause * 0x9e3779b97f4a7c15ull;
+	return sign ^ hash_spread(cause);
 }
 
 /* Failures of this signature are not told any more. */
@@ -392,7 +385,7 @@ static void wait_for_any(struct search *s)
 static void look_after(struct search *s)
 {
 	pid_t keep[64];
-	double t = now();
+	double t = clock_seconds();
 
 	if (t - s->progress_at >= PROGRESS_SECONDS) {
 		s->progress_at = t;
@@ -487,12 +480,12 @@ int search_run(const struct search_config *config, struct places *places,
 	s->anew = s->goes_on;
 	s->limit = 1;
 	s->again = UINT64_MAX;
-	s->began = s->progress_at = s->strays_at = now();
+	s->began = s->progress_at = s->strays_at = clock_seconds();
 	strays_adopt();
 	result = open_workers(s, err);
 	if (result == 0)
 		result = loop(s, err);
-	stats->seconds = s->seconds_before + now() - s->began;
+	stats->seconds = s->seconds_before + clock_seconds() - s->began;
 	clean_up(s);
 	return result;
 }

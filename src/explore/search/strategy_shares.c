@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "abi/turn_log.h"
+#include "base/hash.h"
 
 #define WORDS_MAX (1u << 16)		/* of a run's turns that are looked at */
 #define SEEN_MAX (4u << 20)
@@ -48,12 +49,6 @@ void feedback_begin(struct feedback *f, uint64_t runs)
 	}
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
-}
-
 uint64_t feedback_note(struct feedback *f, uint64_t run, const struct ctl_block *b)
 {
 	const uint32_t *words = (const void *)((const char *)b + b->turns);
@@ -66,7 +61,7 @@ uint64_t feedback_note(struct feedback *f, uint64_t run, const struct ctl_block 
 		if (turn.kind != SCHED_TURN_RUN || turn.thread >= CTL_THREADS)
 			continue;
 		if (last != CTL_THREADS && last != turn.thread) {
-			uint64_t key = mix(mix(last + 1, steps[last]), turn.thread);
+			uint64_t key = hash_add(hash_add(last + 1, steps[last]), turn.thread);
 
 			if (map_count(&f->seen) < SEEN_MAX && !map_find(&f->seen, key)) {
 				map_put(&f->fresh, key, NULL);

@@ -4,14 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-uint64_t capture_hash(uint64_t hash, const void *data, size_t size)
-{
-	const uint8_t *p = data;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ p[i]) * 0x100000001b3ull;
-	return hash;
-}
+#include "base/hash.h"
 
 void capture_clear(struct capture *c)
 {
@@ -20,7 +13,7 @@ void capture_clear(struct capture *c)
 	if (c->limit == 0)
 		c->limit = CAPTURE_HEAD;
 	c->size = 0;
-	c->hash = CAPTURE_EMPTY;
+	c->hash = HASH_START;
 }
 
 void capture_free(struct capture *c)
@@ -59,7 +52,7 @@ void capture_add(struct capture *c, const void *data, size_t size)
 
 	if (size == 0)
 		return;
-	c->hash = capture_hash(c->hash, data, size);
+	c->hash = hash_bytes(c->hash, data, size);
 	buf_add(&c->head, data, first);
 	if (size > first)
 		add_tail(c, (const uint8_t *)data + first, size - first,

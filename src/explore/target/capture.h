@@ -33,8 +33,4 @@ int capture_drain(struct capture *c, int fd);
 /* Appends what is kept to *out, with a line about what is missing in between. */
 void capture_text(const struct capture *c, struct buf *out);
 
-/* Goes on with a hash that began as CAPTURE_EMPTY (FNV-1a, 64 bits). */
-#define CAPTURE_EMPTY 0xcbf29ce484222325ull
-uint64_t capture_hash(uint64_t hash, const void *data, size_t size);
-
 #endif

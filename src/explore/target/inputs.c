@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "explore/target/capture.h"
 
@@ -106,7 +107,7 @@ static void name_in_arguments(struct inputs *in, const char *path)
 
 static int give_as_stdin(struct inputs *in, const char *path, struct err *err)
 {
-	struct target given = { .input = -1, .input_hash = CAPTURE_EMPTY };
+	struct target given = { .input = -1, .input_hash = HASH_START };
 	int fd = open(path, O_RDONLY | O_CLOEXEC), result;
 
 	if (fd < 0)

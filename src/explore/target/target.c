@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "explore/target/capture.h"
@@ -156,7 +157,7 @@ int target_init(struct target *t, char *const *argv, const char *const *keep, st
 {
 	size_t count = 0;
 
-	*t = (struct target){ .input = -1, .input_hash = CAPTURE_EMPTY };
+	*t = (struct target){ .input = -1, .input_hash = HASH_START };
 	t->env = xcalloc(1, sizeof(*t->env));
 	while (argv[count])
 		count++;
@@ -200,7 +201,7 @@ int target_input(struct target *t, int fd, struct err *err)
 		if (write(t->input, piece, (size_t)got) != got)
 			return err_set(err, "cannot keep a copy of stdin: %s", strerror(errno));
 		t->input_size += (uint64_t)got;
-		t->input_hash = capture_hash(t->input_hash, piece, (size_t)got);
+		t->input_hash = hash_bytes(t->input_hash, piece, (size_t)got);
 	}
 	if (t->input_size == 0) {
 		close(t->input);

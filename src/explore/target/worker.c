@@ -7,22 +7,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "explore/target/orphans.h"
 
 #define GRACE_SECONDS 5.0	/* for the server to tell of a run that was killed */
 #define DEATHS_MAX 3
 #define BOMB_TASKS 4000u	/* processes and threads more than before */
 #define TICK_MS 50
-
-double server_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 int server_hear(struct server *s, struct ctl_message *m)
 {
@@ -87,7 +79,7 @@ int server_start(struct server *s, struct err *err)
 		say(s, CTL_RUN);
 	}
 	s->state = SERVER_BUSY;
-	s->began = server_now();
+	s->began = clock_seconds();
 	s->deadline = s->config.timeout > 0 ? s->began + s->config.timeout : 0;
 	return 0;
 }
@@ -98,7 +90,7 @@ static bool ended(struct server *s, int status)
 	strays_end_group(s->run);
 	server_drain(s, &s->result.out, &s->result.error);
 	s->result.status = status;
-	s->result.seconds = server_now() - s->began;
+	s->result.seconds = clock_seconds() - s->began;
 	s->state = s->exec ? SERVER_DOWN : SERVER_IDLE;
 	s->run = 0;
 	if (s->exec)
@@ -117,7 +109,7 @@ static bool lost(struct server *s)
 	status = server_down(s);
 	s->result.lost = true;
 	s->result.status = status;
-	s->result.seconds = server_now() - s->began;
+	s->result.seconds = clock_seconds() - s->began;
 	s->deaths++;
 	snprintf(s->reason, sizeof(s->reason), "%s %d",
 		 WIFSIGNALED(status) ? "killed by signal" : "ended with exit status",
@@ -128,7 +120,7 @@ static bool lost(struct server *s)
 static void kill_run(struct server *s)
 {
 	s->killed = true;
-	s->deadline = server_now() + GRACE_SECONDS;
+	s->deadline = clock_seconds() + GRACE_SECONDS;
 	if (s->run > 0) {
 		strays_end_group(s->run);
 		kill(s->run, SIGKILL);
@@ -137,7 +129,7 @@ static void kill_run(struct server *s)
 
 static bool check_time(struct server *s)
 {
-	double t = server_now();
+	double t = clock_seconds();
 
 	if (!s->killed && t - s->began > 0.04 && strays_tasks() > s->tasks + BOMB_TASKS) {
 		s->result.bomb = true;
@@ -234,13 +226,13 @@ int server_run(struct server *s, struct err *err)
 
 int server_leave(struct server *s, struct err *err)
 {
-	double limit = server_now() + GRACE_SECONDS;
+	double limit = clock_seconds() + GRACE_SECONDS;
 	struct ctl_message m;
 	int got = 0;
 
 	if (s->depth == 0 || !say(s, CTL_QUIT))
 		return err_set(err, "there is no snapshot to leave");
-	while (server_now() < limit && (got = server_hear(s, &m)) >= 0) {
+	while (clock_seconds() < limit && (got = server_hear(s, &m)) >= 0) {
 		if (got > 0 && m.kind == CTL_ENDED) {
 			s->depth--;
 			return 0;

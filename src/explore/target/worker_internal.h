@@ -6,7 +6,6 @@
 
 #include "explore/target/worker.h"
 
-double server_now(void);	/* seconds, monotonic */
 
 /* 1: a message; 0: none yet; -1: the other side is gone. */
 int server_hear(struct server *s, struct ctl_message *m);

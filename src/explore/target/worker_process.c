@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/proc.h"
 #include "explore/target/orphans.h"
@@ -162,11 +163,11 @@ int server_down(struct server *s)
 /* 1: it is there; 0: it ended or said nothing. */
 static int await_hello(struct server *s)
 {
-	double limit = server_now() + HELLO_SECONDS;
+	double limit = clock_seconds() + HELLO_SECONDS;
 	struct ctl_message m;
 	int got;
 
-	while ((got = server_hear(s, &m)) == 0 && server_now() < limit) {
+	while ((got = server_hear(s, &m)) == 0 && clock_seconds() < limit) {
 		server_drain(s, &s->early_out, &s->early_error);
 		server_idle(s, TICK_MS);
 	}

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/pattern.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 /* A thread's last access to a cell, and its last write; what others did since. */
@@ -30,9 +32,12 @@ struct avio {
 
 const char *avio_pattern_name(enum avio_pattern pattern)
 {
-	static const char *const names[AVIO_PATTERNS] = { "RWR", "WWR", "RWW", "WRW" };
+	static const enum pattern rows[AVIO_PATTERNS] = {
+		[AVIO_RWR] = PATTERN_RWR, [AVIO_WWR] = PATTERN_WWR, [AVIO_RWW] = PATTERN_RWW,
+		[AVIO_WRW] = PATTERN_WRW,
+	};
 
-	return names[pattern];
+	return pattern_row(rows[pattern])->name;
 }
 
 static void clear(void *item)
@@ -60,11 +65,10 @@ void avio_free(struct avio *a)
 
 static void add(struct avio *a, const struct avio_triple *t)
 {
-	uint64_t hash = ((uint64_t)t->p * 0x9e3779b97f4a7c15ull ^ t->r) * 0xd6e8feb86659fd93ull;
+	uint64_t hash = hash_add(hash_add(hash_spread(t->p), t->r), t->i) * 4 + t->pattern;
 	uint64_t *number;
 
 	/* Two different ones that collide are told apart by looking on. */
-	hash = (hash ^ t->i ^ hash >> 31) * 4 + t->pattern;
 	while (*(number = map_put(&a->by_sites, hash, NULL))) {
 		struct avio_triple *old = &a->triples[*number - 1];
 

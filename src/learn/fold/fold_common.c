@@ -3,11 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+
+const char *learn_access_name(enum learn_access access)
+{
+	static const char *const names[] = { "read", "write", "function", "lock", "cancel" };
+
+	return names[access];
+}
 
 uint32_t learn_sites_number(struct learn_sites *s, uint64_t pc, enum learn_access access)
 {
-	uint32_t *recent = &s->recent[(pc * 0x9e3779b97f4a7c15ull >> 54) ^ access];
+	uint32_t *recent = &s->recent[(hash_spread(pc) >> 54) ^ access];
 	uint64_t *at;
 	bool added;
 

@@ -15,6 +15,9 @@
 /* LEARN_LOCK takes a mutex, LEARN_CANCEL cancels a thread. */
 enum learn_access { LEARN_READ, LEARN_WRITE, LEARN_FUNCTION, LEARN_LOCK, LEARN_CANCEL };
 
+/* "read", "write", "function", "lock", "cancel" */
+const char *learn_access_name(enum learn_access access);
+
 /* Numbers of sites are places in this list; 0 is none. All zero is empty. */
 struct learn_site {
 	uint64_t pc;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "learn/fold/lifetx_graph.h"
 #include "learn/fold/lifetx_members.h"
@@ -247,7 +248,7 @@ static uint64_t path_of(const struct thread *t, uint64_t pc)
 {
 	uint64_t path = t->depth ? t->frames[t->depth - 1].path : 0;
 
-	return (path ^ pc) * 0x9e3779b97f4a7c15ull + (path >> 29);
+	return hash_spread(path ^ pc) + (path >> 29);
 }
 
 /* What a turn of a loop did and what the next one does are different matters. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 struct hold {
@@ -53,7 +54,7 @@ void locking_free(struct locking *k)
 
 static uint64_t hash_of(uint64_t outer, uint64_t inner)
 {
-	return (outer * 0x9e3779b97f4a7c15ull ^ inner) * 0xbf58476d1ce4e5b9ull;
+	return hash_add(hash_spread(outer), inner);
 }
 
 /* NULL, too, if another pair has the same hash: then a circle is missed. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define LINE_SHIFT 6
@@ -38,7 +39,7 @@ struct sample *sample_new(uint64_t seed)
 {
 	struct sample *s = xcalloc(1, sizeof(*s));
 
-	s->random = seed * 0x9e3779b97f4a7c15ull | 1;
+	s->random = hash_spread(seed) | 1;
 	s->slots = 1024;
 	s->pages = xcalloc(s->slots, sizeof(*s->pages));
 	return s;
@@ -58,7 +59,7 @@ void sample_free(struct sample *s)
 
 static struct page *slot_of(const struct sample *s, uint64_t key)
 {
-	size_t at = key * 0x9e3779b97f4a7c15ull >> 20 & (s->slots - 1);
+	size_t at = hash_spread(key) >> 20 & (s->slots - 1);
 
 	while (s->pages[at].key && s->pages[at].key != key)
 		at = (at + 1) & (s->slots - 1);

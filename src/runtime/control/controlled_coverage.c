@@ -3,6 +3,7 @@
  * of the run (coverage/fold/iroot_fold.h). The memory is the tool's, so that nothing is
  * lost however the run ends; what is left to do then is done there.
  */
+#include "abi/trace_roles.h"
 #include "coverage/fold/event_step.h"
 #include "runtime/control/control.h"
 
@@ -43,7 +44,7 @@ void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint6
 {
 	unsigned kind = trace_site_kind(r->site);
 
-	if (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL)
+	if (trace_roles(kind) & ROLE_ATOMIC)
 		see(t->id, r, 1ull << (r->site >> 56 & TRACE_SIZE_MASK), arg, 0);
 	else
 		see(t->id, r, arg, arg, (unsigned)(r->addr >> 48));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "abi/mix.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 #include "runtime/process/process.h"
@@ -140,7 +141,7 @@ uint64_t ctl_context(uint32_t thread)
 	uint64_t hash = 1;
 
 	for (unsigned i = 0; f && t->frames && f > t->frames && i < CTL_STACK; i++)
-		hash = (hash ^ (--f)->caller) * 0x9e3779b97f4a7c15ull;
+		hash = mix_spread(hash ^ (--f)->caller);
 	return hash | 1;
 }
 

@@ -4,6 +4,8 @@
  * Collisions lose something, and nothing depends on them: a table and a set of bits of fixed
  * size, so that a run pays for few pages only.
  */
+#include "abi/mix.h"
+#include "abi/trace_roles.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
@@ -19,7 +21,7 @@ static uint32_t before[SCHED_MAX_THREADS] SNARLRT_BIG;	/* each thread's dependen
 
 static uint32_t depends_hash(uint64_t a, uint64_t b)
 {
-	uint64_t h = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xbf58476d1ce4e5b9ull;
+	uint64_t h = (mix_spread(a) ^ b) * MIX_FACTOR;
 
 	return (uint32_t)(h >> 32);
 }
@@ -41,10 +43,8 @@ void ctl_depends_begin(void)
 static bool matters(enum trace_kind kind, bool *writes)
 {
 	*writes = kind != TRACE_READ && kind != TRACE_READ_RANGE && kind != TRACE_ATOMIC_LOAD;
-	return (kind >= TRACE_READ && kind <= TRACE_WRITE_RANGE) ||
-	       (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL) ||
-	       (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) ||
-	       (kind >= TRACE_COND_WAIT && kind <= TRACE_COND_BROADCAST);
+	return trace_roles(kind) & (ROLE_READ | ROLE_WRITE | ROLE_ACQUIRE | ROLE_RELEASE | ROLE_WAIT_BEGIN |
+				    ROLE_WAIT_END | ROLE_NOTIFY);
 }
 
 void ctl_depends_event(uint64_t object, uint64_t site)

@@ -10,6 +10,7 @@
  * The meaning of both ways is the same, step by step: a schedule found on the short
  * one replays on the long one, which alone checks, hashes and traces.
  */
+#include "abi/mix.h"
 #include "runtime/control/context_switch.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
@@ -88,7 +89,7 @@ static inline void hand_on(struct ctl_thread *t, struct ctl_thread *next)
 	struct ctl_report *r = &ctl.block->report;
 
 	ctl_turn_log(t, SCHED_TURN_RUN, t->steps - t->turn_began, 0);
-	ctl.hash = (ctl.hash ^ t->name) * CTL_HASH_FACTOR;
+	ctl.hash = (ctl.hash ^ t->name) * MIX_FACTOR;
 	t->turn_began = t->steps;
 	r->switches++;
 	r->thread = next->number;

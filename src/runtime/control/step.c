@@ -12,6 +12,8 @@
  */
 #include "runtime/control/step.h"
 
+#include "abi/trace_roles.h"
+
 struct trace_record ctl_page[PAGE_RECORDS] __attribute__((aligned(4096)));
 
 /* An event that changed nothing; the same few again and again are a circle. False: they differ. */
@@ -78,7 +80,7 @@ static void tell_access(uint64_t addr, uint64_t size, uint64_t site)
 	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
 	uint64_t kind = site >> 48 & 0xff;
 
-	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE) {
+	if (trace_roles(kind) & ROLE_RANGE) {
 		tell_event(&r, size);
 		return;
 	}
@@ -178,8 +180,7 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 /* Locking, looking and unlocking again and again is going in circles, too. */
 static bool is_polling(enum trace_kind kind)
 {
-	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) ||
-	       kind == TRACE_COND_SIGNAL || kind == TRACE_COND_BROADCAST || kind == TRACE_YIELD ||
+	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE | ROLE_NOTIFY) || kind == TRACE_YIELD ||
 	       kind == TRACE_SLEEP || kind == TRACE_CALL_ENTER;
 }
 

@@ -136,8 +136,6 @@ static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint6
 	b->report.turns = ctl.turns;
 }
 
-#define CTL_HASH_FACTOR 0xbf58476d1ce4e5b9ull	/* of ctl.hash, for every turn */
-
 /* control_turn.c: the end of a turn, and whether the run is still the plan's. */
 SNARLRT_HIDDEN void ctl_turn_end(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_diverged(const char *text);

@@ -2,6 +2,7 @@
  * The end of a turn goes into the turn log; and, following an exact schedule, is the run
  * still the plan's?
  */
+#include "abi/mix.h"
 #include "runtime/control/step.h"
 
 void ctl_diverged(const char *text)
@@ -49,10 +50,10 @@ static void check_event(uint8_t check, uint64_t object, uint64_t site)
 /* Into the hash and against the plan. */
 static void hash_event(uint64_t object, uint64_t site, uint64_t value)
 {
-	uint64_t h = (object * 0x9e3779b97f4a7c15ull ^ site) * 0xbf58476d1ce4e5b9ull ^ value;
+	uint64_t h = (mix_spread(object) ^ site) * MIX_FACTOR ^ value;
 
 	h = (h ^ h >> 29) * 0x94d049bb133111ebull;
-	ctl.turn_hash = (ctl.turn_hash ^ h) * 0x9e3779b97f4a7c15ull;
+	ctl.turn_hash = mix_spread(ctl.turn_hash ^ h);
 	ctl.turn_hash ^= ctl.turn_hash >> 32;
 	if (!ctl.private_child)
 		check_event((uint8_t)(h >> 56), object, site);
@@ -76,7 +77,7 @@ void ctl_turn_end(struct ctl_thread *t)
 	if (is_exact() && check && steps && !ctl.private_child &&
 	    !exact_check(ctl.state, steps, check))
 		ctl_diverged("the events of a turn are not those of the schedule");
-	ctl.hash = (ctl.hash ^ ctl.turn_hash ^ t->name) * CTL_HASH_FACTOR;
+	ctl.hash = (ctl.hash ^ ctl.turn_hash ^ t->name) * MIX_FACTOR;
 	ctl.turn_hash = 0;
 	t->turn_began = t->steps;
 }

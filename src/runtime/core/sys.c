@@ -3,12 +3,21 @@
  */
 #include <errno.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "runtime/core/arena.h"
 #include "runtime/core/lock.h"
 #include "runtime/core/sys.h"
 
 #define BLOCK (256u << 10)
+
+uint64_t sys_clock_ns(int clock)
+{
+	struct timespec t = { 0 };
+
+	sys_call(SYS_clock_gettime, clock, &t, 0);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
 
 int sys_write_all(int fd, const void *data, size_t size)
 {

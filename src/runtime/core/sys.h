@@ -59,6 +59,9 @@ void sys_warn_about(const char *text, const char *reason, const char *subject)
 	__attribute__((visibility("hidden")));
 void sys_die(const char *text) __attribute__((visibility("hidden"), noreturn));
 
+/* Nanoseconds of the kernel's clock, whatever the program is told. */
+uint64_t sys_clock_ns(int clock) __attribute__((visibility("hidden")));
+
 static inline uint64_t sys_ticks(void)
 {
 	uint32_t low, high;

@@ -10,18 +10,9 @@
 
 #include "runtime/control/model/external.h"
 #include "runtime/core/sys.h"
+#include "sched/rng.h"
 
 static uint64_t state = 0x736e61726c5eedull;
-
-/* splitmix64 */
-static uint64_t next(void)
-{
-	uint64_t x = state += 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
 
 static void fill(void *to, size_t n, const void *pc)
 {
@@ -29,7 +20,7 @@ static void fill(void *to, size_t n, const void *pc)
 
 	ctl_point(SCHED_OP_OTHER, NULL, pc);
 	while (n > 0) {
-		uint64_t x = next();
+		uint64_t x = rng_next(&state);
 
 		for (int i = 0; i < 8 && n > 0; i++, n--, x >>= 8)
 			*p++ = (unsigned char)x;

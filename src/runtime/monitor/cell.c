@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "abi/mix.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 #include "runtime/monitor/guard.h"
@@ -23,7 +24,7 @@ bool cells_init(void)
 
 static inline struct cell *cell_of(uint64_t tag)
 {
-	return &cells[tag * 0x9e3779b97f4a7c15ull >> 48];
+	return &cells[mix_spread(tag) >> 48];
 }
 
 static bool try_lock(struct cell *c)
@@ -53,14 +54,14 @@ static void clear(struct cell *c, uint64_t tag)
 static bool wait_for(struct cell *c)
 {
 	struct timespec nap = { .tv_nsec = NAP_NS };
-	uint64_t began = watch_now(), took = 0;
+	uint64_t began = sys_clock_ns(CLOCK_MONOTONIC), took = 0;
 	uint32_t locked = CELL_LOCKED;
 	bool got = false;
 
 	while (__atomic_load_n(&c->lock, __ATOMIC_RELAXED) != CELL_STUCK && !watch.log->off &&
 	       !guard_too_dear(began) && !(got = try_lock(c)) && took < watch.wait_ns) {
 		sys_call(SYS_nanosleep, &nap, 0, 0);
-		took = watch_now() - began;
+		took = sys_clock_ns(CLOCK_MONOTONIC) - began;
 	}
 	watch_count(&watch.waited_ns, took);
 	if (!got && took >= watch.wait_ns)

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
+#include "abi/mix.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 
@@ -51,7 +52,7 @@ bool check_cells_init(void)
 /* The slot of the page; one that is free if there is none. */
 static struct slot *find(uint64_t number)
 {
-	uint64_t i = number * 0x9e3779b97f4a7c15ull >> 24;
+	uint64_t i = mix_spread(number) >> 24;
 
 	for (;; i++) {
 		struct slot *s = &cells.slots[i & cells.mask];

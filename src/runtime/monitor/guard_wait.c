@@ -83,7 +83,7 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 	struct watchlog_record *r = watch_record(c->kind, c->site, site, 0);
 	uint64_t vain;
 
-	d->began = watch_now();
+	d->began = sys_clock_ns(CLOCK_MONOTONIC);
 	d->record = r;
 	if (!r)
 		return false;
@@ -141,7 +141,7 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 		let_pass(d);
 		return;
 	}
-	now = watch_now();
+	now = sys_clock_ns(CLOCK_MONOTONIC);
 	if (d->napped >= watch.wait_ns || now - d->began >= STARVED * watch.wait_ns) {
 		d->vain = true;
 		watch_self.vain_word = c->word;
@@ -165,7 +165,7 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 		sys_call6(SYS_futex, (long)c->word, FUTEX_WAIT_PRIVATE, c->value, (long)&nap, 0, 0);
 		if (c->waiters)
 			__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
-		now = watch_now() - now;
+		now = sys_clock_ns(CLOCK_MONOTONIC) - now;
 		d->napped += now < LONG_NAP_NS ? now : LONG_NAP_NS;
 	}
 	__atomic_store_n(&me->state, WATCH_RUNNING, __ATOMIC_SEQ_CST);
@@ -189,7 +189,7 @@ void guard_wait_end(struct guard_delay *d)
 		return;
 	if (d->settle && !d->vain)
 		settle();
-	took = watch_now() - d->began;
+	took = sys_clock_ns(CLOCK_MONOTONIC) - d->began;
 	if (!d->vain)
 		watch_count(&r->resolved, 1);
 	watch_count(&r->wait_ns, took);

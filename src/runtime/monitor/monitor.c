@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "abi/mix.h"
+#include "abi/trace_roles.h"
 #include "runtime/core/sys.h"
 #include "runtime/monitor/check_avio.h"
 #include "runtime/monitor/guard.h"
@@ -15,14 +17,6 @@
 
 struct watch watch;
 __thread struct watch_self watch_self;
-
-uint64_t watch_now(void)
-{
-	struct timespec t = { 0 };
-
-	sys_call(SYS_clock_gettime, CLOCK_MONOTONIC, &t, 0);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
 
 /* Values that no shadow word has: each access comes to us. With noise alone or streaks, its own. */
 static void set_shadow(void)
@@ -78,7 +72,7 @@ void watch_attach(void)
 	} else {
 		self->serial = serial;
 		watch_me()->handle = (uint64_t)pthread_self();
-		self->random = (watch.seed + serial) * 0x9e3779b97f4a7c15ull | 1;
+		self->random = mix_spread(watch.seed + serial) | 1;
 		set_shadow();
 		snarlrt_thread_arm_exit();
 	}
@@ -224,40 +218,35 @@ void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 
 static void note(enum trace_kind kind, const void *object, uint64_t arg, int result)
 {
+	unsigned roles = trace_roles(kind);
+
 	switch (kind) {
 	case TRACE_MUTEX_LOCK:
 		if (result == 0 && watch.tx | watch.locks)
 			guard_lock_held(object);
-		if (result == 0)
-			guard_held_add(object);
 		break;
 	case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
 		if (result == 0)
 			guard_lock_unknown(object);
-		/* fall through */
-	case TRACE_RWLOCK_RDLOCK: case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK:
-	case TRACE_RWLOCK_WRLOCK: case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK:
-	case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
-		if (result == 0)
-			guard_held_add(object);
 		break;
 	case TRACE_MUTEX_UNLOCK:
 		if (result == 0 && watch.tx)
 			guard_unlock(object);
-		/* fall through */
-	case TRACE_RWLOCK_UNLOCK: case TRACE_SPIN_UNLOCK:
-		guard_held_remove(object);
-		break;
-	case TRACE_COND_WAIT:
-		guard_held_remove((const void *)arg);
 		break;
 	case TRACE_COND_WAKE:
 		guard_lock_unknown((const void *)arg);
-		guard_held_add((const void *)arg);
 		break;
 	default:
 		break;
 	}
+	if (roles & ROLE_WAIT_END)
+		guard_held_add((const void *)arg);
+	else if (roles & ROLE_ACQUIRE && result == 0)
+		guard_held_add(object);
+	else if (roles & ROLE_WAIT_BEGIN)
+		guard_held_remove((const void *)arg);
+	else if (roles & ROLE_RELEASE)
+		guard_held_remove(object);
 }
 
 /* NULL: no guard. */
@@ -288,7 +277,7 @@ void watch_cancel(uint64_t handle, uint64_t pc)
 
 static bool is_lock(enum trace_kind kind)
 {
-	return kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK;
+	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE);
 }
 
 /* Blocking calls end a transaction, locks excepted (learn/fold/lifetx.h). */
@@ -331,11 +320,11 @@ void watch_entry(uint64_t pc)
 	flags = rules_function_flags(pc & TRACE_ADDR_MASK);
 	if (likely(!flags) || !watch_enter())
 		return;
-	if (flags & 2)
+	if (flags & RULES_CUT_ENTRY)
 		tx_end();
-	if (flags & 1 && !self->root)
+	if (flags & RULES_HOLDS_TX && !self->root)
 		self->root = self->depth;
-	if (flags & 4 && self->depth < 256)
+	if (flags & RULES_CUT_EXIT && self->depth < 256)
 		self->exit_cuts[self->depth / 64] |= 1ull << self->depth % 64;
 	watch_leave(self);
 }

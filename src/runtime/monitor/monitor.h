@@ -73,7 +73,7 @@ struct watch {
 	uint32_t shift;		/* log2 of the granularity */
 	uint64_t wait_ns;	/* the longest delay of an access */
 	uint64_t seed;
-	uint64_t started;	/* watch_now() */
+	uint64_t started;	/* ns, by CLOCK_MONOTONIC */
 	uint64_t waited_ns;	/* all delays of this process so far */
 	struct watchlog *log;	/* never NULL */
 	uint32_t threads_used;	/* places ever used */
@@ -122,7 +122,6 @@ static inline void watch_leave(struct watch_self *self)
 	self->busy = 0;
 }
 
-SNARLRT_HIDDEN uint64_t watch_now(void);	/* ns */
 
 /* watch_log.c: the record of these places, made if need be; NULL: no room. */
 SNARLRT_HIDDEN struct watchlog_record *watch_record(enum watchlog_kind kind, uint32_t a, uint32_t b,

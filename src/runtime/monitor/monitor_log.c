@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "abi/mix.h"
 #include "runtime/core/sys.h"
 #include "runtime/monitor/monitor.h"
 
@@ -57,7 +58,7 @@ struct watchlog_record *watch_record(enum watchlog_kind kind, uint32_t a, uint32
 
 	for (uint32_t i = 0; i < LOOK; i++) {
 		struct watchlog_record *r = &watch.log->record[
-			((hash * 0x9e3779b97f4a7c15ull >> 40) + i) & (WATCHLOG_RECORDS - 1)];
+			((mix_spread(hash) >> 40) + i) & (WATCHLOG_RECORDS - 1)];
 
 		if (is(r, kind, site))
 			return r;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "abi/mix.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 
@@ -209,7 +210,7 @@ static int module_of(const uint8_t *id, uint32_t size)
 
 static struct rules_place *place_of(uint64_t key)
 {
-	uint64_t i = key * 0x9e3779b97f4a7c15ull >> 20 & rules.mask;
+	uint64_t i = mix_spread(key) >> 20 & rules.mask;
 
 	while (rules.places[i].key && rules.places[i].key != key)
 		i = (i + 1) & rules.mask;
@@ -320,7 +321,7 @@ static uint32_t look_up_function(uint64_t pc)
 
 uint32_t rules_function_flags(uint64_t pc)
 {
-	uint64_t *at = &function_cache[pc * 0x9e3779b97f4a7c15ull >> 52];
+	uint64_t *at = &function_cache[mix_spread(pc) >> 52];
 	uint64_t seen = __atomic_load_n(at, __ATOMIC_RELAXED);
 
 	if (seen >> 16 != (pc & TRACE_ADDR_MASK)) {

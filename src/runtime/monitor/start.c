@@ -54,7 +54,7 @@ bool watch_start(const struct run_options *o)
 	watch.noise = (uint32_t)o->noise;
 	watch.nap_ns = (uint32_t)o->nap * 1000;
 	watch.seed = o->seed;
-	watch.started = watch_now();
+	watch.started = sys_clock_ns(CLOCK_MONOTONIC);
 	watch.wait_ns = o->wait * 1000;
 	watch.shift = (uint32_t)o->granularity;
 	/* What is known of owners is known of 8 bytes. */

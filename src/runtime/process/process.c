@@ -25,14 +25,6 @@ static size_t live_size;
 static bool live_on_disk;	/* which may be full: then touching a page would kill us */
 static uint32_t finished;
 
-static uint64_t clock_ns(int clock)
-{
-	struct timespec ts = { 0 };
-
-	sys_call(SYS_clock_gettime, clock, &ts, 0);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 static size_t append_text(char *to, size_t n, size_t size, const char *text)
 {
 	while (*text && n + 1 < size)
@@ -86,14 +78,14 @@ static bool write_header(int fd)
 		.version = TRACE_VERSION,
 		.size = sizeof(h),
 		.start_time = sys_ticks() & ~1ull,
-		.start_unix_ns = clock_ns(CLOCK_REALTIME),
+		.start_unix_ns = sys_clock_ns(CLOCK_REALTIME),
 		.pid = (uint32_t)sys_call(SYS_getpid, 0, 0, 0),
 		.flags = (snarlrt.filter ? 0 : TRACE_UNFILTERED) |
 			 (snarlrt.mode == SNARLRT_CONTROL ? TRACE_TOTAL_ORDER : 0),
 	};
 
 	start_ticks = h.start_time;
-	start_ns = clock_ns(CLOCK_MONOTONIC);
+	start_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	h.check = trace_check(&h, offsetof(struct trace_header, check));
 	return sys_write_all(fd, &h, sizeof(h)) == 0;
 }
@@ -407,7 +399,7 @@ void snarlrt_finish(int status)
 	}
 	flush_self();
 	snarlrt_stash_drain();
-	ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
+	ns = sys_clock_ns(CLOCK_MONOTONIC) - start_ns;
 	live->ticks_per_second = ns ? (uint64_t)((double)(sys_ticks() - start_ticks) * 1e9 /
 						 (double)ns)
 				    : 0;

@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 
+#include "abi/mix.h"
 #include "runtime/control/control.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/deferred_signals.h"
@@ -35,12 +36,12 @@ static struct {
 
 static uint32_t handle_slot(uintptr_t handle)
 {
-	uint32_t i = (uint32_t)(handle * 0x9e3779b97f4a7c15ull >> 48);
+	uint32_t i = (uint32_t)(mix_spread(handle) >> 48);
 
 	for (uint32_t n = 0; n < HANDLES; n++, i = (i + 1) % HANDLES)
 		if (handles[i].handle == handle || handles[i].handle == 0)
 			return i;
-	return (uint32_t)(handle * 0x9e3779b97f4a7c15ull >> 48);
+	return (uint32_t)(mix_spread(handle) >> 48);
 }
 
 void snarlrt_handle_set(uintptr_t handle, uint32_t id)

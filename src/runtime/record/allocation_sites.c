@@ -18,6 +18,7 @@
  * A place is that of the allocation and the two calls around it, since many
  * programs wrap malloc.
  */
+#include "abi/mix.h"
 #include "runtime/record/allocation_sites.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/shadow.h"
@@ -36,7 +37,7 @@ static int8_t habits[PLACES];	/* blocks in a row: > 0 shared, < 0 private */
 
 static inline uint64_t mix(uint64_t h, uint64_t v)
 {
-	return (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return mix_spread(h ^ v);
 }
 
 /* By address: address / 16, place, thread. */

@@ -1,6 +1,7 @@
 /*
  * Events of calls: what interposers note, and what a thread waits for.
  */
+#include "abi/trace_roles.h"
 #include "runtime/control/control.h"
 #include "runtime/monitor/monitor.h"
 #include "runtime/record/mutex_clock.h"
@@ -15,22 +16,14 @@ uint64_t clock_doubt(uint64_t seen)
 /* Kinds that come so often that reading the counter for each would show. */
 static bool is_frequent(enum trace_kind kind)
 {
-	return (kind >= TRACE_MUTEX_LOCK && kind <= TRACE_SPIN_UNLOCK) || kind == TRACE_COND_SIGNAL ||
+	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE) || kind == TRACE_COND_SIGNAL ||
 	       kind == TRACE_MALLOC || kind == TRACE_FREE;
 }
 
 /* What others learn of no sooner than of what the thread notes next. */
 static bool is_known_later(enum trace_kind kind)
 {
-	switch (kind) {
-	case TRACE_MUTEX_LOCK: case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK: case TRACE_RWLOCK_RDLOCK:
-	case TRACE_RWLOCK_TRYRDLOCK: case TRACE_RWLOCK_TIMEDRDLOCK: case TRACE_RWLOCK_WRLOCK:
-	case TRACE_RWLOCK_TRYWRLOCK: case TRACE_RWLOCK_TIMEDWRLOCK: case TRACE_SPIN_LOCK: case TRACE_SPIN_TRYLOCK:
-	case TRACE_MALLOC:
-		return true;
-	default:
-		return false;
-	}
+	return trace_roles(kind) & ROLE_ACQUIRE || kind == TRACE_MALLOC;
 }
 
 static inline uint64_t meet(struct snarlrt_thread *self, enum trace_kind kind, const void *object, uint64_t arg)

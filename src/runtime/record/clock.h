@@ -18,6 +18,7 @@
 #ifndef RUNTIME_RECORD_CLOCK_H
 #define RUNTIME_RECORD_CLOCK_H
 
+#include "abi/mix.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
@@ -39,7 +40,7 @@ SNARLRT_HIDDEN uint64_t clock_stripe_wait(uint64_t *stripe);
 
 static inline uint64_t clock_hash(const void *object)
 {
-	return ((uintptr_t)object >> 3) * 0x9e3779b97f4a7c15ull;
+	return mix_spread((uintptr_t)object >> 3);
 }
 
 static inline uint64_t *clock_stripe_of(const void *object)

@@ -18,6 +18,7 @@
  */
 #include "runtime/record/parallel_coverage.h"
 
+#include "abi/trace_roles.h"
 #include "coverage/fold/queue.h"
 #include "runtime/control/control.h"
 #include "runtime/core/lock.h"
@@ -129,7 +130,7 @@ static void cut_early(const struct trace_record *r, const struct trace_record *e
 		unsigned kind = trace_site_kind(r->site);
 		uint64_t addr = r->addr & TRACE_ADDR_MASK, size = 1ull << (r->site >> 56 & TRACE_SIZE_MASK);
 
-		if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
+		if (trace_roles(kind) & ROLE_RANGE)
 			size = r[1].site;
 		else if (kind != TRACE_READ && kind != TRACE_WRITE)
 			continue;

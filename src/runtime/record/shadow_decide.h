@@ -7,6 +7,7 @@
 #ifndef RUNTIME_RECORD_SHADOW_DECIDE_H
 #define RUNTIME_RECORD_SHADOW_DECIDE_H
 
+#include "abi/mix.h"
 #include "runtime/record/shadow.h"
 #include "runtime/record/shadow_four.h"
 
@@ -53,7 +54,7 @@ SNARLRT_HIDDEN void shadow_cut(struct shadow_decider *d, unsigned place);
 
 static inline uint64_t *shadow_mark_of(struct shadow_marks *m, uint64_t addr)
 {
-	return &m->page[(addr >> 12) * 0x9e3779b97f4a7c15ull >> 48];
+	return &m->page[mix_spread(addr >> 12) >> 48];
 }
 
 /* Was there another life of this memory after `time`? */

@@ -9,6 +9,7 @@
  * behind. Should cut memory become shared later, its early history is missing:
  * that is counted (cut_locations) and shown. At exit everything left is decided.
  */
+#include "abi/trace_roles.h"
 #include "runtime/core/lock.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
@@ -72,7 +73,7 @@ static uint64_t access_size(const struct trace_record *r)
 /* All but plain accesses. */
 static bool wanted(struct filter *f, const struct trace_record *r, unsigned kind)
 {
-	if ((kind != TRACE_READ_RANGE && kind != TRACE_WRITE_RANGE) || shadow_decide(&decider, r->addr, r[1].site))
+	if (!(trace_roles(kind) & ROLE_RANGE) || shadow_decide(&decider, r->addr, r[1].site))
 		return true;
 	f->dropped++;
 	return false;

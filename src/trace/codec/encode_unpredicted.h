@@ -7,6 +7,7 @@
 #ifndef TRACE_CODEC_ENCODE_UNPREDICTED_H
 #define TRACE_CODEC_ENCODE_UNPREDICTED_H
 
+#include "abi/mix.h"
 #include "trace/codec/predict.h"
 
 #define TRACE_INLINE static inline __attribute__((always_inline))
@@ -246,7 +247,7 @@ static inline int trace_slot_known(const struct trace_coder *c, const struct tra
 
 static inline uint64_t trace_slot_hash(uint64_t site)
 {
-	return site * 0x9e3779b97f4a7c15ull >> 54;
+	return mix_spread(site) >> 54;
 }
 
 _Static_assert(TRACE_CHAINED == 1u << (64 - 54), "trace_slot_hash");

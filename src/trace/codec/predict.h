@@ -29,7 +29,7 @@ enum trace_token {
 static inline unsigned trace_extra(unsigned kind)
 {
 	static const uint8_t extra[TRACE_KIND_COUNT] = {
-#define TRACE_KIND(name, text, extra, class) extra,
+#define TRACE_KIND(name, text, extra, class, roles) extra,
 #include "abi/kinds.def"
 #undef TRACE_KIND
 	};

@@ -8,7 +8,7 @@ static const struct {
 	const char *name;
 	enum trace_class class;
 } kinds[TRACE_KIND_COUNT] = {
-#define TRACE_KIND(name, text, extra, class) { text, TRACE_CLASS_##class },
+#define TRACE_KIND(name, text, extra, class, roles) { text, TRACE_CLASS_##class },
 #include "abi/kinds.def"
 #undef TRACE_KIND
 };

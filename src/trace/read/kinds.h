@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "abi/trace_format.h"
+#include "abi/trace_roles.h"
 
 /* As in text traces; NULL if there is no such kind. */
 const char *kind_name(unsigned kind);
@@ -23,8 +23,7 @@ int kind_find(const char *name, size_t size);
 /* Whether `detail` holds a size, and so the event has one. */
 static inline int kind_has_size(unsigned kind)
 {
-	return kind == TRACE_READ || kind == TRACE_WRITE || kind == TRACE_VALUE ||
-	       (kind >= TRACE_ATOMIC_LOAD && kind <= TRACE_ATOMIC_CAS_FAIL);
+	return (trace_roles(kind) & ROLE_SIZED) != 0;
 }
 
 /* enum trace_call; NULL, -1 as above. */

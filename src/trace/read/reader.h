@@ -19,6 +19,7 @@
 
 #include "abi/trace_format.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 struct event {
 	uint64_t time;		/* trace clock; with TRACE_TOTAL_ORDER a position */
@@ -87,7 +88,7 @@ struct reader_wanted {
 /* Several pcs may have the same. */
 static inline uint64_t reader_site(uint64_t pc)
 {
-	return pc * 0x9e3779b97f4a7c15ull >> 48;
+	return hash_spread(pc) >> 48;
 }
 
 static inline bool reader_has_site(const uint64_t *sites, uint64_t pc)

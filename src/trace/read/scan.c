@@ -37,7 +37,7 @@ static inline bool tell_other(const struct scan *s, const struct trace_record *r
 
 	if (kind_has_size(kind))
 		return tell(s, r, 1);
-	if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
+	if (trace_roles(kind) & ROLE_RANGE)
 		return !r[1].site || s->fn(s->ctx, s->thread, r, 1, r[1].site);
 	return true;
 }

@@ -96,7 +96,7 @@ static inline void stream_event(struct event *ev, uint32_t thread, const struct 
 	ev->extra[1] = records > 2 ? r[2].site : 0;
 	if (kind_has_size(kind))
 		ev->size = 1ull << (ev->detail & TRACE_SIZE_MASK);
-	else if (kind == TRACE_READ_RANGE || kind == TRACE_WRITE_RANGE)
+	else if (trace_roles(kind) & ROLE_RANGE)
 		ev->size = ev->arg;
 	else
 		ev->size = 0;

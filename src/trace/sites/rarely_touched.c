@@ -2,15 +2,15 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define GRANULE 3		/* log2: the runtime tells owners apart by 8 bytes */
 #define MOST (1u << 20)		/* granules: more of them teach nothing new */
-#define MIX 0x9e3779b97f4a7c15ull
 
 static bool is_sampled(uint64_t granule)
 {
-	return (granule * MIX >> 32) % COLD_SAMPLE == 0;
+	return (hash_spread(granule) >> 32) % COLD_SAMPLE == 0;
 }
 
 static void add_granule(struct cold *c, uint64_t pc, uint64_t granule)
@@ -24,7 +24,7 @@ static void add_granule(struct cold *c, uint64_t pc, uint64_t granule)
 		accesses = map_put(&c->touched, granule, NULL);
 	}
 	++*accesses;
-	map_put(&c->seen, (pc * MIX ^ granule) * MIX, &added);
+	map_put(&c->seen, hash_spread(hash_spread(pc) ^ granule), &added);
 	if (!added)
 		return;
 	c->pairs = xgrow(c->pairs, c->count, &c->capacity, sizeof(*c->pairs));

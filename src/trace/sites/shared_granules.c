@@ -133,7 +133,7 @@ static void note(struct owners *o, const struct event *ev)
 
 	if (class == TRACE_CLASS_ACCESS || (class == TRACE_CLASS_ATOMIC && ev->addr)) {
 		touch(o, ev);
-	} else if (ev->kind == TRACE_MALLOC || ev->kind == TRACE_MMAP) {
+	} else if (trace_roles(ev->kind) & ROLE_ALLOC) {
 		*map_put(&o->blocks, ev->addr, NULL) = ev->arg;
 	} else if (ev->kind == TRACE_MUNMAP) {
 		touch_freed(o, ev->thread, ev->addr, ev->arg);

@@ -243,7 +243,7 @@ static void complete(struct text *t, struct line *l)
 		if (!l->has_size && !l->has_detail)
 			ev->detail |= 2;
 		ev->size = 1ull << (ev->detail & TRACE_SIZE_MASK);
-	} else if (ev->kind == TRACE_READ_RANGE || ev->kind == TRACE_WRITE_RANGE) {
+	} else if (trace_roles(ev->kind) & ROLE_RANGE) {
 		ev->size = ev->arg;
 	}
 	if (ev->kind == TRACE_THREAD_START) {

@@ -54,20 +54,20 @@ const struct text_word *text_words(unsigned kind)
 
 enum text_arg text_arg_form(unsigned kind)
 {
+	unsigned roles = trace_roles(kind);
+
+	if (roles & ROLE_RANGE)
+		return TEXT_ARG_NONE;
+	if (roles & ROLE_THREAD)
+		return TEXT_ARG_THREAD;
+	if (roles & (ROLE_WAIT_BEGIN | ROLE_WAIT_END))
+		return TEXT_ARG_HEX;
 	switch (kind) {
-	case TRACE_READ_RANGE:
-	case TRACE_WRITE_RANGE: return TEXT_ARG_NONE;
 	case TRACE_THREAD_START: return TEXT_ARG_START;
-	case TRACE_THREAD_CREATE:
-	case TRACE_THREAD_JOIN:
-	case TRACE_THREAD_DETACH:
-	case TRACE_THREAD_CANCEL: return TEXT_ARG_THREAD;
 	case TRACE_BLOCKED: return TEXT_ARG_KIND;
 	case TRACE_CALL_LEAVE: return TEXT_ARG_SIGNED;
 	case TRACE_FUTEX_REQUEUE:
-	case TRACE_VALUE:
-	case TRACE_COND_WAIT:
-	case TRACE_COND_WAKE: return TEXT_ARG_HEX;
+	case TRACE_VALUE: return TEXT_ARG_HEX;
 	default: break;
 	}
 	if (!kind_extra(kind))

@@ -160,7 +160,7 @@ static void add_arg(struct buf *out, const struct reader *r, const struct event 
 
 void text_format(struct buf *out, const struct reader *r, const struct event *ev)
 {
-	bool range = ev->kind == TRACE_READ_RANGE || ev->kind == TRACE_WRITE_RANGE;
+	bool range = trace_roles(ev->kind) & ROLE_RANGE;
 	bool sized = kind_has_size(ev->kind);
 
 	add_thread(out, r, ev->thread);

@@ -10,7 +10,6 @@
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/sys.h"
 
-#define NS 1000000000ull
 #define ROOM 4096u		/* descriptors polled at once; waiters beyond are asked one by one */
 #define OWN 256u		/* pipes known to be ours alone; more are taken for others' */
 #define NAP_LEAST 50000ull	/* ns */
@@ -191,14 +190,6 @@ void ctl_outside_probe(void)
 	look_all();
 }
 
-static uint64_t real_now(void)
-{
-	struct timespec t = { 0 };
-
-	sys_call(SYS_clock_gettime, CLOCK_MONOTONIC, &t, 0);
-	return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
-}
-
 /* Signals are let in only while we sleep, so that none comes between the look and the sleep. */
 static void sleep_outside(uint64_t ns)
 {
@@ -224,7 +215,7 @@ static bool must_nap(void)
 
 bool ctl_outside_block(uint64_t ns)
 {
-	uint64_t now = real_now(), nap = NAP_LEAST;
+	uint64_t now = sys_clock_ns(CLOCK_MONOTONIC), nap = NAP_LEAST;
 	uint64_t until = ns > CTL_NEVER - now ? CTL_NEVER : now + ns;
 	struct ctl_thread *target;
 
@@ -242,7 +233,7 @@ bool ctl_outside_block(uint64_t ns)
 		if (nap >= NAP_RETRY)
 			generation++;
 		nap = nap * 2 < NAP_MOST ? nap * 2 : NAP_MOST;
-		now = real_now();
+		now = sys_clock_ns(CLOCK_MONOTONIC);
 	}
 }
 

@@ -34,14 +34,6 @@ struct timespec ctl_timespec(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / NS), (long)(ns % NS) };
 }
 
-static uint64_t real_clock(clockid_t clock)
-{
-	struct timespec t = { 0 };
-
-	sys_call(SYS_clock_gettime, clock, &t, 0);
-	return ctl_time_ns(&t);
-}
-
 /* Does it count time that passes, or work? */
 static bool of_work(clockid_t clock)
 {
@@ -51,7 +43,7 @@ static bool of_work(clockid_t clock)
 uint64_t ctl_clock(clockid_t clock)
 {
 	if (ctl.block && ctl.block->request.flags & CTL_REAL_TIME)
-		return real_clock(clock);
+		return sys_clock_ns(clock);
 	if (clock == CLOCK_PROCESS_CPUTIME_ID)
 		return ctl.steps * CTL_STEP_NS;
 	if (of_work(clock))

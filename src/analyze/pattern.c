@@ -1,0 +1,63 @@
+#include "analyze/pattern.h"
+
+#include <string.h>
+
+#define RACE_TEXTS                                                                                 \
+	.by_values = true, .title = "Data race on %s",                                             \
+	.effect = { NULL, "with nothing that orders the two" },                                    \
+	.hint = "Let both accesses hold the same lock, or make them atomic."
+
+#define BELONG_TOGETHER                                                                            \
+	"Steps $1 and $3 belong together: keep them in one critical section that step $2 needs, too."
+
+#define NOTHING_WAITS "Nothing makes one thread wait for the other here; a lock alone would not."
+
+#define TWO_TEXTS                                                                                  \
+	.two = true, .note = "two places that are used together may disagree",                     \
+	.hint = "What must agree needs one lock, held over both accesses by everybody."
+
+static const struct pattern_row rows[PATTERN_COUNT] = {
+	[PATTERN_NONE] = { .name = "" },
+#define PATTERN(id, text, of, base, ...)                                                           \
+	[PATTERN_##id] = { .name = text, .class = CANDIDATE_##of, .score = base, __VA_ARGS__ },
+#define PATTERN_TWO(a, b, c, d)                                                                    \
+	PATTERN(a##x##b##x##c##y##d##y, #a "x" #b "x" #c "y" #d "y", ATOMICITY2, 5.5, TWO_TEXTS)   \
+	PATTERN(a##x##b##y##c##x##d##y, #a "x" #b "y" #c "x" #d "y", ATOMICITY2, 5.5, TWO_TEXTS)
+#include "analyze/pattern.def"
+#undef PATTERN
+#undef PATTERN_TWO
+};
+
+const char *candidate_class_name(enum candidate_class class)
+{
+	static const char *const names[] = {
+		[CANDIDATE_RACE] = "race", [CANDIDATE_ATOMICITY] = "atomicity",
+		[CANDIDATE_ATOMICITY2] = "atomicity2", [CANDIDATE_DEADLOCK] = "deadlock",
+		[CANDIDATE_ORDER] = "order", [CANDIDATE_MISUSE] = "misuse",
+	};
+
+	return names[class];
+}
+
+const struct pattern_row *pattern_row(enum pattern pattern)
+{
+	return &rows[pattern < PATTERN_COUNT ? pattern : PATTERN_NONE];
+}
+
+enum pattern pattern_find(const char *name)
+{
+	for (unsigned i = 0; name && i < PATTERN_COUNT; i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return (enum pattern)i;
+	return PATTERN_NONE;
+}
+
+enum pattern pattern_turned(enum pattern pattern)
+{
+	switch (pattern) {
+	case PATTERN_RW: return PATTERN_WR;
+	case PATTERN_WR: return PATTERN_RW;
+	case PATTERN_WW: return PATTERN_WW;
+	default: return PATTERN_NONE;
+	}
+}

@@ -1,0 +1,43 @@
+/*
+ * Hashes. hash_bytes() is kept in files: its values must stay as they are.
+ *
+ * The runtime and sched/ may not include this file: theirs are in abi/mix.h.
+ */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_START 0xcbf29ce484222325ull	/* a hash of bytes begins with it */
+
+/* FNV-1a, 64 bits: goes on with `hash` over `size` bytes. */
+static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ p[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+/* Fibonacci hashing (Knuth, TAOCP 3, 6.4): the upper bits are well mixed, and are those to take. */
+static inline uint64_t hash_spread(uint64_t key)
+{
+	return key * 0x9e3779b97f4a7c15ull;
+}
+
+/* The hash of what `hash` stands for, followed by `value`. All bits are good. */
+static inline uint64_t hash_add(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
+	return hash ^ hash >> 32;
+}
+
+/* Mixes the upper half into the lower one first. Different ones stay different. */
+static inline uint64_t hash_scatter(uint64_t hash)
+{
+	return (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
+}
+
+#endif
