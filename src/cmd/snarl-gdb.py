@@ -205,53 +205,36 @@ class Bug:
         self.cause = [s for s in self.json["sites"] if "locks" in s] if self.json.get("cause") else []
         self.lacks = ""  # why the first event is not known, though the cause is
 
-    def matches(self, site, event):
-        keys = ("thread", "op", "function", "line")
-        return all(event.get(k) == site.get(k) for k in keys)
-
     def events(self):
-        """Those of the trace that are one of the cause's, in their order."""
+        """Those of the trace in their order, each with its index among those of its thread."""
         trace = os.path.join(self.folder, "trace.snarl")
         if not os.path.exists(trace):
             self.lacks = "there is no trace of the run"
-            return []
+            return
         if os.path.getsize(trace) > TRACE_MOST:
             self.lacks = "the trace of the run is too large to be looked through"
-            return []
-        self.lacks = "the trace of the run does not have them"
+            return
+        self.lacks = "bug.json does not say which events of the trace they are"
         snarl = [p for p in (os.path.join(HERE, "../bin/snarl"), os.path.join(HERE, "../../bin/snarl"))
                  if os.path.exists(p)]
+        counts = {}
         with subprocess.Popen(snarl[:1] + ["dump", "--json", trace], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL) as dump:
-            lines = (json.loads(line) for line in dump.stdout)
-            return [e for e in lines if any(self.matches(s, e) for s in self.cause)]
-
-    def first_in(self, events):
-        if self.json["failure"] == "deadlock":
-            # What each thread did last did not come about; what it did before was never undone.
-            done = [s for i, s in enumerate(self.cause) if any(o["thread"] == s["thread"] for o in self.cause[i + 1:])]
-            last = [[i for i, e in enumerate(events) if self.matches(s, e)][-1:] for s in done]
-            return min(sum(last, []), default=None)
-        # The failure may have come before the last ones.
-        for count in range(len(self.cause), 0, -1):
-            at = len(events)
-            for site in reversed(self.cause[:count]):
-                at = max((i for i in range(at) if self.matches(site, events[i])), default=-1)
-            if at >= 0:
-                return at
-        return None
+            for e in map(json.loads, dump.stdout):
+                if e["op"] != "value":
+                    yield counts.setdefault(e["thread"], 0), e
+                    counts[e["thread"]] += 1
 
     def first(self):
-        """(thread, pc, op, n) of the first event: the last that are in the order of the cause
-        are those that did the harm. None: not known."""
-        events = self.events()
-        at = self.first_in(events)
-        if at is None:
-            return None
-        first = events[at]
-        same = [e for e in events[:at + 1]
-                if (e["thread"], e["pc"], e["op"]) == (first["thread"], first["pc"], first["op"])]
-        return first["thread"], int(first["pc"], 16), first["op"], len(same)
+        """(thread, pc, op, n) of the first event in the order of the run. None: not known."""
+        wanted = [(s["thread"], s["index"]) for s in self.cause if s.get("index") is not None]
+        times = {}
+        for index, e in self.events():
+            key = e["thread"], e.get("pc"), e["op"]
+            times[key] = times.get(key, 0) + 1
+            if (e["thread"], index) in wanted:
+                return e["thread"], int(e["pc"], 16), e["op"], times[key]
+        return None
 
     def story(self):
         lines = []

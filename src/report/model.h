@@ -35,6 +35,8 @@ struct report_site {
 	const char *shown;	/* what to call the object, or NULL: by its name */
 	struct report_place at;
 	bool cause;		/* of the order that does harm; else of the failure itself */
+	uint64_t index, passing_index;	/* which event of the trace it is (events.h), or REPORT_NONE; of passing.snarl */
+	bool pending;		/* its thread waits in it for ever, or failed by it: there is no event */
 	size_t step;		/* where it is in the picture, or REPORT_NONE */
 };
 
@@ -128,6 +130,7 @@ struct report_bug {
 
 	struct report_site *sites;
 	size_t site_count;
+	bool identified;	/* bug.json says which events of its traces the sites are */
 	struct report_interleaving *interleavings;
 	size_t interleaving_count;
 

@@ -39,6 +39,14 @@ static const char *value_of(struct report_bug *b, json_t *from)
 	return text_of(b, from, "value");
 }
 
+static uint64_t index_of(json_t *from, const char *key)
+{
+	bool there;
+	uint64_t index = number_of(from, key, &there);
+
+	return there ? index : REPORT_NONE;
+}
+
 void report_read_site(struct report_bug *b, json_t *from, struct report_site *out)
 {
 	*out = (struct report_site){
@@ -47,8 +55,11 @@ void report_read_site(struct report_bug *b, json_t *from, struct report_site *ou
 		.value = value_of(b, from), .cause = json_object_get(from, "locks") != NULL,
 		.at = { text_of(b, from, "function"), text_of(b, from, "file"),
 			(unsigned)number_of(from, "line", NULL), NULL, NULL },
+		.index = index_of(from, "index"), .passing_index = index_of(from, "passing_index"),
+		.pending = json_is_true(json_object_get(from, "pending")),
 		.step = REPORT_NONE,
 	};
+	b->identified |= json_object_get(from, "index") || out->pending;
 	if (!out->op)
 		out->op = "stand";
 	if (out->at.function && strcmp(out->at.function, "??") == 0)
@@ -65,6 +76,30 @@ static struct report_site *read_sites(struct report_bug *b, json_t *list, size_t
 	json_array_foreach(list, i, item)
 		report_read_site(b, item, &sites[i]);
 	return sites;
+}
+
+/* Is it the last event of its thread in a line where that waits for ever, or failed? No access waits. */
+static bool seems_pending(const struct report_bug *b, const struct report_site *s)
+{
+	bool access = strncmp(s->op, "read", 4) == 0 || strncmp(s->op, "write", 5) == 0;
+	bool pending = false;
+
+	for (const struct report_site *o = b->sites; s->thread && o < b->sites + b->site_count; o++) {
+		if (!o->thread || strcmp(o->thread, s->thread) != 0 || o->at.line != s->at.line)
+			continue;
+		if (o->cause && o > s)
+			return false;
+		pending = !o->cause && !strstr("assert crash abort", o->op) &&
+			  (!access || strcmp(o->op, "use") == 0);
+	}
+	return pending;
+}
+
+/* An older snarl did not say. */
+static void guess_pending(struct report_bug *b)
+{
+	for (size_t i = 0; i < b->site_count && !b->identified; i++)
+		b->sites[i].pending = seems_pending(b, &b->sites[i]);
 }
 
 static void read_interleavings(struct report_bug *b)
@@ -150,6 +185,7 @@ static void read_members(struct report_bug *b, const char *folder)
 	b->good = (uint64_t)json_integer_value(json_array_get(replays, 0));
 	b->replays = (uint64_t)json_integer_value(json_array_get(replays, 1));
 	b->sites = read_sites(b, json_object_get(j, "sites"), &b->site_count);
+	guess_pending(b);
 }
 
 int report_read_bug(struct report_bug *b, const char *folder, struct err *err)

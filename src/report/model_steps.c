@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/locate.h"
+#include "report/model.h"
 
 static bool same_text(const char *a, const char *b)
 {
@@ -49,15 +49,15 @@ static void add_conflicts(struct report_bug *b)
 
 static void add_site(struct report_bug *b, struct report_site *s, bool traced)
 {
-	bool stuck = find_pending(b, s);
 	size_t thread = report_thread(b, s->thread);
 	struct report_step *step = report_add_step(b);
 
 	*step = (struct report_step){
-		.thread = thread, .op = s->op, .at = s->at, .pending = stuck || (s->cause && traced), .value = s->value,
+		.thread = thread, .op = s->op, .at = s->at, .value = s->value,
+		.pending = s->pending || (s->cause && traced),
 		.object = s->shown ? s->shown : s->object, .locks = s->locks, .ordinal = UINT64_MAX,
 		.writes = strncmp(s->op, "write", 5) == 0 || strcmp(s->op, "atomic-store") == 0,
-		.role = stuck || !s->cause ? REPORT_FAILURE : REPORT_CAUSE,
+		.role = s->pending || !s->cause ? REPORT_FAILURE : REPORT_CAUSE,
 	};
 	s->step = b->step_count - 1;
 }
@@ -86,7 +86,7 @@ static void add_sites(struct report_bug *b, bool traced)
 
 	for (size_t i = 0; i < b->site_count; i++)
 		if (b->sites[i].thread && b->sites[i].cause && b->sites[i].step == REPORT_NONE &&
-		    (!traced || find_pending(b, &b->sites[i]))) {
+		    (!traced || b->sites[i].pending)) {
 			add_site(b, &b->sites[i], traced);
 			any = any || b->steps[b->step_count - 1].role == REPORT_FAILURE;
 		}

@@ -25,7 +25,7 @@ static bool same_text(const char *a, const char *b)
 
 static struct report_place place_of(struct drawing *d, uint64_t pc)
 {
-	const struct symbol_frame *f = &lookup_place(&d->lookup, pc)->frame;
+	const struct symbol_frame *f = lookup_frame(&d->lookup, pc);
 	struct pool *pool = &d->bug->pool;
 
 	return (struct report_place){
@@ -108,7 +108,7 @@ static void add_stack(struct drawing *d, struct report_step *s, const struct row
 		size_t count = symbols_frames(d->lookup.symbols, pc, frames, STACK_SHOWN);
 
 		if (strcmp(frames[0].function, "??") == 0)
-			frames[0] = lookup_place(&d->lookup, pc)->frame;	/* of a text trace */
+			frames[0] = *lookup_frame(&d->lookup, pc);	/* of a text trace */
 
 		for (size_t k = 0; k < count && s->stack_count < STACK_SHOWN; k++) {
 			if (i > 0 && (!frames[k].file || strcmp(frames[k].function, "ctl_thread_main") == 0))
@@ -299,10 +299,10 @@ static void name_threads(struct drawing *d)
  * Of a block that was freed and then used, the used part is what other accesses are
  * looked for at: "heap@q.c:31#1+8" after the free of "heap@q.c:31#1".
  */
-static void aim_at_use(const struct report_bug *b, struct found *found, const bool *has)
+static void aim_at_use(const struct report_bug *b, struct events_found *found)
 {
-	for (size_t i = 0; i < b->site_count && i < FIND_SITES; i++)
-		for (size_t k = 0; has[i] && same_text(b->sites[i].op, "free") && k < b->site_count; k++) {
+	for (size_t i = 0; i < b->site_count && i < EVENTS_MAX; i++)
+		for (size_t k = 0; found[i].there && same_text(b->sites[i].op, "free") && k < b->site_count; k++) {
 			const char *whole = b->sites[i].object, *part = b->sites[k].object;
 			size_t size = whole ? strlen(whole) : 0;
 
@@ -325,7 +325,7 @@ static void name_pending(struct drawing *d)
 			struct object object;
 
 			if (!s->cause || f->cause || !f->object || strncmp(f->object, "0x", 2) != 0 ||
-			    !same_text(s->thread, f->thread) || !find_pending(b, s))
+			    !same_text(s->thread, f->thread) || !s->pending)
 				continue;
 			objects_at(d->rows.objects, strtoull(f->object, NULL, 16), &object);
 			if (object.kind == OBJECT_STACK)
@@ -335,17 +335,16 @@ static void name_pending(struct drawing *d)
 
 static void draw(struct drawing *d, struct err *err)
 {
-	struct found found[FIND_SITES];
-	bool has[FIND_SITES] = { false };
+	struct events_found found[EVENTS_MAX] = { { false } };
 	struct report_bug *b = d->bug;
-	int result = find_sites(b, d->reader, &d->lookup, found, has, err);
+	int result = events_find(b, d->reader, d->lookup.symbols, found, err);
 
-	aim_at_use(b, found, has);
+	aim_at_use(b, found);
 	if (reader_rewind(d->reader, err) < 0)
 		return;
-	d->rows = (struct rows){ .bug = b, .reader = d->reader, .found = found, .has = has,
+	d->rows = (struct rows){ .bug = b, .reader = d->reader, .found = found,
 				 .objects = objects_new(d->reader, d->lookup.symbols), .lookup = &d->lookup,
-				 .site_count = b->site_count < FIND_SITES ? b->site_count : FIND_SITES };
+				 .site_count = b->site_count < EVENTS_MAX ? b->site_count : EVENTS_MAX };
 	if (rows_collect(&d->rows, err) < 0 || result < 0)
 		report_note(b, "The trace is damaged, what came later is missing: %s", err->text);
 	for (size_t i = 0; i < d->rows.count; i++)
@@ -385,7 +384,7 @@ static bool read_trace(struct report_bug *b, const char *name, const struct symb
 			report_thread(b, b->sites[i].thread);
 	d.reader = reader_open(path, &err);
 	if (d.reader) {
-		d.lookup = (struct lookup){ .symbols = symbols_new(), .bug = b, .reader = d.reader };
+		d.lookup = (struct lookup){ .symbols = symbols_new(), .reader = d.reader };
 		symbols_share(d.lookup.symbols, known);
 		read_modules(&d);
 		draw(&d, &err);
@@ -410,10 +409,12 @@ void report_read_passing(struct report_bug *b, const char *trace, const struct s
 	struct report_bug *beside = xcalloc(1, sizeof(*beside));
 
 	*beside = (struct report_bug){ .path = b->path, .program = b->program, .site_count = b->site_count,
-				       .pattern = b->pattern, .class = b->class };
+				       .pattern = b->pattern, .class = b->class, .identified = b->identified };
 	beside->sites = xcalloc(b->site_count + 1, sizeof(*beside->sites));
 	for (size_t i = 0; i < b->site_count; i++) {
 		beside->sites[i] = b->sites[i];
+		beside->sites[i].index = b->sites[i].passing_index;
+		beside->sites[i].pending = false;
 		beside->sites[i].step = REPORT_NONE;
 	}
 	if (read_trace(beside, trace, known))

@@ -72,7 +72,7 @@ static void call(struct rows_thread *t, const struct event *ev)
 static size_t site_of(const struct rows *rows)
 {
 	for (size_t i = 0; i < rows->site_count; i++)
-		if (rows->has[i] && rows->found[i].ordinal == rows->ordinal)
+		if (rows->found[i].there && rows->found[i].ordinal == rows->ordinal)
 			return i;
 	return REPORT_NONE;
 }
@@ -80,9 +80,9 @@ static size_t site_of(const struct rows *rows)
 static bool overlaps(const struct rows *rows, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < rows->site_count; i++) {
-		const struct found *f = &rows->found[i];
+		const struct events_found *f = &rows->found[i];
 
-		if (rows->has[i] && addr < f->addr + (f->size ? f->size : 1) &&
+		if (f->there && addr < f->addr + (f->size ? f->size : 1) &&
 		    f->addr < addr + (size ? size : 1))
 			return true;
 	}
@@ -105,7 +105,7 @@ static bool in_program(struct rows *rows, uint64_t pc)
 	const char *module;
 	uint64_t offset;
 
-	if (lookup_place(rows->lookup, pc)->frame.file)
+	if (lookup_frame(rows->lookup, pc)->file)
 		return true;
 	module = symbols_module(rows->lookup->symbols, pc, &offset);
 	return !module || !rows->bug->program || strcmp(module, rows->bug->program) == 0;
@@ -245,7 +245,7 @@ int rows_collect(struct rows *rows, struct err *err)
 	int got;
 
 	for (size_t i = 0; i < rows->site_count; i++)
-		rows->named += rows->has[i];
+		rows->named += rows->found[i].there;
 	while ((got = reader_next(rows->reader, &ev, err)) > 0)
 		if (ev.kind == TRACE_VALUE)
 			add_value(rows, &ev);

@@ -6,7 +6,8 @@
 #ifndef REPORT_ROWS_H
 #define REPORT_ROWS_H
 
-#include "report/locate.h"
+#include "report/events.h"
+#include "report/lookup.h"
 #include "symbol/object.h"
 
 #define ROWS_HELD 8u	/* locks of a thread that are followed */
@@ -47,8 +48,7 @@ struct rows {
 	struct reader *reader;
 	struct objects *objects;
 	struct lookup *lookup;
-	const struct found *found;	/* per site */
-	const bool *has;
+	const struct events_found *found;	/* per site */
 	size_t site_count;
 	struct row *at;
 	size_t count, capacity;
@@ -62,7 +62,7 @@ struct rows {
 	uint64_t ordinal, event, passed;
 };
 
-/* Set bug, reader, objects, lookup, found, has and site_count; all else is zero. */
+/* Set bug, reader, objects, lookup, found and site_count; all else is zero. */
 int rows_collect(struct rows *rows, struct err *err);
 void rows_free(struct rows *rows);
 

@@ -73,9 +73,9 @@ end
 S
 cat >bug/bug.json <<'J'
 {"version":1,"class":"atomicity","pattern":"RWW","failure":"assert","text":"assertion failed in thread 0","cause":"seen",
-"sites":[{"thread":"0.1","function":"get","file":"bank.c","line":10,"op":"read","object":"balance","locks":"lock"},
-{"thread":"0.2","function":"set","file":"bank.c","line":18,"op":"write","object":"balance","locks":"lock"},
-{"thread":"0.1","function":"set","file":"bank.c","line":18,"op":"write","object":"balance","locks":"lock"},
+"sites":[{"thread":"0.1","function":"get","file":"bank.c","line":10,"op":"read","object":"balance","locks":"lock","index":14},
+{"thread":"0.2","function":"set","file":"bank.c","line":18,"op":"write","object":"balance","locks":"lock","index":9},
+{"thread":"0.1","function":"set","file":"bank.c","line":18,"op":"write","object":"balance","locks":"lock","index":19},
 {"thread":"0","function":"main","file":"bank.c","line":37,"op":"assert"}]}
 J
 status=0

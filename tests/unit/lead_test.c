@@ -107,6 +107,46 @@ static void test_first(void **state)
 	leads_free(&l);
 }
 
+static void expect_located(const struct lead *lead, const char *text, bool ordered, uint64_t a, uint64_t b,
+			   uint64_t c)
+{
+	uint64_t index[CANDIDATE_EVENTS];
+
+	assert_int_equal(lead_locate(lead, trace(text), index), ordered);
+	assert_int_equal(index[0], a);
+	assert_int_equal(index[1], b);
+	assert_int_equal(index[2], c);
+}
+
+static void test_locate(void **state)
+{
+	struct leads l = { 0 };
+	struct lead wait = { .c = { .events = 1, .event = { { .pc = 0x31, .nth = 2 } } },
+			     .event = { { .thread = (char []){ "0" } } } };
+
+	(void)state;
+	add(&l, deposit);
+	expect_located(l.at[0], harm, true, 1, 1, 4);
+	/* Values have no number, calls do. */
+	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read z @0x20\n0.1 value z 1\n"
+		       "0.1 enter 0x99 @0x19\n0.1 read x @0x21\n0.2 write x @0x23\n0.1 write x @0x22\n",
+		       true, 2, 0, 3);
+	/* In another order; the run ended before the last; that is at other memory. */
+	expect_located(l.at[0], deposit, false, 1, 1, 4);
+	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n0.2 write x @0x23\n"
+		       "0.1 write x @0x24\n0.2 write x @0x22\n", true, 0, 0, LEAD_NOT_THERE);
+	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n0.2 write x @0x23\n"
+		       "0.1 write y @0x22\n", true, 0, 0, LEAD_NOT_THERE);
+	/* The second wait at this place is the third event: it has to end. */
+	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n", true,
+		       LEAD_NOT_THERE, LEAD_NOT_THERE, LEAD_NOT_THERE);
+	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n"
+		       "0 cond-wake c m @0x31\n", true, 2, LEAD_NOT_THERE, LEAD_NOT_THERE);
+	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 blocked lock @0x31\n", true,
+		       LEAD_NOT_THERE, LEAD_NOT_THERE, LEAD_NOT_THERE);
+	leads_free(&l);
+}
+
 static void test_other_traces(void **state)
 {
 	struct leads l = { 0 };
@@ -292,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_freed),
 		cmocka_unit_test(test_first),
+		cmocka_unit_test(test_locate),
 		cmocka_unit_test(test_other_traces),
 		cmocka_unit_test(test_sort),
 		cmocka_unit_test(test_cause),

@@ -53,6 +53,8 @@ static char *in_words(const struct search_failure *f, struct places *places)
 void bug_init(struct bug *b, struct search_failure *f, struct places *places)
 {
 	*b = (struct bug){ .failure = f, .text = in_words(f, places) };
+	memset(b->index, 0xff, sizeof(b->index));	/* LEAD_NOT_THERE */
+	memset(b->passing_index, 0xff, sizeof(b->passing_index));
 }
 
 void bug_free(struct bug *b)
@@ -367,6 +369,25 @@ int bug_update(const struct bug *b, struct places *places, struct err *err)
 	return result < 0 ? -1 : write_json(b, places, err);
 }
 
+void bug_locate(struct bug *b)
+{
+	char *trace = xasprintf("%s/trace.snarl", b->path), *passing = xasprintf("%s/passing.snarl", b->path);
+	const struct lead *lead = b->traced ? bug_cause(b) : NULL;
+	struct lead first;
+	bool found = lead && lead_locate(lead, trace, b->index);
+
+	if (lead && !found && lead_first(lead, &first)) {
+		lead = &first;
+		found = lead_locate(lead, trace, b->index);
+	}
+	if (!found)
+		memset(b->index, 0xff, sizeof(b->index));
+	else if (b->passing.traced)
+		lead_locate(lead, passing, b->passing_index);
+	free(trace);
+	free(passing);
+}
+
 int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
 	     struct err *err)
 {
@@ -385,5 +406,6 @@ int bug_save(struct bug *b, const char *out, const struct target *target, struct
 		result = write_output(b, err);
 	if (result == 0)
 		result = move_trace(b, err);
+	bug_locate(b);
 	return result < 0 ? -1 : bug_update(b, places, err);
 }

@@ -37,6 +37,8 @@ struct bug {
 	char no_trace[256];	/* why not */
 	struct interleavings interleavings;	/* the first is its own; none if no cause is known */
 	struct passing passing;	/* the nearest run that passes */
+	/* Of each event of the cause, in its own trace and in that of the run that passes: lead_locate(). */
+	uint64_t index[CANDIDATE_EVENTS], passing_index[CANDIDATE_EVENTS];
 	struct bug **others;	/* failures of the same cause that look different; owned */
 	size_t other_count, other_capacity;
 };
@@ -66,6 +68,9 @@ void bug_examine_other(struct bug *b, struct schedule *s, const char *out,
 /* Into a new folder below `out`. */
 int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
 	     struct err *err);
+
+/* Finds the events of the cause in the traces that are in its folder. */
+void bug_locate(struct bug *b);
 
 /* Writes what became known since then: interleavings, other failures, the nearest run that passes. */
 int bug_update(const struct bug *b, struct places *places, struct err *err);

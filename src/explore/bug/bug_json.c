@@ -1,5 +1,11 @@
 /*
  * A bug as JSON: docs/test.md, docs/hunt.md.
+ *
+ * Sites of the cause identify their events in the traces of the bug. `index` is the number of events
+ * that the thread has before this one in trace.snarl, calls and returns included, `value` events left
+ * out; null: the run did not come to it, or there is no such event. `pending` is true if the thread
+ * waits in it for ever, or failed by it. `passing_index` is the same for passing.snarl, left out if that
+ * run did not come to it. Without trace.snarl there are no indexes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +14,13 @@
 #include "explore/bug/bug.h"
 #include "trace/read/kinds.h"
 
-static void site_json(const struct oracle_site *site, const struct ctl_report *report,
+/* Does the run end before the operations at the sites of the failure? That of a crash is in the trace. */
+static bool is_stopped(const struct oracle_result *r)
+{
+	return r->failure != ORACLE_SIGNAL && r->failure != ORACLE_ASSERT;
+}
+
+static void site_json(const struct oracle_site *site, bool stopped, const struct ctl_report *report,
 		      struct json *j, struct places *places)
 {
 	struct buf thread = { 0 }, object = { 0 };
@@ -30,12 +42,66 @@ static void site_json(const struct oracle_site *site, const struct ctl_report *r
 		places_object(places, site->object, &object);
 		json_text(j, "object", buf_string(&object));
 	}
+	if (stopped && site->thread != UINT32_MAX)
+		json_bool(j, "pending", true);
 	json_close(j, '}');
 	buf_free(&thread);
 	buf_free(&object);
 }
 
-static void event_json(const struct lead *lead, unsigned which, struct json *j, struct places *places)
+/* Does the failure have the thread of the event stand at its place? */
+static bool is_stopped_at(const struct bug *b, const struct lead *lead, unsigned which)
+{
+	const struct oracle_result *r = &b->failure->result;
+	bool found = false;
+
+	for (size_t i = 0; is_stopped(r) && i < r->site_count && !found; i++) {
+		struct buf thread = { 0 };
+
+		schedule_path(b->failure->report, r->sites[i].thread, &thread);
+		found = r->sites[i].thread != UINT32_MAX && r->sites[i].pc == lead->c.event[which].pc &&
+			strcmp(buf_string(&thread), lead->event[which].thread) == 0;
+		buf_free(&thread);
+	}
+	return found;
+}
+
+/*
+ * Does its thread wait in it for ever, or did it fail by it? A thread that spins has tried: the last of
+ * its events there is the one that never comes about.
+ */
+static bool is_pending(const struct bug *b, const struct lead *lead, unsigned which)
+{
+	const struct candidate_event *e = lead->c.event;
+
+	if (!is_stopped_at(b, lead, which) ||
+	    (b->index[which] != LEAD_NOT_THERE && b->failure->result.failure != ORACLE_HANG))
+		return false;
+	for (unsigned i = 0; i < lead->c.events; i++)
+		if (e[i].pc == e[which].pc && e[i].thread == e[which].thread &&
+		    e[i].nth > e[which].nth)
+			return false;
+	return true;
+}
+
+/* Which event of the traces it is. */
+static void identity_json(const struct bug *b, const struct lead *lead, unsigned which, struct json *j)
+{
+	bool pending = is_pending(b, lead, which);
+
+	if (b->index[which] != LEAD_NOT_THERE && !pending)
+		json_number(j, "index", b->index[which]);
+	else if (b->traced)
+		json_text(j, "index", NULL);
+	if (pending)
+		json_bool(j, "pending", true);
+	if (b->passing_index[which] != LEAD_NOT_THERE)
+		json_number(j, "passing_index", b->passing_index[which]);
+}
+
+/* `b` has the traces; NULL: another run is meant. */
+static void event_json(const struct bug *b, const struct lead *lead, unsigned which, struct json *j,
+		       struct places *places)
 {
 	const struct lead_event *e = &lead->event[which];
 	struct symbol_frame frame;
@@ -49,6 +115,8 @@ static void event_json(const struct lead *lead, unsigned which, struct json *j, 
 	json_text(j, "op", kind_name(lead->c.event[which].kind));
 	json_text(j, "object", e->object);
 	json_text(j, "locks", e->locks);
+	if (b)
+		identity_json(b, lead, which, j);
 	json_close(j, '}');
 }
 
@@ -123,13 +191,14 @@ static void file_json(struct json *j, const char *key, const char *folder, const
 	free(path);
 }
 
-static void events_json(const struct lead *lead, struct json *j, struct places *places)
+static void events_json(const struct bug *b, const struct lead *lead, struct json *j,
+			struct places *places)
 {
 	uint8_t events[CANDIDATE_EVENTS];
 	size_t count = lead ? lead_events(lead, events) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		event_json(lead, events[i], j, places);
+		event_json(b, lead, events[i], j, places);
 }
 
 static void interleaving_json(const struct bug *b, size_t number, struct json *j, const char *folder,
@@ -143,7 +212,7 @@ static void interleaving_json(const struct bug *b, size_t number, struct json *j
 	json_text(j, "pattern", pattern_row(i->lead->c.pattern)->name);
 	json_text(j, "variable", i->lead->event[0].object);
 	json_open(j, "events", '[');
-	events_json(i->lead, j, places);
+	events_json(NULL, i->lead, j, places);
 	json_close(j, ']');
 	json_text(j, "failure", oracle_failure_name(f->result.failure));
 	if (i->failure ? i->minimised.done : b->minimised.done)
@@ -265,11 +334,11 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 	json_text(j, "pattern", lead ? pattern_row(lead->c.pattern)->name : NULL);
 	failure_json(f, b->text, j);
 	json_open(j, "sites", '[');
-	events_json(lead, j, places);
+	events_json(b, lead, j, places);
 	if (f->result.failure == ORACLE_ASSERT)
 		assert_json(f, j);
 	for (size_t i = 0; i < f->result.site_count; i++)
-		site_json(&f->result.sites[i], f->report, j, places);
+		site_json(&f->result.sites[i], is_stopped(&f->result), f->report, j, places);
 	json_close(j, ']');
 	variable_json(b, j, places);
 	json_text(j, "cause", bug_is_predicted(b) ? "predicted" : lead ? "seen" : NULL);

@@ -145,6 +145,7 @@ void followup_compare(struct followup *u, struct bug *b)
 	path = xasprintf("%s/passing.snarl", b->path);
 	failing = xasprintf("%s/trace.snarl", b->path);
 	passing_trace(&b->passing, &c->attempt.replay, c->places, path, failing);
+	bug_locate(b);
 	free(path);
 	free(failing);
 }

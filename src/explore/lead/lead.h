@@ -115,6 +115,13 @@ bool lead_plan(struct lead *lead);
  */
 bool lead_first(const struct lead *lead, struct lead *out);
 
+/*
+ * The index (lead_trace.c) of each of its CANDIDATE_EVENTS in a trace of the program, or LEAD_NOT_THERE; a wait that
+ * the thread is still in is not there. True if the trace has the orders of the lead, as far as it goes.
+ */
+#define LEAD_NOT_THERE UINT64_MAX
+bool lead_locate(const struct lead *lead, const char *trace, uint64_t *index);
+
 /* Does `is` hold for one of the orders that a trace has? The lead is good during the call only. */
 bool leads_seen_any(const struct leads *l, const char *path,
 		    bool (*is)(void *ctx, const struct lead *lead), void *ctx);

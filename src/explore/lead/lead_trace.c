@@ -1,0 +1,110 @@
+/*
+ * Which events of a trace are those of a lead.
+ *
+ * An event of a trace is identified by its thread and its index: the number of events that the
+ * thread has before it, calls and returns included, `value` events left out. That is the `index` of
+ * candidate.h and of `snarl analyze --json`. A lead names its events by thread, pc and n-th time.
+ * These names hold in every run, so that each stands for one event of the trace, or for none.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "explore/lead/lead.h"
+#include "trace/read/kinds.h"
+#include "trace/read/reader.h"
+
+struct found {
+	uint64_t position;	/* among all events of the trace */
+	uint64_t addr, size;
+	uint32_t thread;	/* id in the trace; 0: the event is not in it */
+	uint16_t kind;		/* enum trace_kind */
+};
+
+static void see(const struct lead *lead, uint64_t *met, struct found *found, uint64_t *index,
+		const struct event *ev, const char *thread, uint64_t position, uint64_t number)
+{
+	for (unsigned i = 0; i < lead->c.events; i++) {
+		const struct candidate_event *e = &lead->c.event[i];
+
+		if (e->pc != ev->pc || strcmp(lead->event[i].thread, thread) != 0 ||
+		    ++met[i] != (e->nth ? e->nth : 1) || ev->kind == TRACE_BLOCKED)
+			continue;
+		found[i] = (struct found){ position, ev->addr, ev->size, ev->thread, ev->kind };
+		index[i] = number;
+	}
+}
+
+/* The run may have ended before both events of an order, or between them. */
+static bool has_orders(const struct candidate *c, const struct found *found)
+{
+	for (unsigned i = 0; i < c->orders; i++) {
+		const struct found *first = &found[c->order[i].first];
+		const struct found *second = &found[c->order[i].second];
+
+		if (second->thread && (!first->thread || second->position < first->position))
+			return false;
+	}
+	return true;
+}
+
+static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
+{
+	return a < b + (b_size ? b_size : 1) && b < a + (a_size ? a_size : 1);
+}
+
+/* The names fit, but what was one place in memory when the lead was found is two in this run. */
+static bool has_strayed(const struct candidate *c, const struct found *found, unsigned i,
+			unsigned k)
+{
+	const struct candidate_event *a = &c->event[i], *b = &c->event[k];
+
+	return overlap(a->addr, a->size, b->addr, b->size) &&
+	       !overlap(found[i].addr, found[i].size, found[k].addr, found[k].size) &&
+	       found[i].addr - found[k].addr != a->addr - b->addr;
+}
+
+/* Drops events at other memory than those before them in the story. */
+static void drop_strayed(const struct lead *lead, const struct found *found, uint64_t *index)
+{
+	uint8_t events[CANDIDATE_EVENTS];
+	size_t count = lead_events(lead, events);
+
+	for (size_t i = 1; i < count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (index[events[i]] != LEAD_NOT_THERE && index[events[k]] != LEAD_NOT_THERE &&
+			    has_strayed(&lead->c, found, events[i], events[k]))
+				index[events[i]] = LEAD_NOT_THERE;
+}
+
+bool lead_locate(const struct lead *lead, const char *trace, uint64_t *index)
+{
+	struct found found[CANDIDATE_EVENTS] = { { 0 } };
+	uint64_t met[CANDIDATE_EVENTS] = { 0 };
+	const struct reader_thread *thread;
+	struct map counts = { 0 };	/* events so far, by thread id */
+	struct event ev;
+	struct err err;
+	struct reader *r = reader_open(trace, &err);
+
+	for (unsigned i = 0; i < CANDIDATE_EVENTS; i++)
+		index[i] = LEAD_NOT_THERE;
+	if (!r)
+		return false;
+	reader_leave_out_values(r);
+	for (uint64_t position = 0; reader_next(r, &ev, &err) > 0; position++) {
+		uint64_t number = (*map_put(&counts, ev.thread, NULL))++;
+
+		thread = ev.pc ? reader_thread(r, ev.thread) : NULL;
+		if (thread)
+			see(lead, met, found, index, &ev, thread->name, position, number);
+	}
+	/* A thread whose last event is the beginning of a wait is still waiting. */
+	for (unsigned i = 0; i < lead->c.events; i++)
+		if (found[i].thread && found[i].kind == TRACE_COND_WAIT &&
+		    *map_find(&counts, found[i].thread) == index[i] + 1)
+			index[i] = LEAD_NOT_THERE;
+	drop_strayed(lead, found, index);
+	map_free(&counts);
+	reader_close(r);
+	return has_orders(&lead->c, found);
+}
