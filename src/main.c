@@ -10,9 +10,9 @@
 #include "cmd/cmd.h"
 
 static const struct cmd *const commands[] = {
-	&cmd_cc, &cmd_cxx, &cmd_hunt, &cmd_test, &cmd_replay, &cmd_check_fix, &cmd_cover,
-	&cmd_learn, &cmd_check, &cmd_guard,
-	&cmd_record, &cmd_dump, &cmd_analyze, &cmd_report, &cmd_doctor,
+#define COMMAND(name) &cmd_##name,
+#include "cmd/commands.def"
+#undef COMMAND
 };
 
 static const struct cmd *find_command(const char *name)

@@ -1,6 +1,5 @@
 /*
- * The commands: one file each. A new one is a file here, an `extern` below, a
- * line in main.c's table and a page in docs/.
+ * The commands: one file each. A new one is a file here, a line in commands.def and a page in docs/.
  *
  * A command gets argv with its own name first, parses with getopt_long into a
  * struct of its own and returns the exit code. Results go to stdout, all else
@@ -27,21 +26,9 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cmd cmd_cc;
-extern const struct cmd cmd_cxx;
-extern const struct cmd cmd_record;
-extern const struct cmd cmd_dump;
-extern const struct cmd cmd_analyze;
-extern const struct cmd cmd_hunt;
-extern const struct cmd cmd_test;
-extern const struct cmd cmd_cover;
-extern const struct cmd cmd_learn;
-extern const struct cmd cmd_check;
-extern const struct cmd cmd_guard;
-extern const struct cmd cmd_replay;
-extern const struct cmd cmd_check_fix;
-extern const struct cmd cmd_report;
-extern const struct cmd cmd_doctor;
+#define COMMAND(name) extern const struct cmd cmd_##name;
+#include "cmd/commands.def"
+#undef COMMAND
 
 /* One line "snarl NAME: …" on stderr; returns CMD_USAGE and mentions --help. */
 int cmd_usage(const struct cmd *cmd, const char *format, ...)

@@ -10,12 +10,9 @@
 #include "base/mem.h"
 
 const struct report_format *const report_formats[] = {
-	&report_text,
-	&report_html,
-	&report_json,
-	&report_sarif,
-	&report_junit,
-	&report_perfetto,
+#define FORMAT(name) &report_##name,
+#include "report/formats.def"
+#undef FORMAT
 	NULL,
 };
 

@@ -1,6 +1,5 @@
 /*
- * How results can be shown. A new format is a file here, an `extern` below and a line in
- * the table of format.c.
+ * How results can be shown. A new format is a file here and a line in formats.def.
  */
 #ifndef REPORT_FORMAT_H
 #define REPORT_FORMAT_H
@@ -25,12 +24,9 @@ struct report_format {
 	const char *all_file, *bug_file;
 };
 
-extern const struct report_format report_text;
-extern const struct report_format report_html;
-extern const struct report_format report_json;
-extern const struct report_format report_sarif;
-extern const struct report_format report_junit;
-extern const struct report_format report_perfetto;
+#define FORMAT(name) extern const struct report_format report_##name;
+#include "report/formats.def"
+#undef FORMAT
 
 /* NULL after the last one. */
 extern const struct report_format *const report_formats[];

@@ -3,25 +3,14 @@
  */
 #include "sched/strategy.h"
 
-extern const struct strategy strategy_random, strategy_roundrobin, strategy_pct, strategy_pctlarge,
-	strategy_pos, strategy_surw, strategy_delay, strategy_chess, strategy_exact, strategy_goal,
-	strategy_loose, strategy_active, strategy_feedback, strategy_greedy;
+#define STRATEGY(name) extern const struct strategy strategy_##name;
+#include "sched/strategies.def"
+#undef STRATEGY
 
 const struct strategy *const strategies[] = {
-	&strategy_random,
-	&strategy_roundrobin,
-	&strategy_pct,
-	&strategy_pctlarge,
-	&strategy_pos,
-	&strategy_surw,
-	&strategy_delay,
-	&strategy_chess,
-	&strategy_feedback,
-	&strategy_exact,
-	&strategy_goal,
-	&strategy_loose,
-	&strategy_active,
-	&strategy_greedy,
+#define STRATEGY(name) &strategy_##name,
+#include "sched/strategies.def"
+#undef STRATEGY
 	NULL,
 };
 
