@@ -135,10 +135,12 @@ def run_to(stops, command="continue"):
 
 
 def runtime_folder():
+    """The folder of the runtime's sources, with a slash at the end."""
     symbol = gdb.lookup_global_symbol(STEP) or gdb.lookup_static_symbol(STEP)
     if symbol is None:
         raise Trouble("the program was linked by another version of snarl; link it again with snarl-cc")
-    return os.path.dirname(symbol.symtab.fullname())
+    # The function is in src/runtime/control/.
+    return os.path.dirname(os.path.dirname(symbol.symtab.fullname())) + "/"
 
 
 def runtime_frames():
@@ -149,7 +151,7 @@ def runtime_frames():
         symtab = frame.find_sal().symtab
         if frame.name() in BOTTOM:
             return names, None
-        if symtab is None or os.path.dirname(symtab.fullname()) != folder:
+        if symtab is None or not symtab.fullname().startswith(folder):
             return names, frame
         names.append(frame.name())
         frame = frame.older()
@@ -429,11 +431,12 @@ def spare_runtime(breakpoint):
         folder = runtime_folder()
     except Trouble:
         return
-    folders = [os.path.join(os.path.dirname(folder), name) for name in ("runtime", "sched", "trace")]
+    sources = os.path.dirname(folder[:-1])
+    ours_below = tuple(os.path.join(sources, name, "") for name in ("runtime", "sched", "trace", "coverage"))
     ours = []
     for at in locations:
         symtab = gdb.find_pc_line(at.address).symtab  # at.fullname is None where it was inlined
-        if symtab is not None and os.path.dirname(symtab.fullname()) in folders:
+        if symtab is not None and symtab.fullname().startswith(ours_below):
             ours.append(at)
     if breakpoint.visible and len(ours) < len(locations):
         for at in ours:
