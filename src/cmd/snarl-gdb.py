@@ -432,7 +432,7 @@ def spare_runtime(breakpoint):
     except Trouble:
         return
     sources = os.path.dirname(folder[:-1])
-    ours_below = tuple(os.path.join(sources, name, "") for name in ("runtime", "sched", "trace", "coverage"))
+    ours_below = tuple(os.path.join(sources, name, "") for name in ("abi", "runtime", "sched", "trace", "coverage"))
     ours = []
     for at in locations:
         symtab = gdb.find_pc_line(at.address).symtab  # at.fullname is None where it was inlined
