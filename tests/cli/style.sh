@@ -94,3 +94,13 @@ violations "$work/directions" "$work/sources" || fail "includes against the dire
 # The check itself: with no room allowed anything, it must complain.
 sed 's/ .*//' "$work/directions" >"$work/nothing"
 ! violations "$work/nothing" "$work/sources" >/dev/null || fail "violations of the directions are not seen"
+
+# named_files FILE…: prints each source file that these pages name and that is not there.
+named_files() {
+	grep -oE '`(src/)?(abi|analyze|base|cmd|coverage|explore|learn|report|runtime|sched|symbol|trace|wrap)/[a-z_0-9/]+\.(c|h|S|def)`' \
+		/dev/null "$@" | tr -d '`' | while IFS=: read -r page path; do
+		[ -e "src/${path#src/}" ] || echo "$page names $path"
+	done
+}
+named_files docs/*.md docs/internals/*.md CONTRIBUTING.md README.md >"$work/named"
+[ ! -s "$work/named" ] || { cat "$work/named"; fail "pages name files that are not there"; }
