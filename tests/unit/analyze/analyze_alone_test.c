@@ -6,6 +6,7 @@
 #include "analyze/context/access.h"
 #include "analyze/relevance/unshared.h"
 #include "trace/write/writer.h"
+#include "reference/unshared.h"
 
 static bool has(const struct alone *a, uint64_t addr, uint64_t size)
 {
@@ -94,24 +95,6 @@ static void test_hopeless(void **state)
 		reader_close(r);
 		buf_free(&b);
 	}
-}
-
-#define GRANULES 2048u
-#define BASE 0x40000u
-
-/* By granule: a bit for each thread, and one for a write. */
-static void look_slowly(struct reader *r, unsigned *who)
-{
-	struct err err = { "" };
-	struct event ev;
-
-	memset(who, 0, GRANULES * sizeof(*who));
-	while (reader_next(r, &ev, &err) > 0)
-		for (uint64_t at = ev.addr; at < ev.addr + ev.size; at++) {
-			unsigned access = access_of(ev.kind);
-
-			who[(at - BASE) / 8] |= (access ? 1u << ev.thread : 0) | (access & ACCESS_WRITE ? 1u : 0);
-		}
 }
 
 static void assert_as_slowly(const char *path)

@@ -3,6 +3,7 @@
  * everything.
  */
 #include "analyze_util.h"
+#include "reference/deadlocks.h"
 
 static void deadlock(const char *text, const char *expected)
 {
@@ -176,20 +177,6 @@ static void test_blocked(void **state)
 
 /* ---- everything against a search through everything ---- */
 
-#define THREADS 4u
-#define EVENTS 256u
-
-struct step {
-	unsigned thread, lock;	/* or the semaphore */
-	enum { LOCK, READ_LOCK, UNLOCK, POST, WAIT } what;
-};
-
-struct run {
-	struct step step[EVENTS];
-	size_t count;
-	bool before[EVENTS][EVENTS];	/* strongly */
-};
-
 static void add(struct run *r, unsigned thread, int what, unsigned lock)
 {
 	r->step[r->count++] = (struct step){ .thread = thread, .what = what, .lock = lock };
@@ -254,60 +241,6 @@ static char *run_text(const struct run *r)
 	}
 	buf_string(&b);
 	return (char *)b.data;
-}
-
-/* The step with which the thread of step `at` took `lock` and holds it there; -1: none. */
-static int held_by(const struct run *r, size_t at, unsigned lock)
-{
-	int taken = -1;
-
-	for (size_t i = 0; i < at; i++)
-		if (r->step[i].thread == r->step[at].thread && r->step[i].lock == lock &&
-		    r->step[i].what <= UNLOCK)
-			taken = r->step[i].what == UNLOCK ? -1 : (int)i;
-	return taken;
-}
-
-static bool waits_for(const struct run *r, size_t a, size_t b)
-{
-	int taken = held_by(r, b, r->step[a].lock);
-
-	return taken >= 0 && !(r->step[a].what == READ_LOCK && r->step[taken].what == READ_LOCK);
-}
-
-static bool together(const struct run *r, size_t a, size_t b)
-{
-	if (r->step[a].thread == r->step[b].thread || r->before[a][b] || r->before[b][a])
-		return false;
-	for (unsigned lock = 0; lock < 4; lock++) {
-		int x = held_by(r, a, lock), y = held_by(r, b, lock);
-
-		if (x >= 0 && y >= 0 && !(r->step[x].what == READ_LOCK && r->step[y].what == READ_LOCK))
-			return false;
-	}
-	return true;
-}
-
-static size_t slow_cycles(const struct run *r)
-{
-	size_t found = 0;
-
-	for (size_t a = 0; a < r->count; a++)
-		for (size_t b = 0; b < r->count; b++) {
-			if (r->step[a].what > READ_LOCK || r->step[b].what > READ_LOCK ||
-			    r->step[b].thread <= r->step[a].thread || !waits_for(r, a, b) ||
-			    !together(r, a, b))
-				continue;
-			if (waits_for(r, b, a)) {
-				found++;
-				continue;
-			}
-			for (size_t c = 0; c < r->count; c++)
-				found += r->step[c].what <= READ_LOCK &&
-					 r->step[c].thread > r->step[a].thread && waits_for(r, b, c) &&
-					 waits_for(r, c, a) && together(r, a, c) && together(r, b, c);
-		}
-	return found;
 }
 
 static void test_random_runs(void **state)

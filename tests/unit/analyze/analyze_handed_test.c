@@ -6,6 +6,7 @@
 #include "analyze/context/track.h"
 #include "analyze/relevance/ordered.h"
 #include "trace/write/writer.h"
+#include "reference/handed_off.h"
 
 static struct alone *look(struct reader *r)
 {
@@ -161,55 +162,6 @@ static void test_few(void **state)
 	buf_string(&b);
 	assert_settled(true, (const char *)b.data);
 	buf_free(&b);
-}
-
-#define GRANULES 1100u
-#define BASE 0x40000u
-
-struct use {
-	unsigned granule;
-	uint32_t thread;
-	uint64_t epoch;
-	bool write;
-};
-
-struct uses {
-	struct use *at;
-	size_t count, capacity;
-	bool loose[GRANULES], used[GRANULES], twice[GRANULES];
-};
-
-/* With all accesses before it that are not of other memory by now. */
-static void use(struct uses *u, unsigned granule, const struct view *view, bool write)
-{
-	for (size_t i = 0; i < u->count; i++) {
-		const struct use *o = &u->at[i];
-
-		if (o->granule == granule && (write || o->write) &&
-		    !vclock_saw(view->strong, o->thread, o->epoch))
-			u->loose[granule] = true;
-		u->twice[granule] |= o->granule == granule && o->thread == view->thread;
-	}
-	u->used[granule] = true;
-	u->at = xgrow(u->at, u->count, &u->capacity, sizeof(*u->at));
-	u->at[u->count++] = (struct use){ granule, view->thread, view->strong_epoch, write };
-}
-
-static void see_slowly(struct uses *u, const struct event *ev, const struct view *view)
-{
-	size_t kept = 0;
-
-	for (unsigned g = 0; access_of(ev->kind) && g < GRANULES; g++)
-		if (BASE + g * 8 < ev->addr + ev->size && BASE + g * 8 + 8 > ev->addr)
-			use(u, g, view, access_of(ev->kind) & ACCESS_WRITE);
-	for (size_t i = 0; view->gone_size && i < u->count; i++) {
-		uint64_t at = BASE + u->at[i].granule * 8;
-
-		if (at + 8 <= view->gone_addr || at >= view->gone_addr + view->gone_size)
-			u->at[kept++] = u->at[i];
-	}
-	if (view->gone_size)
-		u->count = kept;
 }
 
 /* What is counted on the way, and where nothing follows that is of interest. */

@@ -6,33 +6,7 @@
 
 #include "analyze/atomicity/recent_accesses.h"
 #include "analyze/relevance/unshared_sites.h"
-
-/* A place that was used; index 0: none. */
-struct last {
-	uint64_t index, addr, pc;
-	uint8_t access;
-	bool live;
-};
-
-static unsigned slow_slot(const struct last *last, uint64_t addr, uint8_t access, uint64_t pc)
-{
-	unsigned slot = 0, own_slot = 0, own = 0, i;
-
-	for (i = 0; i < NEAR && last[i].index; i++) {
-		if (last[i].addr == addr && last[i].access == access)
-			return i;
-		if (last[i].index < last[slot].index)
-			slot = i;
-		if (last[i].pc != pc)
-			continue;
-		if (!own || last[i].index < last[own_slot].index)
-			own_slot = i;
-		own++;
-	}
-	if (own >= NEAR_SITE)
-		return own_slot;
-	return i < NEAR ? i : slot;
-}
+#include "reference/recent_accesses.h"
 
 static void put_live(struct near *near, const struct last *l)
 {

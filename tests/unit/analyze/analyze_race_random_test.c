@@ -3,24 +3,9 @@
  * traces. Every access has a site of its own, so that findings are pairs of events.
  */
 #include "analyze_util.h"
+#include "reference/races.h"
 
 #define TRACES 2000u
-#define EVENTS 40u
-#define THREADS 3u
-#define LOCKS 3u
-#define BYTES 32u	/* of memory that is fought over */
-
-struct op {
-	unsigned thread, kind, lock, addr, size;
-	unsigned index;		/* of the thread's events */
-};
-
-struct run {
-	struct op ops[EVENTS];
-	unsigned count;
-	bool before[EVENTS][EVENTS];	/* happens before, by program and lock order */
-	struct buf text;
-};
 
 static const char *const thread_names[THREADS] = { "0", "0.1", "0.2" };
 
@@ -74,29 +59,6 @@ static void make(struct run *run, uint64_t seed, bool whole_granules)
 		run->count++;
 	}
 	write_down(run);
-}
-
-static void order(struct run *run)
-{
-	const struct op *o = run->ops;
-
-	memset(run->before, 0, sizeof(run->before));
-	for (unsigned j = 0; j < run->count; j++)
-		for (unsigned i = 0; i < j; i++)
-			run->before[i][j] = o[i].thread == o[j].thread ||
-					    (o[i].kind == TRACE_MUTEX_UNLOCK &&
-					     o[j].kind == TRACE_MUTEX_LOCK && o[i].lock == o[j].lock);
-	for (unsigned k = 0; k < run->count; k++)
-		for (unsigned i = 0; i < run->count; i++)
-			for (unsigned j = 0; j < run->count; j++)
-				run->before[i][j] |= run->before[i][k] && run->before[k][j];
-}
-
-static bool conflict(const struct op *a, const struct op *b)
-{
-	return a->size && b->size && a->thread != b->thread &&
-	       (a->kind == TRACE_WRITE || b->kind == TRACE_WRITE) &&
-	       a->addr < b->addr + b->size && b->addr < a->addr + a->size;
 }
 
 static unsigned op_of(struct analyzed *x, const struct candidate_event *e)
@@ -186,66 +148,6 @@ static void test_race(void **state)
 	}
 	assert_true(told > TRACES);
 	buf_free(&run.text);
-}
-
-/*
- * Whether the events of each thread below its cut, in the order of the trace, are a
- * run of the program: locks are free when taken, and reads see the same writes.
- */
-static bool feasible(const struct run *run, const unsigned *cut)
-{
-	int owner[LOCKS] = { -1, -1, -1 };
-	int writer[BYTES + 8], meant[BYTES + 8];
-
-	memset(writer, -1, sizeof(writer));
-	memset(meant, -1, sizeof(meant));
-	for (unsigned i = 0; i < run->count; i++) {
-		const struct op *o = &run->ops[i];
-		bool in = o->index < cut[o->thread];
-
-		if (in && o->kind == TRACE_MUTEX_LOCK) {
-			if (owner[o->lock] >= 0)
-				return false;
-			owner[o->lock] = (int)o->thread;
-		} else if (in && o->kind == TRACE_MUTEX_UNLOCK) {
-			owner[o->lock] = -1;
-		}
-		for (unsigned b = o->addr; b < o->addr + o->size; b++) {
-			if (in && o->kind == TRACE_READ && writer[b] != meant[b])
-				return false;
-			if (o->kind == TRACE_WRITE) {
-				meant[b] = (int)i;
-				if (in)
-					writer[b] = (int)i;
-			}
-		}
-	}
-	return true;
-}
-
-/* All cuts of the thread that is neither's. The creations are in. */
-static bool can_meet(const struct run *run, const struct op *a, const struct op *b)
-{
-	unsigned other = THREADS - a->thread - b->thread;
-	unsigned cut[THREADS];
-
-	cut[a->thread] = a->index;
-	cut[b->thread] = b->index;
-	for (cut[other] = 0; cut[other] <= EVENTS + 2; cut[other]++)
-		if (feasible(run, cut))
-			return true;
-	return false;
-}
-
-/* Of each thread's accesses to a granule, the last four sites are remembered. */
-static bool forgotten(const struct run *run, unsigned access, unsigned now)
-{
-	const struct op *o = run->ops;
-	unsigned later = 0;
-
-	for (unsigned i = access + 1; i < now; i++)
-		later += o[i].thread == o[access].thread && o[i].size && o[i].addr == o[access].addr;
-	return later >= 4;
 }
 
 static void compare(struct run *run, bool exact, uint64_t *found)

@@ -4,8 +4,8 @@
 #include "analyze_util.h"
 
 #include "analyze/race/access_records.h"
+#include "reference/access_records.h"
 
-#define GRANULES 4096u
 #define BASE 0x7f0000000000ull
 
 static unsigned used(const struct place *p)
@@ -90,29 +90,6 @@ static void test_no_room(void **state)
 		assert_int_equal(*p.written, 0);
 	}
 	shadow_free(&s);
-}
-
-/* Masks of up to four records of each granule, by hand. */
-struct slow {
-	unsigned count, mask[4];
-};
-
-static void forget_slowly(struct slow *slow, uint64_t from, uint64_t size)
-{
-	for (uint64_t g = 0; g < GRANULES; g++) {
-		unsigned kept = 0;
-
-		for (unsigned i = 0; i < slow[g].count; i++) {
-			unsigned mask = slow[g].mask[i];
-
-			for (unsigned b = 0; b < 8; b++)
-				if (g * 8 + b >= from && g * 8 + b < from + size)
-					mask &= ~(1u << b);
-			if (mask)
-				slow[g].mask[kept++] = mask;
-		}
-		slow[g].count = kept;
-	}
 }
 
 /* The sum of what is there tells sets of masks apart well enough. */

@@ -4,6 +4,7 @@
 #include "analyze_util.h"
 
 #include "analyze/order/last_access.h"
+#include "reference/last_access.h"
 
 /* What is done at each place of an access, or seen there. */
 struct visit {
@@ -129,41 +130,6 @@ static void test_bounds(void **state)
 	use(u, 50, false, 0x1000, 8, 90);
 	assert_int_equal(uses_dropped(u), 1);
 	uses_free(u);
-}
-
-#define BYTES 96u
-#define KEPT (2 * USES_THREADS)
-
-/* The obvious way: for each byte all that is remembered of it, newest first. */
-struct byte {
-	struct {
-		uint32_t who;
-		uint64_t index;
-	} last[KEPT + 1];
-	unsigned count;
-	uint64_t first, latest, last_write;	/* indices; 0: none */
-	uint64_t addr, size, pc;	/* of the newest */
-};
-
-static void slow_use(struct byte *b, uint32_t who, uint64_t index)
-{
-	unsigned i = 0;
-
-	b->last_write = who & 1 ? index : b->last_write;
-	if ((who & 3) == 1) {
-		if (b->first && b->latest == b->first)
-			b->latest = index;
-		b->first = b->first ? b->first : index;
-		b->latest = b->latest ? b->latest : index;
-	}
-
-	while (i < b->count && b->last[i].who != who)
-		i++;
-	if (i == b->count && b->count < KEPT)
-		b->count++;
-	memmove(b->last + 1, b->last, (i < KEPT ? i : KEPT - 1) * sizeof(b->last[0]));
-	b->last[0].who = who;
-	b->last[0].index = index;
 }
 
 static uint64_t add(uint64_t sum, uint64_t index)

@@ -13,6 +13,7 @@
 
 #include "analyze/suppress.h"
 #include "base/mem.h"
+#include "reference/suppression_pattern.h"
 
 static void test_patterns(void **state)
 {
@@ -59,30 +60,6 @@ static void test_patterns(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		if (suppress_match(cases[i].pattern, cases[i].name) != cases[i].matches)
 			fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].name ? cases[i].name : "NULL");
-}
-
-/* As plain as can be: tries every split at the first star. */
-static bool slow_glob(const char *p, const char *name)
-{
-	if (!*p)
-		return !*name;
-	if (*p == '*')
-		return slow_glob(p + 1, name) || (*name && slow_glob(p, name + 1));
-	return *p == *name && slow_glob(p + 1, name + 1);
-}
-
-static bool slow_match(const char *pattern, const char *name)
-{
-	size_t length = strlen(pattern);
-	char whole[64];
-
-	snprintf(whole, sizeof(whole), "%s%s", *pattern == '^' ? "" : "*", pattern + (*pattern == '^'));
-	length = strlen(whole);
-	if (length > 0 && whole[length - 1] == '$' && (*pattern != '$' || length > 1))
-		whole[length - 1] = 0;
-	else
-		snprintf(whole + length, sizeof(whole) - length, "*");
-	return *name && slow_glob(whole, name);
 }
 
 static void test_random_patterns(void **state)

@@ -3,7 +3,7 @@
  */
 #include "analyze_util.h"
 
-#include "iroot_trace.h"
+#include "reference/iroots_of_trace.h"
 
 #define MEMORY (4u << 20)
 

@@ -5,6 +5,7 @@
 #include "sched_sim.h"
 #include "explore/bug/delta_debug.h"
 #include "sched/loose.h"
+#include "reference/interleavings.h"
 
 #define VALUE 3u	/* the object that counts */
 #define LOCK 1u
@@ -192,30 +193,6 @@ static void test_not_again(void **state)
 	assert_int_equal(result.runs, 1);
 }
 
-/* The fewest switches of all runs that lose an update from here; `most` if there is none below. */
-static unsigned fewest(const struct sim *s, unsigned running, unsigned switches, unsigned most,
-		       struct sim_result *r)
-{
-	bool any = false;
-
-	if (switches >= most)
-		return most;
-	for (unsigned i = 0; i < s->program->threads; i++) {
-		struct sim next = *s;
-
-		if (!sim_enabled(s, i))
-			continue;
-		any = true;
-		r->thread[r->steps] = s->number[i];
-		r->event[r->steps++] = *sim_pending(s, i);
-		r->end = next;
-		sim_execute(&next, i);
-		most = fewest(&next, i, switches + (i != running), most, r);
-		r->steps--;
-	}
-	return !any && lost(r) ? switches : most;
-}
-
 static void random_program(struct sim_program *p, uint64_t *rng)
 {
 	memset(p, 0, sizeof(*p));
@@ -243,7 +220,7 @@ static void test_against_all_runs(void **state)
 			continue;
 		memset(&r, 0, sizeof(r));
 		sim_init(&first, &p);
-		least = fewest(&first, 0, 0, 99, &r);
+		least = fewest_switches(&first, 0, 0, 99, &r, lost);
 		failing++;
 		assert_true(result.switches >= least);
 		fewer += result.switches > least;

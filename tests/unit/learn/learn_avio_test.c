@@ -1,6 +1,7 @@
 #include "learn_util.h"
 
 #include "learn/fold/avio.h"
+#include "reference/avio.h"
 
 static char *run(const struct learn_step *steps, size_t count)
 {
@@ -99,57 +100,6 @@ static void test_leak(void **state)
 	expect("1W0 1R0 2R0 2W0 1W0", "RWW 2 4 5 x1\n");
 	expect("1W0 2R0 1R0 2W0 1R0 1W0", "RWR 3 4 5 x1\n");
 	expect("1R0 2R0 1W0", "");
-}
-
-/* The thread's last write before i and only reads since, the first remote one of which counts. */
-static void slow_leak(const struct learn_step *s, size_t i, struct buf *b)
-{
-	size_t remote = 0;
-
-	for (size_t p = i; p-- > 0;) {
-		if (s[p].addr != s[i].addr)
-			continue;
-		if (s[p].op != IROOT_OP_WRITE) {
-			remote = s[p].thread != s[i].thread ? p + 1 : remote;
-			continue;
-		}
-		if (s[p].thread == s[i].thread && remote)
-			buf_addf(b, "WRW %zu %zu %zu x1\n", p + 1, remote, i + 1);
-		return;
-	}
-}
-
-/* The definition, looked up in the whole past. */
-static char *slow(const struct learn_step *s, size_t count)
-{
-	struct buf b = { 0 };
-
-	for (size_t i = 0; i < count; i++) {
-		size_t p = i, first = 0, write = 0;
-		bool w = s[i].op == IROOT_OP_WRITE, pw;
-
-		while (p > 0 && !(s[p - 1].thread == s[i].thread && s[p - 1].addr == s[i].addr))
-			p--;
-		if (p-- == 0)
-			continue;
-		pw = s[p].op == IROOT_OP_WRITE;
-		for (size_t r = p + 1; r < i; r++) {
-			if (s[r].addr != s[i].addr)
-				continue;
-			first = first ? first : r;
-			write = s[r].op == IROOT_OP_WRITE ? r : write;
-		}
-		if (!pw && w)
-			slow_leak(s, i, &b);
-		if (pw && w) {
-			if (first && s[first].op == IROOT_OP_READ)
-				buf_addf(&b, "WRW %zu %zu %zu x1\n", p + 1, first + 1, i + 1);
-		} else if (write) {
-			buf_addf(&b, "%cW%c %zu %zu %zu x1\n", pw ? 'W' : 'R', w ? 'W' : 'R', p + 1,
-				 write + 1, i + 1);
-		}
-	}
-	return sorted(&b);
 }
 
 static void test_random_traces(void **state)

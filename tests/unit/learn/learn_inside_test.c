@@ -2,8 +2,7 @@
 #include "learn_util.h"
 
 #include "learn/fold/interleaved.h"
-
-#define STEPS 18u	/* so few that all visitors are remembered */
+#include "reference/interleaved.h"
 
 static void add(struct buf *b, const char *what, const struct learn_pairs *pairs)
 {
@@ -79,26 +78,6 @@ static void test_nothing_known(void **state)
 	assert_int_equal(inside_near(in)->count, 0);
 	assert_int_equal(inside_pairs(in)->count, 0);
 	inside_free(in);
-}
-
-/* The definition. */
-static char *slow(const struct learn_step *steps, const bool *rests)
-{
-	struct buf b = { 0 };
-
-	for (size_t p = 0; p < STEPS; p++)
-		for (size_t i = p + 1; !rests[p] && i < STEPS; i++) {
-			if (rests[i] && steps[i].thread == steps[p].thread)
-				break;
-			if (rests[i] || steps[i].thread != steps[p].thread || steps[i].addr != steps[p].addr)
-				continue;
-			buf_addf(&b, "near %zu %zu\n", p + 1, i + 1);
-			for (size_t r = p + 1; r < i; r++)
-				if (!rests[r] && steps[r].addr == steps[p].addr)
-					buf_addf(&b, "inside %zu %zu\n", p + 1, r + 1);
-			break;
-		}
-	return sorted(&b);
 }
 
 static void test_random_steps(void **state)

@@ -1,6 +1,7 @@
 #include "learn_util.h"
 
 #include "learn/fold/lifetx.h"
+#include "reference/lifetx.h"
 
 static char *cuts_of(struct lifetx *l, size_t sites)
 {
@@ -247,42 +248,6 @@ static void test_turns_with_waits(void **state)
 	assert_string_equal(got, "4 5\n");
 	free(got);
 	lifetx_free(l);
-}
-
-#define STEPS 40
-
-/*
- * All transactions, all edges, no node ever dropped: is there a circle when the access is
- * added to its thread's transaction?
- */
-static char *slow(const struct learn_step *s, size_t count)
-{
-	size_t tx[STEPS], current[8] = { 0 }, next = 1;
-	struct buf b = { 0 };
-
-	for (size_t i = 0; i < count; i++) {
-		bool reach[STEPS + 9][STEPS + 9] = { { false } };
-		size_t *mine = &current[s[i].thread], own;
-
-		if (!*mine)
-			*mine = next++;
-		tx[i] = own = *mine;
-		for (size_t a = 0; a <= i; a++)
-			for (size_t c = a + 1; c <= i; c++)
-				if (tx[a] != tx[c] && (s[a].thread == s[c].thread ||
-				     (s[a].addr == s[c].addr && (s[a].op == IROOT_OP_WRITE ||
-								 s[c].op == IROOT_OP_WRITE))))
-					reach[tx[a]][tx[c]] = true;
-		for (size_t k = 1; k < next; k++)
-			for (size_t a = 1; a < next; a++)
-				for (size_t c = 1; c < next; c++)
-					reach[a][c] |= reach[a][k] && reach[k][c];
-		if (reach[own][own]) {
-			buf_addf(&b, "%zu before\n", i + 1);
-			tx[i] = *mine = next++;
-		}
-	}
-	return sorted(&b);
 }
 
 static void test_random_traces(void **state)

@@ -1,6 +1,7 @@
 #include "learn_util.h"
 
 #include "learn/fold/pset.h"
+#include "reference/pset.h"
 
 static char *run(const struct learn_step *steps, size_t count)
 {
@@ -47,24 +48,6 @@ static void test_conditions(void **state)
 	expect("1R0 2R0 1W0", "3 after 2\n");
 	expect("2R0 1R0 1W0", "");		/* (c): the second thread was there already */
 	expect("1W0 3R0 2R0", "2 after 1\n3 after 1\n");	/* a third one does not matter */
-}
-
-/* (a), (b), (c) in so many words. */
-static bool follows(const struct learn_step *s, size_t p, size_t m)
-{
-	bool pw = s[p].op == IROOT_OP_WRITE, mw = s[m].op == IROOT_OP_WRITE;
-
-	if (s[p].addr != s[m].addr || s[p].thread == s[m].thread || !(pw || mw))
-		return false;
-	for (size_t i = p + 1; i < m; i++) {
-		if (s[i].addr != s[m].addr)
-			continue;
-		if (s[i].thread == s[p].thread || s[i].thread == s[m].thread)
-			return false;
-		if (s[i].op == IROOT_OP_WRITE || (pw && mw))
-			return false;
-	}
-	return true;
 }
 
 static void test_random_traces(void **state)

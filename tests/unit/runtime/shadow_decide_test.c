@@ -8,10 +8,8 @@
 #include <cmocka.h>
 
 #include "runtime/record/shadow_decide.c"
+#include "reference/shadow_filter.h"
 
-#define MEMORY 0x600000000000ull	/* nothing is there; its shadow is beside that of ASan */
-#define GRANULES 1024u
-#define ID 7u
 #define OTHER 9u
 #define TIME 100u
 #define ELSEWHERE (1ull << 32)
@@ -22,7 +20,7 @@ __thread struct snarlrt_tls __snarl_tls;
 
 static struct live_slot slot;
 static struct snarlrt_thread self = { .id = ID, .live = &slot };
-static uint16_t *shadow, model[GRANULES];
+static uint16_t *shadow;
 static struct shadow_decider decider;
 
 static const uint16_t values[] = { 0, ID * 2, ID * 2, ID * 2, ID * 2 + 1, OTHER * 2, OTHER * 2 + 1, SHADOW_SHARED };
@@ -60,20 +58,6 @@ static void fill(void)
 	memset(&shadow_was_shared, 0, sizeof(shadow_was_shared));
 	memset(&shadow_was_touched, 0, sizeof(shadow_was_touched));
 	slot.cut_locations = 0;
-}
-
-/* The obvious way: `reset` says that the memory had been shared in an earlier life, `touched` that it had one. */
-static bool model_decide(uint64_t addr, uint64_t size, bool cut, bool reset, bool touched)
-{
-	bool keep = false;
-
-	for (uint64_t g = (addr - MEMORY) / 8; g <= (addr + size - 1 - MEMORY) / 8; g++) {
-		if (reset || (model[g] != 0 && model[g] / 2 != ID))
-			keep = true;
-		else if (cut && !touched && model[g] == ID * 2)
-			model[g] = ID * 2 + 1;
-	}
-	return keep;
 }
 
 static void check_shadow(void)

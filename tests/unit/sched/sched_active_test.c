@@ -1,7 +1,7 @@
 /*
  * The strategy active, and what tells it whether it has succeeded.
  */
-#include "sched_iroots.h"
+#include "reference/iroots_of_run.h"
 #include "sched/active.h"
 
 #define RUNS 2u

@@ -4,6 +4,7 @@
  */
 #include "sched_sim.h"
 #include "sched/chess.h"
+#include "reference/interleavings.h"
 
 struct counts {
 	unsigned runs;		/* not found redundant */

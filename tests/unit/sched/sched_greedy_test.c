@@ -1,7 +1,7 @@
 /*
  * The strategy greedy: what it completes, and that it exposes more than what it is made of.
  */
-#include "sched_iroots.h"
+#include "reference/iroots_of_run.h"
 #include "sched/greedy.h"
 
 #define PLACES 4096u

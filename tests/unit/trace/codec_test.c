@@ -2,8 +2,9 @@
  * The codec: everything that goes in comes out, for records of every kind and
  * for sequences that make the predictor right, wrong and confused.
  */
-#include "codec_slow.h"
 #include "trace_util.h"
+
+#include "reference/codec.h"
 
 static uint64_t seed;
 

@@ -1,9 +1,12 @@
 /*
- * For tests of what deals with interleaving roots: those that a simulated run has, found in
- * the slow obvious way from iroot.h's words.
+ * Reference of the iRoots that a simulated run exposes (definition: abi/iroot.h).
+ *
+ * iroots_of() finds all dependencies of a run by comparing every two events, and tries every two
+ * dependencies for each compound idiom. iroots_enumerate() adds those of all interleavings of a
+ * small program: what any strategy can expose at most.
  */
-#ifndef SCHED_IROOTS_H
-#define SCHED_IROOTS_H
+#ifndef REFERENCE_IROOTS_OF_RUN_H
+#define REFERENCE_IROOTS_OF_RUN_H
 
 #include "sched_sim.h"
 #include "sched/iroot_match.h"
@@ -85,7 +88,7 @@ static inline void slow_put(struct iroots *out, const struct sim_result *r, unsi
 	iroots_add(out, &found);
 }
 
-/* Adds all that the run has. */
+/* Adds all iRoots that the run exposes. */
 static UNUSED void iroots_of(struct iroots *out, const struct sim_result *r)
 {
 	static unsigned dep[SIM_STEPS * 4][2];
@@ -109,7 +112,7 @@ static UNUSED void iroots_of(struct iroots *out, const struct sim_result *r)
 	}
 }
 
-/* All that any run of a small program has. */
+/* Adds the iRoots of all runs that go on from `s`; `r` holds the run so far. */
 static UNUSED void iroots_enumerate(struct iroots *out, const struct sim *s, struct sim_result *r)
 {
 	bool any = false;

@@ -1,8 +1,13 @@
 /*
- * The encoder in its plainest form, record by record as codec.h says it: what the fast one is compared with.
+ * Reference of the trace encoder (trace/codec/codec.h defines the format).
+ *
+ * encode_slowly() writes the bytes of a chunk record by record, without the fast paths, batches and
+ * loops of the encoder under test. slow_check() computes the checksum of a chunk word by word. Both
+ * must give the same bytes as the tool. It takes from the tool: the state of the predictor and its
+ * update (trace/codec/predict.h).
  */
-#ifndef CODEC_SLOW_H
-#define CODEC_SLOW_H
+#ifndef REFERENCE_CODEC_H
+#define REFERENCE_CODEC_H
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -24,7 +29,10 @@ static uint8_t *put_slowly(uint8_t *p, uint64_t counted, unsigned token)
 	return counted < 15 ? put_bytes(p, counted << 4 | token, 1) : put_bytes(p, counted << 8 | 15 << 4 | token, 3);
 }
 
-/* Is it told by turning? If not, *z is what is to be added to the foretold address. */
+/*
+ * Is the address the one that the slot's other prediction gives? Then the record is a TURN. Otherwise *z is
+ * the difference to the predicted address, zigzag-encoded.
+ */
 static bool turns(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t *z)
 {
 	bool turn = trace_foretold(s, ~s->relative, before) == addr && (s->relative || s->last != s->stride);
@@ -46,7 +54,7 @@ static unsigned slot_of(const struct trace_coder *c, uint64_t site)
 	return c->slot[index].site == 0 || c->slot[index].site == site ? index : index ^ 1;
 }
 
-/* A record that is not foretold, as codec.h has it. */
+/* Writes a record whose address was not predicted. */
 static uint8_t *put_record(struct trace_coder *c, uint8_t *p, uint64_t counted, const struct trace_record *r)
 {
 	unsigned index = slot_of(c, r->site), n;
@@ -79,7 +87,7 @@ static uint8_t *put_two(uint8_t *p, uint64_t x, uint64_t y)
 	return put_bytes(put_bytes(p, x, trace_bytes(x)), y, trace_bytes(y));
 }
 
-/* Record by record, in no hurry. */
+/* Encodes `n` records; returns the number of bytes written. */
 static size_t encode_slowly(uint8_t *out, uint64_t time, const struct trace_record *in, size_t n)
 {
 	struct trace_coder *c = calloc(1, sizeof(*c));
@@ -119,7 +127,7 @@ static size_t encode_slowly(uint8_t *out, uint64_t time, const struct trace_reco
 	return (size_t)(p - out);
 }
 
-/* What trace_check() is: four lanes of words of 8 bytes, the rest byte by byte. */
+/* The checksum of trace_check(): four lanes of 8-byte words, the rest byte by byte into the first lane. */
 static uint32_t slow_check(const uint8_t *data, size_t size)
 {
 	const uint64_t k = 0x9fb21c651e98df25ull;

@@ -1,8 +1,13 @@
 /*
- * The reference for profiling: the iRoots of a whole trace.
+ * Reference of the coverage that a program under control profiles by itself: the iRoots of a
+ * recording of the same run. Every event of the trace goes through one fold, in order and in one
+ * process.
+ *
+ * It takes the fold from the tool (coverage/fold/); iroots_exposed.h and iroots_predicted.h are the
+ * references of the fold.
  */
-#ifndef TESTS_IROOT_TRACE_H
-#define TESTS_IROOT_TRACE_H
+#ifndef REFERENCE_IROOTS_OF_TRACE_H
+#define REFERENCE_IROOTS_OF_TRACE_H
 
 #include "coverage/fold/event_step.h"
 #include "coverage/trace_coverage.h"
