@@ -76,6 +76,7 @@ help:
 	@echo 'make            build/bin/snarl, snarl-cc, snarl-c++ and the runtime'
 	@echo 'make demo       build, compile an example with snarl-cc, record it, show the trace'
 	@echo 'make check      all tests, of the long ones a slice; tests/run NAME for one'
+	@echo 'make unit tools what tests/run needs besides make; a unit test is in build/tests/unit/ROOM_tests'
 	@echo 'make check-long all tests with all of their seeds and programs'
 	@echo 'make check-deb  a Debian package of it, built and tried'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
