@@ -32,7 +32,9 @@ wrap_main := src/wrap/snarl_cc.c
 rewrite_src := $(filter-out $(wrap_main) src/wrap/as.c,$(call files,wrap,c))
 tool_src := src/main.c $(call files,cmd,c)
 rt_src := $(call files,runtime,c) $(call files,runtime,S) $(call files,sched coverage/fold,c)
-unit_src := $(wildcard tests/unit/*_test.c)
+unit_src := $(wildcard tests/unit/*/*_test.c)
+$(if $(filter $(words $(unit_src)),$(words $(sort $(notdir $(unit_src))))),,$(error two unit tests have the same name))
+unit_rooms := $(patsubst tests/unit/%/,%,$(sort $(dir $(unit_src))))
 tools_src := $(wildcard tests/tools/*.c)
 
 obj = $(patsubst src/%,$(T)/obj/%.o,$(1))
@@ -40,8 +42,13 @@ lib_obj := $(call obj,$(lib_src) $(rewrite_src))
 tool_obj := $(call obj,$(tool_src))
 rt_obj := $(patsubst src/%,$(B)/rt/%.o,$(rt_src))
 rts_obj := $(patsubst src/%,$(B)/rts/%.o,$(rt_src))
-unit_bin := $(patsubst tests/unit/%.c,$(T)/tests/unit/%,$(unit_src))
+unit_bin := $(unit_rooms:%=$(T)/tests/unit/%_tests)
 no_leaks := $(if $(ASAN),tests/asan/no_leaks.c)
+# $(call unit_files,ROOM): the test files of the room; unit_obj: their objects; unit_table: the text of
+# the table that lists them (tests/unit/main.c).
+unit_files = $(filter tests/unit/$(1)/%,$(unit_src))
+unit_obj = $(patsubst tests/unit/%.c,$(T)/tests/unit/%.o,$(call unit_files,$(1)))
+unit_table = $(patsubst %.c,TEST(%),$(notdir $(call unit_files,$(1))))
 tools_bin := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(tools_src))
 
 # What the compiler links programs with; the ASan tree has copies.
@@ -69,6 +76,7 @@ help:
 	@echo 'make            build/bin/snarl, snarl-cc, snarl-c++ and the runtime'
 	@echo 'make demo       build, compile an example with snarl-cc, record it, show the trace'
 	@echo 'make check      all tests, of the long ones a slice; tests/run NAME for one'
+	@echo 'make unit tools what tests/run needs besides make; a unit test is in build/tests/unit/ROOM_tests'
 	@echo 'make check-long all tests with all of their seeds and programs'
 	@echo 'make check-deb  a Debian package of it, built and tried'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
@@ -95,6 +103,7 @@ $(call remember,$(T)/flags.tool,$(CC) $(TOOL_CFLAGS) $(FAST_O) $(LDFLAGS))
 $(call remember,$(B)/flags.rt,$(CC) $(RT_CFLAGS))
 $(call remember,$(T)/sources.tool,$(lib_src) $(rewrite_src) $(tool_src))
 $(call remember,$(B)/sources.rt,$(rt_src))
+$(foreach r,$(unit_rooms),$(call remember,$(T)/tests/unit/$(r)/tests.def,$(call unit_table,$(r))))
 endif
 
 $(T)/obj/%.c.o: src/%.c $(T)/flags.tool
@@ -221,9 +230,20 @@ $(addprefix $(T)/,$(support)): $(T)/%: $(B)/%
 	cp $< $@
 endif
 
-$(T)/tests/unit/%: tests/unit/%.c $(T)/lib/libsnarl.a $(T)/flags.tool
+# One program holds the test files of a room. tests/unit/main.c runs them; tests.def lists them.
+$(T)/tests/unit/%_test.o: tests/unit/%_test.c tests/unit/entry.h $(T)/flags.tool
 	@mkdir -p $(@D)
-	$(CC) $(TOOL_CFLAGS) $(LDFLAGS) $< $(T)/lib/libsnarl.a $(TOOL_LIBS) -lcmocka -o $@
+	$(CC) $(TOOL_CFLAGS) -Itests -Itests/unit -include tests/unit/entry.h -DUNIT_TEST=$(*F)_test -c $< -o $@
+
+$(T)/tests/unit/%/main.o: tests/unit/main.c $(T)/tests/unit/%/tests.def $(T)/flags.tool
+	$(CC) $(TOOL_CFLAGS) -DTEST_TABLE='"$(T)/tests/unit/$*/tests.def"' -I. -c $< -o $@
+
+# $(call unit_program,ROOM)
+define unit_program
+$(T)/tests/unit/$(1)_tests: $$(call unit_obj,$(1)) $(T)/tests/unit/$(1)/main.o $(T)/lib/libsnarl.a
+	$$(CC) $$(TOOL_CFLAGS) $$(LDFLAGS) $$^ $$(TOOL_LIBS) -lcmocka -o $$@
+endef
+$(foreach r,$(unit_rooms),$(eval $(call unit_program,$(r))))
 
 unit: $(unit_bin)
 

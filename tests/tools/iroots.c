@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../unit/iroot_trace.h"
+#include "../reference/iroots_of_trace.h"
 #include "base/mem.h"
 #include "explore/search/observe.h"
 #include "explore/search/replay_trace.h"

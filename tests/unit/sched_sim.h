@@ -303,55 +303,6 @@ static UNUSED const char *sim_text(const struct sim_result *r)
 	return text;
 }
 
-/* A set of traces. */
-struct sim_set {
-	uint64_t *value;
-	size_t count, room;
-};
-
-static UNUSED bool set_has(const struct sim_set *set, uint64_t value)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (set->value[i] == value)
-			return true;
-	return false;
-}
-
-static UNUSED void set_add(struct sim_set *set, uint64_t value)
-{
-	if (set_has(set, value))
-		return;
-	if (set->count == set->room) {
-		set->room = set->room ? 2 * set->room : 64;
-		set->value = realloc(set->value, set->room * sizeof(*set->value));
-	}
-	set->value[set->count++] = value;
-}
-
-/* The slow obvious way: the traces of all runs with at most `bound` preemptions. */
-static UNUSED void sim_enumerate(const struct sim *s, unsigned running, unsigned bound,
-				 struct sim_set *set, unsigned *runs)
-{
-	bool runs_on = sim_enabled(s, running), any = false;
-
-	for (unsigned i = 0; i < s->program->threads; i++) {
-		struct sim next = *s;
-		unsigned cost = runs_on && i != running;
-
-		if (!sim_enabled(s, i))
-			continue;
-		any = true;
-		if (cost > bound)
-			continue;
-		sim_execute(&next, i);
-		sim_enumerate(&next, i, bound - cost, set, runs);
-	}
-	if (any)
-		return;
-	set_add(set, sim_trace(s));
-	++*runs;
-}
-
 /*
  * A small program of random reads, writes and critical sections, all balanced
  * unless `deadlocks`: then locks are taken in any order, two deep.

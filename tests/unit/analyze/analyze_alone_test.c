@@ -1,0 +1,167 @@
+/*
+ * alone: which memory no two threads fight over, by hand and against a slow and obvious way.
+ */
+#include "analyze_util.h"
+
+#include "analyze/context/access.h"
+#include "analyze/relevance/unshared.h"
+#include "trace/write/writer.h"
+#include "reference/unshared.h"
+
+static bool has(const struct alone *a, uint64_t addr, uint64_t size)
+{
+	return alone_has(a, &(struct event){ .addr = addr, .size = size });
+}
+
+static void test_by_hand(void **state)
+{
+	struct reader *r = open_text("0 create 0.1\n0 create 0.2\n"
+				     "0.1 write 0x10000:8\n0.1 read 0x10000:8\n"	/* one thread's */
+				     "0.1 read 0x10008:4\n0.2 read 0x10008:8\n"		/* only read */
+				     "0.1 read 0x10010:1\n0.2 write 0x10017:1\n"	/* other bytes of it */
+				     "0.2 write 0x1001c:8\n0.1 read 0x10020:8\n"	/* reaches over */
+				     "0.1 write-range 0x11ff0 32\n0.2 read 0x12008:1\n"	/* to the next page */
+				     "0.2 atomic-add 0x20000:4 relaxed\n0.1 atomic-load 0x20000:4 relaxed\n"
+				     "0.2 atomic-store 0x20008:4 relaxed\n");
+	struct alone *a = alone_new(r);
+	struct event ev;
+	struct err err;
+
+	(void)state;
+	assert_true(has(a, 0x10000, 8));
+	assert_true(has(a, 0x10008, 8));
+	assert_true(has(a, 0x1000c, 2));
+	assert_true(has(a, 0x10000, 16));
+	assert_false(has(a, 0x10010, 1));
+	assert_false(has(a, 0x10008, 9));
+	assert_true(has(a, 0x10018, 8));
+	assert_false(has(a, 0x10020, 8));
+	assert_false(has(a, 0x1001f, 2));
+	assert_true(has(a, 0x11ff0, 24));
+	assert_false(has(a, 0x11ff0, 25));
+	assert_false(has(a, 0x20000, 4));
+	assert_true(has(a, 0x20008, 4));
+	assert_false(has(a, 0x30000, 4));	/* nobody was there: nothing is known of it */
+	assert_false(has(a, 0x10000, 0));
+	assert_false(has(a, UINT64_MAX - 3, 8));
+	/* The reader is at its first event. */
+	assert_int_equal(reader_next(r, &ev, &err), 1);
+	assert_int_equal(ev.kind, TRACE_THREAD_CREATE);
+	alone_free(a);
+	reader_close(r);
+}
+
+/* More than is kept: nothing is said of any memory. */
+static void test_too_much(void **state)
+{
+	struct reader *r = open_text("0 create 0.1\n0.1 write 0x10000:8\n0.1 read-range 0x20000 0x100000000\n");
+	struct alone *a = alone_new(r);
+
+	(void)state;
+	assert_false(has(a, 0x10000, 8));
+	alone_free(a);
+	reader_close(r);
+	/* A page is left out when there are too many, and those before it stay known. */
+	r = open_text("0 create 0.1\n0.1 write-range 0x10000 0x40000000\n0.1 write 0x50000000:8\n");
+	a = alone_new(r);
+	assert_true(has(a, 0x10000, 8));
+	assert_true(has(a, 0x10000 + 0x40000000 - 8, 8));
+	assert_false(has(a, 0x50000000, 8));
+	alone_free(a);
+	reader_close(r);
+}
+
+/* Where nearly all is fought over, the rest is not looked at; one in eight is worth it. */
+static void test_hopeless(void **state)
+{
+	(void)state;
+	for (unsigned own = 0; own < 2; own++) {
+		struct buf b = { 0 };
+		struct reader *r;
+		struct alone *a;
+
+		buf_add_text(&b, "0 create 0.1\n");
+		for (unsigned i = 0; i < 40000; i++)
+			buf_addf(&b, "%s write 0x%x:8\n", i % 8 == 1 ? "0.1" : "0",
+				 own && i % 8 == 7 ? 0x50000 : 0x60000 + i / 8 % 8 * 8);
+		buf_add_text(&b, "0 write 0x70000:8\n");
+		buf_string(&b);
+		r = open_text((const char *)b.data);
+		a = alone_new(r);
+		assert_int_equal(has(a, 0x70000, 8), own);
+		assert_int_equal(has(a, 0x50000, 8), own);
+		assert_false(has(a, 0x60000, 8));
+		alone_free(a);
+		reader_close(r);
+		buf_free(&b);
+	}
+}
+
+static void assert_as_slowly(const char *path)
+{
+	static unsigned who[GRANULES];
+	struct err err = { "" };
+	struct reader *r = reader_open(path, &err);
+	struct alone *a;
+
+	assert_non_null(r);
+	look_slowly(r, who);
+	a = alone_new(r);
+	for (unsigned g = 0; g < GRANULES; g++) {
+		unsigned threads = who[g] >> 1;
+		bool expected = threads && (!(threads & (threads - 1)) || !(who[g] & 1));
+
+		/* Of a page that nobody used nothing is known. */
+		if (threads)
+			assert_int_equal(alone_granule(a, a->shared, BASE / 8 + g), expected);
+	}
+	alone_free(a);
+	reader_close(r);
+}
+
+static void test_random_traces(void **state)
+{
+	static const char *const names[] = { "0", "0.1", "0.2", "0.3" };
+	static const char *const kinds[] = { "read", "read", "read", "write", "atomic-add" };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint64_t random = seed * 0x9e3779b97f4a7c15ull;
+		struct err err = { "" };
+		struct buf b = { 0 };
+		struct reader *r;
+
+		buf_add_text(&b, "0 create 0.1\n0 create 0.2\n0 create 0.3\n");
+		for (unsigned i = 0; i < 2000; i++) {
+			const char *name = names[test_random(&random) % 4];
+			unsigned at = test_random(&random) % (GRANULES * 8 - 64), size = test_random(&random) % 4;
+			const char *kind = kinds[test_random(&random) % 5];
+
+			if (test_random(&random) % 10 == 0)
+				buf_addf(&b, "%s %s-range 0x%x %u\n", name, i % 2 ? "read" : "write",
+					 BASE + at, 1 + (unsigned)(test_random(&random) % 60));
+			else
+				buf_addf(&b, "%s %s 0x%x:%u%s\n", name, kind, BASE + at, 1u << size,
+					 kind[0] == 'a' ? " relaxed" : "");
+		}
+		buf_string(&b);
+		r = open_text((const char *)b.data);
+		assert_as_slowly(test_path("analyzed"));
+		assert_int_equal(writer_copy(r, test_path("binary"), TRACE_TOTAL_ORDER, &err), 0);
+		assert_as_slowly(test_path("binary"));
+		reader_close(r);
+		buf_free(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_hopeless),
+		cmocka_unit_test(test_random_traces),
+	};
+
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

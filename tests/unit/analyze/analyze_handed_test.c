@@ -1,0 +1,320 @@
+/*
+ * handed: which memory is handed over by strong order, by hand and against all pairs of accesses.
+ */
+#include "analyze_util.h"
+
+#include "analyze/context/track.h"
+#include "analyze/relevance/ordered.h"
+#include "trace/write/writer.h"
+#include "reference/handed_off.h"
+
+static struct alone *look(struct reader *r)
+{
+	struct alone *a = alone_new(r);
+
+	handed_look(a, r);
+	return a;
+}
+
+/* What becomes of 0x10000:8. */
+static void assert_settled(bool expected, const char *text)
+{
+	struct reader *r = open_text(text);
+	struct alone *a = look(r);
+	struct event ev, first;
+	struct err err;
+
+	if (alone_all(a, a->loose, &(struct event){ .addr = 0x10000, .size = 8 }) != expected)
+		fail_msg("%s%s", expected ? "not settled:\n" : "settled:\n", text);
+	/* The reader is at its first event. */
+	assert_int_equal(reader_next(r, &ev, &err), 1);
+	reader_rewind(r, &err);
+	assert_int_equal(reader_next(r, &first, &err), 1);
+	assert_same_event(&ev, &first);
+	alone_free(a);
+	reader_close(r);
+}
+
+#define ONLY_TWO "0 create 0.1\n0 create 0.2\n"
+#define TWO "0 read 0x10000:8\n0 read 0x10000:8\n" ONLY_TWO	/* so that some thread comes twice */
+
+static void test_by_hand(void **state)
+{
+	(void)state;
+	assert_settled(true, TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write 0x10000:8\n");
+	assert_settled(false, TWO "0.1 write 0x10000:8\n0.1 lock m\n0.1 unlock m\n0.2 lock m\n0.2 write 0x10000:8\n");
+	assert_settled(false, TWO "0.1 write 0x10000:8\n0.1 atomic-store f 1 release\n"
+			      "0.2 atomic-load f 1 acquire\n0.2 read 0x10000:8\n");
+	/* A semaphore that is a lock orders nothing; one that is posted by another does. */
+	assert_settled(false, TWO "0 sem-init s 1\n0.1 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
+			      "0.2 sem-wait s\n0.2 write 0x10000:8\n0.2 sem-post s\n");
+	assert_settled(true, TWO "0 sem-init s 1\n0.2 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
+			     "0.2 sem-wait s\n0.2 write 0x10000:8\n");
+	/* Two read at once, and write after both, or after one of them. */
+	assert_settled(true, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n0.2 sem-post s\n"
+			     "0 sem-wait s\n0 write 0x10000:8\n");
+	assert_settled(false, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n"
+			      "0 sem-wait s\n0 write 0x10000:8\n");
+	assert_settled(false, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.2 sem-post s\n"
+			      "0 sem-wait s\n0 write 0x10000:8\n");
+	/* Others' bytes of the granule. */
+	assert_settled(false, TWO "0.1 write 0x10000:1\n0.2 write 0x10007:1\n");
+	/* Behind the first write only. */
+	assert_settled(false, TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.1 write 0x10000:8\n0.2 sem-wait s\n"
+			      "0.2 read 0x10000:8\n");
+	/* Given out anew it is other memory, of which nothing may be loose. */
+	assert_settled(true, TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.1 free 0x10000\n"
+			     "0.2 malloc 0x10000 64\n0.2 write 0x10000:8\n");
+	assert_settled(false, TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 write 0x10000:8\n"
+			      "0.1 free 0x10000\n0.2 malloc 0x10000 64\n0.2 write 0x10000:8\n");
+}
+
+/* If none comes twice, all is settled, however often the memory is given out. */
+static void test_once(void **state)
+{
+	(void)state;
+	assert_settled(true, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0 write 0x10000:8\n");
+	assert_settled(false, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.1 write 0x10000:8\n");
+	assert_settled(false, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 write 0x10000:8\n");
+	assert_settled(false, ONLY_TWO "0.1 write 0x10000:8\n0.1 write 0x10004:2\n0.2 read 0x10000:8\n");
+	assert_settled(true, ONLY_TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
+			     "0 malloc 0x10000 16\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n");
+	assert_settled(false, ONLY_TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
+			      "0 malloc 0x10040 16\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.1 read 0x10000:8\n");
+	/* Another one, but it has the same bit. */
+	assert_settled(false, ONLY_TWO "0.2 write 0x10000:8\n0 create 0.3\n0 create 0.4\n0 create 0.5\n0 create 0.6\n"
+			      "0 create 0.7\n0 create 0.8\n0 create 0.9\n0 create 0.10\n0.10 write 0x10000:8\n");
+}
+
+/* More threads read at once than are kept: not known is not settled. */
+static void test_readers(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	for (unsigned readers = 15; readers <= 16; readers++) {
+		for (unsigned i = 1; i <= readers; i++)
+			buf_addf(&b, "0 create 0.%u\n", i);
+		for (unsigned turn = 0; turn < 2; turn++)
+			for (unsigned i = 1; i <= readers; i++)
+				buf_addf(&b, "0.%u read 0x10000:8\n", i);
+		for (unsigned i = 1; i <= readers; i++)
+			buf_addf(&b, "0.%u end\n0 join 0.%u\n", i, i);
+		buf_add_text(&b, "0 write 0x10000:8\n");
+		buf_string(&b);
+		assert_settled(readers == 15, (const char *)b.data);
+		buf_clear(&b);
+	}
+	buf_free(&b);
+}
+
+/* Much that is fought over: if too little of it is handed over, all is left to the analysis. */
+static void test_hopeless(void **state)
+{
+	(void)state;
+	for (unsigned handed = 0; handed < 2; handed++) {
+		struct buf b = { 0 };
+
+		buf_add_text(&b, TWO);
+		for (unsigned i = 0; i < 60000; i++)
+			if (handed && i % 2)
+				buf_addf(&b, "0.2 write 0x%x:8\n", 0x20000 + i % 800 * 8);
+			else
+				buf_addf(&b, "0.%u write 0x%x:8\n", 1 + i / 2 % 2, 0x60000 + i / 8 % 8 * 8);
+		buf_add_text(&b, "0.2 sem-post s\n0.1 sem-wait s\n0.1 write-range 0x20000 8192\n"
+				 "0.2 write 0x10000:8\n0.2 sem-post s\n0.1 sem-wait s\n0.1 write 0x10000:8\n");
+		buf_string(&b);
+		assert_settled(handed, (const char *)b.data);
+		buf_free(&b);
+	}
+}
+
+/* The second thread comes at the end, and but once: it is still all that is used. */
+static void test_late(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	buf_add_text(&b, TWO);
+	for (unsigned i = 0; i < 60000; i++)
+		buf_addf(&b, "0.1 write 0x%x:8\n", 0x10000 + i % 800 * 8);
+	buf_add_text(&b, "0.1 end\n0 join 0.1\n");
+	for (unsigned i = 0; i < 800; i++)
+		buf_addf(&b, "0 read 0x%x:8\n", 0x10000 + i * 8);
+	buf_string(&b);
+	assert_settled(true, (const char *)b.data);
+	buf_free(&b);
+}
+
+/* Few granules of a page are handed over, but these are used most: both write, and the rest is read. */
+static void test_few(void **state)
+{
+	struct buf b = { 0 };
+
+	(void)state;
+	buf_add_text(&b, TWO);
+	for (unsigned i = 0; i < 15000; i++) {
+		unsigned thread = 1 + i % 2;
+
+		buf_addf(&b, "0.%u write 0x10000:8\n0.%u read 0x%x:8\n", thread, thread, 0x10008 + i % 400 * 8);
+		buf_addf(&b, "0.%u sem-post s%u\n0.%u sem-wait s%u\n", thread, thread, 3 - thread, thread);
+	}
+	buf_string(&b);
+	assert_settled(true, (const char *)b.data);
+	buf_free(&b);
+}
+
+/* What is counted on the way, and where nothing follows that is of interest. */
+static void assert_counts(struct reader *r, const struct alone *a)
+{
+	uint64_t events = 0, accesses = 0, last = 0;
+	struct event ev;
+	struct err err;
+
+	while (reader_next(r, &ev, &err) > 0) {
+		unsigned how = access_of(ev.kind);
+
+		events++;
+		accesses += how > 0;
+		if (how & ACCESS_ATOMIC || (how && !alone_all(a, a->loose, &ev)))
+			last = events;
+	}
+	assert_int_equal(a->events, events);
+	assert_int_equal(a->accesses, accesses);
+	assert_int_equal(a->last, last);
+}
+
+/* What is not read to its end has the same numbers. */
+static void assert_same_stats(struct reader *r)
+{
+	const struct analysis *const one[] = { &analysis_atomicity, NULL }, *const other[] = { &analysis_deadlock, NULL };
+	struct analysis_stats got, expected;
+	struct err err;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct findings *found = findings_new();
+		struct analysis_context ctx;
+
+		analysis_context_init(&ctx);
+		assert_int_equal(analysis_run(r, i ? other : one, &ctx, found, i ? &expected : &got, &err), 0);
+		findings_free(found);
+		analysis_context_free(&ctx);
+	}
+	assert_int_equal(got.events, expected.events);
+	assert_int_equal(got.accesses, expected.accesses);
+}
+
+static size_t assert_as_slowly(const char *path)
+{
+	struct uses *u = xcalloc(1, sizeof(*u));
+	struct err err = { "" };
+	struct reader *r = reader_open(path, &err);
+	struct analysis_context ctx;
+	struct track track;
+	struct event ev;
+	struct alone *a;
+	size_t loose = 0;
+
+	assert_non_null(r);
+	analysis_context_init(&ctx);
+	ctx.reader = r;
+	track_init(&track, &ctx);
+	while (reader_next(r, &ev, &err) > 0) {
+		see_slowly(u, &ev, track_before(&track, &ev));
+		track_after(&track, &ev);
+	}
+	reader_rewind(r, &err);
+	a = look(r);
+	for (unsigned g = 0; g < GRANULES; g++) {
+		bool expected = u->loose[g] && u->twice[g];
+
+		loose += expected;
+		if (u->used[g] && alone_granule(a, a->loose, BASE / 8 + g) == expected)
+			fail_msg("granule %u is%s loose", g, expected ? "" : " not");
+	}
+	if (a->loose != a->shared)
+		assert_counts(r, a);
+	alone_free(a);
+	assert_same_stats(r);
+	track_free(&track);
+	analysis_context_free(&ctx);
+	reader_close(r);
+	free(u->at);
+	free(u);
+	return loose;
+}
+
+/* One thing that a thread may do. Few accesses are by who was not told. */
+static void add_random(struct buf *b, uint64_t *random, uint32_t owner[GRANULES])
+{
+	unsigned pick = test_random(random) % 64, thread = test_random(random) % 5;
+	unsigned g = test_random(random) % (GRANULES - 8), object = test_random(random) % 4;
+	static const char *const names[] = { "0", "0.1", "0.2", "0.3", "0.4" };
+
+	if (pick < 3)
+		buf_addf(b, "%s sem-post s%u\n", names[thread], object);
+	else if (pick < 6)
+		buf_addf(b, "%s sem-wait s%u\n", names[thread], object);
+	else if (pick < 8)
+		buf_addf(b, "%s lock m%u\n%s unlock m%u\n", names[thread], object, names[thread], object);
+	else if (pick < 9)
+		buf_addf(b, "%s atomic-add f%u 1 acq_rel\n", names[thread], object);
+	else if (pick < 10 && object == 0)
+		buf_addf(b, "%s atomic-xchg l 0 acquire\n%s atomic-store l 0 release\n", names[thread], names[thread]);
+	else if (pick < 10)
+		buf_addf(b, "%s malloc 0x%x %u\n", names[thread], BASE + g * 8 + 4, 8 * pick);
+	else if (pick < 11)
+		buf_addf(b, "%s munmap 0x%x 64\n", names[thread], BASE + g * 8);
+	else if (pick < 12)
+		buf_addf(b, "%s write-range 0x%x 48\n", names[owner[g]], BASE + g * 8 + 3);
+	else
+		buf_addf(b, "%s %s 0x%x:8\n", names[pick < 14 ? thread : owner[g]],
+			 pick % 3 ? "read" : "write", BASE + g * 8);
+	if (pick < 6)
+		for (unsigned i = 0; i < GRANULES; i++)
+			owner[i] = (i + test_random(random) % 2) % 5;
+}
+
+static void test_random_traces(void **state)
+{
+	size_t loose = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t random = seed * 0x9e3779b97f4a7c15ull;
+		uint32_t owner[GRANULES] = { 0 };
+		struct err err = { "" };
+		struct buf b = { 0 };
+		struct reader *r;
+
+		buf_add_text(&b, "0 create 0.1\n0 create 0.2\n0 create 0.3\n0 create 0.4\n0 sem-init s3 1\n");
+		for (unsigned i = 0; i < 3000; i++)
+			add_random(&b, &random, owner);
+		for (unsigned i = 0; seed % 2 && i < 300; i++)
+			buf_addf(&b, "0 read 0x%x:8\n0 lock m1\n0 unlock m1\n", BASE + GRANULES * 8 + i);
+		buf_string(&b);
+		r = open_text((const char *)b.data);
+		loose += assert_as_slowly(test_path("analyzed"));
+		assert_int_equal(writer_copy(r, test_path("binary"), TRACE_TOTAL_ORDER, &err), 0);
+		assert_as_slowly(test_path("binary"));
+		reader_close(r);
+		buf_free(&b);
+	}
+	/* Of 60 times 1100, some and not all. */
+	assert_in_range(loose, 6000, 60000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_once),
+		cmocka_unit_test(test_readers),
+		cmocka_unit_test(test_hopeless),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_random_traces),
+	};
+
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

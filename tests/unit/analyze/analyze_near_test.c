@@ -1,0 +1,100 @@
+/*
+ * near: a thread's last accesses, against a slow and obvious way to keep them; and idle: the
+ * sites of which little has to be kept there.
+ */
+#include "analyze_util.h"
+
+#include "analyze/atomicity/recent_accesses.h"
+#include "analyze/relevance/unshared_sites.h"
+#include "reference/recent_accesses.h"
+
+static void put_live(struct near *near, const struct last *l)
+{
+	struct couple_access *now = &near->accesses[near->spare];
+
+	*now = (struct couple_access){ .side = { .at = { .index = l->index, .addr = l->addr, .size = 8 },
+						 .pc = l->pc, .access = l->access } };
+	near_put_live(near);
+}
+
+static void assert_same(const struct near *near, const struct last *last)
+{
+	for (unsigned i = 0; i < NEAR && last[i].index; i++) {
+		const struct couple_access *kept = &near->accesses[near->at[i]];
+
+		assert_true(i < near->count);
+		assert_int_equal(near->index[i], last[i].index);
+		assert_int_equal(near->addr[i], last[i].addr);
+		assert_int_equal(near->live >> i & 1, last[i].live);
+		if (last[i].live)
+			assert_int_equal(kept->side.at.index, last[i].index);
+	}
+}
+
+/* Addresses and pcs of which some have the same tag. */
+static void test_last(void **state)
+{
+	uint64_t rng = 88172645463325252ull;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct near *near = near_new();
+		struct last last[NEAR] = { 0 };
+		unsigned places = 1 + test_random(&rng) % 12, sites = 1 + test_random(&rng) % 6;
+
+		for (uint64_t index = 1; index < 200; index++) {
+			uint64_t place = test_random(&rng) % places, site = test_random(&rng) % sites;
+			struct last now = { .index = index, .addr = place % 5 * 4 + (place / 5 << 32),
+					    .pc = site % 3 * 16 + (site / 3 << 32) };
+
+			now.access = test_random(&rng) % 2 ? ACCESS_READ : ACCESS_WRITE;
+			now.live = site % 2;
+			last[slow_slot(last, now.addr, now.access, now.pc)] = now;
+			if (now.live)
+				put_live(near, &now);
+			else
+				near_put_idle(near, now.addr, now.access, now.pc, now.index);
+			assert_same(near, last);
+		}
+		near_free(near);
+	}
+}
+
+static void test_idle(void **state)
+{
+	struct reader *r = open_text("0 create 0.1\n0 create 0.2\n"
+				     "0.1 write 0x10000:8 @0x1000\n0.1 read 0x10000:8 @0x1010\n"
+				     "0.2 read 0x10008:8 @0x1010\n0.1 read 0x10008:8 @0x1020\n"
+				     "0.1 read 0x10010:8 @0x1030\n0.2 write 0x10010:1 @0x1040\n"
+				     "0.1 read 0x10008:8 @0x1040\n");
+	struct alone *a = alone_new(r);
+	struct idle idle;
+	struct event ev;
+	struct err err;
+
+	(void)state;
+	idle_look(&idle, a, r);
+	assert_true(idle_has(&idle, 0x1000));
+	assert_true(idle_has(&idle, 0x1010));
+	assert_true(idle_has(&idle, 0x1020));
+	assert_false(idle_has(&idle, 0x1030));
+	assert_false(idle_has(&idle, 0x1040));
+	assert_int_equal(reader_next(r, &ev, &err), 1);
+	assert_int_equal(ev.kind, TRACE_THREAD_CREATE);
+	/* Where nothing is known to be alone, no site is known to be idle. */
+	a->lost = true;
+	idle_look(&idle, a, r);
+	assert_false(idle_has(&idle, 0x1000));
+	alone_free(a);
+	reader_close(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_last),
+		cmocka_unit_test(test_idle),
+	};
+
+	return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}

@@ -1,0 +1,243 @@
+/*
+ * Failing interleavings of small programs made smaller: hand-worked answers, and the
+ * fewest switches of all failing runs found the slow obvious way.
+ */
+#include "sched_sim.h"
+#include "explore/bug/delta_debug.h"
+#include "sched/loose.h"
+#include "reference/interleavings.h"
+
+#define VALUE 3u	/* the object that counts */
+#define LOCK 1u
+
+/* A program whose threads read a value and write it back one higher: updates may be lost. */
+static void tellers(struct sim_program *p, unsigned threads, unsigned deposits, bool locked)
+{
+	memset(p, 0, sizeof(*p));
+	for (unsigned t = 1; t <= threads; t++) {
+		sim_add(p, 0, SCHED_OP_CREATE, t);
+		for (unsigned i = 0; i < 2 * deposits; i++) {
+			if (locked)
+				sim_add(p, t, SCHED_OP_ACQUIRE, LOCK);
+			sim_add(p, t, i % 2 ? SCHED_OP_WRITE : SCHED_OP_READ, VALUE);
+			if (locked)
+				sim_add(p, t, SCHED_OP_RELEASE, LOCK);
+		}
+		p->thread[t].late = true;
+	}
+	for (unsigned t = 1; t <= threads; t++)
+		sim_add(p, 0, SCHED_OP_JOIN, t);
+}
+
+/* How many updates were lost. */
+static unsigned lost(const struct sim_result *r)
+{
+	unsigned value = 0, writes = 0, seen[SIM_THREADS] = { 0 };
+
+	for (unsigned i = 0; i < r->steps; i++) {
+		if (r->event[i].object != VALUE)
+			continue;
+		if (r->event[i].op == SCHED_OP_READ)
+			seen[r->thread[i]] = value;
+		if (r->event[i].op == SCHED_OP_WRITE) {
+			value = seen[r->thread[i]] + 1;
+			writes++;
+		}
+	}
+	return writes - value;
+}
+
+struct target {
+	const struct sim_program *program;
+	struct sim_result last, best;
+	struct sched_turn turns[SIM_STEPS];
+	unsigned runs;
+	unsigned stop_after;	/* 0: never */
+};
+
+static size_t turns_of(const struct sim_result *r, struct sched_turn *turns)
+{
+	for (unsigned i = 0; i < r->steps; i++)
+		turns[i] = (struct sched_turn){ .name = r->end.name[r->thread[i]], .steps = 1 };
+	return shrink_positions(turns, r->steps);
+}
+
+static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)
+{
+	struct target *t = ctx;
+	struct {
+		struct sched_plan head;
+		struct sched_turn turns[SIM_STEPS];
+	} plan = { .head = { .turns = count } };
+	struct loose_result loose;
+	struct sim_search search;
+
+	memcpy(plan.turns, turns, count * sizeof(*turns));
+	t->runs++;
+	sim_open(&search, "loose", (struct sched_params){ .plan = &plan });
+	sim_next(&search, t->program, &t->last);
+	loose_result(search.state, &loose);
+	sim_close(&search);
+	*got = (struct shrink_run){ .turns = t->turns, .count = turns_of(&t->last, t->turns),
+				    .switches = loose.switches, .preemptions = loose.preemptions };
+	return lost(&t->last) > 0;
+}
+
+static void keep(void *ctx, const struct shrink_run *got)
+{
+	struct target *t = ctx;
+
+	(void)got;
+	t->best = t->last;
+}
+
+static bool enough(void *ctx)
+{
+	const struct target *t = ctx;
+
+	return t->stop_after && t->runs >= t->stop_after;
+}
+
+/* From a run that a random walk made; false if that does not fail. */
+static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t, unsigned most,
+		   struct shrink_result *out)
+{
+	struct shrink_config config = { .fails = fails, .keep = keep, .enough = enough, .ctx = t,
+					.most = most, .thorough = true };
+	struct sched_turn turns[SIM_STEPS];
+	static struct sim_result r;
+	struct sim_search search;
+
+	sim_open(&search, "random", (struct sched_params){ .seed = seed, .switch_permille = 300 });
+	sim_next(&search, p, &r);
+	sim_close(&search);
+	if (!lost(&r))
+		return false;
+	*t = (struct target){ .program = p, .stop_after = t->stop_after };
+	shrink_turns(&config, turns, turns_of(&r, turns), out);
+	assert_true(out->again);
+	assert_int_equal(out->runs, t->runs);
+	assert_true(out->runs <= most && out->switches <= out->from);
+	assert_true(lost(&t->best) > 0);
+	return true;
+}
+
+/*
+ * A lost update needs one thread to come back: main, one, other, one, main are four
+ * switches, and only the first of the other two is made of a thread that could go on.
+ */
+static void test_bank(void **state)
+{
+	static struct target t;
+	unsigned failing = 0;
+
+	(void)state;
+	for (unsigned deposits = 1; deposits < 4; deposits++)
+		for (int locked = 0; locked < 2; locked++)
+			for (uint64_t seed = 1; seed <= 60; seed++) {
+				struct sim_program p;
+				struct shrink_result result;
+
+				tellers(&p, 2, deposits, locked);
+				if (!shrink(&p, seed, &t, 400, &result))
+					continue;
+				failing++;
+				assert_int_equal(result.switches, 4);
+				assert_int_equal(result.preemptions, 1);
+			}
+	assert_true(failing > 100);
+}
+
+/* Nothing is changed that does not fail the same way, and not more than allowed is tried. */
+static void test_limits(void **state)
+{
+	static struct target t;
+	struct shrink_result result;
+	struct sim_program p;
+	unsigned failing = 0;
+
+	(void)state;
+	tellers(&p, 3, 2, true);
+	for (uint64_t seed = 1; seed <= 40; seed++)
+		for (unsigned most = 1; most < 12; most += 5) {
+			t.stop_after = 0;
+			if (!shrink(&p, seed, &t, most, &result))
+				continue;
+			failing++;
+			if (most == 1)
+				assert_int_equal(result.switches, result.from);
+			t.stop_after = most;
+			assert_true(shrink(&p, seed, &t, 400, &result));
+			assert_int_equal(result.runs, most);
+		}
+	assert_true(failing > 20);
+}
+
+static bool never(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)
+{
+	(void)ctx;
+	(void)turns;
+	(void)count;
+	(void)got;
+	return false;
+}
+
+static void test_not_again(void **state)
+{
+	struct shrink_config config = { .fails = never, .keep = keep, .most = 10 };
+	struct shrink_result result;
+
+	(void)state;
+	shrink_turns(&config, NULL, 0, &result);
+	assert_false(result.again);
+	assert_int_equal(result.runs, 1);
+}
+
+static void random_program(struct sim_program *p, uint64_t *rng)
+{
+	memset(p, 0, sizeof(*p));
+	for (unsigned t = 0; t < 3; t++)
+		for (unsigned i = 0; i < 2 + rng_below(rng, 2); i++)
+			sim_add(p, t, rng_below(rng, 2) ? SCHED_OP_WRITE : SCHED_OP_READ, VALUE);
+}
+
+static void test_against_all_runs(void **state)
+{
+	uint64_t rng = 5;
+	unsigned failing = 0, fewer = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++) {
+		static struct target t;
+		static struct sim_result r;
+		struct shrink_result result;
+		struct sim_program p;
+		struct sim first;
+		unsigned least;
+
+		random_program(&p, &rng);
+		if (!shrink(&p, i, &t, 400, &result))
+			continue;
+		memset(&r, 0, sizeof(r));
+		sim_init(&first, &p);
+		least = fewest_switches(&first, 0, 0, 99, &r, lost);
+		failing++;
+		assert_true(result.switches >= least);
+		fewer += result.switches > least;
+	}
+	assert_true(failing > 100);
+	/* Changes one at a time do not always lead to the best. */
+	assert_true(fewer * 30 <= failing);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bank),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_not_again),
+		cmocka_unit_test(test_against_all_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* Who came between two accesses, or takings of a lock, of a thread that did not rest in between. */
+#include "learn_util.h"
+
+#include "learn/fold/interleaved.h"
+#include "reference/interleaved.h"
+
+static void add(struct buf *b, const char *what, const struct learn_pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->count; i++)
+		buf_addf(b, "%s %u %u\n", what, pairs->items[i].first, pairs->items[i].second);
+}
+
+static char *found(const struct inside *in)
+{
+	struct buf b = { 0 };
+
+	add(&b, "near", inside_near(in));
+	add(&b, "inside", inside_pairs(in));
+	return sorted(&b);
+}
+
+/* "1U0" stands for a call of thread 1 that may block; takings have the number of the step, too. */
+static void play(struct inside *in, struct learn_step *s, size_t i)
+{
+	if (s->op == IROOT_OP_RELEASE) {
+		inside_rest(in, s->thread);
+		return;
+	}
+	s->site = (uint32_t)i + 1;
+	inside_step(in, s);
+}
+
+static void expect(const char *text, const char *wanted)
+{
+	struct learn_step steps[STEPS];
+	size_t count = parse_steps(text, steps);
+	struct inside *in = inside_new(8);
+	char *got;
+
+	for (size_t i = 0; i < count; i++)
+		play(in, &steps[i], i);
+	got = found(in);
+	assert_string_equal(got, wanted);
+	free(got);
+	inside_free(in);
+}
+
+static void test_by_hand(void **state)
+{
+	(void)state;
+	expect("1R0 2W0", "");
+	expect("1R0 1W0", "near 1 2\n");
+	expect("1R0 2W0 1W0", "inside 1 2\nnear 1 3\n");
+	expect("1R0 2W1 1W0", "near 1 3\n");			/* other memory */
+	expect("1R0 2W0 1U0 1W0", "");				/* it rested */
+	expect("1R0 2W0 2U0 1W0", "inside 1 2\nnear 1 4\n");	/* another one did */
+	expect("1R0 2R0 3R0 2W0 1W0", "inside 1 2\ninside 1 3\ninside 1 4\ninside 2 3\nnear 1 5\nnear 2 4\n");
+	expect("1R0 1R0 2W0 1R0", "inside 2 3\nnear 1 2\nnear 2 4\n");
+	expect("1A0 2A0 1A0", "inside 1 2\nnear 1 3\n");
+	expect("1A0 2W0 1A0", "near 1 3\n");			/* a lock is no memory */
+	expect("1A0 2A0 1U0 1A0", "");
+}
+
+/* Memory begins anew; takings at places that are not known. */
+static void test_nothing_known(void **state)
+{
+	struct learn_step s[3] = { { .thread = 1, .op = IROOT_OP_READ, .addr = 0x1000, .size = 8, .site = 1 },
+				   { .op = IROOT_OP_FRESH, .addr = 0x1000, .size = 8 },
+				   { .thread = 1, .op = IROOT_OP_WRITE, .addr = 0x1000, .size = 8, .site = 2 } };
+	struct inside *in = inside_new(8);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		inside_step(in, &s[i]);
+	for (uint32_t i = 0; i < 3; i++)
+		inside_step(in, &(struct learn_step){ .thread = 1, .op = IROOT_OP_ACQUIRE, .addr = 0x1000,
+						      .site = i == 1 ? 0 : 3 + i });
+	assert_int_equal(inside_near(in)->count, 0);
+	assert_int_equal(inside_pairs(in)->count, 0);
+	inside_free(in);
+}
+
+static void test_random_steps(void **state)
+{
+	uint64_t seed = 4711;
+
+	(void)state;
+	for (unsigned round = 0; round < 1000; round++) {
+		struct learn_step steps[STEPS];
+		struct inside *in = inside_new(8);
+		bool rests[STEPS];
+		char *got, *wanted;
+
+		random_steps(steps, STEPS, 3, 2, &seed);
+		for (size_t i = 0; i < STEPS; i++) {
+			rests[i] = test_random(&seed) % 8 == 0;
+			if (rests[i])
+				inside_rest(in, steps[i].thread);
+			else
+				inside_step(in, &steps[i]);
+		}
+		got = found(in);
+		wanted = slow(steps, rests);
+		assert_string_equal(got, wanted);
+		free(got);
+		free(wanted);
+		inside_free(in);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_hand), cmocka_unit_test(test_nothing_known),
+		cmocka_unit_test(test_random_steps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
