@@ -127,33 +127,28 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 	session_progress(&((struct check_fix *)ctx)->session, stats);
 }
 
-static void configure(struct check_fix *cf, struct search_config *out)
-{
-	session_config(&cf->session, out);
-	out->ctx = cf;
-	out->progress = on_progress;
-}
-
 /* Other candidates about the same, and what is left of the budget. */
 static int look_around(struct check_fix *cf, const struct options *o, struct hunt **hunt, struct err *err)
 {
 	struct session *s = &cf->session;
-	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = is_about_them, .ctx = cf };
+	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = is_about_them, .ctx = cf,
+				      .listener = { found_near, on_progress, cf } };
+	struct search_budget *budget = &config.search.budget;
 	struct search_stats stats = { 0 };
 	int result;
 
-	configure(cf, &config.search);
-	config.search.found = found_near;
-	config.search.keep_going = true;
-	if (config.search.runs && s->stats.runs >= config.search.runs)
+	session_config(s, &config.search);
+	config.search.stats = &stats;
+	config.search.plan.keep_going = true;
+	if (budget->runs && s->stats.runs >= budget->runs)
 		return 0;
-	if (config.search.seconds > 0 && s->stats.seconds >= config.search.seconds)
+	if (budget->seconds > 0 && s->stats.seconds >= budget->seconds)
 		return 0;
-	config.search.runs -= config.search.runs ? s->stats.runs : 0;
-	config.search.seconds -= config.search.seconds > 0 ? s->stats.seconds : 0;
+	budget->runs -= budget->runs ? s->stats.runs : 0;
+	budget->seconds -= budget->seconds > 0 ? s->stats.seconds : 0;
 	s->hunter = *hunt = hunt_new(&config);
 	s->hunt = hunt_stats(*hunt);
-	result = hunt_run(*hunt, &s->places, &stats, err);
+	result = hunt_run(*hunt, err);
 	s->stats.runs += stats.runs;
 	s->stats.seconds += stats.seconds;
 	return result;
@@ -202,18 +197,16 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 
 static int check(struct check_fix *cf, const struct options *o)
 {
-	struct checkfix_config config = { .profiles = (unsigned)o->profiles };
+	struct checkfix_config config = { .profiles = (unsigned)o->profiles, .prove = prove_known,
+					  .kept = keep_other, .progress = on_progress, .ctx = cf };
 	struct hunt *hunt = NULL;
 	struct err err = { "" };
 	int result;
 
 	set_oracles(cf, o);
 	note_same_build(cf);
-	configure(cf, &config.search);
-	config.search.oracle = &cf->session.oracle;
-	config.prove = prove_known;
-	config.kept = keep_other;
-	result = checkfix_run(&config, cf->known, cf->count, &cf->session.places, &cf->session.stats, &err);
+	session_config(&cf->session, &config.search);
+	result = checkfix_run(&config, cf->known, cf->count, &err);
 	if (result == 0 && !session_interrupted && !cf->session.failed_to_save)
 		result = look_around(cf, o, &hunt, &err);
 	tell_others(cf);

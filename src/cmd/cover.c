@@ -116,23 +116,20 @@ static void configure(struct covering *c, struct search_config *out)
 {
 	session_config(&c->session, out);
 	out->memory = &c->memory;
-	out->found = NULL;
-	out->keep_going = true;
-	out->progress = on_progress;
-	out->ctx = c;
+	out->plan.keep_going = true;
 }
 
 static int search(const struct options *o, struct covering *c, struct err *err)
 {
-	struct cover_search s = { .saturation = o->saturation, .stop = &session_interrupted };
+	struct cover_search s = { .saturation = o->saturation, .listener = { .progress = on_progress, .ctx = c } };
 	int result;
 
 	configure(c, &s.search);
-	s.search.strategy = o->strategy;
+	s.search.plan.strategy = o->strategy;
 	s.parallel = o->parallel;
 	if (o->parallel && !o->jobs_given)
-		s.search.jobs = 1;
-	result = cover_search_run(&s, &c->cover, &c->session.stats, err);
+		s.search.plan.jobs = 1;
+	result = cover_search_run(&s, &c->cover, err);
 	progress_clear(&c->session.progress);
 	if (result == 0)
 		tell_runs(o, &s, c);
@@ -141,11 +138,11 @@ static int search(const struct options *o, struct covering *c, struct err *err)
 
 static int chase(const struct options *o, struct covering *c, struct err *err)
 {
-	struct cover_chase x = { 0 };
+	struct cover_chase x = { .listener = { .progress = on_progress, .ctx = c } };
 	int result;
 
 	configure(c, &x.search);
-	result = cover_chase_run(&x, &c->cover, &c->session.stats, err);
+	result = cover_chase_run(&x, &c->cover, err);
 	progress_clear(&c->session.progress);
 	if (result == 0 && !o->explore.quiet)
 		fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s chased, %llu of them exposed%s%s\n",

@@ -104,10 +104,11 @@ static int hunt(const struct options *o)
 	}
 	config.cover = o->coverage ? &cover : NULL;
 	session_config(&s, &config.search);
+	config.listener = session_listener(&s);
 	h = hunt_new(&config);
 	s.hunter = h;
 	s.hunt = hunt_stats(h);
-	code = hunt_run(h, &s.places, &s.stats, &err);
+	code = hunt_run(h, &err);
 	inputs_restore(&inputs);
 	tell_saturation(&s);
 	tell_coverage(&s);

@@ -114,7 +114,7 @@ static enum way choose(const struct runs *r)
 }
 
 /* Few switches show what users will see, many what else there is. */
-static void set_strategy(struct runs *r, enum way way)
+static void set_strategy(struct runs *r, enum way way, struct profile_order *order)
 {
 	static const struct manner {
 		const char *strategy;	/* NULL: as profile_shape() has it */
@@ -126,14 +126,15 @@ static void set_strategy(struct runs *r, enum way way)
 	const struct manner *s = way == SCHEDULE ? &schedules[r->made % ARRAY_SIZE(schedules)] :
 				       way == PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] : &meeting;
 
-	r->config.by_strategy = s->strategy != NULL;
-	r->config.strategy = s->strategy ? strategy_find(s->strategy) : NULL;
-	r->config.switch_permille = s->permille;
+	order->by_strategy = s->strategy != NULL;
+	r->config.plan.strategy = s->strategy ? strategy_find(s->strategy) : NULL;
+	r->config.plan.switch_permille = s->permille;
 }
 
 /* One run to a trace, if it passed; there may be one if not. */
 static int make_run(struct runs *r, struct job *j, struct err *err)
 {
+	struct profile_order order = { .run = r->made, .keep_failing = true, .path = j->path };
 	struct search_failure *failure = NULL;
 	struct oracle_result result;
 	int code;
@@ -146,8 +147,8 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
 	}
-	set_strategy(r, j->way);
-	code = profile_trace(&r->config, &r->memory, r->made, NULL, j->path, &r->s->stats, &failure, NULL, err);
+	set_strategy(r, j->way, &order);
+	code = profile_trace(&r->config, &order, &failure, NULL, err);
 	j->passed = code == 0 && !failure;
 	if (failure)
 		search_failure_free(failure);
@@ -316,7 +317,7 @@ int learn_make_runs(const struct learn_runs *o, struct session *s, struct learne
 		r.jobs[i].path = xasprintf("%s/learn-%d-%zu.snarl", o->explore.out, (int)getpid(), i);
 	}
 	session_config(s, &r.config);
-	r.config.keep_failing = true;
+	r.config.memory = &r.memory;
 	code = make_runs(&r, err);
 	progress_clear(&s->progress);
 	search_memory_free(&r.memory);

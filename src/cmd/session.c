@@ -332,13 +332,19 @@ void session_config(struct session *s, struct search_config *out)
 	const struct explore_options *o = s->o;
 
 	*out = (struct search_config){
-		.server = { .target = &s->target, .backend = o->backend, .exec = o->exec,
-			    .timeout = o->timeout, .keep = o->oracle.check ? 64u << 20 : 0 },
-		.oracle = &s->oracle, .seed = o->seed, .runs = o->runs,
-		.flags = o->flags, .max_steps = o->max_steps, .seconds = o->seconds,
-		.jobs = (unsigned)o->jobs, .keep_going = o->keep_going, .stop = &session_interrupted,
-		.progress = session_progress, .found = session_found, .ctx = s,
+		.program = { .server = { .target = &s->target, .backend = o->backend, .exec = o->exec,
+					 .timeout = o->timeout, .keep = o->oracle.check ? 64u << 20 : 0 },
+			     .oracle = &s->oracle, .places = &s->places },
+		.plan = { .seed = o->seed, .flags = o->flags, .max_steps = o->max_steps,
+			  .jobs = (unsigned)o->jobs, .keep_going = o->keep_going },
+		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
+		.stats = &s->stats,
 	};
+}
+
+struct search_listener session_listener(struct session *s)
+{
+	return (struct search_listener){ .found = session_found, .progress = session_progress, .ctx = s };
 }
 
 int session_end(struct session *s, int result, const struct err *err)

@@ -40,14 +40,17 @@ extern volatile sig_atomic_t session_interrupted;
 int session_open(struct session *s, const struct explore_options *o);
 void session_close(struct session *s);
 
-/* What a search needs to know from the options; its ctx is the session. */
+/* What a search needs to know from the options. */
 void session_config(struct session *s, struct search_config *out);
 
-/* search_config.found: makes it small, proves, saves and tells it. */
+/* Takes over `f`: makes it small, proves, saves and tells it. `ctx` is the session. */
 enum search_answer session_found(void *ctx, struct search_failure *f);
 
-/* search_config.progress. */
+/* Shows how the search is getting on. `ctx` is the session. */
 void session_progress(void *ctx, const struct search_stats *stats);
+
+/* These two. */
+struct search_listener session_listener(struct session *s);
 
 /* Tells of the end, writes the results. `result` and `err`: of the search. Returns the exit code. */
 int session_end(struct session *s, int result, const struct err *err);

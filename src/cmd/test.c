@@ -36,21 +36,28 @@ struct options {
 	uint64_t depth, permille;
 };
 
-/* One strategy needs more than its number to make a run: what others have shown. */
-static int search(const struct search_config *config, struct session *s, struct err *err)
+static int search(const struct search_config *config, struct session *session, bool feedback, struct err *err)
 {
+	const struct search_listener listener = session_listener(session);
+	struct search *s = search_open(config, err);
 	struct greybox g = { .base = 0 };
-	int result;
+	struct search_run run;
+	int event;
 
-	if (strcmp(config->strategy->name, "feedback") != 0)
-		return search_run(config, &s->places, &s->stats, err);
-	result = greybox_run(&g, config, &s->places, &s->stats, err);
+	while ((event = search_next(s, &run, err)) > 0) {
+		/* This strategy needs more than a number to make a run: what others have shown. */
+		if (feedback)
+			greybox_event(&g, config->plan.seed, event, &run);
+		search_report(event, &run, &listener);
+	}
+	search_close(s);
 	greybox_free(&g);
-	return result;
+	return event;
 }
 
 static int test(const struct options *o)
 {
+	bool feedback = strcmp(o->strategy->name, "feedback") == 0;
 	struct search_config config;
 	struct session s;
 	struct err err = { "" };
@@ -58,10 +65,12 @@ static int test(const struct options *o)
 
 	if (code == CMD_OK) {
 		session_config(&s, &config);
-		config.strategy = o->strategy;
-		config.depth = (uint32_t)o->depth;
-		config.switch_permille = (uint32_t)o->permille;
-		code = search(&config, &s, &err);
+		config.plan.strategy = o->strategy;
+		config.plan.depth = (uint32_t)o->depth;
+		config.plan.switch_permille = (uint32_t)o->permille;
+		if (feedback)
+			greybox_config(&config);
+		code = search(&config, &s, feedback, &err);
 		code = session_end(&s, code, &err);
 	}
 	session_close(&s);
