@@ -11,6 +11,7 @@
 #include "cmd/learn_runs.h"
 #include "cmd/numbers.h"
 #include "learn/compile.h"
+#include "learn/guard_feedback.h"
 #include "learn/learner.h"
 
 static const char usage[] =
@@ -217,10 +218,10 @@ static int merge(const struct options *o, struct store *store, const char *rules
 static int take_guard_logs(const struct options *o, struct store *store, const char *rules, struct err *err)
 {
 	struct compile_stats stats;
-	struct learn_guard sum = { 0 };
+	struct guard_feedback sum = { 0 };
 
 	for (int i = 0; i < o->operand_count; i++)
-		if (learn_guard_log(store, o->operands[i], &sum, err) < 0)
+		if (guard_feedback_add(store, o->operands[i], &sum, err) < 0)
 			return cmd_fail(&cmd_learn, "%s", err->text);
 	if (write_rules(o, store, o->name, rules, &stats, err) < 0)
 		return cmd_fail(&cmd_learn, "%s", err->text);
