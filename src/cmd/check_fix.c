@@ -46,14 +46,14 @@ static bool is_about_them(void *ctx, const struct lead *lead)
 {
 	const struct check_fix *cf = ctx;
 
-	return checkfix_concerns(cf->known, cf->count, lead);
+	return checkfix_concerns(cf->known.at, cf->known.count, lead);
 }
 
 /* Is it what one of the known ones ends in? */
 static bool is_like_them(const struct check_fix *cf, const char *failure)
 {
-	for (size_t i = 0; i < cf->count; i++)
-		if (cf->known[i].schedule.failure && strcmp(cf->known[i].schedule.failure, failure) == 0)
+	for (size_t i = 0; i < cf->known.count; i++)
+		if (cf->known.at[i].schedule.failure && strcmp(cf->known.at[i].schedule.failure, failure) == 0)
 			return true;
 	return false;
 }
@@ -65,7 +65,7 @@ static void note_failure(struct check_fix *cf)
 	const struct lead *cause = bug_cause(b);
 
 	if (is_like_them(cf, b->failure->schedule.failure) ||
-	    (cause && checkfix_concerns(cf->known, cf->count, cause)))
+	    (cause && checkfix_concerns(cf->known.at, cf->known.count, cause)))
 		cf->near = true;
 	else
 		cf->other = true;
@@ -156,22 +156,22 @@ static int look_around(struct check_fix *cf, const struct options *o, struct hun
 
 static void set_oracles(struct check_fix *cf, const struct options *o)
 {
-	for (size_t i = 0; i < cf->count; i++) {
-		cf->known[i].oracle = o->explore.oracle;
+	for (size_t i = 0; i < cf->known.count; i++) {
+		cf->known.at[i].oracle = o->explore.oracle;
 		if (!o->oracle)
-			oracle_from(&cf->known[i].oracle, &cf->known[i].schedule);
+			oracle_from(&cf->known.at[i].oracle, &cf->known.at[i].schedule);
 	}
-	cf->session.oracle = cf->known[0].oracle;
+	cf->session.oracle = cf->known.at[0].oracle;
 }
 
 static void note_same_build(const struct check_fix *cf)
 {
 	const struct target *t = &cf->session.target;
 
-	for (size_t i = 0; i < cf->count && !cf->session.o->quiet; i++)
-		if (cf->known[i].schedule.build_id && strcmp(cf->known[i].schedule.build_id, t->build_id) == 0) {
+	for (size_t i = 0; i < cf->known.count && !cf->session.o->quiet; i++)
+		if (cf->known.at[i].schedule.build_id && strcmp(cf->known.at[i].schedule.build_id, t->build_id) == 0) {
 			fprintf(stderr, "snarl: %s is the very build that %s was found in\n", t->program,
-				cf->known[i].name);
+				cf->known.at[i].name);
 			return;
 		}
 }
@@ -206,7 +206,7 @@ static int check(struct check_fix *cf, const struct options *o)
 	set_oracles(cf, o);
 	note_same_build(cf);
 	session_config(&cf->session, &config.search);
-	result = checkfix_run(&config, cf->known, cf->count, &err);
+	result = checkfix_run(&config, cf->known.at, cf->known.count, &err);
 	if (result == 0 && !session_interrupted && !cf->session.failed_to_save)
 		result = look_around(cf, o, &hunt, &err);
 	tell_others(cf);
@@ -265,28 +265,26 @@ static int check_fix(struct options *o)
 	int code = CMD_OK;
 
 	for (int i = 0; i < o->bug_count && code == CMD_OK; i++)
-		if (check_fix_load(&cf, o->bugs[i], &err) < 0)
+		if (known_orders_load(&cf.known, o->bugs[i], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
-	if (code == CMD_OK && cf.count == 0)
+	if (code == CMD_OK && cf.known.count == 0)
 		code = cmd_fail(&cmd_check_fix, "%s has no bugs", o->bugs[0]);
-	if (code == CMD_OK && !given && take_program(o, &cf.known[0], &err) < 0)
+	if (code == CMD_OK && !given && take_program(o, &cf.known.at[0], &err) < 0)
 		code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK) {
 		code = session_open(&cf.session, &o->explore);
 		cf.session.plain = true;	/* each is the answer to an interleaving that was asked for */
-		if (code == CMD_OK && take_input(&cf.session, &cf.known[0], &err) < 0)
+		if (code == CMD_OK && take_input(&cf.session, &cf.known.at[0], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
-		if (code == CMD_OK && !given && cf.known[0].schedule.directory) {
+		if (code == CMD_OK && !given && cf.known.at[0].schedule.directory) {
 			free(cf.session.target.directory);
-			cf.session.target.directory = xstrdup(cf.known[0].schedule.directory);
+			cf.session.target.directory = xstrdup(cf.known.at[0].schedule.directory);
 		}
 		if (code == CMD_OK)
 			code = check(&cf, o);
 		session_close(&cf.session);
 	}
-	for (size_t i = 0; i < cf.count; i++)
-		checkfix_known_free(&cf.known[i]);
-	free(cf.known);
+	known_orders_free(&cf.known);
 	map_free(&cf.identities);
 	if (!given)
 		free(o->explore.program);

@@ -17,8 +17,8 @@ static size_t count_of(const struct check_fix *cf, enum checkfix_verdict verdict
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < cf->count; i++)
-		count += cf->known[i].verdict == verdict;
+	for (size_t i = 0; i < cf->known.count; i++)
+		count += cf->known.at[i].verdict == verdict;
 	return count;
 }
 
@@ -37,8 +37,8 @@ static size_t count_open(const struct check_fix *cf)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < cf->count; i++)
-		count += is_open(&cf->known[i]);
+	for (size_t i = 0; i < cf->known.count; i++)
+		count += is_open(&cf->known.at[i]);
 	return count;
 }
 
@@ -47,7 +47,7 @@ static bool is_half(const struct check_fix *cf)
 {
 	size_t fails = count_of(cf, CHECKFIX_FAILS);
 
-	return fails > 0 && fails + count_open(cf) < cf->count;
+	return fails > 0 && fails + count_open(cf) < cf->known.count;
 }
 
 const char *check_fix_verdict(const struct check_fix *cf)
@@ -126,11 +126,11 @@ static void tell_verdict(const struct check_fix *cf)
 {
 	const char *verdict = check_fix_verdict(cf);
 	size_t open = count_open(cf), fails = count_of(cf, CHECKFIX_FAILS);
-	const char *all = cf->count == 1 ? "interleaving" : "interleavings";
+	const char *all = cf->known.count == 1 ? "interleaving" : "interleavings";
 
 	if (fails)
 		fprintf(stderr, "snarl: %s: %zu of %zu known %s still fail%s\n",
-			is_half(cf) ? "the fix is incomplete" : "not fixed", fails, cf->count, all,
+			is_half(cf) ? "the fix is incomplete" : "not fixed", fails, cf->known.count, all,
 			fails == 1 ? "s" : "");
 	else if (strcmp(verdict, "incomplete") == 0)
 		fprintf(stderr, "snarl: the fix is incomplete: no known interleaving fails as it did, but "
@@ -139,10 +139,10 @@ static void tell_verdict(const struct check_fix *cf)
 		fprintf(stderr, "snarl: no known interleaving fails, but the program fails in another way\n");
 	else if (open)
 		fprintf(stderr, "snarl: nothing fails, but of %zu of %zu known %s nothing is known for sure\n",
-			open, cf->count, all);
+			open, cf->known.count, all);
 	else
 		fprintf(stderr, "snarl: fixed: %zu known %s, none fails: %zu no longer possible, %zu harmless, "
-			"%zu no longer there\n", cf->count, all, count_of(cf, CHECKFIX_IMPOSSIBLE),
+			"%zu no longer there\n", cf->known.count, all, count_of(cf, CHECKFIX_IMPOSSIBLE),
 			count_of(cf, CHECKFIX_HARMLESS), count_of(cf, CHECKFIX_GONE));
 }
 
@@ -152,8 +152,8 @@ void check_fix_tell(const struct check_fix *cf)
 
 	if (s->o->quiet)
 		return;
-	for (size_t i = 0; i < cf->count; i++)
-		tell_one(cf, &cf->known[i]);
+	for (size_t i = 0; i < cf->known.count; i++)
+		tell_one(cf, &cf->known.at[i]);
 	tell_verdict(cf);
 	fprintf(stderr, "snarl: %llu run%s in %.1f s", ull(s->stats.runs), plural(s->stats.runs), s->stats.seconds);
 	if (s->hunt)
@@ -202,8 +202,8 @@ static void build(struct check_fix *cf, struct buf *out)
 	json_decimal(&j, "seconds", s->stats.seconds);
 	json_text(&j, "verdict", check_fix_verdict(cf));
 	json_open(&j, "known", '[');
-	for (size_t i = 0; i < cf->count; i++)
-		add_known(cf, &cf->known[i], &j);
+	for (size_t i = 0; i < cf->known.count; i++)
+		add_known(cf, &cf->known.at[i], &j);
 	json_close(&j, ']');
 	test_results_bugs(&s->results, &j, &s->places);
 	json_number(&j, "not_replayed", s->results.count - s->results.proved);
