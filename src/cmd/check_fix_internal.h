@@ -4,11 +4,11 @@
 #ifndef CMD_CHECK_FIX_INTERNAL_H
 #define CMD_CHECK_FIX_INTERNAL_H
 
-#include "cmd/session.h"
+#include "cmd/session_print.h"
 #include "explore/fix/known_orders.h"
 
 struct check_fix {
-	struct session session;
+	struct session_print print;
 	struct known_orders known;
 	struct map identities;	/* of failures that were told */
 	struct search_failure **others;	/* that are none of the known: told last, unless like one that was */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/plural.h"
 #include "cmd/check_fix_internal.h"
+#include "explore/results_json.h"
 
 static unsigned long long ull(uint64_t value)
 {
@@ -102,7 +103,7 @@ static void add_why(const struct checkfix_known *k, struct buf *out)
 
 static const struct bug *bug_of(const struct check_fix *cf, const struct checkfix_known *k)
 {
-	return checkfix_is_failure(k->verdict) ? cf->session.results.items[k->failure].bug : NULL;
+	return checkfix_is_failure(k->verdict) ? cf->print.session.judge.results.items[k->failure].bug : NULL;
 }
 
 static void tell_one(const struct check_fix *cf, const struct checkfix_known *k)
@@ -148,9 +149,9 @@ static void tell_verdict(const struct check_fix *cf)
 
 void check_fix_tell(const struct check_fix *cf)
 {
-	const struct session *s = &cf->session;
+	const struct session *s = &cf->print.session;
 
-	if (s->o->quiet)
+	if (cf->print.o->quiet)
 		return;
 	for (size_t i = 0; i < cf->known.count; i++)
 		tell_one(cf, &cf->known.at[i]);
@@ -188,7 +189,7 @@ static void add_known(const struct check_fix *cf, const struct checkfix_known *k
 
 static void build(struct check_fix *cf, struct buf *out)
 {
-	struct session *s = &cf->session;
+	struct session *s = &cf->print.session;
 	struct json j = { .out = out };
 
 	json_open(&j, NULL, '{');
@@ -205,16 +206,16 @@ static void build(struct check_fix *cf, struct buf *out)
 	for (size_t i = 0; i < cf->known.count; i++)
 		add_known(cf, &cf->known.at[i], &j);
 	json_close(&j, ']');
-	test_results_bugs(&s->results, &j, &s->places);
-	json_number(&j, "not_replayed", s->results.count - s->results.proved);
-	test_results_candidates(s->hunt, &j, NULL);
+	results_bugs_json(&s->judge.results, &j, &s->places);
+	json_number(&j, "not_replayed", s->judge.results.count - s->judge.results.proved);
+	results_candidates_json(s->hunt, &j, NULL);
 	json_close(&j, '}');
 	buf_add_char(out, '\n');
 }
 
 int check_fix_write(struct check_fix *cf, struct err *err)
 {
-	const struct explore_options *o = cf->session.o;
+	const struct explore_options *o = cf->print.o;
 	char *path = xasprintf("%s/check-fix.json", o->out);
 	struct buf text = { 0 };
 	bool ok;
