@@ -42,11 +42,8 @@ static void configure(struct session *s, struct followup_config *out)
 		.replays = c->replays, .out = c->out, .minimise = c->minimise && !c->separate,
 		.runs = c->budget.runs, .seconds = c->budget.seconds, .places = &s->places,
 	};
-	if (s->hunter) {
-		out->explain = hunt_explain;
-		out->leads = hunt_leads;
-		out->ctx = s->hunter;
-	}
+	if (s->hunter)
+		out->source = (struct cause_source){ hunt_leads, s->hunter };
 }
 
 /* Writes the files of a bug, as far as it is known by now. */
@@ -163,7 +160,7 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 	if (code < 0)
 		v.kind = VERDICT_UNSAVED;
 	else
-		verdict_decide(&s->judge, v.bug, proved, &config.attempt.replay, &v);
+		verdict_decide(&s->judge, v.bug, proved, &u.cause, &v);
 	act(s, &u, &v);
 	followup_close(&u);
 	return answer(s, v.kind);

@@ -1,12 +1,6 @@
 #include "explore/bug/verdict.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "explore/bug/same_cause.h"
-#include "explore/search/replay_trace.h"
 
 #define REDUNDANT_MOST 20u	/* duplicates, before it is taken for granted that others are, too */
 #define FRAMES 16
@@ -42,51 +36,6 @@ static bool sites_match(const struct oracle_result *r, const struct suppressions
 	return r->telling > 0;
 }
 
-static struct lead *find_cause(struct bug *b, const struct suppressions *s,
-			       const struct replay_config *config, const struct places *places)
-{
-	const char *tmp = getenv("TMPDIR");
-	char *path = xasprintf("%s/snarl-cause-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	struct leads none = { .suppress = s };
-	struct lead *cause = NULL;
-	struct err err;
-	int fd = mkstemp(path);
-
-	if (fd >= 0 && replay_record(config, &b->failure->schedule, places, path, false, &err) == 0)
-		cause = b->explain ? b->explain(b->explain_ctx, b->failure, path) :
-				     leads_explain(&none, path, b->failure->result.failure);
-	if (fd >= 0) {
-		close(fd);
-		unlink(path);
-	}
-	free(path);
-	return cause;
-}
-
-/*
- * Whether every site of the failure is suppressed, or every event of its cause. If the cause is not
- * known yet, one more replay finds it, and the bug keeps it if it has explain().
- */
-static bool is_suppressed(struct bug *b, const struct suppressions *s,
-			  const struct replay_config *config, struct places *places)
-{
-	struct lead *found = NULL;
-	bool suppressed;
-
-	if (sites_match(&b->failure->result, s, places))
-		return true;
-	if (!bug_cause(b)) {
-		found = find_cause(b, s, config, places);
-		if (b->explain)
-			b->cause = found;
-	}
-	suppressed = found ? found->suppressed == SUPPRESS_ALL :
-			     bug_cause(b) && bug_cause(b)->suppressed == SUPPRESS_ALL;
-	if (found && !b->explain)
-		lead_free(found);
-	return suppressed;
-}
-
 static bool has_same_cause(const struct bug *b, const struct lead *lead, struct places *places)
 {
 	return lead && bug_cause(b) && cluster_same(bug_cause(b), lead, places);
@@ -113,13 +62,14 @@ static struct bug *original(const struct judge *j, const struct bug *b)
 	return NULL;
 }
 
-void verdict_decide(struct judge *j, struct bug *b, bool proved, const struct replay_config *replay,
+void verdict_decide(struct judge *j, struct bug *b, bool proved, const struct cause_config *cause,
 		    struct verdict *out)
 {
 	out->bug = b;
 	if (!proved) {
 		out->kind = VERDICT_UNPROVED;
-	} else if (j->suppress && is_suppressed(b, j->suppress, replay, j->places)) {
+	} else if (j->suppress && (sites_match(&b->failure->result, j->suppress, j->places) ||
+				   cause_is_suppressed(b, j->suppress, cause))) {
 		out->kind = VERDICT_SUPPRESSED;
 	} else if ((out->of = original(j, b))) {
 		out->kind = VERDICT_DUPLICATE;

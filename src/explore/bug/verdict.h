@@ -4,12 +4,13 @@
  *	if (verdict_is_old(&judge, failure))
  *		… it is not worth a look …
  *	… it becomes a bug, is replayed and examined (confirm.h) …
- *	verdict_decide(&judge, bug, proved, &replay, &verdict);
+ *	verdict_decide(&judge, bug, proved, &cause_config, &verdict);
  */
 #ifndef EXPLORE_BUG_VERDICT_H
 #define EXPLORE_BUG_VERDICT_H
 
 #include "explore/bug/baseline.h"
+#include "explore/bug/cause.h"
 #include "explore/bug/results.h"
 
 enum verdict_kind {
@@ -50,7 +51,7 @@ bool verdict_is_old(const struct judge *j, const struct search_failure *f);
  * Of a failure that was replayed and, if that proved it, examined. One more replay may be needed
  * to find its cause. Fills in kind, bug, of and known_as.
  */
-void verdict_decide(struct judge *j, struct bug *b, bool proved, const struct replay_config *replay,
+void verdict_decide(struct judge *j, struct bug *b, bool proved, const struct cause_config *cause,
 		    struct verdict *out);
 
 #endif

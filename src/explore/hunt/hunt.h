@@ -66,10 +66,10 @@ void hunt_free(struct hunt *h);	/* with the leads that failures refer to */
 /* -1 if the program cannot be run. */
 int hunt_run(struct hunt *h, struct err *err);
 
-/* For struct followup_config; ctx is the hunt. May run the program a few times more, as replays do. */
-struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace);
-
-/* The candidates it knows of, the likeliest first; for struct followup_config as well. */
+/*
+ * The candidates it knows of, the likeliest first: for struct cause_source. May run the program a
+ * few times more, as replays do.
+ */
 const struct leads *hunt_leads(void *ctx);
 
 const struct hunt_stats *hunt_stats(const struct hunt *h);

@@ -239,11 +239,6 @@ const struct leads *hunt_leads(void *ctx)
 	return &h->others;
 }
 
-struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace)
-{
-	return leads_explain(hunt_leads(ctx), trace, f->result.failure);
-}
-
 bool hunt_watch(struct hunt *h, const struct search_config *config, const struct profile_order *order)
 {
 	struct search_failure *failure;
