@@ -46,14 +46,14 @@ static bool is_about_them(void *ctx, const struct lead *lead)
 {
 	const struct check_fix *cf = ctx;
 
-	return checkfix_concerns(cf->known, cf->count, lead);
+	return checkfix_concerns(cf->known.at, cf->known.count, lead);
 }
 
 /* Is it what one of the known ones ends in? */
 static bool is_like_them(const struct check_fix *cf, const char *failure)
 {
-	for (size_t i = 0; i < cf->count; i++)
-		if (cf->known[i].schedule.failure && strcmp(cf->known[i].schedule.failure, failure) == 0)
+	for (size_t i = 0; i < cf->known.count; i++)
+		if (cf->known.at[i].schedule.failure && strcmp(cf->known.at[i].schedule.failure, failure) == 0)
 			return true;
 	return false;
 }
@@ -61,11 +61,11 @@ static bool is_like_them(const struct check_fix *cf, const char *failure)
 /* Beside the known ones: the fix is not complete, or something else is wrong. */
 static void note_failure(struct check_fix *cf)
 {
-	const struct bug *b = cf->session.results.items[cf->session.results.count - 1].bug;
+	const struct bug *b = cf->print.session.judge.results.items[cf->print.session.judge.results.count - 1].bug;
 	const struct lead *cause = bug_cause(b);
 
 	if (is_like_them(cf, b->failure->schedule.failure) ||
-	    (cause && checkfix_concerns(cf->known, cf->count, cause)))
+	    (cause && checkfix_concerns(cf->known.at, cf->known.count, cause)))
 		cf->near = true;
 	else
 		cf->other = true;
@@ -74,10 +74,10 @@ static void note_failure(struct check_fix *cf)
 /* Proves, saves and tells it; its number among the results, or -1. */
 static int tell(struct check_fix *cf, struct search_failure *f)
 {
-	const struct test_results *r = &cf->session.results;
+	const struct results *r = &cf->print.session.judge.results;
 	size_t proved = r->proved;
 
-	session_found(&cf->session, f);
+	session_print_found(&cf->print, f);
 	return r->proved > proved ? (int)r->count - 1 : -1;
 }
 
@@ -85,7 +85,7 @@ static int prove_known(void *ctx, struct search_failure *f)
 {
 	struct check_fix *cf = ctx;
 
-	map_put(&cf->identities, oracle_identity(&f->result, &cf->session.places), NULL);
+	map_put(&cf->identities, oracle_identity(&f->result, &cf->print.session.places), NULL);
 	return tell(cf, f);
 }
 
@@ -95,13 +95,13 @@ static enum search_answer found_near(void *ctx, struct search_failure *f)
 	struct check_fix *cf = ctx;
 	bool added;
 
-	map_put(&cf->identities, oracle_identity(&f->result, &cf->session.places), &added);
+	map_put(&cf->identities, oracle_identity(&f->result, &cf->print.session.places), &added);
 	if (!added) {
 		search_failure_free(f);
 		return SEARCH_MORE;
 	}
 	if (tell(cf, f) < 0)
-		return cf->session.failed_to_save ? SEARCH_ENOUGH : SEARCH_MORE;
+		return cf->print.session.failed_to_save ? SEARCH_ENOUGH : SEARCH_MORE;
 	note_failure(cf);
 	return cf->keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
 }
@@ -124,36 +124,31 @@ static void tell_others(struct check_fix *cf)
 
 static void on_progress(void *ctx, const struct search_stats *stats)
 {
-	session_progress(&((struct check_fix *)ctx)->session, stats);
-}
-
-static void configure(struct check_fix *cf, struct search_config *out)
-{
-	session_config(&cf->session, out);
-	out->ctx = cf;
-	out->progress = on_progress;
+	session_print_progress(&((struct check_fix *)ctx)->print, stats);
 }
 
 /* Other candidates about the same, and what is left of the budget. */
 static int look_around(struct check_fix *cf, const struct options *o, struct hunt **hunt, struct err *err)
 {
-	struct session *s = &cf->session;
-	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = is_about_them, .ctx = cf };
+	struct session *s = &cf->print.session;
+	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = is_about_them, .ctx = cf,
+				      .listener = { found_near, on_progress, cf } };
+	struct search_budget *budget = &config.search.budget;
 	struct search_stats stats = { 0 };
 	int result;
 
-	configure(cf, &config.search);
-	config.search.found = found_near;
-	config.search.keep_going = true;
-	if (config.search.runs && s->stats.runs >= config.search.runs)
+	session_search(s, &config.search);
+	config.search.stats = &stats;
+	config.search.plan.keep_going = true;
+	if (budget->runs && s->stats.runs >= budget->runs)
 		return 0;
-	if (config.search.seconds > 0 && s->stats.seconds >= config.search.seconds)
+	if (budget->seconds > 0 && s->stats.seconds >= budget->seconds)
 		return 0;
-	config.search.runs -= config.search.runs ? s->stats.runs : 0;
-	config.search.seconds -= config.search.seconds > 0 ? s->stats.seconds : 0;
+	budget->runs -= budget->runs ? s->stats.runs : 0;
+	budget->seconds -= budget->seconds > 0 ? s->stats.seconds : 0;
 	s->hunter = *hunt = hunt_new(&config);
 	s->hunt = hunt_stats(*hunt);
-	result = hunt_run(*hunt, &s->places, &stats, err);
+	result = hunt_run(*hunt, err);
 	s->stats.runs += stats.runs;
 	s->stats.seconds += stats.seconds;
 	return result;
@@ -161,33 +156,33 @@ static int look_around(struct check_fix *cf, const struct options *o, struct hun
 
 static void set_oracles(struct check_fix *cf, const struct options *o)
 {
-	for (size_t i = 0; i < cf->count; i++) {
-		cf->known[i].oracle = o->explore.oracle;
+	for (size_t i = 0; i < cf->known.count; i++) {
+		cf->known.at[i].oracle = o->explore.oracle;
 		if (!o->oracle)
-			oracle_from(&cf->known[i].oracle, &cf->known[i].schedule);
+			oracle_from(&cf->known.at[i].oracle, &cf->known.at[i].schedule);
 	}
-	cf->session.oracle = cf->known[0].oracle;
+	cf->print.session.oracle = cf->known.at[0].oracle;
 }
 
 static void note_same_build(const struct check_fix *cf)
 {
-	const struct target *t = &cf->session.target;
+	const struct target *t = &cf->print.session.target;
 
-	for (size_t i = 0; i < cf->count && !cf->session.o->quiet; i++)
-		if (cf->known[i].schedule.build_id && strcmp(cf->known[i].schedule.build_id, t->build_id) == 0) {
+	for (size_t i = 0; i < cf->known.count && !cf->print.o->quiet; i++)
+		if (cf->known.at[i].schedule.build_id && strcmp(cf->known.at[i].schedule.build_id, t->build_id) == 0) {
 			fprintf(stderr, "snarl: %s is the very build that %s was found in\n", t->program,
-				cf->known[i].name);
+				cf->known.at[i].name);
 			return;
 		}
 }
 
 static int conclude(struct check_fix *cf, int result, const struct err *err)
 {
-	struct session *s = &cf->session;
-	const struct explore_options *o = s->o;
+	struct session *s = &cf->print.session;
+	const struct explore_options *o = cf->print.o;
 	struct err writing;
 
-	progress_clear(&s->progress);
+	progress_clear(&cf->print.progress);
 	if (s->failed_to_save)
 		return cmd_fail(o->cmd, "the bug cannot be saved: %s", s->err.text);
 	if (result < 0 && s->stats.runs == 0)
@@ -197,29 +192,26 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 		return cmd_fail(o->cmd, "%s", writing.text);
 	if (result < 0)
 		return cmd_fail(o->cmd, "%s", err->text);
-	return cmd_flush(o->cmd, s->results.proved ? CMD_BUG : CMD_OK);
+	return cmd_flush(o->cmd, s->judge.results.proved ? CMD_BUG : CMD_OK);
 }
 
 static int check(struct check_fix *cf, const struct options *o)
 {
-	struct checkfix_config config = { .profiles = (unsigned)o->profiles };
+	struct checkfix_config config = { .profiles = (unsigned)o->profiles, .prove = prove_known,
+					  .kept = keep_other, .progress = on_progress, .ctx = cf };
 	struct hunt *hunt = NULL;
 	struct err err = { "" };
 	int result;
 
 	set_oracles(cf, o);
 	note_same_build(cf);
-	configure(cf, &config.search);
-	config.search.oracle = &cf->session.oracle;
-	config.prove = prove_known;
-	config.kept = keep_other;
-	result = checkfix_run(&config, cf->known, cf->count, &cf->session.places, &cf->session.stats, &err);
-	if (result == 0 && !session_interrupted && !cf->session.failed_to_save)
+	session_search(&cf->print.session, &config.search);
+	result = checkfix_run(&config, cf->known.at, cf->known.count, &err);
+	if (result == 0 && !session_interrupted && !cf->print.session.failed_to_save)
 		result = look_around(cf, o, &hunt, &err);
 	tell_others(cf);
 	result = conclude(cf, result, &err);
-	test_results_free(&cf->session.results);	/* failures refer to the hunt's leads */
-	cf->session.results = (struct test_results){ 0 };
+	results_free(&cf->print.session.judge.results);	/* failures refer to the hunt's leads */
 	if (hunt)
 		hunt_free(hunt);
 	return result;
@@ -272,28 +264,26 @@ static int check_fix(struct options *o)
 	int code = CMD_OK;
 
 	for (int i = 0; i < o->bug_count && code == CMD_OK; i++)
-		if (check_fix_load(&cf, o->bugs[i], &err) < 0)
+		if (known_orders_load(&cf.known, o->bugs[i], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
-	if (code == CMD_OK && cf.count == 0)
+	if (code == CMD_OK && cf.known.count == 0)
 		code = cmd_fail(&cmd_check_fix, "%s has no bugs", o->bugs[0]);
-	if (code == CMD_OK && !given && take_program(o, &cf.known[0], &err) < 0)
+	if (code == CMD_OK && !given && take_program(o, &cf.known.at[0], &err) < 0)
 		code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK) {
-		code = session_open(&cf.session, &o->explore);
-		cf.session.plain = true;	/* each is the answer to an interleaving that was asked for */
-		if (code == CMD_OK && take_input(&cf.session, &cf.known[0], &err) < 0)
+		/* Each failure is the answer to an interleaving that was asked for. */
+		code = session_print_open(&cf.print, &o->explore, true);
+		if (code == CMD_OK && take_input(&cf.print.session, &cf.known.at[0], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
-		if (code == CMD_OK && !given && cf.known[0].schedule.directory) {
-			free(cf.session.target.directory);
-			cf.session.target.directory = xstrdup(cf.known[0].schedule.directory);
+		if (code == CMD_OK && !given && cf.known.at[0].schedule.directory) {
+			free(cf.print.session.target.directory);
+			cf.print.session.target.directory = xstrdup(cf.known.at[0].schedule.directory);
 		}
 		if (code == CMD_OK)
 			code = check(&cf, o);
-		session_close(&cf.session);
+		session_print_close(&cf.print);
 	}
-	for (size_t i = 0; i < cf.count; i++)
-		checkfix_known_free(&cf.known[i]);
-	free(cf.known);
+	known_orders_free(&cf.known);
 	map_free(&cf.identities);
 	if (!given)
 		free(o->explore.program);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/plural.h"
 #include "cmd/check_fix_internal.h"
+#include "explore/results_json.h"
 
 static unsigned long long ull(uint64_t value)
 {
@@ -17,8 +18,8 @@ static size_t count_of(const struct check_fix *cf, enum checkfix_verdict verdict
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < cf->count; i++)
-		count += cf->known[i].verdict == verdict;
+	for (size_t i = 0; i < cf->known.count; i++)
+		count += cf->known.at[i].verdict == verdict;
 	return count;
 }
 
@@ -37,8 +38,8 @@ static size_t count_open(const struct check_fix *cf)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < cf->count; i++)
-		count += is_open(&cf->known[i]);
+	for (size_t i = 0; i < cf->known.count; i++)
+		count += is_open(&cf->known.at[i]);
 	return count;
 }
 
@@ -47,7 +48,7 @@ static bool is_half(const struct check_fix *cf)
 {
 	size_t fails = count_of(cf, CHECKFIX_FAILS);
 
-	return fails > 0 && fails + count_open(cf) < cf->count;
+	return fails > 0 && fails + count_open(cf) < cf->known.count;
 }
 
 const char *check_fix_verdict(const struct check_fix *cf)
@@ -102,7 +103,7 @@ static void add_why(const struct checkfix_known *k, struct buf *out)
 
 static const struct bug *bug_of(const struct check_fix *cf, const struct checkfix_known *k)
 {
-	return checkfix_is_failure(k->verdict) ? cf->session.results.items[k->failure].bug : NULL;
+	return checkfix_is_failure(k->verdict) ? cf->print.session.judge.results.items[k->failure].bug : NULL;
 }
 
 static void tell_one(const struct check_fix *cf, const struct checkfix_known *k)
@@ -126,11 +127,11 @@ static void tell_verdict(const struct check_fix *cf)
 {
 	const char *verdict = check_fix_verdict(cf);
 	size_t open = count_open(cf), fails = count_of(cf, CHECKFIX_FAILS);
-	const char *all = cf->count == 1 ? "interleaving" : "interleavings";
+	const char *all = cf->known.count == 1 ? "interleaving" : "interleavings";
 
 	if (fails)
 		fprintf(stderr, "snarl: %s: %zu of %zu known %s still fail%s\n",
-			is_half(cf) ? "the fix is incomplete" : "not fixed", fails, cf->count, all,
+			is_half(cf) ? "the fix is incomplete" : "not fixed", fails, cf->known.count, all,
 			fails == 1 ? "s" : "");
 	else if (strcmp(verdict, "incomplete") == 0)
 		fprintf(stderr, "snarl: the fix is incomplete: no known interleaving fails as it did, but "
@@ -139,21 +140,21 @@ static void tell_verdict(const struct check_fix *cf)
 		fprintf(stderr, "snarl: no known interleaving fails, but the program fails in another way\n");
 	else if (open)
 		fprintf(stderr, "snarl: nothing fails, but of %zu of %zu known %s nothing is known for sure\n",
-			open, cf->count, all);
+			open, cf->known.count, all);
 	else
 		fprintf(stderr, "snarl: fixed: %zu known %s, none fails: %zu no longer possible, %zu harmless, "
-			"%zu no longer there\n", cf->count, all, count_of(cf, CHECKFIX_IMPOSSIBLE),
+			"%zu no longer there\n", cf->known.count, all, count_of(cf, CHECKFIX_IMPOSSIBLE),
 			count_of(cf, CHECKFIX_HARMLESS), count_of(cf, CHECKFIX_GONE));
 }
 
 void check_fix_tell(const struct check_fix *cf)
 {
-	const struct session *s = &cf->session;
+	const struct session *s = &cf->print.session;
 
-	if (s->o->quiet)
+	if (cf->print.o->quiet)
 		return;
-	for (size_t i = 0; i < cf->count; i++)
-		tell_one(cf, &cf->known[i]);
+	for (size_t i = 0; i < cf->known.count; i++)
+		tell_one(cf, &cf->known.at[i]);
 	tell_verdict(cf);
 	fprintf(stderr, "snarl: %llu run%s in %.1f s", ull(s->stats.runs), plural(s->stats.runs), s->stats.seconds);
 	if (s->hunt)
@@ -188,7 +189,7 @@ static void add_known(const struct check_fix *cf, const struct checkfix_known *k
 
 static void build(struct check_fix *cf, struct buf *out)
 {
-	struct session *s = &cf->session;
+	struct session *s = &cf->print.session;
 	struct json j = { .out = out };
 
 	json_open(&j, NULL, '{');
@@ -202,19 +203,19 @@ static void build(struct check_fix *cf, struct buf *out)
 	json_decimal(&j, "seconds", s->stats.seconds);
 	json_text(&j, "verdict", check_fix_verdict(cf));
 	json_open(&j, "known", '[');
-	for (size_t i = 0; i < cf->count; i++)
-		add_known(cf, &cf->known[i], &j);
+	for (size_t i = 0; i < cf->known.count; i++)
+		add_known(cf, &cf->known.at[i], &j);
 	json_close(&j, ']');
-	test_results_bugs(&s->results, &j, &s->places);
-	json_number(&j, "not_replayed", s->results.count - s->results.proved);
-	test_results_candidates(s->hunt, &j, NULL);
+	results_bugs_json(&s->judge.results, &j, &s->places);
+	json_number(&j, "not_replayed", s->judge.results.count - s->judge.results.proved);
+	results_candidates_json(s->hunt, &j, NULL);
 	json_close(&j, '}');
 	buf_add_char(out, '\n');
 }
 
 int check_fix_write(struct check_fix *cf, struct err *err)
 {
-	const struct explore_options *o = cf->session.o;
+	const struct explore_options *o = cf->print.o;
 	char *path = xasprintf("%s/check-fix.json", o->out);
 	struct buf text = { 0 };
 	bool ok;

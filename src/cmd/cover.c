@@ -10,7 +10,7 @@
 #include "base/plural.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
-#include "cmd/session.h"
+#include "cmd/session_print.h"
 #include "explore/bug/bug.h"
 #include "explore/cover/cover_chase.h"
 #include "explore/cover/cover_search.h"
@@ -71,7 +71,7 @@ struct options {
 };
 
 struct covering {
-	struct session session;
+	struct session_print print;
 	struct cover cover;
 	struct search_memory memory;
 };
@@ -80,9 +80,9 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 {
 	struct covering *c = ctx;
 
-	snprintf(c->session.progress.note, sizeof(c->session.progress.note),
+	snprintf(c->print.progress.note, sizeof(c->print.progress.note),
 		 "%llu of %zu known iRoots exposed; ", (unsigned long long)c->cover.exposed, c->cover.count);
-	progress_show(&c->session.progress, stats);
+	progress_show(&c->print.progress, stats);
 }
 
 static void tell_missing(const struct cover *c)
@@ -102,7 +102,7 @@ static void tell_runs(const struct options *o, const struct cover_search *s, con
 	if (o->explore.quiet)
 		return;
 	fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s newly exposed, %llu newly expected%s%s\n",
-		(unsigned long long)c->session.stats.runs, plural(c->session.stats.runs), c->session.stats.seconds,
+		(unsigned long long)c->print.session.stats.runs, plural(c->print.session.stats.runs), c->print.session.stats.seconds,
 		(unsigned long long)s->exposed, plural(s->exposed), (unsigned long long)s->predicted,
 		s->saturated ? ", ended early since nothing new came" : "",
 		session_interrupted ? ", interrupted" : "");
@@ -114,26 +114,23 @@ static void tell_runs(const struct options *o, const struct cover_search *s, con
 
 static void configure(struct covering *c, struct search_config *out)
 {
-	session_config(&c->session, out);
+	session_search(&c->print.session, out);
 	out->memory = &c->memory;
-	out->found = NULL;
-	out->keep_going = true;
-	out->progress = on_progress;
-	out->ctx = c;
+	out->plan.keep_going = true;
 }
 
 static int search(const struct options *o, struct covering *c, struct err *err)
 {
-	struct cover_search s = { .saturation = o->saturation, .stop = &session_interrupted };
+	struct cover_search s = { .saturation = o->saturation, .listener = { .progress = on_progress, .ctx = c } };
 	int result;
 
 	configure(c, &s.search);
-	s.search.strategy = o->strategy;
+	s.search.plan.strategy = o->strategy;
 	s.parallel = o->parallel;
 	if (o->parallel && !o->jobs_given)
-		s.search.jobs = 1;
-	result = cover_search_run(&s, &c->cover, &c->session.stats, err);
-	progress_clear(&c->session.progress);
+		s.search.plan.jobs = 1;
+	result = cover_search_run(&s, &c->cover, err);
+	progress_clear(&c->print.progress);
 	if (result == 0)
 		tell_runs(o, &s, c);
 	return result;
@@ -141,15 +138,15 @@ static int search(const struct options *o, struct covering *c, struct err *err)
 
 static int chase(const struct options *o, struct covering *c, struct err *err)
 {
-	struct cover_chase x = { 0 };
+	struct cover_chase x = { .listener = { .progress = on_progress, .ctx = c } };
 	int result;
 
 	configure(c, &x.search);
-	result = cover_chase_run(&x, &c->cover, &c->session.stats, err);
-	progress_clear(&c->session.progress);
+	result = cover_chase_run(&x, &c->cover, err);
+	progress_clear(&c->print.progress);
 	if (result == 0 && !o->explore.quiet)
 		fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s chased, %llu of them exposed%s%s\n",
-			(unsigned long long)c->session.stats.runs, plural(c->session.stats.runs), c->session.stats.seconds,
+			(unsigned long long)c->print.session.stats.runs, plural(c->print.session.stats.runs), c->print.session.stats.seconds,
 			(unsigned long long)x.tried, plural(x.tried), (unsigned long long)x.exposed,
 			x.over ? ", nothing is left to try" : "", session_interrupted ? ", interrupted" : "");
 	if (result == 0 && !o->explore.quiet)
@@ -161,15 +158,16 @@ static int make_runs(const struct options *o, const char *db)
 {
 	struct covering c = { 0 };
 	struct err err = { "" };
-	int code = session_open(&c.session, &o->explore);
+	int code = session_print_open(&c.print, &o->explore, false);
 
-	if (code == CMD_OK && cover_open(&c.cover, db, &c.session.target, &c.session.places, &err) < 0)
+	if (code == CMD_OK && cover_open(&c.cover, db, &c.print.session.target,
+					    &c.print.session.places, &err) < 0)
 		code = cmd_fail(&cmd_cover, "%s", err.text);
 	if (code == CMD_OK && (o->chase ? chase(o, &c, &err) : search(o, &c, &err)) < 0)
 		code = cmd_fail(&cmd_cover, "%s", err.text);
 	cover_close(&c.cover);
 	search_memory_free(&c.memory);
-	session_close(&c.session);
+	session_print_close(&c.print);
 	return code;
 }
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cmd/baseline.h"
 #include "cmd/numbers.h"
+#include "explore/bug/baseline.h"
 
 void explore_options_init(struct explore_options *o, const struct cmd *cmd, uint64_t runs)
 {

@@ -6,7 +6,7 @@
 #include "base/plural.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
-#include "cmd/session.h"
+#include "cmd/session_print.h"
 #include "explore/hunt/hunt.h"
 
 static const char usage[] =
@@ -45,31 +45,31 @@ struct options {
 };
 
 /* After what was found, before the figures. */
-static void tell_saturation(struct session *s)
+static void tell_saturation(struct session_print *p)
 {
-	if (s->o->quiet || !s->hunt->saturated)
+	if (p->o->quiet || !p->session.hunt->saturated)
 		return;
-	progress_clear(&s->progress);
+	progress_clear(&p->progress);
 	fprintf(stderr, "snarl: %llu run%s in a row showed nothing new: ended early\n",
-		(unsigned long long)s->hunt->saturated, plural(s->hunt->saturated));
+		(unsigned long long)p->session.hunt->saturated, plural(p->session.hunt->saturated));
 }
 
-static void tell_coverage(struct session *s)
+static void tell_coverage(struct session_print *p)
 {
-	const struct cover *c = s->hunt->cover;
+	const struct cover *c = p->session.hunt->cover;
 
-	if (s->o->quiet || !c || !c->count)
+	if (p->o->quiet || !c || !c->count)
 		return;
-	progress_clear(&s->progress);
+	progress_clear(&p->progress);
 	fprintf(stderr, "snarl: %llu of %zu known iRoots are exposed; %llu were chased, %llu of these exposed: "
 		"snarl cover -o %s\n", (unsigned long long)c->exposed, c->count,
-		(unsigned long long)s->hunt->chased, (unsigned long long)s->hunt->chased_exposed, s->o->out);
+		(unsigned long long)p->session.hunt->chased, (unsigned long long)p->session.hunt->chased_exposed, p->o->out);
 }
 
 static int open_cover(struct cover *c, struct session *s, struct err *err)
 {
-	char *path = xasprintf("%s/%s", s->o->out, MEMO_FILE);
-	int result = bug_folder(s->o->out, err) < 0 ? -1 : cover_open(c, path, &s->target, &s->places, err);
+	char *path = xasprintf("%s/%s", s->config.out, MEMO_FILE);
+	int result = bug_folder(s->config.out, err) < 0 ? -1 : cover_open(c, path, &s->target, &s->places, err);
 
 	free(path);
 	return result;
@@ -82,40 +82,42 @@ static int hunt(const struct options *o)
 				      .saturation = o->saturation, .snapshots = o->snapshots,
 				      .suppress = o->explore.suppress };
 	struct err err = { "" };
-	struct session s;
+	struct session_print p;
+	struct session *s = &p.session;
 	struct cover cover = { 0 };
 	struct hunt *h;
-	int code = session_open(&s, &o->explore);
+	int code = session_print_open(&p, &o->explore, false);
 
 	if (code != CMD_OK) {
-		session_close(&s);
+		session_print_close(&p);
 		return code;
 	}
-	if (inputs_open(&inputs, &s.target, o->input_dir, &err) < 0) {
+	if (inputs_open(&inputs, &s->target, o->input_dir, &err) < 0) {
 		inputs_close(&inputs);
-		session_close(&s);
+		session_print_close(&p);
 		return cmd_fail(&cmd_hunt, "%s", err.text);
 	}
-	if (o->coverage && open_cover(&cover, &s, &err) < 0) {
+	if (o->coverage && open_cover(&cover, s, &err) < 0) {
 		cover_close(&cover);
 		inputs_close(&inputs);
-		session_close(&s);
+		session_print_close(&p);
 		return cmd_fail(&cmd_hunt, "%s", err.text);
 	}
 	config.cover = o->coverage ? &cover : NULL;
-	session_config(&s, &config.search);
+	session_search(s, &config.search);
+	config.listener = session_print_listener(&p);
 	h = hunt_new(&config);
-	s.hunter = h;
-	s.hunt = hunt_stats(h);
-	code = hunt_run(h, &s.places, &s.stats, &err);
+	s->hunter = h;
+	s->hunt = hunt_stats(h);
+	code = hunt_run(h, &err);
 	inputs_restore(&inputs);
-	tell_saturation(&s);
-	tell_coverage(&s);
-	code = session_end(&s, code, &err);
+	tell_saturation(&p);
+	tell_coverage(&p);
+	code = session_print_end(&p, code, &err);
 	hunt_free(h);
 	cover_close(&cover);
 	inputs_close(&inputs);
-	session_close(&s);
+	session_print_close(&p);
 	return code;
 }
 

@@ -8,9 +8,12 @@
 #include "base/plural.h"
 #include "cmd/cmd.h"
 #include "cmd/learn.h"
-#include "cmd/learn_runs.h"
 #include "cmd/numbers.h"
+#include "cmd/session_print.h"
+#include "explore/search/attempt.h"
+#include "explore/train/training_runs.h"
 #include "learn/compile.h"
+#include "learn/guard_feedback.h"
 #include "learn/learner.h"
 
 static const char usage[] =
@@ -68,15 +71,16 @@ static const char usage[] =
 enum form { FORM_RUN, FORM_TRACES, FORM_MERGE, FORM_GUARD_LOG, FORM_DUMP };
 
 struct options {
-	struct learn_runs runs;
-	uint64_t granularity;
+	struct explore_options explore;
+	uint64_t stable, threshold, granularity;
+	bool schedules, parallel;	/* only such runs */
 	const char *db, *name;
 	enum form form;
 	char **operands;
 	int operand_count;
 };
 
-static int learn_traces(const struct options *o, struct learner *l, struct learn_tally *t, struct err *err)
+static int learn_traces(const struct options *o, struct learner *l, struct training_tally *t, struct err *err)
 {
 	for (int i = 0; i < o->operand_count; i++) {
 		struct store_news news;
@@ -84,15 +88,15 @@ static int learn_traces(const struct options *o, struct learner *l, struct learn
 		if (learner_trace(l, o->operands[i], o->operands[i], "trace", 0, &news, err) < 0)
 			return -1;
 		t->made++;
-		learn_add_news(t, &news);
+		training_add(t, &news);
 	}
 	return 0;
 }
 
-static void tell(const struct options *o, const struct learn_tally *t, const struct learner *l,
+static void tell(const struct options *o, const struct training_tally *t, const struct learner *l,
 		 const struct compile_stats *c, const char *rules)
 {
-	if (o->runs.explore.quiet)
+	if (o->explore.quiet)
 		return;
 	fprintf(stderr, "snarl: %llu run%s, %llu passed and taught %llu new place%s, %llu pair%s, %llu cut%s; "
 		"%llu invariant%s fell%s\n", (unsigned long long)t->made, plural(t->made),
@@ -100,7 +104,7 @@ static void tell(const struct options *o, const struct learn_tally *t, const str
 		(unsigned long long)t->all.pairs, plural(t->all.pairs), (unsigned long long)t->all.cuts,
 		plural(t->all.cuts), (unsigned long long)t->all.broken, plural(t->all.broken),
 		t->settled ? "; the last ones nothing new" : session_interrupted ? "; interrupted" :
-		o->form == FORM_RUN && o->runs.stable ? "; that is not all: learn again for more" : "");
+		o->form == FORM_RUN && o->stable ? "; that is not all: learn again for more" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: runs were too large to look at all of them: pairs may be missing\n");
 	fprintf(stderr, "snarl: %s: %u place%s, %u with an invariant, %u to check, %u open, "
@@ -108,7 +112,7 @@ static void tell(const struct options *o, const struct learn_tally *t, const str
 		c->open, c->transactions, plural(c->transactions), c->members, plural(c->members));
 }
 
-static void print_json(const struct learn_tally *t, const struct compile_stats *c, const char *db,
+static void print_json(const struct training_tally *t, const struct compile_stats *c, const char *db,
 		       const char *rules)
 {
 	struct buf out = { 0 };
@@ -148,8 +152,46 @@ static int write_rules(const struct options *o, struct store *store, const char 
 	int result = store_load(store, name, &k, err);
 
 	if (result == 0)
-		result = compile_write(&k, o->runs.threshold, path, stats, err);
+		result = compile_write(&k, o->threshold, path, stats, err);
 	known_free(&k);
+	return result;
+}
+
+static void on_progress(void *ctx, const struct training_tally *t, bool probing)
+{
+	struct session_print *p = ctx;
+	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
+				      .seconds = attempt_now() - p->session.began };
+	uint64_t quiet = probing ? t->probes : t->quiet;
+
+	snprintf(p->progress.note, sizeof(p->progress.note), "%llu place%s, nothing new for %llu %s%s; ",
+		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)quiet,
+		 probing ? "probe" : "run", plural(quiet));
+	progress_show(&p->progress, &stats);
+}
+
+static void on_uncontrolled(void *ctx, const struct err *err)
+{
+	struct session_print *p = ctx;
+
+	progress_clear(&p->progress);
+	if (!p->o->quiet)
+		fprintf(stderr, "snarl: all runs in parallel from here on: %s\n", err->text);
+}
+
+static int learn_runs(const struct options *o, struct session_print *p, struct learner *l,
+		      struct training_tally *t, struct err *err)
+{
+	struct training_config config = {
+		.began = p->session.began, .scratch = o->explore.out, .stable = o->stable,
+		.threshold = o->threshold, .schedules = o->schedules, .parallel = o->parallel,
+		.progress = on_progress, .uncontrolled = on_uncontrolled, .ctx = p,
+	};
+	int result;
+
+	session_search(&p->session, &config.search);
+	result = training_make(&config, l, t, err);
+	progress_clear(&p->progress);
 	return result;
 }
 
@@ -160,14 +202,14 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 	const char *name = o->name ? o->name : o->form == FORM_TRACES ? "traces" :
 			   slash ? slash + 1 : o->operands[0];
 	struct compile_stats stats;
-	struct session session = { 0 };
+	struct session_print print = { .o = NULL };
 	struct learner learner = { 0 };
-	struct learn_tally tally = { 0 };
-	int code = o->form == FORM_RUN ? session_open(&session, &o->runs.explore) : CMD_OK;
+	struct training_tally tally = { 0 };
+	int code = o->form == FORM_RUN ? session_print_open(&print, &o->explore, false) : CMD_OK;
 
 	if (code == CMD_OK &&
-	    (learner_open(&learner, store, name, (unsigned)o->granularity, o->runs.threshold, err) < 0 ||
-	     (o->form == FORM_RUN ? learn_make_runs(&o->runs, &session, &learner, &tally, err) :
+	    (learner_open(&learner, store, name, (unsigned)o->granularity, o->threshold, err) < 0 ||
+	     (o->form == FORM_RUN ? learn_runs(o, &print, &learner, &tally, err) :
 				    learn_traces(o, &learner, &tally, err)) < 0))
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK && !tally.passed && !session_interrupted)
@@ -177,11 +219,11 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK)
 		tell(o, &tally, &learner, &stats, rules);
-	if (code == CMD_OK && o->runs.explore.json)
+	if (code == CMD_OK && o->explore.json)
 		print_json(&tally, &stats, db, rules);
 	learner_close(&learner);
 	if (o->form == FORM_RUN)
-		session_close(&session);
+		session_print_close(&print);
 	return code;
 }
 
@@ -194,7 +236,7 @@ static int dump(const struct options *o, struct store *store, struct err *err)
 	if (store_load(store, o->name, &k, err) < 0)
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	else
-		learn_dump(&k, o->runs.threshold, &out);
+		learn_dump(&k, o->threshold, &out);
 	fputs(buf_string(&out), stdout);
 	buf_free(&out);
 	known_free(&k);
@@ -209,7 +251,7 @@ static int merge(const struct options *o, struct store *store, const char *rules
 		if (store_merge(store, o->operands[i], err) < 0)
 			return cmd_fail(&cmd_learn, "%s", err->text);
 	/* With several programs there is no one set of rules. */
-	if (write_rules(o, store, o->name, rules, &stats, err) == 0 && !o->runs.explore.quiet)
+	if (write_rules(o, store, o->name, rules, &stats, err) == 0 && !o->explore.quiet)
 		fprintf(stderr, "snarl: %s: %u places, %u open\n", rules, stats.sites, stats.open);
 	return CMD_OK;
 }
@@ -217,14 +259,14 @@ static int merge(const struct options *o, struct store *store, const char *rules
 static int take_guard_logs(const struct options *o, struct store *store, const char *rules, struct err *err)
 {
 	struct compile_stats stats;
-	struct learn_guard sum = { 0 };
+	struct guard_feedback sum = { 0 };
 
 	for (int i = 0; i < o->operand_count; i++)
-		if (learn_guard_log(store, o->operands[i], &sum, err) < 0)
+		if (guard_feedback_add(store, o->operands[i], &sum, err) < 0)
 			return cmd_fail(&cmd_learn, "%s", err->text);
 	if (write_rules(o, store, o->name, rules, &stats, err) < 0)
 		return cmd_fail(&cmd_learn, "%s", err->text);
-	if (!o->runs.explore.quiet)
+	if (!o->explore.quiet)
 		fprintf(stderr, "snarl: %llu orders were waited for in vain, %llu of them new, %llu of places "
 			"unknown here; %s: %u open\n", (unsigned long long)sum.taken,
 			(unsigned long long)sum.new, (unsigned long long)sum.unknown, rules, stats.open);
@@ -233,15 +275,15 @@ static int take_guard_logs(const struct options *o, struct store *store, const c
 
 static int act(const struct options *o)
 {
-	char *own = xasprintf("%s/%s", o->runs.explore.out, STORE_FILE);
-	char *rules = xasprintf("%s/%s", o->runs.explore.out, COMPILE_FILE);
+	char *own = xasprintf("%s/%s", o->explore.out, STORE_FILE);
+	char *rules = xasprintf("%s/%s", o->explore.out, COMPILE_FILE);
 	const char *db = o->form == FORM_DUMP && o->operand_count ? o->operands[0] : o->db ? o->db : own;
 	struct store *store = NULL;
 	struct err err = { "" };
 	bool fresh = o->form != FORM_DUMP && access(db, F_OK) != 0;
 	int code = CMD_OK;
 
-	if ((o->form != FORM_DUMP && bug_folder(o->runs.explore.out, &err) < 0) ||
+	if ((o->form != FORM_DUMP && bug_folder(o->explore.out, &err) < 0) ||
 	    !(store = store_open(db, o->form != FORM_DUMP && o->form != FORM_GUARD_LOG, &err)))
 		code = cmd_fail(&cmd_learn, "%s", err.text);
 	else if (o->form == FORM_DUMP)
@@ -307,30 +349,30 @@ static int parse(struct options *o, int argc, char **argv)
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_learn, CMD_OK);
 		case ':': case '?': return cmd_bad_option(&cmd_learn, argv, c);
 		case OPT_STABLE:
-			code = numbers_count(&cmd_learn, "--stable", optarg, 0, UINT64_MAX, &o->runs.stable);
+			code = numbers_count(&cmd_learn, "--stable", optarg, 0, UINT64_MAX, &o->stable);
 			break;
 		case OPT_THRESHOLD:
-			code = numbers_count(&cmd_learn, "--threshold", optarg, 0, 1u << 30, &o->runs.threshold);
+			code = numbers_count(&cmd_learn, "--threshold", optarg, 0, 1u << 30, &o->threshold);
 			break;
 		case OPT_GRANULARITY: code = learn_granularity(&cmd_learn, optarg, &o->granularity); break;
-		case OPT_SCHEDULES: o->runs.schedules = true; break;
-		case OPT_PARALLEL: o->runs.parallel = true; break;
+		case OPT_SCHEDULES: o->schedules = true; break;
+		case OPT_PARALLEL: o->parallel = true; break;
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_TRACES: o->form = FORM_TRACES; break;
 		case OPT_MERGE: o->form = FORM_MERGE; break;
 		case OPT_GUARD_LOG: o->form = FORM_GUARD_LOG; break;
 		case OPT_DUMP: o->form = FORM_DUMP; break;
-		default: code = explore_options_take(&o->runs.explore, c);
+		default: code = explore_options_take(&o->explore, c);
 		}
 	if (code != CMD_OK)
 		return code;
 	o->operands = argv + optind;
 	o->operand_count = argc - optind;
-	o->runs.explore.program = o->operands;
-	if (o->runs.explore.seconds > 0 && !o->runs.explore.runs_given)
-		o->runs.explore.runs = 0;
-	if (o->runs.schedules && o->runs.parallel)
+	o->explore.program = o->operands;
+	if (o->explore.seconds > 0 && !o->explore.runs_given)
+		o->explore.runs = 0;
+	if (o->schedules && o->parallel)
 		return cmd_usage(&cmd_learn, "--schedules and --parallel exclude each other");
 	if (!o->operand_count && o->form != FORM_DUMP)
 		return cmd_usage(&cmd_learn, o->form == FORM_MERGE ? "--merge: which databases?" :
@@ -341,14 +383,14 @@ static int parse(struct options *o, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .runs.stable = 20, .granularity = LEARN_GRANULARITY };
+	struct options o = { .stable = 20, .granularity = LEARN_GRANULARITY };
 	int code;
 
-	explore_options_init(&o.runs.explore, &cmd_learn, 200);
+	explore_options_init(&o.explore, &cmd_learn, 200);
 	code = parse(&o, argc, argv);
 	if (code < 0)
 		code = act(&o);
-	explore_options_free(&o.runs.explore);
+	explore_options_free(&o.explore);
 	return code;
 }
 

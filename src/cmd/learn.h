@@ -17,11 +17,4 @@ void learn_place(const struct known_site *s, struct buf *out);
 /* All that is known, as text. */
 void learn_dump(const struct known *k, uint64_t threshold, struct buf *out);
 
-/* learn_guard.c: adds what a log of snarl guard has. */
-struct learn_guard {
-	uint64_t taken, new, unknown;	/* orders; of places that the database does not have */
-};
-
-int learn_guard_log(struct store *store, const char *path, struct learn_guard *sum, struct err *err);
-
 #endif

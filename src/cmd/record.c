@@ -1,5 +1,3 @@
-#include "cmd/record.h"
-
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -12,11 +10,14 @@
 #include <unistd.h>
 
 #include "abi/run_options.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/run_program.h"
+#include "trace/collect.h"
+#include "trace/sites/sites.h"
 
 #define PATH_LIMIT 3000u	/* the runtime's, with room for what it appends */
 #define WINDOW_LEAST (64ull << 10)
@@ -175,8 +176,93 @@ static void tell_end(const struct options *o, int status)
 			WEXITSTATUS(status));
 }
 
+static void tell_losses(const struct collected_trace *t)
+{
+	static const char *const meaning[COLLECT_LOSSES] = {
+		"records were lost: no room on the disk, in memory or by --max-size",
+		"threads were not recorded: too many at once",
+		"records of signal handlers were lost",
+		"locations became shared after their early history was dropped; a larger --window keeps it",
+		NULL,	/* dropping what stays private is no loss */
+	};
+
+	for (unsigned i = 0; i < COLLECT_LOSSES; i++)
+		if (t->losses[i] && meaning[i])
+			fprintf(stderr, "snarl: %llu %s\n", (unsigned long long)t->losses[i],
+				meaning[i]);
+}
+
+static void tell_sites(const struct collected_trace *t)
+{
+	struct buf text = { 0 };
+
+	sites_describe(&t->sites, &text);
+	if (text.size)
+		fprintf(stderr, "snarl: %s\n", buf_string(&text));
+	buf_free(&text);
+}
+
+static void tell_size(uint64_t bytes)
+{
+	if (bytes < 10000)
+		fprintf(stderr, "%llu bytes", (unsigned long long)bytes);
+	else if (bytes < 10000000)
+		fprintf(stderr, "%llu KB", (unsigned long long)(bytes + 500) / 1000);
+	else
+		fprintf(stderr, "%llu MB", (unsigned long long)(bytes + 500000) / 1000000);
+}
+
+/* As seen from here. */
+static const char *shorter(const char *path)
+{
+	char here[4096];
+	size_t length;
+
+	if (!getcwd(here, sizeof(here)))
+		return path;
+	length = strlen(here);
+	return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+/* Says on stderr what is in the trace, and what is not. */
+static void tell_trace(const struct collected_trace *t, bool child, double seconds)
+{
+	if (t->running) {
+		fprintf(stderr, "snarl: process %u still runs; what it records stays in %s\n",
+			t->pid, shorter(t->path));
+		return;
+	}
+	fputs("snarl: ", stderr);
+	if (child)
+		fprintf(stderr, "process %u: ", t->pid);
+	fprintf(stderr, "%s: %llu records of %zu thread%s, ", shorter(t->path),
+		(unsigned long long)t->records, t->threads, t->threads == 1 ? "" : "s");
+	tell_size(t->bytes);
+	if (!child)
+		fprintf(stderr, ", %.2f s", seconds);
+	fputs(t->incomplete ? ", up to its violent end\n" : "\n", stderr);
+	tell_sites(t);
+	tell_losses(t);
+}
+
+static void trace_json(struct json *j, const struct collected_trace *t)
+{
+	json_text(j, "trace", t->path);
+	json_number(j, "pid", t->pid);
+	json_bool(j, "running", t->running);
+	json_bool(j, "incomplete", t->incomplete);
+	json_number(j, "records", t->records);
+	json_number(j, "threads", t->threads);
+	json_number(j, "bytes", t->bytes);
+	sites_json(&t->sites, j);
+	json_open(j, "losses", '{');
+	for (unsigned i = 0; i < COLLECT_LOSSES; i++)
+		json_number(j, collect_loss_key(i), t->losses[i]);
+	json_close(j, '}');
+}
+
 static void print_json(const struct options *o, const struct run *run,
-		       const struct record_traces *t)
+		       const struct collected_traces *t)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -191,11 +277,11 @@ static void print_json(const struct options *o, const struct run *run,
 	else
 		json_number(&j, "status", (uint64_t)WEXITSTATUS(run->status));
 	json_decimal(&j, "seconds", run->seconds);
-	record_json(&j, &t->items[0]);
+	trace_json(&j, &t->items[0]);
 	json_open(&j, "children", '[');
 	for (size_t i = 1; i < t->count; i++) {
 		json_open(&j, NULL, '{');
-		record_json(&j, &t->items[i]);
+		trace_json(&j, &t->items[i]);
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
@@ -212,7 +298,7 @@ static bool takes_rights(const char *path)
 	return strchr(path, '/') && stat(path, &st) == 0 && st.st_mode & (S_ISUID | S_ISGID);
 }
 
-static int report(const struct options *o, const struct run *run, const struct record_traces *t)
+static int report(const struct options *o, const struct run *run, const struct collected_traces *t)
 {
 	if (t->count == 0 && takes_rights(o->program[0]))
 		return cmd_fail(&cmd_record, "%s is set-user-ID or set-group-ID, and cannot be recorded with "
@@ -227,7 +313,7 @@ static int report(const struct options *o, const struct run *run, const struct r
 	if (!o->quiet) {
 		tell_end(o, run->status);
 		for (size_t i = 0; i < t->count; i++)
-			record_tell(&t->items[i], i > 0, run->seconds);
+			tell_trace(&t->items[i], i > 0, run->seconds);
 		if (run->left)
 			fputs("snarl: processes that the program started still run\n", stderr);
 	}
@@ -271,7 +357,7 @@ static int record(const struct options *o, const char *out, struct err *err)
 	char *work = xasprintf("%s.tmp-%d", out, (int)getpid());
 	char *sites = xasprintf("%s.sites", work), *live = NULL;
 	struct run run = { .argv = o->program, .to_stderr = o->json, .wait = o->wait };
-	struct record_traces traces = { 0 };
+	struct collected_traces traces = { 0 };
 	struct buf text = { 0 };
 	int live_fd = memfd_create("snarl-live", MFD_CLOEXEC), code = -1;
 
@@ -282,14 +368,14 @@ static int record(const struct options *o, const char *out, struct err *err)
 	build_options(&text, o, work, live, o->site_count ? sites : NULL);
 	run.options = buf_string(&text);
 	if (run_program(&run, err) < 0 ||
-	    record_collect(&traces, work, live_fd, out, run.left, o->keep_live, err) < 0)
+	    collect_traces(&traces, work, live_fd, out, run.left, o->keep_live, err) < 0)
 		goto done;
 	code = report(o, &run, &traces);
 done:
 	unlink(sites);
 	if (live_fd >= 0)
 		close(live_fd);
-	record_free(&traces);
+	collected_traces_free(&traces);
 	buf_free(&text);
 	free(sites);
 	free(live);

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
-#include "cmd/session.h"
+#include "cmd/session_print.h"
 #include "explore/search/greybox.h"
 
 static const char usage[] =
@@ -36,35 +36,46 @@ struct options {
 	uint64_t depth, permille;
 };
 
-/* One strategy needs more than its number to make a run: what others have shown. */
-static int search(const struct search_config *config, struct session *s, struct err *err)
+static int search(const struct search_config *config, const struct search_listener *listener, bool feedback,
+		  struct err *err)
 {
+	struct search *s = search_open(config, err);
 	struct greybox g = { .base = 0 };
-	int result;
+	struct search_run run;
+	int event;
 
-	if (strcmp(config->strategy->name, "feedback") != 0)
-		return search_run(config, &s->places, &s->stats, err);
-	result = greybox_run(&g, config, &s->places, &s->stats, err);
+	while ((event = search_next(s, &run, err)) > 0) {
+		/* This strategy needs more than a number to make a run: what others have shown. */
+		if (feedback)
+			greybox_event(&g, config->plan.seed, event, &run);
+		search_report(event, &run, listener);
+	}
+	search_close(s);
 	greybox_free(&g);
-	return result;
+	return event;
 }
 
 static int test(const struct options *o)
 {
+	bool feedback = strcmp(o->strategy->name, "feedback") == 0;
 	struct search_config config;
-	struct session s;
+	struct search_listener listener;
+	struct session_print p;
 	struct err err = { "" };
-	int code = session_open(&s, &o->explore);
+	int code = session_print_open(&p, &o->explore, false);
 
 	if (code == CMD_OK) {
-		session_config(&s, &config);
-		config.strategy = o->strategy;
-		config.depth = (uint32_t)o->depth;
-		config.switch_permille = (uint32_t)o->permille;
-		code = search(&config, &s, &err);
-		code = session_end(&s, code, &err);
+		session_search(&p.session, &config);
+		listener = session_print_listener(&p);
+		config.plan.strategy = o->strategy;
+		config.plan.depth = (uint32_t)o->depth;
+		config.plan.switch_permille = (uint32_t)o->permille;
+		if (feedback)
+			greybox_config(&config);
+		code = search(&config, &listener, feedback, &err);
+		code = session_print_end(&p, code, &err);
 	}
-	session_close(&s);
+	session_print_close(&p);
 	return code;
 }
 

@@ -77,17 +77,15 @@ static struct known *find(struct bench *b, const struct iroot *r)
 	return &b->roots[*number - 1];
 }
 
-static void judged(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+static void note_run(struct bench *b, const struct search_run *run)
 {
-	struct bench *b = ctx;
+	const struct server *s = run->server;
 	struct iroot_profile *p = iroot_profile_open((char *)s->block + s->block->profile,
 						     s->block->profile_size);
 	uint32_t cursor = 0, flags;
 	uint64_t before = b->news;
 	struct iroot root;
 
-	(void)run;
-	(void)result;
 	if (p && b->predict == ALWAYS)
 		iroot_profile_finish(p);
 	while (p && (flags = iroot_profile_next(p, &cursor, &root))) {
@@ -114,43 +112,65 @@ static void judged(void *ctx, uint64_t run, const struct server *s, const struct
 	}
 }
 
-static enum search_answer found(void *ctx, struct search_failure *f)
+/* What every search does with its events. */
+static void note(struct bench *b, int event, const struct search_run *run)
 {
-	(void)ctx;
-	search_failure_free(f);
-	return SEARCH_MORE;
+	const struct search_listener nobody = { 0 };
+
+	if (event == SEARCH_ENDED)
+		note_run(b, run);
+	search_report(event, run, &nobody);
 }
 
 /* What is left of the budget; false: nothing. */
 static bool left(const struct bench *b, const struct search_config *all, struct search_config *out)
 {
+	const struct search_budget *budget = &all->budget;
+
 	*out = *all;
-	out->runs = all->runs ? all->runs - b->runs : 0;
-	out->seconds = all->seconds > 0 ? all->seconds - (now() - b->began) : 0;
-	return (!all->runs || b->runs < all->runs) && (all->seconds <= 0 || out->seconds > 0);
+	out->budget.runs = budget->runs ? budget->runs - b->runs : 0;
+	out->budget.seconds = budget->seconds > 0 ? budget->seconds - (now() - b->began) : 0;
+	return (!budget->runs || b->runs < budget->runs) && (budget->seconds <= 0 || out->budget.seconds > 0);
+}
+
+/* Runs by the strategy of the plan. `g`: it is this one, or NULL. */
+static int search(struct bench *b, const struct search_config *config, struct greybox *g, struct err *err)
+{
+	struct search *s = search_open(config, err);
+	struct search_run run;
+	int event;
+
+	while ((event = search_next(s, &run, err)) > 0) {
+		if (g)
+			greybox_event(g, config->plan.seed, event, &run);
+		note(b, event, &run);
+	}
+	search_close(s);
+	return event;
 }
 
 /* Runs with few switches, until they let one expect nothing new. */
-static void shape_calm(void *ctx, uint64_t run, struct server *s)
-{
-	const struct bench *b = ctx;
-
-	(void)run;
-	profile_shape(1, b->runs, server_request(s));
-}
-
-static int watch_calm(struct bench *b, const struct search_config *all, struct places *places,
-		      struct search_stats *stats, struct err *err)
+static int watch_calm(struct bench *b, const struct search_config *all, struct err *err)
 {
 	struct search_config config;
 	unsigned quiet = 0;
 
 	b->predict = ALWAYS;
 	while (b->runs < PROFILES && quiet < QUIET && left(b, all, &config)) {
-		config.shape = shape_calm;
+		struct search_run run;
+		struct search *s;
+		int event;
+
 		b->fresh = 0;
-		config.runs = 1;
-		if (search_run(&config, places, stats, err) < 0)
+		config.budget.runs = 1;
+		s = search_open(&config, err);
+		while ((event = search_next(s, &run, err)) > 0) {
+			if (event == SEARCH_BEGIN)
+				profile_shape(1, b->runs, server_request(run.server));
+			note(b, event, &run);
+		}
+		search_close(s);
+		if (event < 0)
 			return -1;
 		quiet = b->fresh ? 0 : quiet + 1;
 	}
@@ -160,10 +180,21 @@ static int watch_calm(struct bench *b, const struct search_config *all, struct p
 	return 0;
 }
 
-static int chase(struct bench *b, const struct search_config *config, unsigned tries,
-		 struct places *places, struct search_stats *stats, struct err *err)
+static int try_all(struct bench *b, const struct search_config *config, struct active_target *list, size_t count,
+		   struct err *err)
 {
-	struct active_config chase = { .search = *config, .tries = tries };
+	struct active *a = active_open(config, ACTIVE_TRIES, list, count);
+	struct search_run run;
+	int event;
+
+	while ((event = active_next(a, &run, err)) > 0)
+		note(b, event, &run);
+	active_close(a);
+	return event;
+}
+
+static int chase(struct bench *b, const struct search_config *config, struct err *err)
+{
 	struct active_target *list = xcalloc(b->count + 1, sizeof(*list));
 	size_t *from = xcalloc(b->count + 1, sizeof(*from)), count = 0;
 	int result;
@@ -174,7 +205,7 @@ static int chase(struct bench *b, const struct search_config *config, unsigned t
 			b->roots[i].listed = &list[count];
 			list[count++] = b->roots[i].target;
 		}
-	result = count ? active_try(&chase, list, count, places, stats, err) : 0;
+	result = try_all(b, config, list, count, err);
 	for (size_t i = 0; i < count; i++) {
 		b->denied += list[i].outcome == ACTIVE_EXPOSED && !b->roots[from[i]].exposed;
 		b->roots[from[i]].target = list[i];
@@ -185,19 +216,33 @@ static int chase(struct bench *b, const struct search_config *config, unsigned t
 	return result;
 }
 
-static int greedy(struct bench *b, const struct search_config *config, struct places *places,
-		  struct search_stats *stats, struct err *err)
+static int greedy(struct bench *b, const struct search_config *all, struct err *err)
 {
 	struct iroot *list = xcalloc(b->count + 1, sizeof(*list));
+	struct search_config config = *all;
 	size_t count = 0;
-	int result;
+	uint64_t first = b->runs;
+	struct greedy *g;
+	struct search *s;
+	struct search_run run;
+	int event = 0;
 
 	for (size_t i = 0; i < b->count; i++)
 		if (b->roots[i].predicted && !b->roots[i].exposed)
 			list[count++] = b->roots[i].target.iroot;
-	result = greedy_run(config, list, count, b->runs, places, stats, err);
+	if (count) {
+		g = greedy_new(list, count, &config);
+		s = search_open(&config, err);
+		while ((event = search_next(s, &run, err)) > 0) {
+			if (event == SEARCH_BEGIN)
+				greedy_begin(g, first, &run);
+			note(b, event, &run);
+		}
+		search_close(s);
+		greedy_free(g);
+	}
 	free(list);
-	return result;
+	return event;
 }
 
 /* What is to be done next: look for more, chase one root each, or be greedy for all. */
@@ -221,7 +266,7 @@ static enum way choose(const struct shares *s, size_t known)
 	return best;
 }
 
-static void note(struct shares *s, enum way way, uint64_t runs, uint64_t news, size_t known)
+static void note_way(struct shares *s, enum way way, uint64_t runs, uint64_t news, size_t known)
 {
 	for (enum way w = LOOK; w < WAYS; w++) {
 		s->runs[w] *= FADE;
@@ -232,8 +277,20 @@ static void note(struct shares *s, enum way way, uint64_t runs, uint64_t news, s
 	s->spent[way] = runs ? 0 : known;
 }
 
-static int active(struct bench *b, const struct search_config *all, struct places *places,
-		  struct search_stats *stats, struct err *err)
+/* A slice of the strategy feedback, which goes on from slice to slice. */
+static int look(struct bench *b, const struct search_config *all, struct greybox *g, struct err *err)
+{
+	struct search_config config = *all;
+	uint64_t runs = all->stats->runs;
+	int result;
+
+	greybox_config(&config);
+	result = search(b, &config, g, err);
+	g->base += all->stats->runs - runs;
+	return result;
+}
+
+static int active(struct bench *b, const struct search_config *all, struct err *err)
 {
 	/* Each has a turn at first. */
 	struct shares shares = { .news = { 1e9, 1e8, 1e8 } };
@@ -245,15 +302,14 @@ static int active(struct bench *b, const struct search_config *all, struct place
 		uint64_t runs = b->runs, news = b->news;
 		enum way way = choose(&shares, b->count);
 
-		if (!config.runs || config.runs > SLICE)
-			config.runs = SLICE;
+		if (!config.budget.runs || config.budget.runs > SLICE)
+			config.budget.runs = SLICE;
 		b->predict = way == CHASE ? NEVER : runs == 0 ? ALWAYS : IF_NEW;
-		result = way == LOOK ? greybox_run(&g, &config, places, stats, err) :
-			 way == GREEDY ? greedy(b, &config, places, stats, err) :
-			 chase(b, &config, ACTIVE_TRIES, places, stats, err);
+		result = way == LOOK ? look(b, &config, &g, err) :
+			 way == GREEDY ? greedy(b, &config, err) : chase(b, &config, err);
 		if (shares.news[way] >= 1e6)
 			shares.news[way] = 0;
-		note(&shares, way, b->runs - runs, b->news - news, b->count);
+		note_way(&shares, way, b->runs - runs, b->news - news, b->count);
 	}
 	greybox_free(&g);
 	return result;
@@ -295,27 +351,28 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	config = (struct search_config){
-		.server = { .target = &target, .timeout = 20, .profile_size = IROOT_MEMORY,
-			    .plan_size = GREYBOX_PLAN_SIZE },
-		.strategy = strategy_find(chases ? "active" : argv[1]), .oracle = &oracle, .seed = strtoull(argv[4], NULL, 10),
-		.runs = strtoull(argv[2], NULL, 10), .seconds = strtod(argv[3], NULL), .jobs = jobs ? (unsigned)atoi(jobs) : 1,
-		.keep_going = true, .flags = CTL_PROFILE, .memory = &memory, .found = found,
-		.judged = judged, .max_steps = 20000000, .ctx = &b,
+		.program = { .server = { .target = &target, .timeout = 20, .profile_size = IROOT_MEMORY,
+					 .plan_size = GREYBOX_PLAN_SIZE },
+			     .oracle = &oracle, .places = &places },
+		.plan = { .strategy = strategy_find(chases ? "active" : argv[1]),
+			  .seed = strtoull(argv[4], NULL, 10), .jobs = jobs ? (unsigned)atoi(jobs) : 1,
+			  .keep_going = true, .flags = CTL_PROFILE, .max_steps = 20000000 },
+		.budget = { .runs = strtoull(argv[2], NULL, 10), .seconds = strtod(argv[3], NULL) },
+		.memory = &memory, .stats = &stats,
 	};
 	places_init(&places);
-	if (!config.strategy || target_init(&target, argv + 5, NULL, &err) < 0) {
-		fprintf(stderr, "expose: %s\n", config.strategy ? err.text : "no such strategy");
+	if (!config.plan.strategy || target_init(&target, argv + 5, NULL, &err) < 0) {
+		fprintf(stderr, "expose: %s\n", config.plan.strategy ? err.text : "no such strategy");
 		return 2;
 	}
 	if (chases)
-		result = watch_calm(&b, &config, &places, &stats, &err) < 0 ? -1 :
-			 chase(&b, &config, ACTIVE_TRIES, &places, &stats, &err);
+		result = watch_calm(&b, &config, &err) < 0 ? -1 : chase(&b, &config, &err);
 	else if (strcmp(argv[1], "active") == 0)
-		result = active(&b, &config, &places, &stats, &err);
+		result = active(&b, &config, &err);
 	else if (strcmp(argv[1], "feedback") == 0)
-		result = greybox_run(&greybox, &config, &places, &stats, &err);
+		result = look(&b, &config, &greybox, &err);
 	else
-		result = search_run(&config, &places, &stats, &err);
+		result = search(&b, &config, NULL, &err);
 	line(&b);
 	if (chases)
 		chased(&b);

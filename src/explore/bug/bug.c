@@ -10,13 +10,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "explore/bug/rank_causes.h"
 #include "explore/bug/same_cause.h"
 #include "explore/search/replay_trace.h"
 
 #define BUGS_MAX 100000
 #define LAST_WORDS 200		/* bytes of a line of the program's that are quoted */
-#define TRACE_STEPS_MAX 10000000u	/* of a run that is recorded unasked */
 
 /* The last line it wrote to stderr: most programs say there why they give up. */
 static void add_last_words(const struct search_failure *f, struct buf *out)
@@ -241,74 +239,23 @@ static int write_output(const struct bug *b, struct err *err)
 	return f->error.size ? write_file(b->path, "stderr", &f->error, err) : 0;
 }
 
-static void record(struct bug *b, const char *out, const struct replay_config *config,
-		   const struct places *places)
+int bug_record(struct bug *b, const char *out, const struct replay_config *config,
+	       const struct places *places, struct err *err)
 {
 	const struct schedule *s = &b->failure->schedule;
-	struct err err = { "" };
+	struct err why = { "" };
 
-	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
-	if (b->failure->result.failure == ORACLE_TIMEOUT || b->failure->result.failure == ORACLE_BOMB)
-		err_set(&err, "the run comes to no end of its own");
-	else if (s->steps > TRACE_STEPS_MAX)
-		err_set(&err, "more than %u steps", TRACE_STEPS_MAX);
-	else
-		b->traced = replay_record(config, s, places, b->trace, true, &err) == 0;
-	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", err.text);
-	if (b->traced && b->explain)
-		b->cause = b->explain(b->explain_ctx, b->failure, b->trace);
-	if (b->traced && b->explain && !bug_cause(b))
-		b->cause = weigh_freed(b->failure, b->trace);
-}
-
-/*
- * If the cause was predicted, what the trace says only tells how it came about; unless that is
- * broken atomicity of one variable, of which the predicted order is a part.
- */
-static void settle_cause(struct bug *b, struct places *places)
-{
-	const struct lead *lead = b->failure->lead;
-
-	if (!lead || !b->cause || (cluster_implies(lead, b->cause, places) &&
-				   cluster_implies(b->cause, lead, places)))
-		return;
-	if (b->cause->c.class == CANDIDATE_ATOMICITY && strcmp(lead_class(lead), "atomicity") != 0 &&
-	    cluster_implies(b->cause, lead, places)) {
-		schedule_free_goals(&b->failure->schedule);
-		return;
-	}
-	lead_free(b->cause);
-	b->cause = NULL;
-}
-
-int bug_examine(struct bug *b, const char *out, const struct replay_config *config,
-		struct places *places, struct err *err)
-{
 	if (bug_folder(out, err) < 0)
 		return -1;
-	record(b, out, config, places);
-	settle_cause(b, places);
-	if (bug_cause(b))
-		interleavings_begin(&b->interleavings, bug_cause(b));
+	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
+	if (b->failure->result.failure == ORACLE_TIMEOUT || b->failure->result.failure == ORACLE_BOMB)
+		err_set(&why, "the run comes to no end of its own");
+	else if (s->steps > BUG_TRACE_STEPS)
+		err_set(&why, "more than %u steps", BUG_TRACE_STEPS);
+	else
+		b->traced = replay_record(config, s, places, b->trace, true, &why) == 0;
+	snprintf(b->no_trace, sizeof(b->no_trace), "%.250s", why.text);
 	return 0;
-}
-
-void bug_examine_other(struct bug *b, struct schedule *s, const char *out,
-		       const struct replay_config *config, struct places *places)
-{
-	char *path = xasprintf("%s/trace-%d.other.tmp", out, (int)getpid());
-	struct oracle_result other;
-	unsigned made;
-	struct err err;
-
-	if (!bug_cause(b) && b->explain && s->steps <= TRACE_STEPS_MAX &&
-	    replay_prove(s, config, 1, places, &made, &other, &err) == 1 &&
-	    replay_record(config, s, places, path, false, &err) == 0)
-		b->cause = b->explain(b->explain_ctx, b->failure, path);
-	unlink(path);
-	free(path);
-	if (b->cause && !b->interleavings.count)
-		interleavings_begin(&b->interleavings, b->cause);
 }
 
 static int move_trace(struct bug *b, struct err *err)

@@ -18,6 +18,8 @@
 #include "explore/search/replay_schedule.h"
 #include "explore/search/search.h"
 
+#define BUG_TRACE_STEPS 10000000u	/* a longer run is not recorded */
+
 struct bug {
 	char id[16];		/* "B001"; "" until saved */
 	char *path;		/* its folder */
@@ -27,11 +29,8 @@ struct bug {
 	unsigned goal_runs;	/* made to minimise its goals */
 	unsigned replays, good;	/* made; failed in the same way */
 	char why[256];		/* it is not proved: what came instead */
-	/* Finds the likeliest cause from the trace; may be NULL. */
-	struct lead *(*explain)(void *ctx, const struct search_failure *f, const char *trace);
-	void *explain_ctx;
-	struct lead *cause;	/* … which is this, unless another one was predicted; owned */
-	bool foretold;		/* the run was made for an order like that, by other threads perhaps */
+	struct lead *cause;	/* found, not predicted for this run; goes before failure->lead; owned */
+	bool foretold;		/* the cause is an order that had been predicted */
 	char *trace;		/* where it is until the bug is saved; owned */
 	bool traced;		/* there is a trace */
 	char no_trace[256];	/* why not */
@@ -54,16 +53,9 @@ void bug_free(struct bug *b);
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err);
 
-/* One more replay makes the trace, in the folder `out`, which is made; then its cause is looked for. */
-int bug_examine(struct bug *b, const char *out, const struct replay_config *config,
-		struct places *places, struct err *err);
-
-/*
- * Looks for the cause again, if none was found, by another run with this failure: the one
- * it was made small from, say. `s` gets its checks.
- */
-void bug_examine_other(struct bug *b, struct schedule *s, const char *out,
-		       const struct replay_config *config, struct places *places);
+/* One more replay makes the trace, in the folder `out`, which is made; -1 if it cannot be. */
+int bug_record(struct bug *b, const char *out, const struct replay_config *config,
+	       const struct places *places, struct err *err);
 
 /* Into a new folder below `out`. */
 int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "explore/bug/rank_causes.h"
-#include "explore/bug/same_cause.h"
 
 #define SHARE 6u		/* of the budget, at most */
 #define GATHER_SECONDS 10.0
@@ -31,6 +29,10 @@ void followup_open(struct followup *u, const struct followup_config *config,
 	/* What goes wrong here will go wrong when it is replayed, and is told then. */
 	if (config->minimise && !is_endless(f))
 		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
+	u->cause = (struct cause_config){ .source = &config->source, .replay = &config->attempt.replay,
+					  .attempt = u->open ? &u->attempt : NULL,
+					  .seconds = share(config, MINIMISE_SECONDS), .scratch = config->out,
+					  .places = config->places };
 }
 
 void followup_close(struct followup *u)
@@ -67,36 +69,6 @@ static void set_goals(struct followup *u, struct bug *b)
 	b->goal_runs = u->attempt.runs - before;
 }
 
-static bool was_predicted(const struct leads *l, const struct lead *cause, struct places *places)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (cluster_implies(cause, l->at[i], places) && cluster_implies(l->at[i], cause, places))
-			return true;
-	return false;
-}
-
-/* If the predicted order is only a part of the cause, that is told instead. */
-static void weigh(struct followup *u, struct bug *b)
-{
-	struct search_failure *f = b->failure;
-	const struct leads *leads;
-	struct lead *cause;
-
-	if (!u->open || !u->config->leads || !f->lead || b->cause || !b->traced)
-		return;
-	leads = u->config->leads(u->config->ctx);
-	attempt_allow(&u->attempt, WEIGH_RUNS, share(u->config, MINIMISE_SECONDS));
-	cause = weigh_cause(f, b->trace, leads, &u->attempt, u->config->places);
-	if (!cause)
-		return;
-	schedule_free_goals(&f->schedule);
-	f->lead = NULL;
-	b->cause = cause;
-	b->foretold = was_predicted(leads, cause, u->config->places);
-	interleavings_free(&b->interleavings);
-	interleavings_begin(&b->interleavings, cause);
-}
-
 bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
 		    struct err *err)
 {
@@ -113,20 +85,14 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 		minimise(u, f, &m);
 	bug_init(b, f, c->places);
 	b->minimised = m;
-	b->explain = c->explain;
-	b->explain_ctx = c->ctx;
 	proved = bug_prove(b, &c->attempt.replay, c->replays, c->places, err);
 	if (proved)
-		*code = bug_examine(b, c->out, &c->attempt.replay, c->places, err);
-	if (proved && *code == 0)
-		weigh(u, b);
-	/* In a long run the one place where it goes wrong may be overlooked. */
-	if (proved && *code == 0 && m.switches < m.from)
-		bug_examine_other(b, &first, c->out, &c->attempt.replay, c->places);
-	b->foretold |= predicted && b->cause && cluster_implies(b->cause, predicted, c->places) &&
-		       cluster_implies(predicted, b->cause, c->places);
-	if (proved && *code == 0)
+		*code = bug_record(b, c->out, &c->attempt.replay, c->places, err);
+	if (proved && *code == 0) {
+		/* In a long run the one place where it goes wrong may be overlooked. */
+		cause_find(b, predicted, m.switches < m.from ? &first : NULL, &u->cause);
 		set_goals(u, b);
+	}
 	schedule_free(&first);
 	return proved;
 }
@@ -158,11 +124,11 @@ void followup_gather(struct followup *u, struct bug *b)
 					       .places = c->places };
 	char *scratch;
 
-	if (!c->leads || !u->open || !b->interleavings.count)
+	if (!c->source.leads || !u->open || !b->interleavings.count)
 		return;
 	attempt_allow(&u->attempt, c->runs && part < INTERLEAVINGS_RUNS ? part : INTERLEAVINGS_RUNS,
 		      share(c, GATHER_SECONDS));
-	config.leads = c->leads(c->ctx);
+	config.leads = c->source.leads(c->source.ctx);
 	config.scratch = scratch = xasprintf("%s/trace-%d.tmp", c->out, (int)getpid());
 	interleavings_gather(&b->interleavings, b->failure, &config);
 	free(scratch);

@@ -10,6 +10,7 @@
 #define EXPLORE_BUG_CONFIRM_H
 
 #include "explore/bug/bug.h"
+#include "explore/bug/cause.h"
 #include "explore/search/attempt.h"
 
 struct followup_config {
@@ -19,10 +20,7 @@ struct followup_config {
 	const char *out;	/* folder for results */
 	uint64_t runs;		/* the budget of the search, of which a part may be spent here; 0: none */
 	double seconds;		/* … in time; 0: none */
-	/* What the hunt predicted; both NULL without one. Each may run the program a few times more. */
-	struct lead *(*explain)(void *ctx, const struct search_failure *f, const char *trace);
-	const struct leads *(*leads)(void *ctx);
-	void *ctx;		/* of these two */
+	struct cause_source source;	/* of predicted orders */
 	struct places *places;
 };
 
@@ -30,6 +28,7 @@ struct followup {
 	const struct followup_config *config;
 	struct attempt attempt;
 	bool open;		/* attempts can be made */
+	struct cause_config cause;
 	struct err err;		/* of them */
 };
 

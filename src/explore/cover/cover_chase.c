@@ -13,38 +13,38 @@
 struct chasing {
 	struct cover_chase *x;
 	struct cover *cover;
+	struct search_listener listener;	/* of all searches; tells that of x */
 	struct active_target *targets;
 	size_t *roots;		/* of the targets, in the cover */
 	size_t count;
 	uint64_t greedy;	/* runs for all at once */
-	struct err err;
-	bool broken;		/* … the database cannot be written to */
-	bool enough;		/* who asked has enough */
+	bool enough;		/* the listener has enough */
 };
 
 /* What is left of the budget; false: nothing. */
-static bool budget(const struct chasing *a, const struct search_stats *stats, uint64_t runs, double seconds,
-		   struct search_config *out)
+static bool budget(const struct chasing *a, uint64_t runs, double seconds, struct search_config *out)
 {
-	const struct search_config *c = &a->x->search;
+	const struct search_budget *all = &a->x->search.budget;
+	const struct search_stats *stats = a->x->search.stats;
 	uint64_t made = stats->runs - runs;
 
-	*out = *c;
-	if (c->runs)
-		out->runs = c->runs > made ? c->runs - made : 0;
-	if (c->seconds > 0)
-		out->seconds = c->seconds - (stats->seconds - seconds);
-	return (!c->runs || out->runs > 0) && (c->seconds <= 0 || out->seconds > 0) && !a->enough &&
-	       !(c->stop && *c->stop);
+	*out = a->x->search;
+	if (all->runs)
+		out->budget.runs = all->runs > made ? all->runs - made : 0;
+	if (all->seconds > 0)
+		out->budget.seconds = all->seconds - (stats->seconds - seconds);
+	return (!all->runs || out->budget.runs > 0) && (all->seconds <= 0 || out->budget.seconds > 0) &&
+	       !a->enough && !(all->stop && *all->stop);
 }
 
 static enum search_answer on_found(void *ctx, struct search_failure *f)
 {
 	struct chasing *a = ctx;
+	const struct search_listener *l = &a->x->listener;
 	enum search_answer answer = SEARCH_MORE;
 
-	if (a->x->search.found)
-		answer = a->x->search.found(a->x->search.ctx, f);
+	if (l->found)
+		answer = l->found(l->ctx, f);
 	else
 		search_failure_free(f);
 	a->enough |= answer == SEARCH_ENOUGH;
@@ -53,30 +53,23 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 
 static void on_progress(void *ctx, const struct search_stats *stats)
 {
-	const struct chasing *a = ctx;
+	const struct search_listener *l = &((const struct chasing *)ctx)->x->listener;
 
-	if (a->x->search.progress)
-		a->x->search.progress(a->x->search.ctx, stats);
+	if (l->progress)
+		l->progress(l->ctx, stats);
 }
 
-/* A run for one iRoot may expose others. */
-static void on_judged(void *ctx, uint64_t run, const struct server *server,
-		      const struct oracle_result *result)
+/* Adds a run to the database; a run for one iRoot may expose others. */
+static int add_run(struct chasing *a, const struct search_run *run, struct err *err)
 {
-	struct chasing *a = ctx;
-	struct ctl_block *b = server->block;
-	struct memo_run r = { .strategy = b->request.strategy, .seed = b->request.seed, .number = run,
-			      .failed = result->verdict == ORACLE_FAILED };
+	struct memo_run r;
 
-	if (a->broken)
-		return;
-	if (cover_add_run(a->cover, server, &r, &a->err) < 0) {
-		a->broken = true;
-		return;
-	}
+	if (cover_add_run(a->cover, run, &r, err) < 0)
+		return -1;
 	for (size_t i = 0; i < a->count; i++)
 		if (a->cover->roots[a->roots[i]].memo.exposed)
 			a->targets[i].outcome = ACTIVE_EXPOSED;
+	return 0;
 }
 
 static void gather(struct chasing *a)
@@ -115,93 +108,120 @@ static int settle(struct chasing *a, struct err *err)
 	return 0;
 }
 
-static int chase(struct chasing *a, struct search_config *search, struct search_stats *stats, struct err *err)
+static int chase(struct chasing *a, struct search_config *config, struct err *err)
 {
-	struct active_config config = { .search = *search, .tries = MEMO_ATTEMPTS };
-	int result;
+	struct active *active;
+	struct search_run run;
+	int event, written = 0;
+	struct err writing;
 
-	config.search.flags |= CTL_PROFILE;
-	cover_config(a->cover, &config.search.server);
-	config.search.judged = on_judged;
-	config.search.found = on_found;
-	config.search.progress = on_progress;
-	config.search.ctx = a;
-	result = active_try(&config, a->targets, a->count, a->cover->places, stats, err);
-	if (a->broken) {
-		*err = a->err;
-		return -1;
-	}
-	return settle(a, err) < 0 ? -1 : result;
+	config->plan.flags |= CTL_PROFILE;
+	cover_config(a->cover, &config->program.server);
+	active = active_open(config, MEMO_ATTEMPTS, a->targets, a->count);
+	while ((event = active_next(active, &run, err)) > 0)
+		if (event == SEARCH_ENDED && written == 0)
+			written = add_run(a, &run, &writing);
+		else
+			search_report(event, &run, &a->listener);
+	active_close(active);
+	if (written < 0)
+		*err = writing;
+	return written < 0 || settle(a, err) < 0 ? -1 : event;
+}
+
+/* Everything that is untested; the caller frees it. */
+static struct iroot *untested(const struct chasing *a, size_t *count)
+{
+	struct iroot *roots = xcalloc(a->cover->count + 1, sizeof(*roots));
+	struct cover_root *root;
+
+	*count = 0;
+	for (uint32_t idiom = 1; idiom <= IROOT_IDIOMS; idiom++)
+		for (size_t at = 0; (root = cover_untested(a->cover, idiom, &at));)
+			roots[(*count)++] = root->here;
+	return roots;
+}
+
+static int search_greedily(struct chasing *a, const struct greedy *g, const struct search_config *config,
+			   struct err *err)
+{
+	struct search *s = search_open(config, err);
+	struct search_run run;
+	int event, written = 0;
+	struct err writing;
+
+	while ((event = search_next(s, &run, err)) > 0)
+		if (event == SEARCH_BEGIN)
+			greedy_begin(g, a->greedy, &run);
+		else if (event == SEARCH_ENDED && written == 0)
+			written = add_run(a, &run, &writing);
+		else
+			search_report(event, &run, &a->listener);
+	search_close(s);
+	if (written < 0)
+		*err = writing;
+	return written < 0 ? -1 : event;
 }
 
 /* For all that is untested at once, as long as that exposes something. */
-static int greedy(struct chasing *a, struct search_config *search, struct search_stats *stats, struct err *err)
+static int greedy(struct chasing *a, struct search_config *config, struct err *err)
 {
-	struct search_config config = *search;
-	struct iroot *roots = xcalloc(a->cover->count + 1, sizeof(*roots));
-	struct cover_root *root;
-	size_t count = 0;
-	int result;
+	struct search_budget *budget = &config->budget;
+	struct greedy *g;
+	size_t count;
+	struct iroot *roots = untested(a, &count);
+	int result = 0;
 
-	for (uint32_t idiom = 1; idiom <= IROOT_IDIOMS; idiom++)
-		for (size_t at = 0; (root = cover_untested(a->cover, idiom, &at));)
-			roots[count++] = root->here;
-	config.flags |= CTL_PROFILE;
-	cover_config(a->cover, &config.server);
-	config.runs = config.runs && config.runs < SLICE ? config.runs : SLICE;
-	config.judged = on_judged;
-	config.found = on_found;
-	config.progress = on_progress;
-	config.ctx = a;
+	config->plan.flags |= CTL_PROFILE;
+	cover_config(a->cover, &config->program.server);
+	budget->runs = budget->runs && budget->runs < SLICE ? budget->runs : SLICE;
 	a->count = 0;
-	result = greedy_run(&config, roots, count, a->greedy, a->cover->places, stats, err);
+	if (count) {
+		g = greedy_new(roots, count, config);
+		result = search_greedily(a, g, config, err);
+		greedy_free(g);
+	}
 	a->greedy += SLICE;
 	free(roots);
-	if (a->broken) {
-		*err = a->err;
-		return -1;
-	}
 	return result;
 }
 
-static int profile(struct chasing *a, struct search_config *search, struct search_stats *stats, struct err *err)
+static int profile(struct chasing *a, const struct search_config *config, struct err *err)
 {
-	struct cover_search s = { .search = *search, .stop = search->stop, .saturation = COVER_CANDIDATES,
-				  .candidates = true };
-	uint64_t before = stats->runs;
+	struct cover_search s = { .search = *config, .listener = a->listener,
+				  .saturation = COVER_CANDIDATES, .candidates = true };
+	uint64_t before = config->stats->runs;
 	int result;
 
-	s.search.strategy = NULL;
-	s.search.found = on_found;
-	s.search.progress = on_progress;
-	s.search.ctx = a;
-	result = cover_search_run(&s, a->cover, stats, err);
-	a->x->profiled += stats->runs - before;
+	s.search.plan.strategy = NULL;
+	result = cover_search_run(&s, a->cover, err);
+	a->x->profiled += config->stats->runs - before;
 	return result;
 }
 
-int cover_chase_run(struct cover_chase *x, struct cover *c, struct search_stats *stats, struct err *err)
+int cover_chase_run(struct cover_chase *x, struct cover *c, struct err *err)
 {
 	struct chasing a = { .x = x, .cover = c, .targets = xcalloc(BATCH, sizeof(*a.targets)),
-			     .roots = xcalloc(BATCH, sizeof(*a.roots)) };
-	uint64_t runs = stats->runs;
-	double seconds = stats->seconds;
+			     .roots = xcalloc(BATCH, sizeof(*a.roots)),
+			     .listener = { .found = on_found, .progress = on_progress, .ctx = &a } };
+	uint64_t runs = x->search.stats->runs;
+	double seconds = x->search.stats->seconds;
 	struct search_config search;
 	size_t known = SIZE_MAX;
 	uint64_t exposed = UINT64_MAX;	/* before the last greedy runs */
 	int result = 0;
 
-	while (result == 0 && budget(&a, stats, runs, seconds, &search)) {
+	while (result == 0 && budget(&a, runs, seconds, &search)) {
 		/* Chasing shows more to expect: then it pays to look around again. */
 		if (c->count - c->gone != known) {
 			known = c->count - c->gone;
 			exposed = UINT64_MAX;
-			result = profile(&a, &search, stats, err);
+			result = profile(&a, &search, err);
 			continue;
 		}
 		if (c->exposed != exposed) {
 			exposed = c->exposed;
-			result = greedy(&a, &search, stats, err);
+			result = greedy(&a, &search, err);
 			continue;
 		}
 		gather(&a);
@@ -209,7 +229,7 @@ int cover_chase_run(struct cover_chase *x, struct cover *c, struct search_stats 
 			x->over = true;
 			break;
 		}
-		result = chase(&a, &search, stats, err);
+		result = chase(&a, &search, err);
 	}
 	free(a.targets);
 	free(a.roots);

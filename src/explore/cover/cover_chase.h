@@ -12,8 +12,8 @@
 #define COVER_CANDIDATES 3u	/* runs without a new candidate that end profiling (Maple) */
 
 struct cover_chase {
-	/* Of all; its memory is needed, its strategy and the hooks that shape runs are not used. */
-	struct search_config search;
+	struct search_config search;	/* of all; its memory is needed, its strategy is not used */
+	struct search_listener listener;
 	/* Set by cover_chase_run(). */
 	uint64_t profiled;	/* runs that were to show what to expect */
 	uint64_t tried, exposed;	/* iRoots that were chased; of them */
@@ -21,7 +21,7 @@ struct cover_chase {
 	bool over;		/* nothing is left */
 };
 
-/* As search_run(). */
-int cover_chase_run(struct cover_chase *x, struct cover *c, struct search_stats *stats, struct err *err);
+/* -1 if the program cannot be run. */
+int cover_chase_run(struct cover_chase *x, struct cover *c, struct err *err);
 
 #endif

@@ -319,12 +319,14 @@ static int learn_flags(struct cover *c, const struct iroot_profile *p, struct ct
 	return c->flag_count > before ? take_back(c, err) : 0;
 }
 
-int cover_add_run(struct cover *c, const struct server *server, struct memo_run *r, struct err *err)
+int cover_add_run(struct cover *c, const struct search_run *run, struct memo_run *r, struct err *err)
 {
-	struct ctl_block *b = server->block;
+	struct ctl_block *b = run->server->block;
 	struct iroot_profile *p = iroot_profile_open((char *)b + b->profile, b->profile_size);
 	struct trace_queue *queue = trace_queue_of((char *)b + b->profile, b->profile_size);
 
+	*r = (struct memo_run){ .strategy = b->request.strategy, .seed = b->request.seed, .number = run->number,
+				.failed = run->result->verdict == ORACLE_FAILED };
 	/* What a run without control left to do. */
 	if (p && b->profile_size > sizeof(*queue) && queue->magic == TRACE_QUEUE_MAGIC && !queue->folding)
 		trace_queue_fold(queue, p);

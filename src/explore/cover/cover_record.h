@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "coverage/fold/iroot_fold.h"
 #include "coverage/iroot_database.h"
+#include "explore/search/search.h"
 #include "explore/target/target.h"
 #include "explore/target/worker.h"
 #include "symbol/program_sites.h"
@@ -58,8 +59,8 @@ void cover_config(const struct cover *c, struct server_config *config);
  */
 int cover_add(struct cover *c, struct iroot_profile *p, struct memo_run *r, struct err *err);
 
-/* The same of a run that a server made; one without a whole profile is only counted in `c`. */
-int cover_add_run(struct cover *c, const struct server *server, struct memo_run *r, struct err *err);
+/* The same of a run of a search that has ended; one without a whole profile is only counted in `c`. */
+int cover_add_run(struct cover *c, const struct search_run *run, struct memo_run *r, struct err *err);
 int cover_flush(struct cover *c, struct err *err);
 
 /* Was an iRoot exposed, when that was the aim of these runs? */

@@ -4,14 +4,6 @@
 
 #include "base/mem.h"
 
-struct searching {
-	struct cover_search *s;
-	struct cover *cover;
-	volatile sig_atomic_t stop;
-	struct err err;
-	bool broken;		/* … the database cannot be written to */
-};
-
 static const struct {
 	const char *strategy;
 	uint32_t permille;
@@ -20,95 +12,74 @@ static const struct {
 	{ "pct-large", 0 }, { "delay", 0 }, { "random", 500 },
 };
 
-static void on_shape(void *ctx, uint64_t run, struct server *server)
+static void begin(const struct cover_search *x, const struct search_run *run)
 {
-	const struct searching *x = ctx;
-	struct ctl_request *q = server_request(server);
+	struct ctl_request *q = server_request(run->server);
 
 	q->flags |= CTL_PROFILE;
-	if (x->s->parallel)
+	if (x->parallel)
 		snprintf(q->strategy, sizeof(q->strategy), "parallel");	/* a name for the database */
-	if (x->s->parallel)
+	if (x->parallel || x->search.plan.strategy)
 		return;
-	if (x->s->search.strategy)
-		return;
-	snprintf(q->strategy, sizeof(q->strategy), "%s", mix[run % ARRAY_SIZE(mix)].strategy);
-	q->switch_permille = mix[run % ARRAY_SIZE(mix)].permille;
+	snprintf(q->strategy, sizeof(q->strategy), "%s", mix[run->number % ARRAY_SIZE(mix)].strategy);
+	q->switch_permille = mix[run->number % ARRAY_SIZE(mix)].permille;
 }
 
-static void on_judged(void *ctx, uint64_t run, const struct server *server,
-		      const struct oracle_result *result)
+/* Adds a run to the database. True: that is enough, since runs show nothing new. */
+static bool add_run(struct cover_search *x, struct cover *c, const struct search_run *run, int *result,
+		    struct err *err)
 {
-	struct searching *x = ctx;
-	struct ctl_block *b = server->block;
-	struct memo_run r = { .strategy = b->request.strategy, .seed = b->request.seed, .number = run,
-			      .failed = result->verdict == ORACLE_FAILED };
+	struct memo_run r;
 
-	if (x->broken)
-		return;
-	if (cover_add_run(x->cover, server, &r, &x->err) < 0) {
-		x->broken = true;
-		x->stop = 1;
-		return;
+	*result = cover_add_run(c, run, &r, err);
+	if (*result < 0)
+		return true;
+	x->failed += r.failed;
+	x->exposed += r.new_exposed;
+	x->predicted += r.new_predicted;
+	x->idle = r.new_predicted || (r.new_exposed && !x->candidates) ? 0 : x->idle + 1;
+	x->saturated = x->saturation && x->idle >= x->saturation;
+	return x->saturated;
+}
+
+static struct search_config configure(const struct cover_search *x, struct cover *c)
+{
+	struct search_config config = x->search;
+
+	cover_config(c, &config.program.server);
+	if (x->parallel) {
+		config.program.server.exec = true;
+		config.program.server.options = "mode=profile";
 	}
-	x->s->failed += r.failed;
-	x->s->exposed += r.new_exposed;
-	x->s->predicted += r.new_predicted;
-	x->s->idle = r.new_predicted || (r.new_exposed && !x->s->candidates) ? 0 : x->s->idle + 1;
-	x->s->saturated = x->s->saturation && x->s->idle >= x->s->saturation;
-	if (x->s->saturated || (x->s->stop && *x->s->stop))
-		x->stop = 1;
+	config.plan.keep_going |= !x->listener.found;
+	if (!config.plan.strategy)
+		config.plan.strategy = strategy_find(mix[0].strategy);
+	return config;
 }
 
-static enum search_answer on_found(void *ctx, struct search_failure *f)
+int cover_search_run(struct cover_search *x, struct cover *c, struct err *err)
 {
-	const struct search_config *c = &((struct searching *)ctx)->s->search;
+	const struct search_config config = configure(x, c);
+	struct search *s = search_open(&config, err);
+	struct err writing, flushing;
+	struct search_run run;
+	int event, written = 0;
 
-	if (c->found)
-		return c->found(c->ctx, f);
-	search_failure_free(f);
-	return SEARCH_MORE;
-}
-
-static void on_progress(void *ctx, const struct search_stats *stats)
-{
-	struct searching *x = ctx;
-
-	if (x->s->stop && *x->s->stop)
-		x->stop = 1;
-	if (x->s->search.progress)
-		x->s->search.progress(x->s->search.ctx, stats);
-}
-
-int cover_search_run(struct cover_search *s, struct cover *c, struct search_stats *stats, struct err *err)
-{
-	struct searching x = { .s = s, .cover = c };
-	struct search_config config = s->search;
-	struct err flushing;
-	int result;
-
-	cover_config(c, &config.server);
-	if (s->parallel) {
-		config.server.exec = true;
-		config.server.options = "mode=profile";
-	}
-	config.keep_going |= !config.found;
-	config.stop = &x.stop;
-	config.shape = on_shape;
-	config.judged = on_judged;
-	config.found = on_found;
-	config.progress = on_progress;
-	config.ctx = &x;
-	if (!config.strategy)
-		config.strategy = strategy_find(mix[0].strategy);
-	result = search_run(&config, c->places, stats, err);
-	if (x.broken) {
-		*err = x.err;
+	while ((event = search_next(s, &run, err)) > 0)
+		if (event == SEARCH_BEGIN)
+			begin(x, &run);
+		else if (event == SEARCH_ENDED && written == 0 && add_run(x, c, &run, &written, &writing))
+			search_stop(s);
+		else
+			search_report(event, &run, &x->listener);
+	search_close(s);
+	if (written < 0) {
+		*err = writing;
 		return -1;
 	}
-	if (cover_flush(c, &flushing) < 0 && result == 0) {
+	if (cover_flush(c, &flushing) < 0 && event == 0) {
 		*err = flushing;
 		return -1;
 	}
-	return result;
+	return event;
 }

@@ -8,8 +8,8 @@
 #include "explore/search/search.h"
 
 struct cover_search {
-	struct search_config search;	/* its strategy NULL: the mix; its found NULL: failures are not told; shape, judged, stop are not used */
-	volatile sig_atomic_t *stop;	/* not 0: come to an end */
+	struct search_config search;	/* its strategy NULL: the mix */
+	struct search_listener listener;	/* found NULL: failures are not reported */
 	uint64_t saturation;	/* runs in a row without anything new that end it; 0: never */
 	bool parallel;		/* without control: the program runs as it likes */
 	bool candidates;	/* … only what was not even expected counts as new */
@@ -20,7 +20,7 @@ struct cover_search {
 	bool saturated;
 };
 
-/* As search_run(). What runs exposed is in the database, even if it returns -1. */
-int cover_search_run(struct cover_search *s, struct cover *c, struct search_stats *stats, struct err *err);
+/* -1 if the program cannot be run. What runs exposed is in the database in any case. */
+int cover_search_run(struct cover_search *s, struct cover *c, struct err *err);
 
 #endif

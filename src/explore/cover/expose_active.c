@@ -31,12 +31,21 @@ struct try {
 	struct active_cast *cast;
 };
 
-struct active_batch {
-	const struct active_config *config;
-	struct try *tries;
-	uint64_t count;
+struct active {
+	struct search_config config;
+	unsigned tries;
+	struct active_target **order;	/* in which they are tried */
+	size_t count;
+	uint64_t runs;		/* of the statistics when it began */
+	double seconds;
 	size_t kept;		/* bytes of turns */
 	bool over;
+	/* The pass under way: a search, each run of which is a try of another target. */
+	unsigned level;		/* runs that its targets had before */
+	size_t at;		/* the next target at this level */
+	struct try *tried;
+	uint64_t try_count, most;	/* most: runs that the budget allows */
+	struct search *search;
 };
 
 static void cast_free(struct active_cast *c)
@@ -62,9 +71,9 @@ void active_target_free(struct active_target *t)
 }
 
 /* Its own, whatever other targets there are. */
-static uint64_t seed_of(const struct active_config *c, const struct iroot *r)
+static uint64_t seed_of(const struct active *a, const struct iroot *r)
 {
-	uint64_t h = mix_add(c->search.seed, r->idiom);
+	uint64_t h = mix_add(a->config.plan.seed, r->idiom);
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
 		h = mix_add(mix_add(h, r->event[i].site), r->event[i].access);
@@ -73,10 +82,10 @@ static uint64_t seed_of(const struct active_config *c, const struct iroot *r)
 
 /* --- a run --- */
 
-static void shape(void *ctx, uint64_t run, struct server *s)
+static void begin(const struct active *a, const struct search_run *run)
 {
-	const struct active_batch *b = ctx;
-	const struct try *t = &b->tries[run];
+	struct server *s = run->server;
+	const struct try *t = &a->tried[run->number];
 	const struct profile *guide = t->parts.part[0].thread ? &t->target->cast->guide : NULL;
 	struct ctl_request *q = server_request(s);
 	struct sched_plan *plan = server_area(s, s->block->plan);
@@ -84,7 +93,7 @@ static void shape(void *ctx, uint64_t run, struct server *s)
 	struct sched_wanted *wanted;
 
 	snprintf(q->strategy, sizeof(q->strategy), "active");
-	q->seed = seed_of(b->config, &t->target->iroot);
+	q->seed = seed_of(a, &t->target->iroot);
 	q->run = t->number;
 	q->depth = 0;
 	q->switch_permille = t->permille;
@@ -103,7 +112,7 @@ static void shape(void *ctx, uint64_t run, struct server *s)
 }
 
 /* What the run tells about who may play; the first that does is kept. */
-static struct active_cast *learn(struct active_batch *b, const struct try *t, const struct server *s,
+static struct active_cast *learn(const struct active *a, const struct try *t, const struct server *s,
 				 const void *state)
 {
 	const struct active_seen *seen[IROOT_EVENTS];
@@ -112,7 +121,7 @@ static struct active_cast *learn(struct active_batch *b, const struct try *t, co
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
 		count[i] = active_seen(state, i, &seen[i]);
-	c->count = active_casting(&t->target->iroot, seen, count, seed_of(b->config, &t->target->iroot),
+	c->count = active_casting(&t->target->iroot, seen, count, seed_of(a, &t->target->iroot),
 				  c->parts, CASTS);
 	if (!c->count) {
 		free(c);
@@ -123,32 +132,29 @@ static struct active_cast *learn(struct active_batch *b, const struct try *t, co
 	return c;
 }
 
-static void note(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+static void note(const struct active *a, const struct search_run *run)
 {
-	struct active_batch *b = ctx;
-	const struct search_config *c = &b->config->search;
-	struct try *t = &b->tries[run];
+	const struct server *s = run->server;
+	struct try *t = &a->tried[run->number];
 	const void *state = (const char *)s->block + s->block->state;
 	const struct iroot_shape *shape = &iroot_shapes[t->target->iroot.idiom];
 	struct active_result r;
 
 	active_result(state, &r);
 	t->ended = true;
-	t->failed = r.exposed && result->verdict == ORACLE_FAILED;
+	t->failed = r.exposed && run->result->verdict == ORACLE_FAILED;
 	t->outcome = r.exposed ? ACTIVE_EXPOSED : r.possible ? ACTIVE_MISSED : ACTIVE_IMPOSSIBLE;
 	for (unsigned i = 0; t->outcome == ACTIVE_MISSED && i < shape->events; i++)
 		if (!r.reached[i])
 			t->outcome = ACTIVE_UNREACHED;
 	if (!r.exposed && !t->target->cast && s->block->report.outcome != CTL_RUNNING)
-		t->cast = learn(b, t, s, state);
-	if (c->judged)
-		c->judged(c->ctx, run, s, result);
+		t->cast = learn(a, t, s, state);
 }
 
-static void settle(struct active_batch *b)
+static void settle(struct active *a)
 {
-	for (uint64_t i = 0; i < b->count; i++) {
-		struct try *t = &b->tries[i];
+	for (uint64_t i = 0; i < a->try_count; i++) {
+		struct try *t = &a->tried[i];
 		struct active_target *target = t->target;
 
 		if (!t->ended)
@@ -162,33 +168,15 @@ static void settle(struct active_batch *b)
 		} else if (t->cast) {
 			size_t bytes = t->cast->guide.count * sizeof(struct sched_turn);
 
-			if (b->kept + bytes > TURNS_MOST)
+			if (a->kept + bytes > TURNS_MOST)
 				profile_free(&t->cast->guide);
 			else
-				b->kept += bytes;
+				a->kept += bytes;
 			target->cast = t->cast;
 			t->cast = NULL;
 		}
 		cast_free(t->cast);
 	}
-}
-
-/* --- the hooks of who asked --- */
-
-static enum search_answer on_found(void *ctx, struct search_failure *f)
-{
-	struct active_batch *b = ctx;
-	enum search_answer answer = b->config->search.found(b->config->search.ctx, f);
-
-	b->over |= answer == SEARCH_ENOUGH;
-	return answer;
-}
-
-static void on_progress(void *ctx, const struct search_stats *stats)
-{
-	const struct active_batch *b = ctx;
-
-	b->config->search.progress(b->config->search.ctx, stats);
 }
 
 /* --- which runs to make --- */
@@ -197,14 +185,15 @@ static void on_progress(void *ctx, const struct search_stats *stats)
  * The next try of a root; false: there is none. First a run that wanders, since that also shows most by
  * the way; then the orders of its events and of priorities, then casts, if there are any.
  */
-static bool plan_try(const struct active_config *c, struct active_target *t, struct try *out)
+static bool plan_try(const struct active *a, struct active_target *t, struct try *out)
 {
+	const struct search_memory *memory = a->config.memory;
 	unsigned n = t->runs, plain = active_ways(t->iroot.idiom) == 1 ? 3 : 5;
 
 	if (t->iroot.idiom < 1 || t->iroot.idiom > IROOT_IDIOMS)
 		t->outcome = ACTIVE_IMPOSSIBLE;
 	/* With more memory known to be shared, its steps count otherwise. */
-	if (t->cast && c->search.memory && t->cast->guide.known != c->search.memory->count)
+	if (t->cast && memory && t->cast->guide.known != memory->count)
 		active_target_free(t);
 	if (t->outcome == ACTIVE_EXPOSED || t->outcome == ACTIVE_IMPOSSIBLE)
 		return false;
@@ -235,77 +224,117 @@ static int by_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool begin_pass(const struct active_batch *b, const struct search_stats *stats, uint64_t runs,
-		       double seconds, struct search_config *out)
+/* What is left of the budget for the tries of a pass; false: nothing. */
+static bool budget(struct active *a, struct search_budget *out)
 {
-	const struct search_config *c = &b->config->search;
-	uint64_t made = stats->runs - runs, left = c->runs > made ? c->runs - made : 0;
+	const struct search_budget *all = &a->config.budget;
+	const struct search_stats *stats = a->config.stats;
+	uint64_t made = stats->runs - a->runs, left = all->runs > made ? all->runs - made : 0;
 
-	*out = *c;
-	out->strategy = strategy_find("active");
-	out->shape = shape;
-	out->judged = note;
-	out->found = on_found;
-	out->progress = c->progress ? on_progress : NULL;
-	out->cause = NULL;
-	out->from = NULL;
-	out->ctx = (void *)(uintptr_t)b;
-	out->runs = b->count;
-	if (c->runs && left < out->runs)
-		out->runs = left;
-	out->seconds = c->seconds > 0 ? c->seconds - (stats->seconds - seconds) : 0;
-	return out->runs > 0 && (c->seconds <= 0 || out->seconds > 0) && !(c->stop && *c->stop);
+	*out = *all;
+	out->runs = a->most = all->runs && left < a->try_count ? left : a->try_count;
+	out->seconds = all->seconds > 0 ? all->seconds - (stats->seconds - a->seconds) : 0;
+	return out->runs > 0 && (all->seconds <= 0 || out->seconds > 0) && !(all->stop && *all->stop);
 }
 
-static int pass(struct active_batch *b, struct places *places, struct search_stats *stats,
-		uint64_t runs, double seconds, struct err *err)
+static size_t plan_size(const struct active *a)
 {
-	struct search_config config;
-	size_t most = 0, plan_size;
-	int result;
+	size_t most = 0;
 
-	for (uint64_t i = 0; i < b->count; i++) {
-		const struct active_cast *c = b->tries[i].target->cast;
+	for (uint64_t i = 0; i < a->try_count; i++) {
+		const struct active_cast *c = a->tried[i].target->cast;
 
 		if (c && c->guide.turns && c->guide.count > most)
 			most = c->guide.count;
 	}
-	if (!begin_pass(b, stats, runs, seconds, &config)) {
-		b->over = true;
-		return 0;
-	}
-	plan_size = sizeof(struct sched_plan) + most * sizeof(struct sched_turn) + sizeof(struct sched_wanted);
-	if (config.server.plan_size < plan_size)
-		config.server.plan_size = plan_size;
-	result = search_run(&config, places, stats, err);
-	settle(b);
-	b->over |= config.runs < b->count || (config.stop && *config.stop) || !b->tries[b->count - 1].ended;
-	return result;
+	return sizeof(struct sched_plan) + most * sizeof(struct sched_turn) + sizeof(struct sched_wanted);
 }
 
-int active_try(const struct active_config *config, struct active_target *targets, size_t count,
-	       struct places *places, struct search_stats *stats, struct err *err)
+/* Plans the next pass; false: there is none. */
+static bool plan_pass(struct active *a)
 {
-	struct active_target **order = xcalloc(count + 1, sizeof(*order));
-	struct active_batch b = { .config = config, .tries = xcalloc(PASS, sizeof(*b.tries)) };
-	unsigned tries = config->tries ? config->tries : ACTIVE_TRIES;
-	uint64_t runs = stats->runs;
-	double seconds = stats->seconds;
-	int result = 0;
-
-	for (size_t i = 0; i < count; i++)
-		order[i] = &targets[i];
-	if (count > 1)
-		qsort(order, count, sizeof(*order), by_order);
-	for (unsigned level = 0; level < tries && !b.over && result == 0; level++)
-		for (size_t i = 0; i < count && !b.over && result == 0;) {
-			for (b.count = 0; i < count && b.count < PASS; i++)
-				b.count += order[i]->runs == level &&
-					   plan_try(config, order[i], &b.tries[b.count]);
-			if (b.count)
-				result = pass(&b, places, stats, runs, seconds, err);
+	for (a->try_count = 0; !a->try_count && a->level < a->tries;) {
+		for (; a->at < a->count && a->try_count < PASS; a->at++)
+			a->try_count += a->order[a->at]->runs == a->level &&
+					plan_try(a, a->order[a->at], &a->tried[a->try_count]);
+		if (a->at == a->count && !a->try_count) {
+			a->level++;
+			a->at = 0;
 		}
-	free(b.tries);
-	free(order);
-	return result;
+	}
+	return a->try_count > 0;
+}
+
+/* 1: a pass has begun; 0: nothing is left to do; -1: the program cannot be run. */
+static int begin_pass(struct active *a, struct err *err)
+{
+	struct search_config config = a->config;
+	size_t size;
+
+	if (a->over || !plan_pass(a) || !budget(a, &config.budget))
+		return 0;
+	config.plan.strategy = strategy_find("active");
+	size = plan_size(a);
+	if (config.program.server.plan_size < size)
+		config.program.server.plan_size = size;
+	a->search = search_open(&config, err);
+	return a->search ? 1 : -1;
+}
+
+static void end_pass(struct active *a)
+{
+	volatile sig_atomic_t *stop = a->config.budget.stop;
+
+	a->over |= search_had_enough(a->search);
+	search_close(a->search);
+	a->search = NULL;
+	settle(a);
+	a->over |= a->most < a->try_count || (stop && *stop) || !a->tried[a->try_count - 1].ended;
+}
+
+int active_next(struct active *a, struct search_run *run, struct err *err)
+{
+	for (;;) {
+		int event = a->search ? 1 : begin_pass(a, err);
+
+		if (event <= 0)
+			return event;
+		event = search_next(a->search, run, err);
+		if (event == SEARCH_BEGIN)
+			begin(a, run);
+		else if (event == SEARCH_ENDED)
+			note(a, run);
+		if (event > 0)
+			return event;
+		end_pass(a);
+		if (event < 0)
+			return -1;
+	}
+}
+
+struct active *active_open(const struct search_config *config, unsigned tries,
+			   struct active_target *targets, size_t count)
+{
+	struct active *a = xcalloc(1, sizeof(*a));
+
+	a->config = *config;
+	a->tries = tries;
+	a->runs = config->stats->runs;
+	a->seconds = config->stats->seconds;
+	a->tried = xcalloc(PASS, sizeof(*a->tried));
+	a->order = xcalloc(count + 1, sizeof(*a->order));
+	for (a->count = 0; a->count < count; a->count++)
+		a->order[a->count] = &targets[a->count];
+	if (count > 1)
+		qsort(a->order, count, sizeof(*a->order), by_order);
+	return a;
+}
+
+void active_close(struct active *a)
+{
+	if (a->search)
+		end_pass(a);
+	free(a->tried);
+	free(a->order);
+	free(a);
 }

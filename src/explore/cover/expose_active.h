@@ -1,9 +1,12 @@
 /*
  * Exposes interleaving roots: runs of the strategy `active`, each for one of them.
  *
- *	struct active_config config = { .search = … };
  *	struct active_target targets[] = { { .iroot = … }, … };
- *	active_try(&config, targets, count, &places, &stats, &err);
+ *	struct active *a = active_open(&config, ACTIVE_TRIES, targets, count);
+ *
+ *	while ((event = active_next(a, &run, &err)) > 0)
+ *		…
+ *	active_close(a);
  *	… targets[i].outcome …
  *
  * All are tried in one way before any is tried in the next, idiom 1 first, the program's own
@@ -19,7 +22,7 @@
 #include "explore/search/search.h"
 #include "sched/active.h"
 
-#define ACTIVE_TRIES 8u		/* runs for a root, unless told otherwise */
+#define ACTIVE_TRIES 8u		/* runs for a root, as a rule */
 
 /* Of the runs so far; a higher one says more. */
 enum active_outcome {
@@ -39,24 +42,27 @@ struct active_target {
 	struct active_cast *cast;	/* private; active_target_free() */
 };
 
-struct active_config {
-	/*
-	 * As for search_run(), but for the strategy and the hooks that shape runs. `memory` is to know
-	 * what is shared from runs before. judged() gets what it would, with `ctx`; it may set other
-	 * targets to ACTIVE_EXPOSED that its run happened to expose.
-	 */
-	struct search_config search;
-	unsigned tries;		/* runs for each at most, with those made before; 0: ACTIVE_TRIES */
-};
-
 /* An untried target. `places` has the modules of its sites. */
 struct active_target active_target_of(const struct iroot *iroot, const struct places *places);
 
-/* -1 if the program cannot be run. Ends early as a search does: failure, Ctrl-C, time or runs are up. */
-int active_try(const struct active_config *config, struct active_target *targets, size_t count,
-	       struct places *places, struct search_stats *stats, struct err *err);
+struct active;
 
-/* What active_try() keeps for a later one. */
+/*
+ * `config` is for all runs, but for the strategy and the requests; it needs a memory that knows
+ * what is shared from runs before. `tries`: runs for each target at most, with those made before.
+ */
+struct active *active_open(const struct search_config *config, unsigned tries,
+			   struct active_target *targets, size_t count);
+void active_close(struct active *a);
+
+/*
+ * The events of its searches, one after the other. At SEARCH_ENDED the caller may set other
+ * targets to ACTIVE_EXPOSED that the run happened to expose. Ends early as a search does: by
+ * SEARCH_ENOUGH, Ctrl-C, or when time or runs are spent. -1 if the program cannot be run.
+ */
+int active_next(struct active *a, struct search_run *run, struct err *err);
+
+/* What is kept of a target for later tries. */
 void active_target_free(struct active_target *t);
 
 /*

@@ -7,11 +7,13 @@
 #include "abi/iroot.h"
 #include "explore/search/search.h"
 
-/*
- * As search_run(), with the hooks of `config` but shape(). The sites of the roots are pcs in the target. Runs
- * are numbered from `first`, so that a later call makes others; none are made for no roots.
- */
-int greedy_run(const struct search_config *config, const struct iroot *roots, size_t count, uint64_t first,
-	       struct places *places, struct search_stats *stats, struct err *err);
+struct greedy;
+
+/* The sites of the roots, at least one, are pcs in the target. Sets the strategy of `config`, and room for plans. */
+struct greedy *greedy_new(const struct iroot *roots, size_t count, struct search_config *config);
+void greedy_free(struct greedy *g);
+
+/* At SEARCH_BEGIN. Runs are numbered from `first`, so that a later search makes other runs. */
+void greedy_begin(const struct greedy *g, uint64_t first, const struct search_run *run);
 
 #endif

@@ -123,37 +123,40 @@ bool checkfix_concerns(const struct checkfix_known *known, size_t count, const s
 
 static bool is_over(const struct checkfix *cf)
 {
-	const struct search_config *c = &cf->config->search;
+	const struct search_budget *b = &cf->config->search.budget;
 
-	return (c->stop && *c->stop) || (c->runs && cf->stats->runs >= c->runs) ||
-	       (c->seconds > 0 && clock_seconds() - cf->began >= c->seconds);
+	return (b->stop && *b->stop) || (b->runs && cf->stats->runs >= b->runs) ||
+	       (b->seconds > 0 && clock_seconds() - cf->began >= b->seconds);
 }
 
 static void keep(struct checkfix *cf, struct search_failure *f)
 {
-	cf->config->kept(cf->config->search.ctx, f);
+	cf->config->kept(cf->config->ctx, f);
 }
 
 /* One pass over the runs to watch; how many traces there are. */
 static unsigned watch(struct checkfix *cf, const char *folder, struct err *err)
 {
+	const struct checkfix_config *c = cf->config;
+	struct search_config config = c->search;
 	unsigned traces = 0;
 
-	for (unsigned i = 0; i < cf->config->profiles && !is_over(cf); i++) {
+	config.memory = &cf->memory;
+	for (unsigned i = 0; i < c->profiles && !is_over(cf); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
+		struct profile_order order = { .run = i, .path = path };
 		struct search_failure *failure = NULL;
 
 		unlink(path);
-		if (profile_trace(&cf->config->search, &cf->memory, i, NULL, path, cf->stats, &failure,
-				  NULL, err) == 0)
+		if (profile_trace(&config, &order, &failure, NULL, err) == 0)
 			traces += !failure;
 		if (failure) {
 			oracle_refine(&failure->result, failure->report, cf->places);
 			keep(cf, failure);
 		}
 		free(path);
-		if (cf->config->search.progress)
-			cf->config->search.progress(cf->config->search.ctx, cf->stats);
+		if (c->progress)
+			c->progress(c->ctx, cf->stats);
 	}
 	return traces;
 }
@@ -211,38 +214,38 @@ static const struct lead *lead_of_run(const struct trying *t, uint64_t run)
 	return t->known->refit->fits[run % t->ways].lead;
 }
 
-static void shape(void *ctx, uint64_t run, struct server *s)
+static void begin(const struct trying *t, const struct search_run *run)
 {
-	struct trying *t = ctx;
+	uint64_t number = t->from + run->number;
 
-	run += t->from;
-	server_request(s)->run = run;
-	follow_shape(lead_of_run(t, run), run / t->ways, s);
+	server_request(run->server)->run = number;
+	follow_shape(lead_of_run(t, number), number / t->ways, run->server);
 }
 
 /* What was only imagined has to happen: that it was too late for it says nothing. */
-static bool is_missing(const struct trying *t, uint64_t run, const struct server *s, const struct oracle_result *result)
+static bool is_missing(const struct trying *t, uint64_t number, const struct search_run *run)
 {
+	const struct server *s = run->server;
 	struct goal_result goal;
 
 	goal_result((const char *)s->block + s->block->state, &goal);
-	return t->known->refit->fits[run % t->ways].imagined && goal.met < goal.orders &&
-	       !oracle_is_stuck(result->failure);
+	return t->known->refit->fits[number % t->ways].imagined && goal.met < goal.orders &&
+	       !oracle_is_stuck(run->result->failure);
 }
 
-static void judged(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+static void note(struct trying *t, const struct search_run *run)
 {
-	struct trying *t = ctx;
-	enum lead_outcome outcome = follow_outcome(lead_of_run(t, t->from + run), s, result);
+	uint64_t number = t->from + run->number;
+	enum lead_outcome outcome = follow_outcome(lead_of_run(t, number), run->server, run->result);
 
-	if (outcome == LEAD_FAILED && is_missing(t, t->from + run, s, result))
+	if (outcome == LEAD_FAILED && is_missing(t, number, run))
 		outcome = LEAD_UNREACHED;
-	t->outcomes[t->from + run] = outcome;
+	t->outcomes[number] = outcome;
 }
 
-static enum search_answer on_found(void *ctx, struct search_failure *f)
+static enum search_answer prove(struct trying *t, struct search_failure *f)
 {
-	struct trying *t = ctx;
+	const struct checkfix_config *c = t->cf->config;
 	uint64_t run = t->from + f->schedule.run;
 
 	if (t->ways && t->outcomes[run] != LEAD_FAILED) {
@@ -254,18 +257,33 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 		lead_goals(f->lead, t->cf->places, &f->schedule);
 	}
 	t->found = true;
-	t->known->failure = t->cf->config->prove(t->cf->config->search.ctx, f);
+	t->known->failure = c->prove(c->ctx, f);
 	t->proved = t->known->failure >= 0;
 	if (t->proved)
 		t->last = run;
 	return t->proved ? SEARCH_ENOUGH : SEARCH_MORE;
 }
 
-static void on_progress(void *ctx, const struct search_stats *stats)
+/* Runs by goals if there are any, else as the strategy of the plan has it. */
+static int search(struct trying *t, const struct search_config *config, struct err *err)
 {
-	const struct search_config *c = &((struct trying *)ctx)->cf->config->search;
+	const struct checkfix_config *c = t->cf->config;
+	struct search *s = search_open(config, err);
+	struct search_run run;
+	int event;
 
-	c->progress(c->ctx, stats);
+	while ((event = search_next(s, &run, err)) > 0) {
+		if (event == SEARCH_BEGIN && t->ways)
+			begin(t, &run);
+		else if (event == SEARCH_ENDED && t->ways)
+			note(t, &run);
+		else if (event == SEARCH_FAILED)
+			search_answer(s, prove(t, run.failure));
+		else if (event == SEARCH_PROGRESS && c->progress)
+			c->progress(c->ctx, t->cf->stats);
+	}
+	search_close(s);
+	return event;
 }
 
 /* The same failure in another interleaving is another answer. */
@@ -279,27 +297,25 @@ static void forget_failures(struct checkfix *cf)
 static void prepare(struct checkfix *cf, struct trying *t, size_t left, uint64_t wanted,
 		    struct search_config *out)
 {
-	const struct search_config *c = &cf->config->search;
+	const struct search_budget *all = &cf->config->search.budget;
+	struct search_budget *budget = &out->budget;
 
-	*out = *c;
+	*out = cf->config->search;
 	out->memory = &cf->memory;
-	out->keep_going = true;
-	out->found = on_found;
-	out->progress = c->progress ? on_progress : NULL;
-	out->ctx = t;
-	out->strategy = strategy_find("random");
-	out->oracle = &t->known->oracle;
-	out->flags |= t->known->schedule.flags;
-	out->runs = wanted;
-	if (c->runs) {
-		uint64_t most = (uint64_t)((double)(c->runs - cf->stats->runs) * SHARE / (double)left) + 1;
+	out->plan.keep_going = true;
+	out->plan.strategy = strategy_find("random");
+	out->plan.flags |= t->known->schedule.flags;
+	out->program.oracle = &t->known->oracle;
+	budget->runs = wanted;
+	if (all->runs) {
+		uint64_t most = (uint64_t)((double)(all->runs - cf->stats->runs) * SHARE / (double)left) + 1;
 
-		out->runs = wanted < most ? wanted : most;
+		budget->runs = wanted < most ? wanted : most;
 	}
-	if (c->seconds > 0)
-		out->seconds = (c->seconds - (clock_seconds() - cf->began)) * SHARE / (double)left;
+	if (all->seconds > 0)
+		budget->seconds = (all->seconds - (clock_seconds() - cf->began)) * SHARE / (double)left;
 	forget_failures(cf);
-	t->last = out->runs - 1;
+	t->last = budget->runs - 1;
 }
 
 /* What came of the ways that were seen, and of those imagined. */
@@ -352,15 +368,15 @@ static void judge(const struct trying *t)
 	k->verdict = verdict_of(used->best, t->proved, k->level == REFIT_MOVED);
 }
 
-/* A search tells like failures once: one that came in the order wanted may hide behind another. */
+/* A search reports like failures once: one that came in the order wanted may hide behind another. */
 static int find_hidden(struct trying *t, struct search_config *config, struct err *err)
 {
-	for (uint64_t i = 0; i < config->runs; i++)
+	for (uint64_t i = 0; i < config->budget.runs; i++)
 		if (t->outcomes[i] == LEAD_FAILED) {
 			t->from = i;
-			config->runs = 1;
+			config->budget.runs = 1;
 			forget_failures(t->cf);
-			return search_run(config, t->cf->places, t->cf->stats, err);
+			return search(t, config, err);
 		}
 	return 0;
 }
@@ -378,12 +394,10 @@ static int try_goals(struct checkfix *cf, struct checkfix_known *k, size_t left,
 		return 0;
 	}
 	prepare(cf, &t, left, t.ways * FOLLOW_ROUNDS, &config);
-	config.learned = true;
-	config.shape = shape;
-	config.judged = judged;
-	config.server.plan_size = FOLLOW_PLAN_SIZE;
-	t.outcomes = xcalloc(config.runs, 1);
-	result = search_run(&config, cf->places, cf->stats, err);
+	config.plan.learned = true;
+	config.program.server.plan_size = FOLLOW_PLAN_SIZE;
+	t.outcomes = xcalloc(config.budget.runs, 1);
+	result = search(&t, &config, err);
 	if (result == 0 && !t.found)
 		result = find_hidden(&t, &config, err);
 	judge(&t);
@@ -403,11 +417,11 @@ static int try_strategy(struct checkfix *cf, struct checkfix_known *k, size_t le
 	prepare(cf, &t, left, WEAK_RUNS, &config);
 	/* What is guided has nothing to go by here. */
 	if (s && !s->guided) {
-		config.strategy = s;
-		config.seed = k->schedule.seed;
-		config.depth = k->schedule.depth;
+		config.plan.strategy = s;
+		config.plan.seed = k->schedule.seed;
+		config.plan.depth = k->schedule.depth;
 	}
-	result = search_run(&config, cf->places, cf->stats, err);
+	result = search(&t, &config, err);
 	k->weak_tries = cf->stats->runs - before;
 	k->weak = t.proved;
 	if (t.proved)
@@ -431,16 +445,18 @@ static int try_known(struct checkfix *cf, struct checkfix_known *k, size_t left,
 }
 
 int checkfix_run(const struct checkfix_config *config, struct checkfix_known *known, size_t count,
-		 struct places *places, struct search_stats *stats, struct err *err)
+		 struct err *err)
 {
-	struct checkfix cf = { .config = config, .places = places, .stats = stats, .began = clock_seconds() };
+	const struct search_program *program = &config->search.program;
+	struct checkfix cf = { .config = config, .places = program->places, .stats = config->search.stats,
+			       .began = clock_seconds() };
 	int result;
 
-	places_add_program(places, config->search.server.target->program);
+	places_add_program(cf.places, program->server.target->program);
 	result = look(&cf, known, count, err);
 	for (size_t i = 0; i < count && result == 0 && !is_over(&cf); i++)
 		result = try_known(&cf, &known[i], count - i, err);
-	stats->seconds = clock_seconds() - cf.began;
+	cf.stats->seconds = clock_seconds() - cf.began;
 	search_memory_free(&cf.memory);
 	return result;
 }

@@ -43,17 +43,19 @@ struct checkfix_known {
 };
 
 struct checkfix_config {
-	struct search_config search;	/* its `found` and keep_going are not used */
+	struct search_config search;	/* of all runs; the search for each known one has its own strategy and memory */
 	unsigned profiles;	/* runs to watch */
-	/* A known one failed: what is proved gets a number, else -1. Both: `f` is the callee's; ctx: of `search`. */
+	/* A known one failed: what is proved gets a number, else -1. `f` is the callee's. */
 	int (*prove)(void *ctx, struct search_failure *f);
-	/* A failure that is none of them. */
+	/* A failure that is none of the known ones. `f` is the callee's. */
 	void (*kept)(void *ctx, struct search_failure *f);
+	void (*progress)(void *ctx, const struct search_stats *stats);	/* or NULL */
+	void *ctx;
 };
 
 /* Tries all of them. -1 if the program cannot be run. */
 int checkfix_run(const struct checkfix_config *config, struct checkfix_known *known, size_t count,
-		 struct places *places, struct search_stats *stats, struct err *err);
+		 struct err *err);
 
 /* Is a candidate about what the known ones are about: a variable or a lock of theirs? */
 bool checkfix_concerns(const struct checkfix_known *known, size_t count, const struct lead *lead);

@@ -46,14 +46,14 @@ struct hunt_stats {
 };
 
 struct hunt_config {
-	struct search_config search;	/* of all; its strategy, shape, judged, from and memory are not used */
+	struct search_config search;	/* of all stages; the hunt has its own strategies and memory */
+	struct search_listener listener;
 	struct inputs *inputs;	/* of its target; NULL: that as it is */
 	unsigned profiles;	/* runs to watch, of each input */
 	uint64_t saturation;	/* end after so many runs without anything new; 0: never */
 	uint64_t snapshots;	/* steps that runs must have in common to be made once; 0: never */
-	/* Which candidates to try; NULL: all. */
-	bool (*wanted)(void *ctx, const struct lead *lead);
-	void *ctx;
+	bool (*wanted)(void *ctx, const struct lead *lead);	/* which candidates to try; NULL: all */
+	void *ctx;		/* of `wanted` */
 	const struct suppressions *suppress;	/* or NULL; outlives the hunt */
 	struct cover *cover;	/* chase what is untested in it, in place of the search; or NULL */
 };
@@ -63,13 +63,13 @@ struct hunt;
 struct hunt *hunt_new(const struct hunt_config *config);
 void hunt_free(struct hunt *h);	/* with the leads that failures refer to */
 
-/* As search_run(). */
-int hunt_run(struct hunt *h, struct places *places, struct search_stats *stats, struct err *err);
+/* -1 if the program cannot be run. */
+int hunt_run(struct hunt *h, struct err *err);
 
-/* For struct followup_config; ctx is the hunt. May run the program a few times more, as replays do. */
-struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace);
-
-/* The candidates it knows of, the likeliest first; for struct followup_config as well. */
+/*
+ * The candidates it knows of, the likeliest first: for struct cause_source. May run the program a
+ * few times more, as replays do.
+ */
 const struct leads *hunt_leads(void *ctx);
 
 const struct hunt_stats *hunt_stats(const struct hunt *h);

@@ -1,5 +1,5 @@
 /*
- * What hunt.c (profile, predict, all in order), hunt_prove.c and hunt_search.c share.
+ * What stages.c (profile, predict, all in order), prove.c, search_stage.c and cover_stage.c share.
  */
 #ifndef EXPLORE_HUNT_HUNT_INTERNAL_H
 #define EXPLORE_HUNT_HUNT_INTERNAL_H
@@ -24,7 +24,9 @@ struct hunt_postponed {
 
 struct hunt {
 	struct hunt_config config;
-	struct places *places;
+	struct places *places;	/* of config.search */
+	struct search_stats *runs;
+	struct search_listener listener;	/* of all its searches; tells that of the config */
 	struct search_memory memory;	/* its granules are those of the input selected */
 	struct hunt_granules *of_input;	/* … and those of the others */
 	size_t input;
@@ -36,13 +38,13 @@ struct hunt {
 	struct hunt_stats stats;
 	struct profile *profiles;	/* runs that were watched */
 	size_t profile_count, profile_capacity;
-	/* hunt_prove.c: the runs under way. */
+	/* prove.c: the runs under way. */
 	struct attempt *attempts;
 	uint64_t attempt_count, counted;	/* … how many of them count */
 	bool grouping;			/* … each with several leads */
 	struct hunt_postponed *postponed;	/* failures of such runs, until each lead was tried alone */
 	size_t postponed_count, postponed_capacity;
-	/* hunt_search.c */
+	/* search_stage.c */
 	struct feedback feedback;
 	struct greybox greybox;	/* one of the ways */
 	uint64_t searched;	/* runs of slices before */
@@ -58,18 +60,18 @@ struct hunt {
 #define HUNT_TRIES 9u		/* … and in all */
 
 /* The part of a search that a stage is; false if nothing is left of the budget. */
-bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_stats *stats,
-		struct search_config *out);
+bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out);
+
 
 /* Another input; -1 if it cannot be read. */
 int hunt_select(struct hunt *h, size_t input, struct err *err);
 
 /*
- * Makes a run with a trace (again as profile_trace()) and adds what it predicts. 1: there is
- * a trace; 0: the run failed, which was told, or has none. Its candidates are not sorted in yet.
+ * Makes a run with a trace. True: there is a trace, and a profile of it; false: the run failed,
+ * which was reported, or has no trace. hunt_predict() adds what the trace of a profile predicts;
+ * hunt_sort() sorts these candidates in.
  */
-int hunt_watch(struct hunt *h, const struct search_config *config, uint64_t run,
-	       const struct profile *again, const char *path, struct search_stats *stats);
+bool hunt_watch(struct hunt *h, const struct search_config *config, const struct profile_order *order);
 int hunt_predict(struct hunt *h, const char *path, size_t profile);
 void hunt_sort(struct hunt *h);
 
@@ -77,19 +79,19 @@ void hunt_sort(struct hunt *h);
 char *hunt_folder(struct err *err);
 
 /*
- * hunt_prove.c: tries all leads in the first `until` ways, as far as they were not and the
+ * prove.c: tries all leads in the first `until` ways, as far as they were not and the
  * budget allows it. -1 if the program cannot be run.
  */
-int hunt_prove(struct hunt *h, unsigned until, struct search_stats *stats, struct err *err);
+int hunt_prove(struct hunt *h, unsigned until, struct err *err);
 void hunt_prove_found(struct hunt *h, struct search_failure *f);	/* names its lead */
-void hunt_tell(struct hunt *h, struct search_failure *f);	/* a failure outside a search */
+void hunt_report(struct hunt *h, struct search_failure *f);	/* a failure outside a search */
 void hunt_prove_ended(struct hunt *h, uint64_t run);	/* later runs do not count */
 void hunt_count(struct hunt *h);
 
-/* hunt_cover.c */
-int hunt_cover(struct hunt *h, struct search_stats *stats, struct err *err);
+/* cover_stage.c */
+int hunt_cover(struct hunt *h, struct err *err);
 
-/* hunt_search.c */
-int hunt_search(struct hunt *h, struct search_stats *stats, struct err *err);
+/* search_stage.c */
+int hunt_search(struct hunt *h, struct err *err);
 
 #endif

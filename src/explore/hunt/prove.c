@@ -51,7 +51,7 @@ struct attempt {
 struct budget {
 	bool limited;
 	uint64_t runs;
-	double until;		/* of stats->seconds; 0: no limit */
+	double until;		/* seconds since the hunt began; 0: no limit */
 };
 
 static const struct profile *profile_of(const struct hunt *h, const struct lead *lead)
@@ -68,24 +68,24 @@ static bool has_guide(const struct hunt *h, const struct lead *lead)
 
 /* --- a run --- */
 
-static void from(void *ctx, uint64_t run, struct snapshots_point *out)
+/* Where the run begins: at its first wait, if the way there is long enough. */
+static struct snapshots_point point_of(const struct hunt *h, const struct attempt *a)
 {
-	const struct hunt *h = ctx;
-	const struct attempt *a = &h->attempts[run];
 	const struct lead *lead = a->member[0];
 	const struct profile *p = profile_of(h, lead);
 	struct snapshots_point point = { p->turns, p->count, lead->prefix };
+	bool possible = a->guided && a->count == 1 && h->config.snapshots &&
+			lead->prefix >= h->config.snapshots &&
+			!(h->config.search.plan.flags & NO_SNAPSHOT) && !lead->c.spurious &&
+			snapshots_possible(&point);
 
-	if (a->guided && a->count == 1 && h->config.snapshots &&
-	    lead->prefix >= h->config.snapshots &&
-	    !(h->config.search.flags & NO_SNAPSHOT) && !lead->c.spurious && snapshots_possible(&point))
-		*out = point;
+	return possible ? point : (struct snapshots_point){ 0 };
 }
 
-static void shape(void *ctx, uint64_t run, struct server *s)
+static void begin(const struct hunt *h, const struct search_run *run)
 {
-	const struct hunt *h = ctx;
-	const struct attempt *a = &h->attempts[run];
+	struct server *s = run->server;
+	const struct attempt *a = &h->attempts[run->number];
 	const struct profile *p = profile_of(h, a->member[0]);
 	struct ctl_request *q = server_request(s);
 	struct sched_plan *plan = server_area(s, s->block->plan);
@@ -114,22 +114,22 @@ static void shape(void *ctx, uint64_t run, struct server *s)
 	q->plan_size = plan->size;
 }
 
-static void note(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+static void note(struct hunt *h, const struct search_run *run)
 {
-	struct hunt *h = ctx;
-	struct attempt *a = &h->attempts[run];
+	const struct server *s = run->server;
+	struct attempt *a = &h->attempts[run->number];
 	const void *state = (const char *)s->block + s->block->state;
 	uint32_t order = 0;
 	uint64_t steps;
 
-	a->failed = result->verdict == ORACLE_FAILED;
+	a->failed = run->result->verdict == ORACLE_FAILED;
 	for (unsigned i = 0; i < a->count; i++) {
 		struct lead *lead = a->member[i];
 		struct goal_result goal;
 
 		goal_result_of(state, order, lead->orders, &goal);
 		order += lead->orders;
-		a->outcome[i] = follow_judge(lead, &goal, result);
+		a->outcome[i] = follow_judge(lead, &goal, run->result);
 		/* Of a group only what came about tells, and only if all went well. */
 		if (a->count > 1 && a->outcome[i] != LEAD_HARMLESS)
 			a->outcome[i] = LEAD_UNTRIED;
@@ -141,11 +141,8 @@ static void note(void *ctx, uint64_t run, const struct server *s, const struct o
 }
 
 /* Leads about the same memory are one cause. */
-static uint64_t cause(void *ctx, uint64_t run)
+static uint64_t cause(const struct attempt *a)
 {
-	const struct hunt *h = ctx;
-	const struct attempt *a = &h->attempts[run];
-
 	return a->outcome[0] == LEAD_FAILED ? a->member[0]->c.addr + 1 : 0;
 }
 
@@ -204,45 +201,72 @@ static void settle(struct attempt *a)
 	}
 }
 
-/* Only runs that count, whoever made them: the same for any number of jobs. */
-static int run_attempts(struct hunt *h, struct budget *b, struct search_stats *stats, struct err *err)
+static size_t plan_size(const struct hunt *h)
 {
-	struct search_memory memory = h->memory;
-	struct search_config config;
-	uint64_t most = 0, orders = 2 * HUNT_GROUP_MOST * CANDIDATE_EVENTS, runs = stats->runs;
-	int result;
+	size_t most = 0, orders = 2 * HUNT_GROUP_MOST * CANDIDATE_EVENTS;
 
-	if (!h->attempt_count || !hunt_begin(h, HUNT_PROVE, stats, &config) ||
-	    (b->limited && !b->runs) || (b->until > 0 && stats->seconds >= b->until))
-		return 0;
 	for (uint64_t i = 0; i < h->attempt_count; i++)
 		if (profile_of(h, h->attempts[i].member[0])->count > most)
 			most = profile_of(h, h->attempts[i].member[0])->count;
+	return sizeof(struct sched_plan) + most * sizeof(struct sched_turn) +
+	       orders * sizeof(struct sched_order);
+}
+
+static int search_attempts(struct hunt *h, const struct search_config *config, struct err *err)
+{
+	struct search *s = search_open(config, err);
+	struct snapshots_point point;
+	struct search_run run;
+	int event;
+
+	while ((event = search_next(s, &run, err)) > 0)
+		switch (event) {
+		case SEARCH_BEGIN:
+			point = point_of(h, &h->attempts[run.number]);
+			if (!search_begin_at(s, &point))
+				begin(h, &run);
+			break;
+		case SEARCH_ENDED:
+			note(h, &run);
+			search_cause(s, cause(&h->attempts[run.number]));
+			break;
+		default: search_report(event, &run, &h->listener);
+		}
+	search_close(s);
+	return event;
+}
+
+/* Only runs up to the one that ended it count: the same for any number of jobs. */
+static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
+{
+	struct search_memory memory = h->memory;
+	struct search_config config;
+	uint64_t runs = h->runs->runs;
+	int result;
+
+	if (!h->attempt_count || !hunt_begin(h, HUNT_PROVE, &config) ||
+	    (b->limited && !b->runs) || (b->until > 0 && h->runs->seconds >= b->until))
+		return 0;
 	h->counted = h->attempt_count;
 	if (b->limited && h->counted > b->runs)
 		h->counted = b->runs;
 	if (b->until > 0)
-		config.seconds = b->until - stats->seconds;
-	config.runs = h->counted;
-	config.learned = true;
-	config.shape = shape;
-	config.judged = note;
-	config.cause = cause;
-	config.from = from;
-	config.server.plan_size = sizeof(struct sched_plan) + most * sizeof(struct sched_turn) +
-				  orders * sizeof(struct sched_order);
+		config.budget.seconds = b->until - h->runs->seconds;
+	config.budget.runs = h->counted;
+	config.plan.learned = true;
+	config.program.server.plan_size = plan_size(h);
 	if (h->grouping) {
-		/* Its failures are not told yet. */
+		/* Its failures are not reported yet. */
 		memory.identities = (struct map){ 0 };
 		config.memory = &memory;
 	}
-	result = search_run(&config, h->places, stats, err);
+	result = search_attempts(h, &config, err);
 	if (h->grouping) {
 		map_free(&memory.identities);
 		memory.identities = h->memory.identities;
 		h->memory = memory;
 	}
-	runs = stats->runs - runs;
+	runs = h->runs->runs - runs;
 	if (runs < h->counted)
 		h->counted = runs;	/* time was up, or Ctrl-C */
 	for (uint64_t i = 0; i < h->counted; i++)
@@ -308,18 +332,18 @@ static int by_prefix(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigned begin, unsigned end,
+static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigned first, unsigned end,
 		      size_t *capacity)
 {
-	if (begin > 0 && count > 1)
+	if (first > 0 && count > 1)
 		qsort(batch, count, sizeof(*batch), by_prefix);
 	for (size_t i = 0; i < count; i++)
-		for (unsigned way = begin; way < end; way++)
+		for (unsigned way = first; way < end; way++)
 			add(h, capacity, batch[i], way);
 }
 
-/* Ways begin … end - 1, of the leads that had all before. */
-static void add_singles(struct hunt *h, unsigned begin, unsigned end, bool suspects, size_t *capacity)
+/* The ways first … end - 1, of the leads that had all ways before. */
+static void add_singles(struct hunt *h, unsigned first, unsigned end, bool suspects, size_t *capacity)
 {
 	struct lead *batch[BATCH];
 	size_t count = 0;
@@ -327,22 +351,21 @@ static void add_singles(struct hunt *h, unsigned begin, unsigned end, bool suspe
 	for (size_t i = 0; i < h->leads.count; i++) {
 		struct lead *lead = h->leads.at[i];
 
-		if (lead->tries != begin || lead->suspect != suspects ||
+		if (lead->tries != first || lead->suspect != suspects ||
 		    profile_of(h, lead)->input != h->input)
 			continue;
 		batch[count++] = lead;
 		if (count == BATCH) {
-			add_batch(h, batch, count, begin, end, capacity);
+			add_batch(h, batch, count, first, end, capacity);
 			count = 0;
 		}
 	}
-	add_batch(h, batch, count, begin, end, capacity);
+	add_batch(h, batch, count, first, end, capacity);
 }
 
 enum { GROUPS = 99 };
 
-static int pass(struct hunt *h, unsigned begin, unsigned end, struct budget *b,
-		struct search_stats *stats, struct err *err)
+static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, struct err *err)
 {
 	int result = 0;
 
@@ -352,15 +375,15 @@ static int pass(struct hunt *h, unsigned begin, unsigned end, struct budget *b,
 		if (hunt_select(h, input, err) < 0)
 			return -1;
 		leads_sort(&h->leads);	/* by what the last pass showed, too */
-		h->grouping = begin == GROUPS;
+		h->grouping = first == GROUPS;
 		if (!h->grouping) {
-			add_singles(h, begin, end, true, &capacity);
-			add_singles(h, begin, end, false, &capacity);
+			add_singles(h, first, end, true, &capacity);
+			add_singles(h, first, end, false, &capacity);
 		}
 		for (size_t i = 0; h->grouping && i < h->profile_count; i++)
 			if (h->profiles[i].input == input)
 				add_groups(h, i, &capacity);
-		result = run_attempts(h, b, stats, err);
+		result = run_attempts(h, b, err);
 		free(h->attempts);
 		h->attempts = NULL;
 		h->attempt_count = 0;
@@ -370,7 +393,7 @@ static int pass(struct hunt *h, unsigned begin, unsigned end, struct budget *b,
 }
 
 /* Failures of groups; those that a lead alone has shown are known by now. */
-static void tell_postponed(struct hunt *h)
+static void report_postponed(struct hunt *h)
 {
 	struct err err;
 
@@ -378,29 +401,30 @@ static void tell_postponed(struct hunt *h)
 		if (h->over || hunt_select(h, h->postponed[i].input, &err) < 0)
 			search_failure_free(h->postponed[i].failure);
 		else
-			hunt_tell(h, h->postponed[i].failure);
+			hunt_report(h, h->postponed[i].failure);
 	h->postponed_count = 0;
 }
 
-int hunt_prove(struct hunt *h, unsigned until, struct search_stats *stats, struct err *err)
+int hunt_prove(struct hunt *h, unsigned until, struct err *err)
 {
 	static const struct {
-		unsigned begin, end;
+		unsigned first, end;
 	} passes[] = { { GROUPS, 0 }, { 0, 1 }, { 1, HUNT_TRIES_FIRST }, { HUNT_TRIES_FIRST, HUNT_TRIES } };
 	struct budget b = { 0 };
 	struct search_config config;
 	int result = 0;
 
-	if (!h->leads.count || !hunt_begin(h, HUNT_PROVE, stats, &config))
+	if (!h->leads.count || !hunt_begin(h, HUNT_PROVE, &config))
 		return 0;
-	b.limited = config.runs > 0;
-	b.runs = b.limited ? (uint64_t)((double)config.runs * PROVE_SHARE) + 1 : 0;
-	b.until = config.seconds > 0 ? stats->seconds + config.seconds * PROVE_SHARE : 0;
+	b.limited = config.budget.runs > 0;
+	b.runs = b.limited ? (uint64_t)((double)config.budget.runs * PROVE_SHARE) + 1 : 0;
+	b.until = config.budget.seconds > 0 ?
+		  h->runs->seconds + config.budget.seconds * PROVE_SHARE : 0;
 	for (size_t i = 0; i < ARRAY_SIZE(passes) && result == 0 && passes[i].end <= until; i++) {
-		result = pass(h, passes[i].begin, passes[i].end, &b, stats, err);
-		if (passes[i].begin == 0)
-			tell_postponed(h);
+		result = pass(h, passes[i].first, passes[i].end, &b, err);
+		if (passes[i].first == 0)
+			report_postponed(h);
 	}
-	tell_postponed(h);
+	report_postponed(h);
 	return result;
 }

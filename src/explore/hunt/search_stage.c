@@ -21,56 +21,57 @@ static const struct {
 	uint32_t depth;
 } ways[FEEDBACK_WAYS] = { { "pct", 3 }, { "pos", 0 }, { "random", 0 }, { "surw", 0 }, { "feedback", 0 } };
 
-static void shape(void *ctx, uint64_t run, struct server *s)
+static void begin(const struct hunt *h, const struct search_run *run)
 {
-	const struct hunt *h = ctx;
-	struct ctl_request *q = server_request(s);
-	unsigned way = h->feedback.way[run];
+	struct ctl_request *q = server_request(run->server);
+	unsigned way = h->feedback.way[run->number];
 
 	q->flags |= CTL_DEPENDS;
 	if (way == FEEDBACK_WAYS - 1) {
-		greybox_shape(&h->greybox, h->config.search.seed, run, s);
+		greybox_begin(&h->greybox, h->config.search.plan.seed, run);
 		return;
 	}
 	snprintf(q->strategy, sizeof(q->strategy), "%s", ways[way].strategy);
 	q->depth = ways[way].depth;
-	q->run = h->searched + run;
+	q->run = h->searched + run->number;
 }
 
-static void note(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+/* Keeps the passing run that found most that is new. */
+static void note(struct hunt *h, const struct search_run *run)
 {
-	struct hunt *h = ctx;
-	uint64_t switches = feedback_note(&h->feedback, run, s->block);
-	uint64_t bits = greybox_judged(&h->greybox, h->config.search.seed, run, s);
+	const struct ctl_block *b = run->server->block;
+	uint64_t switches = feedback_note(&h->feedback, run->number, b);
+	uint64_t bits = greybox_ended(&h->greybox, h->config.search.plan.seed, run);
 	uint64_t fresh = bits * DEPENDENCY_WORTH + switches;
 
-	/* Of equal ones the first, whichever ended first. */
-	if (result->verdict != ORACLE_PASSED || fresh < WATCH_LEAST || fresh < h->best_new ||
-	    (fresh == h->best_new && run > h->best_run))
+	/* Of equal ones the one with the lower number, whichever ended first. */
+	if (run->result->verdict != ORACLE_PASSED || fresh < WATCH_LEAST || fresh < h->best_new ||
+	    (fresh == h->best_new && run->number > h->best_run))
 		return;
 	profile_free(&h->best);
-	h->best.turns = profile_turns(s->block, &h->best.count);
-	h->best.known = s->block->request.shared_count;
+	h->best.turns = profile_turns(b, &h->best.count);
+	h->best.known = b->request.shared_count;
 	h->best_new = fresh;
-	h->best_run = run;
+	h->best_run = run->number;
 }
 
 /* The most telling run again, with a trace; what it predicts that is not known is proved. */
-static int watch_best(struct hunt *h, struct search_stats *stats, struct err *err)
+static int watch_best(struct hunt *h, struct err *err)
 {
+	struct profile_order order = { .again = &h->best };
 	struct search_config config;
 	size_t known = h->leads.count;
 	struct err why;
 	char *folder, *path;
 
 	if (!h->best.turns || h->profile_count >= h->watched_most ||
-	    !hunt_begin(h, HUNT_PROFILE, stats, &config))
+	    !hunt_begin(h, HUNT_PROFILE, &config))
 		return 0;
 	folder = hunt_folder(&why);
 	if (!folder)
 		return 0;
-	path = xasprintf("%s/best", folder);
-	if (hunt_watch(h, &config, 0, &h->best, path, stats))
+	order.path = path = xasprintf("%s/best", folder);
+	if (hunt_watch(h, &config, &order))
 		hunt_predict(h, path, h->profile_count - 1);
 	unlink(path);
 	rmdir(folder);
@@ -80,46 +81,51 @@ static int watch_best(struct hunt *h, struct search_stats *stats, struct err *er
 	if (h->leads.count == known)
 		return 0;
 	h->feedback.quiet = h->feedback.longest = 0;
-	return hunt_prove(h, HUNT_TRIES_FIRST, stats, err);
+	return hunt_prove(h, HUNT_TRIES_FIRST, err);
 }
 
-static int search_slice(struct hunt *h, const struct search_config *budget, uint64_t runs,
-			struct search_stats *stats, struct err *err)
+static int search_slice(struct hunt *h, const struct search_config *budget, uint64_t runs, struct err *err)
 {
 	struct search_config config = *budget;
-	int result;
+	struct search_run run;
+	struct search *s;
+	int event;
 
-	if (!config.runs || config.runs > runs)
-		config.runs = runs;
-	feedback_begin(&h->feedback, config.runs);
+	if (!config.budget.runs || config.budget.runs > runs)
+		config.budget.runs = runs;
+	config.program.server.plan_size = GREYBOX_PLAN_SIZE;
+	feedback_begin(&h->feedback, config.budget.runs);
 	h->best_new = h->best_run = 0;
-	config.shape = shape;
-	config.judged = note;
-	config.server.plan_size = GREYBOX_PLAN_SIZE;
 	h->greybox.base = h->searched;
-	result = search_run(&config, h->places, stats, err);
-	h->searched += config.runs;
+	s = search_open(&config, err);
+	while ((event = search_next(s, &run, err)) > 0)
+		switch (event) {
+		case SEARCH_BEGIN: begin(h, &run); break;
+		case SEARCH_ENDED: note(h, &run); break;
+		default: search_report(event, &run, &h->listener);
+		}
+	search_close(s);
+	h->searched += config.budget.runs;
 	feedback_end(&h->feedback);
 	greybox_generation(&h->greybox);
-	if (result == 0)
-		result = watch_best(h, stats, err);
+	if (event == 0)
+		event = watch_best(h, err);
 	profile_free(&h->best);
-	return result;
+	return event;
 }
 
-int hunt_search(struct hunt *h, struct search_stats *stats, struct err *err)
+int hunt_search(struct hunt *h, struct err *err)
 {
 	uint64_t runs = SLICE_LEAST;
 	struct search_config config;
 
 	h->watched_most = h->profile_count + WATCHED_MOST;
-	for (uint64_t slice = 0; hunt_begin(h, HUNT_SEARCH, stats, &config); slice++) {
+	for (uint64_t slice = 0; hunt_begin(h, HUNT_SEARCH, &config); slice++) {
 		if (hunt_select(h, slice % h->config.inputs->count, err) < 0 ||
-		    search_slice(h, &config, runs, stats, err) < 0)
+		    search_slice(h, &config, runs, err) < 0)
 			return -1;
 		/* What was tried a few times only gets the rest of its tries. */
-		if (slice + 1 == h->config.inputs->count &&
-		    hunt_prove(h, HUNT_TRIES, stats, err) < 0)
+		if (slice + 1 == h->config.inputs->count && hunt_prove(h, HUNT_TRIES, err) < 0)
 			return -1;
 		if (h->config.saturation && h->feedback.longest >= h->config.saturation) {
 			h->stats.saturated = h->config.saturation;

@@ -26,21 +26,6 @@ const struct hunt_stats *hunt_stats(const struct hunt *h)
 	return &h->stats;
 }
 
-struct hunt *hunt_new(const struct hunt_config *config)
-{
-	struct hunt *h = xcalloc(1, sizeof(*h));
-
-	h->config = *config;
-	h->stats.list = &h->leads;
-	h->stats.cover = config->cover;
-	h->leads.suppress = config->suppress;
-	h->none = (struct inputs){ .count = 1 };
-	if (!h->config.inputs)
-		h->config.inputs = &h->none;
-	h->of_input = xcalloc(h->config.inputs->count, sizeof(*h->of_input));
-	return h;
-}
-
 void hunt_free(struct hunt *h)
 {
 	search_memory_free(&h->memory);
@@ -93,7 +78,7 @@ static void copy_granules(const struct search_memory *from, struct search_memory
 static struct search_failure *on_early(struct hunt *h, struct search_failure *f)
 {
 	copy_granules(&h->memory, &h->failing);
-	return profile_again(&h->config.search, h->places, &h->failing, f);
+	return profile_again(&h->config.search, &h->failing, f);
 }
 
 static enum search_answer on_found(void *ctx, struct search_failure *f)
@@ -108,63 +93,72 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 		h->postponed = xgrow(h->postponed, h->postponed_count, &h->postponed_capacity,
 				     sizeof(*h->postponed));
 		h->postponed[h->postponed_count++] = (struct hunt_postponed){ f, h->input };
-		if (!h->config.search.keep_going)
+		if (!h->config.search.plan.keep_going)
 			hunt_prove_ended(h, run);
-		return h->config.search.keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
+		return h->config.search.plan.keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
 	}
 	if (proving)
 		hunt_prove_found(h, f);
 	else if (h->stats.stage == HUNT_PROFILE && !h->watched)
 		f = on_early(h, f);
-	answer = h->config.search.found(h->config.search.ctx, f);
+	answer = h->config.listener.found(h->config.listener.ctx, f);
 	h->over |= answer == SEARCH_ENOUGH;
 	/* Later runs may have ended already, but count only if all failures are wanted. */
-	if (proving && h->over && !h->config.search.keep_going)
+	if (proving && h->over && !h->config.search.plan.keep_going)
 		hunt_prove_ended(h, run);
 	return answer;
 }
 
 static void on_progress(void *ctx, const struct search_stats *stats)
 {
-	struct hunt *h = ctx;
+	const struct search_listener *l = &((const struct hunt *)ctx)->config.listener;
 
-	h->config.search.progress(h->config.search.ctx, stats);
+	if (l->progress)
+		l->progress(l->ctx, stats);
 }
 
-bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_stats *stats,
-		struct search_config *out)
+struct hunt *hunt_new(const struct hunt_config *config)
 {
-	const struct search_config *c = &h->config.search;
+	struct hunt *h = xcalloc(1, sizeof(*h));
 
-	stats->seconds = clock_seconds() - h->began;
-	*out = *c;
-	out->strategy = strategy_find("random");
+	h->config = *config;
+	h->places = config->search.program.places;
+	h->runs = config->search.stats;
+	h->listener = (struct search_listener){ .found = on_found, .progress = on_progress, .ctx = h };
+	h->stats.list = &h->leads;
+	h->stats.cover = config->cover;
+	h->leads.suppress = config->suppress;
+	h->none = (struct inputs){ .count = 1 };
+	if (!h->config.inputs)
+		h->config.inputs = &h->none;
+	h->of_input = xcalloc(h->config.inputs->count, sizeof(*h->of_input));
+	return h;
+}
+
+bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out)
+{
+	const struct search_budget *all = &h->config.search.budget;
+	struct search_budget *left = &out->budget;
+
+	h->runs->seconds = clock_seconds() - h->began;
+	*out = h->config.search;
+	out->plan.strategy = strategy_find("random");
 	out->memory = &h->memory;
-	out->progress = c->progress ? on_progress : NULL;
-	out->found = on_found;
-	out->ctx = h;
-	out->runs = c->runs > stats->runs ? c->runs - stats->runs : 0;
-	out->seconds = c->seconds > 0 ? c->seconds - stats->seconds : 0;
+	left->runs = all->runs > h->runs->runs ? all->runs - h->runs->runs : 0;
+	left->seconds = all->seconds > 0 ? all->seconds - h->runs->seconds : 0;
 	h->stats.stage = stage;
-	return !h->over && !(c->stop && *c->stop) && (!c->runs || out->runs > 0) &&
-	       (c->seconds <= 0 || out->seconds > 0);
+	return !h->over && !(all->stop && *all->stop) && (!all->runs || left->runs > 0) &&
+	       (all->seconds <= 0 || left->seconds > 0);
 }
 
-static void shape_profile(void *ctx, uint64_t run, struct server *s)
-{
-	struct hunt *h = ctx;
-
-	profile_shape(h->config.search.seed, run, server_request(s));
-}
-
-void hunt_tell(struct hunt *h, struct search_failure *f)
+void hunt_report(struct hunt *h, struct search_failure *f)
 {
 	uint64_t identity;
 
 	oracle_refine(&f->result, f->report, h->places);
 	identity = oracle_identity(&f->result, h->places);
 	if (search_memory_wants(&h->memory, identity))
-		search_memory_told(&h->memory, identity, on_found(h, f));
+		search_memory_answer(&h->memory, identity, on_found(h, f));
 	else
 		search_failure_free(f);
 }
@@ -194,17 +188,19 @@ static void watch_others(struct hunt *h, struct leads *out)
 	if (!h->failing.granules)
 		copy_granules(&h->memory, &h->failing);
 	copy_granules(&h->failing, &memory);
+	config.plan.strategy = strategy_find("pos");
+	config.memory = &memory;
+	config.stats = &stats;
 	for (unsigned i = 0; folder && (i < h->config.profiles || (!passed && i < OTHERS_MOST)); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
+		/* Those with few switches may all fail. */
+		struct profile_order order = { .run = i, .by_strategy = i >= h->config.profiles,
+					       .path = path };
 		struct search_failure *failure = NULL;
 		struct profile made;
 
-		/* Those with few switches may all fail. */
-		config.by_strategy = i >= h->config.profiles;
-		config.strategy = strategy_find("pos");
 		memory.count = h->failing.count;
-		if (profile_trace(&config, &memory, i, NULL, path, &stats, &failure, &made,
-				  &err) == 0 && !failure) {
+		if (profile_trace(&config, &order, &failure, &made, &err) == 0 && !failure) {
 			passed++;
 			leads_add_trace(out, path, &err);
 		}
@@ -235,33 +231,27 @@ const struct leads *hunt_leads(void *ctx)
 	return &h->others;
 }
 
-struct lead *hunt_explain(void *ctx, const struct search_failure *f, const char *trace)
-{
-	return leads_explain(hunt_leads(ctx), trace, f->result.failure);
-}
-
-int hunt_watch(struct hunt *h, const struct search_config *config, uint64_t run,
-	       const struct profile *again, const char *path, struct search_stats *stats)
+bool hunt_watch(struct hunt *h, const struct search_config *config, const struct profile_order *order)
 {
 	struct search_failure *failure;
 	struct profile made;
 	struct err err;
 
-	unlink(path);
-	if (profile_trace(config, &h->memory, run, again, path, stats, &failure, &made, &err) < 0) {
+	unlink(order->path);
+	if (profile_trace(config, order, &failure, &made, &err) < 0) {
 		snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
 		profile_free(&made);
-		return 0;
+		return false;
 	}
 	if (failure) {
 		profile_free(&made);
-		hunt_tell(h, failure);
-		return 0;
+		hunt_report(h, failure);
+		return false;
 	}
 	made.input = h->input;
 	h->profiles = xgrow(h->profiles, h->profile_count, &h->profile_capacity, sizeof(*h->profiles));
 	h->profiles[h->profile_count++] = made;
-	return 1;
+	return true;
 }
 
 int hunt_predict(struct hunt *h, const char *path, size_t profile)
@@ -293,7 +283,7 @@ void hunt_sort(struct hunt *h)
 }
 
 /* One pass over the profile runs of an input; profiles from `first` on are theirs. */
-static void trace_all(struct hunt *h, const char *folder, size_t first, struct search_stats *stats)
+static void trace_all(struct hunt *h, const char *folder, size_t first)
 {
 	struct search_config config;
 
@@ -304,10 +294,11 @@ static void trace_all(struct hunt *h, const char *folder, size_t first, struct s
 		unlink(path);
 		free(path);
 	}
-	for (unsigned i = 0; i < h->config.profiles && hunt_begin(h, HUNT_PROFILE, stats, &config); i++) {
+	for (unsigned i = 0; i < h->config.profiles && hunt_begin(h, HUNT_PROFILE, &config); i++) {
 		char *path = xasprintf("%s/%zu", folder, h->profile_count);
+		struct profile_order order = { .run = i, .path = path };
 
-		if (!hunt_watch(h, &config, i, NULL, path, stats))
+		if (!hunt_watch(h, &config, &order))
 			unlink(path);
 		free(path);
 	}
@@ -316,15 +307,15 @@ static void trace_all(struct hunt *h, const char *folder, size_t first, struct s
 /* Have less than this share of the time been used, or would be in `more` seconds? */
 static bool has_time(const struct hunt *h, double share, double more)
 {
-	double all = h->config.search.seconds;
+	double all = h->config.search.budget.seconds;
 
 	return all <= 0 || clock_seconds() - h->began + more < all * share;
 }
 
 /* Looks through the traces of the runs from `first` on: one at least, the others if there is time. */
-static void predict_all(struct hunt *h, const char *folder, size_t first, struct search_stats *stats)
+static void predict_all(struct hunt *h, const char *folder, size_t first)
 {
-	volatile sig_atomic_t *stop = h->config.search.stop;
+	volatile sig_atomic_t *stop = h->config.search.budget.stop;
 	double longest = 0;
 
 	h->stats.stage = HUNT_PREDICT;
@@ -333,8 +324,7 @@ static void predict_all(struct hunt *h, const char *folder, size_t first, struct
 		double began = clock_seconds();
 
 		if (!h->over && !(stop && *stop) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
-			if (h->config.search.progress)
-				on_progress(h, stats);
+			on_progress(h, h->runs);
 			hunt_predict(h, path, i);
 		}
 		longest = clock_seconds() - began > longest ? clock_seconds() - began : longest;
@@ -343,34 +333,47 @@ static void predict_all(struct hunt *h, const char *folder, size_t first, struct
 	}
 }
 
+/* Runs with few switches, to find out what memory is shared. */
+static int learn_shared(struct hunt *h, struct search_config *config, struct err *err)
+{
+	struct search_run run;
+	struct search *s;
+	int event;
+
+	if (!config->budget.runs || config->budget.runs > h->config.profiles)
+		config->budget.runs = h->config.profiles;
+	s = search_open(config, err);
+	while ((event = search_next(s, &run, err)) > 0)
+		if (event == SEARCH_BEGIN)
+			profile_shape(config->plan.seed, run.number, server_request(run.server));
+		else
+			search_report(event, &run, &h->listener);
+	search_close(s);
+	return event;
+}
+
 /* Watches the program with the input selected, and finds leads. */
-static int profile_input(struct hunt *h, const char *folder, struct search_stats *stats, struct err *err)
+static int profile_input(struct hunt *h, const char *folder, struct err *err)
 {
 	size_t first = h->profile_count;
 	struct search_config config;
-	int result = 0;
+	int result = hunt_begin(h, HUNT_PROFILE, &config) ? learn_shared(h, &config, err) : 0;
 
-	if (hunt_begin(h, HUNT_PROFILE, stats, &config)) {
-		config.shape = shape_profile;
-		if (!config.runs || config.runs > h->config.profiles)
-			config.runs = h->config.profiles;
-		result = search_run(&config, h->places, stats, err);
-	}
 	for (unsigned pass = 0; result == 0 && !h->over && pass < TRACE_PASSES; pass++) {
 		size_t known = h->memory.count;
 
-		trace_all(h, folder, first, stats);
+		trace_all(h, folder, first);
 		if (h->profile_count == first || h->memory.count == known ||
 		    !has_time(h, WATCH_SHARE, 0))
 			break;
 	}
 	if (result < 0)
 		h->over = true;
-	predict_all(h, folder, first, stats);
+	predict_all(h, folder, first);
 	return result;
 }
 
-static int profile(struct hunt *h, struct search_stats *stats, struct err *err)
+static int profile(struct hunt *h, struct err *err)
 {
 	char *folder = hunt_folder(err);
 	int result = folder ? 0 : -1;
@@ -378,7 +381,7 @@ static int profile(struct hunt *h, struct search_stats *stats, struct err *err)
 	for (size_t i = 0; result == 0 && !h->over && i < h->config.inputs->count; i++) {
 		result = hunt_select(h, i, err);
 		if (result == 0)
-			result = profile_input(h, folder, stats, err);
+			result = profile_input(h, folder, err);
 	}
 	if (folder)
 		rmdir(folder);
@@ -387,12 +390,11 @@ static int profile(struct hunt *h, struct search_stats *stats, struct err *err)
 	return result;
 }
 
-int hunt_run(struct hunt *h, struct places *places, struct search_stats *stats, struct err *err)
+int hunt_run(struct hunt *h, struct err *err)
 {
 	h->began = clock_seconds();
-	h->places = places;
-	h->leads.symbols = h->others.symbols = places->symbols;
-	if (profile(h, stats, err) < 0 || hunt_prove(h, HUNT_TRIES_FIRST, stats, err) < 0)
+	h->leads.symbols = h->others.symbols = h->places->symbols;
+	if (profile(h, err) < 0 || hunt_prove(h, HUNT_TRIES_FIRST, err) < 0)
 		return -1;
-	return h->config.cover ? hunt_cover(h, stats, err) : hunt_search(h, stats, err);
+	return h->config.cover ? hunt_cover(h, err) : hunt_search(h, err);
 }

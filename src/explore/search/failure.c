@@ -1,32 +1,11 @@
+#include "explore/search/failure.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "explore/search/search.h"
 
 #define OF_THE_SCHEDULE (CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME)
-
-void search_memory_free(struct search_memory *m)
-{
-	free(m->granules);
-	map_free(&m->identities);
-	coverage_free(&m->coverage);
-	*m = (struct search_memory){ 0 };
-}
-
-bool search_memory_wants(const struct search_memory *m, uint64_t identity)
-{
-	const uint64_t *doubts = map_find(&m->identities, identity);
-
-	return !doubts || (*doubts > 0 && *doubts < SEARCH_DOUBTS);
-}
-
-void search_memory_told(struct search_memory *m, uint64_t identity, enum search_answer answer)
-{
-	uint64_t *doubts = map_put(&m->identities, identity, NULL);
-
-	*doubts = answer == SEARCH_DOUBT ? *doubts + 1 : 0;
-}
 
 struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
 					  const struct oracle *oracle, uint64_t run,

@@ -13,11 +13,6 @@
 
 _Static_assert(CORPUS_BYTES == CTL_DEPENDS_BYTES, "bits");
 
-struct hooks {
-	struct greybox *g;
-	const struct search_config *config;
-};
-
 void greybox_free(struct greybox *g)
 {
 	corpus_free(&g->corpus);
@@ -47,15 +42,16 @@ static unsigned way_of(const struct greybox *g, uint64_t seed, uint64_t run, uin
 	return way;
 }
 
-void greybox_shape(const struct greybox *g, uint64_t seed, uint64_t run, struct server *s)
+void greybox_begin(const struct greybox *g, uint64_t seed, const struct search_run *run)
 {
 	static const uint32_t permilles[] = { 5, 20, 100, 400 };
+	struct server *s = run->server;
 	struct ctl_request *q = server_request(s);
 	struct sched_plan *plan = server_area(s, s->block->plan);
 	uint64_t rng;
-	unsigned way = way_of(g, seed, run, &rng);
+	unsigned way = way_of(g, seed, run->number, &rng);
 
-	q->run = g->base + run;
+	q->run = g->base + run->number;
 	q->flags |= CTL_DEPENDS;
 	*plan = (struct sched_plan){ 0 };
 	if (way == 0) {
@@ -68,20 +64,21 @@ void greybox_shape(const struct greybox *g, uint64_t seed, uint64_t run, struct 
 	q->depth = ways[way].depth;
 }
 
-uint32_t greybox_judged(struct greybox *g, uint64_t seed, uint64_t run, const struct server *s)
+uint32_t greybox_ended(struct greybox *g, uint64_t seed, const struct search_run *run)
 {
+	const struct server *s = run->server;
 	const uint8_t *bits = (const uint8_t *)s->block + s->block->depends;
 	uint32_t fresh = corpus_new(&g->corpus, bits);
 	struct sched_turn *turns;
 	uint64_t rng;
-	unsigned way = way_of(g, seed, run, &rng);
+	unsigned way = way_of(g, seed, run->number, &rng);
 	size_t count;
 
 	g->runs_now[way]++;
 	g->found_now[way] += fresh;
 	if (fresh) {
 		turns = profile_turns(s->block, &count);
-		corpus_add(&g->corpus, g->base + run, bits, turns, turns ? count : 0);
+		corpus_add(&g->corpus, g->base + run->number, bits, turns, turns ? count : 0);
 	}
 	return fresh;
 }
@@ -96,66 +93,23 @@ void greybox_generation(struct greybox *g)
 	}
 }
 
-static void shape(void *ctx, uint64_t run, struct server *s)
+void greybox_config(struct search_config *config)
 {
-	const struct hooks *h = ctx;
-
-	greybox_shape(h->g, h->config->seed, run, s);
+	config->plan.strategy = strategy_find("feedback");
+	if (config->program.server.plan_size < GREYBOX_PLAN_SIZE)
+		config->program.server.plan_size = GREYBOX_PLAN_SIZE;
 }
 
-static void judged(void *ctx, uint64_t run, const struct server *s, const struct oracle_result *result)
+void greybox_event(struct greybox *g, uint64_t seed, int event, const struct search_run *run)
 {
-	const struct hooks *h = ctx;
-
-	greybox_judged(h->g, h->config->seed, run, s);
-	if (h->config->judged)
-		h->config->judged(h->config->ctx, run, s, result);
-}
-
-static void generation(void *ctx)
-{
-	const struct hooks *h = ctx;
-
-	greybox_generation(h->g);
-}
-
-static enum search_answer found(void *ctx, struct search_failure *f)
-{
-	const struct hooks *h = ctx;
-
-	/* Whoever made it was asked by this one. */
-	free(f->schedule.strategy);
-	f->schedule.strategy = xstrdup("feedback");
-	return h->config->found(h->config->ctx, f);
-}
-
-static void progress(void *ctx, const struct search_stats *stats)
-{
-	const struct hooks *h = ctx;
-
-	h->config->progress(h->config->ctx, stats);
-}
-
-int greybox_run(struct greybox *g, const struct search_config *config, struct places *places,
-		struct search_stats *stats, struct err *err)
-{
-	struct hooks hooks = { g, config };
-	struct search_config c = *config;
-	uint64_t runs = stats->runs;
-	int result;
-
-	c.strategy = strategy_find("feedback");
-	c.shape = shape;
-	c.judged = judged;
-	c.generation = generation;
-	c.found = found;
-	c.progress = config->progress ? progress : NULL;
-	c.cause = NULL;
-	c.from = NULL;
-	c.ctx = &hooks;
-	if (c.server.plan_size < GREYBOX_PLAN_SIZE)
-		c.server.plan_size = GREYBOX_PLAN_SIZE;
-	result = search_run(&c, places, stats, err);
-	g->base += stats->runs - runs;
-	return result;
+	switch (event) {
+	case SEARCH_BEGIN: greybox_begin(g, seed, run); break;
+	case SEARCH_ENDED: greybox_ended(g, seed, run); break;
+	case SEARCH_GENERATION: greybox_generation(g); break;
+	case SEARCH_FAILED:
+		/* Whichever strategy made the run, this one chose it. */
+		free(run->failure->schedule.strategy);
+		run->failure->schedule.strategy = xstrdup("feedback");
+		break;
+	}
 }

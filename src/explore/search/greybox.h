@@ -1,7 +1,14 @@
 /*
- * A search by the strategy `feedback`: schedules that showed new dependencies between places
+ * The strategy `feedback`: schedules that showed new dependencies between places
  * (ctl_block.depends) are kept and changed; other runs are made anew by other strategies. Of all
  * these ways those get more runs that lately showed more.
+ *
+ *	greybox_config(&config);
+ *	s = search_open(&config, &err);
+ *	while ((event = search_next(s, &run, &err)) > 0) {
+ *		greybox_event(&greybox, seed, event, &run);
+ *		…
+ *	}
  */
 #ifndef EXPLORE_SEARCH_GREYBOX_H
 #define EXPLORE_SEARCH_GREYBOX_H
@@ -21,17 +28,20 @@ struct greybox {
 
 void greybox_free(struct greybox *g);
 
-/*
- * search_config.shape, judged and generation, for who has such hooks already; run numbers from 0.
- * judged() says how many dependencies are new.
- */
-void greybox_shape(const struct greybox *g, uint64_t seed, uint64_t run, struct server *s);
-uint32_t greybox_judged(struct greybox *g, uint64_t seed, uint64_t run, const struct server *s);
-void greybox_generation(struct greybox *g);
 #define GREYBOX_PLAN_SIZE (sizeof(struct sched_plan) + CORPUS_TURNS * sizeof(struct sched_turn))
 
-/* As search_run(), with the hooks of `config` but these three. *g is zero at first, or goes on. */
-int greybox_run(struct greybox *g, const struct search_config *config, struct places *places,
-		struct search_stats *stats, struct err *err);
+/* Makes the config one of this strategy, with room for its plans. */
+void greybox_config(struct search_config *config);
+
+/* What the strategy does at each event of a search that is all its own. */
+void greybox_event(struct greybox *g, uint64_t seed, int event, const struct search_run *run);
+
+/*
+ * For a search of which only some runs are by this strategy; run numbers from 0.
+ * greybox_ended() returns how many dependencies of the run are new.
+ */
+void greybox_begin(const struct greybox *g, uint64_t seed, const struct search_run *run);
+uint32_t greybox_ended(struct greybox *g, uint64_t seed, const struct search_run *run);
+void greybox_generation(struct greybox *g);
 
 #endif

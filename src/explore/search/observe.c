@@ -76,24 +76,26 @@ static void make_again(const struct profile *again, struct server *s)
 }
 
 static void prepare(const struct search_config *config, const struct search_memory *memory,
-		    uint64_t run, const struct profile *again, struct server *s)
+		    const struct profile_order *order, struct server *s)
 {
+	const struct search_plan *plan = &config->plan;
+	const struct profile *again = order->again;
 	struct ctl_request *q = server_request(s);
 	size_t most = s->block->shared_size / sizeof(uint64_t);
 	size_t known = again ? again->known : memory->count, count = known < most ? known : most;
 
 	memset(q, 0, sizeof(*q));
-	profile_shape(config->seed, run, q);
-	if (config->by_strategy) {
-		snprintf(q->strategy, sizeof(q->strategy), "%s", config->strategy->name);
-		q->switch_permille = config->switch_permille;
-		q->run = run;
+	profile_shape(plan->seed, order->run, q);
+	if (order->by_strategy) {
+		snprintf(q->strategy, sizeof(q->strategy), "%s", plan->strategy->name);
+		q->switch_permille = plan->switch_permille;
+		q->run = order->run;
 	}
 	if (again)
 		make_again(again, s);
-	q->flags = config->flags | CTL_LEARN;
+	q->flags = plan->flags | CTL_LEARN;
 	q->begin_search = 1;
-	q->max_steps = config->max_steps;
+	q->max_steps = plan->max_steps;
 	q->shared_count = count;
 	if (count)
 		memcpy(server_area(s, s->block->shared), memory->granules, count * sizeof(uint64_t));
@@ -112,15 +114,16 @@ static void learn(struct search_memory *memory, struct server *s)
 	}
 }
 
-static int make(const struct search_config *config, struct search_memory *memory, uint64_t run,
-		const struct profile *again, struct server *s, struct search_stats *stats,
-		struct search_failure **failure, struct profile *out, struct err *err)
+static int make(const struct search_config *config, const struct profile_order *order,
+		struct server *s, struct search_failure **failure, struct profile *out, struct err *err)
 {
+	struct search_memory *memory = config->memory;
+	struct search_stats *stats = config->stats;
 	struct oracle_result result;
 
-	prepare(config, memory, run, again, s);
-	out->known = again ? again->known : memory->count;
-	if (server_run(s, err) < 0 || oracle_judge(config->oracle, s, &result, err) < 0)
+	prepare(config, memory, order, s);
+	out->known = order->again ? order->again->known : memory->count;
+	if (server_run(s, err) < 0 || oracle_judge(config->program.oracle, s, &result, err) < 0)
 		return -1;
 	if (result.verdict == ORACLE_BROKEN)
 		return err_set(err, "the program cannot be controlled: %.300s", result.text);
@@ -134,26 +137,25 @@ static int make(const struct search_config *config, struct search_memory *memory
 	}
 	if (result.verdict == ORACLE_FAILED) {
 		stats->failed++;
-		*failure = search_failure_new(s, memory, config->oracle, run, &result);
+		*failure = search_failure_new(s, memory, config->program.oracle, order->run, &result);
 		(*failure)->run = stats->runs - 1;
 		return 0;
 	}
 	out->turns = profile_turns(s->block, &out->count);
-	if (!again)
+	if (!order->again)
 		learn(memory, s);
 	return 0;
 }
 
-int profile_trace(const struct search_config *config, struct search_memory *memory, uint64_t run,
-		  const struct profile *again, const char *path, struct search_stats *stats,
+int profile_trace(const struct search_config *config, const struct profile_order *order,
 		  struct search_failure **failure, struct profile *out, struct err *err)
 {
-	struct server_config recording = config->server;
+	struct server_config recording = config->program.server;
 	struct server server = { 0 };
 	struct replay_trace trace;
 	struct profile unused;
 	struct err closing;
-	int result = replay_trace_open(&trace, path, false, err);
+	int result = replay_trace_open(&trace, order->path, false, err);
 
 	*failure = NULL;
 	if (!out)
@@ -162,15 +164,15 @@ int profile_trace(const struct search_config *config, struct search_memory *memo
 	if (result == 0) {
 		recording.exec = true;
 		recording.options = trace.options;
-		if (again)
+		if (order->again)
 			recording.plan_size = sizeof(struct sched_plan) +
-					      again->count * sizeof(*again->turns);
+					      order->again->count * sizeof(*order->again->turns);
 		result = server_open(&server, &recording, err);
 		if (result == 0)
-			result = make(config, memory, run, again, &server, stats, failure, out, err);
+			result = make(config, order, &server, failure, out, err);
 		server_close(&server);
 	}
-	if (replay_trace_close(&trace, result == 0 && (!*failure || config->keep_failing), &closing) < 0 &&
+	if (replay_trace_close(&trace, result == 0 && (!*failure || order->keep_failing), &closing) < 0 &&
 	    result == 0 && !*failure) {
 		*err = closing;
 		result = -1;
@@ -181,19 +183,20 @@ int profile_trace(const struct search_config *config, struct search_memory *memo
 }
 
 /* One more run. Is it the failure, with nothing found shared that was not known? */
-static struct search_failure *fail_again(const struct search_config *config, struct places *places,
-					 struct search_memory *memory, uint64_t run, uint64_t identity,
-					 struct server *s)
+static struct search_failure *fail_again(const struct search_config *config, struct search_memory *memory,
+					 uint64_t run, uint64_t identity, struct server *s)
 {
+	const struct profile_order order = { .run = run };
+	struct places *places = config->program.places;
 	struct search_failure *f = NULL;
 	struct oracle_result result;
 	struct err err;
 
-	prepare(config, memory, run, NULL, s);
-	if (server_run(s, &err) < 0 || oracle_judge(config->oracle, s, &result, &err) < 0)
+	prepare(config, memory, &order, s);
+	if (server_run(s, &err) < 0 || oracle_judge(config->program.oracle, s, &result, &err) < 0)
 		return NULL;
 	if (result.verdict == ORACLE_FAILED && !s->block->report.shared_new) {
-		f = search_failure_new(s, memory, config->oracle, run, &result);
+		f = search_failure_new(s, memory, config->program.oracle, run, &result);
 		oracle_refine(&f->result, f->report, places);
 		if (oracle_identity(&f->result, places) == identity)
 			return f;
@@ -203,10 +206,11 @@ static struct search_failure *fail_again(const struct search_config *config, str
 	return NULL;
 }
 
-struct search_failure *profile_again(const struct search_config *config, struct places *places,
-				     struct search_memory *memory, struct search_failure *f)
+struct search_failure *profile_again(const struct search_config *config, struct search_memory *memory,
+				     struct search_failure *f)
 {
-	uint64_t identity = oracle_identity(&f->result, places);
+	const volatile sig_atomic_t *stop = config->budget.stop;
+	uint64_t identity = oracle_identity(&f->result, config->program.places);
 	struct search_failure *again = NULL;
 	struct server server = { 0 };
 	size_t known = memory->count;
@@ -215,10 +219,9 @@ struct search_failure *profile_again(const struct search_config *config, struct 
 	if (!f->report->shared_new || f->report->steps > AGAIN_STEPS || f->result.failure == ORACLE_TIMEOUT)
 		return f;
 	/* The same way first, as long as that may teach something, then the others. */
-	if (server_open(&server, &config->server, &err) == 0)
-		for (uint64_t i = 0; !again && i < AGAIN_MOST && !(config->stop && *config->stop); i++)
-			again = fail_again(config, places, memory, i < 3 ? f->schedule.run : i - 3, identity,
-					   &server);
+	if (server_open(&server, &config->program.server, &err) == 0)
+		for (uint64_t i = 0; !again && i < AGAIN_MOST && !(stop && *stop); i++)
+			again = fail_again(config, memory, i < 3 ? f->schedule.run : i - 3, identity, &server);
 	server_close(&server);
 	if (!again) {
 		memory->count = known;

@@ -18,29 +18,37 @@ struct profile {
 
 void profile_free(struct profile *p);
 
-/* How the n-th of them is scheduled: with few switches. Fits search_config.shape but for ctx. */
+/* How run number `run` of the watched ones is scheduled: with few switches. */
 void profile_shape(uint64_t seed, uint64_t run, struct ctl_request *q);
 
 /* The turns of a run that has just ended, to be freed; NULL if there were too many. */
 struct sched_turn *profile_turns(const struct ctl_block *b, size_t *count);
 
+/* A run to be watched. */
+struct profile_order {
+	uint64_t run;		/* its number: profile_shape() */
+	bool by_strategy;	/* by the strategy and switch_permille of the plan instead */
+	const struct profile *again;	/* or a run that was made before, with the memory that it knew; or NULL */
+	bool keep_failing;	/* also the trace of a run that failed, if it can be had */
+	const char *path;	/* of the trace */
+};
+
 /*
- * Makes a run in a process of its own, with what `memory` knows, and records it to `path`:
- * the n-th of those above (by config->strategy, if config->by_strategy says so) or, if `again` has turns, one that another run made, with
- * the memory that one knew. What it finds shared besides is added to `memory`. If the run failed, *failure is set and there is no
- * trace, unless config->keep_failing asks for it and it can be had. -1 if there is none for another reason. *out, which may be NULL, is to be
- * freed in any case.
+ * Makes a run in a process of its own, with what config->memory knows, and records it. What the
+ * run finds shared besides is added to that memory, unless it is made again. If the run failed,
+ * *failure is set and there is no trace, unless keep_failing asks for it. -1 if there is no trace
+ * for another reason. *out, which may be NULL, is to be freed in any case.
  */
-int profile_trace(const struct search_config *config, struct search_memory *memory, uint64_t run,
-		  const struct profile *again, const char *path, struct search_stats *stats,
+int profile_trace(const struct search_config *config, const struct profile_order *order,
 		  struct search_failure **failure, struct profile *out, struct err *err);
 
 /*
- * A run that failed while it found out what memory is shared: what happened there before is not among its
- * events. Looks for a run of the same failure that knows all of it, and takes that one instead if there is one;
- * else returns `f`. `memory` has what the run knew, of which granules alone count, and gets what this one does.
+ * For a run that failed while it found out what memory is shared: what happened to that memory
+ * before is not among its events. Looks for a run with the same failure that knows all of the
+ * shared memory. Returns that run in place of `f` if there is one, else `f`. `memory` has what the
+ * run knew, of which only the granules count, and gets what the returned run knew.
  */
-struct search_failure *profile_again(const struct search_config *config, struct places *places,
-				     struct search_memory *memory, struct search_failure *f);
+struct search_failure *profile_again(const struct search_config *config, struct search_memory *memory,
+				     struct search_failure *f);
 
 #endif

@@ -1,10 +1,25 @@
 /*
- * Many runs of a strategy, by several workers from one thread.
+ * Many runs of a program by a strategy, made by several workers from one thread.
  *
- * What is found does not depend on the number of workers: run i is made from
- * (seed, i) and from what runs of earlier generations have taught (which memory
- * is shared, how long a run is), and of several failures the one of the lowest
- * run counts. Generations end before runs 1, 2, 4, 8, … 256, 512, 768, …
+ *	struct search *s = search_open(&config, &err);
+ *	struct search_run run;
+ *	int event;
+ *
+ *	while ((event = search_next(s, &run, &err)) > 0)
+ *		if (event == SEARCH_BEGIN)
+ *			… change what is asked of run.server …
+ *		else if (event == SEARCH_ENDED)
+ *			… look at run.server and run.result …
+ *		else if (event == SEARCH_FAILED)
+ *			search_answer(s, … run.failure …);
+ *	search_close(s);
+ *
+ * The runs of all workers come through the same loop: a run begins while others are under way.
+ *
+ * What is found does not depend on the number of workers. Run i is made from (seed, i) and from
+ * what the runs of earlier generations taught: which memory is shared, and how long a run is. Of
+ * several failures the one with the lowest run number counts. Generations end before the runs
+ * 1, 2, 4, 8, … 256, 512, 768, …
  */
 #ifndef EXPLORE_SEARCH_SEARCH_H
 #define EXPLORE_SEARCH_SEARCH_H
@@ -13,122 +28,119 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/map.h"
-#include "explore/schedule/schedule.h"
-#include "explore/search/interleavings_seen.h"
+#include "explore/search/failure.h"
 #include "explore/search/oracle.h"
+#include "explore/search/search_memory.h"
 #include "explore/target/snapshots.h"
 #include "explore/target/worker.h"
 #include "sched/strategy.h"
 #include "symbol/program_sites.h"
 
-/* What outlives a search, so that another one may go on with it. All zero: nothing is known. */
-struct search_memory {
-	uint64_t *granules;	/* shared memory, in the order found */
-	size_t count, capacity;
-	struct map identities;	/* of failures that were told; how often without proof */
-	struct coverage coverage;
-	/* Of the longest run: how long, and what each thread did in it. */
-	uint64_t length;
-	uint32_t threads;
-	uint64_t events[CTL_THREADS];
-	uint32_t parent[CTL_THREADS];
-};
-
 struct search_stats {
 	uint64_t runs;		/* ended */
-	uint64_t failed, cut, lost;	/* of them; lost ones were made again, and are not in `runs` */
-	uint64_t steps;		/* of all */
+	uint64_t failed, cut;	/* of them */
+	uint64_t lost;		/* runs that were made again, and are not in `runs` */
+	uint64_t steps;		/* of all runs */
 	uint64_t shared;	/* granules known to be shared */
 	uint64_t interleavings;	/* different ones so far; COVERAGE_MAX: or more */
 	uint64_t failures;	/* different ones */
 	uint32_t threads;	/* most in a run */
 	double seconds;
-	bool exhausted;		/* the strategy has nothing left to try */
-	bool truncated;		/* … nor has it, but runs were too long or had too many threads to try all */
+	bool exhausted;		/* the strategy has tried everything */
+	bool truncated;		/* the strategy stopped, but runs were too long or had too many threads to try all */
 	bool exec;		/* every run was a process of its own */
 };
 
-struct lead;
-
-#define SEARCH_DOUBTS 3u	/* failures alike that are told as long as none is proved */
-
-/* To a failure that was told. */
-enum search_answer {
-	SEARCH_ENOUGH,		/* come to an end */
-	SEARCH_MORE,
-	SEARCH_DOUBT,		/* more, and another one like it: this one did not prove */
+/* The program, and what a failure of it is. */
+struct search_program {
+	struct server_config server;
+	struct oracle *oracle;
+	struct places *places;	/* search_open() adds the modules of the program */
 };
 
-void search_memory_free(struct search_memory *m);
+/* How runs are made. */
+struct search_plan {
+	const struct strategy *strategy;
+	uint64_t seed;
+	uint32_t depth, switch_permille, flags;	/* flags: CTL_… for the schedule */
+	uint64_t max_steps;
+	unsigned jobs;
+	bool learned;		/* all shared memory is known: events are counted as in the runs before */
+	bool keep_going;	/* after the first failure */
+};
 
-/* A failure of this identity: shall it be told? Then say what came of it. */
-bool search_memory_wants(const struct search_memory *m, uint64_t identity);
-void search_memory_told(struct search_memory *m, uint64_t identity, enum search_answer answer);
-
-/* A failing run. */
-struct search_failure {
-	uint64_t run;		/* from 0, of all runs in the statistics */
-	uint64_t cause;		/* of search_config.cause */
-	const struct lead *lead;	/* what made it fail, if that was predicted; not owned */
-	struct oracle_result result;
-	struct ctl_report *report;	/* a copy */
-	struct schedule schedule;	/* exact, with the target's surroundings */
-	struct buf out, error;		/* what it printed */
+/* When the search ends. */
+struct search_budget {
+	uint64_t runs;		/* 0: no limit */
+	double seconds;		/* 0: no limit */
+	volatile sig_atomic_t *stop;	/* not 0: end soon; or NULL */
 };
 
 struct search_config {
-	struct server_config server;
-	const struct strategy *strategy;
-	struct oracle *oracle;
-	uint64_t seed, runs;	/* runs 0: no limit */
-	uint32_t depth, switch_permille, flags;	/* flags: CTL_… for the schedule */
-	uint64_t max_steps;
-	double seconds;		/* 0: no limit */
-	unsigned jobs;
-	bool keep_going;
+	struct search_program program;
+	struct search_plan plan;
+	struct search_budget budget;
 	struct search_memory *memory;	/* NULL: nothing is known before, nothing is kept */
-	bool keep_failing;	/* profile_trace(): also the trace of a run that failed */
-	bool by_strategy;	/* profile_trace(): by `strategy` and switch_permille */
-	bool learned;		/* all shared memory is known: events are counted as in the runs before */
-	volatile sig_atomic_t *stop;	/* not 0: come to an end */
-	/* Now and then, at least every 100 ms. */
-	void (*progress)(void *ctx, const struct search_stats *stats);
-	/*
-	 * A failure that is not like one before (oracle_identity, and `cause`). `f` is the
-	 * callee's to free.
-	 */
+	struct search_stats *stats;	/* the search adds to it; zero before the first search */
+};
+
+enum search_event {
+	SEARCH_DONE,		/* the budget is spent, or the strategy has tried everything */
+	SEARCH_BEGIN,		/* run `number` is about to begin on `server`, with the request of the plan */
+	SEARCH_ENDED,		/* it has ended, with `result`; runs end in any order */
+	SEARCH_FAILED,		/* `failure` is unlike those before, by oracle_identity() and cause */
+	SEARCH_GENERATION,	/* all runs that began have ended, and their failures were reported */
+	SEARCH_PROGRESS,	/* comes at least every 100 ms: a time to show the statistics */
+};
+
+struct search;
+
+/* What an event is about. `failure` is the caller's; all else is valid until the next event. */
+struct search_run {
+	struct search *search;
+	uint64_t number;	/* from 0 */
+	struct server *server;
+	const struct oracle_result *result;
+	struct search_failure *failure;
+};
+
+/* NULL: the program cannot be run. `config` is copied. */
+struct search *search_open(const struct search_config *config, struct err *err);
+
+/* Ends all runs and counts the time. NULL is allowed. */
+void search_close(struct search *s);
+
+/* The next event, an enum search_event. -1: the program cannot be run, or `s` is NULL. */
+int search_next(struct search *s, struct search_run *run, struct err *err);
+
+/*
+ * At SEARCH_BEGIN: the run begins at a point of a run, if there can be a snapshot of it. True:
+ * the worker goes there first, and SEARCH_BEGIN comes again when it has arrived; leave the request
+ * as it is. False: the run begins now, at the point if server->depth is not 0, or from the start.
+ * Needs plan.learned. A search uses this for all of its runs or for none.
+ */
+bool search_begin_at(struct search *s, const struct snapshots_point *point);
+
+/* At SEARCH_ENDED: failures that look the same are different if their runs have different causes. */
+void search_cause(struct search *s, uint64_t cause);
+
+/* At SEARCH_FAILED; without an answer it is SEARCH_MORE. */
+void search_answer(struct search *s, enum search_answer answer);
+
+bool search_had_enough(const struct search *s);	/* it was answered by SEARCH_ENOUGH */
+
+/* Ends the search soon, as budget.stop does. */
+void search_stop(struct search *s);
+
+/* Who is told what is found in the course of many searches. */
+struct search_listener {
+	/* `f` is the callee's. NULL: nobody wants failures. */
 	enum search_answer (*found)(void *ctx, struct search_failure *f);
-	/* What a failing run was made for, after judged(); 0: nothing. Or NULL. */
-	uint64_t (*cause)(void *ctx, uint64_t run);
-	/*
-	 * May give a run another strategy (one without end()), seed or plan; or NULL. If
-	 * s->depth is not 0, it begins at the point that from() said.
-	 */
-	void (*shape)(void *ctx, uint64_t run, struct server *s);
-	/* Where runs begin, if possible, that share what is before; or NULL. Needs `learned`. */
-	void (*from)(void *ctx, uint64_t run, struct snapshots_point *out);
-	/* A run has ended, in any order; or NULL. */
-	void (*judged)(void *ctx, uint64_t run, const struct server *s,
-		       const struct oracle_result *result);
-	/* All runs that were begun have ended: what shape() looks at may change now; or NULL. */
-	void (*generation)(void *ctx);
+	void (*progress)(void *ctx, const struct search_stats *stats);	/* or NULL */
 	void *ctx;
 };
 
-/* From a run that has just ended. */
-struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
-					  const struct oracle *oracle, uint64_t run,
-					  const struct oracle_result *result);
-/* The surroundings of another one: nothing is known yet of how it ran and ended. */
-struct search_failure *search_failure_like(const struct search_failure *like);
-void search_failure_free(struct search_failure *f);
-
-/*
- * `places` gets the modules of the program. Adds to *stats, which is zero at first. -1 if
- * the program cannot be run.
- */
-int search_run(const struct search_config *config, struct places *places,
-	       struct search_stats *stats, struct err *err);
+/* Passes SEARCH_FAILED and SEARCH_PROGRESS on to a listener; does nothing at other events. */
+void search_report(int event, const struct search_run *run, const struct search_listener *listener);
 
 #endif

@@ -18,36 +18,22 @@ struct seen {
 	uint64_t shared[64];
 	size_t count;
 	struct buf text;	/* of all */
+	unsigned begun, ended, generations;
 };
 
-static enum search_answer on_found(void *ctx, struct search_failure *f)
-{
-	struct seen *seen = ctx;
+/* How a search is looped over. */
+struct how {
+	enum search_answer answer;	/* to every failure */
+	bool by_parity;		/* failures of odd and even runs have different causes */
+};
 
+static void see(struct seen *seen, struct search_failure *f)
+{
 	seen->runs[seen->count] = f->run;
 	seen->shared[seen->count++] = f->schedule.shared_count;
 	buf_addf(&seen->text, "run %llu exit %d after %.*s", (unsigned long long)f->run,
 		 f->result.number, (int)f->out.size, (const char *)f->out.data);
 	search_failure_free(f);
-	return SEARCH_MORE;
-}
-
-static enum search_answer on_found_stop(void *ctx, struct search_failure *f)
-{
-	on_found(ctx, f);
-	return SEARCH_ENOUGH;
-}
-
-static enum search_answer on_found_doubt(void *ctx, struct search_failure *f)
-{
-	on_found(ctx, f);
-	return SEARCH_DOUBT;
-}
-
-static uint64_t odd_or_even(void *ctx, uint64_t run)
-{
-	(void)ctx;
-	return run % 2;
 }
 
 static bool endless_end(void *state)
@@ -61,33 +47,58 @@ static bool short_end(void *state)
 	return ++*(uint32_t *)state < 5;
 }
 
+static int loop(struct search *s, struct how how, struct seen *seen, struct err *err)
+{
+	struct search_run run;
+	int event;
+
+	while ((event = search_next(s, &run, err)) > 0)
+		switch (event) {
+		case SEARCH_BEGIN: seen->begun++; break;
+		case SEARCH_ENDED:
+			seen->ended++;
+			search_cause(s, how.by_parity ? run.number % 2 : 0);
+			break;
+		case SEARCH_FAILED:
+			see(seen, run.failure);
+			search_answer(s, how.answer);
+			break;
+		case SEARCH_GENERATION: seen->generations++; break;
+		}
+	return event;
+}
+
 static void search(struct seen *seen, struct search_stats *stats, const char *what,
-		   struct search_config config)
+		   struct search_config config, struct how how)
 {
 	char *argv[] = { (char *)"/proc/self/exe", (char *)what, NULL };
 	static const struct strategy none = { .name = "random" };
 	struct oracle oracle = { 0 };
 	struct target target;
 	struct places places;
+	struct search *s;
 	struct err err;
 
 	*seen = (struct seen){ 0 };
-	config.server.target = &target;
-	config.server.timeout = 60;
-	config.oracle = &oracle;
-	config.ctx = seen;
-	if (!config.found)
-		config.found = on_found;
-	if (!config.strategy)
-		config.strategy = &none;
+	*stats = (struct search_stats){ 0 };
+	config.program.server.target = &target;
+	config.program.server.timeout = 60;
+	config.program.oracle = &oracle;
+	config.program.places = &places;
+	config.stats = stats;
+	if (!config.plan.strategy)
+		config.plan.strategy = &none;
 	places_init(&places);
 	assert_int_equal(target_init(&target, argv, NULL, &err), 0);
-	*stats = (struct search_stats){ 0 };
-	if (search_run(&config, &places, stats, &err) < 0)
+	s = search_open(&config, &err);
+	if (loop(s, how, seen, &err) < 0)
 		fail_msg("%s", err.text);
+	search_close(s);
 	target_free(&target);
 	places_free(&places);
 }
+
+static const struct how MORE = { .answer = SEARCH_MORE };
 
 static void test_same_with_any_jobs(void **state)
 {
@@ -97,14 +108,14 @@ static void test_same_with_any_jobs(void **state)
 	(void)state;
 	for (int all = 0; all < 2; all++) {
 		struct search_config config = {
-			.runs = 300, .seed = 7, .jobs = 1, .keep_going = all,
-			.found = all ? on_found : on_found_stop,
+			.plan = { .seed = 7, .jobs = 1, .keep_going = all }, .budget.runs = 300,
 		};
+		struct how how = { .answer = all ? SEARCH_MORE : SEARCH_ENOUGH };
 
-		search(&first, &first_stats, "random", config);
+		search(&first, &first_stats, "random", config, how);
 		assert_int_equal(first.count, all ? 3 : 1);	/* it fails in three ways */
-		for (config.jobs = 2; config.jobs < 6; config.jobs++) {
-			search(&seen, &stats, "random", config);
+		for (config.plan.jobs = 2; config.plan.jobs < 6; config.plan.jobs++) {
+			search(&seen, &stats, "random", config, how);
 			assert_string_equal(buf_string(&seen.text), buf_string(&first.text));
 			assert_int_equal(stats.shared, first_stats.shared);
 			if (all)
@@ -118,21 +129,19 @@ static void test_same_with_any_jobs(void **state)
 /* Of failures alike three are told if none is proved; and one for each cause. */
 static void test_doubts_and_causes(void **state)
 {
-	struct search_config config = { .runs = 3000, .seed = 7, .jobs = 3, .keep_going = true };
+	struct search_config config = { .plan = { .seed = 7, .jobs = 3, .keep_going = true },
+					.budget.runs = 3000 };
 	struct search_stats stats;
 	struct seen seen;
 
 	(void)state;
-	search(&seen, &stats, "random", config);
+	search(&seen, &stats, "random", config, MORE);
 	assert_int_equal(seen.count, 3);
 	buf_free(&seen.text);
-	config.cause = odd_or_even;
-	search(&seen, &stats, "random", config);
+	search(&seen, &stats, "random", config, (struct how){ .by_parity = true, .answer = SEARCH_MORE });
 	assert_int_equal(seen.count, 6);
 	buf_free(&seen.text);
-	config.cause = NULL;
-	config.found = on_found_doubt;
-	search(&seen, &stats, "random", config);
+	search(&seen, &stats, "random", config, (struct how){ .answer = SEARCH_DOUBT });
 	assert_int_equal(seen.count, 3 * SEARCH_DOUBTS);
 	assert_true(stats.failed > seen.count);
 	buf_free(&seen.text);
@@ -140,15 +149,16 @@ static void test_doubts_and_causes(void **state)
 
 static void test_seed_matters(void **state)
 {
-	struct search_config config = { .runs = 300, .seed = 7, .jobs = 2, .keep_going = true };
+	struct search_config config = { .plan = { .seed = 7, .jobs = 2, .keep_going = true },
+					.budget.runs = 300 };
 	struct search_stats stats;
 	struct seen a, b;
 
 	(void)state;
-	search(&a, &stats, "random", config);
+	search(&a, &stats, "random", config, MORE);
 	assert_int_equal(stats.runs, 300);
-	config.seed = 8;
-	search(&b, &stats, "random", config);
+	config.plan.seed = 8;
+	search(&b, &stats, "random", config, MORE);
 	assert_string_not_equal(buf_string(&a.text), buf_string(&b.text));
 	buf_free(&a.text);
 	buf_free(&b.text);
@@ -159,18 +169,19 @@ static void test_strategy_that_goes_on(void **state)
 {
 	const struct strategy endless = { .name = "chess", .end = endless_end };
 	const struct strategy short_one = { .name = "chess", .end = short_end };
-	struct search_config config = { .runs = 50, .seed = 3, .jobs = 4, .strategy = &endless,
-					.keep_going = true };
+	struct search_config config = { .plan = { .seed = 3, .jobs = 4, .strategy = &endless,
+						  .keep_going = true },
+					.budget.runs = 50 };
 	struct search_stats stats;
 	struct seen seen;
 
 	(void)state;
-	search(&seen, &stats, "random", config);
+	search(&seen, &stats, "random", config, MORE);
 	assert_int_equal(stats.runs, 50);
 	assert_false(stats.exhausted);
 	buf_free(&seen.text);
-	config.strategy = &short_one;
-	search(&seen, &stats, "echo", config);
+	config.plan.strategy = &short_one;
+	search(&seen, &stats, "echo", config, MORE);
 	assert_int_equal(stats.runs, 5);
 	assert_true(stats.exhausted);
 	buf_free(&seen.text);
@@ -179,36 +190,61 @@ static void test_strategy_that_goes_on(void **state)
 static void test_stop(void **state)
 {
 	volatile sig_atomic_t stop = 1;
-	struct search_config config = { .runs = 300, .jobs = 2, .stop = &stop };
+	struct search_config config = { .plan.jobs = 2, .budget = { .runs = 300, .stop = &stop } };
 	struct search_stats stats;
 	struct seen seen;
 
 	(void)state;
-	search(&seen, &stats, "echo", config);
+	search(&seen, &stats, "echo", config, MORE);
 	assert_int_equal(stats.runs, 0);
-}
-
-static unsigned generations;
-
-static void on_generation(void *ctx)
-{
-	(void)ctx;
-	generations++;
 }
 
 /* A generation ends before runs 1, 2, 4 … 256, and at the end of the search. */
 static void test_generations(void **state)
 {
-	struct search_config config = { .runs = 300, .jobs = 2, .keep_going = true };
+	struct search_config config = { .plan = { .jobs = 2, .keep_going = true }, .budget.runs = 300 };
 	struct search_stats stats;
 	struct seen seen;
 
 	(void)state;
-	config.generation = on_generation;
-	generations = 0;
-	search(&seen, &stats, "random", config);
-	assert_int_equal(generations, 10);
+	search(&seen, &stats, "random", config, MORE);
+	assert_int_equal(seen.generations, 10);
+	assert_int_equal(seen.begun, 300);
+	assert_int_equal(seen.ended, 300);
 	buf_free(&seen.text);
+}
+
+/* A caller may leave the loop at any event: nothing of the search stays. */
+static void test_close_early(void **state)
+{
+	char *argv[] = { (char *)"/proc/self/exe", (char *)"random", NULL };
+	static const struct strategy none = { .name = "random" };
+	struct oracle oracle = { 0 };
+	struct search_stats stats = { 0 };
+	struct target target;
+	struct places places;
+	struct err err;
+
+	(void)state;
+	places_init(&places);
+	assert_int_equal(target_init(&target, argv, NULL, &err), 0);
+	for (int last = SEARCH_BEGIN; last <= SEARCH_GENERATION; last++) {
+		struct search_config config = {
+			.program = { { .target = &target, .timeout = 60 }, &oracle, &places },
+			.plan = { .strategy = &none, .seed = 7, .jobs = 3, .keep_going = true },
+			.budget.runs = 300, .stats = &stats,
+		};
+		struct search *s = search_open(&config, &err);
+		struct search_run run;
+
+		while (search_next(s, &run, &err) != last)
+			;
+		if (last == SEARCH_FAILED)
+			search_failure_free(run.failure);
+		search_close(s);
+	}
+	target_free(&target);
+	places_free(&places);
 }
 
 int main(int argc, char **argv)
@@ -217,7 +253,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_same_with_any_jobs),
 		cmocka_unit_test(test_doubts_and_causes), cmocka_unit_test(test_seed_matters),
 		cmocka_unit_test(test_strategy_that_goes_on), cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_generations),
+		cmocka_unit_test(test_generations), cmocka_unit_test(test_close_early),
 	};
 
 	fake_target_main(argc, argv);

@@ -1,4 +1,4 @@
-#include "cmd/baseline.h"
+#include "explore/bug/baseline.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -147,26 +147,38 @@ const char *baseline_find(struct baseline *l, const struct bug *b, struct places
 	return e->was;
 }
 
-size_t baseline_new(const struct baseline *l)
+void baseline_name(struct baseline *l, const char *id)
 {
-	size_t count = 0;
+	struct entry *e = &l->now.items[l->now.count - 1];
 
-	for (size_t i = 0; i < l->now.count; i++)
-		count += !l->now.items[i].was;
-	return count;
+	free(e->id);
+	e->id = xstrdup(id);
 }
 
-void baseline_tell(const struct baseline *l, FILE *to)
+struct baseline_counts baseline_count(const struct baseline *l)
 {
-	size_t fresh = baseline_new(l), gone = 0;
+	struct baseline_counts c = { .path = l->path };
 
+	for (size_t i = 0; i < l->now.count; i++)
+		c.fresh += !l->now.items[i].was;
+	c.known = l->now.count - c.fresh;
 	for (size_t i = 0; i < l->old.count; i++)
-		gone += !l->old.items[i].met;
-	fprintf(to, "snarl: compared with %s: %zu new, %zu known, %zu not found again\n", l->path, fresh,
-		l->now.count - fresh, gone);
-	for (size_t i = 0; i < l->old.count; i++)
-		if (!l->old.items[i].met)
-			fprintf(to, "  not found again: %s, %s\n", l->old.items[i].id, l->old.items[i].words);
+		c.gone += !l->old.items[i].met;
+	return c;
+}
+
+bool baseline_gone(const struct baseline *l, size_t *at, const char **id, const char **words)
+{
+	while (*at < l->old.count) {
+		const struct entry *e = &l->old.items[(*at)++];
+
+		if (e->met)
+			continue;
+		*id = e->id;
+		*words = e->words;
+		return true;
+	}
+	return false;
 }
 
 void baseline_json(const struct baseline *l, struct json *j)
@@ -231,7 +243,7 @@ static void add_line(struct buf *out, const char *type, const char *name)
 	free(line);
 }
 
-void baseline_suppressions(const struct bug *b, struct places *places, FILE *to)
+void baseline_suppressions(const struct bug *b, struct places *places, struct buf *out)
 {
 	json_t *bug = bug_object(b, places), *sites = json_object_get(bug, "sites"), *site;
 	const char *type = suppression_type(bug);
@@ -250,7 +262,7 @@ void baseline_suppressions(const struct bug *b, struct places *places, FILE *to)
 		}
 		free(variable);
 	}
-	fprintf(to, "# %s: %s\n%s", identity_text(bug, "id"), words,
+	buf_addf(out, "# %s: %s\n%s", identity_text(bug, "id"), words,
 		lines.size ? buf_string(&lines) : "# no line can be about it: its cause is not known\n");
 	buf_free(&lines);
 	free(words);

@@ -1,3 +1,5 @@
+#include "explore/fix/known_orders.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -6,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "cmd/check_fix_internal.h"
 
 static bool is_folder(const char *path)
 {
@@ -29,28 +30,28 @@ static bool ends_with(const char *text, const char *end)
 	return size > most && strcmp(text + size - most, end) == 0;
 }
 
-static bool is_known(const struct check_fix *cf, const struct schedule *s)
+static bool is_known(const struct known_orders *k, const struct schedule *s)
 {
-	for (size_t i = 0; i < cf->count; i++)
-		if (s->goal_count && checkfix_same_goals(&cf->known[i].schedule, s))
+	for (size_t i = 0; i < k->count; i++)
+		if (s->goal_count && checkfix_same_goals(&k->at[i].schedule, s))
 			return true;
 	return false;
 }
 
-static int load_schedule(struct check_fix *cf, const char *path, const char *name, struct err *err)
+static int load_schedule(struct known_orders *k, const char *path, const char *name, struct err *err)
 {
 	struct checkfix_known known = { .name = NULL };
 
 	if (schedule_read(&known.schedule, path, err) < 0)
 		return -1;
-	if (is_known(cf, &known.schedule)) {
+	if (is_known(k, &known.schedule)) {
 		schedule_free(&known.schedule);
 		return 0;
 	}
 	known.name = xstrdup(name);
 	known.path = xstrdup(path);
-	cf->known = xgrow(cf->known, cf->count, &cf->capacity, sizeof(*cf->known));
-	cf->known[cf->count++] = known;
+	k->at = xgrow(k->at, k->count, &k->capacity, sizeof(*k->at));
+	k->at[k->count++] = known;
 	return 0;
 }
 
@@ -60,7 +61,7 @@ static int only_schedules(const struct dirent *entry)
 }
 
 /* The other ways to make it fail that are known. */
-static int load_interleavings(struct check_fix *cf, const char *folder, struct err *err)
+static int load_interleavings(struct known_orders *k, const char *folder, struct err *err)
 {
 	char *path = xasprintf("%s/interleavings", folder);
 	struct dirent **entries = NULL;
@@ -70,7 +71,7 @@ static int load_interleavings(struct check_fix *cf, const char *folder, struct e
 		char *file = xasprintf("%s/%s", path, entries[i]->d_name);
 
 		if (result == 0)
-			result = load_schedule(cf, file, file, err);
+			result = load_schedule(k, file, file, err);
 		free(file);
 		free(entries[i]);
 	}
@@ -79,13 +80,13 @@ static int load_interleavings(struct check_fix *cf, const char *folder, struct e
 	return result;
 }
 
-static int load_bug(struct check_fix *cf, const char *folder, struct err *err)
+static int load_bug(struct known_orders *k, const char *folder, struct err *err)
 {
 	char *path = xasprintf("%s/schedule.txt", folder);
-	int result = load_schedule(cf, path, folder, err);
+	int result = load_schedule(k, path, folder, err);
 
 	free(path);
-	return result < 0 ? -1 : load_interleavings(cf, folder, err);
+	return result < 0 ? -1 : load_interleavings(k, folder, err);
 }
 
 static char *read_all(const char *path, struct err *err)
@@ -108,7 +109,7 @@ static char *read_all(const char *path, struct err *err)
 }
 
 /* Its bugs are the folders below it that it names as "bugs/B001/schedule.txt". */
-static int load_results(struct check_fix *cf, const char *path, struct err *err)
+static int load_results(struct known_orders *k, const char *path, struct err *err)
 {
 	static const char key[] = "\"bugs/";
 	const char *slash = strrchr(path, '/');
@@ -122,7 +123,7 @@ static int load_results(struct check_fix *cf, const char *path, struct err *err)
 
 		at += sizeof(key) - 1 + size;
 		if (!last || strcmp(last, folder) != 0)
-			result = load_bug(cf, folder, err);
+			result = load_bug(k, folder, err);
 		free(last);
 		last = folder;
 	}
@@ -131,15 +132,15 @@ static int load_results(struct check_fix *cf, const char *path, struct err *err)
 	return result;
 }
 
-static int load_folder(struct check_fix *cf, const char *folder, struct err *err)
+static int load_folder(struct known_orders *k, const char *folder, struct err *err)
 {
 	char *results = xasprintf("%s/results.json", folder), *schedule = xasprintf("%s/schedule.txt", folder);
 	int result;
 
 	if (is_file(schedule))
-		result = load_bug(cf, folder, err);
+		result = load_bug(k, folder, err);
 	else if (is_file(results))
-		result = load_results(cf, results, err);
+		result = load_results(k, results, err);
 	else
 		result = err_set(err, "%s has neither schedule.txt nor results.json: it is no folder of a bug "
 				 "or of results", folder);
@@ -148,7 +149,7 @@ static int load_folder(struct check_fix *cf, const char *folder, struct err *err
 	return result;
 }
 
-int check_fix_load(struct check_fix *cf, const char *bug, struct err *err)
+int known_orders_load(struct known_orders *k, const char *bug, struct err *err)
 {
 	char *path = xstrdup(bug);
 	int result;
@@ -156,11 +157,18 @@ int check_fix_load(struct check_fix *cf, const char *bug, struct err *err)
 	for (size_t size = strlen(path); size > 1 && path[size - 1] == '/';)
 		path[--size] = '\0';
 	if (is_folder(path))
-		result = load_folder(cf, path, err);
+		result = load_folder(k, path, err);
 	else if (ends_with(path, ".json"))
-		result = load_results(cf, path, err);
+		result = load_results(k, path, err);
 	else
-		result = load_schedule(cf, path, path, err);
+		result = load_schedule(k, path, path, err);
 	free(path);
 	return result;
+}
+
+void known_orders_free(struct known_orders *k)
+{
+	for (size_t i = 0; i < k->count; i++)
+		checkfix_known_free(&k->at[i]);
+	free(k->at);
 }

@@ -1,49 +1,14 @@
+#include "explore/results_json.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cmd/baseline.h"
-#include "cmd/test.h"
 #include "trace/read/kinds.h"
 
-#define LIST_MOST 1000u		/* candidates told one by one, the best first */
-
-void test_results_add(struct test_results *r, struct bug *b, bool proved)
-{
-	r->items = xgrow(r->items, r->count, &r->capacity, sizeof(*r->items));
-	r->items[r->count].bug = b;
-	r->items[r->count++].proved = proved;
-	r->proved += proved;
-}
-
-void test_results_free(struct test_results *r)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		bug_free(r->items[i].bug);
-		free(r->items[i].bug);
-	}
-	free(r->items);
-}
-
-void test_results_bugs(const struct test_results *r, struct json *j, struct places *places)
-{
-	json_open(j, "bugs", '[');
-	for (size_t i = 0; i < r->count; i++) {
-		const struct bug *b = r->items[i].bug;
-		char *folder;
-
-		if (!r->items[i].proved)
-			continue;
-		folder = xasprintf("bugs/%s/", b->id);
-		json_open(j, NULL, '{');
-		bug_json(b, j, folder, places);
-		json_close(j, '}');
-		free(folder);
-	}
-	json_close(j, ']');
-}
+#define LIST_MOST 1000u		/* candidates listed one by one, the best first */
 
 static void add_lead(const struct lead *lead, struct json *j, struct places *places)
 {
@@ -77,7 +42,7 @@ static void add_lead(const struct lead *lead, struct json *j, struct places *pla
 	json_close(j, '}');
 }
 
-void test_results_candidates(const struct hunt_stats *h, struct json *j, struct places *places)
+void results_candidates_json(const struct hunt_stats *h, struct json *j, struct places *places)
 {
 	json_open(j, "candidates", '{');
 	if (h) {
@@ -128,17 +93,29 @@ static void add_iroots(const struct hunt_stats *h, struct json *j)
 	json_number(j, "chased_exposed", h->chased_exposed);
 }
 
-static void build(const struct test_results *r, const struct target *target,
-		  const struct search_stats *stats, const struct hunt_stats *hunt,
-		  struct places *places, struct buf *out)
+static void coverage_json(const struct search_stats *stats, const struct hunt_stats *hunt, struct json *j)
 {
+	json_open(j, "coverage", '{');
+	json_number(j, "interleavings", stats->interleavings);
+	json_number(j, "shared_words", stats->shared);
+	/* To look at every run would take longer than the runs: nothing is known, which is not none. */
+	json_bool(j, "observed", hunt && hunt->cover);
+	if (hunt && hunt->cover)
+		add_iroots(hunt, j);
+	json_close(j, '}');
+}
+
+void results_json(const struct session *s, struct buf *out)
+{
+	const struct results *r = &s->judge.results;
+	const struct search_stats *stats = &s->stats;
 	struct json j = { .out = out };
 
 	json_open(&j, NULL, '{');
 	json_number(&j, "version", 1);
-	json_text(&j, "program", target->program);
+	json_text(&j, "program", s->target.program);
 	json_open(&j, "arguments", '[');
-	for (char **a = target->argv; *a; a++)
+	for (char **a = s->target.argv; *a; a++)
 		json_text(&j, NULL, *a);
 	json_close(&j, ']');
 	json_number(&j, "runs", stats->runs);
@@ -148,43 +125,29 @@ static void build(const struct test_results *r, const struct target *target,
 	json_number(&j, "failed_runs", stats->failed);
 	json_number(&j, "cut_runs", stats->cut);
 	json_bool(&j, "exhausted", stats->exhausted);
-	test_results_bugs(r, &j, places);
+	results_bugs_json(r, &j, s->judge.places);
 	json_number(&j, "not_replayed", r->count - r->proved);
 	json_number(&j, "suppressed", r->suppressed);
-	test_results_candidates(hunt, &j, places);
-	if (r->baseline)
-		baseline_json(r->baseline, &j);
-	json_open(&j, "coverage", '{');
-	json_number(&j, "interleavings", stats->interleavings);
-	json_number(&j, "shared_words", stats->shared);
-	/* To look at every run would take longer than the runs: nothing is known, which is not none. */
-	json_bool(&j, "observed", hunt && hunt->cover);
-	if (hunt && hunt->cover)
-		add_iroots(hunt, &j);
-	json_close(&j, '}');
+	results_candidates_json(s->hunt, &j, s->judge.places);
+	if (s->judge.baseline)
+		baseline_json(s->judge.baseline, &j);
+	coverage_json(stats, s->hunt, &j);
 	json_close(&j, '}');
 	buf_add_char(out, '\n');
 }
 
-int test_results_write(const struct test_results *r, const char *out, const struct target *target,
-		       const struct search_stats *stats, const struct hunt_stats *hunt,
-		       struct places *places, bool to_stdout, struct err *err)
+int results_save(const struct buf *text, const char *out, struct err *err)
 {
 	char *path = xasprintf("%s/results.json", out), *work = xasprintf("%s.tmp", path);
-	struct buf text = { 0 };
 	bool ok;
 	FILE *f;
 
-	build(r, target, stats, hunt, places, &text);
-	if (to_stdout)
-		fwrite(text.data, 1, text.size, stdout);
 	bug_folder(out, err);	/* if that fails, so does this */
 	f = fopen(work, "we");
-	ok = f && fwrite(text.data, 1, text.size, f) == text.size;
+	ok = f && fwrite(text->data, 1, text->size, f) == text->size;
 	ok = (!f || fclose(f) == 0) && ok && rename(work, path) == 0;
 	if (!ok)
 		err_set(err, "cannot write %s: %s", path, strerror(errno));
-	buf_free(&text);
 	free(work);
 	free(path);
 	return ok ? 0 : -1;

@@ -1,14 +1,13 @@
 /*
- * What a guard waited for in vain (guard.log, docs/guard.md): orders that testing never met, and
- * that do no harm, or the run would not be called a good one. They become known ones, so that
- * the guard lets them pass.
+ * An order that a guard waited for without effect was never met in testing, and does no harm, or
+ * the run would not be called a good one. It becomes a known order.
  */
+#include "learn/guard_feedback.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cmd/learn.h"
 
 /* "BUILD+0xOFFSET" */
 static bool split_key(char *key, uint64_t *offset)
@@ -22,8 +21,8 @@ static bool split_key(char *key, uint64_t *offset)
 	return end > plus + 1 && !*end;
 }
 
-/* Taken if all of its delays were in vain. */
-static int take_line(struct store *store, char *line, struct learn_guard *sum, struct err *err)
+/* Takes an order if all of its delays timed out. */
+static int take_line(struct store *store, char *line, struct guard_feedback *sum, struct err *err)
 {
 	struct store_news news = { 0 };
 	char before[160], delayed[160];
@@ -50,7 +49,7 @@ static int take_line(struct store *store, char *line, struct learn_guard *sum, s
 	return 0;
 }
 
-int learn_guard_log(struct store *store, const char *path, struct learn_guard *sum, struct err *err)
+int guard_feedback_add(struct store *store, const char *path, struct guard_feedback *sum, struct err *err)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;

@@ -1,4 +1,4 @@
-#include "cmd/record.h"
+#include "trace/collect.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define LIVE_SUFFIX ".live"
 
-static const char *const loss_keys[RECORD_LOSSES] = {
+static const char *const loss_keys[COLLECT_LOSSES] = {
 	"lost_records", "lost_threads", "lost_signals", "cut_locations", "cut_records",
 };
 
@@ -82,7 +82,7 @@ static void dispose_live(const char *live, int live_fd, const char *keep_as)
 	}
 }
 
-static void describe(struct record_trace *t)
+static void describe(struct collected_trace *t)
 {
 	struct err err;
 	struct reader *r = reader_open(t->path, &err);
@@ -98,7 +98,7 @@ static void describe(struct record_trace *t)
 	t->threads = info->thread_count;
 	t->incomplete = info->incomplete;
 	t->pid = info->header->pid;
-	for (size_t i = 0; i < RECORD_LOSSES; i++) {
+	for (size_t i = 0; i < COLLECT_LOSSES; i++) {
 		const char *value = reader_meta(r, loss_keys[i], 0);
 
 		t->losses[i] = value ? strtoull(value, NULL, 10) : 0;
@@ -107,20 +107,20 @@ static void describe(struct record_trace *t)
 	reader_close(r);
 }
 
-static struct record_trace *add(struct record_traces *t, const char *path)
+static struct collected_trace *add(struct collected_traces *t, const char *path)
 {
-	struct record_trace *item;
+	struct collected_trace *item;
 
 	t->items = xgrow(t->items, t->count, &t->capacity, sizeof(*t->items));
 	item = &t->items[t->count++];
-	*item = (struct record_trace){ .path = xstrdup(path), .pid = pid_of(path) };
+	*item = (struct collected_trace){ .path = xstrdup(path), .pid = pid_of(path) };
 	return item;
 }
 
-static int collect_one(struct record_traces *t, const char *work, int live_fd, const char *out,
+static int collect_one(struct collected_traces *t, const char *work, int live_fd, const char *out,
 		       bool left, bool keep_live, struct err *err)
 {
-	struct record_trace *item = add(t, work);
+	struct collected_trace *item = add(t, work);
 	char *live_file = xasprintf("%s" LIVE_SUFFIX, work);
 	char *kept = xasprintf("%s" LIVE_SUFFIX, out), *live = NULL;
 	bool from_fd = live_used(live_fd);
@@ -173,7 +173,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-static int collect_children(struct record_traces *t, const char *work, const char *out, bool left,
+static int collect_children(struct collected_traces *t, const char *work, const char *out, bool left,
 			    bool keep_live, struct err *err)
 {
 	char *folder = xstrndup(work, (size_t)(strrchr(work, '/') - work) + 1);
@@ -199,10 +199,10 @@ static int collect_children(struct record_traces *t, const char *work, const cha
 	return result;
 }
 
-int record_collect(struct record_traces *t, const char *work, int live_fd, const char *out,
+int collect_traces(struct collected_traces *t, const char *work, int live_fd, const char *out,
 		   bool left, bool keep_live, struct err *err)
 {
-	*t = (struct record_traces){ 0 };
+	*t = (struct collected_traces){ 0 };
 	if (access(work, F_OK) != 0)
 		return 0;
 	/* The runtime made it and could not write: what was there before is worth more. */
@@ -220,94 +220,15 @@ int record_collect(struct record_traces *t, const char *work, int live_fd, const
 	return collect_children(t, work, out, left, keep_live, err);
 }
 
-void record_free(struct record_traces *t)
+void collected_traces_free(struct collected_traces *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		free(t->items[i].path);
 	free(t->items);
-	*t = (struct record_traces){ 0 };
+	*t = (struct collected_traces){ 0 };
 }
 
-static void tell_losses(const struct record_trace *t)
+const char *collect_loss_key(unsigned kind)
 {
-	static const char *const meaning[RECORD_LOSSES] = {
-		"records were lost: no room on the disk, in memory or by --max-size",
-		"threads were not recorded: too many at once",
-		"records of signal handlers were lost",
-		"locations became shared after their early history was dropped; a larger --window keeps it",
-		NULL,	/* dropping what stays private is no loss */
-	};
-
-	for (size_t i = 0; i < RECORD_LOSSES; i++)
-		if (t->losses[i] && meaning[i])
-			fprintf(stderr, "snarl: %llu %s\n", (unsigned long long)t->losses[i],
-				meaning[i]);
-}
-
-static void tell_sites(const struct record_trace *t)
-{
-	struct buf text = { 0 };
-
-	sites_describe(&t->sites, &text);
-	if (text.size)
-		fprintf(stderr, "snarl: %s\n", buf_string(&text));
-	buf_free(&text);
-}
-
-static void tell_size(uint64_t bytes)
-{
-	if (bytes < 10000)
-		fprintf(stderr, "%llu bytes", (unsigned long long)bytes);
-	else if (bytes < 10000000)
-		fprintf(stderr, "%llu KB", (unsigned long long)(bytes + 500) / 1000);
-	else
-		fprintf(stderr, "%llu MB", (unsigned long long)(bytes + 500000) / 1000000);
-}
-
-/* As seen from here. */
-static const char *shorter(const char *path)
-{
-	char here[4096];
-	size_t length;
-
-	if (!getcwd(here, sizeof(here)))
-		return path;
-	length = strlen(here);
-	return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
-}
-
-void record_tell(const struct record_trace *t, bool child, double seconds)
-{
-	if (t->running) {
-		fprintf(stderr, "snarl: process %u still runs; what it records stays in %s\n",
-			t->pid, shorter(t->path));
-		return;
-	}
-	fputs("snarl: ", stderr);
-	if (child)
-		fprintf(stderr, "process %u: ", t->pid);
-	fprintf(stderr, "%s: %llu records of %zu thread%s, ", shorter(t->path),
-		(unsigned long long)t->records, t->threads, t->threads == 1 ? "" : "s");
-	tell_size(t->bytes);
-	if (!child)
-		fprintf(stderr, ", %.2f s", seconds);
-	fputs(t->incomplete ? ", up to its violent end\n" : "\n", stderr);
-	tell_sites(t);
-	tell_losses(t);
-}
-
-void record_json(struct json *j, const struct record_trace *t)
-{
-	json_text(j, "trace", t->path);
-	json_number(j, "pid", t->pid);
-	json_bool(j, "running", t->running);
-	json_bool(j, "incomplete", t->incomplete);
-	json_number(j, "records", t->records);
-	json_number(j, "threads", t->threads);
-	json_number(j, "bytes", t->bytes);
-	sites_json(&t->sites, j);
-	json_open(j, "losses", '{');
-	for (size_t i = 0; i < RECORD_LOSSES; i++)
-		json_number(j, loss_keys[i], t->losses[i]);
-	json_close(j, '}');
+	return loss_keys[kind];
 }

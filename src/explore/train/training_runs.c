@@ -1,14 +1,13 @@
-#include "cmd/learn_runs.h"
+#include "explore/train/training_runs.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/plural.h"
+#include "base/pause.h"
 #include "explore/search/attempt.h"
 #include "explore/search/observe.h"
 #include "explore/search/parallel_run.h"
@@ -47,12 +46,11 @@ struct job {
 
 /* What the runs have in common. */
 struct runs {
-	const struct learn_runs *o;
-	struct session *s;
+	const struct training_config *c;
 	struct learner *l;
-	struct learn_tally *t;
+	struct training_tally *t;
 	struct search_memory memory;
-	struct search_config config;
+	struct search_config search;	/* of controlled runs */
 	char *input;
 	bool can_control;
 	uint64_t made;		/* runs; t->made counts those that were learnt from */
@@ -63,7 +61,7 @@ struct runs {
 	struct pause pause;	/* the analysis of runs rests while a parallel run needs the processors */
 };
 
-void learn_add_news(struct learn_tally *t, const struct store_news *n)
+void training_add(struct training_tally *t, const struct store_news *n)
 {
 	t->passed++;
 	t->quiet = store_news_sum(n) ? 0 : t->quiet + 1;
@@ -77,37 +75,25 @@ void learn_add_news(struct learn_tally *t, const struct store_news *n)
 }
 
 /* A probe says nothing of what other runs may still teach. */
-static void add_probe(struct learn_tally *t, const struct store_news *n)
+static void add_probe(struct training_tally *t, const struct store_news *n)
 {
 	uint64_t quiet = t->quiet;
 
-	learn_add_news(t, n);
+	training_add(t, n);
 	t->quiet = quiet;
 	t->probes = n->broken ? 0 : t->probes + 1;
 	t->failing = n->broken ? 0 : t->failing;
 }
 
-static void show_progress(struct session *s, const struct learn_tally *t, bool probing)
-{
-	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
-				      .seconds = clock_seconds() - s->began };
-	uint64_t quiet = probing ? t->probes : t->quiet;
-
-	snprintf(s->progress.note, sizeof(s->progress.note), "%llu place%s, nothing new for %llu %s%s; ",
-		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)quiet,
-		 probing ? "probe" : "run", plural(quiet));
-	progress_show(&s->progress, &stats);
-}
-
 static enum way choose(const struct runs *r)
 {
-	const struct learn_tally *t = r->t;
+	const struct training_tally *t = r->t;
 
-	if (r->o->schedules)
+	if (r->c->schedules)
 		return SCHEDULE;
-	if (r->o->parallel || !r->can_control)
+	if (r->c->parallel || !r->can_control)
 		return PARALLEL;
-	if (t->probing && r->o->stable && t->quiet >= r->o->stable)
+	if (t->probing && r->c->stable && t->quiet >= r->c->stable)
 		return PROBE;
 	if (r->made % MEETING_EVERY == 1)
 		return MEETING;
@@ -115,7 +101,7 @@ static enum way choose(const struct runs *r)
 }
 
 /* Few switches show what users will see, many what else there is. */
-static void set_strategy(struct runs *r, enum way way)
+static void set_strategy(struct runs *r, enum way way, struct profile_order *order)
 {
 	static const struct manner {
 		const char *strategy;	/* NULL: as profile_shape() has it */
@@ -127,14 +113,16 @@ static void set_strategy(struct runs *r, enum way way)
 	const struct manner *s = way == SCHEDULE ? &schedules[r->made % ARRAY_SIZE(schedules)] :
 				       way == PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] : &meeting;
 
-	r->config.by_strategy = s->strategy != NULL;
-	r->config.strategy = s->strategy ? strategy_find(s->strategy) : NULL;
-	r->config.switch_permille = s->permille;
+	order->by_strategy = s->strategy != NULL;
+	r->search.plan.strategy = s->strategy ? strategy_find(s->strategy) : NULL;
+	r->search.plan.switch_permille = s->permille;
 }
 
 /* One run to a trace, if it passed; there may be one if not. */
 static int make_run(struct runs *r, struct job *j, struct err *err)
 {
+	const struct search_program *p = &r->search.program;
+	struct profile_order order = { .run = r->made, .keep_failing = true, .path = j->path };
 	struct search_failure *failure = NULL;
 	struct oracle_result result;
 	int code;
@@ -142,13 +130,13 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 	unlink(j->path);
 	if (j->way == PARALLEL) {
 		pause_begin(&r->pause);
-		code = plain_trace(&r->s->target, &r->s->oracle, r->o->explore.timeout, j->path, &result, err);
+		code = plain_trace(p->server.target, p->oracle, p->server.timeout, j->path, &result, err);
 		pause_end(&r->pause);
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
 	}
-	set_strategy(r, j->way);
-	code = profile_trace(&r->config, &r->memory, r->made, NULL, j->path, &r->s->stats, &failure, NULL, err);
+	set_strategy(r, j->way, &order);
+	code = profile_trace(&r->search, &order, &failure, NULL, err);
 	j->passed = code == 0 && !failure;
 	if (failure)
 		search_failure_free(failure);
@@ -189,21 +177,21 @@ static int learn_from(struct runs *r, struct job *j, struct err *err)
 	if (!j->passed)
 		return 0;
 	if (code == 0)
-		(j->way == PROBE ? add_probe : learn_add_news)(r->t, &news);
+		(j->way == PROBE ? add_probe : training_add)(r->t, &news);
 	return code;
 }
 
 /* Did the last runs bring nothing new? */
 static int judge(struct runs *r, struct err *err)
 {
-	struct learn_tally *t = r->t;
-	uint64_t stable = r->o->stable, probes = t->probes + t->failing / 2;
-	int unbroken = store_unbroken(r->l->store, r->l->program, r->o->threshold, err);
+	struct training_tally *t = r->t;
+	uint64_t stable = r->c->stable, probes = t->probes + t->failing / 2;
+	int unbroken = store_unbroken(r->l->store, r->l->program, r->c->threshold, err);
 	bool probe;
 
 	/* Also after the last one fell: if what broke it does harm, a run will fail. */
 	t->probing |= unbroken > 0;
-	probe = t->probing && r->can_control && !r->o->schedules && !r->o->parallel;
+	probe = t->probing && r->can_control && !r->c->schedules && !r->c->parallel;
 	t->settled = stable && t->quiet >= stable && (!probe || probes >= (unbroken ? PROBE_STABLE : 1) * stable);
 	return unbroken < 0 ? -1 : 0;
 }
@@ -223,7 +211,8 @@ static int end_job(struct runs *r, bool learn, struct err *err)
 			code = learn_from(r, j, err);
 		if (code == 0)
 			code = judge(r, err);
-		show_progress(r->s, r->t, j->way == PROBE && r->o->stable && r->t->quiet >= r->o->stable);
+		r->c->progress(r->c->ctx, r->t,
+			       j->way == PROBE && r->c->stable && r->t->quiet >= r->c->stable);
 	}
 	learner_reading_free(&j->read);
 	unlink(j->path);
@@ -243,11 +232,16 @@ static char *join(char *const *words)
 	return (char *)b.data;
 }
 
+static bool interrupted(const struct runs *r)
+{
+	return r->search.budget.stop && *r->search.budget.stop;
+}
+
 static bool is_over(const struct runs *r)
 {
-	const struct explore_options *e = &r->o->explore;
+	double seconds = r->search.budget.seconds;
 
-	return session_interrupted || r->t->settled || (e->seconds > 0 && clock_seconds() - r->s->began >= e->seconds);
+	return interrupted(r) || r->t->settled || (seconds > 0 && attempt_now() - r->c->began >= seconds);
 }
 
 /* 1: there is another job; 0: not now; -1: error. */
@@ -257,17 +251,15 @@ static int begin_job(struct runs *r, enum way way, struct err *err)
 	int code;
 
 	j->way = way;
-	j->seed = r->o->explore.seed + r->made;
+	j->seed = r->search.plan.seed + r->made;
 	code = make_run(r, j, err);
 	/* Ctrl-C reaches the program, too. */
-	if (session_interrupted)
+	if (interrupted(r))
 		return 0;
 	/* Not every program can be; parallel runs will do then. */
 	if (code < 0 && way != PARALLEL && way != SCHEDULE) {
 		r->can_control = false;
-		progress_clear(&r->s->progress);
-		if (!r->o->explore.quiet)
-			fprintf(stderr, "snarl: all runs in parallel from here on: %s\n", err->text);
+		r->c->uncontrolled(r->c->ctx, err);
 		return 0;
 	}
 	r->made++;
@@ -284,7 +276,7 @@ static int begin_job(struct runs *r, enum way way, struct err *err)
 
 static int make_runs(struct runs *r, struct err *err)
 {
-	uint64_t most = r->o->explore.runs;
+	uint64_t most = r->search.budget.runs;
 	int code = 0;
 
 	while (code >= 0 && !is_over(r) && (!most || r->t->made < most)) {
@@ -303,23 +295,22 @@ static int make_runs(struct runs *r, struct err *err)
 	return code < 0 ? -1 : 0;
 }
 
-int learn_make_runs(const struct learn_runs *o, struct session *s, struct learner *l, struct learn_tally *t,
-		    struct err *err)
+int training_make(const struct training_config *config, struct learner *l, struct training_tally *t,
+		  struct err *err)
 {
-	struct runs r = { .o = o, .s = s, .l = l, .t = t, .can_control = true,
-			  .most = o->explore.jobs < JOBS ? o->explore.jobs : JOBS,
-			  .input = join(o->explore.program + 1), .pause = PAUSE_INIT };
+	unsigned jobs = config->search.plan.jobs;
+	struct runs r = { .c = config, .l = l, .t = t, .search = config->search, .can_control = true,
+			  .most = jobs < JOBS ? jobs : JOBS,
+			  .input = join(config->search.program.server.target->argv + 1), .pause = PAUSE_INIT };
 	int code;
 
+	r.search.memory = &r.memory;
 	r.jobs = xcalloc(r.most, sizeof(*r.jobs));
 	for (size_t i = 0; i < r.most; i++) {
 		r.jobs[i].pause = &r.pause;
-		r.jobs[i].path = xasprintf("%s/learn-%d-%zu.snarl", o->explore.out, (int)getpid(), i);
+		r.jobs[i].path = xasprintf("%s/learn-%d-%zu.snarl", config->scratch, (int)getpid(), i);
 	}
-	session_config(s, &r.config);
-	r.config.keep_failing = true;
 	code = make_runs(&r, err);
-	progress_clear(&s->progress);
 	search_memory_free(&r.memory);
 	for (size_t i = 0; i < r.most; i++) {
 		unlink(r.jobs[i].path);		/* that of an interrupted run */

@@ -1,0 +1,324 @@
+#include "cmd/session_print.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/plural.h"
+#include "cmd/terminal.h"
+#include "explore/results_json.h"
+#include "report/format.h"
+
+volatile sig_atomic_t session_interrupted;
+
+#define INSIST_SECONDS 2	/* timeout(1) signals the command, and then its group at once */
+
+/* The first one is a wish to end in good order; another one later is an order. */
+static void on_interrupt(int sig)
+{
+	static volatile time_t first;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!session_interrupted) {
+		first = now.tv_sec;
+	} else if (now.tv_sec - first >= INSIST_SECONDS) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+	session_interrupted = 1;
+}
+
+static void heed(int sig)
+{
+	struct sigaction action = { .sa_handler = on_interrupt }, old;
+
+	/* Of nohup(1) is wanted that a terminal may be closed. */
+	if (sig != SIGHUP || (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
+		sigaction(sig, &action, NULL);
+}
+
+/* --- while it works --- */
+
+static void on_progress(void *ctx, const struct search_stats *stats, bool confirming)
+{
+	struct session_print *p = ctx;
+	const struct hunt_stats *h = p->session.hunt;
+	char *note = p->progress.note;
+	size_t size = sizeof(p->progress.note);
+
+	if (confirming)
+		snprintf(note, size, "minimise and replay a failure; ");
+	else if (h)
+		snprintf(note, size, "%s, %llu of %llu candidates left, %llu proved; ",
+			 hunt_stage_name(h->stage), (unsigned long long)h->left,
+			 (unsigned long long)h->leads, (unsigned long long)h->proved);
+	progress_show(&p->progress, stats);
+	if (confirming)
+		*note = '\0';
+}
+
+/* As snarl report does, in brief. */
+static void tell_cause(const struct bug *b, const struct places *places)
+{
+	struct report_style style;
+	struct report r;
+	struct buf text = { 0 };
+	struct err err;
+
+	terminal_style(STDERR_FILENO, &style);
+	style.brief = true;
+	if (report_open(&r, b->path, true, places->symbols, &err) < 0) {
+		log_warn("%s", err.text);
+	} else {
+		report_text.all(&r, &style, &text);
+		fputs(buf_string(&text), stderr);
+	}
+	buf_free(&text);
+	report_close(&r);
+}
+
+static void tell_proved(const struct bug *b, const struct places *places)
+{
+	const struct minimised *m = &b->minimised;
+
+	tell_cause(b, places);
+	fprintf(stderr, "  saved as %s, replayed %u of %u time%s", b->path, b->good, b->replays,
+		plural(b->replays));
+	if (m->done)
+		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
+			(unsigned long long)m->switches, m->switches == 1 ? "" : "es", (unsigned long long)m->from);
+	if (b->failure->report->threads == 1)
+		fputs("\n  there was one thread only, so no schedule is to blame: arguments, input, files, rights?", stderr);
+	fprintf(stderr, "\n  look at it: %s/report.html\n", b->path);
+	fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
+	if (!b->traced)
+		fprintf(stderr, "  it has no trace: %s\n", b->no_trace);
+}
+
+/* Of the failure in words only the first line, unless all is wanted. */
+static void tell_failure(const struct bug *b, bool all)
+{
+	fprintf(stderr, "snarl: run %llu failed: %.*s\n", (unsigned long long)b->failure->run + 1,
+		(int)(all ? strlen(b->text) : strcspn(b->text, "\n")), b->text);
+}
+
+static void on_judged(void *ctx, const struct verdict *v)
+{
+	struct session_print *p = ctx;
+	const struct bug *b = v->bug;
+
+	progress_clear(&p->progress);
+	if (v->kind == VERDICT_UNSAVED)
+		tell_failure(b, true);
+	if (p->o->quiet)
+		return;
+	switch (v->kind) {
+	case VERDICT_UNPROVED:
+		tell_failure(b, true);
+		fprintf(stderr, "  a candidate only, it did not replay: %s\n", *b->why ? b->why : v->err.text);
+		break;
+	case VERDICT_DUPLICATE:
+		tell_failure(b, true);
+		fprintf(stderr, "  the same cause as %s: saved there as failures/%02zu.txt\n", v->of->path,
+			v->of->other_count + 2);
+		break;
+	case VERDICT_KNOWN:
+		fprintf(stderr, "snarl: run %llu failed as known: %s of the baseline, saved as %s\n",
+			(unsigned long long)b->failure->run + 1, v->known_as, b->path);
+		break;
+	case VERDICT_NEW:
+		tell_failure(b, false);
+		tell_proved(b, &p->session.places);
+		break;
+	case VERDICT_SUPPRESSED: case VERDICT_UNSAVED: break;
+	}
+}
+
+static void on_saved(void *ctx, const struct verdict *v)
+{
+	struct session_print *p = ctx;
+	const struct bug *b = v->of ? v->of : v->bug;
+	struct err err;
+
+	if (v->kind == VERDICT_NEW && v->orders && !p->o->quiet)
+		fprintf(stderr, "  %zu different orders of its events fail: %s/interleavings\n", v->orders, b->path);
+	if (report_save_bug(b->path, p->session.places.symbols, &err) < 0)
+		log_warn("no %s/report.html: %s", b->path, err.text);
+}
+
+enum search_answer session_print_found(void *ctx, struct search_failure *f)
+{
+	struct session_print *p = ctx;
+	enum search_answer answer = session_found(&p->session, f);
+
+	progress_clear(&p->progress);
+	return answer;
+}
+
+void session_print_progress(void *ctx, const struct search_stats *stats)
+{
+	on_progress(ctx, stats, false);
+}
+
+struct search_listener session_print_listener(struct session_print *p)
+{
+	return (struct search_listener){ .found = session_print_found, .progress = session_print_progress, .ctx = p };
+}
+
+/* --- the end --- */
+
+static void tell_candidates(const struct session *s)
+{
+	const struct hunt_stats *h = s->hunt;
+
+	if (!h->leads && !s->judge.results.proved)
+		fputs("snarl: no candidates\n", stderr);
+	else if (h->leads)
+		fprintf(stderr, "snarl: %llu candidate%s, %llu tried: %llu made a run fail, %llu harmless, "
+			"%llu infeasible, %llu not reached\n", (unsigned long long)h->leads, h->leads == 1 ? "" : "s",
+			(unsigned long long)(h->leads - h->left), (unsigned long long)h->proved,
+			(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
+			(unsigned long long)h->unreached);
+	if (h->suppressed)
+		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
+			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
+	if (*h->no_trace)
+		fprintf(stderr, "snarl: of a run there is no trace to predict from: %s\n", h->no_trace);
+}
+
+static void tell_baseline(const struct baseline *l)
+{
+	const struct baseline_counts c = baseline_count(l);
+	const char *id, *words;
+
+	fprintf(stderr, "snarl: compared with %s: %zu new, %zu known, %zu not found again\n", c.path, c.fresh,
+		c.known, c.gone);
+	for (size_t at = 0; baseline_gone(l, &at, &id, &words);)
+		fprintf(stderr, "  not found again: %s, %s\n", id, words);
+}
+
+static void tell_end(const struct session *s)
+{
+	const struct results *r = &s->judge.results;
+	const struct search_stats *st = &s->stats;
+
+	if (s->hunt)
+		tell_candidates(s);
+	fprintf(stderr, "snarl: %llu run%s in %.1f s (%.0f/s), %llu%s interleaving%s, %zu bug%s",
+		(unsigned long long)st->runs, plural(st->runs), st->seconds,
+		st->seconds > 0 ? (double)st->runs / st->seconds : 0.0,
+		(unsigned long long)st->interleavings, st->interleavings == COVERAGE_MAX ? "+" : "",
+		plural(st->interleavings), r->proved, plural(r->proved));
+	if (r->count > r->proved)
+		fprintf(stderr, ", %zu failure%s that did not replay", r->count - r->proved,
+			plural(r->count - r->proved));
+	if (r->suppressed)
+		fprintf(stderr, ", %zu failure%s suppressed", r->suppressed,
+			plural(r->suppressed));
+	if (st->cut)
+		fprintf(stderr, ", %llu run%s given up after %llu steps", (unsigned long long)st->cut,
+			plural(st->cut), (unsigned long long)s->config.plan.max_steps);
+	if (st->exhausted)
+		fputs(", nothing is left to try", stderr);
+	if (st->truncated)
+		fputs(", not all could be tried: runs are too long or have too many threads", stderr);
+	if (session_interrupted)
+		fputs(", interrupted", stderr);
+	fputc('\n', stderr);
+	if (s->judge.baseline)
+		tell_baseline(s->judge.baseline);
+}
+
+static void print_suppressions(const struct session *s)
+{
+	const struct results *r = &s->judge.results;
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < r->count; i++)
+		if (r->items[i].proved)
+			baseline_suppressions(r->items[i].bug, s->judge.places, &text);
+	fwrite(text.data, 1, text.size, stdout);
+	buf_free(&text);
+}
+
+static int write_results(const struct session_print *p, struct err *err)
+{
+	struct buf text = { 0 };
+	int result;
+
+	results_json(&p->session, &text);
+	if (p->o->json)
+		fwrite(text.data, 1, text.size, stdout);
+	result = results_save(&text, p->o->out, err);
+	buf_free(&text);
+	return result;
+}
+
+int session_print_end(struct session_print *p, int result, const struct err *err)
+{
+	const struct explore_options *o = p->o;
+	const struct session *s = &p->session;
+	size_t fresh = s->judge.results.proved;
+	struct err writing;
+
+	progress_clear(&p->progress);
+	if (result < 0 && s->stats.runs == 0)
+		return cmd_fail(o->cmd, "%s", err->text);
+	if (s->failed_to_save)
+		return cmd_fail(o->cmd, "the bug cannot be saved: %s", s->err.text);
+	if (!o->quiet)
+		tell_end(s);
+	if (write_results(p, &writing) < 0 && fresh > 0)
+		return cmd_fail(o->cmd, "%s", writing.text);
+	if (report_save_index(o->out, &writing) < 0)
+		log_warn("no %s/index.html: %s", o->out, writing.text);
+	if (result < 0)
+		return cmd_fail(o->cmd, "%s", err->text);
+	if (o->gen_suppressions)
+		print_suppressions(s);
+	if (o->baseline)
+		fresh = baseline_count(o->baseline).fresh;
+	return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_OK);
+}
+
+/* --- the beginning --- */
+
+static struct session_config config_of(const struct explore_options *o, struct session_print *p)
+{
+	return (struct session_config){
+		.program = o->program, .environment = o->keep, .out = o->out, .backend = o->backend,
+		.exec = o->exec, .timeout = o->timeout, .oracle = o->oracle,
+		.plan = { .seed = o->seed, .flags = o->flags, .max_steps = o->max_steps,
+			  .jobs = (unsigned)o->jobs, .keep_going = o->keep_going },
+		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
+		.replays = (unsigned)o->replays, .minimise = !o->no_minimise,
+		.baseline = o->baseline, .suppress = o->suppress,
+		.events = { .judged = on_judged, .saved = on_saved, .progress = on_progress, .ctx = p },
+	};
+}
+
+int session_print_open(struct session_print *p, const struct explore_options *o, bool separate)
+{
+	struct session_config config = config_of(o, p);
+	struct err err;
+
+	*p = (struct session_print){ .o = o };
+	config.separate = separate;
+	if (session_open(&p->session, &config, &err) < 0)
+		return cmd_fail(o->cmd, "%s", err.text);
+	if (session_make_folder(&p->session, &err) < 0)
+		return cmd_fail(o->cmd, "%s; --out DIR chooses another", err.text);
+	heed(SIGINT);
+	heed(SIGTERM);
+	heed(SIGHUP);
+	progress_init(&p->progress, o->quiet, o->runs, o->seconds);
+	return CMD_OK;
+}
+
+void session_print_close(struct session_print *p)
+{
+	session_close(&p->session);
+}

@@ -1,0 +1,148 @@
+#include "explore/bug/cause.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "explore/bug/rank_causes.h"
+#include "explore/bug/same_cause.h"
+#include "explore/search/replay_trace.h"
+
+static bool is_same(const struct lead *a, const struct lead *b, struct places *places)
+{
+	return cluster_implies(a, b, places) && cluster_implies(b, a, places);
+}
+
+static struct lead *explain(const struct cause_config *c, const struct bug *b, const char *trace)
+{
+	const struct leads *leads = c->source->leads(c->source->ctx);
+
+	return leads_explain(leads, trace, b->failure->result.failure);
+}
+
+/*
+ * If the run was made for a candidate, an order from the trace only tells how that came about;
+ * unless it is broken atomicity of one variable, of which the candidate's order is a part.
+ */
+static void settle(struct bug *b, struct places *places)
+{
+	const struct lead *lead = b->failure->lead;
+
+	if (!lead || !b->cause || (cluster_implies(lead, b->cause, places) &&
+				   cluster_implies(b->cause, lead, places)))
+		return;
+	if (b->cause->c.class == CANDIDATE_ATOMICITY && strcmp(lead_class(lead), "atomicity") != 0 &&
+	    cluster_implies(b->cause, lead, places)) {
+		schedule_free_goals(&b->failure->schedule);
+		return;
+	}
+	lead_free(b->cause);
+	b->cause = NULL;
+}
+
+static void from_trace(struct bug *b, const struct cause_config *c)
+{
+	if (b->traced && c->source->leads)
+		b->cause = explain(c, b, b->trace);
+	if (b->traced && c->source->leads && !bug_cause(b))
+		b->cause = weigh_freed(b->failure, b->trace);
+	settle(b, c->places);
+	if (bug_cause(b))
+		interleavings_begin(&b->interleavings, bug_cause(b));
+}
+
+static bool was_predicted(const struct leads *l, const struct lead *cause, struct places *places)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (is_same(cause, l->at[i], places))
+			return true;
+	return false;
+}
+
+/* If the candidate the run was made for is only a part of the cause, that goes before it. */
+static void rank(struct bug *b, const struct cause_config *c)
+{
+	struct search_failure *f = b->failure;
+	const struct leads *leads;
+	struct lead *cause;
+
+	if (!c->attempt || !c->source->leads || !f->lead || b->cause || !b->traced)
+		return;
+	leads = c->source->leads(c->source->ctx);
+	attempt_allow(c->attempt, WEIGH_RUNS, c->seconds);
+	cause = weigh_cause(f, b->trace, leads, c->attempt, c->places);
+	if (!cause)
+		return;
+	schedule_free_goals(&f->schedule);
+	f->lead = NULL;
+	b->cause = cause;
+	b->foretold = was_predicted(leads, cause, c->places);
+	interleavings_free(&b->interleavings);
+	interleavings_begin(&b->interleavings, cause);
+}
+
+/* Looks again in another run with this failure, if no cause was found. */
+static void from_other_run(struct bug *b, struct schedule *s, const struct cause_config *c)
+{
+	char *path = xasprintf("%s/trace-%d.other.tmp", c->scratch, (int)getpid());
+	struct oracle_result other;
+	unsigned made;
+	struct err err;
+
+	if (!bug_cause(b) && c->source->leads && s->steps <= BUG_TRACE_STEPS &&
+	    replay_prove(s, c->replay, 1, c->places, &made, &other, &err) == 1 &&
+	    replay_record(c->replay, s, c->places, path, false, &err) == 0)
+		b->cause = explain(c, b, path);
+	unlink(path);
+	free(path);
+	if (b->cause && !b->interleavings.count)
+		interleavings_begin(&b->interleavings, b->cause);
+}
+
+void cause_find(struct bug *b, const struct lead *tried, struct schedule *first, const struct cause_config *c)
+{
+	from_trace(b, c);
+	rank(b, c);
+	if (first)
+		from_other_run(b, first, c);
+	b->foretold |= tried && b->cause && is_same(b->cause, tried, c->places);
+}
+
+/* By the trace of one more replay. */
+static struct lead *find_again(const struct bug *b, const struct suppressions *s, const struct cause_config *c)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = xasprintf("%s/snarl-cause-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	const struct leads none = { .suppress = s };
+	struct lead *cause = NULL;
+	struct err err;
+	int fd = mkstemp(path);
+
+	if (fd >= 0 && replay_record(c->replay, &b->failure->schedule, c->places, path, false, &err) == 0)
+		cause = c->source->leads ? explain(c, b, path) :
+					   leads_explain(&none, path, b->failure->result.failure);
+	if (fd >= 0) {
+		close(fd);
+		unlink(path);
+	}
+	free(path);
+	return cause;
+}
+
+bool cause_is_suppressed(struct bug *b, const struct suppressions *s, const struct cause_config *c)
+{
+	struct lead *found;
+	bool suppressed;
+
+	if (bug_cause(b))
+		return bug_cause(b)->suppressed == SUPPRESS_ALL;
+	found = find_again(b, s, c);
+	suppressed = found && found->suppressed == SUPPRESS_ALL;
+	if (c->source->leads)
+		b->cause = found;
+	else
+		lead_free(found);
+	return suppressed;
+}

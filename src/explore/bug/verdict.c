@@ -1,0 +1,80 @@
+#include "explore/bug/verdict.h"
+
+#include "explore/bug/same_cause.h"
+
+#define REDUNDANT_MOST 20u	/* duplicates, before it is taken for granted that others are, too */
+#define FRAMES 16
+
+static bool site_matches(const struct suppressions *s, enum suppress_type type,
+			 struct places *places, uint64_t pc)
+{
+	const struct places_module *m = places_module(places, pc);
+	const char *module = m ? m->path : NULL;
+	struct symbol_frame frames[FRAMES];
+	size_t count = symbols_frames(places->symbols, pc, frames, FRAMES);
+
+	return suppress_frames(s, type, frames, count, module) ||
+	       suppress_name(s, SUPPRESS_CALLED_FROM_LIB, module) ||
+	       (type == SUPPRESS_RACE && suppress_frames(s, SUPPRESS_RACE_TOP, frames, 1, NULL));
+}
+
+/* Whether every site is suppressed that makes it this failure, if a line may be about such failures. */
+static bool sites_match(const struct oracle_result *r, const struct suppressions *s,
+			 struct places *places)
+{
+	enum suppress_type type;
+
+	switch (r->failure) {
+	case ORACLE_DEADLOCK: type = SUPPRESS_DEADLOCK; break;
+	case ORACLE_MISUSE: type = SUPPRESS_MUTEX; break;
+	case ORACLE_UAF: case ORACLE_DOUBLE_FREE: type = SUPPRESS_RACE; break;
+	default: return false;
+	}
+	for (size_t i = 0; i < r->telling; i++)
+		if (!site_matches(s, type, places, r->sites[i].pc))
+			return false;
+	return r->telling > 0;
+}
+
+static bool has_same_cause(const struct bug *b, const struct lead *lead, struct places *places)
+{
+	return lead && bug_cause(b) && cluster_same(bug_cause(b), lead, places);
+}
+
+bool verdict_is_old(const struct judge *j, const struct search_failure *f)
+{
+	for (size_t i = 0; i < j->results.count && !j->separate; i++) {
+		const struct bug *b = j->results.items[i].bug;
+
+		if (j->results.items[i].proved && bug_shows_as(b, &f->result, j->places) &&
+		    (j->redundant >= REDUNDANT_MOST || has_same_cause(b, f->lead, j->places)))
+			return true;
+	}
+	return false;
+}
+
+/* The bug that was found before and has the same cause; or NULL. */
+static struct bug *original(const struct judge *j, const struct bug *b)
+{
+	for (size_t i = 0; i < j->results.count && !j->separate; i++)
+		if (j->results.items[i].proved && bug_same(j->results.items[i].bug, b, j->places))
+			return j->results.items[i].bug;
+	return NULL;
+}
+
+void verdict_decide(struct judge *j, struct bug *b, bool proved, const struct cause_config *cause,
+		    struct verdict *out)
+{
+	out->bug = b;
+	if (!proved) {
+		out->kind = VERDICT_UNPROVED;
+	} else if (j->suppress && (sites_match(&b->failure->result, j->suppress, j->places) ||
+				   cause_is_suppressed(b, j->suppress, cause))) {
+		out->kind = VERDICT_SUPPRESSED;
+	} else if ((out->of = original(j, b))) {
+		out->kind = VERDICT_DUPLICATE;
+	} else {
+		out->known_as = j->baseline ? baseline_find(j->baseline, b, j->places) : NULL;
+		out->kind = out->known_as ? VERDICT_KNOWN : VERDICT_NEW;
+	}
+}

@@ -1,0 +1,205 @@
+#include "explore/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "explore/bug/confirm.h"
+#include "explore/search/attempt.h"
+
+void session_progress(void *ctx, const struct search_stats *stats)
+{
+	const struct session *s = ctx;
+
+	s->config.events.progress(s->config.events.ctx, stats, false);
+}
+
+/* Between the runs that are made for a failure. */
+static void on_followup(void *ctx)
+{
+	const struct session *s = ctx;
+	struct search_stats stats = s->stats;
+
+	stats.seconds = attempt_now() - s->began;
+	s->config.events.progress(s->config.events.ctx, &stats, true);
+}
+
+static void tell(const struct session *s, const struct verdict *v)
+{
+	s->config.events.judged(s->config.events.ctx, v);
+}
+
+static void configure(struct session *s, struct followup_config *out)
+{
+	const struct session_config *c = &s->config;
+
+	*out = (struct followup_config){
+		.attempt = { .replay = { .target = &s->target, .backend = c->backend,
+					 .exec = s->stats.exec, .timeout = c->timeout,
+					 .max_steps = c->plan.max_steps },
+			     .stop = c->budget.stop, .progress = on_followup, .ctx = s },
+		.replays = c->replays, .out = c->out, .minimise = c->minimise && !c->separate,
+		.runs = c->budget.runs, .seconds = c->budget.seconds, .places = &s->places,
+	};
+	if (s->hunter)
+		out->source = (struct cause_source){ hunt_leads, s->hunter };
+}
+
+/* Writes the files of a bug, as far as it is known by now. */
+static int save(struct session *s, struct bug *b, const struct verdict *v)
+{
+	if (bug_update(b, &s->places, &s->err) < 0)
+		return -1;
+	s->config.events.saved(s->config.events.ctx, v);
+	return 0;
+}
+
+static void drop(struct bug *b)
+{
+	bug_free(b);
+	free(b);
+}
+
+/* Another failure of a bug. It is kept if it looks different. */
+static int add_to_bug(struct session *s, const struct verdict *v)
+{
+	if (bug_shows_as(v->of, &v->bug->failure->result, &s->places)) {
+		s->judge.redundant++;
+		drop(v->bug);
+		return 0;
+	}
+	tell(s, v);
+	bug_add_other(v->of, v->bug);
+	return save(s, v->of, v);
+}
+
+/* A bug of its own. */
+static int add_bug(struct session *s, struct followup *u, struct verdict *v)
+{
+	struct bug *b = v->bug;
+	size_t before = b->interleavings.count;
+
+	if (bug_save(b, s->config.out, &s->target, &s->places, &s->err) < 0)
+		return -1;
+	if (s->judge.baseline)
+		baseline_name(s->judge.baseline, b->id);
+	tell(s, v);
+	followup_compare(u, b);
+	followup_gather(u, b);
+	v->orders = b->interleavings.count > before ? b->interleavings.count : 0;
+	return save(s, b, v);
+}
+
+static void keep(struct session *s, struct verdict *v, bool proved)
+{
+	results_add(&s->judge.results, v->bug, proved);
+}
+
+static void keep_unsaved(struct session *s, struct verdict *v)
+{
+	v->kind = VERDICT_UNSAVED;
+	v->err = s->err;
+	s->failed_to_save = true;
+	tell(s, v);
+	keep(s, v, true);
+}
+
+/* Does with the failure what the verdict asks for. */
+static void act(struct session *s, struct followup *u, struct verdict *v)
+{
+	switch (v->kind) {
+	case VERDICT_UNPROVED:
+		v->err = s->err;
+		tell(s, v);
+		keep(s, v, false);
+		break;
+	case VERDICT_SUPPRESSED:
+		s->judge.results.suppressed++;
+		drop(v->bug);
+		break;
+	case VERDICT_DUPLICATE: s->failed_to_save |= add_to_bug(s, v) < 0; break;
+	case VERDICT_KNOWN: case VERDICT_NEW:
+		if (add_bug(s, u, v) < 0)
+			keep_unsaved(s, v);
+		else
+			keep(s, v, true);
+		break;
+	case VERDICT_UNSAVED: keep_unsaved(s, v); break;
+	}
+}
+
+static enum search_answer answer(const struct session *s, enum verdict_kind kind)
+{
+	if (s->failed_to_save)
+		return SEARCH_ENOUGH;
+	switch (kind) {
+	case VERDICT_UNPROVED: return SEARCH_DOUBT;
+	case VERDICT_SUPPRESSED: return SEARCH_MORE;
+	default: return s->config.plan.keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
+	}
+}
+
+enum search_answer session_found(void *ctx, struct search_failure *f)
+{
+	struct session *s = ctx;
+	struct verdict v = { .bug = NULL };
+	struct followup_config config;
+	struct followup u;
+	bool proved;
+	int code;
+
+	if (verdict_is_old(&s->judge, f)) {
+		search_failure_free(f);
+		return SEARCH_MORE;
+	}
+	v.bug = xcalloc(1, sizeof(*v.bug));
+	configure(s, &config);
+	followup_open(&u, &config, f);
+	proved = followup_prove(&u, v.bug, f, &code, &s->err);
+	if (code < 0)
+		v.kind = VERDICT_UNSAVED;
+	else
+		verdict_decide(&s->judge, v.bug, proved, &u.cause, &v);
+	act(s, &u, &v);
+	followup_close(&u);
+	return answer(s, v.kind);
+}
+
+void session_search(struct session *s, struct search_config *out)
+{
+	const struct session_config *c = &s->config;
+
+	*out = (struct search_config){
+		.program = { .server = { .target = &s->target, .backend = c->backend, .exec = c->exec,
+					 .timeout = c->timeout, .keep = c->oracle.check ? 64u << 20 : 0 },
+			     .oracle = &s->oracle, .places = &s->places },
+		.plan = c->plan, .budget = c->budget, .stats = &s->stats,
+	};
+}
+
+int session_open(struct session *s, const struct session_config *config, struct err *err)
+{
+	*s = (struct session){ .config = *config, .oracle = config->oracle, .began = attempt_now() };
+	places_init(&s->places);
+	s->judge = (struct judge){ .baseline = config->baseline, .suppress = config->suppress,
+				   .places = &s->places, .separate = config->separate };
+	if (target_init(&s->target, config->program, config->environment, err) < 0)
+		return -1;
+	return target_input(&s->target, STDIN_FILENO, err);
+}
+
+int session_make_folder(struct session *s, struct err *err)
+{
+	s->made_out = access(s->config.out, F_OK) != 0;
+	return bug_folder(s->config.out, err);
+}
+
+void session_close(struct session *s)
+{
+	if (s->made_out)
+		rmdir(s->config.out);	/* if nothing got into it: the program could not be run */
+	results_free(&s->judge.results);
+	places_free(&s->places);
+	target_free(&s->target);
+}
