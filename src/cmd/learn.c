@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/plural.h"
 #include "cmd/cmd.h"
@@ -161,7 +162,7 @@ static void on_progress(void *ctx, const struct training_tally *t, bool probing)
 {
 	struct session_print *p = ctx;
 	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
-				      .seconds = attempt_now() - p->session.began };
+				      .seconds = clock_seconds() - p->session.began };
 	uint64_t quiet = probing ? t->probes : t->quiet;
 
 	snprintf(p->progress.note, sizeof(p->progress.note), "%llu place%s, nothing new for %llu %s%s; ",

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "explore/bug/confirm.h"
 #include "explore/search/attempt.h"
@@ -21,7 +22,7 @@ static void on_followup(void *ctx)
 	const struct session *s = ctx;
 	struct search_stats stats = s->stats;
 
-	stats.seconds = attempt_now() - s->began;
+	stats.seconds = clock_seconds() - s->began;
 	s->config.events.progress(s->config.events.ctx, &stats, true);
 }
 
@@ -180,7 +181,7 @@ void session_search(struct session *s, struct search_config *out)
 
 int session_open(struct session *s, const struct session_config *config, struct err *err)
 {
-	*s = (struct session){ .config = *config, .oracle = config->oracle, .began = attempt_now() };
+	*s = (struct session){ .config = *config, .oracle = config->oracle, .began = clock_seconds() };
 	places_init(&s->places);
 	s->judge = (struct judge){ .baseline = config->baseline, .suppress = config->suppress,
 				   .places = &s->places, .separate = config->separate };

@@ -82,14 +82,6 @@ struct search {
 	double began, strays_at, progress_at;
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static bool interrupted(const struct search *s)
 {
 	return s->stopping || (s->config.budget.stop && *s->config.budget.stop);

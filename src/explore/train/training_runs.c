@@ -241,7 +241,7 @@ static bool is_over(const struct runs *r)
 {
 	double seconds = r->search.budget.seconds;
 
-	return interrupted(r) || r->t->settled || (seconds > 0 && attempt_now() - r->c->began >= seconds);
+	return interrupted(r) || r->t->settled || (seconds > 0 && clock_seconds() - r->c->began >= seconds);
 }
 
 /* 1: there is another job; 0: not now; -1: error. */
