@@ -2,7 +2,6 @@
  * What memory a loop touched, and its group of records, where the ring needs no attention. Built
  * without vector registers (Makefile), which hold values of the caller.
  */
-#include "abi/run_options.h"
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/shadow.h"
@@ -31,20 +30,6 @@ _Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOO
 	       offsetof(struct loop, step) == 8 && offsetof(struct loop_access, base) == 8 &&
 	       offsetof(struct loop_access, stride) == 16 && offsetof(struct loop_access, op) == 24 &&
 	       offsetof(struct loop_access, term) == 26 && offsetof(struct loop_access, stride_term) == 30, "numbers");
-
-uint8_t __snarl_loops;
-
-/* Hooks must see each access by itself in any other mode. */
-void snarlrt_loops_allow(void)
-{
-	if (snarlrt.mode == SNARLRT_OFF)
-		__snarl_loops = LOOPS_ASK;
-	else if (snarlrt.mode == SNARLRT_RECORD && snarlrt.filter && !snarlrt_timed && !snarlrt.profiling &&
-		 !(snarlrt.without & RUN_WITHOUT_LOOPS))
-		__snarl_loops = LOOPS_PLAIN;
-	else
-		__snarl_loops = 0;
-}
 
 static inline const uint8_t *shadow_at(uint64_t addr)
 {

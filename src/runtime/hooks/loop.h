@@ -15,44 +15,10 @@
 #define RUNTIME_HOOKS_LOOP_H
 
 #include "abi/loop_group.h"
-#include "runtime/core/runtime.h"
+#include "runtime/core/mode.h"
+#include "runtime/record/loop_descriptor.h"
 
 #define LOOP_STAMP 256u		/* events of a loop from which on it gets a time of its own */
-
-/* factor times the value of a register (0 to 15, as instructions number them) or slot (16 + s). */
-struct loop_term {
-	uint8_t place;
-	int8_t factor;		/* 0: there is no term */
-};
-
-/*
- * The address in turn t is base + terms + t * (stride + stride_term). Where the latter has no factor its place is not 0
- * if so many accesses before there is one of the same memory: then it need not be looked at again.
- */
-struct loop_access {
-	uint64_t site;			/* of its records: pc, as the hook has it, below `op` */
-	uint64_t base;
-	int64_t stride;
-	uint16_t op;			/* kind | detail << 8 */
-	struct loop_term term[2];
-	struct loop_term stride_term;
-};
-
-/* wrap/loops/loops_find.c writes it as data. */
-struct loop {
-	uint32_t accesses;		/* 1 to TRACE_LOOP_ACCESSES */
-	uint8_t counter;		/* register that tells the turns: */
-	uint8_t counter_slot;		/* … slot of its value at the start */
-	uint16_t silent;		/* accesses that are not told: the loop has hooks unless all of them are switched off */
-	int64_t step;			/* … what each turn adds */
-	struct loop_access access[];	/* in the order of the program */
-};
-
-/* Behind the accesses: the pcs of the silent ones and, if there are any, where the jump is that leads to the loop with hooks. */
-static inline const uint64_t *loop_silent(const struct loop *l)
-{
-	return (const uint64_t *)(const void *)&l->access[l->accesses];
-}
 
 _Static_assert(sizeof(struct loop_access) == 32 && sizeof(struct loop) == 16, "wrap/loops/loops_find.c knows them");
 
@@ -166,15 +132,6 @@ SNARLRT_HIDDEN enum loop_done snarlrt_loop_tell(struct trace_record *group, stru
 /* NULL: no loop, but signals that waited. */
 SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);
 
-/*
- * What code asks before a loop: not 0 if it may run without hooks; and behind it: LOOPS_PLAIN if it may be told without
- * __snarl_loop. Set when the mode is known. With a list of sites a loop is told whole if one of its sites is on; if
- * none is, nothing is left of its end (sites.c).
- */
-#define LOOPS_ASK 2
-#define LOOPS_PLAIN 1
-extern SNARLRT_EXPORT uint8_t __snarl_loops;
-SNARLRT_HIDDEN void snarlrt_loops_allow(void);
 void __snarl_loop(void);
 
 /*

@@ -6,6 +6,7 @@
 
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
+#include "runtime/record/ring.h"
 
 #define EVENTS 4096u	/* that a nest stands for, then it gets a time and is done */
 #define UNIT (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
@@ -20,8 +21,6 @@ _Static_assert(offsetof(struct snarlrt_nest, found) == 8 && offsetof(struct snar
 	       offsetof(struct snarlrt_nest, before) == 252 && offsetof(struct snarlrt_nest, expected_before) == 256 &&
 	       offsetof(struct snarlrt_nest, site_before) == 288 && NEST_BEFORE == 2 && NEST_LOOKS == 8 &&
 	       offsetof(struct snarlrt_tls, undecided) == 60, "numbers");
-
-__thread struct snarlrt_nest __snarl_nest;
 
 static bool is_shared(const struct trace_record *r)
 {
