@@ -32,7 +32,7 @@
 
 #include "abi/control_block.h"
 #include "abi/plan.h"
-#include "runtime/core/runtime.h"
+#include "runtime/core/mode.h"
 #include "sched/strategy.h"
 
 #define CTL_NEVER UINT64_MAX	/* no deadline */
@@ -165,7 +165,7 @@ extern SNARLRT_HIDDEN struct ctl ctl;
  */
 static inline bool ctl_on(void)
 {
-	return unlikely(snarlrt.mode == SNARLRT_CONTROL) && __snarl_tls.control && ctl.begun &&
+	return unlikely(mode_controls()) && __snarl_tls.control && ctl.begun &&
 	       !ctl.ended && !(__snarl_tls.busy | __snarl_tls.hidden);
 }
 
@@ -275,7 +275,6 @@ SNARLRT_HIDDEN void ctl_trace_finish(int status);
 
 /* control_profile.c: but for the first only if ctl.profile. */
 SNARLRT_HIDDEN void ctl_profile_begin(void);
-SNARLRT_HIDDEN struct iroot_profile *ctl_profile_new(uint64_t size);	/* of the memory for it, with what other runs taught */
 SNARLRT_HIDDEN void ctl_profile_attach(const struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_profile_page(struct ctl_thread *t, const struct trace_record *records,
 				     uint64_t count);

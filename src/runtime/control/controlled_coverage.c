@@ -6,22 +6,13 @@
 #include "abi/trace_roles.h"
 #include "coverage/fold/event_step.h"
 #include "runtime/control/control.h"
-
-struct iroot_profile *ctl_profile_new(uint64_t size)
-{
-	const struct ctl_block *b = ctl.block;
-	struct iroot_profile *p = iroot_profile_init((char *)ctl.block + b->profile, size, IROOT_WINDOW);
-
-	for (uint32_t i = 0; p && i < b->flag_count && i < IROOT_FLAGS; i++)
-		iroot_profile_flag(p, &b->flags[i]);
-	return p;
-}
+#include "runtime/core/tool_block.h"
 
 void ctl_profile_begin(void)
 {
 	ctl.profile = NULL;
 	if (ctl.flags & CTL_PROFILE && ctl.block->profile_size)
-		ctl.profile = ctl_profile_new(ctl.block->profile_size);
+		ctl.profile = tool_block_profile(ctl.block, ctl.block->profile_size);
 }
 
 static void see(uint32_t thread, const struct trace_record *r, uint64_t size, uint64_t arg, unsigned result)

@@ -1,36 +1,17 @@
 /*
  * A controlled run from before main to its end, and what the tool is told.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-
 #include "abi/mix.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
-#include "runtime/process/process.h"
+#include "runtime/core/tool_block.h"
 #include "sched/exact.h"
 
 bool ctl_open(const char *path, int server, bool kernel_threads)
 {
-	struct ctl_block *b;
-	long fd = sys_call(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
-	struct ctl_block head;
+	struct ctl_block *b = tool_block_map(path);
 
-	if (fd < 0)
-		return false;
-	if (sys_call(SYS_read, fd, &head, sizeof(head)) != (long)sizeof(head) ||
-	    head.magic != CTL_MAGIC) {
-		sys_call(SYS_close, fd, 0, 0);
-		return false;
-	}
-	if (head.version != CTL_VERSION)
-		sys_die("the program was built by another version of snarl; build it again");
-	b = sys_mmap((void *)CTL_BLOCK_AT, head.size, PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_FIXED_NOREPLACE, (int)fd, 0);
-	sys_call(SYS_close, fd, 0, 0);
-	if (sys_failed(b))
+	if (!b)
 		return false;
 	ctl.block = b;
 	ctl.server = server;
@@ -199,7 +180,7 @@ void ctl_end_run(enum ctl_outcome outcome)
 
 void ctl_finish(int status)
 {
-	if (snarlrt.mode != SNARLRT_CONTROL || !ctl.begun || ctl.ended)
+	if (!mode_controls() || !ctl.begun || ctl.ended)
 		return;
 	if (!ctl.private_child) {
 		ctl.block->report.status = status;
@@ -291,7 +272,7 @@ void ctl_forked_child(void)
 	struct ctl_thread *self = ctl.current;
 	struct sched_params params = { 0 };
 
-	if (snarlrt.mode != SNARLRT_CONTROL || !ctl.begun)
+	if (!mode_controls() || !ctl.begun)
 		return;
 	ctl.private_child = true;
 	ctl.server = -1;

@@ -13,7 +13,6 @@
 #include "runtime/control/step.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/real.h"
-#include "runtime/process/thread.h"
 
 #define THREAD_BYTES (1u << 20)	/* the struct, and behind it its call stack */
 #define REAP_EVERY 128u

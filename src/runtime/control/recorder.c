@@ -14,8 +14,7 @@
 
 #include "runtime/control/control.h"
 #include "runtime/core/sys.h"
-#include "runtime/process/process.h"
-#include "runtime/process/thread.h"
+#include "runtime/record/ring.h"
 
 static struct trace_record *page_cur, *page_saved;
 
@@ -117,10 +116,14 @@ void ctl_trace_attach(struct ctl_thread *t)
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct trace_record *cur = tls->cur;
 	uint32_t parent = t->number ? t->parent + 1 : 0;
+	/* Asked for it, libc would allocate, and the run be another than without a trace. */
+	struct snarlrt_stack stack = { snarlrt.main_stack_low, snarlrt.main_stack_high };
 
+	if (t->stack)
+		stack = (struct snarlrt_stack){ (uint64_t)t->stack, (uint64_t)t->stack + t->stack_size };
 	tls->ended = 0;
 	t->ring = snarlrt_thread_attach(t->id, parent, t->ordinal,
-					(const void *)(uintptr_t)t->routine);
+					(const void *)(uintptr_t)t->routine, &stack);
 	t->ring_cur = tls->cur;
 	tls->self = NULL;
 	tls->cur = cur;

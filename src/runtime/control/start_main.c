@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "runtime/control/control.h"
+#include "runtime/core/process_calls.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
-#include "runtime/process/thread.h"
 
 #define MAIN_STACK 0x5ff000000000ull
 #define MAIN_STACK_BYTES (8ull << 20)
@@ -52,7 +52,7 @@ static int call_main(void *unused)
 	(void)unused;
 	ctl_begin();
 	if (ctl.server < 0)
-		snarlrt_modules_scan();
+		snarlrt_process->modules_scan();
 	return ctl_main_thread(program.main, program.argc, program.argv, program.envp);
 }
 
@@ -67,7 +67,8 @@ static int controlled(int argc, char **argv, char **envp)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_failed(stack))
 		ctl_unsupported("the address space for main's stack is taken");
-	snarlrt_thread_main_stack((uint64_t)stack, (uint64_t)stack + MAIN_STACK_BYTES);
+	snarlrt.main_stack_low = (uint64_t)stack;
+	snarlrt.main_stack_high = (uint64_t)stack + MAIN_STACK_BYTES;
 	/* Written to before the fork, so that the run's first write is its first fault there. */
 	*(volatile uint16_t *)shadow_of((uint64_t)stack + MAIN_STACK_BYTES - 64) = 0;
 	if (ctl.server >= 0)
@@ -77,7 +78,7 @@ static int controlled(int argc, char **argv, char **envp)
 
 static int start(int argc, char **argv, char **envp)
 {
-	if (snarlrt.mode == SNARLRT_CONTROL)
+	if (mode_controls())
 		return controlled(argc, argv, envp);
 	return program.main(argc, argv, envp);
 }

@@ -5,7 +5,7 @@
  *
  * The first one to come blocks all others, by the mask its handler returns to,
  * so that they wait in the kernel; it is sent once more on leaving the runtime
- * (snarlrt_leave), together with the old mask. Where there is no thread to keep
+ * (snarlrt_leave of record/ring.h), together with the old mask. Where there is no thread to keep
  * it in, or much to be done, signals are blocked beforehand.
  */
 #ifndef RUNTIME_CORE_DEFERRED_SIGNALS_H
@@ -41,6 +41,9 @@ SNARLRT_HIDDEN bool snarlrt_defer_signal(int number, const siginfo_t *info,
 /* In kernel form: bit n - 1 is signal n. All are blocked, libc's own too. */
 SNARLRT_HIDDEN uint64_t snarlrt_signals_block(void);	/* returns the mask before */
 SNARLRT_HIDDEN void snarlrt_signals_set(uint64_t mask);
+
+/* The thread has left the runtime: what was put off is sent again. */
+SNARLRT_HIDDEN void snarlrt_deliver_deferred(struct snarlrt_thread *self);
 
 /* Sends again what was put off. Signals are blocked, and stay so. */
 SNARLRT_HIDDEN void snarlrt_send_deferred(struct snarlrt_thread *self);

@@ -85,13 +85,14 @@ struct snarlrt_thread {
 	uint8_t *quiet;			/* by a function's pc: how often its entry was taken back since it had to be told late */
 };
 
+/* What assembly and predicates compare; mode.h has what the modes do. */
 enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };
 
 /* The one global. */
 struct snarlrt {
 	enum snarlrt_mode mode;
 	bool filter;
-	bool profiling;			/* recording into a profile, not a trace (profile.c) */
+	bool profiling;			/* recording into a coverage profile, not a trace (parallel_coverage.c) */
 	bool fork_off;
 	bool threaded;			/* a second thread was seen */
 	bool sync_unseen;		/* mode check: calls that synchronise need not be noted */
@@ -101,6 +102,7 @@ struct snarlrt {
 	uint32_t next_thread;		/* ids given out so far */
 	uint32_t next_foreign;
 	struct live_header *live;
+	uint64_t main_stack_low, main_stack_high;	/* known before the first thread is attached */
 	char trace_path[4096];
 	int trace_fd;
 };
@@ -114,48 +116,6 @@ static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
 	tls->own = own;
 	tls->own2 = own * SHADOW_TWO;
 	tls->own4 = own * SHADOW_FOUR;
-}
-
-/*
- * For interposers.
- *
- * note: append a timed event, ordered against all other events on `object`.
- * Call it while the thing is held: after acquiring, before releasing. Does
- * nothing when off, hidden or inside the runtime; keeps errno.
- */
-SNARLRT_HIDDEN void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object,
-				 uint64_t arg, int result, const void *pc);
-
-/* An access to [addr, addr + size), as the program's memcpy and read(2) make. */
-SNARLRT_HIDDEN void snarlrt_range(bool write, const void *addr, size_t size, const void *pc);
-
-/* Forget who owned this memory: it is new, or gone. */
-SNARLRT_HIDDEN void snarlrt_fresh(const void *addr, size_t size);
-
-/* Around a call that may block for ever: a killed run then shows who waited for what. */
-SNARLRT_HIDDEN void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc);
-SNARLRT_HIDDEN void watch_wait_end(void);	/* watch.h */
-
-static inline void snarlrt_wait_end(void)
-{
-	struct snarlrt_thread *self = __snarl_tls.self;
-
-	if (self)
-		self->live->waiting_in = 0;
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH))
-		watch_wait_end();
-}
-
-/* What wait_begin stores: between begin and end the thread holds nothing of ours, so plain stores do. */
-static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_kind kind, const void *object,
-				 const void *pc)
-{
-	struct live_slot *live = self->live;
-
-	live->waiting_for = (uint64_t)object & TRACE_ADDR_MASK;
-	live->waiting_pc = (uint64_t)pc;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	live->waiting_in = kind;
 }
 
 /* Around libc calls whose own mallocs and locks are nobody's business. They nest. */
@@ -178,155 +138,5 @@ static inline void snarlrt_real_ready(void)
 	if (unlikely(!snarlrt_real_done))
 		snarlrt_real_resolve();
 }
-
-/* Nothing is watched: the first thing hot interposers ask, to pass the call on at once. */
-static inline bool snarlrt_off(void)
-{
-	return likely(snarlrt_real_done) && (snarlrt.mode == SNARLRT_OFF || snarlrt.sync_unseen);
-}
-
-/* init.c: idempotent; called from preinit_array, __tsan_init and early interposers. */
-SNARLRT_HIDDEN void snarlrt_init(void);
-
-/* thread.c */
-SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent,
-							    uint32_t ordinal, const void *routine);
-SNARLRT_HIDDEN void snarlrt_thread_exit(void);	/* writes out and gives the slot back */
-
-/*
- * Everything that touches a thread's ring or shadow runs between enter and
- * leave. NULL: not recording, hidden, or entered already. While busy, signals
- * are put off (interpose_signal.c), so nothing here is re-entered.
- */
-SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_enter_slow(void);
-SNARLRT_HIDDEN void snarlrt_deliver_deferred(struct snarlrt_thread *self);
-
-static inline struct snarlrt_thread *snarlrt_enter(void)
-{
-	struct snarlrt_tls *tls = &__snarl_tls;
-
-	if (unlikely(!tls->self || tls->busy || tls->hidden))
-		return snarlrt_enter_slow();
-	tls->busy = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (!tls->cur)
-		tls->cur = tls->saved;
-	return tls->self;
-}
-
-static inline void snarlrt_leave(struct snarlrt_thread *self)
-{
-	struct snarlrt_tls *tls = &__snarl_tls;
-
-	if (tls->frame != tls->told) {
-		tls->saved = tls->cur;
-		tls->cur = NULL;
-	}
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	tls->busy = 0;
-	if (unlikely(self->deferred_count))
-		snarlrt_deliver_deferred(self);
-}
-
-/* buffer.c: what follows is to be seen as later, though accesses have no time of their own. */
-SNARLRT_HIDDEN void snarlrt_stamp(void);
-
-/* buffer.c: the ring, between enter and leave. */
-SNARLRT_HIDDEN void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *records,
-				   unsigned count);
-/*
- * For what has a time and two records: before the time is taken. A stamp in between would be later
- * than what comes behind it, which would then be read as late as that.
- */
-SNARLRT_HIDDEN void snarlrt_make_room(struct snarlrt_thread *self);
-SNARLRT_HIDDEN void snarlrt_flush(struct snarlrt_thread *self);
-SNARLRT_HIDDEN bool snarlrt_chunk_write(struct trace_chunk *chunk);	/* payload behind it */
-SNARLRT_HIDDEN void snarlrt_outbox_flush(void);	/* what was written goes to the file now */
-SNARLRT_HIDDEN void snarlrt_tell_frames(struct snarlrt_thread *self);
-
-/*
- * One record where the ring needs no attention: false if it does. The site makes it
- * valid, so it goes in last.
- */
-static inline bool snarlrt_append_quick(uint64_t addr, uint64_t site)
-{
-	struct snarlrt_tls *tls = &__snarl_tls;
-	struct trace_record *cur = tls->cur;
-
-	if (unlikely((uintptr_t)cur % STAMP_BYTES == 0))
-		return false;
-	cur->addr = addr;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	cur->site = site;
-	tls->cur = cur + 1;
-	return true;
-}
-
-/* The ring needs attention: at the end of a page two records do, too. */
-static inline bool snarlrt_near_end(void)
-{
-	return ((uintptr_t)__snarl_tls.cur + sizeof(struct trace_record)) % STAMP_BYTES <
-	       2 * sizeof(struct trace_record);
-}
-
-/* Not near the end. */
-static inline void snarlrt_put_two(uint64_t addr, uint64_t site, uint64_t time, uint64_t arg)
-{
-	volatile struct trace_record *cur = __snarl_tls.cur;
-
-	cur[1].addr = time;
-	cur[1].site = arg;
-	cur[0].addr = addr;
-	cur[0].site = site;
-	__snarl_tls.cur += 2;
-}
-
-/* Made in memory only where that is needed. */
-static inline void snarlrt_append_two(struct snarlrt_thread *self, uint64_t addr, uint64_t site, uint64_t time, uint64_t arg)
-{
-	if (likely(!snarlrt_near_end()))
-		snarlrt_put_two(addr, site, time, arg);
-	else
-		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { time, arg } }, 2);
-}
-
-/*
- * The thread has taken a mutex, or let one go. Writing out a ring takes longer than most critical sections,
- * and others would have to sleep meanwhile: one that is nearly full goes when the thread holds no mutex.
- */
-SNARLRT_HIDDEN void snarlrt_flush_early(void);
-
-static inline void snarlrt_taken(void)
-{
-	if (__snarl_tls.self)
-		__snarl_tls.self->held++;
-}
-
-static inline bool snarlrt_is_nearly_full(const struct snarlrt_thread *self)
-{
-	return __snarl_tls.cur > self->ring_end - LIVE_RING_RECORDS / 8;
-}
-
-static inline void snarlrt_let_go(void)
-{
-	struct snarlrt_thread *self = __snarl_tls.self;
-
-	if (!self)
-		return;
-	if (self->held > 0)
-		self->held--;
-	if (unlikely(snarlrt_is_nearly_full(self)) && self->held == 0)
-		snarlrt_flush_early();
-}
-
-/* stash.c. `events`: what the chunk counts for in the window. */
-SNARLRT_HIDDEN void snarlrt_stash_push(struct trace_chunk *chunk, uint64_t events);
-SNARLRT_HIDDEN void snarlrt_stash_drain(void);	/* decide all that is in it; at exit and exec */
-
-/* process.c */
-SNARLRT_HIDDEN void snarlrt_finish(int status);	/* at exit: flush this thread, drain, END chunk */
-SNARLRT_HIDDEN void snarlrt_forked_child(void);
-SNARLRT_HIDDEN void snarlrt_before_exec(void);
-SNARLRT_HIDDEN void snarlrt_modules_scan(void);	/* write MODULE chunks for new ones */
 
 #endif

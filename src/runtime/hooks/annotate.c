@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "runtime/core/runtime.h"
+#include "runtime/hooks/entry.h"
 
 /* Their declarations are in headers of the users. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

@@ -4,7 +4,7 @@
  *
  * Those without a meaning in a trace do nothing, but must be there.
  */
-#include "runtime/core/runtime.h"
+#include "runtime/core/mode.h"
 
 /* Their declarations are in headers of the users. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

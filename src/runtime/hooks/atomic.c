@@ -1,82 +1,38 @@
 /*
- * The compiler's atomic operations.
- *
- * In record mode the operation and its place in the order are one step: both
- * happen under the lock of the object's clock stripe (clock.h), so that the trace
- * never shows a load before the store it read from. A lock of the runtime's own on
- * the way makes every operation at least as strong as written.
+ * The compiler's atomic operations: each is done between two calls of the mode.
  */
-#include "runtime/control/control.h"
 #include "runtime/hooks/atomic.h"
-#include "runtime/monitor/monitor.h"
-#include "runtime/record/clock.h"
-#include "runtime/record/parallel_coverage.h"
-#include "runtime/record/shadow.h"
 
-struct operation {
-	struct snarlrt_thread *self;	/* NULL: not recording, just do it */
-	const volatile void *addr;
-	uint64_t seen;
-};
+#include "runtime/core/mode.h"
 
-static inline struct operation begin(const volatile void *addr, enum trace_kind kind,
-				     unsigned log2, const void *pc)
+static inline struct mode_atomic begin(const volatile void *addr, enum trace_kind kind, unsigned log2,
+				       const void *pc)
 {
-	struct operation op = { NULL, addr, 0 };
+	struct mode_atomic op;
 
-	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
-		if (snarlrt.mode == SNARLRT_WATCH)
-			watch_access((uint64_t)addr, 1ull << log2, (uint64_t)pc, kind != TRACE_ATOMIC_LOAD);
-		else if (ctl_on())
-			ctl_atomic(kind, log2, addr, pc);
-		return op;
-	}
-	op.self = snarlrt_enter();
-	if (op.self) {
-		if (__snarl_tls.told != __snarl_tls.frame && !snarlrt.profiling)
-			snarlrt_tell_frames(op.self);
-		snarlrt_make_room(op.self);
-		op.seen = clock_lock(op.self, (const void *)addr);
-	}
+	op.addr = addr;
+	op.pc = pc;
+	op.kind = kind;
+	op.log2 = log2;
+	snarlrt_ops->atomic_begin(&op);
 	return op;
 }
 
-/*
- * An atomic is always kept, but it also makes its memory shared, or what another
- * thread did to it by plain accesses before would be dropped.
- */
-static void end(const struct operation *op, enum trace_kind kind, unsigned log2, int order,
-		int fail_order, uint64_t value, const void *pc)
+static inline void end(struct mode_atomic *op, enum trace_kind kind, int order, int fail_order, uint64_t value)
 {
-	struct snarlrt_thread *self = op->self;
-	uint64_t addr = ((uint64_t)op->addr & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48;
-	uint64_t site = TRACE_SITE(kind, log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT, pc);
-
-	if (!self) {
-		if (ctl_on())
-			ctl_atomic_done(kind, log2, order, fail_order, op->addr, value, pc);
-		return;
-	}
-	if (snarlrt.filter)
-		shadow_touch((uint64_t)op->addr, 1ull << log2);
-	if (unlikely(snarlrt.profiling)) {
-		/* Has no time: it happens now. */
-		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { 0, value } }, 2);
-		snarlrt_profile_flush(self);
-		clock_unlock(self, op->seen);
-		snarlrt_profile_fold();
-	} else {
-		snarlrt_append_two(self, addr, site, clock_unlock(self, op->seen), value);
-	}
-	snarlrt_leave(self);
+	op->kind = kind;
+	op->order = order;
+	op->fail_order = fail_order;
+	op->value = value;
+	snarlrt_ops->atomic_end(op);
 }
 
 #define RMW(bits, type, log2, name, kind, builtin)                                         \
 	SNARLRT_EXPORT type __tsan_atomic##bits##_##name(volatile type *p, type v, int mo) \
 	{                                                                                  \
-		struct operation op = begin(p, kind, log2, SNARLRT_PC());                  \
+		struct mode_atomic op = begin(p, kind, log2, SNARLRT_PC());                  \
 		type old = builtin(p, v, __ATOMIC_SEQ_CST);                                \
-		end(&op, kind, log2, mo, 0, (uint64_t)old, SNARLRT_PC());                  \
+		end(&op, kind, mo, 0, (uint64_t)old);                  \
 		return old;                                                                \
 	}
 
@@ -84,12 +40,12 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 	SNARLRT_EXPORT int __tsan_atomic##bits##_compare_exchange_##name(                  \
 		volatile type *p, type *expected, type v, int mo, int fail)                \
 	{                                                                                  \
-		struct operation op = begin(p, TRACE_ATOMIC_CAS, log2, SNARLRT_PC());      \
+		struct mode_atomic op = begin(p, TRACE_ATOMIC_CAS, log2, SNARLRT_PC());      \
 		type old = *expected;                                                      \
 		int ok = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST,      \
 						     __ATOMIC_SEQ_CST);                    \
-		end(&op, ok ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, log2, mo, fail,    \
-		    (uint64_t)old, SNARLRT_PC());                                          \
+		end(&op, ok ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, mo, fail,    \
+		    (uint64_t)old);                                          \
 		if (!ok)                                                                   \
 			*expected = old;                                                   \
 		return ok;                                                                 \
@@ -98,19 +54,19 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 #define ATOMICS(bits, type, log2)                                                          \
 	SNARLRT_EXPORT type __tsan_atomic##bits##_load(const volatile type *p, int mo)     \
 	{                                                                                  \
-		struct operation op = begin(p, TRACE_ATOMIC_LOAD, log2, SNARLRT_PC());     \
+		struct mode_atomic op = begin(p, TRACE_ATOMIC_LOAD, log2, SNARLRT_PC());     \
 		type v = __atomic_load_n(p, __ATOMIC_SEQ_CST);                             \
-		end(&op, TRACE_ATOMIC_LOAD, log2, mo, 0, (uint64_t)v, SNARLRT_PC());       \
+		end(&op, TRACE_ATOMIC_LOAD, mo, 0, (uint64_t)v);       \
 		return v;                                                                  \
 	}                                                                                  \
 	SNARLRT_EXPORT void __tsan_atomic##bits##_store(volatile type *p, type v, int mo)  \
 	{                                                                                  \
-		struct operation op = begin(p, TRACE_ATOMIC_STORE, log2, SNARLRT_PC());    \
+		struct mode_atomic op = begin(p, TRACE_ATOMIC_STORE, log2, SNARLRT_PC());    \
 		if (mo == __ATOMIC_SEQ_CST)                                                \
 			__atomic_store_n(p, v, __ATOMIC_SEQ_CST);                          \
 		else                                                                       \
 			__atomic_store_n(p, v, __ATOMIC_RELEASE);                          \
-		end(&op, TRACE_ATOMIC_STORE, log2, mo, 0, (uint64_t)v, SNARLRT_PC());      \
+		end(&op, TRACE_ATOMIC_STORE, mo, 0, (uint64_t)v);      \
 	}                                                                                  \
 	RMW(bits, type, log2, exchange, TRACE_ATOMIC_XCHG, __atomic_exchange_n)            \
 	RMW(bits, type, log2, fetch_add, TRACE_ATOMIC_ADD, __atomic_fetch_add)             \
@@ -124,12 +80,12 @@ static void end(const struct operation *op, enum trace_kind kind, unsigned log2,
 	SNARLRT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(                    \
 		volatile type *p, type expected, type v, int mo, int fail)                 \
 	{                                                                                  \
-		struct operation op = begin(p, TRACE_ATOMIC_CAS, log2, SNARLRT_PC());      \
+		struct mode_atomic op = begin(p, TRACE_ATOMIC_CAS, log2, SNARLRT_PC());      \
 		type old = expected;                                                       \
 		int ok = __atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST,      \
 						     __ATOMIC_SEQ_CST);                    \
-		end(&op, ok ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, log2, mo, fail,    \
-		    (uint64_t)old, SNARLRT_PC());                                          \
+		end(&op, ok ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, mo, fail,    \
+		    (uint64_t)old);                                          \
 		return old;                                                                \
 	}
 
@@ -182,27 +138,27 @@ static u128 rmw128(volatile u128 *p, u128 v, enum op128 what)
 
 SNARLRT_EXPORT u128 __tsan_atomic128_load(const volatile u128 *p, int mo)
 {
-	struct operation op = begin(p, TRACE_ATOMIC_LOAD, 4, SNARLRT_PC());
+	struct mode_atomic op = begin(p, TRACE_ATOMIC_LOAD, 4, SNARLRT_PC());
 	u128 v = cas128((volatile u128 *)p, 0, 0);
 
-	end(&op, TRACE_ATOMIC_LOAD, 4, mo, 0, (uint64_t)v, SNARLRT_PC());
+	end(&op, TRACE_ATOMIC_LOAD, mo, 0, (uint64_t)v);
 	return v;
 }
 
 SNARLRT_EXPORT void __tsan_atomic128_store(volatile u128 *p, u128 v, int mo)
 {
-	struct operation op = begin(p, TRACE_ATOMIC_STORE, 4, SNARLRT_PC());
+	struct mode_atomic op = begin(p, TRACE_ATOMIC_STORE, 4, SNARLRT_PC());
 
 	rmw128(p, v, OP_XCHG);
-	end(&op, TRACE_ATOMIC_STORE, 4, mo, 0, (uint64_t)v, SNARLRT_PC());
+	end(&op, TRACE_ATOMIC_STORE, mo, 0, (uint64_t)v);
 }
 
 #define RMW128(name, kind, what)                                                           \
 	SNARLRT_EXPORT u128 __tsan_atomic128_##name(volatile u128 *p, u128 v, int mo)      \
 	{                                                                                  \
-		struct operation op = begin(p, kind, 4, SNARLRT_PC());                     \
+		struct mode_atomic op = begin(p, kind, 4, SNARLRT_PC());                     \
 		u128 old = rmw128(p, v, what);                                             \
-		end(&op, kind, 4, mo, 0, (uint64_t)old, SNARLRT_PC());                     \
+		end(&op, kind, mo, 0, (uint64_t)old);                     \
 		return old;                                                                \
 	}
 
@@ -217,11 +173,10 @@ RMW128(fetch_nand, TRACE_ATOMIC_NAND, OP_NAND)
 static inline u128 cas128_noted(volatile u128 *p, u128 expected, u128 v, int mo, int fail,
 				const void *pc)
 {
-	struct operation op = begin(p, TRACE_ATOMIC_CAS, 4, pc);
+	struct mode_atomic op = begin(p, TRACE_ATOMIC_CAS, 4, pc);
 	u128 old = cas128(p, expected, v);
 
-	end(&op, old == expected ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, 4, mo, fail,
-	    (uint64_t)old, pc);
+	end(&op, old == expected ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, mo, fail, (uint64_t)old);
 	return old;
 }
 

@@ -2,14 +2,9 @@
  * The compiler's calls that are not hot enough for assembly, and the slow ends
  * of those that are.
  */
-#include "runtime/control/control.h"
 #include "runtime/hooks/entry.h"
-#include "runtime/monitor/monitor.h"
-#include "runtime/record/allocation_sites.h"
-#include "runtime/record/clock.h"
-#include "runtime/record/shadow.h"
 
-#define SMALL_RANGE 256u	/* bytes; larger ones have time for a call */
+#include "runtime/record/shadow.h"
 
 /* Places as distances from where these stand. */
 extern SNARLRT_HIDDEN const int32_t snarlrt_restarts[], snarlrt_restarts_end[];
@@ -92,247 +87,40 @@ uintptr_t snarlrt_thunk_finish(uintptr_t rip, uint64_t rax, uint64_t rcx)
 	return rip;
 }
 
-/* Shared memory within one granule or two: false if it is anything else, or the ring needs attention. */
-static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t site)
-{
-	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
-	uint64_t bytes = (addr & 7) + (1u << (site >> 56 & TRACE_SIZE_MASK));
-
-	return (uintptr_t)tls->cur % STAMP_BYTES != 0 && tls->own_uncut && addr <= TRACE_ADDR_MASK >> 1 &&
-	       *s == SHADOW_SHARED && (bytes <= 8 || (bytes <= 16 && s[1] == SHADOW_SHARED)) &&
-	       snarlrt_append_quick(addr, site);
-}
-
-bool snarlrt_timed;
-
-/* The ring would put a later time of its own among the next three records, or end before the last one. */
-static bool page_ends(void)
-{
-	uintptr_t at = (uintptr_t)__snarl_tls.cur % STAMP_BYTES;
-
-	return at == 0 || STAMP_BYTES - at < 4 * sizeof(struct trace_record);
-}
-
-/* What lies between two equal times has that one. */
-static void append_timed(struct snarlrt_thread *self, const struct trace_record *r)
-{
-	struct trace_record time = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
-
-	while (page_ends())
-		snarlrt_append(self, &time, 1);
-	time.addr = clock_now_behind(self);
-	snarlrt_append(self, &time, 1);
-	snarlrt_append(self, r, 1);
-	snarlrt_append(self, &time, 1);
-}
-
-static inline void access_settle(uint64_t addr, uint64_t site)
-{
-	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
-	enum shadow_verdict verdict = SHADOW_KEEP;
-	struct snarlrt_thread *self;
-
-	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
-		if (snarlrt.mode == SNARLRT_WATCH)
-			watch_access(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK), site,
-				     trace_site_kind(site) == TRACE_WRITE);
-		else if (ctl_on())
-			ctl_access(addr & TRACE_ADDR_MASK, 1ull << (site >> 56 & TRACE_SIZE_MASK), site);
-		return;
-	}
-	self = snarlrt_enter();
-	if (!self)
-		return;
-	if (unlikely(self->claims) && addr <= TRACE_ADDR_MASK >> 1 &&
-	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == 0)
-		birth_claim(self, addr);
-	/* Not private, so it will be recorded: the calls can be told first. */
-	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
-	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)
-		snarlrt_tell_frames(self);
-	if (!snarlrt_timed && access_quick(&__snarl_tls, addr, site)) {
-		snarlrt_leave(self);
-		return;
-	}
-	if (snarlrt.filter)
-		verdict = shadow_touch(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK));
-	if (verdict != SHADOW_DROP) {
-		if (verdict == SHADOW_UNDECIDED)
-			__snarl_tls.undecided++;
-		snarlrt_tell_frames(self);
-		if (unlikely(snarlrt_timed))
-			append_timed(self, &r);
-		else
-			snarlrt_append(self, &r, 1);
-	}
-	snarlrt_leave(self);
-}
-
 /* An access that the fast path could not settle. */
 void snarlrt_access(uint64_t addr, uint64_t site)
 {
-	access_settle(addr, site);
+	snarlrt_ops->access(addr, site);
 }
 
-/*
- * Whether all granules of a small range have this value, four at a time: more may be read than are asked
- * for, there is shadow behind all memory.
- */
-static inline bool is_all(uint64_t addr, size_t size, uint16_t value)
+static inline bool is_power_of_two(size_t n)
 {
-	uint64_t four = value * 0x0001000100010001ull, seen;
-	uintptr_t s = SHADOW_BASE + (addr >> 3) * 2, last = SHADOW_BASE + ((addr + size - 1) >> 3) * 2;
-
-	if (addr > TRACE_ADDR_MASK >> 1)
-		return false;	/* nobody's address: the program is about to crash */
-	for (; s + 6 <= last; s += 8) {
-		__builtin_memcpy(&seen, (const void *)s, sizeof(seen));
-		if (seen != four)
-			return false;
-	}
-	if (s > last)
-		return true;
-	__builtin_memcpy(&seen, (const void *)s, sizeof(seen));
-	return (seen ^ four) << (48 - 8 * (last - s)) == 0;
+	return (n & (n - 1)) == 0;
 }
 
-/* A small range of shared or undecided memory, where the calls are told and the ring needs no attention. */
-static inline bool range_quick(struct snarlrt_thread *self, uint64_t addr, uint64_t size, uint64_t site)
+void snarlrt_range(bool write, const void *start, size_t size, const void *pc)
 {
-	struct snarlrt_tls *tls = &__snarl_tls;
-	struct trace_record *cur = tls->cur;
-	bool undecided = false;
+	uint64_t addr = (uint64_t)start;
 
-	if (size > SMALL_RANGE || tls->frame != tls->told || !tls->own_uncut || snarlrt_timed ||
-	    (uintptr_t)cur % STAMP_BYTES == 0 || (uintptr_t)(cur + 1) % STAMP_BYTES == 0)
-		return false;
-	if (!is_all(addr, size, SHADOW_SHARED)) {
-		undecided = is_all(addr, size, tls->own_uncut);
-		if (!undecided)
-			return false;
-	}
-	tls->undecided += undecided;
-	/* The site of the first record makes both valid. */
-	cur[1].addr = self->last_time;
-	cur[1].site = size;
-	cur->addr = addr;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	cur->site = site;
-	tls->cur = cur + 2;
-	return true;
-}
-
-void snarlrt_range(bool write, const void *addr, size_t size, const void *pc)
-{
-	struct snarlrt_thread *self;
-	enum shadow_verdict verdict = SHADOW_KEEP;
-	struct trace_record r[2];
-
-	if (size == 0 || snarlrt.mode == SNARLRT_OFF ||
-	    (size <= SMALL_RANGE && is_all((uint64_t)addr, size, __snarl_tls.own)))
+	if (size == 0 || mode_is_off() || (size <= SHADOW_SMALL && shadow_small_is(addr, size, __snarl_tls.own)))
 		return;	/* private: as the inlined check lets it pass */
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
-		watch_access((uint64_t)addr, size, (uint64_t)pc, write);
-		return;
-	}
-	/* As small as a plain access, it is one: shorter, and foretold by the codec. */
-	if (size <= 16 && (size & (size - 1)) == 0) {
-		access_settle((uint64_t)addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ,
-							 __builtin_ctzll(size), pc));
-		return;
-	}
-	if (unlikely(snarlrt.mode == SNARLRT_CONTROL)) {
-		if (ctl_on())
-			ctl_access((uint64_t)addr & TRACE_ADDR_MASK, size,
-				   TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc));
-		return;
-	}
-	self = snarlrt_enter();
-	if (!self)
-		return;
-	if (range_quick(self, (uint64_t)addr, size, TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc))) {
-		snarlrt_leave(self);
-		return;
-	}
-	if (snarlrt.filter)
-		verdict = shadow_touch((uint64_t)addr, size);
-	if (verdict != SHADOW_DROP) {
-		if (verdict == SHADOW_UNDECIDED)
-			__snarl_tls.undecided++;
-		snarlrt_tell_frames(self);
-		r[0].addr = (uint64_t)addr & TRACE_ADDR_MASK;
-		r[0].site = TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc);
-		r[1].addr = snarlrt_timed ? clock_now_behind(self) : self->last_time;
-		r[1].site = size;
-		snarlrt_append(self, r, 2);
-	}
-	snarlrt_leave(self);
+	/* As small as a plain access, it is one: shorter, and predicted by the codec. */
+	if (size <= 16 && is_power_of_two(size))
+		snarlrt_ops->access(addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ, __builtin_ctzll(size), pc));
+	else
+		snarlrt_ops->range(addr, size, TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc));
 }
 
 /* The call stack is full, or the thread has none. */
 void snarlrt_entry_slow(uint64_t caller)
 {
-	struct snarlrt_thread *self;
-
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
-		watch_entry((uint64_t)SNARLRT_PC());
-		return;
-	}
-	self = snarlrt_enter();
-
-	if (!self)
-		return;
-	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* just attached */
-		*__snarl_tls.frame++ = (struct snarlrt_frame){ caller, caller };
-	else {
-		snarlrt_tell_frames(self);	/* told: the exits come to C, too */
-		self->too_deep++;
-	}
-	snarlrt_leave(self);
-}
-
-/* The entry of the function that ends, if it is the last record of the ring: as in the assembly. */
-static bool take_back(const struct snarlrt_thread *self)
-{
-	struct snarlrt_tls *tls = &__snarl_tls;
-	struct trace_record *last = tls->cur - 1;
-
-	if (last < self->ring || last->site != TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->frame->pc) ||
-	    last->addr != tls->frame->caller)
-		return false;
-	last->site = 0;
-	tls->cur = last;
-	return true;
+	snarlrt_ops->entry(caller, (uint64_t)SNARLRT_PC());
 }
 
 /* The function's entry is in the trace already, so its exit must be too. */
 void snarlrt_exit_slow(uint64_t pc)
 {
-	struct snarlrt_tls *tls = &__snarl_tls;
-	struct snarlrt_thread *self;
-	struct trace_record r;
-
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
-		watch_exit();
-		return;
-	}
-	if (unlikely(snarlrt.mode == SNARLRT_CONTROL) && ctl.tracing && ctl_on())
-		ctl_trace_exit(ctl.current, pc);
-	if (!tls->self)
-		return;
-	self = snarlrt_enter();
-	if (!self)
-		return;
-	if (self->too_deep) {
-		self->too_deep--;
-	} else if (tls->frame > self->frames) {
-		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
-		tls->frame--;
-		tls->told = tls->frame;
-		if (!take_back(self) && !snarlrt.profiling && !snarlrt_append_quick(r.addr, r.site))
-			snarlrt_append(self, &r, 1);
-	}
-	snarlrt_leave(self);
+	snarlrt_ops->exit(pc);
 }
 
 static inline void note_access(const void *addr, unsigned kind, unsigned detail, const void *pc)

@@ -5,9 +5,12 @@
 #ifndef RUNTIME_HOOKS_ENTRY_H
 #define RUNTIME_HOOKS_ENTRY_H
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/mode.h"
 
 SNARLRT_HIDDEN void snarlrt_access(uint64_t addr, uint64_t site);
+
+/* An access to [addr, addr + size), as the program's memcpy and read(2) make. */
+SNARLRT_HIDDEN void snarlrt_range(bool write, const void *addr, size_t size, const void *pc);
 
 /* The same for __snarl_access and __snarl_access_wide, whose callers keep values in registers. */
 SNARLRT_HIDDEN void snarlrt_access_keeping(void);

@@ -2,7 +2,6 @@
  * What memory a loop touched, and its group of records, where the ring needs no attention. Built
  * without vector registers (Makefile), which hold values of the caller.
  */
-#include "abi/run_options.h"
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/shadow.h"
@@ -16,20 +15,6 @@
 #define UNDECIDED (1u << SHADOW_UNDECIDED)
 #define SHARED (1u << SHADOW_KEEP)
 #define UNKNOWN 0u
-
-uint8_t __snarl_loops;
-
-/* Hooks must see each access by itself in any other mode. */
-void snarlrt_loops_allow(void)
-{
-	if (snarlrt.mode == SNARLRT_OFF)
-		__snarl_loops = LOOPS_ASK;
-	else if (snarlrt.mode == SNARLRT_RECORD && snarlrt.filter && !snarlrt_timed && !snarlrt.profiling &&
-		 !(snarlrt.without & RUN_WITHOUT_LOOPS))
-		__snarl_loops = LOOPS_PLAIN;
-	else
-		__snarl_loops = 0;
-}
 
 static inline const uint8_t *shadow_at(uint64_t addr)
 {

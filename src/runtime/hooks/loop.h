@@ -11,7 +11,8 @@
 #define RUNTIME_HOOKS_LOOP_H
 
 #include "abi/loop_group.h"
-#include "runtime/core/runtime.h"
+#include "runtime/core/mode.h"
+#include "runtime/record/loop_descriptor.h"
 
 #define LOOP_STAMP 256u		/* events of a loop from which on it gets a time of its own */
 
@@ -120,12 +121,6 @@ SNARLRT_HIDDEN enum loop_done snarlrt_loop_tell(struct trace_record *group, stru
 /* NULL: no loop, but signals that waited. */
 SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);
 
-/*
- * LOOPS_ASK, LOOPS_PLAIN or 0, set when the mode is known. With a list of sites a loop is told whole if one of its
- * sites is on; if none is, nothing is left of its end (sites.c).
- */
-extern SNARLRT_EXPORT uint8_t __snarl_loops;
-SNARLRT_HIDDEN void snarlrt_loops_allow(void);
 void __snarl_loop(void);
 
 /*

@@ -6,11 +6,11 @@
 
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
+#include "runtime/record/ring.h"
 
 #define EVENTS 4096u	/* that a nest stands for, then it gets a time and is done */
 #define UNIT (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
 
-__thread struct snarlrt_nest __snarl_nest;
 
 static bool is_shared(const struct trace_record *r)
 {

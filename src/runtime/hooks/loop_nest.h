@@ -11,17 +11,7 @@
 #ifndef RUNTIME_HOOKS_LOOP_NEST_H
 #define RUNTIME_HOOKS_LOOP_NEST_H
 
-#include "runtime/core/runtime.h"
-
-extern SNARLRT_EXPORT __thread struct snarlrt_nest __snarl_nest __attribute__((tls_model("local-exec")));
-
-/* The ring's records are gone. */
-static inline void nest_forget(void)
-{
-	__snarl_nest.from = 0;
-	__snarl_nest.next = NEST_NONE;
-	__snarl_nest.end = NULL;
-}
+#include "runtime/record/nest.h"
 
 /*
  * In place of __snarl_loop_close: a group whose accesses the code has written, up to `end`, may be the second of a nest. `turns` is one less.

@@ -5,6 +5,7 @@
 #include "runtime/hooks/entry.h"
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
+#include "runtime/record/ring.h"
 
 #define FEW 8u		/* turns that are not worth a group of their own */
 

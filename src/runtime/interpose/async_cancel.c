@@ -10,7 +10,7 @@
 #include "runtime/core/lock.h"
 #include "runtime/core/sys.h"
 #include "runtime/interpose/call.h"
-#include "runtime/process/thread.h"
+#include "runtime/interpose/thread_create.h"
 
 #define CANCEL_SIGNAL 32	/* libc's own; its sigaction() refuses it */
 
@@ -74,7 +74,7 @@ void snarlrt_cancel_guard(void)
 	int saved = errno, state;
 	uint64_t mask;
 
-	if (snarlrt.mode != SNARLRT_RECORD || __atomic_load_n(&guarded, __ATOMIC_ACQUIRE))
+	if (!mode_records() || __atomic_load_n(&guarded, __ATOMIC_ACQUIRE))
 		return;
 	mask = snarlrt_signals_block();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);

@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-#include "runtime/core/runtime.h"
+#include "runtime/core/mode.h"
 
 struct snarlrt_blocking {
 	enum trace_kind kind;	/* noted at the end */

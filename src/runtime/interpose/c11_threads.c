@@ -6,7 +6,8 @@
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
 #include "runtime/interpose/blocking.h"
-#include "runtime/process/thread.h"
+#include "runtime/interpose/thread_create.h"
+#include "runtime/record/thread.h"
 
 /* To the errno of the same meaning. */
 static int error_of(int c11)

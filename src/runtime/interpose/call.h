@@ -18,8 +18,9 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "runtime/control/model/call.h"
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
+#include "runtime/hooks/entry.h"
 
 /*
  * Are this thread's events wanted? The mode comes first: in a static program
@@ -27,7 +28,7 @@
  */
 static inline bool snarlrt_watching(void)
 {
-	return snarlrt.mode != SNARLRT_OFF && !(__snarl_tls.hidden | __snarl_tls.busy);
+	return !mode_is_off() && !(__snarl_tls.hidden | __snarl_tls.busy);
 }
 
 /* False only while the look-up of real functions is under way, or if there is none. */
@@ -35,18 +36,6 @@ static inline bool snarlrt_found(const void *real)
 {
 	return likely(real != NULL);
 }
-
-static inline const void *snarlrt_fd(int fd)
-{
-	return (const void *)(intptr_t)fd;
-}
-
-struct snarlrt_call {
-	const void *object, *pc;
-	uint8_t what;		/* enum trace_call */
-	bool open;		/* entered, not left; false also if nobody watches */
-	bool control;		/* the thread is under control: ask before the real call */
-};
 
 SNARLRT_HIDDEN void snarlrt_call_open(struct snarlrt_call *c);
 SNARLRT_HIDDEN void snarlrt_call_close(struct snarlrt_call *c, long value, int error,
@@ -90,14 +79,10 @@ static inline void snarlrt_call_unwind(struct snarlrt_call *c)
 
 /*
  * Under control each call has its point just before the real one
- * (control_outside.h): may waits until that will not block (`events` as for
- * poll); false with errno set: it must not be made. now is for what never blocks.
+ * (control/model/call.h). now is for what never blocks.
  *
  *	return snarlrt_call_leave(&c, snarlrt_may(&c, fd, POLLIN) ? REAL(…)(…) : -1);
  */
-SNARLRT_HIDDEN bool ctl_call_may(struct snarlrt_call *c, int fd, short events);
-SNARLRT_HIDDEN bool ctl_call_point(struct snarlrt_call *c);	/* always true */
-
 static inline bool snarlrt_may(struct snarlrt_call *c, int fd, short events)
 {
 	return likely(!c->control) || ctl_call_may(c, fd, events);
@@ -134,13 +119,11 @@ SNARLRT_HIDDEN void snarlrt_cut(uint64_t depth, const void *pc);
 
 /* interpose_signal.c: the handlers a thread is in, innermost first. */
 struct snarlrt_handler;
+extern SNARLRT_HIDDEN const struct ctl_signal_calls snarlrt_signal_calls;
 extern SNARLRT_HIDDEN __thread struct snarlrt_handler *snarlrt_handlers;
 SNARLRT_HIDDEN void snarlrt_handlers_left(struct snarlrt_handler *down_to);
 
-/* interpose_process.c: EXIT is in the trace already. */
-extern SNARLRT_HIDDEN bool snarlrt_exit_noted;
-
-/* interpose_process.c: between vfork and the child's exec or _exit. */
+/* fork_exit.c: between vfork and the child's exec or _exit. */
 extern SNARLRT_HIDDEN __thread bool snarlrt_vforked;
 
 /* Recording, and not a child that borrows the memory of the recorded process. */
@@ -151,5 +134,8 @@ SNARLRT_HIDDEN void snarlrt_control_alone(void);
 
 /* Registers what has to come before the program's own; called once, at start. */
 SNARLRT_HIDDEN void snarlrt_process_init(void);
+
+/* A system call that makes a child with memory of its own. */
+SNARLRT_HIDDEN long snarlrt_fork_by_hand(long number, const long *v, const void *pc);
 
 #endif

@@ -9,6 +9,7 @@
  */
 #ifndef SNARLRT_STATIC
 
+#include "runtime/core/process_calls.h"
 #include "runtime/interpose/call.h"
 
 /* Where the linker put the executable's code. */
@@ -23,8 +24,8 @@ static void *dlopen_here(const char *file, int mode)
 {
 	void *handle = REAL(dlopen)(file, mode);
 
-	if (handle && snarlrt.mode != SNARLRT_OFF)
-		snarlrt_modules_scan();
+	if (handle && !mode_is_off())
+		snarlrt_process->modules_scan();
 	return handle;
 }
 
@@ -32,8 +33,8 @@ static void *dlmopen_here(Lmid_t space, const char *file, int mode)
 {
 	void *handle = REAL(dlmopen)(space, file, mode);
 
-	if (handle && snarlrt.mode != SNARLRT_OFF)
-		snarlrt_modules_scan();
+	if (handle && !mode_is_off())
+		snarlrt_process->modules_scan();
 	return handle;
 }
 
@@ -59,11 +60,11 @@ SNARLRT_INTERPOSE int dlclose(void *handle)
 	int got;
 
 	snarlrt_real_ready();
-	if (snarlrt.mode == SNARLRT_OFF)
+	if (mode_is_off())
 		return REAL(dlclose)(handle);
-	snarlrt_modules_scan();
+	snarlrt_process->modules_scan();
 	got = REAL(dlclose)(handle);
-	snarlrt_modules_scan();
+	snarlrt_process->modules_scan();
 	return got;
 }
 

@@ -8,6 +8,8 @@
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/deferred_signals.h"
+#include "runtime/interpose/call.h"
+#include "runtime/record/trace_file.h"
 
 static bool leaving(const void *pc)
 {

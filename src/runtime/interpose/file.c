@@ -3,6 +3,7 @@
  * closing, writing back, locking.
  */
 #include "runtime/control/model/external.h"
+#include "runtime/interpose/call.h"
 
 /* libc reads the mode only where one is meant; so do we. */
 static mode_t open_mode(int flags, va_list args)

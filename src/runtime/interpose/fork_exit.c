@@ -22,14 +22,15 @@
 #include "runtime/control/model/poll.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/deferred_signals.h"
+#include "runtime/core/process_calls.h"
 #include "runtime/core/sys.h"
-#include "runtime/monitor/monitor.h"
-#include "runtime/process/process.h"
-#include "runtime/process/production.h"
-#include "runtime/process/thread.h"
+#include "runtime/interpose/call.h"
+#include "runtime/interpose/thread_create.h"
+#include "runtime/record/ring.h"
+#include "runtime/record/thread.h"
+#include "runtime/record/trace_file.h"
 
 __thread bool snarlrt_vforked;
-bool snarlrt_exit_noted;
 
 static bool registered;
 static int quick_status;
@@ -39,7 +40,7 @@ static __thread uint64_t fork_mask;
 
 bool snarlrt_own_process(void)
 {
-	return snarlrt.mode != SNARLRT_OFF && !snarlrt_vforked && snarlrt.live &&
+	return !mode_is_off() && !snarlrt_vforked && snarlrt.live &&
 	       snarlrt.live->pid == (uint32_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
@@ -48,14 +49,13 @@ static void fork_prepare(void)
 {
 	struct snarlrt_thread *self;
 
-	if (snarlrt.mode == SNARLRT_OFF || prepared)
+	if (mode_is_off() || prepared)
 		return;
 	self = snarlrt_enter();		/* a stranger gets its name now: the child needs one */
 	if (self)
 		snarlrt_leave(self);
 	fork_mask = snarlrt_signals_block();
-	snarlrt_modules_fork(true);
-	dual_fork(true);
+	snarlrt_process->fork(true);
 	snarlrt_birth_fork(true);
 	snarlrt_thread_fork(true);
 	arena_fork(true);
@@ -72,18 +72,14 @@ static void fork_done(bool child)
 	arena_fork(false);
 	snarlrt_thread_fork(false);
 	snarlrt_birth_fork(false);
-	dual_fork(false);
-	snarlrt_modules_fork(false);
+	snarlrt_process->fork(false);
 	if (child) {
 		snarlrt_exit_noted = false;
-		snarlrt_forked_child();
-		if (snarlrt.mode == SNARLRT_WATCH)
-			watch_forked();
-	}
-	if (child && snarlrt.mode == SNARLRT_CONTROL && ctl.begun) {
-		ctl_forked_child();
-		ctl_signal_forked();
-		fork_mask = ctl_self()->sigmask;
+		snarlrt_ops->forked();
+		if (mode_records())
+			snarlrt_process->forked();
+		if (mode_controls() && ctl.begun)
+			fork_mask = ctl_self()->sigmask;
 	}
 	snarlrt_signals_set(fork_mask);
 }
@@ -213,7 +209,7 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 		more[i] = va_arg(args, void *);
 	va_end(args);
 	new_process(SNARLRT_PC());
-	if (snarlrt.mode == SNARLRT_OFF || flags & CLONE_VM)
+	if (mode_is_off() || flags & CLONE_VM)
 		return REAL(clone)(start, stack, flags, arg, more[0], more[1], more[2]);
 	fork_prepare();
 	pid = REAL(clone)(start ? cloned_main : NULL, stack, flags, &c, more[0], more[1], more[2]);

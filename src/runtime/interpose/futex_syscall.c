@@ -8,8 +8,7 @@
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
-#include "runtime/process/process.h"
+#include "runtime/interpose/call.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -91,13 +91,13 @@ static void note_gone(void *p, const void *pc)
 
 static inline bool controlled(void)
 {
-	return unlikely(snarlrt.mode == SNARLRT_CONTROL);
+	return unlikely(mode_controls());
 }
 
 /* Under control, or a block from there (a process may end control before it ends). */
 static inline bool controlled_block(const void *p)
 {
-	return unlikely(snarlrt.mode == SNARLRT_CONTROL || ctl_heap_has(p));
+	return unlikely(mode_controls() || ctl_heap_has(p));
 }
 
 static bool libc_gave(const void *p)

@@ -77,7 +77,7 @@ static NOINLINE void *copy_in_steps(void *to, const void *from, size_t n, const 
 
 static inline bool goes_in_steps(size_t n)
 {
-	return unlikely(snarlrt.mode == SNARLRT_CONTROL) && n > 0 && n <= 16 && (n & (n - 1)) == 0;
+	return unlikely(mode_controls()) && n > 0 && n <= 16 && (n & (n - 1)) == 0;
 }
 
 static NOINLINE void *watched_copy(void *to, const void *from, size_t n,

@@ -2,6 +2,7 @@
  * Waiting for something to happen: descriptors, children, signals.
  */
 #include "runtime/control/model/poll.h"
+#include "runtime/interpose/call.h"
 
 /* The kernel reads the array and writes the answers into it. */
 static inline void asks(struct snarlrt_call *c, const struct pollfd *fds, nfds_t n)

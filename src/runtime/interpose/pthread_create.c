@@ -2,7 +2,6 @@
  * pthread_create and the rest of a thread's life.
  */
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 
 #include "runtime/control/control.h"
@@ -10,13 +9,14 @@
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/lock.h"
 #include "runtime/core/real.h"
+#include "runtime/interpose/thread_create.h"
 #include "runtime/monitor/monitor.h"
-#include "runtime/process/thread.h"
+#include "runtime/record/thread.h"
 
 struct birth {
 	void *(*routine)(void *);
 	void *arg;
-	uint32_t id, parent, ordinal;
+	struct mode_thread thread;
 	bool masked;		/* all signals are blocked until it is attached, then: */
 	uint64_t mask;
 	struct birth *next_free;
@@ -24,7 +24,6 @@ struct birth {
 
 static struct snarlrt_lock birth_lock;
 static struct birth *free_births;
-static pthread_key_t exit_key;
 
 static struct birth *birth_alloc(void)
 {
@@ -54,47 +53,13 @@ void snarlrt_birth_fork(bool begin)
 		snarlrt_unlock(&birth_lock);
 }
 
-/*
- * Destructors of other keys may run instrumented code, so ours puts itself off
- * to the last round that POSIX promises.
- */
-static void on_exit_key(void *round)
-{
-	uintptr_t n = (uintptr_t)round;
-
-	if (n < PTHREAD_DESTRUCTOR_ITERATIONS)
-		pthread_setspecific(exit_key, (void *)(n + 1));
-	else if (snarlrt.mode == SNARLRT_WATCH)
-		watch_thread_exit();
-	else
-		snarlrt_thread_exit();
-}
-
-void snarlrt_thread_init(void)
-{
-	pthread_key_create(&exit_key, on_exit_key);
-}
-
-void snarlrt_thread_arm_exit(void)
-{
-	snarlrt_hide();
-	pthread_setspecific(exit_key, (void *)1);
-	snarlrt_unhide();
-}
-
 static void *thread_main(void *v)
 {
 	struct birth b = *(struct birth *)v;
 
 	birth_free(v);
-	snarlrt_handle_set((uintptr_t)pthread_self(), b.id);
-	if (snarlrt.mode == SNARLRT_RECORD && !__snarl_tls.self &&
-	    snarlrt_thread_attach(b.id, b.parent, b.ordinal, (const void *)(uintptr_t)b.routine))
-		snarlrt_thread_arm_exit();
-	if (snarlrt.mode == SNARLRT_WATCH) {
-		watch_attach();
-		__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
-	}
+	snarlrt_handle_set((uintptr_t)pthread_self(), b.thread.id);
+	snarlrt_ops->thread_begin(&b.thread);
 	if (b.masked)
 		snarlrt_signals_set(b.mask);
 	return b.routine(b.arg);
@@ -123,7 +88,7 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 	snarlrt_real_ready();
 	if (ctl_on())
 		return ctl_thread_create(out, attr, routine, arg, pc);
-	if (snarlrt.mode != SNARLRT_RECORD && snarlrt.mode != SNARLRT_WATCH)
+	if (!mode_records() && !mode_monitors())
 		return REAL(pthread_create)(out, attr, routine, arg);
 	mask = snarlrt_signals_block();
 	b = birth_alloc();
@@ -136,13 +101,16 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 	b->mask = mask;
 	b->routine = routine;
 	b->arg = arg;
-	b->id = snarlrt_thread_new_id();
+	id = snarlrt_thread_new_id();
 	/* The child's start must be later than this, so it is noted before. */
-	snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)b->id, b->id, 0, pc);
-	b->parent = tls->self ? tls->self->id : 0;
-	b->ordinal = tls->self ? tls->self->children + 1
-			       : __atomic_add_fetch(&snarlrt.next_foreign, 1, __ATOMIC_RELAXED);
-	id = b->id;
+	snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)id, id, 0, pc);
+	b->thread = (struct mode_thread){
+		.id = id,
+		.parent = tls->self ? tls->self->id : 0,
+		.ordinal = tls->self ? tls->self->children + 1
+				     : __atomic_add_fetch(&snarlrt.next_foreign, 1, __ATOMIC_RELAXED),
+		.routine = (const void *)(uintptr_t)routine,
+	};
 	__atomic_fetch_add(&watch.unborn, 1, __ATOMIC_SEQ_CST);
 	snarlrt_hide();
 	error = REAL(pthread_create)(out, attr, thread_main, b);
@@ -241,7 +209,7 @@ SNARLRT_INTERPOSE int pthread_cancel(pthread_t thread)
 	if (ctl_on())
 		return ctl_thread_cancel(thread, SNARLRT_PC());
 	snarlrt_cancel_guard();
-	if (snarlrt.mode == SNARLRT_WATCH)
+	if (mode_monitors())
 		watch_cancel((uint64_t)thread, (uint64_t)SNARLRT_PC());
 	snarlrt_note(TRACE_THREAD_CANCEL, 0, (void *)(uintptr_t)id, id, 0, SNARLRT_PC());
 	return REAL(pthread_cancel)(thread);

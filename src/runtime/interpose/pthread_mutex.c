@@ -96,7 +96,7 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc
 	look_before_sleep(mutex);
 	snarlrt_waits(__snarl_tls.self, TRACE_MUTEX_LOCK, mutex, pc);
 	result = REAL(pthread_mutex_lock)(mutex);
-	snarlrt_wait_end();
+	snarlrt_waited();
 	if (unlikely(result || !mutex_note(TRACE_MUTEX_LOCK, mutex, pc)))
 		return locked(mutex, result, pc);
 	snarlrt_taken();

@@ -6,6 +6,7 @@
  * Bytes that went out are an OUTPUT between the two ends of the call.
  */
 #include "runtime/control/model/external.h"
+#include "runtime/interpose/call.h"
 
 /* Ends a call that filled a buffer. */
 static inline ssize_t filled(struct snarlrt_call *c, void *buf, ssize_t got)

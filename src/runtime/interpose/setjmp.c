@@ -8,10 +8,9 @@
  * less deep, or as deep with a higher stack pointer. A buffer that was copied is
  * not found; then nothing is cut.
  */
-#include "runtime/control/control.h"
 #include "runtime/core/arena.h"
 #include "runtime/interpose/call.h"
-#include "runtime/monitor/monitor.h"
+#include "runtime/record/ring.h"
 
 #define FEW 8u
 
@@ -30,61 +29,15 @@ struct jumps {
 
 static __thread struct jumps jumps;
 
-/* Under control the call stack belongs to the controlled thread. */
-static void cut_controlled(struct snarlrt_tls *tls, uint64_t depth)
-{
-	struct snarlrt_frame *to = tls->control->frames + depth;
-
-	if (to >= tls->frame)
-		return;
-	tls->frame = to;
-	if (tls->told > to)
-		tls->told = to;
-}
-
 uint64_t snarlrt_depth(void)
 {
-	struct snarlrt_tls *tls = &__snarl_tls;
-
-	if (tls->control && tls->frame_end)
-		return (uint64_t)(tls->frame - tls->control->frames);
-	if (snarlrt.mode == SNARLRT_WATCH)
-		return watch_self.depth;
-	if (!tls->self || !tls->frame_end)
-		return 0;
-	return (uint64_t)(tls->frame - tls->self->frames) + tls->self->too_deep;
-}
-
-static void cut_frames(struct snarlrt_tls *tls, uint64_t depth)
-{
-	uint64_t room = (uint64_t)(tls->frame_end - tls->self->frames);
-	struct snarlrt_frame *to;
-
-	if (depth > (uint64_t)(tls->frame - tls->self->frames) + tls->self->too_deep)
-		return;
-	tls->self->too_deep = depth > room ? (uint32_t)(depth - room) : 0;
-	to = tls->self->frames + (depth > room ? room : depth);
-	tls->frame = to;
-	if (tls->told > to)
-		tls->told = to;
+	return snarlrt_ops->depth();
 }
 
 void snarlrt_cut(uint64_t depth, const void *pc)
 {
-	struct snarlrt_tls *tls = &__snarl_tls;
-	struct snarlrt_thread *self;
-
-	if (snarlrt.mode == SNARLRT_WATCH)
-		watch_jumped(depth);
 	snarlrt_note(TRACE_JUMP, 0, NULL, depth, 0, pc);
-	if (tls->control && tls->frame_end)
-		cut_controlled(tls, depth);
-	if (!tls->self || !tls->frame_end)
-		return;
-	self = snarlrt_enter();		/* a signal handler must not see half of it */
-	cut_frames(tls, depth);
-	if (self)
-		snarlrt_leave(self);
+	snarlrt_ops->cut(depth);
 }
 
 static struct jump *entries(void)
@@ -147,7 +100,7 @@ void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
 	int saved = errno;
 
 	snarlrt_real_ready();
-	if (snarlrt.mode != SNARLRT_OFF) {
+	if (!mode_is_off()) {
 		struct jump new = {
 			.buffer = (uintptr_t)buffer,
 			.stack = stack,
@@ -178,7 +131,7 @@ void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
 static void jumping(const void *buffer, const void *pc)
 {
 	snarlrt_real_ready();
-	if (snarlrt.mode == SNARLRT_OFF)
+	if (mode_is_off())
 		return;
 	for (uint32_t i = jumps.count; i-- > 0;) {
 		struct jump *j = &entries()[i];

@@ -191,7 +191,7 @@ static void trampoline(int number, siginfo_t *info, void *context)
 	uintptr_t handler = user & ~WITH_INFO;
 	struct snarlrt_handler here = { .number = number, .pc = (const void *)(handler + 1) };
 
-	if (snarlrt.mode == SNARLRT_CONTROL && ctl_signal_catch(number, info))
+	if (mode_controls() && ctl_signal_catch(number, info))
 		return;
 	if (put_off(number, info, interrupted, &here)) {
 		if (actions[number].flags & SA_RESETHAND)
@@ -202,7 +202,7 @@ static void trampoline(int number, siginfo_t *info, void *context)
 	run(&here, user, info, context);
 }
 
-struct ctl_signal_action snarlrt_signal_action(int number)
+static struct ctl_signal_action signal_action(int number)
 {
 	struct ctl_signal_action a = { .handler = SIG_DFL };
 	struct sigaction now;
@@ -217,7 +217,7 @@ struct ctl_signal_action snarlrt_signal_action(int number)
 	return a;
 }
 
-void snarlrt_signal_run(int number, siginfo_t *info)
+static void signal_run(int number, siginfo_t *info)
 {
 	struct action *a = &actions[number];
 	uint64_t user = a->user, mask = *(const uint64_t *)&a->mask;
@@ -241,6 +241,8 @@ void snarlrt_signal_run(int number, siginfo_t *info)
 	ctl_sigmask_set(here.sigmask);
 }
 
+const struct ctl_signal_calls snarlrt_signal_calls = { .action = signal_action, .run = signal_run };
+
 static bool is_function(const struct sigaction *act)
 {
 	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN &&
@@ -256,7 +258,7 @@ static void show(struct sigaction *old, const struct action *before)
 		return;
 	old->sa_sigaction =
 		(void (*)(int, siginfo_t *, void *))(uintptr_t)(before->user & ~WITH_INFO);
-	if (snarlrt.mode == SNARLRT_CONTROL)
+	if (mode_controls())
 		old->sa_flags = before->flags;
 	if (!(before->user & WITH_INFO))
 		old->sa_flags &= ~SA_SIGINFO;
@@ -265,7 +267,7 @@ static void show(struct sigaction *old, const struct action *before)
 /* Those that instructions cause are handled on the spot, by the kernel's rules. */
 static int kernel_flags(int number, int flags)
 {
-	if (snarlrt.mode != SNARLRT_CONTROL || number == SIGSEGV || number == SIGBUS ||
+	if (!mode_controls() || number == SIGSEGV || number == SIGBUS ||
 	    number == SIGFPE || number == SIGILL || number == SIGTRAP)
 		return flags;
 	return (flags | SA_RESTART) & ~SA_RESETHAND;
@@ -280,7 +282,7 @@ static int install(int number, const struct sigaction *act, struct sigaction *ol
 	int got;
 
 	if (act && is_function(act) && act->sa_sigaction != trampoline &&
-	    snarlrt.mode != SNARLRT_OFF) {
+	    !mode_is_off()) {
 		mine = *act;
 		mine.sa_sigaction = trampoline;
 		mine.sa_flags |= SA_SIGINFO;
@@ -353,7 +355,7 @@ SNARLRT_INTERPOSE int siginterrupt(int number, int interrupt)
 
 	snarlrt_real_ready();
 	got = REAL(siginterrupt)(number, interrupt);
-	if (got == 0 && snarlrt.mode == SNARLRT_CONTROL) {
+	if (got == 0 && mode_controls()) {
 		actions[number].flags &= ~SA_RESTART;
 		actions[number].flags |= interrupt ? 0 : SA_RESTART;
 	}

@@ -2,6 +2,7 @@
  * Sleeping and yielding. A sleep is noted when it begins, with the time asked for.
  */
 #include "runtime/control/model/external.h"
+#include "runtime/interpose/call.h"
 
 #define NS 1000000000ull
 

@@ -3,6 +3,7 @@
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/sys.h"
+#include "runtime/interpose/call.h"
 
 static inline ssize_t received(struct snarlrt_call *c, void *buf, size_t n, ssize_t got)
 {

@@ -10,6 +10,7 @@
  */
 #undef __OPTIMIZE__	/* with it <stdio.h> brings some of these inline */
 #include "runtime/control/model/stdio.h"
+#include "runtime/interpose/call.h"
 
 static void printed(FILE *f, long bytes, const void *pc)
 {

@@ -9,9 +9,9 @@
 #include "abi/mix.h"
 #include "abi/trace_roles.h"
 #include "runtime/core/sys.h"
+#include "runtime/core/thread_end.h"
 #include "runtime/monitor/check_avio.h"
 #include "runtime/monitor/guard.h"
-#include "runtime/process/thread.h"
 
 #define RANGE_CELLS 512u	/* of a long access only the first ones are looked at */
 

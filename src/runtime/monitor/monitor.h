@@ -11,6 +11,7 @@
 #define RUNTIME_MONITOR_MONITOR_H
 
 #include "abi/monitor_log.h"
+#include "runtime/core/mode.h"
 #include "runtime/core/options.h"
 #include "runtime/monitor/rules.h"
 
@@ -83,6 +84,7 @@ struct watch {
 	uint8_t *tails;		/* of each site: enum in guard_tx.c */
 };
 
+extern SNARLRT_HIDDEN const struct mode mode_monitor;
 extern SNARLRT_HIDDEN struct watch watch;
 extern SNARLRT_HIDDEN __thread struct watch_self watch_self
 	__attribute__((tls_model("local-exec")));
@@ -91,7 +93,6 @@ extern SNARLRT_HIDDEN __thread struct watch_self watch_self
 SNARLRT_HIDDEN bool watch_start(const struct run_options *o);
 /* A module that is loaded. */
 SNARLRT_HIDDEN void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path);
-SNARLRT_HIDDEN void watch_dual_start(void);
 
 /* The life of a thread, and a forked child. */
 SNARLRT_HIDDEN void watch_attach(void);
@@ -103,6 +104,7 @@ SNARLRT_HIDDEN void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool
 SNARLRT_HIDDEN void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result);
 SNARLRT_HIDDEN void watch_cancel(uint64_t handle, uint64_t pc);	/* before it is done */
 SNARLRT_HIDDEN void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
+SNARLRT_HIDDEN void watch_wait_end(void);
 SNARLRT_HIDDEN void watch_entry(uint64_t pc);
 SNARLRT_HIDDEN void watch_exit(void);
 SNARLRT_HIDDEN void watch_fresh(uint64_t addr, uint64_t size);

@@ -5,9 +5,6 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/cell.h"
 #include "runtime/monitor/check_cell.h"
-#include "runtime/process/production.h"
-#include "runtime/process/thread.h"
-#include "runtime/record/site_filter.h"
 
 /* Places that matter to what was asked for. */
 static uint32_t wanted_flags(void)
@@ -70,23 +67,7 @@ bool watch_start(const struct run_options *o)
 		watch.check = watch.pset = watch.tx = false;
 		return watch.everywhere;
 	}
-	if (!load(o) || !(watch.check ? check_cells_init() : cells_init()))
-		return false;
-	snarlrt_sites_use_rules();
-	return true;
-}
-
-static bool holds_place(void *context, const struct dual_module_id *module, uint64_t start,
-			uint64_t end)
-{
-	(void)context;
-	return rules_matter(module->id, module->size, module->base, start, end);
-}
-
-void watch_dual_start(void)
-{
-	dual_start("none", false);
-	dual_choose(watch.everywhere ? dual_choose_all : holds_place, NULL);
+	return load(o) && (watch.check ? check_cells_init() : cells_init());
 }
 
 void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path)

@@ -13,19 +13,24 @@
 
 #include "abi/run_options.h"
 #include "runtime/control/control.h"
+#include "runtime/control/control_mode.h"
+#include "runtime/control/model/external.h"
+#include "runtime/core/process_calls.h"
 #include "runtime/core/sys.h"
+#include "runtime/core/thread_end.h"
 #include "runtime/hooks/entry.h"
-#include "runtime/hooks/loop.h"
 #include "runtime/interpose/call.h"
 #include "runtime/monitor/monitor.h"
-#include "runtime/process/process.h"
+#include "runtime/process/init.h"
+#include "runtime/process/modules.h"
 #include "runtime/process/production.h"
-#include "runtime/process/thread.h"
 #include "runtime/record/parallel_coverage.h"
+#include "runtime/record/record_mode.h"
+#include "runtime/record/ring.h"
 #include "runtime/record/shadow.h"
 #include "runtime/record/site_filter.h"
-
-struct snarlrt snarlrt;
+#include "runtime/record/thread.h"
+#include "runtime/record/trace_file.h"
 
 /* Who starts a program with more rights than their own has no say in the files that it writes. */
 static const char *find_option(char **envp)
@@ -60,7 +65,8 @@ static void main_stack(char **envp)
 	if (limit.rlim_cur > 1u << 30)
 		limit.rlim_cur = 1u << 30;
 	high = ((uint64_t)top + 2 * 4096) & ~4095ull;
-	snarlrt_thread_main_stack(high - limit.rlim_cur, high);
+	snarlrt.main_stack_low = high - limit.rlim_cur;
+	snarlrt.main_stack_high = high;
 }
 
 static void at_exit(int status, void *unused)
@@ -69,17 +75,19 @@ static void at_exit(int status, void *unused)
 	snarlrt_finish(status);
 }
 
-static void start_recording(const struct run_options *o, char **envp)
+static void start_recording(const struct mode *mode, const struct run_options *o, char **envp)
 {
+	const uint64_t range_hooks[2] = { (uint64_t)__tsan_read_range, (uint64_t)__tsan_write_range };
+
 	if (!snarlrt_process_open(o))
 		return;
 	if (o->sites[0])
-		snarlrt_sites_load(o->sites);
-	snarlrt.mode = SNARLRT_RECORD;
+		snarlrt_sites_load(o->sites, range_hooks);
+	mode_set(mode);
 	snarlrt_thread_init();
 	main_stack(envp);
 	/* Should main() leave by pthread_exit, it ends like any other thread. */
-	if (snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL))
+	if (snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL, NULL))
 		snarlrt_thread_arm_exit();
 	/* Registered before all others, so it runs after all others. */
 	on_exit(at_exit, NULL);
@@ -87,10 +95,10 @@ static void start_recording(const struct run_options *o, char **envp)
 	snarlrt_modules_scan();
 }
 
-static void start_profiling(const struct run_options *o, char **envp)
+static void start_coverage(const struct run_options *o, char **envp)
 {
 	if (snarlrt_profile_begin(o->control))
-		start_recording(o, envp);
+		start_recording(&mode_coverage, o, envp);
 }
 
 static void at_controlled_exit(int status, void *unused)
@@ -106,7 +114,8 @@ static void start_control(const struct run_options *o, char **envp)
 			 "the program runs on its own");
 		return;
 	}
-	snarlrt.mode = SNARLRT_CONTROL;
+	ctl_signal_calls = &snarlrt_signal_calls;
+	mode_set(&mode_control);
 	/* Each run of a server would need a file of its own: only a run by itself has one. */
 	ctl.tracing = o->trace[0] && o->server == RUN_NO_SERVER && snarlrt_process_open(o);
 	ctl.values = ctl.tracing && o->values;
@@ -118,12 +127,14 @@ static void start_control(const struct run_options *o, char **envp)
 		snarlrt_modules_scan();
 }
 
-static void start_watching(const struct run_options *o)
+static void start_monitor(const struct run_options *o)
 {
 	if (!watch_start(o))
 		return;
+	if (rules_header())
+		snarlrt_sites_use(rules_offsets);
 	shadow_map();
-	snarlrt.mode = SNARLRT_WATCH;
+	mode_set(&mode_monitor);
 	snarlrt.sync_unseen = !(watch.pset | watch.tx | watch.noise);
 	snarlrt_thread_init();
 	watch_attach();
@@ -143,23 +154,63 @@ static void start_mode(const struct run_options *o, char **envp)
 		start_control(o, envp);
 		break;
 	case RUN_MODE_PROFILE:
-		start_profiling(o, envp);
+		start_coverage(o, envp);
 		break;
 	case RUN_MODE_RECORD:
 		if (o->trace[0])
-			start_recording(o, envp);
+			start_recording(&mode_record, o, envp);
 		else
 			sys_warn("SNARL_OPTIONS has mode=record but no trace=FILE; not recording");
 		break;
 	case RUN_MODE_CHECK:
 	case RUN_MODE_GUARD:
-		start_watching(o);
+		start_monitor(o);
 		break;
 	default:
 		if (o->noise)
-			start_watching(o);
+			start_monitor(o);
 	}
 }
+
+static bool holds_site(void *context, const struct dual_module_id *module, uint64_t start, uint64_t end)
+{
+	(void)context;
+	return rules_matter(module->id, module->size, module->base, start, end);
+}
+
+/* Switches on the functions of a production build that the mode wants to see. */
+static void start_production(const struct run_options *o)
+{
+	if (mode_monitors()) {
+		dual_start("none", false);
+		dual_choose(watch.everywhere ? dual_choose_all : holds_site, NULL);
+	} else {
+		dual_start(o->active, !mode_is_off());
+	}
+}
+
+static void around_fork(bool begin)
+{
+	if (begin) {
+		snarlrt_modules_fork(true);
+		dual_fork(true);
+	} else {
+		dual_fork(false);
+		snarlrt_modules_fork(false);
+	}
+}
+
+static void forked(void)
+{
+	snarlrt_modules_forked();
+	snarlrt_modules_scan();
+}
+
+static const struct process_calls process_calls = {
+	.modules_scan = snarlrt_modules_scan,
+	.fork = around_fork,
+	.forked = forked,
+};
 
 static void init(char **envp)
 {
@@ -174,12 +225,10 @@ static void init(char **envp)
 	snarlrt_options_parse(&options, find_option(envp));
 	if (!dual_program() || is_recording(options.mode) || options.mode == RUN_MODE_CONTROL)
 		shadow_map();
+	snarlrt_process = &process_calls;
+	mode_set(&mode_off);
 	start_mode(&options, envp);
-	snarlrt_loops_allow();
-	if (snarlrt.mode == SNARLRT_WATCH)
-		watch_dual_start();
-	else
-		dual_start(options.active, snarlrt.mode != SNARLRT_OFF);
+	start_production(&options);
 }
 
 static void preinit(int argc, char **argv, char **envp)
@@ -207,6 +256,6 @@ SNARLRT_EXPORT void __tsan_init(void)
 {
 	snarlrt_init();
 	shadow_map();
-	if (snarlrt.mode != SNARLRT_OFF)
+	if (!mode_is_off())
 		snarlrt_modules_scan();
 }

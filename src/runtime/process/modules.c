@@ -8,11 +8,10 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/lock.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/monitor/monitor.h"
 #include "runtime/process/modules.h"
-#include "runtime/process/process.h"
+#include "runtime/record/ring.h"
 #include "runtime/record/site_filter.h"
 
 #define BUILD_ID_MAX 64u
@@ -134,7 +133,7 @@ static void describe(struct found *f, const struct dl_phdr_info *info)
 static void tell_module(struct found *f, struct module *m)
 {
 	m->told = f->told = true;
-	if (snarlrt.mode == SNARLRT_WATCH) {
+	if (mode_monitors()) {
 		f->rest[f->module.build_id_size + f->module.path_size] = 0;
 		watch_module(f->rest, f->module.build_id_size, f->module.base,
 			     (const char *)f->rest + f->module.build_id_size);
@@ -243,9 +242,9 @@ void snarlrt_modules_scan(void)
 	uint64_t mask;
 	int nothing_new;
 
-	if (snarlrt.mode == SNARLRT_CONTROL)
+	if (mode_controls())
 		tell_opened();
-	if (snarlrt.mode == SNARLRT_OFF || (!snarlrt.live && snarlrt.mode != SNARLRT_WATCH))
+	if (mode_is_off() || (!snarlrt.live && !mode_monitors()))
 		return;
 	mask = snarlrt_signals_block();
 	snarlrt_lock(&scan_lock);

@@ -9,6 +9,7 @@
 #include "runtime/core/lock.h"
 #include "runtime/core/sys.h"
 #include "runtime/process/code_patch.h"
+#include "runtime/process/init.h"
 #include "runtime/process/modules.h"
 #include "runtime/record/shadow.h"
 #include "runtime/record/site_list.h"

@@ -21,6 +21,7 @@
 #include "abi/mix.h"
 #include "runtime/record/allocation_sites.h"
 #include "runtime/record/clock.h"
+#include "runtime/record/ring.h"
 #include "runtime/record/shadow.h"
 
 #define PLACES 4096u
@@ -122,7 +123,7 @@ static inline __attribute__((always_inline)) void note(struct snarlrt_thread *se
 
 static inline bool is_followed(void)
 {
-	return likely(snarlrt.mode == SNARLRT_RECORD && snarlrt.filter);
+	return likely(mode_records() && snarlrt.filter);
 }
 
 void birth_note(const void *start, size_t room, size_t size, const void *pc)

@@ -2,10 +2,9 @@
  * Events of calls: what interposers note, and what a thread waits for.
  */
 #include "abi/trace_roles.h"
-#include "runtime/control/control.h"
-#include "runtime/monitor/monitor.h"
 #include "runtime/record/mutex_clock.h"
 #include "runtime/record/parallel_coverage.h"
+#include "runtime/record/record_mode.h"
 
 /* Nobody's memory, or that of a file, which may be from before the machine was started. */
 uint64_t clock_doubt(uint64_t seen)
@@ -38,20 +37,12 @@ static inline uint64_t meet(struct snarlrt_thread *self, enum trace_kind kind, c
 	return clock_meet(self, object);
 }
 
-void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
-		  int result, const void *pc)
+static inline __attribute__((always_inline)) void note(enum trace_kind kind, unsigned detail, const void *object,
+						       uint64_t arg, int result, const void *pc, bool folds)
 {
-	struct snarlrt_thread *self;
+	struct snarlrt_thread *self = snarlrt_enter();
 	uint64_t time;
 
-	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
-		if (snarlrt.mode == SNARLRT_WATCH)
-			watch_note(kind, object, arg, result);
-		else
-			ctl_note(kind, detail, object, arg, result, pc);
-		return;
-	}
-	self = snarlrt_enter();
 	if (!self)
 		return;
 	if (__snarl_tls.told != __snarl_tls.frame)
@@ -63,11 +54,23 @@ void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uin
 	time = meet(self, kind, object, arg);
 	snarlrt_append_two(self, ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
 			   TRACE_SITE(kind, detail, pc), time, arg);
-	if (unlikely(snarlrt.profiling) && !is_known_later(kind)) {
+	if (folds && !is_known_later(kind)) {
 		snarlrt_profile_flush(self);
 		snarlrt_profile_fold();
 	}
 	snarlrt_leave(self);
+}
+
+void record_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
+		 const void *pc)
+{
+	note(kind, detail, object, arg, result, pc, false);
+}
+
+void coverage_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
+		   const void *pc)
+{
+	note(kind, detail, object, arg, result, pc, true);
 }
 
 /*
@@ -78,7 +81,7 @@ static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 {
 	struct trace_record r = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
 
-	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || !snarlrt_enter())
+	if (!mode_traces() || !snarlrt_enter())
 		return;
 	r.addr = clock_now(self);
 	snarlrt_append(self, &r, 1);
@@ -88,7 +91,7 @@ static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 /* What can be done now need not be done when the event is noted, maybe while others wait for us. */
 static __attribute__((noinline)) void prepare(struct snarlrt_thread *self)
 {
-	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling || !snarlrt_enter())
+	if (!mode_traces() || !snarlrt_enter())
 		return;
 	if (__snarl_tls.told != __snarl_tls.frame)
 		snarlrt_tell_frames(self);
@@ -96,14 +99,10 @@ static __attribute__((noinline)) void prepare(struct snarlrt_thread *self)
 	snarlrt_leave(self);
 }
 
-void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc)
+void record_wait_begin(enum trace_kind kind, const void *object, const void *pc)
 {
 	struct snarlrt_thread *self = __snarl_tls.self;
 
-	if (unlikely(snarlrt.mode == SNARLRT_WATCH)) {
-		watch_wait_begin(kind, object, (uint64_t)pc);
-		return;
-	}
 	if (!self || __snarl_tls.hidden)
 		return;
 	if (unlikely(snarlrt_near_end()))

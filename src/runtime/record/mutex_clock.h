@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "runtime/record/clock.h"
+#include "runtime/record/ring.h"
 
 #define MUTEX_PLAIN 3	/* the last of the types; whatever else a mutex can do is a bit above */
 
@@ -77,7 +78,7 @@ static inline bool mutex_is_quiet(void)
 {
 	const struct snarlrt_tls *tls = &__snarl_tls;
 
-	return likely(snarlrt.mode == SNARLRT_RECORD && !snarlrt.profiling && tls->self && !(tls->busy | tls->hidden));
+	return likely(mode_traces() && tls->self && !(tls->busy | tls->hidden));
 }
 
 /*

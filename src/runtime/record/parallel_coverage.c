@@ -20,8 +20,10 @@
 
 #include "abi/trace_roles.h"
 #include "coverage/fold/queue.h"
-#include "runtime/control/control.h"
 #include "runtime/core/lock.h"
+#include "runtime/core/sys.h"
+#include "runtime/core/tool_block.h"
+#include "runtime/record/ring.h"
 
 #define EARLY 32u
 #define COUNTS (1u << 16)
@@ -48,19 +50,18 @@ static bool mover_take(uint32_t slot, uint8_t who)
 
 bool snarlrt_profile_begin(const char *path)
 {
-	struct ctl_block *b;
+	struct ctl_block *b = tool_block_map(path);
 	char *memory;
 
-	if (!ctl_open(path, -1, true))
+	if (!b)
 		return false;
-	b = ctl.block;
 	memory = (char *)b + b->profile;
 	/* An image that this process became by exec, or a child: the profile is its predecessor's. */
 	if (__atomic_exchange_n(&b->ready, 1, __ATOMIC_RELAXED) || b->profile_size < sizeof(struct trace_queue))
 		return false;
 	own.queue = trace_queue_of(memory, b->profile_size);
 	own.queue->magic = TRACE_QUEUE_MAGIC;
-	own.profile = ctl_profile_new(b->profile_size - sizeof(*own.queue));
+	own.profile = tool_block_profile(b, b->profile_size - sizeof(*own.queue));
 	return own.profile;
 }
 

@@ -15,15 +15,16 @@
 #include <sys/stat.h>
 
 #include "runtime/core/lock.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/loop_nest.h"
-#include "runtime/process/process.h"
 #include "runtime/record/clock.h"
+#include "runtime/record/nest.h"
 #include "runtime/record/parallel_coverage.h"
+#include "runtime/record/ring.h"
+#include "runtime/record/trace_file.h"
 
 #define FEW 16u		/* one in so many */
 
+__thread struct snarlrt_nest __snarl_nest;
 struct clock_stripe snarlrt_stripes[CLOCK_STRIPES] SNARLRT_BIG;
 
 static struct snarlrt_lock file_lock;
@@ -233,7 +234,7 @@ void snarlrt_flush_early(void)
 {
 	struct snarlrt_thread *self;
 
-	if (snarlrt.mode != SNARLRT_RECORD || snarlrt.profiling)
+	if (!mode_traces())
 		return;
 	self = snarlrt_enter();
 	if (!self)
@@ -311,7 +312,7 @@ void snarlrt_tell_frames(struct snarlrt_thread *self)
 	}
 }
 
-void snarlrt_buffer_forked(void)
+void snarlrt_ring_forked(void)
 {
 	file_lock.state = 0;
 	outbox_tried = false;

@@ -3,12 +3,12 @@
  */
 #include <sys/mman.h>
 
-#include "runtime/control/control.h"
 #include "runtime/core/sys.h"
-#include "runtime/monitor/monitor.h"
 #include "runtime/record/allocation_sites.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/parallel_coverage.h"
+#include "runtime/record/record_mode.h"
+#include "runtime/record/ring.h"
 #include "runtime/record/shadow_decide.h"
 #include "runtime/record/shadow_four.h"
 
@@ -309,17 +309,10 @@ struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr, u
 	return c;
 }
 
-void snarlrt_fresh(const void *start, size_t size)
+void record_fresh(const void *start, size_t size)
 {
 	struct snarlrt_thread *self;
 
-	if (unlikely(snarlrt.mode >= SNARLRT_CONTROL)) {
-		if (snarlrt.mode == SNARLRT_WATCH)
-			watch_fresh((uint64_t)start, size);
-		else
-			ctl_fresh((uint64_t)start, size);
-		return;
-	}
 	if (!snarlrt.filter)
 		return;
 	self = snarlrt_enter();

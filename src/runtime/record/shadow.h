@@ -78,6 +78,30 @@ SNARLRT_HIDDEN void shadow_fill(uint64_t addr, uint64_t size, uint16_t value);
 /* Whether each granule of it is. */
 SNARLRT_HIDDEN bool shadow_is(uint64_t addr, uint64_t size, uint16_t value);
 
+#define SHADOW_SMALL 256u	/* bytes of memory; larger ranges have time for a call */
+
+/*
+ * Whether all granules of a small range have this value, four at a time: more may be read than are asked
+ * for, there is shadow behind all memory.
+ */
+static inline bool shadow_small_is(uint64_t addr, size_t size, uint16_t value)
+{
+	uint64_t four = value * 0x0001000100010001ull, seen;
+	uintptr_t s = SHADOW_BASE + (addr >> 3) * 2, last = SHADOW_BASE + ((addr + size - 1) >> 3) * 2;
+
+	if (addr > TRACE_ADDR_MASK >> 1)
+		return false;	/* nobody's address: the program is about to crash */
+	for (; s + 6 <= last; s += 8) {
+		__builtin_memcpy(&seen, (const void *)s, sizeof(seen));
+		if (seen != four)
+			return false;
+	}
+	if (s > last)
+		return true;
+	__builtin_memcpy(&seen, (const void *)s, sizeof(seen));
+	return (seen ^ four) << (48 - 8 * (last - s)) == 0;
+}
+
 /* What of it is nobody's becomes the current thread's, with its history cut. */
 SNARLRT_HIDDEN void shadow_claim(uint64_t addr, uint64_t size);
 
@@ -87,7 +111,7 @@ struct shadow_census {
 	bool others;		/* … was another thread's; not said if one was shared */
 };
 
-/* snarlrt_fresh between enter and leave. */
+/* Forgets the owners of memory, between enter and leave. */
 SNARLRT_HIDDEN struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr,
 						  uint64_t size);
 

@@ -4,9 +4,8 @@
 #include <sys/mman.h>
 
 #include "runtime/core/sys.h"
-#include "runtime/hooks/entry.h"
-#include "runtime/hooks/loop.h"
-#include "runtime/monitor/rules.h"
+#include "runtime/record/loop_descriptor.h"
+#include "runtime/record/ring.h"
 #include "runtime/record/shadow.h"
 #include "runtime/record/site_list.h"
 #include "runtime/record/site_scan.h"
@@ -15,10 +14,11 @@
 
 static struct {
 	bool wanted;		/* a list was given */
-	bool rules;		/* it is the rules' */
+	sites_lookup *lookup;	/* asked instead of the file; or NULL */
 	bool told;		/* in the trace */
 	bool denied;		/* code could not be changed, and that was said */
 	const char *trouble;	/* why it is not used */
+	uint64_t range_hooks[2];	/* functions whose calls are switched off, too */
 	struct sitefile file;
 } list;
 
@@ -30,17 +30,20 @@ static size_t append_text(char *to, size_t n, size_t size, const char *text)
 	return n;
 }
 
-void snarlrt_sites_load(const char *path)
+void snarlrt_sites_load(const char *path, const uint64_t range_hooks[2])
 {
 	list.wanted = true;
+	list.range_hooks[0] = range_hooks[0];
+	list.range_hooks[1] = range_hooks[1];
 	list.trouble = sitefile_load(&list.file, path);
 	if (list.trouble)
 		sys_warn_about("all sites are recorded, the list was not used: ", list.trouble, path);
 }
 
-void snarlrt_sites_use_rules(void)
+void snarlrt_sites_use(sites_lookup *lookup)
 {
-	list.wanted = list.rules = true;
+	list.wanted = true;
+	list.lookup = lookup;
 }
 
 /* Of the dynamic section; addresses in it are relocated or not, as the C library likes. */
@@ -226,7 +229,7 @@ static void on_call(void *context, size_t start, size_t target)
 	struct segment *s = context;
 	uint64_t to = (uint64_t)s->text + target;
 
-	if ((to == (uint64_t)__tsan_read_range || to == (uint64_t)__tsan_write_range) &&
+	if ((to == list.range_hooks[0] || to == list.range_hooks[1]) &&
 	    !is_on(s, start + SITES_CALL_SIZE) && make_writable(s))
 		sites_no_call(s->text + start);
 }
@@ -253,7 +256,7 @@ static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, s
 	if (s.writable)
 		sites_scan_loops(s.text, s.size, on_loop, &s);
 	s.place = places;
-	if (s.listed && sites->found && !list.rules)
+	if (s.listed && sites->found && !list.lookup)
 		sites_scan_calls(s.text, s.size, on_call, &s);
 	if (s.writable)
 		protect(&s, s.protection);
@@ -273,8 +276,8 @@ void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *inf
 			 const uint8_t *id, uint32_t id_size)
 {
 	size_t count;
-	const uint64_t *places = list.rules ? rules_offsets(id, id_size, &count)
-					    : sitefile_places(&list.file, id, id_size, &count);
+	const uint64_t *places = list.lookup ? list.lookup(id, id_size, &count)
+					     : sitefile_places(&list.file, id, id_size, &count);
 
 	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
 		return;

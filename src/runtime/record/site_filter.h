@@ -17,11 +17,17 @@ struct snarlrt_sites {
 	const uint8_t *jump;	/* one that was written; NULL: none */
 };
 
-/* Reads the list. If that fails, says so, and everything is recorded. */
-SNARLRT_HIDDEN void snarlrt_sites_load(const char *path);
+/*
+ * Reads the list. If that fails, says so, and everything is recorded. Plain calls of the two functions in
+ * `range_hooks` are sites, too.
+ */
+SNARLRT_HIDDEN void snarlrt_sites_load(const char *path, const uint64_t range_hooks[2]);
 
-/* Keeps on what is active by the rules (rules.h), everywhere. */
-SNARLRT_HIDDEN void snarlrt_sites_use_rules(void);
+/* The sites of a module that stay on: offsets, ascending; never NULL, so that all others are switched off. */
+typedef const uint64_t *sites_lookup(const uint8_t *id, uint32_t id_size, size_t *count);
+
+/* Instead of a list. */
+SNARLRT_HIDDEN void snarlrt_sites_use(sites_lookup *lookup);
 
 /*
  * Switches off what is not in the list; before the module's code runs. Does it

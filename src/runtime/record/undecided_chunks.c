@@ -9,13 +9,13 @@
  * behind. Should cut memory become shared later, its early history is missing:
  * that is counted (cut_locations) and shown. At exit everything left is decided.
  */
+#include "abi/loop_group.h"
 #include "abi/trace_roles.h"
 #include "runtime/core/lock.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/hooks/loop.h"
-#include "runtime/process/process.h"
+#include "runtime/record/ring.h"
 #include "runtime/record/shadow_decide.h"
+#include "runtime/record/trace_file.h"
 
 #define ALIGN 8u
 #define PENDING 64u

@@ -9,7 +9,7 @@
  * their stacks, while they start and end) have a part of their own, and what they
  * free is not used again by others: when they come is not ours to say.
  *
- * Interposers call these when snarlrt.mode is SNARLRT_CONTROL, and for any pointer
+ * Interposers call these in mode control, and for any pointer
  * that ctl_heap_has(). `pc` is the caller's. errno is set as malloc does.
  */
 #ifndef RUNTIME_CONTROL_HEAP_HEAP_H

@@ -24,11 +24,15 @@
 #ifndef RUNTIME_CONTROL_MODEL_EXTERNAL_H
 #define RUNTIME_CONTROL_MODEL_EXTERNAL_H
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "runtime/control/control.h"
-#include "runtime/interpose/call.h"
+#include "runtime/control/model/call.h"
+#include "runtime/core/real.h"
 
 #define CTL_STEP_NS 100u	/* virtual time a step takes; the core adds it to ctl.now */
 
@@ -100,7 +104,7 @@ SNARLRT_HIDDEN void ctl_timers_due(void);
 
 /*
  * For interposers; only if c->control. None of these need return: the thread may
- * be cancelled. ctl_call_may() and ctl_call_point() are in call.h.
+ * be cancelled. See also call.h.
  */
 enum ctl_waited { CTL_WENT, CTL_EXPIRED, CTL_INTERRUPTED };
 
@@ -172,17 +176,23 @@ SNARLRT_HIDDEN int ctl_signal_send(struct ctl_thread *t, int number, const sigin
 /* The trampoline's: true if kept for later. */
 SNARLRT_HIDDEN bool ctl_signal_catch(int number, const siginfo_t *info);
 
-/* interpose_signal.c */
+/* The program's handlers, as their interposer keeps them. */
 struct ctl_signal_action {
 	void (*handler)(int);	/* SIG_DFL, SIG_IGN or the program's */
 	int flags;
 	uint64_t mask;
 };
-SNARLRT_HIDDEN struct ctl_signal_action snarlrt_signal_action(int number);
-/*
- * Calls the program's handler in the current thread as the trampoline does, its
- * virtual mask set meanwhile and put back; a one-shot one is taken down.
- */
-SNARLRT_HIDDEN void snarlrt_signal_run(int number, siginfo_t *info);
+
+struct ctl_signal_calls {
+	struct ctl_signal_action (*action)(int number);
+	/*
+	 * Calls the program's handler in the current thread as the trampoline does, its
+	 * virtual mask set meanwhile and put back; a one-shot one is taken down.
+	 */
+	void (*run)(int number, siginfo_t *info);
+};
+
+/* Set before the run begins. */
+extern SNARLRT_HIDDEN const struct ctl_signal_calls *ctl_signal_calls;
 
 #endif

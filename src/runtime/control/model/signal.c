@@ -32,6 +32,8 @@ static struct sent {
 	siginfo_t info;
 } queue[QUEUE] SNARLRT_BIG;
 
+const struct ctl_signal_calls *ctl_signal_calls;
+
 static uint64_t order;
 static uint64_t shared;		/* pending for the process */
 static bool ever;		/* a signal came in this run */
@@ -157,7 +159,7 @@ static void wake_takers(void)
 
 static bool ignored(int number)
 {
-	struct ctl_signal_action a = snarlrt_signal_action(number);
+	struct ctl_signal_action a = ctl_signal_calls->action(number);
 
 	return a.handler == SIG_IGN || (a.handler == SIG_DFL && BIT(number) & NO_EFFECT);
 }
@@ -336,7 +338,7 @@ void ctl_signal_deliver(void)
 
 	while (unlikely(t->sigpending | shared) && (bits = due(t)) != 0) {
 		int number = __builtin_ctzll(bits) + 1;
-		struct ctl_signal_action a = snarlrt_signal_action(number);
+		struct ctl_signal_action a = ctl_signal_calls->action(number);
 		siginfo_t info;
 
 		take(number, t, t->sigpending & BIT(number), &info);
@@ -348,7 +350,7 @@ void ctl_signal_deliver(void)
 		}
 		any = true;
 		all &= (a.flags & SA_RESTART) != 0;
-		snarlrt_signal_run(number, &info);
+		ctl_signal_calls->run(number, &info);
 	}
 	ran = any;	/* handlers have points, at which others were delivered */
 	restarts = all;

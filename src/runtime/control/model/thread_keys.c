@@ -51,7 +51,7 @@ static __thread struct at_exit *own_exits;
 
 static inline bool controlled(void)
 {
-	return unlikely(snarlrt.mode == SNARLRT_CONTROL);
+	return unlikely(mode_controls());
 }
 
 static int key_create(unsigned *out, void (*destructor)(void *))

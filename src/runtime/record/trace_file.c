@@ -1,5 +1,5 @@
 /*
- * The process as a whole: its trace file and live memory, from start to end.
+ * The trace file and the live memory of a process, from its start to its end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -7,13 +7,14 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "runtime/hooks/loop.h"
-#include "runtime/interpose/call.h"
-#include "runtime/process/process.h"
-#include "runtime/process/thread.h"
+#include "runtime/record/trace_file.h"
+
 #include "runtime/record/clock.h"
 #include "runtime/record/parallel_coverage.h"
+#include "runtime/record/record_mode.h"
+#include "runtime/record/ring.h"
 #include "runtime/record/shadow.h"
+#include "runtime/record/thread.h"
 
 #define PAGE 4096ull
 #define POPULATE_WRITE 23	/* of madvise, Linux 5.14 */
@@ -24,6 +25,8 @@ static uint64_t start_ticks, start_ns;
 static size_t live_size;
 static bool live_on_disk;	/* which may be full: then touching a page would kill us */
 static uint32_t finished;
+
+bool snarlrt_exit_noted;
 
 static size_t append_text(char *to, size_t n, size_t size, const char *text)
 {
@@ -81,7 +84,7 @@ static bool write_header(int fd)
 		.start_unix_ns = sys_clock_ns(CLOCK_REALTIME),
 		.pid = (uint32_t)sys_call(SYS_getpid, 0, 0, 0),
 		.flags = (snarlrt.filter ? 0 : TRACE_UNFILTERED) |
-			 (snarlrt.mode == SNARLRT_CONTROL ? TRACE_TOTAL_ORDER : 0),
+			 (mode_controls() ? TRACE_TOTAL_ORDER : 0),
 	};
 
 	start_ticks = h.start_time;
@@ -247,8 +250,7 @@ static void stop_recording(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
-	snarlrt.mode = SNARLRT_OFF;
-	snarlrt_loops_allow();
+	mode_set(&mode_off);
 	tls->ended = 1;
 	snarlrt_set_own(tls, 0);
 	tls->own_uncut = 0;
@@ -262,14 +264,12 @@ static void stop_recording(void)
  * Only the forking thread lives on. The live memory is shared with the parent:
  * it is replaced before anything is written.
  */
-void snarlrt_forked_child(void)
+void record_forked(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
 	void *at = snarlrt.live;
 
-	if (snarlrt.mode != SNARLRT_RECORD)
-		return;
 	if (snarlrt.fork_off || !self) {
 		sys_mmap(at, live_size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -278,9 +278,8 @@ void snarlrt_forked_child(void)
 	}
 	tls->busy = 1;
 	finished = 0;
-	snarlrt_buffer_forked();
+	snarlrt_ring_forked();
 	snarlrt_stash_forked();
-	snarlrt_modules_forked();
 	if (!open_files(at) || !snarlrt_thread_forked()) {
 		sys_mmap(at, live_size, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -293,7 +292,6 @@ void snarlrt_forked_child(void)
 	snarlrt_thread_start_event(self, self->parent, self->ordinal, NULL);
 	write_command();
 	snarlrt_leave(self);
-	snarlrt_modules_scan();
 }
 
 static void flush_self(void)
@@ -308,7 +306,7 @@ static void flush_self(void)
 
 void snarlrt_before_exec(void)
 {
-	if (snarlrt.mode != SNARLRT_RECORD)
+	if (!mode_records())
 		return;
 	flush_self();
 	snarlrt_stash_drain();
@@ -389,9 +387,9 @@ void snarlrt_finish(int status)
 	uint64_t ns;
 	size_t n = 0;
 
-	if (snarlrt.mode == SNARLRT_OFF || !live || __atomic_exchange_n(&finished, 1, __ATOMIC_ACQ_REL))
+	if (mode_is_off() || !live || __atomic_exchange_n(&finished, 1, __ATOMIC_ACQ_REL))
 		return;
-	if (!snarlrt_exit_noted && snarlrt.mode == SNARLRT_RECORD)
+	if (!snarlrt_exit_noted && mode_records())
 		snarlrt_note(TRACE_EXIT, 0, NULL, (uint64_t)status, 0, NULL);
 	if (snarlrt.profiling) {
 		snarlrt_profile_end();
@@ -410,7 +408,7 @@ void snarlrt_finish(int status)
 	n = put_count(out.text, n, sizeof(out.text), "lost_signals", live->lost_signals);
 	n = put_count(out.text, n, sizeof(out.text), "cut_locations", cut_locations(live));
 	n = put_count(out.text, n, sizeof(out.text), "cut_records", live->cut_records);
-	if (snarlrt.mode == SNARLRT_RECORD)
+	if (mode_records())
 		n = put_cut_lines(out.text, n, sizeof(out.text), live);
 	out.chunk = (struct trace_chunk){ .type = TRACE_CHUNK_END, .stored = (uint32_t)n };
 	snarlrt_chunk_write(&out.chunk);

@@ -8,25 +8,22 @@
 #include <pthread.h>
 
 #include "abi/mix.h"
-#include "runtime/control/control.h"
 #include "runtime/core/arena.h"
-#include "runtime/core/deferred_signals.h"
 #include "runtime/core/lock.h"
-#include "runtime/hooks/loop_nest.h"
-#include "runtime/process/process.h"
-#include "runtime/process/thread.h"
+#include "runtime/core/thread_end.h"
 #include "runtime/record/clock.h"
+#include "runtime/record/nest.h"
+#include "runtime/record/record_mode.h"
+#include "runtime/record/ring.h"
+#include "runtime/record/thread.h"
+#include "runtime/record/trace_file.h"
 
 #define FRAMES_BYTES (16u << 20)	/* address space only; touched as deep as calls go */
 #define HANDLES 65536u
 #define OUT_BYTES (sizeof(struct trace_chunk) + LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK)
 
-/* told = -1 sends __tsan_func_exit of an unknown thread to its slow path. */
-__thread struct snarlrt_tls __snarl_tls = { .told = (struct snarlrt_frame *)-1 };
-
 static struct snarlrt_lock thread_lock;
 static struct snarlrt_thread *free_threads;
-static uint64_t main_stack_low, main_stack_high;
 
 /* pthread_t to id, for join. Open addressing; stale entries are overwritten. */
 static struct {
@@ -145,30 +142,23 @@ static void thread_free(struct snarlrt_thread *t)
 	snarlrt_unlock(&thread_lock);
 }
 
-void snarlrt_thread_main_stack(uint64_t low, uint64_t high)
-{
-	main_stack_low = low;
-	main_stack_high = high;
-}
-
 /*
  * Not for threads made outside: they attach wherever their first hook is, where
  * a libc call that allocates may not be made.
  */
-static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal)
+static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal, const struct snarlrt_stack *known)
 {
 	pthread_attr_t attr;
 	void *low;
 	size_t size;
 
-	t->stack_low = ordinal == 0 ? main_stack_low : 0;
-	t->stack_high = ordinal == 0 ? main_stack_high : 0;
-	if (snarlrt.mode == SNARLRT_CONTROL && ctl.current->stack) {
-		/* libc would allocate to tell, and the run be another than without a trace. */
-		t->stack_low = (uint64_t)ctl.current->stack;
-		t->stack_high = t->stack_low + ctl.current->stack_size;
+	t->stack_low = ordinal == 0 ? snarlrt.main_stack_low : 0;
+	t->stack_high = ordinal == 0 ? snarlrt.main_stack_high : 0;
+	if (known) {
+		t->stack_low = known->low;
+		t->stack_high = known->high;
 	}
-	if (!parent || snarlrt.mode == SNARLRT_CONTROL)
+	if (!parent || known)
 		return;
 	snarlrt_hide();
 	if (pthread_getattr_np(pthread_self(), &attr) == 0) {
@@ -218,7 +208,7 @@ void snarlrt_thread_start_event(struct snarlrt_thread *t, uint32_t parent, uint3
 }
 
 struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint32_t ordinal,
-					     const void *routine)
+					     const void *routine, const struct snarlrt_stack *stack)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	uint64_t mask = snarlrt_signals_block();	/* nobody could put them off yet */
@@ -252,20 +242,20 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	t->held = 0;
 	t->tid = (uint32_t)sys_call(SYS_gettid, 0, 0, 0);
 	t->held_stripe = NULL;
-	find_stack(t, parent, ordinal);
+	find_stack(t, parent, ordinal, stack);
 	tls->self = t;
 	tls->frame = tls->told = t->frames;
 	tls->frame_end = t->frames + FRAMES_BYTES / sizeof(*t->frames);
 	tls->frame_first = t->frames;
 	tls->quiet = t->quiet;
-	tls->tell_end = snarlrt.mode == SNARLRT_RECORD ? tls->frame_end - 1 : NULL;
+	tls->tell_end = mode_records() ? tls->frame_end - 1 : NULL;
 	snarlrt_thread_place(t, 0);
 	snarlrt_thread_start_event(t, parent, ordinal, routine);
 	tls->busy = 0;
 	snarlrt_signals_set(mask);
 	/* The stack may be a dead thread's. What is above us is in use already. */
-	if (parent && t->stack_low && snarlrt.mode == SNARLRT_RECORD)
-		snarlrt_fresh((void *)t->stack_low,
+	if (parent && t->stack_low && mode_records())
+		record_fresh((void *)t->stack_low,
 			      (uint64_t)__builtin_frame_address(0) - t->stack_low - 4096);
 	return t;
 }
@@ -274,13 +264,13 @@ struct snarlrt_thread *snarlrt_enter_slow(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
-	if (tls->busy || tls->hidden || tls->ended || snarlrt.mode != SNARLRT_RECORD)
+	if (tls->busy || tls->hidden || tls->ended || !mode_records())
 		return NULL;
 	if (!tls->self) {
 		uint32_t n = __atomic_add_fetch(&snarlrt.next_foreign, 1, __ATOMIC_RELAXED);
 
 		snarlrt.threaded = true;
-		if (!snarlrt_thread_attach(snarlrt_thread_new_id(), 0, n, NULL))
+		if (!snarlrt_thread_attach(snarlrt_thread_new_id(), 0, n, NULL, NULL))
 			return NULL;
 		snarlrt_thread_arm_exit();
 	}
@@ -288,6 +278,12 @@ struct snarlrt_thread *snarlrt_enter_slow(void)
 	if (!tls->cur)
 		tls->cur = tls->saved;
 	return tls->self;
+}
+
+void record_thread_begin(const struct mode_thread *t)
+{
+	if (!__snarl_tls.self && snarlrt_thread_attach(t->id, t->parent, t->ordinal, t->routine, NULL))
+		snarlrt_thread_arm_exit();
 }
 
 void snarlrt_thread_exit(void)

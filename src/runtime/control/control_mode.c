@@ -1,0 +1,91 @@
+/*
+ * What mode control does with the program's events: each one by a thread under control is a point.
+ */
+#include "runtime/control/control_mode.h"
+
+#include "runtime/control/model/external.h"
+
+static void control_access(uint64_t addr, uint64_t site)
+{
+	if (ctl_on())
+		ctl_access(addr & TRACE_ADDR_MASK, 1ull << (site >> 56 & TRACE_SIZE_MASK), site);
+}
+
+static void control_range(uint64_t addr, uint64_t size, uint64_t site)
+{
+	if (ctl_on())
+		ctl_access(addr & TRACE_ADDR_MASK, size, site);
+}
+
+static void control_atomic_begin(struct mode_atomic *op)
+{
+	if (ctl_on())
+		ctl_atomic(op->kind, op->log2, op->addr, op->pc);
+}
+
+static void control_atomic_end(struct mode_atomic *op)
+{
+	if (ctl_on())
+		ctl_atomic_done(op->kind, op->log2, op->order, op->fail_order, op->addr, op->value, op->pc);
+}
+
+static void control_exit(uint64_t pc)
+{
+	if (ctl.tracing && ctl_on())
+		ctl_trace_exit(ctl.current, pc);
+}
+
+static void control_fresh(const void *addr, size_t size)
+{
+	ctl_fresh((uint64_t)addr, size);
+}
+
+/* The call stack belongs to the controlled thread. */
+static uint64_t control_depth(void)
+{
+	const struct snarlrt_tls *tls = &__snarl_tls;
+
+	return tls->control && tls->frame_end ? (uint64_t)(tls->frame - tls->control->frames) : 0;
+}
+
+static void control_cut(uint64_t depth)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct snarlrt_frame *to;
+
+	if (!tls->control || !tls->frame_end)
+		return;
+	to = tls->control->frames + depth;
+	if (to >= tls->frame)
+		return;
+	tls->frame = to;
+	if (tls->told > to)
+		tls->told = to;
+}
+
+static void control_forked(void)
+{
+	if (!ctl.begun)
+		return;
+	ctl_forked_child();
+	ctl_signal_forked();
+}
+
+const struct mode mode_control = {
+	.name = "control",
+	.id = SNARLRT_CONTROL,
+	.access = control_access,
+	.range = control_range,
+	.atomic_begin = control_atomic_begin,
+	.atomic_end = control_atomic_end,
+	.entry = mode_no_entry,
+	.exit = control_exit,
+	.note = ctl_note,
+	.wait_begin = mode_no_wait,
+	.fresh = control_fresh,
+	.depth = control_depth,
+	.cut = control_cut,
+	.thread_begin = mode_no_thread,
+	.thread_end = mode_nothing,
+	.forked = control_forked,
+};

@@ -1,0 +1,94 @@
+/*
+ * The call stack while recording: entries and exits that the fast paths could not settle, and jumps.
+ */
+#include "runtime/record/record_mode.h"
+#include "runtime/record/ring.h"
+
+void record_entry(uint64_t caller, uint64_t pc)
+{
+	struct snarlrt_thread *self = snarlrt_enter();
+
+	(void)pc;
+	if (!self)
+		return;
+	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* just attached */
+		*__snarl_tls.frame++ = (struct snarlrt_frame){ caller, caller };
+	else {
+		snarlrt_tell_frames(self);	/* told: the exits come to C, too */
+		self->too_deep++;
+	}
+	snarlrt_leave(self);
+}
+
+/* The entry of the function that ends, if it is the last record of the ring: as in the assembly. */
+static bool take_back(const struct snarlrt_thread *self)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct trace_record *last = tls->cur - 1;
+
+	if (last < self->ring || last->site != TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->frame->pc) ||
+	    last->addr != tls->frame->caller)
+		return false;
+	last->site = 0;
+	tls->cur = last;
+	return true;
+}
+
+void record_exit(uint64_t pc)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct snarlrt_thread *self;
+	struct trace_record r;
+
+	if (!tls->self)
+		return;
+	self = snarlrt_enter();
+	if (!self)
+		return;
+	if (self->too_deep) {
+		self->too_deep--;
+	} else if (tls->frame > self->frames) {
+		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
+		tls->frame--;
+		tls->told = tls->frame;
+		if (!take_back(self) && !snarlrt.profiling && !snarlrt_append_quick(r.addr, r.site))
+			snarlrt_append(self, &r, 1);
+	}
+	snarlrt_leave(self);
+}
+
+uint64_t record_depth(void)
+{
+	const struct snarlrt_tls *tls = &__snarl_tls;
+
+	if (!tls->self || !tls->frame_end)
+		return 0;
+	return (uint64_t)(tls->frame - tls->self->frames) + tls->self->too_deep;
+}
+
+static void cut_frames(struct snarlrt_tls *tls, uint64_t depth)
+{
+	uint64_t room = (uint64_t)(tls->frame_end - tls->self->frames);
+	struct snarlrt_frame *to;
+
+	if (depth > (uint64_t)(tls->frame - tls->self->frames) + tls->self->too_deep)
+		return;
+	tls->self->too_deep = depth > room ? (uint32_t)(depth - room) : 0;
+	to = tls->self->frames + (depth > room ? room : depth);
+	tls->frame = to;
+	if (tls->told > to)
+		tls->told = to;
+}
+
+void record_cut(uint64_t depth)
+{
+	struct snarlrt_tls *tls = &__snarl_tls;
+	struct snarlrt_thread *self;
+
+	if (!tls->self || !tls->frame_end)
+		return;
+	self = snarlrt_enter();		/* a signal handler must not see half of it */
+	cut_frames(tls, depth);
+	if (self)
+		snarlrt_leave(self);
+}
