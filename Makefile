@@ -31,7 +31,7 @@ lib_src := $(call files,$(LIB_DIRS),c)
 wrap_main := src/wrap/snarl_cc.c
 rewrite_src := $(filter-out $(wrap_main) src/wrap/as.c,$(call files,wrap,c))
 tool_src := src/main.c $(call files,cmd,c)
-layout_src := src/runtime/core/layout_asm.c
+layout_src := src/runtime/hooks/layout_asm.c
 rt_src := $(filter-out $(layout_src),$(call files,runtime,c)) $(call files,runtime,S) $(call files,sched coverage/fold,c)
 unit_src := $(wildcard tests/unit/*/*_test.c)
 $(if $(filter $(words $(unit_src)),$(words $(sort $(notdir $(unit_src))))),,$(error two unit tests have the same name))
@@ -119,7 +119,7 @@ $(B)/rt/%.c.o: src/%.c $(B)/flags.rt
 	@mkdir -p $(@D)
 	$(CC) $(RT_CFLAGS) -c $< -o $@
 
-# The numbers that assembly needs of C (src/runtime/core/layout_asm.c).
+# The numbers that assembly needs of C (src/runtime/hooks/layout_asm.c).
 layout_asm := $(B)/rt/layout_asm.h
 $(layout_asm): $(layout_src) $(B)/flags.rt
 	@mkdir -p $(@D)

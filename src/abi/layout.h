@@ -1,7 +1,7 @@
 /*
  * Layouts that compiled code, the runtime's assembly and its C code share: the shadow, a thread's
  * hot state, and the descriptors of loops and nests. Assembly gets these numbers from
- * layout_asm.h, which the build makes of runtime/core/layout_asm.c.
+ * layout_asm.h, which the build makes of runtime/hooks/layout_asm.c.
  *
  * Shadow: each granule, which is 8 aligned bytes of memory, has one 16-bit shadow word. The word of
  * the granule at address A lies at SHADOW_BASE + A / 8 * 2. It says who accessed the granule:

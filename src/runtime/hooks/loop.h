@@ -12,7 +12,7 @@
 
 #include "abi/loop_group.h"
 #include "runtime/core/mode.h"
-#include "runtime/record/loop_descriptor.h"
+#include "abi/layout.h"
 
 #define LOOP_STAMP 256u		/* events of a loop from which on it gets a time of its own */
 

@@ -1,6 +1,8 @@
 /*
  * How modes check and guard begin, and what they switch on.
  */
+#include <time.h>
+
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 #include "runtime/monitor/cell.h"

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "runtime/core/sys.h"
-#include "runtime/record/loop_descriptor.h"
+#include "abi/layout.h"
 #include "runtime/record/ring.h"
 #include "runtime/record/shadow.h"
 #include "runtime/record/site_list.h"
