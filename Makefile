@@ -31,7 +31,8 @@ lib_src := $(call files,$(LIB_DIRS),c)
 wrap_main := src/wrap/snarl_cc.c
 rewrite_src := $(filter-out $(wrap_main) src/wrap/as.c,$(call files,wrap,c))
 tool_src := src/main.c $(call files,cmd,c)
-rt_src := $(call files,runtime,c) $(call files,runtime,S) $(call files,sched coverage/fold,c)
+layout_src := src/runtime/hooks/layout_asm.c
+rt_src := $(filter-out $(layout_src),$(call files,runtime,c)) $(call files,runtime,S) $(call files,sched coverage/fold,c)
 unit_src := $(wildcard tests/unit/*_test.c)
 tools_src := $(wildcard tests/tools/*.c)
 
@@ -108,9 +109,16 @@ $(B)/rt/%.c.o: src/%.c $(B)/flags.rt
 	@mkdir -p $(@D)
 	$(CC) $(RT_CFLAGS) -c $< -o $@
 
-$(B)/rt/%.S.o: src/%.S $(B)/flags.rt
+# The numbers that assembly needs of C (src/runtime/hooks/layout_asm.c).
+layout_asm := $(B)/rt/layout_asm.h
+$(layout_asm): $(layout_src) $(B)/flags.rt
 	@mkdir -p $(@D)
-	$(CC) $(RT_CFLAGS) -c $< -o $@
+	$(CC) $(RT_CFLAGS) -g0 -MT $@ -MF $(@:.h=.d) -S $< -o $(@:.h=.s)
+	sed -n 's/.*"->\([A-Z0-9_]*\) $$\(-*[0-9]*\)".*/#define \1 \2/p' $(@:.h=.s) >$@
+
+$(B)/rt/%.S.o: src/%.S $(layout_asm) $(B)/flags.rt
+	@mkdir -p $(@D)
+	$(CC) $(RT_CFLAGS) -I$(dir $(layout_asm)) -c $< -o $@
 
 $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 	@mkdir -p $(@D)
@@ -121,9 +129,9 @@ general_regs := $(foreach f,loop loop_nest shadow allocation_sites,$(filter %/$(
 $(patsubst src/%,$(B)/rt/%.o,$(general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(general_regs)): RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
 
 # -g0: GNU ld 2.40 crashes on a --wrap whose __wrap_ symbol only debug information names.
-$(B)/rts/%.S.o: src/%.S $(B)/flags.rt
+$(B)/rts/%.S.o: src/%.S $(layout_asm) $(B)/flags.rt
 	@mkdir -p $(@D)
-	$(CC) $(RT_CFLAGS) -g0 -DSNARLRT_STATIC -c $< -o $@
+	$(CC) $(RT_CFLAGS) -g0 -DSNARLRT_STATIC -I$(dir $(layout_asm)) -c $< -o $@
 
 $(T)/lib/libsnarl.a: $(lib_obj) $(T)/sources.tool
 	@mkdir -p $(@D)

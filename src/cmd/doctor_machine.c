@@ -19,12 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi/layout.h"
 #include "base/proc.h"
 #include "cmd/doctor.h"
-
-/* Shadow memory: two bytes for each 8 of the lower half of the address space. */
-#define SHADOW_START 0x7fff8000ull
-#define SHADOW_SIZE (1ull << 45)
 
 #define HWCAP2_FSGSBASE_BIT 2u
 
@@ -65,17 +62,17 @@ static void look_memory(struct doctor_finding *f)
 static void look_shadow(struct doctor_finding *f)
 {
 	struct rlimit limit;
-	void *p = mmap((void *)SHADOW_START, SHADOW_SIZE, PROT_READ | PROT_WRITE,
+	void *p = mmap((void *)SHADOW_BASE, SHADOW_BYTES, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	int failure = errno;
 
-	if (p == (void *)SHADOW_START) {
-		munmap(p, SHADOW_SIZE);
+	if (p == (void *)SHADOW_BASE) {
+		munmap(p, SHADOW_BYTES);
 		doctor_say(f, DOCTOR_OK, "32 TB of address space can be reserved");
 		return;
 	}
 	if (p != MAP_FAILED)
-		munmap(p, SHADOW_SIZE);
+		munmap(p, SHADOW_BYTES);
 	doctor_say(f, DOCTOR_FAIL, "cannot reserve address space for shadow memory: %s",
 		   strerror(failure));
 	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)

@@ -69,7 +69,7 @@ static int controlled(int argc, char **argv, char **envp)
 		ctl_unsupported("the address space for main's stack is taken");
 	snarlrt_thread_main_stack((uint64_t)stack, (uint64_t)stack + MAIN_STACK_BYTES);
 	/* Written to before the fork, so that the run's first write is its first fault there. */
-	*(volatile uint16_t *)(SHADOW_BASE + ((uint64_t)stack + MAIN_STACK_BYTES - 64) / 8 * 2) = 0;
+	*(volatile uint16_t *)shadow_of((uint64_t)stack + MAIN_STACK_BYTES - 64) = 0;
 	if (ctl.server >= 0)
 		ctl_serve();
 	return gate_call_on(stack + MAIN_STACK_BYTES - 64, call_main, NULL);

@@ -59,8 +59,8 @@ static inline bool is_read(uint64_t site)
 /* All of it is shared and alive: the common case of what ctl_touch() finds. */
 static inline bool known_shared(uint64_t addr, uint64_t size)
 {
-	return (addr & 7) + size <= 8 && !(addr >> 47) &&
-	       *(const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == SHADOW_SHARED;
+	return (addr & 7) + size <= 8 && !(addr >> SHADOW_USER_BITS) &&
+	       *shadow_of(addr) == SHADOW_SHARED;
 }
 
 /* What is in the page, if anything. */

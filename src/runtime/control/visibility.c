@@ -17,11 +17,6 @@
 
 #define FREED_SEEN 4096u	/* bytes; what threads share is seldom larger */
 
-static inline uint16_t *shadow_of(uint64_t addr)
-{
-	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
-}
-
 static void learn(uint64_t granule)
 {
 	struct ctl_block *b = ctl.block;
@@ -54,14 +49,12 @@ bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc)
 			visible = true;
 		} else {
 			*s = SHADOW_SHARED;
-			learn(((uint64_t)s - SHADOW_BASE) / 2 << 3);
+			learn(shadow_memory(s));
 			visible = true;
 		}
 	}
 	return visible;
 }
-
-#define EACH 0x0001000100010001ull
 
 static bool is_alive(uint16_t owner)
 {
@@ -80,13 +73,14 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 	end = shadow_of(addr + (size < FREED_SEEN ? size : FREED_SEEN) - 1);
 	for (; s <= end; s++) {
 		/* Four at a time where nobody else was, the common case. */
-		if (!((uintptr_t)s & 7) && s + 3 <= end && (*(uint64_t *)s == 0 || *(uint64_t *)s == own * EACH)) {
+		if (!((uintptr_t)s & 7) && s + 3 <= end &&
+		    (*(uint64_t *)s == 0 || *(uint64_t *)s == own * SHADOW_FOUR)) {
 			s += 3;
 			continue;
 		}
 		if (*s & 1 && *s != own && *s != SHADOW_SHARED && is_alive(*s)) {
 			*s = SHADOW_SHARED;
-			learn(((uint64_t)s - SHADOW_BASE) / 2 << 3);
+			learn(shadow_memory(s));
 		}
 	}
 }
@@ -94,11 +88,11 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 /* None of the four words is SHADOW_SHARED or POISON_SHARED; may say no too often. */
 static inline bool all_private(uint64_t four)
 {
-	uint64_t not_shared = four + EACH;		/* a word of all ones becomes 0 (with a carry) */
-	uint64_t not_poison = four ^ POISON_SHARED * EACH;
+	uint64_t not_shared = four + SHADOW_FOUR;	/* a word of all ones becomes 0 (with a carry) */
+	uint64_t not_poison = four ^ POISON_SHARED * SHADOW_FOUR;
 
-	return !((not_shared - EACH) & ~not_shared & EACH << 15) &&
-	       !((not_poison - EACH) & ~not_poison & EACH << 15);
+	return !((not_shared - SHADOW_FOUR) & ~not_shared & SHADOW_FOUR << 15) &&
+	       !((not_poison - SHADOW_FOUR) & ~not_poison & SHADOW_FOUR << 15);
 }
 
 static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t when_shared)
@@ -115,8 +109,8 @@ static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t
 
 		/* Four at a time where all are private, the common case. */
 		if (!((uintptr_t)s & 7) && s + 3 <= end && all_private(*four)) {
-			if (*four != when_private * EACH)
-				*four = when_private * EACH;
+			if (*four != when_private * SHADOW_FOUR)
+				*four = when_private * SHADOW_FOUR;
 			s += 4;
 			continue;
 		}
@@ -151,7 +145,7 @@ void ctl_shared_apply(void)
 	if (count * 8 > b->shared_size)
 		count = b->shared_size / 8;
 	for (uint64_t i = ctl.applied; i < count; i++) {
-		uint16_t *s = shadow_of(list[i] & ((1ull << 47) - 1));
+		uint16_t *s = shadow_of(list[i] & (SHADOW_USER_END - 1));
 
 		*s = *s == POISON || *s == POISON_SHARED ? POISON_SHARED : SHADOW_SHARED;
 	}

@@ -3,17 +3,8 @@
  * no malloc, no stdio, no libc call that may lock, allocate or set errno; the
  * kernel is reached through sys.h only.
  *
- * Threads: struct snarlrt_tls is what the hot path touches (its offsets are
- * known to entry_x86_64.S and to wrap/hooks/inline_asm.c); struct snarlrt_thread is the
- * rest, reached through tls.self.
- *
- * Shadow: two bytes for each 8 bytes of memory at SHADOW_BASE + addr / 8 * 2:
- *   0             nobody yet
- *   id * 2        private to thread `id`, each access is kept for now
- *   id * 2 + 1    private to thread `id`, its history was cut: nothing is kept
- *   SHADOW_SHARED touched by two threads: everything is kept
- *   SHADOW_TIMED  likewise, and has a time of its own
- * tls.own holds id * 2 + 1, so that one compare lets the common case go.
+ * Threads: struct snarlrt_tls (abi/layout.h) is what hooks access; struct snarlrt_thread is the rest
+ * of a thread's state, reached through tls.self. abi/layout.h explains the shadow, too.
  */
 #ifndef RUNTIME_CORE_RUNTIME_H
 #define RUNTIME_CORE_RUNTIME_H
@@ -23,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/layout.h"
 #include "abi/live_memory.h"
 #include "abi/trace_format.h"
 #include "trace/codec/codec.h"
@@ -44,41 +36,6 @@
 
 #define SNARLRT_PC() __builtin_return_address(0)
 
-#define SHADOW_BASE 0x7fff8000ull
-#define SHADOW_SHARED 0xffffu
-#define SHADOW_TIMED 0xfffeu	/* in its place with times=all, so that no fast path knows it */
-#define SHADOW_MAX_ID 0x7ffeu	/* later threads own nothing: all they touch is shared */
-#define STAMP_BYTES 4096u	/* a time stamp at least this often in a ring */
-
-struct ctl_thread;
-
-struct snarlrt_frame {
-	uint64_t caller;	/* pc the function will return to */
-	uint64_t pc;		/* in the function, just after its entry hook */
-};
-
-/* Offsets are fixed: entry_x86_64.S and wrap/hooks/inline_asm.c use them as numbers. */
-struct snarlrt_tls {
-	struct trace_record *cur;	/* 0: next record of the ring; NULL: not now, ask C */
-	uint16_t own;			/* 8: own shadow value once cut; 0 when not recording */
-	uint16_t own_uncut;		/* 10: own & ~1 */
-	uint32_t own2;			/* 12: own twice, for 16-byte accesses */
-	struct snarlrt_frame *frame;	/* 16: first free frame of the call stack */
-	struct snarlrt_frame *told;	/* 24: frames below are in the trace; -1: no call stack */
-	struct snarlrt_frame *frame_end;	/* 32: NULL: no call stack yet */
-	struct snarlrt_thread *self;	/* 40: NULL: not attached */
-	uint32_t busy;			/* 48: inside the runtime */
-	uint32_t hidden;		/* 52: >0: do not note events (libc's own doings) */
-	uint32_t ended;			/* 56: do not attach again */
-	uint32_t undecided;		/* 60: records of private accesses in the ring */
-	struct trace_record *saved;	/* 64: cur, while calls wait to be told */
-	struct ctl_thread *control;	/* 72: the thread under control (control.h), or NULL */
-	uint64_t own4;			/* 80: own four times, for four shadow words at once */
-	struct snarlrt_frame *frame_first;	/* 88: the call stack's start, or NULL */
-	struct snarlrt_frame *tell_end;	/* 96: before frame_end: calls of frames below are told at once; or NULL */
-	uint8_t *quiet;			/* 104: self->quiet */
-};
-
 /* Exported for instrumented shared libraries; the runtime is part of the executable, so its place is a constant here. */
 extern SNARLRT_EXPORT __thread struct snarlrt_tls __snarl_tls
 	__attribute__((tls_model("local-exec")));
@@ -98,8 +55,6 @@ struct snarlrt_ahead {
 	const uint64_t *stripe;
 	uint64_t until;
 };
-
-#define SNARLRT_QUIET 65536u	/* bytes of snarlrt_thread.quiet */
 
 struct snarlrt_thread {
 	uint32_t id;			/* from 1, never used again */
@@ -157,8 +112,8 @@ extern SNARLRT_HIDDEN bool snarlrt_timed;	/* times=all: each access to shared me
 static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
 {
 	tls->own = own;
-	tls->own2 = own * 0x00010001u;
-	tls->own4 = own * 0x0001000100010001ull;
+	tls->own2 = own * SHADOW_TWO;
+	tls->own4 = own * SHADOW_FOUR;
 }
 
 /*

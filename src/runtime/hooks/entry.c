@@ -11,15 +11,6 @@
 
 #define SMALL_RANGE 256u	/* bytes; larger ones have time for a call */
 
-/* Numbers in entry_x86_64.S. */
-_Static_assert(offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
-	       offsetof(struct snarlrt_tls, hidden) == 52 && offsetof(struct snarlrt_tls, saved) == 64 &&
-	       offsetof(struct snarlrt_tls, control) == 72 && offsetof(struct snarlrt_tls, own4) == 80 &&
-	       offsetof(struct snarlrt_tls, frame_first) == 88 && offsetof(struct snarlrt_tls, tell_end) == 96 &&
-	       offsetof(struct snarlrt_tls, quiet) == 104 && SNARLRT_QUIET == 65536 &&
-	       offsetof(struct snarlrt_thread, deferred_count) == 120 &&
-	       TRACE_FUNC_ENTRY == 7 && TRACE_FUNC_EXIT == 8, "offsets");
-
 /* Places as distances from where these stand. */
 extern SNARLRT_HIDDEN const int32_t snarlrt_restarts[], snarlrt_restarts_end[];
 extern SNARLRT_HIDDEN const int32_t snarlrt_finishes[], snarlrt_finishes_end[];

@@ -16,6 +16,8 @@ SNARLRT_HIDDEN void snarlrt_access_keeping_wide(void);
 /* The vector registers there are: 0 xmm, 1 ymm, 2 zmm. */
 extern SNARLRT_HIDDEN uint32_t snarlrt_vectors;
 extern SNARLRT_HIDDEN uint32_t snarlrt_state_size;	/* bytes that all registers but the general ones need */
+#define XSAVE_LEGACY 512	/* bytes of the area of fxsave, with which that of xsave begins */
+#define XSAVE_HEADER 64		/* bytes behind it in the area of xsave */
 SNARLRT_HIDDEN void snarlrt_vectors_find(void);	/* once, at the start */
 
 SNARLRT_HIDDEN void snarlrt_entry_slow(uint64_t caller);

@@ -10,31 +10,19 @@
  *
  * Code where the shadow check and the append are inlined (wrap/hooks/inline_asm.c) calls
  * these for all else; there the trampoline knows the append by its bytes. The
- * address is in %rdi. Offsets into __snarl_tls are those of struct snarlrt_tls.
+ * address is in %rdi.
  */
 #ifdef __x86_64__
 
-#define TLS(field) %fs:__snarl_tls@tpoff+field
-#define CUR 0
-#define OWN 8
-#define OWN_UNCUT 10
-#define OWN2 12
-#define FRAME 16
-#define TOLD 24
-#define FRAME_END 32
-#define BUSY 48			/* with `hidden` behind it: 8 bytes that are 0 */
-#define UNDECIDED 60
-#define SAVED 64
-#define FRAME_FIRST 88
-#define TELL_END 96
-#define QUIET 104		/* a byte for each value of a pc's low 16 bits */
-#define QUIET_ENOUGH 8
+#include "layout_asm.h"
 
-#define FUNC_ENTRY 7
-#define FUNC_EXIT 8
+#define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
+#define STAMP_MASK (STAMP_BYTES - 1)
+#define QUIET_ENOUGH 8		/* taken back so often, a function's entry waits in the call stack */
 
-#define SHADOW 0x7fff8000
-#define STAMP_MASK 4095
+#define READ KIND_READ
+#define WRITE KIND_WRITE
+#define OP(kind, detail) ((kind) + OP_DETAIL * (detail))
 
 	.pushsection .rodata.snarlrt_restarts, "a", @progbits
 	.p2align 3
@@ -90,24 +78,24 @@ snarlrt_finishes:
 	.popsection
 .endm
 
-/* kind and detail as one 16-bit number: detail << 8 | kind */
-.macro access name, size, op
+/* An access of this kind and detail, which is the size's logarithm and maybe VOLATILE. */
+.macro access name, size, kind, detail
 	.p2align 5
 entry __tsan_\name
 	movq %rdi, %rax
-	shrq $3, %rax
+	shrq $GRANULE_SHIFT, %rax
 	.if \size == 16
-	movl SHADOW(,%rax,2), %eax
+	movl SHADOW_BASE(,%rax,2), %eax
 	cmpl %eax, TLS(OWN2)
 	.else
-	movzwl SHADOW(,%rax,2), %eax
+	movzwl SHADOW_BASE(,%rax,2), %eax
 	cmpw %ax, TLS(OWN)
 	.endif
 	je 9f
 	.if \size == 16
-	cmpl $-1, %eax			/* both granules shared? */
+	cmpl $SHARED, %eax		/* both granules shared? */
 	.else
-	cmpw $-1, %ax
+	cmpw $SHARED, %ax
 	.endif
 	jne 2f
 1:	movq TLS(CUR), %rax
@@ -115,9 +103,9 @@ entry __tsan_\name
 	je 3f
 	movq (%rsp), %rcx
 	movq %rdi, (%rax)
-	movq %rcx, 8(%rax)
-	movw $\op, 14(%rax)
-	addq $16, %rax
+	movq %rcx, RECORD_SITE(%rax)
+	movw $OP(\kind, \detail), RECORD_OP(%rax)
+	addq $RECORD_SIZE, %rax
 	movq %rax, TLS(CUR)
 	restartable 1b
 9:	ret
@@ -140,75 +128,72 @@ entry __tsan_\name
 	call snarlrt_touch
 	.endif
 	je 1b
-3:	movabsq $((\op) << 48), %rsi
+3:	movabsq $(OP(\kind, \detail) << OP_SHIFT), %rsi
 	orq (%rsp), %rsi
 	jmp snarlrt_access
 	.size __tsan_\name, . - __tsan_\name
 .endm
 
-#define READ 3
-#define WRITE 4
-
-	access read1, 1, READ
-	access read2, 2, 0x100 + READ
-	access read4, 4, 0x200 + READ
-	access read8, 8, 0x300 + READ
-	access read16, 16, 0x400 + READ
-	access write1, 1, WRITE
-	access write2, 2, 0x100 + WRITE
-	access write4, 4, 0x200 + WRITE
-	access write8, 8, 0x300 + WRITE
-	access write16, 16, 0x400 + WRITE
-	access volatile_read1, 1, 0x800 + READ
-	access volatile_read2, 2, 0x900 + READ
-	access volatile_read4, 4, 0xa00 + READ
-	access volatile_read8, 8, 0xb00 + READ
-	access volatile_read16, 16, 0xc00 + READ
-	access volatile_write1, 1, 0x800 + WRITE
-	access volatile_write2, 2, 0x900 + WRITE
-	access volatile_write4, 4, 0xa00 + WRITE
-	access volatile_write8, 8, 0xb00 + WRITE
-	access volatile_write16, 16, 0xc00 + WRITE
+	access read1, 1, READ, 0
+	access read2, 2, READ, 1
+	access read4, 4, READ, 2
+	access read8, 8, READ, 3
+	access read16, 16, READ, 4
+	access write1, 1, WRITE, 0
+	access write2, 2, WRITE, 1
+	access write4, 4, WRITE, 2
+	access write8, 8, WRITE, 3
+	access write16, 16, WRITE, 4
+	access volatile_read1, 1, READ, VOLATILE+0
+	access volatile_read2, 2, READ, VOLATILE+1
+	access volatile_read4, 4, READ, VOLATILE+2
+	access volatile_read8, 8, READ, VOLATILE+3
+	access volatile_read16, 16, READ, VOLATILE+4
+	access volatile_write1, 1, WRITE, VOLATILE+0
+	access volatile_write2, 2, WRITE, VOLATILE+1
+	access volatile_write4, 4, WRITE, VOLATILE+2
+	access volatile_write8, 8, WRITE, VOLATILE+3
+	access volatile_write16, 16, WRITE, VOLATILE+4
 
 /* Clang's, where it does not know the alignment: most lie well all the same. */
-.macro unaligned name, size, op
+.macro unaligned name, size, kind, detail
 	.p2align 4
 entry __tsan_unaligned_\name
 	.if \size >= 8
-	testb $7, %dil
+	testb $GRANULE_MASK, %dil
 	je __tsan_\name
 	.else
 	movl %edi, %eax
-	andl $7, %eax
-	cmpl $(8 - \size), %eax
+	andl $GRANULE_MASK, %eax
+	cmpl $(GRANULE_MASK + 1 - \size), %eax
 	jbe __tsan_\name
 	.endif
-	movabsq $((\op) << 48), %rsi
+	movabsq $(OP(\kind, \detail) << OP_SHIFT), %rsi
 	orq (%rsp), %rsi
 	jmp snarlrt_access
 	.size __tsan_unaligned_\name, . - __tsan_unaligned_\name
 .endm
 
-	unaligned read1, 1, READ
-	unaligned read2, 2, 0x100 + READ
-	unaligned read4, 4, 0x200 + READ
-	unaligned read8, 8, 0x300 + READ
-	unaligned read16, 16, 0x400 + READ
-	unaligned write1, 1, WRITE
-	unaligned write2, 2, 0x100 + WRITE
-	unaligned write4, 4, 0x200 + WRITE
-	unaligned write8, 8, 0x300 + WRITE
-	unaligned write16, 16, 0x400 + WRITE
-	unaligned volatile_read1, 1, 0x800 + READ
-	unaligned volatile_read2, 2, 0x900 + READ
-	unaligned volatile_read4, 4, 0xa00 + READ
-	unaligned volatile_read8, 8, 0xb00 + READ
-	unaligned volatile_read16, 16, 0xc00 + READ
-	unaligned volatile_write1, 1, 0x800 + WRITE
-	unaligned volatile_write2, 2, 0x900 + WRITE
-	unaligned volatile_write4, 4, 0xa00 + WRITE
-	unaligned volatile_write8, 8, 0xb00 + WRITE
-	unaligned volatile_write16, 16, 0xc00 + WRITE
+	unaligned read1, 1, READ, 0
+	unaligned read2, 2, READ, 1
+	unaligned read4, 4, READ, 2
+	unaligned read8, 8, READ, 3
+	unaligned read16, 16, READ, 4
+	unaligned write1, 1, WRITE, 0
+	unaligned write2, 2, WRITE, 1
+	unaligned write4, 4, WRITE, 2
+	unaligned write8, 8, WRITE, 3
+	unaligned write16, 16, WRITE, 4
+	unaligned volatile_read1, 1, READ, VOLATILE+0
+	unaligned volatile_read2, 2, READ, VOLATILE+1
+	unaligned volatile_read4, 4, READ, VOLATILE+2
+	unaligned volatile_read8, 8, READ, VOLATILE+3
+	unaligned volatile_read16, 16, READ, VOLATILE+4
+	unaligned volatile_write1, 1, WRITE, VOLATILE+0
+	unaligned volatile_write2, 2, WRITE, VOLATILE+1
+	unaligned volatile_write4, 4, WRITE, VOLATILE+2
+	unaligned volatile_write8, 8, WRITE, VOLATILE+3
+	unaligned volatile_write16, 16, WRITE, VOLATILE+4
 
 /*
  * snarlrt_note_copy16(to, from, pc): 16 bytes copied, as clang does small structures by
@@ -217,8 +202,8 @@ entry __tsan_unaligned_\name
  */
 .macro record at, addr, op
 	movq \addr, \at(%rax)
-	movq %rdx, \at + 8(%rax)
-	movw $\op, \at + 14(%rax)
+	movq %rdx, \at + RECORD_SITE(%rax)
+	movw $\op, \at + RECORD_OP(%rax)
 .endm
 
 .macro commit start, size
@@ -232,16 +217,16 @@ entry __tsan_unaligned_\name
 entry snarlrt_note_copy16
 	movq %rdi, %rax
 	orq %rsi, %rax
-	testb $7, %al
+	testb $GRANULE_MASK, %al
 	jne 8f
-	shrq $47, %rax
+	shrq $USER_BITS, %rax
 	jne 8f				/* nobody's address: it will crash elsewhere */
 	movq %rsi, %rax
-	shrq $3, %rax
-	movl SHADOW(,%rax,2), %eax
+	shrq $GRANULE_SHIFT, %rax
+	movl SHADOW_BASE(,%rax,2), %eax
 	movq %rdi, %rcx
-	shrq $3, %rcx
-	movl SHADOW(,%rcx,2), %ecx
+	shrq $GRANULE_SHIFT, %rcx
+	movl SHADOW_BASE(,%rcx,2), %ecx
 	cmpl %eax, TLS(OWN2)
 	je 4f
 	incl %eax
@@ -253,18 +238,18 @@ entry snarlrt_note_copy16
 2:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax
 	je 8f
-	leal 16(%rax), %ecx
+	leal RECORD_SIZE(%rax), %ecx
 	testl $STAMP_MASK, %ecx
 	je 8f
-	record 0, %rsi, (0x400 + READ)
-	record 16, %rdi, (0x400 + WRITE)
-	commit 2b, 32
+	record 0, %rsi, OP(READ, 4)
+	record RECORD_SIZE, %rdi, OP(WRITE, 4)
+	commit 2b, 2*RECORD_SIZE
 	jmp 9f
 3:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax
 	je 8f
-	record 0, %rsi, (0x400 + READ)
-	commit 3b, 16
+	record 0, %rsi, OP(READ, 4)
+	commit 3b, RECORD_SIZE
 	jmp 9f
 4:	cmpl %ecx, TLS(OWN2)
 	je 9f
@@ -273,8 +258,8 @@ entry snarlrt_note_copy16
 5:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax
 	je 8f
-	record 0, %rdi, (0x400 + WRITE)
-	commit 5b, 16
+	record 0, %rdi, OP(WRITE, 4)
+	commit 5b, RECORD_SIZE
 9:	movl $1, %eax
 	ret
 8:	xorl %eax, %eax
@@ -291,14 +276,14 @@ entry snarlrt_note_copy16
 	.p2align 5
 entry \name
 	movl %eax, %ecx
-	shlq $48, %rax
+	shlq $OP_SHIFT, %rax
 	orq (%rsp), %rax		/* the record's site */
-	testl $0x10400, %ecx		/* or 16 bytes long */
+	testl $(ACCESS_SPLIT + OP(0, 4)), %ecx	/* or 16 bytes long */
 	jne 5f
 	movq %rdi, %rcx
-	shrq $3, %rcx
-	movzwl SHADOW(,%rcx,2), %ecx
-	cmpw $-1, %cx
+	shrq $GRANULE_SHIFT, %rcx
+	movzwl SHADOW_BASE(,%rcx,2), %ecx
+	cmpw $SHARED, %cx
 	je \slow
 0:	cmpw %cx, TLS(OWN_UNCUT)
 	jne 6f
@@ -309,17 +294,17 @@ entry \name
 	testl $STAMP_MASK, %ecx
 	je \slow
 	movq %rdi, (%rcx)
-	movq %rax, 8(%rcx)
-	addq $16, %rcx
+	movq %rax, RECORD_SITE(%rcx)
+	addq $RECORD_SIZE, %rcx
 	movq %rcx, TLS(CUR)
 	restartable 1b
 	ret
-6:	testb $7, %dil
+6:	testb $GRANULE_MASK, %dil
 	je 8f
 	pushq %rax
 	rolq $8, %rax
 	movl %eax, %ecx
-	andl $7, %ecx
+	andl $SIZE_MASK, %ecx
 	movl $-1, %eax
 	shll %cl, %eax
 	notl %eax
@@ -332,12 +317,12 @@ entry \name
 7:	call snarlrt_touch16
 	je 1b
 	jmp \slow
-5:	testl $0x10000, %ecx
+5:	testl $ACCESS_SPLIT, %ecx
 	jne \slow
 	movq %rdi, %rcx
-	shrq $3, %rcx
-	movl SHADOW(,%rcx,2), %ecx
-	cmpl $-1, %ecx			/* both granules shared, … */
+	shrq $GRANULE_SHIFT, %rcx
+	movl SHADOW_BASE(,%rcx,2), %ecx
+	cmpl $SHARED, %ecx			/* both granules shared, … */
 	je \slow
 	cmpw %cx, TLS(OWN_UNCUT)	/* … or both private and not cut? */
 	jne 7b
@@ -373,25 +358,25 @@ entry __tsan_func_entry
 	movq $0, TLS(CUR)
 3:	movq (%rsp), %rdx
 	movq %rdi, (%rcx)
-	movq %rdx, 8(%rcx)
-	addq $16, %rcx
+	movq %rdx, CALL_PC(%rcx)
+	addq $CALL_SIZE, %rcx
 	movq %rcx, TLS(FRAME)
 	restartable 1b
 	ret
 4:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax
 	je 6f
-	cmpq $0, TLS(BUSY)
+	cmpq $0, TLS(BUSY)		/* or hidden */
 	jne 2b
 	movq (%rsp), %rdx
 	movq %rdi, (%rcx)
-	movq %rdx, 8(%rcx)
-	addq $16, %rcx
-	movabsq $(FUNC_ENTRY << 48), %rsi
+	movq %rdx, CALL_PC(%rcx)
+	addq $CALL_SIZE, %rcx
+	movabsq $(KIND_FUNC_ENTRY << OP_SHIFT), %rsi
 	orq %rsi, %rdx
 	movq %rdi, (%rax)
-	movq %rdx, 8(%rax)		/* in one piece: it may be read again at once */
-	addq $16, %rax
+	movq %rdx, RECORD_SITE(%rax)	/* in one piece: it may be read again at once */
+	addq $RECORD_SIZE, %rax
 	restartable 1b, 4b
 	finish
 	ret
@@ -407,7 +392,7 @@ entry __tsan_func_entry
 	.p2align 6
 entry __tsan_func_exit
 1:	movq TLS(FRAME), %rcx
-	subq $16, %rcx
+	subq $CALL_SIZE, %rcx
 	cmpq TLS(TOLD), %rcx
 	jb 4f
 	movq %rcx, TLS(FRAME)
@@ -427,28 +412,28 @@ entry __tsan_func_exit
 	jae 7f				/* or calls may have been too deep to count */
 	cmpq TLS(FRAME_FIRST), %rcx
 	jb 7f				/* it began before recording */
-	cmpb $FUNC_ENTRY, -2(%rax)
+	cmpb $KIND_FUNC_ENTRY, (RECORD_OP - RECORD_SIZE)(%rax)
 	je 6f
 5:	movq (%rsp), %rdx
 	movq $0, (%rax)
-	movq %rdx, 8(%rax)
-	movw $FUNC_EXIT, 14(%rax)
-	addq $16, %rax
+	movq %rdx, RECORD_SITE(%rax)
+	movw $KIND_FUNC_EXIT, RECORD_OP(%rax)
+	addq $RECORD_SIZE, %rax
 	restartable 1b, 4b
 	finish
 	ret
-6:	movabsq $(FUNC_ENTRY << 48), %rdx	/* it may be the second record of something else */
-	orq 8(%rcx), %rdx
-	cmpq -8(%rax), %rdx
+6:	movabsq $(KIND_FUNC_ENTRY << OP_SHIFT), %rdx	/* it may be the second record of something else */
+	orq CALL_PC(%rcx), %rdx
+	cmpq (RECORD_SITE - RECORD_SIZE)(%rax), %rdx
 	jne 5b
 	movq (%rcx), %rdx
-	cmpq -16(%rax), %rdx
+	cmpq -RECORD_SIZE(%rax), %rdx
 	jne 5b
-	subq $16, %rax
-	movzwl 8(%rcx), %edx
+	subq $RECORD_SIZE, %rax
+	movzwl CALL_PC(%rcx), %edx
 	addq TLS(QUIET), %rdx
 	incb (%rdx)
-	movq $0, 8(%rax)
+	movq $0, RECORD_SITE(%rax)
 	restartable 1b, 6b
 	finish
 	ret

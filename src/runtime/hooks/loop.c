@@ -7,30 +7,15 @@
 #include "runtime/record/clock.h"
 #include "runtime/record/shadow.h"
 
-#define LONGEST (LOOP_USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
+#define LONGEST (SHADOW_USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
 #define FRAMES 8u		/* calls that may have to be told first */
 #define AT_ONCE 64u		/* turns whose shadow is scanned before it is asked whether it is mixed */
-#define EACH 0x0001000100010001ull	/* times a value of the shadow: that of four granules */
 
 /* What memory may be, a bit each. */
 #define PRIVATE (1u << SHADOW_DROP)
 #define UNDECIDED (1u << SHADOW_UNDECIDED)
 #define SHARED (1u << SHADOW_KEEP)
 #define UNKNOWN 0u
-
-/* Numbers in loop*_x86_64.S. */
-_Static_assert(offsetof(struct snarlrt, mode) == 0 && SNARLRT_RECORD == 1 && LOOP_DELIVER == 2 &&
-	       TRACE_LOOP_TURNS == 8192 && TRACE_LOOP_ACCESSES == 32 &&
-	       offsetof(struct snarlrt_tls, own) == 8 && offsetof(struct snarlrt_tls, cur) == 0 &&
-	       offsetof(struct snarlrt_tls, self) == 40 && offsetof(struct snarlrt_tls, busy) == 48 &&
-	       offsetof(struct snarlrt_tls, hidden) == 52 &&
-	       offsetof(struct snarlrt_tls, own4) == 80 && offsetof(struct snarlrt_thread, deferred_count) == 120 &&
-	       offsetof(struct snarlrt_thread, in_loops) == 600 && offsetof(struct snarlrt_thread, last_time) == 32 &&
-	       offsetof(struct snarlrt_thread, unlooked) == 40 && TRACE_STAMP == 1 && LOOP_STAMP == 256 && STAMP_BYTES == 4096 && TRACE_LOOP == 97 &&
-	       offsetof(struct loop, counter) == 4 && offsetof(struct loop, counter_slot) == 5 &&
-	       offsetof(struct loop, step) == 8 && offsetof(struct loop_access, base) == 8 &&
-	       offsetof(struct loop_access, stride) == 16 && offsetof(struct loop_access, op) == 24 &&
-	       offsetof(struct loop_access, term) == 26 && offsetof(struct loop_access, stride_term) == 30, "numbers");
 
 uint8_t __snarl_loops;
 
@@ -48,7 +33,7 @@ void snarlrt_loops_allow(void)
 
 static inline const uint8_t *shadow_at(uint64_t addr)
 {
-	return (const uint8_t *)loop_shadow(addr);
+	return (const uint8_t *)shadow_of(addr);
 }
 
 static inline uint16_t two(const uint8_t *s)
@@ -123,21 +108,21 @@ static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t str
 	uint16_t value;
 
 	/* Few enough turns for others not to overflow. */
-	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= LOOP_USER_END - 16)
+	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= SHADOW_USER_END - 16)
 		return UNKNOWN;
 	value = two(shadow_at(addr));
-	each = value * EACH & mask;
+	each = value * SHADOW_FOUR & mask;
 	kind = kind_of(value, own);
 	/* Pairs of eight bytes, or of 16: many at once. */
 	if (aligned && *turns >= 8 && (stride == 16 || stride == 32) && kind)
-		t = scan_turns(addr, stride, *turns, value * EACH, mask);
+		t = scan_turns(addr, stride, *turns, value * SHADOW_FOUR, mask);
 	if (t > 0)
 		found = kind;
 	for (addr += t * stride; t < *turns; t++, addr += stride) {
 		uint64_t seen = eight(shadow_at(addr)) & mask;
 
 		if (seen != each) {
-			each = (uint16_t)seen * EACH & mask;
+			each = (uint16_t)seen * SHADOW_FOUR & mask;
 			kind = kind_of((uint16_t)seen, own);
 		}
 		now = kind && aligned && seen == each ? kind : 1u << shadow_touch(addr, size);
@@ -188,7 +173,7 @@ static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint6
 		return UNKNOWN;
 	value = two(shadow_at(low));
 	kind = kind_of(value, own);
-	if (likely(kind) && all_are(shadow_at(low), shadow_at(high), value * EACH))
+	if (likely(kind) && all_are(shadow_at(low), shadow_at(high), value * SHADOW_FOUR))
 		return kind;
 	return look_on(first, stride, turns, size);
 }

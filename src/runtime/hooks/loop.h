@@ -1,10 +1,6 @@
 /*
  * Loops that ran without hooks and are told afterwards (wrap/loops/loops_find.c makes them): one call says
- * which accesses there were, at which addresses, and how many turns.
- *
- * Behind the call comes `nopl descriptor(%rip)`, which is how the descriptor is found. The values
- * that addresses are made of are those of registers at the end of the loop, and of up to 14 slots
- * below the stack pointer, where the code put values from its start: slot s at -16 - 8 * s(%rsp).
+ * which accesses there were, at which addresses, and how many turns. The descriptor is in abi/layout.h.
  *
  * What is private and cut is left out, all else becomes one group of records (abi/loop_group.h); of what may be
  * private, the stash decides later which turns of it are kept. An access whose memory is in part private and cut,
@@ -19,47 +15,10 @@
 
 #define LOOP_STAMP 256u		/* events of a loop from which on it gets a time of its own */
 
-/* factor times the value of a register (0 to 15, as instructions number them) or slot (16 + s). */
-struct loop_term {
-	uint8_t place;
-	int8_t factor;		/* 0: there is no term */
-};
-
-/*
- * The address in turn t is base + terms + t * (stride + stride_term). Where the latter has no factor its place is not 0
- * if so many accesses before there is one of the same memory: then it need not be looked at again.
- */
-struct loop_access {
-	uint64_t site;			/* of its records: pc, as the hook has it, below `op` */
-	uint64_t base;
-	int64_t stride;
-	uint16_t op;			/* kind | detail << 8 */
-	struct loop_term term[2];
-	struct loop_term stride_term;
-};
-
-/* wrap/loops/loops_find.c writes it as data. */
-struct loop {
-	uint32_t accesses;		/* 1 to TRACE_LOOP_ACCESSES */
-	uint8_t counter;		/* register that tells the turns: */
-	uint8_t counter_slot;		/* … slot of its value at the start */
-	uint16_t silent;		/* accesses that are not told: the loop has hooks unless all of them are switched off */
-	int64_t step;			/* … what each turn adds */
-	struct loop_access access[];	/* in the order of the program */
-};
-
-/* Behind the accesses: the pcs of the silent ones and, if there are any, where the jump is that leads to the loop with hooks. */
-static inline const uint64_t *loop_silent(const struct loop *l)
-{
-	return (const uint64_t *)(const void *)&l->access[l->accesses];
-}
-
-_Static_assert(sizeof(struct loop_access) == 32 && sizeof(struct loop) == 16, "wrap/loops/loops_find.c knows them");
-
 /* `values` is where loop_x86_64.S was entered: slots are below it, and below these the registers. */
 static inline uint64_t loop_value(const uint64_t *values, unsigned place)
 {
-	return values[~(int64_t)(place ^ 16)];
+	return values[~(int64_t)(place ^ LOOP_FIRST_SLOT)];
 }
 
 /* Without a branch: no term is 0 times some register. */
@@ -87,7 +46,8 @@ static inline unsigned loop_same_before(const struct loop_access *a)
 /* 0 if the descriptor does not fit the values. */
 static inline uint64_t loop_turns(const struct loop *l, const uint64_t *values)
 {
-	uint64_t way = loop_value(values, l->counter) - loop_value(values, 16u + l->counter_slot);
+	uint64_t way = loop_value(values, l->counter) -
+		       loop_value(values, LOOP_FIRST_SLOT + (unsigned)l->counter_slot);
 	uint64_t step = (uint64_t)l->step;
 
 	if (l->step < 0) {
@@ -107,12 +67,6 @@ static inline unsigned loop_access_size(const struct loop_access *a)
 	return 1u << (a->op >> 8 & TRACE_SIZE_MASK);
 }
 
-static inline uint16_t *loop_shadow(uint64_t addr)
-{
-	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
-}
-
-#define LOOP_USER_END (1ull << 47)
 #define LOOP_MIXED (~0u)
 
 /*
@@ -167,19 +121,17 @@ SNARLRT_HIDDEN enum loop_done snarlrt_loop_tell(struct trace_record *group, stru
 SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);
 
 /*
- * What code asks before a loop: not 0 if it may run without hooks; and behind it: LOOPS_PLAIN if it may be told without
- * __snarl_loop. Set when the mode is known. With a list of sites a loop is told whole if one of its sites is on; if
- * none is, nothing is left of its end (sites.c).
+ * LOOPS_ASK, LOOPS_PLAIN or 0, set when the mode is known. With a list of sites a loop is told whole if one of its
+ * sites is on; if none is, nothing is left of its end (sites.c).
  */
-#define LOOPS_ASK 2
-#define LOOPS_PLAIN 1
 extern SNARLRT_EXPORT uint8_t __snarl_loops;
 SNARLRT_HIDDEN void snarlrt_loops_allow(void);
 void __snarl_loop(void);
 
 /*
  * For short loops over memory that is private or shared, whose code looks at it and writes the group itself
- * (wrap/loops/loops_end.c); they have conventions of their own (loop_end_x86_64.S, loop_apart_x86_64.S, loop_round_x86_64.S). Anything else is __snarl_loop's.
+ * (wrap/loops/loops_end.c); they have conventions of their own (loop_end_x86_64.S, loop_strided_x86_64.S,
+ * loop_nest_x86_64.S). Anything else is __snarl_loop's.
  */
 void __snarl_loop_look(void);
 void __snarl_loop_look_apart(void);

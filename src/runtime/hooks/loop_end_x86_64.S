@@ -6,34 +6,13 @@
  */
 #ifdef __x86_64__
 
-#define TLS(field) %fs:__snarl_tls@tpoff + field
-#define CUR 0			/* in struct snarlrt_tls */
-#define OWN 8
-#define SELF 40
-#define BUSY 48
-#define HIDDEN 52
-#define OWN4 80
-#define DEFERRED_COUNT 120	/* in struct snarlrt_thread */
-#define LAST_TIME 32
-#define UNLOOKED 40
-#define IN_LOOPS 600
-#define SHADOW 0x7fff8000
+#include "layout_asm.h"
+
+#define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
+#define NEST(field) %fs:__snarl_nest@tpoff + NEST_##field
 #define LONG 112		/* bytes of shadow that are better looked at by vectors */
-#define RED_ZONE 128		/* with the caller's slots */
-#define FRAME 64		/* below it: four registers */
-#define PAGE 4096		/* STAMP_BYTES */
-#define LOOP 97			/* TRACE_LOOP */
-#define STAMP 1			/* TRACE_STAMP */
-#define NEST(field) %fs:__snarl_nest@tpoff + field
-#define FROM 0			/* in struct snarlrt_nest */
-#define FOUND 8
-#define TURNS 12
-#define NEXT 208
-#define END 216
-#define GAP 224
-#define MOST_BEFORE (16 * 2)
-#define NONE 1
-#define MANY 240		/* events that a group has more than records: it gets a time of its own */
+#define FRAME 64		/* below the red zone: four registers */
+#define MANY (LONG_LOOP - 16)	/* events that a group has more than records: it gets a time of its own */
 
 /* What of 64 bytes differs from %xmm0 goes to %xmm1. Spoils %xmm2 and %xmm3. */
 .macro look_64 at
@@ -61,8 +40,8 @@
 	.type __snarl_loop_look, @function
 __snarl_loop_look:
 	.cfi_startproc
-	shrq $3, %rax
-	shrq $3, %rdx
+	shrq $GRANULE_SHIFT, %rax
+	shrq $GRANULE_SHIFT, %rdx
 	movq %rdx, %rdi
 	subq %rax, %rdi			/* granules less one */
 	cmpq $16, %rdi
@@ -70,29 +49,29 @@ __snarl_loop_look:
 	cmpl $8, %edi
 	jb 3f
 	/* By eights from either end, of which some may be the same. */
-	movq SHADOW(%rax, %rax), %rdi
-	cmpq (SHADOW + 8)(%rax, %rax), %rdi
+	movq SHADOW_BASE(%rax, %rax), %rdi
+	cmpq (SHADOW_BASE + 8)(%rax, %rax), %rdi
 	jne 9f
-	cmpq (SHADOW - 14)(%rdx, %rdx), %rdi
+	cmpq (SHADOW_BASE - 14)(%rdx, %rdx), %rdi
 	jne 9f
-1:	cmpq (SHADOW - 6)(%rdx, %rdx), %rdi
+1:	cmpq (SHADOW_BASE - 6)(%rdx, %rdx), %rdi
 	jne 9f
-2:	cmpq $-1, %rdi
+2:	cmpq $SHARED, %rdi
 	jne 5f
 	leal 1(%rsi, %rsi), %esi
 	ret
 
 3:	cmpl $3, %edi
-	movq SHADOW(%rax, %rax), %rdi
+	movq SHADOW_BASE(%rax, %rax), %rdi
 	jae 1b
 	/* One to three granules: the first, the last, the one between or one of them again. */
-	cmpw SHADOW(%rdx, %rdx), %di
+	cmpw SHADOW_BASE(%rdx, %rdx), %di
 	jne 9f
 	addq %rdx, %rax
 	andq $-2, %rax
-	cmpw SHADOW(%rax), %di
+	cmpw SHADOW_BASE(%rax), %di
 	jne 9f
-	cmpw $-1, %di
+	cmpw $SHARED, %di
 	je 6f
 	testw %di, %di
 	je 8f
@@ -113,8 +92,8 @@ __snarl_loop_look:
 
 	.p2align 4
 look_more:
-	leaq SHADOW(%rax, %rax), %rax
-	leaq (SHADOW - 6)(%rdx, %rdx), %rdx		/* the last four granules' */
+	leaq SHADOW_BASE(%rax, %rax), %rax
+	leaq (SHADOW_BASE - 6)(%rdx, %rdx), %rdx	/* the last four granules' */
 	subq %rax, %rdx
 	cmpq $LONG, %rdx
 	ja 2f
@@ -123,13 +102,13 @@ look_more:
 	jne 9b
 	subq $8, %rdx
 	ja 1b
-	cmpq $-1, %rdi
+	cmpq $SHARED, %rdi
 	je 6b
 	jmp 5b
 
 	/* Much memory. */
 2:	movq (%rax), %rdi
-	cmpq $-1, %rdi
+	cmpq $SHARED, %rdi
 	je 3f
 	testq %rdi, %rdi
 	je 8b
@@ -161,7 +140,7 @@ look_more:
 	.cfi_def_cfa_offset 8
 	cmpl $0xffff, %eax
 	jne 9b
-	cmpq $-1, %rdi
+	cmpq $SHARED, %rdi
 	je 6b
 	jmp 5b
 	.cfi_endproc
@@ -181,13 +160,13 @@ __snarl_loop_open:
 	jne 2f
 	movl $1, TLS(BUSY)		/* from here on signals wait */
 	movq TLS(CUR), %rax
-	testl $(PAGE - 1), %eax
+	testl $(STAMP_BYTES - 1), %eax
 	je 1f
-	leal 15(%rax, %rdx), %edx
+	leal (RECORD_SIZE - 1)(%rax, %rdx), %edx
 	xorl %eax, %edx
-	testl $-PAGE, %edx
+	testl $-STAMP_BYTES, %edx
 	jne 1f
-	addq $16, %rax
+	addq $RECORD_SIZE, %rax
 	ret
 1:	movl $0, TLS(BUSY)		/* signals that came meanwhile are delivered by who tells the loop now */
 2:	cmpl %eax, %eax
@@ -213,29 +192,29 @@ __snarl_loop_close:
 	movq TLS(CUR), %rdx
 	movq %rdx, %rsi
 	subq NEST(END), %rsi
-	movq $NONE, NEST(NEXT)
+	movq $NO_NEST, NEST(NEXT)
 	movq %rsi, NEST(GAP)
 	movq %rax, NEST(END)
-	leal -16(%rax), %esi
+	leal -RECORD_SIZE(%rax), %esi
 	leal 1(%rcx), %edi
 	subl %edx, %esi
 	movq %rdi, (%rdx)
-	shrl $4, %esi			/* accesses */
-	movq 24(%rdx), %rdi
+	shrl $RECORD_SHIFT, %esi	/* accesses */
+	movq (RECORD_SIZE + RECORD_SITE)(%rdx), %rdi
 	imull %esi, %ecx
 	decl %ecx
 	shll $8, %esi
-	orl $LOOP, %esi
-	shlq $16, %rdi
-	shrdq $16, %rsi, %rdi
-	movq %rdi, 8(%rdx)		/* makes all of it valid */
+	orl $KIND_LOOP, %esi
+	shlq $(64 - OP_SHIFT), %rdi
+	shrdq $(64 - OP_SHIFT), %rsi, %rdi
+	movq %rdi, RECORD_SITE(%rdx)	/* makes all of it valid */
 	movq %rax, TLS(CUR)
 	movq TLS(SELF), %rax
-	addl %ecx, IN_LOOPS(%rax)
+	addl %ecx, THREAD_IN_LOOPS(%rax)
 	cmpl $MANY, %ecx
 	jge 3f				/* of one turn it is -1 */
 2:	movl $0, TLS(BUSY)
-	cmpl $0, DEFERRED_COUNT(%rax)
+	cmpl $0, THREAD_DEFERRED_COUNT(%rax)
 	jne snarlrt_loop_deliver
 	ret
 	/* As clock_now has it. */
@@ -244,18 +223,18 @@ __snarl_loop_close:
 	rdtsc
 	shlq $32, %rdx
 	orq %rdx, %rax
-	andq $-2, %rax
-	movq LAST_TIME(%rcx), %rdx
-	addq $2, %rdx
+	andq $-CLOCK_STEP, %rax
+	movq THREAD_LAST_TIME(%rcx), %rdx
+	addq $CLOCK_STEP, %rdx
 	cmpq %rax, %rdx
 	cmovbq %rax, %rdx
-	movq %rdx, LAST_TIME(%rcx)
-	movl $1, UNLOOKED(%rcx)
+	movq %rdx, THREAD_LAST_TIME(%rcx)
+	movl $1, THREAD_UNLOOKED(%rcx)
 	movq TLS(CUR), %rax
-	movabsq $(STAMP << 48), %rsi
+	movabsq $(KIND_STAMP << OP_SHIFT), %rsi
 	movq %rdx, (%rax)
-	movq %rsi, 8(%rax)
-	addq $16, %rax
+	movq %rsi, RECORD_SITE(%rax)
+	addq $RECORD_SIZE, %rax
 	movq %rax, TLS(CUR)
 	movq %rcx, %rax
 	jmp 2b
@@ -266,11 +245,11 @@ __snarl_loop_close:
 	jne 1b
 	cmpl NEST(TURNS), %ecx
 	jne 1b
-	cmpq $NONE, NEST(NEXT)
+	cmpq $NO_NEST, NEST(NEXT)
 	jne 1b
 	movq TLS(CUR), %rdx
 	subq NEST(END), %rdx
-	cmpq $MOST_BEFORE, %rdx
+	cmpq $(RECORD_SIZE * MOST_BEFORE), %rdx
 	ja 1b
 	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
 	.cfi_def_cfa_offset RED_ZONE + FRAME + 8

@@ -10,25 +10,14 @@
 #define EVENTS 4096u	/* that a nest stands for, then it gets a time and is done */
 #define UNIT (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
 
-/* Numbers in loop_end_x86_64.S and wrap/loops/loops_end.c. */
-_Static_assert(offsetof(struct snarlrt_nest, found) == 8 && offsetof(struct snarlrt_nest, turns) == 12 &&
-	       offsetof(struct snarlrt_nest, look) == 16 && sizeof(struct nest_expected) == 16 &&
-	       offsetof(struct snarlrt_nest, first) == 144 && offsetof(struct snarlrt_nest, next) == 208 &&
-	       offsetof(struct snarlrt_nest, end) == 216 && offsetof(struct snarlrt_nest, gap) == 224 &&
-	       offsetof(struct snarlrt_nest, head) == 232 && offsetof(struct snarlrt_nest, events) == 240 &&
-	       offsetof(struct snarlrt_nest, left) == 244 && offsetof(struct snarlrt_nest, undecided) == 248 &&
-	       offsetof(struct snarlrt_nest, before) == 252 && offsetof(struct snarlrt_nest, expected_before) == 256 &&
-	       offsetof(struct snarlrt_nest, site_before) == 288 && NEST_BEFORE == 2 && NEST_LOOKS == 8 &&
-	       offsetof(struct snarlrt_tls, undecided) == 60, "numbers");
-
 __thread struct snarlrt_nest __snarl_nest;
 
 static bool is_shared(const struct trace_record *r)
 {
 	uint64_t addr = r->addr & TRACE_ADDR_MASK, last = addr + trace_site_size(r->site) - 1;
 
-	return *(const volatile uint16_t *)loop_shadow(addr) == SHADOW_SHARED &&
-	       *(const volatile uint16_t *)loop_shadow(last) == SHADOW_SHARED;
+	return *(const volatile uint16_t *)shadow_of(addr) == SHADOW_SHARED &&
+	       *(const volatile uint16_t *)shadow_of(last) == SHADOW_SHARED;
 }
 
 /* What each round adds, if that is as little as a record has room for. */

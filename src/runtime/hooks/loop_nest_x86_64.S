@@ -1,43 +1,25 @@
 /*
- * What the end of a loop calls that comes again and again (nest.h).
+ * What the end of a loop calls that comes again and again (loop_nest.h).
  *
  * The caller's slots begin 16 bytes below its stack pointer, right below the return address: nothing may be pushed.
  */
 #ifdef __x86_64__
 
-#define TLS(field) %fs:__snarl_tls@tpoff + field
-#define CUR 0			/* in struct snarlrt_tls */
-#define SELF 40
-#define BUSY 48
-#define HIDDEN 52
-#define UNDECIDED 60
-#define DEFERRED_COUNT 120	/* in struct snarlrt_thread */
-#define IN_LOOPS 600
-#define NEST(field) %fs:__snarl_nest@tpoff + field
-#define FROM 0			/* in struct snarlrt_nest */
-#define FOUND 8
-#define LOOK 16
-#define NEXT 208
-#define END 216
-#define HEAD 232
-#define EVENTS 240
-#define LEFT 244
-#define NEST_UNDECIDED 248
-#define BEFORE 252
-#define EXPECTED_BEFORE 256
-#define SITE_BEFORE 288
-#define NONE 1
-#define FRAME (32 + 128)	/* four registers, below the caller's slots */
+#include "layout_asm.h"
+
+#define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
+#define NEST(field) %fs:__snarl_nest@tpoff + NEST_##field
+#define FRAME (32 + RED_ZONE)	/* four registers, below the caller's slots */
 
 /* An access before the group: what is in the ring at %rdx is what was expected. Spoils %rax. */
 .macro compare_before i
-	movq (16 * \i)(%rdx), %rax
-	cmpq NEST(EXPECTED_BEFORE + 16 * \i), %rax
+	movq (RECORD_SIZE * \i)(%rdx), %rax
+	cmpq NEST(EXPECTED_BEFORE + EXPECTED_SIZE * \i), %rax
 	jne .Lother
-	addq NEST(EXPECTED_BEFORE + 16 * \i + 8), %rax
-	movq %rax, NEST(EXPECTED_BEFORE + 16 * \i)
-	movq (16 * \i + 8)(%rdx), %rax
-	cmpq NEST(SITE_BEFORE + 8 * \i), %rax
+	addq NEST(EXPECTED_BEFORE + EXPECTED_SIZE * \i + EXPECTED_ADD), %rax
+	movq %rax, NEST(EXPECTED_BEFORE + EXPECTED_SIZE * \i)
+	movq (RECORD_SIZE * \i + RECORD_SITE)(%rdx), %rax
+	cmpq NEST(SITE_BEFORE + SITE_SIZE * \i), %rax
 	jne .Lother
 .endm
 
@@ -67,18 +49,18 @@ __snarl_loop_round:
 	movl NEST(FOUND), %ecx
 	xorl %edx, %edx
 	incq (%rax)
-2:	movq NEST(LOOK + 8)(%rdx), %rax
+2:	movq NEST(LOOK + EXPECTED_ADD)(%rdx), %rax
 	addq %rax, NEST(LOOK)(%rdx)
-	addl $16, %edx
+	addl $EXPECTED_SIZE, %edx
 	shrl $1, %ecx
 	jne 2b
 	movq TLS(SELF), %rax
 	movl NEST(EVENTS), %ecx
-	addl %ecx, IN_LOOPS(%rax)
+	addl %ecx, THREAD_IN_LOOPS(%rax)
 	decl NEST(LEFT)
 	je .Lfull
 3:	movl $0, TLS(BUSY)
-	cmpl $0, DEFERRED_COUNT(%rax)
+	cmpl $0, THREAD_DEFERRED_COUNT(%rax)
 	jne .Ldeliver
 	orl $1, %ecx
 	ret
@@ -86,26 +68,26 @@ __snarl_loop_round:
 	/* They were shared if nothing has been told since that may not be. */
 .Lbefore:
 	movl TLS(UNDECIDED), %eax
-	cmpl NEST(NEST_UNDECIDED), %eax
+	cmpl NEST(UNDECIDED), %eax
 	jne .Lother
 	movq NEST(END), %rdx
 	compare_before 0
 	decl %edi
 	jne 4f
-	movq $0, 8(%rdx)		/* from here on it is not in the ring */
+	movq $0, RECORD_SITE(%rdx)		/* from here on it is not in the ring */
 	movq $0, (%rdx)
 	movq %rdx, TLS(CUR)
 	jmp 1b
 4:	compare_before 1
-	movq $0, 8(%rdx)
+	movq $0, RECORD_SITE(%rdx)
 	movq $0, (%rdx)
-	movq $0, 24(%rdx)
-	movq $0, 16(%rdx)
+	movq $0, (RECORD_SIZE + RECORD_SITE)(%rdx)
+	movq $0, RECORD_SIZE(%rdx)
 	movq %rdx, TLS(CUR)
 	jmp 1b
 
 .Lother:
-	movq $NONE, NEST(NEXT)		/* what was expected may be half changed */
+	movq $NO_NEST, NEST(NEXT)		/* what was expected may be half changed */
 	movq $0, NEST(FROM)
 8:	movl $0, TLS(BUSY)		/* signals that came meanwhile are delivered by who tells the loop now */
 9:	cmpl %eax, %eax

@@ -4,13 +4,11 @@
  */
 #ifdef __x86_64__
 
-#define TLS(field) %fs:__snarl_tls@tpoff + field
-#define OWN4 80			/* in struct snarlrt_tls */
-#define SHADOW 0x7fff8000
-#define NEAR 32			/* stride up to which gaps are looked at, too: they seldom differ */
-#define RED_ZONE 128		/* with the caller's slots */
+#include "layout_asm.h"
 
-#define KEPT -128		/* the turns, from the stack pointer: right below the caller's slots */
+#define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
+
+#define KEPT -RED_ZONE		/* the turns, from the stack pointer: right below the caller's slots */
 
 /* The frame for wide ones. */
 #define TURNS 0
@@ -30,7 +28,7 @@
 	decq %rcx
 	jne 2b
 3:	movq KEPT(%rsp), %rcx
-	cmp\size $-1, %\reg
+	cmp\size $SHARED, %\reg
 	je 5f
 	test\size %\reg, %\reg
 	je 8f				/* nobody's */
@@ -70,17 +68,17 @@ __snarl_loop_look_apart:
 
 1:	movq %rcx, KEPT(%rsp)
 	movl %eax, %ecx
-	andl $7, %ecx
+	andl $GRANULE_MASK, %ecx
 	addl %ecx, %edi			/* the last byte, from where its first granule begins */
 	movswq %dx, %rcx
 	cmpq %rdx, %rcx
 	jne 9f
-	testb $7, %dl
+	testb $GRANULE_MASK, %dl
 	jne 9f
 	movq KEPT(%rsp), %rcx
-	shrq $3, %rax
-	sarq $2, %rdx
-	leaq SHADOW(%rax, %rax), %rax
+	shrq $GRANULE_SHIFT, %rax
+	sarq $(GRANULE_SHIFT - 1), %rdx
+	leaq SHADOW_BASE(%rax, %rax), %rax
 	cmpl $16, %edi
 	jae .Lwide
 	cmpl $8, %edi
@@ -92,7 +90,7 @@ __snarl_loop_look_apart:
 	.cfi_def_cfa_offset FRAME + 8
 	movq %rcx, TURNS(%rsp)
 	movq %rsi, FOUND(%rsp)
-	shrl $3, %edi
+	shrl $GRANULE_SHIFT, %edi
 	shll $4, %edi
 	negl %edi
 	addl $48, %edi
@@ -115,7 +113,7 @@ __snarl_loop_look_apart:
 	movq FIRST(%rsp), %rdi
 	shlq %cl, %rdi
 	sarq %cl, %rdi
-	cmpq $-1, %rdi
+	cmpq $SHARED, %rdi
 	je 5f
 	movq TLS(OWN4), %rax
 	shlq %cl, %rax

@@ -8,40 +8,23 @@
  */
 #ifdef __x86_64__
 
-#define RECORD 1		/* of enum snarlrt_mode, with which struct snarlrt begins */
-#define DELIVER 2		/* of enum loop_done */
-#define TURNS 8192		/* TRACE_LOOP_TURNS */
-#define NEAR 32			/* stride up to which gaps are looked at, too: they seldom differ */
+#include "layout_asm.h"
+
+#define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 #define LONG 112		/* bytes of shadow, less 16, that are better looked at by vectors */
 #define SOME 32			/* turns; C looks at many of them with gaps at once */
-#define OWN 8			/* in struct snarlrt_tls */
-#define SHADOW 0x7fff8000
-
-#define COUNTER 4		/* in struct loop */
-#define COUNTER_SLOT 5
-#define STEP 8
-#define ACCESS 16
-#define SITE 0			/* in struct loop_access */
-#define BASE 8
-#define STRIDE 16
-#define DETAIL 25
-#define TERM 26			/* place, factor */
-#define TERM2 28
-#define STRIDE_TERM 30
-#define ACCESS_SIZE 32
-#define ACCESS_SHIFT 5
 
 /*
  * The frame: a group of records, the greatest offset in an access of each size, what was found of each access
- * (the first word of its record, or 0), the registers.
+ * (the first word of its record, or 0), 16 bytes that are not used, the registers, the caller's slots. FRAME is
+ * its size, from the return address down.
  */
-#define FRAME 1064		/* from the return address down */
-#define EXTENTS 528
-#define FOUND 536
-#define REGISTERS (FRAME - 136)
+#define EXTENTS (RECORD_SIZE * (1 + MOST_ACCESSES))
+#define FOUND (EXTENTS + 8)
+#define FRAME (FOUND + 8 * MOST_ACCESSES + 16 + 8 * FIRST_SLOT + RED_ZONE)
+#define REGISTERS (FRAME - 8 * (FIRST_SLOT + 1))	/* that of register 0 */
 
 #define STATES 0xe7		/* x87, SSE, AVX and those of AVX-512, as xsave numbers them */
-#define LEGACY 512		/* bytes of the area of fxsave; a header of 64 follows with xsave */
 
 .macro slot number, register, save
 	.if \save
@@ -72,9 +55,9 @@
 
 /* \to += factor * value of its place; needs %rax. */
 .macro add_term at, by, to
-	movzbl \at(%rdi), %eax
-	movsbq (\at + 1)(%rdi), \by
-	xorl $16, %eax
+	movzbl (\at + TERM_PLACE)(%rdi), %eax
+	movsbq (\at + TERM_FACTOR)(%rdi), \by
+	xorl $FIRST_SLOT, %eax
 	notq %rax
 	imulq FRAME(%rsp, %rax, 8), \by
 	addq \by, \to
@@ -83,10 +66,10 @@
 /* %rcx is an address, %rax another: %rsi and %rax become where their shadow is. */
 .macro shadows
 	movq %rcx, %rsi
-	shrq $3, %rax
-	shrq $3, %rsi
-	leaq SHADOW(%rax, %rax), %rax
-	leaq SHADOW(%rsi, %rsi), %rsi
+	shrq $GRANULE_SHIFT, %rax
+	shrq $GRANULE_SHIFT, %rsi
+	leaq SHADOW_BASE(%rax, %rax), %rax
+	leaq SHADOW_BASE(%rsi, %rsi), %rsi
 .endm
 
 /* The shadow from %rsi to %rax, both included, is four times \value; else to 7. Needs both. */
@@ -133,14 +116,14 @@
 	.type __snarl_loop, @function
 __snarl_loop:
 	.cfi_startproc
-	cmpl $RECORD, snarlrt(%rip)
+	cmpl $MODE_RECORD, snarlrt + RUNTIME_MODE(%rip)
 	je 1f
 	ret
 1:	leaq -FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset FRAME + 8
 	spoiled 1
 	slot 3, rbx, 1
-	.cfi_offset %rbx, -168
+	.cfi_offset %rbx, -(RED_ZONE + 8 * 5)
 	slot 5, rbp, 1
 	slot 12, r12, 1
 	slot 13, r13, 1
@@ -151,14 +134,14 @@ __snarl_loop:
 	find_loop
 
 	/* %r8: turns less one */
-	movzbl COUNTER(%rdi), %eax
-	movzbl COUNTER_SLOT(%rdi), %ecx
-	xorl $16, %eax
+	movzbl LOOP_COUNTER(%rdi), %eax
+	movzbl LOOP_COUNTER_SLOT(%rdi), %ecx
+	xorl $FIRST_SLOT, %eax
 	notq %rax
 	notq %rcx
 	movq FRAME(%rsp, %rax, 8), %r8
 	subq FRAME(%rsp, %rcx, 8), %r8
-	movq STEP(%rdi), %rdx
+	movq LOOP_STEP(%rdi), %rdx
 	testq %rdx, %rdx
 	jns 2f
 	negq %rdx
@@ -171,37 +154,37 @@ __snarl_loop:
 	bsfq %rdx, %rcx
 	shrq %cl, %r8
 	decq %r8
-	cmpq $(TURNS - 1), %r8
+	cmpq $(MOST_TURNS - 1), %r8
 	ja .Lquick
 	/* %r9: own shadow value, four times; %r10: next record of the group; %r11: behind the last access; %rbx: in FOUND */
-	movzwl %fs:__snarl_tls@tpoff + OWN, %r9d
-	movabsq $0x0001000100010001, %rax
+	movzwl TLS(OWN), %r9d
+	movabsq $SHADOW_FOUR, %rax
 	imulq %rax, %r9
 	movabsq $0x0f07030100, %rax
 	movq %rax, EXTENTS(%rsp)
-	leaq 16(%rsp), %r10
-	movl (%rdi), %r11d
+	leaq RECORD_SIZE(%rsp), %r10
+	movl LOOP_ACCESSES(%rdi), %r11d
 	shlq $ACCESS_SHIFT, %r11
-	leaq ACCESS(%rdi, %r11), %r11
-	addq $ACCESS, %rdi
+	leaq LOOP_ACCESS(%rdi, %r11), %r11
+	addq $LOOP_ACCESS, %rdi
 	leaq FOUND(%rsp), %rbx
 
 	/* %rcx: its address in the first turn, %rdx: stride, %rsi and %rax: shadow of the first and last byte */
 .Laccess:
-	cmpw $0, STRIDE_TERM(%rdi)
+	cmpw $0, ACCESS_STRIDE_TERM(%rdi)
 	jne .Lmore
-	movq BASE(%rdi), %rcx
-	add_term TERM, %rdx, %rcx
-	cmpb $0, (TERM2 + 1)(%rdi)
+	movq ACCESS_BASE(%rdi), %rcx
+	add_term ACCESS_TERM, %rdx, %rcx
+	cmpb $0, (ACCESS_TERM2 + TERM_FACTOR)(%rdi)
 	je 1f
-	add_term TERM2, %rdx, %rcx
-1:	movq STRIDE(%rdi), %rdx
+	add_term ACCESS_TERM2, %rdx, %rcx
+1:	movq ACCESS_STRIDE(%rdi), %rdx
 .Llook:
 	movq %rcx, %rsi
-	shrq $47, %rsi
+	shrq $USER_BITS, %rsi
 	jne .Lquick
-	movzbl DETAIL(%rdi), %esi
-	andl $7, %esi
+	movzbl ACCESS_DETAIL(%rdi), %esi
+	andl $SIZE_MASK, %esi
 	movzbl EXTENTS(%rsp, %rsi), %esi
 	cmpq $NEAR, %rdx
 	ja .Lapart
@@ -210,24 +193,24 @@ __snarl_loop:
 	addq %rsi, %rax
 	addq %rcx, %rax
 	shadows
-	cmpw $-1, (%rsi)
+	cmpw $SHARED, (%rsi)
 	jne 5f
-	scan $-1, $-1, scan_shared
+	scan $SHARED, $SHARED, scan_shared
 .Lshared:
-	shlq $48, %rdx
+	shlq $ADDR_BITS, %rdx
 	orq %rcx, %rdx
 	movq %rdx, (%rbx)
 .Lagain:
-	movq SITE(%rdi), %rax
+	movq ACCESS_SITE(%rdi), %rax
 	movq %rdx, (%r10)
-	movq %rax, 8(%r10)
-	addq $16, %r10
+	movq %rax, RECORD_SITE(%r10)
+	addq $RECORD_SIZE, %r10
 .Lnext:
 	addq $8, %rbx
 	addq $ACCESS_SIZE, %rdi
 	cmpq %r11, %rdi
 	jb .Laccess
-	leaq 16(%rsp), %rdi
+	leaq RECORD_SIZE(%rsp), %rdi
 	cmpq %rdi, %r10
 	je 9f				/* all private */
 	movq %rsp, %rdi
@@ -244,19 +227,19 @@ __snarl_loop:
 
 	/* The memory of an access that was looked at, or a stride that is not the same each time. */
 .Lmore:
-	movzbl STRIDE_TERM(%rdi), %eax
-	cmpb $0, (STRIDE_TERM + 1)(%rdi)
+	movzbl (ACCESS_STRIDE_TERM + TERM_PLACE)(%rdi), %eax
+	cmpb $0, (ACCESS_STRIDE_TERM + TERM_FACTOR)(%rdi)
 	jne 1f
 	negq %rax
 	movq (%rbx, %rax, 8), %rdx
 	testq %rdx, %rdx
 	jne .Lagain
 	jmp .Lnext
-1:	movq BASE(%rdi), %rcx
-	movq STRIDE(%rdi), %rdx
-	add_term TERM, %rsi, %rcx
-	add_term TERM2, %rsi, %rcx
-	add_term STRIDE_TERM, %rsi, %rdx
+1:	movq ACCESS_BASE(%rdi), %rcx
+	movq ACCESS_STRIDE(%rdi), %rdx
+	add_term ACCESS_TERM, %rsi, %rcx
+	add_term ACCESS_TERM2, %rsi, %rcx
+	add_term ACCESS_STRIDE_TERM, %rsi, %rdx
 	jmp .Llook
 
 	/* Turns that are far from each other, or go back. */
@@ -286,14 +269,14 @@ __snarl_loop:
 	/* Maybe only gaps differ: some turns, each in one granule. */
 7:	cmpq $8, %rdx
 	jbe .Lquick
-	movzbl DETAIL(%rdi), %esi
-	andl $7, %esi
+	movzbl ACCESS_DETAIL(%rdi), %esi
+	andl $SIZE_MASK, %esi
 	movzbl EXTENTS(%rsp, %rsi), %esi
 	cmpq $SOME, %r8
 	jae .Lquick
-	testb $7, %dl
+	testb $GRANULE_MASK, %dl
 	jne .Lquick
-	cmpl $7, %esi
+	cmpl $GRANULE_MASK, %esi
 	ja .Lquick
 	testq %rcx, %rsi
 	jne .Lquick
@@ -301,15 +284,15 @@ __snarl_loop:
 	imulq %r8, %rax
 	addq %rcx, %rax
 	shadows
-	shrq $2, %rdx			/* of the shadow */
-	cmpw $-1, (%rsi)
+	shrq $(GRANULE_SHIFT - 1), %rdx	/* of the shadow */
+	cmpw $SHARED, (%rsi)
 	jne 2f
-1:	cmpw $-1, (%rsi)
+1:	cmpw $SHARED, (%rsi)
 	jne .Lquick
 	addq %rdx, %rsi
 	cmpq %rax, %rsi
 	jbe 1b
-	shlq $2, %rdx
+	shlq $(GRANULE_SHIFT - 1), %rdx
 	jmp .Lshared
 2:	testw %r9w, %r9w
 	je .Lquick
@@ -341,12 +324,12 @@ snarlrt_loop_deliver:
 	.cfi_def_cfa_offset FRAME + 8
 	spoiled 1
 	slot 3, rbx, 1
-	.cfi_offset %rbx, -168
-	movl $DELIVER, %eax
+	.cfi_offset %rbx, -(RED_ZONE + 8 * 5)
+	movl $LOOP_DELIVER, %eax
 .Lslow:	movl %eax, %ecx
 	find_loop
 	leaq FRAME(%rsp), %rsi
-	cmpl $DELIVER, %ecx
+	cmpl $LOOP_DELIVER, %ecx
 	jne 1f
 	xorl %edi, %edi
 1:	movq %rsp, %rbx
@@ -354,7 +337,7 @@ snarlrt_loop_deliver:
 	movl snarlrt_state_size(%rip), %ecx
 	subq %rcx, %rsp
 	andq $-64, %rsp
-	cmpl $LEGACY, %ecx
+	cmpl $XSAVE_LEGACY, %ecx
 	ja 2f
 	fxsave64 (%rsp)
 	call snarlrt_loop_slow
@@ -362,7 +345,7 @@ snarlrt_loop_deliver:
 	jmp 3f
 2:	xorl %edx, %edx
 	.irp n, 0, 1, 2, 3, 4, 5, 6, 7
-	movq %rdx, (LEGACY + 8 * \n)(%rsp)
+	movq %rdx, (XSAVE_LEGACY + 8 * \n)(%rsp)
 	.endr
 	movl $STATES, %eax
 	xsave64 (%rsp)

@@ -1,5 +1,5 @@
 /*
- * Finds out how wide the registers are that keep_x86_64.S has to save, and how much room all of them
+ * Finds out how wide the registers are that save_registers_x86_64.S has to save, and how much room all of them
  * need (loop_x86_64.S). XCR0 says which ones the system keeps for us; nobody can use others.
  */
 #include <cpuid.h>
@@ -14,14 +14,14 @@
 #define LAST_STATE 7u
 
 uint32_t snarlrt_vectors;
-uint32_t snarlrt_state_size = 512;
+uint32_t snarlrt_state_size = XSAVE_LEGACY;
 
 /* xsave's area up to the last of the states that are on. */
 static void find_size(uint32_t state)
 {
 	uint32_t a, b, c, d;
 
-	snarlrt_state_size = 576;
+	snarlrt_state_size = XSAVE_LEGACY + XSAVE_HEADER;
 	for (uint32_t i = 2; i <= LAST_STATE; i++)
 		if (state >> i & 1 && __get_cpuid_count(LEAF_STATES, i, &a, &b, &c, &d) &&
 		    snarlrt_state_size < a + b)

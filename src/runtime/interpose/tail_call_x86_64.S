@@ -10,6 +10,8 @@
  */
 #ifdef __x86_64__
 
+#include <asm/unistd_64.h>
+
 	.text
 
 .macro interposer name
@@ -82,7 +84,7 @@
 	popq %rdi
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %rdi
-	movl $58, %eax		/* SYS_vfork */
+	movl $__NR_vfork, %eax
 	syscall
 	pushq %rdi
 	.cfi_adjust_cfa_offset 8

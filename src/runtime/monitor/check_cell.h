@@ -72,7 +72,7 @@ static inline struct check_own *check_own_at(struct check_page *p, uint32_t piec
 /* With watch.streaks: whose the piece is. */
 static inline uint16_t *check_shadow(uint64_t piece)
 {
-	return (uint16_t *)(SHADOW_BASE + piece * 2);
+	return (uint16_t *)SHADOW_BASE + piece;
 }
 
 /* false: busy, counted. */

@@ -174,7 +174,7 @@ static bool is_shared(uint64_t addr)
 
 	if (addr > TRACE_ADDR_MASK >> 1)
 		return false;
-	s = (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
+	s = shadow_of(addr);
 	if (__atomic_compare_exchange_n(s, &seen, __snarl_tls.own, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED) ||
 	    seen == __snarl_tls.own)

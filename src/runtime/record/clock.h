@@ -22,6 +22,7 @@
 #include "runtime/core/sys.h"
 
 #define CLOCK_STRIPES 1024u
+#define CLOCK_STEP 2u		/* times are multiples of it */
 #define CLOCK_LOOK 16u
 #define CLOCK_AHEAD 16u	/* less than it takes to hand an object from one thread to another, so that the counter keeps up */
 #define CLOCK_BELIEVED (1ull << 30)	/* some tenths of a second: no need to look at the counter */
@@ -62,16 +63,16 @@ static inline void clock_expect(const void *object)
 
 static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)
 {
-	uint64_t now = self->last_time + 2;
+	uint64_t now = self->last_time + CLOCK_STEP;
 
 	if (unlikely(self->unlooked++ % CLOCK_LOOK == 0)) {
-		uint64_t counter = sys_ticks() & ~1ull;
+		uint64_t counter = sys_ticks() & -(uint64_t)CLOCK_STEP;
 
 		if (now < counter)
 			now = counter;
 	}
 	if (now <= seen)
-		now = seen + 2;
+		now = seen + CLOCK_STEP;
 	self->last_time = now;
 	return now;
 }

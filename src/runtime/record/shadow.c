@@ -19,18 +19,11 @@
 bool snarlrt_sharing;
 uint32_t snarlrt_sharing_places[SHADOW_PLACES / 32] SNARLRT_BIG;
 
-/* Numbers in shadow_x86_64.S. */
-_Static_assert(offsetof(struct snarlrt, mode) == 0 && offsetof(struct snarlrt, profiling) == 5 &&
-	       offsetof(struct snarlrt, threaded) == 7 && SNARLRT_RECORD == 1 &&
-	       offsetof(struct snarlrt_thread, live) == 8 && offsetof(struct snarlrt_thread, claims) == 328 &&
-	       offsetof(struct live_slot, cut_locations) == 40 && SHADOW_BASE == 0x7fff8000 && SHADOW_PLACES == 1 << 16 &&
-	       SHADOW_CUT_LINE == 6 && SHADOW_CUT_LINES == 1 << 18, "numbers");
-
 void shadow_map(void)
 {
 	static bool done;
 	void *want = (void *)SHADOW_BASE, *got;
-	size_t size = SHADOW_USER_END / 4;
+	size_t size = SHADOW_BYTES;
 
 	if (__atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
 		return;
@@ -77,7 +70,8 @@ static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_t
 {
 	uint16_t value = (uint16_t)four;
 
-	if (value == 0 || (value | 1) == tls->own || four != value * EACH || snarlrt_timed || snarlrt.profiling)
+	if (value == 0 || (value | 1) == tls->own || four != value * SHADOW_FOUR || snarlrt_timed ||
+	    snarlrt.profiling)
 		return false;
 	__atomic_store_n((uint64_t *)(void *)s, ~0ull, __ATOMIC_RELAXED);
 	if (value & 1)
@@ -88,9 +82,9 @@ static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_t
 /* 0: one by one. */
 static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
 {
-	uint64_t four = load_four(s), uncut4 = tls->own_uncut * EACH;
+	uint64_t four = load_four(s), uncut4 = tls->own_uncut * SHADOW_FOUR;
 
-	if (four == tls->own * EACH)
+	if (four == tls->own * SHADOW_FOUR)
 		return 1u << SHADOW_DROP;
 	if (four == ~0ull || share_four(s, four, tls))
 		return 1u << SHADOW_KEEP;
@@ -179,7 +173,7 @@ static inline uint64_t any_four(const uint16_t *s)
 static inline bool is_all(const uint16_t *s, const uint16_t *end, uint16_t value)
 {
 	const uint16_t *last = end - 4;
-	uint64_t four = value * EACH;
+	uint64_t four = value * SHADOW_FOUR;
 
 	if (s > last) {
 		while (s < end && *s == value)
@@ -195,7 +189,7 @@ static inline bool is_all(const uint16_t *s, const uint16_t *end, uint16_t value
 /* What some granules are. */
 static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *end)
 {
-	const uint64_t low = EACH, high = low << 15;
+	const uint64_t low = SHADOW_FOUR, high = low << 15;
 	uint16_t own = __snarl_tls.own;
 	uint64_t four;
 
@@ -217,7 +211,7 @@ static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *en
 void shadow_fill(uint64_t addr, uint64_t size, uint16_t value)
 {
 	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size);
-	uint64_t four = value * EACH;
+	uint64_t four = value * SHADOW_FOUR;
 
 	for (; end - s >= 4; s += 4)
 		__builtin_memcpy(s, &four, sizeof(four));

@@ -1,13 +1,11 @@
 /*
- * Who touched which memory: see the top of rt.h for the values. Nothing here uses vector registers
+ * Who touched which memory: abi/layout.h has the values. Nothing here uses vector registers
  * (Makefile): loops come here while these hold values of the program.
  */
 #ifndef RUNTIME_RECORD_SHADOW_H
 #define RUNTIME_RECORD_SHADOW_H
 
 #include "runtime/core/runtime.h"
-
-#define SHADOW_USER_END (1ull << 47)
 
 enum shadow_verdict {
 	SHADOW_DROP,		/* private, history cut: forget the access */
@@ -42,7 +40,7 @@ static inline void shadow_count_cut(const struct snarlrt_tls *tls, uint64_t addr
 /* It will be asked for; may be any number. */
 static inline void shadow_prefetch(uint64_t addr)
 {
-	__builtin_prefetch((const void *)(SHADOW_BASE + (addr >> 3) * 2));
+	__builtin_prefetch(shadow_of(addr));
 }
 
 /*

@@ -62,7 +62,8 @@ void shadow_cut(struct shadow_decider *d, unsigned place)
 	if (!s || shadow_reset_since(&shadow_was_touched, s, d->time))
 		return;
 	four = load_four(s);
-	if (((four ^ d->uncut * EACH) & which * 0xffff) != 0 || !change_four(s, four, four | which))
+	if (((four ^ d->uncut * SHADOW_FOUR) & which * 0xffff) != 0 ||
+	    !change_four(s, four, four | which))
 		cut_each(d, s, which);
 }
 
@@ -117,14 +118,15 @@ static inline unsigned decided(bool keep)
 /* Without gaps, both ends included. */
 static unsigned decide_all(struct shadow_decider *d, uint16_t *s, const uint16_t *end)
 {
-	uint64_t cut4 = (d->uncut | 1) * EACH;
+	uint64_t cut4 = (d->uncut | 1) * SHADOW_FOUR;
 	unsigned found = 0;
 
 	while (s <= end) {
 		bool whole = is_whole(s, end);
 		uint64_t four = whole ? load_four(s) : 0;
 
-		if (four == ~0ull || ((four | EACH) == cut4 && drop_four(d, s, four, cut4))) {
+		if (four == ~0ull ||
+		    ((four | SHADOW_FOUR) == cut4 && drop_four(d, s, four, cut4))) {
 			found |= decided(four == ~0ull);
 			s += 4;
 		} else if (whole && four == 0) {

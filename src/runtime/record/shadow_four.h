@@ -6,13 +6,6 @@
 
 #include "runtime/core/runtime.h"
 
-#define EACH 0x0001000100010001ull	/* times a value: that of four granules */
-
-static inline uint16_t *shadow_of(uint64_t addr)
-{
-	return (uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
-}
-
 static inline uint64_t granule_of(const uint16_t *s)
 {
 	return ((uint64_t)s - SHADOW_BASE) / 2;

@@ -5,22 +5,10 @@
  */
 #ifdef __x86_64__
 
-#define TLS(field) %fs:__snarl_tls@tpoff+field
-#define OWN 8
-#define OWN_UNCUT 10
-#define SELF 40
-#define BUSY 48			/* with `hidden` behind it: 8 bytes that are 0 */
-#define UNDECIDED 60
+#include "layout_asm.h"
 
-#define MODE 0			/* in struct snarlrt */
-#define PROFILING 5
-#define THREADED 7
-#define RECORD 1
-#define LIVE 8			/* in struct snarlrt_thread */
-#define CLAIMS 328
-#define CUT_LOCATIONS 40	/* in struct live_slot */
+#define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 
-#define SHADOW 0x7fff8000
 #define PC 24			/* from the stack pointer, with two registers pushed */
 
 /*
@@ -37,48 +25,48 @@
 \name:
 	pushq %rax
 	pushq %rdx
-	cmpl $RECORD, snarlrt+MODE(%rip)
+	cmpl $MODE_RECORD, snarlrt + RUNTIME_MODE(%rip)
 	jne 9f
 	cmpb $0, snarlrt_timed(%rip)
 	jne 9f
-	cmpb $0, snarlrt+PROFILING(%rip)
+	cmpb $0, snarlrt + RUNTIME_PROFILING(%rip)
 	jne 9f
-	cmpq $0, TLS(BUSY)
+	cmpq $0, TLS(BUSY)		/* or hidden */
 	jne 9f
 	movzwl TLS(OWN_UNCUT), %ecx
 	testl %ecx, %ecx
 	je 9f
 	movq %rdi, %rdx
-	shrq $3, %rdx
+	shrq $GRANULE_SHIFT, %rdx
 	.if \each == 2
 	testb $1, %dl			/* its shadow might lie in two cache lines */
 	jne 9f
-	imull $0x10001, %ecx
+	imull $SHADOW_TWO, %ecx
 	.endif
-	\load SHADOW(,%rdx,2), %eax
+	\load SHADOW_BASE(,%rdx,2), %eax
 	testl %eax, %eax
 	jne 3f
 
-	movq TLS(SELF), %rax		/* nobody's, unless it was claimed with its block (birth.h) */
-	cmpl $0, CLAIMS(%rax)
+	movq TLS(SELF), %rax		/* nobody's, unless it was claimed with its block (allocation_sites.h) */
+	cmpl $0, THREAD_CLAIMS(%rax)
 	jne 9f
 	cmpb $0, snarlrt_sharing(%rip)
 	je 4f
 	movzwl PC(%rsp), %eax
 	btl %eax, snarlrt_sharing_places(%rip)
 	jnc 4f
-	movl $-1, %ecx
+	movl $SHARED, %ecx
 	xorl %eax, %eax
-	lock cmpxchg\size %\reg, SHADOW(,%rdx,2)
+	lock cmpxchg\size %\reg, SHADOW_BASE(,%rdx,2)
 	jne 9f
 	jmp 8f
-4:	cmpb $0, snarlrt+THREADED(%rip)
+4:	cmpb $0, snarlrt + RUNTIME_THREADED(%rip)
 	je 1f
 	xorl %eax, %eax
-	lock cmpxchg\size %\reg, SHADOW(,%rdx,2)
+	lock cmpxchg\size %\reg, SHADOW_BASE(,%rdx,2)
 	jne 9f
 	jmp 2f
-1:	mov\size %\reg, SHADOW(,%rdx,2)
+1:	mov\size %\reg, SHADOW_BASE(,%rdx,2)
 2:	incl TLS(UNDECIDED)
 	jmp 8f
 
@@ -88,21 +76,21 @@
 	cmpl %eax, %ecx
 	jne 9f
 	.endif
-	cmpw $-1, %ax
+	cmpw $SHARED, %ax
 	je 8f
 	movl %eax, %ecx
 	orl $1, %ecx
 	cmpw %cx, TLS(OWN)
 	je 9f				/* it is ours after all */
-	mov\size $-1, SHADOW(,%rdx,2)
+	mov\size $SHARED, SHADOW_BASE(,%rdx,2)
 	testb $1, %al
 	je 8f
 	movq TLS(SELF), %rcx
-	movq LIVE(%rcx), %rcx
-	addq $\each, CUT_LOCATIONS(%rcx)
+	movq THREAD_LIVE(%rcx), %rcx
+	addq $\each, LIVE_CUT_LOCATIONS(%rcx)
 	movq %rdi, %rax			/* shadow_count_cut() */
-	shrq $6, %rax
-	andl $0x3ffff, %eax
+	shrq $CUT_LINE_SHIFT, %rax
+	andl $(CUT_LINES - 1), %eax
 	leaq snarlrt_cut_lines(%rip), %rcx
 	cmpb $0, (%rcx, %rax)		/* the other thread may look there, too */
 	jne 8f
