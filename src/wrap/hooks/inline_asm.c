@@ -5,18 +5,15 @@
  * The runtime finds the sites again by the bytes of the first three
  * instructions, and a signal handler an append that it interrupted by the bytes
  * of all of it (runtime/hooks/entry.c): instructions and operands must stay exactly these, here
- * and in ir.c.
+ * and in inline_ir.c.
  */
-#include "abi/trace_format.h"
+#include "abi/layout.h"
 #include "wrap/hooks/inline_asm.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define HOOK "__tsan_"
-#define SHADOW "0x7fff8000"	/* SHADOW_BASE of the runtime */
-#define OWN "8"			/* offsets in __snarl_tls: own, */
-#define OWN2 "12"		/* and twice own, for two granules at once */
 
 /* A piece of text that is being taken apart from the left. */
 struct cursor {
@@ -103,16 +100,30 @@ unsigned inline_op(const struct inline_hook *hook)
 	return op;
 }
 
+void inline_compare(char *text, size_t room, bool wide, bool pic)
+{
+	const char *compare = wide ? "cmpl %eax" : "cmpw %ax";
+	size_t own = wide ? offsetof(struct snarlrt_tls, own2) : offsetof(struct snarlrt_tls, own);
+
+	if (pic)
+		snprintf(text, room, "movq __snarl_tls@gottpoff(%%rip),%%rcx; %s,%%fs:%zu(%%rcx)", compare,
+			 own);
+	else
+		snprintf(text, room, "%s,%%fs:__snarl_tls@tpoff+%zu", compare, own);
+}
+
 /*
  * What the sequence below takes for granted: that the access is within one granule,
  * or has two to itself. It stays outside of what the runtime knows as the site.
  */
 static int format_alignment(char *text, size_t room, unsigned size, unsigned long long label)
 {
-	if (size >= 8)
-		return snprintf(text, room, "\ttestb $7,%%dil; jne .Lsnarlc%llu;", label);
-	return snprintf(text, room, "\tmovl %%edi,%%eax; andl $7,%%eax; cmpl $%u,%%eax; "
-			"ja .Lsnarlc%llu;", 8 - size, label);
+	const unsigned granule = 1u << SHADOW_GRANULE_SHIFT;
+
+	if (size >= granule)
+		return snprintf(text, room, "\ttestb $%u,%%dil; jne .Lsnarlc%llu;", granule - 1, label);
+	return snprintf(text, room, "\tmovl %%edi,%%eax; andl $%u,%%eax; cmpl $%u,%%eax; "
+			"ja .Lsnarlc%llu;", granule - 1, granule - size, label);
 }
 
 /*
@@ -127,28 +138,27 @@ static int format_access(char *text, size_t size, const struct inline_hook *hook
 	unsigned op = inline_op(hook);
 	const char *load = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *scratch = pic ? "%rdx" : "%rcx";
-	const char *prefix = hook->unaligned ? "unaligned_" : "", *compare;
+	const char *prefix = hook->unaligned ? "unaligned_" : "";
 	const char *ask = strstr(hook->kind, "write") ? INLINE_ASK : "";
+	char compare[96];
 	int length = hook->unaligned ? format_alignment(text, size, hook->size, label) : 0;
 
-	if (pic)
-		compare = wide ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:" OWN2 "(%rcx)"
-			       : "movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:" OWN "(%rcx)";
-	else
-		compare = wide ? "cmpl %eax,%fs:__snarl_tls@tpoff+" OWN2
-			       : "cmpw %ax,%fs:__snarl_tls@tpoff+" OWN;
+	inline_compare(compare, sizeof(compare), wide, pic);
 	text += length;
 	size -= (size_t)length;
 	length += snprintf(text, size,
-			"\tmovq %%rdi,%%rax; shrq $3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
+			"\tmovq %%rdi,%%rax; shrq $%d,%%rax; %s %#llx(,%%rax,2),%%eax; "
 			"%s; je .Lsnarl%llu; %s; jne .Lsnarlc%llu; %s"
-			"movq %s,%%rax; testl $4095,%%eax; je .Lsnarlc%llu; "
-			"leaq .Lsnarl%llu(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
-			"movw $%u,14(%%rax); addq $16,%%rax; movq %%rax,%s; jmp .Lsnarl%llu; "
+			"movq %s,%%rax; testl $%u,%%eax; je .Lsnarlc%llu; "
+			"leaq .Lsnarl%llu(%%rip),%s; movq %%rdi,(%%rax); movq %s,%zu(%%rax); "
+			"movw $%u,%zu(%%rax); addq $%zu,%%rax; movq %%rax,%s; jmp .Lsnarl%llu; "
 			".Lsnarlc%llu: call " HOOK "%s%s%u@PLT; .Lsnarl%llu:",
-			wide ? "movl" : "movzwl", compare, label,
-			wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, ask, load, label, label, scratch,
-			scratch, op, load, label, label, prefix, hook->kind, hook->size, label);
+			SHADOW_GRANULE_SHIFT, wide ? "movl" : "movzwl", SHADOW_BASE,
+			compare, label, wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, ask,
+			load, STAMP_BYTES - 1, label,
+			label, scratch, scratch, offsetof(struct trace_record, site),
+			op, RECORD_OP, sizeof(struct trace_record), load, label,
+			label, prefix, hook->kind, hook->size, label);
 	return length;
 }
 

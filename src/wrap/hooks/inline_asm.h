@@ -60,6 +60,12 @@ unsigned inline_op(const struct inline_hook *hook);
  */
 #define INLINE_ASK "prefetchw (%rdi); "
 
+/*
+ * The instructions that compare the shadow in %eax with the thread's own: two granules' if `wide`. In code that may end
+ * up in a shared library (`pic`), they spoil %rcx.
+ */
+void inline_compare(char *text, size_t room, bool wide, bool pic);
+
 /* Quick test: false if feeding `text` would certainly change nothing. */
 bool inline_wanted(const char *text, size_t size);
 

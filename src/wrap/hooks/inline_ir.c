@@ -10,20 +10,16 @@
  * alignstack: there is a call inside, so the stack must be aligned and nothing be
  * kept below its top.
  */
-#include "abi/trace_format.h"
+#include "abi/layout.h"
 #include "wrap/asm/asm_text.h"
 #include "wrap/hooks/inline_ir.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define SHADOW "0x7fff8000"	/* all as in inline.c; the runtime knows the bytes */
-#define OWN "8"
-#define OWN2 "12"
 #define END ".Lsnarl${:uid}"
 #define CALL ".Lsnarlc${:uid}"
 #define SPLIT ".Lsnarls${:uid}"
-#define OVER_GRANULES 0x10000u	/* in %eax for __snarl_access: no one granule holds it */
 
 #define SPOILED ",~{memory},~{dirflag},~{fpsr},~{flags}"
 #define SPOILED_EXEC "{di},~{rax},~{rcx}" SPOILED
@@ -106,11 +102,13 @@ static bool parse(const char *at, const char *end, struct ir_call *call)
  */
 static int format_alignment(char *text, size_t room, unsigned size, unsigned op)
 {
-	if (size >= 8)
-		return snprintf(text, room, "testb $$7,%%dil; movl $$%u,%%eax; jne " SPLIT "; ",
-				op | OVER_GRANULES);
-	return snprintf(text, room, "movl %%edi,%%eax; andl $$7,%%eax; cmpl $$%u,%%eax; "
-			"movl $$%u,%%eax; ja " SPLIT "; ", 8 - size, op | OVER_GRANULES);
+	const unsigned granule = 1u << SHADOW_GRANULE_SHIFT;
+
+	if (size >= granule)
+		return snprintf(text, room, "testb $$%u,%%dil; movl $$%u,%%eax; jne " SPLIT "; ", granule - 1,
+				op | ACCESS_SPLIT);
+	return snprintf(text, room, "movl %%edi,%%eax; andl $$%u,%%eax; cmpl $$%u,%%eax; "
+			"movl $$%u,%%eax; ja " SPLIT "; ", granule - 1, granule - size, op | ACCESS_SPLIT);
 }
 
 static int format(char *text, size_t size, const struct ir_call *call, const struct ir_module *module)
@@ -119,15 +117,9 @@ static int format(char *text, size_t size, const struct ir_call *call, const str
 	unsigned op = (unsigned)__builtin_ctz(call->size) << 8;
 	const char *cur = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *site = pic ? "%rdx" : "%rcx";
-	const char *compare;
-	char alignment[160] = "";
+	char alignment[160] = "", compare[96];
 
-	if (pic)
-		compare = wide ? "movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:" OWN2 "(%rcx)"
-			       : "movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:" OWN "(%rcx)";
-	else
-		compare = wide ? "cmpl %eax,%fs:__snarl_tls@tpoff+" OWN2
-			       : "cmpw %ax,%fs:__snarl_tls@tpoff+" OWN;
+	inline_compare(compare, sizeof(compare), wide, pic);
 	op |= call->write ? TRACE_WRITE : TRACE_READ;
 	if (call->is_volatile)
 		op |= TRACE_VOLATILE << 8;
@@ -135,14 +127,16 @@ static int format(char *text, size_t size, const struct ir_call *call, const str
 		format_alignment(alignment, sizeof(alignment), call->size, op);
 	return snprintf(text, size,
 			"  call void asm sideeffect alignstack \"%s"
-			"movq %%rdi,%%rax; shrq $$3,%%rax; %s " SHADOW "(,%%rax,2),%%eax; "
+			"movq %%rdi,%%rax; shrq $$%d,%%rax; %s %#llx(,%%rax,2),%%eax; "
 			"%s; je " END "; %s; jne " CALL "; %s"
-			"movq %s,%%rax; testl $$4095,%%eax; je " CALL "; "
-			"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,8(%%rax); "
-			"movw $$%u,14(%%rax); addq $$16,%%rax; movq %%rax,%s; jmp " END "; "
+			"movq %s,%%rax; testl $$%u,%%eax; je " CALL "; "
+			"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,%zu(%%rax); "
+			"movw $$%u,%zu(%%rax); addq $$%zu,%%rax; movq %%rax,%s; jmp " END "; "
 			CALL ": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
-			alignment, wide ? "movl" : "movzwl", compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax",
-			call->write ? INLINE_ASK : "", cur, site, site, op, cur, op, module->avx ? "_wide" : "",
+			alignment, SHADOW_GRANULE_SHIFT, wide ? "movl" : "movzwl", SHADOW_BASE,
+			compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax", call->write ? INLINE_ASK : "",
+			cur, STAMP_BYTES - 1, site, site, offsetof(struct trace_record, site),
+			op, RECORD_OP, sizeof(struct trace_record), cur, op, module->avx ? "_wide" : "",
 			pic ? SPOILED_PIC : SPOILED_EXEC, module->avx512 ? SPOILED_AVX512 : "");
 }
 

@@ -17,7 +17,7 @@
  *		jne .Lsnarlh7
  *	.Lsnarle7:
  *
- * and a descriptor (struct loop, runtime/hooks/loop.h) says which accesses these were. If there are others, whose addresses
+ * and a descriptor (struct loop, abi/layout.h) says which accesses these were. If there are others, whose addresses
  * are not linear, it begins with
  *
  *	.L31:

@@ -5,18 +5,11 @@
  */
 #include <string.h>
 
-#include "abi/loop_group.h"
 #include "wrap/loops/loops_internal.h"
 
-#define ACCESSES 12		/* with more, it is much code for little */
-#define LOOKS 8			/* bits of %sil */
-#define NEAR 32			/* stride up to which gaps are looked at, too; bytes between accesses that are looked at as one */
-#define BESIDE 8		/* … if they stay where they are, or if turns are apart */
-#define NEST_FOUND 8		/* in __snarl_nest: what was found, turns less one, addresses of looks, records of looks */
-#define NEST_TURNS 12
-#define NEST_LOOK 16
-#define NEST_FIRST 144
-#define APART_MOST 24		/* bytes that are looked at in each turn then: in four granules, wherever they begin */
+/* Bytes between accesses that are looked at together: of a loop that goes through memory, and of others. */
+#define NEAR LOOP_NEAR
+#define BESIDE 8
 
 /* It needs these, whose values are put where slots are left; %rcx has the turns less one, %esi what was found. */
 static const uint8_t scratch[] = { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RSI, INSN_RDI };
@@ -47,7 +40,7 @@ static bool is_short(const struct linear *v)
 /* Whether all memory of the turns is looked at, with what is between them. */
 static bool is_near(const struct loops_access *a)
 {
-	return a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= NEAR;
+	return a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= LOOP_NEAR;
 }
 
 static bool is_plain(const struct loops_access *a)
@@ -64,8 +57,8 @@ struct look {
 
 struct looks {
 	unsigned count;
-	struct look look[ACCESSES];
-	uint8_t of[ACCESSES];		/* each access */
+	struct look look[NEST_ACCESSES];
+	uint8_t of[NEST_ACCESSES];	/* each access */
 };
 
 static unsigned last_byte(const struct loops_access *a)
@@ -93,7 +86,7 @@ static bool join(const struct loops_loop *l, struct look *look, const struct loo
 	high = distance + last_byte(a);
 	if (high < (int64_t)look->high)
 		high = (int64_t)look->high;
-	if (!is_near(a) && low + high >= APART_MOST)
+	if (!is_near(a) && low + high >= LOOP_APART_BYTES)
 		return false;
 	look->low = (unsigned)low;
 	look->high = (unsigned)high;
@@ -119,14 +112,14 @@ bool loops_end_fits(const struct loops_loop *l)
 {
 	struct looks looks;
 
-	if (l->access_count > ACCESSES || l->slot_count + SCRATCH > LOOPS_SLOTS || !is_power(step_size(l)) ||
+	if (l->access_count > NEST_ACCESSES || l->slot_count + SCRATCH > LOOP_SLOTS || !is_power(step_size(l)) ||
 	    step_size(l) > 64)
 		return false;
 	for (unsigned i = 0; i < l->access_count; i++)
 		if (!is_plain(&l->access[i]))
 			return false;
 	find_looks(l, &looks);
-	return looks.count <= LOOKS;
+	return looks.count <= NEST_LOOKS;
 }
 
 /* Where the value of a place is, while the scratch registers are in use. */
@@ -134,18 +127,18 @@ static void write_place(const struct loops_loop *l, int place, struct buf *out)
 {
 	for (unsigned i = 0; i < SCRATCH; i++)
 		if (place == scratch[i])
-			place = INSN_REGISTERS + l->slot_count + (int)i;
-	if (place < INSN_REGISTERS)
+			place = LOOP_FIRST_SLOT + l->slot_count + (int)i;
+	if (place < LOOP_FIRST_SLOT)
 		buf_addf(out, "%%%s", loops_registers[place]);
 	else
-		buf_addf(out, "%d(%%rsp)", LOOPS_SLOT(place - INSN_REGISTERS));
+		buf_addf(out, "%d(%%rsp)", LOOP_SLOT_AT(place - LOOP_FIRST_SLOT));
 }
 
 static void write_kept(const struct loops_loop *l, bool save, struct buf *out)
 {
 	for (unsigned i = 0; i < SCRATCH; i++) {
 		const char *name = loops_registers[scratch[i]];
-		int slot = LOOPS_SLOT(l->slot_count + i);
+		int slot = LOOP_SLOT_AT(l->slot_count + i);
 
 		if (save)
 			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", name, slot);
@@ -195,7 +188,7 @@ static void write_address(const struct loops_loop *l, unsigned i, const char *to
 	for (unsigned k = 0; k < at->terms; k++)
 		write_term(l, &at->term[k], k == 0, to, out);
 	if (at->symbol.size || at->constant)
-		buf_addf(out, "\taddq\t.Lsnarld%zu+%u(%%rip), %%%s\n", number, LOOPS_HEAD + i * LOOPS_ACCESS + 8, to);
+		buf_addf(out, "\taddq\t.Lsnarld%zu+%zu(%%rip), %%%s\n", number, offsetof(struct loop, access[i].base), to);
 }
 
 static void write_call(const char *name, bool pic, struct buf *out)
@@ -262,11 +255,11 @@ static void write_packed(const struct loops_loop *l, const struct linear *stride
 
 	if (stride->terms) {
 		write_stride(l, stride, "rdi", out);
-		buf_add_text(out, "\tshlq\t$48, %rdi\n\torq\t%rdi, %rdx\n");
+		buf_addf(out, "\tshlq\t$%d, %%rdi\n\torq\t%%rdi, %%rdx\n", RECORD_ADDR_BITS);
 	} else if (is_power(bits)) {
-		buf_addf(out, "\tbtsq\t$%d, %%rdx\n", 48 + __builtin_ctzll(bits));
+		buf_addf(out, "\tbtsq\t$%d, %%rdx\n", RECORD_ADDR_BITS + __builtin_ctzll(bits));
 	} else if (bits) {
-		buf_addf(out, "\tmovabsq\t$%llu, %%rdi\n\torq\t%%rdi, %%rdx\n", (unsigned long long)bits << 48);
+		buf_addf(out, "\tmovabsq\t$%llu, %%rdi\n\torq\t%%rdi, %%rdx\n", (unsigned long long)bits << RECORD_ADDR_BITS);
 	}
 }
 
@@ -302,11 +295,12 @@ static void write_record(const struct loops_loop *l, const struct looks *looks, 
 	buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlo%zu_%u\n", 1u << bit, number, i);
 	write_address(l, i, "rdx", number, out);
 	write_packed(l, &l->access[i].stride, out);
-	buf_addf(out, "\tmovq\t.Lsnarld%zu+%u(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, 8(%%rax)\n",
-		 number, LOOPS_HEAD + i * LOOPS_ACCESS);
+	buf_addf(out, "\tmovq\t.Lsnarld%zu+%zu(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, %zu(%%rax)\n",
+		 number, offsetof(struct loop, access[i].site), offsetof(struct trace_record, site));
 	if (is_first(looks, i))
-		buf_addf(out, "%s\tmovq\t%%rax, %s%u%s\n", nest.load, nest.before, NEST_FIRST + 8 * bit, nest.behind);
-	buf_addf(out, "\taddq\t$16, %%rax\n.Lsnarlo%zu_%u:\n", number, i);
+		buf_addf(out, "%s\tmovq\t%%rax, %s%zu%s\n", nest.load, nest.before, offsetof(struct snarlrt_nest, first[bit]),
+			 nest.behind);
+	buf_addf(out, "\taddq\t$%zu, %%rax\n.Lsnarlo%zu_%u:\n", sizeof(struct trace_record), number, i);
 }
 
 /* Whether it is the round that is expected; all that is told of a look is where its first access is. */
@@ -314,10 +308,11 @@ static void write_round(const struct loops_loop *l, const struct looks *looks, b
 {
 	struct nest_text nest = nest_text(pic);
 
-	buf_addf(out, "%s\tleaq\t.Lsnarlq%zu(%%rip), %%rax\n\tcmpq\t%s0%s, %%rax\n\tjne\t.Lsnarln%zu\n", nest.load, number,
-		 nest.before, nest.behind, number);
-	buf_addf(out, "\tcmpl\t%s%u%s, %%esi\n\tjne\t.Lsnarln%zu\n\tcmpl\t%s%u%s, %%ecx\n\tjne\t.Lsnarln%zu\n", nest.before,
-		 NEST_FOUND, nest.behind, number, nest.before, NEST_TURNS, nest.behind, number);
+	buf_addf(out, "%s\tleaq\t.Lsnarlq%zu(%%rip), %%rax\n\tcmpq\t%s%zu%s, %%rax\n\tjne\t.Lsnarln%zu\n", nest.load, number,
+		 nest.before, offsetof(struct snarlrt_nest, from), nest.behind, number);
+	buf_addf(out, "\tcmpl\t%s%zu%s, %%esi\n\tjne\t.Lsnarln%zu\n\tcmpl\t%s%zu%s, %%ecx\n\tjne\t.Lsnarln%zu\n", nest.before,
+		 offsetof(struct snarlrt_nest, found), nest.behind, number, nest.before,
+		 offsetof(struct snarlrt_nest, turns), nest.behind, number);
 	for (unsigned i = 0; i < looks->count; i++) {
 		unsigned bit = bit_of(looks, i), access = looks->look[i].access;
 
@@ -325,8 +320,8 @@ static void write_round(const struct loops_loop *l, const struct looks *looks, b
 			buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlw%zu_%u\n", 1u << bit, number, i);
 		write_address(l, access, "rdx", number, out);
 		write_packed(l, &l->access[access].stride, out);
-		buf_addf(out, "%s\tcmpq\t%s%u%s, %%rdx\n\tjne\t.Lsnarln%zu\n", nest.load, nest.before, NEST_LOOK + 16 * bit,
-			 nest.behind, number);
+		buf_addf(out, "%s\tcmpq\t%s%zu%s, %%rdx\n\tjne\t.Lsnarln%zu\n", nest.load, nest.before,
+			 offsetof(struct snarlrt_nest, look[bit].addr), nest.behind, number);
 		if (looks->count > 1)
 			buf_addf(out, ".Lsnarlw%zu_%u:\n", number, i);
 	}
@@ -339,10 +334,11 @@ static void write_ask(const struct loops_loop *l, bool pic, size_t number, struc
 {
 	buf_addf(out, "\tnopw\t.Lsnarld%zu(%%rip)\n", number);
 	if (!pic)
-		buf_addf(out, "\tcmpb\t$1, __snarl_loops(%%rip)\n\tjne\t.Lsnarlt%zu\n", number);
+		buf_addf(out, "\tcmpb\t$%d, __snarl_loops(%%rip)\n\tjne\t.Lsnarlt%zu\n", LOOPS_PLAIN, number);
 	write_kept(l, true, out);
 	if (pic)
-		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$1, (%%rax)\n\tjne\t.Lsnarlr%zu\n", number);
+		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$%d, (%%rax)\n\tjne\t.Lsnarlr%zu\n",
+			 LOOPS_PLAIN, number);
 }
 
 /* What is told or not, since %esi says which memory is shared. */
@@ -350,7 +346,7 @@ static void write_told(const struct loops_loop *l, const struct looks *looks, bo
 {
 	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n", number);
 	write_round(l, looks, pic, number, out);
-	buf_addf(out, "\tmovl\t$%u, %%edx\n", 16 * (l->access_count + 1));
+	buf_addf(out, "\tmovl\t$%zu, %%edx\n", sizeof(struct trace_record) * (l->access_count + 1));
 	write_call("__snarl_loop_open", pic, out);
 	buf_addf(out, "\tje\t.Lsnarlr%zu\n", number);
 	for (unsigned i = 0; i < l->access_count; i++)

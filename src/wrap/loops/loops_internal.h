@@ -1,21 +1,15 @@
 /*
- * Between the two halves of loops_transform: a loop is found (loops.c), and written
+ * Between the two halves of loops_transform: a loop is found (loops_find.c), and written
  * (loops_write.c).
  */
 #ifndef WRAP_LOOPS_LOOPS_INTERNAL_H
 #define WRAP_LOOPS_LOOPS_INTERNAL_H
 
+#include "abi/layout.h"
 #include "base/buf.h"
 #include "wrap/asm/linear.h"
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/dead_code.h"
-
-#define LOOPS_ACCESSES 32
-#define LOOPS_SLOTS 14		/* below %rsp, above the end of what signal handlers leave alone */
-#define LOOPS_SLOT(s) (-16 - 8 * (int)(s))	/* from %rsp; the call writes above */
-
-#define LOOPS_HEAD 16u		/* sizes in the descriptor: what comes before the accesses */
-#define LOOPS_ACCESS 32u
 
 struct loops_access {
 	uint32_t line;			/* of the hook */
@@ -27,12 +21,12 @@ struct loops_access {
 struct loops_loop {
 	uint32_t head, jump;		/* lines: the label, the jump back */
 	uint32_t access_count, silent_count;
-	struct loops_access access[LOOPS_ACCESSES];
-	struct loops_access silent[LOOPS_ACCESSES];	/* cannot be told: no copy is used unless a list switches them off */
+	struct loops_access access[TRACE_LOOP_ACCESSES];
+	struct loops_access silent[TRACE_LOOP_ACCESSES];	/* cannot be told: no copy is used unless a list switches them off */
 	uint8_t counter;		/* a register that changes by `step` each turn */
 	int64_t step;
 	uint8_t slot_count;
-	uint8_t slot[LOOPS_SLOTS];	/* variables whose value at the start is needed */
+	uint8_t slot[LOOP_SLOTS];	/* variables whose value at the start is needed */
 	struct linear compared[2];	/* what the flags are of that the jump back depends on: */
 	unsigned moving;		/* this one changes by bound_step each turn, the other stays */
 	int64_t bound_step;

@@ -10,7 +10,7 @@
 
 bool loops_add(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_turn *turn)
 {
-	if (l->access_count == LOOPS_ACCESSES || (hook->op >> 8 & TRACE_VOLATILE))
+	if (l->access_count == TRACE_LOOP_ACCESSES || (hook->op >> 8 & TRACE_VOLATILE))
 		return false;
 	l->access[l->access_count++] = (struct loops_access){ .line = line,
 							      .site = hook->site,
@@ -84,7 +84,7 @@ int loops_place(const struct loops_loop *l, unsigned variable)
 		return (int)variable;
 	for (unsigned i = 0; i < l->slot_count; i++)
 		if (l->slot[i] == variable)
-			return (int)(INSN_REGISTERS + i);
+			return (int)(LOOP_FIRST_SLOT + i);
 	return -1;
 }
 
@@ -94,7 +94,7 @@ static bool need(struct loops_loop *l, const struct linear_term *term)
 		return false;
 	if (loops_place(l, term->variable) >= 0)
 		return true;
-	if (l->slot_count == LOOPS_SLOTS)
+	if (l->slot_count == LOOP_SLOTS)
 		return false;
 	l->slot[l->slot_count++] = (uint8_t)term->variable;
 	return true;

@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "abi/trace_format.h"
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
@@ -102,14 +101,14 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 		unsigned variable = l->slot[i];
 
 		if (variable < INSN_REGISTERS)
-			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", loops_registers[variable], LOOPS_SLOT(i));
+			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", loops_registers[variable], LOOP_SLOT_AT(i));
 	}
 	for (unsigned i = 0; i < l->slot_count; i++) {
 		unsigned variable = l->slot[i];
 
 		if (variable >= INSN_REGISTERS)
 			buf_addf(out, "\tmovq\t%lld(%%rsp), %%rax\n\tmovq\t%%rax, %d(%%rsp)\n",
-				 (long long)l->turn->stack[variable - INSN_REGISTERS], LOOPS_SLOT(i));
+				 (long long)l->turn->stack[variable - INSN_REGISTERS], LOOP_SLOT_AT(i));
 	}
 	if (saved)
 		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
@@ -277,7 +276,7 @@ static void write_descriptor(const struct asmtext *t, const struct loops_loop *l
 	if (s->group.size)
 		buf_addf(out, ",%.*s,comdat", (int)s->group.size, s->group.at);
 	buf_addf(out, "\n\t.p2align 3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t%u\n\t.quad\t%lld\n",
-		 number, l->access_count, l->counter, loops_place(l, l->counter) - INSN_REGISTERS, l->silent_count,
+		 number, l->access_count, l->counter, loops_place(l, l->counter) - LOOP_FIRST_SLOT, l->silent_count,
 		 (long long)l->step);
 	for (unsigned i = 0; i < l->access_count; i++)
 		write_access(l, i, out);
