@@ -15,8 +15,8 @@
 #include "explore/bug/minimise.h"
 #include "explore/bug/nearest_passing.h"
 #include "explore/lead/lead.h"
+#include "explore/search/failure.h"
 #include "explore/search/replay_schedule.h"
-#include "explore/search/search.h"
 
 #define BUG_TRACE_STEPS 10000000u	/* a longer run is not recorded */
 

@@ -10,7 +10,7 @@
 #include "explore/bug/minimise.h"
 #include "explore/lead/lead.h"
 #include "explore/search/attempt.h"
-#include "explore/search/search.h"
+#include "explore/search/failure.h"
 
 #define INTERLEAVINGS_MAX 64u	/* kept of a bug */
 #define INTERLEAVINGS_TRIED 200u	/* candidates that are tried, the likeliest first */

@@ -8,7 +8,7 @@
 
 #include "explore/lead/lead.h"
 #include "explore/search/attempt.h"
-#include "explore/search/search.h"
+#include "explore/search/failure.h"
 
 #define MINIMISE_RUNS 400u	/* for the switches of a bug, at most */
 #define MINIMISE_GOAL_RUNS 150u	/* … and for its goals */

@@ -7,7 +7,7 @@
 
 #include "explore/lead/lead.h"
 #include "explore/search/attempt.h"
-#include "explore/search/search.h"
+#include "explore/search/failure.h"
 
 #define WEIGH_RUNS 200u	/* at most */
 
