@@ -178,7 +178,7 @@ def settle(thread):
     def mine():
         return int(state()["current"]["number"]) == number
 
-    if "ctl_access" in names and frame is not None:
+    if frame is not None and any(name in ("ctl_access", "ctl_access_slow") for name in names):
         stop = Stop("*%d" % frame.pc(), mine)
     elif "ctl_started" in names:
         stop = Stop("*%d" % int(thread["routine"]), mine)
