@@ -20,7 +20,7 @@ static void add_lead(const struct lead *lead, struct json *j, struct places *pla
 	json_text(j, "pattern", pattern_row(lead->c.pattern)->name);
 	json_text(j, "variable", lead->event[0].object);
 	json_text(j, "outcome", lead_outcome_name(lead->outcome));
-	json_text(j, "why", lead_why(lead));
+	json_text(j, "why", lead_outcome_text(lead));
 	json_number(j, "runs", lead->runs);
 	json_number(j, "exposed", lead->exposed);
 	json_open(j, "events", '[');

@@ -17,7 +17,7 @@ void session_progress(void *ctx, const struct search_stats *stats)
 }
 
 /* Between the runs that are made for a failure. */
-static void on_followup(void *ctx)
+static void on_confirm_run(void *ctx)
 {
 	const struct session *s = ctx;
 	struct search_stats stats = s->stats;
@@ -26,20 +26,20 @@ static void on_followup(void *ctx)
 	s->config.events.progress(s->config.events.ctx, &stats, true);
 }
 
-static void tell(const struct session *s, const struct verdict *v)
+static void report(const struct session *s, const struct verdict *v)
 {
 	s->config.events.judged(s->config.events.ctx, v);
 }
 
-static void configure(struct session *s, struct followup_config *out)
+static void configure(struct session *s, struct confirm_config *out)
 {
 	const struct session_config *c = &s->config;
 
-	*out = (struct followup_config){
+	*out = (struct confirm_config){
 		.attempt = { .replay = { .target = &s->target, .backend = c->backend,
 					 .exec = s->stats.exec, .timeout = c->timeout,
 					 .max_steps = c->plan.max_steps },
-			     .stop = c->budget.stop, .progress = on_followup, .ctx = s },
+			     .stop = c->budget.stop, .progress = on_confirm_run, .ctx = s },
 		.replays = c->replays, .out = c->out, .minimise = c->minimise && !c->separate,
 		.runs = c->budget.runs, .seconds = c->budget.seconds, .places = &s->places,
 	};
@@ -65,18 +65,18 @@ static void drop(struct bug *b)
 /* Another failure of a bug. It is kept if it looks different. */
 static int add_to_bug(struct session *s, const struct verdict *v)
 {
-	if (bug_shows_as(v->of, &v->bug->failure->result, &s->places)) {
-		s->judge.redundant++;
+	if (bug_has_symptom(v->of, &v->bug->failure->result, &s->places)) {
+		s->judge.exact_duplicates++;
 		drop(v->bug);
 		return 0;
 	}
-	tell(s, v);
+	report(s, v);
 	bug_add_other(v->of, v->bug);
 	return save(s, v->of, v);
 }
 
 /* A bug of its own. */
-static int add_bug(struct session *s, struct followup *u, struct verdict *v)
+static int add_bug(struct session *s, struct confirm *u, struct verdict *v)
 {
 	struct bug *b = v->bug;
 	size_t before = b->interleavings.count;
@@ -84,10 +84,10 @@ static int add_bug(struct session *s, struct followup *u, struct verdict *v)
 	if (bug_save(b, s->config.out, &s->target, &s->places, &s->err) < 0)
 		return -1;
 	if (s->judge.baseline)
-		baseline_name(s->judge.baseline, b->id);
-	tell(s, v);
-	followup_compare(u, b);
-	followup_gather(u, b);
+		baseline_set_id(s->judge.baseline, b->id);
+	report(s, v);
+	confirm_find_passing(u, b);
+	confirm_find_interleavings(u, b);
 	v->orders = b->interleavings.count > before ? b->interleavings.count : 0;
 	return save(s, b, v);
 }
@@ -102,17 +102,17 @@ static void keep_unsaved(struct session *s, struct verdict *v)
 	v->kind = VERDICT_UNSAVED;
 	v->err = s->err;
 	s->failed_to_save = true;
-	tell(s, v);
+	report(s, v);
 	keep(s, v, true);
 }
 
 /* Does with the failure what the verdict asks for. */
-static void act(struct session *s, struct followup *u, struct verdict *v)
+static void carry_out(struct session *s, struct confirm *u, struct verdict *v)
 {
 	switch (v->kind) {
 	case VERDICT_UNPROVED:
 		v->err = s->err;
-		tell(s, v);
+		report(s, v);
 		keep(s, v, false);
 		break;
 	case VERDICT_SUPPRESSED:
@@ -145,25 +145,25 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 {
 	struct session *s = ctx;
 	struct verdict v = { .bug = NULL };
-	struct followup_config config;
-	struct followup u;
+	struct confirm_config config;
+	struct confirm u;
 	bool proved;
 	int code;
 
-	if (verdict_is_old(&s->judge, f)) {
+	if (verdict_is_duplicate(&s->judge, f)) {
 		search_failure_free(f);
 		return SEARCH_MORE;
 	}
 	v.bug = xcalloc(1, sizeof(*v.bug));
 	configure(s, &config);
-	followup_open(&u, &config, f);
-	proved = followup_prove(&u, v.bug, f, &code, &s->err);
+	confirm_open(&u, &config, f);
+	proved = confirm_prove(&u, v.bug, f, &code, &s->err);
 	if (code < 0)
 		v.kind = VERDICT_UNSAVED;
 	else
 		verdict_decide(&s->judge, v.bug, proved, &u.cause, &v);
-	act(s, &u, &v);
-	followup_close(&u);
+	carry_out(s, &u, &v);
+	confirm_close(&u);
 	return answer(s, v.kind);
 }
 

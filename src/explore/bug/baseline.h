@@ -19,11 +19,11 @@ struct baseline *baseline_read(const char *path, struct err *err);
 void baseline_free(struct baseline *l);	/* NULL is allowed */
 
 /*
- * A bug that was proved: its number in the baseline; NULL: it is new. baseline_name() gives the
+ * A bug that was proved: its number in the baseline; NULL: it is new. baseline_set_id() gives the
  * last bug that was looked for the number it was saved by.
  */
 const char *baseline_find(struct baseline *l, const struct bug *b, struct places *places);
-void baseline_name(struct baseline *l, const char *id);
+void baseline_set_id(struct baseline *l, const char *id);
 
 struct baseline_counts {
 	const char *path;	/* of the baseline */
@@ -34,7 +34,7 @@ struct baseline_counts {
 struct baseline_counts baseline_count(const struct baseline *l);
 
 /* The next bug that was not found again, after *at, which is 0 at first. False: there is none. */
-bool baseline_gone(const struct baseline *l, size_t *at, const char **id, const char **words);
+bool baseline_gone(const struct baseline *l, size_t *at, const char **id, const char **description);
 
 /* The member "baseline" of results.json. */
 void baseline_json(const struct baseline *l, struct json *j);

@@ -14,10 +14,10 @@
 #include "explore/search/replay_trace.h"
 
 #define BUGS_MAX 100000
-#define LAST_WORDS 200		/* bytes of a line of the program's that are quoted */
+#define LAST_LINE_MOST 200		/* bytes of a line of the program's that are quoted */
 
 /* The last line it wrote to stderr: most programs say there why they give up. */
-static void add_last_words(const struct search_failure *f, struct buf *out)
+static void add_last_line(const struct search_failure *f, struct buf *out)
 {
 	const char *text = (const char *)f->error.data;
 	size_t end = f->error.size, start;
@@ -27,18 +27,18 @@ static void add_last_words(const struct search_failure *f, struct buf *out)
 	for (start = end; start > 0 && text[start - 1] != '\n'; start--)
 		;
 	if (end > start)
-		buf_addf(out, "\n  %.*s", end - start < LAST_WORDS ? (int)(end - start) : LAST_WORDS,
+		buf_addf(out, "\n  %.*s", end - start < LAST_LINE_MOST ? (int)(end - start) : LAST_LINE_MOST,
 			 text + start);
 }
 
-static char *in_words(const struct search_failure *f, struct places *places)
+static char *describe(const struct search_failure *f, struct places *places)
 {
 	struct buf text = { 0 };
 	char *result;
 
 	oracle_describe(&f->result, f->report, places, &text);
 	if (f->result.failure == ORACLE_EXIT && !*f->result.text)
-		add_last_words(f, &text);
+		add_last_line(f, &text);
 	result = xstrdup(buf_string(&text));
 	buf_free(&text);
 	/* It goes to a terminal, and some of it is the program's. */
@@ -50,8 +50,8 @@ static char *in_words(const struct search_failure *f, struct places *places)
 
 void bug_init(struct bug *b, struct search_failure *f, struct places *places)
 {
-	*b = (struct bug){ .failure = f, .text = in_words(f, places) };
-	memset(b->index, 0xff, sizeof(b->index));	/* LEAD_NOT_THERE */
+	*b = (struct bug){ .failure = f, .text = describe(f, places) };
+	memset(b->index, 0xff, sizeof(b->index));	/* LEAD_NO_EVENT */
 	memset(b->passing_index, 0xff, sizeof(b->passing_index));
 }
 
@@ -75,7 +75,7 @@ void bug_free(struct bug *b)
 
 bool bug_is_predicted(const struct bug *b)
 {
-	return b->failure->lead || b->foretold;
+	return b->failure->lead || b->predicted;
 }
 
 const struct lead *bug_cause(const struct bug *b)
@@ -83,7 +83,7 @@ const struct lead *bug_cause(const struct bug *b)
 	return b->cause ? b->cause : b->failure->lead;
 }
 
-bool bug_shows_as(const struct bug *b, const struct oracle_result *r, struct places *places)
+bool bug_has_symptom(const struct bug *b, const struct oracle_result *r, struct places *places)
 {
 	uint64_t identity = oracle_identity(r, places);
 	bool alike = oracle_identity(&b->failure->result, places) == identity;
@@ -97,7 +97,7 @@ bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
 {
 	const struct lead *x = bug_cause(a), *y = bug_cause(b);
 
-	return x && y ? cluster_same(x, y, places) : bug_shows_as(a, &b->failure->result, places);
+	return x && y ? same_cause_matches(x, y, places) : bug_has_symptom(a, &b->failure->result, places);
 }
 
 void bug_add_other(struct bug *b, struct bug *other)
@@ -323,7 +323,7 @@ void bug_locate(struct bug *b)
 	struct lead first;
 	bool found = lead && lead_locate(lead, trace, b->index);
 
-	if (lead && !found && lead_first(lead, &first)) {
+	if (lead && !found && lead_first_iteration(lead, &first)) {
 		lead = &first;
 		found = lead_locate(lead, trace, b->index);
 	}

@@ -30,7 +30,7 @@ struct bug {
 	unsigned replays, good;	/* made; failed in the same way */
 	char why[256];		/* it is not proved: what came instead */
 	struct lead *cause;	/* found, not predicted for this run; goes before failure->lead; owned */
-	bool foretold;		/* the cause is an order that had been predicted */
+	bool predicted;		/* the cause is an order that had been predicted */
 	char *trace;		/* where it is until the bug is saved; owned */
 	bool traced;		/* there is a trace */
 	char no_trace[256];	/* why not */
@@ -80,7 +80,7 @@ bool bug_is_predicted(const struct bug *b);
 bool bug_same(const struct bug *a, const struct bug *b, struct places *places);
 
 /* Does one of its failures look like this? */
-bool bug_shows_as(const struct bug *b, const struct oracle_result *r, struct places *places);
+bool bug_has_symptom(const struct bug *b, const struct oracle_result *r, struct places *places);
 
 /* Takes over `other`, which is saved with the next bug_update(). */
 void bug_add_other(struct bug *b, struct bug *other);

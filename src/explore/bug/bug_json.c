@@ -75,7 +75,7 @@ static bool is_pending(const struct bug *b, const struct lead *lead, unsigned wh
 	const struct candidate_event *e = lead->c.event;
 
 	if (!is_stopped_at(b, lead, which) ||
-	    (b->index[which] != LEAD_NOT_THERE && b->failure->result.failure != ORACLE_HANG))
+	    (b->index[which] != LEAD_NO_EVENT && b->failure->result.failure != ORACLE_HANG))
 		return false;
 	for (unsigned i = 0; i < lead->c.events; i++)
 		if (e[i].pc == e[which].pc && e[i].thread == e[which].thread &&
@@ -89,13 +89,13 @@ static void identity_json(const struct bug *b, const struct lead *lead, unsigned
 {
 	bool pending = is_pending(b, lead, which);
 
-	if (b->index[which] != LEAD_NOT_THERE && !pending)
+	if (b->index[which] != LEAD_NO_EVENT && !pending)
 		json_number(j, "index", b->index[which]);
 	else if (b->traced)
 		json_text(j, "index", NULL);
 	if (pending)
 		json_bool(j, "pending", true);
-	if (b->passing_index[which] != LEAD_NOT_THERE)
+	if (b->passing_index[which] != LEAD_NO_EVENT)
 		json_number(j, "passing_index", b->passing_index[which]);
 }
 
@@ -282,7 +282,7 @@ static void variable_json(const struct bug *b, struct json *j, struct places *pl
 
 static void passing_event_json(const struct passing_event *e, const char *key, struct json *j)
 {
-	if (!e->there) {
+	if (!e->present) {
 		json_text(j, key, NULL);
 		return;
 	}

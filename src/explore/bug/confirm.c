@@ -9,7 +9,7 @@
 #define GATHER_SECONDS 10.0
 
 /* Of the time that is allowed in all, or of what is reasonable. */
-static double share(const struct followup_config *c, double most)
+static double share(const struct confirm_config *c, double most)
 {
 	double part = c->seconds / SHARE;
 
@@ -22,10 +22,10 @@ static bool is_endless(const struct search_failure *f)
 	return f->result.failure == ORACLE_TIMEOUT || f->result.failure == ORACLE_BOMB;
 }
 
-void followup_open(struct followup *u, const struct followup_config *config,
+void confirm_open(struct confirm *u, const struct confirm_config *config,
 		   const struct search_failure *f)
 {
-	*u = (struct followup){ .config = config };
+	*u = (struct confirm){ .config = config };
 	/* What goes wrong here will go wrong when it is replayed, and is told then. */
 	if (config->minimise && !is_endless(f))
 		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
@@ -35,13 +35,13 @@ void followup_open(struct followup *u, const struct followup_config *config,
 					  .places = config->places };
 }
 
-void followup_close(struct followup *u)
+void confirm_close(struct confirm *u)
 {
 	if (u->config->minimise)
 		attempt_close(&u->attempt);
 }
 
-static void minimise(struct followup *u, struct search_failure *f, struct minimised *out)
+static void minimise(struct confirm *u, struct search_failure *f, struct minimised *out)
 {
 	attempt_allow(&u->attempt, MINIMISE_RUNS, share(u->config, MINIMISE_SECONDS));
 	if (minimise_switches(f, &u->attempt, false, u->config->places, out) < 0 || !out->done ||
@@ -54,7 +54,7 @@ static void minimise(struct followup *u, struct search_failure *f, struct minimi
 }
 
 /* The order of the cause as goals: what has to be asked again when the program is mended. */
-static void set_goals(struct followup *u, struct bug *b)
+static void set_goals(struct confirm *u, struct bug *b)
 {
 	struct search_failure *f = b->failure;
 	unsigned before = u->attempt.runs;
@@ -69,10 +69,10 @@ static void set_goals(struct followup *u, struct bug *b)
 	b->goal_runs = u->attempt.runs - before;
 }
 
-bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
+bool confirm_prove(struct confirm *u, struct bug *b, struct search_failure *f, int *code,
 		    struct err *err)
 {
-	const struct followup_config *c = u->config;
+	const struct confirm_config *c = u->config;
 	const struct lead *predicted = f->lead;
 	struct schedule first = { 0 };
 	struct minimised m = { 0 };
@@ -97,9 +97,9 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 	return proved;
 }
 
-void followup_compare(struct followup *u, struct bug *b)
+void confirm_find_passing(struct confirm *u, struct bug *b)
 {
-	const struct followup_config *c = u->config;
+	const struct confirm_config *c = u->config;
 	char *path, *failing;
 
 	if (!u->open)
@@ -116,9 +116,9 @@ void followup_compare(struct followup *u, struct bug *b)
 	free(failing);
 }
 
-void followup_gather(struct followup *u, struct bug *b)
+void confirm_find_interleavings(struct confirm *u, struct bug *b)
 {
-	const struct followup_config *c = u->config;
+	const struct confirm_config *c = u->config;
 	uint64_t part = c->runs / SHARE;
 	struct interleavings_config config = { .attempts = &u->attempt, .replays = c->replays,
 					       .places = c->places };

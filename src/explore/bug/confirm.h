@@ -2,9 +2,9 @@
  * What comes after a failure was found: make it small, prove it by replays, find its
  * cause; then, if it is a bug of its own, all orders that lead to it.
  *
- *	followup_open(&f, &config);
- *	if (followup_prove(&f, bug, failure, &code, &err)) … followup_gather(&f, bug); …
- *	followup_close(&f);
+ *	confirm_open(&f, &config);
+ *	if (confirm_prove(&f, bug, failure, &code, &err)) … confirm_find_interleavings(&f, bug); …
+ *	confirm_close(&f);
  */
 #ifndef EXPLORE_BUG_CONFIRM_H
 #define EXPLORE_BUG_CONFIRM_H
@@ -13,7 +13,7 @@
 #include "explore/bug/cause.h"
 #include "explore/search/attempt.h"
 
-struct followup_config {
+struct confirm_config {
 	struct attempt_config attempt;
 	unsigned replays;	/* that prove it */
 	bool minimise;
@@ -24,8 +24,8 @@ struct followup_config {
 	struct places *places;
 };
 
-struct followup {
-	const struct followup_config *config;
+struct confirm {
+	const struct confirm_config *config;
 	struct attempt attempt;
 	bool open;		/* attempts can be made */
 	struct cause_config cause;
@@ -33,19 +33,19 @@ struct followup {
 };
 
 /* For one failure, which becomes `bug` (all zero before). Close it in any case. */
-void followup_open(struct followup *u, const struct followup_config *config,
+void confirm_open(struct confirm *u, const struct confirm_config *config,
 		   const struct search_failure *f);
-void followup_close(struct followup *u);
+void confirm_close(struct confirm *u);
 
 /* Takes over `f`. True if it is proved; *code -1: but its trace has no place to go to. */
-bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
+bool confirm_prove(struct confirm *u, struct bug *b, struct search_failure *f, int *code,
 		    struct err *err);
 
 /*
  * A bug that is saved: the nearest run that passes, and its interleavings. They are saved by
  * bug_update(), but for the trace of the first.
  */
-void followup_compare(struct followup *u, struct bug *b);
-void followup_gather(struct followup *u, struct bug *b);
+void confirm_find_passing(struct confirm *u, struct bug *b);
+void confirm_find_interleavings(struct confirm *u, struct bug *b);
 
 #endif

@@ -7,13 +7,13 @@
 #include "base/mem.h"
 #include "sched/strategy.h"
 
-#define SINGLE_MOST 64u		/* turns that are tried one by one at first */
-#define SWEEP_MOST 250u		/* steps that are tried one by one at last, for each thread to go to */
-#define SWEEP_THREADS 16u
+#define SINGLE_SWITCH_MOST 64u		/* turns that are tried one by one at first */
+#define ALL_PREEMPTIONS_MOST 250u		/* steps that are tried one by one at last, for each thread to go to */
+#define THREADS_MOST 16u
 
 struct shrink {
-	const struct shrink_config *config;
-	struct shrink_result *result;
+	const struct delta_debug_config *config;
+	struct delta_debug_result *result;
 	struct sched_turn *best, *attempt;
 	size_t count, capacity;		/* of `best`; of both */
 };
@@ -41,13 +41,13 @@ size_t shrink_positions(struct sched_turn *turns, size_t count)
 	return n;
 }
 
-static bool over(const struct shrink *s)
+static bool is_over(const struct shrink *s)
 {
 	return s->result->runs >= s->config->most ||
-	       (s->config->enough && s->config->enough(s->config->ctx));
+	       (s->config->should_stop && s->config->should_stop(s->config->ctx));
 }
 
-static void keep(struct shrink *s, const struct shrink_run *got)
+static void keep(struct shrink *s, const struct delta_debug_run *got)
 {
 	if (got->count > s->capacity) {
 		s->capacity = got->count;
@@ -65,7 +65,7 @@ static void keep(struct shrink *s, const struct shrink_run *got)
 /* Makes a run by the first `count` of s->attempt; true if it became the best. */
 static bool attempt(struct shrink *s, size_t count)
 {
-	struct shrink_run got = { 0 };
+	struct delta_debug_run got = { 0 };
 
 	s->result->runs++;
 	if (!s->config->fails(s->config->ctx, s->attempt, count, &got))
@@ -77,7 +77,7 @@ static bool attempt(struct shrink *s, size_t count)
 	return true;
 }
 
-static bool without(struct shrink *s, size_t start, size_t size)
+static bool try_without(struct shrink *s, size_t start, size_t size)
 {
 	memcpy(s->attempt, s->best, start * sizeof(*s->best));
 	memcpy(s->attempt + start, s->best + start + size,
@@ -86,12 +86,12 @@ static bool without(struct shrink *s, size_t start, size_t size)
 }
 
 /* Leaves out `size` turns in a row, wherever that can be done. */
-static bool leave_out(struct shrink *s, size_t size)
+static bool remove_turns(struct shrink *s, size_t size)
 {
 	bool better = false;
 
-	for (size_t start = 0; start + size <= s->count && !over(s);)
-		if (without(s, start, size))
+	for (size_t start = 0; start + size <= s->count && !is_over(s);)
+		if (try_without(s, start, size))
 			better = true;
 		else
 			start += size;
@@ -99,11 +99,11 @@ static bool leave_out(struct shrink *s, size_t size)
 }
 
 /* Lets the thread of a turn run on until it cannot. */
-static bool run_on(struct shrink *s)
+static bool extend_turns(struct shrink *s)
 {
 	bool better = false;
 
-	for (size_t i = 0; i < s->count && !over(s); i++) {
+	for (size_t i = 0; i < s->count && !is_over(s); i++) {
 		if (s->best[i].kind != SCHED_TURN_RUN || s->best[i].steps == SCHED_NO_LIMIT)
 			continue;
 		memcpy(s->attempt, s->best, s->count * sizeof(*s->best));
@@ -114,9 +114,9 @@ static bool run_on(struct shrink *s)
 }
 
 /* One switch of all, wherever it may be: most failures need no more. */
-static bool single_out(struct shrink *s)
+static bool try_single_switches(struct shrink *s)
 {
-	for (size_t i = 0; i + 1 < s->count && s->count <= SINGLE_MOST && !over(s); i++) {
+	for (size_t i = 0; i + 1 < s->count && s->count <= SINGLE_SWITCH_MOST && !is_over(s); i++) {
 		if (s->best[i].kind != SCHED_TURN_RUN || s->best[i + 1].kind != SCHED_TURN_RUN)
 			continue;
 		s->attempt[0] = s->best[i];
@@ -145,7 +145,7 @@ static size_t threads_of(const struct shrink *s, uint64_t *names)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < s->count && count < SWEEP_THREADS; i++) {
+	for (size_t i = 0; i < s->count && count < THREADS_MOST; i++) {
 		size_t k = 0;
 
 		while (k < count && names[k] != s->best[i].name)
@@ -160,7 +160,7 @@ static size_t threads_of(const struct shrink *s, uint64_t *names)
  * The first thread until it blocks, then `one` up to a step, then `other`: runs with a
  * single preemption.
  */
-static bool preempt_at(struct shrink *s, uint64_t first, uint64_t one, uint64_t step, uint64_t other)
+static bool try_preemption(struct shrink *s, uint64_t first, uint64_t one, uint64_t step, uint64_t other)
 {
 	size_t count = 0;
 
@@ -172,48 +172,48 @@ static bool preempt_at(struct shrink *s, uint64_t first, uint64_t one, uint64_t 
 }
 
 /* A single preemption, at every step of a short run: what small changes do not lead to. */
-static bool sweep(struct shrink *s)
+static bool try_all_preemptions(struct shrink *s)
 {
-	uint64_t names[SWEEP_THREADS], length[SWEEP_THREADS], steps = 0;
+	uint64_t names[THREADS_MOST], length[THREADS_MOST], steps = 0;
 	size_t threads = threads_of(s, names);
 	bool better = false;
 
 	for (size_t i = 0; i < threads; i++)
 		steps += length[i] = length_of(s, names[i]);
-	if (!s->config->thorough || threads < 2 || steps * (threads - 1) > SWEEP_MOST)
+	if (!s->config->thorough || threads < 2 || steps * (threads - 1) > ALL_PREEMPTIONS_MOST)
 		return false;
 	for (size_t i = 0; i < threads; i++)
 		for (uint64_t at = 1; at <= length[i]; at++)
-			for (size_t k = 0; k < threads && !over(s); k++)
-				better |= k != i && preempt_at(s, names[0], names[i], at, names[k]);
+			for (size_t k = 0; k < threads && !is_over(s); k++)
+				better |= k != i && try_preemption(s, names[0], names[i], at, names[k]);
 	return better;
 }
 
-void shrink_turns(const struct shrink_config *config, const struct sched_turn *turns, size_t count,
-		  struct shrink_result *out)
+void delta_debug_turns(const struct delta_debug_config *config, const struct sched_turn *turns, size_t count,
+		  struct delta_debug_result *out)
 {
 	struct shrink s = { .config = config, .result = out, .capacity = count + 3 };
-	struct shrink_run got = { 0 };
+	struct delta_debug_run got = { 0 };
 
-	*out = (struct shrink_result){ .runs = 1 };
-	out->again = config->fails(config->ctx, turns, count, &got);
-	if (!out->again)
+	*out = (struct delta_debug_result){ .runs = 1 };
+	out->reproduced = config->fails(config->ctx, turns, count, &got);
+	if (!out->reproduced)
 		return;
 	out->from = got.switches;
 	s.best = xcalloc(s.capacity, sizeof(*s.best));
 	s.attempt = xcalloc(s.capacity, sizeof(*s.attempt));
 	keep(&s, &got);
-	single_out(&s);
-	for (size_t size = s.count; size > 1 && !over(&s); size = size / 2 < s.count ? size / 2 : s.count)
-		leave_out(&s, size);
+	try_single_switches(&s);
+	for (size_t size = s.count; size > 1 && !is_over(&s); size = size / 2 < s.count ? size / 2 : s.count)
+		remove_turns(&s, size);
 	do
-		while (!over(&s)) {
-			bool better = leave_out(&s, 1);
+		while (!is_over(&s)) {
+			bool better = remove_turns(&s, 1);
 
-			if (!run_on(&s) && !better)
+			if (!extend_turns(&s) && !better)
 				break;
 		}
-	while (sweep(&s));
+	while (try_all_preemptions(&s));
 	free(s.best);
 	free(s.attempt);
 }

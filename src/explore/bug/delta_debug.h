@@ -16,33 +16,33 @@
 #include "abi/plan.h"
 
 /* A run: what it did, and what that costs. */
-struct shrink_run {
+struct delta_debug_run {
 	struct sched_turn *turns;	/* positions; of the caller's callback, good until the next call */
 	size_t count;
 	uint64_t switches, preemptions;
 };
 
-struct shrink_config {
+struct delta_debug_config {
 	/* Makes a run by these turns. True: it fails as the first one did, and *got says how it went. */
-	bool (*fails)(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got);
+	bool (*fails)(void *ctx, const struct sched_turn *turns, size_t count, struct delta_debug_run *got);
 	/* *got is the best so far. */
-	void (*keep)(void *ctx, const struct shrink_run *got);
+	void (*keep)(void *ctx, const struct delta_debug_run *got);
 	/* Come to an end; or NULL. */
-	bool (*enough)(void *ctx);
+	bool (*should_stop)(void *ctx);
 	void *ctx;
 	unsigned most;		/* runs, at least 1 */
 	bool thorough;		/* of a short run, try all that have a single preemption, too */
 };
 
-struct shrink_result {
-	bool again;		/* the turns as given failed; else nothing was done */
+struct delta_debug_result {
+	bool reproduced;		/* the turns as given failed; else nothing was done */
 	unsigned runs;
 	uint64_t from;		/* switches of the turns as given */
 	uint64_t switches, preemptions;	/* of the best */
 };
 
-void shrink_turns(const struct shrink_config *config, const struct sched_turn *turns, size_t count,
-		  struct shrink_result *out);
+void delta_debug_turns(const struct delta_debug_config *config, const struct sched_turn *turns, size_t count,
+		  struct delta_debug_result *out);
 
 /*
  * The turns of a run, steps of each, become positions; neighbours of one thread become

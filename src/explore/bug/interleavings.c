@@ -36,8 +36,8 @@ void interleavings_begin(struct interleavings *l, const struct lead *cause)
 static bool has_like(const struct interleavings *l, const struct lead *lead, struct places *places)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (cluster_implies(l->at[i].lead, lead, places) ||
-		    cluster_implies(lead, l->at[i].lead, places))
+		if (same_cause_implies(l->at[i].lead, lead, places) ||
+		    same_cause_implies(lead, l->at[i].lead, places))
 			return true;
 	return false;
 }
@@ -71,8 +71,8 @@ static bool is_explained(const struct interleavings *l, const struct search_fail
 	if (replay_record(&c->attempts->config.replay, &f->schedule, c->places, c->scratch, false, &err) == 0) {
 		cause = leads_explain(c->leads, c->scratch, f->result.failure);
 		explained = (cause && (is_known(&known, cause) ||
-				       !cluster_same(l->at[0].lead, cause, c->places))) ||
-			    leads_seen_any(c->leads, c->scratch, is_known, &known);
+				       !same_cause_matches(l->at[0].lead, cause, c->places))) ||
+			    leads_any_in_trace(c->leads, c->scratch, is_known, &known);
 	}
 	unlink(c->scratch);
 	lead_free(cause);
@@ -109,7 +109,7 @@ static void try(struct interleavings *l, const struct search_failure *like, cons
 {
 	struct interleaving i = { 0 }, *added;
 
-	i.failure = minimise_direct(like, lead, c->attempts, c->places);
+	i.failure = minimise_fail_directed(like, lead, c->attempts, c->places);
 	if (!i.failure)
 		return;
 	if (attempt_over(c->attempts) || !make_small(&i, c) || is_explained(l, i.failure, c) ||
@@ -132,7 +132,7 @@ int interleavings_gather(struct interleavings *l, const struct search_failure *l
 			   l->count < INTERLEAVINGS_MAX && l->tried < INTERLEAVINGS_TRIED; i++) {
 		const struct lead *lead = config->leads->at[i];
 
-		if (!cluster_same(l->at[0].lead, lead, config->places) ||
+		if (!same_cause_matches(l->at[0].lead, lead, config->places) ||
 		    has_like(l, lead, config->places))
 			continue;
 		l->tried++;

@@ -66,7 +66,7 @@ size_t minimise_positions(const struct schedule *s, struct sched_turn **out)
 }
 
 /* The turns of the run as positions; false if they are not all known. */
-static bool take_turns(struct minimise *m, struct shrink_run *got)
+static bool take_turns(struct minimise *m, struct delta_debug_run *got)
 {
 	const struct ctl_block *b = m->attempt->server.block;
 	struct schedule now = { 0 };
@@ -87,7 +87,7 @@ static bool cut_short(const struct lead *lead, const struct oracle_result *got)
 	return lead->c.class == CANDIDATE_DEADLOCK && oracle_is_stuck(got->failure);
 }
 
-static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)
+static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct delta_debug_run *got)
 {
 	struct minimise *m = ctx;
 	const struct lead *lead = m->f->lead;
@@ -108,7 +108,7 @@ static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struc
 	return m->has_lead || !m->keep_lead;
 }
 
-static bool enough(void *ctx)
+static bool should_stop(void *ctx)
 {
 	const struct minimise *m = ctx;
 
@@ -134,7 +134,7 @@ static void take_run(struct search_failure *f, const struct attempt *a)
 }
 
 /* The failure becomes what the last run was. */
-static void keep(void *ctx, const struct shrink_run *got)
+static void keep(void *ctx, const struct delta_debug_run *got)
 {
 	struct minimise *m = ctx;
 
@@ -147,9 +147,9 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 		      struct places *places, struct minimised *out)
 {
 	struct minimise m;
-	struct shrink_config shrink = { .fails = fails, .keep = keep, .enough = enough, .ctx = &m,
+	struct delta_debug_config shrink = { .fails = fails, .keep = keep, .should_stop = should_stop, .ctx = &m,
 					.most = a->most - a->runs, .thorough = !keep_lead };
-	struct shrink_result result;
+	struct delta_debug_result result;
 	struct sched_turn *turns;
 	size_t count = minimise_positions(&f->schedule, &turns);
 
@@ -157,8 +157,8 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 	set_up(&m, f, a, places);
 	m.out = out;
 	m.keep_lead = keep_lead;
-	shrink_turns(&shrink, turns, count, &result);
-	out->done = result.again;
+	delta_debug_turns(&shrink, turns, count, &result);
+	out->done = result.reproduced;
 	out->from = result.from;
 	out->switches = result.switches;
 	out->preemptions = result.preemptions;
@@ -241,7 +241,7 @@ int minimise_goals(struct search_failure *f, struct attempt *a, struct places *p
 	return a->broken ? -1 : code;
 }
 
-void minimise_directed(struct search_failure *f, const struct lead *lead, struct attempt *a,
+void minimise_count_directed(struct search_failure *f, const struct lead *lead, struct attempt *a,
 		       struct places *places, struct minimise_tally *out)
 {
 	struct minimise m;
@@ -250,7 +250,7 @@ void minimise_directed(struct search_failure *f, const struct lead *lead, struct
 	*out = direct_all(&m, lead->order, lead->orders);
 }
 
-struct search_failure *minimise_direct(const struct search_failure *like, const struct lead *lead,
+struct search_failure *minimise_fail_directed(const struct search_failure *like, const struct lead *lead,
 				       struct attempt *a, struct places *places)
 {
 	struct search_failure *f = NULL;

@@ -46,14 +46,14 @@ struct minimise_tally {
 };
 
 /* Makes a dozen of them. */
-void minimise_directed(struct search_failure *f, const struct lead *lead, struct attempt *a,
+void minimise_count_directed(struct search_failure *f, const struct lead *lead, struct attempt *a,
 		       struct places *places, struct minimise_tally *out);
 
 /*
  * A run directed by a lead that failed, in whatever way, or NULL. `like`: a failure of
  * the same program.
  */
-struct search_failure *minimise_direct(const struct search_failure *like, const struct lead *lead,
+struct search_failure *minimise_fail_directed(const struct search_failure *like, const struct lead *lead,
 				       struct attempt *a, struct places *places);
 
 #endif

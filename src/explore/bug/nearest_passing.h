@@ -12,7 +12,7 @@
 
 /* An event in words; NULL: unknown. */
 struct passing_event {
-	bool there;		/* else that run had ended */
+	bool present;		/* else that run had ended */
 	char *thread, *op, *object, *function, *file;
 	unsigned line;
 };

@@ -22,8 +22,8 @@
 #include "explore/bug/minimise.h"
 #include "explore/bug/same_cause.h"
 
-#define WEIGH_MOST 12u		/* of each kind */
-#define WEIGH_ENOUGH 4u
+#define RANK_MOST 12u		/* of each kind */
+#define RANK_ENOUGH 4u
 
 static bool by_values(const struct candidate *c)
 {
@@ -31,11 +31,11 @@ static bool by_values(const struct candidate *c)
 }
 
 /* Runs of a dozen that have to fail: fewer may be chance, unless the order is the failure. */
-static unsigned enough(const struct candidate *c)
+static unsigned failures_needed(const struct candidate *c)
 {
 	unsigned enough = pattern_row(c->pattern)->enough;
 
-	return enough ? enough : WEIGH_ENOUGH;
+	return enough ? enough : RANK_ENOUGH;
 }
 
 /* How many things have to come together. */
@@ -45,14 +45,14 @@ static unsigned parts(const struct lead *lead)
 }
 
 /* What else the failing run has; by parts, and as likely as they were found. */
-static size_t explanations(const struct search_failure *f, const char *trace,
+static size_t alternatives(const struct search_failure *f, const char *trace,
 			   const struct leads *leads, struct lead **out)
 {
-	size_t count = leads_had(leads, trace, by_values, out, WEIGH_MOST);
+	size_t count = leads_in_trace(leads, trace, by_values, out, RANK_MOST);
 
-	count += leads_had(leads, trace, candidate_breaks_atomicity, out + count, WEIGH_MOST);
-	count += leads_of_failure(leads, trace, f->result.failure, candidate_breaks_atomicity, out + count,
-				  WEIGH_MOST);
+	count += leads_in_trace(leads, trace, candidate_breaks_atomicity, out + count, RANK_MOST);
+	count += leads_from_failure(leads, trace, f->result.failure, candidate_breaks_atomicity, out + count,
+				  RANK_MOST);
 	for (size_t i = 1; i < count; i++)
 		for (size_t k = i; k > 0 && parts(out[k]) < parts(out[k - 1]); k--) {
 			struct lead *swap = out[k];
@@ -67,12 +67,12 @@ static bool is_known(struct lead *const *leads, size_t count, const struct lead 
 		     struct places *places)
 {
 	for (size_t i = 0; i < count; i++)
-		if (cluster_implies(leads[i], lead, places) && cluster_implies(lead, leads[i], places))
+		if (same_cause_implies(leads[i], lead, places) && same_cause_implies(lead, leads[i], places))
 			return true;
 	return false;
 }
 
-struct lead *weigh_freed(const struct search_failure *f, const char *trace)
+struct lead *rank_causes_use_after_free(const struct search_failure *f, const char *trace)
 {
 	const struct leads none = { 0 };
 	struct buf user = { 0 };
@@ -81,34 +81,34 @@ struct lead *weigh_freed(const struct search_failure *f, const char *trace)
 	if (f->result.failure != ORACLE_UAF)
 		return NULL;
 	schedule_path(f->report, f->result.thread, &user);
-	lead = lead_of_freed(&none, trace, buf_string(&user), &f->result);
+	lead = lead_from_use_after_free(&none, trace, buf_string(&user), &f->result);
 	buf_free(&user);
 	return lead;
 }
 
-struct lead *weigh_cause(struct search_failure *f, const char *trace, const struct leads *leads,
+struct lead *rank_causes(struct search_failure *f, const char *trace, const struct leads *leads,
 			 struct attempt *a, struct places *places)
 {
-	struct lead *found[1 + 3 * WEIGH_MOST], *best = NULL;
-	bool foreign = f->lead->foreign && f->lead->c.class != CANDIDATE_DEADLOCK;
+	struct lead *found[1 + 3 * RANK_MOST], *best = NULL;
+	bool in_system_headers = f->lead->in_system_headers && f->lead->c.class != CANDIDATE_DEADLOCK;
 	struct minimise_tally runs;
 	size_t count = 0;
 
-	if (!foreign) {
+	if (!in_system_headers) {
 		if (!by_values(&f->lead->c))
 			return NULL;
-		minimise_directed(f, f->lead, a, places, &runs);
+		minimise_count_directed(f, f->lead, a, places, &runs);
 		if (runs.harmless == 0)
 			return NULL;
-	} else if ((found[0] = weigh_freed(f, trace))) {
+	} else if ((found[0] = rank_causes_use_after_free(f, trace))) {
 		count = 1;
 	}
-	count += explanations(f, trace, leads, found + count);
+	count += alternatives(f, trace, leads, found + count);
 	for (size_t i = 0; i < count && !best && !attempt_over(a); i++) {
-		if ((foreign && found[i]->foreign) || is_known(found, i, found[i], places))
+		if ((in_system_headers && found[i]->in_system_headers) || is_known(found, i, found[i], places))
 			continue;
-		minimise_directed(f, found[i], a, places, &runs);
-		if (runs.failing >= enough(&found[i]->c) && runs.harmless == 0 && !attempt_over(a)) {
+		minimise_count_directed(f, found[i], a, places, &runs);
+		if (runs.failing >= failures_needed(&found[i]->c) && runs.harmless == 0 && !attempt_over(a)) {
 			best = found[i];
 			found[i] = NULL;
 		}

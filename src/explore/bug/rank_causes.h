@@ -9,16 +9,16 @@
 #include "explore/search/attempt.h"
 #include "explore/search/failure.h"
 
-#define WEIGH_RUNS 200u	/* at most */
+#define RANK_CAUSES_RUNS 200u	/* at most */
 
 /*
  * The failure was predicted, and its trace has the predicted order. Returns the order that
  * tells more of the cause, to be freed with lead_free(); NULL: there is none.
  */
-struct lead *weigh_cause(struct search_failure *f, const char *trace, const struct leads *leads,
+struct lead *rank_causes(struct search_failure *f, const char *trace, const struct leads *leads,
 			 struct attempt *a, struct places *places);
 
 /* Of a use after free: its free before its use; NULL if it is none, or the trace does not tell. */
-struct lead *weigh_freed(const struct search_failure *f, const char *trace);
+struct lead *rank_causes_use_after_free(const struct search_failure *f, const char *trace);
 
 #endif

@@ -39,7 +39,7 @@ static bool has_object(const struct lead *lead, const char *object)
 }
 
 /* How many objects and lines of `a` are also those of `b`; how many there are. */
-static size_t in_common(const struct lead *a, const struct lead *b, struct places *places,
+static size_t count_common(const struct lead *a, const struct lead *b, struct places *places,
 			size_t *objects, size_t *lines)
 {
 	uint8_t events[CANDIDATE_EVENTS];
@@ -53,11 +53,11 @@ static size_t in_common(const struct lead *a, const struct lead *b, struct place
 	return count;
 }
 
-bool cluster_same(const struct lead *a, const struct lead *b, struct places *places)
+bool same_cause_matches(const struct lead *a, const struct lead *b, struct places *places)
 {
 	size_t objects, lines, back_objects, back_lines;
-	size_t count = in_common(a, b, places, &objects, &lines);
-	size_t back = in_common(b, a, places, &back_objects, &back_lines);
+	size_t count = count_common(a, b, places, &objects, &lines);
+	size_t back = count_common(b, a, places, &back_objects, &back_lines);
 
 	if (lines == count && back_lines == back)
 		return true;
@@ -82,7 +82,7 @@ static uint64_t shape_of_order(const struct lead *lead, unsigned order, struct p
 	return hash_bytes(hash_bytes(HASH_START, &first, sizeof(first)), &second, sizeof(second));
 }
 
-bool cluster_implies(const struct lead *a, const struct lead *b, struct places *places)
+bool same_cause_implies(const struct lead *a, const struct lead *b, struct places *places)
 {
 	for (unsigned i = 0; i < b->c.orders; i++) {
 		uint64_t wanted = shape_of_order(b, i, places);

@@ -14,12 +14,12 @@
  * Are two candidates about the same? They are if they tell of the same memory or lock, or
  * of the same lines. A deadlock is about its whole circle of locks.
  */
-bool cluster_same(const struct lead *a, const struct lead *b, struct places *places);
+bool same_cause_matches(const struct lead *a, const struct lead *b, struct places *places);
 
 /*
  * Does a run that has the orders of `a` have those of `b`? By operations and lines, whichever
  * threads take part and however often they were there.
  */
-bool cluster_implies(const struct lead *a, const struct lead *b, struct places *places);
+bool same_cause_implies(const struct lead *a, const struct lead *b, struct places *places);
 
 #endif

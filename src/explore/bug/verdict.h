@@ -1,7 +1,7 @@
 /*
  * What a failure is: a new bug, one that is known, or none. All that decides it is here.
  *
- *	if (verdict_is_old(&judge, failure))
+ *	if (verdict_is_duplicate(&judge, failure))
  *		… it is not worth a look …
  *	… it becomes a bug, is replayed and examined (confirm.h) …
  *	verdict_decide(&judge, bug, proved, &cause_config, &verdict);
@@ -38,14 +38,14 @@ struct judge {
 	const struct suppressions *suppress;	/* NULL: none; not owned */
 	struct places *places;
 	bool separate;		/* every failure is a bug of its own */
-	unsigned redundant;	/* failures that turned out to be duplicates in all respects */
+	unsigned exact_duplicates;	/* failures that turned out to be duplicates in all respects */
 };
 
 /*
  * Whether a failure is a duplicate at first sight: a proved bug has the same symptom and either
  * the same cause, or lately all failures turned out to be duplicates.
  */
-bool verdict_is_old(const struct judge *j, const struct search_failure *f);
+bool verdict_is_duplicate(const struct judge *j, const struct search_failure *f);
 
 /*
  * Of a failure that was replayed and, if that proved it, examined. One more replay may be needed

@@ -9,7 +9,7 @@
 #include "explore/search/observe.h"
 #include "explore/search/strategy_shares.h"
 
-struct attempt;
+struct proof_attempt;
 
 /* Shared memory as the runs with one input know it. */
 struct hunt_granules {
@@ -30,16 +30,16 @@ struct hunt {
 	struct search_memory memory;	/* its granules are those of the input selected */
 	struct hunt_granules *of_input;	/* … and those of the others */
 	size_t input;
-	struct inputs none;		/* if there are no others */
+	struct inputs no_inputs;		/* if there are no others */
 	struct leads leads;
 	struct leads others;	/* of runs that pass, if one failed before anything was predicted */
-	bool watched;		/* … they are known */
+	bool others_known;		/* … they are known */
 	struct search_memory failing;	/* … what that one knew to be shared: granules alone */
 	struct hunt_stats stats;
 	struct profile *profiles;	/* runs that were watched */
 	size_t profile_count, profile_capacity;
 	/* prove.c: the runs under way. */
-	struct attempt *attempts;
+	struct proof_attempt *attempts;
 	uint64_t attempt_count, counted;	/* … how many of them count */
 	bool grouping;			/* … each with several leads */
 	struct hunt_postponed *postponed;	/* failures of such runs, until each lead was tried alone */
@@ -50,8 +50,8 @@ struct hunt {
 	uint64_t searched;	/* runs of slices before */
 	struct profile best;	/* the run of this slice that found most that is new */
 	uint64_t best_new, best_run;
-	size_t watched_most;	/* profiles in all */
-	bool over;		/* the one who asked has enough */
+	size_t profiles_most;	/* profiles in all */
+	bool stopped;		/* the one who asked has enough */
 	double began;
 };
 
@@ -71,7 +71,7 @@ int hunt_select(struct hunt *h, size_t input, struct err *err);
  * which was reported, or has no trace. hunt_predict() adds what the trace of a profile predicts;
  * hunt_sort() sorts these candidates in.
  */
-bool hunt_watch(struct hunt *h, const struct search_config *config, const struct profile_order *order);
+bool hunt_record_run(struct hunt *h, const struct search_config *config, const struct profile_order *order);
 int hunt_predict(struct hunt *h, const char *path, size_t profile);
 void hunt_sort(struct hunt *h);
 
@@ -83,9 +83,9 @@ char *hunt_folder(struct err *err);
  * budget allows it. -1 if the program cannot be run.
  */
 int hunt_prove(struct hunt *h, unsigned until, struct err *err);
-void hunt_prove_found(struct hunt *h, struct search_failure *f);	/* names its lead */
+void hunt_prove_attribute(struct hunt *h, struct search_failure *f);	/* names its lead */
 void hunt_report(struct hunt *h, struct search_failure *f);	/* a failure outside a search */
-void hunt_prove_ended(struct hunt *h, uint64_t run);	/* later runs do not count */
+void hunt_prove_end_at(struct hunt *h, uint64_t run);	/* later runs do not count */
 void hunt_count(struct hunt *h);
 
 /* cover_stage.c */

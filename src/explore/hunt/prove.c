@@ -22,29 +22,29 @@
 #include "base/mem.h"
 #include "explore/lead/lead_run.h"
 
-#define CALM 20u		/* permille: few switches, near to the run that was watched */
+#define FEW_SWITCHES 20u		/* permille: few switches, near to the run that was watched */
 #define PROVE_SHARE 0.75	/* of the runs that are left */
 #define BATCH 16u		/* leads in the order of their prefixes, within the order of their ranks */
 #define NO_SNAPSHOT (CTL_TIMEOUTS | CTL_SPURIOUS | CTL_REAL_TIME)	/* choices that steps do not tell */
 
-enum how { GUIDED, EARLY, FREE };
+enum guidance { GUIDED, FIRST_ITERATION, UNGUIDED };
 
 static const struct {
 	enum goal_then then;
 	uint32_t permille;	/* 0: the default */
-	enum how how;
+	enum guidance guidance;
 } ways[HUNT_TRIES] = {
-	{ GOAL_RUN_ON, CALM, GUIDED },
-	{ GOAL_RUN_ON, 0, EARLY }, { GOAL_SWITCH, CALM, GUIDED },
-	{ GOAL_RANDOM, CALM, GUIDED }, { GOAL_SWITCH, 0, EARLY }, { GOAL_RANDOM, 0, GUIDED },
-	{ GOAL_RUN_ON, 0, FREE }, { GOAL_SWITCH, 0, FREE }, { GOAL_RANDOM, 0, FREE },
+	{ GOAL_RUN_ON, FEW_SWITCHES, GUIDED },
+	{ GOAL_RUN_ON, 0, FIRST_ITERATION }, { GOAL_SWITCH, FEW_SWITCHES, GUIDED },
+	{ GOAL_RANDOM, FEW_SWITCHES, GUIDED }, { GOAL_SWITCH, 0, FIRST_ITERATION }, { GOAL_RANDOM, 0, GUIDED },
+	{ GOAL_RUN_ON, 0, UNGUIDED }, { GOAL_SWITCH, 0, UNGUIDED }, { GOAL_RANDOM, 0, UNGUIDED },
 };
 
-struct attempt {
+struct proof_attempt {
 	struct lead *member[HUNT_GROUP_MOST];
 	uint8_t outcome[HUNT_GROUP_MOST];	/* enum lead_outcome */
 	uint8_t count, way;
-	bool guided, early, failed;
+	bool guided, first_iteration, failed;
 };
 
 /* What is left for the stage. */
@@ -56,20 +56,20 @@ struct budget {
 
 static const struct profile *profile_of(const struct hunt *h, const struct lead *lead)
 {
-	return &h->profiles[lead->source];
+	return &h->profiles[lead->profile];
 }
 
 static bool has_guide(const struct hunt *h, const struct lead *lead)
 {
 	const struct profile *p = profile_of(h, lead);
 
-	return p->turns && p->known == h->memory.count && !lead->lost;
+	return p->turns && p->known == h->memory.count && !lead->guide_failed;
 }
 
 /* --- a run --- */
 
 /* Where the run begins: at its first wait, if the way there is long enough. */
-static struct snapshots_point point_of(const struct hunt *h, const struct attempt *a)
+static struct snapshots_point point_of(const struct hunt *h, const struct proof_attempt *a)
 {
 	const struct lead *lead = a->member[0];
 	const struct profile *p = profile_of(h, lead);
@@ -85,7 +85,7 @@ static struct snapshots_point point_of(const struct hunt *h, const struct attemp
 static void begin(const struct hunt *h, const struct search_run *run)
 {
 	struct server *s = run->server;
-	const struct attempt *a = &h->attempts[run->number];
+	const struct proof_attempt *a = &h->attempts[run->number];
 	const struct profile *p = profile_of(h, a->member[0]);
 	struct ctl_request *q = server_request(s);
 	struct sched_plan *plan = server_area(s, s->block->plan);
@@ -104,9 +104,9 @@ static void begin(const struct hunt *h, const struct search_run *run)
 		const struct lead *lead = a->member[i];
 		struct lead first;
 
-		if (a->early && lead_first(lead, &first))
+		if (a->first_iteration && lead_first_iteration(lead, &first))
 			lead = &first;
-		memcpy(orders + plan->orders, s->depth ? lead->rest : lead->order,
+		memcpy(orders + plan->orders, s->depth ? lead->order_after_prefix : lead->order,
 		       lead->orders * sizeof(*orders));
 		plan->orders += lead->orders;
 	}
@@ -114,10 +114,10 @@ static void begin(const struct hunt *h, const struct search_run *run)
 	q->plan_size = plan->size;
 }
 
-static void note(struct hunt *h, const struct search_run *run)
+static void record_outcome(struct hunt *h, const struct search_run *run)
 {
 	const struct server *s = run->server;
-	struct attempt *a = &h->attempts[run->number];
+	struct proof_attempt *a = &h->attempts[run->number];
 	const void *state = (const char *)s->block + s->block->state;
 	uint32_t order = 0;
 	uint64_t steps;
@@ -129,36 +129,36 @@ static void note(struct hunt *h, const struct search_run *run)
 
 		goal_result_of(state, order, lead->orders, &goal);
 		order += lead->orders;
-		a->outcome[i] = follow_judge(lead, &goal, run->result);
+		a->outcome[i] = lead_run_judge(lead, &goal, run->result);
 		/* Of a group only what came about tells, and only if all went well. */
 		if (a->count > 1 && a->outcome[i] != LEAD_HARMLESS)
 			a->outcome[i] = LEAD_UNTRIED;
 		h->stats.proved += a->outcome[i] == LEAD_FAILED;
 	}
-	if (a->count == 1 && a->guided && !s->depth && goal_rest(state, &steps, a->member[0]->rest))
+	if (a->count == 1 && a->guided && !s->depth && goal_rest(state, &steps, a->member[0]->order_after_prefix))
 		a->member[0]->prefix = steps;	/* the same in all runs of this lead */
 	h->stats.left -= a->way == 0 && a->count == 1 && h->stats.left > 0;
 }
 
 /* Leads about the same memory are one cause. */
-static uint64_t cause(const struct attempt *a)
+static uint64_t cause(const struct proof_attempt *a)
 {
 	return a->outcome[0] == LEAD_FAILED ? a->member[0]->c.addr + 1 : 0;
 }
 
-void hunt_prove_found(struct hunt *h, struct search_failure *f)
+void hunt_prove_attribute(struct hunt *h, struct search_failure *f)
 {
-	const struct attempt *a = &h->attempts[f->schedule.run];
+	const struct proof_attempt *a = &h->attempts[f->schedule.run];
 	struct lead first;
 
 	if (a->outcome[0] != LEAD_FAILED)
 		return;
 	f->lead = a->member[0];
-	lead_first(f->lead, &first);
-	lead_goals(a->early ? &first : f->lead, h->places, &f->schedule);
+	lead_first_iteration(f->lead, &first);
+	lead_goals(a->first_iteration ? &first : f->lead, h->places, &f->schedule);
 }
 
-void hunt_prove_ended(struct hunt *h, uint64_t run)
+void hunt_prove_end_at(struct hunt *h, uint64_t run)
 {
 	h->counted = run + 1;
 }
@@ -182,7 +182,7 @@ void hunt_count(struct hunt *h)
 	}
 }
 
-static void settle(struct attempt *a)
+static void update_leads(struct proof_attempt *a)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		struct lead *lead = a->member[i];
@@ -192,9 +192,9 @@ static void settle(struct attempt *a)
 		if (a->outcome[i] > lead->outcome)
 			lead->outcome = a->outcome[i];
 		lead->grouped |= a->count > 1;
-		lead->suspect = a->count > 1 && a->failed;
+		lead->group_failed = a->count > 1 && a->failed;
 		if (a->count == 1)
-			lead->lost |= a->guided && !lead->prefix;
+			lead->guide_failed |= a->guided && !lead->prefix;
 		/* In a group it counts as the first way, if it came about. */
 		if (a->count == 1 || a->outcome[i] == LEAD_HARMLESS)
 			lead->tries = a->way + 1u;
@@ -227,7 +227,7 @@ static int search_attempts(struct hunt *h, const struct search_config *config, s
 				begin(h, &run);
 			break;
 		case SEARCH_ENDED:
-			note(h, &run);
+			record_outcome(h, &run);
 			search_cause(s, cause(&h->attempts[run.number]));
 			break;
 		default: search_report(event, &run, &h->listener);
@@ -270,7 +270,7 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 	if (runs < h->counted)
 		h->counted = runs;	/* time was up, or Ctrl-C */
 	for (uint64_t i = 0; i < h->counted; i++)
-		settle(&h->attempts[i]);
+		update_leads(&h->attempts[i]);
 	b->runs -= b->limited ? h->counted : 0;
 	hunt_count(h);
 	return result;
@@ -278,21 +278,21 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 
 /* --- which runs to make --- */
 
-static struct attempt *add(struct hunt *h, size_t *capacity, struct lead *lead, unsigned way)
+static struct proof_attempt *add(struct hunt *h, size_t *capacity, struct lead *lead, unsigned way)
 {
 	struct lead first;
-	struct attempt *a;
+	struct proof_attempt *a;
 
 	h->attempts = xgrow(h->attempts, h->attempt_count, capacity, sizeof(*h->attempts));
 	a = &h->attempts[h->attempt_count++];
-	*a = (struct attempt){ .member = { lead }, .count = 1, .way = (uint8_t)way };
-	a->early = ways[way].how == EARLY && lead_first(lead, &first);
-	a->guided = ways[way].how != FREE && !a->early && has_guide(h, lead);
+	*a = (struct proof_attempt){ .member = { lead }, .count = 1, .way = (uint8_t)way };
+	a->first_iteration = ways[way].guidance == FIRST_ITERATION && lead_first_iteration(lead, &first);
+	a->guided = ways[way].guidance != UNGUIDED && !a->first_iteration && has_guide(h, lead);
 	return a;
 }
 
 /* Leads of one watched run, not tried yet, that do not overlap. */
-static void add_groups(struct hunt *h, size_t source, size_t *capacity)
+static void add_groups(struct hunt *h, size_t profile, size_t *capacity)
 {
 	struct hunt_list list = { .at = xcalloc(h->leads.count + 1, sizeof(struct candidate *)) };
 	struct lead **leads = xcalloc(h->leads.count + 1, sizeof(*leads));
@@ -301,14 +301,14 @@ static void add_groups(struct hunt *h, size_t source, size_t *capacity)
 	for (size_t i = 0; i < h->leads.count; i++) {
 		struct lead *lead = h->leads.at[i];
 
-		if (lead->source == source && !lead->runs && has_guide(h, lead) && !lead->c.spurious) {
+		if (lead->profile == profile && !lead->runs && has_guide(h, lead) && !lead->c.spurious) {
 			leads[list.count] = lead;
 			list.at[list.count++] = &lead->c;
 		}
 	}
 	group_list(&list, HUNT_GROUP_MOST, &groups);
 	for (size_t g = 0; g < groups.count; g++) {
-		struct attempt *a;
+		struct proof_attempt *a;
 
 		if (groups.at[g].count < 2)
 			continue;
@@ -325,8 +325,8 @@ static int by_prefix(const void *a, const void *b)
 {
 	const struct lead *x = *(struct lead *const *)a, *y = *(struct lead *const *)b;
 
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
+	if (x->profile != y->profile)
+		return x->profile < y->profile ? -1 : 1;
 	if (x->prefix != y->prefix)
 		return x->prefix < y->prefix ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
@@ -343,7 +343,7 @@ static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigne
 }
 
 /* The ways first … end - 1, of the leads that had all ways before. */
-static void add_singles(struct hunt *h, unsigned first, unsigned end, bool suspects, size_t *capacity)
+static void add_singles(struct hunt *h, unsigned first, unsigned end, bool group_failed, size_t *capacity)
 {
 	struct lead *batch[BATCH];
 	size_t count = 0;
@@ -351,7 +351,7 @@ static void add_singles(struct hunt *h, unsigned first, unsigned end, bool suspe
 	for (size_t i = 0; i < h->leads.count; i++) {
 		struct lead *lead = h->leads.at[i];
 
-		if (lead->tries != first || lead->suspect != suspects ||
+		if (lead->tries != first || lead->group_failed != group_failed ||
 		    profile_of(h, lead)->input != h->input)
 			continue;
 		batch[count++] = lead;
@@ -363,19 +363,19 @@ static void add_singles(struct hunt *h, unsigned first, unsigned end, bool suspe
 	add_batch(h, batch, count, first, end, capacity);
 }
 
-enum { GROUPS = 99 };
+enum { GROUP_PASS = 99 };
 
 static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, struct err *err)
 {
 	int result = 0;
 
-	for (size_t input = 0; input < h->config.inputs->count && !h->over && result == 0; input++) {
+	for (size_t input = 0; input < h->config.inputs->count && !h->stopped && result == 0; input++) {
 		size_t capacity = 0;
 
 		if (hunt_select(h, input, err) < 0)
 			return -1;
 		leads_sort(&h->leads);	/* by what the last pass showed, too */
-		h->grouping = first == GROUPS;
+		h->grouping = first == GROUP_PASS;
 		if (!h->grouping) {
 			add_singles(h, first, end, true, &capacity);
 			add_singles(h, first, end, false, &capacity);
@@ -398,7 +398,7 @@ static void report_postponed(struct hunt *h)
 	struct err err;
 
 	for (size_t i = 0; i < h->postponed_count; i++)
-		if (h->over || hunt_select(h, h->postponed[i].input, &err) < 0)
+		if (h->stopped || hunt_select(h, h->postponed[i].input, &err) < 0)
 			search_failure_free(h->postponed[i].failure);
 		else
 			hunt_report(h, h->postponed[i].failure);
@@ -409,7 +409,7 @@ int hunt_prove(struct hunt *h, unsigned until, struct err *err)
 {
 	static const struct {
 		unsigned first, end;
-	} passes[] = { { GROUPS, 0 }, { 0, 1 }, { 1, HUNT_TRIES_FIRST }, { HUNT_TRIES_FIRST, HUNT_TRIES } };
+	} passes[] = { { GROUP_PASS, 0 }, { 0, 1 }, { 1, HUNT_TRIES_FIRST }, { HUNT_TRIES_FIRST, HUNT_TRIES } };
 	struct budget b = { 0 };
 	struct search_config config;
 	int result = 0;

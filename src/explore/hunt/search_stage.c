@@ -12,9 +12,9 @@
 #include "base/mem.h"
 
 #define SLICE_LEAST 32u
-#define WATCH_LEAST 4u		/* new switches that make a run worth a trace */
+#define RECORD_LEAST 4u		/* new switches that make a run worth a trace */
 #define DEPENDENCY_WORTH 16u	/* … so many for each place that depended on a new one */
-#define WATCHED_MOST 64u	/* traces in this stage */
+#define RECORDED_MOST 64u	/* traces in this stage */
 
 static const struct {
 	const char *strategy;
@@ -37,7 +37,7 @@ static void begin(const struct hunt *h, const struct search_run *run)
 }
 
 /* Keeps the passing run that found most that is new. */
-static void note(struct hunt *h, const struct search_run *run)
+static void record_outcome(struct hunt *h, const struct search_run *run)
 {
 	const struct ctl_block *b = run->server->block;
 	uint64_t switches = feedback_note(&h->feedback, run->number, b);
@@ -45,7 +45,7 @@ static void note(struct hunt *h, const struct search_run *run)
 	uint64_t fresh = bits * DEPENDENCY_WORTH + switches;
 
 	/* Of equal ones the one with the lower number, whichever ended first. */
-	if (run->result->verdict != ORACLE_PASSED || fresh < WATCH_LEAST || fresh < h->best_new ||
+	if (run->result->verdict != ORACLE_PASSED || fresh < RECORD_LEAST || fresh < h->best_new ||
 	    (fresh == h->best_new && run->number > h->best_run))
 		return;
 	profile_free(&h->best);
@@ -56,7 +56,7 @@ static void note(struct hunt *h, const struct search_run *run)
 }
 
 /* The most telling run again, with a trace; what it predicts that is not known is proved. */
-static int watch_best(struct hunt *h, struct err *err)
+static int record_best(struct hunt *h, struct err *err)
 {
 	struct profile_order order = { .again = &h->best };
 	struct search_config config;
@@ -64,14 +64,14 @@ static int watch_best(struct hunt *h, struct err *err)
 	struct err why;
 	char *folder, *path;
 
-	if (!h->best.turns || h->profile_count >= h->watched_most ||
+	if (!h->best.turns || h->profile_count >= h->profiles_most ||
 	    !hunt_begin(h, HUNT_PROFILE, &config))
 		return 0;
 	folder = hunt_folder(&why);
 	if (!folder)
 		return 0;
 	order.path = path = xasprintf("%s/best", folder);
-	if (hunt_watch(h, &config, &order))
+	if (hunt_record_run(h, &config, &order))
 		hunt_predict(h, path, h->profile_count - 1);
 	unlink(path);
 	rmdir(folder);
@@ -101,7 +101,7 @@ static int search_slice(struct hunt *h, const struct search_config *budget, uint
 	while ((event = search_next(s, &run, err)) > 0)
 		switch (event) {
 		case SEARCH_BEGIN: begin(h, &run); break;
-		case SEARCH_ENDED: note(h, &run); break;
+		case SEARCH_ENDED: record_outcome(h, &run); break;
 		default: search_report(event, &run, &h->listener);
 		}
 	search_close(s);
@@ -109,7 +109,7 @@ static int search_slice(struct hunt *h, const struct search_config *budget, uint
 	feedback_end(&h->feedback);
 	greybox_generation(&h->greybox);
 	if (event == 0)
-		event = watch_best(h, err);
+		event = record_best(h, err);
 	profile_free(&h->best);
 	return event;
 }
@@ -119,7 +119,7 @@ int hunt_search(struct hunt *h, struct err *err)
 	uint64_t runs = SLICE_LEAST;
 	struct search_config config;
 
-	h->watched_most = h->profile_count + WATCHED_MOST;
+	h->profiles_most = h->profile_count + RECORDED_MOST;
 	for (uint64_t slice = 0; hunt_begin(h, HUNT_SEARCH, &config); slice++) {
 		if (hunt_select(h, slice % h->config.inputs->count, err) < 0 ||
 		    search_slice(h, &config, runs, err) < 0)

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 
 #define TRACE_PASSES 3u		/* over all profile runs, until nothing more is found shared */
-#define OTHERS_MOST 16u		/* runs to find one that passes, if one failed before */
-#define WATCH_SHARE 0.25	/* of --time: no further pass after that */
+#define PASSING_RUNS_MOST 16u		/* runs to find one that passes, if one failed before */
+#define PROFILE_SHARE 0.25	/* of --time: no further pass after that */
 #define PREDICT_SHARE 0.5	/* … no further trace is looked through if that would take longer */
 
 const char *hunt_stage_name(enum hunt_stage stage)
@@ -75,7 +75,7 @@ static void copy_granules(const struct search_memory *from, struct search_memory
 }
 
 /* A failure before anything was predicted: it may be had with more to be seen. */
-static struct search_failure *on_early(struct hunt *h, struct search_failure *f)
+static struct search_failure *repeat_early_failure(struct hunt *h, struct search_failure *f)
 {
 	copy_granules(&h->memory, &h->failing);
 	return profile_again(&h->config.search, &h->failing, f);
@@ -94,18 +94,18 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 				     sizeof(*h->postponed));
 		h->postponed[h->postponed_count++] = (struct hunt_postponed){ f, h->input };
 		if (!h->config.search.plan.keep_going)
-			hunt_prove_ended(h, run);
+			hunt_prove_end_at(h, run);
 		return h->config.search.plan.keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
 	}
 	if (proving)
-		hunt_prove_found(h, f);
-	else if (h->stats.stage == HUNT_PROFILE && !h->watched)
-		f = on_early(h, f);
+		hunt_prove_attribute(h, f);
+	else if (h->stats.stage == HUNT_PROFILE && !h->others_known)
+		f = repeat_early_failure(h, f);
 	answer = h->config.listener.found(h->config.listener.ctx, f);
-	h->over |= answer == SEARCH_ENOUGH;
+	h->stopped |= answer == SEARCH_ENOUGH;
 	/* Later runs may have ended already, but count only if all failures are wanted. */
-	if (proving && h->over && !h->config.search.plan.keep_going)
-		hunt_prove_ended(h, run);
+	if (proving && h->stopped && !h->config.search.plan.keep_going)
+		hunt_prove_end_at(h, run);
 	return answer;
 }
 
@@ -128,9 +128,9 @@ struct hunt *hunt_new(const struct hunt_config *config)
 	h->stats.list = &h->leads;
 	h->stats.cover = config->cover;
 	h->leads.suppress = config->suppress;
-	h->none = (struct inputs){ .count = 1 };
+	h->no_inputs = (struct inputs){ .count = 1 };
 	if (!h->config.inputs)
-		h->config.inputs = &h->none;
+		h->config.inputs = &h->no_inputs;
 	h->of_input = xcalloc(h->config.inputs->count, sizeof(*h->of_input));
 	return h;
 }
@@ -147,7 +147,7 @@ bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out
 	left->runs = all->runs > h->runs->runs ? all->runs - h->runs->runs : 0;
 	left->seconds = all->seconds > 0 ? all->seconds - h->runs->seconds : 0;
 	h->stats.stage = stage;
-	return !h->over && !(all->stop && *all->stop) && (!all->runs || left->runs > 0) &&
+	return !h->stopped && !(all->stop && *all->stop) && (!all->runs || left->runs > 0) &&
 	       (all->seconds <= 0 || left->seconds > 0);
 }
 
@@ -176,7 +176,7 @@ char *hunt_folder(struct err *err)
 }
 
 /* Some runs that pass, with the memory known to be shared when another one failed. */
-static void watch_others(struct hunt *h, struct leads *out)
+static void record_passing_runs(struct hunt *h, struct leads *out)
 {
 	struct search_config config = h->config.search;
 	struct search_memory memory = { 0 };
@@ -191,7 +191,7 @@ static void watch_others(struct hunt *h, struct leads *out)
 	config.plan.strategy = strategy_find("pos");
 	config.memory = &memory;
 	config.stats = &stats;
-	for (unsigned i = 0; folder && (i < h->config.profiles || (!passed && i < OTHERS_MOST)); i++) {
+	for (unsigned i = 0; folder && (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
 		/* Those with few switches may all fail. */
 		struct profile_order order = { .run = i, .by_strategy = i >= h->config.profiles,
@@ -223,15 +223,15 @@ const struct leads *hunt_leads(void *ctx)
 
 	if (h->stats.stage != HUNT_PROFILE || h->leads.count)
 		return &h->leads;
-	if (!h->watched) {
+	if (!h->others_known) {
 		h->others.suppress = h->leads.suppress;
-		watch_others(h, &h->others);
+		record_passing_runs(h, &h->others);
 	}
-	h->watched = true;
+	h->others_known = true;
 	return &h->others;
 }
 
-bool hunt_watch(struct hunt *h, const struct search_config *config, const struct profile_order *order)
+bool hunt_record_run(struct hunt *h, const struct search_config *config, const struct profile_order *order)
 {
 	struct search_failure *failure;
 	struct profile made;
@@ -261,7 +261,7 @@ int hunt_predict(struct hunt *h, const char *path, size_t profile)
 	int result;
 
 	h->stats.stage = HUNT_PREDICT;
-	h->leads.source = profile;
+	h->leads.profile = profile;
 	result = leads_add_trace(&h->leads, path, &err);
 	if (result < 0)
 		snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
@@ -283,7 +283,7 @@ void hunt_sort(struct hunt *h)
 }
 
 /* One pass over the profile runs of an input; profiles from `first` on are theirs. */
-static void trace_all(struct hunt *h, const char *folder, size_t first)
+static void record_profiles(struct hunt *h, const char *folder, size_t first)
 {
 	struct search_config config;
 
@@ -298,7 +298,7 @@ static void trace_all(struct hunt *h, const char *folder, size_t first)
 		char *path = xasprintf("%s/%zu", folder, h->profile_count);
 		struct profile_order order = { .run = i, .path = path };
 
-		if (!hunt_watch(h, &config, &order))
+		if (!hunt_record_run(h, &config, &order))
 			unlink(path);
 		free(path);
 	}
@@ -313,7 +313,7 @@ static bool has_time(const struct hunt *h, double share, double more)
 }
 
 /* Looks through the traces of the runs from `first` on: one at least, the others if there is time. */
-static void predict_all(struct hunt *h, const char *folder, size_t first)
+static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 {
 	volatile sig_atomic_t *stop = h->config.search.budget.stop;
 	double longest = 0;
@@ -323,7 +323,7 @@ static void predict_all(struct hunt *h, const char *folder, size_t first)
 		char *path = xasprintf("%s/%zu", folder, i);
 		double began = clock_seconds();
 
-		if (!h->over && !(stop && *stop) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
+		if (!h->stopped && !(stop && *stop) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
 			on_progress(h, h->runs);
 			hunt_predict(h, path, i);
 		}
@@ -359,17 +359,17 @@ static int profile_input(struct hunt *h, const char *folder, struct err *err)
 	struct search_config config;
 	int result = hunt_begin(h, HUNT_PROFILE, &config) ? learn_shared(h, &config, err) : 0;
 
-	for (unsigned pass = 0; result == 0 && !h->over && pass < TRACE_PASSES; pass++) {
+	for (unsigned pass = 0; result == 0 && !h->stopped && pass < TRACE_PASSES; pass++) {
 		size_t known = h->memory.count;
 
-		trace_all(h, folder, first);
+		record_profiles(h, folder, first);
 		if (h->profile_count == first || h->memory.count == known ||
-		    !has_time(h, WATCH_SHARE, 0))
+		    !has_time(h, PROFILE_SHARE, 0))
 			break;
 	}
 	if (result < 0)
-		h->over = true;
-	predict_all(h, folder, first);
+		h->stopped = true;
+	predict_profiles(h, folder, first);
 	return result;
 }
 
@@ -378,7 +378,7 @@ static int profile(struct hunt *h, struct err *err)
 	char *folder = hunt_folder(err);
 	int result = folder ? 0 : -1;
 
-	for (size_t i = 0; result == 0 && !h->over && i < h->config.inputs->count; i++) {
+	for (size_t i = 0; result == 0 && !h->stopped && i < h->config.inputs->count; i++) {
 		result = hunt_select(h, i, err);
 		if (result == 0)
 			result = profile_input(h, folder, err);

@@ -12,15 +12,15 @@
 
 struct progress {
 	uint64_t first, second;	/* how often each was at its site */
-	bool began, ended;	/* the first has happened; the second after it */
-	bool broken;		/* … before it */
+	bool first_happened, second_followed;	/* the first has happened; the second after it */
+	bool reversed;		/* … before it */
 };
 
 struct followed {
 	struct progress order[CANDIDATE_EVENTS];
 };
 
-static bool is_now(const struct sched_name *name, uint64_t thread, uint64_t site, uint64_t *count)
+static bool is_nth_visit(const struct sched_name *name, uint64_t thread, uint64_t site, uint64_t *count)
 {
 	return name->thread == thread && name->site == site && ++*count == name->nth;
 }
@@ -30,12 +30,12 @@ static void follow(const struct lead *lead, struct followed *f, uint64_t thread,
 	for (unsigned i = 0; i < lead->c.orders; i++) {
 		struct progress *p = &f->order[i];
 
-		if (is_now(&lead->order[i].second, thread, site, &p->second)) {
-			p->ended = p->began;
-			p->broken = !p->began;
+		if (is_nth_visit(&lead->order[i].second, thread, site, &p->second)) {
+			p->second_followed = p->first_happened;
+			p->reversed = !p->first_happened;
 		}
-		if (is_now(&lead->order[i].first, thread, site, &p->first))
-			p->began = true;
+		if (is_nth_visit(&lead->order[i].first, thread, site, &p->first))
+			p->first_happened = true;
 	}
 }
 
@@ -86,17 +86,17 @@ static void follow_all(const struct leads *l, size_t count, struct reader *r, st
 static double likelihood(const struct lead *lead, const struct followed *f,
 			 enum oracle_failure failure)
 {
-	unsigned ended = 0;
+	unsigned second_followed = 0;
 
 	for (unsigned i = 0; i < lead->c.orders; i++) {
-		if (!f->order[i].began || f->order[i].broken)
+		if (!f->order[i].first_happened || f->order[i].reversed)
 			return -1;
-		ended += f->order[i].ended;
+		second_followed += f->order[i].second_followed;
 	}
 	if (lead->c.class == CANDIDATE_DEADLOCK && !oracle_is_stuck(failure))
 		return -1;
-	return lead_fitness(&lead->c, ended, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
-	       (lead->foreign ? LEAD_FOREIGN : 0);
+	return lead_fitness(&lead->c, second_followed, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
+	       (lead->in_system_headers ? LEAD_SYSTEM_PENALTY : 0);
 }
 
 /* What is known of each lead by the trace; NULL if it cannot be read. The caller frees it. */
@@ -114,7 +114,7 @@ static struct followed *follow_trace(const struct leads *l, size_t count, const 
 	return followed;
 }
 
-size_t leads_had(const struct leads *l, const char *path, bool (*wanted)(const struct candidate *c),
+size_t leads_in_trace(const struct leads *l, const char *path, bool (*wanted)(const struct candidate *c),
 		 struct lead **out, size_t most)
 {
 	size_t count = l->count < LEADS_MAX ? l->count : LEADS_MAX, made = 0;
@@ -122,11 +122,11 @@ size_t leads_had(const struct leads *l, const char *path, bool (*wanted)(const s
 
 	for (size_t i = 0; followed && i < count && made < most; i++) {
 		const struct lead *lead = l->at[i];
-		unsigned ended = 0;
+		unsigned second_followed = 0;
 
 		for (unsigned k = 0; k < lead->c.orders; k++)
-			ended += followed[i].order[k].ended;
-		if (lead->c.orders && ended == lead->c.orders && wanted(&lead->c))
+			second_followed += followed[i].order[k].second_followed;
+		if (lead->c.orders && second_followed == lead->c.orders && wanted(&lead->c))
 			out[made++] = lead_copy(lead);
 	}
 	free(followed);
@@ -156,7 +156,7 @@ struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_
 {
 	double by_others = 0, by_itself = 0;
 	struct lead *others = by_leads(l, path, failure, &by_others);
-	struct lead *itself = lead_of_failure(l, path, failure, &by_itself);
+	struct lead *itself = lead_from_failure(l, path, failure, &by_itself);
 
 	if (itself && by_itself >= by_others) {
 		lead_free(others);

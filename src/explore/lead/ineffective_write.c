@@ -24,7 +24,7 @@ struct values {
 };
 
 /* What was met more often may have done harm another time. */
-static bool is_asked(const struct candidate *c)
+static bool is_checked(const struct candidate *c)
 {
 	const struct candidate_event *e = c->event;
 
@@ -48,7 +48,7 @@ static void want(struct values *v, const struct candidate_event *e)
 	*number = v->count;
 }
 
-static const struct seen *seen_at(const struct values *v, const struct candidate_event *e)
+static const struct seen *value_at(const struct values *v, const struct candidate_event *e)
 {
 	return &v->seen[*map_find(&v->at, key_of(e->thread, e->index)) - 1];
 }
@@ -74,7 +74,7 @@ static void read_values(struct values *v, struct reader *r)
 	map_free(&indexes);
 }
 
-bool *unchanged_find(const char *path, const struct hunt_list *list)
+bool *ineffective_write_find(const char *path, const struct hunt_list *list)
 {
 	bool *out = xcalloc(list->count + 1, sizeof(*out));
 	struct values v = { 0 };
@@ -82,7 +82,7 @@ bool *unchanged_find(const char *path, const struct hunt_list *list)
 	struct err err;
 
 	for (size_t i = 0; i < list->count; i++)
-		for (unsigned e = 0; is_asked(list->at[i]) && e < 2; e++)
+		for (unsigned e = 0; is_checked(list->at[i]) && e < 2; e++)
 			want(&v, &list->at[i]->event[e]);
 	if (v.count)
 		r = reader_open(path, &err);
@@ -92,10 +92,10 @@ bool *unchanged_find(const char *path, const struct hunt_list *list)
 		const struct candidate *c = list->at[i];
 		const struct seen *found, *left;
 
-		if (!is_asked(c))
+		if (!is_checked(c))
 			continue;
-		found = seen_at(&v, &c->event[0]);
-		left = seen_at(&v, &c->event[1]);
+		found = value_at(&v, &c->event[0]);
+		left = value_at(&v, &c->event[1]);
 		out[i] = found->known && left->known && found->value == left->value;
 	}
 	reader_close(r);

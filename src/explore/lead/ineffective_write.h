@@ -12,6 +12,6 @@
  * Of each in the list, found in the trace: is it RWR or RWW, and left the write in between what
  * the read before had found? Unknown is false. The caller frees what is returned.
  */
-bool *unchanged_find(const char *path, const struct hunt_list *list);
+bool *ineffective_write_find(const char *path, const struct hunt_list *list);
 
 #endif

@@ -100,7 +100,7 @@ static int study_open(struct study *s, const char *path, const struct leads *l, 
 	return 0;
 }
 
-static bool is_foreign(const struct study *s, const struct candidate *c)
+static bool is_in_system_headers(const struct study *s, const struct candidate *c)
 {
 	struct symbol_frame frames[FRAMES];
 	const struct symbol_frame *own;
@@ -137,7 +137,7 @@ static struct lead *lead_new(const struct study *s, const struct candidate *c)
 	struct lead *lead = xcalloc(1, sizeof(*lead));
 
 	lead->c = *c;
-	lead->foreign = is_foreign(s, c);
+	lead->in_system_headers = is_in_system_headers(s, c);
 	lead->suppressed = suppress_candidate(s->suppress, s->names, &s->ctx, c);
 	for (unsigned i = 0; i < c->events; i++)
 		name_event(s, &c->event[i], &lead->event[i]);
@@ -145,7 +145,7 @@ static struct lead *lead_new(const struct study *s, const struct candidate *c)
 }
 
 /* Equal if the same is wanted of the same threads at the same places. */
-static uint64_t wanted(const struct lead *lead)
+static uint64_t hash_orders(const struct lead *lead)
 {
 	uint64_t sum = lead->c.orders;
 
@@ -163,7 +163,7 @@ static void add(struct leads *l, struct lead *lead)
 	bool added = false;
 
 	if (lead_plan(lead))
-		map_put(&l->known, wanted(lead), &added);
+		map_put(&l->known, hash_orders(lead), &added);
 	if (!added) {
 		lead_free(lead);
 		return;
@@ -175,7 +175,7 @@ static void add(struct leads *l, struct lead *lead)
 		return;
 	}
 	lead->number = l->count;
-	lead->source = l->source;
+	lead->profile = l->profile;
 	l->at = xgrow(l->at, l->count, &l->capacity, sizeof(*l->at));
 	l->at[l->count++] = lead;
 }
@@ -203,7 +203,7 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err)
 static int by_score(const void *a, const void *b)
 {
 	const struct lead *x = *(struct lead *const *)a, *y = *(struct lead *const *)b;
-	double first = x->c.score + x->near, second = y->c.score + y->near;
+	double first = x->c.score + x->site_bonus, second = y->c.score + y->site_bonus;
 
 	if (first != second)
 		return first > second ? -1 : 1;
@@ -211,7 +211,7 @@ static int by_score(const void *a, const void *b)
 }
 
 /* The best that came of each place. */
-static void places_known(const struct leads *l, struct map *outcomes)
+static void site_outcomes(const struct leads *l, struct map *outcomes)
 {
 	for (size_t i = 0; i < l->count; i++)
 		for (unsigned e = 0; e < l->at[i]->c.events; e++) {
@@ -222,7 +222,7 @@ static void places_known(const struct leads *l, struct map *outcomes)
 		}
 }
 
-static double near(const struct lead *lead, const struct map *outcomes)
+static double site_bonus(const struct lead *lead, const struct map *outcomes)
 {
 	uint64_t best = LEAD_UNTRIED;
 
@@ -236,9 +236,9 @@ void leads_sort(struct leads *l)
 {
 	struct map outcomes = { 0 };
 
-	places_known(l, &outcomes);
+	site_outcomes(l, &outcomes);
 	for (size_t i = 0; i < l->count; i++)
-		l->at[i]->near = near(l->at[i], &outcomes);
+		l->at[i]->site_bonus = site_bonus(l->at[i], &outcomes);
 	map_free(&outcomes);
 	if (l->count)
 		qsort(l->at, l->count, sizeof(struct lead *), by_score);
@@ -277,7 +277,7 @@ double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_fail
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
 }
 
-struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
+struct lead *lead_from_failure(const struct leads *l, const char *path, enum oracle_failure failure,
 			     double *fitness)
 {
 	const struct candidate *best = NULL;
@@ -292,11 +292,11 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 		return NULL;
 	prune_list(s.found, false, &list);
 	rank_list(&list, NULL);
-	unchanged = unchanged_find(path, &list);
+	unchanged = ineffective_write_find(path, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		const struct candidate *c = list.at[i];
 		double fits = lead_fitness(c, c->seen ? c->orders : 0, failure) -
-			      (is_foreign(&s, c) ? LEAD_FOREIGN : 0);
+			      (is_in_system_headers(&s, c) ? LEAD_SYSTEM_PENALTY : 0);
 
 		if (explains(c, failure) && !unchanged[i] && fits > *fitness) {
 			*fitness = fits;
@@ -311,7 +311,7 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 	return lead;
 }
 
-struct lead *lead_of_freed(const struct leads *l, const char *path, const char *user,
+struct lead *lead_from_use_after_free(const struct leads *l, const char *path, const char *user,
 			   const struct oracle_result *failure)
 {
 	const struct analysis *const none[] = { NULL };
@@ -322,7 +322,7 @@ struct lead *lead_of_freed(const struct leads *l, const char *path, const char *
 
 	if (study_read(&s, path, l, none, &err) < 0)
 		return NULL;
-	if (freed_candidate(s.reader, user, failure, &c)) {
+	if (use_after_free_candidate(s.reader, user, failure, &c)) {
 		findings_add(s.found, &c);
 		study_name(&s, l);
 		lead = lead_new(&s, &c);
@@ -352,7 +352,7 @@ static int by_fitness(const void *a, const void *b)
 	return x->fits > y->fits ? -1 : x->fits < y->fits;
 }
 
-size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
+size_t leads_from_failure(const struct leads *l, const char *path, enum oracle_failure failure,
 			bool (*wanted)(const struct candidate *c), struct lead **out, size_t most)
 {
 	struct fitting *fitting;
@@ -366,7 +366,7 @@ size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_fai
 		return 0;
 	prune_list(s.found, false, &list);
 	rank_list(&list, NULL);
-	unchanged = unchanged_find(path, &list);
+	unchanged = ineffective_write_find(path, &list);
 	fitting = xcalloc(list.count + 1, sizeof(*fitting));
 	for (size_t i = 0; i < list.count; i++)
 		if (explains(list.at[i], failure) && wanted(list.at[i]) && !unchanged[i])
@@ -396,7 +396,7 @@ const char *lead_outcome_name(enum lead_outcome outcome)
 	return names[outcome];
 }
 
-const char *lead_why(const struct lead *lead)
+const char *lead_outcome_text(const struct lead *lead)
 {
 	static const char *const why[] = {
 		"the budget was used up before its turn",
@@ -409,7 +409,7 @@ const char *lead_why(const struct lead *lead)
 	return why[lead->outcome];
 }
 
-bool leads_seen_any(const struct leads *l, const char *path,
+bool leads_any_in_trace(const struct leads *l, const char *path,
 		    bool (*is)(void *ctx, const struct lead *lead), void *ctx)
 {
 	struct study s;

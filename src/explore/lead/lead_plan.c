@@ -51,7 +51,7 @@ static uint64_t nth_of(const struct candidate_event *e)
 }
 
 /* All events of a thread go back by the same number of rounds. */
-bool lead_first(const struct lead *lead, struct lead *out)
+bool lead_first_iteration(const struct lead *lead, struct lead *out)
 {
 	bool earlier = false;
 

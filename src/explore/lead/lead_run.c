@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define POLICIES 3u		/* enum goal_then */
-#define CALM_PERMILLE 20u	/* switches of the first seed: near to the run that was watched */
+#define FEW_SWITCHES 20u	/* switches of the first seed: near to the run that was watched */
 
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 {
@@ -14,13 +14,13 @@ void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 
 	snprintf(q->strategy, sizeof(q->strategy), "goal");
 	q->depth = (uint32_t)(round % POLICIES);
-	q->switch_permille = round < POLICIES ? CALM_PERMILLE : 0;
+	q->switch_permille = round < POLICIES ? FEW_SWITCHES : 0;
 	*plan = (struct sched_plan){ .size = sizeof(*plan) + orders, .orders = lead->orders };
 	memcpy(plan + 1, lead->order, orders);
 	q->plan_size = plan->size;
 }
 
-enum lead_outcome follow_judge(const struct lead *lead, const struct goal_result *goal,
+enum lead_outcome lead_run_judge(const struct lead *lead, const struct goal_result *goal,
 			       const struct oracle_result *result)
 {
 	if (result->verdict == ORACLE_FAILED) {
@@ -41,5 +41,5 @@ enum lead_outcome follow_outcome(const struct lead *lead, const struct server *s
 	struct goal_result goal;
 
 	goal_result((const char *)s->block + s->block->state, &goal);
-	return follow_judge(lead, &goal, result);
+	return lead_run_judge(lead, &goal, result);
 }

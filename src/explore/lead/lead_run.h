@@ -15,7 +15,7 @@
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s);
 
 /* By how its orders fared; and by the state of a run that had no other orders. */
-enum lead_outcome follow_judge(const struct lead *lead, const struct goal_result *goal,
+enum lead_outcome lead_run_judge(const struct lead *lead, const struct goal_result *goal,
 			       const struct oracle_result *result);
 enum lead_outcome follow_outcome(const struct lead *lead, const struct server *s,
 				 const struct oracle_result *result);

@@ -79,7 +79,7 @@ static void count(struct walk *w, struct reader *r)
 	w->used.nth++;
 }
 
-bool freed_candidate(struct reader *r, const char *user, const struct oracle_result *failure,
+bool use_after_free_candidate(struct reader *r, const char *user, const struct oracle_result *failure,
 		     struct candidate *out)
 {
 	struct walk w = { .user = user };

@@ -12,7 +12,7 @@
  * From the trace of the run that failed so, read without values; `user` is the thread that
  * used it. False if the trace does not tell, or a thread used what it freed itself.
  */
-bool freed_candidate(struct reader *r, const char *user, const struct oracle_result *failure,
+bool use_after_free_candidate(struct reader *r, const char *user, const struct oracle_result *failure,
 		     struct candidate *out);
 
 #endif

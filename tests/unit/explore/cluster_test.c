@@ -53,19 +53,19 @@ static void test_same(void **state)
 	struct lead *e = cause(other, ORACLE_ASSERT);
 
 	(void)state;
-	assert_true(cluster_same(a, a, &places) && cluster_same(a, b, &places));
-	assert_true(cluster_same(a, c, &places) && cluster_same(c, a, &places));
-	assert_true(cluster_same(a, d, &places) && cluster_same(d, a, &places));
-	assert_false(cluster_same(a, e, &places) || cluster_same(e, a, &places));
-	assert_true(cluster_same(d, e, &places));
+	assert_true(same_cause_matches(a, a, &places) && same_cause_matches(a, b, &places));
+	assert_true(same_cause_matches(a, c, &places) && same_cause_matches(c, a, &places));
+	assert_true(same_cause_matches(a, d, &places) && same_cause_matches(d, a, &places));
+	assert_false(same_cause_matches(a, e, &places) || same_cause_matches(e, a, &places));
+	assert_true(same_cause_matches(d, e, &places));
 	/* As orders of lines. */
-	assert_true(cluster_implies(a, b, &places) && cluster_implies(b, a, &places));
-	assert_true(cluster_implies(a, d, &places));
-	assert_false(cluster_implies(a, c, &places) || cluster_implies(c, a, &places));
+	assert_true(same_cause_implies(a, b, &places) && same_cause_implies(b, a, &places));
+	assert_true(same_cause_implies(a, d, &places));
+	assert_false(same_cause_implies(a, c, &places) || same_cause_implies(c, a, &places));
 	/* One that wants less. */
 	b->c.orders = 1;
-	assert_true(cluster_implies(a, b, &places));
-	assert_false(cluster_implies(b, a, &places));
+	assert_true(same_cause_implies(a, b, &places));
+	assert_false(same_cause_implies(b, a, &places));
 	lead_free(a);
 	lead_free(b);
 	lead_free(c);
@@ -88,7 +88,7 @@ static void test_lock_cycle(void **state)
 	assert_int_equal(leads_add_trace(&l, test_path("trace"), &err), 0);
 	assert_int_equal(l.count, 1);
 	/* A deadlock is about all of its locks, not about one. */
-	assert_true(cluster_same(l.at[0], l.at[0], &places));
+	assert_true(same_cause_matches(l.at[0], l.at[0], &places));
 	buf_free(&b);
 	leads_free(&l);
 }

@@ -91,13 +91,13 @@ static void test_first(void **state)
 
 	(void)state;
 	add(&l, deposit);
-	assert_false(lead_first(l.at[0], &first));
+	assert_false(lead_first_iteration(l.at[0], &first));
 	assert_memory_equal(first.order, l.at[0]->order, sizeof(first.order));
 	/* The thread with the pair is in its third round, the other one in its fifth. */
 	for (unsigned i = 0; i < l.at[0]->c.events; i++)
 		l.at[0]->c.event[i].nth = strcmp(l.at[0]->event[i].thread, "0.1") == 0 ? 3 : 5;
 	l.at[0]->c.event[2].nth = 4;
-	assert_true(lead_first(l.at[0], &first));
+	assert_true(lead_first_iteration(l.at[0], &first));
 	assert_int_equal(first.c.event[0].nth, 1);
 	assert_int_equal(first.c.event[1].nth, 1);
 	assert_int_equal(first.c.event[2].nth, 2);
@@ -134,16 +134,16 @@ static void test_locate(void **state)
 	/* In another order; the run ended before the last; that is at other memory. */
 	expect_located(l.at[0], deposit, false, 1, 1, 4);
 	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n0.2 write x @0x23\n"
-		       "0.1 write x @0x24\n0.2 write x @0x22\n", true, 0, 0, LEAD_NOT_THERE);
+		       "0.1 write x @0x24\n0.2 write x @0x22\n", true, 0, 0, LEAD_NO_EVENT);
 	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n0.2 write x @0x23\n"
-		       "0.1 write y @0x22\n", true, 0, 0, LEAD_NOT_THERE);
+		       "0.1 write y @0x22\n", true, 0, 0, LEAD_NO_EVENT);
 	/* The second wait at this place is the third event: it has to end. */
 	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n", true,
-		       LEAD_NOT_THERE, LEAD_NOT_THERE, LEAD_NOT_THERE);
+		       LEAD_NO_EVENT, LEAD_NO_EVENT, LEAD_NO_EVENT);
 	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n"
-		       "0 cond-wake c m @0x31\n", true, 2, LEAD_NOT_THERE, LEAD_NOT_THERE);
+		       "0 cond-wake c m @0x31\n", true, 2, LEAD_NO_EVENT, LEAD_NO_EVENT);
 	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 blocked lock @0x31\n", true,
-		       LEAD_NOT_THERE, LEAD_NOT_THERE, LEAD_NOT_THERE);
+		       LEAD_NO_EVENT, LEAD_NO_EVENT, LEAD_NO_EVENT);
 	leads_free(&l);
 }
 
@@ -284,7 +284,7 @@ static struct lead *freed(const char *text, const char *user, uint64_t object, u
 	};
 	const struct leads none = { 0 };
 
-	return lead_of_freed(&none, trace(text), user, &failure);
+	return lead_from_use_after_free(&none, trace(text), user, &failure);
 }
 
 /* The run ended with the use, so that the trace has the free alone. */

@@ -62,7 +62,7 @@ static size_t turns_of(const struct sim_result *r, struct sched_turn *turns)
 	return shrink_positions(turns, r->steps);
 }
 
-static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)
+static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct delta_debug_run *got)
 {
 	struct target *t = ctx;
 	struct {
@@ -78,12 +78,12 @@ static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struc
 	sim_next(&search, t->program, &t->last);
 	loose_result(search.state, &loose);
 	sim_close(&search);
-	*got = (struct shrink_run){ .turns = t->turns, .count = turns_of(&t->last, t->turns),
+	*got = (struct delta_debug_run){ .turns = t->turns, .count = turns_of(&t->last, t->turns),
 				    .switches = loose.switches, .preemptions = loose.preemptions };
 	return lost(&t->last) > 0;
 }
 
-static void keep(void *ctx, const struct shrink_run *got)
+static void keep(void *ctx, const struct delta_debug_run *got)
 {
 	struct target *t = ctx;
 
@@ -91,7 +91,7 @@ static void keep(void *ctx, const struct shrink_run *got)
 	t->best = t->last;
 }
 
-static bool enough(void *ctx)
+static bool should_stop(void *ctx)
 {
 	const struct target *t = ctx;
 
@@ -100,9 +100,9 @@ static bool enough(void *ctx)
 
 /* From a run that a random walk made; false if that does not fail. */
 static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t, unsigned most,
-		   struct shrink_result *out)
+		   struct delta_debug_result *out)
 {
-	struct shrink_config config = { .fails = fails, .keep = keep, .enough = enough, .ctx = t,
+	struct delta_debug_config config = { .fails = fails, .keep = keep, .should_stop = should_stop, .ctx = t,
 					.most = most, .thorough = true };
 	struct sched_turn turns[SIM_STEPS];
 	static struct sim_result r;
@@ -114,8 +114,8 @@ static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t,
 	if (!lost(&r))
 		return false;
 	*t = (struct target){ .program = p, .stop_after = t->stop_after };
-	shrink_turns(&config, turns, turns_of(&r, turns), out);
-	assert_true(out->again);
+	delta_debug_turns(&config, turns, turns_of(&r, turns), out);
+	assert_true(out->reproduced);
 	assert_int_equal(out->runs, t->runs);
 	assert_true(out->runs <= most && out->switches <= out->from);
 	assert_true(lost(&t->best) > 0);
@@ -136,7 +136,7 @@ static void test_bank(void **state)
 		for (int locked = 0; locked < 2; locked++)
 			for (uint64_t seed = 1; seed <= 60; seed++) {
 				struct sim_program p;
-				struct shrink_result result;
+				struct delta_debug_result result;
 
 				tellers(&p, 2, deposits, locked);
 				if (!shrink(&p, seed, &t, 400, &result))
@@ -152,7 +152,7 @@ static void test_bank(void **state)
 static void test_limits(void **state)
 {
 	static struct target t;
-	struct shrink_result result;
+	struct delta_debug_result result;
 	struct sim_program p;
 	unsigned failing = 0;
 
@@ -173,7 +173,7 @@ static void test_limits(void **state)
 	assert_true(failing > 20);
 }
 
-static bool never(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)
+static bool never(void *ctx, const struct sched_turn *turns, size_t count, struct delta_debug_run *got)
 {
 	(void)ctx;
 	(void)turns;
@@ -184,12 +184,12 @@ static bool never(void *ctx, const struct sched_turn *turns, size_t count, struc
 
 static void test_not_again(void **state)
 {
-	struct shrink_config config = { .fails = never, .keep = keep, .most = 10 };
-	struct shrink_result result;
+	struct delta_debug_config config = { .fails = never, .keep = keep, .most = 10 };
+	struct delta_debug_result result;
 
 	(void)state;
-	shrink_turns(&config, NULL, 0, &result);
-	assert_false(result.again);
+	delta_debug_turns(&config, NULL, 0, &result);
+	assert_false(result.reproduced);
 	assert_int_equal(result.runs, 1);
 }
 
@@ -210,7 +210,7 @@ static void test_against_all_runs(void **state)
 	for (unsigned i = 0; i < 300; i++) {
 		static struct target t;
 		static struct sim_result r;
-		struct shrink_result result;
+		struct delta_debug_result result;
 		struct sim_program p;
 		struct sim first;
 		unsigned least;
