@@ -54,7 +54,7 @@ void leads_free(struct leads *l)
 		lead_free(l->suppressed[i]);
 	free(l->at);
 	free(l->suppressed);
-	map_free(&l->known);
+	map_free(&l->known_orders);
 	*l = (struct leads){ 0 };
 }
 
@@ -163,7 +163,7 @@ static void add(struct leads *l, struct lead *lead)
 	bool added = false;
 
 	if (lead_plan(lead))
-		map_put(&l->known, hash_orders(lead), &added);
+		map_put(&l->known_orders, hash_orders(lead), &added);
 	if (!added) {
 		lead_free(lead);
 		return;
