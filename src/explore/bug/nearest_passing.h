@@ -24,7 +24,7 @@ struct passing {
 	unsigned replays;	/* number of replays, which all passed */
 	bool traced;		/* its trace exists */
 	bool differs;		/* both traces exist and differ; the members below describe where */
-	uint64_t event;		/* number of the first that differs, from 1, without calls and values */
+	uint64_t event;		/* number of the first one, from 1, without calls and values */
 	struct passing_event in_failing, in_passing;	/* this event in either run */
 };
 
