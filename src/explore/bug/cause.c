@@ -15,6 +15,7 @@ static bool is_same(const struct lead *a, const struct lead *b, struct places *p
 	return same_cause_implies(a, b, places) && same_cause_implies(b, a, places);
 }
 
+/* The order that explains the failure best, of this trace and of the leads; NULL: none. */
 static struct lead *likeliest_order(const struct cause_config *c, const struct bug *b, const char *trace)
 {
 	const struct leads *leads = c->source->leads(c->source->ctx);
@@ -23,8 +24,9 @@ static struct lead *likeliest_order(const struct cause_config *c, const struct b
 }
 
 /*
- * If the run was made for a candidate, an order from the trace only tells how that came about;
- * unless it is broken atomicity of one variable, of which the candidate's order is a part.
+ * Drops the cause found in the trace if the run was made for another candidate: the trace also has
+ * orders that only led to the candidate's. Keeps it if it breaks the atomicity of one variable and
+ * contains the candidate's order, which then is only a part of the cause.
  */
 static void prefer_predicted(struct bug *b, struct places *places)
 {
@@ -42,6 +44,7 @@ static void prefer_predicted(struct bug *b, struct places *places)
 	b->cause = NULL;
 }
 
+/* Source 1 of cause.h, checked against source 2. */
 static void find_in_trace(struct bug *b, const struct cause_config *c)
 {
 	if (b->traced && c->source->leads)
@@ -61,7 +64,7 @@ static bool was_predicted(const struct leads *l, const struct lead *cause, struc
 	return false;
 }
 
-/* If the candidate the run was made for is only a part of the cause, that goes before it. */
+/* Replaces the candidate that the run was made for by an order of which it is only a part. */
 static void find_wider(struct bug *b, const struct cause_config *c)
 {
 	struct search_failure *f = b->failure;
@@ -83,7 +86,10 @@ static void find_wider(struct bug *b, const struct cause_config *c)
 	interleavings_begin(&b->interleavings, cause);
 }
 
-/* Looks again in another run with this failure, if no cause was found. */
+/*
+ * If there is no cause yet, looks for one in the run before minimisation, whose trace may have an
+ * order that the small run lacks.
+ */
 static void find_in_first_run(struct bug *b, struct schedule *s, const struct cause_config *c)
 {
 	char *path = xasprintf("%s/trace-%d.other.tmp", c->scratch, (int)getpid());
@@ -101,7 +107,8 @@ static void find_in_first_run(struct bug *b, struct schedule *s, const struct ca
 		interleavings_begin(&b->interleavings, b->cause);
 }
 
-void cause_find(struct bug *b, const struct lead *tried, struct schedule *first, const struct cause_config *c)
+void cause_find(struct bug *b, const struct lead *tried, struct schedule *first,
+		const struct cause_config *c)
 {
 	find_in_trace(b, c);
 	find_wider(b, c);
@@ -110,8 +117,13 @@ void cause_find(struct bug *b, const struct lead *tried, struct schedule *first,
 	b->predicted |= tried && b->cause && is_same(b->cause, tried, c->places);
 }
 
-/* By the trace of one more replay. */
-static struct lead *find_again(const struct bug *b, const struct suppressions *s, const struct cause_config *c)
+/*
+ * Looks for a cause in the trace of one more replay, without values: writes that changed nothing
+ * are not told apart here. Without a hunt there are no leads, but the trace alone may show an
+ * order.
+ */
+static struct lead *find_again(const struct bug *b, const struct suppressions *s,
+			       const struct cause_config *c)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *path = xasprintf("%s/snarl-cause-XXXXXX", tmp && *tmp ? tmp : "/tmp");

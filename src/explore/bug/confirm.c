@@ -5,10 +5,10 @@
 
 #include "base/mem.h"
 
-#define SHARE 6u		/* of the budget, at most */
-#define GATHER_SECONDS 10.0
+#define SHARE 6u		/* one of this number of parts of --time and --runs goes into each step */
+#define GATHER_SECONDS 10.0	/* at most, for all orders of one bug */
 
-/* Of the time that is allowed in all, or of what is reasonable. */
+/* Seconds for one step: its share of --time, at most `most`. */
 static double share(const struct confirm_config *c, double most)
 {
 	double part = c->seconds / SHARE;
@@ -16,7 +16,7 @@ static double share(const struct confirm_config *c, double most)
 	return c->seconds > 0 && part < most ? part : most;
 }
 
-/* A run that comes to no end of its own takes the whole time-out, every time. */
+/* True if each run lasts until its time-out: to make many of them would take too long. */
 static bool is_endless(const struct search_failure *f)
 {
 	return f->result.failure == ORACLE_TIMEOUT || f->result.failure == ORACLE_BOMB;
@@ -26,7 +26,7 @@ void confirm_open(struct confirm *u, const struct confirm_config *config,
 		   const struct search_failure *f)
 {
 	*u = (struct confirm){ .config = config };
-	/* What goes wrong here will go wrong when it is replayed, and is told then. */
+	/* An error here is not reported: the replays will meet and report it. */
 	if (config->minimise && !is_endless(f))
 		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
 	u->cause = (struct cause_config){ .source = &config->source, .replay = &config->attempt.replay,
@@ -41,6 +41,7 @@ void confirm_close(struct confirm *u)
 		attempt_close(&u->attempt);
 }
 
+/* Drops the lead and its goals if the small run fails without its order. */
 static void minimise(struct confirm *u, struct search_failure *f, struct minimised *out)
 {
 	attempt_allow(&u->attempt, MINIMISE_RUNS, share(u->config, MINIMISE_SECONDS));
@@ -48,12 +49,12 @@ static void minimise(struct confirm *u, struct search_failure *f, struct minimis
 	    !f->lead)
 		return;
 	if (!out->has_lead) {
-		f->lead = NULL;		/* it fails without that order, too */
+		f->lead = NULL;
 		schedule_free_goals(&f->schedule);
 	}
 }
 
-/* The order of the cause as goals: what has to be asked again when the program is mended. */
+/* Makes the cause the goals of the schedule: the orders that snarl check-fix tries after a fix. */
 static void set_goals(struct confirm *u, struct bug *b)
 {
 	struct search_failure *f = b->failure;
@@ -89,7 +90,7 @@ bool confirm_prove(struct confirm *u, struct bug *b, struct search_failure *f, i
 	if (proved)
 		*code = bug_record(b, c->out, &c->attempt.replay, c->places, err);
 	if (proved && *code == 0) {
-		/* In a long run the one place where it goes wrong may be overlooked. */
+		/* A run that got no smaller has nothing that the recorded one lacks. */
 		cause_find(b, predicted, m.switches < m.from ? &first : NULL, &u->cause);
 		set_goals(u, b);
 	}

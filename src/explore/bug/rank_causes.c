@@ -1,36 +1,36 @@
 /*
- * Two accesses in the wrong order (a race, a use before the first write) do harm by what is
- * in memory, so that the same two may be part of something larger: a row is inserted before
- * the table is emptied in half of all runs, and all is well unless the log has it the
- * other way round. What is too early then is not the use.
+ * A predicted race or use before initialisation may be only a part of the cause, because its harm
+ * depends on values. Example: a thread inserts a row before another empties the table. That happens
+ * in half of all runs and fails only if the log has the two operations the other way round. The
+ * cause is the broken atomicity of table and log, not the order of the two accesses.
  *
- * An order is not the cause if runs have it and pass. So a dozen runs are directed by the
- * predicted order alone. If it comes about in one that passes, the same question is put to
- * what else the failing run has: other orders that were predicted, and ways in which
- * atomicity is broken, the simplest first, since the others only add what is not needed.
- * The first that makes runs fail, and lets none pass, is told. If there is none, the
- * prediction stays: it is no worse, and was made before the run.
+ * An order is not the cause if runs have it and pass. So twelve runs are directed by the predicted
+ * order alone. If one has the order and passes, the other orders of the failing run are tested in
+ * the same way: predicted ones and atomicity violations, the simplest first, since larger ones only
+ * add accesses that are not needed. The first order with which enough runs fail and none passes is
+ * the cause. If there is none, the prediction stays the cause.
  *
- * The same is asked where part of the order is in headers of the system: that two calls
- * of a library met there is told only if nothing in the program's own files makes it fail.
+ * The same test is made if part of the order is in a system header. A meeting of two library calls
+ * is reported only if no order in the program's own files makes runs fail.
  *
- * Use after free, deadlocks and the like do harm whatever the values are: that a run
- * passes says nothing against them.
+ * For patterns whose harm does not depend on values (use after free, deadlocks), a run that passes
+ * is no evidence against the order, so these are not tested.
  */
 #include "explore/bug/rank_causes.h"
 
 #include "explore/bug/minimise.h"
 #include "explore/bug/same_cause.h"
 
-#define RANK_MOST 12u		/* of each kind */
-#define RANK_ENOUGH 4u
+#define RANK_MOST 12u		/* orders of each of the three kinds that are tried: bounds time */
+#define RANK_ENOUGH 4u		/* of twelve runs that have to fail, unless pattern_row.enough says else */
 
+/* True if the harm of this pattern depends on values in memory. */
 static bool by_values(const struct candidate *c)
 {
 	return pattern_row(c->pattern)->by_values;
 }
 
-/* Runs of a dozen that have to fail: fewer may be chance, unless the order is the failure. */
+/* Number of failing runs, of twelve, that make an order a cause; fewer may be chance. */
 static unsigned failures_needed(const struct candidate *c)
 {
 	unsigned enough = pattern_row(c->pattern)->enough;
@@ -38,21 +38,24 @@ static unsigned failures_needed(const struct candidate *c)
 	return enough ? enough : RANK_ENOUGH;
 }
 
-/* How many things have to come together. */
+/* Complexity of an order; an order of two variables counts one more. */
 static unsigned parts(const struct lead *lead)
 {
 	return 2u * lead->c.orders + (lead->c.class == CANDIDATE_ATOMICITY2);
 }
 
-/* What else the failing run has; by parts, and as likely as they were found. */
+/*
+ * Other orders that the failing run has: predicted ones, and atomicity violations that were
+ * predicted or are found in its trace. Sorted by parts(), the likelier first among equal ones.
+ */
 static size_t alternatives(const struct search_failure *f, const char *trace,
 			   const struct leads *leads, struct lead **out)
 {
 	size_t count = leads_in_trace(leads, trace, by_values, out, RANK_MOST);
 
 	count += leads_in_trace(leads, trace, candidate_breaks_atomicity, out + count, RANK_MOST);
-	count += leads_from_failure(leads, trace, f->result.failure, candidate_breaks_atomicity, out + count,
-				  RANK_MOST);
+	count += leads_from_failure(leads, trace, f->result.failure, candidate_breaks_atomicity,
+				    out + count, RANK_MOST);
 	for (size_t i = 1; i < count; i++)
 		for (size_t k = i; k > 0 && parts(out[k]) < parts(out[k - 1]); k--) {
 			struct lead *swap = out[k];
@@ -63,6 +66,7 @@ static size_t alternatives(const struct search_failure *f, const char *trace,
 	return count;
 }
 
+/* True if one of the first `count` leads has the same orders. */
 static bool is_known(struct lead *const *leads, size_t count, const struct lead *lead,
 		     struct places *places)
 {

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "explore/target/capture.h"
 
+/* Hash of the file and line of an event; of its address without debug information. */
 static uint64_t line_of(const struct lead *lead, unsigned event, struct places *places)
 {
 	uint64_t pc = lead->c.event[event].pc;
@@ -38,9 +39,12 @@ static bool has_object(const struct lead *lead, const char *object)
 	return false;
 }
 
-/* How many objects and lines of `a` are also those of `b`; how many there are. */
+/*
+ * Counts the events of `a` whose object, and whose line, some event of `b` has too. Returns the
+ * number of events of `a`.
+ */
 static size_t count_common(const struct lead *a, const struct lead *b, struct places *places,
-			size_t *objects, size_t *lines)
+			   size_t *objects, size_t *lines)
 {
 	uint8_t events[CANDIDATE_EVENTS];
 	size_t count = lead_events(a, events);
@@ -66,6 +70,7 @@ bool same_cause_matches(const struct lead *a, const struct lead *b, struct place
 	return a->c.class == b->c.class && objects == count && back_objects == back;
 }
 
+/* Hash of the operation and line of an event, without its thread and n-th visit. */
 static uint64_t shape_of_event(const struct lead *lead, unsigned event, struct places *places)
 {
 	uint64_t line = line_of(lead, event, places);

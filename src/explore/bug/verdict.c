@@ -2,9 +2,14 @@
 
 #include "explore/bug/same_cause.h"
 
-#define EXACT_DUPLICATES_ENOUGH 20u	/* duplicates, before it is taken for granted that others are, too */
-#define FRAMES 16
+/*
+ * After this number of replayed failures with cause and symptom of an earlier bug, the symptom
+ * alone makes a failure a duplicate: to replay each of thousands would use up the budget.
+ */
+#define EXACT_DUPLICATES_ENOUGH 20u
+#define FRAMES 16	/* inlined frames of one site that are compared */
 
+/* True if a line of this type matches a function, file or module of the site. */
 static bool site_matches(const struct suppressions *s, enum suppress_type type,
 			 struct places *places, uint64_t pc)
 {
@@ -18,9 +23,12 @@ static bool site_matches(const struct suppressions *s, enum suppress_type type,
 	       (type == SUPPRESS_RACE && suppress_frames(s, SUPPRESS_RACE_TOP, frames, 1, NULL));
 }
 
-/* Whether every site is suppressed that makes it this failure, if a line may be about such failures. */
+/*
+ * True if lines cover all sites that identify the failure. Only deadlocks, misuse and wrong uses of
+ * freed memory can be suppressed by their sites.
+ */
 static bool sites_match(const struct oracle_result *r, const struct suppressions *s,
-			 struct places *places)
+			struct places *places)
 {
 	enum suppress_type type;
 
@@ -53,7 +61,7 @@ bool verdict_is_duplicate(const struct judge *j, const struct search_failure *f)
 	return false;
 }
 
-/* The bug that was found before and has the same cause; or NULL. */
+/* The proved bug of this session that has the same cause; NULL: none. */
 static struct bug *find_original(const struct judge *j, const struct bug *b)
 {
 	for (size_t i = 0; i < j->results.count && !j->separate; i++)

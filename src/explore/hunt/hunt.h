@@ -31,13 +31,13 @@ struct hunt_stats {
 	enum hunt_stage stage;
 	uint64_t predicted;	/* number of candidates of all traces, before pruning */
 	uint64_t seen;		/* number of these that happened in a run that passed: pruned */
-	uint64_t doubtful;	/* number of leads that seem impossible by values read: tried late */
+	uint64_t doubtful;	/* number of leads that values read seem to forbid: tried late */
 	uint64_t leads;		/* number of leads to be tried: neither pruned nor suppressed */
 	uint64_t suppressed;	/* number of leads that are not tried, being suppressed */
 	uint64_t grouped;	/* number of leads that were tried together with others */
 	/* Number of leads by outcome (enum lead_outcome); `left` is those not tried yet. */
 	uint64_t left, proved, harmless, infeasible, unreached;
-	uint64_t saturated;	/* runs without anything new that ended the hunt; 0: it ended otherwise */
+	uint64_t saturated;	/* runs without anything new that ended it; 0: none did */
 	uint64_t chased;	/* number of iRoots that runs were directed at */
 	uint64_t chased_exposed;	/* number of these that were exposed */
 	const struct cover *cover;	/* iRoot database; NULL: no coverage is kept */
