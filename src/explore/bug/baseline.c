@@ -10,7 +10,7 @@
 
 struct entry {
 	char *id, *identity, *description;	/* words: for people */
-	const char *known_as;	/* of a bug that was asked for: its number in the baseline, or NULL */
+	const char *known_as;	/* in `current`: id in the baseline; NULL: new */
 	bool found_again;		/* of one of the baseline */
 };
 
@@ -21,7 +21,8 @@ struct entries {
 
 struct baseline {
 	char *path;
-	struct entries earlier, current;
+	struct entries earlier;	/* bugs of the baseline */
+	struct entries current;	/* bugs of this session that were looked up */
 };
 
 static char *identity_of(const json_t *bug)
@@ -39,13 +40,15 @@ static char *identity_of(const json_t *bug)
 static char *description_of(const json_t *bug)
 {
 	const json_t *sites = json_object_get(bug, "sites"), *site;
-	const char *pattern = identity_member(bug, "pattern"), *variable = identity_member(bug, "variable"), *last = "";
+	const char *pattern = identity_member(bug, "pattern"), *last = "";
+	const char *variable = identity_member(bug, "variable");
 	struct buf text = { 0 };
 	bool first = true;
 	char *result;
 	size_t i;
 
-	buf_addf(&text, "%s%s%s", identity_member(bug, identity_has_cause(bug) ? "class" : "failure"), *pattern ? " " : "", pattern);
+	buf_addf(&text, "%s%s%s", identity_member(bug, identity_has_cause(bug) ? "class" : "failure"),
+		 *pattern ? " " : "", pattern);
 	if (*variable)
 		buf_addf(&text, " on %s", variable);
 	json_array_foreach(sites, i, site) {
@@ -117,7 +120,7 @@ void baseline_free(struct baseline *l)
 	free(l);
 }
 
-/* As it will be read from results.json; whoever asks has a new reference. */
+/* The bug as the JSON object that results.json will contain; the caller releases it. */
 static json_t *bug_object(const struct bug *b, struct places *places)
 {
 	struct buf text = { 0 };
@@ -211,7 +214,7 @@ void baseline_json(const struct baseline *l, struct json *j)
 	json_close(j, '}');
 }
 
-/* The name of a global variable, without the place in it; or "". */
+/* The name of the global variable at a site, without offset; "" if the object is none. */
 static char *variable_of(const json_t *site)
 {
 	const char *object = identity_member(site, "object");
@@ -220,7 +223,7 @@ static char *variable_of(const json_t *site)
 	return xstrndup(object, object[size] == '@' || object[size] == ' ' ? 0 : size);
 }
 
-/* The type of a line that is about such bugs; NULL: there is none. */
+/* The type of suppression that can cover the bug; NULL: none. */
 static const char *suppression_type(const json_t *bug)
 {
 	const char *class = identity_member(bug, "class");
@@ -234,6 +237,7 @@ static const char *suppression_type(const json_t *bug)
 	return NULL;
 }
 
+/* Appends the line "TYPE:^NAME$" unless it is there already. */
 static void add_line(struct buf *out, const char *type, const char *name)
 {
 	char *line = xasprintf("%s:^%s$\n", type, name);

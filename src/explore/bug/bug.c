@@ -13,10 +13,10 @@
 #include "explore/bug/same_cause.h"
 #include "explore/search/replay_trace.h"
 
-#define BUGS_MAX 100000
-#define LAST_LINE_MOST 200		/* bytes of a line of the program's that are quoted */
+#define BUGS_MAX 100000		/* folders in one folder of results */
+#define LAST_LINE_MOST 200	/* bytes of the program's last line that are quoted */
 
-/* The last line it wrote to stderr: most programs say there why they give up. */
+/* Appends the last line that the program wrote to stderr: most programs say there why they exit. */
 static void add_last_line(const struct search_failure *f, struct buf *out)
 {
 	const char *text = (const char *)f->error.data;
@@ -31,6 +31,7 @@ static void add_last_line(const struct search_failure *f, struct buf *out)
 			 text + start);
 }
 
+/* Description of a failure for people. */
 static char *describe(const struct search_failure *f, struct places *places)
 {
 	struct buf text = { 0 };
@@ -41,7 +42,7 @@ static char *describe(const struct search_failure *f, struct places *places)
 		add_last_line(f, &text);
 	result = xstrdup(buf_string(&text));
 	buf_free(&text);
-	/* It goes to a terminal, and some of it is the program's. */
+	/* Output of the program must not send control characters to a terminal. */
 	for (unsigned char *p = (unsigned char *)result; *p; p++)
 		if ((*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7f)
 			*p = '?';
@@ -106,6 +107,7 @@ void bug_add_other(struct bug *b, struct bug *other)
 	b->others[b->other_count++] = other;
 }
 
+/* Sets b->why from a replay that did not fail as the run did. */
 static void note_difference(struct bug *b, const struct oracle_result *got)
 {
 	struct buf brief = { 0 };
@@ -160,7 +162,7 @@ int bug_folder(const char *path, struct err *err)
 	return result;
 }
 
-/* The next free number. */
+/* Makes the folder with the next free number. */
 static int take_folder(struct bug *b, const char *out, struct err *err)
 {
 	char *bugs = xasprintf("%s/bugs", out);
@@ -271,7 +273,7 @@ static int move_trace(struct bug *b, struct err *err)
 	return result;
 }
 
-/* A schedule in a folder of the bug's own. Its stdin stays where the bug's is. */
+/* Writes a schedule to PATH/FOLDER/NUMBER.txt; it refers to the stdin file in the bug's folder. */
 static int write_schedule(const struct bug *b, const char *folder, size_t number, struct schedule *s,
 			  struct err *err)
 {

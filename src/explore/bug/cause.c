@@ -16,7 +16,8 @@ static bool is_same(const struct lead *a, const struct lead *b, struct places *p
 }
 
 /* The order that explains the failure best, of this trace and of the leads; NULL: none. */
-static struct lead *likeliest_order(const struct cause_config *c, const struct bug *b, const char *trace)
+static struct lead *likeliest_order(const struct cause_config *c, const struct bug *b,
+				    const char *trace)
 {
 	const struct leads *leads = c->source->leads(c->source->ctx);
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#define SHARE 6u		/* one of this number of parts of --time and --runs goes into each step */
+#define SHARE 6u		/* each step gets at most a sixth of --time and --runs */
 #define GATHER_SECONDS 10.0	/* at most, for all orders of one bug */
 
 /* Seconds for one step: its share of --time, at most `most`. */
@@ -90,7 +90,7 @@ bool confirm_prove(struct confirm *u, struct bug *b, struct search_failure *f, i
 	if (proved)
 		*code = bug_record(b, c->out, &c->attempt.replay, c->places, err);
 	if (proved && *code == 0) {
-		/* A run that got no smaller has nothing that the recorded one lacks. */
+		/* If minimisation removed nothing, the run before it has no other orders. */
 		cause_find(b, predicted, m.switches < m.from ? &first : NULL, &u->cause);
 		set_goals(u, b);
 	}

@@ -7,15 +7,16 @@
 #include "base/mem.h"
 #include "sched/strategy.h"
 
-#define SINGLE_SWITCH_MOST 64u		/* turns that are tried one by one at first */
-#define ALL_PREEMPTIONS_MOST 250u		/* steps that are tried one by one at last, for each thread to go to */
-#define THREADS_MOST 16u
+#define SINGLE_SWITCH_MOST 64u		/* turns; in longer runs switches are not tried alone */
+#define ALL_PREEMPTIONS_MOST 250u	/* runs to try every preemption; if more, none is tried */
+#define THREADS_MOST 16u		/* threads among which preemptions are tried */
 
 struct shrink {
 	const struct delta_debug_config *config;
 	struct delta_debug_result *result;
-	struct sched_turn *best, *attempt;
-	size_t count, capacity;		/* of `best`; of both */
+	struct sched_turn *best, *attempt;	/* turns of the smallest run; turns to try next */
+	size_t count;			/* number of turns in `best` */
+	size_t capacity;		/* of both arrays */
 };
 
 size_t shrink_positions(struct sched_turn *turns, size_t count)
@@ -62,7 +63,7 @@ static void keep(struct shrink *s, const struct delta_debug_run *got)
 	s->config->keep(s->config->ctx, got);
 }
 
-/* Makes a run by the first `count` of s->attempt; true if it became the best. */
+/* Makes a run by the first `count` turns of s->attempt; true if it is the smallest so far. */
 static bool attempt(struct shrink *s, size_t count)
 {
 	struct delta_debug_run got = { 0 };
@@ -77,6 +78,7 @@ static bool attempt(struct shrink *s, size_t count)
 	return true;
 }
 
+/* Tries the smallest run without `size` turns from `start` on. */
 static bool try_without(struct shrink *s, size_t start, size_t size)
 {
 	memcpy(s->attempt, s->best, start * sizeof(*s->best));
@@ -85,7 +87,7 @@ static bool try_without(struct shrink *s, size_t start, size_t size)
 	return attempt(s, s->count - size);
 }
 
-/* Leaves out `size` turns in a row, wherever that can be done. */
+/* Removes `size` adjacent turns wherever the run still fails; true if it did so at all. */
 static bool remove_turns(struct shrink *s, size_t size)
 {
 	bool better = false;
@@ -98,7 +100,7 @@ static bool remove_turns(struct shrink *s, size_t size)
 	return better;
 }
 
-/* Lets the thread of a turn run on until it cannot. */
+/* Lets the thread of a turn run until it blocks, wherever the run still fails. */
 static bool extend_turns(struct shrink *s)
 {
 	bool better = false;
@@ -113,7 +115,7 @@ static bool extend_turns(struct shrink *s)
 	return better;
 }
 
-/* One switch of all, wherever it may be: most failures need no more. */
+/* Tries each switch of the run alone: most failures need only one preemption. */
 static bool try_single_switches(struct shrink *s)
 {
 	for (size_t i = 0; i + 1 < s->count && s->count <= SINGLE_SWITCH_MOST && !is_over(s); i++) {
@@ -128,7 +130,7 @@ static bool try_single_switches(struct shrink *s)
 	return false;
 }
 
-/* How far a thread goes, as far as that is known. */
+/* The highest position of a thread in the turns: the number of its steps, as far as known. */
 static uint64_t length_of(const struct shrink *s, uint64_t name)
 {
 	uint64_t length = 0;
@@ -140,7 +142,7 @@ static uint64_t length_of(const struct shrink *s, uint64_t name)
 	return length;
 }
 
-/* The threads of the run, each once. */
+/* Fills `names` with the threads of the run, each once; returns how many. */
 static size_t threads_of(const struct shrink *s, uint64_t *names)
 {
 	size_t count = 0;
@@ -156,11 +158,9 @@ static size_t threads_of(const struct shrink *s, uint64_t *names)
 	return count;
 }
 
-/*
- * The first thread until it blocks, then `one` up to a step, then `other`: runs with a
- * single preemption.
- */
-static bool try_preemption(struct shrink *s, uint64_t first, uint64_t one, uint64_t step, uint64_t other)
+/* Tries thread `first` until it blocks, then `one` up to `step`, which is preempted by `other`. */
+static bool try_preemption(struct shrink *s, uint64_t first, uint64_t one, uint64_t step,
+			   uint64_t other)
 {
 	size_t count = 0;
 
@@ -171,7 +171,10 @@ static bool try_preemption(struct shrink *s, uint64_t first, uint64_t one, uint6
 	return attempt(s, count);
 }
 
-/* A single preemption, at every step of a short run: what small changes do not lead to. */
+/*
+ * Tries a single preemption at every step of a short run, to every other thread. This finds smaller
+ * runs that removing turns one by one cannot reach.
+ */
 static bool try_all_preemptions(struct shrink *s)
 {
 	uint64_t names[THREADS_MOST], length[THREADS_MOST], steps = 0;
@@ -189,8 +192,8 @@ static bool try_all_preemptions(struct shrink *s)
 	return better;
 }
 
-void delta_debug_turns(const struct delta_debug_config *config, const struct sched_turn *turns, size_t count,
-		  struct delta_debug_result *out)
+void delta_debug_turns(const struct delta_debug_config *config, const struct sched_turn *turns,
+		       size_t count, struct delta_debug_result *out)
 {
 	struct shrink s = { .config = config, .result = out, .capacity = count + 3 };
 	struct delta_debug_run got = { 0 };
@@ -204,7 +207,8 @@ void delta_debug_turns(const struct delta_debug_config *config, const struct sch
 	s.attempt = xcalloc(s.capacity, sizeof(*s.attempt));
 	keep(&s, &got);
 	try_single_switches(&s);
-	for (size_t size = s.count; size > 1 && !is_over(&s); size = size / 2 < s.count ? size / 2 : s.count)
+	for (size_t size = s.count; size > 1 && !is_over(&s);
+	     size = size / 2 < s.count ? size / 2 : s.count)
 		remove_turns(&s, size);
 	do
 		while (!is_over(&s)) {

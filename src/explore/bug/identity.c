@@ -15,8 +15,8 @@ const char *identity_member(const json_t *object, const char *key)
 }
 
 /*
- * "heap@q.c:31#2+8" is "heap@q.c+8": lines move, and so does the order of allocations. What
- * has an address instead of a name has nothing that stays.
+ * Appends the name of an object without line and allocation number, which change with the source:
+ * "heap@q.c:31#2+8" becomes "heap@q.c+8". An object that has only an address adds nothing.
  */
 static void add_unnumbered(struct buf *out, const char *text)
 {
@@ -45,7 +45,7 @@ bool identity_has_cause(const json_t *bug)
 	return json_is_string(json_object_get(bug, "cause"));
 }
 
-/* Events of a cause are told with the locks held. */
+/* Only sites that are events of a cause have the member "locks". */
 bool identity_uses_site(const json_t *bug, const json_t *site)
 {
 	return !identity_has_cause(bug) || json_object_get(site, "locks");
@@ -56,7 +56,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What the bug does where; sorted, since who comes first depends on the schedule. */
+/* Appends function, operation and object of each site, sorted: their order is the schedule's. */
 static void add_sites(struct buf *out, const json_t *bug)
 {
 	const json_t *sites = json_object_get(bug, "sites"), *site;

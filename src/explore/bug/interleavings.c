@@ -7,7 +7,7 @@
 #include "explore/bug/same_cause.h"
 #include "explore/search/replay_trace.h"
 
-#define SHRINK_RUNS 60u		/* for each; what is left then is small enough to judge by */
+#define SHRINK_RUNS 60u		/* at most, to minimise one run before its trace is compared */
 
 void interleavings_free(struct interleavings *l)
 {
@@ -32,7 +32,7 @@ void interleavings_begin(struct interleavings *l, const struct lead *cause)
 	add(l, cause);
 }
 
-/* Is there one like it, or one that only wants more, or less? */
+/* True if an order of the list implies the orders of `lead`, or is implied by them. */
 static bool has_like(const struct interleavings *l, const struct lead *lead, struct places *places)
 {
 	for (size_t i = 0; i < l->count; i++)
@@ -42,6 +42,7 @@ static bool has_like(const struct interleavings *l, const struct lead *lead, str
 	return false;
 }
 
+/* Context of is_known(). */
 struct known {
 	const struct interleavings *l;
 	struct places *places;
@@ -55,9 +56,9 @@ static bool is_known(void *ctx, const struct lead *lead)
 }
 
 /*
- * Is there another explanation than the order it was made for: one that is known, or the
- * cause of another bug? By what the trace shows; a use after free and a deadlock are seen
- * better by what was predicted.
+ * True if the trace of a failing run has another explanation than the order that the run was made
+ * for: an order of the list, or the cause of another bug. Compares with the predicted leads as
+ * well, because the trace alone shows little of a use after free or a deadlock.
  */
 static bool is_explained(const struct interleavings *l, const struct search_failure *f,
 			 const struct interleavings_config *c)
@@ -91,7 +92,7 @@ static bool is_proved(struct interleaving *i, const struct interleavings_config 
 	return i->good == i->replays;
 }
 
-/* As far as that is needed to judge what it has left. */
+/* Minimises with at most SHRINK_RUNS runs. True if the small run still has the order. */
 static bool make_small(struct interleaving *i, const struct interleavings_config *c)
 {
 	unsigned most = c->attempts->most;

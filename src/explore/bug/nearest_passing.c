@@ -12,14 +12,15 @@
 struct finder {
 	const struct schedule *failing;
 	struct attempt *attempt;
-	struct sched_turn *turns, *plan;	/* of the failing run, as positions; what is tried */
-	size_t count;
-	struct schedule best;
-	size_t different;	/* turns of the best that the failing run does not have */
-	bool found;
+	struct sched_turn *turns;	/* turns of the failing run, as positions */
+	struct sched_turn *plan;	/* turns of the run to try */
+	size_t count;		/* number of `turns` */
+	struct schedule best;	/* the nearest passing run so far */
+	size_t different;	/* different_turns() of it */
+	bool found;		/* `best` is set */
 };
 
-/* Turns before the first that differs, and those after it in both. */
+/* Distance of two runs: the number of turns of both after their common beginning. */
 static size_t different_turns(const struct schedule *a, const struct schedule *b)
 {
 	size_t same = 0;
@@ -31,7 +32,7 @@ static size_t different_turns(const struct schedule *a, const struct schedule *b
 	return a->turn_count - same + b->turn_count - same;
 }
 
-/* Makes a run by the first `count` of f->plan. Of two that pass, that with fewer other turns stays. */
+/* Makes a run by the first `count` turns of f->plan. Keeps it if it passes and is the nearest. */
 static void try_turns(struct finder *f, size_t count)
 {
 	struct attempt *a = f->attempt;
@@ -68,8 +69,9 @@ static void copy_turns(struct finder *f)
 }
 
 /*
- * Up to the end of turn `at` - 1 as in the failing run. Then its thread runs on, as far as it
- * can or up to where it gets with its next turn; or the next two turns change places.
+ * Tries runs that are like the failing one up to the switch before turn `at`. The thread of the
+ * turn before runs on until it blocks, or to the end of its next turn; or turns `at` and `at` + 1
+ * swap.
  */
 static void try_at(struct finder *f, size_t at)
 {
@@ -95,7 +97,7 @@ static void try_at(struct finder *f, size_t at)
 	}
 }
 
-/* Without preemptions, one of the threads first. */
+/* Tries runs without preemption, each with another thread first. */
 static void try_without_preemption(struct finder *f)
 {
 	try_turns(f, 0);
@@ -134,7 +136,7 @@ void passing_find(struct passing *p, const struct schedule *failing, struct atte
 
 	f.count = minimise_positions(failing, &f.turns);
 	f.plan = xcalloc(f.count + 2, sizeof(*f.plan));
-	/* A passing run that is like the failing one for longer is nearer: the last switches first. */
+	/* The longer the common beginning the nearer the run, so the last switch is tried first. */
 	for (size_t at = f.count; at-- > 0 && !f.found;)
 		try_at(&f, at);
 	if (!f.found && f.count > 0)
@@ -151,16 +153,17 @@ void passing_find(struct passing *p, const struct schedule *failing, struct atte
 	free(f.plan);
 }
 
-/* One of the two traces. */
+/* One of the two traces that are compared. */
 struct side {
 	struct reader *reader;
 	struct objects *objects;
-	struct event ev;
-	struct object object;
-	bool has_object, has_event;
+	struct event ev;	/* the current event */
+	struct object object;	/* object of the event, if has_object */
+	bool has_object;
+	bool has_event;		/* false: the trace is at its end */
 };
 
-/* To the next event that is a step or the like: calls are told when something happens in them. */
+/* Goes to the next event that is no call or return: these differ without harm. */
 static void advance(struct side *s)
 {
 	struct err err;

@@ -22,7 +22,7 @@
 #include "explore/bug/same_cause.h"
 
 #define RANK_MOST 12u		/* orders of each of the three kinds that are tried: bounds time */
-#define RANK_ENOUGH 4u		/* of twelve runs that have to fail, unless pattern_row.enough says else */
+#define RANK_ENOUGH 4u		/* of twelve runs have to fail, unless pattern_row.enough is set */
 
 /* True if the harm of this pattern depends on values in memory. */
 static bool by_values(const struct candidate *c)
@@ -71,7 +71,8 @@ static bool is_known(struct lead *const *leads, size_t count, const struct lead 
 		     struct places *places)
 {
 	for (size_t i = 0; i < count; i++)
-		if (same_cause_implies(leads[i], lead, places) && same_cause_implies(lead, leads[i], places))
+		if (same_cause_implies(leads[i], lead, places) &&
+		    same_cause_implies(lead, leads[i], places))
 			return true;
 	return false;
 }
@@ -109,10 +110,12 @@ struct lead *rank_causes(struct search_failure *f, const char *trace, const stru
 	}
 	count += alternatives(f, trace, leads, found + count);
 	for (size_t i = 0; i < count && !best && !attempt_over(a); i++) {
-		if ((in_system_headers && found[i]->in_system_headers) || is_known(found, i, found[i], places))
+		if ((in_system_headers && found[i]->in_system_headers) ||
+		    is_known(found, i, found[i], places))
 			continue;
 		minimise_count_directed(f, found[i], a, places, &runs);
-		if (runs.failing >= failures_needed(&found[i]->c) && runs.harmless == 0 && !attempt_over(a)) {
+		if (runs.failing >= failures_needed(&found[i]->c) && runs.harmless == 0 &&
+		    !attempt_over(a)) {
 			best = found[i];
 			found[i] = NULL;
 		}

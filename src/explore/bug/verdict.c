@@ -55,7 +55,8 @@ bool verdict_is_duplicate(const struct judge *j, const struct search_failure *f)
 		const struct bug *b = j->results.items[i].bug;
 
 		if (j->results.items[i].proved && bug_has_symptom(b, &f->result, j->places) &&
-		    (j->exact_duplicates >= EXACT_DUPLICATES_ENOUGH || has_same_cause(b, f->lead, j->places)))
+		    (j->exact_duplicates >= EXACT_DUPLICATES_ENOUGH ||
+		     has_same_cause(b, f->lead, j->places)))
 			return true;
 	}
 	return false;
