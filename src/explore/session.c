@@ -16,7 +16,7 @@ void session_progress(void *ctx, const struct search_stats *stats)
 	s->config.events.progress(s->config.events.ctx, stats, false);
 }
 
-/* Between the runs that are made for a failure. */
+/* Called between the runs that minimise or replay a failure. */
 static void on_confirm_run(void *ctx)
 {
 	const struct session *s = ctx;
@@ -31,6 +31,7 @@ static void report(const struct session *s, const struct verdict *v)
 	s->config.events.judged(s->config.events.ctx, v);
 }
 
+/* How failures of this session are confirmed. */
 static void configure(struct session *s, struct confirm_config *out)
 {
 	const struct session_config *c = &s->config;
@@ -47,7 +48,7 @@ static void configure(struct session *s, struct confirm_config *out)
 		out->source = (struct cause_source){ hunt_leads, s->hunter };
 }
 
-/* Writes the files of a bug, as far as it is known by now. */
+/* Writes the files of a bug with all that is known now. */
 static int save(struct session *s, struct bug *b, const struct verdict *v)
 {
 	if (bug_update(b, &s->places, &s->err) < 0)
@@ -62,7 +63,7 @@ static void drop(struct bug *b)
 	free(b);
 }
 
-/* Another failure of a bug. It is kept if it looks different. */
+/* Adds a failure to the bug with the same cause. Drops it if the bug has its symptom already. */
 static int add_to_bug(struct session *s, const struct verdict *v)
 {
 	if (bug_has_symptom(v->of, &v->bug->failure->result, &s->places)) {
@@ -75,7 +76,7 @@ static int add_to_bug(struct session *s, const struct verdict *v)
 	return save(s, v->of, v);
 }
 
-/* A bug of its own. */
+/* Saves a new or known bug, then the runs and orders that are found around it. */
 static int add_bug(struct session *s, struct confirm *u, struct verdict *v)
 {
 	struct bug *b = v->bug;
@@ -106,7 +107,7 @@ static void keep_unsaved(struct session *s, struct verdict *v)
 	keep(s, v, true);
 }
 
-/* Does with the failure what the verdict asks for. */
+/* Reports, saves or drops a failure as its verdict says. */
 static void carry_out(struct session *s, struct confirm *u, struct verdict *v)
 {
 	switch (v->kind) {
@@ -130,6 +131,7 @@ static void carry_out(struct session *s, struct confirm *u, struct verdict *v)
 	}
 }
 
+/* Whether the search goes on after this verdict. */
 static enum search_answer answer(const struct session *s, enum verdict_kind kind)
 {
 	if (s->failed_to_save)
@@ -199,7 +201,7 @@ int session_make_folder(struct session *s, struct err *err)
 void session_close(struct session *s)
 {
 	if (s->made_out)
-		rmdir(s->config.out);	/* if nothing got into it: the program could not be run */
+		rmdir(s->config.out);	/* fails, as it should, if any result was saved */
 	results_free(&s->judge.results);
 	places_free(&s->places);
 	target_free(&s->target);

@@ -9,9 +9,10 @@
 #include "explore/bug/identity.h"
 
 struct entry {
-	char *id, *identity, *description;	/* words: for people */
+	char *id, *identity;
+	char *description;	/* for people */
 	const char *known_as;	/* in `current`: id in the baseline; NULL: new */
-	bool found_again;		/* of one of the baseline */
+	bool found_again;	/* in `earlier`: this session found the bug too */
 };
 
 struct entries {
@@ -267,7 +268,7 @@ void baseline_suppressions(const struct bug *b, struct places *places, struct bu
 		free(variable);
 	}
 	buf_addf(out, "# %s: %s\n%s", identity_member(bug, "id"), description,
-		lines.size ? buf_string(&lines) : "# no line can be about it: its cause is not known\n");
+		lines.size ? buf_string(&lines) : "# no line can cover this bug: its cause is not known\n");
 	buf_free(&lines);
 	free(description);
 	json_decref(bug);

@@ -179,7 +179,7 @@ static int take_folder(struct bug *b, const char *out, struct err *err)
 		b->path = NULL;
 	}
 	free(bugs);
-	return result < 0 || b->path ? result : err_set(err, "%s/bugs is full", out);
+	return result < 0 || b->path ? result : err_set(err, "%s/bugs is full: remove bugs or choose another folder", out);
 }
 
 static int write_file(const char *folder, const char *name, const struct buf *text, struct err *err)
@@ -251,7 +251,7 @@ int bug_record(struct bug *b, const char *out, const struct replay_config *confi
 		return -1;
 	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
 	if (b->failure->result.failure == ORACLE_TIMEOUT || b->failure->result.failure == ORACLE_BOMB)
-		err_set(&why, "the run comes to no end of its own");
+		err_set(&why, "the run does not end by itself");
 	else if (s->steps > BUG_TRACE_STEPS)
 		err_set(&why, "more than %u steps", BUG_TRACE_STEPS);
 	else

@@ -1,16 +1,20 @@
 /*
- * The proving stage. Each lead is tried in the ways of the table below. Most begin as the run
- * that predicted it, up to where a thread has to wait (PENELOPE, Sorrentino et al., FSE 2010);
- * some do not, as chance may find a better way; and some take the first round of a loop
- * instead of the one that the trace had. If that run does not lead there, none follows it.
+ * The proving stage: makes runs with the orders of each lead.
  *
- * Before that, leads of one trace that do not overlap share a run (AVPredictor, §4). Those
- * whose order did not come about in it are tried alone; so are all when it fails, and only
- * if none of them fails alone is that told as what it is: a failure of who knows which.
+ * Each lead is tried in up to nine ways (table below). Most runs follow the profile run that
+ * predicted the lead up to the first wait (PENELOPE, Sorrentino et al., FSE 2010). The others start
+ * without a guide, which may reach the order in another way; some of these try the first iteration
+ * of a loop instead of the one in the trace. A lead whose guided run does not reach the first wait
+ * is no longer guided.
  *
- * All leads are tried in one way before the next, the best first. Later ways share what is
- * before the wait: leads are tried in the order of where that is, a few at a time, so that
- * one snapshot leads to the next.
+ * Before that, leads of one trace whose events do not overlap in time share runs (AVPredictor,
+ * section 4). Leads whose order did not come about in such a run are tried alone. So are all its
+ * leads if the run fails, since any of them may be the cause; the failure is reported without a
+ * lead if none of them fails alone.
+ *
+ * All leads are tried in one way before the next way begins, the likeliest first. After the first
+ * way, batches of leads are sorted by the length of their prefix, so that each can go on from the
+ * snapshot of the one before.
  */
 #include "explore/hunt/hunt_internal.h"
 
@@ -22,36 +26,47 @@
 #include "base/mem.h"
 #include "explore/lead/lead_run.h"
 
-#define FEW_SWITCHES 20u		/* permille: few switches, near to the run that was watched */
-#define PROVE_SHARE 0.75	/* of the runs that are left */
-#define BATCH 16u		/* leads in the order of their prefixes, within the order of their ranks */
-#define NO_SNAPSHOT (CTL_TIMEOUTS | CTL_SPURIOUS | CTL_REAL_TIME)	/* choices that steps do not tell */
+#define FEW_SWITCHES 20u	/* permille: the run stays near the profile run */
+#define PROVE_SHARE 0.75	/* of the runs and the time that are left */
+#define BATCH 16u		/* leads with neighbouring ranks that are sorted by prefix */
 
-enum guidance { GUIDED, FIRST_ITERATION, UNGUIDED };
+/* A number of steps does not identify a point of runs with these flags: no snapshots. */
+#define NO_SNAPSHOT (CTL_TIMEOUTS | CTL_SPURIOUS | CTL_REAL_TIME)
+
+enum guidance {
+	GUIDED,			/* follows the profile run up to the first wait */
+	FIRST_ITERATION,	/* tries the first visits to the sites, without a guide */
+	UNGUIDED,		/* tries the visits that the trace had, without a guide */
+};
 
 static const struct {
 	enum goal_then then;
-	uint32_t permille;	/* 0: the default */
+	uint32_t permille;	/* rate of switches; 0: the default */
 	enum guidance guidance;
 } ways[HUNT_TRIES] = {
 	{ GOAL_RUN_ON, FEW_SWITCHES, GUIDED },
 	{ GOAL_RUN_ON, 0, FIRST_ITERATION }, { GOAL_SWITCH, FEW_SWITCHES, GUIDED },
-	{ GOAL_RANDOM, FEW_SWITCHES, GUIDED }, { GOAL_SWITCH, 0, FIRST_ITERATION }, { GOAL_RANDOM, 0, GUIDED },
+	{ GOAL_RANDOM, FEW_SWITCHES, GUIDED }, { GOAL_SWITCH, 0, FIRST_ITERATION },
+	{ GOAL_RANDOM, 0, GUIDED },
 	{ GOAL_RUN_ON, 0, UNGUIDED }, { GOAL_SWITCH, 0, UNGUIDED }, { GOAL_RANDOM, 0, UNGUIDED },
 };
 
+/* A run that tries a lead, or a group of leads. */
 struct proof_attempt {
 	struct lead *member[HUNT_GROUP_MOST];
-	uint8_t outcome[HUNT_GROUP_MOST];	/* enum lead_outcome */
-	uint8_t count, way;
-	bool guided, first_iteration, failed;
+	uint8_t outcome[HUNT_GROUP_MOST];	/* of each member: enum lead_outcome */
+	uint8_t count;		/* number of members */
+	uint8_t way;		/* index of `ways` */
+	bool guided;		/* the plan has the turns of the profile run */
+	bool first_iteration;	/* the plan has the orders of lead_first_iteration() */
+	bool failed;		/* the run failed */
 };
 
-/* What is left for the stage. */
+/* The rest of the budget of this stage. */
 struct budget {
-	bool limited;
+	bool limited;		/* `runs` is a limit */
 	uint64_t runs;
-	double until;		/* seconds since the hunt began; 0: no limit */
+	double until;		/* end, in seconds since the hunt began; 0: no limit */
 };
 
 static const struct profile *profile_of(const struct hunt *h, const struct lead *lead)
@@ -59,6 +74,7 @@ static const struct profile *profile_of(const struct hunt *h, const struct lead 
 	return &h->profiles[lead->profile];
 }
 
+/* True if the profile run can be followed: it has turns, and no granule became shared since. */
 static bool has_guide(const struct hunt *h, const struct lead *lead)
 {
 	const struct profile *p = profile_of(h, lead);
@@ -68,7 +84,7 @@ static bool has_guide(const struct hunt *h, const struct lead *lead)
 
 /* --- a run --- */
 
-/* Where the run begins: at its first wait, if the way there is long enough. */
+/* The point to begin the run at: its first wait, if a snapshot there pays; else the start. */
 static struct snapshots_point point_of(const struct hunt *h, const struct proof_attempt *a)
 {
 	const struct lead *lead = a->member[0];
@@ -82,6 +98,7 @@ static struct snapshots_point point_of(const struct hunt *h, const struct proof_
 	return possible ? point : (struct snapshots_point){ 0 };
 }
 
+/* Fills in the request and plan of an attempt. */
 static void begin(const struct hunt *h, const struct search_run *run)
 {
 	struct server *s = run->server;
@@ -114,6 +131,7 @@ static void begin(const struct hunt *h, const struct search_run *run)
 	q->plan_size = plan->size;
 }
 
+/* Sets the outcomes of an attempt from a run that has ended. */
 static void record_outcome(struct hunt *h, const struct search_run *run)
 {
 	const struct server *s = run->server;
@@ -130,17 +148,18 @@ static void record_outcome(struct hunt *h, const struct search_run *run)
 		goal_result_of(state, order, lead->orders, &goal);
 		order += lead->orders;
 		a->outcome[i] = lead_run_judge(lead, &goal, run->result);
-		/* Of a group only what came about tells, and only if all went well. */
+		/* Members of a group influence each other: only a harmless outcome is certain. */
 		if (a->count > 1 && a->outcome[i] != LEAD_HARMLESS)
 			a->outcome[i] = LEAD_UNTRIED;
 		h->stats.proved += a->outcome[i] == LEAD_FAILED;
 	}
-	if (a->count == 1 && a->guided && !s->depth && goal_rest(state, &steps, a->member[0]->order_after_prefix))
-		a->member[0]->prefix = steps;	/* the same in all runs of this lead */
+	if (a->count == 1 && a->guided && !s->depth &&
+	    goal_rest(state, &steps, a->member[0]->order_after_prefix))
+		a->member[0]->prefix = steps;	/* equal in all guided runs of this lead */
 	h->stats.left -= a->way == 0 && a->count == 1 && h->stats.left > 0;
 }
 
-/* Leads about the same memory are one cause. */
+/* For search_cause(): proved leads about the same memory have one cause. */
 static uint64_t cause(const struct proof_attempt *a)
 {
 	return a->outcome[0] == LEAD_FAILED ? a->member[0]->c.addr + 1 : 0;
@@ -182,6 +201,7 @@ void hunt_count(struct hunt *h)
 	}
 }
 
+/* Adds the outcome of an attempt to its leads. */
 static void update_leads(struct proof_attempt *a)
 {
 	for (unsigned i = 0; i < a->count; i++) {
@@ -195,12 +215,13 @@ static void update_leads(struct proof_attempt *a)
 		lead->group_failed = a->count > 1 && a->failed;
 		if (a->count == 1)
 			lead->guide_failed |= a->guided && !lead->prefix;
-		/* In a group it counts as the first way, if it came about. */
+		/* A harmless run in a group counts as the lead's first way. */
 		if (a->count == 1 || a->outcome[i] == LEAD_HARMLESS)
 			lead->tries = a->way + 1u;
 	}
 }
 
+/* Size of the largest plan of this pass. */
 static size_t plan_size(const struct hunt *h)
 {
 	size_t most = 0, orders = 2 * HUNT_GROUP_MOST * CANDIDATE_EVENTS;
@@ -236,7 +257,10 @@ static int search_attempts(struct hunt *h, const struct search_config *config, s
 	return event;
 }
 
-/* Only runs up to the one that ended it count: the same for any number of jobs. */
+/*
+ * Makes the runs of a pass within the budget. Outcomes count only up to the run that ended the
+ * pass, so that they do not depend on the number of jobs.
+ */
 static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 {
 	struct search_memory memory = h->memory;
@@ -256,7 +280,10 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 	config.plan.learned = true;
 	config.program.server.plan_size = plan_size(h);
 	if (h->grouping) {
-		/* Its failures are not reported yet. */
+		/*
+		 * Failures of groups are postponed. Their identities are not remembered, or the
+		 * same failure of a lead alone would be dropped.
+		 */
 		memory.identities = (struct map){ 0 };
 		config.memory = &memory;
 	}
@@ -268,7 +295,7 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 	}
 	runs = h->runs->runs - runs;
 	if (runs < h->counted)
-		h->counted = runs;	/* time was up, or Ctrl-C */
+		h->counted = runs;	/* fewer runs were made: the time was up, or Ctrl-C */
 	for (uint64_t i = 0; i < h->counted; i++)
 		update_leads(&h->attempts[i]);
 	b->runs -= b->limited ? h->counted : 0;
@@ -278,6 +305,7 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 
 /* --- which runs to make --- */
 
+/* Adds an attempt for one lead. */
 static struct proof_attempt *add(struct hunt *h, size_t *capacity, struct lead *lead, unsigned way)
 {
 	struct lead first;
@@ -291,7 +319,7 @@ static struct proof_attempt *add(struct hunt *h, size_t *capacity, struct lead *
 	return a;
 }
 
-/* Leads of one watched run, not tried yet, that do not overlap. */
+/* Adds attempts for groups of untried leads of one profile run that do not overlap in time. */
 static void add_groups(struct hunt *h, size_t profile, size_t *capacity)
 {
 	struct hunt_list list = { .at = xcalloc(h->leads.count + 1, sizeof(struct candidate *)) };
@@ -332,6 +360,7 @@ static int by_prefix(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Adds the attempts of a batch; after the first way in the order of prefixes, for snapshots. */
 static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigned first, unsigned end,
 		      size_t *capacity)
 {
@@ -342,7 +371,7 @@ static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigne
 			add(h, capacity, batch[i], way);
 }
 
-/* The ways first … end - 1, of the leads that had all ways before. */
+/* Adds the ways first to end - 1 of each lead that was tried in all ways before `first`. */
 static void add_singles(struct hunt *h, unsigned first, unsigned end, bool group_failed, size_t *capacity)
 {
 	struct lead *batch[BATCH];
@@ -363,8 +392,9 @@ static void add_singles(struct hunt *h, unsigned first, unsigned end, bool group
 	add_batch(h, batch, count, first, end, capacity);
 }
 
-enum { GROUP_PASS = 99 };
+enum { GROUP_PASS = 99 };	/* in place of a first way: the pass that tries groups */
 
+/* With each input, makes the runs of the ways first to end - 1, or those of groups. */
 static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, struct err *err)
 {
 	int result = 0;
@@ -374,7 +404,7 @@ static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, 
 
 		if (hunt_select(h, input, err) < 0)
 			return -1;
-		leads_sort(&h->leads);	/* by what the last pass showed, too */
+		leads_sort(&h->leads);	/* the outcomes of the last pass change the order */
 		h->grouping = first == GROUP_PASS;
 		if (!h->grouping) {
 			add_singles(h, first, end, true, &capacity);
@@ -392,7 +422,7 @@ static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, 
 	return result;
 }
 
-/* Failures of groups; those that a lead alone has shown are known by now. */
+/* Reports failures of groups, except for those that a lead alone has reproduced meanwhile. */
 static void report_postponed(struct hunt *h)
 {
 	struct err err;

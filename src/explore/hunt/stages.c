@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define TRACE_PASSES 3u		/* over all profile runs, until nothing more is found shared */
-#define PASSING_RUNS_MOST 16u		/* runs to find one that passes, if one failed before */
-#define PROFILE_SHARE 0.25	/* of --time: no further pass after that */
-#define PREDICT_SHARE 0.5	/* … no further trace is looked through if that would take longer */
+#define TRACE_PASSES 3u		/* at most, over all profile runs of an input */
+#define PASSING_RUNS_MOST 16u	/* at most, to find a passing run after an early failure */
+#define PROFILE_SHARE 0.25	/* of --time: after that no further pass begins */
+#define PREDICT_SHARE 0.5	/* of --time: traces whose analysis would take longer are skipped */
 
 const char *hunt_stage_name(enum hunt_stage stage)
 {
@@ -74,7 +74,10 @@ static void copy_granules(const struct search_memory *from, struct search_memory
 		memcpy(to->granules, from->granules, size);
 }
 
-/* A failure before anything was predicted: it may be had with more to be seen. */
+/*
+ * For a failure before anything was predicted, when not all shared memory was known. Makes the run
+ * again with more of it, so that its trace has all accesses to shared memory.
+ */
 static struct search_failure *repeat_early_failure(struct hunt *h, struct search_failure *f)
 {
 	copy_granules(&h->memory, &h->failing);
@@ -89,7 +92,7 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 	enum search_answer answer;
 
 	if (proving && h->grouping) {
-		/* Which of them it was, the next runs will show. */
+		/* The runs with one lead each will show which of the group it was. */
 		h->postponed = xgrow(h->postponed, h->postponed_count, &h->postponed_capacity,
 				     sizeof(*h->postponed));
 		h->postponed[h->postponed_count++] = (struct hunt_postponed){ f, h->input };
@@ -103,7 +106,7 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 		f = repeat_early_failure(h, f);
 	answer = h->config.listener.found(h->config.listener.ctx, f);
 	h->stopped |= answer == SEARCH_ENOUGH;
-	/* Later runs may have ended already, but count only if all failures are wanted. */
+	/* With -j, later runs may have ended already; they count only with --keep-going. */
 	if (proving && h->stopped && !h->config.search.plan.keep_going)
 		hunt_prove_end_at(h, run);
 	return answer;
@@ -175,7 +178,10 @@ char *hunt_folder(struct err *err)
 	return NULL;
 }
 
-/* Some runs that pass, with the memory known to be shared when another one failed. */
+/*
+ * Records passing runs and adds what they predict to `out`. Each begins with the shared memory that
+ * the failing run knew.
+ */
 static void record_passing_runs(struct hunt *h, struct leads *out)
 {
 	struct search_config config = h->config.search;
@@ -193,7 +199,7 @@ static void record_passing_runs(struct hunt *h, struct leads *out)
 	config.stats = &stats;
 	for (unsigned i = 0; folder && (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
-		/* Those with few switches may all fail. */
+		/* If runs with few switches all fail, runs by the strategy follow. */
 		struct profile_order order = { .run = i, .by_strategy = i >= h->config.profiles,
 					       .path = path };
 		struct search_failure *failure = NULL;
@@ -231,7 +237,8 @@ const struct leads *hunt_leads(void *ctx)
 	return &h->others;
 }
 
-bool hunt_record_run(struct hunt *h, const struct search_config *config, const struct profile_order *order)
+bool hunt_record_run(struct hunt *h, const struct search_config *config,
+		     const struct profile_order *order)
 {
 	struct search_failure *failure;
 	struct profile made;
@@ -282,7 +289,7 @@ void hunt_sort(struct hunt *h)
 	hunt_count(h);
 }
 
-/* One pass over the profile runs of an input; profiles from `first` on are theirs. */
+/* Records the profile runs of an input, in place of those from index `first` on. */
 static void record_profiles(struct hunt *h, const char *folder, size_t first)
 {
 	struct search_config config;
@@ -304,7 +311,7 @@ static void record_profiles(struct hunt *h, const char *folder, size_t first)
 	}
 }
 
-/* Have less than this share of the time been used, or would be in `more` seconds? */
+/* True if less than this share of --time will be used in `more` seconds. */
 static bool has_time(const struct hunt *h, double share, double more)
 {
 	double all = h->config.search.budget.seconds;
@@ -312,7 +319,7 @@ static bool has_time(const struct hunt *h, double share, double more)
 	return all <= 0 || clock_seconds() - h->began + more < all * share;
 }
 
-/* Looks through the traces of the runs from `first` on: one at least, the others if there is time. */
+/* Analyses the traces of the profiles from `first` on: at least one, the others if time allows. */
 static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 {
 	volatile sig_atomic_t *stop = h->config.search.budget.stop;
@@ -333,7 +340,7 @@ static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 	}
 }
 
-/* Runs with few switches, to find out what memory is shared. */
+/* Makes runs with few switches, to find out which memory is shared. */
 static int learn_shared(struct hunt *h, struct search_config *config, struct err *err)
 {
 	struct search_run run;
@@ -352,7 +359,7 @@ static int learn_shared(struct hunt *h, struct search_config *config, struct err
 	return event;
 }
 
-/* Watches the program with the input selected, and finds leads. */
+/* The stages profile and predict for the current input. */
 static int profile_input(struct hunt *h, const char *folder, struct err *err)
 {
 	size_t first = h->profile_count;
@@ -373,6 +380,7 @@ static int profile_input(struct hunt *h, const char *folder, struct err *err)
 	return result;
 }
 
+/* The stages profile and predict for all inputs. */
 static int profile(struct hunt *h, struct err *err)
 {
 	char *folder = hunt_folder(err);

@@ -1,6 +1,6 @@
 /*
- * The trace of a failure has the values of accesses (`value` events), which analyses leave
- * out: an event's number counts the others.
+ * Reads the values of accesses from the trace of a failure. A `value` event follows its access and
+ * has no number of its own: candidate_event.index counts all other events of the thread.
  */
 #include "explore/lead/ineffective_write.h"
 
@@ -12,18 +12,20 @@
 
 #define WORD 8u		/* bytes of one value event */
 
+/* Value of an access; `known`: the trace has it. */
 struct seen {
 	uint64_t addr, value;
 	bool known;
 };
 
+/* Values of the accesses that matter. */
 struct values {
-	struct map at;		/* thread and number of an event to its place in `seen`, plus 1 */
+	struct map at;		/* key_of() an event to its index in `seen`, plus 1 */
 	struct seen *seen;
 	size_t count, capacity;
 };
 
-/* What was met more often may have done harm another time. */
+/* True if the candidate is checked: it occurred once, since another occurrence may do harm. */
 static bool is_checked(const struct candidate *c)
 {
 	const struct candidate_event *e = c->event;
@@ -37,6 +39,7 @@ static uint64_t key_of(uint32_t thread, uint64_t index)
 	return (uint64_t)thread << 44 | index;
 }
 
+/* Adds an access whose value is needed. */
 static void want(struct values *v, const struct candidate_event *e)
 {
 	uint64_t *number = map_put(&v->at, key_of(e->thread, e->index), NULL);
@@ -55,7 +58,7 @@ static const struct seen *value_at(const struct values *v, const struct candidat
 
 static void read_values(struct values *v, struct reader *r)
 {
-	struct map indexes = { 0 };	/* by thread: events so far */
+	struct map indexes = { 0 };	/* by thread: number of events so far, values left out */
 	struct event ev;
 	struct err err;
 

@@ -10,9 +10,9 @@
 #include "explore/lead/ineffective_write.h"
 #include "explore/lead/use_after_free.h"
 
-#define FRAMES 16
+#define FRAMES 16	/* inlined frames of one site that are looked at */
 
-/* A trace with its analysis. */
+/* A trace and the results of its analysis. */
 struct study {
 	struct reader *reader;
 	struct analysis_context ctx;
@@ -66,7 +66,7 @@ static void study_close(struct study *s)
 	reader_close(s->reader);
 }
 
-/* A trace that ends early is good as far as it goes. */
+/* Analyses a trace by the analyses `which`, NULL: all. A trace that ends early is no error. */
 static int study_read(struct study *s, const char *path, const struct leads *l,
 		      const struct analysis *const *which, struct err *err)
 {
@@ -84,6 +84,7 @@ static int study_read(struct study *s, const char *path, const struct leads *l,
 	return 0;
 }
 
+/* Gets the names of threads, objects and sites in the findings. */
 static void study_name(struct study *s, const struct leads *l)
 {
 	struct err err;
@@ -100,6 +101,7 @@ static int study_open(struct study *s, const char *path, const struct leads *l, 
 	return 0;
 }
 
+/* True if a line of the candidate is in a system header. */
 static bool is_in_system_headers(const struct study *s, const struct candidate *c)
 {
 	struct symbol_frame frames[FRAMES];
@@ -122,7 +124,7 @@ static void name_event(const struct study *s, const struct candidate_event *e, s
 
 	for (size_t i = 0; i < count; i++) {
 		locks_at(s->ctx.locks, e->lockset, i, &held);
-		/* One that is taken just now is not held by it. */
+		/* The lock that this event acquires was not held before. */
 		if (held.lock != e->addr || held.acquired_pc != e->pc)
 			buf_addf(&locks, "%s%s", locks.size ? ", " : "", names_lock(s->names, e, i));
 	}
@@ -144,7 +146,7 @@ static struct lead *lead_new(const struct study *s, const struct candidate *c)
 	return lead;
 }
 
-/* Equal if the same is wanted of the same threads at the same places. */
+/* Hash of the threads and sites of all orders; n-th visits do not count. */
 static uint64_t hash_orders(const struct lead *lead)
 {
 	uint64_t sum = lead->c.orders;
@@ -158,6 +160,7 @@ static uint64_t hash_orders(const struct lead *lead)
 	return sum;
 }
 
+/* Adds a lead, or frees it if it cannot be planned or has the orders of an earlier one. */
 static void add(struct leads *l, struct lead *lead)
 {
 	bool added = false;
@@ -210,7 +213,7 @@ static int by_score(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The best that came of each place. */
+/* Fills `outcomes` with the highest outcome of a lead for each site. */
 static void site_outcomes(const struct leads *l, struct map *outcomes)
 {
 	for (size_t i = 0; i < l->count; i++)
@@ -256,7 +259,10 @@ void leads_keep(struct leads *l, bool (*wanted)(void *ctx, const struct lead *le
 	l->count = kept;
 }
 
-/* Could the candidate be why? A deadlock that was predicted need not have come to its last event. */
+/*
+ * True if the candidate may be the cause: it happened in the trace. A predicted deadlock need not
+ * have happened completely, since it prevents its own last event.
+ */
 static bool explains(const struct candidate *c, enum oracle_failure failure)
 {
 	if (c->class == CANDIDATE_DEADLOCK)
@@ -264,21 +270,26 @@ static bool explains(const struct candidate *c, enum oracle_failure failure)
 	return c->seen && c->class != CANDIDATE_MISUSE;
 }
 
-/* A failure whose kind is that of the candidate is most likely it. */
 double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_failure failure)
 {
 	bool memory = failure == ORACLE_UAF || failure == ORACLE_DOUBLE_FREE;
 	bool same = c->class == CANDIDATE_DEADLOCK || (memory && c->class == CANDIDATE_ORDER);
 
-	/* What is used too late was not used too early: that the first write is NULL's misleads. */
+	/*
+	 * Memory that is used after its end was not used before its beginning. The write of a NULL
+	 * pointer after free() looks like the first write.
+	 */
 	if (memory && c->pattern == PATTERN_BEFORE_INIT)
 		return 0;
-	/* Ranking thinks little of what was seen; here that speaks for it. */
+	/*
+	 * Ranking scores candidates that happened low, since they need no run; as a cause they are
+	 * likelier. A candidate of the failure's own kind (deadlock, memory) always goes first.
+	 */
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
 }
 
 struct lead *lead_from_failure(const struct leads *l, const char *path, enum oracle_failure failure,
-			     double *fitness)
+			       double *fitness)
 {
 	const struct candidate *best = NULL;
 	struct lead *lead = NULL;
@@ -312,7 +323,7 @@ struct lead *lead_from_failure(const struct leads *l, const char *path, enum ora
 }
 
 struct lead *lead_from_use_after_free(const struct leads *l, const char *path, const char *user,
-			   const struct oracle_result *failure)
+				      const struct oracle_result *failure)
 {
 	const struct analysis *const none[] = { NULL };
 	struct lead *lead = NULL;
@@ -326,7 +337,7 @@ struct lead *lead_from_use_after_free(const struct leads *l, const char *path, c
 		findings_add(s.found, &c);
 		study_name(&s, l);
 		lead = lead_new(&s, &c);
-		/* The use has no event to learn its name by. */
+		/* The trace has no event of the use, so its object is named after the block. */
 		free(lead->event[1].object);
 		lead->event[1].object = c.addr == c.event[0].addr ? xstrdup(lead->event[0].object) :
 			xasprintf("%s+%llu", lead->event[0].object,
@@ -340,6 +351,7 @@ struct lead *lead_from_use_after_free(const struct leads *l, const char *path, c
 	return lead;
 }
 
+/* A candidate and its lead_fitness(). */
 struct fitting {
 	const struct candidate *c;
 	double fits;
@@ -353,7 +365,7 @@ static int by_fitness(const void *a, const void *b)
 }
 
 size_t leads_from_failure(const struct leads *l, const char *path, enum oracle_failure failure,
-			bool (*wanted)(const struct candidate *c), struct lead **out, size_t most)
+			  bool (*wanted)(const struct candidate *c), struct lead **out, size_t most)
 {
 	struct fitting *fitting;
 	struct hunt_list list;
@@ -401,7 +413,7 @@ const char *lead_outcome_text(const struct lead *lead)
 	static const char *const why[] = {
 		"the budget was used up before its turn",
 		"no run came to all of its events",
-		"whoever could run had to be held: the other side needs what the held one has, or comes later",
+		"all threads that could run had to be held: the event they wait for needs one of them to go on",
 		"the order came about, and no run failed",
 		"a run failed in this order",
 	};
@@ -441,7 +453,7 @@ size_t lead_events(const struct lead *lead, uint8_t *out)
 	bool done[CANDIDATE_EVENTS] = { false };
 	size_t count = 0;
 
-	/* What is only there for a thread to stop at is not part of the story. */
+	/* Lock operations at which a thread only waits are left out. */
 	for (unsigned i = 0; i < c->events; i++)
 		if (c->hold[i] >= 0)
 			done[c->hold[i]] = true;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POLICIES 3u		/* enum goal_then */
-#define FEW_SWITCHES 20u	/* switches of the first seed: near to the run that was watched */
+#define POLICIES 3u		/* values of enum goal_then */
+#define FEW_SWITCHES 20u	/* permille, for the first seed: stays near the profile run */
 
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 {
@@ -21,10 +21,10 @@ void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 }
 
 enum lead_outcome lead_run_judge(const struct lead *lead, const struct goal_result *goal,
-			       const struct oracle_result *result)
+				 const struct oracle_result *result)
 {
 	if (result->verdict == ORACLE_FAILED) {
-		/* What comes second may have been too late to happen at all. */
+		/* A failure may prevent second events, and a deadlock first ones as well. */
 		if (goal->kept == goal->orders ||
 		    (oracle_is_stuck(result->failure) && lead->c.class == CANDIDATE_DEADLOCK &&
 		     !goal->infeasible))

@@ -1,10 +1,10 @@
 /*
- * Which events of a trace are those of a lead.
+ * Finds the events of a lead in a trace.
  *
  * An event of a trace is identified by its thread and its index: the number of events that the
  * thread has before it, calls and returns included, `value` events left out. That is the `index` of
- * candidate.h and of `snarl analyze --json`. A lead names its events by thread, pc and n-th time.
- * These names hold in every run, so that each stands for one event of the trace, or for none.
+ * candidate.h and of `snarl analyze --json`. A lead names its events by thread, pc and n-th visit.
+ * Since these names hold in every run, each stands for one event of the trace, or for none.
  */
 #include <string.h>
 
@@ -13,15 +13,18 @@
 #include "trace/read/kinds.h"
 #include "trace/read/reader.h"
 
+/* The event of the trace that has the name of an event of the lead. */
 struct found {
-	uint64_t position;	/* among all events of the trace */
+	uint64_t position;	/* number among all events of the trace */
 	uint64_t addr, size;
-	uint32_t thread;	/* id in the trace; 0: the event is not in it */
+	uint32_t thread;	/* id in the trace; 0: the trace does not have the event */
 	uint16_t kind;		/* enum trace_kind */
 };
 
-static void match_event(const struct lead *lead, uint64_t *visits, struct found *found, uint64_t *index,
-		const struct event *ev, const char *thread, uint64_t position, uint64_t number)
+/* Counts visits to the sites of the lead. Sets `found` and `index` of the events that this is. */
+static void match_event(const struct lead *lead, uint64_t *visits, struct found *found,
+			uint64_t *index, const struct event *ev, const char *thread,
+			uint64_t position, uint64_t number)
 {
 	for (unsigned i = 0; i < lead->c.events; i++) {
 		const struct candidate_event *e = &lead->c.event[i];
@@ -34,7 +37,7 @@ static void match_event(const struct lead *lead, uint64_t *visits, struct found 
 	}
 }
 
-/* The run may have ended before both events of an order, or between them. */
+/* True if no second event came before its first. The run may have ended before either. */
 static bool has_orders(const struct candidate *c, const struct found *found)
 {
 	for (unsigned i = 0; i < c->orders; i++) {
@@ -52,9 +55,12 @@ static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
 	return a < b + (b_size ? b_size : 1) && b < a + (a_size ? a_size : 1);
 }
 
-/* The names fit, but what was one place in memory when the lead was found is two in this run. */
+/*
+ * True if events i and k accessed the same memory in the run that predicted the lead, but other
+ * memory in this one: their names fit by chance, for example in two iterations over a list.
+ */
 static bool is_elsewhere(const struct candidate *c, const struct found *found, unsigned i,
-			unsigned k)
+			 unsigned k)
 {
 	const struct candidate_event *a = &c->event[i], *b = &c->event[k];
 
@@ -63,7 +69,7 @@ static bool is_elsewhere(const struct candidate *c, const struct found *found, u
 	       found[i].addr - found[k].addr != a->addr - b->addr;
 }
 
-/* Drops events at other memory than those before them in the story. */
+/* Drops each event that accesses other memory than an earlier event of the lead. */
 static void drop_elsewhere(const struct lead *lead, const struct found *found, uint64_t *index)
 {
 	uint8_t events[CANDIDATE_EVENTS];
@@ -81,7 +87,7 @@ bool lead_locate(const struct lead *lead, const char *trace, uint64_t *index)
 	struct found found[CANDIDATE_EVENTS] = { { 0 } };
 	uint64_t visits[CANDIDATE_EVENTS] = { 0 };
 	const struct reader_thread *thread;
-	struct map counts = { 0 };	/* events so far, by thread id */
+	struct map counts = { 0 };	/* by thread id: number of events so far */
 	struct event ev;
 	struct err err;
 	struct reader *r = reader_open(trace, &err);
@@ -98,7 +104,7 @@ bool lead_locate(const struct lead *lead, const char *trace, uint64_t *index)
 		if (thread)
 			match_event(lead, visits, found, index, &ev, thread->name, position, number);
 	}
-	/* A thread whose last event is the beginning of a wait is still waiting. */
+	/* A thread whose last event begins a wait is still waiting at the end of the run. */
 	for (unsigned i = 0; i < lead->c.events; i++)
 		if (found[i].thread && found[i].kind == TRACE_COND_WAIT &&
 		    *map_find(&counts, found[i].thread) == index[i] + 1)
