@@ -1,6 +1,6 @@
 /*
- * Failing interleavings of small programs made smaller: hand-worked answers, and the
- * fewest switches of all failing runs found the slow obvious way.
+ * Tests delta_debug.h on failing interleavings of simulated programs. Answers are worked out by
+ * hand, or are the fewest switches of all failing runs (reference/interleavings.h).
  */
 #include "sched_sim.h"
 #include "explore/bug/delta_debug.h"
@@ -10,7 +10,7 @@
 #define VALUE 3u	/* the object that counts */
 #define LOCK 1u
 
-/* A program whose threads read a value and write it back one higher: updates may be lost. */
+/* A program whose threads increment a value by a read and a write: updates may be lost. */
 static void tellers(struct sim_program *p, unsigned threads, unsigned deposits, bool locked)
 {
 	memset(p, 0, sizeof(*p));
@@ -29,7 +29,7 @@ static void tellers(struct sim_program *p, unsigned threads, unsigned deposits, 
 		sim_add(p, 0, SCHED_OP_JOIN, t);
 }
 
-/* How many updates were lost. */
+/* Number of lost updates in a run. */
 static unsigned lost(const struct sim_result *r)
 {
 	unsigned value = 0, writes = 0, seen[SIM_THREADS] = { 0 };
@@ -52,7 +52,7 @@ struct target {
 	struct sim_result last, best;
 	struct sched_turn turns[SIM_STEPS];
 	unsigned runs;
-	unsigned stop_after;	/* 0: never */
+	unsigned stop_after;	/* number of runs after which should_stop() is true; 0: never */
 };
 
 static size_t turns_of(const struct sim_result *r, struct sched_turn *turns)
@@ -62,7 +62,8 @@ static size_t turns_of(const struct sim_result *r, struct sched_turn *turns)
 	return shrink_positions(turns, r->steps);
 }
 
-static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct delta_debug_run *got)
+static bool fails(void *ctx, const struct sched_turn *turns, size_t count,
+		  struct delta_debug_run *got)
 {
 	struct target *t = ctx;
 	struct {
@@ -98,12 +99,12 @@ static bool should_stop(void *ctx)
 	return t->stop_after && t->runs >= t->stop_after;
 }
 
-/* From a run that a random walk made; false if that does not fail. */
+/* Minimises the run that the strategy `random` makes with this seed; false if it does not fail. */
 static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t, unsigned most,
 		   struct delta_debug_result *out)
 {
-	struct delta_debug_config config = { .fails = fails, .keep = keep, .should_stop = should_stop, .ctx = t,
-					.most = most, .thorough = true };
+	struct delta_debug_config config = { .fails = fails, .keep = keep, .should_stop = should_stop,
+					     .ctx = t, .most = most, .thorough = true };
 	struct sched_turn turns[SIM_STEPS];
 	static struct sim_result r;
 	struct sim_search search;
@@ -123,8 +124,8 @@ static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t,
 }
 
 /*
- * A lost update needs one thread to come back: main, one, other, one, main are four
- * switches, and only the first of the other two is made of a thread that could go on.
+ * The smallest run with a lost update runs main, A, B, A, main: four switches. Only the switch from
+ * A to B is a preemption.
  */
 static void test_bank(void **state)
 {
@@ -148,7 +149,7 @@ static void test_bank(void **state)
 	assert_true(failing > 100);
 }
 
-/* Nothing is changed that does not fail the same way, and not more than allowed is tried. */
+/* The limit of runs is kept, and should_stop() ends the search. */
 static void test_limits(void **state)
 {
 	static struct target t;
@@ -173,7 +174,8 @@ static void test_limits(void **state)
 	assert_true(failing > 20);
 }
 
-static bool never(void *ctx, const struct sched_turn *turns, size_t count, struct delta_debug_run *got)
+static bool never(void *ctx, const struct sched_turn *turns, size_t count,
+		  struct delta_debug_run *got)
 {
 	(void)ctx;
 	(void)turns;
@@ -226,7 +228,7 @@ static void test_against_all_runs(void **state)
 		fewer += result.switches > least;
 	}
 	assert_true(failing > 100);
-	/* Changes one at a time do not always lead to the best. */
+	/* Changes one at a time may miss the fewest switches, but in at most one of 30 runs. */
 	assert_true(fewer * 30 <= failing);
 }
 
