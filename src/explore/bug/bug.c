@@ -231,7 +231,7 @@ static int write_json(const struct bug *b, struct places *places, struct err *er
 	return result;
 }
 
-/* What the run printed, where it printed anything. */
+/* Writes the files stdout and stderr, if the run printed anything. */
 static int write_output(const struct bug *b, struct err *err)
 {
 	const struct search_failure *f = b->failure;
@@ -310,7 +310,7 @@ int bug_update(const struct bug *b, struct places *places, struct err *err)
 
 		result = write_schedule(b, "interleavings", i + 1, &(f ? f : b->failure)->schedule, err);
 	}
-	/* The first failure is the bug's own. */
+	/* Failure 1 is the bug's own, in schedule.txt. */
 	for (size_t i = 0; i < b->other_count && result == 0; i++)
 		result = write_schedule(b, "failures", i + 2, &b->others[i]->failure->schedule, err);
 	if (result == 0 && b->passing.found)

@@ -9,8 +9,8 @@
  *            has to wait, then the strategy `goal` enforces the order. Leads whose events do not
  *            overlap in time first share a run
  *   search   the rest of the budget: runs by several strategies, more by those that found new
- *            interleavings lately. Runs with much that is new are recorded, and what their traces
- *            predict is proved
+ *            interleavings lately. Runs that showed much new behaviour are recorded, and the
+ *            leads of their traces are proved
  *   cover    instead of search: runs directed at iRoots that no run exposed (cover_chase.h)
  *
  * With several inputs each stage runs with all of them. The results follow from program, inputs and
@@ -37,7 +37,7 @@ struct hunt_stats {
 	uint64_t grouped;	/* number of leads that were tried together with others */
 	/* Number of leads by outcome (enum lead_outcome); `left` is those not tried yet. */
 	uint64_t left, proved, harmless, infeasible, unreached;
-	uint64_t saturated;	/* runs without anything new that ended it; 0: none did */
+	uint64_t saturated;	/* config.saturation if that ended the hunt, else 0 */
 	uint64_t chased;	/* number of iRoots that runs were directed at */
 	uint64_t chased_exposed;	/* number of these that were exposed */
 	const struct cover *cover;	/* iRoot database; NULL: no coverage is kept */
@@ -46,7 +46,7 @@ struct hunt_stats {
 };
 
 struct hunt_config {
-	struct search_config search;	/* budget and program; strategy and memory are not used */
+	struct search_config search;	/* for all stages; strategy and memory are not used */
 	struct search_listener listener;	/* gets failures and progress of all stages */
 	struct inputs *inputs;	/* inputs of the program; NULL: its own arguments and stdin */
 	unsigned profiles;	/* number of profile runs of each input */

@@ -12,9 +12,9 @@
  * leads if the run fails, since any of them may be the cause; the failure is reported without a
  * lead if none of them fails alone.
  *
- * All leads are tried in one way before the next way begins, the likeliest first. After the first
- * way, batches of leads are sorted by the length of their prefix, so that each can go on from the
- * snapshot of the one before.
+ * There is one pass over all leads for the first way, one for the next two, and one for the other
+ * six, each with the likeliest leads first. After the first pass, batches of leads are sorted by
+ * the length of their prefix, so that each can go on from the snapshot of the one before.
  */
 #include "explore/hunt/hunt_internal.h"
 
@@ -182,7 +182,7 @@ void hunt_prove_end_at(struct hunt *h, uint64_t run)
 	h->counted = run + 1;
 }
 
-/* --- what came of them --- */
+/* --- outcomes --- */
 
 void hunt_count(struct hunt *h)
 {
@@ -360,7 +360,7 @@ static int by_prefix(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Adds the attempts of a batch; after the first way in the order of prefixes, for snapshots. */
+/* Adds the attempts of a batch; after the first pass sorted by prefix, for snapshots. */
 static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigned first, unsigned end,
 		      size_t *capacity)
 {

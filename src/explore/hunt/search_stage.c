@@ -1,7 +1,7 @@
 /*
  * The search stage: slices of runs by several strategies. Strategies that found new interleavings
  * lately get more runs of the next slice. The passing run of a slice that showed most new behaviour
- * is made again and recorded, and what its trace predicts is proved. The stage ends when no run
+ * is made again and recorded, and the leads of its trace are proved. The stage ends when no run
  * showed anything new for config.saturation runs.
  */
 #include "explore/hunt/hunt_internal.h"

@@ -75,8 +75,8 @@ static void copy_granules(const struct search_memory *from, struct search_memory
 }
 
 /*
- * For a failure before anything was predicted, when not all shared memory was known. Makes the run
- * again with more of it, so that its trace has all accesses to shared memory.
+ * A run failed before anything was predicted, while shared memory was still being discovered. Makes
+ * it again with all of that memory known, so that its trace has all accesses to it.
  */
 static struct search_failure *repeat_early_failure(struct hunt *h, struct search_failure *f)
 {
@@ -179,7 +179,7 @@ char *hunt_folder(struct err *err)
 }
 
 /*
- * Records passing runs and adds what they predict to `out`. Each begins with the shared memory that
+ * Records passing runs and adds their leads to `out`. Each begins with the shared memory that
  * the failing run knew.
  */
 static void record_passing_runs(struct hunt *h, struct leads *out)
@@ -289,7 +289,7 @@ void hunt_sort(struct hunt *h)
 	hunt_count(h);
 }
 
-/* Records the profile runs of an input, in place of those from index `first` on. */
+/* Records the profile runs of the current input; they replace the profiles from `first` on. */
 static void record_profiles(struct hunt *h, const char *folder, size_t first)
 {
 	struct search_config config;

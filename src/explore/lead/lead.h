@@ -20,12 +20,13 @@
  * hold m, which 0.1 needs for its read. Hence hold[1] = 4 and hold[2] = 3, the lock operations. The
  * lead's orders, all with nth 1, the first visit:
  *
- *	order[0]   0.1 at bank.c:31 before 0.2 at bank.c:50   where 0.2 waits
- *	order[1]   0.2 at bank.c:51 before 0.1 at bank.c:35   where 0.1 waits
- *	order[2]   0.1 at bank.c:31 before 0.2 at bank.c:51   the orders of the candidate itself:
- *	order[3]   0.2 at bank.c:51 before 0.1 at bank.c:36   complete when these came about
+ *	order[0]   0.1 at bank.c:31 before 0.2 at bank.c:50   0.2 waits before it takes m
+ *	order[1]   0.2 at bank.c:51 before 0.1 at bank.c:35   0.1 waits before it takes m
+ *	order[2]   0.1 at bank.c:31 before 0.2 at bank.c:51   first order of the candidate
+ *	order[3]   0.2 at bank.c:51 before 0.1 at bank.c:36   second order of the candidate
  *
- * lead_run.h tries a lead, hunt/prove.c tries many.
+ * A run has the pattern when all four came about. lead_run.h prepares a run that tries a lead;
+ * hunt/prove.c tries all leads.
  */
 #ifndef EXPLORE_LEAD_LEAD_H
 #define EXPLORE_LEAD_LEAD_H
@@ -110,7 +111,7 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err);
 
 /*
  * Sorts by score, likely harmful first. A lead gets a bonus if another lead with one of its sites
- * was proved (2), or had its order in a run (0.5): the site is reached and its order matters.
+ * was proved (2), or had its order in a run (0.5): runs reach this site, and its order matters.
  */
 void leads_sort(struct leads *l);
 
