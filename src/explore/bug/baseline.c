@@ -171,7 +171,8 @@ struct baseline_counts baseline_count(const struct baseline *l)
 	return c;
 }
 
-bool baseline_gone(const struct baseline *l, size_t *at, const char **id, const char **description)
+bool baseline_gone(const struct baseline *l, size_t *at, const char **id,
+		   const char **description)
 {
 	while (*at < l->earlier.count) {
 		const struct entry *e = &l->earlier.items[(*at)++];

@@ -37,7 +37,8 @@ struct baseline_counts baseline_count(const struct baseline *l);
  * Iterates over the bugs of the baseline that this session did not find: *at is 0 at first. Sets id
  * and description of the next one; false: there is none.
  */
-bool baseline_gone(const struct baseline *l, size_t *at, const char **id, const char **description);
+bool baseline_gone(const struct baseline *l, size_t *at, const char **id,
+		   const char **description);
 
 /* Writes the member "baseline" of results.json. */
 void baseline_json(const struct baseline *l, struct json *j);
