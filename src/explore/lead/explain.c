@@ -95,16 +95,16 @@ static void follow_all(const struct leads *l, size_t count, struct reader *r, st
 static double likelihood(const struct lead *lead, const struct followed *f,
 			 enum oracle_failure failure)
 {
-	unsigned second_followed = 0;
+	unsigned came_about = 0;
 
 	for (unsigned i = 0; i < lead->c.orders; i++) {
 		if (!f->order[i].first_happened || f->order[i].reversed)
 			return -1;
-		second_followed += f->order[i].second_followed;
+		came_about += f->order[i].second_followed;
 	}
 	if (lead->c.class == CANDIDATE_DEADLOCK && !oracle_is_stuck(failure))
 		return -1;
-	return lead_fitness(&lead->c, second_followed, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
+	return lead_fitness(&lead->c, came_about, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
 	       (lead->in_system_headers ? LEAD_SYSTEM_PENALTY : 0);
 }
 
@@ -131,11 +131,11 @@ size_t leads_in_trace(const struct leads *l, const char *path,
 
 	for (size_t i = 0; followed && i < count && made < most; i++) {
 		const struct lead *lead = l->at[i];
-		unsigned second_followed = 0;
+		unsigned came_about = 0;
 
 		for (unsigned k = 0; k < lead->c.orders; k++)
-			second_followed += followed[i].order[k].second_followed;
-		if (lead->c.orders && second_followed == lead->c.orders && wanted(&lead->c))
+			came_about += followed[i].order[k].second_followed;
+		if (lead->c.orders && came_about == lead->c.orders && wanted(&lead->c))
 			out[made++] = lead_copy(lead);
 	}
 	free(followed);
