@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "trace/read/kinds.h"
 
-#define LIST_MOST 1000u		/* candidates listed one by one, the best first */
+#define LIST_MOST 1000u		/* candidates in the list, the best first: bounds the file */
 
 static void add_lead(const struct lead *lead, struct json *j, struct places *places)
 {
@@ -20,7 +20,7 @@ static void add_lead(const struct lead *lead, struct json *j, struct places *pla
 	json_text(j, "pattern", pattern_row(lead->c.pattern)->name);
 	json_text(j, "variable", lead->event[0].object);
 	json_text(j, "outcome", lead_outcome_name(lead->outcome));
-	json_text(j, "why", lead_why(lead));
+	json_text(j, "why", lead_outcome_text(lead));
 	json_number(j, "runs", lead->runs);
 	json_number(j, "exposed", lead->exposed);
 	json_open(j, "events", '[');
@@ -69,7 +69,8 @@ void results_candidates_json(const struct hunt_stats *h, struct json *j, struct 
 
 static void add_iroots(const struct hunt_stats *h, struct json *j)
 {
-	uint64_t at[IROOT_IDIOMS + 1][3] = { { 0 } };	/* exposed, untested, infeasible; [0]: all */
+	/* Number of iRoots by idiom ([0]: all) and state: exposed, untested, infeasible. */
+	uint64_t at[IROOT_IDIOMS + 1][3] = { { 0 } };
 
 	for (size_t i = 0; i < h->cover->count; i++) {
 		const struct memo_root *r = &h->cover->roots[i].memo;
@@ -98,7 +99,7 @@ static void coverage_json(const struct search_stats *stats, const struct hunt_st
 	json_open(j, "coverage", '{');
 	json_number(j, "interleavings", stats->interleavings);
 	json_number(j, "shared_words", stats->shared);
-	/* To look at every run would take longer than the runs: nothing is known, which is not none. */
+	/* Without --coverage no iRoots are collected: their number is unknown, not 0. */
 	json_bool(j, "observed", hunt && hunt->cover);
 	if (hunt && hunt->cover)
 		add_iroots(hunt, j);
@@ -142,7 +143,7 @@ int results_save(const struct buf *text, const char *out, struct err *err)
 	bool ok;
 	FILE *f;
 
-	bug_folder(out, err);	/* if that fails, so does this */
+	bug_folder(out, err);	/* if it cannot be made, fopen() fails */
 	f = fopen(work, "we");
 	ok = f && fwrite(text->data, 1, text->size, f) == text->size;
 	ok = (!f || fclose(f) == 0) && ok && rename(work, path) == 0;

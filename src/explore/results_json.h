@@ -1,5 +1,5 @@
 /*
- * What a session has found, as results.json.
+ * The results of a session as results.json (docs/test.md, docs/hunt.md).
  */
 #ifndef EXPLORE_RESULTS_JSON_H
 #define EXPLORE_RESULTS_JSON_H
@@ -7,13 +7,13 @@
 #include "base/json.h"
 #include "explore/session.h"
 
-/* The whole file. */
+/* Appends the whole text of results.json. */
 void results_json(const struct session *s, struct buf *out);
 
-/* The text becomes `out`/results.json; the folder is made. */
+/* Writes the text to the file results.json in the folder `out`, which is made if necessary. */
 int results_save(const struct buf *text, const char *out, struct err *err);
 
-/* The member "candidates". `h` may be NULL; without `places` there is no list of them. */
+/* Writes the member "candidates". `h` may be NULL. `places` NULL: only counts, no list. */
 void results_candidates_json(const struct hunt_stats *h, struct json *j, struct places *places);
 
 #endif

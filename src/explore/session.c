@@ -16,8 +16,8 @@ void session_progress(void *ctx, const struct search_stats *stats)
 	s->config.events.progress(s->config.events.ctx, stats, false);
 }
 
-/* Between the runs that are made for a failure. */
-static void on_followup(void *ctx)
+/* Called between the runs that minimise or replay a failure. */
+static void on_confirm_run(void *ctx)
 {
 	const struct session *s = ctx;
 	struct search_stats stats = s->stats;
@@ -26,20 +26,21 @@ static void on_followup(void *ctx)
 	s->config.events.progress(s->config.events.ctx, &stats, true);
 }
 
-static void tell(const struct session *s, const struct verdict *v)
+static void report(const struct session *s, const struct verdict *v)
 {
 	s->config.events.judged(s->config.events.ctx, v);
 }
 
-static void configure(struct session *s, struct followup_config *out)
+/* How failures of this session are confirmed. */
+static void configure(struct session *s, struct confirm_config *out)
 {
 	const struct session_config *c = &s->config;
 
-	*out = (struct followup_config){
+	*out = (struct confirm_config){
 		.attempt = { .replay = { .target = &s->target, .backend = c->backend,
 					 .exec = s->stats.exec, .timeout = c->timeout,
 					 .max_steps = c->plan.max_steps },
-			     .stop = c->budget.stop, .progress = on_followup, .ctx = s },
+			     .stop = c->budget.stop, .progress = on_confirm_run, .ctx = s },
 		.replays = c->replays, .out = c->out, .minimise = c->minimise && !c->separate,
 		.runs = c->budget.runs, .seconds = c->budget.seconds, .places = &s->places,
 	};
@@ -47,7 +48,7 @@ static void configure(struct session *s, struct followup_config *out)
 		out->source = (struct cause_source){ hunt_leads, s->hunter };
 }
 
-/* Writes the files of a bug, as far as it is known by now. */
+/* Writes the files of a bug with all that is known now. */
 static int save(struct session *s, struct bug *b, const struct verdict *v)
 {
 	if (bug_update(b, &s->places, &s->err) < 0)
@@ -62,21 +63,21 @@ static void drop(struct bug *b)
 	free(b);
 }
 
-/* Another failure of a bug. It is kept if it looks different. */
+/* Adds a failure to the bug with the same cause. Drops it if the bug has its symptom already. */
 static int add_to_bug(struct session *s, const struct verdict *v)
 {
-	if (bug_shows_as(v->of, &v->bug->failure->result, &s->places)) {
-		s->judge.redundant++;
+	if (bug_has_symptom(v->of, &v->bug->failure->result, &s->places)) {
+		s->judge.exact_duplicates++;
 		drop(v->bug);
 		return 0;
 	}
-	tell(s, v);
+	report(s, v);
 	bug_add_other(v->of, v->bug);
 	return save(s, v->of, v);
 }
 
-/* A bug of its own. */
-static int add_bug(struct session *s, struct followup *u, struct verdict *v)
+/* Saves a new or known bug, then the runs and orders that are found around it. */
+static int add_bug(struct session *s, struct confirm *u, struct verdict *v)
 {
 	struct bug *b = v->bug;
 	size_t before = b->interleavings.count;
@@ -84,10 +85,10 @@ static int add_bug(struct session *s, struct followup *u, struct verdict *v)
 	if (bug_save(b, s->config.out, &s->target, &s->places, &s->err) < 0)
 		return -1;
 	if (s->judge.baseline)
-		baseline_name(s->judge.baseline, b->id);
-	tell(s, v);
-	followup_compare(u, b);
-	followup_gather(u, b);
+		baseline_set_id(s->judge.baseline, b->id);
+	report(s, v);
+	confirm_find_passing(u, b);
+	confirm_find_interleavings(u, b);
 	v->orders = b->interleavings.count > before ? b->interleavings.count : 0;
 	return save(s, b, v);
 }
@@ -102,17 +103,17 @@ static void keep_unsaved(struct session *s, struct verdict *v)
 	v->kind = VERDICT_UNSAVED;
 	v->err = s->err;
 	s->failed_to_save = true;
-	tell(s, v);
+	report(s, v);
 	keep(s, v, true);
 }
 
-/* Does with the failure what the verdict asks for. */
-static void act(struct session *s, struct followup *u, struct verdict *v)
+/* Reports, saves or drops a failure as its verdict says. */
+static void carry_out(struct session *s, struct confirm *u, struct verdict *v)
 {
 	switch (v->kind) {
 	case VERDICT_UNPROVED:
 		v->err = s->err;
-		tell(s, v);
+		report(s, v);
 		keep(s, v, false);
 		break;
 	case VERDICT_SUPPRESSED:
@@ -130,6 +131,7 @@ static void act(struct session *s, struct followup *u, struct verdict *v)
 	}
 }
 
+/* Whether the search goes on after this verdict. */
 static enum search_answer answer(const struct session *s, enum verdict_kind kind)
 {
 	if (s->failed_to_save)
@@ -145,25 +147,25 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 {
 	struct session *s = ctx;
 	struct verdict v = { .bug = NULL };
-	struct followup_config config;
-	struct followup u;
+	struct confirm_config config;
+	struct confirm u;
 	bool proved;
 	int code;
 
-	if (verdict_is_old(&s->judge, f)) {
+	if (verdict_is_duplicate(&s->judge, f)) {
 		search_failure_free(f);
 		return SEARCH_MORE;
 	}
 	v.bug = xcalloc(1, sizeof(*v.bug));
 	configure(s, &config);
-	followup_open(&u, &config, f);
-	proved = followup_prove(&u, v.bug, f, &code, &s->err);
+	confirm_open(&u, &config, f);
+	proved = confirm_prove(&u, v.bug, f, &code, &s->err);
 	if (code < 0)
 		v.kind = VERDICT_UNSAVED;
 	else
 		verdict_decide(&s->judge, v.bug, proved, &u.cause, &v);
-	act(s, &u, &v);
-	followup_close(&u);
+	carry_out(s, &u, &v);
+	confirm_close(&u);
 	return answer(s, v.kind);
 }
 
@@ -199,7 +201,7 @@ int session_make_folder(struct session *s, struct err *err)
 void session_close(struct session *s)
 {
 	if (s->made_out)
-		rmdir(s->config.out);	/* if nothing got into it: the program could not be run */
+		rmdir(s->config.out);	/* fails, as it should, if any result was saved */
 	results_free(&s->judge.results);
 	places_free(&s->places);
 	target_free(&s->target);

@@ -1,7 +1,7 @@
 /*
- * A program that is run again and again, and what was found: what snarl test, snarl hunt and
- * snarl check-fix have in common. The session makes each failure small, proves it, decides what it
- * is, and saves it; session_events tells the command.
+ * A session of snarl test, hunt or check-fix: a program that is run many times, and its failures.
+ * The session gets each failure, minimises and proves it (bug/confirm.h), decides whether it is a
+ * new bug (bug/verdict.h) and saves it. It reports to its command through struct session_events.
  */
 #ifndef EXPLORE_SESSION_H
 #define EXPLORE_SESSION_H
@@ -11,30 +11,30 @@
 #include "explore/search/search.h"
 #include "explore/target/target.h"
 
-/* What a session tells while it works. */
+/* Callbacks by which a session reports to its command. */
 struct session_events {
-	/* It is known what a failure is. A bug has its folder, but not all of its files. */
+	/* A verdict is reached. A bug has its folder, but not yet all of its files. */
 	void (*judged)(void *ctx, const struct verdict *v);
-	/* All files of a bug are written, or written anew: v->of of a duplicate, else v->bug. */
+	/* All files of a bug are written: of v->of if v is a duplicate, else of v->bug. */
 	void (*saved)(void *ctx, const struct verdict *v);
-	/* Between the runs; `confirming`: those that are made for a failure. */
+	/* Called between runs. `confirming`: the runs minimise or replay a failure. */
 	void (*progress)(void *ctx, const struct search_stats *stats, bool confirming);
 	void *ctx;
 };
 
 struct session_config {
-	char **program;		/* with its arguments */
-	const char **environment;	/* to be saved besides: NAME or NAME=VALUE; NULL ends it */
+	char **program;		/* path and arguments */
+	const char **environment;	/* variables to save: NAME or NAME=VALUE; ends with NULL */
 	const char *out;	/* folder of results */
-	const char *backend;
-	bool exec;		/* a process for every run */
-	double timeout;		/* of a run, in seconds */
+	const char *backend;	/* how threads are switched; NULL: the default */
+	bool exec;		/* start a process for every run instead of a fork server */
+	double timeout;		/* limit of one run, in seconds */
 	struct oracle oracle;
-	struct search_plan plan;	/* but for the strategy */
+	struct search_plan plan;	/* for all searches; hunt sets the strategy itself */
 	struct search_budget budget;
-	unsigned replays;	/* that prove a bug */
+	unsigned replays;	/* number of replays that prove a bug */
 	bool minimise;
-	bool separate;		/* every failure is a bug of its own, and kept as it was found */
+	bool separate;		/* every failure is a bug of its own, and is not minimised */
 	struct baseline *baseline;	/* or NULL; not owned */
 	const struct suppressions *suppress;	/* or NULL; not owned */
 	struct session_events events;
@@ -42,30 +42,30 @@ struct session_config {
 
 struct session {
 	struct session_config config;
-	struct oracle oracle;	/* the config's, with what it learns from runs */
+	struct oracle oracle;	/* copy of config.oracle, with what it learns from runs */
 	struct target target;
 	struct places places;
-	struct judge judge;	/* with the results */
-	struct search_stats stats;
-	struct err err;		/* of saving */
-	double began;
+	struct judge judge;	/* judge.results are the results of the session */
+	struct search_stats stats;	/* statistics of all searches */
+	struct err err;		/* why a bug could not be saved */
+	double began;		/* clock_seconds() at the start */
 	bool failed_to_save;
-	bool made_out;		/* the folder of results was not there */
-	struct hunt *hunter;		/* of snarl hunt, or NULL */
-	const struct hunt_stats *hunt;	/* its figures, or NULL */
+	bool made_out;		/* the session made the folder of results */
+	struct hunt *hunter;		/* the hunt; NULL in snarl test */
+	const struct hunt_stats *hunt;	/* statistics of the hunt; NULL in snarl test */
 };
 
 /* Finds the program and its input; -1 if that fails. Close the session in any case. */
 int session_open(struct session *s, const struct session_config *config, struct err *err);
 void session_close(struct session *s);
 
-/* Makes the folder of results, before hours are spent on a bug. -1 if it cannot be written to. */
+/* Makes the folder of results before the first run. -1 if it cannot be written to. */
 int session_make_folder(struct session *s, struct err *err);
 
-/* What a search needs to know from the session. */
+/* Fills in the config of a search: program, plan, budget and statistics of the session. */
 void session_search(struct session *s, struct search_config *out);
 
-/* For a search_listener; ctx is the session. */
+/* Callbacks for struct search_listener; ctx is the session. */
 enum search_answer session_found(void *ctx, struct search_failure *f);
 void session_progress(void *ctx, const struct search_stats *stats);
 

@@ -9,9 +9,10 @@
 #include "explore/bug/identity.h"
 
 struct entry {
-	char *id, *identity, *words;	/* words: for people */
-	const char *was;	/* of a bug that was asked for: its number in the baseline, or NULL */
-	bool met;		/* of one of the baseline */
+	char *id, *identity;
+	char *description;	/* for people */
+	const char *known_as;	/* in `current`: id in the baseline; NULL: new */
+	bool found_again;	/* in `earlier`: this session found the bug too */
 };
 
 struct entries {
@@ -21,7 +22,8 @@ struct entries {
 
 struct baseline {
 	char *path;
-	struct entries old, now;
+	struct entries earlier;	/* bugs of the baseline */
+	struct entries current;	/* bugs of this session that were looked up */
 };
 
 static char *identity_of(const json_t *bug)
@@ -29,29 +31,31 @@ static char *identity_of(const json_t *bug)
 	struct buf text = { 0 };
 	char *result;
 
-	identity_add(&text, bug);
+	identity_append(&text, bug);
 	result = xstrdup(buf_string(&text));
 	buf_free(&text);
 	return result;
 }
 
 /* "atomicity RWW on balance in balance_get, balance_set" */
-static char *words_of(const json_t *bug)
+static char *description_of(const json_t *bug)
 {
 	const json_t *sites = json_object_get(bug, "sites"), *site;
-	const char *pattern = identity_text(bug, "pattern"), *variable = identity_text(bug, "variable"), *last = "";
+	const char *pattern = identity_member(bug, "pattern"), *last = "";
+	const char *variable = identity_member(bug, "variable");
 	struct buf text = { 0 };
 	bool first = true;
 	char *result;
 	size_t i;
 
-	buf_addf(&text, "%s%s%s", identity_text(bug, identity_has_cause(bug) ? "class" : "failure"), *pattern ? " " : "", pattern);
+	buf_addf(&text, "%s%s%s", identity_member(bug, identity_has_cause(bug) ? "class" : "failure"),
+		 *pattern ? " " : "", pattern);
 	if (*variable)
 		buf_addf(&text, " on %s", variable);
 	json_array_foreach(sites, i, site) {
 		const char *function = identity_function(site);
 
-		if (!identity_counts(bug, site) || strcmp(function, last) == 0)
+		if (!identity_uses_site(bug, site) || strcmp(function, last) == 0)
 			continue;
 		buf_addf(&text, "%s%s", first ? " in " : ", ", function);
 		last = function;
@@ -68,8 +72,8 @@ static struct entry *add_entry(struct entries *list, const json_t *bug)
 
 	list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
 	e = &list->items[list->count++];
-	*e = (struct entry){ .id = xstrdup(identity_text(bug, "id")), .identity = identity_of(bug),
-			     .words = words_of(bug) };
+	*e = (struct entry){ .id = xstrdup(identity_member(bug, "id")), .identity = identity_of(bug),
+			     .description = description_of(bug) };
 	return e;
 }
 
@@ -92,7 +96,7 @@ struct baseline *baseline_read(const char *path, struct err *err)
 	l = xcalloc(1, sizeof(*l));
 	l->path = xstrdup(path);
 	json_array_foreach(bugs, i, bug)
-		add_entry(&l->old, bug);
+		add_entry(&l->earlier, bug);
 	json_decref(root);
 	return l;
 }
@@ -102,7 +106,7 @@ static void free_entries(struct entries *list)
 	for (size_t i = 0; i < list->count; i++) {
 		free(list->items[i].id);
 		free(list->items[i].identity);
-		free(list->items[i].words);
+		free(list->items[i].description);
 	}
 	free(list->items);
 }
@@ -111,13 +115,13 @@ void baseline_free(struct baseline *l)
 {
 	if (!l)
 		return;
-	free_entries(&l->old);
-	free_entries(&l->now);
+	free_entries(&l->earlier);
+	free_entries(&l->current);
 	free(l->path);
 	free(l);
 }
 
-/* As it will be read from results.json; whoever asks has a new reference. */
+/* The bug as the JSON object that results.json will contain; the caller releases it. */
 static json_t *bug_object(const struct bug *b, struct places *places)
 {
 	struct buf text = { 0 };
@@ -135,21 +139,21 @@ static json_t *bug_object(const struct bug *b, struct places *places)
 const char *baseline_find(struct baseline *l, const struct bug *b, struct places *places)
 {
 	json_t *bug = bug_object(b, places);
-	struct entry *e = add_entry(&l->now, bug);
+	struct entry *e = add_entry(&l->current, bug);
 
 	json_decref(bug);
-	for (size_t i = 0; i < l->old.count; i++)
-		if (strcmp(l->old.items[i].identity, e->identity) == 0) {
-			l->old.items[i].met = true;
-			if (!e->was)
-				e->was = l->old.items[i].id;
+	for (size_t i = 0; i < l->earlier.count; i++)
+		if (strcmp(l->earlier.items[i].identity, e->identity) == 0) {
+			l->earlier.items[i].found_again = true;
+			if (!e->known_as)
+				e->known_as = l->earlier.items[i].id;
 		}
-	return e->was;
+	return e->known_as;
 }
 
-void baseline_name(struct baseline *l, const char *id)
+void baseline_set_id(struct baseline *l, const char *id)
 {
-	struct entry *e = &l->now.items[l->now.count - 1];
+	struct entry *e = &l->current.items[l->current.count - 1];
 
 	free(e->id);
 	e->id = xstrdup(id);
@@ -159,23 +163,24 @@ struct baseline_counts baseline_count(const struct baseline *l)
 {
 	struct baseline_counts c = { .path = l->path };
 
-	for (size_t i = 0; i < l->now.count; i++)
-		c.fresh += !l->now.items[i].was;
-	c.known = l->now.count - c.fresh;
-	for (size_t i = 0; i < l->old.count; i++)
-		c.gone += !l->old.items[i].met;
+	for (size_t i = 0; i < l->current.count; i++)
+		c.fresh += !l->current.items[i].known_as;
+	c.known = l->current.count - c.fresh;
+	for (size_t i = 0; i < l->earlier.count; i++)
+		c.gone += !l->earlier.items[i].found_again;
 	return c;
 }
 
-bool baseline_gone(const struct baseline *l, size_t *at, const char **id, const char **words)
+bool baseline_gone(const struct baseline *l, size_t *at, const char **id,
+		   const char **description)
 {
-	while (*at < l->old.count) {
-		const struct entry *e = &l->old.items[(*at)++];
+	while (*at < l->earlier.count) {
+		const struct entry *e = &l->earlier.items[(*at)++];
 
-		if (e->met)
+		if (e->found_again)
 			continue;
 		*id = e->id;
-		*words = e->words;
+		*description = e->description;
 		return true;
 	}
 	return false;
@@ -186,44 +191,44 @@ void baseline_json(const struct baseline *l, struct json *j)
 	json_open(j, "baseline", '{');
 	json_text(j, "file", l->path);
 	json_open(j, "new", '[');
-	for (size_t i = 0; i < l->now.count; i++)
-		if (!l->now.items[i].was)
-			json_text(j, NULL, l->now.items[i].id);
+	for (size_t i = 0; i < l->current.count; i++)
+		if (!l->current.items[i].known_as)
+			json_text(j, NULL, l->current.items[i].id);
 	json_close(j, ']');
 	json_open(j, "known", '[');
-	for (size_t i = 0; i < l->now.count; i++)
-		if (l->now.items[i].was) {
+	for (size_t i = 0; i < l->current.count; i++)
+		if (l->current.items[i].known_as) {
 			json_open(j, NULL, '{');
-			json_text(j, "id", l->now.items[i].id);
-			json_text(j, "was", l->now.items[i].was);
+			json_text(j, "id", l->current.items[i].id);
+			json_text(j, "was", l->current.items[i].known_as);
 			json_close(j, '}');
 		}
 	json_close(j, ']');
 	json_open(j, "gone", '[');
-	for (size_t i = 0; i < l->old.count; i++)
-		if (!l->old.items[i].met) {
+	for (size_t i = 0; i < l->earlier.count; i++)
+		if (!l->earlier.items[i].found_again) {
 			json_open(j, NULL, '{');
-			json_text(j, "id", l->old.items[i].id);
-			json_text(j, "text", l->old.items[i].words);
+			json_text(j, "id", l->earlier.items[i].id);
+			json_text(j, "text", l->earlier.items[i].description);
 			json_close(j, '}');
 		}
 	json_close(j, ']');
 	json_close(j, '}');
 }
 
-/* The name of a global variable, without the place in it; or "". */
+/* The name of the global variable at a site, without offset; "" if the object is none. */
 static char *variable_of(const json_t *site)
 {
-	const char *object = identity_text(site, "object");
+	const char *object = identity_member(site, "object");
 	size_t size = strcspn(object, "+ @");
 
 	return xstrndup(object, object[size] == '@' || object[size] == ' ' ? 0 : size);
 }
 
-/* The type of a line that is about such bugs; NULL: there is none. */
+/* The type of suppression that can cover the bug; NULL: none. */
 static const char *suppression_type(const json_t *bug)
 {
-	const char *class = identity_text(bug, "class");
+	const char *class = identity_member(bug, "class");
 
 	if (strcmp(class, "deadlock") == 0)
 		return "deadlock";
@@ -234,6 +239,7 @@ static const char *suppression_type(const json_t *bug)
 	return NULL;
 }
 
+/* Appends the line "TYPE:^NAME$" unless it is there already. */
 static void add_line(struct buf *out, const char *type, const char *name)
 {
 	char *line = xasprintf("%s:^%s$\n", type, name);
@@ -247,14 +253,14 @@ void baseline_suppressions(const struct bug *b, struct places *places, struct bu
 {
 	json_t *bug = bug_object(b, places), *sites = json_object_get(bug, "sites"), *site;
 	const char *type = suppression_type(bug);
-	char *words = words_of(bug);
+	char *description = description_of(bug);
 	struct buf lines = { 0 };
 	size_t i;
 
 	json_array_foreach(sites, i, site) {
 		char *variable = variable_of(site);
 
-		if (type && identity_counts(bug, site) && *identity_text(site, "function")) {
+		if (type && identity_uses_site(bug, site) && *identity_member(site, "function")) {
 			if (strcmp(type, "race") == 0 && *variable)
 				add_line(&lines, type, variable);
 			else
@@ -262,9 +268,9 @@ void baseline_suppressions(const struct bug *b, struct places *places, struct bu
 		}
 		free(variable);
 	}
-	buf_addf(out, "# %s: %s\n%s", identity_text(bug, "id"), words,
-		lines.size ? buf_string(&lines) : "# no line can be about it: its cause is not known\n");
+	buf_addf(out, "# %s: %s\n%s", identity_member(bug, "id"), description,
+		lines.size ? buf_string(&lines) : "# no line can cover this bug: its cause is not known\n");
 	buf_free(&lines);
-	free(words);
+	free(description);
 	json_decref(bug);
 }

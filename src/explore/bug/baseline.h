@@ -1,6 +1,6 @@
 /*
- * An earlier results.json to compare with: which bugs are new, which are gone.
- * What makes two bugs one is in explore/bug/identity.h.
+ * Compares the bugs of a session with those of an earlier results.json: which are new, which are
+ * gone. Two bugs are one if their identities are equal (identity.h).
  */
 #ifndef EXPLORE_BUG_BASELINE_H
 #define EXPLORE_BUG_BASELINE_H
@@ -14,34 +14,38 @@
 
 struct baseline;
 
-/* NULL: *err says why. */
+/* Reads an earlier results.json; NULL: *err says why not. */
 struct baseline *baseline_read(const char *path, struct err *err);
 void baseline_free(struct baseline *l);	/* NULL is allowed */
 
 /*
- * A bug that was proved: its number in the baseline; NULL: it is new. baseline_name() gives the
- * last bug that was looked for the number it was saved by.
+ * Looks up a proved bug. Returns its id in the baseline; NULL: the bug is new. After the bug was
+ * saved, baseline_set_id() stores the id under which this session saved it.
  */
 const char *baseline_find(struct baseline *l, const struct bug *b, struct places *places);
-void baseline_name(struct baseline *l, const char *id);
+void baseline_set_id(struct baseline *l, const char *id);
 
 struct baseline_counts {
-	const char *path;	/* of the baseline */
-	size_t fresh, known;	/* bugs that were looked for */
-	size_t gone;		/* bugs of the baseline that were not found again */
+	const char *path;	/* file of the baseline */
+	size_t fresh, known;	/* bugs of this session that the baseline does not have, and has */
+	size_t gone;		/* bugs of the baseline that this session did not find */
 };
 
 struct baseline_counts baseline_count(const struct baseline *l);
 
-/* The next bug that was not found again, after *at, which is 0 at first. False: there is none. */
-bool baseline_gone(const struct baseline *l, size_t *at, const char **id, const char **words);
+/*
+ * Iterates over the bugs of the baseline that this session did not find: *at is 0 at first. Sets id
+ * and description of the next one; false: there is none.
+ */
+bool baseline_gone(const struct baseline *l, size_t *at, const char **id,
+		   const char **description);
 
-/* The member "baseline" of results.json. */
+/* Writes the member "baseline" of results.json. */
 void baseline_json(const struct baseline *l, struct json *j);
 
 /*
- * Lines of a suppression file, one for each site or variable of the bug that has to match; a
- * remark if there is nothing that could match.
+ * Appends lines for a suppression file that cover the bug, one for each of its sites or variables;
+ * a comment if no line can cover it.
  */
 void baseline_suppressions(const struct bug *b, struct places *places, struct buf *out);
 

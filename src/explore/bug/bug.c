@@ -13,11 +13,11 @@
 #include "explore/bug/same_cause.h"
 #include "explore/search/replay_trace.h"
 
-#define BUGS_MAX 100000
-#define LAST_WORDS 200		/* bytes of a line of the program's that are quoted */
+#define BUGS_MAX 100000		/* folders in one folder of results */
+#define LAST_LINE_MOST 200	/* bytes of the program's last line that are quoted */
 
-/* The last line it wrote to stderr: most programs say there why they give up. */
-static void add_last_words(const struct search_failure *f, struct buf *out)
+/* Appends the last line that the program wrote to stderr: most programs say there why they exit. */
+static void add_last_line(const struct search_failure *f, struct buf *out)
 {
 	const char *text = (const char *)f->error.data;
 	size_t end = f->error.size, start;
@@ -27,21 +27,22 @@ static void add_last_words(const struct search_failure *f, struct buf *out)
 	for (start = end; start > 0 && text[start - 1] != '\n'; start--)
 		;
 	if (end > start)
-		buf_addf(out, "\n  %.*s", end - start < LAST_WORDS ? (int)(end - start) : LAST_WORDS,
+		buf_addf(out, "\n  %.*s", end - start < LAST_LINE_MOST ? (int)(end - start) : LAST_LINE_MOST,
 			 text + start);
 }
 
-static char *in_words(const struct search_failure *f, struct places *places)
+/* Description of a failure for people. */
+static char *describe(const struct search_failure *f, struct places *places)
 {
 	struct buf text = { 0 };
 	char *result;
 
 	oracle_describe(&f->result, f->report, places, &text);
 	if (f->result.failure == ORACLE_EXIT && !*f->result.text)
-		add_last_words(f, &text);
+		add_last_line(f, &text);
 	result = xstrdup(buf_string(&text));
 	buf_free(&text);
-	/* It goes to a terminal, and some of it is the program's. */
+	/* Output of the program must not send control characters to a terminal. */
 	for (unsigned char *p = (unsigned char *)result; *p; p++)
 		if ((*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7f)
 			*p = '?';
@@ -50,8 +51,8 @@ static char *in_words(const struct search_failure *f, struct places *places)
 
 void bug_init(struct bug *b, struct search_failure *f, struct places *places)
 {
-	*b = (struct bug){ .failure = f, .text = in_words(f, places) };
-	memset(b->index, 0xff, sizeof(b->index));	/* LEAD_NOT_THERE */
+	*b = (struct bug){ .failure = f, .text = describe(f, places) };
+	memset(b->index, 0xff, sizeof(b->index));	/* LEAD_NO_EVENT */
 	memset(b->passing_index, 0xff, sizeof(b->passing_index));
 }
 
@@ -75,7 +76,7 @@ void bug_free(struct bug *b)
 
 bool bug_is_predicted(const struct bug *b)
 {
-	return b->failure->lead || b->foretold;
+	return b->failure->lead || b->predicted;
 }
 
 const struct lead *bug_cause(const struct bug *b)
@@ -83,7 +84,7 @@ const struct lead *bug_cause(const struct bug *b)
 	return b->cause ? b->cause : b->failure->lead;
 }
 
-bool bug_shows_as(const struct bug *b, const struct oracle_result *r, struct places *places)
+bool bug_has_symptom(const struct bug *b, const struct oracle_result *r, struct places *places)
 {
 	uint64_t identity = oracle_identity(r, places);
 	bool alike = oracle_identity(&b->failure->result, places) == identity;
@@ -97,7 +98,7 @@ bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
 {
 	const struct lead *x = bug_cause(a), *y = bug_cause(b);
 
-	return x && y ? cluster_same(x, y, places) : bug_shows_as(a, &b->failure->result, places);
+	return x && y ? same_cause_matches(x, y, places) : bug_has_symptom(a, &b->failure->result, places);
 }
 
 void bug_add_other(struct bug *b, struct bug *other)
@@ -106,6 +107,7 @@ void bug_add_other(struct bug *b, struct bug *other)
 	b->others[b->other_count++] = other;
 }
 
+/* Sets b->why from a replay that did not fail as the run did. */
 static void note_difference(struct bug *b, const struct oracle_result *got)
 {
 	struct buf brief = { 0 };
@@ -160,7 +162,7 @@ int bug_folder(const char *path, struct err *err)
 	return result;
 }
 
-/* The next free number. */
+/* Makes the folder with the next free number. */
 static int take_folder(struct bug *b, const char *out, struct err *err)
 {
 	char *bugs = xasprintf("%s/bugs", out);
@@ -177,7 +179,7 @@ static int take_folder(struct bug *b, const char *out, struct err *err)
 		b->path = NULL;
 	}
 	free(bugs);
-	return result < 0 || b->path ? result : err_set(err, "%s/bugs is full", out);
+	return result < 0 || b->path ? result : err_set(err, "%s/bugs is full: remove bugs or choose another folder", out);
 }
 
 static int write_file(const char *folder, const char *name, const struct buf *text, struct err *err)
@@ -229,7 +231,7 @@ static int write_json(const struct bug *b, struct places *places, struct err *er
 	return result;
 }
 
-/* What the run printed, where it printed anything. */
+/* Writes the files stdout and stderr, if the run printed anything. */
 static int write_output(const struct bug *b, struct err *err)
 {
 	const struct search_failure *f = b->failure;
@@ -249,7 +251,7 @@ int bug_record(struct bug *b, const char *out, const struct replay_config *confi
 		return -1;
 	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
 	if (b->failure->result.failure == ORACLE_TIMEOUT || b->failure->result.failure == ORACLE_BOMB)
-		err_set(&why, "the run comes to no end of its own");
+		err_set(&why, "the run does not end by itself");
 	else if (s->steps > BUG_TRACE_STEPS)
 		err_set(&why, "more than %u steps", BUG_TRACE_STEPS);
 	else
@@ -271,7 +273,7 @@ static int move_trace(struct bug *b, struct err *err)
 	return result;
 }
 
-/* A schedule in a folder of the bug's own. Its stdin stays where the bug's is. */
+/* Writes a schedule to PATH/FOLDER/NUMBER.txt; it refers to the stdin file in the bug's folder. */
 static int write_schedule(const struct bug *b, const char *folder, size_t number, struct schedule *s,
 			  struct err *err)
 {
@@ -308,7 +310,7 @@ int bug_update(const struct bug *b, struct places *places, struct err *err)
 
 		result = write_schedule(b, "interleavings", i + 1, &(f ? f : b->failure)->schedule, err);
 	}
-	/* The first failure is the bug's own. */
+	/* Failure 1 is the bug's own, in schedule.txt. */
 	for (size_t i = 0; i < b->other_count && result == 0; i++)
 		result = write_schedule(b, "failures", i + 2, &b->others[i]->failure->schedule, err);
 	if (result == 0 && b->passing.found)
@@ -323,7 +325,7 @@ void bug_locate(struct bug *b)
 	struct lead first;
 	bool found = lead && lead_locate(lead, trace, b->index);
 
-	if (lead && !found && lead_first(lead, &first)) {
+	if (lead && !found && lead_first_iteration(lead, &first)) {
 		lead = &first;
 		found = lead_locate(lead, trace, b->index);
 	}

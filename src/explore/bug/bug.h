@@ -1,7 +1,12 @@
 /*
- * A failure that was found: proved by replaying it, and kept in a folder (bugs/B001 with
- * schedule.txt, bug.json, trace.snarl, stdout and stderr of the run), with other failures of
- * the same cause and the other orders of events that lead to it.
+ * A bug: a failure that was proved by replaying it, and its folder.
+ *
+ *	bugs/B001/schedule.txt, bug.json        how to replay it; all facts (bug_json.c)
+ *	bugs/B001/trace.snarl                   trace of one replay, with values
+ *	bugs/B001/stdin, stdout, stderr         input and output of the run
+ *	bugs/B001/passing.txt, passing.snarl    the nearest run that passes
+ *	bugs/B001/interleavings/01.txt, ...     schedules of all orders that fail, its own first
+ *	bugs/B001/failures/02.txt, ...          schedules of failures with other symptoms
  */
 #ifndef EXPLORE_BUG_BUG_H
 #define EXPLORE_BUG_BUG_H
@@ -18,74 +23,77 @@
 #include "explore/search/failure.h"
 #include "explore/search/replay_schedule.h"
 
-#define BUG_TRACE_STEPS 10000000u	/* a longer run is not recorded */
+#define BUG_TRACE_STEPS 10000000u	/* longer runs get no trace: bounds time and size */
 
 struct bug {
 	char id[16];		/* "B001"; "" until saved */
-	char *path;		/* its folder */
+	char *path;		/* its folder; NULL until saved */
 	struct search_failure *failure;	/* owned */
-	char *text;		/* the failure in words */
+	char *text;		/* description of the failure, for people */
 	struct minimised minimised;
-	unsigned goal_runs;	/* made to minimise its goals */
-	unsigned replays, good;	/* made; failed in the same way */
-	char why[256];		/* it is not proved: what came instead */
-	struct lead *cause;	/* found, not predicted for this run; goes before failure->lead; owned */
-	bool foretold;		/* the cause is an order that had been predicted */
-	char *trace;		/* where it is until the bug is saved; owned */
-	bool traced;		/* there is a trace */
-	char no_trace[256];	/* why not */
-	struct interleavings interleavings;	/* the first is its own; none if no cause is known */
+	unsigned goal_runs;	/* number of runs that minimised the schedule's goals */
+	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
+	char why[256];		/* why it is not proved: what a replay did instead; "" */
+	struct lead *cause;	/* cause found afterwards, in place of failure->lead; NULL; owned */
+	bool predicted;		/* `cause` is an order that a hunt had predicted */
+	char *trace;		/* path of the trace until the bug is saved; owned */
+	bool traced;		/* the trace exists */
+	char no_trace[256];	/* why it does not */
+	struct interleavings interleavings;	/* the first is the cause; empty without a cause */
 	struct passing passing;	/* the nearest run that passes */
-	/* Of each event of the cause, in its own trace and in that of the run that passes: lead_locate(). */
+	/* Index of each event of the cause in trace.snarl and in passing.snarl: lead_locate(). */
 	uint64_t index[CANDIDATE_EVENTS], passing_index[CANDIDATE_EVENTS];
-	struct bug **others;	/* failures of the same cause that look different; owned */
+	struct bug **others;	/* failures with the same cause and other symptoms; owned */
 	size_t other_count, other_capacity;
 };
 
-/* Takes over `f`. */
+/* Makes a bug of `f`, which it owns from now on. */
 void bug_init(struct bug *b, struct search_failure *f, struct places *places);
 void bug_free(struct bug *b);
 
 /*
- * Replays it so many times in fresh processes. The first replay gives the
- * schedule its checks. True if all failed as the run did.
+ * Replays the schedule `times` times in fresh processes. The first replay adds checks to the
+ * schedule. True if all replays failed as the run did; else b->why or *err says why not.
  */
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err);
 
-/* One more replay makes the trace, in the folder `out`, which is made; -1 if it cannot be. */
+/*
+ * Records one more replay into a temporary trace in the folder `out`. -1 only if that folder cannot
+ * be made; why there is no trace for another reason is in b->no_trace.
+ */
 int bug_record(struct bug *b, const char *out, const struct replay_config *config,
 	       const struct places *places, struct err *err);
 
-/* Into a new folder below `out`. */
+/* Makes the next free folder below out/bugs and writes the files of the bug. */
 int bug_save(struct bug *b, const char *out, const struct target *target, struct places *places,
 	     struct err *err);
 
-/* Finds the events of the cause in the traces that are in its folder. */
+/* Sets index and passing_index from the traces in the folder. */
 void bug_locate(struct bug *b);
 
-/* Writes what became known since then: interleavings, other failures, the nearest run that passes. */
+/* Writes interleavings, other failures, the passing run and bug.json, all as known now. */
 int bug_update(const struct bug *b, struct places *places, struct err *err);
 
-/* Makes a folder for results, and those that it lies in; -1 also if it cannot be written to. */
+/* Makes a folder and its parents. -1 if one cannot be made, or files cannot be created in it. */
 int bug_folder(const char *path, struct err *err);
 
-/* What made it fail, as far as it is known; or NULL. */
+/* The order that made it fail; NULL if it is not known. */
 const struct lead *bug_cause(const struct bug *b);
 
-/* … was it predicted, and the run made to have it? Else it was found in the run. */
+/* True if the cause had been predicted by a hunt; false if it was only found in the failing run. */
 bool bug_is_predicted(const struct bug *b);
 
-/* Are these two failures one bug? By their causes; if one is not known, by what they look like. */
+/* True if both failures are one bug: by their causes or, if one has none, by their symptoms. */
 bool bug_same(const struct bug *a, const struct bug *b, struct places *places);
 
-/* Does one of its failures look like this? */
-bool bug_shows_as(const struct bug *b, const struct oracle_result *r, struct places *places);
+/* True if the bug or one of its other failures has this symptom: the same class and lines. */
+bool bug_has_symptom(const struct bug *b, const struct oracle_result *r, struct places *places);
 
-/* Takes over `other`, which is saved with the next bug_update(). */
+/* Adds a failure with the same cause, which `b` owns from now on. bug_update() saves it. */
 void bug_add_other(struct bug *b, struct bug *other);
 
-/* Its members, for bug.json and the list in results.json. `folder`: path to begin "schedule" with. */
+/* Writes the members of bug.json, also used in results.json. `folder` goes before file names. */
 void bug_json(const struct bug *b, struct json *j, const char *folder, struct places *places);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * A bug as JSON: docs/test.md, docs/hunt.md.
+ * Writes a bug as JSON (docs/test.md, docs/hunt.md).
  *
- * Sites of the cause identify their events in the traces of the bug. `index` is the number of events
- * that the thread has before this one in trace.snarl, calls and returns included, `value` events left
- * out; null: the run did not come to it, or there is no such event. `pending` is true if the thread
- * waits in it for ever, or failed by it. `passing_index` is the same for passing.snarl, left out if that
- * run did not come to it. Without trace.snarl there are no indexes.
+ * Sites of the cause identify their events in the traces of the bug. `index` is the number of
+ * events that the thread has before this one in trace.snarl. It counts calls and returns, not
+ * `value` events; null: the run did not reach the event. `pending` is true if the thread waits in
+ * the event for ever, or failed by it. `passing_index` is the index in passing.snarl; it is missing
+ * if that run did not reach the event. Without trace.snarl there are no indexes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,10 @@
 #include "explore/bug/bug.h"
 #include "trace/read/kinds.h"
 
-/* Does the run end before the operations at the sites of the failure? That of a crash is in the trace. */
+/*
+ * True if the run ended before the operations at the sites of its failure, as in a deadlock. The
+ * operation that crashed is in the trace.
+ */
 static bool is_stopped(const struct oracle_result *r)
 {
 	return r->failure != ORACLE_SIGNAL && r->failure != ORACLE_ASSERT;
@@ -49,7 +52,7 @@ static void site_json(const struct oracle_site *site, bool stopped, const struct
 	buf_free(&object);
 }
 
-/* Does the failure have the thread of the event stand at its place? */
+/* True if the failure stopped the thread of an event at the site of the event. */
 static bool is_stopped_at(const struct bug *b, const struct lead *lead, unsigned which)
 {
 	const struct oracle_result *r = &b->failure->result;
@@ -67,15 +70,15 @@ static bool is_stopped_at(const struct bug *b, const struct lead *lead, unsigned
 }
 
 /*
- * Does its thread wait in it for ever, or did it fail by it? A thread that spins has tried: the last of
- * its events there is the one that never comes about.
+ * True if the thread of an event waits in it for ever, or failed by it, so that the trace does not
+ * have the event. A spinning thread has events at the site in the trace; its last one is pending.
  */
 static bool is_pending(const struct bug *b, const struct lead *lead, unsigned which)
 {
 	const struct candidate_event *e = lead->c.event;
 
 	if (!is_stopped_at(b, lead, which) ||
-	    (b->index[which] != LEAD_NOT_THERE && b->failure->result.failure != ORACLE_HANG))
+	    (b->index[which] != LEAD_NO_EVENT && b->failure->result.failure != ORACLE_HANG))
 		return false;
 	for (unsigned i = 0; i < lead->c.events; i++)
 		if (e[i].pc == e[which].pc && e[i].thread == e[which].thread &&
@@ -84,22 +87,22 @@ static bool is_pending(const struct bug *b, const struct lead *lead, unsigned wh
 	return true;
 }
 
-/* Which event of the traces it is. */
+/* Writes the members that identify an event in the traces of the bug. */
 static void identity_json(const struct bug *b, const struct lead *lead, unsigned which, struct json *j)
 {
 	bool pending = is_pending(b, lead, which);
 
-	if (b->index[which] != LEAD_NOT_THERE && !pending)
+	if (b->index[which] != LEAD_NO_EVENT && !pending)
 		json_number(j, "index", b->index[which]);
 	else if (b->traced)
 		json_text(j, "index", NULL);
 	if (pending)
 		json_bool(j, "pending", true);
-	if (b->passing_index[which] != LEAD_NOT_THERE)
+	if (b->passing_index[which] != LEAD_NO_EVENT)
 		json_number(j, "passing_index", b->passing_index[which]);
 }
 
-/* `b` has the traces; NULL: another run is meant. */
+/* Writes an event. `b`: the bug whose traces have it; NULL: the run has no trace. */
 static void event_json(const struct bug *b, const struct lead *lead, unsigned which, struct json *j,
 		       struct places *places)
 {
@@ -120,7 +123,7 @@ static void event_json(const struct bug *b, const struct lead *lead, unsigned wh
 	json_close(j, '}');
 }
 
-/* "PROGRAM: FILE:LINE: FUNCTION: Assertion …" of the C library says where it was. */
+/* Writes the site of a failed assertion, from "PROGRAM: FILE:LINE: FUNCTION: Assertion ...". */
 static void assert_json(const struct search_failure *f, struct json *j)
 {
 	const char *file = strstr(f->result.text, ": "), *end = strstr(f->result.text, ": Assertion `");
@@ -182,7 +185,7 @@ static void replays_json(unsigned good, unsigned made, struct json *j)
 	json_close(j, ']');
 }
 
-/* A file of the bug: "bugs/B001/interleavings/01.txt". */
+/* Writes the path of a numbered schedule: "bugs/B001/interleavings/01.txt". */
 static void file_json(struct json *j, const char *key, const char *folder, const char *in, size_t number)
 {
 	char *path = xasprintf("%s%s/%02zu.txt", folder, in, number);
@@ -236,7 +239,7 @@ static void interleavings_json(const struct bug *b, struct json *j, const char *
 	json_close(j, '}');
 }
 
-/* All it looks like, itself first. */
+/* Writes all failures with this cause, the bug's own first. */
 static void failures_json(const struct bug *b, struct json *j, const char *folder)
 {
 	char *own = xasprintf("%sschedule.txt", folder);
@@ -282,7 +285,7 @@ static void variable_json(const struct bug *b, struct json *j, struct places *pl
 
 static void passing_event_json(const struct passing_event *e, const char *key, struct json *j)
 {
-	if (!e->there) {
+	if (!e->present) {
 		json_text(j, key, NULL);
 		return;
 	}

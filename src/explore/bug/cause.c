@@ -12,10 +12,12 @@
 
 static bool is_same(const struct lead *a, const struct lead *b, struct places *places)
 {
-	return cluster_implies(a, b, places) && cluster_implies(b, a, places);
+	return same_cause_implies(a, b, places) && same_cause_implies(b, a, places);
 }
 
-static struct lead *explain(const struct cause_config *c, const struct bug *b, const char *trace)
+/* The order that explains the failure best, of this trace and of the leads; NULL: none. */
+static struct lead *likeliest_order(const struct cause_config *c, const struct bug *b,
+				    const char *trace)
 {
 	const struct leads *leads = c->source->leads(c->source->ctx);
 
@@ -23,18 +25,19 @@ static struct lead *explain(const struct cause_config *c, const struct bug *b, c
 }
 
 /*
- * If the run was made for a candidate, an order from the trace only tells how that came about;
- * unless it is broken atomicity of one variable, of which the candidate's order is a part.
+ * Drops the cause found in the trace if the run was made for another candidate: the trace also has
+ * orders that only led to the candidate's. Keeps it if it breaks the atomicity of one variable and
+ * contains the candidate's order, which then is only a part of the cause.
  */
-static void settle(struct bug *b, struct places *places)
+static void prefer_predicted(struct bug *b, struct places *places)
 {
 	const struct lead *lead = b->failure->lead;
 
-	if (!lead || !b->cause || (cluster_implies(lead, b->cause, places) &&
-				   cluster_implies(b->cause, lead, places)))
+	if (!lead || !b->cause || (same_cause_implies(lead, b->cause, places) &&
+				   same_cause_implies(b->cause, lead, places)))
 		return;
 	if (b->cause->c.class == CANDIDATE_ATOMICITY && strcmp(lead_class(lead), "atomicity") != 0 &&
-	    cluster_implies(b->cause, lead, places)) {
+	    same_cause_implies(b->cause, lead, places)) {
 		schedule_free_goals(&b->failure->schedule);
 		return;
 	}
@@ -42,13 +45,14 @@ static void settle(struct bug *b, struct places *places)
 	b->cause = NULL;
 }
 
-static void from_trace(struct bug *b, const struct cause_config *c)
+/* Source 1 of cause.h, checked against source 2. */
+static void find_in_trace(struct bug *b, const struct cause_config *c)
 {
 	if (b->traced && c->source->leads)
-		b->cause = explain(c, b, b->trace);
+		b->cause = likeliest_order(c, b, b->trace);
 	if (b->traced && c->source->leads && !bug_cause(b))
-		b->cause = weigh_freed(b->failure, b->trace);
-	settle(b, c->places);
+		b->cause = rank_causes_use_after_free(b->failure, b->trace);
+	prefer_predicted(b, c->places);
 	if (bug_cause(b))
 		interleavings_begin(&b->interleavings, bug_cause(b));
 }
@@ -61,8 +65,8 @@ static bool was_predicted(const struct leads *l, const struct lead *cause, struc
 	return false;
 }
 
-/* If the candidate the run was made for is only a part of the cause, that goes before it. */
-static void rank(struct bug *b, const struct cause_config *c)
+/* Replaces the candidate that the run was made for by an order of which it is only a part. */
+static void find_wider(struct bug *b, const struct cause_config *c)
 {
 	struct search_failure *f = b->failure;
 	const struct leads *leads;
@@ -71,20 +75,23 @@ static void rank(struct bug *b, const struct cause_config *c)
 	if (!c->attempt || !c->source->leads || !f->lead || b->cause || !b->traced)
 		return;
 	leads = c->source->leads(c->source->ctx);
-	attempt_allow(c->attempt, WEIGH_RUNS, c->seconds);
-	cause = weigh_cause(f, b->trace, leads, c->attempt, c->places);
+	attempt_allow(c->attempt, RANK_CAUSES_RUNS, c->seconds);
+	cause = rank_causes(f, b->trace, leads, c->attempt, c->places);
 	if (!cause)
 		return;
 	schedule_free_goals(&f->schedule);
 	f->lead = NULL;
 	b->cause = cause;
-	b->foretold = was_predicted(leads, cause, c->places);
+	b->predicted = was_predicted(leads, cause, c->places);
 	interleavings_free(&b->interleavings);
 	interleavings_begin(&b->interleavings, cause);
 }
 
-/* Looks again in another run with this failure, if no cause was found. */
-static void from_other_run(struct bug *b, struct schedule *s, const struct cause_config *c)
+/*
+ * If there is no cause yet, looks for one in the run before minimisation, whose trace may have an
+ * order that the small run lacks.
+ */
+static void find_in_first_run(struct bug *b, struct schedule *s, const struct cause_config *c)
 {
 	char *path = xasprintf("%s/trace-%d.other.tmp", c->scratch, (int)getpid());
 	struct oracle_result other;
@@ -94,24 +101,30 @@ static void from_other_run(struct bug *b, struct schedule *s, const struct cause
 	if (!bug_cause(b) && c->source->leads && s->steps <= BUG_TRACE_STEPS &&
 	    replay_prove(s, c->replay, 1, c->places, &made, &other, &err) == 1 &&
 	    replay_record(c->replay, s, c->places, path, false, &err) == 0)
-		b->cause = explain(c, b, path);
+		b->cause = likeliest_order(c, b, path);
 	unlink(path);
 	free(path);
 	if (b->cause && !b->interleavings.count)
 		interleavings_begin(&b->interleavings, b->cause);
 }
 
-void cause_find(struct bug *b, const struct lead *tried, struct schedule *first, const struct cause_config *c)
+void cause_find(struct bug *b, const struct lead *tried, struct schedule *first,
+		const struct cause_config *c)
 {
-	from_trace(b, c);
-	rank(b, c);
+	find_in_trace(b, c);
+	find_wider(b, c);
 	if (first)
-		from_other_run(b, first, c);
-	b->foretold |= tried && b->cause && is_same(b->cause, tried, c->places);
+		find_in_first_run(b, first, c);
+	b->predicted |= tried && b->cause && is_same(b->cause, tried, c->places);
 }
 
-/* By the trace of one more replay. */
-static struct lead *find_again(const struct bug *b, const struct suppressions *s, const struct cause_config *c)
+/*
+ * Looks for a cause in the trace of one more replay, without values: writes that changed nothing
+ * are not told apart here. Without a hunt there are no leads, but the trace alone may show an
+ * order.
+ */
+static struct lead *find_again(const struct bug *b, const struct suppressions *s,
+			       const struct cause_config *c)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *path = xasprintf("%s/snarl-cause-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -121,7 +134,7 @@ static struct lead *find_again(const struct bug *b, const struct suppressions *s
 	int fd = mkstemp(path);
 
 	if (fd >= 0 && replay_record(c->replay, &b->failure->schedule, c->places, path, false, &err) == 0)
-		cause = c->source->leads ? explain(c, b, path) :
+		cause = c->source->leads ? likeliest_order(c, b, path) :
 					   leads_explain(&none, path, b->failure->result.failure);
 	if (fd >= 0) {
 		close(fd);

@@ -1,12 +1,13 @@
 /*
- * Why a run failed: from the candidate that it was made for to the order of events that is
- * reported. The candidates are weighed in this order:
+ * Finds the cause of a proved failure: the order of events that made the run fail. Sources, in the
+ * order in which they are asked:
  *
- *   1. what the trace of a replay shows: the likeliest of the predicted orders that it has, or a
- *      free before a use (explain.c, use_after_free.c)
- *   2. the candidate the run was made for, unless 1 is the same order or contains it
- *   3. an order that the candidate is only a part of, by making runs with each (rank_causes.h)
- *   4. what the trace of the run before it was made small shows
+ *   1. the trace of a replay: its likeliest order (leads_explain()), or the free before a use after
+ *      free
+ *   2. the candidate that the run was made for. It goes before the order of 1, unless that breaks
+ *      the atomicity of one variable and contains the candidate's order
+ *   3. an order that the candidate is only a part of; directed runs show that (rank_causes.h)
+ *   4. the trace of the failing run before its switches were minimised, if 1 to 3 found nothing
  */
 #ifndef EXPLORE_BUG_CAUSE_H
 #define EXPLORE_BUG_CAUSE_H
@@ -14,9 +15,12 @@
 #include "explore/bug/bug.h"
 #include "explore/search/attempt.h"
 
-/* Where predicted orders come from. */
+/* Provides the orders that a hunt predicted. */
 struct cause_source {
-	/* The likeliest first; may run the program a few times more. NULL: there are none, as without a hunt. */
+	/*
+	 * Returns them, the likeliest first. The callback may make runs of the program. NULL
+	 * callback: no orders were predicted, as in snarl test.
+	 */
 	const struct leads *(*leads)(void *ctx);
 	void *ctx;
 };
@@ -24,22 +28,23 @@ struct cause_source {
 struct cause_config {
 	const struct cause_source *source;
 	const struct replay_config *replay;
-	struct attempt *attempt;	/* to make runs with; NULL: none can be made */
-	double seconds;		/* for these runs; 0: no limit */
-	const char *scratch;	/* a folder for traces */
+	struct attempt *attempt;	/* makes directed runs; NULL: none can be made */
+	double seconds;		/* limit for these runs; 0: no limit */
+	const char *scratch;	/* folder for temporary traces */
 	struct places *places;
 };
 
 /*
- * Finds the cause of a bug that is proved and has its trace, and begins its interleavings with it.
- * `tried`: the candidate the run was made for, or NULL. `first`: the schedule it was made small
- * from, which gets its checks; NULL: it was not made smaller.
+ * Finds the cause of a bug that is proved and has its trace. Makes the cause the first of
+ * bug->interleavings. `tried`: the candidate that the run was made for, or NULL. `first`: the
+ * schedule before minimisation, which gets its checks; NULL: nothing was minimised.
  */
-void cause_find(struct bug *b, const struct lead *tried, struct schedule *first, const struct cause_config *c);
+void cause_find(struct bug *b, const struct lead *tried, struct schedule *first,
+		const struct cause_config *c);
 
 /*
- * Whether all events of the cause are suppressed. If the cause is not known, one more replay finds
- * it; the bug keeps it, but not if there is no source of predicted orders.
+ * True if suppressions cover all events of the cause. If the bug has no cause, one more replay
+ * looks for it. The bug keeps what that finds, but only in a hunt: elsewhere no cause is reported.
  */
 bool cause_is_suppressed(struct bug *b, const struct suppressions *s, const struct cause_config *c);
 

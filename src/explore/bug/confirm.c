@@ -5,28 +5,28 @@
 
 #include "base/mem.h"
 
-#define SHARE 6u		/* of the budget, at most */
-#define GATHER_SECONDS 10.0
+#define SHARE 6u		/* each step gets at most a sixth of --time and --runs */
+#define GATHER_SECONDS 10.0	/* at most, for all orders of one bug */
 
-/* Of the time that is allowed in all, or of what is reasonable. */
-static double share(const struct followup_config *c, double most)
+/* Seconds for one step: its share of --time, at most `most`. */
+static double share(const struct confirm_config *c, double most)
 {
 	double part = c->seconds / SHARE;
 
 	return c->seconds > 0 && part < most ? part : most;
 }
 
-/* A run that comes to no end of its own takes the whole time-out, every time. */
+/* True if each run lasts until its time-out: to make many of them would take too long. */
 static bool is_endless(const struct search_failure *f)
 {
 	return f->result.failure == ORACLE_TIMEOUT || f->result.failure == ORACLE_BOMB;
 }
 
-void followup_open(struct followup *u, const struct followup_config *config,
+void confirm_open(struct confirm *u, const struct confirm_config *config,
 		   const struct search_failure *f)
 {
-	*u = (struct followup){ .config = config };
-	/* What goes wrong here will go wrong when it is replayed, and is told then. */
+	*u = (struct confirm){ .config = config };
+	/* An error here is not reported: the replays will meet and report it. */
 	if (config->minimise && !is_endless(f))
 		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
 	u->cause = (struct cause_config){ .source = &config->source, .replay = &config->attempt.replay,
@@ -35,26 +35,27 @@ void followup_open(struct followup *u, const struct followup_config *config,
 					  .places = config->places };
 }
 
-void followup_close(struct followup *u)
+void confirm_close(struct confirm *u)
 {
 	if (u->config->minimise)
 		attempt_close(&u->attempt);
 }
 
-static void minimise(struct followup *u, struct search_failure *f, struct minimised *out)
+/* Drops the lead and its goals if the small run fails without its order. */
+static void minimise(struct confirm *u, struct search_failure *f, struct minimised *out)
 {
 	attempt_allow(&u->attempt, MINIMISE_RUNS, share(u->config, MINIMISE_SECONDS));
 	if (minimise_switches(f, &u->attempt, false, u->config->places, out) < 0 || !out->done ||
 	    !f->lead)
 		return;
 	if (!out->has_lead) {
-		f->lead = NULL;		/* it fails without that order, too */
+		f->lead = NULL;
 		schedule_free_goals(&f->schedule);
 	}
 }
 
-/* The order of the cause as goals: what has to be asked again when the program is mended. */
-static void set_goals(struct followup *u, struct bug *b)
+/* Makes the cause the goals of the schedule: the orders that snarl check-fix tries after a fix. */
+static void set_goals(struct confirm *u, struct bug *b)
 {
 	struct search_failure *f = b->failure;
 	unsigned before = u->attempt.runs;
@@ -69,10 +70,10 @@ static void set_goals(struct followup *u, struct bug *b)
 	b->goal_runs = u->attempt.runs - before;
 }
 
-bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
+bool confirm_prove(struct confirm *u, struct bug *b, struct search_failure *f, int *code,
 		    struct err *err)
 {
-	const struct followup_config *c = u->config;
+	const struct confirm_config *c = u->config;
 	const struct lead *predicted = f->lead;
 	struct schedule first = { 0 };
 	struct minimised m = { 0 };
@@ -89,7 +90,7 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 	if (proved)
 		*code = bug_record(b, c->out, &c->attempt.replay, c->places, err);
 	if (proved && *code == 0) {
-		/* In a long run the one place where it goes wrong may be overlooked. */
+		/* If minimisation removed nothing, the run before it has no other orders. */
 		cause_find(b, predicted, m.switches < m.from ? &first : NULL, &u->cause);
 		set_goals(u, b);
 	}
@@ -97,9 +98,9 @@ bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f,
 	return proved;
 }
 
-void followup_compare(struct followup *u, struct bug *b)
+void confirm_find_passing(struct confirm *u, struct bug *b)
 {
-	const struct followup_config *c = u->config;
+	const struct confirm_config *c = u->config;
 	char *path, *failing;
 
 	if (!u->open)
@@ -116,9 +117,9 @@ void followup_compare(struct followup *u, struct bug *b)
 	free(failing);
 }
 
-void followup_gather(struct followup *u, struct bug *b)
+void confirm_find_interleavings(struct confirm *u, struct bug *b)
 {
-	const struct followup_config *c = u->config;
+	const struct confirm_config *c = u->config;
 	uint64_t part = c->runs / SHARE;
 	struct interleavings_config config = { .attempts = &u->attempt, .replays = c->replays,
 					       .places = c->places };

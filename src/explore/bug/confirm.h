@@ -1,10 +1,12 @@
 /*
- * What comes after a failure was found: make it small, prove it by replays, find its
- * cause; then, if it is a bug of its own, all orders that lead to it.
+ * From a failure to a proved bug: minimise the schedule, prove it by replays, record a trace and
+ * find the cause. Of a bug that is new: the nearest run that passes, and all orders that fail.
  *
- *	followup_open(&f, &config);
- *	if (followup_prove(&f, bug, failure, &code, &err)) … followup_gather(&f, bug); …
- *	followup_close(&f);
+ *	confirm_open(&u, &config, failure);
+ *	if (confirm_prove(&u, bug, failure, &code, &err))
+ *		... save the bug if it is new, then ...
+ *		confirm_find_passing(&u, bug), confirm_find_interleavings(&u, bug);
+ *	confirm_close(&u);
  */
 #ifndef EXPLORE_BUG_CONFIRM_H
 #define EXPLORE_BUG_CONFIRM_H
@@ -13,39 +15,43 @@
 #include "explore/bug/cause.h"
 #include "explore/search/attempt.h"
 
-struct followup_config {
+struct confirm_config {
 	struct attempt_config attempt;
-	unsigned replays;	/* that prove it */
-	bool minimise;
+	unsigned replays;	/* number of replays that prove a failure */
+	bool minimise;		/* minimise, compare and direct runs; false: only replay */
 	const char *out;	/* folder for results */
-	uint64_t runs;		/* the budget of the search, of which a part may be spent here; 0: none */
-	double seconds;		/* … in time; 0: none */
-	struct cause_source source;	/* of predicted orders */
+	uint64_t runs;		/* --runs; all orders of one bug get a sixth of it; 0: no limit */
+	double seconds;		/* --time; each step gets a sixth of it at most; 0: no limit */
+	struct cause_source source;	/* orders that a hunt predicted */
 	struct places *places;
 };
 
-struct followup {
-	const struct followup_config *config;
-	struct attempt attempt;
-	bool open;		/* attempts can be made */
+/* Work on one failure. */
+struct confirm {
+	const struct confirm_config *config;
+	struct attempt attempt;	/* makes runs like the failing one, by other plans */
+	bool open;		/* `attempt` can make runs */
 	struct cause_config cause;
-	struct err err;		/* of them */
+	struct err err;		/* why `attempt` cannot */
 };
 
-/* For one failure, which becomes `bug` (all zero before). Close it in any case. */
-void followup_open(struct followup *u, const struct followup_config *config,
-		   const struct search_failure *f);
-void followup_close(struct followup *u);
-
-/* Takes over `f`. True if it is proved; *code -1: but its trace has no place to go to. */
-bool followup_prove(struct followup *u, struct bug *b, struct search_failure *f, int *code,
-		    struct err *err);
+/* `f` is the failure that confirm_prove() will get. Call confirm_close() in any case. */
+void confirm_open(struct confirm *u, const struct confirm_config *config,
+		  const struct search_failure *f);
+void confirm_close(struct confirm *u);
 
 /*
- * A bug that is saved: the nearest run that passes, and its interleavings. They are saved by
- * bug_update(), but for the trace of the first.
+ * Minimises, replays and records `f`, which *b owns afterwards; *b is all zero before. True if all
+ * replays failed alike. *code is -1 if the folder for the trace cannot be made, else 0.
  */
-void followup_compare(struct followup *u, struct bug *b);
-void followup_gather(struct followup *u, struct bug *b);
+bool confirm_prove(struct confirm *u, struct bug *b, struct search_failure *f, int *code,
+		   struct err *err);
+
+/*
+ * For a bug that is saved: finds and records the nearest run that passes (nearest_passing.h), or
+ * all orders that fail (interleavings.h). Writes passing.snarl; bug_update() writes the rest.
+ */
+void confirm_find_passing(struct confirm *u, struct bug *b);
+void confirm_find_interleavings(struct confirm *u, struct bug *b);
 
 #endif

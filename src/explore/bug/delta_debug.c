@@ -7,15 +7,16 @@
 #include "base/mem.h"
 #include "sched/strategy.h"
 
-#define SINGLE_MOST 64u		/* turns that are tried one by one at first */
-#define SWEEP_MOST 250u		/* steps that are tried one by one at last, for each thread to go to */
-#define SWEEP_THREADS 16u
+#define SINGLE_SWITCH_MOST 64u		/* turns; in longer runs switches are not tried alone */
+#define ALL_PREEMPTIONS_MOST 250u	/* runs to try every preemption; if more, none is tried */
+#define THREADS_MOST 16u		/* threads among which preemptions are tried */
 
 struct shrink {
-	const struct shrink_config *config;
-	struct shrink_result *result;
-	struct sched_turn *best, *attempt;
-	size_t count, capacity;		/* of `best`; of both */
+	const struct delta_debug_config *config;
+	struct delta_debug_result *result;
+	struct sched_turn *best, *attempt;	/* turns of the smallest run; turns to try next */
+	size_t count;			/* number of turns in `best` */
+	size_t capacity;		/* of both arrays */
 };
 
 size_t shrink_positions(struct sched_turn *turns, size_t count)
@@ -41,13 +42,13 @@ size_t shrink_positions(struct sched_turn *turns, size_t count)
 	return n;
 }
 
-static bool over(const struct shrink *s)
+static bool is_over(const struct shrink *s)
 {
 	return s->result->runs >= s->config->most ||
-	       (s->config->enough && s->config->enough(s->config->ctx));
+	       (s->config->should_stop && s->config->should_stop(s->config->ctx));
 }
 
-static void keep(struct shrink *s, const struct shrink_run *got)
+static void keep(struct shrink *s, const struct delta_debug_run *got)
 {
 	if (got->count > s->capacity) {
 		s->capacity = got->count;
@@ -62,10 +63,10 @@ static void keep(struct shrink *s, const struct shrink_run *got)
 	s->config->keep(s->config->ctx, got);
 }
 
-/* Makes a run by the first `count` of s->attempt; true if it became the best. */
+/* Makes a run by the first `count` turns of s->attempt; true if it is the smallest so far. */
 static bool attempt(struct shrink *s, size_t count)
 {
-	struct shrink_run got = { 0 };
+	struct delta_debug_run got = { 0 };
 
 	s->result->runs++;
 	if (!s->config->fails(s->config->ctx, s->attempt, count, &got))
@@ -77,7 +78,8 @@ static bool attempt(struct shrink *s, size_t count)
 	return true;
 }
 
-static bool without(struct shrink *s, size_t start, size_t size)
+/* Tries the smallest run without `size` turns from `start` on. */
+static bool try_without(struct shrink *s, size_t start, size_t size)
 {
 	memcpy(s->attempt, s->best, start * sizeof(*s->best));
 	memcpy(s->attempt + start, s->best + start + size,
@@ -85,25 +87,25 @@ static bool without(struct shrink *s, size_t start, size_t size)
 	return attempt(s, s->count - size);
 }
 
-/* Leaves out `size` turns in a row, wherever that can be done. */
-static bool leave_out(struct shrink *s, size_t size)
+/* Removes `size` adjacent turns wherever the run still fails; true if it did so at all. */
+static bool remove_turns(struct shrink *s, size_t size)
 {
 	bool better = false;
 
-	for (size_t start = 0; start + size <= s->count && !over(s);)
-		if (without(s, start, size))
+	for (size_t start = 0; start + size <= s->count && !is_over(s);)
+		if (try_without(s, start, size))
 			better = true;
 		else
 			start += size;
 	return better;
 }
 
-/* Lets the thread of a turn run on until it cannot. */
-static bool run_on(struct shrink *s)
+/* Lets the thread of a turn run until it blocks, wherever the run still fails. */
+static bool extend_turns(struct shrink *s)
 {
 	bool better = false;
 
-	for (size_t i = 0; i < s->count && !over(s); i++) {
+	for (size_t i = 0; i < s->count && !is_over(s); i++) {
 		if (s->best[i].kind != SCHED_TURN_RUN || s->best[i].steps == SCHED_NO_LIMIT)
 			continue;
 		memcpy(s->attempt, s->best, s->count * sizeof(*s->best));
@@ -113,10 +115,10 @@ static bool run_on(struct shrink *s)
 	return better;
 }
 
-/* One switch of all, wherever it may be: most failures need no more. */
-static bool single_out(struct shrink *s)
+/* Tries each switch of the run alone: most failures need only one preemption. */
+static bool try_single_switches(struct shrink *s)
 {
-	for (size_t i = 0; i + 1 < s->count && s->count <= SINGLE_MOST && !over(s); i++) {
+	for (size_t i = 0; i + 1 < s->count && s->count <= SINGLE_SWITCH_MOST && !is_over(s); i++) {
 		if (s->best[i].kind != SCHED_TURN_RUN || s->best[i + 1].kind != SCHED_TURN_RUN)
 			continue;
 		s->attempt[0] = s->best[i];
@@ -128,7 +130,7 @@ static bool single_out(struct shrink *s)
 	return false;
 }
 
-/* How far a thread goes, as far as that is known. */
+/* The highest position of a thread in the turns: the number of its steps, as far as known. */
 static uint64_t length_of(const struct shrink *s, uint64_t name)
 {
 	uint64_t length = 0;
@@ -140,12 +142,12 @@ static uint64_t length_of(const struct shrink *s, uint64_t name)
 	return length;
 }
 
-/* The threads of the run, each once. */
+/* Fills `names` with the threads of the run, each once; returns how many. */
 static size_t threads_of(const struct shrink *s, uint64_t *names)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < s->count && count < SWEEP_THREADS; i++) {
+	for (size_t i = 0; i < s->count && count < THREADS_MOST; i++) {
 		size_t k = 0;
 
 		while (k < count && names[k] != s->best[i].name)
@@ -156,11 +158,9 @@ static size_t threads_of(const struct shrink *s, uint64_t *names)
 	return count;
 }
 
-/*
- * The first thread until it blocks, then `one` up to a step, then `other`: runs with a
- * single preemption.
- */
-static bool preempt_at(struct shrink *s, uint64_t first, uint64_t one, uint64_t step, uint64_t other)
+/* Tries thread `first` until it blocks, then `one` up to `step`, which is preempted by `other`. */
+static bool try_preemption(struct shrink *s, uint64_t first, uint64_t one, uint64_t step,
+			   uint64_t other)
 {
 	size_t count = 0;
 
@@ -171,49 +171,53 @@ static bool preempt_at(struct shrink *s, uint64_t first, uint64_t one, uint64_t 
 	return attempt(s, count);
 }
 
-/* A single preemption, at every step of a short run: what small changes do not lead to. */
-static bool sweep(struct shrink *s)
+/*
+ * Tries a single preemption at every step of a short run, to every other thread. This finds smaller
+ * runs that removing turns one by one cannot reach.
+ */
+static bool try_all_preemptions(struct shrink *s)
 {
-	uint64_t names[SWEEP_THREADS], length[SWEEP_THREADS], steps = 0;
+	uint64_t names[THREADS_MOST], length[THREADS_MOST], steps = 0;
 	size_t threads = threads_of(s, names);
 	bool better = false;
 
 	for (size_t i = 0; i < threads; i++)
 		steps += length[i] = length_of(s, names[i]);
-	if (!s->config->thorough || threads < 2 || steps * (threads - 1) > SWEEP_MOST)
+	if (!s->config->thorough || threads < 2 || steps * (threads - 1) > ALL_PREEMPTIONS_MOST)
 		return false;
 	for (size_t i = 0; i < threads; i++)
 		for (uint64_t at = 1; at <= length[i]; at++)
-			for (size_t k = 0; k < threads && !over(s); k++)
-				better |= k != i && preempt_at(s, names[0], names[i], at, names[k]);
+			for (size_t k = 0; k < threads && !is_over(s); k++)
+				better |= k != i && try_preemption(s, names[0], names[i], at, names[k]);
 	return better;
 }
 
-void shrink_turns(const struct shrink_config *config, const struct sched_turn *turns, size_t count,
-		  struct shrink_result *out)
+void delta_debug_turns(const struct delta_debug_config *config, const struct sched_turn *turns,
+		       size_t count, struct delta_debug_result *out)
 {
 	struct shrink s = { .config = config, .result = out, .capacity = count + 3 };
-	struct shrink_run got = { 0 };
+	struct delta_debug_run got = { 0 };
 
-	*out = (struct shrink_result){ .runs = 1 };
-	out->again = config->fails(config->ctx, turns, count, &got);
-	if (!out->again)
+	*out = (struct delta_debug_result){ .runs = 1 };
+	out->reproduced = config->fails(config->ctx, turns, count, &got);
+	if (!out->reproduced)
 		return;
 	out->from = got.switches;
 	s.best = xcalloc(s.capacity, sizeof(*s.best));
 	s.attempt = xcalloc(s.capacity, sizeof(*s.attempt));
 	keep(&s, &got);
-	single_out(&s);
-	for (size_t size = s.count; size > 1 && !over(&s); size = size / 2 < s.count ? size / 2 : s.count)
-		leave_out(&s, size);
+	try_single_switches(&s);
+	for (size_t size = s.count; size > 1 && !is_over(&s);
+	     size = size / 2 < s.count ? size / 2 : s.count)
+		remove_turns(&s, size);
 	do
-		while (!over(&s)) {
-			bool better = leave_out(&s, 1);
+		while (!is_over(&s)) {
+			bool better = remove_turns(&s, 1);
 
-			if (!run_on(&s) && !better)
+			if (!extend_turns(&s) && !better)
 				break;
 		}
-	while (sweep(&s));
+	while (try_all_preemptions(&s));
 	free(s.best);
 	free(s.attempt);
 }

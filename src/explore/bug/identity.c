@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-const char *identity_text(const json_t *object, const char *key)
+const char *identity_member(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
@@ -15,8 +15,8 @@ const char *identity_text(const json_t *object, const char *key)
 }
 
 /*
- * "heap@q.c:31#2+8" is "heap@q.c+8": lines move, and so does the order of allocations. What
- * has an address instead of a name has nothing that stays.
+ * Appends the name of an object without line and allocation number, which change with the source:
+ * "heap@q.c:31#2+8" becomes "heap@q.c+8". An object that has only an address adds nothing.
  */
 static void add_unnumbered(struct buf *out, const char *text)
 {
@@ -35,7 +35,7 @@ static void add_unnumbered(struct buf *out, const char *text)
 
 const char *identity_function(const json_t *site)
 {
-	const char *function = identity_text(site, "function"), *file = identity_text(site, "file");
+	const char *function = identity_member(site, "function"), *file = identity_member(site, "file");
 
 	return *function ? function : *file ? file : "?";
 }
@@ -45,8 +45,8 @@ bool identity_has_cause(const json_t *bug)
 	return json_is_string(json_object_get(bug, "cause"));
 }
 
-/* Events of a cause are told with the locks held. */
-bool identity_counts(const json_t *bug, const json_t *site)
+/* Only sites that are events of a cause have the member "locks". */
+bool identity_uses_site(const json_t *bug, const json_t *site)
 {
 	return !identity_has_cause(bug) || json_object_get(site, "locks");
 }
@@ -56,7 +56,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What the bug does where; sorted, since who comes first depends on the schedule. */
+/* Appends function, operation and object of each site, sorted: their order is the schedule's. */
 static void add_sites(struct buf *out, const json_t *bug)
 {
 	const json_t *sites = json_object_get(bug, "sites"), *site;
@@ -66,10 +66,10 @@ static void add_sites(struct buf *out, const json_t *bug)
 	json_array_foreach(sites, i, site) {
 		struct buf text = { 0 };
 
-		if (!identity_counts(bug, site))
+		if (!identity_uses_site(bug, site))
 			continue;
-		buf_addf(&text, "%s %s ", identity_function(site), identity_text(site, "op"));
-		add_unnumbered(&text, identity_text(site, "object"));
+		buf_addf(&text, "%s %s ", identity_function(site), identity_member(site, "op"));
+		add_unnumbered(&text, identity_member(site, "object"));
 		texts[count++] = xstrdup(buf_string(&text));
 		buf_free(&text);
 	}
@@ -81,12 +81,12 @@ static void add_sites(struct buf *out, const json_t *bug)
 	free(texts);
 }
 
-void identity_add(struct buf *out, const json_t *bug)
+void identity_append(struct buf *out, const json_t *bug)
 {
-	buf_addf(out, "%s %s ", identity_text(bug, "class"), identity_text(bug, "pattern"));
+	buf_addf(out, "%s %s ", identity_member(bug, "class"), identity_member(bug, "pattern"));
 	if (!identity_has_cause(bug))
-		buf_addf(out, "%s ", identity_text(bug, "failure"));
-	add_unnumbered(out, identity_text(bug, "variable"));
+		buf_addf(out, "%s ", identity_member(bug, "failure"));
+	add_unnumbered(out, identity_member(bug, "variable"));
 	add_sites(out, bug);
 }
 
@@ -95,7 +95,7 @@ uint64_t identity_hash(const json_t *bug)
 	struct buf text = { 0 };
 	uint64_t hash;
 
-	identity_add(&text, bug);
+	identity_append(&text, bug);
 	hash = hash_bytes(HASH_START, text.data, text.size);
 	buf_free(&text);
 	return hash;

@@ -1,7 +1,8 @@
 /*
- * What stays of a bug when lines move and the schedule is another one, from its JSON: class,
- * pattern, variable, and function and kind of each event of its cause; if the cause is not
- * known, the kind of failure and its places instead.
+ * Identity of a bug: what stays when lines move and the schedule is another one. It is computed
+ * from the bug's JSON and consists of class, pattern, variable, and the function, operation and
+ * object of each event of the cause. If the cause is not known, the kind of failure and its sites
+ * stand in.
  */
 #ifndef EXPLORE_BUG_IDENTITY_H
 #define EXPLORE_BUG_IDENTITY_H
@@ -13,21 +14,22 @@
 
 struct json_t;
 
-/* Two bugs are taken for one if this is the same. Appends it; not for people. */
-void identity_add(struct buf *out, const struct json_t *bug);
+/* Appends the identity, a text for comparison only. Two bugs with equal texts are one bug. */
+void identity_append(struct buf *out, const struct json_t *bug);
 
-/* A number for it, the same on every machine and in every version that does not say otherwise. */
+/* Hash of the identity. SARIF files contain it, so it is the same on all machines and versions. */
 uint64_t identity_hash(const struct json_t *bug);
 
-/* A member that is text; "" if it is missing or something else. */
-const char *identity_text(const struct json_t *object, const char *key);
+/* A member that is a string; "" if it is missing or of another type. */
+const char *identity_member(const struct json_t *object, const char *key);
 
-/* Where a site is: its function, else its file, else "?". */
+/* The function of a site, else its file, else "?". */
 const char *identity_function(const struct json_t *site);
 
+/* True if the bug's cause is known. */
 bool identity_has_cause(const struct json_t *bug);
 
-/* Does this site say what the bug is? If there is a cause, places of the failure do not. */
-bool identity_counts(const struct json_t *bug, const struct json_t *site);
+/* True if the site is part of the identity: an event of the cause, or without a cause any site. */
+bool identity_uses_site(const struct json_t *bug, const struct json_t *site);
 
 #endif

@@ -7,7 +7,7 @@
 #include "explore/bug/same_cause.h"
 #include "explore/search/replay_trace.h"
 
-#define SHRINK_RUNS 60u		/* for each; what is left then is small enough to judge by */
+#define SHRINK_RUNS 60u		/* at most, to minimise one run before its trace is compared */
 
 void interleavings_free(struct interleavings *l)
 {
@@ -32,16 +32,17 @@ void interleavings_begin(struct interleavings *l, const struct lead *cause)
 	add(l, cause);
 }
 
-/* Is there one like it, or one that only wants more, or less? */
+/* True if an order of the list implies the orders of `lead`, or is implied by them. */
 static bool has_like(const struct interleavings *l, const struct lead *lead, struct places *places)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (cluster_implies(l->at[i].lead, lead, places) ||
-		    cluster_implies(lead, l->at[i].lead, places))
+		if (same_cause_implies(l->at[i].lead, lead, places) ||
+		    same_cause_implies(lead, l->at[i].lead, places))
 			return true;
 	return false;
 }
 
+/* Context of is_known(). */
 struct known {
 	const struct interleavings *l;
 	struct places *places;
@@ -55,9 +56,9 @@ static bool is_known(void *ctx, const struct lead *lead)
 }
 
 /*
- * Is there another explanation than the order it was made for: one that is known, or the
- * cause of another bug? By what the trace shows; a use after free and a deadlock are seen
- * better by what was predicted.
+ * True if the trace of a failing run has another explanation than the order that the run was made
+ * for: an order of the list, or the cause of another bug. Compares with the predicted leads as
+ * well, because the trace alone shows little of a use after free or a deadlock.
  */
 static bool is_explained(const struct interleavings *l, const struct search_failure *f,
 			 const struct interleavings_config *c)
@@ -71,8 +72,8 @@ static bool is_explained(const struct interleavings *l, const struct search_fail
 	if (replay_record(&c->attempts->config.replay, &f->schedule, c->places, c->scratch, false, &err) == 0) {
 		cause = leads_explain(c->leads, c->scratch, f->result.failure);
 		explained = (cause && (is_known(&known, cause) ||
-				       !cluster_same(l->at[0].lead, cause, c->places))) ||
-			    leads_seen_any(c->leads, c->scratch, is_known, &known);
+				       !same_cause_matches(l->at[0].lead, cause, c->places))) ||
+			    leads_any_in_trace(c->leads, c->scratch, is_known, &known);
 	}
 	unlink(c->scratch);
 	lead_free(cause);
@@ -91,7 +92,7 @@ static bool is_proved(struct interleaving *i, const struct interleavings_config 
 	return i->good == i->replays;
 }
 
-/* As far as that is needed to judge what it has left. */
+/* Minimises with at most SHRINK_RUNS runs. True if the small run still has the order. */
 static bool make_small(struct interleaving *i, const struct interleavings_config *c)
 {
 	unsigned most = c->attempts->most;
@@ -109,7 +110,7 @@ static void try(struct interleavings *l, const struct search_failure *like, cons
 {
 	struct interleaving i = { 0 }, *added;
 
-	i.failure = minimise_direct(like, lead, c->attempts, c->places);
+	i.failure = minimise_fail_directed(like, lead, c->attempts, c->places);
 	if (!i.failure)
 		return;
 	if (attempt_over(c->attempts) || !make_small(&i, c) || is_explained(l, i.failure, c) ||
@@ -132,7 +133,7 @@ int interleavings_gather(struct interleavings *l, const struct search_failure *l
 			   l->count < INTERLEAVINGS_MAX && l->tried < INTERLEAVINGS_TRIED; i++) {
 		const struct lead *lead = config->leads->at[i];
 
-		if (!cluster_same(l->at[0].lead, lead, config->places) ||
+		if (!same_cause_matches(l->at[0].lead, lead, config->places) ||
 		    has_like(l, lead, config->places))
 			continue;
 		l->tried++;

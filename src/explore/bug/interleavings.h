@@ -1,8 +1,12 @@
 /*
- * All orders of events that make up one bug: the candidates about the same, each tried,
- * and kept if the run fails and replays, has the order also when all switches it does
- * not need are left out, and has none of those that are known already. Two are the same if
- * one wants the orders of the other, by operations and lines.
+ * All orders of events that make up one bug. Each candidate with the same cause is tried in a few
+ * directed runs. It is kept if
+ *
+ *   - a run fails and still has the order after its switches were minimised,
+ *   - the trace of that run shows no order that is known already, nor another cause, and
+ *   - all replays fail.
+ *
+ * Two orders are the same if one implies the other (same_cause.h).
  */
 #ifndef EXPLORE_BUG_INTERLEAVINGS_H
 #define EXPLORE_BUG_INTERLEAVINGS_H
@@ -12,39 +16,41 @@
 #include "explore/search/attempt.h"
 #include "explore/search/failure.h"
 
-#define INTERLEAVINGS_MAX 64u	/* kept of a bug */
+/* Limits for one bug: they bound time and the size of reports. */
+#define INTERLEAVINGS_MAX 64u		/* orders that are kept */
 #define INTERLEAVINGS_TRIED 200u	/* candidates that are tried, the likeliest first */
-#define INTERLEAVINGS_RUNS 10000u	/* for all of them, at most */
+#define INTERLEAVINGS_RUNS 10000u	/* runs for all candidates */
 
 struct interleaving {
-	struct lead *lead;		/* owned */
-	struct search_failure *failure;	/* owned; NULL: the bug's own */
+	struct lead *lead;		/* the order; owned */
+	struct search_failure *failure;	/* run that failed in it; NULL: the bug's own; owned */
 	struct minimised minimised;
-	unsigned good, replays;
+	unsigned good, replays;		/* replays that failed as the run did; all replays */
 };
 
 struct interleavings {
 	struct interleaving *at;
 	size_t count, capacity;
-	unsigned tried, runs;		/* candidates; runs made for all of that */
+	unsigned tried;			/* number of candidates tried */
+	unsigned runs;			/* number of runs made to try them, replays included */
 };
 
 void interleavings_free(struct interleavings *l);
 
-/* The bug's own; `cause` is copied. */
+/* Adds a copy of the bug's cause as the first order. */
 void interleavings_begin(struct interleavings *l, const struct lead *cause);
 
 struct interleavings_config {
-	struct attempt *attempts;	/* what it allows is for all of it */
-	const struct leads *leads;
-	unsigned replays;	/* that prove each */
-	const char *scratch;	/* a file for traces; not there before, nor after */
+	struct attempt *attempts;	/* makes the runs; its limits are for all candidates */
+	const struct leads *leads;	/* the candidates */
+	unsigned replays;	/* number of replays that prove an order */
+	const char *scratch;	/* path of a temporary trace */
 	struct places *places;
 };
 
 /*
- * Tries what the leads have about the same as the first. `like`: a failure of the same
- * program. -1 if the program cannot be run any more; what was found stays.
+ * Tries the leads that have the same cause as the first order and adds those that fail. `like`: any
+ * failure of the program. -1 if the program cannot be run any more; orders found before stay.
  */
 int interleavings_gather(struct interleavings *l, const struct search_failure *like,
 			 const struct interleavings_config *config);

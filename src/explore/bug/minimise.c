@@ -8,7 +8,7 @@
 #include "sched/goal.h"
 #include "sched/loose.h"
 
-/* The ways to direct a run by goals that are tried. */
+/* The twelve directed runs: policy after the last event, rate of switches, run number. */
 static const struct {
 	uint32_t then, permille;
 	uint64_t run;
@@ -16,18 +16,19 @@ static const struct {
 	     { GOAL_RUN_ON, 0, 3 },  { GOAL_SWITCH, 0, 4 },  { GOAL_RANDOM, 0, 5 },
 	     { GOAL_RUN_ON, 20, 6 }, { GOAL_SWITCH, 0, 7 },  { GOAL_RANDOM, 20, 8 },
 	     { GOAL_RUN_ON, 0, 9 },  { GOAL_SWITCH, 20, 10 }, { GOAL_RANDOM, 0, 11 } };
-#define DIRECT_WAYS 6u	/* of them, if it is not their number that matters */
+#define DIRECT_WAYS 6u	/* number of ways that minimise_fail_directed() tries */
 
 struct minimise {
 	struct search_failure *f;
 	struct places *places;
 	struct attempt *attempt;
-	uint64_t identity;		/* of the failure that is looked for */
+	/* The failure to reproduce: oracle_identity(), its kind, its signal or exit code. */
+	uint64_t identity;
 	enum oracle_failure failure;
 	int number;
-	struct sched_turn *turns;	/* of the last run */
-	bool has_lead;			/* it kept to the lead's orders */
-	bool keep_lead;			/* only such runs count */
+	struct sched_turn *turns;	/* turns of the last run, as positions */
+	bool has_lead;			/* the last run had the orders of the lead */
+	bool keep_lead;			/* only runs that have these orders count */
 	struct minimised *out;
 };
 
@@ -40,7 +41,7 @@ static void set_up(struct minimise *m, struct search_failure *f, struct attempt 
 	};
 }
 
-/* Makes the run that is prepared; does it fail as the first one did? */
+/* Makes the run that is prepared. True if it fails with the kind, number and lines looked for. */
 static bool fails_alike(struct minimise *m)
 {
 	struct oracle_result *got = &m->attempt->got;
@@ -65,8 +66,8 @@ size_t minimise_positions(const struct schedule *s, struct sched_turn **out)
 	return shrink_positions(turns, s->turn_count);
 }
 
-/* The turns of the run as positions; false if they are not all known. */
-static bool take_turns(struct minimise *m, struct shrink_run *got)
+/* Sets *got to the turns of the last run; false if the runtime lost some of them. */
+static bool take_turns(struct minimise *m, struct delta_debug_run *got)
 {
 	const struct ctl_block *b = m->attempt->server.block;
 	struct schedule now = { 0 };
@@ -81,13 +82,14 @@ static bool take_turns(struct minimise *m, struct shrink_run *got)
 	return true;
 }
 
-/* A deadlock may keep the last events of its own prediction from happening. */
+/* True for a predicted deadlock, which may prevent the last events of its own order. */
 static bool cut_short(const struct lead *lead, const struct oracle_result *got)
 {
 	return lead->c.class == CANDIDATE_DEADLOCK && oracle_is_stuck(got->failure);
 }
 
-static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)
+static bool fails(void *ctx, const struct sched_turn *turns, size_t count,
+		  struct delta_debug_run *got)
 {
 	struct minimise *m = ctx;
 	const struct lead *lead = m->f->lead;
@@ -108,14 +110,14 @@ static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struc
 	return m->has_lead || !m->keep_lead;
 }
 
-static bool enough(void *ctx)
+static bool should_stop(void *ctx)
 {
 	const struct minimise *m = ctx;
 
 	return attempt_over(m->attempt);
 }
 
-/* What is left of a run that has just ended. */
+/* Copies result, report, turns and output of the run that has just ended into `f`. */
 static void take_run(struct search_failure *f, const struct attempt *a)
 {
 	struct buf brief = { 0 };
@@ -133,8 +135,8 @@ static void take_run(struct search_failure *f, const struct attempt *a)
 	capture_text(&a->server.result.error, &f->error);
 }
 
-/* The failure becomes what the last run was. */
-static void keep(void *ctx, const struct shrink_run *got)
+/* The last run is the smallest so far: it becomes the failure. */
+static void keep(void *ctx, const struct delta_debug_run *got)
 {
 	struct minimise *m = ctx;
 
@@ -147,9 +149,10 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 		      struct places *places, struct minimised *out)
 {
 	struct minimise m;
-	struct shrink_config shrink = { .fails = fails, .keep = keep, .enough = enough, .ctx = &m,
-					.most = a->most - a->runs, .thorough = !keep_lead };
-	struct shrink_result result;
+	struct delta_debug_config shrink = { .fails = fails, .keep = keep, .should_stop = should_stop,
+					     .ctx = &m, .most = a->most - a->runs,
+					     .thorough = !keep_lead };
+	struct delta_debug_result result;
 	struct sched_turn *turns;
 	size_t count = minimise_positions(&f->schedule, &turns);
 
@@ -157,8 +160,8 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 	set_up(&m, f, a, places);
 	m.out = out;
 	m.keep_lead = keep_lead;
-	shrink_turns(&shrink, turns, count, &result);
-	out->done = result.again;
+	delta_debug_turns(&shrink, turns, count, &result);
+	out->done = result.reproduced;
 	out->from = result.from;
 	out->switches = result.switches;
 	out->preemptions = result.preemptions;
@@ -168,7 +171,7 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 	return a->broken ? -1 : 0;
 }
 
-/* Prepares a run directed by these orders. */
+/* Prepares a run directed by these orders, in one of the `ways`. */
 static void direct(struct attempt *a, size_t way, const struct sched_order *orders, size_t count)
 {
 	struct ctl_request *q = attempt_prepare(a, "goal");
@@ -179,7 +182,9 @@ static void direct(struct attempt *a, size_t way, const struct sched_order *orde
 	attempt_plan(a, NULL, 0, orders, count);
 }
 
-static struct minimise_tally direct_all(struct minimise *m, const struct sched_order *orders, size_t count)
+/* Makes a run in each of the `ways` and counts the outcomes. */
+static struct minimise_tally direct_all(struct minimise *m, const struct sched_order *orders,
+					size_t count)
 {
 	struct attempt *a = m->attempt;
 	struct minimise_tally t = { 0 };
@@ -205,9 +210,10 @@ static void drop_goal(struct schedule *s, struct sched_order *orders, size_t at)
 }
 
 /*
- * An order goes if the others lead to the failure as often, and do not come about more often
- * in runs that pass: what tells those from the failing ones has to be asked for when the
- * program is mended, or an order that is impossible by then would seem to do no harm.
+ * Drops an order if the remaining ones make runs fail as often, and do not come about more often in
+ * runs that pass. An order that distinguishes failing from passing runs has to stay: without it,
+ * check-fix could have the remaining orders in a passing run and report them as harmless, although
+ * the fix made the dropped order impossible.
  */
 static void drop_goals(struct minimise *m, struct sched_order *orders)
 {
@@ -234,15 +240,15 @@ int minimise_goals(struct search_failure *f, struct attempt *a, struct places *p
 	int code = schedule_plan(&f->schedule, places, &plan, a->err);
 
 	set_up(&m, f, a, places);
-	/* What was to be atomic is broken by all of them together: one alone is no fault. */
+	/* An atomicity violation needs all of its orders: one alone does no harm. */
 	if (code == 0 && !(f->schedule.cause && strcmp(f->schedule.cause, "atomicity") == 0))
 		drop_goals(&m, (struct sched_order *)(uintptr_t)sched_plan_orders((void *)plan.data));
 	buf_free(&plan);
 	return a->broken ? -1 : code;
 }
 
-void minimise_directed(struct search_failure *f, const struct lead *lead, struct attempt *a,
-		       struct places *places, struct minimise_tally *out)
+void minimise_count_directed(struct search_failure *f, const struct lead *lead, struct attempt *a,
+			     struct places *places, struct minimise_tally *out)
 {
 	struct minimise m;
 
@@ -250,8 +256,9 @@ void minimise_directed(struct search_failure *f, const struct lead *lead, struct
 	*out = direct_all(&m, lead->order, lead->orders);
 }
 
-struct search_failure *minimise_direct(const struct search_failure *like, const struct lead *lead,
-				       struct attempt *a, struct places *places)
+struct search_failure *minimise_fail_directed(const struct search_failure *like,
+					      const struct lead *lead, struct attempt *a,
+					      struct places *places)
 {
 	struct search_failure *f = NULL;
 	struct goal_result goal;

@@ -12,14 +12,15 @@
 struct finder {
 	const struct schedule *failing;
 	struct attempt *attempt;
-	struct sched_turn *turns, *plan;	/* of the failing run, as positions; what is tried */
-	size_t count;
-	struct schedule best;
-	size_t different;	/* turns of the best that the failing run does not have */
-	bool found;
+	struct sched_turn *turns;	/* turns of the failing run, as positions */
+	struct sched_turn *plan;	/* turns of the run to try */
+	size_t count;		/* number of `turns` */
+	struct schedule best;	/* the nearest passing run so far */
+	size_t different;	/* different_turns() of it */
+	bool found;		/* `best` is set */
 };
 
-/* Turns before the first that differs, and those after it in both. */
+/* Distance of two runs: the number of turns of both after their common beginning. */
 static size_t different_turns(const struct schedule *a, const struct schedule *b)
 {
 	size_t same = 0;
@@ -31,8 +32,8 @@ static size_t different_turns(const struct schedule *a, const struct schedule *b
 	return a->turn_count - same + b->turn_count - same;
 }
 
-/* Makes a run by the first `count` of f->plan. Of two that pass, that with fewer other turns stays. */
-static void try(struct finder *f, size_t count)
+/* Makes a run by the first `count` turns of f->plan. Keeps it if it passes and is the nearest. */
+static void try_turns(struct finder *f, size_t count)
 {
 	struct attempt *a = f->attempt;
 	struct schedule now = { 0 };
@@ -62,50 +63,51 @@ static bool is_run(const struct finder *f, size_t i)
 	return i < f->count && f->turns[i].kind == SCHED_TURN_RUN;
 }
 
-static void begin(struct finder *f)
+static void copy_turns(struct finder *f)
 {
 	memcpy(f->plan, f->turns, f->count * sizeof(*f->plan));
 }
 
 /*
- * Up to the end of turn `at` - 1 as in the failing run. Then its thread runs on, as far as it
- * can or up to where it gets with its next turn; or the next two turns change places.
+ * Tries runs that are like the failing one up to the switch before turn `at`. The thread of the
+ * turn before runs on until it blocks, or to the end of its next turn; or turns `at` and `at` + 1
+ * swap.
  */
 static void try_at(struct finder *f, size_t at)
 {
 	if (at > 0 && is_run(f, at - 1)) {
 		size_t next = at;
 
-		begin(f);
+		copy_turns(f);
 		f->plan[at - 1].steps = SCHED_NO_LIMIT;
-		try(f, f->count);
+		try_turns(f, f->count);
 		while (next < f->count && (!is_run(f, next) || f->turns[next].name != f->turns[at - 1].name))
 			next++;
-		begin(f);
+		copy_turns(f);
 		if (next < f->count) {
 			f->plan[at - 1].steps = f->turns[next].steps;
-			try(f, f->count);
+			try_turns(f, f->count);
 		}
 	}
 	if (is_run(f, at) && is_run(f, at + 1)) {
-		begin(f);
+		copy_turns(f);
 		f->plan[at] = f->turns[at + 1];
 		f->plan[at + 1] = f->turns[at];
-		try(f, f->count);
+		try_turns(f, f->count);
 	}
 }
 
-/* Without preemptions, one of the threads first. */
-static void try_plain(struct finder *f)
+/* Tries runs without preemption, each with another thread first. */
+static void try_without_preemption(struct finder *f)
 {
-	try(f, 0);
+	try_turns(f, 0);
 	for (size_t i = 0; i < f->count && !f->found; i++)
 		if (is_run(f, i)) {
 			f->plan[0] = f->turns[0];
 			f->plan[0].steps = SCHED_NO_LIMIT;
 			f->plan[1] = f->turns[i];
 			f->plan[1].steps = SCHED_NO_LIMIT;
-			try(f, 2);
+			try_turns(f, 2);
 		}
 }
 
@@ -134,11 +136,11 @@ void passing_find(struct passing *p, const struct schedule *failing, struct atte
 
 	f.count = minimise_positions(failing, &f.turns);
 	f.plan = xcalloc(f.count + 2, sizeof(*f.plan));
-	/* A passing run that is like the failing one for longer is nearer: the last switches first. */
+	/* The longer the common beginning the nearer the run, so the last switch is tried first. */
 	for (size_t at = f.count; at-- > 0 && !f.found;)
 		try_at(&f, at);
 	if (!f.found && f.count > 0)
-		try_plain(&f);
+		try_without_preemption(&f);
 	p->runs = a->runs - before;
 	p->found = f.found && always_passes(&f, replays, places);
 	if (p->found) {
@@ -151,25 +153,26 @@ void passing_find(struct passing *p, const struct schedule *failing, struct atte
 	free(f.plan);
 }
 
-/* One of the two traces. */
+/* One of the two traces that are compared. */
 struct side {
 	struct reader *reader;
 	struct objects *objects;
-	struct event ev;
-	struct object object;
-	bool has_object, there;
+	struct event ev;	/* the current event */
+	struct object object;	/* object of the event, if has_object */
+	bool has_object;
+	bool has_event;		/* false: the trace is at its end */
 };
 
-/* To the next event that is a step or the like: calls are told when something happens in them. */
+/* Goes to the next event that is no call or return: these differ without harm. */
 static void advance(struct side *s)
 {
 	struct err err;
 
 	do {
-		s->there = reader_next(s->reader, &s->ev, &err) > 0;
-		if (s->there)
+		s->has_event = reader_next(s->reader, &s->ev, &err) > 0;
+		if (s->has_event)
 			s->has_object = objects_step(s->objects, &s->ev, &s->object);
-	} while (s->there && kind_class(s->ev.kind) == TRACE_CLASS_FUNC);
+	} while (s->has_event && kind_class(s->ev.kind) == TRACE_CLASS_FUNC);
 }
 
 static const char *thread_of(const struct side *s)
@@ -181,7 +184,7 @@ static const char *thread_of(const struct side *s)
 
 static bool same_event(const struct side *a, const struct side *b)
 {
-	return a->there && b->there && a->ev.kind == b->ev.kind && a->ev.pc == b->ev.pc &&
+	return a->has_event && b->has_event && a->ev.kind == b->ev.kind && a->ev.pc == b->ev.pc &&
 	       a->ev.addr == b->ev.addr && strcmp(thread_of(a), thread_of(b)) == 0;
 }
 
@@ -207,8 +210,8 @@ static void describe(const struct side *s, struct places *places, struct passing
 {
 	struct symbol_frame frame = { 0 };
 
-	out->there = s->there;
-	if (!s->there)
+	out->present = s->has_event;
+	if (!s->has_event)
 		return;
 	if (s->ev.pc)
 		places_frame(places, s->ev.pc, &frame);
@@ -250,7 +253,7 @@ static void compare(struct passing *p, struct places *places, const char *path, 
 			advance(&a);
 			advance(&b);
 		}
-		p->differs = a.there || b.there;
+		p->differs = a.has_event || b.has_event;
 		describe(&a, places, &p->in_failing);
 		describe(&b, places, &p->in_passing);
 	}

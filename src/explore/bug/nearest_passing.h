@@ -1,37 +1,41 @@
 /*
- * The run that passes and is nearest to one that fails: the same up to a switch between
- * threads, as late as possible, that is made in another way there.
+ * The run that passes and is nearest to one that fails. Both are the same up to a switch between
+ * threads, as late as possible, that is made in another way.
  */
 #ifndef EXPLORE_BUG_NEAREST_PASSING_H
 #define EXPLORE_BUG_NEAREST_PASSING_H
 
 #include "explore/search/attempt.h"
 
-#define PASSING_RUNS 120u	/* to find one, at most */
-#define PASSING_SECONDS 5.0
+#define PASSING_RUNS 120u	/* at most, to find it */
+#define PASSING_SECONDS 5.0	/* at most, to find it */
 
-/* An event in words; NULL: unknown. */
+/* Description of an event; members are NULL if unknown. */
 struct passing_event {
-	bool there;		/* else that run had ended */
+	bool present;		/* false: the run had ended before it */
 	char *thread, *op, *object, *function, *file;
 	unsigned line;
 };
 
 struct passing {
-	bool found;
+	bool found;		/* such a run was found, and all its replays passed */
 	struct schedule schedule;
-	unsigned runs, replays;	/* to find it; all of `replays` passed */
-	bool traced;
-	bool differs;		/* the first events in which the two differ are known: */
-	uint64_t event;		/* its number, from 1; calls, returns and values do not count */
-	struct passing_event in_failing, in_passing;
+	unsigned runs;		/* number of runs made to find it */
+	unsigned replays;	/* number of replays, which all passed */
+	bool traced;		/* its trace exists */
+	bool differs;		/* both traces exist and differ; the members below describe where */
+	uint64_t event;		/* number of the first one, from 1, without calls and values */
+	struct passing_event in_failing, in_passing;	/* this event in either run */
 };
 
-/* Looks for one, and replays it so many times: it has to pass each time. */
+/* Looks for the run and replays it `replays` times; p->found only if all replays pass. */
 void passing_find(struct passing *p, const struct schedule *failing, struct attempt *a,
 		  unsigned replays, const struct places *places);
 
-/* Records it to `path`; then finds where it differs from the trace `failing`, which may be NULL. */
+/*
+ * Records the passing run to `path`, and finds the first event that differs from the trace
+ * `failing`, which may be NULL.
+ */
 void passing_trace(struct passing *p, const struct replay_config *config, struct places *places,
 		   const char *path, const char *failing);
 

@@ -1,58 +1,61 @@
 /*
- * Two accesses in the wrong order (a race, a use before the first write) do harm by what is
- * in memory, so that the same two may be part of something larger: a row is inserted before
- * the table is emptied in half of all runs, and all is well unless the log has it the
- * other way round. What is too early then is not the use.
+ * A predicted race or use before initialisation may be only a part of the cause, because its harm
+ * depends on values. Example: a thread inserts a row before another empties the table. That happens
+ * in half of all runs and fails only if the log has the two operations the other way round. The
+ * cause is the broken atomicity of table and log, not the order of the two accesses.
  *
- * An order is not the cause if runs have it and pass. So a dozen runs are directed by the
- * predicted order alone. If it comes about in one that passes, the same question is put to
- * what else the failing run has: other orders that were predicted, and ways in which
- * atomicity is broken, the simplest first, since the others only add what is not needed.
- * The first that makes runs fail, and lets none pass, is told. If there is none, the
- * prediction stays: it is no worse, and was made before the run.
+ * An order is not the cause if runs have it and pass. So twelve runs are directed by the predicted
+ * order alone. If one has the order and passes, the other orders of the failing run are tested in
+ * the same way: predicted ones and atomicity violations, the simplest first, since larger ones only
+ * add accesses that are not needed. The first order with which enough runs fail and none passes is
+ * the cause. If there is none, the prediction stays the cause.
  *
- * The same is asked where part of the order is in headers of the system: that two calls
- * of a library met there is told only if nothing in the program's own files makes it fail.
+ * The same test is made if part of the order is in a system header. A meeting of two library calls
+ * is reported only if no order in the program's own files makes runs fail.
  *
- * Use after free, deadlocks and the like do harm whatever the values are: that a run
- * passes says nothing against them.
+ * For patterns whose harm does not depend on values (use after free, deadlocks), a run that passes
+ * is no evidence against the order, so these are not tested.
  */
 #include "explore/bug/rank_causes.h"
 
 #include "explore/bug/minimise.h"
 #include "explore/bug/same_cause.h"
 
-#define WEIGH_MOST 12u		/* of each kind */
-#define WEIGH_ENOUGH 4u
+#define RANK_MOST 12u		/* orders of each of the three kinds that are tried: bounds time */
+#define RANK_ENOUGH 4u		/* of twelve runs have to fail, unless pattern_row.enough is set */
 
+/* True if the harm of this pattern depends on values in memory. */
 static bool by_values(const struct candidate *c)
 {
 	return pattern_row(c->pattern)->by_values;
 }
 
-/* Runs of a dozen that have to fail: fewer may be chance, unless the order is the failure. */
-static unsigned enough(const struct candidate *c)
+/* Number of failing runs, of twelve, that make an order a cause; fewer may be chance. */
+static unsigned failures_needed(const struct candidate *c)
 {
 	unsigned enough = pattern_row(c->pattern)->enough;
 
-	return enough ? enough : WEIGH_ENOUGH;
+	return enough ? enough : RANK_ENOUGH;
 }
 
-/* How many things have to come together. */
+/* Complexity of an order; an order of two variables counts one more. */
 static unsigned parts(const struct lead *lead)
 {
 	return 2u * lead->c.orders + (lead->c.class == CANDIDATE_ATOMICITY2);
 }
 
-/* What else the failing run has; by parts, and as likely as they were found. */
-static size_t explanations(const struct search_failure *f, const char *trace,
+/*
+ * Other orders that the failing run has: predicted ones, and atomicity violations that were
+ * predicted or are found in its trace. Sorted by parts(), the likelier first among equal ones.
+ */
+static size_t alternatives(const struct search_failure *f, const char *trace,
 			   const struct leads *leads, struct lead **out)
 {
-	size_t count = leads_had(leads, trace, by_values, out, WEIGH_MOST);
+	size_t count = leads_in_trace(leads, trace, by_values, out, RANK_MOST);
 
-	count += leads_had(leads, trace, candidate_breaks_atomicity, out + count, WEIGH_MOST);
-	count += leads_of_failure(leads, trace, f->result.failure, candidate_breaks_atomicity, out + count,
-				  WEIGH_MOST);
+	count += leads_in_trace(leads, trace, candidate_breaks_atomicity, out + count, RANK_MOST);
+	count += leads_from_failure(leads, trace, f->result.failure, candidate_breaks_atomicity,
+				    out + count, RANK_MOST);
 	for (size_t i = 1; i < count; i++)
 		for (size_t k = i; k > 0 && parts(out[k]) < parts(out[k - 1]); k--) {
 			struct lead *swap = out[k];
@@ -63,16 +66,18 @@ static size_t explanations(const struct search_failure *f, const char *trace,
 	return count;
 }
 
+/* True if one of the first `count` leads has the same orders. */
 static bool is_known(struct lead *const *leads, size_t count, const struct lead *lead,
 		     struct places *places)
 {
 	for (size_t i = 0; i < count; i++)
-		if (cluster_implies(leads[i], lead, places) && cluster_implies(lead, leads[i], places))
+		if (same_cause_implies(leads[i], lead, places) &&
+		    same_cause_implies(lead, leads[i], places))
 			return true;
 	return false;
 }
 
-struct lead *weigh_freed(const struct search_failure *f, const char *trace)
+struct lead *rank_causes_use_after_free(const struct search_failure *f, const char *trace)
 {
 	const struct leads none = { 0 };
 	struct buf user = { 0 };
@@ -81,34 +86,36 @@ struct lead *weigh_freed(const struct search_failure *f, const char *trace)
 	if (f->result.failure != ORACLE_UAF)
 		return NULL;
 	schedule_path(f->report, f->result.thread, &user);
-	lead = lead_of_freed(&none, trace, buf_string(&user), &f->result);
+	lead = lead_from_use_after_free(&none, trace, buf_string(&user), &f->result);
 	buf_free(&user);
 	return lead;
 }
 
-struct lead *weigh_cause(struct search_failure *f, const char *trace, const struct leads *leads,
+struct lead *rank_causes(struct search_failure *f, const char *trace, const struct leads *leads,
 			 struct attempt *a, struct places *places)
 {
-	struct lead *found[1 + 3 * WEIGH_MOST], *best = NULL;
-	bool foreign = f->lead->foreign && f->lead->c.class != CANDIDATE_DEADLOCK;
+	struct lead *found[1 + 3 * RANK_MOST], *best = NULL;
+	bool in_system_headers = f->lead->in_system_headers && f->lead->c.class != CANDIDATE_DEADLOCK;
 	struct minimise_tally runs;
 	size_t count = 0;
 
-	if (!foreign) {
+	if (!in_system_headers) {
 		if (!by_values(&f->lead->c))
 			return NULL;
-		minimise_directed(f, f->lead, a, places, &runs);
+		minimise_count_directed(f, f->lead, a, places, &runs);
 		if (runs.harmless == 0)
 			return NULL;
-	} else if ((found[0] = weigh_freed(f, trace))) {
+	} else if ((found[0] = rank_causes_use_after_free(f, trace))) {
 		count = 1;
 	}
-	count += explanations(f, trace, leads, found + count);
+	count += alternatives(f, trace, leads, found + count);
 	for (size_t i = 0; i < count && !best && !attempt_over(a); i++) {
-		if ((foreign && found[i]->foreign) || is_known(found, i, found[i], places))
+		if ((in_system_headers && found[i]->in_system_headers) ||
+		    is_known(found, i, found[i], places))
 			continue;
-		minimise_directed(f, found[i], a, places, &runs);
-		if (runs.failing >= enough(&found[i]->c) && runs.harmless == 0 && !attempt_over(a)) {
+		minimise_count_directed(f, found[i], a, places, &runs);
+		if (runs.failing >= failures_needed(&found[i]->c) && runs.harmless == 0 &&
+		    !attempt_over(a)) {
 			best = found[i];
 			found[i] = NULL;
 		}

@@ -1,6 +1,6 @@
 /*
- * Whether a predicted order is why a run failed, or only a part of it; or happens in
- * headers of the system, where few faults are.
+ * Checks by directed runs whether the predicted order is the cause of a failure, only a part of
+ * it, or an effect of the cause that shows in system headers. rank_causes.c has the method.
  */
 #ifndef EXPLORE_BUG_RANK_CAUSES_H
 #define EXPLORE_BUG_RANK_CAUSES_H
@@ -9,16 +9,17 @@
 #include "explore/search/attempt.h"
 #include "explore/search/failure.h"
 
-#define WEIGH_RUNS 200u	/* at most */
+#define RANK_CAUSES_RUNS 200u	/* at most, for all orders of one failure */
 
 /*
- * The failure was predicted, and its trace has the predicted order. Returns the order that
- * tells more of the cause, to be freed with lead_free(); NULL: there is none.
+ * For a failure that was predicted and whose trace has the predicted order f->lead. Returns an
+ * order that explains the failure better, to be freed with lead_free(); NULL: f->lead stays the
+ * cause.
  */
-struct lead *weigh_cause(struct search_failure *f, const char *trace, const struct leads *leads,
+struct lead *rank_causes(struct search_failure *f, const char *trace, const struct leads *leads,
 			 struct attempt *a, struct places *places);
 
-/* Of a use after free: its free before its use; NULL if it is none, or the trace does not tell. */
-struct lead *weigh_freed(const struct search_failure *f, const char *trace);
+/* The free before the use of a use after free; NULL if `f` is none, or the trace lacks the free. */
+struct lead *rank_causes_use_after_free(const struct search_failure *f, const char *trace);
 
 #endif

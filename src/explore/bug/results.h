@@ -1,5 +1,5 @@
 /*
- * The failures that a session keeps, in the order found.
+ * The failures of a session, in the order found: proved bugs, and failures that did not replay.
  */
 #ifndef EXPLORE_BUG_RESULTS_H
 #define EXPLORE_BUG_RESULTS_H
@@ -11,18 +11,19 @@
 
 struct results {
 	struct {
-		struct bug *bug;
+		struct bug *bug;	/* owned */
 		bool proved;
 	} *items;
-	size_t count, capacity, proved;
-	size_t suppressed;	/* failures that are not reported; not among the items */
+	size_t count, capacity;
+	size_t proved;		/* number of items that are proved */
+	size_t suppressed;	/* number of suppressed failures, which are not among the items */
 };
 
-/* Takes over the bug. */
+/* Adds a bug, which `r` owns from now on. */
 void results_add(struct results *r, struct bug *b, bool proved);
 void results_free(struct results *r);
 
-/* The member "bugs" of results.json: those that are proved. */
+/* Writes the member "bugs" of results.json: all proved bugs. */
 void results_bugs_json(const struct results *r, struct json *j, struct places *places);
 
 #endif

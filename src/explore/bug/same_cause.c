@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "explore/target/capture.h"
 
+/* Hash of the file and line of an event; of its address without debug information. */
 static uint64_t line_of(const struct lead *lead, unsigned event, struct places *places)
 {
 	uint64_t pc = lead->c.event[event].pc;
@@ -38,9 +39,12 @@ static bool has_object(const struct lead *lead, const char *object)
 	return false;
 }
 
-/* How many objects and lines of `a` are also those of `b`; how many there are. */
-static size_t in_common(const struct lead *a, const struct lead *b, struct places *places,
-			size_t *objects, size_t *lines)
+/*
+ * Counts the events of `a` whose object, and whose line, some event of `b` has too. Returns the
+ * number of events of `a`.
+ */
+static size_t count_common(const struct lead *a, const struct lead *b, struct places *places,
+			   size_t *objects, size_t *lines)
 {
 	uint8_t events[CANDIDATE_EVENTS];
 	size_t count = lead_events(a, events);
@@ -53,11 +57,11 @@ static size_t in_common(const struct lead *a, const struct lead *b, struct place
 	return count;
 }
 
-bool cluster_same(const struct lead *a, const struct lead *b, struct places *places)
+bool same_cause_matches(const struct lead *a, const struct lead *b, struct places *places)
 {
 	size_t objects, lines, back_objects, back_lines;
-	size_t count = in_common(a, b, places, &objects, &lines);
-	size_t back = in_common(b, a, places, &back_objects, &back_lines);
+	size_t count = count_common(a, b, places, &objects, &lines);
+	size_t back = count_common(b, a, places, &back_objects, &back_lines);
 
 	if (lines == count && back_lines == back)
 		return true;
@@ -66,6 +70,7 @@ bool cluster_same(const struct lead *a, const struct lead *b, struct places *pla
 	return a->c.class == b->c.class && objects == count && back_objects == back;
 }
 
+/* Hash of the operation and line of an event, without its thread and n-th visit. */
 static uint64_t shape_of_event(const struct lead *lead, unsigned event, struct places *places)
 {
 	uint64_t line = line_of(lead, event, places);
@@ -82,7 +87,7 @@ static uint64_t shape_of_order(const struct lead *lead, unsigned order, struct p
 	return hash_bytes(hash_bytes(HASH_START, &first, sizeof(first)), &second, sizeof(second));
 }
 
-bool cluster_implies(const struct lead *a, const struct lead *b, struct places *places)
+bool same_cause_implies(const struct lead *a, const struct lead *b, struct places *places)
 {
 	for (unsigned i = 0; i < b->c.orders; i++) {
 		uint64_t wanted = shape_of_order(b, i, places);

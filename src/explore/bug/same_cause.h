@@ -1,5 +1,5 @@
 /*
- * Which failures are one bug: those of one cause, whatever they look like.
+ * Compares orders of events: failures with one cause are one bug, whatever their symptoms are.
  */
 #ifndef EXPLORE_BUG_SAME_CAUSE_H
 #define EXPLORE_BUG_SAME_CAUSE_H
@@ -11,15 +11,16 @@
 #include "symbol/program_sites.h"
 
 /*
- * Are two candidates about the same? They are if they tell of the same memory or lock, or
- * of the same lines. A deadlock is about its whole circle of locks.
+ * True if two leads are about the same bug: all their events are at the same lines, or they have a
+ * variable or lock in common. Two deadlocks have to have all their locks in common; a deadlock and
+ * another lead are the same only by their lines.
  */
-bool cluster_same(const struct lead *a, const struct lead *b, struct places *places);
+bool same_cause_matches(const struct lead *a, const struct lead *b, struct places *places);
 
 /*
- * Does a run that has the orders of `a` have those of `b`? By operations and lines, whichever
- * threads take part and however often they were there.
+ * True if each order of `b` is also one of `a`. Orders are equal if both events have the same
+ * operation and line; threads and n-th visits do not count.
  */
-bool cluster_implies(const struct lead *a, const struct lead *b, struct places *places);
+bool same_cause_implies(const struct lead *a, const struct lead *b, struct places *places);
 
 #endif

@@ -2,9 +2,14 @@
 
 #include "explore/bug/same_cause.h"
 
-#define REDUNDANT_MOST 20u	/* duplicates, before it is taken for granted that others are, too */
-#define FRAMES 16
+/*
+ * After this number of replayed failures with cause and symptom of an earlier bug, the symptom
+ * alone makes a failure a duplicate: to replay each of thousands would use up the budget.
+ */
+#define EXACT_DUPLICATES_ENOUGH 20u
+#define FRAMES 16	/* inlined frames of one site that are compared */
 
+/* True if a line of this type matches a function, file or module of the site. */
 static bool site_matches(const struct suppressions *s, enum suppress_type type,
 			 struct places *places, uint64_t pc)
 {
@@ -18,9 +23,12 @@ static bool site_matches(const struct suppressions *s, enum suppress_type type,
 	       (type == SUPPRESS_RACE && suppress_frames(s, SUPPRESS_RACE_TOP, frames, 1, NULL));
 }
 
-/* Whether every site is suppressed that makes it this failure, if a line may be about such failures. */
+/*
+ * True if lines cover all sites that identify the failure. Only deadlocks, misuse and wrong uses of
+ * freed memory can be suppressed by their sites.
+ */
 static bool sites_match(const struct oracle_result *r, const struct suppressions *s,
-			 struct places *places)
+			struct places *places)
 {
 	enum suppress_type type;
 
@@ -38,23 +46,24 @@ static bool sites_match(const struct oracle_result *r, const struct suppressions
 
 static bool has_same_cause(const struct bug *b, const struct lead *lead, struct places *places)
 {
-	return lead && bug_cause(b) && cluster_same(bug_cause(b), lead, places);
+	return lead && bug_cause(b) && same_cause_matches(bug_cause(b), lead, places);
 }
 
-bool verdict_is_old(const struct judge *j, const struct search_failure *f)
+bool verdict_is_duplicate(const struct judge *j, const struct search_failure *f)
 {
 	for (size_t i = 0; i < j->results.count && !j->separate; i++) {
 		const struct bug *b = j->results.items[i].bug;
 
-		if (j->results.items[i].proved && bug_shows_as(b, &f->result, j->places) &&
-		    (j->redundant >= REDUNDANT_MOST || has_same_cause(b, f->lead, j->places)))
+		if (j->results.items[i].proved && bug_has_symptom(b, &f->result, j->places) &&
+		    (j->exact_duplicates >= EXACT_DUPLICATES_ENOUGH ||
+		     has_same_cause(b, f->lead, j->places)))
 			return true;
 	}
 	return false;
 }
 
-/* The bug that was found before and has the same cause; or NULL. */
-static struct bug *original(const struct judge *j, const struct bug *b)
+/* The proved bug of this session that has the same cause; NULL: none. */
+static struct bug *find_original(const struct judge *j, const struct bug *b)
 {
 	for (size_t i = 0; i < j->results.count && !j->separate; i++)
 		if (j->results.items[i].proved && bug_same(j->results.items[i].bug, b, j->places))
@@ -71,7 +80,7 @@ void verdict_decide(struct judge *j, struct bug *b, bool proved, const struct ca
 	} else if (j->suppress && (sites_match(&b->failure->result, j->suppress, j->places) ||
 				   cause_is_suppressed(b, j->suppress, cause))) {
 		out->kind = VERDICT_SUPPRESSED;
-	} else if ((out->of = original(j, b))) {
+	} else if ((out->of = find_original(j, b))) {
 		out->kind = VERDICT_DUPLICATE;
 	} else {
 		out->known_as = j->baseline ? baseline_find(j->baseline, b, j->places) : NULL;

@@ -1,5 +1,6 @@
 /*
- * In place of the search: what is untested is chased, with each input.
+ * The cover stage: with each input, an equal share of the rest of the budget goes into runs that
+ * are directed at untested iRoots.
  */
 #include "explore/cover/cover_chase.h"
 #include "explore/hunt/hunt_internal.h"

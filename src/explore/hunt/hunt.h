@@ -1,19 +1,20 @@
 /*
- * The hunt: watch a few runs, predict what may go wrong in others, make these.
+ * snarl hunt: record a few runs, predict which orders of their events could fail, and make runs
+ * with these orders. Stages:
  *
- *   profile  a few controlled runs, until it is known which memory is shared; then the
- *            same again with a trace each
- *   predict  the analyses over each trace
- *   prove    every candidate several times: up to where a thread has to wait as the run
- *            that was watched, then its order of events by the strategy goal, then onward by
- *            different policies. Candidates that do not overlap are tried together first
- *   search   what is left of the budget, by the strategies that find what is new; runs that
- *            were very new are watched as well, and what they predict is proved
+ *   profile  a few controlled runs find out which memory is shared; the same runs are made again
+ *            and recorded, until no run finds more shared memory
+ *   predict  the analyses make candidates from each trace, which become leads (lead.h)
+ *   prove    each lead is tried in several runs. A run follows the profile run up to where a thread
+ *            has to wait, then the strategy `goal` enforces the order. Leads whose events do not
+ *            overlap in time first share a run
+ *   search   the rest of the budget: runs by several strategies, more by those that found new
+ *            interleavings lately. Runs that showed much new behaviour are recorded, and the
+ *            leads of their traces are proved
+ *   cover    instead of search: runs directed at iRoots that no run exposed (cover_chase.h)
  *
- * In place of the search, iRoots that no run exposed yet can be chased (cover_chase.h).
- *
- * With several inputs each stage is made with all of them. All is made from the seed, and
- * does not depend on how many runs are made at a time, nor on snapshots.
+ * With several inputs each stage runs with all of them. The results follow from program, inputs and
+ * seed; they do not depend on the number of jobs, nor on snapshots.
  */
 #ifndef EXPLORE_HUNT_HUNT_H
 #define EXPLORE_HUNT_HUNT_H
@@ -23,52 +24,52 @@
 #include "explore/search/search.h"
 #include "explore/target/inputs.h"
 
+/* The stages above; HUNT_COVER takes the place of HUNT_SEARCH. */
 enum hunt_stage { HUNT_PROFILE, HUNT_PREDICT, HUNT_PROVE, HUNT_SEARCH, HUNT_COVER };
 
 struct hunt_stats {
 	enum hunt_stage stage;
-	uint64_t predicted;	/* candidates of all traces */
-	uint64_t seen;		/* of them, happened in a run that passed */
-	uint64_t doubtful;	/* … and of those kept, seem impossible by what was read; they come late */
-	uint64_t leads;		/* left of them after pruning */
-	uint64_t suppressed;	/* besides: wanted by nobody */
-	uint64_t grouped;	/* of the leads, tried in a run with others */
-	uint64_t left;		/* … not tried yet */
-	uint64_t proved;	/* … made a run fail */
-	uint64_t harmless;	/* … came about, and no run failed */
-	uint64_t infeasible;	/* … could not come about */
-	uint64_t unreached;	/* … the runs did not come to its events */
-	uint64_t saturated;	/* not 0: it ended since so many runs in a row showed nothing new */
-	uint64_t chased, chased_exposed;	/* iRoots; of them, exposed */
-	const struct cover *cover;	/* what is known of iRoots, or NULL */
-	char no_trace[256];	/* why a profile run has none; "" */
-	const struct leads *list;	/* all of them, with their outcomes */
+	uint64_t predicted;	/* number of candidates of all traces, before pruning */
+	uint64_t seen;		/* number of these that happened in a run that passed: pruned */
+	uint64_t doubtful;	/* number of leads that values read seem to forbid: tried late */
+	uint64_t leads;		/* number of leads to be tried: neither pruned nor suppressed */
+	uint64_t suppressed;	/* number of leads that are not tried, being suppressed */
+	uint64_t grouped;	/* number of leads that were tried together with others */
+	/* Number of leads by outcome (enum lead_outcome); `left` is those not tried yet. */
+	uint64_t left, proved, harmless, infeasible, unreached;
+	uint64_t saturated;	/* config.saturation if that ended the hunt, else 0 */
+	uint64_t chased;	/* number of iRoots that runs were directed at */
+	uint64_t chased_exposed;	/* number of these that were exposed */
+	const struct cover *cover;	/* iRoot database; NULL: no coverage is kept */
+	char no_trace[256];	/* why the last profile run without a trace has none; "" */
+	const struct leads *list;	/* all leads with their outcomes */
 };
 
 struct hunt_config {
-	struct search_config search;	/* of all stages; the hunt has its own strategies and memory */
-	struct search_listener listener;
-	struct inputs *inputs;	/* of its target; NULL: that as it is */
-	unsigned profiles;	/* runs to watch, of each input */
-	uint64_t saturation;	/* end after so many runs without anything new; 0: never */
-	uint64_t snapshots;	/* steps that runs must have in common to be made once; 0: never */
-	bool (*wanted)(void *ctx, const struct lead *lead);	/* which candidates to try; NULL: all */
-	void *ctx;		/* of `wanted` */
+	struct search_config search;	/* for all stages; strategy and memory are not used */
+	struct search_listener listener;	/* gets failures and progress of all stages */
+	struct inputs *inputs;	/* inputs of the program; NULL: its own arguments and stdin */
+	unsigned profiles;	/* number of profile runs of each input */
+	uint64_t saturation;	/* end after this number of runs without anything new; 0: never */
+	uint64_t snapshots;	/* a common prefix of this many steps is run once; 0: never */
+	bool (*wanted)(void *ctx, const struct lead *lead);	/* true: try this lead; NULL: all */
+	void *ctx;		/* argument of `wanted` */
 	const struct suppressions *suppress;	/* or NULL; outlives the hunt */
-	struct cover *cover;	/* chase what is untested in it, in place of the search; or NULL */
+	struct cover *cover;	/* expose its untested iRoots instead of searching; or NULL */
 };
 
 struct hunt;
 
 struct hunt *hunt_new(const struct hunt_config *config);
-void hunt_free(struct hunt *h);	/* with the leads that failures refer to */
+void hunt_free(struct hunt *h);	/* frees the leads too, to which failures refer */
 
-/* -1 if the program cannot be run. */
+/* Makes all stages. -1 if the program cannot be run. */
 int hunt_run(struct hunt *h, struct err *err);
 
 /*
- * The candidates it knows of, the likeliest first: for struct cause_source. May run the program a
- * few times more, as replays do.
+ * The leads known so far, the likeliest first: the callback of struct cause_source; ctx is the
+ * hunt. If a run failed before anything was predicted, the first call makes passing runs and
+ * analyses their traces.
  */
 const struct leads *hunt_leads(void *ctx);
 

@@ -1,5 +1,6 @@
 /*
- * What stages.c (profile, predict, all in order), prove.c, search_stage.c and cover_stage.c share.
+ * What the files of the hunt share: stages.c (profile, predict, the order of the stages), prove.c,
+ * search_stage.c and cover_stage.c.
  */
 #ifndef EXPLORE_HUNT_HUNT_INTERNAL_H
 #define EXPLORE_HUNT_HUNT_INTERNAL_H
@@ -9,89 +10,104 @@
 #include "explore/search/observe.h"
 #include "explore/search/strategy_shares.h"
 
-struct attempt;
+struct proof_attempt;
 
-/* Shared memory as the runs with one input know it. */
+/* Granules that runs with one input found shared. */
 struct hunt_granules {
 	uint64_t *granules;
 	size_t count, capacity;
 };
 
+/* A failure of a run with a group of leads, reported after each lead was tried alone. */
 struct hunt_postponed {
 	struct search_failure *failure;
-	size_t input;
+	size_t input;		/* index of the input of the run */
 };
 
 struct hunt {
 	struct hunt_config config;
-	struct places *places;	/* of config.search */
-	struct search_stats *runs;
-	struct search_listener listener;	/* of all its searches; tells that of the config */
-	struct search_memory memory;	/* its granules are those of the input selected */
-	struct hunt_granules *of_input;	/* … and those of the others */
-	size_t input;
-	struct inputs none;		/* if there are no others */
+	struct places *places;	/* that of config.search */
+	struct search_stats *runs;	/* that of config.search: counts the runs of all stages */
+	struct search_listener listener;	/* for all searches; calls config.listener */
+	struct search_memory memory;	/* its granules are those of the current input */
+	struct hunt_granules *of_input;	/* granules of the other inputs */
+	size_t input;		/* index of the current input */
+	struct inputs no_inputs;	/* stands in for config.inputs if that is NULL */
 	struct leads leads;
-	struct leads others;	/* of runs that pass, if one failed before anything was predicted */
-	bool watched;		/* … they are known */
-	struct search_memory failing;	/* … what that one knew to be shared: granules alone */
+	/* If a run fails before anything is predicted: orders of passing runs, for hunt_leads(). */
+	struct leads others;
+	bool others_known;	/* `others` is filled in */
+	struct search_memory failing;	/* the granules that the failing run knew to be shared */
 	struct hunt_stats stats;
-	struct profile *profiles;	/* runs that were watched */
+	struct profile *profiles;	/* recorded runs; lead.profile is an index of it */
 	size_t profile_count, profile_capacity;
-	/* prove.c: the runs under way. */
-	struct attempt *attempts;
-	uint64_t attempt_count, counted;	/* … how many of them count */
-	bool grouping;			/* … each with several leads */
-	struct hunt_postponed *postponed;	/* failures of such runs, until each lead was tried alone */
+	/* prove.c */
+	struct proof_attempt *attempts;	/* runs of the current pass; NULL: not proving */
+	uint64_t attempt_count;
+	uint64_t counted;	/* number of attempts whose outcomes count */
+	bool grouping;		/* each attempt tries a group of leads */
+	struct hunt_postponed *postponed;
 	size_t postponed_count, postponed_capacity;
 	/* search_stage.c */
-	struct feedback feedback;
-	struct greybox greybox;	/* one of the ways */
-	uint64_t searched;	/* runs of slices before */
-	struct profile best;	/* the run of this slice that found most that is new */
-	uint64_t best_new, best_run;
-	size_t watched_most;	/* profiles in all */
-	bool over;		/* the one who asked has enough */
-	double began;
+	struct feedback feedback;	/* divides the runs of a slice among the strategies */
+	struct greybox greybox;	/* state of the strategy `feedback` */
+	uint64_t searched;	/* number of runs in earlier slices */
+	struct profile best;	/* the passing run of this slice that showed most new behaviour */
+	uint64_t best_new, best_run;	/* how much that was; number of this run in the slice */
+	size_t profiles_most;	/* limit of profile_count in this stage */
+	bool stopped;		/* the listener had enough, or the program cannot be run */
+	double began;		/* clock_seconds() at the start */
 };
 
-#define HUNT_GROUP_MOST 6u	/* leads that are tried in one run */
-#define HUNT_TRIES_FIRST 3u	/* ways to try a lead before the search begins */
-#define HUNT_TRIES 9u		/* … and in all */
+#define HUNT_GROUP_MOST 6u	/* leads in one run: a failure leaves few suspects */
+#define HUNT_TRIES_FIRST 3u	/* ways to try each lead before the search begins */
+#define HUNT_TRIES 9u		/* ways to try each lead in all */
 
-/* The part of a search that a stage is; false if nothing is left of the budget. */
+/* Begins a stage: *out is the config of its searches. False if the budget is used up. */
 bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out);
 
-
-/* Another input; -1 if it cannot be read. */
+/* Makes `input` the current one, with its granules; -1 if it cannot be read. */
 int hunt_select(struct hunt *h, size_t input, struct err *err);
 
 /*
- * Makes a run with a trace. True: there is a trace, and a profile of it; false: the run failed,
- * which was reported, or has no trace. hunt_predict() adds what the trace of a profile predicts;
- * hunt_sort() sorts these candidates in.
+ * Makes a run and records it. True: there is a trace, and a new profile. False: the run failed and
+ * was reported, or there is no trace.
  */
-bool hunt_watch(struct hunt *h, const struct search_config *config, const struct profile_order *order);
+bool hunt_record_run(struct hunt *h, const struct search_config *config,
+		     const struct profile_order *order);
+
+/*
+ * hunt_predict() adds the leads that the trace of a profile predicts, -1 if it cannot be read.
+ * hunt_sort() then removes those that config.wanted refuses, and sorts.
+ */
 int hunt_predict(struct hunt *h, const char *path, size_t profile);
 void hunt_sort(struct hunt *h);
 
-/* A folder for traces, to be freed; NULL: error. */
+/* Makes a temporary folder for traces; returns its path, to be freed; NULL: error. */
 char *hunt_folder(struct err *err);
 
+/* Reports a failure that did not come from search_next(), unless it is like one before. */
+void hunt_report(struct hunt *h, struct search_failure *f);
+
 /*
- * prove.c: tries all leads in the first `until` ways, as far as they were not and the
- * budget allows it. -1 if the program cannot be run.
+ * prove.c: tries each lead in its next ways, up to the first `until` of HUNT_TRIES, as far as the
+ * budget allows. -1 if the program cannot be run.
  */
 int hunt_prove(struct hunt *h, unsigned until, struct err *err);
-void hunt_prove_found(struct hunt *h, struct search_failure *f);	/* names its lead */
-void hunt_report(struct hunt *h, struct search_failure *f);	/* a failure outside a search */
-void hunt_prove_ended(struct hunt *h, uint64_t run);	/* later runs do not count */
+
+/* If a run failed in the order of its lead, sets the failure's lead and its schedule's goals. */
+void hunt_prove_attribute(struct hunt *h, struct search_failure *f);
+
+/* Ends the pass with this run: the outcomes of later ones do not count. */
+void hunt_prove_end_at(struct hunt *h, uint64_t run);
+
+/* Sets the counts of leads by outcome in h->stats. */
 void hunt_count(struct hunt *h);
 
-/* cover_stage.c */
+/* cover_stage.c: directs the rest of the runs at untested iRoots. -1: the program cannot be run. */
 int hunt_cover(struct hunt *h, struct err *err);
 
-/* search_stage.c */
+/* search_stage.c: searches with the rest of the runs. -1: the program cannot be run. */
 int hunt_search(struct hunt *h, struct err *err);
 
 #endif

@@ -1,16 +1,20 @@
 /*
- * The proving stage. Each lead is tried in the ways of the table below. Most begin as the run
- * that predicted it, up to where a thread has to wait (PENELOPE, Sorrentino et al., FSE 2010);
- * some do not, as chance may find a better way; and some take the first round of a loop
- * instead of the one that the trace had. If that run does not lead there, none follows it.
+ * The proving stage: makes runs with the orders of each lead.
  *
- * Before that, leads of one trace that do not overlap share a run (AVPredictor, §4). Those
- * whose order did not come about in it are tried alone; so are all when it fails, and only
- * if none of them fails alone is that told as what it is: a failure of who knows which.
+ * Each lead is tried in up to nine ways (table below). Most runs follow the profile run that
+ * predicted the lead up to the first wait (PENELOPE, Sorrentino et al., FSE 2010). The others start
+ * without a guide, which may reach the order in another way; some of these try the first iteration
+ * of a loop instead of the one in the trace. A lead whose guided run does not reach the first wait
+ * is no longer guided.
  *
- * All leads are tried in one way before the next, the best first. Later ways share what is
- * before the wait: leads are tried in the order of where that is, a few at a time, so that
- * one snapshot leads to the next.
+ * Before that, leads of one trace whose events do not overlap in time share runs (AVPredictor,
+ * section 4). Leads whose order did not come about in such a run are tried alone. So are all its
+ * leads if the run fails, since any of them may be the cause; the failure is reported without a
+ * lead if none of them fails alone.
+ *
+ * There is one pass over all leads for the first way, one for the next two, and one for the other
+ * six, each with the likeliest leads first. After the first pass, batches of leads are sorted by
+ * the length of their prefix, so that each can go on from the snapshot of the one before.
  */
 #include "explore/hunt/hunt_internal.h"
 
@@ -22,54 +26,66 @@
 #include "base/mem.h"
 #include "explore/lead/lead_run.h"
 
-#define CALM 20u		/* permille: few switches, near to the run that was watched */
-#define PROVE_SHARE 0.75	/* of the runs that are left */
-#define BATCH 16u		/* leads in the order of their prefixes, within the order of their ranks */
-#define NO_SNAPSHOT (CTL_TIMEOUTS | CTL_SPURIOUS | CTL_REAL_TIME)	/* choices that steps do not tell */
+#define FEW_SWITCHES 20u	/* permille: the run stays near the profile run */
+#define PROVE_SHARE 0.75	/* of the runs and the time that are left */
+#define BATCH 16u		/* leads with neighbouring ranks that are sorted by prefix */
 
-enum how { GUIDED, EARLY, FREE };
+/* A number of steps does not identify a point of runs with these flags: no snapshots. */
+#define NO_SNAPSHOT (CTL_TIMEOUTS | CTL_SPURIOUS | CTL_REAL_TIME)
+
+enum guidance {
+	GUIDED,			/* follows the profile run up to the first wait */
+	FIRST_ITERATION,	/* tries the first visits to the sites, without a guide */
+	UNGUIDED,		/* tries the visits that the trace had, without a guide */
+};
 
 static const struct {
 	enum goal_then then;
-	uint32_t permille;	/* 0: the default */
-	enum how how;
+	uint32_t permille;	/* rate of switches; 0: the default */
+	enum guidance guidance;
 } ways[HUNT_TRIES] = {
-	{ GOAL_RUN_ON, CALM, GUIDED },
-	{ GOAL_RUN_ON, 0, EARLY }, { GOAL_SWITCH, CALM, GUIDED },
-	{ GOAL_RANDOM, CALM, GUIDED }, { GOAL_SWITCH, 0, EARLY }, { GOAL_RANDOM, 0, GUIDED },
-	{ GOAL_RUN_ON, 0, FREE }, { GOAL_SWITCH, 0, FREE }, { GOAL_RANDOM, 0, FREE },
+	{ GOAL_RUN_ON, FEW_SWITCHES, GUIDED },
+	{ GOAL_RUN_ON, 0, FIRST_ITERATION }, { GOAL_SWITCH, FEW_SWITCHES, GUIDED },
+	{ GOAL_RANDOM, FEW_SWITCHES, GUIDED }, { GOAL_SWITCH, 0, FIRST_ITERATION },
+	{ GOAL_RANDOM, 0, GUIDED },
+	{ GOAL_RUN_ON, 0, UNGUIDED }, { GOAL_SWITCH, 0, UNGUIDED }, { GOAL_RANDOM, 0, UNGUIDED },
 };
 
-struct attempt {
+/* A run that tries a lead, or a group of leads. */
+struct proof_attempt {
 	struct lead *member[HUNT_GROUP_MOST];
-	uint8_t outcome[HUNT_GROUP_MOST];	/* enum lead_outcome */
-	uint8_t count, way;
-	bool guided, early, failed;
+	uint8_t outcome[HUNT_GROUP_MOST];	/* of each member: enum lead_outcome */
+	uint8_t count;		/* number of members */
+	uint8_t way;		/* index of `ways` */
+	bool guided;		/* the plan has the turns of the profile run */
+	bool first_iteration;	/* the plan has the orders of lead_first_iteration() */
+	bool failed;		/* the run failed */
 };
 
-/* What is left for the stage. */
+/* The rest of the budget of this stage. */
 struct budget {
-	bool limited;
+	bool limited;		/* `runs` is a limit */
 	uint64_t runs;
-	double until;		/* seconds since the hunt began; 0: no limit */
+	double until;		/* end, in seconds since the hunt began; 0: no limit */
 };
 
 static const struct profile *profile_of(const struct hunt *h, const struct lead *lead)
 {
-	return &h->profiles[lead->source];
+	return &h->profiles[lead->profile];
 }
 
+/* True if the profile run can be followed: it has turns, and no granule became shared since. */
 static bool has_guide(const struct hunt *h, const struct lead *lead)
 {
 	const struct profile *p = profile_of(h, lead);
 
-	return p->turns && p->known == h->memory.count && !lead->lost;
+	return p->turns && p->known == h->memory.count && !lead->guide_failed;
 }
 
 /* --- a run --- */
 
-/* Where the run begins: at its first wait, if the way there is long enough. */
-static struct snapshots_point point_of(const struct hunt *h, const struct attempt *a)
+/* The point to begin the run at: its first wait, if a snapshot there pays; else the start. */
+static struct snapshots_point point_of(const struct hunt *h, const struct proof_attempt *a)
 {
 	const struct lead *lead = a->member[0];
 	const struct profile *p = profile_of(h, lead);
@@ -82,10 +98,11 @@ static struct snapshots_point point_of(const struct hunt *h, const struct attemp
 	return possible ? point : (struct snapshots_point){ 0 };
 }
 
+/* Fills in the request and plan of an attempt. */
 static void begin(const struct hunt *h, const struct search_run *run)
 {
 	struct server *s = run->server;
-	const struct attempt *a = &h->attempts[run->number];
+	const struct proof_attempt *a = &h->attempts[run->number];
 	const struct profile *p = profile_of(h, a->member[0]);
 	struct ctl_request *q = server_request(s);
 	struct sched_plan *plan = server_area(s, s->block->plan);
@@ -104,9 +121,9 @@ static void begin(const struct hunt *h, const struct search_run *run)
 		const struct lead *lead = a->member[i];
 		struct lead first;
 
-		if (a->early && lead_first(lead, &first))
+		if (a->first_iteration && lead_first_iteration(lead, &first))
 			lead = &first;
-		memcpy(orders + plan->orders, s->depth ? lead->rest : lead->order,
+		memcpy(orders + plan->orders, s->depth ? lead->order_after_prefix : lead->order,
 		       lead->orders * sizeof(*orders));
 		plan->orders += lead->orders;
 	}
@@ -114,10 +131,11 @@ static void begin(const struct hunt *h, const struct search_run *run)
 	q->plan_size = plan->size;
 }
 
-static void note(struct hunt *h, const struct search_run *run)
+/* Sets the outcomes of an attempt from a run that has ended. */
+static void record_outcome(struct hunt *h, const struct search_run *run)
 {
 	const struct server *s = run->server;
-	struct attempt *a = &h->attempts[run->number];
+	struct proof_attempt *a = &h->attempts[run->number];
 	const void *state = (const char *)s->block + s->block->state;
 	uint32_t order = 0;
 	uint64_t steps;
@@ -129,41 +147,42 @@ static void note(struct hunt *h, const struct search_run *run)
 
 		goal_result_of(state, order, lead->orders, &goal);
 		order += lead->orders;
-		a->outcome[i] = follow_judge(lead, &goal, run->result);
-		/* Of a group only what came about tells, and only if all went well. */
+		a->outcome[i] = lead_run_judge(lead, &goal, run->result);
+		/* Members of a group influence each other: only a harmless outcome is certain. */
 		if (a->count > 1 && a->outcome[i] != LEAD_HARMLESS)
 			a->outcome[i] = LEAD_UNTRIED;
 		h->stats.proved += a->outcome[i] == LEAD_FAILED;
 	}
-	if (a->count == 1 && a->guided && !s->depth && goal_rest(state, &steps, a->member[0]->rest))
-		a->member[0]->prefix = steps;	/* the same in all runs of this lead */
+	if (a->count == 1 && a->guided && !s->depth &&
+	    goal_rest(state, &steps, a->member[0]->order_after_prefix))
+		a->member[0]->prefix = steps;	/* equal in all guided runs of this lead */
 	h->stats.left -= a->way == 0 && a->count == 1 && h->stats.left > 0;
 }
 
-/* Leads about the same memory are one cause. */
-static uint64_t cause(const struct attempt *a)
+/* For search_cause(): proved leads about the same memory have one cause. */
+static uint64_t cause(const struct proof_attempt *a)
 {
 	return a->outcome[0] == LEAD_FAILED ? a->member[0]->c.addr + 1 : 0;
 }
 
-void hunt_prove_found(struct hunt *h, struct search_failure *f)
+void hunt_prove_attribute(struct hunt *h, struct search_failure *f)
 {
-	const struct attempt *a = &h->attempts[f->schedule.run];
+	const struct proof_attempt *a = &h->attempts[f->schedule.run];
 	struct lead first;
 
 	if (a->outcome[0] != LEAD_FAILED)
 		return;
 	f->lead = a->member[0];
-	lead_first(f->lead, &first);
-	lead_goals(a->early ? &first : f->lead, h->places, &f->schedule);
+	lead_first_iteration(f->lead, &first);
+	lead_goals(a->first_iteration ? &first : f->lead, h->places, &f->schedule);
 }
 
-void hunt_prove_ended(struct hunt *h, uint64_t run)
+void hunt_prove_end_at(struct hunt *h, uint64_t run)
 {
 	h->counted = run + 1;
 }
 
-/* --- what came of them --- */
+/* --- outcomes --- */
 
 void hunt_count(struct hunt *h)
 {
@@ -182,7 +201,8 @@ void hunt_count(struct hunt *h)
 	}
 }
 
-static void settle(struct attempt *a)
+/* Adds the outcome of an attempt to its leads. */
+static void update_leads(struct proof_attempt *a)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		struct lead *lead = a->member[i];
@@ -192,15 +212,16 @@ static void settle(struct attempt *a)
 		if (a->outcome[i] > lead->outcome)
 			lead->outcome = a->outcome[i];
 		lead->grouped |= a->count > 1;
-		lead->suspect = a->count > 1 && a->failed;
+		lead->group_failed = a->count > 1 && a->failed;
 		if (a->count == 1)
-			lead->lost |= a->guided && !lead->prefix;
-		/* In a group it counts as the first way, if it came about. */
+			lead->guide_failed |= a->guided && !lead->prefix;
+		/* A harmless run in a group counts as the lead's first way. */
 		if (a->count == 1 || a->outcome[i] == LEAD_HARMLESS)
 			lead->tries = a->way + 1u;
 	}
 }
 
+/* Size of the largest plan of this pass. */
 static size_t plan_size(const struct hunt *h)
 {
 	size_t most = 0, orders = 2 * HUNT_GROUP_MOST * CANDIDATE_EVENTS;
@@ -227,7 +248,7 @@ static int search_attempts(struct hunt *h, const struct search_config *config, s
 				begin(h, &run);
 			break;
 		case SEARCH_ENDED:
-			note(h, &run);
+			record_outcome(h, &run);
 			search_cause(s, cause(&h->attempts[run.number]));
 			break;
 		default: search_report(event, &run, &h->listener);
@@ -236,7 +257,10 @@ static int search_attempts(struct hunt *h, const struct search_config *config, s
 	return event;
 }
 
-/* Only runs up to the one that ended it count: the same for any number of jobs. */
+/*
+ * Makes the runs of a pass within the budget. Outcomes count only up to the run that ended the
+ * pass, so that they do not depend on the number of jobs.
+ */
 static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 {
 	struct search_memory memory = h->memory;
@@ -256,7 +280,10 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 	config.plan.learned = true;
 	config.program.server.plan_size = plan_size(h);
 	if (h->grouping) {
-		/* Its failures are not reported yet. */
+		/*
+		 * Failures of groups are postponed. Their identities are not remembered, or the
+		 * same failure of a lead alone would be dropped.
+		 */
 		memory.identities = (struct map){ 0 };
 		config.memory = &memory;
 	}
@@ -268,9 +295,9 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 	}
 	runs = h->runs->runs - runs;
 	if (runs < h->counted)
-		h->counted = runs;	/* time was up, or Ctrl-C */
+		h->counted = runs;	/* fewer runs were made: the time was up, or Ctrl-C */
 	for (uint64_t i = 0; i < h->counted; i++)
-		settle(&h->attempts[i]);
+		update_leads(&h->attempts[i]);
 	b->runs -= b->limited ? h->counted : 0;
 	hunt_count(h);
 	return result;
@@ -278,21 +305,22 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 
 /* --- which runs to make --- */
 
-static struct attempt *add(struct hunt *h, size_t *capacity, struct lead *lead, unsigned way)
+/* Adds an attempt for one lead. */
+static struct proof_attempt *add(struct hunt *h, size_t *capacity, struct lead *lead, unsigned way)
 {
 	struct lead first;
-	struct attempt *a;
+	struct proof_attempt *a;
 
 	h->attempts = xgrow(h->attempts, h->attempt_count, capacity, sizeof(*h->attempts));
 	a = &h->attempts[h->attempt_count++];
-	*a = (struct attempt){ .member = { lead }, .count = 1, .way = (uint8_t)way };
-	a->early = ways[way].how == EARLY && lead_first(lead, &first);
-	a->guided = ways[way].how != FREE && !a->early && has_guide(h, lead);
+	*a = (struct proof_attempt){ .member = { lead }, .count = 1, .way = (uint8_t)way };
+	a->first_iteration = ways[way].guidance == FIRST_ITERATION && lead_first_iteration(lead, &first);
+	a->guided = ways[way].guidance != UNGUIDED && !a->first_iteration && has_guide(h, lead);
 	return a;
 }
 
-/* Leads of one watched run, not tried yet, that do not overlap. */
-static void add_groups(struct hunt *h, size_t source, size_t *capacity)
+/* Adds attempts for groups of untried leads of one profile run that do not overlap in time. */
+static void add_groups(struct hunt *h, size_t profile, size_t *capacity)
 {
 	struct hunt_list list = { .at = xcalloc(h->leads.count + 1, sizeof(struct candidate *)) };
 	struct lead **leads = xcalloc(h->leads.count + 1, sizeof(*leads));
@@ -301,14 +329,14 @@ static void add_groups(struct hunt *h, size_t source, size_t *capacity)
 	for (size_t i = 0; i < h->leads.count; i++) {
 		struct lead *lead = h->leads.at[i];
 
-		if (lead->source == source && !lead->runs && has_guide(h, lead) && !lead->c.spurious) {
+		if (lead->profile == profile && !lead->runs && has_guide(h, lead) && !lead->c.spurious) {
 			leads[list.count] = lead;
 			list.at[list.count++] = &lead->c;
 		}
 	}
 	group_list(&list, HUNT_GROUP_MOST, &groups);
 	for (size_t g = 0; g < groups.count; g++) {
-		struct attempt *a;
+		struct proof_attempt *a;
 
 		if (groups.at[g].count < 2)
 			continue;
@@ -325,13 +353,14 @@ static int by_prefix(const void *a, const void *b)
 {
 	const struct lead *x = *(struct lead *const *)a, *y = *(struct lead *const *)b;
 
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
+	if (x->profile != y->profile)
+		return x->profile < y->profile ? -1 : 1;
 	if (x->prefix != y->prefix)
 		return x->prefix < y->prefix ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Adds the attempts of a batch; after the first pass sorted by prefix, for snapshots. */
 static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigned first, unsigned end,
 		      size_t *capacity)
 {
@@ -342,8 +371,8 @@ static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigne
 			add(h, capacity, batch[i], way);
 }
 
-/* The ways first … end - 1, of the leads that had all ways before. */
-static void add_singles(struct hunt *h, unsigned first, unsigned end, bool suspects, size_t *capacity)
+/* Adds the ways first to end - 1 of each lead that was tried in all ways before `first`. */
+static void add_singles(struct hunt *h, unsigned first, unsigned end, bool group_failed, size_t *capacity)
 {
 	struct lead *batch[BATCH];
 	size_t count = 0;
@@ -351,7 +380,7 @@ static void add_singles(struct hunt *h, unsigned first, unsigned end, bool suspe
 	for (size_t i = 0; i < h->leads.count; i++) {
 		struct lead *lead = h->leads.at[i];
 
-		if (lead->tries != first || lead->suspect != suspects ||
+		if (lead->tries != first || lead->group_failed != group_failed ||
 		    profile_of(h, lead)->input != h->input)
 			continue;
 		batch[count++] = lead;
@@ -363,19 +392,20 @@ static void add_singles(struct hunt *h, unsigned first, unsigned end, bool suspe
 	add_batch(h, batch, count, first, end, capacity);
 }
 
-enum { GROUPS = 99 };
+enum { GROUP_PASS = 99 };	/* in place of a first way: the pass that tries groups */
 
+/* With each input, makes the runs of the ways first to end - 1, or those of groups. */
 static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, struct err *err)
 {
 	int result = 0;
 
-	for (size_t input = 0; input < h->config.inputs->count && !h->over && result == 0; input++) {
+	for (size_t input = 0; input < h->config.inputs->count && !h->stopped && result == 0; input++) {
 		size_t capacity = 0;
 
 		if (hunt_select(h, input, err) < 0)
 			return -1;
-		leads_sort(&h->leads);	/* by what the last pass showed, too */
-		h->grouping = first == GROUPS;
+		leads_sort(&h->leads);	/* the outcomes of the last pass change the order */
+		h->grouping = first == GROUP_PASS;
 		if (!h->grouping) {
 			add_singles(h, first, end, true, &capacity);
 			add_singles(h, first, end, false, &capacity);
@@ -392,13 +422,13 @@ static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, 
 	return result;
 }
 
-/* Failures of groups; those that a lead alone has shown are known by now. */
+/* Reports failures of groups, except for those that a lead alone has reproduced meanwhile. */
 static void report_postponed(struct hunt *h)
 {
 	struct err err;
 
 	for (size_t i = 0; i < h->postponed_count; i++)
-		if (h->over || hunt_select(h, h->postponed[i].input, &err) < 0)
+		if (h->stopped || hunt_select(h, h->postponed[i].input, &err) < 0)
 			search_failure_free(h->postponed[i].failure);
 		else
 			hunt_report(h, h->postponed[i].failure);
@@ -409,7 +439,7 @@ int hunt_prove(struct hunt *h, unsigned until, struct err *err)
 {
 	static const struct {
 		unsigned first, end;
-	} passes[] = { { GROUPS, 0 }, { 0, 1 }, { 1, HUNT_TRIES_FIRST }, { HUNT_TRIES_FIRST, HUNT_TRIES } };
+	} passes[] = { { GROUP_PASS, 0 }, { 0, 1 }, { 1, HUNT_TRIES_FIRST }, { HUNT_TRIES_FIRST, HUNT_TRIES } };
 	struct budget b = { 0 };
 	struct search_config config;
 	int result = 0;

@@ -1,7 +1,8 @@
 /*
- * The searching stage: slices of runs by several strategies, more by those that lately found
- * what is new. The passing run of a slice that found most is made again with a trace, and
- * what that predicts is proved. It ends when nothing new came for long enough.
+ * The search stage: slices of runs by several strategies. Strategies that found new interleavings
+ * lately get more runs of the next slice. The passing run of a slice that showed most new behaviour
+ * is made again and recorded, and the leads of its trace are proved. The stage ends when no run
+ * showed anything new for config.saturation runs.
  */
 #include "explore/hunt/hunt_internal.h"
 
@@ -11,16 +12,19 @@
 
 #include "base/mem.h"
 
-#define SLICE_LEAST 32u
-#define WATCH_LEAST 4u		/* new switches that make a run worth a trace */
-#define DEPENDENCY_WORTH 16u	/* … so many for each place that depended on a new one */
-#define WATCHED_MOST 64u	/* traces in this stage */
+#define SLICE_LEAST 32u		/* runs of the first slices; later ones are longer */
+#define RECORD_LEAST 4u		/* new switches that make a run worth a trace */
+#define DEPENDENCY_WORTH 16u	/* new switches that one new dependency between sites counts as */
+#define RECORDED_MOST 64u	/* traces in this stage: bounds the time of analyses */
 
 static const struct {
 	const char *strategy;
 	uint32_t depth;
-} ways[FEEDBACK_WAYS] = { { "pct", 3 }, { "pos", 0 }, { "random", 0 }, { "surw", 0 }, { "feedback", 0 } };
+} ways[FEEDBACK_WAYS] = {
+	{ "pct", 3 }, { "pos", 0 }, { "random", 0 }, { "surw", 0 }, { "feedback", 0 },
+};
 
+/* Fills in the request of a run: the strategy that the feedback chose for it. */
 static void begin(const struct hunt *h, const struct search_run *run)
 {
 	struct ctl_request *q = server_request(run->server);
@@ -36,16 +40,16 @@ static void begin(const struct hunt *h, const struct search_run *run)
 	q->run = h->searched + run->number;
 }
 
-/* Keeps the passing run that found most that is new. */
-static void note(struct hunt *h, const struct search_run *run)
+/* Counts the new behaviour of a run; keeps the passing run that showed most in h->best. */
+static void record_outcome(struct hunt *h, const struct search_run *run)
 {
 	const struct ctl_block *b = run->server->block;
 	uint64_t switches = feedback_note(&h->feedback, run->number, b);
 	uint64_t bits = greybox_ended(&h->greybox, h->config.search.plan.seed, run);
 	uint64_t fresh = bits * DEPENDENCY_WORTH + switches;
 
-	/* Of equal ones the one with the lower number, whichever ended first. */
-	if (run->result->verdict != ORACLE_PASSED || fresh < WATCH_LEAST || fresh < h->best_new ||
+	/* Of equal runs the lowest number counts: the number of jobs must not matter. */
+	if (run->result->verdict != ORACLE_PASSED || fresh < RECORD_LEAST || fresh < h->best_new ||
 	    (fresh == h->best_new && run->number > h->best_run))
 		return;
 	profile_free(&h->best);
@@ -55,8 +59,8 @@ static void note(struct hunt *h, const struct search_run *run)
 	h->best_run = run->number;
 }
 
-/* The most telling run again, with a trace; what it predicts that is not known is proved. */
-static int watch_best(struct hunt *h, struct err *err)
+/* Repeats and records the best run of the slice, and proves the new leads of its trace. */
+static int record_best(struct hunt *h, struct err *err)
 {
 	struct profile_order order = { .again = &h->best };
 	struct search_config config;
@@ -64,14 +68,14 @@ static int watch_best(struct hunt *h, struct err *err)
 	struct err why;
 	char *folder, *path;
 
-	if (!h->best.turns || h->profile_count >= h->watched_most ||
+	if (!h->best.turns || h->profile_count >= h->profiles_most ||
 	    !hunt_begin(h, HUNT_PROFILE, &config))
 		return 0;
 	folder = hunt_folder(&why);
 	if (!folder)
 		return 0;
 	order.path = path = xasprintf("%s/best", folder);
-	if (hunt_watch(h, &config, &order))
+	if (hunt_record_run(h, &config, &order))
 		hunt_predict(h, path, h->profile_count - 1);
 	unlink(path);
 	rmdir(folder);
@@ -84,7 +88,8 @@ static int watch_best(struct hunt *h, struct err *err)
 	return hunt_prove(h, HUNT_TRIES_FIRST, err);
 }
 
-static int search_slice(struct hunt *h, const struct search_config *budget, uint64_t runs, struct err *err)
+static int search_slice(struct hunt *h, const struct search_config *budget, uint64_t runs,
+			struct err *err)
 {
 	struct search_config config = *budget;
 	struct search_run run;
@@ -101,7 +106,7 @@ static int search_slice(struct hunt *h, const struct search_config *budget, uint
 	while ((event = search_next(s, &run, err)) > 0)
 		switch (event) {
 		case SEARCH_BEGIN: begin(h, &run); break;
-		case SEARCH_ENDED: note(h, &run); break;
+		case SEARCH_ENDED: record_outcome(h, &run); break;
 		default: search_report(event, &run, &h->listener);
 		}
 	search_close(s);
@@ -109,7 +114,7 @@ static int search_slice(struct hunt *h, const struct search_config *budget, uint
 	feedback_end(&h->feedback);
 	greybox_generation(&h->greybox);
 	if (event == 0)
-		event = watch_best(h, err);
+		event = record_best(h, err);
 	profile_free(&h->best);
 	return event;
 }
@@ -119,12 +124,12 @@ int hunt_search(struct hunt *h, struct err *err)
 	uint64_t runs = SLICE_LEAST;
 	struct search_config config;
 
-	h->watched_most = h->profile_count + WATCHED_MOST;
+	h->profiles_most = h->profile_count + RECORDED_MOST;
 	for (uint64_t slice = 0; hunt_begin(h, HUNT_SEARCH, &config); slice++) {
 		if (hunt_select(h, slice % h->config.inputs->count, err) < 0 ||
 		    search_slice(h, &config, runs, err) < 0)
 			return -1;
-		/* What was tried a few times only gets the rest of its tries. */
+		/* After the first slice of each input the leads get the rest of their ways. */
 		if (slice + 1 == h->config.inputs->count && hunt_prove(h, HUNT_TRIES, err) < 0)
 			return -1;
 		if (h->config.saturation && h->feedback.longest >= h->config.saturation) {

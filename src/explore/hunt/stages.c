@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define TRACE_PASSES 3u		/* over all profile runs, until nothing more is found shared */
-#define OTHERS_MOST 16u		/* runs to find one that passes, if one failed before */
-#define WATCH_SHARE 0.25	/* of --time: no further pass after that */
-#define PREDICT_SHARE 0.5	/* … no further trace is looked through if that would take longer */
+#define TRACE_PASSES 3u		/* at most, over all profile runs of an input */
+#define PASSING_RUNS_MOST 16u	/* at most, to find a passing run after an early failure */
+#define PROFILE_SHARE 0.25	/* of --time: after that no further pass begins */
+#define PREDICT_SHARE 0.5	/* of --time: traces whose analysis would take longer are skipped */
 
 const char *hunt_stage_name(enum hunt_stage stage)
 {
@@ -74,8 +74,11 @@ static void copy_granules(const struct search_memory *from, struct search_memory
 		memcpy(to->granules, from->granules, size);
 }
 
-/* A failure before anything was predicted: it may be had with more to be seen. */
-static struct search_failure *on_early(struct hunt *h, struct search_failure *f)
+/*
+ * A run failed before anything was predicted, while shared memory was still being discovered. Makes
+ * it again with all of that memory known, so that its trace has all accesses to it.
+ */
+static struct search_failure *repeat_early_failure(struct hunt *h, struct search_failure *f)
 {
 	copy_granules(&h->memory, &h->failing);
 	return profile_again(&h->config.search, &h->failing, f);
@@ -89,23 +92,23 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 	enum search_answer answer;
 
 	if (proving && h->grouping) {
-		/* Which of them it was, the next runs will show. */
+		/* The runs with one lead each will show which of the group it was. */
 		h->postponed = xgrow(h->postponed, h->postponed_count, &h->postponed_capacity,
 				     sizeof(*h->postponed));
 		h->postponed[h->postponed_count++] = (struct hunt_postponed){ f, h->input };
 		if (!h->config.search.plan.keep_going)
-			hunt_prove_ended(h, run);
+			hunt_prove_end_at(h, run);
 		return h->config.search.plan.keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
 	}
 	if (proving)
-		hunt_prove_found(h, f);
-	else if (h->stats.stage == HUNT_PROFILE && !h->watched)
-		f = on_early(h, f);
+		hunt_prove_attribute(h, f);
+	else if (h->stats.stage == HUNT_PROFILE && !h->others_known)
+		f = repeat_early_failure(h, f);
 	answer = h->config.listener.found(h->config.listener.ctx, f);
-	h->over |= answer == SEARCH_ENOUGH;
-	/* Later runs may have ended already, but count only if all failures are wanted. */
-	if (proving && h->over && !h->config.search.plan.keep_going)
-		hunt_prove_ended(h, run);
+	h->stopped |= answer == SEARCH_ENOUGH;
+	/* With -j, later runs may have ended already; they count only with --keep-going. */
+	if (proving && h->stopped && !h->config.search.plan.keep_going)
+		hunt_prove_end_at(h, run);
 	return answer;
 }
 
@@ -128,9 +131,9 @@ struct hunt *hunt_new(const struct hunt_config *config)
 	h->stats.list = &h->leads;
 	h->stats.cover = config->cover;
 	h->leads.suppress = config->suppress;
-	h->none = (struct inputs){ .count = 1 };
+	h->no_inputs = (struct inputs){ .count = 1 };
 	if (!h->config.inputs)
-		h->config.inputs = &h->none;
+		h->config.inputs = &h->no_inputs;
 	h->of_input = xcalloc(h->config.inputs->count, sizeof(*h->of_input));
 	return h;
 }
@@ -147,7 +150,7 @@ bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out
 	left->runs = all->runs > h->runs->runs ? all->runs - h->runs->runs : 0;
 	left->seconds = all->seconds > 0 ? all->seconds - h->runs->seconds : 0;
 	h->stats.stage = stage;
-	return !h->over && !(all->stop && *all->stop) && (!all->runs || left->runs > 0) &&
+	return !h->stopped && !(all->stop && *all->stop) && (!all->runs || left->runs > 0) &&
 	       (all->seconds <= 0 || left->seconds > 0);
 }
 
@@ -175,8 +178,11 @@ char *hunt_folder(struct err *err)
 	return NULL;
 }
 
-/* Some runs that pass, with the memory known to be shared when another one failed. */
-static void watch_others(struct hunt *h, struct leads *out)
+/*
+ * Records passing runs and adds their leads to `out`. Each begins with the shared memory that
+ * the failing run knew.
+ */
+static void record_passing_runs(struct hunt *h, struct leads *out)
 {
 	struct search_config config = h->config.search;
 	struct search_memory memory = { 0 };
@@ -191,9 +197,9 @@ static void watch_others(struct hunt *h, struct leads *out)
 	config.plan.strategy = strategy_find("pos");
 	config.memory = &memory;
 	config.stats = &stats;
-	for (unsigned i = 0; folder && (i < h->config.profiles || (!passed && i < OTHERS_MOST)); i++) {
+	for (unsigned i = 0; folder && (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
-		/* Those with few switches may all fail. */
+		/* If runs with few switches all fail, runs by the strategy follow. */
 		struct profile_order order = { .run = i, .by_strategy = i >= h->config.profiles,
 					       .path = path };
 		struct search_failure *failure = NULL;
@@ -223,15 +229,16 @@ const struct leads *hunt_leads(void *ctx)
 
 	if (h->stats.stage != HUNT_PROFILE || h->leads.count)
 		return &h->leads;
-	if (!h->watched) {
+	if (!h->others_known) {
 		h->others.suppress = h->leads.suppress;
-		watch_others(h, &h->others);
+		record_passing_runs(h, &h->others);
 	}
-	h->watched = true;
+	h->others_known = true;
 	return &h->others;
 }
 
-bool hunt_watch(struct hunt *h, const struct search_config *config, const struct profile_order *order)
+bool hunt_record_run(struct hunt *h, const struct search_config *config,
+		     const struct profile_order *order)
 {
 	struct search_failure *failure;
 	struct profile made;
@@ -261,7 +268,7 @@ int hunt_predict(struct hunt *h, const char *path, size_t profile)
 	int result;
 
 	h->stats.stage = HUNT_PREDICT;
-	h->leads.source = profile;
+	h->leads.profile = profile;
 	result = leads_add_trace(&h->leads, path, &err);
 	if (result < 0)
 		snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
@@ -282,8 +289,8 @@ void hunt_sort(struct hunt *h)
 	hunt_count(h);
 }
 
-/* One pass over the profile runs of an input; profiles from `first` on are theirs. */
-static void trace_all(struct hunt *h, const char *folder, size_t first)
+/* Records the profile runs of the current input; they replace the profiles from `first` on. */
+static void record_profiles(struct hunt *h, const char *folder, size_t first)
 {
 	struct search_config config;
 
@@ -298,13 +305,13 @@ static void trace_all(struct hunt *h, const char *folder, size_t first)
 		char *path = xasprintf("%s/%zu", folder, h->profile_count);
 		struct profile_order order = { .run = i, .path = path };
 
-		if (!hunt_watch(h, &config, &order))
+		if (!hunt_record_run(h, &config, &order))
 			unlink(path);
 		free(path);
 	}
 }
 
-/* Have less than this share of the time been used, or would be in `more` seconds? */
+/* True if less than this share of --time will be used in `more` seconds. */
 static bool has_time(const struct hunt *h, double share, double more)
 {
 	double all = h->config.search.budget.seconds;
@@ -312,8 +319,8 @@ static bool has_time(const struct hunt *h, double share, double more)
 	return all <= 0 || clock_seconds() - h->began + more < all * share;
 }
 
-/* Looks through the traces of the runs from `first` on: one at least, the others if there is time. */
-static void predict_all(struct hunt *h, const char *folder, size_t first)
+/* Analyses the traces of the profiles from `first` on: at least one, the others if time allows. */
+static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 {
 	volatile sig_atomic_t *stop = h->config.search.budget.stop;
 	double longest = 0;
@@ -323,7 +330,7 @@ static void predict_all(struct hunt *h, const char *folder, size_t first)
 		char *path = xasprintf("%s/%zu", folder, i);
 		double began = clock_seconds();
 
-		if (!h->over && !(stop && *stop) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
+		if (!h->stopped && !(stop && *stop) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
 			on_progress(h, h->runs);
 			hunt_predict(h, path, i);
 		}
@@ -333,7 +340,7 @@ static void predict_all(struct hunt *h, const char *folder, size_t first)
 	}
 }
 
-/* Runs with few switches, to find out what memory is shared. */
+/* Makes runs with few switches, to find out which memory is shared. */
 static int learn_shared(struct hunt *h, struct search_config *config, struct err *err)
 {
 	struct search_run run;
@@ -352,33 +359,34 @@ static int learn_shared(struct hunt *h, struct search_config *config, struct err
 	return event;
 }
 
-/* Watches the program with the input selected, and finds leads. */
+/* The stages profile and predict for the current input. */
 static int profile_input(struct hunt *h, const char *folder, struct err *err)
 {
 	size_t first = h->profile_count;
 	struct search_config config;
 	int result = hunt_begin(h, HUNT_PROFILE, &config) ? learn_shared(h, &config, err) : 0;
 
-	for (unsigned pass = 0; result == 0 && !h->over && pass < TRACE_PASSES; pass++) {
+	for (unsigned pass = 0; result == 0 && !h->stopped && pass < TRACE_PASSES; pass++) {
 		size_t known = h->memory.count;
 
-		trace_all(h, folder, first);
+		record_profiles(h, folder, first);
 		if (h->profile_count == first || h->memory.count == known ||
-		    !has_time(h, WATCH_SHARE, 0))
+		    !has_time(h, PROFILE_SHARE, 0))
 			break;
 	}
 	if (result < 0)
-		h->over = true;
-	predict_all(h, folder, first);
+		h->stopped = true;
+	predict_profiles(h, folder, first);
 	return result;
 }
 
+/* The stages profile and predict for all inputs. */
 static int profile(struct hunt *h, struct err *err)
 {
 	char *folder = hunt_folder(err);
 	int result = folder ? 0 : -1;
 
-	for (size_t i = 0; result == 0 && !h->over && i < h->config.inputs->count; i++) {
+	for (size_t i = 0; result == 0 && !h->stopped && i < h->config.inputs->count; i++) {
 		result = hunt_select(h, i, err);
 		if (result == 0)
 			result = profile_input(h, folder, err);

@@ -1,6 +1,7 @@
 /*
- * Why a run failed that was not made for a candidate: which order, one that runs that
- * passed did not have, does it have?
+ * The cause of a run that failed but was not made for a candidate: which order does its trace have
+ * that passing runs do not have? Candidates are the leads of the hunt, which other runs predicted,
+ * and what the analyses find in the trace of the failure itself.
  */
 #include <stdlib.h>
 
@@ -8,38 +9,44 @@
 #include "explore/lead/lead.h"
 #include "trace/read/reader.h"
 
-#define LEADS_MAX 4096u		/* the best so many are looked at, and so many of the suppressed */
+#define LEADS_MAX 4096u		/* leads of each list that are looked for, the best: bounds time */
 
+/* One order of a lead while a trace is read. */
 struct progress {
-	uint64_t first, second;	/* how often each was at its site */
-	bool began, ended;	/* the first has happened; the second after it */
-	bool broken;		/* … before it */
+	uint64_t first, second;	/* number of visits of each event's thread to its site */
+	bool first_happened;
+	bool second_followed;	/* the second event happened after the first */
+	bool reversed;		/* the second event happened before the first */
 };
 
+/* The orders of one lead. */
 struct followed {
 	struct progress order[CANDIDATE_EVENTS];
 };
 
-static bool is_now(const struct sched_name *name, uint64_t thread, uint64_t site, uint64_t *count)
+/* Counts visits to the site of `name`; true if this is its n-th. */
+static bool is_nth_visit(const struct sched_name *name, uint64_t thread, uint64_t site,
+			 uint64_t *count)
 {
 	return name->thread == thread && name->site == site && ++*count == name->nth;
 }
 
+/* Updates the orders of a lead by an event of the trace. */
 static void follow(const struct lead *lead, struct followed *f, uint64_t thread, uint64_t site)
 {
 	for (unsigned i = 0; i < lead->c.orders; i++) {
 		struct progress *p = &f->order[i];
 
-		if (is_now(&lead->order[i].second, thread, site, &p->second)) {
-			p->ended = p->began;
-			p->broken = !p->began;
+		if (is_nth_visit(&lead->order[i].second, thread, site, &p->second)) {
+			p->second_followed = p->first_happened;
+			p->reversed = !p->first_happened;
 		}
-		if (is_now(&lead->order[i].first, thread, site, &p->first))
-			p->began = true;
+		if (is_nth_visit(&lead->order[i].first, thread, site, &p->first))
+			p->first_happened = true;
 	}
 }
 
-/* The best of those to be tried, then what is suppressed. */
+/* Number of leads that are looked for: the best of those to be tried, then suppressed ones. */
 static size_t known_count(const struct leads *l)
 {
 	return (l->count < LEADS_MAX ? l->count : LEADS_MAX) +
@@ -53,6 +60,7 @@ static const struct lead *known_at(const struct leads *l, size_t i)
 	return i < first ? l->at[i] : l->suppressed[i - first];
 }
 
+/* Follows all leads through a trace in one pass. */
 static void follow_all(const struct leads *l, size_t count, struct reader *r, struct followed *f)
 {
 	struct map sites = { 0 };
@@ -80,26 +88,27 @@ static void follow_all(const struct leads *l, size_t count, struct reader *r, st
 }
 
 /*
- * Higher is likelier; below 0: not at all. A run that ended early may have had no time
- * for what comes second, which says less, but all there is to say of deadlocks.
+ * How likely the orders of a lead are the cause; higher is likelier, -1: they are not. All first
+ * events must have happened. A second event may be missing, since the run may have ended before it;
+ * that lowers the likelihood, and is normal for deadlocks.
  */
 static double likelihood(const struct lead *lead, const struct followed *f,
 			 enum oracle_failure failure)
 {
-	unsigned ended = 0;
+	unsigned came_about = 0;
 
 	for (unsigned i = 0; i < lead->c.orders; i++) {
-		if (!f->order[i].began || f->order[i].broken)
+		if (!f->order[i].first_happened || f->order[i].reversed)
 			return -1;
-		ended += f->order[i].ended;
+		came_about += f->order[i].second_followed;
 	}
 	if (lead->c.class == CANDIDATE_DEADLOCK && !oracle_is_stuck(failure))
 		return -1;
-	return lead_fitness(&lead->c, ended, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
-	       (lead->foreign ? LEAD_FOREIGN : 0);
+	return lead_fitness(&lead->c, came_about, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
+	       (lead->in_system_headers ? LEAD_SYSTEM_PENALTY : 0);
 }
 
-/* What is known of each lead by the trace; NULL if it cannot be read. The caller frees it. */
+/* Follows the leads through a trace. NULL if it cannot be read. The caller frees the result. */
 static struct followed *follow_trace(const struct leads *l, size_t count, const char *path)
 {
 	struct followed *followed;
@@ -114,25 +123,26 @@ static struct followed *follow_trace(const struct leads *l, size_t count, const 
 	return followed;
 }
 
-size_t leads_had(const struct leads *l, const char *path, bool (*wanted)(const struct candidate *c),
-		 struct lead **out, size_t most)
+size_t leads_in_trace(const struct leads *l, const char *path,
+		      bool (*wanted)(const struct candidate *c), struct lead **out, size_t most)
 {
 	size_t count = l->count < LEADS_MAX ? l->count : LEADS_MAX, made = 0;
 	struct followed *followed = follow_trace(l, count, path);
 
 	for (size_t i = 0; followed && i < count && made < most; i++) {
 		const struct lead *lead = l->at[i];
-		unsigned ended = 0;
+		unsigned came_about = 0;
 
 		for (unsigned k = 0; k < lead->c.orders; k++)
-			ended += followed[i].order[k].ended;
-		if (lead->c.orders && ended == lead->c.orders && wanted(&lead->c))
+			came_about += followed[i].order[k].second_followed;
+		if (lead->c.orders && came_about == lead->c.orders && wanted(&lead->c))
 			out[made++] = lead_copy(lead);
 	}
 	free(followed);
 	return made;
 }
 
+/* Copy of the likeliest lead, whose likelihood *most becomes; NULL: none is likelier than *most. */
 static struct lead *by_leads(const struct leads *l, const char *path, enum oracle_failure failure,
 			     double *most)
 {
@@ -156,7 +166,7 @@ struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_
 {
 	double by_others = 0, by_itself = 0;
 	struct lead *others = by_leads(l, path, failure, &by_others);
-	struct lead *itself = lead_of_failure(l, path, failure, &by_itself);
+	struct lead *itself = lead_from_failure(l, path, failure, &by_itself);
 
 	if (itself && by_itself >= by_others) {
 		lead_free(others);

@@ -1,6 +1,6 @@
 /*
- * The trace of a failure has the values of accesses (`value` events), which analyses leave
- * out: an event's number counts the others.
+ * Reads the values of accesses from the trace of a failure. A `value` event follows its access and
+ * has no number of its own: candidate_event.index counts all other events of the thread.
  */
 #include "explore/lead/ineffective_write.h"
 
@@ -12,19 +12,21 @@
 
 #define WORD 8u		/* bytes of one value event */
 
+/* Value of an access; `known`: the trace has it. */
 struct seen {
 	uint64_t addr, value;
 	bool known;
 };
 
+/* Values of the accesses that matter. */
 struct values {
-	struct map at;		/* thread and number of an event to its place in `seen`, plus 1 */
+	struct map at;		/* key_of() an event to its index in `seen`, plus 1 */
 	struct seen *seen;
 	size_t count, capacity;
 };
 
-/* What was met more often may have done harm another time. */
-static bool is_asked(const struct candidate *c)
+/* True if the candidate is checked: it occurred once, since another occurrence may do harm. */
+static bool is_checked(const struct candidate *c)
 {
 	const struct candidate_event *e = c->event;
 
@@ -37,6 +39,7 @@ static uint64_t key_of(uint32_t thread, uint64_t index)
 	return (uint64_t)thread << 44 | index;
 }
 
+/* Adds an access whose value is needed. */
 static void want(struct values *v, const struct candidate_event *e)
 {
 	uint64_t *number = map_put(&v->at, key_of(e->thread, e->index), NULL);
@@ -48,14 +51,14 @@ static void want(struct values *v, const struct candidate_event *e)
 	*number = v->count;
 }
 
-static const struct seen *seen_at(const struct values *v, const struct candidate_event *e)
+static const struct seen *value_at(const struct values *v, const struct candidate_event *e)
 {
 	return &v->seen[*map_find(&v->at, key_of(e->thread, e->index)) - 1];
 }
 
 static void read_values(struct values *v, struct reader *r)
 {
-	struct map indexes = { 0 };	/* by thread: events so far */
+	struct map indexes = { 0 };	/* by thread: number of events so far, values left out */
 	struct event ev;
 	struct err err;
 
@@ -74,7 +77,7 @@ static void read_values(struct values *v, struct reader *r)
 	map_free(&indexes);
 }
 
-bool *unchanged_find(const char *path, const struct hunt_list *list)
+bool *ineffective_write_find(const char *path, const struct hunt_list *list)
 {
 	bool *out = xcalloc(list->count + 1, sizeof(*out));
 	struct values v = { 0 };
@@ -82,7 +85,7 @@ bool *unchanged_find(const char *path, const struct hunt_list *list)
 	struct err err;
 
 	for (size_t i = 0; i < list->count; i++)
-		for (unsigned e = 0; is_asked(list->at[i]) && e < 2; e++)
+		for (unsigned e = 0; is_checked(list->at[i]) && e < 2; e++)
 			want(&v, &list->at[i]->event[e]);
 	if (v.count)
 		r = reader_open(path, &err);
@@ -92,10 +95,10 @@ bool *unchanged_find(const char *path, const struct hunt_list *list)
 		const struct candidate *c = list->at[i];
 		const struct seen *found, *left;
 
-		if (!is_asked(c))
+		if (!is_checked(c))
 			continue;
-		found = seen_at(&v, &c->event[0]);
-		left = seen_at(&v, &c->event[1]);
+		found = value_at(&v, &c->event[0]);
+		left = value_at(&v, &c->event[1]);
 		out[i] = found->known && left->known && found->value == left->value;
 	}
 	reader_close(r);

@@ -1,5 +1,6 @@
 /*
- * Broken atomicity that did no harm, as far as values are known.
+ * Atomicity violations without effect: the write between two accesses stored the value that was
+ * there already.
  */
 #ifndef EXPLORE_LEAD_INEFFECTIVE_WRITE_H
 #define EXPLORE_LEAD_INEFFECTIVE_WRITE_H
@@ -9,9 +10,10 @@
 #include "analyze/candidate_list.h"
 
 /*
- * Of each in the list, found in the trace: is it RWR or RWW, and left the write in between what
- * the read before had found? Unknown is false. The caller frees what is returned.
+ * Returns a flag for each candidate of the list, to be freed by the caller. It is true if the
+ * pattern is RWR or RWW and the other thread's write left the value that the first read had seen.
+ * False also if the trace does not have the values.
  */
-bool *unchanged_find(const char *path, const struct hunt_list *list);
+bool *ineffective_write_find(const char *path, const struct hunt_list *list);
 
 #endif

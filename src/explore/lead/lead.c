@@ -10,9 +10,9 @@
 #include "explore/lead/ineffective_write.h"
 #include "explore/lead/use_after_free.h"
 
-#define FRAMES 16
+#define FRAMES 16	/* inlined frames of one site that are looked at */
 
-/* A trace with its analysis. */
+/* A trace and the results of its analysis. */
 struct study {
 	struct reader *reader;
 	struct analysis_context ctx;
@@ -54,7 +54,7 @@ void leads_free(struct leads *l)
 		lead_free(l->suppressed[i]);
 	free(l->at);
 	free(l->suppressed);
-	map_free(&l->known);
+	map_free(&l->known_orders);
 	*l = (struct leads){ 0 };
 }
 
@@ -66,7 +66,7 @@ static void study_close(struct study *s)
 	reader_close(s->reader);
 }
 
-/* A trace that ends early is good as far as it goes. */
+/* Analyses a trace by the analyses `which`, NULL: all. A trace that ends early is no error. */
 static int study_read(struct study *s, const char *path, const struct leads *l,
 		      const struct analysis *const *which, struct err *err)
 {
@@ -84,6 +84,7 @@ static int study_read(struct study *s, const char *path, const struct leads *l,
 	return 0;
 }
 
+/* Gets the names of threads, objects and sites in the findings. */
 static void study_name(struct study *s, const struct leads *l)
 {
 	struct err err;
@@ -100,7 +101,8 @@ static int study_open(struct study *s, const char *path, const struct leads *l, 
 	return 0;
 }
 
-static bool is_foreign(const struct study *s, const struct candidate *c)
+/* True if a line of the candidate is in a system header. */
+static bool is_in_system_headers(const struct study *s, const struct candidate *c)
 {
 	struct symbol_frame frames[FRAMES];
 	const struct symbol_frame *own;
@@ -122,7 +124,7 @@ static void name_event(const struct study *s, const struct candidate_event *e, s
 
 	for (size_t i = 0; i < count; i++) {
 		locks_at(s->ctx.locks, e->lockset, i, &held);
-		/* One that is taken just now is not held by it. */
+		/* The lock that this event acquires was not held before. */
 		if (held.lock != e->addr || held.acquired_pc != e->pc)
 			buf_addf(&locks, "%s%s", locks.size ? ", " : "", names_lock(s->names, e, i));
 	}
@@ -137,15 +139,15 @@ static struct lead *lead_new(const struct study *s, const struct candidate *c)
 	struct lead *lead = xcalloc(1, sizeof(*lead));
 
 	lead->c = *c;
-	lead->foreign = is_foreign(s, c);
+	lead->in_system_headers = is_in_system_headers(s, c);
 	lead->suppressed = suppress_candidate(s->suppress, s->names, &s->ctx, c);
 	for (unsigned i = 0; i < c->events; i++)
 		name_event(s, &c->event[i], &lead->event[i]);
 	return lead;
 }
 
-/* Equal if the same is wanted of the same threads at the same places. */
-static uint64_t wanted(const struct lead *lead)
+/* Hash of the threads and sites of all orders; n-th visits do not count. */
+static uint64_t hash_orders(const struct lead *lead)
 {
 	uint64_t sum = lead->c.orders;
 
@@ -158,12 +160,13 @@ static uint64_t wanted(const struct lead *lead)
 	return sum;
 }
 
+/* Adds a lead, or frees it if it cannot be planned or has the orders of an earlier one. */
 static void add(struct leads *l, struct lead *lead)
 {
 	bool added = false;
 
 	if (lead_plan(lead))
-		map_put(&l->known, wanted(lead), &added);
+		map_put(&l->known_orders, hash_orders(lead), &added);
 	if (!added) {
 		lead_free(lead);
 		return;
@@ -175,7 +178,7 @@ static void add(struct leads *l, struct lead *lead)
 		return;
 	}
 	lead->number = l->count;
-	lead->source = l->source;
+	lead->profile = l->profile;
 	l->at = xgrow(l->at, l->count, &l->capacity, sizeof(*l->at));
 	l->at[l->count++] = lead;
 }
@@ -203,15 +206,15 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err)
 static int by_score(const void *a, const void *b)
 {
 	const struct lead *x = *(struct lead *const *)a, *y = *(struct lead *const *)b;
-	double first = x->c.score + x->near, second = y->c.score + y->near;
+	double first = x->c.score + x->site_bonus, second = y->c.score + y->site_bonus;
 
 	if (first != second)
 		return first > second ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The best that came of each place. */
-static void places_known(const struct leads *l, struct map *outcomes)
+/* Fills `outcomes` with the highest outcome of a lead for each site. */
+static void site_outcomes(const struct leads *l, struct map *outcomes)
 {
 	for (size_t i = 0; i < l->count; i++)
 		for (unsigned e = 0; e < l->at[i]->c.events; e++) {
@@ -222,7 +225,7 @@ static void places_known(const struct leads *l, struct map *outcomes)
 		}
 }
 
-static double near(const struct lead *lead, const struct map *outcomes)
+static double site_bonus(const struct lead *lead, const struct map *outcomes)
 {
 	uint64_t best = LEAD_UNTRIED;
 
@@ -236,9 +239,9 @@ void leads_sort(struct leads *l)
 {
 	struct map outcomes = { 0 };
 
-	places_known(l, &outcomes);
+	site_outcomes(l, &outcomes);
 	for (size_t i = 0; i < l->count; i++)
-		l->at[i]->near = near(l->at[i], &outcomes);
+		l->at[i]->site_bonus = site_bonus(l->at[i], &outcomes);
 	map_free(&outcomes);
 	if (l->count)
 		qsort(l->at, l->count, sizeof(struct lead *), by_score);
@@ -256,7 +259,10 @@ void leads_keep(struct leads *l, bool (*wanted)(void *ctx, const struct lead *le
 	l->count = kept;
 }
 
-/* Could the candidate be why? A deadlock that was predicted need not have come to its last event. */
+/*
+ * True if the candidate may be the cause: it happened in the trace. A predicted deadlock need not
+ * have happened completely, since it prevents its own last event.
+ */
 static bool explains(const struct candidate *c, enum oracle_failure failure)
 {
 	if (c->class == CANDIDATE_DEADLOCK)
@@ -264,21 +270,26 @@ static bool explains(const struct candidate *c, enum oracle_failure failure)
 	return c->seen && c->class != CANDIDATE_MISUSE;
 }
 
-/* A failure whose kind is that of the candidate is most likely it. */
 double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_failure failure)
 {
 	bool memory = failure == ORACLE_UAF || failure == ORACLE_DOUBLE_FREE;
 	bool same = c->class == CANDIDATE_DEADLOCK || (memory && c->class == CANDIDATE_ORDER);
 
-	/* What is used too late was not used too early: that the first write is NULL's misleads. */
+	/*
+	 * Memory that is used after its end was not used before its beginning. The write of a NULL
+	 * pointer after free() looks like the first write.
+	 */
 	if (memory && c->pattern == PATTERN_BEFORE_INIT)
 		return 0;
-	/* Ranking thinks little of what was seen; here that speaks for it. */
+	/*
+	 * Ranking scores candidates that happened low, since they need no run; as a cause they are
+	 * likelier. A candidate of the failure's own kind (deadlock, memory) always goes first.
+	 */
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
 }
 
-struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
-			     double *fitness)
+struct lead *lead_from_failure(const struct leads *l, const char *path, enum oracle_failure failure,
+			       double *fitness)
 {
 	const struct candidate *best = NULL;
 	struct lead *lead = NULL;
@@ -292,11 +303,11 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 		return NULL;
 	prune_list(s.found, false, &list);
 	rank_list(&list, NULL);
-	unchanged = unchanged_find(path, &list);
+	unchanged = ineffective_write_find(path, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		const struct candidate *c = list.at[i];
 		double fits = lead_fitness(c, c->seen ? c->orders : 0, failure) -
-			      (is_foreign(&s, c) ? LEAD_FOREIGN : 0);
+			      (is_in_system_headers(&s, c) ? LEAD_SYSTEM_PENALTY : 0);
 
 		if (explains(c, failure) && !unchanged[i] && fits > *fitness) {
 			*fitness = fits;
@@ -311,8 +322,8 @@ struct lead *lead_of_failure(const struct leads *l, const char *path, enum oracl
 	return lead;
 }
 
-struct lead *lead_of_freed(const struct leads *l, const char *path, const char *user,
-			   const struct oracle_result *failure)
+struct lead *lead_from_use_after_free(const struct leads *l, const char *path, const char *user,
+				      const struct oracle_result *failure)
 {
 	const struct analysis *const none[] = { NULL };
 	struct lead *lead = NULL;
@@ -322,11 +333,11 @@ struct lead *lead_of_freed(const struct leads *l, const char *path, const char *
 
 	if (study_read(&s, path, l, none, &err) < 0)
 		return NULL;
-	if (freed_candidate(s.reader, user, failure, &c)) {
+	if (use_after_free_candidate(s.reader, user, failure, &c)) {
 		findings_add(s.found, &c);
 		study_name(&s, l);
 		lead = lead_new(&s, &c);
-		/* The use has no event to learn its name by. */
+		/* The trace has no event of the use, so its object is named after the block. */
 		free(lead->event[1].object);
 		lead->event[1].object = c.addr == c.event[0].addr ? xstrdup(lead->event[0].object) :
 			xasprintf("%s+%llu", lead->event[0].object,
@@ -340,6 +351,7 @@ struct lead *lead_of_freed(const struct leads *l, const char *path, const char *
 	return lead;
 }
 
+/* A candidate and its lead_fitness(). */
 struct fitting {
 	const struct candidate *c;
 	double fits;
@@ -352,8 +364,8 @@ static int by_fitness(const void *a, const void *b)
 	return x->fits > y->fits ? -1 : x->fits < y->fits;
 }
 
-size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_failure failure,
-			bool (*wanted)(const struct candidate *c), struct lead **out, size_t most)
+size_t leads_from_failure(const struct leads *l, const char *path, enum oracle_failure failure,
+			  bool (*wanted)(const struct candidate *c), struct lead **out, size_t most)
 {
 	struct fitting *fitting;
 	struct hunt_list list;
@@ -366,7 +378,7 @@ size_t leads_of_failure(const struct leads *l, const char *path, enum oracle_fai
 		return 0;
 	prune_list(s.found, false, &list);
 	rank_list(&list, NULL);
-	unchanged = unchanged_find(path, &list);
+	unchanged = ineffective_write_find(path, &list);
 	fitting = xcalloc(list.count + 1, sizeof(*fitting));
 	for (size_t i = 0; i < list.count; i++)
 		if (explains(list.at[i], failure) && wanted(list.at[i]) && !unchanged[i])
@@ -396,12 +408,12 @@ const char *lead_outcome_name(enum lead_outcome outcome)
 	return names[outcome];
 }
 
-const char *lead_why(const struct lead *lead)
+const char *lead_outcome_text(const struct lead *lead)
 {
 	static const char *const why[] = {
 		"the budget was used up before its turn",
 		"no run came to all of its events",
-		"whoever could run had to be held: the other side needs what the held one has, or comes later",
+		"all threads that could run had to be held: the event they wait for needs one of them to go on",
 		"the order came about, and no run failed",
 		"a run failed in this order",
 	};
@@ -409,7 +421,7 @@ const char *lead_why(const struct lead *lead)
 	return why[lead->outcome];
 }
 
-bool leads_seen_any(const struct leads *l, const char *path,
+bool leads_any_in_trace(const struct leads *l, const char *path,
 		    bool (*is)(void *ctx, const struct lead *lead), void *ctx)
 {
 	struct study s;
@@ -441,7 +453,7 @@ size_t lead_events(const struct lead *lead, uint8_t *out)
 	bool done[CANDIDATE_EVENTS] = { false };
 	size_t count = 0;
 
-	/* What is only there for a thread to stop at is not part of the story. */
+	/* Lock operations at which a thread only waits are left out. */
 	for (unsigned i = 0; i < c->events; i++)
 		if (c->hold[i] >= 0)
 			done[c->hold[i]] = true;

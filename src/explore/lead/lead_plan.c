@@ -1,11 +1,13 @@
 /*
- * A lead as orders of events: for the strategy `goal`, and for a schedule file.
+ * A lead as orders of events: for the strategy `goal` (lead_plan) and for a schedule file
+ * (lead_goals).
  */
 #include "explore/lead/lead.h"
 
 #include "base/mem.h"
 #include "trace/read/kinds.h"
 
+/* Names an event for the strategy; false if its site or thread is unknown. */
 static bool plan_event(const struct lead *lead, unsigned which, struct sched_name *out)
 {
 	const struct candidate_event *e = &lead->c.event[which];
@@ -14,16 +16,13 @@ static bool plan_event(const struct lead *lead, unsigned which, struct sched_nam
 	return e->pc && schedule_path_hash(lead->event[which].thread, &out->thread);
 }
 
-/* Where the thread of an order's second event waits: before it, or before a lock around it. */
+/* The event before which the thread of `second` waits: itself, or a lock operation (hold). */
 static unsigned waits_at(const struct candidate *c, unsigned second)
 {
 	return c->hold[second] >= 0 ? (unsigned)c->hold[second] : second;
 }
 
-/*
- * A thread that has to wait for another does so before it takes a lock that the other
- * needs on the way: `hold`.
- */
+/* Example: the top of lead.h. */
 bool lead_plan(struct lead *lead)
 {
 	const struct candidate *c = &lead->c;
@@ -50,8 +49,8 @@ static uint64_t nth_of(const struct candidate_event *e)
 	return e->nth ? e->nth : 1;
 }
 
-/* All events of a thread go back by the same number of rounds. */
-bool lead_first(const struct lead *lead, struct lead *out)
+/* All events of a thread move back by the same number of visits, so that their order stays. */
+bool lead_first_iteration(const struct lead *lead, struct lead *out)
 {
 	bool earlier = false;
 
@@ -70,6 +69,7 @@ bool lead_first(const struct lead *lead, struct lead *out)
 	return earlier;
 }
 
+/* Names an event for a schedule file; false without the build-id of its module. */
 static bool goal_event(const struct lead *lead, unsigned which, struct places *places,
 		       struct schedule_event *out)
 {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POLICIES 3u		/* enum goal_then */
-#define CALM_PERMILLE 20u	/* switches of the first seed: near to the run that was watched */
+#define POLICIES 3u		/* values of enum goal_then */
+#define FEW_SWITCHES 20u	/* permille, for the first seed: stays near the profile run */
 
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 {
@@ -14,17 +14,17 @@ void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 
 	snprintf(q->strategy, sizeof(q->strategy), "goal");
 	q->depth = (uint32_t)(round % POLICIES);
-	q->switch_permille = round < POLICIES ? CALM_PERMILLE : 0;
+	q->switch_permille = round < POLICIES ? FEW_SWITCHES : 0;
 	*plan = (struct sched_plan){ .size = sizeof(*plan) + orders, .orders = lead->orders };
 	memcpy(plan + 1, lead->order, orders);
 	q->plan_size = plan->size;
 }
 
-enum lead_outcome follow_judge(const struct lead *lead, const struct goal_result *goal,
-			       const struct oracle_result *result)
+enum lead_outcome lead_run_judge(const struct lead *lead, const struct goal_result *goal,
+				 const struct oracle_result *result)
 {
 	if (result->verdict == ORACLE_FAILED) {
-		/* What comes second may have been too late to happen at all. */
+		/* A failure may prevent second events, and a deadlock first ones as well. */
 		if (goal->kept == goal->orders ||
 		    (oracle_is_stuck(result->failure) && lead->c.class == CANDIDATE_DEADLOCK &&
 		     !goal->infeasible))
@@ -41,5 +41,5 @@ enum lead_outcome follow_outcome(const struct lead *lead, const struct server *s
 	struct goal_result goal;
 
 	goal_result((const char *)s->block + s->block->state, &goal);
-	return follow_judge(lead, &goal, result);
+	return lead_run_judge(lead, &goal, result);
 }

@@ -1,5 +1,5 @@
 /*
- * Runs that follow a lead: by the strategy goal, and what came of them.
+ * Controlled runs that try one lead with the strategy `goal`, and their outcome.
  */
 #ifndef EXPLORE_LEAD_LEAD_RUN_H
 #define EXPLORE_LEAD_LEAD_RUN_H
@@ -8,15 +8,23 @@
 #include "explore/target/worker.h"
 #include "sched/goal.h"
 
-#define FOLLOW_ROUNDS 9u	/* ways to go on after the last event, times seeds */
-#define FOLLOW_PLAN_SIZE (sizeof(struct sched_plan) + 2 * CANDIDATE_EVENTS * sizeof(struct sched_order))
+#define FOLLOW_ROUNDS 9u	/* 3 policies (enum goal_then), times 3 seeds */
+/* Size of the plan of one lead, for server_config.plan_size. */
+#define FOLLOW_PLAN_SIZE \
+	(sizeof(struct sched_plan) + 2 * CANDIDATE_EVENTS * sizeof(struct sched_order))
 
-/* The n-th try, of FOLLOW_ROUNDS; later ones differ by the number of their run alone. */
+/*
+ * Fills in the request and plan of try number `round` of a lead, from 0. From FOLLOW_ROUNDS on only
+ * the random numbers differ.
+ */
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s);
 
-/* By how its orders fared; and by the state of a run that had no other orders. */
-enum lead_outcome follow_judge(const struct lead *lead, const struct goal_result *goal,
-			       const struct oracle_result *result);
+/*
+ * The outcome of a run that tried a lead. lead_run_judge() gets the result of the lead's orders,
+ * follow_outcome() the server of a run whose plan had no other orders.
+ */
+enum lead_outcome lead_run_judge(const struct lead *lead, const struct goal_result *goal,
+				 const struct oracle_result *result);
 enum lead_outcome follow_outcome(const struct lead *lead, const struct server *s,
 				 const struct oracle_result *result);
 

@@ -1,10 +1,10 @@
 /*
- * Which events of a trace are those of a lead.
+ * Finds the events of a lead in a trace.
  *
  * An event of a trace is identified by its thread and its index: the number of events that the
  * thread has before it, calls and returns included, `value` events left out. That is the `index` of
- * candidate.h and of `snarl analyze --json`. A lead names its events by thread, pc and n-th time.
- * These names hold in every run, so that each stands for one event of the trace, or for none.
+ * candidate.h and of `snarl analyze --json`. A lead names its events by thread, pc and n-th visit.
+ * Since these names hold in every run, each stands for one event of the trace, or for none.
  */
 #include <string.h>
 
@@ -13,28 +13,31 @@
 #include "trace/read/kinds.h"
 #include "trace/read/reader.h"
 
+/* The event of the trace that has the name of an event of the lead. */
 struct found {
-	uint64_t position;	/* among all events of the trace */
+	uint64_t position;	/* number among all events of the trace */
 	uint64_t addr, size;
-	uint32_t thread;	/* id in the trace; 0: the event is not in it */
+	uint32_t thread;	/* id in the trace; 0: the trace does not have the event */
 	uint16_t kind;		/* enum trace_kind */
 };
 
-static void see(const struct lead *lead, uint64_t *met, struct found *found, uint64_t *index,
-		const struct event *ev, const char *thread, uint64_t position, uint64_t number)
+/* Counts visits to the sites of the lead. Sets `found` and `index` of the events that this is. */
+static void match_event(const struct lead *lead, uint64_t *visits, struct found *found,
+			uint64_t *index, const struct event *ev, const char *thread,
+			uint64_t position, uint64_t number)
 {
 	for (unsigned i = 0; i < lead->c.events; i++) {
 		const struct candidate_event *e = &lead->c.event[i];
 
 		if (e->pc != ev->pc || strcmp(lead->event[i].thread, thread) != 0 ||
-		    ++met[i] != (e->nth ? e->nth : 1) || ev->kind == TRACE_BLOCKED)
+		    ++visits[i] != (e->nth ? e->nth : 1) || ev->kind == TRACE_BLOCKED)
 			continue;
 		found[i] = (struct found){ position, ev->addr, ev->size, ev->thread, ev->kind };
 		index[i] = number;
 	}
 }
 
-/* The run may have ended before both events of an order, or between them. */
+/* True if no second event came before its first. The run may have ended before either. */
 static bool has_orders(const struct candidate *c, const struct found *found)
 {
 	for (unsigned i = 0; i < c->orders; i++) {
@@ -52,9 +55,12 @@ static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
 	return a < b + (b_size ? b_size : 1) && b < a + (a_size ? a_size : 1);
 }
 
-/* The names fit, but what was one place in memory when the lead was found is two in this run. */
-static bool has_strayed(const struct candidate *c, const struct found *found, unsigned i,
-			unsigned k)
+/*
+ * True if events i and k accessed the same memory in the run that predicted the lead, but other
+ * memory in this one: their names fit by chance, for example in two iterations over a list.
+ */
+static bool is_elsewhere(const struct candidate *c, const struct found *found, unsigned i,
+			 unsigned k)
 {
 	const struct candidate_event *a = &c->event[i], *b = &c->event[k];
 
@@ -63,31 +69,31 @@ static bool has_strayed(const struct candidate *c, const struct found *found, un
 	       found[i].addr - found[k].addr != a->addr - b->addr;
 }
 
-/* Drops events at other memory than those before them in the story. */
-static void drop_strayed(const struct lead *lead, const struct found *found, uint64_t *index)
+/* Drops each event that accesses other memory than an earlier event of the lead. */
+static void drop_elsewhere(const struct lead *lead, const struct found *found, uint64_t *index)
 {
 	uint8_t events[CANDIDATE_EVENTS];
 	size_t count = lead_events(lead, events);
 
 	for (size_t i = 1; i < count; i++)
 		for (size_t k = 0; k < i; k++)
-			if (index[events[i]] != LEAD_NOT_THERE && index[events[k]] != LEAD_NOT_THERE &&
-			    has_strayed(&lead->c, found, events[i], events[k]))
-				index[events[i]] = LEAD_NOT_THERE;
+			if (index[events[i]] != LEAD_NO_EVENT && index[events[k]] != LEAD_NO_EVENT &&
+			    is_elsewhere(&lead->c, found, events[i], events[k]))
+				index[events[i]] = LEAD_NO_EVENT;
 }
 
 bool lead_locate(const struct lead *lead, const char *trace, uint64_t *index)
 {
 	struct found found[CANDIDATE_EVENTS] = { { 0 } };
-	uint64_t met[CANDIDATE_EVENTS] = { 0 };
+	uint64_t visits[CANDIDATE_EVENTS] = { 0 };
 	const struct reader_thread *thread;
-	struct map counts = { 0 };	/* events so far, by thread id */
+	struct map counts = { 0 };	/* by thread id: number of events so far */
 	struct event ev;
 	struct err err;
 	struct reader *r = reader_open(trace, &err);
 
 	for (unsigned i = 0; i < CANDIDATE_EVENTS; i++)
-		index[i] = LEAD_NOT_THERE;
+		index[i] = LEAD_NO_EVENT;
 	if (!r)
 		return false;
 	reader_leave_out_values(r);
@@ -96,14 +102,14 @@ bool lead_locate(const struct lead *lead, const char *trace, uint64_t *index)
 
 		thread = ev.pc ? reader_thread(r, ev.thread) : NULL;
 		if (thread)
-			see(lead, met, found, index, &ev, thread->name, position, number);
+			match_event(lead, visits, found, index, &ev, thread->name, position, number);
 	}
-	/* A thread whose last event is the beginning of a wait is still waiting. */
+	/* A thread whose last event begins a wait is still waiting at the end of the run. */
 	for (unsigned i = 0; i < lead->c.events; i++)
 		if (found[i].thread && found[i].kind == TRACE_COND_WAIT &&
 		    *map_find(&counts, found[i].thread) == index[i] + 1)
-			index[i] = LEAD_NOT_THERE;
-	drop_strayed(lead, found, index);
+			index[i] = LEAD_NO_EVENT;
+	drop_elsewhere(lead, found, index);
 	map_free(&counts);
 	reader_close(r);
 	return has_orders(&lead->c, found);

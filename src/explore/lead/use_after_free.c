@@ -1,6 +1,7 @@
 /*
- * The run ends with the use, which is mostly not in its trace any more; analyses see a block
- * that was freed and never used again. What the failure says fills the gap.
+ * The run ends with the use, so that its trace mostly lacks the use, and the analyses see a block
+ * that was freed and never used again. The failure says where the use was, which completes the
+ * order.
  */
 #include "explore/lead/use_after_free.h"
 
@@ -10,11 +11,11 @@
 #include "base/map.h"
 
 struct walk {
-	struct map blocks;	/* address to size */
-	struct map indexes;	/* by thread: events so far */
-	const char *user;
-	uint64_t object, use_pc;
-	struct candidate_event freed, used;	/* thread 0: not yet */
+	struct map blocks;	/* address of a block to its size; 0: freed */
+	struct map indexes;	/* by thread: number of events so far */
+	const char *user;	/* path of the thread that used the block */
+	uint64_t object, use_pc;	/* address and pc of the use, from the failure */
+	struct candidate_event freed, used;	/* thread 0: not found yet */
 };
 
 static bool is_user(const struct walk *w, struct reader *r, uint32_t thread)
@@ -24,6 +25,7 @@ static bool is_user(const struct walk *w, struct reader *r, uint32_t thread)
 	return t && strcmp(t->name, w->user) == 0;
 }
 
+/* Keeps track of blocks; sets w->freed if the event frees the block that was used. */
 static void note_block(struct walk *w, const struct event *ev, uint64_t index)
 {
 	uint64_t *size;
@@ -42,7 +44,10 @@ static void note_block(struct walk *w, const struct event *ev, uint64_t index)
 	*size = 0;
 }
 
-/* Finds the free, and the use: the last that its thread did, or what came next. */
+/*
+ * Finds the free, and the index of the use: the last event of its thread, if that is the use, else
+ * the one that would have come next.
+ */
 static void find(struct walk *w, struct reader *r)
 {
 	struct event ev;
@@ -61,9 +66,10 @@ static void find(struct walk *w, struct reader *r)
 	}
 	if (w->used.pc != w->use_pc || w->object - w->used.addr >= w->used.size ||
 	    w->used.time < w->freed.time)
-		w->used.index++;	/* it came next */
+		w->used.index++;	/* the trace ends before the use */
 }
 
+/* Counts the visits to both sites, in a second pass over the trace. */
 static void count(struct walk *w, struct reader *r)
 {
 	struct event ev;
@@ -79,8 +85,8 @@ static void count(struct walk *w, struct reader *r)
 	w->used.nth++;
 }
 
-bool freed_candidate(struct reader *r, const char *user, const struct oracle_result *failure,
-		     struct candidate *out)
+bool use_after_free_candidate(struct reader *r, const char *user,
+			      const struct oracle_result *failure, struct candidate *out)
 {
 	struct walk w = { .user = user };
 	struct err err;

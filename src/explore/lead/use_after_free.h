@@ -1,5 +1,5 @@
 /*
- * A use after free as an order: the free before the use.
+ * The cause of a use after free: a candidate "free before use".
  */
 #ifndef EXPLORE_LEAD_USE_AFTER_FREE_H
 #define EXPLORE_LEAD_USE_AFTER_FREE_H
@@ -9,10 +9,11 @@
 #include "trace/read/reader.h"
 
 /*
- * From the trace of the run that failed so, read without values; `user` is the thread that
- * used it. False if the trace does not tell, or a thread used what it freed itself.
+ * Makes the candidate from the trace of the failing run, which the reader reads without values.
+ * `user`: path of the thread that used the block. False if the trace does not show the free, or if
+ * `user` freed the block itself.
  */
-bool freed_candidate(struct reader *r, const char *user, const struct oracle_result *failure,
-		     struct candidate *out);
+bool use_after_free_candidate(struct reader *r, const char *user,
+			      const struct oracle_result *failure, struct candidate *out);
 
 #endif

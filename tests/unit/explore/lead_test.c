@@ -1,18 +1,21 @@
+/*
+ * Tests leads: their orders, their events in traces, their ranking, and causes of failures.
+ */
 #include "trace_util.h"
 
 #include "explore/lead/lead.h"
 
-/* Labels have another pc in every trace, so places are numbers. */
+/* Sites are numbers, because labels would get another pc in every trace. */
 #define LOCKED(thread, take, access) \
 	thread " lock m @" take "\n" thread " " access "\n" thread " unlock m\n"
 
-/* A deposit in two critical sections, and another thread's behind it. */
+/* 0.1 reads and writes x in two critical sections, then 0.2 writes x: the run passes. */
 static const char deposit[] =
 	"0 create 0.1\n0 create 0.2\n"
 	LOCKED("0.1", "0x11", "read x @0x21") LOCKED("0.1", "0x12", "write x @0x22")
 	LOCKED("0.2", "0x13", "write x @0x23");
 
-/* The same, as it does harm. */
+/* 0.2 writes x between the read and the write of 0.1: the update of 0.2 is lost. */
 static const char harm[] =
 	"0 create 0.1\n0 create 0.2\n"
 	LOCKED("0.1", "0x11", "read x @0x21") LOCKED("0.2", "0x13", "write x @0x23")
@@ -57,7 +60,7 @@ static void test_orders(void **state)
 	assert_string_equal(lead_class(lead), "atomicity");
 	assert_int_equal(lead->c.pattern, PATTERN_RWW);
 	assert_int_equal(lead->c.orders, 2);
-	/* Both wait before they take the lock, not in the critical section. */
+	/* Both threads wait before they take the lock, not inside the critical section. */
 	assert_int_equal(lead->order[0].first.thread, thread("0.1"));
 	assert_int_equal(lead->order[0].first.site, lead->c.event[0].pc);
 	assert_int_equal(lead->order[0].second.thread, thread("0.2"));
@@ -68,13 +71,13 @@ static void test_orders(void **state)
 		assert_int_equal(lead->order[i].first.nth, 1);
 		assert_int_equal(lead->order[i].second.nth, 1);
 	}
-	/* It is complete when the accesses themselves came. */
+	/* Two more orders have the accesses themselves: with them the pattern is complete. */
 	assert_int_equal(lead->orders, 4);
 	for (unsigned i = 2; i < 4; i++) {
 		assert_int_equal(lead->order[i].first.site, lead->order[i - 2].first.site);
 		assert_int_equal(lead->order[i].second.site, lead->c.event[i - 1].pc);
 	}
-	/* What is there to stop at is not told. */
+	/* Lock operations at which threads wait are not among the events. */
 	assert_int_equal(lead_events(lead, events), 3);
 	for (uint8_t i = 0; i < 3; i++)
 		assert_int_equal(events[i], i);
@@ -83,7 +86,7 @@ static void test_orders(void **state)
 	leads_free(&l);
 }
 
-/* Of a loop the first round, if it is another one that was found. */
+/* lead_first_iteration() moves a lead from later iterations of loops to the first. */
 static void test_first(void **state)
 {
 	struct leads l = { 0 };
@@ -91,13 +94,13 @@ static void test_first(void **state)
 
 	(void)state;
 	add(&l, deposit);
-	assert_false(lead_first(l.at[0], &first));
+	assert_false(lead_first_iteration(l.at[0], &first));
 	assert_memory_equal(first.order, l.at[0]->order, sizeof(first.order));
-	/* The thread with the pair is in its third round, the other one in its fifth. */
+	/* The thread with two accesses is in its third iteration, the other one in its fifth. */
 	for (unsigned i = 0; i < l.at[0]->c.events; i++)
 		l.at[0]->c.event[i].nth = strcmp(l.at[0]->event[i].thread, "0.1") == 0 ? 3 : 5;
 	l.at[0]->c.event[2].nth = 4;
-	assert_true(lead_first(l.at[0], &first));
+	assert_true(lead_first_iteration(l.at[0], &first));
 	assert_int_equal(first.c.event[0].nth, 1);
 	assert_int_equal(first.c.event[1].nth, 1);
 	assert_int_equal(first.c.event[2].nth, 2);
@@ -127,23 +130,26 @@ static void test_locate(void **state)
 	(void)state;
 	add(&l, deposit);
 	expect_located(l.at[0], harm, true, 1, 1, 4);
-	/* Values have no number, calls do. */
+	/* `value` events have no index, calls have one. */
 	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read z @0x20\n0.1 value z 1\n"
 		       "0.1 enter 0x99 @0x19\n0.1 read x @0x21\n0.2 write x @0x23\n0.1 write x @0x22\n",
 		       true, 2, 0, 3);
-	/* In another order; the run ended before the last; that is at other memory. */
+	/*
+	 * The events are in another order; the run ended before the last event; the last event is
+	 * at other memory.
+	 */
 	expect_located(l.at[0], deposit, false, 1, 1, 4);
 	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n0.2 write x @0x23\n"
-		       "0.1 write x @0x24\n0.2 write x @0x22\n", true, 0, 0, LEAD_NOT_THERE);
+		       "0.1 write x @0x24\n0.2 write x @0x22\n", true, 0, 0, LEAD_NO_EVENT);
 	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n0.2 write x @0x23\n"
-		       "0.1 write y @0x22\n", true, 0, 0, LEAD_NOT_THERE);
-	/* The second wait at this place is the third event: it has to end. */
+		       "0.1 write y @0x22\n", true, 0, 0, LEAD_NO_EVENT);
+	/* The second wait at this site is the third event. It counts only if it returns. */
 	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n", true,
-		       LEAD_NOT_THERE, LEAD_NOT_THERE, LEAD_NOT_THERE);
+		       LEAD_NO_EVENT, LEAD_NO_EVENT, LEAD_NO_EVENT);
 	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n"
-		       "0 cond-wake c m @0x31\n", true, 2, LEAD_NOT_THERE, LEAD_NOT_THERE);
+		       "0 cond-wake c m @0x31\n", true, 2, LEAD_NO_EVENT, LEAD_NO_EVENT);
 	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 blocked lock @0x31\n", true,
-		       LEAD_NOT_THERE, LEAD_NOT_THERE, LEAD_NOT_THERE);
+		       LEAD_NO_EVENT, LEAD_NO_EVENT, LEAD_NO_EVENT);
 	leads_free(&l);
 }
 
@@ -161,14 +167,14 @@ static void test_other_traces(void **state)
 	assert_int_equal(leads_add_trace(&l, test_path("nothing there"), &err), -1);
 	assert_int_equal(l.count, 1);
 	leads_free(&l);
-	/* What happened in a run that passed is not tried. */
+	/* An order that happened in a passing run is no lead. */
 	add(&l, harm);
 	assert_int_equal(l.count, 0);
 	assert_true(l.predicted >= 1);
 	leads_free(&l);
 }
 
-/* Where a lead failed comes first, then where an order came about, then the score decides. */
+/* Sites of a proved lead come first, then sites of a harmless one; else the score decides. */
 static void test_sort(void **state)
 {
 	static const struct {
@@ -202,7 +208,10 @@ static void test_sort(void **state)
 	leads_free(&l);
 }
 
-/* The cause of a failure with this trace; passing runs had `others`, or NULL. */
+/*
+ * The cause of a failure with the trace `text`, NULL: no trace. `others`: trace of a passing run,
+ * or NULL.
+ */
 static struct lead *explain(const char *others, const char *text, enum oracle_failure failure)
 {
 	struct leads l = { 0 };
@@ -226,11 +235,11 @@ static void test_cause(void **state)
 	assert_non_null(lead);
 	assert_int_equal(lead->c.pattern, PATTERN_RWW);
 	lead_free(lead);
-	/* What did not happen is not the cause; nor has what is not there one. */
+	/* An order that did not happen is no cause; without a trace there is none. */
 	assert_null(explain(NULL, deposit, ORACLE_ASSERT));
 	assert_null(explain(deposit, deposit, ORACLE_ASSERT));
 	assert_null(explain(deposit, NULL, ORACLE_ASSERT));
-	/* It ended before the write that others made first. */
+	/* The run ended before the write; a passing run shows that the write should come first. */
 	assert_null(explain(NULL, cut, ORACLE_SIGNAL));
 	lead = explain(late, cut, ORACLE_SIGNAL);
 	assert_non_null(lead);
@@ -238,7 +247,7 @@ static void test_cause(void **state)
 	lead_free(lead);
 }
 
-/* A write in between that left what the read had found is no cause. */
+/* A write of another thread that stores the value that was there already is no cause. */
 static void test_unchanged(void **state)
 {
 #define VALUED(write) \
@@ -269,7 +278,7 @@ static void test_cycle(void **state)
 	assert_non_null(lead);
 	assert_string_equal(lead_class(lead), "deadlock");
 	assert_int_equal(lead_events(lead, events), 4);
-	/* Both locks are taken before one is waited for. */
+	/* First both threads take a lock, then both wait. */
 	assert_true(lead->c.event[events[0]].thread != lead->c.event[events[1]].thread);
 	assert_true(lead->c.event[events[2]].thread != lead->c.event[events[3]].thread);
 	lead_free(lead);
@@ -284,10 +293,10 @@ static struct lead *freed(const char *text, const char *user, uint64_t object, u
 	};
 	const struct leads none = { 0 };
 
-	return lead_of_freed(&none, trace(text), user, &failure);
+	return lead_from_use_after_free(&none, trace(text), user, &failure);
 }
 
-/* The run ended with the use, so that the trace has the free alone. */
+/* The run ended with the use, so that the trace has only the free. */
 static void test_freed(void **state)
 {
 	static const char gone[] =
@@ -314,13 +323,13 @@ static void test_freed(void **state)
 	buf_addf(&b, "%s+8", lead->event[0].object);
 	assert_string_equal(lead->event[1].object, buf_string(&b));
 	lead_free(lead);
-	/* If it has the use as well, that is the one. */
+	/* If the trace has the use as well, the lead names this event. */
 	buf_clear(&b);
 	buf_addf(&b, "%s0.1 write 0x6008:4 @0x30\n", gone);
 	lead = freed(buf_string(&b), "0.1", 0x6008, 0x30);
 	assert_int_equal(lead->order[0].second.nth, 2);
 	lead_free(lead);
-	/* Who freed it uses it; somebody else's block. */
+	/* No order: the thread that uses the block freed it; the address is in no freed block. */
 	assert_null(freed(gone, "0", 0x6008, 0x30));
 	assert_null(freed(gone, "0.1", 0x8008, 0x30));
 	buf_free(&b);

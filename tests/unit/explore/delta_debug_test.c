@@ -1,6 +1,6 @@
 /*
- * Failing interleavings of small programs made smaller: hand-worked answers, and the
- * fewest switches of all failing runs found the slow obvious way.
+ * Tests delta_debug.h on failing interleavings of simulated programs. Answers are worked out by
+ * hand, or are the fewest switches of all failing runs (reference/interleavings.h).
  */
 #include "sched_sim.h"
 #include "explore/bug/delta_debug.h"
@@ -10,7 +10,7 @@
 #define VALUE 3u	/* the object that counts */
 #define LOCK 1u
 
-/* A program whose threads read a value and write it back one higher: updates may be lost. */
+/* A program whose threads increment a value by a read and a write: updates may be lost. */
 static void tellers(struct sim_program *p, unsigned threads, unsigned deposits, bool locked)
 {
 	memset(p, 0, sizeof(*p));
@@ -29,7 +29,7 @@ static void tellers(struct sim_program *p, unsigned threads, unsigned deposits, 
 		sim_add(p, 0, SCHED_OP_JOIN, t);
 }
 
-/* How many updates were lost. */
+/* Number of lost updates in a run. */
 static unsigned lost(const struct sim_result *r)
 {
 	unsigned value = 0, writes = 0, seen[SIM_THREADS] = { 0 };
@@ -52,7 +52,7 @@ struct target {
 	struct sim_result last, best;
 	struct sched_turn turns[SIM_STEPS];
 	unsigned runs;
-	unsigned stop_after;	/* 0: never */
+	unsigned stop_after;	/* number of runs after which should_stop() is true; 0: never */
 };
 
 static size_t turns_of(const struct sim_result *r, struct sched_turn *turns)
@@ -62,7 +62,8 @@ static size_t turns_of(const struct sim_result *r, struct sched_turn *turns)
 	return shrink_positions(turns, r->steps);
 }
 
-static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)
+static bool fails(void *ctx, const struct sched_turn *turns, size_t count,
+		  struct delta_debug_run *got)
 {
 	struct target *t = ctx;
 	struct {
@@ -78,12 +79,12 @@ static bool fails(void *ctx, const struct sched_turn *turns, size_t count, struc
 	sim_next(&search, t->program, &t->last);
 	loose_result(search.state, &loose);
 	sim_close(&search);
-	*got = (struct shrink_run){ .turns = t->turns, .count = turns_of(&t->last, t->turns),
+	*got = (struct delta_debug_run){ .turns = t->turns, .count = turns_of(&t->last, t->turns),
 				    .switches = loose.switches, .preemptions = loose.preemptions };
 	return lost(&t->last) > 0;
 }
 
-static void keep(void *ctx, const struct shrink_run *got)
+static void keep(void *ctx, const struct delta_debug_run *got)
 {
 	struct target *t = ctx;
 
@@ -91,19 +92,19 @@ static void keep(void *ctx, const struct shrink_run *got)
 	t->best = t->last;
 }
 
-static bool enough(void *ctx)
+static bool should_stop(void *ctx)
 {
 	const struct target *t = ctx;
 
 	return t->stop_after && t->runs >= t->stop_after;
 }
 
-/* From a run that a random walk made; false if that does not fail. */
+/* Minimises the run that the strategy `random` makes with this seed; false if it does not fail. */
 static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t, unsigned most,
-		   struct shrink_result *out)
+		   struct delta_debug_result *out)
 {
-	struct shrink_config config = { .fails = fails, .keep = keep, .enough = enough, .ctx = t,
-					.most = most, .thorough = true };
+	struct delta_debug_config config = { .fails = fails, .keep = keep, .should_stop = should_stop,
+					     .ctx = t, .most = most, .thorough = true };
 	struct sched_turn turns[SIM_STEPS];
 	static struct sim_result r;
 	struct sim_search search;
@@ -114,8 +115,8 @@ static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t,
 	if (!lost(&r))
 		return false;
 	*t = (struct target){ .program = p, .stop_after = t->stop_after };
-	shrink_turns(&config, turns, turns_of(&r, turns), out);
-	assert_true(out->again);
+	delta_debug_turns(&config, turns, turns_of(&r, turns), out);
+	assert_true(out->reproduced);
 	assert_int_equal(out->runs, t->runs);
 	assert_true(out->runs <= most && out->switches <= out->from);
 	assert_true(lost(&t->best) > 0);
@@ -123,8 +124,8 @@ static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t,
 }
 
 /*
- * A lost update needs one thread to come back: main, one, other, one, main are four
- * switches, and only the first of the other two is made of a thread that could go on.
+ * The smallest run with a lost update runs main, A, B, A, main: four switches. Only the switch from
+ * A to B is a preemption.
  */
 static void test_bank(void **state)
 {
@@ -136,7 +137,7 @@ static void test_bank(void **state)
 		for (int locked = 0; locked < 2; locked++)
 			for (uint64_t seed = 1; seed <= 60; seed++) {
 				struct sim_program p;
-				struct shrink_result result;
+				struct delta_debug_result result;
 
 				tellers(&p, 2, deposits, locked);
 				if (!shrink(&p, seed, &t, 400, &result))
@@ -148,11 +149,11 @@ static void test_bank(void **state)
 	assert_true(failing > 100);
 }
 
-/* Nothing is changed that does not fail the same way, and not more than allowed is tried. */
+/* The limit of runs is kept, and should_stop() ends the search. */
 static void test_limits(void **state)
 {
 	static struct target t;
-	struct shrink_result result;
+	struct delta_debug_result result;
 	struct sim_program p;
 	unsigned failing = 0;
 
@@ -173,7 +174,8 @@ static void test_limits(void **state)
 	assert_true(failing > 20);
 }
 
-static bool never(void *ctx, const struct sched_turn *turns, size_t count, struct shrink_run *got)
+static bool never(void *ctx, const struct sched_turn *turns, size_t count,
+		  struct delta_debug_run *got)
 {
 	(void)ctx;
 	(void)turns;
@@ -184,12 +186,12 @@ static bool never(void *ctx, const struct sched_turn *turns, size_t count, struc
 
 static void test_not_again(void **state)
 {
-	struct shrink_config config = { .fails = never, .keep = keep, .most = 10 };
-	struct shrink_result result;
+	struct delta_debug_config config = { .fails = never, .keep = keep, .most = 10 };
+	struct delta_debug_result result;
 
 	(void)state;
-	shrink_turns(&config, NULL, 0, &result);
-	assert_false(result.again);
+	delta_debug_turns(&config, NULL, 0, &result);
+	assert_false(result.reproduced);
 	assert_int_equal(result.runs, 1);
 }
 
@@ -210,7 +212,7 @@ static void test_against_all_runs(void **state)
 	for (unsigned i = 0; i < 300; i++) {
 		static struct target t;
 		static struct sim_result r;
-		struct shrink_result result;
+		struct delta_debug_result result;
 		struct sim_program p;
 		struct sim first;
 		unsigned least;
@@ -226,7 +228,7 @@ static void test_against_all_runs(void **state)
 		fewer += result.switches > least;
 	}
 	assert_true(failing > 100);
-	/* Changes one at a time do not always lead to the best. */
+	/* Changes one at a time may miss the fewest switches, but in at most one of 30 runs. */
 	assert_true(fewer * 30 <= failing);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Which leads are about the same.
+ * Tests same_cause.h: which leads have the same cause, and which orders imply others.
  */
 #include "trace_util.h"
 
@@ -11,7 +11,7 @@
 
 static struct places places;
 
-/* The cause of a failing run with this trace. */
+/* The cause that leads_explain() finds in the trace of a failing run. */
 static struct lead *cause(const char *text, enum oracle_failure failure)
 {
 	struct leads none = { 0 };
@@ -26,23 +26,23 @@ static struct lead *cause(const char *text, enum oracle_failure failure)
 	return lead;
 }
 
-/* A value read and written back by 0.1, written by 0.2 in between. */
+/* Lost update: 0.2 writes x between the read and the write of 0.1. */
 static const char deposit[] =
 	BEGIN LOCKED("0.1", "m", "0x11", "read x @0x21") LOCKED("0.2", "m", "0x13", "write x @0x23")
 	LOCKED("0.1", "m", "0x12", "write x @0x22");
-/* The same by the threads in the other roles. */
+/* The lost update of `deposit` with the roles of the threads exchanged. */
 static const char mirrored[] =
 	BEGIN LOCKED("0.2", "m", "0x11", "read x @0x21") LOCKED("0.1", "m", "0x13", "write x @0x23")
 	LOCKED("0.2", "m", "0x12", "write x @0x22");
-/* By another writer. */
+/* The lost update of `deposit`, caused by a write at another line. */
 static const char other_writer[] =
 	BEGIN LOCKED("0.1", "m", "0x11", "read x @0x21") LOCKED("0.2", "m", "0x14", "write x @0x24")
 	LOCKED("0.1", "m", "0x12", "write x @0x22");
-/* The same lines, another variable: an array's element, say. */
+/* The lines of `deposit` with another variable, for example another element of an array. */
 static const char other_value[] =
 	BEGIN LOCKED("0.1", "m", "0x11", "read y @0x21") LOCKED("0.2", "m", "0x13", "write y @0x23")
 	LOCKED("0.1", "m", "0x12", "write y @0x22");
-/* Nothing of it is the same. */
+/* A lost update with other lines and another variable. */
 static const char other[] =
 	BEGIN LOCKED("0.1", "m", "0x31", "read y @0x41") LOCKED("0.2", "m", "0x33", "write y @0x43")
 	LOCKED("0.1", "m", "0x32", "write y @0x42");
@@ -53,19 +53,19 @@ static void test_same(void **state)
 	struct lead *e = cause(other, ORACLE_ASSERT);
 
 	(void)state;
-	assert_true(cluster_same(a, a, &places) && cluster_same(a, b, &places));
-	assert_true(cluster_same(a, c, &places) && cluster_same(c, a, &places));
-	assert_true(cluster_same(a, d, &places) && cluster_same(d, a, &places));
-	assert_false(cluster_same(a, e, &places) || cluster_same(e, a, &places));
-	assert_true(cluster_same(d, e, &places));
-	/* As orders of lines. */
-	assert_true(cluster_implies(a, b, &places) && cluster_implies(b, a, &places));
-	assert_true(cluster_implies(a, d, &places));
-	assert_false(cluster_implies(a, c, &places) || cluster_implies(c, a, &places));
-	/* One that wants less. */
+	assert_true(same_cause_matches(a, a, &places) && same_cause_matches(a, b, &places));
+	assert_true(same_cause_matches(a, c, &places) && same_cause_matches(c, a, &places));
+	assert_true(same_cause_matches(a, d, &places) && same_cause_matches(d, a, &places));
+	assert_false(same_cause_matches(a, e, &places) || same_cause_matches(e, a, &places));
+	assert_true(same_cause_matches(d, e, &places));
+	/* Threads and variables do not matter when orders are compared. */
+	assert_true(same_cause_implies(a, b, &places) && same_cause_implies(b, a, &places));
+	assert_true(same_cause_implies(a, d, &places));
+	assert_false(same_cause_implies(a, c, &places) || same_cause_implies(c, a, &places));
+	/* A lead with one order only is implied, and does not imply. */
 	b->c.orders = 1;
-	assert_true(cluster_implies(a, b, &places));
-	assert_false(cluster_implies(b, a, &places));
+	assert_true(same_cause_implies(a, b, &places));
+	assert_false(same_cause_implies(b, a, &places));
 	lead_free(a);
 	lead_free(b);
 	lead_free(c);
@@ -87,8 +87,8 @@ static void test_lock_cycle(void **state)
 	save(test_path("trace"), b.data, b.size);
 	assert_int_equal(leads_add_trace(&l, test_path("trace"), &err), 0);
 	assert_int_equal(l.count, 1);
-	/* A deadlock is about all of its locks, not about one. */
-	assert_true(cluster_same(l.at[0], l.at[0], &places));
+	/* A deadlock has the same cause if all of its locks are the same. */
+	assert_true(same_cause_matches(l.at[0], l.at[0], &places));
 	buf_free(&b);
 	leads_free(&l);
 }
