@@ -11,7 +11,7 @@ bool snarlrt_timed;
 uint8_t __snarl_loops;
 const struct process_calls *snarlrt_process;
 
-/* told = -1 sends __tsan_func_exit of an unknown thread to its slow path. */
+/* A `told` of all ones sends __tsan_func_exit to its slow path in threads without a call stack. */
 __thread struct snarlrt_tls __snarl_tls = { .told = (struct snarlrt_frame *)-1 };
 
 static void off_access(uint64_t addr, uint64_t site)
@@ -107,7 +107,10 @@ const struct mode mode_off = {
 
 const struct mode *snarlrt_ops = &mode_off;
 
-/* In every mode but record, without times for all accesses, the hooks must see each access of a loop. */
+/*
+ * Loops run without hooks in mode off, and in mode record with the filter on. Elsewhere each access needs
+ * its hook: for a scheduling point, a time of its own, a rule, or the coverage fold.
+ */
 static uint8_t loops_of(const struct mode *m)
 {
 	if (m->id == SNARLRT_OFF)

@@ -84,7 +84,7 @@ static void start_recording(const struct mode *mode, const struct run_options *o
 	if (o->sites[0])
 		snarlrt_sites_load(o->sites, range_hooks);
 	mode_set(mode);
-	snarlrt_thread_init();
+	snarlrt_thread_end_init();
 	main_stack(envp);
 	/* Should main() leave by pthread_exit, it ends like any other thread. */
 	if (snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL, NULL))
@@ -135,8 +135,8 @@ static void start_monitor(const struct run_options *o)
 		snarlrt_sites_use(rules_offsets);
 	shadow_map();
 	mode_set(&mode_monitor);
-	snarlrt.sync_unseen = !(watch.pset | watch.tx | watch.noise);
-	snarlrt_thread_init();
+	snarlrt.sync_ignored = !(watch.pset | watch.tx | watch.noise);
+	snarlrt_thread_end_init();
 	watch_attach();
 	snarlrt_process_init();
 	snarlrt_modules_scan();
