@@ -5,8 +5,8 @@
  *
  * The first such signal blocks all others: the trampoline changes the signal mask to which it
  * returns, so further signals wait in the kernel. On leaving the runtime (snarlrt_leave in
- * record/ring.h), the thread sends the stored signals to itself and restores its mask. Code that has
- * no struct snarlrt_thread, or runs for long, blocks all signals beforehand.
+ * record/ring.h), the thread sends the stored signals to itself and restores its mask. Code that
+ * has no struct snarlrt_thread, or runs for long, blocks all signals beforehand.
  */
 #ifndef RUNTIME_CORE_DEFERRED_SIGNALS_H
 #define RUNTIME_CORE_DEFERRED_SIGNALS_H
@@ -21,7 +21,10 @@
 #define BY_INSTRUCTION \
 	(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS))
 
-/* Signals of BY_INSTRUCTION stay unblocked: up to 6 of them may follow the one that blocks the rest. */
+/*
+ * Signals of BY_INSTRUCTION stay unblocked: up to 6 of them may follow the one that blocks the
+ * rest.
+ */
 #define DEFERRED_MAX 7u
 
 struct snarlrt_deferred {
@@ -30,9 +33,9 @@ struct snarlrt_deferred {
 };
 
 /*
- * True if the signal was put off: the trampoline must return at once. A signal that the thread's own
- * instruction caused, such as SIGSEGV, cannot wait: the runtime abandons what it was doing, and the
- * result is false. `during` is the mask that the program wants while its handler runs.
+ * True if the signal was put off: the trampoline must return at once. A signal that the thread's
+ * own instruction caused, such as SIGSEGV, cannot wait: the runtime abandons what it was doing, and
+ * the result is false. `during` is the mask that the program wants while its handler runs.
  */
 SNARLRT_HIDDEN bool snarlrt_defer_signal(int number, const siginfo_t *info,
 					 ucontext_t *interrupted, uint64_t during);

@@ -43,8 +43,8 @@ static void off_exit(uint64_t pc)
 	(void)pc;
 }
 
-static void off_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-		     const void *pc)
+static void off_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		     int result, const void *pc)
 {
 	(void)kind;
 	(void)detail;
@@ -108,8 +108,8 @@ const struct mode mode_off = {
 const struct mode *snarlrt_ops = &mode_off;
 
 /*
- * Loops run without hooks in mode off, and in mode record with the filter on. Elsewhere each access needs
- * its hook: for a scheduling point, a time of its own, a rule, or the coverage fold.
+ * Loops run without hooks in mode off, and in mode record with the filter on. Elsewhere each access
+ * needs its hook: for a scheduling point, a time of its own, a rule, or the coverage fold.
  */
 static uint8_t loops_of(const struct mode *m)
 {

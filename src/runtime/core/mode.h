@@ -2,9 +2,9 @@
  * The mode of the process: what happens to the program's events.
  *
  * Each mode is a struct of functions, defined in the room that implements it: off in core/mode.c,
- * record and coverage in record/record_mode.c, control in control/control_mode.c, check and guard in
- * monitor/monitor_mode.c. process/init.c chooses one at the start; when recording stops, mode off
- * takes over. The compiler's entry points and the interposers call the mode's functions through
+ * record and coverage in record/record_mode.c, control in control/control_mode.c, check and guard
+ * in monitor/monitor_mode.c. process/init.c chooses one at the start; when recording stops, mode
+ * off takes over. The compiler's entry points and the interposers call the mode's functions through
  * snarlrt_ops. Inlined checks and the fast paths in assembly do not: they compare the shadow with
  * tls.own.
  */
@@ -36,7 +36,8 @@ struct mode_thread {
 struct mode {
 	const char *name;	/* value of the key mode= in SNARL_OPTIONS */
 	enum snarlrt_mode id;	/* shared by modes that assembly need not distinguish */
-	bool folds;		/* events are folded into a coverage profile, not written to a trace */
+	/* Events are folded into a coverage profile, not written to a trace */
+	bool folds;
 
 	/*
 	 * Hooks. All but atomic_end are called before the program's operation. A `site` is that of
@@ -50,8 +51,8 @@ struct mode {
 	void (*exit)(uint64_t pc);
 
 	/* For interposers: snarlrt_note(), snarlrt_wait_begin() … below say what they do. */
-	void (*note)(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-		     const void *pc);
+	void (*note)(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		     int result, const void *pc);
 	void (*wait_begin)(enum trace_kind kind, const void *object, const void *pc);
 	void (*wait_end)(void);		/* NULL: nothing to do */
 	void (*fresh)(const void *addr, size_t size);
@@ -60,7 +61,9 @@ struct mode {
 	uint64_t (*depth)(void);
 	void (*cut)(uint64_t depth);
 
-	/* Called by a thread at its start and end, and by a forked child while signals are blocked. */
+	/*
+	 * Called by a thread at its start and end, and by a forked child while signals are blocked.
+	 */
 	void (*thread_begin)(const struct mode_thread *t);
 	void (*thread_end)(void);
 	void (*forked)(void);
@@ -127,8 +130,8 @@ static inline bool snarlrt_off(void)
  * held meanwhile: call it after acquiring and before releasing. Does nothing in mode off, while
  * hidden and inside the runtime; keeps errno.
  */
-static inline void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-				const void *pc)
+static inline void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object,
+				uint64_t arg, int result, const void *pc)
 {
 	snarlrt_ops->note(kind, detail, object, arg, result, pc);
 }
@@ -139,7 +142,9 @@ static inline void snarlrt_fresh(const void *addr, size_t size)
 	snarlrt_ops->fresh(addr, size);
 }
 
-/* Bracket a call that may block: if the program is killed there, the trace says what it waited for. */
+/*
+ * Bracket a call that may block: if the program is killed there, the trace says what it waited for.
+ */
 static inline void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc)
 {
 	snarlrt_ops->wait_begin(kind, object, pc);

@@ -1,13 +1,14 @@
 /*
- * Parses SNARL_OPTIONS without libc: key=value pairs, separated by colons, with %xx for special bytes.
- * abi/run_options.def is the table of keys.
+ * Parses SNARL_OPTIONS without libc: key=value pairs, separated by colons, with %xx for special
+ * bytes. abi/run_options.def is the table of keys.
  */
 #include "runtime/core/options.h"
 #include "runtime/core/sys.h"
 
 #define VALUE_MAX 3072u
 #define KEY_MAX 32u
-#define NUMBER_MAX (16ull << 30)	/* digits after this value are refused: no overflow by a suffix */
+/* Digits after this value are refused: no overflow by a suffix */
+#define NUMBER_MAX (16ull << 30)
 
 enum type { CHOICE, SET, NUMBER, LOG2, SIZE, PATH };
 
@@ -39,7 +40,10 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Copies up to ':' or `stop`, decoding %xx. Returns where it stopped, or NULL if `size` is too small. */
+/*
+ * Copies up to ':' or `stop`, decoding %xx. Returns where it stopped, or NULL if `size` is too
+ * small.
+ */
 static const char *decode(const char *in, char stop, char *out, size_t size)
 {
 	size_t n = 0;

@@ -8,8 +8,8 @@
 #include "runtime/core/runtime.h"
 
 /*
- * Fills `o` with defaults, then with the values in `text`, which may be NULL. Warns about unknown keys and
- * bad values, and ignores them.
+ * Fills `o` with defaults, then with the values in `text`, which may be NULL. Warns about unknown
+ * keys and bad values, and ignores them.
  */
 SNARLRT_HIDDEN void snarlrt_options_parse(struct run_options *o, const char *text);
 

@@ -1,6 +1,6 @@
 /*
- * Functions of process/ that rooms below it call: they may not include its headers. process/init.c sets
- * the pointer before it sets the mode.
+ * Functions of process/ that rooms below it call: they may not include its headers. process/init.c
+ * sets the pointer before it sets the mode.
  */
 #ifndef RUNTIME_CORE_PROCESS_CALLS_H
 #define RUNTIME_CORE_PROCESS_CALLS_H
@@ -10,7 +10,10 @@
 struct process_calls {
 	/* Looks for modules that were loaded or unmapped since the last call. */
 	void (*modules_scan)(void);
-	/* Before a fork (`begin`) takes the locks of process/; after it releases them, in parent and child. */
+	/*
+	 * Before a fork (`begin`) takes the locks of process/; after it releases them, in parent
+	 * and child.
+	 */
 	void (*fork)(bool begin);
 	/* In a forked child that is recorded: its trace gets all modules again. */
 	void (*forked)(void);

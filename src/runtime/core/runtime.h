@@ -5,8 +5,8 @@
  * that may lock, allocate or set errno. System calls go through core/sys.h, memory comes from
  * core/arena.h.
  *
- * A thread's state is in two parts. struct snarlrt_tls (abi/layout.h) holds what hooks access and is
- * thread-local; struct snarlrt_thread holds the rest, and snarlrt_tls.self points to it.
+ * A thread's state is in two parts. struct snarlrt_tls (abi/layout.h) holds what hooks access and
+ * is thread-local; struct snarlrt_thread holds the rest, and snarlrt_tls.self points to it.
  * abi/layout.h describes the shadow, too.
  */
 #ifndef RUNTIME_CORE_RUNTIME_H
@@ -48,10 +48,13 @@ extern SNARLRT_EXPORT __thread struct snarlrt_tls __snarl_tls
 
 #define SNARLRT_CLAIMS 8u	/* claims that a thread remembers: the most recent ones */
 
-/* A large block whose pages become this thread's, and cut, when first touched (allocation_sites.c). */
+/*
+ * A large block whose pages become this thread's, and cut, when first touched (allocation_sites.c).
+ */
 struct snarlrt_claim {
 	uint64_t start, size;		/* bytes; a size of 0 marks a freed block */
-	uint64_t birth;			/* its birth_word(); another word in its place: the block was freed */
+	/* Its birth_word(); another word in its place: the block was freed */
+	uint64_t birth;
 };
 
 #define SNARLRT_AHEADS 16u	/* direct-mapped cache of reserved times */
@@ -74,24 +77,31 @@ struct snarlrt_thread {
 	uint32_t unlooked;		/* times given out since the time stamp counter was read */
 	uint32_t parent, ordinal;	/* thread name: ordinal-th child of thread `parent` */
 	uint32_t children;		/* number of threads that it created */
-	uint32_t too_deep;		/* calls under way that the full call stack has no entry for */
+	/* Calls under way that the full call stack has no entry for */
+	uint32_t too_deep;
 	uint32_t births;		/* blocks allocated at sites whose blocks become shared */
 	struct snarlrt_frame *frames;	/* call stack */
 	uint8_t *out;			/* buffer for an encoded chunk: header, then payload */
 	struct trace_coder *coder;
 	uint64_t stack_low, stack_high;	/* addresses of the thread's stack; 0: unknown */
-	uint64_t *held_stripe;		/* stripe locked around an atomic operation under way, or NULL */
-	struct snarlrt_deferred *deferred;	/* signals put off while tls.busy (deferred_signals.h) */
+	/* Stripe locked around an atomic operation under way, or NULL */
+	uint64_t *held_stripe;
+	/* Signals put off while tls.busy (deferred_signals.h) */
+	struct snarlrt_deferred *deferred;
 	uint32_t deferred_count;
 	struct snarlrt_thread *next_free;
 	struct snarlrt_claim claim[SNARLRT_CLAIMS];
 	uint32_t claims;		/* number of claims made so far */
 	struct snarlrt_ahead ahead[SNARLRT_AHEADS];
-	uint32_t held;			/* mutexes held, an estimate: it decides when to flush the ring */
+	/* Mutexes held, an estimate: it decides when to flush the ring */
+	uint32_t held;
 	uint32_t tid;			/* the kernel's thread id */
-	uint32_t in_loops;		/* events that loop groups in the ring stand for, less their records; may wrap */
-	uint32_t undecided_more;	/* undecided events of loop groups, less the records in tls.undecided */
-	uint8_t *quiet;			/* SNARLRT_QUIET counters that tls.quiet points to (abi/layout.h) */
+	/* Events that loop groups in the ring stand for, less their records; may wrap */
+	uint32_t in_loops;
+	/* Undecided events of loop groups, less the records in tls.undecided */
+	uint32_t undecided_more;
+	/* SNARLRT_QUIET counters that tls.quiet points to (abi/layout.h) */
+	uint8_t *quiet;
 };
 
 /* What assembly and predicates compare; core/mode.h has what each mode does. */
@@ -100,11 +110,14 @@ enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH 
 /* The global state that all rooms share; each room's own variables are static. */
 struct snarlrt {
 	enum snarlrt_mode mode;		/* copy of snarlrt_ops->id */
-	bool filter;			/* option filter: accesses to private memory may be dropped */
-	bool profiling;			/* events go into a coverage profile, not a trace (parallel_coverage.c) */
+	/* Option filter: accesses to private memory may be dropped */
+	bool filter;
+	/* Events go into a coverage profile, not a trace (parallel_coverage.c) */
+	bool profiling;
 	bool fork_off;			/* forked children are not recorded */
 	bool threaded;			/* the program has had a second thread */
-	bool sync_ignored;		/* mode check: no rule needs events of synchronisation calls */
+	/* Mode check: no rule needs events of synchronisation calls */
+	bool sync_ignored;
 	uint64_t without;		/* optimisations switched off: RUN_WITHOUT_* */
 	uint64_t window;		/* events that undecided chunks may hold */
 	uint64_t room;			/* size limit of the trace in bytes; 0: none */
@@ -117,7 +130,8 @@ struct snarlrt {
 };
 
 extern SNARLRT_HIDDEN struct snarlrt snarlrt;
-extern SNARLRT_HIDDEN bool snarlrt_timed;	/* times=all: each access to shared memory gets its own time */
+/* Times=all: each access to shared memory gets its own time */
+extern SNARLRT_HIDDEN bool snarlrt_timed;
 
 /* Sets the shadow word that the thread's cut memory has. */
 static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
@@ -127,7 +141,9 @@ static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
 	tls->own4 = own * SHADOW_FOUR;
 }
 
-/* Bracket calls of libc whose own allocations and locks are not events of the program. They nest. */
+/*
+ * Bracket calls of libc whose own allocations and locks are not events of the program. They nest.
+ */
 static inline void snarlrt_hide(void)
 {
 	__snarl_tls.hidden++;

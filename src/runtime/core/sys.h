@@ -1,6 +1,6 @@
 /*
- * System calls and a few instructions, without libc: no errno, no cancellation points, no interposers.
- * Errors are returned as negative errno values.
+ * System calls and a few instructions, without libc: no errno, no cancellation points, no
+ * interposers. Errors are returned as negative errno values.
  */
 #ifndef RUNTIME_CORE_SYS_H
 #define RUNTIME_CORE_SYS_H
@@ -73,7 +73,9 @@ static inline uint64_t sys_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Completes the program's earlier loads: otherwise the processor may read the counter before them. */
+/*
+ * Completes the program's earlier loads: otherwise the processor may read the counter before them.
+ */
 static inline void sys_loads_done(void)
 {
 	__asm__ volatile("lfence" : : : "memory");

@@ -12,8 +12,8 @@
 static pthread_key_t exit_key;
 
 /*
- * Destructors of other keys may run instrumented code. Setting the key again postpones this one to the
- * last round of destructors that POSIX guarantees.
+ * Destructors of other keys may run instrumented code. Setting the key again postpones this one to
+ * the last round of destructors that POSIX guarantees.
  */
 static void on_exit_key(void *round)
 {

@@ -1,5 +1,6 @@
 /*
- * Calls the mode's thread_end in each thread, after the destructors of the program's thread-specific data.
+ * Calls the mode's thread_end in each thread, after the destructors of the program's
+ * thread-specific data.
  */
 #ifndef RUNTIME_CORE_THREAD_END_H
 #define RUNTIME_CORE_THREAD_END_H

@@ -1,5 +1,6 @@
 /*
- * The control block: memory that the tool shares with a process that it starts (abi/control_block.h).
+ * The control block: memory that the tool shares with a process that it starts
+ * (abi/control_block.h).
  */
 #ifndef RUNTIME_CORE_TOOL_BLOCK_H
 #define RUNTIME_CORE_TOOL_BLOCK_H
@@ -11,8 +12,8 @@
 SNARLRT_HIDDEN struct ctl_block *tool_block_map(const char *path);
 
 /*
- * Starts the run's coverage profile in `size` bytes of the block, with the iRoots that the tool knows from
- * earlier runs. NULL if `size` is too small.
+ * Starts the run's coverage profile in `size` bytes of the block, with the iRoots that the tool
+ * knows from earlier runs. NULL if `size` is too small.
  */
 SNARLRT_HIDDEN struct iroot_profile *tool_block_profile(struct ctl_block *b, uint64_t size);
 
