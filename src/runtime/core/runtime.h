@@ -53,8 +53,7 @@ extern SNARLRT_EXPORT __thread struct snarlrt_tls __snarl_tls
  */
 struct snarlrt_claim {
 	uint64_t start, size;		/* bytes; a size of 0 marks a freed block */
-	/* Its birth_word(); another word in its place: the block was freed */
-	uint64_t birth;
+	uint64_t birth;			/* its birth_word(), replaced when it is freed */
 };
 
 #define SNARLRT_AHEADS 16u	/* direct-mapped cache of reserved times */
@@ -77,31 +76,26 @@ struct snarlrt_thread {
 	uint32_t unlooked;		/* times given out since the time stamp counter was read */
 	uint32_t parent, ordinal;	/* thread name: ordinal-th child of thread `parent` */
 	uint32_t children;		/* number of threads that it created */
-	/* Calls under way that the full call stack has no entry for */
-	uint32_t too_deep;
+	uint32_t too_deep;		/* calls under way beyond the end of `frames` */
 	uint32_t births;		/* blocks allocated at sites whose blocks become shared */
 	struct snarlrt_frame *frames;	/* call stack */
 	uint8_t *out;			/* buffer for an encoded chunk: header, then payload */
 	struct trace_coder *coder;
 	uint64_t stack_low, stack_high;	/* addresses of the thread's stack; 0: unknown */
-	/* Stripe locked around an atomic operation under way, or NULL */
-	uint64_t *held_stripe;
-	/* Signals put off while tls.busy (deferred_signals.h) */
-	struct snarlrt_deferred *deferred;
+	uint64_t *held_stripe;		/* locked for an atomic operation under way, or NULL */
+	struct snarlrt_deferred *deferred;	/* signals put off while tls.busy */
 	uint32_t deferred_count;
 	struct snarlrt_thread *next_free;
 	struct snarlrt_claim claim[SNARLRT_CLAIMS];
 	uint32_t claims;		/* number of claims made so far */
 	struct snarlrt_ahead ahead[SNARLRT_AHEADS];
-	/* Mutexes held, an estimate: it decides when to flush the ring */
-	uint32_t held;
+	uint32_t held;			/* mutexes held; an estimate, used to flush the ring early */
 	uint32_t tid;			/* the kernel's thread id */
-	/* Events that loop groups in the ring stand for, less their records; may wrap */
+	/* Events that loop groups in the ring stand for, less the groups' records; may wrap. */
 	uint32_t in_loops;
-	/* Undecided events of loop groups, less the records in tls.undecided */
+	/* Undecided events of these groups, less the records of them that tls.undecided counts. */
 	uint32_t undecided_more;
-	/* SNARLRT_QUIET counters that tls.quiet points to (abi/layout.h) */
-	uint8_t *quiet;
+	uint8_t *quiet;			/* the array that tls.quiet points to (abi/layout.h) */
 };
 
 /* What assembly and predicates compare; core/mode.h has what each mode does. */
@@ -110,14 +104,11 @@ enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH 
 /* The global state that all rooms share; each room's own variables are static. */
 struct snarlrt {
 	enum snarlrt_mode mode;		/* copy of snarlrt_ops->id */
-	/* Option filter: accesses to private memory may be dropped */
-	bool filter;
-	/* Events go into a coverage profile, not a trace (parallel_coverage.c) */
-	bool profiling;
+	bool filter;			/* accesses to private memory may be dropped */
+	bool profiling;			/* events go into a coverage profile, not a trace */
 	bool fork_off;			/* forked children are not recorded */
 	bool threaded;			/* the program has had a second thread */
-	/* Mode check: no rule needs events of synchronisation calls */
-	bool sync_ignored;
+	bool sync_ignored;		/* mode check: no rule needs synchronisation calls */
 	uint64_t without;		/* optimisations switched off: RUN_WITHOUT_* */
 	uint64_t window;		/* events that undecided chunks may hold */
 	uint64_t room;			/* size limit of the trace in bytes; 0: none */
@@ -130,7 +121,7 @@ struct snarlrt {
 };
 
 extern SNARLRT_HIDDEN struct snarlrt snarlrt;
-/* Times=all: each access to shared memory gets its own time */
+/* Option times=all: each access to shared memory gets its own time. */
 extern SNARLRT_HIDDEN bool snarlrt_timed;
 
 /* Sets the shadow word that the thread's cut memory has. */

@@ -29,7 +29,8 @@ __attribute__((used)) static void shadow(void)
 	NUMBER(GRANULE_SHIFT, SHADOW_GRANULE_SHIFT);
 	NUMBER(GRANULE_MASK, (1 << SHADOW_GRANULE_SHIFT) - 1);
 	NUMBER(USER_BITS, SHADOW_USER_BITS);
-	NUMBER(SHARED, (int16_t)SHADOW_SHARED);	/* sign-extended, it is any number of shared words */
+	/* Sign-extended, it is any number of shared words */
+	NUMBER(SHARED, (int16_t)SHADOW_SHARED);
 	NUMBER(SHADOW_TWO, SHADOW_TWO);
 	NUMBER(SHADOW_FOUR, SHADOW_FOUR);
 	NUMBER(CUT_LINE_SHIFT, SHADOW_CUT_LINE);
@@ -44,7 +45,8 @@ __attribute__((used)) static void records(void)
 	NUMBER(RECORD_OP, RECORD_OP);
 	NUMBER(ADDR_BITS, RECORD_ADDR_BITS);
 	NUMBER(OP_SHIFT, RECORD_OP_SHIFT);
-	NUMBER(OP_DETAIL, TRACE_SITE(0, 1, 0) / TRACE_SITE(1, 0, 0));	/* times a detail: in the op */
+	/* Times a detail: in the op */
+	NUMBER(OP_DETAIL, TRACE_SITE(0, 1, 0) / TRACE_SITE(1, 0, 0));
 	NUMBER(SIZE_MASK, TRACE_SIZE_MASK);
 	NUMBER(VOLATILE, TRACE_VOLATILE);
 	NUMBER(KIND_STAMP, TRACE_STAMP);
@@ -64,7 +66,7 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_OWN_UNCUT, snarlrt_tls, own_uncut);
 	MEMBER(TLS_OWN2, snarlrt_tls, own2);
 	MEMBER(TLS_FRAME, snarlrt_tls, frame);
-	MEMBER(TLS_TOLD, snarlrt_tls, told);
+	MEMBER(TLS_RECORDED_END, snarlrt_tls, told);
 	MEMBER(TLS_FRAME_END, snarlrt_tls, frame_end);
 	MEMBER(TLS_SELF, snarlrt_tls, self);
 	MEMBER(TLS_BUSY, snarlrt_tls, busy);
@@ -73,8 +75,8 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_SAVED, snarlrt_tls, saved);
 	MEMBER(TLS_OWN4, snarlrt_tls, own4);
 	MEMBER(TLS_FRAME_FIRST, snarlrt_tls, frame_first);
-	MEMBER(TLS_TELL_END, snarlrt_tls, tell_end);
-	MEMBER(TLS_QUIET, snarlrt_tls, quiet);
+	MEMBER(TLS_EAGER_END, snarlrt_tls, tell_end);
+	MEMBER(TLS_EMPTY_CALLS, snarlrt_tls, quiet);
 	NUMBER(CALL_SIZE, sizeof(struct snarlrt_frame));
 	MEMBER(CALL_PC, snarlrt_frame, pc);
 	MEMBER(THREAD_LIVE, snarlrt_thread, live);

@@ -8,7 +8,8 @@
 
 #define LONGEST (SHADOW_USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
 #define FRAMES 8u		/* calls that may have to be told first */
-#define AT_ONCE 64u		/* turns whose shadow is scanned before it is asked whether it is mixed */
+/* Turns whose shadow is scanned before it is asked whether it is mixed */
+#define AT_ONCE 64u
 
 /* What memory may be, a bit each. */
 #define PRIVATE (1u << SHADOW_DROP)

@@ -334,7 +334,7 @@ snarlrt_loop_deliver:
 	xorl %edi, %edi
 1:	movq %rsp, %rbx
 	.cfi_def_cfa_register %rbx
-	movl snarlrt_state_size(%rip), %ecx
+	movl snarlrt_xsave_size(%rip), %ecx
 	subq %rcx, %rsp
 	andq $-64, %rsp
 	cmpl $XSAVE_LEGACY, %ecx

@@ -232,7 +232,7 @@ static void init(char **envp)
 	if (done)
 		return;
 	done = true;
-	snarlrt_vectors_find();
+	snarlrt_vector_width_find();
 	snarlrt_real_resolve();
 	snarlrt_options_parse(&options, find_option(envp));
 	if (!dual_is_program() || is_recording(options.mode) || options.mode == RUN_MODE_CONTROL)
