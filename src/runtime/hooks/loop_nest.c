@@ -146,7 +146,7 @@ void snarlrt_nest_second(struct trace_record *end, uint32_t turns)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	group->site = TRACE_SITE(TRACE_LOOP, accesses, group[1].site);	/* makes all of it valid */
 	__snarl_tls.cur = end;
-	loop_count(__snarl_tls.self, group, accesses + 1, 0);
+	loop_count_events(__snarl_tls.self, group, accesses + 1, 0);
 }
 
 void snarlrt_nest_full(void)

@@ -216,7 +216,7 @@ __snarl_loop:
 	movq %rsp, %rdi
 	movq %r10, %rsi
 	leaq 1(%r8), %rdx
-	call snarlrt_loop_tell
+	call snarlrt_loop_append
 	jmp 8f
 5:	testw %r9w, %r9w
 	je .Lquick
@@ -306,7 +306,7 @@ __snarl_loop:
 .Lquick:
 	find_loop
 	leaq FRAME(%rsp), %rsi
-	call snarlrt_loop_quick
+	call snarlrt_loop_fast
 8:	testl %eax, %eax
 	jne .Lslow
 9:	spoiled 0
