@@ -50,7 +50,7 @@ struct mode {
 	void (*entry)(uint64_t caller, uint64_t pc);
 	void (*exit)(uint64_t pc);
 
-	/* For interposers: snarlrt_note(), snarlrt_wait_begin() … below say what they do. */
+	/* For interposers, which call them through snarlrt_note() and the other functions below. */
 	void (*note)(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
 		     int result, const void *pc);
 	void (*wait_begin)(enum trace_kind kind, const void *object, const void *pc);

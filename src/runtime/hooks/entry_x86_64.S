@@ -395,7 +395,11 @@ entry __tsan_func_entry
 5:	cmpq TLS(FRAME_END), %rcx
 	jb 2b
 	jmp snarlrt_entry_slow
-6:	incb (%rsi)			/* page end, or tls.cur is NULL: count it, or all its calls come here */
+	/*
+	 * The page ends, or tls.cur is NULL. Counted, so that not all calls of the function come
+	 * here.
+	 */
+6:	incb (%rsi)
 	jmp 2b
 	restartable 1b, 5b
 	.size __tsan_func_entry, . - __tsan_func_entry

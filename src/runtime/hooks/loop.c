@@ -10,7 +10,7 @@
 /* The largest stride, up or down, with which no address of a group can overflow. */
 #define MAX_STRIDE (SHADOW_USER_END / TRACE_LOOP_TURNS)
 #define FRAMES 8u	/* pending function entries that the fast path records, at most */
-#define AT_ONCE 64u	/* iterations scanned in one call, at most: where one differs, all are rescanned */
+#define AT_ONCE 64u	/* iterations scanned per call; if one differs, all are looked at again */
 
 /* States of memory, one bit each. */
 #define PRIVATE (1u << SHADOW_DROP)
@@ -200,7 +200,8 @@ unsigned loop_make_group(struct trace_record group[TRACE_LOOP_RECORDS], const st
 		unsigned found, same = loop_equal_before(a);
 
 		found = same ? found_at[-(int)same]
-			     : look(first, stride, iterations, loop_access_size(a), __snarl_tls.own);
+			     : look(first, stride, iterations, loop_access_size(a),
+				    __snarl_tls.own);
 		*found_at++ = (uint8_t)found;
 		if (found == PRIVATE)
 			continue;

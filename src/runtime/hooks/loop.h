@@ -14,8 +14,8 @@
  *
  * Lost are the accesses of a loop in which the program crashes.
  *
- * Example: for (int i = 0; i < 100; i++) p[i] = 7;        with int *p = 0x7c3f80. gcc keeps the
- * pointer in %rbx, and its value before the loop is saved in slot 0. The code:
+ * Example: for (int i = 0; i < 100; i++) p[i] = 7; where int *p is 0x7c3f80. gcc keeps the pointer
+ * in %rbx, and its value before the loop is saved in slot 0. The code, simplified:
  *
  *	cmpb $0, __snarl_loops(%rip)	if 0, jump to the copy with hooks
  *	mov %rbx, -16(%rsp)		slot 0
@@ -24,7 +24,7 @@
  *	cmp %rbp, %rbx
  *	jne 1b
  *	call __snarl_loop
- *	nopl descriptor(%rip)		not executed for effect: __snarl_loop reads the distance from it
+ *	nopl descriptor(%rip)		a nop: __snarl_loop finds the descriptor by its operand
  *
  * The descriptor:
  *
