@@ -8,10 +8,10 @@
 #include "runtime/record/clock.h"
 #include "runtime/record/ring.h"
 
-/* Of a nest; it has one time stamp, so this bounds the error of times */
+/* Events of a nest, at most. It has one time stamp: this bounds the error of its events' times. */
 #define MAX_EVENTS 4096u
 /* Records of a nest, at most. */
-#define MAX_UNIT (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
+#define MAX_RECORDS (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
 
 static bool is_shared(const struct trace_record *r)
 {
@@ -30,7 +30,8 @@ static bool find_add(uint64_t old, uint64_t new, struct nest_expected *e)
 }
 
 /*
- * Compares the accesses before the group in the last round (`old`) with those in this one (`new`).
+ * Compares the accesses before the group in the last round (`old`) with those in this one (`new`),
+ * and sets what to expect in the next round. False if they cannot be part of a nest.
  */
 static bool expect_before(struct snarlrt_nest *n, const struct trace_record *old,
 			  const struct trace_record *new)
@@ -46,8 +47,7 @@ static bool expect_before(struct snarlrt_nest *n, const struct trace_record *old
 }
 
 /*
- * Appends the i-th addend of rounds. A record holds four of them; *to is the record behind the
- * last.
+ * Appends what each round adds to the i-th address; *to is the end. A record holds four of these.
  */
 static void put_addend(uint64_t add, unsigned i, uint64_t site, struct trace_record **to)
 {
@@ -57,16 +57,16 @@ static void put_addend(uint64_t add, unsigned i, uint64_t site, struct trace_rec
 }
 
 /*
- * Makes a nest of two rounds in `unit`. From `old` on, the ring has the first round and the
+ * Makes a nest of two rounds in `nest`. From `old` on, the ring has the first round and the
  * accesses before the second group; `new` is the second group, of `records` records. Returns the
  * number of records in the nest, or 0 if it cannot be one.
  */
 static unsigned make_nest(struct snarlrt_nest *n, const struct trace_record *old,
 			  const struct trace_record *new, unsigned records,
-			  struct trace_record unit[MAX_UNIT])
+			  struct trace_record nest[MAX_RECORDS])
 {
 	const struct trace_record *group = n->end - records;
-	struct trace_record *to = unit;
+	struct trace_record *to = nest;
 	struct nest_expected e;
 
 	*to++ = (struct trace_record){
@@ -81,7 +81,7 @@ static unsigned make_nest(struct snarlrt_nest *n, const struct trace_record *old
 			return 0;
 		put_addend(e.add, n->before + i - 1, old->site, &to);
 	}
-	return (unsigned)(to - unit);
+	return (unsigned)(to - nest);
 }
 
 /*
@@ -101,21 +101,21 @@ static void expect_looks(struct snarlrt_nest *n, const struct trace_record *new,
 }
 
 /*
- * Replaces the records from `at` to `end` by `unit`, and clears the rest. The first record becomes
+ * Replaces the records from `at` to `end` by `nest`, and clears the rest. The first record becomes
  * valid last: should the program be killed meanwhile, the ring ends before it.
  */
-static void replace(volatile struct trace_record *at, const struct trace_record *unit,
+static void replace(volatile struct trace_record *at, const struct trace_record *nest,
 		    unsigned size, const struct trace_record *end)
 {
 	at->site = 0;
 	for (unsigned i = size; i-- > 1;) {
-		at[i].addr = unit[i].addr;
-		at[i].site = unit[i].site;
+		at[i].addr = nest[i].addr;
+		at[i].site = nest[i].site;
 	}
 	for (volatile struct trace_record *r = at + size; r < end; r++)
 		r->addr = r->site = 0;
-	at->addr = unit->addr;
-	at->site = unit->site;
+	at->addr = nest->addr;
+	at->site = nest->site;
 }
 
 /*
@@ -123,10 +123,10 @@ static void replace(volatile struct trace_record *at, const struct trace_record 
  * of it. The nest takes no more room than two groups: it has one record for four accesses instead
  * of a second group.
  */
-static bool begin(struct snarlrt_thread *self, const struct trace_record *end)
+static bool begin_nest(struct snarlrt_thread *self, const struct trace_record *end)
 {
 	struct snarlrt_nest *n = &__snarl_nest;
-	struct trace_record *start = __snarl_tls.cur, unit[MAX_UNIT], *old;
+	struct trace_record *start = __snarl_tls.cur, nest[MAX_RECORDS], *old;
 	unsigned records = (unsigned)(end - start), events = (n->turns + 1) * (records - 1), size;
 
 	n->before = (uint32_t)(start - n->end);
@@ -135,11 +135,11 @@ static bool begin(struct snarlrt_thread *self, const struct trace_record *end)
 	old = n->end - records - n->before;
 	if (!expect_before(n, old, n->end))
 		return false;
-	size = make_nest(n, old, start, records, unit);
+	size = make_nest(n, old, start, records, nest);
 	if (!size)
 		return false;
 	expect_looks(n, start, records);
-	replace(old, unit, size, end);
+	replace(old, nest, size, end);
 	n->head = old;
 	n->end = old + size;
 	n->next = n->end + n->before;
@@ -158,7 +158,7 @@ void snarlrt_nest_second(struct trace_record *end, uint32_t last)
 	struct snarlrt_nest *n = &__snarl_nest;
 	unsigned accesses = (unsigned)(end - group) - 1;
 
-	if (begin(__snarl_tls.self, end))
+	if (begin_nest(__snarl_tls.self, end))
 		return;
 	n->gap = (uint64_t)((char *)group - (char *)n->end);
 	n->end = end;
