@@ -11,7 +11,7 @@ bool snarlrt_timed;
 uint8_t __snarl_loops;
 const struct process_calls *snarlrt_process;
 
-/* A `told` of all ones sends __tsan_func_exit to its slow path in threads without a call stack. */
+/* Without a call stack: all ones send __tsan_func_exit to its slow path. */
 __thread struct snarlrt_tls __snarl_tls = { .told = (struct snarlrt_frame *)-1 };
 
 static void off_access(uint64_t addr, uint64_t site)
@@ -72,7 +72,7 @@ static uint64_t off_depth(void)
 	return 0;
 }
 
-static void off_cut(uint64_t depth)
+static void off_unwind(uint64_t depth)
 {
 	(void)depth;
 }
@@ -99,7 +99,7 @@ const struct mode mode_off = {
 	.wait_begin = mode_no_wait,
 	.fresh = off_fresh,
 	.depth = off_depth,
-	.cut = off_cut,
+	.cut = off_unwind,
 	.thread_begin = mode_no_thread,
 	.thread_end = mode_nothing,
 	.forked = mode_nothing,

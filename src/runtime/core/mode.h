@@ -21,7 +21,7 @@ struct mode_atomic {
 	unsigned log2;		/* of the size in bytes */
 	/* Set before atomic_end: */
 	int order, fail_order;	/* memory_order */
-	uint64_t value;		/* that was read, or stored by a plain store */
+	uint64_t value;		/* the value read; of a plain store, the value written */
 	/* Kept by the recorder from atomic_begin to atomic_end: */
 	struct snarlrt_thread *self;	/* NULL: the operation is not recorded */
 	uint64_t seen;		/* time of the last event on the stripe of `addr` */
@@ -36,7 +36,7 @@ struct mode_thread {
 struct mode {
 	const char *name;	/* value of the key mode= in SNARL_OPTIONS */
 	enum snarlrt_mode id;	/* shared by modes that assembly need not distinguish */
-	/* Events are folded into a coverage profile, not written to a trace */
+	/* Events are folded into a coverage profile, not written to a trace. */
 	bool folds;
 
 	/*
@@ -126,9 +126,9 @@ static inline bool snarlrt_off(void)
 }
 
 /*
- * Interposers record an event with a time later than all other events on `object`. A lock must be
- * held meanwhile: call it after acquiring and before releasing. Does nothing in mode off, while
- * hidden and inside the runtime; keeps errno.
+ * Records an event whose time is later than those of all earlier events on `object`. For a lock,
+ * call it while the lock is held: after acquiring and before releasing. Does nothing in mode off,
+ * while hidden and inside the runtime; keeps errno.
  */
 static inline void snarlrt_note(enum trace_kind kind, unsigned detail, const void *object,
 				uint64_t arg, int result, const void *pc)

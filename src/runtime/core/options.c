@@ -7,7 +7,7 @@
 
 #define VALUE_MAX 3072u
 #define KEY_MAX 32u
-/* Digits after this value are refused: no overflow by a suffix */
+/* Digits after this value are refused: no overflow by a suffix. */
 #define NUMBER_MAX (16ull << 30)
 
 enum type { CHOICE, SET, NUMBER, LOG2, SIZE, PATH };

@@ -2,8 +2,8 @@
  * The runtime's private state, and what all rooms of src/runtime use.
  *
  * The runtime lives in the program's process. It never calls malloc, stdio, or a function of libc
- * that may lock, allocate or set errno. System calls go through core/sys.h, memory comes from
- * core/arena.h.
+ * that may lock, allocate or set errno, unless bracketed by snarlrt_hide() and snarlrt_unhide().
+ * System calls go through core/sys.h, memory comes from core/arena.h.
  *
  * A thread's state is in two parts. struct snarlrt_tls (abi/layout.h) holds what hooks access and
  * is thread-local; struct snarlrt_thread holds the rest, and snarlrt_tls.self points to it.
@@ -89,7 +89,7 @@ struct snarlrt_thread {
 	struct snarlrt_claim claim[SNARLRT_CLAIMS];
 	uint32_t claims;		/* number of claims made so far */
 	struct snarlrt_ahead ahead[SNARLRT_AHEADS];
-	uint32_t held;			/* mutexes held; an estimate, used to flush the ring early */
+	uint32_t held;			/* estimate of the mutexes held (snarlrt_flush_early) */
 	uint32_t tid;			/* the kernel's thread id */
 	/* Events that loop groups in the ring stand for, less the groups' records; may wrap. */
 	uint32_t in_loops;

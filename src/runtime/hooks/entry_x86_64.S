@@ -74,7 +74,7 @@ snarlrt_finishes:
 .Lfrom\@:
 	movq %rax, TLS(CUR)
 	movq %rcx, TLS(FRAME)
-	movq %rcx, TLS(RECORDED_END)
+	movq %rcx, TLS(EMITTED)
 .Lto\@:
 	.pushsection .rodata.snarlrt_finishes, "a", @progbits
 	.long .Lfrom\@ - .
@@ -414,7 +414,7 @@ entry __tsan_func_entry
 entry __tsan_func_exit
 1:	movq TLS(FRAME), %rcx
 	subq $CALL_SIZE, %rcx
-	cmpq TLS(RECORDED_END), %rcx
+	cmpq TLS(EMITTED), %rcx
 	jb 4f
 	movq %rcx, TLS(FRAME)
 	restartable 1b			/* a handler may record the pending entry */

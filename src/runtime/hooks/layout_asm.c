@@ -66,7 +66,7 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_OWN_UNCUT, snarlrt_tls, own_uncut);
 	MEMBER(TLS_OWN2, snarlrt_tls, own2);
 	MEMBER(TLS_FRAME, snarlrt_tls, frame);
-	MEMBER(TLS_RECORDED_END, snarlrt_tls, told);
+	MEMBER(TLS_EMITTED, snarlrt_tls, told);
 	MEMBER(TLS_FRAME_END, snarlrt_tls, frame_end);
 	MEMBER(TLS_SELF, snarlrt_tls, self);
 	MEMBER(TLS_BUSY, snarlrt_tls, busy);
@@ -81,11 +81,11 @@ __attribute__((used)) static void threads(void)
 	MEMBER(CALL_PC, snarlrt_frame, pc);
 	MEMBER(THREAD_LIVE, snarlrt_thread, live);
 	MEMBER(THREAD_LAST_TIME, snarlrt_thread, last_time);
-	MEMBER(THREAD_UNLOOKED, snarlrt_thread, unlooked);
+	MEMBER(THREAD_SINCE_TSC, snarlrt_thread, unlooked);
 	NUMBER(CLOCK_STEP, CLOCK_STEP);
 	MEMBER(THREAD_DEFERRED_COUNT, snarlrt_thread, deferred_count);
 	MEMBER(THREAD_CLAIMS, snarlrt_thread, claims);
-	MEMBER(THREAD_IN_LOOPS, snarlrt_thread, in_loops);
+	MEMBER(THREAD_LOOP_EXCESS, snarlrt_thread, in_loops);
 	MEMBER(LIVE_CUT_LOCATIONS, live_slot, cut_locations);
 	MEMBER(RUNTIME_MODE, snarlrt, mode);
 	MEMBER(RUNTIME_PROFILING, snarlrt, profiling);

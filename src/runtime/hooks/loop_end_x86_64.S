@@ -216,7 +216,7 @@ __snarl_loop_close:
 	movq %rdi, RECORD_SITE(%rdx)	/* makes the group valid */
 	movq %rax, TLS(CUR)
 	movq TLS(SELF), %rax
-	addl %ecx, THREAD_IN_LOOPS(%rax)
+	addl %ecx, THREAD_LOOP_EXCESS(%rax)
 	cmpl $MANY, %ecx
 	jge 3f				/* signed: with one iteration it is -1 */
 2:	movl $0, TLS(BUSY)
@@ -235,7 +235,7 @@ __snarl_loop_close:
 	cmpq %rax, %rdx
 	cmovbq %rax, %rdx
 	movq %rdx, THREAD_LAST_TIME(%rcx)
-	movl $1, THREAD_UNLOOKED(%rcx)
+	movl $1, THREAD_SINCE_TSC(%rcx)
 	movq TLS(CUR), %rax
 	movabsq $(KIND_STAMP << OP_SHIFT), %rsi
 	movq %rdx, (%rax)

@@ -63,7 +63,7 @@ __snarl_loop_round:
 	jne 2b
 	movq TLS(SELF), %rax
 	movl NEST(EVENTS), %ecx
-	addl %ecx, THREAD_IN_LOOPS(%rax)
+	addl %ecx, THREAD_LOOP_EXCESS(%rax)
 	decl NEST(LEFT)
 	je .Lfull
 3:	movl $0, TLS(BUSY)

@@ -102,7 +102,7 @@ bool code_patch_entry(struct code_patch *p, uint64_t entry, uint64_t inst, bool 
 		for (size_t i = 0; i < sizeof(distance); i++)
 			bytes[1 + i] = (uint8_t)(distance >> 8 * i);
 	}
-	/* Pairs with instruction fetches of other cores */
+	/* Pairs with instruction fetches of other cores. */
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 	p->changed = true;
 	return true;

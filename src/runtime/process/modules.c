@@ -31,7 +31,7 @@ struct found {
 /* A module that the last scan saw. */
 struct module {
 	uint64_t base, start, end;	/* load bias; addresses that it is mapped to */
-	/* Checksum of build-id and path: tells apart files mapped at one address */
+	/* Checksum of build-id and path: tells apart files mapped at one address. */
 	uint32_t check;
 	uint32_t scan;		/* number of the last scan that saw it */
 	bool reported;
@@ -207,7 +207,7 @@ static void drop_unmapped(void)
  */
 static int on_opened(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	/* Modules before main: dl_iterate_phdr() lists in order of loading */
+	/* Modules before main: dl_iterate_phdr() lists in order of loading. */
 	static uint64_t at_start;
 	struct ctl_report *r = &ctl.block->report;
 	struct found *f = arg;
