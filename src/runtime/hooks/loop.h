@@ -123,8 +123,8 @@ static inline unsigned loop_access_size(const struct loop_access *a)
  *
  * Returns the number of records in the group, 0 if there is nothing to record, or LOOP_MIXED if an
  * access has both cut and shared memory and it is not known from which iteration on. *undecided
- * becomes the number of events in the group whose memory is undecided. The thread is recording, and
- * busy.
+ * becomes the number of events in the group whose memory is undecided. The thread must be
+ * recording.
  */
 SNARLRT_HIDDEN unsigned loop_make_group(struct trace_record group[TRACE_LOOP_RECORDS],
 					const struct loop *l, const uint64_t *values, uint64_t from,
