@@ -14,7 +14,7 @@
 #include "layout_asm.h"
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
-#define LONG 112		/* bytes of shadow, less 16: for more, vector registers are faster */
+#define LONG 112		/* bytes of shadow, less 16; above it, vectors are faster */
 #define SOME 32			/* iterations with gaps from which on C is faster */
 
 /*
