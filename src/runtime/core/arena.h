@@ -1,6 +1,6 @@
 /*
- * Memory of the runtime's own, straight from the kernel. Nothing is given
- * back: what can be used again is kept in free lists by its owner.
+ * The runtime's own memory, mapped from the kernel. Nothing is freed: owners of reusable objects
+ * keep free lists.
  */
 #ifndef RUNTIME_CORE_ARENA_H
 #define RUNTIME_CORE_ARENA_H
@@ -10,10 +10,10 @@
 /* Zeroed, 16-byte aligned; NULL when the kernel has none. Any thread may call it. */
 SNARLRT_HIDDEN void *arena_alloc(size_t size);
 
-/* The same for whole pages that are only touched as far as they are used. */
+/* Zeroed whole pages; NULL on failure. The kernel backs only those that are written. */
 SNARLRT_HIDDEN void *arena_pages(size_t size);
 
-/* Around a fork. */
+/* Holds the arena's lock from before a fork (`begin`) to after it, in parent and child. */
 SNARLRT_HIDDEN void arena_fork(bool begin);
 
 #endif

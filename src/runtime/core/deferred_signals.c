@@ -1,3 +1,6 @@
+/*
+ * Puts signals off, and sends them again by rt_tgsigqueueinfo, which keeps their siginfo.
+ */
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/sys.h"
 
@@ -19,10 +22,13 @@ static bool caused_by_instruction(int number, const siginfo_t *info)
 	return BIT(number) & BY_INSTRUCTION && info->si_code > 0;
 }
 
-/* The program's handler runs now, whatever we were at; what waited may come too. */
-static void leave_behind(struct snarlrt_thread *self, uint64_t *mask, uint64_t during)
+/*
+ * The program's handler must run now, in the middle of the runtime: ends the runtime's section, and
+ * lets the stored signals through.
+ */
+static void abandon_runtime(struct snarlrt_thread *self, uint64_t *mask, uint64_t during)
 {
-	/* An atomic on a bad address: let the stripe go, later threads need it. */
+	/* An atomic operation on a bad address: unlock its stripe, which other threads need. */
 	if (self->held_stripe)
 		__atomic_fetch_and(self->held_stripe, ~1ull, __ATOMIC_RELEASE);
 	self->held_stripe = NULL;
@@ -46,11 +52,11 @@ bool snarlrt_defer_signal(int number, const siginfo_t *info, ucontext_t *interru
 	if (!tls->busy || !self)
 		return false;
 	if (caused_by_instruction(number, info)) {
-		leave_behind(self, mask, during);
+		abandon_runtime(self, mask, during);
 		return false;
 	}
 	d = self->deferred;
-	/* Two of a kind that wait are one, as in the kernel. */
+	/* A signal that is pending already is not queued twice, as in the kernel. */
 	for (uint32_t i = 0; i < self->deferred_count; i++)
 		if (d->info[i].si_signo == number)
 			return true;
@@ -66,7 +72,7 @@ void snarlrt_send_deferred(struct snarlrt_thread *self)
 {
 	long pid = sys_call(SYS_getpid, 0, 0, 0), tid = sys_call(SYS_gettid, 0, 0, 0);
 
-	/* The kernel refuses a foreign si_code ≥ 0 except to ourselves, which this is. */
+	/* The kernel allows any si_code only if a process sends the signal to itself. */
 	for (uint32_t i = 0; i < self->deferred_count; i++)
 		if (sys_call6(SYS_rt_tgsigqueueinfo, pid, tid, self->deferred->info[i].si_signo,
 			      (long)&self->deferred->info[i], 0, 0) < 0)
@@ -74,7 +80,7 @@ void snarlrt_send_deferred(struct snarlrt_thread *self)
 	self->deferred_count = 0;
 }
 
-/* Handlers may leave by longjmp: nothing is to be done after they were let in. */
+/* Handlers run when the mask is set, and may leave by longjmp: no work may follow. */
 void snarlrt_deliver_deferred(struct snarlrt_thread *self)
 {
 	uint64_t mask = self->deferred->mask;

@@ -1,12 +1,12 @@
 /*
- * Signals that arrive while the thread is inside the runtime wait until it is
- * out again: the handler may be instrumented, may leave by longjmp, may cancel
- * the thread, and the runtime may hold locks.
+ * Signals that arrive while a thread is inside the runtime (tls.busy) are put off until it leaves.
+ * The program's handler may be instrumented, may leave by longjmp or cancel the thread, and the
+ * runtime may hold locks.
  *
- * The first one to come blocks all others, by the mask its handler returns to,
- * so that they wait in the kernel; it is sent once more on leaving the runtime
- * (snarlrt_leave of record/ring.h), together with the old mask. Where there is no thread to keep
- * it in, or much to be done, signals are blocked beforehand.
+ * The first such signal blocks all others: the trampoline changes the signal mask to which it
+ * returns, so further signals wait in the kernel. On leaving the runtime (snarlrt_leave in
+ * record/ring.h), the thread sends the stored signals to itself and restores its mask. Code that
+ * has no struct snarlrt_thread, or runs for long, blocks all signals beforehand.
  */
 #ifndef RUNTIME_CORE_DEFERRED_SIGNALS_H
 #define RUNTIME_CORE_DEFERRED_SIGNALS_H
@@ -21,31 +21,34 @@
 #define BY_INSTRUCTION \
 	(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS))
 
-/* Those that instructions cause are never blocked: 6, and one other. */
+/*
+ * Signals of BY_INSTRUCTION stay unblocked: up to 6 of them may follow the one that blocks the
+ * rest.
+ */
 #define DEFERRED_MAX 7u
 
 struct snarlrt_deferred {
-	uint64_t mask;			/* as it was before the first one */
+	uint64_t mask;			/* the signal mask before the first one arrived */
 	siginfo_t info[DEFERRED_MAX];
 };
 
 /*
- * True if the signal was put off: the handler must return at once. Signals the
- * thread caused itself by a bad instruction cannot wait; for them the runtime is
- * left behind as if it had finished. `during`: what the program wants blocked
- * while its handler runs.
+ * True if the signal was put off: the trampoline must return at once. A signal that the thread's
+ * own instruction caused, such as SIGSEGV, cannot wait: the runtime abandons what it was doing, and
+ * the result is false. `during` is the mask that the program wants while its handler runs.
  */
 SNARLRT_HIDDEN bool snarlrt_defer_signal(int number, const siginfo_t *info,
 					 ucontext_t *interrupted, uint64_t during);
 
-/* In kernel form: bit n - 1 is signal n. All are blocked, libc's own too. */
-SNARLRT_HIDDEN uint64_t snarlrt_signals_block(void);	/* returns the mask before */
+/* Masks in the kernel's form: bit n - 1 is signal n. */
+/* Blocks all signals, also those that libc reserves; returns the mask before. */
+SNARLRT_HIDDEN uint64_t snarlrt_signals_block(void);
 SNARLRT_HIDDEN void snarlrt_signals_set(uint64_t mask);
 
-/* The thread has left the runtime: what was put off is sent again. */
+/* Sends the stored signals again and restores the mask. The thread must have left the runtime. */
 SNARLRT_HIDDEN void snarlrt_deliver_deferred(struct snarlrt_thread *self);
 
-/* Sends again what was put off. Signals are blocked, and stay so. */
+/* Sends the stored signals again. All signals are blocked, and stay blocked. */
 SNARLRT_HIDDEN void snarlrt_send_deferred(struct snarlrt_thread *self);
 
 #endif

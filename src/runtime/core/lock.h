@@ -1,6 +1,6 @@
 /*
- * A lock of the runtime's own: short critical sections, never held while the
- * program's code runs. Spins a little, then sleeps in the kernel.
+ * The runtime's own lock, for short critical sections; never held while the program's code runs.
+ * A thread spins 100 times, then sleeps on a futex.
  */
 #ifndef RUNTIME_CORE_LOCK_H
 #define RUNTIME_CORE_LOCK_H
@@ -11,7 +11,7 @@
 #include "runtime/core/sys.h"
 
 struct snarlrt_lock {
-	uint32_t state;		/* 0 free, 1 held, 2 held and somebody sleeps */
+	uint32_t state;		/* 0 free, 1 held, 2 held and a thread may sleep on it */
 };
 
 static inline void snarlrt_lock(struct snarlrt_lock *l)

@@ -11,7 +11,7 @@ bool snarlrt_timed;
 uint8_t __snarl_loops;
 const struct process_calls *snarlrt_process;
 
-/* told = -1 sends __tsan_func_exit of an unknown thread to its slow path. */
+/* Without a call stack: all ones send __tsan_func_exit to its slow path. */
 __thread struct snarlrt_tls __snarl_tls = { .told = (struct snarlrt_frame *)-1 };
 
 static void off_access(uint64_t addr, uint64_t site)
@@ -43,8 +43,8 @@ static void off_exit(uint64_t pc)
 	(void)pc;
 }
 
-static void off_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-		     const void *pc)
+static void off_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		     int result, const void *pc)
 {
 	(void)kind;
 	(void)detail;
@@ -72,7 +72,7 @@ static uint64_t off_depth(void)
 	return 0;
 }
 
-static void off_cut(uint64_t depth)
+static void off_unwind(uint64_t depth)
 {
 	(void)depth;
 }
@@ -99,7 +99,7 @@ const struct mode mode_off = {
 	.wait_begin = mode_no_wait,
 	.fresh = off_fresh,
 	.depth = off_depth,
-	.cut = off_cut,
+	.cut = off_unwind,
 	.thread_begin = mode_no_thread,
 	.thread_end = mode_nothing,
 	.forked = mode_nothing,
@@ -107,7 +107,10 @@ const struct mode mode_off = {
 
 const struct mode *snarlrt_ops = &mode_off;
 
-/* In every mode but record, without times for all accesses, the hooks must see each access of a loop. */
+/*
+ * Loops run without hooks in mode off, and in mode record with the filter on. Elsewhere each access
+ * needs its hook: for a scheduling point, a time of its own, a rule, or the coverage fold.
+ */
 static uint8_t loops_of(const struct mode *m)
 {
 	if (m->id == SNARLRT_OFF)

@@ -1,24 +1,26 @@
 /*
- * Parses SNARL_OPTIONS without libc: the table of abi/run_options.def says what each key means.
+ * Parses SNARL_OPTIONS without libc: key=value pairs, separated by colons, with %xx for special
+ * bytes. abi/run_options.def is the table of keys.
  */
 #include "runtime/core/options.h"
 #include "runtime/core/sys.h"
 
 #define VALUE_MAX 3072u
 #define KEY_MAX 32u
-#define NUMBER_MAX (16ull << 30)	/* digits beyond it are refused before a suffix multiplies */
+/* Digits after this value are refused: no overflow by a suffix. */
+#define NUMBER_MAX (16ull << 30)
 
 enum type { CHOICE, SET, NUMBER, LOG2, SIZE, PATH };
 
 static const struct option {
 	const char *key;
 	enum type type;
-	uint64_t standard, low, high;
+	uint64_t initial, low, high;
 	const char *values;
 	size_t offset;	/* in struct run_options */
 } table[] = {
-#define OPTION(key, type, standard, low, high, values, modes, meaning) \
-	{ #key, type, standard, low, high, values, offsetof(struct run_options, key) },
+#define OPTION(key, type, initial, low, high, values, modes, meaning) \
+	{ #key, type, initial, low, high, values, offsetof(struct run_options, key) },
 #include "abi/run_options.def"
 #undef OPTION
 };
@@ -38,8 +40,11 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Copies up to ':' or `stop` and decodes %xx. Returns the end of the input, or NULL if it is too long. */
-static const char *take(const char *in, char stop, char *out, size_t size)
+/*
+ * Copies up to ':' or `stop`, decoding %xx. Returns where it stopped, or NULL if `size` is too
+ * small.
+ */
+static const char *decode(const char *in, char stop, char *out, size_t size)
 {
 	size_t n = 0;
 
@@ -78,7 +83,7 @@ static bool parse_number(const char *text, uint64_t *out)
 	return *text == 0;
 }
 
-/* The index of `size` bytes of `word` in a list such as "on|off", or -1. */
+/* The index of the word of `size` bytes in a list such as "on|off", or -1. */
 static int index_in(const char *list, const char *word, size_t size)
 {
 	for (int index = 0; *list; index++) {
@@ -124,7 +129,7 @@ static bool parse_set(const struct option *o, const char *text, uint64_t *out)
 	return true;
 }
 
-/* The program may change its directory later. */
+/* The program may change its directory before the path is used. */
 static void make_absolute(char *path, size_t size)
 {
 	char cwd[1024];
@@ -205,9 +210,9 @@ static void parse_all(struct run_options *o, const char *text)
 		const char *start = text;
 
 		value[0] = 0;
-		text = take(text, '=', key, sizeof(key));
+		text = decode(text, '=', key, sizeof(key));
 		if (text && *text == '=')
-			text = take(text + 1, ':', value, sizeof(value));
+			text = decode(text + 1, ':', value, sizeof(value));
 		if (!text) {
 			warn_option("a value that is too long");
 			for (text = start; *text && *text != ':'; text++)
@@ -220,7 +225,7 @@ static void parse_all(struct run_options *o, const char *text)
 	}
 }
 
-static void set_standards(struct run_options *options)
+static void set_defaults(struct run_options *options)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		char *member = (char *)options + table[i].offset;
@@ -228,14 +233,14 @@ static void set_standards(struct run_options *options)
 		if (table[i].type == PATH)
 			member[0] = 0;
 		else
-			*(uint64_t *)member = table[i].standard;
+			*(uint64_t *)member = table[i].initial;
 	}
 }
 
-/* Two passes: quiet=1 also silences warnings about options before it. */
+/* Two passes: quiet=1 also silences warnings about options that precede it. */
 void snarlrt_options_parse(struct run_options *o, const char *text)
 {
-	set_standards(o);
+	set_defaults(o);
 	sys_quiet = true;
 	parse_all(o, text);
 	sys_quiet = o->quiet;

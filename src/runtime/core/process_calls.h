@@ -1,5 +1,6 @@
 /*
- * What lower rooms ask of process/: its loaded modules and its production switch. Set before the mode.
+ * Functions of process/ that rooms below it call: they may not include its headers. process/init.c
+ * sets the pointer before it sets the mode.
  */
 #ifndef RUNTIME_CORE_PROCESS_CALLS_H
 #define RUNTIME_CORE_PROCESS_CALLS_H
@@ -7,9 +8,15 @@
 #include "runtime/core/runtime.h"
 
 struct process_calls {
-	void (*modules_scan)(void);	/* looks for modules that were loaded or unmapped */
-	void (*fork)(bool begin);	/* around a fork: locks and unlocks what the child needs whole */
-	void (*forked)(void);		/* in the child, which is recorded: it tells all modules anew */
+	/* Looks for modules that were loaded or unmapped since the last call. */
+	void (*modules_scan)(void);
+	/*
+	 * Before a fork (`begin`) takes the locks of process/; after it releases them, in parent
+	 * and child.
+	 */
+	void (*fork)(bool begin);
+	/* In a forked child that is recorded: its trace gets all modules again. */
+	void (*forked)(void);
 };
 
 extern SNARLRT_HIDDEN const struct process_calls *snarlrt_process;

@@ -1,10 +1,9 @@
 /*
- * Finds the functions behind our interposers.
+ * Finds the functions behind the interposers by dlsym(RTLD_NEXT).
  *
- * The first caller may be anybody: ld.so itself, whose malloc is the program's
- * once relocation is done. A look-up that fails allocates its message, which
- * comes back into our malloc while we are at it: the heap is first in
- * reals.def, and whoever re-enters here finds it served already.
+ * The first caller may be ld.so, which uses the interposed malloc once relocation is done. A
+ * look-up that fails allocates its error message, and so calls our malloc again. Therefore the heap
+ * functions come first in reals.def: a nested call finds them resolved.
  */
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
@@ -35,7 +34,9 @@ static const struct {
 
 _Static_assert(sizeof(snarlrt_reals) == ARRAY_SIZE(wanted) * sizeof(void *), "one pointer each");
 
-/* Other architectures have other versions; there the default is the only one. */
+/*
+ * Where the version does not exist, as on other architectures, the default version is the only one.
+ */
 static void *find(const char *name, const char *version)
 {
 	void *fn = NULL;
@@ -63,7 +64,7 @@ void snarlrt_real_resolve(void)
 		missing |= !out[i];
 	}
 	if (missing)
-		(void)dlerror();	/* the program must not find ours */
+		(void)dlerror();	/* clears our error: the program must not see it */
 	snarlrt_unhide();
 	/* No other thread can exist yet: creating one comes through here. */
 	snarlrt_real_done = true;

@@ -1,12 +1,11 @@
 /*
- * The functions behind our interposers: REAL(name)(arguments).
+ * The functions behind the interposers: REAL(name)(arguments).
  *
- * Call snarlrt_real_ready() (rt.h) before. In a dynamic program they are
- * pointers found by name, NULL if no library has the function; in a static one
- * (SNARLRT_STATIC) the linker's --wrap gives them as __real_name: a strong
- * reference, since a weak one would not pull its member out of libc.a. Types
- * come from the system's headers; a function that no header declares is
- * declared here.
+ * Call snarlrt_real_ready() (core/runtime.h) before. In a dynamic program they are pointers found
+ * by name, NULL if no library has the function. In a static program (SNARLRT_STATIC) the linker's
+ * --wrap provides them as __real_name. These references are strong, since a weak one would not pull
+ * its member out of libc.a. Types come from the system's headers; core/undeclared.h declares the
+ * functions that no header does.
  */
 #ifndef RUNTIME_CORE_REAL_H
 #define RUNTIME_CORE_REAL_H
@@ -21,7 +20,7 @@
 
 #include "runtime/core/undeclared.h"
 
-/* Deprecated ones are interposed like any other. */
+/* Deprecated functions are interposed, too. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

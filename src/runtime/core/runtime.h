@@ -1,10 +1,13 @@
 /*
- * The runtime's private side. Everything here lives in somebody else's process:
- * no malloc, no stdio, no libc call that may lock, allocate or set errno; the
- * kernel is reached through sys.h only.
+ * The runtime's private state, and what all rooms of src/runtime use.
  *
- * Threads: struct snarlrt_tls (abi/layout.h) is what hooks access; struct snarlrt_thread is the rest
- * of a thread's state, reached through tls.self. abi/layout.h explains the shadow, too.
+ * The runtime lives in the program's process. It never calls malloc, stdio, or a function of libc
+ * that may lock, allocate or set errno, unless bracketed by snarlrt_hide() and snarlrt_unhide().
+ * System calls go through core/sys.h, memory comes from core/arena.h.
+ *
+ * A thread's state is in two parts. struct snarlrt_tls (abi/layout.h) holds what hooks access and
+ * is thread-local; struct snarlrt_thread holds the rest, and snarlrt_tls.self points to it.
+ * abi/layout.h describes the shadow, too.
  */
 #ifndef RUNTIME_CORE_RUNTIME_H
 #define RUNTIME_CORE_RUNTIME_H
@@ -25,92 +28,103 @@
 
 #define SNARLRT_HIDDEN __attribute__((visibility("hidden")))
 #define SNARLRT_EXPORT __attribute__((visibility("default")))
-/* Interposers are weak: a program that brings its own definition keeps it. */
+/* Interposers are weak symbols: a function that the program defines itself wins. */
 #define SNARLRT_INTERPOSE __attribute__((visibility("default"), weak))
 
 /*
- * Big and seldom used: kept apart, so that what every controlled run writes to lies
- * in few pages. After a fork each page that is written costs a fault and a copy.
+ * A section for large variables that controlled runs seldom write. It keeps the variables that they
+ * do write on few pages: after a fork, the first write to a page costs a fault and a copy.
  */
 #define SNARLRT_BIG __attribute__((section(".bss.snarlrt_big")))
 
 #define SNARLRT_PC() __builtin_return_address(0)
 
-/* Exported for instrumented shared libraries; the runtime is part of the executable, so its place is a constant here. */
+/*
+ * Exported for instrumented shared libraries. The runtime is part of the executable, so it uses the
+ * local-exec model: the variable's offset is a constant in its code.
+ */
 extern SNARLRT_EXPORT __thread struct snarlrt_tls __snarl_tls
 	__attribute__((tls_model("local-exec")));
 
-#define SNARLRT_CLAIMS 8u	/* of each thread, the last ones */
+#define SNARLRT_CLAIMS 8u	/* claims that a thread remembers: the most recent ones */
 
-/* A big block that is its thread's from its birth on (birth.h). */
+/*
+ * A large block whose pages become this thread's, and cut, when first touched (allocation_sites.c).
+ */
 struct snarlrt_claim {
-	uint64_t start, size;
-	uint64_t birth;
+	uint64_t start, size;		/* bytes; a size of 0 marks a freed block */
+	uint64_t birth;			/* its birth_word(), replaced when it is freed */
 };
 
-#define SNARLRT_AHEADS 16u
+#define SNARLRT_AHEADS 16u	/* direct-mapped cache of reserved times */
 
-/* Up to this time a stripe is the thread's, while it has that value (clock.h). */
+/*
+ * Times that a thread reserved on a stripe of the clock: while the stripe's value is `until`, the
+ * thread may use times up to it without writing to the stripe (record/clock.h).
+ */
 struct snarlrt_ahead {
 	const uint64_t *stripe;
 	uint64_t until;
 };
 
 struct snarlrt_thread {
-	uint32_t id;			/* from 1, never used again */
-	uint32_t slot;
+	uint32_t id;			/* from 1; never reused */
+	uint32_t slot;			/* index of `live` and of the ring in live memory */
 	struct live_slot *live;
 	struct trace_record *ring, *ring_end;
 	uint64_t last_time;		/* the thread's clock; only grows */
-	uint32_t unlooked;		/* times given out since it met the counter */
-	uint32_t parent, ordinal;	/* its name, told again by a forked child */
-	uint32_t children;		/* threads it created */
-	uint32_t too_deep;		/* calls beyond the call stack's end */
-	uint32_t births;		/* blocks that might have been born shared */
-	struct snarlrt_frame *frames;
-	uint8_t *out;			/* where a chunk is encoded: header, payload */
+	uint32_t unlooked;		/* times given out since the time stamp counter was read */
+	uint32_t parent, ordinal;	/* thread name: ordinal-th child of thread `parent` */
+	uint32_t children;		/* number of threads that it created */
+	uint32_t too_deep;		/* calls under way beyond the end of `frames` */
+	uint32_t births;		/* blocks allocated at sites whose blocks become shared */
+	struct snarlrt_frame *frames;	/* call stack */
+	uint8_t *out;			/* buffer for an encoded chunk: header, then payload */
 	struct trace_coder *coder;
-	uint64_t stack_low, stack_high;
-	uint64_t *held_stripe;		/* clock.h: locked around an atomic under way */
-	struct snarlrt_deferred *deferred;	/* signals that came while busy (deferred.h) */
+	uint64_t stack_low, stack_high;	/* addresses of the thread's stack; 0: unknown */
+	uint64_t *held_stripe;		/* locked for an atomic operation under way, or NULL */
+	struct snarlrt_deferred *deferred;	/* signals put off while tls.busy */
 	uint32_t deferred_count;
 	struct snarlrt_thread *next_free;
 	struct snarlrt_claim claim[SNARLRT_CLAIMS];
-	uint32_t claims;		/* made so far */
+	uint32_t claims;		/* number of claims made so far */
 	struct snarlrt_ahead ahead[SNARLRT_AHEADS];
-	uint32_t held;			/* mutexes, as far as it is known */
-	uint32_t tid;			/* the kernel's */
-	uint32_t in_loops;		/* events of loops in the ring, less the records that tell them; may wrap */
-	uint32_t undecided_more;	/* … of private memory, less tls.undecided's part of them */
-	uint8_t *quiet;			/* by a function's pc: how often its entry was taken back since it had to be told late */
+	uint32_t held;			/* estimate of the mutexes held (snarlrt_flush_early) */
+	uint32_t tid;			/* the kernel's thread id */
+	/* Events that loop groups in the ring stand for, less the groups' records; may wrap. */
+	uint32_t in_loops;
+	/* Undecided events of these groups, less the records of them that tls.undecided counts. */
+	uint32_t undecided_more;
+	uint8_t *quiet;			/* the array that tls.quiet points to (abi/layout.h) */
 };
 
-/* What assembly and predicates compare; mode.h has what the modes do. */
+/* What assembly and predicates compare; core/mode.h has what each mode does. */
 enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };
 
-/* The one global. */
+/* The global state that all rooms share; each room's own variables are static. */
 struct snarlrt {
-	enum snarlrt_mode mode;
-	bool filter;
-	bool profiling;			/* recording into a coverage profile, not a trace (parallel_coverage.c) */
-	bool fork_off;
-	bool threaded;			/* a second thread was seen */
-	bool sync_unseen;		/* mode check: calls that synchronise need not be noted */
+	enum snarlrt_mode mode;		/* copy of snarlrt_ops->id */
+	bool filter;			/* accesses to private memory may be dropped */
+	bool profiling;			/* events go into a coverage profile, not a trace */
+	bool fork_off;			/* forked children are not recorded */
+	bool threaded;			/* the program has had a second thread */
+	bool sync_ignored;		/* mode check: no rule needs synchronisation calls */
 	uint64_t without;		/* optimisations switched off: RUN_WITHOUT_* */
-	uint64_t window;
-	uint64_t room;			/* bytes of the trace at most; 0: any number */
-	uint32_t next_thread;		/* ids given out so far */
-	uint32_t next_foreign;
-	struct live_header *live;
-	uint64_t main_stack_low, main_stack_high;	/* known before the first thread is attached */
+	uint64_t window;		/* events that undecided chunks may hold */
+	uint64_t room;			/* size limit of the trace in bytes; 0: none */
+	uint32_t next_thread;		/* thread ids given out so far */
+	uint32_t next_foreign;		/* threads met so far that pthread_create did not make */
+	struct live_header *live;	/* live memory; NULL: nothing is recorded */
+	uint64_t main_stack_low, main_stack_high;	/* found before any thread is attached */
 	char trace_path[4096];
 	int trace_fd;
 };
 
 extern SNARLRT_HIDDEN struct snarlrt snarlrt;
-extern SNARLRT_HIDDEN bool snarlrt_timed;	/* times=all: each access to shared memory gets a time */
+/* Option times=all: each access to shared memory gets its own time. */
+extern SNARLRT_HIDDEN bool snarlrt_timed;
 
-/* Its own shadow value, once cut. */
+/* Sets the shadow word that the thread's cut memory has. */
 static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
 {
 	tls->own = own;
@@ -118,7 +132,9 @@ static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
 	tls->own4 = own * SHADOW_FOUR;
 }
 
-/* Around libc calls whose own mallocs and locks are nobody's business. They nest. */
+/*
+ * Bracket calls of libc whose own allocations and locks are not events of the program. They nest.
+ */
 static inline void snarlrt_hide(void)
 {
 	__snarl_tls.hidden++;
@@ -129,10 +145,11 @@ static inline void snarlrt_unhide(void)
 	__snarl_tls.hidden--;
 }
 
-/* Finds all real functions; cheap once done. Interposers call it first of all. */
+/* Finds the functions behind the interposers (core/real.h). */
 SNARLRT_HIDDEN void snarlrt_real_resolve(void);
 extern SNARLRT_HIDDEN bool snarlrt_real_done;
 
+/* Every interposer calls this first. */
 static inline void snarlrt_real_ready(void)
 {
 	if (unlikely(!snarlrt_real_done))

@@ -1,5 +1,5 @@
 /*
- * Raw output and memory.
+ * Output by raw system calls, and the runtime's memory (core/arena.h).
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include "runtime/core/lock.h"
 #include "runtime/core/sys.h"
 
-#define BLOCK (256u << 10)
+#define BLOCK (256u << 10)	/* bytes mapped at a time; larger objects are mapped alone */
 
 uint64_t sys_clock_ns(int clock)
 {
@@ -39,7 +39,7 @@ int sys_write_all(int fd, const void *data, size_t size)
 _Bool sys_quiet;
 
 /* One write, so that lines of two threads do not mix. */
-static void say(const char *text)
+static void write_line(const char *text)
 {
 	char line[512] = "snarl: ";
 	size_t n = 7;
@@ -53,7 +53,7 @@ static void say(const char *text)
 void sys_warn(const char *text)
 {
 	if (!sys_quiet)
-		say(text);
+		write_line(text);
 }
 
 void sys_warn_about(const char *text, const char *reason, const char *subject)
@@ -71,7 +71,7 @@ void sys_warn_about(const char *text, const char *reason, const char *subject)
 
 void sys_die(const char *text)
 {
-	say(text);
+	write_line(text);
 	sys_call(SYS_exit_group, 3, 0, 0);
 	__builtin_trap();
 }

@@ -1,6 +1,6 @@
 /*
- * The kernel without libc: no errno, no cancellation, no interposers. Errors
- * come back as negative errno values.
+ * System calls and a few instructions, without libc: no errno, no cancellation points, no
+ * interposers. Errors are returned as negative errno values.
  */
 #ifndef RUNTIME_CORE_SYS_H
 #define RUNTIME_CORE_SYS_H
@@ -35,33 +35,36 @@ static inline int sys_failed(const void *p)
 	return (unsigned long)p > -4096ul;
 }
 
-/* Zeroes it at the speed of the cache. */
+/* memset to 0: no call, no vector registers */
 static inline void sys_clear(void *p, size_t size)
 {
 	__asm__ volatile("rep stosb" : "+D"(p), "+c"(size) : "a"(0) : "memory");
 }
 
+/* memcpy: no call, no vector registers */
 static inline void sys_copy(void *to, const void *from, size_t size)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
 
-/* Writes all of it; 0, or a negative errno. */
+/* Writes all bytes; returns 0 or a negative errno. */
 int sys_write_all(int fd, const void *data, size_t size) __attribute__((visibility("hidden")));
 
-/* With the option quiet=1 only sys_die speaks. */
+/* Option quiet=1: sys_warn() prints nothing. */
 extern _Bool sys_quiet __attribute__((visibility("hidden")));
 
-/* One line "snarl: <text>" to stderr by raw write. */
+/* Writes one line "snarl: <text>" to stderr. */
 void sys_warn(const char *text) __attribute__((visibility("hidden")));
-/* "<text><reason>: <subject>" in one line, cut where it gets too long. */
+/* Warns "<text><reason>: <subject>", truncated to 480 bytes. */
 void sys_warn_about(const char *text, const char *reason, const char *subject)
 	__attribute__((visibility("hidden")));
+/* Writes the line and ends the process with exit code 3, also with quiet=1. */
 void sys_die(const char *text) __attribute__((visibility("hidden"), noreturn));
 
-/* Nanoseconds of the kernel's clock, whatever the program is told. */
+/* Nanoseconds of the kernel's clock, also where the program sees virtual time. */
 uint64_t sys_clock_ns(int clock) __attribute__((visibility("hidden")));
 
+/* The processor's time stamp counter. */
 static inline uint64_t sys_ticks(void)
 {
 	uint32_t low, high;
@@ -70,7 +73,9 @@ static inline uint64_t sys_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Without it the processor may read the counter before what the program read earlier. */
+/*
+ * Completes the program's earlier loads: otherwise the processor may read the counter before them.
+ */
 static inline void sys_loads_done(void)
 {
 	__asm__ volatile("lfence" : : : "memory");

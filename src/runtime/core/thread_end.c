@@ -1,3 +1,7 @@
+/*
+ * The end of a thread is the destructor of a pthread key: it also runs for threads that end by
+ * pthread_exit or cancellation.
+ */
 #include "runtime/core/thread_end.h"
 
 #include <limits.h>
@@ -8,8 +12,8 @@
 static pthread_key_t exit_key;
 
 /*
- * Destructors of other keys may run instrumented code, so ours puts itself off
- * to the last round that POSIX promises.
+ * Destructors of other keys may run instrumented code. Setting the key again postpones this one to
+ * the last round of destructors that POSIX guarantees.
  */
 static void on_exit_key(void *round)
 {
@@ -21,7 +25,7 @@ static void on_exit_key(void *round)
 		snarlrt_ops->thread_end();
 }
 
-void snarlrt_thread_init(void)
+void snarlrt_thread_end_init(void)
 {
 	pthread_key_create(&exit_key, on_exit_key);
 }

@@ -1,3 +1,6 @@
+/*
+ * Maps the control block, and prepares the coverage profile in it.
+ */
 #include "runtime/core/tool_block.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /*
- * The block of memory that the tool shares with a process that it starts (abi/control_block.h).
+ * The control block: memory that the tool shares with a process that it starts
+ * (abi/control_block.h).
  */
 #ifndef RUNTIME_CORE_TOOL_BLOCK_H
 #define RUNTIME_CORE_TOOL_BLOCK_H
@@ -7,10 +8,13 @@
 #include "abi/control_block.h"
 #include "runtime/core/runtime.h"
 
-/* Maps the file; NULL if it is no block. Dies if it is another version's. */
+/* Maps the file; NULL if it is no control block. Ends the process if the versions differ. */
 SNARLRT_HIDDEN struct ctl_block *tool_block_map(const char *path);
 
-/* The coverage profile of the run, in `size` bytes of the block: knows what other runs found. NULL: too small. */
+/*
+ * Starts the run's coverage profile in `size` bytes of the block, with the iRoots that the tool
+ * knows from earlier runs. NULL if `size` is too small.
+ */
 SNARLRT_HIDDEN struct iroot_profile *tool_block_profile(struct ctl_block *b, uint64_t size);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * Headers of the functions behind the heap, string, I/O and process interposers,
- * and declarations of those that no header declares: the checked forms that
- * _FORTIFY_SOURCE calls, names that <features.h> hides, C++'s operators.
+ * Includes the headers of all interposed functions, and declares those that no header does: the
+ * checked forms that _FORTIFY_SOURCE calls, names that <features.h> hides, C++'s operators.
  */
 #ifndef RUNTIME_CORE_UNDECLARED_H
 #define RUNTIME_CORE_UNDECLARED_H
@@ -38,7 +37,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/* operator new and delete; al: with std::align_val_t, nt: with std::nothrow */
+/* operator new and delete, also with std::align_val_t and std::nothrow */
 void *_Znwm(size_t size);
 void *_Znam(size_t size);
 void *_ZnwmRKSt9nothrow_t(size_t size, const void *nothrow);

@@ -1,19 +1,17 @@
 /*
- * What a program tells us by itself: snarl.h, and the annotations other
- * detectors understand, so that annotated code needs no change.
+ * Annotations that a program calls itself: those of include/snarl.h, and those of ThreadSanitizer
+ * (<sanitizer/tsan_interface.h>), so that annotated code needs no change. annotate_dynamic.c has
+ * those of dynamic_annotations.h.
  *
- *   __tsan_*     <sanitizer/tsan_interface.h>: order, home-made locks, fibers
- *   Annotate*    dynamic_annotations.h, in its many copies
- *
- * A home-made lock may be a reader/writer lock, so all are noted as that. What
- * it does inside, between its pre_ and post_ calls, is bracketed by
- * ignore-begin and ignore-end.
+ * A lock that the program implements itself may be a reader/writer lock, so all such locks become
+ * events of rwlocks. Accesses inside the lock's code, between its pre_ and post_ calls, are
+ * bracketed by ignore-begin and ignore-end.
  */
 #include <errno.h>
 
 #include "runtime/hooks/entry.h"
 
-/* Their declarations are in headers of the users. */
+/* The headers of users declare these functions. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 enum ignore { IGNORE_READS = 1, IGNORE_WRITES = 2, IGNORE_SYNC = 4, IGNORE_ALL = 7 };
@@ -115,7 +113,7 @@ SNARLRT_INTERPOSE void __tsan_mutex_post_lock(void *mutex, unsigned flags, int r
 	snarlrt_note(lock_kind(flags), 0, mutex, (uint64_t)recursion, result, SNARLRT_PC());
 }
 
-/* Returns how many levels were given up, for a recursive lock let go at once. */
+/* Returns the number of recursion levels released. */
 SNARLRT_INTERPOSE int __tsan_mutex_pre_unlock(void *mutex, unsigned flags)
 {
 	note(TRACE_RWLOCK_UNLOCK, 0, mutex, 0, SNARLRT_PC());
@@ -141,7 +139,7 @@ SNARLRT_INTERPOSE void __tsan_mutex_post_signal(void *mutex, unsigned flags)
 	note(TRACE_IGNORE_END, IGNORE_ALL, mutex, 0, SNARLRT_PC());
 }
 
-/* Inside a lock, foreign code runs (a logger, a hook) that is to be seen. */
+/* Inside the lock's code, other code of the program runs, such as a logger: its accesses count. */
 SNARLRT_INTERPOSE void __tsan_mutex_pre_divert(void *mutex, unsigned flags)
 {
 	(void)flags;
@@ -165,8 +163,8 @@ SNARLRT_INTERPOSE void __tsan_ignore_thread_end(void)
 }
 
 /*
- * Fibers are not told apart: their events are their kernel thread's, in the
- * order they ran. A handle only has to be unlike NULL and unlike others alive.
+ * Fibers are not distinguished: their events are events of the kernel thread that runs them. A
+ * handle only has to differ from NULL and from other live handles.
  */
 static uintptr_t fibers;
 
@@ -198,7 +196,7 @@ SNARLRT_INTERPOSE void __tsan_set_fiber_name(void *fiber, const char *name)
 	(void)name;
 }
 
-/* Libraries that check their own objects: an access to the object's first byte. */
+/* Libraries that report accesses to their objects: recorded as accesses to the first byte. */
 
 SNARLRT_INTERPOSE void *__tsan_external_register_tag(const char *name)
 {
@@ -233,7 +231,7 @@ SNARLRT_INTERPOSE void __tsan_flush_memory(void)
 {
 }
 
-/* There is never a report under way. */
+/* The runtime makes no reports. */
 SNARLRT_INTERPOSE void *__tsan_get_current_report(void)
 {
 	return NULL;

@@ -1,18 +1,17 @@
 /*
- * Annotate*: the functions behind dynamic_annotations.h. File and line are the
- * first two arguments of each; our site says the same.
- *
- * Those without a meaning in a trace do nothing, but must be there.
+ * The functions behind dynamic_annotations.h. Their first two arguments are file and line, which
+ * the event's site gives as well. Annotations without a meaning for a trace do nothing, but must
+ * exist.
  */
 #include "runtime/core/mode.h"
 
-/* Their declarations are in headers of the users. */
+/* The headers of users declare these functions. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum ignore { IGNORE_READS = 1, IGNORE_WRITES = 2, IGNORE_SYNC = 4, IGNORE_ALL = 7 };
 
-/* All of them, stamped out: an event, or nothing. */
+/* An annotation that becomes an event, and one that does nothing. */
 #define NOTE(name, params, kind, detail, object, arg)                                   \
 	SNARLRT_INTERPOSE void name params                                              \
 	{                                                                               \
@@ -26,7 +25,9 @@ enum ignore { IGNORE_READS = 1, IGNORE_WRITES = 2, IGNORE_SYNC = 4, IGNORE_ALL =
 #define AT const char *file, int line
 #define PTR const volatile void *p
 
-/* Order. A queue's put and get, and a condition by hand, are that as well. */
+/*
+ * Happens-before, also by put and get of a queue, and by condition variables of the program's own.
+ */
 NOTE(AnnotateHappensBefore, (AT, PTR), TRACE_HB_BEFORE, 0, p, 0)
 NOTE(AnnotateHappensAfter, (AT, PTR), TRACE_HB_AFTER, 0, p, 0)
 NOTHING(AnnotateHappensBeforeForgetAll, (AT, PTR))
@@ -57,7 +58,7 @@ NOTE(AnnotateBarrierWaitBefore, (AT, PTR), TRACE_BARRIER_ENTER, 0, p, 0)
 NOTE(AnnotateBarrierWaitAfter, (AT, PTR), TRACE_BARRIER_LEAVE, 0, p, 0)
 NOTE(AnnotateBarrierDestroy, (AT, PTR), TRACE_BARRIER_DESTROY, 0, p, 0)
 
-/* Races that are meant. */
+/* Intended races. */
 NOTE(AnnotateBenignRace, (AT, PTR, const char *why), TRACE_BENIGN, 0, p, 1)
 NOTE(AnnotateBenignRaceSized, (AT, PTR, size_t size, const char *why), TRACE_BENIGN, 0, p, size)
 NOTE(WTFAnnotateBenignRaceSized, (AT, PTR, size_t size, const char *why), TRACE_BENIGN, 0, p, size)
@@ -80,7 +81,7 @@ NOTHING(AnnotateNoOp, (AT, PTR))
 NOTHING(AnnotateMemoryIsInitialized, (AT, PTR, size_t size))
 NOTHING(AnnotateMemoryIsUninitialized, (AT, PTR, size_t size))
 
-/* The program is not simulated: time-outs need no stretching. */
+/* The program runs natively: it need not lengthen its timeouts. */
 SNARLRT_INTERPOSE int RunningOnValgrind(void)
 {
 	return 0;

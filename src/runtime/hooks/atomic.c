@@ -1,12 +1,14 @@
 /*
- * The compiler's atomic operations: each is done between two calls of the mode.
+ * The hooks for atomic operations. Each does the operation itself, between the mode's atomic_begin
+ * and atomic_end. The event has the memory order that the program gave. The operation is
+ * sequentially consistent, or for weaker stores a release store.
  */
 #include "runtime/hooks/atomic.h"
 
 #include "runtime/core/mode.h"
 
-static inline struct mode_atomic begin(const volatile void *addr, enum trace_kind kind, unsigned log2,
-				       const void *pc)
+static inline struct mode_atomic begin(const volatile void *addr, enum trace_kind kind,
+				       unsigned log2, const void *pc)
 {
 	struct mode_atomic op;
 
@@ -18,7 +20,8 @@ static inline struct mode_atomic begin(const volatile void *addr, enum trace_kin
 	return op;
 }
 
-static inline void end(struct mode_atomic *op, enum trace_kind kind, int order, int fail_order, uint64_t value)
+static inline void end(struct mode_atomic *op, enum trace_kind kind, int order, int fail_order,
+		       uint64_t value)
 {
 	op->kind = kind;
 	op->order = order;
@@ -95,8 +98,8 @@ ATOMICS(32, uint32_t, 2)
 ATOMICS(64, uint64_t, 3)
 
 /*
- * 16 bytes: the compilers would call libatomic, which is not ours to need. One
- * compare-and-swap instruction is enough to build all of them from.
+ * Operations of 16 bytes. For these the compiler would call libatomic, which the runtime must not
+ * need, so they are built from one compare-and-swap instruction.
  */
 #define u128 unsigned __int128
 
@@ -176,7 +179,8 @@ static inline u128 cas128_noted(volatile u128 *p, u128 expected, u128 v, int mo,
 	struct mode_atomic op = begin(p, TRACE_ATOMIC_CAS, 4, pc);
 	u128 old = cas128(p, expected, v);
 
-	end(&op, old == expected ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, mo, fail, (uint64_t)old);
+	end(&op, old == expected ? TRACE_ATOMIC_CAS : TRACE_ATOMIC_CAS_FAIL, mo, fail,
+	    (uint64_t)old);
 	return old;
 }
 
@@ -207,11 +211,11 @@ SNARLRT_EXPORT u128 __tsan_atomic128_compare_exchange_val(volatile u128 *p, u128
 SNARLRT_EXPORT void __tsan_atomic_thread_fence(int mo)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	snarlrt_note(TRACE_FENCE, ((unsigned)mo & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT, NULL, 0, 0,
-		     SNARLRT_PC());
+	snarlrt_note(TRACE_FENCE, ((unsigned)mo & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT, NULL, 0,
+		     0, SNARLRT_PC());
 }
 
-/* Orders a thread with its own signal handlers only: nothing to record. */
+/* Orders a thread only with its own signal handlers: nothing to record. */
 SNARLRT_EXPORT void __tsan_atomic_signal_fence(int mo)
 {
 	(void)mo;

@@ -1,6 +1,5 @@
 /*
- * Prototypes of the compiler's atomic entry points: they have no header of
- * their own, and ours must not be missing one.
+ * Prototypes of the hooks for atomic operations. No header of the compilers declares them.
  */
 #ifndef RUNTIME_HOOKS_ATOMIC_H
 #define RUNTIME_HOOKS_ATOMIC_H

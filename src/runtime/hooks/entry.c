@@ -1,24 +1,26 @@
 /*
- * The compiler's calls that are not hot enough for assembly, and the slow ends
- * of those that are.
+ * Hooks that are not hot enough for assembly, the slow paths of those that are, and the search for
+ * interrupted appends.
  */
 #include "runtime/hooks/entry.h"
 
 #include "runtime/record/shadow.h"
 
-/* Places as distances from where these stand. */
+/*
+ * Tables of entry_x86_64.S. An entry holds distances from itself to code addresses: start, low and
+ * high of an append; low and high of final stores.
+ */
 extern SNARLRT_HIDDEN const int32_t snarlrt_restarts[], snarlrt_restarts_end[];
 extern SNARLRT_HIDDEN const int32_t snarlrt_finishes[], snarlrt_finishes_end[];
 
-static uintptr_t place(const int32_t *distance)
+static uintptr_t code_at(const int32_t *distance)
 {
 	return (uintptr_t)distance + (uintptr_t)(intptr_t)*distance;
 }
 
 /*
- * The append as wrap/hooks/inline_asm.c writes it, from the load of tls.cur to its store;
- * -1 stands for bytes that differ from site to site. An executable's form and a
- * shared library's.
+ * The bytes of the append that wrap/hooks/inline_asm.c inlines, from the load of tls.cur to its
+ * store, in executables and in shared libraries. -1 stands for a byte that differs between sites.
  */
 static const int16_t inlined_exec[] = {
 	0x64, 0x48, 0x8b, 0x04, 0x25, -1, -1, -1, -1,	/* mov %fs:cur,%rax */
@@ -43,7 +45,10 @@ static const int16_t inlined_pic[] = {
 	0x64, 0x48, 0x89, 0x01,				/* mov %rax,%fs:(%rcx) */
 };
 
-/* The start of the append that `rip` is inside of, or 0. The bytes at rip are looked at first. */
+/*
+ * The start of the inlined append that contains `rip`, at most `last` bytes before it, or 0. Bytes
+ * are compared from the end of the form backwards.
+ */
 static uintptr_t inlined_start(uintptr_t rip, const int16_t *form, size_t size, size_t last)
 {
 	for (size_t at = last; at > 0; at--) {
@@ -63,9 +68,9 @@ uintptr_t snarlrt_thunk_restart(uintptr_t rip)
 	uintptr_t start;
 
 	for (const int32_t *e = snarlrt_restarts; e < snarlrt_restarts_end; e += 3)
-		if (rip >= place(e + 1) && rip < place(e + 2))
-			return place(e);
-	/* The store is the last instruction of the form: at its start it is still to come. */
+		if (rip >= code_at(e + 1) && rip < code_at(e + 2))
+			return code_at(e);
+	/* The store is the form's last instruction: at its start nothing is committed yet. */
 	start = inlined_start(rip, inlined_exec, ARRAY_SIZE(inlined_exec),
 			      ARRAY_SIZE(inlined_exec) - 5);
 	if (!start)
@@ -79,15 +84,14 @@ uintptr_t snarlrt_thunk_finish(uintptr_t rip, uint64_t rax, uint64_t rcx)
 	struct snarlrt_tls *tls = &__snarl_tls;
 
 	for (const int32_t *e = snarlrt_finishes; e < snarlrt_finishes_end; e += 2)
-		if (rip >= place(e) && rip < place(e + 1)) {
+		if (rip >= code_at(e) && rip < code_at(e + 1)) {
 			tls->cur = (struct trace_record *)rax;
 			tls->frame = tls->told = (struct snarlrt_frame *)rcx;
-			return place(e + 1);
+			return code_at(e + 1);
 		}
 	return rip;
 }
 
-/* An access that the fast path could not settle. */
 void snarlrt_access(uint64_t addr, uint64_t site)
 {
 	snarlrt_ops->access(addr, site);
@@ -102,22 +106,27 @@ void snarlrt_range(bool write, const void *start, size_t size, const void *pc)
 {
 	uint64_t addr = (uint64_t)start;
 
-	if (size == 0 || mode_is_off() || (size <= SHADOW_SMALL && shadow_small_is(addr, size, __snarl_tls.own)))
-		return;	/* private: as the inlined check lets it pass */
-	/* As small as a plain access, it is one: shorter, and predicted by the codec. */
+	if (size == 0 || mode_is_off() ||
+	    (size <= SHADOW_SMALL && shadow_small_is(addr, size, __snarl_tls.own)))
+		return;	/* cut memory: the inlined check would skip it, too */
+	/*
+	 * A small range is recorded as a plain access: fewer records, and the codec predicts them.
+	 */
 	if (size <= 16 && is_power_of_two(size))
-		snarlrt_ops->access(addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ, __builtin_ctzll(size), pc));
+		snarlrt_ops->access(addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ,
+						     __builtin_ctzll(size), pc));
 	else
-		snarlrt_ops->range(addr, size, TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc));
+		snarlrt_ops->range(addr, size,
+				   TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc));
 }
 
-/* The call stack is full, or the thread has none. */
+/* The call stack is full, or the thread has none. The return address is the entry's pc. */
 void snarlrt_entry_slow(uint64_t caller)
 {
 	snarlrt_ops->entry(caller, (uint64_t)SNARLRT_PC());
 }
 
-/* The function's entry is in the trace already, so its exit must be too. */
+/* The function's entry was recorded, so its exit must be, too. */
 void snarlrt_exit_slow(uint64_t pc)
 {
 	snarlrt_ops->exit(pc);
@@ -128,7 +137,7 @@ static inline void note_access(const void *addr, unsigned kind, unsigned detail,
 	snarlrt_access((uint64_t)addr, TRACE_SITE(kind, detail, pc));
 }
 
-/* One stamp for the sizes: read and write at once, with given pc. */
+/* Hooks of one size: a read and a write at once, and accesses with a given pc. */
 #define ACCESSES(n, log2)                                                                 \
 	SNARLRT_EXPORT void __tsan_read_write##n(void *p)                                 \
 	{                                                                                 \
@@ -180,7 +189,7 @@ SNARLRT_EXPORT void __tsan_vptr_read(void **p)
 	note_access(p, TRACE_READ, 3 | TRACE_VPTR, SNARLRT_PC());
 }
 
-/* Constructors and destructors store the same table again and again: no write then. */
+/* Constructors and destructors often store the value that is there: that is not a write. */
 SNARLRT_EXPORT void __tsan_vptr_update(void **p, void *value)
 {
 	if (*p != value)

@@ -1,37 +1,45 @@
 /*
- * The entry points the compilers call (entry.c, atomic.c, entry_x86_64.S), and
- * what the assembly calls back.
+ * The hooks that compiled code calls (entry.c, atomic.c, entry_x86_64.S), and the C functions that
+ * their assembly calls.
  */
 #ifndef RUNTIME_HOOKS_ENTRY_H
 #define RUNTIME_HOOKS_ENTRY_H
 
 #include "runtime/core/mode.h"
 
+/* A plain access that the fast path could not handle. `site`: pc, kind and size (TRACE_SITE). */
 SNARLRT_HIDDEN void snarlrt_access(uint64_t addr, uint64_t site);
 
-/* An access to [addr, addr + size), as the program's memcpy and read(2) make. */
+/* An access to [addr, addr + size), such as the program's memcpy and read(2) make. */
 SNARLRT_HIDDEN void snarlrt_range(bool write, const void *addr, size_t size, const void *pc);
 
-/* The same for __snarl_access and __snarl_access_wide, whose callers keep values in registers. */
+/* snarlrt_access() for __snarl_access and __snarl_access_wide: saves and restores all registers. */
 SNARLRT_HIDDEN void snarlrt_access_keeping(void);
 SNARLRT_HIDDEN void snarlrt_access_keeping_wide(void);
 
-/* The vector registers there are: 0 xmm, 1 ymm, 2 zmm. */
-extern SNARLRT_HIDDEN uint32_t snarlrt_vectors;
-extern SNARLRT_HIDDEN uint32_t snarlrt_state_size;	/* bytes that all registers but the general ones need */
-#define XSAVE_LEGACY 512	/* bytes of the area of fxsave, with which that of xsave begins */
-#define XSAVE_HEADER 64		/* bytes behind it in the area of xsave */
-SNARLRT_HIDDEN void snarlrt_vectors_find(void);	/* once, at the start */
+/* The widest vector registers of the processor: 0 xmm, 1 ymm, 2 zmm. */
+extern SNARLRT_HIDDEN uint32_t snarlrt_vector_width;
+/* Bytes that xsave needs for all registers but the general ones. */
+extern SNARLRT_HIDDEN uint32_t snarlrt_xsave_size;
+#define XSAVE_LEGACY 512	/* bytes of an fxsave area, with which an xsave area begins */
+#define XSAVE_HEADER 64		/* bytes of the xsave header, which follows */
+/* Sets both numbers; called once, at the start. */
+SNARLRT_HIDDEN void snarlrt_vector_width_find(void);
 
+/* Function entries and exits that the fast paths could not handle. */
 SNARLRT_HIDDEN void snarlrt_entry_slow(uint64_t caller);
 SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
 
-/* Tells a copy of 16 bytes if that is easy; false: nothing was told. */
+/*
+ * Records the read and the write of a 16-byte copy on the fast path; false: nothing was recorded.
+ */
 SNARLRT_HIDDEN bool snarlrt_note_copy16(void *to, const void *from, const void *pc);
 
 /*
- * Where a thread interrupted at `rip` by a signal has to go on. Before: an entry or exit that counts already is
- * brought to its end, with what two registers hold.
+ * For the signal trampoline, with registers of the interrupted thread. Call `finish` first: if
+ * `rip` is inside the final stores of a function entry or exit, it does these stores and returns
+ * the address behind them. Then `restart`: if `rip` is inside an append that has not stored tls.cur
+ * yet, it returns the start of the append. Otherwise both return `rip`.
  */
 SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
 SNARLRT_HIDDEN uintptr_t snarlrt_thunk_finish(uintptr_t rip, uint64_t rax, uint64_t rcx);
@@ -49,7 +57,8 @@ DECLARE_ACCESSES(8)
 DECLARE_ACCESSES(16)
 #undef DECLARE_ACCESSES
 
-void __snarl_access(void);	/* arguments in registers: entry_x86_64.S */
+/* Arguments in registers: see entry_x86_64.S. */
+void __snarl_access(void);
 void __snarl_access_wide(void);
 void __tsan_read_range(void *p, size_t size);
 void __tsan_write_range(void *p, size_t size);

@@ -1,16 +1,16 @@
 /*
- * The hottest entry points, by hand, for three reasons: they touch two
- * registers only; the site is the return address, so they stay leaf functions;
- * and each append is a restartable sequence.
+ * The hottest hooks: plain accesses, function entries and exits. They are in assembly for three
+ * reasons. They use two registers only. They need the return address as the site, and stay leaf
+ * functions. Each append is a restartable sequence.
  *
- * Restartable: a signal handler may append records of its own to the same ring
- * between any two instructions here. Until the store to tls.cur (the commit)
- * nothing counts, so the signal trampoline sends an interrupted append back to
- * its start (snarlrt_thunk_restart and the table snarlrt_restarts).
+ * Restartable: a signal handler may append records to the same ring between any two instructions
+ * here. An append takes effect with its store to tls.cur, the commit. If a signal interrupts it
+ * before, the signal trampoline continues the thread at the start of the append
+ * (snarlrt_thunk_restart and the table snarlrt_restarts).
  *
- * Code where the shadow check and the append are inlined (wrap/hooks/inline_asm.c) calls
- * these for all else; there the trampoline knows the append by its bytes. The
- * address is in %rdi.
+ * Code with an inlined shadow check and append (wrap/hooks/inline_asm.c) calls these hooks for all
+ * other cases. The trampoline recognises its appends by their bytes (entry.c). All hooks of
+ * accesses get the address in %rdi.
  */
 #ifdef __x86_64__
 
@@ -18,7 +18,7 @@
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 #define STAMP_MASK (STAMP_BYTES - 1)
-#define QUIET_ENOUGH 8		/* taken back so often, a function's entry waits in the call stack */
+#define MANY_EMPTY_CALLS 8	/* from this count on, a function's entry is recorded lazily */
 
 #define READ KIND_READ
 #define WRITE KIND_WRITE
@@ -41,7 +41,10 @@ snarlrt_finishes:
 	.text
 	.p2align 6
 
-/* An entry of the table that snarlrt_thunk_restart walks: from \start, or \from which is part of it, to here. */
+/*
+ * Adds an entry to snarlrt_restarts: a thread interrupted between \from and here continues at
+ * \start. \from is \start if omitted.
+ */
 .macro restartable start, from
 .Lcommit\@:
 	.pushsection .rodata.snarlrt_restarts, "a", @progbits
@@ -62,15 +65,16 @@ snarlrt_finishes:
 .endm
 
 /*
- * Calls and their ends change the call stack as well: %rax is to be tls.cur, %rcx tls.frame and tls.told. Once the
- * record counts the rest is not begun anew: the trampoline does it (snarlrt_thunk_finish and the table
+ * Function entries and exits also change the call stack: stores %rax to tls.cur, %rcx to tls.frame
+ * and tls.told. A thread interrupted here cannot restart, because the first store commits the
+ * record. The trampoline does all three stores for it (snarlrt_thunk_finish and the table
  * snarlrt_finishes).
  */
 .macro finish
 .Lfrom\@:
 	movq %rax, TLS(CUR)
 	movq %rcx, TLS(FRAME)
-	movq %rcx, TLS(TOLD)
+	movq %rcx, TLS(EMITTED)
 .Lto\@:
 	.pushsection .rodata.snarlrt_finishes, "a", @progbits
 	.long .Lfrom\@ - .
@@ -78,7 +82,10 @@ snarlrt_finishes:
 	.popsection
 .endm
 
-/* An access of this kind and detail, which is the size's logarithm and maybe VOLATILE. */
+/*
+ * The hook of an access. \detail is log2 of the size, perhaps + VOLATILE.
+ * 9: nothing to record. 1: append. 2: private memory, 8: untouched or another thread's. 3: C.
+ */
 .macro access name, size, kind, detail
 	.p2align 5
 entry __tsan_\name
@@ -99,7 +106,7 @@ entry __tsan_\name
 	.endif
 	jne 2f
 1:	movq TLS(CUR), %rax
-	testl $STAMP_MASK, %eax		/* also when it is NULL: calls to tell first */
+	testl $STAMP_MASK, %eax		/* page end; also NULL: calls must be recorded first */
 	je 3f
 	movq (%rsp), %rcx
 	movq %rdi, (%rax)
@@ -109,7 +116,7 @@ entry __tsan_\name
 	movq %rax, TLS(CUR)
 	restartable 1b
 9:	ret
-2:	cmpw %ax, TLS(OWN_UNCUT)	/* private, but we may have to tell later */
+2:	cmpw %ax, TLS(OWN_UNCUT)	/* the thread's own, not cut: record as undecided */
 	jne 8f
 	.if \size == 16
 	shrl $16, %eax
@@ -123,7 +130,7 @@ entry __tsan_\name
 8:	.if \size == 16
 	call snarlrt_touch16
 	.else
-	testb $(\size - 1), %dil	/* it may go on in the next granule */
+	testb $(\size - 1), %dil	/* unaligned: it may cross into the next granule */
 	jne 3f
 	call snarlrt_touch
 	.endif
@@ -155,7 +162,7 @@ entry __tsan_\name
 	access volatile_write8, 8, WRITE, VOLATILE+3
 	access volatile_write16, 16, WRITE, VOLATILE+4
 
-/* Clang's, where it does not know the alignment: most lie well all the same. */
+/* clang calls these where it does not know the alignment; most accesses lie in one granule. */
 .macro unaligned name, size, kind, detail
 	.p2align 4
 entry __tsan_unaligned_\name
@@ -196,9 +203,9 @@ entry __tsan_unaligned_\name
 	unaligned volatile_write16, 16, WRITE, VOLATILE+4
 
 /*
- * snarlrt_note_copy16(to, from, pc): 16 bytes copied, as clang does small structures by
- * memcpy. One commit for both records. Returns 0, with nothing told, if anything is
- * not plain: one is neither private and cut nor shared, or the ring needs attention.
+ * snarlrt_note_copy16(to, from, pc): records a copy of 16 bytes, as clang copies small structures
+ * by memcpy. One commit covers both records. Returns 0, and records nothing, unless source and
+ * target are aligned, each is shared or the thread's own and cut, and the records fit in the page.
  */
 .macro record at, addr, op
 	movq \addr, \at(%rax)
@@ -220,7 +227,7 @@ entry snarlrt_note_copy16
 	testb $GRANULE_MASK, %al
 	jne 8f
 	shrq $USER_BITS, %rax
-	jne 8f				/* nobody's address: it will crash elsewhere */
+	jne 8f				/* no valid address: the program will crash on it */
 	movq %rsi, %rax
 	shrq $GRANULE_SHIFT, %rax
 	movl SHADOW_BASE(,%rax,2), %eax
@@ -267,10 +274,11 @@ entry snarlrt_note_copy16
 	.size snarlrt_note_copy16, . - snarlrt_note_copy16
 
 /*
- * What code with the check inlined before registers were given out (wrap/hooks/inline_ir.c) calls for
- * all but the common cases: %rdi the address, %eax the access as above, with bit 16 if it
- * lies over two granules. Every register but %rax and %rcx is kept; by the wide one also
- * those of AVX, except zmm16 to zmm31 and the masks.
+ * __snarl_access and __snarl_access_wide: called by code whose check was inlined before register
+ * allocation (wrap/hooks/inline_ir.c), for all but the common cases. %rdi is the address; %eax is
+ * OP(kind, detail), plus ACCESS_SPLIT if the access lies in two granules. All registers but %rax
+ * and %rcx are kept. The wide version also keeps the upper parts of AVX registers, except zmm16 to
+ * zmm31 and the mask registers.
  */
 .macro access_keeping name, slow
 	.p2align 5
@@ -278,7 +286,7 @@ entry \name
 	movl %eax, %ecx
 	shlq $OP_SHIFT, %rax
 	orq (%rsp), %rax		/* the record's site */
-	testl $(ACCESS_SPLIT + OP(0, 4)), %ecx	/* or 16 bytes long */
+	testl $(ACCESS_SPLIT + OP(0, 4)), %ecx	/* split, or 16 bytes long */
 	jne 5f
 	movq %rdi, %rcx
 	shrq $GRANULE_SHIFT, %rcx
@@ -308,7 +316,7 @@ entry \name
 	movl $-1, %eax
 	shll %cl, %eax
 	notl %eax
-	testl %edi, %eax		/* it may go on in the next granule */
+	testl %edi, %eax		/* unaligned: it may cross into the next granule */
 	popq %rax
 	jne \slow
 8:	call snarlrt_touch
@@ -322,9 +330,9 @@ entry \name
 	movq %rdi, %rcx
 	shrq $GRANULE_SHIFT, %rcx
 	movl SHADOW_BASE(,%rcx,2), %ecx
-	cmpl $SHARED, %ecx			/* both granules shared, … */
+	cmpl $SHARED, %ecx		/* both granules shared */
 	je \slow
-	cmpw %cx, TLS(OWN_UNCUT)	/* … or both private and not cut? */
+	cmpw %cx, TLS(OWN_UNCUT)	/* both private and not cut: below */
 	jne 7b
 	shrl $16, %ecx
 	cmpw %cx, TLS(OWN_UNCUT)
@@ -337,19 +345,23 @@ entry \name
 	access_keeping __snarl_access_wide, snarlrt_access_keeping_wide
 
 /*
- * %rdi: the pc the function returns to. It is told at once, and taken back at the function's end if it is still the
- * last record: only calls in which something happened are in the trace. Where that cannot be (the end of a page,
- * control, a thread that is hidden) or had to be taken back often it waits in the call stack: taking tls.cur away
- * sends the next append to C.
+ * Function entry; %rdi is the pc to which the function returns. Only calls in which an event
+ * happens are to be in the trace.
+ *
+ * Eager (4): the entry is recorded at once, and the exit removes the record if it is still the
+ * ring's last. Lazy (2): the entry is only pushed on the call stack, and tls.cur is moved to
+ * tls.saved. So the next append goes to C, which records pending entries first. Lazy are entries
+ * above tls.tell_end, at the end of a page, under control and while hidden, and those of functions
+ * that were often empty.
  */
 	.p2align 6
 entry __tsan_func_entry
 1:	movq TLS(FRAME), %rcx
-	cmpq TLS(TELL_END), %rcx
+	cmpq TLS(EAGER_END), %rcx
 	jae 5f
 	movzwl (%rsp), %esi
-	addq TLS(QUIET), %rsi
-	cmpb $QUIET_ENOUGH, (%rsi)
+	addq TLS(EMPTY_CALLS), %rsi
+	cmpb $MANY_EMPTY_CALLS, (%rsi)
 	jb 4f
 2:	movq TLS(CUR), %rax
 	testq %rax, %rax
@@ -366,7 +378,7 @@ entry __tsan_func_entry
 4:	movq TLS(CUR), %rax
 	testl $STAMP_MASK, %eax
 	je 6f
-	cmpq $0, TLS(BUSY)		/* or hidden */
+	cmpq $0, TLS(BUSY)		/* tests tls.hidden, too */
 	jne 2b
 	movq (%rsp), %rdx
 	movq %rdi, (%rcx)
@@ -375,7 +387,7 @@ entry __tsan_func_entry
 	movabsq $(KIND_FUNC_ENTRY << OP_SHIFT), %rsi
 	orq %rsi, %rdx
 	movq %rdi, (%rax)
-	movq %rdx, RECORD_SITE(%rax)	/* in one piece: it may be read again at once */
+	movq %rdx, RECORD_SITE(%rax)	/* one store: the exit may load it at once */
 	addq $RECORD_SIZE, %rax
 	restartable 1b, 4b
 	finish
@@ -383,35 +395,44 @@ entry __tsan_func_entry
 5:	cmpq TLS(FRAME_END), %rcx
 	jb 2b
 	jmp snarlrt_entry_slow
-6:	incb (%rsi)			/* or one where the page ends is in doubt for ever */
+	/*
+	 * The page ends, or tls.cur is NULL. Counted, so that not all calls of the function come
+	 * here.
+	 */
+6:	incb (%rsi)
 	jmp 2b
 	restartable 1b, 5b
 	.size __tsan_func_entry, . - __tsan_func_entry
 
-/* Where entries are told at once and tls.cur is there, all calls are told. */
+/*
+ * Function exit. If the entry is pending, it is popped; once no entry is pending, tls.cur is
+ * restored. If the entry is the ring's last record, the call was empty: the record is removed and
+ * counted in tls.quiet. Otherwise the exit is recorded. C handles the end of a page, calls too deep
+ * for the call stack, and functions that were entered before recording began.
+ */
 	.p2align 6
 entry __tsan_func_exit
 1:	movq TLS(FRAME), %rcx
 	subq $CALL_SIZE, %rcx
-	cmpq TLS(TOLD), %rcx
+	cmpq TLS(EMITTED), %rcx
 	jb 4f
 	movq %rcx, TLS(FRAME)
-	restartable 1b			/* a handler may tell the frame we are about to drop */
+	restartable 1b			/* a handler may record the pending entry */
 	je 2f
 	ret
-2:	cmpq $0, TLS(CUR)		/* a handler may have been here first */
+2:	cmpq $0, TLS(CUR)		/* a handler may have restored it */
 	jne 3f
 	movq TLS(SAVED), %rcx
 	movq %rcx, TLS(CUR)
 	restartable 2b
 3:	ret
-4:	movq TLS(CUR), %rax		/* the entry was told, so the exit is, too */
+4:	movq TLS(CUR), %rax		/* the entry was recorded */
 	testl $STAMP_MASK, %eax
 	je 7f
-	cmpq TLS(TELL_END), %rcx
-	jae 7f				/* or calls may have been too deep to count */
+	cmpq TLS(EAGER_END), %rcx
+	jae 7f				/* C: there may be calls too deep for the stack */
 	cmpq TLS(FRAME_FIRST), %rcx
-	jb 7f				/* it began before recording */
+	jb 7f				/* entered before recording began */
 	cmpb $KIND_FUNC_ENTRY, (RECORD_OP - RECORD_SIZE)(%rax)
 	je 6f
 5:	movq (%rsp), %rdx
@@ -422,7 +443,8 @@ entry __tsan_func_exit
 	restartable 1b, 4b
 	finish
 	ret
-6:	movabsq $(KIND_FUNC_ENTRY << OP_SHIFT), %rdx	/* it may be the second record of something else */
+	/* The kind may match by chance: it may be the second record of a timed event. */
+6:	movabsq $(KIND_FUNC_ENTRY << OP_SHIFT), %rdx
 	orq CALL_PC(%rcx), %rdx
 	cmpq (RECORD_SITE - RECORD_SIZE)(%rax), %rdx
 	jne 5b
@@ -431,7 +453,7 @@ entry __tsan_func_exit
 	jne 5b
 	subq $RECORD_SIZE, %rax
 	movzwl CALL_PC(%rcx), %edx
-	addq TLS(QUIET), %rdx
+	addq TLS(EMPTY_CALLS), %rdx
 	incb (%rdx)
 	movq $0, RECORD_SITE(%rax)
 	restartable 1b, 6b

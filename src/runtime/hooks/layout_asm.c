@@ -1,7 +1,7 @@
 /*
- * The numbers of C that the runtime's assembly needs: offsets, sizes and constants. The compiler
- * writes this file as assembly, in which each NUMBER and MEMBER is a string "->NAME $value". The
- * Makefile turns these strings into the #defines of layout_asm.h. No program contains this file.
+ * Offsets, sizes and constants of C that the runtime's assembly needs. The compiler translates this
+ * file to assembly, in which each NUMBER and MEMBER is a string "->NAME $value". The Makefile turns
+ * these strings into the #defines of layout_asm.h. The file is part of no program.
  */
 #include "runtime/core/runtime.h"
 #include "runtime/hooks/entry.h"
@@ -14,7 +14,7 @@
 #define MEMBER(name, type, member) \
 	__asm__ volatile(".ascii \"->" #name " %0\"" : : "i"(offsetof(struct type, member)))
 
-/* Instructions rely on these. */
+/* The assembly relies on these: each message says which instruction. */
 _Static_assert(SNARLRT_QUIET == 1u << 16 && SHADOW_PLACES == 1u << 16, "movzwl makes an index");
 _Static_assert(offsetof(struct snarlrt_tls, hidden) == offsetof(struct snarlrt_tls, busy) + 4,
 	       "cmpq tests both");
@@ -29,7 +29,8 @@ __attribute__((used)) static void shadow(void)
 	NUMBER(GRANULE_SHIFT, SHADOW_GRANULE_SHIFT);
 	NUMBER(GRANULE_MASK, (1 << SHADOW_GRANULE_SHIFT) - 1);
 	NUMBER(USER_BITS, SHADOW_USER_BITS);
-	NUMBER(SHARED, (int16_t)SHADOW_SHARED);	/* sign-extended, it is any number of shared words */
+	/* -1: at any width it equals shared words only. */
+	NUMBER(SHARED, (int16_t)SHADOW_SHARED);
 	NUMBER(SHADOW_TWO, SHADOW_TWO);
 	NUMBER(SHADOW_FOUR, SHADOW_FOUR);
 	NUMBER(CUT_LINE_SHIFT, SHADOW_CUT_LINE);
@@ -44,7 +45,8 @@ __attribute__((used)) static void records(void)
 	NUMBER(RECORD_OP, RECORD_OP);
 	NUMBER(ADDR_BITS, RECORD_ADDR_BITS);
 	NUMBER(OP_SHIFT, RECORD_OP_SHIFT);
-	NUMBER(OP_DETAIL, TRACE_SITE(0, 1, 0) / TRACE_SITE(1, 0, 0));	/* times a detail: in the op */
+	/* What 1 in the detail adds to an op. */
+	NUMBER(OP_DETAIL, TRACE_SITE(0, 1, 0) / TRACE_SITE(1, 0, 0));
 	NUMBER(SIZE_MASK, TRACE_SIZE_MASK);
 	NUMBER(VOLATILE, TRACE_VOLATILE);
 	NUMBER(KIND_STAMP, TRACE_STAMP);
@@ -64,7 +66,7 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_OWN_UNCUT, snarlrt_tls, own_uncut);
 	MEMBER(TLS_OWN2, snarlrt_tls, own2);
 	MEMBER(TLS_FRAME, snarlrt_tls, frame);
-	MEMBER(TLS_TOLD, snarlrt_tls, told);
+	MEMBER(TLS_EMITTED, snarlrt_tls, told);
 	MEMBER(TLS_FRAME_END, snarlrt_tls, frame_end);
 	MEMBER(TLS_SELF, snarlrt_tls, self);
 	MEMBER(TLS_BUSY, snarlrt_tls, busy);
@@ -73,17 +75,17 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_SAVED, snarlrt_tls, saved);
 	MEMBER(TLS_OWN4, snarlrt_tls, own4);
 	MEMBER(TLS_FRAME_FIRST, snarlrt_tls, frame_first);
-	MEMBER(TLS_TELL_END, snarlrt_tls, tell_end);
-	MEMBER(TLS_QUIET, snarlrt_tls, quiet);
+	MEMBER(TLS_EAGER_END, snarlrt_tls, tell_end);
+	MEMBER(TLS_EMPTY_CALLS, snarlrt_tls, quiet);
 	NUMBER(CALL_SIZE, sizeof(struct snarlrt_frame));
 	MEMBER(CALL_PC, snarlrt_frame, pc);
 	MEMBER(THREAD_LIVE, snarlrt_thread, live);
 	MEMBER(THREAD_LAST_TIME, snarlrt_thread, last_time);
-	MEMBER(THREAD_UNLOOKED, snarlrt_thread, unlooked);
+	MEMBER(THREAD_SINCE_TSC, snarlrt_thread, unlooked);
 	NUMBER(CLOCK_STEP, CLOCK_STEP);
 	MEMBER(THREAD_DEFERRED_COUNT, snarlrt_thread, deferred_count);
 	MEMBER(THREAD_CLAIMS, snarlrt_thread, claims);
-	MEMBER(THREAD_IN_LOOPS, snarlrt_thread, in_loops);
+	MEMBER(THREAD_LOOP_EXCESS, snarlrt_thread, in_loops);
 	MEMBER(LIVE_CUT_LOCATIONS, live_slot, cut_locations);
 	MEMBER(RUNTIME_MODE, snarlrt, mode);
 	MEMBER(RUNTIME_PROFILING, snarlrt, profiling);
@@ -113,9 +115,9 @@ __attribute__((used)) static void loops(void)
 	NUMBER(FIRST_SLOT, LOOP_FIRST_SLOT);
 	NUMBER(RED_ZONE, LOOP_RED_ZONE);
 	NUMBER(NEAR, LOOP_NEAR);
-	NUMBER(MOST_TURNS, TRACE_LOOP_TURNS);
-	NUMBER(MOST_ACCESSES, TRACE_LOOP_ACCESSES);
-	NUMBER(LONG_LOOP, LOOP_STAMP);
+	NUMBER(MAX_ITERATIONS, TRACE_LOOP_TURNS);
+	NUMBER(MAX_ACCESSES, TRACE_LOOP_ACCESSES);
+	NUMBER(LONG_LOOP, LOOP_LONG);
 	NUMBER(LOOP_DELIVER, LOOP_DELIVER);
 }
 
@@ -123,7 +125,7 @@ __attribute__((used)) static void nests(void)
 {
 	MEMBER(NEST_FROM, snarlrt_nest, from);
 	MEMBER(NEST_FOUND, snarlrt_nest, found);
-	MEMBER(NEST_TURNS, snarlrt_nest, turns);
+	MEMBER(NEST_ITERATIONS, snarlrt_nest, turns);
 	MEMBER(NEST_LOOK, snarlrt_nest, look);
 	MEMBER(NEST_NEXT, snarlrt_nest, next);
 	MEMBER(NEST_END, snarlrt_nest, end);
@@ -136,7 +138,7 @@ __attribute__((used)) static void nests(void)
 	MEMBER(NEST_EXPECTED_BEFORE, snarlrt_nest, expected_before);
 	MEMBER(NEST_SITE_BEFORE, snarlrt_nest, site_before);
 	NUMBER(NO_NEST, (uintptr_t)NEST_NONE);
-	NUMBER(MOST_BEFORE, NEST_BEFORE);
+	NUMBER(MAX_BEFORE, NEST_BEFORE);
 	NUMBER(EXPECTED_SIZE, sizeof(struct nest_expected));
 	MEMBER(EXPECTED_ADD, nest_expected, add);
 	NUMBER(SITE_SIZE, sizeof(uint64_t));

@@ -1,16 +1,18 @@
 /*
- * What memory a loop touched, and its group of records, where the ring needs no attention. Built
- * without vector registers (Makefile), which hold values of the caller.
+ * Looks at the shadow of the memory that a loop accessed, makes the group of records, and appends
+ * it where the ring has room. Compiled without vector registers (Makefile): they hold values of the
+ * program, and __snarl_loop does not save them for this file.
  */
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/shadow.h"
 
-#define LONGEST (SHADOW_USER_END / TRACE_LOOP_TURNS)	/* stride, either way */
-#define FRAMES 8u		/* calls that may have to be told first */
-#define AT_ONCE 64u		/* turns whose shadow is scanned before it is asked whether it is mixed */
+/* The largest stride, up or down, with which no address of a group can overflow. */
+#define MAX_STRIDE (SHADOW_USER_END / TRACE_LOOP_TURNS)
+#define FRAMES 8u	/* pending function entries that the fast path records, at most */
+#define AT_ONCE 64u	/* iterations scanned per call; if one differs, all are looked at again */
 
-/* What memory may be, a bit each. */
+/* States of memory, one bit each. */
 #define PRIVATE (1u << SHADOW_DROP)
 #define UNDECIDED (1u << SHADOW_UNDECIDED)
 #define SHARED (1u << SHADOW_KEEP)
@@ -21,12 +23,12 @@ static inline const uint8_t *shadow_at(uint64_t addr)
 	return (const uint8_t *)shadow_of(addr);
 }
 
-static inline uint16_t two(const uint8_t *s)
+static inline uint16_t one_word(const uint8_t *s)
 {
 	return *(const volatile uint16_t *)(const void *)s;
 }
 
-static inline uint64_t eight(const uint8_t *s)
+static inline uint64_t four_words(const uint8_t *s)
 {
 	uint64_t v;
 
@@ -35,22 +37,25 @@ static inline uint64_t eight(const uint8_t *s)
 }
 
 /*
- * Memory without gaps, the shadow of at least one granule. Eight bytes may be read where two are: there
- * is shadow behind all memory.
+ * True if the shadow words from `s` to `last`, both included, have one value; `four` is that value
+ * four times. May read 6 bytes behind `last`: there is shadow behind all memory.
  */
 static inline bool all_are(const uint8_t *s, const uint8_t *last, uint64_t four)
 {
 	for (; s + 30 <= last; s += 32)
-		if (eight(s) != four || eight(s + 8) != four || eight(s + 16) != four || eight(s + 24) != four)
+		if (four_words(s) != four || four_words(s + 8) != four ||
+		    four_words(s + 16) != four || four_words(s + 24) != four)
 			return false;
 	for (; s + 6 <= last; s += 8)
-		if (eight(s) != four)
+		if (four_words(s) != four)
 			return false;
-	return s > last || (eight(s) ^ four) << (48 - 8 * (last - s)) == 0;
+	return s > last || (four_words(s) ^ four) << (48 - 8 * (last - s)) == 0;
 }
 
-/* Of memory where one value is everywhere. */
-static inline unsigned kind_of(uint16_t value, uint16_t own)
+/*
+ * The state of memory whose shadow words all have this value; UNKNOWN: shadow_touch() has to look.
+ */
+static inline unsigned state_of(uint16_t value, uint16_t own)
 {
 	if (value == own)
 		return PRIVATE;
@@ -64,91 +69,108 @@ static inline bool is_mixed(unsigned found)
 	return found & PRIVATE && found & SHARED;
 }
 
-/* As many turns as are all the same value, some at a time: `block` of them in 16 bytes of shadow. */
-static uint64_t scan_turns(uint64_t addr, uint64_t stride, uint64_t turns, uint64_t four, uint64_t mask)
+/*
+ * The number of iterations from the first on whose shadow words have the value in `four`; rounded
+ * down. `mask` selects the words of an iteration. 16 bytes of shadow are `block` iterations.
+ */
+static uint64_t scan_iterations(uint64_t addr, uint64_t stride, uint64_t iterations, uint64_t four,
+				uint64_t mask)
 {
-	unsigned block = stride == 16 ? 4 : 2, some = AT_ONCE;
+	unsigned block = stride == 16 ? 4 : 2, batch = AT_ONCE;
 	uint64_t done = 0;
 
 	if (stride == 16)
 		mask |= mask << 32;
-	while (turns - done >= block) {
-		if (turns - done < some)
-			some = (unsigned)(turns - done) & -block;
-		if (!snarlrt_loop_scan(shadow_at(addr + done * stride), some / block, four, mask))
+	while (iterations - done >= block) {
+		if (iterations - done < batch)
+			batch = (unsigned)(iterations - done) & -block;
+		if (!snarlrt_loop_scan(shadow_at(addr + done * stride), batch / block, four, mask))
 			break;
-		done += some;
+		done += batch;
 	}
 	return done;
 }
 
-/* Memory with gaps, turn by turn, up to where it is mixed: so many turns are left. */
-static __attribute__((noinline)) unsigned look_apart(uint64_t addr, uint64_t stride, uint64_t *turns,
-						     unsigned size, uint16_t own)
+/*
+ * An access with gaps between its iterations: returns the states found. Looks iteration by
+ * iteration, and stops where the memory would be mixed; *iterations becomes the number of
+ * iterations before that.
+ */
+static __attribute__((noinline)) unsigned look_strided(uint64_t addr, uint64_t stride,
+						       uint64_t *iterations, unsigned size,
+						       uint16_t own)
 {
-	/* Whether each turn's is in one granule, 16 bytes in two. */
+	/* Each iteration's access lies in one granule, or if 16 bytes long in two. */
 	bool aligned = ((addr | stride) & (size < 8 ? size - 1 : 7)) == 0;
-	uint64_t last = addr + (*turns - 1) * stride + size - 1, mask = size > 8 ? 0xffffffff : 0xffff, each, t = 0;
-	unsigned found = 0, kind, now;
+	uint64_t last = addr + (*iterations - 1) * stride + size - 1;
+	uint64_t mask = size > 8 ? 0xffffffff : 0xffff, each, t = 0;
+	unsigned found = 0, state, now;
 	uint16_t value;
 
-	/* Few enough turns for others not to overflow. */
-	if (stride + LONGEST >= 2 * LONGEST || (addr | last) >= SHADOW_USER_END - 16)
+	if (stride + MAX_STRIDE >= 2 * MAX_STRIDE || (addr | last) >= SHADOW_USER_END - 16)
 		return UNKNOWN;
-	value = two(shadow_at(addr));
+	value = one_word(shadow_at(addr));
 	each = value * SHADOW_FOUR & mask;
-	kind = kind_of(value, own);
-	/* Pairs of eight bytes, or of 16: many at once. */
-	if (aligned && *turns >= 8 && (stride == 16 || stride == 32) && kind)
-		t = scan_turns(addr, stride, *turns, value * SHADOW_FOUR, mask);
+	state = state_of(value, own);
+	/* Every second granule, or every second pair of granules: many iterations at once. */
+	if (aligned && *iterations >= 8 && (stride == 16 || stride == 32) && state)
+		t = scan_iterations(addr, stride, *iterations, value * SHADOW_FOUR, mask);
 	if (t > 0)
-		found = kind;
-	for (addr += t * stride; t < *turns; t++, addr += stride) {
-		uint64_t seen = eight(shadow_at(addr)) & mask;
+		found = state;
+	for (addr += t * stride; t < *iterations; t++, addr += stride) {
+		uint64_t seen = four_words(shadow_at(addr)) & mask;
 
 		if (seen != each) {
 			each = (uint16_t)seen * SHADOW_FOUR & mask;
-			kind = kind_of((uint16_t)seen, own);
+			state = state_of((uint16_t)seen, own);
 		}
-		now = kind && aligned && seen == each ? kind : 1u << shadow_touch(addr, size);
+		now = state && aligned && seen == each ? state : 1u << shadow_touch(addr, size);
 		if (is_mixed(found | now))
 			break;
 		found |= now;
 	}
-	*turns = t;
+	*iterations = t;
 	return found;
 }
 
-/* Memory without gaps, of more than one kind. */
-static __attribute__((noinline)) unsigned look_on(uint64_t first, uint64_t stride, uint64_t *turns, unsigned size)
+/*
+ * An access without gaps whose shadow words differ: returns the states found. If they are mixed,
+ * *iterations becomes the number of iterations before that; if that is not known, the result says
+ * that they are mixed.
+ */
+static __attribute__((noinline)) unsigned look_mixed(uint64_t first, uint64_t stride,
+						     uint64_t *iterations, unsigned size)
 {
-	uint64_t all = (*turns - 1) * stride + size, some = all;
+	uint64_t all = (*iterations - 1) * stride + size, some = all;
 	unsigned found;
 
 	if ((int64_t)stride < 0)
-		return shadow_touch_all(first + (*turns - 1) * stride, size - (*turns - 1) * stride);
+		return shadow_touch_all(first + (*iterations - 1) * stride,
+					size - (*iterations - 1) * stride);
 	found = shadow_touch_run(first, &some);
 	if (some == all)
 		return found;
 	if (some < size || stride == 0)
 		return PRIVATE | SHARED;
-	*turns = (some - size) / stride + 1;
+	*iterations = (some - size) / stride + 1;
 	return found;
 }
 
 /*
- * What the memory is that an access has touched. What is nobody's becomes ours, what is others' shared. Where it is mixed
- * only turns before that may be left; if not, it says so.
+ * Updates the shadow of the memory that an access touched in *iterations iterations: untouched
+ * memory becomes the thread's own, other threads' memory shared. Returns the states found; UNKNOWN
+ * for addresses that cannot be. Mixed memory may shorten *iterations, or be returned as such.
  */
-static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint64_t stride, uint64_t *turns,
+static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint64_t stride,
+							   uint64_t *iterations,
 							   unsigned size, uint16_t own)
 {
-	uint64_t low = first, high = first + (*turns - 1) * stride;
+	uint64_t low = first, high = first + (*iterations - 1) * stride;
 	uint16_t value;
-	unsigned kind;
+	unsigned state;
 
 	if (unlikely(stride + 8 > 16 && stride != size))
-		return look_apart(first, stride, turns, size, own);
+		return look_strided(first, stride, iterations, size, own);
 	if (unlikely((int64_t)stride < 0)) {
 		low = high;
 		high = first;
@@ -156,44 +178,50 @@ static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint6
 	high += size - 1;
 	if (unlikely((low | high) >> 47))
 		return UNKNOWN;
-	value = two(shadow_at(low));
-	kind = kind_of(value, own);
-	if (likely(kind) && all_are(shadow_at(low), shadow_at(high), value * SHADOW_FOUR))
-		return kind;
-	return look_on(first, stride, turns, size);
+	value = one_word(shadow_at(low));
+	state = state_of(value, own);
+	if (likely(state) && all_are(shadow_at(low), shadow_at(high), value * SHADOW_FOUR))
+		return state;
+	return look_mixed(first, stride, iterations, size);
 }
 
-unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-		    const uint64_t *values, uint64_t from, uint64_t *turns, uint32_t *undecided)
+unsigned loop_make_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
+			 const uint64_t *values, uint64_t from, uint64_t *iterations,
+			 uint32_t *undecided)
 {
 	const struct loop_access *a = l->access, *end = a + l->accesses;
 	struct trace_record *r = group + 1;
 	uint8_t found_of[TRACE_LOOP_ACCESSES], *found_at = found_of;
-	unsigned count = 0, open = 0;
+	unsigned count = 0, unclear = 0;
 
 	for (; a < end; a++) {
 		uint64_t stride = loop_stride(a, values);
-		uint64_t first = loop_first(a, values) + from * stride;
-		unsigned found, same = loop_same_before(a);
+		uint64_t first = loop_first_address(a, values) + from * stride;
+		unsigned found, same = loop_equal_before(a);
 
-		found = same ? found_at[-(int)same] : look(first, stride, turns, loop_access_size(a), __snarl_tls.own);
+		found = same ? found_at[-(int)same]
+			     : look(first, stride, iterations, loop_access_size(a),
+				    __snarl_tls.own);
 		*found_at++ = (uint8_t)found;
 		if (found == PRIVATE)
 			continue;
 		if (found == UNKNOWN || is_mixed(found))
 			return LOOP_MIXED;
-		open += (found & UNDECIDED) != 0;
+		unclear += (found & UNDECIDED) != 0;
 		r = trace_loop_put(r, first, stride, a->site);
 		count++;
 	}
-	*undecided = open * (uint32_t)*turns;
+	*undecided = unclear * (uint32_t)*iterations;
 	if (count == 0)
 		return 0;
-	trace_loop_head(group, *turns, count);
+	trace_loop_head(group, *iterations, count);
 	return (unsigned)(r - group);
 }
 
-/* A site makes its record valid, and that of the first all of them: it goes in last. */
+/*
+ * Writes the record before `end`, and returns its address. Readers of a killed program's ring stop
+ * at a record without a site. So records are written from the last to the first, and the site last.
+ */
 static inline struct trace_record *put(struct trace_record *end, uint64_t addr, uint64_t site)
 {
 	volatile struct trace_record *to = --end;
@@ -204,10 +232,11 @@ static inline struct trace_record *put(struct trace_record *end, uint64_t addr, 
 }
 
 /*
- * With the calls around it; LOOP_SLOW if the ring is full. Accesses have no times of their own: there is
- * one in each page of the ring, and behind a long loop.
+ * Appends a group, with pending function entries before it. Returns LOOP_SLOW if the ring has no
+ * room. A time stamp follows a long group, and a group that crosses into another page of the ring,
+ * since accesses have no times of their own.
  */
-static inline enum loop_done append(const struct trace_record *group, unsigned count)
+static inline enum loop_result append(const struct trace_record *group, unsigned count)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
@@ -233,23 +262,25 @@ static inline enum loop_done append(const struct trace_record *group, unsigned c
 	return LOOP_DONE;
 }
 
-static inline bool is_quiet(const struct snarlrt_tls *tls)
+/* The thread is recording, and not inside the runtime. */
+static inline bool can_append(const struct snarlrt_tls *tls)
 {
 	return likely(tls->self && !tls->busy && !tls->hidden);
 }
 
-static inline enum loop_done tell(const struct trace_record *group, unsigned count, uint32_t undecided)
+static inline enum loop_result record_group(const struct trace_record *group, unsigned count,
+					    uint32_t undecided)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
-	enum loop_done done;
+	enum loop_result done;
 
-	if (!is_quiet(tls))
+	if (!can_append(tls))
 		return LOOP_SLOW;
 	tls->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	done = append(group, count);
 	if (done == LOOP_DONE)
-		loop_count(tls->self, group, count, undecided);
+		loop_count_events(tls->self, group, count, undecided);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	tls->busy = 0;
 	if (unlikely(tls->self->deferred_count) && done == LOOP_DONE)
@@ -257,27 +288,28 @@ static inline enum loop_done tell(const struct trace_record *group, unsigned cou
 	return done;
 }
 
-enum loop_done snarlrt_loop_tell(struct trace_record *group, struct trace_record *end, uint64_t turns)
+enum loop_result snarlrt_loop_append(struct trace_record *group, struct trace_record *end,
+				     uint64_t iterations)
 {
 	unsigned count = (unsigned)(end - group);
 
-	trace_loop_head(group, turns, count - 1);
-	return tell(group, count, 0);
+	trace_loop_head(group, iterations, count - 1);
+	return record_group(group, count, 0);
 }
 
-enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values)
+enum loop_result snarlrt_loop_fast(const struct loop *l, const uint64_t *values)
 {
 	struct trace_record group[TRACE_LOOP_RECORDS];
-	uint64_t turns = loop_turns(l, values), some = turns;
+	uint64_t iterations = loop_iterations(l, values), covered = iterations;
 	uint32_t undecided;
 	unsigned count;
 
-	if (turns == 0)
+	if (iterations == 0)
 		return LOOP_DONE;
-	if (!is_quiet(&__snarl_tls) || turns > TRACE_LOOP_TURNS)
+	if (!can_append(&__snarl_tls) || iterations > TRACE_LOOP_TURNS)
 		return LOOP_SLOW;
-	count = loop_group(group, l, values, 0, &some, &undecided);
-	if (count == LOOP_MIXED || some != turns)
+	count = loop_make_group(group, l, values, 0, &covered, &undecided);
+	if (count == LOOP_MIXED || covered != iterations)
 		return LOOP_SLOW;
-	return count == 0 ? LOOP_DONE : tell(group, count, undecided);
+	return count == 0 ? LOOP_DONE : record_group(group, count, undecided);
 }

@@ -1,11 +1,51 @@
 /*
- * Loops that ran without hooks and are told afterwards (wrap/loops/loops_find.c makes them): one call says
- * which accesses there were, at which addresses, and how many turns. The descriptor is in abi/layout.h.
+ * Loops that run without hooks and are recorded afterwards.
  *
- * What is private and cut is left out, all else becomes one group of records (abi/loop_group.h); of what may be
- * private, the stash decides later which turns of it are kept. An access whose memory is in part private and cut,
- * in part shared, makes two groups of a loop; of a few turns each access is told by itself in the order of the
- * program, as its hook would have done.
+ * snarl-cc makes a second copy of an inner loop, without hooks (wrap/loops/loops_find.c). Behind
+ * this copy stands a call of __snarl_loop with a descriptor (struct loop of abi/layout.h). It says
+ * which accesses the loop made; registers and slots say at which addresses, and how many
+ * iterations. __snarl_loop looks at the shadow of all that memory and appends records.
+ *
+ * Memory that is the thread's own and cut gets no records, as with hooks. All other accesses become
+ * one group of records (abi/loop_group.h), also those to undecided memory. When the window is full,
+ * record/undecided_chunks.c decides which iterations of these are kept. Where an access goes from
+ * cut to shared memory, or back, the loop becomes several groups. A few iterations are recorded
+ * access by access, in program order, as their hooks would have done (loop_slow.c).
+ *
+ * Lost are the accesses of a loop in which the program crashes.
+ *
+ * Example: for (int i = 0; i < 100; i++) p[i] = 7; where int *p is 0x7c3f80. gcc keeps the pointer
+ * in %rbx, and its value before the loop is saved in slot 0. The code, simplified:
+ *
+ *	cmpb $0, __snarl_loops(%rip)	if 0, jump to the copy with hooks
+ *	mov %rbx, -16(%rsp)		slot 0
+ *   1:	add $4, %rbx
+ *	movl $7, -4(%rbx)		the store; its hook in the other copy has pc 0x469eb2
+ *	cmp %rbp, %rbx
+ *	jne 1b
+ *	call __snarl_loop
+ *	nopl descriptor(%rip)		a nop: __snarl_loop finds the descriptor by its operand
+ *
+ * The descriptor:
+ *
+ *	accesses 1, counter 3 (%rbx), counter_slot 0, silent 0, step 4
+ *	access[0]: site 0x0204000000469eb2, op 0x204 (WRITE, 2^2 bytes), base 0, stride 4,
+ *		   term[0] = place 16 (slot 0) * 1
+ *
+ * After the loop %rbx is 0x7c4110, so there were (0x7c4110 - 0x7c3f80) / 4 = 100 iterations, and
+ * the accesses lie from 0x7c3f80 to 0x7c410f. What the ring gets depends on the shadow of that
+ * memory:
+ *
+ *	all own and cut			nothing
+ *	all shared			{ 100, LOOP, 1 access, pc 0x469eb2 }
+ *					{ 0x7c3f80 | 4 << 48, WRITE of 4 bytes, pc 0x469eb2 }
+ *	all untouched			the memory becomes the thread's own; the same two records, which
+ *					tls.undecided counts
+ *	40 iterations cut, 60 shared	{ 60, LOOP, 1 access, pc 0x469eb2 }
+ *					{ 0x7c4020 | 4 << 48, WRITE of 4 bytes, pc 0x469eb2 }
+ *
+ * The reader expands the group to 100 writes. A group of LOOP_LONG events or more is followed by a
+ * time stamp; this one is not.
  */
 #ifndef RUNTIME_HOOKS_LOOP_H
 #define RUNTIME_HOOKS_LOOP_H
@@ -14,38 +54,43 @@
 #include "runtime/core/mode.h"
 #include "abi/layout.h"
 
-#define LOOP_STAMP 256u		/* events of a loop from which on it gets a time of its own */
+#define LOOP_LONG 256u		/* events from which on a group is followed by a time stamp */
 
-/* `values` is where loop_x86_64.S was entered: slots are below it, and below these the registers. */
+/*
+ * The value of a place. `values` is the stack pointer at the entry of __snarl_loop: slots lie below
+ * it, and the saved registers below the slots.
+ */
 static inline uint64_t loop_value(const uint64_t *values, unsigned place)
 {
 	return values[~(int64_t)(place ^ LOOP_FIRST_SLOT)];
 }
 
-/* Without a branch: no term is 0 times some register. */
+/* No branch for a missing term: it is 0 times some register. */
 static inline uint64_t loop_term(const uint64_t *values, struct loop_term term)
 {
 	return (uint64_t)term.factor * loop_value(values, term.place);
 }
 
-static inline uint64_t loop_first(const struct loop_access *a, const uint64_t *values)
+/* The address in the first iteration. */
+static inline uint64_t loop_first_address(const struct loop_access *a, const uint64_t *values)
 {
 	return a->base + loop_term(values, a->term[0]) + loop_term(values, a->term[1]);
 }
 
 static inline uint64_t loop_stride(const struct loop_access *a, const uint64_t *values)
 {
-	return (uint64_t)a->stride + (unlikely(a->stride_term.factor) ? loop_term(values, a->stride_term) : 0);
+	return (uint64_t)a->stride +
+	       (unlikely(a->stride_term.factor) ? loop_term(values, a->stride_term) : 0);
 }
 
-/* How many accesses before there is one of the same memory; 0: none. */
-static inline unsigned loop_same_before(const struct loop_access *a)
+/* N if the access N before this one has the same addresses; 0 if none has. */
+static inline unsigned loop_equal_before(const struct loop_access *a)
 {
 	return a->stride_term.factor ? 0 : a->stride_term.place;
 }
 
-/* 0 if the descriptor does not fit the values. */
-static inline uint64_t loop_turns(const struct loop *l, const uint64_t *values)
+/* The number of iterations; 0 if the descriptor does not fit the values. */
+static inline uint64_t loop_iterations(const struct loop *l, const uint64_t *values)
 {
 	uint64_t way = loop_value(values, l->counter) -
 		       loop_value(values, LOOP_FIRST_SLOT + (unsigned)l->counter_slot);
@@ -71,23 +116,30 @@ static inline unsigned loop_access_size(const struct loop_access *a)
 #define LOOP_MIXED (~0u)
 
 /*
- * Touches the memory that `turns` turns (at most TRACE_LOOP_TURNS), from turn `from` on, of
- * the accesses have touched, and makes a group of those where it is not private and cut. Where one of them comes from private
- * to shared memory, or back, `turns` becomes those before that. Returns the group's
- * records; 0 if there is nothing to tell, LOOP_MIXED if it is not known how many turns could be told at once. So many accesses of the
- * group may be undecided. The thread is one that records now.
+ * Updates the shadow for the accesses of *iterations iterations (at most TRACE_LOOP_TURNS),
+ * beginning with iteration `from`, and makes a group of those whose memory is not cut. If an access
+ * goes from cut to shared memory, or back, *iterations becomes the number of iterations before
+ * that.
+ *
+ * Returns the number of records in the group, 0 if there is nothing to record, or LOOP_MIXED if an
+ * access has both cut and shared memory and it is not known from which iteration on. *undecided
+ * becomes the number of events in the group whose memory is undecided. The thread must be
+ * recording.
  */
-SNARLRT_HIDDEN unsigned loop_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
-				   const uint64_t *values, uint64_t from, uint64_t *turns, uint32_t *undecided);
+SNARLRT_HIDDEN unsigned loop_make_group(struct trace_record group[TRACE_LOOP_RECORDS],
+					const struct loop *l, const uint64_t *values, uint64_t from,
+					uint64_t *iterations, uint32_t *undecided);
 
 static inline uint32_t loop_events(const struct trace_record *group)
 {
 	return (uint32_t)(group->addr * trace_loop_accesses(group));
 }
 
-/* A group of so many records is in the ring; so many of its events are to memory that may be private. */
-static inline void loop_count(struct snarlrt_thread *self, const struct trace_record *group, uint32_t records,
-			      uint32_t undecided)
+/*
+ * Counts a group of `records` records that was appended; `undecided` of its events are undecided.
+ */
+static inline void loop_count_events(struct snarlrt_thread *self, const struct trace_record *group,
+				     uint32_t records, uint32_t undecided)
 {
 	self->in_loops += loop_events(group) - records;
 	if (undecided) {
@@ -96,37 +148,44 @@ static inline void loop_count(struct snarlrt_thread *self, const struct trace_re
 	}
 }
 
-/* It has so many events that they get a time of their own. */
 static inline bool loop_is_long(const struct trace_record *group)
 {
-	return loop_events(group) >= LOOP_STAMP;
+	return loop_events(group) >= LOOP_LONG;
 }
 
 /*
- * In loop_x86_64.S: whether so many blocks (at least one) of 16 bytes from s on are twice `value`, where
- * `mask` has bits. Keeps the vector registers.
+ * In loop_x86_64.S. True if `blocks` blocks of 16 bytes, at least one, from `s` on equal the 8
+ * bytes `value` twice, in the bits that `mask` has. Keeps the vector registers.
  */
-SNARLRT_HIDDEN bool snarlrt_loop_scan(const uint8_t *s, uint64_t blocks, uint64_t value, uint64_t mask);
+SNARLRT_HIDDEN bool snarlrt_loop_scan(const uint8_t *s, uint64_t blocks, uint64_t value,
+				      uint64_t mask);
 
-/* For loop_x86_64.S. */
-enum loop_done { LOOP_DONE, LOOP_SLOW, LOOP_DELIVER };
+/* Results for loop_x86_64.S. */
+enum loop_result {
+	LOOP_DONE,
+	LOOP_SLOW,	/* nothing was recorded yet: snarlrt_loop_slow() has to */
+	LOOP_DELIVER,	/* recorded, and signals that were put off have to be delivered */
+};
 
-/* These use no vector registers. LOOP_SLOW: nothing was told yet. */
-SNARLRT_HIDDEN enum loop_done snarlrt_loop_quick(const struct loop *l, const uint64_t *values);
+/* Records a loop, if it takes one group and the ring has room. Uses no vector registers. */
+SNARLRT_HIDDEN enum loop_result snarlrt_loop_fast(const struct loop *l, const uint64_t *values);
 
-/* A group that is made already, but for its first record. */
-SNARLRT_HIDDEN enum loop_done snarlrt_loop_tell(struct trace_record *group, struct trace_record *end,
-						uint64_t turns);
+/*
+ * Appends a group that is complete up to `end` but for its first record. Uses no vector registers.
+ */
+SNARLRT_HIDDEN enum loop_result snarlrt_loop_append(struct trace_record *group,
+						    struct trace_record *end, uint64_t iterations);
 
-/* NULL: no loop, but signals that waited. */
+/* Records a loop in as many groups as it takes. If `l` is NULL, delivers signals instead. */
 SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);
 
 void __snarl_loop(void);
 
 /*
- * For short loops over memory that is private or shared, whose code looks at it and writes the group itself
- * (wrap/loops/loops_end.c); they have conventions of their own (loop_end_x86_64.S, loop_strided_x86_64.S,
- * loop_nest_x86_64.S). Anything else is __snarl_loop's.
+ * Called by the end that wrap/loops/loops_end.c writes behind a short loop: it looks at the shadow
+ * and appends the group itself, and leaves all but simple cases to __snarl_loop. The functions have
+ * calling conventions of their own: see loop_end_x86_64.S, loop_strided_x86_64.S and
+ * loop_nest_x86_64.S.
  */
 void __snarl_loop_look(void);
 void __snarl_loop_look_apart(void);

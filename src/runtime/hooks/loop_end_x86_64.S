@@ -1,8 +1,9 @@
 /*
- * What the end of a loop calls that wrap/loops/loops_end.c has written out (loop.h): to look at memory, and
- * around the records that it puts into the ring itself.
+ * Functions for the end that wrap/loops/loops_end.c writes behind a short loop (loop.h): one looks
+ * at the shadow, two begin and end the group of records that the end writes into the ring itself.
  *
- * The caller's slots begin 16 bytes below its stack pointer, right below the return address: nothing may be pushed.
+ * The caller's slots begin 16 bytes below its stack pointer, right below the return address:
+ * nothing may be pushed.
  */
 #ifdef __x86_64__
 
@@ -10,11 +11,11 @@
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 #define NEST(field) %fs:__snarl_nest@tpoff + NEST_##field
-#define LONG 112		/* bytes of shadow that are better looked at by vectors */
-#define FRAME 64		/* below the red zone: four registers */
-#define MANY (LONG_LOOP - 16)	/* events that a group has more than records: it gets a time of its own */
+#define LONG 112		/* bytes of shadow from which on vector registers are faster */
+#define FRAME 64		/* bytes below the red zone: four registers */
+#define MANY (LONG_LOOP - 16)	/* events less records of a group that gets a time stamp */
 
-/* What of 64 bytes differs from %xmm0 goes to %xmm1. Spoils %xmm2 and %xmm3. */
+/* Adds to %xmm1 the bits in which 64 bytes differ from %xmm0. Changes %xmm2 and %xmm3. */
 .macro look_64 at
 	movdqu (\at), %xmm2
 	movdqu 16(\at), %xmm3
@@ -32,8 +33,10 @@
 
 	.text
 	/*
-	 * The memory from the byte at %rax to that at %rdx: %esi is shifted by a bit, which is 1 if all of it is shared
-	 * and 0 if private and cut. Not equal if it is neither. Spoils %rax, %rdx and %rdi.
+	 * Looks at the shadow of the memory from the byte at %rax to the one at %rdx. Shifts %esi
+	 * left and sets bit 0 if all of it is shared; the bit is 0 if all of it is the thread's own
+	 * and cut. Returns "equal" then, and "not equal" if it is neither. Changes %rax, %rdx and
+	 * %rdi.
 	 */
 	.p2align 5
 	.globl __snarl_loop_look
@@ -48,7 +51,7 @@ __snarl_loop_look:
 	jae look_more
 	cmpl $8, %edi
 	jb 3f
-	/* By eights from either end, of which some may be the same. */
+	/* 9 to 16 granules: two times four words from each end, which may overlap. */
 	movq SHADOW_BASE(%rax, %rax), %rdi
 	cmpq (SHADOW_BASE + 8)(%rax, %rax), %rdi
 	jne 9f
@@ -64,7 +67,7 @@ __snarl_loop_look:
 3:	cmpl $3, %edi
 	movq SHADOW_BASE(%rax, %rax), %rdi
 	jae 1b
-	/* One to three granules: the first, the last, the one between or one of them again. */
+	/* One to three granules: the first, the last, and one at or between them. */
 	cmpw SHADOW_BASE(%rdx, %rdx), %di
 	jne 9f
 	addq %rdx, %rax
@@ -93,12 +96,12 @@ __snarl_loop_look:
 	.p2align 4
 look_more:
 	leaq SHADOW_BASE(%rax, %rax), %rax
-	leaq (SHADOW_BASE - 6)(%rdx, %rdx), %rdx	/* the last four granules' */
+	leaq (SHADOW_BASE - 6)(%rdx, %rdx), %rdx	/* the last four words */
 	subq %rax, %rdx
 	cmpq $LONG, %rdx
 	ja 2f
 	movq (%rax), %rdi
-1:	cmpq (%rax, %rdx), %rdi		/* from the end to the start */
+1:	cmpq (%rax, %rdx), %rdi		/* from the last words to the first */
 	jne 9b
 	subq $8, %rdx
 	ja 1b
@@ -106,7 +109,7 @@ look_more:
 	je 6b
 	jmp 5b
 
-	/* Much memory. */
+	/* More than LONG bytes of shadow. */
 2:	movq (%rax), %rdi
 	cmpq $SHARED, %rdi
 	je 3f
@@ -123,7 +126,7 @@ look_more:
 	movq %rdi, %xmm0
 	punpcklqdq %xmm0, %xmm0
 	pxor %xmm1, %xmm1		/* all differences */
-	leaq -56(%rax, %rdx), %rdx	/* the last 64 bytes, of which some are looked at twice */
+	leaq -56(%rax, %rdx), %rdx	/* the last 64 bytes, which overlap those before */
 4:	look_64 %rax
 	addq $64, %rax
 	cmpq %rdx, %rax
@@ -147,8 +150,10 @@ look_more:
 	.size __snarl_loop_look, . - __snarl_loop_look
 
 	/*
-	 * Begins a group of up to %edx bytes, which may get a time behind it: %rax becomes where its second record goes. Equal, and
-	 * nothing happened, if the ring needs attention. Spoils %rdx.
+	 * Begins a group of up to %edx bytes, perhaps with a time stamp behind it. %rax becomes the
+	 * address of its second record, and the thread is busy until __snarl_loop_close. Returns
+	 * "equal", without effect, if the thread is busy or hidden, or the group does not fit in
+	 * the page. Changes %rdx.
 	 */
 	.p2align 5
 	.globl __snarl_loop_open
@@ -156,9 +161,9 @@ look_more:
 __snarl_loop_open:
 	.cfi_startproc
 	movl TLS(BUSY), %eax
-	orl TLS(HIDDEN), %eax		/* not both at once: that may wait for a store of one */
+	orl TLS(HIDDEN), %eax		/* not one load of both: it might wait for a store to one */
 	jne 2f
-	movl $1, TLS(BUSY)		/* from here on signals wait */
+	movl $1, TLS(BUSY)		/* puts off signals */
 	movq TLS(CUR), %rax
 	testl $(STAMP_BYTES - 1), %eax
 	je 1f
@@ -168,15 +173,16 @@ __snarl_loop_open:
 	jne 1f
 	addq $RECORD_SIZE, %rax
 	ret
-1:	movl $0, TLS(BUSY)		/* signals that came meanwhile are delivered by who tells the loop now */
+1:	movl $0, TLS(BUSY)		/* __snarl_loop will deliver signals that were put off */
 2:	cmpl %eax, %eax
 	ret
 	.cfi_endproc
 	.size __snarl_loop_open, . - __snarl_loop_open
 
 	/*
-	 * Ends it: %rax is behind its last record, %rcx the turns less one, %esi what was found. Spoils all five. The return address
-	 * is who tells it.
+	 * Ends the group: %rax is the end of its last record, %rcx the number of iterations less
+	 * one, %esi what the looks found. Writes the first record, which makes the group valid. The
+	 * return address identifies the code, for nests. Changes %rax, %rcx, %rdx, %rsi and %rdi.
 	 */
 	.p2align 5
 	.globl __snarl_loop_close
@@ -188,7 +194,7 @@ __snarl_loop_close:
 	je .Lagain
 1:	movq %rdi, NEST(FROM)
 	movl %esi, NEST(FOUND)
-	movl %ecx, NEST(TURNS)
+	movl %ecx, NEST(ITERATIONS)
 	movq TLS(CUR), %rdx
 	movq %rdx, %rsi
 	subq NEST(END), %rsi
@@ -207,17 +213,17 @@ __snarl_loop_close:
 	orl $KIND_LOOP, %esi
 	shlq $(64 - OP_SHIFT), %rdi
 	shrdq $(64 - OP_SHIFT), %rsi, %rdi
-	movq %rdi, RECORD_SITE(%rdx)	/* makes all of it valid */
+	movq %rdi, RECORD_SITE(%rdx)	/* makes the group valid */
 	movq %rax, TLS(CUR)
 	movq TLS(SELF), %rax
-	addl %ecx, THREAD_IN_LOOPS(%rax)
+	addl %ecx, THREAD_LOOP_EXCESS(%rax)
 	cmpl $MANY, %ecx
-	jge 3f				/* of one turn it is -1 */
+	jge 3f				/* signed: with one iteration it is -1 */
 2:	movl $0, TLS(BUSY)
 	cmpl $0, THREAD_DEFERRED_COUNT(%rax)
 	jne snarlrt_loop_deliver
 	ret
-	/* As clock_now has it. */
+	/* A long group: appends a stamp, whose time is that of clock_now() (record/clock.h). */
 3:	movq %rax, %rcx
 	movq $0, NEST(FROM)
 	rdtsc
@@ -229,7 +235,7 @@ __snarl_loop_close:
 	cmpq %rax, %rdx
 	cmovbq %rax, %rdx
 	movq %rdx, THREAD_LAST_TIME(%rcx)
-	movl $1, THREAD_UNLOOKED(%rcx)
+	movl $1, THREAD_SINCE_TSC(%rcx)
 	movq TLS(CUR), %rax
 	movabsq $(KIND_STAMP << OP_SHIFT), %rsi
 	movq %rdx, (%rax)
@@ -239,17 +245,17 @@ __snarl_loop_close:
 	movq %rcx, %rax
 	jmp 2b
 
-	/* The second one, maybe, if there is no nest yet. */
+	/* The code that appended the last group: this may be the second round of a nest. */
 .Lagain:
 	cmpl NEST(FOUND), %esi
 	jne 1b
-	cmpl NEST(TURNS), %ecx
+	cmpl NEST(ITERATIONS), %ecx
 	jne 1b
 	cmpq $NO_NEST, NEST(NEXT)
 	jne 1b
 	movq TLS(CUR), %rdx
 	subq NEST(END), %rdx
-	cmpq $(RECORD_SIZE * MOST_BEFORE), %rdx
+	cmpq $(RECORD_SIZE * MAX_BEFORE), %rdx
 	ja 1b
 	leaq -(RED_ZONE + FRAME)(%rsp), %rsp
 	.cfi_def_cfa_offset RED_ZONE + FRAME + 8

@@ -1,6 +1,6 @@
 /*
- * What is rare of loops that come in rounds (nest.h): to begin a nest, and to end one. Built without vector registers
- * (Makefile), which hold values of the caller.
+ * Begins and ends nests (loop_nest.h). Further rounds are counted by loop_nest_x86_64.S. Compiled
+ * without vector registers (Makefile), which hold values of the program.
  */
 #include "runtime/hooks/loop_nest.h"
 
@@ -8,9 +8,10 @@
 #include "runtime/record/clock.h"
 #include "runtime/record/ring.h"
 
-#define EVENTS 4096u	/* that a nest stands for, then it gets a time and is done */
-#define UNIT (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
-
+/* Events of a nest, at most. It has one time stamp: this bounds the error of its events' times. */
+#define MAX_EVENTS 4096u
+/* Records of a nest, at most. */
+#define MAX_RECORDS (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
 
 static bool is_shared(const struct trace_record *r)
 {
@@ -20,7 +21,7 @@ static bool is_shared(const struct trace_record *r)
 	       *(const volatile uint16_t *)shadow_of(last) == SHADOW_SHARED;
 }
 
-/* What each round adds, if that is as little as a record has room for. */
+/* Sets what a round adds to an address, and the next address. False if 16 bits are too few. */
 static bool find_add(uint64_t old, uint64_t new, struct nest_expected *e)
 {
 	e->add = new - old;
@@ -28,20 +29,27 @@ static bool find_add(uint64_t old, uint64_t new, struct nest_expected *e)
 	return e->add == (uint64_t)(int16_t)e->add;
 }
 
-/* What was done before the group, in the last round and in this one. */
-static bool expect_before(struct snarlrt_nest *n, const struct trace_record *old, const struct trace_record *new)
+/*
+ * Compares the accesses before the group in the last round (`old`) with those in this one (`new`),
+ * and sets what to expect in the next round. False if they cannot be part of a nest.
+ */
+static bool expect_before(struct snarlrt_nest *n, const struct trace_record *old,
+			  const struct trace_record *new)
 {
 	for (unsigned i = 0; i < n->before; i++) {
-		if (!trace_loop_is_access(&old[i]) || old[i].site != new[i].site || !is_shared(&old[i]) ||
-		    !is_shared(&new[i]) || !find_add(old[i].addr, new[i].addr, &n->expected_before[i]))
+		if (!trace_loop_is_access(&old[i]) || old[i].site != new[i].site ||
+		    !is_shared(&old[i]) || !is_shared(&new[i]) ||
+		    !find_add(old[i].addr, new[i].addr, &n->expected_before[i]))
 			return false;
 		n->site_before[i] = old[i].site;
 	}
 	return true;
 }
 
-/* What rounds add, four to a record behind *to, which goes behind them. */
-static void put_add(uint64_t add, unsigned i, uint64_t site, struct trace_record **to)
+/*
+ * Appends what each round adds to the i-th address; *to is the end. A record holds four of these.
+ */
+static void put_addend(uint64_t add, unsigned i, uint64_t site, struct trace_record **to)
 {
 	if (i % 4 == 0)
 		*(*to)++ = (struct trace_record){ 0, TRACE_SITE(TRACE_LOOP, 0, site) };
@@ -49,30 +57,37 @@ static void put_add(uint64_t add, unsigned i, uint64_t site, struct trace_record
 }
 
 /*
- * A nest of two rounds: `old` has the first one, and of the second what comes before its group and that. Returns its records;
- * 0: there is none.
+ * Makes a nest of two rounds in `nest`. From `old` on, the ring has the first round and the
+ * accesses before the second group; `new` is the second group, of `records` records. Returns the
+ * number of records in the nest, or 0 if it cannot be one.
  */
-static unsigned make_nest(struct snarlrt_nest *n, const struct trace_record *old, const struct trace_record *new,
-			  unsigned records, struct trace_record unit[UNIT])
+static unsigned make_nest(struct snarlrt_nest *n, const struct trace_record *old,
+			  const struct trace_record *new, unsigned records,
+			  struct trace_record nest[MAX_RECORDS])
 {
 	const struct trace_record *group = n->end - records;
-	struct trace_record *to = unit;
+	struct trace_record *to = nest;
 	struct nest_expected e;
 
-	*to++ = (struct trace_record){ 2, TRACE_SITE(TRACE_LOOP, TRACE_NEST | n->before, old->site) };
+	*to++ = (struct trace_record){
+		2, TRACE_SITE(TRACE_LOOP, TRACE_NEST | n->before, old->site)
+	};
 	for (const struct trace_record *r = old; r < n->end; r++)
 		*to++ = *r;
 	for (unsigned i = 0; i < n->before; i++)
-		put_add(n->expected_before[i].add, i, old->site, &to);
+		put_addend(n->expected_before[i].add, i, old->site, &to);
 	for (unsigned i = 1; i < records; i++) {
 		if (!find_add(group[i].addr, new[i].addr, &e))
 			return 0;
-		put_add(e.add, n->before + i - 1, old->site, &to);
+		put_addend(e.add, n->before + i - 1, old->site, &to);
 	}
-	return (unsigned)(to - unit);
+	return (unsigned)(to - nest);
 }
 
-/* All accesses of a look are at fixed distances: to compare the first one is enough. */
+/*
+ * Sets the addresses of the next round. The accesses of a look have fixed distances, so one is
+ * enough.
+ */
 static void expect_looks(struct snarlrt_nest *n, const struct trace_record *new, unsigned records)
 {
 	const struct trace_record *group = n->end - records;
@@ -85,29 +100,33 @@ static void expect_looks(struct snarlrt_nest *n, const struct trace_record *new,
 	}
 }
 
-/* In place of what is there: whoever finds it half done finds nothing. What is left up to `end` is cleared. */
-static void replace(volatile struct trace_record *at, const struct trace_record *unit, unsigned size,
-		    const struct trace_record *end)
+/*
+ * Replaces the records from `at` to `end` by `nest`, and clears the rest. The first record becomes
+ * valid last: should the program be killed meanwhile, the ring ends before it.
+ */
+static void replace(volatile struct trace_record *at, const struct trace_record *nest,
+		    unsigned size, const struct trace_record *end)
 {
 	at->site = 0;
 	for (unsigned i = size; i-- > 1;) {
-		at[i].addr = unit[i].addr;
-		at[i].site = unit[i].site;
+		at[i].addr = nest[i].addr;
+		at[i].site = nest[i].site;
 	}
 	for (volatile struct trace_record *r = at + size; r < end; r++)
 		r->addr = r->site = 0;
-	at->addr = unit->addr;
-	at->site = unit->site;
+	at->addr = nest->addr;
+	at->site = nest->site;
 }
 
 /*
- * The group from the ring's end to `end` is another round of the one before: both become a nest. That takes no more room,
- * since each four accesses need but one record more. False: they do not.
+ * Makes a nest of the last group and the one from tls.cur to `end`, if the latter is another round
+ * of it. The nest takes no more room than two groups: it has one record for four accesses instead
+ * of a second group.
  */
-static bool begin(struct snarlrt_thread *self, const struct trace_record *end)
+static bool begin_nest(struct snarlrt_thread *self, const struct trace_record *end)
 {
 	struct snarlrt_nest *n = &__snarl_nest;
-	struct trace_record *start = __snarl_tls.cur, unit[UNIT], *old;
+	struct trace_record *start = __snarl_tls.cur, nest[MAX_RECORDS], *old;
 	unsigned records = (unsigned)(end - start), events = (n->turns + 1) * (records - 1), size;
 
 	n->before = (uint32_t)(start - n->end);
@@ -116,37 +135,38 @@ static bool begin(struct snarlrt_thread *self, const struct trace_record *end)
 	old = n->end - records - n->before;
 	if (!expect_before(n, old, n->end))
 		return false;
-	size = make_nest(n, old, start, records, unit);
+	size = make_nest(n, old, start, records, nest);
 	if (!size)
 		return false;
 	expect_looks(n, start, records);
-	replace(old, unit, size, end);
+	replace(old, nest, size, end);
 	n->head = old;
 	n->end = old + size;
 	n->next = n->end + n->before;
 	n->events = events + n->before;
-	n->left = EVENTS / n->events - 2;	/* not 0: such groups have a time each */
+	/* > 0: groups of LOOP_LONG events are not part of nests */
+	n->left = MAX_EVENTS / n->events - 2;
 	n->undecided = __snarl_tls.undecided;
 	self->in_loops += events - (uint32_t)(n->end - start);
 	__snarl_tls.cur = n->end;
 	return true;
 }
 
-void snarlrt_nest_second(struct trace_record *end, uint32_t turns)
+void snarlrt_nest_second(struct trace_record *end, uint32_t last)
 {
 	struct trace_record *group = __snarl_tls.cur;
 	struct snarlrt_nest *n = &__snarl_nest;
 	unsigned accesses = (unsigned)(end - group) - 1;
 
-	if (begin(__snarl_tls.self, end))
+	if (begin_nest(__snarl_tls.self, end))
 		return;
 	n->gap = (uint64_t)((char *)group - (char *)n->end);
 	n->end = end;
-	group->addr = turns + 1;
+	group->addr = last + 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	group->site = TRACE_SITE(TRACE_LOOP, accesses, group[1].site);	/* makes all of it valid */
+	group->site = TRACE_SITE(TRACE_LOOP, accesses, group[1].site);	/* makes the group valid */
 	__snarl_tls.cur = end;
-	loop_count(__snarl_tls.self, group, accesses + 1, 0);
+	loop_count_events(__snarl_tls.self, group, accesses + 1, 0);
 }
 
 void snarlrt_nest_full(void)

@@ -1,12 +1,23 @@
 /*
- * Loops in loops: the group of an inner one comes again and again, each time somewhat further on. Such rounds become one
- * nest in the ring (abi/loop_group.h), and all but the first two cost little more than a comparison for each memory that is
- * looked at (wrap/loops/loops_end.c, loop_end_x86_64.S).
+ * Nests of loops: an inner loop that an outer one repeats leaves nearly the same group of records
+ * each time. Such rounds become one nest in the ring (abi/loop_group.h). From the third round on, a
+ * round costs little more than one comparison for each look at the shadow (wrap/loops/loops_end.c,
+ * loop_end_x86_64.S).
  *
- * The second group that the same code tells, of as many turns and the same memory shared, right behind the first or behind as
- * many plain accesses of shared memory as that, begins a nest. Before code tells a loop it looks whether it is the
- * round that is expected; if so, the nest has one more, and accesses before it are taken from the ring. Anything else
- * that comes to the ring ends the nest.
+ * A nest begins with the second group that the same code appends, if both groups have the same
+ * number of iterations and the same accesses to shared memory. There may be up to NEST_BEFORE plain
+ * accesses to shared memory before each group. Before the code appends a group, it compares its
+ * addresses with those that the next round should have. If they are equal, the nest's count of
+ * rounds grows, and the accesses before the loop are removed from the ring. Any other record ends
+ * the nest: tls.cur then differs from snarlrt_nest.next.
+ *
+ * Example: for (i = 0; i < 30; i++) for (j = 0; j < 100; j++) m[i][j] = 0; where a row of the
+ * shared array m has 1024 ints. It leaves four records instead of 30 groups of two:
+ *
+ *	{ 30 rounds, LOOP, detail TRACE_NEST | 0 accesses before the group }
+ *	{ 100 iterations, LOOP, 1 access }
+ *	{ m | 4 << 48, WRITE of 4 bytes }
+ *	{ 4096 is added to the address in each round, LOOP, detail 0 }
  */
 #ifndef RUNTIME_HOOKS_LOOP_NEST_H
 #define RUNTIME_HOOKS_LOOP_NEST_H
@@ -14,12 +25,13 @@
 #include "runtime/record/nest.h"
 
 /*
- * In place of __snarl_loop_close: a group whose accesses the code has written, up to `end`, may be the second of a nest. `turns` is one less.
- * Signals wait. No vector registers.
+ * Completes a group that may be the second of a nest: compiled code has written its accesses, from
+ * tls.cur to `end`. `last` is the number of its iterations less one. Called by __snarl_loop_close
+ * while tls.busy. Uses no vector registers.
  */
-SNARLRT_HIDDEN void snarlrt_nest_second(struct trace_record *end, uint32_t turns);
+SNARLRT_HIDDEN void snarlrt_nest_second(struct trace_record *end, uint32_t last);
 
-/* It has as many rounds as it may have. */
+/* The nest has its maximum number of rounds: ends it and appends a time stamp. */
 SNARLRT_HIDDEN void snarlrt_nest_full(void);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * What the end of a loop calls that comes again and again (loop_nest.h).
+ * __snarl_loop_round: counts a further round of a nest (loop_nest.h).
  *
- * The caller's slots begin 16 bytes below its stack pointer, right below the return address: nothing may be pushed.
+ * The caller's slots begin 16 bytes below its stack pointer, right below the return address:
+ * nothing may be pushed.
  */
 #ifdef __x86_64__
 
@@ -9,9 +10,12 @@
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 #define NEST(field) %fs:__snarl_nest@tpoff + NEST_##field
-#define FRAME (32 + RED_ZONE)	/* four registers, below the caller's slots */
+#define FRAME (32 + RED_ZONE)	/* four registers below the caller's slots */
 
-/* An access before the group: what is in the ring at %rdx is what was expected. Spoils %rax. */
+/*
+ * Compares record i at %rdx, an access before the group, with what is expected, and sets what to
+ * expect in the next round. Changes %rax.
+ */
 .macro compare_before i
 	movq (RECORD_SIZE * \i)(%rdx), %rax
 	cmpq NEST(EXPECTED_BEFORE + EXPECTED_SIZE * \i), %rax
@@ -25,10 +29,13 @@
 
 	.text
 	/*
-	 * Another round of the nest, if it is not over: code, turns, what was found and addresses are as expected. Equal if it is:
-	 * then nothing happened, and %rcx and %esi are as they were. Otherwise it spoils all five.
+	 * The caller has compared the code, the iterations, `found` and the addresses of the looks:
+	 * they are those of the next round. Counts the round, and returns "not equal". Returns
+	 * "equal" if the nest is over: then %rcx and %esi are unchanged, and the caller appends the
+	 * group. Changes %rax, %rcx, %rdx, %rsi and %rdi otherwise.
 	 *
-	 * What was compared before is still so: a handler of a signal that came meanwhile has left its end in the ring.
+	 * A signal handler cannot have changed what the caller compared: its records would have
+	 * moved tls.cur, which is compared here.
 	 */
 	.p2align 5
 	.globl __snarl_loop_round
@@ -56,7 +63,7 @@ __snarl_loop_round:
 	jne 2b
 	movq TLS(SELF), %rax
 	movl NEST(EVENTS), %ecx
-	addl %ecx, THREAD_IN_LOOPS(%rax)
+	addl %ecx, THREAD_LOOP_EXCESS(%rax)
 	decl NEST(LEFT)
 	je .Lfull
 3:	movl $0, TLS(BUSY)
@@ -65,7 +72,10 @@ __snarl_loop_round:
 	orl $1, %ecx
 	ret
 
-	/* They were shared if nothing has been told since that may not be. */
+	/*
+	 * The accesses before the loop had shared memory if no undecided record was appended since
+	 * the nest began.
+	 */
 .Lbefore:
 	movl TLS(UNDECIDED), %eax
 	cmpl NEST(UNDECIDED), %eax
@@ -74,7 +84,7 @@ __snarl_loop_round:
 	compare_before 0
 	decl %edi
 	jne 4f
-	movq $0, RECORD_SITE(%rdx)		/* from here on it is not in the ring */
+	movq $0, RECORD_SITE(%rdx)		/* removes it from the ring */
 	movq $0, (%rdx)
 	movq %rdx, TLS(CUR)
 	jmp 1b
@@ -87,9 +97,9 @@ __snarl_loop_round:
 	jmp 1b
 
 .Lother:
-	movq $NO_NEST, NEST(NEXT)		/* what was expected may be half changed */
+	movq $NO_NEST, NEST(NEXT)		/* ends it: expectations may be half updated */
 	movq $0, NEST(FROM)
-8:	movl $0, TLS(BUSY)		/* signals that came meanwhile are delivered by who tells the loop now */
+8:	movl $0, TLS(BUSY)		/* recording the group delivers signals that were put off */
 9:	cmpl %eax, %eax
 	ret
 

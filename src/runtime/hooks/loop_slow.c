@@ -1,23 +1,24 @@
 /*
- * Loops with accesses whose memory is in part shared, in part private, that are long, or that come when the ring
- * needs attention.
+ * The slow path of loops: those whose memory is partly shared and partly cut, those with more than
+ * TRACE_LOOP_TURNS iterations, and those that find the ring full.
  */
 #include "runtime/hooks/entry.h"
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/ring.h"
 
-#define FEW 8u		/* turns that are not worth a group of their own */
+#define FEW 8u		/* iterations: up to this number they may be recorded access by access */
 
-/* As in loop.c. */
-static void append(struct snarlrt_thread *self, const struct trace_record *group, unsigned count, uint32_t undecided)
+/* append() of loop.c for the slow path: may flush the ring. */
+static void append(struct snarlrt_thread *self, const struct trace_record *group, unsigned count,
+		   uint32_t undecided)
 {
 	uintptr_t page;
 
 	snarlrt_tell_frames(self);
 	page = (uintptr_t)__snarl_tls.cur / STAMP_BYTES;
 	snarlrt_append(self, group, count);
-	loop_count(self, group, count, undecided);
+	loop_count_events(self, group, count, undecided);
 	if (loop_is_long(group) || (uintptr_t)__snarl_tls.cur / STAMP_BYTES != page) {
 		struct trace_record stamp = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
 
@@ -25,60 +26,68 @@ static void append(struct snarlrt_thread *self, const struct trace_record *group
 	}
 }
 
-/* Of so many turns, how many were told, from the first one on; 0: it is not known how many could be at once. */
-static uint64_t tell_group(const struct loop *l, const uint64_t *values, uint64_t from, uint64_t turns)
+/*
+ * Records a group of up to `iterations` iterations, beginning with iteration `from`. Returns the
+ * number of iterations that are done; 0: the memory is mixed, and fewer must be tried.
+ */
+static uint64_t record_group(const struct loop *l, const uint64_t *values, uint64_t from,
+			     uint64_t iterations)
 {
 	struct trace_record group[TRACE_LOOP_RECORDS];
 	struct snarlrt_thread *self = snarlrt_enter();
-	uint64_t some = turns;
+	uint64_t covered = iterations;
 	uint32_t undecided;
 	unsigned count;
 
 	if (!self)
-		return turns;
-	count = loop_group(group, l, values, from, &some, &undecided);
-	if (count == LOOP_MIXED || (some < turns && some < FEW))
-		some = 0;
+		return iterations;
+	count = loop_make_group(group, l, values, from, &covered, &undecided);
+	if (count == LOOP_MIXED || (covered < iterations && covered < FEW))
+		covered = 0;
 	else if (count != 0)
 		append(self, group, count, undecided);
 	snarlrt_leave(self);
-	return some;
+	return covered;
 }
 
-/* One access after the other, as their hooks would have come. */
-static void tell_each(const struct loop *l, const uint64_t *values, uint64_t from, uint64_t turns)
+/* Records access by access in program order, as the hooks would have done. */
+static void record_each(const struct loop *l, const uint64_t *values, uint64_t from,
+			uint64_t iterations)
 {
-	for (; turns > 0; turns--, from++)
+	for (; iterations > 0; iterations--, from++)
 		for (unsigned i = 0; i < l->accesses; i++) {
 			const struct loop_access *a = &l->access[i];
 
-			snarlrt_access(loop_first(a, values) + from * loop_stride(a, values), a->site);
+			snarlrt_access(loop_first_address(a, values) +
+					       from * loop_stride(a, values), a->site);
 		}
 }
 
 /*
- * A loop over memory that is in part shared is one group up to there and another one from there on. The other accesses
- * are looked at in all turns that are tried: not many more than will be told.
+ * Records a loop as one or more groups. Each attempt looks at the shadow for all iterations that it
+ * tries, but may record fewer, if the memory is mixed. So the next attempt is bounded (`most`): to
+ * four times what was recorded after such an attempt, to a quarter of what was tried after a failed
+ * one. After a complete one the bound doubles.
  */
 void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 {
-	uint64_t turns, told, most = TRACE_LOOP_TURNS;
+	uint64_t iterations, done, most = TRACE_LOOP_TURNS;
 
 	if (!l) {
 		snarlrt_deliver_deferred(__snarl_tls.self);
 		return;
 	}
-	turns = loop_turns(l, values);
-	for (uint64_t from = 0; from < turns; from += told) {
-		uint64_t some = turns - from < most ? turns - from : most;
+	iterations = loop_iterations(l, values);
+	for (uint64_t from = 0; from < iterations; from += done) {
+		uint64_t tried = iterations - from < most ? iterations - from : most;
 
-		told = tell_group(l, values, from, some);
-		if (told == 0 && some <= FEW) {
-			tell_each(l, values, from, some);
-			told = some;
+		done = record_group(l, values, from, tried);
+		if (done == 0 && tried <= FEW) {
+			record_each(l, values, from, tried);
+			done = tried;
 		}
-		if (told < some)
-			most = 4 * told > FEW ? 4 * told : some / 4 > FEW ? some / 4 : FEW;
+		if (done < tried)
+			most = 4 * done > FEW ? 4 * done : tried / 4 > FEW ? tried / 4 : FEW;
 		else
 			most *= 2;
 		if (most > TRACE_LOOP_TURNS)

@@ -1,6 +1,6 @@
 /*
- * As __snarl_loop_look of loop_end_x86_64.S, for accesses that go far in each turn, back, or by an amount that only the
- * running program knows.
+ * __snarl_loop_look_apart: __snarl_loop_look (loop_end_x86_64.S) for accesses whose stride is
+ * large, negative, or known only at run time.
  */
 #ifdef __x86_64__
 
@@ -8,16 +8,16 @@
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 
-#define KEPT -RED_ZONE		/* the turns, from the stack pointer: right below the caller's slots */
+#define KEPT -RED_ZONE	/* where %rcx is saved, from the stack pointer: right below the slots */
 
-/* The frame for wide ones. */
-#define TURNS 0
+/* The frame for accesses that touch three or four granules. */
+#define ITERATIONS 0
 #define FOUND 8
-#define FIRST 16		/* shadow of the first turn */
-#define UNUSED 24		/* bits of it that other memory has */
+#define FIRST 16		/* four shadow words of the first iteration */
+#define UNUSED 24		/* number of upper bits in these that belong to other memory */
 #define FRAME (32 + RED_ZONE)
 
-/* Each turn in one granule, or two. */
+/* Compares all iterations with the first one; each lies in one granule (\size w) or two (l). */
 .macro look_narrow size, reg
 	mov\size (%rax), %\reg
 	testq %rcx, %rcx
@@ -31,7 +31,7 @@
 	cmp\size $SHARED, %\reg
 	je 5f
 	test\size %\reg, %\reg
-	je 8f				/* nobody's */
+	je 8f				/* untouched */
 	cmp\size TLS(OWN4), %\reg
 	jne 9f
 	leal (%rsi, %rsi), %esi
@@ -45,9 +45,11 @@
 
 	.text
 	/*
-	 * The memory of %rcx turns and one: from the byte at %rax to that %rdi behind it, in each turn %rdx further on. %esi is
-	 * shifted by a bit, which is 1 if all of it is shared and 0 if private and cut. Not equal if it is neither, or a stride
-	 * that a record has no room for. A turn touches four granules at most. Spoils %rax, %rdx and %rdi.
+	 * Looks at the shadow of an access in %rcx + 1 iterations: from the byte at %rax to the one
+	 * %rdi behind it, in each iteration %rdx further on. Shifts %esi left and sets bit 0 if all
+	 * of the memory is shared; the bit is 0 if all of it is the thread's own and cut. Returns
+	 * "equal" then. Returns "not equal" if it is neither, or if the stride needs more than 16
+	 * bits. An iteration touches four granules at most. Changes %rax, %rdx and %rdi.
 	 */
 	.p2align 5
 	.globl __snarl_loop_look_apart
@@ -69,7 +71,7 @@ __snarl_loop_look_apart:
 1:	movq %rcx, KEPT(%rsp)
 	movl %eax, %ecx
 	andl $GRANULE_MASK, %ecx
-	addl %ecx, %edi			/* the last byte, from where its first granule begins */
+	addl %ecx, %edi			/* offset of the last byte in the first granule */
 	movswq %dx, %rcx
 	cmpq %rdx, %rcx
 	jne 9f
@@ -88,7 +90,7 @@ __snarl_loop_look_apart:
 
 .Lwide:	leaq -FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset FRAME + 8
-	movq %rcx, TURNS(%rsp)
+	movq %rcx, ITERATIONS(%rsp)
 	movq %rsi, FOUND(%rsp)
 	shrl $GRANULE_SHIFT, %edi
 	shll $4, %edi
@@ -118,13 +120,13 @@ __snarl_loop_look_apart:
 	movq TLS(OWN4), %rax
 	shlq %cl, %rax
 	sarq %cl, %rax
-	testq %rdi, %rdi		/* nobody's */
+	testq %rdi, %rdi		/* untouched */
 	je 8f
 	cmpq %rax, %rdi
 	jne 9f
 	movq FOUND(%rsp), %rsi
 	leal (%rsi, %rsi), %esi
-4:	movq TURNS(%rsp), %rcx
+4:	movq ITERATIONS(%rsp), %rcx
 	leaq FRAME(%rsp), %rsp
 	.cfi_remember_state
 	.cfi_def_cfa_offset 8

@@ -1,30 +1,34 @@
 /*
- * __snarl_loop, called behind a loop that ran without hooks (loop.h). Every register is kept.
+ * __snarl_loop: called behind a loop that ran without hooks (loop.h). Every register is kept.
  *
- * The slots lie in the 128 bytes below the caller's stack pointer, so these are left alone; the
- * general registers go below them, in the order of their numbers downwards. A value is then found by its
- * place in one step. The commonest loops are looked at here: turns by a power of two, all memory private or shared. C
- * does the rest.
+ * The caller's slots lie in the 128 bytes below its stack pointer, so these are skipped. The
+ * general registers are saved below them, in descending order of their numbers. So one computation
+ * finds the value of any place (loop_value() in loop.h).
+ *
+ * The most common loops are handled here: the step is a power of two, and all memory is cut or
+ * shared. C handles the rest: snarlrt_loop_fast() keeps vector registers by not using them; for
+ * snarlrt_loop_slow() they are saved with xsave.
  */
 #ifdef __x86_64__
 
 #include "layout_asm.h"
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
-#define LONG 112		/* bytes of shadow, less 16, that are better looked at by vectors */
-#define SOME 32			/* turns; C looks at many of them with gaps at once */
+#define LONG 112		/* bytes of shadow, less 16; above it, vectors are faster */
+#define SOME 32			/* iterations with gaps from which on C is faster */
 
 /*
- * The frame: a group of records, the greatest offset in an access of each size, what was found of each access
- * (the first word of its record, or 0), 16 bytes that are not used, the registers, the caller's slots. FRAME is
- * its size, from the return address down.
+ * The frame, upwards: a group of records; EXTENTS, for each log2 of a size the offset of the
+ * access's last byte; FOUND, for each access the first word of its record, or 0 if its memory is
+ * cut; 16 unused bytes; the registers; the caller's slots. FRAME is its size, up to the return
+ * address.
  */
-#define EXTENTS (RECORD_SIZE * (1 + MOST_ACCESSES))
+#define EXTENTS (RECORD_SIZE * (1 + MAX_ACCESSES))
 #define FOUND (EXTENTS + 8)
-#define FRAME (FOUND + 8 * MOST_ACCESSES + 16 + 8 * FIRST_SLOT + RED_ZONE)
-#define REGISTERS (FRAME - 8 * (FIRST_SLOT + 1))	/* that of register 0 */
+#define FRAME (FOUND + 8 * MAX_ACCESSES + 16 + 8 * FIRST_SLOT + RED_ZONE)
+#define REGISTERS (FRAME - 8 * (FIRST_SLOT + 1))	/* where register 0 is saved */
 
-#define STATES 0xe7		/* x87, SSE, AVX and those of AVX-512, as xsave numbers them */
+#define STATES 0xe7		/* mask for xsave: x87, SSE, AVX, AVX-512 */
 
 .macro slot number, register, save
 	.if \save
@@ -34,8 +38,8 @@
 	.endif
 .endm
 
-/* What a function may spoil. */
-.macro spoiled save
+/* Saves or restores the registers that a C function may change. */
+.macro call_clobbered save
 	slot 0, rax, \save
 	slot 1, rcx, \save
 	slot 2, rdx, \save
@@ -47,13 +51,14 @@
 	slot 11, r11, \save
 .endm
 
+/* Sets %rdi to the descriptor: the operand of the nopl at the return address. */
 .macro find_loop
 	movq FRAME(%rsp), %rax
-	movslq 3(%rax), %rdi		/* nopl loop(%rip) is 0f 1f 05 and this */
+	movslq 3(%rax), %rdi		/* nopl loop(%rip) is 0f 1f 05 and a distance */
 	leaq 7(%rax, %rdi), %rdi
 .endm
 
-/* \to += factor * value of its place; needs %rax. */
+/* \to += the value of the term at \at(%rdi). Changes %rax and \by. */
 .macro add_term at, by, to
 	movzbl (\at + TERM_PLACE)(%rdi), %eax
 	movsbq (\at + TERM_FACTOR)(%rdi), \by
@@ -63,7 +68,7 @@
 	addq \by, \to
 .endm
 
-/* %rcx is an address, %rax another: %rsi and %rax become where their shadow is. */
+/* %rsi and %rax become the shadow addresses of the memory at %rcx and %rax. */
 .macro shadows
 	movq %rcx, %rsi
 	shrq $GRANULE_SHIFT, %rax
@@ -72,7 +77,10 @@
 	leaq SHADOW_BASE(%rsi, %rsi), %rsi
 .endm
 
-/* The shadow from %rsi to %rax, both included, is four times \value; else to 7. Needs both. */
+/*
+ * Jumps to 7 unless all shadow words from %rsi to %rax, both included, have the value \value16;
+ * \value is four of them. \long does this for long ranges. Changes %rax and %rsi.
+ */
 .macro scan value, value16, long
 	subq %rsi, %rax
 	subq $14, %rax
@@ -121,7 +129,7 @@ __snarl_loop:
 	ret
 1:	leaq -FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset FRAME + 8
-	spoiled 1
+	call_clobbered 1
 	slot 3, rbx, 1
 	.cfi_offset %rbx, -(RED_ZONE + 8 * 5)
 	slot 5, rbp, 1
@@ -133,7 +141,7 @@ __snarl_loop:
 	slot 4, rax, 1			/* the caller's %rsp */
 	find_loop
 
-	/* %r8: turns less one */
+	/* %r8: iterations less one */
 	movzbl LOOP_COUNTER(%rdi), %eax
 	movzbl LOOP_COUNTER_SLOT(%rdi), %ecx
 	xorl $FIRST_SLOT, %eax
@@ -148,15 +156,18 @@ __snarl_loop:
 	negq %r8
 2:	leaq -1(%rdx), %rcx
 	testq %rdx, %rcx
-	jne .Lquick
+	jne .Lfast
 	testq %r8, %rcx
-	jne .Lquick
+	jne .Lfast
 	bsfq %rdx, %rcx
 	shrq %cl, %r8
 	decq %r8
-	cmpq $(MOST_TURNS - 1), %r8
-	ja .Lquick
-	/* %r9: own shadow value, four times; %r10: next record of the group; %r11: behind the last access; %rbx: in FOUND */
+	cmpq $(MAX_ITERATIONS - 1), %r8
+	ja .Lfast
+	/*
+	 * %r9: tls.own, four times; %r10: next record of the group; %r11: end of the accesses;
+	 * %rbx: this access's word in FOUND
+	 */
 	movzwl TLS(OWN), %r9d
 	movabsq $SHADOW_FOUR, %rax
 	imulq %rax, %r9
@@ -169,7 +180,10 @@ __snarl_loop:
 	addq $LOOP_ACCESS, %rdi
 	leaq FOUND(%rsp), %rbx
 
-	/* %rcx: its address in the first turn, %rdx: stride, %rsi and %rax: shadow of the first and last byte */
+	/*
+	 * %rdi: the access; %rcx: its first address; %rdx: stride; %rsi and %rax: shadow of the
+	 * first and the last byte
+	 */
 .Laccess:
 	cmpw $0, ACCESS_STRIDE_TERM(%rdi)
 	jne .Lmore
@@ -182,7 +196,7 @@ __snarl_loop:
 .Llook:
 	movq %rcx, %rsi
 	shrq $USER_BITS, %rsi
-	jne .Lquick
+	jne .Lfast
 	movzbl ACCESS_DETAIL(%rdi), %esi
 	andl $SIZE_MASK, %esi
 	movzbl EXTENTS(%rsp, %rsi), %esi
@@ -212,20 +226,20 @@ __snarl_loop:
 	jb .Laccess
 	leaq RECORD_SIZE(%rsp), %rdi
 	cmpq %rdi, %r10
-	je 9f				/* all private */
+	je 9f				/* all memory is cut */
 	movq %rsp, %rdi
 	movq %r10, %rsi
 	leaq 1(%r8), %rdx
-	call snarlrt_loop_tell
+	call snarlrt_loop_append
 	jmp 8f
 5:	testw %r9w, %r9w
-	je .Lquick
+	je .Lfast
 	scan %r9, %r9w, scan_own
 .Lprivate:
 	movq $0, (%rbx)
 	jmp .Lnext
 
-	/* The memory of an access that was looked at, or a stride that is not the same each time. */
+	/* The access has the addresses of an earlier one, or a stride known only at run time. */
 .Lmore:
 	movzbl (ACCESS_STRIDE_TERM + TERM_PLACE)(%rdi), %eax
 	cmpb $0, (ACCESS_STRIDE_TERM + TERM_FACTOR)(%rdi)
@@ -242,7 +256,7 @@ __snarl_loop:
 	add_term ACCESS_STRIDE_TERM, %rsi, %rdx
 	jmp .Llook
 
-	/* Turns that are far from each other, or go back. */
+	/* The stride is large or negative. */
 .Lapart:
 	pushq %rdi
 	.cfi_adjust_cfa_offset 8
@@ -261,68 +275,71 @@ __snarl_loop:
 	.cfi_adjust_cfa_offset -8
 	popq %rdi
 	.cfi_adjust_cfa_offset -8
-	jne .Lquick
+	jne .Lfast
 	testl %esi, %esi
 	jne .Lshared
 	jmp .Lprivate
 
-	/* Maybe only gaps differ: some turns, each in one granule. */
+	/*
+	 * The shadow differs, perhaps only in the gaps between iterations. Tries iteration by
+	 * iteration if these are few, and each lies in one granule.
+	 */
 7:	cmpq $8, %rdx
-	jbe .Lquick
+	jbe .Lfast
 	movzbl ACCESS_DETAIL(%rdi), %esi
 	andl $SIZE_MASK, %esi
 	movzbl EXTENTS(%rsp, %rsi), %esi
 	cmpq $SOME, %r8
-	jae .Lquick
+	jae .Lfast
 	testb $GRANULE_MASK, %dl
-	jne .Lquick
+	jne .Lfast
 	cmpl $GRANULE_MASK, %esi
-	ja .Lquick
+	ja .Lfast
 	testq %rcx, %rsi
-	jne .Lquick
+	jne .Lfast
 	movq %rdx, %rax
 	imulq %r8, %rax
 	addq %rcx, %rax
 	shadows
-	shrq $(GRANULE_SHIFT - 1), %rdx	/* of the shadow */
+	shrq $(GRANULE_SHIFT - 1), %rdx	/* the stride in the shadow */
 	cmpw $SHARED, (%rsi)
 	jne 2f
 1:	cmpw $SHARED, (%rsi)
-	jne .Lquick
+	jne .Lfast
 	addq %rdx, %rsi
 	cmpq %rax, %rsi
 	jbe 1b
 	shlq $(GRANULE_SHIFT - 1), %rdx
 	jmp .Lshared
 2:	testw %r9w, %r9w
-	je .Lquick
+	je .Lfast
 3:	cmpw %r9w, (%rsi)
-	jne .Lquick
+	jne .Lfast
 	addq %rdx, %rsi
 	cmpq %rax, %rsi
 	jbe 3b
 	jmp .Lprivate
 
-.Lquick:
+.Lfast:
 	find_loop
 	leaq FRAME(%rsp), %rsi
-	call snarlrt_loop_quick
+	call snarlrt_loop_fast
 8:	testl %eax, %eax
 	jne .Lslow
-9:	spoiled 0
+9:	call_clobbered 0
 	slot 3, rbx, 0
 	leaq FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset 8
 	ret
 
-	/* For __snarl_loop_close, in whose place it returns: signals waited. */
+	/* __snarl_loop_close ends here by a jump if signals were put off: delivers them. */
 	.globl snarlrt_loop_deliver
 	.hidden snarlrt_loop_deliver
 	.cfi_restore %rbx
 snarlrt_loop_deliver:
 	leaq -FRAME(%rsp), %rsp
 	.cfi_def_cfa_offset FRAME + 8
-	spoiled 1
+	call_clobbered 1
 	slot 3, rbx, 1
 	.cfi_offset %rbx, -(RED_ZONE + 8 * 5)
 	movl $LOOP_DELIVER, %eax
@@ -334,7 +351,7 @@ snarlrt_loop_deliver:
 	xorl %edi, %edi
 1:	movq %rsp, %rbx
 	.cfi_def_cfa_register %rbx
-	movl snarlrt_state_size(%rip), %ecx
+	movl snarlrt_xsave_size(%rip), %ecx
 	subq %rcx, %rsp
 	andq $-64, %rsp
 	cmpl $XSAVE_LEGACY, %ecx
@@ -359,7 +376,10 @@ snarlrt_loop_deliver:
 	.cfi_endproc
 	.size __snarl_loop, . - __snarl_loop
 
-	/* For scan: from %rsi on, %rax and 16 bytes; equal if all are. Spoils only these. */
+	/*
+	 * For the macro scan: returns "equal" if %rax + 16 bytes from %rsi on are shared words, or
+	 * the thread's own (%r9). Changes %rax and %rsi.
+	 */
 	.p2align 5
 	.type scan_shared, @function
 scan_shared:
@@ -389,7 +409,7 @@ scan_own:
 	addq $32, %rsi
 	subq $32, %rax
 	jae 2b
-	/* The last 32 bytes, of which some were looked at before. */
+	/* The last 32 bytes, which overlap those before. */
 	movdqu (%rsi, %rax), %xmm2
 	pxor %xmm0, %xmm2
 	por %xmm2, %xmm1

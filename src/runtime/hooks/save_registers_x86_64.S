@@ -1,15 +1,15 @@
 /*
- * snarlrt_access for callers that believe their registers to be kept (__snarl_access and
- * __snarl_access_wide in entry_x86_64.S). The low 16 bytes of the vector registers are saved
- * always; the rest only for code that may hold something there. The runtime itself does
- * not touch it, but a controlled thread stands still in here while others run, and the C
- * library is called where a thread is met for the first time.
+ * snarlrt_access() for __snarl_access and __snarl_access_wide (entry_x86_64.S), whose callers
+ * expect all registers but %rax and %rcx to be kept. The low 16 bytes of vector registers are
+ * always saved; the rest only in the wide version, for code that may use them. The runtime does not
+ * use the upper parts itself, but other threads of a controlled run may execute during the call,
+ * and attaching a new thread calls libc.
  *
- * %rdi is the address, %rax the site. %rax and %rcx are free.
+ * Arguments: %rdi is the address, %rax the site.
  */
 #ifdef __x86_64__
 
-#define PUSHED 56
+#define PUSHED 56	/* bytes of the registers pushed after %rbp */
 
 .macro each move, register, size, save
 	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
@@ -21,7 +21,7 @@
 	.endr
 .endm
 
-/* With the registers of this width. */
+/* Calls snarlrt_access() with 16 vector registers of this width in bytes saved. */
 .macro access_with move, register, size
 	subq $(16 * \size), %rsp
 	andq $-64, %rsp
@@ -43,7 +43,7 @@ snarlrt_access_keeping:
 	xorl %ecx, %ecx
 	jmp 1f
 snarlrt_access_keeping_wide:
-	movl snarlrt_vectors(%rip), %ecx
+	movl snarlrt_vector_width(%rip), %ecx
 1:	pushq %rbp
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rbp, -16

@@ -1,8 +1,7 @@
 /*
- * The entry is a NOP of five bytes (wrap/dual/dual_write.c), perhaps behind an endbr64, that
- * lies within eight aligned bytes: one store makes it a jump or a NOP again, and a
- * thread executes the one or the other. membarrier then makes all cores forget what they
- * have decoded before.
+ * An entry is a NOP of five bytes, perhaps behind an endbr64 (wrap/dual/dual_write.c). It lies
+ * within eight aligned bytes, so one store changes it, and a thread executes either the NOP or the
+ * jump. membarrier then makes all cores discard instructions that they fetched before.
  */
 #include "runtime/process/code_patch.h"
 
@@ -12,7 +11,8 @@
 #include "runtime/core/sys.h"
 
 #define PAGE 4096ull
-#define NEAR (64 * PAGE)	/* pages so close are made writable together */
+#define NEAR (64 * PAGE)	/* entries up to this far apart share one range of writable pages */
+#define JUMP 0xe9u		/* opcode of a jump with a 32-bit distance */
 #define JUMP_SIZE 5u
 
 static const uint8_t nop[JUMP_SIZE] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
@@ -26,36 +26,40 @@ static bool starts(const uint8_t *code, const uint8_t *with, size_t size)
 	return true;
 }
 
-/* NULL if this is not an entry as we know it. */
-static uint8_t *place_of(uint64_t entry)
+/* The NOP or jump of the entry; NULL if there is neither. */
+static uint8_t *patch_point(uint64_t entry)
 {
 	uint8_t *code = (uint8_t *)entry;
 
 	if (starts(code, endbr64, sizeof(endbr64)))
 		code += sizeof(endbr64);
-	if (((uint64_t)code & 7) > 8 - JUMP_SIZE || (!starts(code, nop, sizeof(nop)) && *code != 0xe9))
+	if (((uint64_t)code & 7) > 8 - JUMP_SIZE ||
+	    (!starts(code, nop, sizeof(nop)) && *code != JUMP))
 		return NULL;
 	return code;
 }
 
-bool dual_patch_is_on(uint64_t entry)
+bool code_patch_is_on(uint64_t entry)
 {
-	const uint8_t *code = place_of(entry);
+	const uint8_t *code = patch_point(entry);
 
-	return code && *code == 0xe9;
+	return code && *code == JUMP;
 }
 
-static void close_pages(struct dual_patch *p)
+static void close_pages(struct code_patch *p)
 {
 	if (p->high)
 		sys_call(SYS_mprotect, p->low, p->high - p->low, PROT_READ | PROT_EXEC);
 	p->low = p->high = 0;
 }
 
-/* It stays executable all the time: others are in it, and perhaps we. */
-static bool open_page(struct dual_patch *p, uint64_t address)
+/*
+ * Makes the page writable. It stays executable: other threads may run code in it, and so may this
+ * one.
+ */
+static bool open_page(struct code_patch *p, uint64_t address)
 {
-	static bool told;
+	static bool warned;
 	uint64_t page = address & ~(PAGE - 1);
 
 	if (p->high && page >= p->low && page < p->high)
@@ -69,9 +73,10 @@ static bool open_page(struct dual_patch *p, uint64_t address)
 	}
 	close_pages(p);
 	if (sys_call(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
-		if (!told)
-			sys_warn("this system forbids to change code: functions cannot be switched");
-		told = true;
+		if (!warned)
+			sys_warn("cannot switch functions: the system forbids writable code (mprotect); "
+				 "build without --production to record all functions");
+		warned = true;
 		return false;
 	}
 	p->low = page;
@@ -79,14 +84,14 @@ static bool open_page(struct dual_patch *p, uint64_t address)
 	return true;
 }
 
-bool dual_patch_entry(struct dual_patch *p, uint64_t entry, uint64_t inst, bool on)
+bool code_patch_entry(struct code_patch *p, uint64_t entry, uint64_t inst, bool on)
 {
-	uint8_t *code = place_of(entry);
+	uint8_t *code = patch_point(entry);
 	uint64_t *word = (uint64_t *)((uint64_t)code & ~7ull), value;
 	uint32_t distance;
 	uint8_t *bytes;
 
-	if (!code || (*code == 0xe9) == on || !open_page(p, (uint64_t)code))
+	if (!code || (*code == JUMP) == on || !open_page(p, (uint64_t)code))
 		return false;
 	value = *word;
 	bytes = (uint8_t *)&value + ((uint64_t)code & 7);
@@ -94,16 +99,17 @@ bool dual_patch_entry(struct dual_patch *p, uint64_t entry, uint64_t inst, bool 
 		bytes[i] = nop[i];
 	if (on) {
 		distance = (uint32_t)(inst - ((uint64_t)code + JUMP_SIZE));
-		bytes[0] = 0xe9;
+		bytes[0] = JUMP;
 		for (size_t i = 0; i < sizeof(distance); i++)
 			bytes[1 + i] = (uint8_t)(distance >> 8 * i);
 	}
-	__atomic_store_n(word, value, __ATOMIC_RELEASE);	/* pairs with other cores' fetching */
+	/* Pairs with instruction fetches of other cores. */
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 	p->changed = true;
 	return true;
 }
 
-void dual_patch_end(struct dual_patch *p)
+void code_patch_end(struct code_patch *p)
 {
 	static bool registered;
 

@@ -1,11 +1,11 @@
 /*
- * Comes first: before constructors of libraries, before main.
+ * Starts the runtime before constructors of libraries and before main.
  *
- * The inlined checks read shadow memory and the thread's own shadow value, both
- * zero until we are here, which compare equal: code that runs earlier records
- * nothing and harms nothing, once the shadow is mapped. So it is mapped in any
- * mode; in a production build (dual.h), whose checks do not run before they are asked
- * for, when that happens.
+ * Instrumented code may run even earlier. Its inlined checks compare the shadow word of the memory
+ * with tls.own. Both are 0 until the thread is attached, so the check passes and nothing is
+ * recorded. It only needs the shadow to be mapped, which is therefore done in every mode. A
+ * production build (process/production.h) runs no checks until functions are switched on, and maps
+ * the shadow then.
  */
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -32,7 +32,10 @@
 #include "runtime/record/thread.h"
 #include "runtime/record/trace_file.h"
 
-/* Who starts a program with more rights than their own has no say in the files that it writes. */
+/*
+ * The value of SNARL_OPTIONS. A program that runs with more rights than its caller (set-user-ID)
+ * ignores it: the caller must not choose the files that it writes.
+ */
 static const char *find_option(char **envp)
 {
 	static const char key[] = SNARL_OPTIONS_ENV "=";
@@ -50,8 +53,11 @@ static const char *find_option(char **envp)
 	return NULL;
 }
 
-/* The strings the kernel put above the first frame mark the stack's top. */
-static void main_stack(char **envp)
+/*
+ * The kernel puts the environment's strings above the first frame: the last one marks the stack's
+ * top.
+ */
+static void find_main_stack(char **envp)
 {
 	struct rlimit limit = { .rlim_cur = 8u << 20 };
 	const char *top = (const char *)envp;
@@ -77,19 +83,20 @@ static void at_exit(int status, void *unused)
 
 static void start_recording(const struct mode *mode, const struct run_options *o, char **envp)
 {
-	const uint64_t range_hooks[2] = { (uint64_t)__tsan_read_range, (uint64_t)__tsan_write_range };
+	const uint64_t range_hooks[2] = { (uint64_t)__tsan_read_range,
+					  (uint64_t)__tsan_write_range };
 
 	if (!snarlrt_process_open(o))
 		return;
 	if (o->sites[0])
 		snarlrt_sites_load(o->sites, range_hooks);
 	mode_set(mode);
-	snarlrt_thread_init();
-	main_stack(envp);
-	/* Should main() leave by pthread_exit, it ends like any other thread. */
+	snarlrt_thread_end_init();
+	find_main_stack(envp);
+	/* If main() ends by pthread_exit, its thread ends like any other. */
 	if (snarlrt_thread_attach(snarlrt_thread_new_id(), 0, 0, NULL, NULL))
 		snarlrt_thread_arm_exit();
-	/* Registered before all others, so it runs after all others. */
+	/* Exit handlers run in reverse order: the first one registered runs last. */
 	on_exit(at_exit, NULL);
 	snarlrt_process_init();
 	snarlrt_modules_scan();
@@ -109,20 +116,23 @@ static void at_controlled_exit(int status, void *unused)
 
 static void start_control(const struct run_options *o, char **envp)
 {
-	if (!ctl_open(o->control, o->server == RUN_NO_SERVER ? -1 : (int)o->server, o->backend == RUN_BACKEND_KERNEL)) {
+	if (!ctl_open(o->control, o->server == RUN_NO_SERVER ? -1 : (int)o->server,
+		      o->backend == RUN_BACKEND_KERNEL)) {
 		sys_warn("SNARL_OPTIONS has mode=control but no usable control=FILE; "
 			 "the program runs on its own");
 		return;
 	}
 	ctl_signal_calls = &snarlrt_signal_calls;
 	mode_set(&mode_control);
-	/* Each run of a server would need a file of its own: only a run by itself has one. */
+	/*
+	 * Runs of a fork server would all write this file: only a run without a server is traced.
+	 */
 	ctl.tracing = o->trace[0] && o->server == RUN_NO_SERVER && snarlrt_process_open(o);
 	ctl.values = ctl.tracing && o->values;
 	ctl_crash_install();
 	on_exit(at_controlled_exit, NULL);
 	snarlrt_process_init();
-	main_stack(envp);
+	find_main_stack(envp);
 	if (ctl.tracing)
 		snarlrt_modules_scan();
 }
@@ -135,8 +145,8 @@ static void start_monitor(const struct run_options *o)
 		snarlrt_sites_use(rules_offsets);
 	shadow_map();
 	mode_set(&mode_monitor);
-	snarlrt.sync_unseen = !(watch.pset | watch.tx | watch.noise);
-	snarlrt_thread_init();
+	snarlrt.sync_ignored = !(watch.pset | watch.tx | watch.noise);
+	snarlrt_thread_end_init();
 	watch_attach();
 	snarlrt_process_init();
 	snarlrt_modules_scan();
@@ -172,18 +182,20 @@ static void start_mode(const struct run_options *o, char **envp)
 	}
 }
 
-static bool holds_site(void *context, const struct dual_module_id *module, uint64_t start, uint64_t end)
+/* A chooser for modes check and guard: functions with a site that the rules name. */
+static bool has_rule_site(void *context, const struct dual_module_id *module, uint64_t start,
+			  uint64_t end)
 {
 	(void)context;
 	return rules_matter(module->id, module->size, module->base, start, end);
 }
 
-/* Switches on the functions of a production build that the mode wants to see. */
+/* Switches on the functions of a production build whose events the mode needs. */
 static void start_production(const struct run_options *o)
 {
 	if (mode_monitors()) {
 		dual_start("none", false);
-		dual_choose(watch.everywhere ? dual_choose_all : holds_site, NULL);
+		dual_choose(watch.everywhere ? dual_choose_all : has_rule_site, NULL);
 	} else {
 		dual_start(o->active, !mode_is_off());
 	}
@@ -220,10 +232,10 @@ static void init(char **envp)
 	if (done)
 		return;
 	done = true;
-	snarlrt_vectors_find();
+	snarlrt_vector_width_find();
 	snarlrt_real_resolve();
 	snarlrt_options_parse(&options, find_option(envp));
-	if (!dual_program() || is_recording(options.mode) || options.mode == RUN_MODE_CONTROL)
+	if (!dual_is_program() || is_recording(options.mode) || options.mode == RUN_MODE_CONTROL)
 		shadow_map();
 	snarlrt_process = &process_calls;
 	mode_set(&mode_off);
@@ -249,8 +261,8 @@ void snarlrt_init(void)
 }
 
 /*
- * Called by a constructor of every instrumented file, before all others. That of a
- * library that was just opened may be the first to know of it.
+ * Called by the first constructor of every instrumented file. For a library that was just opened,
+ * this is the first sign of it.
  */
 SNARLRT_EXPORT void __tsan_init(void)
 {

@@ -1,12 +1,14 @@
 /*
- * The start of the runtime in a process.
+ * Starts the runtime in a process.
  */
 #ifndef RUNTIME_PROCESS_INIT_H
 #define RUNTIME_PROCESS_INIT_H
 
 #include "runtime/core/runtime.h"
 
-/* Idempotent; called from preinit_array, __tsan_init and the constructors of production builds. */
+/*
+ * Called from .preinit_array, __tsan_init and constructors of production builds; works only once.
+ */
 SNARLRT_HIDDEN void snarlrt_init(void);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Tells the trace which files are mapped where, so that the tool can name pcs.
+ * Reports which files are mapped where, so that the tool can name pcs, and applies lists of sites
+ * to their code.
  */
 #include <elf.h>
 #include <link.h>
@@ -16,35 +17,39 @@
 
 #define BUILD_ID_MAX 64u
 
+/* State of one scan, and the module that dl_iterate_phdr() is at. */
 struct found {
-	uint64_t seen;		/* on_opened() */
-	bool told;		/* a new one */
-	unsigned long long adds, subs;
+	uint64_t seen;		/* on_opened(): number of modules visited */
+	bool any_new;		/* a module was reported for the first time */
+	unsigned long long adds, subs;	/* dlpi_adds and dlpi_subs of this scan */
+	/* A MODULE chunk: the members up to the end are written as they lie here. */
 	struct trace_chunk chunk;
 	struct trace_module module;
 	uint8_t rest[BUILD_ID_MAX + 4096];	/* the build-id, then the path */
 };
 
-/* Dropped when it is no longer mapped. */
+/* A module that the last scan saw. */
 struct module {
-	uint64_t base, start, end;
-	uint32_t check;		/* of build-id and path: another file may take its place */
-	uint32_t round;		/* of the last scan that saw it */
-	bool told;		/* in the trace */
+	uint64_t base, start, end;	/* load bias; addresses that it is mapped to */
+	/* Checksum of build-id and path: tells apart files mapped at one address. */
+	uint32_t check;
+	uint32_t scan;		/* number of the last scan that saw it */
+	bool reported;
 	struct snarlrt_sites sites;
 	struct module *next;
 };
 
-static struct module *known, *unused;
+static struct module *loaded, *unused;	/* unused: a free list */
 static struct snarlrt_lock scan_lock;
-static uint32_t round;
-static unsigned long long adds, subs;	/* as of the last scan */
+static uint32_t scans;			/* number of scans so far */
+static unsigned long long adds, subs;	/* dlpi_adds and dlpi_subs of the last scan */
 
-static struct module *find_module(const struct trace_module *found, uint32_t check)
+/* Returns the module, added if it is new; NULL without memory. */
+static struct module *get_module(const struct trace_module *found, uint32_t check)
 {
 	struct module *m;
 
-	for (m = known; m; m = m->next)
+	for (m = loaded; m; m = m->next)
 		if (m->base == found->base && m->start == found->start && m->check == check)
 			return m;
 	m = unused ? unused : arena_alloc(sizeof(*m));
@@ -56,11 +61,12 @@ static struct module *find_module(const struct trace_module *found, uint32_t che
 			      .start = found->start,
 			      .end = found->end,
 			      .check = check,
-			      .next = known };
-	known = m;
+			      .next = loaded };
+	loaded = m;
 	return m;
 }
 
+/* Copies the build-id from a note segment; returns its size, or 0. */
 static uint32_t copy_build_id(uint8_t *to, uint64_t base, const ElfW(Phdr) *ph)
 {
 	const uint8_t *p = (const uint8_t *)base + ph->p_vaddr, *end = p + ph->p_memsz;
@@ -83,8 +89,9 @@ static uint32_t copy_build_id(uint8_t *to, uint64_t base, const ElfW(Phdr) *ph)
 }
 
 /*
- * The main program has no name of its own here. A library opened by a relative path
- * keeps it, whatever folder the program goes to later.
+ * Copies the module's absolute path and returns its length. dl_iterate_phdr() gives the executable
+ * an empty name. A library opened by a relative path keeps that name even if the program changes
+ * its directory later.
  */
 static uint32_t copy_path(uint8_t *to, size_t room, const char *name)
 {
@@ -100,7 +107,7 @@ static uint32_t copy_path(uint8_t *to, size_t room, const char *name)
 		relative |= *p == '/';
 	got = relative ? sys_call(SYS_getcwd, to, room - 1, 0) : 0;
 	if (got > 1) {
-		n = (uint32_t)got;	/* its NUL included, which becomes the slash */
+		n = (uint32_t)got;	/* includes the NUL, which becomes the slash */
 		to[n - 1] = '/';
 		name += name[0] == '.' && name[1] == '/' ? 2 : 0;
 	}
@@ -130,9 +137,9 @@ static void describe(struct found *f, const struct dl_phdr_info *info)
 				 info->dlpi_name);
 }
 
-static void tell_module(struct found *f, struct module *m)
+static void report_module(struct found *f, struct module *m)
 {
-	m->told = f->told = true;
+	m->reported = f->any_new = true;
 	if (mode_monitors()) {
 		f->rest[f->module.build_id_size + f->module.path_size] = 0;
 		watch_module(f->rest, f->module.build_id_size, f->module.base,
@@ -155,34 +162,34 @@ static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
 	struct module *m;
 
 	(void)size;
-	/* Constructors ask for each file of a library; most often nothing is new. */
-	if (known && info->dlpi_adds == adds && info->dlpi_subs == subs)
+	/* Constructors cause a scan for each file of a library; usually no module is new. */
+	if (loaded && info->dlpi_adds == adds && info->dlpi_subs == subs)
 		return 1;
 	f->adds = info->dlpi_adds;
 	f->subs = info->dlpi_subs;
 	describe(f, info);
 	if (f->module.end == 0)
 		return 0;
-	m = find_module(&f->module,
+	m = get_module(&f->module,
 			trace_check(f->rest, f->module.build_id_size + f->module.path_size));
 	if (!m)
 		return 0;
-	m->round = round;
+	m->scan = scans;
 	snarlrt_sites_apply(&m->sites, info, f->rest, f->module.build_id_size);
-	if (!m->told)
-		tell_module(f, m);
+	if (!m->reported)
+		report_module(f, m);
 	return 0;
 }
 
-/* What another file or the heap will do in their place is no affair of theirs. */
+/* Forgets modules that are gone, and the owners of their memory: the addresses may be reused. */
 static void drop_unmapped(void)
 {
-	struct module **at = &known;
+	struct module **at = &loaded;
 
 	while (*at) {
 		struct module *m = *at;
 
-		if (m->round == round) {
+		if (m->scan == scans) {
 			at = &m->next;
 			continue;
 		}
@@ -194,12 +201,14 @@ static void drop_unmapped(void)
 }
 
 /*
- * Under control: what was opened since main began, for the names in reports; without a
- * server, whose memory the tool can look at before main, all.
+ * Under control: lists modules in the report for the tool. With a fork server these are the ones
+ * opened since main began, since the tool reads the others from the server's /proc/PID/maps.
+ * Without a server it is all modules.
  */
 static int on_opened(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	static uint64_t at_start;	/* they are listed in the order they were loaded */
+	/* Modules before main: dl_iterate_phdr() lists in order of loading. */
+	static uint64_t at_start;
 	struct ctl_report *r = &ctl.block->report;
 	struct found *f = arg;
 	struct ctl_module *m;
@@ -224,7 +233,7 @@ static int on_opened(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-static void tell_opened(void)
+static void report_opened(void)
 {
 	static struct found found;
 
@@ -243,20 +252,20 @@ void snarlrt_modules_scan(void)
 	int nothing_new;
 
 	if (mode_controls())
-		tell_opened();
+		report_opened();
 	if (mode_is_off() || (!snarlrt.live && !mode_monitors()))
 		return;
 	mask = snarlrt_signals_block();
 	snarlrt_lock(&scan_lock);
-	round++;
+	scans++;
 	snarlrt_hide();
 	nothing_new = dl_iterate_phdr(on_module, &found);
 	snarlrt_unhide();
 	if (!nothing_new) {
 		drop_unmapped();
-		if (found.told && adds)
+		if (found.any_new && adds)
 			snarlrt_stamp();
-		found.told = false;
+		found.any_new = false;
 		adds = found.adds;
 		subs = found.subs;
 	}
@@ -264,15 +273,16 @@ void snarlrt_modules_scan(void)
 	snarlrt_signals_set(mask);
 }
 
-struct wanted_id {
+/* The question and answer of snarlrt_module_id(). */
+struct id_query {
 	uint64_t address, base;
-	uint32_t room, size;
+	uint32_t room, size;	/* of the buffer; of the build-id found */
 	uint8_t *id;
 };
 
-static int on_wanted(struct dl_phdr_info *info, size_t size, void *arg)
+static int on_queried(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct wanted_id *w = arg;
+	struct id_query *w = arg;
 	bool inside = false;
 	uint32_t found = 0;
 	uint8_t id[BUILD_ID_MAX];
@@ -281,7 +291,8 @@ static int on_wanted(struct dl_phdr_info *info, size_t size, void *arg)
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
-		inside |= ph->p_type == PT_LOAD && w->address - info->dlpi_addr - ph->p_vaddr < ph->p_memsz;
+		inside |= ph->p_type == PT_LOAD &&
+			  w->address - info->dlpi_addr - ph->p_vaddr < ph->p_memsz;
 		if (ph->p_type == PT_NOTE && !found)
 			found = copy_build_id(id, info->dlpi_addr, ph);
 	}
@@ -296,10 +307,10 @@ static int on_wanted(struct dl_phdr_info *info, size_t size, void *arg)
 
 uint32_t snarlrt_module_id(const void *address, uint8_t *id, uint32_t room, uint64_t *base)
 {
-	struct wanted_id w = { .address = (uint64_t)address, .id = id, .room = room };
+	struct id_query w = { .address = (uint64_t)address, .id = id, .room = room };
 
 	snarlrt_hide();
-	dl_iterate_phdr(on_wanted, &w);
+	dl_iterate_phdr(on_queried, &w);
 	snarlrt_unhide();
 	*base = w.base;
 	return w.size;
@@ -313,11 +324,10 @@ void snarlrt_modules_fork(bool begin)
 		snarlrt_unlock(&scan_lock);
 }
 
-/* A forked child writes a trace of its own, and all modules anew. */
 void snarlrt_modules_forked(void)
 {
-	for (struct module *m = known; m; m = m->next)
-		m->told = false;
+	for (struct module *m = loaded; m; m = m->next)
+		m->reported = false;
 	adds = subs = 0;
 	snarlrt_sites_forked();
 }

@@ -1,19 +1,29 @@
 /*
- * What is loaded: executable and shared libraries.
+ * Loaded modules: the executable and shared libraries.
  */
 #ifndef RUNTIME_PROCESS_MODULES_H
 #define RUNTIME_PROCESS_MODULES_H
 
 #include "runtime/core/runtime.h"
 
-/* Looks for modules that were loaded or unmapped, and tells those that the mode writes to. */
+/*
+ * Looks for modules that were loaded or unmapped since the last scan, and reports new ones: to the
+ * trace, to the monitor, or under control to the tool.
+ */
 SNARLRT_HIDDEN void snarlrt_modules_scan(void);
 
-/* Around a fork, and in the child, which tells all modules anew. */
+/* Takes the lock before a fork (`begin`); releases it after, in parent and child. */
 SNARLRT_HIDDEN void snarlrt_modules_fork(bool begin);
+/*
+ * In a forked child that is recorded: the next scan reports all modules again, to the child's
+ * trace.
+ */
 SNARLRT_HIDDEN void snarlrt_modules_forked(void);
 
-/* The build-id of the module that the address is in, and its load bias; 0: none, or no room. */
+/*
+ * Copies the build-id of the module at `address` to `id`, which has `room` bytes, and sets *base to
+ * its load bias. Returns the size of the build-id, or 0 if there is none or it does not fit.
+ */
 SNARLRT_HIDDEN uint32_t snarlrt_module_id(const void *address, uint8_t *id, uint32_t room,
 					  uint64_t *base);
 

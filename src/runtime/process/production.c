@@ -1,5 +1,5 @@
 /*
- * Which functions run instrumented.
+ * Decides which functions of a production build run instrumented, and switches them.
  */
 #include "runtime/process/production.h"
 
@@ -14,23 +14,23 @@
 #include "runtime/record/shadow.h"
 #include "runtime/record/site_list.h"
 
-/* The executable's own table, if it has one; the linker makes these. */
+/* The executable's table, if it has one; the linker defines these symbols. */
 extern const struct dual_record __start_snarl_dual[] __attribute__((weak));
 extern const struct dual_record __stop_snarl_dual[] __attribute__((weak));
 
 struct module {
 	struct module *next;
-	const struct dual_record *start, *stop;
+	const struct dual_record *start, *stop;	/* its table */
 	struct dual_module_id id;
-	bool *wanted;		/* of each record, while they are chosen */
+	bool *wanted;		/* for each record, whether its function is to be on */
 };
 
 static struct {
 	struct snarlrt_lock lock;
-	struct module *modules, *unused;
-	dual_chooser *chooser;	/* NULL: nothing was ever switched on */
-	void *context;
-	struct sitefile sites;	/* of active=FILE */
+	struct module *modules, *unused;	/* loaded modules; free list */
+	dual_chooser *chooser;	/* NULL: none was set, and no function is on */
+	void *context;		/* argument of the chooser */
+	struct sitefile sites;	/* the list of active=FILE */
 } dual;
 
 static uint64_t entry_of(const struct dual_record *r)
@@ -43,7 +43,7 @@ static uint64_t inst_of(const struct dual_record *r)
 	return (uint64_t)&r->inst + (uint64_t)(int64_t)r->inst;
 }
 
-bool dual_program(void)
+bool dual_is_program(void)
 {
 	return &__start_snarl_dual[0] != &__stop_snarl_dual[0];
 }
@@ -66,27 +66,29 @@ bool dual_choose_none(void *context, const struct dual_module_id *module, uint64
 	return false;
 }
 
-/* The list's places are just behind the instructions they mean. */
+/* A listed pc is the return address of the hook, so it may equal `end` but not `start`. */
 static bool choose_listed(void *context, const struct dual_module_id *module, uint64_t start,
 			  uint64_t end)
 {
 	const struct sitefile *f = context;
 	size_t count, low = 0, high;
-	const uint64_t *places = sitefile_places(f, module->id, module->size, &count);
+	const uint64_t *sites = sitefile_places(f, module->id, module->size, &count);
 
 	for (high = count; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
-		if (places[middle] + module->base <= start)
+		if (sites[middle] + module->base <= start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < count && places[low] + module->base <= end;
+	return low < count && sites[low] + module->base <= end;
 }
 
-/* What is wanted of an inner function is wanted of those that call it, and so on up. */
-static void pass_on(const struct module *m)
+/*
+ * Marks the callers of marked DUAL_INNER functions, transitively: only they have entries to switch.
+ */
+static void mark_callers(const struct module *m)
 {
 	size_t count = (size_t)(m->stop - m->start);
 	bool changed = true;
@@ -107,15 +109,15 @@ static void pass_on(const struct module *m)
 	}
 }
 
-/* Makes the entries as `wanted` says. */
-static void apply(struct module *m)
+/* Switches each function on or off, as `wanted` says. */
+static void switch_all(struct module *m)
 {
-	struct dual_patch p = { 0 };
+	struct code_patch p = { 0 };
 
 	for (const struct dual_record *r = m->start; r < m->stop; r++)
 		if (r->kind == DUAL_PAIR)
-			dual_patch_entry(&p, entry_of(r), inst_of(r), m->wanted[r - m->start]);
-	dual_patch_end(&p);
+			code_patch_entry(&p, entry_of(r), inst_of(r), m->wanted[r - m->start]);
+	code_patch_end(&p);
 }
 
 static void choose(struct module *m)
@@ -129,11 +131,11 @@ static void choose(struct module *m)
 					  dual.chooser(dual.context, &m->id, inst_of(r),
 						       inst_of(r) + r->size);
 	if (dual.chooser != dual_choose_all && dual.chooser != dual_choose_none)
-		pass_on(m);
-	apply(m);
+		mark_callers(m);
+	switch_all(m);
 }
 
-static uint64_t enter(void)
+static uint64_t lock_modules(void)
 {
 	uint64_t mask = snarlrt_signals_block();
 
@@ -141,13 +143,14 @@ static uint64_t enter(void)
 	return mask;
 }
 
-static void leave(uint64_t mask)
+static void unlock_modules(uint64_t mask)
 {
 	snarlrt_unlock(&dual.lock);
 	snarlrt_signals_set(mask);
 }
 
-static void dual_take(const struct dual_record *start, const struct dual_record *stop)
+/* Adds the module with this table, unless it is known. The lock is held. */
+static void add_module(const struct dual_record *start, const struct dual_record *stop)
 {
 	struct module *m = dual.modules;
 
@@ -167,37 +170,38 @@ static void dual_take(const struct dual_record *start, const struct dual_record 
 		choose(m);
 }
 
-void dual_choose(dual_chooser *wanted, void *context)
+void dual_choose(dual_chooser *chooser, void *context)
 {
 	uint64_t mask;
 
 	shadow_map();
-	mask = enter();
-	dual.chooser = wanted;
+	mask = lock_modules();
+	dual.chooser = chooser;
 	dual.context = context;
 	for (struct module *m = dual.modules; m; m = m->next)
 		choose(m);
-	leave(mask);
+	unlock_modules(mask);
 }
 
-static bool same(const char *a, const char *b)
+static bool is_same(const char *a, const char *b)
 {
 	while (*a && *a == *b)
 		a++, b++;
 	return *a == *b;
 }
 
-void dual_start(const char *active, bool watching)
+void dual_start(const char *active, bool observing)
 {
-	const char *trouble;
+	const char *reason;
 
-	dual_take(__start_snarl_dual, __stop_snarl_dual);
-	if (same(active, "all") || (!active[0] && watching)) {
+	add_module(__start_snarl_dual, __stop_snarl_dual);
+	if (is_same(active, "all") || (!active[0] && observing)) {
 		dual_choose(dual_choose_all, NULL);
-	} else if (active[0] && !same(active, "none")) {
-		trouble = sitefile_load(&dual.sites, active);
-		if (trouble)
-			sys_warn_about("no function is instrumented, the list was not used: ", trouble, active);
+	} else if (active[0] && !is_same(active, "none")) {
+		reason = sitefile_load(&dual.sites, active);
+		if (reason)
+			sys_warn_about("no function is instrumented, the list was not used: ",
+				       reason, active);
 		else
 			dual_choose(choose_listed, &dual.sites);
 	}
@@ -205,7 +209,7 @@ void dual_start(const char *active, bool watching)
 
 static unsigned switch_in(struct module *m, uint64_t address, bool on)
 {
-	struct dual_patch p = { 0 };
+	struct code_patch p = { 0 };
 	unsigned count = 0;
 
 	if (!m->wanted)
@@ -217,11 +221,11 @@ static unsigned switch_in(struct module *m, uint64_t address, bool on)
 			r->kind != DUAL_COUNT &&
 			((r->kind == DUAL_PAIR && entry_of(r) == address) ||
 			 (address >= inst_of(r) && address < inst_of(r) + r->size));
-	pass_on(m);
+	mark_callers(m);
 	for (const struct dual_record *r = m->start; r < m->stop; r++)
 		if (r->kind == DUAL_PAIR && m->wanted[r - m->start])
-			count += dual_patch_entry(&p, entry_of(r), inst_of(r), on);
-	dual_patch_end(&p);
+			count += code_patch_entry(&p, entry_of(r), inst_of(r), on);
+	code_patch_end(&p);
 	return count;
 }
 
@@ -231,10 +235,10 @@ unsigned dual_switch(const void *address, bool on)
 	uint64_t mask;
 
 	shadow_map();
-	mask = enter();
+	mask = lock_modules();
 	for (struct module *m = dual.modules; m; m = m->next)
 		count += switch_in(m, (uint64_t)address, on);
-	leave(mask);
+	unlock_modules(mask);
 	return count;
 }
 
@@ -259,15 +263,15 @@ void __snarl_dual_all(int on)
 unsigned __snarl_dual_count(unsigned *of)
 {
 	unsigned on = 0, all = 0;
-	uint64_t mask = enter();
+	uint64_t mask = lock_modules();
 
 	for (struct module *m = dual.modules; m; m = m->next)
 		for (const struct dual_record *r = m->start; r < m->stop; r++)
 			if (r->kind == DUAL_PAIR) {
 				all++;
-				on += dual_patch_is_on(entry_of(r));
+				on += code_patch_is_on(entry_of(r));
 			}
-	leave(mask);
+	unlock_modules(mask);
 	if (of)
 		*of = all;
 	return on;
@@ -278,15 +282,15 @@ void __snarl_dual_module_init(const struct dual_record *start, const struct dual
 	uint64_t mask;
 
 	snarlrt_init();
-	mask = enter();
-	dual_take(start, stop);
-	leave(mask);
+	mask = lock_modules();
+	add_module(start, stop);
+	unlock_modules(mask);
 }
 
-/* Also at exit, when code of it may still run: it stays as it is. */
+/* Called at exit, too, when the module's code may still run: its entries are not changed. */
 void __snarl_dual_module_fini(const struct dual_record *start, const struct dual_record *stop)
 {
-	uint64_t mask = enter();
+	uint64_t mask = lock_modules();
 
 	(void)stop;
 	for (struct module **at = &dual.modules; *at; at = &(*at)->next)
@@ -294,11 +298,12 @@ void __snarl_dual_module_fini(const struct dual_record *start, const struct dual
 			struct module *m = *at;
 
 			if (m->wanted)
-				sys_call(SYS_munmap, m->wanted, (m->stop - m->start) * sizeof(*m->wanted), 0);
+				sys_call(SYS_munmap, m->wanted,
+					 (m->stop - m->start) * sizeof(*m->wanted), 0);
 			*at = m->next;
 			m->next = dual.unused;
 			dual.unused = m;
 			break;
 		}
-	leave(mask);
+	unlock_modules(mask);
 }

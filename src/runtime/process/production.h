@@ -1,44 +1,47 @@
 /*
- * Production builds (snarl-cc --production): functions that exist plain and
- * instrumented, and are switched by a jump at the plain one's entry. abi/production_table.h has
- * the table they come with.
+ * Production builds (snarl-cc --production): functions exist in a plain and an instrumented
+ * version. The runtime switches a function on by a jump at the entry of the plain version to the
+ * instrumented one. abi/production_table.h describes the table of functions in the executable or
+ * library.
  *
- * Until something is switched on nothing of the runtime is in the way: plain code is
- * what the compiler made of it, and there is no shadow memory.
+ * Until a function is switched on, the program runs the plain code and has no shadow memory.
  *
- * A mode that wants to see only some places gives a chooser (dual_choose), which is asked
- * about each instrumented function once, when its module is loaded, and again whenever it
- * is given anew: does [start, end) hold a place that matters? Places are addresses of
- * instrumented code, as sites of traces are. The answer for an instrumented function
- * without an entry of its own (DUAL_INNER: an inlined or specialised part) goes
- * to all that call it. SNARL_OPTIONS=active=FILE is such a chooser, from a list of sites.
+ * A mode that needs only some sites gives a chooser (dual_choose). The chooser is asked once for
+ * each instrumented function when its module is loaded, and again when another chooser is set: does
+ * [start, end) contain a site that matters? Sites are addresses in instrumented code, as in traces.
+ * An instrumented function without an entry (DUAL_INNER: a specialised or outlined part) is reached
+ * through its callers, so these are switched on instead. SNARL_OPTIONS=active=FILE installs a
+ * chooser for a list of sites.
  *
- * A call that is under way stays in the version it began in; the next one takes the other.
- * Entries and exits that the hooks see are balanced, therefore.
+ * A call under way stays in its version; the next call takes the other. So the entries and exits
+ * that hooks see are balanced.
  */
 #ifndef RUNTIME_PROCESS_PRODUCTION_H
 #define RUNTIME_PROCESS_PRODUCTION_H
 
 #include "runtime/core/runtime.h"
 
-/* `base` is the load bias of the module, `id` its build-id. */
 struct dual_module_id {
-	uint64_t base;
-	uint32_t size;
+	uint64_t base;		/* load bias of the module */
+	uint32_t size;		/* bytes of the build-id */
 	uint8_t id[64];
 };
 
+/* Returns true if the function at [start, end) is to be switched on. */
 typedef bool dual_chooser(void *context, const struct dual_module_id *module, uint64_t start,
 			  uint64_t end);
 
-/* Is the executable a production build? */
-SNARLRT_HIDDEN bool dual_program(void);
+/* True if the executable is a production build. */
+SNARLRT_HIDDEN bool dual_is_program(void);
 
-/* What active=… says, once the mode is on; `watching`: all, where nothing is said. */
-SNARLRT_HIDDEN void dual_start(const char *active, bool watching);
+/*
+ * Follows the option active=; called once the mode is set. If `active` is empty, all functions are
+ * switched on if `observing`, else none.
+ */
+SNARLRT_HIDDEN void dual_start(const char *active, bool observing);
 
-/* Switches all functions of all modules, and of those to come, as the chooser says. */
-SNARLRT_HIDDEN void dual_choose(dual_chooser *wanted, void *context);
+/* Switches the functions of all modules, also of those loaded later, as the chooser says. */
+SNARLRT_HIDDEN void dual_choose(dual_chooser *chooser, void *context);
 
 SNARLRT_HIDDEN bool dual_choose_all(void *context, const struct dual_module_id *module,
 				    uint64_t start, uint64_t end);
@@ -46,17 +49,18 @@ SNARLRT_HIDDEN bool dual_choose_none(void *context, const struct dual_module_id 
 				     uint64_t start, uint64_t end);
 
 /*
- * One function, by the address of its plain entry or any address in its instrumented
- * version; returns how many were switched, callers of an inner one counted each. The next
- * dual_choose forgets it.
+ * Switches one function, named by the address of its plain entry or any address in its instrumented
+ * version. Returns the number of functions switched: a DUAL_INNER one switches all its callers. The
+ * next dual_choose() overrides it.
  */
 SNARLRT_HIDDEN unsigned dual_switch(const void *address, bool on);
 
-SNARLRT_HIDDEN void dual_fork(bool begin);	/* around a fork */
+/* Takes the lock before a fork (`begin`); releases it after, in parent and child. */
+SNARLRT_HIDDEN void dual_fork(bool begin);
 
 /*
- * For programs that switch themselves, and tests: dual_switch; all (1) or none (0); and
- * how many functions are switched on, of how many.
+ * For programs that switch functions themselves, and for tests: dual_switch(); all functions (1) or
+ * none (0); the number of functions that are on, with the number of all in *of.
  */
 SNARLRT_EXPORT unsigned __snarl_dual_switch(const void *function, int on);
 SNARLRT_EXPORT void __snarl_dual_all(int on);
