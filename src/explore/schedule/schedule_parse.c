@@ -279,7 +279,7 @@ static int parse_events(struct parser *p)
 }
 
 /* After "FUNCTION,": OP OBJECT */
-static int parse_deed(struct parser *p, struct schedule_event *e)
+static int parse_operation(struct parser *p, struct schedule_event *e)
 {
 	e->op = words_take(&p->words, ",)", "what the event does");
 	e->object = e->op ? words_take(&p->words, ",)", "to what it does it") : NULL;
@@ -308,7 +308,7 @@ static int parse_details(struct parser *p, struct schedule_event *e)
 		e->function = first;
 	}
 	words_skip(&p->words);
-	if (e->function && words_literal(&p->words, ",") && parse_deed(p, e) < 0)
+	if (e->function && words_literal(&p->words, ",") && parse_operation(p, e) < 0)
 		return -1;
 	words_skip(&p->words);
 	return words_literal(&p->words, ")") ? 0 : words_bad(&p->words, "')' is missing");

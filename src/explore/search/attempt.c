@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 
-#define TURNS_ROOM 4096u	/* for plans: so many turns more than the failing run had */
-#define ORDERS_ROOM 64u
+#define TURNS_ROOM 4096u	/* turns that a plan may have beyond those of the schedule */
+#define ORDERS_ROOM 64u		/* orders that a plan may have */
 
 int attempt_open(struct attempt *a, const struct attempt_config *config, const struct schedule *s,
 		 struct err *err)

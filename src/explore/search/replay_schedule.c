@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#define ATTEMPTS 3	/* when the server is lost */
+#define LOST_RETRIES 3	/* runs to make if the fork server dies each time */
 
 int replay_open(struct replay *r, const struct replay_config *config, const struct schedule *s,
 		struct err *err)
@@ -58,7 +58,7 @@ int replay_prepare(struct ctl_block *b, const struct schedule *s, const struct p
 int replay_once(struct replay *r, const struct schedule *s, const struct places *places,
 		struct oracle *oracle, struct oracle_result *out, struct err *err)
 {
-	for (int i = 0; i < ATTEMPTS; i++) {
+	for (int i = 0; i < LOST_RETRIES; i++) {
 		if (replay_prepare(r->server.block, s, places, r->max_steps, err) < 0 ||
 		    server_run(&r->server, err) < 0)
 			return -1;
@@ -106,7 +106,7 @@ unsigned replay_prove(struct schedule *s, const struct replay_config *config, un
 		schedule_set_turns(s, replay.server.block);
 		if (schedule_plan_size(s) <= replay.server.block->plan_size)
 			continue;
-		replay_close(&replay);	/* with its checks it needs more room */
+		replay_close(&replay);	/* the plan with checks needs a larger area */
 		code = replay_open(&replay, config, s, err);
 	}
 	replay_close(&replay);

@@ -79,8 +79,8 @@ static void leave(struct snapshots *s, struct server *server)
 	struct err err;
 
 	if (server_leave(server, &err) == 0) {
-		capture_copy(&server->early_out, &s->at[s->depth - 1].out);
-		capture_copy(&server->early_error, &s->at[s->depth - 1].error);
+		capture_copy(&server->before_out, &s->at[s->depth - 1].out);
+		capture_copy(&server->before_error, &s->at[s->depth - 1].error);
 	}
 	forget(s, server);
 }
@@ -115,7 +115,7 @@ bool snapshots_towards(struct snapshots *s, struct server *server, const struct 
 		from = 0;
 		leave(s, server);
 	}
-	if (!point->steps || s->never || server->exec || same(&s->refused, point)) {
+	if (!point->steps || s->impossible || server->exec || same(&s->refused, point)) {
 		while (s->depth > 0)
 			leave(s, server);
 		return false;
@@ -181,37 +181,37 @@ static bool has_children(pid_t pid)
 }
 
 /* A program that has nothing but what it was started with can be forked any number of times. */
-static bool is_pure(const struct server *server)
+static bool can_fork(const struct server *server)
 {
 	struct buf before = { 0 }, now = { 0 };
-	bool pure;
+	bool possible;
 
 	add_files(server->pid, &before);
 	add_files(server->run, &now);
 	add_shared(server->pid, &before);
 	add_shared(server->run, &now);
-	pure = strcmp(buf_string(&before), buf_string(&now)) == 0 && !has_children(server->run);
+	possible = strcmp(buf_string(&before), buf_string(&now)) == 0 && !has_children(server->run);
 	buf_free(&before);
 	buf_free(&now);
-	return pure;
+	return possible;
 }
 
 void snapshots_arrived(struct snapshots *s, struct server *server, const struct snapshots_point *point)
 {
 	server_request(server)->flags &= ~CTL_SNAPSHOT;
 	if (server->depth <= s->depth) {
-		s->never |= server_report(server)->outcome == CTL_UNSUPPORTED;
+		s->impossible |= server_report(server)->outcome == CTL_UNSUPPORTED;
 		s->refused = *point;
 		forget(s, server);
 		return;
 	}
 	s->at[s->depth].point = *point;
-	capture_copy(&s->at[s->depth].out, &server->early_out);
-	capture_copy(&s->at[s->depth].error, &server->early_error);
-	capture_copy(&server->early_out, &server->result.out);
-	capture_copy(&server->early_error, &server->result.error);
+	capture_copy(&s->at[s->depth].out, &server->before_out);
+	capture_copy(&s->at[s->depth].error, &server->before_error);
+	capture_copy(&server->before_out, &server->result.out);
+	capture_copy(&server->before_error, &server->result.error);
 	s->depth++;
-	if (is_pure(server))
+	if (can_fork(server))
 		return;
 	s->refused = *point;
 	while (s->depth > 0)

@@ -20,12 +20,12 @@
 #define STDIN_HINT_MS 2000
 
 /* What changes how a program runs wherever it is: part of a schedule. */
-static const char *const matters[] = {
+static const char *const saved_names[] = {
 	"LANG", "LANGUAGE", "LC_*", "TZ", "LD_*", "MALLOC_*", "GLIBC_TUNABLES",
 };
 
 /* Of snarl itself, and what the shell says of the command: snarl's, not the program's. */
-static const char *const left_out[] = { "SNARL_*", "_" };
+static const char *const excluded_names[] = { "SNARL_*", "_" };
 
 static bool named(const char *text, const char *name, size_t size)
 {
@@ -75,13 +75,13 @@ static bool has_env(const struct target *t, const char *text)
 static bool is_variable(const char *text)
 {
 	return *text && *text != '=' && strchr(text, '=') &&
-	       !is_one_of(text, left_out, ARRAY_SIZE(left_out));
+	       !is_one_of(text, excluded_names, ARRAY_SIZE(excluded_names));
 }
 
 static void take_saved(struct target *t, const char *const *keep)
 {
 	for (char **e = environ; *e; e++)
-		if (is_variable(*e) && is_one_of(*e, matters, ARRAY_SIZE(matters)))
+		if (is_variable(*e) && is_one_of(*e, saved_names, ARRAY_SIZE(saved_names)))
 			target_set_env(t, *e);
 	for (; keep && *keep; keep++) {
 		const char *value = strchr(*keep, '=') ? NULL : getenv(*keep);
@@ -99,7 +99,7 @@ void target_take_rest(struct target *t)
 
 	t->env_saved = t->env_count;
 	for (char **e = environ; *e; e++)
-		if (is_variable(*e) && !is_one_of(*e, matters, ARRAY_SIZE(matters)) && !has_env(t, *e))
+		if (is_variable(*e) && !is_one_of(*e, saved_names, ARRAY_SIZE(saved_names)) && !has_env(t, *e))
 			target_set_env(t, named(*e, "PWD", 3) ? here : *e);
 	free(here);
 }

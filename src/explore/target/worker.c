@@ -16,7 +16,7 @@
 #define BOMB_TASKS 4000u	/* processes and threads more than before */
 #define TICK_MS 50
 
-int server_hear(struct server *s, struct ctl_message *m)
+int server_receive(struct server *s, struct ctl_message *m)
 {
 	ssize_t got = recv(s->socket, m, sizeof(*m), MSG_DONTWAIT);
 
@@ -25,14 +25,14 @@ int server_hear(struct server *s, struct ctl_message *m)
 	return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-static bool say(struct server *s, enum ctl_message_kind kind)
+static bool send_message(struct server *s, enum ctl_message_kind kind)
 {
 	struct ctl_message m = { .kind = kind };
 
 	return send(s->socket, &m, sizeof(m), MSG_NOSIGNAL) == (ssize_t)sizeof(m);
 }
 
-void server_idle(struct server *s, int ms)
+void server_poll(struct server *s, int ms)
 {
 	struct pollfd polls[SERVER_POLLS];
 	size_t count = server_polls(s, polls);
@@ -56,16 +56,16 @@ int server_start(struct server *s, struct err *err)
 		return err_set(err, "%s: the fork server was lost %u times in a row (%s); does the "
 			       "program kill its parent?",
 			       s->config.target->program, s->deaths, s->reason);
-	if (!s->exec && s->state == SERVER_DOWN && server_up(s, err) < 0)
+	if (!s->exec && s->state == SERVER_DOWN && server_launch(s, err) < 0)
 		return -1;
 	if (s->block->profile_size && s->depth == 0)
 		clear_profile(s);
 	s->result.status = 0;
-	s->result.timed_out = s->result.lost = s->result.bomb = false;
-	capture_copy(&s->result.out, &s->early_out);
-	capture_copy(&s->result.error, &s->early_error);
+	s->result.timed_out = s->result.lost = s->result.fork_bomb = false;
+	capture_copy(&s->result.out, &s->before_out);
+	capture_copy(&s->result.error, &s->before_error);
 	s->run = 0;
-	s->killed = s->stopped = false;
+	s->killed = s->at_snapshot = false;
 	if (s->exec) {
 		memset(&s->block->report, 0, offsetof(struct ctl_report, events));
 		s->block->ready = 0;
@@ -76,7 +76,7 @@ int server_start(struct server *s, struct err *err)
 		s->run = s->pid;
 	} else {
 		/* If it is gone, server_attend() will see that. */
-		say(s, CTL_RUN);
+		send_message(s, CTL_RUN);
 	}
 	s->state = SERVER_BUSY;
 	s->began = clock_seconds();
@@ -131,8 +131,8 @@ static bool check_time(struct server *s)
 {
 	double t = clock_seconds();
 
-	if (!s->killed && t - s->began > 0.04 && strays_tasks() > s->tasks + BOMB_TASKS) {
-		s->result.bomb = true;
+	if (!s->killed && t - s->began > 0.04 && strays_tasks() > s->tasks_before + BOMB_TASKS) {
+		s->result.fork_bomb = true;
 		kill_run(s);
 	}
 	if (s->deadline == 0 || t < s->deadline)
@@ -172,15 +172,15 @@ bool server_attend(struct server *s)
 		return true;
 	if (s->exec && attend_exec(s))
 		return true;
-	while (!s->exec && (got = server_hear(s, &m)) > 0) {
+	while (!s->exec && (got = server_receive(s, &m)) > 0) {
 		if (m.kind == CTL_STARTED && !s->run)
 			s->run = m.pid;
 		else if (m.kind == CTL_ENDED)
 			return ended(s, m.status);
 		else if (m.kind == CTL_HELLO)
-			s->stopped = true;
+			s->at_snapshot = true;
 		/* Both, in whatever order they come: else the next run would be taken for this one. */
-		if (s->stopped && s->run) {
+		if (s->at_snapshot && s->run) {
 			server_drain(s, &s->result.out, &s->result.error);
 			s->state = SERVER_IDLE;
 			s->depth++;
@@ -205,14 +205,14 @@ size_t server_polls(const struct server *s, struct pollfd *polls)
 	return count;
 }
 
-int server_patience(const struct server *s)
+int server_poll_timeout(const struct server *s)
 {
 	return s->state == SERVER_BUSY ? TICK_MS : -1;
 }
 
 void server_wait(struct server *s)
 {
-	server_idle(s, server_patience(s));
+	server_poll(s, server_poll_timeout(s));
 }
 
 int server_run(struct server *s, struct err *err)
@@ -230,15 +230,15 @@ int server_leave(struct server *s, struct err *err)
 	struct ctl_message m;
 	int got = 0;
 
-	if (s->depth == 0 || !say(s, CTL_QUIT))
+	if (s->depth == 0 || !send_message(s, CTL_QUIT))
 		return err_set(err, "there is no snapshot to leave");
-	while (clock_seconds() < limit && (got = server_hear(s, &m)) >= 0) {
+	while (clock_seconds() < limit && (got = server_receive(s, &m)) >= 0) {
 		if (got > 0 && m.kind == CTL_ENDED) {
 			s->depth--;
 			return 0;
 		}
 		if (got == 0)
-			server_idle(s, TICK_MS);
+			server_poll(s, TICK_MS);
 	}
 	server_down(s);
 	return err_set(err, "the server was lost");

@@ -47,11 +47,11 @@ static void test_what_is_kept(void **state)
 	assert_int_equal(corpus_end(c), 10);
 	assert_int_equal(c->count, 2);		/* 3 has nothing that 1 and 2 have not */
 	assert_int_equal(c->entry[0].run, 1);
-	assert_int_equal(c->entry[0].fresh, 3);
+	assert_int_equal(c->entry[0].new_bits, 3);
 	assert_int_equal(c->entry[1].run, 2);
-	assert_int_equal(c->entry[1].fresh, 7);
+	assert_int_equal(c->entry[1].new_bits, 7);
 	add(c, 4, 0, 10);
-	assert_int_equal(c->news_count, 0);	/* not wanted */
+	assert_int_equal(c->pending_count, 0);	/* not wanted */
 	assert_int_equal(corpus_end(c), 0);
 	/* The full one parts with who showed least. */
 	for (unsigned i = 0; i < CORPUS_MOST; i++)

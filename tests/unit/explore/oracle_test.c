@@ -357,25 +357,25 @@ static void test_interleavings(void **state)
 	struct ctl_block *b = xcalloc(1, sizeof(*b) + sizeof(words));
 	struct turn first = { .thread = 1, .steps = 2 }, second = { .thread = 3, .steps = 4 };
 	uint32_t *at = (uint32_t *)(b + 1);
-	struct coverage c = { 0 };
+	struct interleavings_seen c = { 0 };
 
 	(void)state;
 	b->turns = sizeof(*b);
 	b->turns_size = sizeof(words);
 	b->report.turns = turn_put(at, &first) + turn_put(at + 1, &second);
 	assert_int_equal(b->report.turns, 2);
-	assert_int_equal(coverage_add(&c, b), 1);
+	assert_int_equal(interleavings_seen_add(&c, b), 1);
 	second.check = 9;	/* the same turns */
 	b->report.turns = 1 + turn_put(at + 1, &second);
-	assert_int_equal(coverage_add(&c, b), 1);
+	assert_int_equal(interleavings_seen_add(&c, b), 1);
 	second.steps = 5;
 	turn_put(at + 1, &second);
-	assert_int_equal(coverage_add(&c, b), 2);
+	assert_int_equal(interleavings_seen_add(&c, b), 2);
 	b->report.turns = 1;
-	assert_int_equal(coverage_add(&c, b), 3);
+	assert_int_equal(interleavings_seen_add(&c, b), 3);
 	b->report.turns = UINT64_MAX;	/* a damaged report: all there is room for */
-	assert_int_equal(coverage_add(&c, b), 4);
-	coverage_free(&c);
+	assert_int_equal(interleavings_seen_add(&c, b), 4);
+	interleavings_seen_free(&c);
 	free(b);
 }
 
