@@ -189,8 +189,9 @@ int profile_trace(const struct search_config *config, const struct profile_order
  * Makes one more run. Returns it if it fails with that identity and finds no new granules;
  * otherwise adds what it found to the memory and returns NULL.
  */
-static struct search_failure *retry_once(const struct search_config *config, struct search_memory *memory,
-					 uint64_t run, uint64_t identity, struct server *s)
+static struct search_failure *retry_once(const struct search_config *config,
+					 struct search_memory *memory, uint64_t run,
+					 uint64_t identity, struct server *s)
 {
 	const struct profile_order order = { .run = run };
 	struct places *places = config->program.places;
@@ -222,7 +223,8 @@ struct search_failure *profile_again(const struct search_config *config, struct 
 	size_t known = memory->count;
 	struct err err;
 
-	if (!f->report->shared_new || f->report->steps > RETRY_STEPS_MAX || f->result.failure == ORACLE_TIMEOUT)
+	if (!f->report->shared_new || f->report->steps > RETRY_STEPS_MAX ||
+	    f->result.failure == ORACLE_TIMEOUT)
 		return f;
 	/*
 	 * First three runs by the strategy of the failing run: as more granules are known they
@@ -230,7 +232,8 @@ struct search_failure *profile_again(const struct search_config *config, struct 
 	 */
 	if (server_open(&server, &config->program.server, &err) == 0)
 		for (uint64_t i = 0; !again && i < RETRIES_MAX && !(stop && *stop); i++)
-			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3, identity, &server);
+			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3, identity,
+					   &server);
 	server_close(&server);
 	if (!again) {
 		memory->count = known;

@@ -102,7 +102,7 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 		break;
 	case ORACLE_EXIT: buf_addf(out, "exit status %d", r->number); break;
 	case ORACLE_DEADLOCK: buf_add_text(out, "deadlock"); break;
-	case ORACLE_HANG: buf_add_text(out, "hang: threads run, but only in circles"); break;
+	case ORACLE_HANG: buf_add_text(out, "hang: threads run, but make no progress"); break;
 	case ORACLE_TIMEOUT: buf_add_text(out, "did not end in time"); break;
 	case ORACLE_OUTPUT: buf_add_text(out, "stdout is not what was expected"); break;
 	case ORACLE_CHECK: buf_add_text(out, "the --check command rejected the run"); break;

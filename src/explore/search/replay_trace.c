@@ -74,7 +74,7 @@ int replay_trace_close(struct replay_trace *t, bool keep, struct err *err)
 	snprintf(live, sizeof(live), "/proc/self/fd/%d", t->live);
 	if (keep && t->live >= 0) {
 		if (access(t->work, F_OK) != 0)
-			result = err_set(err, "the program recorded nothing");
+			result = err_set(err, "the program wrote no trace");
 		else if (finish_trace(t->work, live, NULL, err) < 0)
 			result = -1;
 		else if (rename(t->work, t->path) < 0)
@@ -129,7 +129,7 @@ static int record(const struct replay_config *config, const struct schedule *s,
 		if (result == 0)
 			result = replay_once(&replay, s, places, &oracle, &got, err);
 		if (result == 0 && (!replay_same(s, &got) || !is_same_run(s, replay.server.block)))
-			result = err_set(err, "the recorded replay was not the same");
+			result = err_set(err, "the recorded replay differed from the schedule");
 		replay_close(&replay);
 	}
 	if (replay_trace_close(&trace, result == 0, &closing) < 0 && result == 0) {

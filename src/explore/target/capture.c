@@ -22,7 +22,9 @@ void capture_free(struct capture *c)
 	buf_free(&c->tail);
 }
 
-/* The ring's next byte goes to (size - head.size) modulo its length. */
+/*
+ * Adds to the ring. `before`: bytes added to it so far; the next goes to `before` % CAPTURE_TAIL.
+ */
 static void add_tail(struct capture *c, const uint8_t *data, size_t size, uint64_t before)
 {
 	size_t at;

@@ -1,3 +1,14 @@
+/*
+ * Snapshots: a run with CTL_SNAPSHOT stops at its point and becomes a fork server there.
+ *
+ * Example with two leads A and B of one profile run, whose orders begin at steps 300 and 500:
+ *
+ *	snapshots_towards(A: 300)	run exact to step 300	depth 1
+ *	snapshots_arrived(A)		the attempts at A continue from step 300
+ *	snapshots_towards(B: 500)	run exact from 300 to 500	depth 2
+ *	snapshots_arrived(B)		the attempts at B continue from step 500
+ *	snapshots_towards(A: 300)	leave B			depth 1
+ */
 #include "explore/target/snapshots.h"
 
 #include <dirent.h>
@@ -42,7 +53,7 @@ size_t snapshots_cut(const struct snapshots_point *point, uint64_t from, struct 
 		uint64_t first = steps, last;
 
 		if (t.kind != SCHED_TURN_RUN) {
-			/* It comes with or after the last step before it. */
+			/* A wake-up, time-out or signal belongs to the step before it. */
 			if (steps > from || from == 0)
 				out[count++] = t;
 			continue;
@@ -63,7 +74,7 @@ static bool same(const struct snapshots_point *a, const struct snapshots_point *
 	return a->turns == b->turns && a->steps == b->steps;
 }
 
-/* The server was lost, and its snapshots with it. */
+/* Drops snapshots that the server no longer has: it died, and they died with it. */
 static void forget(struct snapshots *s, const struct server *server)
 {
 	while (s->depth > server->depth) {
@@ -73,7 +84,7 @@ static void forget(struct snapshots *s, const struct server *server)
 	}
 }
 
-/* What was printed up to the outer point is all that the next run has before it. */
+/* Leaves the innermost snapshot. Later runs begin with the output up to the outer point. */
 static void leave(struct snapshots *s, struct server *server)
 {
 	struct err err;
@@ -85,6 +96,7 @@ static void leave(struct snapshots *s, struct server *server)
 	forget(s, server);
 }
 
+/* Asks for a run from step `from` to a snapshot at `point`. */
 static void request(struct server *server, const struct snapshots_point *point, uint64_t from)
 {
 	struct ctl_request *q = server_request(server);
@@ -99,7 +111,8 @@ static void request(struct server *server, const struct snapshots_point *point, 
 	plan->size = q->plan_size = sizeof(*plan) + plan->turns * sizeof(struct sched_turn);
 }
 
-bool snapshots_towards(struct snapshots *s, struct server *server, const struct snapshots_point *point)
+bool snapshots_towards(struct snapshots *s, struct server *server,
+		       const struct snapshots_point *point)
 {
 	uint64_t from = 0;
 
@@ -124,7 +137,7 @@ bool snapshots_towards(struct snapshots *s, struct server *server, const struct 
 	return true;
 }
 
-/* Adds what /proc/PID/fd shows, in a fixed order. */
+/* Appends the open files of a process, as /proc/PID/fd shows them, sorted by name. */
 static void add_files(pid_t pid, struct buf *out)
 {
 	char path[64], target[256];
@@ -147,7 +160,7 @@ static void add_files(pid_t pid, struct buf *out)
 		free(names);
 }
 
-/* … and how many mappings it shares with others. */
+/* Appends the number of shared mappings of a process. */
 static void add_shared(pid_t pid, struct buf *out)
 {
 	char path[64], line[512];
@@ -180,7 +193,7 @@ static bool has_children(pid_t pid)
 	return has;
 }
 
-/* A program that has nothing but what it was started with can be forked any number of times. */
+/* Whether the run has only the files and shared mappings of the fork server, and no children. */
 static bool can_fork(const struct server *server)
 {
 	struct buf before = { 0 }, now = { 0 };
@@ -196,7 +209,8 @@ static bool can_fork(const struct server *server)
 	return possible;
 }
 
-void snapshots_arrived(struct snapshots *s, struct server *server, const struct snapshots_point *point)
+void snapshots_arrived(struct snapshots *s, struct server *server,
+		       const struct snapshots_point *point)
 {
 	server_request(server)->flags &= ~CTL_SNAPSHOT;
 	if (server->depth <= s->depth) {

@@ -1,3 +1,6 @@
+/*
+ * Finding the target, and its environment and stdin. target_exec.c starts it.
+ */
 #include "explore/target/target.h"
 
 #include <errno.h>
@@ -17,14 +20,14 @@
 #include "explore/target/capture.h"
 #include "symbol/elf.h"
 
-#define STDIN_HINT_MS 2000
+#define STDIN_HINT_MS 2000	/* silence on stdin before a hint is printed */
 
-/* What changes how a program runs wherever it is: part of a schedule. */
+/* Variables that change how a program runs on any machine: schedules save them. */
 static const char *const saved_names[] = {
 	"LANG", "LANGUAGE", "LC_*", "TZ", "LD_*", "MALLOC_*", "GLIBC_TUNABLES",
 };
 
-/* Of snarl itself, and what the shell says of the command: snarl's, not the program's. */
+/* Variables about snarl itself: its options, and `_`, the shell's path of the snarl command. */
 static const char *const excluded_names[] = { "SNARL_*", "_" };
 
 static bool named(const char *text, const char *name, size_t size)
@@ -99,12 +102,13 @@ void target_take_rest(struct target *t)
 
 	t->env_saved = t->env_count;
 	for (char **e = environ; *e; e++)
-		if (is_variable(*e) && !is_one_of(*e, saved_names, ARRAY_SIZE(saved_names)) && !has_env(t, *e))
+		if (is_variable(*e) && !is_one_of(*e, saved_names, ARRAY_SIZE(saved_names)) &&
+		    !has_env(t, *e))
 			target_set_env(t, named(*e, "PWD", 3) ? here : *e);
 	free(here);
 }
 
-/* As the shell would find it; absolute, or NULL with errno. */
+/* Finds a program as the shell does. Returns its absolute path, to be freed, or NULL and errno. */
 static char *find(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -166,7 +170,7 @@ int target_init(struct target *t, char *const *argv, const char *const *keep, st
 		t->argv[i] = xstrdup(argv[i]);
 	t->directory = getcwd(NULL, 0);
 	if (!t->directory)
-		return err_set(err, "cannot tell the current folder: %s", strerror(errno));
+		return err_set(err, "cannot determine the current folder: %s", strerror(errno));
 	take_saved(t, keep);
 	target_take_rest(t);
 	return target_program(t, argv[0], err);

@@ -1,3 +1,7 @@
+/*
+ * Runs of a worker: started by a message to the fork server, watched from the caller's poll loop,
+ * killed at the time limit.
+ */
 #include "explore/target/worker_internal.h"
 
 #include <errno.h>
@@ -11,10 +15,10 @@
 #include "base/clock.h"
 #include "explore/target/orphans.h"
 
-#define GRACE_SECONDS 5.0	/* for the server to tell of a run that was killed */
-#define DEATHS_MAX 3
-#define BOMB_TASKS 4000u	/* processes and threads more than before */
-#define TICK_MS 50
+#define GRACE_SECONDS 5.0	/* the fork server must report a killed run within that time */
+#define DEATHS_MAX 3		/* fork servers that may die in a row */
+#define BOMB_TASKS 4000u	/* new processes and threads on the machine that mean a fork bomb */
+#define TICK_MS 50		/* between two checks of time limit and fork bombs */
 
 int server_receive(struct server *s, struct ctl_message *m)
 {
@@ -40,7 +44,7 @@ void server_poll(struct server *s, int ms)
 	poll(polls, count, ms);
 }
 
-/* By giving back its pages: mostly few were used. */
+/* Zeroes the profile area by freeing its pages: usually few are in use. */
 static void clear_profile(struct server *s)
 {
 	const struct ctl_block *b = s->block;
@@ -53,8 +57,8 @@ static void clear_profile(struct server *s)
 int server_start(struct server *s, struct err *err)
 {
 	if (s->deaths >= DEATHS_MAX)
-		return err_set(err, "%s: the fork server was lost %u times in a row (%s); does the "
-			       "program kill its parent?",
+		return err_set(err, "%s: the fork server was lost %u times in a row (%s); if the "
+			       "program kills its parent, try --no-fork-server",
 			       s->config.target->program, s->deaths, s->reason);
 	if (!s->exec && s->state == SERVER_DOWN && server_launch(s, err) < 0)
 		return -1;
@@ -75,7 +79,7 @@ int server_start(struct server *s, struct err *err)
 		}
 		s->run = s->pid;
 	} else {
-		/* If it is gone, server_attend() will see that. */
+		/* A failure to send means that the server died; server_attend() detects that. */
 		send_message(s, CTL_RUN);
 	}
 	s->state = SERVER_BUSY;
@@ -84,7 +88,7 @@ int server_start(struct server *s, struct err *err)
 	return 0;
 }
 
-/* The run is over, and with it what it left behind; the rest of its output is here. */
+/* Ends a run: kills what is left of its process group, reads the rest of its output. */
 static bool ended(struct server *s, int status)
 {
 	strays_end_group(s->run);
@@ -100,7 +104,7 @@ static bool ended(struct server *s, int status)
 	return true;
 }
 
-/* The server went away in the middle of a run, or does not answer. */
+/* Ends a run whose fork server died, or did not report its end in time. */
 static bool lost(struct server *s)
 {
 	int status;
@@ -127,6 +131,7 @@ static void kill_run(struct server *s)
 	}
 }
 
+/* Kills the run at its time limit, or as a fork bomb. True: the server does not report its end. */
 static bool check_time(struct server *s)
 {
 	double t = clock_seconds();
@@ -138,7 +143,7 @@ static bool check_time(struct server *s)
 	if (s->deadline == 0 || t < s->deadline)
 		return false;
 	if (s->killed)
-		return true;	/* even that did not help */
+		return true;	/* the grace period is over */
 	s->result.timed_out = true;
 	kill_run(s);
 	return false;
@@ -156,6 +161,7 @@ static bool attend_exec(struct server *s)
 	return false;
 }
 
+/* Whether a child is a zombie. Does not reap it. */
 static bool is_dead(pid_t pid)
 {
 	siginfo_t info = { 0 };
@@ -179,7 +185,10 @@ bool server_attend(struct server *s)
 			return ended(s, m.status);
 		else if (m.kind == CTL_HELLO)
 			s->at_snapshot = true;
-		/* Both, in whatever order they come: else the next run would be taken for this one. */
+		/*
+		 * Wait for both messages, which may come in either order. A late CTL_STARTED would
+		 * be mistaken for that of the next run.
+		 */
 		if (s->at_snapshot && s->run) {
 			server_drain(s, &s->result.out, &s->result.error);
 			s->state = SERVER_IDLE;
@@ -188,7 +197,7 @@ bool server_attend(struct server *s)
 		}
 	}
 	server_drain(s, &s->result.out, &s->result.error);
-	/* The run may still hold the other end of a dead server's socket. */
+	/* A run can keep its dead server's socket open, so look at the process, too. */
 	if (got < 0 || (!s->exec && is_dead(s->pid)))
 		return lost(s);
 	return check_time(s) && lost(s);

@@ -1,5 +1,6 @@
 /*
- * The process behind a worker: started, waited for, ended.
+ * The processes of a worker: making the control block, starting and stopping the fork server or a
+ * single run, and falling back to single runs if the program cannot have a fork server.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,11 +21,12 @@
 #include "explore/target/worker_internal.h"
 #include "sched/strategy.h"
 
-#define TURNS_SIZE (256ull << 20)	/* address space; only what is used costs memory */
-#define SHARED_SIZE (128ull << 20)
+/* Sizes of areas of the control block: address space, memory is allocated on use. */
+#define TURNS_SIZE (256ull << 20)	/* 64 Mi words of the turn log */
+#define SHARED_SIZE (128ull << 20)	/* 16 Mi granules */
 #define CHECKS_SIZE CTL_CHECKS_MAX
-#define HELLO_SECONDS 30.0	/* for what comes before main */
-#define TICK_MS 50
+#define HELLO_SECONDS 30.0	/* time limit for constructors: from exec to main */
+#define TICK_MS 50		/* between two reads of the output while waiting */
 
 static uint64_t pages(uint64_t size)
 {
@@ -86,7 +88,7 @@ void server_drain(struct server *s, struct capture *out, struct capture *error)
 		close_fd(&s->error);
 }
 
-/* A description of its own, so that workers do not share a position. */
+/* Opens the target's stdin anew: a duplicate would share the file position with other workers. */
 static int open_input(const struct target *t)
 {
 	char path[64];
@@ -160,7 +162,7 @@ int server_down(struct server *s)
 	return status;
 }
 
-/* 1: it is there; 0: it ended or said nothing. */
+/* Waits for CTL_HELLO. Returns 1; 0: the process ended, or sent nothing in HELLO_SECONDS. */
 static int await_hello(struct server *s)
 {
 	double limit = clock_seconds() + HELLO_SECONDS;
@@ -175,7 +177,7 @@ static int await_hello(struct server *s)
 	return got > 0 && m.kind == CTL_HELLO;
 }
 
-/* The last line of what it wrote to stderr, if that may be the reason. */
+/* Appends the last line of stderr to the error: it often has the reason. */
 static void add_last_line(struct capture *c, struct err *err)
 {
 	struct buf text = { 0 };
@@ -194,6 +196,7 @@ static void add_last_line(struct capture *c, struct err *err)
 	buf_free(&text);
 }
 
+/* Sets *err to the reason why a process did not come under control. Returns -1. */
 static int explain_no_hello(struct server *s, int status, struct err *err)
 {
 	const char *program = s->config.target->program;
@@ -226,7 +229,7 @@ static unsigned count_threads(pid_t pid)
 	return count;
 }
 
-/* A process for every run instead. */
+/* Gives up the fork server: every run becomes a process of its own. */
 static void use_exec(struct server *s, const char *why)
 {
 	log_warn("%s is started anew for every run, which is slower: %s", s->config.target->program,

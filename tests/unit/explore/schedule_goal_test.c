@@ -47,7 +47,7 @@ static void test_bad_goals(void **state)
 		  "f:3: the offset has to begin with 0x");
 	check_bad(HEAD "goal\n0 a.c:1 (ab+0x1 after 0 a.c:1\nend\n", "f:3: ')' is missing");
 	check_bad(HEAD "goal\n0 a.c:1 (f, read) after 0 a.c:1\nend\n",
-		  "f:3: to what it does it is missing");
+		  "f:3: the object of the event is missing");
 	check_bad(HEAD "goal\n0 a.c:1 (f, read x, y) after 0 a.c:1\nend\n", "f:3: ')' is missing");
 	check_bad(HEAD "goal\n0 a.c:1 held at 0 a.c after 0 a.c:1\nend\n",
 		  "f:3: after the file comes ':' and the line");

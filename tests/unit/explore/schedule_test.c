@@ -137,11 +137,11 @@ static void test_bad_files(void **state)
 	check_bad("", "f:1: the file is empty");
 	check_bad("hello\n", "f:1: the first line is not 'snarl-schedule 1'");
 	check_bad("snarl-schedule 2\n",
-		  "f:1: version '2' of schedules is not known to this snarl; only 1 is");
+		  "f:1: this snarl reads version 1 of schedules, not '2'");
 	check_bad(HEAD, "f:2: the line 'end' is missing: the file is cut");
 	check_bad(HEAD "exact\n\t0 x 5\n", "f:4: the line 'end' is missing: the file is cut");
 	check_bad(HEAD "end\nseed 1\n", "f:3: something comes after 'end'");
-	check_bad(HEAD "sede 1\nend\n", "f:2: 'sede' is not known");
+	check_bad(HEAD "sede 1\nend\n", "f:2: the header has no key 'sede'");
 	check_bad(HEAD "seed 1\nseed 1\nend\n", "f:3: 'seed' is given twice");
 	check_bad(HEAD "seed\nend\n", "f:2: seed has to be a number");
 	check_bad(HEAD "seed -1\nend\n", "f:2: seed has to be a number");
@@ -156,7 +156,9 @@ static void test_bad_files(void **state)
 	check_bad(HEAD "program\nend\n", "f:2: program is missing");
 	check_bad(HEAD "environment \"\"\nend\n", "f:2: a variable is NAME=value");
 	check_bad(HEAD "environment =x\nend\n", "f:2: a variable is NAME=value");
-	check_bad(HEAD "flags fast\nend\n", "f:2: no flag is called 'fast'");
+	check_bad(HEAD "flags fast\nend\n",
+		  "f:2: no flag is called 'fast'; there are spurious, timeouts, ignore-misuse and "
+		  "real-time");
 	check_bad(HEAD "stdin in 0 00000000000000ff\nend\n",
 		  "f:2: the size of stdin has to be from 1 to 9223372036854775807");
 	check_bad(HEAD "stdin in 4 ff\nend\n", "f:2: the hash of stdin has to be 16 hex digits");
