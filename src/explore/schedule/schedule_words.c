@@ -45,7 +45,7 @@ static int hex_digit(char c)
 }
 
 /* Appends the character of an escape sequence, after the backslash. False: there is no such one. */
-static bool escape(struct words *w, struct buf *out)
+static bool take_escape(struct words *w, struct buf *out)
 {
 	char c = w->p < w->end ? *w->p++ : '\0';
 
@@ -86,7 +86,7 @@ char *words_take(struct words *w, const char *stops, const char *what)
 
 		if (c != '\\') {
 			buf_add_char(&out, c);
-		} else if (!escape(w, &out)) {
+		} else if (!take_escape(w, &out)) {
 			words_bad(w, "%s: after \\ comes n, \", \\ or x and two hex digits", what);
 			buf_free(&out);
 			return NULL;

@@ -134,10 +134,7 @@ static size_t move_switch(struct sched_turn *t, size_t count, size_t at, uint64_
 	return count;
 }
 
-/*
- * Interrupts a turn by a turn copied from elsewhere in the schedule, half the time of random
- * length.
- */
+/* Interrupts a turn by a copy of another turn, which half the time gets a random length. */
 static size_t preempt(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
 {
 	const struct sched_turn other = t[rng_below(rng, count)];

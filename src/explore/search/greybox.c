@@ -9,7 +9,7 @@
 #include "sched/rng.h"
 
 #define SCALE 1024u		/* fixed-point unit of shares */
-#define SHARE_LEAST 24u		/* each strategy gets at least about one run in 24 + 5 */
+#define SHARE_LEAST 24u		/* adds a 24th of all shares to each: at least one run in 29 */
 
 _Static_assert(CORPUS_BYTES == CTL_DEPENDS_BYTES, "the corpus has the bitmap of a run");
 

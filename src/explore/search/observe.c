@@ -226,10 +226,7 @@ struct search_failure *profile_again(const struct search_config *config, struct 
 	if (!f->report->shared_new || f->report->steps > RETRY_STEPS_MAX ||
 	    f->result.failure == ORACLE_TIMEOUT)
 		return f;
-	/*
-	 * First three runs by the strategy of the failing run: as more granules are known they
-	 * differ. Then the other strategies.
-	 */
+	/* Three runs like the failing one, each with more granules known; then other strategies. */
 	if (server_open(&server, &config->program.server, &err) == 0)
 		for (uint64_t i = 0; !again && i < RETRIES_MAX && !(stop && *stop); i++)
 			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3, identity,

@@ -108,10 +108,7 @@ static void add_site(struct oracle_result *r, uint32_t thread, uint64_t pc, uint
 		r->sites[r->site_count++] = (struct oracle_site){ thread, pc, object, op };
 }
 
-/*
- * Finds the last line of stderr that looks like the message of an assertion or of
- * std::terminate().
- */
+/* Finds the last line of stderr that looks like an assertion's or std::terminate()'s message. */
 static bool find_assertion_text(const struct capture *error, char *out, size_t size)
 {
 	static const char *const marks[] = { "ssertion", "assert", "terminate called" };

@@ -39,7 +39,7 @@ static const char *function_of(struct places *places, uint64_t pc)
 /*
  * Finds the call into the library in which the program crashed; returns 0 if it is not known.
  *
- * report->calls are return addresses found on the stack, deepest first. Some are left over from
+ * report->calls are return addresses found on the stack, innermost first. Some are left over from
  * calls that returned: these lie deeper. So the right one is the last that is in the innermost
  * instrumented function, before the return address of that function itself (stack[0]).
  */
@@ -99,14 +99,14 @@ uint64_t oracle_identity(const struct oracle_result *r, struct places *places)
 {
 	const char *class = oracle_class(r->failure);
 	uint64_t hash = HASH_START, sum = 0;
-	bool placed = false;
+	bool has_site = false;
 
 	for (size_t i = 0; i < r->telling; i++)
 		if (r->sites[i].pc) {
 			sum += hash_site(&r->sites[i], places);
-			placed = true;
+			has_site = true;
 		}
-	if (placed) {
+	if (has_site) {
 		hash = hash_bytes(hash, class, strlen(class));
 	} else {
 		hash = hash_bytes(hash, &r->failure, sizeof(r->failure));

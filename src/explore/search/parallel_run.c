@@ -104,10 +104,7 @@ static int run(const struct target *t, const char *options, double timeout, stru
 int plain_trace(const struct target *target, struct oracle *oracle, double timeout, const char *path,
 		struct oracle_result *out, struct err *err)
 {
-	/*
-	 * The oracle judges a struct server: this one has an all-zero report, wait status and
-	 * output.
-	 */
+	/* The oracle judges a struct server: here with an all-zero report. */
 	struct server s = { .block = xcalloc(1, sizeof(*s.block)) };
 	struct replay_trace trace;
 	struct err closing;

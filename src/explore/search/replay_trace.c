@@ -49,9 +49,7 @@ int replay_trace_open(struct replay_trace *t, const char *path, bool values, str
 	return 0;
 }
 
-/*
- * Removes the work file WORK, and the traces WORK.PID of programs that the target started by exec.
- */
+/* Removes the trace WORK, and WORK.PID of each program that the target started by exec. */
 static void remove_work(const char *work)
 {
 	char *folder = xstrndup(work, (size_t)(strrchr(work, '/') - work) + 1);

@@ -78,15 +78,12 @@ struct search {
 	struct search_memory *memory, own_memory;	/* own_memory: if the caller has none */
 	struct map known_granules;	/* set: those of the memory and of this generation */
 	uint64_t *new_granules;	/* found in this generation */
-	size_t new_count, new_capacity;
-	/*
-	 * The longest run: its steps, number, threads, and visible events and creator of each
-	 * thread.
-	 */
-	uint64_t length, longest_run;
+	size_t new_count, new_capacity;	/* of new_granules */
+	/* The longest run. */
+	uint64_t length, longest_run;	/* its steps and run number */
 	uint32_t threads;
-	uint64_t events[CTL_THREADS];
-	uint32_t parent[CTL_THREADS];
+	uint64_t events[CTL_THREADS];	/* visible events of each thread */
+	uint32_t parent[CTL_THREADS];	/* number of each thread's creator */
 	struct search_failure **failures;	/* of this generation, one per signature */
 	size_t failure_count, failure_capacity;
 	size_t reported;	/* number of `failures` handled by STEP_REPORT */
@@ -134,9 +131,7 @@ static void prepare(struct search *s, struct worker *w)
 		s->reset_strategy = false;
 		q->run = 0;
 	}
-	/*
-	 * The last run appended the granules it found to the area. Overwrite them from the memory.
-	 */
+	/* The last run appended its new granules to the area: overwrite them. */
 	if (s->memory->count > w->granules)
 		memcpy(shared + w->granules, s->memory->granules + w->granules,
 		       (s->memory->count - w->granules) * sizeof(*shared));
@@ -202,7 +197,7 @@ static bool is_ignored(const struct search *s, uint64_t signature)
 static void add_failure(struct search *s, struct worker *w)
 {
 	struct oracle_result *result = &s->result;
-	struct search_failure **place = NULL;
+	struct search_failure **slot = NULL;
 
 	s->stats->failed++;
 	result->signature = hash_with_cause(result->signature, s->cause);
@@ -210,19 +205,19 @@ static void add_failure(struct search *s, struct worker *w)
 		return;
 	for (size_t i = 0; i < s->failure_count; i++)
 		if (s->failures[i]->result.signature == result->signature)
-			place = &s->failures[i];
-	if (place && (*place)->schedule.run < w->run)
+			slot = &s->failures[i];
+	if (slot && (*slot)->schedule.run < w->run)
 		return;
-	if (place) {
-		search_failure_free(*place);
+	if (slot) {
+		search_failure_free(*slot);
 	} else {
 		s->failures = xgrow(s->failures, s->failure_count, &s->failure_capacity,
 				    sizeof(*s->failures));
-		place = &s->failures[s->failure_count++];
+		slot = &s->failures[s->failure_count++];
 	}
-	*place = search_failure_new(&w->server, s->memory, s->config.program.oracle, w->run, result);
-	(*place)->run = s->runs_before + w->run;
-	(*place)->cause = s->cause;
+	*slot = search_failure_new(&w->server, s->memory, s->config.program.oracle, w->run, result);
+	(*slot)->run = s->runs_before + w->run;
+	(*slot)->cause = s->cause;
 	/* Without keep_going only the first failing run counts, so later runs are not begun. */
 	if (!s->config.plan.keep_going && w->run + 1 < s->limit)
 		s->limit = w->run + 1;
@@ -246,10 +241,7 @@ static void advance_strategy(struct search *s, struct worker *w)
 
 	if (s->new_count > 0 && s->restarts < RESTARTS_MAX) {
 		s->restarts++;
-		/*
-		 * New shared granules make more accesses visible: the steps it numbered have
-		 * changed.
-		 */
+		/* New shared granules make more accesses visible, so step numbers changed. */
 		s->reset_strategy = true;
 		s->base = w->run + 1;
 	} else if (!s->config.plan.strategy->end(server_area(&w->server, b->state))) {
@@ -417,10 +409,7 @@ static void update_signature(struct search *s)
 	*map_put(&s->signatures, s->signature, NULL) = !search_memory_wants(s->memory, s->identity);
 }
 
-/*
- * Whether to report `f`. Different signatures may have one identity: the source lines are the
- * same.
- */
+/* Whether to report `f`. Failures with different signatures may have equal identities. */
 static bool is_wanted(struct search *s, struct search_failure *f)
 {
 	s->signature = f->result.signature;
@@ -492,10 +481,7 @@ static int keep_house(struct search *s, struct search_run *run)
 	double t = clock_seconds();
 	bool progress = t - s->progress_at >= PROGRESS_SECONDS;
 
-	/*
-	 * Orphans that left their process group. A run in progress could still own some, so wait
-	 * for it.
-	 */
+	/* Orphans may have left their process group. A run in progress could own them: wait. */
 	if (t - s->orphans_at >= ORPHANS_SECONDS && !any_busy(s)) {
 		s->orphans_at = t;
 		for (unsigned i = 0; i < s->count; i++)

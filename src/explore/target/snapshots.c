@@ -69,13 +69,13 @@ size_t snapshots_cut(const struct snapshots_point *point, uint64_t from, struct 
 	return count;
 }
 
-static bool same(const struct snapshots_point *a, const struct snapshots_point *b)
+static bool same_point(const struct snapshots_point *a, const struct snapshots_point *b)
 {
 	return a->turns == b->turns && a->steps == b->steps;
 }
 
 /* Drops snapshots that the server no longer has: it died, and they died with it. */
-static void forget(struct snapshots *s, const struct server *server)
+static void drop_dead(struct snapshots *s, const struct server *server)
 {
 	while (s->depth > server->depth) {
 		s->depth--;
@@ -85,7 +85,7 @@ static void forget(struct snapshots *s, const struct server *server)
 }
 
 /* Leaves the innermost snapshot. Later runs begin with the output up to the outer point. */
-static void leave(struct snapshots *s, struct server *server)
+static void leave_innermost(struct snapshots *s, struct server *server)
 {
 	struct err err;
 
@@ -93,7 +93,7 @@ static void leave(struct snapshots *s, struct server *server)
 		capture_copy(&server->before_out, &s->at[s->depth - 1].out);
 		capture_copy(&server->before_error, &s->at[s->depth - 1].error);
 	}
-	forget(s, server);
+	drop_dead(s, server);
 }
 
 /* Asks for a run from step `from` to a snapshot at `point`. */
@@ -116,21 +116,21 @@ bool snapshots_towards(struct snapshots *s, struct server *server,
 {
 	uint64_t from = 0;
 
-	forget(s, server);
+	drop_dead(s, server);
 	while (s->depth > 0) {
 		const struct snapshots_point *top = &s->at[s->depth - 1].point;
 
-		if (same(top, point))
+		if (same_point(top, point))
 			return false;
 		from = top->steps;
 		if (top->turns == point->turns && from < point->steps && s->depth < SNAPSHOTS_DEPTH)
 			break;
 		from = 0;
-		leave(s, server);
+		leave_innermost(s, server);
 	}
-	if (!point->steps || s->impossible || server->exec || same(&s->refused, point)) {
+	if (!point->steps || s->impossible || server->exec || same_point(&s->refused, point)) {
 		while (s->depth > 0)
-			leave(s, server);
+			leave_innermost(s, server);
 		return false;
 	}
 	request(server, point, from);
@@ -216,7 +216,7 @@ void snapshots_arrived(struct snapshots *s, struct server *server,
 	if (server->depth <= s->depth) {
 		s->impossible |= server_report(server)->outcome == CTL_UNSUPPORTED;
 		s->refused = *point;
-		forget(s, server);
+		drop_dead(s, server);
 		return;
 	}
 	s->at[s->depth].point = *point;
@@ -229,5 +229,5 @@ void snapshots_arrived(struct snapshots *s, struct server *server,
 		return;
 	s->refused = *point;
 	while (s->depth > 0)
-		leave(s, server);
+		leave_innermost(s, server);
 }

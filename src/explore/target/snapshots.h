@@ -24,11 +24,11 @@ struct snapshots_point {
 struct snapshots {
 	struct {
 		struct snapshots_point point;
-		struct capture out, error;	/* server->before_out, .before_error of the level outside */
+		struct capture out, error;	/* output to restore when this level is left */
 	} at[SNAPSHOTS_DEPTH];		/* outermost first */
 	unsigned depth;			/* number of snapshots in `at` */
 	struct snapshots_point refused;	/* last point without a snapshot; not tried again */
-	bool impossible;	/* the runtime refused: the program uses kernel threads or the like */
+	bool impossible;	/* the runtime refused, e.g. with kernel threads */
 };
 
 void snapshots_free(struct snapshots *s);

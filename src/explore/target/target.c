@@ -109,7 +109,7 @@ void target_take_rest(struct target *t)
 }
 
 /* Finds a program as the shell does. Returns its absolute path, to be freed, or NULL and errno. */
-static char *find(const char *name)
+static char *find_program(const char *name)
 {
 	const char *path = getenv("PATH");
 	int failure = ENOENT;
@@ -140,7 +140,7 @@ static char *find(const char *name)
 
 int target_program(struct target *t, const char *name, struct err *err)
 {
-	char *path = find(name);
+	char *path = find_program(name);
 	struct elf_facts facts;
 	struct stat st;
 

@@ -46,7 +46,7 @@ static char **environment(const struct target *t, const struct target_start *s)
 }
 
 /* Duplicates a descriptor to a fixed number, without close-on-exec. */
-static bool place(int fd, int number)
+static bool duplicate_to(int fd, int number)
 {
 	if (fd == number)
 		return fcntl(fd, F_SETFD, 0) == 0;
@@ -79,7 +79,7 @@ int target_exec(const struct target *t, const struct target_start *s)
 	    (s->input >= 0 && dup2(s->input, STDIN_FILENO) < 0) ||
 	    (s->output >= 0 && dup2(s->output, STDOUT_FILENO) < 0) ||
 	    (s->error >= 0 && dup2(s->error, STDERR_FILENO) < 0) ||
-	    (s->server >= 0 && !place(s->server, TARGET_SERVER_FD)))
+	    (s->server >= 0 && !duplicate_to(s->server, TARGET_SERVER_FD)))
 		return errno;
 	if (kind == -1 || personality((unsigned long)kind | ADDR_NO_RANDOMIZE) < 0)
 		return errno;

@@ -89,7 +89,7 @@ int server_start(struct server *s, struct err *err)
 }
 
 /* Ends a run: kills what is left of its process group, reads the rest of its output. */
-static bool ended(struct server *s, int status)
+static bool end_run(struct server *s, int status)
 {
 	strays_end_group(s->run);
 	server_drain(s, &s->result.out, &s->result.error);
@@ -105,7 +105,7 @@ static bool ended(struct server *s, int status)
 }
 
 /* Ends a run whose fork server died, or did not report its end in time. */
-static bool lost(struct server *s)
+static bool end_lost_run(struct server *s)
 {
 	int status;
 
@@ -156,7 +156,7 @@ static bool attend_exec(struct server *s)
 	if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
 		strays_end_group(s->pid);
 		s->pid = 0;
-		return ended(s, status);
+		return end_run(s, status);
 	}
 	return false;
 }
@@ -182,7 +182,7 @@ bool server_attend(struct server *s)
 		if (m.kind == CTL_STARTED && !s->run)
 			s->run = m.pid;
 		else if (m.kind == CTL_ENDED)
-			return ended(s, m.status);
+			return end_run(s, m.status);
 		else if (m.kind == CTL_HELLO)
 			s->at_snapshot = true;
 		/*
@@ -199,8 +199,8 @@ bool server_attend(struct server *s)
 	server_drain(s, &s->result.out, &s->result.error);
 	/* A run can keep its dead server's socket open, so look at the process, too. */
 	if (got < 0 || (!s->exec && is_dead(s->pid)))
-		return lost(s);
-	return check_time(s) && lost(s);
+		return end_lost_run(s);
+	return check_time(s) && end_lost_run(s);
 }
 
 size_t server_polls(const struct server *s, struct pollfd *polls)
