@@ -53,14 +53,13 @@ struct schedule_goal {
 	struct schedule_event second, first;	/* `second` must not happen before `first` */
 	bool is_held;		/* `held` is set */
 	/*
-	 * Where the thread of `second` waits for `first`: before it takes a lock that `first`
-	 * needs.
+	 * The event where the thread of `second` waits: before it takes a lock that `first` needs.
 	 */
 	struct schedule_event held;
 };
 
 struct schedule {
-	char *program, *build_id, *directory;
+	char *program, *build_id, *directory;	/* as in struct target */
 	struct schedule_list arguments, environment;
 	char *input;		/* file for stdin, relative to the schedule's folder; NULL: none */
 	uint64_t input_size, input_hash;	/* of that file; FNV-1a */
@@ -126,11 +125,13 @@ void schedule_set_shared(struct schedule *s, const uint64_t *granules, size_t co
 
 /*
  * Builds the plan (abi/plan.h) in the empty buffer `plan`. Returns -1 if the site of a goal is not
- * in the program. schedule_granules() builds the list of shared granules.
+ * in the program.
  */
 int schedule_plan(const struct schedule *s, const struct places *places, struct buf *plan,
 		  struct err *err);
-uint64_t schedule_plan_size(const struct schedule *s);
+uint64_t schedule_plan_size(const struct schedule *s);	/* in bytes */
+
+/* Appends the shared granules as the control block has them: uint64_t[]. */
 void schedule_granules(const struct schedule *s, struct buf *out);
 
 /* Appends the text form. The parser reads it back unchanged. */

@@ -45,7 +45,10 @@ void greybox_event(struct greybox *g, uint64_t seed, int event, const struct sea
 
 /*
  * The parts of greybox_event(), for a search of which only some runs use this strategy. Run numbers
- * start from 0. greybox_ended() may be called for any run; it returns how many of its bits are new.
+ * start from 0.
+ *
+ * greybox_ended() may be called for any run; it returns how many of its bits are new. It credits
+ * them to the strategy that greybox_begin() draws for that run number, even if it was not called.
  */
 void greybox_begin(const struct greybox *g, uint64_t seed, const struct search_run *run);
 uint32_t greybox_ended(struct greybox *g, uint64_t seed, const struct search_run *run);

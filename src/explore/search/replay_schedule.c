@@ -13,7 +13,7 @@ int replay_open(struct replay *r, const struct replay_config *config, const stru
 	struct server_config server = {
 		.target = config->target, .backend = config->backend, .exec = config->exec,
 		.options = config->options,
-		.timeout = config->timeout, .keep = s->check ? 64u << 20 : 0,
+		.timeout = config->timeout, .keep = s->check ? CAPTURE_CHECK : 0,
 		.plan_size = schedule_plan_size(s),
 	};
 

@@ -25,6 +25,7 @@
 #include "sched/chess.h"
 
 #define GENERATION_MOST 256u	/* runs; later findings reach new runs after at most that many */
+#define WORKERS_MAX 64u		/* bounds the arrays for poll() and for orphans */
 #define RESTARTS_MAX 100u	/* resets of a stateful strategy, since each repeats its work */
 #define ORPHANS_SECONDS 1.0	/* between two walks through /proc for orphans */
 #define PROGRESS_SECONDS 0.1	/* between two SEARCH_PROGRESS events */
@@ -340,7 +341,7 @@ static bool any_busy(const struct search *s)
 /* Waits until a worker has something to do, at most 100 ms. */
 static void wait_for_any(struct search *s)
 {
-	struct pollfd polls[64 * SERVER_POLLS];
+	struct pollfd polls[WORKERS_MAX * SERVER_POLLS];
 	size_t count = 0;
 	int timeout = 100;
 
@@ -477,7 +478,7 @@ static int report_failures(struct search *s, struct search_run *run)
 /* Kills orphans once a second; returns SEARCH_PROGRESS ten times a second. */
 static int keep_house(struct search *s, struct search_run *run)
 {
-	pid_t keep[64];
+	pid_t keep[WORKERS_MAX];
 	double t = clock_seconds();
 	bool progress = t - s->progress_at >= PROGRESS_SECONDS;
 
@@ -590,7 +591,8 @@ void search_report(int event, const struct search_run *run, const struct search_
 static int open_workers(struct search *s, struct err *err)
 {
 	struct server_config config = s->config.program.server;
-	unsigned jobs = s->stateful ? 1 : s->config.plan.jobs > 64 ? 64 : s->config.plan.jobs;
+	unsigned jobs = s->stateful ? 1 :
+			s->config.plan.jobs > WORKERS_MAX ? WORKERS_MAX : s->config.plan.jobs;
 
 	s->workers = xcalloc(jobs, sizeof(*s->workers));
 	for (s->count = 0; s->count < jobs;) {

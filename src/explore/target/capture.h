@@ -11,6 +11,7 @@
 #include "base/buf.h"
 
 #define CAPTURE_HEAD (1u << 20)	/* default of `limit` */
+#define CAPTURE_CHECK (64u << 20)	/* `limit` for a --check command, which reads all of it */
 #define CAPTURE_TAIL (64u << 10)	/* enough for the messages before a crash */
 
 struct capture {

@@ -2,7 +2,7 @@
  * One worker: a target that can be run again and again. It owns the control block shared with the
  * runtime, the fork server (or a process for every run), and the captured output.
  *
- * All calls but server_wait(), server_run() and server_leave() return at once, so one thread can
+ * While the fork server is up, server_start() and server_attend() do not block, so one thread can
  * serve many workers from a poll loop. Every run ends: by itself, by its time limit, or because the
  * fork server died. In the last case the result is `lost`, and the next run starts a new server.
  *
@@ -48,7 +48,7 @@ struct server_result {
 	bool lost;		/* the fork server died during the run */
 	bool fork_bomb;		/* killed because it made too many processes */
 	double seconds;		/* duration of the run */
-	struct capture out, error;	/* stdout and stderr, with what was printed before main */
+	struct capture out, error;	/* stdout and stderr, with the output before main */
 };
 
 enum server_state {
@@ -82,16 +82,12 @@ struct server {
 };
 
 /*
- * Makes the control block and starts the fork server. Returns -1 if the program cannot be
- * controlled.
+ * Makes the control block, starts the fork server. Returns -1 if the target cannot be controlled.
  */
 int server_open(struct server *s, const struct server_config *config, struct err *err);
 void server_close(struct server *s);
 
-/*
- * Makes only the control block, in file `fd`, for a target that the caller starts. `s` is all
- * zero.
- */
+/* Makes only the control block, in file `fd`: the caller starts the target. `s` is all zero. */
 int server_map_file(struct server *s, const struct server_config *config, int fd,
 		    struct err *err);
 
