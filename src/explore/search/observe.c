@@ -213,8 +213,8 @@ static struct search_failure *retry_once(const struct search_config *config,
 	return NULL;
 }
 
-struct search_failure *profile_again(const struct search_config *config, struct search_memory *memory,
-				     struct search_failure *f)
+struct search_failure *profile_again(const struct search_config *config,
+				     struct search_memory *memory, struct search_failure *f)
 {
 	const volatile sig_atomic_t *stop = config->budget.stop;
 	uint64_t identity = oracle_identity(&f->result, config->program.places);

@@ -53,7 +53,7 @@ int profile_trace(const struct search_config *config, const struct profile_order
  * Returns that run and frees `f`, or returns `f` if there is none. `memory` holds the granules that
  * `f` knew at its start; it receives those that the returned run knew.
  */
-struct search_failure *profile_again(const struct search_config *config, struct search_memory *memory,
-				     struct search_failure *f);
+struct search_failure *profile_again(const struct search_config *config,
+				     struct search_memory *memory, struct search_failure *f);
 
 #endif

@@ -101,8 +101,8 @@ static int run(const struct target *t, const char *options, double timeout, stru
 	return pid > 0 ? 0 : -1;
 }
 
-int plain_trace(const struct target *target, struct oracle *oracle, double timeout, const char *path,
-		struct oracle_result *out, struct err *err)
+int plain_trace(const struct target *target, struct oracle *oracle, double timeout,
+		const char *path, struct oracle_result *out, struct err *err)
 {
 	/* The oracle judges a struct server: here with an all-zero report. */
 	struct server s = { .block = xcalloc(1, sizeof(*s.block)) };

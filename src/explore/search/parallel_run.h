@@ -11,7 +11,7 @@
  * Runs the program, writes the trace to `path` and the verdict to *out. A failing run may leave no
  * trace. Returns -1 if the program cannot be run, or if a passing run leaves no trace.
  */
-int plain_trace(const struct target *target, struct oracle *oracle, double timeout, const char *path,
-		struct oracle_result *out, struct err *err);
+int plain_trace(const struct target *target, struct oracle *oracle, double timeout,
+		const char *path, struct oracle_result *out, struct err *err);
 
 #endif

@@ -44,7 +44,7 @@ struct search_stats {
 	uint64_t lost;		/* runs repeated because the fork server died; not in `runs` */
 	uint64_t steps;		/* steps of all runs */
 	uint64_t shared;	/* granules known to be shared */
-	uint64_t interleavings;	/* distinct interleavings; COVERAGE_MAX means at least so many */
+	uint64_t interleavings;	/* distinct ones; COVERAGE_MAX: or more */
 	uint64_t failures;	/* distinct failures, those passed to the caller */
 	uint32_t threads;	/* largest number of threads in a run */
 	double seconds;		/* wall-clock time of all searches */

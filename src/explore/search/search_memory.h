@@ -38,7 +38,7 @@ struct search_memory {
 enum search_answer {
 	SEARCH_ENOUGH,		/* end the search */
 	SEARCH_MORE,		/* continue; report no more failures of this identity */
-	SEARCH_DOUBT,		/* continue; it did not replay, so report the next one like it */
+	SEARCH_DOUBT,		/* continue; it did not replay: report the next like it */
 };
 
 void search_memory_free(struct search_memory *m);
