@@ -83,4 +83,4 @@ snarl hunt --input-dir nowhere -- ./reader 2>err </dev/null || status=$?
 mkdir empty
 status=0
 snarl hunt --input-dir empty -- ./reader 2>err </dev/null || status=$?
-[ $status = 3 ] && grep -q 'no file in empty' err || { cat err; fail "no file: exit $status"; }
+[ $status = 3 ] && grep -q 'empty has no file to use as input' err || { cat err; fail "no file: exit $status"; }

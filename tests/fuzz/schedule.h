@@ -1,6 +1,6 @@
 /*
- * What is done with any bytes as a schedule: read, and if that works, written and
- * read again, with the same result. Shared by the fuzzer and the unit tests.
+ * Checks the schedule parser with arbitrary bytes. If they parse, writing and parsing them again
+ * must give the same text. Shared by the fuzzer and the unit tests.
  */
 #ifndef FUZZ_SCHEDULE_H
 #define FUZZ_SCHEDULE_H
@@ -16,7 +16,7 @@ static void fuzz_schedule(const uint8_t *data, size_t size)
 	struct schedule s;
 	struct buf first = { 0 }, second = { 0 };
 	struct err err = { "" };
-	char *copy = malloc(size ? size : 1);	/* of exactly that size, so that ASan sees a byte too far */
+	char *copy = malloc(size ? size : 1);	/* exact size: ASan detects reads beyond it */
 
 	memcpy(copy, data, size);
 	if (schedule_parse(&s, copy, size, "f", &err) < 0) {

@@ -1,7 +1,6 @@
 /*
- * A program under control without the runtime: the test binary itself, started
- * again, speaks the protocol of abi/run_options.h. What a run does is said by
- * the first argument.
+ * A fake target without the runtime: the test binary starts itself and speaks the fork server's
+ * protocol (abi/control_block.h). Its first argument selects what a run does.
  */
 #ifndef FAKE_TARGET_H
 #define FAKE_TARGET_H
@@ -34,7 +33,7 @@ static inline uint64_t fake_mix(uint64_t a, uint64_t b)
 	return h ^ h >> 29;
 }
 
-/* Takes steps, finds shared memory, and fails by seed, number and what it was told. */
+/* Reports steps and a shared granule, and fails: all by a hash of seed, run number and request. */
 static inline int fake_random(struct ctl_block *b)
 {
 	const struct ctl_request *q = &b->request;
@@ -104,7 +103,7 @@ static inline void fake_say(struct fake *f, enum ctl_message_kind kind, int pid,
 		_exit(0);
 }
 
-/* Returns in a run. */
+/* Serves runs; returns in the child that is to execute a run. */
 static inline void fake_serve(struct fake *f)
 {
 	struct ctl_message m;
@@ -120,7 +119,7 @@ static inline void fake_serve(struct fake *f)
 			setpgid(0, 0);
 			if (!(f->block->request.flags & CTL_SNAPSHOT))
 				return;
-			fake_say(f, CTL_HELLO, getpid(), 0);	/* serves from here */
+			fake_say(f, CTL_HELLO, getpid(), 0);	/* a snapshot */
 			continue;
 		}
 		fake_say(f, CTL_STARTED, pid, 0);
@@ -130,7 +129,7 @@ static inline void fake_serve(struct fake *f)
 	_exit(0);
 }
 
-/* Called first in main(); returns only in the tests themselves. */
+/* Call it first in main(). It returns only in the test process, not in the fake target. */
 static inline void fake_target_main(int argc, char **argv)
 {
 	const char *options = getenv(SNARL_OPTIONS_ENV), *control, *server;

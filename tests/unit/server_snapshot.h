@@ -1,5 +1,5 @@
 /*
- * One snapshot of a run, for what takes none through explore/target/snapshots.h.
+ * Takes a single snapshot of a run, without the bookkeeping of explore/target/snapshots.h.
  */
 #ifndef TESTS_SERVER_SNAPSHOT_H
 #define TESTS_SERVER_SNAPSHOT_H
@@ -7,9 +7,9 @@
 #include "explore/target/worker.h"
 
 /*
- * A run as the request says that stops after request.stop_at steps and serves from there: every further run goes on
- * from that point, by its own request, until server_leave(). 1: stopped there; 0: the run ended before, its result is
- * there; -1: error. May be nested.
+ * Makes the requested run, which stops after request.stop_at steps and becomes the fork server:
+ * until server_leave(), every further run continues from there. May be nested. Returns 1; 0 if the
+ * run ended before that point; -1 on an error.
  */
 static inline int server_snapshot(struct server *s, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Schedules in memory: built from a run, turned into a plan.
+ * Schedules in memory: made from a run, copied, and turned into a plan for the runtime.
  */
 #include "explore/schedule/schedule.h"
 
@@ -92,6 +92,7 @@ uint32_t schedule_thread(struct schedule *s, const char *path)
 	return (uint32_t)(*index - 1);
 }
 
+/* Parses exactly 16 lower-case hex digits. */
 static bool hex_hash(const char *text, uint64_t *hash)
 {
 	*hash = 0;
@@ -226,7 +227,7 @@ int schedule_get_target(const struct schedule *s, const char *folder, struct tar
 	return s->input ? open_input(s, folder, t, err) : 0;
 }
 
-/* The report is the target's to write: a damaged one does no harm. */
+/* Checks all indices: the target writes the report and may damage it. */
 void schedule_path(const struct ctl_report *r, uint32_t number, struct buf *out)
 {
 	uint32_t parts[SCHEDULE_MAX_PATH / 2];
@@ -253,7 +254,7 @@ static uint32_t thread_of(struct schedule *s, const struct ctl_report *r, uint32
 	return thread;
 }
 
-/* A run that was killed has not written down its last turn. */
+/* Adds the last turn of a killed run, which the turn log lacks: the running thread, to the end. */
 static void add_last(struct schedule *s, const struct ctl_report *r)
 {
 	add_turn(s, &(struct schedule_turn){ .thread = thread_of(s, r, r->thread), .kind = SCHED_TURN_RUN,
@@ -285,9 +286,9 @@ void schedule_set_turns(struct schedule *s, const struct ctl_block *b)
 	s->steps = b->report.steps;
 	for (uint64_t at = 0; turn_get(words, count, &at, &turn);) {
 		if (turn.kind > SCHED_TURN_SIGNAL || turn.thread >= threads)
-			continue;	/* damaged */
+			continue;	/* damaged by the target */
 		if (turn.kind == SCHED_TURN_RUN && !b->report.steps)
-			s->steps += turn.steps;	/* the run was killed and did not count them */
+			s->steps += turn.steps;	/* a killed run leaves report.steps 0 */
 		add_turn(s, &(struct schedule_turn){ .thread = names[turn.thread], .kind = turn.kind,
 						     .steps = turn.steps, .check = turn.check });
 	}
@@ -337,12 +338,13 @@ void schedule_granules(const struct schedule *s, struct buf *out)
 		}
 }
 
+/* Resolves an event's name to hash of the thread, pc and count. */
 static int plan_name(const struct schedule_event *e, const struct places *places,
 		     struct sched_name *out, struct err *err)
 {
 	out->thread = 0;
 	if (e->thread && !schedule_path_hash(e->thread, &out->thread))
-		return err_set(err, "no thread is called '%s'", e->thread);
+		return err_set(err, "'%s' is not a thread path", e->thread);
 	out->nth = e->nth;
 	out->site = e->build_id && places ? places_find(places, e->build_id, e->offset) : 0;
 	if (!out->site && (e->build_id || e->file))

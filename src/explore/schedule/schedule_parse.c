@@ -1,5 +1,5 @@
 /*
- * Schedules as text: the parser, line by line. Every error names its line.
+ * Parser of schedule files (docs/schedule-format.md), line by line. Every error names its line.
  */
 #include "explore/schedule/schedule.h"
 
@@ -11,7 +11,7 @@
 #include "explore/schedule/schedule_words.h"
 #include "sched/strategy.h"
 
-#define SHARED_MAX (1ull << 27)	/* bytes of all ranges: what a block has room for */
+#define SHARED_MAX (1ull << 27)	/* bytes of all ranges: the shared area lists 16 Mi granules */
 
 enum part { PART_FIRST, PART_HEADER, PART_SHARED, PART_EXACT, PART_EVENTS, PART_GOAL, PART_END };
 
@@ -19,8 +19,8 @@ struct parser {
 	struct words words;
 	struct schedule *s;
 	enum part part;
-	uint64_t shared;	/* bytes so far */
-	uint32_t seen;		/* header keys, by bit */
+	uint64_t shared;	/* bytes of all ranges so far */
+	uint32_t seen;		/* header keys that occurred: bit i for keys[i] */
 };
 
 static char *thread_word(struct parser *p)
@@ -57,7 +57,8 @@ static int parse_flags(struct parser *p)
 			if (strcmp(text, flags[i].name) == 0)
 				flag = flags[i].flag;
 		if (!flag)
-			words_bad(&p->words, "no flag is called '%.60s'", text);
+			words_bad(&p->words, "no flag is called '%.60s'; there are spurious, timeouts, "
+				  "ignore-misuse and real-time", text);
 		free(text);
 		if (!flag)
 			return -1;
@@ -117,7 +118,7 @@ static int parse_list(struct parser *p, struct schedule_list *list, const char *
 	return 0;
 }
 
-/* What a header line's value is stored in, or what parses it: one of the three. */
+/* A header key, with one of: string to store, number to store, function that parses the value. */
 struct key {
 	const char *name;
 	char **text;
@@ -154,7 +155,7 @@ static int parse_header(struct parser *p, const char *name)
 	while (i < ARRAY_SIZE(keys) && strcmp(keys[i].name, name) != 0)
 		i++;
 	if (i == ARRAY_SIZE(keys))
-		return words_bad(&p->words, "'%.60s' is not known", name);
+		return words_bad(&p->words, "the header has no key '%.60s'", name);
 	if (p->seen & 1u << i)
 		return words_bad(&p->words, "'%s' is given twice", name);
 	p->seen |= 1u << i;
@@ -259,7 +260,7 @@ static int parse_turn(struct parser *p, const char *first)
 	return 0;
 }
 
-/* Any number of bytes in a line. */
+/* Parses a line of event checks: two hex digits each, blanks between them are optional. */
 static int parse_events(struct parser *p)
 {
 	while (!words_at_end(&p->words)) {
@@ -278,15 +279,18 @@ static int parse_events(struct parser *p)
 	return 0;
 }
 
-/* After "FUNCTION,": OP OBJECT */
-static int parse_deed(struct parser *p, struct schedule_event *e)
+/* Parses "OP OBJECT" after "FUNCTION,". */
+static int parse_operation(struct parser *p, struct schedule_event *e)
 {
 	e->op = words_take(&p->words, ",)", "what the event does");
-	e->object = e->op ? words_take(&p->words, ",)", "to what it does it") : NULL;
+	e->object = e->op ? words_take(&p->words, ",)", "the object of the event") : NULL;
 	return e->object ? 0 : -1;
 }
 
-/* After "(": BUILD-ID+0xOFFSET, FUNCTION, OP OBJECT; the first may be missing, as may what follows. */
+/*
+ * Parses "BUILD-ID+0xOFFSET, FUNCTION, OP OBJECT)" after "(". The first part may be missing, and so
+ * may the last ones.
+ */
 static int parse_details(struct parser *p, struct schedule_event *e)
 {
 	char *first = words_take(&p->words, ",)+", "build-id+0xoffset or a function");
@@ -308,12 +312,13 @@ static int parse_details(struct parser *p, struct schedule_event *e)
 		e->function = first;
 	}
 	words_skip(&p->words);
-	if (e->function && words_literal(&p->words, ",") && parse_deed(p, e) < 0)
+	if (e->function && words_literal(&p->words, ",") && parse_operation(p, e) < 0)
 		return -1;
 	words_skip(&p->words);
 	return words_literal(&p->words, ")") ? 0 : words_bad(&p->words, "')' is missing");
 }
 
+/* Parses "THREAD FILE:LINE#NTH (DETAILS)". */
 static int parse_event(struct parser *p, struct schedule_event *e)
 {
 	uint64_t line;
@@ -339,6 +344,7 @@ static int parse_event(struct parser *p, struct schedule_event *e)
 	return words_literal(&p->words, "(") ? parse_details(p, e) : 0;
 }
 
+/* Parses "EVENT [held at EVENT] after EVENT". */
 static int parse_goal(struct parser *p)
 {
 	struct schedule *s = p->s;
@@ -361,6 +367,7 @@ static int parse_goal(struct parser *p)
 	return parse_event(p, &g->first);
 }
 
+/* If the line begins with a section's name, enters that section. */
 static int parse_section(struct parser *p, const char *first, bool *found)
 {
 	static const struct {
@@ -398,7 +405,7 @@ static int parse_line(struct parser *p)
 		if (!words_literal(&p->words, "snarl-schedule "))
 			return words_bad(&p->words, "the first line is not 'snarl-schedule 1'");
 		if (!words_literal(&p->words, "1") || !words_at_end(&p->words))
-			return words_bad(&p->words, "version '%.*s' of schedules is not known to this snarl; only 1 is",
+			return words_bad(&p->words, "this snarl reads version 1 of schedules, not '%.*s'",
 				   (int)(p->words.end - p->words.p > 20 ? 20 : p->words.end - p->words.p), p->words.p);
 		p->part = PART_HEADER;
 		return 0;

@@ -1,5 +1,5 @@
 /*
- * Words, numbers and quoted text of a line.
+ * Tokeniser for one line of a schedule file.
  */
 #include "explore/schedule/schedule_words.h"
 
@@ -19,7 +19,7 @@ int words_bad(struct words *w, const char *format, ...)
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	for (char *p = text; *p; p++)	/* one line, whatever the file holds */
+	for (char *p = text; *p; p++)	/* no control characters of the file reach the terminal */
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	return err_set(w->err, "%s:%lu: %s", w->name, w->line, text);
@@ -44,7 +44,8 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool escape(struct words *w, struct buf *out)
+/* Appends the character of an escape sequence, after the backslash. False: there is no such one. */
+static bool take_escape(struct words *w, struct buf *out)
 {
 	char c = w->p < w->end ? *w->p++ : '\0';
 
@@ -62,7 +63,6 @@ static bool escape(struct words *w, struct buf *out)
 	return true;
 }
 
-/* A word, quoted or up to a blank or one of `stops`; NULL and *err, or to be freed. */
 char *words_take(struct words *w, const char *stops, const char *what)
 {
 	struct buf out = { 0 };
@@ -86,7 +86,7 @@ char *words_take(struct words *w, const char *stops, const char *what)
 
 		if (c != '\\') {
 			buf_add_char(&out, c);
-		} else if (!escape(w, &out)) {
+		} else if (!take_escape(w, &out)) {
 			words_bad(w, "%s: after \\ comes n, \", \\ or x and two hex digits", what);
 			buf_free(&out);
 			return NULL;
@@ -121,7 +121,6 @@ int words_number(struct words *w, const char *what, uint64_t least, uint64_t mos
 	return 0;
 }
 
-/* Lower-case hex digits; exactly `digits` of them, or 1..16 if 0. */
 int words_hex(struct words *w, const char *what, int digits, uint64_t *out)
 {
 	int count = 0;

@@ -1,5 +1,6 @@
 /*
- * What a line of a text file is made of. Errors are "NAME:LINE: reason".
+ * Tokeniser for one line of a schedule file: words, quoted words, numbers. Errors read
+ * "NAME:LINE: reason".
  */
 #ifndef EXPLORE_SCHEDULE_SCHEDULE_WORDS_H
 #define EXPLORE_SCHEDULE_SCHEDULE_WORDS_H
@@ -10,33 +11,34 @@
 #include "base/err.h"
 
 struct words {
-	const char *name;	/* of the file */
-	const char *p, *end;	/* the rest of the line */
-	unsigned long line;
+	const char *name;	/* name of the file, for errors */
+	const char *p, *end;	/* unread rest of the line */
+	unsigned long line;	/* number of the line, from 1 */
 	struct err *err;
 };
 
-/* Returns -1. */
+/* Sets *err to "NAME:LINE: …". Returns -1. */
 int words_bad(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-void words_skip(struct words *w);	/* blanks */
-bool words_at_end(struct words *w);	/* but for blanks */
+void words_skip(struct words *w);	/* skips blanks */
+bool words_at_end(struct words *w);	/* skips blanks; true at the end of the line */
 
-/* An error unless the line is at its end. */
+/* Fails unless only blanks are left. */
 int words_done(struct words *w);
 
-/* Goes over the text if it comes next. */
+/* Skips `text` if it comes next; otherwise returns false. */
 bool words_literal(struct words *w, const char *text);
 
 /*
- * A word, in quotes or up to a blank or one of `stops`; to be freed, NULL on an
- * error. `what` says in errors what was looked for.
+ * Returns the next word, to be freed: quoted, or up to a blank or one of `stops`. NULL on an error,
+ * which names the missing thing as `what`.
  */
 char *words_take(struct words *w, const char *stops, const char *what);
 
+/* Reads a decimal number from `least` to `most`. */
 int words_number(struct words *w, const char *what, uint64_t least, uint64_t most, uint64_t *out);
 
-/* Lower-case hex digits; exactly `digits` of them, or 1..16 if that is 0. */
+/* Reads lower-case hex digits: exactly `digits`, or 1..16 if `digits` is 0. */
 int words_hex(struct words *w, const char *what, int digits, uint64_t *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Schedules as text: the writer. The parser is schedule_parse.c.
+ * Writer of schedule files (docs/schedule-format.md). The parser is schedule_parse.c.
  */
 #include "explore/schedule/schedule.h"
 
@@ -10,7 +10,7 @@
 
 #define EVENTS_IN_LINE 32u
 
-/* Words that need no quotes; the rest is quoted, with C's escapes. */
+/* Whether a word needs no quotes; `also_not` lists further characters that need them. */
 static bool is_plain(const char *text, const char *also_not)
 {
 	if (!*text || *text == '#')
@@ -22,6 +22,7 @@ static bool is_plain(const char *text, const char *also_not)
 	return true;
 }
 
+/* Appends a word, in quotes with C's escapes if needed. */
 static void add_word(struct buf *out, const char *text, const char *also_not)
 {
 	if (is_plain(text, also_not)) {

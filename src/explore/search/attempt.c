@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 
-#define TURNS_ROOM 4096u	/* for plans: so many turns more than the failing run had */
-#define ORDERS_ROOM 64u
+#define TURNS_ROOM 4096u	/* turns that a plan may have beyond those of the schedule */
+#define ORDERS_ROOM 64u		/* orders that a plan may have */
 
 int attempt_open(struct attempt *a, const struct attempt_config *config, const struct schedule *s,
 		 struct err *err)
@@ -14,7 +14,7 @@ int attempt_open(struct attempt *a, const struct attempt_config *config, const s
 	struct server_config server = {
 		.target = config->replay.target, .backend = config->replay.backend,
 		.exec = config->replay.exec, .options = config->replay.options,
-		.timeout = config->replay.timeout, .keep = s->check ? 64u << 20 : 0,
+		.timeout = config->replay.timeout, .keep = s->check ? CAPTURE_CHECK : 0,
 		.plan_size = sizeof(struct sched_plan) + ORDERS_ROOM * sizeof(struct sched_order) +
 			     (s->turn_count + TURNS_ROOM) * sizeof(struct sched_turn),
 	};

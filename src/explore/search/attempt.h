@@ -1,11 +1,13 @@
 /*
- * Runs around a failure that is known: the program as its schedule says, with the same
- * memory known to be shared and under the same oracle, but by another plan.
+ * Variations of a known failure: runs of the program with the arguments, shared granules and oracle
+ * of a failing schedule, but with another plan. Minimising and finding causes is made of these.
  *
  *	attempt_open(&a, &config, &schedule, &err);
  *	attempt_allow(&a, 100, 10.0);
- *	attempt_prepare(&a, "loose")->…; attempt_plan(&a, turns, n, orders, k);
- *	if (attempt_run(&a)) … a.got, server_report(&a.server) …
+ *	attempt_prepare(&a, "loose")->depth = …;
+ *	attempt_plan(&a, turns, n, orders, k);
+ *	if (attempt_run(&a))
+ *		… the run failed: read a.got and server_report(&a.server) …
  *	attempt_close(&a);
  */
 #ifndef EXPLORE_SEARCH_ATTEMPT_H
@@ -18,44 +20,44 @@
 
 struct attempt_config {
 	struct replay_config replay;
-	volatile sig_atomic_t *stop;	/* not 0: none any more; may be NULL */
-	void (*progress)(void *ctx);	/* after each run; may be NULL */
-	void *ctx;
+	volatile sig_atomic_t *stop;	/* not 0: make no more runs; may be NULL */
+	void (*progress)(void *ctx);	/* called after each run; may be NULL */
+	void *ctx;			/* argument of `progress` */
 };
 
 struct attempt {
 	struct attempt_config config;
-	uint64_t seed, run, flags;	/* of the schedule */
+	uint64_t seed, run, flags;	/* copied from the schedule */
 	struct server server;
-	struct oracle oracle;
-	struct buf granules;
-	unsigned runs;		/* made */
-	unsigned most;		/* … of so many that are allowed */
-	double until;		/* none is begun after that, by clock_seconds(); 0: no limit */
-	struct oracle_result got;	/* of the last */
-	bool broken;		/* no run can be made; *err of attempt_open() says why */
-	struct err *err;
+	struct oracle oracle;		/* expectations of the schedule */
+	struct buf granules;		/* uint64_t[]: the schedule's shared granules */
+	unsigned runs;		/* runs made so far */
+	unsigned most;		/* limit of `runs` */
+	double until;		/* begin no run after this clock_seconds(); 0: no limit */
+	struct oracle_result got;	/* result of the last run */
+	bool broken;		/* no run can be made any more; *err has the reason */
+	struct err *err;	/* of attempt_open() */
 };
 
-/* `s` has to stay as it is for its check command alone. Close it in any case. */
+/* `s` has to outlive `a`, which uses its check command. Close `a` in any case. */
 int attempt_open(struct attempt *a, const struct attempt_config *config, const struct schedule *s,
 		 struct err *err);
 void attempt_close(struct attempt *a);
 
-/* So many more runs, and for so long; seconds 0: no limit. */
+/* Allows `runs` more runs within the next `seconds`; 0 seconds: no time limit. */
 void attempt_allow(struct attempt *a, uint64_t runs, double seconds);
 
-/* What the next run shall be; the rest of the request is the caller's to fill in. */
+/* Resets the request for a run by `strategy`. The caller may change it before attempt_run(). */
 struct ctl_request *attempt_prepare(struct attempt *a, const char *strategy);
 
-/* … and its plan; false if there is no room. */
+/* Copies the plan of the next run to the target. False: the plan area is too small. */
 bool attempt_plan(struct attempt *a, const struct sched_turn *turns, size_t turn_count,
 		  const struct sched_order *orders, size_t order_count);
 
-/* True: it failed, in whatever way. */
+/* Makes the run. True: it failed, in this way or another; see a->got. */
 bool attempt_run(struct attempt *a);
 
-/* No more runs, by number, time or wish. */
+/* No more runs are allowed: by number, by time, by `stop`, or because the target broke. */
 bool attempt_over(const struct attempt *a);
 
 #endif

@@ -10,11 +10,11 @@ void corpus_free(struct corpus *c)
 {
 	for (size_t i = 0; i < c->count; i++)
 		free(c->entry[i].turns);
-	for (size_t i = 0; i < c->news_count; i++) {
-		free(c->news[i]->entry.turns);
-		free(c->news[i]);
+	for (size_t i = 0; i < c->pending_count; i++) {
+		free(c->pending[i]->entry.turns);
+		free(c->pending[i]);
 	}
-	free(c->news);
+	free(c->pending);
 	*c = (struct corpus){ 0 };
 }
 
@@ -27,26 +27,30 @@ uint32_t corpus_new(const struct corpus *c, const uint8_t *bits)
 	return count;
 }
 
-void corpus_add(struct corpus *c, uint64_t run, const uint8_t *bits, struct sched_turn *turns, size_t count)
+void corpus_add(struct corpus *c, uint64_t run, const uint8_t *bits, struct sched_turn *turns,
+		size_t count)
 {
-	struct corpus_news *n = xcalloc(1, sizeof(*n));
+	struct corpus_pending *n = xcalloc(1, sizeof(*n));
 
 	n->entry = (struct corpus_entry){ .turns = turns, .count = count, .run = run };
 	memcpy(n->bits, bits, CORPUS_BYTES);
-	c->news = xgrow(c->news, c->news_count, &c->news_capacity, sizeof(*c->news));
-	c->news[c->news_count++] = n;
+	c->pending = xgrow(c->pending, c->pending_count, &c->pending_capacity, sizeof(*c->pending));
+	c->pending[c->pending_count++] = n;
 }
 
 static int by_run(const void *a, const void *b)
 {
-	uint64_t x = (*(struct corpus_news *const *)a)->entry.run;
-	uint64_t y = (*(struct corpus_news *const *)b)->entry.run;
+	uint64_t x = (*(struct corpus_pending *const *)a)->entry.run;
+	uint64_t y = (*(struct corpus_pending *const *)b)->entry.run;
 
 	return x < y ? -1 : x > y;
 }
 
-/* In place of the one that showed least, the oldest of these; itself if that is it. */
-static void keep(struct corpus *c, const struct corpus_entry *e)
+/*
+ * Adds an entry. A full corpus drops the entry with the fewest new bits, the oldest of these, or
+ * the new entry if it has fewer still.
+ */
+static void keep_entry(struct corpus *c, const struct corpus_entry *e)
 {
 	size_t least = 0;
 
@@ -55,9 +59,9 @@ static void keep(struct corpus *c, const struct corpus_entry *e)
 		return;
 	}
 	for (size_t i = 1; i < c->count; i++)
-		if (c->entry[i].fresh < c->entry[least].fresh)
+		if (c->entry[i].new_bits < c->entry[least].new_bits)
 			least = i;
-	if (c->entry[least].fresh > e->fresh) {
+	if (c->entry[least].new_bits > e->new_bits) {
 		free(e->turns);
 		return;
 	}
@@ -70,37 +74,37 @@ uint32_t corpus_end(struct corpus *c)
 {
 	uint32_t before = c->bits;
 
-	if (c->news_count > 1)
-		qsort(c->news, c->news_count, sizeof(*c->news), by_run);
-	for (size_t i = 0; i < c->news_count; i++) {
-		struct corpus_news *n = c->news[i];
+	if (c->pending_count > 1)
+		qsort(c->pending, c->pending_count, sizeof(*c->pending), by_run);
+	for (size_t i = 0; i < c->pending_count; i++) {
+		struct corpus_pending *n = c->pending[i];
 
-		n->entry.fresh = corpus_new(c, n->bits);
-		c->bits += n->entry.fresh;
+		n->entry.new_bits = corpus_new(c, n->bits);
+		c->bits += n->entry.new_bits;
 		for (size_t k = 0; k < CORPUS_BYTES; k++)
 			c->seen[k] |= n->bits[k];
-		if (n->entry.fresh && n->entry.count)
-			keep(c, &n->entry);
+		if (n->entry.new_bits && n->entry.count)
+			keep_entry(c, &n->entry);
 		else
 			free(n->entry.turns);
 		free(n);
 	}
-	c->news_count = 0;
+	c->pending_count = 0;
 	return c->bits - before;
 }
 
 /* --- mutations --- */
 
-/* The later ones more often: they stand on what the earlier ones showed. */
-static const struct corpus_entry *choose(const struct corpus *c, uint64_t *rng)
+/* Prefers later entries: they cover new bits on top of those of earlier ones. */
+static const struct corpus_entry *choose_entry(const struct corpus *c, uint64_t *rng)
 {
 	uint64_t a = rng_below(rng, c->count), b = rng_below(rng, c->count);
 
 	return &c->entry[a > b ? a : b];
 }
 
-/* Room for one more at `at`. */
-static size_t open_at(struct sched_turn *t, size_t count, size_t at)
+/* Moves the turns from `at` on up by one. Returns the new count. */
+static size_t insert_at(struct sched_turn *t, size_t count, size_t at)
 {
 	memmove(t + at + 1, t + at, (count - at) * sizeof(*t));
 	return count + 1;
@@ -112,16 +116,16 @@ static size_t remove_at(struct sched_turn *t, size_t count, size_t at)
 	return count - 1;
 }
 
-/* Mostly a few steps, now and then many. */
-static uint64_t length(uint64_t *rng)
+/* A random number of steps, 1..1024, that favours small ones. */
+static uint64_t random_length(uint64_t *rng)
 {
 	return 1 + rng_below(rng, 1ull << rng_below(rng, 11));
 }
 
-/* A switch comes some steps earlier or later. */
+/* Makes the switch at the end of a turn come some steps earlier or later. */
 static size_t move_switch(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
 {
-	uint64_t by = length(rng);
+	uint64_t by = random_length(rng);
 
 	if (rng_below(rng, 2))
 		t[at].steps += by;
@@ -130,7 +134,7 @@ static size_t move_switch(struct sched_turn *t, size_t count, size_t at, uint64_
 	return count;
 }
 
-/* A turn is interrupted by one of another thread. */
+/* Interrupts a turn by a copy of another turn, which half the time gets a random length. */
 static size_t preempt(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
 {
 	const struct sched_turn other = t[rng_below(rng, count)];
@@ -139,18 +143,18 @@ static size_t preempt(struct sched_turn *t, size_t count, size_t at, uint64_t *r
 	if (count + 2 > CORPUS_TURNS || t[at].steps < 2)
 		return count;
 	first = 1 + rng_below(rng, t[at].steps - 1);
-	count = open_at(t, count, at);
-	count = open_at(t, count, at);
+	count = insert_at(t, count, at);
+	count = insert_at(t, count, at);
 	t[at + 2].steps -= first;
 	t[at].steps = first;
 	t[at + 1] = other;
 	if (rng_below(rng, 2))
-		t[at + 1].steps = length(rng);
+		t[at + 1].steps = random_length(rng);
 	return count;
 }
 
-/* Two turns the other way round. */
-static size_t swap(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
+/* Swaps two adjacent turns. */
+static size_t swap_turns(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
 {
 	const struct sched_turn first = t[at];
 
@@ -162,14 +166,15 @@ static size_t swap(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
 	return count;
 }
 
-static size_t leave_out(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
+/* Removes a turn. */
+static size_t drop_turn(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
 {
 	(void)rng;
 	return count > 1 ? remove_at(t, count, at) : count;
 }
 
-/* From here on by chance. */
-static size_t cut(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
+/* Drops the turns after `at`; the runtime continues with a random walk. */
+static size_t cut_tail(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
 {
 	(void)t;
 	(void)count;
@@ -177,10 +182,11 @@ static size_t cut(struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
 	return at + 1;
 }
 
-/* From here on as another one does from about the same step. */
-static size_t splice(const struct corpus *c, struct sched_turn *t, size_t count, size_t at, uint64_t *rng)
+/* Continues after `at` with the turns of another entry, from about the same step on. */
+static size_t splice(const struct corpus *c, struct sched_turn *t, size_t count, size_t at,
+		     uint64_t *rng)
 {
-	const struct corpus_entry *other = choose(c, rng);
+	const struct corpus_entry *other = choose_entry(c, rng);
 	uint64_t steps = 0, passed = 0;
 	size_t from = 0;
 
@@ -198,28 +204,30 @@ static size_t splice(const struct corpus *c, struct sched_turn *t, size_t count,
 
 size_t corpus_mutate(const struct corpus *c, uint64_t *rng, struct sched_turn *out)
 {
-	static size_t (*const ways[])(struct sched_turn *, size_t, size_t, uint64_t *) = {
-		move_switch, move_switch, preempt, preempt, swap, leave_out, cut,
+	static size_t (*const mutations[])(struct sched_turn *, size_t, size_t, uint64_t *) = {
+		move_switch, move_switch, preempt, preempt, swap_turns, drop_turn, cut_tail,
 	};
 	const struct corpus_entry *e;
 	size_t count = 0;
 
 	if (!c->count)
 		return 0;
-	e = choose(c, rng);
+	e = choose_entry(c, rng);
 	for (size_t i = 0; i < e->count && count < CORPUS_TURNS; i++)
 		if (e->turns[i].kind == SCHED_TURN_RUN)
 			out[count++] = e->turns[i];
-	/* One change, and with half the chance each one more. */
+	/* One mutation, with a chance of 1/2 a second one, and so on. */
 	do {
-		uint64_t way = rng_below(rng, sizeof(ways) / sizeof(*ways) + 1);
+		uint64_t kind = rng_below(rng, ARRAY_SIZE(mutations) + 1);
 		size_t at;
 
 		if (!count)
 			return 0;
 		at = rng_below(rng, count);
-		count = way < sizeof(ways) / sizeof(*ways) ? ways[way](out, count, at, rng) :
-							      splice(c, out, count, at, rng);
+		if (kind < ARRAY_SIZE(mutations))
+			count = mutations[kind](out, count, at, rng);
+		else
+			count = splice(c, out, count, at, rng);
 	} while (rng_below(rng, 2));
 	return count;
 }

@@ -1,9 +1,10 @@
 /*
- * Schedules worth changing: runs that showed what none before had, as turns, and mutations of
- * them. What a run shows is a set of bits (ctl_block.depends).
+ * The corpus of the strategy `feedback`, in the sense of coverage-guided fuzzing (AFL): schedules
+ * of runs that covered something new, and mutations of them. A schedule is a list of turns.
+ * Coverage is a bitmap of dependencies between sites (ctl_block.depends).
  *
- * Runs are told in any order and count when a generation is over, in the order of their
- * numbers: what comes of it does not depend on who ended first.
+ * Runs are added in any order and are merged at the end of a generation in the order of their
+ * numbers, so the corpus does not depend on which run ended first.
  */
 #ifndef EXPLORE_SEARCH_CORPUS_H
 #define EXPLORE_SEARCH_CORPUS_H
@@ -14,45 +15,47 @@
 
 #include "abi/plan.h"
 
-#define CORPUS_MOST 256u	/* schedules kept; the least telling goes first */
-#define CORPUS_TURNS 16384u	/* of a schedule; longer ones are cut off */
-#define CORPUS_BYTES 8192u	/* of bits */
+#define CORPUS_MOST 256u	/* entries; beyond that the one with fewest new bits is replaced */
+#define CORPUS_TURNS 16384u	/* turns of a mutation, 384 KiB; longer ones are truncated */
+#define CORPUS_BYTES 8192u	/* size of the bitmap, 65536 bits; CTL_DEPENDS_BYTES */
 
 struct corpus_entry {
 	struct sched_turn *turns;
 	size_t count;
-	uint64_t run;
-	uint32_t fresh;		/* bits that it had first */
+	uint64_t run;		/* run number */
+	uint32_t new_bits;	/* bits that this run was the first to set */
 };
 
-struct corpus_news {
+/* A run of the current generation. */
+struct corpus_pending {
 	struct corpus_entry entry;
 	uint8_t bits[CORPUS_BYTES];
 };
 
 struct corpus {
-	struct corpus_entry entry[CORPUS_MOST];
+	struct corpus_entry entry[CORPUS_MOST];	/* oldest first */
 	size_t count;
-	uint8_t seen[CORPUS_BYTES];	/* in all generations before */
-	uint32_t bits;			/* … how many */
-	struct corpus_news **news;	/* of this one */
-	size_t news_count, news_capacity;
+	uint8_t seen[CORPUS_BYTES];	/* bits set in earlier generations */
+	uint32_t bits;			/* number of bits in `seen` */
+	struct corpus_pending **pending;	/* runs of this generation that set new bits */
+	size_t pending_count, pending_capacity;
 };
 
 void corpus_free(struct corpus *c);
 
-/* How many bits has a run that no generation before had? If any, its turns are worth corpus_add(). */
+/* Returns how many of the bits no earlier generation had. If any, pass the run to corpus_add(). */
 uint32_t corpus_new(const struct corpus *c, const uint8_t *bits);
 
-/* `turns` is the corpus' to free. */
-void corpus_add(struct corpus *c, uint64_t run, const uint8_t *bits, struct sched_turn *turns, size_t count);
+/* Adds a run of this generation. Takes ownership of `turns`; the caller keeps `bits`. */
+void corpus_add(struct corpus *c, uint64_t run, const uint8_t *bits, struct sched_turn *turns,
+		size_t count);
 
-/* The generation is over; returns how many new bits it had. */
+/* Merges the runs of this generation into the corpus. Returns the number of new bits. */
 uint32_t corpus_end(struct corpus *c);
 
 /*
- * A mutation of one of them, at most CORPUS_TURNS turns into `out`; returns how many. 0: there is none to
- * change. Depends on the corpus and *rng alone.
+ * Writes a mutation of a random entry to `out`, which has room for CORPUS_TURNS turns. Returns the
+ * number of turns; 0 if the corpus is empty. Depends on the corpus and *rng alone.
  */
 size_t corpus_mutate(const struct corpus *c, uint64_t *rng, struct sched_turn *out);
 

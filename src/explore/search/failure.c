@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 
-#define OF_THE_SCHEDULE (CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME)
+/* Flags of a request that schedules save; the others only ask for data about the run. */
+#define SCHEDULE_FLAGS (CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME)
 
 struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
 					  const struct oracle *oracle, uint64_t run,
@@ -29,8 +30,8 @@ struct search_failure *search_failure_new(const struct server *s, const struct s
 	f->schedule.seed = q->seed;
 	f->schedule.run = run;
 	f->schedule.depth = q->depth;
-	f->schedule.flags = q->flags & OF_THE_SCHEDULE;
-	oracle_note(oracle, &f->schedule);
+	f->schedule.flags = q->flags & SCHEDULE_FLAGS;
+	oracle_to_schedule(oracle, &f->schedule);
 	capture_text(&s->result.out, &f->out);
 	capture_text(&s->result.error, &f->error);
 	return f;

@@ -1,5 +1,6 @@
 /*
- * A run that failed, with all that is needed to make it again.
+ * A failing run, with everything needed to replay it: the exact schedule, the target's arguments
+ * and environment, the shared granules known at its start, and the oracle's expectations.
  */
 #ifndef EXPLORE_SEARCH_FAILURE_H
 #define EXPLORE_SEARCH_FAILURE_H
@@ -12,20 +13,20 @@
 struct lead;
 
 struct search_failure {
-	uint64_t run;		/* from 0, of all runs in the statistics */
-	uint64_t cause;		/* as the search was told by search_cause() */
-	const struct lead *lead;	/* the predicted order that made it fail, or NULL; not owned */
+	uint64_t run;		/* run number, from 0, over all searches of these statistics */
+	uint64_t cause;		/* set by search_cause(); 0: none */
+	const struct lead *lead;	/* order that the run was to follow, or NULL; not owned */
 	struct oracle_result result;
-	struct ctl_report *report;	/* a copy */
-	struct schedule schedule;	/* exact, with the target's surroundings */
-	struct buf out, error;		/* what the program printed */
+	struct ctl_report *report;	/* owned copy of the runtime's report */
+	struct schedule schedule;	/* exact schedule of the run, and how to start the target */
+	struct buf out, error;		/* stdout and stderr of the run */
 };
 
-/* From a run that has just ended. */
+/* Copies a run that just ended on `s`. `memory` is what was known when it began. */
 struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
 					  const struct oracle *oracle, uint64_t run,
 					  const struct oracle_result *result);
-/* With the surroundings of another failure; how the run went and ended is not known yet. */
+/* A failure with the target and oracle of `like`, but without a run: no turns, no result. */
 struct search_failure *search_failure_like(const struct search_failure *like);
 void search_failure_free(struct search_failure *f);
 

@@ -1,7 +1,10 @@
 /*
- * The strategy `feedback`: schedules that showed new dependencies between places
- * (ctl_block.depends) are kept and changed; other runs are made anew by other strategies. Of all
- * these ways those get more runs that lately showed more.
+ * The tool's half of the strategy `feedback`: coverage-guided ("greybox") search over schedules.
+ * Coverage is the set of dependencies between sites (ctl_block.depends). Some runs mutate schedules
+ * of the corpus, the others use strategies that start from scratch: pos, surw, random, pct. Each of
+ * the five gets runs in proportion to the new coverage per run that it found lately.
+ *
+ * sched/feedback.c is the runtime's half: it follows the mutated turns.
  *
  *	greybox_config(&config);
  *	s = search_open(&config, &err);
@@ -16,29 +19,36 @@
 #include "explore/search/corpus.h"
 #include "explore/search/search.h"
 
-#define GREYBOX_WAYS 5u
+#define GREYBOX_STRATEGIES 5u	/* mutation and four strategies that start from scratch */
 
 struct greybox {
 	struct corpus corpus;
-	uint64_t base;		/* number of the first run of the search */
-	/* Runs of each way and what they showed, the older ones the less; as of the last generation, and since. */
-	uint64_t runs[GREYBOX_WAYS], found[GREYBOX_WAYS];
-	uint64_t runs_now[GREYBOX_WAYS], found_now[GREYBOX_WAYS];
+	uint64_t base;		/* number of the search's first run, over all searches */
+	/*
+	 * Runs of each strategy and new bits that they found. The first pair is up to the end of
+	 * the last generation and halved at each generation, the second pair is since then.
+	 */
+	uint64_t runs[GREYBOX_STRATEGIES], found[GREYBOX_STRATEGIES];
+	uint64_t runs_now[GREYBOX_STRATEGIES], found_now[GREYBOX_STRATEGIES];
 };
 
 void greybox_free(struct greybox *g);
 
+/* Room for a mutation, for server_config.plan_size. */
 #define GREYBOX_PLAN_SIZE (sizeof(struct sched_plan) + CORPUS_TURNS * sizeof(struct sched_turn))
 
-/* Makes the config one of this strategy, with room for its plans. */
+/* Sets the strategy of `config` to `feedback`, and plan_size to the size it needs. */
 void greybox_config(struct search_config *config);
 
-/* What the strategy does at each event of a search that is all its own. */
+/* Handles an event of a search whose runs all use this strategy. */
 void greybox_event(struct greybox *g, uint64_t seed, int event, const struct search_run *run);
 
 /*
- * For a search of which only some runs are by this strategy; run numbers from 0.
- * greybox_ended() returns how many dependencies of the run are new.
+ * The parts of greybox_event(), for a search of which only some runs use this strategy. Run numbers
+ * start from 0.
+ *
+ * greybox_ended() may be called for any run; it returns how many of its bits are new. It credits
+ * them to the strategy that greybox_begin() draws for that run number, even if it was not called.
  */
 void greybox_begin(const struct greybox *g, uint64_t seed, const struct search_run *run);
 uint32_t greybox_ended(struct greybox *g, uint64_t seed, const struct search_run *run);

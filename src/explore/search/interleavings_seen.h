@@ -1,6 +1,5 @@
 /*
- * How many different interleavings a search has seen: the turn logs of its runs, by
- * their hashes.
+ * Counts the distinct interleavings of a search, as hashes of the runs' turn logs.
  */
 #ifndef EXPLORE_SEARCH_INTERLEAVINGS_SEEN_H
 #define EXPLORE_SEARCH_INTERLEAVINGS_SEEN_H
@@ -8,18 +7,18 @@
 #include "abi/control_block.h"
 #include "base/map.h"
 
-#define COVERAGE_MAX (4u << 20)	/* counted up to here */
+#define COVERAGE_MAX (4u << 20)	/* counting stops here, to bound memory */
 
-struct coverage {
-	struct map seen;
+struct interleavings_seen {
+	struct map seen;	/* set of hashes */
 };
 
-void coverage_free(struct coverage *c);
+void interleavings_seen_free(struct interleavings_seen *c);
 
-/* Of the interleaving of a run that has ended. */
-uint64_t coverage_hash(const struct ctl_block *b);
+/* Hash of the interleaving of a run that ended. */
+uint64_t interleavings_seen_hash(const struct ctl_block *b);
 
-/* A run has ended; returns how many different ones there were so far. */
-uint64_t coverage_add(struct coverage *c, const struct ctl_block *b);
+/* Adds a run that ended. Returns the number of distinct interleavings so far. */
+uint64_t interleavings_seen_add(struct interleavings_seen *c, const struct ctl_block *b);
 
 #endif

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "explore/search/replay_trace.h"
 
-#define AGAIN_MOST 12u		/* runs to have a failure again */
-#define AGAIN_STEPS 100000u	/* of a run that is made again */
+#define RETRIES_MAX 12u		/* runs to repeat a failure */
+#define RETRY_STEPS_MAX 100000u	/* longer failing runs are not repeated: that would take too long */
 
 void profile_shape(uint64_t seed, uint64_t run, struct ctl_request *q)
 {
@@ -23,7 +23,7 @@ void profile_shape(uint64_t seed, uint64_t run, struct ctl_request *q)
 	q->seed = seed;
 	q->switch_permille = ways[way].permille;
 	q->depth = 0;
-	/* To round robin the number is how long a turn is. */
+	/* roundrobin takes the run number as the length of a turn in steps. */
 	q->run = ways[way].permille ? run : 9 + 10 * round;
 }
 
@@ -34,7 +34,7 @@ void profile_free(struct profile *p)
 	p->count = 0;
 }
 
-/* The names of a run's threads, by their numbers: parents have lower ones. */
+/* Computes the path hash of each thread. Creators have lower numbers than their children. */
 static uint32_t name_threads(const struct ctl_report *r, uint64_t *names)
 {
 	uint32_t count = r->threads < CTL_THREADS ? r->threads : CTL_THREADS;
@@ -63,7 +63,8 @@ struct sched_turn *profile_turns(const struct ctl_block *b, size_t *count)
 	return turns;
 }
 
-static void make_again(const struct profile *again, struct server *s)
+/* Asks for a replay of `again`. */
+static void request_replay(const struct profile *again, struct server *s)
 {
 	struct ctl_request *q = server_request(s);
 	struct sched_plan *plan = server_area(s, s->block->plan);
@@ -75,6 +76,7 @@ static void make_again(const struct profile *again, struct server *s)
 	q->plan_size = plan->size;
 }
 
+/* Fills in the request and the known granules. */
 static void prepare(const struct search_config *config, const struct search_memory *memory,
 		    const struct profile_order *order, struct server *s)
 {
@@ -92,7 +94,7 @@ static void prepare(const struct search_config *config, const struct search_memo
 		q->run = order->run;
 	}
 	if (again)
-		make_again(again, s);
+		request_replay(again, s);
 	q->flags = plan->flags | CTL_LEARN;
 	q->begin_search = 1;
 	q->max_steps = plan->max_steps;
@@ -101,7 +103,8 @@ static void prepare(const struct search_config *config, const struct search_memo
 		memcpy(server_area(s, s->block->shared), memory->granules, count * sizeof(uint64_t));
 }
 
-static void learn(struct search_memory *memory, struct server *s)
+/* Adds the granules that the run found to the memory. */
+static void add_granules(struct search_memory *memory, struct server *s)
 {
 	const uint64_t *shared = server_area(s, s->block->shared);
 	uint64_t most = s->block->shared_size / sizeof(*shared), known = s->block->request.shared_count;
@@ -114,7 +117,7 @@ static void learn(struct search_memory *memory, struct server *s)
 	}
 }
 
-static int make(const struct search_config *config, const struct profile_order *order,
+static int run_once(const struct search_config *config, const struct profile_order *order,
 		struct server *s, struct search_failure **failure, struct profile *out, struct err *err)
 {
 	struct search_memory *memory = config->memory;
@@ -128,7 +131,7 @@ static int make(const struct search_config *config, const struct profile_order *
 	if (result.verdict == ORACLE_BROKEN)
 		return err_set(err, "the program cannot be controlled: %.300s", result.text);
 	if (result.verdict == ORACLE_DIVERGED)
-		return err_set(err, "the run could not be made again");
+		return err_set(err, "the replay of the run diverged");
 	stats->runs++;
 	stats->steps += s->block->report.steps;
 	if (result.verdict == ORACLE_CUT) {
@@ -143,7 +146,7 @@ static int make(const struct search_config *config, const struct profile_order *
 	}
 	out->turns = profile_turns(s->block, &out->count);
 	if (!order->again)
-		learn(memory, s);
+		add_granules(memory, s);
 	return 0;
 }
 
@@ -169,7 +172,7 @@ int profile_trace(const struct search_config *config, const struct profile_order
 					      order->again->count * sizeof(*order->again->turns);
 		result = server_open(&server, &recording, err);
 		if (result == 0)
-			result = make(config, order, &server, failure, out, err);
+			result = run_once(config, order, &server, failure, out, err);
 		server_close(&server);
 	}
 	if (replay_trace_close(&trace, result == 0 && (!*failure || order->keep_failing), &closing) < 0 &&
@@ -182,9 +185,13 @@ int profile_trace(const struct search_config *config, const struct profile_order
 	return result;
 }
 
-/* One more run. Is it the failure, with nothing found shared that was not known? */
-static struct search_failure *fail_again(const struct search_config *config, struct search_memory *memory,
-					 uint64_t run, uint64_t identity, struct server *s)
+/*
+ * Makes one more run. Returns it if it fails with that identity and finds no new granules;
+ * otherwise adds what it found to the memory and returns NULL.
+ */
+static struct search_failure *retry_once(const struct search_config *config,
+					 struct search_memory *memory, uint64_t run,
+					 uint64_t identity, struct server *s)
 {
 	const struct profile_order order = { .run = run };
 	struct places *places = config->program.places;
@@ -202,12 +209,12 @@ static struct search_failure *fail_again(const struct search_config *config, str
 			return f;
 		search_failure_free(f);
 	}
-	learn(memory, s);
+	add_granules(memory, s);
 	return NULL;
 }
 
-struct search_failure *profile_again(const struct search_config *config, struct search_memory *memory,
-				     struct search_failure *f)
+struct search_failure *profile_again(const struct search_config *config,
+				     struct search_memory *memory, struct search_failure *f)
 {
 	const volatile sig_atomic_t *stop = config->budget.stop;
 	uint64_t identity = oracle_identity(&f->result, config->program.places);
@@ -216,12 +223,14 @@ struct search_failure *profile_again(const struct search_config *config, struct 
 	size_t known = memory->count;
 	struct err err;
 
-	if (!f->report->shared_new || f->report->steps > AGAIN_STEPS || f->result.failure == ORACLE_TIMEOUT)
+	if (!f->report->shared_new || f->report->steps > RETRY_STEPS_MAX ||
+	    f->result.failure == ORACLE_TIMEOUT)
 		return f;
-	/* The same way first, as long as that may teach something, then the others. */
+	/* Three runs like the failing one, each with more granules known; then other strategies. */
 	if (server_open(&server, &config->program.server, &err) == 0)
-		for (uint64_t i = 0; !again && i < AGAIN_MOST && !(stop && *stop); i++)
-			again = fail_again(config, memory, i < 3 ? f->schedule.run : i - 3, identity, &server);
+		for (uint64_t i = 0; !again && i < RETRIES_MAX && !(stop && *stop); i++)
+			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3, identity,
+					   &server);
 	server_close(&server);
 	if (!again) {
 		memory->count = known;

@@ -1,3 +1,9 @@
+/*
+ * Verdicts: from the wait status, the runtime's report and the output to struct oracle_result.
+ *
+ * Priority: fork bomb, time limit, lost server, the runtime's report (deadlock, use after free,
+ * divergence), signal, --check, exit status, expected output.
+ */
 #include "explore/search/oracle.h"
 
 #include <errno.h>
@@ -72,7 +78,7 @@ int oracle_expect_output(struct oracle *o, const char *path, struct err *err)
 	return 0;
 }
 
-void oracle_note(const struct oracle *o, struct schedule *s)
+void oracle_to_schedule(const struct oracle *o, struct schedule *s)
 {
 	s->expect_exit = o->exit;
 	s->expect_output = o->has_output;
@@ -102,8 +108,8 @@ static void add_site(struct oracle_result *r, uint32_t thread, uint64_t pc, uint
 		r->sites[r->site_count++] = (struct oracle_site){ thread, pc, object, op };
 }
 
-/* The line of stderr that says which assertion failed; false if none does. */
-static bool find_message(const struct capture *error, char *out, size_t size)
+/* Finds the last line of stderr that looks like an assertion's or std::terminate()'s message. */
+static bool find_assertion_text(const struct capture *error, char *out, size_t size)
 {
 	static const char *const marks[] = { "ssertion", "assert", "terminate called" };
 	struct buf text = { 0 };
@@ -128,14 +134,15 @@ static void judge_signal(const struct server *s, int signal, struct oracle_resul
 	const struct ctl_report *report = &s->block->report;
 
 	fail(r, ORACLE_SIGNAL, signal);
-	if (signal == SIGABRT && find_message(&s->result.error, r->text, sizeof(r->text)))
+	if (signal == SIGABRT && find_assertion_text(&s->result.error, r->text, sizeof(r->text)))
 		r->failure = ORACLE_ASSERT;
 	if (report->signal == (uint32_t)signal && report->pc)
 		add_site(r, report->thread, report->pc, report->object,
 			 signal == SIGABRT ? "abort" : "crash");
 }
 
-static const char *wait_op(uint32_t op)
+/* The operation before which a blocked thread stands, for oracle_site.op. */
+static const char *blocked_op(uint32_t op)
 {
 	switch (op) {
 	case SCHED_OP_ACQUIRE: return "lock";
@@ -146,7 +153,7 @@ static const char *wait_op(uint32_t op)
 	}
 }
 
-/* Who waits for whom round in a circle comes first, then the others that wait. */
+/* Adds the threads of the waits-for cycle, which identify the deadlock, then the other threads. */
 static void judge_deadlock(const struct ctl_report *report, struct oracle_result *r)
 {
 	uint32_t count = report->described < CTL_REPORT_THREADS ? report->described :
@@ -157,7 +164,7 @@ static void judge_deadlock(const struct ctl_report *report, struct oracle_result
 	for (uint32_t i = 0; i < count && at == UINT32_MAX; i++) {
 		uint32_t walk = i;
 
-		/* After as many steps as there are threads the walk is on a cycle, or ended. */
+		/* After `count` steps along the owners the walk is on a cycle, or has ended. */
 		for (uint32_t n = 0; n < count && walk < count; n++)
 			walk = report->at[walk].state == 2 ? UINT32_MAX : report->at[walk].owner;
 		if (walk < count)
@@ -166,13 +173,13 @@ static void judge_deadlock(const struct ctl_report *report, struct oracle_result
 	for (uint32_t i = at; i < count && !in_cycle[i]; i = report->at[i].owner) {
 		in_cycle[i] = true;
 		add_site(r, report->at[i].number, report->at[i].site, report->at[i].object,
-			 wait_op(report->at[i].op));
+			 blocked_op(report->at[i].op));
 	}
 	r->telling = r->site_count;
 	for (uint32_t i = 0; i < count; i++)
 		if (!in_cycle[i] && report->at[i].state != 2)
 			add_site(r, report->at[i].number, report->at[i].site, report->at[i].object,
-				 wait_op(report->at[i].op));
+				 blocked_op(report->at[i].op));
 }
 
 static void judge_runtime(const struct ctl_report *report, struct oracle_result *r)
@@ -205,7 +212,7 @@ static void judge_runtime(const struct ctl_report *report, struct oracle_result 
 	}
 }
 
-/* The command's verdict: 0 passed, 1 failed, -1 it could not be run. */
+/* Runs the --check command. Returns 0: passed, 1: failed, -1: it could not be run. */
 static int run_check(const struct oracle *o, const struct server *s, int code, struct err *err)
 {
 	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)o->check, NULL }, number[16];
@@ -220,7 +227,8 @@ static int run_check(const struct oracle *o, const struct server *s, int code, s
 	snprintf(number, sizeof(number), "%d", code);
 	if (start.in < 0 || write(start.in, text.data, text.size) != (ssize_t)text.size ||
 	    lseek(start.in, 0, SEEK_SET) < 0)
-		err_set(err, "cannot hand the output to --check: %s", strerror(errno));
+		err_set(err, "cannot pass the program's output to the --check command: %s",
+			strerror(errno));
 	else
 		pid = proc_spawn(&start, NULL, err);
 	if (pid > 0)
@@ -254,7 +262,7 @@ static int judge_end(struct oracle *o, const struct server *s, struct oracle_res
 	}
 	if (o->exit != ORACLE_ANY_EXIT && WEXITSTATUS(status) != o->exit) {
 		fail(r, ORACLE_EXIT, WEXITSTATUS(status));
-		find_message(&s->result.error, r->text, sizeof(r->text));
+		find_assertion_text(&s->result.error, r->text, sizeof(r->text));
 		return 0;
 	}
 	if (o->has_output && (out->size != o->output_size || out->hash != o->output_hash)) {
@@ -280,30 +288,31 @@ void oracle_divergence(const struct ctl_report *report, struct oracle_result *ou
 		add_site(out, report->thread, report->pc, report->object, kind_name(report->kind));
 }
 
-static void sign(struct oracle_result *r, const struct ctl_report *report)
+/* Hashes what distinguishes the failure, by pcs. Without a cycle all sites are key sites. */
+static void compute_signature(struct oracle_result *r, const struct ctl_report *report)
 {
 	uint64_t hash = hash_bytes(HASH_START, &r->failure, sizeof(r->failure));
 	uint64_t sum = 0;
 
 	hash = hash_bytes(hash, &r->number, sizeof(r->number));
-	/* Assertions are told apart by their text. */
+	/* All assertions abort at one pc; their text distinguishes them. */
 	if (r->failure == ORACLE_ASSERT)
 		for (const char *p = r->text; *p; p++)
 			hash = hash_bytes(hash, p, 1);
-	/* A deadlock is the same whoever is named first, so the places are summed up. */
+	/* Sum up the sites: the order in which a deadlock's threads are listed does not matter. */
 	if (!r->telling)
 		r->telling = r->site_count;
 	for (size_t i = 0; i < r->telling; i++)
 		if (r->sites[i].pc)
 			sum += hash_bytes(HASH_START, &r->sites[i].pc, sizeof(r->sites[i].pc));
-	/* All calls of abort() crash at one place. */
+	/* All calls of abort() crash at one pc; the callers distinguish them. */
 	if (r->failure == ORACLE_SIGNAL && report->signal)
 		for (size_t i = 0; i < ARRAY_SIZE(report->calls) && report->calls[i]; i++)
 			hash = hash_bytes(hash, &report->calls[i], sizeof(report->calls[i]));
 	r->signature = hash_bytes(hash, &sum, sizeof(sum));
 }
 
-/* It ended before main, or never asked for a schedule. */
+/* The process ended before main, or never opened the control block. */
 static void judge_early_end(int status, struct oracle_result *r)
 {
 	r->verdict = ORACLE_BROKEN;
@@ -321,7 +330,7 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 	int result = 0;
 
 	*r = (struct oracle_result){ .verdict = ORACLE_PASSED, .thread = report->thread };
-	if (s->result.bomb) {
+	if (s->result.fork_bomb) {
 		fail(r, ORACLE_BOMB, 0);
 	} else if (s->result.timed_out) {
 		fail(r, ORACLE_TIMEOUT, 0);
@@ -340,13 +349,13 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 	} else if (report->outcome == CTL_RUNNING && WIFEXITED(s->result.status) &&
 		   WEXITSTATUS(s->result.status) == CTL_STATUS) {
 		r->verdict = ORACLE_BROKEN;
-		snprintf(r->text, sizeof(r->text), "its runtime gave up; if it was built by another "
-			 "version of snarl-cc, build it again");
+		snprintf(r->text, sizeof(r->text), "the runtime in the program gave up; if another "
+			 "version of snarl-cc built it, build it again");
 	} else if (s->exec && !s->block->ready) {
 		judge_early_end(s->result.status, r);
 	} else {
 		result = judge_end(o, s, r, err);
 	}
-	sign(r, report);
+	compute_signature(r, report);
 	return result;
 }

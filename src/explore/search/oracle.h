@@ -1,5 +1,9 @@
 /*
- * Did a run fail? From how it ended, what the runtime says and what it printed.
+ * The oracle: decides whether a run failed, and describes the failure. It uses the wait status, the
+ * runtime's report (deadlock, use after free, …) and the program's output.
+ *
+ * Two hashes compare failures. The signature hashes addresses: cheap, computed for every run. The
+ * identity hashes source lines: needs symbols, computed for failures only.
  */
 #ifndef EXPLORE_SEARCH_ORACLE_H
 #define EXPLORE_SEARCH_ORACLE_H
@@ -17,108 +21,115 @@
 #include "symbol/program_sites.h"
 
 #define ORACLE_ANY_EXIT (-1)
-#define ORACLE_SITES 16
+#define ORACLE_SITES 16	/* sites kept per failure; a deadlock has one per blocked thread */
 
 enum oracle_verdict {
 	ORACLE_PASSED,
 	ORACLE_FAILED,
-	ORACLE_CUT,		/* more steps than allowed: nothing is known */
-	ORACLE_DIVERGED,	/* did not follow its exact schedule */
-	ORACLE_BROKEN,		/* snarl or the machine, not the program: lost, unsupported */
+	ORACLE_CUT,		/* stopped after max_steps: neither passed nor failed */
+	ORACLE_DIVERGED,	/* could not follow its exact schedule */
+	ORACLE_BROKEN,		/* no run: fork server died, program cannot be controlled */
 };
 
 enum oracle_failure {
 	ORACLE_NONE,
-	ORACLE_ASSERT,
-	ORACLE_SIGNAL,
-	ORACLE_EXIT,
+	ORACLE_ASSERT,		/* SIGABRT with an assertion's message on stderr */
+	ORACLE_SIGNAL,		/* killed by a signal */
+	ORACLE_EXIT,		/* unexpected exit status */
 	ORACLE_DEADLOCK,
-	ORACLE_HANG,
-	ORACLE_TIMEOUT,
-	ORACLE_OUTPUT,
-	ORACLE_CHECK,
-	ORACLE_UAF,
+	ORACLE_HANG,		/* livelock: threads run without making progress */
+	ORACLE_TIMEOUT,		/* longer than the time limit of a run */
+	ORACLE_OUTPUT,		/* unexpected stdout */
+	ORACLE_CHECK,		/* the --check command exited with non-zero status */
+	ORACLE_UAF,		/* use after free */
 	ORACLE_DOUBLE_FREE,
-	ORACLE_BAD_FREE,
-	ORACLE_MISUSE,
-	ORACLE_BOMB,
+	ORACLE_BAD_FREE,	/* free of an address that malloc never returned */
+	ORACLE_MISUSE,		/* a lock, condition or thread used against its rules */
+	ORACLE_BOMB,		/* fork bomb: too many processes */
 };
 
-/* Nobody gets on: all wait, or go round in circles (for a lock that spins). */
+/* Deadlock, or the livelock that a deadlock of spinning locks becomes. */
 static inline bool oracle_is_stuck(enum oracle_failure failure)
 {
 	return failure == ORACLE_DEADLOCK || failure == ORACLE_HANG;
 }
 
-/* What is expected; all zero: exit status 0. */
+/* What a passing run has to do; all zero: exit with status 0. */
 struct oracle {
-	int exit;		/* status of a good run; ORACLE_ANY_EXIT: each is good */
-	bool has_output;	/* stdout has to be of this size and hash */
-	uint64_t output_size, output_hash;
-	bool same_output;	/* … of the first run that passes */
-	const char *check;	/* a shell command that gets stdout on stdin; not 0: failed */
+	int exit;		/* expected exit status; ORACLE_ANY_EXIT: any */
+	bool has_output;	/* compare stdout with output_size and output_hash */
+	uint64_t output_size, output_hash;	/* of the expected stdout; FNV-1a */
+	bool same_output;	/* expect the stdout of the first run that passes */
+	const char *check;	/* shell command that reads stdout of the run; status 0: passed */
 };
 
 struct oracle_site {
-	uint32_t thread;	/* number; UINT32_MAX: not known */
-	uint64_t pc;		/* 0: only the text is known */
-	uint64_t object;	/* that the site is about; 0: none */
+	uint32_t thread;	/* thread number; UINT32_MAX: not known */
+	uint64_t pc;		/* 0: not known */
+	uint64_t object;	/* address of the lock or memory that the site uses; 0: none */
 	const char *op;		/* "lock", "wait", "use", "free", "malloc", … */
 };
 
 struct oracle_result {
 	enum oracle_verdict verdict;
 	enum oracle_failure failure;
-	int number;		/* signal or exit status */
-	char text[CTL_TEXT];	/* the runtime's, or the assertion's message */
-	uint32_t thread;	/* that ran last */
-	struct oracle_site sites[ORACLE_SITES];	/* the most telling first */
+	int number;		/* signal number or exit status */
+	char text[CTL_TEXT];	/* message of the runtime or of the assertion */
+	uint32_t thread;	/* number of the thread that ran last */
+	struct oracle_site sites[ORACLE_SITES];	/* the sites that identify the failure come first */
 	size_t site_count;
-	size_t telling;		/* the first so many make it this failure and no other */
-	uint64_t turn, event;	/* diverged: which turn, from 0; which event, from 1, or 0 */
-	uint64_t signature;	/* equal for failures of the same kind at the same places */
+	size_t telling;		/* number of leading sites that identify the failure */
+	uint64_t turn;		/* diverged: index of the turn */
+	uint64_t event;		/* diverged: number of the event, from 1; 0: not known */
+	uint64_t signature;	/* hash of the kind of failure and the pcs of its key sites */
 };
 
-/* Takes what is expected of stdout from a file. */
+/* Expects the content of a file on stdout. */
 int oracle_expect_output(struct oracle *o, const char *path, struct err *err);
 
-/* What was expected, to a schedule and back. The check's text stays the schedule's. */
-void oracle_note(const struct oracle *o, struct schedule *s);
+/* Stores the expectations in a schedule, and loads them. o->check then points into the schedule. */
+void oracle_to_schedule(const struct oracle *o, struct schedule *s);
 void oracle_from(struct oracle *o, const struct schedule *s);
 
-/* May fix o->output_… if same_output. -1 if the check command cannot be run. */
+/*
+ * Judges the run that just ended on `s`. With same_output the first run that passes sets the
+ * expected output. Returns -1 if the check command cannot be run.
+ */
 int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result *out,
 		 struct err *err);
 
-/* "assert", "signal", …: as in bug.json; and its class: "deadlock", "memory", "misuse", "other". */
+/*
+ * The name of a failure in bug.json ("assert", "signal", …), and its class ("memory", "other", …).
+ */
 const char *oracle_failure_name(enum oracle_failure failure);
 const char *oracle_class(enum oracle_failure failure);
 
-/* "signal 11", "exit 3", "assert": what a schedule notes. */
+/* Appends the failure as schedule files name it: "signal 11", "exit 3", "assert". */
 void oracle_brief(const struct oracle_result *r, struct buf *out);
 
 /*
- * The failure in words, a line or several, with places in the sources; lines
- * after the first are indented. `report` is that of the run.
+ * Appends a description of the failure for users, with source lines. It has one or more lines; all
+ * but the first are indented. `report` is the report of the failing run.
  */
 void oracle_describe(const struct oracle_result *r, const struct ctl_report *report,
 		     struct places *places, struct buf *out);
 
 /*
- * Once, before it is described: `places` learns of libraries that the run opened, and
- * the place of a crash in a library becomes that of the call in the program.
+ * Call once per failure, before describing it or computing its identity. Adds the libraries that
+ * the run opened to `places`, and replaces the site of a crash in a library by its caller in the
+ * program.
  */
 void oracle_refine(struct oracle_result *r, const struct ctl_report *report, struct places *places);
 
-/* Equal for failures of one class at the same lines; finer than that: the signature. */
+/* Hash of the failure's class and the source lines of its key sites; coarser than the signature. */
 uint64_t oracle_identity(const struct oracle_result *r, struct places *places);
 
-/* The same for a run that did not follow `s`: where it left it, and what it did instead. */
+/* Appends where a run left its schedule `s`, and what it did instead. */
 void oracle_describe_divergence(const struct oracle_result *r, const struct schedule *s,
 				const struct ctl_report *report, struct places *places,
 				struct buf *out);
 
-/* Without a server: from the report alone. */
+/* Fills in the result of a run that diverged from its report alone, without a server. */
 void oracle_divergence(const struct ctl_report *report, struct oracle_result *out);
 
 #endif

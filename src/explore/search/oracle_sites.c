@@ -1,5 +1,6 @@
 /*
- * What a failure is in terms of the sources.
+ * The sites of a failure in terms of source lines: the caller of a library function that crashed,
+ * and the identity of a failure.
  */
 #include <string.h>
 
@@ -7,26 +8,26 @@
 #include "base/mem.h"
 #include "explore/search/oracle.h"
 
-#define FRAMES 16
+#define FRAMES 16	/* inlined functions at one pc, innermost first; more are ignored */
 
-static bool begins(const char *text, const char *with)
+static bool has_prefix(const char *text, const char *with)
 {
 	return text && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* In a library of the system, or in snarl's runtime, which is part of the program. */
+/* Whether `pc` is in a system library, or in snarl's runtime, which is linked into the program. */
 static bool is_foreign(struct places *places, uint64_t pc)
 {
 	const struct places_module *m = places_module(places, pc);
 	struct symbol_frame f;
 
-	if (!m || begins(m->path, "/lib") || begins(m->path, "/usr/lib"))
+	if (!m || has_prefix(m->path, "/lib") || has_prefix(m->path, "/usr/lib"))
 		return true;
 	places_frame(places, pc, &f);
-	return begins(f.function, "snarlrt_") || begins(f.file, "src/runtime/");
+	return has_prefix(f.function, "snarlrt_") || has_prefix(f.file, "src/runtime/");
 }
 
-/* Of the code itself, whatever was inlined there. */
+/* The function that contains `pc` after inlining: the outermost frame. */
 static const char *function_of(struct places *places, uint64_t pc)
 {
 	struct symbol_frame frames[FRAMES];
@@ -36,9 +37,11 @@ static const char *function_of(struct places *places, uint64_t pc)
 }
 
 /*
- * The call into the library that crashed; 0 if it is not known. It is the last of those
- * in the innermost function, before that function's own return: all its calls leave
- * their return address in the same place, what is left over lies deeper.
+ * Finds the call into the library in which the program crashed; returns 0 if it is not known.
+ *
+ * report->calls are return addresses found on the stack, innermost first. Some are left over from
+ * calls that returned: these lie deeper. So the right one is the last that is in the innermost
+ * instrumented function, before the return address of that function itself (stack[0]).
  */
 static uint64_t find_call(const struct ctl_report *report, struct places *places)
 {
@@ -74,7 +77,7 @@ void oracle_refine(struct oracle_result *r, const struct ctl_report *report, str
 	if ((r->failure != ORACLE_SIGNAL && r->failure != ORACLE_ASSERT) || !r->site_count)
 		return;
 	if (r->failure == ORACLE_ASSERT && strstr(r->text, ": Assertion `")) {
-		r->site_count = r->telling = 0;	/* the message says where */
+		r->site_count = r->telling = 0;	/* the message names file and line */
 		return;
 	}
 	call = is_foreign(places, r->sites[0].pc) ? find_call(report, places) : 0;
@@ -96,14 +99,14 @@ uint64_t oracle_identity(const struct oracle_result *r, struct places *places)
 {
 	const char *class = oracle_class(r->failure);
 	uint64_t hash = HASH_START, sum = 0;
-	bool placed = false;
+	bool has_site = false;
 
 	for (size_t i = 0; i < r->telling; i++)
 		if (r->sites[i].pc) {
 			sum += hash_site(&r->sites[i], places);
-			placed = true;
+			has_site = true;
 		}
-	if (placed) {
+	if (has_site) {
 		hash = hash_bytes(hash, class, strlen(class));
 	} else {
 		hash = hash_bytes(hash, &r->failure, sizeof(r->failure));

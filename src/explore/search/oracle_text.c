@@ -1,5 +1,5 @@
 /*
- * A failure in words.
+ * Descriptions of failures and divergences, for users.
  */
 #include <signal.h>
 #include <string.h>
@@ -8,7 +8,9 @@
 #include "explore/schedule/schedule.h"
 #include "explore/search/oracle.h"
 
-static const struct ctl_report_thread *described(const struct ctl_report *report, uint32_t number)
+/* The report about thread `number`, or NULL. */
+static const struct ctl_report_thread *thread_report(const struct ctl_report *report,
+						     uint32_t number)
 {
 	for (uint32_t i = 0; i < report->described && i < CTL_REPORT_THREADS; i++)
 		if (report->at[i].number == number)
@@ -16,7 +18,7 @@ static const struct ctl_report_thread *described(const struct ctl_report *report
 	return NULL;
 }
 
-/* "since bank.c:31 (transfer)", if it is known where `object` was taken. */
+/* Appends " since bank.c:31 (transfer)", where `t` acquired `object`, if that is known. */
 static void add_since(const struct ctl_report_thread *t, uint64_t object, struct places *places,
 		      struct buf *out)
 {
@@ -28,10 +30,11 @@ static void add_since(const struct ctl_report_thread *t, uint64_t object, struct
 		}
 }
 
+/* Appends a line such as "thread 0.1 waits at bank.c:33 (transfer) for b, held by thread 0.2". */
 static void add_waiting(const struct oracle_site *site, const struct ctl_report *report,
 			struct places *places, struct buf *out)
 {
-	const struct ctl_report_thread *t = described(report, site->thread);
+	const struct ctl_report_thread *t = thread_report(report, site->thread);
 
 	buf_add_text(out, "\n  thread ");
 	schedule_path(report, site->thread, out);
@@ -49,7 +52,7 @@ static void add_waiting(const struct oracle_site *site, const struct ctl_report 
 	if (t->owner < CTL_THREADS) {
 		buf_add_text(out, ", held by thread ");
 		schedule_path(report, t->owner, out);
-		add_since(described(report, t->owner), t->object, places, out);
+		add_since(thread_report(report, t->owner), t->object, places, out);
 	}
 }
 
@@ -61,7 +64,7 @@ static void add_sites(const struct oracle_result *r, const struct ctl_report *re
 
 		if (!site->pc)
 			continue;
-		/* What came before says where the block comes from. */
+		/* The sites after the first say where the memory block was freed and allocated. */
 		buf_addf(out, "\n  %s at ", strcmp(site->op, "malloc") == 0 ? "allocated" :
 			 i && strcmp(site->op, "free") == 0 ? "freed" : site->op);
 		places_describe(places, site->pc, out);
@@ -76,7 +79,7 @@ static void add_sites(const struct oracle_result *r, const struct ctl_report *re
 	}
 }
 
-/* Without the words that it has in common with `head`. */
+/* Appends the runtime's message, without the beginning "HEAD: " if that is printed already. */
 static void add_text(const struct oracle_result *r, const char *head, struct buf *out)
 {
 	size_t size = strlen(head);
@@ -99,13 +102,13 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 		break;
 	case ORACLE_EXIT: buf_addf(out, "exit status %d", r->number); break;
 	case ORACLE_DEADLOCK: buf_add_text(out, "deadlock"); break;
-	case ORACLE_HANG: buf_add_text(out, "hang: threads run, but only in circles"); break;
+	case ORACLE_HANG: buf_add_text(out, "hang: threads run, but make no progress"); break;
 	case ORACLE_TIMEOUT: buf_add_text(out, "did not end in time"); break;
-	case ORACLE_OUTPUT: buf_add_text(out, "the output is not the expected one"); break;
-	case ORACLE_CHECK: buf_add_text(out, "the check command says no"); break;
+	case ORACLE_OUTPUT: buf_add_text(out, "stdout is not what was expected"); break;
+	case ORACLE_CHECK: buf_add_text(out, "the --check command rejected the run"); break;
 	case ORACLE_UAF: buf_add_text(out, "use after free"); break;
 	case ORACLE_DOUBLE_FREE: buf_add_text(out, "double free"); break;
-	case ORACLE_BAD_FREE: buf_add_text(out, "free of what was not allocated"); break;
+	case ORACLE_BAD_FREE: buf_add_text(out, "free of memory that was not allocated"); break;
 	case ORACLE_MISUSE: buf_add_text(out, "misuse"); break;
 	case ORACLE_BOMB: buf_add_text(out, "made too many processes"); break;
 	}
@@ -123,7 +126,7 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 	add_sites(r, report, places, out);
 }
 
-/* The number of the thread with that path; UINT32_MAX: it is not there. */
+/* Finds the number of the thread with path `path`; UINT32_MAX: there is none. */
 static uint32_t find_thread(const struct ctl_report *report, const char *path)
 {
 	uint32_t found = UINT32_MAX;
@@ -139,7 +142,7 @@ static uint32_t find_thread(const struct ctl_report *report, const char *path)
 	return found;
 }
 
-/* The turn of the schedule, and where its thread stands instead. */
+/* Appends which turn of the schedule the run left, and whose turn it was. */
 static void add_turn(const struct schedule *s, uint64_t turn, struct buf *out)
 {
 	const struct schedule_turn *t = &s->turns[turn];
@@ -181,7 +184,7 @@ void oracle_describe_divergence(const struct oracle_result *r, const struct sche
 	}
 	if (!r->event && t && t->kind == SCHED_TURN_RUN) {
 		struct oracle_site site = { .thread = find_thread(report, s->threads.items[t->thread]) };
-		const struct ctl_report_thread *at = described(report, site.thread);
+		const struct ctl_report_thread *at = thread_report(report, site.thread);
 
 		if (!at) {
 			buf_addf(out, "\n  there is no thread %s", s->threads.items[t->thread]);

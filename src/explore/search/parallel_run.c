@@ -16,7 +16,7 @@
 #include "explore/search/attempt.h"
 #include "explore/search/replay_trace.h"
 
-#define POLL_MS 20
+#define POLL_MS 20	/* delay after which the end of the program is noticed */
 
 struct pipes {
 	int out[2], error[2], in;
@@ -43,7 +43,7 @@ static void close_pipes(struct pipes *p)
 			close(all[i]);
 }
 
-/* Until the program itself has ended, whatever it left running. */
+/* Captures the output until the program itself ends; its children may live on. */
 static void attend(struct server_result *r, pid_t pid, const struct pipes *p, double timeout)
 {
 	double began = clock_seconds();
@@ -54,7 +54,7 @@ static void attend(struct server_result *r, pid_t pid, const struct pipes *p, do
 					  { .fd = p->error[0], .events = POLLIN } };
 
 		ended = waitpid(pid, &r->status, WNOHANG) == pid;
-		/* A closed pipe is ready at once, again and again. */
+		/* poll() returns at once for a closed pipe: do not spin. */
 		if (!ended && poll(polls, 2, POLL_MS) > 0 && !((polls[0].revents | polls[1].revents) & POLLIN))
 			usleep(1000);
 		capture_drain(&r->out, p->out[0]);
@@ -80,7 +80,7 @@ static int run(const struct target *t, const char *options, double timeout, stru
 		count++;
 	argv = xcalloc(count + 1, sizeof(*argv));
 	memcpy(argv, t->argv, count * sizeof(*argv));
-	argv[0] = t->program;	/* as it was found, once and for all */
+	argv[0] = t->program;	/* absolute: do not search PATH again */
 	start.argv = argv;
 	start.value = value;
 	if (open_pipes(&p, t, err) == 0) {
@@ -101,10 +101,10 @@ static int run(const struct target *t, const char *options, double timeout, stru
 	return pid > 0 ? 0 : -1;
 }
 
-int plain_trace(const struct target *target, struct oracle *oracle, double timeout, const char *path,
-		struct oracle_result *out, struct err *err)
+int plain_trace(const struct target *target, struct oracle *oracle, double timeout,
+		const char *path, struct oracle_result *out, struct err *err)
 {
-	/* What the oracle looks at of a controlled run that just ended. */
+	/* The oracle judges a struct server: here with an all-zero report. */
 	struct server s = { .block = xcalloc(1, sizeof(*s.block)) };
 	struct replay_trace trace;
 	struct err closing;

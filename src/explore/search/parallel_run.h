@@ -1,6 +1,5 @@
 /*
- * A run of the program as it is, threads in parallel, that is recorded and judged: nobody
- * decides who runs when.
+ * A parallel run that is recorded and judged: the operating system schedules the threads.
  */
 #ifndef EXPLORE_SEARCH_PARALLEL_RUN_H
 #define EXPLORE_SEARCH_PARALLEL_RUN_H
@@ -9,10 +8,10 @@
 #include "explore/target/target.h"
 
 /*
- * The trace appears as `path`; of a run that failed, if there is one. -1 if it could not be
- * made.
+ * Runs the program, writes the trace to `path` and the verdict to *out. A failing run may leave no
+ * trace. Returns -1 if the program cannot be run, or if a passing run leaves no trace.
  */
-int plain_trace(const struct target *target, struct oracle *oracle, double timeout, const char *path,
-		struct oracle_result *out, struct err *err);
+int plain_trace(const struct target *target, struct oracle *oracle, double timeout,
+		const char *path, struct oracle_result *out, struct err *err);
 
 #endif

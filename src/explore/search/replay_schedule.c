@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#define ATTEMPTS 3	/* when the server is lost */
+#define LOST_RETRIES 3	/* runs to make if the fork server dies each time */
 
 int replay_open(struct replay *r, const struct replay_config *config, const struct schedule *s,
 		struct err *err)
@@ -13,7 +13,7 @@ int replay_open(struct replay *r, const struct replay_config *config, const stru
 	struct server_config server = {
 		.target = config->target, .backend = config->backend, .exec = config->exec,
 		.options = config->options,
-		.timeout = config->timeout, .keep = s->check ? 64u << 20 : 0,
+		.timeout = config->timeout, .keep = s->check ? CAPTURE_CHECK : 0,
 		.plan_size = schedule_plan_size(s),
 	};
 
@@ -35,7 +35,7 @@ int replay_prepare(struct ctl_block *b, const struct schedule *s, const struct p
 
 	schedule_granules(s, &granules);
 	if (result == 0 && (plan.size > b->plan_size || granules.size > b->shared_size))
-		result = err_set(err, "the schedule is too large");
+		result = err_set(err, "the schedule is too large for the memory shared with the program");
 	if (result == 0) {
 		memset(q, 0, sizeof(*q));
 		memcpy((char *)b + b->plan, plan.data, plan.size);
@@ -58,7 +58,7 @@ int replay_prepare(struct ctl_block *b, const struct schedule *s, const struct p
 int replay_once(struct replay *r, const struct schedule *s, const struct places *places,
 		struct oracle *oracle, struct oracle_result *out, struct err *err)
 {
-	for (int i = 0; i < ATTEMPTS; i++) {
+	for (int i = 0; i < LOST_RETRIES; i++) {
 		if (replay_prepare(r->server.block, s, places, r->max_steps, err) < 0 ||
 		    server_run(&r->server, err) < 0)
 			return -1;
@@ -106,7 +106,7 @@ unsigned replay_prove(struct schedule *s, const struct replay_config *config, un
 		schedule_set_turns(s, replay.server.block);
 		if (schedule_plan_size(s) <= replay.server.block->plan_size)
 			continue;
-		replay_close(&replay);	/* with its checks it needs more room */
+		replay_close(&replay);	/* the plan with checks needs a larger area */
 		code = replay_open(&replay, config, s, err);
 	}
 	replay_close(&replay);

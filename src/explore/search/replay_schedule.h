@@ -1,5 +1,5 @@
 /*
- * A saved schedule again, on a server of its own.
+ * Replays a saved schedule, on a fork server of its own.
  */
 #ifndef EXPLORE_SEARCH_REPLAY_SCHEDULE_H
 #define EXPLORE_SEARCH_REPLAY_SCHEDULE_H
@@ -12,10 +12,10 @@
 struct replay_config {
 	const struct target *target;
 	const char *backend;	/* NULL: the runtime's default */
-	bool exec;
-	const char *options;	/* more of SNARL_OPTIONS, or NULL */
-	double timeout;
-	uint64_t max_steps;
+	bool exec;		/* a process for every run, no fork server */
+	const char *options;	/* further SNARL_OPTIONS, or NULL */
+	double timeout;		/* seconds per run; 0: no limit */
+	uint64_t max_steps;	/* 0: no limit */
 };
 
 struct replay {
@@ -23,32 +23,34 @@ struct replay {
 	uint64_t max_steps;
 };
 
-/* Starts the server; `s` only says how much room its plan takes. */
+/* Starts the server. `s` only determines the size of the plan area. Close it in any case. */
 int replay_open(struct replay *r, const struct replay_config *config, const struct schedule *s,
 		struct err *err);
 void replay_close(struct replay *r);
 
 /*
- * Fills in block and request from a schedule: exact if it has turns, else by its
- * goals. Also for runs that are started in another way.
+ * Fills in the control block for a run of schedule `s`: by strategy `exact` if it has turns, else
+ * by strategy `goal`. The block may also belong to a process that is not a server's, as under gdb.
  */
 int replay_prepare(struct ctl_block *b, const struct schedule *s, const struct places *places,
 		   uint64_t max_steps, struct err *err);
 
-/* One run; judged by `oracle`. -1 if it could not be made. */
+/* Makes one run and judges it. Returns -1 if it could not be made. */
 int replay_once(struct replay *r, const struct schedule *s, const struct places *places,
 		struct oracle *oracle, struct oracle_result *out, struct err *err);
 
 /*
- * So many times in fresh processes, as it promises. The first time that it does gives the
- * schedule its checks. Returns how often it did; *made: how many there were, which is
- * fewer if the program could not be run any more; *other: the last that was different.
+ * Replays `s` `times` times in fresh processes. Returns how many replays ended in s->failure. The
+ * first of them adds its event checks to `s`, which the following ones have to match.
+ *
+ * *made: replays made, fewer than `times` if the program could no longer be run. *other: the result
+ * of the last replay that ended in another way; untouched if there is none.
  */
 unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,
 		      const struct places *places, unsigned *made, struct oracle_result *other,
 		      struct err *err);
 
-/* Is this the failure the schedule promises? True if it promises none. */
+/* Whether a replay ended in s->failure. If `s` names none: whether it followed the schedule. */
 bool replay_same(const struct schedule *s, const struct oracle_result *result);
 
 #endif

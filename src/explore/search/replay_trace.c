@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "trace/write/finish.h"
 
-/* Absolute: the program runs in a folder of its own choice. */
+/* Makes a path absolute: the program runs in another working directory. */
 static char *absolute(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -49,7 +49,7 @@ int replay_trace_open(struct replay_trace *t, const char *path, bool values, str
 	return 0;
 }
 
-/* The work file and those of other images that the program started: WORK, WORK.PID, … */
+/* Removes the trace WORK, and WORK.PID of each program that the target started by exec. */
 static void remove_work(const char *work)
 {
 	char *folder = xstrndup(work, (size_t)(strrchr(work, '/') - work) + 1);
@@ -72,7 +72,7 @@ int replay_trace_close(struct replay_trace *t, bool keep, struct err *err)
 	snprintf(live, sizeof(live), "/proc/self/fd/%d", t->live);
 	if (keep && t->live >= 0) {
 		if (access(t->work, F_OK) != 0)
-			result = err_set(err, "the program recorded nothing");
+			result = err_set(err, "the program wrote no trace");
 		else if (finish_trace(t->work, live, NULL, err) < 0)
 			result = -1;
 		else if (rename(t->work, t->path) < 0)
@@ -89,7 +89,7 @@ int replay_trace_close(struct replay_trace *t, bool keep, struct err *err)
 	return result;
 }
 
-/* Did the run do what the schedule says, and what was written down when it was made? */
+/* Whether the run matches the schedule in turns, check of each turn, and check of each event. */
 static bool is_same_run(const struct schedule *s, const struct ctl_block *b)
 {
 	struct schedule now = { 0 };
@@ -127,7 +127,7 @@ static int record(const struct replay_config *config, const struct schedule *s,
 		if (result == 0)
 			result = replay_once(&replay, s, places, &oracle, &got, err);
 		if (result == 0 && (!replay_same(s, &got) || !is_same_run(s, replay.server.block)))
-			result = err_set(err, "the recorded replay was not the same");
+			result = err_set(err, "the recorded replay differed from the schedule");
 		replay_close(&replay);
 	}
 	if (replay_trace_close(&trace, result == 0, &closing) < 0 && result == 0) {
@@ -140,7 +140,7 @@ static int record(const struct replay_config *config, const struct schedule *s,
 int replay_record(const struct replay_config *config, const struct schedule *s,
 		  const struct places *places, const char *path, bool values, struct err *err)
 {
-	/* They take time, and a run its time-out; a trace without them is better than none. */
+	/* Recording values may exceed the run's time limit. Then record again without them. */
 	if (values && s->steps <= REPLAY_VALUES_STEPS && record(config, s, places, path, true, err) == 0)
 		return 0;
 	return record(config, s, places, path, false, err);

@@ -1,10 +1,10 @@
 /*
- * The trace of a replay: the options that make the runtime record, and what the run
- * left behind brought into its final form.
+ * Records the trace of a replay: provides the options that make the runtime record, and finishes
+ * the trace after the run.
  *
  *	replay_trace_open(&t, "trace.snarl", &err);
  *	config.options = t.options, config.exec = true;
- *	… one replay …
+ *	… make one replay with `config` …
  *	replay_trace_close(&t, true, &err);
  */
 #ifndef EXPLORE_SEARCH_REPLAY_TRACE_H
@@ -17,24 +17,27 @@
 #include "explore/search/replay_schedule.h"
 #include "symbol/program_sites.h"
 
-#define REPLAY_VALUES_STEPS (1u << 20)	/* of longer runs no values are recorded: it takes a microsecond for each */
+#define REPLAY_VALUES_STEPS (1u << 20)	/* longer runs are recorded without values: 1 us per step */
 
 struct replay_trace {
-	char *path, *work;	/* where it goes; where it is recorded */
-	char *options;		/* for the runtime */
-	int live;		/* the memory that outlives the run */
+	char *path;		/* final path of the trace, absolute */
+	char *work;		/* temporary file beside it that the runtime writes */
+	char *options;		/* SNARL_OPTIONS for the runtime */
+	int live;		/* memfd of the live memory, which survives the process */
 };
 
-/* The folder of `path` must be there; `values`: of accesses, too. Close it in any case. */
+/*
+ * The folder of `path` must exist. `values`: record the values of accesses. Close it in any case.
+ */
 int replay_trace_open(struct replay_trace *t, const char *path, bool values, struct err *err);
 
-/* `keep`: the trace appears as `path`; else nothing is left of it. */
+/* `keep`: finishes the trace and moves it to `path`. Otherwise deletes it. */
 int replay_trace_close(struct replay_trace *t, bool keep, struct err *err);
 
 /*
- * Replays `s` once more in a process of its own and records that. It has to do the
- * same, event by event, else there is no trace and *err says why. `values`: of accesses,
- * too, if it can be had.
+ * Replays `s` in a process of its own and records it to `path`. The replay has to match `s` event
+ * by event; otherwise returns -1, and there is no trace. `values`: record the values of accesses;
+ * falls back to a trace without them if the run is too long or the recording fails.
  */
 int replay_record(const struct replay_config *config, const struct schedule *s,
 		  const struct places *places, const char *path, bool values, struct err *err);

@@ -1,3 +1,15 @@
+/*
+ * The loop behind search_next(): a state machine (enum step) that gives runs to idle workers, waits
+ * for runs to end, and at the end of a generation reports failures and publishes what the runs
+ * found.
+ *
+ * During a generation all runs see the same search_memory. What they find (granules, length of the
+ * longest run, failures) is collected aside and merged in the order of run numbers by
+ * end_generation(). That makes the result independent of the number of workers.
+ *
+ * A strategy with an end() function, such as chess, keeps its state from run to run. Such a search
+ * has one worker, and each run is a generation.
+ */
 #include "explore/search/search.h"
 
 #include <poll.h>
@@ -12,30 +24,31 @@
 #include "explore/target/orphans.h"
 #include "sched/chess.h"
 
-#define GENERATION_MOST 256u
-#define RESTARTS_MAX 100u	/* of a strategy whose state lives from run to run */
-#define STRAYS_SECONDS 1.0
-#define PROGRESS_SECONDS 0.1
+#define GENERATION_MOST 256u	/* runs; later findings reach new runs after at most that many */
+#define WORKERS_MAX 64u		/* bounds the arrays for poll() and for orphans */
+#define RESTARTS_MAX 100u	/* resets of a stateful strategy, since each repeats its work */
+#define ORPHANS_SECONDS 1.0	/* between two walks through /proc for orphans */
+#define PROGRESS_SECONDS 0.1	/* between two SEARCH_PROGRESS events */
 
-#define NOTHING 0		/* a step that has no event for the caller */
+#define NO_EVENT 0		/* a step returns it to go on with the next step */
 
 struct worker {
 	struct server server;
-	uint64_t run;
-	bool busy;
-	struct snapshots shots;
-	struct snapshots_point point;	/* where its run begins */
-	bool on_the_way;	/* it makes another run first to get to that point */
-	size_t granules;	/* of the search that are in the block already */
+	uint64_t run;		/* number of its run */
+	bool busy;		/* a run is in progress */
+	struct snapshots snapshots;
+	struct snapshots_point point;	/* where the run begins */
+	bool to_snapshot;	/* a preliminary run to `point` is in progress */
+	size_t granules;	/* number of granules of the memory already copied to its block */
 };
 
-/* What search_next() does next. */
+/* The next step of search_next(). */
 enum step {
 	STEP_BEGIN,		/* give a run to each idle worker */
-	STEP_END,		/* look for runs that have ended */
-	STEP_REPORT,		/* no run is under way: report failures, begin a generation */
-	STEP_LOOK,		/* progress and stray processes */
-	STEP_CHECK,		/* is the search over? */
+	STEP_END,		/* handle runs that ended */
+	STEP_REPORT,		/* no run is in progress: report failures, begin a generation */
+	STEP_HOUSEKEEPING,	/* kill orphans, report progress */
+	STEP_CHECK,		/* decide whether the search is over */
 	STEP_OVER,
 };
 
@@ -44,42 +57,43 @@ struct search {
 	struct search_stats *stats;
 	struct places *places;
 	struct worker *workers;
-	unsigned count;
-	bool goes_on;		/* the strategy's state lives from run to run */
-	bool anew;		/* that state is made anew for the next run */
-	uint64_t base;		/* such a strategy counts runs from this one */
-	unsigned restarts;
-	uint64_t next;		/* run to start */
-	uint64_t limit;		/* end of the generation */
-	uint64_t again;		/* run that was lost and has to be made again; UINT64_MAX: none */
-	bool over, stopping;
-	/* Where search_next() is, and what the caller was given. */
+	unsigned count;		/* of workers */
+	bool stateful;		/* the strategy keeps its state from run to run */
+	bool reset_strategy;	/* the next run initialises that state again */
+	uint64_t base;		/* number of the first run since the last reset */
+	unsigned restarts;	/* resets so far */
+	uint64_t next;		/* number of the next run to start */
+	uint64_t limit;		/* first run number of the next generation */
+	uint64_t lost_run;	/* run to repeat because its server died; UINT64_MAX: none */
+	bool over;		/* begin no run: strategy exhausted, or the caller wants no more */
+	bool stopping;		/* search_stop() was called */
 	enum step step;
-	unsigned at;		/* the worker to look at next */
-	enum search_event given;
+	unsigned at;		/* index of the next worker to handle in this step */
+	/* The last event, and the caller's answer to it. */
+	enum search_event last_event;
 	struct worker *worker;	/* of SEARCH_BEGIN and SEARCH_ENDED */
-	struct oracle_result result;
-	uint64_t cause;
-	enum search_answer answer;
+	struct oracle_result result;	/* of SEARCH_ENDED */
+	uint64_t cause;		/* answer to SEARCH_ENDED */
+	enum search_answer answer;	/* answer to SEARCH_FAILED */
 	bool generation_ended;	/* since the last STEP_CHECK */
-	/* What is known. */
-	struct search_memory *memory, own;
-	struct map known;	/* granules */
-	uint64_t *fresh;	/* granules found in this generation */
-	size_t fresh_count, fresh_capacity;
-	uint64_t length, longest_run;	/* of the longest run */
+	struct search_memory *memory, own_memory;	/* own_memory: if the caller has none */
+	struct map known_granules;	/* set: those of the memory and of this generation */
+	uint64_t *new_granules;	/* found in this generation */
+	size_t new_count, new_capacity;	/* of new_granules */
+	/* The longest run. */
+	uint64_t length, longest_run;	/* its steps and run number */
 	uint32_t threads;
-	uint64_t events[CTL_THREADS];
-	uint32_t parent[CTL_THREADS];
-	/* Failures of this generation, one per signature, and how many of them were reported. */
-	struct search_failure **failures;
-	size_t failure_count, failure_capacity, reported;
-	uint64_t identity, signature;	/* of the failure that the caller was given */
-	bool enough;		/* the caller wants no more failures */
-	struct map signatures;	/* of all failures before */
-	uint64_t runs_before;	/* of other searches, in the same statistics */
-	double seconds_before;
-	double began, strays_at, progress_at;
+	uint64_t events[CTL_THREADS];	/* visible events of each thread */
+	uint32_t parent[CTL_THREADS];	/* number of each thread's creator */
+	struct search_failure **failures;	/* of this generation, one per signature */
+	size_t failure_count, failure_capacity;
+	size_t reported;	/* number of `failures` handled by STEP_REPORT */
+	uint64_t identity, signature;	/* of the last SEARCH_FAILED */
+	bool enough;		/* the caller answered SEARCH_ENOUGH */
+	struct map signatures;	/* of earlier failures -> 1: report no more of them */
+	uint64_t runs_before;	/* stats->runs of earlier searches */
+	double seconds_before;	/* stats->seconds of earlier searches */
+	double began, orphans_at, progress_at;	/* clock_seconds(): start, last kill, last event */
 };
 
 static bool interrupted(const struct search *s)
@@ -87,7 +101,7 @@ static bool interrupted(const struct search *s)
 	return s->stopping || (s->config.budget.stop && *s->config.budget.stop);
 }
 
-/* No further run is begun, but for one that was lost. */
+/* No further run begins, except to repeat a lost one. */
 static bool is_spent(const struct search *s)
 {
 	const struct search_budget *b = &s->config.budget;
@@ -96,7 +110,7 @@ static bool is_spent(const struct search *s)
 	       (b->runs && s->next >= b->runs);
 }
 
-/* The request of the plan, with what is known by now. */
+/* Fills in the request from the plan and from the memory of earlier generations. */
 static void prepare(struct search *s, struct worker *w)
 {
 	const struct search_plan *c = &s->config.plan;
@@ -110,15 +124,15 @@ static void prepare(struct search *s, struct worker *w)
 	q->depth = c->depth;
 	q->switch_permille = c->switch_permille;
 	q->flags = c->flags | (c->learned ? 0 : CTL_LEARN);
-	q->begin_search = !s->goes_on || s->anew;
+	q->begin_search = !s->stateful || s->reset_strategy;
 	q->run = w->run - s->base;
 	q->max_steps = c->max_steps;
 	q->plan_size = 0;
-	if (s->anew) {
-		s->anew = false;
+	if (s->reset_strategy) {
+		s->reset_strategy = false;
 		q->run = 0;
 	}
-	/* What a run found lies behind the known granules, so new knowledge overwrites it. */
+	/* The last run appended its new granules to the area: overwrite them. */
 	if (s->memory->count > w->granules)
 		memcpy(shared + w->granules, s->memory->granules + w->granules,
 		       (s->memory->count - w->granules) * sizeof(*shared));
@@ -130,8 +144,8 @@ static void prepare(struct search *s, struct worker *w)
 	memcpy(q->events, s->memory->events, threads * sizeof(*q->events));
 }
 
-/* Adds the granules that the run found shared and no run before. */
-static void learn_shared(struct search *s, struct worker *w)
+/* Collects shared granules that no earlier run found. */
+static void note_shared(struct search *s, struct worker *w)
 {
 	struct ctl_block *b = w->server.block;
 	const uint64_t *shared = server_area(&w->server, b->shared);
@@ -140,22 +154,23 @@ static void learn_shared(struct search *s, struct worker *w)
 	for (uint64_t i = 0; i < count && s->memory->count + i < most; i++) {
 		bool added;
 
-		map_put(&s->known, shared[s->memory->count + i], &added);
+		map_put(&s->known_granules, shared[s->memory->count + i], &added);
 		if (!added)
 			continue;
-		s->fresh = xgrow(s->fresh, s->fresh_count, &s->fresh_capacity, sizeof(*s->fresh));
-		s->fresh[s->fresh_count++] = shared[s->memory->count + i];
+		s->new_granules = xgrow(s->new_granules, s->new_count, &s->new_capacity,
+					sizeof(*s->new_granules));
+		s->new_granules[s->new_count++] = shared[s->memory->count + i];
 	}
 }
 
-static void learn_length(struct search *s, const struct worker *w)
+/* Remembers the longest run. Of equally long runs the one with the lowest number counts. */
+static void note_length(struct search *s, const struct worker *w)
 {
 	const struct ctl_report *r = &w->server.block->report;
 	uint32_t threads = r->threads < CTL_THREADS ? r->threads : CTL_THREADS;
 
 	if (threads > s->stats->threads)
 		s->stats->threads = threads;
-	/* Of equally long runs the one with the lower number counts, not the one that ended first. */
 	if (r->steps < s->length || (r->steps == s->length && w->run > s->longest_run))
 		return;
 	s->length = r->steps;
@@ -165,51 +180,51 @@ static void learn_length(struct search *s, const struct worker *w)
 	memcpy(s->parent, r->parent, threads * sizeof(*s->parent));
 }
 
-/* Failures that look the same are different if their runs were made for different causes. */
-static uint64_t with_cause(uint64_t sign, uint64_t cause)
+/* Combines the hash of a symptom with the hash of a cause. */
+static uint64_t hash_with_cause(uint64_t symptom, uint64_t cause)
 {
-	return sign ^ hash_spread(cause);
+	return symptom ^ hash_spread(cause);
 }
 
-/* Failures of this signature are not reported any more. */
-static bool is_settled(const struct search *s, uint64_t signature)
+/* Whether failures of this signature are no longer reported. */
+static bool is_ignored(const struct search *s, uint64_t signature)
 {
-	const uint64_t *settled = map_find(&s->signatures, signature);
+	const uint64_t *ignored = map_find(&s->signatures, signature);
 
-	return settled && *settled;
+	return ignored && *ignored;
 }
 
 /* Keeps the failure of the lowest run number for each signature. */
 static void add_failure(struct search *s, struct worker *w)
 {
 	struct oracle_result *result = &s->result;
-	struct search_failure **place = NULL;
+	struct search_failure **slot = NULL;
 
 	s->stats->failed++;
-	result->signature = with_cause(result->signature, s->cause);
-	if (is_settled(s, result->signature))
+	result->signature = hash_with_cause(result->signature, s->cause);
+	if (is_ignored(s, result->signature))
 		return;
 	for (size_t i = 0; i < s->failure_count; i++)
 		if (s->failures[i]->result.signature == result->signature)
-			place = &s->failures[i];
-	if (place && (*place)->schedule.run < w->run)
+			slot = &s->failures[i];
+	if (slot && (*slot)->schedule.run < w->run)
 		return;
-	if (place) {
-		search_failure_free(*place);
+	if (slot) {
+		search_failure_free(*slot);
 	} else {
 		s->failures = xgrow(s->failures, s->failure_count, &s->failure_capacity,
 				    sizeof(*s->failures));
-		place = &s->failures[s->failure_count++];
+		slot = &s->failures[s->failure_count++];
 	}
-	*place = search_failure_new(&w->server, s->memory, s->config.program.oracle, w->run, result);
-	(*place)->run = s->runs_before + w->run;
-	(*place)->cause = s->cause;
-	/* Later runs do not matter any more, unless all failures are wanted. */
+	*slot = search_failure_new(&w->server, s->memory, s->config.program.oracle, w->run, result);
+	(*slot)->run = s->runs_before + w->run;
+	(*slot)->cause = s->cause;
+	/* Without keep_going only the first failing run counts, so later runs are not begun. */
 	if (!s->config.plan.keep_going && w->run + 1 < s->limit)
 		s->limit = w->run + 1;
 }
 
-/* Whether the run had more to branch at than the strategy could note: then not all was tried. */
+/* Whether chess had no room for some branches of the run, so that it did not try all schedules. */
 static bool was_truncated(const struct search *s, struct worker *w)
 {
 	struct chess_status status = { 0 };
@@ -220,14 +235,15 @@ static bool was_truncated(const struct search *s, struct worker *w)
 	return status.truncated;
 }
 
-/* Turns to the next run of a strategy whose state lives from run to run; there may be none. */
-static void go_on(struct search *s, struct worker *w)
+/* Advances a stateful strategy to its next run; ends the search if there is none. */
+static void advance_strategy(struct search *s, struct worker *w)
 {
 	struct ctl_block *b = w->server.block;
 
-	if (s->fresh_count > 0 && s->restarts < RESTARTS_MAX) {
+	if (s->new_count > 0 && s->restarts < RESTARTS_MAX) {
 		s->restarts++;
-		s->anew = true;		/* there are more steps than it knew of */
+		/* New shared granules make more accesses visible, so step numbers changed. */
+		s->reset_strategy = true;
 		s->base = w->run + 1;
 	} else if (!s->config.plan.strategy->end(server_area(&w->server, b->state))) {
 		s->stats->exhausted = !was_truncated(s, w);
@@ -236,12 +252,12 @@ static void go_on(struct search *s, struct worker *w)
 	s->limit = w->run + 1;
 }
 
-/* --- the steps; each returns an event for the caller, NOTHING, or -1 --- */
+/* --- the steps; each returns an event for the caller, NO_EVENT, or -1 --- */
 
 static int give_begin(struct search *s, struct worker *w, struct search_run *run)
 {
 	prepare(s, w);
-	w->on_the_way = false;
+	w->to_snapshot = false;
 	s->worker = w;
 	*run = (struct search_run){ .number = w->run, .server = &w->server };
 	return SEARCH_BEGIN;
@@ -251,36 +267,37 @@ bool search_begin_at(struct search *s, const struct snapshots_point *point)
 {
 	struct worker *w = s->worker;
 
-	/* When it has arrived, it goes on to where it was sent. */
+	/* The second call, after a preliminary run, keeps the point of the first one. */
 	if (!w->point.steps)
 		w->point = *point;
-	w->on_the_way = snapshots_towards(&w->shots, &w->server, &w->point);
-	return w->on_the_way;
+	w->to_snapshot = snapshots_towards(&w->snapshots, &w->server, &w->point);
+	return w->to_snapshot;
 }
 
+/* The fork server died in the run: have it repeated. */
 static void note_lost(struct search *s, const struct worker *w)
 {
 	s->stats->lost++;
-	s->again = w->run;
-	if (s->goes_on) {
-		s->anew = true;
+	s->lost_run = w->run;
+	if (s->stateful) {
+		s->reset_strategy = true;
 		s->base = w->run;
 	}
 }
 
-/* The server of a worker has ended a run: the one it was given, or one that leads there. */
+/* Handles the end of a worker's run, or of a preliminary run to a snapshot. */
 static int end_run(struct search *s, struct worker *w, struct search_run *run, struct err *err)
 {
 	struct search_stats *stats = s->stats;
 
 	w->busy = false;
-	if (w->on_the_way) {
-		snapshots_arrived(&w->shots, &w->server, &w->point);
+	if (w->to_snapshot) {
+		snapshots_arrived(&w->snapshots, &w->server, &w->point);
 		return give_begin(s, w, run);
 	}
 	if (w->server.result.lost) {
 		note_lost(s, w);
-		return NOTHING;
+		return NO_EVENT;
 	}
 	if (oracle_judge(s->config.program.oracle, &w->server, &s->result, err) < 0)
 		return -1;
@@ -289,22 +306,22 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 	stats->runs++;
 	stats->steps += w->server.block->report.steps;
 	stats->cut += s->result.verdict == ORACLE_CUT;
-	stats->interleavings = coverage_add(&s->memory->coverage, w->server.block);
-	learn_shared(s, w);
+	stats->interleavings = interleavings_seen_add(&s->memory->interleavings, w->server.block);
+	note_shared(s, w);
 	if (!w->server.result.timed_out)
-		learn_length(s, w);
+		note_length(s, w);
 	s->worker = w;
 	s->cause = 0;
 	*run = (struct search_run){ .number = w->run, .server = &w->server, .result = &s->result };
 	return SEARCH_ENDED;
 }
 
-/* The number of the next run; false: none may be started now. */
-static bool take(struct search *s, uint64_t *run)
+/* Takes the number of the next run. False: no run may begin now. */
+static bool take_run(struct search *s, uint64_t *run)
 {
-	if (s->again != UINT64_MAX) {
-		*run = s->again;
-		s->again = UINT64_MAX;
+	if (s->lost_run != UINT64_MAX) {
+		*run = s->lost_run;
+		s->lost_run = UINT64_MAX;
 		return true;
 	}
 	if (is_spent(s) || s->next >= s->limit)
@@ -321,28 +338,30 @@ static bool any_busy(const struct search *s)
 	return false;
 }
 
+/* Waits until a worker has something to do, at most 100 ms. */
 static void wait_for_any(struct search *s)
 {
-	struct pollfd polls[64 * SERVER_POLLS];
+	struct pollfd polls[WORKERS_MAX * SERVER_POLLS];
 	size_t count = 0;
-	int patience = 100;
+	int timeout = 100;
 
 	for (unsigned i = 0; i < s->count; i++)
 		if (s->workers[i].busy) {
-			int ms = server_patience(&s->workers[i].server);
+			int ms = server_poll_timeout(&s->workers[i].server);
 
 			count += server_polls(&s->workers[i].server, polls + count);
-			patience = ms >= 0 && ms < patience ? ms : patience;
+			timeout = ms >= 0 && ms < timeout ? ms : timeout;
 		}
-	poll(polls, count, patience);
+	poll(polls, count, timeout);
 }
 
+/* Gives a run to the next idle worker. If there is none, waits for the runs in progress. */
 static int begin_runs(struct search *s, struct search_run *run)
 {
 	while (s->at < s->count) {
 		struct worker *w = &s->workers[s->at++];
 
-		if (w->busy || !take(s, &w->run))
+		if (w->busy || !take_run(s, &w->run))
 			continue;
 		w->point = (struct snapshots_point){ 0 };
 		return give_begin(s, w, run);
@@ -351,7 +370,7 @@ static int begin_runs(struct search *s, struct search_run *run)
 	s->step = any_busy(s) ? STEP_END : STEP_REPORT;
 	if (s->step == STEP_END)
 		wait_for_any(s);
-	return NOTHING;
+	return NO_EVENT;
 }
 
 static int end_runs(struct search *s, struct search_run *run, struct err *err)
@@ -363,11 +382,11 @@ static int end_runs(struct search *s, struct search_run *run, struct err *err)
 		if (!w->busy || !server_attend(&w->server))
 			continue;
 		event = end_run(s, w, run, err);
-		if (event != NOTHING)
+		if (event != NO_EVENT)
 			return event;
 	}
-	s->step = STEP_LOOK;
-	return NOTHING;
+	s->step = STEP_HOUSEKEEPING;
+	return NO_EVENT;
 }
 
 static int by_run(const void *a, const void *b)
@@ -385,32 +404,33 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void settle_signature(struct search *s)
+/* Remembers whether further failures of the signature can be ignored unseen. */
+static void update_signature(struct search *s)
 {
 	*map_put(&s->signatures, s->signature, NULL) = !search_memory_wants(s->memory, s->identity);
 }
 
-/* Failures of different signatures may be the same at a second look, at the sources. */
+/* Whether to report `f`. Failures with different signatures may have equal identities. */
 static bool is_wanted(struct search *s, struct search_failure *f)
 {
 	s->signature = f->result.signature;
 	oracle_refine(&f->result, f->report, s->places);
-	s->identity = with_cause(oracle_identity(&f->result, s->places), f->cause);
+	s->identity = hash_with_cause(oracle_identity(&f->result, s->places), f->cause);
 	return search_memory_wants(s->memory, s->identity);
 }
 
-/* The runs of a generation have ended: what they taught holds from now on. */
-static void learn_generation(struct search *s)
+/* Merges the findings of the generation into the memory, and sets the end of the next one. */
+static void end_generation(struct search *s)
 {
 	struct search_memory *m = s->memory;
 
-	if (s->fresh_count > 1)
-		qsort(s->fresh, s->fresh_count, sizeof(*s->fresh), by_value);
-	for (size_t i = 0; i < s->fresh_count; i++) {
+	if (s->new_count > 1)
+		qsort(s->new_granules, s->new_count, sizeof(*s->new_granules), by_value);
+	for (size_t i = 0; i < s->new_count; i++) {
 		m->granules = xgrow(m->granules, m->count, &m->capacity, sizeof(*m->granules));
-		m->granules[m->count++] = s->fresh[i];
+		m->granules[m->count++] = s->new_granules[i];
 	}
-	s->fresh_count = 0;
+	s->new_count = 0;
 	s->stats->shared = m->count;
 	if (s->length > m->length) {
 		m->length = s->length;
@@ -420,11 +440,12 @@ static void learn_generation(struct search *s)
 	}
 	if (s->limit < s->next)
 		s->limit = s->next;
-	s->limit += s->goes_on || s->limit == 0 ? 1 :
+	s->limit += s->stateful || s->limit == 0 ? 1 :
 		    s->limit < GENERATION_MOST ? s->limit : GENERATION_MOST;
 }
 
-static int report(struct search *s, struct search_run *run)
+/* Reports the failures of the generation one by one, lowest run number first; then ends it. */
+static int report_failures(struct search *s, struct search_run *run)
 {
 	if (s->reported == 0 && s->failure_count > 1)
 		qsort(s->failures, s->failure_count, sizeof(*s->failures), by_run);
@@ -443,68 +464,70 @@ static int report(struct search *s, struct search_run *run)
 			return SEARCH_FAILED;
 		}
 		search_failure_free(f);
-		settle_signature(s);
+		update_signature(s);
 	}
 	s->failure_count = s->reported = 0;
 	s->over |= s->enough;
-	learn_generation(s);
+	end_generation(s);
 	s->generation_ended = true;
-	s->step = STEP_LOOK;
+	s->step = STEP_HOUSEKEEPING;
 	*run = (struct search_run){ .number = s->next };
 	return SEARCH_GENERATION;
 }
 
-static int look(struct search *s, struct search_run *run)
+/* Kills orphans once a second; returns SEARCH_PROGRESS ten times a second. */
+static int keep_house(struct search *s, struct search_run *run)
 {
-	pid_t keep[64];
+	pid_t keep[WORKERS_MAX];
 	double t = clock_seconds();
 	bool progress = t - s->progress_at >= PROGRESS_SECONDS;
 
-	/* Processes that left their group: only when no run is under way that they could belong to. */
-	if (t - s->strays_at >= STRAYS_SECONDS && !any_busy(s)) {
-		s->strays_at = t;
+	/* Orphans may have left their process group. A run in progress could own them: wait. */
+	if (t - s->orphans_at >= ORPHANS_SECONDS && !any_busy(s)) {
+		s->orphans_at = t;
 		for (unsigned i = 0; i < s->count; i++)
 			keep[i] = s->workers[i].server.pid;
 		strays_end_all(keep, s->count);
 	}
 	s->step = STEP_CHECK;
 	if (!progress)
-		return NOTHING;
+		return NO_EVENT;
 	s->progress_at = t;
 	s->stats->seconds = s->seconds_before + t - s->began;
 	*run = (struct search_run){ .number = s->next };
 	return SEARCH_PROGRESS;
 }
 
-static int check(struct search *s)
+/* The budget ends a search at a generation's end; an interruption ends it at once. */
+static int check_over(struct search *s)
 {
 	bool over = s->generation_ended ? is_spent(s) : interrupted(s);
 
 	s->generation_ended = false;
 	s->at = 0;
 	s->step = over ? STEP_OVER : STEP_BEGIN;
-	return NOTHING;
+	return NO_EVENT;
 }
 
-/* Acts on what the caller made of the last event. */
-static int take_reply(struct search *s, struct err *err)
+/* Handles the caller's answer to the last event. */
+static int handle_reply(struct search *s, struct err *err)
 {
-	enum search_event given = s->given;
+	enum search_event last = s->last_event;
 
-	s->given = SEARCH_DONE;
-	switch (given) {
+	s->last_event = SEARCH_DONE;
+	switch (last) {
 	case SEARCH_BEGIN:
 		s->worker->busy = true;
 		return server_start(&s->worker->server, err);
 	case SEARCH_ENDED:
 		if (s->result.verdict == ORACLE_FAILED)
 			add_failure(s, s->worker);
-		if (s->goes_on)
-			go_on(s, s->worker);
+		if (s->stateful)
+			advance_strategy(s, s->worker);
 		return 0;
 	case SEARCH_FAILED:
 		search_memory_answer(s->memory, s->identity, s->answer);
-		settle_signature(s);
+		update_signature(s);
 		s->enough |= s->answer == SEARCH_ENOUGH;
 		return 0;
 	default:
@@ -514,21 +537,21 @@ static int take_reply(struct search *s, struct err *err)
 
 int search_next(struct search *s, struct search_run *run, struct err *err)
 {
-	int event = NOTHING;
+	int event = NO_EVENT;
 
-	if (!s || take_reply(s, err) < 0)
+	if (!s || handle_reply(s, err) < 0)
 		return -1;
-	while (event == NOTHING && s->step != STEP_OVER)
+	while (event == NO_EVENT && s->step != STEP_OVER)
 		switch (s->step) {
 		case STEP_BEGIN: event = begin_runs(s, run); break;
 		case STEP_END: event = end_runs(s, run, err); break;
-		case STEP_REPORT: event = report(s, run); break;
-		case STEP_LOOK: event = look(s, run); break;
-		case STEP_CHECK: event = check(s); break;
+		case STEP_REPORT: event = report_failures(s, run); break;
+		case STEP_HOUSEKEEPING: event = keep_house(s, run); break;
+		case STEP_CHECK: event = check_over(s); break;
 		case STEP_OVER: break;
 		}
 	if (event > 0)
-		s->given = (enum search_event)event;
+		s->last_event = (enum search_event)event;
 	run->search = s;
 	return event;
 }
@@ -563,12 +586,13 @@ void search_report(int event, const struct search_run *run, const struct search_
 		search_failure_free(run->failure);
 }
 
-/* --- the whole --- */
+/* --- opening and closing --- */
 
 static int open_workers(struct search *s, struct err *err)
 {
 	struct server_config config = s->config.program.server;
-	unsigned jobs = s->goes_on ? 1 : s->config.plan.jobs > 64 ? 64 : s->config.plan.jobs;
+	unsigned jobs = s->stateful ? 1 :
+			s->config.plan.jobs > WORKERS_MAX ? WORKERS_MAX : s->config.plan.jobs;
 
 	s->workers = xcalloc(jobs, sizeof(*s->workers));
 	for (s->count = 0; s->count < jobs;) {
@@ -589,18 +613,18 @@ struct search *search_open(const struct search_config *config, struct err *err)
 	struct search *s = xcalloc(1, sizeof(*s));
 
 	s->config = *config;
-	s->memory = config->memory ? config->memory : &s->own;
+	s->memory = config->memory ? config->memory : &s->own_memory;
 	for (size_t i = 0; i < s->memory->count; i++)
-		map_put(&s->known, s->memory->granules[i], NULL);
+		map_put(&s->known_granules, s->memory->granules[i], NULL);
 	s->stats = config->stats;
 	s->runs_before = s->stats->runs;
 	s->seconds_before = s->stats->seconds;
 	s->places = config->program.places;
-	s->goes_on = config->plan.strategy->end != NULL;
-	s->anew = s->goes_on;
+	s->stateful = config->plan.strategy->end != NULL;
+	s->reset_strategy = s->stateful;
 	s->limit = 1;
-	s->again = UINT64_MAX;
-	s->began = s->progress_at = s->strays_at = clock_seconds();
+	s->lost_run = UINT64_MAX;
+	s->began = s->progress_at = s->orphans_at = clock_seconds();
 	strays_adopt();
 	if (open_workers(s, err) == 0)
 		return s;
@@ -614,7 +638,7 @@ void search_close(struct search *s)
 		return;
 	s->stats->seconds = s->seconds_before + clock_seconds() - s->began;
 	for (unsigned i = 0; i < s->count; i++) {
-		snapshots_free(&s->workers[i].shots);
+		snapshots_free(&s->workers[i].snapshots);
 		server_close(&s->workers[i].server);
 	}
 	strays_end_all(NULL, 0);
@@ -622,9 +646,9 @@ void search_close(struct search *s)
 		search_failure_free(s->failures[i]);
 	free(s->workers);
 	free(s->failures);
-	free(s->fresh);
-	map_free(&s->known);
+	free(s->new_granules);
+	map_free(&s->known_granules);
 	map_free(&s->signatures);
-	search_memory_free(&s->own);
+	search_memory_free(&s->own_memory);
 	free(s);
 }

@@ -1,5 +1,6 @@
 /*
- * Many runs of a program by a strategy, made by several workers from one thread.
+ * Search: many controlled runs of a program by one strategy. One thread drives several workers,
+ * each of which runs one copy of the program at a time.
  *
  *	struct search *s = search_open(&config, &err);
  *	struct search_run run;
@@ -7,19 +8,19 @@
  *
  *	while ((event = search_next(s, &run, &err)) > 0)
  *		if (event == SEARCH_BEGIN)
- *			… change what is asked of run.server …
+ *			… change server_request(run.server) …
  *		else if (event == SEARCH_ENDED)
- *			… look at run.server and run.result …
+ *			… read run.result and server_report(run.server) …
  *		else if (event == SEARCH_FAILED)
- *			search_answer(s, … run.failure …);
+ *			search_answer(s, … decide about run.failure …);
  *	search_close(s);
  *
- * The runs of all workers come through the same loop: a run begins while others are under way.
+ * The loop serves all workers: one worker's run begins while other runs are still in progress.
  *
- * What is found does not depend on the number of workers. Run i is made from (seed, i) and from
- * what the runs of earlier generations taught: which memory is shared, and how long a run is. Of
- * several failures the one with the lowest run number counts. Generations end before the runs
- * 1, 2, 4, 8, … 256, 512, 768, …
+ * The result does not depend on the number of workers. Run i depends only on (seed, i) and on what
+ * the runs of earlier generations found: shared granules, and the length of the longest run. Of
+ * several equal failures the search reports the one with the lowest run number. A generation ends
+ * before each of the runs 1, 2, 4, 8, … 256, 512, 768, …
  */
 #ifndef EXPLORE_SEARCH_SEARCH_H
 #define EXPLORE_SEARCH_SEARCH_H
@@ -37,65 +38,68 @@
 #include "symbol/program_sites.h"
 
 struct search_stats {
-	uint64_t runs;		/* ended */
-	uint64_t failed, cut;	/* of them */
-	uint64_t lost;		/* runs that were made again, and are not in `runs` */
-	uint64_t steps;		/* of all runs */
+	uint64_t runs;		/* runs that ended */
+	uint64_t failed;	/* runs among them that failed */
+	uint64_t cut;		/* runs among them that exceeded max_steps */
+	uint64_t lost;		/* runs repeated because the fork server died; not in `runs` */
+	uint64_t steps;		/* steps of all runs */
 	uint64_t shared;	/* granules known to be shared */
-	uint64_t interleavings;	/* different ones so far; COVERAGE_MAX: or more */
-	uint64_t failures;	/* different ones */
-	uint32_t threads;	/* most in a run */
-	double seconds;
-	bool exhausted;		/* the strategy has tried everything */
-	bool truncated;		/* the strategy stopped, but runs were too long or had too many threads to try all */
-	bool exec;		/* every run was a process of its own */
+	uint64_t interleavings;	/* distinct ones; COVERAGE_MAX: or more */
+	uint64_t failures;	/* distinct failures, those passed to the caller */
+	uint32_t threads;	/* largest number of threads in a run */
+	double seconds;		/* wall-clock time of all searches */
+	bool exhausted;		/* the strategy tried every schedule it can produce */
+	bool truncated;		/* chess stopped, but had no room to note all branches of a run */
+	bool exec;		/* every run was a process of its own: no fork server */
 };
 
-/* The program, and what a failure of it is. */
+/* The program, and the oracle that decides whether a run of it failed. */
 struct search_program {
 	struct server_config server;
 	struct oracle *oracle;
-	struct places *places;	/* search_open() adds the modules of the program */
+	struct places *places;	/* symbols; search_open() adds the program's modules */
 };
 
 /* How runs are made. */
 struct search_plan {
 	const struct strategy *strategy;
 	uint64_t seed;
-	uint32_t depth, switch_permille, flags;	/* flags: CTL_… for the schedule */
-	uint64_t max_steps;
-	unsigned jobs;
-	bool learned;		/* all shared memory is known: events are counted as in the runs before */
-	bool keep_going;	/* after the first failure */
+	uint32_t depth;		/* parameter of pct and chess */
+	uint32_t switch_permille;	/* switches per 1000 steps; 0: the strategy's default */
+	uint32_t flags;		/* CTL_… flags of every run */
+	uint64_t max_steps;	/* a longer run is stopped; 0: no limit */
+	unsigned jobs;		/* workers, at most 64 */
+	bool learned;		/* all shared granules are known: do not look for more */
+	bool keep_going;	/* continue after the first failure */
 };
 
-/* When the search ends. */
+/* Limits of the search. */
 struct search_budget {
 	uint64_t runs;		/* 0: no limit */
 	double seconds;		/* 0: no limit */
-	volatile sig_atomic_t *stop;	/* not 0: end soon; or NULL */
+	volatile sig_atomic_t *stop;	/* end soon if not 0, for signal handlers; or NULL */
 };
 
 struct search_config {
 	struct search_program program;
 	struct search_plan plan;
 	struct search_budget budget;
-	struct search_memory *memory;	/* NULL: nothing is known before, nothing is kept */
-	struct search_stats *stats;	/* the search adds to it; zero before the first search */
+	struct search_memory *memory;	/* read and extended; NULL: the search begins without any */
+	struct search_stats *stats;	/* the search adds to it; zero it before the first search */
 };
 
 enum search_event {
-	SEARCH_DONE,		/* the budget is spent, or the strategy has tried everything */
-	SEARCH_BEGIN,		/* run `number` is about to begin on `server`, with the request of the plan */
-	SEARCH_ENDED,		/* it has ended, with `result`; runs end in any order */
-	SEARCH_FAILED,		/* `failure` is unlike those before, by oracle_identity() and cause */
-	SEARCH_GENERATION,	/* all runs that began have ended, and their failures were reported */
-	SEARCH_PROGRESS,	/* comes at least every 100 ms: a time to show the statistics */
+	SEARCH_DONE,		/* the budget is spent, or the strategy is exhausted */
+	SEARCH_BEGIN,		/* run `number` is about to begin; its request is filled in */
+	SEARCH_ENDED,		/* run `number` ended with `result`; runs end in any order */
+	SEARCH_FAILED,		/* `failure` has a new pair of oracle_identity() and cause */
+	SEARCH_GENERATION,	/* all runs of the generation ended; their failures were reported */
+	SEARCH_PROGRESS,	/* about every 100 ms: an occasion to show the statistics */
 };
 
 struct search;
 
-/* What an event is about. `failure` is the caller's; all else is valid until the next event. */
+/* The subject of an event. The caller owns `failure`; the rest is valid until the next event. */
 struct search_run {
 	struct search *search;
 	uint64_t number;	/* from 0 */
@@ -104,43 +108,48 @@ struct search_run {
 	struct search_failure *failure;
 };
 
-/* NULL: the program cannot be run. `config` is copied. */
+/* Starts the workers. Returns NULL and *err if the program cannot be run. Copies `config`. */
 struct search *search_open(const struct search_config *config, struct err *err);
 
-/* Ends all runs and counts the time. NULL is allowed. */
+/* Ends all runs and adds the elapsed time to the statistics. `s` may be NULL. */
 void search_close(struct search *s);
 
-/* The next event, an enum search_event. -1: the program cannot be run, or `s` is NULL. */
+/* Returns the next enum search_event, or -1 if the program cannot be run or `s` is NULL. */
 int search_next(struct search *s, struct search_run *run, struct err *err);
 
 /*
- * At SEARCH_BEGIN: the run begins at a point of a run, if there can be a snapshot of it. True:
- * the worker goes there first, and SEARCH_BEGIN comes again when it has arrived; leave the request
- * as it is. False: the run begins now, at the point if server->depth is not 0, or from the start.
- * Needs plan.learned. A search uses this for all of its runs or for none.
+ * Call at SEARCH_BEGIN to start the run from a snapshot at `point` of an earlier run. Returns true
+ * if the worker runs to `point` first: do not touch the request, SEARCH_BEGIN comes again once the
+ * snapshot exists. Returns false if the run begins now: at `point` if server->depth is not 0, else
+ * from the start, since no snapshot is possible. Needs plan.learned. Call it for all runs of a
+ * search or for none.
  */
 bool search_begin_at(struct search *s, const struct snapshots_point *point);
 
-/* At SEARCH_ENDED: failures that look the same are different if their runs have different causes. */
+/*
+ * Call at SEARCH_ENDED to name the predicted order that the run followed, as a hash. Failures with
+ * equal symptoms and different causes are reported separately.
+ */
 void search_cause(struct search *s, uint64_t cause);
 
-/* At SEARCH_FAILED; without an answer it is SEARCH_MORE. */
+/* Call at SEARCH_FAILED to say how to go on; the default is SEARCH_MORE. */
 void search_answer(struct search *s, enum search_answer answer);
 
-bool search_had_enough(const struct search *s);	/* it was answered by SEARCH_ENOUGH */
+/* Whether the caller answered a failure with SEARCH_ENOUGH. */
+bool search_had_enough(const struct search *s);
 
-/* Ends the search soon, as budget.stop does. */
+/* Ends the search soon; has the effect of budget.stop. */
 void search_stop(struct search *s);
 
-/* Who is told what is found in the course of many searches. */
+/* Callbacks of a command that makes several searches. */
 struct search_listener {
-	/* `f` is the callee's. NULL: nobody wants failures. */
+	/* Takes ownership of `f`. NULL: failures are dropped. */
 	enum search_answer (*found)(void *ctx, struct search_failure *f);
 	void (*progress)(void *ctx, const struct search_stats *stats);	/* or NULL */
 	void *ctx;
 };
 
-/* Passes SEARCH_FAILED and SEARCH_PROGRESS on to a listener; does nothing at other events. */
+/* Passes SEARCH_FAILED and SEARCH_PROGRESS to the listener; ignores other events. */
 void search_report(int event, const struct search_run *run, const struct search_listener *listener);
 
 #endif

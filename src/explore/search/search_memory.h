@@ -1,6 +1,6 @@
 /*
- * What one search teaches the next: shared memory, the failures that were reported, the
- * interleavings seen, and the length of the longest run.
+ * State that one search passes to the next search of the same program: shared granules, reported
+ * failures, interleavings seen, and the length of the longest run.
  */
 #ifndef EXPLORE_SEARCH_SEARCH_MEMORY_H
 #define EXPLORE_SEARCH_SEARCH_MEMORY_H
@@ -15,29 +15,35 @@
 
 /* All zero: nothing is known. */
 struct search_memory {
-	uint64_t *granules;	/* shared memory, in the order found */
-	size_t count, capacity;
-	struct map identities;	/* of failures that were reported: how often without proof */
-	struct coverage coverage;
-	/* The longest run: its steps, its threads, and how many events each thread had. */
-	uint64_t length;
-	uint32_t threads;
-	uint64_t events[CTL_THREADS];
-	uint32_t parent[CTL_THREADS];
+	uint64_t *granules;	/* addresses of shared granules, in the order of discovery */
+	size_t count, capacity;	/* of `granules` */
+	/*
+	 * Identity of each reported failure -> how often it was reported unproved; 0: report no
+	 * more.
+	 */
+	struct map identities;
+	struct interleavings_seen interleavings;
+	/*
+	 * The longest run, from which strategies such as pct estimate the length of the next one.
+	 */
+	uint64_t length;	/* its steps */
+	uint32_t threads;	/* its threads */
+	uint64_t events[CTL_THREADS];	/* visible events of each thread */
+	uint32_t parent[CTL_THREADS];	/* number of each thread's creator */
 };
 
-#define SEARCH_DOUBTS 3u	/* failures of one identity that are reported while none is proved */
+#define SEARCH_DOUBTS 3u	/* reports of a failure that does not replay: another run may */
 
-/* What the caller says to a failure that was reported. */
+/* The caller's answer to a reported failure. */
 enum search_answer {
 	SEARCH_ENOUGH,		/* end the search */
-	SEARCH_MORE,
-	SEARCH_DOUBT,		/* go on, and report another one like it: this one was not proved */
+	SEARCH_MORE,		/* continue; report no more failures of this identity */
+	SEARCH_DOUBT,		/* continue; it did not replay: report the next like it */
 };
 
 void search_memory_free(struct search_memory *m);
 
-/* Whether a failure of this identity is to be reported. If so, say what came of it. */
+/* Whether to report a failure of this identity. If so, call search_memory_answer() afterwards. */
 bool search_memory_wants(const struct search_memory *m, uint64_t identity);
 void search_memory_answer(struct search_memory *m, uint64_t identity, enum search_answer answer);
 

@@ -5,9 +5,9 @@
 #include "abi/turn_log.h"
 #include "base/hash.h"
 
-#define WORDS_MAX (1u << 16)		/* of a run's turns that are looked at */
-#define SEEN_MAX (4u << 20)
-#define SHARE_LEAST 0.1		/* of a slice, for each way */
+#define WORDS_MAX (1u << 16)	/* words read of a run's turn log: bounds time and memory */
+#define SEEN_MAX (4u << 20)	/* switches remembered; beyond that no switch is new */
+#define SHARE_LEAST 0.1		/* least share of each strategy, so that it can recover */
 
 void feedback_free(struct feedback *f)
 {
@@ -17,29 +17,32 @@ void feedback_free(struct feedback *f)
 	*f = (struct feedback){ 0 };
 }
 
-/* What a way finds in a run, on the average; at first nobody knows. */
-static double worth(const struct feedback *f, unsigned way)
+/* New switches per run of a strategy in the previous slice; 0 if it made no run. */
+static double found_per_run(const struct feedback *f, unsigned way)
 {
 	return f->runs[way] ? (double)f->found[way] / (double)f->runs[way] : 0;
 }
 
-/* The ways take turns, each as often as its share says. */
+/*
+ * Interleaves the strategies by weighted round robin: in each run every strategy earns its share as
+ * credit, the one with most credit makes the run and pays 1.
+ */
 void feedback_begin(struct feedback *f, uint64_t runs)
 {
 	double sum = 0, share[FEEDBACK_WAYS], credit[FEEDBACK_WAYS] = { 0 };
 
 	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
-		sum += worth(f, i);
+		sum += found_per_run(f, i);
 	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
 		share[i] = SHARE_LEAST + (1 - FEEDBACK_WAYS * SHARE_LEAST) *
-			   (sum > 0 ? worth(f, i) / sum : 1.0 / FEEDBACK_WAYS);
+			   (sum > 0 ? found_per_run(f, i) / sum : 1.0 / FEEDBACK_WAYS);
 	f->slice = runs < FEEDBACK_SLICE_MOST ? runs : FEEDBACK_SLICE_MOST;
 	for (uint64_t run = 0; run < f->slice; run++) {
 		unsigned best = 0;
 
 		for (unsigned i = 0; i < FEEDBACK_WAYS; i++) {
 			credit[i] += share[i];
-			/* Sums of thirds are not exact: a tie is one all the same. */
+			/* Rounding errors must not decide a tie; the lowest index wins it. */
 			if (credit[i] > credit[best] + 1e-9)
 				best = i;
 		}
@@ -73,7 +76,7 @@ uint64_t feedback_note(struct feedback *f, uint64_t run, const struct ctl_block 
 	}
 	if (run < f->slice) {
 		f->new_in[run] = fresh;
-		f->hash[run] = coverage_hash(b) | 1;
+		f->hash[run] = interleavings_seen_hash(b) | 1;
 	}
 	return fresh;
 }
@@ -86,8 +89,8 @@ static void add_seen(void *ctx, uint64_t key, uint64_t value)
 	map_put(&f->seen, key, NULL);
 }
 
-/* In the order of the runs, whichever ended first. */
-static void count_quiet(struct feedback *f)
+/* Updates `quiet` and `longest`, in the order of run numbers up to the first missing run. */
+static void count_without_new(struct feedback *f)
 {
 	for (uint64_t i = 0; i < f->slice && f->hash[i]; i++) {
 		bool added = map_count(&f->interleavings) >= COVERAGE_MAX;
@@ -109,7 +112,7 @@ uint64_t feedback_end(struct feedback *f)
 		f->runs[f->way[i]]++;
 		f->found[f->way[i]] += f->new_in[i];
 	}
-	count_quiet(f);
+	count_without_new(f);
 	map_each(&f->fresh, add_seen, f);
 	map_free(&f->fresh);
 	return count;

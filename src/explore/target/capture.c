@@ -22,7 +22,7 @@ void capture_free(struct capture *c)
 	buf_free(&c->tail);
 }
 
-/* The ring's next byte goes to (size - head.size) modulo its length. */
+/* Adds to the ring; `before` is the number of bytes added to it so far. */
 static void add_tail(struct capture *c, const uint8_t *data, size_t size, uint64_t before)
 {
 	size_t at;

@@ -1,6 +1,6 @@
 /*
- * What a program prints: the beginning and the end are kept, of everything the
- * size and a hash, so that gigabytes do no harm.
+ * Captured output of a program. Memory is bounded: only the first and the last part are kept, plus
+ * the size and a hash of everything.
  */
 #ifndef EXPLORE_TARGET_CAPTURE_H
 #define EXPLORE_TARGET_CAPTURE_H
@@ -10,27 +10,28 @@
 
 #include "base/buf.h"
 
-#define CAPTURE_HEAD (1u << 20)
-#define CAPTURE_TAIL (64u << 10)
+#define CAPTURE_HEAD (1u << 20)	/* default of `limit` */
+#define CAPTURE_CHECK (64u << 20)	/* `limit` for a --check command, which reads all of it */
+#define CAPTURE_TAIL (64u << 10)	/* enough for the messages before a crash */
 
 struct capture {
-	struct buf head;	/* the first bytes, `limit` at most */
-	struct buf tail;	/* a ring of CAPTURE_TAIL with the last that are not in `head` */
+	struct buf head;	/* the first bytes, at most `limit` */
+	struct buf tail;	/* ring: the last CAPTURE_TAIL bytes that are not in `head` */
 	size_t limit;		/* 0: CAPTURE_HEAD */
-	uint64_t size;		/* of everything */
-	uint64_t hash;		/* of everything; capture_clear() makes it that of nothing */
+	uint64_t size;		/* of all output */
+	uint64_t hash;		/* FNV-1a of all output */
 };
 
-/* All zero must be cleared before use. The limit stays. */
+/* Empties a capture and keeps its limit. Call it once before use on an all-zero capture. */
 void capture_clear(struct capture *c);
 void capture_free(struct capture *c);
 void capture_add(struct capture *c, const void *data, size_t size);
 void capture_copy(struct capture *to, const struct capture *from);
 
-/* Reads what is there without waiting for more; false at the end of the pipe. */
+/* Reads what a non-blocking pipe holds. Returns 0 at the end of the pipe, else 1. */
 int capture_drain(struct capture *c, int fd);
 
-/* Appends what is kept to *out, with a line about what is missing in between. */
+/* Appends the kept output to *out, with a line that counts the bytes dropped in between. */
 void capture_text(const struct capture *c, struct buf *out);
 
 #endif

@@ -35,6 +35,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Lists the regular files of `folder`, without hidden ones. */
 static int list(struct inputs *in, const char *folder, struct err *err)
 {
 	char *real = realpath(folder, NULL);
@@ -59,7 +60,7 @@ static int list(struct inputs *in, const char *folder, struct err *err)
 	}
 	free(names);
 	free(real);
-	return in->count ? 0 : err_set(err, "there is no file in %s to give the program", folder);
+	return in->count ? 0 : err_set(err, "%s has no file to use as input", folder);
 }
 
 int inputs_open(struct inputs *in, struct target *target, const char *folder, struct err *err)
@@ -93,6 +94,7 @@ void inputs_restore(struct inputs *in)
 	t->input_hash = in->input_hash;
 }
 
+/* Replaces "@@" in the target's arguments. */
 static void name_in_arguments(struct inputs *in, const char *path)
 {
 	size_t count = 0;

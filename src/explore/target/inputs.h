@@ -1,7 +1,7 @@
 /*
- * The inputs a program is hunted with: the files of a folder, each as the program's stdin
- * or, where an argument has "@@", by its path in the place of that. One of them is selected:
- * the target is then run with it, and schedules made from it name it.
+ * The inputs of a hunt (--input-dir): the files of a folder. The selected file becomes the target's
+ * stdin, or its path replaces "@@" in the target's arguments, as in AFL. Schedules of these runs
+ * name the input.
  */
 #ifndef EXPLORE_TARGET_INPUTS_H
 #define EXPLORE_TARGET_INPUTS_H
@@ -11,26 +11,29 @@
 
 struct inputs {
 	struct target *target;
-	char **path;		/* absolute, by name; none: the target as it is */
-	size_t count;		/* at least 1 */
-	char **argv;		/* of the target, as typed */
-	int input;
-	uint64_t input_size, input_hash;
-	bool in_arguments;	/* … and "@@" is among them */
-	bool selected;
+	char **path;		/* absolute paths, sorted by name; NULL: no folder was given */
+	size_t count;		/* number of inputs; 1 without a folder */
+	char **argv;		/* the target's original arguments */
+	int input;		/* the target's original stdin */
+	uint64_t input_size, input_hash;	/* of that stdin */
+	bool in_arguments;	/* an argument contains "@@" */
+	bool selected;		/* the target is changed; inputs_restore() has work to do */
 };
 
-/* `folder` NULL: the target as it is, the only input. -1 if there is no file. Close it in any case. */
+/*
+ * Lists the files of `folder`. NULL: the unchanged target is the only input. Returns -1 if the
+ * folder cannot be read or has no file. Close it in any case.
+ */
 int inputs_open(struct inputs *in, struct target *target, const char *folder, struct err *err);
 
-/* -1 if the file cannot be read. */
+/* Changes the target to use input `i`. Returns -1 if the file cannot be read. */
 int inputs_select(struct inputs *in, size_t i, struct err *err);
 
-/* The target is again as it was. */
+/* Restores the target's own arguments and stdin. */
 void inputs_restore(struct inputs *in);
 void inputs_close(struct inputs *in);
 
-/* "@@" in `text` replaced; to be freed. */
+/* Returns a copy of `text` with each "@@" replaced by `path`, to be freed. */
 char *inputs_argument(const char *text, const char *path);
 
 #endif

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ROUNDS 64	/* each kills a generation that was forked during the last */
+#define ROUNDS 64	/* each round kills the children that appeared during the round before */
 
 void strays_adopt(void)
 {
@@ -21,7 +21,7 @@ void strays_adopt(void)
 
 void strays_end_group(pid_t leader)
 {
-	/* Atomic against fork in the group: nobody slips through. */
+	/* Atomic against fork() in the group: no child escapes. */
 	if (leader > 1)
 		kill(-leader, SIGKILL);
 }
@@ -49,7 +49,7 @@ unsigned strays_tasks(void)
 	return slash ? (unsigned)strtoul(slash + 1, NULL, 10) : 0;
 }
 
-/* The name in /proc/PID/stat may hold anything, so look behind its last ')'. */
+/* Skips the name in /proc/PID/stat, which may contain any character, by its last ')'. */
 static bool is_child(pid_t pid, pid_t self, char *state)
 {
 	char path[64], line[512], *after;
@@ -70,7 +70,7 @@ static bool among(pid_t pid, const pid_t *keep, size_t count)
 	return false;
 }
 
-/* How many were found. */
+/* Kills and reaps all children but those in `keep`. Returns their number. */
 static unsigned end_children(const pid_t *keep, size_t count)
 {
 	pid_t self = getpid();

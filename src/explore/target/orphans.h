@@ -1,6 +1,6 @@
 /*
- * Processes that runs leave behind. They become children of this process, and
- * are ended.
+ * Kills processes that runs leave behind. Orphaned descendants become children of this process
+ * (PR_SET_CHILD_SUBREAPER), which kills and reaps them.
  */
 #ifndef EXPLORE_TARGET_ORPHANS_H
 #define EXPLORE_TARGET_ORPHANS_H
@@ -8,19 +8,19 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* From now on, orphans below this process become its children. */
+/* From now on, orphaned descendants of this process become its children. */
 void strays_adopt(void);
 
-/* The group a run was the leader of. Cheap: for after every run. */
+/* Kills the process group of a run, which is its leader. One system call, made after every run. */
 void strays_end_group(pid_t leader);
 
 /*
- * All children that are not among `keep`, with their descendants, and those that
- * have ended are reaped. Looks through /proc.
+ * Kills and reaps all children of this process that are not in `keep`, and their descendants. Reads
+ * all of /proc, so it is too slow to be called after every run.
  */
 void strays_end_all(const pid_t *keep, size_t count);
 
-/* Processes and threads on the machine; 0 if unknown. To notice fork bombs. */
+/* Number of processes and threads on the machine, to detect fork bombs; 0 if unknown. */
 unsigned strays_tasks(void);
 
 #endif

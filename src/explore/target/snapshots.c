@@ -1,3 +1,14 @@
+/*
+ * Snapshots: a run with CTL_SNAPSHOT stops at its point and becomes a fork server there.
+ *
+ * Example with two leads A and B of one profile run, whose orders begin at steps 300 and 500:
+ *
+ *	snapshots_towards(A: 300)	run exact to step 300	depth 1
+ *	snapshots_arrived(A)		the attempts at A continue from step 300
+ *	snapshots_towards(B: 500)	run exact from 300 to 500	depth 2
+ *	snapshots_arrived(B)		the attempts at B continue from step 500
+ *	snapshots_towards(A: 300)	leave B			depth 1
+ */
 #include "explore/target/snapshots.h"
 
 #include <dirent.h>
@@ -42,7 +53,7 @@ size_t snapshots_cut(const struct snapshots_point *point, uint64_t from, struct 
 		uint64_t first = steps, last;
 
 		if (t.kind != SCHED_TURN_RUN) {
-			/* It comes with or after the last step before it. */
+			/* A wake-up, time-out or signal belongs to the step before it. */
 			if (steps > from || from == 0)
 				out[count++] = t;
 			continue;
@@ -58,13 +69,13 @@ size_t snapshots_cut(const struct snapshots_point *point, uint64_t from, struct 
 	return count;
 }
 
-static bool same(const struct snapshots_point *a, const struct snapshots_point *b)
+static bool same_point(const struct snapshots_point *a, const struct snapshots_point *b)
 {
 	return a->turns == b->turns && a->steps == b->steps;
 }
 
-/* The server was lost, and its snapshots with it. */
-static void forget(struct snapshots *s, const struct server *server)
+/* Drops snapshots that the server no longer has: it died, and they died with it. */
+static void drop_dead(struct snapshots *s, const struct server *server)
 {
 	while (s->depth > server->depth) {
 		s->depth--;
@@ -73,18 +84,19 @@ static void forget(struct snapshots *s, const struct server *server)
 	}
 }
 
-/* What was printed up to the outer point is all that the next run has before it. */
-static void leave(struct snapshots *s, struct server *server)
+/* Leaves the innermost snapshot. Later runs begin with the output up to the outer point. */
+static void leave_innermost(struct snapshots *s, struct server *server)
 {
 	struct err err;
 
 	if (server_leave(server, &err) == 0) {
-		capture_copy(&server->early_out, &s->at[s->depth - 1].out);
-		capture_copy(&server->early_error, &s->at[s->depth - 1].error);
+		capture_copy(&server->before_out, &s->at[s->depth - 1].out);
+		capture_copy(&server->before_error, &s->at[s->depth - 1].error);
 	}
-	forget(s, server);
+	drop_dead(s, server);
 }
 
+/* Asks for a run from step `from` to a snapshot at `point`. */
 static void request(struct server *server, const struct snapshots_point *point, uint64_t from)
 {
 	struct ctl_request *q = server_request(server);
@@ -99,32 +111,33 @@ static void request(struct server *server, const struct snapshots_point *point, 
 	plan->size = q->plan_size = sizeof(*plan) + plan->turns * sizeof(struct sched_turn);
 }
 
-bool snapshots_towards(struct snapshots *s, struct server *server, const struct snapshots_point *point)
+bool snapshots_towards(struct snapshots *s, struct server *server,
+		       const struct snapshots_point *point)
 {
 	uint64_t from = 0;
 
-	forget(s, server);
+	drop_dead(s, server);
 	while (s->depth > 0) {
 		const struct snapshots_point *top = &s->at[s->depth - 1].point;
 
-		if (same(top, point))
+		if (same_point(top, point))
 			return false;
 		from = top->steps;
 		if (top->turns == point->turns && from < point->steps && s->depth < SNAPSHOTS_DEPTH)
 			break;
 		from = 0;
-		leave(s, server);
+		leave_innermost(s, server);
 	}
-	if (!point->steps || s->never || server->exec || same(&s->refused, point)) {
+	if (!point->steps || s->impossible || server->exec || same_point(&s->refused, point)) {
 		while (s->depth > 0)
-			leave(s, server);
+			leave_innermost(s, server);
 		return false;
 	}
 	request(server, point, from);
 	return true;
 }
 
-/* Adds what /proc/PID/fd shows, in a fixed order. */
+/* Appends the open files of a process, as /proc/PID/fd shows them, sorted by name. */
 static void add_files(pid_t pid, struct buf *out)
 {
 	char path[64], target[256];
@@ -147,7 +160,7 @@ static void add_files(pid_t pid, struct buf *out)
 		free(names);
 }
 
-/* … and how many mappings it shares with others. */
+/* Appends the number of shared mappings of a process. */
 static void add_shared(pid_t pid, struct buf *out)
 {
 	char path[64], line[512];
@@ -180,40 +193,41 @@ static bool has_children(pid_t pid)
 	return has;
 }
 
-/* A program that has nothing but what it was started with can be forked any number of times. */
-static bool is_pure(const struct server *server)
+/* Whether the run has only the files and shared mappings of the fork server, and no children. */
+static bool can_fork(const struct server *server)
 {
 	struct buf before = { 0 }, now = { 0 };
-	bool pure;
+	bool possible;
 
 	add_files(server->pid, &before);
 	add_files(server->run, &now);
 	add_shared(server->pid, &before);
 	add_shared(server->run, &now);
-	pure = strcmp(buf_string(&before), buf_string(&now)) == 0 && !has_children(server->run);
+	possible = strcmp(buf_string(&before), buf_string(&now)) == 0 && !has_children(server->run);
 	buf_free(&before);
 	buf_free(&now);
-	return pure;
+	return possible;
 }
 
-void snapshots_arrived(struct snapshots *s, struct server *server, const struct snapshots_point *point)
+void snapshots_arrived(struct snapshots *s, struct server *server,
+		       const struct snapshots_point *point)
 {
 	server_request(server)->flags &= ~CTL_SNAPSHOT;
 	if (server->depth <= s->depth) {
-		s->never |= server_report(server)->outcome == CTL_UNSUPPORTED;
+		s->impossible |= server_report(server)->outcome == CTL_UNSUPPORTED;
 		s->refused = *point;
-		forget(s, server);
+		drop_dead(s, server);
 		return;
 	}
 	s->at[s->depth].point = *point;
-	capture_copy(&s->at[s->depth].out, &server->early_out);
-	capture_copy(&s->at[s->depth].error, &server->early_error);
-	capture_copy(&server->early_out, &server->result.out);
-	capture_copy(&server->early_error, &server->result.error);
+	capture_copy(&s->at[s->depth].out, &server->before_out);
+	capture_copy(&s->at[s->depth].error, &server->before_error);
+	capture_copy(&server->before_out, &server->result.out);
+	capture_copy(&server->before_error, &server->result.error);
 	s->depth++;
-	if (is_pure(server))
+	if (can_fork(server))
 		return;
 	s->refused = *point;
 	while (s->depth > 0)
-		leave(s, server);
+		leave_innermost(s, server);
 }

@@ -1,10 +1,10 @@
 /*
- * Runs of one worker that begin alike: what they have in common is run once, and each of
- * them goes on from a snapshot. A deeper snapshot is made from the one before it if that
- * lies on its way.
+ * Snapshots of one worker: runs with a common prefix execute it once, and each continues from a
+ * snapshot taken at its end. Snapshots nest: a snapshot at step 500 of a run starts from the one at
+ * step 300 of that run, if there is one.
  *
- * A snapshot is a forked process, so it is refused where a fork is no copy: a program that
- * has files, pipes or sockets open, shared memory or children.
+ * A snapshot is a forked process. It is refused if fork() does not copy the program's whole state:
+ * open files, pipes or sockets, shared memory, child processes.
  */
 #ifndef EXPLORE_TARGET_SNAPSHOTS_H
 #define EXPLORE_TARGET_SNAPSHOTS_H
@@ -12,11 +12,11 @@
 #include "abi/plan.h"
 #include "explore/target/worker.h"
 
-#define SNAPSHOTS_DEPTH 8u
+#define SNAPSHOTS_DEPTH 8u	/* nesting; each level is a process with its memory */
 
-/* A point in a run: after so many steps of these turns. No steps: the start. */
+/* A point in a run: after the first `steps` steps of its turns; 0: the start. */
 struct snapshots_point {
-	const struct sched_turn *turns;	/* the same array for the same run; outlives its use */
+	const struct sched_turn *turns;	/* borrowed; its address identifies the run */
 	size_t count;
 	uint64_t steps;
 };
@@ -24,27 +24,33 @@ struct snapshots_point {
 struct snapshots {
 	struct {
 		struct snapshots_point point;
-		struct capture out, error;	/* printed before the program came here, less this point */
-	} at[SNAPSHOTS_DEPTH];
-	unsigned depth;
-	struct snapshots_point refused;		/* the last one; not tried again */
-	bool never;		/* this program has none */
+		struct capture out, error;	/* output to restore when this level is left */
+	} at[SNAPSHOTS_DEPTH];		/* outermost first */
+	unsigned depth;			/* number of snapshots in `at` */
+	struct snapshots_point refused;	/* last point without a snapshot; not tried again */
+	bool impossible;	/* the runtime refused, e.g. with kernel threads */
 };
 
 void snapshots_free(struct snapshots *s);
 
 /*
- * Leaves what is not on the way to `point`. True: server_start() the run that the request
- * now asks for, and tell snapshots_arrived() when it has ended; false: the next run begins
- * where the server is, which is `point` or the start.
+ * Leaves snapshots that are not before `point`, and prepares to go there. Returns true if a run has
+ * to reach `point` first: call server_start() with the request as it is now, and
+ * snapshots_arrived() when that run has ended. Returns false if the next run can begin at once: at
+ * `point` if server->depth is not 0, else from the start.
  */
-bool snapshots_towards(struct snapshots *s, struct server *server, const struct snapshots_point *point);
-void snapshots_arrived(struct snapshots *s, struct server *server, const struct snapshots_point *point);
+bool snapshots_towards(struct snapshots *s, struct server *server,
+		       const struct snapshots_point *point);
+void snapshots_arrived(struct snapshots *s, struct server *server,
+		       const struct snapshots_point *point);
 
-/* Could a run begin there? Not between steps where something else happens than a step. */
+/* Whether a run can begin at `point`: not where a time-out or signal is due between two steps. */
 bool snapshots_possible(const struct snapshots_point *point);
 
-/* The turns between two points of a run, as exact follows them; returns how many. */
+/*
+ * Writes the turns from step `from` of the run up to `point` to `out`, as a plan for the strategy
+ * `exact`. `out` has room for point->count turns. Returns the number of turns.
+ */
 size_t snapshots_cut(const struct snapshots_point *point, uint64_t from, struct sched_turn *out);
 
 #endif

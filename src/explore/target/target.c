@@ -1,3 +1,6 @@
+/*
+ * Finding the target, and its environment and stdin. target_exec.c starts it.
+ */
 #include "explore/target/target.h"
 
 #include <errno.h>
@@ -17,15 +20,15 @@
 #include "explore/target/capture.h"
 #include "symbol/elf.h"
 
-#define STDIN_HINT_MS 2000
+#define STDIN_HINT_MS 2000	/* silence on stdin before a hint is printed */
 
-/* What changes how a program runs wherever it is: part of a schedule. */
-static const char *const matters[] = {
+/* Variables that change how a program runs on any machine: schedules save them. */
+static const char *const saved_names[] = {
 	"LANG", "LANGUAGE", "LC_*", "TZ", "LD_*", "MALLOC_*", "GLIBC_TUNABLES",
 };
 
-/* Of snarl itself, and what the shell says of the command: snarl's, not the program's. */
-static const char *const left_out[] = { "SNARL_*", "_" };
+/* Variables about snarl itself: its options, and `_`, the shell's path of the snarl command. */
+static const char *const excluded_names[] = { "SNARL_*", "_" };
 
 static bool named(const char *text, const char *name, size_t size)
 {
@@ -75,13 +78,13 @@ static bool has_env(const struct target *t, const char *text)
 static bool is_variable(const char *text)
 {
 	return *text && *text != '=' && strchr(text, '=') &&
-	       !is_one_of(text, left_out, ARRAY_SIZE(left_out));
+	       !is_one_of(text, excluded_names, ARRAY_SIZE(excluded_names));
 }
 
 static void take_saved(struct target *t, const char *const *keep)
 {
 	for (char **e = environ; *e; e++)
-		if (is_variable(*e) && is_one_of(*e, matters, ARRAY_SIZE(matters)))
+		if (is_variable(*e) && is_one_of(*e, saved_names, ARRAY_SIZE(saved_names)))
 			target_set_env(t, *e);
 	for (; keep && *keep; keep++) {
 		const char *value = strchr(*keep, '=') ? NULL : getenv(*keep);
@@ -99,13 +102,14 @@ void target_take_rest(struct target *t)
 
 	t->env_saved = t->env_count;
 	for (char **e = environ; *e; e++)
-		if (is_variable(*e) && !is_one_of(*e, matters, ARRAY_SIZE(matters)) && !has_env(t, *e))
+		if (is_variable(*e) && !is_one_of(*e, saved_names, ARRAY_SIZE(saved_names)) &&
+		    !has_env(t, *e))
 			target_set_env(t, named(*e, "PWD", 3) ? here : *e);
 	free(here);
 }
 
-/* As the shell would find it; absolute, or NULL with errno. */
-static char *find(const char *name)
+/* Finds a program as the shell does. Returns its absolute path, to be freed, or NULL and errno. */
+static char *find_program(const char *name)
 {
 	const char *path = getenv("PATH");
 	int failure = ENOENT;
@@ -136,7 +140,7 @@ static char *find(const char *name)
 
 int target_program(struct target *t, const char *name, struct err *err)
 {
-	char *path = find(name);
+	char *path = find_program(name);
 	struct elf_facts facts;
 	struct stat st;
 
@@ -166,7 +170,7 @@ int target_init(struct target *t, char *const *argv, const char *const *keep, st
 		t->argv[i] = xstrdup(argv[i]);
 	t->directory = getcwd(NULL, 0);
 	if (!t->directory)
-		return err_set(err, "cannot tell the current folder: %s", strerror(errno));
+		return err_set(err, "cannot determine the current folder: %s", strerror(errno));
 	take_saved(t, keep);
 	target_take_rest(t);
 	return target_program(t, argv[0], err);

@@ -1,6 +1,6 @@
 /*
- * The program that is run again and again, and all of its surroundings that a
- * later replay must make the same: arguments, environment, folder, stdin.
+ * The target: the program under test, with everything that a replay has to reproduce: arguments,
+ * environment, working directory, stdin.
  */
 #ifndef EXPLORE_TARGET_TARGET_H
 #define EXPLORE_TARGET_TARGET_H
@@ -12,56 +12,61 @@
 
 #include "base/err.h"
 
-#define TARGET_SERVER_FD 199	/* the server's socket; high, so that the program's numbers stay */
+#define TARGET_SERVER_FD 199	/* fork server's socket; above the fds that programs use */
 
 struct target {
-	char *program;		/* absolute */
-	char build_id[64];	/* hex; "" if the file has none */
+	char *program;		/* absolute path */
+	char build_id[64];	/* GNU build-id in hex; "" if the file has none */
 	char **argv;		/* NULL-terminated, argv[0] as typed */
 	char **env;		/* NULL-terminated, "NAME=value", without SNARL_OPTIONS */
 	size_t env_count;
-	size_t env_saved;	/* the first so many go into schedules; the rest comes from whoever runs it */
-	char *directory;
-	int input;		/* a regular file, read from its start in every run; -1: /dev/null */
-	uint64_t input_size, input_hash;
+	size_t env_saved;	/* the first env_saved variables go into schedules */
+	char *directory;	/* working directory */
+	int input;		/* regular file, read from its start by each run; -1: /dev/null */
+	uint64_t input_size, input_hash;	/* of that file; FNV-1a */
 };
 
 /*
- * Finds argv[0] as execvp() does and takes the environment of this process. Part of
- * it is saved in schedules: what matters wherever the program runs (language, time
- * zone, the loader's, malloc's), and `keep` (NULL-terminated, may be NULL): names, or
- * NAME=value to set one. -1 if it is no ELF executable.
+ * Finds argv[0] as execvp() does and copies the environment of this process. Schedules save the
+ * variables that change the program's behaviour (LANG, TZ, LD_*, MALLOC_*, …) and those of `keep`:
+ * a NULL-terminated list of NAME or NAME=value, or NULL. Returns -1 if argv[0] is no ELF
+ * executable.
  */
 int target_init(struct target *t, char *const *argv, const char *const *keep, struct err *err);
 
-/* Only the program's file: path and build-id. */
+/* Sets only `program` and `build_id`. */
 int target_program(struct target *t, const char *name, struct err *err);
 
-/* Copies `fd` to a temporary file unless it is a terminal; nothing to read is /dev/null. */
+/*
+ * Copies `fd` to a temporary file that becomes the target's stdin. A terminal, a closed or an empty
+ * `fd` leaves /dev/null.
+ */
 int target_input(struct target *t, int fd, struct err *err);
 void target_set_env(struct target *t, const char *text);	/* "NAME=value" */
 
-/* What is set now is what is saved; the rest is added from this process. Needs `directory`. */
+/*
+ * Marks the variables set so far as those that schedules save, then adds the rest of this process's
+ * environment. PWD becomes `directory`, which has to be set.
+ */
 void target_take_rest(struct target *t);
 void target_free(struct target *t);
 
-/* How one process of it is started. */
+/* How to start one process of the target. */
 struct target_start {
-	const char *control;	/* path of the block */
-	int server;		/* socket; -1: none */
-	int input, output, error;	/* -1: inherited */
+	const char *control;	/* path of the control block */
+	int server;		/* fork server's socket; -1: a single run */
+	int input, output, error;	/* fds of stdin, stdout, stderr; -1: inherited */
 	const char *backend;	/* NULL: the runtime's default */
-	const char *extra;	/* more of SNARL_OPTIONS, "k=v:k=v", or NULL */
+	const char *extra;	/* further SNARL_OPTIONS, "key=value:key=value", or NULL */
 };
 
 /*
- * In the child: becomes the program, with address randomisation off and an
- * environment whose size does not depend on the start's details. Returns errno
- * if that failed.
+ * Replaces the calling process, a forked child, by the program. Address randomisation is off, and
+ * the size of the environment does not depend on `s`. Returns errno if exec fails.
  */
 int target_exec(const struct target *t, const struct target_start *s);
 
-/* Forks and execs as leader of a new process group; the pid or -1. */
+/* Forks and execs the program as leader of a new process group. Returns its pid, or -1. */
 pid_t target_spawn(const struct target *t, const struct target_start *s, struct err *err);
 
 #endif

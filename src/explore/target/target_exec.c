@@ -1,7 +1,7 @@
 /*
- * Becoming the target. Addresses on the stack depend on the size of what exec
- * puts there, so the part that differs from start to start is filled up to a
- * fixed size.
+ * Starts a process of the target, reproducibly: without address randomisation, with default signal
+ * handlers, and with an environment of constant size. exec() puts the environment on the stack, so
+ * its size shifts all stack addresses. SNARL_PAD fills the varying part up to OPTIONS_SIZE.
  */
 #include "explore/target/target.h"
 
@@ -45,15 +45,15 @@ static char **environment(const struct target *t, const struct target_start *s)
 	return env;
 }
 
-/* Moves a descriptor to a fixed number that survives exec. */
-static bool place(int fd, int number)
+/* Duplicates a descriptor to a fixed number, without close-on-exec. */
+static bool duplicate_to(int fd, int number)
 {
 	if (fd == number)
 		return fcntl(fd, F_SETFD, 0) == 0;
 	return dup2(fd, number) >= 0;
 }
 
-/* Room for our number; the limit the program sees is not lowered. */
+/* Raises the limit of open files above TARGET_SERVER_FD; never lowers it. */
 static bool raise_limit(void)
 {
 	struct rlimit limit;
@@ -79,11 +79,11 @@ int target_exec(const struct target *t, const struct target_start *s)
 	    (s->input >= 0 && dup2(s->input, STDIN_FILENO) < 0) ||
 	    (s->output >= 0 && dup2(s->output, STDOUT_FILENO) < 0) ||
 	    (s->error >= 0 && dup2(s->error, STDERR_FILENO) < 0) ||
-	    (s->server >= 0 && !place(s->server, TARGET_SERVER_FD)))
+	    (s->server >= 0 && !duplicate_to(s->server, TARGET_SERVER_FD)))
 		return errno;
 	if (kind == -1 || personality((unsigned long)kind | ADDR_NO_RANDOMIZE) < 0)
 		return errno;
-	setrlimit(RLIMIT_CORE, &none);	/* thousands of crashes are wanted, their dumps are not */
+	setrlimit(RLIMIT_CORE, &none);	/* a hunt may crash thousands of times: no core dumps */
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &empty, NULL);
@@ -102,7 +102,7 @@ pid_t target_spawn(const struct target *t, const struct target_start *s, struct 
 	pid = fork();
 	if (pid == 0) {
 		setpgid(0, 0);
-		/* It may run for ever, and who is killed ends nothing. */
+		/* If snarl is killed by SIGKILL it cannot end the program: let the kernel do it. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != self)
 			_exit(127);

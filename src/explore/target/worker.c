@@ -1,3 +1,7 @@
+/*
+ * Runs of a worker: started by a message to the fork server, watched from the caller's poll loop,
+ * killed at the time limit.
+ */
 #include "explore/target/worker_internal.h"
 
 #include <errno.h>
@@ -11,12 +15,12 @@
 #include "base/clock.h"
 #include "explore/target/orphans.h"
 
-#define GRACE_SECONDS 5.0	/* for the server to tell of a run that was killed */
-#define DEATHS_MAX 3
-#define BOMB_TASKS 4000u	/* processes and threads more than before */
-#define TICK_MS 50
+#define GRACE_SECONDS 5.0	/* the fork server must report a killed run within that time */
+#define DEATHS_MAX 3		/* fork servers that may die in a row */
+#define BOMB_TASKS 4000u	/* new processes and threads on the machine that mean a fork bomb */
+#define TICK_MS 50		/* between two checks of time limit and fork bombs */
 
-int server_hear(struct server *s, struct ctl_message *m)
+int server_receive(struct server *s, struct ctl_message *m)
 {
 	ssize_t got = recv(s->socket, m, sizeof(*m), MSG_DONTWAIT);
 
@@ -25,14 +29,14 @@ int server_hear(struct server *s, struct ctl_message *m)
 	return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-static bool say(struct server *s, enum ctl_message_kind kind)
+static bool send_message(struct server *s, enum ctl_message_kind kind)
 {
 	struct ctl_message m = { .kind = kind };
 
 	return send(s->socket, &m, sizeof(m), MSG_NOSIGNAL) == (ssize_t)sizeof(m);
 }
 
-void server_idle(struct server *s, int ms)
+void server_poll(struct server *s, int ms)
 {
 	struct pollfd polls[SERVER_POLLS];
 	size_t count = server_polls(s, polls);
@@ -40,7 +44,7 @@ void server_idle(struct server *s, int ms)
 	poll(polls, count, ms);
 }
 
-/* By giving back its pages: mostly few were used. */
+/* Zeroes the profile area by freeing its pages: usually few are in use. */
 static void clear_profile(struct server *s)
 {
 	const struct ctl_block *b = s->block;
@@ -53,19 +57,19 @@ static void clear_profile(struct server *s)
 int server_start(struct server *s, struct err *err)
 {
 	if (s->deaths >= DEATHS_MAX)
-		return err_set(err, "%s: the fork server was lost %u times in a row (%s); does the "
-			       "program kill its parent?",
+		return err_set(err, "%s: the fork server was lost %u times in a row (%s); if the "
+			       "program kills its parent, try --no-fork-server",
 			       s->config.target->program, s->deaths, s->reason);
-	if (!s->exec && s->state == SERVER_DOWN && server_up(s, err) < 0)
+	if (!s->exec && s->state == SERVER_DOWN && server_launch(s, err) < 0)
 		return -1;
 	if (s->block->profile_size && s->depth == 0)
 		clear_profile(s);
 	s->result.status = 0;
-	s->result.timed_out = s->result.lost = s->result.bomb = false;
-	capture_copy(&s->result.out, &s->early_out);
-	capture_copy(&s->result.error, &s->early_error);
+	s->result.timed_out = s->result.lost = s->result.fork_bomb = false;
+	capture_copy(&s->result.out, &s->before_out);
+	capture_copy(&s->result.error, &s->before_error);
 	s->run = 0;
-	s->killed = s->stopped = false;
+	s->killed = s->at_snapshot = false;
 	if (s->exec) {
 		memset(&s->block->report, 0, offsetof(struct ctl_report, events));
 		s->block->ready = 0;
@@ -75,8 +79,8 @@ int server_start(struct server *s, struct err *err)
 		}
 		s->run = s->pid;
 	} else {
-		/* If it is gone, server_attend() will see that. */
-		say(s, CTL_RUN);
+		/* A failure to send means that the server died; server_attend() detects that. */
+		send_message(s, CTL_RUN);
 	}
 	s->state = SERVER_BUSY;
 	s->began = clock_seconds();
@@ -84,8 +88,8 @@ int server_start(struct server *s, struct err *err)
 	return 0;
 }
 
-/* The run is over, and with it what it left behind; the rest of its output is here. */
-static bool ended(struct server *s, int status)
+/* Ends a run: kills what is left of its process group, reads the rest of its output. */
+static bool end_run(struct server *s, int status)
 {
 	strays_end_group(s->run);
 	server_drain(s, &s->result.out, &s->result.error);
@@ -100,8 +104,8 @@ static bool ended(struct server *s, int status)
 	return true;
 }
 
-/* The server went away in the middle of a run, or does not answer. */
-static bool lost(struct server *s)
+/* Ends a run whose fork server died, or did not report its end in time. */
+static bool end_lost_run(struct server *s)
 {
 	int status;
 
@@ -127,18 +131,19 @@ static void kill_run(struct server *s)
 	}
 }
 
+/* Kills the run at its time limit, or as a fork bomb. True: the server does not report its end. */
 static bool check_time(struct server *s)
 {
 	double t = clock_seconds();
 
-	if (!s->killed && t - s->began > 0.04 && strays_tasks() > s->tasks + BOMB_TASKS) {
-		s->result.bomb = true;
+	if (!s->killed && t - s->began > 0.04 && strays_tasks() > s->tasks_before + BOMB_TASKS) {
+		s->result.fork_bomb = true;
 		kill_run(s);
 	}
 	if (s->deadline == 0 || t < s->deadline)
 		return false;
 	if (s->killed)
-		return true;	/* even that did not help */
+		return true;	/* the grace period is over */
 	s->result.timed_out = true;
 	kill_run(s);
 	return false;
@@ -151,11 +156,12 @@ static bool attend_exec(struct server *s)
 	if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
 		strays_end_group(s->pid);
 		s->pid = 0;
-		return ended(s, status);
+		return end_run(s, status);
 	}
 	return false;
 }
 
+/* Whether a child is a zombie. Does not reap it. */
 static bool is_dead(pid_t pid)
 {
 	siginfo_t info = { 0 };
@@ -172,15 +178,18 @@ bool server_attend(struct server *s)
 		return true;
 	if (s->exec && attend_exec(s))
 		return true;
-	while (!s->exec && (got = server_hear(s, &m)) > 0) {
+	while (!s->exec && (got = server_receive(s, &m)) > 0) {
 		if (m.kind == CTL_STARTED && !s->run)
 			s->run = m.pid;
 		else if (m.kind == CTL_ENDED)
-			return ended(s, m.status);
+			return end_run(s, m.status);
 		else if (m.kind == CTL_HELLO)
-			s->stopped = true;
-		/* Both, in whatever order they come: else the next run would be taken for this one. */
-		if (s->stopped && s->run) {
+			s->at_snapshot = true;
+		/*
+		 * Wait for both messages, which may come in either order. A late CTL_STARTED would
+		 * be mistaken for that of the next run.
+		 */
+		if (s->at_snapshot && s->run) {
 			server_drain(s, &s->result.out, &s->result.error);
 			s->state = SERVER_IDLE;
 			s->depth++;
@@ -188,10 +197,10 @@ bool server_attend(struct server *s)
 		}
 	}
 	server_drain(s, &s->result.out, &s->result.error);
-	/* The run may still hold the other end of a dead server's socket. */
+	/* A run can keep its dead server's socket open, so look at the process, too. */
 	if (got < 0 || (!s->exec && is_dead(s->pid)))
-		return lost(s);
-	return check_time(s) && lost(s);
+		return end_lost_run(s);
+	return check_time(s) && end_lost_run(s);
 }
 
 size_t server_polls(const struct server *s, struct pollfd *polls)
@@ -205,14 +214,14 @@ size_t server_polls(const struct server *s, struct pollfd *polls)
 	return count;
 }
 
-int server_patience(const struct server *s)
+int server_poll_timeout(const struct server *s)
 {
 	return s->state == SERVER_BUSY ? TICK_MS : -1;
 }
 
 void server_wait(struct server *s)
 {
-	server_idle(s, server_patience(s));
+	server_poll(s, server_poll_timeout(s));
 }
 
 int server_run(struct server *s, struct err *err)
@@ -230,15 +239,15 @@ int server_leave(struct server *s, struct err *err)
 	struct ctl_message m;
 	int got = 0;
 
-	if (s->depth == 0 || !say(s, CTL_QUIT))
+	if (s->depth == 0 || !send_message(s, CTL_QUIT))
 		return err_set(err, "there is no snapshot to leave");
-	while (clock_seconds() < limit && (got = server_hear(s, &m)) >= 0) {
+	while (clock_seconds() < limit && (got = server_receive(s, &m)) >= 0) {
 		if (got > 0 && m.kind == CTL_ENDED) {
 			s->depth--;
 			return 0;
 		}
 		if (got == 0)
-			server_idle(s, TICK_MS);
+			server_poll(s, TICK_MS);
 	}
 	server_down(s);
 	return err_set(err, "the server was lost");

@@ -1,17 +1,17 @@
 /*
- * One worker's hold on the target: the memory block it shares with the runtime,
- * a fork server (or a process for every run), and what the program prints.
+ * One worker: a target that can be run again and again. It owns the control block shared with the
+ * runtime, the fork server (or a process for every run), and the captured output.
  *
- * A run is started and then attended to from a poll loop, so that one thread
- * serves many workers. Whatever the program does, it ends: by itself, by the
- * time-out, or because the server was lost, and then the server is started anew.
+ * While the fork server is up, server_start() and server_attend() do not block, so one thread can
+ * serve many workers from a poll loop. Every run ends: by itself, by its time limit, or because the
+ * fork server died. In the last case the result is `lost`, and the next run starts a new server.
  *
  *	server_open(&s, &config, &err);
  *	*server_request(&s) = …;
  *	server_start(&s, &err);
  *	while (!server_attend(&s))
  *		server_wait(&s);
- *	… s.result, server_report(&s) …
+ *	… read s.result and server_report(&s) …
  *	server_close(&s);
  */
 #ifndef EXPLORE_TARGET_WORKER_H
@@ -27,62 +27,71 @@
 #include "explore/target/capture.h"
 #include "explore/target/target.h"
 
-#define SERVER_POLLS 4		/* descriptors a worker waits for, at most */
+#define SERVER_POLLS 4		/* descriptors to poll: socket, stdout, stderr, pidfd */
 
 struct server_config {
 	const struct target *target;
 	const char *backend;	/* NULL: the runtime's default */
 	bool exec;		/* a process for every run, no fork server */
-	const char *options;	/* more of SNARL_OPTIONS, or NULL */
+	const char *options;	/* further SNARL_OPTIONS, or NULL */
 	double timeout;		/* seconds a run may take; 0: no limit */
 	size_t keep;		/* bytes of stdout to keep; 0: CAPTURE_HEAD */
-	uint64_t plan_size;	/* room for plans */
-	uint64_t profile_size;	/* … and for profiles of runs with CTL_PROFILE; 0: none */
-	const struct iroot_flag *flags;	/* known for them at the beginning */
-	uint32_t flag_count;
+	uint64_t plan_size;	/* bytes of the plan area */
+	uint64_t profile_size;	/* bytes of the iRoot profile, for runs with CTL_PROFILE; 0: none */
+	const struct iroot_flag *flags;	/* spin flags known from earlier runs, for the profile */
+	uint32_t flag_count;	/* of `flags` */
 };
 
 struct server_result {
-	int status;		/* wait status; meaningless if `lost` */
-	bool timed_out;
-	bool lost;		/* the server died in the run */
-	bool bomb;		/* it was killed because it made too many processes */
-	double seconds;
-	struct capture out, error;
+	int status;		/* wait status of the run; of the server if `lost` */
+	bool timed_out;		/* killed after config.timeout */
+	bool lost;		/* the fork server died during the run */
+	bool fork_bomb;		/* killed because it made too many processes */
+	double seconds;		/* duration of the run */
+	struct capture out, error;	/* stdout and stderr, with the output before main */
 };
 
-enum server_state { SERVER_DOWN, SERVER_IDLE, SERVER_BUSY };
+enum server_state {
+	SERVER_DOWN,		/* no process */
+	SERVER_IDLE,		/* the fork server waits for CTL_RUN */
+	SERVER_BUSY,		/* a run is in progress */
+};
 
 struct server {
 	struct server_config config;
 	struct ctl_block *block;
-	int memory;		/* the block's memfd */
-	char control[64];	/* its path */
+	int memory;		/* memfd of the block */
+	char control[64];	/* path of `memory`, for the target */
 	enum server_state state;
-	bool exec;		/* as configured */
-	char reason[64];	/* how the last server died */
-	pid_t pid;		/* of the server, or of the run with exec */
-	pid_t run;		/* of the run; 0 if not known yet */
-	int socket, out, error, input, pidfd;
-	unsigned depth;		/* snapshots we are in */
-	unsigned deaths;	/* of servers since the last run that ended well */
-	double began, deadline;	/* of the run */
-	bool killed;
-	bool stopped;		/* a snapshot said hello */
-	unsigned tasks;		/* of the machine before the first run */
-	struct capture early_out, early_error;	/* printed before main */
+	bool exec;		/* a process for every run: configured, or no fork server works */
+	char reason[64];	/* how the last fork server died */
+	pid_t pid;		/* of the fork server; with `exec` of the run */
+	pid_t run;		/* pid of the run; 0 if not known yet */
+	int socket;		/* to the fork server */
+	int out, error;		/* our ends of the pipes from stdout and stderr */
+	int input;		/* the target's stdin */
+	int pidfd;		/* of `pid` */
+	unsigned depth;		/* nesting depth of the snapshot that serves now; 0: none */
+	unsigned deaths;	/* fork servers that died since the last run that ended well */
+	double began, deadline;	/* of the run, by clock_seconds() */
+	bool killed;		/* the run was sent SIGKILL */
+	bool at_snapshot;	/* the run reached its snapshot and sent CTL_HELLO */
+	unsigned tasks_before;	/* processes and threads of the machine before the first run */
+	struct capture before_out, before_error;	/* output before main or the snapshot */
 	struct server_result result;
 };
 
-/* Makes the block and starts the server; -1 if the program cannot be controlled. */
+/*
+ * Makes the control block, starts the fork server. Returns -1 if the target cannot be controlled.
+ */
 int server_open(struct server *s, const struct server_config *config, struct err *err);
 void server_close(struct server *s);
 
-/* Only the block, in a file, for a program that is started in another way; s is all zero. */
+/* Makes only the control block, in file `fd`: the caller starts the target. `s` is all zero. */
 int server_map_file(struct server *s, const struct server_config *config, int fd,
 		    struct err *err);
 
-/* What the next run shall do; the areas are filled by the caller. */
+/* The request for the next run. The caller fills it in, and the areas of the block it refers to. */
 static inline struct ctl_request *server_request(struct server *s)
 {
 	return &s->block->request;
@@ -98,24 +107,32 @@ static inline void *server_area(struct server *s, uint64_t offset)
 	return (char *)s->block + offset;
 }
 
-/* Starts a run. -1: the server is gone and cannot be started again. */
+/* Starts a run, and the fork server if it is down. Returns -1 if the server cannot be started. */
 int server_start(struct server *s, struct err *err);
 
-/* Does what can be done without waiting; true when the run has ended. */
+/* Handles messages and output without blocking. Returns true if no run is in progress any more. */
 bool server_attend(struct server *s);
 
-/* What to wait for until server_attend() is of use; returns how many were put in `polls`. */
+/*
+ * Writes the descriptors to poll before the next server_attend() to `polls`, at most SERVER_POLLS.
+ * Returns their number.
+ */
 size_t server_polls(const struct server *s, struct pollfd *polls);
-int server_patience(const struct server *s);	/* … and for how long, in ms; -1: for ever */
 
-void server_wait(struct server *s);	/* for one worker alone */
+/* The time-out for that poll(), in ms; -1: none. */
+int server_poll_timeout(const struct server *s);
 
-/* server_start() and the loop. The result is in s->result. */
+/* Waits until server_attend() has something to do, for a caller with one worker. */
+void server_wait(struct server *s);
+
+/* Makes one run, from server_start() to its end. The result is in s->result. */
 int server_run(struct server *s, struct err *err);
 
 /*
- * Leaves the innermost snapshot. A run whose request has CTL_SNAPSHOT stops after request.stop_at steps, unless it ends
- * before, and serves from there: each further run goes on from that point. `depth` says how many snapshots are nested.
+ * Ends the innermost snapshot, so that the next one further out, or the fork server, serves again.
+ *
+ * A run whose request has CTL_SNAPSHOT stops after request.stop_at steps, unless it ends before,
+ * and becomes the fork server: each further run continues from that point.
  */
 int server_leave(struct server *s, struct err *err);
 

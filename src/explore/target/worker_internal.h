@@ -1,28 +1,30 @@
 /*
- * What server.c (runs) and server_process.c (the process behind them) share.
+ * Shared between worker.c, which makes runs, and worker_process.c, which starts and stops
+ * processes.
  */
 #ifndef EXPLORE_TARGET_WORKER_INTERNAL_H
 #define EXPLORE_TARGET_WORKER_INTERNAL_H
 
 #include "explore/target/worker.h"
 
+/* Receives a message without blocking. Returns 1; 0: none yet; -1: the fork server is gone. */
+int server_receive(struct server *s, struct ctl_message *m);
 
-/* 1: a message; 0: none yet; -1: the other side is gone. */
-int server_hear(struct server *s, struct ctl_message *m);
-
-/* What was printed since the last time. */
+/* Reads the output printed since the last call. */
 void server_drain(struct server *s, struct capture *out, struct capture *error);
 
-/* Waits for anything to happen, `ms` at most. */
-void server_idle(struct server *s, int ms);
+/* Polls the worker's descriptors for at most `ms` milliseconds. */
+void server_poll(struct server *s, int ms);
 
-/* Starts the process: the server, which is not waited for, or one run. */
+/* Starts the fork server (`serve`), without waiting until it is ready, or a single run. */
 int server_spawn(struct server *s, bool serve, struct err *err);
 
-/* Starts the server and waits until it is ready; may find that there can be none. */
-int server_up(struct server *s, struct err *err);
+/*
+ * Starts the fork server and waits until it is ready; sets s->exec if the program cannot have one.
+ */
+int server_launch(struct server *s, struct err *err);
 
-/* Ends and reaps whatever of ours still runs; the wait status of the process. */
+/* Kills and reaps the process and its run. Returns the wait status of the process. */
 int server_down(struct server *s);
 
 #endif

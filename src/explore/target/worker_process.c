@@ -1,5 +1,6 @@
 /*
- * The process behind a worker: started, waited for, ended.
+ * The processes of a worker: making the control block, starting and stopping the fork server or a
+ * single run, and falling back to single runs if the program cannot have a fork server.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,11 +21,12 @@
 #include "explore/target/worker_internal.h"
 #include "sched/strategy.h"
 
-#define TURNS_SIZE (256ull << 20)	/* address space; only what is used costs memory */
-#define SHARED_SIZE (128ull << 20)
+/* Sizes of areas of the control block: address space, memory is allocated on use. */
+#define TURNS_SIZE (256ull << 20)	/* 64 Mi words of the turn log */
+#define SHARED_SIZE (128ull << 20)	/* 16 Mi granules */
 #define CHECKS_SIZE CTL_CHECKS_MAX
-#define HELLO_SECONDS 30.0	/* for what comes before main */
-#define TICK_MS 50
+#define HELLO_SECONDS 30.0	/* time limit for constructors: from exec to main */
+#define TICK_MS 50		/* between two reads of the output while waiting */
 
 static uint64_t pages(uint64_t size)
 {
@@ -86,7 +88,7 @@ void server_drain(struct server *s, struct capture *out, struct capture *error)
 		close_fd(&s->error);
 }
 
-/* A description of its own, so that workers do not share a position. */
+/* Opens the target's stdin anew: a duplicate would share the file position with other workers. */
 static int open_input(const struct target *t)
 {
 	char path[64];
@@ -160,23 +162,23 @@ int server_down(struct server *s)
 	return status;
 }
 
-/* 1: it is there; 0: it ended or said nothing. */
+/* Waits for CTL_HELLO. Returns 1; 0: the process ended, or sent nothing in HELLO_SECONDS. */
 static int await_hello(struct server *s)
 {
 	double limit = clock_seconds() + HELLO_SECONDS;
 	struct ctl_message m;
 	int got;
 
-	while ((got = server_hear(s, &m)) == 0 && clock_seconds() < limit) {
-		server_drain(s, &s->early_out, &s->early_error);
-		server_idle(s, TICK_MS);
+	while ((got = server_receive(s, &m)) == 0 && clock_seconds() < limit) {
+		server_drain(s, &s->before_out, &s->before_error);
+		server_poll(s, TICK_MS);
 	}
-	server_drain(s, &s->early_out, &s->early_error);
+	server_drain(s, &s->before_out, &s->before_error);
 	return got > 0 && m.kind == CTL_HELLO;
 }
 
-/* The last line of what it wrote to stderr, if that may be the reason. */
-static void add_last_words(struct capture *c, struct err *err)
+/* Appends the last line of stderr to the error: it often has the reason. */
+static void add_last_line(struct capture *c, struct err *err)
 {
 	struct buf text = { 0 };
 	char *last, *end;
@@ -194,7 +196,8 @@ static void add_last_words(struct capture *c, struct err *err)
 	buf_free(&text);
 }
 
-static int not_ours(struct server *s, int status, struct err *err)
+/* Sets *err to the reason why a process did not come under control. Returns -1. */
+static int explain_no_hello(struct server *s, int status, struct err *err)
 {
 	const char *program = s->config.target->program;
 
@@ -207,7 +210,7 @@ static int not_ours(struct server *s, int status, struct err *err)
 		err_set(err, "%s could not be started", program);
 	else
 		err_set(err, "%s is not under snarl's control; was it built with snarl-cc?", program);
-	add_last_words(&s->early_error, err);
+	add_last_line(&s->before_error, err);
 	return -1;
 }
 
@@ -226,23 +229,23 @@ static unsigned count_threads(pid_t pid)
 	return count;
 }
 
-/* A process for every run instead. */
-static void do_without(struct server *s, const char *why)
+/* Gives up the fork server: every run becomes a process of its own. */
+static void use_exec(struct server *s, const char *why)
 {
 	log_warn("%s is started anew for every run, which is slower: %s", s->config.target->program,
 		 why);
 	server_down(s);
-	capture_clear(&s->early_out);
-	capture_clear(&s->early_error);
+	capture_clear(&s->before_out);
+	capture_clear(&s->before_error);
 	s->exec = true;
 }
 
-int server_up(struct server *s, struct err *err)
+int server_launch(struct server *s, struct err *err)
 {
 	int status;
 
-	capture_clear(&s->early_out);
-	capture_clear(&s->early_error);
+	capture_clear(&s->before_out);
+	capture_clear(&s->before_error);
 	memset(&s->block->report, 0, offsetof(struct ctl_report, events));
 	if (server_spawn(s, true, err) < 0) {
 		server_down(s);
@@ -251,11 +254,11 @@ int server_up(struct server *s, struct err *err)
 	if (await_hello(s)) {
 		s->state = SERVER_IDLE;
 		if (count_threads(s->pid) > 1)
-			do_without(s, "it starts threads before main");
+			use_exec(s, "it starts threads before main");
 		return 0;
 	}
 	status = server_down(s);
-	return not_ours(s, status, err);
+	return explain_no_hello(s, status, err);
 }
 
 int server_map_file(struct server *s, const struct server_config *config, int fd, struct err *err)
@@ -269,17 +272,17 @@ int server_open(struct server *s, const struct server_config *config, struct err
 {
 	*s = (struct server){ .config = *config, .memory = -1, .socket = -1, .out = -1, .error = -1,
 			      .input = -1, .pidfd = -1, .exec = config->exec };
-	s->tasks = strays_tasks();
+	s->tasks_before = strays_tasks();
 	s->result.out.limit = config->keep;
-	s->early_out.limit = config->keep;
-	capture_clear(&s->early_out);
-	capture_clear(&s->early_error);
+	s->before_out.limit = config->keep;
+	capture_clear(&s->before_out);
+	capture_clear(&s->before_error);
 	capture_clear(&s->result.out);
 	capture_clear(&s->result.error);
 	s->memory = memfd_create("snarl-control", MFD_CLOEXEC);
 	if (make_block(s, err) < 0)
 		return -1;
-	return s->exec ? 0 : server_up(s, err);
+	return s->exec ? 0 : server_launch(s, err);
 }
 
 void server_close(struct server *s)
@@ -289,8 +292,8 @@ void server_close(struct server *s)
 		munmap(s->block, s->block->size);
 	close_fd(&s->memory);
 	s->block = NULL;
-	capture_free(&s->early_out);
-	capture_free(&s->early_error);
+	capture_free(&s->before_out);
+	capture_free(&s->before_error);
 	capture_free(&s->result.out);
 	capture_free(&s->result.error);
 }

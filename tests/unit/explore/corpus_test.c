@@ -1,5 +1,5 @@
 /*
- * Schedules that showed something new, and their mutations.
+ * The corpus of the strategy `feedback`: which schedules it keeps, and how it mutates them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "explore/search/corpus.h"
 #include "sched/rng.h"
 
-/* Turns of threads 1, 2, 1, 2 … with 10 steps each. */
+/* Makes turns of threads 1, 2, 1, 2, … with 10 steps each. */
 static struct sched_turn *turns_of(size_t count)
 {
 	struct sched_turn *t = xcalloc(count, sizeof(*t));
@@ -34,7 +34,7 @@ static void add(struct corpus *c, uint64_t run, unsigned from, unsigned to)
 		corpus_add(c, run, bits, turns_of(4), 4);
 }
 
-/* By the numbers of the runs, whoever came first. */
+/* Runs are merged in the order of their numbers, not in the order in which they ended. */
 static void test_what_is_kept(void **state)
 {
 	struct corpus *c = xcalloc(1, sizeof(*c));
@@ -43,22 +43,22 @@ static void test_what_is_kept(void **state)
 	add(c, 2, 0, 10);
 	add(c, 1, 5, 8);
 	add(c, 3, 6, 8);
-	assert_int_equal(c->count, 0);		/* not before the end */
+	assert_int_equal(c->count, 0);		/* nothing is merged before corpus_end() */
 	assert_int_equal(corpus_end(c), 10);
-	assert_int_equal(c->count, 2);		/* 3 has nothing that 1 and 2 have not */
+	assert_int_equal(c->count, 2);		/* run 3 has no bit that runs 1 and 2 lack */
 	assert_int_equal(c->entry[0].run, 1);
-	assert_int_equal(c->entry[0].fresh, 3);
+	assert_int_equal(c->entry[0].new_bits, 3);
 	assert_int_equal(c->entry[1].run, 2);
-	assert_int_equal(c->entry[1].fresh, 7);
+	assert_int_equal(c->entry[1].new_bits, 7);
 	add(c, 4, 0, 10);
-	assert_int_equal(c->news_count, 0);	/* not wanted */
+	assert_int_equal(c->pending_count, 0);	/* no new bit: not added */
 	assert_int_equal(corpus_end(c), 0);
-	/* The full one parts with who showed least. */
+	/* A full corpus drops the entry with the fewest new bits. */
 	for (unsigned i = 0; i < CORPUS_MOST; i++)
 		add(c, 10 + i, 10 + 4 * i, 14 + 4 * i);
 	assert_int_equal(corpus_end(c), 4 * CORPUS_MOST);
 	assert_int_equal(c->count, CORPUS_MOST);
-	assert_int_equal(c->entry[0].run, 2);	/* run 1 had 3 only, then one of those with 4 went */
+	assert_int_equal(c->entry[0].run, 2);	/* dropped: run 1, 3 new bits, then one with 4 */
 	assert_int_equal(c->entry[1].run, 11);
 	corpus_free(c);
 	free(c);

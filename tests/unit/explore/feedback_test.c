@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "explore/search/strategy_shares.h"
 
-/* A block with these turns: "ab" are two threads, a letter a step. */
+/* Makes a control block with these turns: a letter is a thread, each occurrence one step. */
 static struct ctl_block *block(const char *steps)
 {
 	struct ctl_block *b = xcalloc(1, sizeof(*b) + 256 * sizeof(uint32_t));
@@ -44,21 +44,21 @@ static void test_what_is_new(void **state)
 
 	(void)state;
 	feedback_begin(&f, 4);
-	assert_int_equal(note(&f, 0, "aabb"), 1);	/* a left before its third step */
-	assert_int_equal(note(&f, 1, "aabb"), 1);	/* not in this slice, whoever was first */
+	assert_int_equal(note(&f, 0, "aabb"), 1);	/* switch from a after two steps */
+	assert_int_equal(note(&f, 1, "aabb"), 1);	/* equal switch, same slice: new */
 	assert_int_equal(note(&f, 2, "abab"), 3);
 	assert_int_equal(note(&f, 3, "aaaa"), 0);
 	assert_int_equal(feedback_end(&f), 3);
 	assert_int_equal(f.quiet, 0);
 	feedback_begin(&f, 3);
 	assert_int_equal(note(&f, 0, "aabbbb"), 0);
-	assert_int_equal(note(&f, 1, "ababa"), 1);	/* b left before its third */
-	assert_int_equal(note(&f, 2, "aac"), 1);	/* to another one */
+	assert_int_equal(note(&f, 1, "ababa"), 1);	/* switch from b after two steps */
+	assert_int_equal(note(&f, 2, "aac"), 1);	/* from a after two steps, but to c */
 	assert_int_equal(feedback_end(&f), 2);
 	feedback_free(&f);
 }
 
-/* Runs since the last new interleaving, by their numbers. */
+/* Counts runs since the last new interleaving, in the order of run numbers. */
 static void test_quiet(void **state)
 {
 	struct feedback f = { 0 };
@@ -74,7 +74,7 @@ static void test_quiet(void **state)
 	feedback_begin(&f, 4);
 	note(&f, 1, "ba");
 	note(&f, 0, "ab");
-	feedback_end(&f);	/* the others were not made */
+	feedback_end(&f);	/* the slice ends before its other runs are made */
 	assert_int_equal(f.quiet, 4);
 	feedback_begin(&f, 3);
 	note(&f, 0, "aab");
@@ -93,7 +93,7 @@ static void count(const struct feedback *f, unsigned *runs)
 		runs[f->way[i]]++;
 }
 
-/* At first all are equal; then who found what is new gets most, and nobody nothing. */
+/* At first all strategies get equal shares, then those that find new switches get more. */
 static void test_shares(void **state)
 {
 	unsigned runs[FEEDBACK_WAYS];
@@ -106,7 +106,7 @@ static void test_shares(void **state)
 	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
 		assert_int_equal(runs[i], 100 / FEEDBACK_WAYS);
 	for (unsigned i = 0; i < FEEDBACK_WAYS; i++)
-		assert_int_equal(f.way[i], i);	/* in the order of the table */
+		assert_int_equal(f.way[i], i);	/* ties go to the lowest index */
 	for (uint64_t run = 0; run < f.slice; run++) {
 		memset(steps, 'b', sizeof(steps));
 		memset(steps, 'a', f.way[run] == 2 ? 1 + run / FEEDBACK_WAYS : 1);
@@ -118,7 +118,7 @@ static void test_shares(void **state)
 	count(&f, runs);
 	assert_int_equal(runs[2], 120);
 	assert_true(runs[0] == 20 && runs[1] == 20 && runs[3] == 20 && runs[4] == 20);
-	/* Nothing was new: equal again. */
+	/* No strategy found a new switch: equal shares again. */
 	feedback_end(&f);
 	feedback_begin(&f, 1000);
 	assert_int_equal(f.slice, FEEDBACK_SLICE_MOST);

@@ -1,5 +1,5 @@
 /*
- * What counts as a failure, and how it is put in words.
+ * The oracle: which runs fail, which failures are equal, and how they are described.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -125,7 +125,7 @@ static void test_output(void **state)
 	print(&f->server.result.out, "a\n");
 	f->server.result.status = EXIT(1);
 	judge(f, ORACLE_FAILED, ORACLE_EXIT);
-	assert_false(f->oracle.has_output);	/* only a good run sets the example */
+	assert_false(f->oracle.has_output);	/* a failing run does not set the expected output */
 	f->server.result.status = 0;
 	judge(f, ORACLE_PASSED, ORACLE_NONE);
 	judge(f, ORACLE_PASSED, ORACLE_NONE);
@@ -155,7 +155,7 @@ static void test_check_command(void **state)
 			    "--check '/nowhere/at-all 2>/dev/null' cannot be run: exit status 127");
 }
 
-static void test_ends_that_say_nothing(void **state)
+static void test_runs_without_verdict(void **state)
 {
 	struct fixture *f = *state;
 
@@ -169,7 +169,7 @@ static void test_ends_that_say_nothing(void **state)
 	f->report->outcome = CTL_UNSUPPORTED;
 	judge(f, ORACLE_BROKEN, ORACLE_NONE);
 	f->report->outcome = CTL_RUNNING;
-	judge(f, ORACLE_BROKEN, ORACLE_NONE);	/* status CTL_STATUS, and no word of why */
+	judge(f, ORACLE_BROKEN, ORACLE_NONE);	/* CTL_STATUS without an outcome */
 	f->server.result.lost = true;
 	judge(f, ORACLE_BROKEN, ORACLE_NONE);
 	f->server.result.lost = false;
@@ -188,7 +188,10 @@ static void block(struct fixture *f, uint32_t i, uint64_t object, uint32_t owner
 	f->report->described = i + 1;
 }
 
-/* The circle comes first, whoever waits outside of it later; the signature is the same either way. */
+/*
+ * The threads of the cycle come first, then other waiters. The signature does not depend on the
+ * order.
+ */
 static void test_deadlock(void **state)
 {
 	struct fixture *f = *state;
@@ -216,7 +219,7 @@ static void test_deadlock(void **state)
 	assert_true(f->result.signature != signature);
 }
 
-/* Who waits besides does not make it another failure. */
+/* A thread that waits outside the cycle does not change the signature. */
 static void test_bystanders(void **state)
 {
 	struct fixture *f = *state;
@@ -244,7 +247,7 @@ static void test_bystanders(void **state)
 	places_free(&places);
 }
 
-/* Nobody owns what is waited for: no circle, but all are named. */
+/* A condition has no owner, so there is no cycle; the description names all waiting threads. */
 static void test_lost_wakeup(void **state)
 {
 	struct fixture *f = *state;
@@ -313,7 +316,7 @@ static void test_divergence(void **state)
 				"  thread 0.1 did this instead: write of 0x20 at 0x10");
 	f->report->kind = 9999;
 	check_divergence(f, &s, "diverged at event 14 in turn 2 of 3 (thread 0.1 was to take 5 steps): no");
-	/* The turn cannot be taken: where its thread stands. */
+	/* The turn cannot be taken: the description says where its thread waits. */
 	f->report->event = 0;
 	block(f, 0, 0xa1, 1);
 	block(f, 1, 0xa2, UINT32_MAX);
@@ -329,7 +332,7 @@ static void test_divergence(void **state)
 	schedule_free(&s);
 }
 
-/* The library's place is not that of the program; a message says more than either. */
+/* A crash in a library is blamed on the caller; an assertion's message names the line itself. */
 static void test_crash_site(void **state)
 {
 	struct fixture *f = *state;
@@ -339,7 +342,7 @@ static void test_crash_site(void **state)
 	f->report->outcome = CTL_RUNNING;
 	f->report->pc = 0x10;
 	judge(f, ORACLE_FAILED, ORACLE_SIGNAL);
-	assert_int_equal(f->result.site_count, 0);	/* another signal's, or of an older run */
+	assert_int_equal(f->result.site_count, 0);	/* the report is about another signal */
 	f->report->signal = SIGSEGV;
 	f->report->calls[0] = 0x50;
 	judge(f, ORACLE_FAILED, ORACLE_SIGNAL);
@@ -357,29 +360,29 @@ static void test_interleavings(void **state)
 	struct ctl_block *b = xcalloc(1, sizeof(*b) + sizeof(words));
 	struct turn first = { .thread = 1, .steps = 2 }, second = { .thread = 3, .steps = 4 };
 	uint32_t *at = (uint32_t *)(b + 1);
-	struct coverage c = { 0 };
+	struct interleavings_seen c = { 0 };
 
 	(void)state;
 	b->turns = sizeof(*b);
 	b->turns_size = sizeof(words);
 	b->report.turns = turn_put(at, &first) + turn_put(at + 1, &second);
 	assert_int_equal(b->report.turns, 2);
-	assert_int_equal(coverage_add(&c, b), 1);
-	second.check = 9;	/* the same turns */
+	assert_int_equal(interleavings_seen_add(&c, b), 1);
+	second.check = 9;	/* equal turns: checks do not count */
 	b->report.turns = 1 + turn_put(at + 1, &second);
-	assert_int_equal(coverage_add(&c, b), 1);
+	assert_int_equal(interleavings_seen_add(&c, b), 1);
 	second.steps = 5;
 	turn_put(at + 1, &second);
-	assert_int_equal(coverage_add(&c, b), 2);
+	assert_int_equal(interleavings_seen_add(&c, b), 2);
 	b->report.turns = 1;
-	assert_int_equal(coverage_add(&c, b), 3);
-	b->report.turns = UINT64_MAX;	/* a damaged report: all there is room for */
-	assert_int_equal(coverage_add(&c, b), 4);
-	coverage_free(&c);
+	assert_int_equal(interleavings_seen_add(&c, b), 3);
+	b->report.turns = UINT64_MAX;	/* damaged: limited to the size of the area */
+	assert_int_equal(interleavings_seen_add(&c, b), 4);
+	interleavings_seen_free(&c);
 	free(b);
 }
 
-/* What the target wrote is not to be trusted. */
+/* The target may damage its report: no index in it is trusted. */
 static void test_damaged_report(void **state)
 {
 	struct fixture *f = *state;
@@ -417,7 +420,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_exit), TEST(test_signal), TEST(test_output), TEST(test_check_command),
-		TEST(test_ends_that_say_nothing), TEST(test_deadlock), TEST(test_lost_wakeup),
+		TEST(test_runs_without_verdict), TEST(test_deadlock), TEST(test_lost_wakeup),
 		TEST(test_memory),
 		TEST(test_bystanders), TEST(test_divergence), TEST(test_crash_site), TEST(test_interleavings), TEST(test_damaged_report), TEST(test_expect_output_file),
 	};

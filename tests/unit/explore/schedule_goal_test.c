@@ -1,5 +1,5 @@
 /*
- * The goals of schedules.
+ * Goals in schedule files: syntax errors, and the events they become in a plan.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static void test_bad_goals(void **state)
 		  "f:3: the offset has to begin with 0x");
 	check_bad(HEAD "goal\n0 a.c:1 (ab+0x1 after 0 a.c:1\nend\n", "f:3: ')' is missing");
 	check_bad(HEAD "goal\n0 a.c:1 (f, read) after 0 a.c:1\nend\n",
-		  "f:3: to what it does it is missing");
+		  "f:3: the object of the event is missing");
 	check_bad(HEAD "goal\n0 a.c:1 (f, read x, y) after 0 a.c:1\nend\n", "f:3: ')' is missing");
 	check_bad(HEAD "goal\n0 a.c:1 held at 0 a.c after 0 a.c:1\nend\n",
 		  "f:3: after the file comes ':' and the line");
@@ -74,7 +74,7 @@ static void test_goal_places(void **state)
 	assert_true(order.first.thread == 0 && order.first.site == 0 && order.first.nth == 4);
 	schedule_free(&s);
 	buf_clear(&plan);
-	/* Who is held waits at that place, not at the event itself. */
+	/* The order's second event is the `held at` event. */
 	parse_good(&s, HEAD "goal\n0.1 a.c:3#2 (ab+0x10) held at 0.1 a.c:2 (ab+0xc) after * *#4\nend\n");
 	assert_int_equal(schedule_plan(&s, &places, &plan, &err), 0);
 	memcpy(&order, plan.data + sizeof(struct sched_plan), sizeof(order));

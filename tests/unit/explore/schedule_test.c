@@ -1,6 +1,5 @@
 /*
- * Schedule files: what is written is read back, and what is wrong with a bad
- * one is said with its line.
+ * Schedule files: the parser reads back what the writer writes, and names the line of each error.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -102,8 +101,8 @@ static void test_round_trip(void **state)
 	buf_free(&text);
 }
 
-/* Blanks, comments and empty lines do not matter; what is left out has its default. */
-static void test_loose_form(void **state)
+/* The parser ignores blanks, comments and empty lines; missing keys have their defaults. */
+static void test_free_form(void **state)
 {
 	struct schedule s;
 
@@ -137,11 +136,11 @@ static void test_bad_files(void **state)
 	check_bad("", "f:1: the file is empty");
 	check_bad("hello\n", "f:1: the first line is not 'snarl-schedule 1'");
 	check_bad("snarl-schedule 2\n",
-		  "f:1: version '2' of schedules is not known to this snarl; only 1 is");
+		  "f:1: this snarl reads version 1 of schedules, not '2'");
 	check_bad(HEAD, "f:2: the line 'end' is missing: the file is cut");
 	check_bad(HEAD "exact\n\t0 x 5\n", "f:4: the line 'end' is missing: the file is cut");
 	check_bad(HEAD "end\nseed 1\n", "f:3: something comes after 'end'");
-	check_bad(HEAD "sede 1\nend\n", "f:2: 'sede' is not known");
+	check_bad(HEAD "sede 1\nend\n", "f:2: the header has no key 'sede'");
 	check_bad(HEAD "seed 1\nseed 1\nend\n", "f:3: 'seed' is given twice");
 	check_bad(HEAD "seed\nend\n", "f:2: seed has to be a number");
 	check_bad(HEAD "seed -1\nend\n", "f:2: seed has to be a number");
@@ -156,7 +155,9 @@ static void test_bad_files(void **state)
 	check_bad(HEAD "program\nend\n", "f:2: program is missing");
 	check_bad(HEAD "environment \"\"\nend\n", "f:2: a variable is NAME=value");
 	check_bad(HEAD "environment =x\nend\n", "f:2: a variable is NAME=value");
-	check_bad(HEAD "flags fast\nend\n", "f:2: no flag is called 'fast'");
+	check_bad(HEAD "flags fast\nend\n",
+		  "f:2: no flag is called 'fast'; there are spurious, timeouts, ignore-misuse and "
+		  "real-time");
 	check_bad(HEAD "stdin in 0 00000000000000ff\nend\n",
 		  "f:2: the size of stdin has to be from 1 to 9223372036854775807");
 	check_bad(HEAD "stdin in 4 ff\nend\n", "f:2: the hash of stdin has to be 16 hex digits");
@@ -258,7 +259,7 @@ static void test_path_hash(void **state)
 	assert_false(schedule_path_hash("0.01", &hash));
 }
 
-/* Threads 0 – 0.1 – 0.1.1 and a block as the runtime leaves it behind. */
+/* Fills a control block as after a run with threads 0, 0.1 and 0.1.1. */
 static struct ctl_block *make_block(const struct turn *turns, size_t count)
 {
 	size_t words = 0, most = count * TURN_WORDS;
@@ -280,7 +281,7 @@ static struct ctl_block *make_block(const struct turn *turns, size_t count)
 	return b;
 }
 
-/* Words that end in the middle of a turn, as in a damaged block. */
+/* A turn log that ends in the middle of a turn, as in a damaged block. */
 static void test_cut_off(void **state)
 {
 	uint32_t words[TURN_WORDS];
@@ -296,7 +297,7 @@ static void test_cut_off(void **state)
 		at = 0;
 		assert_false(turn_get(words, n, &at, &turn));
 	}
-	/* The largest that fits in one word, and the smallest that does not. */
+	/* The largest number of steps that fits in one word, and the smallest that does not. */
 	turn = (struct turn){ 1023, SCHED_TURN_SIGNAL, (1u << TURN_STEPS_BITS) - 1, 0 };
 	assert_int_equal(turn_put(words, &turn), 1);
 	turn.steps++;
@@ -313,7 +314,7 @@ static void test_from_run_and_back(void **state)
 	const uint64_t many = 0x123456789abull;
 	const struct turn turns[] = {
 		{ 0, SCHED_TURN_RUN, 4, 0x89ab12cd }, { 1, SCHED_TURN_EXPIRE, 0, 0 },
-		{ 2, SCHED_TURN_WAKE, 0, 0 }, { 7, SCHED_TURN_RUN, 3, 0 },	/* there is no such thread */
+		{ 2, SCHED_TURN_WAKE, 0, 0 }, { 7, SCHED_TURN_RUN, 3, 0 },	/* damaged: no thread 7 */
 		{ 2, SCHED_TURN_RUN, many, 0 },
 	};
 	const struct sched_turn wanted[] = {
@@ -340,7 +341,7 @@ static void test_from_run_and_back(void **state)
 	assert_memory_equal(plan.data + sizeof(head), wanted, sizeof(wanted));
 	assert_int_equal(head.checks, 3);
 	assert_memory_equal(sched_plan_checks((const struct sched_plan *)(const void *)plan.data), "abc", 3);
-	/* More than there is room for: a damaged report. */
+	/* A damaged report: more words than the area has. */
 	b->report.checks = UINT64_MAX;
 	schedule_set_turns(&s, b);
 	assert_int_equal(s.events.size, 4);
@@ -350,7 +351,7 @@ static void test_from_run_and_back(void **state)
 	free(b);
 }
 
-/* A run that was killed did not write down its last turn. */
+/* The turn log of a killed run lacks its last turn. */
 static void test_last_turn(void **state)
 {
 	const struct turn turn = { 0, SCHED_TURN_RUN, 4, 0 };
@@ -386,7 +387,7 @@ static void test_shared(void **state)
 	schedule_free(&s);
 }
 
-/* Cut anywhere and with bytes changed, it is read or refused, never worse. */
+/* Truncated files and files with changed bytes are read or refused without a crash. */
 static void test_mutations(void **state)
 {
 	uint64_t rng = 1;
@@ -406,7 +407,7 @@ static void test_mutations(void **state)
 	}
 }
 
-/* What the fuzzer found worth keeping. Tests run in the root of the sources. */
+/* The fuzzer's corpus. Tests run in the root of the sources. */
 static void test_corpus(void **state)
 {
 	DIR *dir = opendir("tests/fuzz/schedules");
@@ -438,7 +439,7 @@ static void test_corpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_loose_form),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_free_form),
 		cmocka_unit_test(test_bad_files), cmocka_unit_test(test_bad_shared),
 		cmocka_unit_test(test_bad_turns),
 		cmocka_unit_test(test_bad_events),

@@ -1,6 +1,5 @@
 /*
- * Searches over a fake program: what is found depends on the seed, not on the
- * number of workers.
+ * Searches of a fake program: the result depends on the seed, not on the number of workers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,11 +16,11 @@ struct seen {
 	uint64_t runs[64];
 	uint64_t shared[64];
 	size_t count;
-	struct buf text;	/* of all */
+	struct buf text;	/* a line per failure */
 	unsigned begun, ended, generations;
 };
 
-/* How a search is looped over. */
+/* The answers of the loop around a search. */
 struct how {
 	enum search_answer answer;	/* to every failure */
 	bool by_parity;		/* failures of odd and even runs have different causes */
@@ -126,8 +125,10 @@ static void test_same_with_any_jobs(void **state)
 	}
 }
 
-/* Of failures alike three are told if none is proved; and one for each cause. */
-static void test_doubts_and_causes(void **state)
+/*
+ * A failure is reported once for each cause, and up to SEARCH_DOUBTS times if it does not replay.
+ */
+static void test_unproved_and_causes(void **state)
 {
 	struct search_config config = { .plan = { .seed = 7, .jobs = 3, .keep_going = true },
 					.budget.runs = 3000 };
@@ -164,8 +165,8 @@ static void test_seed_matters(void **state)
 	buf_free(&b.text);
 }
 
-/* A strategy that goes on from run to run begins anew when it learns of more memory. */
-static void test_strategy_that_goes_on(void **state)
+/* A stateful strategy starts from scratch when a run finds more shared granules. */
+static void test_stateful_strategy(void **state)
 {
 	const struct strategy endless = { .name = "chess", .end = endless_end };
 	const struct strategy short_one = { .name = "chess", .end = short_end };
@@ -214,7 +215,7 @@ static void test_generations(void **state)
 	buf_free(&seen.text);
 }
 
-/* A caller may leave the loop at any event: nothing of the search stays. */
+/* A caller may leave the loop at any event: search_close() frees everything. */
 static void test_close_early(void **state)
 {
 	char *argv[] = { (char *)"/proc/self/exe", (char *)"random", NULL };
@@ -251,8 +252,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_with_any_jobs),
-		cmocka_unit_test(test_doubts_and_causes), cmocka_unit_test(test_seed_matters),
-		cmocka_unit_test(test_strategy_that_goes_on), cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_unproved_and_causes), cmocka_unit_test(test_seed_matters),
+		cmocka_unit_test(test_stateful_strategy), cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_generations), cmocka_unit_test(test_close_early),
 	};
 

@@ -1,6 +1,6 @@
 /*
- * Runs by a server and without: output, time-outs, lost servers, snapshots, what
- * is left behind.
+ * Workers with and without a fork server: output, time limits, servers that die, snapshots,
+ * orphans.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +77,7 @@ static void test_runs(void **state)
 	buf_free(&text);
 }
 
-/* The head, the tail, and the size and hash of all. */
+/* Large output: head and tail are kept, size and hash cover all of it. */
 static void test_much_output(void **state)
 {
 	struct fixture f;
@@ -103,7 +103,7 @@ static void test_much_output(void **state)
 	close_fake(&f);
 }
 
-/* What is printed before main belongs to every run. */
+/* The output before main is part of every run's output. */
 static void test_early_output(void **state)
 {
 	struct fixture f;
@@ -199,8 +199,8 @@ static void test_not_a_program(void **state)
 	target_free(&t);
 }
 
-/* A process left behind is ended with its run. */
-static void test_strays(void **state)
+/* A process that a run leaves behind is killed at the end of the run. */
+static void test_orphans(void **state)
 {
 	struct fixture f;
 
@@ -238,7 +238,7 @@ static void test_snapshot(void **state)
 	close_fake(&f);
 }
 
-/* What matters and what was asked for comes first, to be saved; the rest follows. */
+/* Variables that schedules save come first: the well-known ones and those asked for. */
 static void test_environment(void **state)
 {
 	static const char *const want[] = { "LC_ALL=C", "MALLOC_X=1", "MY_TOKEN=t", "GIVEN=1", "PLAIN=x", "SSH_CLIENT=c" };
@@ -263,7 +263,7 @@ static void test_environment(void **state)
 		assert_string_equal(t.env[i], want[i]);
 	target_free(&t);
 
-	/* Back from a schedule: LC_ALL and MALLOC_X were not set then. */
+	/* From a schedule that has no LC_ALL and MALLOC_X: they stay unset. */
 	schedule_list_add(&s.environment, "TZ=UTC");
 	schedule_list_add(&s.environment, "PLAIN=y");
 	setenv("PWD", "/elsewhere", 1);
@@ -287,7 +287,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_early_output), cmocka_unit_test(test_input_is_rewound),
 		cmocka_unit_test(test_timeout), cmocka_unit_test(test_lost_server),
 		cmocka_unit_test(test_not_controlled), cmocka_unit_test(test_not_a_program),
-		cmocka_unit_test(test_strays), cmocka_unit_test(test_snapshot),
+		cmocka_unit_test(test_orphans), cmocka_unit_test(test_snapshot),
 		cmocka_unit_test(test_environment),
 	};
 

@@ -1,5 +1,5 @@
 /*
- * Cutting a run at a point: compared with its steps one by one.
+ * snapshots_cut(): the turns of a run up to a point, compared with a list of its single steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #define TURNS 12u
 
-/* A step for each of a RUN turn, or one of another kind. */
+/* Single steps: one entry for each step of a RUN turn, one for each other turn. */
 struct list {
 	struct sched_turn at[TURNS * 8];
 	size_t count;
@@ -46,7 +46,7 @@ static size_t random_run(struct sched_turn *turns, uint64_t *rng, uint64_t *step
 	return count;
 }
 
-/* Both parts, one behind the other, are the run up to the second point and what comes with its last step. */
+/* The turns up to `from` and those from there to `to` add up to the turns up to `to`. */
 static void test_parts(void **state)
 {
 	uint64_t rng = 5;
@@ -62,7 +62,7 @@ static void test_parts(void **state)
 		from = rng_below(&rng, to + 1);
 		used = snapshots_cut(&(struct snapshots_point){ turns, count, from }, 0, cut);
 		used += snapshots_cut(&(struct snapshots_point){ turns, count, to }, from, cut + used);
-		if (from == 0)	/* then both parts have what comes before the first step */
+		if (from == 0)	/* then both parts contain the turns before the first step */
 			used = snapshots_cut(&(struct snapshots_point){ turns, count, to }, 0, cut);
 		expand(turns, count, &whole);
 		expand(cut, used, &parts);
