@@ -97,7 +97,7 @@ struct snarlrt_tls {
 	uint32_t own2;
 	/* The first free entry of the call stack, which grows upwards. */
 	struct snarlrt_frame *frame;
-	/* Calls below this entry are in the ring already; all ones: there is no call stack. */
+	/* Calls below this entry have been recorded; all ones: there is no call stack. */
 	struct snarlrt_frame *told;
 	/* The end of the call stack's memory; NULL: there is no call stack. */
 	struct snarlrt_frame *frame_end;
@@ -112,7 +112,7 @@ struct snarlrt_tls {
 	uint32_t hidden;
 	/* 1: the thread has ended; the runtime does not attach it again. */
 	uint32_t ended;
-	/* Records in the ring of memory that was not shared at the access. */
+	/* Number of records in the ring whose memory was not shared at the access. */
 	uint32_t undecided;
 	/* The value of `cur` while `cur` is NULL because calls must be recorded first. */
 	struct trace_record *saved;
@@ -123,14 +123,14 @@ struct snarlrt_tls {
 	/* The start of the call stack's memory, or NULL. */
 	struct snarlrt_frame *frame_first;
 	/*
-	 * Calls in entries below this one are recorded when they begin; NULL: none is. Calls above it
-	 * are recorded when the next event is.
+	 * A call whose entry is below this one is recorded when it begins; NULL: no call is. A call
+	 * above it is recorded together with its first event.
 	 */
 	struct snarlrt_frame *tell_end;
 	/*
-	 * SNARLRT_QUIET counters, by the low 16 bits of a function's pc: how often the record of its
-	 * entry was removed because nothing happened in the call. Functions with a high count are
-	 * recorded when their first event is.
+	 * One counter per function, at the low 16 bits of its pc: how often the record of its entry
+	 * was removed because no event followed in the call. From 8 on, the entry is recorded with
+	 * its first event.
 	 */
 	uint8_t *quiet;
 };
@@ -144,8 +144,8 @@ struct snarlrt_tls {
  *
  * An access's address is computed from values that registers have after the loop, and from values
  * that they had before it. The code saves the latter in slots below its stack pointer, where signal
- * handlers do not write. A place is one byte that names a value: 0 to 15 are registers, numbered as
- * in instructions, and LOOP_FIRST_SLOT + s is slot s.
+ * handlers do not write. The byte `place` names such a value: 0 to 15 are registers, numbered as in
+ * instructions, and LOOP_FIRST_SLOT + s is slot s.
  */
 #define LOOP_SLOTS 14
 #define LOOP_FIRST_SLOT 16
@@ -153,7 +153,7 @@ struct snarlrt_tls {
 #define LOOP_SLOT_AT(s) (-LOOP_SLOTS_BELOW - 8 * (int)(s))	/* slot s, from the stack pointer */
 #define LOOP_RED_ZONE 128	/* bytes below the stack pointer where signal handlers do not write */
 
-/* `factor` times the value of a place. */
+/* `factor` times the value of the register or slot `place`. */
 struct loop_term {
 	uint8_t place;
 	int8_t factor;		/* 0: there is no such term */
