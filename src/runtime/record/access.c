@@ -50,7 +50,7 @@ void record_access(uint64_t addr, uint64_t site)
 		return;
 	if (unlikely(self->claims) && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == 0)
-		birth_claim(self, addr);
+		allocation_claim(self, addr);
 	/* Not private, so it will be recorded: the calls can be told first. */
 	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)

@@ -12,15 +12,15 @@ SNARLRT_HIDDEN void birth_note(const void *start, size_t room, size_t size, cons
 /* Of one that it is about to give back: the owners of its memory are forgotten. */
 SNARLRT_HIDDEN void birth_note_end(const void *start, size_t room, const void *pc);
 
-SNARLRT_HIDDEN bool birth_claim_page(struct snarlrt_thread *self, uint64_t addr);
+SNARLRT_HIDDEN bool allocation_claim_page(struct snarlrt_thread *self, uint64_t addr);
 
 /*
  * The thread touches memory that is nobody's. True if it is in a block that was
  * born as its own: the rest of the page is made so, unless others were faster.
  */
-static inline bool birth_claim(struct snarlrt_thread *self, uint64_t addr)
+static inline bool allocation_claim(struct snarlrt_thread *self, uint64_t addr)
 {
-	return unlikely(self->claims) && birth_claim_page(self, addr);
+	return unlikely(self->claims) && allocation_claim_page(self, addr);
 }
 
 #endif

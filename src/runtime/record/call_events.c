@@ -7,9 +7,9 @@
 #include "runtime/record/record_mode.h"
 
 /* Nobody's memory, or that of a file, which may be from before the machine was started. */
-uint64_t clock_doubt(uint64_t seen)
+uint64_t clock_plausible_far(uint64_t seen)
 {
-	return seen <= sys_ticks() + CLOCK_BELIEVED ? seen & ~1ull : 0;
+	return seen <= sys_ticks() + CLOCK_NEAR ? seen & ~1ull : 0;
 }
 
 /* Kinds that come so often that reading the counter for each would show. */
@@ -25,16 +25,16 @@ static bool is_known_later(enum trace_kind kind)
 	return trace_roles(kind) & ROLE_ACQUIRE || kind == TRACE_MALLOC;
 }
 
-static inline uint64_t meet(struct snarlrt_thread *self, enum trace_kind kind, const void *object, uint64_t arg)
+static inline uint64_t event_time(struct snarlrt_thread *self, enum trace_kind kind, const void *object, uint64_t arg)
 {
 	/* It is no sort of mutex any more, but what it had is still there. */
 	if (kind == TRACE_MUTEX_DESTROY)
 		clock_raise(self, mutex_last(self, (pthread_mutex_t *)object));
 	if (kind >= TRACE_MUTEX_INIT && kind <= TRACE_MUTEX_CONSISTENT)
-		return mutex_meet(self, (pthread_mutex_t *)object);
+		return mutex_event(self, (pthread_mutex_t *)object);
 	if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE)
-		return mutex_meet_wait(self, object, (pthread_mutex_t *)arg);
-	return clock_meet(self, object);
+		return mutex_event_wait(self, object, (pthread_mutex_t *)arg);
+	return clock_event(self, object);
 }
 
 static inline __attribute__((always_inline)) void note(enum trace_kind kind, unsigned detail, const void *object,
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void note(enum trace_kind kind, uns
 		self->unlooked = 0;
 	if (unlikely(snarlrt_near_end()))
 		snarlrt_make_room(self);
-	time = meet(self, kind, object, arg);
+	time = event_time(self, kind, object, arg);
 	snarlrt_append_two(self, ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
 			   TRACE_SITE(kind, detail, pc), time, arg);
 	if (folds && !is_known_later(kind)) {
@@ -89,7 +89,7 @@ static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 }
 
 /* What can be done now need not be done when the event is noted, maybe while others wait for us. */
-static __attribute__((noinline)) void prepare(struct snarlrt_thread *self)
+static __attribute__((noinline)) void prepare_event(struct snarlrt_thread *self)
 {
 	if (!mode_traces() || !snarlrt_enter())
 		return;
@@ -106,7 +106,7 @@ void record_wait_begin(enum trace_kind kind, const void *object, const void *pc)
 	if (!self || __snarl_tls.hidden)
 		return;
 	if (unlikely(snarlrt_near_end()))
-		prepare(self);
+		prepare_event(self);
 	if (!is_frequent(kind))
 		stamp_wait(self);
 	snarlrt_waits(self, kind, object, pc);

@@ -11,7 +11,7 @@
  *
  * When there is enough in the queue, the next one who comes folds it, if nobody else does.
  *
- * While memory is one thread's alone, its first EARLY accesses to a granule are folded, and those up to the
+ * While memory is one thread's alone, its first CUT_AFTER accesses to a granule are folded, and those up to the
  * next time that the ring goes to the queue; then it is cut, and they cost nothing any more. Should it
  * become shared after that, what it was used for before is forgotten, for the last one before is not
  * known: dependencies on these are lost, counted, and never made up. With filter=off nothing is cut.
@@ -25,17 +25,17 @@
 #include "runtime/core/tool_block.h"
 #include "runtime/record/ring.h"
 
-#define EARLY 32u
-#define COUNTS (1u << 16)
-#define ENOUGH (TRACE_QUEUE_RECORDS / 4)	/* records in the queue */
-#define PATIENCE 1000u	/* times that the end waits for a thread */
+#define CUT_AFTER 32u
+#define ACCESS_COUNTS (1u << 16)
+#define FOLD_FROM (TRACE_QUEUE_RECORDS / 4)	/* records in the queue */
+#define END_WAITS 1000u	/* times that the end waits for a thread */
 
 static struct {
 	struct snarlrt_lock lock;	/* of who folds */
 	struct iroot_profile *profile;	/* NULL: the run is over */
 	struct trace_queue *queue;
-} own;
-static uint8_t counts[COUNTS] SNARLRT_BIG;	/* by granule, of those that may be private; two may share one */
+} coverage;
+static uint8_t access_counts[ACCESS_COUNTS] SNARLRT_BIG;	/* by granule, of those that may be private; two may share one */
 
 /* Who moves the records of a slot's ring: nobody, its thread, or the end, for good. */
 enum { MOVER_NONE, MOVER_THREAD, MOVER_END };
@@ -59,36 +59,36 @@ bool snarlrt_profile_begin(const char *path)
 	/* An image that this process became by exec, or a child: the profile is its predecessor's. */
 	if (__atomic_exchange_n(&b->ready, 1, __ATOMIC_RELAXED) || b->profile_size < sizeof(struct trace_queue))
 		return false;
-	own.queue = trace_queue_of(memory, b->profile_size);
-	own.queue->magic = TRACE_QUEUE_MAGIC;
-	own.profile = tool_block_profile(b, b->profile_size - sizeof(*own.queue));
-	return own.profile;
+	coverage.queue = trace_queue_of(memory, b->profile_size);
+	coverage.queue->magic = TRACE_QUEUE_MAGIC;
+	coverage.profile = tool_block_profile(b, b->profile_size - sizeof(*coverage.queue));
+	return coverage.profile;
 }
 
 /* Between enter and leave, but not while something is held that others spin for. */
 void snarlrt_profile_fold(void)
 {
-	const struct trace_queue *q = own.queue;
+	const struct trace_queue *q = coverage.queue;
 	uint32_t free = 0;
 
-	if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) - __atomic_load_n(&q->head, __ATOMIC_RELAXED) < ENOUGH ||
-	    !__atomic_compare_exchange_n(&own.lock.state, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) - __atomic_load_n(&q->head, __ATOMIC_RELAXED) < FOLD_FROM ||
+	    !__atomic_compare_exchange_n(&coverage.lock.state, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	trace_queue_fold(own.queue, own.profile);
-	snarlrt_unlock(&own.lock);
+	trace_queue_fold(coverage.queue, coverage.profile);
+	snarlrt_unlock(&coverage.lock);
 }
 
 /* Room for what lies before `end`. Others who took their places before may not be done. */
 static void wait_for_room(uint64_t end)
 {
-	while (end - __atomic_load_n(&own.queue->head, __ATOMIC_ACQUIRE) > TRACE_QUEUE_RECORDS) {
+	while (end - __atomic_load_n(&coverage.queue->head, __ATOMIC_ACQUIRE) > TRACE_QUEUE_RECORDS) {
 		uint64_t head;
 
-		snarlrt_lock(&own.lock);
-		head = own.queue->head;
-		trace_queue_fold(own.queue, own.profile);
-		head -= own.queue->head;
-		snarlrt_unlock(&own.lock);
+		snarlrt_lock(&coverage.lock);
+		head = coverage.queue->head;
+		trace_queue_fold(coverage.queue, coverage.profile);
+		head -= coverage.queue->head;
+		snarlrt_unlock(&coverage.lock);
 		if (!head)
 			sys_call(SYS_sched_yield, 0, 0, 0);
 	}
@@ -96,12 +96,12 @@ static void wait_for_room(uint64_t end)
 
 static void queue_put(uint32_t thread, const struct trace_record *from, uint32_t count)
 {
-	uint64_t at = __atomic_fetch_add(&own.queue->tail, count + 1, __ATOMIC_ACQ_REL);
-	struct trace_record *first = trace_queue_at(own.queue, at);
+	uint64_t at = __atomic_fetch_add(&coverage.queue->tail, count + 1, __ATOMIC_ACQ_REL);
+	struct trace_record *first = trace_queue_at(coverage.queue, at);
 
 	wait_for_room(at + count + 1);
 	for (uint32_t i = 0; i < count; i++)
-		*trace_queue_at(own.queue, at + 1 + i) = from[i];
+		*trace_queue_at(coverage.queue, at + 1 + i) = from[i];
 	first->addr = (uint64_t)thread << 32 | count;
 	/* Pairs with the load of who folds. */
 	__atomic_store_n(&first->site, trace_queue_mark(at), __ATOMIC_RELEASE);
@@ -110,13 +110,13 @@ static void queue_put(uint32_t thread, const struct trace_record *from, uint32_t
 static void cut_granule(uint64_t granule, uint16_t uncut)
 {
 	uint16_t *s = (uint16_t *)(SHADOW_BASE + granule * 2), seen = uncut;
-	uint8_t *count = &counts[granule % COUNTS];
+	uint8_t *count = &access_counts[granule % ACCESS_COUNTS];
 
-	/* Who counts owns the granule: should another thread use the same count, they may miss some. */
+	/* Who access_counts owns the granule: should another thread use the same count, they may miss some. */
 	if (__atomic_load_n(s, __ATOMIC_RELAXED) != uncut)
 		return;
 	__atomic_store_n(count, __atomic_load_n(count, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-	if (__atomic_load_n(count, __ATOMIC_RELAXED) < EARLY)
+	if (__atomic_load_n(count, __ATOMIC_RELAXED) < CUT_AFTER)
 		return;
 	__atomic_store_n(count, 0, __ATOMIC_RELAXED);
 	__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -178,7 +178,7 @@ static void fold_rest(uint32_t slot)
 
 		if (!trace_site_kind(first.site))
 			return;
-		trace_queue_event(own.profile, thread, extra ? r : &first);
+		trace_queue_event(coverage.profile, thread, extra ? r : &first);
 		r += 1 + extra;
 	}
 }
@@ -186,18 +186,18 @@ static void fold_rest(uint32_t slot)
 void snarlrt_profile_end(void)
 {
 	for (uint32_t slot = 0; slot < LIVE_SLOTS; slot++)
-		for (uint32_t i = 0; i < PATIENCE && !mover_take(slot, MOVER_END) &&
+		for (uint32_t i = 0; i < END_WAITS && !mover_take(slot, MOVER_END) &&
 				     __atomic_load_n(&movers[slot], __ATOMIC_RELAXED) != MOVER_END; i++)
 			sys_call(SYS_sched_yield, 0, 0, 0);
-	snarlrt_lock(&own.lock);
-	if (own.profile) {
-		trace_queue_fold(own.queue, own.profile);
+	snarlrt_lock(&coverage.lock);
+	if (coverage.profile) {
+		trace_queue_fold(coverage.queue, coverage.profile);
 		for (uint32_t slot = 0; slot < LIVE_SLOTS; slot++)
 			if (movers[slot] == MOVER_END)
 				fold_rest(slot);
 	}
-	own.profile = NULL;
-	snarlrt_unlock(&own.lock);
+	coverage.profile = NULL;
+	snarlrt_unlock(&coverage.lock);
 }
 
 void snarlrt_profile_shared(struct snarlrt_thread *self, uint64_t granule)
@@ -209,11 +209,11 @@ void snarlrt_profile_shared(struct snarlrt_thread *self, uint64_t granule)
 
 void snarlrt_profile_fresh(uint64_t granule, uint64_t count)
 {
-	uint64_t first = granule % COUNTS;
+	uint64_t first = granule % ACCESS_COUNTS;
 
-	if (count > COUNTS - first) {
-		sys_clear(counts, count - (COUNTS - first) < COUNTS ? count - (COUNTS - first) : COUNTS);
-		count = COUNTS - first;
+	if (count > ACCESS_COUNTS - first) {
+		sys_clear(access_counts, count - (ACCESS_COUNTS - first) < ACCESS_COUNTS ? count - (ACCESS_COUNTS - first) : ACCESS_COUNTS);
+		count = ACCESS_COUNTS - first;
 	}
-	sys_clear(counts + first, count);
+	sys_clear(access_counts + first, count);
 }

@@ -23,7 +23,7 @@ SNARLRT_HIDDEN void coverage_atomic_end(struct mode_atomic *op);
 SNARLRT_HIDDEN void record_entry(uint64_t caller, uint64_t pc);
 SNARLRT_HIDDEN void record_exit(uint64_t pc);
 SNARLRT_HIDDEN uint64_t record_depth(void);
-SNARLRT_HIDDEN void record_cut(uint64_t depth);
+SNARLRT_HIDDEN void record_unwind(uint64_t depth);
 
 /* call_events.c */
 SNARLRT_HIDDEN void record_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,

@@ -15,9 +15,9 @@
 static struct {
 	bool wanted;		/* a list was given */
 	sites_lookup *lookup;	/* asked instead of the file; or NULL */
-	bool told;		/* in the trace */
+	bool emitted;		/* in the trace */
 	bool denied;		/* code could not be changed, and that was said */
-	const char *trouble;	/* why it is not used */
+	const char *error;	/* why it is not used */
 	uint64_t range_hooks[2];	/* functions whose calls are switched off, too */
 	struct sitefile file;
 } list;
@@ -35,9 +35,9 @@ void snarlrt_sites_load(const char *path, const uint64_t range_hooks[2])
 	list.wanted = true;
 	list.range_hooks[0] = range_hooks[0];
 	list.range_hooks[1] = range_hooks[1];
-	list.trouble = sitefile_load(&list.file, path);
-	if (list.trouble)
-		sys_warn_about("all sites are recorded, the list was not used: ", list.trouble, path);
+	list.error = sitefile_load(&list.file, path);
+	if (list.error)
+		sys_warn_about("all sites are recorded, the list was not used: ", list.error, path);
 }
 
 void snarlrt_sites_use(sites_lookup *lookup)
@@ -46,8 +46,8 @@ void snarlrt_sites_use(sites_lookup *lookup)
 	list.lookup = lookup;
 }
 
-/* Of the dynamic section; addresses in it are relocated or not, as the C library likes. */
-static uint64_t dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) *d, ElfW(Sxword) tag)
+/* Of the dynamic_entry section; addresses in it are relocated or not, as the C library likes. */
+static uint64_t dynamic_entry(const struct dl_phdr_info *info, const ElfW(Dyn) *d, ElfW(Sxword) tag)
 {
 	for (; d->d_tag != DT_NULL; d++)
 		if (d->d_tag == tag)
@@ -80,10 +80,10 @@ static bool may_have_sites(const struct dl_phdr_info *info)
 			section = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	if (!section || !info->dlpi_name || !info->dlpi_name[0])
 		return true;	/* the program itself */
-	symbols = (const void *)dynamic(info, section, DT_SYMTAB);
-	names = (const void *)dynamic(info, section, DT_STRTAB);
-	hash = (const void *)dynamic(info, section, DT_GNU_HASH);
-	old_hash = (const void *)dynamic(info, section, DT_HASH);
+	symbols = (const void *)dynamic_entry(info, section, DT_SYMTAB);
+	names = (const void *)dynamic_entry(info, section, DT_STRTAB);
+	hash = (const void *)dynamic_entry(info, section, DT_GNU_HASH);
+	old_hash = (const void *)dynamic_entry(info, section, DT_HASH);
 	if (!symbols || !names || (!hash && !old_hash))
 		return true;
 	/* What is imported is not in the GNU hash: it comes before the first that is. */
@@ -101,7 +101,7 @@ struct segment {
 	const struct dl_phdr_info *info;
 	uint8_t *text;
 	uint64_t base;
-	const uint64_t *place, *places_end;	/* not passed yet */
+	const uint64_t *kept, *kept_end;	/* not passed yet */
 	uint64_t size, first_page, pages;	/* bytes */
 	int protection;
 	bool writable, denied;
@@ -128,13 +128,13 @@ static bool make_writable(struct segment *s)
 }
 
 /* To be asked for in ascending order. */
-static bool is_on(struct segment *s, size_t end)
+static bool stays_on(struct segment *s, size_t end)
 {
 	uint64_t pc = (uint64_t)s->text + end - s->base;
 
-	while (s->place < s->places_end && *s->place < pc)
-		s->place++;
-	return !s->listed || (s->place < s->places_end && *s->place == pc);
+	while (s->kept < s->kept_end && *s->kept < pc)
+		s->kept++;
+	return !s->listed || (s->kept < s->kept_end && *s->kept == pc);
 }
 
 static void on_site(void *context, size_t start, size_t end)
@@ -143,7 +143,7 @@ static void on_site(void *context, size_t start, size_t end)
 	uint8_t jump[SITES_JUMP_SIZE];
 
 	s->sites->found++;
-	if (is_on(s, end) || !make_writable(s))
+	if (stays_on(s, end) || !make_writable(s))
 		return;
 	sites_jump(jump, start, end);
 	for (size_t i = 0; i < sizeof(jump); i++)
@@ -175,30 +175,30 @@ static bool is_loop(const struct segment *s, const struct loop *l)
 			 l->accesses * sizeof(l->access[0]) + (l->silent ? l->silent + 1u : 0) * sizeof(uint64_t));
 }
 
-static bool is_off(const struct segment *s, uint64_t pc)
+static bool is_switched_off(const struct segment *s, uint64_t pc)
 {
 	uint64_t offset = pc - (uint64_t)s->text;
 
 	return offset <= s->size && sites_is_off(s->text + offset, offset);
 }
 
-/* What looks like a descriptor is one if all that it names are sites; none of those that are told is on? */
+/* What looks like a descriptor is one if all that it names are sites; none of those that are emitted is on? */
 static bool is_loop_off(const struct segment *s, const struct loop *l)
 {
 	for (uint32_t i = 0; i < l->accesses; i++)
-		if (!is_off(s, l->access[i].site & TRACE_ADDR_MASK))
+		if (!is_switched_off(s, l->access[i].site & TRACE_ADDR_MASK))
 			return false;
 	return true;
 }
 
-/* Whether it may run without hooks: nobody wants to hear of what cannot be told. */
-static bool open_loop(const struct segment *s, const struct loop *l)
+/* Whether it may run without hooks: nobody wants to hear of what cannot be emitted. */
+static bool may_drop_hooks(const struct segment *s, const struct loop *l)
 {
 	const uint64_t *silent = loop_silent(l);
 	uint64_t gate;
 
 	for (uint32_t i = 0; i < l->silent; i++)
-		if (!is_off(s, silent[i]))
+		if (!is_switched_off(s, silent[i]))
 			return false;
 	if (l->silent == 0)
 		return true;
@@ -216,34 +216,34 @@ static void on_loop(void *context, size_t start, size_t descriptor)
 	if (*at == SITES_PREFIX) {
 		s->end = at;
 		s->end_of = l;
-	} else if (is_loop(s, l) && open_loop(s, l) && is_loop_off(s, l)) {
+	} else if (is_loop(s, l) && may_drop_hooks(s, l) && is_loop_off(s, l)) {
 		if (s->end_of == l)
 			sites_go(s->end, at);
 		sites_no_call(at);
 	}
 }
 
-/* Ranges are told by calls: gcc's for copies of structures, and for what is packed. */
+/* Ranges are emitted by calls: gcc's for copies of structures, and for what is packed. */
 static void on_call(void *context, size_t start, size_t target)
 {
 	struct segment *s = context;
 	uint64_t to = (uint64_t)s->text + target;
 
 	if ((to == list.range_hooks[0] || to == list.range_hooks[1]) &&
-	    !is_on(s, start + SITES_CALL_SIZE) && make_writable(s))
+	    !stays_on(s, start + SITES_CALL_SIZE) && make_writable(s))
 		sites_no_call(s->text + start);
 }
 
-static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, size_t count,
+static void apply_segment(struct snarlrt_sites *sites, const uint64_t *kept_sites, size_t count,
 			  const struct dl_phdr_info *info, const ElfW(Phdr) *ph)
 {
 	uint64_t base = info->dlpi_addr;
 	struct segment s = { .sites = sites,
 			     .info = info,
 			     .size = ph->p_filesz,
-			     .listed = places != NULL,
-			     .place = places,
-			     .places_end = places + count,
+			     .listed = kept_sites != NULL,
+			     .kept = kept_sites,
+			     .kept_end = kept_sites + count,
 			     .text = (uint8_t *)(base + ph->p_vaddr),
 			     .base = base,
 			     .first_page = (base + ph->p_vaddr) & ~(PAGE - 1),
@@ -255,7 +255,7 @@ static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, s
 	sites_scan(s.text, s.size, on_site, &s);
 	if (s.writable)
 		sites_scan_loops(s.text, s.size, on_loop, &s);
-	s.place = places;
+	s.kept = kept_sites;
 	if (s.listed && sites->found && !list.lookup)
 		sites_scan_calls(s.text, s.size, on_call, &s);
 	if (s.writable)
@@ -263,33 +263,33 @@ static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, s
 }
 
 /* A module that is unmapped leaves them behind. */
-static void share_places(const struct dl_phdr_info *info, const uint8_t *id, uint32_t id_size)
+static void add_sharing_sites(const struct dl_phdr_info *info, const uint8_t *id, uint32_t id_size)
 {
 	size_t count;
-	const uint64_t *places = sitefile_sharing(&list.file, id, id_size, &count);
+	const uint64_t *sites = sitefile_sharing(&list.file, id, id_size, &count);
 
 	for (size_t i = 0; i < count; i++)
-		shadow_share_at(info->dlpi_addr + places[i]);
+		shadow_add_sharing_site(info->dlpi_addr + sites[i]);
 }
 
 void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *info,
 			 const uint8_t *id, uint32_t id_size)
 {
 	size_t count;
-	const uint64_t *places = list.lookup ? list.lookup(id, id_size, &count)
+	const uint64_t *kept_sites = list.lookup ? list.lookup(id, id_size, &count)
 					     : sitefile_places(&list.file, id, id_size, &count);
 
-	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
+	if (!list.wanted || list.error || (s->jump && *s->jump == 0xeb))
 		return;
-	*s = (struct snarlrt_sites){ .unknown = !places };
-	share_places(info, id, id_size);
+	*s = (struct snarlrt_sites){ .unknown = !kept_sites };
+	add_sharing_sites(info, id, id_size);
 	if (count == 0 && !may_have_sites(info))
 		return;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & (PF_R | PF_X)) == (PF_R | PF_X))
-			apply_segment(s, places, count, info, ph);
+			apply_segment(s, kept_sites, count, info, ph);
 	}
 }
 
@@ -321,12 +321,12 @@ void snarlrt_sites_tell(void)
 {
 	size_t n;
 
-	if (!list.wanted || list.told)
+	if (!list.wanted || list.emitted)
 		return;
-	list.told = true;
+	list.emitted = true;
 	n = append_text(meta.text, 0, sizeof(meta.text), "sites_list") + 1;
 	n = append_text(meta.text, n, sizeof(meta.text),
-			list.trouble ? list.trouble : "used") + 1;
+			list.error ? list.error : "used") + 1;
 	write_meta(n);
 }
 
@@ -345,5 +345,5 @@ void snarlrt_sites_tell_module(const struct snarlrt_sites *s)
 
 void snarlrt_sites_forked(void)
 {
-	list.told = false;
+	list.emitted = false;
 }

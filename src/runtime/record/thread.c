@@ -171,7 +171,7 @@ static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordin
 	snarlrt_unhide();
 }
 
-void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
+void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	uint32_t own = t->id <= SHADOW_MAX_ID ? t->id * 2 : 0;
@@ -249,7 +249,7 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	tls->frame_first = t->frames;
 	tls->quiet = t->quiet;
 	tls->tell_end = mode_records() ? tls->frame_end - 1 : NULL;
-	snarlrt_thread_place(t, 0);
+	snarlrt_thread_set_slot(t, 0);
 	snarlrt_thread_start_event(t, parent, ordinal, routine);
 	tls->busy = 0;
 	snarlrt_signals_set(mask);

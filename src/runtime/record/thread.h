@@ -13,7 +13,7 @@ SNARLRT_HIDDEN void snarlrt_handle_set(uintptr_t handle, uint32_t id);
 SNARLRT_HIDDEN uint32_t snarlrt_handle_get(uintptr_t handle);
 
 /* Points the ring, shadow values and clock of the current thread at its slot. */
-SNARLRT_HIDDEN void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq);
+SNARLRT_HIDDEN void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq);
 SNARLRT_HIDDEN void snarlrt_thread_start_event(struct snarlrt_thread *t, uint32_t parent,
 					       uint32_t ordinal, const void *routine);
 

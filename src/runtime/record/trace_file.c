@@ -288,7 +288,7 @@ void record_forked(void)
 		return;
 	}
 	tls->told = self->frames;
-	snarlrt_thread_place(self, 0);
+	snarlrt_thread_set_slot(self, 0);
 	snarlrt_thread_start_event(self, self->parent, self->ordinal, NULL);
 	write_command();
 	snarlrt_leave(self);
