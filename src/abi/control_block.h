@@ -85,15 +85,15 @@ enum ctl_failure {
 #define CTL_DEPENDS 1024u	/* set the bits of the area `depends` */
 
 struct ctl_request {
-	char strategy[32];
+	char strategy[32];	/* its name */
 	uint64_t seed;
-	uint32_t depth, switch_permille;
-	uint32_t flags;
+	uint32_t depth, switch_permille;	/* of struct sched_params */
+	uint32_t flags;		/* CTL_HASH and so on */
 	/* 1: the first run of a search; the runtime clears and initialises the strategy's state. */
 	uint32_t begin_search;
 	uint64_t run;		/* number of this run in the search */
 	uint64_t max_steps;	/* 0: no limit */
-	uint64_t stop_at;
+	uint64_t stop_at;	/* with CTL_SNAPSHOT: steps */
 	uint64_t plan_size;	/* bytes of the area `plan` in use; 0: there is no plan */
 	uint64_t shared_count;	/* entries of the area `shared` from earlier runs */
 	/* What earlier runs took, for struct sched_run; all 0 if this is the first run. */
@@ -106,7 +106,8 @@ struct ctl_request {
 /* A thread at the end of the run. A call's pc is the address after the call. */
 struct ctl_report_thread {
 	uint32_t number, parent, ordinal;
-	uint32_t state;		/* 0 runnable, 1 blocked, 2 ended, 3 outside, 4 asleep */
+	/* 0 runnable, 1 blocked, 2 ended, 3 waiting for the outside world, 4 waiting for a time */
+	uint32_t state;
 	uint32_t op;		/* enum sched_op of the operation it was about to do */
 	uint32_t kind;		/* enum trace_kind of that operation; 0: not known */
 	uint64_t object, site;
@@ -154,9 +155,9 @@ struct ctl_report {
 	 * of at[].inner of `thread`.
 	 */
 	uint64_t calls[32];
-	char text[CTL_TEXT];
-	uint64_t steps, switches;
-	uint64_t hash;
+	char text[CTL_TEXT];	/* why, for people; may be empty */
+	uint64_t steps, switches;	/* steps taken; switches to another thread */
+	uint64_t hash;		/* with CTL_HASH: of all events of the run */
 	uint64_t turn;		/* diverged: index of the turn in the plan */
 	/*
 	 * diverged: number of the event, from 1, that differs, at `pc` on `object`; 0: not known.

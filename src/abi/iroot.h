@@ -42,7 +42,7 @@ struct iroot_event {
 
 /* A root. Unused events are all zero bytes, so equal roots have equal bytes. */
 struct iroot {
-	uint64_t idiom;		/* 1 … IROOT_IDIOMS */
+	uint64_t idiom;		/* 1 to IROOT_IDIOMS */
 	struct iroot_event event[IROOT_EVENTS];	/* A, B, C, D */
 };
 
@@ -61,7 +61,7 @@ struct iroot_flag {
 
 /* What an idiom demands. All numbers are indices of `event`. */
 struct iroot_shape {
-	uint8_t events;		/* 2 … 4 */
+	uint8_t events;		/* 2 to 4 */
 	uint8_t thread[IROOT_EVENTS];	/* 0 or 1 */
 	uint8_t variable[IROOT_EVENTS];	/* 0 or 1 */
 	/* 1 or 2, each from event [0] to [1]; of idioms 5 and 6 in any order. */

@@ -1,22 +1,22 @@
 /*
- * Blocks of the heap are born as what those of the same site always came to be.
+ * Predicts for each heap block whether threads will share it, from earlier blocks of the same
+ * allocation site, and initialises its shadow accordingly.
  *
- * Blocks that threads hand to each other are private first and shared then, and each
- * word of them is looked at twice on the way. Where the blocks of a site always come to
- * that, the next ones are born shared: what is kept too much is little. Some are still
- * born as nobody's, to see whether it stays so. When they are freed they stay shared, so that
- * the next one that is born there is without anything being done.
+ * Blocks that threads hand to each other are private at first and shared then, so each word changes
+ * its shadow twice. If the last SHARED_BLOCKS blocks of a site all became shared, the next one
+ * begins as shared. That keeps only few records too many. One block in WATCHED_SHARE still begins
+ * as new memory, to see whether the prediction holds. When such blocks are freed their shadow stays
+ * shared, so that the next block there needs no work.
  *
- * Blocks that stay with their thread, the tables of a compressor for instance, have all
- * that is done to them recorded, kept for the length of the window and dropped, each
- * of them anew. Once the window has been full, so that history is cut anyway, buffers of
- * a site where all stayed with their thread are born as the thread's own, with their history
- * cut. Should one be shared after all it is noticed as ever, and the site starts anew.
- * Small blocks are left alone: little is done to each, and if one of a million
- * is handed on, what happened to it before is of interest.
+ * Blocks that stay with their thread, the tables of a compressor for instance, have all their
+ * accesses recorded, kept for the length of the window and dropped, block after block. Once the
+ * window has been full, so that history is cut anyway, buffers of a site whose blocks all stayed
+ * private begin as the thread's own, with their history cut. If one is shared later, that is
+ * noticed and counted, and the site's streak starts again. Small blocks are excluded: little is
+ * done to each, and if one in a million is handed on, its early history matters.
  *
- * A site is that of the allocation and the two calls around it, since many
- * programs wrap malloc.
+ * An allocation site is the pc of the allocation and the two calls around it, since many programs
+ * wrap malloc.
  */
 #include "abi/mix.h"
 #include "runtime/record/allocation_sites.h"
@@ -25,23 +25,27 @@
 #include "runtime/record/shadow.h"
 
 #define SITES 4096u
-#define SHARED_BLOCKS 8	/* blocks in a row that came to be shared */
-#define WATCHED_SHARE 32u	/* one in so many is born as nobody's all the same */
-#define PRIVATE_BLOCKS 32	/* blocks in a row that stayed private; one counts once more */
-#define BLOCK_WEIGHT 4096u	/* … for each of so many bytes */
-#define BUFFER 4096u	/* bytes; smaller ones are not born private */
-#define BIG (64u << 10)	/* larger ones become private as they are touched; not born shared */
+#define SHARED_BLOCKS 8	/* shared blocks in a row after which blocks begin as shared */
+#define WATCHED_SHARE 32u	/* one block in this many begins as new memory nevertheless */
+/* Weight of private blocks in a row after which buffers begin as private. */
+#define PRIVATE_BLOCKS 32
+/* Bytes: a private block has weight 1, and 1 more for each of these. */
+#define BLOCK_WEIGHT 4096u
+#define BUFFER 4096u	/* bytes; smaller blocks never begin as private */
+/* Bytes; larger blocks become private page by page (claims), and never begin as shared. */
+#define BIG (64u << 10)
 #define PAGE 4096ull
 #define USER_END (1ull << 47)
 
-static int8_t streaks[SITES];	/* blocks in a row: > 0 shared, < 0 private */
+/* Per allocation site: > 0 shared blocks in a row, < 0 weight of private ones. */
+static int8_t streaks[SITES];
 
 static inline uint64_t mix(uint64_t h, uint64_t v)
 {
 	return mix_spread(h ^ v);
 }
 
-/* By address: address / 16, site, thread. */
+/* The word of a block, by its address: address / 16, site, thread. */
 static inline uint64_t *block_word_of(uint64_t addr)
 {
 	return clock_block_of((const void *)addr);
@@ -64,13 +68,18 @@ static uint64_t site_of(const struct snarlrt_thread *self, const void *pc)
 	return h >> 52;
 }
 
-/* The last few are remembered; of others, what is not touched yet is nobody's. */
+/*
+ * Claims a big block. The thread's last SNARLRT_CLAIMS claims are kept; untouched memory of older
+ * ones counts as new.
+ */
 static void claim(struct snarlrt_thread *self, uint64_t addr, uint64_t size, uint64_t birth)
 {
 	self->claim[self->claims++ % SNARLRT_CLAIMS] = (struct snarlrt_claim){ addr, size, birth };
 }
 
-/* A claim on an earlier block there would look as if it were on this one. */
+/*
+ * Drops the claim on an earlier block at this address, which would seem to be one on the new block.
+ */
 static void drop_claim(struct snarlrt_thread *self, uint64_t addr)
 {
 	for (unsigned i = 0; i < SNARLRT_CLAIMS; i++)
@@ -78,7 +87,7 @@ static void drop_claim(struct snarlrt_thread *self, uint64_t addr)
 			self->claim[i].size = 0;
 }
 
-/* All but some of those where the streak is. */
+/* Whether a block begins as shared: all but one in WATCHED_SHARE of sites with shared blocks. */
 static inline bool begins_shared(struct snarlrt_thread *self, int streak, uint64_t size)
 {
 	return streak >= SHARED_BLOCKS && size <= BIG && ++self->births % WATCHED_SHARE != 0;
@@ -94,7 +103,7 @@ static void begin_block(struct snarlrt_thread *self, uint64_t addr, uint64_t siz
 	if (self->claims)
 		drop_claim(self, addr);
 	if (shared && shadow_is(addr, size, shadow_shared()))
-		return;		/* it stayed so */
+		return;		/* it stayed shared */
 	shadow_reset(self, addr, size);
 	if (shared) {
 		shadow_fill(addr, size, shadow_shared());
@@ -107,7 +116,10 @@ static void begin_block(struct snarlrt_thread *self, uint64_t addr, uint64_t siz
 	}
 }
 
-/* snarlrt_note where a program is only recorded, of kinds that are frequent: to enter and to leave once for all that is to be done takes a tenth less. */
+/*
+ * snarlrt_note() for these frequent kinds in mode record. The caller has entered already; entering
+ * and leaving once per call of malloc saves a tenth.
+ */
 static inline __attribute__((always_inline)) void note(struct snarlrt_thread *self, enum trace_kind kind, uint64_t addr, uint64_t size,
 						       const void *pc)
 {
@@ -156,7 +168,7 @@ bool allocation_claim_page(struct snarlrt_thread *self, uint64_t addr)
 		const struct snarlrt_claim *c = &self->claim[i];
 		uint64_t low = addr & ~(PAGE - 1), high = low + PAGE;
 
-		/* It may have been freed meanwhile. */
+		/* The block may have been freed meanwhile. */
 		if (addr - c->start >= c->size ||
 		    __atomic_load_n(block_word_of(c->start), __ATOMIC_RELAXED) != c->birth)
 			continue;
@@ -170,7 +182,7 @@ bool allocation_claim_page(struct snarlrt_thread *self, uint64_t addr)
 	return false;
 }
 
-/* Two threads that update_streak at the same time may forget each other's: it is but a streak. */
+/* Updates a site's streak. Of two updates at once, one may be lost, which does no harm. */
 static void update_streak(int8_t *at, uint64_t birth, uint32_t thread, uint64_t size, const struct shadow_census *c)
 {
 	int known = __atomic_load_n(at, __ATOMIC_RELAXED), streak = known;
@@ -183,13 +195,14 @@ static void update_streak(int8_t *at, uint64_t birth, uint32_t thread, uint64_t 
 		streak -= 1 + (int)((size < BIG ? size : BIG) / BLOCK_WEIGHT);
 	if (streak < -PRIVATE_BLOCKS)
 		streak = -PRIVATE_BLOCKS;
-	if (streak != known)	/* other threads look here, too */
+	if (streak != known)	/* avoid writing a cache line that other threads read */
 		__atomic_store_n(at, (int8_t)streak, __ATOMIC_RELAXED);
 }
 
 /*
- * It is shared all over, as the next one there will be: its shadow is left as it is. To forget and to fill it again would bring
- * each cache line of it from one thread's processor to the other's four times.
+ * Whether the freed block's shadow can stay as it is: all of it is shared, and the next block there
+ * will begin as shared. Resetting and filling it again would move each of its cache lines between
+ * two processors four times.
  */
 static inline bool stays_shared(const int8_t *streak, uint64_t addr, uint64_t size)
 {
@@ -211,7 +224,7 @@ static void end_block(struct snarlrt_thread *self, uint64_t addr, size_t size)
 		c = shadow_reset(self, addr, size);
 		update_streak(streak, birth, self->id, size, &c);
 	}
-	if (size > BIG)		/* there may be a claim */
+	if (size > BIG)		/* a claim may refer to this word */
 		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
 }
 

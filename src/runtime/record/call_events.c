@@ -1,25 +1,26 @@
-/*
- * Events of calls: what interposers note, and what a thread waits for.
- */
+/* Events of calls that interposers record (snarlrt_note), and what a thread waits for. */
 #include "abi/trace_roles.h"
 #include "runtime/record/mutex_clock.h"
 #include "runtime/record/parallel_coverage.h"
 #include "runtime/record/record_mode.h"
 
-/* Nobody's memory, or that of a file, which may be from before the machine was started. */
+/*
+ * clock_plausible() for times far ahead of the thread's. They may be garbage in uninitialised
+ * memory, or from a file that was written before the machine was started.
+ */
 uint64_t clock_plausible_far(uint64_t seen)
 {
 	return seen <= sys_ticks() + CLOCK_NEAR ? seen & ~1ull : 0;
 }
 
-/* Kinds that come so often that reading the counter for each would show. */
+/* Kinds that are so frequent that reading the TSC for each would slow the program down. */
 static bool is_frequent(enum trace_kind kind)
 {
 	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE) || kind == TRACE_COND_SIGNAL ||
 	       kind == TRACE_MALLOC || kind == TRACE_FREE;
 }
 
-/* What others learn of no sooner than of what the thread notes next. */
+/* Kinds that other threads cannot notice before the thread's next event. */
 static bool is_known_later(enum trace_kind kind)
 {
 	return trace_roles(kind) & ROLE_ACQUIRE || kind == TRACE_MALLOC;
@@ -27,7 +28,7 @@ static bool is_known_later(enum trace_kind kind)
 
 static inline uint64_t event_time(struct snarlrt_thread *self, enum trace_kind kind, const void *object, uint64_t arg)
 {
-	/* It is no sort of mutex any more, but what it had is still there. */
+	/* a destroyed mutex has no valid type, but its last time is still there */
 	if (kind == TRACE_MUTEX_DESTROY)
 		clock_raise(self, mutex_last(self, (pthread_mutex_t *)object));
 	if (kind >= TRACE_MUTEX_INIT && kind <= TRACE_MUTEX_CONSISTENT)
@@ -74,8 +75,9 @@ void coverage_note(enum trace_kind kind, unsigned detail, const void *object, ui
 }
 
 /*
- * Accesses have no times of their own, they lie between two of the thread's: without one here, those
- * before a long wait would seem to be in the middle of it, behind what others did meanwhile.
+ * Records a stamp before a wait. Accesses have no time of their own, but lie between two times of
+ * their thread. Without the stamp, accesses before a long wait would seem to be in the middle of
+ * it, after what other threads did meanwhile.
  */
 static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 {
@@ -88,7 +90,10 @@ static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 	snarlrt_leave(self);
 }
 
-/* What can be done now need not be done when the event is noted, maybe while others wait for us. */
+/*
+ * Records pending calls and makes room in the ring before a wait, so that the event itself is
+ * recorded quickly: other threads may be waiting for this one then.
+ */
 static __attribute__((noinline)) void prepare_event(struct snarlrt_thread *self)
 {
 	if (!mode_traces() || !snarlrt_enter())

@@ -35,7 +35,11 @@
 
 struct clock_stripe {
 	uint64_t time __attribute__((aligned(64)));
-	uint64_t block[CLOCK_BLOCKS];	/* block.c's: asked for when the block's event is noted, too */
+	/*
+	 * Words of allocation_sites.c, one per block; in the cache line that the block's event uses
+	 * anyway.
+	 */
+	uint64_t block[CLOCK_BLOCKS];
 };
 
 extern SNARLRT_HIDDEN struct clock_stripe snarlrt_stripes[CLOCK_STRIPES];

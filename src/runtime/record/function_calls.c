@@ -1,5 +1,6 @@
 /*
- * The call stack while recording: entries and exits that the fast paths could not settle, and jumps.
+ * The call stack while recording: function entries and exits that the assembly's fast paths do not
+ * handle, and longjmp.
  */
 #include "runtime/record/record_mode.h"
 #include "runtime/record/ring.h"
@@ -11,16 +12,20 @@ void record_entry(uint64_t caller, uint64_t pc)
 	(void)pc;
 	if (!self)
 		return;
-	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* just attached */
+	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* the thread was just attached */
 		*__snarl_tls.frame++ = (struct snarlrt_frame){ caller, caller };
 	else {
-		snarlrt_tell_frames(self);	/* told: the exits come to C, too */
+		/* Without pending calls, exits reach this C code, too. */
+		snarlrt_tell_frames(self);
 		self->too_deep++;
 	}
 	snarlrt_leave(self);
 }
 
-/* The entry of the function that ends, if it is the last record of the ring: as in the assembly. */
+/*
+ * Removes the record of the entry of the function that ends, if it is the ring's last record. The
+ * assembly does the same.
+ */
 static bool remove_entry(const struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
@@ -87,7 +92,7 @@ void record_unwind(uint64_t depth)
 
 	if (!tls->self || !tls->frame_end)
 		return;
-	self = snarlrt_enter();		/* a signal handler must not see half of it */
+	self = snarlrt_enter();		/* a signal handler must not see it half done */
 	truncate_frames(tls, depth);
 	if (self)
 		snarlrt_leave(self);

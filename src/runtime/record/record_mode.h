@@ -1,6 +1,6 @@
 /*
- * What modes record and coverage do with the program's events (core/mode.h): the same, but that
- * coverage folds the rings into a profile (parallel_coverage.h) instead of writing a trace.
+ * The functions of modes record and coverage (core/mode.h). They differ in one thing: coverage
+ * folds the rings into an iRoot profile (parallel_coverage.h) instead of writing a trace.
  */
 #ifndef RUNTIME_RECORD_RECORD_MODE_H
 #define RUNTIME_RECORD_RECORD_MODE_H
@@ -38,7 +38,7 @@ SNARLRT_HIDDEN void record_fresh(const void *addr, size_t size);
 /* thread.c */
 SNARLRT_HIDDEN void record_thread_begin(const struct mode_thread *t);
 
-/* trace_file.c: the child of a fork gets a trace of its own, or is not recorded. */
+/* trace_file.c: in the child of a fork, which gets a trace of its own or is not recorded */
 SNARLRT_HIDDEN void record_forked(void);
 
 #endif

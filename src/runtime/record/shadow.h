@@ -49,7 +49,7 @@ static inline uint16_t shadow_shared(void)
  * after its history was cut. In all other lines, memory that only one thread accessed in the trace
  * was accessed by no other thread (trace/sites/shared_granules.h).
  */
-#define SHADOW_CUT_LINE 6	/* log2 */
+#define SHADOW_CUT_LINE 6	/* log2 of a line's bytes */
 #define SHADOW_CUT_LINES (1u << 18)
 extern SNARLRT_HIDDEN uint8_t snarlrt_cut_lines[SHADOW_CUT_LINES];
 

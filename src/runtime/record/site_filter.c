@@ -1,3 +1,11 @@
+/*
+ * Switches off inlined access sites by changing code (site_filter.h).
+ *
+ * Each executable segment of a module is scanned for sites, loops and calls of range hooks
+ * (site_scan.h). A site that the list does not name gets a short jump over its check. When all sites
+ * of a loop are off, its copy without hooks runs and nothing is recorded behind it. Segments are
+ * writable only while they are changed, and always executable.
+ */
 #include "runtime/record/site_filter.h"
 
 #include <elf.h>
@@ -13,12 +21,13 @@
 #define PAGE 4096ull
 
 static struct {
-	bool wanted;		/* a list was given */
-	sites_lookup *lookup;	/* asked instead of the file; or NULL */
-	bool emitted;		/* in the trace */
-	bool denied;		/* code could not be changed, and that was said */
-	const char *error;	/* why it is not used */
-	uint64_t range_hooks[2];	/* functions whose calls are switched off, too */
+	bool wanted;		/* a list or a lookup function was given */
+	sites_lookup *lookup;	/* used instead of `file`; or NULL */
+	bool emitted;		/* the META chunk about the list has been written */
+	bool denied;		/* code could not be changed, and the warning was printed */
+	const char *error;	/* why the list is not used; NULL: it is */
+	/* pcs of the range hooks, whose calls are switched off, too. */
+	uint64_t range_hooks[2];
 	struct sitefile file;
 } list;
 
@@ -46,7 +55,7 @@ void snarlrt_sites_use(sites_lookup *lookup)
 	list.lookup = lookup;
 }
 
-/* Of the dynamic_entry section; addresses in it are relocated or not, as the C library likes. */
+/* An address in the dynamic section. Some C libraries relocate these addresses, some do not. */
 static uint64_t dynamic_entry(const struct dl_phdr_info *info, const ElfW(Dyn) *d, ElfW(Sxword) tag)
 {
 	for (; d->d_tag != DT_NULL; d++)
@@ -64,8 +73,8 @@ static bool same_name(const char *a, const char *b)
 }
 
 /*
- * Whether there can be sites in it: the inlined code of a library refers to
- * __snarl_tls. So the code of large foreign libraries is not even read from the disk.
+ * Whether the module may have inlined sites: in a library they import __snarl_tls. So the code of
+ * large foreign libraries is not even read from disk.
  */
 static bool may_have_sites(const struct dl_phdr_info *info)
 {
@@ -86,7 +95,7 @@ static bool may_have_sites(const struct dl_phdr_info *info)
 	old_hash = (const void *)dynamic_entry(info, section, DT_HASH);
 	if (!symbols || !names || (!hash && !old_hash))
 		return true;
-	/* What is imported is not in the GNU hash: it comes before the first that is. */
+	/* the GNU hash table omits imported symbols, which come before the first one it has */
 	count = hash ? hash[1] : old_hash[1];
 	for (uint32_t i = 0; i < count; i++)
 		if (same_name(names + symbols[i].st_name, "__snarl_tls"))
@@ -94,19 +103,21 @@ static bool may_have_sites(const struct dl_phdr_info *info)
 	return false;
 }
 
-/* One executable segment under way. */
+/* The executable segment that is being changed. */
 struct segment {
 	struct snarlrt_sites *sites;
 	bool listed;		/* the list names the module */
 	const struct dl_phdr_info *info;
 	uint8_t *text;
 	uint64_t base;
-	const uint64_t *kept, *kept_end;	/* not passed yet */
-	uint64_t size, first_page, pages;	/* bytes */
+	/* Sites of the list that were not passed yet, ascending. */
+	const uint64_t *kept, *kept_end;
+	uint64_t size, first_page, pages;	/* in bytes */
 	int protection;
 	bool writable, denied;
-	uint8_t *end;			/* of a loop: the last that is written out, … */
-	const struct loop *end_of;	/* … and the descriptor */
+	/* The last inlined end of a loop found, which can be skipped by a jump. */
+	uint8_t *end;
+	const struct loop *end_of;	/* the descriptor of that loop */
 };
 
 static bool protect(const struct segment *s, int protection)
@@ -114,7 +125,7 @@ static bool protect(const struct segment *s, int protection)
 	return sys_call(SYS_mprotect, s->first_page, s->pages, protection) == 0;
 }
 
-/* It stays executable all the time: we are in it too. */
+/* Makes the segment writable. It stays executable, because this code is part of it. */
 static bool make_writable(struct segment *s)
 {
 	if (s->writable || s->denied)
@@ -127,7 +138,7 @@ static bool make_writable(struct segment *s)
 	return s->writable;
 }
 
-/* To be asked for in ascending order. */
+/* Whether the site whose code ends at `end` stays on. Called in ascending order. */
 static bool stays_on(struct segment *s, size_t end)
 {
 	uint64_t pc = (uint64_t)s->text + end - s->base;
@@ -166,7 +177,7 @@ static bool is_mapped(const struct dl_phdr_info *info, uint64_t addr, uint64_t s
 	return false;
 }
 
-/* Whether it can be one. */
+/* Whether these bytes can be the descriptor of a loop. */
 static bool is_loop(const struct segment *s, const struct loop *l)
 {
 	return (uint64_t)l % sizeof(uint64_t) == 0 && is_mapped(s->info, (uint64_t)l, sizeof(*l)) &&
@@ -182,7 +193,10 @@ static bool is_switched_off(const struct segment *s, uint64_t pc)
 	return offset <= s->size && sites_is_off(s->text + offset, offset);
 }
 
-/* What looks like a descriptor is one if all that it names are sites; none of those that are emitted is on? */
+/*
+ * Whether all sites that the descriptor names are switched off. Then it is a descriptor, too, and
+ * not data that looks like one.
+ */
 static bool is_loop_off(const struct segment *s, const struct loop *l)
 {
 	for (uint32_t i = 0; i < l->accesses; i++)
@@ -191,7 +205,10 @@ static bool is_loop_off(const struct segment *s, const struct loop *l)
 	return true;
 }
 
-/* Whether it may run without hooks: nobody wants to hear of what cannot be emitted. */
+/*
+ * Whether the loop may run without hooks: all its silent accesses, which no record describes, are
+ * switched off. Then the jump to the copy with hooks, if any, becomes a nop.
+ */
 static bool may_drop_hooks(const struct segment *s, const struct loop *l)
 {
 	const uint64_t *silent = loop_silent(l);
@@ -206,7 +223,10 @@ static bool may_drop_hooks(const struct segment *s, const struct loop *l)
 	return gate < s->size && s->size - gate >= SITES_CALL_SIZE && sites_no_jump(s->text + gate);
 }
 
-/* Nobody wants to hear of it: the loop without hooks still runs, and nothing is done or called behind it. */
+/*
+ * Handles the code behind a loop. If all sites of the loop are switched off, that code is skipped,
+ * and the loop runs without hooks and is not recorded.
+ */
 static void on_loop(void *context, size_t start, size_t descriptor)
 {
 	struct segment *s = context;
@@ -223,7 +243,10 @@ static void on_loop(void *context, size_t start, size_t descriptor)
 	}
 }
 
-/* Ranges are emitted by calls: gcc's for copies of structures, and for what is packed. */
+/*
+ * Makes a nop of a call of a range hook that is not in the list. gcc emits such calls for copies of
+ * structures and for packed ones.
+ */
 static void on_call(void *context, size_t start, size_t target)
 {
 	struct segment *s = context;
@@ -262,7 +285,7 @@ static void apply_segment(struct snarlrt_sites *sites, const uint64_t *kept_site
 		protect(&s, s.protection);
 }
 
-/* A module that is unmapped leaves them behind. */
+/* Adds the module's sharing sites. They stay when the module is unmapped. */
 static void add_sharing_sites(const struct dl_phdr_info *info, const uint8_t *id, uint32_t id_size)
 {
 	size_t count;

@@ -1,3 +1,4 @@
+/* Reads a list of sites into memory that is never freed. */
 #include "runtime/record/site_list.h"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@ struct sitefile_module {
 	struct sitefile_module *next;
 	uint8_t id[SITELIST_ID_MAX];
 	uint32_t id_size;
-	const uint64_t *sites, *sharing;	/* ascending */
+	const uint64_t *sites, *sharing;	/* offsets, ascending */
 	size_t count, sharing_count;
 };
 
@@ -66,7 +67,7 @@ static struct sitefile_module *add_module(struct sitefile *f, const struct sitel
 	return m;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong with the text. */
 static const char *parse(struct sitefile *f, const char *text, size_t size)
 {
 	struct sitelist in;
@@ -77,7 +78,7 @@ static const char *parse(struct sitefile *f, const char *text, size_t size)
 
 	if (!sitelist_open(&in, text, size))
 		return "it is not a list of sites";
-	/* Room for the shortest lines there can be; only what is used is touched. */
+	/* Room for a list of shortest lines; pages that are not used are not touched. */
 	site = arena_pages(room);
 	sharing = arena_pages(room);
 	if (!site || !sharing)
