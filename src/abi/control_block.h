@@ -159,9 +159,7 @@ struct ctl_report {
 	uint64_t steps, switches;	/* steps taken; switches to another thread */
 	uint64_t hash;		/* with CTL_HASH: of all events of the run */
 	uint64_t turn;		/* diverged: index of the turn in the plan */
-	/*
-	 * diverged: number of the event, from 1, that differs, at `pc` on `object`; 0: not known.
-	 */
+	/* Diverged: number, from 1, of the event at `pc` on `object` that differs; 0: not known. */
 	uint64_t event;
 	uint32_t kind;		/* diverged: enum trace_kind of the event that came instead */
 	uint64_t now;		/* virtual time that has passed, in ns */
@@ -180,9 +178,7 @@ struct ctl_report {
 	struct ctl_module module[CTL_MODULES];
 };
 
-/*
- * The block. Areas are given by their offset from the start of the block and their size in bytes.
- */
+/* The block. Each area has an offset from the start of the block and a size in bytes. */
 struct ctl_block {
 	uint64_t magic;
 	uint32_t version;

@@ -55,7 +55,7 @@ struct iroot {
 #define IROOT_FLAGS 64u
 
 struct iroot_flag {
-	/* sites; write 0: no flag: several sites write, threads do not wait, or it is a lock. */
+	/* Sites. write 0: no flag: several sites write, threads do not wait, or it is a lock. */
 	uint64_t read, write;
 };
 

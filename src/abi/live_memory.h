@@ -66,8 +66,7 @@ struct live_header {
 	/* Records of private memory that were dropped because the window was full. */
 	uint64_t cut_records;
 	uint64_t lost_threads;	/* threads not recorded because there was no slot */
-	/* Signals whose records were lost because their handler interrupted the runtime. */
-	uint64_t lost_signals;
+	uint64_t lost_signals;	/* deferred signals that could not be delivered */
 	uint64_t ticks_per_second;	/* of the trace clock; 0 if not measured */
 	uint64_t ended;		/* 1: the process ended by exit() or by returning from main */
 	/*

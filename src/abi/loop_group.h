@@ -135,10 +135,7 @@ static inline uint64_t trace_loop_events(const struct trace_record *r)
 	return r->addr * (trace_nest_before(r) + group->addr * trace_loop_accesses(group));
 }
 
-/*
- * Writes an access of a group to r, with a stride record before it if needed. Returns the record
- * behind it.
- */
+/* Writes an access of a group to r, if needed behind a stride record. Returns the next record. */
 static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64_t addr, uint64_t stride,
 						  uint64_t site)
 {
@@ -156,10 +153,7 @@ static inline void trace_loop_head(struct trace_record *group, uint64_t turns, u
 	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, group[1].site) };
 }
 
-/*
- * The part of a nest that is not in its group. The accesses before the group come last in the
- * arrays.
- */
+/* The part of a nest outside its group. Accesses before the group come last in the arrays. */
 struct trace_nest {
 	uint64_t rounds;	/* rounds that follow the current one */
 	uint64_t turns;		/* iterations of the group in each round */

@@ -28,9 +28,7 @@ enum watchlog_kind {
 	WATCHLOG_WWR,
 	WATCHLOG_RWW,
 	WATCHLOG_WRW,
-	/*
-	 * PSet: site[] is the access that came before (0: there was none) and the delayed access.
-	 */
+	/* PSet: site[] is the access that came before (0: none) and the delayed access. */
 	WATCHLOG_PSET,
 	/* LifeTx: site[] is the transaction's access and the delayed one; 0: a lock. */
 	WATCHLOG_TX,
@@ -43,7 +41,7 @@ struct watchlog_record {
 	uint32_t pid;
 	uint32_t thread[2];	/* at the first occurrence: the affected thread, the other thread */
 	uint64_t addr;		/* at the first occurrence */
-	/* at the first occurrence: the value in memory at the last of the sites. */
+	/* At the first occurrence: the value in memory at the last of the sites. */
 	uint64_t value;
 	uint32_t value_size;	/* bytes of `value`; 0: not known */
 	uint32_t pad;

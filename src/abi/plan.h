@@ -57,9 +57,7 @@ struct sched_reached {
 /* The interleaving root that `active` tries to expose. */
 struct sched_wanted {
 	struct iroot iroot;	/* the root; its sites are pcs in the target */
-	/*
-	 * Number of the order of events, among those that the idiom allows (modulo active_ways()).
-	 */
+	/* Number of the order of events among those that the idiom allows (active_ways()). */
 	uint64_t way;
 	/*
 	 * If both threads are known: the first event of each of the two parts. The plan's turns are

@@ -21,17 +21,11 @@ enum rules_flag {
 	 * thread's previous access to the same memory.
 	 */
 	RULES_INVARIANT = 1,
-	/*
-	 * PSet: the predecessor set is listed, the sites of other threads that this site directly
-	 * followed.
-	 */
+	/* PSet: `before` lists the sites of other threads that this site directly followed. */
 	RULES_PSET = 2,
 	/* Some site could precede this one and is not in its list: check and guard watch it. */
 	RULES_OPEN = 4,
-	/*
-	 * The site is in a list, or missing in the list of a RULES_OPEN site: its accesses must be
-	 * seen.
-	 */
+	/* In the list of another site, or missing in that of an open one: must be watched, too. */
 	RULES_SOURCE = 8,
 	/* LifeTx: the access belongs to a learnt transaction. */
 	RULES_IN_TX = 16,
@@ -71,8 +65,8 @@ enum rules_flag {
 
 /*
  * Bit of a list entry: the site reads and its thread is about to write, or it takes a lock and its
- * thread is about to take it again. The site that owns the list must not follow it, even if it only
- * reads or takes the lock: it would come in between.
+ * thread is about to take it again. The list's own site, which reads or takes the lock, too, must
+ * not follow it then: it would come in between.
  */
 #define RULES_UNFINISHED 0x80000000u
 

@@ -29,9 +29,7 @@ struct turn {
 	uint32_t check;
 };
 
-/*
- * Writes a turn to `at`, where there is room for TURN_WORDS. Returns the number of words written.
- */
+/* Writes a turn to `at`, which has room for TURN_WORDS. Returns how many words it takes. */
 static inline size_t turn_put(uint32_t *at, const struct turn *t)
 {
 	bool more = t->steps >> TURN_STEPS_BITS || t->check;

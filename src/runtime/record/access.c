@@ -1,6 +1,4 @@
-/*
- * Plain accesses while recording: those that the assembly's fast paths do not handle, and ranges.
- */
+/* Plain accesses while recording that the assembly's fast paths do not handle; ranges. */
 #include "runtime/record/allocation_sites.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/record_mode.h"

@@ -77,9 +77,7 @@ static void claim(struct snarlrt_thread *self, uint64_t addr, uint64_t size, uin
 	self->claim[self->claims++ % SNARLRT_CLAIMS] = (struct snarlrt_claim){ addr, size, birth };
 }
 
-/*
- * Drops the claim on an earlier block at this address, which would seem to be one on the new block.
- */
+/* Drops the claim on an earlier block at this address, or the new block would inherit it. */
 static void drop_claim(struct snarlrt_thread *self, uint64_t addr)
 {
 	for (unsigned i = 0; i < SNARLRT_CLAIMS; i++)

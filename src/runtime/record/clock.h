@@ -3,9 +3,9 @@
  * (Kulkarni et al., OPODIS 2014).
  *
  * Each synchronisation object hashes to a stripe, which holds the latest time given out for it. A
- * new time is greater than the TSC, the thread's last time and the stripe's time. So the order of
- * times never contradicts the order in which threads used an object, even if the TSCs of two CPUs
- * disagree. Times are even; bit 0 of a stripe is a lock, so that an atomic operation and its time
+ * new time is at least the TSC, and greater than the thread's last time and the stripe's. So the
+ * order of times never contradicts the order in which threads used an object, even if the TSCs of
+ * two CPUs disagree. Times are even; bit 0 of a stripe is a lock, so that an atomic operation and its time
  * are one step. Reading the TSC costs as much as all the rest. So for frequent kinds of events a
  * thread reads it at every CLOCK_TSC_INTERVAL-th event only, and adds CLOCK_STEP in between.
  *
@@ -23,15 +23,15 @@
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
-#define CLOCK_STRIPES 1024u
+#define CLOCK_STRIPES 1024u	/* each in a cache line of its own */
 #define CLOCK_STEP 2u		/* times are multiples of this */
-#define CLOCK_TSC_INTERVAL 16u
+#define CLOCK_TSC_INTERVAL 16u	/* events of a thread from one reading of the TSC to the next */
 /* Ticks; less than it takes to pass an object between threads, so that the TSC keeps up. */
 #define CLOCK_AHEAD 16u
 /* Ticks, some tenths of a second: times closer than this are plausible without reading the TSC. */
 #define CLOCK_NEAR (1ull << 30)
 
-#define CLOCK_BLOCKS 4u
+#define CLOCK_BLOCKS 4u		/* block words of a stripe, which fit into its cache line */
 
 struct clock_stripe {
 	uint64_t time __attribute__((aligned(64)));
@@ -102,9 +102,7 @@ static inline bool clock_is_near(const struct snarlrt_thread *self, uint64_t see
 	return likely(seen <= self->last_time + CLOCK_NEAR);
 }
 
-/*
- * A time that was read from memory of the program, where anything may be; 0 if it cannot be a time.
- */
+/* A time read from the program's memory, which may hold anything; 0 if it cannot be a time. */
 static inline uint64_t clock_plausible(const struct snarlrt_thread *self, uint64_t seen)
 {
 	return clock_is_near(self, seen) ? seen & ~1ull : clock_plausible_far(seen);

@@ -1,6 +1,7 @@
 /*
- * The functions of modes record and coverage (core/mode.h). They differ in one thing: coverage
- * folds the rings into an iRoot profile (parallel_coverage.h) instead of writing a trace.
+ * The functions of modes record (row mode_record) and profile (row mode_coverage); core/mode.h
+ * explains the rows. Mode profile folds the rings into an iRoot profile (parallel_coverage.h)
+ * instead of writing a trace; all else is the same.
  */
 #ifndef RUNTIME_RECORD_RECORD_MODE_H
 #define RUNTIME_RECORD_RECORD_MODE_H

@@ -143,9 +143,7 @@ static void outbox_write(void)
 	__atomic_store_n(&live->out_used, 0, __ATOMIC_RELEASE);
 }
 
-/*
- * Adds a chunk to the outbox; the caller holds file_lock. False: it must go to the file directly.
- */
+/* Adds a chunk to the outbox, under file_lock. False: it must go to the file directly. */
 static bool outbox_add(const struct trace_chunk *chunk, uint64_t size)
 {
 	struct live_header *live = snarlrt.live;

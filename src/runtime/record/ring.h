@@ -119,9 +119,7 @@ static inline void snarlrt_put_two(uint64_t addr, uint64_t site, uint64_t time, 
 	__snarl_tls.cur += 2;
 }
 
-/*
- * Appends an event of two records. The array for snarlrt_append() is only built in the rare case.
- */
+/* Appends an event of two records. Builds an array for snarlrt_append() only if it must. */
 static inline void snarlrt_append_two(struct snarlrt_thread *self, uint64_t addr, uint64_t site, uint64_t time, uint64_t arg)
 {
 	if (likely(!snarlrt_near_end()))
@@ -160,9 +158,7 @@ static inline void snarlrt_let_go(void)
 		snarlrt_flush_early();
 }
 
-/*
- * undecided_chunks.c: adds a chunk to the stash, where it counts as `events` records of the window.
- */
+/* undecided_chunks.c: adds a chunk to the stash; it counts as `events` records of the window. */
 SNARLRT_HIDDEN void snarlrt_stash_push(struct trace_chunk *chunk, uint64_t events);
 /* Decides all chunks of the stash; at exit and exec. */
 SNARLRT_HIDDEN void snarlrt_stash_drain(void);

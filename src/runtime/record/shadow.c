@@ -171,9 +171,7 @@ static inline uint64_t load_unaligned_four(const uint16_t *s)
 	return four;
 }
 
-/*
- * Whether all words have this value. If their number is no multiple of 4, some are compared twice.
- */
+/* Whether all words have this value. Unless their number is 4 * n, some are compared twice. */
 static inline bool all_are(const uint16_t *s, const uint16_t *end, uint16_t value)
 {
 	const uint16_t *last = end - 4;

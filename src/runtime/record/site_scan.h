@@ -90,9 +90,7 @@ static inline void sites_skip_split(uint8_t *text, size_t start, size_t end)
 		jump[1] += SITES_CALL_SIZE;
 }
 
-/*
- * Whether the site that ends at `end` is switched off. `readable` bytes before `end` can be read.
- */
+/* Whether the site that ends at `end` is off. `readable` bytes before `end` can be read. */
 bool sites_is_off(const uint8_t *end, size_t readable) __attribute__((visibility("hidden")));
 
 #endif

@@ -27,9 +27,7 @@ static bool take(struct bytes *b, const char *code, size_t size, size_t operand)
 
 #define TAKE(b, code, operand) take((b), code, sizeof(code) - 1, operand)
 
-/*
- * Takes the comparison of the shadow word with the thread's own, as in an executable or a library.
- */
+/* Takes the cmp of the shadow word with tls.own, in the form of an executable or a library. */
 static bool take_compare(struct bytes *b, bool wide)
 {
 	bool pic;

@@ -52,10 +52,7 @@ void snarlrt_handle_set(uintptr_t handle, uint32_t id)
 		handles = arena_pages(HANDLES * sizeof(*handles));
 	if (handles) {
 		i = handle_slot(handle);
-		/*
-		 * Both parent and child store the id. A later thread may have the same handle by
-		 * then.
-		 */
+		/* Parent and child both store the id. The handle may be a later thread's by then. */
 		if (handles[i].handle != handle || handles[i].id < id)
 			handles[i].id = id;
 		handles[i].handle = handle;
@@ -190,10 +187,7 @@ void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq)
 	tls->undecided = 0;
 	t->in_loops = t->undecided_more = 0;
 	nest_forget();
-	/*
-	 * With filter=off all shadow words stay 0, so an own word of 1 matches none and all
-	 * accesses are kept.
-	 */
+	/* With filter=off no shadow word is ever 1: `own` matches none, so all accesses are kept. */
 	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);
 	tls->own_uncut = snarlrt.filter ? (uint16_t)own : 0;
 }
@@ -201,10 +195,7 @@ void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq)
 void snarlrt_thread_start_event(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal,
 				const void *routine)
 {
-	/*
-	 * The event's site is the routine. A pc is the address after an instruction, so it is one
-	 * more.
-	 */
+	/* The event's site is the routine, plus 1, as a pc is the address after an instruction. */
 	uint64_t pc = routine ? (uint64_t)routine + 1 : 0;
 	struct trace_record r[3] = {
 		{ (uint64_t)routine & TRACE_ADDR_MASK, TRACE_SITE(TRACE_THREAD_START, 0, pc) },

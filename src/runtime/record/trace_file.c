@@ -112,9 +112,7 @@ bool snarlrt_live_room(const void *start, size_t size)
 	return got == 0 || got == -EINVAL;	/* an older kernel has no such call */
 }
 
-/*
- * Whether a file may have this size. Writing beyond ulimit -f would not fail, but kill the process.
- */
+/* Whether a file may have this size: writing beyond ulimit -f kills the process. */
 static bool may_grow_to(uint64_t size)
 {
 	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };

@@ -1,6 +1,4 @@
-/*
- * The trace file and the live memory of a recorded process.
- */
+/* The trace file and the live memory of a recorded process. */
 #ifndef RUNTIME_RECORD_TRACE_FILE_H
 #define RUNTIME_RECORD_TRACE_FILE_H
 
