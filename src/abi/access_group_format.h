@@ -49,7 +49,8 @@ static inline unsigned trace_bunch_count(uint64_t site)
  * Writes the accesses of a group whose first one is at `addr` to `to`, which has room for
  * TRACE_BUNCH_MOST. Returns how many.
  */
-static inline unsigned trace_bunch_expand(const struct trace_bunch *b, uint64_t addr, struct trace_record *to)
+static inline unsigned trace_bunch_expand(const struct trace_bunch *b, uint64_t addr,
+					  struct trace_record *to)
 {
 	unsigned n = 0;
 
@@ -57,7 +58,8 @@ static inline unsigned trace_bunch_expand(const struct trace_bunch *b, uint64_t 
 		const struct trace_bunch_access *a = &b->access[i];
 
 		to[n].addr = (addr + (uint64_t)(int64_t)a->distance) & TRACE_ADDR_MASK;
-		to[n].site = (uint64_t)a->op << 48 | ((b->site + (uint64_t)(int64_t)a->site) & TRACE_ADDR_MASK);
+		to[n].site = (uint64_t)a->op << 48 |
+			     ((b->site + (uint64_t)(int64_t)a->site) & TRACE_ADDR_MASK);
 		n += a->op != 0;
 	}
 	return n;

@@ -55,8 +55,9 @@ static inline uint64_t shadow_memory(const uint16_t *word)
 }
 
 /*
- * A ring gets a time stamp at least this often. An append first tests snarlrt_tls.cur: at a multiple
- * of STAMP_BYTES, and where it is NULL, the runtime's C code appends, and adds the stamp.
+ * A ring gets a time stamp at least every STAMP_BYTES. An append first tests snarlrt_tls.cur. If it
+ * is a multiple of STAMP_BYTES, or NULL, the runtime's C code appends, and adds the stamp if one is
+ * due.
  */
 #define STAMP_BYTES 4096u
 
@@ -85,8 +86,8 @@ struct snarlrt_thread;
  */
 struct snarlrt_tls {
 	/*
-	 * Where the next record goes in the thread's ring. NULL sends the next append to the runtime's
-	 * C code: the thread has no ring, or calls must be recorded first (see `saved`).
+	 * Where the next record goes in the thread's ring. NULL sends the next append to the
+	 * runtime's C code: the thread has no ring, or calls must be recorded first (see `saved`).
 	 */
 	struct trace_record *cur;
 	/* Shadow word of this thread's memory once cut: id * 2 + 1. 0: it owns no memory. */
@@ -103,7 +104,7 @@ struct snarlrt_tls {
 	struct snarlrt_frame *frame_end;
 	/* The rest of the thread's state; NULL: the runtime has not attached the thread. */
 	struct snarlrt_thread *self;
-	/* 1 while the runtime changes the thread's ring or shadow: signals are put off. */
+	/* 1 while the runtime changes the thread's ring or shadow: signals are deferred. */
 	uint32_t busy;
 	/*
 	 * The number of sections that the thread is in whose events are not recorded, such as calls
@@ -151,7 +152,8 @@ struct snarlrt_tls {
 #define LOOP_FIRST_SLOT 16
 #define LOOP_SLOTS_BELOW 16	/* bytes from the top of slot 0's place to the stack pointer */
 #define LOOP_SLOT_AT(s) (-LOOP_SLOTS_BELOW - 8 * (int)(s))	/* slot s, from the stack pointer */
-#define LOOP_RED_ZONE 128	/* bytes below the stack pointer where signal handlers do not write */
+/* Bytes below the stack pointer that signal handlers do not write. */
+#define LOOP_RED_ZONE 128
 
 /* `factor` times the value of the register or slot `place`. */
 struct loop_term {
@@ -233,7 +235,7 @@ struct snarlrt_nest {
 	uint32_t found, turns;
 	/* By the bits of `found`: the first access of each look in the next round. */
 	struct nest_expected look[NEST_LOOKS];
-	/* By the bits of `found`: the record of that access, in the group that is being appended. */
+	/* By the bits of `found`: the record of that access in the group being appended. */
 	struct trace_record *first[NEST_LOOKS];
 	/* The value of tls.cur at which another round may follow; NEST_NONE: there is no nest. */
 	struct trace_record *next;

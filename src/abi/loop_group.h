@@ -20,8 +20,9 @@
  *   { rounds, LOOP with detail TRACE_NEST + number of accesses before the group, some pc }
  *   a READ or WRITE for each of these, in the first round
  *   the group, in the first round
- *   { what each round adds to the addresses of four accesses, 16 bits each, LOOP with detail 0, some
- *     pc }: as many as needed, those for accesses before the group first
+ *   { what each round adds to the addresses of four accesses, 16 bits each,
+ *     LOOP with detail 0, some pc }
+ *   and more of these as needed; those for accesses before the group come first
  *
  * To the codec these are plain records, which it predicts as any other. A group or nest lies in one
  * chunk, with no other record in it. The runtime writes groups, the reader expands them. This
@@ -40,8 +41,9 @@
 #define TRACE_NEST 0x40u		/* bit of the detail: the record begins a nest */
 #define TRACE_NEST_BEFORE 3u		/* most accesses before the group in each round */
 #define TRACE_NEST_ROUNDS 8192u
-#define TRACE_NEST_RECORDS \
-	(1 + TRACE_NEST_BEFORE + TRACE_LOOP_RECORDS + (TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES + 3) / 4)
+#define TRACE_NEST_RECORDS                                                                         \
+	(1 + TRACE_NEST_BEFORE + TRACE_LOOP_RECORDS +                                              \
+	 (TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES + 3) / 4)
 /* Most events of the groups of one chunk; a full ring has fewer. */
 #define TRACE_LOOP_EVENTS (1u << 26)
 
@@ -83,7 +85,8 @@ static inline size_t trace_group_size(const struct trace_record *r, size_t count
 	unsigned accesses = trace_loop_accesses(r);
 	size_t n = 1;
 
-	if (accesses == 0 || accesses > TRACE_LOOP_ACCESSES || r->addr == 0 || r->addr > TRACE_LOOP_TURNS)
+	if (accesses == 0 || accesses > TRACE_LOOP_ACCESSES || r->addr == 0 ||
+	    r->addr > TRACE_LOOP_TURNS)
 		return 0;
 	for (; accesses > 0; accesses--) {
 		n += n < count && trace_loop_is_stride(&r[n]);
@@ -98,8 +101,8 @@ static inline size_t trace_nest_size(const struct trace_record *r, size_t count)
 	unsigned before = trace_nest_before(r), adds;
 	size_t n = 1 + before, group;
 
-	if (before > TRACE_NEST_BEFORE || r->addr == 0 || r->addr > TRACE_NEST_ROUNDS || n >= count ||
-	    trace_site_kind(r[n].site) != TRACE_LOOP)
+	if (before > TRACE_NEST_BEFORE || r->addr == 0 || r->addr > TRACE_NEST_ROUNDS ||
+	    n >= count || trace_site_kind(r[n].site) != TRACE_LOOP)
 		return 0;
 	for (unsigned i = 1; i <= before; i++)
 		if (!trace_loop_is_access(&r[i]))
@@ -136,8 +139,8 @@ static inline uint64_t trace_loop_events(const struct trace_record *r)
 }
 
 /* Writes an access of a group to r, if needed behind a stride record. Returns the next record. */
-static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64_t addr, uint64_t stride,
-						  uint64_t site)
+static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64_t addr,
+						  uint64_t stride, uint64_t site)
 {
 	if (__builtin_expect(stride + 0x8000 >= 0x10000, 0)) {
 		*r++ = (struct trace_record){ stride, TRACE_SITE(TRACE_LOOP, 0, site) };
@@ -174,7 +177,8 @@ struct trace_loop {
 	struct trace_nest nest;
 };
 
-static inline const struct trace_record *trace_group_begin(struct trace_loop *l, const struct trace_record *head)
+static inline const struct trace_record *trace_group_begin(struct trace_loop *l,
+							   const struct trace_record *head)
 {
 	const struct trace_record *r = head + 1;
 
@@ -205,7 +209,8 @@ static inline void trace_nest_round(struct trace_loop *l)
 	l->end = l->accesses + n->before;
 }
 
-static inline const struct trace_record *trace_nest_begin(struct trace_loop *l, const struct trace_record *head)
+static inline const struct trace_record *trace_nest_begin(struct trace_loop *l,
+							  const struct trace_record *head)
 {
 	unsigned before = trace_nest_before(head);
 	const struct trace_record *r = trace_group_begin(l, head + 1 + before);
@@ -215,7 +220,8 @@ static inline const struct trace_record *trace_nest_begin(struct trace_loop *l, 
 	n->turns = l->turns;
 	n->before = before;
 	for (unsigned i = 0; i < before; i++) {
-		l->at[l->accesses + i] = (struct trace_record){ head[1 + i].addr & TRACE_ADDR_MASK, head[1 + i].site };
+		l->at[l->accesses + i] = (struct trace_record){ head[1 + i].addr & TRACE_ADDR_MASK,
+								head[1 + i].site };
 		l->stride[l->accesses + i] = 0;
 	}
 	for (unsigned i = 0; i < l->accesses + before; i++) {
@@ -229,7 +235,8 @@ static inline const struct trace_record *trace_nest_begin(struct trace_loop *l, 
 }
 
 /* Begins to expand the whole group or nest at `head`. Returns the record behind it. */
-static inline const struct trace_record *trace_loop_begin(struct trace_loop *l, const struct trace_record *head)
+static inline const struct trace_record *trace_loop_begin(struct trace_loop *l,
+							  const struct trace_record *head)
 {
 	return trace_loop_is_nest(head) ? trace_nest_begin(l, head) : trace_group_begin(l, head);
 }

@@ -25,7 +25,7 @@ enum trace_role {
 	ROLE_SHARED = 1u << 7,		/* beside ACQUIRE: other readers may hold the lock, too */
 	ROLE_TRY = 1u << 8,		/* beside ACQUIRE or SEM: may give up instead of waiting */
 	ROLE_RELEASE = 1u << 9,		/* releases the lock addr */
-	ROLE_WAIT_BEGIN = 1u << 10,	/* releases the lock arg and waits on the condition variable addr */
+	ROLE_WAIT_BEGIN = 1u << 10,	/* releases the lock arg, waits on the condition addr */
 	ROLE_WAIT_END = 1u << 11,	/* takes the lock arg again, whatever the result */
 	ROLE_NOTIFY = 1u << 12,		/* wakes threads that wait on the condition variable addr */
 	ROLE_SEM = 1u << 13,		/* takes (with PASS) or posts (with SIGNAL) a semaphore */

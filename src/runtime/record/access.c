@@ -14,8 +14,9 @@ static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t
 	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
 	uint64_t bytes = (addr & 7) + (1u << (site >> 56 & TRACE_SIZE_MASK));
 
-	return (uintptr_t)tls->cur % STAMP_BYTES != 0 && tls->own_uncut && addr <= TRACE_ADDR_MASK >> 1 &&
-	       *s == SHADOW_SHARED && (bytes <= 8 || (bytes <= 16 && s[1] == SHADOW_SHARED)) &&
+	return (uintptr_t)tls->cur % STAMP_BYTES != 0 && tls->own_uncut &&
+	       addr <= TRACE_ADDR_MASK >> 1 && *s == SHADOW_SHARED &&
+	       (bytes <= 8 || (bytes <= 16 && s[1] == SHADOW_SHARED)) &&
 	       snarlrt_append_quick(addr, site);
 }
 
@@ -84,7 +85,8 @@ void record_access(uint64_t addr, uint64_t site)
  * Records a small range if all of it is shared or all of it undecided. False: nothing was done,
  * since calls must be recorded first or the ring needs attention.
  */
-static inline bool range_quick(struct snarlrt_thread *self, uint64_t addr, uint64_t size, uint64_t site)
+static inline bool range_quick(struct snarlrt_thread *self, uint64_t addr, uint64_t size,
+			       uint64_t site)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct trace_record *cur = tls->cur;

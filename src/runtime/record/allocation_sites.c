@@ -118,8 +118,9 @@ static void begin_block(struct snarlrt_thread *self, uint64_t addr, uint64_t siz
  * snarlrt_note() for these frequent kinds in mode record. The caller has entered already; entering
  * and leaving once per call of malloc saves a tenth.
  */
-static inline __attribute__((always_inline)) void note(struct snarlrt_thread *self, enum trace_kind kind, uint64_t addr, uint64_t size,
-						       const void *pc)
+static inline __attribute__((always_inline)) void note(struct snarlrt_thread *self,
+						       enum trace_kind kind, uint64_t addr,
+						       uint64_t size, const void *pc)
 {
 	uint64_t time;
 
@@ -181,7 +182,8 @@ bool allocation_claim_page(struct snarlrt_thread *self, uint64_t addr)
 }
 
 /* Updates a site's streak. Of two updates at once, one may be lost, which does no harm. */
-static void update_streak(int8_t *at, uint64_t birth, uint32_t thread, uint64_t size, const struct shadow_census *c)
+static void update_streak(int8_t *at, uint64_t birth, uint32_t thread, uint64_t size,
+			  const struct shadow_census *c)
 {
 	int known = __atomic_load_n(at, __ATOMIC_RELAXED), streak = known;
 
@@ -204,8 +206,8 @@ static void update_streak(int8_t *at, uint64_t birth, uint32_t thread, uint64_t 
  */
 static inline bool stays_shared(const int8_t *streak, uint64_t addr, uint64_t size)
 {
-	return __atomic_load_n(streak, __ATOMIC_RELAXED) >= SHARED_BLOCKS && size <= BIG && !snarlrt.profiling &&
-	       shadow_is(addr, size, shadow_shared());
+	return __atomic_load_n(streak, __ATOMIC_RELAXED) >= SHARED_BLOCKS && size <= BIG &&
+	       !snarlrt.profiling && shadow_is(addr, size, shadow_shared());
 }
 
 static void end_block(struct snarlrt_thread *self, uint64_t addr, size_t size)

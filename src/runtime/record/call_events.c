@@ -26,7 +26,8 @@ static bool is_known_later(enum trace_kind kind)
 	return trace_roles(kind) & ROLE_ACQUIRE || kind == TRACE_MALLOC;
 }
 
-static inline uint64_t event_time(struct snarlrt_thread *self, enum trace_kind kind, const void *object, uint64_t arg)
+static inline uint64_t event_time(struct snarlrt_thread *self, enum trace_kind kind,
+				  const void *object, uint64_t arg)
 {
 	/* a destroyed mutex has no valid type, but its last time is still there */
 	if (kind == TRACE_MUTEX_DESTROY)
@@ -38,8 +39,9 @@ static inline uint64_t event_time(struct snarlrt_thread *self, enum trace_kind k
 	return clock_event(self, object);
 }
 
-static inline __attribute__((always_inline)) void note(enum trace_kind kind, unsigned detail, const void *object,
-						       uint64_t arg, int result, const void *pc, bool folds)
+static inline __attribute__((always_inline)) void note(enum trace_kind kind, unsigned detail,
+						       const void *object, uint64_t arg, int result,
+						       const void *pc, bool folds)
 {
 	struct snarlrt_thread *self = snarlrt_enter();
 	uint64_t time;
@@ -53,7 +55,8 @@ static inline __attribute__((always_inline)) void note(enum trace_kind kind, uns
 	if (unlikely(snarlrt_near_end()))
 		snarlrt_make_room(self);
 	time = event_time(self, kind, object, arg);
-	snarlrt_append_two(self, ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
+	snarlrt_append_two(self,
+			   ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
 			   TRACE_SITE(kind, detail, pc), time, arg);
 	if (folds && !is_known_later(kind)) {
 		snarlrt_profile_flush(self);
@@ -62,14 +65,14 @@ static inline __attribute__((always_inline)) void note(enum trace_kind kind, uns
 	snarlrt_leave(self);
 }
 
-void record_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-		 const void *pc)
+void record_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		 int result, const void *pc)
 {
 	note(kind, detail, object, arg, result, pc, false);
 }
 
-void coverage_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-		   const void *pc)
+void coverage_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		   int result, const void *pc)
 {
 	note(kind, detail, object, arg, result, pc, true);
 }

@@ -5,9 +5,10 @@
  * Each synchronisation object hashes to a stripe, which holds the latest time given out for it. A
  * new time is at least the TSC, and greater than the thread's last time and the stripe's. So the
  * order of times never contradicts the order in which threads used an object, even if the TSCs of
- * two CPUs disagree. Times are even; bit 0 of a stripe is a lock, so that an atomic operation and its time
- * are one step. Reading the TSC costs as much as all the rest. So for frequent kinds of events a
- * thread reads it at every CLOCK_TSC_INTERVAL-th event only, and adds CLOCK_STEP in between.
+ * two CPUs disagree. Times are even; bit 0 of a stripe is a lock, so that an atomic operation and
+ * its time are one step. Reading the TSC costs as much as all the rest. So for frequent kinds of
+ * events a thread reads it at every CLOCK_TSC_INTERVAL-th event only, and adds CLOCK_STEP in
+ * between.
  *
  * Most of what is left is the cost of a locked instruction. So a thread that updates a stripe
  * reserves times: it stores a time CLOCK_AHEAD later than its own. While the stripe holds that
@@ -125,7 +126,8 @@ static inline uint64_t clock_now_behind(struct snarlrt_thread *self)
 	return clock_now(self);
 }
 
-static inline struct snarlrt_ahead *clock_ahead_of(struct snarlrt_thread *self, const uint64_t *stripe)
+static inline struct snarlrt_ahead *clock_ahead_of(struct snarlrt_thread *self,
+						   const uint64_t *stripe)
 {
 	return &self->ahead[(uintptr_t)stripe / sizeof(struct clock_stripe) % SNARLRT_AHEADS];
 }
@@ -142,8 +144,8 @@ static inline uint64_t clock_event(struct snarlrt_thread *self, const void *obje
 	if (mine && now <= seen)
 		return now;
 	while (unlikely(seen & 1) ||
-	       !__atomic_compare_exchange_n(stripe, &seen, now + CLOCK_AHEAD, false, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED)) {
+	       !__atomic_compare_exchange_n(stripe, &seen, now + CLOCK_AHEAD, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		if (seen & 1)
 			seen = clock_stripe_wait(stripe);
 		now = clock_after(self, seen);

@@ -56,7 +56,8 @@ void record_exit(uint64_t pc)
 		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
 		tls->frame--;
 		tls->told = tls->frame;
-		if (!remove_entry(self) && !snarlrt.profiling && !snarlrt_append_quick(r.addr, r.site))
+		if (!remove_entry(self) && !snarlrt.profiling &&
+		    !snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);
 	}
 	snarlrt_leave(self);

@@ -57,7 +57,8 @@ static inline uint64_t mutex_event(struct snarlrt_thread *self, pthread_mutex_t 
 	if (likely(mutex_is_held(self, mutex)))
 		__atomic_store_n(time, now, __ATOMIC_RELAXED);
 	else
-		while (!__atomic_compare_exchange_n(time, &seen, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		while (!__atomic_compare_exchange_n(time, &seen, now, false, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED))
 			now = clock_after(self, clock_plausible(self, seen));
 	return now;
 }
@@ -66,7 +67,8 @@ static inline uint64_t mutex_event(struct snarlrt_thread *self, pthread_mutex_t 
  * A time for the begin or end of a wait, later than all earlier events on the condition variable
  * and on the mutex, which the thread holds.
  */
-static inline uint64_t mutex_event_wait(struct snarlrt_thread *self, const void *cond, pthread_mutex_t *mutex)
+static inline uint64_t mutex_event_wait(struct snarlrt_thread *self, const void *cond,
+					pthread_mutex_t *mutex)
 {
 	uint64_t *time = mutex_time(mutex), now;
 
@@ -95,14 +97,15 @@ static inline bool mutex_is_quiet(void)
  * when cur is NULL). It calls no function, so that no register must be saved while other threads
  * may wait for the mutex. Signals may have been deferred meanwhile.
  */
-static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kind, pthread_mutex_t *mutex,
-							     const void *pc)
+static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kind,
+							     pthread_mutex_t *mutex, const void *pc)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
 	uint64_t *time = mutex_time(mutex), now;
 
-	if (unlikely(!mutex_is_quiet() || !time || !mutex_is_held(self, mutex) || !clock_is_near(self, *time)))
+	if (unlikely(!mutex_is_quiet() || !time || !mutex_is_held(self, mutex) ||
+		     !clock_is_near(self, *time)))
 		return false;
 	tls->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

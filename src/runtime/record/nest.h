@@ -8,7 +8,8 @@
 #include "abi/layout.h"
 #include "runtime/core/runtime.h"
 
-extern SNARLRT_EXPORT __thread struct snarlrt_nest __snarl_nest __attribute__((tls_model("local-exec")));
+extern SNARLRT_EXPORT __thread struct snarlrt_nest __snarl_nest
+	__attribute__((tls_model("local-exec")));
 
 /* Ends the nest, because the ring was cleared. */
 static inline void nest_forget(void)

@@ -51,7 +51,8 @@ static bool mover_take(uint32_t slot, uint8_t who)
 {
 	uint8_t none = MOVER_NONE;
 
-	return __atomic_compare_exchange_n(&movers[slot], &none, who, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&movers[slot], &none, who, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
 }
 
 bool snarlrt_profile_begin(const char *path)
@@ -63,7 +64,8 @@ bool snarlrt_profile_begin(const char *path)
 		return false;
 	memory = (char *)b + b->profile;
 	/* After exec, or in a child, the profile belongs to the process that began it. */
-	if (__atomic_exchange_n(&b->ready, 1, __ATOMIC_RELAXED) || b->profile_size < sizeof(struct trace_queue))
+	if (__atomic_exchange_n(&b->ready, 1, __ATOMIC_RELAXED) ||
+	    b->profile_size < sizeof(struct trace_queue))
 		return false;
 	coverage.queue = trace_queue_of(memory, b->profile_size);
 	coverage.queue->magic = TRACE_QUEUE_MAGIC;
@@ -80,8 +82,10 @@ void snarlrt_profile_fold(void)
 	const struct trace_queue *q = coverage.queue;
 	uint32_t free = 0;
 
-	if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) - __atomic_load_n(&q->head, __ATOMIC_RELAXED) < FOLD_FROM ||
-	    !__atomic_compare_exchange_n(&coverage.lock.state, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) -
+			__atomic_load_n(&q->head, __ATOMIC_RELAXED) < FOLD_FROM ||
+	    !__atomic_compare_exchange_n(&coverage.lock.state, &free, 1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return;
 	trace_queue_fold(coverage.queue, coverage.profile);
 	snarlrt_unlock(&coverage.lock);
@@ -93,7 +97,8 @@ void snarlrt_profile_fold(void)
  */
 static void wait_for_room(uint64_t end)
 {
-	while (end - __atomic_load_n(&coverage.queue->head, __ATOMIC_ACQUIRE) > TRACE_QUEUE_RECORDS) {
+	while (end - __atomic_load_n(&coverage.queue->head, __ATOMIC_ACQUIRE) >
+	       TRACE_QUEUE_RECORDS) {
 		uint64_t head;
 
 		snarlrt_lock(&coverage.lock);
@@ -124,7 +129,7 @@ static void cut_granule(uint64_t granule, uint16_t uncut)
 	uint16_t *s = (uint16_t *)(SHADOW_BASE + granule * 2), seen = uncut;
 	uint8_t *count = &access_counts[granule % ACCESS_COUNTS];
 
-	/* Only the owner counts. If another granule shares the counter, some accesses are missed. */
+	/* Only the owner counts; if another granule shares the counter, accesses are missed. */
 	if (__atomic_load_n(s, __ATOMIC_RELAXED) != uncut)
 		return;
 	__atomic_store_n(count, __atomic_load_n(count, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
@@ -141,7 +146,7 @@ static void cut_early(const struct trace_record *r, const struct trace_record *e
 
 	for (; uncut && r < end; r += 1 + trace_extra(trace_site_kind(r->site))) {
 		unsigned kind = trace_site_kind(r->site);
-		uint64_t addr = r->addr & TRACE_ADDR_MASK, size = 1ull << (r->site >> 56 & TRACE_SIZE_MASK);
+		uint64_t addr = r->addr & TRACE_ADDR_MASK, size = trace_site_size(r->site);
 
 		if (trace_roles(kind) & ROLE_RANGE)
 			size = r[1].site;
@@ -178,14 +183,17 @@ void snarlrt_profile_flush(struct snarlrt_thread *self)
 static void fold_rest(uint32_t slot)
 {
 	struct live_header *live = snarlrt.live;
-	const struct live_slot *s = (const struct live_slot *)(void *)((char *)live + live->slots) + slot;
-	const struct trace_record *r = (const struct trace_record *)(void *)((char *)live + live->rings +
-									      (size_t)slot * LIVE_RING_BYTES) + 1;
+	const struct live_slot *s =
+		(const struct live_slot *)(void *)((char *)live + live->slots) + slot;
+	const struct trace_record *r =
+		(const struct trace_record *)(void *)((char *)live + live->rings +
+						      (size_t)slot * LIVE_RING_BYTES) + 1;
 	const struct trace_record *end = r + LIVE_RING_RECORDS - 4;
 	uint32_t thread = __atomic_load_n(&s->thread, __ATOMIC_ACQUIRE);
 
 	while (thread && r < end) {
-		struct trace_record first = { r->addr, __atomic_load_n(&r->site, __ATOMIC_ACQUIRE) };
+		struct trace_record first = { r->addr,
+					      __atomic_load_n(&r->site, __ATOMIC_ACQUIRE) };
 		unsigned extra = trace_extra(trace_site_kind(first.site));
 
 		if (!trace_site_kind(first.site))
@@ -199,7 +207,8 @@ void snarlrt_profile_end(void)
 {
 	for (uint32_t slot = 0; slot < LIVE_SLOTS; slot++)
 		for (uint32_t i = 0; i < END_WAITS && !mover_take(slot, MOVER_END) &&
-				     __atomic_load_n(&movers[slot], __ATOMIC_RELAXED) != MOVER_END; i++)
+				     __atomic_load_n(&movers[slot], __ATOMIC_RELAXED) != MOVER_END;
+		     i++)
 			sys_call(SYS_sched_yield, 0, 0, 0);
 	snarlrt_lock(&coverage.lock);
 	if (coverage.profile) {
@@ -214,7 +223,8 @@ void snarlrt_profile_end(void)
 
 void snarlrt_profile_shared(struct snarlrt_thread *self, uint64_t granule)
 {
-	const struct trace_record r[2] = { { granule * 8, TRACE_SITE(TRACE_MMAP, 0, 0) }, { 0, 8 } };
+	const struct trace_record r[2] = { { granule * 8, TRACE_SITE(TRACE_MMAP, 0, 0) },
+					   { 0, 8 } };
 
 	snarlrt_append(self, r, 2);
 }
@@ -224,7 +234,9 @@ void snarlrt_profile_fresh(uint64_t granule, uint64_t count)
 	uint64_t first = granule % ACCESS_COUNTS;
 
 	if (count > ACCESS_COUNTS - first) {
-		sys_clear(access_counts, count - (ACCESS_COUNTS - first) < ACCESS_COUNTS ? count - (ACCESS_COUNTS - first) : ACCESS_COUNTS);
+		sys_clear(access_counts, count - (ACCESS_COUNTS - first) < ACCESS_COUNTS
+						 ? count - (ACCESS_COUNTS - first)
+						 : ACCESS_COUNTS);
 		count = ACCESS_COUNTS - first;
 	}
 	sys_clear(access_counts + first, count);

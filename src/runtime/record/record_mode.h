@@ -27,10 +27,10 @@ SNARLRT_HIDDEN uint64_t record_depth(void);
 SNARLRT_HIDDEN void record_unwind(uint64_t depth);
 
 /* call_events.c */
-SNARLRT_HIDDEN void record_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
-				int result, const void *pc);
-SNARLRT_HIDDEN void coverage_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
-				  int result, const void *pc);
+SNARLRT_HIDDEN void record_note(enum trace_kind kind, unsigned detail, const void *object,
+				uint64_t arg, int result, const void *pc);
+SNARLRT_HIDDEN void coverage_note(enum trace_kind kind, unsigned detail, const void *object,
+				  uint64_t arg, int result, const void *pc);
 SNARLRT_HIDDEN void record_wait_begin(enum trace_kind kind, const void *object, const void *pc);
 
 /* shadow.c */

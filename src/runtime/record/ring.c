@@ -115,7 +115,8 @@ static bool file_write_chunk(const uint8_t *bytes)
 	 * Only event chunks are limited by the option room=: the others are small, and say what the
 	 * events mean or how the process ended.
 	 */
-	done = file_write(bytes, sizeof(chunk) + chunk.stored, chunk.type == TRACE_CHUNK_EVENTS ? snarlrt.room : 0);
+	done = file_write(bytes, sizeof(chunk) + chunk.stored,
+			  chunk.type == TRACE_CHUNK_EVENTS ? snarlrt.room : 0);
 	if (!done)
 		__atomic_fetch_add(&snarlrt.live->lost_records, chunk.count, __ATOMIC_RELAXED);
 	return done;
@@ -204,8 +205,9 @@ static void ring_clear(struct snarlrt_thread *self, struct trace_record *end)
  */
 static bool is_worth_deciding(const struct snarlrt_thread *self, uint32_t undecided, uint32_t count)
 {
-	return undecided && (undecided > count / UNDECIDED_SHARE || count < LIVE_RING_RECORDS / 2 ||
-			     undecided + self->undecided_more > (count + self->in_loops) / UNDECIDED_SHARE);
+	return undecided &&
+	       (undecided > count / UNDECIDED_SHARE || count < LIVE_RING_RECORDS / 2 ||
+		undecided + self->undecided_more > (count + self->in_loops) / UNDECIDED_SHARE);
 }
 
 void snarlrt_flush(struct snarlrt_thread *self)
@@ -269,7 +271,8 @@ static void make_room(struct snarlrt_thread *self, unsigned count)
 	if (tls->cur + count + 1 > self->ring_end)
 		snarlrt_flush(self);
 	if ((uintptr_t)tls->cur % STAMP_BYTES == 0 && tls->cur != self->ring)
-		*tls->cur++ = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+		*tls->cur++ =
+			(struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
 }
 
 void snarlrt_make_room(struct snarlrt_thread *self)

@@ -21,8 +21,8 @@ struct snarlrt_stack {
  * room. `routine` is the thread's start routine. If `stack` is NULL, the C library is asked for the
  * stack, which may allocate.
  */
-SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint32_t ordinal,
-							    const void *routine,
+SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent,
+							    uint32_t ordinal, const void *routine,
 							    const struct snarlrt_stack *stack);
 SNARLRT_HIDDEN void snarlrt_thread_exit(void);	/* flushes the ring and frees the slot */
 
@@ -120,12 +120,14 @@ static inline void snarlrt_put_two(uint64_t addr, uint64_t site, uint64_t time, 
 }
 
 /* Appends an event of two records. Builds an array for snarlrt_append() only if it must. */
-static inline void snarlrt_append_two(struct snarlrt_thread *self, uint64_t addr, uint64_t site, uint64_t time, uint64_t arg)
+static inline void snarlrt_append_two(struct snarlrt_thread *self, uint64_t addr, uint64_t site,
+				      uint64_t time, uint64_t arg)
 {
 	if (likely(!snarlrt_near_end()))
 		snarlrt_put_two(addr, site, time, arg);
 	else
-		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { time, arg } }, 2);
+		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { time, arg } },
+			       2);
 }
 
 /*
@@ -167,8 +169,8 @@ SNARLRT_HIDDEN void snarlrt_stash_drain(void);
  * Stores what the thread waits for, as wait_begin of the mode does. Plain stores suffice, because
  * the thread holds no lock of the runtime meanwhile.
  */
-static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_kind kind, const void *object,
-				 const void *pc)
+static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_kind kind,
+				 const void *object, const void *pc)
 {
 	struct live_slot *live = self->live;
 

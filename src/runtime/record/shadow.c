@@ -51,7 +51,8 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 		*s = tls->own_uncut;
 		return SHADOW_UNDECIDED;
 	}
-	if (seen == 0 && __atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	if (seen == 0 && __atomic_compare_exchange_n(s, &seen, tls->own_uncut, false,
+						     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return SHADOW_UNDECIDED;
 	if (seen == shadow_shared())
 		return SHADOW_KEEP;
@@ -87,7 +88,8 @@ static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
 		return 1u << SHADOW_DROP;
 	if (four == ~0ull || share_four(s, four, tls))
 		return 1u << SHADOW_KEEP;
-	if (uncut4 != 0 && (four == uncut4 || (four == 0 && !tls->self->claims && shadow_change_four(s, 0, uncut4))))
+	if (uncut4 != 0 && (four == uncut4 ||
+			    (four == 0 && !tls->self->claims && shadow_change_four(s, 0, uncut4))))
 		return 1u << SHADOW_UNDECIDED;
 	return 0;
 }
@@ -96,7 +98,8 @@ static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
  * Touches a range. Unless `whole`, it stops at *end, before the first granule with which the range
  * would have both SHADOW_DROP and SHADOW_KEEP.
  */
-static inline __attribute__((always_inline)) unsigned touch_run(uint64_t addr, uint64_t size, bool whole, uint16_t **end)
+static inline __attribute__((always_inline)) unsigned touch_run(uint64_t addr, uint64_t size,
+								bool whole, uint16_t **end)
 {
 	const struct snarlrt_tls *tls = &__snarl_tls;
 	uint16_t *s = shadow_of(addr), *last = shadow_of(addr + size - 1);
@@ -150,7 +153,8 @@ enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
 	s = shadow_of(addr);
 	end = shadow_of(addr + size - 1);
 	for (; s <= end; s++) {
-		enum shadow_verdict v = likely(*s == tls->own) ? SHADOW_DROP : touch_granule(s, tls);
+		enum shadow_verdict v =
+			likely(*s == tls->own) ? SHADOW_DROP : touch_granule(s, tls);
 
 		if (v > verdict)
 			verdict = v;
@@ -243,7 +247,8 @@ void shadow_claim(uint64_t addr, uint64_t size)
  * Resets some shadow words. If some were shared, marks the memory's pages with the time, so that
  * undecided accesses of its earlier life are kept (shadow_decide.h).
  */
-static __attribute__((noinline)) void reset_touched(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+static __attribute__((noinline)) void
+reset_touched(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
 {
 	uint64_t addr = shadow_granule(s) * 8, size = (uint64_t)(end - s) * 8;
 	struct shadow_census c = { false, false, false };
@@ -262,7 +267,8 @@ static __attribute__((noinline)) void reset_touched(struct snarlrt_thread *self,
 	all->others |= c.others;
 }
 
-static inline void reset_range(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+static inline void reset_range(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s,
+			       uint16_t *end)
 {
 	if (!all_are(s, end, 0))		/* mostly true for newly allocated blocks */
 		reset_touched(self, all, s, end);
@@ -272,7 +278,8 @@ static inline void reset_range(struct snarlrt_thread *self, struct shadow_census
  * Resets the shadow of a big block. Such blocks, above all stacks, are mostly untouched, and so is
  * their shadow. Only resident pages are read, and all whole pages go back to the kernel.
  */
-static void reset_big(struct snarlrt_thread *self, struct shadow_census *c, uint16_t *s, uint16_t *end)
+static void reset_big(struct snarlrt_thread *self, struct shadow_census *c, uint16_t *s,
+		      uint16_t *end)
 {
 	uint64_t low = ((uint64_t)s + PAGE - 1) & ~(PAGE - 1), high = (uint64_t)end & ~(PAGE - 1);
 	unsigned char there[512];

@@ -3,8 +3,8 @@
  * abi/layout.h defines the values of the shadow word.
  *
  * Example: thread 1 (uncut 2, cut 3) writes an int at 0x601040 twice, then thread 2 (uncut 4, cut
- * 5) reads it. Each access is one raw record { 0x601040, kind, detail and pc }, here W or R; records
- * of other memory are not shown.
+ * 5) reads it. Each access is one raw record { 0x601040, kind, detail and pc }, here W or R;
+ * records of other memory are not shown.
  *
  *   event                                        word    ring 1  ring 2  undecided chunks
  *   no access yet                                0
@@ -125,7 +125,8 @@ SNARLRT_HIDDEN bool shadow_is(uint64_t addr, uint64_t size, uint16_t value);
 static inline bool shadow_small_is(uint64_t addr, size_t size, uint16_t value)
 {
 	uint64_t four = value * 0x0001000100010001ull, seen;
-	uintptr_t s = SHADOW_BASE + (addr >> 3) * 2, last = SHADOW_BASE + ((addr + size - 1) >> 3) * 2;
+	uintptr_t s = SHADOW_BASE + (addr >> 3) * 2,
+		  last = SHADOW_BASE + ((addr + size - 1) >> 3) * 2;
 
 	if (addr > TRACE_ADDR_MASK >> 1)
 		return false;	/* not a user address: the program is about to crash */

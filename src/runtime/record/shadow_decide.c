@@ -41,7 +41,8 @@ static void cut_each(const struct shadow_decider *d, uint16_t *s, uint64_t which
 		uint16_t seen = d->uncut;
 
 		if (which & 1 &&
-		    !__atomic_compare_exchange_n(s, &seen, d->uncut | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+		    !__atomic_compare_exchange_n(s, &seen, d->uncut | 1, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED) &&
 		    seen == shadow_shared() && __snarl_tls.self)
 			shadow_count_cut(&__snarl_tls, shadow_granule(s) * 8, 1);
 	}
@@ -72,7 +73,8 @@ static inline bool decide_granule(struct shadow_decider *d, uint16_t *s)
 {
 	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-	if ((seen != 0 && (seen & ~1u) != d->uncut) || shadow_reset_since(&shadow_was_shared, s, d->time))
+	if ((seen != 0 && (seen & ~1u) != d->uncut) ||
+	    shadow_reset_since(&shadow_was_shared, s, d->time))
 		return true;
 	if (d->cut && seen == d->uncut)
 		shadow_defer_cut(d, s, 1);
@@ -96,13 +98,15 @@ bool shadow_decide(struct shadow_decider *d, uint64_t addr, uint64_t size)
 }
 
 /* Drops an access to four granules of the owner, cut or not. False: decide them one by one. */
-static inline bool drop_four(const struct shadow_decider *d, uint16_t *s, uint64_t four, uint64_t cut4)
+static inline bool drop_four(const struct shadow_decider *d, uint16_t *s, uint64_t four,
+			     uint64_t cut4)
 {
 	if (shadow_reset_since(&shadow_was_shared, s, d->time))
 		return false;
 	if (!d->cut || four == cut4)
 		return true;
-	return !shadow_reset_since(&shadow_was_touched, s, d->time) && shadow_change_four(s, four, cut4);
+	return !shadow_reset_since(&shadow_was_touched, s, d->time) &&
+	       shadow_change_four(s, four, cut4);
 }
 
 static inline unsigned decided(bool keep)
@@ -135,14 +139,16 @@ static unsigned decide_all(struct shadow_decider *d, uint16_t *s, const uint16_t
 	return found;
 }
 
-unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride, uint64_t turns, uint64_t size)
+unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride,
+			    uint64_t turns, uint64_t size)
 {
 	uint64_t last = addr + (turns - 1) * stride;
-	bool apart = stride + 8 > 16 && stride != size, within = size <= 8 && ((addr | stride) & (size - 1)) == 0;
+	bool apart = stride + 8 > 16 && stride != size,
+	     within = size <= 8 && ((addr | stride) & (size - 1)) == 0;
 	unsigned found = 0;
 
-	if (!d->uncut || stride + LONGEST >= 2 * LONGEST || (addr | last) >= SHADOW_USER_END - size ||
-	    (apart && !within)) {
+	if (!d->uncut || stride + LONGEST >= 2 * LONGEST ||
+	    (addr | last) >= SHADOW_USER_END - size || (apart && !within)) {
 		for (; turns > 0; turns--, addr += stride)
 			found |= decided(shadow_decide_access(d, addr & TRACE_ADDR_MASK, size));
 		return found;

@@ -42,7 +42,8 @@ struct shadow_decider {
 	} deferred[SHADOW_DEFERRED];
 };
 
-SNARLRT_HIDDEN void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time, bool cut);
+SNARLRT_HIDDEN void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time,
+					bool cut);
 SNARLRT_HIDDEN void shadow_decider_end(struct shadow_decider *d);
 
 /*
@@ -54,8 +55,8 @@ SNARLRT_HIDDEN bool shadow_decide(struct shadow_decider *d, uint64_t addr, uint6
 enum { SHADOW_SOME_DROP = 1, SHADOW_SOME_KEEP = 2 };
 
 /* Decides an access of a loop in all iterations. Returns the set of what was found. */
-SNARLRT_HIDDEN unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride, uint64_t turns,
-					   uint64_t size);
+SNARLRT_HIDDEN unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride,
+					   uint64_t turns, uint64_t size);
 
 /*
  * Marks the pages of memory that is reset. Called before the shadow is cleared, so that a thread
@@ -91,7 +92,8 @@ static inline void shadow_defer_cut(struct shadow_decider *d, const uint16_t *s,
 }
 
 /* shadow_decide() for most accesses: within one granule, or 16 aligned bytes. */
-static inline __attribute__((always_inline)) bool shadow_decide_access(struct shadow_decider *d, uint64_t addr, uint64_t size)
+static inline __attribute__((always_inline)) bool shadow_decide_access(struct shadow_decider *d,
+								       uint64_t addr, uint64_t size)
 {
 	const uint16_t *s = shadow_of(addr);
 	uint32_t low = addr % 8 + size <= 8 ? 1 : 0x10001, seen;

@@ -27,8 +27,8 @@ static inline bool shadow_change_four(uint16_t *s, uint64_t from, uint64_t to)
 		__atomic_store_n((uint64_t *)(void *)s, to, __ATOMIC_RELAXED);
 		return true;
 	}
-	return __atomic_compare_exchange_n((uint64_t *)(void *)s, &from, to, false, __ATOMIC_RELAXED,
-					   __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n((uint64_t *)(void *)s, &from, to, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -2,9 +2,9 @@
  * Switches off inlined access sites by changing code (site_filter.h).
  *
  * Each executable segment of a module is scanned for sites, loops and calls of range hooks
- * (site_scan.h). A site that the list does not name gets a short jump over its check. When all sites
- * of a loop are off, its copy without hooks runs and nothing is recorded behind it. Segments are
- * writable only while they are changed, and always executable.
+ * (site_scan.h). A site that the list does not name gets a short jump over its check. When all
+ * sites of a loop are off, its copy without hooks runs and nothing is recorded behind it. Segments
+ * are writable only while they are changed, and always executable.
  */
 #include "runtime/record/site_filter.h"
 
@@ -183,7 +183,8 @@ static bool is_loop(const struct segment *s, const struct loop *l)
 	return (uint64_t)l % sizeof(uint64_t) == 0 && is_mapped(s->info, (uint64_t)l, sizeof(*l)) &&
 	       l->accesses - 1 < TRACE_LOOP_ACCESSES && l->silent <= TRACE_LOOP_ACCESSES &&
 	       is_mapped(s->info, (uint64_t)l->access,
-			 l->accesses * sizeof(l->access[0]) + (l->silent ? l->silent + 1u : 0) * sizeof(uint64_t));
+			 l->accesses * sizeof(l->access[0]) +
+				 (l->silent ? l->silent + 1u : 0) * sizeof(uint64_t));
 }
 
 static bool is_switched_off(const struct segment *s, uint64_t pc)

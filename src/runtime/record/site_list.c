@@ -23,7 +23,8 @@ static bool same_id(const struct sitefile_module *m, const uint8_t *id, uint32_t
 	return sitelist_compare_ids(m->id, m->id_size, id, size) == 0;
 }
 
-static const struct sitefile_module *find(const struct sitefile *f, const uint8_t *id, uint32_t id_size)
+static const struct sitefile_module *find(const struct sitefile *f, const uint8_t *id,
+					  uint32_t id_size)
 {
 	const struct sitefile_module *m = id_size ? f->modules : NULL;
 

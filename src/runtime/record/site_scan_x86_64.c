@@ -120,7 +120,8 @@ size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, vo
 			if (!call || text[nop] != 0x0f || size - nop < NOP_SIZE)
 				continue;
 			__builtin_memcpy(&distance, text + nop + 3, sizeof(distance));
-			found(context, (size_t)(call - text), nop + NOP_SIZE + (size_t)(int64_t)distance);
+			found(context, (size_t)(call - text),
+			      nop + NOP_SIZE + (size_t)(int64_t)distance);
 			count++;
 		}
 	}

@@ -52,7 +52,7 @@ void snarlrt_handle_set(uintptr_t handle, uint32_t id)
 		handles = arena_pages(HANDLES * sizeof(*handles));
 	if (handles) {
 		i = handle_slot(handle);
-		/* Parent and child both store the id. The handle may be a later thread's by then. */
+		/* Parent and child both store it; a later thread may have the handle by then. */
 		if (handles[i].handle != handle || handles[i].id < id)
 			handles[i].id = id;
 		handles[i].handle = handle;
@@ -147,7 +147,8 @@ static void thread_free(struct snarlrt_thread *t)
  * Finds the thread's stack. Threads made outside attach at their first hook, where libc functions
  * that allocate may not be called, so theirs stays unknown.
  */
-static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal, const struct snarlrt_stack *known)
+static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal,
+		       const struct snarlrt_stack *known)
 {
 	pthread_attr_t attr;
 	void *low;
@@ -187,7 +188,7 @@ void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq)
 	tls->undecided = 0;
 	t->in_loops = t->undecided_more = 0;
 	nest_forget();
-	/* With filter=off no shadow word is ever 1: `own` matches none, so all accesses are kept. */
+	/* With filter=off no shadow word is ever 1: `own` matches none, all accesses are kept. */
 	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);
 	tls->own_uncut = snarlrt.filter ? (uint16_t)own : 0;
 }
@@ -283,7 +284,8 @@ struct snarlrt_thread *snarlrt_enter_slow(void)
 
 void record_thread_begin(const struct mode_thread *t)
 {
-	if (!__snarl_tls.self && snarlrt_thread_attach(t->id, t->parent, t->ordinal, t->routine, NULL))
+	if (!__snarl_tls.self &&
+	    snarlrt_thread_attach(t->id, t->parent, t->ordinal, t->routine, NULL))
 		snarlrt_thread_arm_exit();
 }
 

@@ -330,7 +330,8 @@ static size_t put_count(char *to, size_t n, size_t size, const char *key, uint64
 
 static uint64_t cut_locations(const struct live_header *live)
 {
-	const struct live_slot *slots = (const struct live_slot *)((const char *)live + live->slots);
+	const struct live_slot *slots =
+		(const struct live_slot *)((const char *)live + live->slots);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < LIVE_SLOTS; i++)
@@ -352,7 +353,8 @@ static size_t append_hex(char *to, size_t n, size_t size, uint64_t v)
 
 static bool others_run(const struct live_header *live)
 {
-	const struct live_slot *slots = (const struct live_slot *)((const char *)live + live->slots);
+	const struct live_slot *slots =
+		(const struct live_slot *)((const char *)live + live->slots);
 	uint32_t self = __snarl_tls.self ? __snarl_tls.self->id : 0;
 
 	for (uint32_t i = 0; i < LIVE_SLOTS; i++) {

@@ -25,7 +25,8 @@ static struct snarlrt_lock stash_lock;
 
 /* Buffers for deciding a chunk, used under stash_lock: its records, and those that are kept. */
 static struct trace_coder coder SNARLRT_BIG;
-static struct trace_record raw[LIVE_RING_RECORDS + 3 + PREFETCH_AHEAD] SNARLRT_BIG, kept[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
+static struct trace_record raw[LIVE_RING_RECORDS + 3 + PREFETCH_AHEAD] SNARLRT_BIG,
+	kept[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
 static uint8_t filtered_chunk[sizeof(struct trace_chunk) +
 		       LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK]
 	__attribute__((aligned(16)));
@@ -84,14 +85,16 @@ static bool is_kept(struct filter *f, const struct trace_record *r, unsigned kin
 }
 
 /* Keeps the accesses `which` of a loop, one bit each, in `turns` iterations from `from` on. */
-static void put_iterations(struct filter *f, const struct trace_loop *l, uint32_t which, uint64_t from, uint64_t turns)
+static void put_iterations(struct filter *f, const struct trace_loop *l, uint32_t which,
+			   uint64_t from, uint64_t turns)
 {
 	struct trace_record *group = f->kept, *r = group + (turns > 1);
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < l->accesses; i++)
 		if (which >> i & 1) {
-			r = trace_loop_put(r, (l->at[i].addr + from * l->stride[i]) & TRACE_ADDR_MASK,
+			r = trace_loop_put(r,
+					   (l->at[i].addr + from * l->stride[i]) & TRACE_ADDR_MASK,
 					   turns > 1 ? l->stride[i] : 0, l->at[i].site);
 			count++;
 		}
@@ -123,8 +126,8 @@ static uint32_t kept_in_iteration(const struct trace_loop *l, uint32_t some, uin
  * some. Successive iterations that keep the same accesses become one group, as long as there is
  * room for it and the `behind` records that follow.
  */
-static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t all, uint32_t some, size_t size,
-		       size_t behind)
+static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t all, uint32_t some,
+		       size_t size, size_t behind)
 {
 	const struct trace_record *full = kept + LIVE_RING_RECORDS - behind - size;
 	uint64_t from = 0;
@@ -260,8 +263,8 @@ static uint64_t decide(struct trace_chunk *chunk, bool cut)
 	size_t count = 0;
 
 	trace_coder_init(&coder, chunk->time);
-	if (!trace_decode_many(&coder, payload, payload + chunk->stored, raw, ARRAY_SIZE(raw) - PREFETCH_AHEAD,
-			       &count))
+	if (!trace_decode_many(&coder, payload, payload + chunk->stored, raw,
+			       ARRAY_SIZE(raw) - PREFETCH_AHEAD, &count))
 		count = 0;
 	f.end = raw + count;
 	shadow_decider_init(&decider, chunk->thread, chunk->time, cut);
