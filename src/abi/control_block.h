@@ -106,10 +106,13 @@ struct ctl_request {
 /* A thread at the end of the run. A call's pc is the address after the call. */
 struct ctl_report_thread {
 	uint32_t number, parent, ordinal;
-	/* 0 runnable, 1 blocked, 2 ended, 3 waiting for the outside world, 4 waiting for a time */
+	/*
+	 * 0 runnable, 1 blocked, 2 ended, 3 waiting for the outside world, 4 blocked with a time
+	 * limit
+	 */
 	uint32_t state;
 	uint32_t op;		/* enum sched_op of the operation it was about to do */
-	uint32_t kind;		/* enum trace_kind of that operation; 0: not known */
+	uint32_t kind;		/* unused: 0 */
 	uint64_t object, site;
 	/* Number of the thread that holds the lock `object`, or UINT32_MAX. */
 	uint32_t owner;
@@ -159,9 +162,12 @@ struct ctl_report {
 	uint64_t steps, switches;	/* steps taken; switches to another thread */
 	uint64_t hash;		/* with CTL_HASH: of all events of the run */
 	uint64_t turn;		/* diverged: index of the turn in the plan */
-	/* Diverged: number, from 1, of the event at `pc` on `object` that differs; 0: not known. */
+	/*
+	 * Diverged: number, from 1, of the first event that differs: `kind` at `pc` on `object`. 0:
+	 * not known.
+	 */
 	uint64_t event;
-	uint32_t kind;		/* diverged: enum trace_kind of the event that came instead */
+	uint32_t kind;		/* diverged: enum trace_kind of that event */
 	uint64_t now;		/* virtual time that has passed, in ns */
 	uint32_t threads;	/* number of threads that were ever started */
 	uint32_t modules;	/* entries of `module` */
