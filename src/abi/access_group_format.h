@@ -1,12 +1,12 @@
 /*
- * Bunches: a row of accesses of straight-line code that one record stands for, because their
- * addresses are the first one's plus constants.
+ * Access groups (kind BUNCH): one record that stands for several accesses of straight-line code
+ * whose addresses are the first one's plus constants. Programs linked with an older runtime write
+ * them (formats 4 and 5); this runtime does not, but the reader still expands them.
  *
- *   { address of the first access, BUNCH with the number of accesses as detail, pc of the bunch }
+ *   { address of the first access, BUNCH with the number of accesses as detail, pc of the group }
  *
- * To the codec it is a plain record. What the accesses are, chunks of type TRACE_CHUNK_BUNCHES say,
- * which come when the code is loaded. Programs linked with an older runtime write both (formats 4
- * and 5), this one writes neither; the reader expands them.
+ * To the codec it is a plain record. The accesses of each group are described in chunks of type
+ * TRACE_CHUNK_BUNCHES, which the program writes when the code is loaded.
  */
 #ifndef ABI_ACCESS_GROUP_FORMAT_H
 #define ABI_ACCESS_GROUP_FORMAT_H
@@ -15,21 +15,22 @@
 
 #include "abi/trace_format.h"
 
-#define TRACE_BUNCH_LEAST 2u	/* accesses */
+#define TRACE_BUNCH_LEAST 2u	/* fewest accesses of a group */
 #define TRACE_BUNCH_MOST 15u
 
 struct trace_bunch_access {
-	int32_t site;		/* pc, from the bunch's on */
-	int16_t distance;	/* of its address from the first one's */
-	uint16_t op;		/* kind | detail << 8; 0: it is left out, as by a list of sites */
+	int32_t site;		/* pc minus the group's pc */
+	int16_t distance;	/* address minus that of the first access */
+	uint16_t op;		/* kind | detail << 8; 0: a list of sites switched the access off */
 };
 
-/* One behind the other in a chunk, not aligned in the file. */
+/* An access group. Those of a chunk follow each other directly, without alignment. */
 struct trace_bunch {
-	uint64_t site;		/* pc: the first access's, or that of code for all of them */
+	/* pc of the group: of its first access, or of code that emits all of them. */
+	uint64_t site;
 	uint32_t count;
 	uint32_t reserved;
-	struct trace_bunch_access access[];	/* in the order of the program */
+	struct trace_bunch_access access[];	/* in program order */
 };
 
 _Static_assert(sizeof(struct trace_bunch) == 16 && sizeof(struct trace_bunch_access) == 8, "bunch");
@@ -44,8 +45,12 @@ static inline unsigned trace_bunch_count(uint64_t site)
 	return (unsigned)(site >> 56);
 }
 
-/* The accesses if the first is at `addr`, at most TRACE_BUNCH_MOST; returns how many. */
-static inline unsigned trace_bunch_expand(const struct trace_bunch *b, uint64_t addr, struct trace_record *to)
+/*
+ * Writes the accesses of a group whose first one is at `addr` to `to`, which has room for
+ * TRACE_BUNCH_MOST. Returns how many.
+ */
+static inline unsigned trace_bunch_expand(const struct trace_bunch *b, uint64_t addr,
+					  struct trace_record *to)
 {
 	unsigned n = 0;
 
@@ -53,7 +58,8 @@ static inline unsigned trace_bunch_expand(const struct trace_bunch *b, uint64_t 
 		const struct trace_bunch_access *a = &b->access[i];
 
 		to[n].addr = (addr + (uint64_t)(int64_t)a->distance) & TRACE_ADDR_MASK;
-		to[n].site = (uint64_t)a->op << 48 | ((b->site + (uint64_t)(int64_t)a->site) & TRACE_ADDR_MASK);
+		to[n].site = (uint64_t)a->op << 48 |
+			     ((b->site + (uint64_t)(int64_t)a->site) & TRACE_ADDR_MASK);
 		n += a->op != 0;
 	}
 	return n;

@@ -1,6 +1,33 @@
 /*
- * The control block, shared memory between the tool and a controlled process, and the messages of
- * the fork server.
+ * The control block: memory that the tool shares with a controlled process. It holds the request
+ * for the next run and what became of the last one. The messages of the fork server are at the end.
+ *
+ * The block outlives the process that ran. The tool writes `request`, `flags` and the plan before a
+ * run. The runtime writes `report` and the other areas, and they are whole however the run ends.
+ *
+ * Example: the program starts one thread, and `snarl hunt` makes run 12 of a search. Main is thread
+ * 0, the new thread is 1.
+ *   who           what
+ *   tool          request: strategy "random", seed 7, run 12, begin_search 0, max_steps 100000,
+ *                 plan_size 0, shared_count 5 (five addresses in the area `shared`);
+ *                 sends { CTL_RUN }
+ *   fork server   forks process 4711; sends { CTL_STARTED, 4711 }
+ *   runtime       clears report: outcome CTL_RUNNING, steps 0, turns 0; sets ready to 1;
+ *                 report.threads 1, parent[0] and ordinal[0] for main
+ *                 main creates thread 1: report.threads 2, parent[1] 0, ordinal[1] 1
+ *                 main is preempted after 20 steps: appends one word to the area `turns`
+ *                 (thread 0, 20 steps); report.turns 1, switches 1, thread 1
+ *                 a granule becomes shared: with CTL_LEARN, its address is entry 5 of `shared`,
+ *                 and report.shared_new is 1
+ *                 main calls exit(1) at step 43: appends its last turn; report.steps 43,
+ *                 events[0] 27, events[1] 16, described 2 (at[0], at[1]), status 1,
+ *                 outcome CTL_EXITED
+ *   fork server   wait4 returns 0x100; sends { CTL_ENDED, 4711, 0x100 }
+ *   tool          reads report and turns; the strategy's state stays in the block for run 13
+ *
+ * If SIGKILL ends the process at step 30, outcome stays CTL_RUNNING, described stays 0, and the
+ * message is { CTL_ENDED, 4711, 9 }. `turns` then holds all turns but the one that was under way,
+ * which was that of report.thread.
  */
 #ifndef ABI_CONTROL_BLOCK_H
 #define ABI_CONTROL_BLOCK_H
@@ -9,171 +36,199 @@
 
 #include "abi/iroot.h"
 
-/*
- * Control mode. The block is shared memory: the tool fills in the request before
- * a run, the runtime everything else. It outlives the process that ran.
- */
 #define CTL_MAGIC 0x4c5443414e53ull
-#define CTL_VERSION (1u << 24 | (uint32_t)sizeof(struct ctl_block))	/* built with the same one */
+/* Contains the size: both sides must come from one build. */
+#define CTL_VERSION (1u << 24 | (uint32_t)sizeof(struct ctl_block))
 #define CTL_TEXT 512u
-#define CTL_STACK 64u		/* frames of a call stack in a report */
+#define CTL_STACK 64u		/* frames of a call stack in a report, innermost first */
 #define CTL_REPORT_THREADS 64u
-#define CTL_MODULES 32u		/* libraries opened in a run that are told */
+#define CTL_MODULES 32u		/* libraries that a run may report; later ones are left out */
 #define CTL_THREADS 1024u	/* SCHED_MAX_THREADS */
-#define CTL_BLOCK_AT 0x5fe000000000ull	/* where the runtime maps it */
+#define CTL_BLOCK_AT 0x5fe000000000ull	/* address at which the runtime maps the block */
 #define CTL_DEPENDS_BYTES 8192u
-#define CTL_CHECKS_MAX (1u << 20)	/* bytes of the check area: one per event */
-#define CTL_STATUS 97		/* exit status of a run that the runtime ended */
+#define CTL_CHECKS_MAX (1u << 20)	/* bytes of the area `checks`, one per visible event */
+#define CTL_STATUS 97		/* exit status of a process whose run the runtime ended */
 
 enum ctl_outcome {
-	CTL_RUNNING,		/* the run did not come to an end: killed, crashed */
-	CTL_EXITED,		/* exit, _exit, or return from main: `status` */
-	CTL_FAILED,		/* the runtime ended it: `failure` */
-	CTL_DIVERGED,		/* the exact schedule could not be followed: `text`, `turn` */
-	CTL_STEPS,		/* more steps than max_steps */
-	CTL_UNSUPPORTED,	/* the program does what control cannot: `text` */
+	CTL_RUNNING,		/* no end was reported: the process was killed or crashed */
+	CTL_EXITED,		/* exit, _exit or return from main, with `status` */
+	CTL_FAILED,		/* the runtime ended the run, for the reason in `failure` */
+	/* The run could not follow the exact schedule: `text` says why, `turn` where. */
+	CTL_DIVERGED,
+	CTL_STEPS,		/* the run took more than request.max_steps steps */
+	/* The program does something that control mode does not support: `text`. */
+	CTL_UNSUPPORTED,
 };
 
 enum ctl_failure {
 	CTL_FAIL_NONE,
-	CTL_FAIL_DEADLOCK,	/* nobody can ever go on */
-	CTL_FAIL_HANG,		/* threads run, but only in circles */
+	CTL_FAIL_DEADLOCK,	/* no thread can ever run again */
+	CTL_FAIL_HANG,		/* threads run, but none makes progress */
 	CTL_FAIL_UAF,
 	CTL_FAIL_DOUBLE_FREE,
-	CTL_FAIL_BAD_FREE,	/* of what was never allocated */
+	CTL_FAIL_BAD_FREE,	/* free() of an address that no allocation returned */
 	CTL_FAIL_MISUSE,
 };
 
 /* request.flags */
-#define CTL_HASH 1u		/* compute `hash` and the check of each turn */
+#define CTL_HASH 1u		/* compute report.hash, `checks` and the check word of each turn */
 #define CTL_SPURIOUS 2u		/* spurious wake-ups are possible */
-#define CTL_TIMEOUTS 4u		/* time-outs may come early, by the strategy's choice */
+#define CTL_TIMEOUTS 4u		/* the strategy may let time-outs expire early */
 #define CTL_IGNORE_MISUSE 8u
-#define CTL_REAL_TIME 16u	/* clocks show the real time */
-#define CTL_SNAPSHOT 64u	/* stop after `stop_at` steps and serve from there */
-#define CTL_LEARN 128u		/* list what becomes shared, for later runs */
-#define CTL_DEBUG 256u		/* a debugger wants to see every step and switch (control_debug.c) */
-#define CTL_PROFILE 512u	/* fold the run into the profile area (coverage/fold/iroot_fold.h) */
-#define CTL_DEPENDS 1024u	/* note which places depend on which */
+#define CTL_REAL_TIME 16u	/* clocks show real time instead of virtual time */
+#define CTL_SNAPSHOT 64u	/* after `stop_at` steps the run becomes a fork server */
+#define CTL_LEARN 128u		/* append granules that become shared to the area `shared` */
+/* Call the functions where a debugger stops, at each step and switch (control/debugger.c). */
+#define CTL_DEBUG 256u
+/* Fold the run into the area `profile` (coverage/fold/iroot_fold.h). */
+#define CTL_PROFILE 512u
+#define CTL_DEPENDS 1024u	/* set the bits of the area `depends` */
 
 struct ctl_request {
-	char strategy[32];
+	char strategy[32];	/* its name */
 	uint64_t seed;
-	uint32_t depth, switch_permille;
-	uint32_t flags;
-	uint32_t begin_search;	/* 1: the strategy is initialised anew before this run */
-	uint64_t run;		/* number of the run in the search */
+	uint32_t depth, switch_permille;	/* of struct sched_params */
+	uint32_t flags;		/* CTL_HASH and so on */
+	/* 1: the first run of a search; the runtime clears and initialises the strategy's state. */
+	uint32_t begin_search;
+	uint64_t run;		/* number of this run in the search */
 	uint64_t max_steps;	/* 0: no limit */
-	uint64_t stop_at;
-	uint64_t plan_size;	/* bytes of the plan area used; 0: none */
-	uint64_t shared_count;	/* granules known to be shared, in the shared area */
-	/* What is known of earlier runs (sched_run); all 0 if nothing. */
+	uint64_t stop_at;	/* with CTL_SNAPSHOT: steps */
+	uint64_t plan_size;	/* bytes of the area `plan` in use; 0: there is no plan */
+	uint64_t shared_count;	/* entries of the area `shared` from earlier runs */
+	/* What earlier runs took, for struct sched_run; all 0 if this is the first run. */
 	uint64_t length;
 	uint32_t threads;
 	uint32_t parent[CTL_THREADS];
 	uint64_t events[CTL_THREADS];
 };
 
-/* A thread as it stood at the end. Call stacks are innermost first; pc of calls. */
+/* A thread at the end of the run. A call's pc is the address after the call. */
 struct ctl_report_thread {
 	uint32_t number, parent, ordinal;
-	uint32_t state;		/* 0 runnable, 1 blocked, 2 ended, 3 outside, 4 asleep */
-	uint32_t op;		/* enum sched_op of what it stood before */
-	uint32_t kind;		/* enum trace_kind of it, if known */
+	/*
+	 * 0 runnable, 1 blocked, 2 ended, 3 waiting for the outside world, 4 blocked with a time
+	 * limit
+	 */
+	uint32_t state;
+	uint32_t op;		/* enum sched_op of the operation it was about to do */
+	uint32_t kind;		/* unused: 0 */
 	uint64_t object, site;
-	uint32_t owner;		/* number of the thread that holds `object`, or UINT32_MAX */
+	/* Number of the thread that holds the lock `object`, or UINT32_MAX. */
+	uint32_t owner;
 	uint32_t held_count;
 	struct {
 		uint64_t object, pc;
 	} held[16];
-	uint64_t inner;		/* a pc in the innermost instrumented function; 0: unknown */
+	/* pc of the hook at the entry of the innermost instrumented function; 0: not known. */
+	uint64_t inner;
 	uint32_t stack_count;
 	uint64_t stack[CTL_STACK];
 };
 
-/* A library that the run opened. */
+/* A library that the run opened with dlopen. */
 struct ctl_module {
 	uint64_t base;		/* load bias */
 	char path[248];
 };
 
 /*
- * A run may end in any way, so the strategy's end() is the tool's to call. If
- * `outcome` stays CTL_RUNNING, the turn under way is not among the turns: it is
- * `thread`'s.
+ * How a run ended. The process may die at any instruction, so the tool calls the strategy's end(),
+ * and not the runtime. If `outcome` is still CTL_RUNNING, the area `turns` lacks the turn that was
+ * under way, which belongs to `thread`.
  */
 struct ctl_report {
 	uint32_t outcome;	/* enum ctl_outcome */
 	uint32_t failure;	/* enum ctl_failure */
 	int32_t status;		/* exit status, for CTL_EXITED */
-	uint32_t thread;	/* number of the running thread, kept up to date at each switch */
-	uint64_t object, pc, pc2, pc3;	/* uaf: use, free, malloc; misuse: pc; signal: where, on what */
-	uint32_t signal;	/* that is about to kill the run, or 0 */
+	uint32_t thread;	/* number of the running thread; written at each switch */
 	/*
-	 * signal: if pc is in a library, the call that led there is the last of these
-	 * (0 ends them) that lies in the function of the thread's innermost frame,
-	 * at[].inner; others may be left over from earlier calls.
+	 * Addresses that explain a failure.
+	 *   use after free   object; pc of the access, pc2 of free(), pc3 of malloc()
+	 *   misuse           object and pc of the call
+	 *   signal           pc of the instruction + 1; object is the address it accessed, or 0
+	 *   diverged         object and pc of the first event that is not the schedule's
+	 */
+	uint64_t object, pc, pc2, pc3;
+	uint32_t signal;	/* number of the signal that is about to kill the process, or 0 */
+	/*
+	 * For a signal: addresses on the stack that look like return addresses in the program,
+	 * innermost first, with 0 behind the last. Some may be left over from earlier calls. If
+	 * `pc` is in a library, the call that led there is the last one that lies in the function
+	 * of at[].inner of `thread`.
 	 */
 	uint64_t calls[32];
-	char text[CTL_TEXT];
-	uint64_t steps, switches;
-	uint64_t hash;
-	uint64_t turn;		/* diverged: index of the turn */
-	uint64_t event;		/* … and number of the event, from 1, at `pc` on `object`; 0: not known */
-	uint32_t kind;		/* … enum trace_kind of what came instead */
-	uint64_t now;		/* virtual time passed, ns */
-	uint32_t threads;	/* there were so many */
+	char text[CTL_TEXT];	/* why, for people; may be empty */
+	uint64_t steps, switches;	/* steps taken; switches to another thread */
+	uint64_t hash;		/* with CTL_HASH: of all events of the run */
+	uint64_t turn;		/* diverged: index of the turn in the plan */
+	/*
+	 * Diverged: number, from 1, of the first event that differs: `kind` at `pc` on `object`. 0:
+	 * not known.
+	 */
+	uint64_t event;
+	uint32_t kind;		/* diverged: enum trace_kind of that event */
+	uint64_t now;		/* virtual time that has passed, in ns */
+	uint32_t threads;	/* number of threads that were ever started */
 	uint32_t modules;	/* entries of `module` */
-	uint64_t turns;		/* words in the turn area */
-	uint64_t checks;	/* in the check area */
-	uint64_t turns_lost;	/* did not fit */
-	uint64_t shared_new;	/* granules found shared in this run: behind shared_count in the area */
-	uint64_t events[CTL_THREADS];	/* visible events of each thread */
-	uint32_t parent[CTL_THREADS], ordinal[CTL_THREADS];	/* of each thread: its name */
+	uint64_t turns;		/* 32-bit words in the area `turns` */
+	uint64_t checks;	/* bytes in the area `checks` */
+	uint64_t turns_lost;	/* number of turns that did not fit into the area */
+	/* Granules that became shared in this run; they follow the first shared_count entries. */
+	uint64_t shared_new;
+	uint64_t events[CTL_THREADS];	/* number of visible events of each thread */
+	/* Each thread's parent, and its number among that one's children (from 1). */
+	uint32_t parent[CTL_THREADS], ordinal[CTL_THREADS];
 	uint32_t described;	/* entries of `at` */
 	struct ctl_report_thread at[CTL_REPORT_THREADS];
 	struct ctl_module module[CTL_MODULES];
 };
 
-/* Offsets are from the start of the block. */
+/* The block. Each area has an offset from the start of the block and a size in bytes. */
 struct ctl_block {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t ready;		/* the runtime is there and controls */
+	uint32_t ready;		/* 1: the runtime has begun a controlled run */
 	uint64_t size;
-	uint64_t turns, turns_size;	/* words of turn.h: what the run did, an exact schedule */
-	uint64_t plan, plan_size;	/* struct sched_plan: what it shall do */
-	uint64_t shared, shared_size;	/* uint64_t[]: addresses of granules (8 bytes) */
-	uint64_t state, state_size;	/* the strategy's own */
-	uint64_t checks, checks_size;	/* with CTL_HASH: a byte for each of the first events */
-	uint64_t profile, profile_size;	/* with CTL_PROFILE: struct iroot_profile; zero before the run */
+	/* Words of turn_log.h: the turns of the run, which are an exact schedule. */
+	uint64_t turns, turns_size;
+	/* struct sched_plan: the schedule or goals that the run is to follow. */
+	uint64_t plan, plan_size;
+	uint64_t shared, shared_size;	/* uint64_t[]: addresses of shared granules */
+	uint64_t state, state_size;	/* memory of the strategy, kept from run to run */
+	/* With CTL_HASH: one byte of hash for each of the first events. */
+	uint64_t checks, checks_size;
+	/* With CTL_PROFILE: struct iroot_profile, which the tool clears before each run. */
+	uint64_t profile, profile_size;
 	/*
-	 * With CTL_DEPENDS: a bit for each dependency of the run (an access follows on one of another
-	 * thread to the same memory or lock, by their places), and for each two of a thread in a row; by a
-	 * hash, so that different ones may share a bit.
+	 * With CTL_DEPENDS: a Bloom-style set of bits. A dependency is an access that follows one
+	 * of another thread to the same memory or lock; its key is the pair of sites. Each
+	 * dependency sets the bit at its hash, and so does each pair of successive dependencies of
+	 * one thread. Different dependencies may share a bit. The runtime clears the area when the
+	 * run begins.
 	 */
 	uint64_t depends, depends_size;
-	struct iroot_flag flags[IROOT_FLAGS];	/* for the profile: known from other runs */
+	/* Spin flags known from earlier runs, for the profile. */
+	struct iroot_flag flags[IROOT_FLAGS];
 	uint32_t flag_count;
 	struct ctl_request request;
 	struct ctl_report report;
 };
 
 /*
- * The fork server speaks over a SOCK_SEQPACKET socket, one struct per message.
+ * The fork server and the tool talk over a SOCK_SEQPACKET socket, one struct per message.
  *
- *   server: { CTL_HELLO, pid }              ready, before main (or at a snapshot)
- *   tool:   { CTL_RUN }                     one run as the block's request says
- *   server: { CTL_STARTED, pid }
- *   server: { CTL_ENDED, pid, wait status }
- *   tool:   { CTL_QUIT }                    the server ends; so it does when the socket closes
+ *   server: { CTL_HELLO, pid }              ready, before main or at a snapshot
+ *   tool:   { CTL_RUN }                     make one run as request says
+ *   server: { CTL_STARTED, pid }            pid of the process that runs
+ *   server: { CTL_ENDED, pid, wait status } that process has ended; pid 0: fork failed
+ *   tool:   { CTL_QUIT }                    the server exits; closing the socket does the same
  *
- * A run is the leader of a process group of its own, so that what it leaves
- * behind can be ended with it.
+ * Each run leads a process group of its own. The tool kills that group when the run has ended.
  *
- * A run that reaches its snapshot (CTL_SNAPSHOT) becomes a server itself on the
- * same socket: it says CTL_HELLO with its pid and serves until CTL_QUIT; then
- * CTL_ENDED for that run follows from the outer one.
+ * A run that reaches its snapshot (CTL_SNAPSHOT) becomes a fork server on the same socket. It sends
+ * CTL_HELLO with its own pid and serves runs until CTL_QUIT. The outer server then sends CTL_ENDED
+ * for that run.
  */
 enum ctl_message_kind { CTL_HELLO = 1, CTL_RUN, CTL_STARTED, CTL_ENDED, CTL_QUIT };
 

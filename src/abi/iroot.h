@@ -1,21 +1,21 @@
 /*
- * Interleaving roots: a small pattern of dependencies between two threads, on static
- * places of a program ("idioms" of Maple: Yu et al., OOPSLA 2012). Runs expose them;
- * which of them are exposed is what `snarl cover` counts.
+ * Interleaving roots (iRoots): small patterns of dependencies between two threads at static sites
+ * of a program, the "idioms" of Maple (Yu et al., OOPSLA 2012). `snarl cover` counts which of them
+ * runs have exposed.
  *
- * A dependency A → B: A and B are of different threads and touch the same memory, one of
- * them writes (or the same lock: its acquisition follows its release), and nobody touched that
- * memory in between. Compound idioms join two of them by what each thread did in between:
+ * A dependency A -> B: A and B are of different threads and access the same memory, at least one
+ * writes, and no thread accessed that memory in between. Of a lock: B acquires it after A released
+ * it. Compound idioms join two dependencies by what each thread did in between:
  *
- *   1  A → B
- *   2  A → B → C             A, C in one thread; one variable
- *   3  A → B … C → D         A, D in one thread, B … C in the other; one variable
- *   4  A → B … C → D         the same; B and C are of different variables
- *   5  A → B and C → D       one thread does A … D, the other C … B; two variables
- *   6  A → B and C → D       one thread does A … C, the other B … D; two variables
+ *   1  A -> B
+ *   2  A -> B -> C             A, C in one thread; one variable
+ *   3  A -> B ... C -> D       A, D in one thread, B ... C in the other; one variable
+ *   4  A -> B ... C -> D       threads as in 3; B and C access different variables
+ *   5  A -> B and C -> D       one thread does A ... D, the other C ... B; two variables
+ *   6  A -> B and C -> D       one thread does A ... C, the other B ... D; two variables
  *
- * The two events of a thread are at most a window of its own events apart; where they are
- * of one variable, that thread does not touch it in between (3: B … C may).
+ * The two events of a thread are at most IROOT_WINDOW of its events apart. If they access the same
+ * variable, the thread does not access it in between, except in B ... C of idiom 3.
  */
 #ifndef ABI_IROOT_H
 #define ABI_IROOT_H
@@ -24,7 +24,8 @@
 
 #define IROOT_IDIOMS 6u
 #define IROOT_EVENTS 4u
-#define IROOT_WINDOW 3000u	/* events of a thread between two of its own; as in the paper */
+/* Most events of a thread between its two events in a root; the paper's value. */
+#define IROOT_WINDOW 3000u
 
 enum iroot_access {
 	IROOT_READ,
@@ -34,39 +35,44 @@ enum iroot_access {
 };
 
 struct iroot_event {
-	uint64_t site;		/* as its user knows sites: pc in a process, id in a table, … */
+	/* pc in a process, or id in a table of sites: the user of the struct decides. */
+	uint64_t site;
 	uint64_t access;	/* enum iroot_access */
 };
 
-/* Unused events are all zero, so that two are the same if their bytes are. */
+/* A root. Unused events are all zero bytes, so equal roots have equal bytes. */
 struct iroot {
-	uint64_t idiom;		/* 1 … IROOT_IDIOMS */
+	uint64_t idiom;		/* 1 to IROOT_IDIOMS */
 	struct iroot_event event[IROOT_EVENTS];	/* A, B, C, D */
 };
 
 /*
- * Synchronisation of the program's own: a thread reads at one place again and again until another one has
- * written. That orders the two as strongly as a semaphore does, also in runs in which nobody has to wait. A word
- * that those who wait for it write as well is no flag, but a lock or the like: then either may come first.
+ * Spin flags: synchronisation that the program makes itself. A thread reads at one site in a loop
+ * until another thread has written. That orders write and read as strongly as a semaphore does,
+ * even in runs in which the thread need not wait. A word that the waiting threads write, too, is no
+ * flag but a kind of lock, and orders nothing.
  */
 #define IROOT_FLAGS 64u
 
 struct iroot_flag {
-	uint64_t read, write;	/* sites; write 0: nothing is waited for there, or not one write, or a lock */
+	/* Sites. write 0: no flag: several sites write, threads do not wait, or it is a lock. */
+	uint64_t read, write;
 };
 
-/* What an idiom asks of its events; all numbers are places in `event`. */
+/* What an idiom demands. All numbers are indices of `event`. */
 struct iroot_shape {
-	uint8_t events;		/* 2 … 4 */
+	uint8_t events;		/* 2 to 4 */
 	uint8_t thread[IROOT_EVENTS];	/* 0 or 1 */
 	uint8_t variable[IROOT_EVENTS];	/* 0 or 1 */
-	uint8_t dependencies;	/* 1 or 2, each from [0] to [1]; 5, 6: they come about in any order */
+	/* 1 or 2, each from event [0] to [1]; of idioms 5 and 6 in any order. */
+	uint8_t dependencies;
 	uint8_t dependency[2][2];
-	uint8_t pairs;		/* of events of one thread, [0] before [1], within the window */
+	/* Pairs of events of one thread, [0] before [1], within the window. */
+	uint8_t pairs;
 	uint8_t pair[2][2];
 };
 
-/* By idiom; [0] is empty. */
+/* Indexed by idiom; [0] is unused. */
 extern const struct iroot_shape iroot_shapes[IROOT_IDIOMS + 1];
 
 #endif

@@ -55,8 +55,9 @@ static inline uint64_t shadow_memory(const uint16_t *word)
 }
 
 /*
- * A ring gets a time stamp at least this often. An append first tests snarlrt_tls.cur: at a multiple
- * of STAMP_BYTES, and where it is NULL, the runtime's C code appends, and adds the stamp.
+ * A ring gets a time stamp at least every STAMP_BYTES. An append first tests snarlrt_tls.cur. If it
+ * is a multiple of STAMP_BYTES, or NULL, the runtime's C code appends, and adds the stamp if one is
+ * due.
  */
 #define STAMP_BYTES 4096u
 
@@ -85,8 +86,8 @@ struct snarlrt_thread;
  */
 struct snarlrt_tls {
 	/*
-	 * Where the next record goes in the thread's ring. NULL sends the next append to the runtime's
-	 * C code: the thread has no ring, or calls must be recorded first (see `saved`).
+	 * Where the next record goes in the thread's ring. NULL sends the next append to the
+	 * runtime's C code: the thread has no ring, or calls must be recorded first (see `saved`).
 	 */
 	struct trace_record *cur;
 	/* Shadow word of this thread's memory once cut: id * 2 + 1. 0: it owns no memory. */
@@ -97,13 +98,13 @@ struct snarlrt_tls {
 	uint32_t own2;
 	/* The first free entry of the call stack, which grows upwards. */
 	struct snarlrt_frame *frame;
-	/* Calls below this entry are in the ring already; all ones: there is no call stack. */
+	/* Calls below this entry have been recorded; all ones: there is no call stack. */
 	struct snarlrt_frame *told;
 	/* The end of the call stack's memory; NULL: there is no call stack. */
 	struct snarlrt_frame *frame_end;
 	/* The rest of the thread's state; NULL: the runtime has not attached the thread. */
 	struct snarlrt_thread *self;
-	/* 1 while the runtime changes the thread's ring or shadow: signals are put off. */
+	/* 1 while the runtime changes the thread's ring or shadow: signals are deferred. */
 	uint32_t busy;
 	/*
 	 * The number of sections that the thread is in whose events are not recorded, such as calls
@@ -112,7 +113,7 @@ struct snarlrt_tls {
 	uint32_t hidden;
 	/* 1: the thread has ended; the runtime does not attach it again. */
 	uint32_t ended;
-	/* Records in the ring of memory that was not shared at the access. */
+	/* Number of records in the ring whose memory was not shared at the access. */
 	uint32_t undecided;
 	/* The value of `cur` while `cur` is NULL because calls must be recorded first. */
 	struct trace_record *saved;
@@ -123,14 +124,14 @@ struct snarlrt_tls {
 	/* The start of the call stack's memory, or NULL. */
 	struct snarlrt_frame *frame_first;
 	/*
-	 * Calls in entries below this one are recorded when they begin; NULL: none is. Calls above it
-	 * are recorded when the next event is.
+	 * A call whose entry is below this one is recorded when it begins; NULL: no call is. A call
+	 * above it is recorded together with its first event.
 	 */
 	struct snarlrt_frame *tell_end;
 	/*
-	 * SNARLRT_QUIET counters, by the low 16 bits of a function's pc: how often the record of its
-	 * entry was removed because nothing happened in the call. Functions with a high count are
-	 * recorded when their first event is.
+	 * One counter per function, at the low 16 bits of its pc: how often the record of its entry
+	 * was removed because no event followed in the call. From 8 on, the entry is recorded with
+	 * its first event.
 	 */
 	uint8_t *quiet;
 };
@@ -144,16 +145,17 @@ struct snarlrt_tls {
  *
  * An access's address is computed from values that registers have after the loop, and from values
  * that they had before it. The code saves the latter in slots below its stack pointer, where signal
- * handlers do not write. A place is one byte that names a value: 0 to 15 are registers, numbered as
- * in instructions, and LOOP_FIRST_SLOT + s is slot s.
+ * handlers do not write. The byte `place` names such a value: 0 to 15 are registers, numbered as in
+ * instructions, and LOOP_FIRST_SLOT + s is slot s.
  */
 #define LOOP_SLOTS 14
 #define LOOP_FIRST_SLOT 16
 #define LOOP_SLOTS_BELOW 16	/* bytes from the top of slot 0's place to the stack pointer */
 #define LOOP_SLOT_AT(s) (-LOOP_SLOTS_BELOW - 8 * (int)(s))	/* slot s, from the stack pointer */
-#define LOOP_RED_ZONE 128	/* bytes below the stack pointer where signal handlers do not write */
+/* Bytes below the stack pointer that signal handlers do not write. */
+#define LOOP_RED_ZONE 128
 
-/* `factor` times the value of a place. */
+/* `factor` times the value of the register or slot `place`. */
 struct loop_term {
 	uint8_t place;
 	int8_t factor;		/* 0: there is no such term */
@@ -233,7 +235,7 @@ struct snarlrt_nest {
 	uint32_t found, turns;
 	/* By the bits of `found`: the first access of each look in the next round. */
 	struct nest_expected look[NEST_LOOKS];
-	/* By the bits of `found`: the record of that access, in the group that is being appended. */
+	/* By the bits of `found`: the record of that access in the group being appended. */
 	struct trace_record *first[NEST_LOOKS];
 	/* The value of tls.cur at which another round may follow; NEST_NONE: there is no nest. */
 	struct trace_record *next;

@@ -1,23 +1,32 @@
 /*
- * Loops in the raw stream: a group of records that stands for the accesses of a whole inner
- * loop, turn by turn, and in each turn in the order of the group.
+ * Loop groups: a few raw records that stand for all accesses of an inner loop, iteration by
+ * iteration, and in each iteration in program order.
  *
- *   { turns, LOOP with the number of accesses as detail, pc of the first }
+ *   { iterations, LOOP with the number of accesses as detail, pc of the first access }
  *   for each access:
  *     { stride, LOOP with detail 0, its pc }	only if the stride needs more than 16 bits
- *     { the address in the first turn, above it 16 bits of stride, a READ or WRITE }
+ *     { address in the first iteration, above it 16 bits of stride, a READ or WRITE }
  *
- * Each is a plain record to the codec, which foretells it like any other. A group lies in one
- * chunk, with nothing in it. The runtime writes groups, the reader expands them; no libc here.
+ * Example: `for (i = 0; i < 100; i++) a[i] = b[i];` with int arrays at 0x601000 and 0x602000 is
+ *   { 100,                        LOOP, detail 2, pc of the read }
+ *   { 4 << 48 | 0x602000,         READ of 4 bytes, its pc }
+ *   { 4 << 48 | 0x601000,         WRITE of 4 bytes, its pc }
+ * and stands for 200 events: read 0x602000, write 0x601000, read 0x602004, write 0x601004, and so
+ * on.
  *
- * A nest is a group that comes in several rounds, each at addresses a fixed amount further on, as that of the
- * inner one of two loops; in each round there may be some accesses before the group:
+ * A nest is a group that is repeated in several rounds, as for the inner one of two loops. Each
+ * round adds a fixed amount to each address. A round may begin with some accesses before the group:
  *
- *   { rounds, LOOP with TRACE_NEST and the number of accesses before the group as detail, some pc }
- *   a READ or WRITE for each of these	in the first round
- *   the group				in the first round
- *   { what each round adds to the addresses of four accesses, 16 bits each, LOOP with detail 0, some pc }
- *					as many as are needed: those before the group first
+ *   { rounds, LOOP with detail TRACE_NEST + number of accesses before the group, some pc }
+ *   a READ or WRITE for each of these, in the first round
+ *   the group, in the first round
+ *   { what each round adds to the addresses of four accesses, 16 bits each,
+ *     LOOP with detail 0, some pc }
+ *   and more of these as needed; those for accesses before the group come first
+ *
+ * To the codec these are plain records, which it predicts as any other. A group or nest lies in one
+ * chunk, with no other record in it. The runtime writes groups, the reader expands them. This
+ * header uses no libc.
  */
 #ifndef ABI_LOOP_GROUP_H
 #define ABI_LOOP_GROUP_H
@@ -27,13 +36,16 @@
 #include "abi/trace_format.h"
 
 #define TRACE_LOOP_ACCESSES 32u
-#define TRACE_LOOP_TURNS 8192u		/* a longer loop is several groups */
+#define TRACE_LOOP_TURNS 8192u		/* iterations; a longer loop becomes several groups */
 #define TRACE_LOOP_RECORDS (1 + 2 * TRACE_LOOP_ACCESSES)
-#define TRACE_NEST 0x40u		/* of the detail */
-#define TRACE_NEST_BEFORE 3u		/* accesses before the group, at most */
+#define TRACE_NEST 0x40u		/* bit of the detail: the record begins a nest */
+#define TRACE_NEST_BEFORE 3u		/* most accesses before the group in each round */
 #define TRACE_NEST_ROUNDS 8192u
-#define TRACE_NEST_RECORDS (1 + TRACE_NEST_BEFORE + TRACE_LOOP_RECORDS + (TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES + 3) / 4)
-#define TRACE_LOOP_EVENTS (1u << 26)	/* that the groups of a chunk stand for, at most: a full ring's do */
+#define TRACE_NEST_RECORDS                                                                         \
+	(1 + TRACE_NEST_BEFORE + TRACE_LOOP_RECORDS +                                              \
+	 (TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES + 3) / 4)
+/* Most events of the groups of one chunk; a full ring has fewer. */
+#define TRACE_LOOP_EVENTS (1u << 26)
 
 static inline unsigned trace_loop_accesses(const struct trace_record *head)
 {
@@ -55,7 +67,7 @@ static inline unsigned trace_nest_before(const struct trace_record *head)
 	return trace_loop_accesses(head) & ~TRACE_NEST;
 }
 
-/* Records that tell what each round adds to so many addresses. */
+/* Number of records that hold what each round adds to the addresses of that many accesses. */
 static inline unsigned trace_nest_adds(unsigned accesses)
 {
 	return (accesses + 3) / 4;
@@ -73,7 +85,8 @@ static inline size_t trace_group_size(const struct trace_record *r, size_t count
 	unsigned accesses = trace_loop_accesses(r);
 	size_t n = 1;
 
-	if (accesses == 0 || accesses > TRACE_LOOP_ACCESSES || r->addr == 0 || r->addr > TRACE_LOOP_TURNS)
+	if (accesses == 0 || accesses > TRACE_LOOP_ACCESSES || r->addr == 0 ||
+	    r->addr > TRACE_LOOP_TURNS)
 		return 0;
 	for (; accesses > 0; accesses--) {
 		n += n < count && trace_loop_is_stride(&r[n]);
@@ -88,8 +101,8 @@ static inline size_t trace_nest_size(const struct trace_record *r, size_t count)
 	unsigned before = trace_nest_before(r), adds;
 	size_t n = 1 + before, group;
 
-	if (before > TRACE_NEST_BEFORE || r->addr == 0 || r->addr > TRACE_NEST_ROUNDS || n >= count ||
-	    trace_site_kind(r[n].site) != TRACE_LOOP)
+	if (before > TRACE_NEST_BEFORE || r->addr == 0 || r->addr > TRACE_NEST_ROUNDS ||
+	    n >= count || trace_site_kind(r[n].site) != TRACE_LOOP)
 		return 0;
 	for (unsigned i = 1; i <= before; i++)
 		if (!trace_loop_is_access(&r[i]))
@@ -106,15 +119,15 @@ static inline size_t trace_nest_size(const struct trace_record *r, size_t count)
 }
 
 /*
- * The records of the group or nest that begins at r[0], of which there are `count`. 0: it is none, or not
- * all of it is here.
+ * The number of records of the group or nest that begins at r[0], where `count` records are. 0: no
+ * group begins there, or a part of it is missing.
  */
 static inline size_t trace_loop_size(const struct trace_record *r, size_t count)
 {
 	return trace_loop_is_nest(r) ? trace_nest_size(r, count) : trace_group_size(r, count);
 }
 
-/* The events that a whole one stands for. */
+/* The number of events that a whole group or nest stands for. */
 static inline uint64_t trace_loop_events(const struct trace_record *r)
 {
 	const struct trace_record *group = r;
@@ -125,9 +138,9 @@ static inline uint64_t trace_loop_events(const struct trace_record *r)
 	return r->addr * (trace_nest_before(r) + group->addr * trace_loop_accesses(group));
 }
 
-/* Of a group: the record of an access, a stride that is too long before it. Returns behind it. */
-static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64_t addr, uint64_t stride,
-						  uint64_t site)
+/* Writes an access of a group to r, if needed behind a stride record. Returns the next record. */
+static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64_t addr,
+						  uint64_t stride, uint64_t site)
 {
 	if (__builtin_expect(stride + 0x8000 >= 0x10000, 0)) {
 		*r++ = (struct trace_record){ stride, TRACE_SITE(TRACE_LOOP, 0, site) };
@@ -137,31 +150,35 @@ static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64
 	return r;
 }
 
-/* Its first one, once the second is there. */
+/* Writes the first record of a group, whose second record is there already. */
 static inline void trace_loop_head(struct trace_record *group, uint64_t turns, unsigned accesses)
 {
 	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, group[1].site) };
 }
 
-/* What of a nest its group does not have. Those before the group are behind its accesses. */
+/* The part of a nest outside its group. Accesses before the group come last in the arrays. */
 struct trace_nest {
-	uint64_t rounds;	/* to come, without this one */
-	uint64_t turns;		/* of each */
+	uint64_t rounds;	/* rounds that follow the current one */
+	uint64_t turns;		/* iterations of the group in each round */
 	unsigned before;
-	uint64_t first[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];	/* address of this round */
+	/* Addresses at the beginning of the current round. */
+	uint64_t first[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
 	uint64_t add[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
 };
 
-/* A group, being expanded. */
+/* A group or nest that is being expanded. */
 struct trace_loop {
-	struct trace_record at[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];	/* in this turn */
+	/* Each access, with its address in this iteration. */
+	struct trace_record at[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
 	uint64_t stride[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
-	unsigned accesses, next, end;	/* the next one, and behind the last one before another turn */
-	uint64_t turns;		/* to come, this one included */
+	/* Next access, and the one at which the iteration (or the part before the group) ends. */
+	unsigned accesses, next, end;
+	uint64_t turns;		/* iterations left, including the current one */
 	struct trace_nest nest;
 };
 
-static inline const struct trace_record *trace_group_begin(struct trace_loop *l, const struct trace_record *head)
+static inline const struct trace_record *trace_group_begin(struct trace_loop *l,
+							   const struct trace_record *head)
 {
 	const struct trace_record *r = head + 1;
 
@@ -192,7 +209,8 @@ static inline void trace_nest_round(struct trace_loop *l)
 	l->end = l->accesses + n->before;
 }
 
-static inline const struct trace_record *trace_nest_begin(struct trace_loop *l, const struct trace_record *head)
+static inline const struct trace_record *trace_nest_begin(struct trace_loop *l,
+							  const struct trace_record *head)
 {
 	unsigned before = trace_nest_before(head);
 	const struct trace_record *r = trace_group_begin(l, head + 1 + before);
@@ -202,26 +220,28 @@ static inline const struct trace_record *trace_nest_begin(struct trace_loop *l, 
 	n->turns = l->turns;
 	n->before = before;
 	for (unsigned i = 0; i < before; i++) {
-		l->at[l->accesses + i] = (struct trace_record){ head[1 + i].addr & TRACE_ADDR_MASK, head[1 + i].site };
+		l->at[l->accesses + i] = (struct trace_record){ head[1 + i].addr & TRACE_ADDR_MASK,
+								head[1 + i].site };
 		l->stride[l->accesses + i] = 0;
 	}
 	for (unsigned i = 0; i < l->accesses + before; i++) {
-		unsigned told = i < l->accesses ? i + before : i - l->accesses;
+		unsigned index = i < l->accesses ? i + before : i - l->accesses;
 
 		n->first[i] = l->at[i].addr;
-		n->add[i] = (uint64_t)(int16_t)(r[told / 4].addr >> 16 * (told % 4));
+		n->add[i] = (uint64_t)(int16_t)(r[index / 4].addr >> 16 * (index % 4));
 	}
 	trace_nest_round(l);
 	return r + trace_nest_adds(before + l->accesses);
 }
 
-/* `head` begins a whole group or nest; returns the record behind it. */
-static inline const struct trace_record *trace_loop_begin(struct trace_loop *l, const struct trace_record *head)
+/* Begins to expand the whole group or nest at `head`. Returns the record behind it. */
+static inline const struct trace_record *trace_loop_begin(struct trace_loop *l,
+							  const struct trace_record *head)
 {
 	return trace_loop_is_nest(head) ? trace_nest_begin(l, head) : trace_group_begin(l, head);
 }
 
-/* All turns of a round are done. */
+/* Begins the next round. */
 static inline void trace_nest_next(struct trace_loop *l)
 {
 	struct trace_nest *n = &l->nest;
@@ -232,7 +252,7 @@ static inline void trace_nest_next(struct trace_loop *l)
 	trace_nest_round(l);
 }
 
-/* The next access. When l->turns is 0 afterwards, it was the last. */
+/* Returns the next access. It was the last one if l->turns is 0 afterwards. */
 static inline struct trace_record trace_loop_next(struct trace_loop *l)
 {
 	unsigned i = l->next;
@@ -242,14 +262,14 @@ static inline struct trace_record trace_loop_next(struct trace_loop *l)
 	if (++l->next == l->end) {
 		l->next = 0;
 		if (i >= l->accesses)
-			l->end = l->accesses;	/* those before the group */
+			l->end = l->accesses;	/* the accesses before the group are done */
 		else if (--l->turns == 0 && l->nest.rounds)
 			trace_nest_next(l);
 	}
 	return r;
 }
 
-/* So many accesses are to come, of a nest: of those before the group, or of this round. */
+/* Number of accesses left: of the whole group; of a nest, of the current part of this round. */
 static inline uint64_t trace_loop_left(const struct trace_loop *l)
 {
 	if (l->next >= l->accesses)
@@ -257,7 +277,7 @@ static inline uint64_t trace_loop_left(const struct trace_loop *l)
 	return l->turns ? l->turns * l->accesses - l->next : 0;
 }
 
-/* As trace_loop_next() so many times, fewer than are left. */
+/* Skips `count` accesses, fewer than trace_loop_left(). */
 static inline void trace_loop_skip(struct trace_loop *l, uint64_t count)
 {
 	uint64_t done = l->next + count, turns = done / l->accesses;

@@ -1,10 +1,10 @@
 /*
- * What a program tells while it runs in mode check or guard: memory that the tool and the
- * runtime share (log=PATH), and that outlives the process. The runtime includes this file:
- * no libc here.
+ * The log of modes check and guard: memory that the tool and the runtime share (log=PATH), which
+ * outlives the process.
  *
- * A record stands for all that happened at the same places: what repeats is counted, so the
- * log is bounded and costs no system call. Places are numbers of sites in the rules.
+ * One record counts all occurrences at the same sites, so the log has a fixed size and costs no
+ * system call. Sites are numbers in the rules (rules_format.h). The runtime includes this header,
+ * so it uses no libc.
  */
 #ifndef ABI_MONITOR_LOG_H
 #define ABI_MONITOR_LOG_H
@@ -20,39 +20,44 @@
 
 enum watchlog_kind {
 	WATCHLOG_NONE,
-	/* AVIO: sites p, remote, i; RWR: first letter p's access, then the remote one's, then i's. */
+	/*
+	 * AVIO, unserialisable interleavings: site[] is p, remote, i. The letters are the accesses
+	 * of p, the remote thread and i.
+	 */
 	WATCHLOG_RWR,
 	WATCHLOG_WWR,
 	WATCHLOG_RWW,
 	WATCHLOG_WRW,
-	/* PSet: sites the one that came before (0: none, it came too early), the delayed one. */
+	/* PSet: site[] is the access that came before (0: none) and the delayed access. */
 	WATCHLOG_PSET,
-	/* LifeTx: sites of the transaction's access and of the delayed one; 0: a lock. */
+	/* LifeTx: site[] is the transaction's access and the delayed one; 0: a lock. */
 	WATCHLOG_TX,
 };
 
 struct watchlog_record {
-	uint32_t kind;		/* written last; 0: nothing there */
-	uint32_t taken;		/* 1: somebody writes or wrote it */
+	uint32_t kind;		/* enum watchlog_kind, written last; 0: the record is empty */
+	uint32_t taken;		/* 1: a thread has claimed the record */
 	uint32_t site[3];
 	uint32_t pid;
-	uint32_t thread[2];	/* of the first time: who it happened to, the other one */
-	uint64_t addr;		/* likewise */
-	uint64_t value;		/* likewise: in memory when the last of the sites came */
-	uint32_t value_size;	/* 0: not known */
+	uint32_t thread[2];	/* at the first occurrence: the affected thread, the other thread */
+	uint64_t addr;		/* at the first occurrence */
+	/* At the first occurrence: the value in memory at the last of the sites. */
+	uint64_t value;
+	uint32_t value_size;	/* bytes of `value`; 0: not known */
 	uint32_t pad;
 	uint64_t count;
-	/* Delays: how they ended, and how long they took. */
-	uint64_t resolved;	/* the other thread moved on */
+	/* Delays, by how they ended, and their length. */
+	uint64_t resolved;	/* the other thread left its transaction or made its access */
 	uint64_t timed_out;
-	uint64_t passed;	/* not delayed: nobody to wait for, or too often in vain */
+	/* Not delayed: no thread to wait for, or too many delays without effect. */
+	uint64_t passed;
 	uint64_t wait_ns, longest_ns;
 };
 
-/* Of the rules, where they are mapped. */
+/* A module of the rules that the process has loaded. */
 struct watchlog_module {
 	uint64_t base;
-	uint32_t module;	/* number in the rules */
+	uint32_t module;	/* number of the module in the rules */
 	uint32_t used;		/* written last */
 	char path[WATCHLOG_PATH];
 };
@@ -60,17 +65,19 @@ struct watchlog_module {
 struct watchlog {
 	uint64_t magic;		/* written last by the tool */
 	uint32_t version;
-	uint32_t off;		/* 1: the runtime lets everything pass; any process may set it */
-	uint32_t rules_check;	/* rules_header.check of the rules in use; 0: none */
-	uint32_t pid;		/* of the first process that uses it */
-	uint32_t places;	/* that are watched, in modules that were loaded */
+	/* 1: the runtime checks and delays nothing; any process may set it. */
+	uint32_t off;
+	uint32_t rules_check;	/* rules_header.check of the rules in use; 0: none yet */
+	uint32_t pid;		/* pid of the first process that uses the log */
+	uint32_t places;	/* number of watched sites in loaded modules */
 	uint32_t pad;
 	/*
-	 * What could not be seen: memory that shares a cell, busy cells, too many threads. These counters are not in the cache
-	 * line of `off`, which every access reads.
+	 * What the monitor missed: accesses to memory that shares a cell with other memory,
+	 * accesses to busy cells, threads beyond the limit, records beyond the log. These counters
+	 * are not in the cache line of `off`, which every access reads.
 	 */
 	uint64_t lost_cells __attribute__((aligned(64))), lost_busy, lost_threads, lost_records;
-	uint64_t naps;		/* of noise */
+	uint64_t naps;		/* sleeps made by noise= */
 	uint64_t reserved[7] __attribute__((aligned(64)));	/* 0 */
 	struct watchlog_module module[WATCHLOG_MODULES];
 	struct watchlog_record record[WATCHLOG_RECORDS];

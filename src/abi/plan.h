@@ -1,10 +1,11 @@
 /*
- * A schedule as the runtime follows it: what a schedule file (the text form,
- * docs/schedule-format.md) becomes in memory. Plain data, laid out in one
- * block by the tool and mapped into the target.
+ * A plan: what a controlled run is to do, in the form that the runtime reads. The tool makes it
+ * from a schedule file (docs/schedule-format.md) or from candidates, and puts it into the control
+ * block.
  *
- * `exact` is a list of turns: thread × steps, with what else was decided in between. `goal` is a list of orders
- * between named events. `active` wants an interleaving root, `greedy` many.
+ * The strategy decides which part it uses. `exact` follows the turns: thread and number of steps,
+ * with the other choices made in between. `goal` enforces the orders between named events. `active`
+ * tries to expose one interleaving root, `greedy` many.
  */
 #ifndef ABI_PLAN_H
 #define ABI_PLAN_H
@@ -15,22 +16,26 @@
 #include "abi/mix.h"
 
 enum sched_turn_kind {
-	SCHED_TURN_RUN,		/* thread takes `steps` steps */
-	SCHED_TURN_EXPIRE,	/* the time-out of `thread` comes now */
-	SCHED_TURN_WAKE,	/* the signal under way wakes `thread` */
-	SCHED_TURN_SIGNAL,	/* signal number `steps` reaches `thread` here */
+	SCHED_TURN_RUN,		/* `thread` takes `steps` steps */
+	SCHED_TURN_EXPIRE,	/* the time-out that `thread` waits for expires now */
+	SCHED_TURN_WAKE,	/* the cond_signal (or the like) under way wakes `thread` */
+	SCHED_TURN_SIGNAL,	/* signal number `steps` is delivered to `thread` now */
 };
 
 struct sched_turn {
-	uint64_t name;		/* hash of the thread's path */
+	uint64_t name;		/* hash of the thread's path (sched_child_name) */
 	uint64_t steps;
 	uint32_t kind;		/* enum sched_turn_kind */
-	uint32_t check;		/* hash of the events of this turn; 0: not known */
+	/* Hash of the events of this turn, which a replay compares; 0: not known. */
+	uint32_t check;
 };
 
-/* The n-th time (from 1) that a thread is at a site; site 0: any, thread 0: any. */
+/*
+ * The name of an event: the n-th time, from 1, that `thread` is at `site`. Site 0 is any site,
+ * thread 0 any thread.
+ */
 struct sched_name {
-	uint64_t thread;	/* hash of the path */
+	uint64_t thread;	/* hash of the thread's path */
 	uint64_t site;		/* pc in the target */
 	uint64_t nth;
 };
@@ -40,33 +45,41 @@ struct sched_order {
 	struct sched_name first, second;
 };
 
-/* Where a thread of a run that was watched came to an event. Counts are of its own steps before it. */
+/* How an earlier run came to an event. Counts are of the thread's own steps before the event. */
 struct sched_reached {
 	uint64_t thread;	/* hash of the path; 0: not known */
 	uint64_t at;
-	uint64_t unlocked;	/* the last moment before that at which it held no lock */
-	uint64_t context;	/* hash of the calls it was in; 0: not known */
+	/* Steps at the last point before the event at which the thread held no lock. */
+	uint64_t unlocked;
+	uint64_t context;	/* hash of the call stack; 0: not known */
 };
 
-/* An interleaving root to be exposed. */
+/* The interleaving root that `active` tries to expose. */
 struct sched_wanted {
-	struct iroot iroot;	/* its sites are pcs */
-	uint64_t way;		/* which of the orders that its idiom leaves open; any number */
+	struct iroot iroot;	/* the root; its sites are pcs in the target */
+	/* Number of the order of events among those that the idiom allows (active_ways()). */
+	uint64_t way;
 	/*
-	 * If both threads are known: who plays which part, and where the first of its events is. The
-	 * plan's turns are followed for `prefix` steps.
+	 * If both threads are known: the first event of each of the two parts. The plan's turns are
+	 * then followed for `prefix` steps.
 	 */
 	struct sched_reached part[2];
 	uint64_t prefix;
 };
 
 struct sched_plan {
-	uint64_t size;		/* of the whole block */
-	uint64_t turns;		/* count; struct sched_turn[] follow the header */
-	uint64_t orders;	/* count; struct sched_order[] follow the turns */
-	uint64_t wanted;	/* 0 or 1; struct sched_wanted follows the orders */
-	uint64_t open;		/* a power of two or 0: places of the table of greedy.h, which follows that */
-	uint64_t checks;	/* count; a byte for each of the first events follows that */
+	uint64_t size;		/* bytes of the plan, with all that follows this header */
+	uint64_t turns;		/* number of struct sched_turn, which follow this header */
+	uint64_t orders;	/* number of struct sched_order, which follow the turns */
+	/* Number of struct sched_wanted, 0 or 1, which follows the orders. */
+	uint64_t wanted;
+	/*
+	 * Slots of the hash table of sched/greedy.h, a power of two or 0; it follows the struct
+	 * sched_wanted.
+	 */
+	uint64_t open;
+	/* Number of bytes of event hashes, one per event, which follow the table. */
+	uint64_t checks;
 };
 
 static inline const struct sched_turn *sched_plan_turns(const struct sched_plan *p)
@@ -94,7 +107,10 @@ static inline const uint8_t *sched_plan_checks(const struct sched_plan *p)
 	return (const uint8_t *)(sched_plan_open(p) + p->open);
 }
 
-/* The hash of a thread's path: of its parent's (main: SCHED_MAIN) and its ordinal, from 1. */
+/*
+ * The hash of a thread's path, from the hash of its parent's path (main: SCHED_MAIN) and its
+ * ordinal among the parent's children, from 1.
+ */
 #define SCHED_MAIN 0x736e61726cull
 
 static inline uint64_t sched_child_name(uint64_t parent, uint32_t ordinal)

@@ -1,7 +1,7 @@
 /*
- * The table that production builds carry (src/wrap writes it, the runtime and the tool
- * read it): section DUAL_SECTION of an executable or shared library, records one
- * behind the other in no particular order.
+ * The table of a production build (docs/production.md): which functions exist both plain and
+ * instrumented. The assembler (src/wrap/dual) writes it, the runtime and the tool read it. It is
+ * section DUAL_SECTION of an executable or shared library: records in no particular order.
  */
 #ifndef ABI_PRODUCTION_TABLE_H
 #define ABI_PRODUCTION_TABLE_H
@@ -10,15 +10,17 @@
 
 #define DUAL_SECTION "snarl_dual"
 
-#define DUAL_COUNT 0	/* `size` functions of a file exist in their plain version only */
-#define DUAL_PAIR 1	/* a function that can be switched */
-#define DUAL_INNER 2	/* an instrumented one that only the instrumented one at `entry` calls */
+#define DUAL_COUNT 0	/* of one object file, `size` functions exist in the plain version only */
+#define DUAL_PAIR 1	/* a function with both versions */
+/* An instrumented function that is only called by the instrumented version at `entry`. */
+#define DUAL_INNER 2
 
-/* Addresses are relative to the field that holds them. */
+/* Each address is relative to the member that holds it. */
 struct dual_record {
-	int32_t entry;		/* of the plain version; DUAL_INNER: of an instrumented caller */
+	int32_t entry;		/* the plain version; DUAL_INNER: the instrumented caller */
 	int32_t inst;		/* the instrumented version */
-	uint32_t size;		/* of that, in bytes */
+	/* Bytes of the instrumented version; DUAL_COUNT: number of functions. */
+	uint32_t size;
 	uint32_t kind;
 };
 

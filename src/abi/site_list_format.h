@@ -1,6 +1,7 @@
 /*
- * The list of sites as text: docs/trace-format.md has its form. The tool writes
- * it and reads it back, the runtime reads it, both with this one file: no libc.
+ * Reads the text form of a list of sites; docs/trace-format.md, section 6, describes it. The tool
+ * writes lists and reads them back, the runtime reads them. Both use this header, so it uses no
+ * libc.
  */
 #ifndef ABI_SITE_LIST_FORMAT_H
 #define ABI_SITE_LIST_FORMAT_H
@@ -9,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SITELIST_NAME "snarl-sites "	/* what all versions start with */
+#define SITELIST_NAME "snarl-sites "	/* how lists of all versions begin */
 #define SITELIST_MAGIC SITELIST_NAME "1\n"
-#define SITELIST_MAGIC_SHARES SITELIST_NAME "2\n"	/* places may have SITELIST_SHARES behind them */
+/* Version 2: lines of sites may end with SITELIST_SHARES. */
+#define SITELIST_MAGIC_SHARES SITELIST_NAME "2\n"
 #define SITELIST_SHARES "+"
 #define SITELIST_END_LINE "end\n"
 #define SITELIST_ID_MAX 64u
@@ -19,15 +21,15 @@
 struct sitelist_line {
 	uint8_t id[SITELIST_ID_MAX];
 	uint32_t id_size;
-	bool place;		/* false: only tells that the module is known */
-	bool shares;		/* what it is the first to touch is shared */
-	uint64_t offset;	/* pc less load bias */
+	bool place;		/* true: the line names a site; false: it names the module alone */
+	bool shares;		/* memory that the site is the first to access counts as shared */
+	uint64_t offset;	/* pc minus load bias */
 };
 
 struct sitelist {
 	const char *at, *end;
-	bool shares;		/* places may be marked so */
-	uint64_t lines;		/* read so far: the number of the last one */
+	bool shares;		/* the version allows SITELIST_SHARES */
+	uint64_t lines;		/* number of lines read */
 	struct sitelist_line last;
 };
 
@@ -45,7 +47,7 @@ static inline bool sitelist_take(struct sitelist *l, const char *word)
 	return true;
 }
 
-/* False if it is no such list. */
+/* Begins to read. False: the text is no list of sites. */
 static inline bool sitelist_open(struct sitelist *l, const char *text, size_t size)
 {
 	*l = (struct sitelist){ .at = text, .end = text + size, .lines = 1 };
@@ -71,7 +73,7 @@ static inline int sitelist_compare_ids(const uint8_t *a, size_t a_size, const ui
 	return a_size == b_size ? 0 : a_size < b_size ? -1 : 1;
 }
 
-/* The order of the lines: a module's own first, then its places. */
+/* The order of lines: by build-id, the module's own line first, then its sites by offset. */
 static inline int sitelist_compare(const struct sitelist_line *a, const struct sitelist_line *b)
 {
 	int by_id = sitelist_compare_ids(a->id, a->id_size, b->id, b->id_size);
@@ -96,7 +98,10 @@ static inline bool sitelist_number(struct sitelist *l, uint64_t *value)
 	return true;
 }
 
-/* The next line, in l->last. A list whose end is missing is bad, and so is a line out of order. */
+/*
+ * Reads the next line into l->last. A list without its end line, or with a line out of order, is
+ * bad.
+ */
 static inline enum sitelist_got sitelist_next(struct sitelist *l)
 {
 	struct sitelist_line line = { 0 };

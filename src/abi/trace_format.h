@@ -1,10 +1,9 @@
 /*
- * Bytes on disk. docs/trace-format.md is the prose of this file.
+ * The trace file's bytes: header, chunks, raw records. docs/trace-format.md describes them.
  *
- * A trace is a header and then chunks, each whole and checked by itself.
- * A chunk of events belongs to one thread; its number among that thread's
- * chunks (seq), not its place in the file, gives the order. The runtime
- * includes this file: no libc here.
+ * A trace is a header followed by chunks, each complete and checked by itself. An event chunk
+ * belongs to one thread. Its number `seq` among that thread's chunks gives the order, not its place
+ * in the file. The runtime includes this header, so it uses no libc.
  */
 #ifndef ABI_TRACE_FORMAT_H
 #define ABI_TRACE_FORMAT_H
@@ -14,7 +13,7 @@
 #define TRACE_MAGIC "SNARLTRC"
 #define TRACE_VERSION 5u
 #define TRACE_CHUNK_MAGIC 0x4b4e4843u	/* "CHNK" */
-#define TRACE_MAX_CHUNK (1u << 24)	/* payload bytes, before compression */
+#define TRACE_MAX_CHUNK (1u << 24)	/* bytes of a payload before compression */
 
 enum trace_kind {
 #define TRACE_KIND(name, text, extra, class, roles) TRACE_##name,
@@ -30,7 +29,7 @@ enum trace_class {
 	TRACE_CLASS_HEAP, TRACE_CLASS_SYSTEM, TRACE_CLASS_PROCESS, TRACE_CLASS_USER,
 };
 
-/* Calls that CALL_ENTER and CALL_LEAVE tell apart; names in kinds.c. Append only. */
+/* Detail of CALL_ENTER and CALL_LEAVE: the call. Names are in trace/read/kinds.c. Append only. */
 enum trace_call {
 	TRACE_CALL_OTHER, TRACE_CALL_READ, TRACE_CALL_WRITE, TRACE_CALL_ACCEPT,
 	TRACE_CALL_CONNECT, TRACE_CALL_RECV, TRACE_CALL_SEND, TRACE_CALL_POLL,
@@ -44,8 +43,9 @@ enum trace_call {
  *   addr  bits 0..47 address or object, 48..63 result (an errno, or 0);
  *         for STAMP all 64 bits are the time
  *   site  bits 0..47 pc (the address after the call), 48..55 kind, 56..63 detail
- * Extra records: the first is { time, arg }, the second holds two more values.
- * LOOP begins a group that stands for many accesses: loop.h; BUNCH is one that stands for some: bunch.h.
+ * A kind with extra records is followed by { time, arg }, and a second extra record holds two more
+ * values. LOOP begins a group of records (loop_group.h). BUNCH stands for an access group
+ * (access_group_format.h).
  */
 struct trace_record {
 	uint64_t addr, site;
@@ -64,7 +64,7 @@ static inline unsigned trace_site_kind(uint64_t site)
 #define TRACE_SIZE_MASK 0x07u	/* log2 of the size, 0..4 */
 #define TRACE_VOLATILE 0x08u	/* plain accesses only */
 #define TRACE_VPTR 0x10u	/* plain accesses only: a C++ object's table pointer */
-#define TRACE_ORDER_SHIFT 3	/* atomics: __ATOMIC_RELAXED.. in bits 3..5 */
+#define TRACE_ORDER_SHIFT 3	/* atomics: bits 3..5 are the memory order, from __ATOMIC_RELAXED */
 #define TRACE_ORDER_MASK 0x07u	/* a CAS keeps its failure order in the result bits of addr */
 
 static inline uint64_t trace_site_size(uint64_t site)
@@ -73,72 +73,80 @@ static inline uint64_t trace_site_size(uint64_t site)
 }
 
 /*
- * Results. What acquires is noted when it is over, with its result; an error
- * means it was not acquired, but EOWNERDEAD (a robust mutex: held) and any of
- * cond-wake (the mutex is held again in any case). What releases (unlock of any
- * lock, cond-signal, cond-broadcast, sem-post, futex-wake, futex-requeue) is
- * noted before it is made, as 0; if it then fails, an event of the same kind
- * and object with the error follows and takes the first one back. A call left
- * by unwinding has ECANCELED and TRACE_UNWOUND. C11's results become the errno
- * of the same meaning, EINVAL for thrd_error.
+ * Results. An event that acquires something is recorded after the call, with the call's result. An
+ * error means that nothing was acquired, with two exceptions: EOWNERDEAD (a robust mutex, which is
+ * held), and any result of cond-wake (the mutex is held again in any case).
+ *
+ * An event that releases something (unlock of any lock, cond-signal, cond-broadcast, sem-post,
+ * futex-wake, futex-requeue) is recorded before the call, with result 0. If the call then fails, a
+ * second event of the same kind and object with the error revokes the first one.
+ *
+ * A call left by unwinding has result ECANCELED and detail TRACE_UNWOUND. Results of C11 functions
+ * become the errno of the same meaning; thrd_error becomes EINVAL.
  */
 
-/* Detail of the blocking kinds, where it applies. */
+/* Detail of kinds that may block. */
 #define TRACE_TIMED 0x01u	/* had a time limit */
-#define TRACE_C11 0x02u		/* came in through <threads.h> */
+#define TRACE_C11 0x02u		/* the program called a function of <threads.h> */
 #define TRACE_UNWOUND 0x04u	/* left by cancellation or an exception */
-#define TRACE_CALL_UNWOUND 0x80u	/* the same beside the enum trace_call of CALL_LEAVE */
+/* CALL_LEAVE: TRACE_UNWOUND, added to the enum trace_call. */
+#define TRACE_CALL_UNWOUND 0x80u
 
 struct trace_header {
 	char magic[8];
 	uint32_t version;
-	uint32_t size;		/* of this header; chunks follow */
+	uint32_t size;		/* bytes of this header; chunks follow */
 	uint64_t start_time;	/* the trace clock when recording began */
-	uint64_t start_unix_ns;	/* the same moment, wall clock */
+	uint64_t start_unix_ns;	/* wall clock at start_time, nanoseconds since 1970 */
 	uint32_t pid;
 	uint32_t flags;		/* enum trace_flag */
 	uint64_t reserved[2];
 	uint32_t reserved2;
-	uint32_t check;		/* trace_check of all before */
+	uint32_t check;		/* trace_check() of all bytes before this member */
 };
 
 enum trace_flag {
-	TRACE_TOTAL_ORDER = 1,	/* times are exact positions (control mode, text traces) */
-	TRACE_UNFILTERED = 2,	/* every access was kept */
-	TRACE_FINISHED = 4,	/* rewritten by the tool: sorted, nothing live */
+	/* Times are positions in the total order (control mode, text traces). */
+	TRACE_TOTAL_ORDER = 1,
+	TRACE_UNFILTERED = 2,	/* recorded without the filter: every access was kept */
+	TRACE_FINISHED = 4,	/* rewritten by the tool: sorted, and nothing left in live memory */
 };
 
 enum trace_chunk_type {
-	TRACE_CHUNK_EVENTS = 1,	/* codec.h */
-	TRACE_CHUNK_MODULE = 2,	/* struct trace_module, then build-id, then path */
-	TRACE_CHUNK_META = 3,	/* key NUL value NUL … */
-	TRACE_CHUNK_END = 4,	/* META too; the process ended in good order */
-	TRACE_CHUNK_BUNCHES = 5,	/* struct trace_bunch (bunch.h), so many as `count` says */
+	TRACE_CHUNK_EVENTS = 1,	/* payload as in trace/codec/codec.h */
+	TRACE_CHUNK_MODULE = 2,	/* struct trace_module, build-id, path */
+	TRACE_CHUNK_META = 3,	/* key, NUL, value, NUL, and so on */
+	/* Keys and values as in META; its presence says that the process ended normally. */
+	TRACE_CHUNK_END = 4,
+	/* `count` times struct trace_bunch (access_group_format.h). */
+	TRACE_CHUNK_BUNCHES = 5,
 	TRACE_CHUNK_TYPES
 };
 
-#define TRACE_CHUNK_ZSTD 1u	/* in flags: the payload is one zstd frame */
+#define TRACE_CHUNK_ZSTD 1u	/* bit of trace_chunk.flags: the payload is one zstd frame */
 
 struct trace_chunk {
 	uint32_t magic;
 	uint16_t type;
 	uint16_t flags;
-	uint32_t thread;	/* 0 where no thread is meant: ids start at 1 */
-	uint32_t stored;	/* bytes that follow in the file */
-	uint32_t size;		/* bytes when decompressed */
-	uint32_t count;		/* raw records, extra ones included; bunches */
-	uint64_t seq;		/* from 0, without holes, per thread */
-	uint64_t time;		/* the trace clock where the chunk begins */
-	uint32_t check;		/* of the stored payload */
-	uint32_t header_check;	/* of all before, so that a reader can resynchronise */
+	uint32_t thread;	/* id of the thread, from 1; 0: the chunk belongs to none */
+	uint32_t stored;	/* bytes of payload in the file */
+	uint32_t size;		/* bytes of payload when decompressed */
+	/* Raw records, including extra ones; of TRACE_CHUNK_BUNCHES: access groups. */
+	uint32_t count;
+	uint64_t seq;		/* number among the thread's chunks, from 0, without gaps */
+	uint64_t time;		/* trace clock at the chunk's beginning */
+	uint32_t check;		/* trace_check() of the stored payload */
+	/* trace_check() of all bytes before: a reader finds the next chunk after damage. */
+	uint32_t header_check;
 };
 
 struct trace_module {
-	uint64_t time;		/* when it was seen */
+	uint64_t time;		/* trace clock when the module was found */
 	uint64_t base;		/* load bias: address in memory minus address in the file */
-	uint64_t start, end;	/* the memory it spans */
+	uint64_t start, end;	/* first address in memory, and the one behind the last */
 	uint32_t build_id_size;
-	uint32_t path_size;	/* without NUL */
+	uint32_t path_size;	/* bytes of the path, without a NUL */
 };
 
 _Static_assert(sizeof(struct trace_record) == 16, "record");

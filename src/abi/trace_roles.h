@@ -1,8 +1,9 @@
 /*
- * What each kind of event does: bits of enum trace_role, as kinds.def gives them.
+ * What each kind of event does: bits of enum trace_role, from abi/kinds.def.
  *
- * A consumer that treats all kinds with a role alike asks for the role and does not list the
- * kinds, so that it handles a new kind without an edit. The runtime includes this file: no libc here.
+ * A consumer that treats all kinds with a role alike asks for the role instead of listing the
+ * kinds. It then handles a new kind without an edit. The runtime includes this header, so it uses
+ * no libc functions.
  */
 #ifndef ABI_TRACE_ROLES_H
 #define ABI_TRACE_ROLES_H
@@ -24,18 +25,19 @@ enum trace_role {
 	ROLE_SHARED = 1u << 7,		/* beside ACQUIRE: other readers may hold the lock, too */
 	ROLE_TRY = 1u << 8,		/* beside ACQUIRE or SEM: may give up instead of waiting */
 	ROLE_RELEASE = 1u << 9,		/* releases the lock addr */
-	ROLE_WAIT_BEGIN = 1u << 10,	/* releases the lock arg and waits on the condition variable addr */
-	ROLE_WAIT_END = 1u << 11,	/* holds the lock arg again, whatever the result */
+	ROLE_WAIT_BEGIN = 1u << 10,	/* releases the lock arg, waits on the condition addr */
+	ROLE_WAIT_END = 1u << 11,	/* takes the lock arg again, whatever the result */
 	ROLE_NOTIFY = 1u << 12,		/* wakes threads that wait on the condition variable addr */
 	ROLE_SEM = 1u << 13,		/* takes (with PASS) or posts (with SIGNAL) a semaphore */
-	ROLE_SIGNAL = 1u << 14,		/* what precedes it happens before what follows a PASS of the object */
-	ROLE_PASS = 1u << 15,		/* happens after the SIGNALs of the object */
-	ROLE_INIT = 1u << 16,		/* makes the synchronisation object addr */
-	ROLE_DESTROY = 1u << 17,	/* ends the synchronisation object addr */
+	ROLE_SIGNAL = 1u << 14,		/* happens before a later PASS of the object */
+	ROLE_PASS = 1u << 15,		/* happens after the earlier SIGNALs of the object */
+	ROLE_INIT = 1u << 16,		/* initialises the synchronisation object addr */
+	ROLE_DESTROY = 1u << 17,	/* destroys the synchronisation object addr */
 	ROLE_ALLOC = 1u << 18,		/* arg bytes of new memory at addr */
-	ROLE_FREE = 1u << 19,		/* gives memory at addr back */
+	ROLE_FREE = 1u << 19,		/* frees the memory at addr */
 	ROLE_THREAD = 1u << 20,		/* arg is the id of another thread */
-	ROLE_BLOCKS = 1u << 21,		/* may wait for another thread or the outside, for something else than a lock */
+	/* May wait for another thread or the outside world, but not for a lock. */
+	ROLE_BLOCKS = 1u << 21,
 
 	ROLE_LOAD = ROLE_READ | ROLE_ATOMIC | ROLE_SIZED,
 	ROLE_STORE = ROLE_WRITE | ROLE_ATOMIC | ROLE_SIZED,
@@ -48,19 +50,22 @@ static const uint32_t trace_role_table[TRACE_KIND_COUNT] = {
 #undef TRACE_KIND
 };
 
-/* Bits of enum trace_role; 0 if there is no such kind. */
+/* The roles of a kind; 0 if there is no such kind. */
 static inline unsigned trace_roles(uint64_t kind)
 {
 	return kind < TRACE_KIND_COUNT ? trace_role_table[kind] : 0;
 }
 
-/* Whether an event of a kind with ACQUIRE or WAIT_END got its lock. EOWNERDEAD: a robust mutex, held. */
+/*
+ * Whether an event of a kind with ACQUIRE or WAIT_END got its lock. With EOWNERDEAD, a robust mutex
+ * is held.
+ */
 static inline bool trace_acquired(uint64_t kind, unsigned result)
 {
 	return result == 0 || result == EOWNERDEAD || trace_roles(kind) & ROLE_WAIT_END;
 }
 
-/* The lock of an event whose kind acquires or releases one. */
+/* The lock that an event acquires or releases. */
 static inline uint64_t trace_lock(uint64_t kind, uint64_t addr, uint64_t arg)
 {
 	return trace_roles(kind) & (ROLE_WAIT_BEGIN | ROLE_WAIT_END) ? arg : addr;

@@ -1,10 +1,10 @@
 /*
- * The turn log: what a run did, as an exact schedule. Written by the runtime for
- * every switch, read by the tool when the run has ended, however it ended.
+ * The turn log: the turns of a controlled run, which are an exact schedule. The runtime appends to
+ * it at every switch. The tool reads it after the run, however that ended.
  *
- * A turn is a word of 32 bits, since a run may have many millions of them and each
- * page they fill costs as much as hundreds of switches: the thread's number, the kind,
- * and its steps if they fit; else, or if there is a check, two words more follow.
+ * A turn takes one word of 32 bits: thread number, kind, number of steps. If the steps do not fit,
+ * or if there is a check, two words follow. Small turns matter because a run may have many
+ * millions, and each page they fill costs as much as hundreds of switches.
  */
 #ifndef ABI_TURN_LOG_H
 #define ABI_TURN_LOG_H
@@ -20,16 +20,16 @@
 #define TURN_MORE (1u << (TURN_THREAD_BITS + TURN_KIND_BITS))
 #define TURN_STEPS_SHIFT (TURN_THREAD_BITS + TURN_KIND_BITS + 1)
 #define TURN_STEPS_BITS (32 - TURN_STEPS_SHIFT)
-#define TURN_WORDS 3u		/* of the longest */
+#define TURN_WORDS 3u		/* words of the longest turn */
 
 struct turn {
-	uint32_t thread;	/* number */
+	uint32_t thread;	/* number of the thread */
 	uint32_t kind;		/* enum sched_turn_kind */
 	uint64_t steps;
 	uint32_t check;
 };
 
-/* To `at`, where there is room for TURN_WORDS. Returns how many it took. */
+/* Writes a turn to `at`, which has room for TURN_WORDS. Returns how many words it takes. */
 static inline size_t turn_put(uint32_t *at, const struct turn *t)
 {
 	bool more = t->steps >> TURN_STEPS_BITS || t->check;
@@ -43,7 +43,10 @@ static inline size_t turn_put(uint32_t *at, const struct turn *t)
 	return TURN_WORDS;
 }
 
-/* The turn at words[*at], of `count`; *at goes behind it. False: there is none. */
+/*
+ * Reads the turn at words[*at], where words has `count` entries, and moves *at behind it. False:
+ * there is none.
+ */
 static inline bool turn_get(const uint32_t *words, uint64_t count, uint64_t *at, struct turn *out)
 {
 	uint32_t word;

@@ -1,24 +1,29 @@
-/*
- * Accesses while recording: what the fast paths could not settle, and ranges.
- */
+/* Plain accesses while recording that the assembly's fast paths do not handle; ranges. */
 #include "runtime/record/allocation_sites.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/record_mode.h"
 #include "runtime/record/ring.h"
 #include "runtime/record/shadow.h"
 
-/* Shared memory within one granule or two: false if it is anything else, or the ring needs attention. */
+/*
+ * Records an access to shared memory within one or two granules. False: anything else, or the ring
+ * needs attention.
+ */
 static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t site)
 {
 	const uint16_t *s = (const uint16_t *)(SHADOW_BASE + (addr >> 3) * 2);
 	uint64_t bytes = (addr & 7) + (1u << (site >> 56 & TRACE_SIZE_MASK));
 
-	return (uintptr_t)tls->cur % STAMP_BYTES != 0 && tls->own_uncut && addr <= TRACE_ADDR_MASK >> 1 &&
-	       *s == SHADOW_SHARED && (bytes <= 8 || (bytes <= 16 && s[1] == SHADOW_SHARED)) &&
+	return (uintptr_t)tls->cur % STAMP_BYTES != 0 && tls->own_uncut &&
+	       addr <= TRACE_ADDR_MASK >> 1 && *s == SHADOW_SHARED &&
+	       (bytes <= 8 || (bytes <= 16 && s[1] == SHADOW_SHARED)) &&
 	       snarlrt_append_quick(addr, site);
 }
 
-/* The ring would put a later time of its own among the next three records, or end before the last one. */
+/*
+ * Whether a page of the ring ends within the next three records, so that the ring would add a stamp
+ * of its own among them.
+ */
 static bool page_ends(void)
 {
 	uintptr_t at = (uintptr_t)__snarl_tls.cur % STAMP_BYTES;
@@ -26,7 +31,7 @@ static bool page_ends(void)
 	return at == 0 || STAMP_BYTES - at < 4 * sizeof(struct trace_record);
 }
 
-/* What lies between two equal times has that one. */
+/* Records an access between two equal stamps, which gives it that time. */
 static void append_timed(struct snarlrt_thread *self, const struct trace_record *r)
 {
 	struct trace_record time = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
@@ -50,8 +55,11 @@ void record_access(uint64_t addr, uint64_t site)
 		return;
 	if (unlikely(self->claims) && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == 0)
-		birth_claim(self, addr);
-	/* Not private, so it will be recorded: the calls can be told first. */
+		allocation_claim(self, addr);
+	/*
+	 * The access will be recorded, as the granule is not private and cut. So its calls can be
+	 * recorded first.
+	 */
 	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)
 		snarlrt_tell_frames(self);
@@ -73,8 +81,12 @@ void record_access(uint64_t addr, uint64_t site)
 	snarlrt_leave(self);
 }
 
-/* A small range of shared or undecided memory, where the calls are told and the ring needs no attention. */
-static inline bool range_quick(struct snarlrt_thread *self, uint64_t addr, uint64_t size, uint64_t site)
+/*
+ * Records a small range if all of it is shared or all of it undecided. False: nothing was done,
+ * since calls must be recorded first or the ring needs attention.
+ */
+static inline bool range_quick(struct snarlrt_thread *self, uint64_t addr, uint64_t size,
+			       uint64_t site)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct trace_record *cur = tls->cur;

@@ -1,26 +1,30 @@
 /*
- * What becomes of blocks of the heap, learnt from those of the same place (birth.c).
+ * Initial shadow of heap blocks, predicted from earlier blocks of the same allocation site
+ * (allocation_sites.c).
  */
 #ifndef RUNTIME_RECORD_ALLOCATION_SITES_H
 #define RUNTIME_RECORD_ALLOCATION_SITES_H
 
 #include "runtime/core/runtime.h"
 
-/* A block of so much memory that the program owns now, of which it asked for `size`: notes that and settles whose it is. */
+/*
+ * Records the allocation of a block of `room` bytes, of which the program asked for `size`, and
+ * sets the shadow of its memory.
+ */
 SNARLRT_HIDDEN void birth_note(const void *start, size_t room, size_t size, const void *pc);
 
-/* Of one that it is about to give back: the owners of its memory are forgotten. */
+/* Records that a block is about to be freed, and resets the shadow of its memory. */
 SNARLRT_HIDDEN void birth_note_end(const void *start, size_t room, const void *pc);
 
-SNARLRT_HIDDEN bool birth_claim_page(struct snarlrt_thread *self, uint64_t addr);
+SNARLRT_HIDDEN bool allocation_claim_page(struct snarlrt_thread *self, uint64_t addr);
 
 /*
- * The thread touches memory that is nobody's. True if it is in a block that was
- * born as its own: the rest of the page is made so, unless others were faster.
+ * The thread accesses memory that no thread has accessed. True: it is in a claimed block, and the
+ * rest of the page is now the thread's, except what other threads took first.
  */
-static inline bool birth_claim(struct snarlrt_thread *self, uint64_t addr)
+static inline bool allocation_claim(struct snarlrt_thread *self, uint64_t addr)
 {
-	return unlikely(self->claims) && birth_claim_page(self, addr);
+	return unlikely(self->claims) && allocation_claim_page(self, addr);
 }
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Atomic operations while recording.
  *
- * The operation and its place in the order are one step: both happen under the lock of the object's clock
- * stripe (clock.h), so that the trace never shows a load before the store it read from. A lock of the
- * runtime's own on the way makes every operation at least as strong as written.
+ * The operation and its time are one step: both happen under the lock of the object's clock stripe
+ * (clock.h), so the trace never shows a load before the store that it read from. That lock also
+ * makes every operation at least as strong as the program's memory order.
  */
 #include "runtime/record/clock.h"
 #include "runtime/record/parallel_coverage.h"
@@ -33,8 +33,8 @@ void coverage_atomic_begin(struct mode_atomic *op)
 }
 
 /*
- * An atomic is always kept, but it also makes its memory shared, or what another
- * thread did to it by plain accesses before would be dropped.
+ * Makes the memory of an atomic operation shared. Atomic events are always kept. But another
+ * thread's earlier plain accesses to the memory would be dropped if it stayed that thread's own.
  */
 static inline void share(const struct mode_atomic *op)
 {
@@ -65,7 +65,7 @@ void record_atomic_end(struct mode_atomic *op)
 	snarlrt_leave(self);
 }
 
-/* The event has no time: its place in the queue is its place in the order. */
+/* The event has no time: its position in the queue is its position in the order. */
 void coverage_atomic_end(struct mode_atomic *op)
 {
 	const struct trace_record r[2] = { { addr_of(op), site_of(op) }, { 0, op->value } };

@@ -1,44 +1,47 @@
-/*
- * Events of calls: what interposers note, and what a thread waits for.
- */
+/* Events of calls that interposers record (snarlrt_note), and what a thread waits for. */
 #include "abi/trace_roles.h"
 #include "runtime/record/mutex_clock.h"
 #include "runtime/record/parallel_coverage.h"
 #include "runtime/record/record_mode.h"
 
-/* Nobody's memory, or that of a file, which may be from before the machine was started. */
-uint64_t clock_doubt(uint64_t seen)
+/*
+ * clock_plausible() for times far ahead of the thread's. They may be garbage in uninitialised
+ * memory, or from a file that was written before the machine was started.
+ */
+uint64_t clock_plausible_far(uint64_t seen)
 {
-	return seen <= sys_ticks() + CLOCK_BELIEVED ? seen & ~1ull : 0;
+	return seen <= sys_ticks() + CLOCK_NEAR ? seen & ~1ull : 0;
 }
 
-/* Kinds that come so often that reading the counter for each would show. */
+/* Kinds that are so frequent that reading the TSC for each would slow the program down. */
 static bool is_frequent(enum trace_kind kind)
 {
 	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE) || kind == TRACE_COND_SIGNAL ||
 	       kind == TRACE_MALLOC || kind == TRACE_FREE;
 }
 
-/* What others learn of no sooner than of what the thread notes next. */
+/* Kinds that other threads cannot notice before the thread's next event. */
 static bool is_known_later(enum trace_kind kind)
 {
 	return trace_roles(kind) & ROLE_ACQUIRE || kind == TRACE_MALLOC;
 }
 
-static inline uint64_t meet(struct snarlrt_thread *self, enum trace_kind kind, const void *object, uint64_t arg)
+static inline uint64_t event_time(struct snarlrt_thread *self, enum trace_kind kind,
+				  const void *object, uint64_t arg)
 {
-	/* It is no sort of mutex any more, but what it had is still there. */
+	/* a destroyed mutex has no valid type, but its last time is still there */
 	if (kind == TRACE_MUTEX_DESTROY)
 		clock_raise(self, mutex_last(self, (pthread_mutex_t *)object));
 	if (kind >= TRACE_MUTEX_INIT && kind <= TRACE_MUTEX_CONSISTENT)
-		return mutex_meet(self, (pthread_mutex_t *)object);
+		return mutex_event(self, (pthread_mutex_t *)object);
 	if (kind == TRACE_COND_WAIT || kind == TRACE_COND_WAKE)
-		return mutex_meet_wait(self, object, (pthread_mutex_t *)arg);
-	return clock_meet(self, object);
+		return mutex_event_wait(self, object, (pthread_mutex_t *)arg);
+	return clock_event(self, object);
 }
 
-static inline __attribute__((always_inline)) void note(enum trace_kind kind, unsigned detail, const void *object,
-						       uint64_t arg, int result, const void *pc, bool folds)
+static inline __attribute__((always_inline)) void note(enum trace_kind kind, unsigned detail,
+						       const void *object, uint64_t arg, int result,
+						       const void *pc, bool folds)
 {
 	struct snarlrt_thread *self = snarlrt_enter();
 	uint64_t time;
@@ -51,8 +54,9 @@ static inline __attribute__((always_inline)) void note(enum trace_kind kind, uns
 		self->unlooked = 0;
 	if (unlikely(snarlrt_near_end()))
 		snarlrt_make_room(self);
-	time = meet(self, kind, object, arg);
-	snarlrt_append_two(self, ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
+	time = event_time(self, kind, object, arg);
+	snarlrt_append_two(self,
+			   ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
 			   TRACE_SITE(kind, detail, pc), time, arg);
 	if (folds && !is_known_later(kind)) {
 		snarlrt_profile_flush(self);
@@ -61,21 +65,22 @@ static inline __attribute__((always_inline)) void note(enum trace_kind kind, uns
 	snarlrt_leave(self);
 }
 
-void record_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-		 const void *pc)
+void record_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		 int result, const void *pc)
 {
 	note(kind, detail, object, arg, result, pc, false);
 }
 
-void coverage_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-		   const void *pc)
+void coverage_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		   int result, const void *pc)
 {
 	note(kind, detail, object, arg, result, pc, true);
 }
 
 /*
- * Accesses have no times of their own, they lie between two of the thread's: without one here, those
- * before a long wait would seem to be in the middle of it, behind what others did meanwhile.
+ * Records a stamp before a wait. Accesses have no time of their own, but lie between two times of
+ * their thread. Without the stamp, accesses before a long wait would seem to be in the middle of
+ * it, after what other threads did meanwhile.
  */
 static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 {
@@ -88,8 +93,11 @@ static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 	snarlrt_leave(self);
 }
 
-/* What can be done now need not be done when the event is noted, maybe while others wait for us. */
-static __attribute__((noinline)) void prepare(struct snarlrt_thread *self)
+/*
+ * Records pending calls and makes room in the ring before a wait, so that the event itself is
+ * recorded quickly: other threads may be waiting for this one then.
+ */
+static __attribute__((noinline)) void prepare_event(struct snarlrt_thread *self)
 {
 	if (!mode_traces() || !snarlrt_enter())
 		return;
@@ -106,7 +114,7 @@ void record_wait_begin(enum trace_kind kind, const void *object, const void *pc)
 	if (!self || __snarl_tls.hidden)
 		return;
 	if (unlikely(snarlrt_near_end()))
-		prepare(self);
+		prepare_event(self);
 	if (!is_frequent(kind))
 		stamp_wait(self);
 	snarlrt_waits(self, kind, object, pc);

@@ -1,19 +1,21 @@
 /*
- * The trace clock: the time stamp counter, made causal.
+ * The trace clock: the time stamp counter (TSC), made causal. It is a hybrid logical clock
+ * (Kulkarni et al., OPODIS 2014).
  *
- * Each synchronisation object hashes to a stripe that remembers the latest time
- * given out for it. A new time is later than the counter, than the thread's own
- * last time and than the stripe's, so sorting by time never contradicts the order
- * in which threads met on an object, even where counters of two CPUs disagree.
- * (A hybrid logical clock: Kulkarni et al., OPODIS 2014.) Bit 0 of a stripe is a
- * lock, so that an atomic operation and its time are one step; times are even.
- * Reading the counter costs as much as all the rest, so for frequent kinds a thread
- * looks at it at every CLOCK_LOOK-th event only and counts on in between.
+ * Each synchronisation object hashes to a stripe, which holds the latest time given out for it. A
+ * new time is at least the TSC, and greater than the thread's last time and the stripe's. So the
+ * order of times never contradicts the order in which threads used an object, even if the TSCs of
+ * two CPUs disagree. Times are even; bit 0 of a stripe is a lock, so that an atomic operation and
+ * its time are one step. Reading the TSC costs as much as all the rest. So for frequent kinds of
+ * events a thread reads it at every CLOCK_TSC_INTERVAL-th event only, and adds CLOCK_STEP in
+ * between.
  *
- * A locked instruction costs most of what is left. So a thread that comes to a stripe leaves there a time some
- * events ahead, and as long as the stripe still has it, nobody else was there: times up to it are the thread's own
- * to give out, an unlock's mostly, without writing anything. Whoever comes next is later than all of them. If he
- * comes just then, he does not know of the thread's event, nor the thread of his, unless by some other object.
+ * Most of what is left is the cost of a locked instruction. So a thread that updates a stripe
+ * reserves times: it stores a time CLOCK_AHEAD later than its own. While the stripe holds that
+ * value, no other thread has used the object. The thread then takes times up to it without writing
+ * the stripe, for example for the unlock after a lock. The next thread to come gets a later time
+ * than all of these. If it comes at that very moment, neither thread knows of the other's event,
+ * unless by another object.
  */
 #ifndef RUNTIME_RECORD_CLOCK_H
 #define RUNTIME_RECORD_CLOCK_H
@@ -22,17 +24,23 @@
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
-#define CLOCK_STRIPES 1024u
-#define CLOCK_STEP 2u		/* times are multiples of it */
-#define CLOCK_LOOK 16u
-#define CLOCK_AHEAD 16u	/* less than it takes to hand an object from one thread to another, so that the counter keeps up */
-#define CLOCK_BELIEVED (1ull << 30)	/* some tenths of a second: no need to look at the counter */
+#define CLOCK_STRIPES 1024u	/* each in a cache line of its own */
+#define CLOCK_STEP 2u		/* times are multiples of this */
+#define CLOCK_TSC_INTERVAL 16u	/* events of a thread from one reading of the TSC to the next */
+/* Ticks; less than it takes to pass an object between threads, so that the TSC keeps up. */
+#define CLOCK_AHEAD 16u
+/* Ticks, some tenths of a second: times closer than this are plausible without reading the TSC. */
+#define CLOCK_NEAR (1ull << 30)
 
-#define CLOCK_BIRTHS 4u
+#define CLOCK_BLOCKS 4u		/* block words of a stripe, which fit into its cache line */
 
 struct clock_stripe {
 	uint64_t time __attribute__((aligned(64)));
-	uint64_t birth[CLOCK_BIRTHS];	/* birth.c's: asked for when the block's event is noted, too */
+	/*
+	 * Words of allocation_sites.c, one per block; in the cache line that the block's event uses
+	 * anyway.
+	 */
+	uint64_t block[CLOCK_BLOCKS];
 };
 
 extern SNARLRT_HIDDEN struct clock_stripe snarlrt_stripes[CLOCK_STRIPES];
@@ -49,14 +57,17 @@ static inline uint64_t *clock_stripe_of(const void *object)
 	return &snarlrt_stripes[clock_hash(object) >> 54].time;
 }
 
-static inline uint64_t *clock_birth_of(const void *object)
+static inline uint64_t *clock_block_of(const void *object)
 {
 	uint64_t hash = clock_hash(object);
 
-	return &snarlrt_stripes[hash >> 54].birth[hash >> 52 & (CLOCK_BIRTHS - 1)];
+	return &snarlrt_stripes[hash >> 54].block[hash >> 52 & (CLOCK_BLOCKS - 1)];
 }
 
-/* An event on it is to come: to read the stripe first and write it then would bring its cache line here twice. */
+/*
+ * Prefetches the object's stripe for writing, before an event. Reading it first and writing it
+ * later would transfer its cache line twice.
+ */
 static inline void clock_expect(const void *object)
 {
 	__asm__ volatile("prefetchw %0" : : "m"(*clock_stripe_of(object)));
@@ -66,7 +77,7 @@ static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)
 {
 	uint64_t now = self->last_time + CLOCK_STEP;
 
-	if (unlikely(self->unlooked++ % CLOCK_LOOK == 0)) {
+	if (unlikely(self->unlooked++ % CLOCK_TSC_INTERVAL == 0)) {
 		uint64_t counter = sys_ticks() & -(uint64_t)CLOCK_STEP;
 
 		if (now < counter)
@@ -78,47 +89,51 @@ static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)
 	return now;
 }
 
-/* What follows is later than `seen`. */
+/* Makes the thread's next times later than `seen`. */
 static inline void clock_raise(struct snarlrt_thread *self, uint64_t seen)
 {
 	if (self->last_time < seen)
 		self->last_time = seen;
 }
 
-SNARLRT_HIDDEN uint64_t clock_doubt(uint64_t seen);
+SNARLRT_HIDDEN uint64_t clock_plausible_far(uint64_t seen);
 
-static inline bool clock_believes(const struct snarlrt_thread *self, uint64_t seen)
+static inline bool clock_is_near(const struct snarlrt_thread *self, uint64_t seen)
 {
-	return likely(seen <= self->last_time + CLOCK_BELIEVED);
+	return likely(seen <= self->last_time + CLOCK_NEAR);
 }
 
-/* A time from memory of the program: 0 if it cannot be one. */
-static inline uint64_t clock_credible(const struct snarlrt_thread *self, uint64_t seen)
+/* A time read from the program's memory, which may hold anything; 0 if it cannot be a time. */
+static inline uint64_t clock_plausible(const struct snarlrt_thread *self, uint64_t seen)
 {
-	return clock_believes(self, seen) ? seen & ~1ull : clock_doubt(seen);
+	return clock_is_near(self, seen) ? seen & ~1ull : clock_plausible_far(seen);
 }
 
-/* The time as it is: for stamps, and for events that meet nobody. */
+/* The current time by the TSC: for stamps, and for events without an object. */
 static inline uint64_t clock_now(struct snarlrt_thread *self)
 {
 	self->unlooked = 0;
 	return clock_after(self, 0);
 }
 
-/* … after all that the thread has read: whoever waited for a plain flag is later than the write that it saw. */
+/*
+ * clock_now() after all loads of the thread are done. A thread that waited for a plain flag gets a
+ * later time than the write that it saw.
+ */
 static inline uint64_t clock_now_behind(struct snarlrt_thread *self)
 {
 	sys_loads_done();
 	return clock_now(self);
 }
 
-static inline struct snarlrt_ahead *clock_ahead_of(struct snarlrt_thread *self, const uint64_t *stripe)
+static inline struct snarlrt_ahead *clock_ahead_of(struct snarlrt_thread *self,
+						   const uint64_t *stripe)
 {
 	return &self->ahead[(uintptr_t)stripe / sizeof(struct clock_stripe) % SNARLRT_AHEADS];
 }
 
-/* A time for an event on `object`, later than all before on it. */
-static inline uint64_t clock_meet(struct snarlrt_thread *self, const void *object)
+/* A time for an event on `object`, later than all earlier events on it. */
+static inline uint64_t clock_event(struct snarlrt_thread *self, const void *object)
 {
 	uint64_t *stripe = clock_stripe_of(object);
 	struct snarlrt_ahead *ahead = clock_ahead_of(self, stripe);
@@ -129,8 +144,8 @@ static inline uint64_t clock_meet(struct snarlrt_thread *self, const void *objec
 	if (mine && now <= seen)
 		return now;
 	while (unlikely(seen & 1) ||
-	       !__atomic_compare_exchange_n(stripe, &seen, now + CLOCK_AHEAD, false, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED)) {
+	       !__atomic_compare_exchange_n(stripe, &seen, now + CLOCK_AHEAD, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		if (seen & 1)
 			seen = clock_stripe_wait(stripe);
 		now = clock_after(self, seen);
@@ -151,14 +166,17 @@ static inline uint64_t clock_stripe_lock(uint64_t *stripe)
 	return seen;
 }
 
-/* One time, later than all before on either; stripes are locked in the order of addresses. */
-static inline uint64_t clock_meet_both(struct snarlrt_thread *self, const void *one,
+/*
+ * A time later than all earlier events on either object. Stripes are locked in the order of
+ * addresses.
+ */
+static inline uint64_t clock_event_both(struct snarlrt_thread *self, const void *one,
 				       const void *other)
 {
 	uint64_t *a = clock_stripe_of(one), *b = clock_stripe_of(other), seen, seen2, now;
 
 	if (a == b)
-		return clock_meet(self, one);
+		return clock_event(self, one);
 	seen = clock_stripe_lock(a < b ? a : b);
 	seen2 = clock_stripe_lock(a < b ? b : a);
 	now = clock_after(self, seen > seen2 ? seen : seen2);
@@ -167,7 +185,10 @@ static inline uint64_t clock_meet_both(struct snarlrt_thread *self, const void *
 	return now;
 }
 
-/* For atomics: lock the stripe, do the operation, unlock with its time. */
+/*
+ * For atomics: locks the object's stripe and returns its time. The caller does the operation and
+ * calls clock_unlock().
+ */
 static inline uint64_t clock_lock(struct snarlrt_thread *self, const void *object)
 {
 	uint64_t *stripe = clock_stripe_of(object);
@@ -177,7 +198,10 @@ static inline uint64_t clock_lock(struct snarlrt_thread *self, const void *objec
 	return seen;
 }
 
-/* `seen` is what clock_lock returned. Pairs with the exchange above. */
+/*
+ * Unlocks the stripe with the time of the operation. `seen` is what clock_lock() returned. The
+ * store pairs with the exchange in clock_stripe_lock().
+ */
 static inline uint64_t clock_unlock(struct snarlrt_thread *self, uint64_t seen)
 {
 	uint64_t now = clock_after(self, seen);

@@ -1,5 +1,6 @@
 /*
- * The call stack while recording: entries and exits that the fast paths could not settle, and jumps.
+ * The call stack while recording: function entries and exits that the assembly's fast paths do not
+ * handle, and longjmp.
  */
 #include "runtime/record/record_mode.h"
 #include "runtime/record/ring.h"
@@ -11,17 +12,21 @@ void record_entry(uint64_t caller, uint64_t pc)
 	(void)pc;
 	if (!self)
 		return;
-	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* just attached */
+	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* the thread was just attached */
 		*__snarl_tls.frame++ = (struct snarlrt_frame){ caller, caller };
 	else {
-		snarlrt_tell_frames(self);	/* told: the exits come to C, too */
+		/* Without pending calls, exits reach this C code, too. */
+		snarlrt_tell_frames(self);
 		self->too_deep++;
 	}
 	snarlrt_leave(self);
 }
 
-/* The entry of the function that ends, if it is the last record of the ring: as in the assembly. */
-static bool take_back(const struct snarlrt_thread *self)
+/*
+ * Removes the record of the entry of the function that ends, if it is the ring's last record. The
+ * assembly does the same.
+ */
+static bool remove_entry(const struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct trace_record *last = tls->cur - 1;
@@ -51,7 +56,8 @@ void record_exit(uint64_t pc)
 		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
 		tls->frame--;
 		tls->told = tls->frame;
-		if (!take_back(self) && !snarlrt.profiling && !snarlrt_append_quick(r.addr, r.site))
+		if (!remove_entry(self) && !snarlrt.profiling &&
+		    !snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);
 	}
 	snarlrt_leave(self);
@@ -66,7 +72,7 @@ uint64_t record_depth(void)
 	return (uint64_t)(tls->frame - tls->self->frames) + tls->self->too_deep;
 }
 
-static void cut_frames(struct snarlrt_tls *tls, uint64_t depth)
+static void truncate_frames(struct snarlrt_tls *tls, uint64_t depth)
 {
 	uint64_t room = (uint64_t)(tls->frame_end - tls->self->frames);
 	struct snarlrt_frame *to;
@@ -80,15 +86,15 @@ static void cut_frames(struct snarlrt_tls *tls, uint64_t depth)
 		tls->told = to;
 }
 
-void record_cut(uint64_t depth)
+void record_unwind(uint64_t depth)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self;
 
 	if (!tls->self || !tls->frame_end)
 		return;
-	self = snarlrt_enter();		/* a signal handler must not see half of it */
-	cut_frames(tls, depth);
+	self = snarlrt_enter();		/* a signal handler must not see it half done */
+	truncate_frames(tls, depth);
 	if (self)
 		snarlrt_leave(self);
 }

@@ -1,9 +1,11 @@
 /*
- * What the runtime keeps in the program's mutexes while it records: the time of the last event.
+ * The trace clock of mutexes: while the program is recorded, each mutex holds the time of its last
+ * event.
  *
- * Two threads at a mutex would share two cache lines more if that were elsewhere (clock.h), both touched within the
- * critical section; here it comes along with the mutex, and who holds that needs no locked instruction. glibc uses
- * the links of its list for robust mutexes only, and clears them in pthread_mutex_init.
+ * A time elsewhere (clock.h) would cost two more cache line transfers inside the critical section.
+ * Here it comes along with the mutex, and its holder needs no locked instruction. The time is in
+ * the links of glibc's list of robust mutexes, which other mutexes do not use; pthread_mutex_init
+ * clears them.
  */
 #ifndef RUNTIME_RECORD_MUTEX_CLOCK_H
 #define RUNTIME_RECORD_MUTEX_CLOCK_H
@@ -13,67 +15,75 @@
 #include "runtime/record/clock.h"
 #include "runtime/record/ring.h"
 
-#define MUTEX_PLAIN 3	/* the last of the types; whatever else a mutex can do is a bit above */
+#define MUTEX_PLAIN 3	/* the greatest plain mutex type; all other properties are bits above it */
 
-static inline uint64_t *mutex_room(pthread_mutex_t *mutex)
+static inline uint64_t *mutex_time_slot(pthread_mutex_t *mutex)
 {
 	return (uint64_t *)(void *)&mutex->__data.__list.__next;
 }
 
-/* NULL: this one has no room. */
+/* NULL: the mutex is robust or process-shared or the like, and has no room for a time. */
 static inline uint64_t *mutex_time(pthread_mutex_t *mutex)
 {
 	if ((unsigned)__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) > MUTEX_PLAIN)
 		return NULL;
-	return mutex_room(mutex);
+	return mutex_time_slot(mutex);
 }
 
-/* Of whatever sort it is; 0 if there can be no time in it. */
+/* The time of the last event of a mutex of any type; 0 if it holds none. */
 static inline uint64_t mutex_last(const struct snarlrt_thread *self, pthread_mutex_t *mutex)
 {
-	return clock_credible(self, __atomic_load_n(mutex_room(mutex), __ATOMIC_RELAXED));
+	return clock_plausible(self, __atomic_load_n(mutex_time_slot(mutex), __ATOMIC_RELAXED));
 }
 
-/* Nobody but us will see another owner, or make it another one, meanwhile. */
-static inline bool mutex_is_mine(const struct snarlrt_thread *self, pthread_mutex_t *mutex)
+/* Whether the current thread holds the mutex. No other thread can change that answer. */
+static inline bool mutex_is_held(const struct snarlrt_thread *self, pthread_mutex_t *mutex)
 {
 	return (uint32_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == self->tid;
 }
 
 /*
- * A time for an event on a mutex, later than all before on it. Whoever does not hold it, because a call failed or
- * is wrong, must not take back the time of somebody who does.
+ * A time for an event on a mutex, later than all earlier events on it. A thread that does not hold
+ * it, because a call failed or is wrong, must not undo the time that the holder stores.
  */
-static inline uint64_t mutex_meet(struct snarlrt_thread *self, pthread_mutex_t *mutex)
+static inline uint64_t mutex_event(struct snarlrt_thread *self, pthread_mutex_t *mutex)
 {
 	uint64_t *time = mutex_time(mutex), seen, now;
 
 	if (unlikely(!time))
-		return clock_meet(self, mutex);
+		return clock_event(self, mutex);
 	seen = __atomic_load_n(time, __ATOMIC_RELAXED);
-	now = clock_after(self, clock_credible(self, seen));
-	if (likely(mutex_is_mine(self, mutex)))
+	now = clock_after(self, clock_plausible(self, seen));
+	if (likely(mutex_is_held(self, mutex)))
 		__atomic_store_n(time, now, __ATOMIC_RELAXED);
 	else
-		while (!__atomic_compare_exchange_n(time, &seen, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			now = clock_after(self, clock_credible(self, seen));
+		while (!__atomic_compare_exchange_n(time, &seen, now, false, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED))
+			now = clock_after(self, clock_plausible(self, seen));
 	return now;
 }
 
-/* A wait lets go of its mutex, or has it again: ordered with both, of which it holds the mutex. */
-static inline uint64_t mutex_meet_wait(struct snarlrt_thread *self, const void *cond, pthread_mutex_t *mutex)
+/*
+ * A time for the begin or end of a wait, later than all earlier events on the condition variable
+ * and on the mutex, which the thread holds.
+ */
+static inline uint64_t mutex_event_wait(struct snarlrt_thread *self, const void *cond,
+					pthread_mutex_t *mutex)
 {
 	uint64_t *time = mutex_time(mutex), now;
 
-	if (unlikely(!time || !mutex_is_mine(self, mutex)))
-		return clock_meet_both(self, cond, mutex);
+	if (unlikely(!time || !mutex_is_held(self, mutex)))
+		return clock_event_both(self, cond, mutex);
 	clock_raise(self, mutex_last(self, mutex));
-	now = clock_meet(self, cond);
+	now = clock_event(self, cond);
 	__atomic_store_n(time, now, __ATOMIC_RELAXED);
 	return now;
 }
 
-/* The thread records and is not in the runtime; then real functions were found, too. */
+/*
+ * Whether mutex_note() may be tried: the thread records and is not inside the runtime. The real
+ * functions have been resolved then.
+ */
 static inline bool mutex_is_quiet(void)
 {
 	const struct snarlrt_tls *tls = &__snarl_tls;
@@ -82,23 +92,25 @@ static inline bool mutex_is_quiet(void)
 }
 
 /*
- * snarlrt_note, after the thread has taken the mutex or before it lets it go. False, and nothing was done, if something is
- * special: a call to be told, a ring that needs attention. (Where cur is NULL, for whatever reason, it does.) No function is called, so that
- * no register has to be kept for it: others may be waiting for this mutex. Signals may have come meanwhile.
+ * snarlrt_note() for an event of a mutex that the thread holds: after taking it or before releasing
+ * it. False: nothing was done, because calls must be recorded first or the ring needs attention (as
+ * when cur is NULL). It calls no function, so that no register must be saved while other threads
+ * may wait for the mutex. Signals may have been deferred meanwhile.
  */
-static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kind, pthread_mutex_t *mutex,
-							     const void *pc)
+static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kind,
+							     pthread_mutex_t *mutex, const void *pc)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
 	uint64_t *time = mutex_time(mutex), now;
 
-	if (unlikely(!mutex_is_quiet() || !time || !mutex_is_mine(self, mutex) || !clock_believes(self, *time)))
+	if (unlikely(!mutex_is_quiet() || !time || !mutex_is_held(self, mutex) ||
+		     !clock_is_near(self, *time)))
 		return false;
 	tls->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (unlikely(snarlrt_near_end())) {
-		tls->busy = 0;		/* who notes it delivers what came */
+		tls->busy = 0;		/* the slow path delivers signals that came meanwhile */
 		return false;
 	}
 	now = clock_after(self, *time & ~1ull);

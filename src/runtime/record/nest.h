@@ -1,6 +1,6 @@
 /*
- * The nest of loops that a thread's ring ends with, if any (hooks/loop_nest.h): it is over once the ring's
- * records are gone.
+ * The nest of loops at the end of a thread's ring, if any (hooks/loop_nest.h). It ends when the
+ * ring is cleared.
  */
 #ifndef RUNTIME_RECORD_NEST_H
 #define RUNTIME_RECORD_NEST_H
@@ -8,9 +8,10 @@
 #include "abi/layout.h"
 #include "runtime/core/runtime.h"
 
-extern SNARLRT_EXPORT __thread struct snarlrt_nest __snarl_nest __attribute__((tls_model("local-exec")));
+extern SNARLRT_EXPORT __thread struct snarlrt_nest __snarl_nest
+	__attribute__((tls_model("local-exec")));
 
-/* The ring's records are gone. */
+/* Ends the nest, because the ring was cleared. */
 static inline void nest_forget(void)
 {
 	__snarl_nest.from = 0;

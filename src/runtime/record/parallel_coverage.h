@@ -1,25 +1,27 @@
-/*
- * mode=profile: iRoots of a program that runs in parallel (profile.c).
- */
+/* mode=profile: folds a parallel run into its iRoots (parallel_coverage.c). */
 #ifndef RUNTIME_RECORD_PARALLEL_COVERAGE_H
 #define RUNTIME_RECORD_PARALLEL_COVERAGE_H
 
 #include "runtime/core/runtime.h"
 
-/* `path`: the tool's block. False: there is none for this process. */
+/* Maps the tool's control block `path`. False: this process has none. */
 SNARLRT_HIDDEN bool snarlrt_profile_begin(const char *path);
 
-/* At the end: threads that still run add nothing, and the profile is whole. */
+/* At the end of the process: completes the profile. Threads that still run add nothing any more. */
 SNARLRT_HIDDEN void snarlrt_profile_end(void);
 
-/* Between enter and leave: the ring goes to the queue. Then, unless others wait for something: */
+/*
+ * Called between enter and leave. snarlrt_profile_flush() moves the ring to the queue;
+ * snarlrt_profile_fold() then folds the queue, and is not called while other threads wait for this
+ * one.
+ */
 SNARLRT_HIDDEN void snarlrt_profile_flush(struct snarlrt_thread *self);
 SNARLRT_HIDDEN void snarlrt_profile_fold(void);
 
-/* 8 bytes get a second owner after what the first one did last was dropped. */
+/* A granule became shared after its history was cut. */
 SNARLRT_HIDDEN void snarlrt_profile_shared(struct snarlrt_thread *self, uint64_t granule);
 
-/* So many of them have no owner any more. */
+/* The shadow of `count` granules was reset. */
 SNARLRT_HIDDEN void snarlrt_profile_fresh(uint64_t granule, uint64_t count);
 
 #endif

@@ -1,3 +1,4 @@
+/* The rows of modes record and profile in the table of modes (core/mode.h). */
 #include "runtime/record/record_mode.h"
 
 #include "runtime/record/ring.h"
@@ -15,7 +16,7 @@ const struct mode mode_record = {
 	.wait_begin = record_wait_begin,
 	.fresh = record_fresh,
 	.depth = record_depth,
-	.cut = record_cut,
+	.cut = record_unwind,
 	.thread_begin = record_thread_begin,
 	.thread_end = snarlrt_thread_exit,
 	.forked = record_forked,
@@ -35,7 +36,7 @@ const struct mode mode_coverage = {
 	.wait_begin = record_wait_begin,
 	.fresh = record_fresh,
 	.depth = record_depth,
-	.cut = record_cut,
+	.cut = record_unwind,
 	.thread_begin = record_thread_begin,
 	.thread_end = snarlrt_thread_exit,
 	.forked = record_forked,

@@ -1,6 +1,7 @@
 /*
- * What modes record and coverage do with the program's events (core/mode.h): the same, but that
- * coverage folds the rings into a profile (parallel_coverage.h) instead of writing a trace.
+ * The functions of modes record (row mode_record) and profile (row mode_coverage); core/mode.h
+ * explains the rows. Mode profile folds the rings into an iRoot profile (parallel_coverage.h)
+ * instead of writing a trace; all else is the same.
  */
 #ifndef RUNTIME_RECORD_RECORD_MODE_H
 #define RUNTIME_RECORD_RECORD_MODE_H
@@ -23,13 +24,13 @@ SNARLRT_HIDDEN void coverage_atomic_end(struct mode_atomic *op);
 SNARLRT_HIDDEN void record_entry(uint64_t caller, uint64_t pc);
 SNARLRT_HIDDEN void record_exit(uint64_t pc);
 SNARLRT_HIDDEN uint64_t record_depth(void);
-SNARLRT_HIDDEN void record_cut(uint64_t depth);
+SNARLRT_HIDDEN void record_unwind(uint64_t depth);
 
 /* call_events.c */
-SNARLRT_HIDDEN void record_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
-				int result, const void *pc);
-SNARLRT_HIDDEN void coverage_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
-				  int result, const void *pc);
+SNARLRT_HIDDEN void record_note(enum trace_kind kind, unsigned detail, const void *object,
+				uint64_t arg, int result, const void *pc);
+SNARLRT_HIDDEN void coverage_note(enum trace_kind kind, unsigned detail, const void *object,
+				  uint64_t arg, int result, const void *pc);
 SNARLRT_HIDDEN void record_wait_begin(enum trace_kind kind, const void *object, const void *pc);
 
 /* shadow.c */
@@ -38,7 +39,7 @@ SNARLRT_HIDDEN void record_fresh(const void *addr, size_t size);
 /* thread.c */
 SNARLRT_HIDDEN void record_thread_begin(const struct mode_thread *t);
 
-/* trace_file.c: the child of a fork gets a trace of its own, or is not recorded. */
+/* trace_file.c: in the child of a fork, which gets a trace of its own or is not recorded */
 SNARLRT_HIDDEN void record_forked(void);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * A thread's ring of raw records, and how it becomes chunks of the trace.
  *
- * The ring lives in live memory. A full ring is encoded into one chunk. If all
- * its accesses are to shared memory the chunk goes to the file; otherwise it waits
- * in the stash. Only then is the ring cleared, from its start, and its number
- * moved on: a process killed in between leaves at worst the same chunk twice, which
- * the reader of the live memory recognises by its number.
+ * The ring lies in live memory. A full ring is encoded into one chunk. If it holds only accesses to
+ * shared memory, the chunk goes to the outbox. Otherwise it goes to the stash, until its accesses
+ * are decided (undecided_chunks.c). Only then is the ring cleared, from its start, and its number
+ * moved on. If the process is killed in between, the chunk is in the live memory twice, and the
+ * tool recognises the copy by its number.
  *
- * Chunks are small and a write is dear, so they gather in live memory, in the
- * outbox, and are written many at a time.
+ * Chunks are small and a write call is expensive. So the outbox, which is in live memory, too,
+ * collects chunks, and one call writes them.
  */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -22,14 +22,16 @@
 #include "runtime/record/ring.h"
 #include "runtime/record/trace_file.h"
 
-#define FEW 16u		/* one in so many */
+/* A ring with less than 1/16 undecided records is not worth deciding. */
+#define UNDECIDED_SHARE 16u
 
 __thread struct snarlrt_nest __snarl_nest;
 struct clock_stripe snarlrt_stripes[CLOCK_STRIPES] SNARLRT_BIG;
 
 static struct snarlrt_lock file_lock;
 static bool outbox_tried;
-static uint64_t file_dev, file_ino;	/* to notice that the program closed our file */
+/* Identity of the trace file, to notice that the program closed its descriptor. */
+static uint64_t file_dev, file_ino;
 
 uint64_t clock_stripe_wait(uint64_t *stripe)
 {
@@ -46,7 +48,10 @@ uint64_t clock_stripe_wait(uint64_t *stripe)
 	}
 }
 
-/* The program may have closed all descriptors, or reused ours: look before each write. */
+/*
+ * Returns a descriptor of the trace file. The program may have closed it, or opened another file
+ * under its number, so it is checked before each write.
+ */
 static int trace_file(void)
 {
 	struct stat st;
@@ -60,7 +65,7 @@ static int trace_file(void)
 		struct rlimit limit = { .rlim_cur = 1024 };
 		long high;
 
-		/* Out of the program's way: it may count on its numbers. */
+		/* Use a high number: the program may rely on low ones. */
 		sys_call(SYS_getrlimit, RLIMIT_NOFILE, &limit, 0);
 		high = sys_call(SYS_fcntl, snarlrt.trace_fd, F_DUPFD_CLOEXEC,
 				limit.rlim_cur > 500 ? 500 : limit.rlim_cur - 1);
@@ -75,7 +80,10 @@ static int trace_file(void)
 	return snarlrt.trace_fd;
 }
 
-/* Beyond ulimit -f the kernel does not refuse, it kills. */
+/*
+ * Whether the file may grow by this many bytes. A write beyond ulimit -f would not fail, but kill
+ * the process (SIGXFSZ).
+ */
 static bool may_grow_by(uint64_t bytes, uint64_t room)
 {
 	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
@@ -96,21 +104,28 @@ static bool file_write(const void *data, uint64_t size, uint64_t room)
 	return fd >= 0 && may_grow_by(size, room) && sys_write_all(fd, data, size) == 0;
 }
 
-/* `chunk` may lie anywhere. */
+/* Writes one chunk to the file. `bytes` need not be aligned. */
 static bool file_write_chunk(const uint8_t *bytes)
 {
 	struct trace_chunk chunk;
 	bool done;
 
 	__builtin_memcpy(&chunk, bytes, sizeof(chunk));
-	/* What is no event is little, and says what the events are, or that this is the end. */
-	done = file_write(bytes, sizeof(chunk) + chunk.stored, chunk.type == TRACE_CHUNK_EVENTS ? snarlrt.room : 0);
+	/*
+	 * Only event chunks are limited by the option room=: the others are small, and say what the
+	 * events mean or how the process ended.
+	 */
+	done = file_write(bytes, sizeof(chunk) + chunk.stored,
+			  chunk.type == TRACE_CHUNK_EVENTS ? snarlrt.room : 0);
 	if (!done)
 		__atomic_fetch_add(&snarlrt.live->lost_records, chunk.count, __ATOMIC_RELAXED);
 	return done;
 }
 
-/* Under the lock. If there is no room for all of it, as much as there is room for. */
+/*
+ * Writes the outbox to the file; the caller holds file_lock. If the limit leaves no room for all of
+ * it, writes the chunks for which there is room.
+ */
 static void outbox_write(void)
 {
 	struct live_header *live = snarlrt.live;
@@ -129,13 +144,13 @@ static void outbox_write(void)
 	__atomic_store_n(&live->out_used, 0, __ATOMIC_RELEASE);
 }
 
-/* False if it has to go to the file at once. Under the lock. */
+/* Adds a chunk to the outbox, under file_lock. False: it must go to the file directly. */
 static bool outbox_add(const struct trace_chunk *chunk, uint64_t size)
 {
 	struct live_header *live = snarlrt.live;
 	uint8_t *box = (uint8_t *)live + live->out;
 
-	/* After the end nobody would write the outbox any more. */
+	/* after the END chunk, nothing writes the outbox any more */
 	if (chunk->type != TRACE_CHUNK_EVENTS || live->ended)
 		return false;
 	if (!outbox_tried) {
@@ -157,7 +172,7 @@ bool snarlrt_chunk_write(struct trace_chunk *chunk)
 	bool done = true;
 
 	if (snarlrt.profiling)
-		return true;	/* there is no file */
+		return true;	/* mode=profile has no file */
 	chunk->magic = TRACE_CHUNK_MAGIC;
 	chunk->size = chunk->stored;
 	chunk->check = trace_check(chunk + 1, chunk->stored);
@@ -184,13 +199,15 @@ static void ring_clear(struct snarlrt_thread *self, struct trace_record *end)
 }
 
 /*
- * Deciding costs as much as all the rest. Where but a few of a whole ring, of its records as of its accesses, are
- * of memory that may be private they are kept, which is never wrong.
+ * Whether a chunk goes to the stash. Deciding costs as much as the rest of recording. If few
+ * records of a whole ring, and few of the accesses they stand for, are undecided, all are kept,
+ * which is always correct.
  */
 static bool is_worth_deciding(const struct snarlrt_thread *self, uint32_t undecided, uint32_t count)
 {
-	return undecided && (undecided > count / FEW || count < LIVE_RING_RECORDS / 2 ||
-			     undecided + self->undecided_more > (count + self->in_loops) / FEW);
+	return undecided &&
+	       (undecided > count / UNDECIDED_SHARE || count < LIVE_RING_RECORDS / 2 ||
+		undecided + self->undecided_more > (count + self->in_loops) / UNDECIDED_SHARE);
 }
 
 void snarlrt_flush(struct snarlrt_thread *self)
@@ -243,7 +260,10 @@ void snarlrt_flush_early(void)
 	snarlrt_leave(self);
 }
 
-/* The thunks never write at a multiple of STAMP_BYTES: so a time comes by often enough. */
+/*
+ * Flushes the ring if `count` records do not fit, and adds a stamp at a multiple of STAMP_BYTES.
+ * Compiled code never appends there, so stamps come often enough.
+ */
 static void make_room(struct snarlrt_thread *self, unsigned count)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
@@ -251,7 +271,8 @@ static void make_room(struct snarlrt_thread *self, unsigned count)
 	if (tls->cur + count + 1 > self->ring_end)
 		snarlrt_flush(self);
 	if ((uintptr_t)tls->cur % STAMP_BYTES == 0 && tls->cur != self->ring)
-		*tls->cur++ = (struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
+		*tls->cur++ =
+			(struct trace_record){ clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
 }
 
 void snarlrt_make_room(struct snarlrt_thread *self)
@@ -274,7 +295,7 @@ void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *reco
 			make_room(self, count);
 		}
 	}
-	/* The site of the first record makes all of them valid: it goes in last. */
+	/* The site of the first record makes the event valid, so it is written last. */
 	for (unsigned i = count; i-- > 0;) {
 		tls->cur[i].addr = records[i].addr;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -1,9 +1,9 @@
 /*
- * The recorder: each thread's ring of raw records, and what becomes of it.
+ * The recorder's interface: each thread's ring of raw records and the chunks made of it.
  *
- * A thread is attached before its first event and gets an id, a slot of the live memory and the
- * ring in it. It appends records between enter and leave; a full ring becomes a chunk of the
- * trace. Controlled runs are recorded through the same rings (control/recorder.c).
+ * A thread is attached before its first event. It gets an id, a slot of the live memory and the
+ * ring in it. It appends records between snarlrt_enter() and snarlrt_leave(). A full ring becomes
+ * one chunk of the trace. Controlled runs are recorded through the same rings (control/recorder.c).
  */
 #ifndef RUNTIME_RECORD_RING_H
 #define RUNTIME_RECORD_RING_H
@@ -11,27 +11,28 @@
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/mode.h"
 
-/* Addresses of a stack. */
+/* The addresses of a stack. */
 struct snarlrt_stack {
 	uint64_t low, high;
 };
 
 /*
- * Gives the current thread an id, a slot and a ring; NULL if there is no room. `routine` is
- * what it runs. `stack` NULL: the C library is asked, which may allocate.
+ * Attaches the current thread: gives it a slot and a ring, and records its start. NULL: there is no
+ * room. `routine` is the thread's start routine. If `stack` is NULL, the C library is asked for the
+ * stack, which may allocate.
  */
-SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint32_t ordinal,
-							    const void *routine,
+SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent,
+							    uint32_t ordinal, const void *routine,
 							    const struct snarlrt_stack *stack);
-SNARLRT_HIDDEN void snarlrt_thread_exit(void);	/* writes out and gives the slot back */
+SNARLRT_HIDDEN void snarlrt_thread_exit(void);	/* flushes the ring and frees the slot */
 
-/* At exit: flushes this thread and the undecided chunks, writes the END chunk. */
+/* At exit: flushes this thread's ring, decides all undecided chunks, writes the END chunk. */
 SNARLRT_HIDDEN void snarlrt_finish(int status);
 
 /*
- * Everything that touches a thread's ring or shadow runs between enter and
- * leave. NULL: not recording, hidden, or entered already. While busy, signals
- * are put off (core/deferred_signals.h), so nothing here is re-entered.
+ * Code that changes a thread's ring or the shadow runs between snarlrt_enter() and snarlrt_leave().
+ * NULL: the thread does not record, is in a hidden section, or has entered already. In between,
+ * signals are deferred (core/deferred_signals.h), so no handler enters a second time.
  */
 SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_enter_slow(void);
 
@@ -62,25 +63,28 @@ static inline void snarlrt_leave(struct snarlrt_thread *self)
 		snarlrt_deliver_deferred(self);
 }
 
-/* What follows is to be seen as later, though accesses have no time of their own. */
+/* Records a time stamp, so that the accesses that follow get later times than those before. */
 SNARLRT_HIDDEN void snarlrt_stamp(void);
 
-/* The ring, between enter and leave. */
+/* Appends `count` records of one event. Called between enter and leave. */
 SNARLRT_HIDDEN void snarlrt_append(struct snarlrt_thread *self, const struct trace_record *records,
 				   unsigned count);
 /*
- * For what has a time and two records: before the time is taken. A stamp in between would be later
- * than what comes behind it, which would then be read as late as that.
+ * Makes room for an event of two records with a time of its own. Called before that time is taken.
+ * Otherwise the append could first add a stamp with a later time, and the reader would give the
+ * event that one.
  */
 SNARLRT_HIDDEN void snarlrt_make_room(struct snarlrt_thread *self);
 SNARLRT_HIDDEN void snarlrt_flush(struct snarlrt_thread *self);
-SNARLRT_HIDDEN bool snarlrt_chunk_write(struct trace_chunk *chunk);	/* payload behind it */
-SNARLRT_HIDDEN void snarlrt_outbox_flush(void);	/* what was written goes to the file now */
+/* The payload follows the header. */
+SNARLRT_HIDDEN bool snarlrt_chunk_write(struct trace_chunk *chunk);
+SNARLRT_HIDDEN void snarlrt_outbox_flush(void);	/* writes the outbox to the file */
 SNARLRT_HIDDEN void snarlrt_tell_frames(struct snarlrt_thread *self);
 
 /*
- * One record where the ring needs no attention: false if it does. The site makes it
- * valid, so it goes in last.
+ * Appends one record. False: it was not appended, and the caller calls snarlrt_append(), because a
+ * stamp is due, the ring is full or calls must be recorded first. The site is written last, since
+ * it makes the record valid.
  */
 static inline bool snarlrt_append_quick(uint64_t addr, uint64_t site)
 {
@@ -96,14 +100,14 @@ static inline bool snarlrt_append_quick(uint64_t addr, uint64_t site)
 	return true;
 }
 
-/* The ring needs attention: at the end of a page two records do, too. */
+/* Whether an append of two records needs snarlrt_append(), because a page of the ring ends. */
 static inline bool snarlrt_near_end(void)
 {
 	return ((uintptr_t)__snarl_tls.cur + sizeof(struct trace_record)) % STAMP_BYTES <
 	       2 * sizeof(struct trace_record);
 }
 
-/* Not near the end. */
+/* Appends two records; only if not snarlrt_near_end(). */
 static inline void snarlrt_put_two(uint64_t addr, uint64_t site, uint64_t time, uint64_t arg)
 {
 	volatile struct trace_record *cur = __snarl_tls.cur;
@@ -115,18 +119,21 @@ static inline void snarlrt_put_two(uint64_t addr, uint64_t site, uint64_t time, 
 	__snarl_tls.cur += 2;
 }
 
-/* Made in memory only where that is needed. */
-static inline void snarlrt_append_two(struct snarlrt_thread *self, uint64_t addr, uint64_t site, uint64_t time, uint64_t arg)
+/* Appends an event of two records. Builds an array for snarlrt_append() only if it must. */
+static inline void snarlrt_append_two(struct snarlrt_thread *self, uint64_t addr, uint64_t site,
+				      uint64_t time, uint64_t arg)
 {
 	if (likely(!snarlrt_near_end()))
 		snarlrt_put_two(addr, site, time, arg);
 	else
-		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { time, arg } }, 2);
+		snarlrt_append(self, (const struct trace_record[]){ { addr, site }, { time, arg } },
+			       2);
 }
 
 /*
- * The thread has taken a mutex, or let one go. Writing out a ring takes longer than most critical sections,
- * and others would have to sleep meanwhile: one that is nearly full goes when the thread holds no mutex.
+ * Flushing a ring takes longer than most critical sections, and other threads would wait for the
+ * mutex. So the runtime counts held mutexes, and flushes a nearly full ring when the thread
+ * releases its last one.
  */
 SNARLRT_HIDDEN void snarlrt_flush_early(void);
 
@@ -153,13 +160,17 @@ static inline void snarlrt_let_go(void)
 		snarlrt_flush_early();
 }
 
-/* undecided_chunks.c. `events`: what the chunk counts for in the window. */
+/* undecided_chunks.c: adds a chunk to the stash; it counts as `events` records of the window. */
 SNARLRT_HIDDEN void snarlrt_stash_push(struct trace_chunk *chunk, uint64_t events);
-SNARLRT_HIDDEN void snarlrt_stash_drain(void);	/* decide all that is in it; at exit and exec */
+/* Decides all chunks of the stash; at exit and exec. */
+SNARLRT_HIDDEN void snarlrt_stash_drain(void);
 
-/* What wait_begin stores: between begin and end the thread holds nothing of ours, so plain stores do. */
-static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_kind kind, const void *object,
-				 const void *pc)
+/*
+ * Stores what the thread waits for, as wait_begin of the mode does. Plain stores suffice, because
+ * the thread holds no lock of the runtime meanwhile.
+ */
+static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_kind kind,
+				 const void *object, const void *pc)
 {
 	struct live_slot *live = self->live;
 
@@ -169,7 +180,10 @@ static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_k
 	live->waiting_in = kind;
 }
 
-/* Ends snarlrt_waits: snarlrt_wait_end() where the mode is known. A handler may have stopped the recording meanwhile. */
+/*
+ * Ends snarlrt_waits(): snarlrt_wait_end() for modes without such a function. A signal handler may
+ * have stopped the recording meanwhile.
+ */
 static inline void snarlrt_waited(void)
 {
 	struct snarlrt_thread *self = __snarl_tls.self;

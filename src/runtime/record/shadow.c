@@ -1,6 +1,4 @@
-/*
- * Owners of memory: who touches it, and what happens to them when it is freed.
- */
+/* Updates of the shadow memory: accesses, and memory that is allocated or freed. */
 #include <sys/mman.h>
 
 #include "runtime/core/sys.h"
@@ -12,12 +10,13 @@
 #include "runtime/record/shadow_decide.h"
 #include "runtime/record/shadow_four.h"
 
-#define BIG (256u << 10)	/* bytes of shadow from which the kernel clears faster */
+/* Bytes of shadow; from here on, madvise clears faster than a loop. */
+#define BIG (256u << 10)
 #define PAGE 4096ull
-#define FEW 16u			/* bytes that are looked at granule by granule */
+#define SMALL_BYTES 16u			/* bytes; smaller accesses are handled granule by granule */
 
-bool snarlrt_sharing;
-uint32_t snarlrt_sharing_places[SHADOW_PLACES / 32] SNARLRT_BIG;
+bool snarlrt_sharing_any;
+uint32_t snarlrt_sharing_sites[SHADOW_PLACES / 32] SNARLRT_BIG;
 
 void shadow_map(void)
 {
@@ -40,7 +39,7 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 {
 	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-	if (seen == 0 && birth_claim(tls->self, granule_of(s) * 8))
+	if (seen == 0 && allocation_claim(tls->self, shadow_granule(s) * 8))
 		seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 	if (seen == SHADOW_SHARED)
 		return SHADOW_KEEP;
@@ -52,20 +51,21 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 		*s = tls->own_uncut;
 		return SHADOW_UNDECIDED;
 	}
-	if (seen == 0 && __atomic_compare_exchange_n(s, &seen, tls->own_uncut, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	if (seen == 0 && __atomic_compare_exchange_n(s, &seen, tls->own_uncut, false,
+						     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return SHADOW_UNDECIDED;
 	if (seen == shadow_shared())
 		return SHADOW_KEEP;
 	__atomic_store_n(s, shadow_shared(), __ATOMIC_RELAXED);
 	if (seen & 1) {
-		shadow_count_cut(tls, granule_of(s) * 8, 1);
+		shadow_count_cut(tls, shadow_granule(s) * 8, 1);
 		if (snarlrt.profiling)
-			snarlrt_profile_shared(tls->self, granule_of(s));
+			snarlrt_profile_shared(tls->self, shadow_granule(s));
 	}
 	return SHADOW_KEEP;
 }
 
-/* All of another thread, which we come to share them with; false: not that easy. */
+/* Makes four granules shared if all are of one other thread. False: nothing was done. */
 static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_tls *tls)
 {
 	uint16_t value = (uint16_t)four;
@@ -75,26 +75,31 @@ static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_t
 		return false;
 	__atomic_store_n((uint64_t *)(void *)s, ~0ull, __ATOMIC_RELAXED);
 	if (value & 1)
-		shadow_count_cut(tls, granule_of(s) * 8, 4);
+		shadow_count_cut(tls, shadow_granule(s) * 8, 4);
 	return true;
 }
 
-/* 0: one by one. */
+/* The verdict of four granules as a set, 1 << verdict. 0: the caller handles them one by one. */
 static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
 {
-	uint64_t four = load_four(s), uncut4 = tls->own_uncut * SHADOW_FOUR;
+	uint64_t four = shadow_load_four(s), uncut4 = tls->own_uncut * SHADOW_FOUR;
 
 	if (four == tls->own * SHADOW_FOUR)
 		return 1u << SHADOW_DROP;
 	if (four == ~0ull || share_four(s, four, tls))
 		return 1u << SHADOW_KEEP;
-	if (uncut4 != 0 && (four == uncut4 || (four == 0 && !tls->self->claims && change_four(s, 0, uncut4))))
+	if (uncut4 != 0 && (four == uncut4 ||
+			    (four == 0 && !tls->self->claims && shadow_change_four(s, 0, uncut4))))
 		return 1u << SHADOW_UNDECIDED;
 	return 0;
 }
 
-/* Up to memory that makes it private and shared, if `whole` is not said; `end` is where that begins. */
-static inline __attribute__((always_inline)) unsigned touch_run(uint64_t addr, uint64_t size, bool whole, uint16_t **end)
+/*
+ * Touches a range. Unless `whole`, it stops at *end, before the first granule with which the range
+ * would have both SHADOW_DROP and SHADOW_KEEP.
+ */
+static inline __attribute__((always_inline)) unsigned touch_run(uint64_t addr, uint64_t size,
+								bool whole, uint16_t **end)
 {
 	const struct snarlrt_tls *tls = &__snarl_tls;
 	uint16_t *s = shadow_of(addr), *last = shadow_of(addr + size - 1);
@@ -102,7 +107,7 @@ static inline __attribute__((always_inline)) unsigned touch_run(uint64_t addr, u
 	unsigned found = 0;
 
 	while (s <= last) {
-		unsigned four = is_whole(s, last) ? touch_four(s, tls) : 0;
+		unsigned four = shadow_four_fit(s, last) ? touch_four(s, tls) : 0;
 		unsigned now = four ? four : 1u << touch_granule(s, tls);
 
 		if (!whole && ((found | now) & mixed) == mixed)
@@ -127,7 +132,7 @@ unsigned shadow_touch_run(uint64_t addr, uint64_t *size)
 	uint16_t *end;
 	unsigned found = touch_run(addr, *size, false, &end);
 
-	behind = granule_of(end) * 8;
+	behind = shadow_granule(end) * 8;
 	if (behind < addr + *size)
 		*size = behind - addr;
 	return found;
@@ -143,12 +148,13 @@ enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size)
 		return SHADOW_DROP;
 	if (addr >= SHADOW_USER_END || size > SHADOW_USER_END - addr)
 		return SHADOW_KEEP;
-	if (size > FEW)
+	if (size > SMALL_BYTES)
 		return (enum shadow_verdict)(31 - __builtin_clz(shadow_touch_all(addr, size)));
 	s = shadow_of(addr);
 	end = shadow_of(addr + size - 1);
 	for (; s <= end; s++) {
-		enum shadow_verdict v = likely(*s == tls->own) ? SHADOW_DROP : touch_granule(s, tls);
+		enum shadow_verdict v =
+			likely(*s == tls->own) ? SHADOW_DROP : touch_granule(s, tls);
 
 		if (v > verdict)
 			verdict = v;
@@ -161,7 +167,7 @@ static inline bool is_others(uint16_t seen, uint16_t own)
 	return seen != 0 && (seen | 1) != own;
 }
 
-static inline uint64_t any_four(const uint16_t *s)
+static inline uint64_t load_unaligned_four(const uint16_t *s)
 {
 	uint64_t four;
 
@@ -169,8 +175,8 @@ static inline uint64_t any_four(const uint16_t *s)
 	return four;
 }
 
-/* The last four are looked at again if there is a rest. */
-static inline bool is_all(const uint16_t *s, const uint16_t *end, uint16_t value)
+/* Whether all words have this value. Unless their number is 4 * n, some are compared twice. */
+static inline bool all_are(const uint16_t *s, const uint16_t *end, uint16_t value)
 {
 	const uint16_t *last = end - 4;
 	uint64_t four = value * SHADOW_FOUR;
@@ -181,20 +187,20 @@ static inline bool is_all(const uint16_t *s, const uint16_t *end, uint16_t value
 		return s == end;
 	}
 	for (; s < last; s += 4)
-		if (any_four(s) != four)
+		if (load_unaligned_four(s) != four)
 			return false;
-	return any_four(last) == four;
+	return load_unaligned_four(last) == four;
 }
 
-/* What some granules are. */
-static void count(struct shadow_census *c, const uint16_t *s, const uint16_t *end)
+/* Adds what these shadow words hold to the census. */
+static void census_add(struct shadow_census *c, const uint16_t *s, const uint16_t *end)
 {
 	const uint64_t low = SHADOW_FOUR, high = low << 15;
 	uint16_t own = __snarl_tls.own;
 	uint64_t four;
 
 	for (; end - s >= 4; s += 4) {
-		four = any_four(s);
+		four = load_unaligned_four(s);
 		c->touched |= four != 0;
 		c->shared |= ((~four - low) & four & high) != 0;
 		if (four != 0 && (four | low) != own * low && !c->shared)
@@ -221,7 +227,7 @@ void shadow_fill(uint64_t addr, uint64_t size, uint16_t value)
 
 bool shadow_is(uint64_t addr, uint64_t size, uint16_t value)
 {
-	return is_all(shadow_of(addr), shadow_of(addr + size), value);
+	return all_are(shadow_of(addr), shadow_of(addr + size), value);
 }
 
 void shadow_claim(uint64_t addr, uint64_t size)
@@ -237,42 +243,49 @@ void shadow_claim(uint64_t addr, uint64_t size)
 	}
 }
 
-/* Forgets the owners of some granules; the memory they stand for gets a mark if need be. */
-static __attribute__((noinline)) void fresh_touched(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+/*
+ * Resets some shadow words. If some were shared, marks the memory's pages with the time, so that
+ * undecided accesses of its earlier life are kept (shadow_decide.h).
+ */
+static __attribute__((noinline)) void
+reset_touched(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
 {
-	uint64_t addr = granule_of(s) * 8, size = (uint64_t)(end - s) * 8;
+	uint64_t addr = shadow_granule(s) * 8, size = (uint64_t)(end - s) * 8;
 	struct shadow_census c = { false, false, false };
 
-	count(&c, s, end);
-	c.shared |= c.others && snarlrt_timed;	/* may be */
+	census_add(&c, s, end);
+	/* With SHADOW_TIMED, shared memory counts as another thread's. */
+	c.shared |= c.others && snarlrt_timed;
 	if (c.shared)
 		shadow_mark(&shadow_was_shared, addr, size, clock_now(self));
 	if (c.touched)
 		shadow_fill(addr, size, 0);
 	if (c.touched && snarlrt.profiling)
-		snarlrt_profile_fresh(granule_of(s), (uint64_t)(end - s));
+		snarlrt_profile_fresh(shadow_granule(s), (uint64_t)(end - s));
 	all->shared |= c.shared;
 	all->touched |= c.touched;
 	all->others |= c.others;
 }
 
-static inline void fresh_some(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s, uint16_t *end)
+static inline void reset_range(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s,
+			       uint16_t *end)
 {
-	if (!is_all(s, end, 0))		/* blocks mostly are when they are born */
-		fresh_touched(self, all, s, end);
+	if (!all_are(s, end, 0))		/* mostly true for newly allocated blocks */
+		reset_touched(self, all, s, end);
 }
 
 /*
- * Big blocks, stacks above all, are mostly untouched, and so is their shadow: only
- * the pages that are there are looked at, and go back to the kernel.
+ * Resets the shadow of a big block. Such blocks, above all stacks, are mostly untouched, and so is
+ * their shadow. Only resident pages are read, and all whole pages go back to the kernel.
  */
-static void fresh_big(struct snarlrt_thread *self, struct shadow_census *c, uint16_t *s, uint16_t *end)
+static void reset_big(struct snarlrt_thread *self, struct shadow_census *c, uint16_t *s,
+		      uint16_t *end)
 {
 	uint64_t low = ((uint64_t)s + PAGE - 1) & ~(PAGE - 1), high = (uint64_t)end & ~(PAGE - 1);
 	unsigned char there[512];
 
-	fresh_some(self, c, s, (uint16_t *)low);
-	fresh_some(self, c, (uint16_t *)high, end);
+	reset_range(self, c, s, (uint16_t *)low);
+	reset_range(self, c, (uint16_t *)high, end);
 	for (uint64_t at = low; at < high; at += sizeof(there) * PAGE) {
 		uint64_t pages = (high - at) / PAGE;
 
@@ -283,13 +296,13 @@ static void fresh_big(struct snarlrt_thread *self, struct shadow_census *c, uint
 				there[i] = 1;
 		for (uint64_t i = 0; i < pages; i++)
 			if (there[i] & 1)
-				fresh_some(self, c, (uint16_t *)(at + i * PAGE),
+				reset_range(self, c, (uint16_t *)(at + i * PAGE),
 					   (uint16_t *)(at + (i + 1) * PAGE));
 	}
 	sys_call(SYS_madvise, low, high - low, MADV_DONTNEED);
 }
 
-struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr, uint64_t size)
+struct shadow_census shadow_reset(struct snarlrt_thread *self, uint64_t addr, uint64_t size)
 {
 	struct shadow_census c = { false, false, false };
 	uint64_t end = (addr + size) & ~7ull;
@@ -301,9 +314,9 @@ struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr, u
 	s = shadow_of(addr);
 	last = shadow_of(end);
 	if ((uint64_t)last - (uint64_t)s >= BIG)
-		fresh_big(self, &c, s, last);
+		reset_big(self, &c, s, last);
 	else
-		fresh_some(self, &c, s, last);
+		reset_range(self, &c, s, last);
 	if (c.touched && end - addr >= PAGE)
 		shadow_mark(&shadow_was_touched, addr, end - addr, clock_now(self));
 	return c;
@@ -318,6 +331,6 @@ void record_fresh(const void *start, size_t size)
 	self = snarlrt_enter();
 	if (!self)
 		return;
-	shadow_forget(self, (uint64_t)start, size);
+	shadow_reset(self, (uint64_t)start, size);
 	snarlrt_leave(self);
 }

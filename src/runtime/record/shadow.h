@@ -1,6 +1,30 @@
 /*
- * Who touched which memory: abi/layout.h has the values. Nothing here uses vector registers
- * (Makefile): loops come here while these hold values of the program.
+ * Shadow memory: which threads have accessed each granule, and so which accesses are recorded.
+ * abi/layout.h defines the values of the shadow word.
+ *
+ * Example: thread 1 (uncut 2, cut 3) writes an int at 0x601040 twice, then thread 2 (uncut 4, cut
+ * 5) reads it. Each access is one raw record { 0x601040, kind, detail and pc }, here W or R;
+ * records of other memory are not shown.
+ *
+ *   event                                        word    ring 1  ring 2  undecided chunks
+ *   no access yet                                0
+ *   thread 1 writes                              2       W
+ *   thread 1 writes again                        2       W W
+ *   ring 1 is full: it becomes chunk 1/0         2                       1/0: W W
+ *   thread 2 reads                               0xffff          R       1/0: W W
+ *   chunk 1/0 is decided: W W go to the trace    0xffff          R
+ *
+ * If the window is full before thread 2 reads, the granule's history is cut:
+ *
+ *   chunk 1/0 is decided: W W are dropped,       3
+ *     live_header.cut_records += 2
+ *   thread 1 writes again: compiled code         3
+ *     finds tls.own, which is 3
+ *   thread 2 reads: live_slot.cut_locations      0xffff          R
+ *     += 1, for the trace lacks W W W
+ *
+ * The functions use no vector registers (Makefile): code of loops calls them while these registers
+ * hold values of the program.
  */
 #ifndef RUNTIME_RECORD_SHADOW_H
 #define RUNTIME_RECORD_SHADOW_H
@@ -8,26 +32,31 @@
 #include "runtime/core/runtime.h"
 
 enum shadow_verdict {
-	SHADOW_DROP,		/* private, history cut: forget the access */
-	SHADOW_UNDECIDED,	/* private so far */
-	SHADOW_KEEP,		/* shared */
+	/* The thread's own memory, and its history is cut: do not record the access. */
+	SHADOW_DROP,
+	SHADOW_UNDECIDED,	/* the thread's own memory: record the access as undecided */
+	SHADOW_KEEP,		/* shared memory: record the access */
 };
 
-/* What shared memory has. */
+/* The shadow word of shared memory. */
 static inline uint16_t shadow_shared(void)
 {
 	return snarlrt_timed ? SHADOW_TIMED : SHADOW_SHARED;
 }
 
 /*
- * Lines of 64 bytes with memory that came to be shared after its history was cut, by the low bits of their numbers: what one thread alone
- * touched elsewhere, as the trace tells it, is its own (trace/sites/shared_granules.h).
+ * A flag for each line of 64 bytes, by the low bits of its number: it has memory that became shared
+ * after its history was cut. In all other lines, memory that only one thread accessed in the trace
+ * was accessed by no other thread (trace/sites/shared_granules.h).
  */
-#define SHADOW_CUT_LINE 6	/* log2 */
+#define SHADOW_CUT_LINE 6	/* log2 of a line's bytes */
 #define SHADOW_CUT_LINES (1u << 18)
 extern SNARLRT_HIDDEN uint8_t snarlrt_cut_lines[SHADOW_CUT_LINES];
 
-/* So many granules at `addr`, all of one line, whose history was cut came to be shared. */
+/*
+ * Counts `granules` granules at `addr`, all of one line, that became shared after their history was
+ * cut.
+ */
 static inline void shadow_count_cut(const struct snarlrt_tls *tls, uint64_t addr, unsigned granules)
 {
 	uint8_t *line = &snarlrt_cut_lines[(addr >> SHADOW_CUT_LINE) % SHADOW_CUT_LINES];
@@ -37,60 +66,70 @@ static inline void shadow_count_cut(const struct snarlrt_tls *tls, uint64_t addr
 		__atomic_store_n(line, 1, __ATOMIC_RELAXED);
 }
 
-/* It will be asked for; may be any number. */
+/* Prefetches the shadow word of `addr`, which may be any number. */
 static inline void shadow_prefetch(uint64_t addr)
 {
 	__builtin_prefetch(shadow_of(addr));
 }
 
 /*
- * Places that share what they are the first to touch, by the low bits of their pcs: it is never wrong to keep more, so it
- * does not matter that others have the same. Those of snarlrt_touch only, which most first touches of memory are.
+ * Sharing sites, from the list of sites: memory that such a site is the first to access becomes
+ * shared at once (trace/sites/rarely_touched.c). One bit by the low 16 bits of a pc; sites with the
+ * same bits are treated alike, which only keeps more records. Only snarlrt_touch looks at them: it
+ * sees most first accesses.
  */
 #define SHADOW_PLACES 65536u
-extern SNARLRT_HIDDEN bool snarlrt_sharing;	/* there is one */
-extern SNARLRT_HIDDEN uint32_t snarlrt_sharing_places[SHADOW_PLACES / 32];
+extern SNARLRT_HIDDEN bool snarlrt_sharing_any;	/* at least one bit is set */
+extern SNARLRT_HIDDEN uint32_t snarlrt_sharing_sites[SHADOW_PLACES / 32];
 
-static inline void shadow_share_at(uint64_t pc)
+static inline void shadow_add_sharing_site(uint64_t pc)
 {
-	snarlrt_sharing_places[pc % SHADOW_PLACES / 32] |= 1u << pc % 32;
-	snarlrt_sharing = true;
+	snarlrt_sharing_sites[pc % SHADOW_PLACES / 32] |= 1u << pc % 32;
+	snarlrt_sharing_any = true;
 }
 
-/* Reserves the address space, once; dies with a message if that is not possible. */
+/* Reserves the address space of the shadow, once; exits with a message if that fails. */
 SNARLRT_HIDDEN void shadow_map(void);
 
-/* The current thread touches [addr, addr + size): updates owners. */
+/*
+ * The current thread accesses [addr, addr + size). Updates the shadow and returns the greatest
+ * verdict of the granules.
+ */
 SNARLRT_HIDDEN enum shadow_verdict shadow_touch(uint64_t addr, uint64_t size);
 
 /*
- * The same for memory that many accesses touched: 1 << verdict for each verdict that there was. The memory
- * ends below 1 << 47.
+ * shadow_touch() for memory that a loop accesses without gaps. Returns 1 << verdict for each
+ * verdict that some granule has. The memory ends below SHADOW_USER_END.
  */
 SNARLRT_HIDDEN unsigned shadow_touch_all(uint64_t addr, uint64_t size);
 
-/* The same, up to where it would be both dropped and kept: the size becomes that of the memory before that. */
+/*
+ * shadow_touch_all(), but stops before the first granule with which the range would have both
+ * SHADOW_DROP and SHADOW_KEEP. *size becomes the number of bytes before it.
+ */
 SNARLRT_HIDDEN unsigned shadow_touch_run(uint64_t addr, uint64_t *size);
 
-/* Makes each granule of it, which nobody else may know yet, `value`. */
+/* Sets the shadow words of a range that no other thread can know of yet. */
 SNARLRT_HIDDEN void shadow_fill(uint64_t addr, uint64_t size, uint16_t value);
 
-/* Whether each granule of it is. */
+/* Whether all shadow words of a range have this value. */
 SNARLRT_HIDDEN bool shadow_is(uint64_t addr, uint64_t size, uint16_t value);
 
-#define SHADOW_SMALL 256u	/* bytes of memory; larger ranges have time for a call */
+/* Bytes of memory; for larger ranges the cost of a call does not matter. */
+#define SHADOW_SMALL 256u
 
 /*
- * Whether all granules of a small range have this value, four at a time: more may be read than are asked
- * for, there is shadow behind all memory.
+ * Whether all shadow words of a small range have this value. Reads four at a time, maybe beyond the
+ * range: shadow exists for all memory.
  */
 static inline bool shadow_small_is(uint64_t addr, size_t size, uint16_t value)
 {
 	uint64_t four = value * 0x0001000100010001ull, seen;
-	uintptr_t s = SHADOW_BASE + (addr >> 3) * 2, last = SHADOW_BASE + ((addr + size - 1) >> 3) * 2;
+	uintptr_t s = SHADOW_BASE + (addr >> 3) * 2,
+		  last = SHADOW_BASE + ((addr + size - 1) >> 3) * 2;
 
 	if (addr > TRACE_ADDR_MASK >> 1)
-		return false;	/* nobody's address: the program is about to crash */
+		return false;	/* not a user address: the program is about to crash */
 	for (; s + 6 <= last; s += 8) {
 		__builtin_memcpy(&seen, (const void *)s, sizeof(seen));
 		if (seen != four)
@@ -102,17 +141,20 @@ static inline bool shadow_small_is(uint64_t addr, size_t size, uint16_t value)
 	return (seen ^ four) << (48 - 8 * (last - s)) == 0;
 }
 
-/* What of it is nobody's becomes the current thread's, with its history cut. */
+/* Makes granules that no thread has accessed the current thread's, with their history cut. */
 SNARLRT_HIDDEN void shadow_claim(uint64_t addr, uint64_t size);
 
-/* What memory was when its owners were forgotten. */
+/* What the shadow of a range held before it was reset. */
 struct shadow_census {
-	bool shared, touched;	/* at least one granule was */
-	bool others;		/* … was another thread's; not said if one was shared */
+	bool shared, touched;	/* at least one granule was shared; at least one was accessed */
+	bool others;		/* at least one was another thread's; may be false if `shared` */
 };
 
-/* Forgets the owners of memory, between enter and leave. */
-SNARLRT_HIDDEN struct shadow_census shadow_forget(struct snarlrt_thread *self, uint64_t addr,
+/*
+ * Resets the shadow of memory that is allocated or freed: no thread has accessed it. Called between
+ * snarlrt_enter() and snarlrt_leave().
+ */
+SNARLRT_HIDDEN struct shadow_census shadow_reset(struct snarlrt_thread *self, uint64_t addr,
 						  uint64_t size);
 
 #endif

@@ -1,18 +1,9 @@
-/*
- * What becomes of accesses that waited for a verdict.
- *
- * A granule that was shared and then freed starts anew for its next user. But an
- * access of its earlier life may still wait in the stash for a verdict; so the
- * page is marked in a small table with the time of the change, and accesses older
- * than the mark are kept (two pages may share a mark: that keeps too much, never
- * too little). In the same way an access of an earlier life must not cut the history of
- * the next one. This is looked after for large blocks only: beside small ones, which
- * come and go, other memory of their page would never be cut.
- */
+/* Decides undecided accesses (shadow_decide.h). */
 #include "runtime/record/shadow_decide.h"
 
 #define PAGE 4096ull
-#define LONGEST (1ull << 32)		/* stride that no number of turns makes overflow */
+/* Bytes; with a smaller stride the product with the iterations cannot overflow. */
+#define LONGEST (1ull << 32)
 
 struct shadow_marks shadow_was_shared SNARLRT_BIG, shadow_was_touched SNARLRT_BIG;
 uint8_t snarlrt_cut_lines[SHADOW_CUT_LINES] SNARLRT_BIG;
@@ -33,54 +24,60 @@ void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time, b
 	d->time = time;
 	d->uncut = id <= SHADOW_MAX_ID ? (uint16_t)(id * 2) : 0;
 	d->cut = cut;
-	for (unsigned i = 0; i < SHADOW_GATHERED; i++) {	/* a fork may have left something */
-		d->gathered[i].four = NULL;
-		d->gathered[i].which = 0;
+	/* The parent of a fork may have left entries. */
+	for (unsigned i = 0; i < SHADOW_DEFERRED; i++) {
+		d->deferred[i].four = NULL;
+		d->deferred[i].which = 0;
 	}
 }
 
-/* What has come to be shared since it was dropped lacks its history all the same. */
+/*
+ * Cuts each word by itself. Memory that became shared since its access was dropped lacks its
+ * history, too, and is counted.
+ */
 static void cut_each(const struct shadow_decider *d, uint16_t *s, uint64_t which)
 {
 	for (; which; which >>= 16, s++) {
 		uint16_t seen = d->uncut;
 
 		if (which & 1 &&
-		    !__atomic_compare_exchange_n(s, &seen, d->uncut | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+		    !__atomic_compare_exchange_n(s, &seen, d->uncut | 1, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED) &&
 		    seen == shadow_shared() && __snarl_tls.self)
-			shadow_count_cut(&__snarl_tls, granule_of(s) * 8, 1);
+			shadow_count_cut(&__snarl_tls, shadow_granule(s) * 8, 1);
 	}
 }
 
-void shadow_cut(struct shadow_decider *d, unsigned place)
+void shadow_cut_deferred(struct shadow_decider *d, unsigned slot)
 {
-	uint16_t *s = d->gathered[place].four;
-	uint64_t which = d->gathered[place].which, four;
+	uint16_t *s = d->deferred[slot].four;
+	uint64_t which = d->deferred[slot].which, four;
 
-	d->gathered[place].four = NULL;
-	d->gathered[place].which = 0;
+	d->deferred[slot].four = NULL;
+	d->deferred[slot].which = 0;
 	if (!s || shadow_reset_since(&shadow_was_touched, s, d->time))
 		return;
-	four = load_four(s);
+	four = shadow_load_four(s);
 	if (((four ^ d->uncut * SHADOW_FOUR) & which * 0xffff) != 0 ||
-	    !change_four(s, four, four | which))
+	    !shadow_change_four(s, four, four | which))
 		cut_each(d, s, which);
 }
 
 void shadow_decider_end(struct shadow_decider *d)
 {
-	for (unsigned i = 0; i < SHADOW_GATHERED; i++)
-		shadow_cut(d, i);
+	for (unsigned i = 0; i < SHADOW_DEFERRED; i++)
+		shadow_cut_deferred(d, i);
 }
 
 static inline bool decide_granule(struct shadow_decider *d, uint16_t *s)
 {
 	uint16_t seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
-	if ((seen != 0 && (seen & ~1u) != d->uncut) || shadow_reset_since(&shadow_was_shared, s, d->time))
+	if ((seen != 0 && (seen & ~1u) != d->uncut) ||
+	    shadow_reset_since(&shadow_was_shared, s, d->time))
 		return true;
 	if (d->cut && seen == d->uncut)
-		shadow_cut_later(d, s, 1);
+		shadow_defer_cut(d, s, 1);
 	return false;
 }
 
@@ -100,14 +97,16 @@ bool shadow_decide(struct shadow_decider *d, uint64_t addr, uint64_t size)
 	return keep;
 }
 
-/* Four granules, which are the owner's, cut or not: false if they have to be looked at one by one. */
-static inline bool drop_four(const struct shadow_decider *d, uint16_t *s, uint64_t four, uint64_t cut4)
+/* Drops an access to four granules of the owner, cut or not. False: decide them one by one. */
+static inline bool drop_four(const struct shadow_decider *d, uint16_t *s, uint64_t four,
+			     uint64_t cut4)
 {
 	if (shadow_reset_since(&shadow_was_shared, s, d->time))
 		return false;
 	if (!d->cut || four == cut4)
 		return true;
-	return !shadow_reset_since(&shadow_was_touched, s, d->time) && change_four(s, four, cut4);
+	return !shadow_reset_since(&shadow_was_touched, s, d->time) &&
+	       shadow_change_four(s, four, cut4);
 }
 
 static inline unsigned decided(bool keep)
@@ -115,15 +114,15 @@ static inline unsigned decided(bool keep)
 	return keep ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
 }
 
-/* Without gaps, both ends included. */
+/* Decides all granules from s to `end`, inclusive. */
 static unsigned decide_all(struct shadow_decider *d, uint16_t *s, const uint16_t *end)
 {
 	uint64_t cut4 = (d->uncut | 1) * SHADOW_FOUR;
 	unsigned found = 0;
 
 	while (s <= end) {
-		bool whole = is_whole(s, end);
-		uint64_t four = whole ? load_four(s) : 0;
+		bool whole = shadow_four_fit(s, end);
+		uint64_t four = whole ? shadow_load_four(s) : 0;
 
 		if (four == ~0ull ||
 		    ((four | SHADOW_FOUR) == cut4 && drop_four(d, s, four, cut4))) {
@@ -140,14 +139,16 @@ static unsigned decide_all(struct shadow_decider *d, uint16_t *s, const uint16_t
 	return found;
 }
 
-unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride, uint64_t turns, uint64_t size)
+unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride,
+			    uint64_t turns, uint64_t size)
 {
 	uint64_t last = addr + (turns - 1) * stride;
-	bool apart = stride + 8 > 16 && stride != size, within = size <= 8 && ((addr | stride) & (size - 1)) == 0;
+	bool apart = stride + 8 > 16 && stride != size,
+	     within = size <= 8 && ((addr | stride) & (size - 1)) == 0;
 	unsigned found = 0;
 
-	if (!d->uncut || stride + LONGEST >= 2 * LONGEST || (addr | last) >= SHADOW_USER_END - size ||
-	    (apart && !within)) {
+	if (!d->uncut || stride + LONGEST >= 2 * LONGEST ||
+	    (addr | last) >= SHADOW_USER_END - size || (apart && !within)) {
 		for (; turns > 0; turns--, addr += stride)
 			found |= decided(shadow_decide_access(d, addr & TRACE_ADDR_MASK, size));
 		return found;

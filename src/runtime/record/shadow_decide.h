@@ -1,8 +1,17 @@
 /*
- * Accesses that waited for a verdict: those of a chunk are decided one after the other.
+ * Decides undecided accesses: keep those whose memory has become shared, drop the others. Those of
+ * a chunk are decided in order.
  *
- * What is dropped is cut, which takes a locked instruction. Accesses that follow each other mostly are
- * neighbours, so what is to be cut is gathered, and four granules become so at once.
+ * Memory of a dropped access is cut, which takes a locked instruction for each shadow word.
+ * Accesses that follow each other mostly are to neighbouring granules. So the decider defers the
+ * cuts and makes four at once.
+ *
+ * Reset marks. A granule that was shared and then freed starts anew, but an access of its earlier
+ * life may still be undecided. So its page is marked with the time of the reset, and older accesses
+ * are kept. Likewise an access of an earlier life must not cut the history of the next one; pages
+ * of blocks of a page or more are marked for that. Smaller blocks are not: they come and go so
+ * often that no other memory of their page would ever be cut. Two pages may share a mark, which
+ * keeps too much, never too little.
  */
 #ifndef RUNTIME_RECORD_SHADOW_DECIDE_H
 #define RUNTIME_RECORD_SHADOW_DECIDE_H
@@ -11,73 +20,80 @@
 #include "runtime/record/shadow.h"
 #include "runtime/record/shadow_four.h"
 
-#define SHADOW_GATHERED 64u
+#define SHADOW_DEFERRED 64u
 #define SHADOW_MARKS 65536u
 
 struct shadow_marks {
-	uint64_t page[SHADOW_MARKS];	/* when memory was last reset there */
-	uint64_t last;			/* the latest of them, or later */
+	uint64_t page[SHADOW_MARKS];	/* time of the last reset, by a hash of the page */
+	uint64_t last;			/* latest of these times, or later */
 };
 
 extern SNARLRT_HIDDEN struct shadow_marks shadow_was_shared, shadow_was_touched;
 
 struct shadow_decider {
-	uint64_t time;		/* the accesses were made at or after it … */
-	uint16_t uncut;		/* … by the thread that has this value; 0: it owns nothing */
-	bool cut;		/* what is dropped; not at the end of the run */
+	uint64_t time;		/* lower bound of the time of the accesses */
+	/* Shadow word of the thread that made them, uncut; 0: its id is above SHADOW_MAX_ID. */
+	uint16_t uncut;
+	/* Cut the memory of dropped accesses; false at the end of the run. */
+	bool cut;
 	struct {
-		uint16_t *four;		/* NULL: none */
-		uint64_t which;		/* of these: the lowest bit of each */
-	} gathered[SHADOW_GATHERED];
+		uint16_t *four;		/* four aligned shadow words; NULL: the entry is empty */
+		uint64_t which;		/* which of them to cut: the lowest bit of each */
+	} deferred[SHADOW_DEFERRED];
 };
 
-SNARLRT_HIDDEN void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time, bool cut);
+SNARLRT_HIDDEN void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time,
+					bool cut);
 SNARLRT_HIDDEN void shadow_decider_end(struct shadow_decider *d);
 
 /*
- * An access that is no longer waited for: true if another thread came to share the memory. Otherwise its
- * history is cut, and from then on the owner's accesses to it are not kept.
+ * Decides one access. True: keep it, as another thread has accessed the memory. False: drop it; the
+ * memory's history is cut, so that further accesses of its owner are not recorded.
  */
 SNARLRT_HIDDEN bool shadow_decide(struct shadow_decider *d, uint64_t addr, uint64_t size);
 
 enum { SHADOW_SOME_DROP = 1, SHADOW_SOME_KEEP = 2 };
 
-/* The same for an access of a loop in all its turns: what there was. */
-SNARLRT_HIDDEN unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride, uint64_t turns,
-					   uint64_t size);
+/* Decides an access of a loop in all iterations. Returns the set of what was found. */
+SNARLRT_HIDDEN unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride,
+					   uint64_t turns, uint64_t size);
 
-/* Memory starts anew. A mark is there before the owners are forgotten: who does not see them sees it. */
+/*
+ * Marks the pages of memory that is reset. Called before the shadow is cleared, so that a thread
+ * that no longer sees the old words sees the mark.
+ */
 SNARLRT_HIDDEN void shadow_mark(struct shadow_marks *m, uint64_t addr, uint64_t size, uint64_t now);
 
-/* Cuts what was gathered at one place. */
-SNARLRT_HIDDEN void shadow_cut(struct shadow_decider *d, unsigned place);
+/* Makes the deferred cuts of one entry. */
+SNARLRT_HIDDEN void shadow_cut_deferred(struct shadow_decider *d, unsigned slot);
 
 static inline uint64_t *shadow_mark_of(struct shadow_marks *m, uint64_t addr)
 {
 	return &m->page[mix_spread(addr >> 12) >> 48];
 }
 
-/* Was there another life of this memory after `time`? */
+/* Whether the memory of this shadow word was reset after `time`, as far as the marks say. */
 static inline bool shadow_reset_since(struct shadow_marks *m, const uint16_t *s, uint64_t time)
 {
 	return __atomic_load_n(&m->last, __ATOMIC_RELAXED) > time &&
-	       __atomic_load_n(shadow_mark_of(m, granule_of(s) * 8), __ATOMIC_RELAXED) > time;
+	       __atomic_load_n(shadow_mark_of(m, shadow_granule(s) * 8), __ATOMIC_RELAXED) > time;
 }
 
-static inline void shadow_cut_later(struct shadow_decider *d, const uint16_t *s, uint64_t which)
+static inline void shadow_defer_cut(struct shadow_decider *d, const uint16_t *s, uint64_t which)
 {
 	uint16_t *four = (uint16_t *)((uintptr_t)s & ~7ull);
-	unsigned place = (uintptr_t)s / 8 % SHADOW_GATHERED;
+	unsigned slot = (uintptr_t)s / 8 % SHADOW_DEFERRED;
 
-	if (d->gathered[place].four != four) {
-		shadow_cut(d, place);
-		d->gathered[place].four = four;
+	if (d->deferred[slot].four != four) {
+		shadow_cut_deferred(d, slot);
+		d->deferred[slot].four = four;
 	}
-	d->gathered[place].which |= which << (uintptr_t)s % 8 * 8;
+	d->deferred[slot].which |= which << (uintptr_t)s % 8 * 8;
 }
 
-/* As shadow_decide, for what most accesses are: within one granule, or 16 bytes that are aligned. */
-static inline __attribute__((always_inline)) bool shadow_decide_access(struct shadow_decider *d, uint64_t addr, uint64_t size)
+/* shadow_decide() for most accesses: within one granule, or 16 aligned bytes. */
+static inline __attribute__((always_inline)) bool shadow_decide_access(struct shadow_decider *d,
+								       uint64_t addr, uint64_t size)
 {
 	const uint16_t *s = shadow_of(addr);
 	uint32_t low = addr % 8 + size <= 8 ? 1 : 0x10001, seen;
@@ -88,13 +104,13 @@ static inline __attribute__((always_inline)) bool shadow_decide_access(struct sh
 			  __atomic_load_n((const uint32_t *)(const void *)s, __ATOMIC_RELAXED);
 	if (seen == low * SHADOW_SHARED)
 		return true;
-	/* The owner's, or nobody's any more: at the end of a run most of it is freed. */
+	/* Most memory is the owner's, or freed: at the end of a run most blocks are. */
 	if (unlikely((seen != 0 && (seen | low) != low * (d->uncut | 1u)) || !d->uncut))
 		return shadow_decide(d, addr, size);
 	if (unlikely(shadow_reset_since(&shadow_was_shared, s, d->time)))
 		return true;
 	if (d->cut && seen != 0 && (~seen & low))
-		shadow_cut_later(d, s, ~seen & low);
+		shadow_defer_cut(d, s, ~seen & low);
 	return false;
 }
 

@@ -1,7 +1,8 @@
 /*
- * Memory that is nobody's yet, or another thread's: what shadow_touch does, for an access within one granule, or
- * in two of 16 bytes, and in the common cases only. Big arrays are worked on for the first time access by
- * access; a call of C takes longer than all else that is done for each, above all where registers have to be kept.
+ * The common cases of shadow_touch() in assembly: an access within one granule, or a 16-byte access
+ * to two, whose memory is new or another thread's. When a program first walks through a big array,
+ * every access takes this path. A call of C would cost more than all else, above all for saving
+ * registers.
  */
 #ifdef __x86_64__
 
@@ -9,13 +10,17 @@
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 
-#define PC 24			/* from the stack pointer, with two registers pushed */
+/* Offset of the access's pc from the stack pointer, with two registers pushed. */
+#define PC 24
 
 /*
- * snarlrt_touch, snarlrt_touch16: %rdi is the address. ZF says that the memory is shared now, or the thread's and
- * the access counted as undecided; without it nothing was done, and C has to look. All registers but %rcx are kept.
- * Right above the return address is that of the caller, which is the access' pc.
- * A signal may come anywhere: the handler finds the memory as it was, or touched by its own thread.
+ * snarlrt_touch, snarlrt_touch16: %rdi is the address. The access's pc is on the stack, right above
+ * the return address.
+ *
+ * On return ZF is set if the memory is shared now, or if it is the thread's and the access was
+ * counted as undecided. Without ZF nothing was done, and the caller calls the C code. All registers
+ * but %rcx are kept. A signal may come anywhere: its handler finds the memory untouched, or touched
+ * by its own thread.
  */
 .macro touch name, load, size, reg, each
 	.p2align 5
@@ -31,7 +36,7 @@
 	jne 9f
 	cmpb $0, snarlrt + RUNTIME_PROFILING(%rip)
 	jne 9f
-	cmpq $0, TLS(BUSY)		/* or hidden */
+	cmpq $0, TLS(BUSY)		/* BUSY and HIDDEN are tested together */
 	jne 9f
 	movzwl TLS(OWN_UNCUT), %ecx
 	testl %ecx, %ecx
@@ -39,7 +44,7 @@
 	movq %rdi, %rdx
 	shrq $GRANULE_SHIFT, %rdx
 	.if \each == 2
-	testb $1, %dl			/* its shadow might lie in two cache lines */
+	testb $1, %dl			/* the two shadow words may lie in two cache lines */
 	jne 9f
 	imull $SHADOW_TWO, %ecx
 	.endif
@@ -47,13 +52,14 @@
 	testl %eax, %eax
 	jne 3f
 
-	movq TLS(SELF), %rax		/* nobody's, unless it was claimed with its block (allocation_sites.h) */
+	/* No thread's, unless the block was claimed (allocation_sites.h). */
+	movq TLS(SELF), %rax
 	cmpl $0, THREAD_CLAIMS(%rax)
 	jne 9f
-	cmpb $0, snarlrt_sharing(%rip)
+	cmpb $0, snarlrt_sharing_any(%rip)
 	je 4f
 	movzwl PC(%rsp), %eax
-	btl %eax, snarlrt_sharing_places(%rip)
+	btl %eax, snarlrt_sharing_sites(%rip)
 	jnc 4f
 	movl $SHARED, %ecx
 	xorl %eax, %eax
@@ -81,7 +87,7 @@
 	movl %eax, %ecx
 	orl $1, %ecx
 	cmpw %cx, TLS(OWN)
-	je 9f				/* it is ours after all */
+	je 9f				/* it is this thread's */
 	mov\size $SHARED, SHADOW_BASE(,%rdx,2)
 	testb $1, %al
 	je 8f
@@ -92,7 +98,7 @@
 	shrq $CUT_LINE_SHIFT, %rax
 	andl $(CUT_LINES - 1), %eax
 	leaq snarlrt_cut_lines(%rip), %rcx
-	cmpb $0, (%rcx, %rax)		/* the other thread may look there, too */
+	cmpb $0, (%rcx, %rax)		/* avoid writing a cache line that other threads read */
 	jne 8f
 	movb $1, (%rcx, %rax)
 

@@ -1,3 +1,11 @@
+/*
+ * Switches off inlined access sites by changing code (site_filter.h).
+ *
+ * Each executable segment of a module is scanned for sites, loops and calls of range hooks
+ * (site_scan.h). A site that the list does not name gets a short jump over its check. When all
+ * sites of a loop are off, its copy without hooks runs and nothing is recorded behind it. Segments
+ * are writable only while they are changed, and always executable.
+ */
 #include "runtime/record/site_filter.h"
 
 #include <elf.h>
@@ -13,12 +21,13 @@
 #define PAGE 4096ull
 
 static struct {
-	bool wanted;		/* a list was given */
-	sites_lookup *lookup;	/* asked instead of the file; or NULL */
-	bool told;		/* in the trace */
-	bool denied;		/* code could not be changed, and that was said */
-	const char *trouble;	/* why it is not used */
-	uint64_t range_hooks[2];	/* functions whose calls are switched off, too */
+	bool wanted;		/* a list or a lookup function was given */
+	sites_lookup *lookup;	/* used instead of `file`; or NULL */
+	bool emitted;		/* the META chunk about the list has been written */
+	bool denied;		/* code could not be changed, and the warning was printed */
+	const char *error;	/* why the list is not used; NULL: it is */
+	/* pcs of the range hooks, whose calls are switched off, too. */
+	uint64_t range_hooks[2];
 	struct sitefile file;
 } list;
 
@@ -35,9 +44,9 @@ void snarlrt_sites_load(const char *path, const uint64_t range_hooks[2])
 	list.wanted = true;
 	list.range_hooks[0] = range_hooks[0];
 	list.range_hooks[1] = range_hooks[1];
-	list.trouble = sitefile_load(&list.file, path);
-	if (list.trouble)
-		sys_warn_about("all sites are recorded, the list was not used: ", list.trouble, path);
+	list.error = sitefile_load(&list.file, path);
+	if (list.error)
+		sys_warn_about("all sites are recorded, the list was not used: ", list.error, path);
 }
 
 void snarlrt_sites_use(sites_lookup *lookup)
@@ -46,8 +55,8 @@ void snarlrt_sites_use(sites_lookup *lookup)
 	list.lookup = lookup;
 }
 
-/* Of the dynamic section; addresses in it are relocated or not, as the C library likes. */
-static uint64_t dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) *d, ElfW(Sxword) tag)
+/* An address in the dynamic section. Some C libraries relocate these addresses, some do not. */
+static uint64_t dynamic_entry(const struct dl_phdr_info *info, const ElfW(Dyn) *d, ElfW(Sxword) tag)
 {
 	for (; d->d_tag != DT_NULL; d++)
 		if (d->d_tag == tag)
@@ -64,8 +73,8 @@ static bool same_name(const char *a, const char *b)
 }
 
 /*
- * Whether there can be sites in it: the inlined code of a library refers to
- * __snarl_tls. So the code of large foreign libraries is not even read from the disk.
+ * Whether the module may have inlined sites: in a library they import __snarl_tls. So the code of
+ * large foreign libraries is not even read from disk.
  */
 static bool may_have_sites(const struct dl_phdr_info *info)
 {
@@ -80,13 +89,13 @@ static bool may_have_sites(const struct dl_phdr_info *info)
 			section = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	if (!section || !info->dlpi_name || !info->dlpi_name[0])
 		return true;	/* the program itself */
-	symbols = (const void *)dynamic(info, section, DT_SYMTAB);
-	names = (const void *)dynamic(info, section, DT_STRTAB);
-	hash = (const void *)dynamic(info, section, DT_GNU_HASH);
-	old_hash = (const void *)dynamic(info, section, DT_HASH);
+	symbols = (const void *)dynamic_entry(info, section, DT_SYMTAB);
+	names = (const void *)dynamic_entry(info, section, DT_STRTAB);
+	hash = (const void *)dynamic_entry(info, section, DT_GNU_HASH);
+	old_hash = (const void *)dynamic_entry(info, section, DT_HASH);
 	if (!symbols || !names || (!hash && !old_hash))
 		return true;
-	/* What is imported is not in the GNU hash: it comes before the first that is. */
+	/* the GNU hash table omits imported symbols, which come before the first one it has */
 	count = hash ? hash[1] : old_hash[1];
 	for (uint32_t i = 0; i < count; i++)
 		if (same_name(names + symbols[i].st_name, "__snarl_tls"))
@@ -94,19 +103,21 @@ static bool may_have_sites(const struct dl_phdr_info *info)
 	return false;
 }
 
-/* One executable segment under way. */
+/* The executable segment that is being changed. */
 struct segment {
 	struct snarlrt_sites *sites;
 	bool listed;		/* the list names the module */
 	const struct dl_phdr_info *info;
 	uint8_t *text;
 	uint64_t base;
-	const uint64_t *place, *places_end;	/* not passed yet */
-	uint64_t size, first_page, pages;	/* bytes */
+	/* Sites of the list that were not passed yet, ascending. */
+	const uint64_t *kept, *kept_end;
+	uint64_t size, first_page, pages;	/* in bytes */
 	int protection;
 	bool writable, denied;
-	uint8_t *end;			/* of a loop: the last that is written out, … */
-	const struct loop *end_of;	/* … and the descriptor */
+	/* The last inlined end of a loop found, which can be skipped by a jump. */
+	uint8_t *end;
+	const struct loop *end_of;	/* the descriptor of that loop */
 };
 
 static bool protect(const struct segment *s, int protection)
@@ -114,7 +125,7 @@ static bool protect(const struct segment *s, int protection)
 	return sys_call(SYS_mprotect, s->first_page, s->pages, protection) == 0;
 }
 
-/* It stays executable all the time: we are in it too. */
+/* Makes the segment writable. It stays executable, because this code is part of it. */
 static bool make_writable(struct segment *s)
 {
 	if (s->writable || s->denied)
@@ -127,14 +138,14 @@ static bool make_writable(struct segment *s)
 	return s->writable;
 }
 
-/* To be asked for in ascending order. */
-static bool is_on(struct segment *s, size_t end)
+/* Whether the site whose code ends at `end` stays on. Called in ascending order. */
+static bool stays_on(struct segment *s, size_t end)
 {
 	uint64_t pc = (uint64_t)s->text + end - s->base;
 
-	while (s->place < s->places_end && *s->place < pc)
-		s->place++;
-	return !s->listed || (s->place < s->places_end && *s->place == pc);
+	while (s->kept < s->kept_end && *s->kept < pc)
+		s->kept++;
+	return !s->listed || (s->kept < s->kept_end && *s->kept == pc);
 }
 
 static void on_site(void *context, size_t start, size_t end)
@@ -143,7 +154,7 @@ static void on_site(void *context, size_t start, size_t end)
 	uint8_t jump[SITES_JUMP_SIZE];
 
 	s->sites->found++;
-	if (is_on(s, end) || !make_writable(s))
+	if (stays_on(s, end) || !make_writable(s))
 		return;
 	sites_jump(jump, start, end);
 	for (size_t i = 0; i < sizeof(jump); i++)
@@ -166,39 +177,46 @@ static bool is_mapped(const struct dl_phdr_info *info, uint64_t addr, uint64_t s
 	return false;
 }
 
-/* Whether it can be one. */
+/* Whether these bytes can be the descriptor of a loop. */
 static bool is_loop(const struct segment *s, const struct loop *l)
 {
 	return (uint64_t)l % sizeof(uint64_t) == 0 && is_mapped(s->info, (uint64_t)l, sizeof(*l)) &&
 	       l->accesses - 1 < TRACE_LOOP_ACCESSES && l->silent <= TRACE_LOOP_ACCESSES &&
 	       is_mapped(s->info, (uint64_t)l->access,
-			 l->accesses * sizeof(l->access[0]) + (l->silent ? l->silent + 1u : 0) * sizeof(uint64_t));
+			 l->accesses * sizeof(l->access[0]) +
+				 (l->silent ? l->silent + 1u : 0) * sizeof(uint64_t));
 }
 
-static bool is_off(const struct segment *s, uint64_t pc)
+static bool is_switched_off(const struct segment *s, uint64_t pc)
 {
 	uint64_t offset = pc - (uint64_t)s->text;
 
 	return offset <= s->size && sites_is_off(s->text + offset, offset);
 }
 
-/* What looks like a descriptor is one if all that it names are sites; none of those that are told is on? */
+/*
+ * Whether all sites that the descriptor names are switched off. Then it is a descriptor, too, and
+ * not data that looks like one.
+ */
 static bool is_loop_off(const struct segment *s, const struct loop *l)
 {
 	for (uint32_t i = 0; i < l->accesses; i++)
-		if (!is_off(s, l->access[i].site & TRACE_ADDR_MASK))
+		if (!is_switched_off(s, l->access[i].site & TRACE_ADDR_MASK))
 			return false;
 	return true;
 }
 
-/* Whether it may run without hooks: nobody wants to hear of what cannot be told. */
-static bool open_loop(const struct segment *s, const struct loop *l)
+/*
+ * Whether the loop may run without hooks: all its silent accesses, which no record describes, are
+ * switched off. Then the jump to the copy with hooks, if any, becomes a nop.
+ */
+static bool may_drop_hooks(const struct segment *s, const struct loop *l)
 {
 	const uint64_t *silent = loop_silent(l);
 	uint64_t gate;
 
 	for (uint32_t i = 0; i < l->silent; i++)
-		if (!is_off(s, silent[i]))
+		if (!is_switched_off(s, silent[i]))
 			return false;
 	if (l->silent == 0)
 		return true;
@@ -206,7 +224,10 @@ static bool open_loop(const struct segment *s, const struct loop *l)
 	return gate < s->size && s->size - gate >= SITES_CALL_SIZE && sites_no_jump(s->text + gate);
 }
 
-/* Nobody wants to hear of it: the loop without hooks still runs, and nothing is done or called behind it. */
+/*
+ * Handles the code behind a loop. If all sites of the loop are switched off, that code is skipped,
+ * and the loop runs without hooks and is not recorded.
+ */
 static void on_loop(void *context, size_t start, size_t descriptor)
 {
 	struct segment *s = context;
@@ -216,34 +237,37 @@ static void on_loop(void *context, size_t start, size_t descriptor)
 	if (*at == SITES_PREFIX) {
 		s->end = at;
 		s->end_of = l;
-	} else if (is_loop(s, l) && open_loop(s, l) && is_loop_off(s, l)) {
+	} else if (is_loop(s, l) && may_drop_hooks(s, l) && is_loop_off(s, l)) {
 		if (s->end_of == l)
 			sites_go(s->end, at);
 		sites_no_call(at);
 	}
 }
 
-/* Ranges are told by calls: gcc's for copies of structures, and for what is packed. */
+/*
+ * Makes a nop of a call of a range hook that is not in the list. gcc emits such calls for copies of
+ * structures and for packed ones.
+ */
 static void on_call(void *context, size_t start, size_t target)
 {
 	struct segment *s = context;
 	uint64_t to = (uint64_t)s->text + target;
 
 	if ((to == list.range_hooks[0] || to == list.range_hooks[1]) &&
-	    !is_on(s, start + SITES_CALL_SIZE) && make_writable(s))
+	    !stays_on(s, start + SITES_CALL_SIZE) && make_writable(s))
 		sites_no_call(s->text + start);
 }
 
-static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, size_t count,
+static void apply_segment(struct snarlrt_sites *sites, const uint64_t *kept_sites, size_t count,
 			  const struct dl_phdr_info *info, const ElfW(Phdr) *ph)
 {
 	uint64_t base = info->dlpi_addr;
 	struct segment s = { .sites = sites,
 			     .info = info,
 			     .size = ph->p_filesz,
-			     .listed = places != NULL,
-			     .place = places,
-			     .places_end = places + count,
+			     .listed = kept_sites != NULL,
+			     .kept = kept_sites,
+			     .kept_end = kept_sites + count,
 			     .text = (uint8_t *)(base + ph->p_vaddr),
 			     .base = base,
 			     .first_page = (base + ph->p_vaddr) & ~(PAGE - 1),
@@ -255,41 +279,41 @@ static void apply_segment(struct snarlrt_sites *sites, const uint64_t *places, s
 	sites_scan(s.text, s.size, on_site, &s);
 	if (s.writable)
 		sites_scan_loops(s.text, s.size, on_loop, &s);
-	s.place = places;
+	s.kept = kept_sites;
 	if (s.listed && sites->found && !list.lookup)
 		sites_scan_calls(s.text, s.size, on_call, &s);
 	if (s.writable)
 		protect(&s, s.protection);
 }
 
-/* A module that is unmapped leaves them behind. */
-static void share_places(const struct dl_phdr_info *info, const uint8_t *id, uint32_t id_size)
+/* Adds the module's sharing sites. They stay when the module is unmapped. */
+static void add_sharing_sites(const struct dl_phdr_info *info, const uint8_t *id, uint32_t id_size)
 {
 	size_t count;
-	const uint64_t *places = sitefile_sharing(&list.file, id, id_size, &count);
+	const uint64_t *sites = sitefile_sharing(&list.file, id, id_size, &count);
 
 	for (size_t i = 0; i < count; i++)
-		shadow_share_at(info->dlpi_addr + places[i]);
+		shadow_add_sharing_site(info->dlpi_addr + sites[i]);
 }
 
 void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl_phdr_info *info,
 			 const uint8_t *id, uint32_t id_size)
 {
 	size_t count;
-	const uint64_t *places = list.lookup ? list.lookup(id, id_size, &count)
+	const uint64_t *kept_sites = list.lookup ? list.lookup(id, id_size, &count)
 					     : sitefile_places(&list.file, id, id_size, &count);
 
-	if (!list.wanted || list.trouble || (s->jump && *s->jump == 0xeb))
+	if (!list.wanted || list.error || (s->jump && *s->jump == 0xeb))
 		return;
-	*s = (struct snarlrt_sites){ .unknown = !places };
-	share_places(info, id, id_size);
+	*s = (struct snarlrt_sites){ .unknown = !kept_sites };
+	add_sharing_sites(info, id, id_size);
 	if (count == 0 && !may_have_sites(info))
 		return;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
 		if (ph->p_type == PT_LOAD && (ph->p_flags & (PF_R | PF_X)) == (PF_R | PF_X))
-			apply_segment(s, places, count, info, ph);
+			apply_segment(s, kept_sites, count, info, ph);
 	}
 }
 
@@ -321,12 +345,12 @@ void snarlrt_sites_tell(void)
 {
 	size_t n;
 
-	if (!list.wanted || list.told)
+	if (!list.wanted || list.emitted)
 		return;
-	list.told = true;
+	list.emitted = true;
 	n = append_text(meta.text, 0, sizeof(meta.text), "sites_list") + 1;
 	n = append_text(meta.text, n, sizeof(meta.text),
-			list.trouble ? list.trouble : "used") + 1;
+			list.error ? list.error : "used") + 1;
 	write_meta(n);
 }
 
@@ -345,5 +369,5 @@ void snarlrt_sites_tell_module(const struct snarlrt_sites *s)
 
 void snarlrt_sites_forked(void)
 {
-	list.told = false;
+	list.emitted = false;
 }

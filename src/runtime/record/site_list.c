@@ -1,3 +1,4 @@
+/* Reads a list of sites into memory that is never freed. */
 #include "runtime/record/site_list.h"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@ struct sitefile_module {
 	struct sitefile_module *next;
 	uint8_t id[SITELIST_ID_MAX];
 	uint32_t id_size;
-	const uint64_t *places, *sharing;	/* ascending */
+	const uint64_t *sites, *sharing;	/* offsets, ascending */
 	size_t count, sharing_count;
 };
 
@@ -22,7 +23,8 @@ static bool same_id(const struct sitefile_module *m, const uint8_t *id, uint32_t
 	return sitelist_compare_ids(m->id, m->id_size, id, size) == 0;
 }
 
-static const struct sitefile_module *find(const struct sitefile *f, const uint8_t *id, uint32_t id_size)
+static const struct sitefile_module *find(const struct sitefile *f, const uint8_t *id,
+					  uint32_t id_size)
 {
 	const struct sitefile_module *m = id_size ? f->modules : NULL;
 
@@ -37,7 +39,7 @@ const uint64_t *sitefile_places(const struct sitefile *f, const uint8_t *id, uin
 	const struct sitefile_module *m = find(f, id, id_size);
 
 	*count = m ? m->count : 0;
-	return m ? m->places : NULL;
+	return m ? m->sites : NULL;
 }
 
 const uint64_t *sitefile_sharing(const struct sitefile *f, const uint8_t *id, uint32_t id_size,
@@ -50,7 +52,7 @@ const uint64_t *sitefile_sharing(const struct sitefile *f, const uint8_t *id, ui
 }
 
 static struct sitefile_module *add_module(struct sitefile *f, const struct sitelist_line *line,
-					  const uint64_t *places, const uint64_t *sharing)
+					  const uint64_t *sites, const uint64_t *sharing)
 {
 	struct sitefile_module *m = arena_alloc(sizeof(*m));
 
@@ -59,36 +61,36 @@ static struct sitefile_module *add_module(struct sitefile *f, const struct sitel
 	for (uint32_t i = 0; i < line->id_size; i++)
 		m->id[i] = line->id[i];
 	m->id_size = line->id_size;
-	m->places = places;
+	m->sites = sites;
 	m->sharing = sharing;
 	m->next = f->modules;
 	f->modules = m;
 	return m;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong with the text. */
 static const char *parse(struct sitefile *f, const char *text, size_t size)
 {
 	struct sitelist in;
 	struct sitefile_module *module = NULL;
 	enum sitelist_got got;
-	uint64_t *place, *sharing;
-	size_t room = size / 5 * sizeof(*place) + PAGE;
+	uint64_t *site, *sharing;
+	size_t room = size / 5 * sizeof(*site) + PAGE;
 
 	if (!sitelist_open(&in, text, size))
 		return "it is not a list of sites";
-	/* Room for the shortest lines there can be; only what is used is touched. */
-	place = arena_pages(room);
+	/* Room for a list of shortest lines; pages that are not used are not touched. */
+	site = arena_pages(room);
 	sharing = arena_pages(room);
-	if (!place || !sharing)
+	if (!site || !sharing)
 		return "no memory for it";
 	while ((got = sitelist_next(&in)) == SITELIST_LINE) {
 		if (!module || !same_id(module, in.last.id, in.last.id_size))
-			module = add_module(f, &in.last, place, sharing);
+			module = add_module(f, &in.last, site, sharing);
 		if (!module)
 			return "no memory for it";
 		if (in.last.place) {
-			*place++ = in.last.offset;
+			*site++ = in.last.offset;
 			module->count++;
 		}
 		if (in.last.shares) {
@@ -102,7 +104,7 @@ static const char *parse(struct sitefile *f, const char *text, size_t size)
 const char *sitefile_load(struct sitefile *f, const char *path)
 {
 	long fd = sys_call(SYS_open, path, O_RDONLY | O_CLOEXEC, 0), size;
-	const char *text, *trouble;
+	const char *text, *error;
 
 	if (fd < 0)
 		return "it cannot be opened";
@@ -112,7 +114,7 @@ const char *sitefile_load(struct sitefile *f, const char *path)
 	sys_call(SYS_close, fd, 0, 0);
 	if (sys_failed(text))
 		return size == 0 ? "it is empty" : "it cannot be read";
-	trouble = parse(f, text, (size_t)size);
+	error = parse(f, text, (size_t)size);
 	sys_call(SYS_munmap, text, size, 0);
-	return trouble;
+	return error;
 }

@@ -1,6 +1,4 @@
-/*
- * A list of sites (abi/site_list_format.h) in memory, by module.
- */
+/* A list of sites (abi/site_list_format.h), read into memory, by module. */
 #ifndef RUNTIME_RECORD_SITE_LIST_H
 #define RUNTIME_RECORD_SITE_LIST_H
 
@@ -12,14 +10,17 @@ struct sitefile {
 	struct sitefile_module *modules;
 };
 
-/* NULL, or what is wrong with the file. */
+/* Reads the file. Returns NULL, or what is wrong with it. */
 SNARLRT_HIDDEN const char *sitefile_load(struct sitefile *f, const char *path);
 
-/* The module's places, ascending, as offsets; NULL if the list does not name it. */
+/* The module's sites as ascending offsets; NULL if the list does not name the module. */
 SNARLRT_HIDDEN const uint64_t *sitefile_places(const struct sitefile *f, const uint8_t *id,
 					       uint32_t id_size, size_t *count);
 
-/* The same for those that share what they are the first to touch. */
+/*
+ * The module's sites that are marked with '+': memory that such a site is the first to access is
+ * shared.
+ */
 SNARLRT_HIDDEN const uint64_t *sitefile_sharing(const struct sitefile *f, const uint8_t *id,
 						uint32_t id_size, size_t *count);
 

@@ -1,6 +1,6 @@
 /*
- * Finds in machine code what wrap/hooks/inline_asm.c put there. A pure function, so that
- * it can be tested outside of a recorded process.
+ * Finds in machine code the inlined sites that wrap/hooks/inline_asm.c emits. Pure functions, so
+ * that unit tests can call them.
  */
 #ifndef RUNTIME_RECORD_SITE_SCAN_H
 #define RUNTIME_RECORD_SITE_SCAN_H
@@ -10,30 +10,37 @@
 #include <stdint.h>
 
 #define SITES_JUMP_SIZE 2u
-#define SITES_CALL_SIZE 5u	/* a site ends with one */
-#define SITES_MAX_SIZE 120u	/* of a site: what a short jump over all of it can do, and a little less */
+#define SITES_CALL_SIZE 5u	/* bytes of a direct call; a site ends with one */
+#define SITES_MAX_SIZE 120u	/* bytes of a site: somewhat less than a short jump can skip */
 
-/* An inlined site: `start` is its first byte, `end` the one behind, which is its pc in traces. */
+/*
+ * Called for an inlined site: `start` is its first byte, `end` the one behind it, which is its pc
+ * in traces.
+ */
 typedef void sites_found(void *context, size_t start, size_t end);
 
-/* Calls back for each site, in ascending order; returns how many there are. */
+/* Calls `found` for each site, in ascending order. Returns how many there are. */
 size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
 /*
- * The same for loops that are told behind their end (loop.h): `start` is the call, or SITES_PREFIX where an end begins
- * that is written out before it; `end` is where the descriptor is, seen from the text, anywhere.
+ * Calls `found` for each loop that is recorded behind its end (abi/layout.h). `start` is the call,
+ * or SITES_PREFIX where the inlined end of a loop begins, which comes before the call. `end` is the
+ * descriptor's offset from the text; it may lie outside.
  */
 #define SITES_PREFIX 0x66
 
 size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
-/* The same for whatever looks like a direct call; `end` is where it goes. */
+/* Calls `found` for whatever looks like a direct call. `end` is the called address. */
 size_t sites_scan_calls(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
-/* Makes a nop of such a call: e8 and how far, or through a pointer, which is a byte longer. */
+/*
+ * Replaces a call by a nop: a direct one (e8 and a distance), or one through a pointer, which is a
+ * byte longer.
+ */
 static inline void sites_no_call(uint8_t *call)
 {
 	static const uint8_t nop[SITES_CALL_SIZE] = { 0x0f, 0x1f, 0x44, 0, 0 };
@@ -44,7 +51,7 @@ static inline void sites_no_call(uint8_t *call)
 		call[i] = nop[i];
 }
 
-/* Makes a nop of such a jump as sites_go writes; false: there is none. */
+/* Replaces a jump of five bytes by a nop; false: there is none. */
 static inline bool sites_no_jump(uint8_t *jump)
 {
 	if (*jump != 0xe9)
@@ -54,7 +61,7 @@ static inline bool sites_no_jump(uint8_t *jump)
 	return true;
 }
 
-/* Makes a jump of what is at `from`, at least five bytes. */
+/* Writes a jump to `to` over the code at `from`, which is at least five bytes long. */
 static inline void sites_go(uint8_t *from, const uint8_t *to)
 {
 	int32_t distance = (int32_t)(to - from - SITES_CALL_SIZE);
@@ -63,7 +70,7 @@ static inline void sites_go(uint8_t *from, const uint8_t *to)
 	__builtin_memcpy(from + 1, &distance, sizeof(distance));
 }
 
-/* The jump to be written over the start of a site to switch it off. */
+/* Makes the short jump that switches a site off, to be written over its start. */
 static inline void sites_jump(uint8_t jump[SITES_JUMP_SIZE], size_t start, size_t end)
 {
 	jump[0] = 0xeb;
@@ -71,8 +78,8 @@ static inline void sites_jump(uint8_t jump[SITES_JUMP_SIZE], size_t start, size_
 }
 
 /*
- * Before a site whose alignment is not known there is a jump to its call, for accesses that lie over two
- * granules: it then goes behind the site. No other jump that ends before a site goes there.
+ * Before a site of unknown alignment there is a jump to its call, for accesses that lie in two
+ * granules. Redirects it behind the site. No other jump that ends right before a site goes there.
  */
 static inline void sites_skip_split(uint8_t *text, size_t start, size_t end)
 {
@@ -83,7 +90,7 @@ static inline void sites_skip_split(uint8_t *text, size_t start, size_t end)
 		jump[1] += SITES_CALL_SIZE;
 }
 
-/* Whether a site that ends at `end` has such a jump. So many bytes before it can be read. */
+/* Whether the site that ends at `end` is off. `readable` bytes before `end` can be read. */
 bool sites_is_off(const uint8_t *end, size_t readable) __attribute__((visibility("hidden")));
 
 #endif

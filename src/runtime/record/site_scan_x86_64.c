@@ -1,15 +1,14 @@
 /*
- * The scan for inlined sites. Their middle, the append, is not looked at: the
- * check of the shadow before it, and the call at its end that the check jumps
- * behind, are like nothing else.
+ * The scan for inlined sites. It compares the check of the shadow at a site's start and the call at
+ * its end, which no other code has. The append in between is not compared.
  */
 #include "runtime/record/site_scan.h"
 
 #include <emmintrin.h>
 
-#define SHIFT_AT 4u	/* in a site: c1 e8, of the shift */
+#define SHIFT_AT 4u	/* offset in a site of the bytes c1 e8, which belong to the shift */
 #define BLOCK 16u
-#define NOP_SIZE 7u	/* that names a loop */
+#define NOP_SIZE 7u	/* bytes of the nop that names a loop's descriptor */
 
 struct bytes {
 	const uint8_t *at, *end;
@@ -28,7 +27,7 @@ static bool take(struct bytes *b, const char *code, size_t size, size_t operand)
 
 #define TAKE(b, code, operand) take((b), code, sizeof(code) - 1, operand)
 
-/* cmp of the shadow value with the thread's own: an executable's form and a library's. */
+/* Takes the cmp of the shadow word with tls.own, in the form of an executable or a library. */
 static bool take_compare(struct bytes *b, bool wide)
 {
 	bool pic;
@@ -64,7 +63,7 @@ static size_t site_size(const uint8_t *text, size_t left)
 	return (size_t)(end - text);
 }
 
-/* Which of the 16 bytes at p are the first of these two. */
+/* A bit for each of the 16 bytes at p at which this pair of bytes begins. */
 static unsigned pairs(const uint8_t *p, uint8_t first, uint8_t second)
 {
 	__m128i one = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -95,8 +94,8 @@ size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *co
 }
 
 /*
- * Where the call is that ends at `end`, or the prefix of a nop without one; at least six bytes are before that.
- * NULL: there is neither. No call goes so far that the prefix could be its last byte.
+ * The call that ends at `end`, or the prefix of a nop without a call; NULL: neither. At least six
+ * bytes precede `end`. No call goes so far that the last byte of its distance could be the prefix.
  */
 static const uint8_t *call_before(const uint8_t *end)
 {
@@ -104,15 +103,15 @@ static const uint8_t *call_before(const uint8_t *end)
 		return end - 1;
 	if (end[-5] == 0xe8)
 		return end - 5;
-	return end[-6] == 0xff && end[-5] == 0x15 ? end - 6 : NULL;	/* call *…(%rip) */
+	return end[-6] == 0xff && end[-5] == 0x15 ? end - 6 : NULL;	/* call *...(%rip) */
 }
 
 size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, void *context)
 {
-	size_t count = 0, at = 7;	/* a call and a byte */
+	size_t count = 0, at = 7;	/* a call and one byte */
 
 	for (; size > BLOCK && at < size - BLOCK; at += BLOCK) {
-		/* call …; nopl …(%rip), which is 0f 1f 05 and how far it is from its end */
+		/* call ...; nopl ...(%rip), which is 0f 1f 05 and the distance from its end */
 		for (unsigned mask = pairs(text + at, 0x1f, 0x05); mask; mask &= mask - 1) {
 			size_t nop = at + (unsigned)__builtin_ctz(mask) - 1;
 			const uint8_t *call = call_before(text + nop);
@@ -121,7 +120,8 @@ size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, vo
 			if (!call || text[nop] != 0x0f || size - nop < NOP_SIZE)
 				continue;
 			__builtin_memcpy(&distance, text + nop + 3, sizeof(distance));
-			found(context, (size_t)(call - text), nop + NOP_SIZE + (size_t)(int64_t)distance);
+			found(context, (size_t)(call - text),
+			      nop + NOP_SIZE + (size_t)(int64_t)distance);
 			count++;
 		}
 	}

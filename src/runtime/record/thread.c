@@ -1,9 +1,9 @@
 /*
- * Birth and death of threads, their names and their places in live memory.
+ * Start and end of threads, their names and their slots in live memory.
  *
- * A thread's name is its path in the creation tree: it is told by its first
- * event, THREAD_START, as parent and ordinal. Ids are never used again, because
- * shadow memory outlives the thread; slots are.
+ * A thread's name is its path in the creation tree. Its first event, THREAD_START, has its parent
+ * and its ordinal among the parent's children. Ids are never used again, because shadow memory
+ * outlives the thread. Slots are used again.
  */
 #include <pthread.h>
 
@@ -18,14 +18,15 @@
 #include "runtime/record/thread.h"
 #include "runtime/record/trace_file.h"
 
-#define FRAMES_BYTES (16u << 20)	/* address space only; touched as deep as calls go */
+/* Bytes of address space for the call stack; only its used part is touched. */
+#define FRAMES_BYTES (16u << 20)
 #define HANDLES 65536u
 #define OUT_BYTES (sizeof(struct trace_chunk) + LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK)
 
 static struct snarlrt_lock thread_lock;
 static struct snarlrt_thread *free_threads;
 
-/* pthread_t to id, for join. Open addressing; stale entries are overwritten. */
+/* Hash table from pthread_t to id, for join. Open addressing; stale entries are overwritten. */
 static struct {
 	uintptr_t handle;
 	uint32_t id;
@@ -51,7 +52,7 @@ void snarlrt_handle_set(uintptr_t handle, uint32_t id)
 		handles = arena_pages(HANDLES * sizeof(*handles));
 	if (handles) {
 		i = handle_slot(handle);
-		/* Parent and child both come; a later thread may have the handle by then. */
+		/* Parent and child both store it; a later thread may have the handle by then. */
 		if (handles[i].handle != handle || handles[i].id < id)
 			handles[i].id = id;
 		handles[i].handle = handle;
@@ -93,7 +94,7 @@ static struct trace_record *ring_of(uint32_t slot)
 				       (size_t)slot * LIVE_RING_BYTES);
 }
 
-/* The first that is free, so that no more rings are touched than threads are alive. */
+/* Takes the first free slot, so that no more rings are touched than threads are alive. */
 static bool take_slot(struct snarlrt_thread *t)
 {
 	for (uint32_t i = 0; i < LIVE_SLOTS; i++) {
@@ -128,7 +129,7 @@ static struct snarlrt_thread *thread_alloc(void)
 		return NULL;
 	t->frames = arena_pages(FRAMES_BYTES);
 	t->out = arena_alloc(OUT_BYTES);
-	t->coder = arena_pages(sizeof(*t->coder));	/* its slots are lines of the cache */
+	t->coder = arena_pages(sizeof(*t->coder));	/* its slots are aligned to cache lines */
 	t->deferred = arena_alloc(sizeof(*t->deferred));
 	t->quiet = arena_pages(SNARLRT_QUIET);
 	return t->frames && t->out && t->coder && t->deferred && t->quiet ? t : NULL;
@@ -143,10 +144,11 @@ static void thread_free(struct snarlrt_thread *t)
 }
 
 /*
- * Not for threads made outside: they attach wherever their first hook is, where
- * a libc call that allocates may not be made.
+ * Finds the thread's stack. Threads made outside attach at their first hook, where libc functions
+ * that allocate may not be called, so theirs stays unknown.
  */
-static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal, const struct snarlrt_stack *known)
+static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal,
+		       const struct snarlrt_stack *known)
 {
 	pthread_attr_t attr;
 	void *low;
@@ -171,7 +173,7 @@ static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordin
 	snarlrt_unhide();
 }
 
-void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
+void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	uint32_t own = t->id <= SHADOW_MAX_ID ? t->id * 2 : 0;
@@ -186,7 +188,7 @@ void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
 	tls->undecided = 0;
 	t->in_loops = t->undecided_more = 0;
 	nest_forget();
-	/* Without the filter no shadow word is ever 1, so nothing is let go. */
+	/* With filter=off no shadow word is ever 1: `own` matches none, all accesses are kept. */
 	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);
 	tls->own_uncut = snarlrt.filter ? (uint16_t)own : 0;
 }
@@ -194,7 +196,7 @@ void snarlrt_thread_place(struct snarlrt_thread *t, uint64_t seq)
 void snarlrt_thread_start_event(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal,
 				const void *routine)
 {
-	/* Its place is the routine; pcs lie behind what they mean, so one further. */
+	/* The event's site is the routine, plus 1, as a pc is the address after an instruction. */
 	uint64_t pc = routine ? (uint64_t)routine + 1 : 0;
 	struct trace_record r[3] = {
 		{ (uint64_t)routine & TRACE_ADDR_MASK, TRACE_SITE(TRACE_THREAD_START, 0, pc) },
@@ -211,7 +213,7 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 					     const void *routine, const struct snarlrt_stack *stack)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
-	uint64_t mask = snarlrt_signals_block();	/* nobody could put them off yet */
+	uint64_t mask = snarlrt_signals_block();	/* the thread cannot defer signals yet */
 	struct snarlrt_thread *t;
 
 	tls->busy = 1;
@@ -236,7 +238,7 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	t->deferred_count = 0;
 	t->claims = 0;
 	for (unsigned i = 0; i < SNARLRT_CLAIMS; i++)
-		t->claim[i].size = 0;	/* an earlier thread's */
+		t->claim[i].size = 0;	/* left over from an earlier thread */
 	for (unsigned i = 0; i < SNARLRT_AHEADS; i++)
 		t->ahead[i].stripe = NULL;
 	t->held = 0;
@@ -249,11 +251,11 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	tls->frame_first = t->frames;
 	tls->quiet = t->quiet;
 	tls->tell_end = mode_records() ? tls->frame_end - 1 : NULL;
-	snarlrt_thread_place(t, 0);
+	snarlrt_thread_set_slot(t, 0);
 	snarlrt_thread_start_event(t, parent, ordinal, routine);
 	tls->busy = 0;
 	snarlrt_signals_set(mask);
-	/* The stack may be a dead thread's. What is above us is in use already. */
+	/* The stack may have been an ended thread's. Memory above this frame is in use already. */
 	if (parent && t->stack_low && mode_records())
 		record_fresh((void *)t->stack_low,
 			      (uint64_t)__builtin_frame_address(0) - t->stack_low - 4096);
@@ -282,7 +284,8 @@ struct snarlrt_thread *snarlrt_enter_slow(void)
 
 void record_thread_begin(const struct mode_thread *t)
 {
-	if (!__snarl_tls.self && snarlrt_thread_attach(t->id, t->parent, t->ordinal, t->routine, NULL))
+	if (!__snarl_tls.self &&
+	    snarlrt_thread_attach(t->id, t->parent, t->ordinal, t->routine, NULL))
 		snarlrt_thread_arm_exit();
 }
 
@@ -323,7 +326,7 @@ void snarlrt_thread_fork(bool begin)
 		snarlrt_unlock(&thread_lock);
 }
 
-/* In a forked child: nobody else is left, and nobody will finish an atomic. */
+/* In a forked child: no other thread exists, so no atomic operation is under way. */
 bool snarlrt_thread_forked(void)
 {
 	for (uint32_t i = 0; i < CLOCK_STRIPES; i++)

@@ -1,5 +1,6 @@
 /*
- * The trace file and the live memory of a process, from its start to its end.
+ * Creates the trace file and the live memory of a process, and finishes the trace at exit, fork and
+ * exec.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,13 +18,15 @@
 #include "runtime/record/thread.h"
 
 #define PAGE 4096ull
-#define POPULATE_WRITE 23	/* of madvise, Linux 5.14 */
-#define STASH_RECORD_BYTES 8u	/* address space for each record of the window; most need less */
+#define POPULATE_WRITE 23	/* MADV_POPULATE_WRITE, since Linux 5.14 */
+/* Bytes of the stash for each record of the window; most encoded records are smaller. */
+#define STASH_RECORD_BYTES 8u
 
-static struct run_options options SNARLRT_BIG;	/* as given, for forked children */
+static struct run_options options SNARLRT_BIG;	/* as given; forked children use them again */
 static uint64_t start_ticks, start_ns;
 static size_t live_size;
-static bool live_on_disk;	/* which may be full: then touching a page would kill us */
+/* Live memory is a file on a disk; if that is full, touching a new page kills the process. */
+static bool live_on_disk;
 static uint32_t finished;
 
 bool snarlrt_exit_noted;
@@ -48,7 +51,10 @@ static size_t append_number(char *to, size_t n, size_t size, uint64_t v)
 	return append_text(to, n, size, p);
 }
 
-/* TRACE, TRACE.PID, TRACE.PID.2 …: whichever is not there yet. */
+/*
+ * Creates the trace: TRACE, TRACE.PID, TRACE.PID.2 and so on, the first that does not exist.
+ * *first: it is TRACE.
+ */
 static int create_trace(bool *first)
 {
 	char *path = snarlrt.trace_path;
@@ -103,10 +109,10 @@ bool snarlrt_live_room(const void *start, size_t size)
 	do
 		got = sys_call(SYS_madvise, low, (uint64_t)start + size - low, POPULATE_WRITE);
 	while (got == -EINTR);
-	return got == 0 || got == -EINVAL;	/* an older kernel cannot say */
+	return got == 0 || got == -EINVAL;	/* an older kernel has no such call */
 }
 
-/* The kernel does not refuse, it kills. */
+/* Whether a file may have this size: writing beyond ulimit -f kills the process. */
 static bool may_grow_to(uint64_t size)
 {
 	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
@@ -119,7 +125,10 @@ static bool may_grow_to(uint64_t size)
 	return false;
 }
 
-/* Of live_size, or negative. */
+/*
+ * Opens the file for live memory and sets its size to live_size. Returns its descriptor, or less
+ * than 0.
+ */
 static long open_live(bool first)
 {
 	char path[4200];
@@ -142,8 +151,8 @@ static long open_live(bool first)
 }
 
 /*
- * `at` is NULL at start; a forked child puts its own memory where the parent's
- * was, so that pointers stay right. What is profiled need not outlive the process.
+ * Maps the live memory. `at` is NULL at start. A forked child maps its own where the parent's was,
+ * so that pointers stay valid. In mode=profile it need not outlive the process.
  */
 static struct live_header *map_live(bool first, void *at)
 {
@@ -195,10 +204,11 @@ static bool open_files(void *at)
 		return false;
 	}
 	sys_call(SYS_close, fd, 0, 0);
-	snarlrt.trace_fd = -1;	/* reopened, high up, by the first write */
+	snarlrt.trace_fd = -1;	/* the first write opens it again, with a high number */
 	snarlrt.live = map_live(first, at);
 	if (!snarlrt.live) {
-		sys_call(SYS_truncate, snarlrt.trace_path, 0, 0);	/* no header: not a recording of nothing */
+		/* Remove the header: the file is no recording. */
+		sys_call(SYS_truncate, snarlrt.trace_path, 0, 0);
 		sys_warn("cannot create the live memory beside the trace; "
 			 "the program runs unrecorded");
 		return false;
@@ -206,7 +216,7 @@ static bool open_files(void *at)
 	return true;
 }
 
-/* META: the command line, NUL between the words as the kernel gives it. */
+/* Writes a META chunk with the command line. */
 static void write_command(void)
 {
 	static struct {
@@ -261,8 +271,8 @@ static void stop_recording(void)
 }
 
 /*
- * Only the forking thread lives on. The live memory is shared with the parent:
- * it is replaced before anything is written.
+ * The child has only the thread that forked. Its live memory is still the parent's, and is replaced
+ * before anything is written to it.
  */
 void record_forked(void)
 {
@@ -288,7 +298,7 @@ void record_forked(void)
 		return;
 	}
 	tls->told = self->frames;
-	snarlrt_thread_place(self, 0);
+	snarlrt_thread_set_slot(self, 0);
 	snarlrt_thread_start_event(self, self->parent, self->ordinal, NULL);
 	write_command();
 	snarlrt_leave(self);
@@ -320,7 +330,8 @@ static size_t put_count(char *to, size_t n, size_t size, const char *key, uint64
 
 static uint64_t cut_locations(const struct live_header *live)
 {
-	const struct live_slot *slots = (const struct live_slot *)((const char *)live + live->slots);
+	const struct live_slot *slots =
+		(const struct live_slot *)((const char *)live + live->slots);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < LIVE_SLOTS; i++)
@@ -342,7 +353,8 @@ static size_t append_hex(char *to, size_t n, size_t size, uint64_t v)
 
 static bool others_run(const struct live_header *live)
 {
-	const struct live_slot *slots = (const struct live_slot *)((const char *)live + live->slots);
+	const struct live_slot *slots =
+		(const struct live_slot *)((const char *)live + live->slots);
 	uint32_t self = __snarl_tls.self ? __snarl_tls.self->id : 0;
 
 	for (uint32_t i = 0; i < LIVE_SLOTS; i++) {
@@ -354,7 +366,11 @@ static bool others_run(const struct live_header *live)
 	return false;
 }
 
-/* Where memory whose history was cut is. Left out if it cannot be told, as when others still run, or if it is all over the place. */
+/*
+ * Appends the lines that have memory whose history was cut (docs/trace-format.md, cut_lines).
+ * Appends nothing if that is not known, because other threads still run, or if there are too many
+ * lines.
+ */
 static size_t put_cut_lines(char *to, size_t n, size_t size, const struct live_header *live)
 {
 	const uint8_t *lines = snarlrt_cut_lines;

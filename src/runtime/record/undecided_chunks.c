@@ -1,13 +1,13 @@
 /*
- * Chunks that hold accesses to memory only one thread has touched so far.
+ * The stash: chunks with undecided accesses, whose memory only one thread has accessed so far.
  *
- * Whether such an access must be kept is known only when another thread comes,
- * or never does. The stash holds these chunks, oldest first, in a circular queue
- * in live memory. When it holds `window` records (a loop counts for all its accesses) the oldest is decided:
- * what became shared goes to the file, the rest is dropped and its memory marked
- * "cut", after which the owner's accesses to it cost one compare and leave nothing
- * behind. Should cut memory become shared later, its early history is missing:
- * that is counted (cut_locations) and shown. At exit everything left is decided.
+ * Such an access matters only if another thread accesses the memory later. So these chunks wait in
+ * a circular queue in live memory, oldest first. When the queue holds more than `window` records,
+ * where a loop group counts as all its accesses, the oldest chunk is decided. Accesses to memory
+ * that became shared go to the trace. The others are dropped and their memory is marked "cut": the
+ * owner's further accesses to it cost one compare and are not recorded. If cut memory becomes
+ * shared later, the trace lacks its early history, which is counted (cut_locations) and reported.
+ * At exit all chunks are decided, and nothing is cut.
  */
 #include "abi/loop_group.h"
 #include "abi/trace_roles.h"
@@ -18,15 +18,16 @@
 #include "runtime/record/trace_file.h"
 
 #define ALIGN 8u
-#define PENDING 64u
-#define AHEAD 16u	/* records: whose memory will be asked for */
+#define PENDING_ENTRIES 64u
+#define PREFETCH_AHEAD 16u	/* records; the shadow of the one this far ahead is prefetched */
 
 static struct snarlrt_lock stash_lock;
 
-/* For deciding, under the lock: a chunk, and what is kept of it. */
+/* Buffers for deciding a chunk, used under stash_lock: its records, and those that are kept. */
 static struct trace_coder coder SNARLRT_BIG;
-static struct trace_record raw[LIVE_RING_RECORDS + 3 + AHEAD] SNARLRT_BIG, kept[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
-static uint8_t decided[sizeof(struct trace_chunk) +
+static struct trace_record raw[LIVE_RING_RECORDS + 3 + PREFETCH_AHEAD] SNARLRT_BIG,
+	kept[LIVE_RING_RECORDS + 3] SNARLRT_BIG;
+static uint8_t filtered_chunk[sizeof(struct trace_chunk) +
 		       LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK]
 	__attribute__((aligned(16)));
 
@@ -36,11 +37,15 @@ struct filter {
 	struct trace_record *kept;
 	const struct trace_record *end;
 	uint64_t dropped, in_loops;
-	/* Told only if something kept follows: the calls around it, the last stamp. */
-	struct trace_record entry[PENDING];
+	/*
+	 * Records that are kept only if a kept event follows: the function entries around it, and
+	 * the last stamp.
+	 */
+	struct trace_record entry[PENDING_ENTRIES];
 	unsigned entries;
 	struct trace_record stamp;
-	bool untimed;		/* something was kept since the last stamp */
+	/* An event was kept since the last stamp, so that the next stamp bounds its time. */
+	bool untimed;
 };
 
 static uint8_t *stash_at(uint64_t position)
@@ -70,8 +75,8 @@ static uint64_t access_size(const struct trace_record *r)
 	return 1ull << (r->site >> 56 & TRACE_SIZE_MASK);
 }
 
-/* All but plain accesses. */
-static bool wanted(struct filter *f, const struct trace_record *r, unsigned kind)
+/* Whether an event other than a plain access is kept: all but ranges are. */
+static bool is_kept(struct filter *f, const struct trace_record *r, unsigned kind)
 {
 	if (!(trace_roles(kind) & ROLE_RANGE) || shadow_decide(&decider, r->addr, r[1].site))
 		return true;
@@ -79,15 +84,17 @@ static bool wanted(struct filter *f, const struct trace_record *r, unsigned kind
 	return false;
 }
 
-/* Of a loop: these accesses, a bit each, in some turns. */
-static void put_turns(struct filter *f, const struct trace_loop *l, uint32_t which, uint64_t from, uint64_t turns)
+/* Keeps the accesses `which` of a loop, one bit each, in `turns` iterations from `from` on. */
+static void put_iterations(struct filter *f, const struct trace_loop *l, uint32_t which,
+			   uint64_t from, uint64_t turns)
 {
 	struct trace_record *group = f->kept, *r = group + (turns > 1);
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < l->accesses; i++)
 		if (which >> i & 1) {
-			r = trace_loop_put(r, (l->at[i].addr + from * l->stride[i]) & TRACE_ADDR_MASK,
+			r = trace_loop_put(r,
+					   (l->at[i].addr + from * l->stride[i]) & TRACE_ADDR_MASK,
 					   turns > 1 ? l->stride[i] : 0, l->at[i].site);
 			count++;
 		}
@@ -99,8 +106,8 @@ static void put_turns(struct filter *f, const struct trace_loop *l, uint32_t whi
 	f->kept = r;
 }
 
-/* Which accesses of `some` are to be kept in one turn. */
-static uint32_t wanted_in_turn(const struct trace_loop *l, uint32_t some, uint64_t turn)
+/* The accesses of `some` that are kept in one iteration. */
+static uint32_t kept_in_iteration(const struct trace_loop *l, uint32_t some, uint64_t turn)
 {
 	uint32_t which = 0;
 
@@ -115,31 +122,32 @@ static uint32_t wanted_in_turn(const struct trace_loop *l, uint32_t some, uint64
 }
 
 /*
- * Accesses of `some` are to be kept in some turns: each run of turns of which the same is kept becomes a group,
- * as long as there is room for that before the records behind this one.
+ * Splits a loop of which the accesses `all` are kept in all iterations, and those of `some` in
+ * some. Successive iterations that keep the same accesses become one group, as long as there is
+ * room for it and the `behind` records that follow.
  */
-static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t all, uint32_t some, size_t size,
-		       size_t behind)
+static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t all, uint32_t some,
+		       size_t size, size_t behind)
 {
 	const struct trace_record *full = kept + LIVE_RING_RECORDS - behind - size;
 	uint64_t from = 0;
 
 	while (from < l->turns) {
-		uint32_t which = all | wanted_in_turn(l, some, from);
+		uint32_t which = all | kept_in_iteration(l, some, from);
 		uint64_t to = from + 1;
 
-		while (to < l->turns && (all | wanted_in_turn(l, some, to)) == which)
+		while (to < l->turns && (all | kept_in_iteration(l, some, to)) == which)
 			to++;
 		if (to < l->turns && f->kept + size > full) {
 			which = all | some;
 			to = l->turns;
 		}
-		put_turns(f, l, which, from, to - from);
+		put_iterations(f, l, which, from, to - from);
 		from = to;
 	}
 }
 
-/* Of the loop's memory, any of it may be private. */
+/* Decides a loop group, any of whose accesses may be to unshared memory. */
 static void filter_loop(struct filter *f, const struct trace_record *r, size_t size)
 {
 	uint32_t keep = 0, drop = 0;
@@ -161,10 +169,10 @@ static void filter_loop(struct filter *f, const struct trace_record *r, size_t s
 	if (keep & drop)
 		split_loop(f, &l, keep & ~drop, keep & drop, size, (size_t)(f->end - r) - size);
 	else
-		put_turns(f, &l, keep, 0, l.turns);
+		put_iterations(f, &l, keep, 0, l.turns);
 }
 
-/* What a nest stands for was shared when it was told. */
+/* Keeps a nest: all its memory was shared when it was recorded. */
 static void keep_nest(struct filter *f, const struct trace_record *r, size_t size)
 {
 	put_pending(f);
@@ -179,14 +187,15 @@ static inline bool is_plain(const struct trace_record *r)
 	return trace_site_kind(r->site) == TRACE_READ || trace_site_kind(r->site) == TRACE_WRITE;
 }
 
-/* Most events are plain accesses: looks at those that follow each other and returns the next event. */
+/* Decides plain accesses that follow each other, which most events are. Returns the next event. */
 static const struct trace_record *filter_plain(struct filter *f, const struct trace_record *r)
 {
-	struct trace_record *to = NULL;		/* … where what is kept goes: nothing is pending */
+	/* Where the next kept record goes; NULL: records may be pending. */
+	struct trace_record *to = NULL;
 	uint64_t dropped = 0;
 
 	for (; r < f->end && is_plain(r); r++) {
-		shadow_prefetch(r[AHEAD].addr);
+		shadow_prefetch(r[PREFETCH_AHEAD].addr);
 		if (!shadow_decide_access(&decider, r->addr, access_size(r))) {
 			dropped++;
 			continue;
@@ -204,7 +213,7 @@ static const struct trace_record *filter_plain(struct filter *f, const struct tr
 	return r;
 }
 
-/* Looks at one event and returns the next. */
+/* Decides one event and returns the next. */
 static const struct trace_record *filter_event(struct filter *f, const struct trace_record *r)
 {
 	unsigned kind = trace_site_kind(r->site), count = 1 + trace_extra(kind);
@@ -216,14 +225,14 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 	}
 	if (kind == TRACE_STAMP) {
 		if (f->untimed)
-			*f->kept++ = *r;	/* it ends what is before it */
+			*f->kept++ = *r;	/* it bounds the time of the events before it */
 		else
 			f->stamp = *r;
 		f->untimed = false;
 		return r + 1;
 	}
 	if (kind == TRACE_FUNC_ENTRY) {
-		if (f->entries == PENDING)
+		if (f->entries == PENDING_ENTRIES)
 			put_pending(f);
 		f->entry[f->entries++] = *r;
 		return r + 1;
@@ -232,7 +241,7 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 		f->entries--;
 		return r + 1;
 	}
-	if (wanted(f, r, kind)) {
+	if (is_kept(f, r, kind)) {
 		put_pending(f);
 		for (unsigned i = 0; i < count; i++)
 			*f->kept++ = r[i];
@@ -241,25 +250,28 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 	return r + count;
 }
 
-/* Writes what is left of a chunk; an empty one too, so that numbers have no holes. Returns its events. */
+/*
+ * Decides a chunk and writes what is kept of it. An empty chunk is written, too, so that numbers
+ * have no gaps. Returns the records by which the chunk counted in the window.
+ */
 static uint64_t decide(struct trace_chunk *chunk, bool cut)
 {
-	struct trace_chunk *out = (struct trace_chunk *)decided;
+	struct trace_chunk *out = (struct trace_chunk *)filtered_chunk;
 	const uint8_t *payload = (const uint8_t *)(chunk + 1);
 	struct filter f = { .kept = kept };
 	uint8_t *end;
 	size_t count = 0;
 
 	trace_coder_init(&coder, chunk->time);
-	if (!trace_decode_many(&coder, payload, payload + chunk->stored, raw, ARRAY_SIZE(raw) - AHEAD,
-			       &count))
+	if (!trace_decode_many(&coder, payload, payload + chunk->stored, raw,
+			       ARRAY_SIZE(raw) - PREFETCH_AHEAD, &count))
 		count = 0;
 	f.end = raw + count;
 	shadow_decider_init(&decider, chunk->thread, chunk->time, cut);
 	for (const struct trace_record *r = raw; r < f.end;)
 		r = is_plain(r) ? filter_plain(&f, r) : filter_event(&f, r);
 	shadow_decider_end(&decider);
-	/* Nothing to take out: it can go as it is. */
+	/* nothing was dropped: the chunk is written as it is */
 	if (f.dropped == 0 && count > 0) {
 		snarlrt_chunk_write(chunk);
 		return chunk->count + f.in_loops;
@@ -277,7 +289,10 @@ static uint64_t decide(struct trace_chunk *chunk, bool cut)
 	return chunk->count + f.in_loops;
 }
 
-/* Only after the chunk is in the file may its place be used again. */
+/*
+ * Decides the oldest chunk. Its place in the queue is freed after it was written, so that a killed
+ * process does not lose it.
+ */
 static void decide_oldest(bool cut)
 {
 	struct live_header *live = snarlrt.live;
@@ -298,7 +313,10 @@ static void make_room(uint64_t bytes)
 		decide_oldest(true);
 }
 
-/* A chunk does not wrap: fill the rest of the queue with an empty entry. */
+/*
+ * A chunk does not wrap around: fills the rest of the queue with an empty entry if the chunk does
+ * not fit there.
+ */
 static void skip_to_start(uint64_t bytes)
 {
 	struct live_header *live = snarlrt.live;
@@ -327,7 +345,7 @@ void snarlrt_stash_push(struct trace_chunk *chunk, uint64_t events)
 	chunk->check = trace_check(chunk + 1, chunk->stored);
 	chunk->header_check = trace_check(chunk, offsetof(struct trace_chunk, header_check));
 	snarlrt_lock(&stash_lock);
-	/* Room for a gap's header is left behind every entry. */
+	/* leave room for the header of an empty entry behind every chunk */
 	skip_to_start(bytes + sizeof(*chunk));
 	make_room(bytes + sizeof(*chunk));
 	to = (uint64_t *)stash_at(live->stash_head);
@@ -340,7 +358,8 @@ void snarlrt_stash_push(struct trace_chunk *chunk, uint64_t events)
 	}
 	snarlrt_unlock(&stash_lock);
 	if (!room)
-		snarlrt_chunk_write(chunk);	/* undecided as it is; if that fails it is counted */
+		/* Keep all its accesses; a failed write is counted as loss. */
+		snarlrt_chunk_write(chunk);
 }
 
 void snarlrt_stash_drain(void)

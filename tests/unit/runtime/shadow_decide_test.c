@@ -1,4 +1,7 @@
-/* What is dropped of accesses that waited, and what is cut: as granule by granule, at once. */
+/*
+ * Compares shadow_decide() with the reference, which decides granule by granule: which accesses are
+ * kept, and which memory is cut.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -44,7 +47,7 @@ static int set_up(void **state)
 	return shadow == want ? 0 : -1;
 }
 
-/* Stretches of one value, as arrays have, and others. */
+/* Fills the shadow with stretches of one value, as arrays have, and with single values. */
 static void fill(void)
 {
 	uint64_t run = 1 + below(40);
@@ -123,7 +126,10 @@ static void try_loop(bool cut, bool reset, bool touched)
 		from += below(1000);
 	for (uint64_t i = 0; i < turns; i++)
 		found |= model_decide(from + i * stride, size, cut, reset, touched) ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
-	/* Of memory without gaps it is asked for granules, not for turns: both may be in one of them. */
+	/*
+	 * If the iterations leave no gaps, the code decides granules, not iterations, and may find
+	 * both results within one.
+	 */
 	assert_int_equal(shadow_decide_loop(&decider, from, stride, turns, size) & SHADOW_SOME_KEEP, found & SHADOW_SOME_KEEP);
 }
 
@@ -147,8 +153,11 @@ static void test_loops(void **state)
 	}
 }
 
-/* Behind the verdict, before it is cut: shared it lacks its history, freed and touched anew it is left alone. */
-static void test_meanwhile(void **state)
+/*
+ * The shadow changes between verdict and deferred cut: memory that became shared counts as cut,
+ * memory that was freed and accessed again is not cut.
+ */
+static void test_change_before_cut(void **state)
 {
 	(void)state;
 	snarlrt.threaded = true;
@@ -169,8 +178,8 @@ static void test_meanwhile(void **state)
 	assert_int_equal(slot.cut_locations, 1);
 }
 
-/* Threads beyond the last number, and addresses that nobody has: kept. */
-static void test_nobody(void **state)
+/* Accesses of threads beyond SHADOW_MAX_ID, and at addresses that no program has, are kept. */
+static void test_no_owner(void **state)
 {
 	(void)state;
 	fill();
@@ -188,7 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_accesses), cmocka_unit_test(test_loops),
-		cmocka_unit_test(test_meanwhile), cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_change_before_cut), cmocka_unit_test(test_no_owner),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
