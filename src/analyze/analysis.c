@@ -47,30 +47,30 @@ static int first_pass(struct reader *trace, const struct alone *alone,
 		      const struct analysis *const *which, void **states, struct track *track,
 		      struct findings *out, struct analysis_stats *stats, struct err *err)
 {
-	const struct ahead_mark *mark;
+	const struct lookahead_mark *mark;
 	const struct event *ev;
 	const struct view *view;
-	struct ahead ahead;
+	struct lookahead ahead;
 	int got = 0;
 
-	ahead_open(&ahead, trace, alone, which, states);
-	while ((ev = ahead_next(&ahead, trace, &mark))) {
-		if (mark->passed)
-			track_pass(track, ev->thread, mark->passed);
+	lookahead_open(&ahead, trace, alone, which, states);
+	while ((ev = lookahead_next(&ahead, trace, &mark))) {
+		if (mark->skipped)
+			track_pass(track, ev->thread, mark->skipped);
 		view = track_view(track, ev);
 		if (!view) {
 			got = err_set(err, "thread %u: more threads than can be analysed (%u)",
 				      ev->thread, TRACK_MAX_THREADS);
 			break;
 		}
-		track->view.alone = mark->alone;
-		track->view.settled = mark->settled;
+		track->view.alone = mark->unshared;
+		track->view.settled = mark->ordered;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
 		track_done(track, ev);
 	}
-	ahead_count(&ahead, stats);
-	ahead_close(&ahead);
+	lookahead_count(&ahead, stats);
+	lookahead_close(&ahead);
 	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : got;
 }
 
@@ -221,7 +221,7 @@ static inline void second_look(struct counting *c, struct event *ev, const struc
 static int second_read(struct counting *c, struct reader *trace, const struct alone *alone, struct err *err)
 {
 	struct reader_wanted wanted = { .sites = c->sites };
-	bool total = ahead_is_total(trace);
+	bool total = lookahead_is_total(trace);
 	uint64_t position = 0, count;
 	struct event some[SOME];
 	uint32_t thread;
@@ -259,7 +259,7 @@ static int second_pass(struct reader *trace, const struct alone *alone, struct f
 			counting_want(c, &findings_at(out, i)->event[e]);
 	}
 	/* Where the order is not total, who read what is a guess. */
-	if (c->flow_end && ahead_is_total(trace) && c->event_count <= SEEN_MOST) {
+	if (c->flow_end && lookahead_is_total(trace) && c->event_count <= SEEN_MOST) {
 		c->flow = flow_new();
 		c->seen = xcalloc(c->event_count, sizeof(*c->seen));
 	}

@@ -44,7 +44,7 @@ struct group {
 };
 
 struct page {
-	union granule granule[ALONE_GRANULES];
+	union granule granule[UNSHARED_PAGE_GRANULES];
 };
 
 struct handed {
@@ -253,10 +253,10 @@ static inline void touch(struct handed *h, union granule *at, bool write)
 /* Pages are made here if there are none; with new ones, all others may move. */
 static __attribute__((noinline)) uint32_t make_page(struct handed *h, uint64_t key)
 {
-	uint32_t page = h->alone->lost ? alone_page(h->alone, key) : ALONE_NONE;
+	uint32_t page = h->alone->unknown ? unshared_page(h->alone, key) : UNSHARED_NO_PAGE;
 	size_t room = h->capacity ? 2 * h->capacity : 256;
 
-	if (page != ALONE_NONE && page >= h->capacity) {
+	if (page != UNSHARED_NO_PAGE && page >= h->capacity) {
 		h->pages = pages_grow(h->pages, h->capacity * sizeof(*h->pages), room * sizeof(*h->pages));
 		h->capacity = room;
 	}
@@ -266,19 +266,19 @@ static __attribute__((noinline)) uint32_t make_page(struct handed *h, uint64_t k
 static inline void at_granule(struct handed *h, uint64_t granule, bool write)
 {
 	const struct alone *a = h->alone;
-	uint64_t key = granule / ALONE_GRANULES + 1;
-	const struct alone_slot *s = alone_slot(a, key);
+	uint64_t key = granule / UNSHARED_PAGE_GRANULES + 1;
+	const struct unshared_slot *s = unshared_slot(a, key);
 	uint32_t page = s->page;
 
 	if (__builtin_expect(!s->key, 0))
 		page = make_page(h, key);
-	if (__builtin_expect(page == ALONE_NONE, 0))
+	if (__builtin_expect(page == UNSHARED_NO_PAGE, 0))
 		h->last = h->events;
-	if (page == ALONE_NONE || (!a->lost && !alone_bit(&a->shared[page], granule)))
+	if (page == UNSHARED_NO_PAGE || (!a->unknown && !granule_bit(&a->shared[page], granule)))
 		return;
 	h->seen++;
 	h->left--;
-	touch(h, &h->pages[page].granule[granule % ALONE_GRANULES], write);
+	touch(h, &h->pages[page].granule[granule % UNSHARED_PAGE_GRANULES], write);
 }
 
 /*
@@ -290,8 +290,8 @@ static void judge(struct handed *h)
 {
 	uint64_t fought = h->seen * 64 / h->looked;
 
-	if (fought < h->alone->fought)
-		fought = h->alone->fought;
+	if (fought < h->alone->shared_of_64)
+		fought = h->alone->shared_of_64;
 	h->left = MORE;
 	h->hopeless |= h->saved / 16 * fought < h->seen;
 }
@@ -300,7 +300,7 @@ static inline void access(struct handed *h, const struct event *ev, bool write)
 {
 	uint64_t first = ev->addr / 8, last = (ev->addr + ev->size - 1) / 8;
 
-	h->hopeless |= ev->size > ALONE_MOST;
+	h->hopeless |= ev->size > UNSHARED_MAX_BYTES;
 	h->looked++;
 	if (!ev->size || last < first) {
 		h->last = h->events;
@@ -319,7 +319,7 @@ static inline void access(struct handed *h, const struct event *ev, bool write)
 
 static void forget_page(struct handed *h, uint32_t page, uint64_t base, uint64_t first, uint64_t end)
 {
-	for (uint64_t i = first > base ? first - base : 0; i < ALONE_GRANULES && base + i < end; i++) {
+	for (uint64_t i = first > base ? first - base : 0; i < UNSHARED_PAGE_GRANULES && base + i < end; i++) {
 		union granule g = { .all = h->pages[page].granule[i].all };
 
 		if ((!g.write && !g.read) || is_lost(&g))
@@ -339,14 +339,14 @@ static void forget(struct handed *h, uint64_t addr, uint64_t size)
 {
 	uint64_t last = size > UINT64_MAX - addr ? UINT64_MAX : addr + size - 1;
 	uint64_t first = addr / 8, end = last / 8 + 1;
-	uint64_t from = first / ALONE_GRANULES, to = (end - 1) / ALONE_GRANULES;
+	uint64_t from = first / UNSHARED_PAGE_GRANULES, to = (end - 1) / UNSHARED_PAGE_GRANULES;
 	bool all = to - from >= h->alone->slot_count;
 
 	for (uint64_t i = all ? 0 : from; i <= (all ? h->alone->slot_count - 1 : to); i++) {
-		const struct alone_slot *s = all ? &h->alone->slots[i] : alone_slot(h->alone, i + 1);
+		const struct unshared_slot *s = all ? &h->alone->slots[i] : unshared_slot(h->alone, i + 1);
 
 		if (s->key && s->key > from && s->key <= to + 1)
-			forget_page(h, s->page, (s->key - 1) * ALONE_GRANULES, first, end);
+			forget_page(h, s->page, (s->key - 1) * UNSHARED_PAGE_GRANULES, first, end);
 	}
 }
 
@@ -404,13 +404,13 @@ static void settle(const struct handed *h)
 
 	a->events = h->events;
 	a->accesses = h->looked;
-	a->last = h->last;
-	a->loose = xcalloc(a->page_count + 1, sizeof(*a->loose));
+	a->last_relevant = h->last;
+	a->unordered = xcalloc(a->page_count + 1, sizeof(*a->unordered));
 	for (size_t i = 0; i < a->page_count; i++)
-		for (unsigned k = 0; k < ALONE_GRANULES; k++)
-			a->loose[i].granule[k / 64] |=
+		for (unsigned k = 0; k < UNSHARED_PAGE_GRANULES; k++)
+			a->unordered[i].granule[k / 64] |=
 				(uint64_t)is_lost(&h->pages[i].granule[k]) << k % 64;
-	if (!a->lost)
+	if (!a->unknown)
 		return;
 	free(a->shared);
 	a->shared = xcalloc(a->page_count + 1, sizeof(*a->shared));
@@ -430,7 +430,7 @@ void handed_look(struct alone *a, struct reader *trace)
 	struct analysis_context ctx;
 	struct err unused;
 
-	if (a->fought < FOUGHT)
+	if (a->shared_of_64 < FOUGHT)
 		return;
 	analysis_context_init(&ctx);
 	ctx.reader = trace;
@@ -441,7 +441,7 @@ void handed_look(struct alone *a, struct reader *trace)
 		h.pages = pages_grow(NULL, 0, h.capacity * sizeof(*h.pages));
 	if (look(&h, trace))
 		settle(&h);
-	else if (a->lost)
+	else if (a->unknown)
 		clear_slots(a);
 	pages_free(h.pages, h.capacity * sizeof(*h.pages));
 	track_free(&h.track);

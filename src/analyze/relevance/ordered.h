@@ -20,7 +20,7 @@
 
 #include "analyze/relevance/unshared.h"
 
-/* Sets a->loose, maybe, and what goes with it. Leaves the reader at its first event. */
+/* Sets a->unordered, maybe, and what goes with it. Leaves the reader at its first event. */
 void handed_look(struct alone *a, struct reader *trace);
 
 #endif

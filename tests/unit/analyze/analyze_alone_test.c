@@ -10,7 +10,7 @@
 
 static bool has(const struct alone *a, uint64_t addr, uint64_t size)
 {
-	return alone_has(a, &(struct event){ .addr = addr, .size = size });
+	return unshared_has(a, &(struct event){ .addr = addr, .size = size });
 }
 
 static void test_by_hand(void **state)

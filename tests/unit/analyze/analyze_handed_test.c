@@ -24,7 +24,7 @@ static void assert_settled(bool expected, const char *text)
 	struct event ev, first;
 	struct err err;
 
-	if (alone_all(a, a->loose, &(struct event){ .addr = 0x10000, .size = 8 }) != expected)
+	if (unshared_all_clear(a, a->unordered, &(struct event){ .addr = 0x10000, .size = 8 }) != expected)
 		fail_msg("%s%s", expected ? "not settled:\n" : "settled:\n", text);
 	/* The reader is at its first event. */
 	assert_int_equal(reader_next(r, &ev, &err), 1);
@@ -176,12 +176,12 @@ static void assert_counts(struct reader *r, const struct alone *a)
 
 		events++;
 		accesses += how > 0;
-		if (how & ACCESS_ATOMIC || (how && !alone_all(a, a->loose, &ev)))
+		if (how & ACCESS_ATOMIC || (how && !unshared_all_clear(a, a->unordered, &ev)))
 			last = events;
 	}
 	assert_int_equal(a->events, events);
 	assert_int_equal(a->accesses, accesses);
-	assert_int_equal(a->last, last);
+	assert_int_equal(a->last_relevant, last);
 }
 
 /* What is not read to its end has the same numbers. */
@@ -229,10 +229,10 @@ static size_t assert_as_slowly(const char *path)
 		bool expected = u->loose[g] && u->twice[g];
 
 		loose += expected;
-		if (u->used[g] && alone_granule(a, a->loose, BASE / 8 + g) == expected)
+		if (u->used[g] && alone_granule(a, a->unordered, BASE / 8 + g) == expected)
 			fail_msg("granule %u is%s loose", g, expected ? "" : " not");
 	}
-	if (a->loose != a->shared)
+	if (a->unordered != a->shared)
 		assert_counts(r, a);
 	alone_free(a);
 	assert_same_stats(r);
