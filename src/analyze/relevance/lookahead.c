@@ -5,7 +5,8 @@
 #include "analyze/context/track.h"
 #include "base/mem.h"
 
-_Static_assert(LOOKAHEAD_RING >= ANALYSIS_AHEAD + LOOKAHEAD_BATCH, "the ring holds a batch and the distance of prefetches");
+_Static_assert(LOOKAHEAD_RING >= ANALYSIS_AHEAD + LOOKAHEAD_BATCH,
+	       "the ring holds a batch and what is read ahead");
 
 bool lookahead_is_total(const struct reader *trace)
 {
@@ -95,8 +96,10 @@ static void count_skipped(struct lookahead *a, uint32_t thread, uint64_t count)
 static bool is_skippable(const struct lookahead *a, const struct event *ev,
 			 const struct lookahead_mark *mark)
 {
-	return a->relevant && (a->relevant == a->unshared->unordered ? mark->ordered : mark->unshared) &&
-	       (ev->kind == TRACE_READ || ev->kind == TRACE_WRITE) && ev->thread < TRACK_MAX_THREADS;
+	return a->relevant &&
+	       (a->relevant == a->unshared->unordered ? mark->ordered : mark->unshared) &&
+	       (ev->kind == TRACE_READ || ev->kind == TRACE_WRITE) &&
+	       ev->thread < TRACK_MAX_THREADS;
 }
 
 /* unshared_all_clear(), fast for an access to the same page as the one before. */
@@ -129,7 +132,8 @@ static inline bool examine(struct lookahead *a, const struct event *ev, struct l
 	}
 	for (size_t i = 0; a->prefetching[i]; i++)
 		if (!mark->ordered ||
-		    !(a->prefetching[i]->skips_settled || (mark->unshared && a->prefetching[i]->asks_alone)))
+		    !(a->prefetching[i]->skips_settled ||
+		      (mark->unshared && a->prefetching[i]->asks_alone)))
 			a->prefetching[i]->soon(a->prefetch_states[i], ev);
 	return true;
 }
@@ -143,7 +147,7 @@ static inline void skip_accesses(struct lookahead *a, uint32_t thread, uint64_t 
 
 /*
  * Takes in `count` events that the reader put at `from`, and moves those that are to be delivered
- * together. `passed` has the number of accesses that the reader skipped before each event, or is NULL.
+ * together. `passed`: the number of accesses that the reader skipped before each event, or NULL.
  */
 static inline void accept(struct lookahead *a, struct event *from, unsigned count,
 			  const uint64_t *passed)
@@ -180,7 +184,8 @@ static void fill_filtered(struct lookahead *a, struct reader *trace, unsigned at
 	uint64_t passed[LOOKAHEAD_RING], more;
 	uint32_t thread;
 
-	a->got = reader_sift(trace, &a->ring[at], passed, room, &a->wanted, &more, &thread, &a->err);
+	a->got = reader_sift(trace, &a->ring[at], passed, room, &a->wanted, &more, &thread,
+			     &a->err);
 	if (a->got > 0)
 		accept(a, &a->ring[at], (unsigned)a->got, passed);
 	if (more) {

@@ -14,7 +14,7 @@
 #include "analyze/relevance/unshared.h"
 
 #define LOOKAHEAD_BATCH 24u	/* events per call of the reader */
-#define LOOKAHEAD_RING 64u	/* events; a power of two, at least ANALYSIS_AHEAD + LOOKAHEAD_BATCH */
+#define LOOKAHEAD_RING 64u	/* events; a power of two, >= ANALYSIS_AHEAD + LOOKAHEAD_BATCH */
 
 /* What the pre-passes say of one event. */
 struct lookahead_mark {
@@ -38,8 +38,9 @@ struct lookahead {
 	const struct alone *unshared;	/* NULL: nothing is known, or no analysis asks */
 	uint32_t page;		/* of `unshared`, selected by `wanted`; UNSHARED_NO_PAGE: none */
 	bool asks_unshared;	/* an analysis wants to know lookahead_mark.unshared */
-	bool has_ordered;	/* the pre-pass of ordered.h succeeded: `ordered` exceeds `unshared` */
-	const struct granule_bits *relevant;	/* by page: granules whose plain accesses are delivered; NULL: all */
+	bool has_ordered;	/* the pass of ordered.h succeeded: `ordered` exceeds `unshared` */
+	/* By page of `unshared`: granules whose plain accesses are delivered; NULL: all. */
+	const struct granule_bits *relevant;
 	struct reader_wanted wanted;	/* `relevant` as a filter for the reader */
 	uint64_t *skipped;	/* by thread: accesses skipped since its last delivered event */
 	size_t threads;		/* length of `skipped` */

@@ -6,9 +6,9 @@
 #include "analyze/context/access.h"
 #include "base/mem.h"
 
-#define WARM_UP 8192u	/* accesses that are not counted: early on, most memory has one user so far */
+#define WARM_UP 8192u	/* accesses not counted: early on, most memory has one user */
 #define SAMPLE 16384u	/* accesses between two decisions whether to give up */
-/* Of 64 accesses, the number to shared granules at which skipping the rest costs more than it saves. */
+/* Of 64 accesses, those to shared granules from which on skipping the rest does not pay. */
 #define MOSTLY_SHARED 60u
 
 /* A granule's users: the id of its only thread, or SEVERAL (also for larger ids), and WRITTEN. */
@@ -27,9 +27,9 @@ struct scan {
 	size_t capacity;
 	uint64_t key;		/* of the page selected last; 0: it has no room */
 	struct users *page;	/* the page selected last; NULL: it has no room */
-	bool gave_up;		/* most memory is shared, or one access exceeds UNSHARED_MAX_BYTES */
-	uint64_t seen;		/* accesses after the warm-up by the end of the current sample; 0: warm-up */
-	uint64_t shared;	/* accesses after the warm-up to granules that were shared by then */
+	bool gave_up;		/* most memory is shared, or one access is too large */
+	uint64_t seen;	/* accesses since the warm-up by the end of this sample, or 0 */
+	uint64_t shared;	/* accesses since the warm-up to granules shared by then */
 	uint32_t until_sample;	/* accesses left in the current sample */
 };
 
@@ -79,7 +79,7 @@ static __attribute__((noinline)) void select_page(struct scan *scan, uint64_t ke
 	scan->page = &scan->pages[page];
 }
 
-/* Adds `mark`, a thread with or without WRITTEN, to the granule's users; whether it is shared now. */
+/* Adds `mark`, a thread and perhaps WRITTEN, to the granule's users; whether it is shared now. */
 static inline bool touch_page(const struct scan *scan, uint64_t granule, unsigned mark)
 {
 	uint16_t *at = &scan->page->granule[granule % UNSHARED_PAGE_GRANULES];
@@ -100,7 +100,7 @@ static bool touch(struct scan *scan, uint64_t granule, unsigned mark)
 	return !scan->page || touch_page(scan, granule, mark);
 }
 
-/* Called at the end of the warm-up and of each sample: gives up if nearly all accesses are shared. */
+/* After the warm-up and after each sample: gives up if nearly all accesses are shared. */
 static void sample(struct scan *scan)
 {
 	if (!scan->seen)
@@ -147,7 +147,8 @@ static inline bool see_one(struct scan *scan, unsigned thread, unsigned kind, ui
 }
 
 /* Callback of reader_accesses(). */
-static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count, uint64_t size)
+static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count,
+		uint64_t size)
 {
 	const struct trace_record *end = r + count;
 
@@ -180,11 +181,13 @@ static void mark_shared(const struct users *p, struct granule_bits *shared)
 	if (!several)
 		return;
 	for (unsigned i = 0; i < UNSHARED_PAGE_GRANULES; i++)
-		shared->granule[i / 64] |= (uint64_t)(p->granule[i] == (SEVERAL | WRITTEN)) << i % 64;
+		shared->granule[i / 64] |=
+			(uint64_t)(p->granule[i] == (SEVERAL | WRITTEN)) << i % 64;
 }
 
 /*
- * Estimates how many of 64 accesses go to shared granules; 64 if the trace ended within the warm-up.
+ * Estimates how many of 64 accesses go to shared granules; 64 if the trace is shorter than the
+ * warm-up.
  *
  * Both of two estimates may be too low, so the higher one counts. The count during the pass misses
  * accesses before the second thread came. The count per page assumes that all its used granules
@@ -204,7 +207,8 @@ static unsigned estimate_shared(const struct scan *scan)
 		by_page += used ? p->accesses * shared / used : 0;
 	}
 	by_page = by_page * 64 / all;
-	return scan->gave_up || !scan->seen ? 64 : (unsigned)(by_page > counted ? by_page : counted);
+	return scan->gave_up || !scan->seen ? 64 :
+	       (unsigned)(by_page > counted ? by_page : counted);
 }
 
 struct alone *alone_new(struct reader *trace)

@@ -36,12 +36,12 @@ struct alone {
 	size_t slot_count;	/* a power of two */
 	size_t page_count;
 	struct granule_bits *shared;	/* by page: granules that are not unshared */
-	struct granule_bits *unordered;	/* by page: granules that are not ordered; may be `shared` */
-	unsigned shared_of_64;	/* estimate: of 64 accesses, the number that go to shared granules */
+	struct granule_bits *unordered;	/* by page: granules not ordered; may be `shared` */
+	unsigned shared_of_64;	/* estimate: of 64 accesses, those to shared granules */
 	bool unknown;		/* the pass gave up or the trace is damaged: there are no pages */
 	/* Set by the pass of ordered.h, else 0. */
 	uint64_t events, accesses;	/* in the whole trace */
-	uint64_t last_relevant;	/* number, from 1, of the last atomic or access to an unordered granule */
+	uint64_t last_relevant;	/* number of the last atomic or access to an unordered granule */
 };
 
 /*

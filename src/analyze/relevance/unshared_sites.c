@@ -8,7 +8,7 @@ struct scan {
 	struct idle *sites;
 	const struct alone *unshared;
 	uint64_t key;			/* of the page looked up last; 0: none */
-	const struct granule_bits *shared;	/* shared granules of this page; NULL: all are shared */
+	const struct granule_bits *shared;	/* its shared granules; NULL: all are */
 };
 
 static bool is_unshared(struct scan *scan, uint64_t granule)
@@ -24,7 +24,8 @@ static bool is_unshared(struct scan *scan, uint64_t granule)
 }
 
 /* Callback of reader_accesses(). */
-static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count, uint64_t size)
+static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count,
+		uint64_t size)
 {
 	const struct trace_record *end = r + count;
 	struct scan *scan = ctx;
