@@ -64,12 +64,12 @@ void lookahead_open(struct lookahead *a, const struct reader *trace, const struc
 		a->stop_after = unshared->last_relevant;
 	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .turn = select_page, .ctx = a };
 	a->distance = prefetch_count ? ANALYSIS_AHEAD : 0;
-	spins_init(&a->spins, reader_info(trace)->path);
+	spin_locks_init(&a->spins, reader_info(trace)->path);
 }
 
 void lookahead_close(struct lookahead *a)
 {
-	spins_free(&a->spins);
+	spin_locks_free(&a->spins);
 	free(a->prefetching);
 	free(a->prefetch_states);
 	free(a->skipped);
@@ -159,7 +159,7 @@ static inline void accept(struct lookahead *a, struct event *from, unsigned coun
 
 		if (passed && passed[ev - from])
 			skip_accesses(a, ev->thread, passed[ev - from]);
-		if (spins_translate(&a->spins, ev))
+		if (spin_locks_translate(&a->spins, ev))
 			a->spin_ops += !access_of(ev->kind);
 		a->events++;
 		if (a->total)

@@ -45,7 +45,7 @@ struct lookahead {
 	uint64_t *skipped;	/* by thread: accesses skipped since its last delivered event */
 	size_t threads;		/* length of `skipped` */
 	bool total;		/* lookahead_is_total() */
-	struct spins spins;
+	struct spin_locks spins;
 };
 
 /*
