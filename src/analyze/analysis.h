@@ -59,8 +59,8 @@ struct analysis {
 	bool skips_settled;	/* ignores accesses to ordered memory; view.settled says which */
 	bool asks_full;		/* needs the order that locks make in view.full */
 	/*
-	 * NULL, or called for an access ANALYSIS_AHEAD events before `event`, to prefetch records of
-	 * its memory. No finding may depend on it. It is not called for ordered memory with
+	 * NULL, or called for an access ANALYSIS_AHEAD events before `event`, to prefetch records
+	 * of its memory. No finding may depend on it. It is not called for ordered memory with
 	 * skips_settled, nor for unshared memory with asks_alone.
 	 */
 	void (*soon)(void *state, const struct event *ev);
