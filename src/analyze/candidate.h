@@ -25,7 +25,7 @@ struct candidate_event {
 	uint64_t time;
 	uint64_t addr, size;
 	uint64_t pc;
-	uint64_t nth;		/* from 1: the n-th event of this thread at this pc; 0: not counted yet */
+	uint64_t nth;		/* number at this pc in this thread, from 1; 0: not counted */
 	uint32_t lockset;	/* locksets.h: number of the set held at it */
 	uint32_t stack;		/* call_stacks.h: number of the call stack; 0: unknown */
 };
@@ -40,7 +40,7 @@ struct candidate {
 	enum pattern pattern;
 	bool seen;		/* the trace has the wanted order already */
 	bool spurious;		/* needs a spurious wake-up */
-	bool doubtful;		/* the values read on the way to its events seem to forbid the order */
+	bool doubtful;		/* values read on the way to its events seem to forbid the order */
 	uint8_t events, orders;	/* number of entries in `event` and `order` */
 	struct candidate_event event[CANDIDATE_EVENTS];
 	struct candidate_order order[CANDIDATE_EVENTS];	/* to be enforced by a proving run */

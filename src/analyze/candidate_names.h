@@ -14,14 +14,14 @@
 struct names;
 
 /*
- * `r` and `ctx` must outlive it. Without `symbols`, pcs and addresses become numbers, or labels of a
- * text trace. `known`: symbols that are already loaded, to be shared (symbols_share()), or NULL.
+ * `r` and `ctx` must outlive it. Without `symbols`, pcs and addresses become numbers, or labels of
+ * a text trace. `known`: symbols that are already loaded, to be shared (symbols_share()), or NULL.
  */
 struct names *names_new(struct reader *r, const struct analysis_context *ctx, bool symbols,
 			const struct symbols *known);
 void names_free(struct names *n);
 
-/* Learns names for the first `count` candidates; -1: the trace is damaged, later events have none. */
+/* Learns names for the first `count` candidates. -1: damaged trace, later events have no names. */
 int names_learn(struct names *n, struct findings *f, size_t count, struct err *err);
 
 /*

@@ -181,10 +181,10 @@ static void test_levels(void **state)
 	level(0, "0.1 malloc m 64\n0 lock m\n0 unlock m\n0.1 free m\n0.1 lock m @z\n");
 }
 
-/* What is seen: label, number in its thread, time, and whether it is alone or else settled. */
+/* Events as the spy sees them: label, index, time, and whether memory is unshared or else ordered. */
 static struct buf seen;
 
-static void alone_event(void *state, const struct event *ev, const struct view *view,
+static void relevance_event(void *state, const struct event *ev, const struct view *view,
 			struct findings *out)
 {
 	const struct analysis_context *ctx = state;
@@ -192,11 +192,11 @@ static void alone_event(void *state, const struct event *ev, const struct view *
 	(void)out;
 	buf_addf(&seen, "%s %llu t%llu%s\n", label_of(ctx->reader, ev->pc),
 		 (unsigned long long)view->index, (unsigned long long)ev->time,
-		 view->alone ? " alone" : view->settled ? " settled" : "");
+		 view->alone ? " unshared" : view->settled ? " ordered" : "");
 }
 
-static const struct analysis alone_spy = {
-	.name = "alone", .open = open_spy, .event = alone_event, .finish = spy_finish,
+static const struct analysis relevance_spy = {
+	.name = "relevance", .open = open_spy, .event = relevance_event, .finish = spy_finish,
 	.close = spy_close, .asks_alone = true, .skips_settled = true,
 };
 
@@ -210,29 +210,29 @@ static const struct analysis other_spy = {
 	.close = spy_close,
 };
 
-static void test_alone(void **state)
+static void test_relevance(void **state)
 {
 	static const char text[] =
 		"snarl-text 1\n0 write h:8 @A\n0 create 0.1 @a\n0 write x:8 @b\n0.1 read y:8 @c\n0 write z:8 @d\n"
 		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n0.1 read z:8 @i\n"
 		"0.1 atomic-add n 1 @j\n0.1 write h:8 @k\n0.1 write-range h:8 @l\n";
-	const struct analysis *one[] = { &alone_spy, NULL }, *two[] = { &alone_spy, &other_spy, NULL };
-	const struct analysis *three[] = { &alone_spy, &skip_spy, NULL };
+	const struct analysis *one[] = { &relevance_spy, NULL }, *two[] = { &relevance_spy, &other_spy, NULL };
+	const struct analysis *three[] = { &relevance_spy, &skip_spy, NULL };
 	const struct analysis *const *which[] = { one, two, three };
 	static const char *const expected[] = {
-		"a 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nl 7 t13 settled\n",
-		"A 0 t1 settled\na 1 t2\nb 2 t3 alone\nc 0 t4 alone\nd 3 t5\ne 1 t6 alone\n"
-		"f 2 t7 alone\ng 4 t8 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
-		"l 7 t13 settled\n",
-		/* One of the two wants to see what is settled if it is not alone. */
-		("A 0 t1 settled\na 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
-		 "l 7 t13 settled\n"),
+		"a 1 t2\nd 3 t5\nf 2 t7 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nl 7 t13 ordered\n",
+		"A 0 t1 ordered\na 1 t2\nb 2 t3 unshared\nc 0 t4 unshared\nd 3 t5\ne 1 t6 unshared\n"
+		"f 2 t7 unshared\ng 4 t8 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nk 6 t12 ordered\n"
+		"l 7 t13 ordered\n",
+		/* The second analysis needs accesses to memory that is ordered but not unshared. */
+		("A 0 t1 ordered\na 1 t2\nd 3 t5\nf 2 t7 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nk 6 t12 ordered\n"
+		 "l 7 t13 ordered\n"),
 	};
 
 	(void)state;
-	save(test_path("alone"), text, sizeof(text) - 1);
+	save(test_path("relevance"), text, sizeof(text) - 1);
 	for (int i = 0; i < 3; i++) {
-		struct reader *r = reader_open(test_path("alone"), &(struct err){ "" });
+		struct reader *r = reader_open(test_path("relevance"), &(struct err){ "" });
 		struct findings *out = findings_new();
 		struct analysis_context ctx;
 		struct analysis_stats stats;
@@ -345,7 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_locksets), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_annotations),
-		cmocka_unit_test(test_levels), cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_levels), cmocka_unit_test(test_relevance),
 		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_too_many), cmocka_unit_test(test_gone_threads),
 	};
