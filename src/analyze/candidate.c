@@ -92,7 +92,7 @@ static void grow_table(struct findings *f)
  */
 static struct candidate *find_reversed(struct findings *f, const struct candidate *c)
 {
-	enum pattern pattern = pattern_turned(c->pattern);
+	enum pattern pattern = pattern_reversed(c->pattern);
 	struct candidate reversed;
 	uint32_t *at;
 

@@ -53,7 +53,7 @@ enum pattern pattern_find(const char *name)
 	return PATTERN_NONE;
 }
 
-enum pattern pattern_turned(enum pattern pattern)
+enum pattern pattern_reversed(enum pattern pattern)
 {
 	switch (pattern) {
 	case PATTERN_RW: return PATTERN_WR;

@@ -59,6 +59,6 @@ const struct pattern_row *pattern_row(enum pattern pattern);
 enum pattern pattern_find(const char *name);
 
 /* The race with its two accesses in the other order; PATTERN_NONE if the pattern is no race. */
-enum pattern pattern_turned(enum pattern pattern);
+enum pattern pattern_reversed(enum pattern pattern);
 
 #endif
