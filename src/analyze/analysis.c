@@ -205,8 +205,8 @@ static void counting_doubt(const struct counting *c, struct candidate *k)
 	k->doubtful = flow_forbids(k, seen);
 }
 
-static inline void second_event(struct counting *c, struct event *ev, const struct alone *unshared,
-				bool total, uint64_t position)
+static inline void second_event(struct counting *c, struct event *ev,
+				const struct alone *unshared, bool total, uint64_t position)
 {
 	uint64_t index = ev->thread < c->threads ? c->indexes[ev->thread]++ : 0;
 

@@ -35,7 +35,7 @@ static inline struct candidate_event view_event(const struct view *view, const s
 void analysis_context_init(struct analysis_context *ctx);
 void analysis_context_free(struct analysis_context *ctx);
 
-#define ANALYSIS_AHEAD 40u	/* events between analysis.soon and analysis.event of an access */
+#define ANALYSIS_AHEAD 40u	/* events between `soon` and `event` for an access */
 
 struct alone;
 
@@ -47,7 +47,7 @@ struct analysis {
 	 * NULL, or called before the first event for a pre-pass over the trace, which has to leave
 	 * it at the first event. The unshared memory stays valid until `close`.
 	 */
-	void (*look)(void *state, struct reader *trace, const struct alone *alone);
+	void (*look)(void *state, struct reader *trace, const struct alone *unshared);
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	/*

@@ -14,7 +14,7 @@
 	"Nothing makes one thread wait for the other here, and a lock alone would not do so."
 
 #define TWO_TEXTS                                                                                  \
-	.two = true, .note = "two variables that are used together may disagree",                     \
+	.two = true, .note = "two variables that are used together may disagree",                  \
 	.hint = "Protect both variables with one lock, held across both accesses in every thread."
 
 static const struct pattern_row rows[PATTERN_COUNT] = {

@@ -23,7 +23,7 @@
  *   locks_compatible(3, 6)  false: no run can be in both at once. A would have acquired n under m,
  *                           and B m under n, so one of them would have come first and blocked the
  *                           other.
- *   locks_needed(1, 5)      0: on its way to set 5, B acquires m, the lock with index 0 of set 1
+ *   locks_needed(1, 5)      0: on its way to set 5, B acquires m, lock number 0 of set 1
  *   locks_core(3)           1: the histories are left out
  */
 #ifndef ANALYZE_CONTEXT_LOCKSETS_H

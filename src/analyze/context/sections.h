@@ -28,7 +28,7 @@ struct section {
 	uint32_t depth;		/* acquisitions not yet released */
 	uint16_t kind, end_kind;	/* enum trace_kind of acquisition and release */
 	bool shared;
-	bool patient;		/* the acquisition waits without limit: no try, no timeout */
+	bool patient;		/* the acquisition has no time limit and is no try */
 };
 
 /* What an event does to the thread's sections. */

@@ -163,7 +163,8 @@ static void release_lock(struct track *t, struct track_thread *self, const struc
 		self->lockset = LOCKS_NONE;
 		if (s->owner == self->id)
 			s->owner = 0;
-	} else if ((index = locks_place(t->ctx->locks, self->lockset, s->addr)) == LOCKS_ABSENT) {
+	} else if ((index = locks_place(t->ctx->locks, self->lockset, s->addr)) ==
+		   LOCKS_ABSENT) {
 		force_release(t, s, self);
 	} else {
 		shared = is_shared(t, self->lockset, index);

@@ -34,8 +34,9 @@ static const uint64_t *select_page(void *ctx, uint64_t page)
 	return s->key && a->relevant ? a->relevant[s->page].granule : NULL;
 }
 
-void lookahead_open(struct lookahead *a, const struct reader *trace, const struct alone *unshared,
-		    const struct analysis *const *which, void **states)
+void lookahead_open(struct lookahead *a, const struct reader *trace,
+		    const struct alone *unshared, const struct analysis *const *which,
+		    void **states)
 {
 	bool skip_ordered = true, skip_unshared = true;
 	size_t count = 0, prefetch_count = 0;

@@ -55,8 +55,9 @@ struct lookahead {
 bool lookahead_is_total(const struct reader *trace);
 
 /* Serves the analyses `which` with their `states`. `unshared` may be NULL. */
-void lookahead_open(struct lookahead *a, const struct reader *trace, const struct alone *unshared,
-		    const struct analysis *const *which, void **states);
+void lookahead_open(struct lookahead *a, const struct reader *trace,
+		    const struct alone *unshared, const struct analysis *const *which,
+		    void **states);
 void lookahead_close(struct lookahead *a);
 
 /* Counts the events of the whole trace; valid once lookahead_next() has returned NULL. */

@@ -43,7 +43,8 @@ static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t
 	return true;
 }
 
-void idle_look(struct idle *sites, const struct alone *unshared, struct reader *trace)
+void idle_look(struct idle *sites, const struct alone *unshared,
+	       struct reader *trace)
 {
 	struct scan scan = { .sites = sites, .unshared = unshared };
 	struct err unused;

@@ -19,7 +19,8 @@ struct idle {
  * Fills `sites` in one pass over all accesses and leaves the reader at its first event. If nothing
  * is known about memory, or the trace is damaged, no site is unshared.
  */
-void idle_look(struct idle *sites, const struct alone *unshared, struct reader *trace);
+void idle_look(struct idle *sites, const struct alone *unshared,
+	       struct reader *trace);
 
 static inline bool idle_has(const struct idle *sites, uint64_t pc)
 {
