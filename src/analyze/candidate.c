@@ -1,6 +1,6 @@
 /*
- * The list of candidates. Two are equal if they have the same pattern, sites and orders, and if the
- * same of their events are by one thread. A hash table finds equal ones.
+ * The list of candidates. Two are equal if they have the same pattern, sites and orders, and if
+ * their events are spread over threads in the same way. A hash table finds equal ones.
  */
 #include "analyze/candidate.h"
 

@@ -15,7 +15,7 @@
 #define MAX_GROUPS (1u << 21)		/* 128 MiB */
 #define FIRST_JUDGEMENT 16384u	/* accesses to shared granules before the first call of judge() */
 #define JUDGE_EVERY 4096u	/* accesses to shared granules between two calls of judge() */
-#define MIN_SHARED 20u		/* of 64 accesses, to shared granules: fewer leave little to gain */
+#define MIN_SHARED 20u		/* shared accesses of 64; with fewer, the pass is not made */
 #define UNORDERED MAX_EPOCHS	/* in place of the number of the last write's epoch */
 #define USER_BITS 8u
 #define MAX_READERS 15u		/* reads of a granule that are not ordered among each other */
@@ -297,9 +297,10 @@ static inline void on_granule(struct pass *p, uint64_t granule, bool write)
 
 /*
  * Gives up if the pass costs more than it saves. An analysis needs about five times as long for an
- * access as this pass, so at least a quarter of all accesses has to be saved. The share of accesses
- * to shared granules so far, or that of the whole trace if higher, tells the number of all accesses
- * for `touched`: the part read so far may have more unshared accesses than the rest.
+ * access as this pass, so at least a quarter of all accesses has to be saved.
+ *
+ * The number of all accesses is estimated from `touched` by the share of shared accesses, so far or
+ * in the whole trace, whichever is higher: unshared accesses may be frequent only at the beginning.
  */
 static void judge(struct pass *p)
 {

@@ -8,7 +8,7 @@
 
 #define WARM_UP 8192u	/* accesses not counted: early on, most memory has one user */
 #define SAMPLE 16384u	/* accesses between two decisions whether to give up */
-/* Of 64 accesses, those to shared granules from which on skipping the rest does not pay. */
+/* Shared accesses of 64 from which on the pass gives up: skipping the others would not pay. */
 #define MOSTLY_SHARED 60u
 
 /* A granule's users: the id of its only thread, or SEVERAL (also for larger ids), and WRITTEN. */
@@ -28,7 +28,7 @@ struct scan {
 	uint64_t key;		/* of the page selected last; 0: it has no room */
 	struct users *page;	/* the page selected last; NULL: it has no room */
 	bool gave_up;		/* most memory is shared, or one access is too large */
-	uint64_t seen;	/* accesses since the warm-up by the end of this sample, or 0 */
+	uint64_t seen;		/* accesses since the warm-up, up to the end of this sample */
 	uint64_t shared;	/* accesses since the warm-up to granules shared by then */
 	uint32_t until_sample;	/* accesses left in the current sample */
 };
