@@ -50,7 +50,6 @@ struct sync {
 
 struct track_thread {
 	uint32_t id;
-	bool known;		/* it had an event, or was created */
 	bool begun;		/* its clock contains that of its creator */
 	bool ended;		/* its last event was seen */
 	bool retired;		/* it ended and was joined: its clocks are freed, see `own` */
