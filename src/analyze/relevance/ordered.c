@@ -266,7 +266,7 @@ static inline void touch(struct pass *p, union granule *at, bool write)
 /* Adds a page if unshared.h gave up and knows none. This may move all pages. */
 static __attribute__((noinline)) uint32_t make_page(struct pass *p, uint64_t key)
 {
-	uint32_t page = p->map->unknown ? unshared_page(p->map, key) : UNSHARED_NO_PAGE;
+	uint32_t page = p->map->lost ? unshared_page(p->map, key) : UNSHARED_NO_PAGE;
 	size_t room = p->capacity ? 2 * p->capacity : 256;
 
 	if (page != UNSHARED_NO_PAGE && page >= p->capacity) {
@@ -288,7 +288,7 @@ static inline void on_granule(struct pass *p, uint64_t granule, bool write)
 		page = make_page(p, key);
 	if (__builtin_expect(page == UNSHARED_NO_PAGE, 0))
 		p->last_relevant = p->events;
-	if (page == UNSHARED_NO_PAGE || (!a->unknown && !granule_bit(&a->shared[page], granule)))
+	if (page == UNSHARED_NO_PAGE || (!a->lost && !granule_bit(&a->shared[page], granule)))
 		return;
 	p->touched++;
 	p->until_judged--;
@@ -431,7 +431,7 @@ static void publish(const struct pass *p)
 		for (unsigned k = 0; k < UNSHARED_PAGE_GRANULES; k++)
 			a->unordered[i].granule[k / 64] |=
 				(uint64_t)is_unordered(&p->pages[i].granule[k]) << k % 64;
-	if (!a->unknown)
+	if (!a->lost)
 		return;
 	free(a->shared);
 	a->shared = xcalloc(a->page_count + 1, sizeof(*a->shared));
@@ -464,7 +464,7 @@ void handed_look(struct alone *a, struct reader *trace)
 		p.pages = pages_grow(NULL, 0, p.capacity * sizeof(*p.pages));
 	if (run(&p, trace))
 		publish(&p);
-	else if (a->unknown)
+	else if (a->lost)
 		clear_slots(a);
 	pages_free(p.pages, p.capacity * sizeof(*p.pages));
 	track_free(&p.track);

@@ -225,7 +225,7 @@ struct alone *alone_new(struct reader *trace)
 		memset(a->slots, 0, a->slot_count * sizeof(*a->slots));
 		a->page_count = 0;
 	}
-	a->unknown = scan.gave_up;
+	a->lost = scan.gave_up;
 	a->shared = xcalloc(a->page_count + 1, sizeof(*a->shared));
 	a->unordered = a->shared;
 	for (size_t i = 0; i < a->page_count; i++)

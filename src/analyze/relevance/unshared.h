@@ -38,7 +38,7 @@ struct alone {
 	struct granule_bits *shared;	/* by page: granules that are not unshared */
 	struct granule_bits *unordered;	/* by page: granules not ordered; may be `shared` */
 	unsigned shared_of_64;	/* estimate: of 64 accesses, those to shared granules */
-	bool unknown;		/* the pass gave up or the trace is damaged: there are no pages */
+	bool lost;		/* the pass gave up or the trace is damaged: there are no pages */
 	/* Set by the pass of ordered.h, else 0. */
 	uint64_t events, accesses;	/* in the whole trace */
 	uint64_t last_relevant;	/* number of the last atomic or access to an unordered granule */

@@ -50,6 +50,6 @@ void idle_look(struct idle *sites, const struct alone *unshared,
 	struct err unused;
 
 	memset(sites->shared, 0, sizeof(sites->shared));
-	if (unshared->unknown || reader_accesses(trace, see, &scan, &unused) < 0)
+	if (unshared->lost || reader_accesses(trace, see, &scan, &unused) < 0)
 		memset(sites->shared, 0xff, sizeof(sites->shared));
 }

@@ -82,7 +82,7 @@ static void test_idle(void **state)
 	assert_int_equal(reader_next(r, &ev, &err), 1);
 	assert_int_equal(ev.kind, TRACE_THREAD_CREATE);
 	/* Where nothing is known to be alone, no site is known to be idle. */
-	a->unknown = true;
+	a->lost = true;
 	idle_look(&idle, a, r);
 	assert_false(idle_has(&idle, 0x1000));
 	alone_free(a);
