@@ -1,6 +1,6 @@
 /*
- * The table of analyses, and the driver: one pass for all of them, a second one
- * to number the events that candidates name.
+ * The table of analyses and the driver. Pre-passes find irrelevant memory (analyze/relevance), a
+ * first pass runs all analyses together, and a second pass numbers the events of candidates.
  */
 #include "analyze/analysis.h"
 
@@ -43,63 +43,64 @@ void analysis_context_free(struct analysis_context *ctx)
 	*ctx = (struct analysis_context){ 0 };
 }
 
-static int first_pass(struct reader *trace, const struct alone *alone,
+static int first_pass(struct reader *trace, const struct alone *unshared,
 		      const struct analysis *const *which, void **states, struct track *track,
 		      struct findings *out, struct analysis_stats *stats, struct err *err)
 {
-	const struct ahead_mark *mark;
+	const struct lookahead_mark *mark;
 	const struct event *ev;
 	const struct view *view;
-	struct ahead ahead;
+	struct lookahead ahead;
 	int got = 0;
 
-	ahead_open(&ahead, trace, alone, which, states);
-	while ((ev = ahead_next(&ahead, trace, &mark))) {
-		if (mark->passed)
-			track_pass(track, ev->thread, mark->passed);
+	lookahead_open(&ahead, trace, unshared, which, states);
+	while ((ev = lookahead_next(&ahead, trace, &mark))) {
+		if (mark->skipped)
+			track_pass(track, ev->thread, mark->skipped);
 		view = track_view(track, ev);
 		if (!view) {
 			got = err_set(err, "thread %u: more threads than can be analysed (%u)",
 				      ev->thread, TRACK_MAX_THREADS);
 			break;
 		}
-		track->view.alone = mark->alone;
-		track->view.settled = mark->settled;
+		track->view.alone = mark->unshared;
+		track->view.settled = mark->ordered;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
 		track_done(track, ev);
 	}
-	ahead_count(&ahead, stats);
-	ahead_close(&ahead);
+	lookahead_count(&ahead, stats);
+	lookahead_close(&ahead);
 	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : got;
 }
 
-/* The events of candidates, by thread and pc, are counted from the start of the trace. */
+#define MAX_FLOW_EVENTS 65536u	/* events of candidates; with more, value flow is not followed */
+#define BATCH 64u		/* events per call of the reader */
+
+/* State of the second pass, which counts events by thread and pc from the start of the trace. */
 struct counting {
-	struct map at;		/* hash of (thread, pc) to number in `counts`, plus 1 */
-	uint64_t *counts;
+	struct map at;		/* pc_key() to index in `counts`, plus 1 */
+	uint64_t *counts;	/* events so far of a thread at a pc */
 	size_t count, capacity;
-	struct map wanted;	/* (thread, index) to number in `events`, plus 1 */
-	struct candidate_event *events;
-	size_t event_count, event_capacity, left;
-	uint64_t *indexes;	/* by thread */
-	size_t threads;
-	uint64_t sites[READER_SITES];	/* bits by pc: most events are of no candidate */
-	struct flow *flow;	/* NULL: nobody asks */
-	uint64_t flow_end;	/* the last time that it is asked for */
-	struct vclock *seen;	/* of each in `events`, right before it */
+	struct map wanted;	/* index_key() to index in `events`, plus 1 */
+	struct candidate_event *events;	/* that candidates name */
+	size_t event_count, event_capacity;
+	size_t left;		/* number of `events` that have not come yet */
+	uint64_t *indexes;	/* by thread: index of its next event */
+	size_t threads;		/* length of `indexes` */
+	uint64_t sites[READER_SITES];	/* bits by reader_site(): a filter for `at` */
+	struct flow *flow;	/* NULL: no candidate needs it */
+	uint64_t flow_end;	/* position of the last event that needs it */
+	struct vclock *seen;	/* flow_seen() right before each of `events` */
 };
 
-#define SEEN_MOST 65536u	/* events of candidates; of more, what was read is not looked at */
-#define SOME 64u		/* events that are read at once */
-
-/* Ids are below 2^20, threads have less than 2^44 events. */
+/* Thread ids are below 2^20, and no thread has 2^44 events. */
 static uint64_t index_key(uint32_t thread, uint64_t index)
 {
 	return (uint64_t)thread << 44 | index;
 }
 
-/* Not unique, but two pcs of one program that collide are not to be met. */
+/* A hash of 64 bits: collisions between pcs of one program are too unlikely to handle. */
 static uint64_t pc_key(uint32_t thread, uint64_t pc)
 {
 	return hash_scatter(hash_spread(pc) + thread);
@@ -154,14 +155,14 @@ static void counting_see(struct counting *c, const struct event *ev, uint64_t in
 	c->left--;
 }
 
-static void counting_tell(const struct counting *c, struct candidate_event *e)
+static void counting_fill(const struct counting *c, struct candidate_event *e)
 {
 	const uint64_t *number = map_find(&c->wanted, index_key(e->thread, e->index));
 	const struct candidate_event *seen = &c->events[*number - 1];
 
 	e->nth = seen->nth;
 	if (access_of(seen->kind) & ACCESS_ATOMIC)
-		e->kind = seen->kind;	/* of a lock made of it: as the program says it */
+		e->kind = seen->kind;	/* undoes the translation of spin_locks.h */
 	if (e->time == 0 && seen->nth > 0) {
 		e->time = seen->time;
 		e->kind = seen->kind;
@@ -171,8 +172,8 @@ static void counting_tell(const struct counting *c, struct candidate_event *e)
 }
 
 /*
- * The last time until which what was read can tell something of the candidate: only an order
- * that the trace does not have can be forbidden by it. 0: at none.
+ * The position up to which value flow can show that the candidate is doubtful; 0: it cannot. Only
+ * an order that the trace does not have can be doubtful.
  */
 static uint64_t doubt_end(const struct candidate *k)
 {
@@ -190,21 +191,22 @@ static uint64_t doubt_end(const struct candidate *k)
 	return end;
 }
 
-/* What was read on the way to its events seems to forbid it: as race_predict.c says of races. */
+/* Marks an atomicity candidate as doubtful if values read on the way to its events forbid it. */
 static void counting_doubt(const struct counting *c, struct candidate *k)
 {
 	const struct vclock *seen[CANDIDATE_EVENTS];
 
 	for (uint8_t e = 0; e < k->events; e++) {
-		const uint64_t *number = map_find(&c->wanted, index_key(k->event[e].thread, k->event[e].index));
+		uint64_t key = index_key(k->event[e].thread, k->event[e].index);
+		const uint64_t *number = map_find(&c->wanted, key);
 
 		seen[e] = &c->seen[*number - 1];
 	}
 	k->doubtful = flow_forbids(k, seen);
 }
 
-static inline void second_look(struct counting *c, struct event *ev, const struct alone *alone, bool total,
-			       uint64_t position)
+static inline void second_event(struct counting *c, struct event *ev,
+				const struct alone *unshared, bool total, uint64_t position)
 {
 	uint64_t index = ev->thread < c->threads ? c->indexes[ev->thread]++ : 0;
 
@@ -212,18 +214,23 @@ static inline void second_look(struct counting *c, struct event *ev, const struc
 		ev->time = position;
 	if (ev->thread < c->threads)
 		counting_see(c, ev, index);
-	/* Nobody sees what another wrote there. */
-	if (c->flow && position < c->flow_end && !(alone && access_of(ev->kind) && alone_has(alone, ev)))
+	/* Values do not flow between threads through unshared memory. */
+	if (c->flow && position < c->flow_end &&
+	    !(unshared && access_of(ev->kind) && unshared_has(unshared, ev)))
 		flow_event(c->flow, ev, index);
 }
 
-/* Plain accesses at other sites than candidates name are only counted, unless somebody asks who read what. */
-static int second_read(struct counting *c, struct reader *trace, const struct alone *alone, struct err *err)
+/*
+ * Reads the trace up to the last event that a candidate names. Plain accesses at other sites are
+ * counted without being decoded, except as long as value flow needs them.
+ */
+static int second_read(struct counting *c, struct reader *trace, const struct alone *unshared,
+		       struct err *err)
 {
 	struct reader_wanted wanted = { .sites = c->sites };
-	bool total = ahead_is_total(trace);
+	bool total = lookahead_is_total(trace);
 	uint64_t position = 0, count;
-	struct event some[SOME];
+	struct event batch[BATCH];
 	uint32_t thread;
 	int got = c->left > 0 ? 1 : 0;
 
@@ -237,15 +244,18 @@ static int second_read(struct counting *c, struct reader *trace, const struct al
 			if (thread < c->threads)
 				c->indexes[thread] += count;
 		}
-		got = reader_some(trace, some, SOME, all ? NULL : &wanted, err);
+		got = reader_some(trace, batch, BATCH, all ? NULL : &wanted, err);
 		for (int i = 0; i < got && c->left > 0; i++)
-			second_look(c, &some[i], alone, total, ++position);
+			second_event(c, &batch[i], unshared, total, ++position);
 	}
 	return got;
 }
 
-/* Ends with the last event that is asked for: mostly they are the first of their kind. */
-static int second_pass(struct reader *trace, const struct alone *alone, struct findings *out,
+/*
+ * Numbers the events of all candidates. It often ends early, because most candidates name events
+ * near the first occurrence of their sites.
+ */
+static int second_pass(struct reader *trace, const struct alone *unshared, struct findings *out,
 		       struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
@@ -258,17 +268,17 @@ static int second_pass(struct reader *trace, const struct alone *alone, struct f
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
 			counting_want(c, &findings_at(out, i)->event[e]);
 	}
-	/* Where the order is not total, who read what is a guess. */
-	if (c->flow_end && ahead_is_total(trace) && c->event_count <= SEEN_MOST) {
+	/* Without a total order it is not known which write a read got its value from. */
+	if (c->flow_end && lookahead_is_total(trace) && c->event_count <= MAX_FLOW_EVENTS) {
 		c->flow = flow_new();
 		c->seen = xcalloc(c->event_count, sizeof(*c->seen));
 	}
 	c->indexes = xcalloc(c->threads + 1, sizeof(*c->indexes));
 	c->left = c->event_count;
-	got = second_read(c, trace, alone, err);
+	got = second_read(c, trace, unshared, err);
 	for (size_t i = 0; i < findings_count(out); i++) {
 		for (uint8_t e = 0; e < findings_at(out, i)->events; e++)
-			counting_tell(c, &findings_at(out, i)->event[e]);
+			counting_fill(c, &findings_at(out, i)->event[e]);
 		if (c->flow && candidate_breaks_atomicity(findings_at(out, i)))
 			counting_doubt(c, findings_at(out, i));
 	}
@@ -286,7 +296,7 @@ static int second_pass(struct reader *trace, const struct alone *alone, struct f
 	return got < 0 ? got : 0;
 }
 
-/* What the set holds, for those who have only the candidate. */
+/* Sets lockset_size for users of candidates that have no table of locksets. */
 static void count_locks(const struct analysis_context *ctx, struct findings *out)
 {
 	for (size_t i = 0; i < findings_count(out); i++)
@@ -303,8 +313,8 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 {
 	struct analysis_stats unused;
 	double start = clock_seconds();
-	bool asks_alone = false, asks_settled = false, looks = false;
-	struct alone *alone;
+	bool asks_unshared = false, asks_ordered = false, has_look = false;
+	struct alone *unshared;
 	struct track track;
 	size_t count = 0;
 	void **states;
@@ -326,18 +336,19 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	track.no_full = true;
 	for (size_t i = 0; i < count; i++) {
 		states[i] = which[i]->open(ctx);
-		asks_alone |= which[i]->asks_alone;
-		asks_settled |= which[i]->skips_settled;
-		looks |= which[i]->look != NULL;
+		asks_unshared |= which[i]->asks_alone;
+		asks_ordered |= which[i]->skips_settled;
+		has_look |= which[i]->look != NULL;
 		track.no_full &= !which[i]->asks_full;
 	}
-	alone = asks_alone || asks_settled || looks ? alone_new(trace) : NULL;
+	unshared = asks_unshared || asks_ordered || has_look ? alone_new(trace) : NULL;
 	for (size_t i = 0; i < count; i++)
 		if (which[i]->look)
-			which[i]->look(states[i], trace, alone);
-	if (asks_settled)
-		handed_look(alone, trace);
-	got = first_pass(trace, asks_alone || asks_settled ? alone : NULL, which, states, &track, out, stats, err);
+			which[i]->look(states[i], trace, unshared);
+	if (asks_ordered)
+		handed_look(unshared, trace);
+	got = first_pass(trace, asks_unshared || asks_ordered ? unshared : NULL, which, states,
+			 &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
 		which[i]->finish(states[i], out);
 		which[i]->close(states[i]);
@@ -345,8 +356,8 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	free(states);
 	track_free(&track);
 	count_locks(ctx, out);
-	again = second_pass(trace, alone, out, got < 0 ? NULL : err);
-	alone_free(alone);
+	again = second_pass(trace, unshared, out, got < 0 ? NULL : err);
+	alone_free(unshared);
 	stats->threads = reader_info(trace)->thread_count;
 	stats->seconds = clock_seconds() - start;
 	return got < 0 ? got : again;

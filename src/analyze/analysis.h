@@ -1,12 +1,12 @@
 /*
  * Analyses: folds over the events of a trace.
  *
- * The driver reads the trace once for all of them and keeps, for each thread, what
- * they share (struct view): clocks, locks held, the block of code it is in. A
- * view is of the moment *before* the event takes effect for releases and *after*
- * it for acquisitions, so that the lockset of a lock event contains the lock.
+ * The driver reads the trace once for all of them. For each thread it keeps what they share, the
+ * access context (struct view): clocks, locks held, and the block of code that it is in. The view
+ * of an acquisition is taken after it has taken effect, that of a release before, so that the
+ * lockset of either contains the lock.
  *
- * Adding one: a file with a `struct analysis`, a line in analysis.def, rows in pattern.def for
+ * To add one: a file with a `struct analysis`, a line in analysis.def, rows in pattern.def for
  * what it finds, a paragraph in docs/analyze.md, tests with text traces.
  */
 #ifndef ANALYZE_ANALYSIS_H
@@ -21,7 +21,7 @@
 #include "base/err.h"
 #include "trace/read/reader.h"
 
-/* The event as candidates name it. */
+/* The current event, as candidates name events. */
 static inline struct candidate_event view_event(const struct view *view, const struct event *ev)
 {
 	return (struct candidate_event){
@@ -31,38 +31,41 @@ static inline struct candidate_event view_event(const struct view *view, const s
 	};
 }
 
-/* Before a run. */
+/* The context that analysis_run() and users of its findings share. */
 void analysis_context_init(struct analysis_context *ctx);
 void analysis_context_free(struct analysis_context *ctx);
 
-#define ANALYSIS_AHEAD 40u	/* events */
+#define ANALYSIS_AHEAD 40u	/* events between `soon` and `event` for an access */
 
 struct alone;
 
 struct analysis {
 	const char *name;	/* as typed after --analysis */
 	const char *summary;	/* one line of --help */
-	void *(*open)(const struct analysis_context *ctx);
+	void *(*open)(const struct analysis_context *ctx);	/* returns its state */
 	/*
-	 * NULL, or is called before the first event, with what is alone, which stays until the end. It may
-	 * read the trace, and leaves it at the first event.
+	 * NULL, or called before the first event for a pre-pass over the trace, which has to leave
+	 * it at the first event. The unshared memory stays valid until `close`.
 	 */
-	void (*look)(void *state, struct reader *trace, const struct alone *alone);
+	void (*look)(void *state, struct reader *trace, const struct alone *unshared);
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
-	bool asks_alone;	/* view.alone is to be known; else it is false */
-	bool skips_alone;	/* … and such accesses need not be told of */
-	bool skips_settled;	/* view.settled is to be known, and neither of the two told of */
-	bool asks_full;		/* view.full has the order that locks make; else it lacks that */
 	/*
-	 * NULL, or is told of each access ANALYSIS_AHEAD events before it comes, to ask the
-	 * processor for memory that it will need. Nothing that is found may depend on it.
-	 * Who skips what is settled is not told of it here either; of what is alone, who asks for
-	 * that is not.
+	 * Which accesses the analysis can do without. Skipping is left to the driver: it skips only
+	 * plain accesses, and only those that all analyses of the run can do without.
+	 */
+	bool asks_alone;	/* needs view.alone, which is false otherwise */
+	bool skips_alone;	/* with asks_alone: ignores accesses to unshared memory */
+	bool skips_settled;	/* ignores accesses to ordered memory; view.settled says which */
+	bool asks_full;		/* needs the order that locks make in view.full */
+	/*
+	 * NULL, or called for an access ANALYSIS_AHEAD events before `event`, to prefetch records
+	 * of its memory. No finding may depend on it. It is not called for ordered memory with
+	 * skips_settled, nor for unshared memory with asks_alone.
 	 */
 	void (*soon)(void *state, const struct event *ev);
-	void (*finish)(void *state, struct findings *out);
-	void (*close)(void *state);
+	void (*finish)(void *state, struct findings *out);	/* after the last event */
+	void (*close)(void *state);	/* frees the state */
 };
 
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
@@ -76,20 +79,20 @@ enum {
 	ANALYSIS_COUNT
 };
 
-/* The table; NULL ends it. */
+/* All analyses, in the order of analysis.def; NULL ends the table. */
 extern const struct analysis *const analyses[ANALYSIS_COUNT + 1];
-const struct analysis *analysis_find(const char *name);
+const struct analysis *analysis_find(const char *name);	/* NULL: no such analysis */
 
 struct analysis_stats {
-	uint64_t events, accesses, threads;
-	double seconds;
+	uint64_t events, accesses, threads;	/* in the trace */
+	double seconds;		/* of wall-clock time that the analyses took */
 };
 
 /*
- * Runs those in `which` (NULL-terminated; NULL: all) over the trace, then counts
- * the n-th of every event named by a candidate in a second pass, which also fills
- * in time, kind, address and size of events that have no time. -1 if the trace is
- * damaged; what was found until then is in `out`.
+ * Runs the analyses in `which` (NULL-terminated; NULL: all) over the trace and adds candidates to
+ * `out`. A second pass fills candidate_event.nth of every event that a candidate names, and time,
+ * kind, address and size of those that have no time. `stats` may be NULL. -1: the trace is damaged;
+ * `out` has what was found before the damage.
  */
 int analysis_run(struct reader *trace, const struct analysis *const *which,
 		 struct analysis_context *ctx, struct findings *out, struct analysis_stats *stats,

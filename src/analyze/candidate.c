@@ -1,6 +1,6 @@
 /*
- * The list of candidates. Each has a key of its pattern, sites, wanted
- * orders and which of its events are by one thread; a table by its hash finds equals.
+ * The list of candidates. Two are equal if they have the same pattern, sites and orders, and if
+ * their events are spread over threads in the same way. A hash table finds equal ones.
  */
 #include "analyze/candidate.h"
 
@@ -12,7 +12,7 @@
 struct findings {
 	struct candidate *list;
 	size_t count, capacity;
-	uint32_t *table;	/* numbers in `list`, plus 1 */
+	uint32_t *table;	/* indices in `list`, plus 1; 0: free */
 	size_t table_size;
 	uint64_t pruned[PRUNE_REASONS], dropped;
 };
@@ -31,7 +31,7 @@ void findings_free(struct findings *f)
 	free(f);
 }
 
-/* The first event of the same thread: equal for equal shapes, whoever the threads are. */
+/* The first event by the same thread, which stands for the thread in comparisons. */
 static uint8_t same_thread_as(const struct candidate *c, uint8_t event)
 {
 	uint8_t i = 0;
@@ -57,7 +57,8 @@ static bool equal(const struct candidate *a, const struct candidate *b)
 	if (a->pattern != b->pattern || a->events != b->events || a->orders != b->orders)
 		return false;
 	for (uint8_t i = 0; i < a->events; i++)
-		if (a->event[i].pc != b->event[i].pc || same_thread_as(a, i) != same_thread_as(b, i))
+		if (a->event[i].pc != b->event[i].pc ||
+		    same_thread_as(a, i) != same_thread_as(b, i))
 			return false;
 	for (uint8_t i = 0; i < a->orders; i++)
 		if (a->order[i].first != b->order[i].first ||
@@ -66,7 +67,8 @@ static bool equal(const struct candidate *a, const struct candidate *b)
 	return true;
 }
 
-static uint32_t *place(const struct findings *f, const struct candidate *c, uint64_t hash)
+/* The table entry of an equal candidate, or the free entry where it belongs. */
+static uint32_t *table_slot(const struct findings *f, const struct candidate *c, uint64_t hash)
 {
 	size_t i = hash & (f->table_size - 1);
 
@@ -81,26 +83,26 @@ static void grow_table(struct findings *f)
 	f->table_size = f->table_size ? f->table_size * 2 : 64;
 	f->table = xcalloc(f->table_size, sizeof(*f->table));
 	for (size_t i = 0; i < f->count; i++)
-		*place(f, &f->list[i], hash_of(&f->list[i])) = (uint32_t)i + 1;
+		*table_slot(f, &f->list[i], hash_of(&f->list[i])) = (uint32_t)i + 1;
 }
 
 /*
- * A race whose sites met in the other order as well: the order wanted there was
- * seen here. Told once, as seen.
+ * The entry of the same race in the other order, or NULL. Both orders then happen in the trace, so
+ * the race is listed once, as seen.
  */
-static struct candidate *other_way_round(struct findings *f, const struct candidate *c)
+static struct candidate *find_reversed(struct findings *f, const struct candidate *c)
 {
-	enum pattern pattern = pattern_turned(c->pattern);
-	struct candidate turned;
+	enum pattern pattern = pattern_reversed(c->pattern);
+	struct candidate reversed;
 	uint32_t *at;
 
 	if (!pattern || c->events != 2)
 		return NULL;
-	turned = *c;
-	turned.event[0] = c->event[1];
-	turned.event[1] = c->event[0];
-	turned.pattern = pattern;
-	at = place(f, &turned, hash_of(&turned));
+	reversed = *c;
+	reversed.event[0] = c->event[1];
+	reversed.event[1] = c->event[0];
+	reversed.pattern = pattern;
+	at = table_slot(f, &reversed, hash_of(&reversed));
 	if (!*at)
 		return NULL;
 	f->list[*at - 1].seen = true;
@@ -115,8 +117,8 @@ struct candidate *findings_add(struct findings *f, const struct candidate *c)
 
 	if (f->count * 2 >= f->table_size)
 		grow_table(f);
-	at = place(f, c, hash_of(c));
-	known = *at ? &f->list[*at - 1] : other_way_round(f, c);
+	at = table_slot(f, c, hash_of(c));
+	known = *at ? &f->list[*at - 1] : find_reversed(f, c);
 	if (known) {
 		known->seen |= c->seen;
 		known->count += weight;

@@ -1,9 +1,9 @@
 /*
- * From findings to what is tried, in which order, and together with what.
+ * From findings to the list of candidates that hunting tries.
  *
- *   prune_list()  drops what cannot be, or is the same as another, and counts why
- *   rank_list()   scores the rest, likely harmful first
- *   group_list()  puts candidates that do not overlap in time into one run
+ *   prune_list()  drops candidates that are impossible, redundant or seen, and counts why
+ *   rank_list()   sorts the rest, likely harmful first
+ *   group_list()  groups candidates that do not overlap in time, to be tried in one run
  */
 #ifndef ANALYZE_CANDIDATE_LIST_H
 #define ANALYZE_CANDIDATE_LIST_H
@@ -15,56 +15,56 @@
 #include "analyze/candidate.h"
 
 enum drop_reason {
-	DROP_SEEN,		/* the order wanted is the one that passed */
+	DROP_SEEN,		/* the trace, of a run that passed, has the wanted order */
 	DROP_IMPOSSIBLE,	/* the orders contradict each other or a thread's own order */
-	DROP_SAME,		/* another candidate wants the same of the same events */
+	DROP_SAME,		/* another candidate wants the same orders of the same sites */
 	DROP_REASONS
 };
 
 struct hunt_list {
-	struct candidate **at;	/* of the findings, which must stay as they are */
+	struct candidate **at;	/* point into the findings, which must not change */
 	size_t count;
-	uint64_t predicted;	/* before: with what the analyses dropped themselves */
+	uint64_t predicted;	/* before pruning, with those that the analyses pruned themselves */
 	uint64_t dropped[DROP_REASONS];
-	uint64_t doubtful;	/* of those in the list; they come late */
+	uint64_t doubtful;	/* number of doubtful ones in the list */
 };
 
-/* Happened in the run itself, and needs no other one to be told. */
+/* Whether it is a bug that the traced run showed: it is reported without being tried. */
 static inline bool candidate_is_result(const struct candidate *c)
 {
 	return c->seen && (c->class == CANDIDATE_MISUSE || c->class == CANDIDATE_DEADLOCK);
 }
 
 /*
- * `total`: the trace's order is total (TRACE_TOTAL_ORDER). If not, what seems to have
- * been seen may have been the other way round, and stays.
+ * Fills `out`. `total`: the trace has a total order (TRACE_TOTAL_ORDER). Without it, candidates
+ * marked as seen are kept, since the order of the trace may not be that of the run.
  */
 void prune_list(struct findings *f, bool total, struct hunt_list *out);
 void hunt_list_free(struct hunt_list *l);
 
-/* What else is known; every member may be NULL. */
+/* Further knowledge for the ranking; every member may be NULL. */
 struct rank_hints {
 	void *ctx;
-	/* How often this order was tried before without harm. */
+	/* Number of earlier runs that had this order without harm. */
 	unsigned (*tested)(void *ctx, const struct candidate *c);
-	/* An assertion or other oracle is in the event's function, or what it was called from. */
+	/* Whether the event's function or a caller contains an assertion or another oracle. */
 	bool (*near_oracle)(void *ctx, const struct candidate_event *e);
 };
 
-/* Sets the scores and sorts by them; equal ones by time and site, so always the same way. */
+/* Sets the scores and sorts by them. Ties are broken, so that the result is deterministic. */
 void rank_list(struct hunt_list *l, const struct rank_hints *hints);
 
 struct hunt_group {
-	size_t *member;		/* in hunt_list.at, by time: the order in which they come up */
+	size_t *member;		/* indices in hunt_list.at, in the order of their times */
 	size_t count;
 };
 
 struct hunt_groups {
-	struct hunt_group *at;	/* the one with the best candidate first */
+	struct hunt_group *at;	/* the group with the best candidate first */
 	size_t count;
 };
 
-/* No group has more than `most` members (at least 1). Results are in none. */
+/* Makes groups of at most `most` (from 1) members; skips those that candidate_is_result(). */
 void group_list(const struct hunt_list *l, size_t most, struct hunt_groups *out);
 void hunt_groups_free(struct hunt_groups *g);
 

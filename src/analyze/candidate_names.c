@@ -9,19 +9,19 @@
 #include "base/mem.h"
 #include "symbol/object.h"
 
-#define FRAMES 16
-#define SOME 64		/* events at once */
+#define FRAMES 16	/* inlined frames of a pc; more are cut off */
+#define SOME 64		/* events per call of the reader */
 
-/* Names known of one event: its object and its locks, behind each other in `pool`. */
+/* The names of an event, its object and then its locks, follow each other in `pool`. */
 struct names {
 	struct reader *reader;
 	const struct analysis_context *ctx;
 	struct symbols *symbols;	/* NULL: not wanted */
-	struct map events;		/* (thread, index) to the place in `pool`, plus 1 */
-	struct map sets;		/* the same to the lockset */
-	struct map labels;		/* address to the place in `pool`, plus 1 */
+	struct map events;		/* key_of() to offset in `pool`, plus 1 */
+	struct map sets;		/* key_of() to lockset */
+	struct map labels;		/* address to offset in `pool`, plus 1 */
 	struct buf pool, scratch;
-	size_t left;			/* events not come to yet */
+	size_t left;			/* number of events without names so far */
 };
 
 static uint64_t key_of(const struct candidate_event *e)
@@ -52,8 +52,8 @@ static void read_labels(struct names *n)
 				keep(n, value);
 }
 
-/* Where an earlier one was before: its places are told of the earlier one. */
-static bool took_a_place(const struct reader_info *info, size_t i)
+/* Whether an earlier module was loaded at its addresses; that one names these sites. */
+static bool replaces_earlier(const struct reader_info *info, size_t i)
 {
 	const struct reader_module *m = &info->modules[i];
 
@@ -73,8 +73,8 @@ static void read_modules(struct names *n, const struct symbols *known)
 	for (size_t i = 0; i < info->module_count; i++) {
 		const struct reader_module *m = &info->modules[i];
 
-		/* The kernel's own page is in no file. */
-		if (!took_a_place(info, i) &&
+		/* The kernel's vdso has no file, so its failure is not worth a warning. */
+		if (!replaces_earlier(info, i) &&
 		    symbols_add(n->symbols, m->path, m->build_id, m->build_id_size, m->base,
 				m->start, m->end, &err) < 0 && strchr(m->path, '/'))
 			log_warn("no names from %s", err.text);
@@ -107,7 +107,7 @@ void names_free(struct names *n)
 	free(n);
 }
 
-/* A name of a text trace, where it or what precedes it on its page has one. */
+/* Adds the label that a text trace has for the address, or for the start of its page of 4 KiB. */
 static bool add_label(struct names *n, uint64_t addr)
 {
 	const char *label = kept(n, map_find(&n->labels, addr));
@@ -135,7 +135,7 @@ static void describe(struct names *n, struct objects *objects, uint64_t addr)
 	keep(n, buf_string(&n->scratch));
 }
 
-/* For malloc and free the block itself; for others what the address is by then. */
+/* Names the event's object and locks. `object`: the block of a malloc or free, or NULL. */
 static void learn(struct names *n, struct objects *objects, const struct event *ev,
 		  const struct object *object, uint32_t lockset, uint64_t *at)
 {
@@ -161,23 +161,23 @@ static void want(struct names *n, const struct candidate_event *e)
 	uint64_t *set = map_put(&n->sets, key_of(e), NULL);
 	bool added;
 
-	/* Where a thread is only to be stopped, a candidate may not say what it holds. */
+	/* An event that is only a place to stop may have no lockset in this candidate. */
 	if (e->lockset != LOCKS_NONE)
 		*set = e->lockset;
 	map_put(&n->events, key_of(e), &added);
 	n->left += added;
 }
 
-/* Of each thread how many events there were, and the next one that is wanted: most are not. */
+/* The events to be named, and for each thread how far it has come. */
 struct wanted {
-	uint64_t *keys;		/* in order, behind them one that no event has */
+	uint64_t *keys;		/* key_of() each, ascending, then UINT64_MAX */
 	size_t count;
-	struct turn {
-		uint64_t key;
-		size_t next;	/* of `keys`, plus 1; 0: not looked for yet */
-	} *turns;		/* by thread */
-	size_t turn_count;
-	struct reader_wanted plain;	/* which accesses the reader should give: none */
+	struct cursor {
+		uint64_t key;	/* of the thread's next event */
+		size_t next;	/* index in `keys` of its next key, plus 1; 0: not set */
+	} *cursors;		/* by thread */
+	size_t cursor_count;
+	struct reader_wanted plain;	/* tells the reader to skip all plain accesses it can */
 };
 
 static const uint64_t no_sites[READER_SITES];
@@ -199,14 +199,16 @@ static int compare_keys(const void *a, const void *b)
 
 static void wanted_init(struct wanted *w, const struct map *events)
 {
-	*w = (struct wanted){ .keys = xcalloc(map_count(events) + 1, sizeof(*w->keys)), .plain.sites = no_sites };
+	*w = (struct wanted){
+		.keys = xcalloc(map_count(events) + 1, sizeof(*w->keys)), .plain.sites = no_sites,
+	};
 	map_each(events, add_key, w);
 	qsort(w->keys, w->count, sizeof(*w->keys), compare_keys);
 	w->keys[w->count] = UINT64_MAX;
 }
 
-/* The first event of the thread. */
-static void begin_turn(struct wanted *w, struct turn *t, uint32_t thread)
+/* Sets the cursor to the thread's first event. */
+static void begin_cursor(struct wanted *w, struct cursor *t, uint32_t thread)
 {
 	size_t low = 0, high = w->count;
 
@@ -222,22 +224,22 @@ static void begin_turn(struct wanted *w, struct turn *t, uint32_t thread)
 	t->next = low + 1;
 }
 
-/* NULL: no analysis follows that thread. */
-static inline struct turn *turn_of(struct wanted *w, uint32_t thread)
+/* NULL: the thread's id is too large for analyses. */
+static inline struct cursor *cursor_of(struct wanted *w, uint32_t thread)
 {
 	if (thread >= TRACK_MAX_THREADS)
 		return NULL;
-	if (thread >= w->turn_count)
-		w->turns = xreach(w->turns, thread, &w->turn_count, sizeof(*w->turns));
-	if (!w->turns[thread].next)
-		begin_turn(w, &w->turns[thread], thread);
-	return &w->turns[thread];
+	if (thread >= w->cursor_count)
+		w->cursors = xreach(w->cursors, thread, &w->cursor_count, sizeof(*w->cursors));
+	if (!w->cursors[thread].next)
+		begin_cursor(w, &w->cursors[thread], thread);
+	return &w->cursors[thread];
 }
 
-/* One more event of the thread: whether it is wanted, and its key. */
+/* Advances to the thread's next event and sets its key; whether it is to be named. */
 static inline bool wanted_next(struct wanted *w, uint32_t thread, uint64_t *key)
 {
-	struct turn *t = turn_of(w, thread);
+	struct cursor *t = cursor_of(w, thread);
 
 	if (!t)
 		return false;
@@ -248,22 +250,24 @@ static inline bool wanted_next(struct wanted *w, uint32_t thread, uint64_t *key)
 	return true;
 }
 
-/* Plain accesses matter only if they are wanted. */
-static void pass_over(struct wanted *w, struct reader *r)
+/* Skips plain accesses up to the next one that is to be named. */
+static void skip_accesses(struct wanted *w, struct reader *r)
 {
 	uint64_t count = 1;
 	uint32_t thread;
 
 	while (count && (thread = reader_whose(r))) {
-		struct turn *t = turn_of(w, thread);
+		struct cursor *t = cursor_of(w, thread);
 
-		count = reader_pass(r, &w->plain, t ? w->keys[t->next - 1] - t->key : UINT64_MAX, &thread);
+		count = reader_pass(r, &w->plain, t ? w->keys[t->next - 1] - t->key : UINT64_MAX,
+				    &thread);
 		if (t)
 			t->key += count;
 	}
 }
 
-static void step(struct names *n, struct objects *objects, struct wanted *wanted, const struct event *ev)
+static void step(struct names *n, struct objects *objects, struct wanted *wanted,
+		 const struct event *ev)
 {
 	struct object object;
 	uint64_t key, *at;
@@ -294,13 +298,13 @@ int names_learn(struct names *n, struct findings *f, size_t count, struct err *e
 	if (n->left > 0 && reader_rewind(n->reader, err) < 0)
 		got = -1;
 	while (n->left > 0 && got > 0) {
-		pass_over(&wanted, n->reader);
+		skip_accesses(&wanted, n->reader);
 		got = reader_some(n->reader, some, SOME, &wanted.plain, err);
 		for (int i = 0; i < got; i++)
 			step(n, objects, &wanted, &some[i]);
 	}
 	free(wanted.keys);
-	free(wanted.turns);
+	free(wanted.cursors);
 	objects_free(objects);
 	return got < 0 ? -1 : 0;
 }
@@ -353,7 +357,7 @@ const char *names_global(struct names *n, uint64_t addr)
 	return kept(n, map_find(&n->labels, addr));
 }
 
-/* The i-th of the strings at a place. */
+/* The i-th name of the event; "?" if it was not learnt. */
 static const char *nth_of(const struct names *n, const struct candidate_event *e, size_t i)
 {
 	const char *text = kept(n, map_find(&n->events, key_of(e)));

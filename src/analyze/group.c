@@ -1,9 +1,11 @@
 /*
- * Several candidates in one run (AVPredictor §3.3): all events of one before all of the
- * other, by the times of the trace, so that arranging the first does not disturb the
- * second. A new one goes to the group with the fewest members that it fits in, and to a
- * new group if there is none. Only the TRIES smallest are asked, so that a list of
- * candidates that all overlap does not cost its square.
+ * Groups candidates to be tried in one run (AVPredictor, section 3.3). By the times of the trace,
+ * all events of one candidate in a group come before all events of the next, so that enforcing one
+ * does not disturb the next.
+ *
+ * A candidate goes to the group with the fewest members in which it fits, or to a new group. Only
+ * the TRIES smallest groups are asked, because otherwise the cost would be quadratic in the number
+ * of candidates that all overlap.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "analyze/candidate_list.h"
 #include "base/mem.h"
 
-#define TRIES 64u
+#define TRIES 64u	/* groups */
 
 struct span {
 	uint64_t from, to;
@@ -28,25 +30,25 @@ static struct span span_of(const struct candidate *c)
 	return s;
 }
 
-/* Where in the group it belongs, by time; false if it overlaps. */
-static bool fits(const struct hunt_list *l, const struct hunt_group *g, struct span s, size_t *place)
+/* Sets *at to the index in the group where the span belongs; false if it overlaps a member. */
+static bool fits(const struct hunt_list *l, const struct hunt_group *g, struct span s, size_t *at)
 {
-	*place = 0;
+	*at = 0;
 	for (size_t i = 0; i < g->count; i++) {
 		struct span other = span_of(l->at[g->member[i]]);
 
 		if (other.from <= s.to && s.from <= other.to)
 			return false;
 		if (other.to < s.from)
-			*place = i + 1;
+			*at = i + 1;
 	}
 	return true;
 }
 
-/* Groups by how many members they have; each list the oldest first. */
+/* For each number of members, the list of groups that have it, oldest first. */
 struct sizes {
-	size_t *first, *last;	/* by members: 1 + group */
-	size_t *next;		/* by group: 1 + group */
+	size_t *first, *last;	/* by number of members: group plus 1; 0: none */
+	size_t *next;		/* by group: next group plus 1 */
 };
 
 static void sizes_push(struct sizes *s, size_t group, size_t members)
@@ -59,7 +61,7 @@ static void sizes_push(struct sizes *s, size_t group, size_t members)
 	s->last[members] = group + 1;
 }
 
-/* Takes `group` out, which comes after `before` (1 + group; 0: it is the first). */
+/* Removes `group` from its list. `before`: the group before it plus 1; 0: it is the first. */
 static void sizes_take(struct sizes *s, size_t group, size_t before, size_t members)
 {
 	if (before)
@@ -70,10 +72,10 @@ static void sizes_take(struct sizes *s, size_t group, size_t before, size_t memb
 		s->last[members] = before;
 }
 
-static void put(struct hunt_group *g, size_t place, size_t member)
+static void put(struct hunt_group *g, size_t at, size_t member)
 {
-	memmove(g->member + place + 1, g->member + place, (g->count - place) * sizeof(*g->member));
-	g->member[place] = member;
+	memmove(g->member + at + 1, g->member + at, (g->count - at) * sizeof(*g->member));
+	g->member[at] = member;
 	g->count++;
 }
 
@@ -81,15 +83,15 @@ static bool put_into_some(const struct hunt_list *l, size_t most, struct sizes *
 			  struct hunt_groups *out, size_t member)
 {
 	struct span span = span_of(l->at[member]);
-	size_t tries = 0, place;
+	size_t tries = 0, at;
 
 	for (size_t members = 1; members < most; members++) {
 		size_t before = 0;
 
 		for (size_t g = sizes->first[members]; g && tries < TRIES; g = sizes->next[g - 1]) {
 			tries++;
-			if (fits(l, &out->at[g - 1], span, &place)) {
-				put(&out->at[g - 1], place, member);
+			if (fits(l, &out->at[g - 1], span, &at)) {
+				put(&out->at[g - 1], at, member);
 				sizes_take(sizes, g - 1, before, members);
 				sizes_push(sizes, g - 1, members + 1);
 				return true;

@@ -8,13 +8,14 @@
 	.hint = "Let both accesses hold the same lock, or make them atomic."
 
 #define BELONG_TOGETHER                                                                            \
-	"Steps $1 and $3 belong together: keep them in one critical section that step $2 needs, too."
+	"Put steps $1 and $3 in one critical section, protected by a lock that step $2 also takes."
 
-#define NOTHING_WAITS "Nothing makes one thread wait for the other here; a lock alone would not."
+#define NOTHING_WAITS \
+	"Nothing makes one thread wait for the other here, and a lock alone would not do so."
 
 #define TWO_TEXTS                                                                                  \
-	.two = true, .note = "two places that are used together may disagree",                     \
-	.hint = "What must agree needs one lock, held over both accesses by everybody."
+	.two = true, .note = "two variables that are used together may disagree",                  \
+	.hint = "Protect both variables with one lock, held across both accesses in every thread."
 
 static const struct pattern_row rows[PATTERN_COUNT] = {
 	[PATTERN_NONE] = { .name = "" },
@@ -52,7 +53,7 @@ enum pattern pattern_find(const char *name)
 	return PATTERN_NONE;
 }
 
-enum pattern pattern_turned(enum pattern pattern)
+enum pattern pattern_reversed(enum pattern pattern)
 {
 	switch (pattern) {
 	case PATTERN_RW: return PATTERN_WR;

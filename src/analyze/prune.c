@@ -1,6 +1,6 @@
 /*
- * The last pruning, over all analyses. What needs clocks and locks was dropped where
- * the candidate was made (findings_pruned()); here is what the list alone shows.
+ * The last pruning, over the candidates of all analyses. Analyses prune by clocks and locks
+ * themselves (findings_pruned()). Here remains what the list shows without them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-/* The wanted orders and each thread's own have a cycle. */
+/* Whether the wanted orders and the threads' own orders form a cycle. */
 static bool impossible(const struct candidate *c)
 {
 	bool before[CANDIDATE_EVENTS][CANDIDATE_EVENTS] = { { false } };
@@ -32,10 +32,10 @@ static bool impossible(const struct candidate *c)
 }
 
 /*
- * Which sites and threads are wanted in which order, whatever the pattern is called: the
- * orders as a set. One that the trace has anyway counts too, it is what makes a triple.
+ * A hash of the wanted orders as a set, by threads and sites, whatever the pattern. It includes
+ * orders that the trace has anyway, because these tell a triple from a pair.
  */
-static uint64_t wanted(const struct candidate *c)
+static uint64_t hash_orders(const struct candidate *c)
 {
 	uint64_t set = c->orders;
 
@@ -43,13 +43,14 @@ static uint64_t wanted(const struct candidate *c)
 		const struct candidate_event *a = &c->event[c->order[i].first];
 		const struct candidate_event *b = &c->event[c->order[i].second];
 
-		set += hash_add(hash_add(hash_add(hash_add(1, a->thread), a->pc), b->thread), b->pc);
+		set += hash_add(hash_add(hash_add(hash_add(1, a->thread), a->pc), b->thread),
+				b->pc);
 	}
 	return set;
 }
 
-/* Which of two that want the same tells more of the harm. */
-static int weight(const struct candidate *c)
+/* Of two candidates with the same orders, the one with the greater value says more of the harm. */
+static int class_weight(const struct candidate *c)
 {
 	static const int weights[] = {
 		[CANDIDATE_RACE] = 1, [CANDIDATE_ATOMICITY] = 3, [CANDIDATE_ATOMICITY2] = 2,
@@ -61,7 +62,7 @@ static int weight(const struct candidate *c)
 
 void prune_list(struct findings *f, bool total, struct hunt_list *out)
 {
-	struct map known = { 0 };	/* wanted() -> 1 + place */
+	struct map known = { 0 };	/* hash_orders() to index in out->at, plus 1 */
 	size_t count = findings_count(f);
 
 	*out = (struct hunt_list){ .predicted = count };
@@ -84,14 +85,14 @@ void prune_list(struct findings *f, bool total, struct hunt_list *out)
 			out->dropped[DROP_IMPOSSIBLE]++;
 			continue;
 		}
-		same = map_put(&known, wanted(c), NULL);
+		same = map_put(&known, hash_orders(c), NULL);
 		if (!*same) {
 			out->at[out->count++] = c;
 			*same = out->count;
 			continue;
 		}
 		out->dropped[DROP_SAME]++;
-		if (weight(c) > weight(out->at[*same - 1]))
+		if (class_weight(c) > class_weight(out->at[*same - 1]))
 			out->at[*same - 1] = c;
 	}
 	for (size_t i = 0; i < out->count; i++)

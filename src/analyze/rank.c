@@ -1,6 +1,7 @@
 /*
- * Likely harmful first. A score is a sum of small judgements, in the table of patterns and
- * the functions below; the numbers order, they do not measure.
+ * Ranks candidates, likely harmful first. The score is a sum: the base of the pattern
+ * (pattern.def) plus bonuses and penalties of the functions below. The numbers are chosen by hand
+ * and only serve to order candidates.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,20 +9,21 @@
 #include "analyze/candidate_list.h"
 #include "analyze/context/access.h"
 
-/* What comes too early is overwritten: harm follows only if somebody reads it in between. */
+/* Whether the early access is a write that the first write overwrites: mostly harmless. */
 static bool is_overwritten(const struct candidate *c)
 {
 	return c->pattern == PATTERN_BEFORE_INIT && access_of(c->event[0].kind) == ACCESS_WRITE &&
 	       access_of(c->event[1].kind) == ACCESS_WRITE;
 }
 
+/* The base of the pattern. */
 static double base(const struct candidate *c)
 {
 	return is_overwritten(c) ? 3 : pattern_row(c->pattern)->score;
 }
 
-/* Pointers turn NULL or dangling, single bytes are mostly states and flags. */
-static double value(const struct candidate *c)
+/* A bonus for writes of 8 bytes, which may be pointers, or of 1 byte, which may be a flag. */
+static double size_bonus(const struct candidate *c)
 {
 	double best = 0;
 
@@ -39,8 +41,8 @@ static double value(const struct candidate *c)
 	return best;
 }
 
-/* Made to be used by several threads at once; counters most of all. */
-static double meant_so(const struct candidate *c)
+/* A penalty if all accesses are atomic: they are meant to be concurrent, counters most of all. */
+static double atomic_penalty(const struct candidate *c)
 {
 	int accesses = 0, atomics = 0, adds = 0;
 
@@ -49,15 +51,16 @@ static double meant_so(const struct candidate *c)
 
 		accesses += access != 0;
 		atomics += (access & ACCESS_ATOMIC) != 0;
-		adds += c->event[i].kind == TRACE_ATOMIC_ADD || c->event[i].kind == TRACE_ATOMIC_SUB;
+		adds += c->event[i].kind == TRACE_ATOMIC_ADD ||
+			c->event[i].kind == TRACE_ATOMIC_SUB;
 	}
 	if (!accesses || atomics < accesses)
 		return 0;
 	return adds == accesses ? -3 : -1.5;
 }
 
-/* What is done all the time was most likely tested; what is done once was not. */
-static double rare(const struct candidate *c)
+/* A bonus for rare events and a penalty for frequent ones, whose orders tests have probably had. */
+static double rarity_bonus(const struct candidate *c)
 {
 	double score = 1;
 	uint64_t most = c->count;
@@ -71,15 +74,15 @@ static double rare(const struct candidate *c)
 
 static double score(const struct candidate *c, const struct rank_hints *hints)
 {
-	double sum = base(c) + value(c) + meant_so(c) + rare(c);
+	double sum = base(c) + size_bonus(c) + atomic_penalty(c) + rarity_bonus(c);
 
-	/* It seems to have gone well. */
+	/* The order did no harm in the traced run. */
 	if (c->seen && !candidate_is_result(c))
 		sum -= 1;
-	/* What was read on the way may not matter: late, but not never. */
+	/* The values read on the way may not matter, so doubtful candidates are tried late. */
 	if (c->doubtful)
 		sum -= 2;
-	/* Each thing to arrange is one that may not come about. */
+	/* Each order or stop that a run has to enforce may fail. */
 	sum -= 0.1 * c->orders;
 	for (int i = 0; i < c->events; i++)
 		sum -= c->hold[i] >= 0 ? 0.1 : 0;

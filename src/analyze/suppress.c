@@ -60,13 +60,15 @@ static int parse_line(struct suppressions *s, const char *at, const char *end, s
 		return err_set(err, "a zero byte: not a text file");
 	colon = memchr(at, ':', (size_t)(end - at));
 	if (!colon)
-		return err_set(err, "no ':' in '%.*s'; a line is 'type:pattern', as in race:my_function",
+		return err_set(err,
+			       "no ':' in '%.*s'; a line is 'type:pattern', as in race:my_function",
 			       (int)(end - at), at);
 	while (type < SUPPRESS_TYPES && (strncmp(type_names[type], at, (size_t)(colon - at)) != 0 ||
 					 type_names[type][colon - at]))
 		type++;
 	if (type == SUPPRESS_TYPES)
-		return err_set(err, "no type '%.*s'; there are race, race_top, deadlock, mutex, thread, "
+		return err_set(err,
+			       "no type '%.*s'; there are race, race_top, deadlock, mutex, thread, "
 			       "signal and called_from_lib", (int)(colon - at), at);
 	if (colon + 1 == end)
 		return err_set(err, "nothing after '%s:'", type_names[type]);
@@ -116,7 +118,7 @@ int suppress_read(struct suppressions *s, const char *path, struct err *err)
 	return result;
 }
 
-/* A glob from here to the end of the name; only the last `*` need ever be taken back. */
+/* Whether pattern..end matches all of the name. Backtracking to the last `*` is sufficient. */
 static bool glob(const char *pattern, const char *end, const char *name)
 {
 	const char *star = NULL, *resume = NULL;
@@ -152,7 +154,8 @@ bool suppress_match(const char *pattern, const char *name)
 	length -= from_start;
 	to_end = length > 0 && pattern[length - 1] == '$';
 	length -= to_end;
-	buf_addf(&whole, "%s%.*s%s", from_start ? "" : "*", (int)length, pattern, to_end ? "" : "*");
+	buf_addf(&whole, "%s%.*s%s", from_start ? "" : "*", (int)length, pattern,
+		 to_end ? "" : "*");
 	matches = glob(buf_string(&whole), buf_string(&whole) + whole.size, name);
 	buf_free(&whole);
 	return matches;

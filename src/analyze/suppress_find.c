@@ -1,10 +1,10 @@
 /*
- * Which events of a candidate are suppressed.
+ * Decides which events of a candidate are suppressed.
  */
 #include "analyze/suppress.h"
 
-#define FRAMES 16
-#define STACK 64
+#define FRAMES 16	/* inlined frames of a pc */
+#define STACK 64	/* callers; deeper ones are not matched */
 
 static enum suppress_type type_of(const struct candidate *c)
 {
@@ -15,7 +15,8 @@ static enum suppress_type type_of(const struct candidate *c)
 	}
 }
 
-static bool place_matches(const struct suppressions *s, struct names *n, enum suppress_type type,
+/* Whether a line of this type matches the site. */
+static bool site_matches(const struct suppressions *s, struct names *n, enum suppress_type type,
 			  uint64_t pc)
 {
 	struct symbol_frame frames[FRAMES];
@@ -24,7 +25,7 @@ static bool place_matches(const struct suppressions *s, struct names *n, enum su
 	return suppress_frames(s, type, frames, count, names_module(n, pc));
 }
 
-/* The innermost function only, as race_top wants it. */
+/* race_top: only the innermost function, inlined or not, and its file. */
 static bool top_matches(const struct suppressions *s, struct names *n, uint64_t pc)
 {
 	struct symbol_frame frames[FRAMES];
@@ -40,11 +41,11 @@ static bool event_matches(const struct suppressions *s, struct names *n,
 	uint64_t pcs[STACK];
 	size_t depth = stacks_pcs(ctx->stacks, e->stack, pcs, STACK);
 
-	if (place_matches(s, n, type, e->pc) ||
+	if (site_matches(s, n, type, e->pc) ||
 	    suppress_name(s, SUPPRESS_CALLED_FROM_LIB, names_module(n, e->pc)))
 		return true;
 	for (size_t i = 0; i < depth; i++)
-		if (place_matches(s, n, type, pcs[i]))
+		if (site_matches(s, n, type, pcs[i]))
 			return true;
 	return type == SUPPRESS_RACE && (suppress_name(s, type, names_global(n, e->addr)) ||
 					 top_matches(s, n, e->pc));

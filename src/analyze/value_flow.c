@@ -7,17 +7,17 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define FORGET_MOST 65536u	/* bytes given out anew, beyond which all is forgotten */
+#define FORGET_MOST 65536u	/* bytes; for a larger new block, everything is forgotten at once */
 
-#define PAGE 16u		/* granules: what is used together is found at once */
+#define PAGE 16u	/* granules; neighbours are found with one look-up */
 
-/* Eight bytes. */
+/* State of 8 aligned bytes. */
 struct granule {
 	uint64_t written;	/* index of the last write */
-	uint64_t readers;	/* threads that read it since they wrote it, one bit each, by number */
-	uint32_t writer;	/* 0: unknown */
-	uint8_t mask;		/* bytes of that write */
-	bool flag;
+	uint64_t readers;	/* bits by id % 64: threads that read it since they wrote it */
+	uint32_t writer;	/* thread of the last write; 0: unknown */
+	uint8_t mask;		/* bits: bytes of the last write */
+	bool flag;		/* the last write set a flag */
 };
 
 struct page {
@@ -30,7 +30,7 @@ struct slot {
 };
 
 struct flow {
-	struct slot *slots;	/* by hash */
+	struct slot *slots;	/* hash table */
 	size_t slot_count;	/* a power of two */
 	struct page *pages;
 	size_t count, capacity;
@@ -127,13 +127,14 @@ static void forget(struct flow *f, uint64_t addr, uint64_t size)
 static void touch(struct flow *f, const struct event *ev, uint64_t index, uint64_t number)
 {
 	struct granule *g = granule_at(f, number);
-	uint64_t from = ev->addr > number * 8 ? ev->addr - number * 8 : 0, bit = 1ull << (ev->thread & 63);
+	uint64_t from = ev->addr > number * 8 ? ev->addr - number * 8 : 0;
+	uint64_t bit = 1ull << (ev->thread & 63);
 	uint64_t to = ev->addr + ev->size < number * 8 + 8 ? ev->addr + ev->size - number * 8 : 8;
 	uint8_t mask = (uint8_t)((0xffu << from) & (0xffu >> (8 - to)));
 	unsigned access = access_of(ev->kind);
 
 	if (access & ACCESS_READ) {
-		/* All that is read was written at once, so that nobody else can have been needed. */
+		/* The last write made all bytes of the read: no other write was needed for it. */
 		if (g->flag && g->writer && g->writer != ev->thread && (mask & ~g->mask) == 0) {
 			flow_seen(f, ev->thread);
 			vclock_raise(&f->seen[ev->thread], g->writer, g->written + 1);
@@ -142,7 +143,7 @@ static void touch(struct flow *f, const struct event *ev, uint64_t index, uint64
 	}
 	if (access & ACCESS_WRITE) {
 		g->flag = !(g->readers & bit);
-		/* Who exchanged it knows what is there: giving a lock back sets no flag. */
+		/* A thread that exchanged the value knows it: releasing a lock sets no flag. */
 		if (!(access & ACCESS_READ))
 			g->readers &= ~bit;
 		g->writer = ev->thread;

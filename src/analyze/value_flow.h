@@ -1,11 +1,13 @@
 /*
- * What threads must have seen: a thread that read a flag which another one set came there
- * because it was set. A flag is a write by a thread that had not read the place since its
- * own last write there; a step of a counter or the link of a list tells nothing, since who
- * comes earlier finds another value and goes on with that.
+ * Order by the flow of values: a thread that reads a flag which another thread set got to that
+ * point because the flag was set. It has *seen* all events of the writer up to the write.
  *
- * Errs to one side: whatever is not known for sure (memory given out anew, parts of a
- * place written by several, threads that share a bit) counts as not seen.
+ * A write sets a flag if its thread had not read the location since its own last write there.
+ * Other writes, such as a step of a counter or the link of a list, order nothing: a thread that
+ * reads earlier finds another value and goes on with that.
+ *
+ * Errs to one side: where the flow is not certain (memory given out anew, a location written in
+ * parts by several threads, threads that share a bit), nothing counts as seen.
  */
 #ifndef ANALYZE_VALUE_FLOW_H
 #define ANALYZE_VALUE_FLOW_H
@@ -19,15 +21,18 @@ struct flow;
 struct flow *flow_new(void);
 void flow_free(struct flow *f);
 
-/* Every event, in the order of the trace; `index` of the thread's, from 0. */
+/* To be called with every event, in order; `index`: among the thread's events, from 0. */
 void flow_event(struct flow *f, const struct event *ev, uint64_t index);
 
-/* By thread: so many of its events came before the next one of `thread`. Good until the next event. */
+/*
+ * The events that `thread` has seen: the first n of each other thread, as a vector clock. Valid
+ * until the next call of flow_event() or flow_seen().
+ */
 const struct vclock *flow_seen(struct flow *f, uint32_t thread);
 
 /*
- * An order that the candidate wants is none that its threads, reading on the way what they
- * read, can have. `seen` is what flow_seen() was at each of its events.
+ * Whether a wanted order contradicts the values that the threads read on the way: `first` of an
+ * order comes after its thread has seen `second`. `seen`: flow_seen() at each of its events.
  */
 bool flow_forbids(const struct candidate *c, const struct vclock *const *seen);
 

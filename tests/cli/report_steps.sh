@@ -95,7 +95,7 @@ END
 hunt early
 tells ' 3 misuses lock'
 tells '^4 (not reached) atomically writes busy'
-tells 'Steps 1 and 4 belong together: keep them in one critical section that step 2 needs, too\.'
+tells 'Put steps 1 and 4 in one critical section, protected by a lock that step 2 also takes\.'
 
 # It fails whatever happens, so that there is no cause; who waits for whom is told all the same.
 cat >join.c <<'END'

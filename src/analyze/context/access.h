@@ -1,5 +1,5 @@
 /*
- * Which events touch memory, and how.
+ * Which events access memory, and how.
  */
 #ifndef ANALYZE_CONTEXT_ACCESS_H
 #define ANALYZE_CONTEXT_ACCESS_H
@@ -22,22 +22,23 @@ static inline unsigned access_of(unsigned kind)
 }
 
 /*
- * A counter is stepped by whoever comes: that another thread was there first is the order
- * of this run, as with locks. The step that finds 1 may be the one that lets the last
- * reference go, which comes after the others.
+ * Whether the order that this atomic makes is accidental, like that of critical sections: threads
+ * that step a counter may do so in any order. A step that finds 1 is not: it may drop the last
+ * reference, and so comes after all other steps. `found` is the value before the step.
  */
 static inline bool access_by_chance(unsigned kind, uint64_t found)
 {
 	return (kind == TRACE_ATOMIC_ADD || kind == TRACE_ATOMIC_SUB) && found != 1;
 }
 
-/* By an atomic's memory order (__ATOMIC_…). */
+/* Whether an atomic of this memory order (__ATOMIC_...) acquires. */
 static inline bool access_acquires(unsigned order)
 {
 	return order == __ATOMIC_CONSUME || order == __ATOMIC_ACQUIRE ||
 	       order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
 }
 
+/* Whether an atomic of this memory order releases. */
 static inline bool access_releases(unsigned order)
 {
 	return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;

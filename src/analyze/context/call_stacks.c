@@ -1,5 +1,5 @@
 /*
- * Nodes of the tree in one array; a table by (parent, caller) finds the child.
+ * The nodes of the tree are in one array. A hash table by (parent, caller) finds the child.
  */
 #include "analyze/context/call_stacks.h"
 
@@ -40,7 +40,8 @@ void stacks_free(struct stacks *s)
 	free(s);
 }
 
-static uint32_t *place(const struct stacks *s, uint32_t parent, uint64_t pc)
+/* The table entry of that node, or the free entry where it belongs. */
+static uint32_t *node_slot(const struct stacks *s, uint32_t parent, uint64_t pc)
 {
 	uint64_t hash = hash_spread(pc ^ (uint64_t)parent << 40 ^ parent);
 	size_t i = hash >> 20 & (s->table_size - 1);
@@ -57,18 +58,18 @@ static void grow_table(struct stacks *s)
 	s->table_size *= 2;
 	s->table = xcalloc(s->table_size, sizeof(*s->table));
 	for (uint32_t i = 1; i < s->count; i++)
-		*place(s, s->nodes[i].parent, s->nodes[i].caller_pc) = i;
+		*node_slot(s, s->nodes[i].parent, s->nodes[i].caller_pc) = i;
 }
 
 uint32_t stacks_call(struct stacks *s, uint32_t stack, uint64_t caller_pc)
 {
-	uint32_t *at = place(s, stack, caller_pc);
+	uint32_t *at = node_slot(s, stack, caller_pc);
 
 	if (*at)
 		return *at;
 	if (s->count * 2 >= s->table_size) {
 		grow_table(s);
-		at = place(s, stack, caller_pc);
+		at = node_slot(s, stack, caller_pc);
 	}
 	s->nodes = xgrow(s->nodes, s->count, &s->capacity, sizeof(*s->nodes));
 	s->nodes[s->count] = (struct node){ .caller_pc = caller_pc, .parent = stack };

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define PAGE 64u
+#define PAGE 64u	/* granules */
 
 struct granules_page {
 	uint32_t number[PAGE];
@@ -91,7 +91,7 @@ void granules_each(struct granules *g, uint64_t addr, uint64_t size,
 
 	if (!size)
 		return;
-	/* More pages in the range than there are at all: look at those. */
+	/* The range has more pages than exist: visit the existing ones. */
 	if ((end - first) / PAGE >= g->page_count) {
 		for (size_t i = 0; i < g->slot_count; i++)
 			if (g->slots[i].key)

@@ -1,11 +1,10 @@
 /*
- * Sets and histories are interned by content. What an event does to a set is
- * looked up by (set, lock, mode, pc); what is left without its first or last lock is kept with
- * the set, so that a repeated critical section costs one probe at most.
+ * Sets and histories are interned by content. Transitions between sets are looked up by (set, lock,
+ * mode, pc). The set that remains after the release of the first or last lock is kept with the set.
+ * A repeated critical section thus costs at most one probe of a hash table.
  *
- * A history keeps at most HISTORY_MAX locks. What is left out makes two sets look
- * compatible that may not be: one candidate more for a run to refute, never one
- * less.
+ * A history keeps at most HISTORY_MAX locks. A lock that is left out can make two sets look
+ * compatible that are not. This yields a candidate that a run refutes; no candidate is lost.
  */
 #include "analyze/context/locksets_internal.h"
 
@@ -16,10 +15,10 @@
 #include "base/mem.h"
 #include "base/page_array.h"
 
-#define HISTORY_MAX 64u
-#define UNKNOWN UINT32_MAX
-#define FIRST_ENDS 64u	/* whole pages */
-#define MAX_HELD 256u	/* locks of one thread at once; more are not noticed */
+#define HISTORY_MAX 64u		/* locks: bounds copies on the stack */
+#define UNKNOWN UINT32_MAX	/* locks_ends.without_outer, without_inner: not computed yet */
+#define FIRST_ENDS 64u		/* entries of 64 bytes: one page of memory */
+#define MAX_HELD 256u		/* locks that a thread holds; further acquisitions are ignored */
 
 _Static_assert(sizeof(struct locks_ends) == 64, "a cache line");
 
@@ -43,8 +42,8 @@ struct locks *locks_new(void)
 	l->sets[l->set_count++] = (struct locks_span){ 0 };
 	l->histories = xgrow(NULL, 0, &l->history_capacity, sizeof(*l->histories));
 	l->histories[l->history_count++] = (struct locks_span){ 0 };
-	l->step_size = 256;
-	l->steps = xcalloc(l->step_size, sizeof(*l->steps));
+	l->transition_size = 256;
+	l->transitions = xcalloc(l->transition_size, sizeof(*l->transitions));
 	l->cache = xcalloc(LOCKS_CACHE, sizeof(*l->cache));
 	return l;
 }
@@ -53,19 +52,19 @@ void locks_free(struct locks *l)
 {
 	if (!l)
 		return;
-	free(l->entries);
+	free(l->members);
 	free(l->sets);
 	pages_free(l->ends, l->ends_capacity * sizeof(*l->ends));
 	free(l->elements);
 	free(l->histories);
 	free(l->set_table.at);
 	free(l->history_table.at);
-	free(l->steps);
+	free(l->transitions);
 	free(l->cache);
 	free(l);
 }
 
-static uint64_t hash_set(const struct locks_entry *e, size_t count)
+static uint64_t hash_set(const struct locks_member *e, size_t count)
 {
 	uint64_t hash = count;
 
@@ -86,7 +85,7 @@ static uint64_t hash_history(const uint64_t *locks, size_t count)
 	return hash;
 }
 
-static bool same_entries(const struct locks_entry *a, const struct locks_entry *b, size_t count)
+static bool same_members(const struct locks_member *a, const struct locks_member *b, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (a[i].lock != b[i].lock || a[i].pc != b[i].pc || a[i].history != b[i].history ||
@@ -95,7 +94,7 @@ static bool same_entries(const struct locks_entry *a, const struct locks_entry *
 	return true;
 }
 
-/* Makes room for one more than `count`; the caller fills an empty one again. */
+/* Makes room for one more than `count`. True: the table is new and empty, to be filled again. */
 static bool table_full(struct locks_table *t, size_t count)
 {
 	if (count * 2 < t->size)
@@ -145,13 +144,14 @@ static uint32_t intern_history(struct locks *l, const uint64_t *locks, uint32_t 
 	return (uint32_t)l->history_count++;
 }
 
-static struct locks_ends ends_of(const struct locks *l, const struct locks_entry *e, uint32_t count)
+static struct locks_ends ends_of(const struct locks *l, const struct locks_member *e,
+				 uint32_t count)
 {
 	struct locks_ends ends = {
 		.outer = e[0].lock, .outer_pc = e[0].pc, .outer_shared = e[0].shared,
 		.inner = e[count - 1].lock, .inner_pc = e[count - 1].pc,
 		.inner_shared = e[count - 1].shared, .count = count, .again = e[0].depth > 0,
-		.no_outer = UNKNOWN, .no_inner = UNKNOWN,
+		.without_outer = UNKNOWN, .without_inner = UNKNOWN,
 	};
 
 	for (size_t i = 0; i < count; i++) {
@@ -172,7 +172,7 @@ static void note_nested(struct locks *l, uint64_t lock)
 	l->nested[bit / 64] |= 1ull << bit % 64;
 }
 
-static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, uint32_t count)
+static uint32_t intern_set(struct locks *l, const struct locks_member *entries, uint32_t count)
 {
 	uint64_t hash = hash_set(entries, count);
 	struct locks_table *t = &l->set_table;
@@ -182,20 +182,20 @@ static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, u
 		return LOCKS_NONE;
 	if (table_full(t, l->set_count))
 		for (uint32_t i = 1; i < l->set_count; i++)
-			table_put(t, hash_set(l->entries + l->sets[i].first, l->sets[i].count), i);
+			table_put(t, hash_set(l->members + l->sets[i].first, l->sets[i].count), i);
 	for (size_t i = hash & (t->size - 1); t->at[i]; i = (i + 1) & (t->size - 1)) {
 		s = &l->sets[t->at[i] - 1];
-		if (s->count == count && same_entries(l->entries + s->first, entries, count))
+		if (s->count == count && same_members(l->members + s->first, entries, count))
 			return t->at[i] - 1;
 	}
 	l->sets = xgrow(l->sets, l->set_count, &l->set_capacity, sizeof(*l->sets));
-	l->sets[l->set_count] = (struct locks_span){ l->entry_count, count };
+	l->sets[l->set_count] = (struct locks_span){ l->member_count, count };
 	more_ends(l);
 	l->ends[l->set_count] = ends_of(l, entries, count);
 	for (uint32_t i = 0; i < count; i++) {
-		l->entries = xgrow(l->entries, l->entry_count, &l->entry_capacity,
-				   sizeof(*l->entries));
-		l->entries[l->entry_count++] = entries[i];
+		l->members = xgrow(l->members, l->member_count, &l->member_capacity,
+				   sizeof(*l->members));
+		l->members[l->member_count++] = entries[i];
 		if (i)
 			note_nested(l, entries[i].lock);
 	}
@@ -203,7 +203,7 @@ static uint32_t intern_set(struct locks *l, const struct locks_entry *entries, u
 	return (uint32_t)l->set_count++;
 }
 
-/* The history with one lock more. */
+/* The history with `lock` added. */
 static uint32_t history_add(struct locks *l, uint32_t history, uint64_t lock)
 {
 	const struct locks_span *s = &l->histories[history];
@@ -221,50 +221,55 @@ static uint32_t history_add(struct locks *l, uint32_t history, uint64_t lock)
 	return intern_history(l, locks, n);
 }
 
-static struct locks_step *step_place(const struct locks *l, const struct locks_step *key)
+/* The transition with this key, or the free slot where it belongs. */
+static struct locks_transition *transition_slot(const struct locks *l,
+						const struct locks_transition *key)
 {
-	size_t i = hash_add(hash_add(key->set * 2u + key->shared, key->lock), key->pc) & (l->step_size - 1);
-	struct locks_step *s;
+	size_t i = hash_add(hash_add(key->set * 2u + key->shared, key->lock), key->pc) &
+		   (l->transition_size - 1);
+	struct locks_transition *s;
 
-	for (;; i = (i + 1) & (l->step_size - 1)) {
-		s = &l->steps[i];
+	for (;; i = (i + 1) & (l->transition_size - 1)) {
+		s = &l->transitions[i];
 		if (!s->used || (s->set == key->set && s->lock == key->lock && s->pc == key->pc &&
 				 s->shared == key->shared))
 			return s;
 	}
 }
 
-static void step_add(struct locks *l, const struct locks_step *step)
+static void transition_add(struct locks *l, const struct locks_transition *step)
 {
-	struct locks_step *old = l->steps;
-	size_t size = l->step_size;
+	struct locks_transition *old = l->transitions;
+	size_t size = l->transition_size;
 
-	if (++l->step_count * 2 >= size) {
-		l->step_size *= 2;
-		l->steps = xcalloc(l->step_size, sizeof(*l->steps));
+	if (++l->transition_count * 2 >= size) {
+		l->transition_size *= 2;
+		l->transitions = xcalloc(l->transition_size, sizeof(*l->transitions));
 		for (size_t i = 0; i < size; i++)
 			if (old[i].used)
-				*step_place(l, &old[i]) = old[i];
+				*transition_slot(l, &old[i]) = old[i];
 		free(old);
 	}
-	*step_place(l, step) = *step;
+	*transition_slot(l, step) = *step;
 }
 
-/* A copy with room for one more; its size, MAX_HELD if it is full. */
-static uint32_t unpack(const struct locks *l, uint32_t set, struct locks_entry *out)
+/* Copies the members of a set to `out`, an array of MAX_HELD; returns their number. */
+static uint32_t unpack(const struct locks *l, uint32_t set, struct locks_member *out)
 {
 	const struct locks_span *s = &l->sets[set];
 
 	if (s->count)
-		memcpy(out, l->entries + s->first, s->count * sizeof(*out));
+		memcpy(out, l->members + s->first, s->count * sizeof(*out));
 	return s->count;
 }
 
 uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared, uint64_t pc)
 {
-	struct locks_step key = { .set = set, .lock = lock, .pc = pc, .shared = shared, .used = true };
-	struct locks_step *known = step_place(l, &key);
-	struct locks_entry held[MAX_HELD];
+	struct locks_transition key = {
+		.set = set, .lock = lock, .pc = pc, .shared = shared, .used = true,
+	};
+	struct locks_transition *known = transition_slot(l, &key);
+	struct locks_member held[MAX_HELD];
 	uint32_t count, i = 0;
 
 	if (known->used)
@@ -279,57 +284,58 @@ uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared
 	} else {
 		for (i = 0; i < count; i++)
 			held[i].history = history_add(l, held[i].history, lock);
-		held[count++] = (struct locks_entry){ .lock = lock, .pc = pc, .shared = shared };
+		held[count++] = (struct locks_member){ .lock = lock, .pc = pc, .shared = shared };
 	}
 	key.result = intern_set(l, held, count);
-	step_add(l, &key);
+	transition_add(l, &key);
 	return key.result;
 }
 
-/* Without the lock at that place, once. */
-static uint32_t released(struct locks *l, uint32_t set, size_t place)
+/* The set after the lock with this index is released once. */
+static uint32_t released(struct locks *l, uint32_t set, size_t index)
 {
-	struct locks_entry held[MAX_HELD];
+	struct locks_member held[MAX_HELD];
 	uint32_t count = unpack(l, set, held);
 
-	if (held[place].depth > 0)
-		held[place].depth--;
+	if (held[index].depth > 0)
+		held[index].depth--;
 	else
-		memmove(held + place, held + place + 1, (--count - place) * sizeof(*held));
+		memmove(held + index, held + index + 1, (--count - index) * sizeof(*held));
 	return intern_set(l, held, count);
 }
 
 uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock)
 {
-	struct locks_step key = { .set = set, .lock = lock, .pc = ~0ull, .used = true };
+	struct locks_transition key = { .set = set, .lock = lock, .pc = ~0ull, .used = true };
 	const struct locks_ends *e = &l->ends[set];
-	struct locks_step *known;
-	size_t place;
+	struct locks_transition *known;
+	size_t index;
 
 	if (!e->count || locks_only(e, lock))
 		return LOCKS_NONE;
 	if (e->inner == lock) {
-		key.result = e->no_inner != UNKNOWN ? e->no_inner : released(l, set, e->count - 1);
-		return l->ends[set].no_inner = key.result;
+		key.result = e->without_inner != UNKNOWN ? e->without_inner :
+			     released(l, set, e->count - 1);
+		return l->ends[set].without_inner = key.result;
 	}
 	if (e->outer == lock) {
-		key.result = e->no_outer != UNKNOWN ? e->no_outer : released(l, set, 0);
-		return l->ends[set].no_outer = key.result;
+		key.result = e->without_outer != UNKNOWN ? e->without_outer : released(l, set, 0);
+		return l->ends[set].without_outer = key.result;
 	}
-	known = step_place(l, &key);
+	known = transition_slot(l, &key);
 	if (known->used)
 		return known->result;
-	place = locks_index(l, set, lock);
-	if (place == LOCKS_ABSENT)
+	index = locks_index(l, set, lock);
+	if (index == LOCKS_ABSENT)
 		return set;
-	key.result = released(l, set, place);
-	step_add(l, &key);
+	key.result = released(l, set, index);
+	transition_add(l, &key);
 	return key.result;
 }
 
 uint32_t locks_core(struct locks *l, uint32_t set)
 {
-	struct locks_entry held[MAX_HELD];
+	struct locks_member held[MAX_HELD];
 	uint32_t count = unpack(l, set, held);
 
 	for (uint32_t i = 0; i < count; i++)
@@ -344,7 +350,7 @@ size_t locks_count(const struct locks *l, uint32_t set)
 
 void locks_at(const struct locks *l, uint32_t set, size_t i, struct locks_held *out)
 {
-	const struct locks_entry *e = &l->entries[l->sets[set].first + i];
+	const struct locks_member *e = &l->members[l->sets[set].first + i];
 	const struct locks_span *h = &l->histories[e->history];
 
 	*out = (struct locks_held){
@@ -358,7 +364,7 @@ size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock)
 	const struct locks_span *s = &l->sets[set];
 
 	for (size_t i = 0; i < s->count; i++)
-		if (l->entries[s->first + i].lock == lock)
+		if (l->members[s->first + i].lock == lock)
 			return i;
 	return LOCKS_ABSENT;
 }

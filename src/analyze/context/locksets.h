@@ -1,8 +1,30 @@
 /*
- * Interned locksets: which locks a thread holds, how (read or write), since which
- * critical section, and the acquisition history of each: the locks taken since it
- * was (algorithms.md §0). Equal sets have equal numbers, so that comparing a pair
- * is a table look-up after the first time.
+ * Interned locksets: the locks that a thread holds, in the order of acquisition. For each lock:
+ * its mode (read or write), where it was acquired, how often again since, and its acquisition
+ * history, the locks acquired since then (PENELOPE: Sorrentino et al., FSE 2010). Equal sets have
+ * equal numbers, so that comparing two sets is a table look-up after the first time.
+ *
+ * Example. Thread A acquires locks at sites p1 and p2, thread B at p3 and p4. Numbers are given in
+ * the order in which sets first occur.
+ *
+ *   event       lockset of the thread            number
+ *   (start)     {}                               0
+ *   A lock m    {m@p1}                           1
+ *   A lock n    {m@p1 history [n], n@p2}         2
+ *   A unlock n  {m@p1 history [n]}               3     not 1: n was acquired under m
+ *   A unlock m  {}                               0
+ *   B lock n    {n@p3}                           4
+ *   B lock m    {n@p3 history [m], m@p4}         5
+ *   B unlock m  {n@p3 history [m]}               6
+ *   A lock m    {m@p1}                           1
+ *
+ *   locks_exclude(2, 4)     true: both contain n
+ *   locks_exclude(3, 6)     false: no common lock
+ *   locks_compatible(3, 6)  false: no run can be in both at once. A would have acquired n under m,
+ *                           and B m under n, so one of them would have come first and blocked the
+ *                           other.
+ *   locks_needed(1, 5)      0: on its way to set 5, B acquires m, lock number 0 of set 1
+ *   locks_core(3)           1: the histories are left out
  */
 #ifndef ANALYZE_CONTEXT_LOCKSETS_H
 #define ANALYZE_CONTEXT_LOCKSETS_H
@@ -16,12 +38,13 @@
 #define LOCKS_NONE 0u	/* the empty set */
 #define LOCKS_ABSENT ((size_t)-1)
 
+/* A lock of a set, as locks_at() describes it. */
 struct locks_held {
 	uint64_t lock;
 	bool shared;		/* a read lock */
-	uint32_t depth;		/* times it was taken again since */
+	uint32_t depth;		/* times it was acquired again since */
 	uint64_t acquired_pc;
-	const uint64_t *history;	/* locks taken since, ascending */
+	const uint64_t *history;	/* locks acquired since, ascending */
 	size_t history_count;
 };
 
@@ -31,44 +54,46 @@ struct locks *locks_new(void);
 void locks_free(struct locks *l);
 
 /*
- * What a thread's events do to its set; returns the new one. A lock that is held
- * already (recursive, or several read locks) has to be released as often.
+ * The set after an acquisition or release. A lock that is acquired again while it is held
+ * (recursive, or several read locks) has to be released as often.
  */
 uint32_t locks_acquire(struct locks *l, uint32_t set, uint64_t lock, bool shared, uint64_t pc);
 uint32_t locks_release(struct locks *l, uint32_t set, uint64_t lock);
 
 size_t locks_count(const struct locks *l, uint32_t set);
+
+/* Describes the i-th lock of the set, in the order of acquisition. */
 void locks_at(const struct locks *l, uint32_t set, size_t i, struct locks_held *out);
 bool locks_has(const struct locks *l, uint32_t set, uint64_t lock);
 
-/* Its place for locks_at(), LOCKS_ABSENT if not in the set. Places keep their order. */
+/* The index of a lock in the set, for locks_at(); LOCKS_ABSENT if the set does not contain it. */
 size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock);
 
-/* The same locks, taken at the same places, without acquisition histories. */
+/* The same locks, modes and sites, without acquisition histories. */
 uint32_t locks_core(struct locks *l, uint32_t set);
 
-/* A lock in both, not read-held in both: the two cannot be held at once. */
+/* Whether a common lock keeps two threads from being in `a` and `b` at once: not read in both. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
 
-/* In no set that was made until now is the lock within another; false: in some, or it is not known. */
+/* True: no set so far has the lock acquired under another. False may be a hash collision. */
 bool locks_never_nested(const struct locks *l, uint64_t lock);
 
 /*
- * Of a set what mostly says how it goes with another: the first and the last taken, and a bit for
- * each lock, by hash. Of the empty set all is 0, but for what is shared.
+ * Summary of a set that decides most comparisons: its first and last lock, and a bit for each lock
+ * by hash. Of the empty set all members are 0, except that both ends count as shared.
  */
 struct locks_ends {
-	uint64_t outer, inner;
-	uint64_t outer_pc, inner_pc;	/* where they were taken */
-	uint64_t held;			/* bits */
-	uint64_t taken;			/* of those held, and of their histories */
-	uint32_t count;
-	uint32_t no_outer, no_inner;	/* for locks.c: the sets that are left without them, if known */
+	uint64_t outer, inner;		/* the lock acquired first, and last */
+	uint64_t outer_pc, inner_pc;	/* where they were acquired */
+	uint64_t held;			/* locks_bit() of the locks in the set */
+	uint64_t taken;			/* locks_bit() of these and of all in their histories */
+	uint32_t count;			/* of locks in the set */
+	uint32_t without_outer, without_inner;	/* memo of locks_release(): the sets after it */
 	bool outer_shared, inner_shared;
-	bool again;			/* the outer one was taken again since */
+	bool again;			/* the outer lock was acquired again since */
 };
 
-/* This lock alone, once: without it nothing is held. */
+/* Whether the set is this lock, acquired once: releasing it leaves the empty set. */
 static inline bool locks_only(const struct locks_ends *e, uint64_t lock)
 {
 	return e->count == 1 && e->outer == lock && !e->again;
@@ -79,19 +104,21 @@ static inline uint64_t locks_bit(uint64_t lock)
 	return 1ull << (hash_spread(lock) >> 58);
 }
 
-/* By number of set; good until the next event. */
+/* Array by number of the set; valid until the next set is made. */
 const struct locks_ends *locks_ends(const struct locks *l);
 
-/* locks_index(): mostly it is the outermost or the innermost. */
+/* locks_index(), without a search if the lock is the outermost or innermost of the set. */
 static inline size_t locks_place(const struct locks *l, uint32_t set, uint64_t lock)
 {
 	const struct locks_ends *e = &locks_ends(l)[set];
 
 	if (e->count <= 2)
-		return e->count && e->outer == lock ? 0 : e->count == 2 && e->inner == lock ? 1 : LOCKS_ABSENT;
+		return e->count && e->outer == lock ? 0 :
+		       e->count == 2 && e->inner == lock ? 1 : LOCKS_ABSENT;
 	return e->inner == lock ? e->count - 1 : locks_index(l, set, lock);
 }
 
+/* True if the outermost or the innermost locks already say that the sets exclude each other. */
 static inline bool locks_exclude_at_once(const struct locks_ends *a, const struct locks_ends *b)
 {
 	return (a->outer == b->outer && !(a->outer_shared && b->outer_shared)) ||
@@ -99,25 +126,29 @@ static inline bool locks_exclude_at_once(const struct locks_ends *a, const struc
 }
 
 /*
- * Acquisition histories allow that one thread is in `a` and another in `b` at one
- * moment. Of its own it does not look for common locks.
+ * Whether acquisition histories allow one thread to be in `a` while another is in `b`. Common locks
+ * are not considered: see locks_exclude().
  */
 bool locks_compatible(struct locks *l, uint32_t a, uint32_t b);
 
-/* A thread on its way to `set` takes the lock, in a mode that excludes this one. */
+/* Whether a thread on its way to `set` acquires the lock in a mode that excludes mode `shared`. */
 bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared);
 
 /*
- * A thread on its way to set `b` takes locks that exclude some in `a`: the place of the
- * outermost of these in `a`, if among the first LOCKS_OUTER; else LOCKS_ABSENT.
+ * The index in `a` of the outermost lock that a thread on its way to `b` acquires, in a mode that
+ * excludes the holder's. LOCKS_ABSENT: none of the LOCKS_OUTER outermost locks of `a`.
  */
 #define LOCKS_OUTER 4u
 size_t locks_needed(struct locks *l, uint32_t a, uint32_t b);
 
-/* Where that one was taken, or `pc` if there is none: the place to stop at before `a`. */
+/* Part of locks_entry(): also where the summaries do not decide. */
 uint64_t locks_entry_between(struct locks *l, uint32_t a, uint32_t b, uint64_t pc);
 
-/* The same; `ends` is locks_ends(). Mostly they have no lock in common, or one at the same end. */
+/*
+ * Where to stop a thread at `pc` with set `a`, so that another thread can come to set `b` first:
+ * at the acquisition of the lock locks_needed(a, b), or at `pc` if there is none. `ends` is
+ * locks_ends(). Fast if the sets have no lock in common or one at the same end, as most have.
+ */
 static inline uint64_t locks_entry(struct locks *l, const struct locks_ends *ends, uint32_t a,
 				   uint32_t b, uint64_t pc)
 {

@@ -1,13 +1,14 @@
 /*
- * What two locksets are to each other: looked up in a small cache of pairs, unless their
- * first and last locks say it, or that they have none in common.
+ * Comparisons of two locksets. The summaries (struct locks_ends) decide most of them: the sets have
+ * no lock in common, or the same lock at an end. The others are kept in a direct-mapped cache.
  */
 #include "analyze/context/locksets_internal.h"
 #include "base/hash.h"
 
-#define SMALL 4u		/* locks of two sets, multiplied */
+#define SMALL 4u	/* product of two sets' counts up to which comparing beats the cache */
 
-static bool has_taken(const struct locks *l, const struct locks_entry *e, uint64_t lock)
+/* Whether the lock was acquired while `e` was held. */
+static bool has_taken(const struct locks *l, const struct locks_member *e, uint64_t lock)
 {
 	const struct locks_span *h = &l->histories[e->history];
 
@@ -25,8 +26,8 @@ static void compare(const struct locks *l, struct locks_pair *p)
 	p->compatible = true;
 	for (uint32_t i = 0; i < a->count; i++)
 		for (uint32_t j = 0; j < b->count; j++) {
-			const struct locks_entry *x = &l->entries[a->first + i];
-			const struct locks_entry *y = &l->entries[b->first + j];
+			const struct locks_member *x = &l->members[a->first + i];
+			const struct locks_member *y = &l->members[b->first + j];
 
 			if (x->lock == y->lock)
 				p->exclude |= !(x->shared && y->shared);
@@ -41,7 +42,7 @@ bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared
 	const struct locks_span *s = &l->sets[set];
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct locks_entry *x = &l->entries[s->first + i];
+		const struct locks_member *x = &l->members[s->first + i];
 
 		if (x->lock == lock)
 			return !(x->shared && shared);
@@ -51,10 +52,10 @@ bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared
 	return false;
 }
 
-static int8_t needed_of(const struct locks *l, uint32_t a, uint32_t b)
+static int8_t find_conflict(const struct locks *l, uint32_t a, uint32_t b)
 {
 	const struct locks_span *s = &l->sets[a];
-	const struct locks_entry *e = &l->entries[s->first];
+	const struct locks_member *e = &l->members[s->first];
 	uint64_t taken = l->ends[b].taken;
 
 	for (uint32_t i = 0; i < s->count && i < LOCKS_OUTER; i++)
@@ -63,6 +64,7 @@ static int8_t needed_of(const struct locks *l, uint32_t a, uint32_t b)
 	return -1;
 }
 
+/* The entry of the cache for this pair, filled but for `conflict`. */
 static struct locks_pair *compared(struct locks *l, uint32_t a, uint32_t b)
 {
 	struct locks_pair *p;
@@ -78,7 +80,7 @@ static struct locks_pair *compared(struct locks *l, uint32_t a, uint32_t b)
 		p->a = a;
 		p->b = b;
 		compare(l, p);
-		p->needed[0] = p->needed[1] = LOCKS_UNKNOWN;
+		p->conflict[0] = p->conflict[1] = LOCKS_UNKNOWN;
 	}
 	return p;
 }
@@ -95,14 +97,14 @@ bool locks_never_nested(const struct locks *l, uint64_t lock)
 	return !(l->nested[bit / 64] >> bit % 64 & 1);
 }
 
-/* The same lock at one end of one and at the other of the other. */
+/* Whether the outermost lock of one set and the innermost of the other say that they exclude. */
 static bool exclude_crosswise(const struct locks_ends *a, const struct locks_ends *b)
 {
 	return (a->outer == b->inner && !(a->outer_shared && b->inner_shared)) ||
 	       (a->inner == b->outer && !(a->inner_shared && b->outer_shared));
 }
 
-/* Mostly the outermost or the innermost of both say it: at hand even where pairs are many. */
+/* The ends decide most cases without a cache, which programs with many sets would overflow. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b)
 {
 	const struct locks_ends *x = &l->ends[a], *y = &l->ends[b];
@@ -119,8 +121,8 @@ bool locks_compatible(struct locks *l, uint32_t a, uint32_t b)
 	return !a || !b || compared(l, a, b)->compatible;
 }
 
-/* What the ends of the two say of it: mostly they have one lock in common, at the same end. */
-static int8_t needed_at_once(const struct locks *l, uint32_t a, uint32_t b)
+/* locks_needed() if the ends decide it, else LOCKS_UNKNOWN. */
+static int8_t conflict_by_ends(const struct locks *l, uint32_t a, uint32_t b)
 {
 	const struct locks_ends *x = &l->ends[a], *y = &l->ends[b];
 
@@ -132,34 +134,34 @@ static int8_t needed_at_once(const struct locks *l, uint32_t a, uint32_t b)
 	return LOCKS_UNKNOWN;
 }
 
-/* Small sets are many, and looked through sooner than found. */
-static inline int8_t needed(struct locks *l, uint32_t a, uint32_t b)
+/* locks_needed(), -1 in place of LOCKS_ABSENT. */
+static inline int8_t first_conflict(struct locks *l, uint32_t a, uint32_t b)
 {
-	int8_t place, *known;
+	int8_t index, *known;
 
 	if (!(l->ends[a].held & l->ends[b].taken))
 		return -1;
-	place = needed_at_once(l, a, b);
-	if (place != LOCKS_UNKNOWN)
-		return place;
+	index = conflict_by_ends(l, a, b);
+	if (index != LOCKS_UNKNOWN)
+		return index;
 	if (l->sets[a].count * l->sets[b].count <= SMALL)
-		return needed_of(l, a, b);
-	known = &compared(l, a, b)->needed[a > b];
+		return find_conflict(l, a, b);
+	known = &compared(l, a, b)->conflict[a > b];
 	if (*known == LOCKS_UNKNOWN)
-		*known = needed_of(l, a, b);
+		*known = find_conflict(l, a, b);
 	return *known;
 }
 
 size_t locks_needed(struct locks *l, uint32_t a, uint32_t b)
 {
-	int8_t place = needed(l, a, b);
+	int8_t index = first_conflict(l, a, b);
 
-	return place < 0 ? LOCKS_ABSENT : (size_t)place;
+	return index < 0 ? LOCKS_ABSENT : (size_t)index;
 }
 
 uint64_t locks_entry_between(struct locks *l, uint32_t a, uint32_t b, uint64_t pc)
 {
-	int8_t place = needed(l, a, b);
+	int8_t index = first_conflict(l, a, b);
 
-	return place < 0 ? pc : l->entries[l->sets[a].first + (size_t)place].pc;
+	return index < 0 ? pc : l->members[l->sets[a].first + (size_t)index].pc;
 }

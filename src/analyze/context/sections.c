@@ -8,13 +8,13 @@
 #include "analyze/context/access.h"
 #include "base/mem.h"
 
-#define SECTIONS_AHEAD 64u	/* how far an outer section is looked for behind the inner ones */
+#define SECTIONS_AHEAD 64u	/* later sections among which an outer one is searched */
 
 struct thread {
-	struct section *held;
+	struct section *held;	/* that the thread is in, outermost first */
 	size_t count, capacity;
-	struct section *left;	/* a ring */
-	size_t ended;		/* so many were put into it */
+	struct section *left;	/* that it left: grows to SECTIONS_KEPT, then a ring */
+	size_t ended;		/* number of sections ever put into `left` */
 	size_t left_capacity;
 };
 
@@ -51,7 +51,7 @@ static enum section_change begin(struct thread *t, uint64_t lock, bool shared, b
 		if (t->held[i].lock != lock)
 			continue;
 		t->held[i].depth++;
-		return SECTION_AGAIN;
+		return SECTION_REENTERED;
 	}
 	t->held = xgrow(t->held, t->count, &t->capacity, sizeof(*t->held));
 	t->held[t->count++] = (struct section){
@@ -63,7 +63,7 @@ static enum section_change begin(struct thread *t, uint64_t lock, bool shared, b
 	return SECTION_BEGUN;
 }
 
-/* Small at first: many threads have few sections. Once full, it is a ring. */
+/* Adds a section to those left. */
 static void keep(struct thread *t, const struct section *done)
 {
 	if (t->ended < SECTIONS_KEPT)
@@ -78,7 +78,7 @@ static enum section_change end(struct thread *t, uint64_t lock, bool wholly,
 		if (t->held[i].lock != lock)
 			continue;
 		if (!wholly && --t->held[i].depth)
-			return SECTION_LESS;
+			return SECTION_REENTRY_LEFT;
 		t->held[i].last = view->index;
 		t->held[i].end_time = ev->time;
 		t->held[i].end_pc = ev->pc;
@@ -91,7 +91,7 @@ static enum section_change end(struct thread *t, uint64_t lock, bool wholly,
 	return SECTION_UNHELD;
 }
 
-/* It was no lock after all. */
+/* Drops the open sections of a semaphore that is no lock after all. */
 static void forget(struct sections *s, uint64_t lock)
 {
 	for (size_t n = 0; n < s->count; n++) {
@@ -105,19 +105,19 @@ static void forget(struct sections *s, uint64_t lock)
 	}
 }
 
-/* However long that takes. */
+/* Whether the acquisition waits without limit. */
 static bool waits_for_it(const struct event *ev)
 {
 	return !(trace_roles(ev->kind) & ROLE_TRY) && !(ev->detail & TRACE_TIMED);
 }
 
-/* If it is used as a lock. */
+/* Begins or ends a section if the semaphore is used as a lock. */
 static enum section_change semaphore(struct sections *s, struct thread *t, const struct event *ev,
 				     const struct view *view)
 {
 	bool shared = view->sem == VIEW_SEM_POOL;
 
-	if (view->sem == VIEW_SEM_TURNED)
+	if (view->sem == VIEW_SEM_TURNS_SIGNAL)
 		forget(s, ev->addr);
 	if (ev->result || (!shared && view->sem != VIEW_SEM_LOCK))
 		return SECTION_NONE;
@@ -137,7 +137,7 @@ enum section_change sections_event(struct sections *s, const struct event *ev,
 		return SECTION_NONE;
 	if (roles & ROLE_ACQUIRE)
 		return begin(t, lock, roles & ROLE_SHARED, waits_for_it(ev), ev, view);
-	if (roles & ROLE_WAIT_END)	/* EPERM: it was not held before either */
+	if (roles & ROLE_WAIT_END)	/* EPERM: the wait began without the mutex, too */
 		return ev->result == EPERM ? SECTION_NONE : begin(t, lock, false, true, ev, view);
 	if (roles & ROLE_RELEASE)
 		return ev->result == 0 ? end(t, lock, false, ev, view) : SECTION_NONE;
@@ -157,7 +157,7 @@ static size_t left_known(const struct thread *t)
 	return t->ended < SECTIONS_KEPT ? t->ended : SECTIONS_KEPT;
 }
 
-/* The n-th of those known, oldest first. */
+/* The n-th of the sections kept, oldest first. */
 static const struct section *left_at(const struct thread *t, size_t n)
 {
 	return &t->left[(t->ended - left_known(t) + n) % SECTIONS_KEPT];
@@ -175,7 +175,7 @@ const struct section *sections_around(const struct sections *s, uint32_t thread,
 	for (size_t i = 0; i < t->count; i++)
 		if (t->held[i].lock == lock && t->held[i].first <= index)
 			return &t->held[i];
-	/* They are in the order in which they ended; long ones around others come later. */
+	/* `left` is in the order of ends: a section around another comes after it. */
 	for (high = left_known(t); low < high; ) {
 		size_t middle = low + (high - low) / 2;
 
@@ -212,19 +212,19 @@ const struct section *sections_left(const struct sections *s, uint32_t thread, u
 	return NULL;
 }
 
-/* The thread of the event is or was in a section of the lock that `mine` excludes. */
+/* Whether the event's thread is or was in a section that cannot overlap `mine`. */
 static bool passes(const struct sections *s, const struct locks *locks,
 		   const struct candidate_event *e, const struct section *mine)
 {
-	size_t place = locks_index(locks, e->lockset, mine->lock);
+	size_t index = locks_index(locks, e->lockset, mine->lock);
 	const struct section *left = sections_left(s, e->thread, mine->lock, 0);
 	struct locks_held held;
 
 	if (left && !(left->shared && mine->shared))
 		return true;
-	if (place == LOCKS_ABSENT)
+	if (index == LOCKS_ABSENT)
 		return false;
-	locks_at(locks, e->lockset, place, &held);
+	locks_at(locks, e->lockset, index, &held);
 	return !(held.shared && mine->shared);
 }
 
@@ -256,7 +256,7 @@ void sections_access(struct sections *s, const struct event *ev)
 	if (ev->thread >= s->count || !s->threads[ev->thread].count)
 		return;
 	t = &s->threads[ev->thread];
-	/* Of a long range any hash occurs. */
+	/* Stops at a range so long that all bits are set. */
 	for (uint64_t a = ev->addr & ~7ull; a < ev->addr + ev->size && ~granules; a += 8)
 		granules |= section_granule(a);
 	for (size_t i = 0; i < t->count; i++) {

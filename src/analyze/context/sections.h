@@ -1,10 +1,10 @@
 /*
- * Critical sections: which a thread is in, and which it left not long ago.
+ * Critical sections: those that each thread is in, and those that it left recently.
  *
- * locks.h says what is held; here is where it was taken (a proving run may have to
- * stop a thread before it enters), where it was given back, and roughly what was
- * read and written within: a set of granules by hash, which may say yes wrongly
- * and never no. Of the sections left, SECTIONS_KEPT of each thread are known.
+ * locksets.h says which locks are held. This module says where each was acquired (a proving run may
+ * have to stop a thread before it enters), where it was released, and roughly which memory was read
+ * and written within: a bit for each granule by hash, so that a set bit may be a collision, but a
+ * clear bit is certain. The last SECTIONS_KEPT sections that each thread left are kept.
  */
 #ifndef ANALYZE_CONTEXT_SECTIONS_H
 #define ANALYZE_CONTEXT_SECTIONS_H
@@ -15,28 +15,30 @@
 #include "base/hash.h"
 #include "trace/read/reader.h"
 
-#define SECTIONS_KEPT 1024u	/* a power of two */
+#define SECTIONS_KEPT 1024u	/* per thread; a power of two */
 
 struct section {
 	uint64_t lock;
-	uint64_t first, last;	/* indices of the thread's events; last is UINT64_MAX while held */
+	uint64_t first, last;	/* the thread's events, by index; last is UINT64_MAX while held */
 	uint64_t time, pc;	/* of the acquisition */
 	uint64_t end_time, end_pc;	/* of the release, once left */
-	uint64_t reads, writes;	/* granules, by section_granule() */
-	uint64_t strong_epoch;	/* at the acquisition */
-	uint32_t thread, stack, lockset, depth;
-	uint16_t kind, end_kind;
+	uint64_t reads, writes;	/* section_granule() bits of accesses within */
+	uint64_t strong_epoch;	/* of the thread at the acquisition */
+	uint32_t thread, stack, lockset;	/* at the acquisition */
+	uint32_t depth;		/* acquisitions not yet released */
+	uint16_t kind, end_kind;	/* enum trace_kind of acquisition and release */
 	bool shared;
-	bool patient;		/* it would have waited for ever: no try, no time limit */
+	bool patient;		/* the acquisition has no time limit and is no try */
 };
 
+/* What an event does to the thread's sections. */
 enum section_change {
 	SECTION_NONE,
 	SECTION_BEGUN,
-	SECTION_AGAIN,		/* a lock held already: recursive, or one more reader's hold */
+	SECTION_REENTERED,	/* acquired while held: a recursive lock, or one more read lock */
 	SECTION_ENDED,
-	SECTION_LESS,		/* given back, but still held as before SECTION_AGAIN */
-	SECTION_UNHELD,		/* given back, and never taken as far as the trace knows */
+	SECTION_REENTRY_LEFT,	/* released, but still held as before SECTION_REENTERED */
+	SECTION_UNHELD,		/* released, although the trace has no acquisition */
 };
 
 struct sections;
@@ -44,41 +46,43 @@ struct sections;
 struct sections *sections_new(void);
 void sections_free(struct sections *s);
 
-/* Follows acquisitions and releases; waiting on a condition is a release, waking an acquisition. */
+/* Takes in an event. Waiting on a condition releases its mutex, waking acquires it. */
 enum section_change sections_event(struct sections *s, const struct event *ev,
 				   const struct view *view);
 
-/* Outermost first; good until the next event of the thread. */
+/* The sections that the thread is in, outermost first; valid until its next event. */
 const struct section *sections_held(const struct sections *s, uint32_t thread, size_t *count);
 
-/* The section of `lock` that the thread's event `index` lies in; NULL if none or forgotten. */
+/* The section of `lock` around the thread's event `index`; NULL: none, or not kept any more. */
 const struct section *sections_around(const struct sections *s, uint32_t thread, uint64_t lock,
 				      uint64_t index);
 
 /*
- * The newest section of `lock` (0: of any) that the thread left, `back` before it for
- * older ones; NULL if there is none.
+ * A section of `lock` (0: of any lock) that the thread left: the latest one if `back` is 0, the one
+ * before it if 1, and so on. NULL: none.
  */
 const struct section *sections_left(const struct sections *s, uint32_t thread, uint64_t lock,
 				    size_t back);
 
 /*
- * Where to stop a thread that is to come to `stopped` after another did `other`: the
- * outermost section around it whose lock the other one has or had; NULL: right before it.
+ * Where to stop a thread that is to reach the event `stopped` only after another thread performed
+ * `other`: before the outermost section around `stopped` whose lock the other thread holds or held.
+ * NULL: right before `stopped`.
  */
 const struct section *sections_entry(const struct sections *s, const struct locks *locks,
 				     const struct candidate_event *stopped,
 				     const struct candidate_event *other);
 
-/* Notes an access within all sections that its thread is in. */
+/* Notes an access in all sections that its thread is in. */
 void sections_access(struct sections *s, const struct event *ev);
 
+/* The bit of a granule in section.reads and section.writes. */
 static inline uint64_t section_granule(uint64_t addr)
 {
 	return 1ull << (hash_spread(addr >> 3) >> 58);
 }
 
-/* The acquisition with which a section begins, and the release, as candidates name events. */
+/* The acquisition and the release of a section, as candidates name events. */
 struct candidate_event section_begin(const struct section *s);
 struct candidate_event section_end(const struct section *s);
 

@@ -10,29 +10,37 @@
 
 #define FILTER_BITS 16u
 
-enum use { USE_LOOK, USE_TAKE, USE_GIVE, USE_WRONG };
+/* What an atomic does to a location that is taken for a lock. */
+enum op {
+	OP_NEUTRAL,	/* leaves it as it is, or initialises it */
+	OP_ACQUIRE,
+	OP_RELEASE,
+	OP_NO_LOCK,	/* shows that the location is no lock */
+};
 
-/* A place that somebody took. */
-struct place {
+/* A location that an atomic may have acquired as a lock. */
+struct location {
 	uint64_t addr;
-	uint32_t holder;	/* 0: nobody */
-	uint32_t first;		/* who took it first */
-	bool by_two, given, wrong;
+	uint32_t holder;	/* id of the thread; 0: free */
+	uint32_t first_thread;	/* the one that acquired it first */
+	bool two_threads;	/* another one acquired it, too */
+	bool released;		/* at least once */
+	bool no_lock;		/* an event contradicts it */
 };
 
 struct search {
-	struct map at;		/* address to number, plus 1 */
-	struct place *places;
+	struct map at;		/* address to index in `locations`, plus 1 */
+	struct location *locations;
 	size_t count, capacity;
-	uint64_t filter[(1u << FILTER_BITS) / 64];	/* most writes are to none of them */
+	uint64_t filter[(1u << FILTER_BITS) / 64];	/* bits by hash of their addresses */
 };
 
-void spins_init(struct spins *s, const char *path)
+void spin_locks_init(struct spin_locks *s, const char *path)
 {
-	*s = (struct spins){ .path = path };
+	*s = (struct spin_locks){ .path = path };
 }
 
-void spins_free(struct spins *s)
+void spin_locks_free(struct spin_locks *s)
 {
 	map_free(&s->locks);
 }
@@ -47,44 +55,49 @@ static unsigned order_of(const struct event *ev)
 	return ev->detail >> TRACE_ORDER_SHIFT & TRACE_ORDER_MASK;
 }
 
-static bool takes(const struct event *ev)
+/* Whether the event would acquire a free lock. */
+static bool can_acquire(const struct event *ev)
 {
 	return (ev->kind == TRACE_ATOMIC_XCHG || ev->kind == TRACE_ATOMIC_CAS) && ev->arg == 0 &&
 	       access_acquires(order_of(ev));
 }
 
-/* By its holder. What an update leaves there is not known: the next taking has to find 0. */
-static enum use use_by_holder(const struct event *ev)
+/*
+ * The operation of the thread that holds the lock. Of an update the trace does not tell the new
+ * value; the next acquisition has to find 0.
+ */
+static enum op op_of_holder(const struct event *ev)
 {
-	bool given = ev->arg != 0;
+	bool released = ev->arg != 0;
 
 	switch (ev->kind) {
 	case TRACE_ATOMIC_LOAD: case TRACE_ATOMIC_CAS_FAIL:
-		return USE_LOOK;
+		return OP_NEUTRAL;
 	case TRACE_ATOMIC_STORE:
-		given = ev->arg == 0;
+		released = ev->arg == 0;
 		break;
 	}
-	return given && access_releases(order_of(ev)) ? USE_GIVE : USE_WRONG;
+	return released && access_releases(order_of(ev)) ? OP_RELEASE : OP_NO_LOCK;
 }
 
-static enum use use_of(const struct event *ev, uint32_t holder)
+/* The operation of any thread, while `holder` holds the lock (0: no thread). */
+static enum op op_of(const struct event *ev, uint32_t holder)
 {
 	if (holder == ev->thread)
-		return use_by_holder(ev);
+		return op_of_holder(ev);
 	switch (ev->kind) {
-	case TRACE_ATOMIC_CAS_FAIL:	/* also a weak one that could have done it */
-		return USE_LOOK;
+	case TRACE_ATOMIC_CAS_FAIL:	/* also a weak one that failed although it found 0 */
+		return OP_NEUTRAL;
 	case TRACE_ATOMIC_LOAD:
-		return holder || ev->arg == 0 ? USE_LOOK : USE_WRONG;
-	case TRACE_ATOMIC_STORE:	/* made ready before the first taking, and again */
-		return !holder && ev->arg == 0 ? USE_LOOK : USE_WRONG;
+		return holder || ev->arg == 0 ? OP_NEUTRAL : OP_NO_LOCK;
+	case TRACE_ATOMIC_STORE:	/* initialises the lock, perhaps once more */
+		return !holder && ev->arg == 0 ? OP_NEUTRAL : OP_NO_LOCK;
 	case TRACE_ATOMIC_XCHG:
 		if (holder && ev->arg != 0)
-			return USE_LOOK;
+			return OP_NEUTRAL;
 		break;
 	}
-	return !holder && takes(ev) ? USE_TAKE : USE_WRONG;
+	return !holder && can_acquire(ev) ? OP_ACQUIRE : OP_NO_LOCK;
 }
 
 static bool in_filter(struct search *f, uint64_t addr, bool add)
@@ -97,55 +110,58 @@ static bool in_filter(struct search *f, uint64_t addr, bool add)
 	return (f->filter[hash >> 6] & bit) != 0;
 }
 
-static struct place *place_of(struct search *f, const struct event *ev)
+/* The location of the event, added if this acquires it; NULL: not taken for a lock. */
+static struct location *location_of(struct search *f, const struct event *ev)
 {
 	uint64_t *number;
 
-	if (!in_filter(f, ev->addr, false) && !takes(ev))
+	if (!in_filter(f, ev->addr, false) && !can_acquire(ev))
 		return NULL;
 	number = map_find(&f->at, ev->addr);
-	if (!number && takes(ev)) {
+	if (!number && can_acquire(ev)) {
 		number = map_put(&f->at, ev->addr, NULL);
-		f->places = xgrow(f->places, f->count, &f->capacity, sizeof(*f->places));
-		f->places[f->count++] = (struct place){ .addr = ev->addr, .first = ev->thread };
+		f->locations = xgrow(f->locations, f->count, &f->capacity, sizeof(*f->locations));
+		f->locations[f->count++] =
+			(struct location){ .addr = ev->addr, .first_thread = ev->thread };
 		*number = f->count;
 		in_filter(f, ev->addr, true);
 	}
-	return number ? &f->places[*number - 1] : NULL;
+	return number ? &f->locations[*number - 1] : NULL;
 }
 
-static void look(struct search *f, const struct event *ev)
+static void observe(struct search *f, const struct event *ev)
 {
-	struct place *p;
+	struct location *p;
 
 	if (!is_atomic(ev) && !(access_of(ev->kind) & ACCESS_WRITE))
 		return;
-	p = place_of(f, ev);
-	if (!p || p->wrong)
+	p = location_of(f, ev);
+	if (!p || p->no_lock)
 		return;
 	if (!is_atomic(ev)) {
-		p->wrong = p->holder != 0;	/* else it is made ready, or is another's memory by now */
+		/* A plain write to a free lock initialises it, or the memory has another use. */
+		p->no_lock = p->holder != 0;
 		return;
 	}
-	switch (use_of(ev, p->holder)) {
-	case USE_TAKE:
+	switch (op_of(ev, p->holder)) {
+	case OP_ACQUIRE:
 		p->holder = ev->thread;
-		p->by_two |= ev->thread != p->first;
+		p->two_threads |= ev->thread != p->first_thread;
 		break;
-	case USE_GIVE:
+	case OP_RELEASE:
 		p->holder = 0;
-		p->given = true;
+		p->released = true;
 		break;
-	case USE_WRONG:
-		p->wrong = true;
+	case OP_NO_LOCK:
+		p->no_lock = true;
 		break;
-	case USE_LOOK:
+	case OP_NEUTRAL:
 		break;
 	}
 }
 
-/* Of a trace that cannot be read to its end, the rest says what is wrong: no locks. */
-static void find(struct spins *s)
+/* Reads the trace and fills s->locks; if it is damaged, no location counts as a lock. */
+static void search(struct spin_locks *s)
 {
 	struct search *f = xcalloc(1, sizeof(*f));
 	struct err err;
@@ -154,17 +170,18 @@ static void find(struct spins *s)
 	int got = -1;
 
 	while (r && (got = reader_next(r, &ev, &err)) > 0)
-		look(f, &ev);
+		observe(f, &ev);
 	for (size_t i = 0; got == 0 && i < f->count; i++)
-		if (f->places[i].by_two && f->places[i].given && !f->places[i].wrong)
-			map_put(&s->locks, f->places[i].addr, NULL);
+		if (f->locations[i].two_threads && f->locations[i].released &&
+		    !f->locations[i].no_lock)
+			map_put(&s->locks, f->locations[i].addr, NULL);
 	reader_close(r);
 	map_free(&f->at);
-	free(f->places);
+	free(f->locations);
 	free(f);
 }
 
-static void become(struct event *ev, uint16_t kind)
+static void turn_into(struct event *ev, uint16_t kind)
 {
 	ev->kind = kind;
 	ev->size = 0;
@@ -173,25 +190,25 @@ static void become(struct event *ev, uint16_t kind)
 	ev->result = 0;
 }
 
-void spins_translate_atomic(struct spins *s, struct event *ev)
+void spin_locks_translate_atomic(struct spin_locks *s, struct event *ev)
 {
 	uint64_t *holder;
 
-	if (!s->searched && takes(ev)) {
+	if (!s->searched && can_acquire(ev)) {
 		s->searched = true;
-		find(s);
+		search(s);
 	}
 	holder = map_count(&s->locks) ? map_find(&s->locks, ev->addr) : NULL;
 	if (!holder)
 		return;
-	switch (use_of(ev, (uint32_t)*holder)) {
-	case USE_TAKE:
+	switch (op_of(ev, (uint32_t)*holder)) {
+	case OP_ACQUIRE:
 		*holder = ev->thread;
-		become(ev, TRACE_SPIN_LOCK);
+		turn_into(ev, TRACE_SPIN_LOCK);
 		break;
-	case USE_GIVE:
+	case OP_RELEASE:
 		*holder = 0;
-		become(ev, TRACE_SPIN_UNLOCK);
+		turn_into(ev, TRACE_SPIN_UNLOCK);
 		break;
 	default:
 		if (ev->kind == TRACE_ATOMIC_XCHG)

@@ -1,12 +1,12 @@
 /*
- * Locks that a program makes of an atomic: taken by an exchange or compare-and-swap that
- * finds 0, given back by whoever took it, with a store of 0 or another update.
+ * Finds spin locks that a program makes of an atomic: acquired by an exchange or compare-and-swap
+ * that finds 0, released by the thread that acquired it, with a store of 0 or another update.
  *
- * Only the whole trace tells: a place is a lock if nobody ever took it while it was held or
- * changed it in another way, all takings acquire and all givings release, and two threads
- * took it. For analyses these are operations of a spin lock: what order it made is that of
- * critical sections, which may be another in another run. What does not fit (tickets,
- * queues, relaxed orders with fences) keeps the order that its atomics make.
+ * Only the whole trace tells. A location is a lock if no thread ever acquired it while it was held
+ * or changed it in another way, if all these operations acquire and release, and if two threads
+ * acquired it. Analyses see its atomics as operations of a spin lock, because the order that they
+ * made is that of critical sections, which may be reversed in another run. Atomics that do not fit
+ * (ticket locks, queue locks, relaxed orders with fences) keep the order that atomics make.
  */
 #ifndef ANALYZE_CONTEXT_SPIN_LOCKS_H
 #define ANALYZE_CONTEXT_SPIN_LOCKS_H
@@ -15,28 +15,32 @@
 #include "base/map.h"
 #include "trace/read/reader.h"
 
-struct spins {
-	const char *path;	/* of the trace; NULL: nothing is a lock */
-	bool searched;
-	struct map locks;	/* address to who holds it now, 0: nobody */
+struct spin_locks {
+	const char *path;	/* of the trace; NULL: no location counts as a lock */
+	bool searched;		/* `locks` has been filled */
+	struct map locks;	/* address to the id of the thread that holds it, 0: free */
 };
 
-/* `path` must stay. The trace is read through when the first taking is met, not before. */
-void spins_init(struct spins *s, const char *path);
-void spins_free(struct spins *s);
+/*
+ * `path` must stay valid. The trace is read through only when the first event comes that could
+ * acquire a lock.
+ */
+void spin_locks_init(struct spin_locks *s, const char *path);
+void spin_locks_free(struct spin_locks *s);
+
+/* Part of spin_locks_translate(). */
+void spin_locks_translate_atomic(struct spin_locks *s, struct event *ev);
 
 /*
- * Every event, in order: makes a SPIN_LOCK of what takes such a lock, a SPIN_UNLOCK of what
- * gives it back, and a load of an exchange that found it taken.
+ * To be called with every event, in order. Turns an atomic that acquires such a lock into a
+ * SPIN_LOCK, one that releases it into a SPIN_UNLOCK, and an exchange that found it held into a
+ * load. Returns whether the event was an atomic.
  */
-void spins_translate_atomic(struct spins *s, struct event *ev);
-
-/* Whether it was an atomic. */
-static inline bool spins_translate(struct spins *s, struct event *ev)
+static inline bool spin_locks_translate(struct spin_locks *s, struct event *ev)
 {
 	if (!(trace_roles(ev->kind) & ROLE_ATOMIC))
 		return false;
-	spins_translate_atomic(s, ev);
+	spin_locks_translate_atomic(s, ev);
 	return true;
 }
 

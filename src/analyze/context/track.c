@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 #define PAGE_SHIFT 12
-#define SCALAR 16u	/* bytes of the largest that is accessed as one */
+#define SCALAR 16u	/* bytes: the largest object that one instruction accesses */
 
 void track_init(struct track *t, const struct analysis_context *ctx)
 {
@@ -131,7 +131,7 @@ static void benign_add(struct track *t, uint64_t addr, uint64_t size)
 	t->benign[i] = (struct benign){ addr, addr + size };
 }
 
-/* One range begins at or before it and reaches behind it. Nested ones count by the last. */
+/* Whether a range contains the access. Of nested ranges, the one that begins last decides. */
 static bool benign_covers(const struct track *t, const struct event *ev)
 {
 	size_t low = 0, high = t->benign_count;
@@ -149,7 +149,7 @@ static bool benign_covers(const struct track *t, const struct event *ev)
 		return false;
 	b = &t->benign[low - 1];
 	if (b->end - b->addr == 1 && ev->addr == b->addr)
-		return ev->size <= SCALAR;	/* AnnotateBenignRace() says only where it begins */
+		return ev->size <= SCALAR;	/* AnnotateBenignRace() gives no size */
 	return ev->addr + ev->size <= b->end;
 }
 
@@ -164,30 +164,33 @@ static void benign_forget(struct track *t, uint64_t addr, uint64_t size)
 }
 
 /*
- * A clock has a component for every thread that was: those of threads that came and went would take
- * memory by the square of their number.
+ * A clock has a component for every thread so far. If the clocks of joined threads were kept,
+ * memory would grow with the square of the number of threads.
  */
-void track_bury(struct track_thread *gone)
+void track_retire(struct track_thread *gone)
 {
-	if (gone->buried)
+	if (gone->retired)
 		return;
 	for (unsigned i = 0; i < CLOCKS; i++)
 		gone->own[i] = vclock_get(&gone->clocks.at[i], gone->id);
 	clocks_empty(&gone->clocks);
 	clocks_empty(&gone->fenced);
 	clocks_empty(&gone->loaded);
-	gone->buried = true;
+	gone->retired = true;
 }
 
-/* The trace has more of it, which no run can have: what it knew of others is lost. */
-static void dig_up(struct track_thread *self)
+/*
+ * The trace has an event of a thread after its end, as no run has. Its clocks begin again with its
+ * own components; what it knew of other threads is lost.
+ */
+static void revive(struct track_thread *self)
 {
 	for (unsigned i = 0; i < CLOCKS; i++)
 		vclock_raise(&self->clocks.at[i], self->id, self->own[i]);
-	self->buried = false;
+	self->retired = false;
 }
 
-/* What memory's history ends with this event. */
+/* Sets view.gone_addr and view.gone_size if the history of some memory ends with this event. */
 static void memory_step(struct track *t, const struct event *ev)
 {
 	const struct reader_thread *thread;
@@ -288,7 +291,8 @@ static void call_after(struct track_thread *self, const struct event *ev)
 
 static uint32_t ignored(const struct track_thread *self)
 {
-	return (self->ignoring[0] > 0) | (self->ignoring[1] > 0) << 1 | (self->ignoring[2] > 0) << 2;
+	return (self->ignoring[0] > 0) | (self->ignoring[1] > 0) << 1 |
+	       (self->ignoring[2] > 0) << 2;
 }
 
 static void view_fill_calls(struct view *v, const struct track_thread *self)
@@ -319,13 +323,13 @@ static void view_fill(struct track *t, struct track_thread *self)
 	v->ignore = ignored(self);
 }
 
-/* All that such an event changes is which locks are held, and what comes of that. */
+/* Whether the event changes nothing but the locks held, and what follows from them. */
 static bool only_locks(const struct event *ev)
 {
 	return ev->kind == TRACE_MUTEX_LOCK || ev->kind == TRACE_MUTEX_UNLOCK;
 }
 
-/* All else is as it was, if the view is of the thread. */
+/* Updates what a lock event changes; fills the view if it was of another thread. */
 static void view_locks(struct track *t, struct track_thread *self)
 {
 	struct view *v = &t->view;
@@ -340,12 +344,13 @@ static void view_locks(struct track *t, struct track_thread *self)
 		v->epoch = vclock_get(v->full, self->id);
 }
 
-/* All that such an event changes is which functions were called. */
+/* Whether the event changes nothing but the active functions. */
 static bool only_calls(const struct event *ev)
 {
 	return ev->kind == TRACE_FUNC_ENTRY || ev->kind == TRACE_FUNC_EXIT;
 }
 
+/* Updates what a call or return changes; fills the view if it was of another thread. */
 static void view_calls(struct track *t, struct track_thread *self)
 {
 	struct view *v = &t->view;
@@ -368,10 +373,9 @@ const struct view *track_before(struct track *t, const struct event *ev)
 
 	if (!self && !(self = track_thread(t, ev->thread)))
 		return NULL;
-	if (self->buried)
-		dig_up(self);
+	if (self->retired)
+		revive(self);
 	if (track_is_plain(ev)) {
-		/* Most events: nothing changes but the number. */
 		if (t->view.thread != ev->thread)
 			view_fill(t, self);
 		else if (t->benign_count > 0)
@@ -418,5 +422,5 @@ void track_after(struct track *t, const struct event *ev)
 		track_forget(t, t->view.gone_addr, t->view.gone_size);
 	t->view.gone_size = 0;
 	t->view.sem = VIEW_SEM_SIGNAL;
-	t->view.thread = 0;	/* of the past */
+	t->view.thread = 0;	/* the view is out of date */
 }

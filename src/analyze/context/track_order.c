@@ -1,13 +1,13 @@
 /*
- * Who is ordered before whom: threads' lives, condition variables, semaphores,
- * barriers, once, annotations and pipes (strong); atomics and fences (order).
+ * What events do to clocks. `strong` follows creation and join of threads, condition variables,
+ * semaphores, barriers, once, annotations and pipes. `order` also follows atomics and fences.
  *
- * Deliberate simplifications. A semaphore's wait comes after all posts so far, unless
- * it is used as a lock (track_locks.c). A
- * wake-up comes after all signals sent since somebody began to wait. Which
- * descriptors are the ends of a pipe is not in the trace: a read with data from
- * n comes after the writes to n, and to n + 1 if it is only ever written and n
- * only ever read, which is how pipe() numbers them.
+ * Deliberate simplifications:
+ * - A wait on a semaphore comes after all posts so far, unless it is a lock (track_locks.c).
+ * - A wake-up from a condition comes after all signals since the first of its waiters came.
+ * - The trace does not tell which descriptors are the ends of a pipe. A read of data from n comes
+ *   after all writes to n. If n is only read and n + 1 only written, as pipe() numbers them, it
+ *   also comes after all writes to n + 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,20 +78,21 @@ static void thread_acquire(struct track *t, struct track_thread *self, const str
 	struct track_thread *other;
 
 	if (ev->kind == TRACE_THREAD_START && !self->begun) {
-		/* Its creation is not told yet: the creator is still in it. */
+		/* The trace has no CREATE of it yet: its creator is still in pthread_create(). */
 		other = ev->arg >> 32 ? track_thread(t, (uint32_t)(ev->arg >> 32)) : NULL;
 		if (other && other != self) {
 			clocks_join(&self->clocks, &other->clocks, CLOCK_STRONG);
 			clocks_tick(&other->clocks, other->id, CLOCK_STRONG);
 		}
 		self->begun = true;
-	} else if (ev->kind == TRACE_THREAD_JOIN && ev->result == 0 && ev->arg < TRACK_MAX_THREADS) {
+	} else if (ev->kind == TRACE_THREAD_JOIN && ev->result == 0 &&
+		   ev->arg < TRACK_MAX_THREADS) {
 		other = track_thread(t, (uint32_t)ev->arg);
 		if (other == self)
 			return;
 		clocks_join(&self->clocks, &other->clocks, CLOCK_STRONG);
 		if (other->ended)
-			track_bury(other);
+			track_retire(other);
 	}
 }
 
@@ -130,7 +131,7 @@ static void cond_release(struct track *t, struct track_thread *self, const struc
 		release(t, self, ev->addr, CLOCK_STRONG);
 }
 
-/* A round is over when `count` have entered; then the next may begin to gather. */
+/* The thread that is number `count` completes the round; later ones belong to the next. */
 static void barrier_enter(struct track *t, struct track_thread *self, const struct event *ev)
 {
 	struct sync *s = track_sync_at(t, ev->addr);
@@ -155,7 +156,7 @@ static void barrier_leave(struct track *t, struct track_thread *self, const stru
 			clocks_join(&self->clocks, s->round, CLOCK_STRONG);
 		return;
 	}
-	/* Its making was not seen: all that entered. */
+	/* The trace has no BARRIER_INIT: the thread comes after all that have entered so far. */
 	clocks_join(&self->clocks, &s->clocks, CLOCK_STRONG);
 	s->waiting -= s->waiting > 0;
 	if (s->waiting == 0)
@@ -188,7 +189,10 @@ static void atomic_acquire(struct track *t, struct track_thread *self, const str
 		    access_by_chance(ev->kind, ev->arg) ? CLOCK_FULL : CLOCK_ORDER);
 }
 
-/* What an annotation of the same object says stays: it is not about one value. */
+/*
+ * Forgets the order of earlier release stores. Strong order by an annotation of the same object
+ * stays, since it does not depend on the value.
+ */
 static void forget_stores(struct clocks *c)
 {
 	for (unsigned level = CLOCK_ORDER; level < CLOCKS; level++)
@@ -196,8 +200,8 @@ static void forget_stores(struct clocks *c)
 }
 
 /*
- * A release store begins a release sequence and hides earlier ones; what a thread
- * stores after its own release, and read-modify-writes of all, continue it.
+ * A release store begins a new release sequence and hides earlier stores. Later stores by the same
+ * thread and read-modify-writes by any thread continue the sequence.
  */
 static void atomic_release(struct track *t, struct track_thread *self, const struct event *ev)
 {
@@ -241,7 +245,7 @@ static void file_read(struct track *t, struct track_thread *self, uint64_t fd)
 		acquire(t, self, FD_KEY | (fd + 1), CLOCK_STRONG);
 }
 
-/* Standard streams lead out of the process. */
+/* Descriptors 0 to 2 lead out of the process and order nothing. */
 static void call_acquire(struct track *t, struct track_thread *self, const struct event *ev)
 {
 	unsigned call = ev->detail & ~TRACE_CALL_UNWOUND;
@@ -261,7 +265,7 @@ static void call_release(struct track *t, struct track_thread *self, const struc
 	release(t, self, FD_KEY | ev->addr, CLOCK_STRONG);
 }
 
-/* Nothing of an older object at the address counts any more. */
+/* Forgets any older object at the address. */
 static void init(struct track *t, const struct event *ev)
 {
 	track_forget(t, ev->addr, 1);
@@ -281,7 +285,8 @@ void track_acquire(struct track *t, struct track_thread *self, const struct even
 	unsigned roles = trace_roles(ev->kind);
 
 	track_lock_acquire(t, self, ev);
-	if (self->ignoring[2] > 0 && ev->kind != TRACE_THREAD_START && ev->kind != TRACE_THREAD_JOIN)
+	if (self->ignoring[2] > 0 && ev->kind != TRACE_THREAD_START &&
+	    ev->kind != TRACE_THREAD_JOIN)
 		return;
 	switch (ev->kind) {
 	case TRACE_THREAD_START: case TRACE_THREAD_JOIN:
@@ -313,10 +318,10 @@ void track_acquire(struct track *t, struct track_thread *self, const struct even
 	}
 }
 
-/* A semaphore that turns out to be a signal is one from this post on. */
+/* Whether a post makes strong order; the post that shows that the semaphore is a signal does. */
 static bool sem_signals(const struct view *view)
 {
-	return view->sem == VIEW_SEM_SIGNAL || view->sem == VIEW_SEM_TURNED;
+	return view->sem == VIEW_SEM_SIGNAL || view->sem == VIEW_SEM_TURNS_SIGNAL;
 }
 
 void track_release(struct track *t, struct track_thread *self, const struct event *ev)
@@ -349,7 +354,8 @@ void track_release(struct track *t, struct track_thread *self, const struct even
 			atomic_release(t, self, ev);
 		else if (roles & (ROLE_WAIT_BEGIN | ROLE_NOTIFY))
 			cond_release(t, self, ev);
-		else if (roles & ROLE_SIGNAL && ev->result == 0 && (!(roles & ROLE_SEM) || sem_signals(&t->view)))
+		else if (roles & ROLE_SIGNAL && ev->result == 0 &&
+			 (!(roles & ROLE_SEM) || sem_signals(&t->view)))
 			release(t, self, ev->addr, CLOCK_STRONG);
 	}
 }

@@ -44,14 +44,17 @@ void vclock_copy(struct vclock *to, const struct vclock *from)
 		memcpy(to->at, from->at, from->count * sizeof(*to->at));
 }
 
-/* Without jumps: which is greater is anybody's guess. */
+/* Branch-free, because the result of the comparison cannot be predicted. */
 static void raise_each(uint64_t *to, const uint64_t *from, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		to[i] = to[i] > from[i] ? to[i] : from[i];
 }
 
-/* Four at a time; returns how many are done. They are below 2^63. With 200 threads it shows. */
+/*
+ * Handles four components at a time, which pays with hundreds of threads; returns the number done.
+ * Signed comparison is right because clocks stay below 2^63.
+ */
 static __attribute__((target("avx2"))) uint32_t raise_fours(uint64_t *to, const uint64_t *from,
 							    uint32_t count)
 {

@@ -1,5 +1,6 @@
 /*
- * What an analysis is given with each event: the state of the thread that performs it, as track.h keeps it.
+ * What an analysis gets with each event: the state of the thread that performs it. track.h keeps
+ * this state.
  */
 #ifndef ANALYZE_CONTEXT_VIEW_H
 #define ANALYZE_CONTEXT_VIEW_H
@@ -12,62 +13,67 @@ struct reader;
 struct stacks;
 struct vclock;
 
-/* Where a lock of the thread's set was taken: an event of the thread. */
+/* The event with which a thread acquired a lock that it holds. */
 struct view_acquired {
-	uint64_t index, time;
-	uint16_t kind;		/* enum trace_kind; COND_WAKE takes its mutex again */
+	uint64_t index, time;	/* index: among the thread's events, from 0 */
+	uint16_t kind;		/* enum trace_kind; COND_WAKE for a mutex reacquired after a wait */
 };
 
-/* What a semaphore is used for, as far as the trace knows. */
+/* How the program uses a semaphore, as far as the trace has shown. */
 enum view_sem {
-	VIEW_SEM_SIGNAL,	/* posted by who did not wait on it: strong order */
-	VIEW_SEM_LOCK,		/* begins with 1, posted by who waited: as good as a mutex */
-	VIEW_SEM_POOL,		/* begins with more, used so: held by several at once */
-	VIEW_SEM_TURNED,	/* this post shows that it is no lock: nobody holds it */
+	VIEW_SEM_SIGNAL,	/* posted by threads that did not wait on it: makes strong order */
+	VIEW_SEM_LOCK,		/* starts at 1, posted only after a wait: like a mutex */
+	VIEW_SEM_POOL,		/* starts above 1, posted only after a wait: several holders */
+	VIEW_SEM_TURNS_SIGNAL,	/* this post is the first without a wait: no lock any more */
 };
 
 struct view {
 	uint32_t thread;		/* trace id */
-	uint64_t index;			/* of the thread's events, from 0 */
-	const struct vclock *strong;	/* create/join, barrier, cond, sem, once, annotations, pipes */
-	const struct vclock *order;	/* … and atomics release → acquire: not critical sections */
-	const struct vclock *full;	/* … and lock release → acquire */
-	uint64_t epoch;			/* the thread's own component of `full` now */
-	uint64_t strong_epoch;		/* … of `strong` */
-	uint64_t order_epoch;		/* … and of `order` */
-	uint32_t lockset;		/* locks.h: interned, with modes and acquisition history */
-	const struct view_acquired *acquired;	/* of each of the set, as locks_at() numbers them */
+	uint64_t index;			/* of the event among the thread's, from 0 */
 	/*
-	 * Which code it is in: a number that no other activation or user block of any
-	 * thread has; 0: outside all. User blocks (snarl.h) hide the functions within.
+	 * Three vector clocks of the thread; each contains the order of the one before.
+	 * strong: creation and join, barriers, conditions, semaphores that signal, once,
+	 *         annotations, pipes
+	 * order:  and release to acquire of atomics
+	 * full:   and release to acquire of locks
 	 */
-	uint32_t block;			/* the innermost user block, else function activation */
+	const struct vclock *strong, *order, *full;
+	uint64_t epoch;			/* the thread's own component of `full` */
+	uint64_t strong_epoch;		/* its component of `strong` */
+	uint64_t order_epoch;		/* its component of `order` */
+	uint32_t lockset;		/* locksets.h: number of the set of locks held */
+	const struct view_acquired *acquired;	/* for each lock of the set, by its locks_index() */
+	/*
+	 * A block is one activation of a function, or a user block (snarl.h), which hides the
+	 * functions called within. No two blocks of a trace have the same number; 0: outside all.
+	 */
+	uint32_t block;			/* the innermost user block, else activation */
 	const uint32_t *activations;	/* of functions, outermost first */
 	uint32_t activation_count;
-	uint32_t user_block;		/* the outermost, which has all of the others; 0: none is open */
-	uint32_t stack;			/* stacks.h: interned call stack */
-	uint32_t ignore;		/* bits of IGNORE_BEGIN in force; 1|2 within BENIGN memory */
+	uint32_t user_block;		/* the outermost user block; 0: none is open */
+	uint32_t stack;			/* call_stacks.h: number of the call stack */
+	uint32_t ignore;		/* bits of IGNORE_BEGIN in force; 1|2 in BENIGN memory */
 	/*
-	 * Memory whose history ends here: freed or unmapped, newly given out, the stack
-	 * of a thread that ends or begins. Size 0: none.
+	 * Memory whose history ends with this event: freed, unmapped or newly allocated memory, or
+	 * the stack of a thread that starts or exits. Size 0: none.
 	 */
 	uint64_t gone_addr, gone_size;
-	bool alone;			/* an access where none can conflict (alone.h), if that was asked for */
-	bool settled;			/* … or where all that do are strongly ordered (handed.h) */
-	enum view_sem sem;		/* of the event's semaphore, if it has one */
+	bool alone;			/* access to unshared memory (unshared.h), if asked for */
+	bool settled;			/* access to ordered memory (ordered.h), if asked for */
+	enum view_sem sem;		/* use of the event's semaphore, if it has one */
 };
 
-/* An annotation says that this access does not count. */
+/* Whether an annotation says to ignore accesses of this kind (enum access). */
 static inline bool view_ignores(const struct view *view, unsigned access)
 {
 	return (view->ignore & access & 3u) != 0;
 }
 
-/* The tables that numbers of locksets and call stacks, also those in findings, refer to. */
+/* Tables for the numbers of locksets and call stacks in views, candidates and findings. */
 struct analysis_context {
-	struct locks *locks;		/* interned locksets */
+	struct locks *locks;
 	struct stacks *stacks;
-	const struct reader *reader;	/* analysis_run() sets it */
+	const struct reader *reader;	/* set by analysis_run() */
 };
 
 #endif

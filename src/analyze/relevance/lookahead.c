@@ -5,14 +5,15 @@
 #include "analyze/context/track.h"
 #include "base/mem.h"
 
-_Static_assert(AHEAD_RING >= ANALYSIS_AHEAD + AHEAD_BATCH, "the ring has room");
+_Static_assert(LOOKAHEAD_RING >= ANALYSIS_AHEAD + LOOKAHEAD_BATCH,
+	       "the ring holds a batch and what is read ahead");
 
-bool ahead_is_total(const struct reader *trace)
+bool lookahead_is_total(const struct reader *trace)
 {
 	return reader_info(trace)->header->flags & TRACE_TOTAL_ORDER;
 }
 
-/* All threads can be followed. */
+/* Whether all thread ids are in reach of track.h. */
 static bool has_room(const struct reader *trace)
 {
 	const struct reader_info *info = reader_info(trace);
@@ -23,143 +24,154 @@ static bool has_room(const struct reader *trace)
 	return true;
 }
 
-/* For reader_pass(). */
-static const uint64_t *turn_to(void *ctx, uint64_t page)
+/* Callback of struct reader_wanted: the relevant granules of a page. */
+static const uint64_t *select_page(void *ctx, uint64_t page)
 {
-	struct ahead *a = ctx;
-	const struct alone_slot *s = alone_slot(a->alone, page + 1);
+	struct lookahead *a = ctx;
+	const struct unshared_slot *s = unshared_slot(a->unshared, page + 1);
 
-	a->page = s->key ? s->page : ALONE_NONE;
-	return s->key && a->skip ? a->skip[s->page].granule : NULL;
+	a->page = s->key ? s->page : UNSHARED_NO_PAGE;
+	return s->key && a->relevant ? a->relevant[s->page].granule : NULL;
 }
 
-void ahead_open(struct ahead *a, const struct reader *trace, const struct alone *alone,
-		const struct analysis *const *which, void **states)
+void lookahead_open(struct lookahead *a, const struct reader *trace,
+		    const struct alone *unshared, const struct analysis *const *which,
+		    void **states)
 {
-	bool skip_settled = true, skip_alone = true;
-	size_t count = 0, wanting = 0;
+	bool skip_ordered = true, skip_unshared = true;
+	size_t count = 0, prefetch_count = 0;
 
 	while (which[count])
 		count++;
-	*a = (struct ahead){ .got = 1,
-			     .alone = alone && alone->page_count ? alone : NULL,
-			     .handed = alone && alone->loose != alone->shared,
-			     .total = ahead_is_total(trace), .end = UINT64_MAX };
-	a->soon = xcalloc(count + 1, sizeof(*a->soon));
-	a->soon_states = xcalloc(count + 1, sizeof(*a->soon_states));
+	*a = (struct lookahead){
+		.got = 1, .unshared = unshared && unshared->page_count ? unshared : NULL,
+		.has_ordered = unshared && unshared->unordered != unshared->shared,
+		.total = lookahead_is_total(trace), .stop_after = UINT64_MAX,
+	};
+	a->prefetching = xcalloc(count + 1, sizeof(*a->prefetching));
+	a->prefetch_states = xcalloc(count + 1, sizeof(*a->prefetch_states));
 	for (size_t i = 0; i < count; i++) {
-		skip_settled &= which[i]->skips_settled;
-		skip_alone &= which[i]->skips_settled || which[i]->skips_alone;
-		a->asks_alone |= which[i]->asks_alone;
+		skip_ordered &= which[i]->skips_settled;
+		skip_unshared &= which[i]->skips_settled || which[i]->skips_alone;
+		a->asks_unshared |= which[i]->asks_alone;
 		if (!which[i]->soon)
 			continue;
-		a->soon[wanting] = which[i];
-		a->soon_states[wanting++] = states[i];
+		a->prefetching[prefetch_count] = which[i];
+		a->prefetch_states[prefetch_count++] = states[i];
 	}
-	if (a->alone && has_room(trace) && (skip_settled || (skip_alone && a->asks_alone)))
-		a->skip = skip_settled ? alone->loose : alone->shared;
-	if (a->skip && skip_settled && a->handed)
-		a->end = alone->last;
-	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .turn = turn_to, .ctx = a };
-	a->distance = wanting ? ANALYSIS_AHEAD : 0;
-	spins_init(&a->spins, reader_info(trace)->path);
+	if (a->unshared && has_room(trace) && (skip_ordered || (skip_unshared && a->asks_unshared)))
+		a->relevant = skip_ordered ? unshared->unordered : unshared->shared;
+	if (a->relevant && skip_ordered && a->has_ordered)
+		a->stop_after = unshared->last_relevant;
+	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .turn = select_page, .ctx = a };
+	a->distance = prefetch_count ? ANALYSIS_AHEAD : 0;
+	spin_locks_init(&a->spins, reader_info(trace)->path);
 }
 
-void ahead_close(struct ahead *a)
+void lookahead_close(struct lookahead *a)
 {
-	spins_free(&a->spins);
-	free(a->soon);
-	free(a->soon_states);
-	free(a->passed);
+	spin_locks_free(&a->spins);
+	free(a->prefetching);
+	free(a->prefetch_states);
+	free(a->skipped);
 }
 
-void ahead_count(const struct ahead *a, struct analysis_stats *stats)
+void lookahead_count(const struct lookahead *a, struct analysis_stats *stats)
 {
-	bool ended = a->end < UINT64_MAX;
+	bool ended = a->stop_after < UINT64_MAX;
 
-	/* Behind the end are no atomics that could be told as something else. */
-	stats->events = ended ? a->alone->events : a->events;
-	stats->accesses = ended ? a->alone->accesses - a->locks : a->accesses;
+	/* No atomics follow `stop_after`: `spin_ops` has all that became operations of a lock. */
+	stats->events = ended ? a->unshared->events : a->events;
+	stats->accesses = ended ? a->unshared->accesses - a->spin_ops : a->accesses;
 }
 
-/* Nothing but the number of the thread's next event comes of so many plain accesses. */
-static void pass_over(struct ahead *a, uint32_t thread, uint64_t count)
+/* Skipped accesses only advance the number of the thread's next event. */
+static void count_skipped(struct lookahead *a, uint32_t thread, uint64_t count)
 {
 	if (thread >= a->threads)
-		a->passed = xreach(a->passed, thread, &a->threads, sizeof(*a->passed));
-	a->passed[thread] += count;
+		a->skipped = xreach(a->skipped, thread, &a->threads, sizeof(*a->skipped));
+	a->skipped[thread] += count;
 }
 
-/* One that reader_pass() left. */
-static bool is_unwanted(const struct ahead *a, const struct event *ev, const struct ahead_mark *mark)
+/* Whether this is a skippable access that the filter of the reader let through. */
+static bool is_skippable(const struct lookahead *a, const struct event *ev,
+			 const struct lookahead_mark *mark)
 {
-	return a->skip && (a->skip == a->alone->loose ? mark->settled : mark->alone) &&
-	       (ev->kind == TRACE_READ || ev->kind == TRACE_WRITE) && ev->thread < TRACK_MAX_THREADS;
+	return a->relevant &&
+	       (a->relevant == a->unshared->unordered ? mark->ordered : mark->unshared) &&
+	       (ev->kind == TRACE_READ || ev->kind == TRACE_WRITE) &&
+	       ev->thread < TRACK_MAX_THREADS;
 }
 
-/* alone_all(). Most accesses go where the one before went. */
-static inline bool is_all(struct ahead *a, const struct alone_bits *bits, const struct event *ev)
+/* unshared_all_clear(), fast for an access to the same page as the one before. */
+static inline bool all_clear(struct lookahead *a, const struct granule_bits *bits,
+			     const struct event *ev)
 {
 	uint64_t first = ev->addr / 8;
 
 	if (a->wanted.page != first / READER_PAGE)
 		reader_turn(&a->wanted, first / READER_PAGE);
-	if (a->page == ALONE_NONE || alone_bit(&bits[a->page], first))
+	if (a->page == UNSHARED_NO_PAGE || granule_bit(&bits[a->page], first))
 		return false;
 	if (ev->size && (ev->addr + ev->size - 1) / 8 == first)
 		return true;
-	return alone_all(a->alone, bits, ev);
+	return unshared_all_clear(a->unshared, bits, ev);
 }
 
-/* What is known of an access; false if nobody wants it. */
-static inline bool look_at(struct ahead *a, const struct event *ev, struct ahead_mark *mark)
+/* Fills the mark of an access and has it prefetched; false if the access is to be skipped. */
+static inline bool examine(struct lookahead *a, const struct event *ev, struct lookahead_mark *mark)
 {
 	a->accesses++;
-	if (a->alone) {
-		mark->settled = is_all(a, a->alone->loose, ev);
-		mark->alone = mark->settled && a->asks_alone &&
-			      (!a->handed || is_all(a, a->alone->shared, ev));
-		if (is_unwanted(a, ev, mark)) {
-			pass_over(a, ev->thread, 1);
+	if (a->unshared) {
+		mark->ordered = all_clear(a, a->unshared->unordered, ev);
+		mark->unshared = mark->ordered && a->asks_unshared &&
+				 (!a->has_ordered || all_clear(a, a->unshared->shared, ev));
+		if (is_skippable(a, ev, mark)) {
+			count_skipped(a, ev->thread, 1);
 			return false;
 		}
 	}
-	for (size_t i = 0; a->soon[i]; i++)
-		if (!mark->settled ||
-		    !(a->soon[i]->skips_settled || (mark->alone && a->soon[i]->asks_alone)))
-			a->soon[i]->soon(a->soon_states[i], ev);
+	for (size_t i = 0; a->prefetching[i]; i++)
+		if (!mark->ordered ||
+		    !(a->prefetching[i]->skips_settled ||
+		      (mark->unshared && a->prefetching[i]->asks_alone)))
+			a->prefetching[i]->soon(a->prefetch_states[i], ev);
 	return true;
 }
 
-static inline void pass_all(struct ahead *a, uint32_t thread, uint64_t count)
+static inline void skip_accesses(struct lookahead *a, uint32_t thread, uint64_t count)
 {
 	a->events += count;
 	a->accesses += count;
-	pass_over(a, thread, count);
+	count_skipped(a, thread, count);
 }
 
-/* Those of `count` events that are wanted stay, side by side. */
-static inline void keep(struct ahead *a, struct event *from, unsigned count, const uint64_t *passed)
+/*
+ * Takes in `count` events that the reader put at `from`, and moves those that are to be delivered
+ * together. `passed`: the number of accesses that the reader skipped before each event, or NULL.
+ */
+static inline void accept(struct lookahead *a, struct event *from, unsigned count,
+			  const uint64_t *passed)
 {
 	struct event *to = from;
 
 	for (struct event *ev = from; ev < from + count; ev++) {
-		struct ahead_mark *mark = &a->marks[a->read % AHEAD_RING];
+		struct lookahead_mark *mark = &a->marks[a->read % LOOKAHEAD_RING];
 
 		if (passed && passed[ev - from])
-			pass_all(a, ev->thread, passed[ev - from]);
-		if (spins_translate(&a->spins, ev))
-			a->locks += !access_of(ev->kind);
+			skip_accesses(a, ev->thread, passed[ev - from]);
+		if (spin_locks_translate(&a->spins, ev))
+			a->spin_ops += !access_of(ev->kind);
 		a->events++;
 		if (a->total)
 			ev->time = a->events;
-		mark->alone = mark->settled = false;
-		if (access_of(ev->kind) && !look_at(a, ev, mark))
+		mark->unshared = mark->ordered = false;
+		if (access_of(ev->kind) && !examine(a, ev, mark))
 			continue;
-		mark->passed = 0;
+		mark->skipped = 0;
 		if (ev->thread < a->threads) {
-			mark->passed = a->passed[ev->thread];
-			a->passed[ev->thread] = 0;
+			mark->skipped = a->skipped[ev->thread];
+			a->skipped[ev->thread] = 0;
 		}
 		if (to != ev)
 			*to = *ev;
@@ -168,39 +180,40 @@ static inline void keep(struct ahead *a, struct event *from, unsigned count, con
 	}
 }
 
-static void fill_sifted(struct ahead *a, struct reader *trace, unsigned at, unsigned room)
+static void fill_filtered(struct lookahead *a, struct reader *trace, unsigned at, unsigned room)
 {
-	uint64_t passed[AHEAD_RING], more;
-	uint32_t whose;
+	uint64_t passed[LOOKAHEAD_RING], more;
+	uint32_t thread;
 
-	a->got = reader_sift(trace, &a->ring[at], passed, room, &a->wanted, &more, &whose, &a->err);
+	a->got = reader_sift(trace, &a->ring[at], passed, room, &a->wanted, &more, &thread,
+			     &a->err);
 	if (a->got > 0)
-		keep(a, &a->ring[at], (unsigned)a->got, passed);
+		accept(a, &a->ring[at], (unsigned)a->got, passed);
 	if (more) {
-		pass_all(a, whose, more);
+		skip_accesses(a, thread, more);
 		a->got = 1;
 	}
 }
 
-void ahead_fill(struct ahead *a, struct reader *trace)
+void lookahead_fill(struct lookahead *a, struct reader *trace)
 {
-	size_t end = a->done + a->distance + AHEAD_BATCH;
+	size_t end = a->done + a->distance + LOOKAHEAD_BATCH;
 
 	while (a->read < end) {
-		size_t at = a->read % AHEAD_RING, room = end - a->read;
+		size_t at = a->read % LOOKAHEAD_RING, room = end - a->read;
 
-		if (room > AHEAD_RING - at)
-			room = AHEAD_RING - at;
-		if (a->events >= a->end)
+		if (room > LOOKAHEAD_RING - at)
+			room = LOOKAHEAD_RING - at;
+		if (a->events >= a->stop_after)
 			a->got = 0;
 		if (a->got <= 0)
 			return;
-		if (a->skip) {
-			fill_sifted(a, trace, (unsigned)at, (unsigned)room);
+		if (a->relevant) {
+			fill_filtered(a, trace, (unsigned)at, (unsigned)room);
 			continue;
 		}
 		a->got = reader_some(trace, &a->ring[at], (unsigned)room, NULL, &a->err);
 		if (a->got > 0)
-			keep(a, &a->ring[at], (unsigned)a->got, NULL);
+			accept(a, &a->ring[at], (unsigned)a->got, NULL);
 	}
 }

@@ -1,6 +1,10 @@
 /*
- * The events of a trace as analyses get them, read somewhat ahead, so that these can ask for
- * memory in time. Accesses that nobody wants to see are passed over here.
+ * Reads the events of a trace a few dozen ahead of the analyses.
+ *
+ * Reading ahead has two uses. Analyses are told of an access ANALYSIS_AHEAD events before it
+ * comes, and can prefetch their records of its memory. Plain accesses to memory that no analysis
+ * cares about (unshared.h, ordered.h) are skipped: only their number is delivered, with the
+ * thread's next event.
  */
 #ifndef ANALYZE_RELEVANCE_LOOKAHEAD_H
 #define ANALYZE_RELEVANCE_LOOKAHEAD_H
@@ -9,66 +13,69 @@
 #include "analyze/context/spin_locks.h"
 #include "analyze/relevance/unshared.h"
 
-#define AHEAD_BATCH 24u	/* events read at once */
-#define AHEAD_RING 64u	/* a power of two, not below ANALYSIS_AHEAD + AHEAD_BATCH */
+#define LOOKAHEAD_BATCH 24u	/* events per call of the reader */
+#define LOOKAHEAD_RING 64u	/* events; a power of two, >= ANALYSIS_AHEAD + LOOKAHEAD_BATCH */
 
-/* Of an event. */
-struct ahead_mark {
-	uint64_t passed;	/* plain accesses of its thread before it that nobody wants */
-	bool alone, settled;	/* an access, and alone.h says so, if somebody asks */
+/* What the pre-passes say of one event. */
+struct lookahead_mark {
+	uint64_t skipped;	/* plain accesses of its thread that were skipped right before it */
+	bool unshared;		/* access to unshared memory; only if an analysis asks for it */
+	bool ordered;		/* access to memory whose conflicting accesses are all ordered */
 };
 
-struct ahead {
-	struct event ring[AHEAD_RING];
-	struct ahead_mark marks[AHEAD_RING];
-	size_t read, done;
-	size_t distance;	/* so many are read before one is delivered */
-	uint64_t events, accesses;	/* read so far, with those passed over */
-	uint64_t end;		/* so many, and nobody wants more */
-	uint64_t locks;		/* of the atomics among them, are told as operations of a lock */
-	int got;		/* of the last reading */
-	struct err err;		/* if that is -1 */
-	const struct analysis **soon;	/* those who want to know, NULL ends it */
-	void **soon_states;
-	const struct alone *alone;	/* NULL: nobody asks, or nothing is */
-	uint32_t page;		/* of `alone`, which `wanted` asked for last; ALONE_NONE: it has none */
-	bool asks_alone;
-	bool handed;		/* what is settled may not be alone */
-	const struct alone_bits *skip;	/* by page: plain accesses to all else are passed over; NULL: none */
-	struct reader_wanted wanted;	/* the same, as the reader asks for it */
-	uint64_t *passed;	/* by thread, since its last event that was not passed over */
-	size_t threads;
-	bool total;
-	struct spins spins;
+struct lookahead {
+	struct event ring[LOOKAHEAD_RING];
+	struct lookahead_mark marks[LOOKAHEAD_RING];
+	size_t read, done;	/* number of events put into the ring, and of those delivered */
+	size_t distance;	/* events that are read before one is delivered */
+	uint64_t events, accesses;	/* read so far, including skipped ones */
+	uint64_t stop_after;	/* number of events after which all others are irrelevant */
+	uint64_t spin_ops;	/* atomics delivered as operations of a spin lock */
+	int got;		/* result of the last call of the reader */
+	struct err err;		/* valid if `got` is -1 */
+	const struct analysis **prefetching;	/* analyses that prefetch; NULL ends the list */
+	void **prefetch_states;	/* their states */
+	const struct alone *unshared;	/* NULL: nothing is known, or no analysis asks */
+	uint32_t page;		/* of `unshared`, selected by `wanted`; UNSHARED_NO_PAGE: none */
+	bool asks_unshared;	/* an analysis wants to know lookahead_mark.unshared */
+	bool has_ordered;	/* the pass of ordered.h succeeded: `ordered` exceeds `unshared` */
+	/* By page of `unshared`: granules whose plain accesses are delivered; NULL: all. */
+	const struct granule_bits *relevant;
+	struct reader_wanted wanted;	/* `relevant` as a filter for the reader */
+	uint64_t *skipped;	/* by thread: accesses skipped since its last delivered event */
+	size_t threads;		/* length of `skipped` */
+	bool total;		/* lookahead_is_total() */
+	struct spin_locks spins;
 };
 
 /*
- * Where the order is total, times are positions in it, not those of a clock: what is found in
- * the trace of a run does not depend on how fast that was.
+ * Whether the trace has a total order of events. Event times are then replaced by positions, so
+ * that results do not depend on how fast the recorded run was.
  */
-bool ahead_is_total(const struct reader *trace);
+bool lookahead_is_total(const struct reader *trace);
 
-/* For the analyses of `which` and their states. `alone` may be NULL. */
-void ahead_open(struct ahead *a, const struct reader *trace, const struct alone *alone,
-		const struct analysis *const *which, void **states);
-void ahead_close(struct ahead *a);
+/* Serves the analyses `which` with their `states`. `unshared` may be NULL. */
+void lookahead_open(struct lookahead *a, const struct reader *trace,
+		    const struct alone *unshared, const struct analysis *const *which,
+		    void **states);
+void lookahead_close(struct lookahead *a);
 
-/* What the trace has, once all is read that is wanted. */
-void ahead_count(const struct ahead *a, struct analysis_stats *stats);
+/* Counts the events of the whole trace; valid once lookahead_next() has returned NULL. */
+void lookahead_count(const struct lookahead *a, struct analysis_stats *stats);
 
-/* For ahead_next(). */
-void ahead_fill(struct ahead *a, struct reader *trace);
+/* Fills the ring; called by lookahead_next(). */
+void lookahead_fill(struct lookahead *a, struct reader *trace);
 
-/* The next event, *mark is of it; NULL at the end, a->got says which. */
-static inline const struct event *ahead_next(struct ahead *a, struct reader *trace,
-					     const struct ahead_mark **mark)
+/* Returns the next event and sets *mark. NULL: end of the trace, or an error if a->got is -1. */
+static inline const struct event *lookahead_next(struct lookahead *a, struct reader *trace,
+						 const struct lookahead_mark **mark)
 {
 	if (a->read <= a->done + a->distance)
-		ahead_fill(a, trace);
+		lookahead_fill(a, trace);
 	if (a->read == a->done)
 		return NULL;
-	*mark = &a->marks[a->done % AHEAD_RING];
-	return &a->ring[a->done++ % AHEAD_RING];
+	*mark = &a->marks[a->done % LOOKAHEAD_RING];
+	return &a->ring[a->done++ % LOOKAHEAD_RING];
 }
 
 #endif

@@ -10,72 +10,78 @@
 #include "base/mem.h"
 #include "base/page_array.h"
 
-#define SOME 32u		/* events read at once */
-#define EPOCHS ((1u << 24) - 1)	/* at most: 128 MiB */
-#define SAMPLE 16384u		/* accesses to what is not alone before the first judgement */
-#define MORE 4096u		/* … and between two */
-#define FOUGHT 20u		/* of 64 accesses are to what is not alone, or it saves little */
-#define LOOSE EPOCHS
-#define USERS 8u
-#define READERS 15u
-#define GROUPS (1u << 21)	/* at most: 128 MiB */
+#define BATCH 32u			/* events per call of the reader */
+#define MAX_EPOCHS ((1u << 24) - 1)	/* 128 MiB; the field `write` has 24 bits */
+#define MAX_GROUPS (1u << 21)		/* 128 MiB */
+#define FIRST_JUDGEMENT 16384u	/* accesses to shared granules before the first call of judge() */
+#define JUDGE_EVERY 4096u	/* accesses to shared granules between two calls of judge() */
+#define MIN_SHARED 20u		/* shared accesses of 64; with fewer, the pass is not made */
+#define UNORDERED MAX_EPOCHS	/* in place of the number of the last write's epoch */
+#define USER_BITS 8u
+#define MAX_READERS 15u		/* reads of a granule that are not ordered among each other */
 
 /*
- * Numbers of epochs; 0: none. Read and written as one: a load of both halves that follows a store to one
- * waits until that has reached the cache.
+ * What is known of a granule. Epochs are given by number, 0 is none.
+ *
+ * It is loaded and stored as a whole: a load of both halves right after a store to one half would
+ * wait until the store has reached the cache.
  */
 union granule {
 	uint64_t all;
 	struct {
-		uint32_t write : 24;	/* LOOSE: two that conflict are not ordered */
-		uint32_t users : USERS;	/* bits, by number: threads that came since it was given out */
-		uint32_t read : 24;	/* since that write and after all other reads, or a group */
-		uint32_t several : 1;	/* … the latter */
-		uint32_t twice : 1;	/* of `users` one came again, or another with the same bit */
+		uint32_t write : 24;	/* epoch of the last write, or UNORDERED after a conflict */
+		uint32_t users : USER_BITS;	/* threads of this life, bits by id % USER_BITS */
+		uint32_t read : 24;	/* epoch of the last read since then, or a group */
+		uint32_t is_group : 1;	/* `read` is the number of a group */
+		uint32_t revisited : 1;	/* a bit of `users` came twice in one life */
 	};
 };
 
-_Static_assert(sizeof(union granule) == 8, "no larger");
+_Static_assert(sizeof(union granule) == 8, "a granule's state fits in one load");
 
 /* Epochs of reads since the last write, none ordered before another. */
 struct group {
-	uint32_t epoch[READERS];
-	uint32_t count;		/* 0: free, then the first is the next free one */
+	uint32_t epoch[MAX_READERS];
+	uint32_t count;		/* 0: the group is free, and epoch[0] is the next free one */
 };
 
 struct page {
-	union granule granule[ALONE_GRANULES];
+	union granule granule[UNSHARED_PAGE_GRANULES];
 };
 
-struct handed {
-	struct alone *alone;
-	struct page *pages;
+struct pass {
+	struct alone *map;
+	struct page *pages;	/* by number of the page in `map` */
 	size_t capacity;
 	struct track track;
-	struct group *groups;	/* 0 is none */
+	struct group *groups;	/* number 0 is unused */
 	size_t group_count, group_capacity;
-	uint32_t free_group;
-	uint64_t *epochs;	/* by number: thread, and its own component of `strong` */
+	uint32_t free_group;	/* first of the list of free groups; 0: none */
+	uint64_t *epochs;	/* by number: thread << 44 | its component of its strong clock */
 	size_t epoch_count, epoch_capacity;
-	struct own {
+	struct current {
 		uint64_t clock;
 		uint32_t epoch;
-	} *own;			/* by thread: the last that was numbered */
-	size_t own_count;
-	uint32_t thread;	/* of the access before, if no other event came since; 0: none */
-	uint32_t now;		/* its epoch */
+	} *current;		/* by thread: the epoch numbered last, and its clock */
+	size_t thread_count;	/* length of `current` */
+	uint32_t thread;	/* of the access before; 0: a synchronisation came in between */
+	uint32_t now;		/* number of this thread's epoch */
 	unsigned user;		/* its bit of granule.users */
-	const struct vclock *strong;
-	uint64_t events, last;	/* seen so far; as of struct alone */
-	uint64_t looked, seen;	/* accesses; granules of theirs that are not alone */
-	uint64_t saved;		/* … and would be passed over */
-	uint64_t granules;	/* that are used and not loose */
-	uint32_t left;		/* of the sample */
-	bool hopeless;
+	const struct vclock *strong;	/* its strong clock */
+	uint64_t events, last_relevant;	/* as in struct alone, so far */
+	uint64_t accesses;	/* so far */
+	uint64_t touched;	/* shared granules that they touched, counted each time */
+	uint64_t saved;		/* the part of `touched` that analyses could skip */
+	uint64_t granules;	/* accessed granules that are not unordered */
+	uint32_t until_judged;	/* of `touched`, what is left until the next call of judge() */
+	bool gave_up;
 };
 
-/* What does not touch strong order. Of locks, only semaphores may turn out to be none. */
-static bool matters(unsigned kind)
+/*
+ * Whether an event is for track.h. Locks make no strong order, and neither do atomics and futexes.
+ * A semaphore that begins as a lock may turn into a signal, so it is followed.
+ */
+static bool affects_strong_order(unsigned kind)
 {
 	switch (kind) {
 	case TRACE_FUNC_ENTRY: case TRACE_FUNC_EXIT: case TRACE_FENCE: case TRACE_JUMP:
@@ -86,330 +92,345 @@ static bool matters(unsigned kind)
 	}
 }
 
-/* The thread of an access is another one, or its clock may be. */
-static __attribute__((noinline)) void turn_to(struct handed *h, uint32_t thread)
+/* Called when the thread of an access or its clock may differ from that of the access before. */
+static __attribute__((noinline)) void switch_thread(struct pass *p, uint32_t thread)
 {
-	struct own *own;
+	struct current *current;
 	uint64_t clock;
 
-	h->strong = &track_thread(&h->track, thread)->clocks.at[CLOCK_STRONG];
-	clock = vclock_get(h->strong, thread);
-	h->own = thread < h->own_count ? h->own : xreach(h->own, thread, &h->own_count, sizeof(*h->own));
-	own = &h->own[thread];
-	if (own->clock != clock) {
-		h->hopeless |= h->epoch_count == EPOCHS;
-		h->epochs = xgrow(h->epochs, h->epoch_count, &h->epoch_capacity, sizeof(*h->epochs));
-		*own = (struct own){ clock, (uint32_t)h->epoch_count };
-		h->epochs[h->epoch_count++] = (uint64_t)thread << 44 | clock;
+	p->strong = &track_thread(&p->track, thread)->clocks.at[CLOCK_STRONG];
+	clock = vclock_get(p->strong, thread);
+	p->current = thread < p->thread_count ? p->current :
+		     xreach(p->current, thread, &p->thread_count, sizeof(*p->current));
+	current = &p->current[thread];
+	if (current->clock != clock) {
+		p->gave_up |= p->epoch_count == MAX_EPOCHS;
+		p->epochs = xgrow(p->epochs, p->epoch_count, &p->epoch_capacity,
+				  sizeof(*p->epochs));
+		*current = (struct current){ clock, (uint32_t)p->epoch_count };
+		p->epochs[p->epoch_count++] = (uint64_t)thread << 44 | clock;
 	}
-	h->thread = thread;
-	h->now = own->epoch;
-	h->user = 1u << thread % USERS;
+	p->thread = thread;
+	p->now = current->epoch;
+	p->user = 1u << thread % USER_BITS;
 }
 
-static inline bool is_before(const struct handed *h, uint32_t epoch)
+static inline bool is_before(const struct pass *p, uint32_t epoch)
 {
-	uint64_t e = h->epochs[epoch];
+	uint64_t e = p->epochs[epoch];
 
-	return epoch == h->now || vclock_saw(h->strong, (uint32_t)(e >> 44), e & ((1ull << 44) - 1));
+	return epoch == p->now ||
+	       vclock_saw(p->strong, (uint32_t)(e >> 44), e & ((1ull << 44) - 1));
 }
 
-static uint32_t group_new(struct handed *h)
+static uint32_t group_new(struct pass *p)
 {
-	uint32_t n = h->free_group;
+	uint32_t n = p->free_group;
 
 	if (n) {
-		h->free_group = h->groups[n].epoch[0];
+		p->free_group = p->groups[n].epoch[0];
 		return n;
 	}
-	if (h->group_count == GROUPS)
+	if (p->group_count == MAX_GROUPS)
 		return 0;
-	h->groups = xgrow(h->groups, h->group_count, &h->group_capacity, sizeof(*h->groups));
-	return (uint32_t)h->group_count++;
+	p->groups = xgrow(p->groups, p->group_count, &p->group_capacity, sizeof(*p->groups));
+	return (uint32_t)p->group_count++;
 }
 
-/* No read of the granule is known any more. */
-static inline void drop_reads(struct handed *h, union granule *g)
+/* Forgets all reads of the granule. */
+static inline void drop_reads(struct pass *p, union granule *g)
 {
 	struct group *group;
 
-	if (g->several) {
-		group = &h->groups[g->read];
-		*group = (struct group){ .epoch = { h->free_group } };
-		h->free_group = g->read;
+	if (g->is_group) {
+		group = &p->groups[g->read];
+		*group = (struct group){ .epoch = { p->free_group } };
+		p->free_group = g->read;
 	}
 	g->read = 0;
-	g->several = 0;
+	g->is_group = 0;
 }
 
-/* The thread read it since the last write and has not synchronised in between. */
-static inline bool has_read(const struct handed *h, const union granule *g)
+/* Whether the thread read the granule in its current epoch, after the last write. */
+static inline bool has_read(const struct pass *p, const union granule *g)
 {
 	const struct group *group;
 
-	if (!g->several)
-		return g->read == h->now;
-	group = &h->groups[g->read];
+	if (!g->is_group)
+		return g->read == p->now;
+	group = &p->groups[g->read];
 	for (uint32_t i = 0; i < group->count; i++)
-		if (group->epoch[i] == h->now)
+		if (group->epoch[i] == p->now)
 			return true;
 	return false;
 }
 
-/* All reads are before now. */
-static inline bool reads_before(const struct handed *h, const union granule *g)
+/* Whether all reads since the last write happened before the current access. */
+static inline bool reads_before(const struct pass *p, const union granule *g)
 {
 	const struct group *group;
 
-	if (!g->several)
-		return !g->read || is_before(h, g->read);
-	group = &h->groups[g->read];
+	if (!g->is_group)
+		return !g->read || is_before(p, g->read);
+	group = &p->groups[g->read];
 	for (uint32_t i = 0; i < group->count; i++)
-		if (!is_before(h, group->epoch[i]))
+		if (!is_before(p, group->epoch[i]))
 			return false;
 	return true;
 }
 
-/* One more read, after which those before it need not be known. False: there is no room. */
-static bool add_read(struct handed *h, union granule *g)
+/* Adds a read, in place of the reads that happened before it. False: there is no room. */
+static bool add_read(struct pass *p, union granule *g)
 {
 	struct group *group;
 	uint32_t n, kept = 0;
 
-	if (reads_before(h, g)) {
-		drop_reads(h, g);
-		g->read = h->now;
+	if (reads_before(p, g)) {
+		drop_reads(p, g);
+		g->read = p->now;
 		return true;
 	}
-	if (!g->several) {
-		n = group_new(h);
+	if (!g->is_group) {
+		n = group_new(p);
 		if (!n)
 			return false;
-		h->groups[n] = (struct group){ .epoch = { g->read }, .count = 1 };
+		p->groups[n] = (struct group){ .epoch = { g->read }, .count = 1 };
 		g->read = n;
-		g->several = 1;
+		g->is_group = 1;
 	}
-	group = &h->groups[g->read];
+	group = &p->groups[g->read];
 	for (uint32_t i = 0; i < group->count; i++)
-		if (!is_before(h, group->epoch[i]))
+		if (!is_before(p, group->epoch[i]))
 			group->epoch[kept++] = group->epoch[i];
 	group->count = kept;
-	if (kept == READERS)
+	if (kept == MAX_READERS)
 		return false;
-	group->epoch[group->count++] = h->now;
+	group->epoch[group->count++] = p->now;
 	return true;
 }
 
-/* Nothing is known that settles what happens there. */
-static inline bool is_lost(const union granule *g)
+/* Whether analyses have to look at accesses to the granule. */
+static inline bool is_unordered(const union granule *g)
 {
-	return g->write == LOOSE && g->twice;
+	return g->write == UNORDERED && g->revisited;
 }
 
-/* As often as others was it used until now, it is assumed: none of that is saved. */
-static __attribute__((noinline)) void lose(struct handed *h)
+/*
+ * A granule has become unordered: none of its accesses are saved. Their number is not kept, so the
+ * average of all granules is subtracted.
+ */
+static __attribute__((noinline)) void note_unordered(struct pass *p)
 {
-	h->saved -= h->saved / h->granules;
-	h->granules--;
-	h->last = h->events;
+	p->saved -= p->saved / p->granules;
+	p->granules--;
+	p->last_relevant = p->events;
 }
 
-static inline void touch_ordered(struct handed *h, union granule *g, bool write)
+static inline void touch_ordered(struct pass *p, union granule *g, bool write)
 {
-	if (!write && has_read(h, g))
+	if (!write && has_read(p, g))
 		return;
-	h->granules += !g->read && !g->write;
-	if ((g->write && !is_before(h, g->write)) || !(write ? reads_before(h, g) : add_read(h, g))) {
-		drop_reads(h, g);
-		g->write = LOOSE;
+	p->granules += !g->read && !g->write;
+	if ((g->write && !is_before(p, g->write)) ||
+	    !(write ? reads_before(p, g) : add_read(p, g))) {
+		drop_reads(p, g);
+		g->write = UNORDERED;
 	} else if (write) {
-		drop_reads(h, g);
-		g->write = h->now;
+		drop_reads(p, g);
+		g->write = p->now;
 	}
 }
 
-static inline void touch(struct handed *h, union granule *at, bool write)
+static inline void touch(struct pass *p, union granule *at, bool write)
 {
 	uint64_t before = at->all;
 	union granule g = { .all = before };
 
-	if (is_lost(&g)) {
-		h->last = h->events;
+	if (is_unordered(&g)) {
+		p->last_relevant = p->events;
 		return;
 	}
-	h->saved++;
-	if (!g.twice) {
-		g.twice = (g.users & h->user) != 0;
-		g.users |= h->user;
+	p->saved++;
+	if (!g.revisited) {
+		g.revisited = (g.users & p->user) != 0;
+		g.users |= p->user;
 	}
-	if (g.write != LOOSE)
-		touch_ordered(h, &g, write);
-	if (is_lost(&g))
-		lose(h);
+	if (g.write != UNORDERED)
+		touch_ordered(p, &g, write);
+	if (is_unordered(&g))
+		note_unordered(p);
 	if (g.all != before)
 		at->all = g.all;
 }
 
-/* Pages are made here if there are none; with new ones, all others may move. */
-static __attribute__((noinline)) uint32_t make_page(struct handed *h, uint64_t key)
+/* Adds a page if unshared.h gave up and knows none. This may move all pages. */
+static __attribute__((noinline)) uint32_t make_page(struct pass *p, uint64_t key)
 {
-	uint32_t page = h->alone->lost ? alone_page(h->alone, key) : ALONE_NONE;
-	size_t room = h->capacity ? 2 * h->capacity : 256;
+	uint32_t page = p->map->lost ? unshared_page(p->map, key) : UNSHARED_NO_PAGE;
+	size_t room = p->capacity ? 2 * p->capacity : 256;
 
-	if (page != ALONE_NONE && page >= h->capacity) {
-		h->pages = pages_grow(h->pages, h->capacity * sizeof(*h->pages), room * sizeof(*h->pages));
-		h->capacity = room;
+	if (page != UNSHARED_NO_PAGE && page >= p->capacity) {
+		p->pages = pages_grow(p->pages, p->capacity * sizeof(*p->pages),
+				      room * sizeof(*p->pages));
+		p->capacity = room;
 	}
 	return page;
 }
 
-static inline void at_granule(struct handed *h, uint64_t granule, bool write)
+static inline void on_granule(struct pass *p, uint64_t granule, bool write)
 {
-	const struct alone *a = h->alone;
-	uint64_t key = granule / ALONE_GRANULES + 1;
-	const struct alone_slot *s = alone_slot(a, key);
+	const struct alone *a = p->map;
+	uint64_t key = unshared_key(granule);
+	const struct unshared_slot *s = unshared_slot(a, key);
 	uint32_t page = s->page;
 
 	if (__builtin_expect(!s->key, 0))
-		page = make_page(h, key);
-	if (__builtin_expect(page == ALONE_NONE, 0))
-		h->last = h->events;
-	if (page == ALONE_NONE || (!a->lost && !alone_bit(&a->shared[page], granule)))
+		page = make_page(p, key);
+	if (__builtin_expect(page == UNSHARED_NO_PAGE, 0))
+		p->last_relevant = p->events;
+	if (page == UNSHARED_NO_PAGE || (!a->lost && !granule_bit(&a->shared[page], granule)))
 		return;
-	h->seen++;
-	h->left--;
-	touch(h, &h->pages[page].granule[granule % ALONE_GRANULES], write);
+	p->touched++;
+	p->until_judged--;
+	touch(p, &p->pages[page].granule[granule % UNSHARED_PAGE_GRANULES], write);
 }
 
 /*
- * Following an access takes some five times as long as looking at it here, and those that are
- * alone are looked at in vain. How many that are has shown until now, or before; a part
- * of the trace may have more of them.
+ * Gives up if the pass costs more than it saves. An analysis needs about five times as long for an
+ * access as this pass, so at least a quarter of all accesses has to be saved.
+ *
+ * The number of all accesses is estimated from `touched` by the share of shared accesses, so far or
+ * in the whole trace, whichever is higher: unshared accesses may be frequent only at the beginning.
  */
-static void judge(struct handed *h)
+static void judge(struct pass *p)
 {
-	uint64_t fought = h->seen * 64 / h->looked;
+	uint64_t shared = p->touched * 64 / p->accesses;
 
-	if (fought < h->alone->fought)
-		fought = h->alone->fought;
-	h->left = MORE;
-	h->hopeless |= h->saved / 16 * fought < h->seen;
+	if (shared < p->map->shared_of_64)
+		shared = p->map->shared_of_64;
+	p->until_judged = JUDGE_EVERY;
+	p->gave_up |= p->saved / 16 * shared < p->touched;
 }
 
-static inline void access(struct handed *h, const struct event *ev, bool write)
+static inline void on_access(struct pass *p, const struct event *ev, bool write)
 {
 	uint64_t first = ev->addr / 8, last = (ev->addr + ev->size - 1) / 8;
 
-	h->hopeless |= ev->size > ALONE_MOST;
-	h->looked++;
+	p->gave_up |= ev->size > UNSHARED_MAX_BYTES;
+	p->accesses++;
 	if (!ev->size || last < first) {
-		h->last = h->events;
+		p->last_relevant = p->events;
 		return;
 	}
-	if (h->thread != ev->thread)
-		turn_to(h, ev->thread);
+	if (p->thread != ev->thread)
+		switch_thread(p, ev->thread);
 	for (;; first++) {
-		at_granule(h, first, write);
-		if (__builtin_expect(h->left == 0, 0))
-			judge(h);
-		if (first == last || h->hopeless)
+		on_granule(p, first, write);
+		if (__builtin_expect(p->until_judged == 0, 0))
+			judge(p);
+		if (first == last || p->gave_up)
 			return;
 	}
 }
 
-static void forget_page(struct handed *h, uint32_t page, uint64_t base, uint64_t first, uint64_t end)
+/* Granules `first` to `end` - 1, as far as they are in the page, whose first granule is `base`. */
+static void end_life_in_page(struct pass *p, uint32_t page, uint64_t base, uint64_t first,
+			     uint64_t end)
 {
-	for (uint64_t i = first > base ? first - base : 0; i < ALONE_GRANULES && base + i < end; i++) {
-		union granule g = { .all = h->pages[page].granule[i].all };
+	for (uint64_t i = first > base ? first - base : 0;
+	     i < UNSHARED_PAGE_GRANULES && base + i < end; i++) {
+		union granule g = { .all = p->pages[page].granule[i].all };
 
-		if ((!g.write && !g.read) || is_lost(&g))
+		if ((!g.write && !g.read) || is_unordered(&g))
 			continue;
 		g.users = 0;
-		if (g.write != LOOSE) {
-			h->granules--;
-			drop_reads(h, &g);
+		if (g.write != UNORDERED) {
+			p->granules--;
+			drop_reads(p, &g);
 			g.write = 0;
 		}
-		h->pages[page].granule[i].all = g.all;
+		p->pages[page].granule[i].all = g.all;
 	}
 }
 
-/* As history_forget() does. */
-static void forget(struct handed *h, uint64_t addr, uint64_t size)
+/* Begins a new life of the memory; accesses before and after it make no pair. */
+static void end_life(struct pass *p, uint64_t addr, uint64_t size)
 {
 	uint64_t last = size > UINT64_MAX - addr ? UINT64_MAX : addr + size - 1;
 	uint64_t first = addr / 8, end = last / 8 + 1;
-	uint64_t from = first / ALONE_GRANULES, to = (end - 1) / ALONE_GRANULES;
-	bool all = to - from >= h->alone->slot_count;
+	uint64_t from = first / UNSHARED_PAGE_GRANULES, to = (end - 1) / UNSHARED_PAGE_GRANULES;
+	bool all = to - from >= p->map->slot_count;
 
-	for (uint64_t i = all ? 0 : from; i <= (all ? h->alone->slot_count - 1 : to); i++) {
-		const struct alone_slot *s = all ? &h->alone->slots[i] : alone_slot(h->alone, i + 1);
+	for (uint64_t i = all ? 0 : from; i <= (all ? p->map->slot_count - 1 : to); i++) {
+		const struct unshared_slot *s =
+			all ? &p->map->slots[i] : unshared_slot(p->map, i + 1);
 
 		if (s->key && s->key > from && s->key <= to + 1)
-			forget_page(h, s->page, (s->key - 1) * ALONE_GRANULES, first, end);
+			end_life_in_page(p, s->page, (s->key - 1) * UNSHARED_PAGE_GRANULES, first,
+					 end);
 	}
 }
 
-/* False: a thread that cannot be followed. */
-static bool other(struct handed *h, const struct event *ev)
+/* False: the thread id is too large for track.h. */
+static bool on_sync(struct pass *p, const struct event *ev)
 {
 	const struct view *view;
 
-	if (!matters(ev->kind))
+	if (!affects_strong_order(ev->kind))
 		return true;
-	view = track_before(&h->track, ev);
+	view = track_before(&p->track, ev);
 	if (!view)
 		return false;
 	if (view->gone_size)
-		forget(h, view->gone_addr, view->gone_size);
-	track_after(&h->track, ev);
-	h->thread = 0;
+		end_life(p, view->gone_addr, view->gone_size);
+	track_after(&p->track, ev);
+	p->thread = 0;
 	return true;
 }
 
-/* False: as other(). */
-static inline bool see(struct handed *h, const struct event *ev)
+/* False: the thread id is too large for track.h. */
+static inline bool on_event(struct pass *p, const struct event *ev)
 {
 	unsigned how = access_of(ev->kind);
 
-	h->events++;
+	p->events++;
 	if (ev->thread >= TRACK_MAX_THREADS)
 		return false;
 	if (!how)
-		return other(h, ev);
+		return on_sync(p, ev);
 	if (how & ACCESS_ATOMIC)
-		h->last = h->events;
-	access(h, ev, how & ACCESS_WRITE);
+		p->last_relevant = p->events;
+	on_access(p, ev, how & ACCESS_WRITE);
 	return true;
 }
 
-/* False: it was given up, or the trace is damaged. */
-static bool look(struct handed *h, struct reader *trace)
+/* False: the pass gave up, or the trace is damaged. */
+static bool run(struct pass *p, struct reader *trace)
 {
-	struct event some[SOME];
+	struct event some[BATCH];
 	struct err unused;
 	int got;
 
-	while ((got = reader_some(trace, some, SOME, NULL, &unused)) > 0)
+	while ((got = reader_some(trace, some, BATCH, NULL, &unused)) > 0)
 		for (int i = 0; i < got; i++)
-			if (!see(h, &some[i]) || h->hopeless)
+			if (!on_event(p, &some[i]) || p->gave_up)
 				return false;
 	return got == 0;
 }
 
-/* What is loose. If pages were made here, nothing is alone. */
-static void settle(const struct handed *h)
+/* Writes the result into the map. If its pages were made here, all granules count as shared. */
+static void publish(const struct pass *p)
 {
-	struct alone *a = h->alone;
+	struct alone *a = p->map;
 
-	a->events = h->events;
-	a->accesses = h->looked;
-	a->last = h->last;
-	a->loose = xcalloc(a->page_count + 1, sizeof(*a->loose));
+	a->events = p->events;
+	a->accesses = p->accesses;
+	a->last_relevant = p->last_relevant;
+	a->unordered = xcalloc(a->page_count + 1, sizeof(*a->unordered));
 	for (size_t i = 0; i < a->page_count; i++)
-		for (unsigned k = 0; k < ALONE_GRANULES; k++)
-			a->loose[i].granule[k / 64] |=
-				(uint64_t)is_lost(&h->pages[i].granule[k]) << k % 64;
+		for (unsigned k = 0; k < UNSHARED_PAGE_GRANULES; k++)
+			a->unordered[i].granule[k / 64] |=
+				(uint64_t)is_unordered(&p->pages[i].granule[k]) << k % 64;
 	if (!a->lost)
 		return;
 	free(a->shared);
@@ -425,29 +446,31 @@ static void clear_slots(struct alone *a)
 
 void handed_look(struct alone *a, struct reader *trace)
 {
-	struct handed h = { .alone = a, .left = SAMPLE, .epoch_count = 1, .group_count = 1,
-			    .capacity = a->page_count };
+	struct pass p = {
+		.map = a, .until_judged = FIRST_JUDGEMENT, .epoch_count = 1, .group_count = 1,
+		.capacity = a->page_count,
+	};
 	struct analysis_context ctx;
 	struct err unused;
 
-	if (a->fought < FOUGHT)
+	if (a->shared_of_64 < MIN_SHARED)
 		return;
 	analysis_context_init(&ctx);
 	ctx.reader = trace;
-	track_init(&h.track, &ctx);
-	h.groups = xgrow(NULL, 0, &h.group_capacity, sizeof(*h.groups));
-	h.track.no_full = true;
-	if (h.capacity)
-		h.pages = pages_grow(NULL, 0, h.capacity * sizeof(*h.pages));
-	if (look(&h, trace))
-		settle(&h);
+	track_init(&p.track, &ctx);
+	p.groups = xgrow(NULL, 0, &p.group_capacity, sizeof(*p.groups));
+	p.track.no_full = true;
+	if (p.capacity)
+		p.pages = pages_grow(NULL, 0, p.capacity * sizeof(*p.pages));
+	if (run(&p, trace))
+		publish(&p);
 	else if (a->lost)
 		clear_slots(a);
-	pages_free(h.pages, h.capacity * sizeof(*h.pages));
-	track_free(&h.track);
+	pages_free(p.pages, p.capacity * sizeof(*p.pages));
+	track_free(&p.track);
 	analysis_context_free(&ctx);
-	free(h.groups);
-	free(h.epochs);
-	free(h.own);
-	reader_rewind(trace, &unused);	/* if it cannot, reading says so */
+	free(p.groups);
+	free(p.epochs);
+	free(p.current);
+	reader_rewind(trace, &unused);	/* the analyses' first read reports a failure */
 }

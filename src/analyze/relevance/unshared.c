@@ -6,146 +6,153 @@
 #include "analyze/context/access.h"
 #include "base/mem.h"
 
-#define WARM 8192u	/* accesses after which it begins to show who shares what */
-#define SAMPLE 16384u
-#define FOUGHT 60u	/* of 64 accesses are to what is fought over: to ask for the rest costs more than it saves */
+#define WARM_UP 8192u	/* accesses not counted: early on, most memory has one user */
+#define SAMPLE 16384u	/* accesses between two decisions whether to give up */
+/* Shared accesses of 64 from which on the pass gives up: skipping the others would not pay. */
+#define MOSTLY_SHARED 60u
 
-#define MANY 0x7fffu	/* several threads, or one whose number is not below it */
+/* A granule's users: the id of its only thread, or SEVERAL (also for larger ids), and WRITTEN. */
+#define SEVERAL 0x7fffu
 #define WRITTEN 0x8000u
 
-/* Of a page: the thread that used each granule, or MANY, and WRITTEN if one wrote. 0: nobody used it. */
+/* The users of each granule of a page; 0: no access so far. */
 struct users {
-	uint64_t accesses;
-	uint16_t granule[ALONE_GRANULES];
+	uint64_t accesses;	/* to the whole page */
+	uint16_t granule[UNSHARED_PAGE_GRANULES];
 };
 
-struct look {
-	struct alone *alone;
-	struct users *pages;
+struct scan {
+	struct alone *unshared;
+	struct users *pages;	/* by number of the page */
 	size_t capacity;
-	uint64_t key;		/* of the last one used; 0: none, or there are too many */
-	struct users *page;	/* it; NULL: none */
-	bool lost;		/* one access alone is to more, or it would not pay */
-	uint64_t seen;		/* accesses behind the first WARM, at the end of this sample */
-	uint64_t fought;	/* so many of them were where several were and wrote */
-	uint32_t left;		/* of the sample */
+	uint64_t key;		/* of the page selected last; 0: it has no room */
+	struct users *page;	/* the page selected last; NULL: it has no room */
+	bool gave_up;		/* most memory is shared, or one access is too large */
+	uint64_t seen;		/* accesses since the warm-up, up to the end of this sample */
+	uint64_t shared;	/* accesses since the warm-up to granules shared by then */
+	uint32_t until_sample;	/* accesses left in the current sample */
 };
 
 static void more_slots(struct alone *a)
 {
-	struct alone_slot *old = a->slots;
+	struct unshared_slot *old = a->slots;
 	size_t count = a->slot_count;
 
 	a->slot_count = count ? 2 * count : 1024;
 	a->slots = xcalloc(a->slot_count, sizeof(*a->slots));
 	for (size_t i = 0; i < count; i++)
 		if (old[i].key)
-			*(struct alone_slot *)alone_slot(a, old[i].key) = old[i];
+			*(struct unshared_slot *)unshared_slot(a, old[i].key) = old[i];
 	free(old);
 }
 
-uint32_t alone_page(struct alone *a, uint64_t key)
+uint32_t unshared_page(struct alone *a, uint64_t key)
 {
-	struct alone_slot *s = (struct alone_slot *)alone_slot(a, key);
+	struct unshared_slot *s = (struct unshared_slot *)unshared_slot(a, key);
 
 	if (s->key)
 		return s->page;
-	if (a->page_count == ALONE_PAGES)
-		return ALONE_NONE;
+	if (a->page_count == UNSHARED_MAX_PAGES)
+		return UNSHARED_NO_PAGE;
 	if (2 * a->page_count >= a->slot_count) {
 		more_slots(a);
-		s = (struct alone_slot *)alone_slot(a, key);
+		s = (struct unshared_slot *)unshared_slot(a, key);
 	}
-	*s = (struct alone_slot){ key, (uint32_t)a->page_count++ };
+	*s = (struct unshared_slot){ key, (uint32_t)a->page_count++ };
 	return s->page;
 }
 
-static __attribute__((noinline)) void turn_to(struct look *l, uint64_t key)
+static __attribute__((noinline)) void select_page(struct scan *scan, uint64_t key)
 {
-	size_t count = l->alone->page_count;
-	uint32_t page = alone_page(l->alone, key);
+	size_t count = scan->unshared->page_count;
+	uint32_t page = unshared_page(scan->unshared, key);
 
-	l->key = 0;
-	l->page = NULL;
-	if (page == ALONE_NONE)
+	scan->key = 0;
+	scan->page = NULL;
+	if (page == UNSHARED_NO_PAGE)
 		return;
-	l->key = key;
+	scan->key = key;
 	if (page == count) {
-		l->pages = xgrow(l->pages, count, &l->capacity, sizeof(*l->pages));
-		memset(&l->pages[page], 0, sizeof(*l->pages));
+		scan->pages = xgrow(scan->pages, count, &scan->capacity, sizeof(*scan->pages));
+		memset(&scan->pages[page], 0, sizeof(*scan->pages));
 	}
-	l->page = &l->pages[page];
+	scan->page = &scan->pages[page];
 }
 
-/* The thread, and maybe WRITTEN, come to what the granule of the page has; whether it is fought over now. */
-static inline bool touch_page(const struct look *l, uint64_t granule, unsigned mark)
+/* Adds `mark`, a thread and perhaps WRITTEN, to the granule's users; whether it is shared now. */
+static inline bool touch_page(const struct scan *scan, uint64_t granule, unsigned mark)
 {
-	uint16_t *at = &l->page->granule[granule % ALONE_GRANULES];
+	uint16_t *at = &scan->page->granule[granule % UNSHARED_PAGE_GRANULES];
 	unsigned was = *at, now = was | mark;
 
-	l->page->accesses++;
-	if (was && (was ^ mark) & MANY)
-		now |= MANY;
+	scan->page->accesses++;
+	if (was && (was ^ mark) & SEVERAL)
+		now |= SEVERAL;
 	if (now != was)
 		*at = (uint16_t)now;
-	return now == (MANY | WRITTEN);
+	return now == (SEVERAL | WRITTEN);
 }
 
-static bool touch(struct look *l, uint64_t granule, unsigned mark)
+static bool touch(struct scan *scan, uint64_t granule, unsigned mark)
 {
-	if (l->key != alone_key(granule))
-		turn_to(l, alone_key(granule));
-	return !l->page || touch_page(l, granule, mark);
+	if (scan->key != unshared_key(granule))
+		select_page(scan, unshared_key(granule));
+	return !scan->page || touch_page(scan, granule, mark);
 }
 
-/* After WARM accesses and then after each SAMPLE: if nearly all is fought over, the rest saves little. */
-static void sample(struct look *l)
+/* After the warm-up and after each sample: gives up if nearly all accesses are shared. */
+static void sample(struct scan *scan)
 {
-	if (!l->seen)
-		l->fought = 0;
+	if (!scan->seen)
+		scan->shared = 0;
 	else
-		l->lost |= l->fought > l->seen / 64 * FOUGHT;
-	l->seen += SAMPLE;
-	l->left = SAMPLE;
+		scan->gave_up |= scan->shared > scan->seen / 64 * MOSTLY_SHARED;
+	scan->seen += SAMPLE;
+	scan->until_sample = SAMPLE;
 }
 
-/* Any access. */
-static __attribute__((noinline)) bool see_any(struct look *l, unsigned mark, uint64_t addr, uint64_t size)
+/* Slow path: another page, several granules, no size, or the end of a sample. */
+static __attribute__((noinline)) bool see_any(struct scan *scan, unsigned mark, uint64_t addr,
+					      uint64_t size)
 {
 	uint64_t first = addr / 8, last = (addr + size - 1) / 8;
 
 	if (!size)
 		return true;
-	l->fought += touch(l, first, mark);
+	scan->shared += touch(scan, first, mark);
 	if (first != last) {
-		l->lost |= size > ALONE_MOST;
-		while (first < last && !l->lost)
-			touch(l, ++first, mark);
+		scan->gave_up |= size > UNSHARED_MAX_BYTES;
+		while (first < last && !scan->gave_up)
+			touch(scan, ++first, mark);
 	}
-	if (--l->left == 0)
-		sample(l);
-	return !l->lost;
+	if (--scan->until_sample == 0)
+		sample(scan);
+	return !scan->gave_up;
 }
 
-/* Most go to a granule of the page where the one before went. */
-static inline bool see_one(struct look *l, unsigned thread, unsigned kind, uint64_t addr, uint64_t size)
+/* Fast for one granule of the page of the access before; false: gave up. */
+static inline bool see_one(struct scan *scan, unsigned thread, unsigned kind, uint64_t addr,
+			   uint64_t size)
 {
 	unsigned access = access_of(kind), mark = thread | (access & ACCESS_WRITE ? WRITTEN : 0);
 
 	if (!access)
 		return true;
-	if (__builtin_expect(l->key != alone_key(addr / 8) || size - 1 > 7 - addr % 8 || l->left == 1, 0))
-		return see_any(l, mark, addr, size);
-	l->fought += touch_page(l, addr / 8, mark);
-	l->left--;
+	if (__builtin_expect(scan->key != unshared_key(addr / 8) || size - 1 > 7 - addr % 8 ||
+			     scan->until_sample == 1, 0))
+		return see_any(scan, mark, addr, size);
+	scan->shared += touch_page(scan, addr / 8, mark);
+	scan->until_sample--;
 	return true;
 }
 
-static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count, uint64_t size)
+/* Callback of reader_accesses(). */
+static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count,
+		uint64_t size)
 {
 	const struct trace_record *end = r + count;
 
-	thread = thread < MANY ? thread : MANY;
+	thread = thread < SEVERAL ? thread : SEVERAL;
 	for (; r < end; r++)
 		if (!see_one(ctx, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
 			     size ? size : trace_site_size(r->site)))
@@ -153,70 +160,77 @@ static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t
 	return true;
 }
 
-/* Granules of the page that somebody used, and that are fought over: 16 bits, of which many are added at once. */
+/* Counts used and shared granules of a page; in 16 bits, so that the compiler uses vectors. */
 static void count_page(const struct users *p, uint16_t *used, uint16_t *shared)
 {
 	uint16_t u = 0, s = 0;
 
-	for (unsigned i = 0; i < ALONE_GRANULES; i++) {
+	for (unsigned i = 0; i < UNSHARED_PAGE_GRANULES; i++) {
 		u = (uint16_t)(u + (p->granule[i] != 0));
-		s = (uint16_t)(s + (p->granule[i] == (MANY | WRITTEN)));
+		s = (uint16_t)(s + (p->granule[i] == (SEVERAL | WRITTEN)));
 	}
 	*used = u;
 	*shared = s;
 }
 
-static void settle(const struct users *p, struct alone_bits *shared)
+static void mark_shared(const struct users *p, struct granule_bits *shared)
 {
-	uint16_t used, fought;
+	uint16_t used, several;
 
-	count_page(p, &used, &fought);
-	if (!fought)
+	count_page(p, &used, &several);
+	if (!several)
 		return;
-	for (unsigned i = 0; i < ALONE_GRANULES; i++)
-		shared->granule[i / 64] |= (uint64_t)(p->granule[i] == (MANY | WRITTEN)) << i % 64;
+	for (unsigned i = 0; i < UNSHARED_PAGE_GRANULES; i++)
+		shared->granule[i / 64] |=
+			(uint64_t)(p->granule[i] == (SEVERAL | WRITTEN)) << i % 64;
 }
 
 /*
- * Who was first did not fight yet, so what was counted on the way may be too little. So may what follows if all
- * granules of a page are taken to be used alike. A short trace does not show it.
+ * Estimates how many of 64 accesses go to shared granules; 64 if the trace is shorter than the
+ * warm-up.
+ *
+ * Both of two estimates may be too low, so the higher one counts. The count during the pass misses
+ * accesses before the second thread came. The count per page assumes that all its used granules
+ * are accessed equally often.
  */
-static unsigned fought_of(const struct look *l)
+static unsigned estimate_shared(const struct scan *scan)
 {
-	uint64_t all = 1, fought = 0, counted = l->fought * 64 / (l->seen - l->left + 1);
+	uint64_t counted = scan->shared * 64 / (scan->seen - scan->until_sample + 1);
+	uint64_t all = 1, by_page = 0;
 
-	for (size_t i = 0; i < l->alone->page_count; i++) {
-		const struct users *p = &l->pages[i];
+	for (size_t i = 0; i < scan->unshared->page_count; i++) {
+		const struct users *p = &scan->pages[i];
 		uint16_t used, shared;
 
 		count_page(p, &used, &shared);
 		all += p->accesses;
-		fought += used ? p->accesses * shared / used : 0;
+		by_page += used ? p->accesses * shared / used : 0;
 	}
-	fought = fought * 64 / all;
-	return l->lost || !l->seen ? 64 : (unsigned)(fought > counted ? fought : counted);
+	by_page = by_page * 64 / all;
+	return scan->gave_up || !scan->seen ? 64 :
+	       (unsigned)(by_page > counted ? by_page : counted);
 }
 
 struct alone *alone_new(struct reader *trace)
 {
 	struct alone *a = xcalloc(1, sizeof(*a));
-	struct look l = { .alone = a, .left = WARM };
+	struct scan scan = { .unshared = a, .until_sample = WARM_UP };
 	struct err unused;
 
 	more_slots(a);
-	l.lost |= reader_accesses(trace, see, &l, &unused) < 0;
-	a->fought = fought_of(&l);
-	l.lost |= l.seen && a->fought >= FOUGHT;
-	if (l.lost) {
+	scan.gave_up |= reader_accesses(trace, see, &scan, &unused) < 0;
+	a->shared_of_64 = estimate_shared(&scan);
+	scan.gave_up |= scan.seen && a->shared_of_64 >= MOSTLY_SHARED;
+	if (scan.gave_up) {
 		memset(a->slots, 0, a->slot_count * sizeof(*a->slots));
 		a->page_count = 0;
 	}
-	a->lost = l.lost;
+	a->lost = scan.gave_up;
 	a->shared = xcalloc(a->page_count + 1, sizeof(*a->shared));
-	a->loose = a->shared;
+	a->unordered = a->shared;
 	for (size_t i = 0; i < a->page_count; i++)
-		settle(&l.pages[i], &a->shared[i]);
-	free(l.pages);
+		mark_shared(&scan.pages[i], &a->shared[i]);
+	free(scan.pages);
 	return a;
 }
 
@@ -224,8 +238,8 @@ void alone_free(struct alone *a)
 {
 	if (!a)
 		return;
-	if (a->loose != a->shared)
-		free(a->loose);
+	if (a->unordered != a->shared)
+		free(a->unordered);
 	free(a->slots);
 	free(a->shared);
 	free(a);

@@ -1,14 +1,16 @@
 /*
- * Memory about which threads cannot disagree, known before the trace is read in order, by
- * granules of 8 bytes.
+ * Which memory is unshared, known before the trace is read in order. The unit is a granule of 8
+ * bytes; granules are kept in pages of UNSHARED_PAGE_GRANULES, found by hash.
  *
- * Alone: one thread accesses it, or nobody writes. What happens there conflicts with nothing. A
- * look through all accesses in no order tells it, which takes a fraction of what an analysis saves
- * by not following them. Where nearly all is shared nothing is known.
+ * A granule is unshared if one thread accesses it, or if no thread writes it. No access to it
+ * conflicts with another. One pass over all accesses, in any order, decides it. That costs a
+ * fraction of what analyses save by skipping these accesses. The pass gives up if nearly all
+ * accesses go to shared granules: then nothing counts as unshared.
  *
- * Settled: alone, or handed over, or used once, as handed.h says, if that was asked.
+ * ordered.h extends the result: a granule is *ordered* if it is unshared, if its conflicting
+ * accesses are all ordered by strong happens-before, or if no thread accesses it twice.
  *
- * Memory that is given out anew is the same memory here.
+ * A block that is freed and allocated again counts as the same memory here.
  */
 #ifndef ANALYZE_RELEVANCE_UNSHARED_H
 #define ANALYZE_RELEVANCE_UNSHARED_H
@@ -16,76 +18,81 @@
 #include "base/hash.h"
 #include "trace/read/reader.h"
 
-#define ALONE_GRANULES READER_PAGE	/* of a page */
-#define ALONE_PAGES (1u << 18)	/* at most: 1 GiB of memory; what is not in them is not alone */
-#define ALONE_MOST ((uint64_t)ALONE_PAGES * ALONE_GRANULES * 8)	/* bytes */
-#define ALONE_NONE UINT32_MAX	/* no page */
+#define UNSHARED_PAGE_GRANULES READER_PAGE	/* granules per page */
+#define UNSHARED_MAX_PAGES (1u << 18)	/* 1 GiB of memory; granules beyond count as shared */
+#define UNSHARED_MAX_BYTES ((uint64_t)UNSHARED_MAX_PAGES * UNSHARED_PAGE_GRANULES * 8)
+#define UNSHARED_NO_PAGE UINT32_MAX
 
-/* Of a page, a bit for each granule. */
-struct alone_bits {
-	uint64_t granule[ALONE_GRANULES / 64];
+/* One bit for each granule of a page. */
+struct granule_bits {
+	uint64_t granule[UNSHARED_PAGE_GRANULES / 64];
 };
 
 struct alone {
-	struct alone_slot {
-		uint64_t key;	/* number of the page, plus 1; 0: free */
-		uint32_t page;
-	} *slots;		/* by hash */
+	struct unshared_slot {
+		uint64_t key;	/* unshared_key() of the page; 0: free slot */
+		uint32_t page;	/* index into `shared` and `unordered` */
+	} *slots;		/* hash table */
 	size_t slot_count;	/* a power of two */
 	size_t page_count;
-	struct alone_bits *shared;	/* by page: what is not alone */
-	struct alone_bits *loose;	/* … and what is not settled; may be `shared` */
-	unsigned fought;	/* of 64 accesses, so many are to what is not alone, about */
-	bool lost;		/* nothing is alone, or it is not known: there are no pages */
-	uint64_t events, accesses;	/* of the trace, if `loose` was looked for, else 0 */
-	uint64_t last;		/* of these events, the last that is an atomic or an access to what is loose */
+	struct granule_bits *shared;	/* by page: granules that are not unshared */
+	struct granule_bits *unordered;	/* by page: granules not ordered; may be `shared` */
+	unsigned shared_of_64;	/* estimate: of 64 accesses, those to shared granules */
+	bool lost;		/* the pass gave up or the trace is damaged: there are no pages */
+	/* Set by the pass of ordered.h, else 0. */
+	uint64_t events, accesses;	/* in the whole trace */
+	uint64_t last_relevant;	/* number of the last atomic or access to an unordered granule */
 };
 
-/* Leaves the reader at its first event. A damaged trace has nothing alone: reading it says why. */
+/*
+ * Makes the pass and leaves the reader at its first event. Of a damaged trace nothing is
+ * unshared; the analysis that reads it reports the damage.
+ */
 struct alone *alone_new(struct reader *trace);
 void alone_free(struct alone *a);
 
-/* The page of that key, made if need be; ALONE_NONE: there are too many. */
-uint32_t alone_page(struct alone *a, uint64_t key);
+/* The page with this key, added if need be; UNSHARED_NO_PAGE if UNSHARED_MAX_PAGES are in use. */
+uint32_t unshared_page(struct alone *a, uint64_t key);
 
-/* By address / 8. */
-static inline uint64_t alone_key(uint64_t granule)
+/* Key of the page that holds a granule (address / 8); never 0. */
+static inline uint64_t unshared_key(uint64_t granule)
 {
-	return granule / ALONE_GRANULES + 1;
+	return granule / UNSHARED_PAGE_GRANULES + 1;
 }
 
-/* Where the slot of that key is to be found, or behind it. */
-static inline size_t alone_start(const struct alone *a, uint64_t key)
+/* Index of the slot where the search for a key begins. */
+static inline size_t unshared_start(const struct alone *a, uint64_t key)
 {
 	return hash_spread(key) >> 40 & (a->slot_count - 1);
 }
 
-static inline const struct alone_slot *alone_slot(const struct alone *a, uint64_t key)
+/* The slot of that key, or the free slot where it belongs. */
+static inline const struct unshared_slot *unshared_slot(const struct alone *a, uint64_t key)
 {
-	size_t i = alone_start(a, key);
+	size_t i = unshared_start(a, key);
 
 	while (a->slots[i].key && a->slots[i].key != key)
 		i = (i + 1) & (a->slot_count - 1);
 	return &a->slots[i];
 }
 
-static inline bool alone_bit(const struct alone_bits *bits, uint64_t granule)
+static inline bool granule_bit(const struct granule_bits *bits, uint64_t granule)
 {
-	return bits->granule[granule % ALONE_GRANULES / 64] >> granule % 64 & 1;
+	return bits->granule[granule % UNSHARED_PAGE_GRANULES / 64] >> granule % 64 & 1;
 }
 
-/* By address / 8: there is a page, and the bit is not set in it. */
-static inline bool alone_granule(const struct alone *a, const struct alone_bits *bits,
+/* Whether the granule (address / 8) has a page in which its bit of `bits` is 0. */
+static inline bool alone_granule(const struct alone *a, const struct granule_bits *bits,
 				 uint64_t granule)
 {
-	const struct alone_slot *s = alone_slot(a, alone_key(granule));
+	const struct unshared_slot *s = unshared_slot(a, unshared_key(granule));
 
-	return s->key && !alone_bit(&bits[s->page], granule);
+	return s->key && !granule_bit(&bits[s->page], granule);
 }
 
-/* All that the access touches. */
-static inline bool alone_all(const struct alone *a, const struct alone_bits *bits,
-			     const struct event *ev)
+/* Whether alone_granule() holds for every granule that the access touches. */
+static inline bool unshared_all_clear(const struct alone *a, const struct granule_bits *bits,
+				      const struct event *ev)
 {
 	uint64_t first = ev->addr / 8, last = (ev->addr + ev->size - 1) / 8;
 
@@ -97,9 +104,10 @@ static inline bool alone_all(const struct alone *a, const struct alone_bits *bit
 	return false;
 }
 
-static inline bool alone_has(const struct alone *a, const struct event *ev)
+/* Whether the access touches only unshared memory. */
+static inline bool unshared_has(const struct alone *a, const struct event *ev)
 {
-	return alone_all(a, a->shared, ev);
+	return unshared_all_clear(a, a->shared, ev);
 }
 
 #endif

@@ -4,49 +4,52 @@
 
 #include "analyze/context/access.h"
 
-struct look {
-	struct idle *idle;
-	const struct alone *alone;
-	uint64_t key;			/* of the page asked for last; 0: none */
-	const struct alone_bits *page;	/* NULL: nothing is alone there */
+struct scan {
+	struct idle *sites;
+	const struct alone *unshared;
+	uint64_t key;			/* of the page looked up last; 0: none */
+	const struct granule_bits *shared;	/* its shared granules; NULL: all are */
 };
 
-static bool is_alone(struct look *l, uint64_t granule)
+static bool is_unshared(struct scan *scan, uint64_t granule)
 {
-	const struct alone_slot *s;
+	const struct unshared_slot *s;
 
-	if (l->key != alone_key(granule)) {
-		l->key = alone_key(granule);
-		s = alone_slot(l->alone, l->key);
-		l->page = s->key ? &l->alone->shared[s->page] : NULL;
+	if (scan->key != unshared_key(granule)) {
+		scan->key = unshared_key(granule);
+		s = unshared_slot(scan->unshared, scan->key);
+		scan->shared = s->key ? &scan->unshared->shared[s->page] : NULL;
 	}
-	return l->page && !alone_bit(l->page, granule);
+	return scan->shared && !granule_bit(scan->shared, granule);
 }
 
-static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count, uint64_t size)
+/* Callback of reader_accesses(). */
+static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count,
+		uint64_t size)
 {
 	const struct trace_record *end = r + count;
-	struct look *l = ctx;
-	uint64_t *busy = l->idle->busy;
+	struct scan *scan = ctx;
+	uint64_t *shared = scan->sites->shared;
 
 	(void)thread;
 	(void)size;
 	for (; r < end; r++) {
 		uint64_t pc = r->site & TRACE_ADDR_MASK;
 
-		if (!reader_has_site(busy, pc) && access_of(trace_site_kind(r->site)) &&
-		    !is_alone(l, (r->addr & TRACE_ADDR_MASK) / 8))
-			busy[reader_site(pc) / 64] |= 1ull << reader_site(pc) % 64;
+		if (!reader_has_site(shared, pc) && access_of(trace_site_kind(r->site)) &&
+		    !is_unshared(scan, (r->addr & TRACE_ADDR_MASK) / 8))
+			shared[reader_site(pc) / 64] |= 1ull << reader_site(pc) % 64;
 	}
 	return true;
 }
 
-void idle_look(struct idle *i, const struct alone *alone, struct reader *trace)
+void idle_look(struct idle *sites, const struct alone *unshared,
+	       struct reader *trace)
 {
-	struct look l = { .idle = i, .alone = alone };
+	struct scan scan = { .sites = sites, .unshared = unshared };
 	struct err unused;
 
-	memset(i->busy, 0, sizeof(i->busy));
-	if (alone->lost || reader_accesses(trace, see, &l, &unused) < 0)
-		memset(i->busy, 0xff, sizeof(i->busy));
+	memset(sites->shared, 0, sizeof(sites->shared));
+	if (unshared->lost || reader_accesses(trace, see, &scan, &unused) < 0)
+		memset(sites->shared, 0xff, sizeof(sites->shared));
 }

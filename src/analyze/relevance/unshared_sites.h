@@ -1,8 +1,10 @@
 /*
- * Places in the code that come only to memory that is alone (alone.h), known before the trace is
- * read in order. Nothing that they do conflicts with anything.
+ * Unshared sites: code locations that only access unshared memory (unshared.h), known before the
+ * trace is read in order. None of their accesses conflicts with another.
  *
- * By hash of the pc: one may be taken for busy that is not. An access counts by its first granule.
+ * Two approximations. Sites are kept as bits by a hash of the pc, so that an unshared site may
+ * count as shared because of a collision. An access that spans several granules counts by its
+ * first one.
  */
 #ifndef ANALYZE_RELEVANCE_UNSHARED_SITES_H
 #define ANALYZE_RELEVANCE_UNSHARED_SITES_H
@@ -10,15 +12,19 @@
 #include "analyze/relevance/unshared.h"
 
 struct idle {
-	uint64_t busy[READER_SITES];	/* bits by reader_site() */
+	uint64_t shared[READER_SITES];	/* bits by reader_site(): sites that access shared memory */
 };
 
-/* Leaves the reader at its first event. */
-void idle_look(struct idle *i, const struct alone *alone, struct reader *trace);
+/*
+ * Fills `sites` in one pass over all accesses and leaves the reader at its first event. If nothing
+ * is known about memory, or the trace is damaged, no site is unshared.
+ */
+void idle_look(struct idle *sites, const struct alone *unshared,
+	       struct reader *trace);
 
-static inline bool idle_has(const struct idle *i, uint64_t pc)
+static inline bool idle_has(const struct idle *sites, uint64_t pc)
 {
-	return !reader_has_site(i->busy, pc);
+	return !reader_has_site(sites->shared, pc);
 }
 
 #endif

@@ -68,21 +68,21 @@ static void views(const char *text, const char *expected)
 static void test_locksets(void **state)
 {
 	(void)state;
-	/* A lock event holds the lock, an unlock still does. */
+	/* The locksets of a lock event and of an unlock event contain the lock. */
 	views("0 lock m @a\n0 lock n @b\n0 unlock m @c\n0 read x @d\n0 unlock n @e\n0 read x @f\n",
 	      "a: m@0\nb: m@0 n@1\nc: m@0 n@1\nd: n@1\ne: n@1\nf:\n");
-	/* What failed, and what was taken back. */
+	/* Acquisitions that failed, and releases that failed. */
 	views("0 trylock m =EBUSY @a\n0 lock n =EOWNERDEAD @b\n0 unlock n @c\n0 unlock n =EPERM @d\n"
 	      "0 read x @e\n",
 	      "a:\nb: n@1\nc: n@1\nd: n@1\ne: n@1\n");
 	views("0 unlock n @c\n0 unlock n =EPERM @d\n0 read x @e\n", "c:\nd:\ne:\n");
-	/* Recursive: as often given as taken, from the first on. */
+	/* A recursive lock is held until it was released as often as acquired. */
 	views("0 lock m\n0 lock m\n0 unlock m\n0 read x @a\n0 unlock m\n0 read x @b\n", "a: m@0\nb:\n");
 	views("0 rdlock m\n0 read x @a\n0 rwunlock m\n0 wrlock m\n0 read x @b\n", "a: m(r)@0\nb: m@3\n");
-	/* Waiting gives the mutex away, and waking, timed out or not, has it again. */
+	/* A wait releases the mutex; waking, also by timeout, reacquires it. */
 	views("0 lock m\n0 cond-wait c m @a\n0 cond-wake c m =ETIMEDOUT @b\n0 read x @c\n",
 	      "a: m@0\nb: m@2\nc: m@2\n");
-	/* Unlocked by another. */
+	/* Unlocked by another thread. */
 	views("0 create 0.1\n0 lock m\n0.1 unlock m\n0 read x @a\n", "a:\n");
 }
 
@@ -93,11 +93,11 @@ static void test_blocks(void **state)
 	      "0 exit @i\n0 read x @e\n",
 	      "a:\nf: in 1 of 1\nb: in 1 of 1\ng: in 2 of 2\nc: in 2 of 2\nh: in 2 of 2\nd: in 1 of 1\n"
 	      "i: in 1 of 1\ne:\n");
-	/* A user's block spans the calls within it. */
+	/* A user block spans the calls within it. */
 	views("0 enter @f\n0 block-begin\n0 read x @a\n0 enter @g\n0 read x @b\n0 exit @h\n0 block-end\n"
 	      "0 read x @c\n",
 	      "f: in 1 of 1\na: in 2 of 1\ng: in 2 of 2\nb: in 2 of 2\nh: in 2 of 2\nc: in 1 of 1\n");
-	/* A jump leaves the calls it passes. */
+	/* A longjmp ends the activations that it leaves. */
 	views("0 enter @f\n0 read x @a\n0 enter @g\n0 read x @b\n0 longjmp arg=1 @j\n0 read x @c\n",
 	      "f: in 1 of 1\na: in 1 of 1\ng: in 2 of 2\nb: in 2 of 2\nj: in 2 of 2\nc: in 1 of 1\n");
 }
@@ -120,12 +120,12 @@ static void test_annotations(void **state)
 	views("0 benign x 8 @a\n0 read x+4:4 @b\n0 read x+6:4 @c\n0 read x @d\n0 malloc x 64 @e\n"
 	      "0 read x @f\n",
 	      "a:\nb: ignore 3\nc:\nd: ignore 3\ne: gone 64\nf:\n");
-	/* Without a size: whatever begins there, but not what is copied over it, nor beside it. */
+	/* Without a size: an access that begins there, unless it is larger than a scalar. */
 	views("0 benign x 1 @a\n0 read x:4 @b\n0 read x:16 @c\n0 read-range x:17 @d\n0 read x+1:1 @e\n",
 	      "a:\nb: ignore 3\nc: ignore 3\nd:\ne:\n");
 }
 
-/* Levels of order: what is only by locks, by atomics, and strong. */
+/* Levels of order: by locks only, by atomics, and strong. */
 static uint32_t levels;
 
 static void levels_event(void *state, const struct event *ev, const struct view *view,
@@ -136,7 +136,7 @@ static void levels_event(void *state, const struct event *ev, const struct view 
 	(void)out;
 	if (*label_of(ctx->reader, ev->pc) != 'z')
 		return;
-	/* Whether it knows of the first thread's first epoch. */
+	/* Which clocks have seen the first epoch of the first thread. */
 	levels = vclock_saw(view->strong, 1, 1) | vclock_saw(view->order, 1, 1) << 1 |
 		 vclock_saw(view->full, 1, 1) << 2;
 }
@@ -161,7 +161,7 @@ static void test_levels(void **state)
 	level(0, "0 read x\n0.1 read x @z\n");
 	level(4, "0 lock m\n0 unlock m\n0.1 lock m @z\n");
 	level(6, "0 atomic-store f release\n0.1 atomic-load f acquire @z\n");
-	/* A counter that both step; the last reference. */
+	/* A counter that both threads step, and the drop of the last reference. */
 	level(4, "0 atomic-add n 7\n0.1 atomic-add n 8 @z\n");
 	level(4, "0 atomic-add n 7\n0.1 atomic-add n 8 relaxed\n0.1 fence acquire @z\n");
 	level(6, "0 atomic-store p 0x1234\n0.1 atomic-xchg p 0x1234 @z\n");
@@ -170,21 +170,21 @@ static void test_levels(void **state)
 	level(4, "0 sem-init s 1\n0 sem-wait s\n0 sem-post s\n0.1 sem-wait s @z\n");
 	level(7, "0 sem-init s 1\n0 sem-post s\n0.1 sem-wait s @z\n");
 	level(7, "0 create 0.1\n0.1 read x @z\n");
-	level(7, "0.1 start @z\n");	/* told before its creation is */
+	level(7, "0.1 start @z\n");	/* the trace has it before its creation */
 	level(7, "0 end\n0.1 join 0 @z\n");
 	level(0, "0 end\n0.1 join 0 =EINVAL @z\n");
-	/* A second round of a barrier does not leak into the first one's slow leaver. */
+	/* A thread that leaves the first round late does not see the second round. */
 	level(0, "0.1 barrier-init b 2\n0.1 barrier-enter b\n0.2 barrier-enter b\n0.2 barrier-leave b\n"
 		 "0 barrier-enter b\n0.1 barrier-leave b @z\n");
-	/* Objects made anew, or in freed memory, remember nothing. */
+	/* Objects that are initialised again or lie in freed memory forget their clocks. */
 	level(0, "0 lock m\n0 unlock m\n0.1 mutex-init m\n0.1 lock m @z\n");
 	level(0, "0.1 malloc m 64\n0 lock m\n0 unlock m\n0.1 free m\n0.1 lock m @z\n");
 }
 
-/* What is seen: label, number in its thread, time, and whether it is alone or else settled. */
+/* Events as the spy sees them: label, index, time, and whether memory is unshared or else ordered. */
 static struct buf seen;
 
-static void alone_event(void *state, const struct event *ev, const struct view *view,
+static void relevance_event(void *state, const struct event *ev, const struct view *view,
 			struct findings *out)
 {
 	const struct analysis_context *ctx = state;
@@ -192,11 +192,11 @@ static void alone_event(void *state, const struct event *ev, const struct view *
 	(void)out;
 	buf_addf(&seen, "%s %llu t%llu%s\n", label_of(ctx->reader, ev->pc),
 		 (unsigned long long)view->index, (unsigned long long)ev->time,
-		 view->alone ? " alone" : view->settled ? " settled" : "");
+		 view->alone ? " unshared" : view->settled ? " ordered" : "");
 }
 
-static const struct analysis alone_spy = {
-	.name = "alone", .open = open_spy, .event = alone_event, .finish = spy_finish,
+static const struct analysis relevance_spy = {
+	.name = "relevance", .open = open_spy, .event = relevance_event, .finish = spy_finish,
 	.close = spy_close, .asks_alone = true, .skips_settled = true,
 };
 
@@ -210,29 +210,29 @@ static const struct analysis other_spy = {
 	.close = spy_close,
 };
 
-static void test_alone(void **state)
+static void test_relevance(void **state)
 {
 	static const char text[] =
 		"snarl-text 1\n0 write h:8 @A\n0 create 0.1 @a\n0 write x:8 @b\n0.1 read y:8 @c\n0 write z:8 @d\n"
 		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n0.1 read z:8 @i\n"
 		"0.1 atomic-add n 1 @j\n0.1 write h:8 @k\n0.1 write-range h:8 @l\n";
-	const struct analysis *one[] = { &alone_spy, NULL }, *two[] = { &alone_spy, &other_spy, NULL };
-	const struct analysis *three[] = { &alone_spy, &skip_spy, NULL };
+	const struct analysis *one[] = { &relevance_spy, NULL }, *two[] = { &relevance_spy, &other_spy, NULL };
+	const struct analysis *three[] = { &relevance_spy, &skip_spy, NULL };
 	const struct analysis *const *which[] = { one, two, three };
 	static const char *const expected[] = {
-		"a 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nl 7 t13 settled\n",
-		"A 0 t1 settled\na 1 t2\nb 2 t3 alone\nc 0 t4 alone\nd 3 t5\ne 1 t6 alone\n"
-		"f 2 t7 alone\ng 4 t8 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
-		"l 7 t13 settled\n",
-		/* One of the two wants to see what is settled if it is not alone. */
-		("A 0 t1 settled\na 1 t2\nd 3 t5\nf 2 t7 alone\nh 3 t9\ni 4 t10\nj 5 t11 alone\nk 6 t12 settled\n"
-		 "l 7 t13 settled\n"),
+		"a 1 t2\nd 3 t5\nf 2 t7 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nl 7 t13 ordered\n",
+		"A 0 t1 ordered\na 1 t2\nb 2 t3 unshared\nc 0 t4 unshared\nd 3 t5\ne 1 t6 unshared\n"
+		"f 2 t7 unshared\ng 4 t8 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nk 6 t12 ordered\n"
+		"l 7 t13 ordered\n",
+		/* The second analysis needs accesses to memory that is ordered but not unshared. */
+		("A 0 t1 ordered\na 1 t2\nd 3 t5\nf 2 t7 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nk 6 t12 ordered\n"
+		 "l 7 t13 ordered\n"),
 	};
 
 	(void)state;
-	save(test_path("alone"), text, sizeof(text) - 1);
+	save(test_path("relevance"), text, sizeof(text) - 1);
 	for (int i = 0; i < 3; i++) {
-		struct reader *r = reader_open(test_path("alone"), &(struct err){ "" });
+		struct reader *r = reader_open(test_path("relevance"), &(struct err){ "" });
 		struct findings *out = findings_new();
 		struct analysis_context ctx;
 		struct analysis_stats stats;
@@ -270,9 +270,9 @@ static void test_findings(void **state)
 	c = pair(1, 2, 7, 5);
 	assert_int_equal(findings_add(f, &c)->count, 2);
 	assert_int_equal(findings_at(f, 0)->event[0].thread, 5);
-	findings_add(f, &other);	/* by one thread: another shape */
+	findings_add(f, &other);	/* both events by one thread: not equal */
 	c = pair(2, 1, 5, 6);
-	findings_add(f, &c);		/* only races are the same turned round */
+	findings_add(f, &c);		/* only races are equal in reverse order */
 	assert_int_equal(findings_count(f), 3);
 	for (uint64_t i = 10; i < 1000; i++) {
 		c = pair(i, i + 1, 1, 2);
@@ -289,7 +289,7 @@ static void test_findings(void **state)
 	findings_free(f);
 }
 
-/* A thread id that no run has. */
+/* A thread id that is too large to be followed. */
 static void test_too_many(void **state)
 {
 	const struct analysis *which[] = { &spy, NULL };
@@ -311,7 +311,7 @@ static void test_too_many(void **state)
 	reader_close(r);
 }
 
-/* Threads that come and go leave no clocks, but for those who knew them. */
+/* The clocks of joined threads are freed; other threads still know of them. */
 static void test_gone_threads(void **state)
 {
 	struct reader *trace = open_text("0 create 0.1\n0 create 0.2\n0.1 write x\n0.2 write y\n0.1 end\n0.2 end\n"
@@ -345,7 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_locksets), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_annotations),
-		cmocka_unit_test(test_levels), cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_levels), cmocka_unit_test(test_relevance),
 		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_too_many), cmocka_unit_test(test_gone_threads),
 	};

@@ -1,5 +1,5 @@
 /*
- * granules: a number for each place in memory.
+ * Granules: a number for each 8 bytes of memory.
  */
 #include "analyze_util.h"
 
@@ -36,7 +36,7 @@ static void test_granules(void **state)
 	assert_range(&g, 0x100000 + 328, 313, "2 ");
 	assert_range(&g, 0x100000, 320 * 5 + 1, "1 2 3 4 5 ");
 	assert_range(&g, 0x100000, 0, "");
-	/* Up to the end of memory; the order is that of the table then. */
+	/* A range up to the end of memory. */
 	*granules_at(&g, UINT64_MAX / 8) = 7777;
 	assert_range(&g, UINT64_MAX - 100, UINT64_MAX, "7777 ");
 	granules_free(&g);

@@ -1,5 +1,5 @@
 /*
- * The way from findings to runs: pruning, ranking, grouping.
+ * From findings to what is tried: pruning, ranking, grouping.
  */
 #include "trace_util.h"
 
@@ -11,7 +11,7 @@ static struct candidate_event event(uint32_t thread, uint16_t kind, uint64_t tim
 					 .size = 4, .pc = pc, .nth = 1 };
 }
 
-/* Thread 2's event at `second` after thread 1's at `first`. */
+/* A candidate that wants thread 2's event at time `second` after thread 1's at time `first`. */
 static struct candidate pair(enum candidate_class class, const char *pattern, uint64_t first,
 			     uint64_t second)
 {
@@ -34,7 +34,7 @@ static void test_prune(void **state)
 	(void)state;
 	c = pair(CANDIDATE_RACE, "RW", 10, 20);
 	findings_add(f, &c);
-	c = pair(CANDIDATE_ORDER, "before-init", 10, 20);	/* the same, and says more */
+	c = pair(CANDIDATE_ORDER, "before-init", 10, 20);	/* the same orders, a class that says more */
 	findings_add(f, &c);
 	c = pair(CANDIDATE_RACE, "RW", 10, 30);
 	findings_add(f, &c);
@@ -44,12 +44,12 @@ static void test_prune(void **state)
 	c = pair(CANDIDATE_MISUSE, "not-held", 60, 70);
 	c.seen = true;
 	findings_add(f, &c);
-	/* An event before one that its own thread comes to earlier. */
+	/* Contradicts the order of events within a thread. */
 	c = pair(CANDIDATE_ATOMICITY, "RWW", 80, 90);
 	c.event[1].thread = 1;
 	c.order[0] = (struct candidate_order){ 1, 0 };
 	findings_add(f, &c);
-	/* In a circle over two threads. */
+	/* A cycle over two threads. */
 	c = pair(CANDIDATE_ATOMICITY2, "RWW", 100, 110);
 	c.event[2] = event(1, TRACE_WRITE, 120, 0x3000);
 	c.events = 3;
@@ -68,7 +68,7 @@ static void test_prune(void **state)
 	assert_int_equal(l.at[1]->event[1].time, 30);
 	assert_int_equal(l.at[2]->class, CANDIDATE_MISUSE);
 	hunt_list_free(&l);
-	/* Where times are estimates, nothing was seen for sure. */
+	/* Without a total order, candidates marked as seen are kept. */
 	prune_list(f, false, &l);
 	assert_int_equal(l.count, 4);
 	assert_int_equal(l.dropped[DROP_SEEN], 0);
@@ -130,7 +130,7 @@ static void test_rank(void **state)
 	c[3].event[0].kind = TRACE_ATOMIC_ADD;		/* statistics */
 	c[3].event[1].kind = TRACE_ATOMIC_ADD;
 	c[4] = pair(CANDIDATE_RACE, "RW", 50, 51);
-	c[4].count = 1000;				/* all the time */
+	c[4].count = 1000;				/* frequent */
 	c[5] = pair(CANDIDATE_MISUSE, "not-held", 60, 61);
 	rank(&l, c, 6, at, NULL);
 	assert_ptr_equal(l.at[0], &c[5]);
@@ -139,7 +139,7 @@ static void test_rank(void **state)
 	assert_ptr_equal(l.at[3], &c[0]);
 	assert_ptr_equal(l.at[4], &c[4]);
 	assert_ptr_equal(l.at[5], &c[3]);
-	/* What was tried comes later, what is near an assertion earlier. */
+	/* Orders tried before come later, events near an assertion earlier. */
 	rank(&l, c, 6, at, &hints);
 	assert_ptr_equal(l.at[1], &c[1]);
 	assert_ptr_equal(l.at[2], &c[0]);
@@ -148,7 +148,7 @@ static void test_rank(void **state)
 	assert_true(c[4].score > c[0].score - 1.5);
 }
 
-/* The order they are given in does not matter. */
+/* The order of findings does not matter. */
 static void test_rank_is_stable(void **state)
 {
 	struct candidate c[8], *at[8], *back[8];
@@ -184,15 +184,15 @@ static void test_group(void **state)
 	struct hunt_list l;
 
 	(void)state;
-	/* 0 overlaps 1; 2 and 3 fit beside either; 4 overlaps 2. */
+	/* 0 overlaps 1; 2 and 3 fit into a group with either; 4 overlaps 2. */
 	c[0] = pair(CANDIDATE_RACE, "RW", 30, 40);
 	c[1] = pair(CANDIDATE_RACE, "RW", 35, 45);
 	c[2] = pair(CANDIDATE_RACE, "RW", 10, 20);
 	c[3] = pair(CANDIDATE_RACE, "RW", 50, 60);
-	c[4] = pair(CANDIDATE_RACE, "RW", 20, 22);	/* equal times are not apart */
+	c[4] = pair(CANDIDATE_RACE, "RW", 20, 22);	/* equal times overlap */
 	group(&g, &l, at, c, 5, 8);
 	assert_int_equal(g.count, 2);
-	/* 2 goes to the first of two equals, 3 then to the smaller, 4 where 2 is not. */
+	/* 2 goes to the first of two groups of one, 3 to the smaller group, 4 to the group without 2. */
 	assert_int_equal(g.at[0].count, 2);
 	assert_int_equal(g.at[0].member[0], 2);
 	assert_int_equal(g.at[0].member[1], 0);
@@ -201,13 +201,13 @@ static void test_group(void **state)
 	assert_int_equal(g.at[1].member[1], 1);
 	assert_int_equal(g.at[1].member[2], 3);
 	hunt_groups_free(&g);
-	/* One each. */
+	/* Groups of one. */
 	group(&g, &l, at, c, 5, 1);
 	assert_int_equal(g.count, 5);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(g.at[i].member[0], i);
 	hunt_groups_free(&g);
-	/* A result needs no run. */
+	/* A bug that the trace itself shows needs no run. */
 	c[0].class = CANDIDATE_MISUSE;
 	c[0].seen = true;
 	group(&g, &l, at, c, 2, 8);
@@ -260,7 +260,7 @@ static void test_random_groups(void **state)
 	}
 }
 
-/* All overlap: as many groups, in no more than linear time. */
+/* All overlap: one group each, in linear time. */
 static void test_all_overlap(void **state)
 {
 	enum { COUNT = 50000 };

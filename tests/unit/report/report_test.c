@@ -197,7 +197,7 @@ static void test_locks(void **state)
 		     { 0, "x", "a", 21 }, { 1, "x", "a", 22 }, { 1, "y", NULL, 23 }, { 0, "y", NULL, 24 });
 	EXPECT_LOCKS("lock-cycle", "Lock order: thread 0.1 takes a, then b; thread 0.2 takes b, then a.",
 		     { 1, "b", NULL, 33 }, { 0, "a", NULL, 31 }, { 0, "b", "a", 32 }, { 1, "a (a.c:3)", "b", 34 });
-	EXPECT_LOCKS("use-free", "Nothing makes one thread wait for the other here; a lock alone would not.",
+	EXPECT_LOCKS("use-free", "Nothing makes one thread wait for the other here, and a lock alone would not do so.",
 		     { 0, "x", NULL, 21 }, { 1, "x", NULL, 23 });
 	EXPECT_LOCKS("stuck", "", { 0, "x", NULL, 21 });
 }

@@ -1,13 +1,13 @@
 /*
- * Candidates that what was read on the way forbids: by hand, and against all interleavings
- * of small random traces.
+ * Doubtful candidates, which values read on the way forbid: small traces, and all interleavings of
+ * small random traces.
  */
 #include "analyze_util.h"
 
 #include "analyze/value_flow.h"
 #include "reference/value_flow.h"
 
-/* Of the candidates of one pattern, how many are doubtful and how many not. */
+/* The numbers of candidates of a pattern that are doubtful and that are not. */
 static void assert_doubts(const char *text, const struct analysis *a, const char *pattern,
 			  unsigned doubtful, unsigned others)
 {
@@ -23,7 +23,7 @@ static void assert_doubts(const char *text, const struct analysis *a, const char
 	analyzed_free(&x);
 }
 
-/* A lost update: what the second one read is another value when it comes earlier, no more. */
+/* A lost update: a reader that comes earlier finds another value and goes on with it. */
 static void test_counter(void **state)
 {
 	(void)state;
@@ -35,7 +35,7 @@ static void test_counter(void **state)
 		      &analysis_atomicity, "RWW", 0, 1);
 }
 
-/* The other comes when it has seen that the two are done. */
+/* The second thread goes on because it read a flag, set after the first one's two accesses. */
 static void test_flag(void **state)
 {
 	static const char flag[] =
@@ -63,7 +63,7 @@ static void test_flag(void **state)
 	assert_doubts(before, &analysis_atomicity, "RWW", 0, 1);
 }
 
-/* Who wrote the other half is not known; of what is read, it has to be all. */
+/* The last write has to cover all bytes of the read. */
 static void test_unknown(void **state)
 {
 	(void)state;
@@ -77,7 +77,7 @@ static void test_unknown(void **state)
 		      &analysis_atomicity, "RWW", 1, 0);
 }
 
-/* What a block held when it was another one's tells nothing. */
+/* A value from an earlier life of a block orders nothing. */
 static void test_anew(void **state)
 {
 	(void)state;
@@ -87,7 +87,7 @@ static void test_anew(void **state)
 		      &analysis_atomicity, "RWW", 0, 1);
 }
 
-/* A lock made of an exchange: giving it back is no message. */
+/* A lock made of an exchange: releasing it sets no flag. */
 static void test_lock(void **state)
 {
 	(void)state;

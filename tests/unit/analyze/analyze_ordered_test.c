@@ -1,5 +1,6 @@
 /*
- * handed: which memory is handed over by strong order, by hand and against all pairs of accesses.
+ * Ordered memory, in small traces and against a reference that compares all pairs of accesses
+ * (reference/handed_off.h).
  */
 #include "analyze_util.h"
 
@@ -8,7 +9,7 @@
 #include "trace/write/writer.h"
 #include "reference/handed_off.h"
 
-static struct alone *look(struct reader *r)
+static struct alone *find_ordered(struct reader *r)
 {
 	struct alone *a = alone_new(r);
 
@@ -16,16 +17,16 @@ static struct alone *look(struct reader *r)
 	return a;
 }
 
-/* What becomes of 0x10000:8. */
-static void assert_settled(bool expected, const char *text)
+/* Whether 0x10000:8 is ordered. */
+static void assert_ordered(bool expected, const char *text)
 {
 	struct reader *r = open_text(text);
-	struct alone *a = look(r);
+	struct alone *a = find_ordered(r);
 	struct event ev, first;
 	struct err err;
 
-	if (alone_all(a, a->loose, &(struct event){ .addr = 0x10000, .size = 8 }) != expected)
-		fail_msg("%s%s", expected ? "not settled:\n" : "settled:\n", text);
+	if (unshared_all_clear(a, a->unordered, &(struct event){ .addr = 0x10000, .size = 8 }) != expected)
+		fail_msg("%s%s", expected ? "not ordered:\n" : "ordered:\n", text);
 	/* The reader is at its first event. */
 	assert_int_equal(reader_next(r, &ev, &err), 1);
 	reader_rewind(r, &err);
@@ -36,57 +37,57 @@ static void assert_settled(bool expected, const char *text)
 }
 
 #define ONLY_TWO "0 create 0.1\n0 create 0.2\n"
-#define TWO "0 read 0x10000:8\n0 read 0x10000:8\n" ONLY_TWO	/* so that some thread comes twice */
+#define TWO "0 read 0x10000:8\n0 read 0x10000:8\n" ONLY_TWO	/* one thread accesses it twice */
 
-static void test_by_hand(void **state)
+static void test_small_traces(void **state)
 {
 	(void)state;
-	assert_settled(true, TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write 0x10000:8\n");
-	assert_settled(false, TWO "0.1 write 0x10000:8\n0.1 lock m\n0.1 unlock m\n0.2 lock m\n0.2 write 0x10000:8\n");
-	assert_settled(false, TWO "0.1 write 0x10000:8\n0.1 atomic-store f 1 release\n"
+	assert_ordered(true, TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write 0x10000:8\n");
+	assert_ordered(false, TWO "0.1 write 0x10000:8\n0.1 lock m\n0.1 unlock m\n0.2 lock m\n0.2 write 0x10000:8\n");
+	assert_ordered(false, TWO "0.1 write 0x10000:8\n0.1 atomic-store f 1 release\n"
 			      "0.2 atomic-load f 1 acquire\n0.2 read 0x10000:8\n");
-	/* A semaphore that is a lock orders nothing; one that is posted by another does. */
-	assert_settled(false, TWO "0 sem-init s 1\n0.1 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
+	/* A semaphore used as a lock orders nothing; one posted by another thread does. */
+	assert_ordered(false, TWO "0 sem-init s 1\n0.1 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
 			      "0.2 sem-wait s\n0.2 write 0x10000:8\n0.2 sem-post s\n");
-	assert_settled(true, TWO "0 sem-init s 1\n0.2 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
+	assert_ordered(true, TWO "0 sem-init s 1\n0.2 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
 			     "0.2 sem-wait s\n0.2 write 0x10000:8\n");
-	/* Two read at once, and write after both, or after one of them. */
-	assert_settled(true, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n0.2 sem-post s\n"
+	/* Two unordered reads, and a write after both or after one of them. */
+	assert_ordered(true, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n0.2 sem-post s\n"
 			     "0 sem-wait s\n0 write 0x10000:8\n");
-	assert_settled(false, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n"
+	assert_ordered(false, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n"
 			      "0 sem-wait s\n0 write 0x10000:8\n");
-	assert_settled(false, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.2 sem-post s\n"
+	assert_ordered(false, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.2 sem-post s\n"
 			      "0 sem-wait s\n0 write 0x10000:8\n");
-	/* Others' bytes of the granule. */
-	assert_settled(false, TWO "0.1 write 0x10000:1\n0.2 write 0x10007:1\n");
-	/* Behind the first write only. */
-	assert_settled(false, TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.1 write 0x10000:8\n0.2 sem-wait s\n"
+	/* Different bytes of one granule. */
+	assert_ordered(false, TWO "0.1 write 0x10000:1\n0.2 write 0x10007:1\n");
+	/* Ordered after the first write only: granule y of the example in ordered.h. */
+	assert_ordered(false, TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.1 write 0x10000:8\n0.2 sem-wait s\n"
 			      "0.2 read 0x10000:8\n");
-	/* Given out anew it is other memory, of which nothing may be loose. */
-	assert_settled(true, TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.1 free 0x10000\n"
+	/* Reallocated memory begins a new life. It is unordered if any of its lives is. */
+	assert_ordered(true, TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.1 free 0x10000\n"
 			     "0.2 malloc 0x10000 64\n0.2 write 0x10000:8\n");
-	assert_settled(false, TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 write 0x10000:8\n"
+	assert_ordered(false, TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 write 0x10000:8\n"
 			      "0.1 free 0x10000\n0.2 malloc 0x10000 64\n0.2 write 0x10000:8\n");
 }
 
-/* If none comes twice, all is settled, however often the memory is given out. */
+/* Memory that no thread accesses twice in one life is ordered. */
 static void test_once(void **state)
 {
 	(void)state;
-	assert_settled(true, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0 write 0x10000:8\n");
-	assert_settled(false, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.1 write 0x10000:8\n");
-	assert_settled(false, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 write 0x10000:8\n");
-	assert_settled(false, ONLY_TWO "0.1 write 0x10000:8\n0.1 write 0x10004:2\n0.2 read 0x10000:8\n");
-	assert_settled(true, ONLY_TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
+	assert_ordered(true, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0 write 0x10000:8\n");
+	assert_ordered(false, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.1 write 0x10000:8\n");
+	assert_ordered(false, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 write 0x10000:8\n");
+	assert_ordered(false, ONLY_TWO "0.1 write 0x10000:8\n0.1 write 0x10004:2\n0.2 read 0x10000:8\n");
+	assert_ordered(true, ONLY_TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
 			     "0 malloc 0x10000 16\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n");
-	assert_settled(false, ONLY_TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
+	assert_ordered(false, ONLY_TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
 			      "0 malloc 0x10040 16\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.1 read 0x10000:8\n");
-	/* Another one, but it has the same bit. */
-	assert_settled(false, ONLY_TWO "0.2 write 0x10000:8\n0 create 0.3\n0 create 0.4\n0 create 0.5\n0 create 0.6\n"
+	/* Another thread with the same bit in granule.users. */
+	assert_ordered(false, ONLY_TWO "0.2 write 0x10000:8\n0 create 0.3\n0 create 0.4\n0 create 0.5\n0 create 0.6\n"
 			      "0 create 0.7\n0 create 0.8\n0 create 0.9\n0 create 0.10\n0.10 write 0x10000:8\n");
 }
 
-/* More threads read at once than are kept: not known is not settled. */
+/* More unordered reads than are kept: the granule counts as unordered. */
 static void test_readers(void **state)
 {
 	struct buf b = { 0 };
@@ -102,34 +103,34 @@ static void test_readers(void **state)
 			buf_addf(&b, "0.%u end\n0 join 0.%u\n", i, i);
 		buf_add_text(&b, "0 write 0x10000:8\n");
 		buf_string(&b);
-		assert_settled(readers == 15, (const char *)b.data);
+		assert_ordered(readers == 15, (const char *)b.data);
 		buf_clear(&b);
 	}
 	buf_free(&b);
 }
 
-/* Much that is fought over: if too little of it is handed over, all is left to the analysis. */
-static void test_hopeless(void **state)
+/* The pass gives up if too few accesses go to ordered memory. */
+static void test_gives_up(void **state)
 {
 	(void)state;
-	for (unsigned handed = 0; handed < 2; handed++) {
+	for (unsigned ordered = 0; ordered < 2; ordered++) {
 		struct buf b = { 0 };
 
 		buf_add_text(&b, TWO);
 		for (unsigned i = 0; i < 60000; i++)
-			if (handed && i % 2)
+			if (ordered && i % 2)
 				buf_addf(&b, "0.2 write 0x%x:8\n", 0x20000 + i % 800 * 8);
 			else
 				buf_addf(&b, "0.%u write 0x%x:8\n", 1 + i / 2 % 2, 0x60000 + i / 8 % 8 * 8);
 		buf_add_text(&b, "0.2 sem-post s\n0.1 sem-wait s\n0.1 write-range 0x20000 8192\n"
 				 "0.2 write 0x10000:8\n0.2 sem-post s\n0.1 sem-wait s\n0.1 write 0x10000:8\n");
 		buf_string(&b);
-		assert_settled(handed, (const char *)b.data);
+		assert_ordered(ordered, (const char *)b.data);
 		buf_free(&b);
 	}
 }
 
-/* The second thread comes at the end, and but once: it is still all that is used. */
+/* A second thread comes only at the end, with few accesses, but to all memory in use. */
 static void test_late(void **state)
 {
 	struct buf b = { 0 };
@@ -142,11 +143,11 @@ static void test_late(void **state)
 	for (unsigned i = 0; i < 800; i++)
 		buf_addf(&b, "0 read 0x%x:8\n", 0x10000 + i * 8);
 	buf_string(&b);
-	assert_settled(true, (const char *)b.data);
+	assert_ordered(true, (const char *)b.data);
 	buf_free(&b);
 }
 
-/* Few granules of a page are handed over, but these are used most: both write, and the rest is read. */
+/* Most accesses go to one handed-off granule of a page; the others are only read. */
 static void test_few(void **state)
 {
 	struct buf b = { 0 };
@@ -160,11 +161,11 @@ static void test_few(void **state)
 		buf_addf(&b, "0.%u sem-post s%u\n0.%u sem-wait s%u\n", thread, thread, 3 - thread, thread);
 	}
 	buf_string(&b);
-	assert_settled(true, (const char *)b.data);
+	assert_ordered(true, (const char *)b.data);
 	buf_free(&b);
 }
 
-/* What is counted on the way, and where nothing follows that is of interest. */
+/* The counts of the whole trace, and the number of the last relevant event. */
 static void assert_counts(struct reader *r, const struct alone *a)
 {
 	uint64_t events = 0, accesses = 0, last = 0;
@@ -176,15 +177,15 @@ static void assert_counts(struct reader *r, const struct alone *a)
 
 		events++;
 		accesses += how > 0;
-		if (how & ACCESS_ATOMIC || (how && !alone_all(a, a->loose, &ev)))
+		if (how & ACCESS_ATOMIC || (how && !unshared_all_clear(a, a->unordered, &ev)))
 			last = events;
 	}
 	assert_int_equal(a->events, events);
 	assert_int_equal(a->accesses, accesses);
-	assert_int_equal(a->last, last);
+	assert_int_equal(a->last_relevant, last);
 }
 
-/* What is not read to its end has the same numbers. */
+/* An analysis that stops at the last relevant event has the same statistics as others. */
 static void assert_same_stats(struct reader *r)
 {
 	const struct analysis *const one[] = { &analysis_atomicity, NULL }, *const other[] = { &analysis_deadlock, NULL };
@@ -204,7 +205,7 @@ static void assert_same_stats(struct reader *r)
 	assert_int_equal(got.accesses, expected.accesses);
 }
 
-static size_t assert_as_slowly(const char *path)
+static size_t assert_as_reference(const char *path)
 {
 	struct uses *u = xcalloc(1, sizeof(*u));
 	struct err err = { "" };
@@ -213,7 +214,7 @@ static size_t assert_as_slowly(const char *path)
 	struct track track;
 	struct event ev;
 	struct alone *a;
-	size_t loose = 0;
+	size_t unordered = 0;
 
 	assert_non_null(r);
 	analysis_context_init(&ctx);
@@ -224,15 +225,15 @@ static size_t assert_as_slowly(const char *path)
 		track_after(&track, &ev);
 	}
 	reader_rewind(r, &err);
-	a = look(r);
+	a = find_ordered(r);
 	for (unsigned g = 0; g < GRANULES; g++) {
 		bool expected = u->loose[g] && u->twice[g];
 
-		loose += expected;
-		if (u->used[g] && alone_granule(a, a->loose, BASE / 8 + g) == expected)
-			fail_msg("granule %u is%s loose", g, expected ? "" : " not");
+		unordered += expected;
+		if (u->used[g] && alone_granule(a, a->unordered, BASE / 8 + g) == expected)
+			fail_msg("granule %u is%s unordered", g, expected ? "" : " not");
 	}
-	if (a->loose != a->shared)
+	if (a->unordered != a->shared)
 		assert_counts(r, a);
 	alone_free(a);
 	assert_same_stats(r);
@@ -241,10 +242,10 @@ static size_t assert_as_slowly(const char *path)
 	reader_close(r);
 	free(u->at);
 	free(u);
-	return loose;
+	return unordered;
 }
 
-/* One thing that a thread may do. Few accesses are by who was not told. */
+/* Adds a random event. Most accesses are by the thread that owns the granule at that time. */
 static void add_random(struct buf *b, uint64_t *random, uint32_t owner[GRANULES])
 {
 	unsigned pick = test_random(random) % 64, thread = test_random(random) % 5;
@@ -277,7 +278,7 @@ static void add_random(struct buf *b, uint64_t *random, uint32_t owner[GRANULES]
 
 static void test_random_traces(void **state)
 {
-	size_t loose = 0;
+	size_t unordered = 0;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -294,23 +295,23 @@ static void test_random_traces(void **state)
 			buf_addf(&b, "0 read 0x%x:8\n0 lock m1\n0 unlock m1\n", BASE + GRANULES * 8 + i);
 		buf_string(&b);
 		r = open_text((const char *)b.data);
-		loose += assert_as_slowly(test_path("analyzed"));
+		unordered += assert_as_reference(test_path("analyzed"));
 		assert_int_equal(writer_copy(r, test_path("binary"), TRACE_TOTAL_ORDER, &err), 0);
-		assert_as_slowly(test_path("binary"));
+		assert_as_reference(test_path("binary"));
 		reader_close(r);
 		buf_free(&b);
 	}
 	/* Of 60 times 1100, some and not all. */
-	assert_in_range(loose, 6000, 60000);
+	assert_in_range(unordered, 6000, 60000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_small_traces),
 		cmocka_unit_test(test_once),
 		cmocka_unit_test(test_readers),
-		cmocka_unit_test(test_hopeless),
+		cmocka_unit_test(test_gives_up),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_random_traces),

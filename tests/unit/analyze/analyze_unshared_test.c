@@ -1,5 +1,5 @@
 /*
- * alone: which memory no two threads fight over, by hand and against a slow and obvious way.
+ * Unshared memory, in small traces and against a slow reference (reference/unshared.h).
  */
 #include "analyze_util.h"
 
@@ -10,17 +10,17 @@
 
 static bool has(const struct alone *a, uint64_t addr, uint64_t size)
 {
-	return alone_has(a, &(struct event){ .addr = addr, .size = size });
+	return unshared_has(a, &(struct event){ .addr = addr, .size = size });
 }
 
-static void test_by_hand(void **state)
+static void test_small_traces(void **state)
 {
 	struct reader *r = open_text("0 create 0.1\n0 create 0.2\n"
-				     "0.1 write 0x10000:8\n0.1 read 0x10000:8\n"	/* one thread's */
-				     "0.1 read 0x10008:4\n0.2 read 0x10008:8\n"		/* only read */
-				     "0.1 read 0x10010:1\n0.2 write 0x10017:1\n"	/* other bytes of it */
-				     "0.2 write 0x1001c:8\n0.1 read 0x10020:8\n"	/* reaches over */
-				     "0.1 write-range 0x11ff0 32\n0.2 read 0x12008:1\n"	/* to the next page */
+				     "0.1 write 0x10000:8\n0.1 read 0x10000:8\n"	/* by one thread */
+				     "0.1 read 0x10008:4\n0.2 read 0x10008:8\n"		/* only reads */
+				     "0.1 read 0x10010:1\n0.2 write 0x10017:1\n"	/* other bytes of a granule */
+				     "0.2 write 0x1001c:8\n0.1 read 0x10020:8\n"	/* spans two granules */
+				     "0.1 write-range 0x11ff0 32\n0.2 read 0x12008:1\n"	/* spans two pages */
 				     "0.2 atomic-add 0x20000:4 relaxed\n0.1 atomic-load 0x20000:4 relaxed\n"
 				     "0.2 atomic-store 0x20008:4 relaxed\n");
 	struct alone *a = alone_new(r);
@@ -41,7 +41,7 @@ static void test_by_hand(void **state)
 	assert_false(has(a, 0x11ff0, 25));
 	assert_false(has(a, 0x20000, 4));
 	assert_true(has(a, 0x20008, 4));
-	assert_false(has(a, 0x30000, 4));	/* nobody was there: nothing is known of it */
+	assert_false(has(a, 0x30000, 4));	/* never accessed: nothing is known */
 	assert_false(has(a, 0x10000, 0));
 	assert_false(has(a, UINT64_MAX - 3, 8));
 	/* The reader is at its first event. */
@@ -51,8 +51,8 @@ static void test_by_hand(void **state)
 	reader_close(r);
 }
 
-/* More than is kept: nothing is said of any memory. */
-static void test_too_much(void **state)
+/* One access to more memory than is followed: no memory counts as unshared. */
+static void test_too_much_memory(void **state)
 {
 	struct reader *r = open_text("0 create 0.1\n0.1 write 0x10000:8\n0.1 read-range 0x20000 0x100000000\n");
 	struct alone *a = alone_new(r);
@@ -61,7 +61,7 @@ static void test_too_much(void **state)
 	assert_false(has(a, 0x10000, 8));
 	alone_free(a);
 	reader_close(r);
-	/* A page is left out when there are too many, and those before it stay known. */
+	/* With too many pages, later ones are left out, and the others stay known. */
 	r = open_text("0 create 0.1\n0.1 write-range 0x10000 0x40000000\n0.1 write 0x50000000:8\n");
 	a = alone_new(r);
 	assert_true(has(a, 0x10000, 8));
@@ -71,8 +71,8 @@ static void test_too_much(void **state)
 	reader_close(r);
 }
 
-/* Where nearly all is fought over, the rest is not looked at; one in eight is worth it. */
-static void test_hopeless(void **state)
+/* The pass gives up if nearly all accesses are shared, but not if one in eight is unshared. */
+static void test_gives_up(void **state)
 {
 	(void)state;
 	for (unsigned own = 0; own < 2; own++) {
@@ -97,7 +97,7 @@ static void test_hopeless(void **state)
 	}
 }
 
-static void assert_as_slowly(const char *path)
+static void assert_as_reference(const char *path)
 {
 	static unsigned who[GRANULES];
 	struct err err = { "" };
@@ -111,7 +111,7 @@ static void assert_as_slowly(const char *path)
 		unsigned threads = who[g] >> 1;
 		bool expected = threads && (!(threads & (threads - 1)) || !(who[g] & 1));
 
-		/* Of a page that nobody used nothing is known. */
+		/* Nothing is known of pages without accesses. */
 		if (threads)
 			assert_int_equal(alone_granule(a, a->shared, BASE / 8 + g), expected);
 	}
@@ -146,9 +146,9 @@ static void test_random_traces(void **state)
 		}
 		buf_string(&b);
 		r = open_text((const char *)b.data);
-		assert_as_slowly(test_path("analyzed"));
+		assert_as_reference(test_path("analyzed"));
 		assert_int_equal(writer_copy(r, test_path("binary"), TRACE_TOTAL_ORDER, &err), 0);
-		assert_as_slowly(test_path("binary"));
+		assert_as_reference(test_path("binary"));
 		reader_close(r);
 		buf_free(&b);
 	}
@@ -157,9 +157,9 @@ static void test_random_traces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_hopeless),
+		cmocka_unit_test(test_small_traces),
+		cmocka_unit_test(test_too_much_memory),
+		cmocka_unit_test(test_gives_up),
 		cmocka_unit_test(test_random_traces),
 	};
 

@@ -1,3 +1,6 @@
+/*
+ * Locksets: sets and histories, recursion, comparisons, and random traces against plain lists.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +12,7 @@
 
 enum { A = 1000, B = 2000, C = 3000 };
 
-static uint32_t take(struct locks *l, uint32_t set, uint64_t lock)
+static uint32_t acquire(struct locks *l, uint32_t set, uint64_t lock)
 {
 	return locks_acquire(l, set, lock, false, lock + 1);
 }
@@ -17,11 +20,11 @@ static uint32_t take(struct locks *l, uint32_t set, uint64_t lock)
 static void test_sets(void **state)
 {
 	struct locks *l = locks_new();
-	uint32_t a = take(l, LOCKS_NONE, A), ab = take(l, a, B), b;
+	uint32_t a = acquire(l, LOCKS_NONE, A), ab = acquire(l, a, B), b;
 	struct locks_held held;
 
 	(void)state;
-	assert_int_equal(take(l, LOCKS_NONE, A), a);
+	assert_int_equal(acquire(l, LOCKS_NONE, A), a);
 	assert_int_equal(locks_count(l, LOCKS_NONE), 0);
 	assert_int_equal(locks_count(l, ab), 2);
 	locks_at(l, ab, 1, &held);
@@ -32,9 +35,9 @@ static void test_sets(void **state)
 	assert_int_equal(held.history_count, 1);
 	assert_int_equal(held.history[0], B);
 
-	/* Given back in another order; what was taken since stays in the history. */
+	/* Released in another order; locks acquired meanwhile stay in the history. */
 	b = locks_release(l, ab, A);
-	assert_int_equal(b, take(l, LOCKS_NONE, B));
+	assert_int_equal(b, acquire(l, LOCKS_NONE, B));
 	assert_false(locks_has(l, b, A));
 	assert_true(locks_has(l, b, B));
 	assert_int_not_equal(locks_release(l, ab, B), a);
@@ -43,7 +46,7 @@ static void test_sets(void **state)
 	assert_int_equal(held.history_count, 1);
 	assert_int_equal(locks_release(l, locks_release(l, ab, B), A), LOCKS_NONE);
 
-	/* Another place of acquisition is another set; not held, nothing to release. */
+	/* Another site or mode makes another set. Releasing a lock that is not held does nothing. */
 	assert_int_not_equal(locks_acquire(l, LOCKS_NONE, A, false, 5), a);
 	assert_int_not_equal(locks_acquire(l, LOCKS_NONE, A, true, A + 1), a);
 	assert_int_equal(locks_release(l, a, C), a);
@@ -55,7 +58,7 @@ static void test_sets(void **state)
 static void test_recursion(void **state)
 {
 	struct locks *l = locks_new();
-	uint32_t once = take(l, LOCKS_NONE, A), twice = take(l, once, A);
+	uint32_t once = acquire(l, LOCKS_NONE, A), twice = acquire(l, once, A);
 
 	(void)state;
 	assert_int_not_equal(once, twice);
@@ -68,14 +71,14 @@ static void test_recursion(void **state)
 static void test_exclude(void **state)
 {
 	struct locks *l = locks_new();
-	uint32_t a = take(l, LOCKS_NONE, A), ba = take(l, take(l, LOCKS_NONE, B), A);
+	uint32_t a = acquire(l, LOCKS_NONE, A), ba = acquire(l, acquire(l, LOCKS_NONE, B), A);
 	uint32_t read = locks_acquire(l, LOCKS_NONE, A, true, 7);
 
 	(void)state;
 	assert_false(locks_exclude(l, LOCKS_NONE, a));
 	assert_true(locks_exclude(l, a, ba));
 	assert_true(locks_exclude(l, ba, a));
-	assert_false(locks_exclude(l, a, take(l, LOCKS_NONE, B)));
+	assert_false(locks_exclude(l, a, acquire(l, LOCKS_NONE, B)));
 	assert_false(locks_exclude(l, read, read));
 	assert_true(locks_exclude(l, read, a));
 	locks_free(l);
@@ -85,9 +88,9 @@ static void test_exclude(void **state)
 static void test_compatible(void **state)
 {
 	struct locks *l = locks_new();
-	uint32_t a = take(l, LOCKS_NONE, A), b = take(l, LOCKS_NONE, B);
-	uint32_t a_then_b = locks_release(l, take(l, a, B), B);
-	uint32_t b_then_a = locks_release(l, take(l, b, A), A);
+	uint32_t a = acquire(l, LOCKS_NONE, A), b = acquire(l, LOCKS_NONE, B);
+	uint32_t a_then_b = locks_release(l, acquire(l, a, B), B);
+	uint32_t b_then_a = locks_release(l, acquire(l, b, A), A);
 	uint32_t read = locks_acquire(l, LOCKS_NONE, B, true, 9);
 
 	(void)state;
@@ -97,12 +100,11 @@ static void test_compatible(void **state)
 	assert_true(locks_compatible(l, a, b_then_a));
 	assert_true(locks_compatible(l, a_then_b, LOCKS_NONE));
 	/* Whether a read lock would have blocked the other is not known. */
-	assert_true(locks_compatible(l, a_then_b, locks_release(l, take(l, read, A), A)));
+	assert_true(locks_compatible(l, a_then_b, locks_release(l, acquire(l, read, A), A)));
 	locks_free(l);
 }
 
-/* Histories are cut, sets grow: numbers stay what they were. */
-/* Sets that differ in what was taken since have one core. */
+/* Sets that differ only in their histories have the same core. */
 static void test_core(void **state)
 {
 	struct locks *l = locks_new();
@@ -128,30 +130,31 @@ static void test_core(void **state)
 	locks_free(l);
 }
 
+/* Histories are cut at 64 locks; sets keep their numbers while others are added. */
 static void test_many(void **state)
 {
 	struct locks *l = locks_new();
-	uint32_t outer = take(l, LOCKS_NONE, A), set = outer, sets[600];
+	uint32_t outer = acquire(l, LOCKS_NONE, A), set = outer, sets[600];
 	struct locks_held held;
 
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++)
-		set = locks_release(l, take(l, set, 10000 - i), 10000 - i);
+		set = locks_release(l, acquire(l, set, 10000 - i), 10000 - i);
 	locks_at(l, set, 0, &held);
 	assert_int_equal(held.history_count, 64);
 	for (size_t i = 1; i < held.history_count; i++)
 		assert_true(held.history[i - 1] < held.history[i]);
 	for (uint64_t i = 0; i < 600; i++)
-		sets[i] = take(l, LOCKS_NONE, 20000 + i);
+		sets[i] = acquire(l, LOCKS_NONE, 20000 + i);
 	for (uint64_t i = 0; i < 600; i++) {
-		assert_int_equal(take(l, LOCKS_NONE, 20000 + i), sets[i]);
+		assert_int_equal(acquire(l, LOCKS_NONE, 20000 + i), sets[i]);
 		assert_true(locks_has(l, sets[i], 20000 + i));
 		assert_int_equal(locks_release(l, sets[i], 20000 + i), LOCKS_NONE);
 	}
-	/* More at once than can be: the rest is not noticed, and nothing breaks. */
+	/* A thread can hold 256 locks; further acquisitions are ignored. */
 	set = LOCKS_NONE;
 	for (uint64_t i = 0; i < 300; i++)
-		set = take(l, set, 30000 + i);
+		set = acquire(l, set, 30000 + i);
 	assert_int_equal(locks_count(l, set), 256);
 	for (uint64_t i = 0; i < 300; i++)
 		set = locks_release(l, set, 30000 + i);
@@ -159,7 +162,7 @@ static void test_many(void **state)
 	locks_free(l);
 }
 
-/* A set as a list, outermost first. */
+/* Reference: a set as a list, outermost first. */
 struct list {
 	uint64_t lock[6];
 	bool shared[6];
@@ -223,7 +226,7 @@ static void check_list(const struct locks *l, uint32_t set, const struct list *s
 	}
 }
 
-/* Any order of taking and giving back, with what is known from before: as lists have it. */
+/* Random acquisitions and releases, also with memoized results, give what lists give. */
 static void test_lists(void **state)
 {
 	struct locks *l = locks_new();
@@ -246,12 +249,36 @@ static void test_lists(void **state)
 	locks_free(l);
 }
 
+/* The example in locksets.h. */
+static void test_example(void **state)
+{
+	enum { M = 100, N = 200 };
+	struct locks *l = locks_new();
+	uint32_t s1 = locks_acquire(l, LOCKS_NONE, M, false, 1), s2 = locks_acquire(l, s1, N, false, 2);
+	uint32_t s3 = locks_release(l, s2, N), s4, s5, s6;
+
+	(void)state;
+	assert_int_equal(locks_release(l, s3, M), 0);
+	s4 = locks_acquire(l, LOCKS_NONE, N, false, 3);
+	s5 = locks_acquire(l, s4, M, false, 4);
+	s6 = locks_release(l, s5, M);
+	for (uint32_t i = 1; i <= 6; i++)
+		assert_int_equal(((uint32_t[]){ 0, s1, s2, s3, s4, s5, s6 })[i], i);
+	assert_int_equal(locks_acquire(l, LOCKS_NONE, M, false, 1), 1);
+	assert_true(locks_exclude(l, 2, 4));
+	assert_false(locks_exclude(l, 3, 6));
+	assert_false(locks_compatible(l, 3, 6));
+	assert_int_equal(locks_needed(l, 1, 5), 0);
+	assert_int_equal(locks_core(l, 3), 1);
+	locks_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sets), cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_exclude), cmocka_unit_test(test_compatible),
-		cmocka_unit_test(test_core),
+		cmocka_unit_test(test_core), cmocka_unit_test(test_example),
 		cmocka_unit_test(test_many), cmocka_unit_test(test_lists),
 	};
 

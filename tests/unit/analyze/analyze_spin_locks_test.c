@@ -1,6 +1,6 @@
 /*
- * Spin locks that a program makes of atomics: which places are such locks, and random traces
- * in which they must give what spin locks of the library give.
+ * Spin locks that a program makes of atomics: which locations are such locks, and random traces in
+ * which they have to give the findings of pthread_spin_lock().
  */
 #include "analyze_atomicity_util.h"
 
@@ -8,7 +8,7 @@
 #define TAKE(thread) thread " atomic-cas s 0 acquire\n"
 #define GIVE(thread) thread " atomic-store s 0 release\n"
 
-/* The two would race if the second had the lock first. */
+/* Accesses to x that race if the second thread acquires the lock first. */
 #define BY_CHANCE(first, second) \
 	TWO "0.1 write x @a\n" first "0.1 write y @y1\n" second "0.2 read x @b\n"
 #define FOUND "WR 0.1 write @a#1, 0.2 read @b#1\n"
@@ -19,7 +19,7 @@ static void is_lock(const char *trace)
 	assert_findings(trace, &analysis_race, "");
 }
 
-/* It orders, as atomics do: nothing is to be predicted. */
+/* No lock: it makes the order of atomics, so no race is predicted. */
 static void is_none(const char *trace)
 {
 	assert_findings(trace, &analysis_race_predict, "");
@@ -34,14 +34,14 @@ static void test_locks(void **state)
 			  GIVE("0.1") "0.2 atomic-xchg s 0 acq_rel\n" GIVE("0.2")));
 	/* Still held in the end. */
 	is_lock(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2")));
-	/* Given back by an update. */
+	/* Released by an update. */
 	is_lock(BY_CHANCE(TAKE("0.1"), "0.1 atomic-xchg s 1 release\n" TAKE("0.2")));
 	is_lock(BY_CHANCE(TAKE("0.1"), "0.1 atomic-sub s 1 seq_cst\n" TAKE("0.2")));
-	/* Looked at, tried, and looked at when it is free: a load that acquires, too. */
+	/* Loads and failed attempts while it is held, and an acquiring load while it is free. */
 	is_lock(BY_CHANCE(TAKE("0.1") "0.2 atomic-xchg s 1 acquire\n0.2 atomic-load s 1 relaxed\n"
 			  "0.2 atomic-cas-fail s 1 acquire\n",
 			  GIVE("0.1") "0.2 atomic-load s 0 seq_cst\n" TAKE("0.2") GIVE("0.2")));
-	/* Made ready, plainly or not, and made anew where it was. */
+	/* Initialised by plain writes or atomics, also a second time. */
 	is_lock("0 write s\n0 atomic-store s 0 release\n" BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") GIVE("0.2"))
 		"0.2 write s\n" TAKE("0.2") GIVE("0.2"));
 }
@@ -49,24 +49,24 @@ static void test_locks(void **state)
 static void test_others(void **state)
 {
 	(void)state;
-	/* Nobody but one took it: a flag. */
+	/* One thread acquires it: a flag. */
 	is_none(TWO "0.1 write x @a\n" TAKE("0.1") GIVE("0.1") "0.2 atomic-load s 0 acquire\n0.2 read x @b\n");
-	/* Given back by another, or with another value: once is enough, be it at the end. */
+	/* Released once by another thread, or with another value. */
 	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") GIVE("0.1")));
 	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") "0.2 atomic-store s 2 release\n"));
 	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") TAKE("0.1")));
-	/* Handed on. */
+	/* Changed by another thread while held. */
 	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") "0.1 atomic-cas s 2 acq_rel\n"));
-	/* Written while held; neither free nor held. */
+	/* Written plainly while held; neither free nor held. */
 	assert_findings(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") "0.1 write s\n"), &analysis_race_predict, "");
 	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") GIVE("0.2") "0.1 atomic-load s 3 relaxed\n"));
-	/* Never given back: done once. */
+	/* Never released: a flag that work is done once. */
 	is_none(TWO "0.1 write x @a\n0.1 atomic-cas s 0 acq_rel\n0.2 atomic-xchg s 1 acquire\n0.2 read x @b\n");
-	/* Taken by an addition: that counts. */
+	/* Acquired by an addition: a counter. */
 	is_none(BY_CHANCE("0.1 atomic-add s 0 acquire\n", GIVE("0.1") TAKE("0.2") "0.1 atomic-add s 1 acquire\n"));
 }
 
-/* An order that the language does not give is none, whatever it is used for. */
+/* Relaxed operations make no order, even in code that looks like a lock. */
 static void test_relaxed(void **state)
 {
 	(void)state;
@@ -81,14 +81,14 @@ static void test_relaxed(void **state)
 static void test_sections(void **state)
 {
 	(void)state;
-	/* A check and an act in sections of their own: the other's fits in between, as a whole. */
+	/* Read and write in two sections: a section of another thread fits in between. */
 	assert_candidates(TWO SECTION("0.1", "k", "read x @a") SECTION("0.1", "l", "write x @b")
 			  SECTION("0.2", "o", "write x @c"), &analysis_atomicity, 3,
 			  "RWW 0.1@a#1 0.2@c#1 0.1@b#1 hold 1@o#1 2@l#1\n");
-	/* In one. */
+	/* Read and write in one section. */
 	assert_pruned(TWO SECTION("0.1", "k", "read x @a\n0.1 write x @b") SECTION("0.2", "o", "write x @c"),
 		      &analysis_atomicity, PRUNE_LOCK, 1);
-	/* Events are named by what the program does. */
+	/* Candidates name the program's atomics, not the spin lock operations made of them. */
 	assert_findings(TWO TAKE("0.1") "0.1 lock b @y1\n0.1 unlock b\n" GIVE("0.1")
 			"0.2 lock b @y2\n0.2 atomic-cas s 0 acquire @x2\n" GIVE("0.2") "0.2 unlock b\n",
 			&analysis_deadlock,
@@ -98,7 +98,7 @@ static void test_sections(void **state)
 #define THREADS 3
 #define LOCKS 3
 
-/* Takes the lock or gives it back, in both traces; sometimes somebody looks on. */
+/* Acquires or releases the lock in both traces, sometimes with a failed attempt by another thread. */
 static void turn(struct buf *theirs, struct buf *own, uint64_t *seed, int t, int l, bool take, int label)
 {
 	static const char *const take_with[] = { "atomic-cas", "atomic-xchg" };
@@ -116,7 +116,7 @@ static void turn(struct buf *theirs, struct buf *own, uint64_t *seed, int t, int
 	}
 }
 
-/* The same trace twice: with locks of the library, and with those made of atomics. */
+/* Makes a trace in two versions: with pthread spin locks (`theirs`) and with atomics (`own`). */
 static void random_trace(uint64_t seed, struct buf *theirs, struct buf *own)
 {
 	static const char *const accesses[] = { "read", "write", "atomic-add" };
