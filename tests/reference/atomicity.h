@@ -41,7 +41,7 @@ struct triple {
 	uint32_t thread, other;
 	uint64_t p, r, i;		/* indices */
 	uint64_t unit[3], pc[3];
-	bool told;
+	bool reported;
 };
 
 /* The state of the analysis. Static, so that the test can read it after the run. */

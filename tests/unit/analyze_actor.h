@@ -25,23 +25,23 @@ static UNUSED void actor_init(struct actor *a, uint32_t thread)
 	a->view = (struct view){ .thread = thread, .strong = &a->strong, .strong_epoch = 1 };
 }
 
-static UNUSED struct moment act(struct moments *m, struct actor *a, uint64_t addr)
+static UNUSED struct access_context act(struct contexts *m, struct actor *a, uint64_t addr)
 {
 	struct event ev = { .thread = a->view.thread, .kind = TRACE_WRITE, .addr = addr, .size = 8,
 			    .time = a->view.index };
-	struct moment now;
+	struct access_context now;
 
-	moments_now(m, &ev, &a->view, &now);
+	contexts_capture(m, &ev, &a->view, &now);
 	a->view.index++;
 	return now;
 }
 
 /* A strong release. */
-static UNUSED void tick(struct moments *m, struct actor *a)
+static UNUSED void tick(struct contexts *m, struct actor *a)
 {
 	struct event ev = { .thread = a->view.thread, .kind = TRACE_SEM_POST };
 
-	moments_sync(m, &ev, &a->view);
+	contexts_sync(m, &ev, &a->view);
 	a->view.index++;
 	a->view.strong_epoch = ++a->clock[a->view.thread];
 }

@@ -26,7 +26,7 @@
 #include "analyze/atomicity/atomicity_match.h"
 #include "base/mem.h"
 
-#define NEAR 512u		/* blocks of the history are in the cache anyway */
+#define PREFETCH_BLOCKS 512u		/* blocks of the history are in the cache anyway */
 #define RANGE_MAX 8192u		/* granules of one access that are looked at */
 
 static void *atomicity_open(const struct analysis_context *ctx)
@@ -34,8 +34,8 @@ static void *atomicity_open(const struct analysis_context *ctx)
 	struct atomicity *a = xcalloc(1, sizeof(*a));
 
 	a->locks = ctx->locks;
-	a->moments = moments_new(ctx->locks);
-	history_init(&a->history, a->moments);
+	a->contexts = contexts_new(ctx->locks);
+	history_init(&a->history, a->contexts);
 	a->verdicts = xcalloc(1u << VERDICT_BITS, sizeof(*a->verdicts));
 	return a;
 }
@@ -45,171 +45,180 @@ static void atomicity_close(void *state)
 	struct atomicity *a = state;
 
 	history_free(&a->history);
-	told_free(&a->told);
-	moments_free(a->moments);
+	dedupe_free(&a->dedupe);
+	contexts_free(a->contexts);
 	free(a->verdicts);
 	free(a);
 }
 
 /* The thread's access before, or the write before it, and the present one. */
-struct made {
-	bool known, is;		/* it was made; they are of one block */
-	struct history_like like;
+struct maybe_pair {
+	bool computed, exists;		/* it was made; they are of one block */
+	struct history_probe probe;
 };
 
 /* One granule of the present access, and what is known of it. */
-struct touch {
+struct granule_access {
 	const struct event *ev;
 	const struct view *view;
-	const struct moments_thread *here;
-	struct history_what what;
-	struct moment now;
-	struct history_place at;
-	struct made near, wide;
+	const struct contexts_thread *here;
+	struct history_signature signature;
+	struct access_context now;
+	struct history_lookup at;
+	struct maybe_pair adjacent, spanning;
 	uint32_t lockset;		/* as its tag has it */
-	bool stranger;			/* as history_has() says it */
+	bool new_signature;			/* as history_has() says it */
 };
 
 /* False if the two are not of one block. */
-static inline bool make_pair(const struct atomicity *a, const struct touch *t,
-			     const struct moment *p, bool wide, struct history_like *out)
+static inline bool probe_make(const struct atomicity *a, const struct granule_access *t,
+			      const struct access_context *p, bool spans_reads,
+			      struct history_probe *out)
 {
-	if (!moments_together(p, &t->now, t->view))
+	if (!contexts_same_block(p, &t->now, t->view))
 		return false;
 	out->p = p;
 	out->i = &t->now;
-	out->wide = wide;
+	out->spans_reads = spans_reads;
 	out->bytes = t->at.cell->bytes & t->at.recent->bytes;
-	if (p->situation == t->now.situation) {		/* mostly: it has not synchronised since */
+	if (p->sync_state == t->now.sync_state) {		/* mostly: it has not synchronised since */
 		out->cut[0] = t->lockset;
 		out->cuts = 1;
 	} else {
-		out->cuts = (uint8_t)moments_cuts_since(a->moments, t->here, p->index,
-							a->history.whats[p->tag].lockset, out->cut);
+		out->cuts = (uint8_t)contexts_cuts_since(a->contexts, t->here, p->index,
+							 a->history.signatures[p->tag].lockset,
+							 out->cut);
 	}
-	out->key = history_like_key(out);
+	out->key = history_probe_key(out);
 	return true;
 }
 
-static void note_pair(struct atomicity *a, const struct touch *t, const struct moment *p,
-		      struct made *m, bool wide, struct findings *out)
+static void note_pair(struct atomicity *a, const struct granule_access *t,
+		      const struct access_context *p, struct maybe_pair *m, bool spans_reads,
+		      struct findings *out)
 {
-	struct local l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
+	struct local_pair l = { .cell = t->at.cell, .p = p->epoch, .i = t->now.epoch };
 	const struct history_cell *const *inside;
 	struct history_cell *c = t->at.cell;
-	struct others others;
+	struct other_cells others;
 	size_t count;
 	bool fresh;
 
-	m->like.p = p;		/* it may have moved */
-	if (!(m->known ? m->is : make_pair(a, t, p, wide, &m->like)))
+	m->probe.p = p;		/* it may have moved */
+	if (!(m->computed ? m->exists : probe_make(a, t, p, spans_reads, &m->probe)))
 		return;
-	l.pair = history_note_pair(&a->history, c, &m->like, &fresh);
+	l.pair = history_note_pair(&a->history, c, &m->probe, &fresh);
 	if (!l.pair || t->at.ordered)
 		return;
 	if (fresh) {
 		others.known = false;
-		match_pair(a, &l, t->at.quiet, &others, out);
-	} else if (!t->at.quiet && c->seen < SEEN_MAX &&
+		match_pair(a, &l, t->at.undisturbed, &others, out);
+	} else if (!t->at.undisturbed && c->inside_checks < INSIDE_CHECKS_MAX &&
 		   none_meets(a, c, l.pair->shape, 0, true, out)) {
-		c->seen++;
-	} else if (!t->at.quiet && c->seen < SEEN_MAX) {
+		c->inside_checks++;
+	} else if (!t->at.undisturbed && c->inside_checks < INSIDE_CHECKS_MAX) {
 		count = history_inside(&a->history, t->at.recent, c->bytes, &inside);
-		c->seen += count > 0;
+		c->inside_checks += count > 0;
 		match_inside(a, &l, inside, count, out);
 	}
 }
 
 /* The thread wrote here, but read last. */
-static inline bool is_wide(const struct history_cell *c, unsigned access)
+static inline bool may_span_reads(const struct history_cell *c, unsigned access)
 {
-	return (access & ACCESS_WRITE) && c->older && c->older_noted;
+	return (access & ACCESS_WRITE) && c->older_write && c->older_write_noted;
 }
 
 /* Together they are no pair, or one that is known; then so is the access, and *noted. */
-static inline bool is_known_pair(const struct atomicity *a, const struct touch *t,
-				 const struct moment *p, struct made *m, bool wide, bool *noted)
+static inline bool is_known_pair(const struct atomicity *a, const struct granule_access *t,
+				 const struct access_context *p, struct maybe_pair *m,
+				 bool spans_reads, bool *noted)
 {
-	m->known = true;
-	m->is = make_pair(a, t, p, wide, &m->like);
-	if (!m->is)
+	m->computed = true;
+	m->exists = probe_make(a, t, p, spans_reads, &m->probe);
+	if (!m->exists)
 		return true;
 	*noted = p->epoch == t->now.epoch &&
-		 (t->at.quiet || t->at.ordered || t->at.cell->seen >= SEEN_MAX) &&
-		 history_has_pair(&a->history, t->at.cell, &m->like);
+		 (t->at.undisturbed || t->at.ordered ||
+		  t->at.cell->inside_checks >= INSIDE_CHECKS_MAX) &&
+		 history_has_pair(&a->history, t->at.cell, &m->probe);
 	return *noted;
 }
 
 /* Nothing about this access is new. */
-static inline bool is_known(const struct atomicity *a, struct touch *t)
+static inline bool is_known(const struct atomicity *a, struct granule_access *t)
 {
 	struct history_cell *c = t->at.cell;
 	bool noted = false;
 
 	return t->at.recent == c && is_noted(c) &&
-	       is_known_pair(a, t, &c->last, &t->near, false, &noted) &&
-	       (noted || history_has(&a->history, c, &t->now, &t->stranger)) &&
-	       (!is_wide(c, t->what.access) ||
-		is_known_pair(a, t, history_older(&a->history, c), &t->wide, true, &noted));
+	       is_known_pair(a, t, &c->last, &t->adjacent, false, &noted) &&
+	       (noted || history_has(&a->history, c, &t->now, &t->new_signature)) &&
+	       (!may_span_reads(c, t->signature.access) ||
+		is_known_pair(a, t, history_older_write(&a->history, c), &t->spanning, true,
+			      &noted));
 }
 
 /* The second access to a place makes its first pair, and mostly nothing ever comes after it. */
-static bool note_young(struct atomicity *a, struct touch *t, struct findings *out)
+static bool note_single_pair(struct atomicity *a, struct granule_access *t, struct findings *out)
 {
 	struct history_cell *c = t->at.cell;
-	struct local l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
-	struct others others;
+	struct local_pair l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
+	struct other_cells others;
 	struct history_pair room;
 
-	if (!t->near.known || !t->near.is || !history_young(&a->history, c, &t->near.like, &t->what))
+	if (!t->adjacent.computed || !t->adjacent.exists ||
+	    !history_note_single_pair(&a->history, c, &t->adjacent.probe, &t->signature))
 		return false;
 	if (t->at.ordered)
 		return true;
 	l.pair = history_pair(&a->history, c, 0, &room);
 	others.known = false;
-	match_pair(a, &l, t->at.quiet, &others, out);
+	match_pair(a, &l, t->at.undisturbed, &others, out);
 	if (c->rep_count > 1)
 		match_access(a, c, &t->now, &others, out);
 	return true;
 }
 
-static void note(struct atomicity *a, struct touch *t, struct findings *out)
+static void note(struct atomicity *a, struct granule_access *t, struct findings *out)
 {
 	const struct history_cell *recent = t->at.recent;
 	struct history *h = &a->history;
-	bool fresh, noted = history_note(h, t->at.cell, &t->now, t->stranger, &fresh);
+	bool fresh, noted = history_note(h, t->at.cell, &t->now, t->new_signature, &fresh);
 
 	if (noted && recent) {
 		if (is_noted(recent))
-			note_pair(a, t, &recent->last, &t->near, false, out);
-		if (is_wide(recent, t->what.access))
-			note_pair(a, t, history_older(h, recent), &t->wide, true, out);
+			note_pair(a, t, &recent->last, &t->adjacent, false, out);
+		if (may_span_reads(recent, t->signature.access))
+			note_pair(a, t, history_older_write(h, recent), &t->spanning, true, out);
 	}
-	history_settle(h, t->at.cell, &t->now, &t->what, noted);
+	history_set_last(h, t->at.cell, &t->now, &t->signature, noted);
 	if (fresh && !t->at.ordered)
-		match_access(a, t->at.cell, &t->now, &(struct others){ .known = false }, out);
+		match_access(a, t->at.cell, &t->now, &(struct other_cells){ .known = false }, out);
 }
 
 /* Reads what the thread wrote since it took its locks. */
-static inline bool is_own(const struct atomicity *a, const struct touch *t)
+static inline bool is_own_read(const struct atomicity *a, const struct granule_access *t)
 {
 	const struct history_cell *p = t->at.recent;
 
-	return t->what.lockset && p && is_noted(p) && !(t->what.access & ACCESS_WRITE) &&
-	       (p->how & (ACCESS_WRITE | HISTORY_OWN)) &&
-	       moments_same_section(t->here, &p->last) &&
-	       a->history.whats[p->last.tag].lockset;
+	return t->signature.lockset && p && is_noted(p) && !(t->signature.access & ACCESS_WRITE) &&
+	       (p->last_flags & (ACCESS_WRITE | HISTORY_OWN_READ)) &&
+	       contexts_same_section(t->here, &p->last) &&
+	       a->history.signatures[p->last.tag].lockset;
 }
 
 /*
  * Which locks were taken within the outermost one before is of no interest to anybody who came to the granule.
  * To others it would be, if they took that lock within one of these: then it was nested.
  */
-static bool is_of_no_interest(struct atomicity *a, const struct touch *t, uint32_t core, struct findings *out)
+static bool is_history_irrelevant(struct atomicity *a, const struct granule_access *t,
+				  uint32_t core, struct findings *out)
 {
 	struct history_kinds *kinds = history_kinds_here(&a->history, t->at.cell);
 
-	return kinds && kinds->guard && atomicity_none_among(a, kinds, 0, core, false, out) &&
+	return kinds && kinds->common_lock &&
+	       atomicity_nothing_new(a, kinds, 0, core, false, out) &&
 	       locks_never_nested(a->locks, locks_ends(a->locks)[t->view->lockset].outer);
 }
 
@@ -217,62 +226,68 @@ static bool is_of_no_interest(struct atomicity *a, const struct touch *t, uint32
  * The access differs from one the cell has in its acquisition history alone: if that does not matter, and
  * all that comes of the other was told often enough, it is the same again.
  */
-static uint32_t without_history(struct atomicity *a, struct touch *t, uint32_t tag, struct findings *out)
+static uint32_t without_history(struct atomicity *a, struct granule_access *t, uint32_t tag,
+				struct findings *out)
 {
-	uint32_t core = a->history.whats[tag].core;
+	uint32_t core = a->history.signatures[tag].core;
 	uint64_t epoch = (uint64_t)t->here->epoch << 32;
 	struct history_cell *c = t->at.cell;
 	bool unused;
 
-	if (!c->rep_count || c->young || !history_has_key(&a->history, c, epoch | core, &unused) ||
-	    history_has_key(&a->history, c, epoch | tag, &unused) || !is_of_no_interest(a, t, core, out))
+	if (!c->rep_count || c->single_pair ||
+	    !history_has_key(&a->history, c, epoch | core, &unused) ||
+	    history_has_key(&a->history, c, epoch | tag, &unused) ||
+	    !is_history_irrelevant(a, t, core, out))
 		return tag;
-	t->lockset = a->history.whats[core].lockset;
+	t->lockset = a->history.signatures[core].lockset;
 	return core;
 }
 
-static void touch(struct atomicity *a, struct touch *t, uint64_t granule, uint8_t bytes,
-		  struct findings *out)
+static void access_granule(struct atomicity *a, struct granule_access *t, uint64_t granule,
+			   uint8_t bytes, struct findings *out)
 {
 	struct history_cell *c;
 	uint32_t tag;
 
-	history_place(&a->history, granule, t->view->thread, t->here->epoch, bytes, &t->at);
-	t->what.own = is_own(a, t);
-	tag = history_what_as(&a->history, &t->what, t->ev->kind, t->view->lockset, t->what.own);
+	history_lookup(&a->history, granule, t->view->thread, t->here->epoch, bytes, &t->at);
+	t->signature.own_read = is_own_read(a, t);
+	tag = history_signature_as(&a->history, &t->signature, t->ev->kind, t->view->lockset,
+				   t->signature.own_read);
 	t->lockset = t->view->lockset;
-	if (__builtin_expect(a->history.whats[tag].core != tag, 0))
+	if (__builtin_expect(a->history.signatures[tag].core != tag, 0))
 		tag = without_history(a, t, tag, out);
-	moments_make(t->here, t->ev, t->view, tag, &t->now);
+	contexts_fill(t->here, t->ev, t->view, tag, &t->now);
 	c = t->at.cell;
-	t->near.known = t->wide.known = t->stranger = false;
+	t->adjacent.computed = t->spanning.computed = t->new_signature = false;
 	if (!t->at.recent) {
 		history_note_first(&a->history, c, &t->now);
-		history_settle(&a->history, c, &t->now, &t->what, true);
+		history_set_last(&a->history, c, &t->now, &t->signature, true);
 		if (!t->at.ordered)
-			match_access(a, c, &t->now, &(struct others){ .known = false }, out);
+			match_access(a, c, &t->now, &(struct other_cells){ .known = false }, out);
 	} else if (is_known(a, t)) {
-		history_settle_but(&a->history, c, &t->what, true);
+		history_set_last_flags(&a->history, c, &t->signature, true);
 		/* Copying what was just written would wait for it. */
-		moments_make(t->here, t->ev, t->view, t->now.tag, &c->last);
-	} else if (!note_young(a, t, out)) {
+		contexts_fill(t->here, t->ev, t->view, t->now.tag, &c->last);
+	} else if (!note_single_pair(a, t, out)) {
 		note(a, t, out);
 	}
 }
 
 /* There may be something new about the access. */
-static __attribute__((noinline)) void look_closely(struct atomicity *a, const struct event *ev, const struct view *view,
-						   const struct moments_thread *here, unsigned access,
-						   struct findings *out)
+static __attribute__((noinline)) void look_closely(struct atomicity *a, const struct event *ev,
+						   const struct view *view,
+						   const struct contexts_thread *here,
+						   unsigned access, struct findings *out)
 {
 	uint64_t granule = ev->addr / GRANULE_BYTES, first = ev->addr % GRANULE_BYTES;
 	uint64_t left = ev->size, take;
-	struct touch t;
+	struct granule_access t;
 
 	t.ev = ev;
 	t.view = view;
-	t.what = (struct history_what){ .pc = ev->pc, .lockset = view->lockset, .kind = ev->kind,
-					.access = (uint8_t)access };
+	t.signature = (struct history_signature){
+		.pc = ev->pc, .lockset = view->lockset, .kind = ev->kind, .access = (uint8_t)access
+	};
 	t.here = here;
 	for (unsigned n = 0; left > 0; n++) {
 		if (n == RANGE_MAX) {
@@ -280,7 +295,7 @@ static __attribute__((noinline)) void look_closely(struct atomicity *a, const st
 			break;
 		}
 		take = left < GRANULE_BYTES - first ? left : GRANULE_BYTES - first;
-		touch(a, &t, granule++, (uint8_t)(((1u << take) - 1) << first), out);
+		access_granule(a, &t, granule++, (uint8_t)(((1u << take) - 1) << first), out);
 		left -= take;
 		first = 0;
 	}
@@ -289,7 +304,7 @@ static __attribute__((noinline)) void look_closely(struct atomicity *a, const st
 static inline void atomicity_access(struct atomicity *a, const struct event *ev, const struct view *view,
 				    unsigned access, struct findings *out)
 {
-	const struct moments_thread *here = moments_here(a->moments, view);
+	const struct contexts_thread *here = contexts_current(a->contexts, view);
 
 	if (!atomicity_knows(a, ev, view, here, access))
 		look_closely(a, ev, view, here, access, out);
@@ -302,7 +317,7 @@ static void atomicity_event(void *state, const struct event *ev, const struct vi
 	unsigned access = access_of(ev->kind);
 
 	if (!access)
-		moments_sync(a->moments, ev, view);
+		contexts_sync(a->contexts, ev, view);
 	else if (!view->settled && !view_ignores(view, access))
 		atomicity_access(a, ev, view, access, out);
 	if (view->gone_size)
@@ -313,7 +328,7 @@ static void atomicity_soon(void *state, const struct event *ev)
 {
 	struct atomicity *a = state;
 
-	if (a->history.block_count > NEAR)
+	if (a->history.block_count > PREFETCH_BLOCKS)
 		history_prefetch(&a->history, ev->addr / GRANULE_BYTES, ev->thread);
 }
 

@@ -10,8 +10,8 @@
 
 /* In the index; threads have less than 2^44 events. */
 #define INDEX ((1ull << 44) - 1)
-#define NEAR_SHIFT 44		/* a byte: where it begins, from NEAR before the granule on */
-#define NEAR 128u
+#define PACKED_FIRST_SHIFT 44		/* a byte: where it begins, from NEAR before the granule on */
+#define PACKED_BEFORE 128u
 #define SIZE_SHIFT 52		/* a byte: its size; 0: it is as the cell says */
 #define ELSEWHERE (1ull << 63)	/* `stack` is the number of an extent */
 
@@ -33,7 +33,7 @@ static unsigned size_of(const struct history_cell *c)
 	return 32u - (unsigned)__builtin_clz(c->bytes) - (unsigned)__builtin_ctz(c->bytes);
 }
 
-static uint32_t extent_of(struct history *h, const struct moment *m)
+static uint32_t extent_of(struct history *h, const struct access_context *m)
 {
 	uint64_t hash = hash_add(hash_spread(m->addr), m->size) ^ m->stack;
 	uint64_t *number = map_put(&h->extent_at, hash, NULL);
@@ -50,43 +50,49 @@ static uint32_t extent_of(struct history *h, const struct moment *m)
 }
 
 /* Not just the bytes of the cell. */
-struct history_mark history_pack_odd(struct history *h, const struct history_cell *c,
-				     const struct moment *m)
+struct history_packed history_pack_odd(struct history *h, const struct history_cell *c,
+				       const struct access_context *m)
 {
-	struct history_mark mark = { m->index, m->time, m->situation, m->stack };
-	uint64_t near;
+	struct history_packed packed = { m->index, m->time, m->sync_state, m->stack };
+	uint64_t first_byte;
 
-	near = m->addr + NEAR - granule_of(h, c);
-	if (near < 256 && m->size < 256) {
-		mark.index |= near << NEAR_SHIFT | (uint64_t)m->size << SIZE_SHIFT;
+	first_byte = m->addr + PACKED_BEFORE - granule_of(h, c);
+	if (first_byte < 256 && m->size < 256) {
+		packed.index |= first_byte << PACKED_FIRST_SHIFT | (uint64_t)m->size << SIZE_SHIFT;
 	} else {
-		mark.index |= ELSEWHERE;
-		mark.stack = extent_of(h, m);
+		packed.index |= ELSEWHERE;
+		packed.stack = extent_of(h, m);
 	}
-	return mark;
+	return packed;
 }
 
-struct moment history_unpack(const struct history *h, const struct history_cell *c,
-			     const struct history_mark *mark, uint32_t tag, uint32_t epoch)
+struct access_context history_unpack(const struct history *h, const struct history_cell *c,
+				     const struct history_packed *packed, uint32_t tag,
+				     uint32_t epoch)
 {
-	unsigned size = mark->index >> SIZE_SHIFT & 255;
-	struct moment m = { .index = mark->index & INDEX, .time = mark->time,
-			    .addr = granule_of(h, c) + first_of(c), .size = size_of(c),
-			    .situation = mark->situation, .epoch = epoch,
-			    .stack = mark->stack, .tag = tag };
+	unsigned size = packed->index >> SIZE_SHIFT & 255;
+	struct access_context m = { .index = packed->index & INDEX,
+				    .time = packed->time,
+				    .addr = granule_of(h, c) + first_of(c),
+				    .size = size_of(c),
+				    .sync_state = packed->sync_state,
+				    .epoch = epoch,
+				    .stack = packed->stack,
+				    .tag = tag };
 
 	if (size) {
-		m.addr = granule_of(h, c) + (mark->index >> NEAR_SHIFT & 255) - NEAR;
+		m.addr = granule_of(h, c) + (packed->index >> PACKED_FIRST_SHIFT & 255) -
+			 PACKED_BEFORE;
 		m.size = size;
-	} else if (mark->index & ELSEWHERE) {
-		m.addr = h->extents[mark->stack].addr;
-		m.size = h->extents[mark->stack].size;
-		m.stack = h->extents[mark->stack].stack;
+	} else if (packed->index & ELSEWHERE) {
+		m.addr = h->extents[packed->stack].addr;
+		m.size = h->extents[packed->stack].size;
+		m.stack = h->extents[packed->stack].stack;
 	}
 	return m;
 }
 
-uint64_t history_mark_index(const struct history_mark *mark)
+uint64_t history_packed_index(const struct history_packed *packed)
 {
-	return mark->index & INDEX;
+	return packed->index & INDEX;
 }

@@ -51,14 +51,14 @@ static inline void prefetch_rest(const struct history *h, const struct history_c
 {
 	unsigned first = c->pair_count ? c->rep_hint : 0;
 
-	if (c->young)
+	if (c->single_pair)
 		return;
 	if (c->pair_count)
 		__builtin_prefetch(pair_keys(h, c) + c->pair_hint);
 	if (c->rep_count <= 1)
 		return;
-	if (c->roomy)
-		__builtin_prefetch(older_of(h, c), 1);
+	if (c->older_write_unit)
+		__builtin_prefetch(older_write_of(h, c), 1);
 	for (unsigned i = first; i < (c->pair_count ? first + 1 : c->rep_count); i += 8)
 		__builtin_prefetch(rep_keys(h, c) + i);
 }
@@ -107,7 +107,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 			other = likely_block(h, a->other);
 			a->block = other ? other : a->block;
 			__builtin_prefetch(&h->blocks[a->block], 1);
-			*found_at(h, a->key) = (struct history_found){ a->key, a->block };
+			*prefetched_at(h, a->key) = (struct history_prefetched){ a->key, a->block };
 		}
 	}
 	__builtin_prefetch(history_cell(h, a->block, a->granule), 1);

@@ -57,9 +57,9 @@ static inline uint64_t other_step(uint64_t key)
 	return (hash_spread(thread_of(key)) >> 30 & ~3ull) + 4;
 }
 
-static inline struct history_found *found_at(struct history *h, uint64_t key)
+static inline struct history_prefetched *prefetched_at(struct history *h, uint64_t key)
 {
-	return &h->found[(hash_spread(key) >> 32) % HISTORY_FOUND];
+	return &h->prefetched[(hash_spread(key) >> 32) % HISTORY_PREFETCHED];
 }
 
 static inline bool slot_is(const struct history *h, uint64_t slot, uint64_t start, uint64_t line)
@@ -75,7 +75,7 @@ static inline uint64_t *slot_of_line(const struct history *h, uint64_t key)
 	for (uint64_t i = start;; i++) {
 		s = &h->slots[i & (h->slot_count - 1)];
 		if (!*s || (slot_is(h, *s, start, line_of(key)) &&
-			    h->blocks[slot_block(*s)].ring == slot_block(*s)))
+			    h->blocks[slot_block(*s)].leader == slot_block(*s)))
 			return s;
 	}
 }
@@ -89,7 +89,7 @@ static inline uint64_t *slot_of_other(const struct history *h, uint64_t key)
 		s = &h->slots[i & (h->slot_count - 1)];
 		if (!*s || (slot_is(h, *s, start, line_of(key)) &&
 			    h->blocks[slot_block(*s)].thread == thread_of(key) &&
-			    h->blocks[slot_block(*s)].ring != slot_block(*s)))
+			    h->blocks[slot_block(*s)].leader != slot_block(*s)))
 			return s;
 	}
 }

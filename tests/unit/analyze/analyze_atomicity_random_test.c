@@ -43,7 +43,7 @@ static void random_trace(uint64_t seed, struct buf *b)
 }
 
 /* One candidate stands for both: the same sections, or the same sites. */
-static bool told_as_one(const struct triple *a, const struct triple *b)
+static bool reported_as_one(const struct triple *a, const struct triple *b)
 {
 	return memcmp(a->unit, b->unit, sizeof(a->unit)) == 0 ||
 	       memcmp(a->pc, b->pc, sizeof(a->pc)) == 0;
@@ -56,10 +56,10 @@ static void spread(void)
 	while (more) {
 		more = false;
 		for (size_t a = 0; a < slow.triples; a++)
-			for (size_t b = 0; slow.triple[a].told && b < slow.triples; b++)
-				if (!slow.triple[b].told &&
-				    told_as_one(&slow.triple[a], &slow.triple[b]))
-					slow.triple[b].told = more = true;
+			for (size_t b = 0; slow.triple[a].reported && b < slow.triples; b++)
+				if (!slow.triple[b].reported &&
+				    reported_as_one(&slow.triple[a], &slow.triple[b]))
+					slow.triple[b].reported = more = true;
 	}
 }
 
@@ -82,11 +82,11 @@ static void compare(struct analyzed *x, const char *text, uint64_t seed)
 				 (unsigned long long)seed, e[0].thread, (unsigned long long)e[0].index,
 				 e[1].thread, (unsigned long long)e[1].index,
 				 (unsigned long long)e[2].index, text);
-		found->told = true;
+		found->reported = true;
 	}
 	spread();
 	for (size_t k = 0; k < slow.triples; k++)
-		if (!slow.triple[k].told)
+		if (!slow.triple[k].reported)
 			fail_msg("seed %llu: missed %u:%llu %u:%llu %llu in\n%s",
 				 (unsigned long long)seed, slow.triple[k].thread,
 				 (unsigned long long)slow.triple[k].p, slow.triple[k].other,

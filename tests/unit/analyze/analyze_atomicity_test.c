@@ -220,7 +220,7 @@ static void test_instances(void **state)
 	assert_int_equal(findings_at(x.out, 0)->order[1].first, 1);
 	assert_int_equal(findings_at(x.out, 0)->order[1].second, 2);
 	analyzed_free(&x);
-	/* Two variables of one section: one schedule, told once. */
+	/* Two variables of one section: one schedule, reported once. */
 	check(TWO "0.1 lock m @l1\n0.1 read x @p\n0.1 read y @q\n0.1 unlock m\n"
 	      "0.1 lock m @l2\n0.1 write x @i\n0.1 write y @j\n0.1 unlock m\n"
 	      "0.2 lock m @l3\n0.2 write x @r\n0.2 write y @s\n0.2 unlock m\n",

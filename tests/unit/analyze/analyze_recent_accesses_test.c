@@ -8,25 +8,28 @@
 #include "analyze/relevance/unshared_sites.h"
 #include "reference/recent_accesses.h"
 
-static void put_live(struct near *near, const struct last *l)
+static void put_shared(struct recent_accesses *recent, const struct last *l)
 {
-	struct couple_access *now = &near->accesses[near->spare];
+	struct pair_access *now = &recent->accesses[recent->spare];
 
-	*now = (struct couple_access){ .side = { .at = { .index = l->index, .addr = l->addr, .size = 8 },
-						 .pc = l->pc, .access = l->access } };
-	near_put_live(near);
+	*now = (struct pair_access){
+		.side = { .at = { .index = l->index, .addr = l->addr, .size = 8 },
+			  .pc = l->pc,
+			  .access = l->access }
+	};
+	recent_put_shared(recent);
 }
 
-static void assert_same(const struct near *near, const struct last *last)
+static void assert_same(const struct recent_accesses *recent, const struct last *last)
 {
-	for (unsigned i = 0; i < NEAR && last[i].index; i++) {
-		const struct couple_access *kept = &near->accesses[near->at[i]];
+	for (unsigned i = 0; i < RECENT_MAX && last[i].index; i++) {
+		const struct pair_access *kept = &recent->accesses[recent->at[i]];
 
-		assert_true(i < near->count);
-		assert_int_equal(near->index[i], last[i].index);
-		assert_int_equal(near->addr[i], last[i].addr);
-		assert_int_equal(near->live >> i & 1, last[i].live);
-		if (last[i].live)
+		assert_true(i < recent->count);
+		assert_int_equal(recent->index[i], last[i].index);
+		assert_int_equal(recent->addr[i], last[i].addr);
+		assert_int_equal(recent->shared >> i & 1, last[i].shared);
+		if (last[i].shared)
 			assert_int_equal(kept->side.at.index, last[i].index);
 	}
 }
@@ -38,25 +41,28 @@ static void test_last(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
-		struct near *near = near_new();
-		struct last last[NEAR] = { 0 };
-		unsigned places = 1 + test_random(&rng) % 12, sites = 1 + test_random(&rng) % 6;
+		struct recent_accesses *recent = recent_new();
+		struct last last[RECENT_MAX] = { 0 };
+		unsigned locations = 1 + test_random(&rng) % 12, sites = 1 + test_random(&rng) % 6;
 
 		for (uint64_t index = 1; index < 200; index++) {
-			uint64_t place = test_random(&rng) % places, site = test_random(&rng) % sites;
-			struct last now = { .index = index, .addr = place % 5 * 4 + (place / 5 << 32),
+			uint64_t location = test_random(&rng) % locations,
+				 site = test_random(&rng) % sites;
+			struct last now = { .index = index,
+					    .addr = location % 5 * 4 + (location / 5 << 32),
 					    .pc = site % 3 * 16 + (site / 3 << 32) };
 
 			now.access = test_random(&rng) % 2 ? ACCESS_READ : ACCESS_WRITE;
-			now.live = site % 2;
+			now.shared = site % 2;
 			last[slow_slot(last, now.addr, now.access, now.pc)] = now;
-			if (now.live)
-				put_live(near, &now);
+			if (now.shared)
+				put_shared(recent, &now);
 			else
-				near_put_idle(near, now.addr, now.access, now.pc, now.index);
-			assert_same(near, last);
+				recent_put_unshared(recent, now.addr, now.access, now.pc,
+						    now.index);
+			assert_same(recent, last);
 		}
-		near_free(near);
+		recent_free(recent);
 	}
 }
 

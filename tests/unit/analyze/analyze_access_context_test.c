@@ -5,8 +5,8 @@
 
 /* Keeps two moments. */
 struct keeper {
-	struct moments *moments;
-	struct moment kept, other;
+	struct contexts *contexts;
+	struct access_context kept, other;
 	unsigned marked;
 };
 
@@ -14,61 +14,63 @@ static void mark_kept(void *ctx)
 {
 	struct keeper *k = ctx;
 
-	moments_mark(k->moments, &k->kept);
-	moments_mark(k->moments, &k->other);
+	contexts_mark(k->contexts, &k->kept);
+	contexts_mark(k->contexts, &k->other);
 	k->marked++;
 }
 
 static void test_moments(void **state)
 {
 	struct locks *locks = locks_new();
-	struct keeper k = { .moments = moments_new(locks) };
-	struct moments *m = k.moments;
+	struct keeper k = { .contexts = contexts_new(locks) };
+	struct contexts *m = k.contexts;
 	struct actor a, b;
-	struct moment now;
+	struct access_context now;
 	uint32_t highest = 0;
 
 	(void)state;
 	actor_init(&a, 1);
 	actor_init(&b, 2);
-	moments_marker(m, mark_kept, &k);
+	contexts_set_marker(m, mark_kept, &k);
 	k.kept = act(m, &a, 0x10);
 	k.other = act(m, &b, 0x10);
-	assert_int_equal(moments_thread(m, &k.kept), 1);
-	assert_int_equal(moments_thread(m, &k.other), 2);
-	assert_false(moments_ordered(m, k.kept.epoch, k.other.epoch));
+	assert_int_equal(contexts_thread(m, &k.kept), 1);
+	assert_int_equal(contexts_thread(m, &k.other), 2);
+	assert_false(contexts_ordered(m, k.kept.epoch, k.other.epoch));
 	/* b takes what a releases. */
 	tick(m, &a);
 	b.clock[1] = 1;
 	tick(m, &b);
 	now = act(m, &b, 0x10);
 	assert_int_not_equal(now.epoch, k.other.epoch);
-	assert_true(moments_ordered(m, k.kept.epoch, now.epoch));
-	assert_false(moments_ordered(m, k.other.epoch, now.epoch) && moments_ordered(m, now.epoch, k.other.epoch));
+	assert_true(contexts_ordered(m, k.kept.epoch, now.epoch));
+	assert_false(contexts_ordered(m, k.other.epoch, now.epoch) &&
+		     contexts_ordered(m, now.epoch, k.other.epoch));
 	/* Situations and clocks that nobody keeps are used again. */
 	for (int i = 0; i < 1000000; i++) {
 		tick(m, &a);
 		now = act(m, &a, 0x10);
-		highest = now.situation > highest ? now.situation : highest;
-		assert_int_not_equal(now.situation, k.kept.situation);
+		highest = now.sync_state > highest ? now.sync_state : highest;
+		assert_int_not_equal(now.sync_state, k.kept.sync_state);
 		assert_int_not_equal(now.epoch, k.other.epoch);
 	}
 	assert_true(highest < 100000);
 	assert_true(k.marked > 5);
-	assert_int_equal(moments_thread(m, &k.kept), 1);
-	assert_int_equal(moments_thread(m, &k.other), 2);
-	assert_true(moments_ordered(m, k.kept.epoch, now.epoch));
-	assert_false(moments_ordered(m, k.other.epoch, now.epoch));
-	moments_free(m);
+	assert_int_equal(contexts_thread(m, &k.kept), 1);
+	assert_int_equal(contexts_thread(m, &k.other), 2);
+	assert_true(contexts_ordered(m, k.kept.epoch, now.epoch));
+	assert_false(contexts_ordered(m, k.other.epoch, now.epoch));
+	contexts_free(m);
 	locks_free(locks);
 }
 
 /* Where `a` of thread 1 has to be held back for `other`: the n-th of its locks was taken at n + 1. */
-static uint64_t held_at(const struct moments *m, const struct moment *a, const struct moment *other)
+static uint64_t held_at(const struct contexts *m, const struct access_context *a,
+			const struct access_context *other)
 {
 	struct candidate_event entry = { 0 };
 
-	return moments_hold(m, a, MOMENTS_ANY, other, &entry) ? entry.index : 0;
+	return contexts_find_section(m, a, CONTEXTS_ANY_SECTION, other, &entry) ? entry.index : 0;
 }
 
 /* Where locks were taken stays with the moments that are kept, whoever comes and goes. */
@@ -76,39 +78,40 @@ static void test_acquired(void **state)
 {
 	struct view_acquired taken[LOCKS_OUTER + 1], again[] = { { .index = 90 }, { .index = 91 } };
 	struct locks *locks = locks_new();
-	struct keeper k = { .moments = moments_new(locks) };
+	struct keeper k = { .contexts = contexts_new(locks) };
 	struct actor a, b;
-	struct moment now;
+	struct access_context now;
 	uint32_t sets[LOCKS_OUTER + 1] = { 0 };
 
 	(void)state;
 	actor_init(&a, 1);
 	actor_init(&b, 2);
-	moments_marker(k.moments, mark_kept, &k);
+	contexts_set_marker(k.contexts, mark_kept, &k);
 	for (uint32_t i = 0; i <= LOCKS_OUTER; i++) {
 		taken[i] = (struct view_acquired){ .index = i + 1 };
 		sets[i] = locks_acquire(locks, i ? sets[i - 1] : 0, 0xa0 + i, false, i);
 	}
 	a.view.acquired = b.view.acquired = taken;
 	a.view.lockset = sets[LOCKS_OUTER];
-	k.kept = act(k.moments, &a, 0x10);
+	k.kept = act(k.contexts, &a, 0x10);
 	for (uint32_t i = 0; i < 200000; i++) {
 		b.view.lockset = i % 2 ? sets[1] : locks_acquire(locks, 0, 0xa0 + i / 2 % 6, false, 0);
 		b.view.acquired = again;
-		tick(k.moments, &b);
-		now = act(k.moments, &b, 0x10);
+		tick(k.contexts, &b);
+		now = act(k.contexts, &b, 0x10);
 		if (i % 1000 == 0)
 			k.other = now;
 		/* Of five locks four are known. */
 		if (i % 2 == 0)
-			assert_int_equal(held_at(k.moments, &k.kept, &now),
+			assert_int_equal(held_at(k.contexts, &k.kept, &now),
 					 i / 2 % 6 < LOCKS_OUTER ? i / 2 % 6 + 1 : 0);
-		assert_int_equal(held_at(k.moments, &now, &k.kept), i % 2 == 0 && i / 2 % 6 == 5 ? 0 : 90);
+		assert_int_equal(held_at(k.contexts, &now, &k.kept),
+				 i % 2 == 0 && i / 2 % 6 == 5 ? 0 : 90);
 	}
 	assert_true(k.marked > 1);
-	assert_true(k.moments->inner_count < 100000);
-	assert_int_equal(held_at(k.moments, &k.kept, &k.kept), 1);
-	moments_free(k.moments);
+	assert_true(k.contexts->inner_count < 100000);
+	assert_int_equal(held_at(k.contexts, &k.kept, &k.kept), 1);
+	contexts_free(k.contexts);
 	locks_free(locks);
 }
 

@@ -1,0 +1,206 @@
+/*
+ * couples: two places that a thread uses together, as far as they are remembered.
+ */
+#include "analyze_actor.h"
+
+#include "analyze/atomicity/location_pairs.h"
+
+#define UNSHARED 0x10000000u	/* from there on nothing conflicts */
+
+/* Sites are 1 and 2 of the first thread, 3 and 4 of the second. */
+static struct pair_access access_at(struct contexts *m, struct location_pairs *c, struct actor *a,
+				    uint64_t addr, uint32_t site)
+{
+	struct pair_access access = {
+		.side = { .at = act(m, a, addr),
+			  .pc = site,
+			  .kind = TRACE_WRITE,
+			  .access = ACCESS_WRITE },
+		.site = 2 * (a->view.thread - 1) + site,
+		.lockset = a->view.lockset,
+		.unshared = addr >= UNSHARED,
+	};
+
+	location_pairs_locate(c, &access);
+	return access;
+}
+
+static uint32_t couple_of(struct contexts *m, struct location_pairs *c, struct actor *a, uint64_t x,
+			  uint64_t y, unsigned access)
+{
+	struct pair_access first = access_at(m, c, a, x, 1), second = access_at(m, c, a, y, 2);
+	struct pair_cell *cell = location_pairs_sites(c, a->view.thread, first.site, second.site);
+	struct pair_attempt pair = { .first = &first, .cell = cell };
+
+	first.side.access = access & 3;
+	second.side.access = access >> 2;
+	location_pairs_complete(&pair, &second);
+	if (location_pairs_walk(cell) && !location_pairs_sampled(first.location, second.location)) {
+		c->skipped++;
+		return 0;
+	}
+	return location_pairs_note(c, &pair);
+}
+
+static uint32_t location_pair(struct contexts *m, struct location_pairs *c, struct actor *a,
+			      uint64_t x, uint64_t y)
+{
+	return couple_of(m, c, a, x, y, ACCESS_WRITE | ACCESS_WRITE << 2);
+}
+
+/* The only one of another thread at the same places; 0: none. */
+static uint32_t only_other(const struct location_pairs *c, uint32_t location_pair)
+{
+	struct location_pairs_matches others;
+	uint32_t n;
+
+	location_pairs_matches(c, location_pair, &others);
+	n = location_pairs_next_match(c, &others);
+	assert_int_equal(location_pairs_next_match(c, &others), 0);
+	return n;
+}
+
+static void test_couples(void **state)
+{
+	struct locks *locks = locks_new();
+	struct contexts *m = contexts_new(locks);
+	struct location_pairs c;
+	struct actor a, b;
+	uint32_t one, two;
+
+	(void)state;
+	location_pairs_init(&c, m);
+	for (uint32_t i = 1; i <= 4; i++)
+		assert_int_equal(location_pairs_new_site(&c), i);
+	actor_init(&a, 1);
+	actor_init(&b, 2);
+	one = location_pair(m, &c, &a, 0x1000, 0x2000);
+	assert_int_not_equal(one, 0);
+	assert_int_equal(location_pair(m, &c, &a, 0x1000, 0x2000), 0);
+	/* The other way round, by another thread. */
+	two = location_pair(m, &c, &b, 0x2000, 0x1000);
+	assert_int_not_equal(two, 0);
+	assert_int_equal(only_other(&c, one), two);
+	assert_int_equal(location_pairs_overlap(&c, one, two), 1);
+	/* Freed: no longer the same place. */
+	location_pairs_forget(&c, 0x2000, 8);
+	two = location_pair(m, &c, &b, 0x2000, 0x1000);
+	assert_int_not_equal(two, 0);
+	assert_int_equal(only_other(&c, two), 0);
+	assert_int_equal(only_other(&c, one), 2);
+	/* Ever other places do not need ever more memory. */
+	for (uint64_t i = 0; i < 1000; i++)
+		location_pair(m, &c, &a, 0x100000 + 16 * i, 0x100008 + 16 * i);
+	assert_int_equal(c.count, 1 + LOCATION_PAIRS_KEPT + 2);
+	assert_true(c.skipped > 600);
+	assert_true(c.replaced > 200);
+	location_pairs_free(&c);
+	contexts_free(m);
+	locks_free(locks);
+}
+
+#define RW (ACCESS_READ | ACCESS_WRITE << 2)
+#define WR (ACCESS_WRITE | ACCESS_READ << 2)
+#define RR (ACCESS_READ | ACCESS_READ << 2)
+#define WW (ACCESS_WRITE | ACCESS_WRITE << 2)
+
+/* Of all that another did, those where each place is written by one of the two, newest first. */
+static void test_others(void **state)
+{
+	struct locks *locks = locks_new();
+	struct contexts *m = contexts_new(locks);
+	uint32_t rw, wr, ww, crossed, mine;
+	struct location_pairs_matches others;
+	struct location_pairs c;
+	struct actor a, b;
+
+	(void)state;
+	location_pairs_init(&c, m);
+	for (uint32_t i = 1; i <= 4; i++)
+		location_pairs_new_site(&c);
+	actor_init(&a, 1);
+	actor_init(&b, 2);
+	ww = couple_of(m, &c, &b, 0x1000, 0x2000, WW);
+	mine = couple_of(m, &c, &a, 0x1000, 0x2000, RW);
+	location_pairs_matches(&c, mine, &others);
+	assert_int_equal(location_pairs_next_match(&c, &others), ww);
+	assert_int_equal(location_pairs_next_match(&c, &others), 0);
+	crossed = couple_of(m, &c, &b, 0x2000, 0x1000, RW);
+	location_pairs_matches(&c, mine, &others);
+	assert_int_equal(location_pairs_next_match(&c, &others), crossed);
+	assert_int_equal(location_pairs_next_match(&c, &others), ww);
+	assert_int_equal(location_pairs_next_match(&c, &others), 0);
+	assert_int_equal(location_pairs_overlap(&c, mine, crossed), 1);
+	assert_int_equal(location_pairs_overlap(&c, mine, ww), 0);
+	/* y is written by both, x by nobody. */
+	rw = couple_of(m, &c, &b, 0x3000, 0x4000, RW);
+	mine = couple_of(m, &c, &a, 0x3000, 0x4000, RW);
+	location_pairs_matches(&c, mine, &others);
+	assert_int_equal(location_pairs_next_match(&c, &others), 0);
+	assert_int_equal(location_pairs_overlap(&c, mine, rw), LOCATION_PAIRS_DISJOINT);
+	/* Fields of one granule. */
+	wr = couple_of(m, &c, &b, 0x5000, 0x5004, WR);
+	mine = couple_of(m, &c, &a, 0x5004, 0x5000, WR);
+	location_pairs_matches(&c, mine, &others);
+	assert_int_equal(location_pairs_next_match(&c, &others), wr);
+	/* By bytes, the second sides meet, which only read. */
+	assert_int_equal(location_pairs_overlap(&c, mine, wr), LOCATION_PAIRS_DISJOINT);
+	assert_int_equal(couple_of(m, &c, &a, 0x5004, 0x5000, RR), 0);
+	/* A granule and the generation of another: 0x200 ^ 1 is 0x203 ^ 2. */
+	location_pair(m, &c, &a, 0x1018, 0x7000);
+	location_pairs_forget(&c, 0x1018, 8);
+	mine = location_pair(m, &c, &a, 0x1018, 0x8000);
+	assert_int_not_equal(location_pair(m, &c, &b, 0x1000, 0x8000), 0);
+	assert_int_equal(only_other(&c, mine), 0);
+	location_pairs_free(&c);
+	contexts_free(m);
+	locks_free(locks);
+}
+
+/* Moot ones take the room of others and are told apart, but nothing else is kept of them. */
+static void test_unshared(void **state)
+{
+	struct locks *locks = locks_new();
+	struct contexts *m = contexts_new(locks);
+	struct location_pairs c;
+	struct actor a, b;
+	uint32_t one, two;
+
+	(void)state;
+	location_pairs_init(&c, m);
+	for (uint32_t i = 1; i <= 4; i++)
+		location_pairs_new_site(&c);
+	actor_init(&a, 1);
+	actor_init(&b, 2);
+	one = location_pair(m, &c, &a, 0x1000, 0x2000);
+	for (unsigned again = 0; again < 2; again++)
+		for (uint64_t i = 1; i < LOCATION_PAIRS_KEPT; i++)
+			assert_int_equal(location_pair(m, &c, &a, 0x1000, UNSHARED + 8 * i), 0);
+	assert_int_equal(c.replaced, 0);
+	assert_int_equal(location_pair(m, &c, &a, 0x1000, 0x2000), 0);
+	two = location_pair(m, &c, &b, 0x1000, 0x2000);
+	assert_int_equal(only_other(&c, two), one);
+	/* The other way round is another. */
+	assert_int_equal(location_pair(m, &c, &a, UNSHARED + 8, 0x1000), 0);
+	assert_int_equal(c.replaced, 1);
+	for (uint64_t i = 1; i < LOCATION_PAIRS_KEPT; i++)
+		location_pair(m, &c, &a, UNSHARED + 0x1000, UNSHARED + 8 * i);
+	assert_int_equal(c.replaced, LOCATION_PAIRS_KEPT);
+	assert_int_equal(only_other(&c, two), 0);
+	assert_int_equal(location_pair(m, &c, &a, 0x3000, 0x4000), one);
+	assert_int_equal(c.count, 3);
+	location_pairs_free(&c);
+	contexts_free(m);
+	locks_free(locks);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_couples),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_unshared),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
