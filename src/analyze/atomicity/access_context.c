@@ -1,3 +1,7 @@
+/*
+ * Interns synchronisation states: each one has an epoch (a strong clock) and a lockset. Free states
+ * and epochs are linked by number; collect() frees those that the analysis does not mark.
+ */
 #include "analyze/atomicity/access_context.h"
 
 #include <stdlib.h>
@@ -7,27 +11,30 @@
 #include "base/mem.h"
 #include "base/page_array.h"
 
-#define FIRST_CAPACITY 4096u	/* situations there is room for */
-#define SYNC_STATES 65536u	/* to begin with */
-#define LEAP 8u		/* beyond, room grows by this: what is not used takes no memory, and huge pages fit in */
+#define FIRST_CAPACITY 4096u	/* sync_states */
+#define SYNC_STATES 65536u	/* first collection at this many; below, the capacity doubles */
+/* beyond, the capacity grows by this factor: unused pages cost nothing, and huge pages fit */
+#define LEAP 8u
 
-/* A strong clock of a thread. */
+/* A strong vector clock of a thread. */
 struct contexts_epoch {
 	struct vclock clock;
 	uint64_t own;
 	uint32_t thread;
 	bool marked;
-	uint32_t next;		/* when free */
+	uint32_t next;		/* next free epoch, if this one is free */
 };
 
-/* What is asked for, apart from where locks were taken: that is much more, and hardly ever asked for. */
+/*
+ * The members of a synchronisation state that are read often. The events that acquired its locks
+ * are larger and rarely read, so they are in `outer` and `inner`.
+ */
 struct contexts_sync_state {
 	uint32_t epoch;
-	uint32_t lockset;	/* epoch 0: free, then it is the next free one */
-	uint32_t inner;		/* of several locks: number in `inner`; else 0 */
+	uint32_t lockset;	/* if the state is free (epoch 0): number of the next free one */
+	uint32_t inner;		/* if several locks are held: number in contexts.inner; else 0 */
 };
 
-/* Room for so many. */
 static void set_capacity(struct contexts *cs, size_t capacity)
 {
 	size_t old = cs->situation_capacity;
@@ -169,7 +176,10 @@ static bool same_clock(const struct vclock *a, const struct vclock *b)
 	       (a->count == 0 || memcmp(a->at, b->at, a->count * sizeof(*a->at)) == 0);
 }
 
-/* The thread's strong clock now: that of the situation before, or a new one. */
+/*
+ * Returns the number of the thread's present strong clock: its last epoch if the clock is equal, or
+ * a new one.
+ */
 static uint32_t epoch_now(struct contexts *cs, const struct contexts_thread *t,
 			  const struct view *view)
 {
@@ -239,7 +249,7 @@ static void changed(struct contexts_thread *t, uint64_t index, uint32_t lockset)
 	t->change[t->changes++ % CONTEXTS_CHANGES] = (struct contexts_change){ index, lockset };
 }
 
-/* The lock that the event lets go of, 0: none. */
+/* Returns the lock that the event releases, 0: none. */
 static uint64_t released_lock(const struct event *ev, const struct view *view)
 {
 	unsigned roles;
@@ -266,7 +276,7 @@ void contexts_sync(struct contexts *cs, const struct event *ev, const struct vie
 	changed(t, view->index, view->lockset);
 	lock = released_lock(ev, view);
 	if (lock) {
-		/* The view is of the moment before. */
+		/* The view is from before the event, so the release takes effect with the next. */
 		t->released = view->index + 1;
 		changed(t, view->index + 1, locks_release(cs->locks, view->lockset, lock));
 	}
@@ -311,8 +321,12 @@ bool contexts_order_fixed(const struct contexts *cs, uint32_t a1, uint32_t b1, u
 	       (contexts_ordered(cs, a1, b1) && contexts_ordered(cs, b2, a2));
 }
 
-/* Whoever can meet a thread in `b` can meet one in `a`: fewer locks, taken no earlier. */
-static bool covers(const struct contexts *cs, uint32_t a, uint32_t b)
+/*
+ * True if set `a` is no more restrictive than `b`: every lockset that another thread can have while
+ * this one has `b` is possible with `a`, too. Then `a` has only locks of `b`, in modes as weak or
+ * weaker, and acquisition histories that are subsets.
+ */
+static bool is_weaker(const struct contexts *cs, uint32_t a, uint32_t b)
 {
 	struct locks_held x, y;
 	const struct locks_ends *ends = locks_ends(cs->locks);
@@ -328,7 +342,7 @@ static bool covers(const struct contexts *cs, uint32_t a, uint32_t b)
 		locks_at(cs->locks, b, at, &y);
 		if (y.shared && !x.shared)
 			return false;
-		/* Both ascend. */
+		/* Both histories are sorted. */
 		for (size_t j = k = 0; j < x.history_count; j++, k++) {
 			while (k < y.history_count && y.history[k] < x.history[j])
 				k++;
@@ -339,7 +353,7 @@ static bool covers(const struct contexts *cs, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Where a lock of the situation's set was taken. */
+/* Returns the event that acquired the lock at `position` of the state's lockset. */
 static const struct view_acquired *acquired_at(const struct contexts *cs, uint32_t sync_state,
 					       size_t position)
 {
@@ -347,16 +361,19 @@ static const struct view_acquired *acquired_at(const struct contexts *cs, uint32
 			: &cs->outer[sync_state];
 }
 
-/* Keeps sets of which none covers another, those with the fewest locks. */
+/*
+ * Adds `set` to `cuts` unless one of them is no more restrictive, and removes those that are more
+ * restrictive than `set`. Keeps the CONTEXTS_CUTS sets with the fewest locks; returns their number.
+ */
 static unsigned add_cut(const struct contexts *cs, uint32_t *cuts, unsigned count, uint32_t set)
 {
 	unsigned kept = 0, at = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		if (covers(cs, cuts[i], set))
+		if (is_weaker(cs, cuts[i], set))
 			return count;
 	for (unsigned i = 0; i < count; i++)
-		if (!covers(cs, set, cuts[i]))
+		if (!is_weaker(cs, set, cuts[i]))
 			cuts[kept++] = cuts[i];
 	while (at < kept && locks_count(cs->locks, cuts[at]) <= locks_count(cs->locks, set))
 		at++;
@@ -435,7 +452,7 @@ bool contexts_find_section(const struct contexts *cs, const struct access_contex
 	const struct view_acquired *at;
 	struct locks_held held;
 
-	/* Those further in were taken later. */
+	/* Positions are in the order of acquisition: the first match is the outermost lock. */
 	for (; position < locks_count(cs->locks, s->lockset) && position < LOCKS_OUTER;
 	     position++) {
 		locks_at(cs->locks, s->lockset, position, &held);

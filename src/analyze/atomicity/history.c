@@ -1,3 +1,7 @@
+/*
+ * Blocks and cells of the history: making and finding them, their memory, dropping history.
+ * history_slots.c has the hash table of blocks, history_cell.c what a cell keeps in units.
+ */
 #include "analyze/atomicity/history_slots.h"
 
 #include <stdlib.h>
@@ -8,11 +12,11 @@
 #include "base/page_array.h"
 
 #define REGION_SHIFT 7		/* lines of a region: 4 KiB of memory */
-#define SORTED 32u		/* beyond, the order of other threads' cells is as it comes */
-#define SPARE_UNITS 1024u	/* more than an access to a granule takes */
-#define ACCESS_BLOCKS 2u	/* that it takes at most */
+#define SORTED 32u		/* other threads' cells are sorted by time up to this number */
+#define SPARE_UNITS 1024u	/* more than an access to one granule takes */
+#define ACCESS_BLOCKS 2u	/* most blocks that an access to one granule takes */
 #define FIRST_ROOM 1024u	/* blocks */
-#define MARK_AHEAD 4u		/* blocks */
+#define MARK_AHEAD 4u		/* prefetch distance in blocks */
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct history_block) == 32, "no larger");
@@ -108,7 +112,10 @@ void history_free(struct history *h)
 	*h = (struct history){ 0 };
 }
 
-/* The cell, if it is in use. Where none of the line's is, nothing is touched. */
+/*
+ * Returns the cell if it is in use, else NULL. Reads no memory of a granule that no thread
+ * accessed.
+ */
 static const struct history_cell *used_cell(const struct history *h, uint32_t block, unsigned g)
 {
 	const struct history_cell *c = history_cell(h, block, g);
@@ -130,7 +137,7 @@ static void mark(void *ctx)
 		}
 }
 
-/* There is no room: what was known is lost. */
+/* Drops all history: the limits are reached. */
 static void forget_all(struct history *h)
 {
 	for (uint32_t b = 1; b < h->block_count; b++)
@@ -142,7 +149,7 @@ static void forget_all(struct history *h)
 	begin(h);
 }
 
-/* One more block of the line. `ring` 0: its first. */
+/* Adds a block for a thread of the line. `leader` 0: it is the line's first block. */
 static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uint32_t leader)
 {
 	uint32_t n = (uint32_t)h->block_count++;
@@ -165,7 +172,7 @@ static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uin
 	return n;
 }
 
-/* A second thread comes to the line. */
+/* Makes the shared state of a line: its second thread comes. */
 static void begin_share(struct history *h, uint32_t leader)
 {
 	uint32_t n = (uint32_t)h->share_count++, thread = h->blocks[leader].thread, b = leader;
@@ -184,7 +191,10 @@ static void begin_share(struct history *h, uint32_t leader)
 	} while (b != leader);
 }
 
-/* `ring` is the block of its first thread, 0: it has none; `s` a free slot for this. */
+/*
+ * Adds the thread's first block of a line. `leader` is the line's first block, 0: it has none; `s`
+ * is a free slot for the new block.
+ */
 static uint32_t add_line(struct history *h, uint64_t key, uint32_t leader, uint64_t *s)
 {
 	uint64_t line = line_of(key), start = line_start(key);
@@ -206,7 +216,10 @@ static uint32_t add_line(struct history *h, uint64_t key, uint32_t leader, uint6
 	return n;
 }
 
-/* Mostly it was looked for already: history_prefetch(). */
+/*
+ * Returns the thread's block of the line; makes it if there is none. Tries the cache that
+ * history_prefetch() fills first.
+ */
 static inline uint32_t block_find(struct history *h, uint64_t key)
 {
 	const struct history_prefetched *prefetched = prefetched_at(h, key);
@@ -248,13 +261,19 @@ void history_enter_line(struct history *h, uint64_t line, uint32_t thread, unsig
 	size_t count = h->block_count;
 	uint32_t block = block_find(h, key);
 
-	/* Its page may be new: to read it first would be to make it twice. */
+	/*
+	 * The cell of a new block may be on an untouched page: writing first takes one page fault,
+	 * reading first would take two.
+	 */
 	if (block >= count)
 		history_cell(h, block, g)->bytes = 0;
 	h->current = (struct history_current_line){ key, block, h->blocks[block].share };
 }
 
-/* The thread begins to use bytes of the granule. If several had it, their cells know. */
+/*
+ * Takes the cell into use for these bytes. Cells of other threads in the granule learn that they
+ * share it.
+ */
 static void begin_cell(struct history *h, struct history_cell *c, uint32_t epoch, uint8_t bytes)
 {
 	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
@@ -298,7 +317,7 @@ void history_wrote(struct history *h, struct history_cell *c)
 	*writer = *writer && *writer != b->thread ? HISTORY_MANY : b->thread;
 }
 
-/* Not the first cell of the thread for this granule, or one of several. */
+/* history_lookup_slow() if the thread has other cells of the granule. */
 static void lookup_among(struct history *h, struct history_cell *first, uint32_t epoch,
 			 uint8_t bytes, struct history_lookup *out)
 {
@@ -343,7 +362,7 @@ void history_lookup_slow(struct history *h, struct history_cell *first, uint32_t
 	h->granules_used |= 1u << history_granule_of(h, first);
 	if (h->current.share) {
 		begin_cell(h, first, epoch, bytes);
-	} else { /* the line is this thread's */
+	} else { /* no other thread accessed the line */
 		first->bytes = bytes;
 		h->blocks[h->current.block].used |= 1u << history_granule_of(h, first);
 	}
@@ -357,7 +376,7 @@ uint32_t history_thread(const struct history *h, const struct history_cell *cell
 	return h->blocks[history_block_of(h, cell)].thread;
 }
 
-/* `a` was used after `b`. */
+/* True if `a` was accessed after `b`. */
 static bool is_later(const struct history *h, const struct history_cell *a,
 		     const struct history_cell *b)
 {
@@ -407,13 +426,13 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 	return kept;
 }
 
-/* A cell stays in its block, empty. */
+/* Drops the history of the granules [first, end) of a line. Blocks stay, with empty cells. */
 static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64_t end)
 {
 	uint32_t first_block = slot_block(*slot_of_line(h, key_of(line, 0))), b = first_block;
 	uint64_t granule = line * HISTORY_LINE;
 	struct history_block *leader = &h->blocks[b];
-	unsigned gone = 0;	/* bits: granules in use */
+	unsigned gone = 0;	/* bit set: granules that were in use */
 
 	if (!b)
 		return;
@@ -460,12 +479,12 @@ void history_forget(struct history *h, uint64_t addr, uint64_t size)
 
 	if (!size)
 		return;
-	/* More regions than there are at all: look at those. */
+	/* If the range has more regions than the map, goes through the map instead. */
 	if (to - from >= h->regions.capacity) {
 		for (size_t i = 0; i < h->regions.capacity; i++)
 			if (h->regions.entries[i].key)
 				forget_region(h, h->regions.entries[i].key, first, end);
-		from = to = 0;	/* which lives apart */
+		from = to = 0;	/* the map keeps key 0 outside its entries */
 	}
 	for (uint64_t region = from; region <= to; region++)
 		if (map_find(&h->regions, region))

@@ -1,9 +1,10 @@
 /*
- * What a cell has beyond its last access, which is its only representative at first. From
- * the second on they are in one run of units: a key each (clock and number of the
- * history_what), the marks in the same order, and before them the older write if there
- * ever was one. So are its pairs. How much room a run has follows from how many it holds: when they fill it,
- * a larger one takes its place.
+ * What a cell keeps besides its last access: representatives and pairs, in units of memory. While
+ * there is one representative, it is the last access, and no units are used. From the second on,
+ * representatives are in a run of adjacent units: the older write if there ever was one, then the
+ * keys, then the packed contexts in the same order. Pairs have a run of their own: keys, then
+ * pairs. The capacity of a run follows from the number of elements; a full run moves to a larger
+ * one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +13,16 @@
 #include "base/mem.h"
 
 static const unsigned rep_rooms[] = { 2, 6, 12, HISTORY_REPS };
-static const unsigned pair_rooms[] = { 1, 3, 8, 16, HISTORY_PAIRS };	/* two rarely stay two */
+/* growth is steep: two pairs rarely stay two */
+static const unsigned pair_rooms[] = { 1, 3, 8, 16, HISTORY_PAIRS };
 
-/* Classes of runs: of representatives, the same with an older write, and then of pairs. */
+/* Size classes of runs: of representatives, of representatives with an older write, of pairs. */
 #define REP_ROOMS ARRAY_SIZE(rep_rooms)
 #define PAIR_CLASS (2 * REP_ROOMS)
 
 _Static_assert(sizeof(struct access_context) <= HISTORY_UNIT, "an older write takes a unit");
 
-/* The class of so many. */
+/* The class by number of elements. */
 static const uint8_t rep_classes[HISTORY_REPS + 1] = {
 	0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
 };
@@ -89,7 +91,7 @@ static unsigned rep_class(const struct history_cell *c)
 	return rep_classes[c->rep_count] + (c->older_write_unit ? REP_ROOMS : 0);
 }
 
-/* The cell's representatives, until now those of `old`, get a run of their own. */
+/* Moves the representatives of `old` to a new run for c->rep_count elements. */
 static void move_reps(struct history *h, struct history_cell *c, const struct history_cell *old)
 {
 	unsigned n = old->rep_count;
@@ -104,7 +106,7 @@ static void move_reps(struct history *h, struct history_cell *c, const struct hi
 	}
 	keys = rep_keys(h, old);
 	packed = rep_packed(h, old);
-	for (unsigned i = 0; i < n; i++) {	/* few: to begin a copy of any length would take longer */
+	for (unsigned i = 0; i < n; i++) { /* memcpy() takes longer to start than to copy so few */
 		rep_keys(h, c)[i] = keys[i];
 		rep_packed(h, c)[i] = packed[i];
 	}
@@ -113,7 +115,7 @@ static void move_reps(struct history *h, struct history_cell *c, const struct hi
 	give(h, rep_class(old), old->reps);
 }
 
-/* One more, not the first; the run moves if it is full. */
+/* Adds a representative, not the first, and returns its number. A full run moves. */
 static unsigned add_rep(struct history *h, struct history_cell *c)
 {
 	unsigned n = c->rep_count;
@@ -129,7 +131,7 @@ static unsigned add_rep(struct history *h, struct history_cell *c)
 	return n;
 }
 
-/* There are several representatives: it and a read. */
+/* The cell then has at least two representatives, a write and a read, so it has a run. */
 void history_set_older_write(struct history *h, struct history_cell *c)
 {
 	struct history_cell old;
@@ -144,7 +146,7 @@ void history_set_older_write(struct history *h, struct history_cell *c)
 	c->older_write_noted = is_noted(c);
 }
 
-/* One more; the run moves if it is full. */
+/* Adds a pair and returns its number. A full run moves. */
 static unsigned add_pair(struct history *h, struct history_cell *c)
 {
 	unsigned n = c->pair_count, room = n ? pair_room(c) : 0, class;
@@ -166,7 +168,10 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 	return n;
 }
 
-/* Whether there is none of this key; if so, of how many clocks there are some, the newest at *n. */
+/*
+ * True if no representative has this key. Then *epochs is the number of epochs with its signature,
+ * and *n the latest of these.
+ */
 static bool is_fresh(const struct history *h, const struct history_cell *c, uint64_t key,
 		     unsigned *epochs, unsigned *n)
 {
@@ -217,7 +222,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct access
 	return true;
 }
 
-/* The key of a young cell's pair, from its shape. */
+/* Computes the key of a single pair from its shape. */
 static uint64_t single_pair_key(const struct history *h, const struct history_cell *c)
 {
 	const struct history_shape *s = &h->shapes[single_pair_shape(c)];
@@ -243,7 +248,8 @@ void history_expand(struct history *h, struct history_cell *c)
 	pairs(h, c)[0] = pair;
 	if (c->rep_count == 1)
 		return;
-	c->older_write_unit = c->last_flags & ACCESS_WRITE ? 1 : 0;	/* a read is next, mostly */
+	/* reserve the older write: a read mostly follows a write */
+	c->older_write_unit = c->last_flags & ACCESS_WRITE ? 1 : 0;
 	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->older_write_unit);
 	rep_keys(h, c)[0] = single_pair_rep_key(h, &old, 0);
 	rep_keys(h, c)[1] = single_pair_rep_key(h, &old, 1);
@@ -313,13 +319,13 @@ void history_mark_cell(const struct history *h, const struct history_cell *c)
 	const struct history_pair *list;
 
 	contexts_mark(h->contexts, &c->last);
-	if (c->single_pair)		/* all it has is of one situation */
+	if (c->single_pair)		/* all of its contexts have the sync_state of `last` */
 		return;
 	if (c->older_write)
 		contexts_mark(h->contexts, older_write_of(h, c));
 	packed = rep_packed(h, c);
 	list = pairs(h, c);
-	/* If there is one, the last access is it. */
+	/* A single representative is the last access, which is marked already. */
 	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++)
 		contexts_mark_sync_state(h->contexts, packed[i].sync_state);
 	for (unsigned i = 0; i < c->pair_count; i++) {
@@ -328,7 +334,7 @@ void history_mark_cell(const struct history *h, const struct history_cell *c)
 	}
 }
 
-/* Where its runs begin; what follows is asked for by going through them. */
+/* Prefetches the first two units of each run; going through them fetches the rest. */
 void history_mark_soon(const struct history *h, const struct history_cell *c)
 {
 	if (c->single_pair)
@@ -343,7 +349,10 @@ void history_mark_soon(const struct history *h, const struct history_cell *c)
 	}
 }
 
-/* Whether representative n is the latest access, or the write before it; else its mark has it. */
+/*
+ * Returns the latest context of representative n if the cell still has it: as the last access or as
+ * the older write. Else NULL: only the packed context is known.
+ */
 static inline const struct access_context *rep_latest(const struct history *h,
 						      const struct history_cell *c, unsigned n)
 {

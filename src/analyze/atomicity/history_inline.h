@@ -1,6 +1,6 @@
 /*
- * For atomicity.c and history_note.c: what is asked at every access. Most of them find that
- * nothing is new.
+ * The parts of the history that every access runs through, inlined into atomicity.c and
+ * history_cell.c. Most accesses find here that nothing about them is new.
  */
 #ifndef ANALYZE_ATOMICITY_HISTORY_INLINE_H
 #define ANALYZE_ATOMICITY_HISTORY_INLINE_H
@@ -9,20 +9,23 @@
 #include "analyze/atomicity/history_single_pair.h"
 #include "base/hash.h"
 
-/* For history_place(): to what is not there yet, and to one of several cells. */
+/*
+ * Slow paths of history_lookup(): more memory; a line other than the latest; a cell that is new,
+ * one of several, or a single pair.
+ */
 void history_make_room(struct history *h);
 void history_enter_line(struct history *h, uint64_t line, uint32_t thread, unsigned g);
 void history_lookup_slow(struct history *h, struct history_cell *first, uint32_t epoch,
 			 uint8_t bytes, struct history_lookup *out);
 
-/* … for an access to a granule. */
+/* False if the next access to a granule may need more memory than there is. */
 static inline bool history_has_room(const struct history *h)
 {
 	return h->block_count <= h->block_threshold && h->unit_count <= h->unit_threshold &&
 	       h->extent_count <= HISTORY_EXTENTS;
 }
 
-/* Another thread may have been there since this one was. */
+/* Updates the shared state of the granule for an access of `thread`, and completes *out. */
 static inline void history_visit_shared(const struct history *h, unsigned g, uint32_t thread,
 					uint32_t epoch, struct history_lookup *out)
 {
@@ -40,7 +43,10 @@ static inline void history_visit_shared(const struct history *h, unsigned g, uin
 	out->ordered = share->ordered_epoch != 0;
 }
 
-/* Makes the cell if there is none. `epoch` is of the access. Good until the next call. */
+/*
+ * Finds the thread's cell for these bytes of the granule, or makes it. `epoch` is that of the
+ * access. The result is valid until the next call.
+ */
 static inline void history_lookup(struct history *h, uint64_t granule, uint32_t thread,
 				  uint32_t epoch, uint8_t bytes, struct history_lookup *out)
 {
@@ -50,7 +56,7 @@ static inline void history_lookup(struct history *h, uint64_t granule, uint32_t 
 
 	if (__builtin_expect(!history_has_room(h), 0))
 		history_make_room(h);
-	/* Mostly where the access before was. */
+	/* Mostly the access is to the line of the one before. */
 	if (h->current.key != key_of(line, thread))
 		history_enter_line(h, line, thread, g);
 	c = history_cell(h, h->current.block, g);
@@ -91,7 +97,7 @@ static inline bool is_noted(const struct history_cell *c)
 	return c->last_flags & HISTORY_NOTED;
 }
 
-/* The clock and the number of the history_what of representative n, as rep_key() has them. */
+/* Returns the key of representative n: rep_key() of its context. */
 static inline uint64_t history_rep_key(const struct history *h, const struct history_cell *c,
 				       unsigned n)
 {
@@ -102,7 +108,10 @@ static inline uint64_t history_rep_key(const struct history *h, const struct his
 
 #define TWO_CLOCKS (1ull << 63)
 
-/* Lower half: what it is; upper half: under which clock, or a hash of the two. */
+/*
+ * The key of a pair. Lower half: hash of the shape. Upper half: the epoch of both accesses, or
+ * TWO_CLOCKS and a hash of the two epochs.
+ */
 static inline uint64_t history_probe_key(const struct history_probe *p)
 {
 	uint64_t hash = hash_add(hash_add(0, (uint64_t)p->p->tag << 32 | p->i->tag),
@@ -116,7 +125,10 @@ static inline uint64_t history_probe_key(const struct history_probe *p)
 	       (uint32_t)hash;
 }
 
-/* Code that comes by again does the same as the last time, or makes its pairs in the same order. */
+/*
+ * Returns the index of `key`, `count` if there is none. Tries the one found last and its successor
+ * first: code that runs again makes the same accesses and pairs in the same order.
+ */
 static inline unsigned key_find(const uint64_t *keys, unsigned count, unsigned last, uint64_t key)
 {
 	unsigned i = 0;
@@ -131,8 +143,8 @@ static inline unsigned key_find(const uint64_t *keys, unsigned count, unsigned l
 }
 
 /*
- * The cell has a representative of now.tag under this clock. If not, *stranger: it was looked
- * for, and there is none of it under any clock.
+ * True if the cell has a representative with this key (signature and epoch). Else *new_signature is
+ * true if the search found none with this signature under any epoch.
  */
 static inline bool history_has_key(const struct history *h, struct history_cell *c, uint64_t key,
 				   bool *new_signature)
@@ -170,7 +182,7 @@ static inline bool history_has(const struct history *h, struct history_cell *c,
 	return history_has_key(h, c, rep_key(now), new_signature);
 }
 
-/* The cell has a pair like this. */
+/* True if the cell has a pair like the probe. */
 static inline bool history_has_pair(const struct history *h, struct history_cell *c,
 				    const struct history_probe *probe)
 {
@@ -183,17 +195,17 @@ static inline bool history_has_pair(const struct history *h, struct history_cell
 }
 
 /*
- * The cells that these are asked of are of the present access' line: what is needed is found by
- * its share, which is at hand.
+ * The functions below take cells of the current line, so they find its shared state by
+ * h->current.share.
  */
 
-/* What the line's first thread has for all. */
+/* Returns the current line's first block, which has the members that concern the whole line. */
 static inline struct history_block *history_leader(const struct history *h)
 {
 	return &h->blocks[h->blocks[h->current.block].leader];
 }
 
-/* Another thread than the cell's wrote to the granule. */
+/* True if a thread other than the cell's wrote to the granule. */
 static inline bool history_written(const struct history *h, const struct history_cell *c)
 {
 	uint32_t writer = 0;
@@ -204,8 +216,8 @@ static inline bool history_written(const struct history *h, const struct history
 }
 
 /*
- * Of the cell's granule; NULL: there are not many cells, or too many kinds. Its own are
- * among them. Good until something is noted.
+ * Returns the kinds of the cell's granule, which include its own. NULL if few threads share the
+ * line, or if there are too many kinds. Valid until something is noted.
  */
 static inline struct history_kinds *history_kinds_here(struct history *h, const struct history_cell *c)
 {
@@ -223,7 +235,7 @@ static inline struct history_kinds *history_kinds_here(struct history *h, const 
 	return k->count[0] == HISTORY_UNKNOWN ? NULL : k;
 }
 
-/* Where the kinds of the cell's granule are said, if they are known; else NULL. */
+/* Returns where the unit of the granule's kinds is stored; NULL if there are no kinds yet. */
 static inline uint32_t *history_kinds_unit(struct history *h, const struct history_cell *c)
 {
 	uint32_t *unit =
@@ -242,13 +254,16 @@ static inline void history_kinds_note(struct history *h, const struct history_ce
 		history_kinds_access(h, unit, signature);
 }
 
-/* A pair of two writes, of any thread, may be among those of the cell's granule. */
+/* True if some thread may have a pair of two writes at the cell's granule. */
 static inline bool history_has_write_pair(const struct history *h, const struct history_cell *c)
 {
 	return history_leader(h)->write_pairs >> history_granule_of(h, c) & 1;
 }
 
-/* The cell has a pair of this shape now, the accesses have these bits in common. */
+/*
+ * Tells the granule that the cell has a new pair. `both` are the enum access bits that both of its
+ * accesses have.
+ */
 static inline void history_pair_noted(struct history *h, const struct history_cell *c,
 				      uint32_t shape, unsigned both)
 {
@@ -260,7 +275,7 @@ static inline void history_pair_noted(struct history *h, const struct history_ce
 		history_kinds_pair(h, unit, shape);
 }
 
-/* The first access to the cell is its representative, as soon as it is settled. */
+/* Notes the first access to the cell. history_set_last() makes it the only representative. */
 static inline void history_note_first(struct history *h, struct history_cell *c,
 				      const struct access_context *now)
 {
@@ -268,10 +283,10 @@ static inline void history_note_first(struct history *h, struct history_cell *c,
 	c->rep_count = 1;
 }
 
-/* For history_settle(): what was last is the older write now. */
+/* For history_set_last(): the last access becomes the older write, because a read follows it. */
 void history_set_older_write(struct history *h, struct history_cell *c);
 
-/* The access is over: but for `last`, which the caller has to set, it is the cell's last one. */
+/* Ends an access: makes it the cell's last one. The caller has to set c->last afterwards. */
 static inline void history_set_last_flags(struct history *h, struct history_cell *c,
 					  const struct history_signature *signature, bool noted)
 {
@@ -297,7 +312,7 @@ static inline void history_set_last(struct history *h, struct history_cell *c,
 	c->last = *now;
 }
 
-/* The cell's last write, when it is older than its last access. */
+/* Returns the cell's last write, if reads followed it (c->older_write). */
 static inline const struct access_context *history_older_write(const struct history *h,
 							       const struct history_cell *c)
 {

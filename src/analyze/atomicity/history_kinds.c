@@ -1,17 +1,18 @@
 /*
- * Which kinds of accesses and pairs there are at a granule, whoever made them. Where many
- * threads do the same to a place, this answers for all of them at once whether something
- * new there can meet anything. Kinds are told apart without acquisition histories, of which
- * there may be many.
+ * The distinct kinds of accesses and pairs at a granule, of all threads together. Where many
+ * threads do the same, one comparison with the kinds answers for all threads whether something new
+ * can yield anything. Kinds are cores of signatures and shapes: acquisition histories, of which
+ * there may be many, do not count.
  *
- * A granule has it from the first question on once its line has HISTORY_CROWD blocks and one.
- * Most have few kinds; what does not fit in the largest room makes it unknown.
+ * A granule gets kinds at the first question after HISTORY_MANY_BLOCKS further blocks came to its
+ * line. Most granules have few. If there are more than LARGE_ROOM, the kinds are unknown from then
+ * on.
  */
 #include "analyze/atomicity/history_inline.h"
 
 #include <string.h>
 
-#define ROOM 5u		/* a unit */
+#define ROOM 5u		/* capacity that fills one unit */
 #define MORE_ROOM 24u
 #define LARGE_ROOM 250u
 
@@ -34,7 +35,7 @@ static struct history_kinds *make(struct history *h, uint32_t *unit, unsigned ro
 	return k;
 }
 
-/* The same in a larger room. */
+/* Copies the kinds into a larger run of units. */
 static struct history_kinds *enlarge(struct history *h, uint32_t *unit)
 {
 	struct history_kinds *from = kinds_at(h, *unit), *to;
@@ -75,7 +76,7 @@ static void add(struct history *h, uint32_t *unit, bool pairs, uint32_t core)
 	history_kinds_list(k, pairs)[(*count)++] = core;
 }
 
-/* The set has the outermost lock of the other, and not to read. */
+/* True if `set` has the outermost lock of `common_lock` as its own, not for reading. */
 static bool has_common_lock(const struct history *h, uint32_t common_lock, uint32_t set)
 {
 	const struct locks_ends *ends = locks_ends(h->contexts->locks);
@@ -83,7 +84,7 @@ static bool has_common_lock(const struct history *h, uint32_t common_lock, uint3
 	return set && ends[set].outer == ends[common_lock].outer && !ends[set].outer_shared;
 }
 
-/* The first one says what the guard is. */
+/* The first access sets common_lock. */
 void history_kinds_access(struct history *h, uint32_t *unit, uint32_t signature)
 {
 	struct history_kinds *k = kinds_at(h, *unit);
@@ -107,7 +108,10 @@ void history_kinds_pair(struct history *h, uint32_t *unit, uint32_t shape)
 	add(h, unit, true, s->core);
 }
 
-/* What a full cell was told of besides is not known. */
+/*
+ * Makes the kinds of a granule from all cells. A full cell has dropped some accesses, so then there
+ * is no common lock to be relied on.
+ */
 static void begin(struct history *h, uint32_t *unit, uint32_t block, unsigned g)
 {
 	bool full = false;
