@@ -1,3 +1,6 @@
+/*
+ * Candidates by the schedule that they ask for, and which instance of each is reported.
+ */
 #include "analyze/atomicity/dedupe.h"
 
 #include <stdlib.h>
@@ -5,15 +8,15 @@
 #include "base/mem.h"
 
 /*
- * So many instances are compared for the nearest. More would find little, and the
- * driver's second pass ends with the last event that a candidate names.
+ * Instances of a candidate that are compared to find the nearest in time. More would find little,
+ * and the second pass of analysis_run() ends at the last event that a candidate names.
  */
 #define DEDUPE_COMPARED 256u
 
 struct dedupe_entry {
-	uint64_t sites;		/* hash */
-	uint64_t span;		/* from its first to its last event */
-	uint32_t number;	/* of the candidate */
+	uint64_t sites;		/* dedupe_sites_hash() */
+	uint64_t span;		/* time from the first to the last event of the reported instance */
+	uint32_t number;	/* in the findings */
 	bool seen;
 };
 
@@ -126,7 +129,9 @@ static bool equal_sites(const struct candidate *a, const struct candidate *b)
 	return true;
 }
 
-/* Another instance of the same sites: the one that needs less reordering, seen before unseen. */
+/*
+ * Takes over an instance that needs less reordering: one that the trace shows, or the nearer one.
+ */
 static void take_nearer(struct dedupe_entry *e, const struct dedupe_access *parts, unsigned count,
 			const struct candidate *c, struct candidate *known)
 {

@@ -1,19 +1,21 @@
 /*
- * Moments in little room. Where an access was follows from its cell's granule and bytes
- * mostly; others, which reach beyond the granule or were made with other bytes, say how
- * they lie to it; of large ones it is kept besides, once for all that are equal.
+ * Packs access contexts into 24 bytes. The address and size mostly follow from the cell: its
+ * granule and bytes. For an access with other bytes, unused bits of `index` hold its first byte and
+ * size relative to the granule. If these do not fit, an extent in a table holds them, shared by
+ * equal ones.
  */
 #include "analyze/atomicity/history.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* In the index; threads have less than 2^44 events. */
+/* bits of `index` for the index itself: threads have less than 2^44 events */
 #define INDEX ((1ull << 44) - 1)
-#define PACKED_FIRST_SHIFT 44		/* a byte: where it begins, from NEAR before the granule on */
+/* 8 bits: address of the first byte, from PACKED_BEFORE below the granule on */
+#define PACKED_FIRST_SHIFT 44
 #define PACKED_BEFORE 128u
-#define SIZE_SHIFT 52		/* a byte: its size; 0: it is as the cell says */
-#define ELSEWHERE (1ull << 63)	/* `stack` is the number of an extent */
+#define SIZE_SHIFT 52		/* 8 bits: size in bytes; 0: address and size are the cell's */
+#define ELSEWHERE (1ull << 63)	/* `stack` is the number of an extent, which has the stack, too */
 
 static uint64_t granule_of(const struct history *h, const struct history_cell *c)
 {
@@ -27,7 +29,7 @@ static unsigned first_of(const struct history_cell *c)
 	return (unsigned)__builtin_ctz(c->bytes);
 }
 
-/* They lie side by side. */
+/* The bytes of a cell are contiguous. */
 static unsigned size_of(const struct history_cell *c)
 {
 	return 32u - (unsigned)__builtin_clz(c->bytes) - (unsigned)__builtin_ctz(c->bytes);
@@ -39,7 +41,9 @@ static uint32_t extent_of(struct history *h, const struct access_context *m)
 	uint64_t *number = map_put(&h->extent_at, hash, NULL);
 	const struct history_extent *e = &h->extents[*number];
 
-	/* Hashes of different ones are hardly ever equal: then the later has several numbers. */
+	/*
+	 * If the hashes of two extents collide, which is rare, the later one gets several numbers.
+	 */
 	if (!*number || e->addr != m->addr || e->size != m->size || e->stack != m->stack) {
 		h->extents = xgrow(h->extents, h->extent_count, &h->extent_capacity,
 				   sizeof(*h->extents));
@@ -49,7 +53,6 @@ static uint32_t extent_of(struct history *h, const struct access_context *m)
 	return (uint32_t)*number;
 }
 
-/* Not just the bytes of the cell. */
 struct history_packed history_pack_odd(struct history *h, const struct history_cell *c,
 				       const struct access_context *m)
 {

@@ -1,6 +1,7 @@
 /*
- * Numbers for what tells accesses and pairs apart: equal ones have equal numbers, and those
- * that differ in acquisition histories alone have a core in common.
+ * Interns access signatures and pair shapes: equal ones have equal numbers. Each number also has
+ * its core, the number without acquisition histories: signatures that differ only in these have one
+ * core.
  */
 #include "analyze/atomicity/history.h"
 
@@ -11,7 +12,10 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* True if one more than `count` needs more room: then all are to be put again. */
+/*
+ * True if the table has no room for one more than `count`. Then it is replaced by a larger, empty
+ * one, and the caller has to add all numbers again.
+ */
 static bool is_full(struct history_number_table *n, size_t count)
 {
 	if (count * 2 <= n->size)
@@ -37,7 +41,10 @@ static bool same_signature(const struct history_signature *a, const struct histo
 	       a->own_read == b->own_read;
 }
 
-/* Hashes of different ones are hardly ever equal: then the later has none. */
+/*
+ * Returns the inner_class of the signature with this number. If the hashes of two classes collide,
+ * which is rare, the signature that comes later has none.
+ */
 static uint32_t inner_class_of(struct history *h, const struct history_signature *signature,
 			       uint32_t number)
 {
@@ -61,7 +68,7 @@ static uint32_t inner_class_of(struct history *h, const struct history_signature
 		       : 0;
 }
 
-/* Locksets do not change. */
+/* Computed once per signature: a lockset with a number never changes. */
 static struct history_nesting nesting_of(const struct history *h,
 					 const struct history_signature *signature)
 {
@@ -176,7 +183,7 @@ static uint32_t shape_number(struct history *h, const struct history_shape *s, b
 	return number;
 }
 
-/* Code mostly comes to an access by the same way. */
+/* Tries the last shape of signature i first: code mostly comes to an access the same way. */
 uint32_t history_shape(struct history *h, const struct history_probe *probe)
 {
 	struct history_shape s = { .p = probe->p->tag,

@@ -1,9 +1,15 @@
+/*
+ * Makes single-pair cells; history_expand() (history_cell.c) gives them units.
+ */
 #include "analyze/atomicity/history_inline.h"
 
-#define NUMBERS (1u << 24)
-#define STEPS (1u << 16)
+#define NUMBERS (1u << 24) /* exclusive limit of shape numbers and time differences */
+#define STEPS (1u << 16) /* exclusive limit of index differences */
 
-/* A write and then a read would need room for the older write. */
+/*
+ * True if the cell can encode `now` as second access. A read after a write does not fit: the cell
+ * would have to keep the write, too.
+ */
 static bool fits(const struct history_cell *c, const struct access_context *now, unsigned access)
 {
 	const struct access_context *p = &c->last;

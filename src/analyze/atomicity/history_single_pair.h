@@ -1,8 +1,8 @@
 /*
- * For history_known.h: cells that have one pair and nothing beyond it. Of most places this is all
- * that is ever kept: two accesses side by side, with all that surrounds them in common. The second is
- * the cell's last, the first differs from it in number, time and tag, for which there is room where the
- * cell would say where its units are. The next access to the cell ends this.
+ * Cells that encode their only pair themselves. Most locations never have more than two accesses of
+ * a thread in one block, made under one synchronisation state. The second access is the cell's
+ * last; the first differs from it in index, time and signature only. These differences are in the
+ * members that otherwise hold the numbers of units. The next access to the cell expands it.
  */
 #ifndef ANALYZE_ATOMICITY_HISTORY_SINGLE_PAIR_H
 #define ANALYZE_ATOMICITY_HISTORY_SINGLE_PAIR_H
@@ -10,14 +10,14 @@
 #include "analyze/atomicity/history.h"
 
 /*
- * The cell's second access, `like` it and the first, is noted and settled, with their pair, if
- * a young cell can say it; else nothing is done.
+ * Notes the cell's second access and its pair with the first, and makes it the cell's last one, if
+ * a single-pair cell can encode that. Else does nothing and returns false.
  */
 bool history_note_single_pair(struct history *h, struct history_cell *c,
 			      const struct history_probe *probe,
 			      const struct history_signature *signature);
 
-/* It gets units as others have. */
+/* Moves the pair and the representatives to units of their own. */
 void history_expand(struct history *h, struct history_cell *c);
 
 static inline uint64_t rep_key(const struct access_context *m)
@@ -25,7 +25,7 @@ static inline uint64_t rep_key(const struct access_context *m)
 	return (uint64_t)m->epoch << 32 | m->tag;
 }
 
-/* So much younger is the last access than the first. */
+/* Number of the thread's events from p to i. */
 static inline uint64_t single_pair_steps(const struct history_cell *c)
 {
 	return c->rep_hint | (uint64_t)c->pair_hint << 8;
@@ -36,13 +36,13 @@ static inline uint64_t single_pair_time(const struct history_cell *c)
 	return c->reps;
 }
 
-/* Its number. */
+/* Number of the pair's shape. */
 static inline uint32_t single_pair_shape(const struct history_cell *c)
 {
 	return c->pairs;
 }
 
-/* Of two. */
+/* The key of representative n, of at most two. */
 static inline uint64_t single_pair_rep_key(const struct history *h, const struct history_cell *c,
 					   unsigned n)
 {

@@ -1,3 +1,6 @@
+/*
+ * Keeps location pairs: a list per two sites for replacement, a hash table by locations for look-up.
+ */
 #include "analyze/atomicity/location_pairs.h"
 
 #include <emmintrin.h>
@@ -6,13 +9,13 @@
 #include "base/hash.h"
 #include "base/page_array.h"
 
-#define FIRST_LINES 64u	/* elements of an array, to begin with: at least a page */
+#define FIRST_LINES 64u	/* first capacity of an array: 64 cache lines fill a page */
 
 _Static_assert(sizeof(struct pair_link) == 64 && sizeof(struct pair_sites) == 64 &&
 		       sizeof(struct pair_side) == 64,
 	       "they are looked at one cache line at a time");
 
-/* Room for one more; elements are cache lines, and zero. */
+/* Makes room for one more element. Elements are a cache line each, and zero at first. */
 static void *grow_lines(void *array, size_t count, size_t *capacity, size_t size)
 {
 	size_t more = *capacity ? *capacity * 2 : FIRST_LINES;
@@ -158,7 +161,7 @@ static void bucket_remove(struct location_pairs *c, uint32_t n)
 		head->tags = 0;
 }
 
-/* Those that were at one place become two lists, each in the order in which they were. */
+/* Splits the list of a bucket of the smaller table between two buckets, in the same order. */
 static void bucket_split(struct location_pairs *c, uint32_t first)
 {
 	uint32_t n = first, previous;
@@ -186,7 +189,7 @@ static void table_grow(struct location_pairs *c)
 	pages_free(old, size * sizeof(*old));
 }
 
-/* That the places are the same is in the sum of their keys. */
+/* Compares all that tells pairs apart. Equal sums of the keys mean equal locations. */
 static bool pair_equal(const struct pair_link *l, const struct pair_attempt *p, const uint32_t *cut,
 		       uint32_t cuts)
 {
@@ -200,7 +203,9 @@ static bool pair_equal(const struct pair_link *l, const struct pair_attempt *p, 
 	       memcmp(l->cut, cut, cuts * sizeof(*l->cut)) == 0;
 }
 
-/* Room for one more of the two sites: the least recent makes it if there are enough. */
+/*
+ * Makes room for one more pair of the two sites: drops the least recently used if there are enough.
+ */
 static void sites_room(struct location_pairs *c, struct pair_sites *s)
 {
 	uint32_t oldest = s->location_pair[LOCATION_PAIRS_KEPT - 1];
@@ -258,7 +263,7 @@ static void pair_link(struct location_pairs *c, uint32_t n, uint32_t thread,
 	table_grow(c);
 }
 
-/* What is at `at` makes room for the most recent. */
+/* Moves the pair to the front; the one at `at` is overwritten. */
 static inline void to_front(struct pair_sites *s, uint32_t at, uint32_t location_pair,
 			    uint16_t hash16)
 {
@@ -280,7 +285,7 @@ static inline void to_front(struct pair_sites *s, uint32_t at, uint32_t location
 	s->hash16[0] = hash16;
 }
 
-/* Bits: those of the two sites that may be the one with this likeness. */
+/* Returns a bit set: pairs of the two sites whose hash is the same. */
 static inline unsigned maybe_equal(const struct pair_sites *s, uint16_t hash16)
 {
 	__m128i all = _mm_loadu_si128((const __m128i *)s->hash16);
@@ -290,7 +295,9 @@ static inline unsigned maybe_equal(const struct pair_sites *s, uint16_t hash16)
 	       ((1u << s->count) - 1);
 }
 
-/* The locksets between the two. */
+/*
+ * Fills in the locksets between the pair's first access and the present one; returns their number.
+ */
 static uint32_t cuts_between(const struct location_pairs *c, uint32_t thread,
 			     const struct pair_access *first, uint32_t cut[CONTEXTS_CUTS])
 {
@@ -300,7 +307,7 @@ static uint32_t cuts_between(const struct location_pairs *c, uint32_t thread,
 			      : 1;
 }
 
-/* Another one for the other way round. */
+/* The hash differs for (x, y) and (y, x). */
 static uint64_t pair_hash(const struct pair_attempt *p, const uint32_t *cut, uint32_t cuts)
 {
 	uint64_t hash = hash_add(hash_spread(p->first->identity), p->second->identity);
@@ -310,7 +317,7 @@ static uint64_t pair_hash(const struct pair_attempt *p, const uint32_t *cut, uin
 	return hash;
 }
 
-/* Whether the places were known tells walks from the rest. */
+/* Updates the count of new locations in a row, and whether the two sites walk. */
 static void sites_note_known(struct pair_sites *s, struct pair_cell *cell, bool known)
 {
 	if (!known && s->new_in_row > LOCATION_PAIRS_STREAK)
@@ -320,7 +327,7 @@ static void sites_note_known(struct pair_sites *s, struct pair_cell *cell, bool 
 							    : cell->sites & ~LOCATION_PAIRS_WALK;
 }
 
-/* 47 bits of the hash tell moot ones apart. */
+/* Unshared pairs are told apart by 47 bits of their hash only. */
 static void note_unshared(struct location_pairs *c, const struct pair_attempt *p, uint64_t hash)
 {
 	struct pair_sites *s = &c->sites[p->cell->sites & ~LOCATION_PAIRS_WALK];
@@ -372,7 +379,7 @@ uint32_t location_pairs_note(struct location_pairs *c, const struct pair_attempt
 	return n;
 }
 
-/* What has to make room for the pair, if it is new; 0: nothing. */
+/* Returns the pair that a new one would replace; 0: none, or an unshared one. */
 static uint32_t oldest_of(const struct location_pairs *c, const struct pair_attempt *p)
 {
 	uint32_t n = c->sites[p->cell->sites & ~LOCATION_PAIRS_WALK]
@@ -405,7 +412,7 @@ void location_pairs_prefetch_next(const struct location_pairs *c, const struct p
 	__builtin_prefetch(&c->links[oldest->previous], 1);
 }
 
-/* From `n` on, the next that is asked for. */
+/* Returns the first pair from `n` on that has these locations and is another thread's; 0: none. */
 static uint32_t other_from(const struct location_pairs *c, uint32_t n, uint64_t locations,
 			   uint32_t thread)
 {
@@ -469,7 +476,10 @@ static bool sides_overlap(const struct pair_side *a, const struct pair_side *b)
 	return a->at.addr < b->at.addr + b->at.size && b->at.addr < a->at.addr + a->at.size;
 }
 
-/* Of side `i` of one and side `j` of the other, by granule and the bytes there. */
+/*
+ * True if side `i` of `a` and side `j` of `b` share bytes: they are in one granule, and their byte
+ * ranges overlap.
+ */
 static inline bool links_overlap(const struct pair_link *a, unsigned i, const struct pair_link *b,
 				 unsigned j)
 {
@@ -483,7 +493,7 @@ unsigned location_pairs_overlap(const struct location_pairs *c, uint32_t locatio
 	const struct pair_side *k = c->list[location_pair].side, *o = c->list[other].side;
 	const struct pair_link *a = &c->links[location_pair], *b = &c->links[other];
 	bool spans_granules = a->spans_granules || b->spans_granules;
-	/* Fields that share a granule may be the same place by granule and not by bytes. */
+	/* Two fields of one granule have the same key, so the bytes decide which sides meet. */
 	unsigned x =
 		(spans_granules ? sides_overlap(&k[0], &o[0]) : links_overlap(a, 0, b, 0)) ? 0 : 1;
 

@@ -1,17 +1,17 @@
 /*
- * Locations used together: two accesses of one thread in one block to different
- * places x and y, found again by the two places.
+ * Location pairs: two accesses of one thread in one block of code to different locations x and y.
+ * They can be looked up by their two locations.
  *
- * Of each thread and two sites COUPLES_KEPT couples of places are remembered, each at
- * its latest; one more takes the place of the one not used for longest. So memory
- * follows the code, not the data. Two sites that are at other places every time (a walk
- * through an array) are from then on watched at one of COUPLES_SPARSE places, which are
- * the same for all threads. An access that spans granules counts by its first.
+ * For each thread and two sites, the LOCATION_PAIRS_KEPT most recently used pairs are kept, each
+ * with its latest instance. So memory depends on the code, not on the data. Two sites *walk* if
+ * they access other locations every time, as a loop over an array does. From then on their pairs
+ * are sampled: only one of LOCATION_PAIRS_SAMPLING locations is kept, and all threads choose the
+ * same ones. An access that spans granules is located by its first.
  *
- * A couple is moot if memory of a side is alone (alone.h): nobody has one that it breaks. It takes
- * the room of others, but nothing else has to be known of it. If two couples break each other, sides
- * that begin in one granule meet, since the sides of a couple do not overlap: so it is by the first
- * granule that a side is moot.
+ * A pair is *unshared* if nothing can conflict with one of its sides (unshared.h): no pair of
+ * another thread can break it. It takes a place among the pairs of its sites, but is not kept
+ * otherwise. Two pairs that break each other have sides that begin in the same granules, since the
+ * sides of one pair do not overlap. So the first granule of a side decides whether it is unshared.
  */
 #ifndef ANALYZE_ATOMICITY_LOCATION_PAIRS_H
 #define ANALYZE_ATOMICITY_LOCATION_PAIRS_H
@@ -21,129 +21,143 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-#define LOCATION_PAIRS_KEPT 8u
-#define LOCATION_PAIRS_SAMPLING 16u		/* a power of two */
-#define LOCATION_PAIRS_STREAK 256u	/* couples at unknown places in a row that make two sites a walk */
+#define LOCATION_PAIRS_KEPT 8u /* a power of 2 */
+#define LOCATION_PAIRS_SAMPLING 16u /* pairs in a row at new locations that make two sites walk */
+#define LOCATION_PAIRS_STREAK 256u	/* One side of a kept pair: an access. */
 
-/* An access of a couple, as long as it is remembered. */
+/* counts how often the memory was freed: another generation is another location */
 struct pair_side {
 	struct access_context at;
 	uint64_t pc;
-	uint32_t generation;	/* of the memory there: another after it was freed */
+	uint32_t generation;	/* An access that may become a side of pairs. */
 	uint16_t kind;
 	uint8_t access;
 };
 
-/* … and while it may become one of more couples. */
+/* hash of granule and generation: location_pairs_locate() */
 struct pair_access {
 	struct pair_side side;
-	uint64_t location;		/* hash of granule and generation: couples_place() */
-	uint64_t key;		/* … so good that the sum of two of them names both */
-	uint64_t identity;	/* … and of all else that makes two accesses alike */
-	uint32_t site;		/* couples_site() */
+	/* a stronger hash of these: the sum of two keys identifies both locations */
+	uint64_t location;
+	uint64_t key;		/* hash of the key, address, lockset and epoch */
+	uint64_t identity;	/* location_pairs_new_site() */
+	uint32_t site;		/* it reaches into the next granule */
 	uint32_t lockset;
-	bool spans_granules;		/* it reaches into the next granule */
-	bool unshared;		/* nothing conflicts with it */
+	bool spans_granules;		/* nothing can conflict with it */
+	bool unshared;		/* Two accesses that may become a pair. */
 };
 
-/* Two accesses that may become a couple. */
+/* sum of the keys */
 struct pair_attempt {
 	const struct pair_access *first, *second;
-	uint64_t locations;	/* sum of their keys */
-	struct pair_cell *cell;	/* couples_sites() */
-	uint32_t writes;	/* as in struct couple_link */
+	uint64_t locations;	/* location_pairs_sites() */
+	struct pair_cell *cell;	/* as in struct pair_link */
+	uint32_t writes;	/* in program order */
 	bool unshared;
 };
 
 struct location_pair {
-	struct pair_side side[2];	/* in the order of the thread */
+	/*
+	 * The members of a pair that comparisons read, kept apart from struct location_pair: most
+	 * comparisons find nothing. x and y are ordered by their keys; the pair is `swapped` if its
+	 * first access is to the location with the greater key.
+	 */
+	struct pair_side side[2];
 };
 
-/*
- * What comparing couples of the same places looks at, apart: most have nothing to tell. Two
- * such couples have the same places x and y, and are `swapped` if x is the one with the
- * greater key.
- */
+/* sum of both keys, mixed with `writes`: identifies the bucket */
 struct pair_link {
-	uint64_t locations;	/* sum of both keys, mixed with `writes` */
-	uint32_t next, previous;	/* of the same place in the table; 0: none */
-	uint32_t stamp;		/* higher than that of all linked before */
+	uint64_t locations;	/* in the bucket; 0: none */
+	uint32_t next, previous;	/* ascends in the order in which pairs were added */
+	uint32_t stamp;		/* of the two sides */
 	uint32_t thread;
-	uint32_t epoch[2], lockset[2];	/* of the sides */
-	uint32_t cut[CONTEXTS_CUTS];	/* locksets in between */
+	/* locksets between the two accesses (contexts_cuts_since()) */
+	uint32_t epoch[2], lockset[2];
+	/* bit set: 1: the location with the lesser key is written, 2: the greater */
+	uint32_t cut[CONTEXTS_CUTS];
 	uint8_t cuts;
-	uint8_t writes;		/* bits: 1 the lesser place, 2 the greater */
-	uint8_t access[2], low[2], end[2];	/* bytes within the granule */
+	uint8_t writes;		/* per side; low and end: bytes within the granule */
+	uint8_t access[2], low[2], end[2];	/* both sides are in one granule */
 	bool swapped;
-	bool one_granule;		/* both sides are in one granule */
-	bool spans_granules;		/* a side reaches into the next granule: `low` and `end` do not tell */
+	bool one_granule; /* a side reaches into the next granule: `low` and `end` are not valid */
+	bool spans_granules;		/* A bucket of the hash table from locations to pairs. */
 };
 
-/* Those at a place of the table. */
+/* 0: none */
 struct pair_bucket {
-	uint32_t first;		/* 0: none */
-	uint32_t tags;		/* bits by hash of what may be there: mostly it is something else */
+	/* bit set by hash of `locations`: a clear bit means that there is no such pair */
+	uint32_t first;
+	uint32_t tags; /* The pairs that a thread made at two sites, most recently used first. */
 };
 
 #define LOCATION_PAIRS_UNSHARED 0x80000000u
 
-/* Two sites of a thread. */
+/* number of the pair; LOCATION_PAIRS_UNSHARED and bits of its hash: an unshared pair */
 struct pair_sites {
-	uint32_t location_pair[LOCATION_PAIRS_KEPT];	/* most recent first; COUPLES_MOOT and more of the hash: moot */
-	uint16_t hash16[LOCATION_PAIRS_KEPT];	/* hash: other hash, other couple */
-	uint16_t new_in_row;	/* couples in a row whose places were not known, as far as it matters */
+	/* of each pair: different hashes, different pairs */
+	uint32_t location_pair[LOCATION_PAIRS_KEPT];
+	/* pairs in a row that were at new locations; at most LOCATION_PAIRS_STREAK + 1 */
+	uint16_t hash16[LOCATION_PAIRS_KEPT];
+	uint16_t new_in_row;	/* pads to 64 bytes, a cache line */
 	uint16_t count;
 	uint32_t thread;
-	uint32_t unused[2];	/* 64 bytes, as processors fetch them */
+	/* Cache by a thread's second site: the first sites that it made pairs with. */
+	uint32_t unused[2];
 };
 
-/* A site of a thread: the sites before it that it was coupled with, by number. */
+/* number of struct pair_sites, with LOCATION_PAIRS_WALK if the sites walk */
 #define LOCATION_PAIRS_ROW 16u
 #define LOCATION_PAIRS_WALK 0x80000000u
 struct pair_row {
 	struct pair_cell {
 		uint32_t site;
-		uint32_t sites;	/* of both, and COUPLES_WALK if they walk */
+		uint32_t sites;	/* generation of each granule, plus 1 */
 	} at[LOCATION_PAIRS_ROW];
 };
 
 struct location_pairs {
 	struct contexts *contexts;
-	struct granules generations;	/* plus 1 */
-	struct location_pair *list;		/* 0 is none */
-	struct pair_link *links;	/* of each in `list` */
+	struct granules generations;	/* number 0 is unused */
+	struct location_pair *list;		/* by number of the pair */
+	struct pair_link *links;	/* first unused pair, linked by `next`; 0: none */
 	size_t count, capacity, link_capacity;
-	uint32_t free;			/* of them, linked by `next`; 0: none */
-	struct pair_sites *sites;	/* 0 is none */
+	uint32_t free;			/* number 0 is unused */
+	struct pair_sites *sites;	/* number 0 is unused */
 	size_t sites_count, sites_capacity;
-	struct pair_row *rows;	/* 0 is none */
+	struct pair_row *rows;	/* first and second site to their number in `sites` */
 	size_t row_count, row_capacity;
-	struct map sites_at;		/* two sites to their number in `sites` */
-	struct pair_bucket *table;	/* by hash */
-	size_t table_size;		/* a power of two */
-	uint32_t stamp;			/* the last one given */
+	struct map sites_at;		/* hash table by pair_link.locations */
+	struct pair_bucket *table;	/* a power of 2 */
+	size_t table_size;		/* latest stamp given */
+	uint32_t stamp; /* Marks the access contexts of all pairs, for contexts_set_marker(). */
 	uint64_t replaced, skipped;
 };
 
 void location_pairs_init(struct location_pairs *c, struct contexts *contexts);
 void location_pairs_free(struct location_pairs *c);
 
-/* For moments_marker(). */
+/*
+ * Fills in the members of an access that follow from its context and lockset: generation, location,
+ * key, identity, spans_granules.
+ */
 void location_pairs_mark(const struct location_pairs *c);
 
-/* Sets generation, place and likeness of an access, by its moment and lockset. */
+/* Returns a number for one more site of a thread. Threads do not share numbers. */
 void location_pairs_locate(struct location_pairs *c, struct pair_access *access);
 
-/* A number for one more site of some thread; accesses have one each. */
+/* location_pairs_sites() if the row does not have the first site. */
 uint32_t location_pairs_new_site(struct location_pairs *c);
 
-/* For couples_sites(), if the row does not know it. */
+/*
+ * Returns the cache entry of a thread's two sites, made if there is none. Valid until the next
+ * call. A loop's sites have consecutive numbers, so they do not collide in a row.
+ */
 struct pair_cell *location_pairs_sites_find(struct location_pairs *c, uint32_t thread,
 					    uint32_t first, uint32_t second);
 
 /*
- * The two sites of the thread, made if need be: good until the next call, then it may be of others.
- * Those of a loop are numbered in a row.
+ * True if a walking pair of these locations (pair_access.location) is kept. The same for (x, y) and
+ * (y, x), and in all threads.
  */
 static inline struct pair_cell *location_pairs_sites(struct location_pairs *c, uint32_t thread,
 						     uint32_t first, uint32_t second)
@@ -153,19 +167,19 @@ static inline struct pair_cell *location_pairs_sites(struct location_pairs *c, u
 	return cell->site == first ? cell : location_pairs_sites_find(c, thread, first, second);
 }
 
-/* These two places (couples_place()) are watched where sites walk: (x, y) and (y, x), in all threads. */
+/* True if the two sites walk: only sampled pairs are to be noted. */
 static inline bool location_pairs_sampled(uint64_t a, uint64_t b)
 {
 	return !(hash_add(a + b, a ^ b) >> 32 & (LOCATION_PAIRS_SAMPLING - 1));
 }
 
-/* The two sites walk, as far as is known now: only what is watched is to be noted. */
+/* Completes an attempt that has `first` and `cell`. */
 static inline bool location_pairs_walk(const struct pair_cell *cell)
 {
 	return cell->sites & LOCATION_PAIRS_WALK;
 }
 
-/* Completes a pair that has `first` and `cell`. */
+/* If the keys do not tell which location is written, count both as written. */
 static inline void location_pairs_complete(struct pair_attempt *p, const struct pair_access *second)
 {
 	unsigned x = (p->first->side.access & ACCESS_WRITE) != 0;
@@ -177,27 +191,27 @@ static inline void location_pairs_complete(struct pair_attempt *p, const struct 
 	p->second = second;
 	p->unshared = p->first->unshared || second->unshared;
 	p->locations = p->first->key + second->key;
-	/* Where it is not sure which place is written, both. */
+	/*
+	 * Keeps the pair. Returns its number if its locations, locksets or epochs are new, so that
+	 * it has to be compared with other threads' pairs. Returns 0 if it is known or unshared.
+	 */
 	p->writes = unsure ? 3 * (x | y) : x << swapped | y << !swapped;
 }
 
 /*
- * Remembers the pair. Returns the couple if it is new in its places, locksets or clocks, and
- * has to be compared with others; else 0, as for one that is moot.
+ * Prefetch for location_pairs_note(): location_pairs_prefetch_next() reads what
+ * location_pairs_prefetch() fetches. To be called for several attempts between the two.
  */
 uint32_t location_pairs_note(struct location_pairs *c, const struct pair_attempt *p);
 
 /*
- * That is about to be called: these ask the processor for memory that it will need, the
- * first for what the second looks at. In between, the same can be done for others.
+ * An iterator over the pairs of other threads at the same two locations, in either order, if both
+ * locations may be written by one of the two threads. The latest pair comes first.
  */
 void location_pairs_prefetch(const struct location_pairs *c, const struct pair_attempt *p);
 void location_pairs_prefetch_next(const struct location_pairs *c, const struct pair_attempt *p);
 
-/*
- * Other threads' couples of the same two places, in either order, so that both of them may be
- * written: the last linked first.
- */
+/* Returns the next pair, 0: no more. */
 struct location_pairs_matches {
 	uint64_t locations[4];
 	uint32_t next[4];
@@ -208,14 +222,14 @@ struct location_pairs_matches {
 void location_pairs_matches(const struct location_pairs *c, uint32_t location_pair,
 			    struct location_pairs_matches *out);
 
-/* 0: no more. */
+/*
+ * Returns the side of `other` that overlaps side 0 of `location_pair`, if its other side overlaps
+ * side 1, and each overlap is written by one of the two. Else LOCATION_PAIRS_DISJOINT.
+ */
 uint32_t location_pairs_next_match(const struct location_pairs *c,
 				   struct location_pairs_matches *others);
 
-/*
- * The side of `other` that meets side 0 of `couple`, while the other one meets side 1, in bytes
- * of which one of the two writes; COUPLES_APART: they do not.
- */
+/* Makes memory that is freed or allocated anew another location. */
 #define LOCATION_PAIRS_DISJOINT 2u
 unsigned location_pairs_overlap(const struct location_pairs *c, uint32_t location_pair,
 				uint32_t other);

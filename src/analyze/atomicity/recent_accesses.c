@@ -1,10 +1,13 @@
+/*
+ * The recent accesses of a thread: memory, and the numbers of its sites.
+ */
 #include "analyze/atomicity/recent_accesses.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 
-_Static_assert(RECENT_MAX == 8 && RECENT_PER_SITE == 2, "near_equal() and near_slot() say so");
+_Static_assert(RECENT_MAX == 8 && RECENT_PER_SITE == 2, "recent_equal() compares 8, recent_slot() keeps 2 per site");
 
 struct recent_accesses *recent_new(void)
 {

@@ -1,8 +1,9 @@
 /*
- * A thread's last accesses: each place and direction once, and few of a site.
+ * The last RECENT_MAX accesses of a thread: one for each address and direction, and at most
+ * RECENT_PER_SITE of a site.
  *
- * Most are of idle sites (idle.h) and only take the room of others: of these nothing but what tells
- * them apart is kept, in arrays that are compared at once.
+ * Most are of unshared sites (unshared_sites.h). They count as accesses in between, so they take
+ * slots. But only what tells them apart is kept, in arrays that SIMD compares at once.
  */
 #ifndef ANALYZE_ATOMICITY_RECENT_ACCESSES_H
 #define ANALYZE_ATOMICITY_RECENT_ACCESSES_H
@@ -12,33 +13,37 @@
 #include "analyze/atomicity/location_pairs.h"
 
 #define RECENT_MAX 8u
-#define RECENT_PER_SITE 2u	/* of one site: a walk through an array leaves room for others */
-#define RECENT_SITES 32u	/* a power of two */
+#define RECENT_PER_SITE 2u	/* per site: a loop over an array leaves slots for other accesses */
+#define RECENT_SITES 32u	/* entries of the cache; a power of 2 */
 
 struct recent_accesses {
-	uint32_t location_tag[RECENT_MAX];	/* hashes of the next two */
+	uint32_t location_tag[RECENT_MAX];	/* hash of address and access */
 	uint32_t site_tag[RECENT_MAX];
 	uint64_t addr[RECENT_MAX], pc[RECENT_MAX], index[RECENT_MAX];
-	/* What is asked first of accesses of sites that are not idle. */
+	/* For slots in `shared`: read often, so kept outside of `accesses`. */
 	uint64_t end[RECENT_MAX], location[RECENT_MAX];
 	uint32_t block[RECENT_MAX], site[RECENT_MAX];
 	uint8_t access[RECENT_MAX];
-	uint8_t at[RECENT_MAX];	/* of `accesses` */
-	uint8_t spare;		/* of those, the one that is not in `at` */
-	uint8_t count;		/* so many of the above there are */
-	uint8_t shared;		/* bits: those of sites that are not idle, which have an access, too */
+	uint8_t at[RECENT_MAX];	/* slot to its element of `accesses` */
+	/* the element of `accesses` that no slot has: the next access is built there */
+	uint8_t spare;
+	uint8_t count;		/* slots in use */
+	/*
+	 * bit set: slots of sites that are not unshared; only these have an element of `accesses`
+	 */
+	uint8_t shared;
 	struct pair_access accesses[RECENT_MAX + 1];
 	struct recent_site {
 		uint64_t pc;
-		uint32_t number;	/* couples_site(); 0: none */
-	} known[RECENT_SITES]; /* by hash */
-	struct map sites;	/* pc to the same number */
+		uint32_t number;	/* location_pairs_new_site(); 0: none */
+	} known[RECENT_SITES]; /* cache of `sites`, by hash of the pc */
+	struct map sites;	/* pc to the site's number */
 };
 
 struct recent_accesses *recent_new(void);
 void recent_free(struct recent_accesses *recent);
 
-/* For near_site(). */
+/* recent_site() if the cache does not have the site. */
 uint32_t recent_site_find(struct recent_accesses *recent, struct location_pairs *c, uint64_t pc);
 
 static inline uint32_t recent_site(struct recent_accesses *recent, struct location_pairs *c,
@@ -49,7 +54,7 @@ static inline uint32_t recent_site(struct recent_accesses *recent, struct locati
 	return s->pc == pc && s->number ? s->number : recent_site_find(recent, c, pc);
 }
 
-/* Bits: those of eight numbers that are `value`. */
+/* Returns a bit set: which of eight numbers equal `value`. */
 static inline unsigned recent_equal(const uint32_t *numbers, uint32_t value)
 {
 	__m128i v = _mm_set1_epi32((int)value);
@@ -77,8 +82,8 @@ static inline unsigned recent_oldest(const struct recent_accesses *recent, unsig
 }
 
 /*
- * The place for this access: that of the same again, of an earlier one of the site, or
- * of the oldest.
+ * Returns the slot for an access: that of an equal access, else the oldest of its site if that has
+ * RECENT_PER_SITE slots, else a free one, else the oldest of all.
  */
 static inline unsigned recent_slot(const struct recent_accesses *recent, uint64_t addr,
 				   uint8_t access, uint64_t pc)
@@ -116,14 +121,14 @@ static inline unsigned recent_put(struct recent_accesses *recent, uint64_t addr,
 	return i;
 }
 
-/* An access of an idle site. */
+/* Records an access of an unshared site. */
 static inline void recent_put_unshared(struct recent_accesses *recent, uint64_t addr,
 				       uint8_t access, uint64_t pc, uint64_t index)
 {
 	recent->shared &= (uint8_t) ~(1u << recent_put(recent, addr, access, pc, index));
 }
 
-/* The one at `spare`. */
+/* Records the access that was built at `spare`. */
 static inline void recent_put_shared(struct recent_accesses *recent)
 {
 	const struct pair_access *now = &recent->accesses[recent->spare];
@@ -141,8 +146,9 @@ static inline void recent_put_shared(struct recent_accesses *recent)
 }
 
 /*
- * Bits: those that make a couple with the thread's present access: of one block, at another place. Which
- * of two is first in memory cannot be foretold, so there is no jump for it.
+ * Returns a bit set: slots that make a location pair with the thread's present access, that is, of
+ * the same block of code and at other bytes. The comparison has no branches: which address is lower
+ * cannot be predicted.
  */
 static inline unsigned recent_partners(const struct recent_accesses *recent,
 				       const struct access_context *now, const struct view *view)
@@ -164,7 +170,10 @@ static inline unsigned recent_partners(const struct recent_accesses *recent,
 	return some;
 }
 
-/* Bits: those whose site walks with that of the present access, so that the couple is not to be noted. */
+/*
+ * Returns a bit set: slots whose site walks together with the present access's site, and whose
+ * locations are not sampled. Their pairs are not noted.
+ */
 static inline unsigned recent_walking(const struct recent_accesses *recent,
 				      const struct location_pairs *c, const struct pair_access *now)
 {

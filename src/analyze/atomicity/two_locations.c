@@ -1,19 +1,19 @@
 /*
- * Atomicity of two locations that are used together, such as a length and a
- * pointer: a thread uses x and then y in one block, another thread both as well, and
- * each place is written by one of the two. The blocks are not as if one came after
- * the other when the first comes first at x and last at y:
+ * The analysis atomicity2: atomicity of two locations that are used together, such as a length and
+ * a pointer. A thread accesses x and then y in one block, another thread accesses both as well, and
+ * each location is written by one of the two. The blocks are not serializable if the first thread
+ * comes first at x and last at y:
  *
  *	a(x) before b(x)  and  b(y) before a(y)
  *
- * (conflict cycle of two; Maple's idioms 4 and 5). If the other uses x first too, it
- * runs as a whole between a(x) and a(y): the first thread has to pass a lockset that
- * lets it. If it uses y first, both are amid their blocks at one moment, and the
- * locksets there have to go with each other. Every access may be locked all the same.
+ * This is a conflict cycle of two (idioms 4 and 5 of Maple: Yu et al., OOPSLA 2012). If b accesses
+ * x first, all of b runs between a(x) and a(y): there, a has to pass a lockset that lets b in. If b
+ * accesses y first, both threads are inside their blocks at one time, and their locksets at that
+ * time have to be compatible. The accesses themselves may all be protected by locks.
  *
- * Couples are made of an access and the last NEAR others of the thread, each place and
- * direction once, and NEAR_SITE of a site. What is remembered of them is bounded (couples.h).
- * Where nothing conflicts, accesses only take the room of others among the last ones (idle.h).
+ * An access makes pairs with the thread's RECENT_MAX latest others (recent_accesses.h). The memory
+ * for pairs is bounded (location_pairs.h). Sites that only touch unshared memory make none
+ * (unshared_sites.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 #include "analyze/relevance/unshared_sites.h"
 #include "base/mem.h"
 
-#define PREFETCH_PAIRS 8192u	/* so many couples are more than a processor has at hand */
+#define PREFETCH_PAIRS 8192u /* prefetch if there are more pairs: the caches no longer hold them */
 
 struct atomicity2 {
 	struct locks *locks;
@@ -94,7 +94,10 @@ static inline struct recent_accesses *recent_of_thread(struct atomicity2 *a, uin
 	return id < a->thread_count && a->threads[id] ? a->threads[id] : recent_make(a, id);
 }
 
-/* What the thread between two accesses lets another do, and the other way round. */
+/*
+ * PRUNE_REASONS if the locksets of `k` between its accesses let the pair `o` in, else why not.
+ * `crossing`: both are between their accesses at one time. Else `o` runs as a whole.
+ */
 static enum prune_reason check_locks(const struct atomicity2 *a, const struct pair_link *k,
 				     const struct pair_link *o, bool crossing)
 {
@@ -138,7 +141,7 @@ static void set_location(const struct pair_side *a, const struct pair_side *b, u
 	*size = (a_end < b_end ? a_end : b_end) - low;
 }
 
-/* The accesses in an order that breaks the blocks. */
+/* Returns the pattern: the four accesses in the order that breaks the blocks. */
 static enum pattern pattern_of(const struct location_pair *k, const struct location_pair *o,
 			       unsigned ox)
 {
@@ -186,8 +189,8 @@ static struct dedupe_access part(const struct atomicity2 *a, const struct pair_s
 }
 
 /*
- * The other's events are in its own order; `ox` is its side at x, the first place of
- * `k`, so `ox` 1 means that the two cross.
+ * Reports the candidate, or counts it if it is known. `ox` is the side of `o` at x, the first
+ * location of `k`: 1 if the pairs cross. The events of `o` stay in program order.
  */
 static void report(struct atomicity2 *a, const struct location_pair *k,
 		   const struct location_pair *o, unsigned ox, struct findings *out)
@@ -207,7 +210,7 @@ static void report(struct atomicity2 *a, const struct location_pair *k,
 		emit(a, k, o, ox, key, parts, out);
 }
 
-/* `ox`: as couples_cross() says. */
+/* `ox`: as location_pairs_overlap() returns it. */
 static void match(struct atomicity2 *a, uint32_t location_pair, uint32_t other, unsigned ox,
 		  struct findings *out)
 {
@@ -239,13 +242,13 @@ static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out
 		if (ox == LOCATION_PAIRS_DISJOINT)
 			continue;
 		match(a, fresh, n, ox, out);
-		/* Crossing is the same seen from either side. */
+		/* Crossing pairs make the same candidate from either side. */
 		if (ox == 0)
 			match(a, n, fresh, ox, out);
 	}
 }
 
-/* The access with one of those near. */
+/* Makes an attempt of slot `i` and the present access. */
 static inline void pair_up(struct location_pairs *c, const struct recent_accesses *recent,
 			   unsigned i, const struct pair_access *now, uint32_t thread,
 			   struct pair_attempt *pair)
@@ -255,7 +258,7 @@ static inline void pair_up(struct location_pairs *c, const struct recent_accesse
 	location_pairs_complete(pair, now);
 }
 
-/* With many threads, what will be needed is far: it is asked for all of them at once. */
+/* Prefetches for all attempts at once: with many threads, their pairs are in no cache. */
 static __attribute__((noinline)) void prefetch_all(struct location_pairs *c,
 						   const struct recent_accesses *recent,
 						   unsigned some, const struct pair_access *now,
@@ -272,7 +275,10 @@ static __attribute__((noinline)) void prefetch_all(struct location_pairs *c,
 		location_pairs_prefetch_next(c, &pairs[i]);
 }
 
-/* … unless the two sites walk by now. Whether they do so no longer. */
+/*
+ * Notes the pair of slot `i` and the present access, unless their sites walk. Returns true if they
+ * walked until now and no longer do.
+ */
 static inline bool pair_with(struct atomicity2 *a, const struct recent_accesses *recent, unsigned i,
 			     const struct pair_access *now, uint32_t thread, struct findings *out)
 {
@@ -292,7 +298,7 @@ static inline bool pair_with(struct atomicity2 *a, const struct recent_accesses 
 	return walk && !location_pairs_walk(pair.cell);
 }
 
-/* The access with those near. */
+/* Makes pairs of the present access and the recent ones. */
 static inline void pair_with_recent(struct atomicity2 *a, const struct recent_accesses *recent,
 				    const struct pair_access *now, const struct view *view,
 				    struct findings *out)
@@ -309,7 +315,7 @@ static inline void pair_with_recent(struct atomicity2 *a, const struct recent_ac
 	for (; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(left);
 
-		/* Others of the site may be left out no longer. */
+		/* Slots of the same site, left out because it walked, are pairs again. */
 		if (pair_with(a, recent, i, now, view->thread, out)) {
 			unsigned again =
 				walks & -(2u << i) & recent_equal(recent->site, recent->site[i]);
