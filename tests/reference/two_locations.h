@@ -126,12 +126,14 @@ static bool is_couple(const struct touched *first, const struct touched *second)
 	    first->addr == second->addr)
 		return false;
 	for (const struct touched *t = first + 1; t < second; t++)
-		if (t->thread == first->thread && t->addr == first->addr && t->write == first->write)
+		if (t->thread == first->thread && t->addr == first->addr &&
+		    t->write == first->write)
 			return false;
 	return true;
 }
 
-/* Can a1 come before the b to its address and the other b before a2? b1 comes before b2 in their thread. */
+/* Can a1 come before the b to its address and the other b before a2? b1 comes before b2 in their
+ * thread. */
 static bool breaks(const struct touched *a1, const struct touched *a2, const struct touched *b1,
 		   const struct touched *b2)
 {
@@ -163,7 +165,8 @@ static bool any_breaks(void)
 		const struct touched *a1 = &slow.at[n / slow.count], *a2 = &slow.at[n % slow.count];
 
 		for (size_t m = 0; is_couple(a1, a2) && m < slow.count * slow.count; m++) {
-			const struct touched *b1 = &slow.at[m / slow.count], *b2 = &slow.at[m % slow.count];
+			const struct touched *b1 = &slow.at[m / slow.count],
+					     *b2 = &slow.at[m % slow.count];
 
 			if (is_couple(b1, b2) && breaks(a1, a2, b1, b2))
 				return true;

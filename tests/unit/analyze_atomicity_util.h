@@ -18,15 +18,18 @@ static UNUSED char *candidates_text(struct analyzed *x, unsigned accesses)
 
 		buf_add_text(&b, pattern_row(c->pattern)->name);
 		for (unsigned e = 0; e < accesses; e++)
-			buf_addf(&b, " %s@%s#%llu", reader_thread(x->reader, c->event[e].thread)->name,
+			buf_addf(&b, " %s@%s#%llu",
+				 reader_thread(x->reader, c->event[e].thread)->name,
 				 label_of(x->reader, c->event[e].pc),
 				 (unsigned long long)c->event[e].nth);
 		for (unsigned e = 0; e < accesses; e++) {
-			const struct candidate_event *entry = &c->event[(unsigned)c->hold[e] % CANDIDATE_EVENTS];
+			const struct candidate_event *entry =
+				&c->event[(unsigned)c->hold[e] % CANDIDATE_EVENTS];
 
 			if (c->hold[e] < 0)
 				continue;
-			assert_true((unsigned)c->hold[e] >= accesses && (unsigned)c->hold[e] < c->events);
+			assert_true((unsigned)c->hold[e] >= accesses &&
+				    (unsigned)c->hold[e] < c->events);
 			assert_int_equal(entry->thread, c->event[e].thread);
 			assert_true(entry->index < c->event[e].index);
 			buf_addf(&b, "%s %u@%s#%llu", word, e, label_of(x->reader, entry->pc),

@@ -1,4 +1,5 @@
-/* For tests of analyze/atomicity/history.h: a history with its surroundings, and what threads do there. */
+/* For tests of analyze/atomicity/history.h: a history with its surroundings, and what threads do
+ * there. */
 #ifndef ANALYZE_HISTORY_UTIL_H
 #define ANALYZE_HISTORY_UTIL_H
 

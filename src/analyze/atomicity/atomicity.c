@@ -1,24 +1,25 @@
 /*
- * Atomicity of one location: two accesses p and i of one thread in one block, and an
- * access r of another that does not fit between them (algorithms.md §1): R-W-R,
- * W-W-R, W-R-W, R-W-W, and W-W-W, in which r is lost (PENELOPE, Sorrentino et al.,
- * FSE 2010; candidates before p and behind i as in AVPredictor).
+ * The analysis atomicity: two accesses p and i of one thread to one location, in one block, and an
+ * access r of another thread that breaks their atomicity if it comes between them. The patterns
+ * p-r-i are R-W-R, W-W-R, W-R-W and R-W-W (AVIO: Lu et al., ASPLOS 2006), and W-W-W, in which r is
+ * lost (PENELOPE: Sorrentino et al., FSE 2010). In the trace r may be before p or behind i, as in
+ * AVPredictor.
  *
- * r fits in if the thread of p and i goes through a lockset on its way that shares
- * no lock with that of r and whose acquisition history goes with it, and strong
- * happens-before does not put r before p, behind i, or between them in every run.
- * The order of critical sections and atomics in the trace is not binding: another
- * run may have another.
+ * r can come between p and i if the thread passes a lockset on the way (a cut-point) that shares no
+ * lock with the lockset of r and has a compatible acquisition history. Also, strong happens-before
+ * must not put r before p, behind i, or between them in every run. Critical sections and atomics
+ * may have another order in another run.
  *
- * Several accesses of the other thread: pairs RR, WR, RW are broken by any write among
- * them; two writes by a sequence that begins with a read, so a read of what its own
- * thread wrote in the same critical section does not count if p cannot get in there.
- * Pairs are neighbours among the thread's accesses to the location; two writes may
- * have its own reads between them.
+ * If the other thread makes several accesses, any write among them breaks the pairs RR, WR and RW.
+ * Two writes are broken by a sequence that begins with a read. So a read of what its own thread
+ * wrote in the same critical section does not count, unless p can come in there. The two accesses
+ * of a pair are neighbours among the thread's accesses to the location. Only two writes may have
+ * its own reads between them.
  *
- * Everything new is compared with what the other threads did to the location last, so
- * a candidate's events are as near to each other as the trace has them. Work per access
- * does not grow with the trace (history.h says what is kept).
+ * Each new access and pair is compared with what the other threads did to the location last, so the
+ * events of a candidate are as near to each other in the trace as possible. The work per access
+ * does not grow with the trace (history.h). Values are not looked at, and
+ * of an access only the first RANGE_MAX granules.
  */
 #include <stdlib.h>
 
@@ -26,8 +27,8 @@
 #include "analyze/atomicity/atomicity_match.h"
 #include "base/mem.h"
 
-#define PREFETCH_BLOCKS 512u		/* blocks of the history are in the cache anyway */
-#define RANGE_MAX 8192u		/* granules of one access that are looked at */
+#define PREFETCH_BLOCKS 512u /* prefetch from this many on: fewer blocks fit in the cache */
+#define RANGE_MAX 8192u		/* granules of one access that are analysed */
 
 static void *atomicity_open(const struct analysis_context *ctx)
 {
@@ -51,13 +52,13 @@ static void atomicity_close(void *state)
 	free(a);
 }
 
-/* The thread's access before, or the write before it, and the present one. */
+/* The present access as i, with the access before it, or the write before that, as p. */
 struct maybe_pair {
-	bool computed, exists;		/* it was made; they are of one block */
+	bool computed, exists;		/* probe_make() was called; it returned true */
 	struct history_probe probe;
 };
 
-/* One granule of the present access, and what is known of it. */
+/* The part of the present access in one granule, and what is known of it. */
 struct granule_access {
 	const struct event *ev;
 	const struct view *view;
@@ -66,11 +67,11 @@ struct granule_access {
 	struct access_context now;
 	struct history_lookup at;
 	struct maybe_pair adjacent, spanning;
-	uint32_t lockset;		/* as its tag has it */
-	bool new_signature;			/* as history_has() says it */
+	uint32_t lockset;		/* lockset of the signature in now.tag */
+	bool new_signature;			/* result of history_has() */
 };
 
-/* False if the two are not of one block. */
+/* Fills in *out. Returns false if the two accesses are not in one block. */
 static inline bool probe_make(const struct atomicity *a, const struct granule_access *t,
 			      const struct access_context *p, bool spans_reads,
 			      struct history_probe *out)
@@ -81,7 +82,7 @@ static inline bool probe_make(const struct atomicity *a, const struct granule_ac
 	out->i = &t->now;
 	out->spans_reads = spans_reads;
 	out->bytes = t->at.cell->bytes & t->at.recent->bytes;
-	if (p->sync_state == t->now.sync_state) {		/* mostly: it has not synchronised since */
+	if (p->sync_state == t->now.sync_state) { /* mostly: no synchronisation since p */
 		out->cut[0] = t->lockset;
 		out->cuts = 1;
 	} else {
@@ -104,7 +105,7 @@ static void note_pair(struct atomicity *a, const struct granule_access *t,
 	size_t count;
 	bool fresh;
 
-	m->probe.p = p;		/* it may have moved */
+	m->probe.p = p;		/* history_note() may have moved it */
 	if (!(m->computed ? m->exists : probe_make(a, t, p, spans_reads, &m->probe)))
 		return;
 	l.pair = history_note_pair(&a->history, c, &m->probe, &fresh);
@@ -114,7 +115,7 @@ static void note_pair(struct atomicity *a, const struct granule_access *t,
 		others.known = false;
 		match_pair(a, &l, t->at.undisturbed, &others, out);
 	} else if (!t->at.undisturbed && c->inside_checks < INSIDE_CHECKS_MAX &&
-		   none_meets(a, c, l.pair->shape, 0, true, out)) {
+		   nothing_new_by_kind(a, c, l.pair->shape, 0, true, out)) {
 		c->inside_checks++;
 	} else if (!t->at.undisturbed && c->inside_checks < INSIDE_CHECKS_MAX) {
 		count = history_inside(&a->history, t->at.recent, c->bytes, &inside);
@@ -123,13 +124,16 @@ static void note_pair(struct atomicity *a, const struct granule_access *t,
 	}
 }
 
-/* The thread wrote here, but read last. */
+/* True if the access writes, and the thread wrote to the cell and then read. */
 static inline bool may_span_reads(const struct history_cell *c, unsigned access)
 {
 	return (access & ACCESS_WRITE) && c->older_write && c->older_write_noted;
 }
 
-/* Together they are no pair, or one that is known; then so is the access, and *noted. */
+/*
+ * True if `p` and the access are no pair, or one that the cell has under the same epoch and that
+ * needs no further comparison. In the latter case the access is noted, too.
+ */
 static inline bool is_known_pair(const struct atomicity *a, const struct granule_access *t,
 				 const struct access_context *p, struct maybe_pair *m,
 				 bool spans_reads, bool *noted)
@@ -145,7 +149,7 @@ static inline bool is_known_pair(const struct atomicity *a, const struct granule
 	return *noted;
 }
 
-/* Nothing about this access is new. */
+/* True if nothing about this access is new. */
 static inline bool is_known(const struct atomicity *a, struct granule_access *t)
 {
 	struct history_cell *c = t->at.cell;
@@ -159,7 +163,10 @@ static inline bool is_known(const struct atomicity *a, struct granule_access *t)
 			      &noted));
 }
 
-/* The second access to a place makes its first pair, and mostly nothing ever comes after it. */
+/*
+ * Notes the second access of a cell as single pair, if the cell can encode it: most cells never get
+ * a third access.
+ */
 static bool note_single_pair(struct atomicity *a, struct granule_access *t, struct findings *out)
 {
 	struct history_cell *c = t->at.cell;
@@ -197,7 +204,7 @@ static void note(struct atomicity *a, struct granule_access *t, struct findings 
 		match_access(a, t->at.cell, &t->now, &(struct other_cells){ .known = false }, out);
 }
 
-/* Reads what the thread wrote since it took its locks. */
+/* True if the access reads what the thread wrote since it acquired its locks. */
 static inline bool is_own_read(const struct atomicity *a, const struct granule_access *t)
 {
 	const struct history_cell *p = t->at.recent;
@@ -209,8 +216,9 @@ static inline bool is_own_read(const struct atomicity *a, const struct granule_a
 }
 
 /*
- * Which locks were taken within the outermost one before is of no interest to anybody who came to the granule.
- * To others it would be, if they took that lock within one of these: then it was nested.
+ * True if it does not matter at this granule which locks the thread acquired and released within
+ * its outermost lock. All accesses so far hold that lock, and comparing them yields nothing new.
+ * Accesses without it would matter only if that lock was ever acquired within another.
  */
 static bool is_history_irrelevant(struct atomicity *a, const struct granule_access *t,
 				  uint32_t core, struct findings *out)
@@ -223,8 +231,8 @@ static bool is_history_irrelevant(struct atomicity *a, const struct granule_acce
 }
 
 /*
- * The access differs from one the cell has in its acquisition history alone: if that does not matter, and
- * all that comes of the other was told often enough, it is the same again.
+ * If the cell has the core of the access's signature, and the acquisition history does not matter,
+ * the access counts as one with that core. Returns the signature to be noted.
  */
 static uint32_t without_history(struct atomicity *a, struct granule_access *t, uint32_t tag,
 				struct findings *out)
@@ -266,14 +274,14 @@ static void access_granule(struct atomicity *a, struct granule_access *t, uint64
 			match_access(a, c, &t->now, &(struct other_cells){ .known = false }, out);
 	} else if (is_known(a, t)) {
 		history_set_last_flags(&a->history, c, &t->signature, true);
-		/* Copying what was just written would wait for it. */
+		/* Filled in again: copying `now` would wait for its stores. */
 		contexts_fill(t->here, t->ev, t->view, t->now.tag, &c->last);
 	} else if (!note_single_pair(a, t, out)) {
 		note(a, t, out);
 	}
 }
 
-/* There may be something new about the access. */
+/* The slow path: something about the access may be new. */
 static __attribute__((noinline)) void look_closely(struct atomicity *a, const struct event *ev,
 						   const struct view *view,
 						   const struct contexts_thread *here,
@@ -301,8 +309,8 @@ static __attribute__((noinline)) void look_closely(struct atomicity *a, const st
 	}
 }
 
-static inline void atomicity_access(struct atomicity *a, const struct event *ev, const struct view *view,
-				    unsigned access, struct findings *out)
+static inline void atomicity_access(struct atomicity *a, const struct event *ev,
+				    const struct view *view, unsigned access, struct findings *out)
 {
 	const struct contexts_thread *here = contexts_current(a->contexts, view);
 

@@ -1,10 +1,12 @@
 /*
- * For atomicity_match.h: where a pair spans several critical sections, it goes with most accesses of other
- * threads, and what they make was told so often that it only counts. Where many threads come to a place with
- * many locksets that is nearly all of what is compared. So what comes after such a comparison and is of the same
- * sites is counted in one go: the candidate is the same if each access is to be held back where the first one is.
+ * Counts triples in runs. A pair that spans several critical sections combines with most accesses
+ * of other threads, and soon all that remains is to count these. Where many threads access a
+ * location with many locksets, nearly all comparisons are of this kind. So after one of them, the
+ * triples that follow and belong to the same candidate are counted in one step. They do if each
+ * access is held back at the same place.
  *
- * Only the usual case is known here: all of them hold two locks, of which they share the inner one.
+ * Only the usual case is handled: all three accesses hold two locks, of which the inner one is the
+ * same.
  */
 #ifndef ANALYZE_ATOMICITY_ATOMICITY_COUNT_MEMO_H
 #define ANALYZE_ATOMICITY_ATOMICITY_COUNT_MEMO_H
@@ -12,7 +14,7 @@
 #include "analyze/atomicity/atomicity.h"
 #include "base/hash.h"
 
-/* Nothing but the inner lock: no lock that one of them takes is the other's outer one. */
+/* True if the inner lock is the only one in common: neither side takes the other's outer lock. */
 static inline bool only_inner_common(const struct history_pair_nesting *pair,
 				     const struct history_nesting *r)
 {
@@ -27,8 +29,9 @@ static inline struct count_memo *count_memo_slot(struct atomicity *a, const uint
 }
 
 /*
- * This pair and access only count, as told_always() or told_often() said, and so does all that is alike, from
- * now on. `always`: even if the trace has it in this order.
+ * Remembers that the triple and all that are like it are only to be counted, as
+ * dedupe_count_always() (`always`) or dedupe_count_early() said. Does nothing in the cases that are
+ * not handled.
  */
 static inline void count_memo_set(struct atomicity *a, struct count_memo *memo,
 				  const struct local_pair *l, uint32_t signature,
@@ -53,7 +56,7 @@ static inline void count_memo_set(struct atomicity *a, struct count_memo *memo,
 	*count_memo_slot(a, memo->inner_class) = *memo;
 }
 
-/* Whether something is known that may only count, or was known before of such a pair and access. */
+/* True if such triples are known to be only counted; fills in *memo. */
 static inline bool count_memo_find(struct atomicity *a, struct count_memo *memo, uint32_t shape,
 				   uint32_t signature)
 {
@@ -68,7 +71,10 @@ static inline bool count_memo_find(struct atomicity *a, struct count_memo *memo,
 	return true;
 }
 
-/* Of the cell's representatives below `from`, the next so many of this clock make the same with this pair. */
+/*
+ * Returns how many representatives, from number `from` - 1 downwards, belong to the memo's
+ * candidate with this pair, and have this epoch.
+ */
 static inline unsigned count_memo_reps(const struct atomicity *a, const struct count_memo *memo,
 				       const struct local_pair *l, const struct history_cell *c,
 				       unsigned from, uint32_t epoch)
@@ -88,7 +94,10 @@ static inline unsigned count_memo_reps(const struct atomicity *a, const struct c
 	return from - k;
 }
 
-/* Of the cell's pairs below `from`, the next so many of this clock make the same with the access. */
+/*
+ * Returns how many pairs of the cell, from number `from` - 1 downwards, belong to the memo's
+ * candidate with this access, and have this epoch.
+ */
 static inline unsigned count_memo_pairs(const struct atomicity *a, const struct count_memo *memo,
 					const struct history_cell *c, unsigned from, uint32_t epoch,
 					uint32_t signature, uint8_t bytes)

@@ -1,9 +1,13 @@
 /*
- * A pair, or an access, against all kinds of what was done to a location, where threads are many.
+ * Compares a pair, or an access, with all kinds of accesses, or pairs, at a granule: one comparison
+ * for many threads (history_kinds.c).
  */
 #include "analyze/atomicity/atomicity.h"
 
-/* So many of what this kind may meet are known to be of no interest. */
+/*
+ * Returns the number of kinds in the other list that are known to yield nothing new with this one;
+ * NULL if the kind is not in its list.
+ */
 static uint8_t *compared_of(struct history_kinds *kinds, bool pair, uint32_t core)
 {
 	const uint32_t *list = history_kinds_list(kinds, pair);
@@ -15,15 +19,15 @@ static uint8_t *compared_of(struct history_kinds *kinds, bool pair, uint32_t cor
 }
 
 /*
- * The section that is moved before `a` if `b` is to come first is the same whatever the
- * acquisition histories.
+ * True if accesses with core `x` are held back for `y` at one place, whatever their acquisition
+ * histories: right before the access, or at the outermost lock.
  */
 static bool same_section_for_all(const struct atomicity *a, uint32_t x, uint32_t y)
 {
 	return !x || !y || locks_needed(a->locks, x, y) == 0;
 }
 
-/* What this verdict, on cores, would tell was told often enough. */
+/* True if the candidate of this triple of cores is reported and saturated. */
 static bool is_saturated(struct atomicity *a, uint32_t shape, uint32_t signature,
 			 struct triple_verdict *v, bool maybe_seen, struct findings *out)
 {

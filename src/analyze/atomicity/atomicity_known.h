@@ -1,28 +1,29 @@
 /*
- * For atomicity.c: most accesses are to one granule and add nothing to what is known of it, or there is no room
- * for it. They are told here from the others, which touch() sees to: nothing is changed before it is sure, nothing
- * is made that is only needed otherwise, and what is rare is left to the others.
+ * The fast path of the atomicity analysis, for accesses to one granule. Most add nothing to the
+ * cell, or the cell is full. Nothing is changed before that is certain, and nothing is computed
+ * that only the slow path (access_granule()) needs. Rare cases are left to the slow path.
  */
 #ifndef ANALYZE_ATOMICITY_ATOMICITY_KNOWN_H
 #define ANALYZE_ATOMICITY_ATOMICITY_KNOWN_H
 
 #include "analyze/atomicity/atomicity.h"
 
-#define INSIDE_CHECKS_MAX 8u		/* times that something is looked for inside a pair */
+/* per cell: times that other threads' accesses inside a known pair are compared */
+#define INSIDE_CHECKS_MAX 8u
 
-/* An access to one granule, as far as it is known without its moment. */
+/* An access to one granule, before its context is made. */
 struct known_access {
 	const struct view *view;
 	const struct contexts_thread *here;
 	struct history_cell *cell;
 	uint64_t key;		/* rep_key() */
-	struct history_share *share;	/* NULL: nobody else was there */
+	struct history_share *share;	/* NULL: no other thread accessed the granule */
 	uint32_t block, lockset;
-	bool own_read;		/* reads what the thread wrote since it took its locks */
-	bool inside_done;		/* nobody has to be looked for inside its pairs */
+	bool own_read;		/* as in struct history_signature */
+	bool inside_done; /* no accesses of other threads have to be compared inside its pairs */
 };
 
-/* moments_together() */
+/* contexts_same_block() without the context of the present access. */
 static inline bool known_same_block(const struct known_access *k, const struct access_context *p)
 {
 	if (p->block && p->block == k->block)
@@ -33,7 +34,10 @@ static inline bool known_same_block(const struct known_access *k, const struct a
 	       contexts_function_active(p, k->view);
 }
 
-/* The pair of `p`, which is together with the access, and the access is known, under one clock. */
+/*
+ * True if the cell has the pair of `p` and the access, both of the same epoch. They are in one
+ * block.
+ */
 static inline bool known_pair(const struct atomicity *a, const struct known_access *k,
 			      const struct access_context *p, bool spans_reads)
 {
@@ -53,7 +57,7 @@ static inline bool known_pair(const struct atomicity *a, const struct known_acce
 	return history_has_pair(&a->history, k->cell, &probe);
 }
 
-/* The number that comes next is that of this access; 0: another. */
+/* Returns the signature predicted to come next if it is that of this access, else 0. */
 static inline uint32_t known_signature(const struct history *h, const struct event *ev,
 				       uint32_t lockset, bool own_read)
 {
@@ -73,7 +77,7 @@ static inline uint32_t known_signature(const struct history *h, const struct eve
 		       : 0;
 }
 
-/* Its representative and pairs are there. */
+/* True if the cell has the representative and all pairs of the access. */
 static inline bool known_all(const struct atomicity *a, const struct known_access *k, bool writes)
 {
 	struct history_cell *c = k->cell;
@@ -89,9 +93,12 @@ static inline bool known_all(const struct atomicity *a, const struct known_acces
 	return !known_same_block(k, older_write) || known_pair(a, k, older_write, true);
 }
 
-/* The cell of the access, if it has but that of its granule, and room for all that may become of it; else NULL. */
-static inline struct history_cell *known_cell(struct history *h, const struct event *ev, uint32_t thread,
-					      unsigned access)
+/*
+ * Returns the cell of the access, if no other cell is involved and the cell needs no memory for the
+ * access; else NULL.
+ */
+static inline struct history_cell *known_cell(struct history *h, const struct event *ev,
+					      uint32_t thread, unsigned access)
 {
 	uint64_t granule = ev->addr / GRANULE_BYTES, line = granule / HISTORY_LINE;
 	unsigned first = ev->addr % GRANULE_BYTES, g = granule % HISTORY_LINE;
@@ -107,7 +114,7 @@ static inline struct history_cell *known_cell(struct history *h, const struct ev
 	c = history_cell(h, h->current.block, g);
 	if (c->bytes != (uint8_t)(((1u << ev->size) - 1) << first) || c->next)
 		return NULL;
-	if (c->single_pair) {		/* whatever comes of this access */
+	if (c->single_pair) {		/* The slow path would expand it, too. */
 		if (!history_has_room(h))
 			return NULL;
 		history_expand(h, c);
@@ -118,7 +125,7 @@ static inline struct history_cell *known_cell(struct history *h, const struct ev
 		       : NULL;
 }
 
-/* It is the last one at its cell now. */
+/* Makes the access the cell's last one. */
 static inline __attribute__((always_inline)) void known_set_last(struct history *h,
 								 const struct known_access *k,
 								 const struct event *ev,
@@ -140,13 +147,13 @@ static inline __attribute__((always_inline)) void known_set_last(struct history 
 		history_set_older_write(h, c);
 	c->last_flags = (uint8_t)(access | (k->own_read ? HISTORY_OWN_READ : 0) |
 				  (noted ? HISTORY_NOTED : 0));
-	/* Copying what was just written would wait for it. */
+	/* Filled in directly: copying a context just written would wait for its stores. */
 	contexts_fill(k->here, ev, k->view, tag, &c->last);
 }
 
 /*
- * The cell is full, and has neither this nor what differs from it in acquisition histories alone; nor has it
- * pairs with it, then. It is dropped.
+ * Drops the access if the full cell has neither its signature nor its core; then the cell has no
+ * pairs with it either. Returns false if it has one of them.
  */
 static __attribute__((noinline)) bool known_drop(struct history *h, const struct known_access *k,
 						 const struct event *ev, unsigned access)
@@ -164,7 +171,9 @@ static __attribute__((noinline)) bool known_drop(struct history *h, const struct
 	return true;
 }
 
-/* Nothing about the access is new, or can be kept: then it is settled. */
+/*
+ * True if nothing about the access is new, or the cell has no room for it; the access is then done.
+ */
 static inline bool atomicity_knows(struct atomicity *a, const struct event *ev,
 				   const struct view *view, const struct contexts_thread *here,
 				   unsigned access)

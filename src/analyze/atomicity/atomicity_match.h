@@ -1,13 +1,13 @@
 /*
- * For atomicity.c, which most of it is inlined into: what is new at a location, a pair or an access, against
- * all that other threads did there.
+ * Compares what is new at a location, a pair or an access, with all that other threads did there.
+ * Most of it is inlined into atomicity.c.
  */
 #ifndef ANALYZE_ATOMICITY_ATOMICITY_MATCH_H
 #define ANALYZE_ATOMICITY_ATOMICITY_MATCH_H
 
 #include "analyze/atomicity/atomicity_count_memo.h"
 
-/* An answer of moments_fixed(), for the next one who asks the same; all 0: none. */
+/* Caches one result of contexts_order_fixed(). All zero: none. */
 struct order_memo {
 	uint32_t p, r, i;
 	bool is;
@@ -22,8 +22,9 @@ static inline bool is_order_fixed(const struct atomicity *a, struct order_memo *
 }
 
 /*
- * Whether the two go together but for time, and how; NULL if not, which was counted. `before`:
- * that strong happens-before leaves no choice is known already.
+ * Returns the verdict on the pair and the access `signature`, if locks and strong happens-before
+ * allow the triple. Else counts why not, and returns NULL. `before`: strong happens-before is known
+ * to forbid it.
  */
 static inline struct triple_verdict *compare(struct atomicity *a, const struct local_pair *l,
 					     uint32_t signature, uint32_t epoch, bool before,
@@ -42,7 +43,10 @@ static inline struct triple_verdict *compare(struct atomicity *a, const struct l
 	return NULL;
 }
 
-/* True: it only counts; then so may what follows. `shown`: the trace may have it within the pair. */
+/*
+ * Counts the triple if that is all that remains to be done, and tries to set *count_memo for those
+ * that follow. Else returns false. `maybe_seen`: the trace may show `r` inside the pair.
+ */
 static inline bool only_counts(struct atomicity *a, const struct local_pair *l, uint32_t signature,
 			       bool maybe_seen, struct triple_verdict *v,
 			       struct count_memo *count_memo, struct findings *out)
@@ -56,7 +60,7 @@ static inline bool only_counts(struct atomicity *a, const struct local_pair *l, 
 	return true;
 }
 
-/* The same of one, if it goes with the pair at all. */
+/* Compares the pair with the access `r`, and reports or counts the triple. */
 static inline void match(struct atomicity *a, const struct local_pair *l,
 			 const struct access_context *r, bool before, bool maybe_seen,
 			 struct order_memo *order_memo, struct count_memo *count_memo,
@@ -69,7 +73,10 @@ static inline void match(struct atomicity *a, const struct local_pair *l,
 		atomicity_report(a, l, r, v, out);
 }
 
-/* So many representatives of the cell, from number `k` on downwards, are counted as others were. */
+/*
+ * Counts a run of representatives of the cell, from number `k` downwards, that are only to be
+ * counted. Returns their number.
+ */
 static inline unsigned count_reps(struct atomicity *a, const struct local_pair *l,
 				  const struct history_cell *c, unsigned k, uint32_t epoch,
 				  const struct count_memo *count_memo,
@@ -86,7 +93,7 @@ static inline unsigned count_reps(struct atomicity *a, const struct local_pair *
 	return count;
 }
 
-/* With what another thread has of the location. */
+/* Compares the pair with all representatives in another thread's cell. */
 static inline void match_reps(struct atomicity *a, const struct local_pair *l,
 			      const struct history_cell *c, struct count_memo *count_memo,
 			      struct order_memo *order_memo, struct findings *out)
@@ -121,16 +128,19 @@ static inline void match_reps(struct atomicity *a, const struct local_pair *l,
 	}
 }
 
-/* Where threads are few, it is not asked. */
-static inline bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
-			      uint32_t signature, bool maybe_seen, struct findings *out)
+/*
+ * True if the comparison with the granule's kinds yields nothing new. False if there are no kinds.
+ */
+static inline bool nothing_new_by_kind(struct atomicity *a, const struct history_cell *c,
+				       uint32_t shape, uint32_t signature, bool maybe_seen,
+				       struct findings *out)
 {
 	struct history_kinds *kinds = history_kinds_here(&a->history, c);
 
 	return kinds && atomicity_nothing_new(a, kinds, shape, signature, maybe_seen, out);
 }
 
-/* Other threads' cells, once they were asked for. */
+/* The other threads' cells at the granule, looked up when first needed. */
 struct other_cells {
 	bool known;
 	size_t count;
@@ -145,7 +155,7 @@ static inline void find_others(struct atomicity *a, const struct history_cell *c
 	o->known = true;
 }
 
-/* With all that other threads did to the location. */
+/* Compares a new pair with all that other threads did to the location. */
 static void match_pair(struct atomicity *a, const struct local_pair *l, bool undisturbed,
 		       struct other_cells *o, struct findings *out)
 {
@@ -154,18 +164,21 @@ static void match_pair(struct atomicity *a, const struct local_pair *l, bool und
 	struct order_memo order_memo = { 0 };
 	struct count_memo count_memo = { 0 };
 
-	/* Reads alone do not harm but between two writes. */
+	/* A pair with a read is broken by writes only. */
 	if (!(signatures[shape->p].access & signatures[shape->i].access & ACCESS_WRITE) &&
 	    !history_written(&a->history, l->cell))
 		return;
-	if (none_meets(a, l->cell, l->pair->shape, 0, !undisturbed, out))
+	if (nothing_new_by_kind(a, l->cell, l->pair->shape, 0, !undisturbed, out))
 		return;
 	find_others(a, l->cell, l->pair->bytes, o);
 	for (size_t n = 0; n < o->count; n++)
 		match_reps(a, l, o->list[n], &count_memo, &order_memo, out);
 }
 
-/* So many pairs of the cell, from number `k` on downwards, are counted as others were. */
+/*
+ * Counts a run of pairs of the cell, from number `k` downwards, that are only to be counted.
+ * Returns their number.
+ */
 static inline unsigned count_pairs(struct atomicity *a, const struct history_cell *c, unsigned k,
 				   uint32_t epoch, const struct access_context *now, uint8_t bytes,
 				   const struct count_memo *count_memo,
@@ -182,7 +195,7 @@ static inline unsigned count_pairs(struct atomicity *a, const struct history_cel
 	return count;
 }
 
-/* What is new with the pairs of another thread. */
+/* Compares a new access with all pairs in another thread's cell. */
 static inline void match_pairs(struct atomicity *a, const struct history_cell *o,
 			       const struct access_context *now, uint8_t bytes,
 			       struct count_memo *count_memo, struct order_memo *order_memo,
@@ -211,6 +224,7 @@ static inline void match_pairs(struct atomicity *a, const struct history_cell *o
 	}
 }
 
+/* Compares a new access with all pairs of other threads at the location. */
 static void match_access(struct atomicity *a, const struct history_cell *c,
 			 const struct access_context *now, struct other_cells *o,
 			 struct findings *out)
@@ -221,9 +235,9 @@ static void match_access(struct atomicity *a, const struct history_cell *c,
 
 	if (!writes && !history_written(&a->history, c))
 		return;
-	if (none_meets(a, c, 0, now->tag, false, out))
+	if (nothing_new_by_kind(a, c, 0, now->tag, false, out))
 		return;
-	/* A read does not harm but between two writes. */
+	/* A read breaks two writes only. */
 	if (!writes && !history_has_write_pair(&a->history, c))
 		return;
 	find_others(a, c, c->bytes, o);
@@ -231,7 +245,7 @@ static void match_access(struct atomicity *a, const struct history_cell *c,
 		match_pairs(a, o->list[n], now, c->bytes, &count_memo, &order_memo, out);
 }
 
-/* The other threads' accesses within the pair in the trace itself. */
+/* Compares a known pair with accesses that the trace shows between its two accesses. */
 static void match_inside(struct atomicity *a, const struct local_pair *l,
 			 const struct history_cell *const *inside, size_t count,
 			 struct findings *out)

@@ -1,13 +1,13 @@
 /*
- * Which pattern a pair and an access of another thread make, whether locks allow it, and the
- * candidate that follows.
+ * The pattern that a local pair and an access of another thread make, whether locks allow it, and
+ * the candidate.
  */
 #include <string.h>
 
 #include "analyze/atomicity/atomicity.h"
 #include "base/hash.h"
 
-/* An atomic update reads and writes: what it leaves counts as p, what it finds as i. */
+/* An atomic update both reads and writes: as p, its write counts, and as i, its read. */
 static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool spans_reads)
 {
 	bool writes = (p & ACCESS_WRITE) && (i & ACCESS_WRITE);
@@ -22,7 +22,7 @@ static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool spans_re
 	return i & ACCESS_READ ? PATTERN_RWR : PATTERN_RWW;
 }
 
-/* The bytes that all three touch. */
+/* Sets the location to the bytes that all three accesses touch. */
 static void set_location(struct candidate *c)
 {
 	uint64_t low = 0, high = UINT64_MAX;
@@ -44,16 +44,19 @@ static void hold(struct candidate *c, unsigned which, const struct candidate_eve
 }
 
 static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool seen,
-		 const struct dedupe_access parts[3], struct findings *out)
+		 const struct dedupe_access accesses[3], struct findings *out)
 {
-	struct candidate c = { .pattern = pattern, .events = 3, .orders = 2, .count = 1, .seen = seen };
-	const struct access_context *p = parts[0].at, *r = parts[1].at, *i = parts[2].at;
+	struct candidate c = {
+		.pattern = pattern, .events = 3, .orders = 2, .count = 1, .seen = seen
+	};
+	const struct access_context *p = accesses[0].at, *r = accesses[1].at, *i = accesses[2].at;
 	struct candidate_event entry;
 
 	memset(c.hold, -1, sizeof(c.hold));
 	for (unsigned k = 0; k < 3; k++)
-		c.event[k] = contexts_candidate_event(a->contexts, parts[k].at, parts[k].pc,
-						      a->history.signatures[parts[k].at->tag].kind);
+		c.event[k] =
+			contexts_candidate_event(a->contexts, accesses[k].at, accesses[k].pc,
+						 a->history.signatures[accesses[k].at->tag].kind);
 	c.order[0] = (struct candidate_order){ 0, 1 };
 	c.order[1] = (struct candidate_order){ 1, 2 };
 	if (contexts_find_section(a->contexts, r, CONTEXTS_ANY_SECTION, p, &entry))
@@ -61,25 +64,28 @@ static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool s
 	if (contexts_find_section(a->contexts, i, p->index, r, &entry))
 		hold(&c, 2, &entry);
 	set_location(&c);
-	dedupe_add(&a->dedupe, key, parts, 3, &c, out);
+	dedupe_add(&a->dedupe, key, accesses, 3, &c, out);
 }
 
-/* What the three are to told.h, without their moments. */
-static uint64_t make_parts(const struct atomicity *a, uint32_t shape, uint32_t signature,
-			   struct dedupe_access parts[3])
+/* Fills in the accesses of a triple for dedupe.h, without contexts; returns their key. */
+static uint64_t make_accesses(const struct atomicity *a, uint32_t shape, uint32_t signature,
+			   struct dedupe_access accesses[3])
 {
 	const struct history_signature *signatures = a->history.signatures,
 				       *r = &signatures[signature];
 	const struct history_signature *p = &signatures[a->history.shapes[shape].p];
 	const struct history_signature *i = &signatures[a->history.shapes[shape].i];
 
-	parts[0] = (struct dedupe_access){ p->pc, NULL, p->lockset, r->lockset };
-	parts[1] = (struct dedupe_access){ r->pc, NULL, r->lockset, p->lockset };
-	parts[2] = (struct dedupe_access){ i->pc, NULL, i->lockset, r->lockset };
-	return dedupe_key(a->locks, parts, 3);
+	accesses[0] = (struct dedupe_access){ p->pc, NULL, p->lockset, r->lockset };
+	accesses[1] = (struct dedupe_access){ r->pc, NULL, r->lockset, p->lockset };
+	accesses[2] = (struct dedupe_access){ i->pc, NULL, i->lockset, r->lockset };
+	return dedupe_key(a->locks, accesses, 3);
 }
 
-/* Most of what is found was told before: that has to be cheap, and needs no moments. */
+/*
+ * Most triples belong to a candidate that is reported already. So this has to be cheap, and needs
+ * no access contexts.
+ */
 void atomicity_find_reported(struct atomicity *a, uint32_t shape, uint32_t signature,
 			     struct triple_verdict *v)
 {
@@ -89,7 +95,7 @@ void atomicity_find_reported(struct atomicity *a, uint32_t shape, uint32_t signa
 	const struct history_signature *i = &signatures[a->history.shapes[shape].i];
 	const struct locks_ends *ends = locks_ends(a->locks);
 	struct dedupe_memo *l;
-	struct dedupe_access parts[3];
+	struct dedupe_access accesses[3];
 	uint64_t entry[3], hash;
 
 	entry[0] = locks_entry(a->locks, ends, p->lockset, r->lockset, p->pc);
@@ -103,8 +109,8 @@ void atomicity_find_reported(struct atomicity *a, uint32_t shape, uint32_t signa
 	    l->pc[2] != i->pc) {
 		*l = (struct dedupe_memo){ .entry = { entry[0], entry[1], entry[2] },
 					   .pc = { p->pc, r->pc, i->pc } };
-		l->reported = dedupe_find(&a->dedupe, make_parts(a, shape, signature, parts));
-		l->same_sites = dedupe_same_sites(&a->dedupe, l->reported, parts, 3);
+		l->reported = dedupe_find(&a->dedupe, make_accesses(a, shape, signature, accesses));
+		l->same_sites = dedupe_same_sites(&a->dedupe, l->reported, accesses, 3);
 	}
 	v->reported = l->reported;
 	v->same_sites = l->same_sites;
@@ -118,14 +124,14 @@ void atomicity_report(struct atomicity *a, const struct local_pair *l,
 	struct access_context p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
 	struct access_context i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
 	bool seen = p.time < r->time && r->time < i.time;
-	struct dedupe_access parts[3];
-	uint64_t key = make_parts(a, l->pair->shape, r->tag, parts);
+	struct dedupe_access accesses[3];
+	uint64_t key = make_accesses(a, l->pair->shape, r->tag, accesses);
 
-	parts[0].at = &p;
-	parts[1].at = r;
-	parts[2].at = &i;
-	if (!dedupe_count_repeat(&a->dedupe, v->reported, parts, 3, seen, out))
-		emit(a, v->pattern, key, seen, parts, out);
+	accesses[0].at = &p;
+	accesses[1].at = r;
+	accesses[2].at = &i;
+	if (!dedupe_count_repeat(&a->dedupe, v->reported, accesses, 3, seen, out))
+		emit(a, v->pattern, key, seen, accesses, out);
 }
 
 void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t signature,
@@ -142,7 +148,7 @@ void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t signatu
 	if (v->pattern == PATTERN_WRW && r->own_read &&
 	    locks_exclude(a->locks, p->lockset, r->lockset))
 		v->why = PRUNE_LOCK;
-	else if (!s->cut[0])		/* nothing is held in between */
+	else if (!s->cut[0])		/* the thread passes a point without locks */
 		v->why = PRUNE_REASONS;
 	else if (v->pattern != PATTERN_NONE)
 		v->why = contexts_check_locks(a->contexts, s->cut, s->cuts, r->lockset);

@@ -27,13 +27,13 @@ void dedupe_free(struct dedupe *d)
 	*d = (struct dedupe){ 0 };
 }
 
-static uint64_t span_of(const struct dedupe_access *parts, unsigned count)
+static uint64_t span_of(const struct dedupe_access *accesses, unsigned count)
 {
 	uint64_t low = UINT64_MAX, high = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		low = parts[i].at->time < low ? parts[i].at->time : low;
-		high = parts[i].at->time > high ? parts[i].at->time : high;
+		low = accesses[i].at->time < low ? accesses[i].at->time : low;
+		high = accesses[i].at->time > high ? accesses[i].at->time : high;
 	}
 	return high - low;
 }
@@ -45,10 +45,10 @@ uint32_t dedupe_find(const struct dedupe *d, uint64_t key)
 	return number ? (uint32_t)*number : 0;
 }
 
-bool dedupe_same_sites(const struct dedupe *d, uint32_t number, const struct dedupe_access *parts,
-		       unsigned count)
+bool dedupe_same_sites(const struct dedupe *d, uint32_t number,
+		       const struct dedupe_access *accesses, unsigned count)
 {
-	return number && d->list[number - 1].sites == dedupe_sites_hash(parts, count);
+	return number && d->list[number - 1].sites == dedupe_sites_hash(accesses, count);
 }
 
 static bool count_one(struct candidate *known, bool same_sites, struct findings *out)
@@ -90,7 +90,7 @@ bool dedupe_count_early(struct dedupe *d, uint32_t number, bool same_sites, bool
 	return count_one(known, same_sites, out);
 }
 
-bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_access *parts,
+bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_access *accesses,
 			 unsigned count, bool seen, struct findings *out)
 {
 	const struct dedupe_entry *e;
@@ -103,9 +103,9 @@ bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_
 	if (seen && !e->seen)
 		return false;
 	known = findings_at(out, e->number);
-	same_sites = e->sites == dedupe_sites_hash(parts, count);
+	same_sites = e->sites == dedupe_sites_hash(accesses, count);
 	if (same_sites && e->seen == seen && known->count < DEDUPE_COMPARED &&
-	    span_of(parts, count) < e->span)
+	    span_of(accesses, count) < e->span)
 		return false;
 	return count_one(known, same_sites, out);
 }
@@ -132,10 +132,10 @@ static bool equal_sites(const struct candidate *a, const struct candidate *b)
 /*
  * Takes over an instance that needs less reordering: one that the trace shows, or the nearer one.
  */
-static void take_nearer(struct dedupe_entry *e, const struct dedupe_access *parts, unsigned count,
-			const struct candidate *c, struct candidate *known)
+static void take_nearer(struct dedupe_entry *e, const struct dedupe_access *accesses,
+			unsigned count, const struct candidate *c, struct candidate *known)
 {
-	uint64_t span = span_of(parts, count);
+	uint64_t span = span_of(accesses, count);
 
 	if (e->seen != c->seen ? !c->seen : span >= e->span)
 		return;
@@ -148,8 +148,8 @@ static void take_nearer(struct dedupe_entry *e, const struct dedupe_access *part
 	known->size2 = c->size2;
 }
 
-void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *parts, unsigned count,
-		const struct candidate *c, struct findings *out)
+void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *accesses,
+		unsigned count, const struct candidate *c, struct findings *out)
 {
 	uint64_t *number = map_put(&d->by_schedule, key, NULL);
 	struct candidate *known;
@@ -159,8 +159,8 @@ void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *part
 		known = findings_add(out, c);
 		d->list = xgrow(d->list, d->count, &d->capacity, sizeof(*d->list));
 		d->list[d->count++] = (struct dedupe_entry){
-			.sites = dedupe_sites_hash(parts, count),
-			.span = span_of(parts, count),
+			.sites = dedupe_sites_hash(accesses, count),
+			.span = span_of(accesses, count),
 			.number = (uint32_t)(known - findings_at(out, 0)),
 			.seen = c->seen,
 		};
@@ -171,7 +171,7 @@ void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *part
 	known = findings_at(out, e->number);
 	known->count++;
 	if (equal_sites(known, c))
-		take_nearer(e, parts, count, c, known);
+		take_nearer(e, accesses, count, c, known);
 	else
 		findings_pruned(out, PRUNE_SAME, 1);
 	known->seen |= c->seen;

@@ -32,15 +32,15 @@ void dedupe_free(struct dedupe *d);
  * Returns the key of the schedule that a candidate of these accesses, in this order, asks for. It
  * depends on the pcs at which the accesses, or the sections that are moved with them, begin.
  */
-static inline uint64_t dedupe_key(struct locks *locks, const struct dedupe_access *parts,
+static inline uint64_t dedupe_key(struct locks *locks, const struct dedupe_access *accesses,
 				  unsigned count)
 {
 	const struct locks_ends *ends = locks_ends(locks);
 	uint64_t hash = count;
 
 	for (unsigned i = 0; i < count; i++)
-		hash = hash_add(hash, locks_entry(locks, ends, parts[i].lockset, parts[i].other,
-						  parts[i].pc));
+		hash = hash_add(hash, locks_entry(locks, ends, accesses[i].lockset,
+						  accesses[i].other, accesses[i].pc));
 	return hash;
 }
 
@@ -51,7 +51,7 @@ uint32_t dedupe_find(const struct dedupe *d, uint64_t key);
  * True if the instance adds nothing to the candidate with this number; it is counted, as PRUNE_SAME
  * if its sites differ. False if it is the first that the trace shows (`seen`), or nearer in time.
  */
-bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_access *parts,
+bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_access *accesses,
 			 unsigned count, bool seen, struct findings *out);
 
 /* Adds `count` further instances of the candidate with this number. */
@@ -66,18 +66,18 @@ bool dedupe_count_early(struct dedupe *d, uint32_t number, bool same_sites, bool
 			struct findings *out);
 
 /* A hash of the accesses' pcs. */
-static inline uint64_t dedupe_sites_hash(const struct dedupe_access *parts, unsigned count)
+static inline uint64_t dedupe_sites_hash(const struct dedupe_access *accesses, unsigned count)
 {
 	uint64_t hash = count;
 
 	for (unsigned i = 0; i < count; i++)
-		hash = hash_add(hash, parts[i].pc);
+		hash = hash_add(hash, accesses[i].pc);
 	return hash;
 }
 
 /* True if the candidate with this number has these sites. */
-bool dedupe_same_sites(const struct dedupe *d, uint32_t number, const struct dedupe_access *parts,
-		       unsigned count);
+bool dedupe_same_sites(const struct dedupe *d, uint32_t number,
+		       const struct dedupe_access *accesses, unsigned count);
 
 /*
  * dedupe_count_early() for an instance of which it is not known whether the trace shows it: true if
@@ -93,7 +93,7 @@ bool dedupe_is_saturated(const struct dedupe *d, uint32_t number, bool maybe_see
  * Reports the candidate `c`, whose first events are the accesses. If one with the same key and
  * sites is known, takes over the instance that is nearer in time.
  */
-void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *parts, unsigned count,
-		const struct candidate *c, struct findings *out);
+void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *accesses,
+		unsigned count, const struct candidate *c, struct findings *out);
 
 #endif

@@ -20,7 +20,8 @@
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct history_block) == 32, "no larger");
-_Static_assert(HISTORY_UNITS <= 1u << 24 && HISTORY_CELLS <= 1u << 24, "cells have 24 bits for them");
+_Static_assert(HISTORY_UNITS <= 1u << 24 && HISTORY_CELLS <= 1u << 24,
+	       "cells have 24 bits for them");
 _Static_assert(sizeof(struct history_share) == 16, "four to a cache line");
 
 static void set_blocks(struct history *h, size_t room)
@@ -33,7 +34,8 @@ static void set_blocks(struct history *h, size_t room)
 		pages_open(c, from * sizeof(*c), room * sizeof(*c));
 		if (h->granules_used >> g & 1)
 			pages_soon(c, from * sizeof(*c), room * sizeof(*c));
-		pages_open(history_share(h, 0, g), from * sizeof(*h->shares), room * sizeof(*h->shares));
+		pages_open(history_share(h, 0, g), from * sizeof(*h->shares),
+			   room * sizeof(*h->shares));
 	}
 	h->blocks = pages_grow(h->blocks, from * sizeof(*h->blocks), room * sizeof(*h->blocks));
 	pages_soon(h->blocks, from * sizeof(*h->blocks), room * sizeof(*h->blocks));
@@ -130,7 +132,8 @@ static void mark(void *ctx)
 
 	for (uint32_t b = 1; b < h->block_count; b++)
 		for (unsigned g = 0; g < HISTORY_LINE; g++) {
-			if (b + MARK_AHEAD < h->block_count && (c = used_cell(h, b + MARK_AHEAD, g)))
+			if (b + MARK_AHEAD < h->block_count &&
+			    (c = used_cell(h, b + MARK_AHEAD, g)))
 				history_mark_soon(h, c);
 			if ((c = used_cell(h, b, g)))
 				history_mark_cell(h, c);

@@ -212,14 +212,16 @@ static inline bool history_written(const struct history *h, const struct history
 
 	if (h->current.share)
 		writer = history_share(h, h->current.share, history_granule_of(h, c))->writer;
-	return writer && (writer == HISTORY_MANY || writer != h->blocks[history_block_of(h, c)].thread);
+	return writer &&
+	       (writer == HISTORY_MANY || writer != h->blocks[history_block_of(h, c)].thread);
 }
 
 /*
  * Returns the kinds of the cell's granule, which include its own. NULL if few threads share the
  * line, or if there are too many kinds. Valid until something is noted.
  */
-static inline struct history_kinds *history_kinds_here(struct history *h, const struct history_cell *c)
+static inline struct history_kinds *history_kinds_here(struct history *h,
+						       const struct history_cell *c)
 {
 	uint32_t unit;
 	struct history_kinds *k;

@@ -1,5 +1,6 @@
 /*
- * Keeps location pairs: a list per two sites for replacement, a hash table by locations for look-up.
+ * Keeps location pairs: a list per two sites for replacement, a hash table by locations for
+ * look-up.
  */
 #include "analyze/atomicity/location_pairs.h"
 
@@ -102,7 +103,8 @@ struct pair_cell *location_pairs_sites_find(struct location_pairs *c, uint32_t t
 	struct pair_cell *cell = &c->rows[second].at[first % LOCATION_PAIRS_ROW];
 
 	if (!*number) {
-		c->sites = grow_lines(c->sites, c->sites_count, &c->sites_capacity, sizeof(*c->sites));
+		c->sites =
+			grow_lines(c->sites, c->sites_count, &c->sites_capacity, sizeof(*c->sites));
 		c->sites[c->sites_count].thread = thread;
 		*number = c->sites_count++;
 	}

@@ -7,7 +7,8 @@
 
 #include "base/mem.h"
 
-_Static_assert(RECENT_MAX == 8 && RECENT_PER_SITE == 2, "recent_equal() compares 8, recent_slot() keeps 2 per site");
+_Static_assert(RECENT_MAX == 8 && RECENT_PER_SITE == 2,
+	       "recent_equal() compares 8, recent_slot() keeps 2 per site");
 
 struct recent_accesses *recent_new(void)
 {

@@ -61,7 +61,8 @@ static inline unsigned recent_equal(const uint32_t *numbers, uint32_t value)
 	__m128i a = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)numbers), v);
 	__m128i b = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(numbers + 4)), v);
 
-	return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(a, b), _mm_setzero_si128()));
+	return (unsigned)_mm_movemask_epi8(
+		_mm_packs_epi16(_mm_packs_epi32(a, b), _mm_setzero_si128()));
 }
 
 static inline uint32_t recent_tag(uint64_t addr, uint8_t access)

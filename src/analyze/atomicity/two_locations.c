@@ -157,12 +157,14 @@ static enum pattern pattern_of(const struct location_pair *k, const struct locat
 }
 
 static void emit(struct atomicity2 *a, const struct location_pair *k, const struct location_pair *o,
-		 unsigned ox, uint64_t key, const struct dedupe_access parts[4],
+		 unsigned ox, uint64_t key, const struct dedupe_access accesses[4],
 		 struct findings *out)
 {
 	const struct pair_side *kx = &k->side[0], *ky = &k->side[1];
 	const struct pair_side *bx = &o->side[ox], *by = &o->side[1 - ox];
-	struct candidate c = { .pattern = pattern_of(k, o, ox), .events = 4, .orders = 2, .count = 1 };
+	struct candidate c = {
+		.pattern = pattern_of(k, o, ox), .events = 4, .orders = 2, .count = 1
+	};
 
 	memset(c.hold, -1, sizeof(c.hold));
 	c.event[0] = contexts_candidate_event(a->contexts, &kx->at, kx->pc, kx->kind);
@@ -178,7 +180,7 @@ static void emit(struct atomicity2 *a, const struct location_pair *k, const stru
 	c.seen = kx->at.time < bx->at.time && by->at.time < ky->at.time;
 	set_location(kx, bx, &c.addr, &c.size);
 	set_location(ky, by, &c.addr2, &c.size2);
-	dedupe_add(&a->dedupe, key, parts, 4, &c, out);
+	dedupe_add(&a->dedupe, key, accesses, 4, &c, out);
 }
 
 static struct dedupe_access part(const struct atomicity2 *a, const struct pair_side *s,
@@ -197,17 +199,17 @@ static void report(struct atomicity2 *a, const struct location_pair *k,
 {
 	const struct pair_side *kx = &k->side[0], *ky = &k->side[1];
 	const struct pair_side *bx = &o->side[ox], *by = &o->side[1 - ox];
-	struct dedupe_access parts[4];
+	struct dedupe_access accesses[4];
 	uint64_t key;
 
-	parts[0] = part(a, kx, bx);
-	parts[1 + ox] = part(a, bx, kx);
-	parts[2 - ox] = part(a, by, ky);
-	parts[3] = part(a, ky, by);
-	key = dedupe_key(a->locks, parts, 4) + ox;
-	if (!dedupe_count_repeat(&a->dedupe, dedupe_find(&a->dedupe, key), parts, 4,
+	accesses[0] = part(a, kx, bx);
+	accesses[1 + ox] = part(a, bx, kx);
+	accesses[2 - ox] = part(a, by, ky);
+	accesses[3] = part(a, ky, by);
+	key = dedupe_key(a->locks, accesses, 4) + ox;
+	if (!dedupe_count_repeat(&a->dedupe, dedupe_find(&a->dedupe, key), accesses, 4,
 				 kx->at.time < bx->at.time && by->at.time < ky->at.time, out))
-		emit(a, k, o, ox, key, parts, out);
+		emit(a, k, o, ox, key, accesses, out);
 }
 
 /* `ox`: as location_pairs_overlap() returns it. */

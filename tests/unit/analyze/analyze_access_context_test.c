@@ -64,7 +64,8 @@ static void test_moments(void **state)
 	locks_free(locks);
 }
 
-/* Where `a` of thread 1 has to be held back for `other`: the n-th of its locks was taken at n + 1. */
+/* Where `a` of thread 1 has to be held back for `other`: the n-th of its locks was taken at n + 1.
+ */
 static uint64_t held_at(const struct contexts *m, const struct access_context *a,
 			const struct access_context *other)
 {
@@ -95,7 +96,8 @@ static void test_acquired(void **state)
 	a.view.lockset = sets[LOCKS_OUTER];
 	k.kept = act(k.contexts, &a, 0x10);
 	for (uint32_t i = 0; i < 200000; i++) {
-		b.view.lockset = i % 2 ? sets[1] : locks_acquire(locks, 0, 0xa0 + i / 2 % 6, false, 0);
+		b.view.lockset =
+			i % 2 ? sets[1] : locks_acquire(locks, 0, 0xa0 + i / 2 % 6, false, 0);
 		b.view.acquired = again;
 		tick(k.contexts, &b);
 		now = act(k.contexts, &b, 0x10);

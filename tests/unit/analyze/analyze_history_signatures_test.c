@@ -55,7 +55,8 @@ static void test_numbers(void **state)
 /* Lock `outer`, and `inner` within it, taken at `pc`. */
 static uint32_t nested(struct setting *s, uint64_t outer, uint64_t inner, bool shared, uint64_t pc)
 {
-	return locks_acquire(s->locks, locks_acquire(s->locks, 0, outer, false, 5), inner, shared, pc);
+	return locks_acquire(s->locks, locks_acquire(s->locks, 0, outer, false, 5), inner, shared,
+			     pc);
 }
 
 static uint32_t inner_class(struct setting *s, uint64_t pc, uint32_t lockset, bool reads)
@@ -64,7 +65,7 @@ static uint32_t inner_class(struct setting *s, uint64_t pc, uint32_t lockset, bo
 					       .lockset = lockset,
 					       .kind = reads ? TRACE_READ : TRACE_WRITE,
 					       .access = reads ? ACCESS_READ : ACCESS_WRITE };
-	uint32_t number = history_signature_intern(&s->h, &signature);		/* moves what is there */
+	uint32_t number = history_signature_intern(&s->h, &signature); /* moves what is there */
 
 	return s->h.signatures[number].inner_class;
 }

@@ -100,15 +100,18 @@ static void test_lines(void **state)
 	for (uint64_t n = 0; n < 5000; n++)
 		use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh);
 	for (uint64_t n = 0; n < 5000; n++)
-		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).cell->last.time, n);
+		assert_int_equal(
+			use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).cell->last.time, n);
 	history_forget(&s.h, (0x200 + 40 * 10) * 8, 40 * 8 * 5);
 	for (uint64_t n = 0; n < 100; n++)
-		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent == NULL,
+		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent ==
+					 NULL,
 				 n >= 10 && n < 15);
 	/* Up to the end of memory. */
 	history_forget(&s.h, (0x200 + 40 * 50) * 8 - 1, UINT64_MAX);
 	for (uint64_t n = 0; n < 100; n++)
-		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent == NULL,
+		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent ==
+					 NULL,
 				 n >= 50);
 	setting_free(&s);
 }
@@ -316,7 +319,8 @@ static void test_pack(void **state)
 	setting_free(&s);
 }
 
-/* The situations that are marked are those of the last access, the older write, representatives and pairs. */
+/* The situations that are marked are those of the last access, the older write, representatives and
+ * pairs. */
 static void check_marked(struct setting *s, const struct history_cell *c)
 {
 	uint64_t expected[16] = { 0 }, marked[16] = { 0 };

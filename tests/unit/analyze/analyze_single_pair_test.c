@@ -1,5 +1,6 @@
 /*
- * history_young.c: what a cell says of its first pair is what it says once that has units of its own.
+ * history_young.c: what a cell says of its first pair is what it says once that has units of its
+ * own.
  */
 #include "analyze_actor.h"
 
@@ -65,8 +66,8 @@ static struct history_cell *first(struct setting *s, uint64_t pc, unsigned kind,
 }
 
 /* The next, `steps` events of the thread later. */
-static bool second(struct setting *s, struct history_cell *c, struct step *t, uint64_t pc, unsigned kind,
-		   unsigned access, uint64_t steps, uint64_t time)
+static bool second(struct setting *s, struct history_cell *c, struct step *t, uint64_t pc,
+		   unsigned kind, unsigned access, uint64_t steps, uint64_t time)
 {
 	s->actor.view.index += steps - 1;
 	make(s, t, pc, kind, access, time);
