@@ -14,12 +14,12 @@
 #define FIRST_CAPACITY 4096u	/* sync_states */
 #define SYNC_STATES 65536u	/* first collection at this many; below, the capacity doubles */
 /* beyond, the capacity grows by this factor: unused pages cost nothing, and huge pages fit */
-#define LEAP 8u
+#define CAPACITY_FACTOR 8u
 
 /* A strong vector clock of a thread. */
 struct contexts_epoch {
 	struct vclock clock;
-	uint64_t own;
+	uint64_t own;		/* the thread's own component of `clock` */
 	uint32_t thread;
 	bool marked;
 	uint32_t next;		/* next free epoch, if this one is free */
@@ -37,7 +37,7 @@ struct contexts_sync_state {
 
 static void set_capacity(struct contexts *cs, size_t capacity)
 {
-	size_t old = cs->situation_capacity;
+	size_t old = cs->sync_state_capacity;
 
 	cs->sync_states = pages_grow(cs->sync_states, old * sizeof(*cs->sync_states),
 				     capacity * sizeof(*cs->sync_states));
@@ -45,7 +45,7 @@ static void set_capacity(struct contexts *cs, size_t capacity)
 	pages_soon(cs->sync_states, old * sizeof(*cs->sync_states),
 		   capacity * sizeof(*cs->sync_states));
 	pages_soon(cs->outer, old * sizeof(*cs->outer), capacity * sizeof(*cs->outer));
-	cs->situation_capacity = capacity;
+	cs->sync_state_capacity = capacity;
 }
 
 struct contexts *contexts_new(struct locks *locks)
@@ -71,8 +71,8 @@ void contexts_free(struct contexts *cs)
 		vclock_free(&cs->epochs[i].clock);
 	free(cs->threads);
 	free(cs->epochs);
-	pages_free(cs->sync_states, cs->situation_capacity * sizeof(*cs->sync_states));
-	pages_free(cs->outer, cs->situation_capacity * sizeof(*cs->outer));
+	pages_free(cs->sync_states, cs->sync_state_capacity * sizeof(*cs->sync_states));
+	pages_free(cs->outer, cs->sync_state_capacity * sizeof(*cs->outer));
 	free(cs->inner);
 	free(cs);
 }
@@ -213,9 +213,9 @@ static uint32_t take_sync_state(struct contexts *cs)
 		cs->free_sync_state = cs->sync_states[number].lockset;
 		return number;
 	}
-	if (cs->sync_state_count == cs->situation_capacity)
-		set_capacity(cs, (cs->situation_capacity < SYNC_STATES ? 2 : LEAP) *
-					 cs->situation_capacity);
+	if (cs->sync_state_count == cs->sync_state_capacity)
+		set_capacity(cs, (cs->sync_state_capacity < SYNC_STATES ? 2 : CAPACITY_FACTOR) *
+					 cs->sync_state_capacity);
 	return (uint32_t)cs->sync_state_count++;
 }
 

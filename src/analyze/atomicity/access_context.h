@@ -81,7 +81,7 @@ struct contexts {
 	uint32_t free_epoch;
 	struct contexts_sync_state *sync_states;	/* number 0 is unused */
 	struct view_acquired *outer; /* by sync_state: the event that acquired the first lock */
-	size_t sync_state_count, situation_capacity;
+	size_t sync_state_count, sync_state_capacity;
 	uint32_t free_sync_state;
 	/* by sync_state.inner: the events that acquired the other locks; number 0 is unused */
 	struct view_acquired (*inner)[LOCKS_OUTER - 1];
@@ -107,7 +107,7 @@ void contexts_sync(struct contexts *cs, const struct event *ev, const struct vie
 const struct contexts_thread *contexts_refresh(struct contexts *cs, const struct view *view);
 
 /*
- * The thread's kept state is out of date. The lockset and clock are compared, too: events of other
+ * True if the kept state is out of date. The lockset and clock are compared, too: events of other
  * threads can change them.
  */
 static inline bool contexts_stale(const struct contexts_thread *t, const struct view *view)
@@ -126,8 +126,8 @@ static inline const struct contexts_thread *contexts_current(struct contexts *cs
 }
 
 /*
- * Fills *out for the access `ev`. Its sync_state is valid until the marker is called next; whoever
- * keeps it longer has to mark it.
+ * Fills *out for the access `ev`. Its sync_state is valid until the marker is called next; a
+ * caller that keeps it longer has to mark it.
  */
 static inline void contexts_fill(const struct contexts_thread *t, const struct event *ev,
 				 const struct view *view, uint32_t tag, struct access_context *out)
@@ -215,7 +215,7 @@ static inline bool contexts_same_block(const struct access_context *p,
 	return i->index - p->index <= CONTEXTS_BLOCK_EVENTS || contexts_function_active(p, view);
 }
 
-/* contexts_cuts_since() for a thread whose lockset changed since. */
+/* contexts_cuts_since() for a thread whose lockset changed after the access. */
 unsigned contexts_cuts_search(const struct contexts *cs, const struct contexts_thread *t,
 			      uint64_t index, uint32_t lockset, uint32_t cuts[CONTEXTS_CUTS]);
 
@@ -254,10 +254,10 @@ struct candidate_event contexts_candidate_event(const struct contexts *cs,
 						uint16_t kind);
 
 /*
- * To delay `a` until `other` has run, it may be too late to stop the thread right before `a`: it
- * already holds a lock that `other` needs. If so, returns true, and *out is the event that acquires
- * the outermost such lock: the thread has to be held back there. Only locks acquired after the
- * thread's event number `after` count; CONTEXTS_ANY_SECTION: all.
+ * Finds where to hold a thread back so that `other` runs before its access `a`. Right before `a` is
+ * too late if the thread then holds a lock that `other` needs. In this case returns true, and *out
+ * is the event that acquires the outermost such lock. Only locks acquired after the thread's event
+ * number `after` count; CONTEXTS_ANY_SECTION: all.
  */
 #define CONTEXTS_ANY_SECTION UINT64_MAX
 bool contexts_find_section(const struct contexts *cs, const struct access_context *a,

@@ -18,8 +18,8 @@
  *
  * Each new access and pair is compared with what the other threads did to the location last, so the
  * events of a candidate are as near to each other in the trace as possible. The work per access
- * does not grow with the trace (history.h). Values are not looked at, and
- * of an access only the first RANGE_MAX granules.
+ * does not grow with the trace (history.h). Values are not looked at, and of a large access only
+ * its first RANGE_MAX granules.
  */
 #include <stdlib.h>
 
@@ -52,7 +52,10 @@ static void atomicity_close(void *state)
 	free(a);
 }
 
-/* The present access as i, with the access before it, or the write before that, as p. */
+/*
+ * A pair with the present access as i. p is the access before it (`adjacent`), or the last write if
+ * reads followed that (`spanning`).
+ */
 struct maybe_pair {
 	bool computed, exists;		/* probe_make() was called; it returned true */
 	struct history_probe probe;
@@ -234,7 +237,7 @@ static bool is_history_irrelevant(struct atomicity *a, const struct granule_acce
  * If the cell has the core of the access's signature, and the acquisition history does not matter,
  * the access counts as one with that core. Returns the signature to be noted.
  */
-static uint32_t without_history(struct atomicity *a, struct granule_access *t, uint32_t tag,
+static uint32_t drop_irrelevant_history(struct atomicity *a, struct granule_access *t, uint32_t tag,
 				struct findings *out)
 {
 	uint32_t core = a->history.signatures[tag].core;
@@ -263,7 +266,7 @@ static void access_granule(struct atomicity *a, struct granule_access *t, uint64
 				   t->signature.own_read);
 	t->lockset = t->view->lockset;
 	if (__builtin_expect(a->history.signatures[tag].core != tag, 0))
-		tag = without_history(a, t, tag, out);
+		tag = drop_irrelevant_history(a, t, tag, out);
 	contexts_fill(t->here, t->ev, t->view, tag, &t->now);
 	c = t->at.cell;
 	t->adjacent.computed = t->spanning.computed = t->new_signature = false;
@@ -282,7 +285,7 @@ static void access_granule(struct atomicity *a, struct granule_access *t, uint64
 }
 
 /* The slow path: something about the access may be new. */
-static __attribute__((noinline)) void look_closely(struct atomicity *a, const struct event *ev,
+static __attribute__((noinline)) void access_slow(struct atomicity *a, const struct event *ev,
 						   const struct view *view,
 						   const struct contexts_thread *here,
 						   unsigned access, struct findings *out)
@@ -314,8 +317,8 @@ static inline void atomicity_access(struct atomicity *a, const struct event *ev,
 {
 	const struct contexts_thread *here = contexts_current(a->contexts, view);
 
-	if (!atomicity_knows(a, ev, view, here, access))
-		look_closely(a, ev, view, here, access, out);
+	if (!atomicity_access_fast(a, ev, view, here, access))
+		access_slow(a, ev, view, here, access, out);
 }
 
 static void atomicity_event(void *state, const struct event *ev, const struct view *view,

@@ -174,7 +174,7 @@ static __attribute__((noinline)) bool known_drop(struct history *h, const struct
 /*
  * True if nothing about the access is new, or the cell has no room for it; the access is then done.
  */
-static inline bool atomicity_knows(struct atomicity *a, const struct event *ev,
+static inline bool atomicity_access_fast(struct atomicity *a, const struct event *ev,
 				   const struct view *view, const struct contexts_thread *here,
 				   unsigned access)
 {

@@ -49,7 +49,8 @@ uint32_t dedupe_find(const struct dedupe *d, uint64_t key);
 
 /*
  * True if the instance adds nothing to the candidate with this number; it is counted, as PRUNE_SAME
- * if its sites differ. False if it is the first that the trace shows (`seen`), or nearer in time.
+ * if its sites differ. False if it is the first instance that the trace itself shows (`seen`), if
+ * it is nearer in time, or if the number is 0.
  */
 bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_access *accesses,
 			 unsigned count, bool seen, struct findings *out);

@@ -134,7 +134,7 @@ static void mark(void *ctx)
 		for (unsigned g = 0; g < HISTORY_LINE; g++) {
 			if (b + MARK_AHEAD < h->block_count &&
 			    (c = used_cell(h, b + MARK_AHEAD, g)))
-				history_mark_soon(h, c);
+				history_mark_prefetch(h, c);
 			if ((c = used_cell(h, b, g)))
 				history_mark_cell(h, c);
 		}
@@ -459,7 +459,7 @@ static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64
 			if (!(gone >> g & 1) || !c->bytes)
 				continue;
 			next = c->next;
-			history_empty(h, c);
+			history_free_units(h, c);
 			*c = (struct history_cell){ .next = next };
 		}
 		b = h->blocks[b].next;

@@ -208,6 +208,7 @@ struct history_share {
 
 #define HISTORY_MANY UINT32_MAX
 #define HISTORY_UNKNOWN UINT8_MAX /* a count in history_kinds: there are more kinds than fit */
+/* further blocks of a line from which on its granules get kinds */
 #define HISTORY_MANY_BLOCKS 3u
 
 /*
@@ -248,10 +249,7 @@ struct history_current_line {
 /* An access to come, between the stages of history_prefetch(). */
 struct history_ahead {
 	uint64_t key;		/* key_of(line, thread) */
-	/*
-	 * slots for the line's first thread and for other threads; unset if the key is that of the
-	 * entry before
-	 */
+	/* slots of the line's first and of other threads; unset if the entry before has this key */
 	uint64_t start, other;
 	uint32_t granule;
 	uint32_t block;		/* set by the second stage; 0: none */
@@ -277,10 +275,7 @@ struct history {
 	uint64_t *slots;		/* hash table of blocks: history_slots.h */
 	size_t slot_count, slot_used;	/* slot_count is a power of 2 */
 	struct history_current_line current;
-	/*
-	 * bit set: granules of a line that were ever accessed; cells of the others are all zero
-	 * pages
-	 */
+	/* bit set: granules of a line that were ever accessed; cells of the others are zero */
 	uint8_t granules_used;
 	/* highest numbers ever in use; memory beyond is still zero */
 	size_t blocks_ever, shares_ever;
@@ -295,10 +290,7 @@ struct history {
 	uint32_t last_signature;		/* looked up last */
 	size_t signature_count, signature_capacity, nesting_capacity;
 	struct history_number_table signature_table;
-	/*
-	 * by lockset: number of the first signature looked up when this lockset was last entered: a
-	 * prediction
-	 */
+	/* prediction, by lockset: the signature looked up first when it last became the lockset */
 	uint32_t *first_of_lockset;
 	size_t first_of_lockset_count;
 	uint32_t last_lockset;		/* lockset of last_signature */
@@ -315,7 +307,7 @@ struct history {
 	struct history_ahead ahead[32];	/* circular buffer */
 	uint32_t ahead_count;
 	struct history_prefetched prefetched[HISTORY_PREFETCHED];
-	uint64_t dropped;
+	uint64_t dropped;		/* accesses and pairs that there was no room for */
 };
 
 /* Result of history_lookup(): the cell for an access of a thread to one granule. */
@@ -350,8 +342,8 @@ static inline uint64_t history_signature_hash(const struct history_signature *si
 }
 
 /*
- * The slow path of history_signature(), and history_probe's shape: they intern what is new
- * (history_signatures.c).
+ * Intern a signature (the slow path of history_signature()) and the shape of a pair, and return
+ * their numbers (history_signatures.c).
  */
 uint32_t history_signature_intern(struct history *h, const struct history_signature *signature);
 uint32_t history_shape(struct history *h, const struct history_probe *probe);
@@ -409,16 +401,16 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 uint32_t history_thread(const struct history *h, const struct history_cell *cell);
 
 /*
- * Makes a representative of `now`, unless the cell has one with its signature and clock; *fresh
- * says which. Returns false if there is no room. `new_signature` is the result of history_has().
- * history_set_last() has to follow before the next access.
+ * Makes a representative of `now`, unless the cell has one with its signature and clock. *fresh is
+ * true if it was made. Returns false if there is no room. `new_signature` is the result of
+ * history_has(). history_set_last() has to follow before the next access.
  */
 bool history_note(struct history *h, struct history_cell *c, const struct access_context *now,
 		  bool new_signature, bool *fresh);
 
 /*
- * Adds the pair of the probe, or refreshes the one like it; *fresh says which. NULL if there is no
- * room.
+ * Adds the pair of the probe (*fresh is true), or updates the one with its key to this instance.
+ * Returns NULL if there is no room.
  */
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
 					     const struct history_probe *probe, bool *fresh);
@@ -441,12 +433,12 @@ uint32_t history_pair_shape(const struct history *h, const struct history_cell *
 void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
 			 uint32_t *p, uint32_t *i);
 
-/* Packs an access whose bytes are not exactly the cell's. The block is lost. */
-struct history_packed history_pack_odd(struct history *h, const struct history_cell *c,
+/* Packs an access whose bytes are not exactly those of the cell. Its block is not kept. */
+struct history_packed history_pack_inexact(struct history *h, const struct history_cell *c,
 				       const struct access_context *m);
 
 /* True if the access touches exactly the bytes of the cell. */
-static inline bool history_is_even(const struct history_cell *c, const struct access_context *m)
+static inline bool history_is_exact(const struct history_cell *c, const struct access_context *m)
 {
 	unsigned first = m->addr % GRANULE_BYTES;
 
@@ -456,8 +448,8 @@ static inline bool history_is_even(const struct history_cell *c, const struct ac
 static inline struct history_packed history_pack(struct history *h, const struct history_cell *c,
 						 const struct access_context *m)
 {
-	if (!history_is_even(c, m))
-		return history_pack_odd(h, c, m);
+	if (!history_is_exact(c, m))
+		return history_pack_inexact(h, c, m);
 	return (struct history_packed){ m->index, m->time, m->sync_state, m->stack };
 }
 
@@ -467,20 +459,20 @@ struct access_context history_unpack(const struct history *h, const struct histo
 uint64_t history_packed_index(const struct history_packed *packed);
 
 /* Makes the kinds of the cell's granule, which must be shared and have none yet. */
-struct history_kinds *history_kinds(struct history *h, const struct history_cell *c);
+struct history_kinds *history_kinds_make(struct history *h, const struct history_cell *c);
 
 /* Drops the history of memory that is freed or allocated anew. */
 void history_forget(struct history *h, uint64_t addr, uint64_t size);
 
 /*
- * For history.c: marks all access contexts of the cell (contexts_mark()); history_mark_soon()
+ * For history.c: marks all access contexts of the cell (contexts_mark()); history_mark_prefetch()
  * prefetches for that.
  */
 void history_mark_cell(const struct history *h, const struct history_cell *c);
-void history_mark_soon(const struct history *h, const struct history_cell *c);
+void history_mark_prefetch(const struct history *h, const struct history_cell *c);
 
 /* For history.c: frees the units of the cell. */
-void history_empty(struct history *h, struct history_cell *c);
+void history_free_units(struct history *h, struct history_cell *c);
 
 /* For history.c and history_cell.c: keep the kinds of a granule up to date. */
 void history_kinds_access(struct history *h, uint32_t *unit, uint32_t signature);

@@ -56,7 +56,7 @@ static uint32_t pair_units(unsigned room)
 	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_pair)));
 }
 
-static uint32_t take(struct history *h, unsigned class, uint32_t units)
+static uint32_t run_alloc(struct history *h, unsigned class, uint32_t units)
 {
 	uint32_t n = h->free_units[class];
 
@@ -69,7 +69,7 @@ static uint32_t take(struct history *h, unsigned class, uint32_t units)
 	return n;
 }
 
-static void give(struct history *h, unsigned class, uint32_t unit)
+static void run_free(struct history *h, unsigned class, uint32_t unit)
 {
 	*(uint32_t *)unit_at(h, unit) = h->free_units[class];
 	h->free_units[class] = unit;
@@ -98,7 +98,7 @@ static void move_reps(struct history *h, struct history_cell *c, const struct hi
 	const uint64_t *keys;
 	const struct history_packed *packed;
 
-	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->older_write_unit);
+	c->reps = run_alloc(h, rep_class(c), rep_units(rep_room(c)) + c->older_write_unit);
 	if (n == 1) {
 		rep_keys(h, c)[0] = rep_key(&c->last);
 		rep_packed(h, c)[0] = history_pack(h, c, &c->last);
@@ -112,7 +112,7 @@ static void move_reps(struct history *h, struct history_cell *c, const struct hi
 	}
 	if (c->older_write)
 		*older_write_of(h, c) = *older_write_of(h, old);
-	give(h, rep_class(old), old->reps);
+	run_free(h, rep_class(old), old->reps);
 }
 
 /* Adds a representative, not the first, and returns its number. A full run moves. */
@@ -158,13 +158,13 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 	if (n < room)
 		return n;
 	class = pair_classes[n + 1];
-	c->pairs = take(h, PAIR_CLASS + class, pair_units(pair_rooms[class]));
+	c->pairs = run_alloc(h, PAIR_CLASS + class, pair_units(pair_rooms[class]));
 	for (unsigned i = 0; i < n; i++) {
 		pair_keys(h, c)[i] = keys[i];
 		pairs(h, c)[i] = list[i];
 	}
 	if (n)
-		give(h, PAIR_CLASS + pair_classes[n], old);
+		run_free(h, PAIR_CLASS + pair_classes[n], old);
 	return n;
 }
 
@@ -250,7 +250,7 @@ void history_expand(struct history *h, struct history_cell *c)
 		return;
 	/* reserve the older write: a read mostly follows a write */
 	c->older_write_unit = c->last_flags & ACCESS_WRITE ? 1 : 0;
-	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->older_write_unit);
+	c->reps = run_alloc(h, rep_class(c), rep_units(rep_room(c)) + c->older_write_unit);
 	rep_keys(h, c)[0] = single_pair_rep_key(h, &old, 0);
 	rep_keys(h, c)[1] = single_pair_rep_key(h, &old, 1);
 	rep_packed(h, c)[0] = pair.p;
@@ -335,7 +335,7 @@ void history_mark_cell(const struct history *h, const struct history_cell *c)
 }
 
 /* Prefetches the first two units of each run; going through them fetches the rest. */
-void history_mark_soon(const struct history *h, const struct history_cell *c)
+void history_mark_prefetch(const struct history *h, const struct history_cell *c)
 {
 	if (c->single_pair)
 		return;
@@ -418,12 +418,12 @@ void history_pair_epochs(const struct history *h, const struct history_cell *c, 
 	}
 }
 
-void history_empty(struct history *h, struct history_cell *c)
+void history_free_units(struct history *h, struct history_cell *c)
 {
 	if (c->single_pair)
 		return;
 	if (c->rep_count > 1)
-		give(h, rep_class(c), c->reps);
+		run_free(h, rep_class(c), c->reps);
 	if (c->pair_count)
-		give(h, PAIR_CLASS + pair_classes[c->pair_count], c->pairs);
+		run_free(h, PAIR_CLASS + pair_classes[c->pair_count], c->pairs);
 }

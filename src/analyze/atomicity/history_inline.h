@@ -232,7 +232,7 @@ static inline struct history_kinds *history_kinds_here(struct history *h,
 	if (!unit && history_leader(h)->other_blocks < HISTORY_MANY_BLOCKS)
 		return NULL;
 	if (!unit)
-		return history_kinds(h, c);
+		return history_kinds_make(h, c);
 	k = unit_at(h, unit);
 	return k->count[0] == HISTORY_UNKNOWN ? NULL : k;
 }

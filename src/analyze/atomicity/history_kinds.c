@@ -146,7 +146,7 @@ void history_kinds_forget(struct history *h, const struct history_share *share)
 		k->count[0] = k->count[1] = 0;
 }
 
-struct history_kinds *history_kinds(struct history *h, const struct history_cell *c)
+struct history_kinds *history_kinds_make(struct history *h, const struct history_cell *c)
 {
 	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
 	uint32_t *unit = &history_share(h, h->current.share, g)->kinds;

@@ -17,7 +17,7 @@ static bool fits(const struct history_cell *c, const struct access_context *now,
 	return c->rep_count == 1 && !c->pair_count && !c->older_write && is_noted(c) &&
 	       ((access & ACCESS_WRITE) || !(c->last_flags & ACCESS_WRITE)) &&
 	       p->sync_state == now->sync_state && p->stack == now->stack && p->addr == now->addr &&
-	       p->size == now->size && history_is_even(c, now) && now->index - p->index < STEPS &&
+	       p->size == now->size && history_is_exact(c, now) && now->index - p->index < STEPS &&
 	       now->time - p->time < NUMBERS;
 }
 

@@ -5,8 +5,8 @@
  * For each thread and two sites, the LOCATION_PAIRS_KEPT most recently used pairs are kept, each
  * with its latest instance. So memory depends on the code, not on the data. Two sites *walk* if
  * they access other locations every time, as a loop over an array does. From then on their pairs
- * are sampled: only one of LOCATION_PAIRS_SAMPLING locations is kept, and all threads choose the
- * same ones. An access that spans granules is located by its first.
+ * are sampled: only one in LOCATION_PAIRS_SAMPLING is kept, by its locations, so all threads keep
+ * the same ones. The location of an access that spans granules is its first granule.
  *
  * A pair is *unshared* if nothing can conflict with one of its sides (unshared.h): no pair of
  * another thread can break it. It takes a place among the pairs of its sites, but is not kept
@@ -21,143 +21,140 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-#define LOCATION_PAIRS_KEPT 8u /* a power of 2 */
-#define LOCATION_PAIRS_SAMPLING 16u /* pairs in a row at new locations that make two sites walk */
-#define LOCATION_PAIRS_STREAK 256u	/* One side of a kept pair: an access. */
+#define LOCATION_PAIRS_KEPT 8u /* per thread and two sites: bounds memory by code size */
+#define LOCATION_PAIRS_SAMPLING 16u		/* a power of 2 */
+#define LOCATION_PAIRS_STREAK 256u /* pairs in a row at new locations that make two sites walk */
 
-/* counts how often the memory was freed: another generation is another location */
+/* One side of a kept pair: an access. */
 struct pair_side {
 	struct access_context at;
 	uint64_t pc;
-	uint32_t generation;	/* An access that may become a side of pairs. */
+	/* counts how often the memory was freed: another generation is another location */
+	uint32_t generation;
 	uint16_t kind;
 	uint8_t access;
 };
 
-/* hash of granule and generation: location_pairs_locate() */
+/* An access that may become a side of pairs. */
 struct pair_access {
 	struct pair_side side;
-	/* a stronger hash of these: the sum of two keys identifies both locations */
-	uint64_t location;
-	uint64_t key;		/* hash of the key, address, lockset and epoch */
-	uint64_t identity;	/* location_pairs_new_site() */
-	uint32_t site;		/* it reaches into the next granule */
+	uint64_t location; /* hash of granule and generation: location_pairs_locate() */
+	uint64_t key; /* a stronger hash of these: the sum of two keys identifies both locations */
+	uint64_t identity;	/* hash of the key, address, lockset and epoch */
+	uint32_t site;		/* location_pairs_new_site() */
 	uint32_t lockset;
-	bool spans_granules;		/* nothing can conflict with it */
-	bool unshared;		/* Two accesses that may become a pair. */
+	bool spans_granules;		/* it reaches into the next granule */
+	bool unshared;		/* nothing can conflict with it */
 };
 
-/* sum of the keys */
+/* Two accesses that may become a pair. */
 struct pair_attempt {
 	const struct pair_access *first, *second;
-	uint64_t locations;	/* location_pairs_sites() */
-	struct pair_cell *cell;	/* as in struct pair_link */
-	uint32_t writes;	/* in program order */
+	uint64_t locations;	/* sum of the keys */
+	struct pair_cell *cell;	/* location_pairs_sites() */
+	uint32_t writes;	/* as in struct pair_link */
 	bool unshared;
 };
 
 struct location_pair {
-	/*
-	 * The members of a pair that comparisons read, kept apart from struct location_pair: most
-	 * comparisons find nothing. x and y are ordered by their keys; the pair is `swapped` if its
-	 * first access is to the location with the greater key.
-	 */
-	struct pair_side side[2];
+	struct pair_side side[2];	/* in program order */
 };
 
-/* sum of both keys, mixed with `writes`: identifies the bucket */
+/*
+ * The members of a pair that comparisons read, kept apart from struct location_pair: most
+ * comparisons find nothing. x and y are ordered by their keys; the pair is `swapped` if its first
+ * access is to the location with the greater key.
+ */
 struct pair_link {
-	uint64_t locations;	/* in the bucket; 0: none */
-	uint32_t next, previous;	/* ascends in the order in which pairs were added */
-	uint32_t stamp;		/* of the two sides */
+	uint64_t locations;	/* sum of both keys, mixed with `writes`: identifies the bucket */
+	uint32_t next, previous;	/* in the bucket; 0: none */
+	uint32_t stamp;		/* ascends in the order in which pairs were added */
 	uint32_t thread;
-	/* locksets between the two accesses (contexts_cuts_since()) */
-	uint32_t epoch[2], lockset[2];
-	/* bit set: 1: the location with the lesser key is written, 2: the greater */
-	uint32_t cut[CONTEXTS_CUTS];
+	uint32_t epoch[2], lockset[2];	/* of the two sides */
+	uint32_t cut[CONTEXTS_CUTS]; /* locksets between the two accesses (contexts_cuts_since()) */
 	uint8_t cuts;
-	uint8_t writes;		/* per side; low and end: bytes within the granule */
-	uint8_t access[2], low[2], end[2];	/* both sides are in one granule */
+	/* bit set: 1: the location with the lesser key is written, 2: the greater */
+	uint8_t writes;
+	uint8_t access[2], low[2], end[2]; /* per side; low and end: bytes within the granule */
 	bool swapped;
-	bool one_granule; /* a side reaches into the next granule: `low` and `end` are not valid */
-	bool spans_granules;		/* A bucket of the hash table from locations to pairs. */
+	bool one_granule;		/* both sides are in one granule */
+	/* a side reaches into the next granule: `low` and `end` are not valid */
+	bool spans_granules;
 };
 
-/* 0: none */
+/* A bucket of the hash table from locations to pairs. */
 struct pair_bucket {
+	uint32_t first;		/* 0: none */
 	/* bit set by hash of `locations`: a clear bit means that there is no such pair */
-	uint32_t first;
-	uint32_t tags; /* The pairs that a thread made at two sites, most recently used first. */
+	uint32_t tags;
 };
 
 #define LOCATION_PAIRS_UNSHARED 0x80000000u
 
-/* number of the pair; LOCATION_PAIRS_UNSHARED and bits of its hash: an unshared pair */
+/* The pairs that a thread made at two sites, most recently used first. */
 struct pair_sites {
-	/* of each pair: different hashes, different pairs */
+	/* number of the pair; LOCATION_PAIRS_UNSHARED and bits of its hash: an unshared pair */
 	uint32_t location_pair[LOCATION_PAIRS_KEPT];
+	uint16_t hash16[LOCATION_PAIRS_KEPT]; /* of each pair: different hashes, different pairs */
 	/* pairs in a row that were at new locations; at most LOCATION_PAIRS_STREAK + 1 */
-	uint16_t hash16[LOCATION_PAIRS_KEPT];
-	uint16_t new_in_row;	/* pads to 64 bytes, a cache line */
+	uint16_t new_in_row;
 	uint16_t count;
 	uint32_t thread;
-	/* Cache by a thread's second site: the first sites that it made pairs with. */
-	uint32_t unused[2];
+	uint32_t unused[2];	/* pads to 64 bytes, a cache line */
 };
 
-/* number of struct pair_sites, with LOCATION_PAIRS_WALK if the sites walk */
+/* Cache by a thread's second site: the first sites that it made pairs with. */
 #define LOCATION_PAIRS_ROW 16u
 #define LOCATION_PAIRS_WALK 0x80000000u
 struct pair_row {
 	struct pair_cell {
 		uint32_t site;
-		uint32_t sites;	/* generation of each granule, plus 1 */
+		/* number of struct pair_sites, with LOCATION_PAIRS_WALK if the sites walk */
+		uint32_t sites;
 	} at[LOCATION_PAIRS_ROW];
 };
 
 struct location_pairs {
 	struct contexts *contexts;
-	struct granules generations;	/* number 0 is unused */
-	struct location_pair *list;		/* by number of the pair */
-	struct pair_link *links;	/* first unused pair, linked by `next`; 0: none */
+	struct granules generations;	/* generation of each granule, plus 1 */
+	struct location_pair *list;		/* number 0 is unused */
+	struct pair_link *links;	/* by number of the pair */
 	size_t count, capacity, link_capacity;
-	uint32_t free;			/* number 0 is unused */
+	uint32_t free;			/* first unused pair, linked by `next`; 0: none */
 	struct pair_sites *sites;	/* number 0 is unused */
 	size_t sites_count, sites_capacity;
-	struct pair_row *rows;	/* first and second site to their number in `sites` */
+	struct pair_row *rows;	/* number 0 is unused */
 	size_t row_count, row_capacity;
-	struct map sites_at;		/* hash table by pair_link.locations */
-	struct pair_bucket *table;	/* a power of 2 */
-	size_t table_size;		/* latest stamp given */
-	uint32_t stamp; /* Marks the access contexts of all pairs, for contexts_set_marker(). */
+	struct map sites_at;		/* first and second site to their number in `sites` */
+	struct pair_bucket *table;	/* hash table by pair_link.locations */
+	size_t table_size;		/* a power of 2 */
+	uint32_t stamp;			/* latest stamp given */
+	/* pairs dropped for newer ones, and pairs not noted because their sites walk */
 	uint64_t replaced, skipped;
 };
 
 void location_pairs_init(struct location_pairs *c, struct contexts *contexts);
 void location_pairs_free(struct location_pairs *c);
 
+/* Marks the access contexts of all pairs, for contexts_set_marker(). */
+void location_pairs_mark(const struct location_pairs *c);
+
 /*
  * Fills in the members of an access that follow from its context and lockset: generation, location,
  * key, identity, spans_granules.
  */
-void location_pairs_mark(const struct location_pairs *c);
-
-/* Returns a number for one more site of a thread. Threads do not share numbers. */
 void location_pairs_locate(struct location_pairs *c, struct pair_access *access);
 
-/* location_pairs_sites() if the row does not have the first site. */
+/* Returns a number for one more site of a thread. Threads do not share numbers. */
 uint32_t location_pairs_new_site(struct location_pairs *c);
 
-/*
- * Returns the cache entry of a thread's two sites, made if there is none. Valid until the next
- * call. A loop's sites have consecutive numbers, so they do not collide in a row.
- */
+/* location_pairs_sites() if the row does not have the first site. */
 struct pair_cell *location_pairs_sites_find(struct location_pairs *c, uint32_t thread,
 					    uint32_t first, uint32_t second);
 
 /*
- * True if a walking pair of these locations (pair_access.location) is kept. The same for (x, y) and
- * (y, x), and in all threads.
+ * Returns the cache entry of a thread's two sites, made if there is none. Valid until the next
+ * call. A loop's sites have consecutive numbers, so they do not collide in a row.
  */
 static inline struct pair_cell *location_pairs_sites(struct location_pairs *c, uint32_t thread,
 						     uint32_t first, uint32_t second)
@@ -167,19 +164,22 @@ static inline struct pair_cell *location_pairs_sites(struct location_pairs *c, u
 	return cell->site == first ? cell : location_pairs_sites_find(c, thread, first, second);
 }
 
-/* True if the two sites walk: only sampled pairs are to be noted. */
+/*
+ * True if a walking pair of these locations (pair_access.location) is kept. The same for (x, y) and
+ * (y, x), and in all threads.
+ */
 static inline bool location_pairs_sampled(uint64_t a, uint64_t b)
 {
 	return !(hash_add(a + b, a ^ b) >> 32 & (LOCATION_PAIRS_SAMPLING - 1));
 }
 
-/* Completes an attempt that has `first` and `cell`. */
+/* True if the two sites walk: only sampled pairs are to be noted. */
 static inline bool location_pairs_walk(const struct pair_cell *cell)
 {
 	return cell->sites & LOCATION_PAIRS_WALK;
 }
 
-/* If the keys do not tell which location is written, count both as written. */
+/* Completes an attempt that has `first` and `cell`. */
 static inline void location_pairs_complete(struct pair_attempt *p, const struct pair_access *second)
 {
 	unsigned x = (p->first->side.access & ACCESS_WRITE) != 0;
@@ -191,27 +191,27 @@ static inline void location_pairs_complete(struct pair_attempt *p, const struct 
 	p->second = second;
 	p->unshared = p->first->unshared || second->unshared;
 	p->locations = p->first->key + second->key;
-	/*
-	 * Keeps the pair. Returns its number if its locations, locksets or epochs are new, so that
-	 * it has to be compared with other threads' pairs. Returns 0 if it is known or unshared.
-	 */
+	/* If the keys do not tell which location is written, count both as written. */
 	p->writes = unsure ? 3 * (x | y) : x << swapped | y << !swapped;
 }
+
+/*
+ * Keeps the pair. Returns its number if its locations, locksets or epochs are new, so that it has
+ * to be compared with other threads' pairs. Returns 0 if it is known or unshared.
+ */
+uint32_t location_pairs_note(struct location_pairs *c, const struct pair_attempt *p);
 
 /*
  * Prefetch for location_pairs_note(): location_pairs_prefetch_next() reads what
  * location_pairs_prefetch() fetches. To be called for several attempts between the two.
  */
-uint32_t location_pairs_note(struct location_pairs *c, const struct pair_attempt *p);
+void location_pairs_prefetch(const struct location_pairs *c, const struct pair_attempt *p);
+void location_pairs_prefetch_next(const struct location_pairs *c, const struct pair_attempt *p);
 
 /*
  * An iterator over the pairs of other threads at the same two locations, in either order, if both
  * locations may be written by one of the two threads. The latest pair comes first.
  */
-void location_pairs_prefetch(const struct location_pairs *c, const struct pair_attempt *p);
-void location_pairs_prefetch_next(const struct location_pairs *c, const struct pair_attempt *p);
-
-/* Returns the next pair, 0: no more. */
 struct location_pairs_matches {
 	uint64_t locations[4];
 	uint32_t next[4];
@@ -222,19 +222,19 @@ struct location_pairs_matches {
 void location_pairs_matches(const struct location_pairs *c, uint32_t location_pair,
 			    struct location_pairs_matches *out);
 
+/* Returns the next pair, 0: no more. */
+uint32_t location_pairs_next_match(const struct location_pairs *c,
+				   struct location_pairs_matches *others);
+
 /*
  * Returns the side of `other` that overlaps side 0 of `location_pair`, if its other side overlaps
  * side 1, and each overlap is written by one of the two. Else LOCATION_PAIRS_DISJOINT.
  */
-uint32_t location_pairs_next_match(const struct location_pairs *c,
-				   struct location_pairs_matches *others);
-
-/* Makes memory that is freed or allocated anew another location. */
 #define LOCATION_PAIRS_DISJOINT 2u
 unsigned location_pairs_overlap(const struct location_pairs *c, uint32_t location_pair,
 				uint32_t other);
 
-/* Memory that is given back or anew. */
+/* Makes memory that is freed or allocated anew another location. */
 void location_pairs_forget(struct location_pairs *c, uint64_t addr, uint64_t size);
 
 #endif
