@@ -1,5 +1,4 @@
-/* For tests of analyze/atomicity/history.h: a history with its surroundings, and what threads do
- * there. */
+/* For tests of the access history: a history, and threads that access it. */
 #ifndef ANALYZE_HISTORY_UTIL_H
 #define ANALYZE_HISTORY_UTIL_H
 
@@ -7,7 +6,7 @@
 
 #include "analyze/atomicity/history_inline.h"
 
-/* A history with its surroundings, and one thread's access to granule 0x200 (0x1000). */
+/* A history with what it needs, and threads. */
 struct setting {
 	struct locks *locks;
 	struct contexts *contexts;
@@ -45,7 +44,7 @@ static inline uint32_t epoch_of(struct setting *s, uint32_t thread)
 	return now.epoch;
 }
 
-/* An access as the analysis makes it, without pairs. */
+/* Makes a write as the analysis does, without pairs. */
 static inline struct history_lookup use(struct setting *s, uint32_t thread, uint64_t granule,
 					uint8_t bytes, uint64_t pc, uint64_t time, bool *fresh)
 {

@@ -1,9 +1,10 @@
 /*
- * moments: the surroundings of accesses, and that those which nobody keeps are used again.
+ * Access contexts: clocks, lock acquisitions, and that numbers which no analysis keeps are used
+ * again.
  */
 #include "analyze_actor.h"
 
-/* Keeps two moments. */
+/* An analysis that keeps two contexts. */
 struct keeper {
 	struct contexts *contexts;
 	struct access_context kept, other;
@@ -19,11 +20,11 @@ static void mark_kept(void *ctx)
 	k->marked++;
 }
 
-static void test_moments(void **state)
+static void test_contexts(void **state)
 {
 	struct locks *locks = locks_new();
 	struct keeper k = { .contexts = contexts_new(locks) };
-	struct contexts *m = k.contexts;
+	struct contexts *cs = k.contexts;
 	struct actor a, b;
 	struct access_context now;
 	uint32_t highest = 0;
@@ -31,50 +32,52 @@ static void test_moments(void **state)
 	(void)state;
 	actor_init(&a, 1);
 	actor_init(&b, 2);
-	contexts_set_marker(m, mark_kept, &k);
-	k.kept = act(m, &a, 0x10);
-	k.other = act(m, &b, 0x10);
-	assert_int_equal(contexts_thread(m, &k.kept), 1);
-	assert_int_equal(contexts_thread(m, &k.other), 2);
-	assert_false(contexts_ordered(m, k.kept.epoch, k.other.epoch));
-	/* b takes what a releases. */
-	tick(m, &a);
+	contexts_set_marker(cs, mark_kept, &k);
+	k.kept = act(cs, &a, 0x10);
+	k.other = act(cs, &b, 0x10);
+	assert_int_equal(contexts_thread(cs, &k.kept), 1);
+	assert_int_equal(contexts_thread(cs, &k.other), 2);
+	assert_false(contexts_ordered(cs, k.kept.epoch, k.other.epoch));
+	/* Strong happens-before from a to b. */
+	tick(cs, &a);
 	b.clock[1] = 1;
-	tick(m, &b);
-	now = act(m, &b, 0x10);
+	tick(cs, &b);
+	now = act(cs, &b, 0x10);
 	assert_int_not_equal(now.epoch, k.other.epoch);
-	assert_true(contexts_ordered(m, k.kept.epoch, now.epoch));
-	assert_false(contexts_ordered(m, k.other.epoch, now.epoch) &&
-		     contexts_ordered(m, now.epoch, k.other.epoch));
-	/* Situations and clocks that nobody keeps are used again. */
+	assert_true(contexts_ordered(cs, k.kept.epoch, now.epoch));
+	assert_false(contexts_ordered(cs, k.other.epoch, now.epoch) &&
+		     contexts_ordered(cs, now.epoch, k.other.epoch));
+	/* Synchronisation states and epochs that are not marked are used again. */
 	for (int i = 0; i < 1000000; i++) {
-		tick(m, &a);
-		now = act(m, &a, 0x10);
+		tick(cs, &a);
+		now = act(cs, &a, 0x10);
 		highest = now.sync_state > highest ? now.sync_state : highest;
 		assert_int_not_equal(now.sync_state, k.kept.sync_state);
 		assert_int_not_equal(now.epoch, k.other.epoch);
 	}
 	assert_true(highest < 100000);
 	assert_true(k.marked > 5);
-	assert_int_equal(contexts_thread(m, &k.kept), 1);
-	assert_int_equal(contexts_thread(m, &k.other), 2);
-	assert_true(contexts_ordered(m, k.kept.epoch, now.epoch));
-	assert_false(contexts_ordered(m, k.other.epoch, now.epoch));
-	contexts_free(m);
+	assert_int_equal(contexts_thread(cs, &k.kept), 1);
+	assert_int_equal(contexts_thread(cs, &k.other), 2);
+	assert_true(contexts_ordered(cs, k.kept.epoch, now.epoch));
+	assert_false(contexts_ordered(cs, k.other.epoch, now.epoch));
+	contexts_free(cs);
 	locks_free(locks);
 }
 
-/* Where `a` of thread 1 has to be held back for `other`: the n-th of its locks was taken at n + 1.
+/*
+ * Returns the event at which `a` of thread 1 has to be held back for `other`, 0: none. Lock n of
+ * `a` was acquired by event n + 1.
  */
-static uint64_t held_at(const struct contexts *m, const struct access_context *a,
+static uint64_t held_at(const struct contexts *cs, const struct access_context *a,
 			const struct access_context *other)
 {
 	struct candidate_event entry = { 0 };
 
-	return contexts_find_section(m, a, CONTEXTS_ANY_SECTION, other, &entry) ? entry.index : 0;
+	return contexts_find_section(cs, a, CONTEXTS_ANY_SECTION, other, &entry) ? entry.index : 0;
 }
 
-/* Where locks were taken stays with the moments that are kept, whoever comes and goes. */
+/* The acquisitions of a kept context stay, whatever other contexts come and go. */
 static void test_acquired(void **state)
 {
 	struct view_acquired taken[LOCKS_OUTER + 1], again[] = { { .index = 90 }, { .index = 91 } };
@@ -103,7 +106,7 @@ static void test_acquired(void **state)
 		now = act(k.contexts, &b, 0x10);
 		if (i % 1000 == 0)
 			k.other = now;
-		/* Of five locks four are known. */
+		/* Of five locks, four have their acquisition kept (LOCKS_OUTER). */
 		if (i % 2 == 0)
 			assert_int_equal(held_at(k.contexts, &k.kept, &now),
 					 i / 2 % 6 < LOCKS_OUTER ? i / 2 % 6 + 1 : 0);
@@ -120,7 +123,7 @@ static void test_acquired(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_contexts),
 		cmocka_unit_test(test_acquired),
 	};
 

@@ -60,8 +60,8 @@ static void test_random_traces(void **state)
 		for (size_t n = 0; n < findings_count(x.out); n++) {
 			const struct candidate_event *e = findings_at(x.out, n)->event;
 
-			if (!is_couple(find(&e[0]), find(&e[3])) ||
-			    !is_couple(find(&e[1]), find(&e[2])) ||
+			if (!is_location_pair(find(&e[0]), find(&e[3])) ||
+			    !is_location_pair(find(&e[1]), find(&e[2])) ||
 			    !breaks(find(&e[0]), find(&e[3]), find(&e[1]), find(&e[2])))
 				fail_msg("seed %llu: candidate %zu is none:\n%s",
 					 (unsigned long long)seed, n, buf_string(&b));

@@ -1,5 +1,6 @@
 /*
- * history: what is known of a place by kind, and which lock guards it.
+ * history_kinds.c: the kinds of accesses and pairs at a granule, and the lock that all of them
+ * hold.
  */
 #include "analyze_history_util.h"
 
@@ -19,7 +20,7 @@ static const struct history_pair *pair_up(struct setting *s, uint32_t thread, ui
 	return history_note_pair(&s->h, at.cell, &probe, &fresh);
 }
 
-/* What many threads do at a place is known by kind; what went before them, too. */
+/* Kinds include what threads did before the kinds were made. */
 static void test_kinds(void **state)
 {
 	struct history_kinds *kinds;
@@ -37,7 +38,7 @@ static void test_kinds(void **state)
 		shape = pair_up(&s, thread, 0x201, 0xff, thread % 3)->shape;
 		assert_int_equal(s.h.shapes[shape].cut[0], thread % 3);
 		assert_int_equal(s.h.shapes[shape].p, cell->last.tag);
-		/* The first block of a line does not count. */
+		/* Kinds are made from HISTORY_MANY_BLOCKS further blocks on. */
 		if (thread <= HISTORY_MANY_BLOCKS)
 			assert_null(history_kinds_here(&s.h, cell));
 	}
@@ -46,7 +47,7 @@ static void test_kinds(void **state)
 	assert_int_equal(kinds->count[0], 2);
 	assert_int_equal(kinds->count[1], 6);
 	assert_int_equal(s.h.signatures[kinds->core[0]].pc + s.h.signatures[kinds->core[1]].pc, 3);
-	/* A neighbour has its own, and one that does not fit makes it unknown. */
+	/* Each granule has its own kinds. With one too many, they are unknown. */
 	use(&s, 1, 0x202, 0xff, 7, 99, &fresh);
 	cell = use(&s, 2, 0x202, 0xff, 7, 99, &fresh).cell;
 	assert_int_equal(history_kinds_here(&s.h, cell)->count[0], 1);
@@ -63,7 +64,7 @@ static void test_kinds(void **state)
 	setting_free(&s);
 }
 
-/* A write with these locks held; history_kinds.guard afterwards. */
+/* Writes with this lockset; returns history_kinds.common_lock afterwards, 0: none. */
 static uint32_t common_lock_after(struct setting *s, uint32_t thread, uint32_t lockset, uint64_t pc)
 {
 	struct history_signature signature = write_at(pc);
@@ -80,7 +81,7 @@ static uint32_t common_lock_after(struct setting *s, uint32_t thread, uint32_t l
 						  : 0;
 }
 
-/* All hold one lock, whatever they take within it, until somebody comes otherwise. */
+/* All accesses hold one lock as the outermost, until one does not. */
 static void test_common_lock(void **state)
 {
 	for (unsigned how = 0; how < 6; how++) {
@@ -100,7 +101,7 @@ static void test_common_lock(void **state)
 		pair_up(&s, 1, 0x201, 0xff, 0);
 		pair_up(&s, 1, 0x201, 0xff, m);
 		assert_int_not_equal(common_lock_after(&s, 1, m, 3), 0);
-		if (how == 4)	/* through another lockset */
+		if (how == 4)	/* passes another lockset */
 			pair_up(&s, 1, 0x201, 0xff, other);
 		if (how == 5)
 			history_forget(&s.h, 0x201 * 8, 8);

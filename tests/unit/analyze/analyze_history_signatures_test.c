@@ -1,6 +1,6 @@
 /*
- * history: numbers stay what they are as they become many, pairs stay as their run moves, and a
- * place is found again that was looked for ahead.
+ * history_signatures.c: numbers stay the same as tables grow. history_cell.c: pairs stay as their
+ * run moves. history_slots.c: a prefetched location is found.
  */
 #include "analyze_history_util.h"
 
@@ -43,7 +43,7 @@ static void test_numbers(void **state)
 				shape[n] = history_shape(&s.h, &probe);
 			assert_int_equal(number, signature[n]);
 			assert_int_equal(history_shape(&s.h, &probe), shape[n]);
-			/* Another way to come there in between. */
+			/* Looks up another shape in between. */
 			probe.bytes ^= 0x80;
 			assert_int_not_equal(history_shape(&s.h, &probe), shape[n]);
 		}
@@ -52,7 +52,7 @@ static void test_numbers(void **state)
 	setting_free(&s);
 }
 
-/* Lock `outer`, and `inner` within it, taken at `pc`. */
+/* Lockset: `outer`, and `inner` within it, acquired at `pc`. */
 static uint32_t nested(struct setting *s, uint64_t outer, uint64_t inner, bool shared, uint64_t pc)
 {
 	return locks_acquire(s->locks, locks_acquire(s->locks, 0, outer, false, 5), inner, shared,
@@ -65,12 +65,12 @@ static uint32_t inner_class(struct setting *s, uint64_t pc, uint32_t lockset, bo
 					       .lockset = lockset,
 					       .kind = reads ? TRACE_READ : TRACE_WRITE,
 					       .access = reads ? ACCESS_READ : ACCESS_WRITE };
-	uint32_t number = history_signature_intern(&s->h, &signature); /* moves what is there */
+	uint32_t number = history_signature_intern(&s->h, &signature); /* may move the signatures */
 
 	return s->h.signatures[number].inner_class;
 }
 
-static void test_within(void **state)
+static void test_inner_class(void **state)
 {
 	struct setting s;
 	uint32_t first;
@@ -80,12 +80,12 @@ static void test_within(void **state)
 	first = inner_class(&s, 1, nested(&s, 64, 640, false, 7), false);
 	assert_int_not_equal(first, 0);
 	assert_int_equal(inner_class(&s, 1, nested(&s, 128, 640, false, 7), false), first);
-	/* Another site, access, inner lock, or place where that was taken. */
+	/* Another site, kind of access, inner lock, or pc of its acquisition: another class. */
 	assert_int_not_equal(inner_class(&s, 2, nested(&s, 64, 640, false, 7), false), first);
 	assert_int_not_equal(inner_class(&s, 1, nested(&s, 64, 640, false, 7), true), first);
 	assert_int_not_equal(inner_class(&s, 1, nested(&s, 64, 704, false, 7), false), first);
 	assert_int_not_equal(inner_class(&s, 1, nested(&s, 64, 640, false, 8), false), first);
-	/* One lock, three, or one to read. */
+	/* One lock, three locks, or an inner lock for reading: no class. */
 	assert_int_equal(inner_class(&s, 1, locks_acquire(s.locks, 0, 640, false, 7), false), 0);
 	assert_int_equal(
 		inner_class(&s, 1,
@@ -107,7 +107,7 @@ static void test_pairs(void **state)
 	setting_init(&s);
 	for (uint64_t n = 1; n <= HISTORY_PAIRS; n++)
 		locks_acquire(s.locks, 0, 64 * n, false, 7);
-	/* Two cells in turn: what one gives back the other may take. */
+	/* Two cells in turn: one takes the runs that the other has freed. */
 	for (unsigned n = 0; n < 2 * HISTORY_PAIRS; n++) {
 		struct history_cell *c = use(&s, 1, 0x200 + n % 2, 0xff, 1, n, &fresh).cell;
 		struct access_context p = c->last, now = c->last;
@@ -152,7 +152,7 @@ static void test_found_ahead(void **state)
 		assert_ptr_equal(at.recent, at.cell);
 		assert_int_equal(at.cell->last.time, n - AHEAD);
 	}
-	/* What was found is forgotten with all else. */
+	/* When all history is dropped, prefetched blocks are invalid, too. */
 	s.h.block_limit = s.h.block_capacity;
 	for (uint64_t n = 0; s.h.dropped == 0; n++)
 		use(&s, 3, (LINES + n) * HISTORY_LINE, 0xff, 7, n, &fresh);
@@ -168,7 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_within),
+		cmocka_unit_test(test_inner_class),
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_found_ahead),
 	};

@@ -1,6 +1,4 @@
-/*
- * history: what the atomicity analysis remembers, and that it stays within its bounds.
- */
+/* The access history: what it keeps, and that it stays within its bounds. */
 #include "analyze_history_util.h"
 
 static void test_cells(void **state)
@@ -18,7 +16,7 @@ static void test_cells(void **state)
 	two = use(&s, 2, 0x200, 0x0f, 7, 2, &fresh);
 	assert_ptr_not_equal(one.cell, two.cell);
 	assert_null(two.recent);
-	/* Thread 2 was there since, though not at these bytes. */
+	/* Thread 2 accessed the granule since, but not these bytes. */
 	part = use(&s, 1, 0x200, 0xf0, 7, 3, &fresh);
 	assert_ptr_equal(part.recent, one.cell);
 	assert_int_equal(history_inside(&s.h, one.cell, 0xf0, &others), 0);
@@ -32,15 +30,15 @@ static void test_cells(void **state)
 	assert_int_equal(history_inside(&s.h, at.recent, 0x0f, &others), 1);
 	assert_ptr_equal(others[0], one.cell);
 	assert_int_equal(history_thread(&s.h, others[0]), 1);
-	/* Most recent first; those that share bytes. */
+	/* Only cells that share bytes, most recent first. */
 	assert_int_equal(history_others(&s.h, two.cell, 0xff, &others), 2);
 	assert_ptr_equal(others[0], one.cell);
 	assert_ptr_equal(others[1], part.cell);
 	assert_int_equal(history_others(&s.h, two.cell, 0x0f, &others), 1);
-	/* Once it has come back, nobody else was there since. */
+	/* At the second look-up, no other thread came since. */
 	history_lookup(&s.h, 0x200, 2, epoch_of(&s, 2), 0x0f, &at);
 	assert_true(at.undisturbed);
-	/* A neighbour in the same line is a place of its own. */
+	/* The next granule of the line has its own cells. */
 	at = use(&s, 2, 0x201, 0xff, 7, 5, &fresh);
 	assert_null(at.recent);
 	assert_true(at.undisturbed);
@@ -57,7 +55,7 @@ static void test_bounds(void **state)
 
 	(void)state;
 	setting_init(&s);
-	/* One site under ever new clocks: the first ones stay, and the latest. */
+	/* One site under new epochs: the first ones and the latest are kept. */
 	for (uint64_t i = 0; i < 100; i++) {
 		at = use(&s, 1, 0x200, 0xff, 1, i, &fresh);
 		assert_true(fresh);
@@ -70,12 +68,12 @@ static void test_bounds(void **state)
 		assert_int_equal(history_rep_first(&s.h, at.cell, i).time,
 				 i < HISTORY_EPOCHS - 1 ? i : 99);
 	assert_int_equal(s.h.dropped, 0);
-	/* Ever new sites: no more than there is room for. */
+	/* New sites: as many as fit are kept. */
 	for (uint64_t pc = 2; pc <= 101; pc++)
 		use(&s, 1, 0x200, 0xff, pc, 100, &fresh);
 	assert_int_equal(at.cell->rep_count, HISTORY_REPS);
 	assert_int_equal(s.h.dropped, 100 - (HISTORY_REPS - HISTORY_EPOCHS));
-	/* What is forgotten is used again, and only that is forgotten. */
+	/* Units of a dropped history are used again. Other granules keep theirs. */
 	use(&s, 1, 0x201, 0xff, 1, 101, &fresh);
 	history_forget(&s.h, 0x1004, 1);
 	units = s.h.unit_count;
@@ -89,7 +87,7 @@ static void test_bounds(void **state)
 	setting_free(&s);
 }
 
-/* A line for each of many addresses: they are found again, and forgotten by ranges. */
+/* Many lines are found again, and dropped by ranges of addresses. */
 static void test_lines(void **state)
 {
 	struct setting s;
@@ -107,7 +105,7 @@ static void test_lines(void **state)
 		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent ==
 					 NULL,
 				 n >= 10 && n < 15);
-	/* Up to the end of memory. */
+	/* A range up to the end of memory. */
 	history_forget(&s.h, (0x200 + 40 * 50) * 8 - 1, UINT64_MAX);
 	for (uint64_t n = 0; n < 100; n++)
 		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent ==
@@ -116,7 +114,7 @@ static void test_lines(void **state)
 	setting_free(&s);
 }
 
-/* As their table grows, lines of one thread and of two are found again. */
+/* Lines of one thread and of two are found again after the hash table has grown. */
 static void test_many_lines(void **state)
 {
 	enum { LINES = 20000, STEP = 8 };
@@ -145,7 +143,7 @@ static void test_many_lines(void **state)
 	setting_free(&s);
 }
 
-/* When there is no room for more, all is forgotten and counted. */
+/* At the limit of blocks, all history is dropped and counted. */
 static void test_full(void **state)
 {
 	struct history_lookup at;
@@ -155,7 +153,7 @@ static void test_full(void **state)
 	(void)state;
 	setting_init(&s);
 	s.h.block_limit = s.h.block_capacity;
-	/* What comes to places that were used before finds nothing there, in no lane. */
+	/* After that, blocks that were used before are empty, in all granules. */
 	for (uint64_t n = 0; n < s.h.block_limit * 3; n++) {
 		uint32_t *ordered_epoch, g = n < 100 ? 0 : n % 3;
 
@@ -175,7 +173,7 @@ static void test_full(void **state)
 	setting_free(&s);
 }
 
-/* The older write is kept while reads follow it, as representatives come. */
+/* The older write is kept while reads follow it and representatives are added. */
 static void test_older(void **state)
 {
 	struct history_signature signature;
@@ -205,7 +203,7 @@ static void test_older(void **state)
 	setting_free(&s);
 }
 
-/* Who wrote is known for each granule, until its memory is another. */
+/* The writers of a granule are known, until its memory is freed. */
 static void test_writers(void **state)
 {
 	struct history_signature signature = { .pc = 9, .kind = TRACE_READ, .access = ACCESS_READ };
@@ -222,7 +220,10 @@ static void test_writers(void **state)
 	history_set_last(&s.h, one.cell, &now, &signature,
 			 history_note(&s.h, one.cell, &now, false, &fresh));
 	assert_false(history_written(&s.h, one.cell));
-	/* The first writer is another for all but itself; a second one for all. */
+	/*
+	 * Every thread but the first writer sees it as another writer; with a second writer, all
+	 * do.
+	 */
 	two = use(&s, 2, 0x200, 0xff, 7, 2, &fresh);
 	assert_true(history_written(&s.h, one.cell));
 	assert_false(history_written(&s.h, two.cell));
@@ -240,7 +241,9 @@ static void test_writers(void **state)
 	setting_free(&s);
 }
 
-/* Memory handed from thread to thread is in order, until somebody comes who is not. */
+/*
+ * A granule is ordered as long as strong happens-before orders each access after the earlier ones.
+ */
 static void test_ordered(void **state)
 {
 	struct setting s;
@@ -254,7 +257,10 @@ static void test_ordered(void **state)
 	tick(s.contexts, &s.actor[2]);
 	assert_true(use(&s, 2, 0x200, 0xff, 7, 2, &fresh).ordered);
 	assert_true(use(&s, 2, 0x200, 0x0f, 7, 3, &fresh).ordered);
-	/* The first knows nothing of the second. That it does later helps no more. */
+	/*
+	 * Thread 1 knows nothing of thread 2's access. Later synchronisation does not make it
+	 * ordered again.
+	 */
 	assert_false(use(&s, 1, 0x200, 0xff, 7, 4, &fresh).ordered);
 	s.actor[1].clock[2] = 2;
 	tick(s.contexts, &s.actor[1]);
@@ -268,15 +274,15 @@ static void test_ordered(void **state)
 
 static void assert_packed(struct setting *s, const struct history_cell *c, struct access_context m)
 {
-	struct history_packed mark = history_pack(&s->h, c, &m);
-	struct access_context back = history_unpack(&s->h, c, &mark, m.tag, m.epoch);
+	struct history_packed packed = history_pack(&s->h, c, &m);
+	struct access_context back = history_unpack(&s->h, c, &packed, m.tag, m.epoch);
 
 	m.block = 0;
 	assert_memory_equal(&back, &m, sizeof(m));
-	assert_int_equal(history_packed_index(&mark), m.index);
+	assert_int_equal(history_packed_index(&packed), m.index);
 }
 
-/* A moment comes back as it was, wherever the access began and ended. */
+/* A packed context is unpacked unchanged, wherever the access begins and ends. */
 static void test_pack(void **state)
 {
 	const struct history_cell *c;
@@ -307,7 +313,7 @@ static void test_pack(void **state)
 	m.addr--;
 	assert_packed(&s, c, m);
 	assert_int_equal(s.h.extent_count, 4);
-	/* What lies near needs no entry: here, up to 128 bytes before, less than 256. */
+	/* Up to 128 bytes before the granule, and less than 256 bytes: no extent is needed. */
 	for (m.size = 1; m.size < 256; m.size += 127)
 		for (m.addr = 0x203 * 8 - 128; m.addr < 0x203 * 8 + 8; m.addr++)
 			assert_packed(&s, c, m);
@@ -319,8 +325,9 @@ static void test_pack(void **state)
 	setting_free(&s);
 }
 
-/* The situations that are marked are those of the last access, the older write, representatives and
- * pairs. */
+/*
+ * The marked sync_states are those of the last access, the older write, representatives and pairs.
+ */
 static void check_marked(struct setting *s, const struct history_cell *c)
 {
 	uint64_t expected[16] = { 0 }, marked[16] = { 0 };

@@ -1,6 +1,6 @@
 /*
- * near: a thread's last accesses, against a slow and obvious way to keep them; and idle: the
- * sites of which little has to be kept there.
+ * Recent accesses of a thread, compared with a slow reference; and unshared sites, of which little
+ * is kept.
  */
 #include "analyze_util.h"
 
@@ -34,7 +34,7 @@ static void assert_same(const struct recent_accesses *recent, const struct last 
 	}
 }
 
-/* Addresses and pcs of which some have the same tag. */
+/* Some addresses and pcs have equal hashes. */
 static void test_last(void **state)
 {
 	uint64_t rng = 88172645463325252ull;
@@ -66,7 +66,7 @@ static void test_last(void **state)
 	}
 }
 
-static void test_idle(void **state)
+static void test_unshared_sites(void **state)
 {
 	struct reader *r = open_text("0 create 0.1\n0 create 0.2\n"
 				     "0.1 write 0x10000:8 @0x1000\n0.1 read 0x10000:8 @0x1010\n"
@@ -87,7 +87,7 @@ static void test_idle(void **state)
 	assert_false(idle_has(&idle, 0x1040));
 	assert_int_equal(reader_next(r, &ev, &err), 1);
 	assert_int_equal(ev.kind, TRACE_THREAD_CREATE);
-	/* Where nothing is known to be alone, no site is known to be idle. */
+	/* If the pre-pass lost track, no site counts as unshared. */
 	a->lost = true;
 	idle_look(&idle, a, r);
 	assert_false(idle_has(&idle, 0x1000));
@@ -99,7 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_last),
-		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_unshared_sites),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -1,7 +1,4 @@
-/*
- * history_young.c: what a cell says of its first pair is what it says once that has units of its
- * own.
- */
+/* history_single_pair.c: a cell that encodes its only pair gives the same answers as with units. */
 #include "analyze_actor.h"
 
 #include "analyze/atomicity/history_inline.h"
@@ -17,7 +14,7 @@ struct setting {
 	struct actor actor;
 };
 
-/* An access, and what it makes with the one before. */
+/* An access, and the pair that it makes with the one before. */
 struct step {
 	struct history_signature signature;
 	struct access_context now, before;
@@ -65,7 +62,7 @@ static struct history_cell *first(struct setting *s, uint64_t pc, unsigned kind,
 	return at.cell;
 }
 
-/* The next, `steps` events of the thread later. */
+/* The second access, `steps` events of the thread after the first. */
 static bool second(struct setting *s, struct history_cell *c, struct step *t, uint64_t pc,
 		   unsigned kind, unsigned access, uint64_t steps, uint64_t time)
 {
@@ -86,7 +83,7 @@ static void check_marks(const struct history_packed *mark, const struct access_c
 	assert_int_equal(mark->stack, m->stack);
 }
 
-static void check_moment(struct access_context a, const struct access_context *b)
+static void check_context(struct access_context a, const struct access_context *b)
 {
 	assert_int_equal(a.index, b->index);
 	assert_int_equal(a.time, b->time);
@@ -111,8 +108,8 @@ static void check(struct setting *s, struct history_cell *c, const struct step *
 
 		assert_int_equal(history_rep_key(&s->h, c, n), rep_key(m));
 		assert_int_equal(history_rep_time(&s->h, c, n), m->time);
-		check_moment(history_rep(&s->h, c, n), m);
-		check_moment(history_rep_first(&s->h, c, n), m);
+		check_context(history_rep(&s->h, c, n), m);
+		check_context(history_rep_first(&s->h, c, n), m);
 	}
 	assert_int_equal(c->pair_count, 1);
 	pair = history_pair(&s->h, c, 0, &room);
@@ -126,7 +123,7 @@ static void check(struct setting *s, struct history_cell *c, const struct step *
 	assert_int_equal(i, t->now.epoch);
 }
 
-/* Then it grows up, as with the next access. */
+/* Checks the cell, expands it as the next access does, and checks it again. */
 static void check_both(struct setting *s, struct history_cell *c, const struct step *t)
 {
 	struct history_lookup at;
@@ -165,7 +162,7 @@ static void test_same(void **state)
 	assert_true(second(&s, c, &t, 1, READ, 65535, 31));
 	assert_false(c->wrote);
 	check_both(&s, c, &t);
-	/* A young one has nothing to give back. */
+	/* A single-pair cell has no units to free. */
 	c = first(&s, 1, READ, 40);
 	assert_true(second(&s, c, &t, 2, WRITE, 1, 41));
 	history_forget(&s.h, GRANULE * GRANULE_BYTES, GRANULE_BYTES);
@@ -184,11 +181,11 @@ static void test_not(void **state)
 	setting_init(&s);
 	c = first(&s, 1, WRITE, 10);
 	before = *c;
-	assert_false(second(&s, c, &t, 2, READ, 1, 11));	/* the write is still needed */
+	assert_false(second(&s, c, &t, 2, READ, 1, 11)); /* the cell would have to keep the write */
 	assert_false(second(&s, c, &t, 2, WRITE, 1, 10 + 0x1000000));
 	assert_false(second(&s, c, &t, 2, WRITE, 65536, 11));
 	tick(s.contexts, &s.actor);
-	assert_false(second(&s, c, &t, 2, WRITE, 1, 11));	/* another clock */
+	assert_false(second(&s, c, &t, 2, WRITE, 1, 11));	/* another epoch */
 	assert_memory_equal(c, &before, sizeof(before));
 	c = first(&s, 1, WRITE, 20);
 	c->last.size = 16;
@@ -198,7 +195,7 @@ static void test_not(void **state)
 	assert_false(second(&s, c, &t, 2, WRITE, 1, 21));
 	c->last.stack--;
 	assert_true(second(&s, c, &t, 2, WRITE, 1, 21));
-	assert_false(second(&s, c, &t, 3, WRITE, 1, 22));	/* it is the third */
+	assert_false(second(&s, c, &t, 3, WRITE, 1, 22));	/* third access */
 	setting_free(&s);
 }
 
