@@ -1,6 +1,6 @@
 /*
- * Candidates of the two atomicity analyses as lines: the pattern, the accesses, which of
- * them are held back where, and "seen".
+ * The candidates of the two atomicity analyses as text: a line each with the pattern, the accesses,
+ * where they are held back, and "seen" if the trace shows the order.
  */
 #ifndef ANALYZE_ATOMICITY_UTIL_H
 #define ANALYZE_ATOMICITY_UTIL_H
@@ -55,7 +55,7 @@ static UNUSED void assert_candidates(const char *text, const struct analysis *a,
 	analyzed_free(&x);
 }
 
-/* How many fell away for this reason. */
+/* Fails unless `count` triples were pruned for this reason. */
 static UNUSED void assert_pruned(const char *text, const struct analysis *a, enum prune_reason why,
 				 uint64_t count)
 {

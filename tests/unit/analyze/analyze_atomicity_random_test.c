@@ -1,15 +1,11 @@
-/*
- * The atomicity analysis against an obvious one that keeps every access of a small
- * random trace and tries all triples.
- */
+/* The atomicity analysis on random traces, compared with a reference that tries all triples. */
 #include "analyze_atomicity_util.h"
 #include "reference/atomicity.h"
 
-/* Locks nest or overlap as they come; a site has one kind, but any place. */
+/* Locks nest or overlap. A site has one kind of access, but any location. */
 static void random_trace(uint64_t seed, struct buf *b)
 {
-	static const char *const kinds[] = { "read",  "write",	    "read",
-					     "write", "atomic-add", "atomic-load" };
+	static const char *const kinds[] = { "read", "write", "read", "write", "atomic-add", "atomic-load" };
 	static const char *const places[] = { "x:8", "x:4", "x+4:4", "y:2", "x+6:4" };
 	uint64_t rng = seed * 2654435761u + 88172645463325252ull;
 	unsigned threads = 2 + test_random(&rng) % 2, events = 8 + test_random(&rng) % 24;
@@ -20,8 +16,7 @@ static void random_trace(uint64_t seed, struct buf *b)
 		buf_addf(b, "0 create 0.%u\n", t);
 	for (unsigned n = 0; n < events; n++) {
 		unsigned t = 1 + (unsigned)(test_random(&rng) % threads);
-		unsigned what = (unsigned)(test_random(&rng) % 10),
-			 lock = (unsigned)(test_random(&rng) % 2);
+		unsigned what = (unsigned)(test_random(&rng) % 10), lock = (unsigned)(test_random(&rng) % 2);
 
 		if (what < 4 && !(held[t] & 1u << lock) && !(held[1] & 1u << lock) &&
 		    !(held[2] & 1u << lock) && !(held[3] & 1u << lock)) {
@@ -44,14 +39,14 @@ static void random_trace(uint64_t seed, struct buf *b)
 		buf_addf(b, "0.1 end\n0 join 0.1\n0 read x:8 @s0\n0 write x:8 @s1\n");
 }
 
-/* One candidate stands for both: the same sections, or the same sites. */
+/* One candidate stands for both: the same sections are moved, or the sites are the same. */
 static bool reported_as_one(const struct triple *a, const struct triple *b)
 {
 	return memcmp(a->unit, b->unit, sizeof(a->unit)) == 0 ||
 	       memcmp(a->pc, b->pc, sizeof(a->pc)) == 0;
 }
 
-static void spread(void)
+static void mark_equal(void)
 {
 	bool more = true;
 
@@ -65,7 +60,7 @@ static void spread(void)
 	}
 }
 
-/* Each candidate is one of the triples, and each schedule of a triple has a candidate. */
+/* Checks that each candidate is a triple of the reference, and that each triple has a candidate. */
 static void compare(struct analyzed *x, const char *text, uint64_t seed)
 {
 	for (size_t n = 0; n < findings_count(x->out); n++) {
@@ -75,19 +70,18 @@ static void compare(struct analyzed *x, const char *text, uint64_t seed)
 		for (size_t k = 0; k < slow.triples && !found; k++) {
 			struct triple *t = &slow.triple[k];
 
-			if (t->thread == e[0].thread && t->other == e[1].thread &&
-			    t->p == e[0].index && t->r == e[1].index && t->i == e[2].index)
+			if (t->thread == e[0].thread && t->other == e[1].thread && t->p == e[0].index &&
+			    t->r == e[1].index && t->i == e[2].index)
 				found = t;
 		}
 		if (!found)
 			fail_msg("seed %llu: candidate %u:%llu %u:%llu %llu is none:\n%s",
-				 (unsigned long long)seed, e[0].thread,
-				 (unsigned long long)e[0].index, e[1].thread,
-				 (unsigned long long)e[1].index, (unsigned long long)e[2].index,
-				 text);
+				 (unsigned long long)seed, e[0].thread, (unsigned long long)e[0].index,
+				 e[1].thread, (unsigned long long)e[1].index,
+				 (unsigned long long)e[2].index, text);
 		found->reported = true;
 	}
-	spread();
+	mark_equal();
 	for (size_t k = 0; k < slow.triples; k++)
 		if (!slow.triple[k].reported)
 			fail_msg("seed %llu: missed %u:%llu %u:%llu %llu in\n%s",
@@ -116,7 +110,7 @@ static void test_random_traces(void **state)
 		triples += slow.triples;
 		analyzed_free(&x);
 	}
-	/* The traces are such that there is something to find, and to merge. */
+	/* The traces have enough violations. */
 	assert_true(candidates > 5000);
 	assert_true(triples > candidates + candidates / 4);
 	buf_free(&b);
