@@ -76,7 +76,7 @@ struct contexts {
 	struct locks *locks;
 	struct contexts_thread **threads;	/* by trace id; NULL: not seen yet */
 	size_t thread_count;
-	struct contexts_epoch *epochs;		/* strong clocks; number 0 is unused */
+	struct contexts_epoch *epochs;	/* strong clocks; number 0 is unused */
 	size_t epoch_count, epoch_capacity;
 	uint32_t free_epoch;
 	struct contexts_sync_state *sync_states;	/* number 0 is unused */

@@ -57,7 +57,7 @@ static void atomicity_close(void *state)
  * reads followed that (`spanning`).
  */
 struct maybe_pair {
-	bool computed, exists;		/* probe_make() was called; it returned true */
+	bool computed, exists;	/* probe_make() was called; it returned true */
 	struct history_probe probe;
 };
 
@@ -70,8 +70,8 @@ struct granule_access {
 	struct access_context now;
 	struct history_lookup at;
 	struct maybe_pair adjacent, spanning;
-	uint32_t lockset;		/* lockset of the signature in now.tag */
-	bool new_signature;			/* result of history_has() */
+	uint32_t lockset;	/* lockset of the signature in now.tag */
+	bool new_signature;	/* result of history_has() */
 };
 
 /* Fills in *out. Returns false if the two accesses are not in one block. */
@@ -238,7 +238,7 @@ static bool is_history_irrelevant(struct atomicity *a, const struct granule_acce
  * the access counts as one with that core. Returns the signature to be noted.
  */
 static uint32_t drop_irrelevant_history(struct atomicity *a, struct granule_access *t, uint32_t tag,
-				struct findings *out)
+					struct findings *out)
 {
 	uint32_t core = a->history.signatures[tag].core;
 	uint64_t epoch = (uint64_t)t->here->epoch << 32;
@@ -286,9 +286,9 @@ static void access_granule(struct atomicity *a, struct granule_access *t, uint64
 
 /* The slow path: something about the access may be new. */
 static __attribute__((noinline)) void access_slow(struct atomicity *a, const struct event *ev,
-						   const struct view *view,
-						   const struct contexts_thread *here,
-						   unsigned access, struct findings *out)
+						  const struct view *view,
+						  const struct contexts_thread *here,
+						  unsigned access, struct findings *out)
 {
 	uint64_t granule = ev->addr / GRANULE_BYTES, first = ev->addr % GRANULE_BYTES;
 	uint64_t left = ev->size, take;

@@ -21,7 +21,7 @@ struct triple_verdict {
 	uint8_t why; /* enum prune_reason if locks forbid it; PRUNE_REASONS: they do not */
 	/* `reported` holds for all shapes and signatures with these cores */
 	bool for_all_cores : 1;
-	bool same_sites : 1;		/* the reported candidate has the same sites */
+	bool same_sites : 1;	/* the reported candidate has the same sites */
 };
 
 #define VERDICT_BITS 14		/* direct-mapped cache of 2^14 verdicts */
@@ -30,7 +30,7 @@ struct triple_verdict {
 struct dedupe_memo {
 	uint64_t entry[3];	/* pcs at which p, r and i are held back */
 	uint64_t pc[3];		/* pcs of p, r and i */
-	uint32_t reported;		/* number of the candidate; 0: none */
+	uint32_t reported;	/* number of the candidate; 0: none */
 	bool same_sites;
 };
 
@@ -39,8 +39,8 @@ struct dedupe_memo {
 /* Triples that are only to be counted (atomicity_count_memo.h). All zero: none. */
 struct count_memo {
 	uint32_t inner_class[3];	/* of p, r and i, as in struct history_pair_nesting */
-	uint32_t reported;		/* number of the candidate; 0: none */
-	bool same_sites;		/* the candidate has the same sites */
+	uint32_t reported;	/* number of the candidate; 0: none */
+	bool same_sites;	/* the candidate has the same sites */
 	bool always;		/* only counted even if the trace shows the triple */
 };
 

@@ -159,11 +159,11 @@ static __attribute__((noinline)) bool known_drop(struct history *h, const struct
 						 const struct event *ev, unsigned access)
 {
 	const uint64_t *keys = rep_keys(h, k->cell);
-	uint32_t tag = (uint32_t)k->key, core = h->signatures[tag].core, prefetched = 0;
+	uint32_t tag = (uint32_t)k->key, core = h->signatures[tag].core, found = 0;
 
 	for (unsigned n = 0; n < HISTORY_REPS; n++)
-		prefetched |= ((uint32_t)keys[n] == tag) | ((uint32_t)keys[n] == core);
-	if (prefetched)
+		found |= ((uint32_t)keys[n] == tag) | ((uint32_t)keys[n] == core);
+	if (found)
 		return false;
 	history_kinds_note(h, k->cell, tag);
 	h->dropped++;
@@ -175,8 +175,8 @@ static __attribute__((noinline)) bool known_drop(struct history *h, const struct
  * True if nothing about the access is new, or the cell has no room for it; the access is then done.
  */
 static inline bool atomicity_access_fast(struct atomicity *a, const struct event *ev,
-				   const struct view *view, const struct contexts_thread *here,
-				   unsigned access)
+					 const struct view *view,
+					 const struct contexts_thread *here, unsigned access)
 {
 	struct history *h = &a->history;
 	struct history_cell *c = known_cell(h, ev, view->thread, access);

@@ -69,7 +69,7 @@ static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool s
 
 /* Fills in the accesses of a triple for dedupe.h, without contexts; returns their key. */
 static uint64_t make_accesses(const struct atomicity *a, uint32_t shape, uint32_t signature,
-			   struct dedupe_access accesses[3])
+			      struct dedupe_access accesses[3])
 {
 	const struct history_signature *signatures = a->history.signatures,
 				       *r = &signatures[signature];

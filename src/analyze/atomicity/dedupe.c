@@ -1,6 +1,4 @@
-/*
- * Candidates by the schedule that they ask for, and which instance of each is reported.
- */
+/* Candidates by the schedule that they ask for, and which instance of each is reported. */
 #include "analyze/atomicity/dedupe.h"
 
 #include <stdlib.h>

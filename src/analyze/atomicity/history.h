@@ -223,7 +223,7 @@ struct history_share {
 struct history_kinds {
 	uint8_t count[2]; /* of accesses [0] and of pairs [1]; count[0] may be HISTORY_UNKNOWN */
 	uint8_t room;
-	uint32_t common_lock;		/* a lockset with this outermost lock; 0: there is none */
+	uint32_t common_lock;	/* a lockset with this outermost lock; 0: there is none */
 	uint32_t core[];
 };
 
@@ -271,29 +271,29 @@ struct history {
 	/* above these, history_make_room() is needed before the next access */
 	size_t block_threshold, unit_threshold;
 	struct history_share *shares;	/* history_share(); number 0 is unused */
-	size_t share_count;		/* at most the number of blocks */
-	uint64_t *slots;		/* hash table of blocks: history_slots.h */
+	size_t share_count;	/* at most the number of blocks */
+	uint64_t *slots;	/* hash table of blocks: history_slots.h */
 	size_t slot_count, slot_used;	/* slot_count is a power of 2 */
 	struct history_current_line current;
 	/* bit set: granules of a line that were ever accessed; cells of the others are zero */
 	uint8_t granules_used;
 	/* highest numbers ever in use; memory beyond is still zero */
 	size_t blocks_ever, shares_ever;
-	struct map regions;		/* regions of memory that have a line: keys */
-	uint64_t region;		/* the region added last, plus 1; 0: none */
+	struct map regions;	/* regions of memory that have a line: keys */
+	uint64_t region;	/* the region added last, plus 1; 0: none */
 	uint8_t *units;
 	size_t unit_count, unit_capacity, unit_limit;
 	/* free lists by size class of runs, linked through their first word */
 	uint32_t free_units[16];
 	struct history_signature *signatures;	/* number 0 is unused */
 	struct history_nesting *nesting;	/* by signature */
-	uint32_t last_signature;		/* looked up last */
+	uint32_t last_signature;	/* looked up last */
 	size_t signature_count, signature_capacity, nesting_capacity;
 	struct history_number_table signature_table;
 	/* prediction, by lockset: the signature looked up first when it last became the lockset */
 	uint32_t *first_of_lockset;
 	size_t first_of_lockset_count;
-	uint32_t last_lockset;		/* lockset of last_signature */
+	uint32_t last_lockset;	/* lockset of last_signature */
 	struct history_shape *shapes;	/* number 0 is unused */
 	struct history_pair_nesting *pair_nesting;	/* by shape */
 	size_t shape_count, shape_capacity, pair_nesting_capacity;
@@ -301,13 +301,13 @@ struct history {
 	struct map inner_class_at; /* hash of an inner_class's properties to its number */
 	struct history_extent *extents;	/* number 0 is unused */
 	size_t extent_count, extent_capacity;
-	struct map extent_at;		/* hash to the latest extent with that hash */
+	struct map extent_at;	/* hash to the latest extent with that hash */
 	const struct history_cell **others;
 	size_t other_capacity;
 	struct history_ahead ahead[32];	/* circular buffer */
 	uint32_t ahead_count;
 	struct history_prefetched prefetched[HISTORY_PREFETCHED];
-	uint64_t dropped;		/* accesses and pairs that there was no room for */
+	uint64_t dropped;	/* accesses and pairs that there was no room for */
 };
 
 /* Result of history_lookup(): the cell for an access of a thread to one granule. */

@@ -54,7 +54,7 @@ static uint32_t extent_of(struct history *h, const struct access_context *m)
 }
 
 struct history_packed history_pack_inexact(struct history *h, const struct history_cell *c,
-				       const struct access_context *m)
+					   const struct access_context *m)
 {
 	struct history_packed packed = { m->index, m->time, m->sync_state, m->stack };
 	uint64_t first_byte;

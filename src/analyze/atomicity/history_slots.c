@@ -1,6 +1,4 @@
-/*
- * The hash table of blocks, and prefetching: table, block and cell of an access to come.
- */
+/* The hash table of blocks, and prefetching: table, block and cell of an access to come. */
 #include "analyze/atomicity/history_slots.h"
 
 #include "analyze/atomicity/history_inline.h"

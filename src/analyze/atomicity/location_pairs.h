@@ -43,7 +43,7 @@ struct pair_access {
 	uint64_t identity;	/* hash of the key, address, lockset and epoch */
 	uint32_t site;		/* location_pairs_new_site() */
 	uint32_t lockset;
-	bool spans_granules;		/* it reaches into the next granule */
+	bool spans_granules;	/* it reaches into the next granule */
 	bool unshared;		/* nothing can conflict with it */
 };
 
@@ -77,7 +77,7 @@ struct pair_link {
 	uint8_t writes;
 	uint8_t access[2], low[2], end[2]; /* per side; low and end: bytes within the granule */
 	bool swapped;
-	bool one_granule;		/* both sides are in one granule */
+	bool one_granule;	/* both sides are in one granule */
 	/* a side reaches into the next granule: `low` and `end` are not valid */
 	bool spans_granules;
 };
@@ -117,7 +117,7 @@ struct pair_row {
 struct location_pairs {
 	struct contexts *contexts;
 	struct granules generations;	/* generation of each granule, plus 1 */
-	struct location_pair *list;		/* number 0 is unused */
+	struct location_pair *list;	/* number 0 is unused */
 	struct pair_link *links;	/* by number of the pair */
 	size_t count, capacity, link_capacity;
 	uint32_t free;			/* first unused pair, linked by `next`; 0: none */
@@ -125,9 +125,9 @@ struct location_pairs {
 	size_t sites_count, sites_capacity;
 	struct pair_row *rows;	/* number 0 is unused */
 	size_t row_count, row_capacity;
-	struct map sites_at;		/* first and second site to their number in `sites` */
+	struct map sites_at;	/* first and second site to their number in `sites` */
 	struct pair_bucket *table;	/* hash table by pair_link.locations */
-	size_t table_size;		/* a power of 2 */
+	size_t table_size;	/* a power of 2 */
 	uint32_t stamp;			/* latest stamp given */
 	/* pairs dropped for newer ones, and pairs not noted because their sites walk */
 	uint64_t replaced, skipped;

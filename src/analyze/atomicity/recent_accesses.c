@@ -1,6 +1,4 @@
-/*
- * The recent accesses of a thread: memory, and the numbers of its sites.
- */
+/* The recent accesses of a thread: memory, and the numbers of its sites. */
 #include "analyze/atomicity/recent_accesses.h"
 
 #include <stdlib.h>

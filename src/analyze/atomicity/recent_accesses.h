@@ -28,9 +28,7 @@ struct recent_accesses {
 	/* the element of `accesses` that no slot has: the next access is built there */
 	uint8_t spare;
 	uint8_t count;		/* slots in use */
-	/*
-	 * bit set: slots of sites that are not unshared; only these have an element of `accesses`
-	 */
+	/* bit set: slots of sites that are not unshared; these have an element of `accesses` */
 	uint8_t shared;
 	struct pair_access accesses[RECENT_MAX + 1];
 	struct recent_site {
@@ -83,8 +81,8 @@ static inline unsigned recent_oldest(const struct recent_accesses *recent, unsig
 }
 
 /*
- * Returns the slot for an access: that of an equal access, else the oldest of its site if that has
- * RECENT_PER_SITE slots, else a free one, else the oldest of all.
+ * Returns the slot for an access: that of the same address and direction, else the oldest of its
+ * site if that has RECENT_PER_SITE slots, else a free one, else the oldest of all.
  */
 static inline unsigned recent_slot(const struct recent_accesses *recent, uint64_t addr,
 				   uint8_t access, uint64_t pc)
