@@ -41,7 +41,7 @@ struct triple {
 	uint32_t thread, other;
 	uint64_t p, r, i;		/* indices */
 	uint64_t unit[3], pc[3];
-	bool told;
+	bool reported;
 };
 
 /* The state of the analysis. Static, so that the test can read it after the run. */
@@ -145,7 +145,8 @@ static bool needs(uint32_t set, uint64_t lock)
 	return false;
 }
 
-/* The pc that stands for `a` against `meets`: of the outermost lock they contend for, else of the access. */
+/* The pc that stands for `a` against `meets`: of the outermost lock they contend for, else of the
+ * access. */
 static uint64_t unit(const struct touched *a, const struct touched *meets)
 {
 	for (uint32_t i = 0; i < a->locks; i++)
@@ -155,7 +156,8 @@ static uint64_t unit(const struct touched *a, const struct touched *meets)
 }
 
 /* `wide`: p and i are writes that have reads of their own thread between them. */
-static void slow_try(const struct touched *p, const struct touched *i, const struct touched *r, bool wide)
+static void slow_try(const struct touched *p, const struct touched *i, const struct touched *r,
+		     bool wide)
 {
 	bool writes = (r->access & ACCESS_WRITE) && !wide;
 	bool read = (p->access & ACCESS_WRITE) && (i->access & ACCESS_WRITE) &&
@@ -176,7 +178,8 @@ static void slow_try(const struct touched *p, const struct touched *i, const str
 }
 
 /*
- * Returns the last access before number `n` of its thread to its granule that touches some of `bytes`
+ * Returns the last access before number `n` of its thread to its granule that touches some of
+ * `bytes`
  * (`exact`: exactly these), and is a write if `write`. NULL: none.
  */
 static const struct touched *last_before(size_t n, uint8_t bytes, bool exact, bool write)

@@ -17,14 +17,14 @@
 struct last {
 	uint64_t index, addr, pc;
 	uint8_t access;
-	bool live;
+	bool shared;
 };
 
 static unsigned slow_slot(const struct last *last, uint64_t addr, uint8_t access, uint64_t pc)
 {
 	unsigned slot = 0, own_slot = 0, own = 0, i;
 
-	for (i = 0; i < NEAR && last[i].index; i++) {
+	for (i = 0; i < RECENT_MAX && last[i].index; i++) {
 		if (last[i].addr == addr && last[i].access == access)
 			return i;
 		if (last[i].index < last[slot].index)
@@ -35,9 +35,9 @@ static unsigned slow_slot(const struct last *last, uint64_t addr, uint8_t access
 			own_slot = i;
 		own++;
 	}
-	if (own >= NEAR_SITE)
+	if (own >= RECENT_PER_SITE)
 		return own_slot;
-	return i < NEAR ? i : slot;
+	return i < RECENT_MAX ? i : slot;
 }
 
 #endif

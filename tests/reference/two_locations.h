@@ -3,7 +3,7 @@
  *
  * It is an analysis itself: it keeps all accesses of a short trace. A location pair is two accesses
  * of one thread to different addresses, without a later access of the same kind to the first
- * address in between (is_couple()). breaks() says whether two location pairs of different threads
+ * address in between (is_location_pair()). breaks() says whether two location pairs of different threads
  * conflict on both addresses, whether strong happens-before lets them overlap, and whether
  * compatible locksets let them. any_breaks() tries all pairs of location pairs.
  *
@@ -120,18 +120,20 @@ static bool lets_amid(const struct touched *a1, const struct touched *a2, const 
 }
 
 /* Are these a location pair? */
-static bool is_couple(const struct touched *first, const struct touched *second)
+static bool is_location_pair(const struct touched *first, const struct touched *second)
 {
 	if (first->thread != second->thread || first->index >= second->index ||
 	    first->addr == second->addr)
 		return false;
 	for (const struct touched *t = first + 1; t < second; t++)
-		if (t->thread == first->thread && t->addr == first->addr && t->write == first->write)
+		if (t->thread == first->thread && t->addr == first->addr &&
+		    t->write == first->write)
 			return false;
 	return true;
 }
 
-/* Can a1 come before the b to its address and the other b before a2? b1 comes before b2 in their thread. */
+/* Can a1 come before the b to its address and the other b before a2? b1 comes before b2 in their
+ * thread. */
 static bool breaks(const struct touched *a1, const struct touched *a2, const struct touched *b1,
 		   const struct touched *b2)
 {
@@ -162,10 +164,11 @@ static bool any_breaks(void)
 	for (size_t n = 0; n < slow.count * slow.count; n++) {
 		const struct touched *a1 = &slow.at[n / slow.count], *a2 = &slow.at[n % slow.count];
 
-		for (size_t m = 0; is_couple(a1, a2) && m < slow.count * slow.count; m++) {
-			const struct touched *b1 = &slow.at[m / slow.count], *b2 = &slow.at[m % slow.count];
+		for (size_t m = 0; is_location_pair(a1, a2) && m < slow.count * slow.count; m++) {
+			const struct touched *b1 = &slow.at[m / slow.count],
+					     *b2 = &slow.at[m % slow.count];
 
-			if (is_couple(b1, b2) && breaks(a1, a2, b1, b2))
+			if (is_location_pair(b1, b2) && breaks(a1, a2, b1, b2))
 				return true;
 		}
 	}

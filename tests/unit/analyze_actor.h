@@ -1,6 +1,4 @@
-/*
- * For tests of what analyses remember of threads, without a trace.
- */
+/* For tests of access contexts and the histories made of them: threads without a trace. */
 #ifndef ANALYZE_ACTOR_H
 #define ANALYZE_ACTOR_H
 
@@ -25,23 +23,23 @@ static UNUSED void actor_init(struct actor *a, uint32_t thread)
 	a->view = (struct view){ .thread = thread, .strong = &a->strong, .strong_epoch = 1 };
 }
 
-static UNUSED struct moment act(struct moments *m, struct actor *a, uint64_t addr)
+static UNUSED struct access_context act(struct contexts *cs, struct actor *a, uint64_t addr)
 {
 	struct event ev = { .thread = a->view.thread, .kind = TRACE_WRITE, .addr = addr, .size = 8,
 			    .time = a->view.index };
-	struct moment now;
+	struct access_context now;
 
-	moments_now(m, &ev, &a->view, &now);
+	contexts_capture(cs, &ev, &a->view, &now);
 	a->view.index++;
 	return now;
 }
 
-/* A strong release. */
-static UNUSED void tick(struct moments *m, struct actor *a)
+/* A strong release by the thread: its strong clock advances. */
+static UNUSED void tick(struct contexts *cs, struct actor *a)
 {
 	struct event ev = { .thread = a->view.thread, .kind = TRACE_SEM_POST };
 
-	moments_sync(m, &ev, &a->view);
+	contexts_sync(cs, &ev, &a->view);
 	a->view.index++;
 	a->view.strong_epoch = ++a->clock[a->view.thread];
 }

@@ -1,6 +1,6 @@
 /*
- * Candidates of the two atomicity analyses as lines: the pattern, the accesses, which of
- * them are held back where, and "seen".
+ * The candidates of the two atomicity analyses as text: a line each with the pattern, the accesses,
+ * where they are held back, and "seen" if the trace shows the order.
  */
 #ifndef ANALYZE_ATOMICITY_UTIL_H
 #define ANALYZE_ATOMICITY_UTIL_H
@@ -18,15 +18,18 @@ static UNUSED char *candidates_text(struct analyzed *x, unsigned accesses)
 
 		buf_add_text(&b, pattern_row(c->pattern)->name);
 		for (unsigned e = 0; e < accesses; e++)
-			buf_addf(&b, " %s@%s#%llu", reader_thread(x->reader, c->event[e].thread)->name,
+			buf_addf(&b, " %s@%s#%llu",
+				 reader_thread(x->reader, c->event[e].thread)->name,
 				 label_of(x->reader, c->event[e].pc),
 				 (unsigned long long)c->event[e].nth);
 		for (unsigned e = 0; e < accesses; e++) {
-			const struct candidate_event *entry = &c->event[(unsigned)c->hold[e] % CANDIDATE_EVENTS];
+			const struct candidate_event *entry =
+				&c->event[(unsigned)c->hold[e] % CANDIDATE_EVENTS];
 
 			if (c->hold[e] < 0)
 				continue;
-			assert_true((unsigned)c->hold[e] >= accesses && (unsigned)c->hold[e] < c->events);
+			assert_true((unsigned)c->hold[e] >= accesses &&
+				    (unsigned)c->hold[e] < c->events);
 			assert_int_equal(entry->thread, c->event[e].thread);
 			assert_true(entry->index < c->event[e].index);
 			buf_addf(&b, "%s %u@%s#%llu", word, e, label_of(x->reader, entry->pc),
@@ -52,7 +55,7 @@ static UNUSED void assert_candidates(const char *text, const struct analysis *a,
 	analyzed_free(&x);
 }
 
-/* How many fell away for this reason. */
+/* Fails unless `count` triples were pruned for this reason. */
 static UNUSED void assert_pruned(const char *text, const struct analysis *a, enum prune_reason why,
 				 uint64_t count)
 {

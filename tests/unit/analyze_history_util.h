@@ -1,4 +1,4 @@
-/* For tests of analyze/atomicity/history.h: a history with its surroundings, and what threads do there. */
+/* For tests of the access history: a history, and threads that access it. */
 #ifndef ANALYZE_HISTORY_UTIL_H
 #define ANALYZE_HISTORY_UTIL_H
 
@@ -6,10 +6,10 @@
 
 #include "analyze/atomicity/history_inline.h"
 
-/* A history with its surroundings, and one thread's access to granule 0x200 (0x1000). */
+/* A history with what it needs, and threads. */
 struct setting {
 	struct locks *locks;
-	struct moments *moments;
+	struct contexts *contexts;
 	struct history h;
 	struct actor actor[ACTORS];
 };
@@ -17,8 +17,8 @@ struct setting {
 static inline void setting_init(struct setting *s)
 {
 	s->locks = locks_new();
-	s->moments = moments_new(s->locks);
-	history_init(&s->h, s->moments);
+	s->contexts = contexts_new(s->locks);
+	history_init(&s->h, s->contexts);
 	for (uint32_t i = 1; i < ACTORS; i++)
 		actor_init(&s->actor[i], i);
 }
@@ -26,37 +26,37 @@ static inline void setting_init(struct setting *s)
 static inline void setting_free(struct setting *s)
 {
 	history_free(&s->h);
-	moments_free(s->moments);
+	contexts_free(s->contexts);
 	locks_free(s->locks);
 }
 
-static inline struct history_what write_at(uint64_t pc)
+static inline struct history_signature write_at(uint64_t pc)
 {
-	return (struct history_what){ .pc = pc, .kind = TRACE_WRITE, .access = ACCESS_WRITE };
+	return (struct history_signature){ .pc = pc, .kind = TRACE_WRITE, .access = ACCESS_WRITE };
 }
 
 static inline uint32_t epoch_of(struct setting *s, uint32_t thread)
 {
 	struct event ev = { .thread = thread, .kind = TRACE_READ };
-	struct moment now;
+	struct access_context now;
 
-	moments_now(s->moments, &ev, &s->actor[thread].view, &now);
+	contexts_capture(s->contexts, &ev, &s->actor[thread].view, &now);
 	return now.epoch;
 }
 
-/* An access as the analysis makes it, without pairs. */
-static inline struct history_place use(struct setting *s, uint32_t thread, uint64_t granule, uint8_t bytes,
-				uint64_t pc, uint64_t time, bool *fresh)
+/* Makes a write as the analysis does, without pairs. */
+static inline struct history_lookup use(struct setting *s, uint32_t thread, uint64_t granule,
+					uint8_t bytes, uint64_t pc, uint64_t time, bool *fresh)
 {
-	struct history_what what = write_at(pc);
-	struct history_place at;
-	struct moment now = act(s->moments, &s->actor[thread], granule * 8);
+	struct history_signature signature = write_at(pc);
+	struct history_lookup at;
+	struct access_context now = act(s->contexts, &s->actor[thread], granule * 8);
 
 	now.time = time;
-	now.tag = history_what(&s->h, &what);
-	history_place(&s->h, granule, thread, now.epoch, bytes, &at);
-	history_settle(&s->h, at.cell, &now, &what,
-		       history_note(&s->h, at.cell, &now, false, fresh));
+	now.tag = history_signature(&s->h, &signature);
+	history_lookup(&s->h, granule, thread, now.epoch, bytes, &at);
+	history_set_last(&s->h, at.cell, &now, &signature,
+			 history_note(&s->h, at.cell, &now, false, fresh));
 	return at;
 }
 

@@ -1,3 +1,7 @@
+/*
+ * Interns synchronisation states: each one has an epoch (a strong clock) and a lockset. Free states
+ * and epochs are linked by number; collect() frees those that the analysis does not mark.
+ */
 #include "analyze/atomicity/access_context.h"
 
 #include <stdlib.h>
@@ -7,159 +11,163 @@
 #include "base/mem.h"
 #include "base/page_array.h"
 
-#define FIRST_ROOM 4096u	/* situations there is room for */
-#define SITUATIONS 65536u	/* to begin with */
-#define LEAP 8u		/* beyond, room grows by this: what is not used takes no memory, and huge pages fit in */
+#define FIRST_CAPACITY 4096u	/* sync_states */
+#define SYNC_STATES 65536u	/* first collection at this many; below, the capacity doubles */
+/* beyond, the capacity grows by this factor: unused pages cost nothing, and huge pages fit */
+#define CAPACITY_FACTOR 8u
 
-/* A strong clock of a thread. */
-struct moments_epoch {
+/* A strong vector clock of a thread. */
+struct contexts_epoch {
 	struct vclock clock;
-	uint64_t own;
+	uint64_t own;		/* the thread's own component of `clock` */
 	uint32_t thread;
 	bool marked;
-	uint32_t next;		/* when free */
+	uint32_t next;		/* next free epoch, if this one is free */
 };
 
-/* What is asked for, apart from where locks were taken: that is much more, and hardly ever asked for. */
-struct moments_situation {
+/*
+ * The members of a synchronisation state that are read often. The events that acquired its locks
+ * are larger and rarely read, so they are in `outer` and `inner`.
+ */
+struct contexts_sync_state {
 	uint32_t epoch;
-	uint32_t lockset;	/* epoch 0: free, then it is the next free one */
-	uint32_t inner;		/* of several locks: number in `inner`; else 0 */
+	uint32_t lockset;	/* if the state is free (epoch 0): number of the next free one */
+	uint32_t inner;		/* if several locks are held: number in contexts.inner; else 0 */
 };
 
-/* Room for so many. */
-static void set_room(struct moments *m, size_t room)
+static void set_capacity(struct contexts *cs, size_t capacity)
 {
-	size_t old = m->situation_room;
+	size_t old = cs->sync_state_capacity;
 
-	m->situations = pages_grow(m->situations, old * sizeof(*m->situations),
-				   room * sizeof(*m->situations));
-	m->outer = pages_grow(m->outer, old * sizeof(*m->outer), room * sizeof(*m->outer));
-	pages_soon(m->situations, old * sizeof(*m->situations), room * sizeof(*m->situations));
-	pages_soon(m->outer, old * sizeof(*m->outer), room * sizeof(*m->outer));
-	m->situation_room = room;
+	cs->sync_states = pages_grow(cs->sync_states, old * sizeof(*cs->sync_states),
+				     capacity * sizeof(*cs->sync_states));
+	cs->outer = pages_grow(cs->outer, old * sizeof(*cs->outer), capacity * sizeof(*cs->outer));
+	pages_soon(cs->sync_states, old * sizeof(*cs->sync_states),
+		   capacity * sizeof(*cs->sync_states));
+	pages_soon(cs->outer, old * sizeof(*cs->outer), capacity * sizeof(*cs->outer));
+	cs->sync_state_capacity = capacity;
 }
 
-struct moments *moments_new(struct locks *locks)
+struct contexts *contexts_new(struct locks *locks)
 {
-	struct moments *m = xcalloc(1, sizeof(*m));
+	struct contexts *cs = xcalloc(1, sizeof(*cs));
 
-	m->locks = locks;
-	m->enough = SITUATIONS;
-	m->epochs = xgrow(NULL, 0, &m->epoch_capacity, sizeof(*m->epochs));
-	m->epochs[m->epoch_count++] = (struct moments_epoch){ 0 };
-	set_room(m, FIRST_ROOM);
-	m->situation_count = m->inner_count = 1;
-	return m;
+	cs->locks = locks;
+	cs->collect_at = SYNC_STATES;
+	cs->epochs = xgrow(NULL, 0, &cs->epoch_capacity, sizeof(*cs->epochs));
+	cs->epochs[cs->epoch_count++] = (struct contexts_epoch){ 0 };
+	set_capacity(cs, FIRST_CAPACITY);
+	cs->sync_state_count = cs->inner_count = 1;
+	return cs;
 }
 
-void moments_free(struct moments *m)
+void contexts_free(struct contexts *cs)
 {
-	if (!m)
+	if (!cs)
 		return;
-	for (size_t i = 0; i < m->thread_count; i++)
-		free(m->threads[i]);
-	for (size_t i = 0; i < m->epoch_count; i++)
-		vclock_free(&m->epochs[i].clock);
-	free(m->threads);
-	free(m->epochs);
-	pages_free(m->situations, m->situation_room * sizeof(*m->situations));
-	pages_free(m->outer, m->situation_room * sizeof(*m->outer));
-	free(m->inner);
-	free(m);
+	for (size_t i = 0; i < cs->thread_count; i++)
+		free(cs->threads[i]);
+	for (size_t i = 0; i < cs->epoch_count; i++)
+		vclock_free(&cs->epochs[i].clock);
+	free(cs->threads);
+	free(cs->epochs);
+	pages_free(cs->sync_states, cs->sync_state_capacity * sizeof(*cs->sync_states));
+	pages_free(cs->outer, cs->sync_state_capacity * sizeof(*cs->outer));
+	free(cs->inner);
+	free(cs);
 }
 
-static struct moments_thread *make_thread(struct moments *m, uint32_t id)
+static struct contexts_thread *make_thread(struct contexts *cs, uint32_t id)
 {
-	size_t count = m->thread_count;
+	size_t count = cs->thread_count;
 
 	if (id >= count) {
-		m->thread_count = id + 1 > count * 2 ? id + 1 : count * 2;
-		m->threads = xrealloc(m->threads, m->thread_count * sizeof(*m->threads));
-		memset(m->threads + count, 0, (m->thread_count - count) * sizeof(*m->threads));
+		cs->thread_count = id + 1 > count * 2 ? id + 1 : count * 2;
+		cs->threads = xrealloc(cs->threads, cs->thread_count * sizeof(*cs->threads));
+		memset(cs->threads + count, 0, (cs->thread_count - count) * sizeof(*cs->threads));
 	}
-	m->threads[id] = xcalloc(1, sizeof(**m->threads));
-	m->threads[id]->stale = true;
-	return m->threads[id];
+	cs->threads[id] = xcalloc(1, sizeof(**cs->threads));
+	cs->threads[id]->stale = true;
+	return cs->threads[id];
 }
 
-static inline struct moments_thread *thread_of(struct moments *m, uint32_t id)
+static inline struct contexts_thread *thread_of(struct contexts *cs, uint32_t id)
 {
-	if (id < m->thread_count && m->threads[id])
-		return m->threads[id];
-	return make_thread(m, id);
+	if (id < cs->thread_count && cs->threads[id])
+		return cs->threads[id];
+	return make_thread(cs, id);
 }
 
-void moments_marker(struct moments *m, void (*mark)(void *ctx), void *ctx)
+void contexts_set_marker(struct contexts *cs, void (*mark)(void *ctx), void *ctx)
 {
-	m->mark = mark;
-	m->mark_ctx = ctx;
+	cs->mark = mark;
+	cs->mark_ctx = ctx;
 }
 
-static bool is_marked(const struct moments *m, uint32_t situation)
+static bool is_marked(const struct contexts *cs, uint32_t sync_state)
 {
-	return m->marked[situation / 64] >> situation % 64 & 1;
+	return cs->marked[sync_state / 64] >> sync_state % 64 & 1;
 }
 
-static uint32_t take_inner(struct moments *m)
+static uint32_t take_inner(struct contexts *cs)
 {
-	uint32_t number = m->free_inner;
+	uint32_t number = cs->free_inner;
 
 	if (number) {
-		m->free_inner = (uint32_t)m->inner[number]->index;
+		cs->free_inner = (uint32_t)cs->inner[number]->index;
 		return number;
 	}
-	m->inner = xgrow(m->inner, m->inner_count, &m->inner_capacity, sizeof(*m->inner));
-	return (uint32_t)m->inner_count++;
+	cs->inner = xgrow(cs->inner, cs->inner_count, &cs->inner_capacity, sizeof(*cs->inner));
+	return (uint32_t)cs->inner_count++;
 }
 
-static void give_inner(struct moments *m, uint32_t number)
+static void give_inner(struct contexts *cs, uint32_t number)
 {
 	if (!number)
 		return;
-	m->inner[number]->index = m->free_inner;
-	m->free_inner = number;
+	cs->inner[number]->index = cs->free_inner;
+	cs->free_inner = number;
 }
 
-static void free_unmarked(struct moments *m)
+static void free_unmarked(struct contexts *cs)
 {
 	size_t kept = 1;
 
-	m->free_situation = m->free_epoch = 0;
-	for (uint32_t n = (uint32_t)m->situation_count; n-- > 1;) {
-		struct moments_situation *s = &m->situations[n];
+	cs->free_sync_state = cs->free_epoch = 0;
+	for (uint32_t n = (uint32_t)cs->sync_state_count; n-- > 1;) {
+		struct contexts_sync_state *s = &cs->sync_states[n];
 
-		if (is_marked(m, n)) {
-			m->epochs[s->epoch].marked = true;
+		if (is_marked(cs, n)) {
+			cs->epochs[s->epoch].marked = true;
 			kept++;
 		} else {
-			give_inner(m, s->inner);
-			*s = (struct moments_situation){ .lockset = m->free_situation };
-			m->free_situation = n;
+			give_inner(cs, s->inner);
+			*s = (struct contexts_sync_state){ .lockset = cs->free_sync_state };
+			cs->free_sync_state = n;
 		}
 	}
-	for (uint32_t n = (uint32_t)m->epoch_count; n-- > 1;) {
-		struct moments_epoch *e = &m->epochs[n];
+	for (uint32_t n = (uint32_t)cs->epoch_count; n-- > 1;) {
+		struct contexts_epoch *e = &cs->epochs[n];
 
 		if (!e->marked) {
-			e->next = m->free_epoch;
-			m->free_epoch = n;
+			e->next = cs->free_epoch;
+			cs->free_epoch = n;
 		}
 		e->marked = false;
 	}
-	m->enough = kept * 4 > SITUATIONS ? kept * 4 : SITUATIONS;
+	cs->collect_at = kept * 4 > SYNC_STATES ? kept * 4 : SYNC_STATES;
 }
 
-static void collect(struct moments *m)
+static void collect(struct contexts *cs)
 {
-	m->marked = xcalloc(m->situation_count / 64 + 1, sizeof(*m->marked));
-	for (size_t i = 0; i < m->thread_count; i++)
-		if (m->threads[i])
-			moments_mark_situation(m, m->threads[i]->situation);
-	m->mark(m->mark_ctx);
-	free_unmarked(m);
-	free(m->marked);
-	m->marked = NULL;
+	cs->marked = xcalloc(cs->sync_state_count / 64 + 1, sizeof(*cs->marked));
+	for (size_t i = 0; i < cs->thread_count; i++)
+		if (cs->threads[i])
+			contexts_mark_sync_state(cs, cs->threads[i]->sync_state);
+	cs->mark(cs->mark_ctx);
+	free_unmarked(cs);
+	free(cs->marked);
+	cs->marked = NULL;
 }
 
 static bool same_clock(const struct vclock *a, const struct vclock *b)
@@ -168,74 +176,80 @@ static bool same_clock(const struct vclock *a, const struct vclock *b)
 	       (a->count == 0 || memcmp(a->at, b->at, a->count * sizeof(*a->at)) == 0);
 }
 
-/* The thread's strong clock now: that of the situation before, or a new one. */
-static uint32_t epoch_now(struct moments *m, const struct moments_thread *t, const struct view *view)
+/*
+ * Returns the number of the thread's present strong clock: its last epoch if the clock is equal, or
+ * a new one.
+ */
+static uint32_t epoch_now(struct contexts *cs, const struct contexts_thread *t,
+			  const struct view *view)
 {
-	uint32_t number = m->free_epoch;
-	struct moments_epoch *e = &m->epochs[t->epoch];
+	uint32_t number = cs->free_epoch;
+	struct contexts_epoch *e = &cs->epochs[t->epoch];
 
 	if (t->epoch && e->own == view->strong_epoch &&
 	    ((t->clock == view->strong && t->clock_changes == view->strong->changes) ||
 	     same_clock(&e->clock, view->strong)))
 		return t->epoch;
 	if (number) {
-		m->free_epoch = m->epochs[number].next;
+		cs->free_epoch = cs->epochs[number].next;
 	} else {
-		m->epochs = xgrow(m->epochs, m->epoch_count, &m->epoch_capacity, sizeof(*m->epochs));
-		number = (uint32_t)m->epoch_count++;
-		m->epochs[number] = (struct moments_epoch){ 0 };
+		cs->epochs = xgrow(cs->epochs, cs->epoch_count, &cs->epoch_capacity,
+				   sizeof(*cs->epochs));
+		number = (uint32_t)cs->epoch_count++;
+		cs->epochs[number] = (struct contexts_epoch){ 0 };
 	}
-	e = &m->epochs[number];
+	e = &cs->epochs[number];
 	vclock_copy(&e->clock, view->strong);
 	e->own = view->strong_epoch;
 	e->thread = view->thread;
 	return number;
 }
 
-static uint32_t take_situation(struct moments *m)
+static uint32_t take_sync_state(struct contexts *cs)
 {
-	uint32_t number = m->free_situation;
+	uint32_t number = cs->free_sync_state;
 
 	if (number) {
-		m->free_situation = m->situations[number].lockset;
+		cs->free_sync_state = cs->sync_states[number].lockset;
 		return number;
 	}
-	if (m->situation_count == m->situation_room)
-		set_room(m, (m->situation_room < SITUATIONS ? 2 : LEAP) * m->situation_room);
-	return (uint32_t)m->situation_count++;
+	if (cs->sync_state_count == cs->sync_state_capacity)
+		set_capacity(cs, (cs->sync_state_capacity < SYNC_STATES ? 2 : CAPACITY_FACTOR) *
+					 cs->sync_state_capacity);
+	return (uint32_t)cs->sync_state_count++;
 }
 
-static void situation_now(struct moments *m, struct moments_thread *t, const struct view *view)
+static void sync_state_make(struct contexts *cs, struct contexts_thread *t, const struct view *view)
 {
-	size_t held = locks_ends(m->locks)[view->lockset].count;
+	size_t held = locks_ends(cs->locks)[view->lockset].count;
 	uint32_t number, inner = 0;
 
-	if (!m->free_situation && m->mark && m->situation_count >= m->enough)
-		collect(m);
-	t->epoch = epoch_now(m, t, view);
+	if (!cs->free_sync_state && cs->mark && cs->sync_state_count >= cs->collect_at)
+		collect(cs);
+	t->epoch = epoch_now(cs, t, view);
 	t->clock = view->strong;
 	t->clock_changes = view->strong->changes;
 	t->lockset = view->lockset;
-	number = t->situation = take_situation(m);
-	m->situations[number] = (struct moments_situation){ .epoch = t->epoch,
-							    .lockset = view->lockset };
+	number = t->sync_state = take_sync_state(cs);
+	cs->sync_states[number] =
+		(struct contexts_sync_state){ .epoch = t->epoch, .lockset = view->lockset };
 	if (held)
-		m->outer[number] = view->acquired[0];
+		cs->outer[number] = view->acquired[0];
 	if (held > 1)
-		inner = m->situations[number].inner = take_inner(m);
+		inner = cs->sync_states[number].inner = take_inner(cs);
 	for (size_t i = 1; i < held && i < LOCKS_OUTER; i++)
-		m->inner[inner][i - 1] = view->acquired[i];
+		cs->inner[inner][i - 1] = view->acquired[i];
 	t->stale = false;
 }
 
-static void changed(struct moments_thread *t, uint64_t index, uint32_t lockset)
+static void changed(struct contexts_thread *t, uint64_t index, uint32_t lockset)
 {
-	if (t->changes && t->change[(t->changes - 1) % MOMENTS_CHANGES].lockset == lockset)
+	if (t->changes && t->change[(t->changes - 1) % CONTEXTS_CHANGES].lockset == lockset)
 		return;
-	t->change[t->changes++ % MOMENTS_CHANGES] = (struct moments_change){ index, lockset };
+	t->change[t->changes++ % CONTEXTS_CHANGES] = (struct contexts_change){ index, lockset };
 }
 
-/* The lock that the event lets go of, 0: none. */
+/* Returns the lock that the event releases, 0: none. */
 static uint64_t released_lock(const struct event *ev, const struct view *view)
 {
 	unsigned roles;
@@ -250,80 +264,85 @@ static uint64_t released_lock(const struct event *ev, const struct view *view)
 	return 0;
 }
 
-void moments_sync(struct moments *m, const struct event *ev, const struct view *view)
+void contexts_sync(struct contexts *cs, const struct event *ev, const struct view *view)
 {
-	struct moments_thread *t;
+	struct contexts_thread *t;
 	uint64_t lock;
 
 	if (ev->kind == TRACE_FUNC_ENTRY || ev->kind == TRACE_FUNC_EXIT)
 		return;
-	t = thread_of(m, ev->thread);
+	t = thread_of(cs, ev->thread);
 	t->stale = true;
 	changed(t, view->index, view->lockset);
 	lock = released_lock(ev, view);
 	if (lock) {
-		/* The view is of the moment before. */
+		/* The view is from before the event, so the release takes effect with the next. */
 		t->released = view->index + 1;
-		changed(t, view->index + 1, locks_release(m->locks, view->lockset, lock));
+		changed(t, view->index + 1, locks_release(cs->locks, view->lockset, lock));
 	}
 }
 
-const struct moments_thread *moments_look(struct moments *m, const struct view *view)
+const struct contexts_thread *contexts_refresh(struct contexts *cs, const struct view *view)
 {
-	struct moments_thread *t = thread_of(m, view->thread);
+	struct contexts_thread *t = thread_of(cs, view->thread);
 
-	if (moments_stale(t, view))
-		situation_now(m, t, view);
+	if (contexts_stale(t, view))
+		sync_state_make(cs, t, view);
 	return t;
 }
 
-uint32_t moments_thread(const struct moments *m, const struct moment *a)
+uint32_t contexts_thread(const struct contexts *cs, const struct access_context *a)
 {
-	return m->epochs[a->epoch].thread;
+	return cs->epochs[a->epoch].thread;
 }
 
-uint32_t moments_epoch(const struct moments *m, uint32_t situation)
+uint32_t contexts_epoch(const struct contexts *cs, uint32_t sync_state)
 {
-	return m->situations[situation].epoch;
+	return cs->sync_states[sync_state].epoch;
 }
 
-uint32_t moments_lockset(const struct moments *m, const struct moment *a)
+uint32_t contexts_lockset(const struct contexts *cs, const struct access_context *a)
 {
-	return m->situations[a->situation].lockset;
+	return cs->sync_states[a->sync_state].lockset;
 }
 
-bool moments_ordered(const struct moments *m, uint32_t a, uint32_t b)
+bool contexts_ordered(const struct contexts *cs, uint32_t a, uint32_t b)
 {
-	const struct moments_epoch *x = &m->epochs[a];
-	const struct moments_epoch *y = &m->epochs[b];
+	const struct contexts_epoch *x = &cs->epochs[a];
+	const struct contexts_epoch *y = &cs->epochs[b];
 
 	return vclock_saw(&y->clock, x->thread, x->own);
 }
 
-bool moments_fixed(const struct moments *m, uint32_t a1, uint32_t b1, uint32_t b2, uint32_t a2)
+bool contexts_order_fixed(const struct contexts *cs, uint32_t a1, uint32_t b1, uint32_t b2,
+			  uint32_t a2)
 {
-	return moments_ordered(m, b1, a1) || moments_ordered(m, a2, b2) ||
-	       (moments_ordered(m, a1, b1) && moments_ordered(m, b2, a2));
+	return contexts_ordered(cs, b1, a1) || contexts_ordered(cs, a2, b2) ||
+	       (contexts_ordered(cs, a1, b1) && contexts_ordered(cs, b2, a2));
 }
 
-/* Whoever can meet a thread in `b` can meet one in `a`: fewer locks, taken no earlier. */
-static bool covers(const struct moments *m, uint32_t a, uint32_t b)
+/*
+ * True if set `a` is no more restrictive than `b`: every lockset that another thread can have while
+ * this one has `b` is possible with `a`, too. Then `a` has only locks of `b`, in modes as weak or
+ * weaker, and acquisition histories that are subsets.
+ */
+static bool is_weaker(const struct contexts *cs, uint32_t a, uint32_t b)
 {
 	struct locks_held x, y;
-	const struct locks_ends *ends = locks_ends(m->locks);
+	const struct locks_ends *ends = locks_ends(cs->locks);
 	size_t at, k, n = ends[a].count;
 
 	if (n > ends[b].count || ends[a].held & ~ends[b].held)
 		return false;
 	for (size_t i = 0; a != b && i < n; i++) {
-		locks_at(m->locks, a, i, &x);
-		at = locks_index(m->locks, b, x.lock);
+		locks_at(cs->locks, a, i, &x);
+		at = locks_index(cs->locks, b, x.lock);
 		if (at == LOCKS_ABSENT)
 			return false;
-		locks_at(m->locks, b, at, &y);
+		locks_at(cs->locks, b, at, &y);
 		if (y.shared && !x.shared)
 			return false;
-		/* Both ascend. */
+		/* Both histories are sorted. */
 		for (size_t j = k = 0; j < x.history_count; j++, k++) {
 			while (k < y.history_count && y.history[k] < x.history[j])
 				k++;
@@ -334,101 +353,120 @@ static bool covers(const struct moments *m, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Where a lock of the situation's set was taken. */
-static const struct view_acquired *acquired_at(const struct moments *m, uint32_t situation, size_t place)
+/* Returns the event that acquired the lock at `position` of the state's lockset. */
+static const struct view_acquired *acquired_at(const struct contexts *cs, uint32_t sync_state,
+					       size_t position)
 {
-	return place ? &m->inner[m->situations[situation].inner][place - 1] : &m->outer[situation];
+	return position ? &cs->inner[cs->sync_states[sync_state].inner][position - 1]
+			: &cs->outer[sync_state];
 }
 
-/* Keeps sets of which none covers another, those with the fewest locks. */
-static unsigned add_cut(const struct moments *m, uint32_t *cuts, unsigned count, uint32_t set)
+/*
+ * Adds `set` to `cuts` unless one of them is no more restrictive, and removes those that are more
+ * restrictive than `set`. Keeps the CONTEXTS_CUTS sets with the fewest locks; returns their number.
+ */
+static unsigned add_cut(const struct contexts *cs, uint32_t *cuts, unsigned count, uint32_t set)
 {
 	unsigned kept = 0, at = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		if (covers(m, cuts[i], set))
+		if (is_weaker(cs, cuts[i], set))
 			return count;
 	for (unsigned i = 0; i < count; i++)
-		if (!covers(m, set, cuts[i]))
+		if (!is_weaker(cs, set, cuts[i]))
 			cuts[kept++] = cuts[i];
-	while (at < kept && locks_count(m->locks, cuts[at]) <= locks_count(m->locks, set))
+	while (at < kept && locks_count(cs->locks, cuts[at]) <= locks_count(cs->locks, set))
 		at++;
-	if (at == MOMENTS_CUTS)
+	if (at == CONTEXTS_CUTS)
 		return kept;
-	if (kept < MOMENTS_CUTS)
+	if (kept < CONTEXTS_CUTS)
 		kept++;
 	memmove(cuts + at + 1, cuts + at, (kept - 1 - at) * sizeof(*cuts));
 	cuts[at] = set;
 	return kept;
 }
 
-unsigned moments_cuts_behind(const struct moments *m, const struct moments_thread *t, uint64_t index,
-			     uint32_t lockset, uint32_t cuts[MOMENTS_CUTS])
+unsigned contexts_cuts_search(const struct contexts *cs, const struct contexts_thread *t,
+			      uint64_t index, uint32_t lockset, uint32_t cuts[CONTEXTS_CUTS])
 {
-	uint32_t end = t->changes > MOMENTS_CHANGES ? t->changes - MOMENTS_CHANGES : 0, first = t->changes;
+	uint32_t end = t->changes > CONTEXTS_CHANGES ? t->changes - CONTEXTS_CHANGES : 0,
+		 first = t->changes;
 	unsigned count = 1;
 
 	cuts[0] = 0;
-	for (; first > end && t->change[(first - 1) % MOMENTS_CHANGES].index > index; first--)
-		if (!t->change[(first - 1) % MOMENTS_CHANGES].lockset)
+	for (; first > end && t->change[(first - 1) % CONTEXTS_CHANGES].index > index; first--)
+		if (!t->change[(first - 1) % CONTEXTS_CHANGES].lockset)
 			return 1;
 	cuts[0] = lockset;
 	for (uint32_t n = t->changes; n > first; n--)
-		count = add_cut(m, cuts, count, t->change[(n - 1) % MOMENTS_CHANGES].lockset);
+		count = add_cut(cs, cuts, count, t->change[(n - 1) % CONTEXTS_CHANGES].lockset);
 	return count;
 }
 
-enum prune_reason moments_meet(const struct moments *m, const uint32_t *cuts, unsigned count,
-			       uint32_t set)
+enum prune_reason contexts_check_locks(const struct contexts *cs, const uint32_t *cuts,
+				       unsigned count, uint32_t set)
 {
 	enum prune_reason why = PRUNE_LOCK;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (locks_exclude(m->locks, cuts[i], set))
+		if (locks_exclude(cs->locks, cuts[i], set))
 			continue;
-		if (locks_compatible(m->locks, cuts[i], set))
+		if (locks_compatible(cs->locks, cuts[i], set))
 			return PRUNE_REASONS;
 		why = PRUNE_HISTORY;
 	}
 	return why;
 }
 
-uint32_t moments_core(const struct moments *m, uint32_t set)
+uint32_t contexts_core(const struct contexts *cs, uint32_t set)
 {
-	return locks_core(m->locks, set);
+	return locks_core(cs->locks, set);
 }
 
-struct candidate_event moments_event(const struct moments *m, const struct moment *a, uint64_t pc,
-				     uint16_t kind)
+struct candidate_event contexts_candidate_event(const struct contexts *cs,
+						const struct access_context *a, uint64_t pc,
+						uint16_t kind)
 {
-	uint32_t lockset = moments_lockset(m, a);
+	uint32_t lockset = contexts_lockset(cs, a);
 
 	return (struct candidate_event){
-		.thread = moments_thread(m, a), .kind = kind, .index = a->index, .time = a->time,
-		.addr = a->addr, .size = a->size, .pc = pc, .lockset = lockset, .stack = a->stack,
-		.lockset_size = (uint16_t)locks_count(m->locks, lockset),
+		.thread = contexts_thread(cs, a),
+		.kind = kind,
+		.index = a->index,
+		.time = a->time,
+		.addr = a->addr,
+		.size = a->size,
+		.pc = pc,
+		.lockset = lockset,
+		.stack = a->stack,
+		.lockset_size = (uint16_t)locks_count(cs->locks, lockset),
 	};
 }
 
-bool moments_hold(const struct moments *m, const struct moment *a, uint64_t after,
-		  const struct moment *other, struct candidate_event *out)
+bool contexts_find_section(const struct contexts *cs, const struct access_context *a,
+			   uint64_t after, const struct access_context *other,
+			   struct candidate_event *out)
 {
-	const struct moments_situation *s = &m->situations[a->situation];
-	size_t place = locks_needed(m->locks, s->lockset, moments_lockset(m, other));
+	const struct contexts_sync_state *s = &cs->sync_states[a->sync_state];
+	size_t position = locks_needed(cs->locks, s->lockset, contexts_lockset(cs, other));
 	const struct view_acquired *at;
 	struct locks_held held;
 
-	/* Those further in were taken later. */
-	for (; place < locks_count(m->locks, s->lockset) && place < LOCKS_OUTER; place++) {
-		locks_at(m->locks, s->lockset, place, &held);
-		at = acquired_at(m, a->situation, place);
-		if ((after != MOMENTS_ANY && at->index <= after) ||
-		    !locks_takes(m->locks, moments_lockset(m, other), held.lock, held.shared))
+	/* Positions are in the order of acquisition: the first match is the outermost lock. */
+	for (; position < locks_count(cs->locks, s->lockset) && position < LOCKS_OUTER;
+	     position++) {
+		locks_at(cs->locks, s->lockset, position, &held);
+		at = acquired_at(cs, a->sync_state, position);
+		if ((after != CONTEXTS_ANY_SECTION && at->index <= after) ||
+		    !locks_takes(cs->locks, contexts_lockset(cs, other), held.lock, held.shared))
 			continue;
 		*out = (struct candidate_event){
-			.thread = moments_thread(m, a), .kind = at->kind,
-			.index = at->index, .time = at->time,
-			.addr = held.lock, .pc = held.acquired_pc,
+			.thread = contexts_thread(cs, a),
+			.kind = at->kind,
+			.index = at->index,
+			.time = at->time,
+			.addr = held.lock,
+			.pc = held.acquired_pc,
 		};
 		return true;
 	}

@@ -1,5 +1,6 @@
 /*
- * For the files of the atomicity analysis: what it knows, and what it tells.
+ * The state of the atomicity analysis, and what its files share: verdicts on triples p, r, i, and
+ * reporting.
  */
 #ifndef ANALYZE_ATOMICITY_ATOMICITY_H
 #define ANALYZE_ATOMICITY_ATOMICITY_H
@@ -8,101 +9,119 @@
 #include "analyze/atomicity/history_inline.h"
 #include "base/hash.h"
 
-/* On a pair of this shape and an access of this kind, whatever the clocks: asked often. */
-struct verdict {
-	uint64_t key;		/* numbers of the shape and the history_what; 0: none */
-	uint32_t told;		/* told.h; 0: not known */
-	uint8_t pattern;	/* enum pattern; PATTERN_NONE: atomicity is not broken */
-	uint8_t why;		/* enum prune_reason, unless it fits; PRUNE_REASONS: a candidate */
-	bool sure : 1;		/* `told` holds for all of these cores */
-	bool same : 1;		/* the candidate told is of the same sites */
+/*
+ * A verdict on a triple: the shape of a local pair p, i and the signature of an access r. It does
+ * not depend on clocks. Cached, because it is asked often.
+ */
+struct triple_verdict {
+	uint64_t key;		/* numbers of the shape and the signature; 0: none */
+	/* number of the candidate reported for it (dedupe.h); 0: not looked up, or none */
+	uint32_t reported;
+	uint8_t pattern;	/* enum pattern; PATTERN_NONE: the triple is serializable */
+	uint8_t why; /* enum prune_reason if locks forbid it; PRUNE_REASONS: they do not */
+	/* `reported` holds for all shapes and signatures with these cores */
+	bool for_all_cores : 1;
+	bool same_sites : 1;	/* the reported candidate has the same sites */
 };
 
-#define VERDICT_BITS 14		/* so many are kept, each at its place */
+#define VERDICT_BITS 14		/* direct-mapped cache of 2^14 verdicts */
 
-/* What was told of such sites that are to be held back at such places: asked often, too. */
-struct looked {
-	uint64_t entry[3];	/* where p, r and i are to be held back */
-	uint64_t pc[3];		/* where they are */
-	uint32_t told;		/* 0: none */
-	bool same;
+/* Cached result of dedupe_find(), by the places at which accesses are held back. */
+struct dedupe_memo {
+	uint64_t entry[3];	/* pcs at which p, r and i are held back */
+	uint64_t pc[3];		/* pcs of p, r and i */
+	uint32_t reported;	/* number of the candidate; 0: none */
+	bool same_sites;
 };
 
-#define LOOKED 256u		/* a power of two */
+#define DEDUPE_MEMO 256u		/* entries of the cache; a power of 2 */
 
-/* What only counts, for atomicity_again.h; all 0: none. */
-struct again {
-	uint32_t within[3];	/* of p, r and i, as struct history_alikes has them */
-	uint32_t told;		/* the candidate; 0: none */
-	bool same;		/* it is of the same sites */
-	bool always;		/* whether the trace shows it or not */
+/* Triples that are only to be counted (atomicity_count_memo.h). All zero: none. */
+struct count_memo {
+	uint32_t inner_class[3];	/* of p, r and i, as in struct history_pair_nesting */
+	uint32_t reported;	/* number of the candidate; 0: none */
+	bool same_sites;	/* the candidate has the same sites */
+	bool always;		/* only counted even if the trace shows the triple */
 };
 
-#define AGAIN 256u		/* a power of two */
+#define COUNT_MEMO 256u		/* entries of the cache; a power of 2 */
 
 struct atomicity {
 	struct locks *locks;
-	struct moments *moments;
+	struct contexts *contexts;
 	struct history history;
-	struct told told;
-	struct verdict *verdicts;
-	struct looked looked[LOOKED];
-	struct again again[AGAIN];
+	struct dedupe dedupe;
+	struct triple_verdict *verdicts;
+	struct dedupe_memo dedupe_memo[DEDUPE_MEMO];
+	struct count_memo count_memo[COUNT_MEMO];
 	uint64_t pruned[PRUNE_REASONS];
 	uint64_t cut_ranges;
 };
 
-/* A pair, of which cell it is, and its clocks. */
-struct local {
+/* A local pair, its cell and its epochs. */
+struct local_pair {
 	const struct history_cell *cell;
 	const struct history_pair *pair;
 	uint32_t p, i;		/* epochs */
 };
 
-/* Fills in all but the key. */
-void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v);
+/* Computes the verdict, except `key`. */
+void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t signature,
+		     struct triple_verdict *v);
 
-/* The pair and `r` make a candidate, as the verdict says. */
-void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
-		    struct verdict *v, struct findings *out);
+/* Reports the candidate of the pair and `r`, or counts it if it is known. */
+void atomicity_report(struct atomicity *a, const struct local_pair *l,
+		      const struct access_context *r, struct triple_verdict *v,
+		      struct findings *out);
 
-/* Looks for what a verdict that found none yet would tell. */
-void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v);
+/* Looks up which candidate was reported for the verdict's triple. */
+void atomicity_find_reported(struct atomicity *a, uint32_t shape, uint32_t signature,
+			     struct triple_verdict *v);
 
 /*
- * Nothing at the location goes with the pair, or with the access, whoever did it, that was
- * not told often enough: then what is pruned counts by kind, once. `shown`: the trace may
- * show another thread within the pair.
+ * True if the pair `shape`, or if that is 0 the access `signature`, yields nothing new with any
+ * kind at the granule: locks forbid it, or its candidate is saturated. Triples that locks forbid
+ * are counted once per kind. `maybe_seen`: the trace may show another thread's access inside the
+ * pair.
  */
-bool atomicity_none_among(struct atomicity *a, struct history_kinds *kinds, uint32_t shape, uint32_t what,
-			  bool shown, struct findings *out);
+bool atomicity_nothing_new(struct atomicity *a, struct history_kinds *kinds, uint32_t shape,
+			   uint32_t signature, bool maybe_seen, struct findings *out);
 
-/* atomicity_tell(), if it was told so often that it only counts, whenever it was. */
-static inline bool atomicity_counts(struct atomicity *a, const struct local *l, uint32_t what,
-				    struct verdict *v, struct findings *out)
+/*
+ * Counts the triple if that is all that remains to be done for it, whether the trace shows it or
+ * not. Else returns false.
+ */
+static inline bool atomicity_count_always(struct atomicity *a, const struct local_pair *l,
+					  uint32_t signature, struct triple_verdict *v,
+					  struct findings *out)
 {
-	if (!v->told)
-		atomicity_look(a, l->pair->shape, what, v);
-	return v->told && told_always(&a->told, v->told, v->same, out);
+	if (!v->reported)
+		atomicity_find_reported(a, l->pair->shape, signature, v);
+	return v->reported && dedupe_count_always(&a->dedupe, v->reported, v->same_sites, out);
 }
 
-/* The same of an access at `time`. */
-static inline bool atomicity_told(struct atomicity *a, const struct local *l, uint64_t time,
-				  const struct verdict *v, struct findings *out)
+/*
+ * Counts the triple with an access at `time` if that is all that remains to be done. Else returns
+ * false.
+ */
+static inline bool atomicity_count_early(struct atomicity *a, const struct local_pair *l,
+					 uint64_t time, const struct triple_verdict *v,
+					 struct findings *out)
 {
 	bool seen = l->pair->p.time < time && time < l->pair->i.time;
 
-	return v->told && told_often(&a->told, v->told, v->same, seen, out);
+	return v->reported && dedupe_count_early(&a->dedupe, v->reported, v->same_sites, seen, out);
 }
 
-static inline struct verdict *verdict_of(struct atomicity *a, uint32_t shape, uint32_t what)
+static inline struct triple_verdict *atomicity_verdict(struct atomicity *a, uint32_t shape,
+						       uint32_t signature)
 {
-	uint64_t key = (uint64_t)shape << 32 | what;
-	struct verdict *v = &a->verdicts[hash_spread(key) >> (64 - VERDICT_BITS)];
+	uint64_t key = (uint64_t)shape << 32 | signature;
+	struct triple_verdict *v = &a->verdicts[hash_spread(key) >> (64 - VERDICT_BITS)];
 
 	if (__builtin_expect(v->key != key, 0)) {
 		v->key = key;
-		atomicity_judge(a, shape, what, v);
+		atomicity_judge(a, shape, signature, v);
 	}
 	return v;
 }

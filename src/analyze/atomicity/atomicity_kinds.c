@@ -1,74 +1,80 @@
 /*
- * A pair, or an access, against all kinds of what was done to a location, where threads are many.
+ * Compares a pair, or an access, with all kinds of accesses, or pairs, at a granule: one comparison
+ * for many threads (history_kinds.c).
  */
 #include "analyze/atomicity/atomicity.h"
 
-/* So many of what this kind may meet are known to be of no interest. */
-static uint8_t *done_of(struct history_kinds *kinds, bool pair, uint32_t core)
+/*
+ * Returns the number of kinds in the other list that are known to yield nothing new with this one;
+ * NULL if the kind is not in its list.
+ */
+static uint8_t *compared_of(struct history_kinds *kinds, bool pair, uint32_t core)
 {
 	const uint32_t *list = history_kinds_list(kinds, pair);
 
 	for (unsigned i = 0; i < kinds->count[pair]; i++)
 		if (list[i] == core)
-			return &history_kinds_done(kinds, pair)[i];
+			return &history_kinds_compared(kinds, pair)[i];
 	return NULL;
 }
 
 /*
- * The section that is moved before `a` if `b` is to come first is the same whatever the
- * acquisition histories.
+ * True if accesses with core `x` are held back for `y` at one place, whatever their acquisition
+ * histories: right before the access, or at the outermost lock.
  */
-static bool sure_of(const struct atomicity *a, uint32_t x, uint32_t y)
+static bool same_section_for_all(const struct atomicity *a, uint32_t x, uint32_t y)
 {
 	return !x || !y || locks_needed(a->locks, x, y) == 0;
 }
 
-/* What this verdict, on cores, would tell was told often enough. */
-static bool enough(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v, bool shown,
-		   struct findings *out)
+/* True if the candidate of this triple of cores is reported and saturated. */
+static bool is_saturated(struct atomicity *a, uint32_t shape, uint32_t signature,
+			 struct triple_verdict *v, bool maybe_seen, struct findings *out)
 {
-	const struct history_what *whats = a->history.whats;
-	uint32_t p = whats[a->history.shapes[shape].p].lockset, r = whats[what].lockset;
-	uint32_t i = whats[a->history.shapes[shape].i].lockset;
+	const struct history_signature *signatures = a->history.signatures;
+	uint32_t p = signatures[a->history.shapes[shape].p].lockset,
+		 r = signatures[signature].lockset;
+	uint32_t i = signatures[a->history.shapes[shape].i].lockset;
 
-	if (!v->sure) {
-		if (!sure_of(a, p, r) || !sure_of(a, r, p) || !sure_of(a, i, r))
+	if (!v->for_all_cores) {
+		if (!same_section_for_all(a, p, r) || !same_section_for_all(a, r, p) ||
+		    !same_section_for_all(a, i, r))
 			return false;
-		atomicity_look(a, shape, what, v);
-		v->sure = v->told != 0;
+		atomicity_find_reported(a, shape, signature, v);
+		v->for_all_cores = v->reported != 0;
 	}
-	return told_enough(&a->told, v->told, shown, out);
+	return dedupe_is_saturated(&a->dedupe, v->reported, maybe_seen, out);
 }
 
-bool atomicity_none_among(struct atomicity *a, struct history_kinds *kinds, uint32_t shape, uint32_t what,
-			  bool shown, struct findings *out)
+bool atomicity_nothing_new(struct atomicity *a, struct history_kinds *kinds, uint32_t shape,
+			   uint32_t signature, bool maybe_seen, struct findings *out)
 {
 	uint64_t pruned[PRUNE_REASONS] = { 0 };
 	bool pair = shape != 0;
 	const uint32_t *list;
-	struct verdict *v;
-	uint8_t *done;
+	struct triple_verdict *v;
+	uint8_t *compared;
 	unsigned i;
 
 	shape = a->history.shapes[shape].core;
-	what = a->history.whats[what].core;
-	done = done_of(kinds, pair, pair ? shape : what);
-	if (!done)
+	signature = a->history.signatures[signature].core;
+	compared = compared_of(kinds, pair, pair ? shape : signature);
+	if (!compared)
 		return false;
 	list = history_kinds_list(kinds, !pair);
-	for (i = shown ? 0 : *done; i < kinds->count[!pair]; i++) {
-		uint32_t s = pair ? shape : list[i], w = pair ? list[i] : what;
+	for (i = maybe_seen ? 0 : *compared; i < kinds->count[!pair]; i++) {
+		uint32_t s = pair ? shape : list[i], w = pair ? list[i] : signature;
 
-		v = verdict_of(a, s, w);
+		v = atomicity_verdict(a, s, w);
 		if (v->pattern == PATTERN_NONE)
 			continue;
 		if (v->why != PRUNE_REASONS)
-			pruned[v->why] += i >= *done;
-		else if (!enough(a, s, w, v, shown, out))
+			pruned[v->why] += i >= *compared;
+		else if (!is_saturated(a, s, w, v, maybe_seen, out))
 			break;
 	}
 	for (unsigned k = 0; k < PRUNE_REASONS; k++)
 		a->pruned[k] += pruned[k];
-	*done = i > *done ? (uint8_t)i : *done;
+	*compared = i > *compared ? (uint8_t)i : *compared;
 	return i == kinds->count[!pair];
 }

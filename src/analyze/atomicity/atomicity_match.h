@@ -1,38 +1,40 @@
 /*
- * For atomicity.c, which most of it is inlined into: what is new at a location, a pair or an access, against
- * all that other threads did there.
+ * Compares what is new at a location, a pair or an access, with all that other threads did there.
+ * Most of it is inlined into atomicity.c.
  */
 #ifndef ANALYZE_ATOMICITY_ATOMICITY_MATCH_H
 #define ANALYZE_ATOMICITY_ATOMICITY_MATCH_H
 
-#include "analyze/atomicity/atomicity_again.h"
+#include "analyze/atomicity/atomicity_count_memo.h"
 
-/* An answer of moments_fixed(), for the next one who asks the same; all 0: none. */
-struct fixed {
+/* Caches one result of contexts_order_fixed(). All zero: none. */
+struct order_memo {
 	uint32_t p, r, i;
 	bool is;
 };
 
-static inline bool is_fixed(const struct atomicity *a, struct fixed *f, uint32_t p, uint32_t r,
-			    uint32_t i)
+static inline bool is_order_fixed(const struct atomicity *a, struct order_memo *f, uint32_t p,
+				  uint32_t r, uint32_t i)
 {
 	if (f->p != p || f->r != r || f->i != i)
-		*f = (struct fixed){ p, r, i, moments_fixed(a->moments, p, r, r, i) };
+		*f = (struct order_memo){ p, r, i, contexts_order_fixed(a->contexts, p, r, r, i) };
 	return f->is;
 }
 
 /*
- * Whether the two go together but for time, and how; NULL if not, which was counted. `before`:
- * that strong happens-before leaves no choice is known already.
+ * Returns the verdict on the pair and the access `signature`, if locks and strong happens-before
+ * allow the triple. Else counts why not, and returns NULL. `before`: strong happens-before is known
+ * to forbid it.
  */
-static inline struct verdict *compare(struct atomicity *a, const struct local *l, uint32_t what,
-				      uint32_t epoch, bool before, struct fixed *fixed)
+static inline struct triple_verdict *compare(struct atomicity *a, const struct local_pair *l,
+					     uint32_t signature, uint32_t epoch, bool before,
+					     struct order_memo *order_memo)
 {
-	struct verdict *v = verdict_of(a, l->pair->shape, what);
+	struct triple_verdict *v = atomicity_verdict(a, l->pair->shape, signature);
 
 	if (v->pattern == PATTERN_NONE)
 		return NULL;
-	if (before || is_fixed(a, fixed, l->p, epoch, l->i))
+	if (before || is_order_fixed(a, order_memo, l->p, epoch, l->i))
 		a->pruned[PRUNE_HB]++;
 	else if (v->why != PRUNE_REASONS)
 		a->pruned[v->why]++;
@@ -41,188 +43,218 @@ static inline struct verdict *compare(struct atomicity *a, const struct local *l
 	return NULL;
 }
 
-/* True: it only counts; then so may what follows. `shown`: the trace may have it within the pair. */
-static inline bool counts(struct atomicity *a, const struct local *l, uint32_t what, bool shown,
-			  struct verdict *v, struct again *again, struct findings *out)
+/*
+ * Counts the triple if that is all that remains to be done, and tries to set *count_memo for those
+ * that follow. Else returns false. `maybe_seen`: the trace may show `r` inside the pair.
+ */
+static inline bool only_counts(struct atomicity *a, const struct local_pair *l, uint32_t signature,
+			       bool maybe_seen, struct triple_verdict *v,
+			       struct count_memo *count_memo, struct findings *out)
 {
-	bool always = atomicity_counts(a, l, what, v, out);
+	bool always = atomicity_count_always(a, l, signature, v, out);
 
-	if (!always && (shown || !atomicity_told(a, l, UINT64_MAX, v, out)))
+	if (!always && (maybe_seen || !atomicity_count_early(a, l, UINT64_MAX, v, out)))
 		return false;
-	if (!again->told || (always && !again->always))
-		again_set(a, again, l, what, v, always);
+	if (!count_memo->reported || (always && !count_memo->always))
+		count_memo_set(a, count_memo, l, signature, v, always);
 	return true;
 }
 
-/* The same of one, if it goes with the pair at all. */
-static inline void match(struct atomicity *a, const struct local *l, const struct moment *r, bool before,
-			 bool shown, struct fixed *fixed, struct again *again, struct findings *out)
+/* Compares the pair with the access `r`, and reports or counts the triple. */
+static inline void match(struct atomicity *a, const struct local_pair *l,
+			 const struct access_context *r, bool before, bool maybe_seen,
+			 struct order_memo *order_memo, struct count_memo *count_memo,
+			 struct findings *out)
 {
-	struct verdict *v = compare(a, l, r->tag, r->epoch, before, fixed);
+	struct triple_verdict *v = compare(a, l, r->tag, r->epoch, before, order_memo);
 
-	if (v && !counts(a, l, r->tag, shown, v, again, out) &&
-	    !(shown && atomicity_told(a, l, r->time, v, out)))
-		atomicity_tell(a, l, r, v, out);
+	if (v && !only_counts(a, l, r->tag, maybe_seen, v, count_memo, out) &&
+	    !(maybe_seen && atomicity_count_early(a, l, r->time, v, out)))
+		atomicity_report(a, l, r, v, out);
 }
 
-/* So many representatives of the cell, from number `k` on downwards, are counted as others were. */
-static inline unsigned count_again(struct atomicity *a, const struct local *l, const struct history_cell *c,
-				   unsigned k, uint32_t epoch, const struct again *again,
-				   struct fixed *fixed, struct findings *out)
+/*
+ * Counts a run of representatives of the cell, from number `k` downwards, that are only to be
+ * counted. Returns their number.
+ */
+static inline unsigned count_reps(struct atomicity *a, const struct local_pair *l,
+				  const struct history_cell *c, unsigned k, uint32_t epoch,
+				  const struct count_memo *count_memo,
+				  struct order_memo *order_memo, struct findings *out)
 {
 	unsigned count;
 
-	if (c->rep_count == 1 || c->young || is_fixed(a, fixed, l->p, epoch, l->i))
+	if (c->rep_count == 1 || c->single_pair || is_order_fixed(a, order_memo, l->p, epoch, l->i))
 		return 0;
-	count = again_reps(a, again, l, c, k + 1, epoch);
+	count = count_memo_reps(a, count_memo, l, c, k + 1, epoch);
 	if (count)
-		told_more(&a->told, again->told, again->same, count, out);
+		dedupe_add_count(&a->dedupe, count_memo->reported, count_memo->same_sites, count,
+				 out);
 	return count;
 }
 
-/* With what another thread has of the location. */
-static inline void match_reps(struct atomicity *a, const struct local *l, const struct history_cell *c,
-			      struct again *again, struct fixed *fixed, struct findings *out)
+/* Compares the pair with all representatives in another thread's cell. */
+static inline void match_reps(struct atomicity *a, const struct local_pair *l,
+			      const struct history_cell *c, struct count_memo *count_memo,
+			      struct order_memo *order_memo, struct findings *out)
 {
-	bool before = moments_ordered(a->moments, c->last.epoch, l->p);
-	bool shown = c->last.time > l->pair->p.time;
+	bool before = contexts_ordered(a->contexts, c->last.epoch, l->p);
+	bool maybe_seen = c->last.time > l->pair->p.time;
 	unsigned count;
-	struct verdict *v;
-	struct moment r;
+	struct triple_verdict *v;
+	struct access_context r;
 	uint64_t key;
 
 	for (unsigned k = c->rep_count; k-- > 0;) {
 		key = history_rep_key(&a->history, c, k);
 		count = 0;
-		if (!before && (again->told || again_known(a, again, l->pair->shape, (uint32_t)key)) &&
-		    (again->always || !shown))
-			count = count_again(a, l, c, k, (uint32_t)(key >> 32), again, fixed, out);
+		if (!before &&
+		    (count_memo->reported ||
+		     count_memo_find(a, count_memo, l->pair->shape, (uint32_t)key)) &&
+		    (count_memo->always || !maybe_seen))
+			count = count_reps(a, l, c, k, (uint32_t)(key >> 32), count_memo,
+					   order_memo, out);
 		if (count) {
 			k -= count - 1;
 			continue;
 		}
-		v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), before, fixed);
-		if (!v || counts(a, l, (uint32_t)key, shown, v, again, out) ||
-		    (shown && atomicity_told(a, l, history_rep_time(&a->history, c, k), v, out)))
+		v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), before, order_memo);
+		if (!v || only_counts(a, l, (uint32_t)key, maybe_seen, v, count_memo, out) ||
+		    (maybe_seen &&
+		     atomicity_count_early(a, l, history_rep_time(&a->history, c, k), v, out)))
 			continue;
 		r = history_rep(&a->history, c, k);
-		atomicity_tell(a, l, &r, v, out);
+		atomicity_report(a, l, &r, v, out);
 	}
 }
 
-/* Where threads are few, it is not asked. */
-static inline bool none_meets(struct atomicity *a, const struct history_cell *c, uint32_t shape,
-			      uint32_t what, bool shown, struct findings *out)
+/*
+ * True if the comparison with the granule's kinds yields nothing new. False if there are no kinds.
+ */
+static inline bool nothing_new_by_kind(struct atomicity *a, const struct history_cell *c,
+				       uint32_t shape, uint32_t signature, bool maybe_seen,
+				       struct findings *out)
 {
 	struct history_kinds *kinds = history_kinds_here(&a->history, c);
 
-	return kinds && atomicity_none_among(a, kinds, shape, what, shown, out);
+	return kinds && atomicity_nothing_new(a, kinds, shape, signature, maybe_seen, out);
 }
 
-/* Other threads' cells, once they were asked for. */
-struct others {
+/* The other threads' cells at the granule, looked up when first needed. */
+struct other_cells {
 	bool known;
 	size_t count;
 	const struct history_cell *const *list;
 };
 
 static inline void find_others(struct atomicity *a, const struct history_cell *c, uint8_t bytes,
-			       struct others *o)
+			       struct other_cells *o)
 {
 	if (!o->known)
 		o->count = history_others(&a->history, c, bytes, &o->list);
 	o->known = true;
 }
 
-/* With all that other threads did to the location. */
-static void match_pair(struct atomicity *a, const struct local *l, bool quiet, struct others *o,
-		       struct findings *out)
+/* Compares a new pair with all that other threads did to the location. */
+static void match_pair(struct atomicity *a, const struct local_pair *l, bool undisturbed,
+		       struct other_cells *o, struct findings *out)
 {
 	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
-	const struct history_what *whats = a->history.whats;
-	struct fixed fixed = { 0 };
-	struct again again = { 0 };
+	const struct history_signature *signatures = a->history.signatures;
+	struct order_memo order_memo = { 0 };
+	struct count_memo count_memo = { 0 };
 
-	/* Reads alone do not harm but between two writes. */
-	if (!(whats[shape->p].access & whats[shape->i].access & ACCESS_WRITE) &&
+	/* A pair with a read is broken by writes only. */
+	if (!(signatures[shape->p].access & signatures[shape->i].access & ACCESS_WRITE) &&
 	    !history_written(&a->history, l->cell))
 		return;
-	if (none_meets(a, l->cell, l->pair->shape, 0, !quiet, out))
+	if (nothing_new_by_kind(a, l->cell, l->pair->shape, 0, !undisturbed, out))
 		return;
 	find_others(a, l->cell, l->pair->bytes, o);
 	for (size_t n = 0; n < o->count; n++)
-		match_reps(a, l, o->list[n], &again, &fixed, out);
+		match_reps(a, l, o->list[n], &count_memo, &order_memo, out);
 }
 
-/* So many pairs of the cell, from number `k` on downwards, are counted as others were. */
-static inline unsigned count_pairs(struct atomicity *a, const struct history_cell *c, unsigned k, uint32_t epoch,
-				   const struct moment *now, uint8_t bytes, const struct again *again,
-				   struct fixed *fixed, struct findings *out)
+/*
+ * Counts a run of pairs of the cell, from number `k` downwards, that are only to be counted.
+ * Returns their number.
+ */
+static inline unsigned count_pairs(struct atomicity *a, const struct history_cell *c, unsigned k,
+				   uint32_t epoch, const struct access_context *now, uint8_t bytes,
+				   const struct count_memo *count_memo,
+				   struct order_memo *order_memo, struct findings *out)
 {
 	unsigned count;
 
-	if (c->young || is_fixed(a, fixed, epoch, now->epoch, epoch))
+	if (c->single_pair || is_order_fixed(a, order_memo, epoch, now->epoch, epoch))
 		return 0;
-	count = again_pairs(a, again, c, k + 1, epoch, now->tag, bytes);
+	count = count_memo_pairs(a, count_memo, c, k + 1, epoch, now->tag, bytes);
 	if (count)
-		told_more(&a->told, again->told, again->same, count, out);
+		dedupe_add_count(&a->dedupe, count_memo->reported, count_memo->same_sites, count,
+				 out);
 	return count;
 }
 
-/* What is new with the pairs of another thread. */
-static inline void match_pairs(struct atomicity *a, const struct history_cell *o, const struct moment *now,
-			       uint8_t bytes, struct again *again, struct fixed *fixed, struct findings *out)
+/* Compares a new access with all pairs in another thread's cell. */
+static inline void match_pairs(struct atomicity *a, const struct history_cell *o,
+			       const struct access_context *now, uint8_t bytes,
+			       struct count_memo *count_memo, struct order_memo *order_memo,
+			       struct findings *out)
 {
-	bool before = moments_ordered(a->moments, o->last.epoch, now->epoch);
-	struct local l = { .cell = o };
+	bool before = contexts_ordered(a->contexts, o->last.epoch, now->epoch);
+	struct local_pair l = { .cell = o };
 	struct history_pair room;
 	unsigned count;
 
 	for (unsigned k = o->pair_count; k-- > 0;) {
 		history_pair_epochs(&a->history, o, k, &l.p, &l.i);
 		count = 0;
-		if (!before && l.p == l.i && !o->young &&
-		    (again->told || again_known(a, again, history_pair_shape(&a->history, o, k), now->tag)))
-			count = count_pairs(a, o, k, l.p, now, bytes, again, fixed, out);
+		if (!before && l.p == l.i && !o->single_pair &&
+		    (count_memo->reported ||
+		     count_memo_find(a, count_memo, history_pair_shape(&a->history, o, k),
+				     now->tag)))
+			count = count_pairs(a, o, k, l.p, now, bytes, count_memo, order_memo, out);
 		if (count) {
 			k -= count - 1;
 			continue;
 		}
 		l.pair = history_pair(&a->history, o, k, &room);
 		if (l.pair->bytes & bytes)
-			match(a, &l, now, before, false, fixed, again, out);
+			match(a, &l, now, before, false, order_memo, count_memo, out);
 	}
 }
 
-static void match_access(struct atomicity *a, const struct history_cell *c, const struct moment *now,
-		      struct others *o, struct findings *out)
+/* Compares a new access with all pairs of other threads at the location. */
+static void match_access(struct atomicity *a, const struct history_cell *c,
+			 const struct access_context *now, struct other_cells *o,
+			 struct findings *out)
 {
-	bool writes = a->history.whats[now->tag].access & ACCESS_WRITE;
-	struct fixed fixed = { 0 };
-	struct again again = { 0 };
+	bool writes = a->history.signatures[now->tag].access & ACCESS_WRITE;
+	struct order_memo order_memo = { 0 };
+	struct count_memo count_memo = { 0 };
 
 	if (!writes && !history_written(&a->history, c))
 		return;
-	if (none_meets(a, c, 0, now->tag, false, out))
+	if (nothing_new_by_kind(a, c, 0, now->tag, false, out))
 		return;
-	/* A read does not harm but between two writes. */
-	if (!writes && !history_twice(&a->history, c))
+	/* A read breaks two writes only. */
+	if (!writes && !history_has_write_pair(&a->history, c))
 		return;
 	find_others(a, c, c->bytes, o);
 	for (size_t n = 0; n < o->count; n++)
-		match_pairs(a, o->list[n], now, c->bytes, &again, &fixed, out);
+		match_pairs(a, o->list[n], now, c->bytes, &count_memo, &order_memo, out);
 }
 
-/* The other threads' accesses within the pair in the trace itself. */
-static void match_inside(struct atomicity *a, const struct local *l,
+/* Compares a known pair with accesses that the trace shows between its two accesses. */
+static void match_inside(struct atomicity *a, const struct local_pair *l,
 			 const struct history_cell *const *inside, size_t count,
 			 struct findings *out)
 {
 	uint64_t from = l->pair->p.time;
 	const struct history *h = &a->history;
-	const struct moment *write, *last;
-	struct fixed fixed = { 0 };
-	struct again again = { 0 };
+	const struct access_context *write, *last;
+	struct order_memo order_memo = { 0 };
+	struct count_memo count_memo = { 0 };
 
 	for (size_t k = 0; k < count; k++) {
 		const struct history_cell *c = inside[k];
@@ -230,11 +262,11 @@ static void match_inside(struct atomicity *a, const struct local *l,
 		if (!(c->bytes & l->pair->bytes))
 			continue;
 		last = is_noted(c) ? &c->last : NULL;
-		write = c->older && c->older_noted ? history_older(h, c) : NULL;
+		write = c->older_write && c->older_write_noted ? history_older_write(h, c) : NULL;
 		if (write && write->time > from)
-			match(a, l, write, false, true, &fixed, &again, out);
+			match(a, l, write, false, true, &order_memo, &count_memo, out);
 		if (last && last->time > from)
-			match(a, l, last, false, true, &fixed, &again, out);
+			match(a, l, last, false, true, &order_memo, &count_memo, out);
 	}
 }
 

@@ -1,27 +1,28 @@
 /*
- * Which pattern a pair and an access of another thread make, whether locks allow it, and the
- * candidate that follows.
+ * The pattern that a local pair and an access of another thread make, whether locks allow it, and
+ * the candidate.
  */
 #include <string.h>
 
 #include "analyze/atomicity/atomicity.h"
 #include "base/hash.h"
 
-/* An atomic update reads and writes: what it leaves counts as p, what it finds as i. */
-static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool wide)
+/* An atomic update both reads and writes: as p, its write counts, and as i, its read. */
+static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool spans_reads)
 {
 	bool writes = (p & ACCESS_WRITE) && (i & ACCESS_WRITE);
 
-	if (writes && (r & ACCESS_READ) && (wide || !(i & ACCESS_READ) || !(r & ACCESS_WRITE)))
+	if (writes && (r & ACCESS_READ) &&
+	    (spans_reads || !(i & ACCESS_READ) || !(r & ACCESS_WRITE)))
 		return PATTERN_WRW;
-	if (wide || !(r & ACCESS_WRITE))
+	if (spans_reads || !(r & ACCESS_WRITE))
 		return PATTERN_NONE;
 	if (p & ACCESS_WRITE)
 		return i & ACCESS_READ ? PATTERN_WWR : PATTERN_WWW;
 	return i & ACCESS_READ ? PATTERN_RWR : PATTERN_RWW;
 }
 
-/* The bytes that all three touch. */
+/* Sets the location to the bytes that all three accesses touch. */
 static void set_location(struct candidate *c)
 {
 	uint64_t low = 0, high = UINT64_MAX;
@@ -43,49 +44,58 @@ static void hold(struct candidate *c, unsigned which, const struct candidate_eve
 }
 
 static void emit(struct atomicity *a, enum pattern pattern, uint64_t key, bool seen,
-		 const struct told_part parts[3], struct findings *out)
+		 const struct dedupe_access accesses[3], struct findings *out)
 {
-	struct candidate c = { .pattern = pattern, .events = 3, .orders = 2, .count = 1, .seen = seen };
-	const struct moment *p = parts[0].at, *r = parts[1].at, *i = parts[2].at;
+	struct candidate c = {
+		.pattern = pattern, .events = 3, .orders = 2, .count = 1, .seen = seen
+	};
+	const struct access_context *p = accesses[0].at, *r = accesses[1].at, *i = accesses[2].at;
 	struct candidate_event entry;
 
 	memset(c.hold, -1, sizeof(c.hold));
 	for (unsigned k = 0; k < 3; k++)
-		c.event[k] = moments_event(a->moments, parts[k].at, parts[k].pc,
-					   a->history.whats[parts[k].at->tag].kind);
+		c.event[k] =
+			contexts_candidate_event(a->contexts, accesses[k].at, accesses[k].pc,
+						 a->history.signatures[accesses[k].at->tag].kind);
 	c.order[0] = (struct candidate_order){ 0, 1 };
 	c.order[1] = (struct candidate_order){ 1, 2 };
-	if (moments_hold(a->moments, r, MOMENTS_ANY, p, &entry))
+	if (contexts_find_section(a->contexts, r, CONTEXTS_ANY_SECTION, p, &entry))
 		hold(&c, 1, &entry);
-	if (moments_hold(a->moments, i, p->index, r, &entry))
+	if (contexts_find_section(a->contexts, i, p->index, r, &entry))
 		hold(&c, 2, &entry);
 	set_location(&c);
-	told_add(&a->told, key, parts, 3, &c, out);
+	dedupe_add(&a->dedupe, key, accesses, 3, &c, out);
 }
 
-/* What the three are to told.h, without their moments. */
-static uint64_t make_parts(const struct atomicity *a, uint32_t shape, uint32_t what,
-			   struct told_part parts[3])
+/* Fills in the accesses of a triple for dedupe.h, without contexts; returns their key. */
+static uint64_t make_accesses(const struct atomicity *a, uint32_t shape, uint32_t signature,
+			      struct dedupe_access accesses[3])
 {
-	const struct history_what *whats = a->history.whats, *r = &whats[what];
-	const struct history_what *p = &whats[a->history.shapes[shape].p];
-	const struct history_what *i = &whats[a->history.shapes[shape].i];
+	const struct history_signature *signatures = a->history.signatures,
+				       *r = &signatures[signature];
+	const struct history_signature *p = &signatures[a->history.shapes[shape].p];
+	const struct history_signature *i = &signatures[a->history.shapes[shape].i];
 
-	parts[0] = (struct told_part){ p->pc, NULL, p->lockset, r->lockset };
-	parts[1] = (struct told_part){ r->pc, NULL, r->lockset, p->lockset };
-	parts[2] = (struct told_part){ i->pc, NULL, i->lockset, r->lockset };
-	return told_key(a->locks, parts, 3);
+	accesses[0] = (struct dedupe_access){ p->pc, NULL, p->lockset, r->lockset };
+	accesses[1] = (struct dedupe_access){ r->pc, NULL, r->lockset, p->lockset };
+	accesses[2] = (struct dedupe_access){ i->pc, NULL, i->lockset, r->lockset };
+	return dedupe_key(a->locks, accesses, 3);
 }
 
-/* Most of what is found was told before: that has to be cheap, and needs no moments. */
-void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
+/*
+ * Most triples belong to a candidate that is reported already. So this has to be cheap, and needs
+ * no access contexts.
+ */
+void atomicity_find_reported(struct atomicity *a, uint32_t shape, uint32_t signature,
+			     struct triple_verdict *v)
 {
-	const struct history_what *whats = a->history.whats, *r = &whats[what];
-	const struct history_what *p = &whats[a->history.shapes[shape].p];
-	const struct history_what *i = &whats[a->history.shapes[shape].i];
+	const struct history_signature *signatures = a->history.signatures,
+				       *r = &signatures[signature];
+	const struct history_signature *p = &signatures[a->history.shapes[shape].p];
+	const struct history_signature *i = &signatures[a->history.shapes[shape].i];
 	const struct locks_ends *ends = locks_ends(a->locks);
-	struct looked *l;
-	struct told_part parts[3];
+	struct dedupe_memo *l;
+	struct dedupe_access accesses[3];
 	uint64_t entry[3], hash;
 
 	entry[0] = locks_entry(a->locks, ends, p->lockset, r->lockset, p->pc);
@@ -93,48 +103,53 @@ void atomicity_look(struct atomicity *a, uint32_t shape, uint32_t what, struct v
 	entry[2] = i->lockset == p->lockset && entry[0] != p->pc ? entry[0] :
 		   locks_entry(a->locks, ends, i->lockset, r->lockset, i->pc);
 	hash = (entry[0] ^ p->pc * 3) + (entry[1] ^ r->pc * 5) * 7 + (entry[2] ^ i->pc * 9) * 11;
-	l = &a->looked[hash_spread(hash) >> 40 & (LOOKED - 1)];
-	if (!l->told || l->entry[0] != entry[0] || l->entry[1] != entry[1] || l->entry[2] != entry[2] ||
-	    l->pc[0] != p->pc || l->pc[1] != r->pc || l->pc[2] != i->pc) {
-		*l = (struct looked){ .entry = { entry[0], entry[1], entry[2] },
-				      .pc = { p->pc, r->pc, i->pc } };
-		l->told = told_find(&a->told, make_parts(a, shape, what, parts));
-		l->same = told_same(&a->told, l->told, parts, 3);
+	l = &a->dedupe_memo[hash_spread(hash) >> 40 & (DEDUPE_MEMO - 1)];
+	if (!l->reported || l->entry[0] != entry[0] || l->entry[1] != entry[1] ||
+	    l->entry[2] != entry[2] || l->pc[0] != p->pc || l->pc[1] != r->pc ||
+	    l->pc[2] != i->pc) {
+		*l = (struct dedupe_memo){ .entry = { entry[0], entry[1], entry[2] },
+					   .pc = { p->pc, r->pc, i->pc } };
+		l->reported = dedupe_find(&a->dedupe, make_accesses(a, shape, signature, accesses));
+		l->same_sites = dedupe_same_sites(&a->dedupe, l->reported, accesses, 3);
 	}
-	v->told = l->told;
-	v->same = l->same;
+	v->reported = l->reported;
+	v->same_sites = l->same_sites;
 }
 
-void atomicity_tell(struct atomicity *a, const struct local *l, const struct moment *r,
-		    struct verdict *v, struct findings *out)
+void atomicity_report(struct atomicity *a, const struct local_pair *l,
+		      const struct access_context *r, struct triple_verdict *v,
+		      struct findings *out)
 {
 	const struct history_shape *shape = &a->history.shapes[l->pair->shape];
-	struct moment p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
-	struct moment i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
+	struct access_context p = history_unpack(&a->history, l->cell, &l->pair->p, shape->p, l->p);
+	struct access_context i = history_unpack(&a->history, l->cell, &l->pair->i, shape->i, l->i);
 	bool seen = p.time < r->time && r->time < i.time;
-	struct told_part parts[3];
-	uint64_t key = make_parts(a, l->pair->shape, r->tag, parts);
+	struct dedupe_access accesses[3];
+	uint64_t key = make_accesses(a, l->pair->shape, r->tag, accesses);
 
-	parts[0].at = &p;
-	parts[1].at = r;
-	parts[2].at = &i;
-	if (!told_again(&a->told, v->told, parts, 3, seen, out))
-		emit(a, v->pattern, key, seen, parts, out);
+	accesses[0].at = &p;
+	accesses[1].at = r;
+	accesses[2].at = &i;
+	if (!dedupe_count_repeat(&a->dedupe, v->reported, accesses, 3, seen, out))
+		emit(a, v->pattern, key, seen, accesses, out);
 }
 
-void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t what, struct verdict *v)
+void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t signature,
+		     struct triple_verdict *v)
 {
 	const struct history_shape *s = &a->history.shapes[shape];
-	const struct history_what *p = &a->history.whats[s->p], *i = &a->history.whats[s->i];
-	const struct history_what *r = &a->history.whats[what];
+	const struct history_signature *p = &a->history.signatures[s->p],
+				       *i = &a->history.signatures[s->i];
+	const struct history_signature *r = &a->history.signatures[signature];
 
-	v->told = 0;
-	v->sure = v->same = false;
-	v->pattern = pattern_of(p->access, r->access, i->access, s->wide);
-	if (v->pattern == PATTERN_WRW && r->own && locks_exclude(a->locks, p->lockset, r->lockset))
+	v->reported = 0;
+	v->for_all_cores = v->same_sites = false;
+	v->pattern = pattern_of(p->access, r->access, i->access, s->spans_reads);
+	if (v->pattern == PATTERN_WRW && r->own_read &&
+	    locks_exclude(a->locks, p->lockset, r->lockset))
 		v->why = PRUNE_LOCK;
-	else if (!s->cut[0])		/* nothing is held in between */
+	else if (!s->cut[0])		/* the thread passes a point without locks */
 		v->why = PRUNE_REASONS;
 	else if (v->pattern != PATTERN_NONE)
-		v->why = moments_meet(a->moments, s->cut, s->cuts, r->lockset);
+		v->why = contexts_check_locks(a->contexts, s->cut, s->cuts, r->lockset);
 }

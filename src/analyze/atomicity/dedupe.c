@@ -1,3 +1,4 @@
+/* Candidates by the schedule that they ask for, and which instance of each is reported. */
 #include "analyze/atomicity/dedupe.h"
 
 #include <stdlib.h>
@@ -5,114 +6,118 @@
 #include "base/mem.h"
 
 /*
- * So many instances are compared for the nearest. More would find little, and the
- * driver's second pass ends with the last event that a candidate names.
+ * Instances of a candidate that are compared to find the nearest in time. More would find little,
+ * and the second pass of analysis_run() ends at the last event that a candidate names.
  */
-#define TOLD_COMPARED 256u
+#define DEDUPE_COMPARED 256u
 
-struct told_entry {
-	uint64_t sites;		/* hash */
-	uint64_t span;		/* from its first to its last event */
-	uint32_t number;	/* of the candidate */
+struct dedupe_entry {
+	uint64_t sites;		/* dedupe_sites_hash() */
+	uint64_t span;		/* time from the first to the last event of the reported instance */
+	uint32_t number;	/* in the findings */
 	bool seen;
 };
 
-void told_free(struct told *t)
+void dedupe_free(struct dedupe *d)
 {
-	map_free(&t->by_units);
-	free(t->list);
-	*t = (struct told){ 0 };
+	map_free(&d->by_schedule);
+	free(d->list);
+	*d = (struct dedupe){ 0 };
 }
 
-static uint64_t span_of(const struct told_part *parts, unsigned count)
+static uint64_t span_of(const struct dedupe_access *accesses, unsigned count)
 {
 	uint64_t low = UINT64_MAX, high = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		low = parts[i].at->time < low ? parts[i].at->time : low;
-		high = parts[i].at->time > high ? parts[i].at->time : high;
+		low = accesses[i].at->time < low ? accesses[i].at->time : low;
+		high = accesses[i].at->time > high ? accesses[i].at->time : high;
 	}
 	return high - low;
 }
 
-uint32_t told_find(const struct told *t, uint64_t key)
+uint32_t dedupe_find(const struct dedupe *d, uint64_t key)
 {
-	const uint64_t *number = map_find(&t->by_units, key);
+	const uint64_t *number = map_find(&d->by_schedule, key);
 
 	return number ? (uint32_t)*number : 0;
 }
 
-bool told_same(const struct told *t, uint32_t number, const struct told_part *parts, unsigned count)
+bool dedupe_same_sites(const struct dedupe *d, uint32_t number,
+		       const struct dedupe_access *accesses, unsigned count)
 {
-	return number && t->list[number - 1].sites == told_sites(parts, count);
+	return number && d->list[number - 1].sites == dedupe_sites_hash(accesses, count);
 }
 
-static bool count_one(struct candidate *known, bool same, struct findings *out)
+static bool count_one(struct candidate *known, bool same_sites, struct findings *out)
 {
 	known->count++;
-	if (!same)
+	if (!same_sites)
 		findings_pruned(out, PRUNE_SAME, 1);
 	return true;
 }
 
-void told_more(struct told *t, uint32_t number, bool same, uint64_t count, struct findings *out)
+void dedupe_add_count(struct dedupe *d, uint32_t number, bool same_sites, uint64_t count,
+		      struct findings *out)
 {
-	findings_at(out, t->list[number - 1].number)->count += count;
-	if (!same)
+	findings_at(out, d->list[number - 1].number)->count += count;
+	if (!same_sites)
 		findings_pruned(out, PRUNE_SAME, count);
 }
 
-bool told_always(struct told *t, uint32_t number, bool same, struct findings *out)
+bool dedupe_count_always(struct dedupe *d, uint32_t number, bool same_sites, struct findings *out)
 {
-	const struct told_entry *e = &t->list[number - 1];
+	const struct dedupe_entry *e = &d->list[number - 1];
 	struct candidate *known;
 
 	if (!e->seen)
 		return false;
 	known = findings_at(out, e->number);
-	return (!same || known->count >= TOLD_COMPARED) && count_one(known, same, out);
+	return (!same_sites || known->count >= DEDUPE_COMPARED) &&
+	       count_one(known, same_sites, out);
 }
 
-bool told_often(struct told *t, uint32_t number, bool same, bool seen, struct findings *out)
+bool dedupe_count_early(struct dedupe *d, uint32_t number, bool same_sites, bool seen,
+			struct findings *out)
 {
-	const struct told_entry *e = &t->list[number - 1];
+	const struct dedupe_entry *e = &d->list[number - 1];
 	struct candidate *known = findings_at(out, e->number);
 
-	if ((seen && !e->seen) ||
-	    (same && e->seen == seen && known->count < TOLD_COMPARED))
+	if ((seen && !e->seen) || (same_sites && e->seen == seen && known->count < DEDUPE_COMPARED))
 		return false;
-	return count_one(known, same, out);
+	return count_one(known, same_sites, out);
 }
 
-bool told_again(struct told *t, uint32_t number, const struct told_part *parts, unsigned count,
-		bool seen, struct findings *out)
+bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_access *accesses,
+			 unsigned count, bool seen, struct findings *out)
 {
-	const struct told_entry *e;
+	const struct dedupe_entry *e;
 	struct candidate *known;
-	bool same;
+	bool same_sites;
 
 	if (!number)
 		return false;
-	e = &t->list[number - 1];
+	e = &d->list[number - 1];
 	if (seen && !e->seen)
 		return false;
 	known = findings_at(out, e->number);
-	same = e->sites == told_sites(parts, count);
-	if (same && e->seen == seen && known->count < TOLD_COMPARED &&
-	    span_of(parts, count) < e->span)
+	same_sites = e->sites == dedupe_sites_hash(accesses, count);
+	if (same_sites && e->seen == seen && known->count < DEDUPE_COMPARED &&
+	    span_of(accesses, count) < e->span)
 		return false;
-	return count_one(known, same, out);
+	return count_one(known, same_sites, out);
 }
 
-bool told_enough(const struct told *t, uint32_t number, bool shown, struct findings *out)
+bool dedupe_is_saturated(const struct dedupe *d, uint32_t number, bool maybe_seen,
+			 struct findings *out)
 {
-	const struct told_entry *e = number ? &t->list[number - 1] : NULL;
+	const struct dedupe_entry *e = number ? &d->list[number - 1] : NULL;
 
-	return e && (e->seen || !shown) &&
-	       findings_at(out, e->number)->count >= TOLD_COMPARED;
+	return e && (e->seen || !maybe_seen) &&
+	       findings_at(out, e->number)->count >= DEDUPE_COMPARED;
 }
 
-static bool same_sites(const struct candidate *a, const struct candidate *b)
+static bool equal_sites(const struct candidate *a, const struct candidate *b)
 {
 	if (a->events != b->events)
 		return false;
@@ -122,11 +127,13 @@ static bool same_sites(const struct candidate *a, const struct candidate *b)
 	return true;
 }
 
-/* Another instance of the same sites: the one that needs less reordering, seen before unseen. */
-static void take_nearer(struct told_entry *e, const struct told_part *parts, unsigned count,
-			const struct candidate *c, struct candidate *known)
+/*
+ * Takes over an instance that needs less reordering: one that the trace shows, or the nearer one.
+ */
+static void take_nearer(struct dedupe_entry *e, const struct dedupe_access *accesses,
+			unsigned count, const struct candidate *c, struct candidate *known)
 {
-	uint64_t span = span_of(parts, count);
+	uint64_t span = span_of(accesses, count);
 
 	if (e->seen != c->seen ? !c->seen : span >= e->span)
 		return;
@@ -139,28 +146,30 @@ static void take_nearer(struct told_entry *e, const struct told_part *parts, uns
 	known->size2 = c->size2;
 }
 
-void told_add(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,
-	      const struct candidate *c, struct findings *out)
+void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *accesses,
+		unsigned count, const struct candidate *c, struct findings *out)
 {
-	uint64_t *number = map_put(&t->by_units, key, NULL);
+	uint64_t *number = map_put(&d->by_schedule, key, NULL);
 	struct candidate *known;
-	struct told_entry *e;
+	struct dedupe_entry *e;
 
 	if (!*number) {
 		known = findings_add(out, c);
-		t->list = xgrow(t->list, t->count, &t->capacity, sizeof(*t->list));
-		t->list[t->count++] = (struct told_entry){
-			.sites = told_sites(parts, count), .span = span_of(parts, count),
-			.number = (uint32_t)(known - findings_at(out, 0)), .seen = c->seen,
+		d->list = xgrow(d->list, d->count, &d->capacity, sizeof(*d->list));
+		d->list[d->count++] = (struct dedupe_entry){
+			.sites = dedupe_sites_hash(accesses, count),
+			.span = span_of(accesses, count),
+			.number = (uint32_t)(known - findings_at(out, 0)),
+			.seen = c->seen,
 		};
-		*number = t->count;
+		*number = d->count;
 		return;
 	}
-	e = &t->list[*number - 1];
+	e = &d->list[*number - 1];
 	known = findings_at(out, e->number);
 	known->count++;
-	if (same_sites(known, c))
-		take_nearer(e, parts, count, c, known);
+	if (equal_sites(known, c))
+		take_nearer(e, accesses, count, c, known);
 	else
 		findings_pruned(out, PRUNE_SAME, 1);
 	known->seen |= c->seen;

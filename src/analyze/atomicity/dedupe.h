@@ -1,7 +1,8 @@
 /*
- * One candidate for each schedule. Accesses within a critical section that the other
- * thread needs too move as a whole, so candidates whose sections are the same ask for
- * the same schedule, whatever they access there: only the first is told.
+ * Deduplication: one candidate for each schedule. If an access is in a critical section that the
+ * other thread needs, too, the section is moved as a whole. So candidates with the same sections
+ * ask for the same schedule, whatever they access there. Only the first is reported; the others are
+ * counted.
  */
 #ifndef ANALYZE_ATOMICITY_DEDUPE_H
 #define ANALYZE_ATOMICITY_DEDUPE_H
@@ -10,78 +11,90 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-/* All zero is empty. */
-struct told {
-	struct map by_units;	/* key of a candidate to its number in `list`, plus 1 */
-	struct told_entry *list;
+/* All zero: empty. */
+struct dedupe {
+	struct map by_schedule;	/* dedupe_key() to the number in `list`, plus 1 */
+	struct dedupe_entry *list;
 	size_t count, capacity;
 };
 
-/* An access of a candidate: its moment, and what it is ordered with. */
-struct told_part {
+/* An access of a candidate. */
+struct dedupe_access {
 	uint64_t pc;
-	const struct moment *at;
+	const struct access_context *at;
 	uint32_t lockset;
-	uint32_t other;		/* the lockset of the access of the other thread that it meets */
+	uint32_t other;		/* lockset of the other thread's access that it is ordered with */
 };
 
-void told_free(struct told *t);
+void dedupe_free(struct dedupe *d);
 
 /*
- * Of the schedule that a candidate of these accesses, in this order, asks for: by where the
- * sections begin that have to be moved with the accesses, or the accesses.
+ * Returns the key of the schedule that a candidate of these accesses, in this order, asks for. It
+ * depends on the pcs at which the accesses, or the sections that are moved with them, begin.
  */
-static inline uint64_t told_key(struct locks *locks, const struct told_part *parts, unsigned count)
+static inline uint64_t dedupe_key(struct locks *locks, const struct dedupe_access *accesses,
+				  unsigned count)
 {
 	const struct locks_ends *ends = locks_ends(locks);
 	uint64_t hash = count;
 
 	for (unsigned i = 0; i < count; i++)
-		hash = hash_add(hash, locks_entry(locks, ends, parts[i].lockset, parts[i].other,
-						  parts[i].pc));
+		hash = hash_add(hash, locks_entry(locks, ends, accesses[i].lockset,
+						  accesses[i].other, accesses[i].pc));
 	return hash;
 }
 
-/* Its number; 0: none was told yet. */
-uint32_t told_find(const struct told *t, uint64_t key);
+/* Returns the number of the candidate with this key; 0: none was reported yet. */
+uint32_t dedupe_find(const struct dedupe *d, uint64_t key);
 
 /*
- * True if the candidate with this number is near enough in time: it counts one more
- * (PRUNE_SAME if the sites are others), and another need not be made.
+ * True if the instance adds nothing to the candidate with this number; it is counted, as PRUNE_SAME
+ * if its sites differ. False if it is the first instance that the trace itself shows (`seen`), if
+ * it is nearer in time, or if the number is 0.
  */
-bool told_again(struct told *t, uint32_t number, const struct told_part *parts, unsigned count,
-		bool seen, struct findings *out);
+bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_access *accesses,
+			 unsigned count, bool seen, struct findings *out);
 
-/* One of the candidate with this number comes so many times more. */
-void told_more(struct told *t, uint32_t number, bool same, uint64_t count, struct findings *out);
+/* Adds `count` further instances of the candidate with this number. */
+void dedupe_add_count(struct dedupe *d, uint32_t number, bool same_sites, uint64_t count,
+		      struct findings *out);
 
-/* The same where only counting is left; false: told_again() says. `same`: by told_same(). */
-bool told_often(struct told *t, uint32_t number, bool same, bool seen, struct findings *out);
+/*
+ * dedupe_count_repeat() without access contexts: true if it needs none to know that the instance is
+ * only to be counted. `same_sites`: dedupe_same_sites().
+ */
+bool dedupe_count_early(struct dedupe *d, uint32_t number, bool same_sites, bool seen,
+			struct findings *out);
 
-/* A hash of where they are. */
-static inline uint64_t told_sites(const struct told_part *parts, unsigned count)
+/* A hash of the accesses' pcs. */
+static inline uint64_t dedupe_sites_hash(const struct dedupe_access *accesses, unsigned count)
 {
 	uint64_t hash = count;
 
 	for (unsigned i = 0; i < count; i++)
-		hash = hash_add(hash, parts[i].pc);
+		hash = hash_add(hash, accesses[i].pc);
 	return hash;
 }
 
-/* The candidate with this number has these sites. */
-bool told_same(const struct told *t, uint32_t number, const struct told_part *parts, unsigned count);
-
-/* As told_often(), where it is so whether the trace shows it or not. */
-bool told_always(struct told *t, uint32_t number, bool same, struct findings *out);
+/* True if the candidate with this number has these sites. */
+bool dedupe_same_sites(const struct dedupe *d, uint32_t number,
+		       const struct dedupe_access *accesses, unsigned count);
 
 /*
- * Instances that the trace does not show can change nothing but the count of the candidate
- * with this number; with `shown`, those it shows neither.
+ * dedupe_count_early() for an instance of which it is not known whether the trace shows it: true if
+ * that makes no difference.
  */
-bool told_enough(const struct told *t, uint32_t number, bool shown, struct findings *out);
+bool dedupe_count_always(struct dedupe *d, uint32_t number, bool same_sites, struct findings *out);
 
-/* Adds `c`, whose first events are the parts, or puts it in the place of one less near. */
-void told_add(struct told *t, uint64_t key, const struct told_part *parts, unsigned count,
-	      const struct candidate *c, struct findings *out);
+/* True if further instances change nothing but the count. `maybe_seen`: the trace may show some. */
+bool dedupe_is_saturated(const struct dedupe *d, uint32_t number, bool maybe_seen,
+			 struct findings *out);
+
+/*
+ * Reports the candidate `c`, whose first events are the accesses. If one with the same key and
+ * sites is known, takes over the instance that is nearer in time.
+ */
+void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *accesses,
+		unsigned count, const struct candidate *c, struct findings *out);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Blocks and cells of the history: making and finding them, their memory, dropping history.
+ * history_slots.c has the hash table of blocks, history_cell.c what a cell keeps in units.
+ */
 #include "analyze/atomicity/history_slots.h"
 
 #include <stdlib.h>
@@ -8,41 +12,43 @@
 #include "base/page_array.h"
 
 #define REGION_SHIFT 7		/* lines of a region: 4 KiB of memory */
-#define SORTED 32u		/* beyond, the order of other threads' cells is as it comes */
-#define SPARE_UNITS 1024u	/* more than an access to a granule takes */
-#define ACCESS_BLOCKS 2u	/* that it takes at most */
+#define SORTED 32u		/* other threads' cells are sorted by time up to this number */
+#define SPARE_UNITS 1024u	/* more than an access to one granule takes */
+#define ACCESS_BLOCKS 2u	/* most blocks that an access to one granule takes */
 #define FIRST_ROOM 1024u	/* blocks */
-#define MARK_AHEAD 4u		/* blocks */
+#define MARK_AHEAD 4u		/* prefetch distance in blocks */
 
 _Static_assert(sizeof(struct history_cell) == 64, "a cell is a cache line");
 _Static_assert(sizeof(struct history_block) == 32, "no larger");
-_Static_assert(HISTORY_UNITS <= 1u << 24 && HISTORY_CELLS <= 1u << 24, "cells have 24 bits for them");
+_Static_assert(HISTORY_UNITS <= 1u << 24 && HISTORY_CELLS <= 1u << 24,
+	       "cells have 24 bits for them");
 _Static_assert(sizeof(struct history_share) == 16, "four to a cache line");
 
 static void set_blocks(struct history *h, size_t room)
 {
-	size_t from = h->block_room;
+	size_t from = h->block_capacity;
 
 	for (unsigned g = 0; g < HISTORY_LINE; g++) {
 		struct history_cell *c = history_cell(h, 0, g);
 
 		pages_open(c, from * sizeof(*c), room * sizeof(*c));
-		if (h->lanes >> g & 1)
+		if (h->granules_used >> g & 1)
 			pages_soon(c, from * sizeof(*c), room * sizeof(*c));
-		pages_open(history_share(h, 0, g), from * sizeof(*h->shares), room * sizeof(*h->shares));
+		pages_open(history_share(h, 0, g), from * sizeof(*h->shares),
+			   room * sizeof(*h->shares));
 	}
 	h->blocks = pages_grow(h->blocks, from * sizeof(*h->blocks), room * sizeof(*h->blocks));
 	pages_soon(h->blocks, from * sizeof(*h->blocks), room * sizeof(*h->blocks));
-	h->block_room = room;
-	h->block_enough = room - ACCESS_BLOCKS;
+	h->block_capacity = room;
+	h->block_threshold = room - ACCESS_BLOCKS;
 }
 
 static void set_units(struct history *h, size_t room)
 {
-	h->units = pages_grow(h->units, h->unit_room * HISTORY_UNIT, room * HISTORY_UNIT);
-	pages_soon(h->units, h->unit_room * HISTORY_UNIT, room * HISTORY_UNIT);
-	h->unit_room = room;
-	h->unit_enough = room - SPARE_UNITS;
+	h->units = pages_grow(h->units, h->unit_capacity * HISTORY_UNIT, room * HISTORY_UNIT);
+	pages_soon(h->units, h->unit_capacity * HISTORY_UNIT, room * HISTORY_UNIT);
+	h->unit_capacity = room;
+	h->unit_threshold = room - SPARE_UNITS;
 }
 
 static void begin(struct history *h)
@@ -54,64 +60,69 @@ static void begin(struct history *h)
 	map_free(&h->extent_at);
 	h->extent_count = 1;
 	h->slot_used = 0;
-	h->here = (struct history_here){ 0 };
-	memset(h->found, 0, sizeof(h->found));
+	h->current = (struct history_current_line){ 0 };
+	memset(h->prefetched, 0, sizeof(h->prefetched));
 }
 
 static void mark(void *ctx);
 
-void history_init(struct history *h, struct moments *moments)
+void history_init(struct history *h, struct contexts *contexts)
 {
-	*h = (struct history){ .moments = moments, .block_limit = HISTORY_BLOCKS,
+	*h = (struct history){ .contexts = contexts,
+			       .block_limit = HISTORY_BLOCKS,
 			       .unit_limit = HISTORY_UNITS,
-			       .slot_count = 1024, .what_count = 1 };
+			       .slot_count = 1024,
+			       .signature_count = 1 };
 	h->cells = pages_reserve(HISTORY_CELLS * sizeof(*h->cells));
 	h->shares = pages_reserve(HISTORY_CELLS * sizeof(*h->shares));
 	set_blocks(h, FIRST_ROOM);
 	set_units(h, FIRST_ROOM * HISTORY_LINE);
 	h->slots = pages_grow(NULL, 0, h->slot_count * sizeof(*h->slots));
-	h->whats = xgrow(NULL, 0, &h->what_capacity, sizeof(*h->whats));
-	h->whats[0] = (struct history_what){ 0 };
-	h->alike = xgrow(NULL, 0, &h->alike_capacity, sizeof(*h->alike));
-	h->alike[0] = (struct history_alike){ 0 };
+	h->signatures = xgrow(NULL, 0, &h->signature_capacity, sizeof(*h->signatures));
+	h->signatures[0] = (struct history_signature){ 0 };
+	h->nesting = xgrow(NULL, 0, &h->nesting_capacity, sizeof(*h->nesting));
+	h->nesting[0] = (struct history_nesting){ 0 };
 	h->extents = xgrow(NULL, 0, &h->extent_capacity, sizeof(*h->extents));
 	h->extents[0] = (struct history_extent){ 0 };
 	h->shapes = xgrow(NULL, 0, &h->shape_capacity, sizeof(*h->shapes));
-	h->alikes = xgrow(NULL, 0, &h->alikes_capacity, sizeof(*h->alikes));
-	h->alikes[0] = (struct history_alikes){ 0 };
+	h->pair_nesting = xgrow(NULL, 0, &h->pair_nesting_capacity, sizeof(*h->pair_nesting));
+	h->pair_nesting[0] = (struct history_pair_nesting){ 0 };
 	h->shapes[h->shape_count++] = (struct history_shape){ 0 };
 	begin(h);
-	moments_marker(moments, mark, h);
+	contexts_set_marker(contexts, mark, h);
 }
 
 void history_free(struct history *h)
 {
 	pages_free(h->cells, HISTORY_CELLS * sizeof(*h->cells));
 	pages_free(h->shares, HISTORY_CELLS * sizeof(*h->shares));
-	pages_free(h->blocks, h->block_room * sizeof(*h->blocks));
-	pages_free(h->units, h->unit_room * HISTORY_UNIT);
+	pages_free(h->blocks, h->block_capacity * sizeof(*h->blocks));
+	pages_free(h->units, h->unit_capacity * HISTORY_UNIT);
 	map_free(&h->regions);
 	pages_free(h->slots, h->slot_count * sizeof(*h->slots));
-	free(h->whats);
-	free(h->alike);
-	free(h->what_at.at);
-	free(h->what_first);
+	free(h->signatures);
+	free(h->nesting);
+	free(h->signature_table.at);
+	free(h->first_of_lockset);
 	free(h->shapes);
-	free(h->alikes);
-	free(h->shape_at.at);
-	map_free(&h->within_at);
+	free(h->pair_nesting);
+	free(h->shape_table.at);
+	map_free(&h->inner_class_at);
 	free(h->extents);
 	map_free(&h->extent_at);
 	free(h->others);
 	*h = (struct history){ 0 };
 }
 
-/* The cell, if it is in use. Where none of the line's is, nothing is touched. */
+/*
+ * Returns the cell if it is in use, else NULL. Reads no memory of a granule that no thread
+ * accessed.
+ */
 static const struct history_cell *used_cell(const struct history *h, uint32_t block, unsigned g)
 {
 	const struct history_cell *c = history_cell(h, block, g);
 
-	return h->blocks[h->blocks[block].ring].used >> g & 1 && c->bytes ? c : NULL;
+	return h->blocks[h->blocks[block].leader].used >> g & 1 && c->bytes ? c : NULL;
 }
 
 static void mark(void *ctx)
@@ -121,14 +132,15 @@ static void mark(void *ctx)
 
 	for (uint32_t b = 1; b < h->block_count; b++)
 		for (unsigned g = 0; g < HISTORY_LINE; g++) {
-			if (b + MARK_AHEAD < h->block_count && (c = used_cell(h, b + MARK_AHEAD, g)))
-				history_mark_soon(h, c);
+			if (b + MARK_AHEAD < h->block_count &&
+			    (c = used_cell(h, b + MARK_AHEAD, g)))
+				history_mark_prefetch(h, c);
 			if ((c = used_cell(h, b, g)))
 				history_mark_cell(h, c);
 		}
 }
 
-/* There is no room: what was known is lost. */
+/* Drops all history: the limits are reached. */
 static void forget_all(struct history *h)
 {
 	for (uint32_t b = 1; b < h->block_count; b++)
@@ -140,146 +152,160 @@ static void forget_all(struct history *h)
 	begin(h);
 }
 
-/* One more block of the line. `ring` 0: its first. */
-static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uint32_t ring)
+/* Adds a block for a thread of the line. `leader` 0: it is the line's first block. */
+static uint32_t add_block(struct history *h, uint64_t line, uint32_t thread, uint32_t leader)
 {
 	uint32_t n = (uint32_t)h->block_count++;
 	struct history_block *b = &h->blocks[n];
 
-	for (unsigned g = 0; g < HISTORY_LINE && n < h->block_most; g++)
-		if (h->lanes >> g & 1)
+	for (unsigned g = 0; g < HISTORY_LINE && n < h->blocks_ever; g++)
+		if (h->granules_used >> g & 1)
 			*history_cell(h, n, g) = (struct history_cell){ 0 };
-	if (n >= h->block_most)
-		h->block_most = h->block_count;
-	*b = (struct history_block){ .line = line, .thread = thread, .next = n, .ring = n };
-	if (ring) {
-		b->ring = ring;
-		b->share = h->blocks[ring].share;
-		b->next = h->blocks[ring].next;
-		h->blocks[ring].next = n;
-		h->blocks[ring].crowd += h->blocks[ring].crowd < HISTORY_CROWD;
+	if (n >= h->blocks_ever)
+		h->blocks_ever = h->block_count;
+	*b = (struct history_block){ .line = line, .thread = thread, .next = n, .leader = n };
+	if (leader) {
+		b->leader = leader;
+		b->share = h->blocks[leader].share;
+		b->next = h->blocks[leader].next;
+		h->blocks[leader].next = n;
+		h->blocks[leader].other_blocks +=
+			h->blocks[leader].other_blocks < HISTORY_MANY_BLOCKS;
 	}
 	return n;
 }
 
-/* A second thread comes to the line. */
-static void begin_share(struct history *h, uint32_t ring)
+/* Makes the shared state of a line: its second thread comes. */
+static void begin_share(struct history *h, uint32_t leader)
 {
-	uint32_t n = (uint32_t)h->share_count++, thread = h->blocks[ring].thread, b = ring;
+	uint32_t n = (uint32_t)h->share_count++, thread = h->blocks[leader].thread, b = leader;
 
-	for (unsigned g = 0; g < HISTORY_LINE && n < h->share_most; g++)
-		if (h->lanes >> g & 1)
+	for (unsigned g = 0; g < HISTORY_LINE && n < h->shares_ever; g++)
+		if (h->granules_used >> g & 1)
 			*history_share(h, n, g) = (struct history_share){ 0 };
-	if (n >= h->share_most)
-		h->share_most = h->share_count;
+	if (n >= h->shares_ever)
+		h->shares_ever = h->share_count;
 	do {
 		for (unsigned g = 0; g < HISTORY_LINE; g++)
-			if (h->blocks[ring].used >> g & 1 && history_cell(h, b, g)->wrote)
+			if (h->blocks[leader].used >> g & 1 && history_cell(h, b, g)->wrote)
 				history_share(h, n, g)->writer = thread;
 		h->blocks[b].share = n;
 		b = h->blocks[b].next;
-	} while (b != ring);
+	} while (b != leader);
 }
 
-/* `ring` is the block of its first thread, 0: it has none; `s` a free slot for this. */
-static uint32_t add_line(struct history *h, uint64_t key, uint32_t ring, uint64_t *s)
+/*
+ * Adds the thread's first block of a line. `leader` is the line's first block, 0: it has none; `s`
+ * is a free slot for the new block.
+ */
+static uint32_t add_line(struct history *h, uint64_t key, uint32_t leader, uint64_t *s)
 {
 	uint64_t line = line_of(key), start = line_start(key);
 	uint32_t n;
 
-	if (!ring) {
+	if (!leader) {
 		n = add_block(h, line, thread_of(key), 0);
 		if (h->region != (line >> REGION_SHIFT) + 1) {
 			*map_put(&h->regions, line >> REGION_SHIFT, NULL) = 1;
 			h->region = (line >> REGION_SHIFT) + 1;
 		}
 	} else {
-		if (!h->blocks[ring].share)
-			begin_share(h, ring);
-		n = add_block(h, line, thread_of(key), ring);
+		if (!h->blocks[leader].share)
+			begin_share(h, leader);
+		n = add_block(h, line, thread_of(key), leader);
 		start += other_step(key);
 	}
 	history_slot_add(h, s, start, n);
 	return n;
 }
 
-/* Mostly it was looked for already: history_prefetch(). */
+/*
+ * Returns the thread's block of the line; makes it if there is none. Tries the cache that
+ * history_prefetch() fills first.
+ */
 static inline uint32_t block_find(struct history *h, uint64_t key)
 {
-	const struct history_found *found = found_at(h, key);
-	const struct history_block *b = &h->blocks[found->block];
+	const struct history_prefetched *prefetched = prefetched_at(h, key);
+	const struct history_block *b = &h->blocks[prefetched->block];
 	uint64_t *first, *s;
-	uint32_t ring;
+	uint32_t leader;
 
-	if (found->block && found->key == key && b->line == line_of(key) && b->thread == thread_of(key))
-		return found->block;
+	if (prefetched->block && prefetched->key == key && b->line == line_of(key) &&
+	    b->thread == thread_of(key))
+		return prefetched->block;
 	s = first = slot_of_line(h, key);
-	ring = slot_block(*first);
-	if (ring && h->blocks[ring].thread == thread_of(key))
-		return ring;
-	if (ring)
+	leader = slot_block(*first);
+	if (leader && h->blocks[leader].thread == thread_of(key))
+		return leader;
+	if (leader)
 		s = slot_of_other(h, key);
-	return *s ? slot_block(*s) : add_line(h, key, ring, s);
+	return *s ? slot_block(*s) : add_line(h, key, leader, s);
 }
 
 void history_make_room(struct history *h)
 {
 	while (!history_has_room(h)) {
-		bool blocks = h->block_count > h->block_enough;
+		bool blocks = h->block_count > h->block_threshold;
 
 		if (h->extent_count > HISTORY_EXTENTS)
 			forget_all(h);
-		else if (blocks && h->block_room < h->block_limit)
-			set_blocks(h, 2 * h->block_room);
-		else if (!blocks && h->unit_room < h->unit_limit)
-			set_units(h, 2 * h->unit_room);
+		else if (blocks && h->block_capacity < h->block_limit)
+			set_blocks(h, 2 * h->block_capacity);
+		else if (!blocks && h->unit_capacity < h->unit_limit)
+			set_units(h, 2 * h->unit_capacity);
 		else
 			forget_all(h);
 	}
 }
 
-void history_go(struct history *h, uint64_t line, uint32_t thread, unsigned g)
+void history_enter_line(struct history *h, uint64_t line, uint32_t thread, unsigned g)
 {
 	uint64_t key = key_of(line, thread);
 	size_t count = h->block_count;
 	uint32_t block = block_find(h, key);
 
-	/* Its page may be new: to read it first would be to make it twice. */
+	/*
+	 * The cell of a new block may be on an untouched page: writing first takes one page fault,
+	 * reading first would take two.
+	 */
 	if (block >= count)
 		history_cell(h, block, g)->bytes = 0;
-	h->here = (struct history_here){ key, block, h->blocks[block].share };
+	h->current = (struct history_current_line){ key, block, h->blocks[block].share };
 }
 
-/* The thread begins to use bytes of the granule. If several had it, their cells know. */
+/*
+ * Takes the cell into use for these bytes. Cells of other threads in the granule learn that they
+ * share it.
+ */
 static void begin_cell(struct history *h, struct history_cell *c, uint32_t epoch, uint8_t bytes)
 {
 	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
-	struct history_block *ring = &h->blocks[h->blocks[block].ring];
+	struct history_block *leader = &h->blocks[h->blocks[block].leader];
 	struct history_share *share;
 	struct history_cell *o;
 	bool ordered = true;
 
 	c->bytes = bytes;
-	c->shared = ring->shared >> g & 1;
-	if (c->shared || !(ring->used >> g & 1)) {
-		ring->used |= 1u << g;
+	c->shared = leader->shared >> g & 1;
+	if (c->shared || !(leader->used >> g & 1)) {
+		leader->used |= 1u << g;
 		return;
 	}
-	if (!ring->share)
+	if (!leader->share)
 		return;
 	for (uint32_t b = h->blocks[block].next; b != block; b = h->blocks[b].next) {
 		o = history_cell(h, b, g);
 		if (!o->bytes || h->blocks[b].thread == h->blocks[block].thread)
 			continue;
 		o->shared = c->shared = 1;
-		ring->shared |= 1u << g;
-		ordered &= moments_ordered(h->moments, o->last.epoch, epoch);
+		leader->shared |= 1u << g;
+		ordered &= contexts_ordered(h->contexts, o->last.epoch, epoch);
 	}
 	if (!c->shared)
 		return;
-	share = history_share(h, ring->share, g);
-	share->toucher = h->blocks[block].thread;
-	share->front = ordered ? epoch : 0;
+	share = history_share(h, leader->share, g);
+	share->last_thread = h->blocks[block].thread;
+	share->ordered_epoch = ordered ? epoch : 0;
 }
 
 void history_wrote(struct history *h, struct history_cell *c)
@@ -294,9 +320,9 @@ void history_wrote(struct history *h, struct history_cell *c)
 	*writer = *writer && *writer != b->thread ? HISTORY_MANY : b->thread;
 }
 
-/* Not the first cell of the thread for this granule, or one of several. */
-static void place_among(struct history *h, struct history_cell *first, uint32_t epoch,
-			uint8_t bytes, struct history_place *out)
+/* history_lookup_slow() if the thread has other cells of the granule. */
+static void lookup_among(struct history *h, struct history_cell *first, uint32_t epoch,
+			 uint8_t bytes, struct history_lookup *out)
 {
 	struct history_cell *c = first, *exact = NULL, *end = first;
 	uint32_t block = history_block_of(h, first), n;
@@ -318,34 +344,34 @@ static void place_among(struct history *h, struct history_cell *first, uint32_t 
 		begin_cell(h, exact, epoch, bytes);
 	} else if (!exact) {
 		n = add_block(h, h->blocks[block].line, h->blocks[block].thread,
-			      h->blocks[block].ring);
+			      h->blocks[block].leader);
 		exact = history_cell(h, n, history_granule_of(h, first));
 		end->next = (uint32_t)(exact - h->cells) & (HISTORY_CELLS - 1);
 		begin_cell(h, exact, epoch, bytes);
 	}
-	if (exact->young)
-		history_grow_up(h, exact);
+	if (exact->single_pair)
+		history_expand(h, exact);
 	out->cell = exact;
-	out->quiet = !(shared | exact->shared);
+	out->undisturbed = !(shared | exact->shared);
 }
 
-void history_place_other(struct history *h, struct history_cell *first, uint32_t epoch,
-			 uint8_t bytes, struct history_place *out)
+void history_lookup_slow(struct history *h, struct history_cell *first, uint32_t epoch,
+			 uint8_t bytes, struct history_lookup *out)
 {
 	if (first->bytes || first->next) {
-		place_among(h, first, epoch, bytes, out);
+		lookup_among(h, first, epoch, bytes, out);
 		return;
 	}
-	h->lanes |= 1u << history_granule_of(h, first);
-	if (h->here.share) {
+	h->granules_used |= 1u << history_granule_of(h, first);
+	if (h->current.share) {
 		begin_cell(h, first, epoch, bytes);
-	} else {	/* the line is this thread's */
+	} else { /* no other thread accessed the line */
 		first->bytes = bytes;
-		h->blocks[h->here.block].used |= 1u << history_granule_of(h, first);
+		h->blocks[h->current.block].used |= 1u << history_granule_of(h, first);
 	}
 	out->cell = first;
 	out->recent = NULL;
-	out->quiet = !first->shared;
+	out->undisturbed = !first->shared;
 }
 
 uint32_t history_thread(const struct history *h, const struct history_cell *cell)
@@ -353,7 +379,7 @@ uint32_t history_thread(const struct history *h, const struct history_cell *cell
 	return h->blocks[history_block_of(h, cell)].thread;
 }
 
-/* `a` was used after `b`. */
+/* True if `a` was accessed after `b`. */
 static bool is_later(const struct history *h, const struct history_cell *a,
 		     const struct history_cell *b)
 {
@@ -403,27 +429,27 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 	return kept;
 }
 
-/* A cell stays in its block, empty. */
+/* Drops the history of the granules [first, end) of a line. Blocks stay, with empty cells. */
 static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64_t end)
 {
 	uint32_t first_block = slot_block(*slot_of_line(h, key_of(line, 0))), b = first_block;
 	uint64_t granule = line * HISTORY_LINE;
-	struct history_block *ring = &h->blocks[b];
-	unsigned gone = 0;	/* bits: granules in use */
+	struct history_block *leader = &h->blocks[b];
+	unsigned gone = 0;	/* bit set: granules that were in use */
 
 	if (!b)
 		return;
 	for (uint32_t g = 0; g < HISTORY_LINE; g++) {
 		if (granule + g < first || granule + g >= end)
 			continue;
-		if (ring->share && ring->used >> g & 1) {
-			history_share(h, ring->share, g)->writer = 0;
-			history_kinds_forget(h, history_share(h, ring->share, g));
+		if (leader->share && leader->used >> g & 1) {
+			history_share(h, leader->share, g)->writer = 0;
+			history_kinds_forget(h, history_share(h, leader->share, g));
 		}
-		gone |= ring->used & 1u << g;
-		ring->used &= ~(1u << g);
-		ring->shared &= ~(1u << g);
-		ring->twice &= ~(1u << g);
+		gone |= leader->used & 1u << g;
+		leader->used &= ~(1u << g);
+		leader->shared &= ~(1u << g);
+		leader->write_pairs &= ~(1u << g);
 	}
 	do {
 		for (uint32_t g = 0; g < HISTORY_LINE; g++) {
@@ -433,7 +459,7 @@ static void forget_line(struct history *h, uint64_t line, uint64_t first, uint64
 			if (!(gone >> g & 1) || !c->bytes)
 				continue;
 			next = c->next;
-			history_empty(h, c);
+			history_free_units(h, c);
 			*c = (struct history_cell){ .next = next };
 		}
 		b = h->blocks[b].next;
@@ -456,12 +482,12 @@ void history_forget(struct history *h, uint64_t addr, uint64_t size)
 
 	if (!size)
 		return;
-	/* More regions than there are at all: look at those. */
+	/* If the range has more regions than the map, goes through the map instead. */
 	if (to - from >= h->regions.capacity) {
 		for (size_t i = 0; i < h->regions.capacity; i++)
 			if (h->regions.entries[i].key)
 				forget_region(h, h->regions.entries[i].key, first, end);
-		from = to = 0;	/* which lives apart */
+		from = to = 0;	/* the map keeps key 0 outside its entries */
 	}
 	for (uint64_t region = from; region <= to; region++)
 		if (map_find(&h->regions, region))

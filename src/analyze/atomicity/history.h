@@ -1,21 +1,47 @@
 /*
- * What threads did to each location, condensed.
+ * The access history of each location, condensed: what each thread did there, without repetitions.
  *
- * Memory is cut into granules of 8 bytes, four of them are a line. A thread has a block
- * of cells for each line it used: a cell for each granule, and further blocks where it
- * used other bytes of one. A cell has its last access and representatives of all: one for
- * each site, kind, lockset, and for a few strong clocks each; and of its local pairs, two
- * accesses of one block of code with nothing of the thread to the location in between.
+ * Memory is cut into granules of 8 bytes; four of them are a line. A thread has a block of four
+ * cells for each line it accessed, one cell per granule. If it accesses several sets of bytes of a
+ * granule, it has a further block for each. A cell keeps
  *
- * An access looks at one slot of a table and one cell, a cache line each, and goes
- * through the keys of what the cell has. Blocks of one line know each other by a ring, which
- * is followed only when there is something new. Of most places nothing more is ever kept than one
- * pair: that is in the cell itself (history_young.c).
+ * - its last access, and the last write if reads follow it;
+ * - representatives: one access for each signature (site, kind, lockset) and strong clock;
+ * - local pairs: two accesses p and i of the thread in one block of code, without an access of the
+ *   thread to these bytes in between. Pairs that differ only in position and time are kept once.
  *
- * Bounded: a cell keeps HISTORY_REPS representatives and HISTORY_PAIRS pairs; what does
- * not fit is counted in `dropped`. Of one site and lockset the first HISTORY_EPOCHS - 1
- * clocks are kept and the latest. Beyond HISTORY_CELLS cells, HISTORY_UNITS of what they have, or
- * HISTORY_EXTENTS all is forgotten, and begun anew.
+ * Example: two threads update `balance`, 4 bytes at 0x1000, in two critical sections of m each. The
+ * code, the pcs and the contexts are those at the top of access_context.h.
+ *
+ *	signature 1: read at 0x402, lockset 1 = { m, acquired at 0x401 }
+ *	signature 2: write at 0x404, lockset 2 = { m, acquired at 0x403 }
+ *
+ *	time thread  access  context           the thread's cell has afterwards
+ *	  4   0.1    read    epoch 1, state 1  representative (signature 1, epoch 1)
+ *	  7   0.1    write   epoch 1, state 2  and (signature 2, epoch 1); pair of shape 1
+ *	 10   0.2    read    epoch 2, state 3  representative (signature 1, epoch 2)
+ *	 13   0.2    write   epoch 2, state 4  and (signature 2, epoch 2); pair of shape 1
+ *	 16   0.1    read    epoch 1, state 5  no new representative; pair of shape 2
+ *
+ *	shape 1: p has signature 1, i has signature 2, cut = { empty lockset }, bytes 0x0f
+ *	shape 2: p has signature 2, i has signature 1, cut = { empty lockset }, bytes 0x0f
+ *
+ * Both threads have a cell in line 0x80, granule 0x200, with bytes 0x0f. At time 10 the second
+ * thread comes: the two blocks form a ring, and the line gets a history_share, which says that
+ * thread 0.1 is the only writer. At time 13 the new pair is compared with the representatives of
+ * thread 0.1. Its write at time 7 conflicts, no strong happens-before orders it, and the cut lets
+ * it in: a candidate RWW (10, 7, 13). Time 16 makes WWR (7, 13, 16). A further deposit of 0.1 adds
+ * one pair, the two writes with a read between them (`spans_reads`), and the candidate WRW; after
+ * that, nothing about a deposit is new.
+ *
+ * An access that adds nothing reads one slot of a hash table and one cell, a cache line each, and
+ * the keys of what the cell has. The ring of a line's blocks is followed only if something is new.
+ * Of most locations only one pair is ever kept: the cell encodes it itself (history_single_pair.h).
+ *
+ * Memory is bounded. A cell keeps HISTORY_REPS representatives and HISTORY_PAIRS pairs; what does
+ * not fit is counted in `dropped`. Of one signature or shape, the first HISTORY_EPOCHS - 1 clocks
+ * and the latest are kept. At the limits HISTORY_CELLS, HISTORY_UNITS and HISTORY_EXTENTS all
+ * history is dropped, and collected anew.
  */
 #ifndef ANALYZE_ATOMICITY_HISTORY_H
 #define ANALYZE_ATOMICITY_HISTORY_H
@@ -29,158 +55,175 @@
 #define HISTORY_REPS 24u
 #define HISTORY_PAIRS 32u
 #define HISTORY_EPOCHS 4u
-#define HISTORY_LINE 4u			/* granules of a line */
-#define HISTORY_CELLS (1u << 24)	/* 1 GiB */
+#define HISTORY_LINE 4u			/* granules */
+#define HISTORY_CELLS (1u << 24)	/* of 64 bytes: 1 GiB */
 #define HISTORY_BLOCKS (HISTORY_CELLS / HISTORY_LINE)
-#define HISTORY_UNITS (1u << 24)	/* 1 GiB */
+#define HISTORY_UNITS (1u << 24)	/* of HISTORY_UNIT bytes: 1 GiB */
 #define HISTORY_UNIT 64u
-#define HISTORY_EXTENTS (1u << 22)	/* 192 MiB */
+#define HISTORY_EXTENTS (1u << 22)	/* with their hash table 192 MiB */
 
-/* What tells accesses apart but for place and time; numbers stand for them. */
-struct history_what {
+/*
+ * An access signature: what tells accesses apart, except position, time and address. Signatures are
+ * interned: the history refers to them by number.
+ */
+struct history_signature {
 	uint64_t pc;
 	uint32_t lockset;
 	uint16_t kind;		/* enum trace_kind */
 	uint8_t access;		/* enum access */
-	bool own;		/* reads what the thread wrote since it took its locks */
-	uint32_t core;		/* its number with the lockset's core (locks.h); history_what() sets it */
-	uint32_t next;		/* the number that was asked for after it the last time */
-	uint32_t shape;		/* the last of which it was the second access; 0: none */
+	bool own_read; /* a read of what the thread wrote since it acquired the locks it holds */
+	uint32_t core;		/* number of the signature with locks_core() of the lockset */
+	uint32_t next;		/* prediction: the signature that followed the last time */
+	uint32_t shape; /* number of the last pair shape with this signature as i; 0: none */
 	/*
-	 * If two locks are held, the inner one not to read: the first number of those of this site and kind of
-	 * access that hold the same inner lock, taken at the same place; else 0.
+	 * Class of signatures with the same site, kind of access, inner lock and place where that
+	 * lock was acquired, if exactly two locks are held and the inner one not for reading; else
+	 * 0. The number is that of the first such signature.
 	 */
-	uint32_t within;
+	uint32_t inner_class;
 };
 
-/* Numbers by hash of what they stand for; 0: free. Half of it is, at least. */
-struct history_numbers {
+/* Hash table from a signature or shape to its number; 0: free slot. At most half full. */
+struct history_number_table {
 	uint32_t *at;
-	size_t size;		/* a power of two */
-};
-
-/* What tells pairs apart but for place and time; numbers stand for them, too. */
-struct history_shape {
-	uint32_t p, i;		/* numbers of history_whats */
-	uint32_t cut[MOMENTS_CUTS];	/* locksets in between; 0 beyond `cuts` */
-	uint8_t cuts;
-	uint8_t bytes;		/* that both touch */
-	uint8_t wide;		/* reads of the thread lie between the two writes */
-	uint8_t unused;		/* 0 */
-	uint32_t core;		/* its number with the cores of its locksets */
+	size_t size;		/* a power of 2 */
 };
 
 /*
- * What is asked of all that others have at a place before more of it (atomicity_again.h), apart from the rest:
- * four to a line of the cache, and the ends of locksets need not be asked.
+ * A pair shape: what tells local pairs apart, except positions, times and addresses. Interned as
+ * signatures are.
  */
-struct history_alike {
-	uint64_t taken;		/* struct locks_ends has this */
-	uint32_t within;	/* of the history_what, 0 if it is `own`: then nothing else counts */
-	uint32_t outer;		/* the outer lock's bit */
+struct history_shape {
+	uint32_t p, i;		/* numbers of signatures */
+	/* locksets between p and i (contexts_cuts_since()); 0 beyond `cuts` */
+	uint32_t cut[CONTEXTS_CUTS];
+	uint8_t cuts;
+	uint8_t bytes;		/* of the granule, touched by both */
+	uint8_t spans_reads;	/* p and i are writes; the thread reads between them */
+	uint8_t unused;		/* padding, 0: shapes are compared as words */
+	uint32_t core;		/* number of the shape with the cores of all locksets */
 };
 
-/* The same of a shape, both of its accesses together. */
-struct history_alikes {
-	uint64_t taken, outer;	/* bits */
-	uint32_t p, i;		/* `within` of each; p 0: not both have one, or something is held all the time */
-#define HISTORY_WIDE (1u << 31)	/* in `i`: the shape is */
+/*
+ * Per signature: the nesting of its locks, for atomicity_count_memo.h. Kept apart from the
+ * signatures because whole lists are scanned: four of these are a cache line.
+ */
+struct history_nesting {
+	uint64_t taken;		/* struct locks_ends.taken of the lockset */
+	/* struct history_signature.inner_class; 0 also if own_read: then the rest is unused */
+	uint32_t inner_class;
+	uint32_t outer;		/* number of the outer lock's bit in such masks */
 };
 
-/* A moment that a cell keeps; history_pack(). */
-struct history_mark {
+/* Per shape: struct history_nesting of its two signatures together. */
+struct history_pair_nesting {
+	uint64_t taken, outer;	/* bit masks of locks */
+	/* inner_class of p and i; p 0: one has none, or some lock is held all the time */
+	uint32_t p, i;
+#define HISTORY_SPANS_READS (1u << 31)	/* flag in `i`: the shape spans reads */
+};
+
+/* An access context packed by history_pack(). */
+struct history_packed {
 	uint64_t index, time;
-	uint32_t situation, stack;
+	uint32_t sync_state, stack;
 };
 
-/* Where an access was, if its cell does not say it. */
+/* The bytes and stack of a packed access that its cell and the packed form have no room for. */
 struct history_extent {
 	uint64_t addr;
 	uint32_t size, stack;
 };
 
 struct history_pair {
-	struct history_mark p, i;	/* one of them */
+	struct history_packed p, i;	/* one instance */
 	uint32_t shape;
-	uint8_t bytes;		/* as the shape's */
+	uint8_t bytes;		/* shape.bytes */
 };
 
-/* A pair that may be new. */
-struct history_like {
-	const struct moment *p, *i;
-	uint32_t cut[MOMENTS_CUTS];
+/* A local pair to be looked up, and added if the cell has none like it. */
+struct history_probe {
+	const struct access_context *p, *i;
+	uint32_t cut[CONTEXTS_CUTS];
 	uint8_t cuts, bytes;
-	bool wide;
-	uint64_t key;		/* history_like_key() */
+	bool spans_reads;
+	uint64_t key;		/* history_probe_key() */
 };
 
-/* Of a cell's last access, beside its bits of enum access. */
-#define HISTORY_OWN 8u
-#define HISTORY_NOTED 16u	/* it has a representative */
+/* Flags of a cell's last access, beside its enum access. */
+#define HISTORY_OWN_READ 8u
+#define HISTORY_NOTED 16u	/* it has a representative or is one */
 
 /*
- * A cache line. Numbers of 24 bits are read with the byte behind them: that must not be one which
- * every access writes, or reading waits until it has reached the cache.
+ * The accesses of one thread to one set of bytes in one granule; a cache line. The compiler reads
+ * 24-bit members together with the byte behind them. That byte must not be one that every access
+ * writes: the read would wait for the store to reach the cache.
  */
 struct history_cell {
-	struct moment last;	/* the latest access, its tag a number of a history_what */
-	uint32_t reps : 24;	/* units; history_note.c, and if it is young history_young.h */
-	uint8_t bytes;		/* 0: not in use */
-	uint32_t pairs : 24;
+	struct access_context last; /* the latest access; its tag is the number of its signature */
+	/* first unit of the representatives (history_cell.c); single_pair: time from p to i */
+	uint32_t reps : 24;
+	uint8_t bytes;		/* bit set: bytes of the granule; 0: cell not in use */
+	uint32_t pairs : 24;	/* first unit of the pairs; single_pair: number of the shape */
 	uint8_t rep_count : 5;
-	uint8_t shared : 1;	/* other threads have cells of the granule too */
-	uint8_t wrote : 1;	/* the thread is among the granule's writers */
-	uint8_t roomy : 1;	/* its representatives have room for an older write */
-	uint32_t next : 24;	/* of the thread and granule, with other bytes; 0: none */
-	uint8_t seen : 7;	/* times that something was looked for inside a pair */
-	uint8_t young : 1;	/* it has no units: its last access and the one before are its pair */
-	uint8_t rep_hint;	/* the representative that was asked for last */
-	uint8_t pair_hint;	/* likewise of the pairs */
+	uint8_t shared : 1;	/* other threads have cells of the granule, too */
+	uint8_t wrote : 1;	/* the thread wrote to the granule */
+	uint8_t older_write_unit : 1; /* the first unit of `reps` is reserved for the older write */
+	uint32_t next : 24;	/* cell of the same thread and granule with other bytes; 0: none */
+	/* times that other threads' accesses inside a known pair were compared */
+	uint8_t inside_checks : 7;
+	uint8_t single_pair : 1;	/* the cell encodes its only pair itself and has no units */
+	uint8_t rep_hint;	/* number of the representative found last */
+	uint8_t pair_hint;	/* number of the pair found last */
 	uint8_t pair_count : 6;
-	uint8_t older : 1, older_noted : 1;	/* the last access is a read, a write came before it */
-	uint8_t how;		/* of the last access: enum access, HISTORY_OWN, HISTORY_NOTED */
+	/* the last access is a read, and the unit holds the write before it; that write is noted */
+	uint8_t older_write : 1, older_write_noted : 1;
+	uint8_t last_flags; /* of the last access: enum access, HISTORY_OWN_READ, HISTORY_NOTED */
 };
 
 struct history_block {
 	uint64_t line;
 	uint32_t thread;
-	uint32_t next;		/* of the line, a ring */
-	uint32_t share;		/* history_share(); 0: one thread has the line */
-	uint32_t ring;		/* the block that has: */
-	uint8_t used, shared;	/* bits: granules that have a cell, that several threads have */
-	uint8_t twice;		/* bits: granules of which somebody has a pair of two writes */
-	uint8_t crowd;		/* other blocks of the ring, up to HISTORY_CROWD */
+	uint32_t next;		/* next block of the line, circular */
+	uint32_t share; /* number for history_share(); 0: only one thread accessed the line */
+	uint32_t leader; /* the line's first block; the members below are set only there */
+	/* bit sets of granules: some cell is in use; several threads have cells */
+	uint8_t used, shared;
+	uint8_t write_pairs; /* bit set of granules: some thread has a pair of two writes */
+	uint8_t other_blocks; /* number of other blocks in the line, at most HISTORY_MANY_BLOCKS */
 };
 
-/* A granule of a line that several threads have. */
+/* What the threads that share a granule have in common. */
 struct history_share {
-	uint32_t toucher;	/* who used it last */
-	uint32_t writer;	/* who wrote to it; 0: nobody, HISTORY_MANY */
+	uint32_t last_thread;	/* thread of the latest access */
+	uint32_t writer;	/* the only thread that wrote; 0: none; HISTORY_MANY: several */
 	/*
-	 * If each access to it is ordered after all before it by strong happens-before
-	 * then the last one's epoch, else 0. Nothing there can happen in another order.
+	 * The epoch of the latest access, as long as strong happens-before orders each access to
+	 * the granule after all earlier ones; else 0. Such accesses cannot happen in another order,
+	 * so there is nothing to compare.
 	 */
-	uint32_t front;
-	uint32_t kinds;		/* units; 0: none yet */
+	uint32_t ordered_epoch;
+	uint32_t kinds;		/* first unit of struct history_kinds; 0: not made yet */
 };
 
 #define HISTORY_MANY UINT32_MAX
-#define HISTORY_UNKNOWN UINT8_MAX	/* for a count of history_kinds: more than there is room for */
-#define HISTORY_CROWD 3u
+#define HISTORY_UNKNOWN UINT8_MAX /* a count in history_kinds: there are more kinds than fit */
+/* further blocks of a line from which on its granules get kinds */
+#define HISTORY_MANY_BLOCKS 3u
 
 /*
- * What was done to a granule, by any thread: `room` cores of history_whats, as many of
- * history_shapes, and for each of them a byte: so many of the other list are known to be of no
- * interest to whoever does this next.
+ * The kinds of accesses and pairs of all threads at a granule: `room` cores of signatures, `room`
+ * cores of shapes, and for each of them a byte. The byte is the number of kinds in the other list
+ * that are known to yield nothing new with this kind.
  *
- * If all who came held the same outermost lock, and not to read, and all pairs are either of one critical
- * section of it or had nothing held in between, then it does not matter to any of them which other locks were
- * taken within it before: the guard.
+ * common_lock is set if all accesses held the same outermost lock, not for reading, and each pair
+ * either held it all the time or passed a point without any lock. Then it makes no difference to
+ * any of them which other locks were acquired and released within that lock before.
  */
 struct history_kinds {
-	uint8_t count[2];	/* of accesses and of pairs */
+	uint8_t count[2]; /* of accesses [0] and of pairs [1]; count[0] may be HISTORY_UNKNOWN */
 	uint8_t room;
-	uint32_t guard;		/* a lockset with that lock; 0: it is not so */
+	uint32_t common_lock;	/* a lockset with this outermost lock; 0: there is none */
 	uint32_t core[];
 };
 
@@ -189,149 +232,168 @@ static inline uint32_t *history_kinds_list(struct history_kinds *k, bool pairs)
 	return k->core + (pairs ? k->room : 0);
 }
 
-static inline uint8_t *history_kinds_done(struct history_kinds *k, bool pairs)
+static inline uint8_t *history_kinds_compared(struct history_kinds *k, bool pairs)
 {
 	return (uint8_t *)(k->core + 2 * k->room) + (pairs ? k->room : 0);
 }
 
-/* Where the last access was; all 0: nowhere. */
-struct history_here {
-	uint64_t key;		/* line and thread */
+/* Block of the latest access; all 0: none. Most accesses are to the line of the one before. */
+struct history_current_line {
+	uint64_t key;		/* key_of(line, thread) */
 	uint32_t block, share;
 };
 
-#define HISTORY_AHEAD 4u		/* granules; twice as many come within ANALYSIS_AHEAD, mostly */
+/* prefetch distance in granules; twice as many usually fit in ANALYSIS_AHEAD events */
+#define HISTORY_AHEAD 4u
 
-/* An access to come. */
+/* An access to come, between the stages of history_prefetch(). */
 struct history_ahead {
-	uint64_t key;		/* line and thread */
-	uint64_t start, other;	/* of its slot if it is the line's first, and if not; unless as of the one before */
-	uint32_t granule;	/* within its line */
-	uint32_t block;		/* once the slot is known; 0: none */
+	uint64_t key;		/* key_of(line, thread) */
+	/* slots of the line's first and of other threads; unset if the entry before has this key */
+	uint64_t start, other;
+	uint32_t granule;
+	uint32_t block;		/* set by the second stage; 0: none */
 };
 
-#define HISTORY_FOUND 64u		/* a power of two */
+#define HISTORY_PREFETCHED 64u		/* entries of the cache; a power of 2 */
 
-/* Where an access to come was found to go, likely; key 0: none. */
-struct history_found {
-	uint64_t key;		/* line and thread */
+/* A block that history_prefetch() found. Only a guess; key 0: none. */
+struct history_prefetched {
+	uint64_t key;
 	uint32_t block;
 };
 
 struct history {
-	struct moments *moments;
-	struct history_cell *cells;	/* history_cell(); block 0 is none */
+	struct contexts *contexts;
+	struct history_cell *cells;	/* history_cell(); block 0 is unused */
 	struct history_block *blocks;
-	size_t block_count, block_room, block_limit;
-	size_t block_enough, unit_enough;	/* beyond, history_make_room() has to help */
-	struct history_share *shares;	/* history_share(); 0 is none */
-	size_t share_count;		/* never more than blocks */
-	uint64_t *slots;		/* history_slots.h */
-	size_t slot_count, slot_used;	/* count: a power of two */
-	struct history_here here;
-	uint8_t lanes;			/* bits: granules of lines that ever were used; others are zero */
-	size_t block_most, share_most;	/* so many were ever in use: further ones are zero */
-	struct map regions;		/* that have a line */
-	uint64_t region;		/* the last of them, plus 1; 0: none */
+	size_t block_count, block_capacity, block_limit;
+	/* above these, history_make_room() is needed before the next access */
+	size_t block_threshold, unit_threshold;
+	struct history_share *shares;	/* history_share(); number 0 is unused */
+	size_t share_count;	/* at most the number of blocks */
+	uint64_t *slots;	/* hash table of blocks: history_slots.h */
+	size_t slot_count, slot_used;	/* slot_count is a power of 2 */
+	struct history_current_line current;
+	/* bit set: granules of a line that were ever accessed; cells of the others are zero */
+	uint8_t granules_used;
+	/* highest numbers ever in use; memory beyond is still zero */
+	size_t blocks_ever, shares_ever;
+	struct map regions;	/* regions of memory that have a line: keys */
+	uint64_t region;	/* the region added last, plus 1; 0: none */
 	uint8_t *units;
-	size_t unit_count, unit_room, unit_limit;
-	uint32_t free_units[16];	/* linked, by kind and size */
-	struct history_what *whats;	/* 0 is none */
-	struct history_alike *alike;	/* of each */
-	uint32_t what_last;		/* asked for */
-	size_t what_count, what_capacity, alike_capacity;
-	struct history_numbers what_at;
-	uint32_t *what_first;		/* by lockset: the number that was asked for first under it the last time */
-	size_t what_first_count;
-	uint32_t what_lockset;		/* of the last that was asked for */
-	struct history_shape *shapes;	/* 0 is none */
-	struct history_alikes *alikes;	/* of each */
-	size_t shape_count, shape_capacity, alikes_capacity;
-	struct history_numbers shape_at;
-	struct map within_at;		/* hash to the first of that hash */
-	struct history_extent *extents;	/* 0 is none */
+	size_t unit_count, unit_capacity, unit_limit;
+	/* free lists by size class of runs, linked through their first word */
+	uint32_t free_units[16];
+	struct history_signature *signatures;	/* number 0 is unused */
+	struct history_nesting *nesting;	/* by signature */
+	uint32_t last_signature;	/* looked up last */
+	size_t signature_count, signature_capacity, nesting_capacity;
+	struct history_number_table signature_table;
+	/* prediction, by lockset: the signature looked up first when it last became the lockset */
+	uint32_t *first_of_lockset;
+	size_t first_of_lockset_count;
+	uint32_t last_lockset;	/* lockset of last_signature */
+	struct history_shape *shapes;	/* number 0 is unused */
+	struct history_pair_nesting *pair_nesting;	/* by shape */
+	size_t shape_count, shape_capacity, pair_nesting_capacity;
+	struct history_number_table shape_table;
+	struct map inner_class_at; /* hash of an inner_class's properties to its number */
+	struct history_extent *extents;	/* number 0 is unused */
 	size_t extent_count, extent_capacity;
-	struct map extent_at;		/* hash to the last of that hash */
+	struct map extent_at;	/* hash to the latest extent with that hash */
 	const struct history_cell **others;
 	size_t other_capacity;
-	struct history_ahead ahead[32];	/* a ring */
+	struct history_ahead ahead[32];	/* circular buffer */
 	uint32_t ahead_count;
-	struct history_found found[HISTORY_FOUND];
-	uint64_t dropped;
+	struct history_prefetched prefetched[HISTORY_PREFETCHED];
+	uint64_t dropped;	/* accesses and pairs that there was no room for */
 };
 
-/* Where an access of a thread to one granule is at home. */
-struct history_place {
-	struct history_cell *cell;	/* for exactly these bytes */
-	struct history_cell *recent;	/* that touched some of the bytes last; NULL: none */
+/* Result of history_lookup(): the cell for an access of a thread to one granule. */
+struct history_lookup {
+	struct history_cell *cell;	/* has exactly these bytes */
+	/* latest cell of the thread that shares some of these bytes; NULL: none */
+	struct history_cell *recent;
 	/*
-	 * Words: of two bytes side by side both are asked at once, and that has to wait until what
-	 * was written to each has reached the cache, with all that was written before.
+	 * Both are words: two adjacent bytes would be read by one load, which waits until the
+	 * stores to both of them reached the cache.
 	 */
-	unsigned quiet;			/* no other thread came since `recent` */
-	uint64_t ordered;		/* all accesses to the granule are, by strong happens-before */
+	unsigned undisturbed; /* no other thread accessed the granule since `recent` */
+	uint64_t ordered; /* strong happens-before orders all accesses to the granule */
 };
 
-void history_init(struct history *h, struct moments *moments);
+void history_init(struct history *h, struct contexts *contexts);
 void history_free(struct history *h);
 
 /*
- * Such an access is to come, ANALYSIS_AHEAD events later: its slot is asked for, of the one
- * HISTORY_AHEAD before its cell, and so on, as each says where the next is.
+ * Prefetches for an access that comes ANALYSIS_AHEAD events later. Each call starts the slot of its
+ * own granule, the cell of the one HISTORY_AHEAD calls before, and the units of the one before
+ * that: each stage reads what the stage before has fetched.
  */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
 
-/* Numbers of locksets are side by side, and so have to be spread first. Addresses have 48 bits. */
-static inline uint64_t history_what_hash(const struct history_what *what)
+/* Lockset numbers are small and consecutive, so they are spread first. Addresses have 48 bits. */
+static inline uint64_t history_signature_hash(const struct history_signature *signature)
 {
-	uint64_t key = what->pc << 16 | (uint32_t)what->kind << 1 | what->own;
+	uint64_t key = signature->pc << 16 | (uint32_t)signature->kind << 1 | signature->own_read;
 
-	return hash_add(key, hash_spread(what->lockset));
+	return hash_add(key, hash_spread(signature->lockset));
 }
 
-/* For history_what() and history_note.c: history_names.c. */
-uint32_t history_name(struct history *h, const struct history_what *what);
-uint32_t history_shape(struct history *h, const struct history_like *like);
+/*
+ * Intern a signature (the slow path of history_signature()) and the shape of a pair, and return
+ * their numbers (history_signatures.c).
+ */
+uint32_t history_signature_intern(struct history *h, const struct history_signature *signature);
+uint32_t history_shape(struct history *h, const struct history_probe *probe);
 
 /*
- * The number of `what`, of which `kind`, `lockset` and `own` are said again: to read them side by side from
- * where they were just written one by one would wait until that has reached the cache. Where
- * locksets are many the table is large and cold. What a critical section does it mostly does in
- * the same order, under the same numbers, which are side by side as they were given.
+ * Returns the number of `signature`. Its kind, lockset and own_read are passed again, because
+ * reading members together that were just written one by one would stall on the stores. With many
+ * locksets the hash table is large and not in the cache. So the signature that followed last time
+ * is tried first: a critical section mostly does the same in the same order.
  */
-static inline uint32_t history_what_as(struct history *h, const struct history_what *what, uint16_t kind,
-				       uint32_t lockset, bool own)
+static inline uint32_t history_signature_as(struct history *h,
+					    const struct history_signature *signature,
+					    uint16_t kind, uint32_t lockset, bool own_read)
 {
-	bool first = lockset != h->what_lockset;
-	uint32_t before = h->what_last, guess;
-	const struct history_what *w;
+	bool first = lockset != h->last_lockset;
+	uint32_t before = h->last_signature, guess;
+	const struct history_signature *w;
 
-	if (first && __builtin_expect(lockset >= h->what_first_count, 0))
-		h->what_first = xreach(h->what_first, lockset, &h->what_first_count, sizeof(*h->what_first));
-	guess = first ? h->what_first[lockset] : h->whats[before].next;
-	w = &h->whats[guess];
-	if (__builtin_expect(w->pc != what->pc || w->lockset != lockset || w->kind != kind || w->own != own, 0)) {
-		guess = history_name(h, what);
-		*(first ? &h->what_first[lockset] : &h->whats[before].next) = guess;
+	if (first && __builtin_expect(lockset >= h->first_of_lockset_count, 0))
+		h->first_of_lockset =
+			xreach(h->first_of_lockset, lockset, &h->first_of_lockset_count,
+			       sizeof(*h->first_of_lockset));
+	guess = first ? h->first_of_lockset[lockset] : h->signatures[before].next;
+	w = &h->signatures[guess];
+	if (__builtin_expect(w->pc != signature->pc || w->lockset != lockset || w->kind != kind ||
+				     w->own_read != own_read,
+			     0)) {
+		guess = history_signature_intern(h, signature);
+		*(first ? &h->first_of_lockset[lockset] : &h->signatures[before].next) = guess;
 	}
-	h->what_lockset = lockset;
-	h->what_last = guess;
+	h->last_lockset = lockset;
+	h->last_signature = guess;
 	return guess;
 }
 
-static inline uint32_t history_what(struct history *h, const struct history_what *what)
+static inline uint32_t history_signature(struct history *h,
+					 const struct history_signature *signature)
 {
-	return history_what_as(h, what, what->kind, what->lockset, what->own);
+	return history_signature_as(h, signature, signature->kind, signature->lockset,
+				    signature->own_read);
 }
 
 /*
- * Other threads' cells of the granule in which `cell` is that share some of its bytes, most
- * recent first (if they are not many); valid until the next call.
+ * Fills *others with the other threads' cells that share bytes with `cell`, most recent first
+ * unless there are more than 32; returns their number. Valid until the next call.
  */
 size_t history_others(struct history *h, const struct history_cell *cell, uint8_t bytes,
 		      const struct history_cell *const **others);
 
-/* Of these, those that were there after `recent`, at most HISTORY_INSIDE. */
+/* history_others(), limited to cells accessed since `recent`, at most HISTORY_INSIDE. */
 #define HISTORY_INSIDE 8u
 size_t history_inside(struct history *h, const struct history_cell *recent, uint8_t bytes,
 		      const struct history_cell *const **inside);
@@ -339,79 +401,91 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 uint32_t history_thread(const struct history *h, const struct history_cell *cell);
 
 /*
- * Makes a representative of `now` if there is none with its clock (*fresh). False if there
- * is no room. `stranger`: history_has() said so. history_settle() has to follow before the next.
+ * Makes a representative of `now`, unless the cell has one with its signature and clock. *fresh is
+ * true if it was made. Returns false if there is no room. `new_signature` is the result of
+ * history_has(). history_set_last() has to follow before the next access.
  */
-bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool stranger,
-		  bool *fresh);
-
-/* The same for a pair. NULL if there is no room. */
-const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
-					     const struct history_like *like, bool *fresh);
+bool history_note(struct history *h, struct history_cell *c, const struct access_context *now,
+		  bool new_signature, bool *fresh);
 
 /*
- * Representative n, its latest moment known or the first; pair n, which may be made in `room`. New
- * ones have higher numbers.
+ * Adds the pair of the probe (*fresh is true), or updates the one with its key to this instance.
+ * Returns NULL if there is no room.
  */
-struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n);
+const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
+					     const struct history_probe *probe, bool *fresh);
+
+/*
+ * Representative n: as it was last, if the cell still has that, else as it was first. Pair n, which
+ * may be unpacked into `room`. Numbers ascend in the order in which they were added.
+ */
+struct access_context history_rep(const struct history *h, const struct history_cell *c,
+				  unsigned n);
 uint64_t history_rep_time(const struct history *h, const struct history_cell *c, unsigned n);
-struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n);
+struct access_context history_rep_first(const struct history *h, const struct history_cell *c,
+					unsigned n);
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
 					unsigned n, struct history_pair *room);
-/* Those of a cell that has its own units, and their keys: history_like_key(). */
+/* The pairs and their keys (history_probe_key()) of a cell that is not a single_pair. */
 const struct history_pair *history_pairs(const struct history *h, const struct history_cell *c,
 					 const uint64_t **keys);
 uint32_t history_pair_shape(const struct history *h, const struct history_cell *c, unsigned n);
 void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
 			 uint32_t *p, uint32_t *i);
 
-/* A moment of the cell, without its block, as marks keep it. */
-struct history_mark history_pack_odd(struct history *h, const struct history_cell *c,
-				     const struct moment *m);
+/* Packs an access whose bytes are not exactly those of the cell. Its block is not kept. */
+struct history_packed history_pack_inexact(struct history *h, const struct history_cell *c,
+				       const struct access_context *m);
 
-/* The access touches the bytes of the cell and no others. */
-static inline bool history_is_even(const struct history_cell *c, const struct moment *m)
+/* True if the access touches exactly the bytes of the cell. */
+static inline bool history_is_exact(const struct history_cell *c, const struct access_context *m)
 {
 	unsigned first = m->addr % GRANULE_BYTES;
 
 	return m->size <= GRANULE_BYTES - first && ((1u << m->size) - 1) << first == c->bytes;
 }
 
-static inline struct history_mark history_pack(struct history *h, const struct history_cell *c,
-					       const struct moment *m)
+static inline struct history_packed history_pack(struct history *h, const struct history_cell *c,
+						 const struct access_context *m)
 {
-	if (!history_is_even(c, m))
-		return history_pack_odd(h, c, m);
-	return (struct history_mark){ m->index, m->time, m->situation, m->stack };
+	if (!history_is_exact(c, m))
+		return history_pack_inexact(h, c, m);
+	return (struct history_packed){ m->index, m->time, m->sync_state, m->stack };
 }
 
-struct moment history_unpack(const struct history *h, const struct history_cell *c,
-			     const struct history_mark *mark, uint32_t tag, uint32_t epoch);
-uint64_t history_mark_index(const struct history_mark *mark);
+struct access_context history_unpack(const struct history *h, const struct history_cell *c,
+				     const struct history_packed *packed, uint32_t tag,
+				     uint32_t epoch);
+uint64_t history_packed_index(const struct history_packed *packed);
 
-/* For history_kinds_here(): of a line that is shared; they are not known yet. */
-struct history_kinds *history_kinds(struct history *h, const struct history_cell *c);
+/* Makes the kinds of the cell's granule, which must be shared and have none yet. */
+struct history_kinds *history_kinds_make(struct history *h, const struct history_cell *c);
 
-/* Memory that is given back or anew. */
+/* Drops the history of memory that is freed or allocated anew. */
 void history_forget(struct history *h, uint64_t addr, uint64_t size);
 
-/* For history.c: moments_mark() of all that the cell has; it will be called of it. */
+/*
+ * For history.c: marks all access contexts of the cell (contexts_mark()); history_mark_prefetch()
+ * prefetches for that.
+ */
 void history_mark_cell(const struct history *h, const struct history_cell *c);
-void history_mark_soon(const struct history *h, const struct history_cell *c);
+void history_mark_prefetch(const struct history *h, const struct history_cell *c);
 
-/* For history.c: gives back what the cell has but itself. */
-void history_empty(struct history *h, struct history_cell *c);
+/* For history.c: frees the units of the cell. */
+void history_free_units(struct history *h, struct history_cell *c);
 
-/* For history.c and history_note.c: to keep the kinds. */
-void history_kinds_access(struct history *h, uint32_t *place, uint32_t what);
-void history_kinds_pair(struct history *h, uint32_t *place, uint32_t shape);
+/* For history.c and history_cell.c: keep the kinds of a granule up to date. */
+void history_kinds_access(struct history *h, uint32_t *unit, uint32_t signature);
+void history_kinds_pair(struct history *h, uint32_t *unit, uint32_t shape);
 void history_kinds_forget(struct history *h, const struct history_share *share);
 
 /*
- * Cells of the first granules of all blocks are side by side, and so on. Of a record's fields
- * often few are followed, and the same of all records: what was never touched takes no memory.
+ * Returns a cell. The cells of all blocks' first granules are adjacent, then those of the second
+ * ones, and so on: often only one field of a record is accessed, and pages of unused granules take
+ * no memory.
  */
-static inline struct history_cell *history_cell(const struct history *h, uint32_t block, unsigned granule)
+static inline struct history_cell *history_cell(const struct history *h, uint32_t block,
+						unsigned granule)
 {
 	return &h->cells[(size_t)granule * HISTORY_BLOCKS + block];
 }
@@ -421,20 +495,19 @@ static inline uint32_t history_block_of(const struct history *h, const struct hi
 	return (uint32_t)(c - h->cells) % HISTORY_BLOCKS;
 }
 
-/* Within its line. */
 static inline unsigned history_granule_of(const struct history *h, const struct history_cell *c)
 {
 	return (uint32_t)(c - h->cells) / HISTORY_BLOCKS;
 }
 
-/* What several threads have of a line, which must be shared; side by side like cells. */
+/* Returns the state of a granule that threads share; laid out as cells are. */
 static inline struct history_share *history_share(const struct history *h, uint32_t share,
 						  unsigned granule)
 {
 	return &h->shares[(size_t)granule * HISTORY_BLOCKS + share];
 }
 
-/* For history_known.h: the cell's thread writes for the first time. */
+/* For atomicity_known.h: records the first write of the cell's thread to the granule. */
 void history_wrote(struct history *h, struct history_cell *c);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * What a cell has beyond its last access, which is its only representative at first. From
- * the second on they are in one run of units: a key each (clock and number of the
- * history_what), the marks in the same order, and before them the older write if there
- * ever was one. So are its pairs. How much room a run has follows from how many it holds: when they fill it,
- * a larger one takes its place.
+ * What a cell keeps besides its last access: representatives and pairs, in units of memory. While
+ * there is one representative, it is the last access, and no units are used. From the second on,
+ * representatives are in a run of adjacent units: the older write if there ever was one, then the
+ * keys, then the packed contexts in the same order. Pairs have a run of their own: keys, then
+ * pairs. The capacity of a run follows from the number of elements; a full run moves to a larger
+ * one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +13,16 @@
 #include "base/mem.h"
 
 static const unsigned rep_rooms[] = { 2, 6, 12, HISTORY_REPS };
-static const unsigned pair_rooms[] = { 1, 3, 8, 16, HISTORY_PAIRS };	/* two rarely stay two */
+/* growth is steep: two pairs rarely stay two */
+static const unsigned pair_rooms[] = { 1, 3, 8, 16, HISTORY_PAIRS };
 
-/* Classes of runs: of representatives, the same with an older write, and then of pairs. */
+/* Size classes of runs: of representatives, of representatives with an older write, of pairs. */
 #define REP_ROOMS ARRAY_SIZE(rep_rooms)
 #define PAIR_CLASS (2 * REP_ROOMS)
 
-_Static_assert(sizeof(struct moment) <= HISTORY_UNIT, "an older write takes a unit");
+_Static_assert(sizeof(struct access_context) <= HISTORY_UNIT, "an older write takes a unit");
 
-/* The class of so many. */
+/* The class by number of elements. */
 static const uint8_t rep_classes[HISTORY_REPS + 1] = {
 	0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
 };
@@ -46,7 +48,7 @@ static uint32_t units_of(size_t bytes)
 
 static uint32_t rep_units(unsigned room)
 {
-	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_mark)));
+	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_packed)));
 }
 
 static uint32_t pair_units(unsigned room)
@@ -54,7 +56,7 @@ static uint32_t pair_units(unsigned room)
 	return units_of(room * (sizeof(uint64_t) + sizeof(struct history_pair)));
 }
 
-static uint32_t take(struct history *h, unsigned class, uint32_t units)
+static uint32_t run_alloc(struct history *h, unsigned class, uint32_t units)
 {
 	uint32_t n = h->free_units[class];
 
@@ -67,15 +69,16 @@ static uint32_t take(struct history *h, unsigned class, uint32_t units)
 	return n;
 }
 
-static void give(struct history *h, unsigned class, uint32_t unit)
+static void run_free(struct history *h, unsigned class, uint32_t unit)
 {
 	*(uint32_t *)unit_at(h, unit) = h->free_units[class];
 	h->free_units[class] = unit;
 }
 
-static inline struct history_mark *rep_marks(const struct history *h, const struct history_cell *c)
+static inline struct history_packed *rep_packed(const struct history *h,
+						const struct history_cell *c)
 {
-	return (struct history_mark *)(rep_keys(h, c) + rep_room(c));
+	return (struct history_packed *)(rep_keys(h, c) + rep_room(c));
 }
 
 static inline struct history_pair *pairs(const struct history *h, const struct history_cell *c)
@@ -85,34 +88,34 @@ static inline struct history_pair *pairs(const struct history *h, const struct h
 
 static unsigned rep_class(const struct history_cell *c)
 {
-	return rep_classes[c->rep_count] + (c->roomy ? REP_ROOMS : 0);
+	return rep_classes[c->rep_count] + (c->older_write_unit ? REP_ROOMS : 0);
 }
 
-/* The cell's representatives, until now those of `old`, get a run of their own. */
+/* Moves the representatives of `old` to a new run for c->rep_count elements. */
 static void move_reps(struct history *h, struct history_cell *c, const struct history_cell *old)
 {
 	unsigned n = old->rep_count;
 	const uint64_t *keys;
-	const struct history_mark *marks;
+	const struct history_packed *packed;
 
-	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->roomy);
+	c->reps = run_alloc(h, rep_class(c), rep_units(rep_room(c)) + c->older_write_unit);
 	if (n == 1) {
 		rep_keys(h, c)[0] = rep_key(&c->last);
-		rep_marks(h, c)[0] = history_pack(h, c, &c->last);
+		rep_packed(h, c)[0] = history_pack(h, c, &c->last);
 		return;
 	}
 	keys = rep_keys(h, old);
-	marks = rep_marks(h, old);
-	for (unsigned i = 0; i < n; i++) {	/* few: to begin a copy of any length would take longer */
+	packed = rep_packed(h, old);
+	for (unsigned i = 0; i < n; i++) { /* memcpy() takes longer to start than to copy so few */
 		rep_keys(h, c)[i] = keys[i];
-		rep_marks(h, c)[i] = marks[i];
+		rep_packed(h, c)[i] = packed[i];
 	}
-	if (c->older)
-		*older_of(h, c) = *older_of(h, old);
-	give(h, rep_class(old), old->reps);
+	if (c->older_write)
+		*older_write_of(h, c) = *older_write_of(h, old);
+	run_free(h, rep_class(old), old->reps);
 }
 
-/* One more, not the first; the run moves if it is full. */
+/* Adds a representative, not the first, and returns its number. A full run moves. */
 static unsigned add_rep(struct history *h, struct history_cell *c)
 {
 	unsigned n = c->rep_count;
@@ -128,22 +131,22 @@ static unsigned add_rep(struct history *h, struct history_cell *c)
 	return n;
 }
 
-/* There are several representatives: it and a read. */
-void history_set_older(struct history *h, struct history_cell *c)
+/* The cell then has at least two representatives, a write and a read, so it has a run. */
+void history_set_older_write(struct history *h, struct history_cell *c)
 {
 	struct history_cell old;
 
-	if (!c->roomy) {
+	if (!c->older_write_unit) {
 		old = *c;
-		c->roomy = 1;
+		c->older_write_unit = 1;
 		move_reps(h, c, &old);
 	}
-	*older_of(h, c) = c->last;
-	c->older = 1;
-	c->older_noted = is_noted(c);
+	*older_write_of(h, c) = c->last;
+	c->older_write = 1;
+	c->older_write_noted = is_noted(c);
 }
 
-/* One more; the run moves if it is full. */
+/* Adds a pair and returns its number. A full run moves. */
 static unsigned add_pair(struct history *h, struct history_cell *c)
 {
 	unsigned n = c->pair_count, room = n ? pair_room(c) : 0, class;
@@ -155,22 +158,25 @@ static unsigned add_pair(struct history *h, struct history_cell *c)
 	if (n < room)
 		return n;
 	class = pair_classes[n + 1];
-	c->pairs = take(h, PAIR_CLASS + class, pair_units(pair_rooms[class]));
+	c->pairs = run_alloc(h, PAIR_CLASS + class, pair_units(pair_rooms[class]));
 	for (unsigned i = 0; i < n; i++) {
 		pair_keys(h, c)[i] = keys[i];
 		pairs(h, c)[i] = list[i];
 	}
 	if (n)
-		give(h, PAIR_CLASS + pair_classes[n], old);
+		run_free(h, PAIR_CLASS + pair_classes[n], old);
 	return n;
 }
 
-/* Whether there is none of this key; if so, of how many clocks there are some, the newest at *n. */
+/*
+ * True if no representative has this key. Then *epochs is the number of epochs with its signature,
+ * and *n the latest of these.
+ */
 static bool is_fresh(const struct history *h, const struct history_cell *c, uint64_t key,
 		     unsigned *epochs, unsigned *n)
 {
 	const uint64_t *keys = rep_keys(h, c);
-	const struct history_mark *marks = rep_marks(h, c);
+	const struct history_packed *packed = rep_packed(h, c);
 
 	if (rep_key(&c->last) == key && is_noted(c))
 		return false;
@@ -179,15 +185,16 @@ static bool is_fresh(const struct history *h, const struct history_cell *c, uint
 			continue;
 		if (keys[i] == key)
 			return false;
-		if (!*epochs || history_mark_index(&marks[i]) > history_mark_index(&marks[*n]))
+		if (!*epochs ||
+		    history_packed_index(&packed[i]) > history_packed_index(&packed[*n]))
 			*n = i;
 		++*epochs;
 	}
 	return true;
 }
 
-bool history_note(struct history *h, struct history_cell *c, const struct moment *now, bool stranger,
-		  bool *fresh)
+bool history_note(struct history *h, struct history_cell *c, const struct access_context *now,
+		  bool new_signature, bool *fresh)
 {
 	unsigned epochs = 0, n = 0;
 	uint64_t key = rep_key(now);
@@ -198,7 +205,7 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 		c->last = *now;
 		return true;
 	}
-	*fresh = stranger || is_fresh(h, c, key, &epochs, &n);
+	*fresh = new_signature || is_fresh(h, c, key, &epochs, &n);
 	if (!*fresh)
 		return true;
 	history_kinds_note(h, c, now->tag);
@@ -211,48 +218,50 @@ bool history_note(struct history *h, struct history_cell *c, const struct moment
 		n = add_rep(h, c);
 	}
 	rep_keys(h, c)[n] = key;
-	rep_marks(h, c)[n] = history_pack(h, c, now);
+	rep_packed(h, c)[n] = history_pack(h, c, now);
 	return true;
 }
 
-/* The key of a young cell's pair, from its shape. */
-static uint64_t young_key(const struct history *h, const struct history_cell *c)
+/* Computes the key of a single pair from its shape. */
+static uint64_t single_pair_key(const struct history *h, const struct history_cell *c)
 {
-	const struct history_shape *s = &h->shapes[young_shape(c)];
-	struct moment p = { .tag = s->p, .epoch = c->last.epoch };
-	struct moment i = { .tag = s->i, .epoch = c->last.epoch };
-	struct history_like like = { .p = &p, .i = &i, .cuts = s->cuts, .bytes = s->bytes,
-				     .wide = s->wide };
+	const struct history_shape *s = &h->shapes[single_pair_shape(c)];
+	struct access_context p = { .tag = s->p, .epoch = c->last.epoch };
+	struct access_context i = { .tag = s->i, .epoch = c->last.epoch };
+	struct history_probe probe = {
+		.p = &p, .i = &i, .cuts = s->cuts, .bytes = s->bytes, .spans_reads = s->spans_reads
+	};
 
-	memcpy(like.cut, s->cut, sizeof(like.cut));
-	return history_like_key(&like);
+	memcpy(probe.cut, s->cut, sizeof(probe.cut));
+	return history_probe_key(&probe);
 }
 
-void history_grow_up(struct history *h, struct history_cell *c)
+void history_expand(struct history *h, struct history_cell *c)
 {
 	const struct history_cell old = *c;
 	struct history_pair pair;
 
-	young_pair(&old, &pair);
-	c->young = c->pair_count = c->pair_hint = c->rep_hint = 0;
+	single_pair_unpack(&old, &pair);
+	c->single_pair = c->pair_count = c->pair_hint = c->rep_hint = 0;
 	add_pair(h, c);
-	pair_keys(h, c)[0] = young_key(h, &old);
+	pair_keys(h, c)[0] = single_pair_key(h, &old);
 	pairs(h, c)[0] = pair;
 	if (c->rep_count == 1)
 		return;
-	c->roomy = c->how & ACCESS_WRITE ? 1 : 0;	/* a read is next, mostly */
-	c->reps = take(h, rep_class(c), rep_units(rep_room(c)) + c->roomy);
-	rep_keys(h, c)[0] = young_rep_key(h, &old, 0);
-	rep_keys(h, c)[1] = young_rep_key(h, &old, 1);
-	rep_marks(h, c)[0] = pair.p;
-	rep_marks(h, c)[1] = pair.i;
+	/* reserve the older write: a read mostly follows a write */
+	c->older_write_unit = c->last_flags & ACCESS_WRITE ? 1 : 0;
+	c->reps = run_alloc(h, rep_class(c), rep_units(rep_room(c)) + c->older_write_unit);
+	rep_keys(h, c)[0] = single_pair_rep_key(h, &old, 0);
+	rep_keys(h, c)[1] = single_pair_rep_key(h, &old, 1);
+	rep_packed(h, c)[0] = pair.p;
+	rep_packed(h, c)[1] = pair.i;
 }
 
 const struct history_pair *history_note_pair(struct history *h, struct history_cell *c,
-					     const struct history_like *like, bool *fresh)
+					     const struct history_probe *probe, bool *fresh)
 {
 	unsigned newest = HISTORY_PAIRS, epochs = 0, n;
-	uint64_t key = like->key, *keys = pair_keys(h, c);
+	uint64_t key = probe->key, *keys = pair_keys(h, c);
 	const struct history_pair *list = pairs(h, c);
 	struct history_pair *pair;
 
@@ -265,7 +274,7 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 			break;
 		}
 		if (newest == HISTORY_PAIRS ||
-		    history_mark_index(&list[n].i) > history_mark_index(&list[newest].i))
+		    history_packed_index(&list[n].i) > history_packed_index(&list[newest].i))
 			newest = n;
 		epochs++;
 	}
@@ -279,57 +288,60 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 	}
 	pair_keys(h, c)[n] = key;
 	pair = &pairs(h, c)[n];
-	pair->p = history_pack(h, c, like->p);
-	pair->i = history_pack(h, c, like->i);
+	pair->p = history_pack(h, c, probe->p);
+	pair->i = history_pack(h, c, probe->i);
 	if (*fresh) {
-		pair->shape = history_shape(h, like);
-		pair->bytes = like->bytes;
-		history_paired(h, c, pair->shape, h->whats[like->p->tag].access & h->whats[like->i->tag].access);
+		pair->shape = history_shape(h, probe);
+		pair->bytes = probe->bytes;
+		history_pair_noted(h, c, pair->shape,
+				   h->signatures[probe->p->tag].access &
+					   h->signatures[probe->i->tag].access);
 	}
 	return pair;
 }
 
-struct moment history_rep_first(const struct history *h, const struct history_cell *c, unsigned n)
+struct access_context history_rep_first(const struct history *h, const struct history_cell *c,
+					unsigned n)
 {
 	uint64_t key;
 
 	if (c->rep_count == 1)
 		return c->last;
-	if (c->young)
-		return young_rep(h, c, n);
+	if (c->single_pair)
+		return single_pair_rep(h, c, n);
 	key = rep_keys(h, c)[n];
-	return history_unpack(h, c, &rep_marks(h, c)[n], (uint32_t)key, (uint32_t)(key >> 32));
+	return history_unpack(h, c, &rep_packed(h, c)[n], (uint32_t)key, (uint32_t)(key >> 32));
 }
 
 void history_mark_cell(const struct history *h, const struct history_cell *c)
 {
-	const struct history_mark *marks;
+	const struct history_packed *packed;
 	const struct history_pair *list;
 
-	moments_mark(h->moments, &c->last);
-	if (c->young)		/* all it has is of one situation */
+	contexts_mark(h->contexts, &c->last);
+	if (c->single_pair)		/* all of its contexts have the sync_state of `last` */
 		return;
-	if (c->older)
-		moments_mark(h->moments, older_of(h, c));
-	marks = rep_marks(h, c);
+	if (c->older_write)
+		contexts_mark(h->contexts, older_write_of(h, c));
+	packed = rep_packed(h, c);
 	list = pairs(h, c);
-	/* If there is one, the last access is it. */
+	/* A single representative is the last access, which is marked already. */
 	for (unsigned i = 0; c->rep_count > 1 && i < c->rep_count; i++)
-		moments_mark_situation(h->moments, marks[i].situation);
+		contexts_mark_sync_state(h->contexts, packed[i].sync_state);
 	for (unsigned i = 0; i < c->pair_count; i++) {
-		moments_mark_situation(h->moments, list[i].p.situation);
-		moments_mark_situation(h->moments, list[i].i.situation);
+		contexts_mark_sync_state(h->contexts, list[i].p.sync_state);
+		contexts_mark_sync_state(h->contexts, list[i].i.sync_state);
 	}
 }
 
-/* Where its runs begin; what follows is asked for by going through them. */
-void history_mark_soon(const struct history *h, const struct history_cell *c)
+/* Prefetches the first two units of each run; going through them fetches the rest. */
+void history_mark_prefetch(const struct history *h, const struct history_cell *c)
 {
-	if (c->young)
+	if (c->single_pair)
 		return;
 	if (c->rep_count > 1) {
-		__builtin_prefetch(rep_marks(h, c));
-		__builtin_prefetch((const char *)rep_marks(h, c) + HISTORY_UNIT);
+		__builtin_prefetch(rep_packed(h, c));
+		__builtin_prefetch((const char *)rep_packed(h, c) + HISTORY_UNIT);
 	}
 	if (c->pair_count) {
 		__builtin_prefetch(pairs(h, c));
@@ -337,31 +349,34 @@ void history_mark_soon(const struct history *h, const struct history_cell *c)
 	}
 }
 
-/* Whether representative n is the latest access, or the write before it; else its mark has it. */
-static inline const struct moment *rep_latest(const struct history *h, const struct history_cell *c,
-					      unsigned n)
+/*
+ * Returns the latest context of representative n if the cell still has it: as the last access or as
+ * the older write. Else NULL: only the packed context is known.
+ */
+static inline const struct access_context *rep_latest(const struct history *h,
+						      const struct history_cell *c, unsigned n)
 {
 	uint64_t key = history_rep_key(h, c, n);
 
 	if (is_noted(c) && rep_key(&c->last) == key)
 		return &c->last;
-	if (c->older && c->older_noted && rep_key(older_of(h, c)) == key)
-		return older_of(h, c);
+	if (c->older_write && c->older_write_noted && rep_key(older_write_of(h, c)) == key)
+		return older_write_of(h, c);
 	return c->rep_count > 1 ? NULL : &c->last;
 }
 
 uint64_t history_rep_time(const struct history *h, const struct history_cell *c, unsigned n)
 {
-	const struct moment *m = rep_latest(h, c, n);
+	const struct access_context *m = rep_latest(h, c, n);
 
 	if (m)
 		return m->time;
-	return c->young ? young_rep(h, c, n).time : rep_marks(h, c)[n].time;
+	return c->single_pair ? single_pair_rep(h, c, n).time : rep_packed(h, c)[n].time;
 }
 
-struct moment history_rep(const struct history *h, const struct history_cell *c, unsigned n)
+struct access_context history_rep(const struct history *h, const struct history_cell *c, unsigned n)
 {
-	const struct moment *m = rep_latest(h, c, n);
+	const struct access_context *m = rep_latest(h, c, n);
 
 	return m ? *m : history_rep_first(h, c, n);
 }
@@ -369,9 +384,9 @@ struct moment history_rep(const struct history *h, const struct history_cell *c,
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
 					unsigned n, struct history_pair *room)
 {
-	if (!c->young)
+	if (!c->single_pair)
 		return &pairs(h, c)[n];
-	young_pair(c, room);
+	single_pair_unpack(c, room);
 	return room;
 }
 
@@ -384,7 +399,7 @@ const struct history_pair *history_pairs(const struct history *h, const struct h
 
 uint32_t history_pair_shape(const struct history *h, const struct history_cell *c, unsigned n)
 {
-	return c->young ? young_shape(c) : pairs(h, c)[n].shape;
+	return c->single_pair ? single_pair_shape(c) : pairs(h, c)[n].shape;
 }
 
 void history_pair_epochs(const struct history *h, const struct history_cell *c, unsigned n,
@@ -393,22 +408,22 @@ void history_pair_epochs(const struct history *h, const struct history_cell *c, 
 	uint64_t key;
 
 	*p = *i = c->last.epoch;
-	if (c->young)
+	if (c->single_pair)
 		return;
 	key = pair_keys(h, c)[n];
 	*p = *i = (uint32_t)(key >> 32);
 	if (key & TWO_CLOCKS) {
-		*p = moments_epoch(h->moments, pairs(h, c)[n].p.situation);
-		*i = moments_epoch(h->moments, pairs(h, c)[n].i.situation);
+		*p = contexts_epoch(h->contexts, pairs(h, c)[n].p.sync_state);
+		*i = contexts_epoch(h->contexts, pairs(h, c)[n].i.sync_state);
 	}
 }
 
-void history_empty(struct history *h, struct history_cell *c)
+void history_free_units(struct history *h, struct history_cell *c)
 {
-	if (c->young)
+	if (c->single_pair)
 		return;
 	if (c->rep_count > 1)
-		give(h, rep_class(c), c->reps);
+		run_free(h, rep_class(c), c->reps);
 	if (c->pair_count)
-		give(h, PAIR_CLASS + pair_classes[c->pair_count], c->pairs);
+		run_free(h, PAIR_CLASS + pair_classes[c->pair_count], c->pairs);
 }

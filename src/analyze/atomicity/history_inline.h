@@ -1,47 +1,54 @@
 /*
- * For atomicity.c and history_note.c: what is asked at every access. Most of them find that
- * nothing is new.
+ * The parts of the history that every access runs through, inlined into atomicity.c and
+ * history_cell.c. Most accesses find here that nothing about them is new.
  */
 #ifndef ANALYZE_ATOMICITY_HISTORY_INLINE_H
 #define ANALYZE_ATOMICITY_HISTORY_INLINE_H
 
 #include "analyze/atomicity/history_slots.h"
-#include "analyze/atomicity/history_young.h"
+#include "analyze/atomicity/history_single_pair.h"
 #include "base/hash.h"
 
-/* For history_place(): to what is not there yet, and to one of several cells. */
+/*
+ * Slow paths of history_lookup(): more memory; a line other than the latest; a cell that is new,
+ * one of several, or a single pair.
+ */
 void history_make_room(struct history *h);
-void history_go(struct history *h, uint64_t line, uint32_t thread, unsigned g);
-void history_place_other(struct history *h, struct history_cell *first, uint32_t epoch,
-			 uint8_t bytes, struct history_place *out);
+void history_enter_line(struct history *h, uint64_t line, uint32_t thread, unsigned g);
+void history_lookup_slow(struct history *h, struct history_cell *first, uint32_t epoch,
+			 uint8_t bytes, struct history_lookup *out);
 
-/* … for an access to a granule. */
+/* False if the next access to a granule may need more memory than there is. */
 static inline bool history_has_room(const struct history *h)
 {
-	return h->block_count <= h->block_enough && h->unit_count <= h->unit_enough &&
+	return h->block_count <= h->block_threshold && h->unit_count <= h->unit_threshold &&
 	       h->extent_count <= HISTORY_EXTENTS;
 }
 
-/* Another thread may have been there since this one was. */
-static inline void history_arrive(const struct history *h, unsigned g, uint32_t thread,
-				  uint32_t epoch, struct history_place *out)
+/* Updates the shared state of the granule for an access of `thread`, and completes *out. */
+static inline void history_visit_shared(const struct history *h, unsigned g, uint32_t thread,
+					uint32_t epoch, struct history_lookup *out)
 {
-	struct history_share *share = history_share(h, h->here.share, g);
+	struct history_share *share = history_share(h, h->current.share, g);
 
-	if (share->toucher != thread) {
-		share->toucher = thread;
-		out->quiet = false;
-		if (share->front && !moments_ordered(h->moments, share->front, epoch))
-			share->front = 0;
+	if (share->last_thread != thread) {
+		share->last_thread = thread;
+		out->undisturbed = false;
+		if (share->ordered_epoch &&
+		    !contexts_ordered(h->contexts, share->ordered_epoch, epoch))
+			share->ordered_epoch = 0;
 	}
-	if (share->front)
-		share->front = epoch;
-	out->ordered = share->front != 0;
+	if (share->ordered_epoch)
+		share->ordered_epoch = epoch;
+	out->ordered = share->ordered_epoch != 0;
 }
 
-/* Makes the cell if there is none. `epoch` is of the access. Good until the next call. */
-static inline void history_place(struct history *h, uint64_t granule, uint32_t thread,
-				 uint32_t epoch, uint8_t bytes, struct history_place *out)
+/*
+ * Finds the thread's cell for these bytes of the granule, or makes it. `epoch` is that of the
+ * access. The result is valid until the next call.
+ */
+static inline void history_lookup(struct history *h, uint64_t granule, uint32_t thread,
+				  uint32_t epoch, uint8_t bytes, struct history_lookup *out)
 {
 	uint64_t line = granule / HISTORY_LINE;
 	unsigned g = granule % HISTORY_LINE;
@@ -49,19 +56,19 @@ static inline void history_place(struct history *h, uint64_t granule, uint32_t t
 
 	if (__builtin_expect(!history_has_room(h), 0))
 		history_make_room(h);
-	/* Mostly where the access before was. */
-	if (h->here.key != key_of(line, thread))
-		history_go(h, line, thread, g);
-	c = history_cell(h, h->here.block, g);
+	/* Mostly the access is to the line of the one before. */
+	if (h->current.key != key_of(line, thread))
+		history_enter_line(h, line, thread, g);
+	c = history_cell(h, h->current.block, g);
 	out->ordered = true;
-	if (__builtin_expect(c->bytes == bytes && !c->next && !c->young, 1)) {
+	if (__builtin_expect(c->bytes == bytes && !c->next && !c->single_pair, 1)) {
 		out->cell = out->recent = c;
-		out->quiet = true;
+		out->undisturbed = true;
 	} else {
-		history_place_other(h, c, epoch, bytes, out);
+		history_lookup_slow(h, c, epoch, bytes, out);
 	}
 	if (out->cell->shared)
-		history_arrive(h, g, thread, epoch, out);
+		history_visit_shared(h, g, thread, epoch, out);
 }
 
 static inline void *unit_at(const struct history *h, uint32_t unit)
@@ -71,10 +78,11 @@ static inline void *unit_at(const struct history *h, uint32_t unit)
 
 static inline uint64_t *rep_keys(const struct history *h, const struct history_cell *c)
 {
-	return unit_at(h, c->reps + c->roomy);
+	return unit_at(h, c->reps + c->older_write_unit);
 }
 
-static inline struct moment *older_of(const struct history *h, const struct history_cell *c)
+static inline struct access_context *older_write_of(const struct history *h,
+						    const struct history_cell *c)
 {
 	return unit_at(h, c->reps);
 }
@@ -86,25 +94,28 @@ static inline uint64_t *pair_keys(const struct history *h, const struct history_
 
 static inline bool is_noted(const struct history_cell *c)
 {
-	return c->how & HISTORY_NOTED;
+	return c->last_flags & HISTORY_NOTED;
 }
 
-/* The clock and the number of the history_what of representative n, as rep_key() has them. */
+/* Returns the key of representative n: rep_key() of its context. */
 static inline uint64_t history_rep_key(const struct history *h, const struct history_cell *c,
 				       unsigned n)
 {
 	if (c->rep_count == 1)
 		return rep_key(&c->last);
-	return c->young ? young_rep_key(h, c, n) : rep_keys(h, c)[n];
+	return c->single_pair ? single_pair_rep_key(h, c, n) : rep_keys(h, c)[n];
 }
 
 #define TWO_CLOCKS (1ull << 63)
 
-/* Lower half: what it is; upper half: under which clock, or a hash of the two. */
-static inline uint64_t history_like_key(const struct history_like *p)
+/*
+ * The key of a pair. Lower half: hash of the shape. Upper half: the epoch of both accesses, or
+ * TWO_CLOCKS and a hash of the two epochs.
+ */
+static inline uint64_t history_probe_key(const struct history_probe *p)
 {
 	uint64_t hash = hash_add(hash_add(0, (uint64_t)p->p->tag << 32 | p->i->tag),
-				    (uint64_t)p->bytes << 8 | (uint64_t)p->cuts << 1 | p->wide);
+				 (uint64_t)p->bytes << 8 | (uint64_t)p->cuts << 1 | p->spans_reads);
 
 	for (unsigned i = 0; i < p->cuts; i++)
 		hash = hash_add(hash, p->cut[i]);
@@ -114,7 +125,10 @@ static inline uint64_t history_like_key(const struct history_like *p)
 	       (uint32_t)hash;
 }
 
-/* Code that comes by again does the same as the last time, or makes its pairs in the same order. */
+/*
+ * Returns the index of `key`, `count` if there is none. Tries the one found last and its successor
+ * first: code that runs again makes the same accesses and pairs in the same order.
+ */
 static inline unsigned key_find(const uint64_t *keys, unsigned count, unsigned last, uint64_t key)
 {
 	unsigned i = 0;
@@ -129,16 +143,16 @@ static inline unsigned key_find(const uint64_t *keys, unsigned count, unsigned l
 }
 
 /*
- * The cell has a representative of now.tag under this clock. If not, *stranger: it was looked
- * for, and there is none of it under any clock.
+ * True if the cell has a representative with this key (signature and epoch). Else *new_signature is
+ * true if the search found none with this signature under any epoch.
  */
 static inline bool history_has_key(const struct history *h, struct history_cell *c, uint64_t key,
-				   bool *stranger)
+				   bool *new_signature)
 {
 	unsigned n = c->rep_hint, count = c->rep_count;
 	const uint64_t *keys = rep_keys(h, c);
 
-	*stranger = false;
+	*new_signature = false;
 	if (rep_key(&c->last) == key && is_noted(c))
 		return true;
 	if (count <= 1)
@@ -149,11 +163,11 @@ static inline bool history_has_key(const struct history *h, struct history_cell 
 		c->rep_hint = (uint8_t)(n + 1);
 		return true;
 	}
-	*stranger = true;
+	*new_signature = true;
 	for (n = 0; n < count; n++) {
 		if ((uint32_t)keys[n] != (uint32_t)key)
 			continue;
-		*stranger = false;
+		*new_signature = false;
 		if (keys[n] == key) {
 			c->rep_hint = (uint8_t)n;
 			return true;
@@ -163,16 +177,16 @@ static inline bool history_has_key(const struct history *h, struct history_cell 
 }
 
 static inline bool history_has(const struct history *h, struct history_cell *c,
-			       const struct moment *now, bool *stranger)
+			       const struct access_context *now, bool *new_signature)
 {
-	return history_has_key(h, c, rep_key(now), stranger);
+	return history_has_key(h, c, rep_key(now), new_signature);
 }
 
-/* The cell has a pair like this. */
+/* True if the cell has a pair like the probe. */
 static inline bool history_has_pair(const struct history *h, struct history_cell *c,
-				    const struct history_like *like)
+				    const struct history_probe *probe)
 {
-	unsigned n = key_find(pair_keys(h, c), c->pair_count, c->pair_hint, like->key);
+	unsigned n = key_find(pair_keys(h, c), c->pair_count, c->pair_hint, probe->key);
 
 	if (n == c->pair_count)
 		return false;
@@ -181,120 +195,130 @@ static inline bool history_has_pair(const struct history *h, struct history_cell
 }
 
 /*
- * The cells that these are asked of are of the present access' line: what is needed is found by
- * its share, which is at hand.
+ * The functions below take cells of the current line, so they find its shared state by
+ * h->current.share.
  */
 
-/* What the line's first thread has for all. */
-static inline struct history_block *history_ring(const struct history *h)
+/* Returns the current line's first block, which has the members that concern the whole line. */
+static inline struct history_block *history_leader(const struct history *h)
 {
-	return &h->blocks[h->blocks[h->here.block].ring];
+	return &h->blocks[h->blocks[h->current.block].leader];
 }
 
-/* Another thread than the cell's wrote to the granule. */
+/* True if a thread other than the cell's wrote to the granule. */
 static inline bool history_written(const struct history *h, const struct history_cell *c)
 {
 	uint32_t writer = 0;
 
-	if (h->here.share)
-		writer = history_share(h, h->here.share, history_granule_of(h, c))->writer;
-	return writer && (writer == HISTORY_MANY || writer != h->blocks[history_block_of(h, c)].thread);
+	if (h->current.share)
+		writer = history_share(h, h->current.share, history_granule_of(h, c))->writer;
+	return writer &&
+	       (writer == HISTORY_MANY || writer != h->blocks[history_block_of(h, c)].thread);
 }
 
 /*
- * Of the cell's granule; NULL: there are not many cells, or too many kinds. Its own are
- * among them. Good until something is noted.
+ * Returns the kinds of the cell's granule, which include its own. NULL if few threads share the
+ * line, or if there are too many kinds. Valid until something is noted.
  */
-static inline struct history_kinds *history_kinds_here(struct history *h, const struct history_cell *c)
+static inline struct history_kinds *history_kinds_here(struct history *h,
+						       const struct history_cell *c)
 {
-	uint32_t place;
+	uint32_t unit;
 	struct history_kinds *k;
 
-	if (!h->here.share)
+	if (!h->current.share)
 		return NULL;
-	place = history_share(h, h->here.share, history_granule_of(h, c))->kinds;
-	if (!place && history_ring(h)->crowd < HISTORY_CROWD)
+	unit = history_share(h, h->current.share, history_granule_of(h, c))->kinds;
+	if (!unit && history_leader(h)->other_blocks < HISTORY_MANY_BLOCKS)
 		return NULL;
-	if (!place)
-		return history_kinds(h, c);
-	k = unit_at(h, place);
+	if (!unit)
+		return history_kinds_make(h, c);
+	k = unit_at(h, unit);
 	return k->count[0] == HISTORY_UNKNOWN ? NULL : k;
 }
 
-/* Where the kinds of the cell's granule are said, if they are known; else NULL. */
-static inline uint32_t *history_kinds_place(struct history *h, const struct history_cell *c)
+/* Returns where the unit of the granule's kinds is stored; NULL if there are no kinds yet. */
+static inline uint32_t *history_kinds_unit(struct history *h, const struct history_cell *c)
 {
-	uint32_t *place = c->shared ? &history_share(h, h->here.share, history_granule_of(h, c))->kinds : NULL;
+	uint32_t *unit =
+		c->shared ? &history_share(h, h->current.share, history_granule_of(h, c))->kinds
+			  : NULL;
 
-	return place && *place ? place : NULL;
+	return unit && *unit ? unit : NULL;
 }
 
-static inline void history_kinds_note(struct history *h, const struct history_cell *c, uint32_t what)
+static inline void history_kinds_note(struct history *h, const struct history_cell *c,
+				      uint32_t signature)
 {
-	uint32_t *place = history_kinds_place(h, c);
+	uint32_t *unit = history_kinds_unit(h, c);
 
-	if (place)
-		history_kinds_access(h, place, what);
+	if (unit)
+		history_kinds_access(h, unit, signature);
 }
 
-/* A pair of two writes, of any thread, may be among those of the cell's granule. */
-static inline bool history_twice(const struct history *h, const struct history_cell *c)
+/* True if some thread may have a pair of two writes at the cell's granule. */
+static inline bool history_has_write_pair(const struct history *h, const struct history_cell *c)
 {
-	return history_ring(h)->twice >> history_granule_of(h, c) & 1;
+	return history_leader(h)->write_pairs >> history_granule_of(h, c) & 1;
 }
 
-/* The cell has a pair of this shape now, the accesses have these bits in common. */
-static inline void history_paired(struct history *h, const struct history_cell *c, uint32_t shape,
-				  unsigned both)
+/*
+ * Tells the granule that the cell has a new pair. `both` are the enum access bits that both of its
+ * accesses have.
+ */
+static inline void history_pair_noted(struct history *h, const struct history_cell *c,
+				      uint32_t shape, unsigned both)
 {
-	uint32_t *place = history_kinds_place(h, c);
+	uint32_t *unit = history_kinds_unit(h, c);
 
 	if (both & ACCESS_WRITE)
-		history_ring(h)->twice |= 1u << history_granule_of(h, c);
-	if (place)
-		history_kinds_pair(h, place, shape);
+		history_leader(h)->write_pairs |= 1u << history_granule_of(h, c);
+	if (unit)
+		history_kinds_pair(h, unit, shape);
 }
 
-/* The first access to the cell is its representative, as soon as it is settled. */
+/* Notes the first access to the cell. history_set_last() makes it the only representative. */
 static inline void history_note_first(struct history *h, struct history_cell *c,
-				      const struct moment *now)
+				      const struct access_context *now)
 {
 	history_kinds_note(h, c, now->tag);
 	c->rep_count = 1;
 }
 
-/* For history_settle(): what was last is the older write now. */
-void history_set_older(struct history *h, struct history_cell *c);
+/* For history_set_last(): the last access becomes the older write, because a read follows it. */
+void history_set_older_write(struct history *h, struct history_cell *c);
 
-/* The access is over: but for `last`, which the caller has to set, it is the cell's last one. */
-static inline void history_settle_but(struct history *h, struct history_cell *c,
-				      const struct history_what *what, bool noted)
+/* Ends an access: makes it the cell's last one. The caller has to set c->last afterwards. */
+static inline void history_set_last_flags(struct history *h, struct history_cell *c,
+					  const struct history_signature *signature, bool noted)
 {
-	if (what->access & ACCESS_WRITE) {
-		c->older = 0;
+	if (signature->access & ACCESS_WRITE) {
+		c->older_write = 0;
 		if (!c->wrote) {
-			if (h->here.share)
+			if (h->current.share)
 				history_wrote(h, c);
 			c->wrote = 1;
 		}
-	} else if (c->how & ACCESS_WRITE) {
-		history_set_older(h, c);
+	} else if (c->last_flags & ACCESS_WRITE) {
+		history_set_older_write(h, c);
 	}
-	c->how = (uint8_t)(what->access | (what->own ? HISTORY_OWN : 0) | (noted ? HISTORY_NOTED : 0));
+	c->last_flags = (uint8_t)(signature->access | (signature->own_read ? HISTORY_OWN_READ : 0) |
+				  (noted ? HISTORY_NOTED : 0));
 }
 
-static inline void history_settle(struct history *h, struct history_cell *c,
-				  const struct moment *now, const struct history_what *what, bool noted)
+static inline void history_set_last(struct history *h, struct history_cell *c,
+				    const struct access_context *now,
+				    const struct history_signature *signature, bool noted)
 {
-	history_settle_but(h, c, what, noted);
+	history_set_last_flags(h, c, signature, noted);
 	c->last = *now;
 }
 
-/* The cell's last write, when it is older than its last access. */
-static inline const struct moment *history_older(const struct history *h,
-						 const struct history_cell *c)
+/* Returns the cell's last write, if reads followed it (c->older_write). */
+static inline const struct access_context *history_older_write(const struct history *h,
+							       const struct history_cell *c)
 {
-	return older_of(h, c);
+	return older_write_of(h, c);
 }
 
 #endif

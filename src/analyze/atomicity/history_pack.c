@@ -1,19 +1,21 @@
 /*
- * Moments in little room. Where an access was follows from its cell's granule and bytes
- * mostly; others, which reach beyond the granule or were made with other bytes, say how
- * they lie to it; of large ones it is kept besides, once for all that are equal.
+ * Packs access contexts into 24 bytes. The address and size mostly follow from the cell: its
+ * granule and bytes. For an access with other bytes, unused bits of `index` hold its first byte and
+ * size relative to the granule. If these do not fit, an extent in a table holds them, shared by
+ * equal ones.
  */
 #include "analyze/atomicity/history.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* In the index; threads have less than 2^44 events. */
+/* bits of `index` for the index itself: threads have less than 2^44 events */
 #define INDEX ((1ull << 44) - 1)
-#define NEAR_SHIFT 44		/* a byte: where it begins, from NEAR before the granule on */
-#define NEAR 128u
-#define SIZE_SHIFT 52		/* a byte: its size; 0: it is as the cell says */
-#define ELSEWHERE (1ull << 63)	/* `stack` is the number of an extent */
+/* 8 bits: address of the first byte, from PACKED_BEFORE below the granule on */
+#define PACKED_FIRST_SHIFT 44
+#define PACKED_BEFORE 128u
+#define SIZE_SHIFT 52		/* 8 bits: size in bytes; 0: address and size are the cell's */
+#define ELSEWHERE (1ull << 63)	/* `stack` is the number of an extent, which has the stack, too */
 
 static uint64_t granule_of(const struct history *h, const struct history_cell *c)
 {
@@ -27,19 +29,21 @@ static unsigned first_of(const struct history_cell *c)
 	return (unsigned)__builtin_ctz(c->bytes);
 }
 
-/* They lie side by side. */
+/* The bytes of a cell are contiguous. */
 static unsigned size_of(const struct history_cell *c)
 {
 	return 32u - (unsigned)__builtin_clz(c->bytes) - (unsigned)__builtin_ctz(c->bytes);
 }
 
-static uint32_t extent_of(struct history *h, const struct moment *m)
+static uint32_t extent_of(struct history *h, const struct access_context *m)
 {
 	uint64_t hash = hash_add(hash_spread(m->addr), m->size) ^ m->stack;
 	uint64_t *number = map_put(&h->extent_at, hash, NULL);
 	const struct history_extent *e = &h->extents[*number];
 
-	/* Hashes of different ones are hardly ever equal: then the later has several numbers. */
+	/*
+	 * If the hashes of two extents collide, which is rare, the later one gets several numbers.
+	 */
 	if (!*number || e->addr != m->addr || e->size != m->size || e->stack != m->stack) {
 		h->extents = xgrow(h->extents, h->extent_count, &h->extent_capacity,
 				   sizeof(*h->extents));
@@ -49,44 +53,49 @@ static uint32_t extent_of(struct history *h, const struct moment *m)
 	return (uint32_t)*number;
 }
 
-/* Not just the bytes of the cell. */
-struct history_mark history_pack_odd(struct history *h, const struct history_cell *c,
-				     const struct moment *m)
+struct history_packed history_pack_inexact(struct history *h, const struct history_cell *c,
+					   const struct access_context *m)
 {
-	struct history_mark mark = { m->index, m->time, m->situation, m->stack };
-	uint64_t near;
+	struct history_packed packed = { m->index, m->time, m->sync_state, m->stack };
+	uint64_t first_byte;
 
-	near = m->addr + NEAR - granule_of(h, c);
-	if (near < 256 && m->size < 256) {
-		mark.index |= near << NEAR_SHIFT | (uint64_t)m->size << SIZE_SHIFT;
+	first_byte = m->addr + PACKED_BEFORE - granule_of(h, c);
+	if (first_byte < 256 && m->size < 256) {
+		packed.index |= first_byte << PACKED_FIRST_SHIFT | (uint64_t)m->size << SIZE_SHIFT;
 	} else {
-		mark.index |= ELSEWHERE;
-		mark.stack = extent_of(h, m);
+		packed.index |= ELSEWHERE;
+		packed.stack = extent_of(h, m);
 	}
-	return mark;
+	return packed;
 }
 
-struct moment history_unpack(const struct history *h, const struct history_cell *c,
-			     const struct history_mark *mark, uint32_t tag, uint32_t epoch)
+struct access_context history_unpack(const struct history *h, const struct history_cell *c,
+				     const struct history_packed *packed, uint32_t tag,
+				     uint32_t epoch)
 {
-	unsigned size = mark->index >> SIZE_SHIFT & 255;
-	struct moment m = { .index = mark->index & INDEX, .time = mark->time,
-			    .addr = granule_of(h, c) + first_of(c), .size = size_of(c),
-			    .situation = mark->situation, .epoch = epoch,
-			    .stack = mark->stack, .tag = tag };
+	unsigned size = packed->index >> SIZE_SHIFT & 255;
+	struct access_context m = { .index = packed->index & INDEX,
+				    .time = packed->time,
+				    .addr = granule_of(h, c) + first_of(c),
+				    .size = size_of(c),
+				    .sync_state = packed->sync_state,
+				    .epoch = epoch,
+				    .stack = packed->stack,
+				    .tag = tag };
 
 	if (size) {
-		m.addr = granule_of(h, c) + (mark->index >> NEAR_SHIFT & 255) - NEAR;
+		m.addr = granule_of(h, c) + (packed->index >> PACKED_FIRST_SHIFT & 255) -
+			 PACKED_BEFORE;
 		m.size = size;
-	} else if (mark->index & ELSEWHERE) {
-		m.addr = h->extents[mark->stack].addr;
-		m.size = h->extents[mark->stack].size;
-		m.stack = h->extents[mark->stack].stack;
+	} else if (packed->index & ELSEWHERE) {
+		m.addr = h->extents[packed->stack].addr;
+		m.size = h->extents[packed->stack].size;
+		m.stack = h->extents[packed->stack].stack;
 	}
 	return m;
 }
 
-uint64_t history_mark_index(const struct history_mark *mark)
+uint64_t history_packed_index(const struct history_packed *packed)
 {
-	return mark->index & INDEX;
+	return packed->index & INDEX;
 }

@@ -1,3 +1,4 @@
+/* The hash table of blocks, and prefetching: table, block and cell of an access to come. */
 #include "analyze/atomicity/history_slots.h"
 
 #include "analyze/atomicity/history_inline.h"
@@ -12,9 +13,9 @@ static uint64_t *free_slot(const struct history *h, uint64_t start)
 }
 
 /*
- * Where they are: memory that was never used costs more than the moving. From behind a
- * free one on all before the present one are in their places already, so that nothing
- * that is still to move lies between one and its place.
+ * Doubles the table in place: moving slots costs less than fresh memory. It begins behind a free
+ * slot. Then all slots before the present one are where they belong, so no slot that is still to be
+ * moved lies on the way to one that was.
  */
 static void more_slots(struct history *h)
 {
@@ -46,24 +47,29 @@ void history_slot_add(struct history *h, uint64_t *s, uint64_t start, uint32_t b
 	*s = start << SLOT_BLOCK | block;
 }
 
-/* What the cell has. Where there are pairs, the access is likely to be what it was. */
+/*
+ * Prefetches the units of the cell. If it has pairs, only what its hints predict, since the access
+ * probably repeats earlier ones.
+ */
 static inline void prefetch_rest(const struct history *h, const struct history_cell *c)
 {
 	unsigned first = c->pair_count ? c->rep_hint : 0;
 
-	if (c->young)
+	if (c->single_pair)
 		return;
 	if (c->pair_count)
 		__builtin_prefetch(pair_keys(h, c) + c->pair_hint);
 	if (c->rep_count <= 1)
 		return;
-	if (c->roomy)
-		__builtin_prefetch(older_of(h, c), 1);
+	if (c->older_write_unit)
+		__builtin_prefetch(older_write_of(h, c), 1);
 	for (unsigned i = first; i < (c->pair_count ? first + 1 : c->rep_count); i += 8)
 		__builtin_prefetch(rep_keys(h, c) + i);
 }
 
-/* The block of such a slot, likely; 0: none. */
+/*
+ * Returns the block of a slot with this hash; 0: none. A guess: the block's line is not compared.
+ */
 static inline uint32_t likely_block(const struct history *h, uint64_t start)
 {
 	uint64_t slot, i = start;
@@ -74,7 +80,7 @@ static inline uint32_t likely_block(const struct history *h, uint64_t start)
 	return slot_block(slot);
 }
 
-/* Most accesses go where the one before them goes: once is enough for the same granule. */
+/* One prefetch is enough for consecutive accesses to one granule. */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 {
 	uint32_t n = h->ahead_count, size = ARRAY_SIZE(h->ahead);
@@ -100,14 +106,16 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 	if (a->key == before->key) {
 		a->block = before->block;
 	} else {
-		/* Who comes for the first time meets who was there. */
+		/*
+		 * A thread without a block of the line will read that of the line's first thread.
+		 */
 		a->block = likely_block(h, a->start);
 		if (a->block) {
 			__builtin_prefetch(&h->blocks[a->block], 1);
 			other = likely_block(h, a->other);
 			a->block = other ? other : a->block;
 			__builtin_prefetch(&h->blocks[a->block], 1);
-			*found_at(h, a->key) = (struct history_found){ a->key, a->block };
+			*prefetched_at(h, a->key) = (struct history_prefetched){ a->key, a->block };
 		}
 	}
 	__builtin_prefetch(history_cell(h, a->block, a->granule), 1);

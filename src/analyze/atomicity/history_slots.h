@@ -1,6 +1,7 @@
 /*
- * For history.c: where a line's blocks are found. The first thread of a line has its slot by the
- * line alone: memory that only one thread uses needs no other.
+ * For history.c: the hash table that finds a thread's block of a line. The slot of a line's first
+ * thread is found by the line alone, because most memory is used by one thread. Blocks of the other
+ * threads are found by line and thread.
  */
 #ifndef ANALYZE_ATOMICITY_HISTORY_SLOTS_H
 #define ANALYZE_ATOMICITY_HISTORY_SLOTS_H
@@ -8,7 +9,7 @@
 #include "analyze/atomicity/history.h"
 #include "base/hash.h"
 
-/* Line and thread. Addresses have 48 bits, threads 20. */
+/* Packs line and thread. Addresses have 48 bits, thread numbers 20. */
 static inline uint64_t key_of(uint64_t line, uint32_t thread)
 {
 	return line << 20 | thread;
@@ -25,8 +26,8 @@ static inline uint32_t thread_of(uint64_t key)
 }
 
 /*
- * A slot holds the number of a block (SLOT_BLOCK bits) and, above it, bits of the key's hash. The table uses as many
- * of these as it has slots to find the place; the others tell most foreign keys, and the block tells the rest.
+ * A slot holds a block number in its low SLOT_BLOCK bits, and above it bits of the key's hash. The
+ * lower of these choose the slot; the others rule out most other keys. The block decides.
  */
 #define SLOT_BLOCK 24
 
@@ -41,8 +42,8 @@ static inline uint64_t slot_start(uint64_t slot)
 }
 
 /*
- * Four lines side by side have slots side by side. Lines go by even steps: one multiplication
- * leaves crowds.
+ * Returns the hash of a line. Four adjacent lines get adjacent slots. The hash is scattered twice:
+ * lines often have even distances, which one multiplication would map to clusters.
  */
 static inline uint64_t line_start(uint64_t key)
 {
@@ -51,15 +52,15 @@ static inline uint64_t line_start(uint64_t key)
 	return (hash >> 30 & ~3ull) | (line_of(key) & 3);
 }
 
-/* From there to the slot of one that is not the first. */
+/* Distance from line_start() to the first slot of a thread that is not the line's first. */
 static inline uint64_t other_step(uint64_t key)
 {
 	return (hash_spread(thread_of(key)) >> 30 & ~3ull) + 4;
 }
 
-static inline struct history_found *found_at(struct history *h, uint64_t key)
+static inline struct history_prefetched *prefetched_at(struct history *h, uint64_t key)
 {
-	return &h->found[(hash_spread(key) >> 32) % HISTORY_FOUND];
+	return &h->prefetched[(hash_spread(key) >> 32) % HISTORY_PREFETCHED];
 }
 
 static inline bool slot_is(const struct history *h, uint64_t slot, uint64_t start, uint64_t line)
@@ -67,7 +68,7 @@ static inline bool slot_is(const struct history *h, uint64_t slot, uint64_t star
 	return slot_start(slot) == start && h->blocks[slot_block(slot)].line == line;
 }
 
-/* Of the line's first thread, whichever; or a free one for it. */
+/* Returns the slot of the line's first thread, whichever that is, or the free slot for it. */
 static inline uint64_t *slot_of_line(const struct history *h, uint64_t key)
 {
 	uint64_t start = line_start(key), *s;
@@ -75,12 +76,12 @@ static inline uint64_t *slot_of_line(const struct history *h, uint64_t key)
 	for (uint64_t i = start;; i++) {
 		s = &h->slots[i & (h->slot_count - 1)];
 		if (!*s || (slot_is(h, *s, start, line_of(key)) &&
-			    h->blocks[slot_block(*s)].ring == slot_block(*s)))
+			    h->blocks[slot_block(*s)].leader == slot_block(*s)))
 			return s;
 	}
 }
 
-/* Of one that is not. */
+/* Returns the slot of a thread that is not the line's first, or the free slot for it. */
 static inline uint64_t *slot_of_other(const struct history *h, uint64_t key)
 {
 	uint64_t start = line_start(key) + other_step(key), *s;
@@ -89,12 +90,12 @@ static inline uint64_t *slot_of_other(const struct history *h, uint64_t key)
 		s = &h->slots[i & (h->slot_count - 1)];
 		if (!*s || (slot_is(h, *s, start, line_of(key)) &&
 			    h->blocks[slot_block(*s)].thread == thread_of(key) &&
-			    h->blocks[slot_block(*s)].ring != slot_block(*s)))
+			    h->blocks[slot_block(*s)].leader != slot_block(*s)))
 			return s;
 	}
 }
 
-/* It must be new, and `s` the free one where it belongs. */
+/* Adds a block that is not in the table. `s` is the free slot for it. */
 void history_slot_add(struct history *h, uint64_t *s, uint64_t start, uint32_t block);
 
 #endif

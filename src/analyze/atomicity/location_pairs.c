@@ -1,3 +1,7 @@
+/*
+ * Keeps location pairs: a list per two sites for replacement, a hash table by locations for
+ * look-up.
+ */
 #include "analyze/atomicity/location_pairs.h"
 
 #include <emmintrin.h>
@@ -6,12 +10,13 @@
 #include "base/hash.h"
 #include "base/page_array.h"
 
-#define FIRST_LINES 64u	/* elements of an array, to begin with: at least a page */
+#define FIRST_LINES 64u	/* first capacity of an array: 64 cache lines fill a page */
 
-_Static_assert(sizeof(struct couple_link) == 64 && sizeof(struct couple_sites) == 64 &&
-	       sizeof(struct couple_side) == 64, "they are looked at one cache line at a time");
+_Static_assert(sizeof(struct pair_link) == 64 && sizeof(struct pair_sites) == 64 &&
+		       sizeof(struct pair_side) == 64,
+	       "they are looked at one cache line at a time");
 
-/* Room for one more; elements are cache lines, and zero. */
+/* Makes room for one more element. Elements are a cache line each, and zero at first. */
 static void *grow_lines(void *array, size_t count, size_t *capacity, size_t size)
 {
 	size_t more = *capacity ? *capacity * 2 : FIRST_LINES;
@@ -23,19 +28,21 @@ static void *grow_lines(void *array, size_t count, size_t *capacity, size_t size
 	return array;
 }
 
-void couples_init(struct couples *c, struct moments *moments)
+void location_pairs_init(struct location_pairs *c, struct contexts *contexts)
 {
-	*c = (struct couples){ .moments = moments, .count = 1, .sites_count = 1, .row_count = 1 };
+	*c = (struct location_pairs){
+		.contexts = contexts, .count = 1, .sites_count = 1, .row_count = 1
+	};
 	granules_init(&c->generations);
 	c->list = grow_lines(NULL, 0, &c->capacity, sizeof(*c->list));
 	c->links = grow_lines(NULL, 0, &c->link_capacity, sizeof(*c->links));
 	c->sites = grow_lines(NULL, 0, &c->sites_capacity, sizeof(*c->sites));
 	c->rows = grow_lines(NULL, 0, &c->row_capacity, sizeof(*c->rows));
-	c->places_size = 1024;
-	c->places_table = pages_grow(NULL, 0, c->places_size * sizeof(*c->places_table));
+	c->table_size = 1024;
+	c->table = pages_grow(NULL, 0, c->table_size * sizeof(*c->table));
 }
 
-void couples_free(struct couples *c)
+void location_pairs_free(struct location_pairs *c)
 {
 	granules_free(&c->generations);
 	map_free(&c->sites_at);
@@ -43,32 +50,32 @@ void couples_free(struct couples *c)
 	pages_free(c->links, c->link_capacity * sizeof(*c->links));
 	pages_free(c->sites, c->sites_capacity * sizeof(*c->sites));
 	pages_free(c->rows, c->row_capacity * sizeof(*c->rows));
-	pages_free(c->places_table, c->places_size * sizeof(*c->places_table));
-	*c = (struct couples){ 0 };
+	pages_free(c->table, c->table_size * sizeof(*c->table));
+	*c = (struct location_pairs){ 0 };
 }
 
-void couples_mark(const struct couples *c)
+void location_pairs_mark(const struct location_pairs *c)
 {
 	for (size_t n = 1; n < c->count; n++) {
-		moments_mark(c->moments, &c->list[n].side[0].at);
-		moments_mark(c->moments, &c->list[n].side[1].at);
+		contexts_mark(c->contexts, &c->list[n].side[0].at);
+		contexts_mark(c->contexts, &c->list[n].side[1].at);
 	}
 }
 
-void couples_place(struct couples *c, struct couple_access *access)
+void location_pairs_locate(struct location_pairs *c, struct pair_access *access)
 {
-	struct couple_side *side = &access->side;
+	struct pair_side *side = &access->side;
 	uint64_t granule = side->at.addr / GRANULE_BYTES;
 	uint32_t *number = granules_at(&c->generations, granule);
 
 	if (!*number)
 		*number = 1;
 	side->generation = *number;
-	access->wide = side->at.addr % GRANULE_BYTES + side->at.size > GRANULE_BYTES;
-	access->place = hash_add(granule, *number);
+	access->spans_granules = side->at.addr % GRANULE_BYTES + side->at.size > GRANULE_BYTES;
+	access->location = hash_add(granule, *number);
 	access->key = hash_add(hash_add(hash_add(granule, 0), *number), 0);
-	access->likeness = hash_add(hash_add(access->key, side->at.addr),
-				       (uint64_t)access->lockset << 32 | side->at.epoch);
+	access->identity = hash_add(hash_add(access->key, side->at.addr),
+				    (uint64_t)access->lockset << 32 | side->at.epoch);
 }
 
 static void next_generation(void *ctx, uint32_t *number)
@@ -78,84 +85,86 @@ static void next_generation(void *ctx, uint32_t *number)
 		*number = 1;
 }
 
-void couples_forget(struct couples *c, uint64_t addr, uint64_t size)
+void location_pairs_forget(struct location_pairs *c, uint64_t addr, uint64_t size)
 {
 	granules_each(&c->generations, addr, size, next_generation, NULL);
 }
 
-uint32_t couples_site(struct couples *c)
+uint32_t location_pairs_new_site(struct location_pairs *c)
 {
 	c->rows = grow_lines(c->rows, c->row_count, &c->row_capacity, sizeof(*c->rows));
 	return (uint32_t)c->row_count++;
 }
 
-struct couple_cell *couples_sites_find(struct couples *c, uint32_t thread, uint32_t first, uint32_t second)
+struct pair_cell *location_pairs_sites_find(struct location_pairs *c, uint32_t thread,
+					    uint32_t first, uint32_t second)
 {
 	uint64_t *number = map_put(&c->sites_at, (uint64_t)first << 32 | second, NULL);
-	struct couple_cell *cell = &c->rows[second].at[first % COUPLES_ROW];
+	struct pair_cell *cell = &c->rows[second].at[first % LOCATION_PAIRS_ROW];
 
 	if (!*number) {
-		c->sites = grow_lines(c->sites, c->sites_count, &c->sites_capacity, sizeof(*c->sites));
+		c->sites =
+			grow_lines(c->sites, c->sites_count, &c->sites_capacity, sizeof(*c->sites));
 		c->sites[c->sites_count].thread = thread;
 		*number = c->sites_count++;
 	}
 	cell->site = first;
 	cell->sites = (uint32_t)*number;
-	if (c->sites[*number].strange > COUPLES_STRANGE)
-		cell->sites |= COUPLES_WALK;
+	if (c->sites[*number].new_in_row > LOCATION_PAIRS_STREAK)
+		cell->sites |= LOCATION_PAIRS_WALK;
 	return cell;
 }
 
-static uint64_t places_key(uint64_t places, uint32_t writes)
+static uint64_t locations_key(uint64_t locations, uint32_t writes)
 {
-	return places + hash_spread(writes);
+	return locations + hash_spread(writes);
 }
 
-static struct couple_head *places_head(const struct couples *c, uint64_t key)
+static struct pair_bucket *bucket_of(const struct location_pairs *c, uint64_t key)
 {
-	return &c->places_table[key & (c->places_size - 1)];
+	return &c->table[key & (c->table_size - 1)];
 }
 
-static uint32_t places_tag(uint64_t key)
+static uint32_t bucket_tag(uint64_t key)
 {
 	return 1u << (key >> 59);
 }
 
-static void places_put(struct couples *c, uint32_t n)
+static void bucket_add(struct location_pairs *c, uint32_t n)
 {
-	struct couple_head *head = places_head(c, c->links[n].places);
+	struct pair_bucket *head = bucket_of(c, c->links[n].locations);
 
 	c->links[n].previous = 0;
 	c->links[n].next = head->first;
 	c->links[head->first].previous = n;
 	head->first = n;
-	head->tags |= places_tag(c->links[n].places);
+	head->tags |= bucket_tag(c->links[n].locations);
 }
 
-static void places_link(struct couples *c, uint32_t n)
+static void bucket_add_newest(struct location_pairs *c, uint32_t n)
 {
 	c->links[n].stamp = ++c->stamp;
-	places_put(c, n);
+	bucket_add(c, n);
 }
 
-static void places_unlink(struct couples *c, uint32_t n)
+static void bucket_remove(struct location_pairs *c, uint32_t n)
 {
-	const struct couple_link *l = &c->links[n];
-	struct couple_head *head;
+	const struct pair_link *l = &c->links[n];
+	struct pair_bucket *head;
 
 	c->links[l->next].previous = l->previous;
 	if (l->previous) {
 		c->links[l->previous].next = l->next;
 		return;
 	}
-	head = places_head(c, l->places);
+	head = bucket_of(c, l->locations);
 	head->first = l->next;
 	if (!head->first)
 		head->tags = 0;
 }
 
-/* Those that were at one place become two lists, each in the order in which they were. */
-static void places_split(struct couples *c, uint32_t first)
+/* Splits the list of a bucket of the smaller table between two buckets, in the same order. */
+static void bucket_split(struct location_pairs *c, uint32_t first)
 {
 	uint32_t n = first, previous;
 
@@ -163,57 +172,59 @@ static void places_split(struct couples *c, uint32_t first)
 		n = c->links[n].next;
 	for (; n; n = previous) {
 		previous = c->links[n].previous;
-		places_put(c, n);
+		bucket_add(c, n);
 	}
 }
 
-static void places_grow(struct couples *c)
+static void table_grow(struct location_pairs *c)
 {
-	struct couple_head *old = c->places_table;
-	size_t size = c->places_size;
+	struct pair_bucket *old = c->table;
+	size_t size = c->table_size;
 
 	if (c->count < size)
 		return;
-	c->places_size = 2 * size;
-	c->places_table = pages_grow(NULL, 0, c->places_size * sizeof(*c->places_table));
+	c->table_size = 2 * size;
+	c->table = pages_grow(NULL, 0, c->table_size * sizeof(*c->table));
 	for (size_t i = 0; i < size; i++)
 		if (old[i].first)
-			places_split(c, old[i].first);
+			bucket_split(c, old[i].first);
 	pages_free(old, size * sizeof(*old));
 }
 
-/* That the places are the same is in the sum of their keys. */
-static bool couple_alike(const struct couple_link *l, const struct couple_pair *p, const uint32_t *cut,
-			 uint32_t cuts)
+/* Compares all that tells pairs apart. Equal sums of the keys mean equal locations. */
+static bool pair_equal(const struct pair_link *l, const struct pair_attempt *p, const uint32_t *cut,
+		       uint32_t cuts)
 {
-	const struct couple_access *a = p->first, *b = p->second;
+	const struct pair_access *a = p->first, *b = p->second;
 
-	return l->places == places_key(p->places, l->writes) && l->swapped == (a->key > b->key) &&
-	       l->epoch[0] == a->side.at.epoch && l->epoch[1] == b->side.at.epoch &&
-	       l->lockset[0] == a->lockset && l->lockset[1] == b->lockset &&
-	       l->low[0] == a->side.at.addr % GRANULE_BYTES &&
+	return l->locations == locations_key(p->locations, l->writes) &&
+	       l->swapped == (a->key > b->key) && l->epoch[0] == a->side.at.epoch &&
+	       l->epoch[1] == b->side.at.epoch && l->lockset[0] == a->lockset &&
+	       l->lockset[1] == b->lockset && l->low[0] == a->side.at.addr % GRANULE_BYTES &&
 	       l->low[1] == b->side.at.addr % GRANULE_BYTES && l->cuts == cuts &&
 	       memcmp(l->cut, cut, cuts * sizeof(*l->cut)) == 0;
 }
 
-/* Room for one more of the two sites: the least recent makes it if there are enough. */
-static void sites_room(struct couples *c, struct couple_sites *s)
+/*
+ * Makes room for one more pair of the two sites: drops the least recently used if there are enough.
+ */
+static void sites_room(struct location_pairs *c, struct pair_sites *s)
 {
-	uint32_t oldest = s->couple[COUPLES_KEPT - 1];
+	uint32_t oldest = s->location_pair[LOCATION_PAIRS_KEPT - 1];
 
-	if (s->count < COUPLES_KEPT) {
+	if (s->count < LOCATION_PAIRS_KEPT) {
 		s->count++;
 		return;
 	}
 	c->replaced++;
-	if (oldest & COUPLES_MOOT)
+	if (oldest & LOCATION_PAIRS_UNSHARED)
 		return;
-	places_unlink(c, oldest);
+	bucket_remove(c, oldest);
 	c->links[oldest].next = c->free;
 	c->free = oldest;
 }
 
-static uint32_t couple_take(struct couples *c)
+static uint32_t pair_take(struct location_pairs *c)
 {
 	uint32_t n = c->free;
 
@@ -226,9 +237,9 @@ static uint32_t couple_take(struct couples *c)
 	return (uint32_t)c->count++;
 }
 
-static inline void link_side(struct couple_link *l, unsigned i, const struct couple_access *access)
+static inline void link_set_side(struct pair_link *l, unsigned i, const struct pair_access *access)
 {
-	const struct moment *at = &access->side.at;
+	const struct access_context *at = &access->side.at;
 
 	l->epoch[i] = at->epoch;
 	l->lockset[i] = access->lockset;
@@ -237,119 +248,125 @@ static inline void link_side(struct couple_link *l, unsigned i, const struct cou
 	l->end[i] = (uint8_t)(at->addr % GRANULE_BYTES + at->size);
 }
 
-static void couple_link(struct couples *c, uint32_t n, uint32_t thread, const struct couple_pair *p)
+static void pair_link(struct location_pairs *c, uint32_t n, uint32_t thread,
+		      const struct pair_attempt *p)
 {
-	struct couple_link *l = &c->links[n];
+	struct pair_link *l = &c->links[n];
 
-	l->places = places_key(p->places, p->writes);
+	l->locations = locations_key(p->locations, p->writes);
 	l->writes = (uint8_t)p->writes;
 	l->thread = thread;
 	l->swapped = p->first->key > p->second->key;
-	l->one = p->first->key == p->second->key;
-	l->wide = p->first->wide || p->second->wide;
-	link_side(l, 0, p->first);
-	link_side(l, 1, p->second);
-	places_link(c, n);
-	places_grow(c);
+	l->one_granule = p->first->key == p->second->key;
+	l->spans_granules = p->first->spans_granules || p->second->spans_granules;
+	link_set_side(l, 0, p->first);
+	link_set_side(l, 1, p->second);
+	bucket_add_newest(c, n);
+	table_grow(c);
 }
 
-/* What is at `at` makes room for the most recent. */
-static inline void to_front(struct couple_sites *s, uint32_t at, uint32_t couple, uint16_t likeness)
+/* Moves the pair to the front; the one at `at` is overwritten. */
+static inline void to_front(struct pair_sites *s, uint32_t at, uint32_t location_pair,
+			    uint16_t hash16)
 {
-	if (at == COUPLES_KEPT - 1) {
-		__m128i low = _mm_loadu_si128((const __m128i *)&s->couple[0]);
-		__m128i high = _mm_loadu_si128((const __m128i *)&s->couple[3]);
-		__m128i all = _mm_loadu_si128((const __m128i *)s->likeness);
+	if (at == LOCATION_PAIRS_KEPT - 1) {
+		__m128i low = _mm_loadu_si128((const __m128i *)&s->location_pair[0]);
+		__m128i high = _mm_loadu_si128((const __m128i *)&s->location_pair[3]);
+		__m128i all = _mm_loadu_si128((const __m128i *)s->hash16);
 
-		_mm_storeu_si128((__m128i *)&s->couple[1], low);
-		_mm_storeu_si128((__m128i *)&s->couple[4], high);
-		_mm_storeu_si128((__m128i *)s->likeness, _mm_slli_si128(all, 2));
+		_mm_storeu_si128((__m128i *)&s->location_pair[1], low);
+		_mm_storeu_si128((__m128i *)&s->location_pair[4], high);
+		_mm_storeu_si128((__m128i *)s->hash16, _mm_slli_si128(all, 2));
 		at = 0;
 	}
 	for (; at > 0; at--) {
-		s->couple[at] = s->couple[at - 1];
-		s->likeness[at] = s->likeness[at - 1];
+		s->location_pair[at] = s->location_pair[at - 1];
+		s->hash16[at] = s->hash16[at - 1];
 	}
-	s->couple[0] = couple;
-	s->likeness[0] = likeness;
+	s->location_pair[0] = location_pair;
+	s->hash16[0] = hash16;
 }
 
-/* Bits: those of the two sites that may be the one with this likeness. */
-static inline unsigned maybe_alike(const struct couple_sites *s, uint16_t likeness)
+/* Returns a bit set: pairs of the two sites whose hash is the same. */
+static inline unsigned maybe_equal(const struct pair_sites *s, uint16_t hash16)
 {
-	__m128i all = _mm_loadu_si128((const __m128i *)s->likeness);
-	__m128i equal = _mm_cmpeq_epi16(all, _mm_set1_epi16((short)likeness));
+	__m128i all = _mm_loadu_si128((const __m128i *)s->hash16);
+	__m128i equal = _mm_cmpeq_epi16(all, _mm_set1_epi16((short)hash16));
 
 	return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(equal, _mm_setzero_si128())) &
 	       ((1u << s->count) - 1);
 }
 
-/* The locksets between the two. */
-static uint32_t cuts_of(const struct couples *c, uint32_t thread, const struct couple_access *first,
-			uint32_t cut[MOMENTS_CUTS])
+/*
+ * Fills in the locksets between the pair's first access and the present one; returns their number.
+ */
+static uint32_t cuts_between(const struct location_pairs *c, uint32_t thread,
+			     const struct pair_access *first, uint32_t cut[CONTEXTS_CUTS])
 {
 	cut[0] = 0;
-	return first->lockset ? moments_cuts_since(c->moments, c->moments->threads[thread],
-						   first->side.at.index, first->lockset, cut) : 1;
+	return first->lockset ? contexts_cuts_since(c->contexts, c->contexts->threads[thread],
+						    first->side.at.index, first->lockset, cut)
+			      : 1;
 }
 
-/* Another one for the other way round. */
-static uint64_t pair_hash(const struct couple_pair *p, const uint32_t *cut, uint32_t cuts)
+/* The hash differs for (x, y) and (y, x). */
+static uint64_t pair_hash(const struct pair_attempt *p, const uint32_t *cut, uint32_t cuts)
 {
-	uint64_t hash = hash_add(hash_spread(p->first->likeness), p->second->likeness);
+	uint64_t hash = hash_add(hash_spread(p->first->identity), p->second->identity);
 
 	for (uint32_t i = 0; i < cuts; i++)
 		hash = hash_add(hash, cut[i]);
 	return hash;
 }
 
-/* Whether the places were known tells walks from the rest. */
-static void sites_known(struct couple_sites *s, struct couple_cell *cell, bool known)
+/* Updates the count of new locations in a row, and whether the two sites walk. */
+static void sites_note_known(struct pair_sites *s, struct pair_cell *cell, bool known)
 {
-	if (!known && s->strange > COUPLES_STRANGE)
+	if (!known && s->new_in_row > LOCATION_PAIRS_STREAK)
 		return;
-	s->strange = known ? 0 : s->strange + 1;
-	cell->sites = s->strange > COUPLES_STRANGE ? cell->sites | COUPLES_WALK : cell->sites & ~COUPLES_WALK;
+	s->new_in_row = known ? 0 : s->new_in_row + 1;
+	cell->sites = s->new_in_row > LOCATION_PAIRS_STREAK ? cell->sites | LOCATION_PAIRS_WALK
+							    : cell->sites & ~LOCATION_PAIRS_WALK;
 }
 
-/* 47 bits of the hash tell moot ones apart. */
-static void note_moot(struct couples *c, const struct couple_pair *p, uint64_t hash)
+/* Unshared pairs are told apart by 47 bits of their hash only. */
+static void note_unshared(struct location_pairs *c, const struct pair_attempt *p, uint64_t hash)
 {
-	struct couple_sites *s = &c->sites[p->cell->sites & ~COUPLES_WALK];
-	uint32_t couple = COUPLES_MOOT | (uint32_t)(hash >> 33), at;
-	unsigned maybe = maybe_alike(s, (uint16_t)hash);
+	struct pair_sites *s = &c->sites[p->cell->sites & ~LOCATION_PAIRS_WALK];
+	uint32_t location_pair = LOCATION_PAIRS_UNSHARED | (uint32_t)(hash >> 33), at;
+	unsigned maybe = maybe_equal(s, (uint16_t)hash);
 
-	while (maybe && s->couple[__builtin_ctz(maybe)] != couple)
+	while (maybe && s->location_pair[__builtin_ctz(maybe)] != location_pair)
 		maybe &= maybe - 1;
-	sites_known(s, p->cell, maybe);
+	sites_note_known(s, p->cell, maybe);
 	if (!maybe)
 		sites_room(c, s);
 	at = maybe ? (uint32_t)__builtin_ctz(maybe) : s->count - 1u;
-	to_front(s, at, couple, (uint16_t)hash);
+	to_front(s, at, location_pair, (uint16_t)hash);
 }
 
-uint32_t couples_note(struct couples *c, const struct couple_pair *p)
+uint32_t location_pairs_note(struct location_pairs *c, const struct pair_attempt *p)
 {
-	struct couple_sites *s = &c->sites[p->cell->sites & ~COUPLES_WALK];
-	uint32_t at, n = 0, cuts, cut[MOMENTS_CUTS];
+	struct pair_sites *s = &c->sites[p->cell->sites & ~LOCATION_PAIRS_WALK];
+	uint32_t at, n = 0, cuts, cut[CONTEXTS_CUTS];
 	unsigned maybe;
 	uint64_t hash;
 
-	cuts = cuts_of(c, s->thread, p->first, cut);
+	cuts = cuts_between(c, s->thread, p->first, cut);
 	hash = pair_hash(p, cut, cuts);
-	if (p->moot) {
-		note_moot(c, p, hash);
+	if (p->unshared) {
+		note_unshared(c, p, hash);
 		return 0;
 	}
-	for (maybe = maybe_alike(s, (uint16_t)hash); maybe; maybe &= maybe - 1) {
-		n = s->couple[__builtin_ctz(maybe)];
-		if (!(n & COUPLES_MOOT) && couple_alike(&c->links[n], p, cut, cuts))
+	for (maybe = maybe_equal(s, (uint16_t)hash); maybe; maybe &= maybe - 1) {
+		n = s->location_pair[__builtin_ctz(maybe)];
+		if (!(n & LOCATION_PAIRS_UNSHARED) && pair_equal(&c->links[n], p, cut, cuts))
 			break;
 	}
-	sites_known(s, p->cell, maybe);
+	sites_note_known(s, p->cell, maybe);
 	if (!maybe) {
 		sites_room(c, s);
-		n = couple_take(c);
+		n = pair_take(c);
 	}
 	at = maybe ? (uint32_t)__builtin_ctz(maybe) : s->count - 1u;
 	c->list[n].side[0] = p->first->side;
@@ -360,59 +377,63 @@ uint32_t couples_note(struct couples *c, const struct couple_pair *p)
 	for (uint32_t i = 0; i < cuts; i++)
 		c->links[n].cut[i] = cut[i];
 	c->links[n].cuts = (uint8_t)cuts;
-	couple_link(c, n, s->thread, p);
+	pair_link(c, n, s->thread, p);
 	return n;
 }
 
-/* What has to make room for the pair, if it is new; 0: nothing. */
-static uint32_t oldest_of(const struct couples *c, const struct couple_pair *p)
+/* Returns the pair that a new one would replace; 0: none, or an unshared one. */
+static uint32_t oldest_of(const struct location_pairs *c, const struct pair_attempt *p)
 {
-	uint32_t n = c->sites[p->cell->sites & ~COUPLES_WALK].couple[COUPLES_KEPT - 1];
+	uint32_t n = c->sites[p->cell->sites & ~LOCATION_PAIRS_WALK]
+			     .location_pair[LOCATION_PAIRS_KEPT - 1];
 
-	return n & COUPLES_MOOT ? 0 : n;
+	return n & LOCATION_PAIRS_UNSHARED ? 0 : n;
 }
 
-void couples_soon(const struct couples *c, const struct couple_pair *p)
+void location_pairs_prefetch(const struct location_pairs *c, const struct pair_attempt *p)
 {
 	uint32_t oldest = oldest_of(c, p);
 
 	__builtin_prefetch(&c->links[oldest], 1);
-	if (p->moot)
+	if (p->unshared)
 		return;
-	__builtin_prefetch(places_head(c, places_key(p->places, p->writes)), 1);
-	__builtin_prefetch(places_head(c, places_key(p->places, 3)));
+	__builtin_prefetch(bucket_of(c, locations_key(p->locations, p->writes)), 1);
+	__builtin_prefetch(bucket_of(c, locations_key(p->locations, 3)));
 	__builtin_prefetch(&c->list[oldest].side[0], 1);
 	__builtin_prefetch(&c->list[oldest].side[1], 1);
 }
 
-void couples_sooner(const struct couples *c, const struct couple_pair *p)
+void location_pairs_prefetch_next(const struct location_pairs *c, const struct pair_attempt *p)
 {
-	const struct couple_link *oldest = &c->links[oldest_of(c, p)];
+	const struct pair_link *oldest = &c->links[oldest_of(c, p)];
 
-	if (!p->moot)
-		__builtin_prefetch(&c->links[places_head(c, places_key(p->places, p->writes))->first], 1);
+	if (!p->unshared)
+		__builtin_prefetch(
+			&c->links[bucket_of(c, locations_key(p->locations, p->writes))->first], 1);
 	__builtin_prefetch(&c->links[oldest->next], 1);
 	__builtin_prefetch(&c->links[oldest->previous], 1);
 }
 
-/* From `n` on, the next that is asked for. */
-static uint32_t other_from(const struct couples *c, uint32_t n, uint64_t places, uint32_t thread)
+/* Returns the first pair from `n` on that has these locations and is another thread's; 0: none. */
+static uint32_t other_from(const struct location_pairs *c, uint32_t n, uint64_t locations,
+			   uint32_t thread)
 {
-	const struct couple_link *l;
+	const struct pair_link *l;
 
 	for (; n; n = l->next) {
 		l = &c->links[n];
-		if (l->places == places && l->thread != thread)
+		if (l->locations == locations && l->thread != thread)
 			break;
 	}
 	return n;
 }
 
-void couples_others(const struct couples *c, uint32_t couple, struct couples_others *out)
+void location_pairs_matches(const struct location_pairs *c, uint32_t location_pair,
+			    struct location_pairs_matches *out)
 {
-	const struct couple_link *mine = &c->links[couple];
-	uint64_t places = mine->places - hash_spread(mine->writes), key;
-	const struct couple_head *head;
+	const struct pair_link *mine = &c->links[location_pair];
+	uint64_t locations = mine->locations - hash_spread(mine->writes), key;
+	const struct pair_bucket *head;
 	uint32_t n;
 
 	out->count = 0;
@@ -420,16 +441,18 @@ void couples_others(const struct couples *c, uint32_t couple, struct couples_oth
 	for (uint32_t writes = 3 - mine->writes; writes <= 3; writes++) {
 		if ((writes | mine->writes) != 3)
 			continue;
-		key = places_key(places, writes);
-		head = places_head(c, key);
-		if (!(head->tags & places_tag(key)) || !(n = other_from(c, head->first, key, mine->thread)))
+		key = locations_key(locations, writes);
+		head = bucket_of(c, key);
+		if (!(head->tags & bucket_tag(key)) ||
+		    !(n = other_from(c, head->first, key, mine->thread)))
 			continue;
-		out->places[out->count] = key;
+		out->locations[out->count] = key;
 		out->next[out->count++] = n;
 	}
 }
 
-uint32_t couples_other(const struct couples *c, struct couples_others *others)
+uint32_t location_pairs_next_match(const struct location_pairs *c,
+				   struct location_pairs_matches *others)
 {
 	unsigned last = 0;
 	uint32_t n;
@@ -440,41 +463,47 @@ uint32_t couples_other(const struct couples *c, struct couples_others *others)
 		if (c->links[others->next[i]].stamp > c->links[others->next[last]].stamp)
 			last = i;
 	n = others->next[last];
-	others->next[last] = other_from(c, c->links[n].next, others->places[last], others->thread);
+	others->next[last] =
+		other_from(c, c->links[n].next, others->locations[last], others->thread);
 	if (!others->next[last]) {
 		others->count--;
 		others->next[last] = others->next[others->count];
-		others->places[last] = others->places[others->count];
+		others->locations[last] = others->locations[others->count];
 	}
 	return n;
 }
 
-static bool sides_overlap(const struct couple_side *a, const struct couple_side *b)
+static bool sides_overlap(const struct pair_side *a, const struct pair_side *b)
 {
 	return a->at.addr < b->at.addr + b->at.size && b->at.addr < a->at.addr + a->at.size;
 }
 
-/* Of side `i` of one and side `j` of the other, by granule and the bytes there. */
-static inline bool links_overlap(const struct couple_link *a, unsigned i, const struct couple_link *b,
+/*
+ * True if side `i` of `a` and side `j` of `b` share bytes: they are in one granule, and their byte
+ * ranges overlap.
+ */
+static inline bool links_overlap(const struct pair_link *a, unsigned i, const struct pair_link *b,
 				 unsigned j)
 {
-	return (a->one || (i == j) == (a->swapped == b->swapped)) && a->low[i] < b->end[j] &&
-	       b->low[j] < a->end[i];
+	return (a->one_granule || (i == j) == (a->swapped == b->swapped)) &&
+	       a->low[i] < b->end[j] && b->low[j] < a->end[i];
 }
 
-unsigned couples_cross(const struct couples *c, uint32_t couple, uint32_t other)
+unsigned location_pairs_overlap(const struct location_pairs *c, uint32_t location_pair,
+				uint32_t other)
 {
-	const struct couple_side *k = c->list[couple].side, *o = c->list[other].side;
-	const struct couple_link *a = &c->links[couple], *b = &c->links[other];
-	bool wide = a->wide || b->wide;
-	/* Fields that share a granule may be the same place by granule and not by bytes. */
-	unsigned x = (wide ? sides_overlap(&k[0], &o[0]) : links_overlap(a, 0, b, 0)) ? 0 : 1;
+	const struct pair_side *k = c->list[location_pair].side, *o = c->list[other].side;
+	const struct pair_link *a = &c->links[location_pair], *b = &c->links[other];
+	bool spans_granules = a->spans_granules || b->spans_granules;
+	/* Two fields of one granule have the same key, so the bytes decide which sides meet. */
+	unsigned x =
+		(spans_granules ? sides_overlap(&k[0], &o[0]) : links_overlap(a, 0, b, 0)) ? 0 : 1;
 
 	if (!((a->access[0] | b->access[x]) & ACCESS_WRITE) ||
 	    !((a->access[1] | b->access[1 - x]) & ACCESS_WRITE))
-		return COUPLES_APART;
-	if (wide ? sides_overlap(&k[0], &o[x]) && sides_overlap(&k[1], &o[1 - x]) :
-		   links_overlap(a, 0, b, x) && links_overlap(a, 1, b, 1 - x))
+		return LOCATION_PAIRS_DISJOINT;
+	if (spans_granules ? sides_overlap(&k[0], &o[x]) && sides_overlap(&k[1], &o[1 - x])
+			   : links_overlap(a, 0, b, x) && links_overlap(a, 1, b, 1 - x))
 		return x;
-	return COUPLES_APART;
+	return LOCATION_PAIRS_DISJOINT;
 }

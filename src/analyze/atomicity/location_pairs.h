@@ -1,17 +1,17 @@
 /*
- * Locations used together: two accesses of one thread in one block to different
- * places x and y, found again by the two places.
+ * Location pairs: two accesses of one thread in one block of code to different locations x and y.
+ * They can be looked up by their two locations.
  *
- * Of each thread and two sites COUPLES_KEPT couples of places are remembered, each at
- * its latest; one more takes the place of the one not used for longest. So memory
- * follows the code, not the data. Two sites that are at other places every time (a walk
- * through an array) are from then on watched at one of COUPLES_SPARSE places, which are
- * the same for all threads. An access that spans granules counts by its first.
+ * For each thread and two sites, the LOCATION_PAIRS_KEPT most recently used pairs are kept, each
+ * with its latest instance. So memory depends on the code, not on the data. Two sites *walk* if
+ * they access other locations every time, as a loop over an array does. From then on their pairs
+ * are sampled: only one in LOCATION_PAIRS_SAMPLING is kept, by its locations, so all threads keep
+ * the same ones. The location of an access that spans granules is its first granule.
  *
- * A couple is moot if memory of a side is alone (alone.h): nobody has one that it breaks. It takes
- * the room of others, but nothing else has to be known of it. If two couples break each other, sides
- * that begin in one granule meet, since the sides of a couple do not overlap: so it is by the first
- * granule that a side is moot.
+ * A pair is *unshared* if nothing can conflict with one of its sides (unshared.h): no pair of
+ * another thread can break it. It takes a place among the pairs of its sites, but is not kept
+ * otherwise. Two pairs that break each other have sides that begin in the same granules, since the
+ * sides of one pair do not overlap. So the first granule of a side decides whether it is unshared.
  */
 #ifndef ANALYZE_ATOMICITY_LOCATION_PAIRS_H
 #define ANALYZE_ATOMICITY_LOCATION_PAIRS_H
@@ -21,201 +21,220 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-#define COUPLES_KEPT 8u
-#define COUPLES_SPARSE 16u		/* a power of two */
-#define COUPLES_STRANGE 256u	/* couples at unknown places in a row that make two sites a walk */
+#define LOCATION_PAIRS_KEPT 8u /* per thread and two sites: bounds memory by code size */
+#define LOCATION_PAIRS_SAMPLING 16u		/* a power of 2 */
+#define LOCATION_PAIRS_STREAK 256u /* pairs in a row at new locations that make two sites walk */
 
-/* An access of a couple, as long as it is remembered. */
-struct couple_side {
-	struct moment at;
+/* One side of a kept pair: an access. */
+struct pair_side {
+	struct access_context at;
 	uint64_t pc;
-	uint32_t generation;	/* of the memory there: another after it was freed */
+	/* counts how often the memory was freed: another generation is another location */
+	uint32_t generation;
 	uint16_t kind;
 	uint8_t access;
 };
 
-/* … and while it may become one of more couples. */
-struct couple_access {
-	struct couple_side side;
-	uint64_t place;		/* hash of granule and generation: couples_place() */
-	uint64_t key;		/* … so good that the sum of two of them names both */
-	uint64_t likeness;	/* … and of all else that makes two accesses alike */
-	uint32_t site;		/* couples_site() */
+/* An access that may become a side of pairs. */
+struct pair_access {
+	struct pair_side side;
+	uint64_t location; /* hash of granule and generation: location_pairs_locate() */
+	uint64_t key; /* a stronger hash of these: the sum of two keys identifies both locations */
+	uint64_t identity;	/* hash of the key, address, lockset and epoch */
+	uint32_t site;		/* location_pairs_new_site() */
 	uint32_t lockset;
-	bool wide;		/* it reaches into the next granule */
-	bool moot;		/* nothing conflicts with it */
+	bool spans_granules;	/* it reaches into the next granule */
+	bool unshared;		/* nothing can conflict with it */
 };
 
-/* Two accesses that may become a couple. */
-struct couple_pair {
-	const struct couple_access *first, *second;
-	uint64_t places;	/* sum of their keys */
-	struct couple_cell *cell;	/* couples_sites() */
-	uint32_t writes;	/* as in struct couple_link */
-	bool moot;
+/* Two accesses that may become a pair. */
+struct pair_attempt {
+	const struct pair_access *first, *second;
+	uint64_t locations;	/* sum of the keys */
+	struct pair_cell *cell;	/* location_pairs_sites() */
+	uint32_t writes;	/* as in struct pair_link */
+	bool unshared;
 };
 
-struct couple {
-	struct couple_side side[2];	/* in the order of the thread */
+struct location_pair {
+	struct pair_side side[2];	/* in program order */
 };
 
 /*
- * What comparing couples of the same places looks at, apart: most have nothing to tell. Two
- * such couples have the same places x and y, and are `swapped` if x is the one with the
- * greater key.
+ * The members of a pair that comparisons read, kept apart from struct location_pair: most
+ * comparisons find nothing. x and y are ordered by their keys; the pair is `swapped` if its first
+ * access is to the location with the greater key.
  */
-struct couple_link {
-	uint64_t places;	/* sum of both keys, mixed with `writes` */
-	uint32_t next, previous;	/* of the same place in the table; 0: none */
-	uint32_t stamp;		/* higher than that of all linked before */
+struct pair_link {
+	uint64_t locations;	/* sum of both keys, mixed with `writes`: identifies the bucket */
+	uint32_t next, previous;	/* in the bucket; 0: none */
+	uint32_t stamp;		/* ascends in the order in which pairs were added */
 	uint32_t thread;
-	uint32_t epoch[2], lockset[2];	/* of the sides */
-	uint32_t cut[MOMENTS_CUTS];	/* locksets in between */
+	uint32_t epoch[2], lockset[2];	/* of the two sides */
+	uint32_t cut[CONTEXTS_CUTS]; /* locksets between the two accesses (contexts_cuts_since()) */
 	uint8_t cuts;
-	uint8_t writes;		/* bits: 1 the lesser place, 2 the greater */
-	uint8_t access[2], low[2], end[2];	/* bytes within the granule */
+	/* bit set: 1: the location with the lesser key is written, 2: the greater */
+	uint8_t writes;
+	uint8_t access[2], low[2], end[2]; /* per side; low and end: bytes within the granule */
 	bool swapped;
-	bool one;		/* both sides are in one granule */
-	bool wide;		/* a side reaches into the next granule: `low` and `end` do not tell */
+	bool one_granule;	/* both sides are in one granule */
+	/* a side reaches into the next granule: `low` and `end` are not valid */
+	bool spans_granules;
 };
 
-/* Those at a place of the table. */
-struct couple_head {
+/* A bucket of the hash table from locations to pairs. */
+struct pair_bucket {
 	uint32_t first;		/* 0: none */
-	uint32_t tags;		/* bits by hash of what may be there: mostly it is something else */
+	/* bit set by hash of `locations`: a clear bit means that there is no such pair */
+	uint32_t tags;
 };
 
-#define COUPLES_MOOT 0x80000000u
+#define LOCATION_PAIRS_UNSHARED 0x80000000u
 
-/* Two sites of a thread. */
-struct couple_sites {
-	uint32_t couple[COUPLES_KEPT];	/* most recent first; COUPLES_MOOT and more of the hash: moot */
-	uint16_t likeness[COUPLES_KEPT];	/* hash: other hash, other couple */
-	uint16_t strange;	/* couples in a row whose places were not known, as far as it matters */
+/* The pairs that a thread made at two sites, most recently used first. */
+struct pair_sites {
+	/* number of the pair; LOCATION_PAIRS_UNSHARED and bits of its hash: an unshared pair */
+	uint32_t location_pair[LOCATION_PAIRS_KEPT];
+	uint16_t hash16[LOCATION_PAIRS_KEPT]; /* of each pair: different hashes, different pairs */
+	/* pairs in a row that were at new locations; at most LOCATION_PAIRS_STREAK + 1 */
+	uint16_t new_in_row;
 	uint16_t count;
 	uint32_t thread;
-	uint32_t unused[2];	/* 64 bytes, as processors fetch them */
+	uint32_t unused[2];	/* pads to 64 bytes, a cache line */
 };
 
-/* A site of a thread: the sites before it that it was coupled with, by number. */
-#define COUPLES_ROW 16u
-#define COUPLES_WALK 0x80000000u
-struct couple_row {
-	struct couple_cell {
+/* Cache by a thread's second site: the first sites that it made pairs with. */
+#define LOCATION_PAIRS_ROW 16u
+#define LOCATION_PAIRS_WALK 0x80000000u
+struct pair_row {
+	struct pair_cell {
 		uint32_t site;
-		uint32_t sites;	/* of both, and COUPLES_WALK if they walk */
-	} at[COUPLES_ROW];
+		/* number of struct pair_sites, with LOCATION_PAIRS_WALK if the sites walk */
+		uint32_t sites;
+	} at[LOCATION_PAIRS_ROW];
 };
 
-struct couples {
-	struct moments *moments;
-	struct granules generations;	/* plus 1 */
-	struct couple *list;		/* 0 is none */
-	struct couple_link *links;	/* of each in `list` */
+struct location_pairs {
+	struct contexts *contexts;
+	struct granules generations;	/* generation of each granule, plus 1 */
+	struct location_pair *list;	/* number 0 is unused */
+	struct pair_link *links;	/* by number of the pair */
 	size_t count, capacity, link_capacity;
-	uint32_t free;			/* of them, linked by `next`; 0: none */
-	struct couple_sites *sites;	/* 0 is none */
+	uint32_t free;			/* first unused pair, linked by `next`; 0: none */
+	struct pair_sites *sites;	/* number 0 is unused */
 	size_t sites_count, sites_capacity;
-	struct couple_row *rows;	/* 0 is none */
+	struct pair_row *rows;	/* number 0 is unused */
 	size_t row_count, row_capacity;
-	struct map sites_at;		/* two sites to their number in `sites` */
-	struct couple_head *places_table;	/* by hash */
-	size_t places_size;		/* a power of two */
-	uint32_t stamp;			/* the last one given */
+	struct map sites_at;	/* first and second site to their number in `sites` */
+	struct pair_bucket *table;	/* hash table by pair_link.locations */
+	size_t table_size;	/* a power of 2 */
+	uint32_t stamp;			/* latest stamp given */
+	/* pairs dropped for newer ones, and pairs not noted because their sites walk */
 	uint64_t replaced, skipped;
 };
 
-void couples_init(struct couples *c, struct moments *moments);
-void couples_free(struct couples *c);
+void location_pairs_init(struct location_pairs *c, struct contexts *contexts);
+void location_pairs_free(struct location_pairs *c);
 
-/* For moments_marker(). */
-void couples_mark(const struct couples *c);
-
-/* Sets generation, place and likeness of an access, by its moment and lockset. */
-void couples_place(struct couples *c, struct couple_access *access);
-
-/* A number for one more site of some thread; accesses have one each. */
-uint32_t couples_site(struct couples *c);
-
-/* For couples_sites(), if the row does not know it. */
-struct couple_cell *couples_sites_find(struct couples *c, uint32_t thread, uint32_t first, uint32_t second);
+/* Marks the access contexts of all pairs, for contexts_set_marker(). */
+void location_pairs_mark(const struct location_pairs *c);
 
 /*
- * The two sites of the thread, made if need be: good until the next call, then it may be of others.
- * Those of a loop are numbered in a row.
+ * Fills in the members of an access that follow from its context and lockset: generation, location,
+ * key, identity, spans_granules.
  */
-static inline struct couple_cell *couples_sites(struct couples *c, uint32_t thread, uint32_t first,
-						uint32_t second)
-{
-	struct couple_cell *cell = &c->rows[second].at[first % COUPLES_ROW];
+void location_pairs_locate(struct location_pairs *c, struct pair_access *access);
 
-	return cell->site == first ? cell : couples_sites_find(c, thread, first, second);
+/* Returns a number for one more site of a thread. Threads do not share numbers. */
+uint32_t location_pairs_new_site(struct location_pairs *c);
+
+/* location_pairs_sites() if the row does not have the first site. */
+struct pair_cell *location_pairs_sites_find(struct location_pairs *c, uint32_t thread,
+					    uint32_t first, uint32_t second);
+
+/*
+ * Returns the cache entry of a thread's two sites, made if there is none. Valid until the next
+ * call. A loop's sites have consecutive numbers, so they do not collide in a row.
+ */
+static inline struct pair_cell *location_pairs_sites(struct location_pairs *c, uint32_t thread,
+						     uint32_t first, uint32_t second)
+{
+	struct pair_cell *cell = &c->rows[second].at[first % LOCATION_PAIRS_ROW];
+
+	return cell->site == first ? cell : location_pairs_sites_find(c, thread, first, second);
 }
 
-/* These two places (couples_place()) are watched where sites walk: (x, y) and (y, x), in all threads. */
-static inline bool couples_watched(uint64_t a, uint64_t b)
+/*
+ * True if a walking pair of these locations (pair_access.location) is kept. The same for (x, y) and
+ * (y, x), and in all threads.
+ */
+static inline bool location_pairs_sampled(uint64_t a, uint64_t b)
 {
-	return !(hash_add(a + b, a ^ b) >> 32 & (COUPLES_SPARSE - 1));
+	return !(hash_add(a + b, a ^ b) >> 32 & (LOCATION_PAIRS_SAMPLING - 1));
 }
 
-/* The two sites walk, as far as is known now: only what is watched is to be noted. */
-static inline bool couples_walk(const struct couple_cell *cell)
+/* True if the two sites walk: only sampled pairs are to be noted. */
+static inline bool location_pairs_walk(const struct pair_cell *cell)
 {
-	return cell->sites & COUPLES_WALK;
+	return cell->sites & LOCATION_PAIRS_WALK;
 }
 
-/* Completes a pair that has `first` and `cell`. */
-static inline void couples_pair(struct couple_pair *p, const struct couple_access *second)
+/* Completes an attempt that has `first` and `cell`. */
+static inline void location_pairs_complete(struct pair_attempt *p, const struct pair_access *second)
 {
 	unsigned x = (p->first->side.access & ACCESS_WRITE) != 0;
 	unsigned y = (second->side.access & ACCESS_WRITE) != 0;
 	bool swapped = p->first->key > second->key;
-	bool unsure = p->first->key == second->key || p->first->wide || second->wide;
+	bool unsure =
+		p->first->key == second->key || p->first->spans_granules || second->spans_granules;
 
 	p->second = second;
-	p->moot = p->first->moot || second->moot;
-	p->places = p->first->key + second->key;
-	/* Where it is not sure which place is written, both. */
+	p->unshared = p->first->unshared || second->unshared;
+	p->locations = p->first->key + second->key;
+	/* If the keys do not tell which location is written, count both as written. */
 	p->writes = unsure ? 3 * (x | y) : x << swapped | y << !swapped;
 }
 
 /*
- * Remembers the pair. Returns the couple if it is new in its places, locksets or clocks, and
- * has to be compared with others; else 0, as for one that is moot.
+ * Keeps the pair. Returns its number if its locations, locksets or epochs are new, so that it has
+ * to be compared with other threads' pairs. Returns 0 if it is known or unshared.
  */
-uint32_t couples_note(struct couples *c, const struct couple_pair *p);
+uint32_t location_pairs_note(struct location_pairs *c, const struct pair_attempt *p);
 
 /*
- * That is about to be called: these ask the processor for memory that it will need, the
- * first for what the second looks at. In between, the same can be done for others.
+ * Prefetch for location_pairs_note(): location_pairs_prefetch_next() reads what
+ * location_pairs_prefetch() fetches. To be called for several attempts between the two.
  */
-void couples_soon(const struct couples *c, const struct couple_pair *p);
-void couples_sooner(const struct couples *c, const struct couple_pair *p);
+void location_pairs_prefetch(const struct location_pairs *c, const struct pair_attempt *p);
+void location_pairs_prefetch_next(const struct location_pairs *c, const struct pair_attempt *p);
 
 /*
- * Other threads' couples of the same two places, in either order, so that both of them may be
- * written: the last linked first.
+ * An iterator over the pairs of other threads at the same two locations, in either order, if both
+ * locations may be written by one of the two threads. The latest pair comes first.
  */
-struct couples_others {
-	uint64_t places[4];
+struct location_pairs_matches {
+	uint64_t locations[4];
 	uint32_t next[4];
 	unsigned count;
 	uint32_t thread;
 };
 
-void couples_others(const struct couples *c, uint32_t couple, struct couples_others *out);
+void location_pairs_matches(const struct location_pairs *c, uint32_t location_pair,
+			    struct location_pairs_matches *out);
 
-/* 0: no more. */
-uint32_t couples_other(const struct couples *c, struct couples_others *others);
+/* Returns the next pair, 0: no more. */
+uint32_t location_pairs_next_match(const struct location_pairs *c,
+				   struct location_pairs_matches *others);
 
 /*
- * The side of `other` that meets side 0 of `couple`, while the other one meets side 1, in bytes
- * of which one of the two writes; COUPLES_APART: they do not.
+ * Returns the side of `other` that overlaps side 0 of `location_pair`, if its other side overlaps
+ * side 1, and each overlap is written by one of the two. Else LOCATION_PAIRS_DISJOINT.
  */
-#define COUPLES_APART 2u
-unsigned couples_cross(const struct couples *c, uint32_t couple, uint32_t other);
+#define LOCATION_PAIRS_DISJOINT 2u
+unsigned location_pairs_overlap(const struct location_pairs *c, uint32_t location_pair,
+				uint32_t other);
 
-/* Memory that is given back or anew. */
-void couples_forget(struct couples *c, uint64_t addr, uint64_t size);
+/* Makes memory that is freed or allocated anew another location. */
+void location_pairs_forget(struct location_pairs *c, uint64_t addr, uint64_t size);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * A thread's last accesses: each place and direction once, and few of a site.
+ * The last RECENT_MAX accesses of a thread: one for each address and direction, and at most
+ * RECENT_PER_SITE of a site.
  *
- * Most are of idle sites (idle.h) and only take the room of others: of these nothing but what tells
- * them apart is kept, in arrays that are compared at once.
+ * Most are of unshared sites (unshared_sites.h). They count as accesses in between, so they take
+ * slots. But only what tells them apart is kept, in arrays that SIMD compares at once.
  */
 #ifndef ANALYZE_ATOMICITY_RECENT_ACCESSES_H
 #define ANALYZE_ATOMICITY_RECENT_ACCESSES_H
@@ -11,170 +12,184 @@
 
 #include "analyze/atomicity/location_pairs.h"
 
-#define NEAR 8u
-#define NEAR_SITE 2u	/* of one site: a walk through an array leaves room for others */
-#define NEAR_KNOWN 32u	/* a power of two */
+#define RECENT_MAX 8u
+#define RECENT_PER_SITE 2u	/* per site: a loop over an array leaves slots for other accesses */
+#define RECENT_SITES 32u	/* entries of the cache; a power of 2 */
 
-struct near {
-	uint32_t place_tag[NEAR];	/* hashes of the next two */
-	uint32_t site_tag[NEAR];
-	uint64_t addr[NEAR], pc[NEAR], index[NEAR];
-	/* What is asked first of accesses of sites that are not idle. */
-	uint64_t end[NEAR], place[NEAR];
-	uint32_t block[NEAR], site[NEAR];
-	uint8_t access[NEAR];
-	uint8_t at[NEAR];	/* of `accesses` */
-	uint8_t spare;		/* of those, the one that is not in `at` */
-	uint8_t count;		/* so many of the above there are */
-	uint8_t live;		/* bits: those of sites that are not idle, which have an access, too */
-	struct couple_access accesses[NEAR + 1];
-	struct near_site {
+struct recent_accesses {
+	uint32_t location_tag[RECENT_MAX];	/* hash of address and access */
+	uint32_t site_tag[RECENT_MAX];
+	uint64_t addr[RECENT_MAX], pc[RECENT_MAX], index[RECENT_MAX];
+	/* For slots in `shared`: read often, so kept outside of `accesses`. */
+	uint64_t end[RECENT_MAX], location[RECENT_MAX];
+	uint32_t block[RECENT_MAX], site[RECENT_MAX];
+	uint8_t access[RECENT_MAX];
+	uint8_t at[RECENT_MAX];	/* slot to its element of `accesses` */
+	/* the element of `accesses` that no slot has: the next access is built there */
+	uint8_t spare;
+	uint8_t count;		/* slots in use */
+	/* bit set: slots of sites that are not unshared; these have an element of `accesses` */
+	uint8_t shared;
+	struct pair_access accesses[RECENT_MAX + 1];
+	struct recent_site {
 		uint64_t pc;
-		uint32_t number;	/* couples_site(); 0: none */
-	} known[NEAR_KNOWN];	/* by hash */
-	struct map sites;	/* pc to the same number */
+		uint32_t number;	/* location_pairs_new_site(); 0: none */
+	} known[RECENT_SITES]; /* cache of `sites`, by hash of the pc */
+	struct map sites;	/* pc to the site's number */
 };
 
-struct near *near_new(void);
-void near_free(struct near *near);
+struct recent_accesses *recent_new(void);
+void recent_free(struct recent_accesses *recent);
 
-/* For near_site(). */
-uint32_t near_site_find(struct near *near, struct couples *c, uint64_t pc);
+/* recent_site() if the cache does not have the site. */
+uint32_t recent_site_find(struct recent_accesses *recent, struct location_pairs *c, uint64_t pc);
 
-static inline uint32_t near_site(struct near *near, struct couples *c, uint64_t pc)
+static inline uint32_t recent_site(struct recent_accesses *recent, struct location_pairs *c,
+				   uint64_t pc)
 {
-	const struct near_site *s = &near->known[(pc ^ pc >> 5) % NEAR_KNOWN];
+	const struct recent_site *s = &recent->known[(pc ^ pc >> 5) % RECENT_SITES];
 
-	return s->pc == pc && s->number ? s->number : near_site_find(near, c, pc);
+	return s->pc == pc && s->number ? s->number : recent_site_find(recent, c, pc);
 }
 
-/* Bits: those of eight numbers that are `value`. */
-static inline unsigned near_equal(const uint32_t *numbers, uint32_t value)
+/* Returns a bit set: which of eight numbers equal `value`. */
+static inline unsigned recent_equal(const uint32_t *numbers, uint32_t value)
 {
 	__m128i v = _mm_set1_epi32((int)value);
 	__m128i a = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)numbers), v);
 	__m128i b = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(numbers + 4)), v);
 
-	return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(a, b), _mm_setzero_si128()));
+	return (unsigned)_mm_movemask_epi8(
+		_mm_packs_epi16(_mm_packs_epi32(a, b), _mm_setzero_si128()));
 }
 
-static inline uint32_t near_tag(uint64_t addr, uint8_t access)
+static inline uint32_t recent_tag(uint64_t addr, uint8_t access)
 {
 	return (uint32_t)addr << 3 ^ access;
 }
 
-static inline unsigned near_oldest(const struct near *near, unsigned among)
+static inline unsigned recent_oldest(const struct recent_accesses *recent, unsigned among)
 {
 	unsigned oldest = (unsigned)__builtin_ctz(among);
 
 	for (among &= among - 1; among; among &= among - 1) {
 		unsigned i = (unsigned)__builtin_ctz(among);
 
-		oldest = near->index[i] < near->index[oldest] ? i : oldest;
+		oldest = recent->index[i] < recent->index[oldest] ? i : oldest;
 	}
 	return oldest;
 }
 
 /*
- * The place for this access: that of the same again, of an earlier one of the site, or
- * of the oldest.
+ * Returns the slot for an access: that of the same address and direction, else the oldest of its
+ * site if that has RECENT_PER_SITE slots, else a free one, else the oldest of all.
  */
-static inline unsigned near_slot(const struct near *near, uint64_t addr, uint8_t access, uint64_t pc)
+static inline unsigned recent_slot(const struct recent_accesses *recent, uint64_t addr,
+				   uint8_t access, uint64_t pc)
 {
-	unsigned there = (1u << near->count) - 1, own = 0;
-	unsigned same = near_equal(near->place_tag, near_tag(addr, access)) & there;
-	unsigned site = near_equal(near->site_tag, (uint32_t)pc) & there;
+	unsigned there = (1u << recent->count) - 1, own = 0;
+	unsigned same = recent_equal(recent->location_tag, recent_tag(addr, access)) & there;
+	unsigned site = recent_equal(recent->site_tag, (uint32_t)pc) & there;
 
 	for (; same; same &= same - 1) {
 		unsigned i = (unsigned)__builtin_ctz(same);
 
-		if (near->addr[i] == addr && near->access[i] == access)
+		if (recent->addr[i] == addr && recent->access[i] == access)
 			return i;
 	}
 	for (; site; site &= site - 1)
-		if (near->pc[__builtin_ctz(site)] == pc)
+		if (recent->pc[__builtin_ctz(site)] == pc)
 			own |= site & -site;
 	if ((own & (own - 1)) != 0)
-		return near_oldest(near, own);
-	return near->count < NEAR ? near->count : near_oldest(near, there);
+		return recent_oldest(recent, own);
+	return recent->count < RECENT_MAX ? recent->count : recent_oldest(recent, there);
 }
 
-static inline unsigned near_put(struct near *near, uint64_t addr, uint8_t access, uint64_t pc,
-				uint64_t index)
+static inline unsigned recent_put(struct recent_accesses *recent, uint64_t addr, uint8_t access,
+				  uint64_t pc, uint64_t index)
 {
-	unsigned i = near_slot(near, addr, access, pc);
+	unsigned i = recent_slot(recent, addr, access, pc);
 
-	near->count += i == near->count;
-	near->place_tag[i] = near_tag(addr, access);
-	near->site_tag[i] = (uint32_t)pc;
-	near->addr[i] = addr;
-	near->access[i] = access;
-	near->pc[i] = pc;
-	near->index[i] = index;
+	recent->count += i == recent->count;
+	recent->location_tag[i] = recent_tag(addr, access);
+	recent->site_tag[i] = (uint32_t)pc;
+	recent->addr[i] = addr;
+	recent->access[i] = access;
+	recent->pc[i] = pc;
+	recent->index[i] = index;
 	return i;
 }
 
-/* An access of an idle site. */
-static inline void near_put_idle(struct near *near, uint64_t addr, uint8_t access, uint64_t pc,
-				 uint64_t index)
+/* Records an access of an unshared site. */
+static inline void recent_put_unshared(struct recent_accesses *recent, uint64_t addr,
+				       uint8_t access, uint64_t pc, uint64_t index)
 {
-	near->live &= (uint8_t)~(1u << near_put(near, addr, access, pc, index));
+	recent->shared &= (uint8_t) ~(1u << recent_put(recent, addr, access, pc, index));
 }
 
-/* The one at `spare`. */
-static inline void near_put_live(struct near *near)
+/* Records the access that was built at `spare`. */
+static inline void recent_put_shared(struct recent_accesses *recent)
 {
-	const struct couple_access *now = &near->accesses[near->spare];
-	unsigned i = near_put(near, now->side.at.addr, now->side.access, now->side.pc, now->side.at.index);
-	uint8_t at = near->at[i];
+	const struct pair_access *now = &recent->accesses[recent->spare];
+	unsigned i = recent_put(recent, now->side.at.addr, now->side.access, now->side.pc,
+				now->side.at.index);
+	uint8_t at = recent->at[i];
 
-	near->end[i] = now->side.at.addr + now->side.at.size;
-	near->place[i] = now->place;
-	near->block[i] = now->side.at.block;
-	near->site[i] = now->site;
-	near->live |= (uint8_t)(1u << i);
-	near->at[i] = near->spare;
-	near->spare = at;
+	recent->end[i] = now->side.at.addr + now->side.at.size;
+	recent->location[i] = now->location;
+	recent->block[i] = now->side.at.block;
+	recent->site[i] = now->site;
+	recent->shared |= (uint8_t)(1u << i);
+	recent->at[i] = recent->spare;
+	recent->spare = at;
 }
 
 /*
- * Bits: those that make a couple with the thread's present access: of one block, at another place. Which
- * of two is first in memory cannot be foretold, so there is no jump for it.
+ * Returns a bit set: slots that make a location pair with the thread's present access, that is, of
+ * the same block of code and at other bytes. The comparison has no branches: which address is lower
+ * cannot be predicted.
  */
-static inline unsigned near_couples(const struct near *near, const struct moment *now, const struct view *view)
+static inline unsigned recent_partners(const struct recent_accesses *recent,
+				       const struct access_context *now, const struct view *view)
 {
 	unsigned some = 0, others;
 
-	for (unsigned i = 0; i < NEAR; i++)
-		some |= (unsigned)((near->addr[i] >= now->addr + now->size) | (now->addr >= near->end[i])) << i;
-	some &= near->live;
-	others = now->block ? some & ~near_equal(near->block, now->block) : some;
+	for (unsigned i = 0; i < RECENT_MAX; i++)
+		some |= (unsigned)((recent->addr[i] >= now->addr + now->size) |
+				   (now->addr >= recent->end[i]))
+			<< i;
+	some &= recent->shared;
+	others = now->block ? some & ~recent_equal(recent->block, now->block) : some;
 	for (; others; others &= others - 1) {
 		unsigned i = (unsigned)__builtin_ctz(others);
 
-		if (!moments_together(&near->accesses[near->at[i]].side.at, now, view))
+		if (!contexts_same_block(&recent->accesses[recent->at[i]].side.at, now, view))
 			some &= ~(1u << i);
 	}
 	return some;
 }
 
-/* Bits: those whose site walks with that of the present access, so that the couple is not to be noted. */
-static inline unsigned near_walks(const struct near *near, const struct couples *c,
-				  const struct couple_access *now)
+/*
+ * Returns a bit set: slots whose site walks together with the present access's site, and whose
+ * locations are not sampled. Their pairs are not noted.
+ */
+static inline unsigned recent_walking(const struct recent_accesses *recent,
+				      const struct location_pairs *c, const struct pair_access *now)
 {
-	const struct couple_cell *row = c->rows[now->site].at;
+	const struct pair_cell *row = c->rows[now->site].at;
 	unsigned walks = 0;
 
-	for (unsigned i = 0; i < NEAR; i++) {
-		const struct couple_cell *cell = &row[near->site[i] % COUPLES_ROW];
+	for (unsigned i = 0; i < RECENT_MAX; i++) {
+		const struct pair_cell *cell = &row[recent->site[i] % LOCATION_PAIRS_ROW];
 
-		walks |= (unsigned)((cell->site == near->site[i]) & (cell->sites >> 31) &
-				    !couples_watched(near->place[i], now->place)) << i;
+		walks |= (unsigned)((cell->site == recent->site[i]) & (cell->sites >> 31) &
+				    !location_pairs_sampled(recent->location[i], now->location))
+			 << i;
 	}
 	return walks;
 }
 
-static inline unsigned near_count(unsigned bits)
+static inline unsigned recent_bit_count(unsigned bits)
 {
 	bits -= bits >> 1 & 0x55;
 	bits = (bits & 0x33) + (bits >> 2 & 0x33);

@@ -1,19 +1,19 @@
 /*
- * Atomicity of two locations that are used together, such as a length and a
- * pointer: a thread uses x and then y in one block, another thread both as well, and
- * each place is written by one of the two. The blocks are not as if one came after
- * the other when the first comes first at x and last at y:
+ * The analysis atomicity2: atomicity of two locations that are used together, such as a length and
+ * a pointer. A thread accesses x and then y in one block, another thread accesses both as well, and
+ * each location is written by one of the two. The blocks are not serializable if the first thread
+ * comes first at x and last at y:
  *
  *	a(x) before b(x)  and  b(y) before a(y)
  *
- * (conflict cycle of two; Maple's idioms 4 and 5). If the other uses x first too, it
- * runs as a whole between a(x) and a(y): the first thread has to pass a lockset that
- * lets it. If it uses y first, both are amid their blocks at one moment, and the
- * locksets there have to go with each other. Every access may be locked all the same.
+ * This is a conflict cycle of two (idioms 4 and 5 of Maple: Yu et al., OOPSLA 2012). If b accesses
+ * x first, all of b runs between a(x) and a(y): there, a has to pass a lockset that lets b in. If b
+ * accesses y first, both threads are inside their blocks at one time, and their locksets at that
+ * time have to be compatible. The accesses themselves may all be protected by locks.
  *
- * Couples are made of an access and the last NEAR others of the thread, each place and
- * direction once, and NEAR_SITE of a site. What is remembered of them is bounded (couples.h).
- * Where nothing conflicts, accesses only take the room of others among the last ones (idle.h).
+ * An access makes pairs with the thread's RECENT_MAX latest others (recent_accesses.h). The memory
+ * for pairs is bounded (location_pairs.h). Sites that only touch unshared memory make none
+ * (unshared_sites.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +24,16 @@
 #include "analyze/relevance/unshared_sites.h"
 #include "base/mem.h"
 
-#define FAR 8192u	/* so many couples are more than a processor has at hand */
+#define PREFETCH_PAIRS 8192u /* prefetch if there are more pairs: the caches no longer hold them */
 
 struct atomicity2 {
 	struct locks *locks;
-	struct moments *moments;
-	struct couples couples;
-	struct told told;
+	struct contexts *contexts;
+	struct location_pairs location_pairs;
+	struct dedupe dedupe;
 	struct idle idle;
 	const struct alone *alone;
-	struct near **threads;
+	struct recent_accesses **threads;
 	size_t thread_count;
 };
 
@@ -41,10 +41,10 @@ static void mark(void *ctx)
 {
 	const struct atomicity2 *a = ctx;
 
-	couples_mark(&a->couples);
+	location_pairs_mark(&a->location_pairs);
 	for (size_t i = 0; i < a->thread_count; i++)
-		for (unsigned k = 0; a->threads[i] && k <= NEAR; k++)
-			moments_mark(a->moments, &a->threads[i]->accesses[k].side.at);
+		for (unsigned k = 0; a->threads[i] && k <= RECENT_MAX; k++)
+			contexts_mark(a->contexts, &a->threads[i]->accesses[k].side.at);
 }
 
 static void *atomicity2_open(const struct analysis_context *ctx)
@@ -52,9 +52,9 @@ static void *atomicity2_open(const struct analysis_context *ctx)
 	struct atomicity2 *a = xcalloc(1, sizeof(*a));
 
 	a->locks = ctx->locks;
-	a->moments = moments_new(ctx->locks);
-	moments_marker(a->moments, mark, a);
-	couples_init(&a->couples, a->moments);
+	a->contexts = contexts_new(ctx->locks);
+	contexts_set_marker(a->contexts, mark, a);
+	location_pairs_init(&a->location_pairs, a->contexts);
 	return a;
 }
 
@@ -71,42 +71,46 @@ static void atomicity2_close(void *state)
 	struct atomicity2 *a = state;
 
 	for (size_t i = 0; i < a->thread_count; i++)
-		near_free(a->threads[i]);
+		recent_free(a->threads[i]);
 	free(a->threads);
-	told_free(&a->told);
-	couples_free(&a->couples);
-	moments_free(a->moments);
+	dedupe_free(&a->dedupe);
+	location_pairs_free(&a->location_pairs);
+	contexts_free(a->contexts);
 	free(a);
 }
 
-static __attribute__((noinline)) struct near *near_make(struct atomicity2 *a, uint32_t id)
+static __attribute__((noinline)) struct recent_accesses *recent_make(struct atomicity2 *a,
+								     uint32_t id)
 {
 	if (id >= a->thread_count)
 		a->threads = xreach(a->threads, id, &a->thread_count, sizeof(*a->threads));
 	if (!a->threads[id])
-		a->threads[id] = near_new();
+		a->threads[id] = recent_new();
 	return a->threads[id];
 }
 
-static inline struct near *near_of(struct atomicity2 *a, uint32_t id)
+static inline struct recent_accesses *recent_of_thread(struct atomicity2 *a, uint32_t id)
 {
-	return id < a->thread_count && a->threads[id] ? a->threads[id] : near_make(a, id);
+	return id < a->thread_count && a->threads[id] ? a->threads[id] : recent_make(a, id);
 }
 
-/* What the thread between two accesses lets another do, and the other way round. */
-static enum prune_reason meet(const struct atomicity2 *a, const struct couple_link *k,
-			      const struct couple_link *o, bool crossing)
+/*
+ * PRUNE_REASONS if the locksets of `k` between its accesses let the pair `o` in, else why not.
+ * `crossing`: both are between their accesses at one time. Else `o` runs as a whole.
+ */
+static enum prune_reason check_locks(const struct atomicity2 *a, const struct pair_link *k,
+				     const struct pair_link *o, bool crossing)
 {
 	enum prune_reason why = PRUNE_LOCK, other;
 
 	if (!crossing) {
-		why = moments_meet(a->moments, k->cut, k->cuts, o->lockset[0]);
+		why = contexts_check_locks(a->contexts, k->cut, k->cuts, o->lockset[0]);
 		if (why != PRUNE_REASONS || o->lockset[0] == o->lockset[1])
 			return why;
-		return moments_meet(a->moments, k->cut, k->cuts, o->lockset[1]);
+		return contexts_check_locks(a->contexts, k->cut, k->cuts, o->lockset[1]);
 	}
 	for (unsigned i = 0; i < o->cuts; i++) {
-		other = moments_meet(a->moments, k->cut, k->cuts, o->cut[i]);
+		other = contexts_check_locks(a->contexts, k->cut, k->cuts, o->cut[i]);
 		if (other == PRUNE_REASONS)
 			return other;
 		if (other == PRUNE_HISTORY)
@@ -116,18 +120,18 @@ static enum prune_reason meet(const struct atomicity2 *a, const struct couple_li
 }
 
 static void add_hold(const struct atomicity2 *a, struct candidate *c, unsigned which,
-		     const struct couple_side *held, uint64_t after, const struct couple_side *other)
+		     const struct pair_side *held, uint64_t after, const struct pair_side *other)
 {
 	struct candidate_event entry;
 
 	if (c->hold[which] >= 0 ||
-	    !moments_hold(a->moments, &held->at, after, &other->at, &entry))
+	    !contexts_find_section(a->contexts, &held->at, after, &other->at, &entry))
 		return;
 	c->hold[which] = (int8_t)c->events;
 	c->event[c->events++] = entry;
 }
 
-static void set_location(const struct couple_side *a, const struct couple_side *b, uint64_t *addr,
+static void set_location(const struct pair_side *a, const struct pair_side *b, uint64_t *addr,
 			 uint64_t *size)
 {
 	uint64_t low = a->at.addr > b->at.addr ? a->at.addr : b->at.addr;
@@ -137,200 +141,215 @@ static void set_location(const struct couple_side *a, const struct couple_side *
 	*size = (a_end < b_end ? a_end : b_end) - low;
 }
 
-/* The accesses in an order that breaks the blocks. */
-static enum pattern pattern_of(const struct couple *k, const struct couple *o, unsigned ox)
+/* Returns the pattern: the four accesses in the order that breaks the blocks. */
+static enum pattern pattern_of(const struct location_pair *k, const struct location_pair *o,
+			       unsigned ox)
 {
-	const struct couple_side *side[4] = { &k->side[0], &o->side[0], &o->side[1], &k->side[1] };
-	const char places[4] = { 'x', ox == 0 ? 'x' : 'y', ox == 0 ? 'y' : 'x', 'y' };
+	const struct pair_side *side[4] = { &k->side[0], &o->side[0], &o->side[1], &k->side[1] };
+	const char locations[4] = { 'x', ox == 0 ? 'x' : 'y', ox == 0 ? 'y' : 'x', 'y' };
 	char name[9] = "";
 
 	for (unsigned i = 0; i < 4; i++) {
 		name[2 * i] = side[i]->access & ACCESS_WRITE ? 'W' : 'R';
-		name[2 * i + 1] = places[i];
+		name[2 * i + 1] = locations[i];
 	}
 	return pattern_find(name);
 }
 
-static void emit(struct atomicity2 *a, const struct couple *k, const struct couple *o, unsigned ox,
-		 uint64_t key, const struct told_part parts[4], struct findings *out)
+static void emit(struct atomicity2 *a, const struct location_pair *k, const struct location_pair *o,
+		 unsigned ox, uint64_t key, const struct dedupe_access accesses[4],
+		 struct findings *out)
 {
-	const struct couple_side *kx = &k->side[0], *ky = &k->side[1];
-	const struct couple_side *bx = &o->side[ox], *by = &o->side[1 - ox];
-	struct candidate c = { .pattern = pattern_of(k, o, ox), .events = 4, .orders = 2, .count = 1 };
+	const struct pair_side *kx = &k->side[0], *ky = &k->side[1];
+	const struct pair_side *bx = &o->side[ox], *by = &o->side[1 - ox];
+	struct candidate c = {
+		.pattern = pattern_of(k, o, ox), .events = 4, .orders = 2, .count = 1
+	};
 
 	memset(c.hold, -1, sizeof(c.hold));
-	c.event[0] = moments_event(a->moments, &kx->at, kx->pc, kx->kind);
-	c.event[1 + ox] = moments_event(a->moments, &bx->at, bx->pc, bx->kind);
-	c.event[2 - ox] = moments_event(a->moments, &by->at, by->pc, by->kind);
-	c.event[3] = moments_event(a->moments, &ky->at, ky->pc, ky->kind);
+	c.event[0] = contexts_candidate_event(a->contexts, &kx->at, kx->pc, kx->kind);
+	c.event[1 + ox] = contexts_candidate_event(a->contexts, &bx->at, bx->pc, bx->kind);
+	c.event[2 - ox] = contexts_candidate_event(a->contexts, &by->at, by->pc, by->kind);
+	c.event[3] = contexts_candidate_event(a->contexts, &ky->at, ky->pc, ky->kind);
 	c.order[0] = (struct candidate_order){ 0, (uint8_t)(1 + ox) };
 	c.order[1] = (struct candidate_order){ (uint8_t)(2 - ox), 3 };
-	add_hold(a, &c, 1 + ox, bx, MOMENTS_ANY, kx);
+	add_hold(a, &c, 1 + ox, bx, CONTEXTS_ANY_SECTION, kx);
 	add_hold(a, &c, 3, ky, kx->at.index, by);
 	if (ox == 0)
 		add_hold(a, &c, 3, ky, kx->at.index, bx);
 	c.seen = kx->at.time < bx->at.time && by->at.time < ky->at.time;
 	set_location(kx, bx, &c.addr, &c.size);
 	set_location(ky, by, &c.addr2, &c.size2);
-	told_add(&a->told, key, parts, 4, &c, out);
+	dedupe_add(&a->dedupe, key, accesses, 4, &c, out);
 }
 
-static struct told_part part(const struct atomicity2 *a, const struct couple_side *s,
-			     const struct couple_side *meets)
+static struct dedupe_access part(const struct atomicity2 *a, const struct pair_side *s,
+				 const struct pair_side *meets)
 {
-	return (struct told_part){ s->pc, &s->at, moments_lockset(a->moments, &s->at),
-				   moments_lockset(a->moments, &meets->at) };
+	return (struct dedupe_access){ s->pc, &s->at, contexts_lockset(a->contexts, &s->at),
+				       contexts_lockset(a->contexts, &meets->at) };
 }
 
 /*
- * The other's events are in its own order; `ox` is its side at x, the first place of
- * `k`, so `ox` 1 means that the two cross.
+ * Reports the candidate, or counts it if it is known. `ox` is the side of `o` at x, the first
+ * location of `k`: 1 if the pairs cross. The events of `o` stay in program order.
  */
-static void tell(struct atomicity2 *a, const struct couple *k, const struct couple *o, unsigned ox,
-		 struct findings *out)
+static void report(struct atomicity2 *a, const struct location_pair *k,
+		   const struct location_pair *o, unsigned ox, struct findings *out)
 {
-	const struct couple_side *kx = &k->side[0], *ky = &k->side[1];
-	const struct couple_side *bx = &o->side[ox], *by = &o->side[1 - ox];
-	struct told_part parts[4];
+	const struct pair_side *kx = &k->side[0], *ky = &k->side[1];
+	const struct pair_side *bx = &o->side[ox], *by = &o->side[1 - ox];
+	struct dedupe_access accesses[4];
 	uint64_t key;
 
-	parts[0] = part(a, kx, bx);
-	parts[1 + ox] = part(a, bx, kx);
-	parts[2 - ox] = part(a, by, ky);
-	parts[3] = part(a, ky, by);
-	key = told_key(a->locks, parts, 4) + ox;
-	if (!told_again(&a->told, told_find(&a->told, key), parts, 4,
-			kx->at.time < bx->at.time && by->at.time < ky->at.time, out))
-		emit(a, k, o, ox, key, parts, out);
+	accesses[0] = part(a, kx, bx);
+	accesses[1 + ox] = part(a, bx, kx);
+	accesses[2 - ox] = part(a, by, ky);
+	accesses[3] = part(a, ky, by);
+	key = dedupe_key(a->locks, accesses, 4) + ox;
+	if (!dedupe_count_repeat(&a->dedupe, dedupe_find(&a->dedupe, key), accesses, 4,
+				 kx->at.time < bx->at.time && by->at.time < ky->at.time, out))
+		emit(a, k, o, ox, key, accesses, out);
 }
 
-/* `ox`: as couples_cross() says. */
-static void match(struct atomicity2 *a, uint32_t couple, uint32_t other, unsigned ox,
+/* `ox`: as location_pairs_overlap() returns it. */
+static void match(struct atomicity2 *a, uint32_t location_pair, uint32_t other, unsigned ox,
 		  struct findings *out)
 {
-	const struct couple_link *k = &a->couples.links[couple], *o = &a->couples.links[other];
+	const struct pair_link *k = &a->location_pairs.links[location_pair],
+			       *o = &a->location_pairs.links[other];
 	enum prune_reason why;
 
-	if (moments_fixed(a->moments, k->epoch[0], o->epoch[ox], o->epoch[1 - ox], k->epoch[1]))
+	if (contexts_order_fixed(a->contexts, k->epoch[0], o->epoch[ox], o->epoch[1 - ox],
+				 k->epoch[1]))
 		why = PRUNE_HB;
 	else
-		why = meet(a, k, o, ox == 1);
+		why = check_locks(a, k, o, ox == 1);
 	if (why == PRUNE_REASONS)
-		tell(a, &a->couples.list[couple], &a->couples.list[other], ox, out);
+		report(a, &a->location_pairs.list[location_pair], &a->location_pairs.list[other],
+		       ox, out);
 	else
 		findings_pruned(out, why, 1);
 }
 
 static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out)
 {
-	struct couples_others others;
+	struct location_pairs_matches others;
 	uint32_t n;
 	unsigned ox;
 
-	couples_others(&a->couples, fresh, &others);
-	while ((n = couples_other(&a->couples, &others))) {
-		ox = couples_cross(&a->couples, fresh, n);
-		if (ox == COUPLES_APART)
+	location_pairs_matches(&a->location_pairs, fresh, &others);
+	while ((n = location_pairs_next_match(&a->location_pairs, &others))) {
+		ox = location_pairs_overlap(&a->location_pairs, fresh, n);
+		if (ox == LOCATION_PAIRS_DISJOINT)
 			continue;
 		match(a, fresh, n, ox, out);
-		/* Crossing is the same seen from either side. */
+		/* Crossing pairs make the same candidate from either side. */
 		if (ox == 0)
 			match(a, n, fresh, ox, out);
 	}
 }
 
-/* The access with one of those near. */
-static inline void pair_up(struct couples *c, const struct near *near, unsigned i,
-			   const struct couple_access *now, uint32_t thread, struct couple_pair *pair)
+/* Makes an attempt of slot `i` and the present access. */
+static inline void pair_up(struct location_pairs *c, const struct recent_accesses *recent,
+			   unsigned i, const struct pair_access *now, uint32_t thread,
+			   struct pair_attempt *pair)
 {
-	pair->first = &near->accesses[near->at[i]];
-	pair->cell = couples_sites(c, thread, near->site[i], now->site);
-	couples_pair(pair, now);
+	pair->first = &recent->accesses[recent->at[i]];
+	pair->cell = location_pairs_sites(c, thread, recent->site[i], now->site);
+	location_pairs_complete(pair, now);
 }
 
-/* With many threads, what will be needed is far: it is asked for all of them at once. */
-static __attribute__((noinline)) void ask_ahead(struct couples *c, const struct near *near, unsigned some,
-						const struct couple_access *now, uint32_t thread)
+/* Prefetches for all attempts at once: with many threads, their pairs are in no cache. */
+static __attribute__((noinline)) void prefetch_all(struct location_pairs *c,
+						   const struct recent_accesses *recent,
+						   unsigned some, const struct pair_access *now,
+						   uint32_t thread)
 {
-	struct couple_pair pairs[NEAR];
+	struct pair_attempt pairs[RECENT_MAX];
 	unsigned count = 0;
 
 	for (; some; some &= some - 1) {
-		pair_up(c, near, (unsigned)__builtin_ctz(some), now, thread, &pairs[count]);
-		couples_soon(c, &pairs[count++]);
+		pair_up(c, recent, (unsigned)__builtin_ctz(some), now, thread, &pairs[count]);
+		location_pairs_prefetch(c, &pairs[count++]);
 	}
 	for (unsigned i = 0; i < count; i++)
-		couples_sooner(c, &pairs[i]);
+		location_pairs_prefetch_next(c, &pairs[i]);
 }
 
-/* … unless the two sites walk by now. Whether they do so no longer. */
-static inline bool couple_with(struct atomicity2 *a, const struct near *near, unsigned i,
-			       const struct couple_access *now, uint32_t thread, struct findings *out)
+/*
+ * Notes the pair of slot `i` and the present access, unless their sites walk. Returns true if they
+ * walked until now and no longer do.
+ */
+static inline bool pair_with(struct atomicity2 *a, const struct recent_accesses *recent, unsigned i,
+			     const struct pair_access *now, uint32_t thread, struct findings *out)
 {
-	struct couple_pair pair;
+	struct pair_attempt pair;
 	uint32_t fresh;
 	bool walk;
 
-	pair_up(&a->couples, near, i, now, thread, &pair);
-	walk = couples_walk(pair.cell);
-	if (walk && !couples_watched(near->place[i], now->place)) {
-		a->couples.skipped++;
+	pair_up(&a->location_pairs, recent, i, now, thread, &pair);
+	walk = location_pairs_walk(pair.cell);
+	if (walk && !location_pairs_sampled(recent->location[i], now->location)) {
+		a->location_pairs.skipped++;
 		return false;
 	}
-	fresh = couples_note(&a->couples, &pair);
+	fresh = location_pairs_note(&a->location_pairs, &pair);
 	if (fresh)
 		match_all(a, fresh, out);
-	return walk && !couples_walk(pair.cell);
+	return walk && !location_pairs_walk(pair.cell);
 }
 
-/* The access with those near. */
-static inline void couple_up(struct atomicity2 *a, const struct near *near, const struct couple_access *now,
-			     const struct view *view, struct findings *out)
+/* Makes pairs of the present access and the recent ones. */
+static inline void pair_with_recent(struct atomicity2 *a, const struct recent_accesses *recent,
+				    const struct pair_access *now, const struct view *view,
+				    struct findings *out)
 {
-	unsigned some = near_couples(near, &now->side.at, view), walks, left;
-	struct couples *c = &a->couples;
+	unsigned some = recent_partners(recent, &now->side.at, view), walks, left;
+	struct location_pairs *c = &a->location_pairs;
 
 	if (!some)
 		return;
-	walks = some & near_walks(near, c, now);
+	walks = some & recent_walking(recent, c, now);
 	left = some & ~walks;
-	if (left && c->count > FAR)
-		ask_ahead(c, near, left, now, view->thread);
+	if (left && c->count > PREFETCH_PAIRS)
+		prefetch_all(c, recent, left, now, view->thread);
 	for (; left; left &= left - 1) {
 		unsigned i = (unsigned)__builtin_ctz(left);
 
-		/* Others of the site may be left out no longer. */
-		if (couple_with(a, near, i, now, view->thread, out)) {
-			unsigned again = walks & -(2u << i) & near_equal(near->site, near->site[i]);
+		/* Slots of the same site, left out because it walked, are pairs again. */
+		if (pair_with(a, recent, i, now, view->thread, out)) {
+			unsigned again =
+				walks & -(2u << i) & recent_equal(recent->site, recent->site[i]);
 
 			left |= again;
 			walks &= ~again;
 		}
 	}
-	c->skipped += near_count(walks);
+	c->skipped += recent_bit_count(walks);
 }
 
 static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 			      const struct view *view, struct findings *out)
 {
-	struct near *near = near_of(a, ev->thread);
-	struct couple_access *now = &near->accesses[near->spare];
+	struct recent_accesses *recent = recent_of_thread(a, ev->thread);
+	struct pair_access *now = &recent->accesses[recent->spare];
 	uint8_t access = (uint8_t)access_of(ev->kind);
 
 	if (idle_has(&a->idle, ev->pc)) {
-		near_put_idle(near, ev->addr, access, ev->pc, view->index);
+		recent_put_unshared(recent, ev->addr, access, ev->pc, view->index);
 		return;
 	}
-	moments_now(a->moments, ev, view, &now->side.at);
+	contexts_capture(a->contexts, ev, view, &now->side.at);
 	now->side.pc = ev->pc;
 	now->side.kind = ev->kind;
 	now->side.access = access;
 	now->lockset = view->lockset;
-	now->moot = alone_granule(a->alone, a->alone->shared, ev->addr / GRANULE_BYTES);
-	now->site = near_site(near, &a->couples, ev->pc);
-	couples_place(&a->couples, now);
-	couple_up(a, near, now, view, out);
-	near_put_live(near);
+	now->unshared = alone_granule(a->alone, a->alone->shared, ev->addr / GRANULE_BYTES);
+	now->site = recent_site(recent, &a->location_pairs, ev->pc);
+	location_pairs_locate(&a->location_pairs, now);
+	pair_with_recent(a, recent, now, view, out);
+	recent_put_shared(recent);
 }
 
 static void atomicity2_event(void *state, const struct event *ev, const struct view *view,
@@ -340,18 +359,18 @@ static void atomicity2_event(void *state, const struct event *ev, const struct v
 	unsigned access = access_of(ev->kind);
 
 	if (!access)
-		moments_sync(a->moments, ev, view);
+		contexts_sync(a->contexts, ev, view);
 	else if (!view_ignores(view, access) && ev->size)
 		atomicity2_access(a, ev, view, out);
 	if (view->gone_size)
-		couples_forget(&a->couples, view->gone_addr, view->gone_size);
+		location_pairs_forget(&a->location_pairs, view->gone_addr, view->gone_size);
 }
 
 static void atomicity2_finish(void *state, struct findings *out)
 {
 	struct atomicity2 *a = state;
 
-	findings_dropped(out, a->couples.replaced + a->couples.skipped);
+	findings_dropped(out, a->location_pairs.replaced + a->location_pairs.skipped);
 }
 
 const struct analysis analysis_atomicity2 = {

@@ -1,14 +1,14 @@
 /*
- * The analysis of two locations against an obvious one that tries all pairs of pairs of
- * a small random trace.
+ * The analysis of two locations on random traces, compared with a reference that tries all pairs of
+ * location pairs.
  */
 #include "analyze_atomicity_util.h"
 #include "reference/two_locations.h"
 
 /*
- * Up to three places, of which one may be only read, and each thread's own, at sites of its own
- * or some that come to others, too. A thread's accesses are all near: no more than eight of place and
- * direction, two of a site.
+ * Up to three shared locations, of which one may be read only, and one of each thread's own. The
+ * sites of the latter may be shared. All accesses of a thread are recent ones: at most eight of a
+ * location and direction, two of a site.
  */
 static void random_trace(uint64_t seed, struct buf *b)
 {
@@ -57,7 +57,7 @@ static void test_random_traces(void **state)
 		for (size_t n = 0; n < findings_count(x.out); n++) {
 			const struct candidate_event *e = findings_at(x.out, n)->event;
 
-			if (!is_couple(find(&e[0]), find(&e[3])) || !is_couple(find(&e[1]), find(&e[2])) ||
+			if (!is_location_pair(find(&e[0]), find(&e[3])) || !is_location_pair(find(&e[1]), find(&e[2])) ||
 			    !breaks(find(&e[0]), find(&e[3]), find(&e[1]), find(&e[2])))
 				fail_msg("seed %llu: candidate %zu is none:\n%s", (unsigned long long)seed, n,
 					 buf_string(&b));
@@ -68,7 +68,7 @@ static void test_random_traces(void **state)
 		none += findings_count(x.out) == 0;
 		analyzed_free(&x);
 	}
-	/* Both happen often. */
+	/* Traces with and without candidates are frequent. */
 	assert_true(found > 300 && none > 300);
 	buf_free(&b);
 }

@@ -1,11 +1,8 @@
-/*
- * The atomicity analysis against an obvious one that keeps every access of a small
- * random trace and tries all triples.
- */
+/* The atomicity analysis on random traces, compared with a reference that tries all triples. */
 #include "analyze_atomicity_util.h"
 #include "reference/atomicity.h"
 
-/* Locks nest or overlap as they come; a site has one kind, but any place. */
+/* Locks nest or overlap. A site has one kind of access, but any location. */
 static void random_trace(uint64_t seed, struct buf *b)
 {
 	static const char *const kinds[] = { "read", "write", "read", "write", "atomic-add", "atomic-load" };
@@ -42,28 +39,28 @@ static void random_trace(uint64_t seed, struct buf *b)
 		buf_addf(b, "0.1 end\n0 join 0.1\n0 read x:8 @s0\n0 write x:8 @s1\n");
 }
 
-/* One candidate stands for both: the same sections, or the same sites. */
-static bool told_as_one(const struct triple *a, const struct triple *b)
+/* One candidate stands for both: the same sections are moved, or the sites are the same. */
+static bool reported_as_one(const struct triple *a, const struct triple *b)
 {
 	return memcmp(a->unit, b->unit, sizeof(a->unit)) == 0 ||
 	       memcmp(a->pc, b->pc, sizeof(a->pc)) == 0;
 }
 
-static void spread(void)
+static void mark_equal(void)
 {
 	bool more = true;
 
 	while (more) {
 		more = false;
 		for (size_t a = 0; a < slow.triples; a++)
-			for (size_t b = 0; slow.triple[a].told && b < slow.triples; b++)
-				if (!slow.triple[b].told &&
-				    told_as_one(&slow.triple[a], &slow.triple[b]))
-					slow.triple[b].told = more = true;
+			for (size_t b = 0; slow.triple[a].reported && b < slow.triples; b++)
+				if (!slow.triple[b].reported &&
+				    reported_as_one(&slow.triple[a], &slow.triple[b]))
+					slow.triple[b].reported = more = true;
 	}
 }
 
-/* Each candidate is one of the triples, and each schedule of a triple has a candidate. */
+/* Checks that each candidate is a triple of the reference, and that each triple has a candidate. */
 static void compare(struct analyzed *x, const char *text, uint64_t seed)
 {
 	for (size_t n = 0; n < findings_count(x->out); n++) {
@@ -82,11 +79,11 @@ static void compare(struct analyzed *x, const char *text, uint64_t seed)
 				 (unsigned long long)seed, e[0].thread, (unsigned long long)e[0].index,
 				 e[1].thread, (unsigned long long)e[1].index,
 				 (unsigned long long)e[2].index, text);
-		found->told = true;
+		found->reported = true;
 	}
-	spread();
+	mark_equal();
 	for (size_t k = 0; k < slow.triples; k++)
-		if (!slow.triple[k].told)
+		if (!slow.triple[k].reported)
 			fail_msg("seed %llu: missed %u:%llu %u:%llu %llu in\n%s",
 				 (unsigned long long)seed, slow.triple[k].thread,
 				 (unsigned long long)slow.triple[k].p, slow.triple[k].other,
@@ -113,7 +110,7 @@ static void test_random_traces(void **state)
 		triples += slow.triples;
 		analyzed_free(&x);
 	}
-	/* The traces are such that there is something to find, and to merge. */
+	/* The traces have enough violations. */
 	assert_true(candidates > 5000);
 	assert_true(triples > candidates + candidates / 4);
 	buf_free(&b);

@@ -17,55 +17,60 @@ static void pruned(const char *text, enum prune_reason why, uint64_t count)
 static void test_patterns(void **state)
 {
 	(void)state;
-	/* The other before, … */
+	/* The trace has the other thread's access before the pair. */
 	check(TWO "0.2 write x @r\n0.1 read x @p\n0.1 read x @i\n", "RWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	check(TWO "0.2 write x @r\n0.1 write x @p\n0.1 read x @i\n", "WWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	check(TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	check(TWO "0.2 read x @r\n0.1 write x @p\n0.1 write x @i\n", "WRW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	check(TWO "0.2 write x @r\n0.1 write x @p\n0.1 write x @i\n", "WWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* … behind, … */
+	/* The trace has it behind the pair. */
 	check(TWO "0.1 read x @p\n0.1 write x @i\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* … and inside: it happened. */
+	/* The trace has it inside the pair: the violation happened ("seen"). */
 	check(TWO "0.1 read x @p\n0.2 write x @r\n0.1 write x @i\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 seen\n");
-	/* What is as if one came after the other. */
+	/* Serializable patterns. */
 	check(TWO "0.2 read x @r\n0.1 read x @p\n0.1 read x @i\n", "");
 	check(TWO "0.2 read x @r\n0.1 write x @p\n0.1 read x @i\n", "");
 	check(TWO "0.2 read x @r\n0.1 read x @p\n0.1 write x @i\n", "");
-	/* Other places. */
+	/* Another location. */
 	check(TWO "0.2 write y @r\n0.1 read x @p\n0.1 write x @i\n", "");
 }
 
 static void test_sections(void **state)
 {
 	(void)state;
-	/* A deposit in two critical sections. The other's is to be held back as a whole. */
+	/*
+	 * A deposit in two critical sections. The other thread's section is held back as a whole.
+	 */
 	check(TWO LOCKED("0.1", "l1", "read x @p") LOCKED("0.1", "l2", "write x @i")
 	      LOCKED("0.2", "l3", "write x @r"),
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@l2#1\n");
-	/* One section: no way in. */
+	/* One critical section: no cut-point. */
 	pruned(TWO "0.1 lock m\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
 	       LOCKED("0.2", "l3", "write x @r"), PRUNE_LOCK, 1);
-	/* The other does not lock: it may come any time, and nobody is held at a lock. */
+	/*
+	 * The other thread does not lock, so it can come at any time, and is not held back at a
+	 * lock.
+	 */
 	check(TWO "0.1 lock m\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n0.2 write x @r\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* Another lock does not help. */
+	/* Another lock does not protect. */
 	check(TWO "0.1 lock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock n\n"
 	      LOCKED("0.2", "l3", "write x @r"), "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* A lock around both sections. */
+	/* A lock around both critical sections protects. */
 	pruned(TWO "0.1 lock g\n" LOCKED("0.1", "l1", "read x @p") LOCKED("0.1", "l2", "write x @i")
 	       "0.1 unlock g\n0.2 lock g\n" LOCKED("0.2", "l3", "write x @r") "0.2 unlock g\n",
 	       PRUNE_LOCK, 1);
-	/* Readers exclude writers, but not each other. */
+	/* Read locks exclude writers, but not each other. */
 	pruned(TWO "0.1 rdlock m\n0.1 read x @p\n0.1 read x @i\n0.1 rwunlock m\n"
 	       "0.2 wrlock m\n0.2 write x @r\n0.2 rwunlock m\n", PRUNE_LOCK, 1);
 	check(TWO "0.1 rdlock m\n0.1 read x @p\n0.1 read x @i\n0.1 rwunlock m\n"
 	      "0.2 rdlock m\n0.2 write x @r\n0.2 rwunlock m\n", "RWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* Waiting on a condition gives the lock away. */
+	/* Waiting on a condition releases the lock. */
 	check(TWO "0.1 lock m @l1\n0.1 read x @p\n0.1 cond-wait c m\n0.1 cond-wake c m @w\n"
 	      "0.1 write x @i\n0.1 unlock m\n" LOCKED("0.2", "l3", "write x @r"),
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@w#1\n");
-	/* A recursive lock is given back by its last unlock. */
+	/* A recursive lock is released by its last unlock. */
 	pruned(TWO "0.1 lock m\n0.1 lock m\n0.1 read x @p\n0.1 unlock m\n0.1 write x @i\n0.1 unlock m\n"
 	       LOCKED("0.2", "l3", "write x @r"), PRUNE_LOCK, 1);
 }
@@ -74,12 +79,13 @@ static void test_acquisition_history(void **state)
 {
 	(void)state;
 	/*
-	 * 0.1 is between p and i with m held, and took and gave back n since; 0.2 is at r
-	 * with n held, and took and gave back m since. Each would have had to be first.
+	 * Between p and i, 0.1 holds m and has acquired and released n since. At r, 0.2 holds n and
+	 * has acquired and released m since. Each of them would have to be first: the acquisition
+	 * histories conflict.
 	 */
 	pruned(TWO "0.1 lock m\n0.1 lock n\n0.1 unlock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
 	       "0.2 lock n\n0.2 lock m\n0.2 unlock m\n0.2 write x @r\n0.2 unlock n\n", PRUNE_HISTORY, 1);
-	/* Without the second, 0.1 may have done with n before. r has to be held before n is taken. */
+	/* If 0.2 does not acquire m, 0.1 can use n first. r is held back before n is acquired. */
 	check(TWO "0.1 lock m\n0.1 lock n\n0.1 unlock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
 	      "0.2 lock n @l\n0.2 write x @r\n0.2 unlock n\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l#1\n");
@@ -88,17 +94,20 @@ static void test_acquisition_history(void **state)
 static void test_strong_order(void **state)
 {
 	(void)state;
-	/* What was in order all along is not even compared. Before its creation, and after its end. */
+	/*
+	 * Accesses that strong happens-before orders are not even compared: before the creation of
+	 * the other thread, after its end.
+	 */
 	pruned("0 read x @p\n0 write x @i\n0 create 0.1\n0.1 write x @r\n", PRUNE_HB, 0);
 	pruned("0 create 0.1\n0.1 write x @r\n0.1 end\n0 join 0.1\n0 read x @p\n0 write x @i\n",
 	       PRUNE_HB, 0);
-	/* Always in between: that is what the block is for. */
+	/* r comes between p and i in every run. */
 	pruned("0 write x @p\n0 create 0.1\n0.1 write x @r\n0.1 end\n0 join 0.1\n0 read x @i\n",
 	       PRUNE_HB, 0);
-	/* A join that comes too late. */
+	/* The join comes too late to order r and i. */
 	check("0 write x @p\n0 create 0.1\n0.1 write x @r\n0.1 end\n0 read x @i\n0 join 0.1\n",
 	      "WWR 0@p#1 0.1@r#1 0@i#1 seen\n");
-	/* A semaphore between i and r, and only behind p. */
+	/* A semaphore orders i before r; in the second trace it only orders p before r. */
 	pruned(TWO "0.1 read x @p\n0.1 write x @i\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write x @r\n",
 	       PRUNE_HB, 0);
 	check(TWO "0.1 read x @p\n0.1 sem-post s\n0.2 sem-wait s\n0.1 write x @i\n0.2 write x @r\n",
@@ -108,19 +117,25 @@ static void test_strong_order(void **state)
 static void test_other_sequences(void **state)
 {
 	(void)state;
-	/* Two writes, and a read of what its own thread wrote: p cannot get in between. */
+	/*
+	 * Two writes, and a read of what its own thread wrote in the same section: p cannot come in
+	 * there.
+	 */
 	check(TWO LOCKED("0.1", "l1", "write x @p") LOCKED("0.1", "l2", "write x @i")
 	      "0.2 lock m @l3\n0.2 write x @w\n0.2 read x @r\n0.2 unlock m\n",
 	      "WWW 0.1@p#1 0.2@w#1 0.1@i#1 hold 1@l3#1 2@l2#1\n");
-	/* It begins with a read. The write is in the same section: no other schedule. */
+	/*
+	 * The sequence begins with a read. The write after it is in the same section: the same
+	 * schedule.
+	 */
 	check(TWO LOCKED("0.1", "l1", "write x @p") LOCKED("0.1", "l2", "write x @i")
 	      "0.2 lock m @l3\n0.2 read x @r\n0.2 write x @w\n0.2 unlock m\n",
 	      "WRW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@l2#1\n");
-	/* Unlocked, p may come between the write and the read. */
+	/* Without locks, p can come between the other thread's write and read. */
 	check(TWO "0.1 write x @p\n0.1 write x @i\n0.2 write x @w\n0.2 read x @r\n",
 	      "WWW 0.1@p#1 0.2@w#1 0.1@i#1\nWWR 0.2@w#1 0.1@i#1 0.2@r#1\n"
 	      "WWR 0.2@w#1 0.1@p#1 0.2@r#1\nWRW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* Own reads between two writes do not hide them. */
+	/* The thread's own reads between two writes do not hide them. */
 	check(TWO "0.1 write x @p\n0.1 read x @q\n0.1 write x @i\n0.2 read x @r\n",
 	      "WRW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 }
@@ -128,29 +143,29 @@ static void test_other_sequences(void **state)
 static void test_atomics(void **state)
 {
 	(void)state;
-	/* A count lowered and looked at. */
+	/* A reference count that is decremented and then tested. */
 	check(TWO "0.1 atomic-sub n @p\n0.1 atomic-load n @i\n0.2 atomic-sub n @r\n",
 	      "WWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	check(TWO "0.1 atomic-load n @p\n0.1 atomic-store n @i\n0.2 atomic-cas-fail n @q\n"
 	      "0.2 atomic-cas n @r\n",
 	      "RWR 0.2@q#1 0.1@i#1 0.2@r#1\nRWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* A single update has no inside. */
+	/* A single atomic update cannot be interrupted. */
 	check(TWO "0.1 atomic-add n @p\n0.2 atomic-add n @r\n", "");
 }
 
 static void test_bytes(void **state)
 {
 	(void)state;
-	/* Neighbours in a granule are different places, … */
+	/* Neighbours in a granule are different locations. */
 	check(TWO "0.1 read x:4 @p\n0.1 write x:4 @i\n0.2 write x+4:4 @r\n", "");
-	/* … and do not come between. */
+	/* An access to a neighbour does not come between p and i. */
 	check(TWO "0.1 read x:4 @p\n0.1 write x+4:4 @q\n0.1 write x:4 @i\n0.2 write x:4 @r\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* Partly the same. */
+	/* Accesses that overlap in part. */
 	check(TWO "0.1 read x:4 @p\n0.1 write x:4 @i\n0.2 write x+2:1 @r\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	check(TWO "0.1 read x:8 @p\n0.1 write x+4:4 @i\n0.2 write x:4 @r\n", "");
-	/* Across granules, and ranges. */
+	/* Accesses that span granules, and ranges. */
 	check(TWO "0.1 read x+6:4 @p\n0.1 write x+8:2 @i\n0.2 write-range x:100 @r\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	check(TWO "0.1 read-range x:100 @p\n0.1 read-range x:100 @i\n0.2 write x+96:4 @r\n0.2 write x+100:4 @s\n",
@@ -162,17 +177,17 @@ static void test_blocks(void **state)
 	struct buf b = { 0 };
 
 	(void)state;
-	/* User blocks are all that counts where they are. */
+	/* If there are user blocks, only they count. */
 	check(TWO "0.1 block-begin\n0.1 read x @p\n0.1 block-end\n0.1 block-begin\n0.1 write x @i\n"
 	      "0.1 block-end\n0.2 write x @r\n", "");
 	check(TWO "0.1 block-begin\n0.1 read x @p\n0.1 write x @i\n0.1 block-end\n0.2 write x @r\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* One within another: both are in the outer one, whichever the accesses are in. */
+	/* Nested user blocks: the outer one contains both accesses. */
 	check(TWO "0.1 block-begin\n0.1 read x @p\n0.1 block-begin\n0.1 write x @i\n0.1 block-end\n"
 	      "0.1 block-end\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	check(TWO "0.1 block-begin\n0.1 block-begin\n0.1 read x @p\n0.1 block-end\n0.1 block-begin\n0.1 write x @i\n"
 	      "0.1 block-end\n0.1 block-end\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	/* Far apart, in two activations or in one. */
+	/* Far apart, in two function activations and in one. */
 	for (int one = 0; one < 2; one++) {
 		buf_clear(&b);
 		buf_add_text(&b, TWO "0.2 write x @r\n0.1 enter @f\n0.1 read x @p\n");
@@ -189,14 +204,14 @@ static void test_blocks(void **state)
 static void test_memory(void **state)
 {
 	(void)state;
-	/* Freed in between: another object. */
+	/* Freed in between: another object at the same address. */
 	check(TWO "0.2 malloc x 16\n0.2 write x @r\n0.2 free x\n0.1 malloc x 16\n0.1 read x @p\n0.1 write x @i\n",
 	      "");
 	check(TWO "0.1 malloc x 16\n0.1 write x @p\n0.1 free x\n0.1 malloc x 16\n0.1 write x @i\n0.2 read x @r\n",
 	      "");
 	check(TWO "0.2 mmap x 4096\n0.2 write x+8 @r\n0.2 munmap x 4096\n0.1 read x+8 @p\n0.1 write x+8 @i\n",
 	      "");
-	/* What an annotation takes out. */
+	/* Accesses that an annotation excludes. */
 	check(TWO "0.2 ignore-begin detail=2\n0.2 write x @r\n0.2 ignore-end detail=2\n0.1 read x @p\n"
 	      "0.1 write x @i\n", "");
 	check("0 benign x 4\n" TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", "");
@@ -207,7 +222,7 @@ static void test_instances(void **state)
 	struct analyzed x;
 
 	(void)state;
-	/* Many times the same: one candidate, its events as near as they were. */
+	/* Many instances: one candidate, which names the nearest events. */
 	analyze(&x, TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n0.1 read x @p\n0.1 write x @i\n"
 		"0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", &analysis_atomicity);
 	for (size_t k = 0; k < findings_count(x.out); k++)
@@ -220,7 +235,7 @@ static void test_instances(void **state)
 	assert_int_equal(findings_at(x.out, 0)->order[1].first, 1);
 	assert_int_equal(findings_at(x.out, 0)->order[1].second, 2);
 	analyzed_free(&x);
-	/* Two variables of one section: one schedule, told once. */
+	/* Two variables in one section: one schedule, reported once. */
 	check(TWO "0.1 lock m @l1\n0.1 read x @p\n0.1 read y @q\n0.1 unlock m\n"
 	      "0.1 lock m @l2\n0.1 write x @i\n0.1 write y @j\n0.1 unlock m\n"
 	      "0.2 lock m @l3\n0.2 write x @r\n0.2 write y @s\n0.2 unlock m\n",
@@ -229,7 +244,10 @@ static void test_instances(void **state)
 
 #define SECTIONS 24
 
-/* A write under an inner lock that all share, from within locks number `first` and so on. */
+/*
+ * Writes x under the inner lock m and an outer lock of its own, for outer locks `first` and
+ * following.
+ */
 static void add_sections(struct buf *b, const char *thread, unsigned first)
 {
 	for (unsigned n = first; n < first + SECTIONS; n++)
@@ -238,8 +256,9 @@ static void add_sections(struct buf *b, const char *thread, unsigned first)
 }
 
 /*
- * Pairs of neighbours of one thread with all writes of the other, whose locks begin `apart` later or earlier,
- * by whether that has the outer lock of p, or that of i.
+ * Number of triples: neighbouring writes of one thread as p and i, and each write of the other as
+ * r. The other thread's outer locks begin `apart` later. `at_p`, `at_i`: r has the outer lock of p,
+ * of i.
  */
 static uint64_t expected_count(unsigned apart, bool at_p, bool at_i)
 {
@@ -253,7 +272,7 @@ static uint64_t expected_count(unsigned apart, bool at_p, bool at_i)
 	return count;
 }
 
-/* Of the candidate in which r and i are held back at these. */
+/* Count of the candidate in which r and i are held back at these labels. */
 static uint64_t count_of(const struct analyzed *x, const char *r, const char *i)
 {
 	for (size_t k = 0; k < findings_count(x->out); k++) {
@@ -286,7 +305,7 @@ static void test_counts(void **state)
 	buf_free(&b);
 }
 
-/* A place has room for so many kinds of access: the others are counted every time, those that it knows are not. */
+/* A cell has room for 24 kinds of accesses. Each access of another kind is counted as dropped. */
 static void test_full(void **state)
 {
 	enum { ROUNDS = 3, KINDS = 30, ROOM = 24 };
@@ -302,7 +321,7 @@ static void test_full(void **state)
 	analyze(&x, buf_string(&b), &analysis_atomicity);
 	assert_int_equal(findings_dropped_count(x.out), ROUNDS * (KINDS - ROOM));
 	assert_int_equal(findings_count(x.out), 1);
-	/* Neighbours that it knows, with what the other did. */
+	/* Pairs of neighbouring accesses that were kept, each with the other thread's write. */
 	assert_int_equal(findings_at(x.out, 0)->count, ROOM - 1);
 	analyzed_free(&x);
 	buf_free(&b);
@@ -310,9 +329,9 @@ static void test_full(void **state)
 
 #define WORKERS 5
 #define PLAIN 30	/* rounds without inner locks */
-#define NESTED 40	/* rounds, an inner lock each */
+#define NESTED 40	/* rounds with an inner lock each */
 
-/* All of them update x under m, later after they took and gave back another lock. */
+/* All workers update x under m; in later rounds, each acquires and releases another lock first. */
 static void add_rounds(struct buf *b)
 {
 	for (unsigned n = 0; n < PLAIN + NESTED; n++)
@@ -347,7 +366,7 @@ static bool has_sites(const struct analyzed *x, const char *p, const char *r, co
 	return false;
 }
 
-/* Where all hold one lock, what they locked within it before takes no room. */
+/* If all accesses hold one lock, the locks that were acquired within it before take no room. */
 static void test_inner_locks(void **state)
 {
 	struct analyzed x;
@@ -356,21 +375,21 @@ static void test_inner_locks(void **state)
 	(void)state;
 	add_workers(&b);
 	add_rounds(&b);
-	/* Whoever comes without the lock meets all of them. */
+	/* An access without the lock is compared with all of them. */
 	buf_add_text(&b, "0.1 write x @late\n");
 	analyze(&x, buf_string(&b), &analysis_atomicity);
 	assert_int_equal(findings_dropped_count(x.out), 0);
 	assert_true(has_sites(&x, "p", "late", "i"));
 	assert_true(has_sites(&x, "i", "i", "p"));
 	analyzed_free(&x);
-	/* Somebody takes it within another: then it may matter. */
+	/* A worker acquires m within another lock: now the acquisition history may matter. */
 	add_workers(&b);
 	buf_add_text(&b, "0.1 lock n30 @N\n0.1 lock m @L\n0.1 unlock m\n0.1 unlock n30\n");
 	add_rounds(&b);
 	analyze(&x, buf_string(&b), &analysis_atomicity);
 	assert_true(findings_dropped_count(x.out) > 0);
 	analyzed_free(&x);
-	/* Somebody comes without it first, or to read. */
+	/* A worker accesses x without the lock first. */
 	add_workers(&b);
 	buf_add_text(&b, "0.1 read x @early\n");
 	add_rounds(&b);

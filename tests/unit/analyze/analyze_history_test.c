@@ -1,12 +1,10 @@
-/*
- * history: what the atomicity analysis remembers, and that it stays within its bounds.
- */
+/* The access history: what it keeps, and that it stays within its bounds. */
 #include "analyze_history_util.h"
 
 static void test_cells(void **state)
 {
 	const struct history_cell *const *others;
-	struct history_place one, two, part, at;
+	struct history_lookup one, two, part, at;
 	struct setting s;
 	bool fresh;
 
@@ -14,68 +12,68 @@ static void test_cells(void **state)
 	setting_init(&s);
 	one = use(&s, 1, 0x200, 0xff, 7, 1, &fresh);
 	assert_null(one.recent);
-	assert_true(one.quiet);
+	assert_true(one.undisturbed);
 	two = use(&s, 2, 0x200, 0x0f, 7, 2, &fresh);
 	assert_ptr_not_equal(one.cell, two.cell);
 	assert_null(two.recent);
-	/* Thread 2 was there since, though not at these bytes. */
+	/* Thread 2 accessed the granule since, but not these bytes. */
 	part = use(&s, 1, 0x200, 0xf0, 7, 3, &fresh);
 	assert_ptr_equal(part.recent, one.cell);
 	assert_int_equal(history_inside(&s.h, one.cell, 0xf0, &others), 0);
 	at = use(&s, 1, 0x200, 0xff, 7, 4, &fresh);
 	assert_ptr_equal(at.cell, one.cell);
 	assert_ptr_equal(at.recent, part.cell);
-	history_place(&s.h, 0x200, 2, epoch_of(&s, 2), 0x0f, &at);
+	history_lookup(&s.h, 0x200, 2, epoch_of(&s, 2), 0x0f, &at);
 	assert_ptr_equal(at.cell, two.cell);
 	assert_ptr_equal(at.recent, two.cell);
-	assert_false(at.quiet);
+	assert_false(at.undisturbed);
 	assert_int_equal(history_inside(&s.h, at.recent, 0x0f, &others), 1);
 	assert_ptr_equal(others[0], one.cell);
 	assert_int_equal(history_thread(&s.h, others[0]), 1);
-	/* Most recent first; those that share bytes. */
+	/* Only cells that share bytes, most recent first. */
 	assert_int_equal(history_others(&s.h, two.cell, 0xff, &others), 2);
 	assert_ptr_equal(others[0], one.cell);
 	assert_ptr_equal(others[1], part.cell);
 	assert_int_equal(history_others(&s.h, two.cell, 0x0f, &others), 1);
-	/* Once it has come back, nobody else was there since. */
-	history_place(&s.h, 0x200, 2, epoch_of(&s, 2), 0x0f, &at);
-	assert_true(at.quiet);
-	/* A neighbour in the same line is a place of its own. */
+	/* At the second look-up, no other thread came since. */
+	history_lookup(&s.h, 0x200, 2, epoch_of(&s, 2), 0x0f, &at);
+	assert_true(at.undisturbed);
+	/* The next granule of the line has its own cells. */
 	at = use(&s, 2, 0x201, 0xff, 7, 5, &fresh);
 	assert_null(at.recent);
-	assert_true(at.quiet);
+	assert_true(at.undisturbed);
 	assert_int_equal(history_others(&s.h, at.cell, 0xff, &others), 0);
 	setting_free(&s);
 }
 
 static void test_bounds(void **state)
 {
-	struct history_place at = { 0 };
+	struct history_lookup at = { 0 };
 	struct setting s;
 	size_t units;
 	bool fresh;
 
 	(void)state;
 	setting_init(&s);
-	/* One site under ever new clocks: the first ones stay, and the latest. */
+	/* One site under new epochs: the first ones and the latest are kept. */
 	for (uint64_t i = 0; i < 100; i++) {
 		at = use(&s, 1, 0x200, 0xff, 1, i, &fresh);
 		assert_true(fresh);
 		use(&s, 1, 0x200, 0xff, 1, i, &fresh);
 		assert_false(fresh);
-		tick(s.moments, &s.actor[1]);
+		tick(s.contexts, &s.actor[1]);
 	}
 	assert_int_equal(at.cell->rep_count, HISTORY_EPOCHS);
 	for (unsigned i = 0; i < HISTORY_EPOCHS; i++)
 		assert_int_equal(history_rep_first(&s.h, at.cell, i).time,
 				 i < HISTORY_EPOCHS - 1 ? i : 99);
 	assert_int_equal(s.h.dropped, 0);
-	/* Ever new sites: no more than there is room for. */
+	/* New sites: as many as fit are kept. */
 	for (uint64_t pc = 2; pc <= 101; pc++)
 		use(&s, 1, 0x200, 0xff, pc, 100, &fresh);
 	assert_int_equal(at.cell->rep_count, HISTORY_REPS);
 	assert_int_equal(s.h.dropped, 100 - (HISTORY_REPS - HISTORY_EPOCHS));
-	/* What is forgotten is used again, and only that is forgotten. */
+	/* Units of a dropped history are used again. Other granules keep theirs. */
 	use(&s, 1, 0x201, 0xff, 1, 101, &fresh);
 	history_forget(&s.h, 0x1004, 1);
 	units = s.h.unit_count;
@@ -89,7 +87,7 @@ static void test_bounds(void **state)
 	setting_free(&s);
 }
 
-/* A line for each of many addresses: they are found again, and forgotten by ranges. */
+/* Many lines are found again, and dropped by ranges of addresses. */
 static void test_lines(void **state)
 {
 	struct setting s;
@@ -100,24 +98,27 @@ static void test_lines(void **state)
 	for (uint64_t n = 0; n < 5000; n++)
 		use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh);
 	for (uint64_t n = 0; n < 5000; n++)
-		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).cell->last.time, n);
+		assert_int_equal(
+			use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).cell->last.time, n);
 	history_forget(&s.h, (0x200 + 40 * 10) * 8, 40 * 8 * 5);
 	for (uint64_t n = 0; n < 100; n++)
-		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent == NULL,
+		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent ==
+					 NULL,
 				 n >= 10 && n < 15);
-	/* Up to the end of memory. */
+	/* A range up to the end of memory. */
 	history_forget(&s.h, (0x200 + 40 * 50) * 8 - 1, UINT64_MAX);
 	for (uint64_t n = 0; n < 100; n++)
-		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent == NULL,
+		assert_int_equal(use(&s, 1 + n % 2, 0x200 + n * 40, 0xff, n, n, &fresh).recent ==
+					 NULL,
 				 n >= 50);
 	setting_free(&s);
 }
 
-/* As their table grows, lines of one thread and of two are found again. */
+/* Lines of one thread and of two are found again after the hash table has grown. */
 static void test_many_lines(void **state)
 {
 	enum { LINES = 20000, STEP = 8 };
-	struct history_place at;
+	struct history_lookup at;
 	struct setting s;
 	bool fresh;
 
@@ -130,7 +131,7 @@ static void test_many_lines(void **state)
 	}
 	for (uint64_t n = 0; n < LINES; n++)
 		for (uint32_t thread = 1; thread <= 2; thread++) {
-			history_place(&s.h, n * STEP, thread, epoch_of(&s, thread), 0xff, &at);
+			history_lookup(&s.h, n * STEP, thread, epoch_of(&s, thread), 0xff, &at);
 			if (thread == 2 && n % 3) {
 				assert_null(at.recent);
 				continue;
@@ -142,19 +143,19 @@ static void test_many_lines(void **state)
 	setting_free(&s);
 }
 
-/* When there is no room for more, all is forgotten and counted. */
+/* At the limit of blocks, all history is dropped and counted. */
 static void test_full(void **state)
 {
-	struct history_place at;
+	struct history_lookup at;
 	struct setting s;
 	bool fresh;
 
 	(void)state;
 	setting_init(&s);
-	s.h.block_limit = s.h.block_room;
-	/* What comes to places that were used before finds nothing there, in no lane. */
+	s.h.block_limit = s.h.block_capacity;
+	/* After that, blocks that were used before are empty, in all granules. */
 	for (uint64_t n = 0; n < s.h.block_limit * 3; n++) {
-		uint32_t *front, g = n < 100 ? 0 : n % 3;
+		uint32_t *ordered_epoch, g = n < 100 ? 0 : n % 3;
 
 		at = use(&s, 1, n * HISTORY_LINE + g, 0xff, 1, n, &fresh);
 		assert_null(at.recent);
@@ -162,62 +163,67 @@ static void test_full(void **state)
 		if (n % 8)
 			continue;
 		assert_null(use(&s, 2, n * HISTORY_LINE + (g + 1) % 3, 0xff, 1, n, &fresh).recent);
-		front = &history_share(&s.h, s.h.here.share, (g + 2) % 3)->front;
-		assert_int_equal(*front, 0);
-		*front = n < 100 ? 0 : 1;
+		ordered_epoch = &history_share(&s.h, s.h.current.share, (g + 2) % 3)->ordered_epoch;
+		assert_int_equal(*ordered_epoch, 0);
+		*ordered_epoch = n < 100 ? 0 : 1;
 	}
-	assert_int_equal(s.h.lanes, 7);
+	assert_int_equal(s.h.granules_used, 7);
 	assert_true(s.h.dropped > s.h.block_limit && s.h.dropped < 4 * s.h.block_limit);
-	assert_int_equal(s.h.block_room, s.h.block_limit);
+	assert_int_equal(s.h.block_capacity, s.h.block_limit);
 	setting_free(&s);
 }
 
-/* The older write is kept while reads follow it, as representatives come. */
+/* The older write is kept while reads follow it and representatives are added. */
 static void test_older(void **state)
 {
-	struct history_what what;
-	struct history_place at;
+	struct history_signature signature;
+	struct history_lookup at;
 	struct setting s;
-	struct moment now;
+	struct access_context now;
 	bool fresh;
 
 	(void)state;
 	setting_init(&s);
 	at = use(&s, 1, 0x200, 0xff, 1, 5, &fresh);
-	assert_false(at.cell->older);
+	assert_false(at.cell->older_write);
 	for (uint64_t pc = 2; pc < 40; pc++) {
-		what = (struct history_what){ .pc = pc, .kind = TRACE_READ, .access = ACCESS_READ };
-		now = act(s.moments, &s.actor[1], 0x1000);
-		now.tag = history_what(&s.h, &what);
-		history_place(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &at);
-		history_settle(&s.h, at.cell, &now, &what,
-			       history_note(&s.h, at.cell, &now, false, &fresh));
-		assert_true(at.cell->older && at.cell->older_noted);
-		assert_int_equal(history_older(&s.h, at.cell)->time, 5);
+		signature = (struct history_signature){ .pc = pc,
+							.kind = TRACE_READ,
+							.access = ACCESS_READ };
+		now = act(s.contexts, &s.actor[1], 0x1000);
+		now.tag = history_signature(&s.h, &signature);
+		history_lookup(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &at);
+		history_set_last(&s.h, at.cell, &now, &signature,
+				 history_note(&s.h, at.cell, &now, false, &fresh));
+		assert_true(at.cell->older_write && at.cell->older_write_noted);
+		assert_int_equal(history_older_write(&s.h, at.cell)->time, 5);
 	}
 	at = use(&s, 1, 0x200, 0xff, 1, 6, &fresh);
-	assert_false(at.cell->older);
+	assert_false(at.cell->older_write);
 	setting_free(&s);
 }
 
-/* Who wrote is known for each granule, until its memory is another. */
+/* The writers of a granule are known, until its memory is freed. */
 static void test_writers(void **state)
 {
-	struct history_what what = { .pc = 9, .kind = TRACE_READ, .access = ACCESS_READ };
-	struct history_place one, two;
+	struct history_signature signature = { .pc = 9, .kind = TRACE_READ, .access = ACCESS_READ };
+	struct history_lookup one, two;
 	struct setting s;
-	struct moment now;
+	struct access_context now;
 	bool fresh;
 
 	(void)state;
 	setting_init(&s);
-	now = act(s.moments, &s.actor[1], 0x1000);
-	now.tag = history_what(&s.h, &what);
-	history_place(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &one);
-	history_settle(&s.h, one.cell, &now, &what,
-		       history_note(&s.h, one.cell, &now, false, &fresh));
+	now = act(s.contexts, &s.actor[1], 0x1000);
+	now.tag = history_signature(&s.h, &signature);
+	history_lookup(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &one);
+	history_set_last(&s.h, one.cell, &now, &signature,
+			 history_note(&s.h, one.cell, &now, false, &fresh));
 	assert_false(history_written(&s.h, one.cell));
-	/* The first writer is another for all but itself; a second one for all. */
+	/*
+	 * Every thread but the first writer sees it as another writer; with a second writer, all
+	 * do.
+	 */
 	two = use(&s, 2, 0x200, 0xff, 7, 2, &fresh);
 	assert_true(history_written(&s.h, one.cell));
 	assert_false(history_written(&s.h, two.cell));
@@ -227,15 +233,17 @@ static void test_writers(void **state)
 	assert_false(history_written(&s.h, use(&s, 1, 0x201, 0xff, 7, 4, &fresh).cell));
 	history_forget(&s.h, 0x1000, 8);
 	two = use(&s, 2, 0x200, 0xff, 7, 5, &fresh);
-	assert_true(two.quiet);
+	assert_true(two.undisturbed);
 	assert_false(history_written(&s.h, two.cell));
-	history_place(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &one);
+	history_lookup(&s.h, 0x200, 1, epoch_of(&s, 1), 0xff, &one);
 	assert_true(one.cell->shared);
 	assert_true(history_written(&s.h, one.cell));
 	setting_free(&s);
 }
 
-/* Memory handed from thread to thread is in order, until somebody comes who is not. */
+/*
+ * A granule is ordered as long as strong happens-before orders each access after the earlier ones.
+ */
 static void test_ordered(void **state)
 {
 	struct setting s;
@@ -244,15 +252,18 @@ static void test_ordered(void **state)
 	(void)state;
 	setting_init(&s);
 	assert_true(use(&s, 1, 0x200, 0xff, 7, 1, &fresh).ordered);
-	tick(s.moments, &s.actor[1]);
+	tick(s.contexts, &s.actor[1]);
 	s.actor[2].clock[1] = 1;
-	tick(s.moments, &s.actor[2]);
+	tick(s.contexts, &s.actor[2]);
 	assert_true(use(&s, 2, 0x200, 0xff, 7, 2, &fresh).ordered);
 	assert_true(use(&s, 2, 0x200, 0x0f, 7, 3, &fresh).ordered);
-	/* The first knows nothing of the second. That it does later helps no more. */
+	/*
+	 * Thread 1 knows nothing of thread 2's access. Later synchronisation does not make it
+	 * ordered again.
+	 */
 	assert_false(use(&s, 1, 0x200, 0xff, 7, 4, &fresh).ordered);
 	s.actor[1].clock[2] = 2;
-	tick(s.moments, &s.actor[1]);
+	tick(s.contexts, &s.actor[1]);
 	assert_false(use(&s, 1, 0x200, 0xff, 7, 5, &fresh).ordered);
 	assert_true(use(&s, 1, 0x201, 0xff, 7, 6, &fresh).ordered);
 	history_forget(&s.h, 0x1000, 8);
@@ -261,30 +272,36 @@ static void test_ordered(void **state)
 	setting_free(&s);
 }
 
-static void assert_packed(struct setting *s, const struct history_cell *c, struct moment m)
+static void assert_packed(struct setting *s, const struct history_cell *c, struct access_context m)
 {
-	struct history_mark mark = history_pack(&s->h, c, &m);
-	struct moment back = history_unpack(&s->h, c, &mark, m.tag, m.epoch);
+	struct history_packed packed = history_pack(&s->h, c, &m);
+	struct access_context back = history_unpack(&s->h, c, &packed, m.tag, m.epoch);
 
 	m.block = 0;
 	assert_memory_equal(&back, &m, sizeof(m));
-	assert_int_equal(history_mark_index(&mark), m.index);
+	assert_int_equal(history_packed_index(&packed), m.index);
 }
 
-/* A moment comes back as it was, wherever the access began and ended. */
+/* A packed context is unpacked unchanged, wherever the access begins and ends. */
 static void test_pack(void **state)
 {
 	const struct history_cell *c;
 	struct setting s;
-	struct moment m;
+	struct access_context m;
 	bool fresh;
 
 	(void)state;
 	setting_init(&s);
 	c = use(&s, 1, 0x203, 0x3c, 7, 1, &fresh).cell;
-	m = (struct moment){ .index = 77, .time = 1ull << 62, .addr = 0x203 * 8 + 2, .size = 4,
-			     .situation = c->last.situation, .epoch = c->last.epoch, .stack = 5,
-			     .block = 6, .tag = c->last.tag };
+	m = (struct access_context){ .index = 77,
+				     .time = 1ull << 62,
+				     .addr = 0x203 * 8 + 2,
+				     .size = 4,
+				     .sync_state = c->last.sync_state,
+				     .epoch = c->last.epoch,
+				     .stack = 5,
+				     .block = 6,
+				     .tag = c->last.tag };
 	assert_packed(&s, c, m);
 	assert_int_equal(s.h.extent_count, 1);
 	m.size = 400;
@@ -296,7 +313,7 @@ static void test_pack(void **state)
 	m.addr--;
 	assert_packed(&s, c, m);
 	assert_int_equal(s.h.extent_count, 4);
-	/* What lies near needs no entry: here, up to 128 bytes before, less than 256. */
+	/* Up to 128 bytes before the granule, and less than 256 bytes: no extent is needed. */
 	for (m.size = 1; m.size < 256; m.size += 127)
 		for (m.addr = 0x203 * 8 - 128; m.addr < 0x203 * 8 + 8; m.addr++)
 			assert_packed(&s, c, m);
@@ -308,7 +325,9 @@ static void test_pack(void **state)
 	setting_free(&s);
 }
 
-/* The situations that are marked are those of the last access, the older write, representatives and pairs. */
+/*
+ * The marked sync_states are those of the last access, the older write, representatives and pairs.
+ */
 static void check_marked(struct setting *s, const struct history_cell *c)
 {
 	uint64_t expected[16] = { 0 }, marked[16] = { 0 };
@@ -316,30 +335,30 @@ static void check_marked(struct setting *s, const struct history_cell *c)
 	const struct history_pair *pair;
 	unsigned count = 0;
 
-	kept[count++] = c->last.situation;
-	if (c->older)
-		kept[count++] = history_older(&s->h, c)->situation;
+	kept[count++] = c->last.sync_state;
+	if (c->older_write)
+		kept[count++] = history_older_write(&s->h, c)->sync_state;
 	for (unsigned i = 0; i < c->rep_count; i++)
-		kept[count++] = history_rep_first(&s->h, c, i).situation;
+		kept[count++] = history_rep_first(&s->h, c, i).sync_state;
 	for (unsigned i = 0; i < c->pair_count; i++) {
 		pair = history_pair(&s->h, c, i, NULL);
-		kept[count++] = pair->p.situation;
-		kept[count++] = pair->i.situation;
+		kept[count++] = pair->p.sync_state;
+		kept[count++] = pair->i.sync_state;
 	}
 	for (unsigned i = 0; i < count; i++)
 		expected[kept[i] / 64] |= 1ull << kept[i] % 64;
-	s->moments->marked = marked;
+	s->contexts->marked = marked;
 	history_mark_cell(&s->h, c);
-	s->moments->marked = NULL;
+	s->contexts->marked = NULL;
 	assert_memory_equal(marked, expected, sizeof(marked));
 }
 
 static void test_marked(void **state)
 {
-	struct moment now, before;
-	struct history_like like = { .p = &before, .i = &now, .cuts = 1, .bytes = 0xff };
-	struct history_what what;
-	struct history_place at;
+	struct access_context now, before;
+	struct history_probe probe = { .p = &before, .i = &now, .cuts = 1, .bytes = 0xff };
+	struct history_signature signature;
+	struct history_lookup at;
 	struct setting s;
 	bool fresh;
 
@@ -347,17 +366,19 @@ static void test_marked(void **state)
 	setting_init(&s);
 	before = use(&s, 1, 0x200, 0xff, 1, 5, &fresh).cell->last;
 	for (unsigned n = 0; n < 60; n++) {
-		what = (struct history_what){ .pc = 2 + n * 7 % 40, .kind = n % 3 ? TRACE_READ : TRACE_WRITE,
-					      .access = n % 3 ? ACCESS_READ : ACCESS_WRITE };
-		tick(s.moments, &s.actor[1]);
-		now = act(s.moments, &s.actor[1], 0x1000);
-		now.tag = history_what(&s.h, &what);
-		history_place(&s.h, 0x200, 1, now.epoch, 0xff, &at);
+		signature =
+			(struct history_signature){ .pc = 2 + n * 7 % 40,
+						    .kind = n % 3 ? TRACE_READ : TRACE_WRITE,
+						    .access = n % 3 ? ACCESS_READ : ACCESS_WRITE };
+		tick(s.contexts, &s.actor[1]);
+		now = act(s.contexts, &s.actor[1], 0x1000);
+		now.tag = history_signature(&s.h, &signature);
+		history_lookup(&s.h, 0x200, 1, now.epoch, 0xff, &at);
 		history_note(&s.h, at.cell, &now, false, &fresh);
-		like.key = history_like_key(&like);
+		probe.key = history_probe_key(&probe);
 		if (n > 1)
-			history_note_pair(&s.h, at.cell, &like, &fresh);
-		history_settle(&s.h, at.cell, &now, &what, true);
+			history_note_pair(&s.h, at.cell, &probe, &fresh);
+		history_set_last(&s.h, at.cell, &now, &signature, true);
 		check_marked(&s, at.cell);
 		before = now;
 	}
