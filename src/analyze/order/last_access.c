@@ -204,8 +204,7 @@ void last_access_each(struct last_accesses *u, uint64_t addr, uint64_t size, loc
  */
 static void each_granule(struct last_accesses *u, uint64_t addr, uint64_t end,
 			 void (*fn)(struct last_accesses *u, struct location_page *page,
-				    uint64_t granule, void *ctx),
-			 void *ctx)
+			 uint64_t granule, void *ctx), void *ctx)
 {
 	uint64_t first = addr / 8 / PAGE_GRANULES, last = (end - 1) / 8 / PAGE_GRANULES;
 	bool sparse = last - first > u->pages.capacity;

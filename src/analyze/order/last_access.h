@@ -232,8 +232,7 @@ uint64_t last_access_dropped(const struct last_accesses *u);
 
 /* The last access of `key`; NULL if there is none. */
 const struct packed_access *last_access_of(const struct last_accesses *u,
-					   const struct location *loc,
-					   uint32_t key);
+					   const struct location *loc, uint32_t key);
 
 /* The last write of all threads, and its thread; NULL if there is none. */
 const struct packed_access *last_access_write(const struct last_accesses *u,

@@ -95,7 +95,7 @@ static void emit_end(struct order *o, const struct unpacked_access *use)
 
 	order_emit(o, freed ? PATTERN_USE_FREE : PATTERN_USE_DESTROY,
 		   o->ev->kind == TRACE_THREAD_EXIT ?
-		   "the thread on whose stack it is may end before its last use" : NULL,
+		   "the thread whose stack it is on may end before its last use" : NULL,
 		   &end, &use->at, &use->at);
 }
 

@@ -158,7 +158,8 @@ static const struct packed_access *current_access(struct order *o, uint64_t gran
 			.section_reads = v->lockset ? o->threads[v->thread].section_reads : 0,
 			.thread = v->thread, .lockset = v->lockset, .stack = v->stack },
 		&(struct access_site){
-			.pc = ev->pc, .size = ev->size, .kind = ev->kind, .access = (uint8_t)o->access,
+			.pc = ev->pc, .size = ev->size, .kind = ev->kind,
+			.access = (uint8_t)o->access,
 			.addr = ev->addr - (ev->size <= LAST_ACCESS_RELATIVE ? granule * 8 : 0) });
 	return &o->packed;
 }

@@ -115,9 +115,8 @@ static void set_entry(struct predict *p, struct site_pair *pair, const struct ca
  * replaces the events of the finding.
  */
 static void look_for_reordering(struct predict *p, struct site_pair *pair,
-				const struct access_record *old,
-				const struct view *view, const struct candidate *c,
-				struct findings *out)
+				const struct access_record *old, const struct view *view,
+				const struct candidate *c, struct findings *out)
 {
 	struct candidate *entry = findings_at(out, pair->finding);
 	enum reorder_answer answer;

@@ -1,5 +1,5 @@
 /*
- * Waits after which nobody looks again.
+ * Waits whose thread does not check the state again when it is woken.
  */
 #include "analyze_util.h"
 
