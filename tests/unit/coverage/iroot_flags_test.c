@@ -1,5 +1,6 @@
 /*
- * Flags that threads wait for in loops of their own: what is taken for one, and what then is not expected any more.
+ * Flags that threads poll in loops of their own: what counts as one, and which iRoots are not
+ * predicted any more then.
  *
  * Sites: 1 writes the data, 2 sets the flag; 3 spins on it, 4 reads the data.
  */

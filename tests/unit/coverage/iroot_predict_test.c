@@ -38,6 +38,47 @@ static size_t count_idiom(const struct roots *got, uint64_t idiom)
 	return n;
 }
 
+/* The example at the top of iroot_fold.h: a is site 20, b 10, c 21, d 11. */
+static void test_example(void **state)
+{
+	const struct iroot_step steps[] = {
+		{ .thread = 1, .op = IROOT_OP_CREATE, .addr = 2 },
+		STEP(1, W, 0x1000, 20), STEP(2, R, 0x1000, 10), STEP(2, W, 0x1000, 21),
+		STEP(1, R, 0x1000, 11),
+	};
+	const struct iroot_step locked[] = {
+		{ .thread = 1, .op = IROOT_OP_CREATE, .addr = 2 },
+		STEP(1, ACQ, 0x9000, 30), STEP(1, W, 0x1000, 20), STEP(1, R, 0x1000, 11),
+		STEP(1, REL, 0x9000, 40),
+		STEP(2, ACQ, 0x9000, 31), STEP(2, R, 0x1000, 10), STEP(2, W, 0x1000, 21),
+		STEP(2, REL, 0x9000, 41),
+	};
+	struct roots *got = roots_of(steps, 5, IROOT_WINDOW, IROOT_EXPOSED);
+
+	(void)state;
+	assert_int_equal(got->count, 3);
+	assert_true(has(got, 1, 20, 10, 0, 0));
+	assert_true(has(got, 1, 21, 11, 0, 0));
+	assert_true(has(got, 3, 20, 10, 21, 11));
+	free(got);
+	got = PREDICTED(steps, IROOT_WINDOW);
+	assert_int_equal(count_idiom(got, 1), 6);
+	assert_true(has(got, 1, 20, 10, 0, 0) && has(got, 1, 10, 20, 0, 0));
+	assert_true(has(got, 1, 21, 11, 0, 0) && has(got, 1, 11, 21, 0, 0));
+	assert_true(has(got, 1, 21, 20, 0, 0) && has(got, 1, 20, 21, 0, 0));
+	assert_int_equal(count_idiom(got, 2), 2);
+	assert_true(has(got, 2, 10, 20, 21, 0) && has(got, 2, 20, 21, 11, 0));
+	assert_int_equal(count_idiom(got, 3), 2);
+	assert_true(has(got, 3, 20, 10, 21, 11) && has(got, 3, 10, 20, 11, 21));
+	assert_int_equal(got->count, 10);
+	free(got);
+	got = PREDICTED(locked, IROOT_WINDOW);
+	assert_int_equal(got->count, 3);
+	assert_true(has(got, 1, 21, 20, 0, 0));
+	assert_true(has(got, 1, 40, 31, 0, 0) && has(got, 1, 41, 30, 0, 0));	/* the lock itself */
+	free(got);
+}
+
 /* What comes before the birth of a thread never comes after what it does. */
 static void test_create(void **state)
 {
@@ -254,7 +295,7 @@ static void test_random_created(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_example), cmocka_unit_test(test_create),
 		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_crossing),

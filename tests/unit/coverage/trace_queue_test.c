@@ -1,6 +1,6 @@
 /*
- * Batches of records in a queue: what is folded is what the threads did, in the order of the batches, also where
- * the queue begins anew; and no further than the first batch that is not whole.
+ * Batches of records in a queue: they are folded in the order of their reservations, also across the
+ * end of the ring, and only up to the first incomplete batch.
  */
 #include "iroot_util.h"
 
