@@ -21,11 +21,11 @@ struct location_page {
 	uint32_t used;				/* granules that have a location */
 };
 
-struct last_accesses *last_access_new(size_t places, size_t segments)
+struct last_accesses *last_access_new(size_t locations, size_t segments)
 {
 	struct last_accesses *u = xcalloc(1, sizeof(*u));
 
-	u->location_limit = places;
+	u->location_limit = locations;
 	u->segment_limit = segments;
 	u->location_room = u->small_room = u->large_room = u->latest_room = FIRST_ROOM;
 	u->locations = pages_grow(NULL, 0, u->location_room * sizeof(*u->locations));

@@ -107,26 +107,26 @@ static inline enum record_action compare(struct race *r, const struct access_rec
 
 static void access_granule(struct race *r, const struct current_access *n)
 {
-	struct granule_records place = records_of_granule(&r->shadow, n->base);
+	struct granule_records g = records_of_granule(&r->shadow, n->base);
 	enum record_action action;
 
 	for (unsigned i = 0; i < RECORDS_DIRECT; i++) {
-		if (place.direct[i].site == 0)
+		if (g.direct[i].site == 0)
 			continue;
-		action = compare(r, &place.direct[i], n);
+		action = compare(r, &g.direct[i], n);
 		if (action == RECORD_SUFFICES)
 			return;
 		if (action == RECORD_DROP)
-			place.direct[i].site = 0;
+			g.direct[i].site = 0;
 	}
-	for (uint32_t i = place.overflow->count; i-- > 0; ) {
-		action = compare(r, &r->shadow.pool[place.overflow->first + i], n);
+	for (uint32_t i = g.overflow->count; i-- > 0; ) {
+		action = compare(r, &r->shadow.pool[g.overflow->first + i], n);
 		if (action == RECORD_SUFFICES)
 			return;
 		if (action == RECORD_DROP)
-			records_drop(&r->shadow, place.overflow, i);
+			records_drop(&r->shadow, g.overflow, i);
 	}
-	record_set(records_add(&r->shadow, &place), record_site(n->ev->pc, n->mask, n->access),
+	record_set(records_add(&r->shadow, &g), record_site(n->ev->pc, n->mask, n->access),
 		   n->view);
 }
 

@@ -5,8 +5,8 @@
  * accesses, they have no lock in common, and their acquisition histories are compatible. It
  * over-approximates, because values read before may forbid the other order. The second tier asks
  * sync_preserving.c for a reordering of the trace that brings the two accesses together. If the
- * trace has a total order, such a race is real.
- * Pairs that are unordered even with critical sections are reported by happens_before.c.
+ * trace has a total order, such a race is real. Pairs that even critical sections leave unordered
+ * are reported by happens_before.c.
  *
  * Each granule has one record for each (thread, site, bytes, lockset): of its last access. Of each
  * thread the last THREAD_RECORDS records are kept, in all GRANULE_RECORDS; then the oldest is
@@ -37,8 +37,7 @@ static const char note_by_reordering[] =
 /* A pair of sites that may race: one finding, several instances. */
 struct site_pair {
 	size_t finding;		/* index in the findings */
-	/* instances that the second tier was asked about, up to MAX_TRIES */
-	uint32_t tries;
+	uint32_t tries;		/* instances the second tier was asked about, up to MAX_TRIES */
 	/* Acquisition before which event 0 has to be held in a proving run; thread 0: none. */
 	struct candidate_event entry;
 	uint64_t index;		/* of the event 0 that `entry` belongs to */
@@ -269,16 +268,16 @@ static inline bool holds_outermost(const struct locks_ends *e, uint64_t lock)
 }
 
 /* All records of the granule and the current access have the same outermost lock, write-held. */
-static bool all_hold_outermost(const struct predict *p, const struct granule_records *place,
+static bool all_hold_outermost(const struct predict *p, const struct granule_records *g,
 			       const struct current_access *n)
 {
-	const struct access_record *overflow = &p->shadow.pool[place->overflow->first];
+	const struct access_record *overflow = &p->shadow.pool[g->overflow->first];
 	bool all = holds_outermost(&n->own_ends, n->own_ends.outer);
 
 	for (unsigned i = 0; i < RECORDS_DIRECT && all; i++)
-		all = !place->direct[i].site || holds_outermost(&n->ends[place->direct[i].lockset],
-								n->own_ends.outer);
-	for (uint32_t i = 0; i < place->overflow->count && all; i++)
+		all = !g->direct[i].site || holds_outermost(&n->ends[g->direct[i].lockset],
+							    n->own_ends.outer);
+	for (uint32_t i = 0; i < g->overflow->count && all; i++)
 		all = holds_outermost(&n->ends[overflow[i].lockset], n->own_ends.outer);
 	return all;
 }
@@ -289,10 +288,10 @@ static inline unsigned hint_number(uint32_t thread, unsigned access)
 	return thread % (HINT_POSITIONS / 2) * 2 + (access & ACCESS_WRITE ? 1 : 0);
 }
 
-static inline uint8_t *hint_slot(const struct granule_records *place,
+static inline uint8_t *hint_slot(const struct granule_records *g,
 				 const struct current_access *n)
 {
-	return &place->hints->position[hint_number(n->thread, n->access)];
+	return &g->hints->position[hint_number(n->thread, n->access)];
 }
 
 /*
@@ -301,18 +300,18 @@ static inline uint8_t *hint_slot(const struct granule_records *place,
  * NULL: the hints do not say.
  */
 static inline struct access_record *hinted_record(struct predict *p,
-						  const struct granule_records *place,
+						  const struct granule_records *g,
 						  const struct current_access *n)
 {
-	uint32_t at = *hint_slot(place, n);
+	uint32_t at = *hint_slot(g, n);
 	struct access_record *r;
 
-	if (!at || !holds_outermost(&n->own_ends, place->hints->common_lock))
+	if (!at || !holds_outermost(&n->own_ends, g->hints->common_lock))
 		return NULL;
 	if (at <= RECORDS_DIRECT)
-		r = &place->direct[at - 1];
-	else if (at - RECORDS_DIRECT <= place->overflow->count)
-		r = &p->shadow.pool[place->overflow->first + at - RECORDS_DIRECT - 1];
+		r = &g->direct[at - 1];
+	else if (at - RECORDS_DIRECT <= g->overflow->count)
+		r = &p->shadow.pool[g->overflow->first + at - RECORDS_DIRECT - 1];
 	else
 		return NULL;
 	return r->site == n->site && event_id_thread(r->event_id) == n->thread &&
@@ -321,59 +320,59 @@ static inline struct access_record *hinted_record(struct predict *p,
 }
 
 /* Remembers where the record of the current access is, if the granule has or can have hints. */
-static void set_hint(struct predict *p, const struct granule_records *place,
+static void set_hint(struct predict *p, const struct granule_records *g,
 		     const struct current_access *n, const struct access_record *r)
 {
-	struct hints *h = place->hints;
+	struct hints *h = g->hints;
 
-	if (place->overflow->hint_state == HINTS_NONE && all_hold_outermost(p, place, n)) {
+	if (g->overflow->hint_state == HINTS_NONE && all_hold_outermost(p, g, n)) {
 		*h = (struct hints){ .common_lock = n->own_ends.outer };
-		place->overflow->hint_state = HINTS_GUARDED;
+		g->overflow->hint_state = HINTS_GUARDED;
 		p->any_hints = true;
-	} else if (place->overflow->hint_state == HINTS_NONE ||
+	} else if (g->overflow->hint_state == HINTS_NONE ||
 		   !holds_outermost(&n->own_ends, h->common_lock)) {
-		place->overflow->hint_state = HINTS_UNGUARDED;
+		g->overflow->hint_state = HINTS_UNGUARDED;
 		return;
 	}
-	*hint_slot(place, n) =
-		r == &place->direct[0] || r == &place->direct[1] ?
-			(uint8_t)(r - place->direct + 1) :
-			(uint8_t)(r - &p->shadow.pool[place->overflow->first] + RECORDS_DIRECT + 1);
+	*hint_slot(g, n) =
+		r == &g->direct[0] || r == &g->direct[1] ?
+			(uint8_t)(r - g->direct + 1) :
+			(uint8_t)(r - &p->shadow.pool[g->overflow->first] + RECORDS_DIRECT + 1);
 }
 
 static void access_granule(struct predict *p, struct current_access *n)
 {
-	struct granule_records place = records_of_granule(&p->shadow, n->base);
-	struct access_record *overflow = &p->shadow.pool[place.overflow->first], *r;
-	uint32_t count = place.overflow->count;
+	struct granule_records g = records_of_granule(&p->shadow, n->base);
+	struct access_record *overflow = &p->shadow.pool[g.overflow->first], *r;
+	uint32_t count = g.overflow->count;
 	bool met = false;
 
 	n->site = record_site(n->ev->pc, n->mask, n->access);
 	n->bytes = (uint64_t)n->mask << 48;
 	n->own = 0;
 	n->same = n->oldest = NULL;
-	note_dependence(p, place.last_writer, n->mask, n->access, n->view);
-	if (place.overflow->hint_state == HINTS_GUARDED && (r = hinted_record(p, &place, n))) {
+	note_dependence(p, g.last_writer, n->mask, n->access, n->view);
+	if (g.overflow->hint_state == HINTS_GUARDED && (r = hinted_record(p, &g, n))) {
 		record_set(r, n->site, n->view);
 		return;
 	}
 	for (unsigned i = 0; i < RECORDS_DIRECT && !met; i++)
-		met = place.direct[i].site && compare(p, &place.direct[i], n);
+		met = g.direct[i].site && compare(p, &g.direct[i], n);
 	for (uint32_t i = count; i-- > 0 && !met; )
 		met = compare(p, &overflow[i], n);
 	if (!n->same && n->own >= THREAD_RECORDS)
 		n->same = n->oldest;
 	if (!n->same && count + RECORDS_DIRECT >= GRANULE_RECORDS) {
-		records_drop(&p->shadow, place.overflow, 0);
-		if (place.overflow->hint_state == HINTS_GUARDED)
-			memset(place.hints->position, 0, sizeof(place.hints->position));
+		records_drop(&p->shadow, g.overflow, 0);
+		if (g.overflow->hint_state == HINTS_GUARDED)
+			memset(g.hints->position, 0, sizeof(g.hints->position));
 		p->dropped++;
 	}
-	r = n->same ? n->same : records_add(&p->shadow, &place);
+	r = n->same ? n->same : records_add(&p->shadow, &g);
 	record_set(r, n->site, n->view);
-	if (place.overflow->count >= HINT_MIN_RECORDS &&
-	    place.overflow->hint_state != HINTS_UNGUARDED)
-		set_hint(p, &place, n, r);
+	if (g.overflow->count >= HINT_MIN_RECORDS &&
+	    g.overflow->hint_state != HINTS_UNGUARDED)
+		set_hint(p, &g, n, r);
 }
 
 static void predict_access(struct predict *p, const struct event *ev, const struct view *view,

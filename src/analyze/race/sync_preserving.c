@@ -160,15 +160,15 @@ static void note_release(struct reorder *r, struct thread *t, const struct event
 {
 	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
 	struct locks_held held = { 0 };
-	size_t place;
+	size_t position;
 
 	if (ev->result != 0)
 		return;
 	if (!locks_only(&locks_ends(r->locks)[view->lockset], lock)) {
-		place = locks_place(r->locks, view->lockset, lock);
-		if (place == LOCKS_ABSENT)
+		position = locks_place(r->locks, view->lockset, lock);
+		if (position == LOCKS_ABSENT)
 			return;
-		locks_at(r->locks, view->lockset, place, &held);
+		locks_at(r->locks, view->lockset, position, &held);
 	}
 	for (size_t i = 0; i < t->open_count && held.depth == 0; i++)
 		if (t->open[i].lock == lock) {
@@ -184,9 +184,9 @@ static void close_sections(struct reorder *r, struct thread *t, const struct vie
 
 	for (size_t i = 0; i < t->open_count; i++) {
 		struct open_section *o = &t->open[i];
-		size_t place = locks_place(r->locks, view->lockset, o->lock);
+		size_t position = locks_place(r->locks, view->lockset, o->lock);
 
-		if (place == LOCKS_ABSENT || view->acquired[place].index != o->index) {
+		if (position == LOCKS_ABSENT || view->acquired[position].index != o->index) {
 			section_end(t, o, t->last);
 		} else {
 			section_end(t, o, UINT64_MAX);

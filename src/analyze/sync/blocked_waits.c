@@ -20,14 +20,13 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define WAKEUPS_MAX 8u
-#define CANCELS_MAX 256u
+#define WAKEUPS_MAX 8u		/* threads whose last wake-up of an object is kept */
+#define CANCELS_MAX 256u	/* cancellations, and candidates of cancel-held */
 #define ONCE_SECTIONS_MAX 4u	/* critical sections kept of an initialiser that runs once */
 
 struct thread {
 	struct vclock entered;		/* view.strong when it took the outermost lock it holds */
-	/* 1 + index in cancel_at of its last cancellation; 0: none */
-	uint32_t cancelled;
+	uint32_t cancelled;		/* 1 + index in cancel_at of its last cancellation */
 	bool ended, blocked;
 	struct candidate_event blocked_at;	/* `kind`: of the operation that blocks */
 };
@@ -67,7 +66,7 @@ struct blocked_waits {
 	size_t once_count, once_capacity;
 	struct map once_at;		/* address -> 1 + index in onces */
 	struct map takers;		/* lock -> 1 + thread that took it, UINT64_MAX: several */
-	/* cancel-held; dropped at the end if one thread takes the lock */
+	/* Of cancel-held; dropped at the end if only one thread takes the lock. */
 	struct candidate *cancels;
 	size_t cancel_count, cancel_capacity;
 	struct candidate_event cancel_at[CANCELS_MAX];

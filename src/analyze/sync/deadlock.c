@@ -25,9 +25,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define DEPENDENCIES_MAX 65536u
-#define INSTANCES_MAX 4u
-#define STEPS_MAX (1u << 20)
+#define DEPENDENCIES_MAX 65536u	/* instances in all; bounds memory */
+#define INSTANCES_MAX 4u	/* of one dependency */
+#define STEPS_MAX (1u << 20)	/* dependencies tried; bounds the time of the search */
 #define CYCLE_MAX (CANDIDATE_EVENTS / 2)	/* a candidate has two events for each thread */
 
 struct held {
@@ -45,7 +45,8 @@ struct dependency {
 	bool alive;			/* reduce() has not ruled it out */
 	uint64_t strong_epoch;
 	struct vclock strong;
-	size_t held, held_count;	/* in deadlock.helds */
+	/* held_count entries from `held` on in deadlock.held_locks */
+	size_t held, held_count;
 };
 
 struct deadlock {

@@ -271,9 +271,9 @@ struct iroot_profile {
 	uint64_t lost;		/* objects that did not fit */
 	uint32_t finished, no_locks;	/* no_locks: ref of the empty lockset */
 	uint64_t steps, dependencies, location_count, entry_count, pair_count;
-	/* By hash of their identity. `places`: by block of granules; `known`: keys only. */
-	struct iroot_table events, places, locks, threads, syncs, pairs_of, found, known, sets,
-		nodes, edges, edge_sites, pairs, pair_sites, recents;
+	/* By hash of their identity. `granule_blocks`: by block of granules; `known`: keys only. */
+	struct iroot_table events, granule_blocks, locks, threads, syncs, pairs_of, found, known,
+		sets, nodes, edges, edge_sites, pairs, pair_sites, recents;
 	uint32_t event_count, found_count, thread_count, recents_count;
 	uint32_t busy;			/* in the middle of a step */
 	uint32_t thread_cache[IROOT_RECENT];	/* direct-mapped, by number */

@@ -23,7 +23,7 @@ static uint32_t location_new(struct iroot_profile *p, uint64_t addr, bool is_loc
 static uint32_t granule_by_table(struct iroot_profile *p, uint64_t granule)
 {
 	bool added;
-	uint32_t *block = iroot_table_put(p, &p->places, granule / BLOCK, &added), *number;
+	uint32_t *block = iroot_table_put(p, &p->granule_blocks, granule / BLOCK, &added), *number;
 
 	if (!block)
 		return 0;
@@ -95,7 +95,7 @@ void iroot_location_forget(struct iroot_profile *p, uint64_t addr, uint64_t size
 
 	if (end <= first)
 		return;
-	if ((end - first) / BLOCK > p->places.count) {
+	if ((end - first) / BLOCK > p->granule_blocks.count) {
 		for (uint32_t ref = p->all_locations; ref;) {
 			struct iroot_location *loc = iroot_at(p, ref);
 
@@ -106,7 +106,7 @@ void iroot_location_forget(struct iroot_profile *p, uint64_t addr, uint64_t size
 		return;
 	}
 	for (uint64_t block = first / BLOCK; block <= (end - 1) / BLOCK; block++) {
-		uint32_t ref = iroot_table_get(p, &p->places, block);
+		uint32_t ref = iroot_table_get(p, &p->granule_blocks, block);
 		const uint32_t *numbers = iroot_at(p, ref);
 
 		for (uint32_t i = 0; ref && i < BLOCK; i++)

@@ -6,11 +6,9 @@
 
 /* An object with SIGNAL and WAIT, or a barrier. */
 struct sync {
-	/* joined clocks of the SIGNALs, or of the barrier's current round */
-	uint32_t clock;
+	uint32_t clock;		/* joined clocks of all SIGNALs, or of the barrier's current round */
 	uint32_t round_clock;	/* barrier: joined clocks of the last complete round */
-	/* barrier: threads of a round, and those that came so far */
-	uint32_t party, arrived;
+	uint32_t party, arrived;	/* barrier: threads of a round; those that came so far */
 };
 
 /* In this file, ref 0 of a clock means the zero clock. */
@@ -132,9 +130,7 @@ static struct sync *sync_at(struct iroot_profile *p, uint64_t addr)
 	return ref && *ref ? iroot_at(p, *ref) : NULL;
 }
 
-/*
- * The round's clock is copied at each join, because threads may have joined an earlier state of it.
- */
+/* Joins copy clocks: the clock of a complete round stays as it is when its threads go on. */
 static void barrier_enter(struct iroot_profile *p, struct sync *s, struct iroot_thread *t)
 {
 	clock_join(p, &s->clock, t->clock, true);

@@ -1,3 +1,7 @@
+/*
+ * The interface of the fold: makes of each step what the other files do with one location, and
+ * gives out the iRoots that they found.
+ */
 #include "coverage/fold/iroot_fold.h"
 
 #include "coverage/fold/fold_internal.h"
@@ -185,8 +189,8 @@ uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, str
 		return damaged(p);
 	out->idiom = f->idiom;
 	for (unsigned i = 0; i < IROOT_EVENTS; i++) {
-		const struct iroot_event none = { 0 }, *e = f->event[i] ? iroot_at(p, f->event[i]) :
-						&none;
+		const struct iroot_event none = { 0 };
+		const struct iroot_event *e = f->event[i] ? iroot_at(p, f->event[i]) : &none;
 
 		if (e->access > IROOT_RELEASE)
 			return damaged(p);
@@ -198,8 +202,8 @@ uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, str
 
 void iroot_profile_stats(const struct iroot_profile *p, struct iroot_profile_stats *out)
 {
-	*out = (struct iroot_profile_stats){ .steps = p->steps, .dependencies = p->dependencies,
-					     .places = p->location_count, .entries = p->entry_count,
-					     .pairs = p->pair_count, .lost = p->lost,
-					     .bytes = p->used };
+	*out = (struct iroot_profile_stats){
+		.steps = p->steps, .dependencies = p->dependencies, .locations = p->location_count,
+		.entries = p->entry_count, .pairs = p->pair_count, .lost = p->lost, .bytes = p->used,
+	};
 }

@@ -135,7 +135,7 @@ uint32_t iroot_profile_flags(const struct iroot_profile *p, struct iroot_flag ou
 struct iroot_profile_stats {
 	uint64_t steps;		/* accesses and lock operations */
 	uint64_t dependencies;	/* dynamic instances */
-	uint64_t places;	/* granules and locks */
+	uint64_t locations;	/* granules and locks */
 	uint64_t entries, pairs;	/* of histories; of accesses within the window */
 	uint64_t lost;		/* objects that did not fit: iRoots may be missing */
 	uint64_t bytes;		/* used of the memory */
