@@ -112,7 +112,7 @@ static void test_random(void **state)
 	assert_true(noticed > 100 && noticed < read);
 }
 
-/* A list that goes in circles, and one that leaves the memory. */
+/* A list with a cycle, and one that leaves the memory. */
 static void test_all_the_same(void **state)
 {
 	static const uint32_t values[] = { 1, 200, 400, 5000, 0x7fffffff, UINT32_MAX };
