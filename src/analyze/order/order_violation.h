@@ -24,7 +24,7 @@ struct order_thread {
 #define ORDER_PREFETCH 32u	/* a power of two, below ANALYSIS_AHEAD */
 
 struct order {
-	uint64_t prefetch[ORDER_PREFETCH];	/* ring: addresses of accesses that come soon */
+	uint64_t prefetch[ORDER_PREFETCH];	/* ring: addresses of upcoming accesses */
 	uint32_t prefetch_count;
 	const struct analysis_context *ctx;
 	struct sections *sections;

@@ -46,7 +46,7 @@ struct site_pair {
 #define PREFETCH_DISTANCE 8u	/* accesses; a power of two */
 #define CACHED_RECORDS 8192u	/* a pool this small is in the processor's cache anyway */
 
-/* An access that comes soon: its granule, and the hint that hinted_record() will read. */
+/* An upcoming access: its granule, and the hint that hinted_record() will read. */
 struct prefetch {
 	uint32_t page;		/* of struct access_records; 0: none */
 	uint64_t granule;
