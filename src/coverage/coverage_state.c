@@ -8,12 +8,14 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+/* The choice of a program from the database. */
 struct choosing {
-	const char *wanted;
-	int64_t id;
-	char *name;
-	uint64_t count, runs;
-	struct buf names;
+	const char *wanted;	/* its name; NULL: any */
+	int64_t id;		/* of the last match */
+	char *name;		/* of the last match */
+	uint64_t count;		/* matches */
+	uint64_t runs;		/* of the last match */
+	struct buf names;	/* all programs, for the message */
 };
 
 static int choose(void *ctx, int64_t id, const char *name, const char *build_id, uint64_t runs)
@@ -53,7 +55,8 @@ void cover_state_judge(struct cover_item *i)
 static int load_root(void *ctx, const struct memo_root *r)
 {
 	struct cover_state *s = ctx;
-	struct cover_item item = { .idiom = r->idiom, .exposed = r->exposed, .predicted = r->predicted,
+	struct cover_item item = { .idiom = r->idiom, .exposed = r->exposed,
+				   .predicted = r->predicted,
 				   .attempts = r->attempts, .failed = r->failed };
 
 	for (unsigned i = 0; i < IROOT_EVENTS && r->event[i]; i++) {
@@ -75,7 +78,8 @@ static int load_run(void *ctx, const struct memo_run *r)
 
 	s->failed_runs += r->failed;
 	s->points = xgrow(s->points, s->point_count, &s->point_capacity, sizeof(*s->points));
-	s->points[s->point_count] = (struct cover_point){ .run = s->point_count + 1, .exposed = r->exposed,
+	s->points[s->point_count] = (struct cover_point){ .run = s->point_count + 1,
+							  .exposed = r->exposed,
 							  .known = r->known,
 							  .strategy = xstrdup(r->strategy) };
 	s->point_count++;
@@ -89,10 +93,11 @@ int cover_state_load(struct cover_state *s, struct memo *m, const char *program,
 
 	*s = (struct cover_state){ 0 };
 	if (memo_each_program(m, choose, &c, err) < 0) {
-		/* told */
+		/* *err is set */
 	} else if (c.count == 0) {
 		err_set(err, program ? "the database knows no program %s (but %s)" :
-				       "the database is empty%s%s", program ? program : "",
+				       "the database is empty: snarl cover -- PROGRAM fills it%s%s",
+			program ? program : "",
 			program ? buf_string(&c.names) : "");
 	} else if (c.count > 1) {
 		err_set(err, "the database knows several programs, choose with --program: %s",
@@ -144,7 +149,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct cover_file *)a)->name, ((const struct cover_file *)b)->name);
 }
 
-/* Once for each file that it has an event in. */
+/* Counts the iRoot once for each file with one of its events. */
 static void sum_files(struct cover_state *s, const struct cover_item *item)
 {
 	for (unsigned i = 0; i < IROOT_EVENTS && item->event[i]; i++) {
@@ -199,7 +204,7 @@ const char *cover_verdict_name(enum cover_verdict verdict)
 
 struct cover_index {
 	const struct cover_state *state;
-	struct map at;		/* hash of names to place, plus 1 */
+	struct map at;		/* hash of idiom and events -> 1 + index in state->items */
 };
 
 static uint64_t hash_item(const struct cover_state *s, const struct cover_item *item)
@@ -253,7 +258,7 @@ void cover_place(const struct cover_state *s, uint32_t event, struct buf *out)
 
 void cover_describe(const struct cover_state *s, const struct cover_item *item, struct buf *out)
 {
-	/* What stands before the second, third and fourth event. */
+	/* Text before each event. */
 	static const char *const between[IROOT_IDIOMS + 1][IROOT_EVENTS] = {
 		[1] = { "", " → " },
 		[2] = { "", " → ", " → " },

@@ -1,6 +1,6 @@
 /*
- * The coverage of a program as a database has it, or as report/cover.h wrote it once: to be
- * shown, and to be compared.
+ * The coverage of one program in memory, to be shown or compared. It comes from a database
+ * (cover_state_load()), or from a JSON file that an earlier run wrote (report/cover_json.c).
  */
 #ifndef COVERAGE_COVERAGE_STATE_H
 #define COVERAGE_COVERAGE_STATE_H
@@ -15,24 +15,28 @@
 enum cover_verdict { COVER_EXPOSED, COVER_UNTESTED, COVER_INFEASIBLE, COVER_VERDICTS };
 
 struct cover_event {
-	char *key, *function, *file;	/* "" if unknown */
+	char *key;			/* iroot_database.h: names the event within the program */
+	char *function, *file;		/* "" if unknown */
 	unsigned line, column;
 	enum iroot_access access;
 };
 
+/* An iRoot. */
 struct cover_item {
 	uint32_t idiom;
-	uint32_t event[IROOT_EVENTS];	/* of the state's events, plus 1; 0: none */
-	uint64_t exposed, predicted, attempts, failed;
+	uint32_t event[IROOT_EVENTS];	/* 1 + index in cover_state.events; 0: none */
+	uint64_t exposed, predicted, attempts, failed;	/* runs: see struct memo_root */
 	enum cover_verdict verdict;
 };
 
+/* A point of the coverage curve. */
 struct cover_point {
-	uint64_t run, exposed, known;	/* after the run-th of all runs */
-	char *strategy;
+	uint64_t run;			/* runs so far, from 1 */
+	uint64_t exposed, known;	/* iRoots exposed; exposed or predicted, after that run */
+	char *strategy;			/* of that run */
 };
 
-/* How many of each verdict. */
+/* Number of iRoots with each verdict. */
 struct cover_figures {
 	uint64_t at[COVER_VERDICTS];
 };
@@ -51,42 +55,50 @@ struct cover_state {
 	size_t count, capacity;
 	struct cover_point *points;
 	size_t point_count, point_capacity;
-	/* cover_state_sum() */
-	struct cover_figures idioms[IROOT_IDIOMS + 1], all;	/* [0]: unused */
-	struct cover_file *files;	/* by name */
+	/* Set by cover_state_sum(). */
+	struct cover_figures idioms[IROOT_IDIOMS + 1], all;	/* idioms[0] is not used */
+	struct cover_file *files;	/* sorted by name */
 	size_t file_count, file_capacity;
-	struct map numbers;		/* while reading: of events, plus 1 */
+	struct map numbers;		/* while loading: database id -> 1 + index in events */
 };
 
 /*
- * `program` NULL: the only one; else by name. -1 if it is not there, or if there are several to
- * choose from.
+ * Loads the program of this name; NULL: the only program of the database. -1 if the program is not
+ * there, or if NULL leaves a choice.
  */
 int cover_state_load(struct cover_state *s, struct memo *m, const char *program, struct err *err);
 
 void cover_state_free(struct cover_state *s);
 
-/* For who fills it: sets an item's verdict; sums all up. */
+/*
+ * For code that fills a state: sets the verdict of an item; computes the figures when all are
+ * there.
+ */
 void cover_state_judge(struct cover_item *item);
 void cover_state_sum(struct cover_state *s);
 
-/* Exposed ones of those that are not infeasible; 100 if there are none. */
+/* Exposed iRoots in percent of the feasible ones; 100 if there are none. */
 double cover_percent(const struct cover_figures *f);
 uint64_t cover_total(const struct cover_figures *f);
 
-const char *cover_access_name(enum iroot_access access);	/* "read", "write", "lock", "unlock" */
+/* "read", "write", "lock", "unlock" */
+const char *cover_access_name(enum iroot_access access);
 const char *cover_verdict_name(enum cover_verdict verdict);
 
-/* The same iRoot in another state, or NULL. */
+/* Finds iRoots of one state by an item `of` another state; NULL if it has no such iRoot. */
 struct cover_index;
 struct cover_index *cover_index_new(const struct cover_state *s);
 void cover_index_free(struct cover_index *x);
 const struct cover_item *cover_index_find(const struct cover_index *x, const struct cover_state *of,
 					  const struct cover_item *item);
 
-/* "1  bank.c:21 write → bank.c:33 read", "4  a.c:5 write → a.c:9 read … a.c:11 write → a.c:7 read" */
+/*
+ * "1  bank.c:21 write → bank.c:33 read", "4  a.c:5 write → a.c:9 read … a.c:11 write → a.c:7 read"
+ */
 struct buf;
 void cover_describe(const struct cover_state *s, const struct cover_item *item, struct buf *out);
-void cover_place(const struct cover_state *s, uint32_t event, struct buf *out);	/* one of its events */
+
+/* One event: "bank.c:21 write". `event` is 1 + its index. */
+void cover_place(const struct cover_state *s, uint32_t event, struct buf *out);
 
 #endif

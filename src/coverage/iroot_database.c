@@ -1,5 +1,5 @@
 /*
- * All of the SQL, prepared once.
+ * All SQL of the coverage database: the schema, and statements that are prepared once.
  */
 #include "coverage/iroot_database.h"
 
@@ -66,7 +66,7 @@ static const char *const texts[STATEMENTS] = {
 		 " FROM run WHERE program = ?1 ORDER BY id",
 };
 
-/* Of the other database, by the names of things; numbers differ. */
+/* Merges the attached database `other`. Rows are matched by name, because ids differ. */
 static const char merging[] =
 	"INSERT INTO program (name, build) SELECT name, build FROM other.program WHERE true"
 	" ON CONFLICT DO NOTHING;"
@@ -123,7 +123,10 @@ void memo_close(struct memo *m)
 	free(m);
 }
 
-/* Runs a statement whose values are bound; its first column is the answer if it has rows. */
+/*
+ * Runs a statement whose values are bound. Returns the first column of its row, 0 without a row, -1
+ * on error.
+ */
 static int64_t run(struct memo *m, enum statement which, struct err *err)
 {
 	int64_t value;
@@ -223,7 +226,8 @@ int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t by, 
 	return 0;
 }
 
-int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int64_t by, struct err *err)
+int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int64_t by,
+		 struct err *err)
 {
 	sqlite3_bind_int64(m->db.at[ATTEMPT], 1, root);
 	sqlite3_bind_int(m->db.at[ATTEMPT], 2, exposed);
@@ -268,13 +272,15 @@ int memo_each_program(struct memo *m, int (*fn)(void *ctx, int64_t id, const cha
 	int got;
 
 	while ((got = sqlite3_step(s)) == SQLITE_ROW &&
-	       fn(ctx, sqlite3_column_int64(s, 0), text_at(s, 1), text_at(s, 2), number_at(s, 3)) == 0)
+	       fn(ctx, sqlite3_column_int64(s, 0), text_at(s, 1), text_at(s, 2),
+		  number_at(s, 3)) == 0)
 		;
 	return ended(m, PROGRAMS, got, err);
 }
 
 int memo_each_event(struct memo *m, int64_t program, int (*fn)(void *ctx, int64_t id,
-							       const struct memo_event *e), void *ctx,
+							       const struct memo_event *e),
+		    void *ctx,
 		    struct err *err)
 {
 	sqlite3_stmt *s = m->db.at[EVENTS];
@@ -282,7 +288,8 @@ int memo_each_event(struct memo *m, int64_t program, int (*fn)(void *ctx, int64_
 
 	sqlite3_bind_int64(s, 1, program);
 	while ((got = sqlite3_step(s)) == SQLITE_ROW) {
-		struct memo_event e = { .key = text_at(s, 1), .access = (enum iroot_access)number_at(s, 2),
+		struct memo_event e = { .key = text_at(s, 1),
+					.access = (enum iroot_access)number_at(s, 2),
 					.function = text_at(s, 3), .file = text_at(s, 4),
 					.line = (unsigned)number_at(s, 5),
 					.column = (unsigned)number_at(s, 6) };
@@ -301,7 +308,8 @@ int memo_each_root(struct memo *m, int64_t program, int (*fn)(void *ctx, const s
 
 	sqlite3_bind_int64(s, 1, program);
 	while ((got = sqlite3_step(s)) == SQLITE_ROW) {
-		struct memo_root r = { .id = sqlite3_column_int64(s, 0), .idiom = (uint32_t)number_at(s, 1),
+		struct memo_root r = { .id = sqlite3_column_int64(s, 0),
+				       .idiom = (uint32_t)number_at(s, 1),
 				       .exposed = number_at(s, 6), .predicted = number_at(s, 7),
 				       .attempts = number_at(s, 8), .failed = number_at(s, 9),
 				       .first_run = sqlite3_column_int64(s, 10) };

@@ -1,5 +1,5 @@
 /*
- * The iRoots of a trace: those that its run exposed, and those to be expected of others.
+ * Events of a trace as steps of the iRoot fold (coverage/fold/iroot_fold.h).
  */
 #ifndef COVERAGE_TRACE_COVERAGE_H
 #define COVERAGE_TRACE_COVERAGE_H
@@ -8,7 +8,7 @@
 #include "coverage/fold/iroot_fold.h"
 #include "trace/read/reader.h"
 
-/* The steps of an event; returns how many there are. */
+/* Writes at most TRACE_STEPS steps of the event to `out`; returns their number. */
 unsigned iroot_steps(const struct event *ev, struct iroot_step *out);
 
 #endif

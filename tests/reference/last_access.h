@@ -12,11 +12,11 @@
 #include "analyze/order/last_access.h"
 
 #define BYTES 96u
-#define KEPT (2 * USES_THREADS)
+#define KEPT (2 * LAST_ACCESS_THREADS)
 
 struct byte {
 	struct {
-		uint32_t who;		/* 2 * thread, + 1 for a write */
+		uint32_t key;		/* 2 * thread, + 1 for a write */
 		uint64_t index;
 	} last[KEPT + 1];
 	unsigned count;
@@ -24,25 +24,28 @@ struct byte {
 	uint64_t addr, size, pc;	/* of the newest */
 };
 
-/* Puts the access in front. The first two writes of threads with even numbers count as `first` and `latest`. */
-static void slow_use(struct byte *b, uint32_t who, uint64_t index)
+/*
+ * Puts the access in front. The first two writes of threads with even numbers count as `first` and
+ * `latest`.
+ */
+static void slow_access(struct byte *b, uint32_t key, uint64_t index)
 {
 	unsigned i = 0;
 
-	b->last_write = who & 1 ? index : b->last_write;
-	if ((who & 3) == 1) {
+	b->last_write = key & 1 ? index : b->last_write;
+	if ((key & 3) == 1) {
 		if (b->first && b->latest == b->first)
 			b->latest = index;
 		b->first = b->first ? b->first : index;
 		b->latest = b->latest ? b->latest : index;
 	}
 
-	while (i < b->count && b->last[i].who != who)
+	while (i < b->count && b->last[i].key != key)
 		i++;
 	if (i == b->count && b->count < KEPT)
 		b->count++;
 	memmove(b->last + 1, b->last, (i < KEPT ? i : KEPT - 1) * sizeof(b->last[0]));
-	b->last[0].who = who;
+	b->last[0].key = key;
 	b->last[0].index = index;
 }
 

@@ -40,9 +40,9 @@ static int compare(const struct iroot_profile *a, const struct iroot_profile *b)
 		printf(" %u/%u", counts[i][0], counts[i][1]);
 	iroot_profile_stats(a, &stats);
 	printf(" lost %llu\n", (unsigned long long)stats.lost);
-	fprintf(stderr, "steps %llu dependencies %llu places %llu entries %llu pairs %llu bytes %llu\n",
+	fprintf(stderr, "steps %llu dependencies %llu locations %llu entries %llu pairs %llu bytes %llu\n",
 		(unsigned long long)stats.steps, (unsigned long long)stats.dependencies,
-		(unsigned long long)stats.places, (unsigned long long)stats.entries,
+		(unsigned long long)stats.locations, (unsigned long long)stats.entries,
 		(unsigned long long)stats.pairs, (unsigned long long)stats.bytes);
 	return 0;
 }

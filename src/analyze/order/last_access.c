@@ -1,5 +1,5 @@
 /*
- * Pages of 512 granules by hash; a granule is a list of places in one pool.
+ * Finds the locations of an access: a hash table of pages, a list of locations for each granule.
  */
 #include "analyze/order/last_access.h"
 
@@ -16,24 +16,24 @@
 
 #define FIRST_ROOM 4096u
 
-struct uses_page {
-	uint32_t granules[PAGE_GRANULES];	/* nodes; 0: none */
-	uint32_t used;				/* granules that have some */
+struct location_page {
+	uint32_t granules[PAGE_GRANULES];	/* first location of each; 0: none */
+	uint32_t used;				/* granules that have a location */
 };
 
-struct uses *uses_new(size_t places, size_t situations)
+struct last_accesses *last_access_new(size_t locations, size_t segments)
 {
-	struct uses *u = xcalloc(1, sizeof(*u));
+	struct last_accesses *u = xcalloc(1, sizeof(*u));
 
-	u->place_limit = places;
-	u->situation_limit = situations;
-	u->node_room = u->some_room = u->many_room = u->latest_room = FIRST_ROOM;
-	u->nodes = pages_grow(NULL, 0, u->node_room * sizeof(*u->nodes));
-	u->some = pages_grow(NULL, 0, u->some_room * sizeof(*u->some));
-	u->many = pages_grow(NULL, 0, u->many_room * sizeof(*u->many));
+	u->location_limit = locations;
+	u->segment_limit = segments;
+	u->location_room = u->small_room = u->large_room = u->latest_room = FIRST_ROOM;
+	u->locations = pages_grow(NULL, 0, u->location_room * sizeof(*u->locations));
+	u->small = pages_grow(NULL, 0, u->small_room * sizeof(*u->small));
+	u->large = pages_grow(NULL, 0, u->large_room * sizeof(*u->large));
 	u->latest = pages_grow(NULL, 0, u->latest_room * sizeof(*u->latest));
-	u->node_count = u->some_count = u->many_count = u->latest_count = 1;
-	uses_begin_events(u);
+	u->location_count = u->small_count = u->large_count = u->latest_count = 1;
+	last_access_init_segments(u);
 	return u;
 }
 
@@ -44,72 +44,74 @@ static void page_free(void *ctx, uint64_t key, uint64_t value)
 	free((void *)(uintptr_t)value);
 }
 
-void uses_free(struct uses *u)
+void last_access_free(struct last_accesses *u)
 {
 	map_each(&u->pages, page_free, NULL);
 	map_free(&u->pages);
-	pages_free(u->nodes, u->node_room * sizeof(*u->nodes));
-	pages_free(u->some, u->some_room * sizeof(*u->some));
-	pages_free(u->many, u->many_room * sizeof(*u->many));
+	pages_free(u->locations, u->location_room * sizeof(*u->locations));
+	pages_free(u->small, u->small_room * sizeof(*u->small));
+	pages_free(u->large, u->large_room * sizeof(*u->large));
 	pages_free(u->latest, u->latest_room * sizeof(*u->latest));
-	uses_end_events(u);
+	last_access_free_segments(u);
 	free(u);
 }
 
-uint64_t uses_dropped(const struct uses *u)
+uint64_t last_access_dropped(const struct last_accesses *u)
 {
 	return u->dropped;
 }
 
-static struct uses_page *page_at(struct uses *u, uint64_t number, bool make)
+static struct location_page *page_at(struct last_accesses *u, uint64_t number, bool make)
 {
-	size_t near = number % USES_RECENT;
+	size_t near = number % LAST_ACCESS_CACHED_PAGES;
 	uint64_t *found;
 
-	if (u->recent[near].page && u->recent[near].number == number)
-		return u->recent[near].page;
+	if (u->page_cache[near].page && u->page_cache[near].number == number)
+		return u->page_cache[near].page;
 	found = make ? map_put(&u->pages, number, NULL) : map_find(&u->pages, number);
 	if (!found || (!*found && !make))
 		return NULL;
 	if (!*found)
-		*found = (uintptr_t)xcalloc(1, sizeof(struct uses_page));
-	u->recent[near].number = number;
-	u->recent[near].page = (struct uses_page *)(uintptr_t)*found;
-	return u->recent[near].page;
+		*found = (uintptr_t)xcalloc(1, sizeof(struct location_page));
+	u->page_cache[near].number = number;
+	u->page_cache[near].page = (struct location_page *)(uintptr_t)*found;
+	return u->page_cache[near].page;
 }
 
-static uint32_t node_new(struct uses *u, struct uses_page *page, uint64_t granule)
+static uint32_t location_new(struct last_accesses *u, struct location_page *page, uint64_t granule)
 {
-	uint32_t n = u->free_node, *first = &page->granules[granule % PAGE_GRANULES];
+	uint32_t n = u->free_location, *first = &page->granules[granule % PAGE_GRANULES];
 
 	if (n) {
-		u->free_node = u->nodes[n].next;
+		u->free_location = u->locations[n].next;
 	} else {
-		if (u->node_count == u->node_room) {
-			u->nodes = pages_grow(u->nodes, u->node_room * sizeof(*u->nodes),
-					      2 * u->node_room * sizeof(*u->nodes));
-			u->node_room *= 2;
+		if (u->location_count == u->location_room) {
+			u->locations = pages_grow(u->locations,
+						  u->location_room * sizeof(*u->locations),
+						  2 * u->location_room * sizeof(*u->locations));
+			u->location_room *= 2;
 		}
-		n = (uint32_t)u->node_count++;
+		n = (uint32_t)u->location_count++;
 	}
-	memset(&u->nodes[n], 0, sizeof(u->nodes[n]));
-	u->nodes[n].next = *first;
+	memset(&u->locations[n], 0, sizeof(u->locations[n]));
+	u->locations[n].next = *first;
 	page->used += !*first;
 	*first = n;
 	return n;
 }
 
-/* What is not in `mask` goes to a copy. */
-static void split(struct uses *u, struct uses_page *page, uint64_t granule, uint32_t n, uint8_t mask)
+/* Splits location `n`: its bytes that are not in `mask` go to a copy. */
+static void split(struct last_accesses *u, struct location_page *page, uint64_t granule, uint32_t n,
+		  uint8_t mask)
 {
-	uint32_t copy = node_new(u, page, granule), next = u->nodes[copy].next;
-	struct place *p = &u->nodes[copy];
+	uint32_t copy = location_new(u, page, granule), next = u->locations[copy].next;
+	struct location *p = &u->locations[copy];
 
-	*p = u->nodes[n];
+	*p = u->locations[n];
 	p->next = next;
 	p->mask &= (uint8_t)~mask;
-	u->nodes[n].mask &= mask;
-	uses_copied(u, p);
+	u->locations[n].mask &= mask;
+	last_access_copy_overflow(u, p);
 }
 
 static uint8_t bytes_within(uint64_t granule, uint64_t addr, uint64_t end)
@@ -120,83 +122,89 @@ static uint8_t bytes_within(uint64_t granule, uint64_t addr, uint64_t end)
 	return (uint8_t)((0xffu << low) & (0xffu >> (8 - high)));
 }
 
-/* No room: all is forgotten. */
-static void forget_all(struct uses *u)
+/* Forgets all locations and segments, because a limit is reached. */
+static void forget_all(struct last_accesses *u)
 {
-	u->dropped += u->node_count - 1;
+	u->dropped += u->location_count - 1;
 	map_each(&u->pages, page_free, NULL);
 	map_free(&u->pages);
-	memset(u->recent, 0, sizeof(u->recent));
-	u->node_count = u->some_count = u->many_count = u->latest_count = 1;
-	u->free_node = u->free_some = u->free_many = u->free_latest = 0;
-	uses_begin_events(u);
+	memset(u->page_cache, 0, sizeof(u->page_cache));
+	u->location_count = u->small_count = u->large_count = u->latest_count = 1;
+	u->free_location = u->free_small = u->free_large = u->free_latest = 0;
+	last_access_init_segments(u);
 }
 
-void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step)
+void last_access_prefetch(const struct last_accesses *u, uint64_t addr, unsigned step)
 {
 	uint64_t number = addr >> PAGE_SHIFT;
-	const struct uses_page *page = u->recent[number % USES_RECENT].page;
+	const struct location_page *page = u->page_cache[number % LAST_ACCESS_CACHED_PAGES].page;
 	uint32_t n;
 
-	if (!page || u->recent[number % USES_RECENT].number != number)
+	if (!page || u->page_cache[number % LAST_ACCESS_CACHED_PAGES].number != number)
 		return;
 	n = step ? page->granules[addr / 8 % PAGE_GRANULES] : 0;
 	if (step == 0)
 		__builtin_prefetch(&page->granules[addr / 8 % PAGE_GRANULES]);
 	else if (step == 1)
-		__builtin_prefetch(&u->nodes[n], 1);
-	else if (u->nodes[n].wide)
-		__builtin_prefetch(uses_head(u, &u->nodes[n]), 1);
+		__builtin_prefetch(&u->locations[n], 1);
+	else if (u->locations[n].overflow)
+		__builtin_prefetch(last_access_head(u, &u->locations[n]), 1);
 }
 
-/* One granule: what is partly within is split, what is missing made. */
-static void at_granule(struct uses *u, uint64_t g, uint8_t mask, uses_visit *fn, void *ctx)
+/*
+ * Calls back for the locations of one granule; splits those partly in `mask`, makes the missing
+ * one.
+ */
+static void at_granule(struct last_accesses *u, uint64_t g, uint8_t mask, location_visit *fn,
+		       void *ctx)
 {
-	struct uses_page *page = page_at(u, g / PAGE_GRANULES, true);
+	struct location_page *page = page_at(u, g / PAGE_GRANULES, true);
 	uint32_t n = page->granules[g % PAGE_GRANULES];
 	uint8_t missing = mask;
 
-	/* Most have one place, which is used as ever. */
-	if (n && u->nodes[n].mask == mask && !u->nodes[n].next) {
-		fn(ctx, &u->nodes[n], g);
+	/* Most granules have one location, which all accesses touch as a whole. */
+	if (n && u->locations[n].mask == mask && !u->locations[n].next) {
+		fn(ctx, &u->locations[n], g);
 		return;
 	}
-	for (; n; n = u->nodes[n].next) {
-		uint8_t had = (uint8_t)u->nodes[n].mask;
+	for (; n; n = u->locations[n].next) {
+		uint8_t had = (uint8_t)u->locations[n].mask;
 
 		missing &= (uint8_t)~had;
 		if ((had & mask) && (had & ~mask))
 			split(u, page, g, n, mask);
 	}
 	if (missing) {
-		n = node_new(u, page, g);	/* may move them all */
-		u->nodes[n].mask = missing;
+		n = location_new(u, page, g);	/* may move u->locations */
+		u->locations[n].mask = missing;
 	}
-	for (n = page->granules[g % PAGE_GRANULES]; n; n = u->nodes[n].next)
-		if (u->nodes[n].mask & mask)
-			fn(ctx, &u->nodes[n], g);
+	for (n = page->granules[g % PAGE_GRANULES]; n; n = u->locations[n].next)
+		if (u->locations[n].mask & mask)
+			fn(ctx, &u->locations[n], g);
 }
 
-void uses_each(struct uses *u, uint64_t addr, uint64_t size, uses_visit *fn, void *ctx)
+void last_access_each(struct last_accesses *u, uint64_t addr, uint64_t size, location_visit *fn,
+		      void *ctx)
 {
 	uint64_t end = addr + size;
 
-	if (uses_are_many(u))
-		uses_collect(u);
-	if (u->node_count > u->place_limit || (u->situation_count > u->situation_limit && !u->free_situation) ||
-	    (u->site_count > u->situation_limit && !u->free_site))
+	if (last_access_wants_gc(u))
+		last_access_gc(u);
+	if (u->location_count > u->location_limit ||
+	    (u->segment_count > u->segment_limit && !u->free_segment) ||
+	    (u->site_count > u->segment_limit && !u->free_site))
 		forget_all(u);
 	for (uint64_t g = addr / 8; g * 8 < end; g++)
 		at_granule(u, g, bytes_within(g, addr, end), fn, ctx);
 }
 
 /*
- * Granules in [addr, end) of pages that have some, page by page; a range of more pages
- * than there are (unmapping a terabyte) goes through those there are.
+ * Calls back for each granule in [addr, end) that has locations. If the range has more pages than
+ * the table (a terabyte is unmapped), goes through the table instead of the range.
  */
-static void each_granule(struct uses *u, uint64_t addr, uint64_t end,
-			 void (*fn)(struct uses *u, struct uses_page *page, uint64_t granule, void *ctx),
-			 void *ctx)
+static void each_granule(struct last_accesses *u, uint64_t addr, uint64_t end,
+			 void (*fn)(struct last_accesses *u, struct location_page *page,
+			 uint64_t granule, void *ctx), void *ctx)
 {
 	uint64_t first = addr / 8 / PAGE_GRANULES, last = (end - 1) / 8 / PAGE_GRANULES;
 	bool sparse = last - first > u->pages.capacity;
@@ -204,7 +212,8 @@ static void each_granule(struct uses *u, uint64_t addr, uint64_t end,
 
 	for (size_t i = 0; i < count && addr < end; i++) {
 		uint64_t number = sparse ? u->pages.entries[i].key : first + i;
-		struct uses_page *page = number >= first && number <= last ? page_at(u, number, false) : NULL;
+		struct location_page *page = number >= first && number <= last ?
+					     page_at(u, number, false) : NULL;
 		uint64_t g = number == first ? addr / 8 : number * PAGE_GRANULES;
 		uint64_t behind = number == last ? (end - 1) / 8 + 1 : (number + 1) * PAGE_GRANULES;
 
@@ -216,34 +225,37 @@ static void each_granule(struct uses *u, uint64_t addr, uint64_t end,
 
 struct range {
 	uint64_t addr, end;
-	uses_visit *fn;
+	location_visit *fn;
 	void *ctx;
 };
 
-static void granule_known(struct uses *u, struct uses_page *page, uint64_t granule, void *ctx)
+static void granule_known(struct last_accesses *u, struct location_page *page, uint64_t granule,
+			  void *ctx)
 {
 	const struct range *r = ctx;
 
-	for (uint32_t n = page->granules[granule % PAGE_GRANULES]; n; n = u->nodes[n].next)
-		if (u->nodes[n].mask & bytes_within(granule, r->addr, r->end))
-			r->fn(r->ctx, &u->nodes[n], granule);
+	for (uint32_t n = page->granules[granule % PAGE_GRANULES]; n; n = u->locations[n].next)
+		if (u->locations[n].mask & bytes_within(granule, r->addr, r->end))
+			r->fn(r->ctx, &u->locations[n], granule);
 }
 
-void uses_known(struct uses *u, uint64_t addr, uint64_t size, uses_visit *fn, void *ctx)
+void last_access_each_known(struct last_accesses *u, uint64_t addr, uint64_t size,
+			    location_visit *fn, void *ctx)
 {
 	struct range r = { addr, addr + size, fn, ctx };
 
 	each_granule(u, addr, addr + size, granule_known, &r);
 }
 
-static void granule_forget(struct uses *u, struct uses_page *page, uint64_t granule, void *ctx)
+static void granule_forget(struct last_accesses *u, struct location_page *page, uint64_t granule,
+			   void *ctx)
 {
 	const struct range *r = ctx;
 	uint32_t *at = &page->granules[granule % PAGE_GRANULES];
 
 	while (*at) {
 		uint32_t n = *at;
-		struct place *node = &u->nodes[n];
+		struct location *node = &u->locations[n];
 
 		node->mask &= (uint8_t)~bytes_within(granule, r->addr, r->end);
 		if (node->mask) {
@@ -251,14 +263,14 @@ static void granule_forget(struct uses *u, struct uses_page *page, uint64_t gran
 			continue;
 		}
 		*at = node->next;
-		uses_dropped_place(u, node);
-		node->next = u->free_node;
-		u->free_node = n;
+		last_access_clear_location(u, node);
+		node->next = u->free_location;
+		u->free_location = n;
 	}
 	page->used -= !page->granules[granule % PAGE_GRANULES];
 }
 
-void uses_forget(struct uses *u, uint64_t addr, uint64_t size)
+void last_access_forget(struct last_accesses *u, uint64_t addr, uint64_t size)
 {
 	struct range r = { addr, addr + size, NULL, NULL };
 

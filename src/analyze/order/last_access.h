@@ -1,15 +1,46 @@
 /*
- * Who used which memory last: for each place the last read and the last write of each
- * thread, who had it alone, and who wrote it first.
+ * The last accesses to each location: of each thread the last read and the last write, and, while
+ * one thread owns the location, its first and latest write.
  *
- * A place is one granule (8 bytes) or some bytes of it: as many as were always used
- * together. Nothing is known of memory that was given back (uses_forget()). Of each
- * place USES_THREADS threads are remembered; more take the place of the oldest. Beyond
- * so many places or situations all is forgotten, and begun anew.
+ * A location is a granule (8 aligned bytes), or some bytes of it that were always accessed
+ * together. The caller forgets memory that is freed (last_access_forget()). A location remembers up
+ * to 16 accesses; then a new one replaces the oldest. If there are too many locations or segments,
+ * all are forgotten, and `dropped` counts them.
  *
- * A use is kept in the place itself, in 16 bytes: what it has in common with others of its
- * thread (struct situation) or of its line of code (struct site) is elsewhere, and found to be
- * needless now and then by looking at all places, so that nothing need be counted.
+ * An access takes 16 bytes (struct packed_access). What it has in common with other accesses is
+ * kept once: struct thread_segment (thread, clocks, lockset, stack) and struct access_site (pc,
+ * size, kind). Segments and sites have no reference counts: last_access_gc() marks those that
+ * locations name, and frees the others.
+ *
+ * Example: an 8-byte block at 0x1000. Thread 1 writes it (its event 10, at time 100), thread 2
+ * reads it (its event 4, at time 105), and thread 1 frees it. Nothing orders the two threads.
+ * Threads appear as keys: 2 * thread, + 1 for a write.
+ *
+ *   after the write, by thread 1
+ *	segments[1] = { .thread = 1, .index = 10, .time = 100, lockset, clocks, stack }
+ *	sites[1]    = { .pc = the write's, .addr = 0 (relative to the granule), .size = 8 }
+ *	location    = { .mask = 0xff, .count = 1, .key0 = 3, .direct = {
+ *			[0] = { .segment = 1, .site = 1, .index = 0, .time = 0 },
+ *			[DIRECT_FIRST_WRITE] = the same } }		thread 1 is the owner
+ *   after the read, by thread 2
+ *	segments[2], sites[2]: of the read
+ *	location    = { .mask = 0xff, .count = 2, .shared = 1,
+ *			.overflow = OVERFLOW_SMALL, .extra = 1,
+ *			.key0 = 3 (last write), .key1 = 3 (the former owner), .direct = {
+ *			[DIRECT_LAST_WRITE], [DIRECT_LATEST_WRITE] and
+ *			[DIRECT_FIRST_WRITE] = the write } }
+ *	small[1]    = { .head.recency = 0x101: newest in slot 1, then slot 0,
+ *			.head.checked = 1 << 2: thread 2 was judged against the first write,
+ *			.key = { 3, 4 }, .access = { the write, the read } }
+ *	order_violation.c has compared the read with the first write: before-init.
+ *   at the free, by thread 1
+ *	last_access_nth(0) is the read, with key 4: order_end.c judges it (use-free).
+ *   after the free
+ *	mask = 0: the location and small[1] are on their free lists, the segments wait for the
+ *	garbage collection.
+ *
+ * If the write were strongly ordered before the read, thread 2 would become the owner instead:
+ * count = 2, key0 = 4, key1 = 3, no overflow, no first write, because the owner read first.
  */
 #ifndef ANALYZE_ORDER_LAST_ACCESS_H
 #define ANALYZE_ORDER_LAST_ACCESS_H
@@ -21,233 +52,271 @@
 #include "analyze/candidate.h"
 #include "base/map.h"
 
-#define USES_THREADS 8u
-#define USES_KEPT (2 * USES_THREADS)	/* reads and writes */
-#define USES_FEW 2u		/* of them lie in the place itself; most have no more */
-#define USES_SOME 4u		/* … or these: of two threads */
-#define USES_NEAR 64u		/* bytes of an access that is the same at other addresses */
-#define USES_PLACES (1u << 22)	/* 0.3 GiB, 1.6 if all have many */
-#define USES_SITUATIONS (1u << 24)	/* 1 GiB */
+#define LAST_ACCESS_THREADS 8u	/* threads of a location, if each reads and writes */
+#define LAST_ACCESS_LARGE (2 * LAST_ACCESS_THREADS)	/* accesses of a location, at most */
+#define LAST_ACCESS_DIRECT 2u	/* accesses in the location itself: most have no more */
+#define LAST_ACCESS_SMALL 4u	/* accesses in a small overflow: of two threads */
+#define LAST_ACCESS_RELATIVE 64u	/* up to this size, access_site.addr is relative */
+#define LAST_ACCESS_MAX_LOCATIONS (1u << 22)	/* bounds memory: 0.3 GiB, 1.6 if all overflow */
+#define LAST_ACCESS_MAX_SEGMENTS (1u << 24)	/* bounds memory: 1 GiB */
 
-/* What the uses of a thread have in common until it synchronises, calls or returns. */
-struct situation {
-	uint64_t index, time;	/* of its first use */
-	uint64_t order_epoch, strong_epoch;	/* of its thread: view.order, view.strong */
-	uint64_t section_reads;	/* what was read in the sections around it, section_granule() */
+/* A part of a thread's events between which it does not synchronise, call or return. */
+struct thread_segment {
+	uint64_t index, time;	/* of its first access */
+	uint64_t order_epoch, strong_epoch;	/* the thread's epochs: view.order, view.strong */
+	uint64_t section_reads;	/* section_granule() of reads so far in the sections around it */
 	uint32_t thread, lockset, stack;
-	uint32_t next;		/* free ones */
+	uint32_t next;		/* if free: the next free one */
 };
 
-/* What uses at one line of code have in common. */
-struct site {
+/* What all accesses by one instruction have in common. */
+struct access_site {
 	uint64_t pc;
-	uint64_t addr;		/* up to USES_NEAR bytes: from the granule's on */
+	uint64_t addr;		/* sizes up to LAST_ACCESS_RELATIVE: minus the granule's address */
 	uint64_t size;
 	uint16_t kind;		/* enum trace_kind */
 	uint8_t access;		/* enum access */
-	uint32_t next;		/* free ones */
+	uint32_t next;		/* if free: the next free one */
 };
 
-struct kept {
-	uint32_t situation;	/* 0: none */
-	uint32_t site;
-	uint32_t index, time;	/* since the situation's */
+struct packed_access {
+	uint32_t segment;	/* number; 0: no access */
+	uint32_t site;		/* number */
+	uint32_t index, time;	/* minus the segment's */
 };
 
-/* One event, in full. */
-struct use {
+struct unpacked_access {
 	struct candidate_event at;
 	uint64_t order_epoch, section_reads;
 	uint8_t access;
 };
 
-enum uses_wide { USES_NARROW, USES_WITH_SOME, USES_WITH_MANY };
-enum { USES_LAST_WRITE, USES_LATEST, USES_FIRST };	/* of a wide place, in few[] */
+/* Where the accesses of a location are: in the location, or in an overflow of 4 or 16. */
+enum overflow_size { OVERFLOW_NONE, OVERFLOW_SMALL, OVERFLOW_LARGE };
 
-/* A cache line. */
-struct place {
-	uint32_t next;		/* place of the same granule, or free; uses.c */
-	uint32_t more;		/* wide: which; else where the latest is, 0: it is the first */
+/* Indices in location.direct: 0 and 1 with overflow only, 2 always. */
+enum { DIRECT_LAST_WRITE, DIRECT_LATEST_WRITE, DIRECT_FIRST_WRITE };
+
+/*
+ * The owner of a location is the only thread that accessed it since its history began, or since
+ * strong order handed it off. The latest write of the owner is its first one in the last epoch of
+ * view.order in which it wrote.
+ */
+struct location {
+	uint32_t next;		/* next location of the granule; if free: the next free one */
+	/* With overflow: its number. Else the latest write's number, 0: it is the first write. */
+	uint32_t extra;
 	uint64_t mask : 8;	/* bytes of the granule */
-	uint64_t shared : 1;	/* its owner is no longer the only one */
-	uint64_t read_first : 1;	/* its owner found something there: it was not made here */
-	uint64_t blind : 1;	/* the last write was of something not read before in the same section */
-	uint64_t wide : 2;	/* enum uses_wide */
-	uint64_t count : 5;	/* uses that are remembered */
-	/* Of few[0] and [1]: 2 * thread, + 1 for a write. Wide: of the last write, and the owner's once shared. */
-	uint64_t who0 : 21, who1 : 21;
-	struct kept few[3];	/* newest first, then the owner's first write; see above if wide */
+	uint64_t shared : 1;	/* two threads accessed it that strong order leaves unordered */
+	uint64_t read_first : 1;	/* the owner's first access reads */
+	uint64_t blind_write : 1;	/* the last write was blind: order_violation.c */
+	uint64_t overflow : 2;	/* enum overflow_size */
+	uint64_t count : 5;	/* accesses that are remembered */
+	/*
+	 * Keys of direct[0] and direct[1]. With overflow: the key of the last write, and once
+	 * shared the key of the owner's last access.
+	 */
+	uint64_t key0 : 21, key1 : 21;
+	struct packed_access direct[3];	/* two newest accesses; the owner's first write */
 };
 
-_Static_assert(sizeof(struct place) == 64, "a line of the cache");
+_Static_assert(sizeof(struct location) == 64, "a location is one cache line");
 
-/* Of a place with more than a few uses, or of which it is asked who met the first write. */
-struct uses_head {
-	uint64_t order;		/* numbers of the uses, 4 bits each, newest first */
-	uint64_t met;		/* threads (modulo 64) judged against the first write */
+/* Also made for a location with few accesses that was shared after its owner wrote it first. */
+struct overflow_head {
+	uint64_t recency;	/* slots in 4 bits each, the newest access lowest */
+	uint64_t checked;	/* threads (bit thread % 64) judged against the first write */
 };
 
-struct some {
-	struct uses_head head;
-	uint32_t who[USES_SOME];	/* 0: none */
-	struct kept mark[USES_SOME];
+struct overflow_small {
+	struct overflow_head head;
+	uint32_t key[LAST_ACCESS_SMALL];	/* by slot; 0: empty */
+	struct packed_access access[LAST_ACCESS_SMALL];
 };
 
-struct many {
-	struct uses_head head;
-	uint32_t who[USES_KEPT];
-	struct kept mark[USES_KEPT];
+struct overflow_large {
+	struct overflow_head head;
+	uint32_t key[LAST_ACCESS_LARGE];	/* by slot; 0: empty */
+	struct packed_access access[LAST_ACCESS_LARGE];
 };
 
-#define USES_RECENT 256u	/* pages found without a search; a power of two */
+#define LAST_ACCESS_CACHED_PAGES 256u	/* slots of the page cache; a power of two */
 
-struct uses {
-	struct map pages;	/* number -> struct uses_page, uses.c */
+/* Number 0 of each pool means none. Its elements are reused: free_X is the first free one. */
+struct last_accesses {
+	struct map pages;	/* page number -> struct location_page of last_access.c */
 	struct {
 		uint64_t number;
-		struct uses_page *page;	/* NULL: none */
-	} recent[USES_RECENT];
-	struct place *nodes;	/* number 0 is not used */
-	size_t node_count, node_room;
-	uint32_t free_node;
-	struct some *some;	/* 0 is not used */
-	size_t some_count, some_room;
-	uint32_t free_some;	/* linked by the first's `site` */
-	struct many *many;	/* 0 is not used */
-	size_t many_count, many_room;
-	uint32_t free_many;	/* linked by the first's `site` */
-	struct kept *latest;	/* 0 is not used */
+		struct location_page *page;	/* NULL: empty slot */
+	} page_cache[LAST_ACCESS_CACHED_PAGES];	/* direct-mapped */
+	struct location *locations;
+	size_t location_count, location_room;
+	uint32_t free_location;
+	struct overflow_small *small;
+	size_t small_count, small_room;
+	uint32_t free_small;	/* linked by access[0].site */
+	struct overflow_large *large;
+	size_t large_count, large_room;
+	uint32_t free_large;	/* linked by access[0].site */
+	struct packed_access *latest;	/* latest writes of locations without overflow */
 	size_t latest_count, latest_room;
 	uint32_t free_latest;	/* linked by `site` */
-	struct situation *situations;	/* 0 is none */
-	size_t situation_count, situation_room, situations_enough;
-	uint32_t free_situation;
-	uint32_t *now;		/* by thread: its situation, 0: none */
-	size_t now_count;
-	struct site *sites;	/* 0 is none */
-	size_t site_count, site_room, sites_enough;
+	struct thread_segment *segments;
+	size_t segment_count, segment_room;
+	size_t segment_gc_at;	/* segment_count that makes a garbage collection worthwhile */
+	uint32_t free_segment;
+	uint32_t *current;	/* by thread: number of its current segment, 0: none */
+	size_t current_count;
+	struct access_site *sites;
+	size_t site_count, site_room;
+	size_t site_gc_at;	/* site_count that makes a garbage collection worthwhile */
 	uint32_t free_site;
-	uint32_t *slots;	/* of sites by hash */
-	size_t slot_count;	/* a power of two */
-	size_t place_limit, situation_limit;
-	uint64_t dropped;
+	uint32_t *site_slots;	/* hash table of sites: their numbers, 0: free slot */
+	size_t site_slot_count;	/* a power of two */
+	size_t location_limit, segment_limit;
+	uint64_t dropped;	/* accesses replaced by other threads', and locations forgotten */
 };
 
-/* At most so many places and situations; those of one access may be more. */
-struct uses *uses_new(size_t places, size_t situations);
-void uses_free(struct uses *u);
+/* One call of last_access_each() may exceed `locations` and `segments`. */
+struct last_accesses *last_access_new(size_t locations, size_t segments);
+void last_access_free(struct last_accesses *u);
 
-/* The cache lines of an access to come: first step 0, then 1 and 2, as each says where the next is. */
-void uses_prefetch(const struct uses *u, uint64_t addr, unsigned step);
+/* Prefetches what an access to `addr` will need: call with step 0, later with 1, then with 2. */
+void last_access_prefetch(const struct last_accesses *u, uint64_t addr, unsigned step);
 
-typedef void uses_visit(void *ctx, struct place *place, uint64_t granule);
-
-/*
- * Calls back for each place of [addr, addr + size), which it makes and splits as
- * needed, so that none is partly within.
- */
-void uses_each(struct uses *u, uint64_t addr, uint64_t size, uses_visit *fn, void *ctx);
-
-/* The same for those that are there, without splitting. */
-void uses_known(struct uses *u, uint64_t addr, uint64_t size, uses_visit *fn, void *ctx);
-
-void uses_forget(struct uses *u, uint64_t addr, uint64_t size);
+typedef void location_visit(void *ctx, struct location *loc, uint64_t granule);
 
 /*
- * A use in the situation `s`, of which index and time are those of the event, at `site`. To be
- * kept before the next uses_each(), by places of the granule that the site's address means.
+ * Calls back for each location of [addr, addr + size). Makes missing ones and splits those that are
+ * partly within. `granule` is addr >> 3.
  */
-struct kept uses_make(struct uses *u, const struct situation *s, const struct site *site);
+void last_access_each(struct last_accesses *u, uint64_t addr, uint64_t size, location_visit *fn,
+		      void *ctx);
 
-/* One that a place of the granule has, in full; its situation, and the number of the event. */
-struct use uses_at(const struct uses *u, const struct kept *k, uint64_t granule);
+/* Calls back for each location with a byte in [addr, addr + size). Makes and splits none. */
+void last_access_each_known(struct last_accesses *u, uint64_t addr, uint64_t size,
+			    location_visit *fn, void *ctx);
 
-static inline const struct situation *uses_situation(const struct uses *u, const struct kept *k)
+/* Takes [addr, addr + size) out of all locations: the memory was freed. */
+void last_access_forget(struct last_accesses *u, uint64_t addr, uint64_t size);
+
+/*
+ * Packs an access. `s` is the current segment, but with the index and time of this event. A
+ * location has to take it before the next last_access_each(), which may collect garbage.
+ */
+struct packed_access last_access_pack(struct last_accesses *u, const struct thread_segment *s,
+				      const struct access_site *site);
+
+/* The packed access of a location in `granule`, in full. */
+struct unpacked_access last_access_unpack(const struct last_accesses *u,
+					  const struct packed_access *k, uint64_t granule);
+
+static inline const struct thread_segment *last_access_segment(const struct last_accesses *u,
+							       const struct packed_access *k)
 {
-	return &u->situations[k->situation];
+	return &u->segments[k->segment];
 }
 
-static inline uint64_t uses_number(const struct uses *u, const struct kept *k)
+/* Index of the event in its thread. */
+static inline uint64_t last_access_index(const struct last_accesses *u,
+					 const struct packed_access *k)
 {
-	return u->situations[k->situation].index + k->index;
+	return u->segments[k->segment].index + k->index;
 }
 
-/* The last of `who` (2 * thread, + 1 for a write) in this place. */
-void uses_note(struct uses *u, struct place *place, const struct kept *use, uint32_t who);
+/* Makes `access` the last one of `key` in this location, and the newest of all. */
+void last_access_set(struct last_accesses *u, struct location *loc,
+		     const struct packed_access *access, uint32_t key);
 
-/* Uses of threads that gave way to others', and places forgotten for lack of room. */
-uint64_t uses_dropped(const struct uses *u);
+uint64_t last_access_dropped(const struct last_accesses *u);
 
-/* That of a thread; NULL if there is none. */
-const struct kept *uses_last_of(const struct uses *u, const struct place *place, uint32_t who);
+/* The last access of `key`; NULL if there is none. */
+const struct packed_access *last_access_of(const struct last_accesses *u,
+					   const struct location *loc, uint32_t key);
 
-/* NULL: none. */
-const struct kept *uses_last_write(const struct uses *u, const struct place *place, uint32_t *thread);
+/* The last write of all threads, and its thread; NULL if there is none. */
+const struct packed_access *last_access_write(const struct last_accesses *u,
+					      const struct location *loc, uint32_t *thread);
 
-/* The owner's first write, none if NULL, which is the latest as well. */
-void uses_set_first(struct uses *u, struct place *place, const struct kept *use);
-void uses_set_latest(struct uses *u, struct place *place, const struct kept *use);
+/* Sets the owner's first write, which is its latest one as well; NULL: it wrote nothing. */
+void last_access_set_first_write(struct last_accesses *u, struct location *loc,
+				 const struct packed_access *access);
+void last_access_set_latest_write(struct last_accesses *u, struct location *loc,
+				  const struct packed_access *access);
 
-static inline const struct kept *uses_first(const struct place *place)
+static inline const struct packed_access *last_access_first_write(const struct location *loc)
 {
-	return place->few[USES_FIRST].situation ? &place->few[USES_FIRST] : NULL;
+	return loc->direct[DIRECT_FIRST_WRITE].segment ? &loc->direct[DIRECT_FIRST_WRITE] : NULL;
 }
 
-/* If there is a first. */
-static inline const struct kept *uses_latest(const struct uses *u, const struct place *place)
+/* Only if there is a first write. */
+static inline const struct packed_access *last_access_latest_write(const struct last_accesses *u,
+								   const struct location *loc)
 {
-	if (place->wide)
-		return &place->few[USES_LATEST];
-	return place->more ? &u->latest[place->more] : &place->few[USES_FIRST];
+	if (loc->overflow)
+		return &loc->direct[DIRECT_LATEST_WRITE];
+	return loc->extra ? &u->latest[loc->extra] : &loc->direct[DIRECT_FIRST_WRITE];
 }
 
-/* From now on it has more than a few. */
-void uses_widen(struct uses *u, struct place *place);
+/* Moves the accesses of the location to a small overflow, unless it has one. */
+void last_access_make_overflow(struct last_accesses *u, struct location *loc);
 
-/* If it is wide. */
-static inline struct uses_head *uses_head(const struct uses *u, const struct place *place)
+/* This and the next two: only with overflow. */
+static inline struct overflow_head *last_access_head(const struct last_accesses *u,
+						     const struct location *loc)
 {
-	return place->wide == USES_WITH_SOME ? &u->some[place->more].head : &u->many[place->more].head;
+	return loc->overflow == OVERFLOW_SMALL ? &u->small[loc->extra].head :
+						 &u->large[loc->extra].head;
 }
 
-static inline uint32_t *uses_who(const struct uses *u, const struct place *place)
+static inline uint32_t *last_access_keys(const struct last_accesses *u, const struct location *loc)
 {
-	return place->wide == USES_WITH_SOME ? u->some[place->more].who : u->many[place->more].who;
+	return loc->overflow == OVERFLOW_SMALL ? u->small[loc->extra].key :
+	       u->large[loc->extra].key;
 }
 
-static inline struct kept *uses_marks(const struct uses *u, const struct place *place)
+static inline struct packed_access *last_access_list(const struct last_accesses *u,
+						     const struct location *loc)
 {
-	return place->wide == USES_WITH_SOME ? u->some[place->more].mark : u->many[place->more].mark;
+	return loc->overflow == OVERFLOW_SMALL ? u->small[loc->extra].access :
+						 u->large[loc->extra].access;
 }
 
-/* The n-th of the `count` last uses of a place, newest first. */
-static inline const struct kept *uses_last(const struct uses *u, const struct place *place, unsigned n,
-					   uint32_t *who)
+/* The n-th of the loc->count accesses, newest first, and its key. */
+static inline const struct packed_access *last_access_nth(const struct last_accesses *u,
+							  const struct location *loc, unsigned n,
+							  uint32_t *key)
 {
 	unsigned slot;
 
-	if (place->wide) {
-		slot = (unsigned)(uses_head(u, place)->order >> 4 * n) & 15;
-		*who = uses_who(u, place)[slot];
-		return &uses_marks(u, place)[slot];
+	if (loc->overflow) {
+		slot = (unsigned)(last_access_head(u, loc)->recency >> 4 * n) & 15;
+		*key = last_access_keys(u, loc)[slot];
+		return &last_access_list(u, loc)[slot];
 	}
-	*who = n ? place->who1 : place->who0;
-	return &place->few[n];
+	*key = n ? loc->key1 : loc->key0;
+	return &loc->direct[n];
 }
 
-/* For uses.c: a copy of a place, of its own; a place that is no more. */
-void uses_copied(struct uses *u, struct place *copy);
-void uses_dropped_place(struct uses *u, struct place *place);
+/* Between last_access.c, last_access_record.c and last_access_events.c. */
 
-/* For uses.c: there are so many situations or sites that it may pay to find those that no place names. */
-static inline bool uses_are_many(const struct uses *u)
+/* `copy` is a bytewise copy of a location: gives it an overflow or latest write of its own. */
+void last_access_copy_overflow(struct last_accesses *u, struct location *copy);
+
+/* Frees what belongs to the location, and zeroes it. */
+void last_access_clear_location(struct last_accesses *u, struct location *loc);
+
+static inline bool last_access_wants_gc(const struct last_accesses *u)
 {
-	return (!u->free_situation && u->situation_count >= u->situations_enough) ||
-	       (!u->free_site && u->site_count >= u->sites_enough);
+	return (!u->free_segment && u->segment_count >= u->segment_gc_at) ||
+	       (!u->free_site && u->site_count >= u->site_gc_at);
 }
 
-void uses_collect(struct uses *u);
-void uses_begin_events(struct uses *u);
-void uses_end_events(struct uses *u);
+/* Frees the segments and sites that no location and no thread names. */
+void last_access_gc(struct last_accesses *u);
+
+/* Forgets all segments and sites; the first call allocates the memory for them. */
+void last_access_init_segments(struct last_accesses *u);
+void last_access_free_segments(struct last_accesses *u);
 
 #endif

@@ -1,57 +1,57 @@
 /*
- * What a place remembers. The few uses of most places are in order; of many, each stays where
- * it is and their order is a number of 4 bits for each.
+ * The accesses that a location remembers. Direct ones are sorted, newest first. In an overflow each
+ * key keeps its slot, and `recency` lists the slots in 4 bits each, the newest lowest.
  */
 #include <string.h>
 
 #include "analyze/order/last_access.h"
 #include "base/page_array.h"
 
-#define NIBBLES 0x1111111111111111ull
+#define NIBBLES 0x1111111111111111ull	/* 1 in each of the 16 entries of `recency` */
 
-static uint32_t many_new(struct uses *u)
+static uint32_t large_new(struct last_accesses *u)
 {
-	uint32_t n = u->free_many;
+	uint32_t n = u->free_large;
 
 	if (n) {
-		u->free_many = u->many[n].mark[0].site;
+		u->free_large = u->large[n].access[0].site;
 	} else {
-		if (u->many_count == u->many_room) {
-			u->many = pages_grow(u->many, u->many_room * sizeof(*u->many),
-					     2 * u->many_room * sizeof(*u->many));
-			u->many_room *= 2;
+		if (u->large_count == u->large_room) {
+			u->large = pages_grow(u->large, u->large_room * sizeof(*u->large),
+					      2 * u->large_room * sizeof(*u->large));
+			u->large_room *= 2;
 		}
-		n = (uint32_t)u->many_count++;
+		n = (uint32_t)u->large_count++;
 	}
-	memset(&u->many[n], 0, sizeof(u->many[n]));
+	memset(&u->large[n], 0, sizeof(u->large[n]));
 	return n;
 }
 
-static uint32_t some_new(struct uses *u)
+static uint32_t small_new(struct last_accesses *u)
 {
-	uint32_t n = u->free_some;
+	uint32_t n = u->free_small;
 
 	if (n) {
-		u->free_some = u->some[n].mark[0].site;
+		u->free_small = u->small[n].access[0].site;
 	} else {
-		if (u->some_count == u->some_room) {
-			u->some = pages_grow(u->some, u->some_room * sizeof(*u->some),
-					     2 * u->some_room * sizeof(*u->some));
-			u->some_room *= 2;
+		if (u->small_count == u->small_room) {
+			u->small = pages_grow(u->small, u->small_room * sizeof(*u->small),
+					      2 * u->small_room * sizeof(*u->small));
+			u->small_room *= 2;
 		}
-		n = (uint32_t)u->some_count++;
+		n = (uint32_t)u->small_count++;
 	}
-	memset(&u->some[n], 0, sizeof(u->some[n]));
+	memset(&u->small[n], 0, sizeof(u->small[n]));
 	return n;
 }
 
-static void some_free(struct uses *u, uint32_t n)
+static void small_free(struct last_accesses *u, uint32_t n)
 {
-	u->some[n].mark[0].site = u->free_some;
-	u->free_some = n;
+	u->small[n].access[0].site = u->free_small;
+	u->free_small = n;
 }
 
-static uint32_t latest_new(struct uses *u)
+static uint32_t latest_new(struct last_accesses *u)
 {
 	uint32_t n = u->free_latest;
 
@@ -67,206 +67,216 @@ static uint32_t latest_new(struct uses *u)
 	return (uint32_t)u->latest_count++;
 }
 
-static void latest_free(struct uses *u, struct place *p)
+static void latest_free(struct last_accesses *u, struct location *p)
 {
-	if (!p->more)
+	if (!p->extra)
 		return;
-	u->latest[p->more].site = u->free_latest;
-	u->free_latest = p->more;
-	p->more = 0;
+	u->latest[p->extra].site = u->free_latest;
+	u->free_latest = p->extra;
+	p->extra = 0;
 }
 
-void uses_widen(struct uses *u, struct place *p)
+void last_access_make_overflow(struct last_accesses *u, struct location *p)
 {
-	const struct kept none = { 0 }, *write;
-	struct kept last, latest;
-	struct some *m;
+	const struct packed_access none = { 0 }, *write;
+	struct packed_access last, latest;
+	struct overflow_small *m;
 	uint32_t n, thread = 0;
 
-	if (p->wide)
+	if (p->overflow)
 		return;
-	write = uses_last_write(u, p, &thread);
+	write = last_access_write(u, p, &thread);
 	last = write ? *write : none;
-	latest = *uses_latest(u, p);
+	latest = *last_access_latest_write(u, p);
 	latest_free(u, p);
-	n = some_new(u);
-	m = &u->some[n];
-	m->who[0] = p->who0;
-	m->who[1] = p->who1;
-	m->mark[0] = p->few[0];
-	m->mark[1] = p->few[1];
-	m->head.order = 0x10;
-	p->few[USES_LAST_WRITE] = last;
-	p->few[USES_LATEST] = latest;
-	p->who0 = write ? 2 * thread + 1 : 0;
-	p->who1 = 0;
-	p->more = n;
-	p->wide = USES_WITH_SOME;
+	n = small_new(u);
+	m = &u->small[n];
+	m->key[0] = p->key0;
+	m->key[1] = p->key1;
+	m->access[0] = p->direct[0];
+	m->access[1] = p->direct[1];
+	m->head.recency = 0x10;
+	p->direct[DIRECT_LAST_WRITE] = last;
+	p->direct[DIRECT_LATEST_WRITE] = latest;
+	p->key0 = write ? 2 * thread + 1 : 0;
+	p->key1 = 0;
+	p->extra = n;
+	p->overflow = OVERFLOW_SMALL;
 }
 
-/* Some are not enough. */
-static void widen_more(struct uses *u, struct place *p)
+/* From a small to a large overflow. */
+static void grow_overflow(struct last_accesses *u, struct location *p)
 {
-	uint32_t n = many_new(u);
-	const struct some *from = &u->some[p->more];
-	struct many *m = &u->many[n];
+	uint32_t n = large_new(u);
+	const struct overflow_small *from = &u->small[p->extra];
+	struct overflow_large *m = &u->large[n];
 
 	m->head = from->head;
-	memcpy(m->who, from->who, sizeof(from->who));
-	memcpy(m->mark, from->mark, sizeof(from->mark));
-	some_free(u, p->more);
-	p->more = n;
-	p->wide = USES_WITH_MANY;
+	memcpy(m->key, from->key, sizeof(from->key));
+	memcpy(m->access, from->access, sizeof(from->access));
+	small_free(u, p->extra);
+	p->extra = n;
+	p->overflow = OVERFLOW_LARGE;
 }
 
-static inline unsigned find(const uint32_t *list, unsigned count, uint32_t who)
+static inline unsigned find(const uint32_t *list, unsigned count, uint32_t key)
 {
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < count; i++)
-		found |= (unsigned)(list[i] == who) << i;
-	return found ? (unsigned)__builtin_ctz(found) : USES_KEPT;
+		found |= (unsigned)(list[i] == key) << i;
+	return found ? (unsigned)__builtin_ctz(found) : LAST_ACCESS_LARGE;
 }
 
-/* USES_KEPT if it has none. */
-static inline unsigned slot_of(const struct uses *u, const struct place *p, uint32_t who)
+/* The slot of the key; LAST_ACCESS_LARGE if it has none. */
+static inline unsigned slot_of(const struct last_accesses *u, const struct location *p,
+			       uint32_t key)
 {
-	return p->wide == USES_WITH_SOME ? find(u->some[p->more].who, USES_SOME, who) :
-					   find(u->many[p->more].who, USES_KEPT, who);
+	return p->overflow == OVERFLOW_SMALL ? find(u->small[p->extra].key, LAST_ACCESS_SMALL,
+						    key) :
+					   find(u->large[p->extra].key, LAST_ACCESS_LARGE, key);
 }
 
-/* The order with `slot`, which is in it, as the newest. */
+/* Returns `recency` with `slot`, which is in it, moved to the front. */
 static inline uint64_t to_front(uint64_t order, unsigned slot)
 {
 	uint64_t other = order ^ slot * NIBBLES;
 	unsigned shift = (unsigned)__builtin_ctzll((other - NIBBLES) & ~other & 8 * NIBBLES) & ~3u;
-	uint64_t newer = order & ((1ull << shift) - 1), older = order & ~(0xfull << shift) & ~((1ull << shift) - 1);
+	uint64_t newer = order & ((1ull << shift) - 1),
+			 older = order & ~(0xfull << shift) & ~((1ull << shift) - 1);
 
 	return older | newer << 4 | slot;
 }
 
-static void note_wide(struct uses *u, struct place *p, const struct kept *use, uint32_t who)
+static void set_in_overflow(struct last_accesses *u, struct location *p,
+			    const struct packed_access *use, uint32_t key)
 {
-	struct uses_head *h = uses_head(u, p);
-	unsigned slot = h->order & 15;
+	struct overflow_head *h = last_access_head(u, p);
+	unsigned slot = h->recency & 15;
 
-	if (who & 1) {
-		p->few[USES_LAST_WRITE] = *use;
-		p->who0 = who & 0x1fffff;
+	if (key & 1) {
+		p->direct[DIRECT_LAST_WRITE] = *use;
+		p->key0 = key & 0x1fffff;
 	}
-	if (uses_who(u, p)[slot] == who) {
-		uses_marks(u, p)[slot] = *use;
+	if (last_access_keys(u, p)[slot] == key) {
+		last_access_list(u, p)[slot] = *use;
 		return;
 	}
-	slot = slot_of(u, p, who);
-	if (slot == USES_KEPT && p->count == USES_SOME && p->wide == USES_WITH_SOME) {
-		widen_more(u, p);
-		h = uses_head(u, p);
+	slot = slot_of(u, p, key);
+	if (slot == LAST_ACCESS_LARGE && p->count == LAST_ACCESS_SMALL &&
+	    p->overflow == OVERFLOW_SMALL) {
+		grow_overflow(u, p);
+		h = last_access_head(u, p);
 	}
-	if (slot < USES_KEPT) {
-		h->order = to_front(h->order, slot);
-	} else if (p->count < USES_KEPT) {
+	if (slot < LAST_ACCESS_LARGE) {
+		h->recency = to_front(h->recency, slot);
+	} else if (p->count < LAST_ACCESS_LARGE) {
 		slot = p->count++;
-		h->order = h->order << 4 | slot;
+		h->recency = h->recency << 4 | slot;
 	} else {
 		u->dropped++;
-		slot = (unsigned)(h->order >> 60);
-		h->order = h->order << 4 | slot;
+		slot = (unsigned)(h->recency >> 60);
+		h->recency = h->recency << 4 | slot;
 	}
-	uses_who(u, p)[slot] = who;
-	uses_marks(u, p)[slot] = *use;
+	last_access_keys(u, p)[slot] = key;
+	last_access_list(u, p)[slot] = *use;
 }
 
-void uses_note(struct uses *u, struct place *p, const struct kept *use, uint32_t who)
+void last_access_set(struct last_accesses *u, struct location *p, const struct packed_access *use,
+		     uint32_t key)
 {
-	if (!p->wide && p->count && p->who0 == who) {
-		p->few[0] = *use;
+	if (!p->overflow && p->count && p->key0 == key) {
+		p->direct[0] = *use;
 		return;
 	}
-	if (!p->wide && p->count == USES_FEW && p->who1 != who)
-		uses_widen(u, p);
-	if (p->wide) {
-		note_wide(u, p, use, who);
+	if (!p->overflow && p->count == LAST_ACCESS_DIRECT && p->key1 != key)
+		last_access_make_overflow(u, p);
+	if (p->overflow) {
+		set_in_overflow(u, p, use, key);
 		return;
 	}
-	if (p->count < USES_FEW)
+	if (p->count < LAST_ACCESS_DIRECT)
 		p->count++;
-	p->few[1] = p->few[0];
-	p->who1 = p->who0;
-	p->few[0] = *use;
-	p->who0 = who & 0x1fffff;
+	p->direct[1] = p->direct[0];
+	p->key1 = p->key0;
+	p->direct[0] = *use;
+	p->key0 = key & 0x1fffff;
 }
 
-const struct kept *uses_last_of(const struct uses *u, const struct place *p, uint32_t who)
+const struct packed_access *last_access_of(const struct last_accesses *u, const struct location *p,
+					   uint32_t key)
 {
 	unsigned slot;
 
-	if (p->wide) {
-		slot = slot_of(u, p, who);
-		return slot < USES_KEPT ? &uses_marks(u, p)[slot] : NULL;
+	if (p->overflow) {
+		slot = slot_of(u, p, key);
+		return slot < LAST_ACCESS_LARGE ? &last_access_list(u, p)[slot] : NULL;
 	}
-	if (p->count > 0 && p->who0 == who)
-		return &p->few[0];
-	return p->count > 1 && p->who1 == who ? &p->few[1] : NULL;
+	if (p->count > 0 && p->key0 == key)
+		return &p->direct[0];
+	return p->count > 1 && p->key1 == key ? &p->direct[1] : NULL;
 }
 
-/* While there are few, none gave way: it is among them. */
-const struct kept *uses_last_write(const struct uses *u, const struct place *p, uint32_t *thread)
+/* Without overflow no access was replaced, so the last write is one of the direct accesses. */
+const struct packed_access *last_access_write(const struct last_accesses *u,
+					      const struct location *p, uint32_t *thread)
 {
 	(void)u;
-	if (p->wide || (p->who0 & 1)) {
-		*thread = p->who0 / 2;
-		return p->who0 ? &p->few[0] : NULL;
+	if (p->overflow || (p->key0 & 1)) {
+		*thread = p->key0 / 2;
+		return p->key0 ? &p->direct[0] : NULL;
 	}
-	*thread = p->who1 / 2;
-	return p->who1 & 1 ? &p->few[1] : NULL;
+	*thread = p->key1 / 2;
+	return p->key1 & 1 ? &p->direct[1] : NULL;
 }
 
-void uses_set_first(struct uses *u, struct place *p, const struct kept *use)
+void last_access_set_first_write(struct last_accesses *u, struct location *p,
+				 const struct packed_access *use)
 {
-	p->few[USES_FIRST] = use ? *use : (struct kept){ 0 };
-	if (p->wide)
-		p->few[USES_LATEST] = p->few[USES_FIRST];
+	p->direct[DIRECT_FIRST_WRITE] = use ? *use : (struct packed_access){ 0 };
+	if (p->overflow)
+		p->direct[DIRECT_LATEST_WRITE] = p->direct[DIRECT_FIRST_WRITE];
 	else
 		latest_free(u, p);
 }
 
-void uses_set_latest(struct uses *u, struct place *p, const struct kept *use)
+void last_access_set_latest_write(struct last_accesses *u, struct location *p,
+				  const struct packed_access *use)
 {
-	if (p->wide) {
-		p->few[USES_LATEST] = *use;
+	if (p->overflow) {
+		p->direct[DIRECT_LATEST_WRITE] = *use;
 		return;
 	}
-	if (!p->more)
-		p->more = latest_new(u);
-	u->latest[p->more] = *use;
+	if (!p->extra)
+		p->extra = latest_new(u);
+	u->latest[p->extra] = *use;
 }
 
-void uses_copied(struct uses *u, struct place *copy)
+void last_access_copy_overflow(struct last_accesses *u, struct location *copy)
 {
-	uint32_t from = copy->more;
+	uint32_t from = copy->extra;
 
 	if (!from)
 		return;
-	if (copy->wide == USES_WITH_SOME) {
-		copy->more = some_new(u);
-		u->some[copy->more] = u->some[from];
-	} else if (copy->wide) {
-		copy->more = many_new(u);
-		u->many[copy->more] = u->many[from];
+	if (copy->overflow == OVERFLOW_SMALL) {
+		copy->extra = small_new(u);
+		u->small[copy->extra] = u->small[from];
+	} else if (copy->overflow) {
+		copy->extra = large_new(u);
+		u->large[copy->extra] = u->large[from];
 	} else {
-		copy->more = latest_new(u);
-		u->latest[copy->more] = u->latest[from];
+		copy->extra = latest_new(u);
+		u->latest[copy->extra] = u->latest[from];
 	}
 }
 
-void uses_dropped_place(struct uses *u, struct place *p)
+void last_access_clear_location(struct last_accesses *u, struct location *p)
 {
-	if (p->wide == USES_WITH_SOME) {
-		some_free(u, p->more);
-	} else if (p->wide) {
-		u->many[p->more].mark[0].site = u->free_many;
-		u->free_many = p->more;
+	if (p->overflow == OVERFLOW_SMALL) {
+		small_free(u, p->extra);
+	} else if (p->overflow) {
+		u->large[p->extra].access[0].site = u->free_large;
+		u->free_large = p->extra;
 	} else {
 		latest_free(u, p);
 	}

@@ -1,46 +1,58 @@
 /*
- * Something is given back: who used it last, and could that use have come later?
+ * Use after free and after destroy: when memory is freed or an object destroyed, could another
+ * thread's last access have come later? order_violation.c says what counts as order.
  */
 #include "analyze/order/order_violation.h"
 
-/* What a use of the block by who gives it back says: it came after who wrote there before. */
-static void count_use(struct order *o, const struct place *p, const struct use *mine, uint64_t granule)
+/*
+ * `mine` is the freeing thread's last access to a location of the block. Reference counts: if both
+ * threads changed the location atomically or under a common lock, the free comes after the other
+ * thread's change (and the section it is in).
+ */
+static void count_access(struct order *o, const struct location *p,
+			 const struct unpacked_access *mine, uint64_t granule)
 {
 	for (unsigned i = 0; i < p->count; i++) {
-		uint32_t who;
-		const struct kept *last = uses_last(o->uses, p, i, &who);
-		struct use theirs;
+		uint32_t key;
+		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		struct unpacked_access theirs;
 
-		if (who / 2 == o->view->thread || !(who & 1))
+		if (key / 2 == o->view->thread || !(key & 1))
 			continue;
-		theirs = uses_at(o->uses, last, granule);
+		theirs = last_access_unpack(o->uses, last, granule);
 		if (theirs.at.time > mine->at.time)
 			continue;
 		if ((mine->access & theirs.access & ACCESS_ATOMIC) ||
 		    locks_exclude(o->ctx->locks, mine->at.lockset, theirs.at.lockset))
-			vclock_raise(&o->block, theirs.at.thread,
-				     order_end_of(o, theirs.at.thread, theirs.at.index, mine->at.lockset) + 1);
+			vclock_raise(&o->counted, theirs.at.thread,
+				     order_end_of(o, theirs.at.thread, theirs.at.index,
+						  mine->at.lockset) + 1);
 	}
 }
 
-static void count_block(void *ctx, struct place *p, uint64_t granule)
+/* Calls count_access() for the accesses of the freeing thread. */
+static void count_block(void *ctx, struct location *p, uint64_t granule)
 {
 	struct order *o = ctx;
 
 	for (unsigned i = 0; i < p->count && p->count > 1; i++) {
-		uint32_t who;
-		const struct kept *last = uses_last(o->uses, p, i, &who);
-		struct use mine;
+		uint32_t key;
+		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		struct unpacked_access mine;
 
-		if (who / 2 != o->view->thread)
+		if (key / 2 != o->view->thread)
 			continue;
-		mine = uses_at(o->uses, last, granule);
-		count_use(o, p, &mine, granule);
+		mine = last_access_unpack(o->uses, last, granule);
+		count_access(o, p, &mine, granule);
 	}
 }
 
-/* What the user read in its section, the giver wrote later in one that excludes it. */
-static bool unpublishes(const struct order *o, const struct section *s, const struct use *use)
+/*
+ * In section `s` the freeing thread wrote what the other thread had read in the section of its
+ * access, and a lock keeps the two sections apart.
+ */
+static bool unpublishes(const struct order *o, const struct section *s,
+			const struct unpacked_access *use)
 {
 	struct locks_held held;
 	size_t i;
@@ -54,8 +66,8 @@ static bool unpublishes(const struct order *o, const struct section *s, const st
 	return !(s->shared && held.shared);
 }
 
-/* Had the user entered its section later, it would have found something else. */
-static bool unpublished(const struct order *o, const struct use *use)
+/* If the other thread had entered its section later, it would have read other values. */
+static bool unpublished(const struct order *o, const struct unpacked_access *use)
 {
 	const struct section *mine, *s;
 	size_t count;
@@ -76,41 +88,44 @@ static bool unpublished(const struct order *o, const struct use *use)
 	return false;
 }
 
-static void tell_gone(struct order *o, const struct use *use)
+static void emit_end(struct order *o, const struct unpacked_access *use)
 {
 	struct candidate_event end = view_event(o->view, o->ev);
 	bool freed = o->view->gone_size != 0;
 
-	order_tell(o, freed ? PATTERN_USE_FREE : PATTERN_USE_DESTROY,
+	order_emit(o, freed ? PATTERN_USE_FREE : PATTERN_USE_DESTROY,
 		   o->ev->kind == TRACE_THREAD_EXIT ?
-			   "the thread on whose stack it is may end before its last use" : NULL,
+		   "the thread whose stack it is on may end before its last use" : NULL,
 		   &end, &use->at, &use->at);
 }
 
-static void gone(void *ctx, struct place *p, uint64_t granule)
+/* Judges the last accesses of other threads to a location that is freed or destroyed. */
+static void check_end(void *ctx, struct location *p, uint64_t granule)
 {
 	struct order *o = ctx;
-	const struct vclock *seen = &o->threads[o->view->thread].seen;
+	const struct vclock *seen = &o->threads[o->view->thread].must_follow;
 
 	for (unsigned i = 0; i < p->count; i++) {
-		uint32_t who, thread;
-		const struct kept *last = uses_last(o->uses, p, i, &who);
-		struct use use;
+		uint32_t key, thread;
+		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		struct unpacked_access use;
 
-		thread = who / 2;
+		thread = key / 2;
 		if (thread == o->view->thread)
 			continue;
-		if (vclock_saw(o->view->order, thread, uses_situation(o->uses, last)->order_epoch)) {
+		if (vclock_saw(o->view->order, thread,
+			       last_access_segment(o->uses, last)->order_epoch)) {
 			findings_pruned(o->out, PRUNE_HB, 1);
 			continue;
 		}
-		use = uses_at(o->uses, last, granule);
-		if (vclock_get(seen, thread) > use.at.index || vclock_get(&o->block, thread) > use.at.index)
+		use = last_access_unpack(o->uses, last, granule);
+		if (vclock_get(seen, thread) > use.at.index ||
+		    vclock_get(&o->counted, thread) > use.at.index)
 			findings_pruned(o->out, PRUNE_READS_FROM, 1);
 		else if (unpublished(o, &use))
 			findings_pruned(o->out, PRUNE_LOCK, 1);
 		else
-			tell_gone(o, &use);
+			emit_end(o, &use);
 	}
 }
 
@@ -118,19 +133,19 @@ void order_freed(struct order *o)
 {
 	const struct view *v = o->view;
 
-	for (uint32_t i = 0; i < o->block.count; i++)
-		o->block.at[i] = 0;
+	for (uint32_t i = 0; i < o->counted.count; i++)
+		o->counted.at[i] = 0;
 	o->uses = o->data;
-	uses_known(o->data, v->gone_addr, v->gone_size, count_block, o);
-	uses_known(o->data, v->gone_addr, v->gone_size, gone, o);
+	last_access_each_known(o->data, v->gone_addr, v->gone_size, count_block, o);
+	last_access_each_known(o->data, v->gone_addr, v->gone_size, check_end, o);
 	o->uses = o->objects;
-	uses_known(o->objects, v->gone_addr, v->gone_size, gone, o);
+	last_access_each_known(o->objects, v->gone_addr, v->gone_size, check_end, o);
 }
 
 void order_destroyed(struct order *o)
 {
-	for (uint32_t i = 0; i < o->block.count; i++)
-		o->block.at[i] = 0;
+	for (uint32_t i = 0; i < o->counted.count; i++)
+		o->counted.at[i] = 0;
 	o->uses = o->objects;
-	uses_known(o->objects, o->ev->addr, 1, gone, o);
+	last_access_each_known(o->objects, o->ev->addr, 1, check_end, o);
 }

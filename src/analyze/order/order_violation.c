@@ -1,28 +1,29 @@
 /*
- * Order violations: a passing run had it the right way round by luck.
+ * Order violations: the passing run made two events in the right order by chance.
  *
- * before-init: memory that one thread has to itself until it has written it, then used
- * by another one that nothing makes come later (or a lock, condition, … initialised
- * so). Critical sections order nothing here: they may be entered the other way round.
- * The wanted order is the use before the write.
+ * before-init: a thread initialises memory (or a lock, condition and the like) that it owns, and
+ * another thread uses it later, but nothing enforces that order. The candidate wants the use before
+ * the initialisation. Critical sections order nothing here: they may be entered the other way
+ * round.
  *
- * use-free, use-destroy: memory given back (a thread's stack is when it ends), or an object
- * destroyed, by a thread that nothing makes come after another one's last use. Wanted: the
- * use after that.
+ * use-free, use-destroy: a thread frees memory or destroys an object, and nothing enforces that
+ * another thread's last use comes before. A thread's end frees its stack. The candidate wants the
+ * use after the free.
  *
- * Where times are estimates, a use that seems to come before the write counts as well.
+ * What enforces order: view.order (create, join, conditions, semaphores, barriers, annotations,
+ * release and acquire of atomics), and three more:
+ * - flags: a thread that reads a blind write of another thread comes after it, and after the
+ *   critical section around it. A write is blind if its thread did not read the location before in
+ *   the same section; steps of a counter are not.
+ * - counts in the freed block: if both threads changed a location of the block, atomically or under
+ *   one lock, the free comes after the other thread's change.
+ * - unpublishing: the freeing thread wrote, in a critical section, what the user reads in the
+ *   section of its use. If the user had come later, it would have found nothing to use.
  *
- * Ordered are events by create and join, conditions, semaphores, barriers, annotations
- * and by release and acquire of atomics, and besides:
- * - by what a thread has seen: who reads a flag that another one set (a write that is
- *   no step of a counter) comes after that, and after the section it was set in;
- * - before a free, by the block itself: who lowers a count in it after another one did,
- *   both under a lock or atomically, comes after that one's lowering;
- * - by unpublishing: a section in which the freeing thread wrote what the user reads in
- *   the section of its use. Entered later, the user would find nothing to use.
+ * If times are estimates, a use shortly before the initialisation counts as well.
  *
- * Dropped: of each place all but the last use of each kind of USES_THREADS threads
- * (uses.h); critical sections older than SECTIONS_KEPT.
+ * Left out: more than the last read and write of LAST_ACCESS_THREADS threads for each location
+ * (last_access.h); critical sections older than SECTIONS_KEPT.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,8 @@ static void *order_open(const struct analysis_context *ctx)
 	o->ctx = ctx;
 	o->total = reader_info(ctx->reader)->header->flags & TRACE_TOTAL_ORDER;
 	o->sections = sections_new();
-	o->data = uses_new(USES_PLACES, USES_SITUATIONS);
-	o->objects = uses_new(USES_PLACES, USES_SITUATIONS);
+	o->data = last_access_new(LAST_ACCESS_MAX_LOCATIONS, LAST_ACCESS_MAX_SEGMENTS);
+	o->objects = last_access_new(LAST_ACCESS_MAX_LOCATIONS, LAST_ACCESS_MAX_SEGMENTS);
 	return o;
 }
 
@@ -48,11 +49,11 @@ static void order_close(void *state)
 	struct order *o = state;
 
 	for (size_t i = 0; i < o->thread_count; i++)
-		vclock_free(&o->threads[i].seen);
+		vclock_free(&o->threads[i].must_follow);
 	free(o->threads);
-	vclock_free(&o->block);
-	uses_free(o->data);
-	uses_free(o->objects);
+	vclock_free(&o->counted);
+	last_access_free(o->data);
+	last_access_free(o->objects);
 	sections_free(o->sections);
 	free(o);
 }
@@ -80,7 +81,7 @@ uint64_t order_end_of(const struct order *o, uint32_t thread, uint64_t index, ui
 	return end;
 }
 
-void order_tell(struct order *o, enum pattern pattern, const char *note,
+void order_emit(struct order *o, enum pattern pattern, const char *note,
 		const struct candidate_event *early, const struct candidate_event *late,
 		const struct candidate_event *use)
 {
@@ -98,8 +99,11 @@ void order_tell(struct order *o, enum pattern pattern, const char *note,
 	findings_add(o->out, &c);
 }
 
-/* A section of the writer that began strongly before the user came, and that both need. */
-static bool entered_first(const struct order *o, const struct use *init)
+/*
+ * A lock enforces the order: the writer took it strongly before the user came, initialised within,
+ * and the user needs the same lock.
+ */
+static bool entered_first(const struct order *o, const struct unpacked_access *init)
 {
 	uint32_t mine = o->view->lockset;
 
@@ -116,177 +120,196 @@ static bool entered_first(const struct order *o, const struct use *init)
 	return false;
 }
 
-/* The thread of the event uses what `init` made. True: it can come first. */
-static bool before_init(struct order *o, const struct use *init)
+/* The current event uses what `init` initialised. Returns true if it can come first. */
+static bool before_init(struct order *o, const struct unpacked_access *init)
 {
 	struct candidate_event use = view_event(o->view, o->ev);
 
 	if (vclock_saw(o->view->order, init->at.thread, init->order_epoch)) {
 		findings_pruned(o->out, PRUNE_HB, 1);
-	} else if (vclock_get(&thread_of(o, use.thread)->seen, init->at.thread) > init->at.index) {
+	} else if (vclock_get(&thread_of(o, use.thread)->must_follow,
+			      init->at.thread) > init->at.index) {
 		findings_pruned(o->out, PRUNE_READS_FROM, 1);
 	} else if (entered_first(o, init)) {
 		findings_pruned(o->out, PRUNE_LOCK, 1);
 	} else {
-		order_tell(o, PATTERN_BEFORE_INIT,
-			   o->uses == o->data ? NULL : "it may be used before it is initialised", &use,
-			   &init->at, &use);
+		order_emit(o, PATTERN_BEFORE_INIT,
+			   o->uses == o->data ? NULL : "it may be used before it is initialised",
+			   &use, &init->at, &use);
 		return true;
 	}
 	return false;
 }
 
-static const struct kept *the_use(struct order *o, uint64_t granule)
+/* The current event, packed for a location of this granule. */
+static const struct packed_access *current_access(struct order *o, uint64_t granule)
 {
 	const struct view *v = o->view;
 	const struct event *ev = o->ev;
 
-	if (o->use.situation && (o->use_granule == granule || ev->size > USES_NEAR))
-		return &o->use;
-	o->use_granule = granule;
-	o->use = uses_make(o->uses,
-			   &(struct situation){
-				   .index = v->index, .time = ev->time, .order_epoch = v->order_epoch,
-				   .strong_epoch = v->strong_epoch,
-				   .section_reads = v->lockset ? o->threads[v->thread].section_reads : 0,
-				   .thread = v->thread, .lockset = v->lockset, .stack = v->stack },
-			   &(struct site){
-				   .pc = ev->pc, .size = ev->size, .kind = ev->kind, .access = (uint8_t)o->access,
-				   .addr = ev->addr - (ev->size <= USES_NEAR ? granule * 8 : 0) });
-	return &o->use;
+	if (o->packed.segment && (o->packed_granule == granule || ev->size > LAST_ACCESS_RELATIVE))
+		return &o->packed;
+	o->packed_granule = granule;
+	o->packed = last_access_pack(
+		o->uses,
+		&(struct thread_segment){
+			.index = v->index, .time = ev->time, .order_epoch = v->order_epoch,
+			.strong_epoch = v->strong_epoch,
+			.section_reads = v->lockset ? o->threads[v->thread].section_reads : 0,
+			.thread = v->thread, .lockset = v->lockset, .stack = v->stack },
+		&(struct access_site){
+			.pc = ev->pc, .size = ev->size, .kind = ev->kind,
+			.access = (uint8_t)o->access,
+			.addr = ev->addr - (ev->size <= LAST_ACCESS_RELATIVE ? granule * 8 : 0) });
+	return &o->packed;
 }
 
-static void begin_owner(struct order *o, struct place *p, uint64_t granule)
+static void begin_ownership(struct order *o, struct location *p, uint64_t granule)
 {
 	p->read_first = o->access & ACCESS_READ;
-	uses_set_first(o->uses, p, p->read_first ? NULL : the_use(o, granule));
+	last_access_set_first_write(o->uses, p, p->read_first ? NULL : current_access(o, granule));
 }
 
 /*
- * Times of accesses are estimates unless the order is total: a first write that seems to
- * come after another thread's read may have come before it, so the run had luck.
+ * If times are estimates: the first write may have come before another thread's read that seems to
+ * come first. Emits the order that the trace shows, since the run may have had the other one.
  */
-static void misplaced(struct order *o, const struct place *p, uint32_t owner, uint64_t granule)
+static void check_misplaced_read(struct order *o, const struct location *p, uint32_t owner,
+				 uint64_t granule)
 {
 	const struct candidate_event write = view_event(o->view, o->ev);
-	const struct kept *last;
+	const struct packed_access *last;
 	uint32_t writer;
-	struct use read;
+	struct unpacked_access read;
 
-	if (o->total || !p->read_first || o->access != ACCESS_WRITE || uses_last_write(o->uses, p, &writer))
+	if (o->total || !p->read_first || o->access != ACCESS_WRITE ||
+	    last_access_write(o->uses, p, &writer))
 		return;
-	last = uses_last_of(o->uses, p, 2 * owner);
+	last = last_access_of(o->uses, p, 2 * owner);
 	if (!last)
 		return;
-	read = uses_at(o->uses, last, granule);
-	if (!(read.access & ACCESS_ATOMIC) && o->threads[o->view->thread].timed < read.at.time)
-		order_tell(o, PATTERN_BEFORE_INIT, NULL, &read.at, &write, &write);
+	read = last_access_unpack(o->uses, last, granule);
+	if (!(read.access & ACCESS_ATOMIC) && o->threads[o->view->thread].last_timed < read.at.time)
+		order_emit(o, PATTERN_BEFORE_INIT, NULL, &read.at, &write, &write);
 }
 
-/* Who comes while it is shared, and was written by its owner first. */
-static void meet_first(struct order *o, struct place *p, uint64_t granule)
+/*
+ * Judges a thread's first access to a shared location against its owner's first and latest write.
+ */
+static void check_first_write(struct order *o, struct location *p, uint64_t granule)
 {
-	uint64_t *met = &uses_head(o->uses, p)->met, bit = 1ull << (o->view->thread & 63);
-	const struct kept *first = uses_first(p), *latest = uses_latest(o->uses, p);
-	struct use init;
+	uint64_t *checked = &last_access_head(o->uses, p)->checked;
+	uint64_t bit = 1ull << (o->view->thread & 63);
+	const struct packed_access *first = last_access_first_write(p);
+	const struct packed_access *latest = last_access_latest_write(o->uses, p);
+	struct unpacked_access init;
 
-	if (*met & bit)
+	if (*checked & bit)
 		return;
-	*met |= bit;
-	init = uses_at(o->uses, first, granule);
-	if (before_init(o, &init) || (first->situation == latest->situation && first->index == latest->index))
+	*checked |= bit;
+	init = last_access_unpack(o->uses, first, granule);
+	if (before_init(o, &init) ||
+	    (first->segment == latest->segment && first->index == latest->index))
 		return;
-	init = uses_at(o->uses, latest, granule);
+	init = last_access_unpack(o->uses, latest, granule);
 	before_init(o, &init);
 }
 
-/* It was not shared until now; its last use is its owner's. */
-static void own_alone(struct order *o, struct place *p, uint64_t granule)
+/* The location was not shared until now, so its last access is the owner's. */
+static void update_unshared(struct order *o, struct location *p, uint64_t granule)
 {
 	const struct view *v = o->view;
-	const struct kept *last;
-	uint32_t who = 0;
+	const struct packed_access *last;
+	uint32_t key = 0;
 
-	last = p->count ? uses_last(o->uses, p, 0, &who) : NULL;
-	if (last && who / 2 == v->thread) {
-		if (o->access & ACCESS_WRITE && uses_first(p) &&
-		    uses_situation(o->uses, uses_latest(o->uses, p))->order_epoch != v->order_epoch)
-			uses_set_latest(o->uses, p, the_use(o, granule));
+	last = p->count ? last_access_nth(o->uses, p, 0, &key) : NULL;
+	if (last && key / 2 == v->thread) {
+		if (o->access & ACCESS_WRITE && last_access_first_write(p) &&
+		    last_access_segment(o->uses,
+					last_access_latest_write(o->uses, p))->order_epoch !=
+			    v->order_epoch)
+			last_access_set_latest_write(o->uses, p, current_access(o, granule));
 		return;
 	}
-	if (!last || vclock_saw(v->strong, who / 2, uses_situation(o->uses, last)->strong_epoch)) {
-		begin_owner(o, p, granule);
+	if (!last || vclock_saw(v->strong, key / 2,
+				last_access_segment(o->uses, last)->strong_epoch)) {
+		begin_ownership(o, p, granule);
 		return;
 	}
-	misplaced(o, p, who / 2, granule);
+	check_misplaced_read(o, p, key / 2, granule);
 	p->shared = 1;
-	if (!uses_first(p))
+	if (!last_access_first_write(p))
 		return;
-	uses_widen(o->uses, p);
-	p->who1 = who & 0x1fffffu;
-	meet_first(o, p, granule);
+	last_access_make_overflow(o->uses, p);
+	p->key1 = key & 0x1fffffu;
+	check_first_write(o, p, granule);
 }
 
-/* Who has it alone, and when that ends. */
-static inline void own(struct order *o, struct place *p, uint64_t granule)
+/* Brings the owner of the location up to date, or notes that it is shared now. */
+static inline void update_owner(struct order *o, struct location *p, uint64_t granule)
 {
 	if (!p->shared)
-		own_alone(o, p, granule);
-	else if (uses_first(p) && p->who1 / 2 != o->view->thread)
-		meet_first(o, p, granule);
+		update_unshared(o, p, granule);
+	else if (last_access_first_write(p) && p->key1 / 2 != o->view->thread)
+		check_first_write(o, p, granule);
 }
 
-static void saw_all(struct order *o)
+static void apply_reads_from(struct order *o)
 {
-	struct vclock *seen = &thread_of(o, o->view->thread)->seen;
+	struct vclock *seen = &thread_of(o, o->view->thread)->must_follow;
 
-	for (size_t i = 0; i < o->saw_count; i++)
-		vclock_raise(seen, o->saw[i].thread, o->saw[i].index);
-	o->saw_count = 0;
+	for (size_t i = 0; i < o->reads_from_count; i++)
+		vclock_raise(seen, o->reads_from[i].thread, o->reads_from[i].index);
+	o->reads_from_count = 0;
 }
 
-/* What was read says who came before. */
-static void see(struct order *o, const struct place *p)
+/* The event reads the last write of another thread: if that was blind, the event comes after it. */
+static void note_reads_from(struct order *o, const struct location *p)
 {
-	const struct vclock *seen = &o->threads[o->view->thread].seen;
-	const struct kept *w;
+	const struct vclock *seen = &o->threads[o->view->thread].must_follow;
+	const struct packed_access *w;
 	uint32_t writer;
 	uint64_t index;
 
-	if (!p->blind || !(w = uses_last_write(o->uses, p, &writer)) || writer == o->view->thread)
+	if (!p->blind_write || !(w = last_access_write(o->uses, p, &writer)) ||
+	    writer == o->view->thread)
 		return;
-	index = uses_number(o->uses, w);
+	index = last_access_index(o->uses, w);
 	if (vclock_get(seen, writer) > index)
 		return;
-	if (o->saw_count == ORDER_SAW)
-		saw_all(o);
-	o->saw[o->saw_count].thread = writer;
-	o->saw[o->saw_count++].index = order_end_of(o, writer, index, o->view->lockset) + 1;
+	if (o->reads_from_count == ORDER_READS_FROM)
+		apply_reads_from(o);
+	o->reads_from[o->reads_from_count].thread = writer;
+	o->reads_from[o->reads_from_count++].index =
+		order_end_of(o, writer, index, o->view->lockset) + 1;
 }
 
-static void touch(void *ctx, struct place *p, uint64_t granule)
+static void visit_location(void *ctx, struct location *p, uint64_t granule)
 {
 	struct order *o = ctx;
 	uint32_t thread = o->view->thread;
-	const struct kept *read;
+	const struct packed_access *read;
 
-	own(o, p, granule);
+	update_owner(o, p, granule);
 	if (o->access & ACCESS_READ && !access_by_chance(o->ev->kind, o->ev->arg))
-		see(o, p);
+		note_reads_from(o, p);
 	if (o->access & ACCESS_WRITE) {
-		read = o->access & ACCESS_READ ? NULL : uses_last_of(o->uses, p, 2 * thread);
-		p->blind = !(o->access & ACCESS_READ) &&
-			   (!read || uses_number(o->uses, read) < o->threads[thread].section_first);
+		read = o->access & ACCESS_READ ? NULL : last_access_of(o->uses, p, 2 * thread);
+		p->blind_write =
+			!(o->access & ACCESS_READ) &&
+			(!read ||
+			 last_access_index(o->uses, read) < o->threads[thread].section_first);
 	}
-	uses_note(o->uses, p, the_use(o, granule), 2 * thread + !!(o->access & ACCESS_WRITE));
+	last_access_set(o->uses, p, current_access(o, granule),
+			2 * thread + !!(o->access & ACCESS_WRITE));
 }
 
-static void accessed(struct order *o)
+static void on_access(struct order *o)
 {
 	o->uses = o->data;
-	o->use.situation = 0;
-	uses_each(o->data, o->ev->addr, o->ev->size, touch, o);
-	saw_all(o);
+	o->packed.segment = 0;
+	last_access_each(o->data, o->ev->addr, o->ev->size, visit_location, o);
+	apply_reads_from(o);
 }
 
 static void note_reads(const struct order *o, struct order_thread *t)
@@ -310,25 +333,26 @@ static enum object_use object_use(unsigned kind)
 		return OBJECT_DESTROY;
 	if (roles & ROLE_RELEASE)
 		return OBJECT_RELEASE;
-	if (roles & (ROLE_ACQUIRE | ROLE_WAIT_BEGIN | ROLE_NOTIFY | ROLE_SEM) || kind == TRACE_BARRIER_ENTER)
+	if (roles & (ROLE_ACQUIRE | ROLE_WAIT_BEGIN | ROLE_NOTIFY | ROLE_SEM) ||
+	    kind == TRACE_BARRIER_ENTER)
 		return OBJECT_USE;
 	return OBJECT_NONE;
 }
 
-static void used(struct order *o, enum object_use how)
+static void on_object(struct order *o, enum object_use how)
 {
 	o->uses = o->objects;
-	o->use.situation = 0;
-	/* Releases are kept beside the other uses: both may come too late. */
+	o->packed.segment = 0;
+	/* Releases count as writes, to be remembered beside other uses: both may come too late. */
 	o->access = how == OBJECT_INIT || how == OBJECT_RELEASE ? ACCESS_WRITE : ACCESS_READ;
 	if (how == OBJECT_INIT)
-		uses_forget(o->objects, o->ev->addr, 1);
+		last_access_forget(o->objects, o->ev->addr, 1);
 	if (how == OBJECT_DESTROY) {
 		order_destroyed(o);
-		uses_forget(o->objects, o->ev->addr, 1);
+		last_access_forget(o->objects, o->ev->addr, 1);
 	} else {
-		uses_each(o->objects, o->ev->addr, 1, touch, o);
-		o->saw_count = 0;	/* using an object shows nothing of who made it */
+		last_access_each(o->objects, o->ev->addr, 1, visit_location, o);
+		o->reads_from_count = 0;	/* using an object reads nothing */
 	}
 }
 
@@ -349,21 +373,21 @@ static void order_event(void *state, const struct event *ev, const struct view *
 		if (view_ignores(view, o->access))
 			return;
 		sections_access(o->sections, ev);
-		accessed(o);
+		on_access(o);
 		note_reads(o, t);
 		return;
 	}
 	if (kind_extra(ev->kind))
-		t->timed = ev->time;
+		t->last_timed = ev->time;
 	if (view->gone_size) {
 		if (trace_roles(ev->kind) & ROLE_FREE || ev->kind == TRACE_THREAD_EXIT)
 			order_freed(o);
-		uses_forget(o->data, view->gone_addr, view->gone_size);
-		uses_forget(o->objects, view->gone_addr, view->gone_size);
+		last_access_forget(o->data, view->gone_addr, view->gone_size);
+		last_access_forget(o->objects, view->gone_addr, view->gone_size);
 	}
 	how = object_use(ev->kind);
 	if (how && !ev->result && !(view->ignore & 4))
-		used(o, how);
+		on_object(o, how);
 	change = sections_event(o->sections, ev, view);
 	if (change == SECTION_BEGUN || change == SECTION_ENDED) {
 		sections_held(o->sections, view->thread, &count);
@@ -374,29 +398,31 @@ static void order_event(void *state, const struct event *ev, const struct view *
 	}
 	if (ev->kind == TRACE_THREAD_JOIN && !ev->result && ev->arg) {
 		thread_of(o, (uint32_t)ev->arg);
-		vclock_join(&o->threads[view->thread].seen, &o->threads[ev->arg].seen);
+		vclock_join(&o->threads[view->thread].must_follow,
+			    &o->threads[ev->arg].must_follow);
 	}
 }
 
-static void order_soon(void *state, const struct event *ev)
+static void order_prefetch(void *state, const struct event *ev)
 {
 	struct order *o = state;
-	uint32_t n = o->soon_count++;
+	uint32_t n = o->prefetch_count++;
 
-	o->soon[n % ORDER_SOON] = ev->addr;
-	uses_prefetch(o->data, ev->addr, 0);
-	uses_prefetch(o->data, o->soon[(n - ORDER_SOON / 4) % ORDER_SOON], 1);
-	uses_prefetch(o->data, o->soon[(n - ORDER_SOON / 2) % ORDER_SOON], 2);
+	o->prefetch[n % ORDER_PREFETCH] = ev->addr;
+	last_access_prefetch(o->data, ev->addr, 0);
+	last_access_prefetch(o->data, o->prefetch[(n - ORDER_PREFETCH / 4) % ORDER_PREFETCH], 1);
+	last_access_prefetch(o->data, o->prefetch[(n - ORDER_PREFETCH / 2) % ORDER_PREFETCH], 2);
 }
 
 static void order_finish(void *state, struct findings *out)
 {
 	const struct order *o = state;
 
-	findings_dropped(out, uses_dropped(o->data) + uses_dropped(o->objects));
+	findings_dropped(out, last_access_dropped(o->data) + last_access_dropped(o->objects));
 }
 
 const struct analysis analysis_order = {
 	.name = "order", .summary = "use before initialisation, after free and after destroy",
-	.open = order_open, .event = order_event, .soon = order_soon, .finish = order_finish, .close = order_close,
+	.open = order_open, .event = order_event, .soon = order_prefetch, .finish = order_finish,
+	.close = order_close,
 };

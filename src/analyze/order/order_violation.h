@@ -1,6 +1,6 @@
 /*
- * Inside the analysis of order: order.c follows who makes and uses what, order_end.c
- * judges when something is given back.
+ * State of the analysis `order`, shared by order_violation.c (first writes, all accesses) and
+ * order_end.c (memory that is freed, objects that are destroyed).
  */
 #ifndef ANALYZE_ORDER_ORDER_VIOLATION_H
 #define ANALYZE_ORDER_ORDER_VIOLATION_H
@@ -9,57 +9,66 @@
 #include "analyze/context/sections.h"
 #include "analyze/order/last_access.h"
 
-#define ORDER_SAW 8u
+#define ORDER_READS_FROM 8u	/* entries of order.reads_from; more are applied early */
 
 struct order_thread {
-	struct vclock seen;	/* event indices of others, plus 1, that it must come after */
+	/*
+	 * By thread: 1 + index of its last event that this thread must come after, by values read.
+	 */
+	struct vclock must_follow;
+	/* Within locks: granules read since the outermost was taken, and the first event there. */
 	uint64_t section_reads, section_first;
-	uint64_t timed;		/* its last event that has a time of its own */
+	uint64_t last_timed;		/* time of its last event whose time is not an estimate */
 };
 
-#define ORDER_SOON 32u	/* a power of two, below ANALYSIS_AHEAD */
+#define ORDER_PREFETCH 32u	/* a power of two, below ANALYSIS_AHEAD */
 
 struct order {
-	uint64_t soon[ORDER_SOON];	/* a ring: addresses of accesses to come */
-	uint32_t soon_count;
+	uint64_t prefetch[ORDER_PREFETCH];	/* ring: addresses of upcoming accesses */
+	uint32_t prefetch_count;
 	const struct analysis_context *ctx;
 	struct sections *sections;
-	struct uses *data, *objects;
-	bool total;		/* times are positions, not estimates */
-	struct order_thread *threads;
+	struct last_accesses *data;	/* accesses to memory */
+	struct last_accesses *objects;	/* operations on locks, conditions and the like */
+	bool total;		/* TRACE_TOTAL_ORDER: times are positions, not estimates */
+	struct order_thread *threads;	/* by id */
 	size_t thread_count;
 
-	/* The event under way, for the callbacks on places. */
+	/* The current event, for the callbacks on locations. */
 	const struct event *ev;
 	const struct view *view;
 	struct findings *out;
-	struct uses *uses;
-	unsigned access;	/* enum access; what uses of objects count as */
-	struct kept use;	/* situation 0: not made yet */
-	uint64_t use_granule;	/* for which it was made */
+	struct last_accesses *uses;	/* `data` or `objects` */
+	unsigned access;	/* enum access; operations on objects count as reads or writes */
+	struct packed_access packed;	/* the event; segment 0: not packed yet */
+	uint64_t packed_granule;	/* the granule for which it was packed */
+	/*
+	 * Writes that the event reads from: applied to must_follow when all locations were judged.
+	 */
 	struct {
 		uint32_t thread;
 		uint64_t index;
-	} saw[ORDER_SAW];	/* what it reads shows only when all places were judged */
-	size_t saw_count;
-	struct vclock block;	/* a block given back: what its users' counts say */
+	} reads_from[ORDER_READS_FROM];
+	size_t reads_from_count;
+	struct vclock counted;	/* like must_follow, by the counts in the memory that is freed */
 };
 
 /*
- * `early` is to come before `late`, whose thread may have to stop before a section;
- * `use` is one of them. `note` may be NULL: that of the pattern.
+ * Emits a candidate: `early` is to come before `late`. If the thread of `late` has to be held
+ * before a critical section for that, adds its acquisition. The candidate's location is that of
+ * `use`, one of the two. `note` NULL: the note of the pattern.
  */
-void order_tell(struct order *o, enum pattern pattern, const char *note,
+void order_emit(struct order *o, enum pattern pattern, const char *note,
 		const struct candidate_event *early, const struct candidate_event *late,
 		const struct candidate_event *use);
 
 /*
- * The event of the thread up to which another one that holds `lockset` must come later, if it
- * comes after event `index` of it: the end of the section that keeps them apart.
+ * An event that holds `lockset` comes after event `index` of the thread. Returns the last event of
+ * the thread that it must come after: the end of the outermost section that excludes `lockset`.
  */
 uint64_t order_end_of(const struct order *o, uint32_t thread, uint64_t index, uint32_t lockset);
 
-/* The event under way gives back the view's memory; destroys its object. */
+/* The current event frees the memory view->gone_addr; destroys the object at ev->addr. */
 void order_freed(struct order *o);
 void order_destroyed(struct order *o);
 

@@ -7,124 +7,129 @@
 #include "base/mem.h"
 #include "base/page_array.h"
 
-#define FIRST_POOL 1024u	/* records; whole pages */
-#define FIRST_ROOM 128u		/* pages: all of theirs is whole ones of the machine */
-#define ALL ((size_t)SHADOW_PAGES * SHADOW_CELLS)
+#define FIRST_POOL 1024u	/* records; fill whole pages of the machine */
+#define FIRST_PAGES 128u	/* their entries in each lane fill whole pages of the machine */
+#define ALL_GRANULES ((size_t)RECORDS_MAX_PAGES * RECORDS_PAGE_GRANULES)
 
-/* Memory for so many pages. */
-static void set_room(struct shadow *s, size_t room)
+/* Makes the arrays usable for `room` pages; only their addresses were reserved before. */
+static void open_pages(struct access_records *s, size_t room)
 {
-	for (uint64_t lane = 0; lane < SHADOW_LANES; lane++) {
-		size_t at = shadow_index(0, lane), from = s->page_room * SHADOW_LANE, to = room * SHADOW_LANE;
+	for (uint64_t lane = 0; lane < RECORDS_LANES; lane++) {
+		size_t at = records_granule_index(0, lane), to = room * RECORDS_LANE_GRANULES;
+		size_t from = s->page_capacity * RECORDS_LANE_GRANULES;
 
-		pages_open(s->cells + at, from * sizeof(*s->cells), to * sizeof(*s->cells));
-		pages_open(s->more + at, from * sizeof(*s->more), to * sizeof(*s->more));
-		pages_open(s->written + at, from * sizeof(*s->written), to * sizeof(*s->written));
+		pages_open(s->direct + at, from * sizeof(*s->direct), to * sizeof(*s->direct));
+		pages_open(s->overflow + at, from * sizeof(*s->overflow),
+			   to * sizeof(*s->overflow));
+		pages_open(s->last_writer + at, from * sizeof(*s->last_writer),
+			   to * sizeof(*s->last_writer));
 		pages_open(s->hints + at, from * sizeof(*s->hints), to * sizeof(*s->hints));
 	}
-	s->numbers = xrealloc(s->numbers, room * sizeof(*s->numbers));
-	s->page_room = room;
+	s->page_number = xrealloc(s->page_number, room * sizeof(*s->page_number));
+	s->page_capacity = room;
 }
 
-static void begin(struct shadow *s)
+static void reserve_arrays(struct access_records *s)
 {
-	s->cells = pages_reserve(ALL * sizeof(*s->cells));
-	s->more = pages_reserve(ALL * sizeof(*s->more));
-	s->written = pages_reserve(ALL * sizeof(*s->written));
-	s->hints = pages_reserve(ALL * sizeof(*s->hints));
+	s->direct = pages_reserve(ALL_GRANULES * sizeof(*s->direct));
+	s->overflow = pages_reserve(ALL_GRANULES * sizeof(*s->overflow));
+	s->last_writer = pages_reserve(ALL_GRANULES * sizeof(*s->last_writer));
+	s->hints = pages_reserve(ALL_GRANULES * sizeof(*s->hints));
 	s->page_count = 1;
-	s->page_room = 0;
-	set_room(s, FIRST_ROOM);
+	s->page_capacity = 0;
+	open_pages(s, FIRST_PAGES);
 }
 
-static void end(struct shadow *s)
+static void release_arrays(struct access_records *s)
 {
-	pages_free(s->cells, ALL * sizeof(*s->cells));
-	pages_free(s->more, ALL * sizeof(*s->more));
-	pages_free(s->written, ALL * sizeof(*s->written));
-	pages_free(s->hints, ALL * sizeof(*s->hints));
+	pages_free(s->direct, ALL_GRANULES * sizeof(*s->direct));
+	pages_free(s->overflow, ALL_GRANULES * sizeof(*s->overflow));
+	pages_free(s->last_writer, ALL_GRANULES * sizeof(*s->last_writer));
+	pages_free(s->hints, ALL_GRANULES * sizeof(*s->hints));
 }
 
-void shadow_init(struct shadow *s)
+void records_init(struct access_records *s)
 {
-	*s = (struct shadow){ .pool_count = 2, .table_size = 1024, .page_limit = SHADOW_PAGES };
-	s->pages = xcalloc(s->table_size, sizeof(*s->pages));
-	begin(s);
+	*s = (struct access_records){ .pool_count = 2, .table_size = 1024,
+				      .page_limit = RECORDS_MAX_PAGES };
+	s->page_table = xcalloc(s->table_size, sizeof(*s->page_table));
+	reserve_arrays(s);
 }
 
-void shadow_free(struct shadow *s)
+void records_free(struct access_records *s)
 {
-	end(s);
-	free(s->pages);
-	free(s->numbers);
+	release_arrays(s);
+	free(s->page_table);
+	free(s->page_number);
 	pages_free(s->pool, s->pool_capacity * sizeof(*s->pool));
 }
 
-static uint32_t *page_place(const struct shadow *s, uint64_t number)
+static uint32_t *page_slot(const struct access_records *s, uint64_t number)
 {
 	size_t i = hash_spread(number) >> 24 & (s->table_size - 1);
 
-	while (s->pages[i] && s->numbers[s->pages[i]] != number)
+	while (s->page_table[i] && s->page_number[s->page_table[i]] != number)
 		i = (i + 1) & (s->table_size - 1);
-	return &s->pages[i];
+	return &s->page_table[i];
 }
 
-static void grow_table(struct shadow *s)
+static void grow_page_table(struct access_records *s)
 {
-	free(s->pages);
+	free(s->page_table);
 	s->table_size *= 2;
-	s->pages = xcalloc(s->table_size, sizeof(*s->pages));
+	s->page_table = xcalloc(s->table_size, sizeof(*s->page_table));
 	for (uint32_t page = 1; page < s->page_count; page++)
-		*page_place(s, s->numbers[page]) = page;
+		*page_slot(s, s->page_number[page]) = page;
 }
 
-static void empty_pool(struct shadow *s)
+static void forget_pool(struct access_records *s)
 {
 	for (uint32_t page = 1; page < s->page_count; page++)
-		for (uint64_t g = 0; g < SHADOW_CELLS; g++) {
-			struct more *more = &s->more[shadow_index(page, g)];
+		for (uint64_t g = 0; g < RECORDS_PAGE_GRANULES; g++) {
+			struct overflow *overflow = &s->overflow[records_granule_index(page, g)];
 
-			s->dropped += more->count;
-			*more = (struct more){ 0 };
+			s->dropped += overflow->count;
+			*overflow = (struct overflow){ 0 };
 		}
 	s->pool_count = 2;
-	memset(s->free, 0, sizeof(s->free));
+	memset(s->free_block, 0, sizeof(s->free_block));
 }
 
-static void empty(struct shadow *s)
+static void forget_all(struct access_records *s)
 {
 	for (uint32_t page = 1; page < s->page_count; page++)
-		for (uint64_t g = 0; g < SHADOW_CELLS; g++)
-			for (unsigned h = 0; h < SHADOW_HOMES; h++)
-				s->dropped += s->cells[shadow_index(page, g)].home[h].site != 0;
-	empty_pool(s);
-	end(s);
-	begin(s);
-	memset(s->pages, 0, s->table_size * sizeof(*s->pages));
-	memset(s->recent, 0, sizeof(s->recent));
+		for (uint64_t g = 0; g < RECORDS_PAGE_GRANULES; g++)
+			for (unsigned h = 0; h < RECORDS_DIRECT; h++)
+				s->dropped += s->direct[records_granule_index(page,
+									      g)].at[h].site != 0;
+	forget_pool(s);
+	release_arrays(s);
+	reserve_arrays(s);
+	memset(s->page_table, 0, s->table_size * sizeof(*s->page_table));
+	memset(s->page_cache, 0, sizeof(s->page_cache));
 }
 
-uint32_t shadow_page(struct shadow *s, uint64_t number)
+uint32_t records_page(struct access_records *s, uint64_t number)
 {
-	uint32_t *at = page_place(s, number);
+	uint32_t *at = page_slot(s, number);
 
 	if (!*at) {
 		if (s->page_count == s->page_limit)
-			empty(s);
-		if (s->page_count == s->page_room)
-			set_room(s, 2 * s->page_room);
+			forget_all(s);
+		if (s->page_count == s->page_capacity)
+			open_pages(s, 2 * s->page_capacity);
 		if (s->page_count * 2 >= s->table_size)
-			grow_table(s);
-		s->numbers[s->page_count] = number;
-		at = page_place(s, number);
+			grow_page_table(s);
+		s->page_number[s->page_count] = number;
+		at = page_slot(s, number);
 		*at = (uint32_t)s->page_count++;
 	}
-	*shadow_recent(s, number) = (struct recent){ number, *at };
+	*records_cached_page(s, number) = (struct cached_page){ number, *at };
 	return *at;
 }
 
-/* Blocks of two records and more are cache lines. */
-static void grow_pool(struct shadow *s)
+/* A block of 1 << order records, each 32 bytes, begins at a cache line. */
+static void grow_pool(struct access_records *s)
 {
 	size_t old = s->pool_capacity * sizeof(*s->pool);
 
@@ -132,15 +137,16 @@ static void grow_pool(struct shadow *s)
 	s->pool = pages_grow(s->pool, old, s->pool_capacity * sizeof(*s->pool));
 }
 
-static uint32_t block_new(struct shadow *s, unsigned order)
+/* Returns the index of a block in the pool; 0: RECORDS_MAX_POOL is reached. */
+static uint32_t block_new(struct access_records *s, unsigned order)
 {
-	uint32_t at = s->free[order];
+	uint32_t at = s->free_block[order];
 
 	if (at) {
-		s->free[order] = (uint32_t)s->pool[at].who;
+		s->free_block[order] = (uint32_t)s->pool[at].event_id;
 		return at;
 	}
-	if (s->pool_count + (1u << order) > SHADOW_MORE)
+	if (s->pool_count + (1u << order) > RECORDS_MAX_POOL)
 		return 0;
 	while (s->pool_count + (1u << order) > s->pool_capacity)
 		grow_pool(s);
@@ -149,104 +155,107 @@ static uint32_t block_new(struct shadow *s, unsigned order)
 	return at;
 }
 
-static void block_free(struct shadow *s, struct more *more)
+static void block_free(struct access_records *s, struct overflow *overflow)
 {
-	s->pool[more->at].who = s->free[more->order];
-	s->free[more->order] = more->at;
-	*more = (struct more){ 0 };
+	s->pool[overflow->first].event_id = s->free_block[overflow->room_order];
+	s->free_block[overflow->room_order] = overflow->first;
+	*overflow = (struct overflow){ 0 };
 }
 
-/* A block of twice the size, or the first one. */
-static void more_room(struct shadow *s, struct more *more)
+/* Moves the granule's records to a block of twice the size, or makes the first block. */
+static void grow_block(struct access_records *s, struct overflow *overflow)
 {
-	unsigned order = more->order + 1u;
-	uint32_t at = order < SHADOW_ORDERS ? block_new(s, order) : 0, count = more->count;
-	unsigned hinted = more->hinted;
+	unsigned order = overflow->room_order + 1u;
+	uint32_t at = order < RECORDS_BLOCK_ORDERS ? block_new(s, order) : 0,
+		      count = overflow->count;
+	unsigned hint_state = overflow->hint_state;
 
 	if (!at) {
-		empty_pool(s);
+		forget_pool(s);
 		order = 1;
-		count = hinted = 0;
+		count = hint_state = 0;
 		at = block_new(s, order);
 	}
 	if (count > 0) {
-		memcpy(&s->pool[at], &s->pool[more->at], count * sizeof(*s->pool));
-		block_free(s, more);
+		memcpy(&s->pool[at], &s->pool[overflow->first], count * sizeof(*s->pool));
+		block_free(s, overflow);
 	}
-	*more = (struct more){ .at = at, .count = count, .order = order, .hinted = hinted };
+	*overflow = (struct overflow){ .first = at, .count = count, .room_order = order,
+				       .hint_state = hint_state };
 }
 
-struct record *shadow_add(struct shadow *s, const struct place *p)
+struct access_record *records_add(struct access_records *s, const struct granule_records *p)
 {
-	struct more *more = p->more;
+	struct overflow *overflow = p->overflow;
 
-	for (unsigned i = 0; i < SHADOW_HOMES; i++)
-		if (p->home[i].site == 0)
-			return &p->home[i];
-	if (!more->order || more->count == 1u << more->order)
-		more_room(s, more);
-	return &s->pool[more->at + more->count++];
+	for (unsigned i = 0; i < RECORDS_DIRECT; i++)
+		if (p->direct[i].site == 0)
+			return &p->direct[i];
+	if (!overflow->room_order || overflow->count == 1u << overflow->room_order)
+		grow_block(s, overflow);
+	return &s->pool[overflow->first + overflow->count++];
 }
 
-void shadow_drop(struct shadow *s, struct more *more, uint32_t i)
+void records_drop(struct access_records *s, struct overflow *overflow, uint32_t i)
 {
-	struct record *r = &s->pool[more->at];
+	struct access_record *r = &s->pool[overflow->first];
 
-	more->count--;
-	memmove(r + i, r + i + 1, (more->count - i) * sizeof(*r));
-	if (more->count == 0)
-		block_free(s, more);
+	overflow->count--;
+	memmove(r + i, r + i + 1, (overflow->count - i) * sizeof(*r));
+	if (overflow->count == 0)
+		block_free(s, overflow);
 }
 
-/* What is left of the record; 0: nothing. */
-static uint64_t cut(uint64_t site, unsigned mask)
+/* The site of a record without the bytes in `mask`; 0 if no byte is left. */
+static uint64_t cut_bytes(uint64_t site, unsigned mask)
 {
 	site &= ~((uint64_t)mask << 48);
 	return site >> 48 & 0xff ? site : 0;
 }
 
-/* What was never touched stays so. */
-static void forget_cell(struct shadow *s, size_t at, unsigned mask)
+/* Writes no zero over a zero: what was never touched takes no memory. */
+static void forget_granule(struct access_records *s, size_t at, unsigned mask)
 {
-	struct more *more = &s->more[at];
-	struct record *home = s->cells[at].home;
+	struct overflow *overflow = &s->overflow[at];
+	struct access_record *direct = s->direct[at].at;
 
-	if (s->written[at])
-		s->written[at] = 0;
-	if (more->count)
-		more->hinted = 0;
-	for (unsigned i = 0; i < SHADOW_HOMES; i++)
-		if (home[i].site)
-			home[i].site = cut(home[i].site, mask);
-	for (uint32_t i = more->count; i-- > 0; ) {
-		struct record *r = &s->pool[more->at + i];
+	if (s->last_writer[at])
+		s->last_writer[at] = 0;
+	if (overflow->count)
+		overflow->hint_state = 0;
+	for (unsigned i = 0; i < RECORDS_DIRECT; i++)
+		if (direct[i].site)
+			direct[i].site = cut_bytes(direct[i].site, mask);
+	for (uint32_t i = overflow->count; i-- > 0; ) {
+		struct access_record *r = &s->pool[overflow->first + i];
 
-		r->site = cut(r->site, mask);
+		r->site = cut_bytes(r->site, mask);
 		if (r->site == 0)
-			shadow_drop(s, more, i);
+			records_drop(s, overflow, i);
 	}
 }
 
-/* The part of [addr, end) that is in the page. */
-static void forget_page(struct shadow *s, uint32_t page, uint64_t addr, uint64_t end)
+/* Forgets the part of [addr, end) that lies in the page. */
+static void forget_page(struct access_records *s, uint32_t page, uint64_t addr, uint64_t end)
 {
-	uint64_t base = s->numbers[page] << SHADOW_PAGE_SHIFT;
-	uint64_t last = base + (1u << SHADOW_PAGE_SHIFT);
+	uint64_t base = s->page_number[page] << RECORDS_PAGE_SHIFT;
+	uint64_t last = base + (1u << RECORDS_PAGE_SHIFT);
 	uint64_t at = addr > base ? addr & ~7ull : base;
 
 	for (; at < end && at < last; at += 8)
-		forget_cell(s, shadow_index(page, at >> 3), shadow_mask(at, addr, end));
+		forget_granule(s, records_granule_index(page, at >> 3),
+			       records_byte_mask(at, addr, end));
 }
 
-void shadow_forget(struct shadow *s, uint64_t addr, uint64_t size)
+void records_forget(struct access_records *s, uint64_t addr, uint64_t size)
 {
-	uint64_t first = addr >> SHADOW_PAGE_SHIFT, last = (addr + size - 1) >> SHADOW_PAGE_SHIFT;
+	uint64_t first = addr >> RECORDS_PAGE_SHIFT, last = (addr + size - 1) >> RECORDS_PAGE_SHIFT;
 
 	if (size == 0)
 		return;
 	if (last - first < s->page_count) {
 		for (uint64_t number = first; number <= last; number++) {
-			uint32_t page = *page_place(s, number);
+			uint32_t page = *page_slot(s, number);
 
 			if (page)
 				forget_page(s, page, addr, addr + size);
@@ -254,7 +263,7 @@ void shadow_forget(struct shadow *s, uint64_t addr, uint64_t size)
 		return;
 	}
 	for (uint32_t page = 1; page < s->page_count; page++)
-		if (s->numbers[page] >= first && s->numbers[page] <= last)
+		if (s->page_number[page] >= first && s->page_number[page] <= last)
 			forget_page(s, page, addr, addr + size);
 }
 
@@ -267,25 +276,25 @@ static uint16_t kind_of(unsigned access)
 	return TRACE_ATOMIC_STORE;
 }
 
-struct candidate_event record_event(const struct record *r, uint64_t granule)
+struct candidate_event record_event(const struct access_record *r, uint64_t granule)
 {
 	unsigned mask = record_mask(r), from = (unsigned)__builtin_ctz(mask);
 
 	return (struct candidate_event){
-		.thread = who_thread(r->who), .kind = kind_of(record_access(r)),
-		.index = who_index(r->who),
+		.thread = event_id_thread(r->event_id), .kind = kind_of(record_access_bits(r)),
+		.index = event_id_index(r->event_id),
 		.addr = granule + from, .size = (uint64_t)(32 - __builtin_clz(mask)) - from,
 		.pc = r->site & TRACE_ADDR_MASK, .lockset = r->lockset, .stack = r->stack,
 	};
 }
 
-void record_candidate(struct candidate *c, const struct record *r, uint64_t granule,
+void record_candidate(struct candidate *c, const struct access_record *r, uint64_t granule,
 		      const struct event *ev, const struct view *view)
 {
-	unsigned mask = record_mask(r) & shadow_mask(granule, ev->addr, ev->addr + ev->size);
+	unsigned mask = record_mask(r) & records_byte_mask(granule, ev->addr, ev->addr + ev->size);
 
 	*c = (struct candidate){
-		.pattern = !(record_access(r) & ACCESS_WRITE) ? PATTERN_RW :
+		.pattern = !(record_access_bits(r) & ACCESS_WRITE) ? PATTERN_RW :
 			   access_of(ev->kind) & ACCESS_WRITE ? PATTERN_WW : PATTERN_WR,
 		.events = 2, .orders = 1,
 		.event = { record_event(r, granule), view_event(view, ev) },

@@ -1,12 +1,17 @@
 /*
- * What is remembered of accesses, by location: for each 8-byte granule a few
- * records. A record covers those bytes of its granule that its mask says.
+ * Shadow memory of the race analyses: the earlier accesses to each granule (8 aligned bytes) that
+ * a later access may race with. A record covers the bytes of the granule that its mask names.
  *
- * Most granules have one or two records. These have a home, by page; more are kept in a
- * pool, those of a granule side by side: an access looks at all of them. Of four granules in
- * a row each is in another lane of homes: of a record's fields often few are followed, and
- * the same of all records, and what was never touched takes no memory. When there is no room all is
- * forgotten and begun anew: memory is bounded, and what was lost is counted.
+ * Most granules have one or two records. These are direct records, in arrays indexed by page and
+ * granule. Further records of a granule overflow into a block of a pool, where they are adjacent,
+ * because an access compares itself with all of them.
+ *
+ * The arrays are split into lanes: lane i has the granules whose number is i modulo RECORDS_LANES.
+ * A program often follows one field of each record of an array; its granules then share cache
+ * lines. The arrays are reserved as a whole; pages that are never touched take no memory.
+ *
+ * Memory is bounded: when there is no room for a page or a block, all pages or all blocks are
+ * forgotten, and the lost records are counted in `dropped`.
  */
 #ifndef ANALYZE_RACE_ACCESS_RECORDS_H
 #define ANALYZE_RACE_ACCESS_RECORDS_H
@@ -17,131 +22,134 @@
 #include "analyze/analysis.h"
 #include "base/hash.h"
 
-#define SHADOW_PAGE_SHIFT 9	/* bytes of memory in a page */
-#define SHADOW_CELLS (1u << (SHADOW_PAGE_SHIFT - 3))
-#define SHADOW_HOMES 2u
-#define SHADOW_RECENT 2048u	/* pages found without a search; a power of two */
-#define SHADOW_PAGES (1u << 18)	/* at most: 1.3 GiB, 0.5 of hints */
-#define SHADOW_LANES 4u
-#define SHADOW_LANE (SHADOW_CELLS / SHADOW_LANES)	/* cells of a page in one */
-#define SHADOW_MORE (1u << 24)	/* records in the pool, at most: 0.5 GiB */
-#define SHADOW_ORDERS 22u	/* sizes of blocks in the pool, powers of two from 2 records on */
+#define RECORDS_PAGE_SHIFT 9	/* log2 of the bytes of program memory in a page */
+#define RECORDS_PAGE_GRANULES (1u << (RECORDS_PAGE_SHIFT - 3))
+#define RECORDS_DIRECT 2u	/* direct records of a granule: most have no more */
+#define RECORDS_CACHED_PAGES 2048u	/* slots of the page cache; a power of two */
+#define RECORDS_MAX_PAGES (1u << 18)	/* bounds memory: 1.3 GiB, and 0.5 GiB of hints */
+#define RECORDS_LANES 4u
+#define RECORDS_LANE_GRANULES (RECORDS_PAGE_GRANULES / RECORDS_LANES)	/* of one page */
+#define RECORDS_MAX_POOL (1u << 24)	/* records in the pool; bounds memory: 0.5 GiB */
+#define RECORDS_BLOCK_ORDERS 22u	/* a block has room for 1 << order records, order > 0 */
 
 /* An access of a thread to bytes of one granule. */
-struct record {
-	uint64_t who;		/* thread and index of its event */
-	uint64_t site;		/* pc, and in the upper 16 bits mask and enum access; 0: free */
-	uint32_t epoch;		/* of `full` */
-	uint32_t order_epoch;
+struct access_record {
+	uint64_t event_id;	/* event_id(): the event's thread and index */
+	uint64_t site;		/* record_site(): pc, byte mask, access bits; 0: no record */
+	uint32_t epoch;		/* the thread's component of view.full at the access */
+	uint32_t order_epoch;	/* the thread's component of view.order at the access */
 	uint32_t stack;
 	uint32_t lockset;
 };
 
-struct cell {
-	struct record home[SHADOW_HOMES];
+struct direct_records {
+	struct access_record at[RECORDS_DIRECT];
 };
 
-/* Records in the pool, oldest first. */
-struct more {
-	uint32_t at;		/* the first */
+/* A granule's records in the pool, oldest first. */
+struct overflow {
+	uint32_t first;		/* index in the pool */
 	uint32_t count : 25;
-	uint32_t hinted : 2;	/* for race_predict.c, which sets it; 0 again when some of them go */
-	uint32_t order : 5;	/* there is room for 1 << order; 0: none */
+	uint32_t hint_state : 2;	/* enum hint_state of predict_race.c */
+	uint32_t room_order : 5;	/* the block has room for 1 << room_order; 0: no block */
 };
 
-/* For race_predict.c, of a granule that has them; else untouched. */
+/* predict_race.c: where to find records; valid only with HINTS_GUARDED. */
 struct hints {
-	uint64_t guard;		/* the outer lock of all records, taken to write */
-	uint8_t at[24];		/* where one was the last time; 0: none */
+	uint64_t common_lock;	/* the outermost lock of all records of the granule, write-held */
+	uint8_t position[24];	/* by hint_number(): 1 + position of the last record; 0: none */
 };
 
-struct shadow {
-	struct cell *cells;	/* by shadow_index() */
-	struct more *more;
-	uint64_t *written;	/* for race_predict.c: who wrote last, as `who` of a record */
+struct access_records {
+	struct direct_records *direct;	/* this and the next three by records_granule_index() */
+	struct overflow *overflow;
+	uint64_t *last_writer;	/* predict_race.c: event_id() of the last write; 0: none */
 	struct hints *hints;
-	uint64_t *numbers;	/* by page: address >> SHADOW_PAGE_SHIFT */
-	uint32_t *pages;	/* by hash of the number, 0: free */
-	size_t page_count, page_room, page_limit, table_size;	/* page 0 is not used */
-	struct record *pool;	/* 0 and 1 are not used */
+	uint64_t *page_number;	/* by page: address >> RECORDS_PAGE_SHIFT */
+	uint32_t *page_table;	/* by hash of the page number: the page, 0 if free */
+	size_t page_count, page_capacity, page_limit, table_size;	/* page 0 is not used */
+	struct access_record *pool;	/* 0 and 1 are not used */
 	size_t pool_count, pool_capacity;
-	uint32_t free[SHADOW_ORDERS];	/* first of the free blocks, linked by `who`; 0: none */
-	struct recent {
+	uint32_t free_block[RECORDS_BLOCK_ORDERS];	/* lists, linked by `event_id`; 0: empty */
+	struct cached_page {
 		uint64_t number;
-		uint32_t page;	/* 0: none */
-	} recent[SHADOW_RECENT];
-	uint64_t dropped;	/* records lost for lack of room */
+		uint32_t page;	/* 0: empty slot */
+	} page_cache[RECORDS_CACHED_PAGES];	/* direct-mapped */
+	uint64_t dropped;	/* records lost because memory is bounded */
 };
 
-/* Where a granule's records are. */
-struct place {
-	struct record *home;
-	struct more *more;
-	uint64_t *written;
+/* The parts of struct access_records that belong to one granule. */
+struct granule_records {
+	struct access_record *direct;
+	struct overflow *overflow;
+	uint64_t *last_writer;
 	struct hints *hints;
 };
 
-void shadow_init(struct shadow *s);
-void shadow_free(struct shadow *s);
+void records_init(struct access_records *s);
+void records_free(struct access_records *s);
 
-/* The page is made if there is none; others may go for it. */
-uint32_t shadow_page(struct shadow *s, uint64_t number);
+/* The page of this number. Makes it if needed, which may forget all others. */
+uint32_t records_page(struct access_records *s, uint64_t number);
 
-/* By hash: stacks and heaps of threads lie at like addresses. */
-static inline struct recent *shadow_recent(struct shadow *s, uint64_t number)
+/* The page's slot of the cache. Hashed, because threads' stacks and heaps are aligned alike. */
+static inline struct cached_page *records_cached_page(struct access_records *s, uint64_t number)
 {
-	return &s->recent[hash_spread(number) >> 40 & (SHADOW_RECENT - 1)];
+	return &s->page_cache[hash_spread(number) >> 40 & (RECORDS_CACHED_PAGES - 1)];
 }
 
-/* Of a granule in the page. */
-static inline size_t shadow_index(uint32_t page, uint64_t granule)
+/* Index of granule number `granule` (address >> 3), which lies in `page`, in the arrays. */
+static inline size_t records_granule_index(uint32_t page, uint64_t granule)
 {
-	size_t lane = granule % SHADOW_LANES, cell = granule / SHADOW_LANES % SHADOW_LANE;
+	size_t lane = granule % RECORDS_LANES;
+	size_t in_lane = granule / RECORDS_LANES % RECORDS_LANE_GRANULES;
 
-	return (lane * SHADOW_PAGES + page) * SHADOW_LANE + cell;
+	return (lane * RECORDS_MAX_PAGES + page) * RECORDS_LANE_GRANULES + in_lane;
 }
 
-static inline struct place shadow_place(struct shadow *s, uint64_t addr)
+/* Makes the page of `addr` if needed. The result is valid until the next call. */
+static inline struct granule_records records_of_granule(struct access_records *s, uint64_t addr)
 {
-	uint64_t number = addr >> SHADOW_PAGE_SHIFT;
-	const struct recent *recent = shadow_recent(s, number);
-	uint32_t page = recent->page;
+	uint64_t number = addr >> RECORDS_PAGE_SHIFT;
+	const struct cached_page *cached = records_cached_page(s, number);
+	uint32_t page = cached->page;
 	size_t i;
 
-	if (__builtin_expect(!page || recent->number != number, 0))
-		page = shadow_page(s, number);
-	i = shadow_index(page, addr >> 3);
-	return (struct place){ s->cells[i].home, &s->more[i], &s->written[i], &s->hints[i] };
+	if (__builtin_expect(!page || cached->number != number, 0))
+		page = records_page(s, number);
+	i = records_granule_index(page, addr >> 3);
+	return (struct granule_records){ s->direct[i].at, &s->overflow[i], &s->last_writer[i],
+					 &s->hints[i] };
 }
 
-/* A record for the granule; all fields are the caller's. */
-struct record *shadow_add(struct shadow *s, const struct place *p);
+/* A new record of the granule; the caller sets all fields. May forget all records in the pool. */
+struct access_record *records_add(struct access_records *s, const struct granule_records *p);
 
-/* Takes the i-th of the granule out of the pool. One at home is free when its site is 0. */
-void shadow_drop(struct shadow *s, struct more *more, uint32_t i);
+/* Removes the i-th record from the granule's block. A direct record is removed by site = 0. */
+void records_drop(struct access_records *s, struct overflow *overflow, uint32_t i);
 
-/* The memory's history ends. */
-void shadow_forget(struct shadow *s, uint64_t addr, uint64_t size);
+/* Removes [addr, addr + size) from all records, because it was freed or handed out anew. */
+void records_forget(struct access_records *s, uint64_t addr, uint64_t size);
 
-/* Threads are below 2^20, events of one below 2^44. */
-static inline uint64_t record_who(uint32_t thread, uint64_t index)
+/* Names an event in 64 bits. Thread ids are below 2^20, a thread's event indices below 2^44. */
+static inline uint64_t event_id(uint32_t thread, uint64_t index)
 {
 	return (uint64_t)thread << 44 | index;
 }
 
-static inline uint32_t who_thread(uint64_t who)
+static inline uint32_t event_id_thread(uint64_t id)
 {
-	return (uint32_t)(who >> 44);
+	return (uint32_t)(id >> 44);
 }
 
-static inline uint64_t who_index(uint64_t who)
+static inline uint64_t event_id_index(uint64_t id)
 {
-	return who & ((1ull << 44) - 1);
+	return id & ((1ull << 44) - 1);
 }
 
-static inline void record_set(struct record *r, uint64_t site, const struct view *view)
+static inline void record_set(struct access_record *r, uint64_t site, const struct view *view)
 {
-	r->who = record_who(view->thread, view->index);
+	r->event_id = event_id(view->thread, view->index);
 	r->site = site;
 	r->epoch = (uint32_t)view->epoch;
 	r->order_epoch = (uint32_t)view->order_epoch;
@@ -149,23 +157,24 @@ static inline void record_set(struct record *r, uint64_t site, const struct view
 	r->lockset = view->lockset;
 }
 
+/* Bits 0 to 47: pc; 48 to 55: the bytes of the granule; 56 and up: enum access. */
 static inline uint64_t record_site(uint64_t pc, unsigned mask, unsigned access)
 {
 	return (pc & TRACE_ADDR_MASK) | (uint64_t)mask << 48 | (uint64_t)access << 56;
 }
 
-static inline unsigned record_mask(const struct record *r)
+static inline unsigned record_mask(const struct access_record *r)
 {
 	return r->site >> 48 & 0xff;
 }
 
-static inline unsigned record_access(const struct record *r)
+static inline unsigned record_access_bits(const struct access_record *r)
 {
 	return (unsigned)(r->site >> 56);
 }
 
-/* Bytes [addr, end) of the granule at `base`. */
-static inline unsigned shadow_mask(uint64_t base, uint64_t addr, uint64_t end)
+/* The bytes of [addr, end) that lie in the granule at `base`, a bit for each. */
+static inline unsigned records_byte_mask(uint64_t base, uint64_t addr, uint64_t end)
 {
 	unsigned from = addr > base ? (unsigned)(addr - base) : 0;
 	unsigned to = end < base + 8 ? (unsigned)(end - base) : 8;
@@ -173,25 +182,25 @@ static inline unsigned shadow_mask(uint64_t base, uint64_t addr, uint64_t end)
 	return ((1u << to) - 1) & ~((1u << from) - 1) & 0xff;
 }
 
-/* One of them writes, and not both are atomic. */
-static inline bool shadow_conflict(unsigned a, unsigned b)
+/* At least one access writes, and not both are atomic. */
+static inline bool accesses_conflict(unsigned a, unsigned b)
 {
 	return ((a | b) & ACCESS_WRITE) && !(a & b & ACCESS_ATOMIC);
 }
 
-/* Whatever conflicts with `b` conflicts with `a`. */
-static inline bool shadow_dominates(unsigned a, unsigned b)
+/* Every access that conflicts with `b` conflicts with `a`. */
+static inline bool access_dominates(unsigned a, unsigned b)
 {
 	if ((a & ACCESS_WRITE) == 0 && (b & ACCESS_WRITE))
 		return false;
 	return !(a & ACCESS_ATOMIC) || (b & ACCESS_ATOMIC);
 }
 
-/* As candidates name it; time and nth are filled in by the driver. */
-struct candidate_event record_event(const struct record *r, uint64_t granule);
+/* The record as candidates name events; the driver fills in `time` and `nth`. */
+struct candidate_event record_event(const struct access_record *r, uint64_t granule);
 
-/* Two accesses, the one in the record first, wanted the other way round. */
-void record_candidate(struct candidate *c, const struct record *r, uint64_t granule,
+/* Candidate: `ev` is to happen before the recorded access, which came first in this trace. */
+void record_candidate(struct candidate *c, const struct access_record *r, uint64_t granule,
 		      const struct event *ev, const struct view *view);
 
 #endif

@@ -1,17 +1,18 @@
 /*
- * Races that this run did not show: conflicting accesses that locks kept in order
- * by chance.
+ * Predicted races: conflicting accesses that critical sections happened to order in this run.
  *
- * Two tiers. What is possible by locks alone: no order between the two but that of
- * critical sections, no lock in common, acquisition histories compatible. That
- * over-approximates: what was read on the way may forbid it. Of these, those are
- * marked for which reorder.c finds a sync-preserving reordering; with a trace of
- * total order they are real: an execution of the same program brings the two
- * together. Pairs that are unordered even so are analysis_race's.
+ * There are two tiers. The first asks what locks allow: only critical sections order the two
+ * accesses, they have no lock in common, and their acquisition histories are compatible. It
+ * over-approximates, because values read before may forbid the other order. The second tier asks
+ * sync_preserving.c for a reordering of the trace that brings the two accesses together. If the
+ * trace has a total order, such a race is real. Pairs that even critical sections leave unordered
+ * are reported by happens_before.c.
  *
- * Remembered is, for each granule, the last access of each (thread, site, bytes,
- * lockset): the last OWN_RECORDS of each thread, at most CELL_RECORDS; beyond, the oldest
- * leaves and is counted as dropped.
+ * Each granule has one record for each (thread, site, bytes, lockset): of its last access. Of each
+ * thread the last THREAD_RECORDS records are kept, in all GRANULE_RECORDS; then the oldest is
+ * dropped and counted.
+ *
+ * Most accesses of a granule that a lock protects need no comparison: see hinted_record().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,54 +24,61 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define CELL_RECORDS 32u
-#define OWN_RECORDS 4u	/* of one thread */
-#define HINTED ARRAY_SIZE(((struct hints *)0)->at)
-#define HINT_FROM 6u	/* records in the pool from which on a granule may have hints */
-#define TRIES 8u	/* instances of a pair of sites for which a reordering is looked for */
+#define GRANULE_RECORDS 32u	/* records of a granule: bounds the work of one access */
+#define THREAD_RECORDS 4u	/* records of one thread in a granule */
+#define HINT_POSITIONS ARRAY_SIZE(((struct hints *)0)->position)
+#define HINT_MIN_RECORDS 6u	/* overflow records that make hints worth their memory */
+#define MAX_TRIES 8u	/* instances of a site pair for which the second tier is asked */
 
-static const char by_locks[] = "predicted: no lock or strong order keeps them apart";
-static const char by_reordering[] =
+static const char note_by_locks[] = "predicted: no lock or strong order keeps them apart";
+static const char note_by_reordering[] =
 	"predicted: a reordering that keeps all critical sections whole brings them together";
 
-struct pair {
-	size_t finding;
-	uint32_t tries;		/* TRIES: enough */
-	struct candidate_event entry;	/* of the section before which event 0 is to be held; thread 0: none */
-	uint64_t index;		/* of that event 0 */
+/* A pair of sites that may race: one finding, several instances. */
+struct site_pair {
+	size_t finding;		/* index in the findings */
+	uint32_t tries;		/* instances the second tier was asked about, up to MAX_TRIES */
+	/* Acquisition before which event 0 has to be held in a proving run; thread 0: none. */
+	struct candidate_event entry;
+	uint64_t index;		/* of the event 0 that `entry` belongs to */
 };
 
-#define AHEAD 8u	/* accesses; a power of two */
-#define NEAR 8192u	/* records of the pool are in the cache anyway */
+#define PREFETCH_DISTANCE 8u	/* accesses; a power of two */
+#define CACHED_RECORDS 8192u	/* a pool this small is in the processor's cache anyway */
 
-/* An access to come: where its granule is, and the hint that it will ask. */
-struct soon {
-	uint32_t page;		/* of the shadow; 0: none */
+/* An upcoming access: its granule, and the hint that hinted_record() will read. */
+struct prefetch {
+	uint32_t page;		/* of struct access_records; 0: none */
 	uint64_t granule;
-	unsigned hint;
+	unsigned hint;		/* hint_number() */
 };
 
-enum { HINTS_NONE, HINTS_GUARDED, HINTS_UNGUARDED };	/* struct more says it: not known, there are some, none */
+/* Whether all records of a granule, and there are many, have the same outermost lock. */
+enum hint_state {
+	HINTS_NONE,		/* not known */
+	HINTS_GUARDED,		/* yes: struct hints is valid */
+	HINTS_UNGUARDED,	/* no: do not check again */
+};
 
 struct predict {
-	struct shadow shadow;
+	struct access_records shadow;
 	struct reorder *reorder;
 	struct sections *sections;
 	struct locks *locks;
-	struct map pair_at;	/* hash of the sites to number, plus 1 */
-	struct pair *pairs;
+	struct map pair_at;	/* hash of both sites -> 1 + index in pairs */
+	struct site_pair *pairs;
 	size_t pair_count, pair_capacity;
-	struct soon soon[AHEAD];	/* a ring */
-	unsigned soon_count;
-	bool guarded;		/* some granule has hints */
-	uint64_t pruned[PRUNE_REASONS], dropped;
+	struct prefetch prefetch[PREFETCH_DISTANCE];	/* a ring */
+	unsigned prefetch_count;
+	bool any_hints;		/* some granule is HINTS_GUARDED */
+	uint64_t pruned[PRUNE_REASONS], dropped;	/* pairs; records */
 };
 
 static void *predict_open(const struct analysis_context *ctx)
 {
 	struct predict *p = xcalloc(1, sizeof(*p));
 
-	shadow_init(&p->shadow);
+	records_init(&p->shadow);
 	p->locks = ctx->locks;
 	p->reorder = reorder_new(ctx->locks);
 	p->sections = sections_new();
@@ -81,7 +89,7 @@ static void predict_close(void *state)
 {
 	struct predict *p = state;
 
-	shadow_free(&p->shadow);
+	records_free(&p->shadow);
 	reorder_free(p->reorder);
 	sections_free(p->sections);
 	map_free(&p->pair_at);
@@ -89,8 +97,11 @@ static void predict_close(void *state)
 	free(p);
 }
 
-/* Stopped in a section that the other one passes, it would keep that one from coming first. */
-static void note_entry(struct predict *p, struct pair *pair, const struct candidate *c)
+/*
+ * Finds where a proving run has to hold event 0. If it were held inside a critical section that
+ * the other thread passes, the other thread could not come first.
+ */
+static void set_entry(struct predict *p, struct site_pair *pair, const struct candidate *c)
 {
 	const struct section *s = sections_entry(p->sections, p->locks, &c->event[0], &c->event[1]);
 
@@ -98,96 +109,109 @@ static void note_entry(struct predict *p, struct pair *pair, const struct candid
 	pair->index = c->event[0].index;
 }
 
-/* The instance with a reordering takes the place of the first one seen. */
-static void look_for_order(struct predict *p, struct pair *pair, const struct record *old,
-			   const struct view *view, const struct candidate *c,
-			   struct findings *out)
+/*
+ * Asks the second tier about this instance of the pair. If there is a reordering, the instance
+ * replaces the events of the finding.
+ */
+static void look_for_reordering(struct predict *p, struct site_pair *pair,
+				const struct access_record *old, const struct view *view,
+				const struct candidate *c, struct findings *out)
 {
 	struct candidate *entry = findings_at(out, pair->finding);
 	enum reorder_answer answer;
 
 	pair->tries++;
-	answer = reorder_ask(p->reorder, who_thread(old->who), who_index(old->who), view);
-	if (entry->note == by_locks)
+	answer = reorder_ask(p->reorder, event_id_thread(old->event_id),
+			     event_id_index(old->event_id), view);
+	if (entry->note == note_by_locks)
 		entry->doubtful = answer == REORDER_NO && (pair->tries == 1 || entry->doubtful);
 	if (answer != REORDER_YES)
 		return;
-	pair->tries = TRIES;
-	if (entry->note != by_locks)
-		return;		/* it was seen to race */
+	pair->tries = MAX_TRIES;
+	if (entry->note != note_by_locks)
+		return;		/* happens_before.c reported the pair: its events stay */
 	for (unsigned i = 0; i < 2; i++)
 		entry->event[i] = c->event[i];
 	entry->addr = c->addr;
 	entry->size = c->size;
-	entry->note = by_reordering;
-	note_entry(p, pair, c);
+	entry->note = note_by_reordering;
+	set_entry(p, pair, c);
 }
 
-static void report(struct predict *p, const struct record *old, uint64_t granule,
-		   const struct event *ev, const struct view *view, struct findings *out)
+static void report_pair(struct predict *p, const struct access_record *old, uint64_t granule,
+			const struct event *ev, const struct view *view, struct findings *out)
 {
 	uint64_t first = old->site & ~(0xffull << 48);
 	uint64_t second = record_site(ev->pc, 0, access_of(ev->kind));
 	uint64_t *number = map_put(&p->pair_at, hash_spread(first) ^ second, NULL);
 	struct candidate c, *entry;
-	struct pair *pair;
+	struct site_pair *pair;
 
-	if (*number && p->pairs[*number - 1].tries == TRIES) {
+	if (*number && p->pairs[*number - 1].tries == MAX_TRIES) {
 		findings_at(out, p->pairs[*number - 1].finding)->count++;
 		return;
 	}
 	record_candidate(&c, old, granule, ev, view);
-	c.note = by_locks;
+	c.note = note_by_locks;
 	if (!*number) {
 		p->pairs = xgrow(p->pairs, p->pair_count, &p->pair_capacity, sizeof(*p->pairs));
 		entry = findings_add(out, &c);
-		p->pairs[p->pair_count] = (struct pair){
+		p->pairs[p->pair_count] = (struct site_pair){
 			.finding = (size_t)(entry - findings_at(out, 0)),
-			/* Known the other way round, or as a race: its events stay. */
-			.tries = entry->count > 1 ? TRIES - 1 : 0,
+			/* The pair was found as a race or in the other order: ask once. */
+			.tries = entry->count > 1 ? MAX_TRIES - 1 : 0,
 		};
 		*number = ++p->pair_count;
-		note_entry(p, &p->pairs[p->pair_count - 1], &c);
+		set_entry(p, &p->pairs[p->pair_count - 1], &c);
 	} else {
 		findings_at(out, p->pairs[*number - 1].finding)->count++;
 	}
 	pair = &p->pairs[*number - 1];
 	if (findings_at(out, pair->finding)->event[0].pc == c.event[0].pc)
-		look_for_order(p, pair, old, view, &c, out);
+		look_for_reordering(p, pair, old, view, &c, out);
 }
 
-/* Also a write to some of the bytes depends on who wrote the others: they are one to us. */
-static void flow(struct predict *p, uint64_t *written, unsigned mask, unsigned access,
-		 const struct view *view)
+/*
+ * Tells the second tier that a read depends on the last write to the granule. So does a write to
+ * some of its bytes: granules, not bytes, are tracked.
+ */
+static void note_dependence(struct predict *p, uint64_t *last_writer, unsigned mask,
+			    unsigned access, const struct view *view)
 {
-	if (*written && who_thread(*written) != view->thread &&
+	if (*last_writer && event_id_thread(*last_writer) != view->thread &&
 	    (access & ACCESS_READ || mask != 0xff))
-		reorder_depends(p->reorder, view, who_thread(*written), who_index(*written));
+		reorder_depends(p->reorder, view, event_id_thread(*last_writer),
+				event_id_index(*last_writer));
 	if (access & ACCESS_WRITE)
-		*written = record_who(view->thread, view->index);
+		*last_writer = event_id(view->thread, view->index);
 }
 
-/* What is the same for all records that the access meets, at hand. */
-struct now {
+/* One granule of the current access, and what comparing records with it needs. */
+struct current_access {
 	const struct event *ev;
 	const struct view *view;
 	struct findings *out;
-	const uint64_t *order, *full;	/* the clocks of the view, … */
+	const uint64_t *order, *full;	/* components of the view's clocks, by thread */
 	uint32_t order_count, full_count;
-	const struct locks_ends *ends;	/* … and the ends of all locksets and of its own */
-	struct locks_ends mine;
-	uint64_t wanted, unwanted;	/* a conflict: bits of the other's site, one of these, none of those */
-	uint64_t base;		/* of the granule */
-	uint64_t site, bytes;	/* this access there, and the mask alone */
+	const struct locks_ends *ends;	/* locks_ends(), by lockset number */
+	struct locks_ends own_ends;	/* of the access's own lockset */
+	/* A record conflicts if its site has one of the bits `wanted` and none of `unwanted`. */
+	uint64_t wanted, unwanted;
+	uint64_t base;		/* address of the granule */
+	uint64_t site;		/* record_site() of this access */
+	uint64_t bytes;		/* the byte mask, where record_site() has it */
 	unsigned mask, access;
 	uint32_t thread;
-	unsigned own;		/* records of the thread … */
-	struct record *same, *oldest;	/* … that of this access, and the first of all */
-	uint64_t ordered, excluded;	/* others that these keep apart */
+	unsigned own;		/* records of this thread met so far */
+	struct access_record *same;	/* the record of this thread, site and lockset, if met */
+	struct access_record *oldest;	/* the oldest record of this thread met so far */
+	uint64_t ordered, excluded;	/* conflicts that order or a common lock forbids */
 };
 
-/* Neither order nor the ends of the locksets say no. */
-static __attribute__((noinline)) void judge(struct predict *p, const struct record *old, struct now *n)
+/* Judges a conflict that `order` and the outermost and innermost locks allow. */
+static __attribute__((noinline)) void check_locksets(struct predict *p,
+						     const struct access_record *old,
+						     struct current_access *n)
 {
 	const struct view *view = n->view;
 
@@ -196,30 +220,34 @@ static __attribute__((noinline)) void judge(struct predict *p, const struct reco
 	else if (!locks_compatible(p->locks, old->lockset, view->lockset))
 		p->pruned[PRUNE_HISTORY]++;
 	else
-		report(p, old, n->base, n->ev, view, n->out);
+		report_pair(p, old, n->base, n->ev, view, n->out);
 }
 
-static inline void meet_other(struct predict *p, const struct record *old, uint32_t thread, struct now *n)
+static inline void compare_other(struct predict *p, const struct access_record *old,
+				 uint32_t thread, struct current_access *n)
 {
 	if (!(old->site & n->bytes) || !(old->site & n->wanted) || old->site & n->unwanted)
 		return;
 	if (thread < n->order_count && old->order_epoch <= n->order[thread])
 		n->ordered++;
 	else if (thread >= n->full_count || old->epoch > n->full[thread])
-		return;		/* analysis_race's */
-	else if (locks_exclude_at_once(&n->ends[old->lockset], &n->mine))
+		return;		/* unordered: happens_before.c reports it */
+	else if (locks_exclude_at_once(&n->ends[old->lockset], &n->own_ends))
 		n->excluded++;
 	else
-		judge(p, old, n);
+		check_locksets(p, old, n);
 }
 
-/* True: it stands for this access too, and whoever came since has met it. */
-static inline bool meet(struct predict *p, struct record *old, struct now *n)
+/*
+ * Returns true if the record stands for the current access as well: accesses since the record
+ * were compared with it, so the remaining records need not be looked at.
+ */
+static inline bool compare(struct predict *p, struct access_record *old, struct current_access *n)
 {
-	uint32_t thread = who_thread(old->who);
+	uint32_t thread = event_id_thread(old->event_id);
 
 	if (thread != n->thread) {
-		meet_other(p, old, thread, n);
+		compare_other(p, old, thread, n);
 		return false;
 	}
 	if (old->site == n->site && old->lockset == n->view->lockset) {
@@ -228,130 +256,143 @@ static inline bool meet(struct predict *p, struct record *old, struct now *n)
 			return true;
 	}
 	n->own++;
-	if (!n->oldest || old->who < n->oldest->who)
+	if (!n->oldest || old->event_id < n->oldest->event_id)
 		n->oldest = old;
 	return false;
 }
 
-/* The set has the lock outermost, and not to read: two such sets exclude each other. */
-static inline bool is_guarded(const struct locks_ends *e, uint64_t lock)
+/* `lock` is the outermost lock of the set, write-held: two such sets exclude each other. */
+static inline bool holds_outermost(const struct locks_ends *e, uint64_t lock)
 {
 	return e->count && e->outer == lock && !e->outer_shared;
 }
 
-/* So is all that is known of the granule. */
-static bool all_guarded(const struct predict *p, const struct place *place, const struct now *n)
+/* All records of the granule and the current access have the same outermost lock, write-held. */
+static bool all_hold_outermost(const struct predict *p, const struct granule_records *g,
+			       const struct current_access *n)
 {
-	const struct record *more = &p->shadow.pool[place->more->at];
-	bool all = is_guarded(&n->mine, n->mine.outer);
+	const struct access_record *overflow = &p->shadow.pool[g->overflow->first];
+	bool all = holds_outermost(&n->own_ends, n->own_ends.outer);
 
-	for (unsigned i = 0; i < SHADOW_HOMES && all; i++)
-		all = !place->home[i].site || is_guarded(&n->ends[place->home[i].lockset], n->mine.outer);
-	for (uint32_t i = 0; i < place->more->count && all; i++)
-		all = is_guarded(&n->ends[more[i].lockset], n->mine.outer);
+	for (unsigned i = 0; i < RECORDS_DIRECT && all; i++)
+		all = !g->direct[i].site || holds_outermost(&n->ends[g->direct[i].lockset],
+							    n->own_ends.outer);
+	for (uint32_t i = 0; i < g->overflow->count && all; i++)
+		all = holds_outermost(&n->ends[overflow[i].lockset], n->own_ends.outer);
 	return all;
 }
 
-/* Of the thread's reads, or writes. */
+/* Threads share positions modulo half of the table; reads and writes have separate ones. */
 static inline unsigned hint_number(uint32_t thread, unsigned access)
 {
-	return thread % (HINTED / 2) * 2 + (access & ACCESS_WRITE ? 1 : 0);
+	return thread % (HINT_POSITIONS / 2) * 2 + (access & ACCESS_WRITE ? 1 : 0);
 }
 
-static inline uint8_t *hint_of(const struct place *place, const struct now *n)
+static inline uint8_t *hint_slot(const struct granule_records *g,
+				 const struct current_access *n)
 {
-	return &place->hints->at[hint_number(n->thread, n->access)];
+	return &g->hints->position[hint_number(n->thread, n->access)];
 }
 
 /*
- * The record that meet() would find, if it is where the last one was and all that others have there is excluded:
- * then nothing comes of looking at it. NULL: not known.
+ * The record of this thread, site and lockset, if it is where the thread's last record was. One
+ * outermost lock excludes all pairs of the granule then, so no other record need be looked at.
+ * NULL: the hints do not say.
  */
-static inline struct record *known(struct predict *p, const struct place *place, const struct now *n)
+static inline struct access_record *hinted_record(struct predict *p,
+						  const struct granule_records *g,
+						  const struct current_access *n)
 {
-	uint32_t at = *hint_of(place, n);
-	struct record *r;
+	uint32_t at = *hint_slot(g, n);
+	struct access_record *r;
 
-	if (!at || !is_guarded(&n->mine, place->hints->guard))
+	if (!at || !holds_outermost(&n->own_ends, g->hints->common_lock))
 		return NULL;
-	if (at <= SHADOW_HOMES)
-		r = &place->home[at - 1];
-	else if (at - SHADOW_HOMES <= place->more->count)
-		r = &p->shadow.pool[place->more->at + at - SHADOW_HOMES - 1];
+	if (at <= RECORDS_DIRECT)
+		r = &g->direct[at - 1];
+	else if (at - RECORDS_DIRECT <= g->overflow->count)
+		r = &p->shadow.pool[g->overflow->first + at - RECORDS_DIRECT - 1];
 	else
 		return NULL;
-	return r->site == n->site && who_thread(r->who) == n->thread && r->lockset == n->view->lockset &&
+	return r->site == n->site && event_id_thread(r->event_id) == n->thread &&
+	       r->lockset == n->view->lockset &&
 	       r->order_epoch == (uint32_t)n->view->order_epoch ? r : NULL;
 }
 
-/* The record is the access' now. */
-static void note_hint(struct predict *p, const struct place *place, const struct now *n, const struct record *r)
+/* Remembers where the record of the current access is, if the granule has or can have hints. */
+static void set_hint(struct predict *p, const struct granule_records *g,
+		     const struct current_access *n, const struct access_record *r)
 {
-	struct hints *h = place->hints;
+	struct hints *h = g->hints;
 
-	if (place->more->hinted == HINTS_NONE && all_guarded(p, place, n)) {
-		*h = (struct hints){ .guard = n->mine.outer };
-		place->more->hinted = HINTS_GUARDED;
-		p->guarded = true;
-	} else if (place->more->hinted == HINTS_NONE || !is_guarded(&n->mine, h->guard)) {
-		place->more->hinted = HINTS_UNGUARDED;
+	if (g->overflow->hint_state == HINTS_NONE && all_hold_outermost(p, g, n)) {
+		*h = (struct hints){ .common_lock = n->own_ends.outer };
+		g->overflow->hint_state = HINTS_GUARDED;
+		p->any_hints = true;
+	} else if (g->overflow->hint_state == HINTS_NONE ||
+		   !holds_outermost(&n->own_ends, h->common_lock)) {
+		g->overflow->hint_state = HINTS_UNGUARDED;
 		return;
 	}
-	*hint_of(place, n) = r == &place->home[0] || r == &place->home[1] ? (uint8_t)(r - place->home + 1) :
-		(uint8_t)(r - &p->shadow.pool[place->more->at] + SHADOW_HOMES + 1);
+	*hint_slot(g, n) =
+		r == &g->direct[0] || r == &g->direct[1] ?
+			(uint8_t)(r - g->direct + 1) :
+			(uint8_t)(r - &p->shadow.pool[g->overflow->first] + RECORDS_DIRECT + 1);
 }
 
-static void granule(struct predict *p, struct now *n)
+static void access_granule(struct predict *p, struct current_access *n)
 {
-	struct place place = shadow_place(&p->shadow, n->base);
-	struct record *more = &p->shadow.pool[place.more->at], *r;
-	uint32_t count = place.more->count;
+	struct granule_records g = records_of_granule(&p->shadow, n->base);
+	struct access_record *overflow = &p->shadow.pool[g.overflow->first], *r;
+	uint32_t count = g.overflow->count;
 	bool met = false;
 
 	n->site = record_site(n->ev->pc, n->mask, n->access);
 	n->bytes = (uint64_t)n->mask << 48;
 	n->own = 0;
 	n->same = n->oldest = NULL;
-	flow(p, place.written, n->mask, n->access, n->view);
-	if (place.more->hinted == HINTS_GUARDED && (r = known(p, &place, n))) {
+	note_dependence(p, g.last_writer, n->mask, n->access, n->view);
+	if (g.overflow->hint_state == HINTS_GUARDED && (r = hinted_record(p, &g, n))) {
 		record_set(r, n->site, n->view);
 		return;
 	}
-	for (unsigned i = 0; i < SHADOW_HOMES && !met; i++)
-		met = place.home[i].site && meet(p, &place.home[i], n);
+	for (unsigned i = 0; i < RECORDS_DIRECT && !met; i++)
+		met = g.direct[i].site && compare(p, &g.direct[i], n);
 	for (uint32_t i = count; i-- > 0 && !met; )
-		met = meet(p, &more[i], n);
-	if (!n->same && n->own >= OWN_RECORDS)
+		met = compare(p, &overflow[i], n);
+	if (!n->same && n->own >= THREAD_RECORDS)
 		n->same = n->oldest;
-	if (!n->same && count + SHADOW_HOMES >= CELL_RECORDS) {
-		shadow_drop(&p->shadow, place.more, 0);
-		if (place.more->hinted == HINTS_GUARDED)
-			memset(place.hints->at, 0, sizeof(place.hints->at));
+	if (!n->same && count + RECORDS_DIRECT >= GRANULE_RECORDS) {
+		records_drop(&p->shadow, g.overflow, 0);
+		if (g.overflow->hint_state == HINTS_GUARDED)
+			memset(g.hints->position, 0, sizeof(g.hints->position));
 		p->dropped++;
 	}
-	r = n->same ? n->same : shadow_add(&p->shadow, &place);
+	r = n->same ? n->same : records_add(&p->shadow, &g);
 	record_set(r, n->site, n->view);
-	if (place.more->count >= HINT_FROM && place.more->hinted != HINTS_UNGUARDED)
-		note_hint(p, &place, n, r);
+	if (g.overflow->count >= HINT_MIN_RECORDS &&
+	    g.overflow->hint_state != HINTS_UNGUARDED)
+		set_hint(p, &g, n, r);
 }
 
 static void predict_access(struct predict *p, const struct event *ev, const struct view *view,
 			   unsigned access, struct findings *out)
 {
 	const struct locks_ends *ends = locks_ends(p->locks);
-	struct now n = {
+	struct current_access n = {
 		.ev = ev, .view = view, .out = out, .access = access, .thread = view->thread,
 		.order = view->order->at, .order_count = view->order->count,
 		.full = view->full->at, .full_count = view->full->count,
-		.ends = ends, .mine = ends[view->lockset],
-		.wanted = record_site(0, 0, access & ACCESS_WRITE ? ACCESS_READ | ACCESS_WRITE : ACCESS_WRITE),
+		.ends = ends, .own_ends = ends[view->lockset],
+		.wanted = record_site(0, 0, access & ACCESS_WRITE ? ACCESS_READ | ACCESS_WRITE :
+				      ACCESS_WRITE),
 		.unwanted = record_site(0, 0, access & ACCESS_ATOMIC),
 	};
 	uint64_t end = ev->addr + ev->size;
 
 	for (n.base = ev->addr & ~7ull; n.base < end; n.base += 8) {
-		n.mask = shadow_mask(n.base, ev->addr, end);
-		granule(p, &n);
+		n.mask = records_byte_mask(n.base, ev->addr, end);
+		access_granule(p, &n);
 	}
 	p->pruned[PRUNE_HB] += n.ordered;
 	p->pruned[PRUNE_LOCK] += n.excluded;
@@ -367,47 +408,48 @@ static void predict_event(void *state, const struct event *ev, const struct view
 	if (!access)
 		sections_event(p->sections, ev, view);
 	if (view->gone_size > 0)
-		shadow_forget(&p->shadow, view->gone_addr, view->gone_size);
+		records_forget(&p->shadow, view->gone_addr, view->gone_size);
 	if (access && ev->size > 0 && !view->alone && !view_ignores(view, access))
 		predict_access(p, ev, view, access, out);
 }
 
 /*
- * What known() asks for, one thing after the other: the granule's now, and of the one AHEAD accesses before the
- * record that its hint says.
+ * Prefetches what hinted_record() reads: the array entries of the granule for this access, and the
+ * hinted record for the access that was announced PREFETCH_DISTANCE calls ago.
  */
-static void predict_soon(void *state, const struct event *ev)
+static void predict_prefetch(void *state, const struct event *ev)
 {
 	struct predict *p = state;
-	struct shadow *s = &p->shadow;
-	uint64_t number = ev->addr >> SHADOW_PAGE_SHIFT;
-	const struct recent *recent = shadow_recent(s, number);
-	struct soon *soon = &p->soon[p->soon_count++ % AHEAD];
-	size_t at = shadow_index(soon->page, soon->granule);
+	struct access_records *s = &p->shadow;
+	uint64_t number = ev->addr >> RECORDS_PAGE_SHIFT;
+	const struct cached_page *recent = records_cached_page(s, number);
+	struct prefetch *prefetch = &p->prefetch[p->prefetch_count++ % PREFETCH_DISTANCE];
+	size_t at = records_granule_index(prefetch->page, prefetch->granule);
 	uint32_t hint;
 
-	if (!p->guarded || s->pool_count < NEAR)
+	if (!p->any_hints || s->pool_count < CACHED_RECORDS)
 		return;
-	/* All pages may have been given up since. */
-	if (soon->page && soon->page < s->page_count && s->more[at].hinted == HINTS_GUARDED &&
-	    (hint = s->hints[at].at[soon->hint]))
-		__builtin_prefetch(hint <= SHADOW_HOMES ? &s->cells[at].home[hint - 1] :
-				   &s->pool[s->more[at].at + hint - SHADOW_HOMES - 1], 1);
-	*soon = (struct soon){ recent->number == number ? recent->page : 0, ev->addr >> 3,
+	/* records_page() may have forgotten all pages since. */
+	if (prefetch->page && prefetch->page < s->page_count &&
+	    s->overflow[at].hint_state == HINTS_GUARDED &&
+	    (hint = s->hints[at].position[prefetch->hint]))
+		__builtin_prefetch(hint <= RECORDS_DIRECT ? &s->direct[at].at[hint - 1] :
+				   &s->pool[s->overflow[at].first + hint - RECORDS_DIRECT - 1], 1);
+	*prefetch = (struct prefetch){ recent->number == number ? recent->page : 0, ev->addr >> 3,
 			       hint_number(ev->thread, access_of(ev->kind)) };
-	if (!soon->page)
+	if (!prefetch->page)
 		return;
-	at = shadow_index(soon->page, soon->granule);
-	__builtin_prefetch(&s->more[at], 1);
+	at = records_granule_index(prefetch->page, prefetch->granule);
+	__builtin_prefetch(&s->overflow[at], 1);
 	__builtin_prefetch(&s->hints[at], 1);
-	__builtin_prefetch(&s->written[at], 1);
+	__builtin_prefetch(&s->last_writer[at], 1);
 }
 
 static void predict_finish(void *state, struct findings *out)
 {
 	struct predict *p = state;
 
-	/* Only now: until here, a race is known by its two accesses. */
+	/* Added last: until here, findings are compared by their two accesses. */
 	for (size_t i = 0; i < p->pair_count; i++) {
 		struct candidate *c = findings_at(out, p->pairs[i].finding);
 
@@ -424,9 +466,10 @@ static void predict_finish(void *state, struct findings *out)
 }
 
 const struct analysis analysis_race_predict = {
-	.name = "race-predict", .summary = "races that another order of critical sections would show",
+	.name = "race-predict",
+	.summary = "races that another order of critical sections would show",
 	.open = predict_open, .event = predict_event,
-	.soon = predict_soon,
+	.soon = predict_prefetch,
 	.finish = predict_finish,
 	.close = predict_close,
 	.asks_full = true,

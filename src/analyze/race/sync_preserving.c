@@ -7,65 +7,69 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define MAX_STEPS (1u << 23)	/* kept of a trace; 256 MiB. Beyond, answers are unknown */
-#define FREE_COST 1000000u	/* steps looked at, besides COST for each event of the trace */
-#define COST 1u
+#define MAX_CONSTRAINTS (1u << 23)	/* bounds memory: 256 MiB. Beyond, answers are unknown */
+/* Constraints that all queries may visit: FREE_WORK + WORK_PER_EVENT * events of the trace. */
+#define FREE_WORK 1000000u
+#define WORK_PER_EVENT 1u
 
-struct step {
-	uint64_t index;		/* of the thread's events */
-	uint64_t until;		/* section: its release, ~0 while held; dependence: of the other */
-	uint64_t order;		/* section: place among all acquisitions */
-	uint32_t other;		/* dependence: the thread; section: number of the lock */
+/* If the thread's event `index` is in its prefix, other events have to be in theirs. */
+struct constraint {
+	uint64_t index;
+	uint64_t until;		/* section: its release, ~0 while held; dependence: other's event */
+	uint64_t order;		/* section: number of the acquisition among all of the trace */
+	uint32_t other;		/* dependence: the thread it is on; section: number of the lock */
 	bool section;
 };
 
-/* A critical section the thread is in. */
+/* A critical section that the thread is in. */
 struct open_section {
-	uint64_t lock, index;
-	size_t step;		/* SIZE_MAX: not kept */
+	uint64_t lock;
+	uint64_t index;		/* the acquisition, of the thread's events */
+	size_t constraint;	/* in thread.constraints; SIZE_MAX: not kept */
 };
 
 struct thread {
-	struct step *steps;
+	struct constraint *constraints;
 	size_t count, capacity;
 	struct open_section *open;
 	size_t open_count, open_capacity;
-	bool ended;		/* one of them, if it did not fail */
-	bool exited;		/* its last event was seen */
-	uint32_t lockset;
-	uint32_t epoch;		/* of `order` */
-	uint64_t *ends;		/* epoch to its last event */
-	size_t end_count, end_capacity;
-	uint64_t last;		/* index of its last event */
-	struct vclock seen;	/* `order`, as dependences tell it */
-	uint64_t changes;	/* of `order`, when that was looked at */
-	struct vclock read;	/* index + 1 of others' events it depends on by reading */
+	bool released;		/* the last event releases an open section, unless it failed */
+	bool exited;		/* THREAD_EXIT was seen */
+	uint32_t lockset;	/* at the last event */
+	uint32_t epoch;		/* own component of view.order at the last event */
+	uint64_t *epoch_end;	/* by epoch: index of its last event */
+	size_t epoch_end_count, epoch_end_capacity;
+	uint64_t last;		/* index of the last event */
+	struct vclock seen;	/* the part of view.order for which there are dependences */
+	uint64_t seen_changes;	/* view.order's `changes` when `seen` was brought up to date */
+	struct vclock read;	/* by writer: 1 + index of the last event this thread depends on */
 
-	/* The question at hand. */
-	uint64_t cut;		/* events below it are in */
-	uint64_t limit;		/* it must not be beyond */
-	size_t at;		/* steps looked at */
-	uint32_t asked;		/* number of the question; others: nothing is in */
+	/* State of the current query; void if `query` is not its number. */
+	uint64_t cut;		/* the prefix: events below this index */
+	uint64_t limit;		/* the prefix must not hold this event, one of the two accesses */
+	size_t checked;		/* constraints that were followed */
+	uint32_t query;
 };
 
+/* The last section of a lock that the prefixes of the current query hold. */
 struct lock {
-	uint32_t asked;
-	uint32_t thread;	/* of the last section that is in */
-	uint64_t order, until;
+	uint32_t query;		/* number of the query; if not the current one: no section */
+	uint32_t thread;
+	uint64_t order, until;	/* as in struct constraint */
 };
 
 struct reorder {
 	struct locks *locks;
 	struct thread *threads;
 	uint32_t thread_count;
-	struct map lock_at;	/* address to number, plus 1 */
-	struct lock *lock;
+	struct map lock_at;	/* address -> 1 + number */
+	struct lock *lock;	/* by number */
 	size_t lock_count, lock_capacity;
-	uint64_t acquisitions, events, cost;
-	size_t steps;
-	bool full;
-	uint32_t questions;
-	uint32_t *dirty;	/* threads whose cut was raised */
+	uint64_t acquisitions, events, work;
+	size_t constraints;
+	bool overflowed;
+	uint32_t queries;
+	uint32_t *dirty;	/* stack of threads whose prefix grew in this query */
 	size_t dirty_count, dirty_capacity;
 };
 
@@ -80,9 +84,9 @@ struct reorder *reorder_new(struct locks *locks)
 void reorder_free(struct reorder *r)
 {
 	for (uint32_t i = 0; i < r->thread_count; i++) {
-		free(r->threads[i].steps);
+		free(r->threads[i].constraints);
 		free(r->threads[i].open);
-		free(r->threads[i].ends);
+		free(r->threads[i].epoch_end);
 		vclock_free(&r->threads[i].seen);
 		vclock_free(&r->threads[i].read);
 	}
@@ -109,24 +113,24 @@ static inline struct thread *thread_of(struct reorder *r, uint32_t id)
 	return &r->threads[id];
 }
 
-static struct step *step_add(struct reorder *r, struct thread *t)
+static struct constraint *constraint_add(struct reorder *r, struct thread *t)
 {
-	if (r->steps == MAX_STEPS) {
-		r->full = true;
+	if (r->constraints == MAX_CONSTRAINTS) {
+		r->overflowed = true;
 		return NULL;
 	}
-	r->steps++;
-	t->steps = xgrow(t->steps, t->count, &t->capacity, sizeof(*t->steps));
-	return &t->steps[t->count++];
+	r->constraints++;
+	t->constraints = xgrow(t->constraints, t->count, &t->capacity, sizeof(*t->constraints));
+	return &t->constraints[t->count++];
 }
 
-static void depend(struct reorder *r, struct thread *t, uint64_t index, uint32_t other,
-		   uint64_t until)
+static void dependence_add(struct reorder *r, struct thread *t, uint64_t index, uint32_t other,
+			   uint64_t until)
 {
-	struct step *s = step_add(r, t);
+	struct constraint *s = constraint_add(r, t);
 
 	if (s)
-		*s = (struct step){ .index = index, .until = until, .other = other };
+		*s = (struct constraint){ .index = index, .until = until, .other = other };
 }
 
 static uint32_t lock_number(struct reorder *r, uint64_t lock)
@@ -143,46 +147,46 @@ static uint32_t lock_number(struct reorder *r, uint64_t lock)
 
 static void section_end(struct thread *t, const struct open_section *o, uint64_t index)
 {
-	if (o->step != SIZE_MAX)
-		t->steps[o->step].until = index;
+	if (o->constraint != SIZE_MAX)
+		t->constraints[o->constraint].until = index;
 }
 
 /*
- * About to release: the section ends here, unless the thread's next event shows that
- * it failed. Others may be asked about before that.
+ * The thread is about to release a lock. The section ends at this event, unless the thread's next
+ * event shows that the release failed. Queries for other threads may come before that.
  */
-static void release(struct reorder *r, struct thread *t, const struct event *ev,
-		    const struct view *view)
+static void note_release(struct reorder *r, struct thread *t, const struct event *ev,
+			 const struct view *view)
 {
 	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
 	struct locks_held held = { 0 };
-	size_t place;
+	size_t position;
 
 	if (ev->result != 0)
 		return;
 	if (!locks_only(&locks_ends(r->locks)[view->lockset], lock)) {
-		place = locks_place(r->locks, view->lockset, lock);
-		if (place == LOCKS_ABSENT)
+		position = locks_place(r->locks, view->lockset, lock);
+		if (position == LOCKS_ABSENT)
 			return;
-		locks_at(r->locks, view->lockset, place, &held);
+		locks_at(r->locks, view->lockset, position, &held);
 	}
 	for (size_t i = 0; i < t->open_count && held.depth == 0; i++)
 		if (t->open[i].lock == lock) {
 			section_end(t, &t->open[i], view->index);
-			t->ended = true;
+			t->released = true;
 		}
 }
 
-/* Sections that ended did so with the event before this one. */
+/* Ends the sections whose lock is no longer in the lockset: the previous event released it. */
 static void close_sections(struct reorder *r, struct thread *t, const struct view *view)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < t->open_count; i++) {
 		struct open_section *o = &t->open[i];
-		size_t place = locks_place(r->locks, view->lockset, o->lock);
+		size_t position = locks_place(r->locks, view->lockset, o->lock);
 
-		if (place == LOCKS_ABSENT || view->acquired[place].index != o->index) {
+		if (position == LOCKS_ABSENT || view->acquired[position].index != o->index) {
 			section_end(t, o, t->last);
 		} else {
 			section_end(t, o, UINT64_MAX);
@@ -194,23 +198,24 @@ static void close_sections(struct reorder *r, struct thread *t, const struct vie
 
 static void open_section(struct reorder *r, struct thread *t, uint64_t lock, uint64_t index)
 {
-	struct step *s = step_add(r, t);
+	struct constraint *s = constraint_add(r, t);
 
 	t->open = xgrow(t->open, t->open_count, &t->open_capacity, sizeof(*t->open));
-	t->open[t->open_count++] = (struct open_section){ lock, index, s ? t->count - 1 : SIZE_MAX };
+	t->open[t->open_count++] = (struct open_section){
+		.lock = lock, .index = index, .constraint = s ? t->count - 1 : SIZE_MAX };
 	if (s)
-		*s = (struct step){ .index = index, .until = UINT64_MAX, .section = true,
+		*s = (struct constraint){ .index = index, .until = UINT64_MAX, .section = true,
 				    .order = ++r->acquisitions, .other = lock_number(r, lock) };
 }
 
-/* Places in a set are in order of acquisition, and so are open sections. */
-static void sections(struct reorder *r, struct thread *t, const struct view *view)
+/* Brings open sections up to date with the lockset. Both are in order of acquisition. */
+static void update_sections(struct reorder *r, struct thread *t, const struct view *view)
 {
 	const struct locks_ends *ends = &locks_ends(r->locks)[view->lockset];
 	struct locks_held held;
 
 	close_sections(r, t, view);
-	t->ended = false;
+	t->released = false;
 	for (size_t i = t->open_count; i < ends->count; i++) {
 		held.lock = ends->inner;
 		if (i + 1 < ends->count)
@@ -223,17 +228,18 @@ static void sections(struct reorder *r, struct thread *t, const struct view *vie
 static void end_epochs(struct thread *t, const struct view *view)
 {
 	for (; t->epoch < view->order_epoch; t->epoch++) {
-		while (t->end_count <= t->epoch) {
-			t->ends = xgrow(t->ends, t->end_count, &t->end_capacity,
-					sizeof(*t->ends));
-			t->ends[t->end_count++] = 0;
+		while (t->epoch_end_count <= t->epoch) {
+			t->epoch_end = xgrow(t->epoch_end, t->epoch_end_count,
+					     &t->epoch_end_capacity,
+					     sizeof(*t->epoch_end));
+			t->epoch_end[t->epoch_end_count++] = 0;
 		}
-		t->ends[t->epoch] = t->last;
+		t->epoch_end[t->epoch] = t->last;
 	}
 }
 
-/* What it learnt of others' clocks with this event. */
-static void learn(struct reorder *r, uint32_t self, const struct view *view)
+/* Adds dependences on the events of other threads that this event is newly ordered after. */
+static void add_order(struct reorder *r, uint32_t self, const struct view *view)
 {
 	struct thread *t = &r->threads[self];
 
@@ -243,13 +249,14 @@ static void learn(struct reorder *r, uint32_t self, const struct view *view)
 
 		if (u == self || epoch == 0 || epoch <= vclock_get(&t->seen, u))
 			continue;
-		depend(r, t, view->index, u, epoch < other->epoch ? other->ends[epoch] : other->last);
+		dependence_add(r, t, view->index, u,
+			       epoch < other->epoch ? other->epoch_end[epoch] : other->last);
 	}
 	vclock_copy(&t->seen, view->order);
 }
 
-/* Who was joined learns no more; each would know a clock as long as there were threads. */
-static void join(struct reorder *r, const struct event *ev)
+/* Frees the clocks of a joined thread: each is as long as the number of threads. */
+static void thread_joined(struct reorder *r, const struct event *ev)
 {
 	struct thread *t = !ev->result && ev->arg < r->thread_count ? &r->threads[ev->arg] : NULL;
 
@@ -259,8 +266,8 @@ static void join(struct reorder *r, const struct event *ev)
 	vclock_free(&t->read);
 }
 
-/* Whatever was held before such an event is, and nothing else. */
-static inline bool takes_none(const struct event *ev)
+/* The event acquires nothing: an unchanged lockset means unchanged sections. */
+static inline bool keeps_lockset(const struct event *ev)
 {
 	return ev->kind == TRACE_MUTEX_UNLOCK || ev->kind == TRACE_FUNC_ENTRY ||
 	       ev->kind == TRACE_FUNC_EXIT;
@@ -276,19 +283,19 @@ void reorder_event(struct reorder *r, const struct event *ev, const struct view 
 	if (t->epoch != (uint32_t)view->order_epoch)
 		end_epochs(t, view);
 	if (t->lockset != view->lockset ||
-	    (!plain && t->open_count > 0 && (t->ended || !takes_none(ev))))
-		sections(r, t, view);
-	if (!plain && t->changes != view->order->changes) {
-		t->changes = view->order->changes;
+	    (!plain && t->open_count > 0 && (t->released || !keeps_lockset(ev))))
+		update_sections(r, t, view);
+	if (!plain && t->seen_changes != view->order->changes) {
+		t->seen_changes = view->order->changes;
 		if (!vclock_leq(view->order, &t->seen))
-			learn(r, view->thread, view);
+			add_order(r, view->thread, view);
 	}
 	if (roles & (ROLE_RELEASE | ROLE_WAIT_BEGIN) || (roles & ROLE_SEM && roles & ROLE_SIGNAL))
-		release(r, t, ev, view);
+		note_release(r, t, ev, view);
 	else if (ev->kind == TRACE_THREAD_EXIT)
 		t->exited = true;
 	else if (ev->kind == TRACE_THREAD_JOIN)
-		join(r, ev);
+		thread_joined(r, ev);
 	t->last = view->index;
 }
 
@@ -300,17 +307,17 @@ void reorder_depends(struct reorder *r, const struct view *view, uint32_t writer
 	if (written < vclock_get(&t->read, writer))
 		return;
 	vclock_raise(&t->read, writer, written + 1);
-	depend(r, t, view->index, writer, written);
+	dependence_add(r, t, view->index, writer, written);
 }
 
-/* Events of the thread below `cut` have to be in; false: one of the two would be. */
+/* Extends the thread's prefix to the events below `cut`. False: one of the accesses is below it. */
 static bool raise_cut(struct reorder *r, uint32_t id, uint64_t cut)
 {
 	struct thread *t = thread_of(r, id);
 
-	if (t->asked != r->questions) {
-		t->asked = r->questions;
-		t->cut = t->at = 0;
+	if (t->query != r->queries) {
+		t->query = r->queries;
+		t->cut = t->checked = 0;
 		t->limit = UINT64_MAX;
 	}
 	if (cut <= t->cut)
@@ -323,13 +330,13 @@ static bool raise_cut(struct reorder *r, uint32_t id, uint64_t cut)
 	return true;
 }
 
-/* Of two sections of a lock that are in, the earlier must be whole. */
-static bool section_in(struct reorder *r, uint32_t thread, const struct step *s)
+/* The prefixes now hold section `s`. The earlier one of two sections of a lock must be whole. */
+static bool section_in(struct reorder *r, uint32_t thread, const struct constraint *s)
 {
 	struct lock *l = &r->lock[s->other];
-	struct lock first = { r->questions, thread, s->order, s->until };
+	struct lock first = { r->queries, thread, s->order, s->until };
 
-	if (l->asked != r->questions) {
+	if (l->query != r->queries) {
 		*l = first;
 		return true;
 	}
@@ -342,22 +349,24 @@ static bool section_in(struct reorder *r, uint32_t thread, const struct step *s)
 	return first.until != UINT64_MAX && raise_cut(r, first.thread, first.until + 1);
 }
 
-static bool follow(struct reorder *r, uint32_t id)
+/* Follows the constraints of the thread's prefix that were not followed yet. */
+static bool check_prefix(struct reorder *r, uint32_t id)
 {
-	while (r->threads[id].at < r->threads[id].count) {
-		const struct step *s = &r->threads[id].steps[r->threads[id].at];
+	while (r->threads[id].checked < r->threads[id].count) {
+		const struct constraint *s = &r->threads[id].constraints[r->threads[id].checked];
 
 		if (s->index >= r->threads[id].cut)
 			break;
-		r->threads[id].at++;
-		r->cost++;
+		r->threads[id].checked++;
+		r->work++;
 		if (s->section ? !section_in(r, id, s) : !raise_cut(r, s->other, s->until + 1))
 			return false;
 	}
 	return true;
 }
 
-static bool limit_to(struct reorder *r, uint32_t thread, uint64_t index)
+/* The prefix of the thread ends right before its event `index`. */
+static bool set_limit(struct reorder *r, uint32_t thread, uint64_t index)
 {
 	raise_cut(r, thread, 0);
 	r->threads[thread].limit = index;
@@ -369,12 +378,12 @@ enum reorder_answer reorder_ask(struct reorder *r, uint32_t thread, uint64_t ind
 {
 	bool good;
 
-	if (r->full || r->cost > FREE_COST + COST * r->events)
+	if (r->overflowed || r->work > FREE_WORK + WORK_PER_EVENT * r->events)
 		return REORDER_UNKNOWN;
-	r->questions++;
+	r->queries++;
 	r->dirty_count = 0;
-	good = limit_to(r, thread, index) && limit_to(r, view->thread, view->index);
+	good = set_limit(r, thread, index) && set_limit(r, view->thread, view->index);
 	while (good && r->dirty_count > 0)
-		good = follow(r, r->dirty[--r->dirty_count]);
+		good = check_prefix(r, r->dirty[--r->dirty_count]);
 	return good ? REORDER_YES : REORDER_NO;
 }

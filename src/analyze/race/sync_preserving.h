@@ -1,14 +1,18 @@
 /*
- * Can two accesses be brought together? Sync-preserving reordering (Mathur,
- * Pavlogiannis and Viswanathan, POPL 2021): is there a part of the trace that
- * holds all before the two, what each read in it depends on, and every critical
- * section whole that comes before another of its lock, but not the two themselves?
- * Then that part, in its own order, leads to a state where both come next.
+ * Can two accesses come next to each other in another order of the trace? Decides this by
+ * sync-preserving reordering (Mathur, Pavlogiannis and Viswanathan, POPL 2021).
  *
- * Kept of the trace is what that asks: critical sections, order between threads,
- * and reads of what another thread wrote. A question costs as much as there is of
- * it before the two; questions are answered only as long as their cost in all
- * stays in proportion to the trace.
+ * The answer is yes if there is a prefix of each thread's events such that all prefixes together
+ *   - hold every event before the two accesses in their threads, but not the two accesses;
+ *   - hold every write that a read in them reads from, and everything ordered before their events;
+ *   - hold the release of every critical section but the last one of each lock.
+ * The events of these prefixes, in the order of the trace, lead to a state in which both accesses
+ * come next.
+ *
+ * What is kept of the trace are constraints: critical sections, order between threads, and reads
+ * of another thread's write. A query visits the constraints before the two accesses. The work of
+ * all queries is bounded by the length of the trace; beyond, the answer is REORDER_UNKNOWN.
+ * Read locks count as exclusive, which loses some races and makes no answer wrong.
  */
 #ifndef ANALYZE_RACE_SYNC_PRESERVING_H
 #define ANALYZE_RACE_SYNC_PRESERVING_H
@@ -22,14 +26,14 @@ struct reorder;
 struct reorder *reorder_new(struct locks *locks);
 void reorder_free(struct reorder *r);
 
-/* Every event. */
+/* Has to be called with every event of the trace. */
 void reorder_event(struct reorder *r, const struct event *ev, const struct view *view);
 
-/* The event just told depends on what `writer` wrote at its index `written`. */
+/* The last event (`view`) depends on the write that is event `written` of thread `writer`. */
 void reorder_depends(struct reorder *r, const struct view *view, uint32_t writer,
 		     uint64_t written);
 
-/* Of the event just told (view) and an earlier one of another thread. */
+/* Can the last event (`view`) and the earlier event `index` of `thread` come next to each other? */
 enum reorder_answer reorder_ask(struct reorder *r, uint32_t thread, uint64_t index,
 				const struct view *view);
 

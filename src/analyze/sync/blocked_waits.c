@@ -1,15 +1,15 @@
 /*
- * Waits that end in a deadlock because of what else happens, or never ended:
+ * Waits that block for ever:
  *
- * - wait-hold: a thread waits (condition, semaphore, barrier, join, once) and still holds
- *   a lock that the other side takes before it wakes it.
- * - cancel-held: a thread may be cancelled within a critical section whose lock others
- *   need. Whether there is a cancellation point within, or cancelling was disabled,
- *   the trace does not say: a run will.
- * - stuck: the trace ends with all threads waiting.
+ * - wait-hold: a thread waits (condition, semaphore, barrier, join, once) and holds a lock that
+ *   another thread takes before it wakes the first.
+ * - cancel-held: a thread may be cancelled within a critical section whose lock other threads need.
+ *   The trace does not say whether there is a cancellation point within, or whether cancelling was
+ *   disabled; a controlled run will show it.
+ * - stuck: the trace ends with all threads blocked.
  *
- * Bounded: the last wake-up of WAKERS_MAX threads for each condition, semaphore or
- * barrier, and the numbers below.
+ * Bounded: for each condition, semaphore or barrier the last wake-up by each of WAKEUPS_MAX
+ * threads; CANCELS_MAX cancellations and as many candidates of cancel-held.
  */
 #include "analyze/sync/blocked_waits.h"
 
@@ -20,70 +20,74 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define WAKERS_MAX 8u
-#define CANCELS_MAX 256u
-#define INSIDE_MAX 4u		/* locks taken by an initialiser that runs once */
+#define WAKEUPS_MAX 8u		/* threads whose last wake-up of an object is kept */
+#define CANCELS_MAX 256u	/* cancellations, and candidates of cancel-held */
+#define ONCE_SECTIONS_MAX 4u	/* critical sections kept of an initialiser that runs once */
 
 struct thread {
-	struct vclock entered;		/* strong, when it took the first of the locks it holds */
-	uint32_t cancelled;		/* 1 + place in cancels */
+	struct vclock entered;		/* view.strong when it took the outermost lock it holds */
+	uint32_t cancelled;		/* 1 + index in cancel_at of its last cancellation */
 	bool ended, blocked;
-	struct candidate_event blocked_at;
+	struct candidate_event blocked_at;	/* `kind`: of the operation that blocks */
 };
 
-/* The last signal or post of a thread. */
-struct wake {
+/* The last event of a thread that can end a wait on an object: signal, post, barrier entry. */
+struct wakeup {
 	uint32_t thread;
 	uint64_t index;
 };
 
 struct object {
 	uint64_t addr;
-	bool posted_first;		/* a semaphore that does not begin with 0 */
-	struct wake wakes[WAKERS_MAX];
-	size_t wake_count;
+	bool nonzero_first;		/* a semaphore with an initial value other than 0 */
+	struct wakeup wakeups[WAKEUPS_MAX];
+	size_t wakeup_count;
 };
 
-/* An initialiser that others wait for. */
+/*
+ * An initialiser that runs once (pthread_once, static variables); other threads wait for its end.
+ */
 struct once {
-	uint32_t thread;		/* who runs or ran it */
-	uint64_t begun;
-	struct section inside[INSIDE_MAX];
-	size_t inside_count;
+	uint32_t thread;		/* that runs or ran it */
+	uint64_t begin;			/* its event in that thread */
+	struct section section[ONCE_SECTIONS_MAX];
+	size_t section_count;
 };
 
-struct waits {
+struct blocked_waits {
 	const struct analysis_context *ctx;
 	const struct sections *sections;
 	struct thread **threads;
 	size_t thread_count;
 	struct object *objects;
 	size_t object_count, object_capacity;
-	struct map object_at;		/* address -> 1 + number */
+	struct map object_at;		/* address -> 1 + index in objects */
 	struct once *onces;
 	size_t once_count, once_capacity;
-	struct map once_at;		/* … */
-	struct map taken;		/* lock -> 1 + thread that took it, UINT64_MAX: several */
+	struct map once_at;		/* address -> 1 + index in onces */
+	struct map takers;		/* lock -> 1 + thread that took it, UINT64_MAX: several */
+	/* Of cancel-held; dropped at the end if only one thread takes the lock. */
 	struct candidate *cancels;
 	size_t cancel_count, cancel_capacity;
 	struct candidate_event cancel_at[CANCELS_MAX];
-	size_t cancelling;
+	size_t cancel_at_count;
 	uint64_t dropped;
-	struct map last_taken;		/* thread and lock -> 1 + number in takes */
-	struct section *takes;
-	size_t take_count, take_capacity;
+	struct map last_section_at;		/* thread and lock -> 1 + number in last_sections */
+	struct section *last_sections;
+	size_t last_section_count, last_section_capacity;
 };
 
-struct waits *waits_new(const struct analysis_context *ctx, const struct sections *sections)
+struct blocked_waits *blocked_waits_new(const struct analysis_context *ctx,
+					const struct sections *sections)
 {
-	struct waits *w = xcalloc(1, sizeof(*w));
+	struct blocked_waits *w = xcalloc(1, sizeof(*w));
 
 	w->ctx = ctx;
 	w->sections = sections;
 	return w;
 }
 
-void waits_free(struct waits *w)
+void blocked_waits_free(struct blocked_waits *w)
 {
 	for (size_t i = 0; i < w->thread_count; i++) {
 		if (w->threads[i])
@@ -94,15 +98,15 @@ void waits_free(struct waits *w)
 	free(w->objects);
 	free(w->onces);
 	free(w->cancels);
-	free(w->takes);
+	free(w->last_sections);
 	map_free(&w->object_at);
 	map_free(&w->once_at);
-	map_free(&w->taken);
-	map_free(&w->last_taken);
+	map_free(&w->takers);
+	map_free(&w->last_section_at);
 	free(w);
 }
 
-static struct thread *thread_of(struct waits *w, uint32_t id)
+static struct thread *thread_of(struct blocked_waits *w, uint32_t id)
 {
 	w->threads = xreach(w->threads, id, &w->thread_count, sizeof(*w->threads));
 	if (!w->threads[id])
@@ -110,7 +114,7 @@ static struct thread *thread_of(struct waits *w, uint32_t id)
 	return w->threads[id];
 }
 
-static struct object *object_of(struct waits *w, uint64_t addr)
+static struct object *object_of(struct blocked_waits *w, uint64_t addr)
 {
 	uint64_t *at = map_put(&w->object_at, addr, NULL);
 
@@ -123,30 +127,31 @@ static struct object *object_of(struct waits *w, uint64_t addr)
 	return &w->objects[*at - 1];
 }
 
-static uint64_t pair(uint32_t thread, uint64_t lock)
+static uint64_t thread_lock_key(uint32_t thread, uint64_t lock)
 {
 	return (uint64_t)thread << 48 ^ lock;
 }
 
-static void wakes(struct waits *w, const struct event *ev, const struct view *view)
+static void note_wakeup(struct blocked_waits *w, const struct event *ev, const struct view *view)
 {
 	struct object *o = object_of(w, ev->addr);
 	size_t i = 0;
 
-	while (i < o->wake_count && o->wakes[i].thread != view->thread)
+	while (i < o->wakeup_count && o->wakeups[i].thread != view->thread)
 		i++;
-	if (i == WAKERS_MAX)
+	if (i == WAKEUPS_MAX)
 		return;
-	if (i == o->wake_count)
-		o->wake_count++;
-	o->wakes[i] = (struct wake){ view->thread, view->index };
+	if (i == o->wakeup_count)
+		o->wakeup_count++;
+	o->wakeups[i] = (struct wakeup){ view->thread, view->index };
 }
 
-static void tell_hold(const struct section *mine, const struct section *theirs,
-		      const struct event *ev, const struct view *view, struct findings *out)
+static void emit_wait_hold(const struct section *mine, const struct section *theirs,
+			   const struct event *ev, const struct view *view, struct findings *out)
 {
 	struct candidate c = { .pattern = PATTERN_WAIT_HOLD, .events = 3, .orders = 1,
-			       .order = { { 0, 1 } }, .addr = mine->lock, .addr2 = ev->addr, .count = 1 };
+			       .order = { { 0, 1 } }, .addr = mine->lock, .addr2 = ev->addr,
+			       .count = 1 };
 
 	memset(c.hold, -1, sizeof(c.hold));
 	c.event[0] = section_begin(mine);
@@ -156,12 +161,13 @@ static void tell_hold(const struct section *mine, const struct section *theirs,
 }
 
 /*
- * The thread has come through a wait that `waker` ended with its event `until`. All
- * that it holds it held before, so the waker's last acquisition was earlier: had it come
- * second, nobody would have moved.
+ * A wait of the thread has returned; event `until` of `waker` ended it. For each lock that the
+ * thread holds, finds the waker's last section of the same lock before `until`. In this run the
+ * waker took the lock first. If it came second, it would block on the lock and could not end the
+ * wait.
  */
-static void waited(struct waits *w, uint32_t waker, uint64_t until, const struct event *ev,
-		   const struct view *view, struct findings *out)
+static void wait_ended(struct blocked_waits *w, uint32_t waker, uint64_t until,
+		       const struct event *ev, const struct view *view, struct findings *out)
 {
 	struct thread *t = thread_of(w, view->thread);
 	const struct section *held;
@@ -169,27 +175,28 @@ static void waited(struct waits *w, uint32_t waker, uint64_t until, const struct
 
 	held = sections_held(w->sections, view->thread, &count);
 	for (size_t i = 0; i < count && waker != view->thread; i++) {
-		const uint64_t *n = map_find(&w->last_taken, pair(waker, held[i].lock));
-		const struct section *s = n ? &w->takes[*n - 1] : NULL;
+		const uint64_t *n = map_find(&w->last_section_at,
+					     thread_lock_key(waker, held[i].lock));
+		const struct section *s = n ? &w->last_sections[*n - 1] : NULL;
 
 		if (!s || s->first > until || !s->patient || (s->shared && held[i].shared) ||
 		    (ev->kind == TRACE_COND_WAKE && held[i].lock == ev->arg) ||
 		    vclock_saw(&t->entered, waker, s->strong_epoch))
 			continue;
-		tell_hold(&held[i], s, ev, view, out);
+		emit_wait_hold(&held[i], s, ev, view, out);
 	}
 }
 
-static void waited_for_object(struct waits *w, const struct event *ev, const struct view *view,
-			      struct findings *out)
+static void object_wait_ended(struct blocked_waits *w, const struct event *ev,
+			      const struct view *view, struct findings *out)
 {
 	const struct object *o = object_of(w, ev->addr);
 
-	for (size_t i = 0; i < o->wake_count && !o->posted_first; i++)
-		waited(w, o->wakes[i].thread, o->wakes[i].index, ev, view, out);
+	for (size_t i = 0; i < o->wakeup_count && !o->nonzero_first; i++)
+		wait_ended(w, o->wakeups[i].thread, o->wakeups[i].index, ev, view, out);
 }
 
-static void once_begins(struct waits *w, const struct event *ev, const struct view *view)
+static void once_begins(struct blocked_waits *w, const struct event *ev, const struct view *view)
 {
 	uint64_t *at = map_put(&w->once_at, ev->addr, NULL);
 
@@ -197,10 +204,10 @@ static void once_begins(struct waits *w, const struct event *ev, const struct vi
 		w->onces = xgrow(w->onces, w->once_count, &w->once_capacity, sizeof(*w->onces));
 		*at = ++w->once_count;
 	}
-	w->onces[*at - 1] = (struct once){ .thread = view->thread, .begun = view->index };
+	w->onces[*at - 1] = (struct once){ .thread = view->thread, .begin = view->index };
 }
 
-static void once_ends(struct waits *w, const struct event *ev, const struct view *view)
+static void once_ends(struct blocked_waits *w, const struct event *ev, const struct view *view)
 {
 	const uint64_t *at = map_find(&w->once_at, ev->addr);
 	struct once *o = at ? &w->onces[*at - 1] : NULL;
@@ -209,20 +216,23 @@ static void once_ends(struct waits *w, const struct event *ev, const struct view
 	if (!o || o->thread != view->thread)
 		return;
 	for (size_t back = 0; (s = sections_left(w->sections, view->thread, 0, back)); back++) {
-		if (s->last < o->begun)
+		if (s->last < o->begin)
 			break;
-		if (s->first < o->begun || !s->patient)
+		if (s->first < o->begin || !s->patient)
 			continue;
-		if (o->inside_count == INSIDE_MAX) {
+		if (o->section_count == ONCE_SECTIONS_MAX) {
 			w->dropped++;
 			break;
 		}
-		o->inside[o->inside_count++] = *s;
+		o->section[o->section_count++] = *s;
 	}
 }
 
-/* It came when all was done; earlier, it would have waited for that with what it holds. */
-static void once_passes(struct waits *w, const struct event *ev, const struct view *view,
+/*
+ * The thread finds that the initialiser has run. If it came earlier, it would wait for the
+ * initialiser while it holds its locks, and the initialiser may need one of them.
+ */
+static void once_passes(struct blocked_waits *w, const struct event *ev, const struct view *view,
 			struct findings *out)
 {
 	const uint64_t *at = map_find(&w->once_at, ev->addr);
@@ -231,20 +241,21 @@ static void once_passes(struct waits *w, const struct event *ev, const struct vi
 	const struct section *held;
 	size_t count;
 
-	if (!o || !o->inside_count || o->thread == view->thread)
+	if (!o || !o->section_count || o->thread == view->thread)
 		return;
 	held = sections_held(w->sections, view->thread, &count);
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < o->inside_count; k++) {
-			const struct section *s = &o->inside[k];
+		for (size_t k = 0; k < o->section_count; k++) {
+			const struct section *s = &o->section[k];
 
 			if (s->lock == held[i].lock && !(s->shared && held[i].shared) &&
 			    !vclock_saw(&t->entered, s->thread, s->strong_epoch))
-				tell_hold(&held[i], s, ev, view, out);
+				emit_wait_hold(&held[i], s, ev, view, out);
 		}
 }
 
-static void cancel_add(struct waits *w, const struct section *s, const struct candidate_event *at)
+static void cancel_add(struct blocked_waits *w, const struct section *s,
+		       const struct candidate_event *at)
 {
 	struct candidate c = { .pattern = PATTERN_CANCEL_HELD, .events = 3, .orders = 2,
 			       .order = { { 0, 1 }, { 1, 2 } }, .addr = s->lock, .count = 1 };
@@ -265,19 +276,21 @@ static void cancel_add(struct waits *w, const struct section *s, const struct ca
 	w->cancels[w->cancel_count++] = c;
 }
 
-/* Sections not strongly before the cancelling: the newest few. */
-static void cancels(struct waits *w, const struct event *ev, const struct view *view)
+/*
+ * Adds cancel-held for locks of the target, 16 at most, last taken not strongly before this event.
+ */
+static void on_cancel(struct blocked_waits *w, const struct event *ev, const struct view *view)
 {
 	struct candidate_event at = view_event(view, ev);
 	uint32_t target = (uint32_t)ev->arg;
-	size_t told = 0;
+	size_t count = 0;
 
-	if (w->cancelling == CANCELS_MAX || target == view->thread || !target)
+	if (w->cancel_at_count == CANCELS_MAX || target == view->thread || !target)
 		return;
-	w->cancel_at[w->cancelling++] = at;
-	thread_of(w, target)->cancelled = (uint32_t)w->cancelling;
-	for (size_t i = 0; i < w->take_count && told < 16; i++) {
-		const struct section *s = &w->takes[w->take_count - 1 - i];
+	w->cancel_at[w->cancel_at_count++] = at;
+	thread_of(w, target)->cancelled = (uint32_t)w->cancel_at_count;
+	for (size_t i = 0; i < w->last_section_count && count < 16; i++) {
+		const struct section *s = &w->last_sections[w->last_section_count - 1 - i];
 		const struct section *left;
 
 		if (s->thread != target || vclock_saw(view->strong, target, s->strong_epoch))
@@ -285,11 +298,11 @@ static void cancels(struct waits *w, const struct event *ev, const struct view *
 		left = sections_left(w->sections, target, s->lock, 0);
 		if (left)
 			cancel_add(w, left, &at);
-		told++;
+		count++;
 	}
 }
 
-static void took(struct waits *w, const struct event *ev, const struct view *view)
+static void on_acquired(struct blocked_waits *w, const struct event *ev, const struct view *view)
 {
 	const struct section *held;
 	uint64_t *by, *n;
@@ -298,50 +311,51 @@ static void took(struct waits *w, const struct event *ev, const struct view *vie
 	held = sections_held(w->sections, view->thread, &count);
 	if (count == 1)
 		vclock_copy(&thread_of(w, view->thread)->entered, view->strong);
-	by = map_put(&w->taken, held[count - 1].lock, NULL);
+	by = map_put(&w->takers, held[count - 1].lock, NULL);
 	if (*by != view->thread + 1ull)
 		*by = *by ? UINT64_MAX : view->thread + 1ull;
 	if (ev->kind == TRACE_COND_WAKE)
-		return;		/* it had to be taken before */
-	n = map_put(&w->last_taken, pair(view->thread, held[count - 1].lock), NULL);
+		return;		/* the wait that returns held the mutex before */
+	n = map_put(&w->last_section_at, thread_lock_key(view->thread, held[count - 1].lock), NULL);
 	if (!*n) {
-		w->takes = xgrow(w->takes, w->take_count, &w->take_capacity, sizeof(*w->takes));
-		*n = ++w->take_count;
+		w->last_sections = xgrow(w->last_sections, w->last_section_count,
+					 &w->last_section_capacity, sizeof(*w->last_sections));
+		*n = ++w->last_section_count;
 	}
-	w->takes[*n - 1] = held[count - 1];
+	w->last_sections[*n - 1] = held[count - 1];
 }
 
-void waits_event(struct waits *w, const struct event *ev, const struct view *view,
-		 enum section_change change, struct findings *out)
+void blocked_waits_event(struct blocked_waits *w, const struct event *ev, const struct view *view,
+			 enum section_change change, struct findings *out)
 {
 	struct thread *t = thread_of(w, view->thread);
 
 	if (change == SECTION_BEGUN)
-		took(w, ev, view);
+		on_acquired(w, ev, view);
 	if (change == SECTION_ENDED && t->cancelled)
 		cancel_add(w, sections_left(w->sections, view->thread,
 					    trace_lock(ev->kind, ev->addr, ev->arg), 0),
 			   &w->cancel_at[t->cancelled - 1]);
 	switch (ev->kind) {
 	case TRACE_SEM_INIT:
-		object_of(w, ev->addr)->posted_first = ev->arg != 0;
+		object_of(w, ev->addr)->nonzero_first = ev->arg != 0;
 		break;
 	case TRACE_COND_SIGNAL:
 	case TRACE_COND_BROADCAST:
 	case TRACE_SEM_POST:
 	case TRACE_BARRIER_ENTER:
 		if (!ev->result)
-			wakes(w, ev, view);
+			note_wakeup(w, ev, view);
 		break;
 	case TRACE_COND_WAKE:
 	case TRACE_SEM_WAIT:
 	case TRACE_BARRIER_LEAVE:
 		if (!ev->result && !(ev->detail & TRACE_TIMED))
-			waited_for_object(w, ev, view, out);
+			object_wait_ended(w, ev, view, out);
 		break;
 	case TRACE_THREAD_JOIN:
 		if (!ev->result && !(ev->detail & TRACE_TIMED))
-			waited(w, (uint32_t)ev->arg, UINT64_MAX, ev, view, out);
+			wait_ended(w, (uint32_t)ev->arg, UINT64_MAX, ev, view, out);
 		break;
 	case TRACE_ONCE_BEGIN:
 		once_begins(w, ev, view);
@@ -361,7 +375,7 @@ void waits_event(struct waits *w, const struct event *ev, const struct view *vie
 		break;
 	case TRACE_THREAD_CANCEL:
 		if (!ev->result)
-			cancels(w, ev, view);
+			on_cancel(w, ev, view);
 		break;
 	case TRACE_THREAD_EXIT:
 		t->ended = true;
@@ -376,8 +390,11 @@ void waits_event(struct waits *w, const struct event *ev, const struct view *vie
 	}
 }
 
-/* Who waits in a system call may be woken from outside. */
-static void stuck(struct waits *w, struct findings *out)
+/*
+ * Reports the waits with which the trace ends, if all threads are blocked. A thread in a system
+ * call does not count as blocked: another process may wake it.
+ */
+static void emit_stuck(struct blocked_waits *w, struct findings *out)
 {
 	for (size_t i = 0; i < w->thread_count; i++) {
 		const struct thread *t = w->threads[i];
@@ -387,7 +404,8 @@ static void stuck(struct waits *w, struct findings *out)
 	}
 	for (size_t i = 0; i < w->thread_count; i++) {
 		const struct thread *t = w->threads[i];
-		struct candidate c = { .pattern = PATTERN_STUCK, .seen = true, .events = 1, .count = 1 };
+		struct candidate c = { .pattern = PATTERN_STUCK, .seen = true, .events = 1,
+				       .count = 1 };
 
 		if (!t || !t->blocked)
 			continue;
@@ -398,14 +416,14 @@ static void stuck(struct waits *w, struct findings *out)
 	}
 }
 
-void waits_finish(struct waits *w, struct findings *out)
+void blocked_waits_finish(struct blocked_waits *w, struct findings *out)
 {
 	for (size_t i = 0; i < w->cancel_count; i++) {
-		const uint64_t *by = map_find(&w->taken, w->cancels[i].addr);
+		const uint64_t *by = map_find(&w->takers, w->cancels[i].addr);
 
 		if (by && *by == UINT64_MAX)
 			findings_add(out, &w->cancels[i]);
 	}
-	stuck(w, out);
+	emit_stuck(w, out);
 	findings_dropped(out, w->dropped);
 }

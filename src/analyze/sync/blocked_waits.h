@@ -1,8 +1,9 @@
 /*
- * Waits that can miss their wake-up; parts of the deadlock analysis.
+ * Waits that block for ever because of a lock that is held, or that were never ended. A part of
+ * the analysis `deadlock` (deadlock.c), which calls it for every event.
  *
- * `sections` is the caller's. It follows the trace: wakeups_event() is called before
- * it has seen the event, waits_event() after, with what that changed.
+ * `sections` belongs to the caller and has to have followed the event already; `change` is what
+ * sections_event() returned for it.
  */
 #ifndef ANALYZE_SYNC_BLOCKED_WAITS_H
 #define ANALYZE_SYNC_BLOCKED_WAITS_H
@@ -10,19 +11,13 @@
 #include "analyze/analysis.h"
 #include "analyze/context/sections.h"
 
-struct wakeups;
+struct blocked_waits;
 
-struct wakeups *wakeups_new(const struct analysis_context *ctx, const struct sections *sections);
-void wakeups_free(struct wakeups *w);
-void wakeups_event(struct wakeups *w, const struct event *ev, const struct view *view);
-void wakeups_finish(struct wakeups *w, struct findings *out);
-
-struct waits;
-
-struct waits *waits_new(const struct analysis_context *ctx, const struct sections *sections);
-void waits_free(struct waits *w);
-void waits_event(struct waits *w, const struct event *ev, const struct view *view,
-		 enum section_change change, struct findings *out);
-void waits_finish(struct waits *w, struct findings *out);
+struct blocked_waits *blocked_waits_new(const struct analysis_context *ctx,
+					const struct sections *sections);
+void blocked_waits_free(struct blocked_waits *w);
+void blocked_waits_event(struct blocked_waits *w, const struct event *ev, const struct view *view,
+			 enum section_change change, struct findings *out);
+void blocked_waits_finish(struct blocked_waits *w, struct findings *out);
 
 #endif

@@ -1,17 +1,18 @@
 /*
- * Deadlocks: cycles of locks, and waits that can miss their wake-up (wakeups.c, waits.c).
+ * Deadlocks: cycles of locks, and the driver of lost_wakeup.c and blocked_waits.c.
  *
- * Every acquisition by a thread that holds something is a dependency: thread, lock
- * wanted, locks held. Equal ones (and the same site) are one, with a few moments
- * that differ in strong order (Goodlock, iGoodlock, MagicLock). A chain of
- * dependencies of different threads, each wanting what the next one holds, is a
- * deadlock if it closes, if no two of them hold a common lock (a gate), and if none
- * is strongly ordered before another: who is stuck cannot have let the other come
- * so far. Read locks conflict with write locks only. Trying and timed acquisitions
- * do not wait for ever, so they make a thread hold but not wait.
+ * Lock dependencies after Goodlock, iGoodlock and MagicLock. Every acquisition by a thread that
+ * holds a lock is a dependency: thread, lock wanted, locks held. Equal dependencies at one site are
+ * one, of which a few instances are kept that differ in strong order.
  *
- * Bounded: DEPENDENCIES_MAX dependencies, MOMENTS_MAX moments of each, STEPS_MAX
- * steps of the search, cycles of at most CYCLE_MAX threads.
+ * A deadlock is a chain of dependencies of different threads. Each wants a lock that the next one
+ * holds, and the last wants one that the first holds. No two of them may hold a common lock (a gate
+ * lock). None may be strongly ordered before another, because a blocked thread could not have let
+ * the other one come so far. Read locks conflict with write locks only. Tries and timed
+ * acquisitions do not wait for ever, so they hold locks but want none.
+ *
+ * Bounded: DEPENDENCIES_MAX instances of dependencies, INSTANCES_MAX of each, STEPS_MAX steps of
+ * the search, cycles of at most CYCLE_MAX threads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,15 @@
 #include "abi/trace_roles.h"
 #include "analyze/context/sections.h"
 #include "analyze/sync/blocked_waits.h"
+#include "analyze/sync/lost_wakeup.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 
-#define DEPENDENCIES_MAX 65536u
-#define MOMENTS_MAX 4u
-#define STEPS_MAX (1u << 20)
-#define CYCLE_MAX (CANDIDATE_EVENTS / 2)
+#define DEPENDENCIES_MAX 65536u	/* instances in all; bounds memory */
+#define INSTANCES_MAX 4u	/* of one dependency */
+#define STEPS_MAX (1u << 20)	/* dependencies tried; bounds the time of the search */
+#define CYCLE_MAX (CANDIDATE_EVENTS / 2)	/* a candidate has two events for each thread */
 
 struct held {
 	uint64_t lock;
@@ -34,36 +36,39 @@ struct held {
 	struct candidate_event taken;
 };
 
+/* One instance of a dependency. */
 struct dependency {
-	struct candidate_event at;	/* the acquisition that waits in the deadlock */
+	struct candidate_event at;	/* the acquisition that would block */
 	uint64_t lock;
 	bool shared;
-	bool blocked;			/* it never got the lock: the trace ends there */
-	bool alive;
+	bool blocked;			/* the trace ends while it waits for the lock */
+	bool alive;			/* reduce() has not ruled it out */
 	uint64_t strong_epoch;
 	struct vclock strong;
-	size_t held, held_count;	/* in deadlock.helds */
+	/* held_count entries from `held` on in deadlock.held_locks */
+	size_t held, held_count;
 };
 
 struct deadlock {
 	const struct analysis_context *ctx;
 	struct sections *sections;
-	struct wakeups *wakeups;
-	struct waits *waits;
+	struct lost_wakeups *lost_wakeups;
+	struct blocked_waits *blocked_waits;
 	struct dependency *deps;
 	size_t count, capacity;
-	struct held *helds;
+	struct held *held_locks;
 	size_t held_count, held_capacity;
-	struct map moments;		/* hash of a dependency -> moments met */
-	struct map slots;		/* … and the place of one -> number in deps */
+	struct map instances;		/* hash of a dependency -> number of instances met */
+	struct map slots;		/* hash of dependency and instance -> index in deps */
 	uint64_t dropped;
-	struct map holders;		/* lock -> 1 + index in next of a dependency that holds it */
+	/* lock -> 1 + index in holder_list of the first that holds it */
+	struct map holders;
 	struct {
 		size_t dep, next;
-	} *next;
-	size_t next_count, next_capacity;
-	size_t chain[CYCLE_MAX];
-	uint64_t steps;
+	} *holder_list;
+	size_t holder_count, holder_capacity;
+	size_t chain[CYCLE_MAX];	/* the search's dependencies, by index in deps */
+	uint64_t steps;			/* of the search so far */
 };
 
 static void *deadlock_open(const struct analysis_context *ctx)
@@ -72,8 +77,8 @@ static void *deadlock_open(const struct analysis_context *ctx)
 
 	d->ctx = ctx;
 	d->sections = sections_new();
-	d->wakeups = wakeups_new(ctx, d->sections);
-	d->waits = waits_new(ctx, d->sections);
+	d->lost_wakeups = lost_wakeup_new(ctx, d->sections);
+	d->blocked_waits = blocked_waits_new(ctx, d->sections);
 	return d;
 }
 
@@ -84,13 +89,13 @@ static void deadlock_close(void *state)
 	for (size_t i = 0; i < d->count; i++)
 		vclock_free(&d->deps[i].strong);
 	free(d->deps);
-	free(d->helds);
-	free(d->next);
-	map_free(&d->moments);
+	free(d->held_locks);
+	free(d->holder_list);
+	map_free(&d->instances);
 	map_free(&d->slots);
 	map_free(&d->holders);
-	wakeups_free(d->wakeups);
-	waits_free(d->waits);
+	lost_wakeup_free(d->lost_wakeups);
+	blocked_waits_free(d->blocked_waits);
 	sections_free(d->sections);
 	free(d);
 }
@@ -106,27 +111,30 @@ static uint64_t hash_of(const struct section *held, size_t count, uint64_t lock,
 	return hash_add(hash_add(hash_add(hash_add(set, lock), shared), thread), pc);
 }
 
-/* The n-th moment's place among those kept: the first ones stay, the newest replace each other. */
-static uint64_t slot_of(uint64_t n)
+/*
+ * Which of INSTANCES_MAX slots takes the n-th instance: the first half stays, the rest is replaced.
+ */
+static uint64_t instance_number(uint64_t n)
 {
-	return n < MOMENTS_MAX ? n : MOMENTS_MAX / 2 + n % (MOMENTS_MAX / 2);
+	return n < INSTANCES_MAX ? n : INSTANCES_MAX / 2 + n % (INSTANCES_MAX / 2);
 }
 
-/* Where to put another moment of the dependency; NULL: it is not to be kept. */
-static struct dependency *moment(struct deadlock *d, uint64_t hash, size_t held_count,
-				 uint64_t strong_epoch)
+/* Where to put another instance of the dependency; NULL: it is not kept. */
+static struct dependency *instance_slot(struct deadlock *d, uint64_t hash, size_t held_count,
+					uint64_t strong_epoch)
 {
-	uint64_t *n = map_put(&d->moments, hash, NULL), *at;
+	uint64_t *n = map_put(&d->instances, hash, NULL), *at;
 
-	if (*n && d->deps[*map_find(&d->slots, hash_add(hash, slot_of(*n - 1)))].strong_epoch ==
-			  strong_epoch)
+	if (*n &&
+	    d->deps[*map_find(&d->slots, hash_add(hash, instance_number(*n - 1)))].strong_epoch ==
+		    strong_epoch)
 		return NULL;
-	if (*n < MOMENTS_MAX && d->count == DEPENDENCIES_MAX) {
+	if (*n < INSTANCES_MAX && d->count == DEPENDENCIES_MAX) {
 		d->dropped++;
 		return NULL;
 	}
-	at = map_put(&d->slots, hash_add(hash, slot_of(*n)), NULL);
-	if (++*n > MOMENTS_MAX) {
+	at = map_put(&d->slots, hash_add(hash, instance_number(*n)), NULL);
+	if (++*n > INSTANCES_MAX) {
 		d->dropped++;
 		return &d->deps[*at];
 	}
@@ -134,13 +142,14 @@ static struct dependency *moment(struct deadlock *d, uint64_t hash, size_t held_
 	d->deps[d->count] = (struct dependency){ .held = d->held_count, .held_count = held_count };
 	*at = d->count;
 	for (size_t i = 0; i < held_count; i++) {
-		d->helds = xgrow(d->helds, d->held_count, &d->held_capacity, sizeof(*d->helds));
+		d->held_locks = xgrow(d->held_locks, d->held_count, &d->held_capacity,
+				      sizeof(*d->held_locks));
 		d->held_count++;
 	}
 	return &d->deps[d->count++];
 }
 
-/* `held` without the lock wanted itself. */
+/* The thread wants `lock` and holds `held`, which does not contain `lock`. */
 static void depend(struct deadlock *d, const struct section *held, size_t count,
 		   const struct event *ev, const struct view *view, uint64_t lock, bool shared)
 {
@@ -148,8 +157,8 @@ static void depend(struct deadlock *d, const struct section *held, size_t count,
 
 	if (!count)
 		return;
-	dep = moment(d, hash_of(held, count, lock, shared, view->thread, ev->pc), count,
-		     view->strong_epoch);
+	dep = instance_slot(d, hash_of(held, count, lock, shared, view->thread, ev->pc), count,
+			    view->strong_epoch);
 	if (!dep)
 		return;
 	dep->at = view_event(view, ev);
@@ -161,7 +170,7 @@ static void depend(struct deadlock *d, const struct section *held, size_t count,
 	dep->strong_epoch = view->strong_epoch;
 	vclock_copy(&dep->strong, view->strong);
 	for (size_t i = 0; i < count; i++)
-		d->helds[dep->held + i] = (struct held){ held[i].lock, held[i].shared,
+		d->held_locks[dep->held + i] = (struct held){ held[i].lock, held[i].shared,
 							 section_begin(&held[i]) };
 }
 
@@ -171,12 +180,13 @@ static void blocked(struct deadlock *d, const struct event *ev, const struct vie
 	unsigned roles = trace_roles(ev->arg);
 	size_t count;
 
-	if (roles & ROLE_TRY || !(roles & ROLE_ACQUIRE || (roles & ROLE_SEM && view->sem == VIEW_SEM_LOCK)))
+	if (roles & ROLE_TRY || !(roles & ROLE_ACQUIRE ||
+				  (roles & ROLE_SEM && view->sem == VIEW_SEM_LOCK)))
 		return;
 	held = sections_held(d->sections, view->thread, &count);
 	for (size_t i = 0; i < count; i++)
 		if (held[i].lock == ev->addr)
-			return;		/* by its own hand: misuse.c */
+			return;		/* it blocks on its own lock: misuse.c reports that */
 	depend(d, held, count, ev, view, ev->addr, roles & ROLE_SHARED);
 }
 
@@ -188,7 +198,7 @@ static void deadlock_event(void *state, const struct event *ev, const struct vie
 	enum section_change change;
 	size_t count;
 
-	wakeups_event(d->wakeups, ev, view);
+	lost_wakeup_event(d->lost_wakeups, ev, view);
 	if (access_of(ev->kind)) {
 		sections_access(d->sections, ev);
 		return;
@@ -202,14 +212,14 @@ static void deadlock_event(void *state, const struct event *ev, const struct vie
 	} else if (ev->kind == TRACE_BLOCKED) {
 		blocked(d, ev, view);
 	}
-	waits_event(d->waits, ev, view, change, out);
+	blocked_waits_event(d->blocked_waits, ev, view, change, out);
 }
 
 static const struct held *holds(const struct deadlock *d, const struct dependency *dep,
 				uint64_t lock, bool wanted_shared)
 {
 	for (size_t i = 0; i < dep->held_count; i++) {
-		const struct held *h = &d->helds[dep->held + i];
+		const struct held *h = &d->held_locks[dep->held + i];
 
 		if (h->lock == lock && !(h->shared && wanted_shared))
 			return h;
@@ -217,10 +227,11 @@ static const struct held *holds(const struct deadlock *d, const struct dependenc
 	return NULL;
 }
 
-static bool gated(const struct deadlock *d, const struct dependency *a, const struct dependency *b)
+static bool share_gate_lock(const struct deadlock *d, const struct dependency *a,
+			    const struct dependency *b)
 {
 	for (size_t i = 0; i < a->held_count; i++) {
-		const struct held *h = &d->helds[a->held + i];
+		const struct held *h = &d->held_locks[a->held + i];
 
 		if (holds(d, b, h->lock, h->shared))
 			return true;
@@ -234,7 +245,10 @@ static bool ordered(const struct dependency *a, const struct dependency *b)
 	       vclock_saw(&a->strong, b->at.thread, b->strong_epoch);
 }
 
-/* Most dependencies are in no cycle: leave those out whose lock nobody holds, or … */
+/*
+ * Rules out dependencies that can be in no cycle: no other one holds the lock they want, or none
+ * wants a lock they hold. Repeats until nothing changes.
+ */
 static void reduce(struct deadlock *d)
 {
 	struct map held = { 0 }, wanted = { 0 };
@@ -243,7 +257,7 @@ static void reduce(struct deadlock *d)
 	for (size_t i = 0; i < d->count; i++) {
 		++*map_put(&wanted, d->deps[i].lock, NULL);
 		for (size_t k = 0; k < d->deps[i].held_count; k++)
-			++*map_put(&held, d->helds[d->deps[i].held + k].lock, NULL);
+			++*map_put(&held, d->held_locks[d->deps[i].held + k].lock, NULL);
 	}
 	while (changed) {
 		changed = false;
@@ -255,7 +269,8 @@ static void reduce(struct deadlock *d)
 			if (!dep->alive)
 				continue;
 			for (size_t k = 0; k < dep->held_count; k++) {
-				const uint64_t *w = map_find(&wanted, d->helds[dep->held + k].lock);
+				const uint64_t *w = map_find(&wanted,
+							     d->held_locks[dep->held + k].lock);
 
 				around += w ? *w : 0;
 			}
@@ -265,7 +280,7 @@ static void reduce(struct deadlock *d)
 			changed = true;
 			--*map_put(&wanted, dep->lock, NULL);
 			for (size_t k = 0; k < dep->held_count; k++)
-				--*map_put(&held, d->helds[dep->held + k].lock, NULL);
+				--*map_put(&held, d->held_locks[dep->held + k].lock, NULL);
 		}
 	}
 	map_free(&held);
@@ -276,18 +291,23 @@ static void index_holders(struct deadlock *d)
 {
 	for (size_t i = d->count; i-- > 0; ) {
 		for (size_t k = 0; d->deps[i].alive && k < d->deps[i].held_count; k++) {
-			uint64_t *first = map_put(&d->holders, d->helds[d->deps[i].held + k].lock, NULL);
+			uint64_t *first = map_put(&d->holders,
+						  d->held_locks[d->deps[i].held + k].lock, NULL);
 
-			d->next = xgrow(d->next, d->next_count, &d->next_capacity, sizeof(*d->next));
-			d->next[d->next_count].dep = i;
-			d->next[d->next_count].next = *first;
-			*first = ++d->next_count;
+			d->holder_list = xgrow(d->holder_list, d->holder_count, &d->holder_capacity,
+					       sizeof(*d->holder_list));
+			d->holder_list[d->holder_count].dep = i;
+			d->holder_list[d->holder_count].next = *first;
+			*first = ++d->holder_count;
 		}
 	}
 }
 
-/* Each thread's hold and then its wait; every wait comes after the next one's hold. */
-static void tell(struct deadlock *d, size_t length, struct findings *out)
+/*
+ * Emits the cycle: for each thread the acquisition of the lock it holds and the one that blocks.
+ * Each blocking acquisition has to come after the next thread's first one.
+ */
+static void emit_cycle(struct deadlock *d, size_t length, struct findings *out)
 {
 	struct candidate c = { .pattern = PATTERN_LOCK_CYCLE, .seen = true, .count = 1 };
 
@@ -309,8 +329,8 @@ static void tell(struct deadlock *d, size_t length, struct findings *out)
 	findings_add(out, &c);
 }
 
-static bool fits(struct deadlock *d, size_t length, const struct dependency *next, bool closes,
-		 struct findings *out)
+static bool may_join_chain(struct deadlock *d, size_t length, const struct dependency *next,
+			   bool closes, struct findings *out)
 {
 	for (size_t i = 0; i < length; i++)
 		if (d->deps[d->chain[i]].at.thread == next->at.thread)
@@ -318,7 +338,7 @@ static bool fits(struct deadlock *d, size_t length, const struct dependency *nex
 	for (size_t i = 0; i < length; i++) {
 		const struct dependency *dep = &d->deps[d->chain[i]];
 
-		if (gated(d, dep, next)) {
+		if (share_gate_lock(d, dep, next)) {
 			findings_pruned(out, PRUNE_LOCK, closes);
 			return false;
 		}
@@ -330,27 +350,28 @@ static bool fits(struct deadlock *d, size_t length, const struct dependency *nex
 	return true;
 }
 
-/* The chain begins with its smallest thread, so that each cycle is found once. */
+/* Searches for cycles that begin with the first `length` dependencies of the chain. */
 static void extend(struct deadlock *d, size_t length, struct findings *out)
 {
 	const struct dependency *start = &d->deps[d->chain[0]];
 	const struct dependency *last = &d->deps[d->chain[length - 1]];
 	const uint64_t *first = map_find(&d->holders, last->lock);
 
-	for (size_t i = first ? *first : 0; i; i = d->next[i - 1].next) {
-		const struct dependency *next = &d->deps[d->next[i - 1].dep];
+	for (size_t i = first ? *first : 0; i; i = d->holder_list[i - 1].next) {
+		const struct dependency *next = &d->deps[d->holder_list[i - 1].dep];
 		bool closes = holds(d, start, next->lock, next->shared);
 
 		if (++d->steps > STEPS_MAX)
 			return;
+		/* The chain begins with its smallest thread, so that each cycle is found once. */
 		if (next->at.thread <= start->at.thread ||
 		    !holds(d, next, last->lock, last->shared) ||
-		    !fits(d, length, next, closes, out))
+		    !may_join_chain(d, length, next, closes, out))
 			continue;
-		d->chain[length] = d->next[i - 1].dep;
-		/* What closes here and goes on as well contains a shorter deadlock. */
+		d->chain[length] = d->holder_list[i - 1].dep;
+		/* A chain that closes is not extended: a longer cycle would contain this one. */
 		if (closes)
-			tell(d, length + 1, out);
+			emit_cycle(d, length + 1, out);
 		else if (length + 1 < CYCLE_MAX)
 			extend(d, length + 1, out);
 	}
@@ -369,8 +390,8 @@ static void deadlock_finish(void *state, struct findings *out)
 		extend(d, 1, out);
 	}
 	findings_dropped(out, d->dropped + (d->steps > STEPS_MAX));
-	wakeups_finish(d->wakeups, out);
-	waits_finish(d->waits, out);
+	lost_wakeup_finish(d->lost_wakeups, out);
+	blocked_waits_finish(d->blocked_waits, out);
 }
 
 const struct analysis analysis_deadlock = {

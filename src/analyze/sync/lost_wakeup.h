@@ -1,68 +1,86 @@
 /*
- * Inside the analysis of wake-ups: wakeups.c follows who waits and who wakes, with what
- * they did before; wakeups_judge.c compares them at the end.
+ * Waits on a condition that can miss their wake-up, or take a wrong one. A part of the analysis
+ * `deadlock` (deadlock.c), which calls it for every event, before `sections` follows that event.
  *
- * Bounded: of each thread the last RECENT accesses; for each condition SIDES_MAX waits
- * and signals that differ in thread or site, the newest of each.
+ * lost_wakeup.c collects the waits and signals of each condition, with the state that their threads
+ * accessed around them. lost_wakeup_judge.c compares each wait with each signal at the end.
+ *
+ * Bounded: the last RECENT_ACCESSES accesses of each thread; OPS_MAX waits and OPS_MAX signals of
+ * each condition that differ in thread or site, with the newest instance of each.
  */
 #ifndef ANALYZE_SYNC_LOST_WAKEUP_H
 #define ANALYZE_SYNC_LOST_WAKEUP_H
 
-#include "analyze/sync/blocked_waits.h"
+#include "analyze/analysis.h"
+#include "analyze/context/sections.h"
 #include "base/map.h"
 
-#define RECENT 32u
-#define SIDES_MAX 64u
-#define STATE_MAX 12u
-#define LOCKS_MAX 4u
+#define RECENT_ACCESSES 32u
+#define OPS_MAX 64u
+#define STATE_MAX 12u		/* accesses to shared state kept of a wait or signal */
+#define LOCKS_MAX 4u		/* locks kept of a signal */
 
-struct touched {
+struct state_access {
 	struct candidate_event at;
 	bool read, write;
 };
 
-struct recent {
-	struct touched at[RECENT];
-	uint64_t count;
-	size_t woken, wait;		/* the condition it was woken at, plus 1, and the wait; 0: long ago */
+struct thread_accesses {
+	struct state_access at[RECENT_ACCESSES];	/* a ring */
+	uint64_t count;			/* accesses so far */
+	/* 1 + index of the condition that woke the thread; 0 once it unlocks a mutex. */
+	size_t woken;
+	size_t wait;			/* index of its last wait in condition.waits */
 };
 
-/* One side of a wake-up: a wait, or a signal. */
-struct side {
+/* A wait on a condition, or a signal. */
+struct cond_op {
 	struct candidate_event at;
-	uint64_t mutex;			/* wait: and when it was taken */
-	uint64_t section_epoch;
-	bool inside;
-	struct candidate_event enter;	/* … the outermost section that it is in */
+	uint64_t mutex;			/* wait: the mutex it is called with */
+	uint64_t section_epoch;		/* wait: strong epoch when the mutex was taken */
+	bool in_section;		/* signal: in a critical section */
+	struct candidate_event section;	/* acquisition: of `mutex`; signal: of the outermost lock */
+	/* Signal: locks held now or in one of the last sections. */
 	struct {
-		uint64_t lock, writes;	/* signal: granules written under it before such signals */
-		uint64_t first;		/* where it was taken before this one, plus 1 */
-	} under[LOCKS_MAX];
+		uint64_t lock;
+		/* section_granule() of writes under it, for all instances */
+		uint64_t writes;
+		uint64_t first;		/* 1 + event that took it last before this instance */
+	} locks[LOCKS_MAX];
 	uint64_t strong_epoch;
 	struct vclock strong;
-	struct touched state[STATE_MAX];	/* wait: in the section; signal: before it */
+	/* Newest first. Wait: accesses before it in the section of `mutex`; signal: before it. */
+	struct state_access state[STATE_MAX];
 	size_t state_count;
-	bool partial;			/* there was more than is known */
-	bool woken, rechecks;		/* wait: ever; and then looked again under the mutex */
+	bool partial;			/* some accesses did not fit */
+	bool woken;			/* wait: it returned in some instance */
+	/* wait: its thread then read the state again under the mutex */
+	bool rechecks;
 };
 
 struct condition {
-	struct side *waits, *wakes;
-	size_t wait_count, wait_capacity, wake_count, wake_capacity;
+	struct cond_op *waits, *signals;
+	size_t wait_count, wait_capacity, signal_count, signal_capacity;
 };
 
-struct wakeups {
+struct lost_wakeups {
 	const struct analysis_context *ctx;
 	const struct sections *sections;
-	struct recent **threads;
+	struct thread_accesses **threads;	/* by id; NULL: no access */
 	size_t thread_count;
 	struct condition *conditions;
 	size_t count, capacity;
-	struct map at;			/* address -> 1 + number */
-	uint64_t dropped;
+	struct map at;			/* address -> 1 + index in conditions */
+	uint64_t dropped;		/* waits and signals beyond OPS_MAX */
 };
 
-static inline bool touched_overlap(const struct candidate_event *a, const struct candidate_event *b)
+struct lost_wakeups *lost_wakeup_new(const struct analysis_context *ctx,
+				     const struct sections *sections);
+void lost_wakeup_free(struct lost_wakeups *w);
+void lost_wakeup_event(struct lost_wakeups *w, const struct event *ev, const struct view *view);
+void lost_wakeup_finish(struct lost_wakeups *w, struct findings *out);
+
+static inline bool state_overlap(const struct candidate_event *a, const struct candidate_event *b)
 {
 	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
 }

@@ -1,69 +1,75 @@
 /*
- * Lost wake-ups: a thread checks some state under a mutex and waits on a condition; who
- * signals changes that state without the mutex (the change and the signal can come
- * between check and wait), or there is no state that both touch (a signal that
- * comes first is forgotten). Safe is a change made under the mutex, with the lock held
- * at the signal or not, and one after which the signaller takes the mutex; so is a
- * signaller that has seen, under the mutex, what the waiter wrote before it waited. A
- * condition may be signalled for several reasons: one that goes with state the waiter
- * checks is enough to take it that the others do, too.
- * Waits with a time limit end by themselves.
+ * Compares the waits of each condition with its signals.
  *
- * Late wake-ups: the change and the signal are not one critical section. A waiter that comes
- * in between may use up what was changed without having to wait, and be woken for it later.
- * That does harm if it does not look again when it was woken.
+ * lost-wake: a thread checks some state under a mutex and waits on a condition. The wake-up can be
+ * lost in two cases: the signalling thread changes the state without the mutex, so the change and
+ * the signal can come between check and wait; or both threads access no common state, so that a
+ * signal before the wait is forgotten. Safe are
+ * - a change under the mutex, even if the signal comes after unlocking it;
+ * - a change after which the signalling thread takes the mutex;
+ * - a signalling thread that read, under the mutex, what the waiter wrote before it waited.
+ * A condition may be signalled for several reasons. If one signal goes with state that the waiter
+ * checks, the others are assumed to do so as well.
  *
- * Wrong wake-ups: threads wait at two places, and the condition is signalled, not broadcast.
+ * late-wake: the change and the signal are not in one critical section. A waiter that comes in
+ * between may consume the change without waiting, and the signal wakes a later wait. That does harm
+ * if the woken thread does not check the state again.
+ *
+ * wrong-wake: threads wait at two sites, and the condition is signalled, not broadcast.
  */
 #include <string.h>
 
 #include "analyze/sync/lost_wakeup.h"
 
-/* What the signaller did under the waiter's mutex: wrote this, or took it after `index`. */
-static bool wrote_under(const struct side *wake, uint64_t mutex, uint64_t addr)
+/* The signalling thread wrote to `addr` under the waiter's mutex (by hash: may be wrongly true). */
+static bool wrote_under(const struct cond_op *signal, uint64_t mutex, uint64_t addr)
 {
 	for (size_t i = 0; i < LOCKS_MAX; i++)
-		if (wake->under[i].lock == mutex && (wake->under[i].writes & section_granule(addr)))
+		if (signal->locks[i].lock == mutex &&
+		    (signal->locks[i].writes & section_granule(addr)))
 			return true;
 	return false;
 }
 
-static bool takes(const struct side *wake, uint64_t mutex)
+static bool takes(const struct cond_op *signal, uint64_t mutex)
 {
 	for (size_t i = 0; i < LOCKS_MAX; i++)
-		if (wake->under[i].lock == mutex)
+		if (signal->locks[i].lock == mutex)
 			return true;
 	return false;
 }
 
-static bool took_after(const struct side *wake, uint64_t mutex, uint64_t index)
+/* The signalling thread took the mutex after its event `index`. */
+static bool took_after(const struct cond_op *signal, uint64_t mutex, uint64_t index)
 {
 	for (size_t i = 0; i < LOCKS_MAX; i++)
-		if (wake->under[i].lock == mutex && wake->under[i].first > index + 1)
+		if (signal->locks[i].lock == mutex && signal->locks[i].first > index + 1)
 			return true;
 	return false;
 }
 
 /*
- * Whether both touch, under the mutex or (the signaller) before it takes it, state that
- * one of them writes. A change that the mutex does not guard goes to *changed.
+ * Returns true if both threads access common state, which one of them writes, and the mutex guards
+ * the signalling thread's access: it holds the mutex then, or takes it later. A change of checked
+ * state that the mutex does not guard goes to *changed, and its check to *checked.
  */
-static bool agreed(const struct wakeups *w, const struct side *wait, const struct side *wake,
-		   const struct touched **checked, const struct touched **changed)
+static bool share_state(const struct lost_wakeups *w, const struct cond_op *wait,
+			const struct cond_op *signal, const struct state_access **checked,
+			const struct state_access **changed)
 {
 	bool common = wait->partial;
 
 	*checked = *changed = NULL;
 	for (size_t i = 0; i < wait->state_count; i++) {
-		const struct touched *a = &wait->state[i];
+		const struct state_access *a = &wait->state[i];
 
-		common |= wrote_under(wake, wait->mutex, a->at.addr);
-		for (size_t k = 0; k < wake->state_count; k++) {
-			const struct touched *b = &wake->state[k];
+		common |= wrote_under(signal, wait->mutex, a->at.addr);
+		for (size_t k = 0; k < signal->state_count; k++) {
+			const struct state_access *b = &signal->state[k];
 			bool guarded = locks_has(w->ctx->locks, b->at.lockset, wait->mutex) ||
-				       took_after(wake, wait->mutex, b->at.index);
+				       took_after(signal, wait->mutex, b->at.index);
 
-			if (!touched_overlap(&a->at, &b->at) || !(a->write || b->write))
+			if (!state_overlap(&a->at, &b->at) || !(a->write || b->write))
 				continue;
 			common |= guarded;
 			if (a->read && b->write && !guarded && !*changed) {
@@ -75,35 +81,35 @@ static bool agreed(const struct wakeups *w, const struct side *wait, const struc
 	return common;
 }
 
-static bool side_before(const struct side *a, const struct side *b)
+static bool op_before(const struct cond_op *a, const struct cond_op *b)
 {
 	return vclock_saw(&b->strong, a->at.thread, a->strong_epoch);
 }
 
-/* The event is to be held back before the section that the side is in. */
-static void hold(struct candidate *c, unsigned which, const struct side *side)
+/* Event `which` is to be held before the critical section that the operation is in. */
+static void hold_section(struct candidate *c, unsigned which, const struct cond_op *side)
 {
 	c->hold[which] = (int8_t)c->events;
-	c->event[c->events++] = side->enter;
+	c->event[c->events++] = side->section;
 }
 
-/* `safe`: some signal of the condition goes with state that the waiter checks. */
-static void lost_wake(struct wakeups *w, const struct side *wait, const struct side *wake, bool safe,
-		      struct findings *out)
+/* `safe`: some signal of the condition and the wait share state that the mutex guards. */
+static void judge_lost(struct lost_wakeups *w, const struct cond_op *wait,
+		       const struct cond_op *signal, bool safe, struct findings *out)
 {
-	struct candidate c = { .pattern = PATTERN_LOST_WAKE, .addr = wake->at.addr, .count = 1 };
-	const struct touched *checked, *changed;
+	struct candidate c = { .pattern = PATTERN_LOST_WAKE, .addr = signal->at.addr, .count = 1 };
+	const struct state_access *checked, *changed;
 
-	agreed(w, wait, wake, &checked, &changed);
-	if (wait->at.thread == wake->at.thread)
+	share_state(w, wait, signal, &checked, &changed);
+	if (wait->at.thread == signal->at.thread)
 		return;
-	if (side_before(wake, wait) || side_before(wait, wake)) {
+	if (op_before(signal, wait) || op_before(wait, signal)) {
 		findings_pruned(out, PRUNE_HB, 1);
 		return;
 	}
-	/* It knows that the other one has the mutex, and gets it only when that one waits. */
-	if (vclock_saw(&wake->strong, wait->at.thread, wait->section_epoch) &&
-	    took_after(wake, wait->mutex, 0)) {
+	/* Strongly after the waiter took the mutex, which it needs: the wait comes first. */
+	if (vclock_saw(&signal->strong, wait->at.thread, wait->section_epoch) &&
+	    took_after(signal, wait->mutex, 0)) {
 		findings_pruned(out, PRUNE_LOCK, 1);
 		return;
 	}
@@ -120,29 +126,30 @@ static void lost_wake(struct wakeups *w, const struct side *wait, const struct s
 		c.size2 = changed->at.size;
 		c.note = "the state waited for is changed without the mutex";
 	} else {
-		c.note = "no state says that the signal was given before the wait";
+		c.note = "no shared state records that the signal came before the wait";
 	}
 	c.order[c.orders++] = (struct candidate_order){ c.events, (uint8_t)(c.events + 1) };
-	c.event[c.events++] = wake->at;
+	c.event[c.events++] = signal->at;
 	c.event[c.events++] = wait->at;
-	/* Who is stopped right before it waits has the mutex: the signaller may need it. */
-	if (takes(wake, wait->mutex))
-		hold(&c, (unsigned)c.events - 1, wait);
+	/* A waiter held right before its wait has the mutex, which the other thread may need. */
+	if (takes(signal, wait->mutex))
+		hold_section(&c, (unsigned)c.events - 1, wait);
 	findings_add(out, &c);
 }
 
-/* A change before the section of the signal, and the first look at it in that of the wait. */
-static bool apart(const struct side *wait, const struct side *wake, const struct touched **looked,
-		  const struct touched **changed)
+/* Finds a change before the signal's critical section, and the waiter's first read of it. */
+static bool changes_before_section(const struct cond_op *wait, const struct cond_op *signal,
+				   const struct state_access **looked,
+				   const struct state_access **changed)
 {
 	*looked = *changed = NULL;
-	for (size_t k = 0; k < wake->state_count && !*changed; k++) {
-		const struct touched *b = &wake->state[k];
+	for (size_t k = 0; k < signal->state_count && !*changed; k++) {
+		const struct state_access *b = &signal->state[k];
 
-		if (!b->write || (wake->inside && b->at.index > wake->enter.index))
+		if (!b->write || (signal->in_section && b->at.index > signal->section.index))
 			continue;
 		for (size_t i = 0; i < wait->state_count; i++)
-			if (wait->state[i].read && touched_overlap(&wait->state[i].at, &b->at)) {
+			if (wait->state[i].read && state_overlap(&wait->state[i].at, &b->at)) {
 				*looked = &wait->state[i];
 				*changed = b;
 			}
@@ -150,90 +157,93 @@ static bool apart(const struct side *wait, const struct side *wake, const struct
 	return *changed != NULL;
 }
 
-static void late_wake(struct wakeups *w, const struct side *wait, const struct side *wake,
-		      struct findings *out)
+static void judge_late(struct lost_wakeups *w, const struct cond_op *wait,
+		       const struct cond_op *signal, struct findings *out)
 {
 	struct candidate c = { .pattern = PATTERN_LATE_WAKE, .events = 4,
 			       .orders = 2, .order = { { 0, 1 }, { 2, 3 } }, .count = 1 };
-	const struct touched *looked, *changed;
+	const struct state_access *looked, *changed;
 
-	if (wait->at.thread == wake->at.thread || !wait->woken || wait->rechecks || !apart(wait, wake, &looked, &changed))
+	if (wait->at.thread == signal->at.thread || !wait->woken || wait->rechecks ||
+	    !changes_before_section(wait, signal, &looked, &changed))
 		return;
-	if (side_before(wake, wait) || side_before(wait, wake)) {
+	if (op_before(signal, wait) || op_before(wait, signal)) {
 		findings_pruned(out, PRUNE_HB, 1);
 		return;
 	}
 	memset(c.hold, -1, sizeof(c.hold));
 	c.addr = changed->at.addr;
 	c.size = changed->at.size;
-	c.addr2 = wake->at.addr;
+	c.addr2 = signal->at.addr;
 	c.event[0] = changed->at;
 	c.event[1] = looked->at;
 	c.event[2] = wait->at;
-	c.event[3] = wake->at;
-	c.seen = changed->at.time < looked->at.time && wait->at.time < wake->at.time;
+	c.event[3] = signal->at;
+	c.seen = changed->at.time < looked->at.time && wait->at.time < signal->at.time;
 	if (locks_has(w->ctx->locks, changed->at.lockset, wait->mutex))
-		hold(&c, 1, wait);
-	if (wake->inside)
-		hold(&c, 3, wake);
+		hold_section(&c, 1, wait);
+	if (signal->in_section)
+		hold_section(&c, 3, signal);
 	findings_add(out, &c);
 }
 
 /*
- * A signal wakes one: if threads wait at two places, perhaps for two things, it may be the
- * one that cannot go on. Both have to wait when it comes, the wrong one first.
+ * A signal wakes one thread. If threads wait at two sites, perhaps for different state, it may wake
+ * the one that cannot proceed. Order wanted: `first` waits, then `second`, then the signal.
  */
-static bool wrong_wake(const struct side *first, const struct side *second, const struct side *wake,
-		       struct findings *out)
+static bool judge_wrong(const struct cond_op *first, const struct cond_op *second,
+			const struct cond_op *signal, struct findings *out)
 {
 	struct candidate c = { .pattern = PATTERN_WRONG_WAKE, .events = 3,
-			       .orders = 2, .order = { { 0, 1 }, { 1, 2 } }, .addr = wake->at.addr,
-			       .event = { first->at, second->at, wake->at }, .count = 1 };
+			       .orders = 2, .order = { { 0, 1 }, { 1, 2 } },
+			       .addr = signal->at.addr,
+			       .event = { first->at, second->at, signal->at }, .count = 1 };
 
-	if (wake->at.kind != TRACE_COND_SIGNAL || first->at.pc == second->at.pc ||
-	    first->at.thread == second->at.thread || wake->at.thread == first->at.thread ||
-	    wake->at.thread == second->at.thread)
+	if (signal->at.kind != TRACE_COND_SIGNAL || first->at.pc == second->at.pc ||
+	    first->at.thread == second->at.thread || signal->at.thread == first->at.thread ||
+	    signal->at.thread == second->at.thread)
 		return false;
-	/* Who comes after a wait comes after its end. */
-	if (side_before(second, first) || side_before(first, second) || side_before(wake, first) ||
-	    side_before(wake, second)) {
+	/* Strongly after a wait means after its end. */
+	if (op_before(second, first) || op_before(first, second) || op_before(signal, first) ||
+	    op_before(signal, second)) {
 		findings_pruned(out, PRUNE_HB, 1);
 		return false;
 	}
 	memset(c.hold, -1, sizeof(c.hold));
-	hold(&c, 1, second);
-	if (wake->inside)
-		hold(&c, 2, wake);
+	hold_section(&c, 1, second);
+	if (signal->in_section)
+		hold_section(&c, 2, signal);
 	findings_add(out, &c);
 	return true;
 }
 
-/* With the first signal that can come when both wait. */
-static void wrong_wakes(const struct condition *c, const struct side *first,
-			const struct side *second, struct findings *out)
+/* Emits one candidate: with the first signal that can come while both wait. */
+static void judge_wrong_all(const struct condition *c, const struct cond_op *first,
+			    const struct cond_op *second, struct findings *out)
 {
-	for (size_t i = 0; i < c->wake_count; i++)
-		if (wrong_wake(first, second, &c->wakes[i], out))
+	for (size_t i = 0; i < c->signal_count; i++)
+		if (judge_wrong(first, second, &c->signals[i], out))
 			return;
 }
 
-void wakeups_finish(struct wakeups *w, struct findings *out)
+void lost_wakeup_finish(struct lost_wakeups *w, struct findings *out)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		const struct condition *c = &w->conditions[i];
 
 		for (size_t a = 0; a < c->wait_count; a++) {
-			const struct touched *checked, *changed;
+			const struct state_access *checked, *changed;
 			bool safe = false;
 
-			for (size_t b = 0; b < c->wake_count; b++)
-				safe |= agreed(w, &c->waits[a], &c->wakes[b], &checked, &changed);
-			for (size_t b = 0; b < c->wake_count; b++)
-				lost_wake(w, &c->waits[a], &c->wakes[b], safe, out);
-			for (size_t b = 0; b < c->wake_count; b++)
-				late_wake(w, &c->waits[a], &c->wakes[b], out);
+			for (size_t b = 0; b < c->signal_count; b++)
+				safe |= share_state(w, &c->waits[a], &c->signals[b], &checked,
+						    &changed);
+			for (size_t b = 0; b < c->signal_count; b++)
+				judge_lost(w, &c->waits[a], &c->signals[b], safe, out);
+			for (size_t b = 0; b < c->signal_count; b++)
+				judge_late(w, &c->waits[a], &c->signals[b], out);
 			for (size_t b = 0; b < c->wait_count; b++)
-				wrong_wakes(c, &c->waits[a], &c->waits[b], out);
+				judge_wrong_all(c, &c->waits[a], &c->waits[b], out);
 		}
 	}
 	findings_dropped(out, w->dropped);

@@ -1,18 +1,19 @@
 /*
- * "If" for "while": a thread looks at some state under a mutex, waits for it to change, and
- * takes it that it has when the wait returns. Two orders tell whether that does harm:
+ * Waits in an "if" instead of a "while": a thread checks some state under a mutex, waits on a
+ * condition, and assumes that the state has changed when the wait returns. Two orders show whether
+ * that does harm:
  *
- *   stolen     between the signal and the thread's having the mutex again, another one
- *              changes the state back (takes what the signal was for);
- *   no reason  the wait returns before anybody changed the state, as it may.
+ *   stolen     between the signal and the waiter's return, another thread changes the state back
+ *              (a stolen wake-up);
+ *   spurious   the wait returns before any thread changed the state (a spurious wake-up).
  *
- * Whether the thread looks again cannot be told for sure: compilers copy the condition of
- * a loop to its end, where it looks like a use of the state. Only one that reads the state
- * again at the same place is known to be in a loop; all others are asked by runs.
+ * The trace does not say for sure whether the thread checks again: compilers copy the condition of
+ * a loop to its end, where it looks like a use of the state. Only a thread that reads the state
+ * again at the same site is known to be in a loop. All others are tried by controlled runs.
  *
- * The instance of a wait (thread, place) that is followed is the first that a signal ended whose
- * thread had changed the state. Bounded: WAITS of them, with READS places looked at each;
- * of a thread, the last RECENT reads under locks are known.
+ * Of each wait (thread and site) one instance is judged: the first one that a signal ended whose
+ * thread had changed the state. Bounded: MAX_WAITS waits with WAIT_READS reads each; the last
+ * RECENT_READS reads under locks of each thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,38 +24,47 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define RECENT 16u
-#define READS 6u
-#define WAITS 256u
+#define RECENT_READS 16u
+#define WAIT_READS 6u
+#define MAX_WAITS 256u
 
-static const char stolen[] =
-	"another thread may be faster than the one that is woken, which does not look again";
-static const char no_reason[] = "a wait may return for no reason, and the thread does not look again";
+static const char note_stolen[] =
+	"another thread may change the state before the woken thread runs, which does not check "
+	"it again";
+static const char note_spurious[] =
+	"a wait may return without a signal, and the thread does not check the state again";
 
-/* Something a thread did, and the section of the wait's mutex that it did it in. */
-struct act {
-	struct candidate_event at, enter;
-	bool done, inside;
+/* An event of a thread, and the critical section of the wait's mutex around it. */
+struct action {
+	struct candidate_event at, section;
+	bool done;		/* it happened */
+	bool in_section;
 };
 
-enum state { ASLEEP, SIGNALLED, AWAKE, OVER };
+enum wait_state {
+	WAIT_ASLEEP,
+	WAIT_SIGNALLED,		/* by a thread that changed the state before */
+	WAIT_AWAKE,		/* it returned; the thread still has the mutex */
+	WAIT_OVER,
+};
 
 struct wait {
 	struct candidate_event at, end;
-	struct candidate_event enter;	/* the section it is in */
-	struct candidate_event read[READS];	/* before it, under the mutex */
+	struct candidate_event section;	/* the section it is in */
+	struct candidate_event read[WAIT_READS];	/* before it, under the mutex */
 	size_t reads;
 	uint64_t mutex, cond;
 	uint64_t end_epoch;		/* strong, of its thread when it ended */
-	enum state state;
-	bool loops;			/* it looked again */
-	struct act change, signal, thief;
+	enum wait_state state;
+	bool rechecks;			/* the thread checked the state again: it is in a loop */
+	struct action change, signal, thief;
 };
 
 struct thread {
-	struct candidate_event recent[RECENT];	/* reads */
+	struct candidate_event recent[RECENT_READS];	/* reads */
 	uint64_t count;
-	size_t wait;			/* that it is in, or came from and still has the mutex; plus 1 */
+	/* 1 + index of the wait it is in, or came from and still has the mutex; 0: none. */
+	size_t wait;
 };
 
 struct recheck {
@@ -62,11 +72,11 @@ struct recheck {
 	struct locks *locks;
 	struct thread *threads;
 	size_t thread_count;
-	struct wait waits[WAITS];
+	struct wait waits[MAX_WAITS];
 	size_t count;
-	struct map at;			/* hash of thread and pc to number, plus 1 */
-	uint64_t granules;		/* that are looked at, by section_granule() */
-	uint64_t ordered;
+	struct map at;			/* hash of thread and pc -> 1 + index in waits */
+	uint64_t granules;		/* section_granule() of all wait.read */
+	uint64_t ordered;		/* thieves that come strongly after the wait's end */
 };
 
 static void *recheck_open(const struct analysis_context *ctx)
@@ -99,7 +109,7 @@ static bool overlap(const struct candidate_event *a, const struct event *ev)
 	return a->addr < ev->addr + ev->size && ev->addr < a->addr + a->size;
 }
 
-static bool looked_at(const struct wait *w, const struct event *ev)
+static bool is_read_by(const struct wait *w, const struct event *ev)
 {
 	for (size_t i = 0; i < w->reads; i++)
 		if (overlap(&w->read[i], ev))
@@ -107,28 +117,32 @@ static bool looked_at(const struct wait *w, const struct event *ev)
 	return false;
 }
 
-static void act_set(struct recheck *r, struct act *a, const struct wait *w, const struct event *ev,
-		    const struct view *view)
+static void action_set(struct recheck *r, struct action *a, const struct wait *w,
+		       const struct event *ev, const struct view *view)
 {
-	const struct section *in = sections_around(r->sections, view->thread, w->mutex, view->index);
+	const struct section *in = sections_around(r->sections, view->thread, w->mutex,
+						   view->index);
 	const struct thread *t = thread_of(r, view->thread);
 
 	a->at = view_event(view, ev);
 	a->done = true;
-	a->inside = in != NULL;
+	a->in_section = in != NULL;
 	if (in)
-		a->enter = section_begin(in);
-	/* Who waited, too, is to come before it did so: it need not wait then. */
+		a->section = section_begin(in);
+	/*
+	 * If this thread waited itself: hold it before that wait's section, so that it need not
+	 * wait.
+	 */
 	if (in && t->wait && r->waits[t->wait - 1].mutex == w->mutex)
-		a->enter = r->waits[t->wait - 1].enter;
+		a->section = r->waits[t->wait - 1].section;
 }
 
-/* What the thread read since it has the mutex. */
+/* The wait's reads: the newest of the thread since its event `since`, which took the mutex. */
 static void take_reads(struct recheck *r, struct wait *w, const struct thread *t, uint64_t since)
 {
 	w->reads = 0;
-	for (uint64_t i = 1; i <= t->count && i <= RECENT && w->reads < READS; i++) {
-		const struct candidate_event *e = &t->recent[(t->count - i) % RECENT];
+	for (uint64_t i = 1; i <= t->count && i <= RECENT_READS && w->reads < WAIT_READS; i++) {
+		const struct candidate_event *e = &t->recent[(t->count - i) % RECENT_READS];
 
 		if (e->index < since)
 			return;
@@ -137,7 +151,7 @@ static void take_reads(struct recheck *r, struct wait *w, const struct thread *t
 	}
 }
 
-static void wait_begins(struct recheck *r, const struct event *ev, const struct view *view)
+static void note_wait(struct recheck *r, const struct event *ev, const struct view *view)
 {
 	const struct section *in = sections_around(r->sections, view->thread, ev->arg, view->index);
 	struct thread *t = thread_of(r, view->thread);
@@ -148,48 +162,49 @@ static void wait_begins(struct recheck *r, const struct event *ev, const struct 
 	if (ev->detail & TRACE_TIMED || !in)
 		return;
 	number = map_put(&r->at, hash_spread(ev->pc) + view->thread, NULL);
-	if (!*number && r->count == WAITS)
+	if (!*number && r->count == MAX_WAITS)
 		return;
 	if (!*number)
 		*number = ++r->count;
 	w = &r->waits[*number - 1];
 	t->wait = *number;
-	if (w->state == OVER || w->loops)
+	if (w->state == WAIT_OVER || w->rechecks)
 		return;
-	*w = (struct wait){ .at = view_event(view, ev), .enter = section_begin(in), .mutex = ev->arg,
+	*w = (struct wait){ .at = view_event(view, ev), .section = section_begin(in),
+			     .mutex = ev->arg,
 			     .cond = ev->addr };
 	take_reads(r, w, t, in->first);
 }
 
-static void signalled(struct recheck *r, const struct event *ev, const struct view *view)
+static void note_signal(struct recheck *r, const struct event *ev, const struct view *view)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		struct wait *w = &r->waits[i];
 
-		if (w->state != ASLEEP || w->cond != ev->addr || !w->change.done ||
+		if (w->state != WAIT_ASLEEP || w->cond != ev->addr || !w->change.done ||
 		    w->change.at.thread != view->thread)
 			continue;
-		act_set(r, &w->signal, w, ev, view);
-		w->state = SIGNALLED;
+		action_set(r, &w->signal, w, ev, view);
+		w->state = WAIT_SIGNALLED;
 	}
 }
 
-static void wait_ends(struct recheck *r, const struct event *ev, const struct view *view)
+static void note_wait_end(struct recheck *r, const struct event *ev, const struct view *view)
 {
 	struct thread *t = thread_of(r, view->thread);
 	struct wait *w = t->wait ? &r->waits[t->wait - 1] : NULL;
 
-	if (!w || w->state == OVER)
+	if (!w || w->state == WAIT_OVER)
 		return;
-	/* For another reason than a change that is known: the next one may tell more. */
-	w->state = w->state == SIGNALLED && ev->result == 0 ? AWAKE : ASLEEP;
-	if (w->state != AWAKE)
+	/* If no known change ended this instance, a later one is judged. */
+	w->state = w->state == WAIT_SIGNALLED && ev->result == 0 ? WAIT_AWAKE : WAIT_ASLEEP;
+	if (w->state != WAIT_AWAKE)
 		return;
 	w->end = view_event(view, ev);
 	w->end_epoch = view->strong_epoch;
 }
 
-static void unlocked(struct recheck *r, const struct event *ev, const struct view *view)
+static void note_unlock(struct recheck *r, const struct event *ev, const struct view *view)
 {
 	struct thread *t = thread_of(r, view->thread);
 	struct wait *w = t->wait ? &r->waits[t->wait - 1] : NULL;
@@ -197,36 +212,37 @@ static void unlocked(struct recheck *r, const struct event *ev, const struct vie
 	if (!w || w->mutex != ev->addr)
 		return;
 	t->wait = 0;
-	if (w->state == AWAKE)
-		w->state = OVER;
+	if (w->state == WAIT_AWAKE)
+		w->state = WAIT_OVER;
 }
 
-static void reads(struct recheck *r, const struct event *ev, const struct view *view)
+static void note_read(struct recheck *r, const struct event *ev, const struct view *view)
 {
 	struct thread *t = thread_of(r, view->thread);
 	struct wait *w = t->wait ? &r->waits[t->wait - 1] : NULL;
 
-	t->recent[t->count++ % RECENT] = view_event(view, ev);
+	t->recent[t->count++ % RECENT_READS] = view_event(view, ev);
 	for (size_t i = 0; w && i < w->reads; i++)
-		w->loops |= w->read[i].pc == ev->pc && overlap(&w->read[i], ev);
+		w->rechecks |= w->read[i].pc == ev->pc && overlap(&w->read[i], ev);
 }
 
-/* A change that a signal may follow, or one that takes back what was signalled. */
-static void writes(struct recheck *r, const struct event *ev, const struct view *view)
+/* The write changes state that a wait checks: before the signal, or after it as the thief. */
+static void note_write(struct recheck *r, const struct event *ev, const struct view *view)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		struct wait *w = &r->waits[i];
 
-		if (w->at.thread == view->thread || w->loops || w->thief.done || !looked_at(w, ev))
+		if (w->at.thread == view->thread || w->rechecks || w->thief.done ||
+		    !is_read_by(w, ev))
 			continue;
-		if (w->state == ASLEEP) {
-			act_set(r, &w->change, w, ev, view);
+		if (w->state == WAIT_ASLEEP) {
+			action_set(r, &w->change, w, ev, view);
 		} else if (locks_has(r->locks, view->lockset, w->mutex)) {
-			if (w->state != SIGNALLED &&
+			if (w->state != WAIT_SIGNALLED &&
 			    vclock_saw(view->strong, w->at.thread, w->end_epoch))
 				r->ordered++;
 			else
-				act_set(r, &w->thief, w, ev, view);
+				action_set(r, &w->thief, w, ev, view);
 		}
 	}
 }
@@ -242,40 +258,42 @@ static void recheck_event(void *state, const struct event *ev, const struct view
 		if (view_ignores(view, access))
 			return;
 		if (access & ACCESS_READ && view->lockset != LOCKS_NONE)
-			reads(r, ev, view);
+			note_read(r, ev, view);
 		if (access & ACCESS_WRITE && r->granules & section_granule(ev->addr))
-			writes(r, ev, view);
+			note_write(r, ev, view);
 		return;
 	}
 	switch (ev->kind) {
 	case TRACE_COND_WAIT:
-		wait_begins(r, ev, view);
+		note_wait(r, ev, view);
 		break;
 	case TRACE_COND_WAKE:
-		wait_ends(r, ev, view);
+		note_wait_end(r, ev, view);
 		break;
 	case TRACE_COND_SIGNAL: case TRACE_COND_BROADCAST:
-		signalled(r, ev, view);
+		note_signal(r, ev, view);
 		break;
 	case TRACE_MUTEX_UNLOCK:
-		unlocked(r, ev, view);
+		note_unlock(r, ev, view);
 		break;
 	}
 	sections_event(r->sections, ev, view);
 }
 
-static void add(struct candidate *c, const struct act *a)
+static void add_event(struct candidate *c, const struct action *a)
 {
 	c->event[c->events++] = a->at;
 }
 
-/* Stopped within the section, it would keep the others out. */
-static void hold(struct candidate *c, unsigned which, const struct act *a)
+/*
+ * Event `which` is to be held before its critical section: within it would block the other threads.
+ */
+static void hold_section(struct candidate *c, unsigned which, const struct action *a)
 {
-	if (!a->inside)
+	if (!a->in_section)
 		return;
 	c->hold[which] = (int8_t)c->events;
-	c->event[c->events++] = a->enter;
+	c->event[c->events++] = a->section;
 }
 
 static void begin(struct candidate *c, const struct wait *w, const char *note)
@@ -287,32 +305,32 @@ static void begin(struct candidate *c, const struct wait *w, const char *note)
 	c->event[c->events++] = w->at;
 }
 
-static void tell_stolen(const struct wait *w, struct findings *out)
+static void emit_stolen(const struct wait *w, struct findings *out)
 {
 	struct candidate c;
 
-	begin(&c, w, stolen);
-	add(&c, &w->signal);
-	add(&c, &w->thief);
+	begin(&c, w, note_stolen);
+	add_event(&c, &w->signal);
+	add_event(&c, &w->thief);
 	c.event[c.events++] = w->end;
 	for (c.orders = 0; c.orders < 3; c.orders++)
 		c.order[c.orders] = (struct candidate_order){ c.orders, (uint8_t)(c.orders + 1) };
 	c.seen = w->thief.at.time < w->end.time;
-	hold(&c, 1, &w->signal);
-	hold(&c, 2, &w->thief);
+	hold_section(&c, 1, &w->signal);
+	hold_section(&c, 2, &w->thief);
 	findings_add(out, &c);
 }
 
-static void tell_no_reason(const struct wait *w, struct findings *out)
+static void emit_spurious(const struct wait *w, struct findings *out)
 {
 	struct candidate c;
 
-	begin(&c, w, no_reason);
+	begin(&c, w, note_spurious);
 	c.event[c.events++] = w->end;
-	add(&c, &w->change);
+	add_event(&c, &w->change);
 	c.order[c.orders++] = (struct candidate_order){ 1, 2 };
 	c.spurious = true;
-	hold(&c, 2, &w->change);
+	hold_section(&c, 2, &w->change);
 	findings_add(out, &c);
 }
 
@@ -323,17 +341,18 @@ static void recheck_finish(void *state, struct findings *out)
 	for (size_t i = 0; i < r->count; i++) {
 		const struct wait *w = &r->waits[i];
 
-		if (w->loops || w->state < AWAKE)
+		if (w->rechecks || w->state < WAIT_AWAKE)
 			continue;
 		if (w->thief.done)
-			tell_stolen(w, out);
-		tell_no_reason(w, out);
+			emit_stolen(w, out);
+		emit_spurious(w, out);
 	}
 	findings_pruned(out, PRUNE_HB, r->ordered);
 }
 
 const struct analysis analysis_recheck = {
-	.name = "recheck", .summary = "waits for a change after which nobody looks again",
+	.name = "recheck",
+	.summary = "waits whose thread does not check the state again when it is woken",
 	.open = recheck_open, .event = recheck_event, .finish = recheck_finish,
 	.close = recheck_close,
 };

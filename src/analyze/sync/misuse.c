@@ -1,24 +1,27 @@
 /*
- * Misuse of synchronisation that the trace itself shows: nothing is predicted, the
- * event happened (candidate.seen). Calls that returned an error say so themselves;
- * the others are undefined behaviour that went well this time.
+ * Misuse of synchronisation that the trace itself shows: nothing is predicted, the event happened
+ * (candidate.seen). Either a call returned an error, or the behaviour was undefined and did no harm
+ * this time.
  *
  * not-held     unlock of a lock that the thread does not hold
  * relock       a thread locks what it holds, and the lock is not recursive
  * wait-nolock  wait on a condition without its mutex
- * two-mutexes  waits on one condition at one time with different mutexes
- * destroy-use  destroyed while held, waited on or entered
- * reinit       initialised again without being destroyed
- * redestroy    destroyed again
- * use-dead     used after it was destroyed
- * join-twice, join-detach, join-self, detach-bad
- * end-held     a thread ended with a lock, and nobody got it as a robust one
+ * two-mutexes  concurrent waits on one condition with different mutexes
+ * destroy-use  an object is destroyed while held, waited on or entered
+ * reinit       an object is initialised again without being destroyed
+ * redestroy    an object is destroyed again
+ * use-dead     an object is used after it was destroyed
+ * join-twice   a thread is joined again
+ * join-detach  a detached thread is joined
+ * join-self    a thread joins itself
+ * detach-bad   a joined or detached thread is detached
+ * end-held     a thread ended with a lock, and no other thread recovered it as a robust mutex
  * exit-held    the process exits from within a critical section
  *
- * After lost records nothing is said of what a thread seems not to hold, nor of a lock
- * that the trace's first thread gives back before anybody took it: the trace may be of
- * a forked child, whose parent did. An error returned is always told. Objects on a
- * stack may end without being destroyed: reinit and use-dead are not told of them.
+ * Left out: locks that a thread seems not to hold, if records were lost; a lock that the first
+ * thread of the trace releases before any thread took it, because the trace may be of a forked
+ * child whose parent took it. Returned errors are always reported. Objects on a stack may end
+ * without being destroyed: reinit, redestroy and use-dead are not reported for them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,17 +38,19 @@
 struct object {
 	uint64_t addr;
 	enum { LIFE_UNKNOWN, LIFE_ALIVE, LIFE_DEAD } life;
-	struct candidate_event made, ended;	/* by the event of that kind */
-	uint32_t users;				/* holders, waiters, threads in it */
-	struct candidate_event user;		/* the last of them */
-	uint64_t mutex;				/* of those who wait on a condition */
-	struct candidate_event orphan, orphaned;	/* taken, and its holder's end */
-	uint32_t next;				/* in the same page, plus 1 */
+	struct candidate_event made, ended;	/* last initialisation, last destruction */
+	uint32_t users;				/* holders, waiters, threads in the barrier */
+	struct candidate_event user;		/* the event of the last one that came */
+	uint64_t mutex;				/* condition: of the last wait */
+	struct candidate_event orphan_acquired;	/* a lock whose holder ended: its acquisition */
+	struct candidate_event holder_end;	/* the holder's end; thread 0: none, or recovered */
+	/* 1 + index of the next object in the page; 0: none */
+	uint32_t next;
 };
 
 struct thread {
 	struct candidate_event joined, detached;	/* thread 0: not yet */
-	bool lost;
+	bool lost;				/* some of its records are */
 };
 
 struct misuse {
@@ -53,7 +58,8 @@ struct misuse {
 	const struct reader *reader;
 	struct object *objects;
 	size_t count, capacity;
-	struct map at, pages;	/* address, page -> 1 + number */
+	struct map at;		/* address -> 1 + index in objects */
+	struct map pages;	/* page number -> 1 + index of the first object in it */
 	struct thread *threads;
 	size_t thread_count;
 	uint32_t first;		/* thread of the first event */
@@ -109,8 +115,8 @@ static bool on_a_stack(const struct misuse *m, uint64_t addr)
 	return false;
 }
 
-/* `before` is the event that makes this one wrong; thread 0: there is none. */
-static void tell_pair(struct findings *out, enum pattern pattern,
+/* `before` is the event that makes `at` wrong; thread 0 or NULL: there is none. */
+static void emit_pair(struct findings *out, enum pattern pattern,
 		      const struct candidate_event *before, const struct candidate_event *at)
 {
 	struct candidate c = { .pattern = pattern, .seen = true, .addr = at->addr, .count = 1 };
@@ -124,29 +130,29 @@ static void tell_pair(struct findings *out, enum pattern pattern,
 	findings_add(out, &c);
 }
 
-static void tell(struct findings *out, enum pattern pattern, const struct candidate_event *before,
+static void emit(struct findings *out, enum pattern pattern, const struct candidate_event *before,
 		 const struct event *ev, const struct view *view)
 {
 	struct candidate_event at = view_event(view, ev);
 
-	tell_pair(out, pattern, before, &at);
+	emit_pair(out, pattern, before, &at);
 }
 
-static void tell_orphan(const struct object *o, struct findings *out)
+static void emit_orphan(const struct object *o, struct findings *out)
 {
-	if (o->orphaned.thread)
-		tell_pair(out, PATTERN_END_HELD, &o->orphan, &o->orphaned);
+	if (o->holder_end.thread)
+		emit_pair(out, PATTERN_END_HELD, &o->orphan_acquired, &o->holder_end);
 }
 
 static void forget(struct object *o, uint64_t addr, uint64_t size, struct findings *out)
 {
 	if (o->addr - addr >= size)
 		return;
-	tell_orphan(o, out);
+	emit_orphan(o, out);
 	*o = (struct object){ .addr = o->addr, .next = o->next };
 }
 
-static void memory_gone(struct misuse *m, uint64_t addr, uint64_t size, struct findings *out)
+static void forget_memory(struct misuse *m, uint64_t addr, uint64_t size, struct findings *out)
 {
 	uint64_t first = addr >> PAGE_SHIFT, last = (addr + size - 1) >> PAGE_SHIFT;
 
@@ -173,22 +179,22 @@ static bool is_destroy(unsigned kind)
 	return trace_roles(kind) & ROLE_DESTROY;
 }
 
-static void life(struct misuse *m, struct object *o, const struct event *ev,
-		 const struct view *view, struct findings *out)
+static void track_life(struct misuse *m, struct object *o, const struct event *ev,
+		       const struct view *view, struct findings *out)
 {
 	if (is_init(ev->kind)) {
 		if (ev->result)
 			return;
 		if (o->life == LIFE_ALIVE && !on_a_stack(m, ev->addr))
-			tell(out, PATTERN_REINIT, &o->made, ev, view);
+			emit(out, PATTERN_REINIT, &o->made, ev, view);
 		o->life = LIFE_ALIVE;
 		o->made = view_event(view, ev);
 		o->users = 0;
 	} else if (is_destroy(ev->kind)) {
 		if (o->life == LIFE_DEAD && !on_a_stack(m, ev->addr))
-			tell(out, PATTERN_REDESTROY, &o->ended, ev, view);
+			emit(out, PATTERN_REDESTROY, &o->ended, ev, view);
 		else if (o->users || ev->result == EBUSY)
-			tell(out, PATTERN_DESTROY_USE, &o->user, ev, view);
+			emit(out, PATTERN_DESTROY_USE, &o->user, ev, view);
 		if (ev->result)
 			return;
 		o->life = LIFE_DEAD;
@@ -196,8 +202,8 @@ static void life(struct misuse *m, struct object *o, const struct event *ev,
 		o->users = 0;
 	} else if (o->life == LIFE_DEAD && ev->kind != TRACE_COND_WAKE &&
 		   ev->kind != TRACE_BARRIER_LEAVE && !on_a_stack(m, ev->addr)) {
-		/* Who was woken or let through by then is only on its way out. */
-		tell(out, PATTERN_USE_DEAD, &o->ended, ev, view);
+		/* Not for the end of a wait: that thread was woken before the destruction. */
+		emit(out, PATTERN_USE_DEAD, &o->ended, ev, view);
 	}
 }
 
@@ -212,19 +218,19 @@ static void leave(struct object *o)
 	o->users -= o->users > 0;
 }
 
-/* The thread may hold it all the same. */
-static bool may_hold(struct misuse *m, uint64_t lock, uint32_t thread)
+/* The thread may hold the lock though the trace does not show its acquisition. */
+static bool may_hold_unseen(struct misuse *m, uint64_t lock, uint32_t thread)
 {
 	return thread_of(m, thread)->lost || (thread == m->first && !map_find(&m->at, lock));
 }
 
-static void waits(struct object *o, bool unheld, const struct event *ev, const struct view *view,
-		  struct findings *out)
+static void on_wait(struct object *o, bool not_held, const struct event *ev,
+		    const struct view *view, struct findings *out)
 {
-	if (unheld)
-		tell(out, PATTERN_WAIT_NOLOCK, NULL, ev, view);
+	if (not_held)
+		emit(out, PATTERN_WAIT_NOLOCK, NULL, ev, view);
 	if (o->users && o->mutex != ev->arg)
-		tell(out, PATTERN_TWO_MUTEXES, &o->user, ev, view);
+		emit(out, PATTERN_TWO_MUTEXES, &o->user, ev, view);
 	o->mutex = ev->arg;
 	enter(o, ev, view);
 }
@@ -232,35 +238,38 @@ static void waits(struct object *o, bool unheld, const struct event *ev, const s
 static void on_object(struct misuse *m, const struct event *ev, const struct view *view,
 		      struct findings *out)
 {
-	/* What was waited for may be posted by anybody, or never. */
+	/*
+	 * Semaphores have no holder: any thread may post, and a wait need not be followed by a
+	 * post.
+	 */
 	enum section_change change = kind_class(ev->kind) == TRACE_CLASS_SEM ? SECTION_NONE :
 				     sections_event(m->sections, ev, view);
 	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
-	bool unheld = change == SECTION_UNHELD && !may_hold(m, lock, view->thread);
+	bool not_held = change == SECTION_UNHELD && !may_hold_unseen(m, lock, view->thread);
 	struct object *o = object_of(m, ev->addr);
 
-	life(m, o, ev, view, out);
+	track_life(m, o, ev, view, out);
 	if (ev->result == EOWNERDEAD) {
-		o->orphaned.thread = 0;
+		o->holder_end.thread = 0;
 		leave(o);
 	}
 	if (ev->result == EDEADLK)
-		tell(out, PATTERN_RELOCK, o->users ? &o->user : NULL, ev, view);
+		emit(out, PATTERN_RELOCK, o->users ? &o->user : NULL, ev, view);
 	if (ev->kind == TRACE_COND_WAIT) {
-		waits(o, unheld, ev, view, out);
+		on_wait(o, not_held, ev, view, out);
 		leave(object_of(m, ev->arg));
 	} else if (ev->kind == TRACE_COND_WAKE) {
 		leave(o);
 		if (ev->result == EPERM)
-			tell(out, PATTERN_WAIT_NOLOCK, NULL, ev, view);
+			emit(out, PATTERN_WAIT_NOLOCK, NULL, ev, view);
 		else
 			enter(object_of(m, ev->arg), ev, view);
 	} else if (change == SECTION_BEGUN || (ev->kind == TRACE_BARRIER_ENTER && !ev->result)) {
 		enter(o, ev, view);
 	} else if (change == SECTION_ENDED || ev->kind == TRACE_BARRIER_LEAVE) {
 		leave(o);
-	} else if (unheld || ev->result == EPERM) {
-		tell(out, PATTERN_NOT_HELD, o->users ? &o->user : NULL, ev, view);
+	} else if (not_held || ev->result == EPERM) {
+		emit(out, PATTERN_NOT_HELD, o->users ? &o->user : NULL, ev, view);
 	}
 }
 
@@ -271,16 +280,17 @@ static void on_thread(struct misuse *m, const struct event *ev, const struct vie
 
 	if (ev->kind == TRACE_THREAD_JOIN) {
 		if (ev->result == EDEADLK)
-			tell(out, PATTERN_JOIN_SELF, NULL, ev, view);
+			emit(out, PATTERN_JOIN_SELF, NULL, ev, view);
 		else if (t && t->joined.thread)
-			tell(out, PATTERN_JOIN_TWICE, &t->joined, ev, view);
+			emit(out, PATTERN_JOIN_TWICE, &t->joined, ev, view);
 		else if (t && t->detached.thread)
-			tell(out, PATTERN_JOIN_DETACH, &t->detached, ev, view);
+			emit(out, PATTERN_JOIN_DETACH, &t->detached, ev, view);
 		if (t && !ev->result)
 			t->joined = view_event(view, ev);
 	} else if (ev->kind == TRACE_THREAD_DETACH) {
 		if (t && (t->joined.thread || t->detached.thread))
-			tell(out, PATTERN_DETACH_BAD, t->joined.thread ? &t->joined : &t->detached, ev,
+			emit(out, PATTERN_DETACH_BAD, t->joined.thread ? &t->joined : &t->detached,
+			     ev,
 			     view);
 		if (t && !ev->result)
 			t->detached = view_event(view, ev);
@@ -297,15 +307,15 @@ static void on_end(struct misuse *m, const struct event *ev, const struct view *
 	for (size_t i = 0; i < count; i++) {
 		struct candidate_event taken = section_begin(&held[i]);
 
-		/* A robust mutex may still be saved. */
+		/* Reported at the end, unless another thread recovers it as a robust mutex. */
 		if (ev->kind == TRACE_THREAD_EXIT) {
 			struct object *o = object_of(m, held[i].lock);
 
-			o->orphan = taken;
-			o->orphaned = view_event(view, ev);
-			o->orphaned.addr = o->addr;
+			o->orphan_acquired = taken;
+			o->holder_end = view_event(view, ev);
+			o->holder_end.addr = o->addr;
 		} else {
-			tell(out, PATTERN_EXIT_HELD, &taken, ev, view);
+			emit(out, PATTERN_EXIT_HELD, &taken, ev, view);
 		}
 	}
 }
@@ -321,7 +331,7 @@ static void on_blocked(struct misuse *m, const struct event *ev, const struct vi
 		struct candidate_event taken = section_begin(&held[i]);
 
 		if (held[i].lock == ev->addr && ev->arg != TRACE_COND_WAIT)
-			tell(out, PATTERN_RELOCK, &taken, ev, view);
+			emit(out, PATTERN_RELOCK, &taken, ev, view);
 	}
 }
 
@@ -333,7 +343,7 @@ static void misuse_event(void *state, const struct event *ev, const struct view 
 	if (!m->first)
 		m->first = view->thread;
 	if (view->gone_size)
-		memory_gone(m, view->gone_addr, view->gone_size, out);
+		forget_memory(m, view->gone_addr, view->gone_size, out);
 	switch (kind_class(ev->kind)) {
 	case TRACE_CLASS_MUTEX:
 	case TRACE_CLASS_RWLOCK:
@@ -362,7 +372,7 @@ static void misuse_finish(void *state, struct findings *out)
 	const struct misuse *m = state;
 
 	for (size_t i = 0; i < m->count; i++)
-		tell_orphan(&m->objects[i], out);
+		emit_orphan(&m->objects[i], out);
 }
 
 const struct analysis analysis_misuse = {

@@ -1,10 +1,10 @@
 /*
- * Two accesses of a thread within the window: what compound idioms are made of.
+ * Pairs: two accesses of one thread within the window, which compound.c joins to compound iRoots.
  */
 #include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
-uint32_t iroot_node(struct iroot_profile *p, const struct iroot_name *name)
+uint32_t iroot_node(struct iroot_profile *p, const struct iroot_node_id *name)
 {
 	bool added;
 	uint32_t *ref = iroot_table_put(p, &p->nodes, name->key, &added);
@@ -20,33 +20,35 @@ uint32_t iroot_node(struct iroot_profile *p, const struct iroot_name *name)
 	return *ref;
 }
 
-/* Two sites that walk through memory are worth a few of their variables. */
-static bool is_wanted(struct iroot_profile *p, const struct iroot_name *first, const struct iroot_name *second)
+/* Counts a new pair of these two sites. False: IROOT_PAIR_VARIABLES are kept already. */
+static bool count_pair_variable(struct iroot_profile *p, const struct iroot_node_id *first,
+				const struct iroot_node_id *second)
 {
+	uint64_t sites = (uint64_t)first->event << 32 | second->event;
 	bool added;
-	uint32_t *count = iroot_table_put(p, &p->pair_sites,
-					  mix_add_small(first->thread, (uint64_t)first->event << 32 | second->event),
+	uint32_t *count = iroot_table_put(p, &p->pair_sites, mix_add_small(first->thread, sites),
 					  &added);
 
-	if (!count || *count >= IROOT_PAIR_PLACES)
+	if (!count || *count >= IROOT_PAIR_VARIABLES)
 		return false;
 	(*count)++;
 	return true;
 }
 
-/* What is kept in this instance, too. */
-static void keep_common(struct iroot_profile *p, struct iroot_pair *pair, const struct iroot_over *over)
+/* Reduces the common locks of the pair to those that this instance holds as well. */
+static void intersect_locks(struct iroot_profile *p, struct iroot_pair *pair,
+			    const struct iroot_common_locks *over)
 {
-	struct iroot_over *all;
+	struct iroot_common_locks *all;
 	uint32_t kept = 0;
 
 	if (!(pair->kinds & IROOT_PAIR_OTHER)) {
-		pair->over = over->count ? iroot_alloc(p, sizeof(*all)) : 0;
-		if (pair->over)
-			*(struct iroot_over *)iroot_at(p, pair->over) = *over;
+		pair->common_locks = over->count ? iroot_alloc(p, sizeof(*all)) : 0;
+		if (pair->common_locks)
+			*(struct iroot_common_locks *)iroot_at(p, pair->common_locks) = *over;
 		return;
 	}
-	all = pair->over ? iroot_at(p, pair->over) : NULL;
+	all = pair->common_locks ? iroot_at(p, pair->common_locks) : NULL;
 	for (uint32_t i = 0; all && i < all->count; i++)
 		for (uint32_t k = 0; k < over->count; k++)
 			if (over->at[k].lock == all->at[i].lock) {
@@ -58,8 +60,8 @@ static void keep_common(struct iroot_profile *p, struct iroot_pair *pair, const 
 		all->count = kept;
 }
 
-static uint32_t pair_new(struct iroot_profile *p, uint64_t key, const struct iroot_name *first,
-			 const struct iroot_name *second)
+static uint32_t pair_new(struct iroot_profile *p, uint64_t key, const struct iroot_node_id *first,
+			 const struct iroot_node_id *second)
 {
 	uint32_t a = iroot_node(p, first), b = iroot_node(p, second);
 	uint32_t ref = a && b ? iroot_alloc(p, sizeof(struct iroot_pair)) : 0, *slot;
@@ -82,14 +84,15 @@ static uint32_t pair_new(struct iroot_profile *p, uint64_t key, const struct iro
 	return ref;
 }
 
-bool iroot_pair_add(struct iroot_profile *p, const struct iroot_name *first, const struct iroot_name *second,
-		    uint32_t kind, const struct iroot_over *over)
+bool iroot_pair_add(struct iroot_profile *p, const struct iroot_node_id *first,
+		    const struct iroot_node_id *second, uint32_t kind,
+		    const struct iroot_common_locks *over)
 {
 	uint64_t key = iroot_pair_key(first->key, second->key);
 	uint32_t ref = iroot_table_get(p, &p->pairs, key);
 	struct iroot_pair *pair;
 
-	if (!ref && !is_wanted(p, first, second))
+	if (!ref && !count_pair_variable(p, first, second))
 		return false;
 	if (!ref)
 		ref = pair_new(p, key, first, second);
@@ -97,15 +100,19 @@ bool iroot_pair_add(struct iroot_profile *p, const struct iroot_name *first, con
 		return true;
 	pair = iroot_at(p, ref);
 	if (kind == IROOT_PAIR_OTHER)
-		keep_common(p, pair, over);
+		intersect_locks(p, pair, over);
 	pair->kinds |= kind;
 	return true;
 }
 
-enum paired { PAIRED, PAIRED_ENOUGH, PAIRED_NOT_NOW };
+enum paired {
+	PAIRED,
+	PAIRED_ENOUGH,		/* the two sites have enough pairs */
+	PAIRED_NOT_NOW,		/* too far apart, or of one event: may be paired another time */
+};
 
-/* The locks that the thread holds since before the event of this number. */
-static void locks_over(const struct iroot_thread *t, uint64_t index, struct iroot_over *out)
+/* The locks that the thread holds since before its event `index`. */
+static void locks_kept(const struct iroot_thread *t, uint64_t index, struct iroot_common_locks *out)
 {
 	out->count = 0;
 	for (uint32_t i = 0; i < t->held_count; i++)
@@ -115,27 +122,28 @@ static void locks_over(const struct iroot_thread *t, uint64_t index, struct iroo
 		}
 }
 
-static enum paired pair_with(struct iroot_profile *p, uint32_t event, const struct iroot_instance *before,
-			     const struct iroot_touch *t, const struct iroot_name *name)
+static enum paired pair_with(struct iroot_profile *p, uint32_t event,
+			     const struct iroot_instance *before,
+			     const struct iroot_location_step *t, const struct iroot_node_id *name)
 {
-	const struct iroot_name first = { before->second, before->var, name->thread, event };
+	const struct iroot_node_id first = { before->second, before->var, name->thread, event };
 	uint32_t kind = before->var == name->var ? IROOT_PAIR_SAME : IROOT_PAIR_OTHER;
-	struct iroot_over over;
+	struct iroot_common_locks over;
 
 	if (!before->var)
 		return PAIRED;
 	if (before->first == t->index || t->index - before->first > p->window)
 		return PAIRED_NOT_NOW;
 	if (kind == IROOT_PAIR_OTHER)
-		locks_over(t->thread, before->first, &over);
+		locks_kept(t->thread, before->first, &over);
 	return iroot_pair_add(p, &first, name, kind, &over) ? PAIRED : PAIRED_ENOUGH;
 }
 
-/* With all that the thread did lately; true if the same again would add nothing. */
-static bool pair_all(struct iroot_profile *p, const struct iroot_touch *t, struct iroot_recent *r,
-		     const struct iroot_name *name)
+/* Pairs the step with the thread's recent accesses. True: an equal step would add nothing. */
+static bool pair_with_recent(struct iroot_profile *p, const struct iroot_location_step *t,
+			     struct iroot_recent *r, const struct iroot_node_id *name)
 {
-	const struct iroot_recents *list = &t->thread->recents;
+	const struct iroot_recent_list *list = &t->thread->recents;
 	const struct iroot_recent *e = iroot_at(p, list->entries);
 	bool all = true;
 
@@ -152,10 +160,11 @@ static bool pair_all(struct iroot_profile *p, const struct iroot_touch *t, struc
 	return all;
 }
 
-void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, const struct iroot_name *name)
+void iroot_pairs_step(struct iroot_profile *p, const struct iroot_location_step *t,
+		      const struct iroot_node_id *name)
 {
 	struct iroot_instance now = { .var = name->var, .first = t->index, .second = name->key };
-	struct iroot_recents *list = &t->thread->recents;
+	struct iroot_recent_list *list = &t->thread->recents;
 	struct iroot_recent *r;
 	uint64_t key, *done;
 	bool made;
@@ -163,12 +172,12 @@ void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, const
 	r = iroot_recent_meet(p, list, t->event, 0, 0, &made);
 	if (!r)
 		return;
-	key = mix_add_small(list->state, name->key);
+	key = mix_add_small(list->hash, name->key);
 	for (uint32_t i = 0; i < list->sections; i++)
-		key = mix_add_small(key ^ list->section[i].state, t->thread->held[i].lock);
+		key = mix_add_small(key ^ list->section[i].hash, t->thread->held[i].lock);
 	done = &p->done[(key ^ key >> 32) % IROOT_DONE];
-	/* Loops come here again and again with the same accesses before. */
-	if (*done != key && pair_all(p, t, r, name))
+	/* Iterations of a loop come here with the same recent accesses. */
+	if (*done != key && pair_with_recent(p, t, r, name))
 		*done = key;
 	iroot_recent_set(list, r, &now);
 }

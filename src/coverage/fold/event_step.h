@@ -1,6 +1,6 @@
 /*
- * Events of a trace, or those that the runtime would write to one, as steps of
- * coverage/fold/iroot_fold.h. For both, so that they say the same; no libc here.
+ * Converts events to steps of coverage/fold/iroot_fold.h. The tool does so with events of a trace,
+ * and the runtime with the events that it would write to one. No libc.
  */
 #ifndef COVERAGE_FOLD_EVENT_STEP_H
 #define COVERAGE_FOLD_EVENT_STEP_H
@@ -8,9 +8,9 @@
 #include "abi/trace_roles.h"
 #include "coverage/fold/iroot_fold.h"
 
-#define TRACE_STEPS 2u	/* of one event, at most */
+#define TRACE_STEPS 2u	/* maximum number of steps of one event */
 
-/* Of a kind that is no access and concerns no condition variable's mutex. */
+/* The step of an event that is neither an access nor the begin or end of a wait on a condition. */
 static inline uint32_t step_of_sync(unsigned kind, unsigned roles, unsigned result)
 {
 	if (roles & ROLE_ACQUIRE) {
@@ -43,8 +43,9 @@ static inline uint32_t step_of_sync(unsigned kind, unsigned roles, unsigned resu
 	return IROOT_OP_NONE;
 }
 
-/* `size`: of what has one; `result`: 0 for atomics. Returns how many are in `out`. */
-static inline unsigned trace_steps(struct iroot_step out[TRACE_STEPS], uint32_t thread, unsigned kind,
+/* `size`: of accesses; `result`: 0 for atomics. Returns the number of steps in `out`. */
+static inline unsigned trace_steps(struct iroot_step out[TRACE_STEPS], uint32_t thread,
+				   unsigned kind,
 				   uint64_t addr, uint64_t size, uint64_t arg, unsigned result,
 				   uint64_t pc)
 {
@@ -63,7 +64,7 @@ static inline unsigned trace_steps(struct iroot_step out[TRACE_STEPS], uint32_t 
 		s.op = step_of_sync(kind, roles, result);
 		if (s.op == IROOT_OP_CREATE || s.op == IROOT_OP_JOIN)
 			s.addr = arg;
-		/* No two blocks share the last 8 bytes of one. */
+		/* Blocks of malloc share no granule: end the history of the last one as a whole. */
 		s.size = kind == TRACE_MALLOC && arg < UINT64_MAX - 7 ? (arg + 7) & ~7ull : arg;
 	}
 	out[0] = s;

@@ -1,5 +1,5 @@
 /*
- * Static events and iRoots, each once.
+ * The tables of static events and of iRoots, each of which is stored once.
  */
 #include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
@@ -7,7 +7,7 @@
 uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access)
 {
 	uint64_t key = (site << 2 | access) + 1;
-	struct iroot_near *near = iroot_near(p->events_near, key);
+	struct iroot_cache_slot *near = iroot_cache_slot(p->event_cache, key);
 	struct iroot_event *e;
 	uint32_t *number;
 	bool added;
@@ -25,7 +25,7 @@ uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t acc
 		e->site = site;
 		e->access = access;
 	}
-	*near = (struct iroot_near){ key, *number, 0 };
+	*near = (struct iroot_cache_slot){ key, *number, 0 };
 	return *number;
 }
 
@@ -34,7 +34,7 @@ const struct iroot_event *iroot_event_at(const struct iroot_profile *p, uint32_t
 	return iroot_at(p, number);
 }
 
-/* The crossing of idiom 5 is the same from either side. */
+/* Order of static events, by which idiom 5 is normalised: it is symmetric in its two threads. */
 static bool is_later(const struct iroot_profile *p, uint32_t a, uint32_t b)
 {
 	const struct iroot_event *x = iroot_at(p, a), *y = iroot_at(p, b);
@@ -55,8 +55,9 @@ void iroot_found_add(struct iroot_profile *p, uint32_t flag, uint32_t idiom, uin
 		a = c, b = d;
 		c = first, d = second;
 	}
-	number = iroot_table_put(p, &p->found, mix_add_small(mix_add_small(idiom, (uint64_t)a << 32 | b),
-							 (uint64_t)c << 32 | d), &added);
+	number = iroot_table_put(p, &p->found, mix_add_small(mix_add_small(idiom,
+									   (uint64_t)a << 32 | b),
+							     (uint64_t)c << 32 | d), &added);
 	if (!number)
 		return;
 	if (added) {

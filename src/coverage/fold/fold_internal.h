@@ -1,12 +1,14 @@
 /*
- * Between the files of coverage/fold/iroot_fold.h.
+ * Data structures that the files of coverage/fold share: one struct iroot_profile and everything it
+ * refers to, in one piece of memory.
  *
- * Everything is in one piece of memory and refers to the rest by offset, in units of 8 bytes
- * (`ref`, a uint32_t; 0 is nothing), so that it means the same wherever it is mapped.
+ * References (`ref`, uint32_t) are offsets from the start of the profile in units of 8 bytes, so
+ * that the memory may be mapped at another address in another process. Ref 0 is "none".
  *
- * A program under test may write anywhere, here too. So every reference is checked where it is followed, by
- * iroot_at(); lengths where they are used; that lists do not go in circles; and of how many parts they are,
- * all together. Where something is wrong nothing is followed any more: all the rest is zero.
+ * The program under test may write anywhere, and so into this memory. Therefore every reference is
+ * checked where it is followed (iroot_at()), every count where it is used, and lists may neither
+ * have cycles nor, in one step, more elements than the budget (iroot_next_older()). After the first
+ * error the profile is damaged: every reference then leads to zeroed memory.
  */
 #ifndef COVERAGE_FOLD_FOLD_INTERNAL_H
 #define COVERAGE_FOLD_FOLD_INTERNAL_H
@@ -15,309 +17,345 @@
 #include "coverage/fold/iroot_fold.h"
 
 #define IROOT_MAGIC 0x544f4f5249524e53ull	/* "SNRIROOT" */
-#define IROOT_HELD 8u		/* locks of a thread that are known at a time */
-#define IROOT_HISTORY 64u	/* different accesses of a thread to a location that are kept */
-#define IROOT_DONE 4096u
-#define IROOT_PIECE 2048u	/* bytes; what is of one piece is not larger */
-#define IROOT_READS (1ull << 29)	/* parts of lists, in one step or at the end */
-#define IROOT_PAIR_PLACES 16u	/* variables that a pair of sites is remembered for */
-#define IROOT_NEAR 1024u	/* places and events that are found without a table */
-#define IROOT_SEEN 8u		/* events of a history that are */
-#define IROOT_EDGE_PLACES 1024u	/* variables for which a dependency between two sites is kept for joining */
-#define IROOT_ROOMS 5u		/* sizes of a history: IROOT_FEW << 0 … 4 entries */
-#define IROOT_FEW 4u
-#define IROOT_EVER UINT32_MAX
+#define IROOT_HELD 8u		/* locks of a thread that are tracked at a time */
+#define IROOT_HISTORY 64u	/* entries in a thread's history of a location */
+#define IROOT_DONE 4096u	/* slots of the cache of pair combinations that add nothing */
+#define IROOT_MAX_PIECE 2048u	/* bytes; no object except tables and clocks is larger */
+#define IROOT_LIST_BUDGET (1ull << 29)	/* list elements visited in one step, or at the end */
+#define IROOT_PAIR_VARIABLES 16u	/* variables or pairs of them kept of a pair of sites */
+#define IROOT_CACHE_SLOTS 1024u	/* of the caches of locations and events */
+#define IROOT_SEEN 8u		/* node ids of a history with remembered signatures */
+#define IROOT_EDGE_VARIABLES 1024u	/* variables for which edges between two sites are kept */
+#define IROOT_HISTORY_SIZES 5u	/* capacities of a history: IROOT_HISTORY_MIN << 0 to 4 */
+#define IROOT_HISTORY_MIN 4u
+#define IROOT_ANY_CLOCK UINT32_MAX
 
-/* From 64-bit keys to values; grows. Keys are hashes of what is meant, taken for unique. */
+/* Hash table from 64-bit keys to values; grows. Keys are hashes, assumed to be unique. */
 struct iroot_table {
-	uint32_t slots;
+	uint32_t slots;		/* ref of an array */
 	uint32_t mask, count;
 };
 
+/* A lock that a thread holds. */
 struct iroot_held {
-	uint32_t lock;		/* ref of its place */
-	uint32_t section;	/* number of the critical section */
-	uint32_t depth;		/* taken so often */
+	uint32_t lock;		/* ref of its location */
+	uint32_t section;	/* number of the critical section among those of the lock */
+	uint32_t depth;		/* acquisitions that are not released yet */
 	uint32_t shared;
 };
 
-/* A strong clock at a moment: component i is thread i's. */
+/* A vector clock of strong order. Immutable once a ref to it was kept. */
 struct iroot_clock {
 	uint32_t count, pad;
-	uint32_t at[];
+	uint32_t at[];		/* by iroot_thread.own */
 };
 
 /*
- * An access as pairs and predicted dependencies know it: a node. Most of them are in neither, so
- * that they have a name, and are made when they are needed.
+ * Identity of a node: a static event of a thread at a variable. Nodes are what pairs and predicted
+ * dependencies connect; one is made when the first pair or dependency needs it.
  */
-struct iroot_name {
-	uint64_t key;		/* hash of all */
-	uint64_t var;
+struct iroot_node_id {
+	uint64_t key;		/* hash of the other members */
+	uint64_t var;		/* iroot_var() */
 	uint32_t thread, event;
 };
 
-/* An instance of a dependency or an access that is remembered for idioms of two variables. */
+/* One occurrence of a recent dependency or access. */
 struct iroot_instance {
 	uint64_t var;		/* 0: none */
-	uint64_t first, second;	/* its thread's events; an access: its event, the key of its name */
+	/*
+	 * Dependency: its two events, each an index in its thread. Access: its event, and the key
+	 * of its node id.
+	 */
+	uint64_t first, second;
 };
 
-/* With its last instance, the last of another variable than that, and the last but one. */
+/* A recent dependency between two threads, or a recent access of one thread; by static events. */
 struct iroot_recent {
 	uint32_t event[2];	/* numbers of static events; an access has one */
-	uint32_t direction, pad;
-	uint64_t stamp;		/* when it was last met */
+	uint32_t direction, pad;	/* 1: from the thread with the lower number */
+	uint64_t stamp;		/* list.stamp when it last occurred */
+	/* The last instance, the last of another variable than that, and the last but one. */
 	struct iroot_instance instance[3];
-	uint8_t joined[IROOT_RECENT];	/* by place of others: what need not be done again with them */
+	/*
+	 * By position of another entry. Dependencies: idioms found with it, a bit each. Accesses:
+	 * 1 if their sites have enough pairs.
+	 */
+	uint8_t joined[IROOT_RECENT];
 };
 
-/* A lock that the thread holds: what it did since event `since`. */
+/* A critical section that the thread is in; parallel to iroot_thread.held. */
 struct iroot_section {
-	uint64_t since;
-	uint64_t state;		/* as below, of these only */
+	uint64_t since;		/* the thread's event that began it */
+	uint64_t hash;		/* like iroot_recent_list.hash, of instances since then */
 };
 
-/* Without order; the oldest gives way. */
-struct iroot_recents {
-	uint32_t entries;	/* ref of an array */
+/* The last IROOT_RECENT different entries, in no order; a new one replaces the oldest. */
+struct iroot_recent_list {
+	uint32_t entries;	/* ref of an array of struct iroot_recent */
 	uint32_t count, capacity;
 	uint32_t id;
-	uint64_t stamp;
-	uint64_t state;		/* hash of the instances' names: the same if they are */
+	uint64_t stamp;		/* occurrences so far */
+	uint64_t hash;		/* sum over the instances' `second`: equal for equal lists */
 	struct iroot_section section[IROOT_HELD];
 	uint32_t sections, pad;
-	uint8_t where[IROOT_RECENT];	/* by hash: place + 1 of who was met there last */
+	uint8_t position[IROOT_RECENT];	/* cache, by hash: 1 + position of an entry */
 };
 
 struct iroot_thread {
-	uint32_t number;	/* as its user says */
+	uint32_t number;	/* iroot_step.thread */
 	uint32_t own;		/* index of its component in clocks */
-	uint32_t clock;	/* struct iroot_clock; a copy of it is made when it changes */
-	bool clock_used;	/* … since somebody keeps it */
-	bool ended;		/* somebody joined it */
-	uint64_t events;
-	struct iroot_held held[IROOT_HELD];
+	uint32_t clock;		/* ref of struct iroot_clock */
+	bool clock_used;	/* somebody keeps `clock`: copy before changing it */
+	bool ended;		/* it was joined */
+	uint64_t events;	/* accesses and lock operations so far */
+	struct iroot_held held[IROOT_HELD];	/* in order of acquisition */
 	uint32_t held_count;
-	struct iroot_recents recents;	/* its sections are those of `held` */
-	uint32_t next;
-	/* iroot_flags.c: what it did last, if that was a read, and how often in a row. */
-	uint32_t spins;
+	struct iroot_recent_list recents;	/* recent accesses */
+	uint32_t next;		/* list of all threads, newest first */
+	/* spin_flags.c: the last step, if it was a read. */
+	uint32_t spins;		/* how often it was made in a row */
 	uint64_t spin_site, spin_addr;
-	uint64_t spin_write;	/* site of another's write to that since; 0: none */
-	bool spin_read;		/* … and it has read it */
+	uint64_t spin_write;	/* site of another thread's write to spin_addr since; 0: none */
+	bool spin_read;		/* the thread has read spin_addr since that write */
 };
 
 /*
- * Bytes of a place that a thread touched last with one access; and who came next after that, if
- * anybody of another thread did.
+ * A thread's last access to some bytes of a location, and the first access to them by another
+ * thread after it. The masks of one thread's accesses do not overlap.
  */
-struct iroot_mark {
-	uint8_t mask;		/* of no other mark of this thread */
-	uint8_t last;		/* … nobody touched since */
-	uint8_t conflict;	/* the next one depends on it */
-	uint8_t shared;		/* a shared lock */
-	uint32_t thread, event;
-	uint32_t next_thread, next_event;	/* thread 0: nobody yet */
-	uint32_t next;
-	uint64_t index, next_index;
+struct iroot_last {
+	uint8_t mask;		/* bytes for which it is this thread's last access */
+	uint8_t last;		/* bytes for which it is the last access of all threads */
+	uint8_t conflict;	/* the next access depends on it */
+	uint8_t shared;		/* it is of a shared lock */
+	uint32_t thread, event;	/* iroot_thread.own, static event */
+	uint32_t next_thread, next_event;	/* of the next access; thread 0: none yet */
+	uint32_t next;		/* list of the location */
+	uint64_t index, next_index;	/* events of each access's own thread */
 };
 
-/* A granule of 8 bytes, or a lock. */
-struct iroot_place {
+/* A granule (8 aligned bytes), or a lock. */
+struct iroot_location {
 	uint64_t addr;
-	uint32_t number;
+	uint32_t number;	/* unique; a new one when the memory is allocated anew */
 	uint32_t is_lock;
-	uint32_t marks;
-	uint32_t histories;	/* of threads */
-	uint32_t sections;	/* lock */
-	uint32_t history;	/* the one that was used last */
-	uint32_t next;		/* all that are alive or were */
-	uint32_t used;		/* since it has this number */
+	uint32_t last;		/* list of struct iroot_last */
+	uint32_t histories;	/* list of struct iroot_history, one for each thread */
+	uint32_t sections;	/* lock: critical sections so far */
+	uint32_t history;	/* the history that was used last */
+	uint32_t next;		/* list of all locations, newest first */
+	uint32_t used;		/* accessed since it got its number */
 };
 
-/* An access of a history, whole. */
+/* An access in a history. What it predicts depends on these members only. */
 struct iroot_entry {
 	uint8_t mask, access, shared, pad;
 	uint32_t event;
-	uint32_t epoch;		/* its thread's component of `clock` */
-	uint32_t clock, before;	/* its own; of the access before, or 0 */
-	uint32_t after;			/* the thread's component at the access after, or 0 */
-	uint32_t locks;		/* struct iroot_lockset */
+	uint32_t epoch;		/* the thread's own component of `clock` */
+	uint32_t clock;		/* strong clock at the access */
+	uint32_t before;	/* strong clock at the thread's previous access; 0: none */
+	uint32_t after;		/* own component at the thread's next access; 0: none */
+	uint32_t locks;		/* ref of struct iroot_lockset */
 	uint32_t pad2;
 };
 
-/* … and one of which it is not known what comes after it. */
+/*
+ * An access whose thread has not accessed the same bytes again: `after` and `last` are not known.
+ */
 struct iroot_pending {
 	struct iroot_entry entry;
-	uint64_t index, key;
+	uint64_t index, key;	/* event of its thread, key of its node id */
 	uint32_t next, pad2;
 	uint32_t held_count, pad;
 	struct {
 		uint32_t lock, section, shared, first;
-	} held[];		/* none, or room for IROOT_HELD */
+	} held[];		/* no room, or room for IROOT_HELD */
 };
 
+/* Locks held at an access, annotated. Interned: equal sets are one. */
 struct iroot_lockset {
 	uint32_t count, pad;
 	struct {
 		uint32_t lock;
-		uint8_t shared, first, last, pad;
+		uint8_t shared;
+		uint8_t first, last;	/* access to the location in the critical section */
+		uint8_t pad;
 	} at[];
 };
 
-/* What makes an entry a new one, but for its name. */
-struct iroot_sign {
-	uint32_t clock, before, after, mask;	/* clock 0: none */
-	uint64_t locks;		/* hash of them */
+/* What tells apart two entries of one node id: with equal signatures they predict the same. */
+struct iroot_signature {
+	uint32_t clock, before, after, mask;	/* as in struct iroot_entry; clock 0: none */
+	uint64_t locks;		/* hash of the annotated lockset */
 };
 
-/* The entries that an access of this name made last, and accesses that are known to be next before. */
+/* The last signatures of one node id, and its last predecessors in IROOT_PAIR_NEXT. */
 struct iroot_seen {
-	uint64_t key, before_key[2];
-	uint32_t number;	/* of the place then */
-	uint32_t listed;	/* those of that clock are in `known`, too */
-	struct iroot_sign sign[2];	/* of one clock, the last first */
+	uint64_t key, before_key[2];	/* of the node id, of the predecessors' */
+	uint32_t number;	/* of the location then */
+	uint32_t in_table;	/* signatures of this clock are also in iroot_profile.known */
+	struct iroot_signature signature[2];	/* of one clock, the newest first */
 };
 
-/* By age; what room there is, see iroot_predict.c. */
+/* A thread's accesses to a location, oldest first; predicted_expect.c says which are kept. */
 struct iroot_history {
-	uint32_t thread;
-	uint32_t pending, entries;	/* the latter an array */
-	uint32_t count, room;
-	uint32_t next;
-	uint32_t crowded;	/* clock when somebody had to leave `seen`; IROOT_EVER: it may be any */
-	uint32_t seen[IROOT_SEEN];
-	uint16_t tag[IROOT_SEEN];	/* of their keys */
-	uint32_t leaves, pad;		/* who goes next */
+	uint32_t thread;	/* ref */
+	uint32_t pending;	/* list of struct iroot_pending */
+	uint32_t entries;	/* ref of an array of struct iroot_entry */
+	uint32_t count, capacity;
+	uint32_t next;		/* list of the location */
+	/* Clock of signatures that left `seen` for the table; IROOT_ANY_CLOCK: several. */
+	uint32_t evicted_clock;
+	uint32_t seen[IROOT_SEEN];	/* refs of struct iroot_seen */
+	uint16_t tag[IROOT_SEEN];	/* low bits of their keys */
+	uint32_t next_victim, pad;	/* index (modulo IROOT_SEEN) of the one to replace next */
 };
 
 struct iroot_node {
-	struct iroot_name name;
-	uint32_t after, before;	/* struct iroot_edge */
+	struct iroot_node_id name;
+	uint32_t successors, predecessors;	/* lists of struct iroot_edge */
 };
 
+/* A predicted dependency, in the list of one of its two nodes. */
 struct iroot_edge {
-	uint32_t node;
+	uint32_t node;		/* the other one */
 	uint32_t next;
 };
 
-#define IROOT_PAIR_NEXT 1u	/* one variable, and the thread did not touch it in between */
+#define IROOT_PAIR_NEXT 1u	/* one variable, which the thread did not access in between */
 #define IROOT_PAIR_SAME 2u	/* one variable */
 #define IROOT_PAIR_OTHER 4u	/* two variables */
 
-/* Locks that the thread kept from the first to the second in all instances of two variables. */
-struct iroot_over {
+/* Locks that the thread kept from the first to the second access, in all instances so far. */
+struct iroot_common_locks {
 	uint32_t count, pad;
 	struct {
 		uint32_t lock, shared;
 	} at[IROOT_HELD];
 };
 
+/* Two accesses of one thread within the window. */
 struct iroot_pair {
-	uint32_t first, second;	/* nodes */
-	uint32_t kinds;
-	uint32_t over;		/* struct iroot_over, or 0: none */
-	uint32_t next, pad;
+	uint32_t first, second;	/* refs of nodes */
+	uint32_t kinds;		/* IROOT_PAIR_… */
+	uint32_t common_locks;	/* of IROOT_PAIR_OTHER: ref, or 0: none */
+	uint32_t next, pad;	/* list of all pairs, oldest first */
 };
 
-/* An iRoot, by static events. */
+/* An iRoot, by numbers of static events. */
 struct iroot_found {
-	uint32_t idiom, flags;
+	uint32_t idiom, flags;	/* flags: IROOT_EXPOSED, IROOT_PREDICTED */
 	uint32_t event[IROOT_EVENTS];
-	uint32_t next, pad;
+	uint32_t next, pad;	/* list of all iRoots, oldest first */
 };
 
 struct iroot_flags {
 	uint32_t count;
-	uint32_t spinners;	/* threads that may spin, at most */
-	uint64_t bits;		/* iroot_flags.c */
+	uint32_t spinners;	/* upper bound of the number of threads that spin */
+	uint64_t bits;		/* Bloom filter of the flags' sites, to skip most steps */
 	struct iroot_flag at[IROOT_FLAGS];
-	uint64_t readers[IROOT_FLAGS], writers[IROOT_FLAGS];	/* threads, a bit each; crowds share them */
+	/* By flag: threads (bit number % 64) that waited for it, that set it. */
+	uint64_t readers[IROOT_FLAGS], writers[IROOT_FLAGS];
 };
 
-struct iroot_near {
-	uint64_t key;		/* 0: none */
+struct iroot_cache_slot {
+	uint64_t key;		/* 0: empty */
 	uint32_t ref, pad;
 };
 
 struct iroot_profile {
 	uint64_t magic;
 	uint32_t version, window;
-	uint64_t size, used, lost;	/* bytes */
-	uint32_t finished, no_locks;	/* ref of the empty lockset */
-	uint64_t steps, dependencies, place_count, entry_count, pair_count;
-	struct iroot_table events, places, locks, threads, syncs, pairs_of, found, known, sets,
-		nodes, edges, edge_sites, pairs, pair_sites, recents;
+	uint64_t size, used;	/* bytes */
+	uint64_t lost;		/* objects that did not fit */
+	uint32_t finished, no_locks;	/* no_locks: ref of the empty lockset */
+	uint64_t steps, dependencies, location_count, entry_count, pair_count;
+	/* By hash of their identity. `granule_blocks`: by block of granules; `known`: keys only. */
+	struct iroot_table events, granule_blocks, locks, threads, syncs, pairs_of, found, known,
+		sets, nodes, edges, edge_sites, pairs, pair_sites, recents;
 	uint32_t event_count, found_count, thread_count, recents_count;
 	uint32_t busy;			/* in the middle of a step */
-	uint32_t near_threads[IROOT_RECENT];	/* by number */
-	uint64_t last_two;		/* threads of the last dependency, and */
-	uint32_t foreign;		/* threads that nobody created, but for the first */
-	uint32_t last_recents;		/* … what is between them */
-	uint32_t all_threads, all_places, all_pairs, all_found, last_pair, last_found;
-	uint32_t free_marks, free_rooms[IROOT_ROOMS];
-	uint32_t free_pending[2];	/* … [1]: with room for locks */
+	uint32_t thread_cache[IROOT_RECENT];	/* direct-mapped, by number */
+	uint64_t last_two;		/* the two threads of the last dependency */
+	uint32_t uncreated_threads;	/* threads without a CREATE step, but for the first */
+	uint32_t last_recents;		/* ref of the recent dependencies of `last_two` */
+	uint32_t all_threads, all_locations, all_pairs, all_found, last_pair, last_found;
+	uint32_t free_last, free_entries[IROOT_HISTORY_SIZES];
+	uint32_t free_pending[2];	/* [0]: without, [1]: with room for locks */
 	struct iroot_flags flags;
-	uint64_t damaged;		/* something was wrong */
-	uint64_t limit;			/* of references, behind this struct; bytes */
-	uint64_t reads;			/* so many more parts of lists may be */
-	uint64_t nothing[IROOT_PIECE / 8];	/* what a bad one refers to */
-	uint64_t done[IROOT_DONE];	/* what iroot_pairs.c need not do again */
-	struct iroot_near places_near[IROOT_NEAR], events_near[IROOT_NEAR];
+	uint64_t damaged;		/* a check failed: limit is 0 */
+	uint64_t limit;			/* bytes behind this struct that references may lead to */
+	uint64_t list_budget;		/* list elements that may still be visited */
+	uint64_t zero_piece[IROOT_MAX_PIECE / 8];	/* where bad references lead */
+	uint64_t done[IROOT_DONE];	/* compound_pairs.c: hashes of steps that add nothing */
+	struct iroot_cache_slot location_cache[IROOT_CACHE_SLOTS], event_cache[IROOT_CACHE_SLOTS];
 };
 
-_Static_assert(IROOT_FEW << (IROOT_ROOMS - 1) == IROOT_HISTORY, "rooms");
-_Static_assert(IROOT_HISTORY * sizeof(struct iroot_entry) <= IROOT_PIECE &&
-	       sizeof(struct iroot_thread) <= IROOT_PIECE && sizeof(struct iroot_recent) <= IROOT_PIECE &&
-	       sizeof(struct iroot_pending) + IROOT_HELD * 16 <= IROOT_PIECE, "pieces");
+_Static_assert(IROOT_HISTORY_MIN << (IROOT_HISTORY_SIZES - 1) == IROOT_HISTORY,
+	       "the largest capacity of a history is IROOT_HISTORY");
+_Static_assert(IROOT_HISTORY * sizeof(struct iroot_entry) <= IROOT_MAX_PIECE &&
+	       sizeof(struct iroot_thread) <= IROOT_MAX_PIECE &&
+	       sizeof(struct iroot_recent) <= IROOT_MAX_PIECE &&
+	       sizeof(struct iroot_pending) + IROOT_HELD * 16 <= IROOT_MAX_PIECE,
+	       "each object fits into IROOT_MAX_PIECE");
 
-/* iroot_memory.c */
-void *iroot_nothing(const struct iroot_profile *p, uint32_t ref);
+/* fold_memory.c: marks the profile as damaged (unless ref is 0) and returns zeroed memory. */
+void *iroot_bad_ref(const struct iroot_profile *p, uint32_t ref);
 
-/* A piece of IROOT_PIECE bytes that may be read and written, whatever `ref` is. */
+/* What `ref` refers to: IROOT_MAX_PIECE bytes that may be read and written, whatever `ref` is. */
 static inline void *iroot_at(const struct iroot_profile *p, uint32_t ref)
 {
 	uint64_t at = (uint64_t)ref * 8;
 
 	if (__builtin_expect(at - sizeof(*p) >= p->limit, 0))
-		return iroot_nothing(p, ref);
+		return iroot_bad_ref(p, ref);
 	return (char *)(uintptr_t)p + at;
 }
 
-/* The next one of a list that each new one is put in front of: it is older. */
-static inline uint32_t iroot_older(const struct iroot_profile *p, uint32_t ref, uint32_t next)
+/* Follows a list to which elements are added in front, so that refs decrease. */
+static inline uint32_t iroot_next_older(const struct iroot_profile *p, uint32_t ref, uint32_t next)
 {
-	uint64_t *reads = (uint64_t *)(uintptr_t)&p->reads;
+	uint64_t *budget = (uint64_t *)(uintptr_t)&p->list_budget;
 
-	if (__builtin_expect(next < ref && (*reads)-- > 0, 1))
+	if (__builtin_expect(next < ref && (*budget)-- > 0, 1))
 		return next;
-	iroot_nothing(p, next);
+	iroot_bad_ref(p, next);
 	return 0;
 }
 
-static inline struct iroot_near *iroot_near(struct iroot_near all[IROOT_NEAR], uint64_t key)
+static inline struct iroot_cache_slot *
+iroot_cache_slot(struct iroot_cache_slot all[IROOT_CACHE_SLOTS], uint64_t key)
 {
-	return &all[(mix_spread(key) >> 32) % IROOT_NEAR];
+	return &all[(mix_spread(key) >> 32) % IROOT_CACHE_SLOTS];
 }
 
-/* iroot_memory.c. 0 if nothing is left; zeroed. */
+/* fold_memory.c: zeroed memory, a value that may be set, a value. 0 or NULL: no memory is left. */
 uint32_t iroot_alloc(struct iroot_profile *p, uint64_t bytes);
-uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64_t key, bool *added);
+uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64_t key,
+			  bool *added);
 uint32_t iroot_table_get(const struct iroot_profile *p, const struct iroot_table *t, uint64_t key);
 
-/* iroot_place.c: a granule (addr >> 3) or a lock; 0 if nothing is left. */
-uint32_t iroot_place_granule(struct iroot_profile *p, uint64_t granule);
-uint32_t iroot_place_lock(struct iroot_profile *p, uint64_t addr);
-void iroot_place_forget(struct iroot_profile *p, uint64_t addr, uint64_t size);
+/* fold_location.c: ref of a granule (addr >> 3) or lock, made if needed; 0: no memory is left. */
+uint32_t iroot_location_granule(struct iroot_profile *p, uint64_t granule);
+uint32_t iroot_location_lock(struct iroot_profile *p, uint64_t addr);
 
-/* iroot_order.c */
+/* Ends the history of all granules that lie within the range: the memory was allocated anew. */
+void iroot_location_forget(struct iroot_profile *p, uint64_t addr, uint64_t size);
+
+/* fold_order.c: a thread, made if needed. `created`: a CREATE or JOIN step names it. */
 struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number, bool created);
-void iroot_order_step(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step);
+void iroot_order_step(struct iroot_profile *p, struct iroot_thread *t,
+		      const struct iroot_step *step);
+
+/* Ref of the thread's strong clock now, which does not change any more. */
 uint32_t iroot_clock_keep(struct iroot_profile *p, struct iroot_thread *t);
-static inline uint32_t iroot_clock_get(const struct iroot_profile *p, const struct iroot_clock *c, uint32_t i)
+
+static inline uint32_t iroot_clock_get(const struct iroot_profile *p, const struct iroot_clock *c,
+				       uint32_t i)
 {
-	return i < c->count && (uint64_t)((const char *)&c->at[i] - (const char *)p) < p->size ? c->at[i] : 0;
+	return i < c->count && (uint64_t)((const char *)&c->at[i] - (const char *)p) < p->size ?
+		       c->at[i] : 0;
 }
 
 static inline uint32_t iroot_epoch(const struct iroot_profile *p, const struct iroot_thread *t)
@@ -325,34 +363,48 @@ static inline uint32_t iroot_epoch(const struct iroot_profile *p, const struct i
 	return iroot_clock_get(p, iroot_at(p, t->clock), t->own);
 }
 
-/* iroot_flags.c: before and after each step of the thread */
-void iroot_flags_before(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step);
-void iroot_flags_after(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step);
+/* spin_flags.c: called before and after each step of the thread. */
+void iroot_flags_before(struct iroot_profile *p, struct iroot_thread *t,
+			const struct iroot_step *step);
+void iroot_flags_after(struct iroot_profile *p, struct iroot_thread *t,
+		       const struct iroot_step *step);
 
-/* An access to a place, split by granules; `mask` of its bytes. */
-struct iroot_touch {
-	struct iroot_place *place;
+/* The part of a step that is at one location. */
+struct iroot_location_step {
+	struct iroot_location *loc;
 	struct iroot_thread *thread;
-	uint32_t event;		/* static */
-	uint8_t access, mask, shared;	/* enum iroot_access; a shared lock */
+	uint32_t event;		/* number of the static event */
+	uint8_t access;		/* enum iroot_access */
+	uint8_t mask;		/* bytes of the granule; a lock: 1 */
+	uint8_t shared;		/* of a shared lock */
 	uint64_t index;		/* of the thread's events */
 };
 
-/* iroot_found.c: numbers of static events, iRoots. */
+/* exposed_found.c: numbers of static events, iRoots. */
 uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access);
 const struct iroot_event *iroot_event_at(const struct iroot_profile *p, uint32_t number);
+
+/* Adds `flag` to the iRoot of these static events, which is made if it is new. */
 void iroot_found_add(struct iroot_profile *p, uint32_t flag, uint32_t idiom, uint32_t a, uint32_t b,
 		     uint32_t c, uint32_t d);
 
-/* iroot_recent.c: the entry, made if it is new (then `joined` is zero); NULL if nothing is left. Others may move. */
-struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_recents *list,
-				       uint32_t first, uint32_t second, uint32_t direction, bool *made);
-void iroot_recent_set(struct iroot_recents *list, struct iroot_recent *r,
-		      const struct iroot_instance *instance);
-void iroot_recent_section(struct iroot_recents *list, uint64_t since);	/* one more begins */
-void iroot_recent_end(struct iroot_recents *list, uint32_t section);
+/*
+ * exposed_recent.c: the entry for these events, made if it is new (with zeroed `joined`), as the
+ * newest. NULL: no memory is left. Other entries may move.
+ */
+struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_recent_list *list,
+				       uint32_t first, uint32_t second, uint32_t direction,
+				       bool *made);
 
-/* One writes; of locks, the first gives back what the second takes. */
+/* Adds an instance to the entry. */
+void iroot_recent_set(struct iroot_recent_list *list, struct iroot_recent *r,
+		      const struct iroot_instance *instance);
+
+/* A critical section begins with the thread's event `since`; the section at this position ends. */
+void iroot_recent_section(struct iroot_recent_list *list, uint64_t since);
+void iroot_recent_end(struct iroot_recent_list *list, uint32_t section);
+
+/* Can `second` depend on `first`? One writes, or a release comes before an acquisition. */
 static inline bool iroot_conflict(uint32_t first, uint32_t second)
 {
 	if (first == IROOT_RELEASE || second == IROOT_ACQUIRE)
@@ -361,43 +413,67 @@ static inline bool iroot_conflict(uint32_t first, uint32_t second)
 	       (second == IROOT_WRITE && first <= IROOT_WRITE);
 }
 
-/* iroot_expect.c: into the history of its thread; it may predict something. */
-void iroot_history_add(struct iroot_profile *p, const struct iroot_place *place, struct iroot_history *h,
-		       const struct iroot_entry *entry);
+/* predicted_expect.c: adds the entry to a history, and the dependencies that it predicts. */
+void iroot_history_add(struct iroot_profile *p, const struct iroot_location *loc,
+		       struct iroot_history *h, const struct iroot_entry *entry);
 void iroot_history_clear(struct iroot_profile *p, struct iroot_history *h);
 
-/* iroot_seen.c: what is remembered of an access; NULL: nothing, or (make) nothing is left. */
-struct iroot_seen *iroot_seen_find(const struct iroot_profile *p, const struct iroot_place *place,
+/* predicted_seen.c: what is remembered of the node id. NULL: nothing, or no memory is left. */
+struct iroot_seen *iroot_seen_find(const struct iroot_profile *p, const struct iroot_location *loc,
 				   const struct iroot_history *h, uint64_t key);
-struct iroot_seen *iroot_seen_make(struct iroot_profile *p, const struct iroot_place *place,
+struct iroot_seen *iroot_seen_make(struct iroot_profile *p, const struct iroot_location *loc,
 				   struct iroot_history *h, uint64_t key);
-/* Was there one like it? From now on there was. `locks`: hash of them; `s` may be NULL. */
-bool iroot_seen_known(struct iroot_profile *p, const struct iroot_history *h, const struct iroot_pending *w,
-		      uint64_t locks, struct iroot_seen *s);
 
-/* The variable of an access. */
-static inline uint64_t iroot_var(const struct iroot_place *place, uint8_t mask)
+/*
+ * Was there an access with the signature of `w`? Remembers it. `locks`: hash of its annotated
+ * lockset; `s`: from iroot_seen_make(), may be NULL.
+ */
+bool iroot_seen_known(struct iroot_profile *p, const struct iroot_history *h,
+		      const struct iroot_pending *w, uint64_t locks, struct iroot_seen *s);
+
+/* The variable of an access: its first byte in the location. */
+static inline uint64_t iroot_var(const struct iroot_location *loc, uint8_t mask)
 {
-	return place->number * 8ull + (unsigned)__builtin_ctz(mask);
+	return loc->number * 8ull + (unsigned)__builtin_ctz(mask);
 }
 
-/* iroot_observe.c, iroot_predict.c, iroot_pairs.c, iroot_join.c */
-void iroot_observe(struct iroot_profile *p, const struct iroot_touch *t);
-void iroot_predict(struct iroot_profile *p, const struct iroot_touch *t);
-void iroot_predict_forget(struct iroot_profile *p, struct iroot_place *place);
-static inline struct iroot_name iroot_name(uint64_t var, uint32_t thread, uint32_t event)
+/* exposed.c: finds the iRoots that this step exposes. */
+void iroot_exposed_step(struct iroot_profile *p, const struct iroot_location_step *t);
+
+/* predicted.c: adds the step to its thread's history; finds predicted dependencies and pairs. */
+void iroot_predicted_step(struct iroot_profile *p, const struct iroot_location_step *t);
+
+/* No further access to the location follows: finishes pending accesses, clears the histories. */
+void iroot_predicted_forget(struct iroot_profile *p, struct iroot_location *loc);
+
+static inline struct iroot_node_id iroot_node_id(uint64_t var, uint32_t thread, uint32_t event)
 {
-	return (struct iroot_name){ mix_add_small(var, (uint64_t)thread << 32 | event), var, thread, event };
+	return (struct iroot_node_id){ mix_add_small(var, (uint64_t)thread << 32 | event), var,
+				       thread,
+				       event };
 }
-uint32_t iroot_node(struct iroot_profile *p, const struct iroot_name *name);	/* 0 if nothing is left */
-/* False: it is a new one, and there are enough of these two sites. `over`: of IROOT_PAIR_OTHER. */
-bool iroot_pair_add(struct iroot_profile *p, const struct iroot_name *first, const struct iroot_name *second,
-		    uint32_t kind, const struct iroot_over *over);
+
+/* compound_pairs.c: ref of the node, made if needed; 0: no memory is left. */
+uint32_t iroot_node(struct iroot_profile *p, const struct iroot_node_id *name);
+
+/*
+ * Adds a pair. `common` is used for IROOT_PAIR_OTHER. False: the pair is new, and its two sites
+ * have IROOT_PAIR_VARIABLES pairs already.
+ */
+bool iroot_pair_add(struct iroot_profile *p, const struct iroot_node_id *first,
+		    const struct iroot_node_id *second, uint32_t kind,
+		    const struct iroot_common_locks *common);
+
 static inline uint64_t iroot_pair_key(uint64_t first, uint64_t second)
 {
 	return mix_add_small(first, second);
 }
-void iroot_pairs_see(struct iroot_profile *p, const struct iroot_touch *t, const struct iroot_name *name);
-void iroot_join(struct iroot_profile *p);
+
+/* Pairs the step with recent accesses of its thread. */
+void iroot_pairs_step(struct iroot_profile *p, const struct iroot_location_step *t,
+		      const struct iroot_node_id *name);
+
+/* compound.c: joins pairs and predicted dependencies to predicted compound iRoots. */
+void iroot_compound_finish(struct iroot_profile *p);
 
 #endif

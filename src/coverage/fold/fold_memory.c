@@ -1,3 +1,7 @@
+/*
+ * The memory of a profile: allocation without freeing, hash tables, and what happens to references
+ * that other code has overwritten.
+ */
 #include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
@@ -7,22 +11,22 @@ static void damaged(struct iroot_profile *p)
 	p->limit = 0;
 }
 
-void *iroot_nothing(const struct iroot_profile *profile, uint32_t ref)
+void *iroot_bad_ref(const struct iroot_profile *profile, uint32_t ref)
 {
 	struct iroot_profile *p = (struct iroot_profile *)(uintptr_t)profile;
 
 	if (ref)
 		damaged(p);
-	for (size_t i = 0; i < sizeof(p->nothing) / sizeof(p->nothing[0]); i++)
-		p->nothing[i] = 0;
-	return p->nothing;
+	for (size_t i = 0; i < sizeof(p->zero_piece) / sizeof(p->zero_piece[0]); i++)
+		p->zero_piece[i] = 0;
+	return p->zero_piece;
 }
 
 uint32_t iroot_alloc(struct iroot_profile *p, uint64_t bytes)
 {
 	uint64_t at = p->used, end = at + ((bytes + 7) & ~7ull);
 
-	if (end > p->size - IROOT_PIECE) {
+	if (end > p->size - IROOT_MAX_PIECE) {
 		p->lost++;
 		return 0;
 	}
@@ -44,8 +48,8 @@ static struct slot *find(struct slot *slots, uint32_t mask, uint64_t key)
 	return &slots[i];
 }
 
-/* Is all of it in the memory? Then there is something. */
-static bool is_there(struct iroot_profile *p, const struct iroot_table *t)
+/* The table has slots, and all of them lie in the memory. */
+static bool has_slots(struct iroot_profile *p, const struct iroot_table *t)
 {
 	uint64_t end = t->slots * 8ull + (t->mask + 1ull) * sizeof(struct slot);
 
@@ -56,7 +60,7 @@ static bool is_there(struct iroot_profile *p, const struct iroot_table *t)
 	return !p->damaged;
 }
 
-/* The old one is not used again: all of them together are as large as the new one. */
+/* Doubles the slots. The old arrays are not reused: together they are as large as the new one. */
 static bool grow(struct iroot_profile *p, struct iroot_table *t)
 {
 	uint32_t mask = t->slots ? t->mask * 2 + 1 : 63;
@@ -77,8 +81,8 @@ static bool grow(struct iroot_profile *p, struct iroot_table *t)
 	return true;
 }
 
-/* Different ones stay different. */
-static uint64_t real_key(uint64_t key)
+/* Mixes a key for find(); 0 is a free slot. Different keys stay different. */
+static uint64_t slot_key(uint64_t key)
 {
 	key = mix_add(key ^ key >> 32, 0);
 	return key ? key : 1;
@@ -88,8 +92,8 @@ uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64
 {
 	struct slot *s;
 
-	key = real_key(key);
-	if (is_there(p, t)) {
+	key = slot_key(key);
+	if (has_slots(p, t)) {
 		s = find(iroot_at(p, t->slots), t->mask, key);
 		*added = s->key == 0;
 		if (!*added)
@@ -106,5 +110,6 @@ uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64
 
 uint32_t iroot_table_get(const struct iroot_profile *p, const struct iroot_table *t, uint64_t key)
 {
-	return is_there((struct iroot_profile *)(uintptr_t)p, t) ? find(iroot_at(p, t->slots), t->mask, real_key(key))->value : 0;
+	return has_slots((struct iroot_profile *)(uintptr_t)p, t) ?
+	       find(iroot_at(p, t->slots), t->mask, slot_key(key))->value : 0;
 }

@@ -1,17 +1,17 @@
 /*
- * Threads, their locks, and strong order between them: what would be the same in other runs.
- * Locks order nobody here, nor do atomics.
+ * Threads and strong order between them: the order that holds in other schedules as well. Locks and
+ * atomics make no order here.
  */
 #include "coverage/fold/fold_internal.h"
 
-/* Something that threads meet at. */
+/* An object with SIGNAL and WAIT, or a barrier. */
 struct sync {
-	uint32_t clock;		/* of those who signalled, or came to the barrier in this round */
-	uint32_t round;		/* barrier: of the round that is complete */
-	uint32_t wanted, here;	/* barrier: threads that make a round, that came */
+	uint32_t clock;		/* joined clocks of all SIGNALs, or of the barrier's current round */
+	uint32_t round_clock;	/* barrier: joined clocks of the last complete round */
+	uint32_t party, arrived;	/* barrier: threads of a round; those that came so far */
 };
 
-/* For all of these `at` may be 0, which is the clock of nothing. */
+/* In this file, ref 0 of a clock means the zero clock. */
 static uint32_t clock_new(struct iroot_profile *p, uint32_t count)
 {
 	uint32_t ref = iroot_alloc(p, sizeof(struct iroot_clock) + count * sizeof(uint32_t));
@@ -30,7 +30,7 @@ static bool clock_has(const struct iroot_profile *p, const struct iroot_clock *c
 	return true;
 }
 
-/* The maximum of both, in *to if it has room and nobody else keeps it. */
+/* *to becomes the maximum of both clocks: in place if there is room and it is not `kept`. */
 static void clock_join(struct iroot_profile *p, uint32_t *to, uint32_t from, bool kept)
 {
 	struct iroot_clock *a = iroot_at(p, *to), *c;
@@ -69,7 +69,7 @@ static void thread_join(struct iroot_profile *p, struct iroot_thread *t, uint32_
 		t->clock_used = false;
 }
 
-/* What it does from now on is not known to those who know what it did. */
+/* Begins a new epoch of the thread: clocks copied from it so far do not cover its next events. */
 static void thread_tick(struct iroot_profile *p, struct iroot_thread *t)
 {
 	struct iroot_clock *c = iroot_at(p, t->clock), *new;
@@ -90,7 +90,7 @@ static void thread_tick(struct iroot_profile *p, struct iroot_thread *t)
 
 struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number, bool created)
 {
-	uint32_t *near = &p->near_threads[number % IROOT_RECENT], *ref;
+	uint32_t *near = &p->thread_cache[number % IROOT_RECENT], *ref;
 	struct iroot_thread *t = *near ? iroot_at(p, *near) : NULL;
 	bool added;
 
@@ -104,7 +104,7 @@ struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number, bool
 		t = iroot_at(p, *ref);
 		t->number = number;
 		t->own = p->thread_count++;
-		p->foreign += t->own > 0 && !created;
+		p->uncreated_threads += t->own > 0 && !created;
 		t->clock = clock_new(p, t->own + 1);
 		if (!t->clock) {
 			*ref = 0;
@@ -130,18 +130,19 @@ static struct sync *sync_at(struct iroot_profile *p, uint64_t addr)
 	return ref && *ref ? iroot_at(p, *ref) : NULL;
 }
 
-/* A clock that is joined into others stays as it is: they copy. */
+/* Joins copy clocks: the clock of a complete round stays as it is when its threads go on. */
 static void barrier_enter(struct iroot_profile *p, struct sync *s, struct iroot_thread *t)
 {
 	clock_join(p, &s->clock, t->clock, true);
-	if (s->wanted == 0 || ++s->here < s->wanted)
+	if (s->party == 0 || ++s->arrived < s->party)
 		return;
-	s->here = 0;
-	s->round = s->clock;
+	s->arrived = 0;
+	s->round_clock = s->clock;
 	s->clock = 0;
 }
 
-static void threads_step(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step)
+static void threads_step(struct iroot_profile *p, struct iroot_thread *t,
+			 const struct iroot_step *step)
 {
 	struct iroot_thread *other = iroot_thread(p, (uint32_t)step->addr, true);
 
@@ -156,7 +157,8 @@ static void threads_step(struct iroot_profile *p, struct iroot_thread *t, const 
 	thread_tick(p, t);
 }
 
-void iroot_order_step(struct iroot_profile *p, struct iroot_thread *t, const struct iroot_step *step)
+void iroot_order_step(struct iroot_profile *p, struct iroot_thread *t,
+		      const struct iroot_step *step)
 {
 	struct sync *s;
 
@@ -176,16 +178,16 @@ void iroot_order_step(struct iroot_profile *p, struct iroot_thread *t, const str
 		thread_join(p, t, s->clock);
 		break;
 	case IROOT_OP_BARRIER_INIT:
-		s->wanted = (uint32_t)step->size;
-		s->here = 0;
-		s->clock = s->round = 0;
+		s->party = (uint32_t)step->size;
+		s->arrived = 0;
+		s->clock = s->round_clock = 0;
 		break;
 	case IROOT_OP_BARRIER_ENTER:
 		barrier_enter(p, s, t);
 		thread_tick(p, t);
 		break;
 	case IROOT_OP_BARRIER_LEAVE:
-		thread_join(p, t, s->wanted ? s->round : s->clock);
+		thread_join(p, t, s->party ? s->round_clock : s->clock);
 		break;
 	}
 }

@@ -1,20 +1,24 @@
+/*
+ * The interface of the fold: makes of each step what the other files do with one location, and
+ * gives out the iRoots that they found.
+ */
 #include "coverage/fold/iroot_fold.h"
 
 #include "coverage/fold/fold_internal.h"
 
-#define LEAST (256u << 10)	/* bytes of memory */
-#define RANGE_MOST (1u << 20)	/* bytes of one access that are looked at */
+#define MIN_MEMORY (256u << 10)	/* bytes */
+#define MAX_ACCESS (1u << 20)	/* bytes of one access; the rest is ignored and counted as lost */
 
 struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t window)
 {
 	struct iroot_profile *p = memory;
 
-	if (size < LEAST)
+	if (size < MIN_MEMORY)
 		return NULL;
 	p->size = size;
 	p->used = (sizeof(*p) + 7) & ~7ull;
-	p->reads = IROOT_READS;
-	p->limit = size - sizeof(*p) - IROOT_PIECE;
+	p->list_budget = IROOT_LIST_BUDGET;
+	p->limit = size - sizeof(*p) - IROOT_MAX_PIECE;
 	p->window = window;
 	p->version = IROOT_PROFILE_VERSION;
 	p->magic = IROOT_MAGIC;
@@ -25,42 +29,44 @@ struct iroot_profile *iroot_profile_open(void *memory, uint64_t size)
 {
 	struct iroot_profile *p = memory;
 
-	if (size < LEAST || p->magic != IROOT_MAGIC || p->version != IROOT_PROFILE_VERSION || p->busy)
+	if (size < MIN_MEMORY || p->magic != IROOT_MAGIC || p->version != IROOT_PROFILE_VERSION ||
+	    p->busy)
 		return NULL;
-	p->damaged |= p->size < LEAST || p->size > size || p->used < sizeof(*p) || p->used > p->size;
-	p->limit = p->damaged ? 0 : p->size - sizeof(*p) - IROOT_PIECE;
+	p->damaged |= p->size < MIN_MEMORY || p->size > size || p->used < sizeof(*p) ||
+		p->used > p->size;
+	p->limit = p->damaged ? 0 : p->size - sizeof(*p) - IROOT_MAX_PIECE;
 	return p;
 }
 
-static void touch(struct iroot_profile *p, struct iroot_touch *t, uint32_t place)
+static void step_at_location(struct iroot_profile *p, struct iroot_location_step *t, uint32_t loc)
 {
-	if (!place)
+	if (!loc)
 		return;
-	t->place = iroot_at(p, place);
-	t->place->used = 1;
+	t->loc = iroot_at(p, loc);
+	t->loc->used = 1;
 	if (p->window)
-		iroot_observe(p, t);
-	iroot_predict(p, t);
+		iroot_exposed_step(p, t);
+	iroot_predicted_step(p, t);
 }
 
 static void access_step(struct iroot_profile *p, struct iroot_thread *thread,
 			const struct iroot_step *step)
 {
-	struct iroot_touch t = { .thread = thread, .index = ++thread->events };
+	struct iroot_location_step t = { .thread = thread, .index = ++thread->events };
 	uint64_t addr = step->addr, size = step->size;
 
 	t.access = step->op == IROOT_OP_READ ? IROOT_READ : IROOT_WRITE;
 	t.event = iroot_event_number(p, step->site, t.access);
-	p->lost += size > RANGE_MOST;
-	if (size > RANGE_MOST)
-		size = RANGE_MOST;
+	p->lost += size > MAX_ACCESS;
+	if (size > MAX_ACCESS)
+		size = MAX_ACCESS;
 	while (t.event && size > 0) {
 		uint64_t part = 8 - (addr & 7);
 
 		if (part > size)
 			part = size;
 		t.mask = (uint8_t)(((1u << part) - 1) << (addr & 7));
-		touch(p, &t, iroot_place_granule(p, addr / 8));
+		step_at_location(p, &t, iroot_location_granule(p, addr / 8));
 		addr += part;
 		size -= part;
 	}
@@ -81,16 +87,17 @@ static void held_drop(struct iroot_thread *t, struct iroot_held *h)
 		*h = h[1];
 }
 
-/* The set that a lock's own events see does not have it. */
-static void lock_step(struct iroot_profile *p, struct iroot_thread *thread, const struct iroot_step *step)
+/* A lock's own acquisitions and releases are steps at its location, made without holding it. */
+static void lock_step(struct iroot_profile *p, struct iroot_thread *thread,
+		      const struct iroot_step *step)
 {
-	struct iroot_touch t = { .thread = thread, .mask = 1 };
-	uint32_t place = iroot_place_lock(p, step->addr);
-	struct iroot_held *h = held_find(thread, place);
+	struct iroot_location_step t = { .thread = thread, .mask = 1 };
+	uint32_t loc = iroot_location_lock(p, step->addr);
+	struct iroot_held *h = held_find(thread, loc);
 	bool release = step->op == IROOT_OP_RELEASE;
 
-	if (!place || (release ? h && --h->depth > 0 : h && h->depth++ > 0))
-		return;		/* nobody sees it */
+	if (!loc || (release ? h && --h->depth > 0 : h && h->depth++ > 0))
+		return;		/* recursive: no other thread can notice */
 	t.index = ++thread->events;
 	t.access = release ? IROOT_RELEASE : IROOT_ACQUIRE;
 	t.shared = release ? h && h->shared : step->op == IROOT_OP_ACQUIRE_SHARED;
@@ -98,7 +105,7 @@ static void lock_step(struct iroot_profile *p, struct iroot_thread *thread, cons
 	if (release && h)
 		held_drop(thread, h);
 	if (t.event)
-		touch(p, &t, place);
+		step_at_location(p, &t, loc);
 	if (release)
 		return;
 	if (thread->held_count == IROOT_HELD) {
@@ -106,17 +113,17 @@ static void lock_step(struct iroot_profile *p, struct iroot_thread *thread, cons
 		return;
 	}
 	thread->held[thread->held_count++] = (struct iroot_held){
-		.lock = place, .depth = 1, .shared = t.shared,
-		.section = ++((struct iroot_place *)iroot_at(p, place))->sections };
+		.lock = loc, .depth = 1, .shared = t.shared,
+		.section = ++((struct iroot_location *)iroot_at(p, loc))->sections };
 	iroot_recent_section(&thread->recents, t.index);
 }
 
-static void take(struct iroot_profile *p, const struct iroot_step *step)
+static void do_step(struct iroot_profile *p, const struct iroot_step *step)
 {
 	struct iroot_thread *t;
 
 	if (step->op == IROOT_OP_FRESH) {
-		iroot_place_forget(p, step->addr, step->size);
+		iroot_location_forget(p, step->addr, step->size);
 		return;
 	}
 	t = step->op != IROOT_OP_NONE ? iroot_thread(p, step->thread, false) : NULL;
@@ -141,25 +148,25 @@ static void take(struct iroot_profile *p, const struct iroot_step *step)
 void iroot_profile_step(struct iroot_profile *p, const struct iroot_step *step)
 {
 	p->busy = 1;
-	p->reads = IROOT_READS;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* who is killed in between leaves it so */
-	take(p, step);
+	p->list_budget = IROOT_LIST_BUDGET;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* a killed process leaves `busy` set */
+	do_step(p, step);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	p->busy = 0;
 }
 
 void iroot_profile_finish(struct iroot_profile *p)
 {
-	p->reads = IROOT_READS;
+	p->list_budget = IROOT_LIST_BUDGET;
 	if (!p->finished)
-		iroot_join(p);
+		iroot_compound_finish(p);
 	p->finished = 1;
 }
 
-/* The end of the list. */
+/* Marks the profile as damaged; returns what ends a loop over iRoots. */
 static uint32_t damaged(const struct iroot_profile *p)
 {
-	iroot_nothing(p, 1);
+	iroot_bad_ref(p, 1);
 	return 0;
 }
 
@@ -182,7 +189,8 @@ uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, str
 		return damaged(p);
 	out->idiom = f->idiom;
 	for (unsigned i = 0; i < IROOT_EVENTS; i++) {
-		const struct iroot_event none = { 0 }, *e = f->event[i] ? iroot_at(p, f->event[i]) : &none;
+		const struct iroot_event none = { 0 };
+		const struct iroot_event *e = f->event[i] ? iroot_at(p, f->event[i]) : &none;
 
 		if (e->access > IROOT_RELEASE)
 			return damaged(p);
@@ -194,8 +202,8 @@ uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, str
 
 void iroot_profile_stats(const struct iroot_profile *p, struct iroot_profile_stats *out)
 {
-	*out = (struct iroot_profile_stats){ .steps = p->steps, .dependencies = p->dependencies,
-					     .places = p->place_count, .entries = p->entry_count,
-					     .pairs = p->pair_count, .lost = p->lost,
-					     .bytes = p->used };
+	*out = (struct iroot_profile_stats){
+		.steps = p->steps, .dependencies = p->dependencies, .locations = p->location_count,
+		.entries = p->entry_count, .pairs = p->pair_count, .lost = p->lost, .bytes = p->used,
+	};
 }

@@ -1,14 +1,16 @@
 /*
- * Which dependencies other schedules may have: what is kept of each access.
+ * Predicted dependencies, part 1: from a step to an entry of its thread's history.
  *
- * Of an access it is known only at the thread's next one to the location whether it was the
- * last of its critical sections, so each one waits for that (`pending`).
+ * Whether an access is the last one of its critical sections is known only at the thread's next
+ * access to the same bytes. Until then the access is pending; then it becomes an entry, and
+ * predicted_expect.c compares it with the entries of other threads.
  */
 #include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
-/* Of which of its locks is it the last access? `next` is the thread's access that follows, or NULL. */
-static void find_last(const struct iroot_pending *w, const struct iroot_touch *next, bool *last)
+/* Is `w` the last access in the section of each lock? `next`: the thread's next access, or NULL. */
+static void find_last(const struct iroot_pending *w, const struct iroot_location_step *next,
+		      bool *last)
 {
 	for (uint32_t i = 0; i < w->held_count; i++) {
 		last[i] = true;
@@ -25,7 +27,7 @@ static uint64_t hash_locks(const struct iroot_pending *w, const bool *last)
 
 	for (uint32_t i = 0; i < w->held_count; i++)
 		hash = mix_add_small(hash, (uint64_t)w->held[i].lock << 3 | w->held[i].shared << 2 |
-				       w->held[i].first << 1 | last[i]);
+				     w->held[i].first << 1 | last[i]);
 	return hash;
 }
 
@@ -47,8 +49,9 @@ static uint32_t set_new(struct iroot_profile *p, const struct iroot_pending *w, 
 	return ref;
 }
 
-/* The set of the locks it holds, of that hash; 0 if nothing is left. */
-static uint32_t intern_locks(struct iroot_profile *p, const struct iroot_pending *w, const bool *last,
+/* Ref of the annotated lockset of `w`, which has this hash; 0: no memory is left. */
+static uint32_t intern_locks(struct iroot_profile *p, const struct iroot_pending *w,
+			     const bool *last,
 			     uint64_t hash)
 {
 	uint32_t *ref = &p->no_locks;
@@ -61,11 +64,12 @@ static uint32_t intern_locks(struct iroot_profile *p, const struct iroot_pending
 	return ref ? *ref : 0;
 }
 
-/* Into the history, unless one like it is there: that predicted all that this one could. */
-static void settle(struct iroot_profile *p, struct iroot_place *place, struct iroot_history *h,
-		   struct iroot_pending *w, const struct iroot_touch *next)
+/* Adds the access to the history, unless an equal one was added, which predicted the same. */
+static void finish_pending(struct iroot_profile *p, struct iroot_location *loc,
+			   struct iroot_history *h, struct iroot_pending *w,
+			   const struct iroot_location_step *next)
 {
-	struct iroot_seen *s = iroot_seen_make(p, place, h, w->key);
+	struct iroot_seen *s = iroot_seen_make(p, loc, h, w->key);
 	bool last[IROOT_HELD];
 	uint64_t locks;
 
@@ -76,20 +80,21 @@ static void settle(struct iroot_profile *p, struct iroot_place *place, struct ir
 		return;
 	w->entry.locks = intern_locks(p, w, last, locks);
 	if (w->entry.locks)
-		iroot_history_add(p, place, h, &w->entry);
+		iroot_history_add(p, loc, h, &w->entry);
 }
 
-static struct iroot_history *history_of(struct iroot_profile *p, const struct iroot_touch *t)
+static struct iroot_history *history_of(struct iroot_profile *p,
+					const struct iroot_location_step *t)
 {
-	uint32_t self = (uint32_t)(((char *)t->thread - (char *)p) / 8), ref = t->place->history;
+	uint32_t self = (uint32_t)(((char *)t->thread - (char *)p) / 8), ref = t->loc->history;
 	struct iroot_history *h = ref ? iroot_at(p, ref) : NULL;
 
 	if (h && h->thread == self)
 		return h;
-	for (ref = t->place->histories; ref; ref = h->next) {
+	for (ref = t->loc->histories; ref; ref = h->next) {
 		h = iroot_at(p, ref);
 		if (h->thread == self) {
-			t->place->history = ref;
+			t->loc->history = ref;
 			return h;
 		}
 	}
@@ -98,8 +103,8 @@ static struct iroot_history *history_of(struct iroot_profile *p, const struct ir
 		return NULL;
 	h = iroot_at(p, ref);
 	h->thread = self;
-	h->next = t->place->histories;
-	t->place->histories = t->place->history = ref;
+	h->next = t->loc->histories;
+	t->loc->histories = t->loc->history = ref;
 	return h;
 }
 
@@ -111,9 +116,10 @@ static bool holds(const struct iroot_pending *w, uint32_t lock, uint32_t section
 	return false;
 }
 
-/* It waits for the next one. */
-static void wait_for_next(struct iroot_profile *p, struct iroot_history *h, const struct iroot_touch *t,
-			  uint64_t key, uint32_t before, const bool *first)
+/* Makes the step pending. `before`: clock of the thread's previous access; `first`: by lock. */
+static void add_pending(struct iroot_profile *p, struct iroot_history *h,
+			const struct iroot_location_step *t, uint64_t key, uint32_t before,
+			const bool *first)
 {
 	bool locks = t->thread->held_count > 0;
 	uint32_t ref = p->free_pending[locks];
@@ -127,7 +133,8 @@ static void wait_for_next(struct iroot_profile *p, struct iroot_history *h, cons
 		return;
 	w = iroot_at(p, ref);
 	w->entry = (struct iroot_entry){ .mask = t->mask, .access = t->access, .shared = t->shared,
-					 .event = t->event, .before = before, .epoch = iroot_epoch(p, t->thread),
+					 .event = t->event, .before = before,
+					 .epoch = iroot_epoch(p, t->thread),
 					 .clock = iroot_clock_keep(p, t->thread) };
 	w->index = t->index;
 	w->key = key;
@@ -150,14 +157,16 @@ static void pending_free(struct iroot_profile *p, uint32_t ref)
 	p->free_pending[w->held_count > 0] = ref;
 }
 
-/* `w` is the access that comes before `name`, with nothing of the thread's in between. */
-static void pair_next(struct iroot_profile *p, const struct iroot_place *place, const struct iroot_pending *w,
-		      const struct iroot_name *name, struct iroot_seen *s)
+/* Adds the pair of `w` and the step `name`: the thread did not access these bytes in between. */
+static void pair_next(struct iroot_profile *p, const struct iroot_location *loc,
+		      const struct iroot_pending *w, const struct iroot_node_id *name,
+		      struct iroot_seen *s)
 {
-	const struct iroot_name first = { w->key, iroot_var(place, w->entry.mask), name->thread, w->entry.event };
+	const struct iroot_node_id first = { w->key, iroot_var(loc, w->entry.mask), name->thread,
+					     w->entry.event };
 
 	if (s && (s->before_key[0] == w->key || s->before_key[1] == w->key))
-		return;		/* it is known, or refused for good */
+		return;		/* the pair was added, or refused for good */
 	iroot_pair_add(p, &first, name, IROOT_PAIR_NEXT, NULL);
 	if (s) {
 		s->before_key[1] = s->before_key[0];
@@ -165,9 +174,13 @@ static void pair_next(struct iroot_profile *p, const struct iroot_place *place, 
 	}
 }
 
-/* Of those that end: the clock of the last one, and whether they were in the same sections. */
-static uint32_t settle_before(struct iroot_profile *p, struct iroot_history *h, const struct iroot_touch *t,
-			      const struct iroot_name *name, bool *first)
+/*
+ * Finishes pending accesses that overlap with the step. Returns the clock of the last of them, and
+ * clears first[i] if one of them was in the same section of held lock i.
+ */
+static uint32_t finish_overlapping(struct iroot_profile *p, struct iroot_history *h,
+				   const struct iroot_location_step *t,
+				   const struct iroot_node_id *name, bool *first)
 {
 	uint32_t *link = &h->pending, clock = 0;
 	uint64_t latest = 0;
@@ -187,17 +200,18 @@ static uint32_t settle_before(struct iroot_profile *p, struct iroot_history *h, 
 		for (uint32_t i = 0; i < t->thread->held_count; i++)
 			first[i] &= !holds(w, t->thread->held[i].lock, t->thread->held[i].section);
 		if (t->index - w->index <= p->window)
-			pair_next(p, t->place, w, name, iroot_seen_find(p, t->place, h, name->key));
-		settle(p, t->place, h, w, t);
+			pair_next(p, t->loc, w, name, iroot_seen_find(p, t->loc, h, name->key));
+		finish_pending(p, t->loc, h, w, t);
 		*link = w->next;
 		pending_free(p, ref);
 	}
 	return clock;
 }
 
-void iroot_predict(struct iroot_profile *p, const struct iroot_touch *t)
+void iroot_predicted_step(struct iroot_profile *p, const struct iroot_location_step *t)
 {
-	const struct iroot_name name = iroot_name(iroot_var(t->place, t->mask), t->thread->own, t->event);
+	const struct iroot_node_id name = iroot_node_id(iroot_var(t->loc, t->mask), t->thread->own,
+							t->event);
 	struct iroot_history *h = history_of(p, t);
 	bool first[IROOT_HELD];
 	uint32_t before;
@@ -206,34 +220,35 @@ void iroot_predict(struct iroot_profile *p, const struct iroot_touch *t)
 		return;
 	for (uint32_t i = 0; i < IROOT_HELD; i++)
 		first[i] = true;
-	before = settle_before(p, h, t, &name, first);
-	wait_for_next(p, h, t, name.key, before, first);
+	before = finish_overlapping(p, h, t, &name, first);
+	add_pending(p, h, t, name.key, before, first);
 	if (p->window)
-		iroot_pairs_see(p, t, &name);
+		iroot_pairs_step(p, t, &name);
 }
 
-/* Nothing follows on what is pending. */
-void iroot_predict_forget(struct iroot_profile *p, struct iroot_place *place)
+/* Finishes what is pending, without a next access. */
+void iroot_predicted_forget(struct iroot_profile *p, struct iroot_location *loc)
 {
-	for (uint32_t ref = place->histories; ref;) {
+	for (uint32_t ref = loc->histories; ref;) {
 		struct iroot_history *h = iroot_at(p, ref);
 
-		for (unsigned left = 8; h->pending && left > 0; left--) {	/* no two have a byte in common */
+		/* Pending accesses have no byte in common: at most 8. */
+		for (unsigned left = 8; h->pending && left > 0; left--) {
 			struct iroot_pending *w = iroot_at(p, h->pending);
 			uint32_t next = w->next;
 
 			if (w->held_count > IROOT_HELD)
 				w->held_count = 0;	/* damaged */
-			settle(p, place, h, w, NULL);
+			finish_pending(p, loc, h, w, NULL);
 			pending_free(p, h->pending);
 			h->pending = next;
 		}
-		ref = iroot_older(p, ref, h->next);
+		ref = iroot_next_older(p, ref, h->next);
 	}
-	for (uint32_t ref = place->histories; ref;) {
+	for (uint32_t ref = loc->histories; ref;) {
 		struct iroot_history *h = iroot_at(p, ref);
 
 		iroot_history_clear(p, h);
-		ref = iroot_older(p, ref, h->next);
+		ref = iroot_next_older(p, ref, h->next);
 	}
 }

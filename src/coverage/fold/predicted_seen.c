@@ -1,14 +1,16 @@
 /*
- * What accesses of one name did last, so that most that add nothing new are recognised without a table.
+ * Recognises accesses that predict nothing new, most of them without a table.
  *
- * An access adds nothing if there was one of the same name with the same sign. All of one name overlap, so
- * each is settled before the next one comes, and their clocks never go back: only those of the same
- * clock have to be remembered. Two are here; if there are more, or others needed the place, a table has them.
+ * An access predicts nothing new if there was one with the same node id and signature. Accesses of
+ * one node id overlap, so each is finished before the next one begins, and their clocks never
+ * decrease: only signatures of the last clock have to be remembered. Two are kept in struct
+ * iroot_seen. If there are more, or another node id needed its place, they move to the table
+ * iroot_profile.known.
  */
 #include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
-static uint64_t hash_entry(uint64_t key, const struct iroot_sign *s)
+static uint64_t hash_entry(uint64_t key, const struct iroot_signature *s)
 {
 	uint64_t hash = mix_add_small(key, s->locks);
 
@@ -16,94 +18,103 @@ static uint64_t hash_entry(uint64_t key, const struct iroot_sign *s)
 	return mix_add_small(hash, (uint64_t)s->mask << 32 | s->after);
 }
 
-static void list_known(struct iroot_profile *p, struct iroot_seen *s)
+static void move_to_table(struct iroot_profile *p, struct iroot_seen *s)
 {
 	bool added;
 
-	for (unsigned i = 0; i < 2 && !s->listed; i++)
-		if (s->sign[i].clock)
-			iroot_table_put(p, &p->known, hash_entry(s->key, &s->sign[i]), &added);
-	s->listed = true;
+	for (unsigned i = 0; i < 2 && !s->in_table; i++)
+		if (s->signature[i].clock)
+			iroot_table_put(p, &p->known, hash_entry(s->key, &s->signature[i]), &added);
+	s->in_table = true;
 }
 
-static bool is_sign(const struct iroot_sign *a, const struct iroot_sign *b)
+static bool is_same_signature(const struct iroot_signature *a, const struct iroot_signature *b)
 {
-	return a->clock == b->clock && a->before == b->before && a->after == b->after && a->locks == b->locks &&
+	return a->clock == b->clock && a->before == b->before && a->after == b->after &&
+	       a->locks == b->locks &&
 	       a->mask == b->mask;
 }
 
-static bool is_crowded(const struct iroot_history *h, uint32_t clock)
+static bool may_be_in_table(const struct iroot_history *h, uint32_t clock)
 {
-	return h->crowded == clock || h->crowded == IROOT_EVER;
+	return h->evicted_clock == clock || h->evicted_clock == IROOT_ANY_CLOCK;
 }
 
-bool iroot_seen_known(struct iroot_profile *p, const struct iroot_history *h, const struct iroot_pending *w,
+bool iroot_seen_known(struct iroot_profile *p, const struct iroot_history *h,
+		      const struct iroot_pending *w,
 		      uint64_t locks, struct iroot_seen *s)
 {
-	const struct iroot_sign now = { w->entry.clock, w->entry.before, w->entry.after, w->entry.mask, locks };
-	bool added = true, table = is_crowded(h, now.clock);
+	const struct iroot_signature now = { w->entry.clock, w->entry.before, w->entry.after,
+					     w->entry.mask, locks };
+	bool added = true, table = may_be_in_table(h, now.clock);
 
-	if (s && (is_sign(&s->sign[0], &now) || is_sign(&s->sign[1], &now)))
+	if (s && (is_same_signature(&s->signature[0], &now) ||
+		  is_same_signature(&s->signature[1], &now)))
 		return true;
-	if (s && s->sign[0].clock != now.clock) {
-		s->sign[0].clock = 0;
-		s->listed = table;
-	} else if (s && s->sign[1].clock == now.clock) {
-		list_known(p, s);
+	if (s && s->signature[0].clock != now.clock) {
+		s->signature[0].clock = 0;
+		s->in_table = table;
+	} else if (s && s->signature[1].clock == now.clock) {
+		move_to_table(p, s);
 	}
 	if (s) {
-		table |= s->listed;
-		s->sign[1] = s->sign[0];
-		s->sign[0] = now;
+		table |= s->in_table;
+		s->signature[1] = s->signature[0];
+		s->signature[0] = now;
 	}
-	/* What does not fit is taken for known. */
-	return table && (!iroot_table_put(p, &p->known, hash_entry(w->key, &now), &added) || !added);
+	/* Without memory for the table, the access counts as known. */
+	return table && (!iroot_table_put(p, &p->known, hash_entry(w->key, &now), &added) ||
+			 !added);
 }
 
-struct iroot_seen *iroot_seen_find(const struct iroot_profile *p, const struct iroot_place *place,
+struct iroot_seen *iroot_seen_find(const struct iroot_profile *p, const struct iroot_location *loc,
 				   const struct iroot_history *h, uint64_t key)
 {
 	for (unsigned i = 0; i < IROOT_SEEN; i++)
 		if (h->tag[i] == (uint16_t)key && h->seen[i]) {
 			struct iroot_seen *s = iroot_at(p, h->seen[i]);
 
-			if (s->key == key && s->number == place->number)
+			if (s->key == key && s->number == loc->number)
 				return s;
 		}
 	return NULL;
 }
 
-/* It has to leave. With the clock that it had it may come again at once, or if it waits. */
-static void unsee(struct iroot_profile *p, struct iroot_history *h, struct iroot_seen *s, uint32_t clock)
+/*
+ * Another node id replaces `s`. Its signatures move to the table if they may be needed again: if
+ * the thread's clock is still theirs, or if an access of this node id is pending.
+ */
+static void evict(struct iroot_profile *p, struct iroot_history *h, struct iroot_seen *s,
+		  uint32_t clock)
 {
 	unsigned left = 8;
 
-	if (s->sign[0].clock == clock) {
-		list_known(p, s);
-		if (h->crowded != IROOT_EVER)
-			h->crowded = clock;
+	if (s->signature[0].clock == clock) {
+		move_to_table(p, s);
+		if (h->evicted_clock != IROOT_ANY_CLOCK)
+			h->evicted_clock = clock;
 	}
 	for (uint32_t ref = h->pending; ref && left-- > 0;) {
 		const struct iroot_pending *w = iroot_at(p, ref);
 
 		if (w->key == s->key) {
-			list_known(p, s);
-			h->crowded = IROOT_EVER;
+			move_to_table(p, s);
+			h->evicted_clock = IROOT_ANY_CLOCK;
 		}
 		ref = w->next;
 	}
 }
 
-struct iroot_seen *iroot_seen_make(struct iroot_profile *p, const struct iroot_place *place,
+struct iroot_seen *iroot_seen_make(struct iroot_profile *p, const struct iroot_location *loc,
 				   struct iroot_history *h, uint64_t key)
 {
-	struct iroot_seen *s = iroot_seen_find(p, place, h, key);
+	struct iroot_seen *s = iroot_seen_find(p, loc, h, key);
 	const struct iroot_thread *t;
 	unsigned at;
 
 	if (s)
 		return s;
-	at = h->leaves++ % IROOT_SEEN;
+	at = h->next_victim++ % IROOT_SEEN;
 	if (!h->seen[at])
 		h->seen[at] = iroot_alloc(p, sizeof(*s));
 	if (!h->seen[at])
@@ -111,8 +122,8 @@ struct iroot_seen *iroot_seen_make(struct iroot_profile *p, const struct iroot_p
 	h->tag[at] = (uint16_t)key;
 	s = iroot_at(p, h->seen[at]);
 	t = iroot_at(p, h->thread);
-	if (s->key && s->number == place->number)
-		unsee(p, h, s, t->clock);
-	*s = (struct iroot_seen){ .key = key, .number = place->number };
+	if (s->key && s->number == loc->number)
+		evict(p, h, s, t->clock);
+	*s = (struct iroot_seen){ .key = key, .number = loc->number };
 	return s;
 }

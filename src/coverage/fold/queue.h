@@ -1,11 +1,13 @@
 /*
- * Events on their way from the threads of a program to its profile (coverage/fold/iroot_fold.h), in memory
- * that the program (runtime/record/parallel_coverage.c) shares with the tool: raw records in batches, each of one thread.
+ * Queue of events from the threads of a program to its profile (coverage/fold/iroot_fold.h). It
+ * lies in memory that the program (runtime/record/parallel_coverage.c) shares with the tool, and
+ * holds raw records in batches, each of one thread.
  *
- * Who has a batch takes as much of the queue as it needs by adding to `tail`, copies it there and marks it; whoever
- * has the right to then folds batches from `head` on, up to the first that is not marked. The order in which
- * they took their places is the order of the profile. What is left when the program ended, the tool
- * folds. Positions only grow; a mark belongs to one of them. No libc here.
+ * A thread adds the size of its batch to `tail`, copies the batch to the space reserved that way,
+ * and marks it as complete. One thread at a time folds complete batches from `head` on, up to the
+ * first incomplete one. So the order of reservations is the order of the profile. The tool folds
+ * what is left when the program has ended. Positions only grow, and a mark is valid for one
+ * position. No libc.
  */
 #ifndef COVERAGE_FOLD_QUEUE_H
 #define COVERAGE_FOLD_QUEUE_H
@@ -19,14 +21,15 @@
 #define TRACE_QUEUE_RECORDS (64u << 10)
 
 struct trace_queue {
-	uint64_t magic;		/* it is used */
-	uint64_t folding;	/* somebody is at it; if that one died, a batch may be folded in part */
+	uint64_t magic;		/* TRACE_QUEUE_MAGIC if the queue is in use */
+	/* a thread is folding; if it was killed, a batch may be folded in part */
+	uint64_t folding;
 	uint64_t head __attribute__((aligned(64)));
 	uint64_t tail __attribute__((aligned(64)));
 	struct trace_record at[TRACE_QUEUE_RECORDS] __attribute__((aligned(64)));
 };
 
-/* It lies at the end of the memory for the profile, if that is `size` bytes; a multiple of 64. */
+/* The queue lies at the end of the profile's memory of `size` bytes, a multiple of 64. */
 static inline struct trace_queue *trace_queue_of(void *memory, uint64_t size)
 {
 	return (struct trace_queue *)(void *)((char *)memory + size - sizeof(struct trace_queue));
@@ -37,22 +40,27 @@ static inline struct trace_record *trace_queue_at(struct trace_queue *q, uint64_
 	return &q->at[position % TRACE_QUEUE_RECORDS];
 }
 
-/* The batch's first record: { thread << 32 | records that follow, this }. No record's by chance. */
+/*
+ * The mark of a complete batch: `site` of its first record, whose `addr` has the thread in the
+ * upper half and the number of records that follow in the lower. No other record has that value.
+ */
 static inline uint64_t trace_queue_mark(uint64_t position)
 {
 	return mix_spread(position + 1);
 }
 
-/* `r` has the records of one event. */
-static inline void trace_queue_event(struct iroot_profile *p, uint32_t thread, const struct trace_record *r)
+/* Folds one event; `r` has all of its records. */
+static inline void trace_queue_event(struct iroot_profile *p, uint32_t thread,
+				     const struct trace_record *r)
 {
 	unsigned kind = trace_site_kind(r->site), result = (unsigned)(r->addr >> 48), count;
 	uint64_t size = 1ull << (r->site >> 56 & TRACE_SIZE_MASK), arg = 0;
 	struct iroot_step steps[TRACE_STEPS];
 
 	if (kind == TRACE_THREAD_START) {
-		/* The stack may have been another one's. */
-		steps[0] = (struct iroot_step){ .thread = thread, .op = IROOT_OP_FRESH, .addr = r[2].addr,
+		/* The stack's memory may have been the stack of a thread that ended. */
+		steps[0] = (struct iroot_step){ .thread = thread, .op = IROOT_OP_FRESH,
+						.addr = r[2].addr,
 						.size = r[2].site - r[2].addr };
 		if (r[1].site >> 32 && r[2].site > r[2].addr)
 			iroot_profile_step(p, &steps[0]);
@@ -74,7 +82,7 @@ static inline void trace_queue_fold_all(struct trace_queue *q, struct iroot_prof
 
 	for (;;) {
 		const struct trace_record *first = trace_queue_at(q, head);
-		/* Pairs with the store of who made the batch. */
+		/* Pairs with the store by the thread that completes the batch. */
 		uint64_t mark = __atomic_load_n(&first->site, __ATOMIC_ACQUIRE);
 		uint32_t thread = (uint32_t)(first->addr >> 32), count = (uint32_t)first->addr;
 
@@ -91,16 +99,16 @@ static inline void trace_queue_fold_all(struct trace_queue *q, struct iroot_prof
 			trace_queue_event(p, thread, r);
 		}
 		head += count + 1ull;
-		/* Pairs with the load of who waits for room. */
+		/* Pairs with the load by a thread that waits for room. */
 		__atomic_store_n(&q->head, head, __ATOMIC_RELEASE);
 	}
 }
 
-/* All batches that are whole, into `p`, or nowhere if that is NULL. By one at a time. */
+/* Folds all complete batches into `p`, or drops them if that is NULL. One thread at a time. */
 static inline void trace_queue_fold(struct trace_queue *q, struct iroot_profile *p)
 {
 	q->folding = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* who is killed in between leaves it so */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);	/* a killed process leaves `folding` set */
 	trace_queue_fold_all(q, p);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	q->folding = 0;

@@ -1,6 +1,5 @@
 /*
- * Deadlocks: cycles and what is none, and random traces against a search through
- * everything.
+ * Deadlocks: lock cycles and cases that are none, and random traces against an exhaustive search.
  */
 #include "analyze_util.h"
 #include "reference/deadlocks.h"
@@ -27,7 +26,7 @@ static void test_cycle(void **state)
 	c = findings_at(x.out, 0);
 	assert_int_equal(c->class, CANDIDATE_DEADLOCK);
 	assert_false(c->seen);
-	/* Each has its first lock before the other asks for it. */
+	/* Each thread has its first lock before the other wants it. */
 	assert_int_equal(c->orders, 2);
 	assert_int_equal(c->order[0].first, 2);
 	assert_int_equal(c->order[0].second, 1);
@@ -53,11 +52,11 @@ static void test_gate(void **state)
 	deadlock(TWO "0.1 lock g\n0.1 lock a @p\n0.1 lock b @q\n0.1 unlock b\n0.1 unlock a\n0.1 unlock g\n"
 		     "0.2 lock g\n0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n0.2 unlock g\n",
 		 "");
-	/* Both only read the gate: it keeps nobody out. */
+	/* Both threads only read-lock the gate lock: it excludes neither. */
 	deadlock(TWO "0.1 rdlock g\n0.1 lock a @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n"
 		     "0.1 rwunlock g\n0.2 rdlock g\n0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n"
 		     "0.2 unlock b\n0.2 rwunlock g\n", CYCLE);
-	/* The gate is given back before the second lock of one of them. */
+	/* One thread releases the gate lock before it takes its second lock. */
 	deadlock(TWO "0.1 lock g\n0.1 lock a @x1\n0.1 unlock g\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n"
 		     "0.2 lock g\n0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n0.2 unlock g\n",
 		 CYCLE);
@@ -71,7 +70,7 @@ static void test_one_thread(void **state)
 	/* A recursive lock. */
 	deadlock(TWO "0.1 lock a @p\n0.1 lock a @q\n0.1 unlock a\n0.1 unlock a\n"
 		     "0.2 lock a @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock a\n", "");
-	/* Given back once it is still held. */
+	/* Released once, a recursive lock is still held. */
 	deadlock(TWO "0.1 lock a @x1\n0.1 lock a\n0.1 unlock a\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n"
 		     "0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n", CYCLE);
 }
@@ -79,18 +78,18 @@ static void test_one_thread(void **state)
 static void test_ordered(void **state)
 {
 	(void)state;
-	/* The second is created when the first is done; or joined; or waited for. */
+	/* The second thread is created, joined or woken after the first is done. */
 	deadlock("0 create 0.1\n0 lock a @p\n0 lock b @q\n0 unlock b\n0 unlock a\n0 create 0.2\n"
 		 "0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n", "");
 	deadlock("0 create 0.1\n0.1 lock a @p\n0.1 lock b @q\n0.1 unlock b\n0.1 unlock a\n0.1 end\n"
 		 "0 join 0.1\n0 lock b @r\n0 lock a @s\n0 unlock a\n0 unlock b\n", "");
 	deadlock(TWO "0.1 lock a @p\n0.1 lock b @q\n0.1 unlock b\n0.1 unlock a\n0.1 sem-post s\n"
 		     "0.2 sem-wait s\n0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n", "");
-	/* That they met on another lock is luck. */
+	/* Order by another lock is chance. */
 	deadlock(TWO "0.1 lock a @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n0.1 lock m\n0.1 unlock m\n"
 		     "0.2 lock m\n0.2 unlock m\n0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n",
 		 CYCLE);
-	/* The first time is ordered, the second is not. */
+	/* The first instance is ordered, the second is not. */
 	deadlock("0 lock a @x1\n0 lock b @y1\n0 unlock b\n0 unlock a\n0 create 0.1\n0 create 0.2\n"
 		 "0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n"
 		 "0 lock a @x1\n0 lock b @y1\n0 unlock b\n0 unlock a\n",
@@ -169,13 +168,13 @@ static void test_blocked(void **state)
 	for (size_t i = 0; i < 4; i++)
 		assert_true(findings_at(x.out, i)->seen);
 	analyzed_free(&x);
-	/* Somebody was still running. */
+	/* A thread was still running. */
 	deadlock("0 create 0.1\n0.1 blocked s sem-wait @w\n0 write x @a\n", "");
-	/* Input may come from outside. */
+	/* A system call may be ended from outside. */
 	deadlock("0 create 0.1\n0.1 blocked s sem-wait @w\n0 blocked 0 call\n", "");
 }
 
-/* ---- everything against a search through everything ---- */
+/* ---- random traces against an exhaustive search ---- */
 
 static void add(struct run *r, unsigned thread, int what, unsigned lock)
 {
@@ -267,7 +266,7 @@ static void test_random_runs(void **state)
 		free(text);
 		free(r);
 	}
-	assert_in_range(with, 100, 2900);	/* both sorts were met */
+	assert_in_range(with, 100, 2900);	/* traces with and without deadlocks */
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * Order violations: use before initialisation, after free and after destroy; what is
- * ordered after all; and random traces against the definitions, byte by byte.
+ * Order violations: use before initialisation, after free and after destroy; cases in which order
+ * is enforced; and random traces against the definitions, byte by byte.
  */
 #include "analyze_util.h"
 #include "reference/order_violations.h"
@@ -20,30 +20,30 @@ static void test_before_init(void **state)
 
 	(void)state;
 	order(ONE "0 write x @init\n0.1 read x @use\n", "before-init 0.1 read @use#1, 0 write @init#1\n");
-	/* The first write is made by then. */
+	/* Ordered: the first write comes before the creation. */
 	order("0 write x @init\n" ONE "0.1 read x @use\n", "");
 	order(ONE "0 write x @init\n0 sem-post s\n0.1 sem-wait s\n0.1 read x @use\n", "");
-	/* An initial value was found first: it means something. */
+	/* The location was read before it was written: the initial value has a meaning. */
 	order(ONE "0 read x @look\n0 write x @step\n0.1 read x @use\n", "");
 	order(ONE "0.1 read x @look\n0 write x @set\n0.1 read x @use\n", "");
-	/* What is overwritten was an answer. */
+	/* The use is a write, which a later initialisation would overwrite. */
 	order(ONE "0 write x @init\n0.1 write x @answer\n",
 	      "before-init 0.1 write @answer#1, 0 write @init#1\n");
-	/* Cleared early, made late: the later write counts. */
+	/* Cleared early, initialised late: the later write counts. */
 	order("0 write-range x:64 @clear\n" ONE "0 write x+8:8 @init\n0.1 read x+8:8 @use\n0.1 read x @zero\n",
 	      "before-init 0.1 read @use#1, 0 write @init#1\n");
-	/* Cleared by the creator, made by one child, used by another. */
+	/* Cleared by the creator, initialised by one child, used by another. */
 	order("0 write-range x:64 @clear\n" TWO "0.1 write x @init\n0.2 read x @use\n",
 	      "before-init 0.2 read @use#1, 0.1 write @init#1\n");
-	/* Locks have no order of their own. */
+	/* Locks enforce no order. */
 	analyze(&x, ONE "0 lock m @enter\n0 write x @init\n0 unlock m\n0.1 lock m\n0.1 read x @use\n0.1 unlock m\n",
 		&analysis_order);
 	assert_int_equal(findings_count(x.out), 1);
 	c = findings_at(x.out, 0);
 	assert_int_equal(c->orders, 1);
-	assert_int_equal(c->order[0].first, 0);		/* the use … */
-	assert_int_equal(c->order[0].second, 1);	/* … before the write, */
-	assert_int_equal(c->hold[1], 2);		/* which must not hold the lock then */
+	assert_int_equal(c->order[0].first, 0);		/* the use comes */
+	assert_int_equal(c->order[0].second, 1);	/* before the write, */
+	assert_int_equal(c->hold[1], 2);		/* held before its critical section */
 	assert_string_equal(label_of(x.reader, c->event[2].pc), "enter");
 	assert_int_equal(c->hold[0], -1);
 	analyzed_free(&x);
@@ -58,7 +58,7 @@ static void test_parts(void **state)
 	      "before-init 0.1 read @in#1, 0 write-range @all#1\n");
 	order("0 write x:1 @a\n" ONE "0 write x+1:1 @b\n0.1 read x:8 @use\n",
 	      "before-init 0.1 read @use#1, 0 write @b#1\n");
-	/* A use that reaches over the end of a granule. */
+	/* A use across the end of a granule. */
 	order(ONE "0 write x+8:8 @init\n0.1 read x+6:4 @use\n",
 	      "before-init 0.1 read @use#1, 0 write @init#1\n");
 }
@@ -66,17 +66,17 @@ static void test_parts(void **state)
 static void test_published(void **state)
 {
 	(void)state;
-	/* The flag comes after, so who has seen it comes after; of the flag itself it is said. */
+	/* The flag is set after the data: its readers are ordered. The flag itself is reported. */
 	order(ONE "0 write x @init\n0 write flag @set\n0.1 read flag @see\n0.1 read x @use\n",
 	      "before-init 0.1 read @see#1, 0 write @set#1\n");
-	/* The flag comes before: this is the bug. */
+	/* The flag is set before the data: the bug. */
 	order(ONE "0 write flag @set\n0 write x @init\n0.1 read flag @see\n0.1 read x @use\n",
 	      "before-init 0.1 read @see#1, 0 write @set#1\nbefore-init 0.1 read @use#1, 0 write @init#1\n");
-	/* In one section with the flag, although behind it. */
+	/* The data is written after the flag, but in one section with it: ordered. */
 	order(ONE "0 lock m @in\n0 write flag @set\n0 write x @init\n0 unlock m\n"
 		  "0.1 lock m\n0.1 read flag @see\n0.1 unlock m\n0.1 read x @use\n",
 	      "before-init 0.1 read @see#1, 0 write @set#1, 0 lock @in#1\n");
-	/* A counter's step says nothing. */
+	/* A step of a counter enforces no order. */
 	order(ONE "0 write x @init\n0 lock m\n0 read n\n0 write n @step\n0 unlock m\n"
 		  "0.1 lock m\n0.1 read n\n0.1 write n\n0.1 unlock m\n0.1 read x @use\n",
 	      "before-init 0.1 read @use#1, 0 write @init#1\n");
@@ -84,7 +84,7 @@ static void test_published(void **state)
 	order(ONE "0 write x @init\n0 atomic-store flag 1 release @set\n0.1 atomic-load flag 1 acquire @see\n"
 		  "0.1 read x @use\n",
 	      "");
-	/* The lock was taken before there was anybody to come first. */
+	/* The lock was taken before the other thread was created: ordered. */
 	order("0 lock m\n" ONE "0 write x @init\n0 unlock m\n0.1 lock m\n0.1 read x @use\n0.1 unlock m\n", "");
 }
 
@@ -98,7 +98,7 @@ static void test_objects(void **state)
 	      "use-destroy 0 mutex-destroy @end#1, 0.1 unlock @out#1\n"
 	      "use-destroy 0 mutex-destroy @end#1, 0.1 lock @in#1\n");
 	order(ONE "0.1 lock m @in\n0.1 unlock m @out\n0.1 end\n0 join 0.1\n0 mutex-destroy m @end\n", "");
-	/* It has seen, under the mutex, that the other one is done with it. */
+	/* The freeing thread has read, under the mutex, that the other one is done. */
 	order(ONE "0.1 lock m @in\n0.1 write done @set\n0.1 unlock m @out\n"
 		  "0 lock m\n0 read done @see\n0 unlock m\n0 mutex-destroy m @end\n",
 	      "before-init 0 read @see#1, 0.1 write @set#1, 0.1 lock @in#1\n");
@@ -120,37 +120,37 @@ static void test_use_free(void **state)
 	order(HEAP TWO "0.1 read h @use\n0.1 sem-post s\n0.2 sem-wait s\n0.2 free h @free\n", "");
 	order(HEAP TWO "0.1 read h @use\n0.1 sem-post s\n0.1 read h @late\n0.2 sem-wait s\n0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 read @late#1\n");
-	/* A thread's stack is gone when it ends; what it waited for was before that. */
+	/* A thread's end frees its stack; events it waited for come before. */
 	order("0 create 0.1\n0.1 start stack=0x7000-0x8000\n0.1 create 0.1.1\n0.1.1 read 0x7100:8 @use\n0.1 end @end\n",
 	      "use-free 0.1 end @end#1, 0.1.1 read @use#1\n");
 	order("0 create 0.1\n0.1 start stack=0x7000-0x8000\n0.1 create 0.1.1\n0.1.1 read 0x7100:8 @use\n"
 	      "0.1.1 sem-post s\n0.1 sem-wait s\n0.1 end @end\n", "");
-	/* New memory has no past. */
+	/* Newly allocated memory has no history. */
 	order(HEAP ONE "0 write h @init\n0 free h\n0 malloc h 64\n0.1 read h @use\n", "");
 }
 
 static void test_count(void **state)
 {
 	(void)state;
-	/* Lowered under a lock: who frees has come after. The use between is inside. */
+	/* A count in the block, lowered under a lock, orders the free after that section. */
 	order(HEAP "0 write h @two\n" TWO
 	      "0.1 read h+8 @before\n0.1 lock m\n0.1 read h\n0.1 write h\n0.1 read h+8 @in\n0.1 unlock m\n"
 	      "0.2 lock m\n0.2 read h\n0.2 write h\n0.2 unlock m\n0.2 free h @free\n",
 	      "");
-	/* Looked at again outside. */
+	/* The block is used again outside the section. */
 	order(HEAP "0 write h @two\n" TWO
 	      "0.1 lock m\n0.1 read h\n0.1 write h\n0.1 unlock m\n0.1 read h @again\n"
 	      "0.2 lock m\n0.2 read h\n0.2 write h\n0.2 unlock m\n0.2 read h\n0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 read @again#1\n");
-	/* Atomically, even if relaxed. */
+	/* A count lowered atomically, even with relaxed order. */
 	order(HEAP "0 write h @two\n" TWO
 	      "0.1 write h+8 @before\n0.1 atomic-sub h 2 relaxed\n0.2 atomic-sub h 1 relaxed\n0.2 free h @free\n",
 	      "");
-	/* The last reference, counted elsewhere; a counter that says nothing. */
+	/* A last reference that is counted elsewhere; a counter that enforces nothing. */
 	order(HEAP TWO "0.1 write h @use\n0.1 atomic-sub n 2\n0.2 atomic-sub n 1\n0.2 free h @free\n", "");
 	order(HEAP TWO "0.1 write h @use\n0.1 atomic-add n 2\n0.2 atomic-add n 3\n0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 write @use#1\n");
-	/* Another counter than one in the block proves nothing. */
+	/* A counter outside the block enforces no order. */
 	order(HEAP TWO "0.1 write h+8 @use\n0.1 lock m\n0.1 read n\n0.1 write n\n0.1 unlock m\n"
 		       "0.2 lock m\n0.2 read n\n0.2 write n\n0.2 unlock m\n0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 write @use#1\n");
@@ -159,17 +159,17 @@ static void test_count(void **state)
 static void test_unpublished(void **state)
 {
 	(void)state;
-	/* Taken out of the table under the lock that users hold from looking up to the end. */
+	/* Unpublishing: removed under the lock that users hold from look-up to their last use. */
 	order(HEAP "0 write table @put\n" TWO
 	      "0.1 rdlock m\n0.1 read table\n0.1 read h @use\n0.1 rwunlock m\n"
 	      "0.2 wrlock m\n0.2 write table\n0.2 rwunlock m\n0.2 free h @free\n",
 	      "");
-	/* Used when the lock is gone. */
+	/* The block is used after the lock was released. */
 	order(HEAP "0 write table @put\n" TWO
 	      "0.1 rdlock m\n0.1 read table\n0.1 rwunlock m\n0.1 read h @use\n"
 	      "0.2 wrlock m\n0.2 write table\n0.2 rwunlock m\n0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 read @use#1\n");
-	/* Something else is written: the user would go on as before. It must wait outside. */
+	/* Other state is written: the user would proceed. It is to be held before its section. */
 	order(HEAP TWO "0.1 lock m @in\n0.1 read table\n0.1 read h @use\n0.1 unlock m\n"
 		       "0.2 lock m\n0.2 write other\n0.2 unlock m\n0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 read @use#1, 0.1 lock @in#1\n");

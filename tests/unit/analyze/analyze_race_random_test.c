@@ -24,7 +24,7 @@ static void write_down(struct run *run)
 	}
 }
 
-/* Threads take and give locks at random, each nested; the rest are accesses. */
+/* Threads acquire and release locks at random, properly nested; other events are accesses. */
 static void make(struct run *run, uint64_t seed, bool whole_granules)
 {
 	unsigned held[THREADS][LOCKS], depth[THREADS] = { 0 }, index[THREADS] = { 2, 0, 0 };
@@ -83,7 +83,7 @@ static void racing_bytes(struct run *run, bool *found)
 	analyzed_free(&x);
 }
 
-/* Neighbours that have nothing to do with each other may as well come in the other order. */
+/* Adjacent independent events may be exchanged. */
 static void test_neighbours(void **state)
 {
 	struct run run = { 0 };
@@ -110,7 +110,7 @@ static void test_neighbours(void **state)
 	buf_free(&run.text);
 }
 
-/* What is told is a race, and every byte with a race is told of. */
+/* Every finding is a race, and every byte with a race has a finding. */
 static void test_race(void **state)
 {
 	struct run run = { 0 };
@@ -179,7 +179,7 @@ static void compare(struct run *run, bool exact, uint64_t *found)
 	analyzed_free(&x);
 }
 
-/* The predictions marked as sure are all those, and only those, that can be made to happen. */
+/* Predictions by reordering are exactly the pairs that some reordering brings together. */
 static void test_predict(void **state)
 {
 	struct run run = { 0 };
@@ -190,7 +190,10 @@ static void test_predict(void **state)
 		make(&run, seed, true);
 		order(&run);
 		compare(&run, true, &found);
-		/* Granules written in parts are taken as one: some are missed then, none is wrong. */
+		/*
+		 * Granules count as one for dependences: some predictions are missed, none is
+		 * wrong.
+		 */
 		make(&run, seed, false);
 		order(&run);
 		compare(&run, false, &partial);

@@ -19,29 +19,29 @@ static void test_plain_race(void **state)
 	race("0 create 0.1\n0 read x @a\n0.1 read x @b\n", "");
 	/* Before the creation and after the join. */
 	race("0 write x @a\n0 create 0.1\n0.1 write x @b\n0.1 end\n0 join 0.1\n0 write x @c\n", "");
-	/* The n-th time counts every visit of the thread. */
+	/* `nth` counts all executions of the site by the thread. */
 	race("0 create 0.1\n0 read y @a\n0 read y @a\n0 write x @a\n0.1 write x @b\n",
 	     "WW 0 write @a#3, 0.1 write @b#1\n");
 }
 
-/* Of a thread that was joined, little is remembered: what it did, and who knows of that. */
+/* Clocks of joined threads are freed; races with their accesses are found all the same. */
 static void test_gone(void **state)
 {
 	(void)state;
-	/* Who joined it knows, and hands it on; another one does not. */
+	/* The joining thread is ordered after it, and passes that on; another thread is not. */
 	race("0 create 0.1\n0 create 0.2\n0.1 write x @a\n0.1 end\n0 join 0.1\n0.2 write x @b\n"
 	     "0 create 0.3\n0.3 write x:1 @c\n",
 	     "WW 0.1 write @a#1, 0.2 write @b#1\nWW 0.2 write @b#1, 0.3 write @c#1\n");
-	/* What it knew of others has come along. */
+	/* The joined thread's order after other threads is passed on too. */
 	race("0 create 0.1\n0.1 create 0.1.1\n0.1.1 write x @a\n0.1.1 end\n0.1 join 0.1.1\n0.1 end\n"
 	     "0 join 0.1\n0 write x @b\n", "");
-	/* It was not joined, or joining it failed. */
+	/* The thread was not joined, or the join failed. */
 	race("0 create 0.1\n0.1 write x @a\n0.1 end\n0 write x @b\n", "WW 0.1 write @a#1, 0 write @b#1\n");
 	race("0 create 0.1\n0.1 write x @a\n0.1 end\n0 join 0.1 =EDEADLK\n0 write x @b\n",
 	     "WW 0.1 write @a#1, 0 write @b#1\n");
-	/* Joined before its end was told: all of it is still there. */
+	/* The join comes before THREAD_EXIT in the trace: its clocks are still there. */
 	race("0 write x @a\n0 create 0.1\n0 join 0.1\n0.1 write x @b\n0.1 end\n", "");
-	/* No run can have that. It goes on where it was, and no longer knows of others. */
+	/* A joined thread goes on, which no run can have: it is no longer ordered after others. */
 	race("0 create 0.1\n0.1 end\n0 join 0.1\n0.1 write x @a\n0 write x @b\n0 create 0.2\n0.2 write x @c\n", "");
 	race("0 write x @a\n0 create 0.1\n0.1 end\n0 join 0.1\n0.1 write x @b\n",
 	     "WW 0 write @a#1, 0.1 write @b#1\n");
@@ -52,12 +52,12 @@ static void test_bytes(void **state)
 	(void)state;
 	race("0 create 0.1\n0 write x:4 @a\n0.1 write x+4:4 @b\n0.1 write x+2:1 @c\n",
 	     "WW 0 write @a#1, 0.1 write @c#1\n");
-	/* Across a granule, and ranges. */
+	/* Accesses across granules, and ranges. */
 	race("0 create 0.1\n0 write x+6:4 @a\n0.1 read x+8:1 @b\n",
 	     "WR 0 write @a#1, 0.1 read @b#1\n");
 	race("0 create 0.1\n0 write-range x:100 @a\n0.1 read x+96:4 @b\n0.1 read x+100:4 @c\n",
 	     "WR 0 write-range @a#1, 0.1 read @b#1\n");
-	/* Half of it was overwritten in order: the other half still races. */
+	/* One half was overwritten in order: the other half still races. */
 	race("0 create 0.1\n0 create 0.2\n0.1 write x:8 @a\n0.1 unlock m\n0.2 lock m\n"
 	     "0.2 write x:4 @b\n0 read x+4:4 @c\n",
 	     "WR 0.1 write @a#1, 0 read @c#1\n");
@@ -74,7 +74,7 @@ static void test_locks(void **state)
 	race("0 create 0.1\n0 lock m\n0 write x @a\n0.1 trylock m =EBUSY\n0.1 read x @b\n0 unlock m\n",
 	     "WR 0 write @a#1, 0.1 read @b#1\n");
 	race("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 trylock m\n0.1 read x @b\n", "");
-	/* Readers do not order each other, writers come after them. */
+	/* Read locks do not order readers; a writer comes after them. */
 	race("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0.1 rdlock m\n0.1 write x @b\n"
 	     "0.1 rwunlock m\n",
 	     "WW 0 write @a#1, 0.1 write @b#1\n");
@@ -91,18 +91,18 @@ static void test_order(void **state)
 	race("0 create 0.1\n0 once-begin o\n0 write x @a\n0 once-end o\n0.1 once-pass o\n0.1 read x @b\n",
 	     "");
 	race("0 create 0.1\n0 write x @a\n0 hb-before h\n0.1 hb-after h\n0.1 write x @b\n", "");
-	/* An atomic that is annotated: stores to it do not undo what the annotation says. */
+	/* An annotated atomic: stores to it do not end the annotation's order. */
 	race("0 create 0.1\n0 write x @a\n0 hb-before f\n0 atomic-store f release\n"
 	     "0.1 atomic-store f relaxed\n0.1 hb-after f\n0.1 write x @b\n",
 	     "");
 	race("0 create 0.1\n0.1 lock m\n0.1 cond-wait c m\n0 write x @a\n0 cond-signal c\n"
 	     "0.1 cond-wake c m\n0.1 read x @b\n",
 	     "");
-	/* A signal that nobody waited for orders nothing. */
+	/* A signal without a waiter orders nothing. */
 	race("0 create 0.1\n0 write x @a\n0 cond-signal c\n0.1 lock m\n0.1 cond-wait c m\n"
 	     "0.1 cond-wake c m =ETIMEDOUT\n0.1 read x @b\n",
 	     "WR 0 write @a#1, 0.1 read @b#1\n");
-	/* A pipe: 3 is read, 4 is written. Standard output is none. */
+	/* A pipe: 3 is read, 4 is written. Standard output is no pipe. */
 	race("0 create 0.1\n0 write x @a\n0 call write 4\n0 return write 4 1\n0.1 call read 3\n"
 	     "0.1 return read 3 1\n0.1 read x @b\n",
 	     "");
@@ -114,7 +114,7 @@ static void test_order(void **state)
 static void test_atomics(void **state)
 {
 	(void)state;
-	/* Message passing; relaxed it is none. */
+	/* Message passing; with relaxed order it orders nothing. */
 	race("0 create 0.1\n0 write x @a\n0 atomic-store f release\n0.1 atomic-load f acquire\n"
 	     "0.1 read x @b\n",
 	     "");
@@ -127,7 +127,7 @@ static void test_atomics(void **state)
 	race("0 create 0.1\n0 write x @a\n0 atomic-store f release\n0.1 atomic-load f relaxed\n"
 	     "0.1 read x @b\n",
 	     "WR 0 write @a#1, 0.1 read @b#1\n");
-	/* A release sequence goes on through another's read-modify-write, not its store. */
+	/* Another thread's read-modify-write continues a release sequence; its store does not. */
 	race("0 create 0.1\n0 create 0.2\n0 write x @a\n0 atomic-store f release\n"
 	     "0.2 atomic-add f relaxed\n0.1 atomic-load f acquire\n0.1 read x @b\n",
 	     "");
@@ -153,7 +153,7 @@ static void test_memory(void **state)
 	     "");
 	race("0 create 0.1\n0 malloc p 16\n0 write p @a\n0.1 write p @b\n0 free p\n",
 	     "WW 0 write @a#1, 0.1 write @b#1\n");
-	/* The stack of an ended thread is another's. */
+	/* The stack of an ended thread is reused by another. */
 	race("thread 0 id=1\nthread 0.1 id=2 stack=0x1000-0x2000\nthread 0.2 id=3 stack=0x1000-0x2000\n"
 	     "0 create 0.1\n0 create 0.2\n0.1 start stack=0x1000-0x2000\n0.1 write 0x1800 @a\n0.1 end\n"
 	     "0.2 start stack=0x1000-0x2000\n0.2 write 0x1800 @b\n",
@@ -169,13 +169,13 @@ static void test_annotations(void **state)
 	race("0 create 0.1\n0 ignore-begin detail=2\n0 write x @a\n0 read y @b\n0 ignore-end detail=2\n"
 	     "0.1 write x @c\n0.1 write y @d\n",
 	     "RW 0 read @b#1, 0.1 write @d#1\n");
-	/* Sync that is to be ignored orders nothing. */
+	/* Ignored synchronisation orders nothing. */
 	race("0 create 0.1\n0 ignore-begin detail=4\n0 lock m\n0 write x @a\n0 unlock m\n"
 	     "0 ignore-end detail=4\n0.1 lock m\n0.1 write x @b\n",
 	     "WW 0 write @a#1, 0.1 write @b#1\n");
 }
 
-/* Both orders of two sites are one finding, and it was seen. */
+/* Both orders of two sites are one finding, seen as a race. */
 static void test_both_orders(void **state)
 {
 	struct analyzed x;
@@ -216,7 +216,7 @@ static void test_predict(void **state)
 	race(hidden, "");
 	predict(hidden, "WW 0 write @a#1, 0.1 write @b#1\n");
 	assert_non_null(strstr(note_of(hidden), "reordering"));
-	/* What is read in it says that it is a hand-over: maybe by locks, not by reordering. */
+	/* A value read in the section forbids the reordering; locks alone allow it. */
 	predict(handed, "WW 0 write @a#1, 0.1 write @b#1\n");
 	assert_null(strstr(note_of(handed), "reordering"));
 	/* A common lock; strong order; atomics. */
@@ -226,12 +226,12 @@ static void test_predict(void **state)
 	predict("0 create 0.1\n0 write x @a\n0 atomic-store f release\n0.1 atomic-load f acquire\n"
 		"0.1 write x @b\n",
 		"");
-	/* … but that a counter was stepped before is luck. */
+	/* The order of two steps of a counter is chance. */
 	predict("0 create 0.1\n0 write x @a\n0 atomic-add n 7\n0.1 atomic-add n 8\n0.1 write x @b\n",
 		"WW 0 write @a#1, 0.1 write @b#1\n");
-	/* What races as it is, is not predicted. */
+	/* A pair that races in this trace is not predicted. */
 	predict("0 create 0.1\n0 write x @a\n0.1 write x @b\n", "");
-	/* Read locks do not exclude each other; one to write does. */
+	/* Read locks do not exclude each other; a write lock does. */
 	predict("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0 lock n\n0 unlock n\n0.1 lock n\n"
 		"0.1 unlock n\n0.1 rdlock m\n0.1 write x @b\n0.1 rwunlock m\n",
 		"WW 0 write @a#1, 0.1 write @b#1\n");
@@ -240,24 +240,24 @@ static void test_predict(void **state)
 		"");
 }
 
-/* Each holds one and has had the other: both cannot be there at once. */
+/* Acquisition histories: each thread holds one lock and has had the other. */
 static void test_histories(void **state)
 {
 	(void)state;
 	predict("0 create 0.1\n0 lock m\n0 lock n\n0 unlock n\n0 write x @a\n0 unlock m\n"
 		"0.1 lock n\n0.1 lock m\n0.1 unlock m\n0.1 write x @b\n0.1 unlock n\n",
 		"");
-	/* The first is to be held back before the section that the other one passes on its way. */
+	/* Event 0 is to be held before the section that the other thread passes. */
 	predict("0 create 0.1\n0 lock m @in\n0 lock n\n0 unlock n\n0 write x @a\n0 unlock m\n"
 		"0.1 lock m\n0.1 unlock m\n0.1 lock n\n0.1 write x @b\n0.1 unlock n\n",
 		"WW 0 write @a#1, 0.1 write @b#1, 0 lock @in#1\n");
-	/* If both only read the lock, it is in nobody's way; a section that it has left neither. */
+	/* No holding is needed for read locks of both, or for a section that was left before. */
 	predict("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0 lock n\n0 unlock n\n"
 		"0.1 lock n\n0.1 unlock n\n0.1 rdlock m\n0.1 rwunlock m\n0.1 write x @b\n",
 		"WW 0 write @a#1, 0.1 write @b#1\n");
 }
 
-/* A prediction that comes true is told once, as a race. */
+/* A predicted pair that races later is reported once, as a race. */
 static void test_together(void **state)
 {
 	struct analyzed x;
@@ -276,7 +276,7 @@ static void test_together(void **state)
 	analyzed_free(&x);
 }
 
-/* What the second thread read on its way to x: what the first wrote after x, or not. */
+/* Doubtful: the second thread read, before x, a value that the first wrote after x. */
 static void assert_doubtful(const char *read, bool expected)
 {
 	struct buf b = { 0 };
@@ -296,7 +296,7 @@ static void test_doubtful(void **state)
 	(void)state;
 	assert_doubtful("read y", true);
 	assert_doubtful("read z", false);
-	assert_doubtful("write y", true);	/* of 8 bytes, some stay as they were */
+	assert_doubtful("write y", true);	/* some of the 8 bytes keep their values */
 	assert_doubtful("write y:8", false);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Waits after which nobody looks again.
+ * Waits whose thread does not check the state again when it is woken.
  */
 #include "analyze_util.h"
 
@@ -24,17 +24,17 @@ static void test_found(void **state)
 	(void)state;
 	recheck(THREE WAITS GIVES GOES_ON, NO_REASON);
 	recheck(THREE WAITS GIVES GOES_ON THIEF, STOLEN NO_REASON);
-	/* It happened. */
+	/* The stolen wake-up happened in the trace. */
 	recheck(THREE WAITS GIVES THIEF GOES_ON, STOLEN NO_REASON);
-	/* The signal comes when the mutex is free again. */
+	/* The signal comes after the mutex was released. */
 	recheck(THREE WAITS "0.2 lock m @give\n0.2 write n @set\n0.2 unlock m\n0.2 cond-broadcast c @sig\n" GOES_ON,
 		NO_REASON);
-	/* A wait that ended for no known reason tells nothing, the next one does. */
+	/* A wait that no known change ended is skipped; the next instance is judged. */
 	recheck(THREE WAITS "0.1 cond-wake c m @wait\n0.1 unlock m\n" WAITS GIVES GOES_ON,
 		"no-recheck 0.1 cond-wait @wait#3, 0.1 cond-wake @wait#4, 0.2 write @set#1, 0.2 lock @give#1\n");
 }
 
-/* The thief waited, too: it has to come before it would have to. */
+/* The thief waited itself: it is to be held before that wait's section. */
 static void test_both_wait(void **state)
 {
 	(void)state;
@@ -46,28 +46,28 @@ static void test_both_wait(void **state)
 static void test_silent(void **state)
 {
 	(void)state;
-	/* It looks again: the same place in the code. */
+	/* It checks again, at the same site. */
 	recheck(THREE WAITS GIVES "0.1 cond-wake c m @wait\n0.1 read n @check\n0.1 write n @take\n0.1 unlock m\n" THIEF,
 		"");
-	/* Another time it did. */
+	/* It checked again in another instance. */
 	recheck(THREE WAITS GIVES "0.1 cond-wake c m @wait\n0.1 unlock m\n" WAITS GIVES
 		"0.1 cond-wake c m @wait\n0.1 read n @check\n0.1 unlock m\n", "");
-	/* It looked at nothing that the signal was about; or nobody signalled; or time was up. */
+	/* No check of the changed state; no signal; a timed wait. */
 	recheck(THREE "0.1 lock m\n0.1 read other @check\n0.1 cond-wait c m @wait\n" GIVES GOES_ON, "");
 	recheck(THREE WAITS "0.2 lock m\n0.2 write n\n0.2 unlock m\n" GOES_ON, "");
 	recheck(THREE "0.1 lock m\n0.1 read n @check\n0.1 cond-wait c m @wait timed\n" GIVES
 		"0.1 cond-wake c m @wait timed\n0.1 write n\n0.1 unlock m\n", "");
-	/* What was read before the mutex was taken is no check. */
+	/* A read before the mutex was taken is no check. */
 	recheck(THREE "0.1 lock k\n0.1 read n\n0.1 unlock k\n0.1 lock m\n0.1 cond-wait c m @wait\n" GIVES GOES_ON, "");
 }
 
-/* Who comes after the one that was woken, by its own word, is no thief; nor one without the mutex. */
+/* No thief: a thread strongly after the woken one; a write without the mutex. */
 static void test_thieves(void **state)
 {
 	(void)state;
 	recheck(THREE WAITS GIVES GOES_ON "0.1 sem-post s\n0.3 sem-wait s\n" THIEF, NO_REASON);
 	recheck(THREE WAITS GIVES GOES_ON "0.3 write n @steal\n", NO_REASON);
-	/* The giver itself, later. */
+	/* The signalling thread itself is the thief, later. */
 	recheck(THREE WAITS GIVES GOES_ON "0.2 lock m @come\n0.2 write n @steal\n0.2 unlock m\n",
 		"no-recheck 0.1 cond-wait @wait#1, 0.2 cond-signal @sig#1, 0.2 write @steal#1, 0.1 cond-wake @wait#2, "
 		"0.2 lock @give#1, 0.2 lock @come#1\n" NO_REASON);

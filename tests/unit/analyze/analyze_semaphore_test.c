@@ -1,6 +1,6 @@
 /*
- * Semaphores that are used as locks, and those that are not. Random traces, in which semaphores have
- * to give the findings of mutexes.
+ * Semaphores that are used as locks, and those that are not; and random traces in which
+ * semaphores must give the same findings as mutexes.
  */
 #include "analyze_atomicity_util.h"
 
@@ -9,7 +9,7 @@
 #define LOCKED(thread, take, access) \
 	thread " sem-wait s @" take "\n" thread " " access "\n" thread " sem-post s\n"
 
-/* A read and a write in two sections: a section of another thread fits in between. */
+/* Two accesses in sections of their own; the other thread's section fits in between. */
 #define CHECK_ACT LOCKED("0.1", "k", "read x @a") LOCKED("0.1", "l", "write x @b")
 
 static void test_sections(void **state)
@@ -17,17 +17,17 @@ static void test_sections(void **state)
 	(void)state;
 	assert_candidates(ONE TWO CHECK_ACT LOCKED("0.2", "o", "write x @c"), &analysis_atomicity, 3,
 			  "RWW 0.1@a#1 0.2@c#1 0.1@b#1 hold 1@o#1 2@l#1\n");
-	/* In one section. */
+	/* Both accesses in one section. */
 	assert_pruned(ONE TWO "0.1 sem-wait s\n0.1 read x @a\n0.1 write x @b\n0.1 sem-post s\n"
 		      LOCKED("0.2", "o", "write x @c"), &analysis_atomicity, PRUNE_LOCK, 1);
-	/* A successful try holds it as well. */
+	/* A successful try holds the semaphore as well. */
 	assert_pruned(ONE TWO "0.1 sem-trywait s\n0.1 read x @a\n0.1 write x @b\n0.1 sem-post s\n"
 		      LOCKED("0.2", "o", "write x @c"), &analysis_atomicity, PRUNE_LOCK, 1);
 	/* A failed try does not hold it. */
 	assert_candidates(ONE TWO "0.1 sem-trywait s =EAGAIN\n0.1 read x @a\n0.1 write x @b\n"
 			  LOCKED("0.2", "o", "write x @c"), &analysis_atomicity, 3,
 			  "RWW 0.1@a#1 0.2@c#1 0.1@b#1\n");
-	/* Two threads may hold it at once: no exclusion. */
+	/* Two threads may hold it: it excludes nothing. */
 	assert_candidates("0 sem-init s 2\n" TWO "0.1 sem-wait s\n0.1 read x @a\n0.1 write x @b\n0.1 sem-post s\n"
 			  LOCKED("0.2", "o", "write x @c"), &analysis_atomicity, 3,
 			  "RWW 0.1@a#1 0.2@c#1 0.1@b#1\n");
@@ -36,10 +36,10 @@ static void test_sections(void **state)
 static void test_races(void **state)
 {
 	(void)state;
-	/* The sections may come in the other order. */
+	/* The sections may be entered in the other order. */
 	assert_findings(ONE TWO "0.1 write x @a\n" LOCKED("0.1", "k", "write y @y1") LOCKED("0.2", "l", "write y @y2")
 			"0.2 read x @b\n", &analysis_race_predict, "WR 0.1 write @a#1, 0.2 read @b#1\n");
-	/* A lock orders them in this run; a pool does not. */
+	/* In this run they were ordered; in a pool they were not. */
 	assert_findings(ONE TWO LOCKED("0.1", "k", "write x @a") LOCKED("0.2", "l", "write x @b"),
 			&analysis_race, "");
 	assert_findings("0 sem-init s 2\n" TWO LOCKED("0.1", "k", "write x @a") LOCKED("0.2", "l", "write x @b"),
@@ -49,21 +49,21 @@ static void test_races(void **state)
 static void test_signals(void **state)
 {
 	(void)state;
-	/* The initial value is 0 or unknown. */
+	/* The initial value is 0, or not in the trace. */
 	assert_findings("0 sem-init s 0\n" TWO "0.1 write x @a\n0.1 sem-post s\n0.2 sem-wait s\n0.2 read x @b\n",
 			&analysis_race_predict, "");
 	assert_pruned(TWO CHECK_ACT LOCKED("0.2", "o", "write x @c"), &analysis_atomicity, PRUNE_HB, 0);
-	/* Two threads take turns: each posts a semaphore on which the other waits. */
+	/* Two semaphores for taking turns: the posting thread is not the one that waited. */
 	assert_findings("0 sem-init s 1\n0 sem-init u 0\n" TWO "0.1 sem-wait s\n0.1 write x @a\n0.1 sem-post u\n"
 			"0.2 sem-wait u\n0.2 write x @b\n0.2 sem-post s\n"
 			"0.1 sem-wait s\n0.1 write x @a\n0.1 sem-post u\n",
 			&analysis_race_predict, "");
-	/* A producer waits for room that a consumer posts: it holds no semaphore. */
+	/* The producer waits for room, which it does not post: it holds nothing while it locks. */
 	assert_findings("0 sem-init s 1\n" TWO "0.1 sem-wait s\n0.2 sem-post s\n0.1 lock a @p\n0.1 sem-wait s @q\n"
 			"0.1 unlock a\n0.2 sem-wait s\n0.2 lock a @r\n0.2 unlock a\n", &analysis_deadlock, "");
 }
 
-/* After a post by another thread no thread holds it, even before its holder has another event. */
+/* From a post by another thread on it is no lock, and no thread holds it. */
 static void test_turned(void **state)
 {
 	struct analyzed x;
@@ -83,12 +83,12 @@ static void test_deadlock(void **state)
 	assert_findings("0 sem-init s 1\n" TWO "0.1 sem-wait s @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 sem-post s\n"
 			"0.2 lock b @y2\n0.2 sem-wait s @x2\n0.2 sem-post s\n0.2 unlock b\n", &analysis_deadlock,
 			"lock-cycle 0.1 sem-wait @x1#1, 0.1 lock @y1#1, 0.2 lock @y2#1, 0.2 sem-wait @x2#1\n");
-	/* No deadlock: a wait with a time limit, or a pool of two. */
+	/* No deadlock: tries and timed waits; a semaphore that has a token left. */
 	assert_findings("0 sem-init s 1\n" TWO "0.1 sem-wait s @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 sem-post s\n"
 			"0.2 lock b @y2\n0.2 sem-timedwait s @x2\n0.2 sem-post s\n0.2 unlock b\n", &analysis_deadlock, "");
 	assert_findings("0 sem-init s 2\n" TWO "0.1 sem-wait s @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 sem-post s\n"
 			"0.2 lock b @y2\n0.2 sem-wait s @x2\n0.2 sem-post s\n0.2 unlock b\n", &analysis_deadlock, "");
-	/* No deadlock: a gate lock held around the cycle. */
+	/* A gate lock. */
 	assert_findings("0 sem-init s 1\n" TWO "0.1 sem-wait s\n0.1 lock a\n0.1 lock b\n0.1 unlock b\n0.1 unlock a\n"
 			"0.1 sem-post s\n0.2 sem-wait s\n0.2 lock b\n0.2 lock a\n0.2 unlock a\n0.2 unlock b\n"
 			"0.2 sem-post s\n", &analysis_deadlock, "");
@@ -97,7 +97,7 @@ static void test_deadlock(void **state)
 static void test_misuse(void **state)
 {
 	(void)state;
-	/* Allowed: never posted, destroyed while it is 0, posted by another thread. */
+	/* No misuse: never posted, destroyed meanwhile, posted by another thread. */
 	assert_findings("0 sem-init s 1\n0 create 0.1\n0.1 sem-wait s\n0.1 end\n0 join 0.1\n0 sem-destroy s\n",
 			&analysis_misuse, "");
 	assert_findings("0 sem-init s 1\n0 create 0.1\n0 sem-post s\n0.1 sem-wait s\n0.1 end\n", &analysis_misuse, "");
@@ -106,7 +106,7 @@ static void test_misuse(void **state)
 #define THREADS 3
 #define LOCKS 3
 
-/* Makes a trace in two versions: with mutexes and with semaphores. */
+/* The same trace twice: with mutexes and with semaphores. */
 static void random_trace(uint64_t seed, struct buf *with_mutexes, struct buf *with_semaphores)
 {
 	static const char *const accesses[] = { "read", "write", "atomic-add" };

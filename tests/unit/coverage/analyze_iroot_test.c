@@ -62,7 +62,7 @@ static void test_idioms(void **state)
 	       "1p a c\n1p b a\n1p c a\n1p d c\n1xp a b\n1xp c d\n2p a c d\n2p b a c\n3p b a d c\n3xp a b c d\n");
 }
 
-/* Creation, join and conditions order for good; a mutex only in this run. */
+/* Creation, join and conditions order in all runs; a mutex only in this one. */
 static void test_order(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * A profile that the program under test wrote into: reading it ends, stays within the memory (which lies between
- * pages that nobody may touch), and says so if anything is wrong with what is read.
+ * Profiles that the program under test has overwritten: reading one ends, stays within its memory
+ * (which lies between guard pages), and reports the damage if it meets any.
  */
 #include "iroot_util.h"
 
@@ -36,7 +36,7 @@ static uint64_t make(uint64_t *rng)
 	return stats.bytes;
 }
 
-/* How many iRoots; all that is given out is valid. */
+/* Reads all iRoots, each of which has to be valid; returns their number. */
 static size_t read_all(struct iroot_profile *p)
 {
 	uint32_t cursor = 0, flags;
@@ -55,7 +55,7 @@ static size_t read_all(struct iroot_profile *p)
 	return count;
 }
 
-/* A few words: zero, a bit, small or any numbers, or another word of it. */
+/* Overwrites some words: with zero, a flipped bit, a small or any number, or another word. */
 static void damage(uint64_t *rng, char *at, uint64_t used, uint32_t words)
 {
 	while (words-- > 0) {
@@ -112,7 +112,7 @@ static void test_random(void **state)
 	assert_true(noticed > 100 && noticed < read);
 }
 
-/* A list that goes in circles, and one that leaves the memory. */
+/* A list with a cycle, and one that leaves the memory. */
 static void test_all_the_same(void **state)
 {
 	static const uint32_t values[] = { 1, 200, 400, 5000, 0x7fffffff, UINT32_MAX };

@@ -1,5 +1,6 @@
 /*
- * Flags that threads wait for in loops of their own: what is taken for one, and what then is not expected any more.
+ * Flags that threads poll in loops of their own: what counts as one, and which iRoots are not
+ * predicted any more then.
  *
  * Sites: 1 writes the data, 2 sets the flag; 3 spins on it, 4 reads the data.
  */
@@ -39,7 +40,7 @@ static void threads(struct run *r)
 	step(r, 0, IROOT_OP_CREATE, 2, 101);
 }
 
-/* Is it expected that `second` comes right after `first`, by idiom 1? */
+/* Is the dependency first -> second predicted (idiom 1)? */
 static bool expects(struct run *r, uint64_t first, uint64_t second)
 {
 	void *memory = calloc(1, MEMORY);
@@ -88,7 +89,7 @@ static void test_waits(void **state)
 	assert_flag(&r, 3, 2);
 }
 
-/* Nobody had to wait: it looks like any read, unless other runs have taught it. */
+/* No thread has to wait: the read is no flag, unless other runs have found it. */
 static void test_known(void **state)
 {
 	struct run r = { .count = 0 };
@@ -112,7 +113,7 @@ static void test_few_reads(void **state)
 	assert_int_equal(r.found_count, 0);
 }
 
-/* A loop that reads a few times: that somebody wrote before the last is chance. */
+/* A loop that reads a few times: a write before the last read is chance. */
 static void test_loop(void **state)
 {
 	struct run r = { .count = 0 };
@@ -125,7 +126,7 @@ static void test_loop(void **state)
 	assert_flag(&r, 3, 0);
 }
 
-/* It reads what was written, and spins on. */
+/* A thread that reads the written value and spins on. */
 static void test_not_that_write(void **state)
 {
 	struct run r = { .count = 0 };
@@ -141,7 +142,7 @@ static void test_not_that_write(void **state)
 	assert_flag(&r, 3, 0);
 }
 
-/* Test and test-and-set: what is waited for is taken then. */
+/* Test and test-and-set: the waiting thread then takes the lock itself. */
 static void test_lock(void **state)
 {
 	struct run r = { .count = 0 };
@@ -159,7 +160,7 @@ static void test_lock(void **state)
 	assert_flag(&r, 3, 0);
 }
 
-/* Each waits for the other one's turn to end, as with a ticket: who was first may be second. */
+/* Each thread waits for the other, as with tickets: either may be first. */
 static void test_turns(void **state)
 {
 	struct run r = { .count = 0 };
@@ -177,7 +178,7 @@ static void test_turns(void **state)
 	reads(&r, 1, DATA, 4, 1);
 	expects(&r, 4, 1);
 	assert_flag(&r, 3, 0);
-	/* In a run that knows it nothing is ordered by it. */
+	/* It orders nothing in a later run that is given the flag. */
 	r = (struct run){ .known = { { 3, 0 } }, .known_count = 1 };
 	hands_over(&r, 4);
 	assert_true(expects(&r, 4, 1));

@@ -86,7 +86,7 @@ static void test_touched_between(void **state)
 	struct roots *got = OBSERVED(steps, 3000);
 
 	(void)state;
-	/* 20 → 10 … 22 → 12, but thread 1 looked at it in between. */
+	/* 20 -> 10 ... 22 -> 12, but thread 1 accessed the variable in between. */
 	assert_int_equal(count_idiom(got, 3), 0);
 	expect(got, 2, 11, 22, 12, 0);
 	assert_int_equal(count_idiom(got, 2), 1);
@@ -146,7 +146,7 @@ static void test_window(void **state)
 static void test_locks(void **state)
 {
 	const struct iroot_step steps[] = {
-		STEP(1, ACQ, 0x9000, 30), STEP(1, ACQ, 0x9000, 31),	/* recursive: unseen */
+		STEP(1, ACQ, 0x9000, 30), STEP(1, ACQ, 0x9000, 31),	/* recursive: no step */
 		STEP(1, REL, 0x9000, 41), STEP(1, REL, 0x9000, 40),
 		STEP(2, ACQ, 0x9000, 32), STEP(2, REL, 0x9000, 42), STEP(1, ACQ, 0x9000, 33),
 	}, readers[] = {
@@ -169,8 +169,8 @@ static void test_locks(void **state)
 }
 
 /*
- * Data under a lock: each dependency of it comes right after one of the lock, which is of the same kind as
- * the one that is wanted, but too late.
+ * Data under a lock: each dependency of it comes right after one of the lock, which is of the same
+ * kind as the one that is wanted, but too late.
  */
 static void test_last_but_one(void **state)
 {

@@ -38,7 +38,48 @@ static size_t count_idiom(const struct roots *got, uint64_t idiom)
 	return n;
 }
 
-/* What comes before the birth of a thread never comes after what it does. */
+/* The example at the top of iroot_fold.h: a is site 20, b 10, c 21, d 11. */
+static void test_example(void **state)
+{
+	const struct iroot_step steps[] = {
+		{ .thread = 1, .op = IROOT_OP_CREATE, .addr = 2 },
+		STEP(1, W, 0x1000, 20), STEP(2, R, 0x1000, 10), STEP(2, W, 0x1000, 21),
+		STEP(1, R, 0x1000, 11),
+	};
+	const struct iroot_step locked[] = {
+		{ .thread = 1, .op = IROOT_OP_CREATE, .addr = 2 },
+		STEP(1, ACQ, 0x9000, 30), STEP(1, W, 0x1000, 20), STEP(1, R, 0x1000, 11),
+		STEP(1, REL, 0x9000, 40),
+		STEP(2, ACQ, 0x9000, 31), STEP(2, R, 0x1000, 10), STEP(2, W, 0x1000, 21),
+		STEP(2, REL, 0x9000, 41),
+	};
+	struct roots *got = roots_of(steps, 5, IROOT_WINDOW, IROOT_EXPOSED);
+
+	(void)state;
+	assert_int_equal(got->count, 3);
+	assert_true(has(got, 1, 20, 10, 0, 0));
+	assert_true(has(got, 1, 21, 11, 0, 0));
+	assert_true(has(got, 3, 20, 10, 21, 11));
+	free(got);
+	got = PREDICTED(steps, IROOT_WINDOW);
+	assert_int_equal(count_idiom(got, 1), 6);
+	assert_true(has(got, 1, 20, 10, 0, 0) && has(got, 1, 10, 20, 0, 0));
+	assert_true(has(got, 1, 21, 11, 0, 0) && has(got, 1, 11, 21, 0, 0));
+	assert_true(has(got, 1, 21, 20, 0, 0) && has(got, 1, 20, 21, 0, 0));
+	assert_int_equal(count_idiom(got, 2), 2);
+	assert_true(has(got, 2, 10, 20, 21, 0) && has(got, 2, 20, 21, 11, 0));
+	assert_int_equal(count_idiom(got, 3), 2);
+	assert_true(has(got, 3, 20, 10, 21, 11) && has(got, 3, 10, 20, 11, 21));
+	assert_int_equal(got->count, 10);
+	free(got);
+	got = PREDICTED(locked, IROOT_WINDOW);
+	assert_int_equal(got->count, 3);
+	assert_true(has(got, 1, 21, 20, 0, 0));
+	assert_true(has(got, 1, 40, 31, 0, 0) && has(got, 1, 41, 30, 0, 0));	/* the lock itself */
+	free(got);
+}
+
+/* An access before the creation of a thread never comes after that thread's accesses. */
 static void test_create(void **state)
 {
 	const struct iroot_step steps[] = {
@@ -75,7 +116,7 @@ static void test_sections(void **state)
 	assert_true(has(got, 1, 40, 31, 0, 0));
 	assert_true(has(got, 1, 41, 30, 0, 0));
 	assert_int_equal(count_idiom(got, 1), 4);
-	assert_int_equal(count_idiom(got, 2), 0);	/* A, B are atomic to C */
+	assert_int_equal(count_idiom(got, 2), 0);	/* C cannot come between A and B */
 	free(got);
 }
 
@@ -99,7 +140,7 @@ static void test_pairs(void **state)
 	free(got);
 }
 
-/* The other way round it is the shape of a deadlock. */
+/* With the accesses of one thread exchanged: the shape of a deadlock. */
 static void test_crossing(void **state)
 {
 	const struct iroot_step steps[] = {
@@ -115,7 +156,7 @@ static void test_crossing(void **state)
 	free(got);
 }
 
-/* A lock around both makes them whole to each other: no crossing, nothing in between; along is possible. */
+/* A lock around both pairs excludes idioms 4 and 5; idiom 6 stays possible. */
 static void test_whole(void **state)
 {
 	const struct iroot_step steps[] = {
@@ -135,7 +176,7 @@ static void test_whole(void **state)
 	assert_true(has(got, 6, 23, 20, 24, 21));
 	free(got);
 
-	/* Once without it is enough, even if all was there before. */
+	/* One instance without the lock is enough, even if the pair was known before. */
 	for (size_t i = 0; i < 2 * sizeof(steps) / sizeof(steps[0]); i++)
 		again[n++] = steps[i % (sizeof(steps) / sizeof(steps[0]))];
 	got = roots_of(again, n, 3000, IROOT_PREDICTED);
@@ -165,7 +206,7 @@ static void test_between(void **state)
 	free(got);
 }
 
-/* All that one thread did before a barrier comes before what another one does after it. */
+/* Accesses before a barrier come before other threads' accesses after it. */
 static void test_barrier(void **state)
 {
 	struct iroot_step steps[] = {
@@ -186,7 +227,7 @@ static void test_barrier(void **state)
 	free(got);
 }
 
-/* Much more than a history holds, most of it of no use any more. */
+/* More entries than a history holds; most of them are obsolete. */
 static void test_shortened(void **state)
 {
 	static struct iroot_step steps[4000];
@@ -204,13 +245,13 @@ static void test_shortened(void **state)
 		memcpy(&steps[n], round, sizeof(round));
 		n += 6;
 	}
-	got = roots_of(steps, n, 3000, IROOT_PREDICTED);	/* nothing is lost, it says */
+	got = roots_of(steps, n, 3000, IROOT_PREDICTED);	/* stats.lost stays 0 */
 	assert_true(has(got, 1, 20, 10, 0, 0));
 	assert_true(has(got, 1, 10, 20, 0, 0));
 	free(got);
 }
 
-/* `create`: the first thread makes the others, so that histories are shortened, and some grow long. */
+/* `create`: the first thread creates the others, so that histories drop obsolete entries. */
 static void compare_random(uint64_t seed, unsigned rounds, bool create)
 {
 	static struct iroot_step steps[300];
@@ -254,7 +295,7 @@ static void test_random_created(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_example), cmocka_unit_test(test_create),
 		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_crossing),

@@ -105,7 +105,7 @@ static void test_roots(void **state)
 	assert_int_equal(memo_program(m, "bank", "bb", &err), p);
 	assert_int_not_equal(memo_program(m, "other", "", &err), p);
 	a = add_event(m, p, "k1", IROOT_WRITE, 5);
-	assert_int_equal(add_event(m, p, "k1", IROOT_WRITE, 9), a);	/* it moved */
+	assert_int_equal(add_event(m, p, "k1", IROOT_WRITE, 9), a);	/* same event, new line */
 	b = add_event(m, p, "k1", IROOT_READ, 5);
 	assert_int_not_equal(a, b);
 	first = add_run(m, p, "x");
@@ -118,7 +118,7 @@ static void test_roots(void **state)
 	assert_int_equal(r.first_run, second);
 	r = add_root(m, p, a, b, 1, 0, first);
 	assert_int_equal(r.exposed, 2);
-	assert_int_equal(r.first_run, second);	/* the first is the first */
+	assert_int_equal(r.first_run, second);	/* first_run does not change */
 	r = add_root(m, p, b, a, 0, 1, first);
 	assert_int_equal(memo_attempt(m, r.id, 1, false, 0, &err), 0);
 	assert_int_equal(memo_attempt(m, r.id, 1, false, 0, &err), 0);
@@ -133,7 +133,7 @@ static void test_roots(void **state)
 	memo_close(m);
 }
 
-/* Only what nobody exposed or tried, or expected oftener. */
+/* Deletes only iRoots that no run exposed or attempted, and no more runs predicted. */
 static void test_forget(void **state)
 {
 	struct err err;
@@ -187,7 +187,7 @@ static void expect_roots(struct memo *m, int64_t program, int64_t count, uint64_
 	assert_int_equal(sum.predicted, predicted);
 }
 
-/* A change that is not committed is as if it were never made. */
+/* Changes that are not committed have no effect. */
 static void test_rollback(void **state)
 {
 	struct memo *m = open_new(0);
@@ -206,7 +206,7 @@ static void test_rollback(void **state)
 	memo_close(m);
 }
 
-/* Of two databases, with other numbers for the same things. */
+/* Merges two databases with different ids for the same rows. */
 static void test_merge(void **state)
 {
 	struct memo *m = open_new(0), *other = open_new(1);
@@ -236,7 +236,7 @@ static void test_merge(void **state)
 	if (memo_merge(m, path[1], &err) < 0)
 		fail_msg("%s", err.text);
 	expect_roots(m, p, 2, 3, 5);
-	assert_int_equal(memo_merge(m, path[1], &err), 0);	/* counts again, but finds nothing new */
+	assert_int_equal(memo_merge(m, path[1], &err), 0);	/* adds the counts again, but no rows */
 	expect_roots(m, p, 2, 5, 9);
 	assert_int_equal(memo_merge(m, path[0], &err), -1);
 	assert_non_null(strstr(err.text, "into itself"));
@@ -269,7 +269,7 @@ static void test_refused(void **state)
 	assert_non_null(strstr(err.text, "version 99"));
 }
 
-/* Eight processes add to the same iRoots, from the making of the file on; none is lost. */
+/* Eight processes create the file and add to the same iRoots: no count is lost. */
 static void test_concurrent(void **state)
 {
 	enum { PROCESSES = 8, ROUNDS = 40 };

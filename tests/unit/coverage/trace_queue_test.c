@@ -1,6 +1,6 @@
 /*
- * Batches of records in a queue: what is folded is what the threads did, in the order of the batches, also where
- * the queue begins anew; and no further than the first batch that is not whole.
+ * Batches of records in a queue: they are folded in the order of their reservations, also across
+ * the end of the ring, and only up to the first incomplete batch.
  */
 #include "iroot_util.h"
 
@@ -30,7 +30,7 @@ static struct iroot_profile *profile(void)
 	return iroot_profile_init(calloc(1, MEMORY), MEMORY, 3000);
 }
 
-/* How many iRoots were exposed; the last of them. */
+/* The number of exposed iRoots, and the last of them. */
 static size_t exposed(struct iroot_profile *p, struct iroot *last)
 {
 	uint32_t cursor = 0, flags;
@@ -58,7 +58,7 @@ static void test_order(void **state)
 	struct iroot root;
 
 	(void)state;
-	/* Such that the first batch lies over the end. */
+	/* The first batch lies across the end of the ring. */
 	queue.head = queue.tail = 5ull * TRACE_QUEUE_RECORDS - 2;
 	put(1, one, 3, true);
 	put(2, two, 1, true);
@@ -85,7 +85,7 @@ static void test_not_whole(void **state)
 	trace_queue_fold(&queue, p);
 	assert_int_equal(queue.head, at);
 	trace_queue_at(&queue, at)->site = trace_queue_mark(at);
-	trace_queue_fold(&queue, NULL);	/* nobody wants them any more */
+	trace_queue_fold(&queue, NULL);	/* drops them */
 	assert_int_equal(queue.head, queue.tail);
 	assert_int_equal(exposed(p, &root), 0);
 }
