@@ -37,7 +37,7 @@
 
 #define CTL_NEVER UINT64_MAX	/* no deadline */
 #define CTL_HELD 32u		/* locks remembered per thread, for reports */
-#define CTL_AHEAD 16u		/* threads made before the run, at most */
+#define CTL_PREPARED_MAX 16u		/* threads made before the run, at most */
 
 struct ctl_wait;
 typedef bool ctl_ready(const struct ctl_wait *w);
@@ -46,7 +46,7 @@ typedef bool ctl_ready(const struct ctl_wait *w);
 struct ctl_wait {
 	struct sched_event event;
 	ctl_ready *ready;	/* NULL: always possible */
-	const void *also;	/* a second object whose ctl_changed() matters, e.g. the mutex of a wait */
+	const void *second_object;	/* a second object whose ctl_changed() matters, e.g. the mutex of a wait */
 	uint64_t deadline;	/* in virtual ns, or CTL_NEVER */
 	void *arg;		/* the model's */
 	uint32_t thread;	/* number of the thread that waits; set by ctl_wait */
@@ -55,8 +55,8 @@ struct ctl_wait {
 	bool cancelled;		/* set when cancellation woke it: the model cleans up and calls ctl_cancel_act() */
 	bool interruptible;	/* a due signal (control_outside.h) makes it ready, too */
 	bool interrupted;	/* set when a signal handler is to run or ran (EINTR) */
-	bool unnamed;		/* amid an event: strategies are told of no place */
-	bool outside;		/* waits for the world: `probe` of control_outside.h, not for us */
+	bool hide_site;		/* amid an event: strategies are told of no place */
+	bool external;		/* waits for the world: `probe` of control_outside.h, not for us */
 };
 
 #define CTL_WAIT(op_, object_, ready_, pc_)                                               \
@@ -80,27 +80,27 @@ struct ctl_thread {
 	enum ctl_state state;
 	bool runnable;		/* its wait is ready */
 	struct ctl_wait *wait;	/* what it stands before; NULL: it runs */
-	struct ctl_wait own;	/* its start, later the wait of the short way (control_quick.c) */
+	struct ctl_wait default_wait;	/* its start, later the wait of the short way (control_quick.c) */
 	struct snarlrt_tls *tls;
 	/* steps */
-	uint64_t left;		/* steps still granted beyond what the ring page has room for */
-	struct trace_record *granted;	/* where cur stood when the page was handed out */
+	uint64_t steps_beyond_page;		/* steps still granted beyond what the ring page has room for */
+	struct trace_record *processed;	/* where cur stood when the page was handed out */
 	uint64_t steps;		/* executed, counted up to the last accounting */
 	uint64_t turn_began;	/* its steps when it was let go */
-	uint64_t rested;	/* its steps when it last let others go first for having gone on long */
+	uint64_t fairness_from;	/* its steps when it last let others go first for having gone on long */
 	/* going in circles: events since the last that changed anything */
-	uint32_t still, idle;
-	uint64_t progress;	/* ctl.progress when last found spinning */
-	uint64_t recent[8];
-	uint32_t recent_count;
+	uint32_t unchanged_events, spin_rounds;
+	uint64_t spin_progress;	/* ctl.progress when last found spinning */
+	uint64_t recent_events[8];
+	uint32_t recent_event_count;
 	/* gate.c */
 	uint32_t mxcsr;		/* floating-point control words, while it does not run; apart, */
 	void *sp;		/* since compilers join two loads to one that waits for two stores */
 	uint16_t x87;
 	uint64_t fs;
-	uint32_t go, lent, release;	/* futex words */
-	int lender;		/* process in which the kernel thread behind it exists */
-	bool ahead;		/* … which was made before the run */
+	uint32_t token, host_ready, may_exit;	/* futex words */
+	int host_pid;		/* process in which the kernel thread behind it exists */
+	bool prepared;		/* … which was made before the run */
 	char *stack;		/* of our making, or NULL */
 	struct snarlrt_frame *frames;	/* its call stack, as the hooks keep it */
 	size_t stack_size;
@@ -117,8 +117,8 @@ struct ctl_thread {
 	struct ctl_held held[CTL_HELD];
 	uint32_t held_count;
 	/* models that need a word per thread */
-	const void *cond;	/* waiting for a signal of this condition; NULL: got it */
-	uint64_t cond_turn;	/* order of arrival */
+	const void *wait_set;	/* waiting for a signal of this condition; NULL: got it */
+	uint64_t wait_set_order;	/* order of arrival */
 	/* control_trace.c; NULL: not recording */
 	struct snarlrt_thread *ring;
 	struct trace_record *ring_cur;
@@ -138,20 +138,20 @@ struct ctl {
 	uint32_t count;		/* numbers given out */
 	uint64_t steps;		/* executed by all threads */
 	uint64_t now;		/* virtual ns since the epoch */
-	uint64_t turns;		/* words written to the block's log */
+	uint64_t turn_words;		/* words written to the block's log */
 	uint64_t hash;
 	uint64_t turn_hash;	/* of the turn under way */
-	uint64_t events;	/* hashed so far */
-	uint32_t timed;		/* threads that stand before something with a deadline */
+	uint64_t events_hashed;	/* hashed so far */
+	uint32_t timed_waits;		/* threads that stand before something with a deadline */
 	uint64_t progress;	/* events that changed something */
-	uint64_t applied;	/* granules of the block marked shared */
+	uint64_t shared_applied;	/* granules of the block marked shared */
 	uint32_t flags;		/* request.flags */
-	uint64_t calm_until;	/* steps below which the short way may be taken; 0: not */
+	uint64_t fast_until;	/* steps below which the short way may be taken; 0: not */
 	int server;		/* the fork server's socket, or -1 */
 	bool tracing;		/* a trace is recorded, too */
 	bool values;		/* … with what accesses read and write */
 	struct iroot_profile *profile;	/* the run is folded into it; or NULL */
-	bool lending;		/* libc makes a thread for us: what it allocates is nobody's */
+	bool creating_host;		/* libc makes a thread for us: what it allocates is nobody's */
 	struct sched_event *pending;	/* [count] */
 	uint64_t *name;			/* [count] */
 	uint32_t *runnable;		/* for control.c: room for `count` */
@@ -170,9 +170,9 @@ static inline bool ctl_on(void)
 }
 
 /* Something happened that concerns others: the next point goes the long way (control_quick.c). */
-static inline void ctl_stir(void)
+static inline void ctl_fast_path_end(void)
 {
-	ctl.calm_until = 0;
+	ctl.fast_until = 0;
 }
 
 static inline struct ctl_thread *ctl_self(void)
@@ -234,7 +234,7 @@ SNARLRT_HIDDEN struct ctl_thread *ctl_thread_find(pthread_t handle);	/* NULL: no
 SNARLRT_HIDDEN void ctl_thread_main(struct ctl_thread *t);	/* user: no return */
 
 /* control_keys.c: at the end of a thread, on it. */
-SNARLRT_HIDDEN void ctl_keys_run(struct ctl_thread *t);
+SNARLRT_HIDDEN void ctl_keys_run_destructors(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_thread_atexit_run(struct ctl_thread *t);
 
 /* model_mutex.c */
@@ -263,7 +263,7 @@ SNARLRT_HIDDEN void ctl_last_turn(void);	/* into the log, at the end of the run 
 SNARLRT_HIDDEN void ctl_trace_attach(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records,
 				   uint64_t count);
-SNARLRT_HIDDEN uint64_t ctl_context(uint32_t thread);	/* sched_point.context; never 0 */
+SNARLRT_HIDDEN uint64_t ctl_call_stack_hash(uint32_t thread);	/* sched_point.context; never 0 */
 SNARLRT_HIDDEN void ctl_trace_frames(struct ctl_thread *t);	/* calls not told yet */
 SNARLRT_HIDDEN void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg);
 /* With ctl.values, of the access just told: what is in memory; and a write that is yet to be made. */
@@ -281,7 +281,7 @@ SNARLRT_HIDDEN void ctl_profile_page(struct ctl_thread *t, const struct trace_re
 SNARLRT_HIDDEN void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg);
 
 /* A trace or a profile wants to know of all that happens, in order. */
-static inline bool ctl_watched(void)
+static inline bool ctl_records(void)
 {
 	return ctl.tracing || ctl.profile;
 }
@@ -295,8 +295,8 @@ SNARLRT_HIDDEN void ctl_serve(void);
 
 /* control.c, for the others of the core. */
 SNARLRT_HIDDEN void ctl_account(struct ctl_thread *t);
-SNARLRT_HIDDEN void ctl_ask_soon(void);
-SNARLRT_HIDDEN void ctl_leave_for_good(struct ctl_thread *t);	/* t ended: others go on */
+SNARLRT_HIDDEN void ctl_reschedule_next_step(void);
+SNARLRT_HIDDEN void ctl_reschedule_ended(struct ctl_thread *t);	/* t ended: others go on */
 SNARLRT_HIDDEN void ctl_note(enum trace_kind kind, unsigned detail, const void *object,
 			     uint64_t arg, int result, const void *pc);
 SNARLRT_HIDDEN void ctl_atomic(enum trace_kind kind, unsigned log2, const volatile void *addr,
@@ -305,13 +305,13 @@ SNARLRT_HIDDEN void ctl_atomic_done(enum trace_kind kind, unsigned log2, int ord
 				    const volatile void *addr, uint64_t value, const void *pc);
 
 /* gate.c */
-SNARLRT_HIDDEN int gate_create(struct ctl_thread *t, const pthread_attr_t *attr);
-SNARLRT_HIDDEN void gate_lend_ahead(uint32_t count);	/* in the fork server */
-SNARLRT_HIDDEN void gate_attach_main(struct ctl_thread *t);
-SNARLRT_HIDDEN void gate_switch(struct ctl_thread *from, struct ctl_thread *to);
-SNARLRT_HIDDEN void gate_leave(struct ctl_thread *from, struct ctl_thread *to);	/* user: no return */
-SNARLRT_HIDDEN void gate_reap(struct ctl_thread *t);	/* it ended and nobody needs it */
-SNARLRT_HIDDEN bool gate_user_possible(void);
+SNARLRT_HIDDEN int context_create(struct ctl_thread *t, const pthread_attr_t *attr);
+SNARLRT_HIDDEN void context_create_prepared(uint32_t count);	/* in the fork server */
+SNARLRT_HIDDEN void context_attach_main(struct ctl_thread *t);
+SNARLRT_HIDDEN void context_switch(struct ctl_thread *from, struct ctl_thread *to);
+SNARLRT_HIDDEN void context_switch_from_ended(struct ctl_thread *from, struct ctl_thread *to);	/* user: no return */
+SNARLRT_HIDDEN void context_reap(struct ctl_thread *t);	/* it ended and nobody needs it */
+SNARLRT_HIDDEN bool context_user_supported(void);
 SNARLRT_HIDDEN int gate_call_on(char *stack_top, int (*fn)(void *), void *arg);
 
 /* An access to memory, from entry.c: decides visibility; a point if visible. */

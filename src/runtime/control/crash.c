@@ -13,13 +13,13 @@
 #include "runtime/control/heap/heap.h"
 #include "runtime/core/sys.h"
 
-#define ON_STACK (64u << 10)
-#define LOOK 512u		/* words of the stack */
+#define SIGNAL_STACK_BYTES (64u << 10)
+#define SCAN_WORDS 512u		/* words of the stack */
 
-static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
+static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
 
 /* As the kernel has it. */
-struct action {
+struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	uint64_t flags;
 	void (*restorer)(void);
@@ -38,7 +38,7 @@ __asm__(".text\n"
 static uint64_t code_start, code_end;	/* of the executable */
 
 /* From what the kernel told about it; the linker's symbols would be exported with ours. */
-static void find_code(void)
+static void find_program_code(void)
 {
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
 	size_t count = getauxval(AT_PHNUM);
@@ -55,7 +55,7 @@ static void find_code(void)
 }
 
 /* Is it the place behind a call, in the program itself? */
-static bool in_program(uint64_t pc)
+static bool is_return_address(uint64_t pc)
 {
 	const uint8_t *p = (const uint8_t *)pc;
 
@@ -65,15 +65,15 @@ static bool in_program(uint64_t pc)
 }
 
 /* What looks like places the program called from, nearest first; some of it is left over. */
-static void look_for_calls(const greg_t *regs, struct ctl_report *r)
+static void scan_stack_for_calls(const greg_t *regs, struct ctl_report *r)
 {
 	const uint64_t *sp = (const uint64_t *)((uint64_t)regs[REG_RSP] & ~7ull);
 	size_t n = 0;
 
-	for (size_t i = 0; i < LOOK && n < ARRAY_SIZE(r->calls); i++) {
+	for (size_t i = 0; i < SCAN_WORDS && n < ARRAY_SIZE(r->calls); i++) {
 		if (i && ((uint64_t)(sp + i) & 4095) == 0)
 			break;		/* the next page need not be there */
-		if (in_program(sp[i]))
+		if (is_return_address(sp[i]))
 			r->calls[n++] = sp[i];
 	}
 	if (n < ARRAY_SIZE(r->calls))
@@ -102,7 +102,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	}
 	r->signal = (uint32_t)number;
 	r->pc = (uint64_t)regs[REG_RIP] + 1;	/* pcs lie behind what they mean */
-	look_for_calls(regs, r);
+	scan_stack_for_calls(regs, r);
 	r->object = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
 	r->thread = ctl.current->number;
 	r->steps = ctl.steps;
@@ -116,21 +116,21 @@ bool ctl_is_crash_handler(const void *handler)
 
 void ctl_crash_install(void)
 {
-	static char stack[ON_STACK] __attribute__((aligned(16)));
+	static char stack[SIGNAL_STACK_BYTES] __attribute__((aligned(16)));
 	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
-	struct action mine = {
+	struct kernel_sigaction ours = {
 		.handler = on_crash,
 		.flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK | RESTORER,
 		.restorer = snarlrt_crash_return,
 	};
 
-	find_code();
+	find_program_code();
 	sys_call(SYS_sigaltstack, &alternate, 0, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++) {
-		struct action old = { 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(fatal_signals); i++) {
+		struct kernel_sigaction old = { 0 };
 
-		sys_call6(SYS_rt_sigaction, deadly[i], 0, (long)&old, sizeof(old.mask), 0, 0);
+		sys_call6(SYS_rt_sigaction, fatal_signals[i], 0, (long)&old, sizeof(old.mask), 0, 0);
 		if (!old.handler)
-			sys_call6(SYS_rt_sigaction, deadly[i], (long)&mine, 0, sizeof(mine.mask), 0, 0);
+			sys_call6(SYS_rt_sigaction, fatal_signals[i], (long)&ours, 0, sizeof(ours.mask), 0, 0);
 	}
 }

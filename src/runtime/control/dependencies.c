@@ -9,24 +9,24 @@
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-#define LAST 4096u	/* granules remembered */
+#define LAST_ACCESSES 4096u	/* granules remembered */
 
 static struct {
 	uint64_t granule, site;	/* as in a trace, with its kind */
 	uint32_t thread;	/* number, plus 1 */
 	bool writes;
-} last[LAST] SNARLRT_BIG;
+} last_access[LAST_ACCESSES] SNARLRT_BIG;
 
-static uint32_t before[SCHED_MAX_THREADS] SNARLRT_BIG;	/* each thread's dependency before */
+static uint32_t previous_dependency[SCHED_MAX_THREADS] SNARLRT_BIG;	/* each thread's dependency before */
 
-static uint32_t depends_hash(uint64_t a, uint64_t b)
+static uint32_t dependency_hash(uint64_t a, uint64_t b)
 {
 	uint64_t h = (mix_spread(a) ^ b) * MIX_FACTOR;
 
 	return (uint32_t)(h >> 32);
 }
 
-static void depends_set(uint32_t hash)
+static void dependency_set(uint32_t hash)
 {
 	struct ctl_block *b = ctl.block;
 	uint64_t bit = hash % (b->depends_size * 8);
@@ -40,7 +40,7 @@ void ctl_depends_begin(void)
 }
 
 /* What is read and what is written; creation and destruction tell nothing. */
-static bool matters(enum trace_kind kind, bool *writes)
+static bool is_access(enum trace_kind kind, bool *writes)
 {
 	*writes = kind != TRACE_READ && kind != TRACE_READ_RANGE && kind != TRACE_ATOMIC_LOAD;
 	return trace_roles(kind) & (ROLE_READ | ROLE_WRITE | ROLE_ACQUIRE | ROLE_RELEASE | ROLE_WAIT_BEGIN |
@@ -50,22 +50,22 @@ static bool matters(enum trace_kind kind, bool *writes)
 void ctl_depends_event(uint64_t object, uint64_t site)
 {
 	uint64_t granule = (object & TRACE_ADDR_MASK) >> 3;
-	uint32_t at = depends_hash(granule, 0) % LAST, thread = ctl.current->number + 1, *previous;
+	uint32_t at = dependency_hash(granule, 0) % LAST_ACCESSES, thread = ctl.current->number + 1, *previous;
 	bool writes;
 
-	if (!matters(site >> 48 & 0xff, &writes) || ctl.private_child)
+	if (!is_access(site >> 48 & 0xff, &writes) || ctl.private_child)
 		return;
-	if (last[at].granule == granule && last[at].thread && last[at].thread != thread &&
-	    (writes || last[at].writes)) {
-		uint32_t hash = depends_hash(last[at].site, site);
+	if (last_access[at].granule == granule && last_access[at].thread && last_access[at].thread != thread &&
+	    (writes || last_access[at].writes)) {
+		uint32_t hash = dependency_hash(last_access[at].site, site);
 
-		previous = &before[thread - 1];
-		depends_set(hash);
-		depends_set(depends_hash(*previous, hash));
+		previous = &previous_dependency[thread - 1];
+		dependency_set(hash);
+		dependency_set(dependency_hash(*previous, hash));
 		*previous = hash;
 	}
-	last[at].granule = granule;
-	last[at].site = site;
-	last[at].thread = thread;
-	last[at].writes = writes;
+	last_access[at].granule = granule;
+	last_access[at].site = site;
+	last_access[at].thread = thread;
+	last_access[at].writes = writes;
 }

@@ -16,7 +16,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
-static bool say(enum ctl_message_kind kind, int pid, int status)
+static bool send_message(enum ctl_message_kind kind, int pid, int status)
 {
 	struct ctl_message m = { .kind = kind, .pid = pid, .status = status };
 	long n;
@@ -27,7 +27,7 @@ static bool say(enum ctl_message_kind kind, int pid, int status)
 	return n == (long)sizeof(m);
 }
 
-static bool hear(struct ctl_message *m)
+static bool receive_message(struct ctl_message *m)
 {
 	long n;
 
@@ -48,7 +48,7 @@ static int wait_for(int pid)
 	return status;
 }
 
-static void leave(void)
+static void exit_server(void)
 {
 	for (;;)
 		sys_call(SYS_exit_group, 0, 0, 0);
@@ -60,7 +60,7 @@ static void become_run(int server)
 	sys_call(SYS_setpgid, 0, 0, 0);
 	sys_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0);
 	if ((int)sys_call(SYS_getppid, 0, 0, 0) != server)
-		leave();
+		exit_server();
 }
 
 void ctl_serve(void)
@@ -72,9 +72,9 @@ void ctl_serve(void)
 
 	if (ctl.kernel_threads && in_run && ctl.count > 1)
 		ctl_unsupported("a snapshot needs user-level threads");
-	if (!say(CTL_HELLO, self, 0))
-		leave();
-	while (hear(&m) && m.kind == CTL_RUN) {
+	if (!send_message(CTL_HELLO, self, 0))
+		exit_server();
+	while (receive_message(&m) && m.kind == CTL_RUN) {
 		int pid;
 
 		if (input >= 0)		/* every run reads it from here */
@@ -96,11 +96,11 @@ void ctl_serve(void)
 			return;
 		}
 		if (pid < 0) {
-			say(CTL_ENDED, 0, -1);
+			send_message(CTL_ENDED, 0, -1);
 			continue;
 		}
-		say(CTL_STARTED, pid, 0);
-		say(CTL_ENDED, pid, wait_for(pid));
+		send_message(CTL_STARTED, pid, 0);
+		send_message(CTL_ENDED, pid, wait_for(pid));
 	}
-	leave();
+	exit_server();
 }

@@ -28,7 +28,7 @@ static uint64_t next_time(struct snarlrt_thread *self, uint64_t more)
 	return time;
 }
 
-static struct snarlrt_thread *begin(struct ctl_thread *t)
+static struct snarlrt_thread *ring_enter(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -40,7 +40,7 @@ static struct snarlrt_thread *begin(struct ctl_thread *t)
 	return t->ring;
 }
 
-static void end(struct ctl_thread *t)
+static void ring_leave(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -52,7 +52,7 @@ static void end(struct ctl_thread *t)
 }
 
 /* Of memory that may be gone, or never was there. */
-static bool look(uint64_t addr, void *to, size_t size)
+static bool read_memory(uint64_t addr, void *to, size_t size)
 {
 	struct iovec local = { to, size }, remote = { (void *)addr, size };
 
@@ -65,17 +65,17 @@ void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2)
 	uint64_t value[2] = { 0 };
 	struct snarlrt_thread *self;
 
-	if (log2 > 4 || !look(addr, value, 1ull << log2))
+	if (log2 > 4 || !read_memory(addr, value, 1ull << log2))
 		return;
-	self = begin(t);
+	self = ring_enter(t);
 	for (unsigned i = 0; i < (log2 == 4 ? 2 : 1); i++) {
-		struct trace_record both[2] = { { (addr + 8 * i) & TRACE_ADDR_MASK,
+		struct trace_record records_out[2] = { { (addr + 8 * i) & TRACE_ADDR_MASK,
 						  TRACE_SITE(TRACE_VALUE, log2 == 4 ? 3 : log2, 0) },
 						{ next_time(self, 0), value[i] } };
 
-		snarlrt_append(self, both, 2);
+		snarlrt_append(self, records_out, 2);
 	}
-	end(t);
+	ring_leave(t);
 }
 
 /* A write that was let happen. */
@@ -83,31 +83,31 @@ static struct {
 	struct ctl_thread *thread;	/* NULL: none */
 	uint64_t addr;
 	unsigned log2;
-} written;
+} pending_write;
 
 void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsigned log2)
 {
-	written.thread = t;
-	written.addr = addr;
-	written.log2 = log2;
+	pending_write.thread = t;
+	pending_write.addr = addr;
+	pending_write.log2 = log2;
 }
 
 /* Its value goes before whatever else is told. */
-static void settle(void)
+static void emit_pending_write(void)
 {
-	struct ctl_thread *t = written.thread;
+	struct ctl_thread *t = pending_write.thread;
 
 	if (likely(!t))
 		return;
-	written.thread = NULL;
-	ctl_trace_read(t, written.addr, written.log2);
+	pending_write.thread = NULL;
+	ctl_trace_read(t, pending_write.addr, pending_write.log2);
 }
 
 void ctl_trace_crash(uint64_t addr)
 {
-	if (addr - written.addr < 1ull << written.log2)
-		written.thread = NULL;
-	settle();
+	if (addr - pending_write.addr < 1ull << pending_write.log2)
+		pending_write.thread = NULL;
+	emit_pending_write();
 }
 
 /* Takes the place of the call stack's set-up too, so it comes before that. */
@@ -134,33 +134,33 @@ void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records, ui
 	struct snarlrt_thread *self;
 	struct trace_record stamp = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
 
-	settle();
-	self = begin(t);
+	emit_pending_write();
+	self = ring_enter(t);
 	stamp.addr = next_time(self, count);
 	snarlrt_append(self, &stamp, 1);
 	for (uint64_t i = 0; i < count; i++)
 		snarlrt_append(self, &records[i], 1);
-	end(t);
+	ring_leave(t);
 }
 
 void ctl_trace_frames(struct ctl_thread *t)
 {
-	settle();
-	snarlrt_tell_frames(begin(t));
-	end(t);
+	emit_pending_write();
+	snarlrt_tell_frames(ring_enter(t));
+	ring_leave(t);
 }
 
 void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)
 {
-	struct trace_record both[2] = { *r, { 0, arg } };
+	struct trace_record records_out[2] = { *r, { 0, arg } };
 	struct snarlrt_thread *self;
 
-	settle();
-	self = begin(t);
+	emit_pending_write();
+	self = ring_enter(t);
 	snarlrt_tell_frames(self);
-	both[1].addr = next_time(self, 0);
-	snarlrt_append(self, both, 2);
-	end(t);
+	records_out[1].addr = next_time(self, 0);
+	snarlrt_append(self, records_out, 2);
+	ring_leave(t);
 }
 
 /* A call that the trace knows of returned. */
@@ -173,27 +173,27 @@ void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
 	ctl_account(t);
 	if (tls->frame <= t->frames)
 		return;
-	settle();
-	self = begin(t);
+	emit_pending_write();
+	self = ring_enter(t);
 	tls->frame--;
 	tls->told = tls->frame;
 	snarlrt_append(self, &r, 1);
-	end(t);
+	ring_leave(t);
 }
 
 /* All rings, by whoever is the last to run. */
 void ctl_trace_finish(int status)
 {
-	settle();
+	emit_pending_write();
 	for (uint32_t i = 0; i < ctl.count; i++) {
 		struct ctl_thread *t = ctl.threads[i];
 		struct snarlrt_thread *self;
 
 		if (!t->ring)
 			continue;
-		self = begin(t);
+		self = ring_enter(t);
 		snarlrt_flush(self);
-		end(t);
+		ring_leave(t);
 	}
 	snarlrt_finish(status);
 }

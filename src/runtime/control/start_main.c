@@ -56,7 +56,7 @@ static int call_main(void *unused)
 	return ctl_main_thread(program.main, program.argc, program.argv, program.envp);
 }
 
-static int controlled(int argc, char **argv, char **envp)
+static int controlled_main(int argc, char **argv, char **envp)
 {
 	char *stack;
 
@@ -76,10 +76,10 @@ static int controlled(int argc, char **argv, char **envp)
 	return gate_call_on(stack + MAIN_STACK_BYTES - 64, call_main, NULL);
 }
 
-static int start(int argc, char **argv, char **envp)
+static int main_or_controlled(int argc, char **argv, char **envp)
 {
 	if (mode_controls())
-		return controlled(argc, argv, envp);
+		return controlled_main(argc, argv, envp);
 	return program.main(argc, argv, envp);
 }
 
@@ -89,5 +89,5 @@ SNARLRT_INTERPOSE int __libc_start_main(int (*main)(int, char **, char **), int 
 {
 	snarlrt_real_ready();
 	program.main = main;
-	return REAL(__libc_start_main)(start, argc, argv, init, fini, rtld_fini, stack_end);
+	return REAL(__libc_start_main)(main_or_controlled, argc, argv, init, fini, rtld_fini, stack_end);
 }

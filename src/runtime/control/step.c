@@ -22,21 +22,21 @@ static bool changed_nothing(struct ctl_thread *t, uint64_t object, uint64_t site
 	uint64_t key = object ^ site << 20;
 	uint32_t i;
 
-	for (i = 0; i < t->recent_count && t->recent[i] != key; i++)
+	for (i = 0; i < t->recent_event_count && t->recent_events[i] != key; i++)
 		;
-	if (i == ARRAY_SIZE(t->recent)) {
-		t->recent_count = 0;
-		t->still = 0;
+	if (i == ARRAY_SIZE(t->recent_events)) {
+		t->recent_event_count = 0;
+		t->unchanged_events = 0;
 		return false;
 	}
-	if (i == t->recent_count)
-		t->recent[t->recent_count++] = key;
-	t->still++;
+	if (i == t->recent_event_count)
+		t->recent_events[t->recent_event_count++] = key;
+	t->unchanged_events++;
 	return true;
 }
 
 /* Plain accesses of the page since it was granted. */
-static void look_at_page(struct ctl_thread *t, const struct trace_record *r, uint64_t count)
+static void process_page(struct ctl_thread *t, const struct trace_record *r, uint64_t count)
 {
 	bool wrote = false;
 
@@ -51,23 +51,23 @@ static void look_at_page(struct ctl_thread *t, const struct trace_record *r, uin
 		ctl_trace_page(t, r, count);
 	if (ctl.profile)
 		ctl_profile_page(t, r, count);
-	if (ctl.flags & CTL_LOOK)
+	if (ctl.flags & CTL_OBSERVE)
 		for (uint64_t i = 0; i < count; i++)
-			ctl_look_event(r[i].addr, r[i].site, 0);
+			ctl_observe_event(r[i].addr, r[i].site, 0);
 }
 
 void ctl_account(struct ctl_thread *t)
 {
-	uint64_t count = (uint64_t)(here(t) - t->granted);
+	uint64_t count = (uint64_t)(page_cursor(t) - t->processed);
 
 	if (!count)
 		return;
 	count_steps(t, count);
-	t->granted += count;	/* before: a divergence found there ends the run, which accounts */
-	look_at_page(t, t->granted - count, count);
+	t->processed += count;	/* before: a divergence found there ends the run, which accounts */
+	process_page(t, t->processed - count, count);
 }
 
-static void tell_event(const struct trace_record *r, uint64_t arg)
+static void emit_event(const struct trace_record *r, uint64_t arg)
 {
 	if (ctl.tracing)
 		ctl_trace_event(ctl.current, r, arg);
@@ -75,13 +75,13 @@ static void tell_event(const struct trace_record *r, uint64_t arg)
 		ctl_profile_event(ctl.current, r, arg);
 }
 
-static void tell_access(uint64_t addr, uint64_t size, uint64_t site)
+static void emit_access(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct trace_record r = { addr & TRACE_ADDR_MASK, site };
 	uint64_t kind = site >> 48 & 0xff;
 
 	if (trace_roles(kind) & ROLE_RANGE) {
-		tell_event(&r, size);
+		emit_event(&r, size);
 		return;
 	}
 	if (ctl.tracing)
@@ -104,10 +104,10 @@ void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
 		changed_nothing(ctl.current, addr, site);
 	else
 		changed_something(ctl.current);
-	if (ctl.flags & CTL_LOOK)
-		ctl_look_event(addr, site, 0);
-	if (ctl_watched())
-		tell_access(addr, size, site);
+	if (ctl.flags & CTL_OBSERVE)
+		ctl_observe_event(addr, site, 0);
+	if (ctl_records())
+		emit_access(addr, size, site);
 }
 
 void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site)
@@ -162,14 +162,14 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 		changed_something(t);
 	else
 		changed_nothing(t, object, (uint64_t)(uintptr_t)pc);
-	if (ctl.flags & CTL_LOOK)
-		ctl_look_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
-	if (ctl_watched()) {
+	if (ctl.flags & CTL_OBSERVE)
+		ctl_observe_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
+	if (ctl_records()) {
 		unsigned detail = log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT;
 		struct trace_record r = { (object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48,
 					  TRACE_SITE(kind, detail, pc) };
 
-		tell_event(&r, value);
+		emit_event(&r, value);
 		/* The event has the old value, and of 16 bytes only half. */
 		if (ctl.values && (log2 == 4 || (atomic_op(kind) == SCHED_OP_UPDATE &&
 						 kind != TRACE_ATOMIC_CAS_FAIL)))
@@ -189,22 +189,22 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 {
 	if (!ctl_on())
 		return;
-	if (ctl_watched() || ctl.flags & CTL_LOOK)
+	if (ctl_records() || ctl.flags & CTL_OBSERVE)
 		ctl_account(ctl.current);	/* what came before goes first */
 	if (result != 0 || is_polling(kind))
 		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
 	else if (kind != TRACE_MALLOC && kind != TRACE_FREE)
 		changed_something(ctl.current);
 	/* The end of the process is told only to a trace. */
-	if (ctl.flags & CTL_LOOK && kind != TRACE_EXIT && kind != TRACE_EXEC)
-		ctl_look_event((uint64_t)(uintptr_t)object,
+	if (ctl.flags & CTL_OBSERVE && kind != TRACE_EXIT && kind != TRACE_EXEC)
+		ctl_observe_event((uint64_t)(uintptr_t)object,
 			       (uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48, 0);
-	if (ctl_watched() && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
+	if (ctl_records() && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
 		struct trace_record r = {
 			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
 			TRACE_SITE(kind, detail, pc),
 		};
 
-		tell_event(&r, arg);
+		emit_event(&r, arg);
 	}
 }

@@ -22,24 +22,24 @@ static inline struct trace_record *page_end(void)
 	return ctl_page + PAGE_RECORDS;
 }
 
-static inline struct trace_record *here(const struct ctl_thread *t)
+static inline struct trace_record *page_cursor(const struct ctl_thread *t)
 {
 	return t->tls->cur ? t->tls->cur : t->tls->saved;
 }
 
-static inline uint64_t remaining(const struct ctl_thread *t)
+static inline uint64_t steps_remaining(const struct ctl_thread *t)
 {
-	uint64_t room = (uint64_t)(page_end() - here(t));
+	uint64_t room = (uint64_t)(page_end() - page_cursor(t));
 
-	return t->left > SCHED_NO_LIMIT - room ? SCHED_NO_LIMIT : t->left + room;
+	return t->steps_beyond_page > SCHED_NO_LIMIT - room ? SCHED_NO_LIMIT : t->steps_beyond_page + room;
 }
 
-static inline void grant(struct ctl_thread *t, uint64_t steps)
+static inline void grant_steps(struct ctl_thread *t, uint64_t steps)
 {
 	uint64_t room = steps < PAGE_RECORDS - 1 ? steps : PAGE_RECORDS - 1;
 
-	t->left = steps == SCHED_NO_LIMIT ? steps : steps - room;
-	t->granted = t->tls->cur = page_end() - room;
+	t->steps_beyond_page = steps == SCHED_NO_LIMIT ? steps : steps - room;
+	t->processed = t->tls->cur = page_end() - room;
 }
 
 static inline void count_steps(struct ctl_thread *t, uint64_t n)
@@ -64,24 +64,24 @@ static inline bool known_shared(uint64_t addr, uint64_t size)
 }
 
 /* What is in the page, if anything. */
-static inline void account(struct ctl_thread *t)
+static inline void account_page(struct ctl_thread *t)
 {
-	if (here(t) != t->granted)
+	if (page_cursor(t) != t->processed)
 		ctl_account(t);
 }
 
-#define STILL 64u		/* events without change that count as spinning */
-#define GREEDY 100000u		/* steps in a row after which a thread lets others go first */
-#define IDLE_TIME 8u		/* rounds of spinning after which time passes */
+#define SPIN_EVENTS 64u		/* events without change that count as spinning */
+#define FAIRNESS_STEPS 100000u		/* steps in a row after which a thread lets others go first */
+#define TIME_PASSES_ROUNDS 8u		/* rounds of spinning after which time passes */
 
 /* Since the last time it said so. */
 static inline bool is_spinning(struct ctl_thread *t)
 {
-	if (likely(t->still < STILL))
+	if (likely(t->unchanged_events < SPIN_EVENTS))
 		return false;
-	t->still = 0;
-	t->idle = t->progress == ctl.progress ? t->idle + 1 : 0;
-	t->progress = ctl.progress;
+	t->unchanged_events = 0;
+	t->spin_rounds = t->spin_progress == ctl.progress ? t->spin_rounds + 1 : 0;
+	t->spin_progress = ctl.progress;
 	return true;
 }
 
@@ -102,8 +102,8 @@ SNARLRT_HIDDEN void ctl_resume(struct ctl_thread *t, struct ctl_wait *w);
 
 static inline void changed_something(struct ctl_thread *t)
 {
-	t->still = 0;
-	t->recent_count = 0;
+	t->unchanged_events = 0;
+	t->recent_event_count = 0;
 	ctl.progress++;
 }
 
@@ -115,10 +115,10 @@ SNARLRT_HIDDEN void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site);
  * control_quick.c. Said on the long way, when all that is at hand was done: who can run is
  * in *point, and the clock's next event is at `next_time` or CTL_NEVER.
  */
-SNARLRT_HIDDEN void ctl_calm(const struct sched_point *point, uint64_t next_time);
+SNARLRT_HIDDEN void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline);
 
 /* A point before something that is always possible. False: go the long way. */
-SNARLRT_HIDDEN bool ctl_step_quick(enum sched_op op, uint64_t object, uint64_t size, uint64_t site);
+SNARLRT_HIDDEN bool ctl_step_fast(enum sched_op op, uint64_t object, uint64_t size, uint64_t site);
 
 static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint64_t steps,
 				uint32_t check)
@@ -128,12 +128,12 @@ static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint6
 
 	if (unlikely(ctl.private_child))
 		return;
-	if (unlikely((ctl.turns + TURN_WORDS) * sizeof(uint32_t) > b->turns_size)) {
+	if (unlikely((ctl.turn_words + TURN_WORDS) * sizeof(uint32_t) > b->turns_size)) {
 		b->report.turns_lost++;
 		return;
 	}
-	ctl.turns += turn_put((uint32_t *)((char *)b + b->turns) + ctl.turns, &turn);
-	b->report.turns = ctl.turns;
+	ctl.turn_words += turn_put((uint32_t *)((char *)b + b->turns) + ctl.turn_words, &turn);
+	b->report.turns = ctl.turn_words;
 }
 
 /* control_turn.c: the end of a turn, and whether the run is still the plan's. */
@@ -149,10 +149,10 @@ SNARLRT_HIDDEN void snarlrt_debug_here(struct ctl_thread *t, const struct ctl_wa
 SNARLRT_HIDDEN void snarlrt_debug_switch(struct ctl_thread *from, struct ctl_thread *to);
 extern SNARLRT_HIDDEN uint64_t snarlrt_debug_site;
 
-#define CTL_LOOK (CTL_HASH | CTL_DEPENDS)	/* every event is looked at */
+#define CTL_OBSERVE (CTL_HASH | CTL_DEPENDS)	/* every event is looked at */
 
 /* With CTL_LOOK: an event of the current thread. */
-SNARLRT_HIDDEN void ctl_look_event(uint64_t object, uint64_t site, uint64_t value);
+SNARLRT_HIDDEN void ctl_observe_event(uint64_t object, uint64_t site, uint64_t value);
 
 /* control_depends.c, with CTL_DEPENDS: the same, and the beginning of a run. */
 SNARLRT_HIDDEN void ctl_depends_event(uint64_t object, uint64_t site);

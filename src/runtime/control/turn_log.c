@@ -30,7 +30,7 @@ static void check_event(uint8_t check, uint64_t object, uint64_t site)
 {
 	struct ctl_block *b = ctl.block;
 	const struct sched_plan *plan = (const struct sched_plan *)((const char *)b + b->plan);
-	uint64_t n = ctl.events++;
+	uint64_t n = ctl.events_hashed++;
 
 	if (n < b->checks_size) {
 		((uint8_t *)b + b->checks)[n] = check;
@@ -59,7 +59,7 @@ static void hash_event(uint64_t object, uint64_t site, uint64_t value)
 		check_event((uint8_t)(h >> 56), object, site);
 }
 
-void ctl_look_event(uint64_t object, uint64_t site, uint64_t value)
+void ctl_observe_event(uint64_t object, uint64_t site, uint64_t value)
 {
 	if (ctl.flags & CTL_HASH)
 		hash_event(object, site, value);

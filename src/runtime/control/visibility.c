@@ -15,9 +15,9 @@
 #define POISON 2u
 #define POISON_SHARED 4u
 
-#define FREED_SEEN 4096u	/* bytes; what threads share is seldom larger */
+#define FREED_SCAN_BYTES 4096u	/* bytes; what threads share is seldom larger */
 
-static void learn(uint64_t granule)
+static void list_as_shared(uint64_t granule)
 {
 	struct ctl_block *b = ctl.block;
 	uint64_t at = b->request.shared_count + b->report.shared_new;
@@ -49,7 +49,7 @@ bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc)
 			visible = true;
 		} else {
 			*s = SHADOW_SHARED;
-			learn(shadow_memory(s));
+			list_as_shared(shadow_memory(s));
 			visible = true;
 		}
 	}
@@ -70,7 +70,7 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 	if (size == 0)
 		return;
 	s = shadow_of(addr);
-	end = shadow_of(addr + (size < FREED_SEEN ? size : FREED_SEEN) - 1);
+	end = shadow_of(addr + (size < FREED_SCAN_BYTES ? size : FREED_SCAN_BYTES) - 1);
 	for (; s <= end; s++) {
 		/* Four at a time where nobody else was, the common case. */
 		if (!((uintptr_t)s & 7) && s + 3 <= end &&
@@ -80,13 +80,13 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 		}
 		if (*s & 1 && *s != own && *s != SHADOW_SHARED && is_alive(*s)) {
 			*s = SHADOW_SHARED;
-			learn(shadow_memory(s));
+			list_as_shared(shadow_memory(s));
 		}
 	}
 }
 
 /* None of the four words is SHADOW_SHARED or POISON_SHARED; may say no too often. */
-static inline bool all_private(uint64_t four)
+static inline bool four_unshared(uint64_t four)
 {
 	uint64_t not_shared = four + SHADOW_FOUR;	/* a word of all ones becomes 0 (with a carry) */
 	uint64_t not_poison = four ^ POISON_SHARED * SHADOW_FOUR;
@@ -95,7 +95,7 @@ static inline bool all_private(uint64_t four)
 	       !((not_poison - SHADOW_FOUR) & ~not_poison & SHADOW_FOUR << 15);
 }
 
-static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t when_shared)
+static void reset_shadow(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t when_shared)
 {
 	uint16_t *s, *end;
 
@@ -108,7 +108,7 @@ static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t
 		uint16_t to;
 
 		/* Four at a time where all are private, the common case. */
-		if (!((uintptr_t)s & 7) && s + 3 <= end && all_private(*four)) {
+		if (!((uintptr_t)s & 7) && s + 3 <= end && four_unshared(*four)) {
 			if (*four != when_private * SHADOW_FOUR)
 				*four = when_private * SHADOW_FOUR;
 			s += 4;
@@ -123,17 +123,17 @@ static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t
 
 void ctl_fresh(uint64_t addr, uint64_t size)
 {
-	change(addr, size, 0, SHADOW_SHARED);
+	reset_shadow(addr, size, 0, SHADOW_SHARED);
 }
 
 void ctl_poison(uint64_t addr, uint64_t size)
 {
-	change(addr, size, POISON, POISON_SHARED);
+	reset_shadow(addr, size, POISON, POISON_SHARED);
 }
 
 void ctl_unpoison(uint64_t addr, uint64_t size)
 {
-	change(addr, size, 0, SHADOW_SHARED);
+	reset_shadow(addr, size, 0, SHADOW_SHARED);
 }
 
 void ctl_shared_apply(void)
@@ -144,10 +144,10 @@ void ctl_shared_apply(void)
 
 	if (count * 8 > b->shared_size)
 		count = b->shared_size / 8;
-	for (uint64_t i = ctl.applied; i < count; i++) {
+	for (uint64_t i = ctl.shared_applied; i < count; i++) {
 		uint16_t *s = shadow_of(list[i] & (SHADOW_USER_END - 1));
 
 		*s = *s == POISON || *s == POISON_SHARED ? POISON_SHARED : SHADOW_SHARED;
 	}
-	ctl.applied = count;
+	ctl.shared_applied = count;
 }

@@ -45,7 +45,7 @@ SNARLRT_HIDDEN size_t ctl_heap_size(const void *p);
 SNARLRT_HIDDEN void ctl_heap_fork(bool begin);
 
 /* A block's life, for reports. Thread numbers; CTL_HEAP_OUTSIDE: not one of the program. */
-#define CTL_HEAP_OUTSIDE SCHED_MAX_THREADS
+#define CTL_HEAP_UNCONTROLLED SCHED_MAX_THREADS
 
 struct ctl_heap_info {
 	uint64_t start, size;

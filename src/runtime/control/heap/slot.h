@@ -12,9 +12,9 @@
 
 #include "runtime/control/heap/heap.h"
 
-#define SLOT_HEAD 48ull
+#define SLOT_HEADER 48ull
 #define SLOT_ALIGN 16ull
-#define SLOT_KEEP (1ull << 20)	/* of a freed block's memory, see slot_dropped() */
+#define SLOT_RETAINED (1ull << 20)	/* of a freed block's memory, see slot_dropped() */
 
 enum slot_state { SLOT_LIVE = 0x6c697665, SLOT_FREED = 0x66726565 };
 
@@ -29,7 +29,7 @@ struct slot_block {
 	struct slot_block *next;	/* in the queue, or the list of its class */
 };
 
-_Static_assert(sizeof(struct slot_block) == SLOT_HEAD && SLOT_HEAD % SLOT_ALIGN == 0,
+_Static_assert(sizeof(struct slot_block) == SLOT_HEADER && SLOT_HEADER % SLOT_ALIGN == 0,
 	       "what follows is aligned");
 
 static inline uint64_t slot_round(uint64_t n, uint64_t to)
@@ -49,7 +49,7 @@ static inline uint64_t slot_class_bytes(uint32_t class)
 /* What the program gets, the slot's first byte, and the one behind its last. */
 static inline uint64_t slot_user(const struct slot_block *b)
 {
-	return (uint64_t)b + SLOT_HEAD;
+	return (uint64_t)b + SLOT_HEADER;
 }
 
 static inline uint64_t slot_start(const struct slot_block *b)
@@ -59,7 +59,7 @@ static inline uint64_t slot_start(const struct slot_block *b)
 
 static inline uint64_t slot_end(const struct slot_block *b)
 {
-	return slot_start(b) + SLOT_HEAD + slot_class_bytes(b->class);
+	return slot_start(b) + SLOT_HEADER + slot_class_bytes(b->class);
 }
 
 static inline uint32_t slot_magic(const struct slot_block *b, enum slot_state state)
@@ -67,22 +67,22 @@ static inline uint32_t slot_magic(const struct slot_block *b, enum slot_state st
 	return (uint32_t)state ^ (uint32_t)((uint64_t)b >> 4);
 }
 
-static inline bool slot_is(const struct slot_block *b, enum slot_state state)
+static inline bool slot_has_state(const struct slot_block *b, enum slot_state state)
 {
 	return b->magic == slot_magic(b, state);
 }
 
-static inline uint64_t slot_by(const void *pc, uint32_t thread)
+static inline uint64_t slot_origin(const void *pc, uint32_t thread)
 {
 	return (uint64_t)pc << 16 | thread;
 }
 
 /* The pages of a freed block that go back to the kernel: [*low, *high). */
-static inline bool slot_dropped(const struct slot_block *b, uint64_t *low, uint64_t *high)
+static inline bool slot_unmapped_range(const struct slot_block *b, uint64_t *low, uint64_t *high)
 {
-	*low = slot_round(slot_user(b) + SLOT_KEEP, 4096);
+	*low = slot_round(slot_user(b) + SLOT_RETAINED, 4096);
 	*high = slot_end(b) & ~4095ull;
-	return b->size > SLOT_KEEP && *low < *high && *low < slot_user(b) + b->size;
+	return b->size > SLOT_RETAINED && *low < *high && *low < slot_user(b) + b->size;
 }
 
 /*
@@ -90,14 +90,14 @@ static inline bool slot_dropped(const struct slot_block *b, uint64_t *low, uint6
  * an earlier life, which the head that is returned describes; otherwise it is zero,
  * all but class. NULL: no memory.
  */
-SNARLRT_HIDDEN struct slot_block *slot_take(uint32_t number, uint64_t bytes, uint32_t *order,
+SNARLRT_HIDDEN struct slot_block *slot_alloc(uint32_t number, uint64_t bytes, uint32_t *order,
 					    bool *used);
 
 /* A block is freed by thread `number`, now; it comes to slot_take() in due time. */
-SNARLRT_HIDDEN void slot_give(struct slot_block *b, uint32_t number, const void *pc);
+SNARLRT_HIDDEN void slot_free(struct slot_block *b, uint32_t number, const void *pc);
 
 /* One more allocation of thread `number` that needs no slot. */
-SNARLRT_HIDDEN uint32_t slot_order(uint32_t number);
+SNARLRT_HIDDEN uint32_t slot_next_order(uint32_t number);
 
 /* The block that begins at p, in use or freed; NULL: none. */
 SNARLRT_HIDDEN struct slot_block *slot_at(const void *p);

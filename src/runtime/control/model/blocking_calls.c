@@ -45,16 +45,16 @@ static uint64_t socket_deadline(int fd, short events)
 	return ctl_after((uint64_t)limit.tv_sec * 1000000000ull + (uint64_t)limit.tv_usec * 1000);
 }
 
-static bool may_until(struct snarlrt_call *c, int fd, short events, uint64_t deadline, int late)
+static bool await_ready(struct snarlrt_call *c, int fd, short events, uint64_t deadline, int late)
 {
 	struct pollfd one = { .fd = fd, .events = events };
-	struct ctl_outside o = { .fds = &one, .count = 1 };
+	struct ctl_external_wait o = { .fds = &one, .count = 1 };
 
-	switch (ctl_outside_wait(c, &o, deadline, deadline == CTL_NEVER)) {
-	case CTL_WENT:
+	switch (ctl_external_await(c, &o, deadline, deadline == CTL_NEVER)) {
+	case CTL_WAIT_READY:
 		ctl_outside_stale();
 		return true;
-	case CTL_EXPIRED:
+	case CTL_WAIT_EXPIRED:
 		errno = late;
 		return false;
 	default:
@@ -67,7 +67,7 @@ bool ctl_call_may(struct snarlrt_call *c, int fd, short events)
 {
 	if (fd < 0 || events == 0 || nonblocking(fd))
 		return ctl_call_point(c);
-	return may_until(c, fd, events,
+	return await_ready(c, fd, events,
 			 type_of(fd) == S_IFSOCK ? socket_deadline(fd, events) : CTL_NEVER, EAGAIN);
 }
 
@@ -76,7 +76,7 @@ bool ctl_call_may_until(struct snarlrt_call *c, int fd, short events,
 {
 	if (fd < 0 || nonblocking(fd))
 		return ctl_call_point(c);
-	return may_until(c, fd, events, ctl_deadline(CLOCK_REALTIME, limit), ETIMEDOUT);
+	return await_ready(c, fd, events, ctl_deadline(CLOCK_REALTIME, limit), ETIMEDOUT);
 }
 
 size_t ctl_call_room(int fd, size_t n)
@@ -100,20 +100,20 @@ static ssize_t write_pieces(struct snarlrt_call *c, int fd, const struct iovec *
 	size_t done = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t put = 0;
+		size_t sent = 0;
 
-		while (put < v[i].iov_len) {
-			size_t piece = v[i].iov_len - put;
+		while (sent < v[i].iov_len) {
+			size_t piece = v[i].iov_len - sent;
 			ssize_t got;
 
 			piece = piece < PIPE_BUF ? piece : PIPE_BUF;
 			if (!ctl_call_may(c, fd, POLLOUT))
 				return done ? (ssize_t)done : -1;
-			got = really ? REAL(write)(fd, (char *)v[i].iov_base + put, piece) :
+			got = really ? REAL(write)(fd, (char *)v[i].iov_base + sent, piece) :
 				       (ssize_t)piece;
 			if (got < 0)
 				return done ? (ssize_t)done : -1;
-			put += (size_t)got;
+			sent += (size_t)got;
 			done += (size_t)got;
 		}
 	}
@@ -170,20 +170,20 @@ static ssize_t send_rest(struct snarlrt_call *c, int fd, const struct msghdr *m,
 
 ssize_t ctl_call_send(struct snarlrt_call *c, int fd, const struct msghdr *m, int flags)
 {
-	ssize_t put;
+	ssize_t sent;
 
 	if (!ctl_call_may(c, fd, flags & MSG_DONTWAIT ? 0 : POLLOUT))
 		return -1;
 	if (flags & MSG_DONTWAIT || nonblocking(fd))
 		return REAL(sendmsg)(fd, m, flags);
 	/* A datagram's way may be full though its socket is writable. */
-	while ((put = REAL(sendmsg)(fd, m, flags | MSG_DONTWAIT)) < 0 && errno == EAGAIN)
+	while ((sent = REAL(sendmsg)(fd, m, flags | MSG_DONTWAIT)) < 0 && errno == EAGAIN)
 		if (!ctl_call_retry(c))
 			return -1;
 	ctl_outside_stale();
-	if (put < 0 || (size_t)put >= total_of(m->msg_iov, m->msg_iovlen))
-		return put;
-	return send_rest(c, fd, m, flags, (size_t)put);
+	if (sent < 0 || (size_t)sent >= total_of(m->msg_iov, m->msg_iovlen))
+		return sent;
+	return send_rest(c, fd, m, flags, (size_t)sent);
 }
 
 /* recv() with MSG_WAITALL. */
@@ -265,7 +265,7 @@ static bool has_writer(void *arg)
 
 static int open_fifo(struct snarlrt_call *c, int dir, const char *path, int flags)
 {
-	struct ctl_outside o = { .probe = has_writer };
+	struct ctl_external_wait o = { .probe = has_writer };
 	int fd;
 
 	/* Without a reader the kernel says ENXIO. */
@@ -277,7 +277,7 @@ static int open_fifo(struct snarlrt_call *c, int dir, const char *path, int flag
 	ctl_outside_stale();
 	o.arg = &fd;
 	if ((flags & O_ACCMODE) == O_RDONLY &&
-	    ctl_outside_wait(c, &o, CTL_NEVER, true) != CTL_WENT) {
+	    ctl_external_await(c, &o, CTL_NEVER, true) != CTL_WAIT_READY) {
 		REAL(close)(fd);
 		errno = EINTR;
 		return -1;

@@ -13,38 +13,38 @@
 #define WREFS_MONOTONIC 2u	/* glibc's: the clock of the attributes */
 #define WREFS_DESTROYED 4u	/* left by the real destroy */
 
-#define SPURIOUS_MOST 2u	/* in a row; after that a signal that never comes shows */
+#define SPURIOUS_MAX 2u	/* in a row; after that a signal that never comes shows */
 
-static uint64_t turns;
+static uint64_t arrivals;
 static uint8_t spurious[SCHED_MAX_THREADS];	/* wake-ups since the last real one */
 
-void model_set_join(const void *object)
+void model_wait_set_join(const void *object)
 {
-	ctl_self()->cond = object;
-	ctl_self()->cond_turn = ++turns;
+	ctl_self()->wait_set = object;
+	ctl_self()->wait_set_order = ++arrivals;
 }
 
-bool model_set_leave(const void *object)
+bool model_wait_set_leave(const void *object)
 {
-	bool was_there = ctl_self()->cond == object;
+	bool was_there = ctl_self()->wait_set == object;
 
-	ctl_self()->cond = NULL;
+	ctl_self()->wait_set = NULL;
 	return was_there;
 }
 
-bool model_set_woken(const struct ctl_wait *w)
+bool model_wait_set_left(const struct ctl_wait *w)
 {
-	return !ctl.threads[w->thread]->cond;
+	return !ctl.threads[w->thread]->wait_set;
 }
 
 static bool may_return(const struct ctl_wait *w)
 {
-	return model_set_woken(w) ||
-	       (ctl.flags & CTL_SPURIOUS && spurious[w->thread] < SPURIOUS_MOST);
+	return model_wait_set_left(w) ||
+	       (ctl.flags & CTL_SPURIOUS && spurious[w->thread] < SPURIOUS_MAX);
 }
 
 /* In order of arrival; valid until the next call. */
-static uint32_t *members(const void *object, model_wanted *wanted, uint64_t arg, uint32_t *count)
+static uint32_t *members(const void *object, model_wait_set_filter *wanted, uint64_t arg, uint32_t *count)
 {
 	static uint32_t found[SCHED_MAX_THREADS] SNARLRT_BIG;
 	uint32_t n = 0;
@@ -53,9 +53,9 @@ static uint32_t *members(const void *object, model_wanted *wanted, uint64_t arg,
 		const struct ctl_thread *t = ctl.threads[i];
 		uint32_t at = n;
 
-		if (!t || t->state != CTL_LIVE || t->cond != object || (wanted && !wanted(t, arg)))
+		if (!t || t->state != CTL_LIVE || t->wait_set != object || (wanted && !wanted(t, arg)))
 			continue;
-		for (; at > 0 && ctl.threads[found[at - 1]]->cond_turn > t->cond_turn; at--)
+		for (; at > 0 && ctl.threads[found[at - 1]]->wait_set_order > t->wait_set_order; at--)
 			found[at] = found[at - 1];
 		found[at] = i;
 		n++;
@@ -65,14 +65,14 @@ static uint32_t *members(const void *object, model_wanted *wanted, uint64_t arg,
 }
 
 /* What it waits for may have been another object's name, before it was moved. */
-static void wake(struct ctl_thread *t)
+static void remove_and_wake(struct ctl_thread *t)
 {
-	t->cond = NULL;
+	t->wait_set = NULL;
 	if (t->wait)
 		ctl_changed((const void *)(uintptr_t)t->wait->event.object);
 }
 
-uint32_t model_set_wake(const void *object, uint32_t most, model_wanted *wanted, uint64_t arg)
+uint32_t model_wait_set_wake(const void *object, uint32_t most, model_wait_set_filter *wanted, uint64_t arg)
 {
 	uint32_t left, woken = 0;
 	uint32_t *set = members(object, wanted, arg, &left);
@@ -86,19 +86,19 @@ uint32_t model_set_wake(const void *object, uint32_t most, model_wanted *wanted,
 		left--;
 		for (; at < left; at++)
 			set[at] = set[at + 1];
-		wake(ctl.threads[chosen]);
+		remove_and_wake(ctl.threads[chosen]);
 	}
 	return woken;
 }
 
-uint32_t model_set_move(const void *from, const void *to, uint32_t most)
+uint32_t model_wait_set_move(const void *from, const void *to, uint32_t most)
 {
 	uint32_t count, moved = 0;
 	uint32_t *set = members(from, NULL, 0, &count);
 
 	for (; moved < count && moved < most; moved++) {
-		ctl.threads[set[moved]]->cond = to;
-		ctl.threads[set[moved]]->cond_turn = ++turns;
+		ctl.threads[set[moved]]->wait_set = to;
+		ctl.threads[set[moved]]->wait_set_order = ++arrivals;
 	}
 	return moved;
 }
@@ -115,22 +115,22 @@ static int wait_for(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mutex
 {
 	int result = 0, got;
 
-	if (!model_mutex_mine(mutex) && !model_mutex_checks_owner(mutex))
+	if (!model_mutex_is_held_by_self(mutex) && !model_mutex_checks_owner(mutex))
 		ctl_misuse(mutex, pc, "wait for a condition without holding the mutex");
-	got = model_mutex_lend(mutex);
+	got = model_mutex_wait_unlock(mutex);
 	if (got)
 		return got;
-	model_set_join(cond);
+	model_wait_set_join(cond);
 	model_wait(asleep, TRACE_COND_WAIT);
-	if (!model_set_leave(cond)) {
+	if (!model_wait_set_leave(cond)) {
 		spurious[asleep->thread] = 0;
 	} else {
 		*cancelled = asleep->cancelled;
-		result = model_out_of_time(asleep) ? ETIMEDOUT : 0;
+		result = model_timed_out(asleep) ? ETIMEDOUT : 0;
 		if (!*cancelled && !result)
 			spurious[asleep->thread]++;
 	}
-	got = model_mutex_retake(mutex, pc);
+	got = model_mutex_wait_relock(mutex, pc);
 	return got ? got : result;
 }
 
@@ -144,7 +144,7 @@ static int wait_noted(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mut
 	snarlrt_note(TRACE_COND_WAIT, detail, cond, (uintptr_t)mutex, 0, pc);
 	check_usable(cond, pc);
 	asleep->cancel_point = true;
-	asleep->unnamed = true;		/* traces have two events of a wait: when it begins, and has the mutex again */
+	asleep->hide_site = true;		/* traces have two events of a wait: when it begins, and has the mutex again */
 	if (valid)
 		result = wait_for(asleep, cond, mutex, pc, &cancelled);
 	if (cancelled) {
@@ -183,7 +183,7 @@ int model_cond_signal(pthread_cond_t *cond, unsigned detail, const void *pc)
 	ctl_point(SCHED_OP_WAKE, cond, pc);
 	snarlrt_note(TRACE_COND_SIGNAL, detail, cond, 0, 0, pc);
 	check_usable(cond, pc);
-	model_set_wake(cond, 1, NULL, 0);
+	model_wait_set_wake(cond, 1, NULL, 0);
 	return 0;
 }
 
@@ -192,7 +192,7 @@ int model_cond_broadcast(pthread_cond_t *cond, unsigned detail, const void *pc)
 	ctl_point(SCHED_OP_WAKE, cond, pc);
 	snarlrt_note(TRACE_COND_BROADCAST, detail, cond, 0, 0, pc);
 	check_usable(cond, pc);
-	model_set_wake(cond, UINT32_MAX, NULL, 0);
+	model_wait_set_wake(cond, UINT32_MAX, NULL, 0);
 	return 0;
 }
 

@@ -40,7 +40,7 @@
  * What an outside wait (`ctl_wait.outside`, this is its `arg` and its `also`) is
  * for. Lives on the waiter's stack.
  */
-struct ctl_outside {
+struct ctl_external_wait {
 	const struct pollfd *fds;	/* ready when poll() finds something */
 	uint32_t count;
 	bool (*probe)(void *arg);	/* or when this says so; it must not change anything */
@@ -52,21 +52,21 @@ struct ctl_outside {
  * Does any thread wait for somebody outside? Not if it waits for a pipe or socket pair
  * that this process made and nobody else can have: no child was ever made. Such a wait can deadlock like any other.
  */
-SNARLRT_HIDDEN bool ctl_outside_any(void);
+SNARLRT_HIDDEN bool ctl_external_any_waiter(void);
 
 /*
  * Looks again who is ready, if there was a system call of ours since the last
  * look; cheap if not. Says ctl_changed() of those for whom it changed. To be
  * called before each choice.
  */
-SNARLRT_HIDDEN void ctl_outside_probe(void);
+SNARLRT_HIDDEN void ctl_external_probe(void);
 
 /*
  * Nobody inside can run: blocks in the kernel until an outside waiter is ready
  * (ctl_changed() is said), a signal came (ctl_signal_arrived()), or `ns`
  * nanoseconds of real time have passed; CTL_NEVER: no limit. False: time's up.
  */
-SNARLRT_HIDDEN bool ctl_outside_block(uint64_t ns);
+SNARLRT_HIDDEN bool ctl_external_block(uint64_t ns);
 
 /*
  * Signals (control_signal.c). Those that the program sends itself are as much
@@ -94,8 +94,8 @@ SNARLRT_HIDDEN bool ctl_signal_due(const struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_signal_deliver(void);
 
 /* A thread is born (inherits its parent's mask) or has gone: who can take signals changed. */
-SNARLRT_HIDDEN void ctl_signal_born(struct ctl_thread *t, const struct ctl_thread *parent);
-SNARLRT_HIDDEN void ctl_signal_gone(struct ctl_thread *t);
+SNARLRT_HIDDEN void ctl_signal_thread_created(struct ctl_thread *t, const struct ctl_thread *parent);
+SNARLRT_HIDDEN void ctl_signal_thread_ended(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_signal_forked(void);	/* the program's child: nothing is pending in it */
 
 /* alarm and setitimer on virtual time: the next moment (or CTL_NEVER), and firing what is due. */
@@ -106,7 +106,7 @@ SNARLRT_HIDDEN void ctl_timers_due(void);
  * For interposers; only if c->control. None of these need return: the thread may
  * be cancelled. See also call.h.
  */
-enum ctl_waited { CTL_WENT, CTL_EXPIRED, CTL_INTERRUPTED };
+enum ctl_wait_result { CTL_WAIT_READY, CTL_WAIT_EXPIRED, CTL_WAIT_INTERRUPTED };
 
 /* This process made these two, the ends of a pipe; a child was made: they may be its, too. */
 SNARLRT_HIDDEN void ctl_outside_own(const int fds[2]);
@@ -116,7 +116,7 @@ SNARLRT_HIDDEN void ctl_outside_child(void);
  * Any outside wait. `restart`: go on waiting after handlers with SA_RESTART. If the
  * real call then changes anything, ctl_outside_stale() is to be said.
  */
-SNARLRT_HIDDEN enum ctl_waited ctl_outside_wait(struct snarlrt_call *c, struct ctl_outside *o,
+SNARLRT_HIDDEN enum ctl_wait_result ctl_external_await(struct snarlrt_call *c, struct ctl_external_wait *o,
 						uint64_t deadline, bool restart);
 
 /*
@@ -166,8 +166,8 @@ SNARLRT_HIDDEN uint64_t ctl_sigmask_set(uint64_t mask);	/* of the current thread
  * After a wait that was interrupted: does the call end with EINTR? Not if no handler
  * ran (another thread took the signal), nor if all had SA_RESTART and the call heeds it.
  */
-SNARLRT_HIDDEN bool ctl_signal_broke(bool restartable);
-SNARLRT_HIDDEN uint64_t ctl_signal_time(void);	/* when the last delivery began */
+SNARLRT_HIDDEN bool ctl_signal_ends_call(bool restartable);
+SNARLRT_HIDDEN uint64_t ctl_signal_delivery_time(void);	/* when the last delivery began */
 SNARLRT_HIDDEN uint64_t ctl_signal_pending(const struct ctl_thread *t, uint64_t set);
 /* Takes one of `set` that is pending for the current thread; 0: none. */
 SNARLRT_HIDDEN int ctl_signal_take(uint64_t set, siginfo_t *info);

@@ -41,10 +41,10 @@ SNARLRT_HIDDEN void model_mutex_destroying(pthread_mutex_t *mutex, const void *p
 /* (model_mutex_owner_ended() of control.h: robust mutexes pass to whoever locks them next.) */
 
 /* The parts of it that a condition needs; no points, no notes. */
-SNARLRT_HIDDEN bool model_mutex_mine(const pthread_mutex_t *mutex);
+SNARLRT_HIDDEN bool model_mutex_is_held_by_self(const pthread_mutex_t *mutex);
 SNARLRT_HIDDEN bool model_mutex_checks_owner(const pthread_mutex_t *mutex);
-SNARLRT_HIDDEN int model_mutex_lend(pthread_mutex_t *mutex);	/* an unlock that stays a user */
-SNARLRT_HIDDEN int model_mutex_retake(pthread_mutex_t *mutex, const void *pc);	/* waits; a point */
+SNARLRT_HIDDEN int model_mutex_wait_unlock(pthread_mutex_t *mutex);	/* an unlock that stays a user */
+SNARLRT_HIDDEN int model_mutex_wait_relock(pthread_mutex_t *mutex, const void *pc);	/* waits; a point */
 
 /* model_rwlock.c */
 SNARLRT_HIDDEN int model_rwlock_rdlock(pthread_rwlock_t *lock, const void *pc);
@@ -83,14 +83,14 @@ SNARLRT_HIDDEN void model_cond_destroying(pthread_cond_t *cond, const void *pc);
  * wake: takes up to `most` of those that `wanted` (NULL: all) agrees to out of
  * the set; which ones, if not all, is the strategy's choice. Returns how many.
  */
-typedef bool model_wanted(const struct ctl_thread *t, uint64_t arg);
-SNARLRT_HIDDEN void model_set_join(const void *object);
-SNARLRT_HIDDEN bool model_set_leave(const void *object);	/* false: it was woken before */
-SNARLRT_HIDDEN uint32_t model_set_wake(const void *object, uint32_t most, model_wanted *wanted,
+typedef bool model_wait_set_filter(const struct ctl_thread *t, uint64_t arg);
+SNARLRT_HIDDEN void model_wait_set_join(const void *object);
+SNARLRT_HIDDEN bool model_wait_set_leave(const void *object);	/* false: it was woken before */
+SNARLRT_HIDDEN uint32_t model_wait_set_wake(const void *object, uint32_t most, model_wait_set_filter *wanted,
 				       uint64_t arg);
 /* Moves up to `most` of them, in order of arrival, to another object's. */
-SNARLRT_HIDDEN uint32_t model_set_move(const void *from, const void *to, uint32_t most);
-SNARLRT_HIDDEN bool model_set_woken(const struct ctl_wait *w);	/* a ctl_ready */
+SNARLRT_HIDDEN uint32_t model_wait_set_move(const void *from, const void *to, uint32_t most);
+SNARLRT_HIDDEN bool model_wait_set_left(const struct ctl_wait *w);	/* a ctl_ready */
 
 /* model_sem.c. The waits may unwind instead of returning. */
 SNARLRT_HIDDEN int model_sem_wait(sem_t *sem, const void *pc);
@@ -143,7 +143,7 @@ static inline void model_set_deadline(struct ctl_wait *w, uint64_t deadline)
 		w->ready = NULL;
 }
 
-static inline bool model_out_of_time(const struct ctl_wait *w)
+static inline bool model_timed_out(const struct ctl_wait *w)
 {
 	return w->expired || w->deadline <= ctl.now;
 }
@@ -159,7 +159,7 @@ static inline bool model_limit_valid(const struct timespec *limit)
 }
 
 /* Does some other thread stand before `object`, unable to go on? */
-static inline bool model_waited_for(const void *object)
+static inline bool model_has_blocked_waiter(const void *object)
 {
 	for (uint32_t i = 0; i < ctl.count; i++) {
 		const struct ctl_thread *t = ctl.threads[i];

@@ -87,7 +87,7 @@ static void robust_remove(struct __pthread_mutex_s *m)
 	m->__list.__prev = m->__list.__next = NULL;
 }
 
-static int take_again(struct __pthread_mutex_s *m)
+static int acquire_again(struct __pthread_mutex_s *m)
 {
 	if (!is_recursive(m))
 		return EDEADLK;
@@ -98,28 +98,28 @@ static int take_again(struct __pthread_mutex_s *m)
 }
 
 /* By the current thread; can_lock() holds. `users`: 0 if it was counted all the time. */
-static int take(pthread_mutex_t *mutex, unsigned users, const void *pc)
+static int acquire(pthread_mutex_t *mutex, unsigned users, const void *pc)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;
 	uint32_t me = ctl_self()->id;
-	bool died = m->__lock & LOCK_DIED;
+	bool owner_died = m->__lock & LOCK_DIED;
 
 	if (holder_of(m) == me)
-		return take_again(m);
+		return acquire_again(m);
 	if (is_robust(m) && m->__owner == OWNER_NOT_RECOVERABLE)
 		return ENOTRECOVERABLE;
 	m->__lock = (int)(((uint32_t)m->__lock & ~(LOCK_ID | LOCK_DIED)) | me);
-	m->__owner = died ? OWNER_INCONSISTENT : (int)me;
+	m->__owner = owner_died ? OWNER_INCONSISTENT : (int)me;
 	m->__count = is_recursive(m);
-	m->__nusers += users - died;	/* the dead one still counts */
+	m->__nusers += users - owner_died;	/* the dead one still counts */
 	if (is_robust(m))
 		robust_add(m);
 	ctl_changed(mutex);
 	ctl_held_add(mutex, pc);
-	return died ? EOWNERDEAD : 0;
+	return owner_died ? EOWNERDEAD : 0;
 }
 
-static void give_back(pthread_mutex_t *mutex, unsigned users)
+static void set_free(pthread_mutex_t *mutex, unsigned users)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;
 
@@ -137,17 +137,17 @@ static int release(pthread_mutex_t *mutex, unsigned users)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;
 
-	if (!model_mutex_mine(mutex) && model_mutex_checks_owner(mutex))
+	if (!model_mutex_is_held_by_self(mutex) && model_mutex_checks_owner(mutex))
 		return EPERM;
 	if (!holder_of(m))
 		return 0;
 	if (is_recursive(m) && --m->__count != 0)
 		return m->__owner == OWNER_INCONSISTENT ? ENOTRECOVERABLE : 0;
-	give_back(mutex, users);
+	set_free(mutex, users);
 	return 0;
 }
 
-bool model_mutex_mine(const pthread_mutex_t *mutex)
+bool model_mutex_is_held_by_self(const pthread_mutex_t *mutex)
 {
 	return holder_of(&mutex->__data) == ctl_self()->id;
 }
@@ -159,17 +159,17 @@ bool model_mutex_checks_owner(const pthread_mutex_t *mutex)
 	return is_robust(m) || is_recursive(m) || is_errorcheck(m);
 }
 
-int model_mutex_lend(pthread_mutex_t *mutex)
+int model_mutex_wait_unlock(pthread_mutex_t *mutex)
 {
 	return release(mutex, 0);
 }
 
-int model_mutex_retake(pthread_mutex_t *mutex, const void *pc)
+int model_mutex_wait_relock(pthread_mutex_t *mutex, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, mutex, can_lock, pc);
 
 	model_wait(&w, TRACE_COND_WAIT);
-	return take(mutex, 0, pc);
+	return acquire(mutex, 0, pc);
 }
 
 int model_mutex_lock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
@@ -178,20 +178,20 @@ int model_mutex_lock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 	int result;
 
 	model_wait(&w, TRACE_MUTEX_LOCK);
-	result = is_usable(mutex, pc) ? take(mutex, 1, pc) : EINVAL;
+	result = is_usable(mutex, pc) ? acquire(mutex, 1, pc) : EINVAL;
 	snarlrt_note(TRACE_MUTEX_LOCK, detail, mutex, 0, result, pc);
 	return result;
 }
 
 /* An error-checking one that is held is busy even for its holder; a robust one knows better. */
-static int try(pthread_mutex_t *mutex, const void *pc)
+static int try_lock(pthread_mutex_t *mutex, const void *pc)
 {
 	const struct __pthread_mutex_s *m = &mutex->__data;
 	uint32_t holder = holder_of(m);
 
 	if (!holder || (holder == ctl_self()->id &&
 			(is_recursive(m) || (is_robust(m) && is_errorcheck(m)))))
-		return take(mutex, 1, pc);
+		return acquire(mutex, 1, pc);
 	return EBUSY;
 }
 
@@ -200,7 +200,7 @@ int model_mutex_trylock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 	int result;
 
 	ctl_point(SCHED_OP_TRY, mutex, pc);
-	result = is_usable(mutex, pc) ? try(mutex, pc) : EINVAL;
+	result = is_usable(mutex, pc) ? try_lock(mutex, pc) : EINVAL;
 	snarlrt_note(TRACE_MUTEX_TRYLOCK, detail, mutex, 0, result, pc);
 	return result;
 }
@@ -217,7 +217,7 @@ static int timedlock(pthread_mutex_t *mutex, clockid_t clock, const struct times
 	if (!is_usable(mutex, pc))
 		return EINVAL;
 	if (can_lock(&w))
-		return take(mutex, 1, pc);
+		return acquire(mutex, 1, pc);
 	return model_limit_valid(limit) ? ETIMEDOUT : EINVAL;
 }
 
@@ -239,7 +239,7 @@ int model_mutex_unlock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 	if (!is_usable(mutex, pc)) {
 		result = EINVAL;
 	} else {
-		if (!model_mutex_mine(mutex) && !model_mutex_checks_owner(mutex))
+		if (!model_mutex_is_held_by_self(mutex) && !model_mutex_checks_owner(mutex))
 			ctl_misuse(mutex, pc, holder_of(&mutex->__data) ?
 				   "unlock of a mutex that another thread holds" :
 				   "unlock of a mutex that is not locked");

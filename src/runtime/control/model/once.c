@@ -17,7 +17,7 @@
 #define GUARD_DONE 0x00001u
 #define GUARD_PENDING 0x00100u
 
-static bool once_settled(const struct ctl_wait *w)
+static bool once_can_proceed(const struct ctl_wait *w)
 {
 	int word = *(const pthread_once_t *)(uintptr_t)w->event.object;
 	uint32_t id = (uint32_t)word >> ONCE_ID_SHIFT;
@@ -65,7 +65,7 @@ static void once_run(pthread_once_t *once, void (*routine)(void), unsigned detai
 
 int model_once(pthread_once_t *once, void (*routine)(void), unsigned detail, const void *pc)
 {
-	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, once, once_settled, pc);
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, once, once_can_proceed, pc);
 
 	model_wait(&w, TRACE_ONCE_PASS);
 	if (!(*once & ONCE_DONE))
@@ -74,14 +74,14 @@ int model_once(pthread_once_t *once, void (*routine)(void), unsigned detail, con
 	return 0;
 }
 
-static bool guard_settled(const struct ctl_wait *w)
+static bool guard_can_proceed(const struct ctl_wait *w)
 {
 	return !(*(const uint32_t *)(uintptr_t)w->event.object & GUARD_PENDING);
 }
 
 int model_guard_acquire(uint64_t *guard, const void *pc)
 {
-	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, guard, guard_settled, pc);
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, guard, guard_can_proceed, pc);
 	uint32_t *word = (uint32_t *)guard;
 	int mine;
 

@@ -38,7 +38,7 @@ static int wait_for(struct ctl_wait *w, sem_t *sem, enum trace_kind kind)
 		w->interrupted = ctl_signal_due(ctl_self());
 		ctl_wait(w);
 	} while (w->interrupted && !w->expired && !w->cancelled && !is_positive(w) &&
-		 !ctl_signal_broke(restartable));
+		 !ctl_signal_ends_call(restartable));
 	snarlrt_wait_end();
 	if (w->cancelled)
 		return ECANCELED;
@@ -46,7 +46,7 @@ static int wait_for(struct ctl_wait *w, sem_t *sem, enum trace_kind kind)
 		take(sem);
 		return 0;
 	}
-	return model_out_of_time(w) ? ETIMEDOUT : EINTR;
+	return model_timed_out(w) ? ETIMEDOUT : EINTR;
 }
 
 static int answer(int error)
@@ -120,6 +120,6 @@ int model_sem_post(sem_t *sem, const void *pc)
 void model_sem_destroying(sem_t *sem, const void *pc)
 {
 	ctl_point(SCHED_OP_OTHER, sem, pc);
-	if (model_waited_for(sem))
+	if (model_has_blocked_waiter(sem))
 		ctl_misuse(sem, pc, "destruction of a semaphore that threads wait for");
 }

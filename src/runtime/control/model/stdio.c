@@ -23,7 +23,7 @@ static bool is_free(const struct ctl_wait *w)
 	return !l || !l->owner || l->owner == (void *)ctl.threads[w->thread]->handle;
 }
 
-void ctl_stdio_turn(FILE *f, const void *pc)
+void ctl_stdio_point(FILE *f, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_CALL, f, f ? is_free : NULL, pc);
 
@@ -66,7 +66,7 @@ static bool await_input(FILE *f, const void *pc)
 
 bool ctl_stdio_input(FILE *f, const void *pc)
 {
-	ctl_stdio_turn(f, pc);
+	ctl_stdio_point(f, pc);
 	return begin_input(f, pc);
 }
 
@@ -77,7 +77,7 @@ static void unlock(FILE **f)
 }
 
 #define LOCKED(f, pc)                                                                     \
-	ctl_stdio_turn(f, pc);                                                            \
+	ctl_stdio_point(f, pc);                                                            \
 	REAL(flockfile)(f);                                                               \
 	ctl_changed(f);                                                                   \
 	FILE *locked __attribute__((cleanup(unlock), unused)) = f

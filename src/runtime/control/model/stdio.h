@@ -11,7 +11,7 @@
 #include "runtime/control/model/external.h"
 
 /* A point before a call on `f` (NULL: all of them); goes on when its lock is free. */
-SNARLRT_HIDDEN void ctl_stdio_turn(FILE *f, const void *pc);
+SNARLRT_HIDDEN void ctl_stdio_point(FILE *f, const void *pc);
 
 /* Like that, and when there is input, too; false with errno set: interrupted. */
 SNARLRT_HIDDEN bool ctl_stdio_input(FILE *f, const void *pc);
@@ -24,7 +24,7 @@ SNARLRT_HIDDEN int ctl_getc(FILE *f, const void *pc);
 static inline void stdio_turn(FILE *f, const void *pc)
 {
 	if (unlikely(ctl_on()))
-		ctl_stdio_turn(f, pc);
+		ctl_stdio_point(f, pc);
 }
 
 /* The call is over, and with it perhaps the lock. */

@@ -26,7 +26,7 @@ struct ctl_keys {
 	struct ctl_keys *next_free;
 	struct {
 		void *value;
-		uint32_t life;
+		uint32_t generation;
 	} at[PTHREAD_KEYS_MAX];
 };
 
@@ -40,7 +40,7 @@ static struct {
 	struct snarlrt_lock lock;
 	struct {
 		void (*destructor)(void *);
-		uint32_t life;
+		uint32_t generation;
 	} key[PTHREAD_KEYS_MAX];
 	struct ctl_keys *free;
 	struct at_exit *free_exits;
@@ -60,8 +60,8 @@ static int key_create(unsigned *out, void (*destructor)(void *))
 
 	snarlrt_lock(&keys.lock);
 	for (unsigned i = 0; i < PTHREAD_KEYS_MAX; i++)
-		if (!(keys.key[i].life & 1)) {
-			keys.key[i].life++;
+		if (!(keys.key[i].generation & 1)) {
+			keys.key[i].generation++;
 			keys.key[i].destructor = destructor;
 			*out = i;
 			error = 0;
@@ -73,7 +73,7 @@ static int key_create(unsigned *out, void (*destructor)(void *))
 
 static inline bool key_exists(unsigned key)
 {
-	return key < PTHREAD_KEYS_MAX && keys.key[key].life & 1;
+	return key < PTHREAD_KEYS_MAX && keys.key[key].generation & 1;
 }
 
 static int key_delete(unsigned key)
@@ -82,7 +82,7 @@ static int key_delete(unsigned key)
 
 	snarlrt_lock(&keys.lock);
 	if (key_exists(key)) {
-		keys.key[key].life++;
+		keys.key[key].generation++;
 		error = 0;
 	}
 	snarlrt_unlock(&keys.lock);
@@ -93,7 +93,7 @@ static void *key_get(unsigned key)
 {
 	const struct ctl_keys *k = own_keys;
 
-	if (!k || key >= k->used || k->at[key].life != keys.key[key].life)
+	if (!k || key >= k->used || k->at[key].generation != keys.key[key].generation)
 		return NULL;
 	return k->at[key].value;
 }
@@ -123,7 +123,7 @@ static int key_set(unsigned key, void *value)
 			return ENOMEM;
 	}
 	own_keys->at[key].value = value;
-	own_keys->at[key].life = keys.key[key].life;
+	own_keys->at[key].generation = keys.key[key].generation;
 	if (own_keys->used <= key)
 		own_keys->used = key + 1;
 	return 0;
@@ -138,7 +138,7 @@ static bool keys_round(struct ctl_keys *k)
 		void (*destructor)(void *) = keys.key[i].destructor;
 		void *value = key_get(i);
 
-		if (!value || !(keys.key[i].life & 1) || !destructor)
+		if (!value || !(keys.key[i].generation & 1) || !destructor)
 			continue;
 		k->at[i].value = NULL;
 		destructor(value);
@@ -147,7 +147,7 @@ static bool keys_round(struct ctl_keys *k)
 	return any;
 }
 
-void ctl_keys_run(struct ctl_thread *t)
+void ctl_keys_run_destructors(struct ctl_thread *t)
 {
 	struct ctl_keys *k = own_keys;
 
